@@ -110,10 +110,9 @@ static int config_from_parameters(struct vsoc_config *config)
 	return number < 0 || config->product < 0 ? -EINVAL : 0;
 }
 
-/**
- * vsoc_config_fault() - check a shape
- * @config: the shape
- *
+/*
+ * Check a shape.
+ * @config: the shape.
  * Return: a description of the first error; NULL if the shape is valid.
  */
 const char *vsoc_config_fault(const struct vsoc_config *config)
@@ -173,12 +172,7 @@ static void unplug_work(struct work_struct *work)
 	device_release_driver(&instance->pdev->dev);
 }
 
-/**
- * vsoc_unplug_soon() - remove the device asynchronously
- * @vsoc: the device
- *
- * Context: any.
- */
+/* Remove the device asynchronously. Context: any. */
 void vsoc_unplug_soon(struct vsoc_device *vsoc)
 {
 	schedule_work(&vsoc->instance->unplug);
@@ -315,11 +309,9 @@ const struct attribute_group *vsoc_devices_groups[] = {
 	NULL
 };
 
-/**
- * vsoc_devices_config() - shape of the device being probed
- * @pdev: the platform device
- * @instance: set to the argument of vsoc_unplug_soon()
- *
+/*
+ * Shape of the device being probed.
+ * @pdev: the platform device; @instance: set to the argument of vsoc_unplug_soon().
  * Return: the shape, with the current value of the parameter for stepped time.
  */
 struct vsoc_config vsoc_devices_config(struct platform_device *pdev,
@@ -333,11 +325,9 @@ struct vsoc_config vsoc_devices_config(struct platform_device *pdev,
 	return config;
 }
 
-/**
- * vsoc_devices_probed() - record the result of a probe
- * @pdev: the platform device
- * @error: 0 or -errno
- *
+/*
+ * Record the result of a probe.
+ * @pdev: the platform device; @error: 0 or -errno.
  * Return: the error for the driver core: -ENODEV, which is not logged, if no DRM minor is free. In
  * that case new_device returns -ENOSPC.
  */
@@ -349,10 +339,9 @@ int vsoc_devices_probed(struct platform_device *pdev, int error)
 	return error == -ENOSPC ? -ENODEV : error;
 }
 
-/**
- * vsoc_devices_init() - register the driver, and the device of the module's parameters
- * @driver: the driver
- *
+/*
+ * Register the driver, and the device of the module's parameters.
+ * @driver: the driver.
  * Return: 0 or -errno.
  */
 int vsoc_devices_init(struct platform_driver *driver)

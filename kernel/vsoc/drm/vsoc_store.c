@@ -47,15 +47,11 @@ static u64 store_bytes(const struct vsoc_device *vsoc)
 	return fls64(vsoc->shape.shader_present) * sizeof(struct drm_vsoc_mp_record);
 }
 
-/**
- * vsoc_store_map() - look up and map the buffer of a command
- * @vsoc: the device
- * @file: the file of the handle
- * @c: the command, checked except for the handle and its buffer
- * @number: of the command in its job
- *
- * The job references the memory, independently of the handle, the file and the device.
- *
+/*
+ * Look up and map the buffer of a command. The job references the memory, independently of the
+ * handle, the file and the device.
+ * @file: the file of the handle; @c: the command, checked except for the handle and its buffer;
+ * @number: of the command in its job.
  * Return: 0, or as documented for SUBMIT.
  */
 int vsoc_store_map(struct vsoc_device *vsoc, struct drm_file *file, struct vsoc_job_command *c,

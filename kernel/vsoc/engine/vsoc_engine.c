@@ -440,13 +440,10 @@ static void await_parked(struct vsoc_engine *e)
 	wait_event(e->job_end, is_parked(e));
 }
 
-/**
- * vsoc_engine_pause() - stop executing between two slices
- * @vsoc: the device
- * @cancel: end the running job when the pause is over
- *
- * Waits for the thread to stop, which takes at most a slice or an in-stream sample. Pauses nest.
- * Must not be called from the engine's thread.
+/*
+ * Stop executing between two slices. Waits for the thread to stop, which takes at most a slice or
+ * an in-stream sample. Pauses nest. Must not be called from the engine's thread.
+ * @cancel: end the running job when the pause is over.
  */
 void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel)
 {
@@ -458,10 +455,8 @@ void vsoc_engine_pause(struct vsoc_device *vsoc, bool cancel)
 	await_parked(e);
 }
 
-/**
- * vsoc_engine_pause_hung() - vsoc_engine_pause() for the watchdog, with cancel
- * @vsoc: the device
- *
+/*
+ * Vsoc_engine_pause() for the watchdog, with cancel.
  * Return: false, without a pause, if the hung job has been cancelled or has ended meanwhile.
  */
 bool vsoc_engine_pause_hung(struct vsoc_device *vsoc)
@@ -498,13 +493,10 @@ bool vsoc_engine_busy(struct vsoc_device *vsoc)
 	return READ_ONCE(vsoc->engine->running);
 }
 
-/**
- * vsoc_engine_set_stepped() - switch between stepped and real time
- * @vsoc: the device
- * @on: stepped time
- *
- * Time never goes backwards: it stops at its current value, or jumps to real time.
- *
+/*
+ * Switch between stepped and real time. Time never goes backwards: it stops at its current value,
+ * or jumps to real time.
+ * @on: stepped time.
  * Return: 0; -EALREADY if nothing changes.
  */
 int vsoc_engine_set_stepped(struct vsoc_device *vsoc, bool on)
@@ -554,14 +546,10 @@ static s64 try_step(struct vsoc_engine *e, u64 ns)
 	return ret;
 }
 
-/**
- * vsoc_engine_step() - let stepped time advance
- * @vsoc: the device
- * @ns: by how much, at most STEP_MAX_NS
- *
- * First waits until real time is ahead, because the core rejects samples from the future; then
- * until everything that happens in the step has happened.
- *
+/*
+ * Let stepped time advance. First waits until real time is ahead, because the core rejects samples
+ * from the future; then until everything that happens in the step has happened.
+ * @ns: by how much, at most STEP_MAX_NS.
  * Return: 0; -EINVAL if time is not stepped; -ERANGE for @ns; -EINTR on a fatal signal; -ETIME if a
  * job makes no progress for STEP_TIMEOUT.
  */

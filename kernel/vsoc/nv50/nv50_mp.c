@@ -41,12 +41,7 @@ static bool depends_on(u32 control, unsigned int argument)
 	return false;
 }
 
-/**
- * nv50_mp_claimed() - slots that a context needs
- * @control: what it has programmed
- *
- * Returns: a mask.
- */
+/* Slots that a context needs. @control: what it has programmed. Returns: a mask. */
 u8 nv50_mp_claimed(const u32 control[MP_SLOTS])
 {
 	unsigned int slot, argument;
@@ -63,11 +58,9 @@ u8 nv50_mp_claimed(const u32 control[MP_SLOTS])
 	return claimed;
 }
 
-/**
- * nv50_mp_is_method() - whether a job may contain a method
- * @method: the method
- * @data: its value
- *
+/*
+ * Whether a job may contain a method.
+ * @method: the method; @data: its value.
  * Returns: true if it sets or programs an MP counter, using defined bits only.
  */
 bool nv50_mp_is_method(u32 method, u32 data)
@@ -208,10 +201,9 @@ static void clear_counters(struct nv50_mp *m)
 	memset(m->missed_total_ns, 0, sizeof(m->missed_total_ns));
 }
 
-/**
- * nv50_mp_init() - initialise without a context and driver counters
- * @m: the MP counters
- * @cores: number of present TPCs
+/*
+ * Initialise without a context and driver counters.
+ * @m: the MP counters; @cores: number of present TPCs.
  */
 void nv50_mp_init(struct nv50_mp *m, unsigned int cores)
 {
@@ -220,10 +212,7 @@ void nv50_mp_init(struct nv50_mp *m, unsigned int cores)
 	clear_slots(m);
 }
 
-/**
- * nv50_mp_reset() - GPU reset: clears the registers, and those of all contexts
- * @m: the MP counters
- */
+/* GPU reset: clears the registers, and those of all contexts. @m: the MP counters. */
 void nv50_mp_reset(struct nv50_mp *m)
 {
 	clear_slots(m);
@@ -234,10 +223,10 @@ void nv50_mp_reset(struct nv50_mp *m)
 		memset(m->context->tpc, 0, sizeof(m->context->tpc));
 }
 
-/**
- * nv50_mp_begin() - start a job of a context
- * @m: the MP counters; no context may be running
- * @context: the context; all zero before its first job
+/*
+ * Start a job of a context.
+ * @m: the MP counters; no context may be running; @context: the context; all zero before its first
+ * job.
  */
 void nv50_mp_begin(struct nv50_mp *m, struct nv50_mp_context *context)
 {
@@ -248,10 +237,7 @@ void nv50_mp_begin(struct nv50_mp *m, struct nv50_mp_context *context)
 	place(m);
 }
 
-/**
- * nv50_mp_end() - end the job
- * @m: the MP counters
- */
+/* End the job. @m: the MP counters. */
 void nv50_mp_end(struct nv50_mp *m)
 {
 	unsigned int counter;
@@ -263,11 +249,9 @@ void nv50_mp_end(struct nv50_mp *m)
 	m->context = NULL;
 }
 
-/**
- * nv50_mp_method() - execute a method of the running context
- * @m: the MP counters
- * @method: accepted by nv50_mp_is_method()
- * @data: its value
+/*
+ * Execute a method of the running context.
+ * @m: the MP counters; @method: accepted by nv50_mp_is_method(); @data: its value.
  */
 void nv50_mp_method(struct nv50_mp *m, u32 method, u32 data)
 {
@@ -285,12 +269,9 @@ void nv50_mp_method(struct nv50_mp *m, u32 method, u32 data)
 	place(m);
 }
 
-/**
- * nv50_mp_read() - read a counter of the running context
- * @m: the MP counters
- * @core: index among the present TPCs
- * @slot: the slot
- *
+/*
+ * Read a counter of the running context.
+ * @m: the MP counters; @core: index among the present TPCs; @slot: the slot.
  * Returns: its value.
  */
 u32 nv50_mp_read(const struct nv50_mp *m, unsigned int core, unsigned int slot)
@@ -299,10 +280,9 @@ u32 nv50_mp_read(const struct nv50_mp *m, unsigned int core, unsigned int slot)
 					m->context->tpc[core].value[slot];
 }
 
-/**
- * nv50_mp_passed() - account for run time of the running context
- * @m: the MP counters
- * @ns: time since it began or since the last change
+/*
+ * Account for run time of the running context.
+ * @m: the MP counters; @ns: time since it began or since the last change.
  */
 void nv50_mp_passed(struct nv50_mp *m, u64 ns)
 {
@@ -316,12 +296,9 @@ void nv50_mp_passed(struct nv50_mp *m, u64 ns)
 	}
 }
 
-/**
- * nv50_mp_program() - set the driver's counters, for all contexts
- * @m: the MP counters
- * @control: of each counter, 0: none; its slot determines the function
- *
- * Counters begin at 0.
+/*
+ * Set the driver's counters, for all contexts. Counters begin at 0.
+ * @m: the MP counters; @control: of each counter, 0: none; its slot determines the function.
  */
 void nv50_mp_program(struct nv50_mp *m, const u32 control[MP_SLOTS])
 {
@@ -335,13 +312,10 @@ void nv50_mp_program(struct nv50_mp *m, const u32 control[MP_SLOTS])
 		place(m);
 }
 
-/**
- * nv50_mp_take() - read and clear a driver counter
- * @m: the MP counters
- * @core: index among the present TPCs
- * @counter: the counter
- * @saturated: set to whether it was at its maximum
- *
+/*
+ * Read and clear a driver counter.
+ * @m: the MP counters; @core: index among the present TPCs; @counter: the counter; @saturated: set
+ * to whether it was at its maximum.
  * Returns: the counts since the last call or since it was programmed.
  */
 u64 nv50_mp_take(struct nv50_mp *m, unsigned int core, unsigned int counter, bool *saturated)
@@ -360,11 +334,9 @@ u64 nv50_mp_take(struct nv50_mp *m, unsigned int core, unsigned int counter, boo
 	return value;
 }
 
-/**
- * nv50_mp_take_missed_ns() - read and clear the time in which a driver counter did not count
- * @m: the MP counters
- * @counter: the counter
- *
+/*
+ * Read and clear the time in which a driver counter did not count.
+ * @m: the MP counters; @counter: the counter.
  * Returns: run time of contexts that had no slot for it, since the last call or since it was
  * programmed.
  */

@@ -149,12 +149,10 @@ static void compute(struct nv50_demand *d, const struct vsoc_shape *shape,
 						     shape->cores, k);
 }
 
-/**
- * nv50_command() - compute the activities of a command
- * @demand: filled in
- * @shape: of the device; each shader core is a TPC
- * @cmd: the command, NULL: none
- * @thread: counts of a thread of its listing, or NULL
+/*
+ * Compute the activities of a command.
+ * @demand: filled in; @shape: of the device; each shader core is a TPC; @cmd: the command, NULL:
+ * none; @thread: counts of a thread of its listing, or NULL.
  */
 void nv50_command(struct nv50_demand *demand, const struct vsoc_shape *shape,
 		  const struct drm_vsoc_command *cmd, const struct vsoc_thread *thread)
@@ -403,15 +401,11 @@ static void shader(struct nv50_waves *w, const u32 *mux, const u64 *e)
 	}
 }
 
-/**
- * nv50_drive() - clock a domain
- * @pm: the model
- * @waves: scratch memory
- * @domain: number of the domain
- * @mux: multiplexers
- * @emitted: activities, see nv50_emit(); NULL: none
- * @busy: the graphics engine is not idle
- * @clocks: number of clocks
+/*
+ * Clock a domain.
+ * @pm: the model; @waves: scratch memory; @domain: number of the domain; @mux: multiplexers;
+ * @emitted: activities, see nv50_emit(); NULL: none; @busy: the graphics engine is not idle;
+ * @clocks: number of clocks.
  */
 void nv50_drive(struct pm_model *pm, struct nv50_waves *waves, unsigned int domain,
 		const u32 *mux, const u64 *emitted, bool busy, u64 clocks)

@@ -606,12 +606,10 @@ static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct 
 	return true;
 }
 
-/**
- * pm_run() - clock a domain
- * @pm: the model
- * @domain: number of the domain
- * @signals: its wires, without the trailer's
- * @clocks: number of clocks with these wires
+/*
+ * Clock a domain.
+ * @pm: the model; @domain: number of the domain; @signals: its wires, without the trailer's;
+ * @clocks: number of clocks with these wires.
  */
 void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *signals, u64 clocks)
 {
@@ -656,14 +654,11 @@ void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *s
 	}
 }
 
-/**
- * pm_run_waves() - clock a domain while its wires change
- * @pm: the model
- * @domain: number of the domain
- * @idle: its wires outside of all waves
- * @waves: changes of the wires
- * @count: elements of @waves, at most PM_WAVES_MAX
- * @clocks: number of clocks; no wave ends later
+/*
+ * Clock a domain while its wires change.
+ * @pm: the model; @domain: number of the domain; @idle: its wires outside of all waves; @waves:
+ * changes of the wires; @count: elements of @waves, at most PM_WAVES_MAX; @clocks: number of
+ * clocks; no wave ends later.
  */
 void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_signals *idle,
 		  const struct pm_wave *waves, unsigned int count, u64 clocks)
@@ -873,11 +868,10 @@ static bool mp_argument(const struct mp_state *mp, const struct mp_signals *sign
 	       pm_signal(&signals->unit[unit], control >> MP_CONTROL_SIGNAL_SHIFT);
 }
 
-/**
- * mp_run() - clock a TPC
- * @mp: its counters, of the running context
- * @signals: its wires
- * @clocks: number of clocks with these wires
+/*
+ * Clock a TPC.
+ * @mp: its counters, of the running context; @signals: its wires; @clocks: number of clocks with
+ * these wires.
  */
 void mp_run(struct mp_state *mp, const struct mp_signals *signals, u64 clocks)
 {

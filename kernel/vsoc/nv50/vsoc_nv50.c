@@ -257,12 +257,9 @@ static void progress_mp(struct vsoc_nv50 *nv, const struct vsoc_work *work, unsi
 	nv50_expect_mp(emitted, expect, nv);
 }
 
-/**
- * vsoc_nv50_progress() - account for a slice of a command
- * @vsoc: the device
- * @work: the command
- * @ns: length of the slice at nominal clocks
- * @time_ns: time that it took
+/*
+ * Account for a slice of a command.
+ * @work: the command; @ns: length of the slice at nominal clocks; @time_ns: time that it took.
  */
 void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 ns,
 			u64 time_ns)
