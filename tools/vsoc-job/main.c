@@ -185,6 +185,31 @@ static int read_shared_session(struct options *o)
 	return ret;
 }
 
+/* The member that an option without a value sets, or NULL. */
+static bool *flag_of(struct options *o, int option)
+{
+	switch (option) {
+	case OPT_DEMO:
+		return &o->demo;
+	case OPT_NO_WAIT:
+		return &o->no_wait;
+	case OPT_FENCE:
+		return &o->fences;
+	case OPT_INFO:
+		return &o->info;
+	case 'j':
+		return &o->json;
+	case 'n':
+		return &o->dry_run;
+	case 'v':
+		return &o->verbose;
+	case 'q':
+		return &o->quiet;
+	default:
+		return NULL;
+	}
+}
+
 /* Return: 0; 1 help was printed; -EINVAL with a message. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
@@ -192,8 +217,13 @@ static int parse_options(int argc, char **argv, struct options *o)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "d:f:r:D:c:t:jnvqh", long_options, NULL)) != -1) {
+		bool *flag = flag_of(o, c);
 		int ret = 0;
 
+		if (flag) {
+			*flag = true;
+			continue;
+		}
 		switch (c) {
 		case 'd':
 			o->device = optarg;
@@ -222,9 +252,6 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case OPT_ONLY:
 			ret = read_kinds(optarg, &o->kinds);
 			break;
-		case OPT_DEMO:
-			o->demo = true;
-			break;
 		case 'c':
 			ret = read_count("--contexts", optarg, 1, MAX_CONTEXTS, &value);
 			o->contexts = (uint32_t)value;
@@ -235,27 +262,6 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case 't':
 			if (number_parse_time(optarg, ns_per_s, &o->timeout_ns))
 				ret = usage_error("no duration", optarg);
-			break;
-		case OPT_NO_WAIT:
-			o->no_wait = true;
-			break;
-		case OPT_FENCE:
-			o->fences = true;
-			break;
-		case OPT_INFO:
-			o->info = true;
-			break;
-		case 'j':
-			o->json = true;
-			break;
-		case 'n':
-			o->dry_run = true;
-			break;
-		case 'v':
-			o->verbose = true;
-			break;
-		case 'q':
-			o->quiet = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);

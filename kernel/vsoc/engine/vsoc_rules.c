@@ -458,110 +458,135 @@ static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
 		      WARP_THREADS - filled);
 }
 
-static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
-{
-	const struct vsoc_thread thread = vsoc_rules_mix(DRAW_INSTRUCTIONS);
-	const u32 n = work->shape->cores;
-	const u64 visible = d->primitives - d->primitives_culled;
-	const u64 indices = max(d->vertices, 3 * d->primitives);
-	const u64 frustum = d->primitives_culled / 4, coverage = d->primitives_culled / 8;
-	const u64 index_lines = div_up(indices, 16);
-	const u64 bin_lines = div_up(visible, 4);
-	const u64 vertex_lines = div_up(d->vertices, 2);
-	const u64 texel_lines = div_up(d->texels, 64);
-	const u64 pixels = d->fragments - d->fragments / 4;
-	const u64 pixel_lines = div_up(pixels, 16);
-	const u64 tiles = div_up(d->fragments, TILE_FRAGMENTS);
-	const u64 quads = div_up(d->fragments, 4);
-	const u64 vertex_warps = div_up(d->vertices, WARP_THREADS);
-	const u64 fragment_warps = div_up(d->fragments, WARP_THREADS);
-	const u64 warp_cycles = WARP_INSTRUCTION_CYCLES * DRAW_INSTRUCTIONS;
-	const u64 tiler_cycles = d->vertices + d->primitives;
-	const struct l2_load load = {
-		.read_tiler = index_lines,
-		.read_shader = vertex_lines + texel_lines,
-		.write = bin_lines + vertex_lines + pixel_lines,
-	};
-	u64 vertex_ns, fragment_ns, memory_ns;
-	u32 k;
+/* amounts that follow from those of a draw */
+struct draw_amounts {
+	u64 visible, indices, index_lines, bin_lines, vertex_lines, texel_lines;
+	u64 pixels, pixel_lines, tiles, quads, vertex_warps, fragment_warps, tiler_cycles;
+};
 
-	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_ACTIVE, tiler_cycles);
+static struct draw_amounts draw_amounts(const struct drm_vsoc_cmd_draw *d)
+{
+	struct draw_amounts a = {
+		.visible = d->primitives - d->primitives_culled,
+		.indices = max(d->vertices, 3 * d->primitives),
+		.vertex_lines = div_up(d->vertices, 2),
+		.texel_lines = div_up(d->texels, 64),
+		.pixels = d->fragments - d->fragments / 4,
+		.tiles = div_up(d->fragments, TILE_FRAGMENTS),
+		.quads = div_up(d->fragments, 4),
+		.vertex_warps = div_up(d->vertices, WARP_THREADS),
+		.fragment_warps = div_up(d->fragments, WARP_THREADS),
+		.tiler_cycles = d->vertices + d->primitives,
+	};
+
+	a.index_lines = div_up(a.indices, 16);
+	a.bin_lines = div_up(a.visible, 4);
+	a.pixel_lines = div_up(a.pixels, 16);
+	return a;
+}
+
+static void draw_tiler(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d,
+		       const struct draw_amounts *a)
+{
+	const u64 frustum = d->primitives_culled / 4, coverage = d->primitives_culled / 8;
+
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_ACTIVE, a->tiler_cycles);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_DRAWS, 1);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_VERTICES, d->vertices);
-	add(work, VSOC_BLOCK_TILER, VSOC_TILER_INDICES, indices);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_INDICES, a->indices);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES, d->primitives);
-	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_VISIBLE, visible);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_VISIBLE, a->visible);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_CULLED_FACING,
 	    d->primitives_culled - frustum - coverage);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_CULLED_FRUSTUM, frustum);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_PRIMITIVES_CULLED_SAMPLE, coverage);
-	add(work, VSOC_BLOCK_TILER, VSOC_TILER_BIN_ENTRIES, 2 * visible);
-	add(work, VSOC_BLOCK_TILER, VSOC_TILER_VERTEX_CACHE_HIT, indices - d->vertices);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_BIN_ENTRIES, 2 * a->visible);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_VERTEX_CACHE_HIT, a->indices - d->vertices);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_VERTEX_CACHE_MISS, d->vertices);
-	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_READ_BEATS, LINE_BEATS * index_lines);
-	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_WRITE_BEATS, LINE_BEATS * bin_lines);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_READ_BEATS, LINE_BEATS * a->index_lines);
+	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_WRITE_BEATS, LINE_BEATS * a->bin_lines);
 	add(work, VSOC_BLOCK_TILER, VSOC_TILER_TILER_STALL,
-	    min(tiler_cycles, index_lines + bin_lines));
+	    min(a->tiler_cycles, a->index_lines + a->bin_lines));
 
-	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_INDEX_LINES, index_lines);
-	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_BIN_LINES, bin_lines);
+	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_INDEX_LINES, a->index_lines);
+	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_BIN_LINES, a->bin_lines);
 	add_secondary(work, VSOC_BLOCK_TILER, VSOC_TILER_SECONDARY_PRIMITIVES_REJECTED,
 		      d->primitives_culled);
+}
 
-	for (k = 0; k < n; k++) {
-		const u16 b = shader_block(work, k);
-		const u64 vw = vsoc_share(vertex_warps, n, k);
-		const u64 fw = vsoc_share(fragment_warps, n, k);
-		const u64 vt = vsoc_share(d->vertices, n, k);
-		const u64 ft = vsoc_share(d->fragments, n, k);
-		const u64 texels = vsoc_share(d->texels, n, k);
-		const u64 fragment_cycles = max(warp_cycles * fw, texels);
+/* the part of core @k of @n */
+static void draw_core(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d,
+		      const struct draw_amounts *a, const struct vsoc_thread *thread, u32 n, u32 k)
+{
+	const u64 warp_cycles = WARP_INSTRUCTION_CYCLES * DRAW_INSTRUCTIONS;
+	const u16 b = shader_block(work, k);
+	const u64 vw = vsoc_share(a->vertex_warps, n, k);
+	const u64 fw = vsoc_share(a->fragment_warps, n, k);
+	const u64 vt = vsoc_share(d->vertices, n, k);
+	const u64 ft = vsoc_share(d->fragments, n, k);
+	const u64 texels = vsoc_share(d->texels, n, k);
+	const u64 fragment_cycles = max(warp_cycles * fw, texels);
 
-		add(work, b, VSOC_SHADER_CORE_ACTIVE, warp_cycles * vw + fragment_cycles);
-		add(work, b, VSOC_SHADER_COMPUTE_ACTIVE, warp_cycles * vw);
-		add(work, b, VSOC_SHADER_FRAGMENT_ACTIVE, fragment_cycles);
-		add(work, b, VSOC_SHADER_COMPUTE_WARPS, vw);
-		add(work, b, VSOC_SHADER_COMPUTE_THREADS, vt);
-		add(work, b, VSOC_SHADER_FRAGMENT_WARPS, fw);
-		add(work, b, VSOC_SHADER_FRAGMENTS, ft);
-		add(work, b, VSOC_SHADER_FRAGMENT_QUADS, vsoc_share(quads, n, k));
-		add(work, b, VSOC_SHADER_PIXELS, vsoc_share(pixels, n, k));
-		add(work, b, VSOC_SHADER_TILES, vsoc_share(tiles, n, k));
-		add(work, b, VSOC_SHADER_TILES_UNCHANGED, vsoc_share(tiles / 8, n, k));
-		add(work, b, VSOC_SHADER_EARLY_Z_KILLED, vsoc_share(quads / 8, n, k));
-		warp_instructions(work, k, &thread, vw + fw);
-		add_secondary(work, b, VSOC_SHADER_SECONDARY_THREADS, vt + ft);
-		thread_instructions(work, k, &thread, vt + ft);
-		add(work, b, VSOC_SHADER_LS_READ, vsoc_share(vertex_lines, n, k));
-		add(work, b, VSOC_SHADER_LS_WRITE, vsoc_share(vertex_lines, n, k));
-		add(work, b, VSOC_SHADER_LS_READ_BEATS,
-		    LINE_BEATS * vsoc_share(vertex_lines, n, k));
-		add(work, b, VSOC_SHADER_LS_WRITE_BEATS,
-		    LINE_BEATS * vsoc_share(vertex_lines, n, k));
-		add(work, b, VSOC_SHADER_TEX_SAMPLES, texels);
-		add(work, b, VSOC_SHADER_TEX_READ_BEATS,
-		    LINE_BEATS * vsoc_share(texel_lines, n, k));
-		add(work, b, VSOC_SHADER_TILE_WRITE_BEATS,
-		    LINE_BEATS * vsoc_share(pixel_lines, n, k));
-		add_tertiary(work, b, VSOC_SHADER_TERTIARY_FRAGMENTS_KILLED,
-			     ft - vsoc_share(pixels, n, k));
-		add_tertiary(work, b, VSOC_SHADER_TERTIARY_QUADS_LATE_Z,
-			     vsoc_share(quads, n, k) - vsoc_share(quads / 8, n, k));
-		add_tertiary(work, b, VSOC_SHADER_TERTIARY_TILES_WRITTEN,
-			     vsoc_share(tiles, n, k) - vsoc_share(tiles / 8, n, k));
-		add_tertiary(work, b, VSOC_SHADER_TERTIARY_TEX_LINES,
-			     vsoc_share(texel_lines, n, k));
-		add_tertiary(work, b, VSOC_SHADER_TERTIARY_TILE_LINES,
-			     vsoc_share(pixel_lines, n, k));
-		add(work, b, VSOC_SHADER_FRAGMENT_INSTR, DRAW_INSTRUCTIONS * fw);
-		add(work, b, VSOC_SHADER_COMPUTE_INSTR, DRAW_INSTRUCTIONS * vw);
-	}
+	add(work, b, VSOC_SHADER_CORE_ACTIVE, warp_cycles * vw + fragment_cycles);
+	add(work, b, VSOC_SHADER_COMPUTE_ACTIVE, warp_cycles * vw);
+	add(work, b, VSOC_SHADER_FRAGMENT_ACTIVE, fragment_cycles);
+	add(work, b, VSOC_SHADER_COMPUTE_WARPS, vw);
+	add(work, b, VSOC_SHADER_COMPUTE_THREADS, vt);
+	add(work, b, VSOC_SHADER_FRAGMENT_WARPS, fw);
+	add(work, b, VSOC_SHADER_FRAGMENTS, ft);
+	add(work, b, VSOC_SHADER_FRAGMENT_QUADS, vsoc_share(a->quads, n, k));
+	add(work, b, VSOC_SHADER_PIXELS, vsoc_share(a->pixels, n, k));
+	add(work, b, VSOC_SHADER_TILES, vsoc_share(a->tiles, n, k));
+	add(work, b, VSOC_SHADER_TILES_UNCHANGED, vsoc_share(a->tiles / 8, n, k));
+	add(work, b, VSOC_SHADER_EARLY_Z_KILLED, vsoc_share(a->quads / 8, n, k));
+	warp_instructions(work, k, thread, vw + fw);
+	add_secondary(work, b, VSOC_SHADER_SECONDARY_THREADS, vt + ft);
+	thread_instructions(work, k, thread, vt + ft);
+	add(work, b, VSOC_SHADER_LS_READ, vsoc_share(a->vertex_lines, n, k));
+	add(work, b, VSOC_SHADER_LS_WRITE, vsoc_share(a->vertex_lines, n, k));
+	add(work, b, VSOC_SHADER_LS_READ_BEATS, LINE_BEATS * vsoc_share(a->vertex_lines, n, k));
+	add(work, b, VSOC_SHADER_LS_WRITE_BEATS,
+	    LINE_BEATS * vsoc_share(a->vertex_lines, n, k));
+	add(work, b, VSOC_SHADER_TEX_SAMPLES, texels);
+	add(work, b, VSOC_SHADER_TEX_READ_BEATS, LINE_BEATS * vsoc_share(a->texel_lines, n, k));
+	add(work, b, VSOC_SHADER_TILE_WRITE_BEATS,
+	    LINE_BEATS * vsoc_share(a->pixel_lines, n, k));
+	add_tertiary(work, b, VSOC_SHADER_TERTIARY_FRAGMENTS_KILLED,
+		     ft - vsoc_share(a->pixels, n, k));
+	add_tertiary(work, b, VSOC_SHADER_TERTIARY_QUADS_LATE_Z,
+		     vsoc_share(a->quads, n, k) - vsoc_share(a->quads / 8, n, k));
+	add_tertiary(work, b, VSOC_SHADER_TERTIARY_TILES_WRITTEN,
+		     vsoc_share(a->tiles, n, k) - vsoc_share(a->tiles / 8, n, k));
+	add_tertiary(work, b, VSOC_SHADER_TERTIARY_TEX_LINES, vsoc_share(a->texel_lines, n, k));
+	add_tertiary(work, b, VSOC_SHADER_TERTIARY_TILE_LINES,
+		     vsoc_share(a->pixel_lines, n, k));
+	add(work, b, VSOC_SHADER_FRAGMENT_INSTR, DRAW_INSTRUCTIONS * fw);
+	add(work, b, VSOC_SHADER_COMPUTE_INSTR, DRAW_INSTRUCTIONS * vw);
+}
+
+static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
+{
+	const struct vsoc_thread thread = vsoc_rules_mix(DRAW_INSTRUCTIONS);
+	const struct draw_amounts a = draw_amounts(d);
+	const u32 n = work->shape->cores;
+	const u64 warp_cycles = WARP_INSTRUCTION_CYCLES * DRAW_INSTRUCTIONS;
+	const struct l2_load load = {
+		.read_tiler = a.index_lines,
+		.read_shader = a.vertex_lines + a.texel_lines,
+		.write = a.bin_lines + a.vertex_lines + a.pixel_lines,
+	};
+	u64 vertex_ns, fragment_ns, memory_ns;
+	u32 k;
+
+	draw_tiler(work, d, &a);
+	for (k = 0; k < n; k++)
+		draw_core(work, d, &a, &thread, n, k);
 	divergence(work, d->vertices, DRAW_INSTRUCTIONS);
 	divergence(work, d->fragments, DRAW_INSTRUCTIONS);
 
-	vertex_ns = max(COREGROUP_NS(tiler_cycles),
-			SHADER_NS(warp_cycles * div_up(vertex_warps, n)));
-	fragment_ns = SHADER_NS(max(warp_cycles * div_up(fragment_warps, n),
+	vertex_ns = max(COREGROUP_NS(a.tiler_cycles),
+			SHADER_NS(warp_cycles * div_up(a.vertex_warps, n)));
+	fragment_ns = SHADER_NS(max(warp_cycles * div_up(a.fragment_warps, n),
 				    div_up(d->texels, n)));
 	memory_ns = memsys(work, &load, &gpu_home, 0);
 
