@@ -14,15 +14,15 @@ import sys
 import tempfile
 import time
 
+import harness
 import kit
 import units_truth
 import vsoc_truth
+from harness import check, run, test, write
 from vsoc_truth import MOVED_BY_MEASURING, counted
 
 TRUTH = (glob.glob("/sys/kernel/debug/dri/*/vsoc/truth") or [None])[0]
 JOB = "/tmp/perfkit.job"
-TESTS = []
-NOBODY = 65534
 
 # a frame of a scene: many draws, a compute pass, a copy
 FRAMES = """
@@ -33,27 +33,6 @@ compute threads=10000
 copy read write bytes=256Ki
 sync
 """
-
-class Skip(Exception):
-    pass
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-def run(*command, status=0, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=120, check=False, **options)
-    check(done.returncode == status,
-          f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stderr}")
-    return done
 
 
 def truth():
@@ -300,16 +279,12 @@ def failures_tell_what_helps():
 @test
 def denied_is_reported():
     """a user who may not count gets status 3 and the reason"""
-    def nobody():
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
     nodes = glob.glob("/dev/dri/renderD*")
     modes = [os.stat(n).st_mode for n in nodes]
     for n in nodes:
         os.chmod(n, 0o666)
     try:
-        done = run("perfctr", "perfkit", "-e", "FRAGMENTS", "true", status=3, preexec_fn=nobody)
+        done = run("perfctr", "perfkit", "-e", "FRAGMENTS", "true", status=3, uid=harness.NOBODY)
         check("CAP_PERFMON" in done.stderr or "paranoid" in done.stderr, done.stderr)
     finally:
         for n, mode in zip(nodes, modes):
@@ -350,7 +325,7 @@ def an_interrupt_is_reported():
     check(json.loads(out)["experiments"] == 1, out)
 
 
-NEW_DEVICE = "/sys/bus/platform/drivers/vsoc/new_device"
+DRIVER = "/sys/bus/platform/drivers/vsoc"
 
 
 def truths():
@@ -361,17 +336,12 @@ def truths():
 def nvidia_device():
     """Yields the node and the path of its truth."""
     nodes, before = set(glob.glob("/dev/dri/renderD*")), truths()
-    try:
-        with open(NEW_DEVICE, "w", encoding="ascii") as f:
-            f.write("9 product=nv50")
-    except OSError as e:
-        raise Skip(f"this vsoc has no nv50: {e.strerror}") from e
+    write(f"{DRIVER}/new_device", "9 product=nv50")
     try:
         node, = set(glob.glob("/dev/dri/renderD*")) - nodes
         yield node, min(truths() - before)
     finally:
-        with open("/sys/bus/platform/drivers/vsoc/del_device", "w", encoding="ascii") as f:
-            f.write("9")
+        write(f"{DRIVER}/del_device", "9")
 
 
 @test
@@ -761,21 +731,17 @@ def nvidia_overflow_is_of_its_domain():
     """a counter that saturates marks its own clock domain, not the exact counters of others"""
     with nvidia_device() as (node, path):
         folder = os.path.dirname(path)
-
-        def debugfs(name, text):
-            with open(os.path.join(folder, name), "w", encoding="ascii") as f:
-                f.write(text)
         k = kit.Kit(node, "gpu_idle,shader_busy,setup_primitive_count")
         for _ in range(3):
             passes = k.begin_experiment()
             check(passes == 1, f"{passes} passes")
             k.begin_pass(0)
             amounts = work(node, path, SMALL)
-            debugfs("stepped", "1")
+            write(f"{folder}/stepped", "1")
             # 32 bits at 800 MHz are 5.4 s
             time.sleep(6)
-            debugfs("step_ns", str(6 * 10**9))
-            debugfs("stepped", "0")
+            write(f"{folder}/step_ns", str(6 * 10**9))
+            write(f"{folder}/stepped", "0")
             k.end_pass()
             k.end_experiment()
             values = {name: k.value(n) for n, (_, name, _) in enumerate(k.counters())}
@@ -789,32 +755,12 @@ def nvidia_overflow_is_of_its_domain():
         k.close()
 
 
-def main():
-    # words in the names of functions, or all
-    tests = [t for t in TESTS if not sys.argv[1:] or
-             any(word in t.__name__ for word in sys.argv[1:])]
+if __name__ == "__main__":
     if not TRUTH:
         print("1..0 # SKIP no virtual SoC")
-        return 0
-    with open(JOB, "w", encoding="ascii") as f:
-        f.write(FRAMES)
-    print(f"1..{len(tests)}")
-    failed = 0
-    for number, function in enumerate(tests, 1):
-        started = time.monotonic()
-        name = " ".join(function.__doc__.split())
-        try:
-            function()
-            print(f"ok {number} - {name}", flush=True)
-        except Skip as e:
-            print(f"ok {number} - {name} # SKIP {e}", flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as e:
-            failed += 1
-            print(f"# {type(e).__name__}: {e}"[:1000])
-            print(f"not ok {number} - {name}", flush=True)
-        print(f"# {time.monotonic() - started:.1f} s", flush=True)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        sys.exit(0)
+    write(JOB, FRAMES)
+    # words in the names of functions, or all
+    harness.TESTS[:] = [t for t in harness.TESTS if not sys.argv[1:] or
+                        any(word in t.__name__ for word in sys.argv[1:])]
+    sys.exit(harness.main())
