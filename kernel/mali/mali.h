@@ -15,8 +15,6 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-#include "mali_products.h"
-
 struct dentry;
 struct mali_counters;
 struct mali_mcu;
@@ -24,6 +22,25 @@ struct mali_platform;
 struct mali_prfcnt;
 struct page;
 struct task_struct;
+
+#define MALI_L2_SLICES		4
+#define MALI_GROUPS		8
+#define MALI_STREAMS		8
+#define MALI_REGISTERS		96
+#define MALI_SCOREBOARDS	8
+#define MALI_TIMESTAMP_HZ	24000000
+
+/* supported frequencies, ascending */
+extern const unsigned long mali_core_hz[3];
+
+/* a GPU */
+struct mali_product {
+	const char *name;	/* value of the module parameter */
+	u32 gpu_id;	/* architecture, product and version */
+	u32 counters_per_block;	/* words of a block, header included */
+	u64 shader_present;	/* mask of cores; their numbers have gaps */
+	bool coherent;	/* host caches are snooped; otherwise its mappings are write-combined */
+};
 
 #define MALI_ADDRESS_SPACES	16
 /* reserved for the microcontroller; maps firmware, its sample ring and the suspend buffers */
@@ -103,12 +120,8 @@ struct mali_gpu {
 	struct dentry *debugfs;
 };
 
-/* mali_window.c */
-int mali_window_init(struct mali_gpu *gpu);
-
 /* mali_registers.c */
-u32 mali_register_read(struct mali_gpu *gpu, u32 offset);
-void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value);
+int mali_window_init(struct mali_gpu *gpu);
 
 /* mali_irq.c */
 int mali_irq_init(struct mali_gpu *gpu);
@@ -118,14 +131,12 @@ void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u
 void mali_irq_raise_locked(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes);
 void mali_irq_raise(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes);
 
-/* mali_clock.c */
+/* mali_power.c */
 void mali_clock_update_locked(struct mali_gpu *gpu);
 void mali_clock_set(struct mali_gpu *gpu, unsigned long hz);
 u64 mali_cycles(struct mali_gpu *gpu);
 u64 mali_cycles_locked(struct mali_gpu *gpu);
 u64 mali_timestamp(void);
-
-/* mali_power.c */
 u64 mali_power_present(const struct mali_gpu *gpu, enum mali_domain domain);
 u32 mali_power_read(struct mali_gpu *gpu, u32 offset);
 void mali_power_write(struct mali_gpu *gpu, u32 offset, u32 value);

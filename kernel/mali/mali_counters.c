@@ -22,11 +22,8 @@ void mali_count_locked(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount)
 
 void mali_count(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	mali_count_locked(gpu, block, counter, amount);
-	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
 /* architecture 13 moved the job counters */
@@ -66,17 +63,15 @@ void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount)
 	const u32 first = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
 	struct mali_counters *counters = gpu->counters;
 	const u64 each = amount / cores;
-	unsigned long flags;
 	u32 i, rest = amount % cores;
 
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	for (i = 0; i < cores; i++) {
 		u32 core = (counters->next_core + i) % cores;
 
 		mali_count_locked(gpu, first + core, counter, each + (i < rest));
 	}
 	counters->next_core = (counters->next_core + rest) % cores;
-	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
 void mali_count_cycles_locked(struct mali_gpu *gpu, u64 cycles)

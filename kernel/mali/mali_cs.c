@@ -274,13 +274,11 @@ static void flush(struct mali_stream *stream, u64 instruction)
 {
 	struct mali_gpu *gpu = gpu_of(stream);
 	u32 latest = get(stream, address(instruction));
-	unsigned long flags;
 
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	/* zero: always flush; otherwise only if no flush happened since the host read the ID */
 	if (!latest || latest == gpu->flush_id)
 		mali_flush_caches_locked(gpu);
-	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
 static void heap_operation(struct mali_stream *stream, u64 instruction)

@@ -46,11 +46,9 @@ void mali_global_boot(struct mali_mcu *mcu)
 static void power_cores(struct mali_mcu *mcu)
 {
 	u64 cores = mali_word64(&mcu->in->core_en_mask) & mcu->gpu->product->shader_present;
-	unsigned long flags;
 
-	spin_lock_irqsave(&mcu->gpu->lock, flags);
+	guard(spinlock_irqsave)(&mcu->gpu->lock);
 	mali_power_set_locked(mcu->gpu, MALI_DOMAIN_SHADER, cores);
-	spin_unlock_irqrestore(&mcu->gpu->lock, flags);
 }
 
 static int ring_groups(struct mali_mcu *mcu)

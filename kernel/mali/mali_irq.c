@@ -44,11 +44,8 @@ void mali_irq_raise_locked(struct mali_gpu *gpu, enum mali_irq_name name, u32 ca
 
 void mali_irq_raise(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	mali_irq_raise_locked(gpu, name, causes);
-	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
 u32 mali_irq_read(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset)
@@ -88,13 +85,8 @@ void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u
 
 static unsigned long take_due(struct mali_gpu *gpu)
 {
-	unsigned long flags, due;
-
-	spin_lock_irqsave(&gpu->lock, flags);
-	due = gpu->irq_due;
-	gpu->irq_due = 0;
-	spin_unlock_irqrestore(&gpu->lock, flags);
-	return due;
+	guard(spinlock_irqsave)(&gpu->lock);
+	return xchg(&gpu->irq_due, 0);
 }
 
 static int irq_thread(void *data)

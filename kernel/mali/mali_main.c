@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module parameters and set-up.
+ * Products, module parameters and set-up.
  *
  * The module cannot be unloaded, as the kernel's emulation of I/O memory cannot remove a region.
  */
@@ -15,9 +15,33 @@
 #include "mali_counters.h"
 #include "mali_mcu.h"
 
+const unsigned long mali_core_hz[3] = { 300000000, 500000000, 1000000000 };
+
+static const struct mali_product products[] = {
+	{ "g310", 0xac740000, 64, 0x1, true },
+	/* as in the RK3588: four cores */
+	{ "g610", 0xa8670005, 64, 0x50005, true },
+	{ "g610-incoherent", 0xa8670005, 64, 0x50005, false },
+	{ "g710", 0xa8620000, 64, 0x50777, true },
+	{ "g615", 0xb8030000, 128, 0x10015, true },
+	{ "g720", 0xc8700000, 128, 0x30077, true },
+	{ "g725", 0xd8300000, 128, 0x70077, true },
+};
+
 static char *product = "g610";
 module_param(product, charp, 0444);
 MODULE_PARM_DESC(product, "name of the GPU: g310, g610, g610-incoherent, g710, g615, g720, g725");
+
+/* returns NULL if there is no product of this name */
+static const struct mali_product *find_product(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(products); i++)
+		if (!strcmp(products[i].name, name))
+			return &products[i];
+	return NULL;
+}
 
 static int state_show(struct seq_file *file, void *unused)
 {
@@ -55,7 +79,6 @@ static void create_fails(struct mali_gpu *gpu)
 static struct mali_gpu *create(const struct mali_product *which)
 {
 	struct mali_gpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
-	unsigned long flags;
 
 	if (!gpu)
 		return NULL;
@@ -64,16 +87,15 @@ static struct mali_gpu *create(const struct mali_product *which)
 	gpu->clock_ns = ktime_get_ns();
 	gpu->flush_id = 1;
 	spin_lock_init(&gpu->lock);
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	mali_as_reset_locked(gpu);
-	spin_unlock_irqrestore(&gpu->lock, flags);
 	gpu->debugfs = debugfs_create_dir("mali", NULL);
 	return gpu;
 }
 
 static int __init mali_init(void)
 {
-	const struct mali_product *which = mali_product_find(product);
+	const struct mali_product *which = find_product(product);
 	struct mali_gpu *gpu;
 	int err;
 

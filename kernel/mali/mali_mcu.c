@@ -35,11 +35,8 @@ void mali_mcu_doorbell(struct mali_gpu *gpu, u32 number)
 
 static void set_status(struct mali_gpu *gpu, u32 status)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	gpu->mcu_status = status;
-	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
 /* firmware cannot continue: it answers nothing from now on */
@@ -80,7 +77,6 @@ static bool find_shared(struct mali_mcu *mcu)
 static void boot(struct mali_mcu *mcu)
 {
 	struct mali_gpu *gpu = mcu->gpu;
-	unsigned long flags;
 
 	if (mcu->running || READ_ONCE(gpu->fail[MALI_FAIL_BOOT]))
 		return;
@@ -90,11 +86,10 @@ static void boot(struct mali_mcu *mcu)
 	}
 	mali_global_boot(mcu);
 	mcu->running = true;
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	gpu->mcu_status = MALI_MCU_STATUS_ENABLED;
 	mali_power_set_locked(gpu, MALI_DOMAIN_TILER, mali_power_present(gpu, MALI_DOMAIN_TILER));
 	mali_irq_raise_locked(gpu, MALI_IRQ_JOB, MALI_JOB_IRQ_GLOBAL);
-	spin_unlock_irqrestore(&gpu->lock, flags);
 }
 
 static void control(struct mali_mcu *mcu)

@@ -313,11 +313,6 @@ int mali_mem_write64(struct mali_gpu *gpu, u32 as, u64 va, u64 value)
 /* the page at @va in the host's memory, for firmware's own structures; NULL on a fault */
 void *mali_mem_page(struct mali_gpu *gpu, u32 as, u64 va)
 {
-	unsigned long flags;
-	void *memory;
-
-	spin_lock_irqsave(&gpu->lock, flags);
-	memory = translate_or_fault(gpu, as, va, MALI_AS_ACCESS_WRITE);
-	spin_unlock_irqrestore(&gpu->lock, flags);
-	return memory;
+	guard(spinlock_irqsave)(&gpu->lock);
+	return translate_or_fault(gpu, as, va, MALI_AS_ACCESS_WRITE);
 }

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The register file: dispatches accesses to the parts of the model.
+ * The registers: the kernel's emulation of I/O memory (User-mode Linux) calls the model for each
+ * access, which is dispatched to its parts. The window lies at the address of real memory, because
+ * userspace maps the flush ID page.
  */
 #include <linux/bitfield.h>
+#include <linux/gfp.h>
+#include <linux/io.h>
+#include <linux/logic_iomem.h>
+#include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 
 #include "mali.h"
@@ -128,13 +135,12 @@ static int irq_block(u32 offset)
 #define POWER_BYTES	(MALI_POWER_ACTIVE + MALI_POWER_BANK_BYTES - MALI_POWER_READY)
 #define AS_BYTES	(MALI_ADDRESS_SPACES * MALI_AS_BYTES)
 
-u32 mali_register_read(struct mali_gpu *gpu, u32 offset)
+static u32 read_register(struct mali_gpu *gpu, u32 offset)
 {
 	int irq = irq_block(offset);
-	unsigned long flags;
 	u32 value;
 
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	if (irq >= 0)
 		value = mali_irq_read(gpu, irq, offset % MALI_IRQ_BLOCK_BYTES);
 	else if (within(offset, MALI_POWER_READY, POWER_BYTES))
@@ -143,21 +149,19 @@ u32 mali_register_read(struct mali_gpu *gpu, u32 offset)
 		value = mali_as_read(gpu, offset - MALI_AS);
 	else
 		value = read_gpu(gpu, offset);
-	spin_unlock_irqrestore(&gpu->lock, flags);
 	return value;
 }
 
-void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value)
+static void write_register(struct mali_gpu *gpu, u32 offset, u32 value)
 {
 	int irq = irq_block(offset);
-	unsigned long flags;
 
 	/* a doorbell orders earlier writes of the host to memory; takes no lock */
 	if (offset >= MALI_DOORBELL) {
 		mali_mcu_doorbell(gpu, (offset - MALI_DOORBELL) / MALI_DOORBELL_BYTES);
 		return;
 	}
-	spin_lock_irqsave(&gpu->lock, flags);
+	guard(spinlock_irqsave)(&gpu->lock);
 	if (irq >= 0)
 		mali_irq_write(gpu, irq, offset % MALI_IRQ_BLOCK_BYTES, value);
 	else if (within(offset, MALI_POWER_READY, POWER_BYTES))
@@ -166,5 +170,77 @@ void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value)
 		mali_as_write(gpu, offset - MALI_AS, value);
 	else
 		write_gpu(gpu, offset, value);
-	spin_unlock_irqrestore(&gpu->lock, flags);
+}
+
+/* --- the window ---------------------------------------------------------- */
+
+#define WINDOW_ORDER	get_order(MALI_WINDOW_BYTES)
+/* up to 256 MiB of the resource tree are taken, and pages come at random addresses */
+#define ATTEMPTS	130
+
+/* the emulation's map callback has no context pointer */
+static struct mali_gpu *window_gpu;
+
+static unsigned long window_read(void *priv, unsigned int offset, int size)
+{
+	if (size != sizeof(u32))
+		return 0;
+	return read_register(priv, offset);
+}
+
+static void window_write(void *priv, unsigned int offset, int size, unsigned long value)
+{
+	if (size == sizeof(u32))
+		write_register(priv, offset, value);
+}
+
+static const struct logic_iomem_ops window_ops = {
+	.read = window_read,
+	.write = window_write,
+};
+
+static long window_map(unsigned long offset, size_t size, const struct logic_iomem_ops **ops,
+		       void **priv)
+{
+	*ops = &window_ops;
+	*priv = window_gpu;
+	return offset;
+}
+
+static const struct logic_iomem_region_ops region_ops = {
+	.map = window_map,
+};
+
+/* the region can never be removed, so the module cannot be unloaded */
+int __init mali_window_init(struct mali_gpu *gpu)
+{
+	static struct page *tried[ATTEMPTS] __initdata;
+	int err = -ENOMEM;
+	int i, n = 0;
+
+	while (err && n < ATTEMPTS) {
+		struct page *pages = alloc_pages(GFP_KERNEL | __GFP_ZERO, WINDOW_ORDER);
+
+		if (!pages)
+			break;
+		gpu->window = (struct resource) {
+			.name = "mali",
+			.start = page_to_phys(pages),
+			.end = page_to_phys(pages) + MALI_WINDOW_BYTES - 1,
+			.flags = IORESOURCE_MEM,
+		};
+		err = logic_iomem_add_region(&gpu->window, &region_ops);
+		if (err)
+			tried[n++] = pages;
+		else
+			gpu->window_pages = pages;
+	}
+	for (i = 0; i < n; i++)
+		__free_pages(tried[i], WINDOW_ORDER);
+	if (err)
+		return err;
+	window_gpu = gpu;
+	*(u32 *)(page_address(gpu->window_pages) + MALI_FLUSH_ID) = gpu->flush_id;
+	__module_get(THIS_MODULE);
+	return 0;
 }
