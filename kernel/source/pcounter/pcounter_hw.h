@@ -46,7 +46,6 @@ enum pcounter_slot {
 #define PCOUNTER_RECORD_LIMIT(d)	(0xa720 + 4 * (d))
 #define PCOUNTER_CTR_STOP(d)	(0xa740 + 4 * (d))
 #define PCOUNTER_RECORD_START(d)	(0xa760 + 4 * (d))
-#define PCOUNTER_THRESHOLD(d)	(0xa780 + 4 * (d))
 #define PCOUNTER_GCTRL		0xa7a8
 #define PCOUNTER_CTRL(d)	(0xa7c0 + 4 * (d))
 #define PCOUNTER_QUAD_ACK(d)	(0xa7e0 + 4 * (d))
@@ -72,7 +71,6 @@ enum pcounter_slot {
 #define PCOUNTER_CTRL_MODE	GENMASK(1, 0)
 #define PCOUNTER_CTRL_COUNT	GENMASK(6, 4)
 #define PCOUNTER_CTRL_COUNT_SHIFT	4
-#define PCOUNTER_CTRL_PERIOD_ALL	BIT(8)	/* SINGLE: CTR_EVENT is not cleared by a period */
 #define PCOUNTER_CTRL_EVENT_PULSE	BIT(11)	/* EVENT of other domains: edges, not levels */
 #define PCOUNTER_CTRL_FLAG_PULSE	BIT(13)	/* FLAG of other domains: edges, not levels */
 #define PCOUNTER_CTRL_RECORD_SHORT	BIT(20)	/* RECORD: packets of 16 bytes */
@@ -84,7 +82,7 @@ enum pcounter_slot {
 #define PCOUNTER_PERIODIC_CLOCKS(k)	(0x400u << (k))
 
 enum pcounter_mode {
-	PCOUNTER_MODE_SINGLE,
+	PCOUNTER_MODE_SINGLE,	/* not modelled, not used */
 	PCOUNTER_MODE_QUAD,
 	PCOUNTER_MODE_RECORD,
 	PCOUNTER_MODE_OFF,	/* chosen: not documented */
@@ -107,14 +105,6 @@ enum pcounter_quad_status {
 	PCOUNTER_QUAD_EMPTY,
 	PCOUNTER_QUAD_VALID,
 	PCOUNTER_QUAD_OVERFLOW,
-};
-
-/* STATUS of a domain in SINGLE mode */
-enum pcounter_single_status {
-	PCOUNTER_SINGLE_INACTIVE,
-	PCOUNTER_SINGLE_WAIT_PRE,
-	PCOUNTER_SINGLE_WAIT_START,
-	PCOUNTER_SINGLE_COUNTING,
 };
 
 #define PCOUNTER_GCTRL_RECORD_CLEAR	BIT(0)	/* counters of RECORD mode are held at 0 */

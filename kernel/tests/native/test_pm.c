@@ -151,9 +151,8 @@ static void clocks_at_once_are_clocks_one_by_one(void)
 	u32 i, n;
 
 	for (round = 0; round < rounds; round++) {
-		u32 ctrl = random_below(&r, 3) | random_below(&r, 5) << 4 |
+		u32 ctrl = (PCOUNTER_MODE_QUAD + random_below(&r, 2)) | random_below(&r, 5) << 4 |
 			   random_below(&r, 2) * PCOUNTER_CTRL_RECORD_SHORT |
-			   random_below(&r, 2) * PCOUNTER_CTRL_PERIOD_ALL |
 			   random_below(&r, 2) * PCOUNTER_CTRL_PERIODIC_OF(0);
 		u32 done = 0, slot;
 
@@ -168,13 +167,10 @@ static void clocks_at_once_are_clocks_one_by_one(void)
 											  0x1e));
 			input(slot, src, random_table(&r, random_below(&r, 2)));
 		}
-		pm_write(&pm, PCOUNTER_CTR_PRE(DOMAIN), random_below(&r, 5));
-		pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), random_below(&r, 5));
-		pm_write(&pm, PCOUNTER_THRESHOLD(DOMAIN), random_below(&r, 20));
 		pm_write(&pm, PCOUNTER_RECORD_LIMIT(DOMAIN), random_below(&r, 2000));
 		pm_write(&pm, PCOUNTER_SPEC_SRC(DOMAIN), random_below(&r, 32));
 		pm_write(&pm, PCOUNTER_CTRL(DOMAIN), ctrl);
-		/* SINGLE begins, QUAD swaps */
+		/* QUAD swaps */
 		swap_now();
 		dom()->periodic = random_below(&r, 0x400);
 		random_waves(&r, signals);
@@ -309,125 +305,6 @@ static void counters_saturate(void)
 	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 0xffffffff);
 	check_eq(pm_read(&pm, PCOUNTER_CTR_PRE(DOMAIN)), 0xffffffff);
 	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 0xffffffff);
-}
-
-/* --- SINGLE ----------------------------------------------------------------------- */
-
-static void single_waits_counts_and_ends(void)
-{
-	begin(PCOUNTER_MODE_OFF);
-	input(PCOUNTER_PRE, 0xececec00, 0xaaaa);
-	input(PCOUNTER_START, 0xececec01, 0xaaaa);
-	input(PCOUNTER_EVENT, 0xececec02, 0xaaaa);
-	input(PCOUNTER_STOP, 0xececec03, 0xaaaa);
-	pm_write(&pm, PCOUNTER_CTR_PRE(DOMAIN), 2);
-	pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), 2);
-	pm_write(&pm, PCOUNTER_THRESHOLD(DOMAIN), 4);
-	pm_write(&pm, PCOUNTER_CTRL(DOMAIN), PCOUNTER_MODE_SINGLE);
-	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
-	drive(BIT(0), 20);
-	/* the write to PRE's table is what begins it */
-	input(PCOUNTER_PRE, pm_read(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_PRE)), 0xaaaa);
-	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_PRE(DOMAIN)), 2);
-	drive(BIT(0), 2);
-	drive(BIT(1), 5);
-	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
-	drive(BIT(0), 1);
-	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_START);
-	/* three periods with 3, 4 and 5 events; those of the clock with START do not count */
-	drive(BIT(1) | BIT(2), 1);
-	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_COUNTING);
-	drive(BIT(2), 3);
-	drive(BIT(3), 1);
-	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_START);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 3);
-	drive(BIT(2), 10);
-	drive(BIT(1), 1);
-	drive(BIT(2), 4);
-	drive(BIT(3), 1);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 4);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 5);
-	drive(BIT(1), 1);
-	drive(BIT(2), 4);
-	drive(BIT(2) | BIT(3), 1);
-	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
-	drive(BIT(1) | BIT(2), 100);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_START(DOMAIN)), 2);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)), 5);
-	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 5);
-}
-
-static void begin_single(u32 ctrl)
-{
-	begin(ctrl | PCOUNTER_MODE_SINGLE);
-	/* START's sources, and EVENT's 2 and 3, are the integers; STOP is wire 7 */
-	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_START), 0x03020100);
-	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_START), 0xaaaa);
-	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_EVENT), 0x05040706);
-	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_EVENT), 0xaaaa);
-	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_STOP), 0xececec07);
-	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0xaaaa);
-	pm_write(&pm, PCOUNTER_CTR_PRE(DOMAIN), 0);
-	pm_write(&pm, PCOUNTER_CTR_STOP(DOMAIN), 1);
-	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_PRE), ZERO);
-	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_PRE), 0x5555);
-	drive(0, 1);
-	/* two periods of 3 and of 4 clocks: 0x2b = 43 with EVENT, 0x0b without, then STOP */
-	drive(BIT(0), 1);
-	drive(0x2b | BIT(6), 2);
-	drive(BIT(7), 1);
-	drive(BIT(0), 1);
-	drive(0x2b | BIT(6), 2);
-	drive(0x0b, 1);
-	drive(BIT(7), 1);
-}
-
-static void single_counts_in_all_modes(void)
-{
-	/* of all five: what is added to EVENT in two clocks, to PRE in two and in one more */
-	static const struct {
-		u32 event, pre[2];
-	} adds[] = {
-		{ 2, { 0, 0 } },   { 2 * 11, { 0, 0 } },  { 2 * 43, { 0, 0 } },
-		{ 2, { 22, 11 } }, { 2 * 1, { 86, 11 } },
-	};
-	u32 mode, all;
-
-	for (mode = 0; mode < ARRAY_SIZE(adds); mode++)
-		for (all = 0; all < 2; all++) {
-			begin_single(mode << 4 | all << 8);
-			check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
-			check_eq(pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN)),
-				 adds[mode].event * (1 + all));
-			check_eq(pm_read(&pm, PCOUNTER_CTR_PRE(DOMAIN)),
-				 2 * adds[mode].pre[0] + adds[mode].pre[1]);
-			check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 4);
-			/* with a threshold of 0 all periods are counted */
-			check_eq(pm_read(&pm, PCOUNTER_CTR_START(DOMAIN)), 2);
-		}
-}
-
-static void any_other_write_ends_single(void)
-{
-	static const u32 registers[] = {
-		PCOUNTER_SRC(DOMAIN, PCOUNTER_EVENT),
-		PCOUNTER_OP(DOMAIN, PCOUNTER_STOP),
-		PCOUNTER_SETFLAG_OP(DOMAIN),
-		PCOUNTER_CTR_PRE(DOMAIN),
-		PCOUNTER_CTR_STOP(DOMAIN),
-		PCOUNTER_THRESHOLD(DOMAIN),
-		PCOUNTER_CTRL(DOMAIN),
-	};
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(registers); i++) {
-		begin(PCOUNTER_MODE_SINGLE);
-		pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_PRE), 0xffff);
-		check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_WAIT_PRE);
-		pm_write(&pm, registers[i], 0);
-		check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_SINGLE_INACTIVE);
-	}
 }
 
 /* --- trailer ------------------------------------------------------------------------ */
@@ -792,9 +669,6 @@ static const struct test tests[] = {
 	TEST(the_trigger_swaps_all_domains),
 	TEST(status_goes_up_with_swaps_and_down_with_acks),
 	TEST(counters_saturate),
-	TEST(single_waits_counts_and_ends),
-	TEST(single_counts_in_all_modes),
-	TEST(any_other_write_ends_single),
 	TEST(the_trailer_is_where_the_reference_has_it),
 	TEST(the_flag_is_set_and_cleared),
 	TEST(a_pulse_of_stop_writes_a_packet),

@@ -14,8 +14,8 @@
 #define CLOCKS 3000
 
 enum { PRE, START, EVENT, STOP, SETFLAG, CLRFLAG };
-enum { SINGLE, QUAD, RECORD };
-enum { INACTIVE, WAIT_PRE, WAIT_START, COUNTING };
+/* SINGLE, which would be 0, is not modelled */
+enum { QUAD = 1, RECORD };
 
 /* of domains 0 to 7 on G84 and later: where 0xec, 0x8c and 0x2c of the recipes are ZERO */
 static const u8 trailer_base[DOMAINS] = { 0x00, 0xe0, 0x80, 0x20, 0x00, 0x00, 0x00, 0x00 };
@@ -25,7 +25,7 @@ static u8 memory[DOMAINS][MEMORY_BYTES];
 
 struct rule_domain {
 	/* registers */
-	u32 src[4], op[6], swap_src, ctrl, threshold, pre_init, stop_init, limit;
+	u32 src[4], op[6], swap_src, ctrl, limit;
 	/* wires */
 	bool wires[256], last[256], trigger;
 	bool event, flag, flag_wire;
@@ -191,39 +191,6 @@ static void quad(struct rule_domain *d, const bool out[6])
 	d->shadow_cycles = saturated(d->shadow_cycles + 1, 0xffffffff);
 }
 
-/* as the pseudo-code of the reference */
-static void single(struct rule_domain *d, const bool out[6])
-{
-	switch (d->status) {
-	case WAIT_PRE:
-		if (!out[PRE])
-			break;
-		if (d->visible[PRE])
-			d->visible[PRE]--;
-		else
-			d->status = WAIT_START;
-		break;
-	case WAIT_START:
-		if (!out[START])
-			break;
-		d->cycles = 0;
-		if (!(d->ctrl & 1u << 8))
-			d->visible[EVENT] = 0;
-		d->status = COUNTING;
-		break;
-	case COUNTING:
-		d->visible[EVENT] += event_adds(d, out[EVENT]);
-		d->visible[PRE] += extra_adds(d, 0);
-		d->cycles++;
-		if (!out[STOP])
-			break;
-		d->visible[START] += d->visible[EVENT] >= d->threshold;
-		d->status = d->visible[STOP] ? WAIT_START : INACTIVE;
-		d->visible[STOP] -= !!d->visible[STOP];
-		break;
-	}
-}
-
 static void put(u8 *p, u64 value, unsigned int bytes)
 {
 	while (bytes--) {
@@ -275,21 +242,18 @@ static void clock_rules(unsigned int number)
 {
 	struct rule_domain *d = &rules[number];
 	const u32 mode = d->ctrl & 3;
-	bool out[6], frozen, flag = d->flag, flag_wire = d->flag;
+	bool out[6], flag = d->flag, flag_wire = d->flag;
 	unsigned int i;
 
 	drive_trailer(number);
 	import(number);
 	for (i = 0; i < 6; i++)
 		out[i] = output(d, i);
-	frozen = mode == SINGLE && d->status == INACTIVE;
-	if (out[SETFLAG] && !frozen)
+	if (out[SETFLAG])
 		flag = true;
-	if (out[CLRFLAG] && !frozen)
+	if (out[CLRFLAG])
 		flag = false;
-	if (mode == SINGLE)
-		single(d, out);
-	else if (mode == QUAD)
+	if (mode == QUAD)
 		quad(d, out);
 	else
 		record(d, out);
@@ -339,20 +303,6 @@ static u32 random_sources(struct random_state *r, unsigned int number)
 	return src;
 }
 
-/* once more, as it was set up */
-static void restart_single(unsigned int number)
-{
-	struct rule_domain *d = &rules[number];
-
-	pm_write(&pm, 0xa420 + 4 * number, d->op[PRE]);
-	memset(d->visible, 0, sizeof(d->visible));
-	d->visible[PRE] = d->pre_init;
-	d->visible[STOP] = d->stop_init;
-	d->cycles = 0;
-	d->flag = false;
-	d->status = WAIT_PRE;
-}
-
 static void begin_domain(struct random_state *r, unsigned int number, u32 mode)
 {
 	static const u16 tables[] = { 0xaaaa, 0xcccc, 0x8888, 0xeeee, 0x5555,
@@ -378,24 +328,14 @@ static void begin_domain(struct random_state *r, unsigned int number, u32 mode)
 	pm_write(&pm, 0xa520 + 4 * number, d->op[CLRFLAG]);
 	d->swap_src = trailer_base[number] + 0x0d + random_below(r, 11);
 	pm_write(&pm, 0xa560 + 4 * number, d->swap_src);
-	d->threshold = random_below(r, 30);
-	pm_write(&pm, 0xa780 + 4 * number, d->threshold);
-	d->pre_init = random_below(r, 5);
-	pm_write(&pm, 0xa700 + 4 * number, d->pre_init);
-	d->stop_init = random_below(r, 40);
-	pm_write(&pm, 0xa740 + 4 * number, d->stop_init);
 	d->limit = random_below(r, MEMORY_BYTES);
 	pm_write(&pm, 0xa720 + 4 * number, d->limit);
 	pm_write(&pm, 0xa760 + 4 * number, 0);
-	/* count mode, all periods, imports, format, PERIODIC never or each 0x400 or 0x800 */
-	d->ctrl = mode | random_below(r, 5) << 4 | random_below(r, 2) << 8 |
-		  random_below(r, 2) << 11 | random_below(r, 2) << 13 | random_below(r, 2) << 20 |
+	/* count mode, imports, format, PERIODIC never or each 0x400 or 0x800 */
+	d->ctrl = mode | random_below(r, 5) << 4 | random_below(r, 2) << 11 |
+		  random_below(r, 2) << 13 | random_below(r, 2) << 20 |
 		  random_below(r, 3) << 21;
 	pm_write(&pm, 0xa7c0 + 4 * number, d->ctrl);
-	if (mode == SINGLE) {
-		restart_single(number);
-		return;
-	}
 	/* swaps QUAD, before a clock was counted */
 	pm_write(&pm, 0xa420 + 4 * number, d->op[PRE]);
 	pm_read(&pm, 0xa600 + 4 * number);
@@ -420,7 +360,7 @@ static void check_domain(unsigned int number)
 }
 
 static struct {
-	unsigned long ended, thresholds, swaps, packets, flags;
+	unsigned long swaps, packets, flags;
 } seen;
 
 static void run_randomly(struct random_state *r, const u8 modes[DOMAINS])
@@ -445,11 +385,6 @@ static void run_randomly(struct random_state *r, const u8 modes[DOMAINS])
 				s[number].bits[1] = random_u64(r);
 			clock_both(number, &s[number]);
 			seen.flags += rules[number].flag_wire;
-			if (modes[number] == SINGLE && rules[number].status == INACTIVE &&
-			    !random_below(r, 100)) {
-				restart_single(number);
-				seen.ended++;
-			}
 		}
 		if (!(n % 16))
 			for (number = 0; number < DOMAINS; number++)
@@ -457,7 +392,6 @@ static void run_randomly(struct random_state *r, const u8 modes[DOMAINS])
 	}
 	for (number = 0; number < DOMAINS; number++) {
 		check_domain(number);
-		seen.thresholds += modes[number] == SINGLE && rules[number].visible[START];
 		seen.swaps += modes[number] == QUAD && rules[number].status == 2;
 		seen.packets += rules[number].at > 0;
 	}
@@ -473,12 +407,10 @@ static void all_modes_follow_the_rules(void)
 	memset(&seen, 0, sizeof(seen));
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < DOMAINS; i++)
-			modes[i] = random_below(&r, 3);
+			modes[i] = QUAD + random_below(&r, 2);
 		run_randomly(&r, modes);
 	}
 	/* something was counted */
-	check(seen.ended > rounds / 4);
-	check(seen.thresholds > rounds / 4);
 	check(seen.swaps > rounds);
 	check(seen.packets > rounds);
 	check(seen.flags > rounds);

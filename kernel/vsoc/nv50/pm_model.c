@@ -121,10 +121,10 @@ static void increments(const struct pm_domain *d, const struct pm_signals *now,
 		inc[PCOUNTER_EVENT] = out[PCOUNTER_EVENT] ? b6 : 0;
 		break;
 	case PCOUNTER_EXTRA_B4:
-		inc[mode_of(d) == PCOUNTER_MODE_SINGLE ? PCOUNTER_PRE : PCOUNTER_START] = b4;
+		inc[PCOUNTER_START] = b4;
 		break;
 	case PCOUNTER_EXTRA_B6_EVENT_B2:
-		inc[mode_of(d) == PCOUNTER_MODE_SINGLE ? PCOUNTER_PRE : PCOUNTER_START] = b6;
+		inc[PCOUNTER_START] = b6;
 		inc[PCOUNTER_EVENT] =
 			out[PCOUNTER_EVENT] ? source_bits(d, PCOUNTER_EVENT, now, 0, 2) : 0;
 		break;
@@ -169,90 +169,6 @@ static void quad(struct pm_domain *d, const u32 inc[PCOUNTER_SLOTS], bool swap, 
 	}
 	if (!swap)
 		add_counters(&d->shadow, inc, clocks);
-}
-
-/* --- SINGLE ---------------------------------------------------------------------- */
-
-/* a write to PRE's table starts it */
-static void single_start(struct pm_domain *d)
-{
-	memset(&d->visible, 0, sizeof(d->visible));
-	d->visible.ctr[PCOUNTER_PRE] = d->pre_init;
-	d->visible.ctr[PCOUNTER_STOP] = d->stop_init;
-	d->flag = false;
-	d->status = PCOUNTER_SINGLE_WAIT_PRE;
-}
-
-/* a write to any other register of the domain aborts it */
-static void single_abort(struct pm_domain *d)
-{
-	if (mode_of(d) == PCOUNTER_MODE_SINGLE)
-		d->status = PCOUNTER_SINGLE_INACTIVE;
-}
-
-static void single_period_begins(struct pm_domain *d)
-{
-	d->visible.cycles = 0;
-	/* one period only, unless periods accumulate */
-	if (!(d->ctrl & PCOUNTER_CTRL_PERIOD_ALL))
-		d->visible.ctr[PCOUNTER_EVENT] = 0;
-	d->status = PCOUNTER_SINGLE_COUNTING;
-}
-
-static void single_period_ends(struct pm_domain *d)
-{
-	if (d->visible.ctr[PCOUNTER_EVENT] >= d->threshold)
-		d->visible.ctr[PCOUNTER_START] = add_saturating(d->visible.ctr[PCOUNTER_START], 1);
-	d->status = d->visible.ctr[PCOUNTER_STOP] ? PCOUNTER_SINGLE_WAIT_START :
-						    PCOUNTER_SINGLE_INACTIVE;
-	if (d->visible.ctr[PCOUNTER_STOP])
-		d->visible.ctr[PCOUNTER_STOP]--;
-}
-
-static void count_visible(struct pm_domain *d, unsigned int slot, const u32 inc[PCOUNTER_SLOTS],
-			  u64 clocks)
-{
-	u32 *ctr = &d->visible.ctr[slot];
-
-	*ctr = add_saturating(*ctr, mul_saturating(clocks, inc[slot]));
-}
-
-/* returns the number of clocks consumed, all in the same state */
-static u64 single(struct pm_domain *d, const bool out[PCOUNTER_INPUTS],
-		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
-{
-	const u32 mode = (d->ctrl & PCOUNTER_CTRL_COUNT) >> PCOUNTER_CTRL_COUNT_SHIFT;
-	u64 n = clocks;
-
-	switch (d->status) {
-	case PCOUNTER_SINGLE_WAIT_PRE:
-		if (!out[PCOUNTER_PRE])
-			return clocks;
-		if (!d->visible.ctr[PCOUNTER_PRE]) {
-			d->status = PCOUNTER_SINGLE_WAIT_START;
-			return 1;
-		}
-		n = min_t(u64, clocks, d->visible.ctr[PCOUNTER_PRE]);
-		d->visible.ctr[PCOUNTER_PRE] -= n;
-		return n;
-	case PCOUNTER_SINGLE_WAIT_START:
-		if (!out[PCOUNTER_START])
-			return clocks;
-		single_period_begins(d);
-		return 1;
-	case PCOUNTER_SINGLE_COUNTING:
-		if (out[PCOUNTER_STOP])
-			n = 1;
-		count_visible(d, PCOUNTER_EVENT, inc, n);
-		/* in other modes, it stays 0 from WAIT_PRE on */
-		if (mode == PCOUNTER_EXTRA_B4 || mode == PCOUNTER_EXTRA_B6_EVENT_B2)
-			count_visible(d, PCOUNTER_PRE, inc, n);
-		d->visible.cycles = add_saturating(d->visible.cycles, n);
-		if (out[PCOUNTER_STOP])
-			single_period_ends(d);
-		return n;
-	}
-	return clocks;
 }
 
 /* --- RECORD ---------------------------------------------------------------------- */
@@ -372,11 +288,9 @@ static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, 
 
 /* --- clocks ---------------------------------------------------------------------- */
 
-/* CLRFLAG takes precedence; a finished SINGLE does not change the flag */
+/* CLRFLAG takes precedence */
 static bool next_flag(const struct pm_domain *d, bool setflag, bool clrflag)
 {
-	if (mode_of(d) == PCOUNTER_MODE_SINGLE && d->status == PCOUNTER_SINGLE_INACTIVE)
-		return d->flag;
 	return (setflag || d->flag) && !clrflag;
 }
 
@@ -414,9 +328,6 @@ static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct p
 		n = 1;
 
 	switch (mode_of(d)) {
-	case PCOUNTER_MODE_SINGLE:
-		n = single(d, out, inc, n);
-		break;
 	case PCOUNTER_MODE_QUAD:
 		settle_swap(d);
 		quad(d, inc, pm_signal(now, d->spec_src & 0xff), n);
@@ -695,7 +606,6 @@ static void write_ctrl(struct pm_domain *d, u32 value)
 	const u32 before = mode_of(d);
 
 	d->ctrl = value;
-	single_abort(d);
 	if (mode_of(d) == before)
 		return;
 	d->status = 0;
@@ -754,8 +664,6 @@ static u32 *plain_register(struct pm_domain *d, u32 reg)
 		return &d->visible.ctr[PCOUNTER_EVENT];
 	case PCOUNTER_CTR_STOP(0):
 		return &d->visible.ctr[PCOUNTER_STOP];
-	case PCOUNTER_THRESHOLD(0):
-		return &d->threshold;
 	case PCOUNTER_RECORD_START(0):
 		return &d->record_start;
 	case PCOUNTER_RECORD_LIMIT(0):
@@ -768,7 +676,7 @@ static u32 *plain_register(struct pm_domain *d, u32 reg)
 	return NULL;
 }
 
-/* read-only; writes to PRE and STOP set the values from which SINGLE starts */
+/* read-only */
 static bool is_counter(u32 reg)
 {
 	return reg == PCOUNTER_CTR_CYCLES(0) || reg == PCOUNTER_CTR_PRE(0) ||
@@ -808,24 +716,13 @@ void pm_write(struct pm_model *pm, u32 reg, u32 value)
 		d->overrun = false;
 		break;
 	}
-	if (first == PCOUNTER_CTR_PRE(0))
-		d->pre_init = value;
-	if (first == PCOUNTER_CTR_STOP(0))
-		d->stop_init = value;
 	plain = plain_register(d, first);
-	if (!plain)
+	if (!plain || is_counter(first))
 		return;
-	if (!is_counter(first))
-		*plain = value;
-	if (first != PCOUNTER_OP(0, PCOUNTER_PRE)) {
-		single_abort(d);
-		return;
-	}
+	*plain = value;
 	/* a write to PRE's table pulses SWAP, on G84 and later */
-	if (mode_of(d) == PCOUNTER_MODE_QUAD)
+	if (first == PCOUNTER_OP(0, PCOUNTER_PRE) && mode_of(d) == PCOUNTER_MODE_QUAD)
 		d->swap = true;
-	if (mode_of(d) == PCOUNTER_MODE_SINGLE && d->status == PCOUNTER_SINGLE_INACTIVE)
-		single_start(d);
 }
 
 u32 pm_read(struct pm_model *pm, u32 reg)

@@ -40,10 +40,9 @@ struct pm_domain {
 	u32 op[PCOUNTER_INPUTS];	/* registers */
 	u32 spec_src;			/* register */
 	u32 ctrl;			/* register */
-	u32 threshold;			/* register */
 	struct pm_counters shadow;	/* counting */
 	struct pm_counters visible;	/* visible through the registers */
-	u32 status;	/* enum pcounter_quad_status or enum pcounter_single_status */
+	u32 status;			/* enum pcounter_quad_status */
 	bool swap;			/* swap requested before the next clock */
 	bool trigger;			/* PM_TRIGGER pulses in the next clock */
 	struct pm_signals last;		/* signals of the last clock */
@@ -59,9 +58,6 @@ struct pm_domain {
 	u16 import[2];
 	u32 periodic;	/* clocks since the last PERIODIC pulse */
 	u64 clocks;	/* clocks so far */
-
-	u32 pre_init;	/* SINGLE: CTR_PRE as written */
-	u32 stop_init;	/* SINGLE: CTR_STOP as written */
 
 	u8 *mem;		/* RECORD: memory of the packets */
 	u32 mem_bytes;
