@@ -12,39 +12,20 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
-#include <linux/types.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+/* the library's sessions build the core's pure files, too */
+#include "../../../libperfctr/src/local/kernel.h"
 
 /* --- types --------------------------------------------------------------- */
 
-typedef __u8 u8;
-typedef __u16 u16;
-typedef __u32 u32;
-typedef __u64 u64;
 typedef __s16 s16;
-typedef __s32 s32;
-typedef __s64 s64;
 typedef __uint128_t u128;
 typedef unsigned int gfp_t;
 
-typedef struct {
-	int counter;
-} atomic_t;
-
-struct xarray {
-	void *head;
-};
-
 #define U16_MAX		UINT16_MAX
-#define S32_MAX		INT32_MAX
-#define S32_MIN		INT32_MIN
 #define U32_MAX		UINT32_MAX
-#define U64_MAX		((u64)~0ull)
 #define GFP_KERNEL	0u
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -56,15 +37,11 @@ struct xarray {
 #define le16_to_cpu(x)	((u16)(x))
 #define cpu_to_le32(x)	((__le32)(x))
 #define le32_to_cpu(x)	((u32)(x))
-#define cpu_to_le64(x)	((__le64)(x))
 #define le64_to_cpu(x)	((u64)(x))
 
 /* --- compiler ------------------------------------------------------------ */
 
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
-#define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
-#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 /* ThreadSanitizer does not know fences; the checked code uses acquire and release */
 #define native_barrier()	__asm__ __volatile__("" ::: "memory")
 #define mb()			native_barrier()
@@ -74,7 +51,6 @@ struct xarray {
 	((type *)((char *)(ptr) - offsetof(type, member)))
 #define __aligned(n)		__attribute__((aligned(n)))
 #define fallthrough		__attribute__((fallthrough))
-#define noinline		__attribute__((noinline))
 #define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define ALIGN(x, a)		(((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
 #define scnprintf		snprintf
@@ -86,16 +62,12 @@ struct xarray {
 /* --- bits ---------------------------------------------------------------- */
 
 #define BIT(n)			(1ul << (n))
-#define BIT_ULL(n)		(1ull << (n))
-#define GENMASK(h, l)		((~0ul << (l)) & (~0ul >> (sizeof(long) * 8 - 1 - (h))))
 #define GENMASK_ULL(h, l)	((~0ull << (l)) & (~0ull >> (63 - (h))))
 #define FIELD_GET(mask, reg)	(((reg) & (mask)) >> __builtin_ctzl(mask))
 #define FIELD_PREP(mask, val)	(((__typeof__(mask))(val) << __builtin_ctzl(mask)) & (mask))
-#define __ffs64(x)		((unsigned int)__builtin_ctzll(x))
 #define for_each_set_bit(bit, word, size)					\
 	for ((bit) = 0; (bit) < (size); (bit)++)				\
 		if (*(word) >> (bit) & 1)
-#define hweight64(x)		((unsigned int)__builtin_popcountll(x))
 #define hweight32(x)		((unsigned int)__builtin_popcount(x))
 
 static inline int fls64(u64 x)
@@ -110,12 +82,9 @@ static inline bool is_power_of_2(unsigned long n)
 
 /* --- arithmetic ---------------------------------------------------------- */
 
-#define min(a, b)	({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
-#define max(a, b)	({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
 #define min_t(t, a, b)		min((t)(a), (t)(b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
 #define clamp(v, lo, hi)	min(max(v, lo), hi)
-#define clamp_t(t, v, lo, hi)	clamp((t)(v), (t)(lo), (t)(hi))
 
 static inline u64 div64_u64(u64 a, u64 b)
 {
