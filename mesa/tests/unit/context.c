@@ -57,421 +57,7 @@ static bool blocks_of_perf_events(void)
 	return !wrong;
 }
 
-/* --- a library whose hardware counts ROOM events at a time ---------------------- */
-
-static int sessions, tries, complaints;
-
-static void say(const char *what)
-{
-	(void)what;
-	complaints++;
-}
-
-static const char *ctx_error(const struct perfctr_ctx *ctx)
-{
-	(void)ctx;
-	return "not permitted";
-}
-
-/*
- * Events are one letter. "a" and "h" are of perf PMUs and never wait. A pass has a multiplexing
- * slot of the length in docs/pcounter.md.
- */
-enum { EVENTS = 8, ROOM = 3, TURN_NS = 2000000, IOCTL_NS = 50000 };
-#define ALWAYS (1u << ('a' - 'a') | 1u << ('h' - 'a'))
-
-/* Times and counts of each event; an event counts 1 per ns in which it runs. */
-struct counts {
-	uint64_t enabled_ns, running_ns[EVENTS];
-};
-
-struct perfctr_session {
-	struct perfctr_session *next;
-	unsigned int events;
-	struct counts base;
-	/* the unread sample */
-	struct counts sample;
-	bool has_sample;
-};
-
-struct perfctr_totals {
-	unsigned int events;
-	struct counts counts;
-	struct perfctr_totals_block_info info;
-	struct perfctr_total total;
-};
-
-static struct counts now;
-static struct perfctr_session *counting;
-/* the running pass, and the time of its current slot */
-static unsigned int current_pass;
-static uint64_t slice_ns;
-/* number of the last slot of each event, and of the current slot */
-static unsigned int last_turn[EVENTS], turn;
-/* events that another process counts */
-static unsigned int others;
-/* the device's time advances by 1 / slowness of the time that callers sleep */
-static unsigned int slowness;
-static const struct counts *sample_read;
-static unsigned int sample_events;
-
-static unsigned int wanted_events(void)
-{
-	unsigned int wanted = others;
-
-	for (const struct perfctr_session *s = counting; s; s = s->next)
-		wanted |= s->events;
-	return wanted & ~ALWAYS;
-}
-
-static unsigned int pass_count(void)
-{
-	unsigned int count = (unsigned int)__builtin_popcount(wanted_events());
-
-	return count ? (count + ROOM - 1) / ROOM : 1;
-}
-
-/*
- * A pass has the next ROOM wanted events in alphabetical order; the last pass is filled up with the
- * first events again.
- */
-static unsigned int events_of_pass(unsigned int pass)
-{
-	unsigned int wanted = wanted_events(), events = 0, rank = 0;
-	unsigned int count = (unsigned int)__builtin_popcount(wanted), passes = pass_count();
-
-	for (unsigned int n = 0; n < EVENTS; n++) {
-		if (!(wanted >> n & 1))
-			continue;
-		if (rank / ROOM == pass || (pass == passes - 1 && rank < passes * ROOM - count))
-			events |= 1u << n;
-		rank++;
-	}
-	return events;
-}
-
-static void begin_turn(unsigned int pass)
-{
-	unsigned int events = events_of_pass(pass);
-
-	current_pass = pass;
-	slice_ns = 0;
-	turn++;
-	for (unsigned int n = 0; n < EVENTS; n++)
-		if (events >> n & 1)
-			last_turn[n] = turn;
-}
-
-/*
- * As in the kernel: the pass of the event that has waited longest, usually a new one, has the first
- * slot.
- */
-static void select_again(void)
-{
-	unsigned int wanted = wanted_events(), first = EVENTS, pass = 0;
-
-	for (unsigned int n = 0; n < EVENTS; n++)
-		if (wanted >> n & 1 && (first == EVENTS || last_turn[n] < last_turn[first]))
-			first = n;
-	while (first < EVENTS && !(events_of_pass(pass) >> first & 1))
-		pass++;
-	begin_turn(pass);
-}
-
-static void let_pass(uint64_t ns)
-{
-	unsigned int running = events_of_pass(current_pass) | ALWAYS;
-
-	now.enabled_ns += ns;
-	slice_ns += ns;
-	for (unsigned int n = 0; n < EVENTS; n++)
-		if (running >> n & 1)
-			now.running_ns[n] += ns;
-}
-
-/* Slots end only at collections. */
-static void collect(void)
-{
-	if (slice_ns >= TURN_NS && pass_count() > 1)
-		begin_turn((current_pass + 1) % pass_count());
-}
-
-/* The kernel's own collections may be late. */
-static int sleep_of_model(const struct timespec *wait, struct timespec *rest)
-{
-	(void)rest;
-	let_pass((uint64_t)wait->tv_nsec / slowness);
-	return 0;
-}
-
-/* events of the selection, and events without permission */
-static unsigned int selected, forbidden;
-static int most_events;
-
-static int select_event(struct perfctr_selection *selection, const char *event)
-{
-	(void)selection;
-	selected |= 1u << (event[0] - 'a');
-	return 1;
-}
-
-static int select_nothing(struct perfctr_device *device, struct perfctr_selection **selection)
-{
-	(void)device;
-	selected = 0;
-	*selection = (struct perfctr_selection *)&selected;
-	return 0;
-}
-
-static struct perfctr_selection *selection_unref(struct perfctr_selection *selection)
-{
-	(void)selection;
-	return NULL;
-}
-
-static int open_session(struct perfctr_selection *selection,
-			const struct perfctr_session_opts *opts, struct perfctr_session **session)
-{
-	struct perfctr_session *s;
-
-	(void)selection;
-	(void)opts;
-	tries++;
-	if (selected & forbidden)
-		return -EACCES;
-	if (__builtin_popcount(selected) > most_events)
-		return -E2BIG;
-	s = calloc(1, sizeof(*s));
-	s->events = selected;
-	*session = s;
-	sessions++;
-	return 0;
-}
-
-static struct perfctr_session *close_session(struct perfctr_session *session)
-{
-	struct perfctr_session **link = &counting;
-
-	while (*link && *link != session)
-		link = &(*link)->next;
-	if (*link) {
-		*link = session->next;
-		select_again();
-	}
-	sessions -= session != NULL;
-	free(session);
-	return NULL;
-}
-
-static int start_session(struct perfctr_session *session, uint64_t user_data)
-{
-	(void)user_data;
-	session->base = now;
-	session->next = counting;
-	counting = session;
-	select_again();
-	return 0;
-}
-
-static int take_sample(struct perfctr_session *session, uint64_t user_data)
-{
-	(void)user_data;
-	let_pass(IOCTL_NS);
-	session->sample.enabled_ns = now.enabled_ns - session->base.enabled_ns;
-	for (unsigned int n = 0; n < EVENTS; n++)
-		session->sample.running_ns[n] = now.running_ns[n] - session->base.running_ns[n];
-	session->base = now;
-	session->has_sample = true;
-	collect();
-	return 0;
-}
-
-static int open_cursor(struct perfctr_session *session, struct perfctr_cursor **cursor)
-{
-	*cursor = (struct perfctr_cursor *)session;
-	return 0;
-}
-
-static struct perfctr_cursor *cursor_unref(struct perfctr_cursor *cursor)
-{
-	(void)cursor;
-	return NULL;
-}
-
-static int next_sample(struct perfctr_cursor *cursor, struct perfctr_sample *sample)
-{
-	struct perfctr_session *s = (struct perfctr_session *)cursor;
-
-	(void)sample;
-	if (!s->has_sample)
-		return 0;
-	s->has_sample = false;
-	sample_read = &s->sample;
-	sample_events = s->events;
-	return 1;
-}
-
-static int advance(struct perfctr_cursor *cursor, size_t count)
-{
-	(void)cursor;
-	(void)count;
-	return 0;
-}
-
-static bool block_returned;
-
-static void rewind_sample(struct perfctr_sample *sample)
-{
-	(void)sample;
-	block_returned = false;
-}
-
-static int next_block(struct perfctr_sample *sample, struct perfctr_block *block)
-{
-	(void)sample;
-	if (block_returned)
-		return 0;
-	block_returned = true;
-	*block = (struct perfctr_block){ .format = DRM_PERFCTR_FORMAT_RUNNING_TIMES };
-	return 1;
-}
-
-static uint64_t least_running(const struct counts *counts, unsigned int events)
-{
-	uint64_t least = counts->enabled_ns;
-
-	for (unsigned int n = 0; n < EVENTS; n++)
-		if (events >> n & 1 && counts->running_ns[n] < least)
-			least = counts->running_ns[n];
-	return least;
-}
-
-static bool read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
-		       uint64_t *running_ns)
-{
-	(void)block;
-	*enabled_ns = sample_read->enabled_ns;
-	*running_ns = least_running(sample_read, sample_events);
-	return true;
-}
-
-static int new_totals(struct perfctr_ctx *ctx, struct perfctr_totals **totals)
-{
-	(void)ctx;
-	*totals = calloc(1, sizeof(**totals));
-	return 0;
-}
-
-static struct perfctr_totals *unref_totals(struct perfctr_totals *totals)
-{
-	free(totals);
-	return NULL;
-}
-
-static void reset_totals(struct perfctr_totals *totals)
-{
-	memset(totals, 0, sizeof(*totals));
-}
-
-static int add_sample(struct perfctr_totals *totals, struct perfctr_sample *sample)
-{
-	(void)sample;
-	totals->events = sample_events;
-	totals->counts.enabled_ns += sample_read->enabled_ns;
-	for (unsigned int n = 0; n < EVENTS; n++)
-		totals->counts.running_ns[n] += sample_read->running_ns[n];
-	return 0;
-}
-
-static int sum_totals(const struct perfctr_totals *totals, struct perfctr_totals **sum)
-{
-	*sum = malloc(sizeof(**sum));
-	**sum = *totals;
-	return 0;
-}
-
-/* All events are in one block. */
-static const struct perfctr_totals_block *totals_block(const struct perfctr_totals *totals,
-						       size_t n)
-{
-	return n || !totals->events ? NULL : (const struct perfctr_totals_block *)totals;
-}
-
-static const struct perfctr_totals_block_info *block_info(const struct perfctr_totals_block *block)
-{
-	struct perfctr_totals *t = (struct perfctr_totals *)block;
-
-	t->info.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
-	t->info.time_enabled = t->counts.enabled_ns;
-	t->info.states = least_running(&t->counts, t->events) < t->counts.enabled_ns ?
-				 DRM_PERFCTR_STATE_MULTIPLEXED :
-				 0;
-	return &t->info;
-}
-
-static const struct perfctr_total *totals_counter(const struct perfctr_totals_block *block,
-						  size_t n)
-{
-	struct perfctr_totals *t = (struct perfctr_totals *)block;
-
-	for (unsigned int event = 0; event < EVENTS; event++) {
-		if (!(t->events >> event & 1) || n--)
-			continue;
-		t->total = (struct perfctr_total){ .position = (uint16_t)event,
-						   .measured = t->counts.running_ns[event] != 0,
-						   .sum = t->counts.running_ns[event],
-						   .running_ns = t->counts.running_ns[event] };
-		return &t->total;
-	}
-	return NULL;
-}
-
-static struct pctr_counter letters[EVENTS];
-static struct pctr_catalogue alphabet = { .counters = letters, .counter_count = EVENTS };
-static struct pctr_context hardware = { .catalogue = &alphabet, .say = say, .words = 1 };
-
-static void use_hardware(void)
-{
-	static const char names[EVENTS][2] = { "a", "b", "c", "d", "e", "f", "g", "h" };
-
-	pctr = (struct pctr_library){
-		.block_read_times = read_times,
-		.ctx_error = ctx_error,
-		.cursor_advance = advance,
-		.cursor_new = open_cursor,
-		.cursor_next = next_sample,
-		.cursor_unref = cursor_unref,
-		.decode_block = next_block,
-		.decode_rewind = rewind_sample,
-		.selection_add = select_event,
-		.selection_new = select_nothing,
-		.selection_unref = selection_unref,
-		.session_new = open_session,
-		.session_sample = take_sample,
-		.session_start = start_session,
-		.session_unref = close_session,
-		.totals_add = add_sample,
-		.totals_block = totals_block,
-		.totals_block_info = block_info,
-		.totals_counter = totals_counter,
-		.totals_new = new_totals,
-		.totals_reset = reset_totals,
-		.totals_sum = sum_totals,
-		.totals_unref = unref_totals,
-	};
-	for (unsigned int n = 0; n < EVENTS; n++)
-		letters[n] = (struct pctr_counter){
-			.event = (char *)names[n],
-			.format = ALWAYS >> n & 1 ? 0 : DRM_PERFCTR_FORMAT_RUNNING_TIMES,
-			.position = (uint16_t)n,
-			.scale = 1,
-		};
-	complaints = 0;
-	others = forbidden = 0;
-	slowness = 1;
-	most_events = EVENTS;
-	hardware.said = hardware.said_waits = false;
-}
+#include "model.c"
 
 /* Create a query as the hook does, with one letter per event. */
 static struct pctr_query *query_of(const char *events, unsigned int flags)
@@ -510,10 +96,10 @@ static void count_elsewhere(const char *events)
 	select_again();
 }
 
-static void let_turns_pass(unsigned int turns)
+static void let_slots_pass(unsigned int slots)
 {
-	for (unsigned int n = 0; n < turns; n++) {
-		let_pass(TURN_NS);
+	for (unsigned int n = 0; n < slots; n++) {
+		let_pass(SLOT_NS);
 		collect();
 	}
 }
@@ -543,7 +129,7 @@ static bool bad_query_fails_alone(void)
 	return all_gone() && ok;
 }
 
-static bool turns_are_refused(void)
+static bool multiplexed_monitors_are_refused(void)
 {
 	struct pctr_query *first, *second, *both;
 	bool ok;
@@ -559,7 +145,7 @@ static bool turns_are_refused(void)
 	return all_gone() && ok;
 }
 
-static bool others_of_the_context_are_not_ruined(void)
+static bool active_monitors_stay_exact(void)
 {
 	struct pctr_query *a, *b, *single, *waits, *fitting, *pmu;
 	uint64_t begin_ns, value;
@@ -575,7 +161,7 @@ static bool others_of_the_context_are_not_ruined(void)
 	pmu = monitor_of("ah");
 	ok = pctr_query_begin(a);
 	begin_ns = now.enabled_ns;
-	let_turns_pass(5);
+	let_slots_pass(5);
 	ok = ok && !pctr_query_begin(b);
 	/* the same with a separate session */
 	most_events = 2;
@@ -586,11 +172,11 @@ static bool others_of_the_context_are_not_ruined(void)
 	ok = ok && pctr_query_end(fitting) && pctr_query_end(pmu);
 	/* now it fits */
 	ok = ok && pctr_query_begin(single) && pctr_query_end(single);
-	let_turns_pass(3);
+	let_slots_pass(3);
 	ok = ok && pctr_query_end(a) && !complaints;
 	/* not extrapolated: only a part of the trials' time is missing */
 	value = pctr_query_value(a, 1).integer;
-	ok = ok && value >= 8 * TURN_NS && value % IOCTL_NS == 0 &&
+	ok = ok && value >= 8 * SLOT_NS && value % IOCTL_NS == 0 &&
 	     value < now.enabled_ns - begin_ns;
 	return all_gone() && ok;
 }
@@ -609,7 +195,7 @@ static bool hud_begins_always(void)
 	ok = ok && pctr_query_begin(monitor) && pctr_query_begin(other) && !complaints;
 	/* in the reverse order a message is printed */
 	ok = ok && pctr_query_begin(hud);
-	let_turns_pass(6);
+	let_slots_pass(6);
 	ok = ok && pctr_query_end(monitor) && complaints == 1 && pctr_query_end(other) &&
 	     complaints == 1;
 	return all_gone() && ok;
@@ -634,7 +220,7 @@ static bool monitors_are_in_all_passes(void)
 	monitor = monitor_of("b");
 	next = monitor_of("c");
 	ok = ok && pctr_query_begin(hud) && pctr_query_begin(monitor) && pctr_query_begin(next);
-	let_turns_pass(4);
+	let_slots_pass(4);
 	ok = ok && pctr_query_end(monitor) && pctr_query_end(next) && !complaints;
 	/* events that already wait continue to wait */
 	ok = ok && pctr_query_begin(monitor) && pctr_query_begin(next);
@@ -652,7 +238,7 @@ static bool another_process_is_reported(void)
 	count_elsewhere("def");
 	/* a single counter begins and is extrapolated */
 	ok = !pctr_query_begin(both) && pctr_query_begin(single);
-	let_turns_pass(20);
+	let_slots_pass(20);
 	ok = ok && pctr_query_end(single) && complaints == 1;
 	hardware.said_waits = false;
 	/* Begin cannot detect a session that starts later */
@@ -660,7 +246,7 @@ static bool another_process_is_reported(void)
 	later = monitor_of("fg");
 	ok = ok && pctr_query_begin(later);
 	count_elsewhere("bcd");
-	let_turns_pass(20);
+	let_slots_pass(20);
 	ok = ok && pctr_query_end(later) && complaints == 2;
 	return all_gone() && ok;
 }
@@ -677,8 +263,8 @@ static bool extrapolated_counts_are_rounded(void)
 	/* for some of these times (enabled / running) * running is not whole */
 	for (unsigned int n = 0; n < 400; n++) {
 		ok = ok && pctr_query_begin(single);
-		for (unsigned int turn = 0; turn < 3 + n % 11; turn++) {
-			let_pass(TURN_NS + (n + turn) * IOCTL_NS);
+		for (unsigned int i = 0; i < 3 + n % 11; i++) {
+			let_pass(SLOT_NS + (n + i) * IOCTL_NS);
 			collect();
 		}
 		ok = ok && pctr_query_end(single) &&
@@ -688,7 +274,7 @@ static bool extrapolated_counts_are_rounded(void)
 }
 
 /* A new monitor has the first of two slots, because the other events had theirs before. */
-static bool newcomers_are_refused(void)
+static bool monitors_of_two_passes_are_refused(void)
 {
 	struct pctr_query *hud, *newcomers;
 	bool ok;
@@ -696,7 +282,7 @@ static bool newcomers_are_refused(void)
 	use_hardware();
 	newcomers = monitor_of("bc");
 	count_elsewhere("def");
-	let_turns_pass(1);
+	let_slots_pass(1);
 	ok = !pctr_query_begin(newcomers) && !complaints && !counting;
 	/* it fits, then another process starts between two monitors */
 	count_elsewhere("d");
@@ -722,7 +308,7 @@ static bool slow_devices_are_waited_for(void)
 	slowness = 4;
 	monitor = monitor_of("bc");
 	count_elsewhere("def");
-	let_turns_pass(1);
+	let_slots_pass(1);
 	ok = !pctr_query_begin(monitor) && !complaints;
 	count_elsewhere("d");
 	ok = ok && pctr_query_begin(monitor) && pctr_query_end(monitor) && !complaints;
@@ -761,7 +347,7 @@ static unsigned int last_other(struct pctr_query *query, unsigned int frames, ui
 static bool short_frames_are_put_together(void)
 {
 	/* the end of a frame also takes an ioctl; a window has two passes of eight slots each */
-	enum { FRAME_NS = TURN_NS / 4, WINDOW = 2 * 8 * 4, FRAMES = 3 * WINDOW };
+	enum { FRAME_NS = SLOT_NS / 4, WINDOW = 2 * 8 * 4, FRAMES = 3 * WINDOW };
 	uint64_t frame = FRAME_NS + IOCTL_NS;
 	struct pctr_query *hud;
 	unsigned int first = 0;
@@ -819,9 +405,9 @@ static bool ratios_of_nothing_are_forgotten(void)
 	letters[1].metric = &ratio;
 	hud = query_of("b", PCTR_QUERY_FRAME);
 	idle = true;
-	ok = !last_other(hud, FRAMES, TURN_NS, 0);
+	ok = !last_other(hud, FRAMES, SLOT_NS, 0);
 	idle = false;
-	ok = ok && !last_other(hud, 1, TURN_NS, 7);
+	ok = ok && !last_other(hud, 1, SLOT_NS, 7);
 	return all_gone() && ok;
 }
 
@@ -836,26 +422,26 @@ static void check(bool ok, const char *name)
 int main(void)
 {
 	puts("1..12");
-	check(blocks_of_perf_events(), "perf events are told apart by all that makes them");
+	check(blocks_of_perf_events(), "each field of a request distinguishes perf events");
 	check(bad_query_fails_alone(),
-	      "a query that cannot be had does not keep the others from counting");
-	check(turns_are_refused(),
-	      "what would take turns does not begin; what is not active has none");
-	check(others_of_the_context_are_not_ruined(),
+	      "a query that cannot be opened does not prevent others from counting");
+	check(multiplexed_monitors_are_refused(),
+	      "a monitor that would be multiplexed does not begin; inactive ones do not conflict");
+	check(active_monitors_stay_exact(),
 	      "a monitor that would cause an active one to be multiplexed does not begin");
 	check(hud_begins_always(), "the HUD always begins, and its effect on monitors is reported");
 	check(monitors_are_in_all_passes(),
-	      "a monitor begins if it is in all passes, not in the first");
+	      "a monitor begins if its counters are in all passes, not only in the first");
 	check(another_process_is_reported(),
 	      "beside another process one counter is extrapolated, more are refused");
 	check(extrapolated_counts_are_rounded(), "an extrapolated count is rounded, not cut off");
-	check(newcomers_are_refused(),
-	      "a monitor that has the first turn beside another process is looked at for longer");
+	check(monitors_of_two_passes_are_refused(),
+	      "a monitor that has the first slot beside another process is observed for longer");
 	check(slow_devices_are_waited_for(),
-	      "looks are as far apart as turns of the device are long");
+	      "samples of a trial are a slot of the device's time apart");
 	check(short_frames_are_put_together(),
 	      "frames of the HUD that are shorter than slots are averaged");
 	check(ratios_of_nothing_are_forgotten(),
-	      "a window in which there was nothing to divide by does not hide what comes");
+	      "a window whose denominator is zero does not hide later values");
 	return failed != 0;
 }
