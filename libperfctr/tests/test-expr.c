@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Formulas, the database and time. */
+/* Formulas, fractions, the database and time. */
 #include <errno.h>
 #include <perfctr/perfctr.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "counters/fraction.h"
+#include "private.h"
 #include "samples.h"
 #include "test.h"
 
@@ -236,6 +240,104 @@ static void anchors_are_of_now(void)
 	CHECK(a.error_ns < 1000000000);
 }
 
+static struct fraction make(long numerator, long denominator)
+{
+	struct fraction a = fraction_of((uint64_t)labs(numerator)), b, zero = fraction_of(0);
+
+	b = fraction_of((uint64_t)denominator);
+	a = fraction_divide(&a, &b);
+	return numerator < 0 ? fraction_subtract(&zero, &a) : a;
+}
+
+static bool is(const struct fraction *f, long numerator, long denominator)
+{
+	struct fraction expected = make(numerator, denominator);
+
+	return f->state == PERFCTR_VALUE_OK && f->numerator == expected.numerator &&
+	       f->denominator == expected.denominator;
+}
+
+static void fractions_follow_arithmetic(void)
+{
+	for (long a = -6; a <= 6; a++)
+		for (long b = 1; b <= 6; b++)
+			for (long c = -6; c <= 6; c++)
+				for (long d = 1; d <= 6; d++) {
+					struct fraction x = make(a, b), y = make(c, d), r;
+
+					r = fraction_add(&x, &y);
+					CHECK(is(&r, a * d + c * b, b * d));
+					r = fraction_subtract(&x, &y);
+					CHECK(is(&r, a * d - c * b, b * d));
+					r = fraction_multiply(&x, &y);
+					CHECK(is(&r, a * c, b * d));
+					r = fraction_divide(&x, &y);
+					if (!c)
+						EQUAL(r.state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+					else
+						CHECK(is(&r, c < 0 ? -a * d : a * d, b * labs(c)));
+					EQUAL(fraction_compare(&x, &y),
+					      (a * d > c * b) - (a * d < c * b));
+				}
+}
+
+static void fractions_that_do_not_fit_overflow(void)
+{
+	struct fraction big = fraction_of(UINT64_MAX), square, r, tenth = fraction_of_double(0.1);
+
+	square = fraction_multiply(&big, &big);
+	EQUAL(square.state, PERFCTR_VALUE_OVERFLOW);
+	r = fraction_add(&square, &big);
+	EQUAL(r.state, PERFCTR_VALUE_OVERFLOW);
+	r = fraction_divide(&big, &big);
+	CHECK(is(&r, 1, 1));
+	/* a double is a fraction of a power of two: exact */
+	EQUAL(tenth.state, PERFCTR_VALUE_OK);
+	CHECK((double)tenth.numerator / (double)tenth.denominator == 0.1);
+	r = fraction_of_double(0.75);
+	CHECK(is(&r, 3, 4));
+	r = fraction_of_double(3e30);
+	CHECK((double)r.numerator == 3e30 && r.denominator == 1);
+	EQUAL(fraction_of_double(1e300).state, PERFCTR_VALUE_OVERFLOW);
+	EQUAL(fraction_of_double(1e-300).state, PERFCTR_VALUE_OVERFLOW);
+}
+
+static struct fraction look_up(void *data, const char *name)
+{
+	(void)data;
+	return fraction_of((uint64_t)(name[0] - 'a' + 1));
+}
+
+static void formulas_of_fractions_are_exact(void)
+{
+	static const struct {
+		const char *text;
+		long numerator, denominator;
+	} formulas[] = {
+		{ "100 * b / (b + a)", 200, 3 }, { "a / c + a / c + a / c", 1, 1 },
+		{ "(c / b) / (a / b)", 3, 1 },	 { "1.05 * b", 21, 10 },
+		{ "0.1 + 0.2", 3, 10 },		 { "-a - b", -3, 1 },
+		{ "max(0, a - c)", 0, 1 },	 { "min(a / b, c / d)", 1, 2 },
+		{ "2.5e1 * a", 25, 1 },
+	};
+	struct perfctr_expr *expr;
+	struct perfctr_ctx *ctx;
+	struct fraction f;
+
+	perfctr_ctx_new(&ctx);
+	for (size_t n = 0; n < ARRAY_SIZE(formulas); n++) {
+		EQUAL(perfctr_expr_new(ctx, formulas[n].text, &expr), 0);
+		f = expr_eval_fraction(expr, look_up, NULL);
+		if (!CHECK(is(&f, formulas[n].numerator, formulas[n].denominator)))
+			printf("# %s\n", formulas[n].text);
+		perfctr_expr_unref(expr);
+	}
+	EQUAL(perfctr_expr_new(ctx, "a / (b - b)", &expr), 0);
+	EQUAL(expr_eval_fraction(expr, look_up, NULL).state, PERFCTR_VALUE_ZERO_DENOMINATOR);
+	perfctr_expr_unref(expr);
+	perfctr_ctx_unref(ctx);
+}
+
 static const struct test tests[] = {
 	{ "integers stay exact", integers_stay_exact },
 	{ "the rest is a double", the_rest_is_a_double },
@@ -247,6 +349,9 @@ static const struct test tests[] = {
 	{ "names of blocks and bits", names_of_blocks_and_bits },
 	{ "time converts between anchors", time_converts_between_anchors },
 	{ "anchors are of now", anchors_are_of_now },
+	{ "fractions follow arithmetic", fractions_follow_arithmetic },
+	{ "fractions that do not fit overflow", fractions_that_do_not_fit_overflow },
+	{ "formulas of fractions are exact", formulas_of_fractions_are_exact },
 };
 
 TEST_MAIN(tests)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* perfkit against a kernel in memory, and fractions against plain arithmetic. */
+/* perfkit against a kernel in memory. */
 #include <perfctr/perfkit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake.h"
-#include "counters/fraction.h"
 #include "perfkit/perfkit.h"
 #include "test.h"
 
@@ -685,105 +684,6 @@ static void every_failure_leaves_nothing_behind(void)
 	CHECK(failed > 20);
 }
 
-/* --- fractions ------------------------------------------------------------------------------- */
-
-static struct fraction make(long numerator, long denominator)
-{
-	struct fraction a = fraction_of((uint64_t)labs(numerator)), b, zero = fraction_of(0);
-
-	b = fraction_of((uint64_t)denominator);
-	a = fraction_divide(&a, &b);
-	return numerator < 0 ? fraction_subtract(&zero, &a) : a;
-}
-
-static bool is(const struct fraction *f, long numerator, long denominator)
-{
-	struct fraction expected = make(numerator, denominator);
-
-	return f->state == PERFCTR_VALUE_OK && f->numerator == expected.numerator &&
-	       f->denominator == expected.denominator;
-}
-
-static void fractions_compute_as_paper_does(void)
-{
-	for (long a = -6; a <= 6; a++)
-		for (long b = 1; b <= 6; b++)
-			for (long c = -6; c <= 6; c++)
-				for (long d = 1; d <= 6; d++) {
-					struct fraction x = make(a, b), y = make(c, d), r;
-
-					r = fraction_add(&x, &y);
-					CHECK(is(&r, a * d + c * b, b * d));
-					r = fraction_subtract(&x, &y);
-					CHECK(is(&r, a * d - c * b, b * d));
-					r = fraction_multiply(&x, &y);
-					CHECK(is(&r, a * c, b * d));
-					r = fraction_divide(&x, &y);
-					if (!c)
-						EQUAL(r.state, PERFCTR_VALUE_ZERO_DENOMINATOR);
-					else
-						CHECK(is(&r, c < 0 ? -a * d : a * d, b * labs(c)));
-					EQUAL(fraction_compare(&x, &y),
-					      (a * d > c * b) - (a * d < c * b));
-				}
-}
-
-static void fractions_say_when_they_do_not_fit(void)
-{
-	struct fraction big = fraction_of(UINT64_MAX), square, r, tenth = fraction_of_double(0.1);
-
-	square = fraction_multiply(&big, &big);
-	EQUAL(square.state, PERFCTR_VALUE_OVERFLOW);
-	r = fraction_add(&square, &big);
-	EQUAL(r.state, PERFCTR_VALUE_OVERFLOW);
-	r = fraction_divide(&big, &big);
-	CHECK(is(&r, 1, 1));
-	/* a double is a fraction of a power of two: exact */
-	EQUAL(tenth.state, PERFCTR_VALUE_OK);
-	CHECK((double)tenth.numerator / (double)tenth.denominator == 0.1);
-	r = fraction_of_double(0.75);
-	CHECK(is(&r, 3, 4));
-	r = fraction_of_double(3e30);
-	CHECK((double)r.numerator == 3e30 && r.denominator == 1);
-	EQUAL(fraction_of_double(1e300).state, PERFCTR_VALUE_OVERFLOW);
-	EQUAL(fraction_of_double(1e-300).state, PERFCTR_VALUE_OVERFLOW);
-}
-
-static struct fraction look_up(void *data, const char *name)
-{
-	(void)data;
-	return fraction_of((uint64_t)(name[0] - 'a' + 1));
-}
-
-static void formulas_are_exact(void)
-{
-	static const struct {
-		const char *text;
-		long numerator, denominator;
-	} formulas[] = {
-		{ "100 * b / (b + a)", 200, 3 }, { "a / c + a / c + a / c", 1, 1 },
-		{ "(c / b) / (a / b)", 3, 1 },	 { "1.05 * b", 21, 10 },
-		{ "0.1 + 0.2", 3, 10 },		 { "-a - b", -3, 1 },
-		{ "max(0, a - c)", 0, 1 },	 { "min(a / b, c / d)", 1, 2 },
-		{ "2.5e1 * a", 25, 1 },
-	};
-	struct perfctr_expr *expr;
-	struct fraction f;
-
-	begin();
-	for (size_t n = 0; n < ARRAY_SIZE(formulas); n++) {
-		EQUAL(perfctr_expr_new(ctx, formulas[n].text, &expr), 0);
-		f = expr_eval_fraction(expr, look_up, NULL);
-		if (!CHECK(is(&f, formulas[n].numerator, formulas[n].denominator)))
-			printf("# %s\n", formulas[n].text);
-		perfctr_expr_unref(expr);
-	}
-	EQUAL(perfctr_expr_new(ctx, "a / (b - b)", &expr), 0);
-	EQUAL(expr_eval_fraction(expr, look_up, NULL).state, PERFCTR_VALUE_ZERO_DENOMINATOR);
-	perfctr_expr_unref(expr);
-	end();
-}
-
 static const struct test tests[] = {
 	{ "counters are added by name", counters_are_added_by_name },
 	{ "metrics and units need no prefix", metrics_and_units_need_no_prefix },
@@ -808,9 +708,6 @@ static const struct test tests[] = {
 	{ "the bottleneck is by time", the_bottleneck_is_by_time },
 	{ "marks say how good a value is", marks_say_how_good_a_value_is },
 	{ "every failure leaves nothing behind", every_failure_leaves_nothing_behind },
-	{ "fractions compute as paper does", fractions_compute_as_paper_does },
-	{ "fractions say when they do not fit", fractions_say_when_they_do_not_fit },
-	{ "formulas are exact", formulas_are_exact },
 };
 
 TEST_MAIN(tests)
