@@ -2,7 +2,7 @@
 /*
  * Ends of frames for "perfctr perfkit --frames", which changes the counters between frames.
  *
- * The environment variable PERFCTR_FRAMES names a socket of the tool; docs/perfkit.md has the
+ * The environment variable PERFCTR_FRAMES names a socket of the tool; perfctr-perfkit(1) has the
  * protocol. Each process has its own connection. Frames of one window count: those of the context
  * that ends a frame first, until that context is destroyed.
  */
