@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "machine.h"
+#include "study.h"
 
 /* two instructions per round, one of them a branch that is taken in all but the last round */
 static int loop(uint64_t rounds)

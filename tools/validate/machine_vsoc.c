@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "machine.h"
+#include "study.h"
 #include "lib/rows.h"
 #include "vsoc-job/runner.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* A plot of expected and measured values over a parameter, as SVG in HTML. */
-#include "report_chart.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/number.h"
-#include "lib/markup.h"
+#include "lib/escape.h"
 
 enum {
 	WIDTH = 340,

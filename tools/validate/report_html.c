@@ -7,8 +7,8 @@
 
 #include "builtin.h"
 #include "common/number.h"
-#include "lib/markup.h"
-#include "report_chart.h"
+#include "lib/escape.h"
+#include "report.h"
 
 /* Repeated for each column group of a table. */
 enum { COLUMNS = 3 };

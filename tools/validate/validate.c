@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "machine.h"
+#include "study.h"
 #include "lib/option.h"
 #include "lib/verdicts.h"
 #include "report.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "lib/csv_field.h"
+#include "lib/escape.h"
 #include "export.h"
 
 static int csv_begin(struct export *e)

@@ -5,7 +5,7 @@
 
 #include "export.h"
 #include "lib/json.h"
-#include "lib/rows_json.h"
+#include "lib/rows.h"
 
 /* Names of counters and metrics as they occur in samples, with their units. */
 static struct json_object *columns(const struct values *values)

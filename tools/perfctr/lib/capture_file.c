@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rows_json.h"
+#include "rows.h"
 
 enum { MAX_TEXTS = 1000, MAX_ANCHORS = 1000000 };
 

@@ -85,3 +85,14 @@ void rows_free(struct rows *rows);
 
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
+
+/* --- rows_json.c: the same members in every subcommand ------------------------- */
+
+struct json_object;
+
+/* An object that the caller owns. A value that was not measured is null, never 0. */
+struct json_object *rows_json_counter(const struct row *row);
+struct json_object *rows_json_metric(const struct row *row);
+
+/* Add members with what was added up and what is wrong with it. */
+void rows_json_add_span(struct json_object *object, const struct perfctr_span *span);

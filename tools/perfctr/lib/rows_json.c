@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "rows_json.h"
+#include "rows.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* JSON of perfctr report. */
 #include "lib/json.h"
 #include "report.h"
-#include "lib/rows_json.h"
+#include "lib/rows.h"
 
 static void add_lines(struct json_object *root, const struct report *report, bool of_blocks)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/csv_field.h"
+#include "lib/escape.h"
 #include "stat.h"
 
 static void put_number(FILE *out, double value)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/rows_json.h"
+#include "lib/rows.h"
 #include "stat.h"
 
 static void add_statistics(struct json_object *object, const struct stat_report *report, size_t n)

@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: MIT
-#include "markup.h"
+#include "escape.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "json.h"
+
+void csv_field(FILE *out, const char *text, const char *separator)
+{
+	if (!strstr(text, separator) && !strpbrk(text, "\"\n")) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
 
 void markup_text(FILE *out, const char *text)
 {
