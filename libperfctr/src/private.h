@@ -173,3 +173,7 @@ static inline struct perfctr_ctx *session_ctx(const struct perfctr_session *sess
 {
 	return session->selection->device->ctx;
 }
+
+/* session/refusal.c. Store the reason for an error of SETUP as the context's error text. */
+void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
+		     int error);

@@ -201,3 +201,23 @@ int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_re
 		return 0;
 	}
 }
+
+EXPORT void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to, size_t size)
+{
+	memset(to, 0, size);
+	memcpy(to, record->content, record->size < size ? record->size : size);
+}
+
+EXPORT int perfctr_capture_text(const struct perfctr_capture_record *record, const char **key,
+				const char **value)
+{
+	const char *text = record->content;
+	size_t length = record->size ? strnlen(text, record->size) + 1 : record->size;
+
+	if (length >= record->size ||
+	    strnlen(text + length, record->size - length) == record->size - length)
+		return -EBADMSG;
+	*key = text;
+	*value = text + length;
+	return 0;
+}

@@ -5,7 +5,7 @@
  * The kernel returns only an errno. This file finds the reason from the properties of the request
  * and by trying each request alone.
  */
-#include "refusal.h"
+#include "private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

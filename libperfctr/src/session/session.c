@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: ring and commands. */
-#include "refusal.h"
+#include "private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
