@@ -131,12 +131,14 @@ void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u
 void mali_irq_raise_locked(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes);
 void mali_irq_raise(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes);
 
-/* mali_power.c */
+/* mali_counters.c */
 void mali_clock_update_locked(struct mali_gpu *gpu);
 void mali_clock_set(struct mali_gpu *gpu, unsigned long hz);
 u64 mali_cycles(struct mali_gpu *gpu);
 u64 mali_cycles_locked(struct mali_gpu *gpu);
 u64 mali_timestamp(void);
+
+/* mali_power.c */
 u64 mali_power_present(const struct mali_gpu *gpu, enum mali_domain domain);
 u32 mali_power_read(struct mali_gpu *gpu, u32 offset);
 void mali_power_write(struct mali_gpu *gpu, u32 offset, u32 value);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counter registers of the hardware, and their 64-bit truth in debugfs.
+ * The counter registers of the hardware, and their 64-bit truth in debugfs; clock and timestamp.
  */
 #include <linux/bitops.h>
 #include <linux/debugfs.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -96,6 +98,51 @@ void mali_count_walk_locked(struct mali_gpu *gpu, unsigned int level)
 	if (level == 3)
 		mali_count_locked(gpu, MALI_BLOCK_MEMSYS, MALI_MEMSYS_TABLE_READS_L3, 1);
 }
+
+/* --- clock --------------------------------------------------------------- */
+
+/* accounts the elapsed time; call before frequency or power changes */
+void mali_clock_update_locked(struct mali_gpu *gpu)
+{
+	u64 now = ktime_get_ns();
+	u64 cycles = 0;
+
+	lockdep_assert_held(&gpu->lock);
+	if (gpu->powered[MALI_DOMAIN_L2])
+		cycles = mul_u64_u64_div_u64(now - gpu->clock_ns, gpu->core_hz, NSEC_PER_SEC);
+	/* leave a fraction of a cycle for the next call */
+	if (gpu->powered[MALI_DOMAIN_L2] && !cycles)
+		return;
+	gpu->cycles += cycles;
+	gpu->clock_ns = now;
+	mali_count_cycles_locked(gpu, cycles);
+}
+
+void mali_clock_set(struct mali_gpu *gpu, unsigned long hz)
+{
+	guard(spinlock_irqsave)(&gpu->lock);
+	mali_clock_update_locked(gpu);
+	gpu->core_hz = hz;
+}
+
+u64 mali_cycles_locked(struct mali_gpu *gpu)
+{
+	mali_clock_update_locked(gpu);
+	return gpu->cycles;
+}
+
+u64 mali_cycles(struct mali_gpu *gpu)
+{
+	guard(spinlock_irqsave)(&gpu->lock);
+	return mali_cycles_locked(gpu);
+}
+
+u64 mali_timestamp(void)
+{
+	return mul_u64_u64_div_u64(ktime_get_raw_ns(), MALI_TIMESTAMP_HZ, NSEC_PER_SEC);
+}
+
+/* --- set-up and debugfs -------------------------------------------------- */
 
 /* the number of the @n-th core that is present */
 static u32 core_number(const struct mali_gpu *gpu, u32 n)

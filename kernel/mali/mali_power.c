@@ -1,62 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Clock, cycle count, timestamp; power of cores, tiler and L2 cache; cache flushes; soft reset.
+ * Power of cores, tiler and L2 cache; cache flushes; soft reset of all of them.
  *
  * A transition takes no time here: POWER_TRANS is always zero.
  */
-#include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 
 #include "mali.h"
 #include "mali_counters.h"
 #include "mali_regs.h"
-
-/* --- clock --------------------------------------------------------------- */
-
-/* accounts the elapsed time; call before frequency or power changes */
-void mali_clock_update_locked(struct mali_gpu *gpu)
-{
-	u64 now = ktime_get_ns();
-	u64 cycles = 0;
-
-	lockdep_assert_held(&gpu->lock);
-	if (gpu->powered[MALI_DOMAIN_L2])
-		cycles = mul_u64_u64_div_u64(now - gpu->clock_ns, gpu->core_hz, NSEC_PER_SEC);
-	/* leave a fraction of a cycle for the next call */
-	if (gpu->powered[MALI_DOMAIN_L2] && !cycles)
-		return;
-	gpu->cycles += cycles;
-	gpu->clock_ns = now;
-	mali_count_cycles_locked(gpu, cycles);
-}
-
-void mali_clock_set(struct mali_gpu *gpu, unsigned long hz)
-{
-	guard(spinlock_irqsave)(&gpu->lock);
-	mali_clock_update_locked(gpu);
-	gpu->core_hz = hz;
-}
-
-u64 mali_cycles_locked(struct mali_gpu *gpu)
-{
-	mali_clock_update_locked(gpu);
-	return gpu->cycles;
-}
-
-u64 mali_cycles(struct mali_gpu *gpu)
-{
-	guard(spinlock_irqsave)(&gpu->lock);
-	return mali_cycles_locked(gpu);
-}
-
-u64 mali_timestamp(void)
-{
-	return mul_u64_u64_div_u64(ktime_get_raw_ns(), MALI_TIMESTAMP_HZ, NSEC_PER_SEC);
-}
-
-/* --- power --------------------------------------------------------------- */
 
 u64 mali_power_present(const struct mali_gpu *gpu, enum mali_domain domain)
 {

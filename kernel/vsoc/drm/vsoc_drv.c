@@ -104,6 +104,40 @@ static const struct drm_ioctl_desc vsoc_ioctls[] = {
 
 /* --- debugfs ------------------------------------------------------------- */
 
+/* stepped time: "stepped" switches it on; "step_ns" advances it and reads the time */
+
+static int stepped_get(void *data, u64 *on)
+{
+	struct vsoc_device *vsoc = data;
+
+	*on = READ_ONCE(vsoc->stepped.on);
+	return 0;
+}
+
+static int stepped_set(void *data, u64 on)
+{
+	return on > 1 ? -EINVAL : vsoc_engine_set_stepped(data, on);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(stepped_fops, stepped_get, stepped_set, "%llu\n");
+
+static int step_get(void *data, u64 *now_ns)
+{
+	*now_ns = vsoc_now_ns(data);
+	return 0;
+}
+
+static int step_set(void *data, u64 ns)
+{
+	return vsoc_engine_step(data, ns);
+}
+DEFINE_DEBUGFS_ATTRIBUTE(step_fops, step_get, step_set, "%llu\n");
+
+static void step_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
+{
+	debugfs_create_file("stepped", 0600, dir, vsoc, &stepped_fops);
+	debugfs_create_file("step_ns", 0600, dir, vsoc, &step_fops);
+}
+
 static void vsoc_debugfs_init(struct drm_minor *minor)
 {
 	struct vsoc_device *vsoc = to_vsoc(minor->dev);
@@ -111,7 +145,7 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 
 	vsoc_truth_debugfs(vsoc, dir);
 	vsoc_profile_debugfs(vsoc, dir);
-	vsoc_step_debugfs(vsoc, dir);
+	step_debugfs(vsoc, dir);
 	vsoc_fw_debugfs(vsoc, dir);
 	vsoc_power_debugfs(vsoc, dir);
 	vsoc_faults_debugfs(vsoc, dir);

@@ -19,9 +19,6 @@ struct work_struct;
 /* vsoc_devices.c: remove the device later; any context */
 void vsoc_unplug_soon(struct vsoc_device *vsoc);
 
-/* vsoc_step.c: stepped time, in debugfs */
-void vsoc_step_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
-
 /* vsoc_job.c: files, contexts, jobs and their ioctls */
 int vsoc_open(struct drm_device *drm, struct drm_file *file);
 void vsoc_postclose(struct drm_device *drm, struct drm_file *file);

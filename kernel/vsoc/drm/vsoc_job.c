@@ -4,6 +4,7 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/file.h>
+#include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -64,6 +65,49 @@ static struct vsoc_file *to_vsoc_file(struct drm_file *file)
 struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file)
 {
 	return &to_vsoc_file(file)->perf;
+}
+
+/* --- fences -------------------------------------------------------------- */
+
+/* A sync_file can outlive the device and its files, so a fence references the module only. */
+struct vsoc_fence {
+	struct dma_fence base;
+	spinlock_t lock;	/* protects base */
+};
+
+static const char *fence_driver_name(struct dma_fence *fence)
+{
+	return "vsoc";
+}
+
+static const char *fence_timeline_name(struct dma_fence *fence)
+{
+	return "vsoc-context";
+}
+
+static void fence_release(struct dma_fence *fence)
+{
+	/* freed after a grace period without calling back into this module */
+	dma_fence_free(fence);
+	module_put(THIS_MODULE);
+}
+
+static const struct dma_fence_ops fence_ops = {
+	.get_driver_name = fence_driver_name,
+	.get_timeline_name = fence_timeline_name,
+	.release = fence_release,
+};
+
+static struct dma_fence *fence_create(u64 context, u64 seqno)
+{
+	struct vsoc_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+
+	if (!fence)
+		return NULL;
+	__module_get(THIS_MODULE);
+	spin_lock_init(&fence->lock);
+	dma_fence_init(&fence->base, &fence_ops, &fence->lock, context, seqno);
+	return &fence->base;
 }
 
 /* --- contexts ------------------------------------------------------------ */
@@ -397,7 +441,7 @@ static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, u32 ctx_id,
 	}
 	if (sync) {
 		if (!vsoc_fault(vf->vsoc, VSOC_FAULT_ALLOC_FENCE))
-			job->fence = vsoc_fence_create(ctx->fence_context, ++ctx->fence_seqno);
+			job->fence = fence_create(ctx->fence_context, ++ctx->fence_seqno);
 		if (job->fence)
 			*sync = sync_file_create(job->fence);
 		if (!*sync) {

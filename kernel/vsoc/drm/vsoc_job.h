@@ -5,7 +5,6 @@
 #include <linux/time64.h>
 #include <drm/vsoc_drm.h>
 
-struct dma_fence;
 struct drm_file;
 struct vsoc_device;
 struct vsoc_job_command;
@@ -34,8 +33,5 @@ int vsoc_read_listing(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_comput
 int vsoc_store_map(struct vsoc_device *vsoc, struct drm_file *file, struct vsoc_job_command *c,
 		   u32 number);
 void vsoc_store_unmap(struct vsoc_job_command *c);
-
-/* vsoc_fence.c: returns a reference or NULL */
-struct dma_fence *vsoc_fence_create(u64 context, u64 seqno);
 
 #endif /* _VSOC_JOB_H_ */
