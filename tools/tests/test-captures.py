@@ -9,7 +9,6 @@ import html.parser
 import importlib.util
 import io
 import json
-import lzma
 import os
 import random
 import re
@@ -539,11 +538,9 @@ def diff_compares_rates():
 @test
 def captures_of_version_1():
     """captures of the kernel interface's version 2 print as the reader of that time printed them"""
-    folder = os.path.join(HERE, "captures-1")
-
     def stored(name):
-        with lzma.open(os.path.join(folder, name + ".xz")) as f:
-            return f.read()
+        with tarfile.open(os.path.join(HERE, "captures-1.tar.xz")) as tar:
+            return tar.extractfile(name).read()
 
     for name in ("soc", "nv50"):
         capture = write(f"{name}.cap", stored(f"{name}.cap"))
