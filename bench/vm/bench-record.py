@@ -23,8 +23,7 @@ def main():
         process = subprocess.Popen(["perfctr", "record", "-q", "-j", "-p", f"{PERIOD_NS}ns",
                                     "--timeout", f"{SECONDS}s",
                                     "-e", EVENTS, "-o", os.path.join(folder, "capture")],
-                                   stdout=subprocess.PIPE,
-                                   text=True)
+                                   stdout=subprocess.PIPE, text=True)
         out = process.stdout.read()
         _, status, used = os.wait4(process.pid, 0)
     if status:

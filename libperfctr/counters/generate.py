@@ -349,8 +349,7 @@ class Page:
                 if not isinstance(value, dict) or len(value) > MAX_MUXES:
                     wrong(f"mux must be a table of at most {MAX_MUXES} registers")
                 elif not all(re.fullmatch(r"0x[0-9a-f]+|MPC", k) and type(v) is int and
-                             0 <= v <= 0xFFFFFFFF
-                             for k, v in value.items()):
+                             0 <= v <= 0xFFFFFFFF for k, v in value.items()):
                     wrong("mux must be registers, 0x400c0c or MPC, with values of 32 bits")
             elif key not in RECIPE_KEYS[block]:
                 wrong(f"unknown key '{key}'")
@@ -563,8 +562,7 @@ def recipes(prefix, pages):
     counters = lambda block: sorted(pages[block].counters,
                                     key=lambda c: c["bit"]) if block in pages else []
     muxes = sorted({m for block in pages for c in counters(block)
-                    for m in c["recipe"].get("mux", {})},
-                   key=lambda m: (m != "MPC", m))
+                    for m in c["recipe"].get("mux", {})}, key=lambda m: (m != "MPC", m))
     name = lambda m: f"{prefix}_MUX_{m.removeprefix('0x').upper()}"
     out = ["/* multiplexers of the recipes */", f"enum {prefix.lower()}_mux {{",
            f"\t{prefix}_MUX_NONE,"]
@@ -581,8 +579,7 @@ def recipes(prefix, pages):
         return [v for pair in given for v in pair]
 
     out += macro("X(multiplexer, register; 0: not the same for all chips)",
-                 f"{prefix}_MUX_REGISTERS",
-                 [(name(m), m if m != "MPC" else 0) for m in muxes])
+                 f"{prefix}_MUX_REGISTERS", [(name(m), m if m != "MPC" else 0) for m in muxes])
     if "PCOUNTER" in pages:
         out += macro(
             "X(position, domain, mode, event, event_op, start, start_op, mux, value, mux, value)",

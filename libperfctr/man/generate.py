@@ -56,8 +56,7 @@ def comment_lines(text):
 
 def parse_comment(lines):
     """{short, arguments: [(name, text)], body: [paragraph or list of lines], result}"""
-    match = re.match(r"(?:(?:struct|enum|typedef)\s+)?(\w+)(?:\(\))?\s*-\s*(.*)",
-                     lines[0].strip())
+    match = re.match(r"(?:(?:struct|enum|typedef)\s+)?(\w+)(?:\(\))?\s*-\s*(.*)", lines[0].strip())
     if not match:
         raise DocError(f"'{lines[0]}' is not NAME - SHORT")
     doc = {"name": match.group(1), "short": match.group(2), "arguments": [], "body": [],
@@ -129,8 +128,7 @@ def read_header(path, include):
         r"(?P<comment>/\*.*?\*/)|(?P<type>^(?:struct|enum) (?P<tname>\w+) \{(?P<tbody>.*?)^\};)|"
         r"(?P<typedef>^typedef .*?;)|(?P<inline>^static inline (?P<ihead>[^{;]*?\))\s*\{.*?^\})|"
         r"(?P<function>^(?!struct \w+;|extern|typedef|#|static)"
-        r"[a-z][\w\s\*]*?perfctr_\w+\([^;{]*?\);)",
-        re.S | re.M)
+        r"[a-z][\w\s\*]*?perfctr_\w+\([^;{]*?\);)", re.S | re.M)
     doc = None
     for m in token.finditer(text):
         line = text.count("\n", 0, m.start()) + 1
@@ -352,8 +350,7 @@ def example(overview, include):
 
 
 OVERVIEWS = {"perfctr.h": "libperfctr", "decode.h": "perfctr_decode",
-             "capture.h": "perfctr_capture",
-             "broker.h": "perfctr_broker"}
+             "capture.h": "perfctr_capture", "broker.h": "perfctr_broker"}
 
 
 def main():

@@ -215,8 +215,7 @@ with tempfile.TemporaryDirectory() as folder:
         page_of(folder, PCOUNTER.replace(old, new))
         status, _, errors = run(folder, "check")
         report(status == 1 and "page.toml:" in errors and wanted in errors,
-               f"recipe: {old} -> {new}",
-               f"expected: {wanted}\n{errors}")
+               f"recipe: {old} -> {new}", f"expected: {wanted}\n{errors}")
 
     page_of(folder, UCF)
     status, _, errors = run(folder, "check")
@@ -260,8 +259,7 @@ with tempfile.TemporaryDirectory() as folder:
            "PERFCTR_TRUST_EXPLAINED" in tables, "tables have verdict and definition", tables[:500])
     verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
         "vsoc_csf.shader.one": {"trust": "trusted"},
-        "vsoc_csf.shader.three": {"trust": "trusted"}}}),
-        encoding="utf-8")
+        "vsoc_csf.shader.three": {"trust": "trusted"}}}), encoding="utf-8")
     status, _, errors = run(folder, "trust", verdicts)
     report(status == 1 and "three: not in the database" in errors and
            "definition" not in page.read_text(encoding="utf-8"),

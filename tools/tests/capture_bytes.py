@@ -41,21 +41,18 @@ def block(kind, index, values, valid=None, product=VSOC_CSF, states=1, pmu=None,
     # running times and the identity of a PMU
     form = 0 if pmu is None else 3
     return struct.pack("<IHHBBBBIQQQiHH", size, kind, index, 0, form, 0, 2, states, 1000, mask,
-                       valid, 0, head,
-                       product) + extra + body
+                       valid, 0, head, product) + extra + body
 
 
 def sample(seq, start, end, blocks, flags=PERIODIC, merged=0, lost=0, user_data=0):
     body = b"".join(blocks)
     return struct.pack("<IHHQQQQIIQIIQ", 72 + len(body), 72, len(blocks), seq, start, end,
-                       user_data, flags, merged,
-                       lost, 0, 0, 0) + body
+                       user_data, flags, merged, lost, 0, 0, 0) + body
 
 
 def block_request(kind, index, mask, pmu_type=0, config=0):
     return struct.pack("<HHHBBIiQIIQQQ", kind, index, 0, 0, 0, 2 if pmu_type else 0,
-                       -1 if pmu_type else 0, mask, pmu_type, 0,
-                       config, 0, 0)
+                       -1 if pmu_type else 0, mask, pmu_type, 0, config, 0, 0)
 
 
 def counter(product, kind, position, name, unit, level=False):

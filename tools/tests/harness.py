@@ -40,8 +40,7 @@ def run(*command, status=0, uid=None, timeout=120, text=True, **options):
     if uid is not None:
         options["preexec_fn"] = drop(uid)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
-                          timeout=timeout,
-                          check=False, **options)
+                          timeout=timeout, check=False, **options)
     error = done.stderr if text else done.stderr.decode(errors="replace")
     check(done.returncode in (status if isinstance(status, tuple) else (status,)),
           f"{' '.join(command)}: status {done.returncode}, expected {status}: {error[-1500:]}")

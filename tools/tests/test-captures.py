@@ -306,8 +306,7 @@ def perfetto_tracks():
     snapshots = [{c.clock_id: c.timestamp for c in p.clock_snapshot.clocks} for p in trace.packet
                  if p.HasField("clock_snapshot")]
     check(snapshots[0] == {5: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and
-          len(snapshots) == 2,
-          f"clocks {snapshots}")
+          len(snapshots) == 2, f"clocks {snapshots}")
     tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet
               if p.HasField("track_descriptor")}
     names = {}
@@ -342,8 +341,7 @@ def perfetto_says_what_is_missing():
     notes = {a.name: (a.string_value or a.uint_value) for a in begins[0].debug_annotations}
     check(len(begins) == 1 and sum(e.type == 2 for e in events) == 1, f"slices {begins}")
     check(notes["not_measured"] == "shader16/EIGHT" and notes["merged_periods"] == 2 and
-          notes["lost_ns"] == 500,
-          f"notes {notes}")
+          notes["lost_ns"] == 500, f"notes {notes}")
     check(EXACT in [e.counter_value for e in events], "exact count")
 
 
@@ -390,8 +388,7 @@ def page_is_self_contained():
     data = json.loads(page.data)
     lines = {line["event"]: line for line in data["lines"]}
     check(data["exact"] and data["from"] == [0, 10 * MS, 40 * MS] and
-          data["to"] == [10 * MS, 40 * MS, 50 * MS],
-          "bins")
+          data["to"] == [10 * MS, 40 * MS, 50 * MS], "bins")
     check(lines["shader16/EIGHT"]["mean"] == [100, None, 700], f"{lines['shader16/EIGHT']}")
     check(data["quality"]["1"][:2] == [2, 500], f"{data['quality']}")
 
@@ -492,8 +489,7 @@ def any_bytes_end_well():
     for number, data in enumerate(inputs):
         words = commands[number % len(commands)]
         done = subprocess.run([Tools.perfctr, *words, "-"], input=data, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE,
-                              timeout=120, check=False)
+                              stderr=subprocess.PIPE, timeout=120, check=False)
         check(done.returncode in (0, 1), f"input {number}: {words} ended with {done.returncode}: "
               f"{done.stderr.decode(errors='replace')[-1500:]}")
         ends.add(done.returncode)

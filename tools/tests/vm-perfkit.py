@@ -131,8 +131,7 @@ def means_of_many_ratios_are_exact():
     events = "CS SOL,CS Bottleneck,SHD SOL,SHD Bottleneck,TILER SOL,TILER Bottleneck," \
              "gpu_utilization"
     result = perfkit("-r", "50", "-e", events, "--", "vsoc-job", "-q", "draw", "vertices=300",
-                     "primitives=100",
-                     "fragments=2000")
+                     "primitives=100", "fragments=2000")
     check(result["passes"] == 1 and result["experiments"] == 50, f"{result}")
     check_means(result)
     measured = [c for c in result["counters"] if c["state"] == "ok"]
@@ -270,8 +269,7 @@ def failures_tell_what_helps():
     run("perfctr", "perfkit", "--frames", "2", "-I", "5", "true", status=2)
     check("--frames" in run("perfctr", "perfkit", "--skip", "2", "true", status=2).stderr, "")
     check("pass 1 of 2" in run("perfctr", "perfkit", "-e", "FRAGMENTS,L2_HITS", "sh", "-c",
-                               "exit 7",
-                               status=7).stderr, "which pass failed")
+                               "exit 7", status=7).stderr, "which pass failed")
     run("perfctr", "perfkit", "-e", "FRAGMENTS", "/no/such/command", status=127)
     run("perfctr", "perfkit", "-e", "FRAGMENTS", "/tmp", status=126)
 
@@ -394,8 +392,7 @@ def bottleneck_is_by_time():
                 os.remove("/tmp/longest")
             before = vsoc_truth.totals(path, [""])
             result = perfkit("-d", node, "-r", str(repeat), "-e", "* SOL,* Bottleneck", "--", "sh",
-                             "-c", script, "sh", "-d",
-                             node, "draw", *job)
+                             "-c", script, "sh", "-d", node, "draw", *job)
             truth_of_one = {name: fractions.Fraction(n, repeat * result["passes"])
                             for (_, name),
                             n in counted(before, vsoc_truth.totals(path, [""])).items()}
@@ -468,8 +465,7 @@ def frames_equal_truth():
             with tempfile.TemporaryDirectory() as folder:
                 result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
                 check((result["frames"], result["frames_told"], result["frames_needed"],
-                       result["exit_status"]) ==
-                      (needed - skip, needed, needed, 0), f"{result}")
+                       result["exit_status"]) == (needed - skip, needed, needed, 0), f"{result}")
                 check_frames(result, folder, skip, units_truth.frequencies(node, path))
 
 
@@ -542,8 +538,7 @@ def frames_that_move_nothing_are_reported():
         def draw(device, events, chosen):
             environment = {k: v for k, v in os.environ.items() if k != "GALLIUM_PERFCTR"} | chosen
             return run("perfctr", "perfkit", "-d", device, "--frames", "3", "-e", events, "--",
-                       "sh", "-c", script,
-                       env=environment)
+                       "sh", "-c", script, env=environment)
         name = os.path.basename(node)
         done = draw(node, "shaded_pixel_count_0,gpu_idle", {})
         check("no counter of the GPU moved in 3 frames" in done.stderr and node in done.stderr,
@@ -633,8 +628,7 @@ for _ in range(3):
 print(frames.reported, frames.connection)
 """
     with subprocess.Popen(("perfctr", "perfkit", "--frames", "9", "-e", "FRAGMENTS", "--",
-                           "python3", "-c", script),
-                          stdout=subprocess.PIPE, text=True) as p:
+                           "python3", "-c", script), stdout=subprocess.PIPE, text=True) as p:
         # ends with the application
         out = p.stdout.read()
     check(p.returncode == -signal.SIGKILL and out in ("1 None\n", "2 None\n"),

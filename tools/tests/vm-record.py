@@ -81,8 +81,7 @@ def fast_and_single_samples_equal_truth():
 def flight_recorder_keeps_the_last_seconds():
     """record -F: SIGUSR1 writes the last second, the end too; numbers of samples are reported"""
     process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS",
-                                "-o", path("f.cap")],
-                               stderr=subprocess.PIPE, text=True)
+                                "-o", path("f.cap")], stderr=subprocess.PIPE, text=True)
     time.sleep(3.5)
     process.send_signal(signal.SIGUSR1)
     for _ in range(100):
@@ -163,8 +162,7 @@ def through_the_broker():
     os.mkdir(folder)
     os.chmod(folder, 0o777)
     broker = subprocess.Popen(["perfctr", "serve", "--socket", socket, "--policy", policy],
-                              stderr=subprocess.PIPE,
-                              text=True)
+                              stderr=subprocess.PIPE, text=True)
     check("listening" in broker.stderr.readline(), "the broker does not listen")
 
     words = ("perfctr", "record", "-q", "--via", socket, "-e", "FRAGMENTS", "-o",
@@ -209,8 +207,7 @@ def progress_on_a_terminal():
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
     process = subprocess.Popen(["perfctr", "record", "-e", "FRAGMENTS", "-o", path("p.cap"),
-                                "--timeout", "2s"],
-                               stderr=theirs)
+                                "--timeout", "2s"], stderr=theirs)
     os.close(theirs)
     text = b""
     with contextlib.suppress(OSError):  # the end of a terminal
@@ -226,8 +223,7 @@ def progress_on_a_terminal():
     done = subprocess.run("set -o pipefail; perfctr record -o - -p 1 -e 'shader/*' --timeout 10s "
                           "| head -c 1000 | wc -c",
                           shell=True, executable="/bin/bash", stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True,
-                          timeout=60, check=False)
+                          stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     check(done.returncode == 1 and "Broken pipe" in done.stderr and "ended early" in done.stderr,
           done.stderr)
 
@@ -285,8 +281,7 @@ def unplugged():
     words = ("perfctr", "record", "-p", "10", "-e", "FRAGMENTS", "-o")
     alone = subprocess.Popen([*words, path("u1.cap")], stderr=subprocess.PIPE, text=True)
     beside = subprocess.Popen([*words, path("u2.cap"), "--", "sh", "-c", "sleep 6; exit 9"],
-                              stderr=subprocess.PIPE,
-                              text=True)
+                              stderr=subprocess.PIPE, text=True)
     for name in ("u1.cap", "u2.cap"):
         wait_for_samples(name, 30)
     for name in os.listdir(driver):

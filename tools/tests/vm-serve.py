@@ -311,8 +311,7 @@ def policy_forbids():
     with Broker(POLICY.replace("devices = vsoc", "devices = other*")):
         for options, text in ((("-d", "vsoc"), "device vsoc"), ((), "any of the devices here")):
             done = run("perfctr", "stat", "--via", SOCKET, *options, "-e", "FRAGMENTS", "true",
-                       uid=USER,
-                       status=3)
+                       uid=USER, status=3)
             check("does not allow " + text in done.stderr, done.stderr)
 
 

@@ -479,8 +479,7 @@ stat.kill()
 stat.wait()
 """
     pid = subprocess.run(["python3", "-c", code, str(right.fileno())], pass_fds=[right.fileno()],
-                         check=True,
-                         stdout=subprocess.PIPE, text=True).stdout.strip()
+                         check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     right.close()
     device = next(d for d in json.loads(run("perfctr", "info", "-j").stdout)["devices"]
                   if d["driver"] == "vsoc")
@@ -492,8 +491,7 @@ stat.wait()
     with open(file, encoding="ascii") as f:
         lines = f.read().splitlines()
     check(len(lines) == 2 and lines[1].split()[:4] == [pid, "0", "yes", "0"] and
-          lines[1].endswith(" perfctr"),
-          f"{pid}: {lines}")
+          lines[1].endswith(" perfctr"), f"{pid}: {lines}")
     left.close()
     check(clients_of() == ([], False), f"after the file's end: {clients_of()}")
 

@@ -217,12 +217,10 @@ def result_file_is_input():
 def never_just_trusted_or_not():
     """exactly the documented count is trusted; one more for the kernel has a name, two have none"""
     for more, verdict, status in ((0, "TRUSTED", FINE), (1, "EXPLAINED", FINE),
-                                  (2, "UNTRUSTED", DOUBT),
-                                  (-1, "UNTRUSTED", DOUBT)):
+                                  (2, "UNTRUSTED", DOUBT), (-1, "UNTRUSTED", DOUBT)):
         found = verdict_of("benchmark,N,event,value",
                            [f"matrix-copy,,inst_integer,{5242880 + more}",
-                            f"float-loop,1,inst_integer,{9216 + more}"],
-                           "inst_integer", status)
+                            f"float-loop,1,inst_integer,{9216 + more}"], "inst_integer", status)
         check(found["verdict"] == verdict, f"{more}: {found['verdict']}")
 
 
@@ -274,8 +272,7 @@ def own_campaign(rows, anchor=True, accept=0):
     path = written(json.dumps(campaign), ".json")
     data = written("benchmark,N,run,event,value\n" + "".join(f"work,100,{r}\n" for r in rows))
     done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path],
-                          stdout=subprocess.PIPE,
-                          text=True, timeout=60, check=False)
+                          stdout=subprocess.PIPE, text=True, timeout=60, check=False)
     os.unlink(path)
     os.unlink(data)
     return json.loads(done.stdout)["campaigns"][0]
@@ -286,8 +283,7 @@ def judge(campaign, rows):
     path = written(json.dumps({"campaign": "own", **campaign}), ".json")
     data = written("\n".join(rows) + "\n")
     done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path],
-                          stdout=subprocess.PIPE,
-                          text=True, timeout=60, check=False)
+                          stdout=subprocess.PIPE, text=True, timeout=60, check=False)
     os.unlink(path)
     os.unlink(data)
     return json.loads(done.stdout)["campaigns"][0]
@@ -372,8 +368,7 @@ def relations_alone():
     # b is off by its own measurement, so the relation is no evidence about c
     found = own_campaign(["0,a,100", "0,b,210", "0,c,300"])
     check(event(found, "c")["verdict"] == "MEASURED" and
-          event(found, "b")["verdict"] == "UNTRUSTED",
-          f"blame: {event(found, 'c')['reason']}")
+          event(found, "b")["verdict"] == "UNTRUSTED", f"blame: {event(found, 'c')['reason']}")
 
 
 @test
@@ -500,8 +495,7 @@ def usage():
     lines = run("--help", status=FINE).stdout.splitlines()
     check(len(lines) <= 40 and all(len(l) <= 90 for l in lines), "help is too long")
     check("there is no campaign 'nonsense'" in run("--measured", written("x"), "nonsense",
-                                                   status=FAILED).stderr,
-          "unknown campaign")
+                                                   status=FAILED).stderr, "unknown campaign")
     check("does not name its campaign" in run("--measured", written("x"), status=FAILED).stderr,
           "no name")
     check("No such file" in run("--measured", "/nonexistent", status=FAILED).stderr, "no file")

@@ -24,8 +24,7 @@ FINE, DOUBT = 0, 5
 def validate(*arguments):
     """campaign, its events by name, exit status"""
     done = subprocess.run(["perfctr", "validate", "--json", *arguments], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE,
-                          text=True, timeout=120, check=False)
+                          stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     check(done.returncode in (FINE, DOUBT), f"{arguments}: status {done.returncode}: {done.stderr}")
     campaign = json.loads(done.stdout)["campaigns"][0]
     return campaign, {e["event"]: e for e in campaign["events"]}, done.returncode
@@ -95,8 +94,7 @@ def taken():
         for file in files:
             os.close(file)
     check(found["verdict"] == "SELECTED" and "others use the PMU" in found["reason"] and
-          not found["points"],
-          f"{found['verdict']}: {found['reason']}")
+          not found["points"], f"{found['verdict']}: {found['reason']}")
     check(loop("2 * N")[0]["verdict"] == "TRUSTED", "not measured afterwards")
 
 

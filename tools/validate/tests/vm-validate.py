@@ -66,8 +66,7 @@ def published_kernels():
     # figure 4's column for two rounds, which the publication mentions but does not print
     two = next(p for p in event(campaign, "inst_misc")["points"] if p["point"] == "float-loop N=2")
     check((two["expected"], two["hypotheses"]["S2R + NOP + MOV"], two["hypotheses"]["S2R + MOV"],
-           two["measured"]) ==
-          (9216, 15360, 8192, 8192), f"{two}")
+           two["measured"]) == (9216, 15360, 8192, 8192), f"{two}")
     for name, verdict in verdicts(campaign).items():
         expected = "EXPLAINED" if name in ("DMOV", "inst_misc", "inst_control",
                                            "inst_total") else "TRUSTED"
@@ -274,8 +273,7 @@ def nv50_wrong_definitions():
                     "setup_primitive_count": {"culled": 1}}, f"{found}")
     broken = {r["relation"] for r in wrong["relations"] if r["violated"]}
     check(broken == {"primitives out of geometry = primitives into setup",
-                     "points + lines + triangles = primitives"},
-          f"violated: {broken}")
+                     "points + lines + triangles = primitives"}, f"violated: {broken}")
     events["geom_busy"]["group"] = 1
     with open(path, "w", encoding="utf-8") as f:
         json.dump(campaign, f)
@@ -324,8 +322,7 @@ def written_back():
     # the verdicts of the database itself on the virtual SoC
     own = perfctr("list", "--trusted-only").stdout
     check("+ shader/THREAD_INST_INTEGER" in own and "+ memsys/L2_READ " in own and
-          "FRAGMENTS" not in own and
-          "+ metric:memsys.l2_read_hit_ratio" in own, f"list: {own}")
+          "FRAGMENTS" not in own and "+ metric:memsys.l2_read_hit_ratio" in own, f"list: {own}")
     perfctr("list", "--trusted-only", "FRAGMENTS", status=1)
     choose("miscount", "swap")
     perfctr("validate", "--save", "--runs", "1", "vsoc-gpu")
