@@ -173,7 +173,18 @@ def arguments_of(prototype):
     return [re.search(r"(\w+)(?:\[\w*\])?$", a.strip()).group(1) for a in inside.split(",")]
 
 
+def add_objects(function):
+    """Objects of the library explain themselves: "struct perfctr_session *session" needs no line"""
+    have = dict(map(tuple, function.comment["arguments"]))
+    for name in re.findall(r"struct perfctr_\w*?(\w+) \*\1\b", function.prototype):
+        have.setdefault(name, {"ctx": "context"}.get(name, name))
+    wanted = arguments_of(function.prototype)
+    function.comment["arguments"] = sorted(have.items(), key=lambda item: wanted.index(item[0])
+                                           if item[0] in wanted else -1)
+
+
 def check_function(function):
+    add_objects(function)
     doc = function.comment
     if doc["name"] != function.name:
         raise DocError(f"{function.line}: the comment is about {doc['name']}, "

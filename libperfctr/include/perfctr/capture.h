@@ -109,7 +109,6 @@ struct perfctr_capture_reader;
 
 /**
  * perfctr_capture_writer_new() - begin a capture file
- * @ctx: context
  * @fd: file, pipe or socket, at its beginning; the caller keeps ownership
  * @writer: set to the writer on success
  *
@@ -134,8 +133,6 @@ struct perfctr_capture_writer *perfctr_capture_writer_unref(struct perfctr_captu
 
 /**
  * perfctr_capture_write_session() - write the description of a session
- * @writer: writer
- * @session: session
  *
  * Writes device, blocks, clocks, properties of the session, requests, and name,
  * unit and meaning of all counters and metrics, so that a reader does not depend on
@@ -148,7 +145,6 @@ int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
 
 /**
  * perfctr_capture_write_anchor() - write the time on all clocks
- * @writer: writer
  *
  * Write one at least at the beginning and at the end; more make conversions more
  * accurate.
@@ -159,7 +155,6 @@ int perfctr_capture_write_anchor(struct perfctr_capture_writer *writer);
 
 /**
  * perfctr_capture_write_text() - write a key and a value
- * @writer: writer
  * @key: for example "command"
  * @value: text
  *
@@ -170,7 +165,6 @@ int perfctr_capture_write_text(struct perfctr_capture_writer *writer, const char
 
 /**
  * perfctr_capture_write_sample() - write a sample
- * @writer: writer
  * @bytes: the sample, from perfctr_cursor_peek()
  * @size: bytes that may be read; the number of bytes in the sample's header is written
  *
@@ -183,7 +177,6 @@ int perfctr_capture_write_sample(struct perfctr_capture_writer *writer, const vo
 
 /**
  * perfctr_capture_write_status() - write the kernel's totals of the session
- * @writer: writer
  * @session: session, stopped
  *
  * Call it at the end: the record shows a reader that the file is complete, and the
@@ -196,7 +189,6 @@ int perfctr_capture_write_status(struct perfctr_capture_writer *writer,
 
 /**
  * perfctr_capture_flush() - write buffered records to the file
- * @writer: writer
  *
  * Return: 0 or the negative errno of write(), for example -ENOSPC; unwritten
  * bytes stay buffered for the next call.
@@ -205,7 +197,6 @@ int perfctr_capture_flush(struct perfctr_capture_writer *writer);
 
 /**
  * perfctr_capture_bytes() - size of the file so far
- * @writer: writer
  *
  * Return: bytes, flushed or not.
  */
@@ -221,7 +212,6 @@ struct perfctr_capture_record {
 
 /**
  * perfctr_capture_reader_new() - begin to read a capture file
- * @ctx: context
  * @fd: file or pipe, at its beginning; the caller keeps ownership
  * @reader: set to the reader on success
  *
@@ -235,7 +225,6 @@ struct perfctr_capture_reader *perfctr_capture_reader_unref(struct perfctr_captu
 
 /**
  * perfctr_capture_next() - read the next record
- * @reader: reader
  * @record: filled if the result is 1
  *
  * A record may be shorter than this library's version of its structure: copy it with
@@ -258,7 +247,6 @@ uint64_t perfctr_capture_cut_bytes(const struct perfctr_capture_reader *reader);
 
 /**
  * perfctr_capture_copy() - copy a structure from a record
- * @record: record
  * @to: destination; members that the record does not have are zero
  * @size: bytes of the structure
  */
@@ -277,7 +265,6 @@ int perfctr_capture_text(const struct perfctr_capture_record *record, const char
 
 /**
  * perfctr_capture_device() - the device that was recorded
- * @reader: reader
  *
  * Built from the records that were read so far; complete when the first sample is
  * reached. Queries work as with a present device, but it cannot create sessions;
@@ -289,7 +276,6 @@ struct perfctr_device *perfctr_capture_device(const struct perfctr_capture_reade
 
 /**
  * perfctr_capture_selection() - the recorded counters
- * @reader: reader
  *
  * Complete as for perfctr_capture_device(). perfctr_totals_label() and similar functions,
  * and perfctr_totals_describe(), take names and units of counters from it.
@@ -300,7 +286,6 @@ struct perfctr_selection *perfctr_capture_selection(const struct perfctr_capture
 
 /**
  * perfctr_capture_session() - properties of the session
- * @reader: reader
  *
  * Return: valid as long as the reader; NULL before its record was read.
  */

@@ -111,7 +111,6 @@ struct perfctr_ctx *perfctr_ctx_unref(struct perfctr_ctx *ctx);
 
 /**
  * perfctr_ctx_set_log() - set the destination of messages
- * @ctx: context
  * @fn: callback, NULL for stderr
  * @data: passed to @fn
  */
@@ -119,14 +118,12 @@ void perfctr_ctx_set_log(struct perfctr_ctx *ctx, perfctr_log_fn fn, void *data)
 
 /**
  * perfctr_ctx_set_log_level() - set the threshold of messages
- * @ctx: context
  * @level: enum perfctr_log_level; PERFCTR_LOG in the environment has priority
  */
 void perfctr_ctx_set_log_level(struct perfctr_ctx *ctx, int level);
 
 /**
  * perfctr_ctx_log_level() - threshold in use
- * @ctx: context
  *
  * Return: enum perfctr_log_level.
  */
@@ -134,7 +131,6 @@ int perfctr_ctx_log_level(const struct perfctr_ctx *ctx);
 
 /**
  * perfctr_ctx_error() - reason of the last failure
- * @ctx: context
  *
  * One sentence with the problem and, if known, a remedy.
  *
@@ -158,7 +154,6 @@ struct perfctr_device_entry {
 
 /**
  * perfctr_device_list_new() - list all DRM nodes of the machine
- * @ctx: context
  * @list: set to the list on success, ordered by path
  *
  * Render nodes, and primary nodes of devices that have no render node. Nodes
@@ -172,7 +167,6 @@ struct perfctr_device_list *perfctr_device_list_unref(struct perfctr_device_list
 
 /**
  * perfctr_device_list_count() - nodes in a list
- * @list: list
  *
  * Return: the number.
  */
@@ -180,7 +174,6 @@ size_t perfctr_device_list_count(const struct perfctr_device_list *list);
 
 /**
  * perfctr_device_list_get() - one node of a list
- * @list: list
  * @n: 0..count - 1
  *
  * Return: the entry, valid as long as the list; NULL if @n is out of range.
@@ -193,7 +186,6 @@ const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_
 
 /**
  * perfctr_device_open() - open a device
- * @ctx: context
  * @which: path of a node ("/dev/dri/renderD128"), last part of it ("renderD128"),
  *	   name of a driver ("vsoc"), name of a device, PERFCTR_DEVICE_LOCAL, or NULL for
  *	   the first device that offers counters, or the local device if there is none
@@ -223,7 +215,6 @@ int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
 
 /**
  * perfctr_device_open_fd() - make a device from an open DRM file
- * @ctx: context
  * @fd: open DRM file; it is duplicated, so the caller may close it
  * @device: set to the device on success
  *
@@ -236,7 +227,6 @@ int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_devic
 
 /**
  * perfctr_device_open_broker() - open a device through "perfctr serve"
- * @ctx: context
  * @socket: path of the broker's socket, NULL for the system's broker, /run/perfctr/serve
  * @which: as for perfctr_device_open(), among the devices that the policy allows this user
  * @device: set to the device on success
@@ -255,7 +245,6 @@ int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, cons
 
 /**
  * perfctr_device_fd() - the device's DRM file
- * @device: device
  *
  * For the driver's own ioctls; handles of sessions belong to this file.
  *
@@ -265,7 +254,6 @@ int perfctr_device_fd(const struct perfctr_device *device);
 
 /**
  * perfctr_device_path() - path of the device's node
- * @device: device
  *
  * Return: the path, empty if it was made from a file descriptor.
  */
@@ -273,7 +261,6 @@ const char *perfctr_device_path(const struct perfctr_device *device);
 
 /**
  * perfctr_device_driver() - name of the device's kernel driver
- * @device: device
  *
  * Return: the name.
  */
@@ -281,7 +268,6 @@ const char *perfctr_device_driver(const struct perfctr_device *device);
 
 /**
  * perfctr_device_info() - properties of the device
- * @device: device
  *
  * Return: as the kernel reported it; members that an older kernel does not know are zero.
  */
@@ -289,7 +275,6 @@ const struct drm_perfctr_device_info *perfctr_device_info(const struct perfctr_d
 
 /**
  * perfctr_device_block_count() - blocks of the device
- * @device: device
  *
  * Return: the number.
  */
@@ -297,7 +282,6 @@ size_t perfctr_device_block_count(const struct perfctr_device *device);
 
 /**
  * perfctr_device_block() - one block of the device
- * @device: device
  * @n: 0..count - 1
  *
  * Return: the block as the kernel reported it, NULL if @n is out of range.
@@ -307,7 +291,6 @@ const struct drm_perfctr_block_info *perfctr_device_block(const struct perfctr_d
 
 /**
  * perfctr_device_clock_count() - clock domains of the device
- * @device: device
  *
  * Return: the number.
  */
@@ -315,7 +298,6 @@ size_t perfctr_device_clock_count(const struct perfctr_device *device);
 
 /**
  * perfctr_device_clock() - one clock domain of the device
- * @device: device
  * @n: 0..count - 1
  *
  * Return: the clock as of the last query, NULL if @n is out of range.
@@ -325,7 +307,6 @@ const struct drm_perfctr_clock_info *perfctr_device_clock(const struct perfctr_d
 
 /**
  * perfctr_device_refresh() - query the device again
- * @device: device
  *
  * Updates info, blocks and current clock frequencies; earlier pointers become invalid.
  *
@@ -547,7 +528,6 @@ typedef int (*perfctr_pmu_event_fn)(void *data, const struct perfctr_pmu_event *
 
 /**
  * perfctr_pmu_events() - walk through the named events of the machine's perf PMUs
- * @ctx: context
  * @fn: called for each event, ordered by PMU and name, and once for a PMU without named events
  * @data: passed to @fn
  *
@@ -594,7 +574,6 @@ typedef int (*perfctr_pcie_port_fn)(void *data, const struct perfctr_pcie_port *
 
 /**
  * perfctr_pcie_ports() - walk through the root ports of the machine that name their root complex
- * @ctx: context
  * @fn: called for each, in the order of their addresses
  * @data: passed to @fn
  *
@@ -630,7 +609,6 @@ int perfctr_selection_copy(const struct perfctr_selection *from,
 
 /**
  * perfctr_selection_add() - select counters by name
- * @selection: selection
  * @text: one or more events, separated by commas outside of slashes
  *
  * Names are not case-sensitive; * ? and [] match as in a shell. An event is
@@ -661,7 +639,6 @@ int perfctr_selection_add(struct perfctr_selection *selection, const char *text)
 
 /**
  * perfctr_selection_add_request() - select counters by a request of the kernel interface
- * @selection: selection
  * @request: request; for GENERIC_PMU the index is chosen by the library
  *
  * Return: counters that were added or a negative errno.
@@ -680,7 +657,6 @@ int perfctr_selection_set_counter_set(struct perfctr_selection *selection, unsig
 
 /**
  * perfctr_selection_request_count() - requests of a selection
- * @selection: selection
  *
  * Return: the number.
  */
@@ -688,7 +664,6 @@ size_t perfctr_selection_request_count(const struct perfctr_selection *selection
 
 /**
  * perfctr_selection_request() - one request of a selection
- * @selection: selection
  * @n: 0..count - 1
  *
  * Return: the request, valid until the selection changes; NULL if out of range.
@@ -698,7 +673,6 @@ perfctr_selection_request(const struct perfctr_selection *selection, size_t n);
 
 /**
  * perfctr_selection_naming() - how the counters of a request were named
- * @selection: selection
  * @n: number of the request
  * @single: set to the bits of its mask that were named with the block's index, as in
  *          "memsys0/L2_READ" or "shader1?/FRAGMENTS": to be shown per block
@@ -712,7 +686,6 @@ void perfctr_selection_naming(const struct perfctr_selection *selection, size_t 
 
 /**
  * perfctr_selection_metric_count() - metrics that were selected with "metric:"
- * @selection: selection
  *
  * Return: the number.
  */
@@ -720,7 +693,6 @@ size_t perfctr_selection_metric_count(const struct perfctr_selection *selection)
 
 /**
  * perfctr_selection_metric() - one metric that was selected
- * @selection: selection
  * @n: 0..count - 1
  *
  * Return: the metric, NULL if out of range.
@@ -827,7 +799,6 @@ struct perfctr_session *perfctr_session_unref(struct perfctr_session *session);
 
 /**
  * perfctr_session_start() - begin to count
- * @session: session
  * @user_data: for periodic and automatic samples
  *
  * Return: 0; -EALREADY it is active; -ENOSPC no slot is free for the final sample;
@@ -837,7 +808,6 @@ int perfctr_session_start(struct perfctr_session *session, uint64_t user_data);
 
 /**
  * perfctr_session_sample() - publish a sample now
- * @session: session
  * @user_data: for this sample
  *
  * Return: 0, the sample is in the ring; -ENOSPC the ring is full: no counts are
@@ -847,7 +817,6 @@ int perfctr_session_sample(struct perfctr_session *session, uint64_t user_data);
 
 /**
  * perfctr_session_stop() - publish the final sample and stop counting
- * @session: session
  * @user_data: for the final sample
  *
  * Return: 0, the sample is in the ring; -EALREADY not started; another negative
@@ -857,7 +826,6 @@ int perfctr_session_stop(struct perfctr_session *session, uint64_t user_data);
 
 /**
  * perfctr_session_status() - the kernel's totals of the session
- * @session: session
  * @status: filled on success; members that an older kernel does not know are zero
  * @size: sizeof(*@status) of the caller
  *
@@ -868,7 +836,6 @@ int perfctr_session_status(struct perfctr_session *session, struct drm_perfctr_s
 
 /**
  * perfctr_session_sizes() - sizes of the session's ring
- * @session: session
  *
  * Return: the sizes, valid as long as the session.
  */
@@ -876,7 +843,6 @@ const struct perfctr_session_sizes *perfctr_session_sizes(const struct perfctr_s
 
 /**
  * perfctr_session_handle() - the kernel's handle of the session
- * @session: session
  *
  * For jobs that carry samples; valid on the file of perfctr_device_fd().
  *
@@ -886,7 +852,6 @@ uint32_t perfctr_session_handle(const struct perfctr_session *session);
 
 /**
  * perfctr_session_eventfd() - file that becomes readable at the watermark
- * @session: session
  *
  * For the caller's own poll(). Read 8 bytes from it before reading the ring,
  * or use perfctr_cursor_wait(), which does so.
@@ -897,7 +862,6 @@ int perfctr_session_eventfd(const struct perfctr_session *session);
 
 /**
  * perfctr_session_ring_fd() - the ring as a file
- * @session: session
  *
  * For a reader in another process: it maps the file as struct drm_perfctr_ring_control
  * describes, and can only write extract_idx. It needs ring_offset and ring_bytes of
@@ -909,7 +873,6 @@ int perfctr_session_ring_fd(const struct perfctr_session *session);
 
 /**
  * perfctr_session_device() - the session's device
- * @session: session
  *
  * Return: the device, no reference is taken.
  */
@@ -917,7 +880,6 @@ struct perfctr_device *perfctr_session_device(const struct perfctr_session *sess
 
 /**
  * perfctr_session_selection() - counters of the session
- * @session: session
  *
  * Return: the session's own copy of the selection, no reference is taken.
  */
@@ -945,7 +907,6 @@ struct perfctr_cursor *perfctr_cursor_unref(struct perfctr_cursor *cursor);
 
 /**
  * perfctr_cursor_peek() - access an unread sample
- * @cursor: cursor
  * @ahead: 0 for the oldest unread sample, 1 for the next one, and so on
  * @slot: filled if the result is 1
  *
@@ -958,7 +919,6 @@ int perfctr_cursor_peek(struct perfctr_cursor *cursor, uint32_t ahead, struct pe
 
 /**
  * perfctr_cursor_advance() - return the slots of read samples to the kernel
- * @cursor: cursor
  * @count: samples, oldest first, at most perfctr_cursor_lag()
  *
  * One store for all of them: read several, then advance once.
@@ -969,7 +929,6 @@ int perfctr_cursor_advance(struct perfctr_cursor *cursor, uint32_t count);
 
 /**
  * perfctr_cursor_next() - decode the oldest unread sample
- * @cursor: cursor
  * @sample: filled if the result is 1; valid until perfctr_cursor_advance()
  *
  * Return: 1; 0 or a negative errno as perfctr_cursor_peek(); -EBADMSG the
@@ -979,7 +938,6 @@ int perfctr_cursor_next(struct perfctr_cursor *cursor, struct perfctr_sample *sa
 
 /**
  * perfctr_cursor_wait() - sleep until a sample can be read
- * @cursor: cursor
  * @timeout_ns: longest time, 0: do not sleep, negative: no limit
  *
  * Returns at once, without a system call, while there are unread samples;
@@ -992,7 +950,6 @@ int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns);
 
 /**
  * perfctr_cursor_lag() - samples published and not yet returned
- * @cursor: cursor
  *
  * Return: the number, at most the ring's slots.
  */
@@ -1000,7 +957,6 @@ uint32_t perfctr_cursor_lag(const struct perfctr_cursor *cursor);
 
 /**
  * perfctr_cursor_merged() - periods that were merged into longer samples so far
- * @cursor: cursor
  *
  * Return: total of the published samples' merged_periods.
  */
@@ -1008,7 +964,6 @@ uint64_t perfctr_cursor_merged(const struct perfctr_cursor *cursor);
 
 /**
  * perfctr_cursor_lost_ns() - time that the hardware did not count so far
- * @cursor: cursor
  *
  * Return: total of the published samples' lost_ns.
  */
@@ -1016,7 +971,6 @@ uint64_t perfctr_cursor_lost_ns(const struct perfctr_cursor *cursor);
 
 /**
  * perfctr_cursor_state() - state of the ring
- * @cursor: cursor
  *
  * Return: enum drm_perfctr_ring_state.
  */
@@ -1075,7 +1029,6 @@ struct perfctr_totals_block_info {
 
 /**
  * perfctr_totals_new() - create totals
- * @ctx: context
  * @totals: set to the totals on success
  *
  * Return: 0 or -ENOMEM.
@@ -1097,7 +1050,6 @@ int perfctr_totals_describe(struct perfctr_totals *totals, struct perfctr_select
 
 /**
  * perfctr_totals_add() - add a sample
- * @totals: totals
  * @sample: from the decoder; the call ignores and changes its position
  *
  * Return: 0; -EBADMSG its blocks are malformed; -ENOMEM.
@@ -1106,7 +1058,6 @@ int perfctr_totals_add(struct perfctr_totals *totals, struct perfctr_sample *sam
 
 /**
  * perfctr_totals_reset() - clear all values, keep the blocks
- * @totals: totals
  */
 void perfctr_totals_reset(struct perfctr_totals *totals);
 
@@ -1125,7 +1076,6 @@ int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_total
 
 /**
  * perfctr_totals_span() - the samples that were added up
- * @totals: totals
  *
  * Return: the span, valid as long as the totals.
  */
@@ -1133,7 +1083,6 @@ const struct perfctr_span *perfctr_totals_span(const struct perfctr_totals *tota
 
 /**
  * perfctr_totals_block_count() - blocks in totals
- * @totals: totals
  *
  * Return: the number.
  */
@@ -1141,7 +1090,6 @@ size_t perfctr_totals_block_count(const struct perfctr_totals *totals);
 
 /**
  * perfctr_totals_block() - one block in totals
- * @totals: totals
  * @n: 0..count - 1; in the order of their first appearance
  *
  * Return: the block, valid until a sample adds a new one; NULL if out of range.
@@ -1241,7 +1189,6 @@ const char *perfctr_value_state_text(unsigned int state);
 
 /**
  * perfctr_totals_rate() - value per second
- * @totals: totals
  * @total: counter in them
  * @value: filled
  */
@@ -1271,7 +1218,6 @@ typedef void (*perfctr_expr_lookup)(void *data, const char *name, struct perfctr
 
 /**
  * perfctr_expr_new() - parse a formula
- * @ctx: context
  * @text: formula
  * @expr: set to the formula on success
  *

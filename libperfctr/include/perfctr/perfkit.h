@@ -147,7 +147,6 @@ int perfctr_perfkit_remove(struct perfctr_perfkit *kit, size_t n);
 
 /**
  * perfctr_perfkit_count() - counters in a kit
- * @kit: kit
  *
  * Return: the number.
  */
@@ -155,7 +154,6 @@ size_t perfctr_perfkit_count(const struct perfctr_perfkit *kit);
 
 /**
  * perfctr_perfkit_counter() - one counter of a kit
- * @kit: kit
  * @n: 0..count - 1
  *
  * Return: the counter, valid until one is added or removed; NULL if out of range.
@@ -165,7 +163,6 @@ const struct perfctr_perfkit_counter *perfctr_perfkit_counter(const struct perfc
 
 /**
  * perfctr_perfkit_find() - number of a counter by its name
- * @kit: kit
  * @name: with or without its block, not case-sensitive
  *
  * Return: the number; -ENOENT there is none.
@@ -174,7 +171,6 @@ long perfctr_perfkit_find(const struct perfctr_perfkit *kit, const char *name);
 
 /**
  * perfctr_perfkit_passes() - number of passes that the counters need
- * @kit: kit
  * @passes: set to the number on success, at least 1
  *
  * Determined by trial: counters that run at the same time when requested together share
@@ -246,7 +242,6 @@ int perfctr_perfkit_end_experiment(struct perfctr_perfkit *kit);
 
 /**
  * perfctr_perfkit_object_count() - objects that were measured
- * @kit: kit
  *
  * Return: the highest number of an object plus 1; 0 before the first object.
  */
@@ -254,7 +249,6 @@ unsigned int perfctr_perfkit_object_count(const struct perfctr_perfkit *kit);
 
 /**
  * perfctr_perfkit_value() - value of a counter
- * @kit: kit
  * @n: counter, 0..count - 1
  * @object: part of the work; 0 for samples
  * @value: filled on success; check its state
@@ -266,7 +260,6 @@ int perfctr_perfkit_value(const struct perfctr_perfkit *kit, size_t n, unsigned 
 
 /**
  * perfctr_perfkit_time() - a unit's share as a time in ns
- * @kit: kit
  * @n: counter of kind PERFCTR_PERFKIT_SOL or PERFCTR_PERFKIT_BOTTLENECK
  * @object: part of the work; 0 for samples
  * @time_ns: filled on success; check its state
