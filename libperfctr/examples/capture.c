@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Add up a capture of perfctr record and print it; no device is needed.
- * usage: capture FILE
+ * Add up a capture of perfctr record and print it; no device is needed. usage: capture FILE
  */
 #include <perfctr/capture.h>
 #include <errno.h>

@@ -218,8 +218,7 @@ int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
  * @fd: open DRM file; it is duplicated, so the caller may close it
  * @device: set to the device on success
  *
- * Sessions belong to the open file: the caller's own sessions on it share its
- * limits and handles.
+ * Sessions belong to the open file: the caller's own sessions on it share its limits and handles.
  *
  * Return: 0; -ENOTTY the driver offers no counters; another negative errno.
  */
@@ -380,8 +379,7 @@ struct perfctr_metric_desc {
  * perfctr_counter_next() - walk through all counters of the database
  * @prev: counter from the last call, NULL to begin
  *
- * Return: the next counter, ordered by product, block type and position; NULL
- * after the last one.
+ * Return: the next counter, ordered by product, block type and position; NULL after the last one.
  */
 const struct perfctr_counter_desc *perfctr_counter_next(const struct perfctr_counter_desc *prev);
 
@@ -787,10 +785,9 @@ int perfctr_session_check(struct perfctr_selection *selection,
  *
  * Creates an eventfd, sets the session up and maps its ring. Does not count yet.
  *
- * Return: 0; -EACCES or -EPERM this user has no permission for system-wide counters or for
- * this period; -EBUSY another counter set is in use; -ENOSPC, -EDQUOT, -ENFILE too many
- * sessions of this file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see
- * perfctr_drm.h.
+ * Return: 0; -EACCES or -EPERM this user has no permission for system-wide counters or for this
+ * period; -EBUSY another counter set is in use; -ENOSPC, -EDQUOT, -ENFILE too many sessions of this
+ * file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
  */
 int perfctr_session_new(struct perfctr_selection *selection,
 			const struct perfctr_session_opts *opts, struct perfctr_session **session);
@@ -819,8 +816,7 @@ int perfctr_session_sample(struct perfctr_session *session, uint64_t user_data);
  * perfctr_session_stop() - publish the final sample and stop counting
  * @user_data: for the final sample
  *
- * Return: 0, the sample is in the ring; -EALREADY not started; another negative
- * errno.
+ * Return: 0, the sample is in the ring; -EALREADY not started; another negative errno.
  */
 int perfctr_session_stop(struct perfctr_session *session, uint64_t user_data);
 
@@ -940,11 +936,10 @@ int perfctr_cursor_next(struct perfctr_cursor *cursor, struct perfctr_sample *sa
  * perfctr_cursor_wait() - sleep until a sample can be read
  * @timeout_ns: longest time, 0: do not sleep, negative: no limit
  *
- * Returns at once, without a system call, while there are unread samples;
- * otherwise when the session's watermark is reached or the session stops.
+ * Returns at once, without a system call, while there are unread samples; otherwise when the
+ * session's watermark is reached or the session stops.
  *
- * Return: 1 there is a sample; 0 timeout; -ENODEV none will follow; -EINTR
- * interrupted by a signal.
+ * Return: 1 there is a sample; 0 timeout; -ENODEV none will follow; -EINTR interrupted by a signal.
  */
 int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns);
 
@@ -1221,11 +1216,10 @@ typedef void (*perfctr_expr_lookup)(void *data, const char *name, struct perfctr
  * @text: formula
  * @expr: set to the formula on success
  *
- * A formula has numbers, names, + - * /, parentheses, min(a, b), max(a, b). A name
- * is a counter of the metric's block ("L2_READ"), of the blocks of another type
- * ("MEMSYS.L2_READ"), or one of elapsed_ns, elapsed_s, block.cycles (of the
- * clock of the formula's first counter) and block.count (blocks that were added up).
- * Integers stay exact through + - * and division without remainder.
+ * A formula has numbers, names, + - * /, parentheses, min(a, b), max(a, b). A name is a counter of
+ * the metric's block ("L2_READ"), of the blocks of another type ("MEMSYS.L2_READ"), or one of
+ * elapsed_ns, elapsed_s, block.cycles (of the clock of the formula's first counter) and block.count
+ * (blocks that were added up). Integers stay exact through + - * and division without remainder.
  *
  * Return: 0; -EINVAL the formula is malformed; -ENOMEM.
  */

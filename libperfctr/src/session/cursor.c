@@ -30,9 +30,8 @@ static void cursor_sync(struct perfctr_cursor *c, uint64_t extract)
 {
 	if (extract != c->extract) {
 		/*
-		 * Release: our loads from the slots given back happen before.
-		 * Pairs with the kernel's load-acquire of extract_idx, after
-		 * which it writes into those slots.
+		 * Release: our loads from the slots given back happen before. Pairs with the
+		 * kernel's load-acquire of extract_idx, after which it writes into those slots.
 		 */
 		__atomic_store_n(&c->control->extract_idx, extract, __ATOMIC_RELEASE);
 		c->extract = extract;
