@@ -306,38 +306,20 @@ static int get_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 *hz)
 	return 0;
 }
 
-static int top_hz_get(void *data, u64 *hz)
-{
-	return get_hz(data, VSOC_CLOCK_TOP, hz);
-}
+#define HZ_FILE(name, clock) \
+	static int name##_get(void *data, u64 *hz) \
+	{ \
+		return get_hz(data, clock, hz); \
+	} \
+	static int name##_set(void *data, u64 hz) \
+	{ \
+		return set_hz(data, clock, hz); \
+	} \
+	DEFINE_DEBUGFS_ATTRIBUTE(name##_fops, name##_get, name##_set, "%llu\n")
 
-static int top_hz_set(void *data, u64 hz)
-{
-	return set_hz(data, VSOC_CLOCK_TOP, hz);
-}
-DEFINE_DEBUGFS_ATTRIBUTE(top_hz_fops, top_hz_get, top_hz_set, "%llu\n");
-
-static int coregroup_hz_get(void *data, u64 *hz)
-{
-	return get_hz(data, VSOC_CLOCK_COREGROUP, hz);
-}
-
-static int coregroup_hz_set(void *data, u64 hz)
-{
-	return set_hz(data, VSOC_CLOCK_COREGROUP, hz);
-}
-DEFINE_DEBUGFS_ATTRIBUTE(coregroup_hz_fops, coregroup_hz_get, coregroup_hz_set, "%llu\n");
-
-static int shader_hz_get(void *data, u64 *hz)
-{
-	return get_hz(data, VSOC_CLOCK_SHADER, hz);
-}
-
-static int shader_hz_set(void *data, u64 hz)
-{
-	return set_hz(data, VSOC_CLOCK_SHADER, hz);
-}
-DEFINE_DEBUGFS_ATTRIBUTE(shader_hz_fops, shader_hz_get, shader_hz_set, "%llu\n");
+HZ_FILE(top_hz, VSOC_CLOCK_TOP);
+HZ_FILE(coregroup_hz, VSOC_CLOCK_COREGROUP);
+HZ_FILE(shader_hz, VSOC_CLOCK_SHADER);
 
 void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {

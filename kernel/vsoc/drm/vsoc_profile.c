@@ -58,73 +58,41 @@ static int read_name(const char __user *from, size_t count, const char * const *
 	return match_string(names, total, strim(name));
 }
 
-static int profile_show(struct seq_file *m, void *unused)
-{
-	struct vsoc_device *vsoc = m->private;
+/* a file that chooses a name */
+#define NAMES_FILE(what, total) \
+	static int what##_show(struct seq_file *m, void *unused) \
+	{ \
+		struct vsoc_device *vsoc = m->private; \
+		\
+		show_names(m, what##_names, total, READ_ONCE(vsoc->counting.what)); \
+		return 0; \
+	} \
+	static ssize_t what##_write(struct file *f, const char __user *from, size_t count, \
+				    loff_t *pos) \
+	{ \
+		struct vsoc_device *vsoc = ((struct seq_file *)f->private_data)->private; \
+		int i = read_name(from, count, what##_names, total); \
+		\
+		if (i < 0) \
+			return i; \
+		WRITE_ONCE(vsoc->counting.what, i); \
+		return count; \
+	} \
+	static int what##_open(struct inode *inode, struct file *f) \
+	{ \
+		return single_open(f, what##_show, inode->i_private); \
+	} \
+	static const struct file_operations what##_fops = { \
+		.owner = THIS_MODULE, \
+		.open = what##_open, \
+		.read = seq_read, \
+		.write = what##_write, \
+		.llseek = seq_lseek, \
+		.release = single_release, \
+	}
 
-	show_names(m, profile_names, VSOC_PROFILES, READ_ONCE(vsoc->counting.profile));
-	return 0;
-}
-
-static ssize_t profile_write(struct file *file, const char __user *from, size_t count,
-			     loff_t *pos)
-{
-	struct vsoc_device *vsoc = ((struct seq_file *)file->private_data)->private;
-	int i = read_name(from, count, profile_names, VSOC_PROFILES);
-
-	if (i < 0)
-		return i;
-	WRITE_ONCE(vsoc->counting.profile, i);
-	return count;
-}
-
-static int profile_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, profile_show, inode->i_private);
-}
-
-static const struct file_operations profile_fops = {
-	.owner = THIS_MODULE,
-	.open = profile_open,
-	.read = seq_read,
-	.write = profile_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
-
-static int miscount_show(struct seq_file *m, void *unused)
-{
-	struct vsoc_device *vsoc = m->private;
-
-	show_names(m, miscount_names, VSOC_MISCOUNTS, READ_ONCE(vsoc->counting.miscount));
-	return 0;
-}
-
-static ssize_t miscount_write(struct file *file, const char __user *from, size_t count,
-			      loff_t *pos)
-{
-	struct vsoc_device *vsoc = ((struct seq_file *)file->private_data)->private;
-	int i = read_name(from, count, miscount_names, VSOC_MISCOUNTS);
-
-	if (i < 0)
-		return i;
-	WRITE_ONCE(vsoc->counting.miscount, i);
-	return count;
-}
-
-static int miscount_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, miscount_show, inode->i_private);
-}
-
-static const struct file_operations miscount_fops = {
-	.owner = THIS_MODULE,
-	.open = miscount_open,
-	.read = seq_read,
-	.write = miscount_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
+NAMES_FILE(profile, VSOC_PROFILES);
+NAMES_FILE(miscount, VSOC_MISCOUNTS);
 
 void vsoc_profile_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {

@@ -152,25 +152,25 @@ static int show_totals(struct seq_file *m, u32 set, enum totals kind, unsigned i
 	return 0;
 }
 
-#define TOTALS_FILE(name, set, kind, kinds) \
+#define SET_FILE(name, call) \
 	static int name##_show(struct seq_file *m, void *unused) \
 	{ \
-		return show_totals(m, set, kind, kinds); \
+		return call; \
 	} \
 	DEFINE_SHOW_ATTRIBUTE(name)
 
-TOTALS_FILE(truth, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH, 1);
-TOTALS_FILE(truth_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH, 1);
-TOTALS_FILE(truth_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH, 1);
-TOTALS_FILE(dropped, DRM_PERFCTR_SET_PRIMARY, TOTALS_DROPPED, 1);
-TOTALS_FILE(dropped_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DROPPED, 1);
-TOTALS_FILE(dropped_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DROPPED, 1);
-TOTALS_FILE(doubtful, DRM_PERFCTR_SET_PRIMARY, TOTALS_DOUBTFUL, 1);
-TOTALS_FILE(doubtful_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_DOUBTFUL, 1);
-TOTALS_FILE(doubtful_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_DOUBTFUL, 1);
-TOTALS_FILE(counts, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH, TOTALS_KINDS);
-TOTALS_FILE(counts_secondary, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH, TOTALS_KINDS);
-TOTALS_FILE(counts_tertiary, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH, TOTALS_KINDS);
+SET_FILE(truth, show_totals(m, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH, 1));
+SET_FILE(truth_secondary, show_totals(m, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH, 1));
+SET_FILE(truth_tertiary, show_totals(m, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH, 1));
+SET_FILE(dropped, show_totals(m, DRM_PERFCTR_SET_PRIMARY, TOTALS_DROPPED, 1));
+SET_FILE(dropped_secondary, show_totals(m, DRM_PERFCTR_SET_SECONDARY, TOTALS_DROPPED, 1));
+SET_FILE(dropped_tertiary, show_totals(m, DRM_PERFCTR_SET_TERTIARY, TOTALS_DROPPED, 1));
+SET_FILE(doubtful, show_totals(m, DRM_PERFCTR_SET_PRIMARY, TOTALS_DOUBTFUL, 1));
+SET_FILE(doubtful_secondary, show_totals(m, DRM_PERFCTR_SET_SECONDARY, TOTALS_DOUBTFUL, 1));
+SET_FILE(doubtful_tertiary, show_totals(m, DRM_PERFCTR_SET_TERTIARY, TOTALS_DOUBTFUL, 1));
+SET_FILE(counts, show_totals(m, DRM_PERFCTR_SET_PRIMARY, TOTALS_TRUTH, TOTALS_KINDS));
+SET_FILE(counts_secondary, show_totals(m, DRM_PERFCTR_SET_SECONDARY, TOTALS_TRUTH, TOTALS_KINDS));
+SET_FILE(counts_tertiary, show_totals(m, DRM_PERFCTR_SET_TERTIARY, TOTALS_TRUTH, TOTALS_KINDS));
 
 /*
  * Accounts of a counter set, without zero counts. The first four are "total", "nobody", "closed"
@@ -202,16 +202,9 @@ static int show_accounts(struct seq_file *m, u32 set)
 	return 0;
 }
 
-#define ACCOUNTS_FILE(name, set) \
-	static int name##_show(struct seq_file *m, void *unused) \
-	{ \
-		return show_accounts(m, set); \
-	} \
-	DEFINE_SHOW_ATTRIBUTE(name)
-
-ACCOUNTS_FILE(truth_contexts, DRM_PERFCTR_SET_PRIMARY);
-ACCOUNTS_FILE(truth_contexts_secondary, DRM_PERFCTR_SET_SECONDARY);
-ACCOUNTS_FILE(truth_contexts_tertiary, DRM_PERFCTR_SET_TERTIARY);
+SET_FILE(truth_contexts, show_accounts(m, DRM_PERFCTR_SET_PRIMARY));
+SET_FILE(truth_contexts_secondary, show_accounts(m, DRM_PERFCTR_SET_SECONDARY));
+SET_FILE(truth_contexts_tertiary, show_accounts(m, DRM_PERFCTR_SET_TERTIARY));
 
 static int shape_show(struct seq_file *m, void *unused)
 {
@@ -255,27 +248,20 @@ static int idle_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(idle);
 
+#define CREATE_SETS(name, dir, vsoc) do { \
+	debugfs_create_file(#name, 0444, dir, vsoc, &name##_fops); \
+	debugfs_create_file(#name "_secondary", 0444, dir, vsoc, &name##_secondary_fops); \
+	debugfs_create_file(#name "_tertiary", 0444, dir, vsoc, &name##_tertiary_fops); \
+} while (0)
+
 void vsoc_truth_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
-	debugfs_create_file("truth", 0444, dir, vsoc, &truth_fops);
-	debugfs_create_file("truth_secondary", 0444, dir, vsoc, &truth_secondary_fops);
-	debugfs_create_file("truth_tertiary", 0444, dir, vsoc, &truth_tertiary_fops);
-	debugfs_create_file("dropped", 0444, dir, vsoc, &dropped_fops);
-	debugfs_create_file("dropped_secondary", 0444, dir, vsoc, &dropped_secondary_fops);
-	debugfs_create_file("dropped_tertiary", 0444, dir, vsoc, &dropped_tertiary_fops);
-	debugfs_create_file("doubtful", 0444, dir, vsoc, &doubtful_fops);
-	debugfs_create_file("doubtful_secondary", 0444, dir, vsoc, &doubtful_secondary_fops);
-	debugfs_create_file("doubtful_tertiary", 0444, dir, vsoc, &doubtful_tertiary_fops);
-	if (!vsoc->nv50) {
-		debugfs_create_file("counts", 0444, dir, vsoc, &counts_fops);
-		debugfs_create_file("counts_secondary", 0444, dir, vsoc, &counts_secondary_fops);
-		debugfs_create_file("counts_tertiary", 0444, dir, vsoc, &counts_tertiary_fops);
-	}
-	debugfs_create_file("truth_contexts", 0444, dir, vsoc, &truth_contexts_fops);
-	debugfs_create_file("truth_contexts_secondary", 0444, dir, vsoc,
-			    &truth_contexts_secondary_fops);
-	debugfs_create_file("truth_contexts_tertiary", 0444, dir, vsoc,
-			    &truth_contexts_tertiary_fops);
+	CREATE_SETS(truth, dir, vsoc);
+	CREATE_SETS(dropped, dir, vsoc);
+	CREATE_SETS(doubtful, dir, vsoc);
+	if (!vsoc->nv50)
+		CREATE_SETS(counts, dir, vsoc);
+	CREATE_SETS(truth_contexts, dir, vsoc);
 	debugfs_create_file("shape", 0444, dir, vsoc, &shape_fops);
 	debugfs_create_file("idle", 0444, dir, vsoc, &idle_fops);
 }
