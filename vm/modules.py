@@ -104,7 +104,7 @@ def plan(kernel, directory, parameters):
                                                                     "*.ko")))}
     target = "arm64" if kernel.arch == "arm64" else f"modules KVER={kernel.name}"
     if not own:
-        raise KernelError(f"{directory} has no modules: run make {target}, or say --no-modules")
+        raise KernelError(f"{directory} has no modules: run make {target}, or use --no-modules")
     # outdated modules would be tested, or measured, without notice
     changed = changed_source(directory)
     if changed:

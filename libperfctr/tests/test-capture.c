@@ -151,7 +151,7 @@ static void what_is_written_is_read(void)
 	end();
 }
 
-static void records_hold_what_they_say(void)
+static void records_contain_what_they_describe(void)
 {
 	struct drm_perfctr_device_info info;
 	struct perfctr_capture_reader *reader;
@@ -503,7 +503,7 @@ static void impossible_samples_are_not_written(void)
 
 static const struct test tests[] = {
 	{ "what is written is read", what_is_written_is_read },
-	{ "records hold what they say", records_hold_what_they_say },
+	{ "records contain what they describe", records_contain_what_they_describe },
 	{ "how counters were named is kept", naming_is_kept },
 	{ "a file explains itself", file_explains_itself },
 	{ "unknown devices are read by the descriptions in the file",

@@ -236,7 +236,7 @@ with tempfile.TemporaryDirectory() as folder:
     report(status == 0 and '"name": "TWO"' in out and '"ONE"' not in out, "queries match names",
            out)
     status, _, errors = run(folder, "query", "nothing")
-    report(status == 1 and "nothing matches" in errors, "a query without a match says so", errors)
+    report(status == 1 and "nothing matches" in errors, "no match is an error", errors)
     document = Path(folder) / "out.md"
     run(folder, "docs", document)
     report("| 5 | `TWO` | things |" in document.read_text(encoding="utf-8"),

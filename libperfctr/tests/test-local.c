@@ -302,7 +302,7 @@ static void commands_follow_the_contract(void)
 	end();
 }
 
-static void perf_says_no(void)
+static void errors_of_perf_have_advice(void)
 {
 	static const struct {
 		int error;
@@ -407,7 +407,7 @@ static const struct test tests[] = {
 	{ "each period is a sample or merged into one", periods_are_samples_or_merged },
 	{ "commands follow the contract of the kernel's", commands_follow_the_contract },
 	{ "unknown flags and reserved members are refused", unknown_flags_are_refused },
-	{ "each refusal of perf comes with what helps", perf_says_no },
+	{ "each error of perf_event_open() comes with advice", errors_of_perf_have_advice },
 	{ "CPUs that come and go lose no counts", cpus_come_and_go },
 };
 

@@ -606,7 +606,7 @@ static void the_bottleneck_is_by_time(void)
 	end();
 }
 
-static void marks_say_how_good_a_value_is(void)
+static void flags_describe_the_quality_of_a_value(void)
 {
 	unsigned int passes;
 
@@ -706,7 +706,7 @@ static const struct test tests[] = {
 	{ "ratios are fractions", ratios_are_fractions },
 	{ "waits are of their own clock", waits_are_of_their_own_clock },
 	{ "the bottleneck is by time", the_bottleneck_is_by_time },
-	{ "marks say how good a value is", marks_say_how_good_a_value_is },
+	{ "flags describe the quality of a value", flags_describe_the_quality_of_a_value },
 	{ "every failure leaves nothing behind", every_failure_leaves_nothing_behind },
 };
 

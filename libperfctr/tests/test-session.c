@@ -301,7 +301,7 @@ static void commands_report_the_kernels_errors(void)
 	end();
 }
 
-static void refused_set_up_says_what_helps(void)
+static void errors_of_setup_have_advice(void)
 {
 	static const struct {
 		int error;
@@ -575,7 +575,7 @@ static const struct test tests[] = {
 	{ "a session has one cursor", session_has_one_cursor },
 	{ "a cursor keeps its session", cursor_keeps_its_session },
 	{ "commands report the kernel's errors", commands_report_the_kernels_errors },
-	{ "a refused set-up has a message with the fix", refused_set_up_says_what_helps },
+	{ "a refused set-up has a message with the fix", errors_of_setup_have_advice },
 	{ "a refused PMU is named", refused_pmu_is_named },
 	{ "a period out of range is named", period_out_of_range_is_named },
 	{ "failing system calls leave nothing behind", failing_system_calls_leave_nothing_behind },

@@ -415,10 +415,10 @@ static const struct test tests[] = {
 	{ "metrics of blocks", metrics_of_blocks },
 	{ "latency does not depend on the number of blocks",
 	  latency_does_not_depend_on_the_number_of_blocks },
-	{ "counters without a turn in a sample are not missed",
+	{ "counters without a slot in a sample are not missing",
 	  counters_without_a_turn_in_a_sample_are_not_missed },
 	{ "domains keep their cycles and times in sums", domains_keep_their_cycles_in_sums },
-	{ "multiplexed counters are scaled and say so",
+	{ "multiplexed counters are scaled and marked",
 	  multiplexed_counters_are_scaled_and_say_so },
 	{ "filters keep blocks apart", filters_keep_blocks_apart },
 };

@@ -221,7 +221,7 @@ def cut_anywhere():
         seen.add(capture["samples"])
         check(not capture["finished"] and capture["damage"] is None, f"cut at {size}: {capture}")
         check(capture["samples"] == 0 or size > first, "samples from nowhere")
-        check(b"perfctr report:" in done.stderr, "said nothing")
+        check(b"perfctr report:" in done.stderr, "no message")
     check(seen == {0, 1, 2, 3}, f"samples {seen}")
     run("report", "-", stdin=data[:15], status=1)
 
@@ -302,7 +302,7 @@ def perfetto_tracks():
           "defaults")
     check(len({p.trusted_packet_sequence_id for p in trace.packet}) == 1, "sequences")
     check({p.sequence_flags for p in trace.packet[1:]} == {2},
-          "packets that need the defaults do not say so")
+          "packets that need the defaults are not marked")
     snapshots = [{c.clock_id: c.timestamp for c in p.clock_snapshot.clocks} for p in trace.packet
                  if p.HasField("clock_snapshot")]
     check(snapshots[0] == {5: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and

@@ -64,7 +64,7 @@ mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 echo "1..$((${#commands[@]} * 6 + 1))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
-	check "$command: help says what the exit statuses are" says_exit_status "$command"
+	check "$command: help lists the exit statuses" says_exit_status "$command"
 	check "$command: --json" has_json "$command"
 	check "$command: the man page has all options" man_has_options "$command"
 	check "$command: completion knows it and its options" completes "$command"

@@ -199,7 +199,7 @@ def a_crash_is_not_a_measurement():
 
 
 @test
-def slices_take_turns():
+def passes_rotate_over_slices():
     """-I: one run; each slice brings one pass, and what the slices of the only pass count adds
     up"""
     before = truth()
@@ -251,8 +251,8 @@ def table_goes_to_stderr():
 
 
 @test
-def failures_tell_what_helps():
-    """what is wrong is named, with the status that the manual says"""
+def errors_have_advice():
+    """errors name the problem, with the status of the manual"""
     stderr = run("perfctr", "perfkit", "-e", "SHD Bottlenek", "true", status=2).stderr
     check("(renderD128)" in stderr and "--passes -d renderD128" in stderr, stderr)
     check("--passes" in run("perfctr", "perfkit", "--passes", "true", "-e", "FRAGMENTS",
@@ -306,7 +306,7 @@ def signal_ends_it():
 
 @test
 def an_interrupt_is_reported():
-    """SIGINT in a repetition: it is said, and the values are those of the repetitions before"""
+    """SIGINT in a repetition: it is reported, and the values are those of the repetitions before"""
     with tempfile.TemporaryDirectory() as folder:
         # the second repetition waits for the signal
         script = f"cd {folder}; test -e first || {{ touch first; exit; }}; echo up >&2; " \
@@ -410,7 +410,7 @@ def bottleneck_is_by_time():
 
 
 @test
-def info_tells_each_domain():
+def info_lists_each_domain():
     """perfctr info: domains of PCOUNTER with their own counters and clocks"""
     with nvidia_device() as (node, _):
         lines = [line.split() for line in run("perfctr", "info", "-d", node).stdout.splitlines()
@@ -471,7 +471,7 @@ def frames_equal_truth():
 
 @test
 def frames_of_a_mali_equal_truth():
-    """--frames: counter sets take turns from frame to frame, and a script may stand between"""
+    """--frames: counter sets rotate from frame to frame, and a script may start the application"""
     result = perfkit("--frames", "2", "-e", "FRAGMENTS,L2_HITS,gpu_utilization", "--", "sh", "-c",
                      f"{APP} renderD128 4; exit")
     c = by_name(result)
@@ -512,7 +512,7 @@ def no_frames_are_reported():
 
 @test
 def the_end_of_the_command_is_reported():
-    """--frames: a crash is said in front of the advice; there is a JSON document without
+    """--frames: a crash is reported before the advice; there is a JSON document without
     frames, too"""
     for command, words in ("kill -SEGV $$",
                            "killed by signal 11"), ("exit 3", "ended with status 3"), (":", None):

@@ -253,7 +253,7 @@ def totals_equal_truth():
 
 @test
 def fallback_says_so():
-    """stat without --via goes through the broker of the system and says so"""
+    """stat without --via uses the broker of the system and reports it"""
     os.makedirs("/run/perfctr", exist_ok=True)
     with Broker(path="/run/perfctr/serve"):
         done = run("perfctr", "stat", "-e", "FRAGMENTS", "true", uid=USER)
@@ -536,8 +536,8 @@ def hostile_clients():
 
 @test
 def slow_reader():
-    """who asks and never reads blocks nobody else and is hung up on; who never reads the ring loses
-    nothing"""
+    """a client that never reads answers is disconnected and blocks no other; one that never reads
+    the ring loses nothing"""
     with Broker() as broker:
         slow = Client()
         handle, files, _ = slow.session(period_ns=2000000, slots=4)

@@ -113,7 +113,7 @@ def contexts_equal_truth():
 
 @test
 def full_ring_mixes_contexts():
-    """stat --per-context: what a full ring cannot tell apart is reported as mixed, and the whole is
+    """stat --per-context: what a full ring merges is reported as mixed, and the whole is
     exact"""
     done = run("perfctr", "stat", "-j", "--per-context", "-e", "FRAGMENTS", "--", "sh", "-c",
                "kill -STOP $PPID; vsoc-job -q --tag-contexts -r 700 draw fragments=10; "
@@ -224,7 +224,7 @@ PERF_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
 @test
 def everyone_may_count_but_perf_pmus():
-    """dev.perfctr.paranoid = 0: who may not open perf's PMUs counts the rest, and is reported"""
+    """dev.perfctr.paranoid = 0: a user who may not open perf's PMUs counts the rest"""
     os.chmod(NODE, 0o666)
     with open(PERF_PARANOID, encoding="ascii") as f:
         before = f.read()
@@ -418,8 +418,8 @@ def clients_of(user=None):
 
 
 @test
-def info_tells_whose_sessions():
-    """info: who is in the way of a session with another counter set, to root and to that user,
+def info_lists_owners_of_sessions():
+    """info: processes that prevent a session with another counter set, to root and to that user,
     not to others"""
     check(clients_of() == ([], False), f"sessions of nobody: {clients_of()}")
     os.chmod(NODE, 0o666)
@@ -450,11 +450,11 @@ def info_tells_whose_sessions():
         holder.communicate()
         write(PARANOID, "1")
     check(clients_of() == ([], False), f"after its end: {clients_of()}")
-    check(" sessions: none\n" in run("perfctr", "info").stdout, "none is not said")
+    check(" sessions: none\n" in run("perfctr", "info").stdout, "no line that there are none")
 
 
 @test
-def info_tells_hidden_sessions():
+def info_lists_hidden_sessions():
     """info: a session whose file is in no process's table is counted, and the kernel's list
     names its maker"""
     left, right = socket.socketpair()

@@ -17,7 +17,7 @@ GROUP_SLOTS, ADDRESS_SPACES = 8, 8
 
 @test
 def probes():
-    """probe: the driver finds the GPU and says which it is"""
+    """probe: the driver finds the GPU and reports which it is"""
     log = run("dmesg").stdout
     check("Initialized panthor" in log, log)
 

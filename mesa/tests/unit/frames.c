@@ -132,7 +132,7 @@ static void test_names(void)
 
 	unsetenv(VARIABLE);
 	check(!pctr_frames_wanted() && !pctr_frames_listens(&contexts[0], say) && !messages,
-	      "without the variable nobody listens, and nothing is said");
+	      "without the variable nothing listens, and no message is printed");
 	memset(name, 'x', sizeof(name));
 	name[0] = '@';
 	name[sizeof(name) - 1] = 0;
@@ -207,7 +207,7 @@ static void test_frames(void)
 	begin(SOCK_SEQPACKET);
 	check(pctr_frames_wanted() && end_frame(&contexts[0], "go") &&
 		      end_frame(&contexts[0], "go"),
-	      "a frame is reported, and drawing goes on when the tool says so");
+	      "a frame is reported, and drawing continues after the answer");
 	check(!end_frame(&contexts[1], "go") && !end_frame(&contexts[1], "go") && messages == 1 &&
 		      strstr(last_message, "second context"),
 	      "frames of a second context are not reported, with one message");
@@ -221,7 +221,7 @@ static void test_frames(void)
 	      "a tool that closes gets no more frames");
 	begin(SOCK_SEQPACKET);
 	check(end_frame(&contexts[0], "gone") && !end_frame(&contexts[0], "go"),
-	      "nor is one that says anything else");
+	      "nor is one that answers anything else");
 	begin(SOCK_SEQPACKET);
 	end_frame(&contexts[0], "go");
 	close(client);

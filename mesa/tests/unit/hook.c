@@ -379,7 +379,7 @@ static void test_batch(struct pipe_context *pipe)
 	union pipe_query_result *result = (union pipe_query_result *)batch;
 
 	check(query_flags == (PCTR_QUERY_EXACT | PCTR_QUERY_ATTRIBUTED),
-	      "monitors do not take turns");
+	      "monitors are not multiplexed");
 	check(driver_types[0] == DRIVER_TYPE + 1 && driver_types[1] == DRIVER_TYPE,
 	      "the driver gets its own counters of a batch");
 	check(pipe->begin_query(pipe, query) && pipe->end_query(pipe, query) &&
@@ -387,7 +387,7 @@ static void test_batch(struct pipe_context *pipe)
 		      batch[1].u64 == DRIVER_VALUE && batch[2].u64 == OUR_VALUE &&
 		      batch[3].u64 == 50 && batch[4].u64 == 50100 &&
 		      batch[5].u64 == DRIVER_VALUE + 1,
-	      "values are where they were asked for, in the format of who asks");
+	      "values are at the requested place, in the requested format");
 	driver_active = 0;
 	refuse = true;
 	check(!pipe->begin_query(pipe, query) && !driver_active,

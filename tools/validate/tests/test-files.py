@@ -94,7 +94,7 @@ def slips_of_the_source():
                     ("inst_total", "float-loop N=1"): 37888,
                     ("inst_total", "float-loop N=10"): 120832}, f"slips: {slips}")
     text = run("--measured", os.path.join(MEASURED, "xavier-gpu-tables.csv"), status=DOUBT).stdout
-    check(text.count("not what the listing gives") == 4, "the text report does not say so")
+    check(text.count("not what the listing gives") == 4, "the text report does not mention it")
 
 
 @test
@@ -156,7 +156,7 @@ def figure_four():
 
 @test
 def exit_and_branch():
-    """EXIT and the BRA behind it are not told apart, and a benchmark that does is constructed"""
+    """EXIT and the BRA behind it are not distinguished; a benchmark that does is constructed"""
     campaign = evaluate("xavier-gpu-all.csv")
     control = event(campaign, "inst_control")
     search = control["search"]
@@ -168,7 +168,7 @@ def exit_and_branch():
     end = listing.index("\tEXIT")
     branches = sum("BRA" in line for line in listing[end + 1:])
     # one EXIT: the two rules differ unless exactly one branch follows it
-    check(branches != 1, f"{branches} branches behind EXIT tell nothing")
+    check(branches != 1, f"{branches} branches behind EXIT distinguish nothing")
 
 
 @test
@@ -373,7 +373,7 @@ def relations_alone():
 
 @test
 def too_large():
-    """a space that is too large to be searched: the event stays quarantined and says why, soon"""
+    """a space that is too large to be searched: the event stays quarantined with a reason, soon"""
     names = [f"q{n}" for n in range(40)]
     amounts = [[(n + 3) ** 3 * (p + 7) ** 4 % 99991 for n in range(40)] for p in range(3)]
     campaign = {"campaign": "own",
@@ -407,7 +407,7 @@ def names_of_quantities():
 
 @test
 def events_of_a_benchmark():
-    """what a benchmark does not tell of an event is no expectation of nothing"""
+    """an event that a benchmark does not mention is not expected to be zero"""
     campaign = {"campaign": "own",
                 "events": [{"name": "a", "documented": ["n"]}, {"name": "b", "documented": ["n"]}],
                 "benchmarks": [{"name": "w", "quantities": {"n": "1"}, "events": ["a"]}]}
@@ -491,7 +491,7 @@ def html_page():
 
 @test
 def usage():
-    """help fits a screen; unknown campaigns, options and files are errors that say so"""
+    """help fits a screen; unknown campaigns, options and files are errors"""
     lines = run("--help", status=FINE).stdout.splitlines()
     check(len(lines) <= 40 and all(len(l) <= 90 for l in lines), "help is too long")
     check("there is no campaign 'nonsense'" in run("--measured", written("x"), "nonsense",

@@ -85,7 +85,7 @@ def verdicts():
 
 @test
 def taken():
-    """a PMU whose counters others have: the event is not measured, and it is said why"""
+    """a PMU whose counters others have: the event is not measured, with a reason"""
     files = [perf_event_open(cpu) for cpu in range(os.cpu_count()) for _ in range(12)]
     check(min(files) >= 0, "no event for the whole processor")
     try:

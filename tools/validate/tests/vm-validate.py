@@ -56,7 +56,7 @@ COLUMNS = ("inst_misc", "inst_integer", "inst_fp_32", "inst_compute_ld_st", "ins
 
 @test
 def published_kernels():
-    """xavier-gpu: every measured cell of the published tables, live; EXIT and BRA told apart"""
+    """xavier-gpu: every measured cell of the published tables, live; EXIT and BRA distinguished"""
     choose("profile", "xavier")
     campaign = live("xavier-gpu", "--runs", "2")
     for n, name in enumerate(COLUMNS):
@@ -278,7 +278,7 @@ def nv50_wrong_definitions():
     with open(path, "w", encoding="utf-8") as f:
         json.dump(campaign, f)
     check("was not measured all the time" in run("--runs", "1", path, status=1).stderr,
-          "turns were taken for counts")
+          "multiplexed counts were taken for exact ones")
 
 
 @test
@@ -318,7 +318,7 @@ def perfctr(*arguments, status=FINE):
 
 @test
 def written_back():
-    """--save: list, stat and top mark counters, say what they count, and filter"""
+    """--save: list, stat and top mark counters, describe them, and filter"""
     # the verdicts of the database itself on the virtual SoC
     own = perfctr("list", "--trusted-only").stdout
     check("+ shader/THREAD_INST_INTEGER" in own and "+ memsys/L2_READ " in own and
@@ -369,7 +369,7 @@ def written_back():
 
 @test
 def broken_verdicts():
-    """a file of verdicts that is none is said to be, and not used"""
+    """an invalid file of verdicts is reported and not used"""
     with open("/tmp/verdicts.json", "w", encoding="utf-8") as f:
         f.write("{")
     done = perfctr("list", "shader/FRAGMENTS")
