@@ -30,7 +30,7 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = NOT_ASKED;
 /* the context whose frames are reported; NULL: the next context that asks */
-static const void *teller;
+static const void *reporter;
 /* the message about another context's frames was printed */
 static bool said_other;
 
@@ -118,7 +118,7 @@ static void forget(void)
 {
 	disconnect();
 	connection = NOT_ASKED;
-	teller = NULL;
+	reporter = NULL;
 	said_other = false;
 	pthread_mutex_init(&lock, NULL);
 }
@@ -166,7 +166,7 @@ static void ask(pctr_frames_say_fn say)
 }
 
 /* Return: whether the tool expects the next frame too. */
-static bool tell_end(void)
+static bool report_end(void)
 {
 	char answer[MESSAGE_BYTES];
 	ssize_t bytes;
@@ -189,9 +189,9 @@ bool pctr_frames_listens(const void *context, pctr_frames_say_fn say)
 	pthread_mutex_lock(&lock);
 	if (connection == NOT_ASKED)
 		ask(say);
-	if (connection >= 0 && !teller)
-		teller = context;
-	listens = connection >= 0 && teller == context;
+	if (connection >= 0 && !reporter)
+		reporter = context;
+	listens = connection >= 0 && reporter == context;
 	if (connection >= 0 && !listens && !said_other) {
 		said_other = true;
 		say("a second context draws frames, not reported to perfctr perfkit --frames: "
@@ -204,7 +204,7 @@ bool pctr_frames_listens(const void *context, pctr_frames_say_fn say)
 void pctr_frames_end(const void *context)
 {
 	pthread_mutex_lock(&lock);
-	if (connection >= 0 && teller == context && !tell_end())
+	if (connection >= 0 && reporter == context && !report_end())
 		disconnect();
 	pthread_mutex_unlock(&lock);
 }
@@ -212,7 +212,7 @@ void pctr_frames_end(const void *context)
 void pctr_frames_leave(const void *context)
 {
 	pthread_mutex_lock(&lock);
-	if (teller == context)
-		teller = NULL;
+	if (reporter == context)
+		reporter = NULL;
 	pthread_mutex_unlock(&lock);
 }

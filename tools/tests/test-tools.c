@@ -509,7 +509,7 @@ void app_error(const struct app *app, const char *format, ...)
 }
 
 /* A program that reports frames to the socket in its environment. */
-static int connect_teller(void)
+static int connect_reporter(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *name = getenv(FRAMES_VARIABLE);
@@ -551,9 +551,9 @@ static void test_frames(void)
 
 	CHECK(!frames_open(NULL, &frames));
 	CHECK(frames_fds(&frames, fds) == 1 && !frames_next(&frames));
-	first = connect_teller();
-	second = connect_teller();
-	third = connect_teller();
+	first = connect_reporter();
+	second = connect_reporter();
+	third = connect_reporter();
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 4);
 
 	/* the first one that reports a frame is counted, and waits */
@@ -577,8 +577,8 @@ static void test_frames(void)
 
 	/* a new process is listed after the one that leaves, for any number of processes */
 	close(third);
-	second = connect_teller();
-	third = connect_teller();
+	second = connect_reporter();
+	third = connect_reporter();
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 4);
 	CHECK(sends(third, "frame") && !frames_next(&frames) && complaints == 2 && may_go(third));
 	close(first);
@@ -587,15 +587,15 @@ static void test_frames(void)
 	CHECK(may_go(third));
 	close(second);
 	close(third);
-	second = connect_teller();
-	third = connect_teller();
+	second = connect_reporter();
+	third = connect_reporter();
 	CHECK(sends(third, "frame") && frames_next(&frames) && frames_fds(&frames, fds) == 3);
 
 	/* after frames_stop() a new process is ignored without a message */
 	frames_stop(&frames);
 	CHECK(was_closed(second) && was_closed(third));
 	close(second);
-	second = connect_teller();
+	second = connect_reporter();
 	CHECK(sends(second, "frame") && !frames_next(&frames) && frames_fds(&frames, fds) == 1);
 	CHECK(recv(second, &complaints, 0, 0) <= 0 && complaints == 2);
 	frames_close(&frames);
@@ -604,30 +604,30 @@ static void test_frames(void)
 	close(third);
 }
 
-static void test_many_tellers(void)
+static void test_many_reporters(void)
 {
 	struct pollfd fds[FRAMES_MAX_FDS];
-	int tellers[FRAMES_MAX_TELLERS + 2];
+	int reporters[FRAMES_MAX_REPORTERS + 2];
 	struct frames frames;
 
 	CHECK(!frames_open(NULL, &frames));
 	complaints = 0;
-	for (size_t n = 0; n < ARRAY_SIZE(tellers); n++) {
-		tellers[n] = connect_teller();
+	for (size_t n = 0; n < ARRAY_SIZE(reporters); n++) {
+		reporters[n] = connect_reporter();
 		CHECK(!frames_next(&frames));
 	}
-	CHECK(frames.teller_count == FRAMES_MAX_TELLERS && complaints == 2);
+	CHECK(frames.reporter_count == FRAMES_MAX_REPORTERS && complaints == 2);
 	CHECK(frames_fds(&frames, fds) == FRAMES_MAX_FDS);
-	CHECK(was_closed(tellers[FRAMES_MAX_TELLERS]) &&
-	      was_closed(tellers[FRAMES_MAX_TELLERS + 1]));
-	CHECK(sends(tellers[FRAMES_MAX_TELLERS - 1], "frame") && frames_next(&frames));
+	CHECK(was_closed(reporters[FRAMES_MAX_REPORTERS]) &&
+	      was_closed(reporters[FRAMES_MAX_REPORTERS + 1]));
+	CHECK(sends(reporters[FRAMES_MAX_REPORTERS - 1], "frame") && frames_next(&frames));
 	frames_close(&frames);
-	for (size_t n = 0; n < ARRAY_SIZE(tellers); n++)
-		close(tellers[n]);
+	for (size_t n = 0; n < ARRAY_SIZE(reporters); n++)
+		close(reporters[n]);
 }
 
 /* Whether a tool of one user accepts a program of another user. */
-static bool hears(uid_t tool, uid_t program)
+static bool accepts(uid_t tool, uid_t program)
 {
 	struct frames frames;
 	bool heard;
@@ -635,7 +635,7 @@ static bool hears(uid_t tool, uid_t program)
 
 	CHECK(!seteuid(tool) && !frames_open(NULL, &frames));
 	CHECK(!seteuid(0) && !seteuid(program));
-	fd = connect_teller();
+	fd = connect_reporter();
 	CHECK(!seteuid(0) && !seteuid(tool));
 	CHECK(sends(fd, "frame"));
 	heard = frames_next(&frames);
@@ -652,8 +652,8 @@ static void test_users_of_frames(void)
 		return;
 	}
 	complaints = 0;
-	CHECK(hears(1, 1) && hears(1, 0) && hears(0, 1) && !complaints);
-	CHECK(!hears(1, 2) && complaints == 1);
+	CHECK(accepts(1, 1) && accepts(1, 0) && accepts(0, 1) && !complaints);
+	CHECK(!accepts(1, 2) && complaints == 1);
 }
 
 /* Clients of one user share one rate; clients of another user have their own. */
@@ -722,7 +722,7 @@ int main(void)
 	test_flight();
 	test_compare();
 	test_frames();
-	test_many_tellers();
+	test_many_reporters();
 	test_users_of_frames();
 	test_shares_of_users();
 	return check_summary();

@@ -49,7 +49,7 @@ int frames_open(const struct app *app, struct frames *frames)
 	if (frames->socket_fd < 0)
 		return failed(frames, "socket");
 	status = give_name(frames);
-	if (!status && listen(frames->socket_fd, FRAMES_MAX_TELLERS))
+	if (!status && listen(frames->socket_fd, FRAMES_MAX_REPORTERS))
 		status = failed(frames, "listen");
 	return status;
 }
@@ -60,8 +60,8 @@ size_t frames_fds(const struct frames *frames, struct pollfd *fds)
 
 	if (frames->socket_fd >= 0)
 		fds[count++] = (struct pollfd){ .fd = frames->socket_fd, .events = POLLIN };
-	for (size_t n = 0; n < frames->teller_count; n++)
-		fds[count++] = (struct pollfd){ .fd = frames->tellers[n].fd, .events = POLLIN };
+	for (size_t n = 0; n < frames->reporter_count; n++)
+		fds[count++] = (struct pollfd){ .fd = frames->reporters[n].fd, .events = POLLIN };
 	return count;
 }
 
@@ -88,24 +88,24 @@ static void let_in(struct frames *f)
 				  "frames of process %d are not heard: it is another user's",
 				  (int)peer.pid);
 			close(fd);
-		} else if (f->teller_count == FRAMES_MAX_TELLERS) {
+		} else if (f->reporter_count == FRAMES_MAX_REPORTERS) {
 			app_error(f->app, "frames of process %d are ignored: %d others report some",
-				  (int)peer.pid, FRAMES_MAX_TELLERS);
+				  (int)peer.pid, FRAMES_MAX_REPORTERS);
 			close(fd);
 		} else {
-			f->tellers[f->teller_count++] = (struct frame_teller){ fd, peer.pid };
+			f->reporters[f->reporter_count++] = (struct frame_reporter){ fd, peer.pid };
 		}
 	}
 }
 
 static void leave(struct frames *f, size_t n)
 {
-	if (f->tellers[n].fd == f->counted_fd)
+	if (f->reporters[n].fd == f->counted_fd)
 		f->counted_fd = -1;
-	close(f->tellers[n].fd);
+	close(f->reporters[n].fd);
 	/* keep the order of connection: a process leaves before its successor is seen */
-	memmove(&f->tellers[n], &f->tellers[n + 1],
-		(--f->teller_count - n) * sizeof(f->tellers[0]));
+	memmove(&f->reporters[n], &f->reporters[n + 1],
+		(--f->reporter_count - n) * sizeof(f->reporters[0]));
 }
 
 static void answer(int fd)
@@ -114,7 +114,7 @@ static void answer(int fd)
 	(void)!send(fd, GO, strlen(GO), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void tell_other(struct frames *f, pid_t pid)
+static void note_other(struct frames *f, pid_t pid)
 {
 	if (f->said_other)
 		return;
@@ -126,10 +126,10 @@ static void tell_other(struct frames *f, pid_t pid)
 }
 
 /* Whether a counted frame of the process ended. @gone: out: the process reports no more */
-static bool hear(struct frames *f, const struct frame_teller *teller, bool *gone)
+static bool receive_end(struct frames *f, const struct frame_reporter *reporter, bool *gone)
 {
 	char message[MESSAGE_BYTES];
-	ssize_t bytes = recv(teller->fd, message, sizeof(message), MSG_DONTWAIT);
+	ssize_t bytes = recv(reporter->fd, message, sizeof(message), MSG_DONTWAIT);
 
 	*gone = !bytes || (bytes < 0 && errno != EAGAIN && errno != EINTR);
 	if (bytes <= 0)
@@ -137,16 +137,16 @@ static bool hear(struct frames *f, const struct frame_teller *teller, bool *gone
 	if (bytes != (ssize_t)strlen(FRAME) || memcmp(message, FRAME, strlen(FRAME))) {
 		app_error(f->app,
 			  "process %d: a message that is not '%s': it is not heard any more",
-			  (int)teller->pid, FRAME);
+			  (int)reporter->pid, FRAME);
 		*gone = true;
 		return false;
 	}
 	if (f->counted_fd < 0)
-		f->counted_fd = teller->fd;
-	if (f->counted_fd == teller->fd)
+		f->counted_fd = reporter->fd;
+	if (f->counted_fd == reporter->fd)
 		return true;
-	tell_other(f, teller->pid);
-	answer(teller->fd);
+	note_other(f, reporter->pid);
+	answer(reporter->fd);
 	return false;
 }
 
@@ -156,10 +156,10 @@ bool frames_next(struct frames *frames)
 
 	if (frames->socket_fd >= 0)
 		let_in(frames);
-	for (size_t n = 0; n < frames->teller_count && !ended;) {
+	for (size_t n = 0; n < frames->reporter_count && !ended;) {
 		bool gone;
 
-		ended = hear(frames, &frames->tellers[n], &gone);
+		ended = receive_end(frames, &frames->reporters[n], &gone);
 		if (gone)
 			leave(frames, n);
 		else
@@ -176,7 +176,7 @@ void frames_answer(struct frames *frames)
 void frames_stop(struct frames *frames)
 {
 	frames->stopped = true;
-	while (frames->teller_count)
+	while (frames->reporter_count)
 		leave(frames, 0);
 }
 

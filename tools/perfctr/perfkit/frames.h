@@ -20,8 +20,8 @@
 
 enum {
 	/* processes that report frames at the same time; further ones are ignored */
-	FRAMES_MAX_TELLERS = 64,
-	FRAMES_MAX_FDS = FRAMES_MAX_TELLERS + 1,
+	FRAMES_MAX_REPORTERS = 64,
+	FRAMES_MAX_FDS = FRAMES_MAX_REPORTERS + 1,
 };
 
 /* processes that report ends of frames */
@@ -29,11 +29,11 @@ struct frames {
 	const struct app *app; /* for messages */
 	int socket_fd; /* listening socket, -1: closed */
 	/* connected processes */
-	struct frame_teller {
+	struct frame_reporter {
 		int fd;
 		pid_t pid;
-	} tellers[FRAMES_MAX_TELLERS];
-	size_t teller_count; /* number of connected processes */
+	} reporters[FRAMES_MAX_REPORTERS];
+	size_t reporter_count; /* number of connected processes */
 	/* descriptor whose frames are counted, -1: the next one that reports a frame */
 	int counted_fd;
 	bool said_other; /* the note about frames of another process was printed */
