@@ -158,17 +158,16 @@ static double plain_sum(void)
 static double publish_in(unsigned int sessions)
 {
 	uint64_t begin, end;
-	unsigned int i;
 
 	if (!sessions_create(sessions)) {
 		fprintf(stderr, "perfctr-bench-native: out of memory\n");
 		exit(1);
 	}
-	for (i = 0; i < SLOTS / sessions; i++)
+	for (unsigned int i = 0; i < SLOTS / sessions; i++)
 		sessions_publish();
 	hardware_counts();
 	begin = now_ns();
-	for (i = 0; i < ITERATIONS / sessions; i++)
+	for (unsigned int i = 0; i < ITERATIONS / sessions; i++)
 		sessions_publish();
 	end = now_ns();
 	sessions_destroy();
@@ -208,12 +207,11 @@ static void run_sessions(void)
 {
 	static double cost[SESSION_STEPS][ROUNDS];
 	double first = 0, worst = 0;
-	unsigned int n;
 
 	for (unsigned int round = 0; round < ROUNDS; round++)
-		for (n = 0; n < SESSION_STEPS; n++)
+		for (unsigned int n = 0; n < SESSION_STEPS; n++)
 			cost[n][round] = publish_in(1u << n);
-	for (n = 0; n < SESSION_STEPS; n++) {
+	for (unsigned int n = 0; n < SESSION_STEPS; n++) {
 		double ns = median(cost[n], ROUNDS);
 
 		first = n ? first : ns;

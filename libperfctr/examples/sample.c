@@ -38,10 +38,9 @@ static void print(struct perfctr_totals *totals)
 	const struct perfctr_totals_block *block;
 	const struct perfctr_total *total;
 	char label[64];
-	size_t b, n;
 
-	for (b = 0; (block = perfctr_totals_block(totals, b)); b++) {
-		for (n = 0; (total = perfctr_totals_counter(block, n)); n++) {
+	for (size_t b = 0; (block = perfctr_totals_block(totals, b)); b++) {
+		for (size_t n = 0; (total = perfctr_totals_counter(block, n)); n++) {
 			perfctr_totals_label(NULL, block, n, label, sizeof(label));
 			if (total->measured)
 				printf("%-12s %-28s %llu\n",

@@ -20,13 +20,12 @@ static void check_block(const struct perfctr_sample *s, const struct perfctr_blo
 {
 	struct perfctr_block_pmu pmu;
 	uint64_t sum = 0, value;
-	unsigned int n;
 
 	if (b->bytes < s->bytes || b->bytes + b->size > s->end || b->valid_mask & ~b->enable_mask)
 		abort();
-	for (n = 0; n < b->count; n++)
+	for (unsigned int n = 0; n < b->count; n++)
 		sum += perfctr_block_value(b, n) + perfctr_block_running(b, n);
-	for (n = 0; n < 64; n++)
+	for (unsigned int n = 0; n < 64; n++)
 		if (perfctr_block_find(b, b->section * 64u + n, &value) > 0)
 			sum += value;
 	if (perfctr_block_read_pmu(b, &pmu) && memchr(pmu.name, 0, sizeof(pmu.name)))

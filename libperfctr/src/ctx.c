@@ -16,13 +16,12 @@ int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx
 {
 	const char *wanted = getenv("PERFCTR_LOG");
 	struct perfctr_ctx *c = calloc(1, sizeof(*c));
-	size_t n;
 
 	if (!c)
 		return -ENOMEM;
 	atomic_init(&c->refs, 1);
 	c->sys = sys;
-	for (n = 0; wanted && n < ARRAY_SIZE(level_names); n++) {
+	for (size_t n = 0; wanted && n < ARRAY_SIZE(level_names); n++) {
 		if (!strcmp(wanted, level_names[n])) {
 			c->log_level = (int)n;
 			c->log_from_environment = true;
@@ -119,11 +118,10 @@ int perfctr_take_struct(struct perfctr_ctx *ctx, const char *what, const void *f
 			size_t from_bytes, void *to, size_t to_bytes)
 {
 	const unsigned char *bytes = from;
-	size_t n;
 
 	if (from_bytes < sizeof(size_t))
 		return perfctr_fail(ctx, -EINVAL, "%s: its size is not set", what);
-	for (n = to_bytes; n < from_bytes; n++) {
+	for (size_t n = to_bytes; n < from_bytes; n++) {
 		if (bytes[n])
 			return perfctr_fail(
 				ctx, -E2BIG,

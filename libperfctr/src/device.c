@@ -337,11 +337,9 @@ EXPORT struct perfctr_device_list *perfctr_device_list_ref(struct perfctr_device
 
 EXPORT struct perfctr_device_list *perfctr_device_list_unref(struct perfctr_device_list *list)
 {
-	size_t n;
-
 	if (!list || !perfctr_refs_put(&list->refs))
 		return NULL;
-	for (n = 0; n < list->count; n++)
+	for (size_t n = 0; n < list->count; n++)
 		free(list->entries[n]);
 	free(list->entries);
 	perfctr_ctx_unref(list->ctx);
@@ -386,7 +384,6 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 	struct perfctr_device_list *list;
 	struct perfctr_device *d = NULL;
 	int error;
-	size_t n;
 
 	if (which && !strcmp(which, PERFCTR_DEVICE_LOCAL))
 		return open_local(ctx, device);
@@ -403,7 +400,7 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 	if (error)
 		return error;
 	error = -ENODEV;
-	for (n = 0; n < list->count && error == -ENODEV; n++) {
+	for (size_t n = 0; n < list->count && error == -ENODEV; n++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
 
 		if (!entry_is(e, which))

@@ -225,13 +225,12 @@ static int real_list(void *data, const char *path, sys_list_fn fn, void *arg)
 	struct dirent **entries;
 	int count = scandir(path, &entries, NULL, alphasort);
 	int result = 0;
-	int n;
 
 	(void)data;
 	if (count < 0)
 		return -errno;
 
-	for (n = 0; n < count; n++) {
+	for (int n = 0; n < count; n++) {
 		const char *name = entries[n]->d_name;
 
 		if (!result && strcmp(name, ".") && strcmp(name, ".."))

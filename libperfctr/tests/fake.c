@@ -49,9 +49,7 @@ void fake_binary(struct fake *f, const char *path, const void *content, size_t b
 
 static int take_fd(struct fake *f)
 {
-	size_t n;
-
-	for (n = 0; n < ARRAY_SIZE(f->fds); n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(f->fds); n++) {
 		if (!f->fds[n].used) {
 			memset(&f->fds[n], 0, sizeof(f->fds[n]));
 			f->fds[n].used = true;
@@ -261,7 +259,7 @@ static int answer_query(struct fake *f, struct drm_perfctr_query *q)
 		},
 	};
 	const unsigned char *from;
-	size_t bytes, size, count, n;
+	size_t bytes, size, count;
 
 	switch (q->type) {
 	case DRM_PERFCTR_QUERY_DEVICE:
@@ -287,7 +285,7 @@ static int answer_query(struct fake *f, struct drm_perfctr_query *q)
 	if (q->pointer) {
 		if (!q->stride || q->stride % 8)
 			return -EINVAL;
-		for (n = 0; n < count && n < q->count; n++) {
+		for (size_t n = 0; n < count && n < q->count; n++) {
 			unsigned char *to = (unsigned char *)(uintptr_t)q->pointer + n * q->stride;
 			size_t known = bytes < size ? bytes : size;
 
@@ -307,9 +305,8 @@ static uint64_t take_turns(const struct fake *f, uint64_t mask, unsigned int *us
 			   uint64_t *running)
 {
 	uint64_t valid = 0;
-	unsigned int n;
 
-	for (n = 0; mask; n++, mask &= mask - 1) {
+	for (unsigned int n = 0; mask; n++, mask &= mask - 1) {
 		bool runs = !f->slots_at_once || *used < f->slots_at_once;
 
 		running[n] = runs ? FAKE_SPAN_NS : 0;
@@ -326,7 +323,6 @@ static void make_sample(struct fake *f, uint32_t flags)
 	struct drm_perfctr_sample_header *h = sample_begin(w);
 	uint64_t values[64], mux_values[64], running[64];
 	unsigned int used = 0;
-	uint32_t n, bit;
 
 	h->seq = f->seq;
 	h->start_ns = 1000000 * (f->seq + f->merged);
@@ -334,9 +330,9 @@ static void make_sample(struct fake *f, uint32_t flags)
 	h->flags = flags | f->sample_flags;
 	h->gpu_epoch = FAKE_GPU_EPOCH;
 	h->gpu_timestamp = FAKE_GPU_TIMESTAMP + f->seq;
-	for (bit = 0; bit < 64; bit++)
+	for (uint32_t bit = 0; bit < 64; bit++)
 		values[bit] = f->step * (bit + 1);
-	for (n = 0; n < f->setup.request_count; n++) {
+	for (uint32_t n = 0; n < f->setup.request_count; n++) {
 		const struct drm_perfctr_block_request *r = &f->requests[n];
 
 		if (request_is_pmu(r)) {
@@ -360,7 +356,7 @@ static void make_sample(struct fake *f, uint32_t flags)
 			uint64_t step =
 				r->index < ARRAY_SIZE(f->mux_steps) ? f->mux_steps[r->index] : 0;
 
-			for (bit = 0; bit < 64; bit++)
+			for (uint32_t bit = 0; bit < 64; bit++)
 				mux_values[bit] = (step ? step : f->step) * (bit + 1);
 			m = sample_add_mux(w, r->type, r->index, r->mask, mux_values, running,
 					   FAKE_SPAN_NS);

@@ -377,11 +377,10 @@ static void unknown_devices_are_read_by_what_the_file_says(void)
 static void file_cut_anywhere_reads_to_its_last_whole_record(void)
 {
 	struct seen whole;
-	size_t size;
 
 	begin();
 	whole = read_bytes(file, file_bytes);
-	for (size = 0; size < file_bytes; size++) {
+	for (size_t size = 0; size < file_bytes; size++) {
 		struct seen seen = read_bytes(file, size);
 
 		if (size < 16) {

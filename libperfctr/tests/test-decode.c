@@ -154,21 +154,17 @@ static void sections_number_their_counters(void)
 
 static void every_shorter_buffer_is_refused(void)
 {
-	size_t size;
-
 	make_mixed();
 	EQUAL(decode_copy(w.bytes, 0, 0), 0);
-	for (size = 1; size < w.size; size++)
+	for (size_t size = 1; size < w.size; size++)
 		EQUAL(decode_copy(w.bytes, size, 0), PERFCTR_DECODE_TRUNCATED);
 	EQUAL(decode_copy(w.bytes, w.size, 0), w.size);
 }
 
 static void any_alignment_is_read(void)
 {
-	unsigned int shift;
-
 	make_mixed();
-	for (shift = 0; shift < 16; shift++)
+	for (unsigned int shift = 0; shift < 16; shift++)
 		EQUAL(decode_copy(w.bytes, w.size, shift), w.size);
 }
 
@@ -418,11 +414,10 @@ static uint32_t random_next(uint32_t *state)
 static void scribbled_samples_never_lead_outside(void)
 {
 	uint32_t seed = 1;
-	int round, n;
 
-	for (round = 0; round < 20000; round++) {
+	for (int round = 0; round < 20000; round++) {
 		make_mixed();
-		for (n = (int)(random_next(&seed) % 8); n >= 0; n--) {
+		for (int n = (int)(random_next(&seed) % 8); n >= 0; n--) {
 			static const unsigned char likely[] = { 0, 1, 7, 8, 0x7f, 0x80, 0xff };
 			size_t at = random_next(&seed) % w.size;
 

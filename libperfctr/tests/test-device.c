@@ -27,10 +27,9 @@ static void opens_by_what_a_user_knows(void)
 					     "renderD128", "vsoc",
 					     "fake soc",   "/dev/dri/card0" };
 	struct perfctr_device *device;
-	size_t n;
 
 	begin();
-	for (n = 0; n < ARRAY_SIZE(names); n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
 		EQUAL(perfctr_device_open(ctx, names[n], &device), 0);
 		EQUAL_TEXT(perfctr_device_driver(device), "vsoc");
 		EQUAL_TEXT(perfctr_device_info(device)->name, "Fake SoC");
@@ -151,9 +150,8 @@ static void older_and_newer_kernels_are_understood(void)
 static void failing_queries_leave_nothing_behind(void)
 {
 	struct perfctr_device *device;
-	int n;
 
-	for (n = 1; n <= 6; n++) {
+	for (int n = 1; n <= 6; n++) {
 		begin();
 		fake_fail(fake, FAKE_QUERY, n, -ENODEV);
 		EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -ENODEV);

@@ -312,11 +312,10 @@ static void bad_events_are_refused_with_a_reason(void)
 		{ "GPU_ACTIVE JOBS", -ENOENT, "" },
 		{ "{GPU_ACTIVE}JOBS", -EINVAL, "a comma is missing" },
 	};
-	size_t n;
 
 	begin();
 	EQUAL(perfctr_selection_add(s, "fw/MCU_ACTIVE"), 1);
-	for (n = 0; n < ARRAY_SIZE(cases); n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
 		if (!EQUAL(perfctr_selection_add(s, cases[n].text), cases[n].error))
 			test_fail(__FILE__, __LINE__, "at \"%s\"", cases[n].text);
 		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].reason);

@@ -94,10 +94,9 @@ static void bad_formulas_are_refused(void)
 	struct perfctr_expr *e;
 	struct perfctr_ctx *ctx;
 	char deep[4096];
-	size_t n;
 
 	perfctr_ctx_new(&ctx);
-	for (n = 0; n < sizeof(bad) / sizeof(bad[0]); n++) {
+	for (size_t n = 0; n < sizeof(bad) / sizeof(bad[0]); n++) {
 		int error = perfctr_expr_new(ctx, bad[n], &e);
 
 		/* "min" alone is a name like any other */
@@ -114,7 +113,7 @@ static void bad_formulas_are_refused(void)
 	EQUAL(perfctr_expr_new(ctx, deep, &e), -EINVAL);
 	memset(deep, '-', sizeof(deep) - 1);
 	EQUAL(perfctr_expr_new(ctx, deep, &e), -EINVAL);
-	for (n = 0; n + 2 < sizeof(deep); n += 2)
+	for (size_t n = 0; n + 2 < sizeof(deep); n += 2)
 		memcpy(deep + n, "1+", 2);
 	EQUAL(perfctr_expr_new(ctx, deep, &e), -EINVAL);
 	memset(deep, 'a', sizeof(deep) - 1);

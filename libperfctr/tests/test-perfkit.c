@@ -29,11 +29,9 @@ static void add_block(uint16_t type, uint16_t index, uint16_t product, uint64_t 
 
 static void begin_with(bool nvidia)
 {
-	size_t n;
-
 	fake = fake_new();
 	fake->info.sets = 7;
-	for (n = 0; n < fake->block_count; n++) {
+	for (size_t n = 0; n < fake->block_count; n++) {
 		fake->blocks[n].sets = 7;
 		fake->blocks[n].set_available[0][0] = fake->blocks[n].available[0];
 		fake->blocks[n].set_available[1][0] = fake->blocks[n].available[0];
@@ -150,10 +148,9 @@ static void formulas_of_units_are_of_the_database(void)
 	while ((unit = kit_unit_next(unit))) {
 		struct perfctr_expr *expr;
 		const char *name;
-		size_t n;
 
 		EQUAL(perfctr_expr_new(ctx, unit->formula, &expr), 0);
-		for (n = 0; (name = perfctr_expr_name(expr, n)); n++) {
+		for (size_t n = 0; (name = perfctr_expr_name(expr, n)); n++) {
 			const struct perfctr_counter_desc *c = NULL;
 
 			if (!strcmp(name, "block.cycles"))
@@ -196,8 +193,6 @@ static void sets_are_passes(void)
 
 static void everything_is_in_three_passes(void)
 {
-	size_t n;
-
 	begin();
 	CHECK(perfctr_perfkit_add_all(kit) > 150);
 	EQUAL(run_experiment(), 3);
@@ -205,7 +200,7 @@ static void everything_is_in_three_passes(void)
 	EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
 	EQUAL(perfctr_perfkit_counter(kit, (size_t)perfctr_perfkit_find(kit, "GPU_ACTIVE"))->passes,
 	      1);
-	for (n = 0; n < perfctr_perfkit_count(kit); n++) {
+	for (size_t n = 0; n < perfctr_perfkit_count(kit); n++) {
 		struct perfctr_perfkit_value value;
 
 		EQUAL(perfctr_perfkit_value(kit, n, 0, &value), 0);
@@ -220,11 +215,11 @@ static void everything_is_in_three_passes(void)
 static void counters_of_a_pmu_are_packed(void)
 {
 	const unsigned int events = 11;
-	unsigned int slots, n, passes;
+	unsigned int passes;
 
-	for (slots = 1; slots <= events + 1; slots++) {
+	for (unsigned int slots = 1; slots <= events + 1; slots++) {
 		begin();
-		for (n = 0; n < events; n++) {
+		for (unsigned int n = 0; n < events; n++) {
 			char text[64];
 
 			snprintf(text, sizeof(text), "software/config=%u/", n);
@@ -233,7 +228,7 @@ static void counters_of_a_pmu_are_packed(void)
 		fake->slots_at_once = slots;
 		passes = run_experiment();
 		EQUAL(passes, (events + slots - 1) / slots);
-		for (n = 0; n < events; n++) {
+		for (unsigned int n = 0; n < events; n++) {
 			struct perfctr_perfkit_value value;
 
 			EQUAL(perfctr_perfkit_value(kit, n, 0, &value), 0);
@@ -279,7 +274,7 @@ static void nvidia_counters_take_as_many_passes_as_they_need(void)
 
 static void objects_have_values_of_their_own(void)
 {
-	unsigned int passes, object;
+	unsigned int passes;
 
 	begin();
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS") > 0);
@@ -287,7 +282,7 @@ static void objects_have_values_of_their_own(void)
 	EQUAL(passes, 2);
 	for (unsigned int pass = 0; pass < passes; pass++) {
 		EQUAL(perfctr_perfkit_begin_pass(kit, pass), 0);
-		for (object = 0; object < 3; object++) {
+		for (unsigned int object = 0; object < 3; object++) {
 			/* each object does twice the work of the previous one */
 			EQUAL(perfctr_perfkit_begin_object(kit, object), 0);
 			for (unsigned int n = 1; n < 1u << object; n++) {
@@ -300,7 +295,7 @@ static void objects_have_values_of_their_own(void)
 	}
 	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
 	EQUAL(perfctr_perfkit_object_count(kit), 3);
-	for (object = 0; object < 3; object++) {
+	for (unsigned int object = 0; object < 3; object++) {
 		struct perfctr_perfkit_value active = value_of("GPU_ACTIVE", object);
 
 		/* the first counter of a block grows by 1 in each sample, the next by 2 */

@@ -76,13 +76,12 @@ static void another_driver_is_the_same_to_us(void)
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 4 };
 	struct perfctr_sample sample;
 	struct perfctr_block block;
-	size_t n;
 
 	fake = fake_new();
 	fake_file(fake, "/dev/dri/card0", "node:panthor");
 	fake_file(fake, "/dev/dri/renderD128", "node:panthor");
 	fake->info.product = DRM_PERFCTR_MALI_PRODUCT_V10;
-	for (n = 0; n < fake->block_count; n++)
+	for (size_t n = 0; n < fake->block_count; n++)
 		fake->blocks[n].product = DRM_PERFCTR_MALI_PRODUCT_V10;
 	perfctr_ctx_new_with(&fake->sys, &ctx);
 	EQUAL(perfctr_device_open(ctx, "panthor", &device), 0);
@@ -107,14 +106,13 @@ static void burst_is_read_ahead_and_given_back_at_once(void)
 {
 	struct perfctr_sample sample;
 	struct perfctr_slot slot;
-	uint32_t n;
 
 	begin_session(8);
-	for (n = 0; n < 7; n++)
+	for (uint32_t n = 0; n < 7; n++)
 		EQUAL(perfctr_session_sample(session, 0), 0);
 	EQUAL(perfctr_session_sample(session, 0), -ENOSPC);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the ring is full; nothing is lost");
-	for (n = 0; n < 7; n++) {
+	for (uint32_t n = 0; n < 7; n++) {
 		EQUAL(perfctr_cursor_peek(cursor, n, &slot), 1);
 		EQUAL(slot.index, n);
 		CHECK(perfctr_decode_sample(slot.bytes, slot.size, &sample) > 0);
@@ -318,9 +316,8 @@ static void errors_of_setup_have_advice(void)
 		{ -ENODEV, "is gone" },
 		{ -EXDEV, "makes it log the reason" },
 	};
-	size_t n;
 
-	for (n = 0; n < ARRAY_SIZE(cases); n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
 		begin();
 		fake_fail(fake, FAKE_CONTROL, 1, cases[n].error);
 		EQUAL(perfctr_session_new(selection, NULL, &session), cases[n].error);
@@ -382,9 +379,8 @@ static void refused_pmu_is_named(void)
 		{ "ucf0/cycles/", DRM_PERFCTR_MALI_BLOCK_SHADER, -EINVAL, "0",
 		  "\"echo 2 > /sys/module/drm/parameters/debug\" makes it log" },
 	};
-	size_t n;
 
-	for (n = 0; n < ARRAY_SIZE(cases); n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
 		begin();
 		fake_file(fake, PMUS "nvidia_ucf_pmu_0/type", "20\n");
 		fake_file(fake, PMUS "nvidia_ucf_pmu_0/cpumask", "0\n");
@@ -411,11 +407,9 @@ static void refused_pmu_is_named(void)
 static void failing_system_calls_leave_nothing_behind(void)
 {
 	static const enum fake_call calls[] = { FAKE_MMAP, FAKE_EVENTFD, FAKE_CONTROL };
-	size_t n;
-	int nth;
 
-	for (n = 0; n < ARRAY_SIZE(calls); n++) {
-		for (nth = 1; nth <= 2; nth++) {
+	for (size_t n = 0; n < ARRAY_SIZE(calls); n++) {
+		for (int nth = 1; nth <= 2; nth++) {
 			begin();
 			fake_fail(fake, calls[n], nth, -ENOMEM);
 			if (perfctr_session_new(selection, NULL, &session))

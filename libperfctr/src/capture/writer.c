@@ -167,9 +167,8 @@ static int write_with_texts(struct perfctr_capture_writer *w, uint32_t type, con
 {
 	struct texts t = { 0 };
 	int error = 0;
-	size_t n;
 
-	for (n = 0; !error && n < count; n++)
+	for (size_t n = 0; !error && n < count; n++)
 		if (!add_text(&t, texts[n]))
 			error = perfctr_no_memory(w->ctx);
 	if (!error)
@@ -219,12 +218,10 @@ static int write_requests(struct perfctr_capture_writer *w, const struct perfctr
 static bool is_product_of_device(const struct perfctr_device *d,
 				 const struct perfctr_counter_desc *c)
 {
-	size_t n;
-
 	/* a PMU is described by its samples; it may be missing in the device's blocks */
 	if (c->pmu[0])
 		return true;
-	for (n = 0; n < d->block_count; n++)
+	for (size_t n = 0; n < d->block_count; n++)
 		if (d->blocks[n].type == c->block_type && d->blocks[n].product == c->product)
 			return true;
 	return false;
@@ -233,9 +230,7 @@ static bool is_product_of_device(const struct perfctr_device *d,
 /* Whether the counter can be in the samples. */
 static bool is_selected(const struct perfctr_selection *s, const struct perfctr_counter_desc *c)
 {
-	size_t n;
-
-	for (n = 0; n < s->request_count; n++) {
+	for (size_t n = 0; n < s->request_count; n++) {
 		const struct drm_perfctr_block_request *r = &s->requests[n];
 
 		if (r->type == c->block_type && r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU &&
@@ -287,12 +282,11 @@ static int write_catalogue(struct perfctr_capture_writer *w, const struct perfct
 {
 	const struct perfctr_counter_desc *counter = NULL;
 	int error = 0;
-	size_t n;
 
 	while (!error && (counter = perfctr_counter_next(counter)))
 		if (is_selected(s, counter))
 			error = write_counter(w, counter);
-	for (n = 0; !error && n < s->metric_count; n++)
+	for (size_t n = 0; !error && n < s->metric_count; n++)
 		error = write_metric(w, s->metrics[n]);
 	return error;
 }
@@ -300,13 +294,12 @@ static int write_catalogue(struct perfctr_capture_writer *w, const struct perfct
 static int write_device(struct perfctr_capture_writer *w, const struct perfctr_device *d)
 {
 	int error;
-	size_t n;
 
 	error = write_record(w, PERFCTR_CAPTURE_DEVICE, &d->info, sizeof(d->info), NULL, 0);
-	for (n = 0; !error && n < d->block_count; n++)
+	for (size_t n = 0; !error && n < d->block_count; n++)
 		error = write_record(w, PERFCTR_CAPTURE_BLOCK, &d->blocks[n], sizeof(d->blocks[n]),
 				     NULL, 0);
-	for (n = 0; !error && n < d->clock_count; n++)
+	for (size_t n = 0; !error && n < d->clock_count; n++)
 		error = write_record(w, PERFCTR_CAPTURE_CLOCK, &d->clocks[n], sizeof(d->clocks[n]),
 				     NULL, 0);
 	if (!error)

@@ -80,12 +80,10 @@ struct catalogue *catalogue_unref(struct catalogue *catalogue)
 static bool take_texts(const struct perfctr_capture_record *record, size_t offset, char *to,
 		       const char **texts)
 {
-	size_t n;
-
 	if (offset > record->size)
 		return false;
 	memcpy(to, (const char *)record->content + offset, record->size - offset);
-	for (n = 0; n < TEXTS; n++) {
+	for (size_t n = 0; n < TEXTS; n++) {
 		size_t left = record->size - offset;
 		size_t length = strnlen(to, left);
 
@@ -248,9 +246,7 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,
 						     const struct counter_key *key)
 {
-	size_t n;
-
-	for (n = 0; n < catalogue->counters.count; n++) {
+	for (size_t n = 0; n < catalogue->counters.count; n++) {
 		const struct perfctr_counter_desc *d = &catalogue->counters.entries[n]->counter;
 
 		if (d->product == key->product && d->block_type == key->type &&

@@ -68,11 +68,10 @@ static bool selects_some(const struct parser *p, const struct drm_perfctr_block_
 			 const char *pattern)
 {
 	const char *type = perfctr_block_type_name(b->type);
-	size_t n;
 
 	if (!pattern || (type && !strcasecmp(pattern, type)))
 		return false;
-	for (n = 0; is_glob(pattern) && n < p->device->block_count; n++)
+	for (size_t n = 0; is_glob(pattern) && n < p->device->block_count; n++)
 		if (p->device->blocks[n].type == b->type &&
 		    !block_matches(&p->device->blocks[n], pattern))
 			return true;
@@ -81,9 +80,7 @@ static bool selects_some(const struct parser *p, const struct drm_perfctr_block_
 
 static bool is_gpu_block(const struct parser *p, const char *pattern)
 {
-	size_t n;
-
-	for (n = 0; n < p->device->block_count; n++)
+	for (size_t n = 0; n < p->device->block_count; n++)
 		if (block_matches(&p->device->blocks[n], pattern))
 			return true;
 	return false;
@@ -92,9 +89,7 @@ static bool is_gpu_block(const struct parser *p, const char *pattern)
 /* Without a slash "t*" means counters: a block type must be spelled out. */
 static bool is_gpu_block_alone(const struct parser *p, const char *pattern)
 {
-	size_t n;
-
-	for (n = 0; n < p->device->block_count; n++) {
+	for (size_t n = 0; n < p->device->block_count; n++) {
 		const char *type = perfctr_block_type_name(p->device->blocks[n].type);
 
 		if (type && !strncasecmp(pattern, type, strlen(type)) &&
@@ -138,10 +133,9 @@ static bool position_matches(const struct parser *p, const struct drm_perfctr_bl
 static int add_block_counters(struct parser *p, const struct drm_perfctr_block_info *b,
 			      const char *pattern, bool single)
 {
-	unsigned int position;
 	int found = 0;
 
-	for (position = 0; position < b->counters; position++) {
+	for (unsigned int position = 0; position < b->counters; position++) {
 		struct drm_perfctr_block_request r = {
 			.type = b->type,
 			.index = b->index,
@@ -165,9 +159,8 @@ static int add_block_counters(struct parser *p, const struct drm_perfctr_block_i
 static int add_gpu_counters(struct parser *p, const char *blocks, const char *counters)
 {
 	int found = 0;
-	size_t n;
 
-	for (n = 0; n < p->device->block_count; n++) {
+	for (size_t n = 0; n < p->device->block_count; n++) {
 		const struct drm_perfctr_block_info *b = &p->device->blocks[n];
 		int result;
 
@@ -196,19 +189,17 @@ static bool is_in_set(const struct drm_perfctr_block_info *b, unsigned int posit
 static int other_set(const struct parser *p, const char *blocks, const char *name)
 {
 	const struct perfctr_counter_desc *desc = NULL;
-	unsigned int set;
-	size_t n;
 
 	while ((desc = perfctr_counter_next(desc))) {
 		if (strcasecmp(desc->name, name))
 			continue;
-		for (n = 0; n < p->device->block_count; n++) {
+		for (size_t n = 0; n < p->device->block_count; n++) {
 			const struct drm_perfctr_block_info *b = &p->device->blocks[n];
 
 			if (b->type != desc->block_type || b->product != desc->product ||
 			    (blocks && !block_matches(b, blocks)))
 				continue;
-			for (set = 0; set <= ARRAY_SIZE(b->set_available); set++)
+			for (unsigned int set = 0; set <= ARRAY_SIZE(b->set_available); set++)
 				if (set != p->selection->set && desc->sets >> set & 1 &&
 				    is_in_set(b, desc->position, set))
 					return (int)set;
@@ -270,11 +261,9 @@ static bool pmu_matches(const struct pmu *pmu, const char *pattern)
 /* Whether a pattern for PMUs selects individual PMUs instead of a whole kind. */
 static bool selects_some_pmus(const struct parser *p, const struct pmu *pmu, const char *pattern)
 {
-	size_t n;
-
 	if (!pattern)
 		return false;
-	for (n = 0; n < p->pmus.count; n++)
+	for (size_t n = 0; n < p->pmus.count; n++)
 		if (p->pmus.pmus[n].block_type == pmu->block_type &&
 		    !pmu_matches(&p->pmus.pmus[n], pattern))
 			return true;
@@ -385,9 +374,8 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 	int before = p->found;
 	bool known = false;
 	int error = load_pmus(p);
-	size_t n;
 
-	for (n = 0; !error && n < p->pmus.count; n++) {
+	for (size_t n = 0; !error && n < p->pmus.count; n++) {
 		if (!pmu_matches(&p->pmus.pmus[n], head))
 			continue;
 		if (!known)
@@ -412,12 +400,11 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 static int add_pmu_plain(struct parser *p, const char *name)
 {
 	int error;
-	size_t n;
 
 	if (!(p->device->info.features & DRM_PERFCTR_FEATURE_PMU))
 		return 0;
 	error = load_pmus(p);
-	for (n = 0; !error && n < p->pmus.count; n++) {
+	for (size_t n = 0; !error && n < p->pmus.count; n++) {
 		const struct pmu *pmu = &p->pmus.pmus[n];
 		struct expansion e = { p, pmu, name, "", false };
 
@@ -433,16 +420,14 @@ static int add_pmu_plain(struct parser *p, const char *name)
 /* Whether the device or the machine's PMUs have a block of a product and type. */
 static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 {
-	size_t n;
-
-	for (n = 0; n < p->device->block_count; n++)
+	for (size_t n = 0; n < p->device->block_count; n++)
 		if (p->device->blocks[n].type == type && p->device->blocks[n].product == product &&
 		    !block_is_pmu(&p->device->blocks[n]))
 			return true;
 	if (product != DRM_PERFCTR_TEGRA410_PRODUCT ||
 	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || load_pmus(p))
 		return false;
-	for (n = 0; n < p->pmus.count; n++)
+	for (size_t n = 0; n < p->pmus.count; n++)
 		if (p->pmus.pmus[n].block_type == type)
 			return true;
 	return false;
@@ -469,12 +454,11 @@ static int add_metric(struct parser *p, const struct perfctr_metric_desc *metric
 	struct perfctr_expr *expr;
 	const char *name;
 	int error;
-	size_t n;
 
 	error = perfctr_expr_new(p->ctx, metric->formula, &expr);
 	if (error)
 		return error;
-	for (n = 0; !error && (name = perfctr_expr_name(expr, n)); n++)
+	for (size_t n = 0; !error && (name = perfctr_expr_name(expr, n)); n++)
 		error = add_metric_counter(p, metric, name);
 	perfctr_expr_unref(expr);
 	return error ? error : selection_add_metric(p->selection, metric);

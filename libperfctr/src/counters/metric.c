@@ -108,9 +108,8 @@ static struct perfctr_value sum_of_type(const struct scope *scope, const char *n
 {
 	const char *dot = strchr(name, '.');
 	struct perfctr_value sum = { .state = PERFCTR_VALUE_NOT_SELECTED };
-	size_t n;
 
-	for (n = 0; n < scope->totals->block_count; n++) {
+	for (size_t n = 0; n < scope->totals->block_count; n++) {
 		const struct perfctr_totals_block *b = scope->totals->blocks[n];
 		const char *type = perfctr_block_type_name(b->info.type);
 		const struct perfctr_total *t;
@@ -136,9 +135,7 @@ static struct perfctr_value sum_of_type(const struct scope *scope, const char *n
 static const struct perfctr_totals_block *part_with(const struct scope *scope, const char *name,
 						    const struct perfctr_total **counter)
 {
-	size_t n;
-
-	for (n = 0; scope->block && n < scope->totals->block_count; n++) {
+	for (size_t n = 0; scope->block && n < scope->totals->block_count; n++) {
 		const struct perfctr_totals_block *b = scope->totals->blocks[n];
 
 		*counter = same_block(b, scope->block) ? find_counter(b, name) : NULL;
@@ -165,9 +162,8 @@ static const struct perfctr_totals_block *clocked_part(const struct scope *scope
 	const struct perfctr_totals_block *b = NULL;
 	const struct perfctr_total *t;
 	const char *name;
-	size_t n;
 
-	for (n = 0; !b && (name = perfctr_expr_name(expr, n)); n++)
+	for (size_t n = 0; !b && (name = perfctr_expr_name(expr, n)); n++)
 		if (!metric_is_variable(name) && !strchr(name, '.'))
 			b = part_with(scope, name, &t);
 	return b ? b : scope->block;
@@ -202,9 +198,7 @@ static void lookup(void *data, const char *name, struct perfctr_value *value)
 static const struct perfctr_totals_block *first_block(const struct perfctr_totals *totals,
 						      const struct perfctr_metric_desc *metric)
 {
-	size_t n;
-
-	for (n = 0; n < totals->block_count; n++)
+	for (size_t n = 0; n < totals->block_count; n++)
 		if (totals->blocks[n]->info.type == metric->block_type &&
 		    totals->blocks[n]->info.product == metric->product &&
 		    !is_filtered(totals->blocks[n]))

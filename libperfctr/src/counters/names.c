@@ -70,9 +70,7 @@ static const struct name block_states[] = {
 
 static const char *find(const struct name *names, size_t count, unsigned int value)
 {
-	size_t n;
-
-	for (n = 0; n < count; n++)
+	for (size_t n = 0; n < count; n++)
 		if (names[n].value == value)
 			return names[n].text;
 	return NULL;
@@ -106,11 +104,10 @@ EXPORT int perfctr_block_label(unsigned int type, unsigned int index, char *text
 static int bits_text(const struct name *names, size_t count, uint32_t bits, char *text, size_t size)
 {
 	size_t length = 0;
-	size_t n;
 
 	if (size)
 		text[0] = '\0';
-	for (n = 0; n < count && bits; n++) {
+	for (size_t n = 0; n < count && bits; n++) {
 		if (!(bits & names[n].value))
 			continue;
 		bits &= ~names[n].value;

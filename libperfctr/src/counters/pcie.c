@@ -43,11 +43,10 @@ EXPORT int perfctr_pcie_port_decode(const void *config, size_t bytes,
 {
 	const uint8_t *c = config;
 	size_t at = EXTENDED_START;
-	unsigned int n;
 
 	if (bytes > CONFIG_BYTES)
 		bytes = CONFIG_BYTES;
-	for (n = 0; n < CAPABILITIES_MAX; n++) {
+	for (unsigned int n = 0; n < CAPABILITIES_MAX; n++) {
 		uint32_t header, header1, length;
 
 		if (bytes < at + 4)

@@ -30,11 +30,9 @@ static const struct {
 
 static void classify(struct pmu *pmu)
 {
-	size_t n;
-
 	pmu->block_type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	memcpy(pmu->label, pmu->name, sizeof(pmu->label));
-	for (n = 0; n < ARRAY_SIZE(typed_pmus); n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(typed_pmus); n++) {
 		unsigned int socket = 0, rc = 0;
 		int end = 0;
 
@@ -116,12 +114,11 @@ void pmu_list_free(struct pmu_list *list)
 void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size)
 {
 	struct pmu_list list = { 0 };
-	size_t n;
 
 	snprintf(name, size, "pmu_type=%u", type);
 	if (pmu_list_load(ctx, &list))
 		return;
-	for (n = 0; n < list.count; n++)
+	for (size_t n = 0; n < list.count; n++)
 		if (list.pmus[n].type == type)
 			snprintf(name, size, "%s", list.pmus[n].name);
 	pmu_list_free(&list);
@@ -331,9 +328,8 @@ static int add_tracepoint(struct perfctr_ctx *ctx, const char *term, struct pmu_
 	const char *colon = strchr(term, ':');
 	char path[PATH_BYTES], text[32] = "";
 	int error = -ENOENT;
-	size_t n;
 
-	for (n = 0; n < ARRAY_SIZE(roots) && error < 0; n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(roots) && error < 0; n++) {
 		snprintf(path, sizeof(path), "%s/%.*s/%s/id", roots[n], (int)(colon - term), term,
 			 colon + 1);
 		error = perfctr_sys_read_text(ctx->sys, path, text, sizeof(text));

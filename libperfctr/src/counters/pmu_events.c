@@ -71,9 +71,8 @@ EXPORT int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, 
 {
 	struct pmu_list list = { 0 };
 	int error = pmu_list_load(ctx, &list);
-	size_t n;
 
-	for (n = 0; !error && n < list.count; n++) {
+	for (size_t n = 0; !error && n < list.count; n++) {
 		struct walk w = { ctx, &list.pmus[n], fn, data, false };
 
 		error = pmu_list_events(ctx, w.pmu, tell_event, &w);

@@ -117,9 +117,7 @@ int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block
 static struct drm_perfctr_block_request *find(struct perfctr_selection *s,
 					      const struct drm_perfctr_block_request *r)
 {
-	size_t n;
-
-	for (n = 0; n < s->request_count; n++)
+	for (size_t n = 0; n < s->request_count; n++)
 		if (s->requests[n].type == r->type && s->requests[n].index == r->index &&
 		    s->requests[n].section == r->section)
 			return &s->requests[n];
@@ -137,11 +135,10 @@ static bool same_event(const struct drm_perfctr_block_request *a,
 static int check_broker(struct perfctr_selection *s, unsigned int type)
 {
 	const struct perfctr_device *device = s->device;
-	size_t n;
 
 	if (!device->link || device->link->local)
 		return 0;
-	for (n = 0; n < device->block_count; n++)
+	for (size_t n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == type)
 			return 0;
 	return perfctr_fail(device->ctx, -EACCES, "the broker's policy does not allow %s",
@@ -185,11 +182,10 @@ int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 {
 	const struct selection_label label = naming(r, single);
 	int error = check_broker(s, r->type);
-	size_t n;
 
 	if (error)
 		return error;
-	for (n = 0; n < s->request_count; n++) {
+	for (size_t n = 0; n < s->request_count; n++) {
 		struct drm_perfctr_block_request *old = &s->requests[n];
 
 		/* the same block with another filter needs a separate block in the samples */
@@ -208,11 +204,10 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 	struct drm_perfctr_block_request request = *r;
 	int error = check_broker(s, DRM_PERFCTR_BLOCK_GENERIC_PMU);
 	uint32_t index = 0;
-	size_t n;
 
 	if (error)
 		return error;
-	for (n = 0; n < s->request_count; n++) {
+	for (size_t n = 0; n < s->request_count; n++) {
 		if (s->requests[n].type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			continue;
 		if (same_event(&s->requests[n], r))
@@ -232,9 +227,8 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 int selection_add_metric(struct perfctr_selection *s, const struct perfctr_metric_desc *metric)
 {
 	const struct perfctr_metric_desc **metrics;
-	size_t n;
 
-	for (n = 0; n < s->metric_count; n++)
+	for (size_t n = 0; n < s->metric_count; n++)
 		if (s->metrics[n] == metric)
 			return 0;
 	metrics = realloc(s->metrics, (s->metric_count + 1) * sizeof(*metrics));
@@ -310,11 +304,9 @@ perfctr_selection_metric(const struct perfctr_selection *selection, size_t n)
 static const struct selection_label *find_label(const struct perfctr_selection *s,
 						unsigned int type, unsigned int index)
 {
-	size_t n;
-
 	if (type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !s)
 		return NULL;
-	for (n = 0; n < s->request_count; n++)
+	for (size_t n = 0; n < s->request_count; n++)
 		if (s->requests[n].type == type && s->requests[n].index == index)
 			return &s->labels[n];
 	return NULL;

@@ -51,11 +51,9 @@ EXPORT struct perfctr_totals *perfctr_totals_ref(struct perfctr_totals *totals)
 
 EXPORT struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals)
 {
-	size_t n;
-
 	if (!totals || !perfctr_refs_put(&totals->refs))
 		return NULL;
-	for (n = 0; n < totals->block_count; n++)
+	for (size_t n = 0; n < totals->block_count; n++)
 		free(totals->blocks[n]);
 	free(totals->blocks);
 	perfctr_selection_unref(totals->selection);
@@ -155,14 +153,13 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 	unsigned int index = block->index;
 	struct perfctr_totals_block **blocks;
 	struct perfctr_totals_block *b;
-	size_t n;
 
 	/* the index of a generic block only distinguishes events */
 	if (t->by_type && block->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		index = DRM_PERFCTR_INDEX_ALL;
 
 	/* samples of a session have their blocks in the same order */
-	for (n = 0; n < t->block_count; n++) {
+	for (size_t n = 0; n < t->block_count; n++) {
 		size_t at = (*hint + n) % t->block_count;
 
 		b = t->blocks[at];
@@ -192,10 +189,9 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 {
 	uint64_t mask = block->enable_mask;
 	uint64_t enabled_ns, running_ns;
-	unsigned int n;
 
 	add_counters(totals, b, mask);
-	for (n = 0; mask; n++, mask &= mask - 1) {
+	for (unsigned int n = 0; mask; n++, mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
 		struct totals_counter *c = &b->counters[bit];
 
@@ -249,9 +245,7 @@ static void fold_counter(struct totals_counter *c)
 
 static void fold(struct perfctr_totals *t)
 {
-	size_t n;
-
-	for (n = 0; n < t->block_count; n++) {
+	for (size_t n = 0; n < t->block_count; n++) {
 		struct perfctr_totals_block *b = t->blocks[n];
 
 		for (; b->pending_mask; b->pending_mask &= b->pending_mask - 1)
@@ -337,12 +331,10 @@ EXPORT int perfctr_totals_add(struct perfctr_totals *totals, struct perfctr_samp
 
 EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 {
-	size_t n, bit;
-
-	for (n = 0; n < totals->block_count; n++) {
+	for (size_t n = 0; n < totals->block_count; n++) {
 		struct perfctr_totals_block *b = totals->blocks[n];
 
-		for (bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++) {
+		for (size_t bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++) {
 			struct perfctr_total *t = &b->counters[bit].total;
 
 			*t = (struct perfctr_total){ .desc = t->desc, .position = t->position };
@@ -364,7 +356,6 @@ EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfct
 	const struct perfctr_totals *from = totals->by_type ? totals : totals->sums;
 	struct perfctr_totals *t = NULL;
 	int error = totals_alloc(totals->ctx, true, &t);
-	size_t n;
 
 	if (error)
 		return error;
@@ -373,7 +364,7 @@ EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfct
 	t->has_seq = from->has_seq;
 	t->next_seq = from->next_seq;
 	t->blocks = calloc(from->block_count + 1, sizeof(struct perfctr_totals_block *));
-	for (n = 0; t->blocks && n < from->block_count; n++) {
+	for (size_t n = 0; t->blocks && n < from->block_count; n++) {
 		struct perfctr_totals_block *b = malloc(sizeof(*b));
 
 		if (!b)

@@ -41,14 +41,12 @@ EXPORT struct perfctr_perfkit *perfctr_perfkit_ref(struct perfctr_perfkit *kit)
 
 EXPORT struct perfctr_perfkit *perfctr_perfkit_unref(struct perfctr_perfkit *kit)
 {
-	size_t n;
-
 	if (!kit || !perfctr_refs_put(&kit->refs))
 		return NULL;
 	kit_close_session(kit);
 	kit_forget_values(kit);
 	kit_forget_plan(kit);
-	for (n = 0; n < kit->entry_count; n++)
+	for (size_t n = 0; n < kit->entry_count; n++)
 		free_entry(kit->entries[n]);
 	free(kit->entries);
 	free(kit->needs);
@@ -151,9 +149,7 @@ static int append(struct perfctr_perfkit *kit, struct kit_entry *entry)
 
 static struct kit_entry *find_entry(const struct perfctr_perfkit *kit, const char *name)
 {
-	size_t n;
-
-	for (n = 0; n < kit->entry_count; n++)
+	for (size_t n = 0; n < kit->entry_count; n++)
 		if (!strcmp(kit->entries[n]->name, name))
 			return kit->entries[n];
 	return NULL;
@@ -182,12 +178,11 @@ static int counter_name(const struct perfctr_selection *selection, size_t reques
 				   .config1 = r->config1,
 				   .config2 = r->config2 };
 	char block[LABEL_BYTES], counter[LABEL_BYTES], filters[LABEL_BYTES] = "";
-	size_t n;
 
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return snprintf(name, KIT_NAME_BYTES, "%s", label->text);
 	key.product = request_is_pmu(r) ? DRM_PERFCTR_TEGRA410_PRODUCT : device->info.product;
-	for (n = 0; n < device->block_count; n++)
+	for (size_t n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == r->type && device->blocks[n].index == r->index)
 			key.product = device->blocks[n].product;
 	perfctr_block_label(r->type, index, block, sizeof(block));
@@ -205,11 +200,10 @@ static const struct perfctr_counter_desc *describe(const struct perfctr_selectio
 {
 	const struct perfctr_device *device = selection->device;
 	unsigned int product = DRM_PERFCTR_TEGRA410_PRODUCT;
-	size_t n;
 
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return NULL;
-	for (n = 0; n < device->block_count; n++)
+	for (size_t n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == r->type)
 			product = device->blocks[n].product;
 	return perfctr_counter_at(product, r->type, r->set, position);
@@ -259,10 +253,9 @@ static int add_counter(struct addition *a, const struct perfctr_selection *selec
 
 static int add_requests(struct addition *a, const struct perfctr_selection *selection)
 {
-	size_t n;
 	int error = 0;
 
-	for (n = 0; n < selection->request_count; n++) {
+	for (size_t n = 0; n < selection->request_count; n++) {
 		const struct selection_label *label = &selection->labels[n];
 		uint64_t mask = selection->requests[n].mask;
 
@@ -306,10 +299,9 @@ static bool is_pattern(const char *text)
 static int add_events(struct addition *a, const char *text)
 {
 	int found = 0, first_error = 0;
-	unsigned int set;
 
 	/* a counter can be in several sets: use the first */
-	for (set = 0; set < 3 && (!found || is_pattern(text)); set++) {
+	for (unsigned int set = 0; set < 3 && (!found || is_pattern(text)); set++) {
 		struct perfctr_selection *selection;
 		int error;
 
@@ -340,16 +332,14 @@ static int add_formula(struct perfctr_perfkit *kit, struct kit_entry *entry,
 {
 	struct perfctr_expr *expr;
 	const char *name;
-	size_t n;
 	int error = perfctr_expr_new(kit_ctx(kit), metric->formula, &expr);
 
 	if (error)
 		return error;
-	for (n = 0; !error && (name = perfctr_expr_name(expr, n)); n++) {
+	for (size_t n = 0; !error && (name = perfctr_expr_name(expr, n)); n++) {
 		struct perfctr_selection *selection = NULL;
 		const char *dot = strchr(name, '.');
 		char event[KIT_NAME_BYTES];
-		unsigned int set;
 
 		if (metric_is_variable(name))
 			continue;
@@ -357,7 +347,7 @@ static int add_formula(struct perfctr_perfkit *kit, struct kit_entry *entry,
 			 dot ? name : perfctr_block_type_name(metric->block_type),
 			 dot ? dot + 1 : name);
 		error = -ENOENT;
-		for (set = 0; set < 3 && error < 0; set++)
+		for (unsigned int set = 0; set < 3 && error < 0; set++)
 			if (has_set(kit->device, set))
 				error = select_text(kit, set, event, &selection);
 		for (size_t r = 0; error >= 0 && r < selection->request_count; r++) {
@@ -376,9 +366,7 @@ static int add_formula(struct perfctr_perfkit *kit, struct kit_entry *entry,
 
 static bool has_block(const struct perfctr_device *device, const struct perfctr_metric_desc *m)
 {
-	size_t n;
-
-	for (n = 0; n < device->block_count; n++)
+	for (size_t n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == m->block_type &&
 		    device->blocks[n].product == m->product)
 			return true;
@@ -529,12 +517,12 @@ EXPORT int perfctr_perfkit_add_all(struct perfctr_perfkit *kit)
 {
 	struct addition a;
 	int error = begin_addition(kit, &a);
-	size_t n, k;
+	size_t k;
 
 	if (error)
 		return error;
 	/* all GPU block types by name; PMUs are not included */
-	for (n = 0; n < kit->device->block_count && error >= 0; n++) {
+	for (size_t n = 0; n < kit->device->block_count && error >= 0; n++) {
 		const unsigned int type = kit->device->blocks[n].type;
 		const char *name = perfctr_block_type_name(type);
 		char event[LABEL_BYTES];
@@ -588,12 +576,10 @@ perfctr_perfkit_counter(const struct perfctr_perfkit *kit, size_t n)
 
 EXPORT long perfctr_perfkit_find(const struct perfctr_perfkit *kit, const char *name)
 {
-	size_t n;
-
-	for (n = 0; n < kit->entry_count; n++)
+	for (size_t n = 0; n < kit->entry_count; n++)
 		if (!strcasecmp(kit->entries[n]->name, name))
 			return (long)n;
-	for (n = 0; n < kit->entry_count; n++) {
+	for (size_t n = 0; n < kit->entry_count; n++) {
 		const char *full = kit->entries[n]->name;
 		const char *separator = strpbrk(full, "/.");
 

@@ -32,9 +32,7 @@ struct trial {
 
 void kit_forget_plan(struct perfctr_perfkit *kit)
 {
-	unsigned int n;
-
-	for (n = 0; n < kit->pass_count; n++)
+	for (unsigned int n = 0; n < kit->pass_count; n++)
 		perfctr_selection_unref(kit->passes[n].selection);
 	free(kit->passes);
 	kit->passes = NULL;
@@ -45,9 +43,8 @@ void kit_forget_plan(struct perfctr_perfkit *kit)
 static int select_needs(const struct trial *t, struct perfctr_selection **selection)
 {
 	int error = perfctr_selection_new(t->kit->device, selection);
-	size_t n;
 
-	for (n = 0; n < t->count && error >= 0; n++)
+	for (size_t n = 0; n < t->count && error >= 0; n++)
 		error = perfctr_selection_add_request(*selection,
 						      &t->kit->needs[t->needs[n]].request);
 	if (error >= 0)
@@ -142,9 +139,7 @@ static int run_trial(struct trial *t, struct perfctr_session *session,
 
 static bool can_take_turns(const struct trial *t)
 {
-	size_t n;
-
-	for (n = 0; n < t->count; n++)
+	for (size_t n = 0; n < t->count; n++)
 		if (t->kit->needs[t->needs[n]].request.type >= FIRST_TIMED_BLOCK)
 			return true;
 	return false;
@@ -218,10 +213,9 @@ static void candidates(struct trial *t)
 {
 	const struct perfctr_perfkit *kit = t->kit;
 	int set = -1;
-	size_t n;
 
 	t->count = 0;
-	for (n = 0; n < kit->need_count; n++) {
+	for (size_t n = 0; n < kit->need_count; n++) {
 		const struct drm_perfctr_block_request *r = &kit->needs[n].request;
 
 		if (kit->needs[n].pass != KIT_NO_PASS)
@@ -239,9 +233,9 @@ static void candidates(struct trial *t)
 /* A trial that was halved may be too small: add other needs that still fit. */
 static int fill_up(struct trial *t, const size_t *all, size_t all_count)
 {
-	size_t n, k;
+	size_t k;
 
-	for (n = 0; n < all_count; n++) {
+	for (size_t n = 0; n < all_count; n++) {
 		int error;
 
 		for (k = 0; k < t->count && t->needs[k] != all[n]; k++)
@@ -291,7 +285,6 @@ static int plan_pass(struct trial *t, size_t *all)
 static int add_pass(struct perfctr_perfkit *kit, const struct trial *t)
 {
 	struct kit_pass *passes;
-	size_t n;
 	int error;
 
 	passes = realloc(kit->passes, (kit->pass_count + 1) * sizeof(*passes));
@@ -302,7 +295,7 @@ static int add_pass(struct perfctr_perfkit *kit, const struct trial *t)
 	error = select_needs(t, &passes[kit->pass_count].selection);
 	if (error)
 		return error;
-	for (n = 0; n < t->count; n++)
+	for (size_t n = 0; n < t->count; n++)
 		kit->needs[t->needs[n]].pass = kit->pass_count;
 	kit->pass_count++;
 	return 0;
@@ -311,14 +304,14 @@ static int add_pass(struct perfctr_perfkit *kit, const struct trial *t)
 /* Set the pass numbers of the counters. */
 static void tell_passes(struct perfctr_perfkit *kit)
 {
-	size_t n, k, before;
+	size_t before;
 
-	for (n = 0; n < kit->entry_count; n++) {
+	for (size_t n = 0; n < kit->entry_count; n++) {
 		struct kit_entry *entry = kit->entries[n];
 
 		entry->info.passes = 0;
 		entry->info.first_pass = KIT_NO_PASS;
-		for (k = 0; k < entry->need_count; k++) {
+		for (size_t k = 0; k < entry->need_count; k++) {
 			unsigned int pass = kit->needs[entry->needs[k]].pass;
 
 			for (before = 0; before < k; before++)

@@ -10,16 +10,14 @@ enum { KIT_SLOTS = 16 };
 
 void kit_forget_values(struct perfctr_perfkit *kit)
 {
-	size_t n;
-
-	for (n = 0; n < (size_t)kit->object_count * kit->pass_count; n++)
+	for (size_t n = 0; n < (size_t)kit->object_count * kit->pass_count; n++)
 		perfctr_totals_unref(kit->totals[n]);
 	free(kit->totals);
 	kit->totals = NULL;
 	kit->object_count = 0;
-	for (n = 0; n < kit->entry_count; n++)
+	for (size_t n = 0; n < kit->entry_count; n++)
 		kit->entries[n]->updated = false;
-	for (n = 0; n < kit->pass_count; n++)
+	for (size_t n = 0; n < kit->pass_count; n++)
 		kit->passes[n].done = false;
 }
 
@@ -130,7 +128,6 @@ EXPORT int perfctr_perfkit_begin_experiment(struct perfctr_perfkit *kit, unsigne
 
 EXPORT int perfctr_perfkit_begin_pass(struct perfctr_perfkit *kit, unsigned int pass)
 {
-	unsigned int object;
 	int error;
 
 	if (kit->state != KIT_EXPERIMENT)
@@ -140,7 +137,7 @@ EXPORT int perfctr_perfkit_begin_pass(struct perfctr_perfkit *kit, unsigned int 
 					    "a pass is part of an experiment: begin one first");
 	if (pass >= kit->pass_count)
 		return perfctr_fail(kit_ctx(kit), -ERANGE, "pass %u of %u", pass, kit->pass_count);
-	for (object = 0; object < kit->object_count; object++) {
+	for (unsigned int object = 0; object < kit->object_count; object++) {
 		size_t place = (size_t)object * kit->pass_count + pass;
 
 		kit->totals[place] = perfctr_totals_unref(kit->totals[place]);
@@ -227,17 +224,16 @@ EXPORT int perfctr_perfkit_end_pass(struct perfctr_perfkit *kit)
 EXPORT int perfctr_perfkit_end_experiment(struct perfctr_perfkit *kit)
 {
 	unsigned int pass, missing = 0;
-	size_t n, k;
 
 	if (kit->state != KIT_EXPERIMENT && kit->state != KIT_PASS && kit->state != KIT_OBJECT)
 		return out_of_order(kit, "no experiment is going on");
 	kit_close_session(kit);
 	kit->state = KIT_IDLE;
-	for (n = 0; n < kit->entry_count; n++) {
+	for (size_t n = 0; n < kit->entry_count; n++) {
 		struct kit_entry *entry = kit->entries[n];
 
 		entry->updated = true;
-		for (k = 0; k < entry->need_count; k++)
+		for (size_t k = 0; k < entry->need_count; k++)
 			entry->updated &= kit->passes[kit->needs[entry->needs[k]].pass].done;
 	}
 	for (pass = kit->pass_count; pass > 0; pass--)
@@ -260,14 +256,13 @@ EXPORT unsigned int perfctr_perfkit_object_count(const struct perfctr_perfkit *k
 static int mark_updated(struct perfctr_perfkit *kit)
 {
 	int updated = 0;
-	size_t n, k;
 
 	kit->passes[kit->pass].done = true;
-	for (n = 0; n < kit->entry_count; n++) {
+	for (size_t n = 0; n < kit->entry_count; n++) {
 		struct kit_entry *entry = kit->entries[n];
 		bool takes_part = false, complete = true;
 
-		for (k = 0; k < entry->need_count; k++) {
+		for (size_t k = 0; k < entry->need_count; k++) {
 			unsigned int pass = kit->needs[entry->needs[k]].pass;
 
 			takes_part |= pass == kit->pass;

@@ -106,9 +106,8 @@ static struct fraction frequency_of(const struct computation *c,
 	struct fraction cycles = fraction_of(b->info.clock_cycles);
 	struct fraction block_ns = fraction_of(totals->span.elapsed_ns);
 	struct fraction blocks = fraction_of(b->info.blocks);
-	size_t n;
 
-	for (n = 0; n < device->clock_count; n++)
+	for (size_t n = 0; n < device->clock_count; n++)
 		if (device->clocks[n].clock == b->info.clock && device->clocks[n].frequency_hz)
 			return fraction_of(device->clocks[n].frequency_hz);
 	block_ns = fraction_multiply(&block_ns, &blocks);
@@ -138,9 +137,8 @@ static struct fraction value_of_need(struct computation *c, const struct kit_nee
 	unsigned int bit = (unsigned int)__builtin_ctzll(need->request.mask);
 	struct fraction sum = fraction_none(PERFCTR_VALUE_NOT_MEASURED), one;
 	bool any = false;
-	size_t n;
 
-	for (n = 0; totals && n < totals->block_count; n++) {
+	for (size_t n = 0; totals && n < totals->block_count; n++) {
 		const struct perfctr_totals_block *b = totals->blocks[n];
 
 		if (!belongs(&need->request, b))
@@ -201,9 +199,8 @@ static struct fraction sum_of_needs(struct computation *c, const char *name)
 	struct fraction sum = fraction_none(PERFCTR_VALUE_NOT_SELECTED), one;
 	/* block.cycles refers to the blocks of the formula's first counter */
 	bool first = !c->has_cycles;
-	size_t n;
 
-	for (n = 0; n < c->entry->need_count; n++) {
+	for (size_t n = 0; n < c->entry->need_count; n++) {
 		const struct kit_need *need = &c->kit->needs[c->entry->needs[n]];
 
 		if (!is_meant(c, need, name))
@@ -243,14 +240,13 @@ static struct fraction compute(struct computation *c)
 	struct perfctr_expr *expr;
 	struct fraction value;
 	const char *name;
-	size_t n;
 
 	if (!metric)
 		return sum_of_needs(c, NULL);
 	if (perfctr_expr_new(kit_ctx(c->kit), metric->formula, &expr))
 		return fraction_none(PERFCTR_VALUE_NOT_MEASURED);
 	/* cycles and time may precede their counter in the formula */
-	for (n = 0; (name = perfctr_expr_name(expr, n)); n++) {
+	for (size_t n = 0; (name = perfctr_expr_name(expr, n)); n++) {
 		if (metric_is_variable(name) || strchr(name, '.'))
 			continue;
 		sum_of_needs(c, name);
@@ -327,9 +323,8 @@ EXPORT long perfctr_perfkit_bottleneck(const struct perfctr_perfkit *kit, unsign
 {
 	struct fraction most = fraction_of(0);
 	long result = -ENODATA;
-	size_t n;
 
-	for (n = 0; n < kit->entry_count; n++) {
+	for (size_t n = 0; n < kit->entry_count; n++) {
 		struct computation c = { .kit = kit, .entry = kit->entries[n], .object = object };
 		struct fraction f;
 

@@ -33,9 +33,7 @@ static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
 static const struct drm_perfctr_block_request *
 refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *setup, int error)
 {
-	size_t n;
-
-	for (n = 0; n < s->request_count; n++) {
+	for (size_t n = 0; n < s->request_count; n++) {
 		struct drm_perfctr_setup one = *setup;
 		uint32_t handle = 0;
 
@@ -52,9 +50,7 @@ refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *set
 
 static bool has_pmu(const struct perfctr_selection *s)
 {
-	size_t n;
-
-	for (n = 0; n < s->request_count; n++)
+	for (size_t n = 0; n < s->request_count; n++)
 		if (request_is_pmu(&s->requests[n]))
 			return true;
 	return false;

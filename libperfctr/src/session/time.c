@@ -24,9 +24,8 @@ EXPORT int perfctr_time_anchor(struct perfctr_anchor *anchor)
 {
 	struct perfctr_anchor a;
 	bool found = false;
-	int n;
 
-	for (n = 0; n < ANCHOR_ATTEMPTS; n++) {
+	for (int n = 0; n < ANCHOR_ATTEMPTS; n++) {
 		uint64_t before = read_clock(CLOCK_MONOTONIC_RAW);
 		uint64_t after;
 
@@ -100,9 +99,8 @@ EXPORT int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epo
 	const struct drm_perfctr_clock_info *c = NULL;
 	unsigned int unused_bits;
 	__int128 ticks;
-	size_t n;
 
-	for (n = 0; n < device->clock_count; n++)
+	for (size_t n = 0; n < device->clock_count; n++)
 		if (device->clocks[n].clock == DRM_PERFCTR_CLOCK_TIMESTAMP)
 			c = &device->clocks[n];
 	if (!c || !c->frequency_hz || !c->valid_bits || c->valid_bits > 64)

@@ -136,12 +136,11 @@ static int run_pass(struct perfkit *p, unsigned int pass)
 int perfkit_experiment(struct perfkit *p)
 {
 	struct app *app = p->report.app;
-	unsigned int pass;
 	int status = 0, error = perfctr_perfkit_begin_experiment(p->report.kit, &p->report.passes);
 
 	if (error)
 		return app_failed(app, error);
-	for (pass = 0; !status && !p->ended_by && pass < p->report.passes; pass++)
+	for (unsigned int pass = 0; !status && !p->ended_by && pass < p->report.passes; pass++)
 		status = run_pass(p, pass);
 	error = perfctr_perfkit_end_experiment(p->report.kit);
 	if (!error)
