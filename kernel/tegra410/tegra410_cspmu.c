@@ -50,12 +50,10 @@ static unsigned int tegra410_cspmu_stride(struct tegra410_pmu *pmu)
 	return pmu->counter_mask > U32_MAX ? 8 : 4;
 }
 
-/**
- * tegra410_cspmu_init - identify a CoreSight PMU and stop it
- * @pmu: the PMU
- * @model: expected product, variant and revision
- *
- * Returns 0, -ENODEV for a different model, or the regmap's error.
+/*
+ * Identify a CoreSight PMU and stop it. Returns 0, -ENODEV for a different model, or the regmap's
+ * error.
+ * @model: expected product, variant and revision.
  */
 int tegra410_cspmu_init(struct tegra410_pmu *pmu, u32 model)
 {
@@ -86,12 +84,9 @@ int tegra410_cspmu_init(struct tegra410_pmu *pmu, u32 model)
 	return 0;
 }
 
-/**
- * tegra410_cspmu_slots - counters for an event
- * @pmu: the PMU
- * @event: the event
- *
- * Returns the cycle counter for cycles if there is one, else all others.
+/*
+ * Counters for an event. Returns the cycle counter for cycles if there is one, else all others.
+ * @event: the event.
  */
 u32 tegra410_cspmu_slots(struct tegra410_pmu *pmu, const struct perf_event *event)
 {
@@ -100,13 +95,10 @@ u32 tegra410_cspmu_slots(struct tegra410_pmu *pmu, const struct perf_event *even
 	return pmu->programmable;
 }
 
-/**
- * tegra410_cspmu_preset - start a counter from half its range
- * @pmu: the PMU
- * @event: its event
- * @idx: the counter
- *
- * Leaves half of the range until the overflow interrupt, and half until it is handled.
+/*
+ * Start a counter from half its range. Leaves half of the range until the overflow interrupt, and
+ * half until it is handled.
+ * @event: its event; @idx: the counter.
  */
 void tegra410_cspmu_preset(struct tegra410_pmu *pmu, struct perf_event *event, int idx)
 {
@@ -120,11 +112,7 @@ void tegra410_cspmu_preset(struct tegra410_pmu *pmu, struct perf_event *event, i
 		tegra410_pmu_write32(pmu, CSPMU_PAGE1, CSPMU_PMEVCNTR(idx, stride), value);
 }
 
-/**
- * tegra410_cspmu_start - start counters, all at once
- * @pmu: the PMU
- * @mask: the counters
- */
+/* Start counters, all at once. */
 void tegra410_cspmu_start(struct tegra410_pmu *pmu, u32 mask)
 {
 	if (!mask)
@@ -136,11 +124,7 @@ void tegra410_cspmu_start(struct tegra410_pmu *pmu, u32 mask)
 		tegra410_pmu_write32(pmu, CSPMU_PAGE0, CSPMU_PMCR, CSPMU_PMCR_E);
 }
 
-/**
- * tegra410_cspmu_stop - stop counters, all at once
- * @pmu: the PMU
- * @mask: the counters
- */
+/* Stop counters, all at once. */
 void tegra410_cspmu_stop(struct tegra410_pmu *pmu, u32 mask)
 {
 	if (!mask)
@@ -152,14 +136,9 @@ void tegra410_cspmu_stop(struct tegra410_pmu *pmu, u32 mask)
 		tegra410_pmu_write32(pmu, CSPMU_PAGE0, CSPMU_PMCR, 0);
 }
 
-/**
- * tegra410_cspmu_read - read a counter
- * @pmu: the PMU
- * @event: its event
- * @idx: the counter
- * @value: set to its value
- *
- * Returns 0 or a negative errno.
+/*
+ * Read a counter. Returns 0 or a negative errno.
+ * @event: its event; @idx: the counter; @value: set to its value.
  */
 int tegra410_cspmu_read(struct tegra410_pmu *pmu, struct perf_event *event, int idx, u64 *value)
 {
@@ -176,12 +155,7 @@ int tegra410_cspmu_read(struct tegra410_pmu *pmu, struct perf_event *event, int 
 	return ret;
 }
 
-/**
- * tegra410_cspmu_irq - read and clear the overflow status
- * @pmu: the PMU
- *
- * Returns the counters that overflowed since the last call.
- */
+/* Read and clear the overflow status. Returns the counters that overflowed since the last call. */
 u32 tegra410_cspmu_irq(struct tegra410_pmu *pmu)
 {
 	u32 mask;

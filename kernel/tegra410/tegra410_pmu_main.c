@@ -276,12 +276,9 @@ static void tegra410_pmu_disable(struct pmu *core)
 {
 }
 
-/**
- * tegra410_pmu_handle_irq - handle an overflow interrupt
- * @data: the PMU
- *
- * Stops, reads and presets the counters that overflowed; others continue.
- * Context: hard interrupt.
+/*
+ * Handle an overflow interrupt. Stops, reads and presets the counters that overflowed; others
+ * continue. Context: hard interrupt.
  */
 void tegra410_pmu_handle_irq(void *data)
 {
@@ -304,11 +301,9 @@ void tegra410_pmu_handle_irq(void *data)
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 }
 
-/**
- * tegra410_pmu_begin_migration - keep counters while events move to another CPU
- * @pmu: the PMU
- * @cpu: the CPU to which they move
- *
+/*
+ * Keep counters while events move to another CPU.
+ * @cpu: the CPU to which they move.
  * Return: false if there is no device and thus nothing to move.
  */
 bool tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu)
@@ -326,10 +321,7 @@ bool tegra410_pmu_begin_migration(struct tegra410_pmu *pmu, unsigned int cpu)
 	return bound;
 }
 
-/**
- * tegra410_pmu_end_migration - release counters whose events were not added again
- * @pmu: the PMU
- */
+/* Release counters whose events were not added again. */
 void tegra410_pmu_end_migration(struct tegra410_pmu *pmu)
 {
 	unsigned long irq;
@@ -340,12 +332,10 @@ void tegra410_pmu_end_migration(struct tegra410_pmu *pmu)
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 }
 
-/**
- * tegra410_pmu_detach - read final values and end register access, for unbinding
- * @pmu: the PMU
- *
- * Events keep their counts. add() fails from now on. Events that were counting do not resume even
- * if a device is bound again: what they missed is unknown.
+/*
+ * Read final values and end register access, for unbinding. Events keep their counts. add() fails
+ * from now on. Events that were counting do not resume even if a device is bound again: what they
+ * missed is unknown.
  */
 void tegra410_pmu_detach(struct tegra410_pmu *pmu)
 {

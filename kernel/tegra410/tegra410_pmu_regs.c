@@ -9,14 +9,10 @@
 /* retries; the high word changes once in 2^32 counts, so one retry normally suffices */
 #define HI_LO_HI_POLLS	1000
 
-/**
- * tegra410_pmu_read32 - read a register
- * @pmu: the PMU
- * @window: window of the register
- * @offset: offset in the window
- * @value: set to its value, on success only
- *
- * Returns 0 or the regmap's error.
+/*
+ * Read a register. Returns 0 or the regmap's error.
+ * @window: window of the register; @offset: offset in the window; @value: set to its value, on
+ * success only.
  */
 int tegra410_pmu_read32(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
 			u32 *value)
@@ -24,12 +20,9 @@ int tegra410_pmu_read32(struct tegra410_pmu *pmu, unsigned int window, unsigned 
 	return regmap_read(pmu->pdata.regmap, TEGRA410_WINDOW(window) + offset, value);
 }
 
-/**
- * tegra410_pmu_write32 - write a register
- * @pmu: the PMU
- * @window: window of the register
- * @offset: offset in the window
- * @value: new value
+/*
+ * Write a register.
+ * @window: window of the register; @offset: offset in the window; @value: new value.
  */
 void tegra410_pmu_write32(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
 			  u32 value)
@@ -37,12 +30,9 @@ void tegra410_pmu_write32(struct tegra410_pmu *pmu, unsigned int window, unsigne
 	regmap_write(pmu->pdata.regmap, TEGRA410_WINDOW(window) + offset, value);
 }
 
-/**
- * tegra410_pmu_write64 - write a pair of registers, low word first
- * @pmu: the PMU
- * @window: window of the registers
- * @offset: offset of the low word
- * @value: new value
+/*
+ * Write a pair of registers, low word first.
+ * @window: window of the registers; @offset: offset of the low word; @value: new value.
  */
 void tegra410_pmu_write64(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
 			  u64 value)
@@ -51,15 +41,12 @@ void tegra410_pmu_write64(struct tegra410_pmu *pmu, unsigned int window, unsigne
 	tegra410_pmu_write32(pmu, window, offset + 4, upper_32_bits(value));
 }
 
-/**
- * tegra410_pmu_read64 - read a 64-bit counter that may be counting
- * @pmu: the PMU
- * @window: window of the counter
- * @offset: offset of its low word
- * @value: set to its value, on success only
- *
- * Returns 0; the regmap's error; -ETIMEDOUT if the high word keeps changing, which no working
- * counter does. A guessed value would appear as an enormous count.
+/*
+ * Read a 64-bit counter that may be counting. Returns 0; the regmap's error; -ETIMEDOUT if the high
+ * word keeps changing, which no working counter does. A guessed value would appear as an enormous
+ * count.
+ * @window: window of the counter; @offset: offset of its low word; @value: set to its value, on
+ * success only.
  */
 int tegra410_pmu_read64(struct tegra410_pmu *pmu, unsigned int window, unsigned int offset,
 			u64 *value)

@@ -7,13 +7,9 @@
 
 #include "tegra410_pmu.h"
 
-/**
- * tegra410_pmu_event_show - show a file in events/
- * @dev: the PMU's device
- * @attr: its attribute, a struct perf_pmu_events_attr
- * @page: output
- *
- * Returns the length of the text.
+/*
+ * Show a file in events/. Returns the length of the text.
+ * @dev: the PMU's device; @attr: its attribute, a struct perf_pmu_events_attr.
  */
 ssize_t tegra410_pmu_event_show(struct device *dev, struct device_attribute *attr, char *page)
 {
@@ -22,13 +18,9 @@ ssize_t tegra410_pmu_event_show(struct device *dev, struct device_attribute *att
 	return sysfs_emit(page, "event=%#llx\n", event->id);
 }
 
-/**
- * tegra410_pmu_text_show - show a file in format/
- * @dev: the PMU's device
- * @attr: its attribute, a struct dev_ext_attribute
- * @page: output
- *
- * Returns the length of the text.
+/*
+ * Show a file in format/. Returns the length of the text.
+ * @dev: the PMU's device; @attr: its attribute, a struct dev_ext_attribute.
  */
 ssize_t tegra410_pmu_text_show(struct device *dev, struct device_attribute *attr, char *page)
 {

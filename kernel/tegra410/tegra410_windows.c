@@ -9,24 +9,13 @@
  */
 #include "tegra410_pmu.h"
 
-/**
- * tegra410_windows_slots - logical counters for an event
- * @pmu: the PMU
- * @event: the event
- *
- * Returns all of them.
- */
+/* Logical counters for an event. Returns all of them. @event: the event. */
 u32 tegra410_windows_slots(struct tegra410_pmu *pmu, const struct perf_event *event)
 {
 	return U32_MAX;
 }
 
-/**
- * tegra410_windows_preset - set the start value of an event
- * @pmu: the PMU
- * @event: the event
- * @idx: its slot
- */
+/* Set the start value of an event. @event: the event; @idx: its slot. */
 void tegra410_windows_preset(struct tegra410_pmu *pmu, struct perf_event *event, int idx)
 {
 	u64 value = 0;
@@ -37,14 +26,10 @@ void tegra410_windows_preset(struct tegra410_pmu *pmu, struct perf_event *event,
 	local64_set(&event->hw.prev_count, value);
 }
 
-/**
- * tegra410_windows_sum - add up a counter over instances
- * @pmu: the PMU
- * @instances: bit n: window n
- * @offset: of the counter in the window
- * @sum: added to; undefined on error
- *
- * Returns 0 or a negative errno.
+/*
+ * Add up a counter over instances. Returns 0 or a negative errno.
+ * @instances: bit n: window n; @offset: of the counter in the window; @sum: added to; undefined on
+ * error.
  */
 int tegra410_windows_sum(struct tegra410_pmu *pmu, u32 instances, unsigned int offset, u64 *sum)
 {

@@ -486,23 +486,17 @@ static enum hrtimer_restart cspmu_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/**
- * soc_cspmu_max_step - largest amount by which traffic may increase a counter at once
- * @pmu: the PMU
- *
- * Hardware counts one by one. The model counts a transfer at once, and must not skip an overflow.
- * Returns a quarter of a counter's range.
+/*
+ * Largest amount by which traffic may increase a counter at once. Hardware counts one by one. The
+ * model counts a transfer at once, and must not skip an overflow. Returns a quarter of a counter's
+ * range.
  */
 u64 soc_cspmu_max_step(const struct soc_pmu *pmu)
 {
 	return (pmu->cs.counter_mask >> 2) + 1;
 }
 
-/**
- * soc_cspmu_init - set registers to their reset values
- * @pmu: the PMU
- * @config: shape
- */
+/* Set registers to their reset values. */
 void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 {
 	struct soc_cspmu *cs = &pmu->cs;
@@ -540,10 +534,7 @@ void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 		hrtimer_start(&cs->timer, ns_to_ktime(cspmu_look_ns(pmu)), HRTIMER_MODE_REL_HARD);
 }
 
-/**
- * soc_cspmu_fini - undo soc_cspmu_init()
- * @pmu: the PMU
- */
+/* Undo soc_cspmu_init(). */
 void soc_cspmu_fini(struct soc_pmu *pmu)
 {
 	hrtimer_cancel(&pmu->cs.timer);

@@ -53,10 +53,7 @@ static void irq_work_handler(struct irq_work *work)
 		irq_deliver(pmu);
 }
 
-/**
- * soc_irq_raise - raise the interrupt after an enabled overflow bit was set
- * @pmu: the PMU, locked
- */
+/* Raise the interrupt after an enabled overflow bit was set. @pmu: the PMU, locked. */
 void soc_irq_raise(struct soc_pmu *pmu)
 {
 	lockdep_assert_held(&pmu->lock);
@@ -67,11 +64,9 @@ void soc_irq_raise(struct soc_pmu *pmu)
 	irq_work_queue(&pmu->irq.work);
 }
 
-/**
- * soc_irq_wait - block traffic until the driver has handled the interrupt
- * @pmu: the PMU
- *
- * Traffic is much denser here than in hardware. Process context.
+/*
+ * Block traffic until the driver has handled the interrupt. Traffic is much denser here than in
+ * hardware. Process context.
  */
 void soc_irq_wait(struct soc_pmu *pmu)
 {
@@ -130,10 +125,7 @@ const struct tegra410_pmu_irq_ops soc_irq_ops = {
 	.set_affinity = soc_irq_set_affinity,
 };
 
-/**
- * soc_irq_init - initialise without a handler
- * @pmu: the PMU
- */
+/* Initialise without a handler. */
 void soc_irq_init(struct soc_pmu *pmu)
 {
 	pmu->irq.work = IRQ_WORK_INIT_HARD(irq_work_handler);

@@ -9,13 +9,9 @@
 #include "soc_model.h"
 #include "tegra410/tegra410_regs.h"
 
-/**
- * soc_pmu_count - count traffic that passes the PMU
- * @pmu: the PMU
- * @tag: the traffic's attributes
- * @amounts: by catalogue number
- *
- * Context: process context, under the device's hw_lock.
+/*
+ * Count traffic that passes the PMU. Context: process context, under the device's hw_lock.
+ * @tag: the traffic's attributes; @amounts: by catalogue number.
  */
 void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
 {
@@ -105,13 +101,9 @@ static int soc_pmu_map(struct soc_pmu *pmu, struct device *parent)
 	return 0;
 }
 
-/**
- * soc_pmu_create - build a model
- * @parent: of the regmap
- * @pdata: which PMU, its CPUs and peers; the rest is filled in
- * @config: shape
- *
- * Returns the model or an error pointer.
+/*
+ * Build a model. Returns the model or an error pointer.
+ * @parent: of the regmap; @pdata: which PMU, its CPUs and peers; the rest is filled in.
  */
 struct soc_pmu *soc_pmu_create(struct device *parent,
 			       const struct tegra410_pmu_platform_data *pdata,
@@ -145,13 +137,7 @@ struct soc_pmu *soc_pmu_create(struct device *parent,
 	return pmu;
 }
 
-/**
- * soc_pmu_plug - create the device for a driver
- * @pmu: the PMU
- * @parent: of the device
- *
- * Returns 0 or a negative errno.
- */
+/* Create the device for a driver. Returns 0 or a negative errno. */
 int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent)
 {
 	const struct platform_device_info info = {
@@ -166,12 +152,7 @@ int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent)
 	return PTR_ERR_OR_ZERO(pmu->pdev);
 }
 
-/**
- * soc_pmu_unplug - remove the device
- * @pmu: the PMU; plugged or not
- *
- * The regmap is unused afterwards.
- */
+/* Remove the device. The regmap is unused afterwards. @pmu: the PMU; plugged or not. */
 void soc_pmu_unplug(struct soc_pmu *pmu)
 {
 	if (!IS_ERR_OR_NULL(pmu->pdev))
@@ -179,10 +160,7 @@ void soc_pmu_unplug(struct soc_pmu *pmu)
 	pmu->pdev = NULL;
 }
 
-/**
- * soc_pmu_destroy - free a model
- * @pmu: the PMU, unplugged
- */
+/* Free a model. @pmu: the PMU, unplugged. */
 void soc_pmu_destroy(struct soc_pmu *pmu)
 {
 	if (soc_pmu_is_cspmu(pmu))

@@ -119,11 +119,10 @@ static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc
 	return row;
 }
 
-/**
- * soc_truth_add - account for traffic
- * @pmu: the PMU that it passed
- * @tag: its attributes; it must not cross a multiple of SOC_TRUTH_REGION_BYTES
- * @amounts: by catalogue number
+/*
+ * Account for traffic.
+ * @pmu: the PMU that it passed; @tag: its attributes; it must not cross a multiple of
+ * SOC_TRUTH_REGION_BYTES; @amounts: by catalogue number.
  */
 void soc_truth_add(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
 {
@@ -181,11 +180,7 @@ static void truth_show_tag(const struct soc_pmu *pmu, const struct soc_tag *tag,
 	}
 }
 
-/**
- * soc_truth_show - print all rows: tag, then event=total
- * @pmu: the PMU
- * @m: output
- */
+/* Print all rows: tag, then event=total. */
 void soc_truth_show(struct soc_pmu *pmu, struct seq_file *m)
 {
 	const char * const *names;
@@ -203,10 +198,7 @@ void soc_truth_show(struct soc_pmu *pmu, struct seq_file *m)
 	}
 }
 
-/**
- * soc_truth_fini - free all rows
- * @pmu: the PMU
- */
+/* Free all rows. */
 void soc_truth_fini(struct soc_pmu *pmu)
 {
 	struct soc_truth_row *row;

@@ -202,10 +202,7 @@ static const struct soc_pmu_ops windows_ops = {
 	.sync = windows_sync,
 };
 
-/**
- * soc_windows_init - set registers to their reset values
- * @pmu: the PMU
- */
+/* Set registers to their reset values. */
 void soc_windows_init(struct soc_pmu *pmu)
 {
 	pmu->ops = &windows_ops;
