@@ -15,9 +15,11 @@
 #include "perf_events.h"
 #include "kernel.h"
 
-#include "../../../kernel/perfctr/perfctr_layout.h"
 #include "../../../kernel/perfctr/perfctr_ring.h"
 #include "../../../kernel/perfctr/pmu/pmu_block.h"
+
+/* perfctr_layout.h declares it, and a struct of the same name as one of the library's */
+void drm_perfctr_layout_header(void *dst, const struct drm_perfctr_sample_header *values);
 
 enum { FORMAT = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY };
 
