@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Results of subtests: TAP and results.json at once, JUnit and a page at the end."""
+"""Results of subtests: TAP and results.json, after each subtest."""
 
 import collections
 import json
 import os
-import re
 import subprocess
 import time
-import xml.etree.ElementTree as xml
-
-import page
 
 # igt_runner's verdicts for those of a program
 VERDICTS = {"SUCCESS": "pass", "FAIL": "fail", "SKIP": "skip", "CRASH": "crash",
@@ -18,11 +14,8 @@ VERDICTS = {"SUCCESS": "pass", "FAIL": "fail", "SKIP": "skip", "CRASH": "crash",
 ORDER = ["pass", "skip", "notrun", "warn", "dmesg-warn", "fail", "dmesg-fail", "timeout", "crash",
          "abort", "incomplete"]
 GOOD = ("pass", "skip")
-# errors of JUnit: not reported by the test itself
-ERRORS = ("timeout", "crash", "incomplete")
 RESULTS_VERSION = 10
-TOLD_LINES = 40
-UNPRINTABLE = re.compile(r"[^\t\n\x20-\x7e]")
+OUTPUT_LINES = 40
 
 
 def skip_reason(output):
@@ -53,31 +46,20 @@ class Results:
         self.all = []  # (program, subtest, entry), in the order in which they were run
         self.tests = {}  # by igt_runner's name: the worst result of repeated runs
         self.runtimes = collections.Counter()
-        self.sentences = {}
         self.directory = directory
         self.start = time.time()
         self.head = {"__type__": "TestrunResult", "results_version": RESULTS_VERSION,
                      "name": "perfctr",
                      "uname": " ".join(os.uname()), "cmdline": list(cmdline),
-                     "unwatched": list(unwatched),
-                     "programs": {}}
+                     "unwatched": list(unwatched)}
         if directory:
             os.makedirs(directory, exist_ok=True)
-            for old in ("results.xml", "results.html"):
-                if os.path.exists(os.path.join(directory, old)):
-                    os.unlink(os.path.join(directory, old))
             self.file = open(os.path.join(directory, "results.json"), "wb", buffering=0)
             try:
                 self.head["commit"] = commit()
             except OSError:  # no git
                 self.head["commit"] = None
             self.save_all()
-
-    def describe(self, program, text):
-        """The descriptions of the program and its subtests."""
-        self.head["programs"][program] = text.partition("\n\n")[0].strip()
-        for subtest, description in re.findall(r"^SUB (\S+) .*\n((?:  .*\n)*)", text, re.M):
-            self.sentences[program, subtest] = " ".join(description.split())
 
     def add(self, program, name, verdict, seconds, output, said=((), ()), version=""):
         """One result; @said: the lines of the kernel log, and those that are complaints."""
@@ -88,7 +70,7 @@ class Results:
         # both streams, in their order
         entry = {"result": verdict, "out": "".join(line + "\n" for line in output), "err": "",
                  "dmesg": "".join(line + "\n" for line in lines), "time": duration(seconds),
-                 "igt-version": version, "description": self.sentences.get((program, name), "")}
+                 "igt-version": version}
         if complaints:
             entry["dmesg-warnings"] = "".join(line + "\n" for line in complaints)
         self.all.append((program, name, entry))
@@ -100,15 +82,15 @@ class Results:
             self.save_all()
         elif self.directory:
             self.save(json.dumps(key) + ": " + json.dumps(entry))
-        self.tell(program, name, verdict, [*output, *("kernel: " + line for line in complaints)])
+        self.report(program, name, verdict, [*output, *("kernel: " + line for line in complaints)])
 
-    def tell(self, program, name, verdict, output):
+    def report(self, program, name, verdict, output):
         good = verdict in GOOD
         reason = ""
         if verdict == "skip":
             reason = " # SKIP " + (skip_reason(output) or "no reason given")
         elif not good:
-            for line in output[-TOLD_LINES:]:
+            for line in output[-OUTPUT_LINES:]:
                 print("# " + line)
         print(f"{'ok' if good else 'not ok'} {len(self.all)} - {program}@{name}{reason}",
               flush=True)
@@ -152,42 +134,5 @@ class Results:
                   0)
 
     def finish(self):
-        if not self.directory:
-            return
-        self.save_all()
-        with open(os.path.join(self.directory, "results.json"), encoding="utf-8") as f:
-            results = json.load(f)
-        with open(os.path.join(self.directory, "results.html"), "w", encoding="utf-8") as f:
-            f.write(page.page(results))
-        self.junit().write(os.path.join(self.directory, "results.xml"), encoding="unicode",
-                           xml_declaration=True)
-
-    def junit(self):
-        def sums(mine):
-            verdicts = [entry["result"] for _, _, entry in mine]
-            errors, skipped = (sum(v in kind for v in verdicts) for kind in (ERRORS, ("skip",)))
-            failures = sum(v not in (*GOOD, *ERRORS) for v in verdicts)
-            seconds = sum(entry["time"]["end"] for _, _, entry in mine)
-            return {"tests": str(len(mine)), "failures": str(failures), "errors": str(errors),
-                    "skipped": str(skipped), "time": f"{seconds:.3f}"}
-
-        root = xml.Element("testsuites", name="perfctr", **sums(self.all))
-        for program in sorted({program for program, _, _ in self.all}):
-            mine = [result for result in self.all if result[0] == program]
-            suite = xml.SubElement(root, "testsuite", name=program, hostname=os.uname().nodename,
-                                   timestamp=time.strftime("%Y-%m-%dT%H:%M:%S",
-                                                           time.gmtime(self.start)),
-                                   **sums(mine))
-            for _, name, entry in mine:
-                case = xml.SubElement(suite, "testcase", classname=program, name=name,
-                                      time=f"{entry['time']['end']:.3f}")
-                verdict, out = entry["result"], UNPRINTABLE.sub("?", entry["out"])
-                text = out + UNPRINTABLE.sub("?", entry.get("dmesg-warnings", ""))
-                if verdict == "skip":
-                    xml.SubElement(case, "skipped", message=skip_reason(out.splitlines()))
-                elif verdict != "pass":
-                    xml.SubElement(case, "error" if verdict in ERRORS else "failure",
-                                   message=verdict).text = text
-                if out:
-                    xml.SubElement(case, "system-out").text = out
-        return xml.ElementTree(root)
+        if self.directory:
+            self.save_all()
