@@ -1,6 +1,37 @@
 // SPDX-License-Identifier: MIT
-/*
- * Many sessions, processes that start and end, and permissions.
+/**
+ * TEST: No client of the counters can harm or outlive another
+ * Description: Many sessions, processes that start and end, and permissions.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @many-sessions: 64 sessions with different masks and periods each see all counts, in whatever
+ *   order they end
+ * @many-torn-down: tearing down active sessions disturbs no other session
+ * @close-active: closing a file ends all its sessions, active or not
+ * @process-killed: a killed process leaves nothing behind
+ * @process-exec: exec ends the sessions of a close-on-exec file
+ * @process-exit: a process that exits without cleaning up leaves nothing behind
+ * @fork-close: a forked child that closes its copy of the file ends no session
+ * @dup-close: a session continues with the duplicate of a closed descriptor
+ * @munmap-active: unmapping and closing the ring of an active session stops nothing
+ * @read-after-teardown: a mapping outlives its session: the last samples can still be read
+ * @race-commands: commands on one session from several threads fail only as documented
+ * @stress-open-close: open, count and close in four processes at once
+ * @permission-none: without CAP_PERFMON counters are -EACCES
+ * @permission-cap-perfmon: CAP_PERFMON alone is enough for everything
+ * @permission-namespace: CAP_PERFMON in a user namespace grants nothing: -EACCES
+ * @permission-cap-sys-admin: CAP_SYS_ADMIN includes CAP_PERFMON
+ * @permission-query: QUERY needs no capability
+ * @permission-paranoid: paranoid=0 opens GPU counters to every user, with a limited rate
+ * @permission-generic-pmu: paranoid=0 does not open other PMUs: perf has a policy of its own
+ * @permission-soc: SoC blocks need permission from perf too: -EACCES without it
+ * @permission-rate-sysctl: root sets the shortest period of unprivileged sessions, and QUERY
+ *   reports it
+ * @permission-fd-passed: a session whose file is passed on works in a process that could not
+ *   create one
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +52,6 @@
 #include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("No client of the counters can harm or outlive another");
 
 #define SLOTS 64
 #define MS 1000000ull
@@ -66,8 +95,6 @@ static void start_many(void)
 
 static void many_tests(void)
 {
-	igt_describe("64 sessions with different masks and periods each see all counts, in "
-		     "whatever order they end");
 	igt_subtest("many-sessions")
 	{
 		start_many();
@@ -86,7 +113,6 @@ static void many_tests(void)
 			igt_perfctr_session_fini(s);
 		}
 	}
-	igt_describe("tearing down active sessions disturbs no other session");
 	igt_subtest("many-torn-down")
 	{
 		start_many();
@@ -98,7 +124,6 @@ static void many_tests(void)
 		finish_conserved(&many[0]);
 		igt_perfctr_session_fini(&many[0]);
 	}
-	igt_describe("closing a file ends all its sessions, active or not");
 	igt_subtest("close-active")
 	{
 		struct igt_perfctr_device other;
@@ -136,7 +161,7 @@ static int module_users(const char *module)
 }
 
 static const char *const modules[] = { "vsoc", "drm_perfctr", "tegra410_pmu" };
-#define MODULES (sizeof(modules) / sizeof(modules[0]))
+#define MODULES ARRAY_SIZE(modules)
 
 static void count_users(int users[MODULES])
 {
@@ -232,26 +257,22 @@ static void child_ends(enum end end)
 
 static void process_tests(void)
 {
-	igt_describe("a killed process leaves nothing behind");
 	igt_subtest("process-killed") child_ends(END_KILL);
-	igt_describe("exec ends the sessions of a close-on-exec file");
 	igt_subtest("process-exec") child_ends(END_EXEC);
-	igt_describe("a process that exits without cleaning up leaves nothing behind");
 	igt_subtest("process-exit") child_ends(END_EXIT);
 
-	igt_describe("a forked child that closes its copy of the file ends no session");
 	igt_subtest("fork-close")
 	{
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
 		igt_vsoc_start(&s, &before);
-		igt_fork(child, 1) close(dev.fd);
+		igt_fork(child, 1)
+			close(dev.fd);
 		igt_waitchildren();
 		finish_conserved(&s);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("a session continues with the duplicate of a closed descriptor");
 	igt_subtest("dup-close")
 	{
 		struct igt_perfctr_device mine;
@@ -268,7 +289,6 @@ static void process_tests(void)
 		igt_perfctr_session_fini(&s);
 		igt_perfctr_close(&mine);
 	}
-	igt_describe("unmapping and closing the ring of an active session stops nothing");
 	igt_subtest("munmap-active")
 	{
 		struct igt_perfctr_session s;
@@ -283,7 +303,6 @@ static void process_tests(void)
 		igt_assert_lte_u64(2, igt_perfctr_status(&s).insert_idx);
 		igt_assert_eq(igt_perfctr_teardown(&s), 0);
 	}
-	igt_describe("a mapping outlives its session: the last samples can still be read");
 	igt_subtest("read-after-teardown")
 	{
 		struct igt_perfctr_session s;
@@ -347,7 +366,6 @@ static void *race(void *arg)
 
 static void race_tests(void)
 {
-	igt_describe("commands on one session from several threads fail only as documented");
 	igt_subtest("race-commands")
 	{
 		raced_bad = 0;
@@ -368,11 +386,9 @@ static void race_tests(void)
 		}
 		igt_assert_eq(raced_bad, 0);
 	}
-	igt_describe("open, count and close in four processes at once");
 	igt_subtest("stress-open-close")
 	{
-		igt_fork(child, 4)
-		{
+		igt_fork(child, 4) {
 			for (unsigned int i = 0; i < 25; i++) {
 				struct igt_perfctr_device mine;
 				struct igt_perfctr_session s;
@@ -446,8 +462,7 @@ static int try_ucf(uint32_t pmu_type)
 
 static void permission_none(void)
 {
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(try_period(0), -EACCES);
 		igt_assert_eq(try_generic(), -EACCES);
@@ -457,8 +472,7 @@ static void permission_none(void)
 
 static void permission_cap_perfmon(void)
 {
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 1ull << CAP_PERFMON);
 		igt_assert_eq(try_period(0), 0);
 		igt_assert_eq(try_period(dev.info.min_period_ns), 0);
@@ -470,8 +484,7 @@ static void permission_cap_perfmon(void)
 static void permission_namespace(void)
 {
 	igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		/* all capabilities */
 		igt_assert_eq(unshare(CLONE_NEWUSER), 0);
@@ -483,8 +496,7 @@ static void permission_namespace(void)
 
 static void permission_cap_sys_admin(void)
 {
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 1ull << CAP_SYS_ADMIN);
 		igt_assert_eq(try_period(dev.info.min_period_ns), 0);
 	}
@@ -493,8 +505,7 @@ static void permission_cap_sys_admin(void)
 
 static void permission_query(void)
 {
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
 
 		igt_drop_to(IGT_NOBODY, 0);
@@ -507,8 +518,7 @@ static void permission_query(void)
 static void permission_paranoid(void)
 {
 	igt_perfctr_sysctl("paranoid", "0");
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(try_period(0), 0);
 		igt_assert_eq(try_period(dev.info.unprivileged_min_period_ns), 0);
@@ -522,8 +532,7 @@ static void permission_paranoid(void)
 static void permission_generic_pmu(void)
 {
 	igt_perfctr_sysctl("paranoid", "0");
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(try_generic(), generic_or(-EACCES));
 	}
@@ -540,8 +549,7 @@ static void permission_soc(void)
 	igt_perfctr_sysctl("paranoid", "0");
 	for (int level = 0; level <= 3; level++) {
 		igt_write_int(IGT_PERF_PARANOID, level);
-		igt_fork(child, 1)
-		{
+		igt_fork(child, 1) {
 			igt_drop_to(IGT_NOBODY, 0);
 			igt_assert_eq(try_ucf(type), level ? -EACCES : 0);
 		}
@@ -567,8 +575,7 @@ static void permission_rate_sysctl(void)
 	memset(&info, 0, sizeof(info));
 	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
 	igt_assert_eq_u64(info.unprivileged_min_period_ns, 10 * MS);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(try_period(9 * MS), -EPERM);
 		igt_assert_eq(try_period(10 * MS), 0);
@@ -584,8 +591,7 @@ static void permission_fd_passed(void)
 	int sockets[2];
 
 	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct igt_perfctr_session s;
 		struct igt_perfctr_device mine = dev;
 
@@ -626,48 +632,34 @@ static void permission_fd_passed(void)
 static void permission_tests(void)
 {
 	/* Covers: setup -EACCES, Permissions */
-	igt_describe("without CAP_PERFMON counters are -EACCES");
 	igt_subtest("permission-none") permission_none();
 	/* Covers: setup -EACCES */
-	igt_describe("CAP_PERFMON alone is enough for everything");
 	igt_subtest("permission-cap-perfmon") permission_cap_perfmon();
-	igt_describe("CAP_PERFMON in a user namespace grants nothing: -EACCES");
 	igt_subtest("permission-namespace") permission_namespace();
 	/* Covers: setup -EACCES */
-	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON");
 	igt_subtest("permission-cap-sys-admin") permission_cap_sys_admin();
-	igt_describe("QUERY needs no capability");
 	igt_subtest("permission-query") permission_query();
 	/* Covers: setup -EPERM */
-	igt_describe("paranoid=0 opens GPU counters to every user, with a limited rate");
 	igt_subtest("permission-paranoid") permission_paranoid();
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("paranoid=0 does not open other PMUs: perf has a policy of its own");
 	igt_subtest("permission-generic-pmu") permission_generic_pmu();
 	/* Covers: setup -EACCES */
-	igt_describe("SoC blocks need permission from perf too: -EACCES without it");
 	igt_subtest("permission-soc") permission_soc();
 	/* Covers: setup -EPERM */
-	igt_describe("root sets the shortest period of unprivileged sessions, and QUERY reports "
-		     "it");
 	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
-	igt_describe("a session whose file is passed on works in a process that could not create "
-		     "one");
 	igt_subtest("permission-fd-passed") permission_fd_passed();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
 	many_tests();
 	process_tests();
 	race_tests();
 	permission_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

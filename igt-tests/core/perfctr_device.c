@@ -1,6 +1,38 @@
 // SPDX-License-Identifier: MIT
-/*
- * Power, reset, lost time and unplug.
+/**
+ * TEST: Power, reset and unplug: the samples report each and stay correct
+ * Description: Power, reset, lost time and unplug.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @power-suspended: an active session lets the GPU suspend, and its samples have SUSPENDED
+ * @power-keep-awake: KEEP_AWAKE keeps the GPU awake between START and STOP
+ * @power-start-suspended: a session can start while the GPU is suspended, and counts when it
+ *   wakes
+ * @power-protected-suspended: entering protected mode wakes a suspended GPU, and is counted
+ * @power-automatic: AUTOMATIC sessions get a sample for each transition of the cores
+ * @automatic-overflow: events that are no transition give AUTOMATIC sessions no sample
+ * @power-protected: protected mode is reported as a state, and is a transition
+ * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS
+ * @reset-restart: hardware that does not start after a reset is restarted for existing sessions
+ * @reset-goes-on: after a reset, counting continues exactly
+ * @reset-after-stop: sessions after a STOP and an immediate reset count exactly
+ * @start-in-reset: START during a reset waits for its end, then counts
+ * @lost-reset: a reset's duration is lost time for each session, however many sample in it
+ * @lost-suspend: counts that could not be read before suspend are lost
+ * @lost-stop: counts that come too late for STOP are lost, even if some arrived
+ * @lost-resume: a GPU that resumes without counting loses everything until it is restarted
+ * @lost-unplug: what a device does not count before unplug is lost
+ * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
+ * @interrupted: a signal ends the wait for another session's sample with -EINTR and without
+ *   effect
+ * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader;
+ *   later commands are -ENODEV and closing is safe
+ * @unplug-in-query: QUERY that waits for memory during an unplug asks the driver nothing more:
+ *   -ENODEV
+ * @unplug-close: a file can be closed after its device is gone, repeatedly
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +53,6 @@
 #include "igt_rights.h"
 #include "igt_vsoc_device.h"
 #include "igt_sys.h"
-
-IGT_TEST_DESCRIPTION("Power, reset and unplug: the samples report each and stay correct");
 
 #define MS 1000000ull
 /* one wait for firmware may end by its deadline; allow a few of them */
@@ -213,26 +243,19 @@ static void power_protected(void)
 static void power_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
-	igt_describe("an active session lets the GPU suspend, and its samples have SUSPENDED");
 	igt_subtest("power-suspended") power_suspended();
 	/* Covers: DRM_PERFCTR_SETUP_KEEP_AWAKE */
-	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
 	igt_subtest("power-keep-awake") power_keep_awake();
-	igt_describe("a session can start while the GPU is suspended, and counts when it wakes");
 	igt_subtest("power-start-suspended") power_start_suspended();
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
-	igt_describe("entering protected mode wakes a suspended GPU, and is counted");
 	igt_subtest("power-protected-suspended") power_protected_suspended();
 	/*
 	 * Covers: DRM_PERFCTR_STATE_OFF, DRM_PERFCTR_SAMPLE_AUTOMATIC, DRM_PERFCTR_SETUP_AUTOMATIC
 	 */
-	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
 	igt_subtest("power-automatic") power_automatic();
 	/* Covers: DRM_PERFCTR_SAMPLE_AUTOMATIC */
-	igt_describe("events that are no transition give AUTOMATIC sessions no sample");
 	igt_subtest("automatic-overflow") automatic_overflow();
 	/* Covers: DRM_PERFCTR_STATE_NORMAL, DRM_PERFCTR_STATE_PROTECTED */
-	igt_describe("protected mode is reported as a state, and is a transition");
 	igt_subtest("power-protected") power_protected();
 }
 
@@ -249,7 +272,8 @@ static void start_in_reset(void)
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_create_as_nobody(&s);
 	igt_vsoc_debugfs_u64(&dev, "reset_ms", reset_ms);
-	igt_fork(child, 1) igt_vsoc_debugfs(&dev, "reset", "1");
+	igt_fork(child, 1)
+		igt_vsoc_debugfs(&dev, "reset", "1");
 	igt_sleep_ms(reset_ms / 4);
 	start_ns = igt_raw_ns();
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -290,7 +314,6 @@ static void reset_after_stop(void)
 static void reset_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
-	igt_describe("a reset is flagged in the sample of its span and counted by STATUS");
 	igt_subtest("reset-flagged")
 	{
 		struct igt_perfctr_session s;
@@ -311,8 +334,6 @@ static void reset_tests(void)
 		igt_assert_eq_u64(igt_perfctr_status(&s).lost_ns, s.lost_ns);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("hardware that does not start after a reset is restarted for existing "
-		     "sessions");
 	igt_subtest("reset-restart")
 	{
 		struct igt_perfctr_session s;
@@ -346,7 +367,6 @@ static void reset_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
-	igt_describe("after a reset, counting continues exactly");
 	igt_subtest("reset-goes-on")
 	{
 		struct igt_perfctr_session s;
@@ -363,9 +383,7 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("sessions after a STOP and an immediate reset count exactly");
 	igt_subtest("reset-after-stop") reset_after_stop();
-	igt_describe("START during a reset waits for its end, then counts");
 	igt_subtest("start-in-reset") start_in_reset();
 }
 
@@ -639,17 +657,11 @@ static void lost_unplug_in_reset(void)
 static void lost_tests(void)
 {
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("a reset's duration is lost time for each session, however many sample in it");
 	igt_subtest("lost-reset") lost_reset();
-	igt_describe("counts that could not be read before suspend are lost");
 	igt_subtest("lost-suspend") lost_suspend();
-	igt_describe("counts that come too late for STOP are lost, even if some arrived");
 	igt_subtest("lost-stop") lost_stop();
-	igt_describe("a GPU that resumes without counting loses everything until it is restarted");
 	igt_subtest("lost-resume") lost_resume();
-	igt_describe("what a device does not count before unplug is lost");
 	igt_subtest("lost-unplug") lost_unplug();
-	igt_describe("a reset that ends in an unplug is reported, and all its time is lost");
 	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
 
@@ -719,8 +731,6 @@ static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
 static void signal_tests(void)
 {
 	/* Covers: control -EINTR */
-	igt_describe("a signal ends the wait for another session's sample with -EINTR and "
-		     "without effect");
 	igt_subtest("interrupted")
 	{
 		const struct sigaction action = { .sa_handler = on_alarm };
@@ -841,8 +851,6 @@ static void unplug_in_query(void)
 static void unplug_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
-	igt_describe("unplug delivers a final sample, sets the ring to DEAD and wakes its "
-		     "reader; later commands are -ENODEV and closing is safe");
 	igt_subtest("unplug-active")
 	{
 		struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
@@ -890,11 +898,8 @@ static void unplug_tests(void)
 		igt_vsoc_stop_conserved(&s, &before);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("QUERY that waits for memory during an unplug asks the driver nothing more: "
-		     "-ENODEV");
 	igt_subtest("unplug-in-query") unplug_in_query();
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
-	igt_describe("a file can be closed after its device is gone, repeatedly");
 	igt_subtest("unplug-close")
 	{
 		for (unsigned int i = 0; i < 5; i++) {
@@ -913,8 +918,7 @@ static void unplug_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
 	power_tests();
@@ -922,8 +926,7 @@ int igt_main()
 	lost_tests();
 	signal_tests();
 	unplug_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: MIT
-/*
- * QUERY against the fields of samples, and totals against what happened.
+/**
+ * TEST: QUERY, the fields of samples and the totals agree with each other
+ * Description: QUERY against the fields of samples, and totals against what happened.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @features: features are those of the virtual SoC, FEATURE_PMU where the kernel has perf
+ * @features-enforced: a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature
+ * @features-pmu: a PMU block is -EOPNOTSUPP on a kernel without perf events
+ * @blocks-and-products: QUERY has the clock and the product of each block
+ * @words-of-blocks: a block's set, clock and product are those of QUERY
+ * @active-set: active_set is the set of the existing sessions, else the primary one
+ * @frequencies: clocks have their names, and run at full speed when nothing slows them
+ * @clock-cycles: clock_cycles of every clock are its frequency times the span
+ * @capture: capture_ns is the time at which a block was read; the last one ends the sample
+ * @totals: totals of errors, overflows, resets and lost time are those of the samples
  */
 #include <errno.h>
 #include <string.h>
@@ -11,8 +27,6 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("QUERY, the fields of samples and the totals agree with each other");
 
 /* of the virtual SoC with its CSF-style GPU */
 #define CLOCKS 3
@@ -108,7 +122,7 @@ static void features_enforced(void)
 	igt_vsoc_come(&devices[1], "8 product=nv50");
 	igt_assert(!(devices[1].info.features & DRM_PERFCTR_FEATURE_AUTOMATIC));
 	for (unsigned int d = 0; d < 2; d++)
-		for (unsigned int i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		for (unsigned int i = 0; i < ARRAY_SIZE(flags); i++)
 			igt_assert_eq(try_flag(&devices[d], flags[i].flag),
 				      devices[d].info.features & flags[i].feature ? 0 :
 										    -EOPNOTSUPP);
@@ -324,44 +338,30 @@ static void totals(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
-	igt_describe("features are those of the virtual SoC, FEATURE_PMU where the kernel has "
-		     "perf");
 	igt_subtest("features") features();
 	/*
 	 * Covers: DRM_PERFCTR_FEATURE_PERIODIC, DRM_PERFCTR_FEATURE_STATES,
 	 * DRM_PERFCTR_FEATURE_AUTOMATIC, DRM_PERFCTR_FEATURE_PMU, DRM_PERFCTR_FEATURE_IN_STREAM,
 	 * DRM_PERFCTR_FEATURE_KEEP_AWAKE, DRM_PERFCTR_FEATURE_GPU_TIMESTAMP
 	 */
-	igt_describe("a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature");
 	igt_subtest("features-enforced") features_enforced();
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("a PMU block is -EOPNOTSUPP on a kernel without perf events");
 	igt_subtest("features-pmu") pmu_enforced();
-	igt_describe("QUERY has the clock and the product of each block");
 	igt_subtest("blocks-and-products") blocks_and_products();
 	/* Covers: drm_perfctr_block_header, DRM_PERFCTR_PRODUCT_PERF_PMU */
-	igt_describe("a block's set, clock and product are those of QUERY");
 	igt_subtest("words-of-blocks") words_of_blocks();
-	igt_describe("active_set is the set of the existing sessions, else the primary one");
 	igt_subtest("active-set") active_set();
-	igt_describe("clocks have their names, and run at full speed when nothing slows them");
 	igt_subtest("frequencies") frequencies();
 	/* Covers: DRM_PERFCTR_STATE_ON, DRM_PERFCTR_CLOCK_NONE */
-	igt_describe("clock_cycles of every clock are its frequency times the span");
 	igt_subtest("clock-cycles") clock_cycles();
 	/* Covers: drm_perfctr_block_header */
-	igt_describe("capture_ns is the time at which a block was read; the last one ends the "
-		     "sample");
 	igt_subtest("capture") capture();
 	/* Covers: drm_perfctr_status */
-	igt_describe("totals of errors, overflows, resets and lost time are those of the samples");
 	igt_subtest("totals") totals();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: MIT
-/*
- * Limits of one user on shared resources, and the privacy of sessions.
+/**
+ * TEST: An unprivileged user has limited resources, and fills no log
+ * Description: Limits of one user on shared resources, and the privacy of sessions.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @user-sessions: a user may have so many sessions over all files, then -EDQUOT; other users
+ *   have their own limit
+ * @device-is-left: root counts beside nine users who have all the sessions they may have
+ * @user-memory: a user may have so much ring memory, then -EDQUOT
+ * @user-memory-kept: a ring counts for its user until its last descriptor and mapping are closed
+ * @user-pmu-counters: a user may have so many PMU counters over all sessions, then -EDQUOT
+ * @charged-to-caller: memory of a ring is charged to the memory cgroup of SETUP's caller
+ * @others-private: sessions of another file cannot be used
+ * @fdinfo: fdinfo shows the sessions of a file to those who may inspect the process
+ * @hidden-session: debugfs lists a session whose file no process holds
+ * @log-silent: 20,000 rejected calls write no line to the kernel log
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +38,6 @@
 #include "igt_setup.h"
 #include "igt_small.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("An unprivileged user has limited resources, and fills no log");
 
 #define PAGE 4096
 /* of a device, all unprivileged users together */
@@ -72,8 +87,7 @@ static void user_sessions(void)
 	int error;
 
 	igt_perfctr_sysctl("max_user_sessions", "20");
-	igt_fork(child, 2)
-	{
+	igt_fork(child, 2) {
 		struct igt_perfctr_device a, b;
 		int handle;
 
@@ -131,8 +145,7 @@ static void device_is_left(void)
 		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	igt_assert(total != MAP_FAILED);
-	igt_fork(child, USERS)
-	{
+	igt_fork(child, USERS) {
 		struct igt_perfctr_device files[FILES];
 		unsigned int count = 0;
 		int error = 0;
@@ -187,8 +200,7 @@ static void user_memory(void)
 	probe.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
 	igt_assert_eq(igt_setup_send(&probe), 0);
 	stride = probe.setup.slot_stride;
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		const uint32_t slots = 1024;
 		struct igt_perfctr_device mine;
 		char kib[16];
@@ -224,8 +236,7 @@ static void user_memory_kept(void)
 	snprintf(kib, sizeof(kib), "%llu",
 		 (unsigned long long)(s.setup.ring_bytes + 2 * PAGE) * 3 / 2 / 1024);
 	igt_perfctr_sysctl("max_user_ring_kb", kib);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
 		int fd;
 
@@ -276,8 +287,7 @@ static void user_pmu_counters(void)
 
 	igt_require_f(type > 0, "no PMU nvidia_ucf_pmu_0\n");
 	igt_write_int(IGT_PERF_PARANOID, 0);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		const uint32_t test_only = DRM_PERFCTR_SETUP_TEST_ONLY;
 		struct igt_perfctr_device a, b;
 		int first;
@@ -336,8 +346,7 @@ static void charged_to_caller(void)
 	write_file("/sys/fs/cgroup", "cgroup.subtree_control", "+memory");
 	igt_require(!mkdir(group, 0755) || errno == EEXIST);
 	igt_require_f(cgroup_bytes(group) < bytes / 2, "no memory controller\n");
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
 		struct igt_perfctr_session s;
 		uint64_t before;
@@ -371,8 +380,7 @@ static void others_are_private(void)
 
 	igt_perfctr_session_setup(&s, &dev, 4, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
 
 		igt_perfctr_reopen(&mine, &dev);
@@ -417,8 +425,7 @@ static void log_is_silent(void)
 	igt_require(kmsg >= 0);
 	lseek(kmsg, 0, SEEK_END);
 	kernel_log(kmsg);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
 		uint64_t words[12];
 
@@ -546,8 +553,7 @@ static void fdinfo_shows(void)
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 1, kib, DRM_PERFCTR_SET_SECONDARY });
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", getppid(), dev.fd);
@@ -594,40 +600,27 @@ static void hidden_is_listed(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_perfctr_sysctl("paranoid", "0");
 		igt_perfctr_default_limits();
 	}
 	/* Covers: setup -EDQUOT */
-	igt_describe("a user may have so many sessions over all files, then -EDQUOT; other users "
-		     "have their own limit");
 	igt_subtest("user-sessions") user_sessions();
 	/* Covers: setup -ENFILE */
-	igt_describe("root counts beside nine users who have all the sessions they may have");
 	igt_subtest("device-is-left") device_is_left();
 	/* Covers: setup -EDQUOT */
-	igt_describe("a user may have so much ring memory, then -EDQUOT");
 	igt_subtest("user-memory") user_memory();
 	/* Covers: setup -EDQUOT */
-	igt_describe("a ring counts for its user until its last descriptor and mapping are closed");
 	igt_subtest("user-memory-kept") user_memory_kept();
-	igt_describe("a user may have so many PMU counters over all sessions, then -EDQUOT");
 	igt_subtest("user-pmu-counters") user_pmu_counters();
-	igt_describe("memory of a ring is charged to the memory cgroup of SETUP's caller");
 	igt_subtest("charged-to-caller") charged_to_caller();
-	igt_describe("sessions of another file cannot be used");
 	igt_subtest("others-private") others_are_private();
 	/* Covers: setup -EBUSY */
-	igt_describe("fdinfo shows the sessions of a file to those who may inspect the process");
 	igt_subtest("fdinfo") fdinfo_shows();
-	igt_describe("debugfs lists a session whose file no process holds");
 	igt_subtest("hidden-session") hidden_is_listed();
-	igt_describe("20,000 rejected calls write no line to the kernel log");
 	igt_subtest("log-silent") log_is_silent();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_perfctr_default_limits();
 		igt_perfctr_close(&dev);

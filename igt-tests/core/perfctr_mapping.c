@@ -1,6 +1,28 @@
 // SPDX-License-Identifier: MIT
-/*
- * mmap() of a ring's file: what can be mapped, how, by whom, and how long it lasts.
+/**
+ * TEST: The ring's file is mapped as its rules allow, and outlives its session
+ * Description: mmap() of a ring's file: what can be mapped, how, by whom, and how long it
+ *   lasts.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @map-control: the control area is mapped for reading and writing, each mapping the same
+ * @map-slots: slots are mapped for reading only, and mprotect() does not change that
+ * @map-slots-forced: nor can /proc/self/mem write to slots
+ * @map-whole: the whole file can be mapped at once for reading
+ * @map-private: a private mapping is -EINVAL
+ * @map-beyond: no mapping reaches beyond the end of the ring, nor grows beyond it
+ * @map-far: offsets of 4 GiB and more are refused and never wrap to a valid one
+ * @map-part-unmapped: a part of a mapping can be unmapped; the rest stays mapped
+ * @map-no-file: ring_fd is close-on-exec and can be neither read, written nor truncated
+ * @map-zeroed: a new ring shows nothing of an earlier one
+ * @map-other-process: a process without privileges that receives ring_fd can read the ring
+ * @map-fork: a child inherits its parent's mappings with the same protection
+ * @map-outlives-session: samples stay readable after TEARDOWN and close, with ring state DEAD
+ * @map-closed-first: a session works on after its ring was unmapped and closed
+ * @map-unplugged: a mapping of an unplugged device has the last sample and state DEAD
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +36,6 @@
 #include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc_device.h"
-
-IGT_TEST_DESCRIPTION("The ring's file is mapped as its rules allow, and outlives its session");
 
 #define PAGE 4096u
 #define RW (PROT_READ | PROT_WRITE)
@@ -138,7 +158,7 @@ static void offsets_do_not_wrap(void)
 	};
 
 	begin(4);
-	for (unsigned int i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(far); i++) {
 		int ret = map_only(far[i], PAGE, PROT_READ);
 
 		igt_assert_f(ret == -EINVAL || ret == -EOVERFLOW, "offset %#llx: %d\n",
@@ -194,9 +214,9 @@ static void other_process_reads(void)
 {
 	int sockets[2];
 
+	igt_vsoc_require(&dev);
 	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct igt_perfctr_session r = { .dev = &dev };
 		void *at;
 
@@ -235,8 +255,7 @@ static void child_keeps_mapping(void)
 	begin(4);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 6), 0);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 6);
 		igt_assert(mprotect(s.ring, PAGE, RW) < 0 && errno == EACCES);
 		__atomic_store_n(&s.control->extract_idx, 1, __ATOMIC_RELEASE);
@@ -293,6 +312,7 @@ static void unplugged_is_dead(void)
 {
 	struct igt_perfctr_device mine;
 
+	igt_vsoc_require(&dev);
 	igt_vsoc_come(&mine, "8");
 	igt_perfctr_session_setup(&s, &mine, 4, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -307,43 +327,26 @@ static void unplugged_is_dead(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
-		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture() {
+		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
 	/* Covers: drm_perfctr_ring_control */
-	igt_describe("the control area is mapped for reading and writing, each mapping the same");
 	igt_subtest("map-control") control_writable();
-	igt_describe("slots are mapped for reading only, and mprotect() does not change that");
 	igt_subtest("map-slots") slots_read_only();
-	igt_describe("nor can /proc/self/mem write to slots");
 	igt_subtest("map-slots-forced") slots_forced();
-	igt_describe("the whole file can be mapped at once for reading");
 	igt_subtest("map-whole") whole_read_only();
-	igt_describe("a private mapping is -EINVAL");
 	igt_subtest("map-private") private_refused();
-	igt_describe("no mapping reaches beyond the end of the ring, nor grows beyond it");
 	igt_subtest("map-beyond") beyond_refused();
-	igt_describe("offsets of 4 GiB and more are refused and never wrap to a valid one");
 	igt_subtest("map-far") offsets_do_not_wrap();
-	igt_describe("a part of a mapping can be unmapped; the rest stays mapped");
 	igt_subtest("map-part-unmapped") part_unmapped();
-	igt_describe("ring_fd is close-on-exec and can be neither read, written nor truncated");
 	igt_subtest("map-no-file") not_a_file_to_read();
-	igt_describe("a new ring shows nothing of an earlier one");
 	igt_subtest("map-zeroed") zeroed();
-	igt_describe("a process without privileges that receives ring_fd can read the ring");
 	igt_subtest("map-other-process") other_process_reads();
-	igt_describe("a child inherits its parent's mappings with the same protection");
 	igt_subtest("map-fork") child_keeps_mapping();
-	igt_describe("samples stay readable after TEARDOWN and close, with ring state DEAD");
 	igt_subtest("map-outlives-session") outlives_session();
-	igt_describe("a session works on after its ring was unmapped and closed");
 	igt_subtest("map-closed-first") session_outlives_file();
-	igt_describe("a mapping of an unplugged device has the last sample and state DEAD");
 	igt_subtest("map-unplugged") unplugged_is_dead();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

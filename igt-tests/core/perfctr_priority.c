@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: MIT
-/*
- * Sessions without CAP_PERFMON must not delay privileged periods, jobs, calls that need no
- * hardware, or the close of a file.
+/**
+ * TEST: Unprivileged sessions delay neither privileged ones nor jobs
+ * Description: Sessions without CAP_PERFMON must not delay privileged periods, jobs, calls that
+ *   need no hardware, or the close of a file.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @beside-ioctls: loops of every ioctl at nice 19 delay a privileged period, and a sample in a
+ *   job, by at most one collection more than loops without counters
+ * @beside-events: 512 perf events of a user delay them by no more than the CPU time of reading
+ *   them
+ * @worker-share: the SCHED_FIFO worker reads no perf events of unprivileged sessions
+ * @dead-firmware-copies: QUERY, STATUS and fdinfo return at once while firmware does not answer
+ * @dead-firmware-close: close() of an active session asks nothing of dead firmware
+ * @dead-firmware-teardown: TEARDOWN of an active session asks nothing of dead firmware
+ * @not-throttled: START, SAMPLE and STOP of unprivileged sessions are not throttled
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +34,6 @@
 #include "igt_small.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("Unprivileged sessions delay neither privileged ones nor jobs");
 
 #define MS 1000000ull
 #define PAGE 4096
@@ -490,7 +503,7 @@ static void copies_at_once(void)
 	own_handle = handle;
 	firmware_dies(true);
 	begin_attack(3, collect_for_ever);
-	for (unsigned int i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(calls); i++) {
 		uint64_t ns = UINT64_MAX;
 
 		for (unsigned int attempt = 0; attempt < ATTEMPTS && ns > most_ns; attempt++)
@@ -605,8 +618,7 @@ static void not_throttled(void)
 	/* the shortest period is a second; that must not limit commands */
 	igt_perfctr_sysctl("max_sample_rate_hz", "1");
 	root_ns = hundred_rounds(&dev);
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
 
 		become_user(&mine, 0);
@@ -622,8 +634,7 @@ static void not_throttled(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_perfctr_sysctl("paranoid", "0");
 		igt_perfctr_default_limits();
@@ -634,24 +645,14 @@ int igt_main()
 			mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		igt_assert(shared != MAP_FAILED);
 	}
-	igt_describe("loops of every ioctl at nice 19 delay a privileged period, and a sample in "
-		     "a job, by at most one collection more than loops without counters");
 	igt_subtest("beside-ioctls") unaffected_by(6, call_everything, compute);
-	igt_describe("512 perf events of a user delay them by no more than the CPU time of "
-		     "reading them");
 	igt_subtest("beside-events") beside_events();
-	igt_describe("the SCHED_FIFO worker reads no perf events of unprivileged sessions");
 	igt_subtest("worker-share") worker_share();
-	igt_describe("QUERY, STATUS and fdinfo return at once while firmware does not answer");
 	igt_subtest("dead-firmware-copies") copies_at_once();
-	igt_describe("close() of an active session asks nothing of dead firmware");
 	igt_subtest("dead-firmware-close") ends_soon(false);
-	igt_describe("TEARDOWN of an active session asks nothing of dead firmware");
 	igt_subtest("dead-firmware-teardown") ends_soon(true);
-	igt_describe("START, SAMPLE and STOP of unprivileged sessions are not throttled");
 	igt_subtest("not-throttled") not_throttled();
-	igt_fixture()
-	{
+	igt_fixture() {
 		end_attack();
 		firmware_dies(false);
 		igt_perfctr_sysctl("paranoid", "1");

@@ -1,6 +1,50 @@
 // SPDX-License-Identifier: MIT
-/*
- * Rings: full ones, all sizes, invalid indices, and eventfd wake-ups.
+/**
+ * TEST: A ring keeps its contents, whatever user space writes to it
+ * Description: Rings: full ones, all sizes, invalid indices, and eventfd wake-ups.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @ring-one-slot: a ring of one slot delivers the final sample and nothing else
+ * @ring-two-slots: a ring of two slots delivers one sample and the final one
+ * @ring-full-manual: a full ring refuses SAMPLE, keeps every byte, and still takes the sample of
+ *   STOP
+ * @ring-full-periodic: periods that find the ring full are merged into the sample of STOP
+ * @ring-one-slot-periodic: a periodic session in one slot gives one stretched sample
+ * @ring-all-sizes: every power of two up to max_slots is a valid ring size, with all slots
+ *   usable
+ * @ring-largest: a ring of max_slots can be filled to the last slot and read
+ * @ring-wraps: indices pass the end of the ring many times
+ * @extract-one-back: an extract_idx that is one less than what was accepted before is ignored,
+ *   counted, and affects only its own session
+ * @extract-zero: an extract_idx that is zero after samples were read is ignored, counted, and
+ *   affects only its own session
+ * @extract-beyond-insert: an extract_idx that is far more than was published is ignored,
+ *   counted, and affects only its own session
+ * @extract-full-circle: an extract_idx that is a whole ring ahead is ignored, counted, and
+ *   affects only its own session
+ * @extract-minus-one: an extract_idx that is the largest number of 64 bits is ignored, counted,
+ *   and affects only its own session
+ * @extract-sign-bit: an extract_idx that is a number whose sign bit alone is set is ignored,
+ *   counted, and affects only its own session
+ * @extract-low-32-right: an extract_idx that is right in its low 32 bits only is ignored,
+ *   counted, and affects only its own session
+ * @extract-largest: an extract_idx that is the largest number with a sign is ignored, counted,
+ *   and affects only its own session
+ * @ring-scribbled: scribbling over the control area affects no other session
+ * @insert-index-written: the kernel neither reads nor keeps what user space writes to insert_idx
+ * @control-reserved: the reserved words of user space stay as written, those of the kernel stay
+ *   zero
+ * @ring-state: the control area has the state of the session
+ * @wake-watermark: samples at or above the watermark signal the eventfd, those below do not
+ * @wake-zero: watermark 0 signals every sample
+ * @wake-poll: poll() of the eventfd returns when a periodic sample is there
+ * @wake-full: a ring with room for the final sample only has woken its reader, whatever the
+ *   watermark
+ * @wake-stop-state: a reader that STOP wakes finds the final sample and an inactive session
+ * @wake-closed-eventfd: an eventfd that is never read, or closed, does no harm
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,8 +58,6 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("A ring keeps its contents, whatever user space writes to it");
 
 #define MS 1000000ull
 
@@ -285,58 +327,33 @@ static void ring_tests(void)
 	static const uint64_t hostile[] = {
 		2, 0, 4000, 11, ~0ull, 1ull << 63, 0x100000003, 0x7fffffffffffffff,
 	};
-	static const struct {
-		const char *name, *what;
-	} hostile_tests[] = {
-		{ "extract-one-back", "one less than what was accepted before" },
-		{ "extract-zero", "zero after samples were read" },
-		{ "extract-beyond-insert", "far more than was published" },
-		{ "extract-full-circle", "a whole ring ahead" },
-		{ "extract-minus-one", "the largest number of 64 bits" },
-		{ "extract-sign-bit", "a number whose sign bit alone is set" },
-		{ "extract-low-32-right", "right in its low 32 bits only" },
-		{ "extract-largest", "the largest number with a sign" },
+	static const char *const hostile_tests[] = {
+		"extract-one-back",	"extract-zero",	     "extract-beyond-insert",
+		"extract-full-circle",	"extract-minus-one", "extract-sign-bit",
+		"extract-low-32-right", "extract-largest",
 	};
 
-	igt_describe("a ring of one slot delivers the final sample and nothing else");
 	igt_subtest("ring-one-slot") full_ring(1, 0);
-	igt_describe("a ring of two slots delivers one sample and the final one");
 	igt_subtest("ring-two-slots") full_ring(2, 0);
 	/* Covers: sample -ENOSPC */
-	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still takes the sample "
-		     "of STOP");
 	igt_subtest("ring-full-manual") full_ring(16, 0);
 	/* Covers: sample -ENOSPC, DRM_PERFCTR_STATUS_ACTIVE */
-	igt_describe("periods that find the ring full are merged into the sample of STOP");
 	igt_subtest("ring-full-periodic") full_ring(8, MS);
-	igt_describe("a periodic session in one slot gives one stretched sample");
 	igt_subtest("ring-one-slot-periodic") full_ring(1, MS);
 
 	/* Covers: drm_perfctr_ring_control */
-	igt_describe("every power of two up to max_slots is a valid ring size, with all slots "
-		     "usable");
 	igt_subtest("ring-all-sizes") ring_all_sizes();
-	igt_describe("a ring of max_slots can be filled to the last slot and read");
 	igt_subtest("ring-largest") ring_largest();
-	igt_describe("indices pass the end of the ring many times");
 	igt_subtest("ring-wraps") ring_wraps();
-	for (unsigned int i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
-		igt_describe_f("an extract_idx that is %s is ignored, counted, and affects only "
-			       "its own session",
-			       hostile_tests[i].what);
-		igt_subtest(hostile_tests[i].name) hostile_extract(hostile[i]);
+	for (unsigned int i = 0; i < ARRAY_SIZE(hostile); i++) {
+		igt_subtest(hostile_tests[i]) hostile_extract(hostile[i]);
 	}
 
-	igt_describe("scribbling over the control area affects no other session");
 	igt_subtest("ring-scribbled") ring_scribbled();
-	igt_describe("the kernel neither reads nor keeps what user space writes to insert_idx");
 	igt_subtest("insert-index-written") insert_index_written();
 	/* Covers: drm_perfctr_ring_control */
-	igt_describe("the reserved words of user space stay as written, those of the kernel stay "
-		     "zero");
 	igt_subtest("control-reserved") control_reserved();
 	/* Covers: DRM_PERFCTR_RING_ACTIVE, DRM_PERFCTR_RING_DEAD */
-	igt_describe("the control area has the state of the session");
 	igt_subtest("ring-state") ring_state();
 }
 
@@ -492,31 +509,22 @@ static void wake_closed_eventfd(void)
 
 static void wake_tests(void)
 {
-	igt_describe("samples at or above the watermark signal the eventfd, those below do not");
 	igt_subtest("wake-watermark") wake_watermark();
-	igt_describe("watermark 0 signals every sample");
 	igt_subtest("wake-zero") wake_zero();
-	igt_describe("poll() of the eventfd returns when a periodic sample is there");
 	igt_subtest("wake-poll") wake_poll();
-	igt_describe("a ring with room for the final sample only has woken its reader, whatever "
-		     "the watermark");
 	igt_subtest("wake-full") wake_full();
-	igt_describe("a reader that STOP wakes finds the final sample and an inactive session");
 	igt_subtest("wake-stop-state") wake_stop_state();
-	igt_describe("an eventfd that is never read, or closed, does no harm");
 	igt_subtest("wake-closed-eventfd") wake_closed_eventfd();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
-		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture() {
+		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
 	ring_tests();
 	wake_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

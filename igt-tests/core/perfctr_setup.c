@@ -1,6 +1,84 @@
 // SPDX-License-Identifier: MIT
-/*
- * What SETUP rejects, one subtest for each rule of the header, and what it returns.
+/**
+ * TEST: SETUP rejects each invalid request with its own errno
+ * Description: What SETUP rejects, one subtest for each rule of the header, and what it
+ *   returns.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @setup-bad-flags: unknown flags are -EINVAL
+ * @setup-bad-reserved: reserved[0] must be zero
+ * @setup-bad-reserved2: reserved[1] must be zero
+ * @setup-slots-zero: a ring has at least one slot
+ * @setup-slots-three: slots are a power of two
+ * @setup-slots-beyond: slots end at max_slots
+ * @setup-slots-huge: no slot count overflows
+ * @setup-ring-beyond: a ring ends at max_ring_bytes
+ * @setup-count-zero: something must be requested
+ * @setup-count-beyond: requests end at max_requests
+ * @setup-stride-short: a request is at least version 3's
+ * @setup-stride-odd: a stride is a multiple of 8
+ * @setup-stride-long: a stride ends at 4096 bytes
+ * @setup-requests-pointer: requests must be readable
+ * @setup-watermark-beyond: a watermark fits the ring
+ * @setup-period-short: no period below min_period_ns
+ * @setup-period-long: no period above max_period_ns
+ * @setup-eventfd-closed: the eventfd is open
+ * @setup-eventfd-negative: only -1 means no eventfd
+ * @setup-eventfd-other: the eventfd is an eventfd
+ * @setup-test-only-eventfd: TEST_ONLY takes no eventfd
+ * @setup-nothing-available: with AVAILABLE one counter must be left of all
+ * @setup-request-pad: a request's pad must be zero
+ * @setup-request-pad2: a request's second pad must be zero
+ * @setup-request-flags: unknown request flags are -EINVAL
+ * @setup-mask-zero: a request asks for something
+ * @setup-mask-absent: a block must have the counters
+ * @setup-type-zero: type 0 is no block
+ * @setup-type-unknown: an unknown GPU type is -ENXIO
+ * @setup-type-soc-unknown: an unknown SoC type is -ENXIO
+ * @setup-type-huge: no type indexes out of a table
+ * @setup-index-absent: holes of the core mask are no blocks
+ * @setup-section-absent: a block must have the section
+ * @setup-section-huge: no section indexes out of a table
+ * @setup-set-absent: a set must exist
+ * @setup-set-huge: no set shifts out of a mask
+ * @setup-twice: the same block twice is -EEXIST
+ * @setup-gpu-cpu: cpu is for SoC blocks
+ * @setup-gpu-pmu-type: pmu_type is for SoC blocks
+ * @setup-gpu-config: config is for SoC blocks
+ * @setup-gpu-config1: config1 is for SoC blocks
+ * @setup-gpu-config2: config2 is for SoC blocks
+ * @setup-soc-set: SoC blocks have no sets
+ * @setup-soc-section: SoC blocks have one section
+ * @setup-soc-mask: a generic PMU block has one counter
+ * @setup-soc-all: SoC blocks are asked for one by one
+ * @setup-soc-flags: AVAILABLE is for GPU blocks
+ * @setup-pmu-flag-absent: members that name a PMU need REQUEST_PMU
+ * @setup-pmu-flag-absent-plain: a PMU's type without REQUEST_PMU is no block
+ * @setup-pmu-flag-device-type: no PMU counts a block type of the device
+ * @setup-soc-cpu: a CPU is -1 or a number
+ * @setup-soc-cpu-absent: the CPU must be online
+ * @setup-soc-type: the PMU must exist
+ * @setup-soc-kind: the PMU must be of the block's kind
+ * @setup-soc-kind-config: events of a kind are in its mask
+ * @setup-soc-twice: the same generic block twice is -EEXIST
+ * @setup-sets-differ: all GPU blocks of a session are in one set
+ * @setup-set-in-use: one counter set at a time on a device; the last session of a set releases
+ *   it
+ * @setup-set-not-of-block: a block type that does not count in a set is -EOPNOTSUPP
+ * @setup-test-only: TEST_ONLY returns the sizes of a later SETUP and creates nothing
+ * @setup-available: REQUEST_AVAILABLE drops counters that a block lacks
+ * @setup-available-none: with REQUEST_AVAILABLE a block that has none of the counters is left
+ *   out
+ * @setup-period-ends: min_period_ns and max_period_ns are valid periods
+ * @setup-count-most: max_requests requests are valid
+ * @setup-result-pointer: results that cannot be written are -EFAULT and create no session
+ * @setup-sessions-of-file: one session more than max_sessions_per_file is -ENOSPC
+ * @setup-emfile: without a free file descriptor SETUP is -EMFILE and creates no session
+ * @setup-test-only-enomem: a test-only SETUP beyond the memory limit is -ENOMEM, and works again
+ *   with memory
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +95,6 @@
 #include "igt_perfctr.h"
 #include "igt_setup.h"
 #include "igt_sys.h"
-
-IGT_TEST_DESCRIPTION("SETUP rejects each invalid request with its own errno");
 
 /* no element is longer */
 #define STRUCT_BYTES_MAX 4096u
@@ -50,7 +126,7 @@ static void only_pmu(struct igt_perfctr_session *s)
 
 /* one rule: what makes the request invalid, and the errno */
 struct rule {
-	const char *name, *what;
+	const char *name;
 	void (*spoil)(struct igt_perfctr_session *s);
 	int error;
 };
@@ -129,66 +205,62 @@ SPOIL(soc_twice, only_pmu(s); igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_AN
  * setup -EOPNOTSUPP, setup -ERANGE, DRM_PERFCTR_SECTION_COUNTERS
  */
 static const struct rule rules[] = {
-	{ "setup-bad-flags", "unknown flags are -EINVAL", bad_flags, EINVAL },
-	{ "setup-bad-reserved", "reserved[0] must be zero", bad_reserved, EINVAL },
-	{ "setup-bad-reserved2", "reserved[1] must be zero", bad_reserved2, EINVAL },
-	{ "setup-slots-zero", "a ring has at least one slot", slots_zero, EINVAL },
-	{ "setup-slots-three", "slots are a power of two", slots_three, EINVAL },
-	{ "setup-slots-beyond", "slots end at max_slots", slots_beyond, ERANGE },
-	{ "setup-slots-huge", "no slot count overflows", slots_huge, ERANGE },
-	{ "setup-ring-beyond", "a ring ends at max_ring_bytes", ring_beyond, ERANGE },
-	{ "setup-count-zero", "something must be requested", count_zero, EINVAL },
-	{ "setup-count-beyond", "requests end at max_requests", count_beyond, E2BIG },
-	{ "setup-stride-short", "a request is at least version 3's", stride_short, EINVAL },
-	{ "setup-stride-odd", "a stride is a multiple of 8", stride_odd, EINVAL },
-	{ "setup-stride-long", "a stride ends at 4096 bytes", stride_long, EINVAL },
-	{ "setup-requests-pointer", "requests must be readable", pointer_bad, EFAULT },
-	{ "setup-watermark-beyond", "a watermark fits the ring", watermark_beyond, EINVAL },
-	{ "setup-period-short", "no period below min_period_ns", period_short, ERANGE },
-	{ "setup-period-long", "no period above max_period_ns", period_long, ERANGE },
-	{ "setup-eventfd-closed", "the eventfd is open", eventfd_closed, EBADF },
-	{ "setup-eventfd-negative", "only -1 means no eventfd", eventfd_negative, EBADF },
-	{ "setup-eventfd-other", "the eventfd is an eventfd", eventfd_other, EINVAL },
-	{ "setup-test-only-eventfd", "TEST_ONLY takes no eventfd", test_only_eventfd, EINVAL },
-	{ "setup-nothing-available", "with AVAILABLE one counter must be left of all",
-	  nothing_available, EINVAL },
-	{ "setup-request-pad", "a request's pad must be zero", request_pad, EINVAL },
-	{ "setup-request-pad2", "a request's second pad must be zero", request_pad2, EINVAL },
-	{ "setup-request-flags", "unknown request flags are -EINVAL", request_flags, EINVAL },
-	{ "setup-mask-zero", "a request asks for something", mask_zero, EINVAL },
-	{ "setup-mask-absent", "a block must have the counters", mask_absent, EINVAL },
-	{ "setup-type-zero", "type 0 is no block", type_zero, ENXIO },
-	{ "setup-type-unknown", "an unknown GPU type is -ENXIO", type_unknown, ENXIO },
-	{ "setup-type-soc-unknown", "an unknown SoC type is -ENXIO", type_soc_unknown, ENXIO },
-	{ "setup-type-huge", "no type indexes out of a table", type_huge, ENXIO },
-	{ "setup-index-absent", "holes of the core mask are no blocks", index_absent, ENXIO },
-	{ "setup-section-absent", "a block must have the section", section_absent, ENXIO },
-	{ "setup-section-huge", "no section indexes out of a table", section_huge, ENXIO },
-	{ "setup-set-absent", "a set must exist", set_absent, EOPNOTSUPP },
-	{ "setup-set-huge", "no set shifts out of a mask", set_huge, EOPNOTSUPP },
-	{ "setup-twice", "the same block twice is -EEXIST", twice, EEXIST },
-	{ "setup-gpu-cpu", "cpu is for SoC blocks", gpu_cpu, EINVAL },
-	{ "setup-gpu-pmu-type", "pmu_type is for SoC blocks", gpu_pmu_type, EINVAL },
-	{ "setup-gpu-config", "config is for SoC blocks", gpu_config, EINVAL },
-	{ "setup-gpu-config1", "config1 is for SoC blocks", gpu_config1, EINVAL },
-	{ "setup-gpu-config2", "config2 is for SoC blocks", gpu_config2, EINVAL },
-	{ "setup-soc-set", "SoC blocks have no sets", soc_set, EINVAL },
-	{ "setup-soc-section", "SoC blocks have one section", soc_section, ENXIO },
-	{ "setup-soc-mask", "a generic PMU block has one counter", soc_mask, EINVAL },
-	{ "setup-soc-all", "SoC blocks are asked for one by one", soc_all, EINVAL },
-	{ "setup-soc-flags", "AVAILABLE is for GPU blocks", soc_flags, EINVAL },
-	{ "setup-pmu-flag-absent", "members that name a PMU need REQUEST_PMU", pmu_flag_absent,
-	  EINVAL },
-	{ "setup-pmu-flag-absent-plain", "a PMU's type without REQUEST_PMU is no block",
-	  pmu_flag_absent_plain, ENXIO },
-	{ "setup-pmu-flag-device-type", "no PMU counts a block type of the device",
-	  pmu_flag_device_type, ENXIO },
-	{ "setup-soc-cpu", "a CPU is -1 or a number", soc_cpu, EINVAL },
-	{ "setup-soc-cpu-absent", "the CPU must be online", soc_cpu_absent, EINVAL },
-	{ "setup-soc-type", "the PMU must exist", soc_type, ENOENT },
-	{ "setup-soc-kind", "the PMU must be of the block's kind", soc_kind, ENOENT },
-	{ "setup-soc-kind-config", "events of a kind are in its mask", soc_kind_config, EINVAL },
-	{ "setup-soc-twice", "the same generic block twice is -EEXIST", soc_twice, EEXIST },
+	{ "setup-bad-flags", bad_flags, EINVAL },
+	{ "setup-bad-reserved", bad_reserved, EINVAL },
+	{ "setup-bad-reserved2", bad_reserved2, EINVAL },
+	{ "setup-slots-zero", slots_zero, EINVAL },
+	{ "setup-slots-three", slots_three, EINVAL },
+	{ "setup-slots-beyond", slots_beyond, ERANGE },
+	{ "setup-slots-huge", slots_huge, ERANGE },
+	{ "setup-ring-beyond", ring_beyond, ERANGE },
+	{ "setup-count-zero", count_zero, EINVAL },
+	{ "setup-count-beyond", count_beyond, E2BIG },
+	{ "setup-stride-short", stride_short, EINVAL },
+	{ "setup-stride-odd", stride_odd, EINVAL },
+	{ "setup-stride-long", stride_long, EINVAL },
+	{ "setup-requests-pointer", pointer_bad, EFAULT },
+	{ "setup-watermark-beyond", watermark_beyond, EINVAL },
+	{ "setup-period-short", period_short, ERANGE },
+	{ "setup-period-long", period_long, ERANGE },
+	{ "setup-eventfd-closed", eventfd_closed, EBADF },
+	{ "setup-eventfd-negative", eventfd_negative, EBADF },
+	{ "setup-eventfd-other", eventfd_other, EINVAL },
+	{ "setup-test-only-eventfd", test_only_eventfd, EINVAL },
+	{ "setup-nothing-available", nothing_available, EINVAL },
+	{ "setup-request-pad", request_pad, EINVAL },
+	{ "setup-request-pad2", request_pad2, EINVAL },
+	{ "setup-request-flags", request_flags, EINVAL },
+	{ "setup-mask-zero", mask_zero, EINVAL },
+	{ "setup-mask-absent", mask_absent, EINVAL },
+	{ "setup-type-zero", type_zero, ENXIO },
+	{ "setup-type-unknown", type_unknown, ENXIO },
+	{ "setup-type-soc-unknown", type_soc_unknown, ENXIO },
+	{ "setup-type-huge", type_huge, ENXIO },
+	{ "setup-index-absent", index_absent, ENXIO },
+	{ "setup-section-absent", section_absent, ENXIO },
+	{ "setup-section-huge", section_huge, ENXIO },
+	{ "setup-set-absent", set_absent, EOPNOTSUPP },
+	{ "setup-set-huge", set_huge, EOPNOTSUPP },
+	{ "setup-twice", twice, EEXIST },
+	{ "setup-gpu-cpu", gpu_cpu, EINVAL },
+	{ "setup-gpu-pmu-type", gpu_pmu_type, EINVAL },
+	{ "setup-gpu-config", gpu_config, EINVAL },
+	{ "setup-gpu-config1", gpu_config1, EINVAL },
+	{ "setup-gpu-config2", gpu_config2, EINVAL },
+	{ "setup-soc-set", soc_set, EINVAL },
+	{ "setup-soc-section", soc_section, ENXIO },
+	{ "setup-soc-mask", soc_mask, EINVAL },
+	{ "setup-soc-all", soc_all, EINVAL },
+	{ "setup-soc-flags", soc_flags, EINVAL },
+	{ "setup-pmu-flag-absent", pmu_flag_absent, EINVAL },
+	{ "setup-pmu-flag-absent-plain", pmu_flag_absent_plain, ENXIO },
+	{ "setup-pmu-flag-device-type", pmu_flag_device_type, ENXIO },
+	{ "setup-soc-cpu", soc_cpu, EINVAL },
+	{ "setup-soc-cpu-absent", soc_cpu_absent, EINVAL },
+	{ "setup-soc-type", soc_type, ENOENT },
+	{ "setup-soc-kind", soc_kind, ENOENT },
+	{ "setup-soc-kind-config", soc_kind_config, EINVAL },
+	{ "setup-soc-twice", soc_twice, EEXIST },
 };
 
 /* --- sets, limits --- */
@@ -517,8 +589,7 @@ static void setup_emfile(void)
 
 static void setup_tests(void)
 {
-	for (unsigned int i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-		igt_describe(rules[i].what);
+	for (unsigned int i = 0; i < ARRAY_SIZE(rules); i++) {
 		igt_subtest(rules[i].name)
 		{
 			struct igt_perfctr_session s = igt_setup_request(&dev);
@@ -529,57 +600,42 @@ static void setup_tests(void)
 	}
 
 	/* Covers: setup -EINVAL */
-	igt_describe("all GPU blocks of a session are in one set");
 	igt_subtest("setup-sets-differ") setup_sets_differ();
 
 	/* Covers: setup -EBUSY */
-	igt_describe("one counter set at a time on a device; the last session of a set releases "
-		     "it");
 	igt_subtest("setup-set-in-use") setup_set_in_use();
 
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("a block type that does not count in a set is -EOPNOTSUPP");
 	igt_subtest("setup-set-not-of-block") setup_set_not_of_block();
 
 	/* Covers: DRM_PERFCTR_CMD_SETUP, DRM_PERFCTR_SETUP_TEST_ONLY, DRM_PERFCTR_SLOT_ALIGN */
-	igt_describe("TEST_ONLY returns the sizes of a later SETUP and creates nothing");
 	igt_subtest("setup-test-only") setup_test_only();
 
 	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
-	igt_describe("REQUEST_AVAILABLE drops counters that a block lacks");
 	igt_subtest("setup-available") setup_available();
 
 	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
-	igt_describe("with REQUEST_AVAILABLE a block that has none of the counters is left out");
 	igt_subtest("setup-available-none") setup_available_none();
 
-	igt_describe("min_period_ns and max_period_ns are valid periods");
 	igt_subtest("setup-period-ends") setup_period_ends();
 
 	/* Covers: setup -E2BIG */
-	igt_describe("max_requests requests are valid");
 	igt_subtest("setup-count-most") setup_count_most();
 
-	igt_describe("results that cannot be written are -EFAULT and create no session");
 	igt_subtest("setup-result-pointer") setup_result_pointer();
 
 	/* Covers: setup -ENOSPC */
-	igt_describe("one session more than max_sessions_per_file is -ENOSPC");
 	igt_subtest("setup-sessions-of-file") setup_sessions_of_file();
 	/* Covers: setup -EMFILE */
-	igt_describe("without a free file descriptor SETUP is -EMFILE and creates no session");
 	igt_subtest("setup-emfile") setup_emfile();
 
 	/* Covers: setup -ENOMEM */
-	igt_describe("a test-only SETUP beyond the memory limit is -ENOMEM, and works again with "
-		     "memory");
 	igt_subtest("setup-test-only-enomem") setup_enomem();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 		an_eventfd = eventfd(0, EFD_CLOEXEC);
 		igt_assert(an_eventfd >= 0);
@@ -587,8 +643,7 @@ int igt_main()
 		igt_perfctr_session_create(&good);
 	}
 	setup_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_session_fini(&good);
 		igt_perfctr_close(&dev);
 	}

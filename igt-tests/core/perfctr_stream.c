@@ -1,6 +1,34 @@
 // SPDX-License-Identifier: MIT
-/*
- * Samples: conservation, tags, times, states, and sampling in jobs.
+/**
+ * TEST: The samples of a session add up to what the hardware counted
+ * Description: Samples: conservation, tags, times, states, and sampling in jobs.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @conserve-manual: manual samples add up to the truth
+ * @conserve-sets: each counter set adds up to its own truth, one set after the other
+ * @conserve-final-only: the final sample alone has all counts
+ * @conserve-periodic: periodic samples add up to the truth while jobs run
+ * @conserve-periodic-and-manual: periodic and manual samples of one session add up to the truth
+ * @conserve-stretched: a reader that reads nothing loses nothing: samples stretch
+ * @conserve-sleeping-consumer: a reader that pauses loses nothing
+ * @conserve-start-stop-start: work between STOP and START is in no sample
+ * @conserve-two-sessions: two sessions with different masks and periods each see all counts
+ * @conserve-joining-and-leaving: sessions that come and go while jobs run change nothing for
+ *   another one
+ * @idle-is-measured-zero: an idle device reports measured zeroes
+ * @conserve-each-sample: a sample has the counts of its own job, not of the jobs before or after
+ * @user-data: SAMPLE and STOP tag their own samples, START tags all others
+ * @flags-reason: a sample has exactly one reason
+ * @time-spans: spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes
+ * @seq-over-restart: sequence numbers continue over STOP and START
+ * @teardown-active: TEARDOWN of an active session ends it
+ * @in-stream-attribution: samples between the commands of a job attribute counts to each command
+ * @in-stream-full: a sample in a job that finds the ring full is merged, and WAIT reports it
+ * @in-stream-bad-handle: a job cannot name a session of another file
+ * @in-stream-torn-down: WAIT reports a session that was torn down before its job ran
  */
 #include <errno.h>
 #include <pthread.h>
@@ -10,8 +38,6 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("The samples of a session add up to what the hardware counted");
 
 #define MS 1000000ull
 
@@ -259,38 +285,26 @@ static void conserve_each_sample(void)
 static void conservation_tests(void)
 {
 	/* Covers: DRM_PERFCTR_CMD_SAMPLE, DRM_PERFCTR_CMD_STATUS, DRM_PERFCTR_STATUS_ACTIVE */
-	igt_describe("manual samples add up to the truth");
 	igt_subtest("conserve-manual") conserve_manual();
 	/*
 	 * Covers: DRM_PERFCTR_SET_PRIMARY, DRM_PERFCTR_SET_SECONDARY, DRM_PERFCTR_SET_TERTIARY,
 	 * setup -EBUSY
 	 */
-	igt_describe("each counter set adds up to its own truth, one set after the other");
 	igt_subtest("conserve-sets") conserve_sets();
 	/* Covers: DRM_PERFCTR_CMD_STOP */
-	igt_describe("the final sample alone has all counts");
 	igt_subtest("conserve-final-only") conserve_final_only();
-	igt_describe("periodic samples add up to the truth while jobs run");
 	igt_subtest("conserve-periodic") conserve_periodic();
-	igt_describe("periodic and manual samples of one session add up to the truth");
 	igt_subtest("conserve-periodic-and-manual") conserve_periodic_and_manual();
 	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
-	igt_describe("a reader that reads nothing loses nothing: samples stretch");
 	igt_subtest("conserve-stretched") conserve_stretched();
 	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
-	igt_describe("a reader that pauses loses nothing");
 	igt_subtest("conserve-sleeping-consumer") conserve_sleeping_consumer();
 	/* Covers: DRM_PERFCTR_CMD_START, How a session runs */
-	igt_describe("work between STOP and START is in no sample");
 	igt_subtest("conserve-start-stop-start") conserve_start_stop_start();
-	igt_describe("two sessions with different masks and periods each see all counts");
 	igt_subtest("conserve-two-sessions") conserve_two_sessions();
-	igt_describe("sessions that come and go while jobs run change nothing for another one");
 	igt_subtest("conserve-joining-and-leaving") conserve_joining_and_leaving();
 	/* Covers: drm_perfctr_block_header */
-	igt_describe("an idle device reports measured zeroes");
 	igt_subtest("idle-is-measured-zero") idle_is_measured_zero();
-	igt_describe("a sample has the counts of its own job, not of the jobs before or after");
 	igt_subtest("conserve-each-sample") conserve_each_sample();
 }
 
@@ -405,21 +419,16 @@ static void header_tests(void)
 	/*
 	 * Covers: DRM_PERFCTR_SAMPLE_MANUAL, DRM_PERFCTR_SAMPLE_PERIODIC, DRM_PERFCTR_SAMPLE_FINAL
 	 */
-	igt_describe("SAMPLE and STOP tag their own samples, START tags all others");
 	igt_subtest("user-data") user_data();
 	/*
 	 * Covers: DRM_PERFCTR_SAMPLE_MANUAL, DRM_PERFCTR_SAMPLE_PERIODIC, DRM_PERFCTR_SAMPLE_FINAL
 	 */
-	igt_describe("a sample has exactly one reason");
 	igt_subtest("flags-reason") flags_reason();
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes");
 	igt_subtest("time-spans") time_spans();
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("sequence numbers continue over STOP and START");
 	igt_subtest("seq-over-restart") seq_over_restart();
 	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
-	igt_describe("TEARDOWN of an active session ends it");
 	igt_subtest("teardown-active") teardown_active();
 }
 
@@ -487,6 +496,7 @@ static void in_stream_bad_handle(void)
 	struct igt_perfctr_device other;
 	struct igt_perfctr_session s;
 
+	igt_vsoc_require(&dev);
 	igt_perfctr_session_setup(&s, &dev, 4, 0);
 	c.sample.handle = s.handle;
 	igt_perfctr_reopen(&other, &dev);
@@ -520,28 +530,22 @@ static void in_stream_torn_down(void)
 static void in_stream_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
-	igt_describe("samples between the commands of a job attribute counts to each command");
 	igt_subtest("in-stream-attribution") in_stream_attribution();
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
-	igt_describe("a sample in a job that finds the ring full is merged, and WAIT reports it");
 	igt_subtest("in-stream-full") in_stream_full();
-	igt_describe("a job cannot name a session of another file");
 	igt_subtest("in-stream-bad-handle") in_stream_bad_handle();
-	igt_describe("WAIT reports a session that was torn down before its job ran");
 	igt_subtest("in-stream-torn-down") in_stream_torn_down();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
-		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	igt_fixture() {
+		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
 	conservation_tests();
 	header_tests();
 	in_stream_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: MIT
-/*
- * The GPU's clock: timestamps of samples, their epochs, and the pair of times of QUERY_CLOCKS.
+/**
+ * TEST: Samples carry the GPU's timestamp, which QUERY_CLOCKS relates to the host's time
+ * Description: The GPU's clock: timestamps of samples, their epochs, and the pair of times of
+ *   QUERY_CLOCKS.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @timestamp-element: QUERY_CLOCKS has an element of the timestamp exactly if the device has the
+ *   feature, all zero until the first collection
+ * @timestamp-monotonic: within an epoch the timestamps of samples, in jobs too, grow with their
+ *   ends
+ * @timestamp-matches-end: a sample's timestamp, converted by the pair of QUERY_CLOCKS, is the
+ *   sample's end
+ * @timestamp-last-pair: the pair of QUERY_CLOCKS is that of the last collection, with its age
+ * @timestamp-epoch-reset: a reset begins a new epoch
+ * @timestamp-epoch-resume: a resume begins a new epoch
+ * @timestamp-query-asleep: QUERY does not resume a suspended device
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +26,6 @@
 #include "minigt.h"
 #include "igt_sys.h"
 #include "igt_vsoc_device.h"
-
-IGT_TEST_DESCRIPTION("Samples carry the GPU's timestamp, which QUERY_CLOCKS relates to the "
-		     "host's time");
 
 #define MS 1000000ull
 #define NEW 8
@@ -248,33 +262,21 @@ static void query_while_asleep(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
 			      "no GPU timestamp\n");
 	}
 	/* Covers: DRM_PERFCTR_CLOCK_TIMESTAMP */
-	igt_describe("QUERY_CLOCKS has an element of the timestamp exactly if the device has the "
-		     "feature, all zero until the first collection");
 	igt_subtest("timestamp-element") element();
-	igt_describe("within an epoch the timestamps of samples, in jobs too, grow with their "
-		     "ends");
 	igt_subtest("timestamp-monotonic") monotonic();
 	/* Covers: drm_perfctr_sample_header */
-	igt_describe("a sample's timestamp, converted by the pair of QUERY_CLOCKS, is the "
-		     "sample's end");
 	igt_subtest("timestamp-matches-end") matches_end();
-	igt_describe("the pair of QUERY_CLOCKS is that of the last collection, with its age");
 	igt_subtest("timestamp-last-pair") last_pair();
-	igt_describe("a reset begins a new epoch");
 	igt_subtest("timestamp-epoch-reset") epoch_of_reset();
-	igt_describe("a resume begins a new epoch");
 	igt_subtest("timestamp-epoch-resume") epoch_of_resume();
-	igt_describe("QUERY does not resume a suspended device");
 	igt_subtest("timestamp-query-asleep") query_while_asleep();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,7 +1,50 @@
 // SPDX-License-Identifier: MIT
-/*
- * QUERY, growth of structures, and what the commands other than SETUP reject: one subtest for each
- * rule of the header.
+/**
+ * TEST: What the counter interface reports and what it rejects
+ * Description: QUERY, growth of structures, and what the commands other than SETUP reject: one
+ *   subtest for each rule of the header.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @query-sizes: QUERY without a pointer returns count and size of the elements
+ * @query-device: the device reports its limits, and they are plausible
+ * @query-blocks: every block has counters, and all available ones are among its positions
+ * @query-sparse-cores: shader blocks have the physical core numbers of a sparse core mask
+ * @query-clocks: clocks have names and run no faster than their maximum
+ * @query-stride-device: the device element is returned whole, cut or extended with zeroes
+ * @query-stride-blocks: blocks are returned with any stride and count
+ * @query-stride-clocks: clocks are returned with any stride and count
+ * @query-bad-type: an unknown query is -EINVAL
+ * @query-bad-pad: the query's pad must be zero
+ * @query-bad-stride: a stride of zero, above 4096 or no multiple of 8 is -EINVAL
+ * @query-bad-pointer: a query into unmapped memory is -EFAULT
+ * @size-of-setup: SETUP without a pointer returns the size of its structure and creates no
+ *   session
+ * @size-of-start: START without a pointer returns the size of its structure and starts nothing
+ * @size-of-stop: STOP without a pointer returns the size of its structure and stops nothing
+ * @size-of-sample: SAMPLE without a pointer returns the size of its structure and publishes
+ *   nothing
+ * @size-of-status: STATUS without a pointer returns the size of its structure and changes
+ *   nothing
+ * @growth-zero-tail: a longer structure is accepted if the rest is zero
+ * @growth-tail: a longer structure with a nonzero rest is -E2BIG
+ * @growth-status: STATUS fills what the kernel does not know with zeroes
+ * @growth-requests: longer requests are accepted with zero tails, else -E2BIG
+ * @size-too-small: a structure that is shorter than version 3 defines it is -EINVAL
+ * @size-huge: a size above 4096 bytes is rejected without reading it, zero or not
+ * @command-unknown: an unknown command is -EINVAL, with or without a structure
+ * @command-bad-handle: a handle without a session is -ENOENT
+ * @command-other-file: sessions of another file are -ENOENT
+ * @command-bad-pointer: a structure that cannot be read or written is -EFAULT
+ * @teardown-structure: TEARDOWN takes no structure
+ * @teardown-twice: the second TEARDOWN of a session is -ENOENT
+ * @start-active: START of an active session is -EALREADY
+ * @stop-stopped: STOP of a session that is not active is -EALREADY
+ * @sample-stopped: SAMPLE of a session that is not active is -ENOTCONN
+ * @start-full: START is -ENOSPC while no slot is free for the final sample
+ * @handles: handles are not zero and belong to the file that made them
  */
 #include <errno.h>
 #include <stddef.h>
@@ -10,8 +53,6 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_setup.h"
-
-IGT_TEST_DESCRIPTION("What the counter interface reports and what it rejects");
 
 /* no structure is longer */
 #define STRUCT_BYTES_MAX 4096u
@@ -49,7 +90,7 @@ static void query_array(uint32_t type, uint32_t kernel_size)
 
 	q.pointer = (uintptr_t)whole;
 	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
-	for (unsigned int i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(strides); i++) {
 		for (uint32_t count = 0; count <= exist + 1; count++) {
 			uint32_t written = count < exist ? count : exist;
 
@@ -199,46 +240,34 @@ static void query_bad_pointer(void)
 
 static void query_tests(void)
 {
-	igt_describe("QUERY without a pointer returns count and size of the elements");
 	igt_subtest("query-sizes") query_sizes();
 
 	/* Covers: DRM_PERFCTR_QUERY_DEVICE, drm_perfctr_device_info */
-	igt_describe("the device reports its limits, and they are plausible");
 	igt_subtest("query-device") query_device();
 
 	/* Covers: DRM_PERFCTR_QUERY_BLOCKS, drm_perfctr_block_info */
-	igt_describe("every block has counters, and all available ones are among its positions");
 	igt_subtest("query-blocks") query_blocks();
 
 	/* Covers: drm_perfctr_block_info */
-	igt_describe("shader blocks have the physical core numbers of a sparse core mask");
 	igt_subtest("query-sparse-cores") query_sparse_cores();
 
 	/* Covers: DRM_PERFCTR_QUERY_CLOCKS, drm_perfctr_clock_info */
-	igt_describe("clocks have names and run no faster than their maximum");
 	igt_subtest("query-clocks") query_clocks();
 
-	igt_describe("the device element is returned whole, cut or extended with zeroes");
 	igt_subtest("query-stride-device")
 		query_array(DRM_PERFCTR_QUERY_DEVICE, sizeof(struct drm_perfctr_device_info));
 	/* Covers: DRM_PERFCTR_BLOCK_INFO_SECTIONS */
-	igt_describe("blocks are returned with any stride and count");
 	igt_subtest("query-stride-blocks")
 		query_array(DRM_PERFCTR_QUERY_BLOCKS, sizeof(struct drm_perfctr_block_info));
-	igt_describe("clocks are returned with any stride and count");
 	igt_subtest("query-stride-clocks")
 		query_array(DRM_PERFCTR_QUERY_CLOCKS, sizeof(struct drm_perfctr_clock_info));
 
 	/* Covers: query -EINVAL */
-	igt_describe("an unknown query is -EINVAL");
 	igt_subtest("query-bad-type") query_bad_type();
 	/* Covers: query -EINVAL */
-	igt_describe("the query's pad must be zero");
 	igt_subtest("query-bad-pad") query_bad_pad();
-	igt_describe("a stride of zero, above 4096 or no multiple of 8 is -EINVAL");
 	igt_subtest("query-bad-stride") query_bad_stride();
 	/* Covers: query -EFAULT */
-	igt_describe("a query into unmapped memory is -EFAULT");
 	igt_subtest("query-bad-pointer") query_bad_pointer();
 }
 
@@ -246,24 +275,14 @@ static void query_tests(void)
 
 static const struct {
 	uint32_t cmd;
-	const char *name, *what;
+	const char *name;
 	uint64_t size;
 } commands[] = {
-	{ DRM_PERFCTR_CMD_SETUP, "size-of-setup",
-	  "SETUP without a pointer returns the size of its structure and creates no session",
-	  sizeof(struct drm_perfctr_setup) },
-	{ DRM_PERFCTR_CMD_START, "size-of-start",
-	  "START without a pointer returns the size of its structure and starts nothing",
-	  sizeof(struct drm_perfctr_start) },
-	{ DRM_PERFCTR_CMD_STOP, "size-of-stop",
-	  "STOP without a pointer returns the size of its structure and stops nothing",
-	  sizeof(struct drm_perfctr_stop) },
-	{ DRM_PERFCTR_CMD_SAMPLE, "size-of-sample",
-	  "SAMPLE without a pointer returns the size of its structure and publishes nothing",
-	  sizeof(struct drm_perfctr_sample) },
-	{ DRM_PERFCTR_CMD_STATUS, "size-of-status",
-	  "STATUS without a pointer returns the size of its structure and changes nothing",
-	  sizeof(struct drm_perfctr_status) },
+	{ DRM_PERFCTR_CMD_SETUP, "size-of-setup", sizeof(struct drm_perfctr_setup) },
+	{ DRM_PERFCTR_CMD_START, "size-of-start", sizeof(struct drm_perfctr_start) },
+	{ DRM_PERFCTR_CMD_STOP, "size-of-stop", sizeof(struct drm_perfctr_stop) },
+	{ DRM_PERFCTR_CMD_SAMPLE, "size-of-sample", sizeof(struct drm_perfctr_sample) },
+	{ DRM_PERFCTR_CMD_STATUS, "size-of-status", sizeof(struct drm_perfctr_status) },
 };
 
 static void growth_zero_tail(void)
@@ -340,7 +359,7 @@ static void size_too_small(void)
 
 	s.setup.requests = (uintptr_t)s.requests;
 	memcpy(short_words, &s.setup, sizeof(short_words));
-	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++)
 		for (uint64_t size = 0; size < commands[i].size; size++)
 			igt_assert_eq(command(commands[i].cmd, good.handle, short_words, size),
 				      -EINVAL);
@@ -366,8 +385,7 @@ static void size_huge(void)
 
 static void growth_tests(void)
 {
-	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		igt_describe(commands[i].what);
+	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
 		igt_subtest(commands[i].name)
 		{
 			/* commands that would have had an effect with a structure */
@@ -394,21 +412,15 @@ static void growth_tests(void)
 		}
 	}
 
-	igt_describe("a longer structure is accepted if the rest is zero");
 	igt_subtest("growth-zero-tail") growth_zero_tail();
 	/* Covers: control -E2BIG */
-	igt_describe("a longer structure with a nonzero rest is -E2BIG");
 	igt_subtest("growth-tail") growth_tail();
 	/* Covers: How structures grow */
-	igt_describe("STATUS fills what the kernel does not know with zeroes");
 	igt_subtest("growth-status") growth_status();
 	/* Covers: control -E2BIG */
-	igt_describe("longer requests are accepted with zero tails, else -E2BIG");
 	igt_subtest("growth-requests") growth_requests();
 	/* Covers: control -EINVAL */
-	igt_describe("a structure that is shorter than version 3 defines it is -EINVAL");
 	igt_subtest("size-too-small") size_too_small();
-	igt_describe("a size above 4096 bytes is rejected without reading it, zero or not");
 	igt_subtest("size-huge") size_huge();
 }
 
@@ -526,42 +538,30 @@ static void handles(void)
 static void command_tests(void)
 {
 	/* Covers: control -EINVAL */
-	igt_describe("an unknown command is -EINVAL, with or without a structure");
 	igt_subtest("command-unknown") command_unknown();
 	/* Covers: control -ENOENT */
-	igt_describe("a handle without a session is -ENOENT");
 	igt_subtest("command-bad-handle") command_bad_handle();
 	/* Covers: control -ENOENT */
-	igt_describe("sessions of another file are -ENOENT");
 	igt_subtest("command-other-file") command_other_file();
 	/* Covers: control -EFAULT */
-	igt_describe("a structure that cannot be read or written is -EFAULT");
 	igt_subtest("command-bad-pointer") command_bad_pointer();
 	/* Covers: control -EINVAL */
-	igt_describe("TEARDOWN takes no structure");
 	igt_subtest("teardown-structure") teardown_structure();
-	igt_describe("the second TEARDOWN of a session is -ENOENT");
 	igt_subtest("teardown-twice") teardown_twice();
 	/* Covers: start -EALREADY */
-	igt_describe("START of an active session is -EALREADY");
 	igt_subtest("start-active") start_active();
 	/* Covers: stop -EALREADY */
-	igt_describe("STOP of a session that is not active is -EALREADY");
 	igt_subtest("stop-stopped") igt_assert_eq(igt_perfctr_stop(&good, 0), -EALREADY);
 	/* Covers: sample -ENOTCONN */
-	igt_describe("SAMPLE of a session that is not active is -ENOTCONN");
 	igt_subtest("sample-stopped") igt_assert_eq(igt_perfctr_sample(&good, 0), -ENOTCONN);
 	/* Covers: start -ENOSPC */
-	igt_describe("START is -ENOSPC while no slot is free for the final sample");
 	igt_subtest("start-full") start_full();
-	igt_describe("handles are not zero and belong to the file that made them");
 	igt_subtest("handles") handles();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 		igt_perfctr_session_init(&good, &dev);
 		igt_perfctr_session_create(&good);
@@ -569,8 +569,7 @@ int igt_main()
 	query_tests();
 	growth_tests();
 	command_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_session_fini(&good);
 		igt_perfctr_close(&dev);
 	}

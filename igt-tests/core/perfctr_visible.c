@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-/*
- * A handle that is guessed while SETUP creates its session.
+/**
+ * TEST: A handle is valid only when its session is complete
+ * Description: A handle that is guessed while SETUP creates its session.
+ *
+ * SUBTEST: setup-guessed
+ * Description: a handle that is guessed while SETUP creates its session is -ENOENT
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +18,6 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
-
-IGT_TEST_DESCRIPTION("A handle is valid only when its session is complete");
 
 /* SETUP gives the lowest handle on a new file */
 #define GUESSES 64
@@ -95,7 +97,7 @@ static void setup_guessed(void)
 	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
 
 	for (uint32_t guess = 0; guess < GUESSES; guess++) {
-		for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
 			const bool teardown = commands[i] == DRM_PERFCTR_CMD_TEARDOWN;
 			struct drm_perfctr_status any = { 0 };
 			uint32_t handle = guess;
@@ -124,14 +126,11 @@ static void setup_guessed(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
-	igt_describe("a handle that is guessed while SETUP creates its session is -ENOENT");
 	igt_subtest("setup-guessed") setup_guessed();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,6 +60,7 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 		.pointer = (uintptr_t)&dev->info,
 	};
 
+	dev->is_vsoc = driver_is(dev->fd, "vsoc");
 	igt_assert_eq(igt_perfctr_query(dev->fd, &query), 0);
 	query.type = DRM_PERFCTR_QUERY_BLOCKS;
 	query.count = IGT_PERFCTR_MAX_BLOCKS;
@@ -82,6 +85,14 @@ static bool device_is(int minor, const char *name)
 	return strrchr(target, '/') && !strcmp(strrchr(target, '/') + 1, name);
 }
 
+static bool has_counters(int fd)
+{
+	struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
+
+	return !igt_perfctr_query(fd, &query);
+}
+
+/* the first render node of that driver and that device, of which NULL means any with counters */
 static bool open_node(struct igt_perfctr_device *dev, const char *driver, const char *device)
 {
 	char path[32];
@@ -96,7 +107,7 @@ static bool open_node(struct igt_perfctr_device *dev, const char *driver, const 
 		dev->fd = open(path, O_RDWR | O_CLOEXEC);
 		if (dev->fd < 0)
 			continue;
-		if (!driver || driver_is(dev->fd, driver)) {
+		if (driver ? driver_is(dev->fd, driver) : has_counters(dev->fd)) {
 			dev->minor = minor;
 			igt_perfctr_describe(dev);
 			return true;
@@ -114,7 +125,21 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev)
 {
-	return igt_perfctr_open(dev, "vsoc") || igt_perfctr_open(dev, "panthor");
+#ifdef HAVE_IGT_TREE
+	/* the node of --device */
+	if (igt_device_filter_count()) {
+		struct stat node;
+
+		memset(dev, 0, sizeof(*dev));
+		dev->fd = drm_open_driver_render(DRIVER_ANY);
+		igt_require_f(has_counters(dev->fd), "the device has no counter interface\n");
+		igt_assert_eq(fstat(dev->fd, &node), 0);
+		dev->minor = minor(node.st_rdev);
+		igt_perfctr_describe(dev);
+		return true;
+	}
+#endif
+	return igt_perfctr_open(dev, "vsoc") || open_node(dev, NULL, NULL);
 }
 
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device)

@@ -21,6 +21,7 @@
 struct igt_perfctr_device {
 	int fd;
 	int minor; /* of the render node */
+	bool is_vsoc;
 	struct drm_perfctr_device_info info;
 	struct drm_perfctr_block_info blocks[IGT_PERFCTR_MAX_BLOCKS];
 	unsigned int block_count;
@@ -67,7 +68,7 @@ struct igt_perfctr_session {
 
 /* opens the render node of @driver; false: there is none */
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
-/* opens the virtual SoC, or else a GPU of panthor */
+/* opens the virtual SoC, else any GPU with counters; in an IGT tree: the node of --device */
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev);
 /* opens the node of a device by its name in sysfs, for example "vsoc.0" */
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device);

@@ -16,6 +16,12 @@
 
 #define JOB_TIMEOUT_NS 20000000000ll
 
+void igt_vsoc_require(const struct igt_perfctr_device *dev)
+{
+	igt_require_f(dev->is_vsoc,
+		      "only the virtual SoC has known jobs, true counts and faults\n");
+}
+
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n)
 {
 	memset(commands, 0, 3 * sizeof(commands[0]));
@@ -57,6 +63,7 @@ uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
 {
 	uint64_t job = 0;
 
+	igt_vsoc_require(dev);
 	igt_assert_eq(
 		igt_vsoc_submit_to(dev->fd, DRM_VSOC_CTX_DEFAULT, commands, count, &job, NULL), 0);
 	return job;
@@ -149,7 +156,7 @@ static uint16_t type_of(const char *name)
 		[DRM_PERFCTR_NV50_BLOCK_MP] = "MP",
 	};
 
-	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+	for (unsigned int i = 1; i < ARRAY_SIZE(names); i++)
 		if (names[i] && !strcmp(name, names[i]))
 			return i;
 	return 0;
@@ -197,6 +204,7 @@ static void require_file(const struct igt_perfctr_device *dev, const char *name)
 {
 	char path[96];
 
+	igt_vsoc_require(dev);
 	debugfs_path(dev, name, path, sizeof(path));
 	igt_require_f(!access(path, R_OK), "%s: %s\n", path, strerror(errno));
 }
@@ -379,6 +387,7 @@ void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, co
 	char path[96];
 	int fd;
 
+	igt_vsoc_require(dev);
 	debugfs_path(dev, file, path, sizeof(path));
 	fd = open(path, O_WRONLY);
 	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));

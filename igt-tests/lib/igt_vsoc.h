@@ -21,6 +21,8 @@ struct igt_vsoc_truth {
 	} at[IGT_VSOC_MAX_COUNTERS];
 };
 
+/* skips on other devices; functions that submit jobs, read true counts or arm faults call it */
+void igt_vsoc_require(const struct igt_perfctr_device *dev);
 /* commands for one job: a draw, a compute and a copy; @n makes jobs differ */
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n);
 uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,

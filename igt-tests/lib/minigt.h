@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The part of IGT's API that the tests use. Debian ships libigt.so.0 without headers; inside an
- * IGT tree (IGT_SRC) its own igt.h takes the place of this file.
+ * IGT tree its own igt.h takes the place of this file.
  */
 #ifndef MINIGT_H
 #define MINIGT_H
@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
 struct option;
 
 enum igt_log_level {
@@ -28,7 +30,6 @@ enum igt_log_level {
 };
 
 extern jmp_buf igt_subtest_jmpbuf;
-extern const char *__igt_test_description __attribute__((weak));
 
 int igt_subtest_init_parse_opts(int *argc, char **argv, const char *extra_short_opts,
 				const struct option *extra_long_opts, const char *help_str,
@@ -47,12 +48,8 @@ _Noreturn void __igt_fail_assert(const char *domain, const char *file, int line,
 void igt_log(const char *domain, enum igt_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void igt_kmsg(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void igt_describe_f(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool __igt_fork(void);
 void igt_waitchildren(void);
-
-#define IGT_TEST_DESCRIPTION(text) const char *__igt_test_description = text
-#define igt_describe(text) igt_describe_f("%s", text)
 
 #define minigt_cat2(x, y) x##y
 #define minigt_cat(x, y) minigt_cat2(x, y)

@@ -144,7 +144,7 @@ static _Noreturn void leave(const char *verdict)
 	siglongjmp(igt_subtest_jmpbuf, 1);
 }
 
-static void say(const char *format, va_list arguments)
+static void print(const char *format, va_list arguments)
 {
 	if (format)
 		vprintf(format, arguments);
@@ -155,7 +155,7 @@ void igt_skip(const char *f, ...)
 	va_list arguments;
 
 	va_start(arguments, f);
-	say(f, arguments);
+	print(f, arguments);
 	va_end(arguments);
 	skipped++;
 	leave("SKIP");
@@ -169,7 +169,7 @@ void __igt_skip_check(const char *file, int line, const char *func, const char *
 	printf("Test requirement not met in function %s, file %s:%d: %s\n", func, file, line,
 	       check);
 	va_start(arguments, format);
-	say(format, arguments);
+	print(format, arguments);
 	va_end(arguments);
 	skipped++;
 	leave("SKIP");
@@ -185,7 +185,7 @@ void __igt_fail_assert(const char *domain, const char *file, int line, const cha
 	if (error)
 		printf("Last errno: %d, %s\n", error, strerror(error));
 	va_start(arguments, format);
-	say(format, arguments);
+	print(format, arguments);
 	va_end(arguments);
 	/* a failing fixture must not look like a missing device */
 	if (in_fixture && !in_child)
@@ -203,11 +203,6 @@ void igt_log(const char *domain, enum igt_log_level level, const char *format, .
 	va_start(arguments, format);
 	vprintf(format, arguments);
 	va_end(arguments);
-}
-
-/* descriptions are only for lists, which the real library prints */
-void igt_describe_f(const char *fmt, ...)
-{
 }
 
 bool __igt_fork(void)

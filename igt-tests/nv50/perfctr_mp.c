@@ -1,7 +1,42 @@
 // SPDX-License-Identifier: MIT
-/*
- * MP counters that jobs program themselves: what they may request, what they count, and what is
- * left for sessions.
+/**
+ * TEST: MP counters that are programmed from the command stream
+ * Description: MP counters that jobs program themselves: what they may request, what they
+ *   count, and what is left for sessions.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @methods-validated: METHODS takes SET and CONTROL of four slots with defined bits only, and
+ *   only with MP counters
+ * @store-validated: MP_STORE takes a buffer of this file with room for all records, and writes
+ *   only these
+ * @own-counts: two contexts with different shaders program and store their counters while both
+ *   run and a session counts: all exact
+ * @store-order: a store has the counts of the commands before it, and none of those after it
+ * @state-kept: a context keeps its counters for its next job, no other context sees or changes
+ *   them, and a reset clears them
+ * @state-suspend: suspend keeps a context's counters
+ * @function-of-slots: a function of another slot's signal never sees what a session counts in
+ *   that slot
+ * @all-slots: a context that uses all slots is not counted and the sample reports it; other
+ *   contexts are exact, and it is again after it releases them
+ * @all-slots-invalid: while a sample covers only a context with all slots, its counters are not
+ *   valid
+ * @slot-taken: a job that takes a slot in its middle leaves others: nothing is lost or counted
+ *   twice
+ * @slots-shared: four counters share fewer slots of a context, each in turn, and running times
+ *   report it
+ * @hostile-methods: whatever a context programs, each of its samples is exact or flagged, and
+ *   samples of other contexts are exact
+ * @start-in-job: a session that starts and stops in the middle of such a job has the counts of
+ *   that time
+ * @store-handle-closed: a job keeps the buffer that it stores to, even if its handle is closed
+ * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open, and its
+ *   stores complete
+ * @store-unplug: a device that is unplugged with a store queued does not store, and the memory
+ *   stays
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +47,6 @@
 #include "igt_chance.h"
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
-
-IGT_TEST_DESCRIPTION("MP counters that are programmed from the command stream");
 
 #define SLOTS DRM_VSOC_MP_COUNTERS
 #define WARP 16
@@ -255,7 +288,7 @@ static void methods_validated(void)
 	c.pad = 1;
 	igt_assert_eq(try(&c), -EINVAL);
 
-	for (unsigned int i = 0; i < sizeof(wrong_methods) / sizeof(wrong_methods[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(wrong_methods); i++) {
 		c = event_in(0, BRANCH);
 		add_method(&c, wrong_methods[i], 0);
 		igt_assert_eq(try(&c), -EINVAL);
@@ -342,15 +375,11 @@ static void store_validated(void)
 static void methods_tests(void)
 {
 	/* Covers: vsoc_cmd_methods -EINVAL, vsoc_cmd_methods -EOPNOTSUPP */
-	igt_describe("METHODS takes SET and CONTROL of four slots with defined bits only, and "
-		     "only with MP counters");
 	igt_nv50_subtest("methods-validated") methods_validated();
 	/*
 	 * Covers: vsoc_cmd_mp_store -EINVAL, vsoc_cmd_mp_store -ENOENT, vsoc_cmd_mp_store -ENOSPC,
 	 * vsoc_cmd_mp_store -EOPNOTSUPP, vsoc_submit -ENOSPC, vsoc_submit -EOPNOTSUPP
 	 */
-	igt_describe("MP_STORE takes a buffer of this file with room for all records, and writes "
-		     "only these");
 	igt_nv50_subtest("store-validated") store_validated();
 }
 
@@ -559,19 +588,10 @@ static void function_of_slots(void)
 
 static void own_tests(void)
 {
-	igt_describe("two contexts with different shaders program and store their counters while "
-		     "both run and a session counts: all exact");
 	igt_nv50_subtest("own-counts") own_counts();
-	igt_describe("a store has the counts of the commands before it, and none of those after "
-		     "it");
 	igt_nv50_subtest("store-order") store_order();
-	igt_describe("a context keeps its counters for its next job, no other context sees or "
-		     "changes them, and a reset clears them");
 	igt_nv50_subtest("state-kept") state_kept();
-	igt_describe("suspend keeps a context's counters");
 	igt_nv50_subtest("state-suspend") state_suspend();
-	igt_describe("a function of another slot's signal never sees what a session counts in "
-		     "that slot");
 	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
 
@@ -820,23 +840,11 @@ static void start_in_job(void)
 
 static void beside_tests(void)
 {
-	igt_describe("a context that uses all slots is not counted and the sample reports it; "
-		     "other contexts are exact, and it is again after it releases them");
 	igt_nv50_subtest("all-slots") check_all_slots();
-	igt_describe("while a sample covers only a context with all slots, its counters are not "
-		     "valid");
 	igt_nv50_subtest("all-slots-invalid") all_slots_invalid();
-	igt_describe("a job that takes a slot in its middle leaves others: nothing is lost or "
-		     "counted twice");
 	igt_nv50_subtest("slot-taken") slot_taken();
-	igt_describe("four counters share fewer slots of a context, each in turn, and running "
-		     "times report it");
 	igt_nv50_subtest("slots-shared") slots_shared();
-	igt_describe("whatever a context programs, each of its samples is exact or flagged, and "
-		     "samples of other contexts are exact");
 	igt_nv50_subtest("hostile-methods") hostile_methods();
-	igt_describe("a session that starts and stops in the middle of such a job has the counts "
-		     "of that time");
 	igt_nv50_subtest("start-in-job") start_in_job();
 }
 
@@ -846,7 +854,6 @@ static void lifetime_tests(void)
 {
 	struct drm_vsoc_command c[2];
 
-	igt_describe("a job keeps the buffer that it stores to, even if its handle is closed");
 	igt_nv50_subtest("store-handle-closed")
 	{
 		uint64_t job;
@@ -865,8 +872,6 @@ static void lifetime_tests(void)
 		igt_assert_eq_u64(stored(0, 1, 0), 0);
 		munmap(store.map, store.bytes);
 	}
-	igt_describe("closing a file cancels its queued stores; a mapping keeps the file open, and "
-		     "its stores complete");
 	igt_nv50_subtest("store-file-closed")
 	{
 		struct igt_perfctr_device other;
@@ -893,8 +898,6 @@ static void lifetime_tests(void)
 			munmap(store.map, store.bytes);
 		}
 	}
-	igt_describe("a device that is unplugged with a store queued does not store, and the "
-		     "memory stays");
 	igt_nv50_subtest("store-unplug")
 	{
 		struct drm_vsoc_wait wait;
@@ -917,16 +920,14 @@ static void lifetime_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_come();
 	}
 	methods_tests();
 	own_tests();
 	beside_tests();
 	lifetime_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_go();
 	}
 }

@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: MIT
-/*
- * More NVIDIA-style counters than fit: they are multiplexed, and scaled counts are near the truth.
+/**
+ * TEST: Multiplexed PCOUNTER and MP counters
+ * Description: More NVIDIA-style counters than fit: they are multiplexed, and scaled counts are
+ *   near the truth.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @multiplexed-steady: for steady work, scaled counts are the truth up to what the ends of each
+ *   slot cut
+ * @multiplexed-random: for work that is independent of the slots, scaled counts are near the
+ *   truth
+ * @multiplexed-random-requests: the same for random requests of PCOUNTER and MP counters
+ * @shared-multiplexer-steady: scaled counts of multiplexed PCOUNTER and MP counters are the
+ *   truth
+ * @multiplexed: conflicting counters are multiplexed; running times add up and shares are fair
+ * @join-and-leave: a session that joins makes another one share, and releases all when it ends
+ * @join-loses-nothing: no clock is lost while the hardware is programmed for new counters
+ * @join-starves-nobody: sessions that start and stop all the time do not starve others
+ * @shared-multiplexer: PCOUNTER and MP counters that need the shared multiplexer alternate
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +29,6 @@
 #include "minigt.h"
 #include "igt_chance.h"
 #include "igt_nv50.h"
-
-IGT_TEST_DESCRIPTION("Multiplexed PCOUNTER and MP counters");
 
 #define TURNS 60
 
@@ -311,7 +328,7 @@ static const char *const names[] = { "rop_busy", "rop_samples_in_count_1", "shad
 				     "shaded_pixel_count_2" };
 static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
 /* the last one is the remainder at the end of a command */
-enum { NAMES = sizeof(names) / sizeof(names[0]), STEADY_NAMES = NAMES - 1 };
+enum { NAMES = ARRAY_SIZE(names), STEADY_NAMES = NAMES - 1 };
 
 static void multiplexed_steady(void)
 {
@@ -525,42 +542,29 @@ static void shared_multiplexer(void)
 
 static void turn_tests(void)
 {
-	igt_describe("for steady work, scaled counts are the truth up to what the ends of each "
-		     "slot cut");
 	igt_nv50_subtest("multiplexed-steady") multiplexed_steady();
-	igt_describe("for work that is independent of the slots, scaled counts are near the truth");
 	igt_nv50_subtest("multiplexed-random")
 	{
 		assert_random_is_scaled(names, STEADY_NAMES);
 	}
-	igt_describe("the same for random requests of PCOUNTER and MP counters");
 	igt_nv50_subtest("multiplexed-random-requests") multiplexed_random_requests();
-	igt_describe("scaled counts of multiplexed PCOUNTER and MP counters are the truth");
 	igt_nv50_subtest("shared-multiplexer-steady") shared_multiplexer_steady();
 
 	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
-	igt_describe("conflicting counters are multiplexed; running times add up and shares are "
-		     "fair");
 	igt_nv50_subtest("multiplexed") multiplexed();
-	igt_describe("a session that joins makes another one share, and releases all when it ends");
 	igt_nv50_subtest("join-and-leave") join_and_leave();
-	igt_describe("no clock is lost while the hardware is programmed for new counters");
 	igt_nv50_subtest("join-loses-nothing") join_loses_nothing();
-	igt_describe("sessions that start and stop all the time do not starve others");
 	igt_nv50_subtest("join-starves-nobody") join_starves_nobody();
-	igt_describe("PCOUNTER and MP counters that need the shared multiplexer alternate");
 	igt_nv50_subtest("shared-multiplexer") shared_multiplexer();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_come();
 	}
 	turn_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_go();
 	}
 }

@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: MIT
-/*
- * NVIDIA-style counters: exact in one pass, MP counters by context, hardware that does not answer.
+/**
+ * TEST: PCOUNTER and MP counters: exact counts, contexts, hardware that does not answer
+ * Description: NVIDIA-style counters: exact in one pass, MP counters by context, hardware that
+ *   does not answer.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @single-exact: each counter alone counts exactly, all the time
+ * @together-exact: counters of all domains and of the TPCs count together if nothing conflicts
+ * @suspend: while suspended nothing counts and nothing is lost, and the samples have SUSPENDED
+ * @overflow: saturated 32-bit counters are reported with their block and the time in which
+ *   counts may be lost
+ * @reset: after a reset the counters start again from zero, and the samples report it
+ * @contexts: two contexts with different shaders: MP counts are per context, PCOUNTER has the
+ *   sum
+ * @fault-lost: PCOUNTER delivers no packet: both sessions report it and lose no count
+ * @fault-late: PCOUNTER delivers packets late: both sessions report it and lose no count
+ * @fault-twice: PCOUNTER delivers a packet twice: both sessions report it and exceed no true count
+ * @fault-record-lost: PCOUNTER delivers no packet while it records: both sessions report it and lose no count
+ * @fault-record-late: PCOUNTER delivers packets late while it records: both sessions report it and lose no count
+ * @fault-start-beside: START of hardware that does not answer is -EIO in bounded time; an active
+ *   session has all counts of the domains that START did not touch
+ * @fault-start-beside-record: the same while it records
  */
 #include <errno.h>
 #include <stdint.h>
@@ -11,9 +34,6 @@
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
 #include "igt_sys.h"
-
-IGT_TEST_DESCRIPTION("PCOUNTER and MP counters: exact counts, contexts, hardware that does not "
-		     "answer");
 
 #define TPCS 4
 #define WARP 16
@@ -75,7 +95,7 @@ static void together_exact(void)
 	};
 
 	igt_nv50_session_init(&s, 0);
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
 		igt_nv50_want(&s, names[i]);
 	igt_perfctr_session_create(&s);
 	igt_nv50_start(&s);
@@ -179,17 +199,10 @@ static void reset(void)
 
 static void exact_tests(void)
 {
-	igt_describe("each counter alone counts exactly, all the time");
 	igt_nv50_subtest("single-exact") single_exact();
-	igt_describe("counters of all domains and of the TPCs count together if nothing conflicts");
 	igt_nv50_subtest("together-exact") together_exact();
-	igt_describe("while suspended nothing counts and nothing is lost, and the samples have "
-		     "SUSPENDED");
 	igt_nv50_subtest("suspend") suspend();
-	igt_describe("saturated 32-bit counters are reported with their block and the time in "
-		     "which counts may be lost");
 	igt_nv50_subtest("overflow") overflow();
-	igt_describe("after a reset the counters start again from zero, and the samples report it");
 	igt_nv50_subtest("reset") reset();
 }
 
@@ -218,8 +231,6 @@ static void context_tests(void)
 		uint32_t threads, instructions;
 	} shaders[2] = { { 16000, 64 }, { 4800, 160 } };
 
-	igt_describe("two contexts with different shaders: MP counts are per context, PCOUNTER "
-		     "has the sum");
 	igt_nv50_subtest("contexts")
 	{
 		struct igt_perfctr_session s[2], all;
@@ -304,7 +315,7 @@ static const struct {
 	{ "fault-record-late", "pcounter_late", 1, IGT_NV50_RECORD_PERIOD_NS,
 	  DRM_PERFCTR_SAMPLE_ERROR, false },
 };
-#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+#define FAULTS ARRAY_SIZE(faults)
 
 static uint32_t states_of(const struct igt_perfctr_session *s)
 {
@@ -420,23 +431,16 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 static void fault_tests(void)
 {
 	for (unsigned int i = 0; i < FAULTS; i++) {
-		igt_describe_f("%s%s: two sessions report it, %s, and counting is exact afterwards",
-			       faults[i].fault, faults[i].period_ns ? " while it records" : "",
-			       faults[i].loses ? "and no more than the truth" :
-						 "get all counts when it answers again");
 		igt_nv50_subtest(faults[i].test)
 		{
 			fault(i);
 		}
 	}
-	igt_describe("START of hardware that does not answer is -EIO in bounded time; an active "
-		     "session has all counts of the domains that START did not touch");
 	igt_nv50_subtest("fault-start-beside")
 	{
 		start_unanswered(0, "rop_busy", false);
 		start_unanswered(0, "setup_primitive_count", true);
 	}
-	igt_describe("the same while it records");
 	igt_nv50_subtest("fault-start-beside-record")
 	{
 		start_unanswered(IGT_NV50_RECORD_PERIOD_NS, "rop_busy", false);
@@ -446,15 +450,13 @@ static void fault_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_come();
 	}
 	exact_tests();
 	context_tests();
 	fault_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_go();
 	}
 }

@@ -1,6 +1,36 @@
 // SPDX-License-Identifier: MIT
-/*
- * NVIDIA-style counters that the hardware records, for periods too short for a timer.
+/**
+ * TEST: Recorded PCOUNTER sessions
+ * Description: NVIDIA-style counters that the hardware records, for periods too short for a
+ *   timer.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @record-exact: with a period of 100 us the hardware records: exact, each period accounted for,
+ *   and far fewer interrupts than samples
+ * @record-rate: at each rate that the model can follow: exact, and eight times fewer interrupts
+ *   than periods; prints the rate of samples
+ * @record-full-ring: a reader that does not read stretches a recorded sample, and loses nothing
+ * @record-small-ring: a small ring gets small batches: a reader that keeps up finds them all
+ * @record-sessions: sessions with other periods, other counters or no period see all counts
+ *   beside a recorded one while sessions come and go
+ * @record-stop: SAMPLE and STOP have all counts before them, batch or not
+ * @record-back-pressure: packets without room in memory are merged: periods, not counts, are
+ *   lost
+ * @record-overflow: a counter that saturates meanwhile has LOST, and the time is in lost_ns
+ * @record-overflow-domains: several domains that lose counts at the same time report that time
+ *   once: the longest of theirs
+ * @record-stop-silent: hardware does not answer until its memory is full: STOP then has all
+ *   counts
+ * @record-leave-silent: a session stops recording while hardware does not answer: the other one
+ *   has all its counts once, and only its own losses
+ * @record-fallback: a session that cannot be recorded is sampled by the timer, as STATUS reports
+ * @record-reset: a reset during recording is reported; counting is exact after it
+ * @record-suspend: suspend and resume during recording: nothing is lost
+ * @record-unplug: a device that is unplugged during recording leaves a final sample with
+ *   everything
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -11,8 +41,6 @@
 #include "igt_nv50.h"
 #include "igt_sys.h"
 
-IGT_TEST_DESCRIPTION("Recorded PCOUNTER sessions");
-
 #define US 1000ull
 #define MS 1000000ull
 #define RATE_SLOTS 16384
@@ -21,7 +49,7 @@ IGT_TEST_DESCRIPTION("Recorded PCOUNTER sessions");
 /* three domains; an integer of six wires is counted in one of them */
 static const char *const recorded[] = { "gpu_busy", "setup_primitive_count",
 					"rop_samples_in_count_1", "shader_busy" };
-#define RECORDED (sizeof(recorded) / sizeof(recorded[0]))
+#define RECORDED ARRAY_SIZE(recorded)
 /*
  * Clocks in which no counter may be full. The hardware has half of the memory, and writes at most
  * one packet each 2^14 clocks in each of these domains: the longest power of two in half a period
@@ -239,8 +267,8 @@ static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t
 		 * collections that were not answered. They last this long at least.
 		 */
 		const bool shader = sum->index == 3;
-		const uint64_t kept = (shader ? PACKET_CLOCKS_3 : PACKET_CLOCKS_1) * ROOM_PACKETS /
-				      16 * 15;
+		const uint64_t kept =
+			(shader ? PACKET_CLOCKS_3 : PACKET_CLOCKS_1) * ROOM_PACKETS / 16 * 15;
 		const uint64_t kept_ns = kept * 1000 / (shader ? 500 : 800);
 
 		igt_assert_eq_u32(sum->states & lost, lost);
@@ -316,7 +344,7 @@ static void record_rate(void)
 	bool fast = true;
 
 	/* down to the period at which the model is too slow on this machine */
-	for (unsigned int i = 0; fast && i < sizeof(periods_us) / sizeof(periods_us[0]); i++)
+	for (unsigned int i = 0; fast && i < ARRAY_SIZE(periods_us); i++)
 		fast = report_rate(periods_us[i] * US, NULL);
 	/* the timer for comparison: MP counters cannot be recorded */
 	report_rate(100 * US, "instructions");
@@ -613,7 +641,7 @@ static void record_fallback(void)
 		{ IGT_NV50_RECORD_PERIOD_NS, { "gpu_busy", "instructions" }, false },
 	};
 
-	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
 		unsigned int count = 0;
 
 		while (count < 4 && cases[i].names[count])
@@ -708,60 +736,36 @@ static void record_unplug(void)
 
 static void record_tests(void)
 {
-	igt_describe("with a period of 100 us the hardware records: exact, each period accounted "
-		     "for, and far fewer interrupts than samples");
 	igt_nv50_subtest("record-exact") check_record_exact();
-	igt_describe("at each rate that the model can follow: exact, and eight times fewer "
-		     "interrupts than periods; prints the rate of samples");
 	igt_nv50_subtest("record-rate") record_rate();
-	igt_describe("a reader that does not read stretches a recorded sample, and loses nothing");
 	igt_nv50_subtest("record-full-ring") record_full_ring();
-	igt_describe("a small ring gets small batches: a reader that keeps up finds them all");
 	igt_nv50_subtest("record-small-ring") record_small_ring();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
-	igt_describe("sessions with other periods, other counters or no period see all counts "
-		     "beside a recorded one while sessions come and go");
 	igt_nv50_subtest("record-sessions") record_sessions();
-	igt_describe("SAMPLE and STOP have all counts before them, batch or not");
 	igt_nv50_subtest("record-stop") record_stop();
-	igt_describe("packets without room in memory are merged: periods, not counts, are lost");
 	igt_nv50_subtest("record-back-pressure") record_back_pressure();
-	igt_describe("a counter that saturates meanwhile has LOST, and the time is in lost_ns");
 	igt_nv50_subtest("record-overflow") record_overflow();
-	igt_describe("several domains that lose counts at the same time report that time once: "
-		     "the longest of theirs");
 	igt_nv50_subtest("record-overflow-domains")
 	{
 		for (unsigned int stop_first = 0; stop_first < 2; stop_first++)
 			lose_in_silence(stop_first);
 	}
-	igt_describe("hardware does not answer until its memory is full: STOP then has all counts");
 	igt_nv50_subtest("record-stop-silent") record_stop_silent();
-	igt_describe("a session stops recording while hardware does not answer: the other one "
-		     "has all its counts once, and only its own losses");
 	igt_nv50_subtest("record-leave-silent") record_leave_silent();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
-	igt_describe("a session that cannot be recorded is sampled by the timer, as STATUS "
-		     "reports");
 	igt_nv50_subtest("record-fallback") record_fallback();
-	igt_describe("a reset during recording is reported; counting is exact after it");
 	igt_nv50_subtest("record-reset") record_reset();
-	igt_describe("suspend and resume during recording: nothing is lost");
 	igt_nv50_subtest("record-suspend") record_suspend();
-	igt_describe("a device that is unplugged during recording leaves a final sample with "
-		     "everything");
 	igt_nv50_subtest("record-unplug") record_unplug();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_come();
 	}
 	record_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_nv50_go();
 	}
 }

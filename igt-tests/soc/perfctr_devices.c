@@ -1,6 +1,33 @@
 // SPDX-License-Identifier: MIT
-/*
- * Several devices of different shapes that come and go.
+/**
+ * TEST: Devices of different shapes work side by side without affecting each other
+ * Description: Several devices of different shapes that come and go.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @shape: a device has the requested shape, and the first one keeps its own
+ * @core-masks: with or without holes in firmware's samples, each core is a block with its own
+ *   number and counts exactly
+ * @blocks-beyond: requests for more than 65535 blocks are -E2BIG
+ * @minors-exhausted: more devices than the kernel has minors are refused, and the others keep
+ *   working
+ * @shape-refused: an impossible shape is refused and leaves no device behind
+ * @shape-kept: a device that is unbound and bound again has the same shape
+ * @both-exact: sessions of two devices count only what their own device did
+ * @handles-apart: a handle of one device is -ENOENT on another
+ * @gone-under-load: a device is unplugged under load; its session reports it, the other device
+ *   is exact
+ * @close-under-unplug: a file is closed while its device is unplugged with jobs queued
+ * @pmu-gone: a PMU that disappears affects only its own block, which has STATE_ERROR
+ * @come-and-go: devices come and go many times, with sessions open or not
+ * @fault-pmu-slow: a PMU whose registers answer late costs time but no counts, and no other
+ *   device is affected
+ * @pmu-back: a PMU that was away between two samples is reported, and its block has STATE_ERROR
+ *   until a new session
+ * @fault-pmu-gone: a PMU that disappears during a read affects only its own block, until it is
+ *   back
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +39,6 @@
 #include "minigt.h"
 #include "igt_vsoc_device.h"
 #include "igt_sys.h"
-
-IGT_TEST_DESCRIPTION("Devices of different shapes work side by side without affecting each other");
 
 #define SLOTS 64
 #define MS 1000000ull
@@ -115,7 +140,7 @@ static int many_blocks(uint32_t requests)
 	};
 	uint32_t handle = 0;
 
-	igt_assert_lte(requests, sizeof(request) / sizeof(request[0]));
+	igt_assert_lte(requests, ARRAY_SIZE(request));
 	for (uint32_t i = 0; i < requests; i++)
 		request[i] = (struct drm_perfctr_block_request){
 			.type = DRM_PERFCTR_MALI_BLOCK_SHADER,
@@ -147,7 +172,7 @@ static void core_masks(void)
 {
 	static const uint64_t masks[] = { 0x1, 0x50005, 0x1110055, 0xffff };
 
-	for (unsigned int i = 0; i < 2 * sizeof(masks) / sizeof(masks[0]); i++) {
+	for (unsigned int i = 0; i < 2 * ARRAY_SIZE(masks); i++) {
 		const uint64_t mask = masks[i / 2];
 		struct igt_perfctr_session s;
 		char shape[64];
@@ -239,7 +264,7 @@ static void shape_refused(void)
 	};
 	static char long_text[600];
 
-	for (unsigned int i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(refused); i++)
 		/* an empty write never reaches the driver */
 		if (*refused[i].text)
 			igt_assert_eq(igt_vsoc_driver("new_device", refused[i].text),
@@ -267,20 +292,12 @@ static void shape_kept(void)
 
 static void shape_tests(void)
 {
-	igt_describe("a device has the requested shape, and the first one keeps its own");
 	igt_subtest("shape") shape();
-	igt_describe("with or without holes in firmware's samples, each core is a block with its "
-		     "own number and counts exactly");
 	igt_subtest("core-masks") core_masks();
 	/* Covers: setup -E2BIG */
-	igt_describe("requests for more than 65535 blocks are -E2BIG");
 	igt_subtest("blocks-beyond") blocks_beyond();
-	igt_describe("more devices than the kernel has minors are refused, and the others keep "
-		     "working");
 	igt_subtest("minors-exhausted") minors_exhausted();
-	igt_describe("an impossible shape is refused and leaves no device behind");
 	igt_subtest("shape-refused") shape_refused();
-	igt_describe("a device that is unbound and bound again has the same shape");
 	igt_subtest("shape-kept") shape_kept();
 }
 
@@ -443,19 +460,12 @@ static void come_and_go(void)
 
 static void side_by_side_tests(void)
 {
-	igt_describe("sessions of two devices count only what their own device did");
 	igt_subtest("both-exact") both_exact();
-	igt_describe("a handle of one device is -ENOENT on another");
 	igt_subtest("handles-apart") handles_apart();
-	igt_describe("a device is unplugged under load; its session reports it, the other device "
-		     "is exact");
 	igt_subtest("gone-under-load") gone_under_load();
-	igt_describe("a file is closed while its device is unplugged with jobs queued");
 	igt_subtest("close-under-unplug") close_under_unplug();
 	/* Covers: DRM_PERFCTR_STATE_ERROR */
-	igt_describe("a PMU that disappears affects only its own block, which has STATE_ERROR");
 	igt_subtest("pmu-gone") pmu_gone();
-	igt_describe("devices come and go many times, with sessions open or not");
 	igt_subtest("come-and-go") come_and_go();
 }
 
@@ -649,22 +659,15 @@ static void fault_pmu_gone(void)
 
 static void pmu_fault_tests(void)
 {
-	igt_describe("a PMU whose registers answer late costs time but no counts, and no other "
-		     "device is affected");
 	igt_subtest("fault-pmu-slow") fault_pmu_slow();
-	igt_describe("a PMU that was away between two samples is reported, and its block has "
-		     "STATE_ERROR until a new session");
 	igt_subtest("pmu-back") pmu_back();
 	/* Covers: DRM_PERFCTR_STATE_ERROR */
-	igt_describe("a PMU that disappears during a read affects only its own block, until it "
-		     "is back");
 	igt_subtest("fault-pmu-gone") fault_pmu_gone();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 		/* left by a run that was interrupted */
 		igt_vsoc_driver("del_device", OTHER);
@@ -672,8 +675,7 @@ int igt_main()
 	shape_tests();
 	side_by_side_tests();
 	pmu_fault_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: MIT
-/*
- * The workload engine of the virtual SoC: what listings count, and for which context.
+/**
+ * TEST: Jobs of the virtual SoC count what its manual says, for the right context
+ * Description: The workload engine of the virtual SoC: what listings count, and for which
+ *   context.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @listing-measured: published measurements, reproduced through jobs and sessions
+ * @listing-miscounts: each wrong counter logic is wrong in its own way only
+ * @listing-errors: each invalid listing, too long or without an end, is refused with its own
+ *   errno
+ * @truth-contexts: the truth by context adds up to the truth at any moment
+ * @truth-contexts-bounded: contexts beyond the number of accounts share one, and nothing is lost
+ * @attribution-exact: two samples in a job enclose exactly the counts of the commands between
+ *   them
+ * @contexts-fair: contexts are scheduled round-robin, whichever queued first or more
  */
 #include <errno.h>
 #include <string.h>
@@ -9,8 +25,6 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("Jobs of the virtual SoC count what its manual says, for the right context");
 
 #define MS 1000000ull
 #define CONTEXTS 4
@@ -33,7 +47,7 @@ static const char *const thread_counters[] = {
 	"THREAD_INST_BIT_CONVERT", "THREAD_INST_MISC", "THREAD_INST_TOTAL",
 };
 
-#define THREAD_COUNTERS (sizeof(thread_counters) / sizeof(thread_counters[0]))
+#define THREAD_COUNTERS ARRAY_SIZE(thread_counters)
 
 #define INSN(op)                           \
 	{                                  \
@@ -130,7 +144,7 @@ struct kernel {
 	uint64_t counts[THREAD_COUNTERS];
 };
 
-#define KERNEL(code) code, sizeof(code) / sizeof(code[0])
+#define KERNEL(code) code, ARRAY_SIZE(code)
 
 /* as published for the GPU whose counting rules the profile has, see listings/README.md */
 static const struct kernel kernels[] = {
@@ -260,7 +274,7 @@ static void listing_errors(void)
 	const struct drm_vsoc_instruction good = { .opcode = DRM_VSOC_OP_EXIT };
 	struct drm_vsoc_command c[8] = { 0 };
 
-	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++)
 		igt_assert_f(try_listing(&bad[i], 1, sizeof(bad[i]), 0) == -EINVAL, "case %u\n", i);
 	igt_assert_eq(try_listing(&good, 1, sizeof(good), 0), 0);
 	igt_assert_eq(try_listing(&good, 1, sizeof(good), 1), -EINVAL);
@@ -612,38 +626,27 @@ static void fair(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_vsoc_info(&dev, &info);
 	}
-	igt_describe("published measurements, reproduced through jobs and sessions");
 	igt_subtest("listing-measured")
 	{
-		for (unsigned int i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(kernels); i++) {
 			uint64_t counts[THREAD_COUNTERS];
 
 			run_kernel(&kernels[i], counts);
 			assert_counts(counts, kernels[i].counts);
 		}
 	}
-	igt_describe("each wrong counter logic is wrong in its own way only");
 	igt_subtest("listing-miscounts") miscounts();
 	/* Covers: vsoc_cmd_compute -E2BIG, vsoc_cmd_compute -EINVAL, vsoc_cmd_compute -ELOOP */
-	igt_describe("each invalid listing, too long or without an end, is refused with its own "
-		     "errno");
 	igt_subtest("listing-errors") listing_errors();
-	igt_describe("the truth by context adds up to the truth at any moment");
 	igt_subtest("truth-contexts") contexts_add_up();
-	igt_describe("contexts beyond the number of accounts share one, and nothing is lost");
 	igt_subtest("truth-contexts-bounded") accounts_bounded();
-	igt_describe("two samples in a job enclose exactly the counts of the commands between "
-		     "them");
 	igt_subtest("attribution-exact") attribution();
-	igt_describe("contexts are scheduled round-robin, whichever queued first or more");
 	igt_subtest("contexts-fair") fair();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

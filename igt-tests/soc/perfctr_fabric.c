@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: MIT
-/*
- * Blocks of the SoC's fabric: what their PMUs count, filters, multiplexing, and limits.
+/**
+ * TEST: Blocks of the fabric count its traffic with the requested filters
+ * Description: Blocks of the SoC's fabric: what their PMUs count, filters, multiplexing, and
+ *   limits.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @ucf-bytes: bytes that a CPU reads are the bytes that the fabric's PMU counts
+ * @multiplexed: more events than the PMU has counters are multiplexed and flagged
+ * @not-multiplexed: as many events as counters are not multiplexed
+ * @ucf-twice: a request for the same SoC block with the same filters is -EEXIST
+ * @ucf-wrong-socket: the PMU of another socket is not this block
+ * @filter-bits: bits that are no filter of the PMU are refused: they would alias another block
+ * @soc-counters: a session has at most DRM_PERFCTR_MAX_PMU_COUNTERS SoC counters, and can start
+ *   with all of them
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +25,6 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("Blocks of the fabric count its traffic with the requested filters");
 
 static struct igt_perfctr_device dev;
 
@@ -141,8 +154,6 @@ static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
 static void bounds_tests(void)
 {
 	/* Covers: setup -EINVAL */
-	igt_describe("bits that are no filter of the PMU are refused: they would alias another "
-		     "block");
 	igt_subtest("filter-bits")
 	{
 		static const char ucf[] = "nvidia_ucf_pmu_0", tgt[] = "nvidia_pcie_tgt_pmu_0_rc_0";
@@ -168,8 +179,6 @@ static void bounds_tests(void)
 			      0);
 	}
 	/* Covers: DRM_PERFCTR_MAX_PMU_COUNTERS */
-	igt_describe("a session has at most DRM_PERFCTR_MAX_PMU_COUNTERS SoC counters, and can "
-		     "start with all of them");
 	igt_subtest("soc-counters")
 	{
 		struct igt_perfctr_session s;
@@ -189,7 +198,6 @@ static void bounds_tests(void)
 
 static void fabric_tests(void)
 {
-	igt_describe("bytes that a CPU reads are the bytes that the fabric's PMU counts");
 	igt_subtest("ucf-bytes")
 	{
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COPY };
@@ -212,10 +220,8 @@ static void fabric_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
-	igt_describe("more events than the PMU has counters are multiplexed and flagged");
 	igt_subtest("multiplexed") multiplexed();
 	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
-	igt_describe("as many events as counters are not multiplexed");
 	igt_subtest("not-multiplexed")
 	{
 		struct igt_perfctr_session s;
@@ -230,7 +236,6 @@ static void fabric_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	/* Covers: setup -EEXIST */
-	igt_describe("a request for the same SoC block with the same filters is -EEXIST");
 	igt_subtest("ucf-twice")
 	{
 		struct igt_perfctr_session s;
@@ -240,7 +245,6 @@ static void fabric_tests(void)
 		add_ucf(&s, 0, 0);
 		igt_assert_eq(igt_perfctr_session_try(&s), -EEXIST);
 	}
-	igt_describe("the PMU of another socket is not this block");
 	igt_subtest("ucf-wrong-socket")
 	{
 		struct igt_perfctr_session s;
@@ -253,15 +257,13 @@ static void fabric_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");
 	}
 	fabric_tests();
 	bounds_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: MIT
-/*
- * Jobs of the virtual SoC: what its ioctls refuse, contexts, and fences.
+/**
+ * TEST: SUBMIT, WAIT, contexts and fences of the virtual SoC
+ * Description: Jobs of the virtual SoC: what its ioctls refuse, contexts, and fences.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @submit-errors: SUBMIT refuses every field out of range, its own and those of its commands
+ * @submit-emfile: without a free file descriptor for the fence nothing is queued: -EMFILE
+ * @submit-queue-full: a context takes a fixed number of unfinished jobs, then -EAGAIN until one
+ *   is done
+ * @wait-errors: WAIT refuses invalid fields and unknown jobs, and ends at its timeout
+ * @wait-interrupted: a signal ends WAIT with -EINTR, and the rest of a relative timeout is
+ *   returned
+ * @context-errors: unknown contexts, one too many, and destroying the default one are refused
+ * @bo-create-errors: BO_CREATE refuses a size of zero, one above 1 MiB, and a pad
+ * @info-errors: GET_INFO takes any size that is valid and refuses all others
+ * @fences: an out-fence signals at the end of its job, carries its status and outlives its file
+ * @context-destroy-running: destroying a context cuts its running job short, and others continue
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +35,6 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("SUBMIT, WAIT, contexts and fences of the virtual SoC");
 
 #define MS 1000000ull
 
@@ -430,8 +446,7 @@ static void destroy_running(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_vsoc_info(&dev, &info);
 	}
@@ -439,41 +454,27 @@ int igt_main()
 	 * Covers: vsoc_cmd_copy -EINVAL, vsoc_submit -E2BIG, vsoc_submit -EINVAL,
 	 * vsoc_submit -ENOENT
 	 */
-	igt_describe("SUBMIT refuses every field out of range, its own and those of its commands");
 	igt_subtest("submit-errors") submit_errors();
 	/* Covers: vsoc_submit -EMFILE */
-	igt_describe("without a free file descriptor for the fence nothing is queued: -EMFILE");
 	igt_subtest("submit-emfile") submit_emfile();
 	/* Covers: vsoc_submit -EAGAIN */
-	igt_describe("a context takes a fixed number of unfinished jobs, then -EAGAIN until one "
-		     "is done");
 	igt_subtest("submit-queue-full") queue_full();
 	/* Covers: vsoc_wait -EINVAL, vsoc_wait -ENOENT, vsoc_wait -ETIME */
-	igt_describe("WAIT refuses invalid fields and unknown jobs, and ends at its timeout");
 	igt_subtest("wait-errors") wait_errors();
 	/* Covers: vsoc_wait -EINTR */
-	igt_describe("a signal ends WAIT with -EINTR, and the rest of a relative timeout is "
-		     "returned");
 	igt_subtest("wait-interrupted") wait_interrupted();
 	/*
 	 * Covers: vsoc_ctx_create -EINVAL, vsoc_ctx_create -EMFILE, vsoc_ctx_destroy -EINVAL,
 	 * vsoc_ctx_destroy -ENOENT
 	 */
-	igt_describe("unknown contexts, one too many, and destroying the default one are refused");
 	igt_subtest("context-errors") ctx_errors();
 	/* Covers: vsoc_bo_create -EINVAL, vsoc_bo_create -ERANGE */
-	igt_describe("BO_CREATE refuses a size of zero, one above 1 MiB, and a pad");
 	igt_subtest("bo-create-errors") bo_create_errors();
 	/* Covers: vsoc_get_info -EINVAL */
-	igt_describe("GET_INFO takes any size that is valid and refuses all others");
 	igt_subtest("info-errors") info_errors();
-	igt_describe("an out-fence signals at the end of its job, carries its status and "
-		     "outlives its file");
 	igt_subtest("fences") fences();
-	igt_describe("destroying a context cuts its running job short, and others continue");
 	igt_subtest("context-destroy-running") destroy_running();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

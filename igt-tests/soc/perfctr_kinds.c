@@ -1,7 +1,28 @@
 // SPDX-License-Identifier: MIT
-/*
- * Every kind of SoC block counts exactly what one job moves through the fabric, with each of its
- * filters, and the block has the filter.
+/**
+ * TEST: Each kind of SoC block counts exactly the traffic that its filter selects
+ * Description: Every kind of SoC block counts exactly what one job moves through the fabric,
+ *   with each of its filters, and the block has the filter.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @ucf-filters: UCF blocks count the bytes of the sources and homes that are asked for
+ * @ucf-sockets: the index of a UCF block is its socket
+ * @pcie-filters: PCIE blocks count the bytes, requests and requests in flight of the root ports
+ *   and homes that are asked for
+ * @pcie-device: PCIE blocks count the device with that bus, device and function
+ * @pcie-root-complexes: the index of a PCIE block is socket << 8 | root complex
+ * @pcie-tgt-filters: PCIE_TGT blocks count what goes to the root ports and addresses that are
+ *   asked for
+ * @cmem-latency: CMEM_LATENCY blocks count reads of 32 bytes that reach the memory, and how long
+ *   they take
+ * @nvlink-c2c-filters: NVLINK_C2C blocks count reads and writes to and from the GPUs that are
+ *   asked for
+ * @nvclink: NVCLINK blocks count reads to and from the other socket
+ * @nvdlink: NVDLINK blocks count reads of CXL memory
+ * @catalogue: each bit of a SoC block's mask is the event that its PMU has under that name
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +31,6 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("Each kind of SoC block counts exactly the traffic that its filter selects");
 
 #define MAX_COMMANDS 4
 #define MAX_BLOCKS 5
@@ -31,7 +50,7 @@ struct wanted {
 };
 
 struct fabric_case {
-	const char *name, *what;
+	const char *name;
 	uint16_t type;
 	struct drm_vsoc_command commands[MAX_COMMANDS];
 	struct wanted blocks[MAX_BLOCKS];
@@ -72,7 +91,6 @@ struct fabric_case {
 static const struct fabric_case cases[] = {
 	{
 		.name = "ucf-filters",
-		.what = "UCF blocks count the bytes of the sources and homes that are asked for",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.commands = {
 			COPY(.bytes = 1000 * LINE, .hit_bytes = 400 * LINE, READ, BY(CPU),
@@ -96,7 +114,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "ucf-sockets",
-		.what = "the index of a UCF block is its socket",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.commands = {
 			COPY(.bytes = 70 * LINE, READ, BY(CPU), TO(CMEM), .socket = 1),
@@ -111,8 +128,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "pcie-filters",
-		.what = "PCIE blocks count the bytes, requests and requests in flight of the root "
-			"ports and homes that are asked for",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.commands = {
 			PCIE(.bytes = 500 * LINE, .flags = DRM_VSOC_PCIE_READ, .root_port = 0,
@@ -136,7 +151,6 @@ static const struct fabric_case cases[] = {
 	/* alone: the PMU does not count with and without such a filter at the same time */
 	{
 		.name = "pcie-device",
-		.what = "PCIE blocks count the device with that bus, device and function",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.commands = {
 			PCIE(.bytes = 500 * LINE, .flags = DRM_VSOC_PCIE_READ, .bdf = 0x0108,
@@ -157,7 +171,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "pcie-root-complexes",
-		.what = "the index of a PCIE block is socket << 8 | root complex",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
 		.commands = {
 			PCIE(.bytes = 11 * LINE, .flags = DRM_VSOC_PCIE_READ, TO(CMEM), .socket = 1,
@@ -178,8 +191,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "pcie-tgt-filters",
-		.what = "PCIE_TGT blocks count what goes to the root ports and addresses that are "
-			"asked for",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT,
 		.commands = {
 			PCIE(.bytes = 40 * LINE, .flags = DRM_VSOC_PCIE_READ | DRM_VSOC_PCIE_TARGET,
@@ -207,8 +218,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "cmem-latency",
-		.what = "CMEM_LATENCY blocks count reads of 32 bytes that reach the memory, and "
-			"how long they take",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY,
 		.commands = {
 			COPY(.bytes = 100 * LINE, .hit_bytes = 30 * LINE, READ, BY(CPU), TO(CMEM),
@@ -226,8 +235,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "nvlink-c2c-filters",
-		.what = "NVLINK_C2C blocks count reads and writes to and from the GPUs that are "
-			"asked for",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C,
 		.commands = {
 			COPY(.bytes = 20 * LINE, READ, BY(CPU), TO(GMEM), .latency_cycles = 10),
@@ -251,7 +258,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "nvclink",
-		.what = "NVCLINK blocks count reads to and from the other socket",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK,
 		.commands = {
 			COPY(.bytes = 13 * LINE, READ, BY(CPU), TO(REMOTE), .latency_cycles = 8),
@@ -269,7 +275,6 @@ static const struct fabric_case cases[] = {
 	},
 	{
 		.name = "nvdlink",
-		.what = "NVDLINK blocks count reads of CXL memory",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK,
 		.commands = {
 			COPY(.bytes = 15 * LINE, .hit_bytes = 5 * LINE, READ, BY(CPU), TO(CXL),
@@ -510,7 +515,7 @@ static void same_events(const struct catalogue *k, unsigned int first, unsigned 
 
 static void catalogue(void)
 {
-	for (unsigned int i = 0; i < sizeof(catalogues) / sizeof(catalogues[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(catalogues); i++) {
 		const struct catalogue *k = &catalogues[i];
 
 		for (unsigned int bit = 0; bit < MAX_CATALOGUE; bit += BITS_AT_ONCE)
@@ -520,21 +525,16 @@ static void catalogue(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");
 		igt_require_f(pmu_file("nvidia_ucf_pmu_0", "type") > 0, "no PMUs of the fabric\n");
 	}
-	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		igt_describe(cases[i].what);
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
 		igt_subtest(cases[i].name) run(&cases[i]);
 	}
-	igt_describe("each bit of a SoC block's mask is the event that its PMU has under that "
-		     "name");
 	igt_subtest("catalogue") catalogue();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,6 +1,37 @@
 // SPDX-License-Identifier: MIT
-/*
- * Blocks that perf PMUs count, alone and together with the GPU's.
+/**
+ * TEST: SoC blocks count what their PMU counts while CPUs come and go
+ * Description: Blocks that perf PMUs count, alone and together with the GPU's.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @tracepoint-exact: a tracepoint is counted exactly
+ * @tracepoint-periodic: periodic and stretched samples of a PMU add up exactly
+ * @per-cpu: a request for a CPU counts that CPU only, and the block has its number
+ * @times: enabled and running times are those of the span
+ * @measured-zero: a counter that counted nothing while it ran is a measured zero
+ * @gpu-and-pmu: one sample carries GPU blocks and PMU blocks, both exact
+ * @automatic: an AUTOMATIC sample has PMU blocks as they are at the transition
+ * @two-sessions: two sessions count the same tracepoint independently
+ * @no-such-pmu: an unknown PMU type is -ENOENT
+ * @offline-cpu: a CPU that is offline is -EINVAL
+ * @probe-refused: breakpoints, kprobes and uprobes are refused by the PMU's name
+ * @no-such-event: an event that the PMU does not have returns the PMU's error
+ * @same-event-twice: generic blocks with different numbers may count the same event
+ * @hotplug-active: no count is lost when a CPU goes offline and comes back while counting
+ * @hotplug-stopped: a stopped session counts a CPU that went and came back after the next START
+ * @hotplug-own-cpu: a block of one CPU keeps its counts when that CPU goes offline
+ * @hotplug-gpu: CPU hotplug during periodic sampling of GPU blocks disturbs nothing
+ * @in-stream: jobs sample SoC blocks without waiting for perf; sums stay exact
+ * @reset-and-perf: jobs and resets never wait for perf; for lockdep
+ * @hybrid-cpus: CPUs that the PMU does not have are left out, as on big.LITTLE
+ * @refused-setup: a CPU that refuses for another reason is not left out: SETUP fails
+ * @refused-start: START fails if a new CPU refuses the event, and can be repeated
+ * @refused-active: a CPU that refuses the event while counting makes the counter invalid
+ * @hotplug-unprivileged-start: a session counts with the permissions of SETUP, whichever process
+ *   starts it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +47,6 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("SoC blocks count what their PMU counts while CPUs come and go");
 
 #define MS 1000000ull
 #define GLOBAL DRM_PERFCTR_CPU_ANY
@@ -311,24 +340,16 @@ static void two_sessions(void)
 
 static void counting_tests(void)
 {
-	igt_describe("a tracepoint is counted exactly");
 	igt_subtest("tracepoint-exact") tracepoint_exact();
-	igt_describe("periodic and stretched samples of a PMU add up exactly");
 	igt_subtest("tracepoint-periodic") tracepoint_periodic();
 	/* Covers: DRM_PERFCTR_FORMAT_PMU_IDENTITY, drm_perfctr_pmu_identity */
-	igt_describe("a request for a CPU counts that CPU only, and the block has its number");
 	igt_subtest("per-cpu") per_cpu();
 	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
-	igt_describe("enabled and running times are those of the span");
 	igt_subtest("times") times();
-	igt_describe("a counter that counted nothing while it ran is a measured zero");
 	igt_subtest("measured-zero") measured_zero();
 	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
-	igt_describe("one sample carries GPU blocks and PMU blocks, both exact");
 	igt_subtest("gpu-and-pmu") gpu_and_pmu();
-	igt_describe("an AUTOMATIC sample has PMU blocks as they are at the transition");
 	igt_subtest("automatic") automatic();
-	igt_describe("two sessions count the same tracepoint independently");
 	igt_subtest("two-sessions") two_sessions();
 }
 
@@ -359,10 +380,8 @@ static void probe_refused(void)
 static void refusal_tests(void)
 {
 	/* Covers: setup -ENOENT */
-	igt_describe("an unknown PMU type is -ENOENT");
 	igt_subtest("no-such-pmu") igt_assert_eq(try_pmu(0x7fff0000, 0, GLOBAL), -ENOENT);
 	/* Covers: setup -EINVAL */
-	igt_describe("a CPU that is offline is -EINVAL");
 	igt_subtest("offline-cpu")
 	{
 		cpu_online(1, false);
@@ -371,13 +390,10 @@ static void refusal_tests(void)
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), 0);
 	}
 	/* Covers: setup -EOPNOTSUPP */
-	igt_describe("breakpoints, kprobes and uprobes are refused by the PMU's name");
 	igt_subtest("probe-refused") probe_refused();
-	igt_describe("an event that the PMU does not have returns the PMU's error");
 	igt_subtest("no-such-event")
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, 12345, GLOBAL), -ENOENT);
 	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
-	igt_describe("generic blocks with different numbers may count the same event");
 	igt_subtest("same-event-twice")
 	{
 		struct igt_perfctr_session s;
@@ -420,7 +436,6 @@ static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, u
 static void hotplug_tests(void)
 {
 	/* Covers: DRM_PERFCTR_STATE_MIGRATED */
-	igt_describe("no count is lost when a CPU goes offline and comes back while counting");
 	igt_subtest("hotplug-active")
 	{
 		struct igt_perfctr_session s;
@@ -430,7 +445,6 @@ static void hotplug_tests(void)
 		igt_assert(s.sums[0].states & DRM_PERFCTR_STATE_MIGRATED);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("a stopped session counts a CPU that went and came back after the next START");
 	igt_subtest("hotplug-stopped")
 	{
 		struct igt_perfctr_session s;
@@ -448,7 +462,6 @@ static void hotplug_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 120);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("a block of one CPU keeps its counts when that CPU goes offline");
 	igt_subtest("hotplug-own-cpu")
 	{
 		struct igt_perfctr_session s;
@@ -457,7 +470,6 @@ static void hotplug_tests(void)
 		calls_around_hotplug(&s, 100, 103);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("CPU hotplug during periodic sampling of GPU blocks disturbs nothing");
 	igt_subtest("hotplug-gpu")
 	{
 		struct igt_perfctr_session s;
@@ -511,7 +523,6 @@ static void perf_user(int cpu)
 static void fence_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
-	igt_describe("jobs sample SoC blocks without waiting for perf; sums stay exact");
 	igt_subtest("in-stream")
 	{
 		const struct drm_perfctr_block_header *b;
@@ -538,7 +549,6 @@ static void fence_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 3210);
 		igt_perfctr_session_fini(&s);
 	}
-	igt_describe("jobs and resets never wait for perf; for lockdep");
 	igt_subtest("reset-and-perf")
 	{
 		struct igt_perfctr_session s;
@@ -591,8 +601,7 @@ static void test_pmu_session(struct igt_perfctr_session *s)
 
 static void unprivileged_start(struct igt_perfctr_session *s)
 {
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		igt_assert_eq(setgid(65534), 0);
 		igt_assert_eq(setuid(65534), 0);
 		igt_assert_eq(igt_perfctr_start(s, 0), 0);
@@ -627,7 +636,7 @@ static void refused_setup(void)
 	static const int errors[] = { EBUSY, ENOMEM, ENOSPC, EACCES, EPERM, EOPNOTSUPP };
 
 	test_pmu_load();
-	for (unsigned int i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(errors); i++) {
 		refuse(0, errors[i]);
 		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
 		/* the error of the other CPU does not hide it */
@@ -719,22 +728,16 @@ static void hotplug_unprivileged_start(void)
 static void refused_cpu_tests(void)
 {
 	/* Covers: setup -ENODEV, DRM_PERFCTR_CPU_ANY */
-	igt_describe("CPUs that the PMU does not have are left out, as on big.LITTLE");
 	igt_subtest("hybrid-cpus") hybrid_cpus();
-	igt_describe("a CPU that refuses for another reason is not left out: SETUP fails");
 	igt_subtest("refused-setup") refused_setup();
-	igt_describe("START fails if a new CPU refuses the event, and can be repeated");
 	igt_subtest("refused-start") refused_start();
-	igt_describe("a CPU that refuses the event while counting makes the counter invalid");
 	igt_subtest("refused-active") refused_active();
-	igt_describe("a session counts with the permissions of SETUP, whichever process starts it");
 	igt_subtest("hotplug-unprivileged-start") hotplug_unprivileged_start();
 }
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");
 		choose_exact();
@@ -744,8 +747,7 @@ int igt_main()
 	hotplug_tests();
 	fence_tests();
 	refused_cpu_tests();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

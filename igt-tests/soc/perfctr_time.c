@@ -1,6 +1,26 @@
 // SPDX-License-Identifier: MIT
-/*
- * Device time: stepped time, clock domains, GPU timestamps, and the job watchdog.
+/**
+ * TEST: Work takes time of the clocks that drive it, and the watchdog limits a job
+ * Description: Device time: stepped time, clock domains, GPU timestamps, and the job watchdog.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @cycles-consistent-stepped: in stepped time, no block is busy for more cycles than its clock
+ *   has, while clocks change in the middle of jobs
+ * @cycles-consistent-real: in real time, no block is busy for more cycles than its clock has
+ * @slower-clock: at half of any clock a job takes twice the time and counts the same
+ * @job-timeout-wait: a job that waits for years is cut short, and other contexts run
+ * @job-timeout-compute: a job with too many threads is cut short, and other contexts run
+ * @watchdog-too-late: a hung job that is over causes no reset of the next one
+ * @job-timeout-errors: a timeout of zero or of more than an hour is refused
+ * @time-bound: in stepped time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound
+ * @time-bound-real: in real time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its
+ *   bound
+ * @time-stands-still: stepped time moves exactly by the requested step, and not otherwise
+ * @step-errors: steps out of range, and steps of a device in real time, are refused
+ * @stepped-repeats: the same seed gives the same ring, timestamps included
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +32,6 @@
 #include "igt_vsoc_device.h"
 #include "igt_account.h"
 #include "igt_sys.h"
-
-IGT_TEST_DESCRIPTION("Work takes time of the clocks that drive it, and the watchdog limits a job");
 
 #define MS 1000000ull
 #define TIMEOUT_MS 300
@@ -45,7 +63,7 @@ static const struct {
 	{ "coregroup_hz", 800000000 },
 	{ "shader_hz", 500000000 },
 };
-#define CLOCKS (sizeof(clocks) / sizeof(clocks[0]))
+#define CLOCKS ARRAY_SIZE(clocks)
 #define SHADER_CLOCK (CLOCKS - 1)
 
 /* the counter of cycles in which a block was busy, and its clock */
@@ -79,7 +97,7 @@ static unsigned int assert_consistent(const struct igt_perfctr_session *s,
 	for (unsigned int n = 0; n < h->block_count; n++) {
 		const struct drm_perfctr_block_header *b = (const void *)at;
 
-		for (unsigned int i = 0; i < sizeof(busy) / sizeof(busy[0]); i++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(busy); i++) {
 			uint64_t cycles;
 
 			if (b->type != busy[i].type || b->section)
@@ -499,18 +517,12 @@ int igt_main()
 {
 	static const uint64_t most = 1ull << 40;
 
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 	}
-	igt_describe("in stepped time, no block is busy for more cycles than its clock has, "
-		     "while clocks change in the middle of jobs");
 	igt_subtest("cycles-consistent-stepped") consistent_stepped();
-	igt_describe("in real time, no block is busy for more cycles than its clock has");
 	igt_subtest("cycles-consistent-real") consistent_real();
-	igt_describe("at half of any clock a job takes twice the time and counts the same");
 	igt_subtest("slower-clock") slower();
-	igt_describe("a job that waits for years is cut short, and other contexts run");
 	igt_subtest("job-timeout-wait")
 	{
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
@@ -518,7 +530,6 @@ int igt_main()
 		c.wait.duration_ns = most;
 		job_timeout(&c);
 	}
-	igt_describe("a job with too many threads is cut short, and other contexts run");
 	igt_subtest("job-timeout-compute")
 	{
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COMPUTE };
@@ -527,24 +538,14 @@ int igt_main()
 		c.compute.instructions = 1000;
 		job_timeout(&c);
 	}
-	igt_describe("a hung job that is over causes no reset of the next one");
 	igt_subtest("watchdog-too-late") watchdog_too_late();
-	igt_describe("a timeout of zero or of more than an hour is refused");
 	igt_subtest("job-timeout-errors") timeout_refused();
-	igt_describe("in stepped time, GPU time converted to CLOCK_MONOTONIC_RAW stays within "
-		     "its bound");
 	igt_subtest("time-bound") time_bound();
-	igt_describe("in real time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its "
-		     "bound");
 	igt_subtest("time-bound-real") time_bound_real();
-	igt_describe("stepped time moves exactly by the requested step, and not otherwise");
 	igt_subtest("time-stands-still") time_stands_still();
-	igt_describe("steps out of range, and steps of a device in real time, are refused");
 	igt_subtest("step-errors") step_errors();
-	igt_describe("the same seed gives the same ring, timestamps included");
 	igt_subtest("stepped-repeats") repeats();
-	igt_fixture()
-	{
+	igt_fixture() {
 		rebind("N");
 		igt_perfctr_close(&dev);
 	}

@@ -1,8 +1,38 @@
 // SPDX-License-Identifier: MIT
-/*
- * Each allocation (and user copy) of each call fails once. Needs a kernel with fault injection
- * (vm/run --kernel uml-debug or debug); not named perfctr_*, so that the suites on Debian's kernels
- * do not run it.
+/**
+ * TEST: Out of memory at every allocation: -ENOMEM or success, and nothing left behind
+ * Description: Each allocation (and user copy) of each call fails once. Needs a kernel with
+ *   fault injection (vm/run --kernel uml-debug or debug); not named perfctr_*, so that the
+ *   suites on Debian's kernels do not run it.
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @open: opening the node with each allocation failing once: -ENOMEM or success, nothing left
+ * @query: QUERY with each allocation failing once: -ENOMEM or success, nothing left
+ * @setup: SETUP with each allocation failing once: -ENOMEM or success, nothing left
+ * @setup-user: SETUP by an unprivileged user, with an eventfd, with each allocation failing
+ *   once: -ENOMEM or success, nothing left
+ * @start: START and STOP with each allocation failing once: -ENOMEM or success, nothing left
+ * @sample: SAMPLE with each allocation failing once: -ENOMEM or success, nothing left
+ * @pcounter: SETUP, START and SAMPLE of PCOUNTER, manual and recorded, with each allocation
+ *   failing once: -ENOMEM or success, and the counts are exact
+ * @soc-setup: SETUP with SoC blocks and an eventfd, each allocation of the core and of perf
+ *   failing once: -ENOMEM or success, nothing left
+ * @soc-start: START and STOP of SoC blocks with each allocation failing once: -ENOMEM or success
+ * @soc-start-hotplug: START with each allocation failing once, after a CPU was away: -ENOMEM or
+ *   success, and the next START has all CPUs
+ * @soc-active-hotplug: a CPU comes back while a session counts, with each allocation of the
+ *   worker failing once: not valid and ERROR until the next START, or no effect
+ * @probe-core: a driver probes with each allocation of the core failing once: -ENOMEM, and the
+ *   next probe works
+ * @probe-csf: the driver of the firmware interface probes with each allocation failing once
+ * @probe-pcounter: PCOUNTER's driver probes with each allocation failing once: its source, and
+ *   memory for its packets
+ * @probe-pmu: the PMU drivers probe with each allocation failing once, perf's included: a kind
+ *   with an interrupt, and one of windows
+ * @conserve: after all failures the counts are exact
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +48,6 @@
 #include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
-
-IGT_TEST_DESCRIPTION("Out of memory at every allocation: -ENOMEM or success, and nothing left "
-		     "behind");
 
 /* more allocations than any call makes */
 #define MOST 2000
@@ -182,8 +209,7 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 static void sweep_setup_of_user(void)
 {
 	igt_perfctr_sysctl("paranoid", "0");
-	igt_fork(child, 1)
-	{
+	igt_fork(child, 1) {
 		/* a thread's fail-nth file belongs to root, whatever its uid */
 		int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 		struct igt_perfctr_device mine;
@@ -619,8 +645,7 @@ int igt_main()
 {
 	struct igt_perfctr_session s;
 
-	igt_fixture()
-	{
+	igt_fixture() {
 		static const char *const kinds[] = { "failslab", "fail_page_alloc",
 						     "fail_usercopy" };
 
@@ -635,67 +660,37 @@ int igt_main()
 		igt_perfctr_session_create(&s);
 	}
 
-	igt_describe("opening the node with each allocation failing once: -ENOMEM or success, "
-		     "nothing left");
 	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
-	igt_describe("QUERY with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("query") sweep(call_query, &s);
-	igt_describe("SETUP with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("setup") igt_assert_lt(0, sweep(call_setup, &s));
-	igt_describe("SETUP by an unprivileged user, with an eventfd, with each allocation "
-		     "failing once: -ENOMEM or success, nothing left");
 	igt_subtest("setup-user") sweep_setup_of_user();
-	igt_describe("START and STOP with each allocation failing once: -ENOMEM or success, "
-		     "nothing left");
 	igt_subtest("start") sweep(call_start, &s);
-	igt_describe("SAMPLE with each allocation failing once: -ENOMEM or success, nothing left");
 	igt_subtest("sample") sweep(call_sample, &s);
 
-	igt_describe("SETUP, START and SAMPLE of PCOUNTER, manual and recorded, with each "
-		     "allocation failing once: -ENOMEM or success, and the counts are exact");
 	igt_subtest("pcounter") pcounter();
 
-	igt_describe("SETUP with SoC blocks and an eventfd, each allocation of the core and of "
-		     "perf failing once: -ENOMEM or success, nothing left");
 	igt_subtest("soc-setup") soc_setup();
-	igt_describe("START and STOP of SoC blocks with each allocation failing once: -ENOMEM or "
-		     "success");
 	igt_subtest("soc-start") soc_start();
 
-	igt_describe("START with each allocation failing once, after a CPU was away: -ENOMEM or "
-		     "success, and the next START has all CPUs");
 	igt_subtest("soc-start-hotplug") soc_start_hotplug();
-	igt_describe("a CPU comes back while a session counts, with each allocation of the "
-		     "worker failing once: not valid and ERROR until the next START, or no "
-		     "effect");
 	igt_subtest("soc-active-hotplug") soc_active_hotplug();
 
-	igt_describe("a driver probes with each allocation of the core failing once: -ENOMEM, "
-		     "and the next probe works");
 	igt_subtest("probe-core") sweep_probe("1", "drm_perfctr");
-	igt_describe("the driver of the firmware interface probes with each allocation failing "
-		     "once");
 	igt_subtest("probe-csf") sweep_probe("1", "perfctr_csf");
-	igt_describe("PCOUNTER's driver probes with each allocation failing once: its source, "
-		     "and memory for its packets");
 	igt_subtest("probe-pcounter")
 	{
 		sweep_probe("1 product=nv50", ":vsoc_nv50_init");
 		sweep_probe("1 product=nv50", ":vsoc_nv50_counters_init");
 	}
-	igt_describe("the PMU drivers probe with each allocation failing once, perf's included: "
-		     "a kind with an interrupt, and one of windows");
 	igt_subtest("probe-pmu")
 	{
 		sweep_pmu_probe("nvidia_pcie_tgt_pmu_1_rc_0");
 		sweep_pmu_probe("nvidia_cmem_latency_pmu_1");
 	}
 
-	igt_describe("after all failures the counts are exact");
 	igt_subtest("conserve") conserve();
 
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_session_fini(&s);
 		igt_perfctr_close(&dev);
 	}

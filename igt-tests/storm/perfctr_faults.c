@@ -1,6 +1,46 @@
 // SPDX-License-Identifier: MIT
-/*
- * Faults by name, each on a device with two sessions, beside another device without faults.
+/**
+ * TEST: Under every hardware fault, samples are correct and flag what is missing
+ * Description: Faults by name, each on a device with two sessions, beside another device
+ *   without faults.
+ *
+ * SUBTEST: fault-%s
+ * Description: with the fault %arg[1], samples of two sessions are exact or flagged, the effect
+ *   ends soon, and another device is exact
+ *
+ * arg[1].values: lost-doorbell, slow-doorbell, no-ack, late-ack, double-ack, ack-without-sample
+ * arg[1].values: spurious-irq, lost-irq, extra-sample, insert-beyond, insert-backwards
+ * arg[1].values: garbage-header, garbage-metadata, torn-write, seq-jump, time-backwards
+ * arg[1].values: clock-stop, counter-wrap, saturation, threshold-storm, overflow, status-failed
+ * arg[1].values: fw-restart, power-loss, reset-in-request, job-hang, watchdog-late, job-fault
+ * arg[1].values: pmu-slow, pmu-gone, pmu-affinity, alloc-job, alloc-fence, alloc-ctx, alloc-file
+ * arg[1].values: power-loss-mid-sample, unplug-in-request, pcounter-lost, pcounter-late
+ * arg[1].values: pcounter-twice
+ */
+/**
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @fault-every-name: each fault that the device has is one of the above
+ * @fault-start: START is -ETIMEDOUT in bounded time if hardware never answers, -EIO if its
+ *   answer is invalid, and works when it answers again
+ * @fault-dead-firmware: hardware that stops answering gives samples with ERROR rather than
+ *   errors, and STOP still delivers
+ * @fault-dead-for-seconds: hardware that does not start is retried once a second, and counts
+ *   exactly once it does
+ * @fault-stop-unanswered: a final sample without an answer has LOST in every block; another
+ *   session gets all the counts when hardware answers again
+ * @fault-stop-unanswered-power: after a STOP without an answer nothing keeps the GPU awake
+ * @fault-stop-unanswered-alone: without another session, counts of a final sample without an
+ *   answer are reported, destroyed, or still with the hardware
+ * @fault-garbage-metadata-poweroff: cores that power off with a sample of invalid metadata have
+ *   LOST, though their counts are there
+ * @fault-garbage-metadata-power-loss: cores that power off without a sample after invalid
+ *   metadata lack counts and have LOST
+ * @fault-start-half-answered: START is refused if hardware gives only a part of the earlier
+ *   counts
+ * @fault-refused: an invalid probability or number of times is refused and changes nothing
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +52,6 @@
 #include "igt_target.h"
 #include "igt_account.h"
 #include "igt_sys.h"
-
-IGT_TEST_DESCRIPTION("Under every hardware fault, samples are correct and flag what is missing");
 
 #define MS 1000000ull
 #define OTHER 9
@@ -260,7 +298,7 @@ static const struct {
 	{ "pcounter_late", .instead = swap_late },
 	{ "pcounter_twice", .instead = swap_twice },
 };
-#define FAULTS (sizeof(faults) / sizeof(faults[0]))
+#define FAULTS ARRAY_SIZE(faults)
 
 /* --- one fault --- */
 
@@ -700,7 +738,7 @@ static void refused(void)
 	FILE *f;
 
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", " 5   7 \n"), 0);
-	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++)
 		igt_assert_lt(igt_vsoc_debugfs_try(&dev, "fail_no_ack", bad[i]), 0);
 	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/fail_no_ack", dev.minor);
 	f = fopen(path, "r");
@@ -867,8 +905,7 @@ int igt_main()
 {
 	static char names[FAULTS][48];
 
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 	}
 	for (unsigned int i = 0; i < FAULTS; i++) {
@@ -876,9 +913,6 @@ int igt_main()
 		for (char *c = names[i]; *c; c++)
 			if (*c == '_')
 				*c = '-';
-		igt_describe_f("%s: samples of two sessions are exact or flagged, it is over "
-			       "soon, another device is exact",
-			       faults[i].name);
 		igt_subtest(names[i])
 		{
 			if (faults[i].instead)
@@ -887,11 +921,8 @@ int igt_main()
 				fault(i);
 		}
 	}
-	igt_describe("each fault that the device has is one of the above");
 	igt_subtest("fault-every-name") every_fault();
 	/* Covers: start -EIO, start -ETIMEDOUT */
-	igt_describe("START is -ETIMEDOUT in bounded time if hardware never answers, -EIO if its "
-		     "answer is invalid, and works when it answers again");
 	igt_subtest("fault-start")
 	{
 		begin_anew();
@@ -901,34 +932,18 @@ int igt_main()
 		start_of_dead_firmware("insert_beyond", EIO);
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
-	igt_describe("hardware that stops answering gives samples with ERROR rather than errors, "
-		     "and STOP still delivers");
 	igt_subtest("fault-dead-firmware") dead_firmware();
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
-	igt_describe("hardware that does not start is retried once a second, and counts exactly "
-		     "once it does");
 	igt_subtest("fault-dead-for-seconds") dead_for_seconds();
-	igt_describe("a final sample without an answer has LOST in every block; another session "
-		     "gets all the counts when hardware answers again");
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
-	igt_describe("after a STOP without an answer nothing keeps the GPU awake");
 	igt_subtest("fault-stop-unanswered-power") stop_unanswered_power();
-	igt_describe("without another session, counts of a final sample without an answer are "
-		     "reported, destroyed, or still with the hardware");
 	igt_subtest("fault-stop-unanswered-alone") stop_unanswered_alone();
-	igt_describe("cores that power off with a sample of invalid metadata have LOST, though "
-		     "their counts are there");
 	igt_subtest("fault-garbage-metadata-poweroff") garbage_at_poweroff();
-	igt_describe("cores that power off without a sample after invalid metadata lack counts "
-		     "and have LOST");
 	igt_subtest("fault-garbage-metadata-power-loss") garbage_before_power_loss();
 	/* Covers: start -EIO, start -ETIMEDOUT */
-	igt_describe("START is refused if hardware gives only a part of the earlier counts");
 	igt_subtest("fault-start-half-answered") start_half_answered();
-	igt_describe("an invalid probability or number of times is refused and changes nothing");
 	igt_subtest("fault-refused") refused();
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
 }

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: MIT
-/*
- * Everything at once, in an order that follows from a seed: sessions, jobs, faults, resets, power,
- * CPU hotplug, system suspend, unplug, readers that sleep or scribble, processes that die.
+/**
+ * TEST: Samples are exact or flagged, whatever happens in whatever order
+ * Description: Everything at once, in an order that follows from a seed: sessions, jobs,
+ *   faults, resets, power, CPU hotplug, system suspend, unplug, readers that sleep or scribble,
+ *   processes that die.
+ *   One thread decides and acts. What a step draws follows from seed and step alone. Its effect
+ *   depends on the hardware too, as jobs, periods, firmware and processes run in real time, so
+ *   a replay repeats the storm closely but not exactly. Every well-behaved session has an
+ *   account that must be exact unless its samples report a loss.
+ *   Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no
+ *   limit; to replay up to a failure), PERFCTR_STORM_SUSPEND=1 (with system suspend, see
+ *   storm/run), PERFCTR_STORM_TRACE=1 (print each step).
  *
- * One thread decides and acts. What a step draws follows from seed and step alone. Its effect
- * depends on the hardware too, as jobs, periods, firmware and processes run in real time, so a
- * replay repeats the storm closely but not exactly. Every well-behaved session has an account that
- * must be exact unless its samples report a loss.
+ * SUBTEST: %s
+ * Description: %arg[1]
  *
- * Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no limit;
- * to replay up to a failure), PERFCTR_STORM_SUSPEND=1 (with system suspend, see storm/run),
- * PERFCTR_STORM_TRACE=1 (print each step).
+ * arg[1]:
+ * @storm: random sessions, jobs, faults, power, hotplug and hostile readers: every account is
+ *   exact unless its samples report a loss
+ * @system-suspend: system suspend in the middle of a job loses no count, and samples have
+ *   SUSPENDED
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,8 +41,6 @@
 #include "igt_rights.h"
 #include "igt_setup.h"
 #include "igt_sys.h"
-
-IGT_TEST_DESCRIPTION("Samples are exact or flagged, whatever happens in whatever order");
 
 #define MS 1000000ull
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
@@ -272,7 +279,7 @@ static bool do_setup(void)
 	if (!d->number && one_in(3))
 		igt_perfctr_add_ucf(&c->session);
 	c->session.setup.slots = 4u << any(5);
-	c->session.setup.period_ns = periods_ns[any(sizeof(periods_ns) / sizeof(periods_ns[0]))];
+	c->session.setup.period_ns = periods_ns[any(ARRAY_SIZE(periods_ns))];
 	if (d->nv50 && one_in(2))
 		c->session.setup.period_ns = recorded_ns[any(2)];
 	if (one_in(4) && d->dev.info.features & DRM_PERFCTR_FEATURE_AUTOMATIC)
@@ -664,7 +671,7 @@ static const struct {
 	{ "suspend", 1, do_suspend }, { "device", 6, do_device },
 	{ "doom", 2, do_doom },
 };
-#define HAPPENINGS (sizeof(happenings) / sizeof(happenings[0]))
+#define HAPPENINGS ARRAY_SIZE(happenings)
 
 static uint64_t happened[HAPPENINGS];
 
@@ -881,8 +888,7 @@ static void suspend_exact(void)
 
 int igt_main()
 {
-	igt_fixture()
-	{
+	igt_fixture() {
 		igt_require_f(igt_perfctr_open_device(&devices[0].dev, "vsoc.0"),
 			      "no virtual SoC\n");
 		devices[0].present = true;
@@ -892,17 +898,12 @@ int igt_main()
 		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
 		igt_write(IGT_VSOC_DRIVER "/del_device", "10");
 	}
-	igt_describe("random sessions, jobs, faults, power, hotplug and hostile readers: every "
-		     "account is exact unless its samples report a loss");
 	igt_subtest("storm") run_storm();
 	/* only where its program survives it */
 	if (from_environment("PERFCTR_STORM_SUSPEND", 0)) {
-		igt_describe("system suspend in the middle of a job loses no count, and samples "
-			     "have SUSPENDED");
 		igt_subtest("system-suspend") suspend_exact();
 	}
-	igt_fixture()
-	{
+	igt_fixture() {
 		tell_replay();
 		end_doomed();
 		igt_perfctr_sysctl("paranoid", "1");
