@@ -169,7 +169,7 @@ static void count_users(int users[MODULES])
 		users[i] = module_users(modules[i]);
 }
 
-/* another thread releases them; wait for it */
+/* another thread releases them */
 static void wait_until_free(const int users[MODULES])
 {
 	for (unsigned int i = 0; i < MODULES; i++) {
@@ -190,7 +190,7 @@ static void set_up_and_end(enum end end, int ready_fd)
 	struct igt_perfctr_device mine;
 
 	igt_perfctr_reopen(&mine, &dev);
-	/* 20 rounds of 60 are more sessions than all users may have together */
+	/* 20 rounds of 60 exceed the sessions of all users */
 	for (unsigned int i = 0; i < 60; i++) {
 		igt_perfctr_session_init(&many[0], &mine);
 		many[0].setup.request_count = 1;
@@ -213,8 +213,8 @@ static void set_up_and_end(enum end end, int ready_fd)
 }
 
 /*
- * A child with many active sessions ends. Its rings, its perf events and its KEEP_AWAKE must go
- * with it; repeated rounds would exhaust them otherwise.
+ * A child with many active sessions ends. The kernel must release its rings, perf events and
+ * KEEP_AWAKE; repeated rounds would exhaust them otherwise.
  */
 static void child_ends(enum end end)
 {
@@ -356,7 +356,7 @@ static void *race(void *arg)
 		default:
 			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SAMPLE, &handle, &tag, 8);
 		}
-		/* errors that the header allows here; -ENOENT if another thread tore it down */
+		/* errors that the header allows; -ENOENT if another thread tore the session down */
 		if (ret && ret != -ENOENT && ret != -EALREADY && ret != -ENOTCONN &&
 		    ret != -ENOSPC && ret != -ENODEV)
 			raced_bad = ret;
@@ -380,7 +380,7 @@ static void race_tests(void)
 					       (void *)(round * 3 + i + 1));
 			for (unsigned int i = 0; i < 3; i++)
 				pthread_join(threads[i], NULL);
-			igt_perfctr_teardown(&s); /* another thread may have done it */
+			igt_perfctr_teardown(&s); /* another thread may have torn it down */
 			s.handle = 0;
 			igt_perfctr_session_fini(&s);
 		}
@@ -421,7 +421,7 @@ static int try_period(uint64_t period_ns)
 	return ret;
 }
 
-/* what a kernel without perf events returns to everybody */
+/* the result on a kernel without perf events */
 static int generic_or(int otherwise)
 {
 	return dev.info.features & DRM_PERFCTR_FEATURE_PMU ? otherwise : -EOPNOTSUPP;
@@ -595,10 +595,7 @@ static void permission_fd_passed(void)
 		struct igt_perfctr_session s;
 		struct igt_perfctr_device mine = dev;
 
-		/*
-		 * handle, sizes and mappings are inherited by fork; the file comes through the
-		 * socket
-		 */
+		/* fork inherits handle, sizes and mappings; the file comes through the socket */
 		igt_assert_eq(recv(sockets[1], &s, sizeof(s), MSG_WAITALL), (int)sizeof(s));
 		igt_drop_to(IGT_NOBODY, 0);
 		close(dev.fd);

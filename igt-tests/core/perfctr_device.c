@@ -17,7 +17,7 @@
  * @power-protected: protected mode is reported as a state, and is a transition
  * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS
  * @reset-restart: hardware that does not start after a reset is restarted for existing sessions
- * @reset-goes-on: after a reset, counting continues exactly
+ * @reset-continues: after a reset, counting continues exactly
  * @reset-after-stop: sessions after a STOP and an immediate reset count exactly
  * @start-in-reset: START during a reset waits for its end, then counts
  * @lost-reset: a reset's duration is lost time for each session, however many sample in it
@@ -55,8 +55,8 @@
 #include "igt_sys.h"
 
 #define MS 1000000ull
-/* one wait for firmware may end by its deadline; allow a few of them */
-#define PATIENCE_NS 10000000000ull
+/* a few waits for firmware that end by their deadlines */
+#define TIME_LIMIT_NS 10000000000ull
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
@@ -261,7 +261,7 @@ static void power_tests(void)
 
 /* --- reset --- */
 
-/* START in the middle of a reset counts from the end of the reset on */
+/* START during a reset counts from the end of the reset */
 static void start_in_reset(void)
 {
 	const uint64_t reset_ms = 400;
@@ -289,7 +289,7 @@ static void start_in_reset(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
-/* a worker stops the hardware after STOP: a reset or another START may run before it */
+/* a worker stops the hardware after STOP; a reset or a START may run before the worker */
 static void reset_after_stop(void)
 {
 	for (unsigned int i = 0; i < 30; i++) {
@@ -349,7 +349,7 @@ static void reset_tests(void)
 		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
 		igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 		do {
-			igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+			igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 			igt_sleep_ms(20);
 			igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 			/* a sample with ERROR may end after counting began again */
@@ -367,7 +367,7 @@ static void reset_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
-	igt_subtest("reset-goes-on")
+	igt_subtest("reset-continues")
 	{
 		struct igt_perfctr_session s;
 
@@ -388,20 +388,20 @@ static void reset_tests(void)
 }
 
 /*
- * Counts may differ from the truth only where lost_ns or the block's state reports it. ERROR alone
- * is no excuse: a later sample has what could not be read.
+ * Counts may differ from the truth only where lost_ns or the block's state reports a loss. ERROR
+ * alone reports none: a later sample has the counts that could not be read.
  */
-static bool admits(const struct igt_perfctr_session *s, const struct igt_perfctr_sum *sum)
+static bool reports_loss(const struct igt_perfctr_session *s, const struct igt_perfctr_sum *sum)
 {
 	return s->lost_ns || sum->states & DRM_PERFCTR_STATE_SATURATED;
 }
 
-static void assert_honest(const struct igt_perfctr_session *s)
+static void assert_losses_reported(const struct igt_perfctr_session *s)
 {
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 
-		for (unsigned int i = 0; i < after.count && !admits(s, sum); i++) {
+		for (unsigned int i = 0; i < after.count && !reports_loss(s, sum); i++) {
 			if (after.at[i].type != sum->type || after.at[i].index != sum->index)
 				continue;
 			igt_assert_f(igt_perfctr_sum(s, sum->type, sum->index,
@@ -415,7 +415,7 @@ static void assert_honest(const struct igt_perfctr_session *s)
 
 /* --- lost time --- */
 
-/* one session samples all the time, beside one with long samples */
+/* one session takes a sample at each period, the other one a single long sample */
 struct beside {
 	struct igt_perfctr_session manual, periodic;
 };
@@ -457,7 +457,7 @@ static void *reset_gpu(void *begun)
 	return NULL;
 }
 
-/* after an unplug: its sessions end with their file */
+/* after an unplug; closing the file ends the sessions */
 static void bind_again(void)
 {
 	igt_perfctr_close(&dev);
@@ -465,7 +465,7 @@ static void bind_again(void)
 	igt_assert(igt_perfctr_open(&dev, "vsoc"));
 }
 
-/* suspend while firmware does not answer, @awake_ns after a sample */
+/* suspend @awake_ns after a sample, while firmware does not answer */
 static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 {
 	const uint32_t flags = DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_SUSPENDED;
@@ -493,15 +493,15 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 	igt_perfctr_drain(&s);
 	igt_info("%.1f of %.1f ms lost\n", s.lost_ns * 1e-6,
 		 (s.last.end_ns - s.first.start_ns) * 1e-6);
-	assert_honest(&s);
+	assert_losses_reported(&s);
 	igt_assert_eq_u32(s.last.flags & flags, flags);
 	igt_assert_lte_u64(awake_ns + 1, s.last.lost_ns);
-	/* suspended it lost nothing */
+	/* no time of the suspend is lost */
 	igt_assert_lte_u64(s.last.lost_ns + 500 * MS, s.last.end_ns - s.last.start_ns);
 	igt_perfctr_session_fini(&s);
 }
 
-/* Returns false if the thread that resets ran so late that little of the reset was left. */
+/* Returns false if the resetting thread ran so late that little time remained in the reset. */
 static bool unplug_in_reset(bool sampling)
 {
 	const uint32_t flags = DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
@@ -524,7 +524,7 @@ static bool unplug_in_reset(bool sampling)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_drain(&periodic);
-	/* the following steps need the device, whatever this one finds */
+	/* the following steps need the device */
 	bind_again();
 	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
 	if (s.lost_ns < 200 * MS || (sampling && periodic.lost_ns < 200 * MS))
@@ -569,9 +569,7 @@ static void lost_reset(void)
 
 static void lost_suspend(void)
 {
-	/*
-	 * with cores on, firmware takes a sample of its own when they power off, which can be read
-	 */
+	/* when cores power off, firmware takes a sample, which the host can read */
 	suspend_unread("0x50005", 0);
 	suspend_unread("0x0", 200 * MS);
 }
@@ -582,7 +580,7 @@ static void lost_stop(void)
 
 	create(&s, 0, 0);
 	begin(&s);
-	/* nothing reads the samples of firmware before STOP */
+	/* nothing collects the samples of firmware before STOP */
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
 	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 	igt_vsoc_work(&dev, 0);
@@ -593,7 +591,7 @@ static void lost_stop(void)
 	igt_vsoc_truth(&dev, &after);
 	igt_perfctr_drain(&s);
 	igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
-	assert_honest(&s);
+	assert_losses_reported(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	igt_perfctr_session_fini(&s);
 }
@@ -640,7 +638,7 @@ static void lost_unplug(void)
 	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
-	assert_honest(&s);
+	assert_losses_reported(&s);
 	igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
 					   DRM_PERFCTR_SAMPLE_ERROR);
 	igt_assert_lte_u64(work_ns, s.lost_ns);
@@ -711,7 +709,7 @@ static int interrupted_stop(struct igt_perfctr_session *s)
 	return igt_perfctr_stop(s, 0);
 }
 
-/* repeat @command until a signal interrupts its wait; it may get the lock first */
+/* repeat @command until a signal interrupts its wait; sometimes @command gets the lock at once */
 static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
 			   struct igt_perfctr_session *s, int otherwise)
 {
@@ -787,7 +785,7 @@ static void *query_clocks(void *data)
 	return NULL;
 }
 
-/* an access to the pages, the kernel's too, blocks until let_touch() */
+/* an access to the pages, also by the kernel, blocks until unblock_access() */
 static int withhold(void *pages, size_t bytes)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -803,7 +801,7 @@ static int withhold(void *pages, size_t bytes)
 	return fd;
 }
 
-static void let_touch(int fd, void *pages, size_t bytes)
+static void unblock_access(int fd, void *pages, size_t bytes)
 {
 	struct uffdio_zeropage zeroes = {
 		.range = { .start = (uintptr_t)pages, .len = bytes },
@@ -812,7 +810,9 @@ static void let_touch(int fd, void *pages, size_t bytes)
 	igt_assert_eq(ioctl(fd, UFFDIO_ZEROPAGE, &zeroes), 0);
 }
 
-/* QUERY blocks where it writes the first clock; the device goes before it asks for the second */
+/*
+ * QUERY blocks while it writes the first clock; the device is removed before QUERY reads the second
+ */
 static void unplug_in_query(void)
 {
 	const size_t bytes = sysconf(_SC_PAGESIZE);
@@ -836,9 +836,9 @@ static void unplug_in_query(void)
 	igt_assert_eq(pthread_create(&thread, NULL, query_clocks, &q), 0);
 	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
 	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
-	/* nor does it keep the device from going */
+	/* nor does QUERY delay the removal */
 	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
-	let_touch(fd, clocks, bytes);
+	unblock_access(fd, clocks, bytes);
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_assert_eq(q.ret, -ENODEV);
 	igt_assert_lte_u64(1, clocks[0].max_frequency_hz);

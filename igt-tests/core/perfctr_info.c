@@ -119,14 +119,14 @@ static void features_enforced(void)
 	};
 	struct igt_perfctr_device devices[2] = { dev };
 
-	igt_vsoc_come(&devices[1], "8 product=nv50");
+	igt_vsoc_add(&devices[1], "8 product=nv50");
 	igt_assert(!(devices[1].info.features & DRM_PERFCTR_FEATURE_AUTOMATIC));
 	for (unsigned int d = 0; d < 2; d++)
 		for (unsigned int i = 0; i < ARRAY_SIZE(flags); i++)
 			igt_assert_eq(try_flag(&devices[d], flags[i].flag),
 				      devices[d].info.features & flags[i].feature ? 0 :
 										    -EOPNOTSUPP);
-	igt_vsoc_go(&devices[1], 8);
+	igt_vsoc_remove(&devices[1], 8);
 }
 
 /* on a kernel without perf events */
@@ -257,7 +257,7 @@ static void frequencies(void)
 	}
 }
 
-/* PMUs are read first; then firmware does not answer, and is asked again later */
+/* the PMUs are read first, then firmware does not answer, and the core retries later */
 static void capture(void)
 {
 	const struct drm_perfctr_block_header *b = NULL;

@@ -9,12 +9,12 @@
  * arg[1]:
  * @user-sessions: a user may have so many sessions over all files, then -EDQUOT; other users
  *   have their own limit
- * @device-is-left: root counts beside nine users who have all the sessions they may have
+ * @device-not-exhausted: root counts beside nine users who have all the sessions they may have
  * @user-memory: a user may have so much ring memory, then -EDQUOT
  * @user-memory-kept: a ring counts for its user until its last descriptor and mapping are closed
  * @user-pmu-counters: a user may have so many PMU counters over all sessions, then -EDQUOT
  * @charged-to-caller: memory of a ring is charged to the memory cgroup of SETUP's caller
- * @others-private: sessions of another file cannot be used
+ * @other-sessions-refused: sessions of another file cannot be used
  * @fdinfo: fdinfo shows the sessions of a file to those who may inspect the process
  * @hidden-session: debugfs lists a session whose file no process holds
  * @log-silent: 20,000 rejected calls write no line to the kernel log
@@ -79,7 +79,7 @@ static void gate_close(const struct gate *g)
 	close(g->pipe[1]);
 }
 
-/* the first user takes all that it may have, then the second one does */
+/* the first user creates as many sessions as its limit allows, then the second user does */
 static void user_sessions(void)
 {
 	const struct gate taken = gate_create(), tried = gate_create();
@@ -113,7 +113,7 @@ static void user_sessions(void)
 	igt_waitchildren();
 	gate_close(&taken);
 	gate_close(&tried);
-	/* root has no such limit, and the children's sessions are gone */
+	/* root has no such limit, and the children's sessions have ended */
 	igt_perfctr_reopen(&mine, &dev);
 	igt_assert_eq_u32(igt_small_fill(mine.fd, &error), mine.info.max_sessions_per_file);
 	igt_assert_eq(error, -ENOSPC);
@@ -136,8 +136,8 @@ static void root_counts(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* Users create as many sessions as they may, START them, and stay until signalled. */
-static void device_is_left(void)
+/* Users create as many sessions as their limit allows and keep them until signalled. */
+static void device_not_exhausted(void)
 {
 	enum { USERS = 9, FILES = 2 };
 	const struct gate ready = gate_create(), done = gate_create();
@@ -156,7 +156,7 @@ static void device_is_left(void)
 		for (unsigned int i = 0; i < FILES; i++)
 			count += igt_small_fill(files[i].fd, &error);
 		igt_assert(error == -EDQUOT || error == -ENFILE);
-		/* the others fill the device: a user without a session does not get its first */
+		/* the other users have filled the device: -ENFILE even for a first session */
 		if (!count)
 			igt_assert_eq(igt_small_setup(files[0].fd), -ENFILE);
 		__atomic_fetch_add(total, count, __ATOMIC_SEQ_CST);
@@ -223,7 +223,7 @@ static void user_memory(void)
 	igt_perfctr_default_limits();
 }
 
-/* memory that only a ring's descriptor keeps still counts for its user */
+/* memory that a ring's descriptor keeps counts for its user */
 static void user_memory_kept(void)
 {
 	struct igt_perfctr_session s;
@@ -374,7 +374,7 @@ static void charged_to_caller(void)
 /* --- others --- */
 
 /* every handle of another file */
-static void others_are_private(void)
+static void other_sessions_refused(void)
 {
 	struct igt_perfctr_session s;
 
@@ -568,7 +568,7 @@ static void fdinfo_shows(void)
 	igt_perfctr_close(&other);
 }
 
-/* the file is in flight through a socket, and no process has a descriptor of it */
+/* the file is in a socket's queue; no process has a descriptor of it */
 static void hidden_is_listed(void)
 {
 	struct igt_perfctr_device mine;
@@ -608,14 +608,14 @@ int igt_main()
 	/* Covers: setup -EDQUOT */
 	igt_subtest("user-sessions") user_sessions();
 	/* Covers: setup -ENFILE */
-	igt_subtest("device-is-left") device_is_left();
+	igt_subtest("device-not-exhausted") device_not_exhausted();
 	/* Covers: setup -EDQUOT */
 	igt_subtest("user-memory") user_memory();
 	/* Covers: setup -EDQUOT */
 	igt_subtest("user-memory-kept") user_memory_kept();
 	igt_subtest("user-pmu-counters") user_pmu_counters();
 	igt_subtest("charged-to-caller") charged_to_caller();
-	igt_subtest("others-private") others_are_private();
+	igt_subtest("other-sessions-refused") other_sessions_refused();
 	/* Covers: setup -EBUSY */
 	igt_subtest("fdinfo") fdinfo_shows();
 	igt_subtest("hidden-session") hidden_is_listed();

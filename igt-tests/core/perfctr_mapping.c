@@ -308,12 +308,12 @@ static void session_outlives_file(void)
 	igt_perfctr_session_fini(&s);
 }
 
-static void unplugged_is_dead(void)
+static void unplugged_state(void)
 {
 	struct igt_perfctr_device mine;
 
 	igt_vsoc_require(&dev);
-	igt_vsoc_come(&mine, "8");
+	igt_vsoc_add(&mine, "8");
 	igt_perfctr_session_setup(&s, &mine, 4, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_vsoc_driver("del_device", "8"), 0);
@@ -345,7 +345,7 @@ int igt_main()
 	igt_subtest("map-fork") child_keeps_mapping();
 	igt_subtest("map-outlives-session") outlives_session();
 	igt_subtest("map-closed-first") session_outlives_file();
-	igt_subtest("map-unplugged") unplugged_is_dead();
+	igt_subtest("map-unplugged") unplugged_state();
 	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}

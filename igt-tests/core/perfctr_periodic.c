@@ -71,9 +71,9 @@ static void *peer_thread(void *data)
 }
 
 /*
- * However late the sampler runs: a sample of n periods ends when n more periods have ended since
- * START, and samples account for all periods that end before STOP. The first period begins up to
- * one period after START.
+ * A sample of n periods ends when n more periods have ended since START, however late the sampler
+ * runs. Samples account for all periods that end before STOP. The first period begins up to one
+ * period after START.
  */
 static void every_period(uint64_t period_ns, unsigned int periods)
 {
@@ -154,7 +154,7 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 		 late[n - 1] / 1e3, share, (int)peer.wakes, peer.late[peer.wakes / 2] / 1e3,
 		 peer.late[peer.wakes - 1] / 1e3);
 	igt_perfctr_session_fini(&s);
-	/* each period is published or merged and none is invented; both ends may cut one off */
+	/* each period is published or merged, and there are no others; both ends may cut one off */
 	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
 	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
 	return s.periodic >= peer.wakes / 2 &&
@@ -211,7 +211,7 @@ static void periodic_tests(void)
 	}
 	igt_subtest("collected-in-time")
 	{
-		uint64_t samples, turns_before, turns, span_ns;
+		uint64_t samples, runs_before, turns, span_ns;
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_setup(&s, &dev, 2, 0);
@@ -219,12 +219,12 @@ static void periodic_tests(void)
 		igt_sleep_ms(100);
 		span_ns = igt_raw_ns();
 		samples = igt_vsoc_firmware(&dev, "samples_written");
-		igt_sampler_ns(&turns_before);
+		igt_sampler_ns(&runs_before);
 		igt_sleep_ms(3000);
 		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
 		igt_sampler_ns(&turns);
 		span_ns = igt_raw_ns() - span_ns;
-		turns -= turns_before;
+		turns -= runs_before;
 		igt_info("%d samples of firmware, %d turns of the sampler in %.1f s\n",
 			 (int)samples, (int)turns, span_ns * 1e-9);
 		/*

@@ -13,9 +13,9 @@
  * @beside-events: 512 perf events of a user delay them by no more than the CPU time of reading
  *   them
  * @worker-share: the SCHED_FIFO worker reads no perf events of unprivileged sessions
- * @dead-firmware-copies: QUERY, STATUS and fdinfo return at once while firmware does not answer
- * @dead-firmware-close: close() of an active session asks nothing of dead firmware
- * @dead-firmware-teardown: TEARDOWN of an active session asks nothing of dead firmware
+ * @silent-firmware-queries: QUERY, STATUS and fdinfo return at once while firmware does not answer
+ * @silent-firmware-close: close() of an active session asks nothing of dead firmware
+ * @silent-firmware-teardown: TEARDOWN of an active session asks nothing of dead firmware
  * @not-throttled: START, SAMPLE and STOP of unprivileged sessions are not throttled
  */
 #include <errno.h>
@@ -38,7 +38,7 @@
 #define MS 1000000ull
 #define PAGE 4096
 #define MAX_ATTACKERS 8
-/* a busy host spoils one measurement, a defect all of them */
+/* a busy host falsifies some measurements, a defect all of them */
 #define ATTEMPTS 5
 #define SPAN_NS (1500 * MS)
 
@@ -84,13 +84,13 @@ static void begin_attack(unsigned int attackers, void (*attack)(unsigned int num
 	}
 }
 
-static void become_user(struct igt_perfctr_device *mine, unsigned int number)
+static void drop_to_user(struct igt_perfctr_device *mine, unsigned int number)
 {
 	igt_perfctr_reopen(mine, &dev);
 	igt_drop_to(IGT_NOBODY - number, 0);
 }
 
-static void be_prepared(void)
+static void report_ready(void)
 {
 	__atomic_add_fetch(&shared->prepared, 1, __ATOMIC_SEQ_CST);
 }
@@ -127,10 +127,10 @@ static void call_everything(unsigned int number)
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
 
-	become_user(&mine, number % 2);
+	drop_to_user(&mine, number % 2);
 	if (setpriority(PRIO_PROCESS, 0, 19))
 		_exit(1);
-	be_prepared();
+	report_ready();
 	for (;;) {
 		igt_perfctr_session_setup(&s, &mine, 4, number % 3 ? 0 : MS);
 		for (unsigned int i = 0; i < 4; i++) {
@@ -153,10 +153,10 @@ static void compute(unsigned int number)
 {
 	struct igt_perfctr_device mine;
 
-	become_user(&mine, number % 2);
+	drop_to_user(&mine, number % 2);
 	if (setpriority(PRIO_PROCESS, 0, 19))
 		_exit(1);
-	be_prepared();
+	report_ready();
 	for (;;)
 		getppid();
 }
@@ -187,7 +187,8 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 }
 
 /* jobs of a millisecond, with samples of two sessions or without, until killed */
-static void submit_for_ever(const struct igt_perfctr_device *mine, struct igt_perfctr_session *s)
+static void submit_until_killed(const struct igt_perfctr_device *mine,
+				struct igt_perfctr_session *s)
 {
 	struct drm_vsoc_command c[8] = { 0 };
 
@@ -198,7 +199,7 @@ static void submit_for_ever(const struct igt_perfctr_device *mine, struct igt_pe
 		else if (s)
 			c[i].sample.handle = s[i / 2 % 2].handle;
 	}
-	be_prepared();
+	report_ready();
 	for (;;) {
 		struct drm_vsoc_wait wait;
 		uint64_t job;
@@ -217,13 +218,13 @@ static void have_many_events(unsigned int number)
 	struct igt_perfctr_session s[2];
 	struct igt_perfctr_device mine;
 
-	become_user(&mine, number);
+	drop_to_user(&mine, number);
 	if (number % 2) {
-		be_prepared();
+		report_ready();
 		pause();
 	}
 	set_up_events(s, &mine);
-	submit_for_ever(&mine, s);
+	submit_until_killed(&mine, s);
 }
 
 /* the same without counters; odd processes use the CPU that the kernel would need */
@@ -231,24 +232,24 @@ static void submit_jobs(unsigned int number)
 {
 	struct igt_perfctr_device mine;
 
-	become_user(&mine, number);
+	drop_to_user(&mine, number);
 	if (!(number % 2))
-		submit_for_ever(&mine, NULL);
-	be_prepared();
+		submit_until_killed(&mine, NULL);
+	report_ready();
 	for (;;)
 		getppid();
 }
 
 /* START and SAMPLE until killed */
-static void collect_for_ever(unsigned int number)
+static void collect_until_killed(unsigned int number)
 {
 	struct igt_perfctr_device mine;
 	int handle;
 
-	become_user(&mine, number);
+	drop_to_user(&mine, number);
 	handle = igt_small_setup(mine.fd);
 	igt_assert_lt(0, handle);
-	be_prepared();
+	report_ready();
 	for (;;) {
 		igt_small_command(mine.fd, DRM_PERFCTR_CMD_START, handle);
 		igt_small_command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle);
@@ -258,7 +259,7 @@ static void collect_for_ever(unsigned int number)
 /* --- periods and jobs --- */
 
 /* latencies of a privileged 1 kHz session and of jobs with samples */
-struct fared {
+struct latencies {
 	uint64_t due, periodic;
 	/* medians of all periods, and of all SAMPLEs */
 	uint64_t jitter_ns, sample_ns;
@@ -301,12 +302,13 @@ static void add_jitter(struct values *jitter, const struct igt_perfctr_session *
 
 	for (uint64_t i = 0; i < igt_perfctr_unread(s); i++) {
 		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(s, s->extract + i);
-		const uint64_t rest_ns = (h->end_ns - before_ns) % period_ns;
+		const uint64_t remainder_ns = (h->end_ns - before_ns) % period_ns;
 
 		if (!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC))
 			continue;
 		if (before_ns)
-			add_value(jitter, rest_ns < period_ns / 2 ? rest_ns : period_ns - rest_ns);
+			add_value(jitter, remainder_ns < period_ns / 2 ? remainder_ns :
+									 period_ns - remainder_ns);
 		before_ns = h->end_ns;
 	}
 }
@@ -329,12 +331,12 @@ static uint64_t job_time(const struct igt_perfctr_session *s)
 	return igt_raw_ns() - start_ns;
 }
 
-static struct fared fare(unsigned int attackers, void (*attack)(unsigned int number))
+static struct latencies measure(unsigned int attackers, void (*attack)(unsigned int number))
 {
 	static struct values jitter, jobs, samples;
 	const uint64_t period_ns = MS;
 	struct igt_perfctr_session s, in_job;
-	struct fared fared = { 0 };
+	struct latencies latencies = { 0 };
 	uint64_t end_ns;
 
 	jitter.count = jobs.count = samples.count = 0;
@@ -363,21 +365,21 @@ static struct fared fare(unsigned int attackers, void (*attack)(unsigned int num
 	add_jitter(&jitter, &s);
 	igt_perfctr_drain(&s);
 	igt_perfctr_drain(&in_job);
-	fared.due = (s.last.end_ns - s.first.start_ns) / period_ns;
-	fared.periodic = s.periodic;
-	fared.jitter_ns = median(&jitter);
-	fared.sample_ns = median(&samples);
-	fared.job_ns = median(&jobs);
+	latencies.due = (s.last.end_ns - s.first.start_ns) / period_ns;
+	latencies.periodic = s.periodic;
+	latencies.jitter_ns = median(&jitter);
+	latencies.sample_ns = median(&samples);
+	latencies.job_ns = median(&jobs);
 	/* late or not, each period is accounted for */
-	igt_assert_lte_u64(fared.due, s.periodic + s.merged + 2);
+	igt_assert_lte_u64(latencies.due, s.periodic + s.merged + 2);
 	igt_perfctr_session_fini(&s);
 	igt_perfctr_session_fini(&in_job);
 	igt_info("%u users: %llu of %llu periods, jitter %llu us; job %llu us; SAMPLE %llu us\n",
-		 attackers, (unsigned long long)fared.periodic, (unsigned long long)fared.due,
-		 (unsigned long long)fared.jitter_ns / 1000,
-		 (unsigned long long)fared.job_ns / 1000,
-		 (unsigned long long)fared.sample_ns / 1000);
-	return fared;
+		 attackers, (unsigned long long)latencies.periodic,
+		 (unsigned long long)latencies.due, (unsigned long long)latencies.jitter_ns / 1000,
+		 (unsigned long long)latencies.job_ns / 1000,
+		 (unsigned long long)latencies.sample_ns / 1000);
+	return latencies;
 }
 
 /*
@@ -388,7 +390,8 @@ static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int nu
 			  void (*others)(unsigned int number))
 {
 	for (unsigned int i = 0; i < ATTEMPTS; i++) {
-		struct fared without = fare(attackers, others), beside = fare(attackers, attack);
+		struct latencies without = measure(attackers, others),
+				 beside = measure(attackers, attack);
 		/* both medians are noisy */
 		const uint64_t one_ns = (sanitized ? 10 : 2) * (without.sample_ns + MS / 4);
 
@@ -489,7 +492,7 @@ static uint64_t longest(int (*call)(void))
 }
 
 /* a collection takes about 100 ms then, and several callers queue */
-static void firmware_dies(bool dead)
+static void set_firmware_silent(bool dead)
 {
 	igt_vsoc_debugfs(&dev, "fail_no_ack", dead ? "1000" : "0");
 }
@@ -501,8 +504,8 @@ static void copies_at_once(void)
 
 	igt_assert_lt(0, handle);
 	own_handle = handle;
-	firmware_dies(true);
-	begin_attack(3, collect_for_ever);
+	set_firmware_silent(true);
+	begin_attack(3, collect_until_killed);
 	for (unsigned int i = 0; i < ARRAY_SIZE(calls); i++) {
 		uint64_t ns = UINT64_MAX;
 
@@ -512,11 +515,11 @@ static void copies_at_once(void)
 		if (ns <= most_ns)
 			continue;
 		end_attack();
-		firmware_dies(false);
+		set_firmware_silent(false);
 		igt_assert_lte_u64(ns, most_ns);
 	}
 	end_attack();
-	firmware_dies(false);
+	set_firmware_silent(false);
 	igt_small_teardown(dev.fd, handle);
 }
 
@@ -528,11 +531,11 @@ static uint64_t end_time(bool by_teardown)
 	uint64_t ns;
 
 	/* first, so that they inherit no copy of the file */
-	begin_attack(3, collect_for_ever);
+	begin_attack(3, collect_until_killed);
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_setup(&s, &mine, 4, 5 * MS);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	firmware_dies(true);
+	set_firmware_silent(true);
 	usleep(150000);
 	ns = igt_raw_ns();
 	if (by_teardown)
@@ -541,7 +544,7 @@ static uint64_t end_time(bool by_teardown)
 		igt_perfctr_close(&mine);
 	ns = igt_raw_ns() - ns;
 	end_attack();
-	firmware_dies(false);
+	set_firmware_silent(false);
 	if (by_teardown)
 		igt_perfctr_close(&mine);
 	igt_perfctr_session_unmap(&s);
@@ -549,13 +552,13 @@ static uint64_t end_time(bool by_teardown)
 }
 
 /* the longest of some STARTs that firmware does not answer, without other load */
-static uint64_t dead_start_time(void)
+static uint64_t unanswered_start_time(void)
 {
 	const int handle = igt_small_setup(dev.fd);
 	uint64_t longest_ns = 0;
 
 	igt_assert_lt(0, handle);
-	firmware_dies(true);
+	set_firmware_silent(true);
 	for (unsigned int i = 0; i < 3; i++) {
 		uint64_t ns = igt_raw_ns();
 
@@ -564,7 +567,7 @@ static uint64_t dead_start_time(void)
 		if (ns > longest_ns)
 			longest_ns = ns;
 	}
-	firmware_dies(false);
+	set_firmware_silent(false);
 	igt_small_teardown(dev.fd, handle);
 	return longest_ns;
 }
@@ -575,7 +578,7 @@ static uint64_t dead_start_time(void)
  */
 static void ends_soon(bool by_teardown)
 {
-	const uint64_t bound_ns = dead_start_time();
+	const uint64_t bound_ns = unanswered_start_time();
 	const uint64_t most_ns = 3 * bound_ns + (sanitized ? 1000 : 50) * MS;
 	uint64_t ns = UINT64_MAX;
 
@@ -621,7 +624,7 @@ static void not_throttled(void)
 	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
 
-		become_user(&mine, 0);
+		drop_to_user(&mine, 0);
 		*user_ns = hundred_rounds(&mine);
 	}
 	igt_waitchildren();
@@ -648,13 +651,13 @@ int igt_main()
 	igt_subtest("beside-ioctls") unaffected_by(6, call_everything, compute);
 	igt_subtest("beside-events") beside_events();
 	igt_subtest("worker-share") worker_share();
-	igt_subtest("dead-firmware-copies") copies_at_once();
-	igt_subtest("dead-firmware-close") ends_soon(false);
-	igt_subtest("dead-firmware-teardown") ends_soon(true);
+	igt_subtest("silent-firmware-queries") copies_at_once();
+	igt_subtest("silent-firmware-close") ends_soon(false);
+	igt_subtest("silent-firmware-teardown") ends_soon(true);
 	igt_subtest("not-throttled") not_throttled();
 	igt_fixture() {
 		end_attack();
-		firmware_dies(false);
+		set_firmware_silent(false);
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_perfctr_default_limits();
 		igt_perfctr_close(&dev);

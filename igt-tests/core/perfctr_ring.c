@@ -178,7 +178,7 @@ static void *scribble(void *arg)
 			uint64_t wild = (uint64_t)igt_chance_any(&chance, UINT32_MAX) << 32;
 
 			wild |= igt_chance_any(&chance, UINT32_MAX);
-			/* these indices may happen to be valid */
+			/* by chance these indices may be valid */
 			control[igt_chance_any(&chance, control_words)] =
 				igt_chance_one_in(&chance, 2) ? wild : wild % 32;
 		}
@@ -254,7 +254,7 @@ static void ring_scribbled(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	scribbling = true;
 	igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
-	/* until the scribbling thread has run, however busy the machine */
+	/* until the writing thread has run */
 	for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract); n++) {
 		int ret = igt_perfctr_sample(&s, n);
 
@@ -359,7 +359,7 @@ static void ring_tests(void)
 
 /* --- wake-up --- */
 
-/* a signal is pending or comes; either way the eventfd is zero then */
+/* whether or not a signal was pending, the eventfd is zero afterwards */
 static bool is_signalled(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -368,7 +368,7 @@ static bool is_signalled(int fd)
 	return poll(&p, 1, 10000) == 1 && read(fd, &n, sizeof(n)) == sizeof(n) && n;
 }
 
-/* none comes in the time in which one would */
+/* no signal arrives within the time that one would take */
 static bool is_quiet(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

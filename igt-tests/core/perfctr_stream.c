@@ -44,7 +44,7 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
-/* until periodic samples came or found no slot, however busy the machine */
+/* until periodic samples were published or found no slot */
 static void step_two_periods(struct igt_perfctr_session *s, unsigned int n)
 {
 	igt_perfctr_drain(s);
@@ -106,7 +106,7 @@ static void conserve_sets(void)
 			igt_assert(different[set]);
 			igt_perfctr_session_fini(&s);
 		}
-		/* the same work and the same counter position, with another meaning */
+		/* the same work; the counter at this position counts something else */
 		igt_assert(different[0] != different[1]);
 		igt_assert(different[1] != different[2]);
 		igt_assert(different[0] != different[2]);

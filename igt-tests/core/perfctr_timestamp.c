@@ -73,7 +73,7 @@ static int32_t capture_ns(const struct drm_perfctr_sample_header *h)
 	return b->capture_ns;
 }
 
-/* START with a sample, after which the pair is known */
+/* START, and a sample, after which QUERY_CLOCKS has the pair */
 static void begin(struct igt_perfctr_session *s)
 {
 	igt_perfctr_session_setup(s, &dev, 64, 0);
@@ -97,7 +97,7 @@ static void element(void)
 		struct igt_perfctr_device d;
 		bool found;
 
-		igt_vsoc_come(&d, shapes[i]);
+		igt_vsoc_add(&d, shapes[i]);
 		found = query_timestamp(&d, &info);
 		igt_assert_eq(found, !!(d.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP));
 		if (found) {
@@ -109,7 +109,7 @@ static void element(void)
 			igt_assert_eq_u64(info.gpu_timestamp | info.raw_ns, 0);
 			igt_assert_eq_u64(info.age_ns | info.epoch, 0);
 		}
-		igt_vsoc_go(&d, NEW);
+		igt_vsoc_remove(&d, NEW);
 	}
 }
 

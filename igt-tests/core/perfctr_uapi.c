@@ -388,7 +388,7 @@ static void growth_tests(void)
 	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
 		igt_subtest(commands[i].name)
 		{
-			/* commands that would have had an effect with a structure */
+			/* commands that have an effect if they come with a structure */
 			const bool active = commands[i].cmd != DRM_PERFCTR_CMD_START;
 			struct drm_perfctr_control c = { .cmd = commands[i].cmd };
 			struct drm_perfctr_status status;

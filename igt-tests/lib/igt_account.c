@@ -46,13 +46,13 @@ void igt_account_open(struct igt_account *account, struct igt_perfctr_session *s
 		      strerror(errno));
 }
 
-/* what became of the counts of one counter since the last settlement */
+/* the counts of one counter since the last settlement */
 struct fate {
 	const char *name;
 	uint64_t truth, dropped, doubtful;
-	/* what hardware kept for others when STOP got no answer */
+	/* counts that hardware kept for other sessions when STOP got no answer */
 	uint64_t unread;
-	/* counts from before START: not in the truth, but perhaps in the destroyed ones */
+	/* counts from before START: not in the truth, but perhaps among the destroyed ones */
 	uint64_t inherited;
 };
 
@@ -61,7 +61,7 @@ static void assert_explained(struct igt_account *account, const struct igt_perfc
 {
 	if (refused <= f->doubtful + f->unread)
 		return;
-	igt_vsoc_tell_log(account->session->dev);
+	igt_vsoc_print_log(account->session->dev);
 	igt_assert_f(false,
 		     "%u:%u %s: %llu of %llu are missing, hardware destroyed %llu and gave reason "
 		     "to doubt %llu and did not answer with %llu (flags %#x, %llu ns lost)\n",
@@ -123,8 +123,8 @@ static void settle_idle(struct igt_account *account, uint64_t in_samples, uint64
  * PCOUNTER does not account for dropped counts. A counter may lack the counts of another one's
  * slot, and any counter those that its samples report as lost.
  */
-static uint64_t settle_turns(struct igt_account *account, const struct igt_perfctr_sum *sum,
-			     unsigned int bit, const struct fate *f)
+static uint64_t settle_multiplexed(struct igt_account *account, const struct igt_perfctr_sum *sum,
+				   unsigned int bit, const struct fate *f)
 {
 	uint64_t in_samples = sum->value[bit], missing;
 
@@ -151,7 +151,7 @@ static uint64_t settle_turns(struct igt_account *account, const struct igt_perfc
 }
 
 /* counts are missing in a block: its samples must report it */
-static void check_admitted(struct igt_account *account, const struct igt_perfctr_sum *sum)
+static void assert_loss_reported(struct igt_account *account, const struct igt_perfctr_sum *sum)
 {
 	const struct igt_perfctr_session *s = account->session;
 	const uint32_t fault_flags = DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW |
@@ -163,7 +163,7 @@ static void check_admitted(struct igt_account *account, const struct igt_perfctr
 		return;
 	if (s->lost_ns && s->flags & fault_flags && sum->states & DRM_PERFCTR_STATE_LOST)
 		return;
-	igt_vsoc_tell_log(s->dev);
+	igt_vsoc_print_log(s->dev);
 	igt_assert_f(false,
 		     "%u:%u lacks counts (%s) and does not admit it: flags %#x, states %#x, %llu "
 		     "ns\n",
@@ -172,8 +172,8 @@ static void check_admitted(struct igt_account *account, const struct igt_perfctr
 }
 
 /*
- * Faults of the GPU do not affect the fabric. Only a PMU that is gone, or that perf did not count
- * with all the time, is an excuse.
+ * Faults of the GPU do not affect the fabric. The counts may be incomplete only if the PMU was
+ * removed or perf did not count all the time.
  */
 static void settle_ucf(struct igt_account *account, const struct igt_perfctr_sum *sum)
 {
@@ -197,7 +197,7 @@ static void settle_ucf(struct igt_account *account, const struct igt_perfctr_sum
 static uint64_t settle_one(struct igt_account *account, const struct igt_perfctr_sum *sum,
 			   unsigned int bit, const struct fate *f)
 {
-	return is_nvidia(sum) ? settle_turns(account, sum, bit, f) :
+	return is_nvidia(sum) ? settle_multiplexed(account, sum, bit, f) :
 				settle_counter(account, sum, bit, f);
 }
 
@@ -251,7 +251,7 @@ static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals
 		enabled += __builtin_popcountll(sum->mask);
 		missing = settle_block(account, sum, now, unread);
 		if (missing)
-			check_admitted(account, sum);
+			assert_loss_reported(account, sum);
 		/*
 		 * counters of PCOUNTER saturate if they are not collected in time, which is no
 		 * fault

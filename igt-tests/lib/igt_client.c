@@ -12,14 +12,14 @@
 
 #define MS 1000000ull
 
-bool igt_client_is_honest(const struct igt_client *c)
+bool igt_client_is_valid_reader(const struct igt_client *c)
 {
 	return c->reader != IGT_READER_HOSTILE;
 }
 
 bool igt_client_has_account(const struct igt_client *c)
 {
-	return c->active && igt_client_is_honest(c);
+	return c->active && igt_client_is_valid_reader(c);
 }
 
 int igt_client_open(struct igt_client *c, struct igt_target *d)
@@ -58,8 +58,8 @@ void igt_client_drop(struct igt_client *c, struct igt_tally *tally)
 	c->active = false;
 }
 
-/* the device cannot be read: a fault has taken it */
-static int assert_gone(struct igt_target *d)
+/* the device cannot be read: a fault has removed it */
+static int assert_removed(struct igt_target *d)
 {
 	igt_assert(igt_target_is_gone(d, -ENODEV));
 	return -ENODEV;
@@ -80,7 +80,7 @@ static void settled(const struct igt_client *c, bool unaffected, uint64_t missin
 	tally->unaffected += unaffected;
 	if (!unaffected || !missing)
 		return;
-	igt_vsoc_tell_log(&c->on->dev);
+	igt_vsoc_print_log(&c->on->dev);
 	igt_assert_f(false, "%llu counts are missing, although nothing failed: flags %#x\n",
 		     (unsigned long long)missing, c->session.last.flags);
 }
@@ -91,10 +91,10 @@ int igt_client_start(struct igt_client *c, uint64_t user_data, bool only)
 	uint64_t fault_epoch = igt_target_fault_epoch(d);
 	int ret;
 
-	if (igt_client_is_honest(c)) {
+	if (igt_client_is_valid_reader(c)) {
 		igt_perfctr_drain(&c->session);
 		if (!igt_account_try_open(&c->account, &c->session, c->set))
-			return assert_gone(d);
+			return assert_removed(d);
 	}
 	ret = igt_perfctr_start(&c->session, user_data);
 	if (ret)
@@ -114,19 +114,19 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
 	uint64_t missing;
 	int ret;
 
-	/* a device that goes now reports nothing any more */
-	if (igt_client_is_honest(c) && !igt_vsoc_try_totals(&c->on->dev, c->set, &before))
-		return assert_gone(c->on);
+	/* a device that is removed now reports nothing */
+	if (igt_client_is_valid_reader(c) && !igt_vsoc_try_totals(&c->on->dev, c->set, &before))
+		return assert_removed(c->on);
 	ret = igt_perfctr_stop(&c->session, user_data);
 	if (ret)
 		return ret;
 	c->active = false;
-	if (!igt_client_is_honest(c))
+	if (!igt_client_is_valid_reader(c))
 		return 0;
 	igt_perfctr_drain(&c->session);
-	/* what STOP itself lost is in it, too; nothing was counted meanwhile */
+	/* it includes what STOP itself lost; nothing was counted meanwhile */
 	if (!igt_vsoc_try_totals(&c->on->dev, c->set, &totals))
-		return assert_gone(c->on);
+		return assert_removed(c->on);
 	missing = igt_account_settle_stopped(&c->account, &before, &totals, others);
 	settled(c, is_unaffected(c, igt_target_fault_epoch(c->on)), missing, tally);
 	remember(c, tally);

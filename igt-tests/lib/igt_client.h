@@ -12,7 +12,7 @@
 enum igt_reader {
 	IGT_READER_PROMPT,
 	IGT_READER_SLOW,
-	/* writes where only the kernel should: no account */
+	/* it writes to members that the kernel owns: no account */
 	IGT_READER_HOSTILE,
 	IGT_READERS,
 };
@@ -43,7 +43,7 @@ struct igt_tally {
 	uint64_t samples, merged;
 };
 
-bool igt_client_is_honest(const struct igt_client *c);
+bool igt_client_is_valid_reader(const struct igt_client *c);
 /* active, with an account */
 bool igt_client_has_account(const struct igt_client *c);
 
@@ -54,14 +54,14 @@ void igt_client_drop(struct igt_client *c, struct igt_tally *tally);
 
 /*
  * START on an idle device. @only: no other session counts on it, so that a successful START shows
- * that the device works. 0 or -errno, -ENODEV if a fault took the device.
+ * that the device works. 0 or -errno, -ENODEV if a fault removed the device.
  */
 int igt_client_start(struct igt_client *c, uint64_t user_data, bool only);
 /* STOP on an idle device, and settle. @others: sessions that count on it */
 int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struct igt_tally *tally);
 /*
- * Settle the account of an active session: everything counted until now must come with a good
- * sample soon, once nothing fails any more. Does nothing if a fault takes the device.
+ * Settle the account of an active session: once no fault is armed, a good sample must soon have
+ * everything that was counted until now. Does nothing if a fault removes the device.
  */
 void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tally *tally);
 /* the session ended with its device, idle at @totals, read before */

@@ -21,7 +21,7 @@ void igt_nv50_come(void)
 	igt_require_f(!access(IGT_VSOC_DRIVER, F_OK), "no virtual SoC\n");
 	/* one that was left over */
 	igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT);
-	igt_vsoc_come(&igt_nv50.dev, IGT_NV50_NUMBER_TEXT " product=nv50 shader_present=0x50005");
+	igt_vsoc_add(&igt_nv50.dev, IGT_NV50_NUMBER_TEXT " product=nv50 shader_present=0x50005");
 	igt_assert_eq(igt_nv50.dev.info.product, DRM_PERFCTR_NV50_PRODUCT);
 	/* the names of its counters */
 	igt_nv50_read_before();
@@ -29,7 +29,7 @@ void igt_nv50_come(void)
 
 void igt_nv50_go(void)
 {
-	igt_vsoc_go(&igt_nv50.dev, IGT_NV50_NUMBER);
+	igt_vsoc_remove(&igt_nv50.dev, IGT_NV50_NUMBER);
 }
 
 void igt_nv50_begin_subtest(void)

@@ -133,8 +133,8 @@ unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault)
 	return hits;
 }
 
-/* a fault is about to take it: accept any error that follows */
-static void await_gone(struct igt_target *d)
+/* a fault will remove it: accept any later error */
+static void await_removed(struct igt_target *d)
 {
 	uint64_t t0 = igt_raw_ns();
 
@@ -164,7 +164,7 @@ void igt_target_disarm(struct igt_target *d)
 		unplugged |= igt_target_disarm_one(d, fault_names[i]) &&
 			     !strcmp(fault_names[i], "fail_unplug_in_request");
 	if (unplugged)
-		await_gone(d);
+		await_removed(d);
 	/* PMUs do not come back by themselves; present ones have a file */
 	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
 		igt_target_debugfs(d, "pmu_plug", pmu_names[i]);
@@ -207,7 +207,7 @@ bool igt_target_quiesce(struct igt_target *d)
 			     "the GPU is not idle after %llu ms\n", IGT_TARGET_PATIENCE_NS / MS);
 		usleep(500);
 	}
-	/* the status of a device that the last fault took */
+	/* the status of a device that the last fault removed */
 	if (d->number && debugfs_number(d, "idle", MISSING) == MISSING) {
 		igt_assert(d->armed);
 		d->gone = true;

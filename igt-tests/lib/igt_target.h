@@ -8,7 +8,7 @@
 #include "igt_vsoc_device.h"
 
 #define IGT_TARGET_JOBS 48
-/* a watchdog, a reset, some deadlines of firmware, on a machine that is busy with other things */
+/* a watchdog, a reset and some deadlines of firmware on a busy machine */
 #define IGT_TARGET_PATIENCE_NS 8000000000ull
 
 /* no fault epoch */
@@ -26,11 +26,11 @@ struct igt_target {
 	uint64_t hits; /* faults that happened and were disarmed */
 	/* faults may happen */
 	bool armed;
-	/* its PMUs may have gone */
+	/* its PMUs may have been removed */
 	bool pmus_armed;
 	/* fault epoch in which it last worked without a fault */
 	uint64_t fault_free_epoch;
-	/* a fault took it: open files return -ENODEV */
+	/* a fault removed it: open files return -ENODEV */
 	bool gone;
 };
 

@@ -190,7 +190,7 @@ static bool read_counter(FILE *f, struct igt_vsoc_counter *c)
 	return true;
 }
 
-/* the whole file was read, unless its device went meanwhile */
+/* the whole file was read, unless its device was removed meanwhile */
 static bool close_whole(FILE *f)
 {
 	bool whole = feof(f) && !ferror(f);
@@ -260,7 +260,7 @@ void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 		     "vsoc/counts of debugfs is not whole: %s\n", strerror(errno));
 }
 
-void igt_vsoc_tell_log(const struct igt_perfctr_device *dev)
+void igt_vsoc_print_log(const struct igt_perfctr_device *dev)
 {
 	char path[96], line[256];
 	FILE *f;

@@ -61,8 +61,8 @@ void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 /* the same, or false if the device is gone */
 bool igt_vsoc_try_totals(const struct igt_perfctr_device *dev, unsigned int set,
 			 struct igt_vsoc_totals *totals);
-/* print to stderr what firmware did and which faults happened lately */
-void igt_vsoc_tell_log(const struct igt_perfctr_device *dev);
+/* print the latest actions of firmware, and faults, to stderr */
+void igt_vsoc_print_log(const struct igt_perfctr_device *dev);
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
 /* the same of one counter set, enum drm_perfctr_set; the first: the primary one */
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,

@@ -21,7 +21,7 @@ int igt_vsoc_driver(const char *file, const char *text)
 	return igt_write(path, text);
 }
 
-void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape)
+void igt_vsoc_add(struct igt_perfctr_device *dev, const char *shape)
 {
 	char name[24];
 
@@ -30,7 +30,7 @@ void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape)
 	igt_assert(igt_perfctr_open_device(dev, name));
 }
 
-void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number)
+void igt_vsoc_remove(struct igt_perfctr_device *dev, unsigned int number)
 {
 	char text[16];
 

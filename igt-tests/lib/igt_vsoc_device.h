@@ -12,13 +12,13 @@
 /* write one of the driver's files, new_device for example; 0 or -errno */
 int igt_vsoc_driver(const char *file, const char *text);
 /* create a device "NUMBER [key=value]..." and open it; fails if that fails */
-void igt_vsoc_come(struct igt_perfctr_device *dev, const char *shape);
+void igt_vsoc_add(struct igt_perfctr_device *dev, const char *shape);
 /* close it, if it is open, and remove it */
-void igt_vsoc_go(struct igt_perfctr_device *dev, unsigned int number);
+void igt_vsoc_remove(struct igt_perfctr_device *dev, unsigned int number);
 
 /*
- * @how: "auto" or "on", whether it sleeps when nothing needs it. The first returns 0 or -errno, the
- * second skips on kernels without it.
+ * @how: "auto" suspends an idle device, "on" keeps it active. The first returns 0 or -errno, the
+ * second skips on kernels without runtime PM.
  */
 int igt_vsoc_power_try(unsigned int number, const char *how);
 void igt_vsoc_power(unsigned int number, const char *how);

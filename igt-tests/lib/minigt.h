@@ -8,6 +8,7 @@
 
 #ifdef HAVE_IGT_TREE
 #include "igt.h"
+#include "igt_device_scan.h"
 #else
 
 #include <setjmp.h>

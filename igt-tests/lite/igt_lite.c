@@ -21,7 +21,7 @@ static bool list_only, in_fixture, in_child;
 static const char *wanted;
 static const char *current;
 /* set by a fixture that was skipped or failed: the result of later subtests */
-static const char *skip_rest;
+static const char *skip_later;
 static struct timespec started;
 static unsigned int passed, failed, skipped;
 static pid_t children[MAX_CHILDREN];
@@ -74,7 +74,7 @@ static void end_subtest(const char *verdict)
 
 bool __igt_fixture(void)
 {
-	in_fixture = !list_only && !skip_rest;
+	in_fixture = !list_only && !skip_later;
 	return in_fixture;
 }
 
@@ -108,9 +108,9 @@ bool __igt_run_subtest(const char *subtest_name, const char *file, int line)
 	igt_kmsg("<6>[IGT] %s: starting subtest %s\n", program_invocation_short_name, subtest_name);
 	current = subtest_name;
 	clock_gettime(CLOCK_MONOTONIC, &started);
-	if (!skip_rest)
+	if (!skip_later)
 		return true;
-	end_subtest(skip_rest);
+	end_subtest(skip_later);
 	skipped++;
 	return false;
 }
@@ -134,7 +134,7 @@ static _Noreturn void leave(const char *verdict)
 	if (in_child)
 		_exit(STATUS_FAILURE);
 	if (in_fixture) {
-		skip_rest = "SKIP";
+		skip_later = "SKIP";
 		in_fixture = false;
 		siglongjmp(igt_subtest_jmpbuf, 1);
 	}

@@ -245,7 +245,7 @@ static void other_product(void)
 	uint64_t bytes;
 
 	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
-	igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
+	igt_vsoc_add(&other, OTHER_NUMBER_TEXT);
 	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &c[1].mp_store.handle, &bytes),
 	       BUFFER_BYTES);
 	for (unsigned int i = 0; i < 2; i++)
@@ -256,7 +256,7 @@ static void other_product(void)
 	c[0].methods.count = 11;
 	igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, c, 1, NULL, NULL),
 		      -EINVAL);
-	igt_vsoc_go(&other, OTHER_NUMBER);
+	igt_vsoc_remove(&other, OTHER_NUMBER);
 }
 
 static void methods_validated(void)
@@ -345,7 +345,7 @@ static void store_validated(void)
 	igt_assert_eq(try(&c), -EINVAL);
 	/* imported memory may be unmapped by its exporter */
 	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
-	igt_vsoc_come(&other, OTHER_NUMBER_TEXT);
+	igt_vsoc_add(&other, OTHER_NUMBER_TEXT);
 	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes), BUFFER_BYTES);
 	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
 	igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
@@ -354,7 +354,7 @@ static void store_validated(void)
 	c.mp_store.handle = prime.handle;
 	igt_assert_eq(try(&c), -EOPNOTSUPP);
 	igt_vsoc_gem_close(igt_nv50.dev.fd, prime.handle);
-	igt_vsoc_go(&other, OTHER_NUMBER);
+	igt_vsoc_remove(&other, OTHER_NUMBER);
 
 	memset(store.map, 0xa5, BUFFER_BYTES);
 	c = store_at(last, 0x12345678);
@@ -385,7 +385,7 @@ static void methods_tests(void)
 
 /* --- counts of contexts --- */
 
-/* a job that counts the same in the same way whatever runs beside it */
+/* a job whose counts do not depend on what runs beside it */
 static unsigned int counting_job(struct drm_vsoc_command *c, uint32_t threads,
 				 uint32_t instructions, uint64_t offset, uint32_t sequence)
 {
@@ -525,7 +525,7 @@ static void state_kept(void)
 	igt_perfctr_session_fini(&s);
 	for (unsigned int i = 0; i < 2; i++)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
-	/* a later context has none of it */
+	/* a later context does not have that state */
 	ctx[0] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
 	run(ctx[0], c, counting_job(c, 1600, 32, 0, 9));
 	for (unsigned int slot = 0; slot < SLOTS; slot++)
@@ -696,7 +696,7 @@ static void slot_taken(void)
 	session_of(&s, names, 3);
 	igt_nv50_read_before();
 	for (unsigned int n = 0; n < JOBS; n++) {
-		/* one slot after the other, and always at most two of them */
+		/* one slot after the other, never more than two at once */
 		for (unsigned int i = 0; i < SLOTS; i++) {
 			c[2 * i] = control((i + 2) % SLOTS, 0);
 			add_event(&c[2 * i], i, INSTRUCTIONS);

@@ -18,7 +18,7 @@
  * @multiplexed: conflicting counters are multiplexed; running times add up and shares are fair
  * @join-and-leave: a session that joins makes another one share, and releases all when it ends
  * @join-loses-nothing: no clock is lost while the hardware is programmed for new counters
- * @join-starves-nobody: sessions that start and stop all the time do not starve others
+ * @join-without-starvation: sessions that start and stop all the time do not starve others
  * @shared-multiplexer: PCOUNTER and MP counters that need the shared multiplexer alternate
  */
 #include <math.h>
@@ -34,7 +34,7 @@
 
 /* slots of each pass in stepped time, all of the same length */
 #define STEADY_TURNS 30
-#define RANDOM_TURNS 100
+#define RANDOM_SLOTS 100
 /* of a job that is shorter than a slot */
 #define RANDOM_FRAGMENTS 200000
 /* random counters after the fixed ones: requests, and slices of each */
@@ -133,7 +133,7 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 		igt_assert_f(10 * bound <= igt_nv50_truth(names[i]), "%s: too little work\n",
 			     names[i]);
 	}
-	/* the work went on to the end */
+	/* the job ran until the end */
 	igt_nv50.before = igt_nv50.after;
 	igt_nv50_step(IGT_NV50_SLICE_NS);
 	igt_nv50_read_after();
@@ -147,7 +147,7 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 static void assert_random_is_scaled(const char *const *names, unsigned int count)
 {
 	/* S slots of N, rates evenly distributed: six standard errors */
-	const double turns = RANDOM_TURNS, all = (double)count * RANDOM_TURNS;
+	const double turns = RANDOM_SLOTS, all = (double)count * RANDOM_SLOTS;
 	const double variance = (all - turns) / (3 * turns * all);
 	struct igt_perfctr_session s;
 	struct igt_chance chance = { .seed = 1 };
@@ -155,7 +155,7 @@ static void assert_random_is_scaled(const char *const *names, unsigned int count
 
 	begin_stepped(&s, names, count);
 	start_stepped(&s);
-	for (unsigned int n = 0; n < count * RANDOM_TURNS; n++) {
+	for (unsigned int n = 0; n < count * RANDOM_SLOTS; n++) {
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
 
 		igt_chance_begin(&chance, n);
@@ -165,7 +165,7 @@ static void assert_random_is_scaled(const char *const *names, unsigned int count
 		igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
 		igt_perfctr_sample_and_drain(&s);
 	}
-	stop_stepped(&s, names, count, RANDOM_TURNS);
+	stop_stepped(&s, names, count, RANDOM_SLOTS);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
 	for (unsigned int i = 0; i < count; i++) {
 		const double error = scaled(&s, names[i]) / igt_nv50_truth(names[i]) - 1;
@@ -433,7 +433,7 @@ static void join_and_leave(void)
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_perfctr_drain(&s);
 	igt_nv50_read_after();
-	/* all work was done before it had to share */
+	/* all work ended before it had to share */
 	igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy"), igt_nv50_truth("rop_busy"));
 	for (unsigned int n = 0; n < TURNS || !igt_nv50_ran(&t, "rop_samples_in_count_1"); n++) {
 		igt_nv50_work(n);
@@ -502,7 +502,7 @@ static void join_starves_nobody(void)
 	igt_nv50_want(&t, names[2]);
 	igt_perfctr_session_create(&t);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	/* again if the machine stood still in one slot; a starved counter gets less each time */
+	/* repeat if the machine stalled in one slot; a starved counter gets less each time */
 	do {
 		igt_assert_lt(rounds++, 20);
 		/* three passes, then two, then three */
@@ -540,7 +540,7 @@ static void shared_multiplexer(void)
 	igt_perfctr_session_fini(&s);
 }
 
-static void turn_tests(void)
+static void slot_tests(void)
 {
 	igt_nv50_subtest("multiplexed-steady") multiplexed_steady();
 	igt_nv50_subtest("multiplexed-random")
@@ -554,7 +554,7 @@ static void turn_tests(void)
 	igt_nv50_subtest("multiplexed") multiplexed();
 	igt_nv50_subtest("join-and-leave") join_and_leave();
 	igt_nv50_subtest("join-loses-nothing") join_loses_nothing();
-	igt_nv50_subtest("join-starves-nobody") join_starves_nobody();
+	igt_nv50_subtest("join-without-starvation") join_starves_nobody();
 	igt_nv50_subtest("shared-multiplexer") shared_multiplexer();
 }
 
@@ -563,7 +563,7 @@ int igt_main()
 	igt_fixture() {
 		igt_nv50_come();
 	}
-	turn_tests();
+	slot_tests();
 	igt_fixture() {
 		igt_nv50_go();
 	}

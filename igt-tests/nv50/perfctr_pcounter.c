@@ -292,7 +292,7 @@ static void context_tests(void)
 /* --- hardware that does not answer --- */
 
 /* many times what a request may take */
-#define PATIENCE_NS (10000 * MS)
+#define TIME_LIMIT_NS (10000 * MS)
 #define FAULT_FLAGS                                                                          \
 	(DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET | \
 	 DRM_PERFCTR_SAMPLE_MULTIPLEXED)
@@ -363,7 +363,7 @@ static void fault(unsigned int i)
 	assert_clean(&t);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 	igt_perfctr_drain(&s);
 	igt_perfctr_drain(&t);
 	igt_nv50_read_after();
@@ -400,7 +400,7 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 	igt_fault_arm(&igt_nv50.dev, "pcounter_late", UINT32_MAX);
 	t0 = igt_raw_ns();
 	igt_assert_eq(igt_perfctr_start(&t, 0), -EIO);
-	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 	igt_assert_lt(0, igt_fault_disarm(&igt_nv50.dev, "pcounter_late"));
 	igt_nv50_work(2);
 	igt_assert_eq(igt_perfctr_start(&t, 0), 0);

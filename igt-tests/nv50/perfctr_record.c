@@ -24,7 +24,7 @@
  *   once: the longest of theirs
  * @record-stop-silent: hardware does not answer until its memory is full: STOP then has all
  *   counts
- * @record-leave-silent: a session stops recording while hardware does not answer: the other one
+ * @record-stop-of-one-silent: a session stops recording while hardware does not answer: the other one
  *   has all its counts once, and only its own losses
  * @record-fallback: a session that cannot be recorded is sampled by the timer, as STATUS reports
  * @record-reset: a reset during recording is reported; counting is exact after it
@@ -69,8 +69,9 @@ static void assert_periods(const struct igt_perfctr_session *s, uint64_t period_
 }
 
 /*
- * The machine stood still for longer than packets and counters have room, so that hardware lost
- * counts and samples must report it. By the hardware's clock: it may catch up with a job at once.
+ * The machine stalled for longer than packets and counters have room: hardware lost counts, and
+ * samples must report the loss. Time is the hardware's clock, which may catch up with a job at
+ * once.
  */
 static bool fell_behind(const struct igt_perfctr_session *s)
 {
@@ -252,7 +253,7 @@ static void fall_silent(void)
 #define PACKET_CLOCKS_1 32768ull
 #define PACKET_CLOCKS_3 16384ull
 
-/* @s: one sample that covers a silence of @silent_ns */
+/* @s: one sample covers the @silent_ns in which the hardware did not answer */
 static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t silent_ns)
 {
 	uint64_t span_ns = s->last.end_ns - s->last.start_ns, most_ns = 0;
@@ -295,7 +296,7 @@ static void lose_in_silence(bool stop_first)
 	c.compute.threads = 4 * 16 * 1335;
 	c.compute.instructions = 65535;
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, busy, 2);
-	/* has no samples during the silence that report nothing */
+	/* while the hardware does not answer, each sample reports it */
 	igt_nv50_session_create(&whole, 0, busy, 2);
 	igt_nv50_start(&s);
 	igt_assert_eq(igt_perfctr_start(&whole, 0), 0);
@@ -407,7 +408,7 @@ static void record_sessions(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
 	for (unsigned int n = 0; n < 8 || t.periodic < 40; n++) {
-		/* work that continues while they start and stop */
+		/* work during START and STOP */
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
 		uint64_t job;
 
@@ -719,7 +720,7 @@ static void record_unplug(void)
 	igt_assert_eq(igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT), 0);
 	igt_perfctr_drain(&t);
 	igt_perfctr_drain(&m);
-	/* the end of the first session changed nothing for those after it */
+	/* the end of the first session did not affect later ones */
 	if (!fell_behind(&t))
 		igt_assert_eq_u64(igt_nv50_value(&t, "gpu_busy") + igt_nv50_value(&t, "gpu_idle"),
 				  igt_nv50_sum(&t, "gpu_idle")->cycles);
@@ -751,7 +752,7 @@ static void record_tests(void)
 			lose_in_silence(stop_first);
 	}
 	igt_nv50_subtest("record-stop-silent") record_stop_silent();
-	igt_nv50_subtest("record-leave-silent") record_leave_silent();
+	igt_nv50_subtest("record-stop-of-one-silent") record_leave_silent();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
 	igt_nv50_subtest("record-fallback") record_fallback();
 	igt_nv50_subtest("record-reset") record_reset();

@@ -16,12 +16,12 @@
  * @shape-refused: an impossible shape is refused and leaves no device behind
  * @shape-kept: a device that is unbound and bound again has the same shape
  * @both-exact: sessions of two devices count only what their own device did
- * @handles-apart: a handle of one device is -ENOENT on another
- * @gone-under-load: a device is unplugged under load; its session reports it, the other device
+ * @handle-of-other-device: a handle of one device is -ENOENT on another
+ * @unplug-under-load: a device is unplugged under load; its session reports it, the other device
  *   is exact
  * @close-under-unplug: a file is closed while its device is unplugged with jobs queued
  * @pmu-gone: a PMU that disappears affects only its own block, which has STATE_ERROR
- * @come-and-go: devices come and go many times, with sessions open or not
+ * @add-and-remove: devices come and go many times, with sessions open or not
  * @fault-pmu-slow: a PMU whose registers answer late costs time but no counts, and no other
  *   device is affected
  * @pmu-back: a PMU that was away between two samples is reported, and its block has STATE_ERROR
@@ -62,12 +62,12 @@ static struct igt_vsoc_truth before, after, other_before, other_after;
 
 static void come(void)
 {
-	igt_vsoc_come(&other, OTHER_SHAPE);
+	igt_vsoc_add(&other, OTHER_SHAPE);
 }
 
 static void go(void)
 {
-	igt_vsoc_go(&other, OTHER_NUMBER);
+	igt_vsoc_remove(&other, OTHER_NUMBER);
 }
 
 static unsigned int blocks_of(const struct igt_perfctr_device *d, uint16_t type)
@@ -179,7 +179,7 @@ static void core_masks(void)
 
 		snprintf(shape, sizeof(shape), OTHER " shader_present=%#llx shader_dense=%u",
 			 (unsigned long long)mask, i % 2);
-		igt_vsoc_come(&other, shape);
+		igt_vsoc_add(&other, shape);
 		for (unsigned int core = 0; core < 64; core++)
 			igt_assert_eq(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, core),
 				      (int)(mask >> core & 1));
@@ -207,7 +207,7 @@ static void blocks_beyond(void)
 {
 	const uint32_t cores = 64;
 
-	igt_vsoc_come(&other, OTHER " shader_present=0xffffffffffffffff");
+	igt_vsoc_add(&other, OTHER " shader_present=0xffffffffffffffff");
 	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
 	igt_assert_lte_u64(65536 / cores, other.info.max_requests);
 	igt_assert_eq(many_blocks(1), 0);
@@ -345,7 +345,7 @@ static void handles_apart(void)
 	go();
 }
 
-static void gone_under_load(void)
+static void unplug_under_load(void)
 {
 	struct drm_vsoc_command commands[3];
 	struct igt_perfctr_session a, b;
@@ -359,7 +359,6 @@ static void gone_under_load(void)
 	for (unsigned int i = 0; i < 16; i++)
 		igt_vsoc_submit(&other, commands, 3);
 	igt_vsoc_work(&dev, 1);
-	/* with the file open, the ring mapped and jobs queued */
 	igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
 	igt_assert_eq_u32(b.control->state, DRM_PERFCTR_RING_DEAD);
 	igt_perfctr_drain(&b);
@@ -430,7 +429,7 @@ static void pmu_gone(void)
 	igt_perfctr_finish(&s);
 	igt_vsoc_truth(&other, &other_after);
 	igt_vsoc_assert_conserved(&s, &other_before, &other_after);
-	/* no counts appear after it was gone */
+	/* no counts after it was removed */
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
 					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
 			  bytes);
@@ -440,7 +439,7 @@ static void pmu_gone(void)
 	go();
 }
 
-static void come_and_go(void)
+static void add_and_remove(void)
 {
 	for (unsigned int i = 0; i < CYCLES; i++) {
 		struct igt_perfctr_session s;
@@ -461,12 +460,12 @@ static void come_and_go(void)
 static void side_by_side_tests(void)
 {
 	igt_subtest("both-exact") both_exact();
-	igt_subtest("handles-apart") handles_apart();
-	igt_subtest("gone-under-load") gone_under_load();
+	igt_subtest("handle-of-other-device") handles_apart();
+	igt_subtest("unplug-under-load") unplug_under_load();
 	igt_subtest("close-under-unplug") close_under_unplug();
 	/* Covers: DRM_PERFCTR_STATE_ERROR */
 	igt_subtest("pmu-gone") pmu_gone();
-	igt_subtest("come-and-go") come_and_go();
+	igt_subtest("add-and-remove") add_and_remove();
 }
 
 /* --- faults of one device, seen from another --- */
@@ -476,12 +475,12 @@ static struct igt_perfctr_session s_other;
 
 #define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
 /* a watchdog, a reset, waits for firmware that end by their deadlines */
-#define PATIENCE_NS 5000000000ull
+#define TIME_LIMIT_NS 5000000000ull
 
 /* --- faults of the fabric --- */
 
 #define SLOW_READS 2
-/* firmware was late in one of five runs on a host with a load of 25 */
+/* firmware answered late in one of five runs on a host with a load of 25 */
 #define MAX_TRIES 20
 
 /* late answers of the firmware of both devices */
@@ -620,7 +619,7 @@ static void fault_pmu_gone(void)
 	/* the sample in progress has it; later ones do not */
 	t0 = igt_raw_ns();
 	do {
-		igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+		igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 		igt_perfctr_drain(&s);
 		usleep(1000);
 		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);

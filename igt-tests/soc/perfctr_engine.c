@@ -443,7 +443,7 @@ static void contexts_add_up(void)
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		igt_assert_eq_u64(account_of(&accounts, file, ctx[i]), 8000 * (i + 1) + 28);
 
-	/* the counts of a context stay when it is gone */
+	/* the counts of a destroyed context remain */
 	closed = 0;
 	for (unsigned int i = 0; i < accounts.count; i++)
 		if (!strcmp(accounts.at[i].owner, "closed"))

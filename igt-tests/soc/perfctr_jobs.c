@@ -296,7 +296,7 @@ static void wait_interrupted(void)
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
 	struct drm_vsoc_wait wait;
 	uint64_t job, begin_ns, end_ns;
-	int64_t rest_ns = hour_ns;
+	int64_t remainder_ns = hour_ns;
 
 	igt_vsoc_debugfs(&dev, "stepped", "1");
 	c.wait.duration_ns = MS;
@@ -304,16 +304,16 @@ static void wait_interrupted(void)
 	/* what is left is the timeout less the time waited, each time */
 	for (unsigned int i = 0; i < 3; i++) {
 		begin_ns = monotonic_ns();
-		wait = interrupted_wait(job, 0, rest_ns);
+		wait = interrupted_wait(job, 0, remainder_ns);
 		end_ns = monotonic_ns();
-		igt_assert(wait.timeout_ns >= 0 && wait.timeout_ns < rest_ns);
-		igt_assert_lte_u64(rest_ns - wait.timeout_ns, end_ns - begin_ns);
-		rest_ns = wait.timeout_ns;
+		igt_assert(wait.timeout_ns >= 0 && wait.timeout_ns < remainder_ns);
+		igt_assert_lte_u64(remainder_ns - wait.timeout_ns, end_ns - begin_ns);
+		remainder_ns = wait.timeout_ns;
 	}
 	/* an absolute time stays the same */
-	rest_ns = monotonic_ns() + hour_ns;
-	wait = interrupted_wait(job, DRM_VSOC_WAIT_ABSOLUTE, rest_ns);
-	igt_assert_eq_u64(wait.timeout_ns, rest_ns);
+	remainder_ns = monotonic_ns() + hour_ns;
+	wait = interrupted_wait(job, DRM_VSOC_WAIT_ABSOLUTE, remainder_ns);
+	igt_assert_eq_u64(wait.timeout_ns, remainder_ns);
 	igt_vsoc_debugfs(&dev, "stepped", "0");
 	igt_vsoc_wait(&dev, job);
 }

@@ -18,7 +18,7 @@
  * @time-bound: in stepped time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound
  * @time-bound-real: in real time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its
  *   bound
- * @time-stands-still: stepped time moves exactly by the requested step, and not otherwise
+ * @stepped-time-exact: stepped time moves exactly by the requested step, and not otherwise
  * @step-errors: steps out of range, and steps of a device in real time, are refused
  * @stepped-repeats: the same seed gives the same ring, timestamps included
  */
@@ -36,8 +36,8 @@
 #define MS 1000000ull
 #define TIMEOUT_MS 300
 #define DEFAULT_TIMEOUT_MS "10000"
-#define PATIENCE_NS (20000 * MS)
-/* how late the watchdog looks, and the work of the next job, which runs longer */
+#define TIME_LIMIT_NS (20000 * MS)
+/* delay of the watchdog; work of the next job, which runs longer */
 #define WATCHDOG_LATE_MS 100
 #define AFTER_HANG_MS 400
 #define DEFAULT_DELAY_MS "150"
@@ -432,7 +432,7 @@ static void repeats(void)
 
 /* --- the watchdog --- */
 
-/* one context wants the GPU for years; others run, and see nothing but a reset */
+/* one context needs the GPU for years; others run, and report a reset only */
 static void job_timeout(const struct drm_vsoc_command *hostile)
 {
 	const uint64_t t0 = igt_raw_ns();
@@ -454,7 +454,7 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 	igt_assert_eq(igt_vsoc_wait(&dev, job).status, -ECANCELED);
 	igt_assert_eq(igt_vsoc_wait(&dev, victim).status, 0);
 	igt_assert_lte_u64(TIMEOUT_MS * MS, igt_raw_ns() - t0);
-	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 	igt_vsoc_debugfs(&dev, "job_timeout_ms", DEFAULT_TIMEOUT_MS);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
@@ -466,8 +466,8 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 }
 
 /*
- * A job hangs, and its context goes between the watchdog's decision and its reset. The next job,
- * which runs by then, must not be blamed. Returns false if this process was too late itself.
+ * A job hangs, and its context is destroyed between the watchdog's decision and its reset. The
+ * watchdog must not reset the next job. Returns false if this process was too late itself.
  */
 static bool cancelled_before_reset(void)
 {
@@ -542,7 +542,7 @@ int igt_main()
 	igt_subtest("job-timeout-errors") timeout_refused();
 	igt_subtest("time-bound") time_bound();
 	igt_subtest("time-bound-real") time_bound_real();
-	igt_subtest("time-stands-still") time_stands_still();
+	igt_subtest("stepped-time-exact") time_stands_still();
 	igt_subtest("step-errors") step_errors();
 	igt_subtest("stepped-repeats") repeats();
 	igt_fixture() {

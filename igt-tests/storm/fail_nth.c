@@ -63,7 +63,9 @@ static void arm(int fd, unsigned int n)
 	igt_assert_eq(pwrite(fd, text, length, 0), length);
 }
 
-/* Returns whether it did. Reading the file is a user copy, too, and may be the one that fails. */
+/*
+ * Returns whether it failed. Reading the file is a user copy, too, and may be the one that fails.
+ */
 static bool disarm(int fd)
 {
 	char text[16] = "";
@@ -125,7 +127,7 @@ static int call_setup(struct igt_perfctr_session *s)
 	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
 }
 
-/* a call whose result could not be copied out has taken effect all the same */
+/* a call whose result could not be copied out has taken effect */
 static int stop(struct igt_perfctr_session *s, int ret)
 {
 	int stopped = igt_perfctr_stop(s, 0);
@@ -198,7 +200,7 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 		places += sweep_once(call, s, fd, &failed);
 	close(fd);
 	igt_info("%u places, %u times -ENOMEM, in %u rounds\n", places, failed, ROUNDS);
-	/* it works now, and counts correctly */
+	/* afterwards the call works, and counts correctly */
 	igt_assert_eq(call(s), 0);
 	return failed;
 }
@@ -397,7 +399,7 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 /* the most stack frames that the filter of fault injection looks at */
 #define FILTER_DEPTH "32"
 
-static int tell_driver(const char *file, const char *text)
+static int write_driver_file(const char *file, const char *text)
 {
 	char path[80];
 	int fd, ret;
@@ -489,20 +491,20 @@ static void sweep_probe(const char *device, const char *module)
 	text_of(module, &start, &end);
 	filter("require", start, end);
 	/* a second device has no PMUs, whose registration takes seconds */
-	igt_assert_eq(tell_driver("new_device", device), 0);
+	igt_assert_eq(write_driver_file("new_device", device), 0);
 	for (n = 1; n < MOST && happened; n++) {
 		int ret;
 
-		igt_assert_eq(tell_driver("unbind", "vsoc.1"), 0);
+		igt_assert_eq(write_driver_file("unbind", "vsoc.1"), 0);
 		arm(fd, n);
-		ret = tell_driver("bind", "vsoc.1");
+		ret = write_driver_file("bind", "vsoc.1");
 		happened = disarm(fd);
 		igt_assert_f(!ret || (happened && ret == -ENOMEM), "place %u: %d\n", n, ret);
 		failed += !!ret;
 		survived += !ret && happened;
 		/* the failure left nothing behind */
 		if (ret)
-			igt_assert_eq(tell_driver("bind", "vsoc.1"), 0);
+			igt_assert_eq(write_driver_file("bind", "vsoc.1"), 0);
 	}
 	filter("require", 0, UINT64_MAX);
 	filter("reject", 0, 0);
@@ -510,7 +512,7 @@ static void sweep_probe(const char *device, const char *module)
 	igt_assert_lt(n, MOST);
 	igt_info("%u places, %u times -ENOMEM, %u times done without\n", n - 2, failed, survived);
 	igt_assert_lt(0, failed);
-	igt_assert_eq(tell_driver("del_device", "1"), 0);
+	igt_assert_eq(write_driver_file("del_device", "1"), 0);
 }
 
 /*

@@ -25,9 +25,9 @@
  * @fault-every-name: each fault that the device has is one of the above
  * @fault-start: START is -ETIMEDOUT in bounded time if hardware never answers, -EIO if its
  *   answer is invalid, and works when it answers again
- * @fault-dead-firmware: hardware that stops answering gives samples with ERROR rather than
+ * @fault-silent-firmware: hardware that stops answering gives samples with ERROR rather than
  *   errors, and STOP still delivers
- * @fault-dead-for-seconds: hardware that does not start is retried once a second, and counts
+ * @fault-silent-for-seconds: hardware that does not start is retried once a second, and counts
  *   exactly once it does
  * @fault-stop-unanswered: a final sample without an answer has LOST in every block; another
  *   session gets all the counts when hardware answers again
@@ -59,7 +59,7 @@
 #define OTHER_SHAPE \
 	"9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 /* several waits for firmware that end by their deadlines; without faults nothing comes near */
-#define PATIENCE_NS (10000 * MS)
+#define TIME_LIMIT_NS (10000 * MS)
 /* rounds of work and samples after which the fault has no more effect */
 #define ROUNDS 4
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
@@ -132,7 +132,7 @@ static void request(void)
 	int ret;
 
 	ret = igt_perfctr_sample(&first.s, 7);
-	/* a flagged sample or an errno, never silence */
+	/* a flagged sample or an errno */
 	igt_assert_f(!ret || ret == -EIO || ret == -ETIMEDOUT, "sample: %d\n", ret);
 }
 
@@ -179,7 +179,7 @@ static void open_account(struct account *a, const struct igt_perfctr_device *d, 
 static void close_account(struct account *a);
 
 /* A third session counts on the fabric, exactly or flagged, while @fault hits a PMU. */
-static void pmu_trouble(const char *fault, void (*trouble)(void))
+static void count_with_pmu_fault(const char *fault, void (*trouble)(void))
 {
 	igt_fault_disarm(&dev, fault);
 	open_account(&fabric, &dev, ~0ull, 0, true);
@@ -211,18 +211,18 @@ static void switch_cpu(void)
 
 static void pmu_slow(void)
 {
-	pmu_trouble("pmu_slow", read_pmu);
+	count_with_pmu_fault("pmu_slow", read_pmu);
 }
 
 static void pmu_gone(void)
 {
-	pmu_trouble("pmu_gone", read_pmu);
+	count_with_pmu_fault("pmu_gone", read_pmu);
 	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
 }
 
 static void pmu_affinity(void)
 {
-	pmu_trouble("pmu_affinity", switch_cpu);
+	count_with_pmu_fault("pmu_affinity", switch_cpu);
 }
 
 static void unplugged(void);
@@ -235,12 +235,10 @@ static void swap_twice(void);
 static const struct {
 	const char *name;
 	/*
-	 * called after some work; NULL: work, cores that power off, and a sample are all it takes
+	 * called after some work; NULL: work, cores that power off, and a sample trigger the fault
 	 */
 	void (*provoke)(void);
-	/*
-	 * flags that the samples must have, and those that they may have; all others they must not
-	 */
+	/* flags that the samples must have, and flags that they may have; all others are errors */
 	uint32_t must, may;
 	/* types of blocks that lack counts; the others have all of them */
 	uint32_t lacks;
@@ -248,7 +246,10 @@ static const struct {
 	unsigned int blocks;
 	/* time is lost, even if nothing was counted in it */
 	bool loses;
-	/* runs instead: the device does not survive the fault, or another product has it */
+	/*
+	 * runs instead of the usual steps: the device does not survive the fault, or another
+	 * product has it
+	 */
 	void (*instead)(void);
 } faults[] = {
 	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
@@ -371,7 +372,7 @@ static void assert_flagged(struct account *a, unsigned int i)
 	igt_assert_eq(a->account.blocks_missing, expected);
 }
 
-/* remove what a failed or skipped subtest has left; mappings keep their file open */
+/* remove sessions of a failed or skipped subtest; mappings keep their file open */
 static void begin_anew(void)
 {
 	igt_perfctr_session_unmap(&first.s);
@@ -390,7 +391,7 @@ static void fault(unsigned int i)
 	unsigned int hits;
 
 	begin_anew();
-	igt_vsoc_come(&other, OTHER_SHAPE);
+	igt_vsoc_add(&other, OTHER_SHAPE);
 	open_account(&first, &dev, ~0ull, 0, false);
 	open_account(&second, &dev, SECOND_MASK, 0, false);
 	open_account(&beside, &other, ~0ull, 5 * MS, false);
@@ -398,7 +399,7 @@ static void fault(unsigned int i)
 	igt_assert_eq(igt_perfctr_start(&second.s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&beside.s, 0), 0);
 
-	/* cores are on, and nothing of that is left to be collected */
+	/* cores are on, and all counts have been collected */
 	igt_vsoc_work(&dev, 5);
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&second.s, 0), 0);
@@ -425,7 +426,7 @@ static void fault(unsigned int i)
 	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&second.s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&beside.s, 0), 0);
-	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 	igt_perfctr_drain(&first.s);
 	igt_perfctr_drain(&second.s);
 	igt_perfctr_drain(&beside.s);
@@ -439,7 +440,7 @@ static void fault(unsigned int i)
 	igt_assert_eq_u64(beside.s.lost_ns, 0);
 	close_account(&beside);
 	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
-	igt_vsoc_go(&other, OTHER);
+	igt_vsoc_remove(&other, OTHER);
 
 	/* and the next session is fault-free */
 	igt_vsoc_settle(&dev);
@@ -453,7 +454,7 @@ static void fault(unsigned int i)
 }
 
 /*
- * The device disappears instead of answering: samples have all counts before that, other devices
+ * The device is removed instead of answering: samples have all earlier counts, other devices
  * continue.
  */
 static void unplugged(void)
@@ -462,7 +463,7 @@ static void unplugged(void)
 	int ret;
 
 	begin_anew();
-	igt_vsoc_come(&other, OTHER_SHAPE);
+	igt_vsoc_add(&other, OTHER_SHAPE);
 	open_account(&first, &other, ~0ull, 0, false);
 	open_account(&second, &other, SECOND_MASK, 0, false);
 	open_account(&beside, &dev, ~0ull, 2 * MS, false);
@@ -477,7 +478,7 @@ static void unplugged(void)
 	ret = igt_perfctr_sample(&first.s, 7);
 	igt_assert_f(!ret || ret == -ENODEV || ret == -EIO || ret == -ETIMEDOUT, "sample: %d\n",
 		     ret);
-	while (first.s.control->state != DRM_PERFCTR_RING_DEAD && igt_raw_ns() - t0 < PATIENCE_NS)
+	while (first.s.control->state != DRM_PERFCTR_RING_DEAD && igt_raw_ns() - t0 < TIME_LIMIT_NS)
 		usleep(1000);
 	for (unsigned int i = 0; i < 2; i++) {
 		struct account *a = i ? &second : &first;
@@ -495,7 +496,7 @@ static void unplugged(void)
 	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
 	close_account(&beside);
 	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
-	igt_vsoc_go(&other, OTHER);
+	igt_vsoc_remove(&other, OTHER);
 }
 
 /* --- product nv50: hardware that is asked to swap its counters --- */
@@ -503,7 +504,7 @@ static void unplugged(void)
 #define DOMAINS 8
 
 /* counts before and after a failed swap; returns those that no sample has */
-static uint64_t swap_trouble(const char *fault, uint32_t must)
+static uint64_t count_missing_after_swap(const char *fault, uint32_t must)
 {
 	struct drm_perfctr_block_request *r = first.s.requests;
 	struct igt_perfctr_session *s = &first.s;
@@ -511,7 +512,7 @@ static uint64_t swap_trouble(const char *fault, uint32_t must)
 	uint64_t missing, t0;
 
 	begin_anew();
-	igt_vsoc_come(&other, "9 product=nv50");
+	igt_vsoc_add(&other, "9 product=nv50");
 	igt_vsoc_totals(&other, DRM_PERFCTR_SET_PRIMARY, &before);
 	for (c = before.truth.at; strcmp(c->name, "gpu_busy"); c++)
 		igt_assert(c + 1 < before.truth.at + before.truth.count);
@@ -530,7 +531,7 @@ static uint64_t swap_trouble(const char *fault, uint32_t must)
 	igt_fault_arm(&other, fault, DOMAINS);
 	t0 = igt_raw_ns();
 	igt_assert_eq(igt_perfctr_sample(s, 0), 0);
-	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 	igt_assert_lt(0, igt_fault_disarm(&other, fault));
 	igt_perfctr_drain(s);
 	igt_assert_eq_u32(s->flags & ~ORDINARY, must);
@@ -546,24 +547,24 @@ static uint64_t swap_trouble(const char *fault, uint32_t must)
 	igt_perfctr_finish(&beside.s);
 	igt_assert_eq_u32(beside.s.flags & ~ORDINARY, 0);
 	close_account(&beside);
-	igt_vsoc_go(&other, OTHER);
+	igt_vsoc_remove(&other, OTHER);
 	return missing;
 }
 
 static void swap_lost(void)
 {
-	igt_assert_eq_u64(swap_trouble("pcounter_lost", ERROR), 0);
+	igt_assert_eq_u64(count_missing_after_swap("pcounter_lost", ERROR), 0);
 }
 
 static void swap_late(void)
 {
-	igt_assert_eq_u64(swap_trouble("pcounter_late", ERROR), 0);
+	igt_assert_eq_u64(count_missing_after_swap("pcounter_late", ERROR), 0);
 }
 
 /* the counts in the counters are gone, later ones are not */
 static void swap_twice(void)
 {
-	igt_assert_lte_u64(1, swap_trouble("pcounter_twice", OVERFLOW));
+	igt_assert_lte_u64(1, count_missing_after_swap("pcounter_twice", OVERFLOW));
 }
 
 /* Add a new fault here with what it may do. */
@@ -586,7 +587,7 @@ static void every_fault(void)
 
 /* --- firmware that is dead for longer --- */
 
-static void start_of_dead_firmware(const char *name, int error)
+static void start_without_answer(const char *name, int error)
 {
 	struct account *a = &first;
 	uint64_t t0;
@@ -601,7 +602,7 @@ static void start_of_dead_firmware(const char *name, int error)
 	igt_fault_arm(&dev, name, UINT32_MAX);
 	t0 = igt_raw_ns();
 	ret = igt_perfctr_start(&a->s, 0);
-	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 	igt_assert_lt(0, igt_fault_disarm(&dev, name));
 	igt_assert_eq(ret, -error);
 	igt_assert_eq_u32(a->s.control->state, 0);
@@ -615,7 +616,7 @@ static void start_of_dead_firmware(const char *name, int error)
 	igt_assert_eq_u64(a->account.truth, a->account.counts);
 }
 
-static void dead_firmware(void)
+static void silent_firmware(void)
 {
 	uint64_t t0;
 
@@ -627,7 +628,7 @@ static void dead_firmware(void)
 	t0 = igt_raw_ns();
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
-	igt_assert_lte_u64(igt_raw_ns() - t0, PATIENCE_NS);
+	igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
 	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
 	igt_assert_eq(igt_perfctr_drain(&first.s), 2);
 	igt_assert(first.s.flags & DRM_PERFCTR_SAMPLE_ERROR);
@@ -648,8 +649,8 @@ static void dead_firmware(void)
 	igt_perfctr_session_fini(&first.s);
 }
 
-/* asked once a second whether it starts again: first not, then it does */
-static void dead_for_seconds(void)
+/* the core retries once a second: the first attempt fails, the second one works */
+static void silent_for_seconds(void)
 {
 	static uint64_t sums[IGT_VSOC_MAX_COUNTERS];
 	uint64_t t0 = igt_raw_ns();
@@ -661,9 +662,9 @@ static void dead_for_seconds(void)
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
 	/* it has to be restarted after that */
 	igt_vsoc_debugfs(&dev, "reset", "1");
-	/* by progress: the request that finds out, and two more starts at least */
+	/* count starts, not time: the request that failed, and at least two more starts */
 	while (asked < 6) {
-		igt_assert_lte_u64(igt_raw_ns() - t0, 3 * PATIENCE_NS);
+		igt_assert_lte_u64(igt_raw_ns() - t0, 3 * TIME_LIMIT_NS);
 		igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
 		igt_perfctr_drain(&first.s);
 		igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
@@ -672,7 +673,7 @@ static void dead_for_seconds(void)
 	}
 	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
 	do {
-		igt_assert_lte_u64(igt_raw_ns() - t0, 4 * PATIENCE_NS);
+		igt_assert_lte_u64(igt_raw_ns() - t0, 4 * TIME_LIMIT_NS);
 		igt_sleep_ms(50);
 		igt_perfctr_sample_and_drain(&first.s);
 	} while (first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
@@ -697,8 +698,8 @@ static void dead_for_seconds(void)
 }
 
 /*
- * A sample after START must not have counts from before it. A sample that the host does not know of
- * yet makes half an answer.
+ * A sample after START must not have counts from before it. Firmware took a sample that the host
+ * has not seen yet, so that its answer has only half of the counts.
  */
 static void start_half_answered(void)
 {
@@ -750,7 +751,7 @@ static void refused(void)
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", "0"), 0);
 }
 
-/* STOP abandons counts that the other session gets a moment later */
+/* STOP gives up counts that the other session gets a moment later */
 static void stop_unanswered(void)
 {
 	begin_anew();
@@ -782,7 +783,7 @@ static void stop_unanswered(void)
 	igt_assert_eq_u64(second.account.truth, second.account.counts);
 }
 
-/* the session that kept the GPU awake has ended, and nothing else does */
+/* the session that kept the GPU awake has ended, and nothing else keeps it awake */
 static void stop_unanswered_power(void)
 {
 	struct igt_perfctr_session s;
@@ -803,8 +804,8 @@ static void stop_unanswered_power(void)
 }
 
 /*
- * The same without another session: counts in the ring are in samples; hardware has the rest or has
- * dropped it. Anything else missing is the kernel's loss.
+ * The same without another session: counts in the ring are in samples; hardware has kept or dropped
+ * the others. Any other missing count is a loss of the kernel.
  */
 static bool stopped_unanswered(void)
 {
@@ -814,7 +815,7 @@ static bool stopped_unanswered(void)
 	open_account(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_vsoc_work(&dev, 3);
-	/* samples that the host does not know of: cores power off and on for work */
+	/* samples that the host has not seen: cores power off and on for work */
 	igt_fault_arm(&dev, "lost_irq", UINT32_MAX);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
 	igt_vsoc_work(&dev, 4);
@@ -851,7 +852,7 @@ static void begin_with_cores(void)
 	igt_vsoc_work(&dev, 4);
 }
 
-/* core 0 stayed on; of the others nobody can know whether all was in their last sample */
+/* core 0 stayed on; whether the last samples of the others were complete is unknown */
 static void end_with_cores_lost(void)
 {
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
@@ -873,8 +874,8 @@ static void end_with_cores_lost(void)
 }
 
 /*
- * The sample before cores power off has invalid metadata. To the host it is another one, and the
- * last counts are gone: doubtful, not lost.
+ * The sample before cores power off has invalid metadata. The host takes it for a sample of
+ * something else, so that the last counts are doubtful, not lost.
  */
 static void garbage_at_poweroff(void)
 {
@@ -926,15 +927,15 @@ int igt_main()
 	igt_subtest("fault-start")
 	{
 		begin_anew();
-		start_of_dead_firmware("no_ack", ETIMEDOUT);
-		start_of_dead_firmware("lost_doorbell", ETIMEDOUT);
-		start_of_dead_firmware("ack_without_sample", EIO);
-		start_of_dead_firmware("insert_beyond", EIO);
+		start_without_answer("no_ack", ETIMEDOUT);
+		start_without_answer("lost_doorbell", ETIMEDOUT);
+		start_without_answer("ack_without_sample", EIO);
+		start_without_answer("insert_beyond", EIO);
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
-	igt_subtest("fault-dead-firmware") dead_firmware();
+	igt_subtest("fault-silent-firmware") silent_firmware();
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
-	igt_subtest("fault-dead-for-seconds") dead_for_seconds();
+	igt_subtest("fault-silent-for-seconds") silent_for_seconds();
 	igt_subtest("fault-stop-unanswered") stop_unanswered();
 	igt_subtest("fault-stop-unanswered-power") stop_unanswered_power();
 	igt_subtest("fault-stop-unanswered-alone") stop_unanswered_alone();

@@ -48,13 +48,15 @@
 #define DEVICES 3
 #define CLIENTS 10
 #define MAX_DOOMED 3
-/* in the last third of the steps nothing fails, so nothing may be missing */
+/* the last third of the steps has no faults, so no count may be missing */
 #define WEATHER_STEPS 96
 #define TELL_EVERY_NS (10 * 1000 * MS)
 
 static const char *const reader_names[IGT_READERS] = { "prompt", "slow", "hostile" };
 
-/* the first stays; the others come and go, the last one with multiplexed counters */
+/*
+ * the first device stays; the others are added and removed, the last one has multiplexed counters
+ */
 static struct igt_target devices[DEVICES] = {
 	{ .number = 0 },
 	{ .number = 9 },
@@ -263,7 +265,7 @@ static bool do_setup(void)
 		return false;
 	ret = igt_client_open(c, d);
 	if (ret) {
-		/* an unplugged device takes its node with it */
+		/* unplug removes the node */
 		igt_assert_f(d->armed && (ret == -ENOMEM ||
 					  (d->number && (ret == -ENODEV || ret == -ENOENT))),
 			     "open: %s\n", strerror(-ret));
@@ -287,7 +289,7 @@ static bool do_setup(void)
 	if (one_in(6))
 		c->session.setup.flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;
 	ret = igt_perfctr_session_try(&c->session);
-	/* another session counts another set, or a fault took a PMU */
+	/* another session counts another set, or a fault removed a PMU */
 	igt_assert_f(!ret || ret == -EBUSY || (d->armed && (ret == -ENODEV || ret == -ENOENT)),
 		     "SETUP: %d\n", ret);
 	c->used = true;
@@ -312,7 +314,7 @@ static bool do_start(void)
 	      c->session.setup.flags, ret);
 	if (igt_target_is_gone(c->on, ret))
 		return true;
-	igt_assert_f(!ret || ret == -EBUSY || (ret == -ENOSPC && !igt_client_is_honest(c)) ||
+	igt_assert_f(!ret || ret == -EBUSY || (ret == -ENOSPC && !igt_client_is_valid_reader(c)) ||
 			     (c->on->armed && (ret == -EIO || ret == -ETIMEDOUT)),
 		     "START: %d\n", ret);
 	return true;
@@ -332,8 +334,9 @@ static bool do_stop(void)
 	if (igt_target_is_gone(c->on, ret))
 		return true;
 	igt_assert_f(!ret, "STOP: %d\n", ret);
-	unanswered = igt_client_is_honest(c) && c->session.last.flags & DRM_PERFCTR_SAMPLE_ERROR;
-	/* counts that it did not get belong to the others */
+	unanswered = igt_client_is_valid_reader(c) &&
+		     c->session.last.flags & DRM_PERFCTR_SAMPLE_ERROR;
+	/* counts that it did not get belong to the other sessions */
 	for (unsigned int i = 0; i < CLIENTS && unanswered && !c->on->gone; i++)
 		if (clients[i].used && clients[i].on == c->on &&
 		    igt_client_has_account(&clients[i]))
@@ -400,7 +403,7 @@ static bool do_leave(void)
 	return true;
 }
 
-/* write where only the kernel should, and invalid values where the reader may */
+/* write to members that the kernel owns, and invalid values to the reader's */
 static bool do_scribble(void)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++) {
@@ -534,7 +537,7 @@ static bool do_suspend(void)
 }
 
 /* a device is added or removed, with or without work in it */
-static void come_or_go(struct igt_target *d)
+static void add_or_remove(struct igt_target *d)
 {
 	static struct igt_vsoc_totals totals[CLIENTS];
 	char number[16];
@@ -564,7 +567,7 @@ static void come_or_go(struct igt_target *d)
 
 		if (!c->used || c->on != d)
 			continue;
-		if (igt_client_is_honest(c) && c->session.ring) {
+		if (igt_client_is_valid_reader(c) && c->session.ring) {
 			igt_assert_eq_u32(c->session.control->state, DRM_PERFCTR_RING_DEAD);
 			igt_perfctr_drain(&c->session);
 			if (c->active)
@@ -586,19 +589,19 @@ static bool do_device(void)
 {
 	struct igt_target *d = &devices[1 + any(DEVICES - 1)];
 
-	/* it stays longer than it is away */
+	/* it is present for longer than it is absent */
 	if (d->present && !one_in(4))
 		return false;
-	come_or_go(d);
+	add_or_remove(d);
 	return true;
 }
 
-/* a fault took them */
-static void let_gone_go(void)
+/* a fault removed them */
+static void close_removed_devices(void)
 {
 	for (unsigned int i = 1; i < DEVICES; i++)
 		if (devices[i].gone)
-			come_or_go(&devices[i]);
+			add_or_remove(&devices[i]);
 }
 
 /* a process that counts until it is killed */
@@ -693,7 +696,7 @@ static void happen(void)
 	happened[at] += happenings[at].happens();
 	if (one_in(8))
 		usleep(any(4000));
-	let_gone_go();
+	close_removed_devices();
 }
 
 static uint64_t from_environment(const char *name, uint64_t otherwise)
@@ -722,7 +725,7 @@ static void end_doomed(void)
 }
 
 /* the last message if an assertion ended it */
-static void tell_replay(void)
+static void print_replay_command(void)
 {
 	if (storm.doing)
 		fprintf(stderr,
@@ -732,7 +735,7 @@ static void tell_replay(void)
 			(unsigned long long)chance.seed, (unsigned long long)storm.step);
 }
 
-/* everything that is left must work, and a new session be fault-free */
+/* all remaining devices must work, and a new session must be fault-free */
 static void calm_down(void)
 {
 	static struct igt_vsoc_truth before, after;
@@ -740,7 +743,7 @@ static void calm_down(void)
 
 	storm.doing = "calming down";
 	calm();
-	let_gone_go();
+	close_removed_devices();
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		if (!clients[i].used)
 			continue;
@@ -750,7 +753,7 @@ static void calm_down(void)
 	}
 	for (unsigned int i = 1; i < DEVICES; i++)
 		if (devices[i].present)
-			come_or_go(&devices[i]);
+			add_or_remove(&devices[i]);
 	end_doomed();
 	igt_write(CPU1, "1");
 	igt_target_debugfs(&devices[0], "protected", "0");
@@ -821,7 +824,7 @@ static void run_storm(void)
 		igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
 	}
 
-	/* a slow machine takes longer until there is something to compare */
+	/* a slow machine takes longer until there are counts to compare */
 	while (storm.step < steps &&
 	       (steps != UINT64_MAX || igt_raw_ns() - begin_ns < duration_ns ||
 		(duration_ns && storm.step < FEW_STEPS && (!tally.unaffected || !tally.counts)))) {
@@ -836,16 +839,16 @@ static void run_storm(void)
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "150");
-	/* it did compare something */
+	/* it compared some counts */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, tally.settled);
-		/* and some of it fault-free */
+		/* some of them fault-free */
 		igt_assert_lte_u64(1, tally.unaffected);
 		igt_assert_lte_u64(1, tally.counts);
 	}
 }
 
-/* what system suspend does to a session in the middle of a job, without all the rest */
+/* system suspend during a job, without other actions */
 static void suspend_exact(void)
 {
 	static struct igt_vsoc_truth before, after;
@@ -892,19 +895,18 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_device(&devices[0].dev, "vsoc.0"),
 			      "no virtual SoC\n");
 		devices[0].present = true;
-		/* some of these processes are unprivileged */
 		igt_perfctr_sysctl("paranoid", "0");
 		/* left by a run that was interrupted */
 		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
 		igt_write(IGT_VSOC_DRIVER "/del_device", "10");
 	}
 	igt_subtest("storm") run_storm();
-	/* only where its program survives it */
+	/* only if the program survives it */
 	if (from_environment("PERFCTR_STORM_SUSPEND", 0)) {
 		igt_subtest("system-suspend") suspend_exact();
 	}
 	igt_fixture() {
-		tell_replay();
+		print_replay_command();
 		end_doomed();
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_perfctr_close(&devices[0].dev);
