@@ -7,13 +7,13 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @many-sessions: 64 sessions with different masks and periods each see all counts, in whatever
- *   order they end
+ * @many-sessions: 64 sessions with different masks and periods each have all counts, whatever
+ *   the order in which they end
  * @many-torn-down: tearing down active sessions disturbs no other session
  * @close-active: closing a file ends all its sessions, active or not
- * @process-killed: a killed process leaves nothing behind
+ * @process-killed: a killed process leaves no session, ring or perf event
  * @process-exec: exec ends the sessions of a close-on-exec file
- * @process-exit: a process that exits without cleaning up leaves nothing behind
+ * @process-exit: a process that exits without clean-up leaves no session, ring or perf event
  * @fork-close: a forked child that closes its copy of the file ends no session
  * @dup-close: a session continues with the duplicate of a closed descriptor
  * @munmap-active: unmapping and closing the ring of an active session stops nothing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: Power, reset and unplug: the samples report each and stay correct
- * Description: Power, reset, lost time and unplug.
+ * TEST: Power, reset and lost time: the samples report each and stay correct
+ * Description: Power, reset, lost time, and signals during waits.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -22,29 +22,17 @@
  * @start-in-reset: START during a reset waits for its end, then counts
  * @lost-reset: a reset's duration is lost time for each session, however many sample in it
  * @lost-suspend: counts that could not be read before suspend are lost
- * @lost-stop: counts that come too late for STOP are lost, even if some arrived
+ * @lost-stop: counts that arrive too late for STOP are lost, even if some arrived in time
  * @lost-resume: a GPU that resumes without counting loses everything until it is restarted
  * @lost-unplug: what a device does not count before unplug is lost
  * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
  * @interrupted: a signal ends the wait for another session's sample with -EINTR and without
  *   effect
- * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader;
- *   later commands are -ENODEV and closing is safe
- * @unplug-in-query: QUERY that waits for memory during an unplug asks the driver nothing more:
- *   -ENODEV
- * @unplug-close: a file can be closed after its device is gone, repeatedly
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,7 +44,7 @@
 
 #define MS 1000000ull
 /* a few waits for firmware that end by their deadlines */
-#define TIME_LIMIT_NS 10000000000ull
+#define TIME_LIMIT_NS 60000000000ull
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
@@ -407,7 +395,7 @@ static void assert_losses_reported(const struct igt_perfctr_session *s)
 			igt_assert_f(igt_perfctr_sum(s, sum->type, sum->index,
 						     after.at[i].counter) ==
 					     after.at[i].value - before.at[i].value,
-				     "%s of block %u:%u is wrong and nothing says so\n",
+				     "%s of block %u:%u is wrong and not reported\n",
 				     after.at[i].name, sum->type, sum->index);
 		}
 	}
@@ -455,14 +443,6 @@ static void *reset_gpu(void *begun)
 	__atomic_store_n((bool *)begun, true, __ATOMIC_RELEASE);
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	return NULL;
-}
-
-/* after an unplug; closing the file ends the sessions */
-static void bind_again(void)
-{
-	igt_perfctr_close(&dev);
-	igt_require_write(IGT_VSOC_DRIVER "/bind", "vsoc.0");
-	igt_assert(igt_perfctr_open(&dev, "vsoc"));
 }
 
 /* suspend @awake_ns after a sample, while firmware does not answer */
@@ -525,7 +505,7 @@ static bool unplug_in_reset(bool sampling)
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_drain(&periodic);
 	/* the following steps need the device */
-	bind_again();
+	igt_vsoc_bind_again(&dev);
 	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
 	if (s.lost_ns < 200 * MS || (sampling && periodic.lost_ns < 200 * MS))
 		return false;
@@ -642,7 +622,7 @@ static void lost_unplug(void)
 	igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
 					   DRM_PERFCTR_SAMPLE_ERROR);
 	igt_assert_lte_u64(work_ns, s.lost_ns);
-	bind_again();
+	igt_vsoc_bind_again(&dev);
 }
 
 static void lost_unplug_in_reset(void)
@@ -663,7 +643,7 @@ static void lost_tests(void)
 	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
 
-/* --- unplug --- */
+/* --- signals --- */
 
 static void on_alarm(int signal)
 {
@@ -772,150 +752,6 @@ static void signal_tests(void)
 	}
 }
 
-struct querier {
-	struct drm_perfctr_query query;
-	int ret;
-};
-
-static void *query_clocks(void *data)
-{
-	struct querier *q = data;
-
-	q->ret = igt_perfctr_query(dev.fd, &q->query);
-	return NULL;
-}
-
-/* an access to the pages, also by the kernel, blocks until unblock_access() */
-static int withhold(void *pages, size_t bytes)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register area = {
-		.range = { .start = (uintptr_t)pages, .len = bytes },
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
-
-	igt_require_f(fd >= 0, "no userfaultfd\n");
-	igt_assert_eq(ioctl(fd, UFFDIO_API, &api), 0);
-	igt_assert_eq(ioctl(fd, UFFDIO_REGISTER, &area), 0);
-	return fd;
-}
-
-static void unblock_access(int fd, void *pages, size_t bytes)
-{
-	struct uffdio_zeropage zeroes = {
-		.range = { .start = (uintptr_t)pages, .len = bytes },
-	};
-
-	igt_assert_eq(ioctl(fd, UFFDIO_ZEROPAGE, &zeroes), 0);
-}
-
-/*
- * QUERY blocks while it writes the first clock; the device is removed before QUERY reads the second
- */
-static void unplug_in_query(void)
-{
-	const size_t bytes = sysconf(_SC_PAGESIZE);
-	struct drm_perfctr_clock_info *clocks;
-	struct querier q = {
-		.query = {
-			.type = DRM_PERFCTR_QUERY_CLOCKS,
-			.count = 2,
-			.stride = sizeof(*clocks),
-		},
-	};
-	struct uffd_msg fault;
-	pthread_t thread;
-	int fd;
-
-	igt_require_f(dev.info.clock_count >= 2, "one clock\n");
-	clocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	igt_assert(clocks != MAP_FAILED);
-	q.query.pointer = (uintptr_t)clocks;
-	fd = withhold(clocks, bytes);
-	igt_assert_eq(pthread_create(&thread, NULL, query_clocks, &q), 0);
-	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
-	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
-	/* nor does QUERY delay the removal */
-	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
-	unblock_access(fd, clocks, bytes);
-	igt_assert_eq(pthread_join(thread, NULL), 0);
-	igt_assert_eq(q.ret, -ENODEV);
-	igt_assert_lte_u64(1, clocks[0].max_frequency_hz);
-	igt_assert_eq_u64(clocks[1].max_frequency_hz, 0);
-	close(fd);
-	munmap(clocks, bytes);
-	bind_again();
-}
-
-static void unplug_tests(void)
-{
-	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
-	igt_subtest("unplug-active")
-	{
-		struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
-		struct igt_perfctr_session s, idle;
-		struct drm_perfctr_status status = { 0 };
-		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-
-		igt_perfctr_session_init(&s, &dev);
-		s.setup.eventfd = fd;
-		s.setup.watermark = 16;
-		igt_perfctr_session_create(&s);
-		create(&idle, 0, 0);
-		begin(&s);
-		igt_vsoc_work(&dev, 0);
-		igt_vsoc_truth(&dev, &after);
-
-		igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
-		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_assert_eq_u32(idle.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_assert_eq(poll(&p, 1, 10000), 1);
-		igt_assert_eq(igt_perfctr_drain(&s), 1);
-		igt_assert_eq_u32(s.last.flags,
-				  DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED);
-		igt_assert_eq_u64(s.last.user_data, START_DATA);
-		igt_vsoc_assert_conserved(&s, &before, &after);
-
-		igt_assert_eq(igt_perfctr_query(dev.fd, &query), -ENODEV);
-		igt_assert_eq(test_only(&idle), -ENODEV);
-		igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
-		igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &s.handle,
-						  &status, sizeof(status)),
-			      -ENODEV);
-		igt_assert_eq(igt_perfctr_teardown(&s), -ENODEV);
-		close(fd);
-		igt_perfctr_close(&dev);
-
-		igt_require_write(IGT_VSOC_DRIVER "/bind", "vsoc.0");
-		igt_assert(igt_perfctr_open(&dev, "vsoc"));
-		create(&s, 0, 0);
-		begin(&s);
-		igt_vsoc_work(&dev, 2);
-		igt_vsoc_stop_conserved(&s, &before);
-		igt_perfctr_session_fini(&s);
-	}
-	igt_subtest("unplug-in-query") unplug_in_query();
-	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
-	igt_subtest("unplug-close")
-	{
-		for (unsigned int i = 0; i < 5; i++) {
-			struct igt_perfctr_session s;
-
-			create(&s, 0, i & 1 ? MS : 0);
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
-			igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-			igt_perfctr_close(&dev);
-			igt_require_write(IGT_VSOC_DRIVER "/bind", "vsoc.0");
-			igt_assert(igt_perfctr_open(&dev, "vsoc"));
-		}
-	}
-}
-
 int igt_main()
 {
 	igt_fixture() {
@@ -925,7 +761,6 @@ int igt_main()
 	reset_tests();
 	lost_tests();
 	signal_tests();
-	unplug_tests();
 	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}

@@ -7,12 +7,13 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @user-sessions: a user may have so many sessions over all files, then -EDQUOT; other users
- *   have their own limit
- * @device-not-exhausted: root counts beside nine users who have all the sessions they may have
- * @user-memory: a user may have so much ring memory, then -EDQUOT
+ * @user-sessions: sessions of a user over all files are limited: -EDQUOT; other users have their
+ *   own limit
+ * @device-not-exhausted: root can count while nine users have as many sessions as their limits
+ *   allow
+ * @user-memory: ring memory of a user is limited: -EDQUOT
  * @user-memory-kept: a ring counts for its user until its last descriptor and mapping are closed
- * @user-pmu-counters: a user may have so many PMU counters over all sessions, then -EDQUOT
+ * @user-pmu-counters: PMU counters of a user over all sessions are limited: -EDQUOT
  * @charged-to-caller: memory of a ring is charged to the memory cgroup of SETUP's caller
  * @other-sessions-refused: sessions of another file cannot be used
  * @fdinfo: fdinfo shows the sessions of a file to those who may inspect the process

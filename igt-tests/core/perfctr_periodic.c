@@ -10,8 +10,8 @@
  * @merged-arithmetic: every elapsed period is a sample or merged into one
  * @collected-in-time: a session that nobody reads is collected before a counter wraps, and no
  *   more often than needed
- * @periodic-rate: at 1 kHz every period is a sample or merged into one, and none comes before it
- *   ends
+ * @periodic-rate: at 1 kHz each period has its own sample or is merged into one, and no sample
+ *   precedes its period
  * @periodic-prompt: at 1 kHz, samples come at least half as often as a thread with that period
  *   wakes, half of them within half a period of its delay, for at most 60 % of a CPU
  */

@@ -29,11 +29,11 @@
  * @setup-eventfd-negative: only -1 means no eventfd
  * @setup-eventfd-other: the eventfd is an eventfd
  * @setup-test-only-eventfd: TEST_ONLY takes no eventfd
- * @setup-nothing-available: with AVAILABLE one counter must be left of all
+ * @setup-nothing-available: with AVAILABLE, at least one counter must remain
  * @setup-request-pad: a request's pad must be zero
  * @setup-request-pad2: a request's second pad must be zero
  * @setup-request-flags: unknown request flags are -EINVAL
- * @setup-mask-zero: a request asks for something
+ * @setup-mask-zero: a request has at least one counter
  * @setup-mask-absent: a block must have the counters
  * @setup-type-zero: type 0 is no block
  * @setup-type-unknown: an unknown GPU type is -ENXIO

@@ -15,9 +15,9 @@
  * @conserve-stretched: a reader that reads nothing loses nothing: samples stretch
  * @conserve-sleeping-consumer: a reader that pauses loses nothing
  * @conserve-start-stop-start: work between STOP and START is in no sample
- * @conserve-two-sessions: two sessions with different masks and periods each see all counts
- * @conserve-joining-and-leaving: sessions that come and go while jobs run change nothing for
- *   another one
+ * @conserve-two-sessions: two sessions with different masks and periods each have all counts
+ * @conserve-joining-and-leaving: sessions that start and stop while jobs run do not affect
+ *   another session
  * @idle-is-measured-zero: an idle device reports measured zeroes
  * @conserve-each-sample: a sample has the counts of its own job, not of the jobs before or after
  * @user-data: SAMPLE and STOP tag their own samples, START tags all others

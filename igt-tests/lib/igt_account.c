@@ -7,6 +7,7 @@
 
 #include "minigt.h"
 #include "igt_account.h"
+#include "igt_sys.h"
 
 static void begin(struct igt_account *account)
 {
@@ -288,4 +289,28 @@ uint64_t igt_account_settle_stopped(struct igt_account *account,
 	if (!(last->flags & DRM_PERFCTR_SAMPLE_ERROR))
 		return settle(account, now, NULL);
 	return settle(account, now, others ? before->pending : now->pending);
+}
+
+void igt_accounted_open(struct igt_accounted *a, const struct igt_perfctr_device *d, uint64_t mask,
+			uint64_t period_ns, bool with_ucf)
+{
+	igt_perfctr_session_init(&a->s, d);
+	for (unsigned int i = 0; i < a->s.setup.request_count; i++)
+		a->s.requests[i].mask &= mask;
+	if (with_ucf)
+		igt_require_f(igt_perfctr_add_ucf(&a->s), "no PMU nvidia_ucf_pmu_0\n");
+	a->s.setup.slots = 64;
+	a->s.setup.period_ns = period_ns;
+	igt_perfctr_session_create(&a->s);
+	igt_account_open(&a->account, &a->s, DRM_PERFCTR_SET_PRIMARY);
+}
+
+void igt_accounted_close(struct igt_accounted *a)
+{
+	static struct igt_vsoc_totals totals;
+
+	igt_vsoc_totals(a->s.dev, DRM_PERFCTR_SET_PRIMARY, &totals);
+	igt_perfctr_drain(&a->s);
+	igt_account_settle(&a->account, &totals);
+	igt_perfctr_session_fini(&a->s);
 }

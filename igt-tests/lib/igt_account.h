@@ -30,6 +30,22 @@ struct igt_account {
 	const char *missing_name; /* a counter that lacked counts */
 };
 
+/* flags of samples without faults */
+#define IGT_ORDINARY_FLAGS                                                                    \
+	(DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_PERIODIC | DRM_PERFCTR_SAMPLE_FINAL | \
+	 DRM_PERFCTR_SAMPLE_STRETCHED)
+
+struct igt_accounted {
+	struct igt_perfctr_session s;
+	struct igt_account account;
+};
+
+/* create a session of all GPU blocks, perhaps of UCF 0 too, and its account */
+void igt_accounted_open(struct igt_accounted *a, const struct igt_perfctr_device *d, uint64_t mask,
+			uint64_t period_ns, bool with_ucf);
+/* after STOP: drain, settle, and remove the session */
+void igt_accounted_close(struct igt_accounted *a);
+
 /* call before START, with the GPU idle */
 void igt_account_open(struct igt_account *account, struct igt_perfctr_session *session,
 		      unsigned int set);

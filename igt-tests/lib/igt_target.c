@@ -110,7 +110,7 @@ bool igt_target_is_gone(struct igt_target *d, int ret)
 {
 	if (ret != -ENODEV || !d->number)
 		return false;
-	igt_assert_f(d->armed, "the device is gone, and no fault took it\n");
+	igt_assert_f(d->armed, "the device was removed, but not by a fault\n");
 	d->gone = true;
 	return true;
 }

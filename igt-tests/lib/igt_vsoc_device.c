@@ -39,6 +39,13 @@ void igt_vsoc_remove(struct igt_perfctr_device *dev, unsigned int number)
 	igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
 }
 
+void igt_vsoc_bind_again(struct igt_perfctr_device *dev)
+{
+	igt_perfctr_close(dev);
+	igt_require_write(IGT_VSOC_DRIVER "/bind", "vsoc.0");
+	igt_assert(igt_perfctr_open(dev, "vsoc"));
+}
+
 int igt_vsoc_power_try(unsigned int number, const char *how)
 {
 	char path[64];

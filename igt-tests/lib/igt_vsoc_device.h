@@ -15,6 +15,8 @@ int igt_vsoc_driver(const char *file, const char *text);
 void igt_vsoc_add(struct igt_perfctr_device *dev, const char *shape);
 /* close it, if it is open, and remove it */
 void igt_vsoc_remove(struct igt_perfctr_device *dev, unsigned int number);
+/* after an unplug of vsoc.0: bind and open it again; closing the file ends its sessions */
+void igt_vsoc_bind_again(struct igt_perfctr_device *dev);
 
 /*
  * @how: "auto" suspends an idle device, "on" keeps it active. The first returns 0 or -errno, the

@@ -28,12 +28,13 @@
  *   twice
  * @slots-shared: four counters share fewer slots of a context, each in turn, and running times
  *   report it
- * @hostile-methods: whatever a context programs, each of its samples is exact or flagged, and
- *   samples of other contexts are exact
+ * @hostile-methods: for any methods of a context, each sample is exact or flagged, and samples
+ *   of other contexts are exact
  * @start-in-job: a session that starts and stops in the middle of such a job has the counts of
  *   that time
  * @store-handle-closed: a job keeps the buffer that it stores to, even if its handle is closed
- * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open, and its
+ * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open,
+ *   and its
  *   stores complete
  * @store-unplug: a device that is unplugged with a store queued does not store, and the memory
  *   stays

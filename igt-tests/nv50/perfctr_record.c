@@ -24,7 +24,8 @@
  *   once: the longest of theirs
  * @record-stop-silent: hardware does not answer until its memory is full: STOP then has all
  *   counts
- * @record-stop-of-one-silent: a session stops recording while hardware does not answer: the other one
+ * @record-stop-of-one-silent: a session stops recording while hardware does not answer: the
+ *   other one
  *   has all its counts once, and only its own losses
  * @record-fallback: a session that cannot be recorded is sampled by the timer, as STATUS reports
  * @record-reset: a reset during recording is reported; counting is exact after it

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Devices of different shapes work side by side without affecting each other
- * Description: Several devices of different shapes that come and go.
+ * Description: Several devices of different shapes, added and removed during other tests.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -20,13 +20,13 @@
  * @unplug-under-load: a device is unplugged under load; its session reports it, the other device
  *   is exact
  * @close-under-unplug: a file is closed while its device is unplugged with jobs queued
- * @pmu-gone: a PMU that disappears affects only its own block, which has STATE_ERROR
- * @add-and-remove: devices come and go many times, with sessions open or not
+ * @pmu-gone: a PMU that is removed affects only its own block, which has STATE_ERROR
+ * @add-and-remove: devices are added and removed many times, with and without open sessions
  * @fault-pmu-slow: a PMU whose registers answer late costs time but no counts, and no other
  *   device is affected
  * @pmu-back: a PMU that was away between two samples is reported, and its block has STATE_ERROR
  *   until a new session
- * @fault-pmu-gone: a PMU that disappears during a read affects only its own block, until it is
+ * @fault-pmu-gone: a PMU that is removed during a read affects only its own block, until it is
  *   back
  */
 #include <errno.h>

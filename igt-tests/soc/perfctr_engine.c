@@ -16,7 +16,8 @@
  * @truth-contexts-bounded: contexts beyond the number of accounts share one, and nothing is lost
  * @attribution-exact: two samples in a job enclose exactly the counts of the commands between
  *   them
- * @contexts-fair: contexts are scheduled round-robin, whichever queued first or more
+ * @contexts-fair: contexts are scheduled round-robin, independent of the order and the number of
+ *   their jobs
  */
 #include <errno.h>
 #include <string.h>

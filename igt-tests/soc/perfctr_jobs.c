@@ -120,19 +120,23 @@ static void submit_errors(void)
 	COMMAND(-ENOENT, SAMPLE, bad.sample.handle = 12345);
 #undef COMMAND
 #undef SUBMIT
-	{
-		struct {
-			struct drm_vsoc_command c;
-			uint64_t tail;
-		} wide = { .c.type = DRM_VSOC_CMD_WAIT };
+}
 
-		s = ok;
-		s.commands = (uintptr_t)&wide;
-		s.command_stride = sizeof(wide);
-		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &s), 0);
-		wide.tail = 1;
-		igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &s), -E2BIG);
-	}
+static void submit_tail(void)
+{
+	struct {
+		struct drm_vsoc_command c;
+		uint64_t tail;
+	} wide = { .c.type = DRM_VSOC_CMD_WAIT };
+	struct drm_vsoc_submit s = {
+		.commands = (uintptr_t)&wide,
+		.command_count = 1,
+		.command_stride = sizeof(wide),
+	};
+
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &s), 0);
+	wide.tail = 1;
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_SUBMIT, &s), -E2BIG);
 }
 
 static void submit_emfile(void)
@@ -454,7 +458,11 @@ int igt_main()
 	 * Covers: vsoc_cmd_copy -EINVAL, vsoc_submit -E2BIG, vsoc_submit -EINVAL,
 	 * vsoc_submit -ENOENT
 	 */
-	igt_subtest("submit-errors") submit_errors();
+	igt_subtest("submit-errors")
+	{
+		submit_errors();
+		submit_tail();
+	}
 	/* Covers: vsoc_submit -EMFILE */
 	igt_subtest("submit-emfile") submit_emfile();
 	/* Covers: vsoc_submit -EAGAIN */

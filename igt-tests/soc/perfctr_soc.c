@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: SoC blocks count what their PMU counts while CPUs come and go
+ * TEST: SoC blocks count what their PMU counts during CPU hotplug
  * Description: Blocks that perf PMUs count, alone and together with the GPU's.
  *
  * SUBTEST: %s
@@ -20,7 +20,7 @@
  * @probe-refused: breakpoints, kprobes and uprobes are refused by the PMU's name
  * @no-such-event: an event that the PMU does not have returns the PMU's error
  * @same-event-twice: generic blocks with different numbers may count the same event
- * @hotplug-active: no count is lost when a CPU goes offline and comes back while counting
+ * @hotplug-active: no count is lost when a CPU goes offline and online again during counting
  * @hotplug-stopped: a stopped session counts a CPU that went and came back after the next START
  * @hotplug-own-cpu: a block of one CPU keeps its counts when that CPU goes offline
  * @hotplug-gpu: CPU hotplug during periodic sampling of GPU blocks disturbs nothing
@@ -31,7 +31,7 @@
  * @refused-start: START fails if a new CPU refuses the event, and can be repeated
  * @refused-active: a CPU that refuses the event while counting makes the counter invalid
  * @hotplug-unprivileged-start: a session counts with the permissions of SETUP, whichever process
- *   starts it
+ *   calls START
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: Out of memory at every allocation: -ENOMEM or success, and nothing left behind
+ * TEST: Out of memory at every allocation: -ENOMEM or success, and no leak
  * Description: Each allocation (and user copy) of each call fails once. Needs a kernel with
  *   fault injection (vm/run --kernel uml-debug or debug); not named perfctr_*, so that the
  *   suites on Debian's kernels do not run it.
@@ -9,17 +9,17 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @open: opening the node with each allocation failing once: -ENOMEM or success, nothing left
- * @query: QUERY with each allocation failing once: -ENOMEM or success, nothing left
- * @setup: SETUP with each allocation failing once: -ENOMEM or success, nothing left
+ * @open: opening the node with each allocation failing once: -ENOMEM or success, no leak
+ * @query: QUERY with each allocation failing once: -ENOMEM or success, no leak
+ * @setup: SETUP with each allocation failing once: -ENOMEM or success, no leak
  * @setup-user: SETUP by an unprivileged user, with an eventfd, with each allocation failing
- *   once: -ENOMEM or success, nothing left
- * @start: START and STOP with each allocation failing once: -ENOMEM or success, nothing left
- * @sample: SAMPLE with each allocation failing once: -ENOMEM or success, nothing left
+ *   once: -ENOMEM or success, no leak
+ * @start: START and STOP with each allocation failing once: -ENOMEM or success, no leak
+ * @sample: SAMPLE with each allocation failing once: -ENOMEM or success, no leak
  * @pcounter: SETUP, START and SAMPLE of PCOUNTER, manual and recorded, with each allocation
  *   failing once: -ENOMEM or success, and the counts are exact
  * @soc-setup: SETUP with SoC blocks and an eventfd, each allocation of the core and of perf
- *   failing once: -ENOMEM or success, nothing left
+ *   failing once: -ENOMEM or success, no leak
  * @soc-start: START and STOP of SoC blocks with each allocation failing once: -ENOMEM or success
  * @soc-start-hotplug: START with each allocation failing once, after a CPU was away: -ENOMEM or
  *   success, and the next START has all CPUs

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/**
+ * TEST: Unplug: samples, commands, the ring and QUERY report it
+ * Description: Unplug of a device with active sessions, during QUERY, and before close().
+ *
+ * SUBTEST: %s
+ * Description: %arg[1]
+ *
+ * arg[1]:
+ * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader;
+ *   later commands are -ENODEV and closing is safe
+ * @unplug-in-query: QUERY that blocks on user memory during an unplug does not call the driver
+ *   again: -ENODEV
+ * @unplug-close: a file can be closed after its device was removed, repeatedly
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_sys.h"
+#include "igt_vsoc_device.h"
+
+#define MS 1000000ull
+/* of automatic samples */
+#define START_DATA 0x5eedu
+
+static struct igt_perfctr_device dev;
+static struct igt_vsoc_truth before, after;
+
+struct querier {
+	struct drm_perfctr_query query;
+	int ret;
+};
+
+static void *query_clocks(void *data)
+{
+	struct querier *q = data;
+
+	q->ret = igt_perfctr_query(dev.fd, &q->query);
+	return NULL;
+}
+
+/* an access to the pages, also by the kernel, blocks until unblock_access() */
+static int withhold(void *pages, size_t bytes)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = {
+		.range = { .start = (uintptr_t)pages, .len = bytes },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	igt_require_f(fd >= 0, "no userfaultfd\n");
+	igt_assert_eq(ioctl(fd, UFFDIO_API, &api), 0);
+	igt_assert_eq(ioctl(fd, UFFDIO_REGISTER, &area), 0);
+	return fd;
+}
+
+static void unblock_access(int fd, void *pages, size_t bytes)
+{
+	struct uffdio_zeropage zeroes = {
+		.range = { .start = (uintptr_t)pages, .len = bytes },
+	};
+
+	igt_assert_eq(ioctl(fd, UFFDIO_ZEROPAGE, &zeroes), 0);
+}
+
+/*
+ * QUERY blocks while it writes the first clock; the device is removed before QUERY reads the second
+ */
+static void unplug_in_query(void)
+{
+	const size_t bytes = sysconf(_SC_PAGESIZE);
+	struct drm_perfctr_clock_info *clocks;
+	struct querier q = {
+		.query = {
+			.type = DRM_PERFCTR_QUERY_CLOCKS,
+			.count = 2,
+			.stride = sizeof(*clocks),
+		},
+	};
+	struct uffd_msg fault;
+	pthread_t thread;
+	int fd;
+
+	igt_require_f(dev.info.clock_count >= 2, "one clock\n");
+	clocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	igt_assert(clocks != MAP_FAILED);
+	q.query.pointer = (uintptr_t)clocks;
+	fd = withhold(clocks, bytes);
+	igt_assert_eq(pthread_create(&thread, NULL, query_clocks, &q), 0);
+	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
+	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
+	/* nor does QUERY delay the removal */
+	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+	unblock_access(fd, clocks, bytes);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	igt_assert_eq(q.ret, -ENODEV);
+	igt_assert_lte_u64(1, clocks[0].max_frequency_hz);
+	igt_assert_eq_u64(clocks[1].max_frequency_hz, 0);
+	close(fd);
+	munmap(clocks, bytes);
+	igt_vsoc_bind_again(&dev);
+}
+
+static void unplug_active(void)
+{
+	struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
+	struct igt_perfctr_session s, idle;
+	struct drm_perfctr_status status = { 0 };
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.eventfd = fd;
+	s.setup.watermark = 16;
+	igt_perfctr_session_create(&s);
+	igt_perfctr_session_setup(&idle, &dev, 64, 0);
+	igt_vsoc_truth(&dev, &before);
+	igt_assert_eq(igt_perfctr_start(&s, START_DATA), 0);
+	igt_vsoc_work(&dev, 0);
+	igt_vsoc_truth(&dev, &after);
+
+	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+	igt_assert_eq_u32(idle.control->state, DRM_PERFCTR_RING_DEAD);
+	igt_assert_eq(poll(&p, 1, 10000), 1);
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
+	igt_assert_eq_u32(s.last.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED);
+	igt_assert_eq_u64(s.last.user_data, START_DATA);
+	igt_vsoc_assert_conserved(&s, &before, &after);
+
+	igt_assert_eq(igt_perfctr_query(dev.fd, &query), -ENODEV);
+	idle.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
+	idle.setup.requests = (uintptr_t)idle.requests;
+	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, NULL, &idle.setup,
+					  sizeof(idle.setup)),
+		      -ENODEV);
+	igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
+	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
+					  sizeof(status)),
+		      -ENODEV);
+	igt_assert_eq(igt_perfctr_teardown(&s), -ENODEV);
+	close(fd);
+	igt_vsoc_bind_again(&dev);
+	igt_perfctr_session_setup(&s, &dev, 64, 0);
+	igt_vsoc_start(&s, &before);
+	igt_vsoc_work(&dev, 2);
+	igt_vsoc_stop_conserved(&s, &before);
+	igt_perfctr_session_fini(&s);
+}
+
+static void unplug_close(void)
+{
+	for (unsigned int i = 0; i < 5; i++) {
+		struct igt_perfctr_session s;
+
+		igt_perfctr_session_setup(&s, &dev, 64, i & 1 ? MS : 0);
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_vsoc_bind_again(&dev);
+	}
+}
+
+int igt_main()
+{
+	igt_fixture() {
+		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+	}
+	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
+	igt_subtest("unplug-active") unplug_active();
+	igt_subtest("unplug-in-query") unplug_in_query();
+	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
+	igt_subtest("unplug-close") unplug_close();
+	igt_fixture() {
+		igt_perfctr_close(&dev);
+	}
+}
