@@ -175,11 +175,6 @@ static struct attribute *c2c_gpu_event_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group c2c_gpu_event_group = {
-	.name = "events",
-	.attrs = c2c_gpu_event_attrs,
-};
-
 static struct attribute *c2c_cpu_event_attrs[] = {
 	TEGRA410_EVENT(cycles, C2C_EVENT_CYCLES),
 	TEGRA410_EVENT(in_rd_cum_outs, C2C_EVENT_IN_RD_CUM_OUTS),
@@ -189,11 +184,6 @@ static struct attribute *c2c_cpu_event_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group c2c_cpu_event_group = {
-	.name = "events",
-	.attrs = c2c_cpu_event_attrs,
-};
-
 static struct attribute *c2c_cxlmem_event_attrs[] = {
 	TEGRA410_EVENT(cycles, C2C_EVENT_CYCLES),
 	TEGRA410_EVENT(in_rd_cum_outs, C2C_EVENT_IN_RD_CUM_OUTS),
@@ -201,33 +191,15 @@ static struct attribute *c2c_cxlmem_event_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group c2c_cxlmem_event_group = {
-	.name = "events",
-	.attrs = c2c_cxlmem_event_attrs,
-};
-
-TEGRA410_FORMAT(c2c, event, "config:0-3");
-TEGRA410_FORMAT(c2c, gpu_mask, "config1:0-1");
-
 static struct attribute *c2c_gpu_format_attrs[] = {
-	&c2c_format_event.attr.attr,
-	&c2c_format_gpu_mask.attr.attr,
+	TEGRA410_FORMAT(event, "config:0-3"),
+	TEGRA410_FORMAT(gpu_mask, "config1:0-1"),
 	NULL
-};
-
-static const struct attribute_group c2c_gpu_format_group = {
-	.name = "format",
-	.attrs = c2c_gpu_format_attrs,
 };
 
 static struct attribute *c2c_format_attrs[] = {
-	&c2c_format_event.attr.attr,
+	TEGRA410_FORMAT(event, "config:0-3"),
 	NULL
-};
-
-static const struct attribute_group c2c_format_group = {
-	.name = "format",
-	.attrs = c2c_format_attrs,
 };
 
 static ssize_t gpu_peer_show(struct device *dev, struct device_attribute *attr, char *page)
@@ -248,13 +220,9 @@ static const struct attribute_group c2c_gpu_peer_group = {
 	.attrs = c2c_gpu_peer_attrs,
 };
 
-static struct dev_ext_attribute c2c_cpu_peer = {
-	.attr = __ATTR(peer, 0444, tegra410_pmu_text_show, NULL),
-	.var = "nr_cpu=1",
-};
-
+/* a file of the same form as those in format/ */
 static struct attribute *c2c_cpu_peer_attrs[] = {
-	&c2c_cpu_peer.attr.attr,
+	TEGRA410_FORMAT(peer, "nr_cpu=1"),
 	NULL
 };
 
@@ -262,13 +230,8 @@ static const struct attribute_group c2c_cpu_peer_group = {
 	.attrs = c2c_cpu_peer_attrs,
 };
 
-static struct dev_ext_attribute c2c_cxlmem_peer = {
-	.attr = __ATTR(peer, 0444, tegra410_pmu_text_show, NULL),
-	.var = "nr_cxlmem=1",
-};
-
 static struct attribute *c2c_cxlmem_peer_attrs[] = {
-	&c2c_cxlmem_peer.attr.attr,
+	TEGRA410_FORMAT(peer, "nr_cxlmem=1"),
 	NULL
 };
 
@@ -276,32 +239,10 @@ static const struct attribute_group c2c_cxlmem_peer_group = {
 	.attrs = c2c_cxlmem_peer_attrs,
 };
 
-static const struct attribute_group *const c2c_gpu_attr_groups[] = {
-	&c2c_gpu_event_group,
-	&c2c_gpu_format_group,
-	&c2c_gpu_peer_group,
-	&tegra410_pmu_cpumask_group,
-	&tegra410_pmu_identifier_group,
-	NULL
-};
-
-static const struct attribute_group *const c2c_cpu_attr_groups[] = {
-	&c2c_cpu_event_group,
-	&c2c_format_group,
-	&c2c_cpu_peer_group,
-	&tegra410_pmu_cpumask_group,
-	&tegra410_pmu_identifier_group,
-	NULL
-};
-
-static const struct attribute_group *const c2c_cxlmem_attr_groups[] = {
-	&c2c_cxlmem_event_group,
-	&c2c_format_group,
-	&c2c_cxlmem_peer_group,
-	&tegra410_pmu_cpumask_group,
-	&tegra410_pmu_identifier_group,
-	NULL
-};
+TEGRA410_ATTR_GROUPS(c2c_gpu, c2c_gpu_event_attrs, c2c_gpu_format_attrs, &c2c_gpu_peer_group);
+TEGRA410_ATTR_GROUPS(c2c_cpu, c2c_cpu_event_attrs, c2c_format_attrs, &c2c_cpu_peer_group);
+TEGRA410_ATTR_GROUPS(c2c_cxlmem, c2c_cxlmem_event_attrs, c2c_format_attrs,
+		     &c2c_cxlmem_peer_group);
 
 #define C2C_COMMON					\
 	.task_errno = -EINVAL,				\

@@ -83,30 +83,12 @@ static struct attribute *cmem_event_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group cmem_event_group = {
-	.name = "events",
-	.attrs = cmem_event_attrs,
-};
-
-TEGRA410_FORMAT(cmem, event, "config:0-1");
-
 static struct attribute *cmem_format_attrs[] = {
-	&cmem_format_event.attr.attr,
+	TEGRA410_FORMAT(event, "config:0-1"),
 	NULL
 };
 
-static const struct attribute_group cmem_format_group = {
-	.name = "format",
-	.attrs = cmem_format_attrs,
-};
-
-static const struct attribute_group *const cmem_attr_groups[] = {
-	&cmem_event_group,
-	&cmem_format_group,
-	&tegra410_pmu_cpumask_group,
-	&tegra410_pmu_identifier_group,
-	NULL
-};
+TEGRA410_ATTR_GROUPS(cmem, cmem_event_attrs, cmem_format_attrs);
 
 const struct tegra410_pmu_kind tegra410_cmem_kind = {
 	.name_format = "nvidia_cmem_latency_pmu_%u",

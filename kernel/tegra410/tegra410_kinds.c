@@ -78,63 +78,36 @@ static_assert(ARRAY_SIZE(pcie_tgt_events) <= DRM_PERFCTR_SECTION_COUNTERS);
 static_assert(ARRAY_SIZE(cmem_latency_events) <= DRM_PERFCTR_SECTION_COUNTERS);
 static_assert(ARRAY_SIZE(c2c_events) <= DRM_PERFCTR_SECTION_COUNTERS);
 
+#define KIND(_type, _prefix, _high, _events)			\
+	.type = DRM_PERFCTR_TEGRA410_BLOCK_##_type,		\
+	.product = DRM_PERFCTR_TEGRA410_PRODUCT,		\
+	.prefix = _prefix,					\
+	.config_mask = GENMASK_ULL(_high, 0),			\
+	.events = _events,					\
+	.event_count = ARRAY_SIZE(_events)
+
 static const struct drm_perfctr_pmu_kind kinds[] = {
 	{
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
-		.prefix = "nvidia_ucf_pmu_",
-		.config_mask = GENMASK_ULL(32, 0),
+		KIND(UCF, "nvidia_ucf_pmu_", 32, ucf_events),
 		.filter = { 0, GENMASK_ULL(11, 8) | GENMASK_ULL(2, 0), 0 },
-		.events = ucf_events,
-		.event_count = ARRAY_SIZE(ucf_events),
 	}, {
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
-		.prefix = "nvidia_pcie_pmu_",
+		KIND(PCIE, "nvidia_pcie_pmu_", 32, pcie_events),
 		.infix = "_rc_",
-		.config_mask = GENMASK_ULL(32, 0),
 		.filter = { 0, GENMASK_ULL(24, 0), GENMASK_ULL(4, 0) },
-		.events = pcie_events,
-		.event_count = ARRAY_SIZE(pcie_events),
 	}, {
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
-		.prefix = "nvidia_pcie_tgt_pmu_",
+		KIND(PCIE_TGT, "nvidia_pcie_tgt_pmu_", 2, pcie_tgt_events),
 		.infix = "_rc_",
-		.config_mask = GENMASK_ULL(2, 0),
 		.filter = { GENMASK_ULL(11, 3), U64_MAX, U64_MAX },
 		.filter_enable = BIT_ULL(11),
-		.events = pcie_tgt_events,
-		.event_count = ARRAY_SIZE(pcie_tgt_events),
 	}, {
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
-		.prefix = "nvidia_cmem_latency_pmu_",
-		.config_mask = GENMASK_ULL(1, 0),
-		.events = cmem_latency_events,
-		.event_count = ARRAY_SIZE(cmem_latency_events),
+		KIND(CMEM_LATENCY, "nvidia_cmem_latency_pmu_", 1, cmem_latency_events),
 	}, {
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
-		.prefix = "nvidia_nvlink_c2c_pmu_",
-		.config_mask = GENMASK_ULL(3, 0),
+		KIND(NVLINK_C2C, "nvidia_nvlink_c2c_pmu_", 3, c2c_events),
 		.filter = { 0, GENMASK_ULL(1, 0), 0 },
-		.events = c2c_events,
-		.event_count = ARRAY_SIZE(c2c_events),
 	}, {
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
-		.prefix = "nvidia_nvclink_pmu_",
-		.config_mask = GENMASK_ULL(3, 0),
-		.events = c2c_events,
-		.event_count = ARRAY_SIZE(c2c_events),
+		KIND(NVCLINK, "nvidia_nvclink_pmu_", 3, c2c_events),
 	}, {
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
-		.prefix = "nvidia_nvdlink_pmu_",
-		.config_mask = GENMASK_ULL(3, 0),
-		.events = c2c_events,
-		.event_count = ARRAY_SIZE(c2c_events),
+		KIND(NVDLINK, "nvidia_nvdlink_pmu_", 3, c2c_events),
 	},
 };
 

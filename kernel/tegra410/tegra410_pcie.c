@@ -136,46 +136,20 @@ static struct attribute *pcie_event_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group pcie_event_group = {
-	.name = "events",
-	.attrs = pcie_event_attrs,
-};
-
-TEGRA410_FORMAT(pcie, event, "config:0-32");
-TEGRA410_FORMAT(pcie, src_rp_mask, "config1:0-7");
-TEGRA410_FORMAT(pcie, src_bdf, "config1:8-23");
-TEGRA410_FORMAT(pcie, src_bdf_en, "config1:24");
-TEGRA410_FORMAT(pcie, dst_loc_cmem, "config2:0");
-TEGRA410_FORMAT(pcie, dst_loc_gmem, "config2:1");
-TEGRA410_FORMAT(pcie, dst_loc_pcie_p2p, "config2:2");
-TEGRA410_FORMAT(pcie, dst_loc_pcie_cxl, "config2:3");
-TEGRA410_FORMAT(pcie, dst_rem, "config2:4");
-
 static struct attribute *pcie_format_attrs[] = {
-	&pcie_format_event.attr.attr,
-	&pcie_format_src_rp_mask.attr.attr,
-	&pcie_format_src_bdf.attr.attr,
-	&pcie_format_src_bdf_en.attr.attr,
-	&pcie_format_dst_loc_cmem.attr.attr,
-	&pcie_format_dst_loc_gmem.attr.attr,
-	&pcie_format_dst_loc_pcie_p2p.attr.attr,
-	&pcie_format_dst_loc_pcie_cxl.attr.attr,
-	&pcie_format_dst_rem.attr.attr,
+	TEGRA410_FORMAT(event, "config:0-32"),
+	TEGRA410_FORMAT(src_rp_mask, "config1:0-7"),
+	TEGRA410_FORMAT(src_bdf, "config1:8-23"),
+	TEGRA410_FORMAT(src_bdf_en, "config1:24"),
+	TEGRA410_FORMAT(dst_loc_cmem, "config2:0"),
+	TEGRA410_FORMAT(dst_loc_gmem, "config2:1"),
+	TEGRA410_FORMAT(dst_loc_pcie_p2p, "config2:2"),
+	TEGRA410_FORMAT(dst_loc_pcie_cxl, "config2:3"),
+	TEGRA410_FORMAT(dst_rem, "config2:4"),
 	NULL
 };
 
-static const struct attribute_group pcie_format_group = {
-	.name = "format",
-	.attrs = pcie_format_attrs,
-};
-
-static const struct attribute_group *const pcie_attr_groups[] = {
-	&pcie_event_group,
-	&pcie_format_group,
-	&tegra410_pmu_cpumask_group,
-	&tegra410_pmu_identifier_group,
-	NULL
-};
+TEGRA410_ATTR_GROUPS(pcie, pcie_event_attrs, pcie_format_attrs);
 
 const struct tegra410_pmu_kind tegra410_pcie_kind = {
 	.name_format = "nvidia_pcie_pmu_%u_rc_%u",
@@ -185,13 +159,8 @@ const struct tegra410_pmu_kind tegra410_pcie_kind = {
 	.open = pcie_open,
 	.close = pcie_close,
 	.is_cycles = pcie_is_cycles,
-	.slots = tegra410_cspmu_slots,
 	.conflict = pcie_conflict,
 	.assign = pcie_assign,
-	.preset = tegra410_cspmu_preset,
-	.start = tegra410_cspmu_start,
-	.stop = tegra410_cspmu_stop,
-	.read = tegra410_cspmu_read,
 	.release = pcie_release,
-	.irq = tegra410_cspmu_irq,
+	TEGRA410_CSPMU_OPS
 };

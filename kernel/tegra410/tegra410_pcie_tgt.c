@@ -148,38 +148,16 @@ static struct attribute *pcie_tgt_event_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group pcie_tgt_event_group = {
-	.name = "events",
-	.attrs = pcie_tgt_event_attrs,
-};
-
-TEGRA410_FORMAT(pcie_tgt, event, "config:0-2");
-TEGRA410_FORMAT(pcie_tgt, dst_rp_mask, "config:3-10");
-TEGRA410_FORMAT(pcie_tgt, dst_addr_en, "config:11");
-TEGRA410_FORMAT(pcie_tgt, dst_addr_base, "config1:0-63");
-TEGRA410_FORMAT(pcie_tgt, dst_addr_mask, "config2:0-63");
-
 static struct attribute *pcie_tgt_format_attrs[] = {
-	&pcie_tgt_format_event.attr.attr,
-	&pcie_tgt_format_dst_rp_mask.attr.attr,
-	&pcie_tgt_format_dst_addr_en.attr.attr,
-	&pcie_tgt_format_dst_addr_base.attr.attr,
-	&pcie_tgt_format_dst_addr_mask.attr.attr,
+	TEGRA410_FORMAT(event, "config:0-2"),
+	TEGRA410_FORMAT(dst_rp_mask, "config:3-10"),
+	TEGRA410_FORMAT(dst_addr_en, "config:11"),
+	TEGRA410_FORMAT(dst_addr_base, "config1:0-63"),
+	TEGRA410_FORMAT(dst_addr_mask, "config2:0-63"),
 	NULL
 };
 
-static const struct attribute_group pcie_tgt_format_group = {
-	.name = "format",
-	.attrs = pcie_tgt_format_attrs,
-};
-
-static const struct attribute_group *const pcie_tgt_attr_groups[] = {
-	&pcie_tgt_event_group,
-	&pcie_tgt_format_group,
-	&tegra410_pmu_cpumask_group,
-	&tegra410_pmu_identifier_group,
-	NULL
-};
+TEGRA410_ATTR_GROUPS(pcie_tgt, pcie_tgt_event_attrs, pcie_tgt_format_attrs);
 
 const struct tegra410_pmu_kind tegra410_pcie_tgt_kind = {
 	.name_format = "nvidia_pcie_tgt_pmu_%u_rc_%u",
@@ -189,12 +167,7 @@ const struct tegra410_pmu_kind tegra410_pcie_tgt_kind = {
 	.open = pcie_tgt_open,
 	.close = pcie_tgt_close,
 	.is_cycles = pcie_tgt_is_cycles,
-	.slots = tegra410_cspmu_slots,
 	.assign = pcie_tgt_assign,
-	.preset = tegra410_cspmu_preset,
-	.start = tegra410_cspmu_start,
-	.stop = tegra410_cspmu_stop,
-	.read = tegra410_cspmu_read,
 	.release = pcie_tgt_release,
-	.irq = tegra410_cspmu_irq,
+	TEGRA410_CSPMU_OPS
 };

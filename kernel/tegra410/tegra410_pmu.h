@@ -172,11 +172,29 @@ extern const struct attribute_group tegra410_pmu_identifier_group;
 #define TEGRA410_EVENT(_name, _id) \
 	PMU_EVENT_ATTR_ID(_name, tegra410_pmu_event_show, _id)
 
-/* a file in format/; kinds use the same names for different bits */
-#define TEGRA410_FORMAT(_kind, _name, _bits)					\
-	static struct dev_ext_attribute _kind##_format_##_name = {		\
-		.attr = __ATTR(_name, 0444, tegra410_pmu_text_show, NULL),		\
-		.var = (void *)(_bits),						\
+/* a file in format/ */
+#define TEGRA410_FORMAT(_name, _bits)						\
+	(&((struct dev_ext_attribute[]) {					\
+		{ .attr = __ATTR(_name, 0444, tegra410_pmu_text_show, NULL),	\
+		  .var = (void *)(_bits) }					\
+	})[0].attr.attr)
+
+/* _name##_attr_groups with these arrays of attributes; further arguments: more groups */
+#define TEGRA410_ATTR_GROUPS(_name, _events, _formats, ...)			\
+	static const struct attribute_group _name##_event_group = {		\
+		.name = "events",						\
+		.attrs = _events,						\
+	};									\
+	static const struct attribute_group _name##_format_group = {		\
+		.name = "format",						\
+		.attrs = _formats,						\
+	};									\
+	static const struct attribute_group *const _name##_attr_groups[] = {	\
+		&_name##_event_group,						\
+		&_name##_format_group,						\
+		&tegra410_pmu_cpumask_group,					\
+		&tegra410_pmu_identifier_group,					\
+		##__VA_ARGS__, NULL						\
 	}
 
 /* tegra410_cspmu.c: CoreSight PMU architecture */
@@ -189,6 +207,13 @@ int tegra410_cspmu_read(struct tegra410_pmu *pmu, struct perf_event *event, int 
 u32 tegra410_cspmu_irq(struct tegra410_pmu *pmu);
 /* config of the dedicated cycle counter, except on PCIE-TGT */
 #define TEGRA410_CSPMU_CYCLES	BIT_ULL(32)
+#define TEGRA410_CSPMU_OPS			\
+	.slots = tegra410_cspmu_slots,		\
+	.preset = tegra410_cspmu_preset,	\
+	.start = tegra410_cspmu_start,		\
+	.stop = tegra410_cspmu_stop,		\
+	.read = tegra410_cspmu_read,		\
+	.irq = tegra410_cspmu_irq
 
 /* tegra410_windows.c: fixed counters in instance windows */
 u32 tegra410_windows_slots(struct tegra410_pmu *pmu, const struct perf_event *event);

@@ -70,44 +70,19 @@ static struct attribute *ucf_event_attrs[] = {
 	NULL
 };
 
-static const struct attribute_group ucf_event_group = {
-	.name = "events",
-	.attrs = ucf_event_attrs,
-};
-
-TEGRA410_FORMAT(ucf, event, "config:0-32");
-TEGRA410_FORMAT(ucf, src_loc_noncpu, "config1:0");
-TEGRA410_FORMAT(ucf, src_loc_cpu, "config1:1");
-TEGRA410_FORMAT(ucf, src_rem, "config1:2");
-TEGRA410_FORMAT(ucf, dst_loc_cmem, "config1:8");
-TEGRA410_FORMAT(ucf, dst_loc_gmem, "config1:9");
-TEGRA410_FORMAT(ucf, dst_loc_other, "config1:10");
-TEGRA410_FORMAT(ucf, dst_rem, "config1:11");
-
 static struct attribute *ucf_format_attrs[] = {
-	&ucf_format_event.attr.attr,
-	&ucf_format_src_loc_noncpu.attr.attr,
-	&ucf_format_src_loc_cpu.attr.attr,
-	&ucf_format_src_rem.attr.attr,
-	&ucf_format_dst_loc_cmem.attr.attr,
-	&ucf_format_dst_loc_gmem.attr.attr,
-	&ucf_format_dst_loc_other.attr.attr,
-	&ucf_format_dst_rem.attr.attr,
+	TEGRA410_FORMAT(event, "config:0-32"),
+	TEGRA410_FORMAT(src_loc_noncpu, "config1:0"),
+	TEGRA410_FORMAT(src_loc_cpu, "config1:1"),
+	TEGRA410_FORMAT(src_rem, "config1:2"),
+	TEGRA410_FORMAT(dst_loc_cmem, "config1:8"),
+	TEGRA410_FORMAT(dst_loc_gmem, "config1:9"),
+	TEGRA410_FORMAT(dst_loc_other, "config1:10"),
+	TEGRA410_FORMAT(dst_rem, "config1:11"),
 	NULL
 };
 
-static const struct attribute_group ucf_format_group = {
-	.name = "format",
-	.attrs = ucf_format_attrs,
-};
-
-static const struct attribute_group *const ucf_attr_groups[] = {
-	&ucf_event_group,
-	&ucf_format_group,
-	&tegra410_pmu_cpumask_group,
-	&tegra410_pmu_identifier_group,
-	NULL
-};
+TEGRA410_ATTR_GROUPS(ucf, ucf_event_attrs, ucf_format_attrs);
 
 const struct tegra410_pmu_kind tegra410_ucf_kind = {
 	.name_format = "nvidia_ucf_pmu_%u",
@@ -116,11 +91,6 @@ const struct tegra410_pmu_kind tegra410_ucf_kind = {
 	.init = ucf_init,
 	.open = ucf_open,
 	.is_cycles = ucf_is_cycles,
-	.slots = tegra410_cspmu_slots,
 	.assign = ucf_assign,
-	.preset = tegra410_cspmu_preset,
-	.start = tegra410_cspmu_start,
-	.stop = tegra410_cspmu_stop,
-	.read = tegra410_cspmu_read,
-	.irq = tegra410_cspmu_irq,
+	TEGRA410_CSPMU_OPS
 };
