@@ -79,12 +79,11 @@ void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount)
 void mali_count_cycles_locked(struct mali_gpu *gpu, u64 cycles)
 {
 	bool irq = false;
-	int i;
 
 	mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_ACTIVE, cycles);
 	if (gpu->mcu_status == MALI_MCU_STATUS_ENABLED)
 		mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_MCU_ACTIVE, cycles);
-	for (i = 0; i < MALI_IRQS; i++)
+	for (int i = 0; i < MALI_IRQS; i++)
 		irq |= gpu->irq[i].rawstat & gpu->irq[i].mask;
 	if (irq)
 		mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_IRQ_ACTIVE, cycles);
@@ -160,10 +159,9 @@ static int truth_show(struct seq_file *file, void *unused)
 	static const char * const names[] = { "fw", "cshw", "tiler", "memsys", "shader" };
 	const u32 first_core = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
 	struct mali_counters *counters = gpu->counters;
-	u32 block, counter;
 
-	for (block = 0; block < counters->blocks; block++) {
-		for (counter = MALI_COUNTER_HEADER; counter < counters->words; counter++) {
+	for (u32 block = 0; block < counters->blocks; block++) {
+		for (u32 counter = MALI_COUNTER_HEADER; counter < counters->words; counter++) {
 			unsigned long flags;
 			u32 index = 0;
 			u64 truth;

@@ -24,12 +24,11 @@
 void mali_global_boot(struct mali_mcu *mcu)
 {
 	struct csf_glb_control *control = mali_mcu_shared(mcu, 0);
-	u32 i;
 
 	mcu->in = mali_mcu_shared(mcu, INPUT_OFFSET);
 	mcu->out = mali_mcu_shared(mcu, OUTPUT_OFFSET);
 	mali_set_word(&mcu->out->ack, mali_word(&mcu->out->ack) & ~MALI_GLB_HALT);
-	for (i = 0; i < MALI_GROUPS; i++)
+	for (u32 i = 0; i < MALI_GROUPS; i++)
 		mali_group_boot(mcu, i, GROUP_STRIDE);
 
 	mali_set_word(&control->features, 0);
@@ -55,10 +54,9 @@ static int ring_groups(struct mali_mcu *mcu)
 {
 	u32 req = mali_word(&mcu->in->doorbell_req);
 	u32 rung = req ^ mali_word(&mcu->out->doorbell_ack);
-	u32 i;
 	int err = 0;
 
-	for (i = 0; i < MALI_GROUPS && !err; i++)
+	for (u32 i = 0; i < MALI_GROUPS && !err; i++)
 		if (rung & BIT(i))
 			err = mali_group_requests(&mcu->group[i]);
 	mali_set_word(&mcu->out->doorbell_ack, req);
@@ -94,9 +92,8 @@ static u64 timer_ns(struct mali_gpu *gpu, u32 timer)
 void mali_global_check_idle(struct mali_mcu *mcu)
 {
 	bool idle = true, active = false;
-	u32 i;
 
-	for (i = 0; i < MALI_GROUPS; i++) {
+	for (u32 i = 0; i < MALI_GROUPS; i++) {
 		active |= mali_group_active(&mcu->group[i]);
 		idle &= mcu->group[i].idle || !mali_group_active(&mcu->group[i]);
 	}

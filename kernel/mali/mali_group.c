@@ -54,10 +54,9 @@ static int save(struct mali_group *group)
 		.magic = SUSPEND_MAGIC,
 		.streams = MALI_STREAMS,
 	};
-	u32 i;
 	int err;
 
-	for (i = 0; i < header.streams; i++) {
+	for (u32 i = 0; i < header.streams; i++) {
 		if (group->streams[i].state == MALI_STREAM_STOPPED)
 			continue;
 		header.started |= BIT_ULL(i);
@@ -75,14 +74,13 @@ static int restore(struct mali_group *group)
 	u64 va = mali_word64(&group->in->suspend_va);
 	struct suspend_header header;
 	int err = mali_mem_read(gpu, MALI_MCU_AS, va, &header, sizeof(header));
-	u32 i;
 
 	if (err)
 		return err;
 	/* not written by firmware: the host passed a different buffer, or overwrote this one */
 	if (header.magic != SUSPEND_MAGIC || header.streams != MALI_STREAMS)
 		return -EINVAL;
-	for (i = 0; i < header.streams; i++) {
+	for (u32 i = 0; i < header.streams; i++) {
 		if (!(header.started & BIT_ULL(i)))
 			continue;
 		err = mali_mem_read(gpu, MALI_MCU_AS, stream_place(va, i),
@@ -105,9 +103,8 @@ bool mali_group_active(const struct mali_group *group)
 static void update_status(struct mali_group *group)
 {
 	bool idle = true;
-	u32 i;
 
-	for (i = 0; i < MALI_STREAMS; i++) {
+	for (u32 i = 0; i < MALI_STREAMS; i++) {
 		mali_stream_status(&group->streams[i]);
 		idle &= mali_stream_idle(&group->streams[i]);
 	}
@@ -116,9 +113,7 @@ static void update_status(struct mali_group *group)
 
 void mali_group_reset(struct mali_group *group)
 {
-	u32 i;
-
-	for (i = 0; i < MALI_STREAMS; i++)
+	for (u32 i = 0; i < MALI_STREAMS; i++)
 		mali_stream_stop(&group->streams[i]);
 	group->state = MALI_CSG_TERMINATE;
 	group->idle = false;
@@ -128,14 +123,13 @@ static int change_state(struct mali_group *group, u32 state)
 {
 	const bool was_active = mali_group_active(group);
 	int err = 0;
-	u32 i;
 
 	switch (state) {
 	case MALI_CSG_START:
 	case MALI_CSG_RESUME:
 		group->as = FIELD_GET(MALI_CSG_CONFIG_AS, mali_word(&group->in->config));
 		group->idle = false;
-		for (i = 0; i < MALI_STREAMS; i++)
+		for (u32 i = 0; i < MALI_STREAMS; i++)
 			memset(&group->streams[i].cs, 0, sizeof(group->streams[i].cs));
 		if (state == MALI_CSG_RESUME)
 			err = restore(group);
@@ -157,9 +151,8 @@ static void ring_streams(struct mali_group *group)
 {
 	u32 req = mali_word(&group->in->doorbell_req);
 	u32 rung = req ^ mali_word(&group->out->doorbell_ack);
-	u32 i;
 
-	for (i = 0; i < MALI_STREAMS; i++)
+	for (u32 i = 0; i < MALI_STREAMS; i++)
 		if (rung & BIT(i))
 			mali_stream_requests(&group->streams[i]);
 	mali_set_word(&group->out->doorbell_ack, req);
@@ -197,11 +190,10 @@ bool mali_group_run(struct mali_group *group)
 {
 	const u64 before = group->mcu->instructions;
 	bool more = false, idle = true;
-	u32 i;
 
 	if (!mali_group_active(group))
 		return false;
-	for (i = 0; i < MALI_STREAMS; i++) {
+	for (u32 i = 0; i < MALI_STREAMS; i++) {
 		more |= mali_stream_run(&group->streams[i]);
 		idle &= mali_stream_idle(&group->streams[i]);
 	}
@@ -244,7 +236,6 @@ void mali_group_boot(struct mali_mcu *mcu, u32 number, u32 stride)
 	u32 offset = MALI_GROUP_CONTROL_OFFSET + number * stride;
 	struct mali_group_control *control = mali_mcu_shared(mcu, offset);
 	struct mali_group *group = &mcu->group[number];
-	u32 i;
 
 	group->mcu = mcu;
 	group->number = number;
@@ -262,6 +253,6 @@ void mali_group_boot(struct mali_mcu *mcu, u32 number, u32 stride)
 	mali_set_word(&control->protected_suspend_bytes, suspend_bytes(product));
 	mali_set_word(&control->stream_num, MALI_STREAMS);
 	mali_set_word(&control->stream_stride, STREAM_STRIDE);
-	for (i = 0; i < MALI_STREAMS; i++)
+	for (u32 i = 0; i < MALI_STREAMS; i++)
 		boot_stream(group, i, offset);
 }

@@ -107,11 +107,10 @@ static int irq_thread(void *data)
 int mali_irq_init(struct mali_gpu *gpu)
 {
 	int first = irq_alloc_descs(-1, FIRST_NUMBER, MALI_IRQS, NUMA_NO_NODE);
-	int i;
 
 	if (first < 0)
 		return first;
-	for (i = 0; i < MALI_IRQS; i++) {
+	for (int i = 0; i < MALI_IRQS; i++) {
 		gpu->irq[i].number = first + i;
 		irq_set_chip_and_handler(first + i, &dummy_irq_chip, handle_simple_irq);
 		irq_modify_status(first + i, IRQ_NOREQUEST, IRQ_NOPROBE);

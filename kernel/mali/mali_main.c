@@ -35,9 +35,7 @@ MODULE_PARM_DESC(product, "name of the GPU: g310, g610, g610-incoherent, g710, g
 /* returns NULL if there is no product of this name */
 static const struct mali_product *find_product(const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(products); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(products); i++)
 		if (!strcmp(products[i].name, name))
 			return &products[i];
 	return NULL;
@@ -47,12 +45,11 @@ static int state_show(struct seq_file *file, void *unused)
 {
 	struct mali_gpu *gpu = file->private;
 	struct mali_mcu *mcu = gpu->mcu;
-	u32 i;
 
 	mutex_lock(&mcu->lock);
 	seq_printf(file, "product %s\nmcu_status %u\ninstructions %llu\n", gpu->product->name,
 		   READ_ONCE(gpu->mcu_status), mcu->instructions);
-	for (i = 0; i < MALI_GROUPS; i++)
+	for (u32 i = 0; i < MALI_GROUPS; i++)
 		if (mali_group_active(&mcu->group[i]))
 			seq_printf(file, "group %u as %u idle %d\n", i, mcu->group[i].as,
 				   mcu->group[i].idle);
@@ -70,9 +67,8 @@ static void create_fails(struct mali_gpu *gpu)
 		[MALI_FAIL_COUNTERS] = "fail_counters",
 		[MALI_FAIL_UNRECOVERABLE] = "fail_unrecoverable",
 	};
-	int i;
 
-	for (i = 0; i < MALI_FAILS; i++)
+	for (int i = 0; i < MALI_FAILS; i++)
 		debugfs_create_u32(names[i], 0600, gpu->debugfs, &gpu->fail[i]);
 }
 

@@ -49,23 +49,19 @@ static void die(struct mali_mcu *mcu)
 /* the shared section may be gone already if firmware was not running */
 static void stop_all(struct mali_mcu *mcu)
 {
-	u32 i;
-
 	mcu->idle_at_ns = 0;
 	mcu->idle_reported = false;
 	mali_prfcnt_reset(mcu->gpu);
 	if (!mcu->running)
 		return;
 	mcu->running = false;
-	for (i = 0; i < MALI_GROUPS; i++)
+	for (u32 i = 0; i < MALI_GROUPS; i++)
 		mali_group_reset(&mcu->group[i]);
 }
 
 static bool find_shared(struct mali_mcu *mcu)
 {
-	u32 i;
-
-	for (i = 0; i < MALI_SHARED_PAGES; i++) {
+	for (u32 i = 0; i < MALI_SHARED_PAGES; i++) {
 		mcu->shared[i] = mali_mem_page(mcu->gpu, MALI_MCU_AS,
 					       MALI_SHARED_VA + i * PAGE_SIZE);
 		if (!mcu->shared[i])
@@ -121,7 +117,6 @@ static bool work(struct mali_mcu *mcu)
 {
 	unsigned long events = take_events(mcu);
 	bool more = false;
-	u32 i;
 
 	if (test_bit(MALI_MCU_EVENT_RESET, &events)) {
 		stop_all(mcu);
@@ -146,7 +141,7 @@ static bool work(struct mali_mcu *mcu)
 		}
 	}
 	mcu->synced = false;
-	for (i = 0; i < MALI_GROUPS; i++)
+	for (u32 i = 0; i < MALI_GROUPS; i++)
 		more |= mali_group_run(&mcu->group[i]);
 	mali_global_check_idle(mcu);
 	return more || mcu->synced;

@@ -115,10 +115,8 @@ void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value)
 
 void mali_as_reset_locked(struct mali_gpu *gpu)
 {
-	unsigned int i;
-
 	memset(gpu->as, 0, sizeof(gpu->as));
-	for (i = 0; i < MALI_ADDRESS_SPACES; i++)
+	for (unsigned int i = 0; i < MALI_ADDRESS_SPACES; i++)
 		gpu->as[i].config = MALI_MODE_UNMAPPED;
 }
 
@@ -142,10 +140,9 @@ static bool is_memory(u64 pa)
 static u32 walk(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 access, u64 *pa)
 {
 	u64 table = as->root;
-	unsigned int level;
 	u32 fault;
 
-	for (level = 0; level < TABLE_LEVELS; level++) {
+	for (unsigned int level = 0; level < TABLE_LEVELS; level++) {
 		unsigned int shift = GRANULE_SHIFT + (LAST_LEVEL - level) * TABLE_BITS;
 		u64 index = (va >> shift) & (BIT(TABLE_BITS) - 1);
 		u64 entry;

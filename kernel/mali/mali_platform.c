@@ -47,9 +47,8 @@ static unsigned long clock_recalc_rate(struct clk_hw *hw, unsigned long parent_r
 static int clock_determine_rate(struct clk_hw *hw, struct clk_rate_request *request)
 {
 	unsigned long best = mali_core_hz[0];
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(mali_core_hz); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(mali_core_hz); i++)
 		if (mali_core_hz[i] <= request->rate)
 			best = mali_core_hz[i];
 	request->rate = best;
@@ -171,7 +170,7 @@ static int add_frequency(struct mali_platform *platform, unsigned long hz)
 static int add_opps(struct mali_platform *platform)
 {
 	struct of_changeset *changeset = &platform->changeset;
-	int err, i;
+	int err;
 
 	platform->opp_node = of_changeset_create_node(changeset, of_root, "mali-opp-table");
 	if (!platform->opp_node)
@@ -181,7 +180,7 @@ static int add_opps(struct mali_platform *platform)
 	if (!err)
 		err = of_changeset_add_prop_u32(changeset, platform->opp_node, "phandle",
 						OPP_PHANDLE);
-	for (i = 0; !err && i < ARRAY_SIZE(mali_core_hz); i++)
+	for (int i = 0; !err && i < ARRAY_SIZE(mali_core_hz); i++)
 		err = add_frequency(platform, mali_core_hz[i]);
 	return err;
 }

@@ -76,13 +76,11 @@ void mali_flush_caches_locked(struct mali_gpu *gpu)
 /* interrupt masks keep their values */
 void mali_power_reset(struct mali_gpu *gpu)
 {
-	unsigned int i;
-
 	guard(spinlock_irqsave)(&gpu->lock);
 	mali_clock_update_locked(gpu);
-	for (i = 0; i < MALI_DOMAINS; i++)
+	for (unsigned int i = 0; i < MALI_DOMAINS; i++)
 		gpu->powered[i] = 0;
-	for (i = 0; i < MALI_IRQS; i++)
+	for (unsigned int i = 0; i < MALI_IRQS; i++)
 		gpu->irq[i].rawstat = 0;
 	mali_as_reset_locked(gpu);
 	gpu->mcu_control = MALI_MCU_CONTROL_DISABLE;

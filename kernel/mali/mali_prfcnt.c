@@ -96,9 +96,8 @@ static void take_block(struct mali_gpu *gpu, u32 block, u32 enable, u64 ticks)
 	const u32 per_bit = words / ENABLE_BITS;
 	const u64 modelled = mali_counters_modelled(gpu, block);
 	unsigned long flags;
-	u32 i;
 
-	for (i = 0; i < ENABLE_BITS; i++)
+	for (u32 i = 0; i < ENABLE_BITS; i++)
 		if (i * per_bit >= 64 || ~modelled >> i * per_bit & (BIT(per_bit) - 1))
 			enable &= ~BIT(i);
 
@@ -107,7 +106,7 @@ static void take_block(struct mali_gpu *gpu, u32 block, u32 enable, u64 ticks)
 	prfcnt->words[CSF_BLOCK_TIMESTAMP_HI] = cpu_to_le32(upper_32_bits(ticks));
 	prfcnt->words[CSF_BLOCK_PRFCNT_EN] = cpu_to_le32(enable);
 	spin_lock_irqsave(&gpu->lock, flags);
-	for (i = CSF_BLOCK_HEADER_WORDS; i < words; i++) {
+	for (u32 i = CSF_BLOCK_HEADER_WORDS; i < words; i++) {
 		if (enable & BIT(i / per_bit))
 			prfcnt->words[i] = cpu_to_le32(reg[i] - base[i]);
 		base[i] = reg[i];
@@ -121,10 +120,9 @@ static int take_blocks(struct mali_gpu *gpu, u64 va, bool write)
 	struct mali_prfcnt *prfcnt = gpu->prfcnt;
 	const u32 bytes = block_bytes(gpu);
 	u64 ticks = mali_timestamp();
-	u32 position;
 	int err = 0;
 
-	for (position = 0; position < sample_blocks(gpu); position++, va += bytes) {
+	for (u32 position = 0; position < sample_blocks(gpu); position++, va += bytes) {
 		int block = block_at(gpu, position);
 
 		if (block < 0)

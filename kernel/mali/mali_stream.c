@@ -183,13 +183,12 @@ static void step_back(struct mali_stream *stream)
 bool mali_stream_run(struct mali_stream *stream)
 {
 	u64 instruction;
-	u32 i;
 
 	if (stream->state == MALI_STREAM_EMPTY || stream->state == MALI_STREAM_WAITING)
 		stream->state = MALI_STREAM_RUNNING;
 	if (stream->state != MALI_STREAM_RUNNING)
 		return false;
-	for (i = 0; i < SLICE && stream->state == MALI_STREAM_RUNNING; i++) {
+	for (u32 i = 0; i < SLICE && stream->state == MALI_STREAM_RUNNING; i++) {
 		if (!fetch(stream, &instruction))
 			break;
 		if (mali_cs_step(stream, instruction)) {

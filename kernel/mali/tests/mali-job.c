@@ -110,12 +110,11 @@ static __u64 *add_command(__u64 *code, const char *text, __u32 job)
 	unsigned int v[3] = { 1, 1, 1 };
 	const char *equals = strchr(text, '=');
 	size_t length = equals ? (size_t)(equals - text) : strlen(text);
-	int i;
 
 	if (equals && sscanf(equals + 1, "%u,%u,%u", &v[0], &v[1], &v[2]) < 1)
 		die("%s: expected numbers", text);
 	if (!strncmp(text, "compute", length)) {
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			code = move32(code, 37 + i, v[i]);
 		return emit(code, OP_RUN_COMPUTE, 0);
 	}

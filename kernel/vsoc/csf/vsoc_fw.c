@@ -204,9 +204,7 @@ static void restart(struct vsoc_fw *fw)
 /* raises the event again each time the host acknowledges it */
 static void threshold_storm(struct vsoc_fw *fw)
 {
-	unsigned int i;
-
-	for (i = 0; i < STORM_EVENTS; i++) {
+	for (unsigned int i = 0; i < STORM_EVENTS; i++) {
 		u32 req = fw_read(&fw->pages.input->req);
 
 		acknowledge(fw, fw_event(req, fw->ack, CSF_GLB_PRFCNT_THRESHOLD));
@@ -426,14 +424,13 @@ void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *dou
 	const size_t counters = vsoc_gpu_registers(vsoc);
 	const size_t bytes = counters * sizeof(*truth);
 	struct vsoc_fw *fw = vsoc->fw;
-	size_t i;
 
 	mutex_lock(&fw->lock);
 	mutex_lock(&vsoc->hw_lock);
 	memcpy(truth, vsoc->gpu.truth, bytes);
 	memcpy(dropped, fw->dropped, bytes);
 	memcpy(doubtful, fw->doubtful, bytes);
-	for (i = 0; i < counters; i++)
+	for (size_t i = 0; i < counters; i++)
 		if (!fw_is_counted(fw, i))
 			doubtful[i] += truth[i] - fw->stop_truth[i];
 	fw_add_pending(fw, pending);

@@ -54,7 +54,6 @@ static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enabl
 	const u32 *reg = fw->vsoc->gpu.reg + first;
 	const size_t saturated = fw->saturated - first;
 	u32 *base = fw->base + first;
-	u32 some, c;
 
 	if (words) {
 		memset(words, 0, counters * sizeof(*words));
@@ -62,11 +61,11 @@ static void sample_block(struct vsoc_fw *fw, __le32 *words, u32 block, u32 enabl
 		words[CSF_BLOCK_PRFCNT_EN] = cpu_to_le32(enable);
 	}
 
-	for (some = CSF_BLOCK_HEADER_WORDS; some < counters; some += REGISTERS_AT_ONCE) {
+	for (u32 some = CSF_BLOCK_HEADER_WORDS; some < counters; some += REGISTERS_AT_ONCE) {
 		/* most registers do not change between two samples */
 		if (!memcmp(reg + some, base + some, REGISTERS_AT_ONCE * sizeof(*reg)))
 			continue;
-		for (c = some; c < some + REGISTERS_AT_ONCE; c++) {
+		for (u32 c = some; c < some + REGISTERS_AT_ONCE; c++) {
 			const u32 value = reg[c] - base[c];
 
 			base[c] = reg[c];
@@ -83,7 +82,6 @@ static void sample_metadata(struct vsoc_fw *fw, __le32 *words, u32 reason, u64 t
 {
 	struct vsoc_device *vsoc = fw->vsoc;
 	const bool stopped = vsoc_fault(vsoc, VSOC_FAULT_CLOCK_STOP);
-	unsigned int i;
 
 	memset(words, 0, fw_block_bytes(&vsoc->shape));
 	put_u64(&words[CSF_BLOCK_TIMESTAMP_LO], ticks);
@@ -91,7 +89,7 @@ static void sample_metadata(struct vsoc_fw *fw, __le32 *words, u32 reason, u64 t
 	words[CSF_BLOCK_PRFCNT_EN] = cpu_to_le32(U32_MAX);
 	words[CSF_BLOCK_SAMPLE_REASON] = cpu_to_le32(reason);
 	words[CSF_METADATA_SEQ] = cpu_to_le32(fw->seq);
-	for (i = 0; i < VSOC_CLOCKS; i++)
+	for (unsigned int i = 0; i < VSOC_CLOCKS; i++)
 		put_u64(&words[CSF_METADATA_CYCLES_TOP + 2 * i],
 			stopped ? 0 : vsoc_gpu_cycles(vsoc, i) - fw->cycles[i]);
 	put_u64(&words[CSF_METADATA_START], fw->start_ticks);
@@ -104,10 +102,9 @@ void fw_begin_span(struct vsoc_fw *fw, u64 ticks)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
 	const u64 present = vsoc->shape.shader_present;
-	unsigned int i;
 
 	fw->start_ticks = ticks;
-	for (i = 0; i < VSOC_CLOCKS; i++)
+	for (unsigned int i = 0; i < VSOC_CLOCKS; i++)
 		fw->cycles[i] = vsoc_gpu_cycles(vsoc, i);
 	fw->cores_on = vsoc->gpu.cores_on;
 	fw->cores_off = present & ~vsoc->gpu.cores_on;
@@ -206,9 +203,8 @@ static void wrap_soon(struct vsoc_fw *fw)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
 	const size_t counters = vsoc_gpu_registers(vsoc);
-	size_t i;
 
-	for (i = 0; i < counters; i++) {
+	for (size_t i = 0; i < counters; i++) {
 		vsoc->gpu.reg[i] = U32_MAX - WRAP_MARGIN;
 		fw->base[i] = U32_MAX - WRAP_MARGIN;
 	}
@@ -233,11 +229,10 @@ static void settle_block(struct vsoc_fw *fw, u64 *account, u32 number, u32 posit
 			 const __le32 *words)
 {
 	const int block = block_at(fw, position);
-	u32 c;
 
 	if (block < 0 || __test_and_set_bit(block, fw->settled[number].blocks))
 		return;
-	for (c = CSF_BLOCK_HEADER_WORDS; c < fw->vsoc->shape.counters_per_block; c++)
+	for (u32 c = CSF_BLOCK_HEADER_WORDS; c < fw->vsoc->shape.counters_per_block; c++)
 		account[fw_index(fw, block, c)] += le32_to_cpu(words[c]);
 }
 
@@ -259,9 +254,8 @@ static void doubt_slot(struct vsoc_fw *fw, u32 number)
 {
 	const u32 words = fw->vsoc->shape.counters_per_block;
 	const __le32 *first = first_block(fw, number);
-	u32 position;
 
-	for (position = 0; position < sample_blocks(fw); position++)
+	for (u32 position = 0; position < sample_blocks(fw); position++)
 		settle_block(fw, fw->doubtful, number, position, first + position * words);
 }
 
@@ -269,11 +263,10 @@ static void doubt_slot(struct vsoc_fw *fw, u32 number)
 static void doubt_unread(struct vsoc_fw *fw)
 {
 	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
-	u32 i;
 
 	if (fw->insert - extract > fw->slots)
 		return;
-	for (i = extract; i != fw->insert; i++)
+	for (u32 i = extract; i != fw->insert; i++)
 		doubt_slot(fw, i & (fw->slots - 1));
 }
 
@@ -282,10 +275,9 @@ static void lose_counts(struct vsoc_fw *fw, u32 first_block, u32 end_block)
 {
 	struct vsoc_device *vsoc = fw->vsoc;
 	const size_t end = fw_index(fw, end_block, 0);
-	size_t i;
 
 	/* the base of the other sets is taken when they are enabled */
-	for (i = fw_index(fw, first_block, 0); i < end; i++) {
+	for (size_t i = fw_index(fw, first_block, 0); i < end; i++) {
 		if (fw->enabled)
 			fw->dropped[i] += vsoc->gpu.reg[i] - fw->base[i];
 		fw->base[i] = vsoc->gpu.reg[i];
@@ -310,21 +302,19 @@ void fw_add_pending(struct vsoc_fw *fw, u64 *pending)
 {
 	const u32 extract = fw_read(&fw->pages.input->prfcnt_extract);
 	const u32 words = fw->vsoc->shape.counters_per_block;
-	u32 n, position;
-	size_t i;
 
 	if (!fw->enabled)
 		return;
-	for (i = fw_index(fw, 0, 0); i < fw_index(fw, fw->vsoc->shape.blocks, 0); i++)
+	for (size_t i = fw_index(fw, 0, 0); i < fw_index(fw, fw->vsoc->shape.blocks, 0); i++)
 		pending[i] += fw->vsoc->gpu.reg[i] - fw->base[i];
 	if (fw->insert - extract > fw->slots)
 		return;
-	for (n = extract; n != fw->insert; n++) {
+	for (u32 n = extract; n != fw->insert; n++) {
 		const u32 number = n & (fw->slots - 1);
 		const __le32 *first = first_block(fw, number);
 		const struct fw_settled settled = fw->settled[number];
 
-		for (position = 0; position < sample_blocks(fw); position++)
+		for (u32 position = 0; position < sample_blocks(fw); position++)
 			settle_block(fw, pending, number, position, first + position * words);
 		fw->settled[number] = settled;
 	}
@@ -334,9 +324,8 @@ void fw_add_pending(struct vsoc_fw *fw, u64 *pending)
 void fw_begin_truth(struct vsoc_fw *fw)
 {
 	const u64 *truth = fw->vsoc->gpu.truth;
-	size_t i;
 
-	for (i = fw_index(fw, 0, 0); i < fw_index(fw, fw->vsoc->shape.blocks, 0); i++)
+	for (size_t i = fw_index(fw, 0, 0); i < fw_index(fw, fw->vsoc->shape.blocks, 0); i++)
 		fw->doubtful[i] += truth[i] - fw->stop_truth[i];
 	fw->asked = false;
 }
@@ -373,16 +362,16 @@ static void corrupt(struct vsoc_fw *fw, u32 number, __le32 *slot)
 	const u32 words = shape->counters_per_block;
 	const u32 blocks = sample_blocks(fw);
 	__le32 *first = first_block(fw, number);
-	u32 i, position;
+	u32 position;
 
 	if (fw->metadata && vsoc_fault(vsoc, VSOC_FAULT_GARBAGE_METADATA))
-		for (i = 0; i < words; i++)
+		for (u32 i = 0; i < words; i++)
 			slot[i] = cpu_to_le32(vsoc_fault_random(vsoc));
 
 	if (vsoc_fault(vsoc, VSOC_FAULT_GARBAGE_HEADER)) {
 		position = vsoc_fault_random(vsoc) % (VSOC_BLOCK_MEMSYS + shape->l2_slices);
 		settle_block(fw, fw->dropped, number, position, first + position * words);
-		for (i = 0; i < CSF_BLOCK_HEADER_WORDS; i++)
+		for (u32 i = 0; i < CSF_BLOCK_HEADER_WORDS; i++)
 			/* invalid both as a mask and as a timestamp */
 			first[position * words + i] =
 				cpu_to_le32(vsoc_fault_random(vsoc) | BIT(31) | BIT(0));

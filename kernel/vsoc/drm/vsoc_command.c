@@ -129,13 +129,11 @@ static const char *check_sample(const struct drm_vsoc_cmd_sample *s)
 
 static const char *check_methods(const struct drm_vsoc_cmd_methods *m)
 {
-	u32 i;
-
 	if (!m->count || m->count > ARRAY_SIZE(m->methods))
 		return "count must be 1..10";
 	if (m->pad)
 		return "pad must be zero";
-	for (i = 0; i < m->count; i++)
+	for (u32 i = 0; i < m->count; i++)
 		if (!nv50_mp_is_method(m->methods[i].method, m->methods[i].data))
 			return "a method is no MP_PM_SET or MP_PM_CONTROL, or has undefined bits";
 	if (memchr_inv(&m->methods[m->count], 0,
@@ -213,12 +211,11 @@ int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *
 static int read_steps(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_compute *c, u32 number,
 		      struct vsoc_step *steps)
 {
-	u32 i;
 	int ret;
 
 	BUILD_BUG_ON(sizeof(steps->insn) != LISTING_STRIDE_MIN);
 
-	for (i = 0; i < c->listing_count; i++) {
+	for (u32 i = 0; i < c->listing_count; i++) {
 		const void __user *from = u64_to_user_ptr(c->listing + (u64)i * c->listing_stride);
 		const char *wrong;
 

@@ -193,9 +193,7 @@ int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *
 
 static void job_free(struct vsoc_job *job)
 {
-	u32 i;
-
-	for (i = 0; i < job->count; i++) {
+	for (u32 i = 0; i < job->count; i++) {
 		if (job->commands[i].session)
 			drm_perfctr_session_put(job->commands[i].session);
 		vsoc_store_unmap(&job->commands[i]);
@@ -292,10 +290,8 @@ static void remember(struct vsoc_file *vf, const struct vsoc_job *job, int statu
 
 static void recall(struct vsoc_file *vf, struct drm_vsoc_wait *args)
 {
-	unsigned int i;
-
 	spin_lock(&vf->record_lock);
-	for (i = 0; i < MAX_RECORDS; i++) {
+	for (unsigned int i = 0; i < MAX_RECORDS; i++) {
 		const struct vsoc_record *r = &vf->records[i];
 
 		if (r->job_id != args->job_id)
@@ -339,10 +335,9 @@ static int read_commands(struct vsoc_file *vf, struct drm_file *file, struct vso
 {
 	struct drm_device *drm = &vf->vsoc->drm;
 	u32 budget = VSOC_MAX_JOB_STEPS;
-	u32 i;
 	int ret;
 
-	for (i = 0; i < job->count; i++) {
+	for (u32 i = 0; i < job->count; i++) {
 		const void __user *from = u64_to_user_ptr(args->commands +
 							  (u64)i * args->command_stride);
 		struct vsoc_job_command *c = &job->commands[i];

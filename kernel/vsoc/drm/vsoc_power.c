@@ -28,11 +28,9 @@
 
 static void set_clocks(struct vsoc_device *vsoc, bool on)
 {
-	unsigned int i;
-
 	mutex_lock(&vsoc->hw_lock);
 	vsoc_gpu_update_clocks(vsoc);
-	for (i = 0; i < VSOC_CLOCKS; i++)
+	for (unsigned int i = 0; i < VSOC_CLOCKS; i++)
 		vsoc->gpu.clocks[i].on = on && (i != VSOC_CLOCK_SHADER || vsoc->gpu.cores_on);
 	mutex_unlock(&vsoc->hw_lock);
 }

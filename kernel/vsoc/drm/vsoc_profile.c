@@ -39,9 +39,7 @@ int vsoc_profile_by_name(const char *name)
 /* all names, the current one in brackets */
 static void show_names(struct seq_file *m, const char * const *names, u32 count, u32 chosen)
 {
-	u32 i;
-
-	for (i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++)
 		seq_printf(m, i == chosen ? "%s[%s]" : "%s%s", i ? " " : "", names[i]);
 	seq_putc(m, '\n');
 }

@@ -88,10 +88,8 @@ static void show_block(struct seq_file *m, const char *account, const char *type
 		       unsigned int kinds)
 {
 	const struct vsoc_device *vsoc = m->private;
-	unsigned int kind;
-	size_t i;
 
-	for (i = 0; i < names->count; i++) {
+	for (size_t i = 0; i < names->count; i++) {
 		const struct counter_name *n = &names->names[i];
 		const u64 *value = values + vsoc_gpu_index(vsoc, block, n->counter);
 
@@ -100,7 +98,7 @@ static void show_block(struct seq_file *m, const char *account, const char *type
 		if (account)
 			seq_printf(m, "%s ", account);
 		seq_printf(m, "%s %u %u %s", type, index, n->counter, n->name);
-		for (kind = 0; kind < kinds; kind++)
+		for (unsigned int kind = 0; kind < kinds; kind++)
 			seq_printf(m, " %llu", value[kind * vsoc_gpu_registers(vsoc)]);
 		seq_putc(m, '\n');
 	}
@@ -183,11 +181,10 @@ static int show_accounts(struct seq_file *m, u32 set)
 	};
 	struct vsoc_device *vsoc = m->private;
 	struct vsoc_account_snapshot *s = vsoc_accounts_snapshot(vsoc, set);
-	size_t i;
 
 	if (!s)
 		return -ENOMEM;
-	for (i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < s->count; i++) {
 		const struct vsoc_account_owner *owner = &s->owners[i];
 		char name[ACCOUNT_NAME_BYTES];
 
@@ -215,7 +212,6 @@ static int shape_show(struct seq_file *m, void *unused)
 	};
 	struct vsoc_device *vsoc = m->private;
 	const struct vsoc_shape *shape = &vsoc->shape;
-	unsigned int i;
 
 	seq_puts(m, "{\n");
 	seq_printf(m, "  \"shader_present\": \"0x%llx\",\n", shape->shader_present);
@@ -229,7 +225,7 @@ static int shape_show(struct seq_file *m, void *unused)
 	seq_puts(m, "  \"clocks\": {");
 	mutex_lock(&vsoc->hw_lock);
 	vsoc_gpu_update_clocks(vsoc);
-	for (i = 0; i < VSOC_CLOCKS; i++)
+	for (unsigned int i = 0; i < VSOC_CLOCKS; i++)
 		seq_printf(m, "%s\n    \"%s\": { \"hz\": %llu, \"on\": %s, \"cycles\": %llu }",
 			   i ? "," : "", clock_names[i], vsoc->gpu.clocks[i].hz,
 			   vsoc->gpu.clocks[i].on ? "true" : "false", vsoc_gpu_cycles(vsoc, i));

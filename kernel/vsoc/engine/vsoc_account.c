@@ -65,7 +65,6 @@ struct vsoc_account *vsoc_account_open(struct vsoc_device *vsoc, pid_t pid, u32 
 void vsoc_account_close(struct vsoc_account *account)
 {
 	struct vsoc_device *vsoc;
-	size_t i;
 
 	/* the shared account has no device */
 	if (!account || !account->vsoc)
@@ -74,7 +73,7 @@ void vsoc_account_close(struct vsoc_account *account)
 	mutex_lock(&vsoc->hw_lock);
 	list_del(&account->node);
 	vsoc->gpu.account_count--;
-	for (i = 0; i < vsoc_gpu_registers(vsoc); i++)
+	for (size_t i = 0; i < vsoc_gpu_registers(vsoc); i++)
 		vsoc->gpu.closed[i] += account->counts[i];
 	mutex_unlock(&vsoc->hw_lock);
 	kvfree(account);

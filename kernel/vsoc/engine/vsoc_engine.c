@@ -107,9 +107,8 @@ static u64 step_target(struct vsoc_engine *e)
 static struct engine_rate current_rate(const struct vsoc_device *vsoc)
 {
 	struct engine_rate rate = { 1, 1 };
-	unsigned int i;
 
-	for (i = 0; i < VSOC_CLOCKS; i++) {
+	for (unsigned int i = 0; i < VSOC_CLOCKS; i++) {
 		const u64 hz = READ_ONCE(vsoc->gpu.clocks[i].hz);
 
 		if (hz * rate.nominal_hz < rate.hz * vsoc_nominal_hz[i])
@@ -287,7 +286,6 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	struct vsoc_device *vsoc = e->vsoc;
 	bool signalling = dma_fence_begin_signalling();
 	int status = 0;
-	u32 i;
 
 	vsoc->ops->core_power(vsoc, vsoc->shape.shader_present);
 	e->job_ns = 0;
@@ -296,7 +294,7 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	vsoc->ops->command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
 
-	for (i = 0; i < job->count; i++) {
+	for (u32 i = 0; i < job->count; i++) {
 		const struct vsoc_job_command *c = &job->commands[i];
 
 		if (vsoc_fault(vsoc, VSOC_FAULT_JOB_FAULT)) {

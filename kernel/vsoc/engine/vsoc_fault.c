@@ -251,9 +251,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(hits_fops, hits_get, NULL, "%llu\n");
 
 void vsoc_faults_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
-	unsigned int i;
-
-	for (i = 0; i < VSOC_FAULT_COUNT; i++)
+	for (unsigned int i = 0; i < VSOC_FAULT_COUNT; i++)
 		debugfs_create_file(fault_names[i], 0600, dir, &vsoc->faults->state[i],
 				    &fault_fops);
 	debugfs_create_file("fail_seed", 0600, dir, vsoc->faults, &seed_fops);
@@ -264,7 +262,6 @@ void vsoc_faults_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 int vsoc_faults_init(struct vsoc_device *vsoc)
 {
 	struct vsoc_faults *faults;
-	unsigned int i;
 
 	faults = drmm_kzalloc(&vsoc->drm, sizeof(*faults), GFP_KERNEL);
 	if (!faults)
@@ -273,7 +270,7 @@ int vsoc_faults_init(struct vsoc_device *vsoc)
 	spin_lock_init(&faults->lock);
 	prandom_seed_state(&faults->random, faults->seed);
 	faults->delay_ms = DEFAULT_DELAY_MS;
-	for (i = 0; i < VSOC_FAULT_COUNT; i++)
+	for (unsigned int i = 0; i < VSOC_FAULT_COUNT; i++)
 		faults->state[i].owner = faults;
 	vsoc->faults = faults;
 	return 0;

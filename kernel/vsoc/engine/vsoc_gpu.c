@@ -24,14 +24,13 @@ int vsoc_gpu_init(struct vsoc_device *vsoc)
 {
 	const size_t counters = vsoc_gpu_registers(vsoc);
 	struct vsoc_gpu *gpu = &vsoc->gpu;
-	unsigned int i;
 
 	gpu->reg = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->reg), GFP_KERNEL);
 	gpu->truth = drmm_kcalloc(&vsoc->drm, counters, sizeof(*gpu->truth), GFP_KERNEL);
 	if (!gpu->reg || !gpu->truth || vsoc_accounts_init(vsoc))
 		return -ENOMEM;
 
-	for (i = 0; i < VSOC_CLOCKS; i++) {
+	for (unsigned int i = 0; i < VSOC_CLOCKS; i++) {
 		gpu->clocks[i].hz = vsoc_nominal_hz[i];
 		gpu->clocks[i].on = true;
 	}
@@ -51,12 +50,11 @@ void vsoc_gpu_update_clocks(struct vsoc_device *vsoc)
 {
 	struct vsoc_gpu *gpu = &vsoc->gpu;
 	u64 now = vsoc_now_ns(vsoc);
-	unsigned int i;
 
 	lockdep_assert_held(&vsoc->hw_lock);
 
 	vsoc->ops->idle(vsoc);
-	for (i = 0; i < VSOC_CLOCKS; i++)
+	for (unsigned int i = 0; i < VSOC_CLOCKS; i++)
 		if (gpu->clocks[i].on)
 			gpu->clocks[i].on_ns += now - gpu->clock_ns;
 	gpu->clock_ns = now;
@@ -142,13 +140,12 @@ static void report(struct vsoc_device *vsoc, struct vsoc_work_stream *s, u64 lin
 void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns)
 {
 	u64 lines[VSOC_MAX_STREAMS] = {};
-	u32 i;
 
 	lockdep_assert_held(&vsoc->hw_lock);
 
 	work->done_ns = min(work->done_ns + ns, work->duration_ns);
 
-	for (i = 0; i < work->count; i++) {
+	for (u32 i = 0; i < work->count; i++) {
 		struct vsoc_work_item *item = &work->items[i];
 		u64 delta = part_done(work, item->total) - item->done;
 
@@ -158,7 +155,7 @@ void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns)
 			lines[item->stream - 1] += delta;
 	}
 
-	for (i = 0; i < work->stream_count; i++) {
+	for (u32 i = 0; i < work->stream_count; i++) {
 		struct vsoc_work_stream *s = &work->streams[i];
 
 		if (!s->by_counters)

@@ -59,7 +59,6 @@ static int log_show(struct seq_file *m, void *unused)
 {
 	struct vsoc_device *vsoc = m->private;
 	struct vsoc_log *copy;
-	u64 n;
 
 	copy = kvmalloc(sizeof(*copy), GFP_KERNEL);
 	if (!copy)
@@ -68,7 +67,7 @@ static int log_show(struct seq_file *m, void *unused)
 	copy->next = vsoc->log->next;
 	memcpy(copy->entries, vsoc->log->entries, sizeof(copy->entries));
 	spin_unlock_irq(&vsoc->log->lock);
-	for (n = copy->next - min_t(u64, copy->next, LOG_ENTRIES); n < copy->next; n++)
+	for (u64 n = copy->next - min_t(u64, copy->next, LOG_ENTRIES); n < copy->next; n++)
 		show_entry(m, &copy->entries[n & (LOG_ENTRIES - 1)]);
 	kvfree(copy);
 	return 0;

@@ -60,9 +60,8 @@ struct vsoc_thread vsoc_rules_mix(u64 total)
 static u64 executed(const struct vsoc_thread *thread)
 {
 	u64 sum = 0;
-	u32 i;
 
-	for (i = 0; i < VSOC_CLASSES; i++)
+	for (u32 i = 0; i < VSOC_CLASSES; i++)
 		sum += thread->on[i];
 	return sum;
 }
@@ -71,9 +70,8 @@ static u64 executed(const struct vsoc_thread *thread)
 static u64 issued(const struct vsoc_thread *thread)
 {
 	u64 sum = executed(thread);
-	u32 i;
 
-	for (i = 0; i < VSOC_CLASSES; i++)
+	for (u32 i = 0; i < VSOC_CLASSES; i++)
 		sum += thread->off[i];
 	return sum;
 }
@@ -83,9 +81,8 @@ void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile
 {
 	const bool documented = profile == VSOC_PROFILE_DOCUMENTED;
 	u64 class[VSOC_CLASSES], total = 0;
-	u32 i;
 
-	for (i = 0; i < VSOC_CLASSES; i++) {
+	for (u32 i = 0; i < VSOC_CLASSES; i++) {
 		class[i] = thread->on[i];
 		if (documented && i != VSOC_CLASS_CONTROL)
 			class[i] += thread->off[i];
@@ -106,7 +103,7 @@ void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile
 	counts[VSOC_THREAD_CONTROL] = class[VSOC_CLASS_CONTROL];
 	counts[VSOC_THREAD_CONVERT] = class[VSOC_CLASS_CONVERT];
 	counts[VSOC_THREAD_MISC] = class[VSOC_CLASS_MISC];
-	for (i = 0; i < VSOC_THREAD_TOTAL; i++)
+	for (u32 i = 0; i < VSOC_THREAD_TOTAL; i++)
 		total += counts[i];
 	counts[VSOC_THREAD_TOTAL] = total;
 }
@@ -289,7 +286,6 @@ static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 	struct vsoc_traffic t = *home;
 	u64 busiest_ns = 0;
 	u16 in_number, out_number;
-	u32 k;
 
 	t.write = false;
 	in = add_traffic(work, &t, 0, load->read_transfer ? hit_lines : 0);
@@ -300,7 +296,7 @@ static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 	out->by_counters = true;
 	out_number = work->stream_count;
 
-	for (k = 0; k < n; k++) {
+	for (u32 k = 0; k < n; k++) {
 		const u16 b = memsys_block(k);
 		const u64 cached = vsoc_share(load->read_tiler + load->read_shader, n, k);
 		const u64 read = cached + vsoc_share(load->read_transfer, n, k);
@@ -402,9 +398,7 @@ static void warp_instructions(struct vsoc_work *work, u32 core, const struct vso
 static void add_thread_counts(struct vsoc_work *work, u32 core,
 			      const u64 counts[VSOC_THREAD_COUNTERS])
 {
-	u32 i;
-
-	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+	for (u32 i = 0; i < VSOC_THREAD_COUNTERS; i++)
 		add(work, shader_block(work, core), thread_counters[i], counts[i]);
 }
 
@@ -413,10 +407,9 @@ static void thread_instructions(struct vsoc_work *work, u32 core,
 				const struct vsoc_thread *thread, u64 threads)
 {
 	u64 counts[VSOC_THREAD_COUNTERS];
-	u32 i;
 
 	vsoc_rules_count_thread(thread, VSOC_PROFILE_XAVIER, false, counts);
-	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+	for (u32 i = 0; i < VSOC_THREAD_COUNTERS; i++)
 		counts[i] *= threads;
 	add_thread_counts(work, core, counts);
 }
@@ -430,15 +423,14 @@ static u64 kernel_instructions(struct vsoc_work *work, u32 core, const struct vs
 {
 	const enum vsoc_miscount how = READ_ONCE(work->counting->miscount);
 	u64 counts[VSOC_THREAD_COUNTERS], most = 0;
-	u32 i;
 
 	vsoc_rules_count_thread(thread, READ_ONCE(work->counting->profile),
 				how == VSOC_MISCOUNT_DEAD, counts);
-	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+	for (u32 i = 0; i < VSOC_THREAD_COUNTERS; i++)
 		counts[i] *= threads;
 	miscount(work->counting, how, core, counts);
 	add_thread_counts(work, core, counts);
-	for (i = 0; i < VSOC_THREAD_COUNTERS; i++)
+	for (u32 i = 0; i < VSOC_THREAD_COUNTERS; i++)
 		most = max(most, counts[i]);
 	return div_up(most, MAX_COUNTS_PER_NS);
 }
@@ -576,10 +568,9 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 		.write = a.bin_lines + a.vertex_lines + a.pixel_lines,
 	};
 	u64 vertex_ns, fragment_ns, memory_ns;
-	u32 k;
 
 	draw_tiler(work, d, &a);
-	for (k = 0; k < n; k++)
+	for (u32 k = 0; k < n; k++)
 		draw_core(work, d, &a, &thread, n, k);
 	divergence(work, d->vertices, DRAW_INSTRUCTIONS);
 	divergence(work, d->fragments, DRAW_INSTRUCTIONS);
@@ -611,9 +602,8 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 		.write = warps * thread.stores,
 	};
 	u64 compute_ns, counting_ns = 0;
-	u32 k;
 
-	for (k = 0; k < n; k++) {
+	for (u32 k = 0; k < n; k++) {
 		const u16 b = shader_block(work, k);
 		const u64 w = vsoc_share(warps, n, k);
 		const u64 t = vsoc_share(c->threads, n, k);
@@ -650,9 +640,8 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 static void snoops(struct vsoc_work *work, u64 lines)
 {
 	const u32 n = work->shape->l2_slices;
-	u32 k;
 
-	for (k = 0; k < n; k++) {
+	for (u32 k = 0; k < n; k++) {
 		u64 part = vsoc_share(lines, n, k);
 
 		add(work, memsys_block(k), VSOC_MEMSYS_SNOOPS, part);

@@ -51,11 +51,9 @@ static bool cspmu_is_clock(const struct soc_pmu *pmu, unsigned int n)
 
 static u64 cspmu_amount(const struct soc_pmu *pmu, u32 id, const u64 *amounts)
 {
-	unsigned int i;
-
 	switch (pmu->pdata.kind) {
 	case TEGRA410_PMU_UCF:
-		for (i = 0; i < ARRAY_SIZE(ucf_ids); i++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(ucf_ids); i++) {
 			if (ucf_ids[i] && ucf_ids[i] == id)
 				return amounts[i];
 		}
@@ -281,9 +279,7 @@ static u32 cspmu_page0_read(struct soc_pmu *pmu, unsigned int offset)
 
 static void cspmu_control(struct soc_cspmu *cs, u32 value)
 {
-	unsigned int n;
-
-	for (n = 0; n < SOC_CSPMU_COUNTERS; n++) {
+	for (unsigned int n = 0; n < SOC_CSPMU_COUNTERS; n++) {
 		if (value & (n == CSPMU_CYCLE_IDX ? CSPMU_PMCR_C : CSPMU_PMCR_P))
 			cs->counter[n] = 0;
 	}

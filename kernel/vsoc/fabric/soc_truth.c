@@ -127,13 +127,12 @@ static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc
 void soc_truth_add(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
 {
 	struct soc_truth_row *row = truth_row(&pmu->truth, tag);
-	unsigned int i;
 
 	if (!row) {
 		pmu->truth.dropped++;
 		return;
 	}
-	for (i = 0; i < SOC_EVENTS; i++)
+	for (unsigned int i = 0; i < SOC_EVENTS; i++)
 		row->total[i] += amounts[i];
 }
 
@@ -185,12 +184,12 @@ void soc_truth_show(struct soc_pmu *pmu, struct seq_file *m)
 {
 	const char * const *names;
 	struct soc_truth_row *row;
-	unsigned int count, i, b;
+	unsigned int count, b;
 
 	names = truth_names(pmu, &count);
 	hash_for_each(pmu->truth.rows, b, row, node) {
 		truth_show_tag(pmu, &row->tag, m);
-		for (i = 0; i < count; i++) {
+		for (unsigned int i = 0; i < count; i++) {
 			if (names[i])
 				seq_printf(m, " %s=%llu", names[i], row->total[i]);
 		}

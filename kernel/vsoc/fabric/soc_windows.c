@@ -21,12 +21,11 @@ static void windows_sync(struct soc_pmu *pmu)
 {
 	u64 now = soc_pmu_cycles(pmu);
 	u64 passed = now - pmu->cycles;
-	unsigned int i;
 
 	pmu->cycles = now;
 	if (!pmu->win.enabled)
 		return;
-	for (i = 0; i < pmu->win.instances; i++)
+	for (unsigned int i = 0; i < pmu->win.instances; i++)
 		pmu->win.counter[i][CYCLES] += passed;
 	pmu->cycles_counted += passed;
 }
@@ -63,7 +62,6 @@ static void windows_count(struct soc_pmu *pmu, const struct soc_tag *tag, const 
 {
 	struct soc_windows *win = &pmu->win;
 	u32 mask = windows_route(pmu, tag);
-	unsigned int event;
 
 	if (!win->enabled || !mask)
 		return;
@@ -74,7 +72,7 @@ static void windows_count(struct soc_pmu *pmu, const struct soc_tag *tag, const 
 			       amounts[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS]);
 		return;
 	}
-	for (event = DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS; event < SOC_INSTANCE_COUNTERS;
+	for (u32 event = DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS; event < SOC_INSTANCE_COUNTERS;
 	     event++)
 		windows_spread(win, mask, event, 1, amounts[event]);
 }
@@ -88,11 +86,9 @@ static void windows_clear(struct soc_windows *win)
 
 static int cmem_counter(unsigned int offset)
 {
-	unsigned int mc;
-
 	if (offset == CMEM_CYCLE)
 		return CYCLES;
-	for (mc = 0; mc < CMEM_CHANNELS; mc++) {
+	for (unsigned int mc = 0; mc < CMEM_CHANNELS; mc++) {
 		if (offset == CMEM_MC_REQ(mc))
 			return CMEM_REQ(mc);
 		if (offset == CMEM_MC_AOR(mc))
@@ -114,9 +110,8 @@ static int c2c_counter(unsigned int offset)
 		[DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS]	= C2C_OUT_WR_CUM_OUTS,
 		[DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ]		= C2C_OUT_WR_REQ,
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(offsets); i++) {
 		if (offsets[i] == offset)
 			return i;
 	}

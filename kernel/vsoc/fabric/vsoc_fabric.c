@@ -362,13 +362,12 @@ static int traffic_show(struct seq_file *m, void *unused)
 	static const char * const initiators[INITIATORS] = { "GPU", "CPU", "NONCPU", "REMOTE" };
 	static const char * const homes[HOMES] = { "CMEM", "GMEM", "CXL", "PCIE_PEER", "REMOTE" };
 	struct vsoc_device *vsoc = m->private;
-	unsigned int k, i, h, w;
 
 	mutex_lock(&vsoc->hw_lock);
-	for (k = 0; k < KINDS; k++)
-		for (i = 0; i < INITIATORS; i++)
-			for (h = 0; h < HOMES; h++)
-				for (w = 0; w < 2; w++)
+	for (unsigned int k = 0; k < KINDS; k++)
+		for (unsigned int i = 0; i < INITIATORS; i++)
+			for (unsigned int h = 0; h < HOMES; h++)
+				for (unsigned int w = 0; w < 2; w++)
 					seq_printf(m, "%s %s %s %s %llu\n", kinds[k],
 						   initiators[i], homes[h], w ? "write" : "read",
 						   vsoc->fabric->bytes[k][i][h][w]);
@@ -398,10 +397,9 @@ static int soc_show(struct seq_file *m, void *unused)
 {
 	struct vsoc_device *vsoc = m->private;
 	struct vsoc_fabric *fabric = vsoc->fabric;
-	unsigned int i;
 
 	mutex_lock(&vsoc->hw_lock);
-	for (i = 0; i < fabric->count; i++) {
+	for (unsigned int i = 0; i < fabric->count; i++) {
 		seq_printf(m, "[%s]\n", fabric->all[i]->name);
 		show_state(fabric->all[i], m);
 		soc_truth_show(fabric->all[i], m);
@@ -416,10 +414,9 @@ DEFINE_SHOW_ATTRIBUTE(soc);
 static void leave_work(struct work_struct *work)
 {
 	struct vsoc_fabric *fabric = container_of(work, struct vsoc_fabric, leave_work);
-	unsigned int i;
 
 	mutex_lock(&fabric->plug_lock);
-	for (i = 0; i < fabric->count; i++) {
+	for (unsigned int i = 0; i < fabric->count; i++) {
 		if (!READ_ONCE(fabric->all[i]->leaving))
 			continue;
 		soc_pmu_unplug(fabric->all[i]);
@@ -451,7 +448,6 @@ static void before_affinity(struct soc_pmu *pmu, void *data)
 static int plug(struct vsoc_device *vsoc, const char *name, bool in)
 {
 	struct vsoc_fabric *fabric = vsoc->fabric;
-	unsigned int i;
 	int ret = -ENODEV;
 
 	/* only the owner's PMUs have devices */
@@ -460,7 +456,7 @@ static int plug(struct vsoc_device *vsoc, const char *name, bool in)
 	/* finish a pending removal first */
 	flush_work(&fabric->leave_work);
 	mutex_lock(&fabric->plug_lock);
-	for (i = 0; i < fabric->count && ret == -ENODEV; i++) {
+	for (unsigned int i = 0; i < fabric->count && ret == -ENODEV; i++) {
 		struct soc_pmu *pmu = fabric->all[i];
 
 		if (strcmp(pmu->name, name))
@@ -620,7 +616,6 @@ static int create_socket(struct vsoc_device *vsoc, unsigned int socket)
 {
 	struct tegra410_pmu_platform_data pdata = { .socket = socket };
 	struct vsoc_fabric *fabric = vsoc->fabric;
-	unsigned int rc;
 	int ret;
 
 	ret = socket_cpus(vsoc, socket, &pdata.cpus);
@@ -628,7 +623,7 @@ static int create_socket(struct vsoc_device *vsoc, unsigned int socket)
 		ret = create_pmu(vsoc, &pdata, TEGRA410_PMU_UCF, &fabric->ucf[socket]);
 	if (!ret)
 		ret = create_pmu(vsoc, &pdata, TEGRA410_PMU_CMEM_LATENCY, &fabric->cmem[socket]);
-	for (rc = 0; !ret && rc < VSOC_ROOT_COMPLEXES; rc++) {
+	for (unsigned int rc = 0; !ret && rc < VSOC_ROOT_COMPLEXES; rc++) {
 		pdata.root_complex = rc;
 		ret = create_pmu(vsoc, &pdata, TEGRA410_PMU_PCIE, &fabric->pcie[socket][rc]);
 		if (!ret)
@@ -642,20 +637,18 @@ static int create_socket(struct vsoc_device *vsoc, unsigned int socket)
 static int plug_all(struct vsoc_device *vsoc)
 {
 	struct vsoc_fabric *fabric = vsoc->fabric;
-	unsigned int i;
 	int ret = 0;
 
 	if (!soc_pmus || atomic_cmpxchg(&soc_taken, 0, 1))
 		return 0;
 	fabric->owner = true;
-	for (i = 0; !ret && i < fabric->count; i++)
+	for (unsigned int i = 0; !ret && i < fabric->count; i++)
 		ret = soc_pmu_plug(fabric->all[i], vsoc->drm.dev);
 	return ret;
 }
 
 int vsoc_fabric_init(struct vsoc_device *vsoc)
 {
-	unsigned int socket;
 	int ret;
 
 	ret = check_params(vsoc);
@@ -667,7 +660,7 @@ int vsoc_fabric_init(struct vsoc_device *vsoc)
 	mutex_init(&vsoc->fabric->plug_lock);
 	INIT_WORK(&vsoc->fabric->leave_work, leave_work);
 
-	for (socket = 0; !ret && socket < VSOC_SOCKETS; socket++)
+	for (unsigned int socket = 0; !ret && socket < VSOC_SOCKETS; socket++)
 		ret = create_socket(vsoc, socket);
 	if (!ret) {
 		vsoc->fabric->max_step = soc_cspmu_max_step(vsoc->fabric->ucf[0]);
@@ -681,19 +674,18 @@ int vsoc_fabric_init(struct vsoc_device *vsoc)
 void vsoc_fabric_fini(struct vsoc_device *vsoc)
 {
 	struct vsoc_fabric *fabric = vsoc->fabric;
-	unsigned int i;
 
 	if (!fabric)
 		return;
 	/* no register is read afterwards, so leave_work is not scheduled again */
 	mutex_lock(&fabric->plug_lock);
-	for (i = 0; i < fabric->count; i++)
+	for (unsigned int i = 0; i < fabric->count; i++)
 		soc_pmu_unplug(fabric->all[i]);
 	mutex_unlock(&fabric->plug_lock);
 	cancel_work_sync(&fabric->leave_work);
 	if (fabric->owner)
 		atomic_set(&soc_taken, 0);
-	for (i = 0; i < fabric->count; i++)
+	for (unsigned int i = 0; i < fabric->count; i++)
 		soc_pmu_destroy(fabric->all[i]);
 	kfree(fabric);
 	vsoc->fabric = NULL;

@@ -33,9 +33,8 @@
 static bool depends_on(u32 control, unsigned int argument)
 {
 	const u32 op = (control & MP_CONTROL_FUNC) >> MP_CONTROL_FUNC_SHIFT;
-	unsigned int args;
 
-	for (args = 0; args < 16; args++)
+	for (unsigned int args = 0; args < 16; args++)
 		if (pm_table(op, args) != pm_table(op, args ^ BIT(argument)))
 			return true;
 	return false;
@@ -44,14 +43,13 @@ static bool depends_on(u32 control, unsigned int argument)
 /* Slots that a context needs. @control: what it has programmed. Returns: a mask. */
 u8 nv50_mp_claimed(const u32 control[MP_SLOTS])
 {
-	unsigned int slot, argument;
 	u8 claimed = 0;
 
-	for (slot = 0; slot < MP_SLOTS; slot++) {
+	for (unsigned int slot = 0; slot < MP_SLOTS; slot++) {
 		if (!control[slot])
 			continue;
 		claimed |= BIT(slot);
-		for (argument = 0; argument < MP_SLOTS; argument++)
+		for (unsigned int argument = 0; argument < MP_SLOTS; argument++)
 			if (depends_on(control[slot], argument))
 				claimed |= BIT(argument);
 	}
@@ -67,9 +65,8 @@ bool nv50_mp_is_method(u32 method, u32 data)
 {
 	const u32 defined = MP_CONTROL_PULSE | MP_CONTROL_UNIT | MP_CONTROL_FUNC |
 			    MP_CONTROL_SIGNAL;
-	unsigned int slot;
 
-	for (slot = 0; slot < MP_SLOTS; slot++) {
+	for (unsigned int slot = 0; slot < MP_SLOTS; slot++) {
 		if (method == MP_PM_SET(slot))
 			return true;
 		if (method == MP_PM_CONTROL(slot))
@@ -82,9 +79,7 @@ bool nv50_mp_is_method(u32 method, u32 data)
 /* a method for all TPCs */
 static void broadcast(struct nv50_mp *m, u32 method, u32 data)
 {
-	unsigned int k;
-
-	for (k = 0; k < m->cores; k++)
+	for (unsigned int k = 0; k < m->cores; k++)
 		mp_method(&m->tpc[k], method, data);
 }
 
@@ -92,11 +87,10 @@ static void broadcast(struct nv50_mp *m, u32 method, u32 data)
 static void vacate(struct nv50_mp *m, unsigned int counter)
 {
 	const unsigned int slot = m->slot[counter];
-	unsigned int k;
 
 	if (slot == MP_SLOTS)
 		return;
-	for (k = 0; k < m->cores; k++) {
+	for (unsigned int k = 0; k < m->cores; k++) {
 		m->saved[k][counter] += m->tpc[k].value[slot];
 		if (m->tpc[k].value[slot] == U32_MAX)
 			m->full[k] |= BIT(counter);
@@ -116,9 +110,7 @@ static void copy_slot(struct mp_state *to, const struct mp_state *from, unsigned
 /* saves a slot that the context no longer needs, or whose context stops */
 static void put_aside(struct nv50_mp *m, unsigned int slot)
 {
-	unsigned int k;
-
-	for (k = 0; k < m->cores; k++)
+	for (unsigned int k = 0; k < m->cores; k++)
 		copy_slot(&m->context->tpc[k], &m->tpc[k], slot);
 	broadcast(m, MP_PM_CONTROL(slot), 0);
 	broadcast(m, MP_PM_SET(slot), 0);
@@ -126,9 +118,7 @@ static void put_aside(struct nv50_mp *m, unsigned int slot)
 
 static void put_in(struct nv50_mp *m, unsigned int slot)
 {
-	unsigned int k;
-
-	for (k = 0; k < m->cores; k++)
+	for (unsigned int k = 0; k < m->cores; k++)
 		copy_slot(&m->tpc[k], &m->context->tpc[k], slot);
 }
 
@@ -148,12 +138,12 @@ static unsigned int next_counter(const struct nv50_mp *m)
 /* places the driver's counters in free slots of the running context */
 static void place(struct nv50_mp *m)
 {
-	unsigned int counter, slot;
+	unsigned int counter;
 	u8 used = m->claimed;
 
 	for (counter = 0; counter < MP_SLOTS; counter++)
 		used |= m->slot[counter] < MP_SLOTS ? BIT(m->slot[counter]) : 0;
-	for (slot = 0; slot < MP_SLOTS; slot++) {
+	for (unsigned int slot = 0; slot < MP_SLOTS; slot++) {
 		if (used & BIT(slot))
 			continue;
 		counter = next_counter(m);
@@ -171,12 +161,11 @@ static void place(struct nv50_mp *m)
 static void claim(struct nv50_mp *m, u8 claimed)
 {
 	const u8 before = m->claimed;
-	unsigned int i;
 
-	for (i = 0; i < MP_SLOTS; i++)
+	for (unsigned int i = 0; i < MP_SLOTS; i++)
 		if (m->slot[i] < MP_SLOTS && claimed & BIT(m->slot[i]))
 			vacate(m, i);
-	for (i = 0; i < MP_SLOTS; i++) {
+	for (unsigned int i = 0; i < MP_SLOTS; i++) {
 		if (before & ~claimed & BIT(i))
 			put_aside(m, i);
 		if (claimed & ~before & BIT(i))
@@ -240,9 +229,7 @@ void nv50_mp_begin(struct nv50_mp *m, struct nv50_mp_context *context)
 /* End the job. @m: the MP counters. */
 void nv50_mp_end(struct nv50_mp *m)
 {
-	unsigned int counter;
-
-	for (counter = 0; counter < MP_SLOTS; counter++)
+	for (unsigned int counter = 0; counter < MP_SLOTS; counter++)
 		vacate(m, counter);
 	claim(m, 0);
 	m->context->resets = m->resets;
@@ -256,14 +243,13 @@ void nv50_mp_end(struct nv50_mp *m)
 void nv50_mp_method(struct nv50_mp *m, u32 method, u32 data)
 {
 	const unsigned int slot = method / 4 % MP_SLOTS;
-	unsigned int k;
 
-	for (k = 0; k < m->cores; k++)
+	for (unsigned int k = 0; k < m->cores; k++)
 		mp_method(m->claimed & BIT(slot) ? &m->tpc[k] : &m->context->tpc[k], method,
 			  data);
 	if (method != MP_PM_CONTROL(slot))
 		return;
-	for (k = 0; k < m->cores; k++)
+	for (unsigned int k = 0; k < m->cores; k++)
 		m->context->tpc[k].control[slot] = data;
 	claim(m, nv50_mp_claimed(m->context->tpc[0].control));
 	place(m);
@@ -286,9 +272,7 @@ u32 nv50_mp_read(const struct nv50_mp *m, unsigned int core, unsigned int slot)
  */
 void nv50_mp_passed(struct nv50_mp *m, u64 ns)
 {
-	unsigned int counter;
-
-	for (counter = 0; counter < MP_SLOTS; counter++) {
+	for (unsigned int counter = 0; counter < MP_SLOTS; counter++) {
 		if (!m->wanted[counter] || m->slot[counter] < MP_SLOTS)
 			continue;
 		m->missed_ns[counter] += ns;
@@ -302,9 +286,7 @@ void nv50_mp_passed(struct nv50_mp *m, u64 ns)
  */
 void nv50_mp_program(struct nv50_mp *m, const u32 control[MP_SLOTS])
 {
-	unsigned int counter;
-
-	for (counter = 0; counter < MP_SLOTS; counter++)
+	for (unsigned int counter = 0; counter < MP_SLOTS; counter++)
 		vacate(m, counter);
 	clear_counters(m);
 	memcpy(m->wanted, control, sizeof(m->wanted));

@@ -69,11 +69,10 @@ static void mp_warps(struct nv50_demand *d, const struct vsoc_shape *shape,
 {
 	const u64 warps = div_up(threads, WARP_THREADS);
 	u64 instructions = 0;
-	u32 i, k;
 
-	for (i = 0; i < VSOC_CLASSES; i++)
+	for (u32 i = 0; i < VSOC_CLASSES; i++)
 		instructions += thread->on[i];
-	for (k = 0; k < shape->cores; k++) {
+	for (u32 k = 0; k < shape->cores; k++) {
 		const u64 w = vsoc_share(warps, shape->cores, k);
 
 		d->mp[k][NV50_ACT_INSTRUCTIONS] += w * instructions;
@@ -138,13 +137,12 @@ static void compute(struct nv50_demand *d, const struct vsoc_shape *shape,
 	const struct vsoc_thread thread = listed ? *listed : vsoc_rules_mix(c->instructions);
 	const u64 warps = div_up(c->threads, WARP_THREADS);
 	u64 issued = 0;
-	u32 i, k;
 
-	for (i = 0; i < VSOC_CLASSES; i++)
+	for (u32 i = 0; i < VSOC_CLASSES; i++)
 		issued += thread.on[i] + thread.off[i];
 	d->gpu[NV50_SHADER_BUSY] = 4 * div_up(warps, shape->cores) * issued;
 	mp_warps(d, shape, &thread, c->threads);
-	for (k = 0; k < shape->cores; k++)
+	for (u32 k = 0; k < shape->cores; k++)
 		d->mp[k][NV50_ACT_CTA] += vsoc_share(div_up(c->threads, CTA_THREADS),
 						     shape->cores, k);
 }
@@ -168,13 +166,12 @@ void nv50_command(struct nv50_demand *demand, const struct vsoc_shape *shape,
 u64 nv50_demand_ns(const struct nv50_demand *demand, const struct vsoc_shape *shape)
 {
 	u64 ns = 0;
-	u32 i, k;
 
-	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+	for (u32 i = 0; i < PCOUNTER_DOMAINS; i++)
 		ns = max(ns, mul_u64_u64_div_u64(nv50_pending_clocks(demand->gpu, i), NSEC_PER_SEC,
 						 nv50_domain_hz[i]) + 1);
-	for (k = 0; k < shape->cores; k++)
-		for (i = 0; i < NV50_MP_ACTIVITIES; i++)
+	for (u32 k = 0; k < shape->cores; k++)
+		for (u32 i = 0; i < NV50_MP_ACTIVITIES; i++)
 			ns = max(ns, 2 * demand->mp[k][i] + 1);
 	return ns;
 }
@@ -199,9 +196,8 @@ static unsigned int before(unsigned int activity)
 u64 nv50_pending_clocks(const u64 *pending, unsigned int domain)
 {
 	u64 most = 0;
-	unsigned int i;
 
-	for (i = 0; i < NV50_ACTIVITIES; i++) {
+	for (unsigned int i = 0; i < NV50_ACTIVITIES; i++) {
 		u64 clocks = clocks_of(i, pending[i]);
 
 		if (before(i) != i)
@@ -214,9 +210,7 @@ u64 nv50_pending_clocks(const u64 *pending, unsigned int domain)
 
 void nv50_emit(u64 *pending, const u64 *clocks, bool flush, u64 *emitted)
 {
-	unsigned int i;
-
-	for (i = 0; i < NV50_ACTIVITIES; i++) {
+	for (unsigned int i = 0; i < NV50_ACTIVITIES; i++) {
 		u64 room = clocks[activities[i].domain];
 		u32 rest = 0;
 
@@ -274,15 +268,14 @@ static void integer(struct nv50_waves *w, u64 amount, u32 most, const u8 *wires,
 	const struct { u64 from, to; u32 value; } parts[] = {
 		{ 0, clocks, most }, { clocks, clocks + !!rest, rest },
 	};
-	unsigned int i, bit;
 
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct pm_wave *wave = add_wave(w, parts[i].from, parts[i].to);
 
-		for (bit = 0; bit < count; bit++)
+		for (unsigned int bit = 0; bit < count; bit++)
 			if (parts[i].value >> bit & 1)
 				pm_signal_set(&wave->set, wires[bit], true);
-		for (bit = 0; bit < gate_count; bit++)
+		for (unsigned int bit = 0; bit < gate_count; bit++)
 			pm_signal_set(&wave->set, gates[bit], true);
 	}
 }
@@ -450,9 +443,8 @@ void nv50_drive_mp(struct mp_state *mp, const u32 *mux, const u64 *emitted, u64 
 	while (at < clocks) {
 		struct mp_signals now = {};
 		u64 next = clocks;
-		unsigned int i;
 
-		for (i = 0; i < NV50_MP_ACTIVITIES; i++) {
+		for (unsigned int i = 0; i < NV50_MP_ACTIVITIES; i++) {
 			if (emitted[i] <= at)
 				continue;
 			next = min(next, emitted[i]);
@@ -508,9 +500,8 @@ void nv50_expect(const u64 *e, void (*count)(void *priv, u32 position, u64 n), v
 		{ NV50_PCOUNTER_TEXTURE_BUSY, NV50_TEX_BUSY },
 		{ NV50_PCOUNTER_TEXTURE_WAITS_FOR_SHADER, NV50_TEX_WAITS_FOR_SHADER },
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(same); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(same); i++)
 		if (e[same[i].activity])
 			count(priv, same[i].position, e[same[i].activity]);
 	/* these count clocks, not units */

@@ -22,10 +22,8 @@ static u64 mul_saturating(u64 clocks, u32 n)
 
 void pm_init(struct pm_model *pm)
 {
-	unsigned int d;
-
 	memset(pm, 0, sizeof(*pm));
-	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+	for (unsigned int d = 0; d < PCOUNTER_DOMAINS; d++) {
 		pm->domains[d].trailer = pcounter_trailer(d);
 		pm->domains[d].ctrl = PCOUNTER_MODE_OFF;
 	}
@@ -96,9 +94,8 @@ static u32 source_bits(const struct pm_domain *d, unsigned int input, const stru
 		       unsigned int first, unsigned int count)
 {
 	u32 bits = 0;
-	unsigned int i;
 
-	for (i = 0; i < count; i++)
+	for (unsigned int i = 0; i < count; i++)
 		bits |= pm_signal(now, PCOUNTER_SRC_SIGNAL(d->src[input], first + i)) << i;
 	return bits;
 }
@@ -109,9 +106,8 @@ static void increments(const struct pm_domain *d, const struct pm_signals *now,
 {
 	const u32 b4 = source_bits(d, PCOUNTER_START, now, 0, 4);
 	const u32 b6 = b4 | source_bits(d, PCOUNTER_EVENT, now, 2, 2) << 4;
-	unsigned int i;
 
-	for (i = 0; i < PCOUNTER_SLOTS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_SLOTS; i++)
 		inc[i] = out[i];
 	switch ((d->ctrl & PCOUNTER_CTRL_COUNT) >> PCOUNTER_CTRL_COUNT_SHIFT) {
 	case PCOUNTER_EVENT_B4:
@@ -135,9 +131,7 @@ static void increments(const struct pm_domain *d, const struct pm_signals *now,
 
 static void add_counters(struct pm_counters *c, const u32 inc[PCOUNTER_SLOTS], u64 clocks)
 {
-	unsigned int i;
-
-	for (i = 0; i < PCOUNTER_SLOTS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_SLOTS; i++)
 		c->ctr[i] = add_saturating(c->ctr[i], mul_saturating(clocks, inc[i]));
 	c->cycles = add_saturating(c->cycles, clocks);
 }
@@ -160,10 +154,8 @@ static void settle_swap(struct pm_domain *d)
 
 static void quad(struct pm_domain *d, const u32 inc[PCOUNTER_SLOTS], bool swap, u64 clocks)
 {
-	u64 n;
-
 	/* each clock is a period: the state does not change after the third */
-	for (n = swap ? min_t(u64, clocks, 3) : 0; n; n--) {
+	for (u64 n = swap ? min_t(u64, clocks, 3) : 0; n; n--) {
 		swap_counters(d);
 		add_counters(&d->shadow, inc, 1);
 	}
@@ -188,14 +180,13 @@ static bool can_write(const struct pm_domain *d)
 static void write_packet(struct pm_domain *d)
 {
 	struct pcounter_packet packet;
-	unsigned int i;
 
 	d->pending = true;
 	if (!can_write(d))
 		return;
 	packet.cycles_stop =
 		cpu_to_le64(d->record_cycles | (u64)d->record_stops << PCOUNTER_RECORD_STOP_SHIFT);
-	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		packet.counters[i] = cpu_to_le16(d->record[i]);
 	memcpy(d->mem + d->record_at, &packet, packet_bytes(d));
 	/* the packet that passes the limit is written, none after it */
@@ -207,9 +198,7 @@ static void write_packet(struct pm_domain *d)
 
 static bool record_full(const struct pm_domain *d)
 {
-	unsigned int i;
-
-	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		if (d->record[i] >= PCOUNTER_RECORD_FULL)
 			return true;
 	return false;
@@ -218,11 +207,9 @@ static bool record_full(const struct pm_domain *d)
 /* clocks until a counter is full or all saturate, at least one */
 static u64 record_room(const struct pm_domain *d, const u32 inc[PCOUNTER_LONG_COUNTERS], u64 clocks)
 {
-	unsigned int i;
-
 	if (d->pending)
 		return clocks;
-	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		if (inc[i])
 			clocks = min_t(u64, clocks,
 				       (PCOUNTER_RECORD_FULL - d->record[i] + inc[i] - 1) / inc[i]);
@@ -232,14 +219,12 @@ static u64 record_room(const struct pm_domain *d, const u32 inc[PCOUNTER_LONG_CO
 static void record_increments(const struct pm_domain *d, const struct pm_signals *now,
 			      const u32 inc[PCOUNTER_SLOTS], u32 out[PCOUNTER_LONG_COUNTERS])
 {
-	unsigned int i;
-
-	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		out[i] = source_bits(d, i / 4, now, i % 4, 1);
 	if (!(d->ctrl & PCOUNTER_CTRL_RECORD_SHORT))
 		return;
 	memset(out, 0, PCOUNTER_LONG_COUNTERS * sizeof(*out));
-	for (i = 0; i < PCOUNTER_STOP; i++)
+	for (unsigned int i = 0; i < PCOUNTER_STOP; i++)
 		out[i] = inc[i];
 	out[PCOUNTER_STOP] = d->flag_wire;
 }
@@ -254,7 +239,6 @@ static void count_stop(struct pm_domain *d)
 static u64 record_clocks(struct pm_domain *d, const u32 add[PCOUNTER_LONG_COUNTERS], bool stop,
 			 u64 clocks)
 {
-	unsigned int i;
 	u64 n;
 
 	/* as for a swap: the clock of the pulse belongs to the next packet */
@@ -265,7 +249,7 @@ static u64 record_clocks(struct pm_domain *d, const u32 add[PCOUNTER_LONG_COUNTE
 		write_packet(d);
 
 	n = stop ? 1 : record_room(d, add, clocks);
-	for (i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
 		if (add[i])
 			d->record[i] =
 				min_t(u64, d->record[i] + mul_saturating(n, add[i]), U16_MAX);
@@ -300,9 +284,8 @@ static void drive_wires(struct pm_model *pm, struct pm_domain *d, bool event, bo
 	const unsigned int number = d - pm->domains;
 	const u16 edges = (event && !d->event) << number | (flag && !d->flag_wire)
 								   << (PCOUNTER_DOMAINS + number);
-	unsigned int i;
 
-	for (i = 0; edges && i < PCOUNTER_DOMAINS; i++)
+	for (unsigned int i = 0; edges && i < PCOUNTER_DOMAINS; i++)
 		if (i != number)
 			pm->domains[i].edges |= edges;
 	d->event = event;
@@ -316,10 +299,9 @@ static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct p
 	const bool setflag = macro(d, PCOUNTER_SETFLAG, now, false);
 	bool out[PCOUNTER_INPUTS], flag;
 	u32 inc[PCOUNTER_SLOTS];
-	unsigned int i;
 	u64 n = clocks;
 
-	for (i = 0; i < PCOUNTER_INPUTS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
 		out[i] = macro(d, i, now, setflag);
 	increments(d, now, out, inc);
 	flag = next_flag(d, setflag, out[PCOUNTER_CLRFLAG]);
@@ -357,9 +339,8 @@ static u32 period_of(const struct pm_model *pm, const struct pm_domain *d)
 static bool looks_at_periodic(const struct pm_domain *d, unsigned int input)
 {
 	const u32 src = sources_of(d, input);
-	unsigned int n;
 
-	for (n = 0; n < 4; n++)
+	for (unsigned int n = 0; n < 4; n++)
 		if (PCOUNTER_SRC_SIGNAL(src, n) == d->trailer + PCOUNTER_TRAILER_PERIODIC)
 			return true;
 	return false;
@@ -368,11 +349,9 @@ static bool looks_at_periodic(const struct pm_domain *d, unsigned int input)
 /* the domain uses PERIODIC; its pulses can be ignored otherwise */
 static bool uses_periodic(const struct pm_model *pm, const struct pm_domain *d)
 {
-	unsigned int i;
-
 	if (mode_of(d) == PCOUNTER_MODE_OFF || !period_of(pm, d))
 		return false;
-	for (i = 0; i < PCOUNTER_INPUTS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
 		if (looks_at_periodic(d, i))
 			return true;
 	return (d->spec_src & 0xff) == d->trailer + PCOUNTER_TRAILER_PERIODIC;
@@ -390,9 +369,8 @@ static u16 imported(const struct pm_model *pm, const struct pm_domain *d)
 {
 	const u16 pulses = import_pulses(d);
 	u16 levels = 0;
-	unsigned int i;
 
-	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++)
 		if (d != &pm->domains[i])
 			levels |= pm->domains[i].event << i | pm->domains[i].flag_wire
 								      << (PCOUNTER_DOMAINS + i);
@@ -418,14 +396,13 @@ static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bo
 			struct pm_signals *now)
 {
 	const unsigned int own = d - pm->domains;
-	unsigned int i;
 
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_ZERO, false);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_WRCACHE_FLUSH, false);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PERIODIC, periodic);
 	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PM_TRIGGER, d->trigger);
 	/* signals of other domains arrive two clocks later */
-	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
+	for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++) {
 		const bool event = i == own ? d->event : d->import[1] >> i & 1;
 		const bool flag = i == own ? d->flag_wire :
 					     d->import[1] >> (PCOUNTER_DOMAINS + i) & 1;
@@ -479,19 +456,18 @@ static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct 
 	u32 inc[PCOUNTER_SLOTS], add[PCOUNTER_LONG_COUNTERS];
 	struct pm_signals now = *signals, pulse;
 	bool out[PCOUNTER_INPUTS], stop;
-	unsigned int i;
 
 	if (mode_of(d) != PCOUNTER_MODE_RECORD || d->trigger ||
 	    pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR)
 		return false;
-	for (i = 0; i < PCOUNTER_INPUTS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
 		if (d->op[i] & ~PCOUNTER_OP_TABLE ||
 		    (i != PCOUNTER_STOP && looks_at_periodic(d, i)))
 			return false;
 	add_trailer(pm, d, false, &now);
 	pulse = now;
 	pm_signal_set(&pulse, d->trailer + PCOUNTER_TRAILER_PERIODIC, true);
-	for (i = 0; i < PCOUNTER_INPUTS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
 		out[i] = macro(d, i, &now, false);
 	stop = macro(d, PCOUNTER_STOP, &pulse, false);
 	/* event and flag are wires as well: they must be constant */
@@ -579,9 +555,8 @@ void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_sign
 	while (at < clocks) {
 		struct pm_signals now = *idle;
 		u64 next = clocks;
-		unsigned int i, w;
 
-		for (i = 0; i < count; i++) {
+		for (unsigned int i = 0; i < count; i++) {
 			const struct pm_wave *wave = &waves[i];
 
 			if (wave->from > at)
@@ -590,7 +565,7 @@ void pm_run_waves(struct pm_model *pm, unsigned int domain, const struct pm_sign
 				next = min(next, wave->to);
 			if (wave->from > at || wave->to <= at)
 				continue;
-			for (w = 0; w < PM_WORDS; w++)
+			for (unsigned int w = 0; w < PM_WORDS; w++)
 				now.bits[w] = (now.bits[w] & ~wave->clear.bits[w]) |
 					      wave->set.bits[w];
 		}
@@ -621,19 +596,15 @@ static void write_ctrl(struct pm_domain *d, u32 value)
 
 static void write_gctrl(struct pm_model *pm, u32 value)
 {
-	unsigned int i;
-
 	if (value & PCOUNTER_GCTRL_PERIODIC_RESET)
-		for (i = 0; i < PCOUNTER_DOMAINS; i++)
+		for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++)
 			pm->domains[i].periodic = 0;
 	pm->gctrl = value;
 }
 
 static void trigger(struct pm_model *pm)
 {
-	unsigned int i;
-
-	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
+	for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++) {
 		pm->domains[i].trigger = true;
 		/* no clock may pass between two triggers: the model is slower than hardware */
 		pm->domains[i].stop_settled = false;

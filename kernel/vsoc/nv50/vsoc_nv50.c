@@ -92,9 +92,7 @@ static bool is_quad(const struct pm_model *pm, unsigned int d)
 
 static bool is_recording(const struct vsoc_nv50 *nv)
 {
-	unsigned int d;
-
-	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+	for (unsigned int d = 0; d < PCOUNTER_DOMAINS; d++)
 		if ((nv->pm.domains[d].ctrl & PCOUNTER_CTRL_MODE) == PCOUNTER_MODE_RECORD)
 			return true;
 	return false;
@@ -105,7 +103,6 @@ void vsoc_nv50_idle(struct vsoc_device *vsoc)
 {
 	struct vsoc_nv50 *nv = vsoc->nv50;
 	const struct vsoc_clock_state *clock = &vsoc->gpu.clocks[VSOC_CLOCK_SHADER];
-	unsigned int d, k;
 	u64 now_ns, ns;
 
 	if (!nv)
@@ -122,7 +119,7 @@ void vsoc_nv50_idle(struct vsoc_device *vsoc)
 	if (!clock->on)
 		return;
 	ns = mul_u64_u64_div_u64(ns, clock->hz, VSOC_SHADER_HZ);
-	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+	for (unsigned int d = 0; d < PCOUNTER_DOMAINS; d++) {
 		const u64 clocks = advance(nv, d, ns);
 
 		nv50_drive(&nv->pm, &nv->waves, d, nv->mux, NULL, false, clocks);
@@ -132,7 +129,7 @@ void vsoc_nv50_idle(struct vsoc_device *vsoc)
 		}
 		if (d != 3)
 			continue;
-		for (k = 0; k < vsoc->shape.cores; k++) {
+		for (unsigned int k = 0; k < vsoc->shape.cores; k++) {
 			static const u64 nothing[NV50_MP_ACTIVITIES];
 
 			nv50_drive_mp(&nv->mp.tpc[k], nv->mux, nothing, clocks);
@@ -160,10 +157,8 @@ void vsoc_nv50_job(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 /* the duration of the command has passed */
 void vsoc_nv50_methods(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_methods *methods)
 {
-	unsigned int i;
-
 	mutex_lock(&vsoc->hw_lock);
-	for (i = 0; i < methods->count; i++)
+	for (unsigned int i = 0; i < methods->count; i++)
 		nv50_mp_method(&vsoc->nv50->mp, methods->methods[i].method,
 			       methods->methods[i].data);
 	mutex_unlock(&vsoc->hw_lock);
@@ -173,13 +168,12 @@ void vsoc_nv50_methods(struct vsoc_device *vsoc, const struct drm_vsoc_cmd_metho
 void vsoc_nv50_store(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence)
 {
 	u64 tpcs = vsoc->shape.shader_present;
-	unsigned int k, slot;
 
 	mutex_lock(&vsoc->hw_lock);
-	for (k = 0; tpcs; k++, tpcs &= tpcs - 1) {
+	for (unsigned int k = 0; tpcs; k++, tpcs &= tpcs - 1) {
 		struct drm_vsoc_mp_record *record = &records[__ffs64(tpcs)];
 
-		for (slot = 0; slot < MP_SLOTS; slot++)
+		for (unsigned int slot = 0; slot < MP_SLOTS; slot++)
 			WRITE_ONCE(record->counters[slot],
 				   nv50_mp_read(&vsoc->nv50->mp, k, slot));
 		/* written last: userspace reads it first, with acquire semantics */
@@ -228,12 +222,11 @@ static void progress_gpu(struct vsoc_nv50 *nv, const struct vsoc_work *work, con
 			 bool flush)
 {
 	u64 emitted[NV50_ACTIVITIES];
-	unsigned int i;
 
-	for (i = 0; i < NV50_ACTIVITIES; i++)
+	for (unsigned int i = 0; i < NV50_ACTIVITIES; i++)
 		fall_due(work, nv->demand.gpu[i], &nv->done.gpu[i], &nv->pending.gpu[i]);
 	nv50_emit(nv->pending.gpu, clocks, flush, emitted);
-	for (i = 0; i < PCOUNTER_DOMAINS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++)
 		nv50_drive(&nv->pm, &nv->waves, i, nv->mux, emitted, true, clocks[i]);
 	nv->truth = first_register(nv->vsoc);
 	nv50_expect(emitted, expect, nv);
@@ -245,9 +238,8 @@ static void progress_mp(struct vsoc_nv50 *nv, const struct vsoc_work *work, unsi
 {
 	u64 emitted[NV50_MP_ACTIVITIES];
 	u64 *pending = nv->pending.mp[core];
-	unsigned int i;
 
-	for (i = 0; i < NV50_MP_ACTIVITIES; i++) {
+	for (unsigned int i = 0; i < NV50_MP_ACTIVITIES; i++) {
 		fall_due(work, nv->demand.mp[core][i], &nv->done.mp[core][i], &pending[i]);
 		emitted[i] = min(pending[i], clocks);
 		pending[i] -= emitted[i];
@@ -268,13 +260,12 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 	const bool flush = work->done_ns == work->duration_ns;
 	struct vsoc_nv50 *nv = vsoc->nv50;
 	u64 clocks[PCOUNTER_DOMAINS];
-	unsigned int i, k;
 
 	if (!nv)
 		return;
 	lockdep_assert_held(&vsoc->hw_lock);
 	nv->time_ns += time_ns;
-	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
+	for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++) {
 		clocks[i] = advance(nv, i, ns);
 		/* slices are rounded: add the clocks that the remainder needs */
 		if (flush)
@@ -283,23 +274,21 @@ void vsoc_nv50_progress(struct vsoc_device *vsoc, const struct vsoc_work *work, 
 						   min(nv50_pending_clocks(nv->demand.gpu, i),
 						       nv50_pending_clocks(nv->done.gpu, i)) + 2);
 	}
-	for (k = 0; flush && k < vsoc->shape.cores; k++)
-		for (i = 0; i < NV50_MP_ACTIVITIES; i++)
+	for (unsigned int k = 0; flush && k < vsoc->shape.cores; k++)
+		for (unsigned int i = 0; i < NV50_MP_ACTIVITIES; i++)
 			clocks[3] = max(clocks[3], nv->pending.mp[k][i] + nv->demand.mp[k][i] -
 						   nv->done.mp[k][i]);
 	progress_gpu(nv, work, clocks, flush);
 	nv50_mp_passed(&nv->mp, time_ns);
-	for (k = 0; k < vsoc->shape.cores; k++)
+	for (unsigned int k = 0; k < vsoc->shape.cores; k++)
 		progress_mp(nv, work, k, clocks[3]);
 }
 
 /* the model's memory is set directly: GPU addresses are not modelled */
 static void init_model(struct vsoc_nv50 *nv)
 {
-	unsigned int d;
-
 	pm_init(&nv->pm);
-	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+	for (unsigned int d = 0; d < PCOUNTER_DOMAINS; d++)
 		pm_set_memory(&nv->pm, d, nv->record[d], RECORD_BYTES);
 }
 
@@ -439,16 +428,14 @@ static const struct pcounter_ops pcounter_ops = {
 static void free_record(struct drm_device *drm, void *data)
 {
 	struct vsoc_nv50 *nv = data;
-	unsigned int d;
 
-	for (d = 0; d < PCOUNTER_DOMAINS; d++)
+	for (unsigned int d = 0; d < PCOUNTER_DOMAINS; d++)
 		vfree(nv->record[d]);
 }
 
 int vsoc_nv50_init(struct vsoc_device *vsoc)
 {
 	struct vsoc_nv50 *nv;
-	unsigned int d;
 	int ret;
 
 	if (!vsoc->product_nv50)
@@ -459,7 +446,7 @@ int vsoc_nv50_init(struct vsoc_device *vsoc)
 	ret = drmm_add_action_or_reset(&vsoc->drm, free_record, nv);
 	if (ret)
 		return ret;
-	for (d = 0; d < PCOUNTER_DOMAINS; d++) {
+	for (unsigned int d = 0; d < PCOUNTER_DOMAINS; d++) {
 		/* __GFP_NOWARN: the error is reported anyway */
 		nv->record[d] = __vmalloc(RECORD_BYTES, GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 		if (!nv->record[d])
@@ -535,16 +522,15 @@ void vsoc_nv50_show(struct seq_file *m, const char *account, const u64 *values)
 	const struct vsoc_device *vsoc = m->private;
 	const u64 *v = values;
 	u64 tpcs = vsoc->shape.shader_present;
-	unsigned int i, d;
 
-	for (d = 0; d < PCOUNTER_DOMAINS; d++)
-		for (i = 0; i < ARRAY_SIZE(pcounter); i++)
+	for (unsigned int d = 0; d < PCOUNTER_DOMAINS; d++)
+		for (unsigned int i = 0; i < ARRAY_SIZE(pcounter); i++)
 			if (domains[d] & BIT_ULL(pcounter[i].position))
 				show_line(m, account, "PCOUNTER", d, pcounter[i].position,
 					  pcounter[i].name, v[pcounter[i].position]);
 	for (; tpcs; tpcs &= tpcs - 1) {
 		v += VSOC_NV50_POSITIONS;
-		for (i = 0; i < ARRAY_SIZE(mp); i++)
+		for (unsigned int i = 0; i < ARRAY_SIZE(mp); i++)
 			show_line(m, account, "MP", __ffs64(tpcs), mp[i].position, mp[i].name,
 				  v[mp[i].position]);
 	}
