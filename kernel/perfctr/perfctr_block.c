@@ -4,7 +4,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/string.h>
-#include <linux/types.h>
 
 #include "perfctr_block.h"
 

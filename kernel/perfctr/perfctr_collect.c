@@ -2,7 +2,6 @@
 /*
  * Collecting: read a source, add to the totals, account for lost time.
  */
-#include <linux/bitops.h>
 #include <linux/kthread.h>
 #include <linux/minmax.h>
 #include <linux/ktime.h>

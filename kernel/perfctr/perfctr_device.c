@@ -2,7 +2,6 @@
 /*
  * The counters of a DRM device: set-up and release. Module entry.
  */
-#include <linux/cred.h>
 #include <linux/debugfs.h>
 #include <linux/dma-fence.h>
 #include <linux/lockdep.h>

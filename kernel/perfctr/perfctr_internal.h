@@ -376,6 +376,7 @@ struct file *drm_perfctr_memory_file(struct perfctr_memory *memory);
 extern struct workqueue_struct *drm_perfctr_wake_queue;
 int drm_perfctr_wake_init(struct drm_perfctr_session *session, int eventfd);
 void drm_perfctr_wake(struct drm_perfctr_session *session);
+void drm_perfctr_signal(struct drm_perfctr_session *session);
 void drm_perfctr_wake_fini(struct drm_perfctr_session *session);
 
 /* perfctr_view.c */
@@ -423,7 +424,7 @@ bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now
 void drm_perfctr_baseline(struct drm_perfctr_session *session);
 bool drm_perfctr_has_room(struct drm_perfctr_session *session);
 u64 drm_perfctr_session_time(struct drm_perfctr_session *session);
-void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
+bool drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
 void drm_perfctr_update_status(struct drm_perfctr_session *session);
 
 /* perfctr_collect.c; with the sampler lock held */

@@ -8,7 +8,6 @@
 #include <linux/bitops.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
-#include <linux/types.h>
 #include <asm/byteorder.h>
 
 #include "perfctr_layout.h"

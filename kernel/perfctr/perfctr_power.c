@@ -3,7 +3,6 @@
  * Events of a device while it counts: suspend, resume, reset, unplug.
  */
 #include <linux/hrtimer.h>
-#include <linux/kthread.h>
 #include <linux/wait.h>
 
 #include "perfctr_internal.h"

@@ -201,8 +201,11 @@ static void add_totals(struct drm_perfctr_session *session,
  * @session: the session, just collected, with a free slot
  * @flags: DRM_PERFCTR_SAMPLE_*, reason of the sample
  * @user_data: for the header
+ *
+ * Returns: whether the eventfd must be signalled. That is done, except for SAMPLE_MANUAL: call
+ * drm_perfctr_signal() without locks.
  */
-void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
+bool drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
 	struct drm_perfctr_sample_header header = {
 		.size = session->sample_size,
@@ -218,6 +221,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 	void *at = slot + sizeof(header);
 	u32 unread, states = 0;
 	unsigned int i;
+	bool wake;
 
 	lockdep_assert_held(&session->pc->lock);
 	fill_from_sources(session, &header);
@@ -236,9 +240,10 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 	/* a reader woken by the final sample must find the session stopped */
 	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
 		drm_perfctr_ring_set_state(&session->ring, 0);
-	if (unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL) {
-		session->totals.wakeups++;
+	wake = unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL;
+	session->totals.wakeups += wake;
+	if (wake && !(flags & DRM_PERFCTR_SAMPLE_MANUAL))
 		drm_perfctr_wake(session);
-	}
 	drm_perfctr_update_status(session);
+	return wake;
 }

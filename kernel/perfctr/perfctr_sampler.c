@@ -5,9 +5,7 @@
 #include <linux/bitops.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
-#include <linux/sched.h>
 
-#include "compat.h"
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"
 

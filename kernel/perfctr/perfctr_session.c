@@ -266,6 +266,7 @@ static bool collect_with_room(struct drm_perfctr_session *session)
 int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
+	bool wake = false;
 	int ret;
 
 	ret = lock_and_read(session);
@@ -280,10 +281,12 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		drm_perfctr_update_status(session);
 		ret = perfctr_reject(pc, ENOSPC, "SAMPLE: only the slot of STOP is free");
 	} else {
-		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
+		wake = drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
 	drm_perfctr_unlock_call(session);
 	mutex_unlock(&session->pmu.lock);
+	if (wake)
+		drm_perfctr_signal(session);
 	return ret;
 }
 

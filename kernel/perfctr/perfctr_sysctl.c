@@ -3,7 +3,6 @@
  * Limits and permissions: sysctl dev.perfctr.*
  */
 #include <linux/capability.h>
-#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sizes.h>
 #include <linux/sysctl.h>

@@ -3,10 +3,10 @@
  * Wake-ups: signals a session's eventfd when there are samples to read.
  *
  * eventfd_signal() walks every waiter with interrupts off, and userspace controls how many there
- * are. It is therefore never called under the sampler lock or at the sampler's priority: publishing
- * queues the session's work item. Several samples may share one signal. The queue has
- * WQ_MEM_RECLAIM, because a job scheduler waits for it when a job drops the last reference to a
- * session.
+ * are. It is therefore never called under the sampler lock or at the sampler's priority: the caller
+ * of SAMPLE signals after it has released its locks, for all other samples publishing queues the
+ * session's work item. Several samples may share one signal. The queue has WQ_MEM_RECLAIM, because
+ * a job scheduler waits for it when a job drops the last reference to a session.
  */
 #include <linux/eventfd.h>
 #include <linux/workqueue.h>
@@ -16,12 +16,16 @@
 
 struct workqueue_struct *drm_perfctr_wake_queue;
 
+/* signals at once; call without locks, in process context */
+void drm_perfctr_signal(struct drm_perfctr_session *session)
+{
+	if (session->eventfd)
+		perfctr_eventfd_signal(session->eventfd);
+}
+
 static void signal_eventfd(struct work_struct *work)
 {
-	struct drm_perfctr_session *session =
-		container_of(work, struct drm_perfctr_session, wake_work);
-
-	perfctr_eventfd_signal(session->eventfd);
+	drm_perfctr_signal(container_of(work, struct drm_perfctr_session, wake_work));
 }
 
 /* sets a session's eventfd, -1: none; returns 0 or the errno of SETUP */
