@@ -21,8 +21,8 @@
 #define LIMIT_ALL_BLOCKS_NS	10000
 /* a failure is a defect, not a busy machine */
 #define LIMIT_FACTOR		5
-/* User-mode Linux runs at the host's speed; the others are emulated here, some with checkers */
-#define SPEED_MEANS_SOMETHING	IS_ENABLED(CONFIG_UML)
+/* User-mode Linux runs at the host's speed; the others are emulated here. KASAN distorts ratios. */
+#define SPEED_MEANS_SOMETHING	(IS_ENABLED(CONFIG_UML) && !IS_ENABLED(CONFIG_KASAN))
 
 static int by_value(const void *a, const void *b)
 {
@@ -162,7 +162,7 @@ static void collect_and_publish_all_blocks(struct kunit *test)
 static int bench_init(struct kunit *test)
 {
 	if (!SPEED_MEANS_SOMETHING)
-		kunit_skip(test, "the kernel is emulated");
+		kunit_skip(test, "the kernel is emulated or has KASAN");
 	return kunit_csf_device_init(test);
 }
 
