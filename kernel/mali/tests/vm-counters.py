@@ -3,6 +3,7 @@
 """Our series for panthor, the core and perfctr on a model of a Mali GPU: what is counted equals
 the model's truth. Prints TAP. Runs as root in the guest, under kernel/mali/start."""
 
+import glob
 import json
 import subprocess
 import sys
@@ -37,6 +38,7 @@ def truth():
 
 
 PERIOD_NS = 5_000_000
+SESSIONS = "/sys/kernel/debug/dri/*/perfctr_sessions"
 
 
 class Stat:
@@ -50,7 +52,8 @@ class Stat:
             ("perfctr", "stat", "-d", node(), "--json", "-A", "-p", period, *events, *options, "--",
              "cat"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True)
-        time.sleep(0.3)
+        wait_for(lambda: any(" yes " in read(path) for path in glob.glob(SESSIONS)),
+                 "perfctr stat does not start")
 
     def end(self):
         out, errors = self.process.communicate(timeout=60)
@@ -123,8 +126,9 @@ def exact():
 @test
 def not_valid():
     """what only running shaders would know is not valid, never zero"""
-    out = run("perfctr", "stat", "-d", node(), "--json", "-e", "shader/C9,tiler/C12", "--",
-              "mali-job", "-d", node(), "-q", *WORK).stdout
+    # one sample
+    out = run("perfctr", "stat", "-d", node(), "--json", "-p", "60s", "-e", "shader/C9,tiler/C12",
+              "--", "mali-job", "-d", node(), "-q", *WORK).stdout
     for c in json.loads(out)["counters"]:
         # valid, and zero, only in samples of a GPU that was off
         check(c["samples_missed"] and not c["value"], c)
