@@ -198,21 +198,6 @@ bool root_init(void);
 void root_restore(void);
 int write_text(const char *path, const char *text);
 
-/* --- coverage (fuzz_kcov.c) ---------------------------------------------- */
-
-/* for all processes; false: no KCOV in the kernel, or no permission */
-bool coverage_init(void);
-/* a file for coverage_enable() by a thread that may not open it itself, or -1 */
-int coverage_open(void);
-/* of this thread */
-bool coverage_enable(int fd);
-/* in a child whose parent continues */
-void coverage_disable(void);
-/* around an operation */
-void coverage_begin(void);
-void coverage_end(void);
-void coverage_print(double seconds);
-
 /* --- the verdict (fuzz_verdict.c) ----------------------------------------- */
 
 struct kernel_state {

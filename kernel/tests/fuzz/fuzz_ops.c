@@ -411,7 +411,6 @@ static void op_child(struct world *w, struct rng *r)
 
 		alarm(10);
 		is_child = true;
-		coverage_disable();
 		while (n--)
 			run_op(w, ops, seed++);
 		_exit(0);
@@ -485,7 +484,6 @@ void run_op(struct world *w, const struct op *ops, __u64 seed)
 			op->name);
 	__atomic_fetch_add(&tally->ops, 1, __ATOMIC_RELAXED);
 
-	coverage_begin();
 	if (!sigsetjmp(recover, 1)) {
 		fuzz_recover = &recover;
 		if (!is_child)
@@ -497,7 +495,6 @@ void run_op(struct world *w, const struct op *ops, __u64 seed)
 	} else {
 		__atomic_fetch_add(&tally->faults, 1, __ATOMIC_RELAXED);
 	}
-	coverage_end();
 	fuzz_gone = false;
 	fuzz_recover = NULL;
 }

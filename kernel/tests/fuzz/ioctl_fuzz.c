@@ -23,20 +23,17 @@
 #define NOBODY		65534
 /* a process that does not end by then hangs in the kernel */
 #define HANG_S		30
-/* how often coverage is printed */
-#define COVERAGE_S	10
 /* files that all processes share */
 #define SHARED_FDS	2
 
 static const char usage[] =
 "usage: ioctl_fuzz [--seed N] [--seconds S] [--ops N] [--workers N] [--no-root] [--trace FILE]\n"
-"                  [--replay FILE [--serial]] [--coverage] [--verbose]\n"
+"                  [--replay FILE [--serial]] [--verbose]\n"
 "Runs valid and mutated operations on all counter devices in several processes of two threads\n"
 "each. Ends after S seconds (10) or N operations of each thread. The same seed gives each thread\n"
 "the same operations. --trace records them, one line each: PROCESS THREAD SEED; --replay repeats\n"
 "a record, with --serial one line after the other in one process. Process 0 works in sysfs and\n"
-"debugfs as root (not with --no-root), odd ones are unprivileged. --coverage prints how many\n"
-"basic blocks of modules built with KCOV_INSTRUMENT=y the operations reach. Prints TAP.\n";
+"debugfs as root (not with --no-root), odd ones are unprivileged. Prints TAP.\n";
 
 static struct {
 	__u64 seed;
@@ -45,7 +42,6 @@ static struct {
 	unsigned int workers;
 	bool root;
 	bool serial;
-	bool coverage;
 	const char *replay;
 } option = { .seconds = 10, .workers = 4, .root = true };
 
@@ -69,8 +65,6 @@ static struct world world;
 
 struct thread {
 	unsigned int worker, number;
-	/* for coverage_enable(), or -1 */
-	int coverage;
 };
 
 static double now_s(void)
@@ -141,8 +135,6 @@ static void *thread_main(void *data)
 	__u64 n;
 	size_t i;
 
-	if (t->coverage >= 0 && !coverage_enable(t->coverage))
-		_exit(97);
 	if (option.replay) {
 		for (i = 0; i < line_count && !stopped(); i++)
 			if (lines[i].worker == t->worker && lines[i].thread == t->number)
@@ -154,6 +146,18 @@ static void *thread_main(void *data)
 	return NULL;
 }
 
+/* every line in order, in one thread of one process */
+static void serial_main(void)
+{
+	size_t i;
+
+	catch_signals();
+	for (i = 0; i < line_count && !stopped(); i++)
+		do_op(lines[i].worker, lines[i].thread, lines[i].seed);
+	world_fini(&world);
+	_exit(0);
+}
+
 static void worker_main(unsigned int worker)
 {
 	/* one process orders devices and CPUs */
@@ -162,7 +166,7 @@ static void worker_main(unsigned int worker)
 	pthread_t id[THREADS];
 
 	for (i = 0; i < threads; i++)
-		t[i] = (struct thread) { worker, i, coverage_open() };
+		t[i] = (struct thread) { worker, i };
 	if (worker % 2 && option.root && (setgid(NOBODY) || setuid(NOBODY)))
 		_exit(97);
 	catch_signals();
@@ -200,17 +204,21 @@ static void read_lines(void)
 		fprintf(stderr, "ioctl_fuzz: %s: no record\n", option.replay);
 		exit(2);
 	}
+	if (option.serial)
+		option.workers = 1;
 }
 
 /* all processes until they end or hang; returns how many did not end well */
 static unsigned int run_workers(void)
 {
-	double start = now_s(), end = start + option.seconds, mark = COVERAGE_S;
+	double end = now_s() + option.seconds;
 	pid_t pids[MAX_WORKERS];
 	unsigned int i, left = option.workers, bad = 0;
 
 	for (i = 0; i < option.workers; i++) {
 		pids[i] = fork();
+		if (!pids[i] && option.serial)
+			serial_main();
 		if (!pids[i])
 			worker_main(i);
 		if (pids[i] < 0) {
@@ -236,8 +244,6 @@ static unsigned int run_workers(void)
 			continue;
 		}
 		usleep(20000);
-		for (; now_s() > start + mark; mark += COVERAGE_S)
-			coverage_print(mark);
 		if (now_s() > end && !option.replay)
 			__atomic_store_n(stop, 1, __ATOMIC_RELAXED);
 		if (now_s() > end + HANG_S)
@@ -252,16 +258,6 @@ static unsigned int run_workers(void)
 	return bad;
 }
 
-static unsigned int run_serial(void)
-{
-	size_t i;
-
-	catch_signals();
-	for (i = 0; i < line_count; i++)
-		do_op(lines[i].worker, lines[i].thread, lines[i].seed);
-	return 0;
-}
-
 static __u64 read_number(const char *text, const char *what)
 {
 	char *end;
@@ -270,7 +266,7 @@ static __u64 read_number(const char *text, const char *what)
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-') {
-		fprintf(stderr, "ioctl_fuzz: %s %s: say a whole number\n", what, text);
+		fprintf(stderr, "ioctl_fuzz: %s %s: not a whole number\n", what, text);
 		exit(2);
 	}
 	return value;
@@ -282,8 +278,7 @@ static void parse(int argc, char **argv)
 		{ "seed", 1, NULL, 's' }, { "seconds", 1, NULL, 't' }, { "ops", 1, NULL, 'n' },
 		{ "workers", 1, NULL, 'w' }, { "no-root", 0, NULL, 'R' },
 		{ "trace", 1, NULL, 'T' }, { "replay", 1, NULL, 'r' },
-		{ "serial", 0, NULL, 'S' }, { "coverage", 0, NULL, 'c' },
-		{ "verbose", 0, NULL, 'v' },
+		{ "serial", 0, NULL, 'S' }, { "verbose", 0, NULL, 'v' },
 		{ "help", 0, NULL, 'h' }, { }
 	};
 	int c;
@@ -318,9 +313,6 @@ static void parse(int argc, char **argv)
 			break;
 		case 'S':
 			option.serial = true;
-			break;
-		case 'c':
-			option.coverage = true;
 			break;
 		case 'v':
 			fuzz_verbose = true;
@@ -384,11 +376,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	close(i);
-	if (option.coverage && !coverage_init()) {
-		fprintf(stderr, "ioctl_fuzz: --coverage: %s\n",
-			"no KCOV here: it needs root and the kernel \"debug\"");
-		return 2;
-	}
 	kernel_before(&kernel);
 	kernel.has_nv50 = option.root && root_init();
 	world_init(&world);
@@ -396,9 +383,8 @@ int main(int argc, char **argv)
 		world.fds[i] = open_node(0);
 
 	start = now_s();
-	bad = option.serial ? run_serial() : run_workers();
+	bad = run_workers();
 	printf("# all ended after %.1f s\n", now_s() - start);
-	coverage_print(now_s() - start);
 	world_fini(&world);
 	if (option.root)
 		root_restore();
