@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core with a driver other than vsoc: several sources, sources that fail, callbacks in an order
- * that vsoc never has. Everything goes through the functions that drm_perfctr.ko exports;
- * structures of user space are in user memory.
+ * The core with a driver other than vsoc: several sources, failing sources, and callbacks in orders
+ * that vsoc does not have. The tests call only functions that drm_perfctr.ko exports. Structures of
+ * user space are in user memory.
  */
 #include <linux/delay.h>
 #include <linux/math64.h>
@@ -12,9 +12,9 @@
 
 #include "kunit_driver.h"
 
-/* --- what a driver describes --- */
+/* --- sources --- */
 
-static void source_refused(struct kunit *test)
+static void invalid_source_is_refused(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &plain_ops);
@@ -29,7 +29,7 @@ static void source_refused(struct kunit *test)
 	source->block_count = 0;
 	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), -EINVAL);
 	source->block_count = 2;
-	/* the second block has none */
+	/* the second block has no counters */
 	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), -EINVAL);
 	source->block_count = 1;
 	fake->descs[0].counters = DRM_PERFCTR_BLOCK_INFO_SECTIONS * 64 + 1;
@@ -41,7 +41,7 @@ static void source_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, source), 0);
 }
 
-static void source_limit(struct kunit *test)
+static void source_beyond_the_limit_is_refused(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *more = drmm_kzalloc(core->drm, sizeof(*more), GFP_KERNEL);
@@ -54,15 +54,15 @@ static void source_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, drm_perfctr_add_source(core->pc, &more->base), -ENOSPC);
 }
 
-/* on kernels that can: suite kunit-nomem */
+/* suite kunit-nomem */
 #ifdef CONFIG_FAULT_INJECTION
-/* the n-th allocation of this thread from here on fails; 0: none */
+/* the n-th allocation of this thread from now on fails; 0: none */
 static void fail_nth(unsigned int n)
 {
 	WRITE_ONCE(current->fail_nth, n);
 }
 
-/* true if one failed since fail_nth() */
+/* whether an allocation has failed since fail_nth() */
 static bool has_failed(void)
 {
 	bool failed = !READ_ONCE(current->fail_nth);
@@ -81,7 +81,7 @@ static bool can_fail(void)
 	return has_failed() && !memory;
 }
 
-/* drm_perfctr_add_source() with each of its allocations failing; how often that was an error */
+/* drm_perfctr_add_source() with each of its allocations failing; returns the number of errors */
 static unsigned int fail_add_source(struct kunit *test, struct fake_source **fake)
 {
 	struct core *core = test->priv;
@@ -105,7 +105,7 @@ static unsigned int fail_add_source(struct kunit *test, struct fake_source **fak
 			errors++;
 			continue;
 		}
-		/* the device has it; the next one is for the next attempt */
+		/* the device owns this source: the next attempt needs another one */
 		more = drmm_kzalloc(core->drm, sizeof(*more), GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, more);
 		more->descs[0] = (*fake)->descs[0];
@@ -139,25 +139,25 @@ static unsigned int fail_create(struct kunit *test)
 }
 
 /*
- * Each allocation of a driver's probe fails in turn: an error, and nothing is left. The suite has
- * failslab look at the kmalloc caches only: how often debugging code allocates varies.
+ * Each allocation of a driver's probe fails in turn. The suite restricts failslab to the kmalloc
+ * caches, because the number of allocations of debugging code varies.
  */
-static void no_memory(struct kunit *test)
+static void failed_allocation_is_reported(struct kunit *test)
 {
 	struct fake_source *fake = new_source(test->priv, &fake_ops);
 
 	if (!can_fail())
-		kunit_skip(test, "allocations do not fail: failslab/ignore-gfp-wait");
-	/* one array more */
+		kunit_skip(test, "allocations do not fail: write N to failslab/ignore-gfp-wait");
+	/* adds one array */
 	fake->descs[0].format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
-	/* state, blocks, totals, valid, running, wanted, and DRM's action */
+	/* state, blocks, totals, valid, running, wanted, DRM's action */
 	KUNIT_EXPECT_GE(test, fail_add_source(test, &fake), 7);
-	/* itself, the worker, and DRM's action */
+	/* the structure, the worker, DRM's action */
 	KUNIT_EXPECT_GE(test, fail_create(test), 3);
 }
 #endif
 
-static void source_several(struct kunit *test)
+static void sources_run_while_their_sessions_do(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *a = add_source(core, &fake_ops);
@@ -202,17 +202,17 @@ static void source_several(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
 }
 
-/* the worker drops counters when a session has ended */
+/* the worker drops counters after a session has ended */
 static bool wait_until(const u64 *value, u64 wanted)
 {
-	unsigned long end = jiffies + PATIENCE;
+	unsigned long end = jiffies + TIMEOUT;
 
 	while (READ_ONCE(*value) != wanted && time_before(jiffies, end))
 		usleep_range(500, 1000);
 	return READ_ONCE(*value) == wanted;
 }
 
-static void source_select(struct kunit *test)
+static void source_counts_for_all_sessions(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -227,8 +227,8 @@ static void source_select(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0) | BIT(2)));
 }
 
-/* which sessions get batches, and the shortest of their periods */
-static void batch_select(struct kunit *test)
+/* only periodic sessions with this source alone get batches */
+static void shortest_period_selects_the_batch(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *a = add_source(core, &fake_ops);
@@ -259,8 +259,8 @@ static void batch_select(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_until(&a->period_ns, 0));
 }
 
-/* pieces that reach a period become samples, with their times; a full ring merges the others */
-static void batch_pieces(struct kunit *test)
+/* a piece that reaches a period becomes a sample; a full ring merges the others */
+static void pieces_of_a_batch_become_samples(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -295,41 +295,41 @@ static void batch_pieces(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, sample->start_ns, sample_at(core, i - 1)->end_ns);
 	}
 	KUNIT_EXPECT_TRUE(test, sample_at(core, SLOTS - 1)->flags & DRM_PERFCTR_SAMPLE_FINAL);
-	/* all pieces since those of START */
+	/* all pieces since START */
 	KUNIT_EXPECT_EQ(test, value % 3, 0);
 	KUNIT_EXPECT_EQ(test, value, 3 * (fake->collects - fake->pieces));
 }
 
-/* a batch takes longer to read than the next one takes to come: other threads still run */
-static void batch_pause(struct kunit *test)
+/* other threads run even if reading a batch takes longer than the next batch takes to fill */
+static void slow_batch_is_followed_by_a_pause(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
 	const u64 period_ns = 10 * NSEC_PER_MSEC;
-	unsigned long end = jiffies + PATIENCE;
+	unsigned long end = jiffies + TIMEOUT;
 	unsigned int collects;
-	u64 rest_ns;
+	u64 min_pause_ns;
 	u32 handle;
 
 	fake->pieces = 1;
 	fake->busy_ms = 30;
 	handle = periodic_of(core, period_ns, BIT(0));
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	/* from here on the worker is alone */
-	WRITE_ONCE(fake->over_ns, 0);
-	WRITE_ONCE(fake->rest_ns, U64_MAX);
+	/* from now on only the worker collects */
+	WRITE_ONCE(fake->ended_ns, 0);
+	WRITE_ONCE(fake->min_pause_ns, U64_MAX);
 	collects = READ_ONCE(fake->collects);
 	while (READ_ONCE(fake->collects) < collects + 5 && time_before(jiffies, end))
 		msleep(20);
-	rest_ns = READ_ONCE(fake->rest_ns);
+	min_pause_ns = READ_ONCE(fake->min_pause_ns);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 	KUNIT_EXPECT_GE(test, fake->collects, collects + 5);
-	/* a batch is half of the ring, and the pause at most half of that */
-	KUNIT_EXPECT_GE(test, rest_ns, SLOTS / 2 * period_ns / 2);
-	KUNIT_EXPECT_NE(test, rest_ns, U64_MAX);
+	/* a batch is half of the ring; the pause is half of a batch */
+	KUNIT_EXPECT_GE(test, min_pause_ns, SLOTS / 2 * period_ns / 2);
+	KUNIT_EXPECT_NE(test, min_pause_ns, U64_MAX);
 }
 
-static void clock_frequency(struct kunit *test)
+static void frequency_is_not_read_after_unplug(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct drm_perfctr_clock_info info = { };
@@ -346,7 +346,6 @@ static void clock_frequency(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.max_frequency_hz, 5000);
 	KUNIT_EXPECT_STREQ(test, info.name, "top");
 
-	/* the driver is called only while it exists; the ioctl began before that */
 	KUNIT_EXPECT_EQ(test, core->frequencies, 1);
 	drm_perfctr_unplug(core->pc);
 	drm_dev_unplug(core->drm);
@@ -354,10 +353,10 @@ static void clock_frequency(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, core->frequencies, 1);
 }
 
-/* --- what fails --- */
+/* --- failing sources --- */
 
-/* the second source does not start: the first one stops again, and drops its counters */
-static void start_undone(struct kunit *test)
+/* if the second source does not start, the first one stops and drops its counters */
+static void failed_start_stops_its_sources(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *a = add_source(core, &fake_ops);
@@ -372,14 +371,14 @@ static void start_undone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, core->wakes, 1);
 	KUNIT_EXPECT_EQ(test, core->relaxes, 1);
 
-	/* the same beside an active session */
+	/* while another session is active */
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, a->starts, 2);
 	KUNIT_EXPECT_TRUE(test, wait_until(&a->wanted, BIT(0)));
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
 
-	/* stopped sources that start but cannot give a baseline */
+	/* the source starts, but its baseline fails */
 	b->start_error = 0;
 	b->collect_error = -EIO;
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
@@ -400,8 +399,7 @@ static void start_undone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 }
 
-/* the only session of a source that another session's failed START must not disturb */
-static void start_undone_shared(struct kunit *test)
+static void failed_start_leaves_other_sessions(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -412,14 +410,14 @@ static void start_undone_shared(struct kunit *test)
 	drm_perfctr_pre_reset(core->pc);
 	fake->start_error = -EIO;
 	drm_perfctr_post_reset(core->pc);
-	/* it is retried for the new session */
+	/* START retries the failed source */
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
 	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0)));
 	KUNIT_EXPECT_EQ(test, fake->stops, 0);
 }
 
 /* a failing source affects only its own blocks */
-static void collect_fails(struct kunit *test)
+static void failed_collection_affects_its_source(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *a = add_source(core, &fake_ops);
@@ -445,7 +443,7 @@ static void collect_fails(struct kunit *test)
 	sample = sample_at(core, 1);
 	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 3);
 	KUNIT_EXPECT_EQ(test, block_at(sample, 0)->valid_mask, 1);
-	/* counts that it still has are lost for a session that ends */
+	/* unread counts are lost when the session ends */
 	KUNIT_EXPECT_EQ(test, block_at(sample, 1)->valid_mask, 0);
 	KUNIT_EXPECT_TRUE(test, block_at(sample, 1)->states & DRM_PERFCTR_STATE_LOST);
 	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
@@ -454,8 +452,8 @@ static void collect_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, status.lost_ns, sample->lost_ns);
 }
 
-/* the core limits impossible times, and more lost time than elapsed */
-static void wrong_times(struct kunit *test)
+/* future and past times, and more lost time than elapsed */
+static void impossible_times_are_limited(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -483,8 +481,8 @@ static void wrong_times(struct kunit *test)
 
 /* --- transitions --- */
 
-/* a source that reports a transition at each call does not keep a CPU busy */
-static void transitions_without_end(struct kunit *test)
+/* a source that reports a transition in each collection does not keep a CPU busy */
+static void repeated_transitions_give_one_sample(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
@@ -496,7 +494,7 @@ static void transitions_without_end(struct kunit *test)
 	fake->next.transition = true;
 	before = fake->collects;
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
-	/* the command's own sample, and one for the sessions with AUTOMATIC */
+	/* the sample of the command, and one for sessions with AUTOMATIC */
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 2));
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, fake->collects, before + 2);
@@ -504,7 +502,7 @@ static void transitions_without_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, status.insert_idx, 2);
 	KUNIT_EXPECT_TRUE(test, sample_at(core, 1)->flags & DRM_PERFCTR_SAMPLE_AUTOMATIC);
 
-	/* only the slot of STOP is left: merged, and reported */
+	/* only the slot of STOP is free: the next events are merged */
 	drm_perfctr_source_event(&fake->base);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
 	drm_perfctr_source_event(&fake->base);
@@ -514,8 +512,8 @@ static void transitions_without_end(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sample_at(core, 3)->flags & DRM_PERFCTR_SAMPLE_STRETCHED);
 }
 
-/* the rate of transitions is not the core's: those that no session asked for cost nothing */
-static void transitions_for_nobody(struct kunit *test)
+/* without AUTOMATIC, transitions cause no collections */
+static void unrequested_transitions_are_ignored(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
@@ -530,13 +528,12 @@ static void transitions_for_nobody(struct kunit *test)
 		drm_perfctr_source_transition(&fake->base);
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, fake->collects, before);
-	/* a buffer that fills up is read all the same */
+	/* an event means a buffer that fills up: it is read */
 	drm_perfctr_source_event(&fake->base);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 1));
 }
 
-/* a source whose counters wrap is read in time without any request */
-static void read_in_time(struct kunit *test)
+static void wrapping_counters_are_read_in_time(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &plain_ops);
@@ -554,14 +551,14 @@ static void read_in_time(struct kunit *test)
 
 /* --- power --- */
 
-static void power_twice(struct kunit *test)
+static void repeated_power_changes_are_harmless(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
 	u32 handle = session_of(core, 0, BIT(0), 0);
 	const struct drm_perfctr_sample_header *sample;
 
-	/* without sessions nothing is done */
+	/* without sessions there are no calls */
 	drm_perfctr_resume(core->pc);
 	drm_perfctr_suspend(core->pc);
 	drm_perfctr_resume(core->pc);
@@ -573,7 +570,7 @@ static void power_twice(struct kunit *test)
 	drm_perfctr_suspend(core->pc);
 	drm_perfctr_suspend(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->stops, 1);
-	/* a reset while the power is off costs nothing */
+	/* a reset while the power is off does not start the source */
 	drm_perfctr_pre_reset(core->pc);
 	drm_perfctr_post_reset(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->starts, 1);
@@ -586,7 +583,7 @@ static void power_twice(struct kunit *test)
 	drm_perfctr_resume(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->starts, 2);
 
-	/* a source that has no reset, and does not come back */
+	/* the source fails to start after the reset */
 	drm_perfctr_pre_reset(core->pc);
 	fake->start_error = -EIO;
 	drm_perfctr_post_reset(core->pc);
@@ -595,7 +592,7 @@ static void power_twice(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_RESET);
 	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
 	KUNIT_EXPECT_EQ(test, status_of(core, handle).resets, 1);
-	/* suspended meanwhile: counts are lost up to here only */
+	/* counts are lost until suspend only */
 	drm_perfctr_suspend(core->pc);
 	fake->start_error = 0;
 	drm_perfctr_resume(core->pc);
@@ -604,8 +601,8 @@ static void power_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block_at(sample_at(core, 2), 0)->valid_mask, 1);
 }
 
-/* the last collection before power off fails: unread counts are lost, and reported */
-static void suspend_unread(struct kunit *test)
+/* the last collection before power off fails */
+static void unread_counts_are_lost_at_suspend(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -624,7 +621,7 @@ static void suspend_unread(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
 }
 
-static void unplug_ends_all(struct kunit *test)
+static void unplug_ends_all_sessions(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -653,7 +650,7 @@ static void unplug_ends_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 11);
 	KUNIT_EXPECT_EQ(test, fake->stops, 1);
 
-	/* nothing touches the hardware after that */
+	/* no access to the hardware after unplug */
 	collects = fake->collects;
 	drm_perfctr_unplug(core->pc);
 	drm_perfctr_suspend(core->pc);
@@ -671,21 +668,21 @@ static void unplug_ends_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->collects, collects);
 	KUNIT_EXPECT_EQ(test, fake->starts, 1);
 
-	/* nor is it woken after the driver has gone */
+	/* no wake-up after the driver is gone */
 	drm_dev_unplug(core->drm);
 	wakes = core->wakes;
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, sleepy, 0), -ENODEV);
 	KUNIT_EXPECT_EQ(test, core->wakes, wakes);
 
-	/* it was kept awake for a session, which releases it now */
+	/* TEARDOWN of a session with KEEP_AWAKE releases the device */
 	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 	drm_perfctr_session_put(in_job);
 }
 
-/* periods that end during the last collection are in the last sample */
-static void unplug_counts_periods(struct kunit *test)
+/* the last sample has the periods that end during the last collection */
+static void periods_during_unplug_are_counted(struct kunit *test)
 {
 	const u64 period_ns = 20 * NSEC_PER_MSEC;
 	struct core *core = test->priv;
@@ -699,7 +696,7 @@ static void unplug_counts_periods(struct kunit *test)
 	KUNIT_ASSERT_GT(test, ring_of(core)->insert_idx, 0);
 	sample = sample_at(core, ring_of(core)->insert_idx - 1);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
-	/* the one at either end of its span may belong to another sample */
+	/* a period at the start or the end of the span may belong to another sample */
 	KUNIT_EXPECT_GE(test, sample->merged_periods + 1,
 			div64_u64(sample->end_ns - sample->start_ns, period_ns));
 	KUNIT_EXPECT_GE(test, sample->end_ns - sample->start_ns, 5 * period_ns);
@@ -707,7 +704,7 @@ static void unplug_counts_periods(struct kunit *test)
 
 /* --- jobs --- */
 
-static void in_stream_merged(struct kunit *test)
+static void in_stream_samples_merge_when_full(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
@@ -721,7 +718,7 @@ static void in_stream_merged(struct kunit *test)
 	fake->add = 1;
 	for (i = 0; i < SLOTS - 1; i++)
 		KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), 0);
-	/* the remaining slot is that of STOP */
+	/* the last free slot is reserved for STOP */
 	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -ENOSPC);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
@@ -736,29 +733,29 @@ static void in_stream_merged(struct kunit *test)
 }
 
 static struct kunit_case core_cases[] = {
-	KUNIT_CASE(source_refused),
-	KUNIT_CASE(source_limit),
+	KUNIT_CASE(invalid_source_is_refused),
+	KUNIT_CASE(source_beyond_the_limit_is_refused),
 #ifdef CONFIG_FAULT_INJECTION
-	KUNIT_CASE(no_memory),
+	KUNIT_CASE(failed_allocation_is_reported),
 #endif
-	KUNIT_CASE(source_several),
-	KUNIT_CASE(source_select),
-	KUNIT_CASE(batch_select),
-	KUNIT_CASE(batch_pieces),
-	KUNIT_CASE(batch_pause),
-	KUNIT_CASE(clock_frequency),
-	KUNIT_CASE(start_undone),
-	KUNIT_CASE(start_undone_shared),
-	KUNIT_CASE(collect_fails),
-	KUNIT_CASE(wrong_times),
-	KUNIT_CASE(transitions_without_end),
-	KUNIT_CASE(transitions_for_nobody),
-	KUNIT_CASE(read_in_time),
-	KUNIT_CASE(power_twice),
-	KUNIT_CASE(suspend_unread),
-	KUNIT_CASE(unplug_ends_all),
-	KUNIT_CASE(unplug_counts_periods),
-	KUNIT_CASE(in_stream_merged),
+	KUNIT_CASE(sources_run_while_their_sessions_do),
+	KUNIT_CASE(source_counts_for_all_sessions),
+	KUNIT_CASE(shortest_period_selects_the_batch),
+	KUNIT_CASE(pieces_of_a_batch_become_samples),
+	KUNIT_CASE(slow_batch_is_followed_by_a_pause),
+	KUNIT_CASE(frequency_is_not_read_after_unplug),
+	KUNIT_CASE(failed_start_stops_its_sources),
+	KUNIT_CASE(failed_start_leaves_other_sessions),
+	KUNIT_CASE(failed_collection_affects_its_source),
+	KUNIT_CASE(impossible_times_are_limited),
+	KUNIT_CASE(repeated_transitions_give_one_sample),
+	KUNIT_CASE(unrequested_transitions_are_ignored),
+	KUNIT_CASE(wrapping_counters_are_read_in_time),
+	KUNIT_CASE(repeated_power_changes_are_harmless),
+	KUNIT_CASE(unread_counts_are_lost_at_suspend),
+	KUNIT_CASE(unplug_ends_all_sessions),
+	KUNIT_CASE(periods_during_unplug_are_counted),
+	KUNIT_CASE(in_stream_samples_merge_when_full),
 	{ }
 };
 

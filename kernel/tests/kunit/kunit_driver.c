@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver other than vsoc, and a process that uses its device, see the header.
+ * A driver other than vsoc, and a user of its device.
  */
 #include <linux/delay.h>
 #include <linux/fdtable.h>
@@ -19,7 +19,7 @@
 
 #define REQUESTS_AT		2048
 
-/* the driver's functions have no argument that leads here */
+/* for driver functions, whose arguments do not lead to it */
 static struct core *current_core;
 
 static struct fake_source *to_fake(struct drm_perfctr_source *source)
@@ -50,7 +50,7 @@ static int fake_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct fake_source *fake = to_fake(source);
 
-	/* only a source with these operations knows its own time */
+	/* plain_ops have no prepare() */
 	if (source->ops->prepare)
 		fake->wrong_calls += fake->counting || fake->prepares == fake->unprepares;
 	if (fake->start_error)
@@ -69,7 +69,7 @@ static void fake_stop(struct drm_perfctr_source *source)
 	WRITE_ONCE(fake->stops, fake->stops + 1);
 }
 
-/* the next piece of a batch; the last one goes up to now */
+/* the next piece of a batch; the last one ends now */
 static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
 {
 	if (!fake->left) {
@@ -91,13 +91,13 @@ static int fake_batch(struct fake_source *fake, struct drm_perfctr_collection *c
 {
 	int ret;
 
-	if (fake->over_ns)
-		WRITE_ONCE(fake->rest_ns,
-			   min(fake->rest_ns, ktime_get_raw_ns() - fake->over_ns));
+	if (fake->ended_ns)
+		WRITE_ONCE(fake->min_pause_ns,
+			   min(fake->min_pause_ns, ktime_get_raw_ns() - fake->ended_ns));
 	ret = fake_piece(fake, c);
 	if (fake->busy_ms)
 		msleep(fake->busy_ms);
-	WRITE_ONCE(fake->over_ns, ktime_get_raw_ns());
+	WRITE_ONCE(fake->ended_ns, ktime_get_raw_ns());
 	return ret;
 }
 
@@ -110,7 +110,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 	fake->collects++;
 	if (fake->gated) {
 		complete(&fake->entered);
-		wait_for_completion_timeout(&fake->leave, PATIENCE);
+		wait_for_completion_timeout(&fake->leave, TIMEOUT);
 	}
 	if (fake->collect_error)
 		return fake->collect_error;
@@ -451,7 +451,7 @@ const struct drm_perfctr_ring_control *ring_of(struct core *core)
 
 bool wait_for(const unsigned int *counter, unsigned int least)
 {
-	unsigned long end = jiffies + PATIENCE;
+	unsigned long end = jiffies + TIMEOUT;
 
 	while (READ_ONCE(*counter) < least) {
 		if (time_after(jiffies, end))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A driver other than vsoc: a device without GEM objects on the core's module, with sources under
- * the test's control, and the commands of its user. Structures and rings of user space are in user
- * memory.
+ * A driver other than vsoc, for tests of the core's module: a device without GEM objects, fake
+ * sources, and commands of its user. Structures and rings of user space are in user memory.
  */
 #ifndef KUNIT_DRIVER_H
 #define KUNIT_DRIVER_H
@@ -17,7 +16,7 @@
 #define MAX_SOURCES		8
 #define SLOTS			4
 #define MAX_STRIDE		1024
-#define PATIENCE		(20 * HZ)
+#define TIMEOUT		(20 * HZ)
 #define TIMESTAMP_HZ		25000000ull
 #define TIMESTAMP_BITS		56
 
@@ -29,9 +28,9 @@ struct fake_source {
 	int start_error;
 	int collect_error;
 	struct drm_perfctr_collection next;
-	/* what the next collections find in each counter */
+	/* added to each counter by each collection */
 	u64 add;
-	/* what the core requested */
+	/* calls of the core */
 	unsigned int prepares;
 	unsigned int unprepares;
 	unsigned int starts;
@@ -40,19 +39,19 @@ struct fake_source {
 	unsigned int resets;
 	u64 wanted;
 	u64 period_ns;
-	/* it counts; calls in the wrong state */
+	/* whether it counts; calls in the wrong state */
 	bool counting;
 	unsigned int wrong_calls;
-	/* pieces of each batch besides the last one, with a step of time and @add in each */
+	/* pieces of a batch without the last one; each has @add and takes @step_ns */
 	unsigned int pieces;
 	unsigned int left;
 	u64 step_ns;
 	u64 time_ns;
-	/* duration of a collection; when a batch ended, 0: not yet, and the shortest pause */
+	/* duration of a collection; end of the last batch, 0: none; shortest pause between batches */
 	unsigned int busy_ms;
-	u64 over_ns;
-	u64 rest_ns;
-	/* collections wait here */
+	u64 ended_ns;
+	u64 min_pause_ns;
+	/* if gated, a collection completes @entered and waits for @leave */
 	bool gated;
 	struct completion entered;
 	struct completion leave;
@@ -63,7 +62,7 @@ struct core {
 	struct drm_device *drm;
 	struct drm_perfctr *pc;
 	struct drm_perfctr_file pf;
-	/* commands use this file, @pf unless a test changes it */
+	/* file of the commands, @pf by default */
 	struct drm_perfctr_file *file;
 	struct fake_source sources[MAX_SOURCES];
 	unsigned int source_count;
@@ -89,18 +88,18 @@ extern const struct drm_perfctr_config core_config;
 /* a device without any feature */
 extern const struct drm_perfctr_config plain_config;
 
-/* of a suite: test->priv is a struct core */
+/* init and exit of a suite: test->priv is a struct core */
 int core_init(struct kunit *test);
 void core_exit(struct kunit *test);
 
-/* adds a source: one block of a type of its own with 64 counters of which 8 exist */
+/* initializes a source: one block of its own type, 64 counters of which 8 exist */
 struct fake_source *new_source(struct core *core, const struct drm_perfctr_source_ops *ops);
-/* the same, and the device has it */
+/* the same, and adds it to the device */
 struct fake_source *add_source(struct core *core, const struct drm_perfctr_source_ops *ops);
-/* the counters of another device in place of those of core_init() */
+/* replaces the device of core_init() */
 void use_config(struct core *core, const struct drm_perfctr_config *config);
 
-/* CONTROL with a structure, or one with user_data only: 0 or -errno */
+/* CONTROL with a structure, or with user_data only; 0 or -errno */
 int command(struct core *core, u32 cmd, u32 *handle, void *data, size_t size);
 int tagged(struct core *core, u32 cmd, u32 handle, u64 user_data);
 struct drm_perfctr_setup setup_of(struct core *core, u32 flags);
@@ -122,7 +121,7 @@ const struct drm_perfctr_block_header *block_at(const struct drm_perfctr_sample_
 u64 value_at(const struct drm_perfctr_sample_header *s, unsigned int nth);
 /* a copy of its control area */
 const struct drm_perfctr_ring_control *ring_of(struct core *core);
-/* false: not reached in time */
+/* false: timeout */
 bool wait_for(const unsigned int *counter, unsigned int least);
 
 #endif /* KUNIT_DRIVER_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Promises of the core when hardware, time or other users misbehave: bounded work, answers without
- * hardware, preparation in the right order, features that are rejected.
+ * The core while hardware hangs, clocks stand still or other users fill the device: bounded work,
+ * reports that do not wait for hardware, callbacks in order, missing features refused.
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
@@ -18,8 +18,8 @@
 
 /* --- time --- */
 
-/* a source whose own time stands still is polled as often as one whose time runs */
-static void still_time(struct kunit *test)
+/* a source whose own clock stands still is polled at the same interval */
+static void still_clock_keeps_the_poll_interval(struct kunit *test)
 {
 	const unsigned int interval_ms = 20, test_ms = 200;
 	struct core *core = test->priv;
@@ -35,7 +35,7 @@ static void still_time(struct kunit *test)
 	before = READ_ONCE(fake->collects);
 	msleep(test_ms);
 	KUNIT_EXPECT_GT(test, READ_ONCE(fake->collects), before);
-	/* the machine may sleep longer than requested */
+	/* msleep() may take longer than requested */
 	KUNIT_EXPECT_LE(test, READ_ONCE(fake->collects), before + 5 * test_ms / interval_ms);
 }
 
@@ -76,8 +76,8 @@ static u32 sampled_epoch(struct core *core, u32 handle, u64 nth, u64 want)
 	return sample->gpu_epoch;
 }
 
-/* in samples and in QUERY_CLOCKS, with another epoch after reset and resume */
-static void gpu_timestamp(struct kunit *test)
+/* in samples and in QUERY_CLOCKS */
+static void epoch_changes_at_reset_and_resume(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -107,7 +107,7 @@ static void gpu_timestamp(struct kunit *test)
 	drm_perfctr_resume(core->pc);
 	KUNIT_EXPECT_NE(test, sampled_epoch(core, handle, 2, 7), second);
 
-	/* hardware without a timestamp this time */
+	/* a collection without a timestamp */
 	fake->next.has_gpu_timestamp = false;
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 	sample = sample_at(core, 3);
@@ -117,7 +117,7 @@ static void gpu_timestamp(struct kunit *test)
 
 /* --- set-up --- */
 
-static void prepared_once(struct kunit *test)
+static void source_is_prepared_while_sessions_exist(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -138,12 +138,12 @@ static void prepared_once(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, second, 0), 0);
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &first, NULL, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->unprepares, 0);
-	/* it counts when the last one ends: core_exit() checks the order of calls */
+	/* the last session ends while it counts; core_exit() checks the order of calls */
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &second, NULL, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->unprepares, 1));
 	KUNIT_EXPECT_EQ(test, fake->stops, 1);
 
-	/* again, until the device is gone */
+	/* a new session, until unplug */
 	first = session_of(core, 0, BIT(0), 0);
 	KUNIT_EXPECT_EQ(test, fake->prepares, 2);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, first, 0), 0);
@@ -153,7 +153,7 @@ static void prepared_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->unprepares, 2);
 }
 
-static void features_are_enforced(struct kunit *test)
+static void missing_features_are_refused(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct drm_perfctr_setup setup;
@@ -173,7 +173,7 @@ static void features_are_enforced(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(1), 0, &handle), 0);
 }
 
-static void block_formats(struct kunit *test)
+static void block_size_follows_its_format(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &plain_ops);
@@ -205,7 +205,7 @@ static void block_formats(struct kunit *test)
 #define USERS			8
 #define FIRST_UID		50000
 
-/* the root of kernel threads may have no /proc */
+/* the root file system of kernel threads may have no /proc */
 static void set_paranoid(struct kunit *test, char value)
 {
 	struct file_system_type *type = get_fs_type("proc");
@@ -223,7 +223,7 @@ static void set_paranoid(struct kunit *test, char value)
 	kern_unmount(proc);
 }
 
-/* SETUP by an unprivileged user until one fails: returns its error; @count: successful ones */
+/* SETUP by an unprivileged user until it fails; returns the error and adds successes to @count */
 static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
 {
 	struct cred *cred = prepare_creds();
@@ -250,8 +250,7 @@ static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
 	return ret;
 }
 
-/* unprivileged users take all that the device gives them, and root still works */
-static void full_device(struct kunit *test)
+static void root_can_use_a_full_device(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct drm_perfctr_file *files = kunit_kcalloc(test, USERS + 1, sizeof(*files), GFP_KERNEL);
@@ -287,7 +286,7 @@ struct reset {
 	bool over;
 };
 
-static int end_reset(void *data)
+static int finish_reset(void *data)
 {
 	struct reset *reset = data;
 
@@ -297,7 +296,7 @@ static int end_reset(void *data)
 	return 0;
 }
 
-static void start_waits_for_reset(struct kunit *test)
+static void start_waits_for_the_end_of_a_reset(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -306,7 +305,7 @@ static void start_waits_for_reset(struct kunit *test)
 	struct task_struct *task;
 
 	drm_perfctr_pre_reset(core->pc);
-	task = kthread_create(end_reset, &reset, "perfctr-reset");
+	task = kthread_create(finish_reset, &reset, "perfctr-reset");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
 	get_task_struct(task);
 	wake_up_process(task);
@@ -317,8 +316,7 @@ static void start_waits_for_reset(struct kunit *test)
 	put_task_struct(task);
 }
 
-/* power that comes back during a reset is no error of the hardware */
-static void resumed_in_reset(struct kunit *test)
+static void resume_during_reset_is_no_error(struct kunit *test)
 {
 	struct core *core = test->priv;
 	u32 handle, flags;
@@ -336,8 +334,8 @@ static void resumed_in_reset(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, flags & DRM_PERFCTR_SAMPLE_ERROR);
 }
 
-/* hardware that did not answer to STOP: the time of the GPU that it had is not that of the end */
-static void unread_end_without_timestamp(struct kunit *test)
+/* the GPU timestamp of an earlier collection is not the end of the last sample */
+static void unanswered_stop_has_no_timestamp(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -353,8 +351,8 @@ static void unread_end_without_timestamp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sample_at(core, 1)->gpu_epoch, 0);
 }
 
-/* a source that was not stopped after its last session drops its counters all the same */
-static void reset_before_release(struct kunit *test)
+/* the source still counts when the reset comes, because it is stopped later than its session */
+static void reset_before_release_ends_counting(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -376,7 +374,7 @@ struct holder {
 	struct completion done;
 };
 
-/* a job's SAMPLE holds the sampler lock as long as the hardware takes */
+/* SAMPLE of a job holds the sampler lock until the hardware answers */
 static int hold_lock(void *data)
 {
 	struct holder *holder = data;
@@ -386,7 +384,7 @@ static int hold_lock(void *data)
 	return 0;
 }
 
-/* collections of @handle, which is active, block from here on: one is in progress */
+/* collections of the active session @handle block from now on; one is in progress */
 static void hang(struct core *core, struct fake_source *fake, u32 handle, struct holder *holder)
 {
 	struct task_struct *task;
@@ -397,19 +395,19 @@ static void hang(struct core *core, struct fake_source *fake, u32 handle, struct
 	fake->gated = true;
 	task = kthread_run(hold_lock, holder, "perfctr-holder");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(core->test, task);
-	KUNIT_EXPECT_GT(core->test, wait_for_completion_timeout(&fake->entered, PATIENCE), 0ul);
+	KUNIT_EXPECT_GT(core->test, wait_for_completion_timeout(&fake->entered, TIMEOUT), 0ul);
 }
 
-static void hang_over(struct core *core, struct fake_source *fake, struct holder *holder)
+static void end_hang(struct core *core, struct fake_source *fake, struct holder *holder)
 {
 	fake->gated = false;
 	complete(&fake->leave);
-	KUNIT_EXPECT_GT(core->test, wait_for_completion_timeout(&holder->done, PATIENCE), 0ul);
+	KUNIT_EXPECT_GT(core->test, wait_for_completion_timeout(&holder->done, TIMEOUT), 0ul);
 	drm_perfctr_session_put(holder->session);
 }
 
-/* a signal ends every command that waits for a collection of another caller */
-static void signals_end_waits(struct kunit *test)
+/* each command waits for a collection of another caller */
+static void signal_ends_each_wait(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
@@ -431,17 +429,17 @@ static void signals_end_waits(struct kunit *test)
 	disallow_signal(SIGUSR1);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 
-	hang_over(core, fake, &holder);
+	end_hang(core, fake, &holder);
 	/* an interrupted command can be repeated */
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 	KUNIT_EXPECT_EQ(test, status_of(core, handle).insert_idx, 2);
 }
 
 /*
- * TEARDOWN does not access the hardware: the worker does, and the source then counts less. While it
+ * TEARDOWN does not access the hardware: the worker drops the counters later. While the worker
  * blocks, commands that only report do not wait for it.
  */
-static void reports_while_hardware_hangs(struct kunit *test)
+static void reports_do_not_wait_for_hardware(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -457,7 +455,7 @@ static void reports_while_hardware_hangs(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
 	fake->gated = true;
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &other, NULL, 0), 0);
-	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&fake->entered, PATIENCE), 0ul);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&fake->entered, TIMEOUT), 0ul);
 
 	for (query.type = 0; query.type <= DRM_PERFCTR_QUERY_CLOCKS; query.type++)
 		KUNIT_EXPECT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
@@ -470,26 +468,26 @@ static void reports_while_hardware_hangs(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, strstr(fdinfo, "perfctr-sessions:"));
 	KUNIT_EXPECT_EQ(test, status_of(core, handle).flags, DRM_PERFCTR_STATUS_ACTIVE);
 
-	/* or the gate has opened by itself */
-	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + PATIENCE));
+	/* otherwise the wait in the source has timed out */
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + TIMEOUT));
 	fake->gated = false;
 	complete(&fake->leave);
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 }
 
 static struct kunit_case robust_cases[] = {
-	KUNIT_CASE(still_time),
-	KUNIT_CASE(gpu_timestamp),
-	KUNIT_CASE(prepared_once),
-	KUNIT_CASE(features_are_enforced),
-	KUNIT_CASE(block_formats),
-	KUNIT_CASE(full_device),
-	KUNIT_CASE(start_waits_for_reset),
-	KUNIT_CASE(resumed_in_reset),
-	KUNIT_CASE(unread_end_without_timestamp),
-	KUNIT_CASE(reset_before_release),
-	KUNIT_CASE(signals_end_waits),
-	KUNIT_CASE(reports_while_hardware_hangs),
+	KUNIT_CASE(still_clock_keeps_the_poll_interval),
+	KUNIT_CASE(epoch_changes_at_reset_and_resume),
+	KUNIT_CASE(source_is_prepared_while_sessions_exist),
+	KUNIT_CASE(missing_features_are_refused),
+	KUNIT_CASE(block_size_follows_its_format),
+	KUNIT_CASE(root_can_use_a_full_device),
+	KUNIT_CASE(start_waits_for_the_end_of_a_reset),
+	KUNIT_CASE(resume_during_reset_is_no_error),
+	KUNIT_CASE(unanswered_stop_has_no_timestamp),
+	KUNIT_CASE(reset_before_release_ends_counting),
+	KUNIT_CASE(signal_ends_each_wait),
+	KUNIT_CASE(reports_do_not_wait_for_hardware),
 	{ }
 };
 

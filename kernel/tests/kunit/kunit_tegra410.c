@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The Tegra410 PMU drivers on hardware that the models of vsoc are not: registers that do not
- * answer or never settle, PMUs with a wrong identity, counters of other widths, incomplete platform
- * data; and perf callbacks in an order that perf does not use for uncore PMUs. The drivers are
- * those of tegra410_pmu.ko.
+ * The drivers of tegra410_pmu.ko on hardware that vsoc does not model: unreadable or changing
+ * registers, a wrong identity, counters of other widths, incomplete platform data; and perf
+ * callbacks in orders that perf does not use for uncore PMUs.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -21,7 +20,7 @@
 /* windows of the largest PMU, NV-DLink, with the broadcast window */
 #define WINDOWS		(NVDLINK_INSTANCES + 1)
 #define WINDOW_WORDS	1024
-/* no socket of vsoc */
+/* vsoc's sockets are smaller */
 #define FIRST_SOCKET	40
 #define ALWAYS		UINT_MAX
 #define CYCLES_CONFIG	BIT_ULL(32)
@@ -32,10 +31,10 @@ struct fake {
 	struct platform_device *pdev;
 	struct tegra410_pmu_platform_data pdata;
 	u32 (*windows)[WINDOW_WORDS];
-	/* reads that are answered */
+	/* reads that succeed before all others fail */
 	unsigned int answers;
 	/* each read changes the result of the next one */
-	bool restless;
+	bool unstable;
 	int irq_error;
 	unsigned int irqs;
 	unsigned int affinities;
@@ -43,7 +42,7 @@ struct fake {
 	void *data;
 };
 
-/* of the module's life: PMUs that had events stay registered */
+/* never reused: PMUs that had events stay registered */
 static unsigned int next_socket = FIRST_SOCKET;
 
 static u32 *reg_of(struct fake *fake, unsigned int window, unsigned int offset)
@@ -61,7 +60,7 @@ static int fake_read(void *context, unsigned int reg, unsigned int *value)
 	if (fake->answers != ALWAYS)
 		fake->answers--;
 	*value = *word;
-	if (fake->restless)
+	if (fake->unstable)
 		(*word)++;
 	return 0;
 }
@@ -72,7 +71,7 @@ static int fake_write(void *context, unsigned int reg, unsigned int value)
 	unsigned int window = reg >> TEGRA410_WINDOW_SHIFT, offset = reg & 0xffff;
 	u32 *word = reg_of(fake, window, offset);
 
-	/* the overflow status is cleared by ones */
+	/* write 1 to clear */
 	if (window == CSPMU_PAGE1 && offset == CSPMU_PMOVSCLR)
 		*word &= ~value;
 	else
@@ -152,7 +151,7 @@ static void set_shape(struct fake *fake, unsigned int counters, unsigned int bit
 static struct regmap *create_regmap(struct fake *fake)
 {
 	const struct regmap_config config = {
-		/* a directory in debugfs */
+		/* must be unique in debugfs */
 		.name = fake->name,
 		.reg_bits = 32,
 		.reg_stride = 4,
@@ -186,7 +185,7 @@ static struct fake *create_fake(struct kunit *test, enum tegra410_pmu_kind_id ki
 	return fake;
 }
 
-/* whether a driver took the device */
+/* returns whether a driver bound the device */
 static bool plug_data(struct fake *fake, const void *pdata, size_t bytes)
 {
 	fake->pdev = platform_device_register_data(NULL, TEGRA410_PMU_DEVICE, PLATFORM_DEVID_AUTO,
@@ -212,7 +211,7 @@ static void expect_taken(struct fake *fake)
 	KUNIT_ASSERT_TRUE(fake->test, plug(fake));
 }
 
-/* the PMU's number: PMUs are devices of a bus that any of them leads to */
+/* perf type of the PMU: all PMUs are devices of one bus, which a software event leads to */
 static int type_of(struct fake *fake, const char *format)
 {
 	struct perf_event_attr attr = {
@@ -302,7 +301,7 @@ static void add64(struct fake *fake, unsigned int window, unsigned int offset, u
 	word[1] = upper_32_bits(value);
 }
 
-static void platform_data_that_lack_something(struct kunit *test)
+static void incomplete_platform_data_is_refused(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
 	const struct tegra410_pmu_platform_data good = fake->pdata;
@@ -321,7 +320,7 @@ static void platform_data_that_lack_something(struct kunit *test)
 	expect_taken(fake);
 }
 
-static void links_to_nobody(struct kunit *test)
+static void link_without_peers_is_refused(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_NVCLINK);
 
@@ -330,7 +329,7 @@ static void links_to_nobody(struct kunit *test)
 	expect_refused(fake);
 	fake->pdata.cpu_en_mask = BIT(NVCLINK_INSTANCES - 1);
 	expect_taken(fake);
-	/* it reads and writes nothing there */
+	/* NVCLink has no write events */
 	expect_open(fake, C2C_EVENT_IN_WR_REQ, -ENOENT);
 	expect_open(fake, C2C_EVENTS, -ENOENT);
 	expect_open(fake, C2C_EVENT_IN_RD_REQ, 0);
@@ -345,7 +344,7 @@ static void links_to_nobody(struct kunit *test)
 	expect_open(fake, C2C_EVENT_OUT_WR_REQ, 0);
 }
 
-static void a_name_is_taken_once(struct kunit *test)
+static void registered_name_is_refused(struct kunit *test)
 {
 	struct fake *first = create_fake(test, TEGRA410_PMU_NVLINK_C2C);
 	struct fake *second = create_fake(test, TEGRA410_PMU_NVLINK_C2C);
@@ -360,11 +359,11 @@ static void a_name_is_taken_once(struct kunit *test)
 	};
 	expect_taken(first);
 	expect_refused(second);
-	/* it stays registered, as events may use it */
+	/* the PMU stays registered because events may use it */
 	perf_event_release_kernel(open_event(first, C2C_EVENT_CYCLES));
 	unplug(first);
 	expect_open(first, C2C_EVENT_CYCLES, -ENODEV);
-	/* a PMU that became another kind cannot take it over, one of its own kind can */
+	/* only a device of the same shape takes it over */
 	second->pdata.cpu_en_mask = 1;
 	expect_refused(second);
 	second->pdata.cpu_en_mask = 0;
@@ -375,7 +374,7 @@ static void a_name_is_taken_once(struct kunit *test)
 	expect_open(second, C2C_EVENT_CYCLES, 0);
 }
 
-static void hardware_that_is_something_else(struct kunit *test)
+static void other_hardware_is_refused(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_PCIE);
 	u32 *pmiidr = reg_of(fake, CSPMU_PAGE0, CSPMU_PMIIDR);
@@ -389,7 +388,7 @@ static void hardware_that_is_something_else(struct kunit *test)
 	*pmiidr = UCF_PMIIDR_MODEL | CSPMU_IMPLEMENTER_NVIDIA;
 	expect_refused(fake);
 	*pmiidr = good;
-	/* neither its name nor its shape can be read */
+	/* identity or shape cannot be read */
 	for (answers = 0; answers < 2; answers++) {
 		fake->answers = answers;
 		expect_refused(fake);
@@ -406,7 +405,7 @@ static void hardware_that_is_something_else(struct kunit *test)
 	expect_taken(fake);
 }
 
-static void counters_of_every_number(struct kunit *test)
+static void any_number_of_counters_works(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
 	struct perf_event *events[32];
@@ -418,13 +417,13 @@ static void counters_of_every_number(struct kunit *test)
 	expect_open(fake, UCF_EVENT_BUS_CYCLES, -EINVAL);
 	expect_open(fake, CYCLES_CONFIG, 0);
 	unplug(fake);
-	/* none of them is for cycles */
+	/* no cycle counter */
 	set_shape(fake, 1, 64, false);
 	expect_taken(fake);
 	expect_open(fake, CYCLES_CONFIG, -EINVAL);
 	expect_open(fake, UCF_EVENT_BUS_CYCLES, 0);
 	unplug(fake);
-	/* more than the registers that enable them have bits */
+	/* more counters than the enable registers have bits */
 	set_shape(fake, 200, 64, true);
 	expect_taken(fake);
 	for (i = 0; i < ARRAY_SIZE(events); i++)
@@ -443,7 +442,7 @@ static void counters_of_every_number(struct kunit *test)
 	expect_taken(fake);
 	expect_open(fake, CYCLES_CONFIG, -EINVAL);
 
-	/* without a counter for them, cycles are an event like the others */
+	/* cycles are an ordinary event of this PMU */
 	fake = create_fake(test, TEGRA410_PMU_PCIE_TGT);
 	set_shape(fake, 1, 64, false);
 	expect_taken(fake);
@@ -453,7 +452,7 @@ static void counters_of_every_number(struct kunit *test)
 	perf_event_release_kernel(events[0]);
 }
 
-static void counters_of_32_bits_wrap(struct kunit *test)
+static void wrapped_32_bit_counters_are_exact(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
 	struct perf_event *event, *cycles;
@@ -462,7 +461,7 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	u32 *overflow = reg_of(fake, CSPMU_PAGE1, CSPMU_PMOVSCLR);
 
 	set_shape(fake, 8, 32, true);
-	/* no interrupt would report it */
+	/* 32-bit counters need an interrupt */
 	expect_refused(fake);
 	fake->pdata.irq_ops = &fake_irq_ops;
 	fake->pdata.irq_ctx = fake;
@@ -472,7 +471,7 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	expect_taken(fake);
 	KUNIT_EXPECT_EQ(test, fake->irqs, 1);
 	KUNIT_EXPECT_EQ(test, fake->affinities, 1);
-	/* nothing runs */
+	/* no event is active */
 	interrupt(fake);
 
 	event = begin(fake, UCF_EVENT_MEM_BYTES_RD);
@@ -480,14 +479,14 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	*counter += 100;
 	*cycle_counter += 5;
 	KUNIT_EXPECT_EQ(test, count_of(event), 100);
-	/* it wrapped: half of its range, and 50 */
+	/* wrapped: half of its range, plus 50 */
 	*counter = 50;
 	*overflow = BIT(0);
 	interrupt(fake);
 	KUNIT_EXPECT_EQ(test, *overflow, 0);
 	KUNIT_EXPECT_EQ(test, count_of(event), BIT_ULL(31) + 51);
 	KUNIT_EXPECT_EQ(test, *counter, U32_MAX >> 1);
-	/* another device's interrupt, and a status that cannot be read */
+	/* an unused counter's overflow, then an unreadable status */
 	*overflow = BIT(3);
 	interrupt(fake);
 	*overflow = BIT(0);
@@ -496,7 +495,7 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	fake->answers = ALWAYS;
 	*counter += 1;
 	KUNIT_EXPECT_EQ(test, count_of(event), BIT_ULL(31) + 52);
-	/* an unreadable count is not lost */
+	/* an unreadable count is counted later */
 	*counter += 7;
 	fake->answers = 0;
 	KUNIT_EXPECT_EQ(test, count_of(event), BIT_ULL(31) + 52);
@@ -509,7 +508,7 @@ static void counters_of_32_bits_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->irqs, 0);
 }
 
-static void registers_that_do_not_answer(struct kunit *test)
+static void unreadable_counts_are_read_later(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
 	struct perf_event *event;
@@ -524,17 +523,17 @@ static void registers_that_do_not_answer(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, count_of(event), 0);
 	}
 	fake->answers = ALWAYS;
-	/* the high word never settles */
-	fake->restless = true;
+	/* the high word changes with each read */
+	fake->unstable = true;
 	KUNIT_EXPECT_EQ(test, count_of(event), 0);
-	fake->restless = false;
+	fake->unstable = false;
 	*reg_of(fake, CSPMU_PAGE1, CSPMU_PMEVCNTR(0, 8)) = lower_32_bits(U64_MAX >> 1) + 30;
 	*reg_of(fake, CSPMU_PAGE1, CSPMU_PMEVCNTR(0, 8) + 4) = BIT(31);
 	KUNIT_EXPECT_EQ(test, count_of(event), 30);
 	perf_event_release_kernel(event);
 }
 
-static void a_start_that_cannot_be_read(struct kunit *test)
+static void unreadable_start_counts_from_first_read(struct kunit *test)
 {
 	static const struct {
 		enum tegra410_pmu_kind_id kind;
@@ -563,7 +562,7 @@ static void a_start_that_cannot_be_read(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, count_of(second), 0);
 		fake->answers = ALWAYS;
 		third = begin(fake, counters[i].config);
-		/* its start value is not known: only counts since its first reading */
+		/* its start value is unknown: it counts from its first read */
 		KUNIT_EXPECT_EQ(test, count_of(second), 0);
 		add64(fake, counters[i].window, counters[i].offset, 3);
 		KUNIT_EXPECT_EQ(test, count_of(second), 3);
@@ -588,7 +587,7 @@ static void callback(struct perf_event *event, perf_callback function, int flags
 	local_irq_restore(irq);
 }
 
-static void stop_and_start_between(struct kunit *test)
+static void repeated_stop_and_start_are_harmless(struct kunit *test)
 {
 	static const enum tegra410_pmu_kind_id kinds[] = {
 		TEGRA410_PMU_UCF, TEGRA410_PMU_NVDLINK, TEGRA410_PMU_CMEM_LATENCY,
@@ -624,11 +623,11 @@ static void stop_and_start_between(struct kunit *test)
 			callback(event, event->pmu->start, PERF_EF_RELOAD);
 			KUNIT_EXPECT_FALSE(test, event->hw.state & PERF_HES_STOPPED);
 			add64(fake, counters[i].window, counters[i].offset, 6);
-			/* counters that always count begin at zero with the first event */
+			/* free-running counters are cleared for the first event */
 			if (kinds[i] != TEGRA410_PMU_UCF && !others)
 				add64(fake, counters[i].window, counters[i].offset, -75ull);
 			KUNIT_EXPECT_EQ(test, count_of(event), 11);
-			/* one that has no counter */
+			/* an event without a counter */
 			perf_event_disable(event);
 			callback(event, event->pmu->stop, 0);
 			callback(event, event->pmu->start, PERF_EF_RELOAD);
@@ -641,8 +640,8 @@ static void stop_and_start_between(struct kunit *test)
 	}
 }
 
-/* directly, where perf lets an event be added stopped */
-static void add_without_start(struct kunit *test)
+/* direct calls: perf does not add stopped events here */
+static void stopped_event_counts_nothing(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
 	struct perf_event *event;
@@ -670,7 +669,7 @@ static void add_without_start(struct kunit *test)
 	perf_event_release_kernel(event);
 }
 
-static void an_interrupt_of_nobody(struct kunit *test)
+static void interrupt_after_unplug_is_harmless(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_NVDLINK);
 	struct perf_event *event;
@@ -682,19 +681,18 @@ static void an_interrupt_of_nobody(struct kunit *test)
 	interrupt(fake);
 	add64(fake, 0, C2C_CYCLE, 4);
 	KUNIT_EXPECT_EQ(test, count_of(event), 4);
-	/* it comes too late, and the event is stopped for good */
+	/* after unplug the event stays stopped */
 	unplug(fake);
 	KUNIT_EXPECT_EQ(test, fake->irqs, 0);
 	interrupt(fake);
 	KUNIT_EXPECT_EQ(test, count_of(event), 4);
 	KUNIT_EXPECT_TRUE(test, event->hw.state & PERF_HES_STOPPED);
-	/* of a PMU that may go with the next device */
 	perf_event_disable(event);
 	perf_event_enable(event);
 	perf_event_release_kernel(event);
 }
 
-static void cpus_that_are_not_associated(struct kunit *test)
+static void event_on_another_cpu_is_refused(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
 	unsigned int last = cpumask_last(cpu_possible_mask);
@@ -707,7 +705,7 @@ static void cpus_that_are_not_associated(struct kunit *test)
 	expect_open(fake, UCF_EVENT_BUS_CYCLES, -EINVAL);
 }
 
-static void the_only_cpu_goes_and_comes(struct kunit *test)
+static void events_need_an_online_cpu(struct kunit *test)
 {
 	struct fake *fake = create_fake(test, TEGRA410_PMU_UCF);
 	unsigned int cpu = cpumask_last(cpu_online_mask);
@@ -739,7 +737,7 @@ static void the_only_cpu_goes_and_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->affinities, 2);
 	unplug(fake);
 
-	/* it goes and comes while there is no device, and a device comes while it is gone */
+	/* the CPU goes and returns without a device; a device appears without the CPU */
 	KUNIT_EXPECT_EQ(test, remove_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, add_cpu(cpu), 0);
 	KUNIT_EXPECT_EQ(test, fake->affinities, 2);
@@ -755,19 +753,19 @@ static void the_only_cpu_goes_and_comes(struct kunit *test)
 }
 
 static struct kunit_case tegra410_cases[] = {
-	KUNIT_CASE(platform_data_that_lack_something),
-	KUNIT_CASE(links_to_nobody),
-	KUNIT_CASE(a_name_is_taken_once),
-	KUNIT_CASE(hardware_that_is_something_else),
-	KUNIT_CASE(counters_of_every_number),
-	KUNIT_CASE(counters_of_32_bits_wrap),
-	KUNIT_CASE(registers_that_do_not_answer),
-	KUNIT_CASE(a_start_that_cannot_be_read),
-	KUNIT_CASE(stop_and_start_between),
-	KUNIT_CASE(add_without_start),
-	KUNIT_CASE(an_interrupt_of_nobody),
-	KUNIT_CASE(cpus_that_are_not_associated),
-	KUNIT_CASE(the_only_cpu_goes_and_comes),
+	KUNIT_CASE(incomplete_platform_data_is_refused),
+	KUNIT_CASE(link_without_peers_is_refused),
+	KUNIT_CASE(registered_name_is_refused),
+	KUNIT_CASE(other_hardware_is_refused),
+	KUNIT_CASE(any_number_of_counters_works),
+	KUNIT_CASE(wrapped_32_bit_counters_are_exact),
+	KUNIT_CASE(unreadable_counts_are_read_later),
+	KUNIT_CASE(unreadable_start_counts_from_first_read),
+	KUNIT_CASE(repeated_stop_and_start_are_harmless),
+	KUNIT_CASE(stopped_event_counts_nothing),
+	KUNIT_CASE(interrupt_after_unplug_is_harmless),
+	KUNIT_CASE(event_on_another_cpu_is_refused),
+	KUNIT_CASE(events_need_an_online_cpu),
 	{ }
 };
 

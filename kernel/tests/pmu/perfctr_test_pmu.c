@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A perf PMU that counts on every CPU: ns (config 0), or what tests hit it with
- * (config 1), for kernels that have no tracepoints of system calls. It refuses
- * CPUs as a test says: with -ENOENT as the PMU of the other cores of a
- * heterogeneous machine, with -EBUSY as one whose counters somebody else has, ...
+ * A perf PMU that counts on every CPU: ns (config 0), or the hits that tests write (config 1), for
+ * kernels without tracepoints of system calls. A test sets the errno with which it refuses events
+ * of a CPU: -ENOENT as on a heterogeneous machine, -EBUSY if all counters are in use, and so on.
  *
  *     echo 2,0 > /sys/module/perfctr_test_pmu/parameters/refuse	# CPU 0: -ENOENT
  *     echo 1 > /sys/module/perfctr_test_pmu/parameters/hit	# one more on this CPU
@@ -52,7 +51,7 @@ static int test_event_init(struct perf_event *event)
 	return error > 0 && error <= MAX_ERRNO ? -error : 0;
 }
 
-/* the hardware's register; on the event's CPU */
+/* the hardware register; runs on the event's CPU */
 static u64 test_now(const struct perf_event *event)
 {
 	return event->attr.config == CONFIG_HITS ? this_cpu_read(hits) : local_clock();

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Uses up the idle time of a CPU, and a minimal sampler for comparison.
+ * Uses up the idle time of a CPU, and has a minimal sampler for comparison.
  *
- * A write of N to "soak" counts in a loop for N milliseconds, in the writer's context; "result"
- * then has its progress: "LOOPS NS", of the CPU's time. The loops missing while a session samples
- * are the cost of the session for the kernel, with timers, interrupts and switches of threads. The
- * writer must be SCHED_IDLE.
+ * A write of N to "soak" loops for N milliseconds in the writer's context; "result" then has "LOOPS
+ * NS", in time of the CPU. The loops missing while a session samples are the kernel's cost of the
+ * session, with timers, interrupts and thread switches. The writer must be SCHED_IDLE.
  *
- * A write of N to "bare" starts the least that can sample hardware N times a second: a timer, a
- * thread, a second interrupt that answers it; 0 stops it. "bare_model" is the same with a thread as
- * the hardware, as the virtual GPU's firmware is: the difference is the scheduling cost of a model.
+ * A write of N to "bare" starts a minimal sampler of N samples a second: a timer, a thread, and a
+ * second interrupt that answers; 0 stops it. "bare_model" has a thread as the hardware, as the
+ * virtual GPU's firmware is: the difference is the scheduling cost of a model.
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
@@ -24,7 +23,7 @@
 
 #define SOAK_MAX_MS	10000
 #define BARE_MAX_HZ	100000
-/* loops between two looks at the clock */
+/* loops between two reads of the clock */
 #define SOAK_STEP	256
 
 static struct dentry *soak_dir;
@@ -32,8 +31,8 @@ static DEFINE_MUTEX(soak_lock);
 static u64 soak_loops, soak_ns;
 
 /*
- * Time of this CPU. User-mode Linux is a thread of the host: time that the host gave to others is
- * not counted, and no function of that kernel returns it.
+ * Time of this CPU. User-mode Linux is a thread of the host, and no function of its kernel excludes
+ * the time that the host gave to other threads.
  */
 static u64 soak_clock_ns(void)
 {
@@ -168,7 +167,7 @@ static int bare_start(u64 hz, bool with_model)
 	kthread_init_work(&bare.work, bare_sample);
 	kthread_init_work(&bare.model_work, bare_answer);
 	sched_set_fifo_low(worker->task);
-	/* as the virtual GPU's firmware: it continues after its interrupt, and is scheduled once */
+	/* as the virtual GPU's firmware, which continues after its interrupt: one switch */
 	if (model)
 		sched_set_fifo(model->task);
 	bare.worker = worker;
@@ -236,5 +235,5 @@ static void __exit soak_exit(void)
 }
 module_exit(soak_exit);
 
-MODULE_DESCRIPTION("perfctr benchmark: what a CPU has left");
+MODULE_DESCRIPTION("perfctr benchmark: idle time of a CPU");
 MODULE_LICENSE("GPL");

@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0
-/*
- * csf_protocol.c as a part of this module, with the core's functions replaced.
- */
-#include "kunit_csf.h"
-#include "../../source/csf/csf_protocol.c"
