@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the samples of a session say when it is started again and again, with unread samples in the
- * ring: seq, spans, values, merged_periods and merged_others. README.md maps it to the code.
- * The kernel publishes a sample in one step here; ring.pml has the interleavings. BUG=n adds the
- * n-th defect.
+ * Repeated START with unread samples in the ring: seq, spans, values, merged_periods and
+ * merged_others of the samples. README.md maps the model to the code. The kernel publishes a sample
+ * in one step. BUG=n adds the n-th defect.
  */
 #ifndef SLOTS
 #define SLOTS	2
@@ -11,17 +10,9 @@
 #ifndef BUG
 #define BUG	0
 #endif
-#ifndef SPANS
-#ifndef SPANS
 #define SPANS	2
-#endif
-#endif
 /* samples that are due between START and STOP */
-#ifndef DUE
-#ifndef DUE
 #define DUE	SLOTS
-#endif
-#endif
 #define INDICES	(4 * SLOTS)
 
 #define SLOT(index)	((index) % SLOTS)
@@ -32,7 +23,7 @@ mtype = { periodic, other, final };
 typedef sample {
 	byte seq;
 	mtype reason;
-	/* what the hardware's total was at start_ns and at end_ns */
+	/* totals of the hardware at start_ns and at end_ns */
 	byte start;
 	byte end;
 	byte merged_periods;
@@ -44,7 +35,7 @@ byte insert_idx;
 byte extract_idx;
 sample ring[SLOTS];
 
-/* ghosts: what really happened in each span */
+/* for the assertions: the truth of each span */
 byte started_at[SPANS];
 byte stopped_at[SPANS];
 byte periods_due[SPANS];
@@ -92,7 +83,7 @@ active proctype kernel()
 	:: span < SPANS ->
 		/* counts before START, for another session */
 		total++;
-		/* check_start(): refused while all slots are unread, and tried again */
+		/* check_start(): refused while all slots are unread; the caller retries */
 		do
 		:: d_step { room() };
 			if
@@ -166,7 +157,7 @@ active proctype user()
 	:: insert_idx != at ->
 		d_step {
 			assert(ring[SLOT(at)].seq == at);
-			/* samples have no gap within a span, and nothing of what was in between */
+			/* no gap within a span, and no counts from between spans */
 			assert(ring[SLOT(at)].start == (begun -> from : started_at[span]));
 			begun = true;
 			from = ring[SLOT(at)].end;

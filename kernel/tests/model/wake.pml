@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The wake-up: a reader that sleeps until the eventfd has something, in all interleavings with the
- * kernel, for every watermark. README.md maps it to the code. BUG=n adds the n-th defect.
+ * The wake-up: a reader that sleeps until the eventfd is signalled, in all interleavings with the
+ * kernel, for every watermark. README.md maps the model to the code. BUG=n adds the n-th defect.
  */
 #ifndef SLOTS
 #define SLOTS	2
@@ -16,13 +16,13 @@
 
 mtype = { stopped, running, dead };
 
-/* shared memory, and the eventfd: something was signalled that was not read */
+/* shared memory; signalled: the eventfd's count is not zero */
 byte insert_idx;
 byte extract_idx;
 mtype state = stopped;
 bool signalled;
 
-/* ghosts */
+/* for the assertions */
 byte asked;		/* the watermark of SETUP */
 bool publishing;	/* the kernel is between a sample and the queueing of its signal */
 bool asleep;
@@ -36,7 +36,7 @@ bool queued, signalling;
 /* perfctr_ring_free() */
 #define FREE	(SLOTS - AHEAD(insert, extract))
 
-/* queue_work(): nothing if it is pending */
+/* queue_work(): no effect if it is pending */
 #define WAKE	queued = true
 
 /* publish: the sample, the state if it is the final one, then the work */
@@ -65,7 +65,7 @@ inline publish(is_final)
 	publishing = false
 }
 
-/* a work is no longer pending when its function runs; it may be queued again meanwhile */
+/* work is not pending while its function runs, and may be queued again */
 active proctype worker()
 {
 end:	do
@@ -95,7 +95,7 @@ active proctype kernel()
 
 	do
 	:: runs < SPANS ->
-		/* START, with what was not read yet: refused while the ring is full */
+		/* START with unread samples: refused while the ring is full */
 		extract = extract_idx;
 		if
 		:: FREE >= 1 -> skip
@@ -118,14 +118,14 @@ active proctype kernel()
 		publish(true)
 	:: runs == SPANS -> break
 	od;
-	/* TEARDOWN or unplug; or nothing happens any more */
+	/* TEARDOWN, unplug, or nothing more */
 	if
 	:: state = dead; WAKE
 	:: skip
 	fi
 }
 
-/* nobody sleeps while there is what it waits for, or while samples are merged for want of room */
+/* the reader never sleeps at its watermark, or while samples are merged for lack of a slot */
 active proctype watch()
 {
 end:	do
@@ -138,7 +138,7 @@ end:	do
 	od
 }
 
-/* perfctr_cursor_wait(): looks, sleeps, reads the eventfd, looks again */
+/* perfctr_cursor_wait(): reads the ring, polls, reads the eventfd, reads the ring again */
 active proctype user()
 {
 	byte at;
@@ -158,7 +158,7 @@ active proctype user()
 			:: else -> skip
 			fi;
 #if BUG == 1
-			/* an event that is read after the look may be about what came since */
+			/* discards a signal of samples published since the ring was read */
 			signalled = false;
 #endif
 			asleep = true;
