@@ -47,7 +47,7 @@ struct fake_source {
 	unsigned int left;
 	u64 step_ns;
 	u64 time_ns;
-	/* duration of a collection; end of the last batch, 0: none; shortest pause between batches */
+	/* duration of a collection; end of the last batch, or 0; shortest pause */
 	unsigned int busy_ms;
 	u64 ended_ns;
 	u64 min_pause_ns;

@@ -335,7 +335,7 @@ static void resume_during_reset_is_no_error(struct kunit *test)
 }
 
 /* the GPU timestamp of an earlier collection is not the end of the last sample */
-static void unanswered_stop_has_no_timestamp(struct kunit *test)
+static void unanswered_stop_lacks_a_timestamp(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
@@ -484,7 +484,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(root_can_use_a_full_device),
 	KUNIT_CASE(start_waits_for_the_end_of_a_reset),
 	KUNIT_CASE(resume_during_reset_is_no_error),
-	KUNIT_CASE(unanswered_stop_has_no_timestamp),
+	KUNIT_CASE(unanswered_stop_lacks_a_timestamp),
 	KUNIT_CASE(reset_before_release_ends_counting),
 	KUNIT_CASE(signal_ends_each_wait),
 	KUNIT_CASE(reports_do_not_wait_for_hardware),

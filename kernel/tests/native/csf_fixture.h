@@ -11,8 +11,10 @@
 
 #define MS			NSEC_PER_MSEC
 #define ACK_TIMEOUT_NS		(CSF_PRFCNT_ACK_TIMEOUT_MS * MS)
+/* longest collection: four steps, each with two answers in time and one pending poll */
+#define COLLECT_MAX_NS		(4 * (ACK_TIMEOUT_NS + 2 * CSF_MIN_POLLS * CSF_POLL_MS * MS))
 
-/* hardware of many shapes */
+/* shapes of the GPU */
 struct fixture_shape {
 	u64 present;
 	u32 l2_slices;
@@ -33,9 +35,9 @@ void fixture_irq(void);
 void fixture_create(void);
 /* boot firmware, create, start: 0 or the first error */
 int fixture_start(void);
-/* count one of each kind of counter, with a little time on both sides */
+/* @n counts in some counters of each block, with some time before and after */
 void fixture_count(u32 n);
-/* macros, so that a failed check has the line of its test */
+/* macros, so that a failing check reports the line of its test */
 #define fixture_begin() \
 	do { \
 		firmware_default_config(); \
@@ -56,7 +58,7 @@ void fixture_count(u32 n);
 		fixture_count(n); \
 		collect_clean(c); \
 	} while (0)
-/* everything that was counted and not dropped has arrived, and nothing else */
+/* whether totals equal the counts that firmware has not dropped */
 bool fixture_conserved(void);
 
 #endif /* NATIVE_CSF_FIXTURE_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fake core behind a source.
+ * A fake core for the CSF source.
  */
 #include "fake_core.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A fake core behind a source: holds totals and records reports.
+ * A fake core for the CSF source: holds totals and records reports.
  */
 #ifndef NATIVE_FAKE_CORE_H
 #define NATIVE_FAKE_CORE_H

@@ -121,7 +121,7 @@ void firmware_boot(void)
 	fw.control.prfcnt_size = (fw.counters * 4 / 256) << 16 |
 				 (fw.blocks - 1) * fw.counters * 4 / 256;
 	fw.control.prfcnt_features = fw.metadata ? fw.counters * 4 / 256 : 0;
-	/* a word that the host must not write */
+	/* bits of the driver, which the source must not change */
 	fw.input.req = CSF_GLB_IDLE | CSF_GLB_PING;
 	fw.input.ack_irq_mask = CSF_GLB_IDLE;
 	fw.cores_off = 0;
@@ -151,7 +151,7 @@ void firmware_count_random(struct random_state *random)
 		fw.cycles[i] += random_below(random, 1000);
 }
 
-/* the part of the block that an enable mask bit covers */
+/* each bit of an enable mask covers several counters */
 static bool enabled(unsigned int block, unsigned int counter)
 {
 	u32 mask = block == 0 ? fw.input.prfcnt_fw_en : block == 1 ? fw.input.prfcnt_csf_en :
@@ -191,7 +191,7 @@ static void put_metadata(u32 *words, u32 reason)
 	put64(words, CSF_METADATA_START, fw.span_start);
 	if (fault(&fw.fail.wrong_start))
 		put64(words, CSF_METADATA_START, 1);
-	/* a clock that was not requested runs, too */
+	/* a sample has cycles of some clock */
 	put64(words, CSF_METADATA_CYCLES_TOP, fw.cycles[0] + fw.cycles[1] + fw.cycles[2] ?
 	      fw.cycles[0] : 1);
 	put64(words, CSF_METADATA_CYCLES_COREGROUP, fw.cycles[1]);
@@ -370,7 +370,7 @@ void firmware_power(u64 cores_off)
 	u64 changed = fw.cores_off ^ cores_off;
 
 	if (changed) {
-		/* counts are saved before power off; the new span starts without them */
+		/* the sample is taken before power changes */
 		fw.cores_off = cores_off;
 		firmware_sample(cores_off & changed ? CSF_REASON_POWEROFF : CSF_REASON_POWERON);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Firmware for the tests of the CSF source. It follows csf_layout.h, knows what it counted, reports
- * protocol errors of the host, and breaks the protocol itself where a test requests it.
+ * Firmware for tests of the CSF source. It follows csf_layout.h, keeps the true counts, counts
+ * protocol errors of the host, and breaks the protocol if a test requests it.
  */
 #ifndef NATIVE_FIRMWARE_H
 #define NATIVE_FIRMWARE_H
@@ -17,14 +17,14 @@
 #define FIRMWARE_MAX_SAMPLE	((1 + FIRMWARE_MAX_BLOCKS) * 128 * 4)
 #define FIRMWARE_MAX_SLOTS	32
 
-/* what goes wrong; each counts down the times it happens, FOREVER does not */
+/* number of times that a fault happens */
 #define FOREVER		1000000000u
 
 struct random_state;
 
 struct firmware_faults {
-	unsigned int no_ack;		/* SAMPLE is neither taken nor acknowledged */
-	unsigned int late_ack;		/* taken and acknowledged, but ack_delay_ns later */
+	unsigned int no_ack;		/* SAMPLE is ignored */
+	unsigned int late_ack;		/* sample and acknowledgment come ack_delay_ns later */
 	unsigned int double_ack;	/* the bit flips twice */
 	unsigned int ack_without_sample;
 	unsigned int no_irq;		/* acknowledged without an interrupt */
@@ -34,7 +34,7 @@ struct firmware_faults {
 	unsigned int no_disable_ack;
 	unsigned int insert_beyond;	/* INSERT jumps ahead of the ring */
 	unsigned int insert_backwards;
-	unsigned int insert_unwritten;	/* INSERT + 1 more than was written */
+	unsigned int insert_unwritten;	/* INSERT counts a slot that is not written */
 	unsigned int garbage_header;	/* PRFCNT_EN of block fault_block */
 	unsigned int garbage_timestamp;	/* timestamp of block fault_block */
 	unsigned int garbage_metadata;
@@ -51,7 +51,7 @@ struct firmware_faults {
 };
 
 struct firmware {
-	/* what the host sees */
+	/* shared with the host */
 	struct csf_glb_control control;
 	struct csf_glb_input input;
 	struct csf_glb_output output;
@@ -81,7 +81,7 @@ struct firmware {
 	u32 hw[FIRMWARE_MAX_BLOCKS][128];
 	u64 cycles[3];
 
-	/* the truth: everything counted, and what of it never reached a slot */
+	/* all counts, and those of them that reached no slot */
 	u64 counted[FIRMWARE_MAX_BLOCKS][128];
 	u64 dropped[FIRMWARE_MAX_BLOCKS][128];
 	unsigned int samples;
@@ -107,16 +107,16 @@ void firmware_default_config(void);
 void firmware_boot(void);
 void firmware_count(unsigned int block, unsigned int counter, u32 n);
 void firmware_count_random(struct random_state *random);
-/* take a sample without being asked */
+/* an automatic sample */
 void firmware_sample(u32 reason);
 /* handle the request word */
 void firmware_process(void);
 void firmware_power(u64 cores_off);
 void firmware_protected(bool enter);
-/* lose all state, as in a reset of the microcontroller */
+/* the microcontroller resets: all state is lost */
 void firmware_restart(void);
 u64 firmware_ticks(void);
-/* block in a sample (metadata not counted) of a shader core */
+/* position of a shader core's block in a sample, without the metadata block */
 unsigned int firmware_shader_block(unsigned int core);
 
 #endif /* NATIVE_FIRMWARE_H */

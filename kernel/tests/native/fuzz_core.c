@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pure parts of the core under libFuzzer: a ring whose reader writes anything into control area
- * and slots, sticky status, totals, and the bytes of samples.
+ * Ring, sticky status, totals and samples of the core under libFuzzer. The reader writes anything
+ * into control area and slots.
  */
 #include <stdlib.h>
 
@@ -75,7 +75,7 @@ static u32 make_views(struct input *in)
 	return bytes;
 }
 
-/* the bytes must follow the header; nothing scribbles meanwhile */
+/* the bytes follow the header */
 static void check_sample(const u8 *slot, u32 bytes, u64 insert)
 {
 	const struct drm_perfctr_sample_header *header = (const void *)slot;
@@ -203,9 +203,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 				publish(&ring, &in, bytes, memory);
 		}
 	}
-	/*
-	 * conservation: published values equal the change of the totals, once the rest is published
-	 */
+	/* conservation: published values add up to the change of the totals */
 	control->extract_idx = ring.insert;
 	if (drm_perfctr_ring_free(&ring))
 		publish(&ring, &in, bytes, memory);

@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source against firmware under libFuzzer: it counts, samples, injects faults by name, or
- * writes any bytes anywhere it can write.
+ * The CSF source under libFuzzer: firmware counts, samples, has named faults, or writes any bytes
+ * to any memory that it can write.
  *
- * In all cases: no access out of bounds, each collection ends in time, times do not run backwards,
- * every block is reported once. Without faults, everything counted arrives.
+ * Always: no access out of bounds, each collection ends in time, times do not run backwards, each
+ * block is reported once. Without faults, all counts arrive.
  */
-#include "csf_perfctr.c"
-#include "fake_core.h"
+#include "csf_fixture.h"
 #include "fuzz_input.h"
 
-#define MS		NSEC_PER_MSEC
-/* longest collection: four timeouts, each up to one poll late */
-#define COLLECT_MAX_NS	(4 * (CSF_PRFCNT_ACK_TIMEOUT_MS + 2 * CSF_MIN_POLLS * CSF_POLL_MS) * MS)
 #define MAX_STEPS	200
 
-static struct csf_perfctr *csf;
-/* firmware has done nothing wrong so far */
+/* firmware has followed the protocol so far */
 static bool honest;
 static u64 last_ns;
 /* counter set since the last start */
 static u8 set;
-
-static void irq(void)
-{
-	csf_perfctr_irq(csf);
-}
 
 static bool create(struct input *in)
 {
@@ -34,8 +24,6 @@ static bool create(struct input *in)
 	};
 	u8 shape = input_u8(in);
 
-	native_free_managed();
-	core_reset();
 	firmware_default_config();
 	fw.config.shader_present = present[input_below(in, ARRAY_SIZE(present))];
 	fw.config.shader_visible = fw.config.shader_present;
@@ -47,7 +35,6 @@ static bool create(struct input *in)
 	fw.metadata = shape & 16 || shape & 8;
 	fw.config.l2_slices = 1 + input_below(in, 4);
 	fw.config.slots = 2u << input_below(in, 5);
-	native_while_waiting = firmware_process;
 	firmware_boot();
 	if (shape & 32) {
 		/* fields that firmware writes */
@@ -56,9 +43,8 @@ static bool create(struct input *in)
 	}
 	if (shape & 64)
 		native_fail_alloc = 1 + input_below(in, 8);
-	csf = drmm_csf_perfctr_create(NULL, NULL, &fw.config);
+	fixture_create();
 	native_fail_alloc = 0;
-	fw.irq = IS_ERR(csf) ? NULL : irq;
 	return !IS_ERR(csf);
 }
 
@@ -144,7 +130,7 @@ static void step(struct input *in)
 		firmware_protected(input_u8(in) & 1);
 		break;
 	case 9:
-		irq();
+		fixture_irq();
 		break;
 	case 10:
 		break_something(in);
@@ -184,7 +170,6 @@ int fuzz_one_input(const u8 *data, size_t size)
 	struct input in = { data, data + size };
 	unsigned int steps = 0;
 
-	native_verbose = getenv("PERFCTR_VERBOSE");
 	native_now_ns = NSEC_PER_SEC;
 	native_drm_errors = 0;
 	last_ns = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * libFuzzer's bytes as a stream of decisions, zeroes after the end.
+ * Numbers from the bytes of libFuzzer; zeroes after the end.
  */
 #ifndef NATIVE_FUZZ_INPUT_H
 #define NATIVE_FUZZ_INPUT_H
@@ -42,7 +42,7 @@ static inline bool input_left(const struct input *in)
 	return in->at < in->end;
 }
 
-/* a property of the code under test; libFuzzer keeps an input that breaks it */
+/* aborts if false; libFuzzer then keeps the input */
 #define promise(condition) \
 	do { \
 		if (!(condition)) { \
@@ -51,7 +51,7 @@ static inline bool input_left(const struct input *in)
 		} \
 	} while (0)
 
-/* libFuzzer's entry point under a name in kernel style */
+/* entry point of libFuzzer */
 int fuzz_one_input(const u8 *data, size_t size) __asm__("LLVMFuzzerTestOneInput");
 
 #endif /* NATIVE_FUZZ_INPUT_H */

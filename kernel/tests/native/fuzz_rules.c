@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pure parts of the virtual SoC under libFuzzer: listings of any bytes, and the counts of
- * commands within the limits of SUBMIT, on devices of any shape.
+ * Counting rules of the virtual SoC under libFuzzer: any listings, and commands within the limits
+ * of SUBMIT, on devices of any shape.
  */
 #include "kernel.h"
 #include "vsoc_counters.h"
@@ -11,7 +11,7 @@
 
 #define MAX_BLOCKS	(VSOC_SETS * (VSOC_BLOCK_MEMSYS + VSOC_MAX_L2_SLICES + VSOC_MAX_CORES))
 #define MAX_LISTING	64
-/* of a thread; SUBMIT allows more, but that would be slow */
+/* of a thread; fewer than SUBMIT allows, for speed */
 #define MAX_STEPS	20000
 
 static struct vsoc_shape shape;
@@ -162,7 +162,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 			promise(items[i].total && !items[i].done);
 			promise(items[i].stream <= work.stream_count);
 		}
-		/* virtual time has an end */
+		/* virtual time does not wrap */
 		promise(work.duration_ns && work.duration_ns < 1ull << 62);
 	}
 	return 0;

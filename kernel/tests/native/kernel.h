@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A thin stand-in for the linux/ headers, so that the pure parts of the core and the CSF source
- * build as an ordinary program. The Makefile makes each header that they include lead here.
+ * Replaces the linux/ headers, so that kernel code builds as an ordinary program. The Makefile
+ * generates headers with their names that include this one.
  *
- * One thread, no interrupts: locks only check that they are balanced. Time moves only in waits:
- * native_sleep_ns() advances it and lets the test act as the hardware in between.
+ * One thread, no interrupts: locks only check that they are balanced. Time passes only in
+ * native_sleep_ns(), which waits call and in which the test acts as the hardware.
  */
 #ifndef NATIVE_KERNEL_H
 #define NATIVE_KERNEL_H
@@ -29,7 +29,7 @@ typedef unsigned int gfp_t;
 #define GFP_KERNEL	0u
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the tests are written for a little-endian machine"
+#error "the tests need a little-endian machine"
 #endif
 /* the C library defines it on every machine, the kernel on big-endian ones only */
 #undef __BIG_ENDIAN
@@ -130,7 +130,7 @@ static inline u64 mul_u64_u32_div(u64 a, u32 mul, u32 div)
 typedef s64 ktime_t;
 
 extern u64 native_now_ns;
-/* called while the code under test waits, after time has moved */
+/* called after each step of time */
 extern void (*native_while_waiting)(void);
 void native_sleep_ns(u64 ns);
 
@@ -174,7 +174,7 @@ static inline void wake_up(wait_queue_head_t *wq)
 	wq->wakes++;
 }
 
-/* a waiter checks its condition when it is woken and when its time is over */
+/* the condition is checked at each wake-up and at the timeout */
 #define wait_event_timeout(wq, condition, timeout)				\
 ({										\
 	long _left = (timeout);							\
@@ -262,7 +262,7 @@ static inline void list_del(struct list_head *node)
 #define MODULE_LICENSE(text)		extern int native_module
 #define __init
 #define __exit
-/* a program has at most one module; its tests call these */
+/* a program has at most one module */
 #define module_init(function)		int native_init(void) { return function(); }
 #define module_exit(function)		void native_exit(void) { function(); }
 #define THIS_MODULE			NULL

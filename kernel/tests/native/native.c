@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What kernel.h needs from a C file.
+ * Variables and functions of kernel.h.
  */
 #include "kernel.h"
 
@@ -9,6 +9,12 @@ void (*native_while_waiting)(void);
 unsigned int native_drm_errors;
 unsigned int native_fail_alloc;
 bool native_verbose;
+
+/* messages of the code under test */
+static void __attribute__((constructor)) read_environment(void)
+{
+	native_verbose = getenv("PERFCTR_VERBOSE");
+}
 
 void native_sleep_ns(u64 ns)
 {
@@ -19,7 +25,7 @@ void native_sleep_ns(u64 ns)
 
 struct managed {
 	struct managed *next;
-	/* an action with the pointer behind this header, or memory */
+	/* an action, with its pointer behind this header; NULL: memory */
 	native_action_t action;
 };
 
@@ -31,7 +37,7 @@ void *native_managed(size_t n, size_t size)
 
 	if (native_fail_alloc && !--native_fail_alloc)
 		return NULL;
-	/* behind a header: an overrun still hits the end of the allocation */
+	/* behind the header, so that an overrun is one of the allocation */
 	m = calloc(1, sizeof(*m) + n * size);
 	if (!m)
 		return NULL;

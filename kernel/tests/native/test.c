@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a program's tests and prints TAP.
+ * Runs the tests of a program and prints TAP.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -11,6 +11,13 @@
 #define DEFAULT_SEED	20240305
 
 static jmp_buf end_of_test;
+static struct test *tests, **end_of_tests = &tests;
+
+void test_add(struct test *test)
+{
+	*end_of_tests = test;
+	end_of_tests = &test->next;
+}
 
 void test_check(bool good, const char *file, int line, const char *what)
 {
@@ -52,26 +59,26 @@ static bool run_test(const struct test *test)
 	return true;
 }
 
-/* arguments: names of the tests to run, default all */
-int test_main(int argc, char **argv, const struct test *tests, size_t count)
+/* arguments: names of the tests to run, all by default */
+int main(int argc, char **argv)
 {
 	unsigned int failed = 0, number = 0;
-	size_t i;
+	const struct test *test;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("# PERFCTR_SEED=%llu\n", test_seed());
-	for (i = 0; i < count; i++) {
+	for (test = tests; test; test = test->next) {
 		bool wanted = argc < 2;
 		bool good;
 		int a;
 
 		for (a = 1; a < argc; a++)
-			wanted |= !strcmp(argv[a], tests[i].name);
+			wanted |= !strcmp(argv[a], test->name);
 		if (!wanted)
 			continue;
-		good = run_test(&tests[i]);
+		good = run_test(test);
 		failed += !good;
-		printf("%sok %u - %s\n", good ? "" : "not ", ++number, tests[i].name);
+		printf("%sok %u - %s\n", good ? "" : "not ", ++number, test->name);
 	}
 	printf("1..%u\n", number);
 	return failed || !number;

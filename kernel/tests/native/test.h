@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A test program is a list of functions; each prints one line of TAP.
+ * A test program has a function for each test. Each prints one line of TAP.
  */
 #ifndef NATIVE_TEST_H
 #define NATIVE_TEST_H
@@ -16,24 +16,35 @@ extern "C" {
 struct test {
 	const char *name;
 	void (*run)(void);
+	struct test *next;
 };
 
-#define TEST(function)	{ #function, function }
+void test_add(struct test *test);
+
+/* TEST(condition_gives_result) { ... }: tests run in the order of their file */
+#define TEST(function)							\
+static void function(void);						\
+static void __attribute__((constructor)) add_##function(void)		\
+{									\
+	static struct test test = { #function, function, NULL };	\
+									\
+	test_add(&test);						\
+}									\
+static void function(void)
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif
 
-/* a failing check ends the test, not the program */
+/* a failing check ends its test */
 #define check(condition)	test_check(!!(condition), __FILE__, __LINE__, #condition)
 #define check_eq(have, want)	test_check_eq(have, want, __FILE__, __LINE__, #have)
 
 void test_check(bool good, const char *file, int line, const char *what);
 void test_check_eq(unsigned long long have, unsigned long long want, const char *file, int line,
 		   const char *what);
-int test_main(int argc, char **argv, const struct test *tests, size_t count);
 
-/* seed of everything random: PERFCTR_SEED or a fixed one; printed on failure */
+/* seed of all random numbers: PERFCTR_SEED, or a fixed one */
 unsigned long long test_seed(void);
 /* PERFCTR_ROUNDS or @otherwise */
 unsigned long test_rounds(unsigned long otherwise);
@@ -42,7 +53,7 @@ struct random_state {
 	unsigned long long x;
 };
 
-/* splitmix64: any seed works, and gives the same numbers everywhere */
+/* splitmix64: any seed is good */
 static inline unsigned long long random_u64(struct random_state *state)
 {
 	unsigned long long z = state->x += 0x9e3779b97f4a7c15ull;

@@ -6,7 +6,7 @@
 
 /* --- working firmware ---------------------------------------------------- */
 
-static void start_programs_the_interface(void)
+TEST(start_programs_the_firmware)
 {
 	fixture_begin();
 	check_eq(fw.protocol_errors, 0);
@@ -21,7 +21,7 @@ static void start_programs_the_interface(void)
 	check((fw.input.ack_irq_mask & CSF_ACK_IRQS) == CSF_ACK_IRQS);
 }
 
-static void set_is_programmed(void)
+TEST(start_programs_the_counter_set)
 {
 	firmware_default_config();
 	fw.config.types[CSF_PERFCTR_SHADER].sets = 0x7;
@@ -33,18 +33,18 @@ static void set_is_programmed(void)
 	check_eq(core.source->descs[0].sets, 0x1);
 }
 
-static void counts_before_start_are_dropped(void)
+TEST(counts_before_start_are_dropped)
 {
 	struct drm_perfctr_collection c;
 
 	fixture_begin();
-	/* firmware.c leaves 12345 in counters when it is enabled */
+	/* when it is enabled, firmware.c has counts of 12345 */
 	check_eq(core_collect(&c), 0);
 	check_eq(core.totals[0][10], 0);
 	check(fixture_conserved());
 }
 
-static void every_shape_counts_exactly(void)
+TEST(every_shape_counts_exactly)
 {
 	struct random_state random = { test_seed() };
 	unsigned int s, round;
@@ -86,7 +86,7 @@ static void every_shape_counts_exactly(void)
 	}
 }
 
-static void sparse_cores_keep_their_number(void)
+TEST(sparse_cores_keep_their_numbers)
 {
 	firmware_default_config();
 	fw.config.shader_visible = 0x40005;
@@ -101,7 +101,7 @@ static void sparse_cores_keep_their_number(void)
 	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 1), -1);
 }
 
-static void hidden_core_is_not_counted(void)
+TEST(hidden_core_is_not_counted)
 {
 	struct drm_perfctr_collection c;
 
@@ -113,7 +113,7 @@ static void hidden_core_is_not_counted(void)
 	check_eq(core.totals[core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0)][4], 7);
 }
 
-static void unavailable_counters_are_left_out(void)
+TEST(unavailable_counters_are_left_out)
 {
 	struct drm_perfctr_collection c;
 
@@ -129,7 +129,7 @@ static void unavailable_counters_are_left_out(void)
 	check_eq(core.valid[0][0], 0xff0);
 }
 
-static void counters_wider_than_32_bits_together(void)
+TEST(totals_exceed_32_bits)
 {
 	struct drm_perfctr_collection c;
 	unsigned int i;
@@ -143,7 +143,7 @@ static void counters_wider_than_32_bits_together(void)
 	check_eq(core.totals[2][20], 5ull * (U32_MAX - 1));
 }
 
-static void indices_wrap_at_32_bits(void)
+TEST(indices_wrap_at_32_bits)
 {
 	struct drm_perfctr_collection c;
 	unsigned int i;
@@ -163,7 +163,7 @@ static void indices_wrap_at_32_bits(void)
 	check(fw.output.prfcnt_insert < 100);
 }
 
-static void automatic_samples_are_all_read(void)
+TEST(automatic_samples_are_all_read)
 {
 	struct drm_perfctr_collection c;
 	unsigned int i;
@@ -173,7 +173,7 @@ static void automatic_samples_are_all_read(void)
 		fixture_count(3);
 		firmware_sample(CSF_REASON_POWEROFF);
 	}
-	/* the ring is full: a request alone would overflow */
+	/* the ring is full: a request would overflow it */
 	fixture_collect_clean(&c, 3);
 	check_eq(c.lost_ns, 0);
 	check_eq(fw.dropped_samples, 0);
@@ -181,7 +181,7 @@ static void automatic_samples_are_all_read(void)
 	check_eq(fw.input.prfcnt_extract, fw.output.prfcnt_insert);
 }
 
-static void time_is_that_of_the_sample(void)
+TEST(sample_has_the_time_of_its_capture)
 {
 	static const s64 drifts[] = { 0, 40, -300, 5000 };
 	struct drm_perfctr_collection c;
@@ -201,7 +201,7 @@ static void time_is_that_of_the_sample(void)
 			taken_ns = native_now_ns;
 			taken_ticks = firmware_ticks();
 			native_sleep_ns(3 * MS);
-			/* never answered: only the automatic sample comes */
+			/* a request without an answer: there is only the automatic sample */
 			if (i % 5 == 4)
 				fw.fail.no_ack = FOREVER;
 			check_eq(core_collect(&c), 0);
@@ -224,7 +224,7 @@ static void time_is_that_of_the_sample(void)
 	}
 }
 
-static void no_gpu_clock_is_no_error(void)
+TEST(missing_gpu_clock_is_no_error)
 {
 	struct drm_perfctr_collection c;
 
@@ -237,7 +237,7 @@ static void no_gpu_clock_is_no_error(void)
 	check(fixture_conserved());
 }
 
-static void cycles_are_reported(void)
+TEST(clock_cycles_are_added_up)
 {
 	struct drm_perfctr_collection c;
 
@@ -255,7 +255,7 @@ static void cycles_are_reported(void)
 	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_SHADER], 3000);
 }
 
-static void power_states_follow_the_cores(void)
+TEST(power_changes_are_in_the_states)
 {
 	struct drm_perfctr_collection c;
 	int core0, core16;
@@ -274,7 +274,7 @@ static void power_states_follow_the_cores(void)
 	check((core.states[core0] & 3) == DRM_PERFCTR_STATE_ON);
 	check(fixture_conserved());
 
-	/* off all the time: zero is measured */
+	/* off during the span: zeroes are valid */
 	fixture_collect_clean(&c, 2);
 	check((core.states[core16] & 3) == DRM_PERFCTR_STATE_OFF);
 	check_eq(core.valid[core16][0], core.source->descs[core16].available[0]);
@@ -286,7 +286,7 @@ static void power_states_follow_the_cores(void)
 	check(fixture_conserved());
 }
 
-static void protected_mode_is_reported(void)
+TEST(protected_mode_is_in_the_states)
 {
 	struct drm_perfctr_collection c;
 	const u32 both = DRM_PERFCTR_STATE_NORMAL | DRM_PERFCTR_STATE_PROTECTED;
@@ -306,7 +306,7 @@ static void protected_mode_is_reported(void)
 	check(fixture_conserved());
 }
 
-static void start_stop_start_begins_at_zero(void)
+TEST(second_start_begins_at_zero)
 {
 	struct drm_perfctr_collection c;
 	u64 counted;
@@ -329,7 +329,7 @@ static void start_stop_start_begins_at_zero(void)
 
 /* --- interrupts ---------------------------------------------------------- */
 
-static void events_are_acknowledged_and_told_once(void)
+TEST(events_are_acknowledged_and_reported_once)
 {
 	struct drm_perfctr_collection c;
 
@@ -359,7 +359,7 @@ static void events_are_acknowledged_and_told_once(void)
 	check(fixture_conserved());
 }
 
-static void threshold_storm_without_samples_is_no_event(void)
+TEST(threshold_storm_without_samples_is_no_event)
 {
 	unsigned int i;
 
@@ -372,7 +372,7 @@ static void threshold_storm_without_samples_is_no_event(void)
 	check_eq(core.events, 0);
 }
 
-static void requested_sample_is_no_event(void)
+TEST(requested_sample_is_no_event)
 {
 	struct drm_perfctr_collection c;
 
@@ -382,7 +382,7 @@ static void requested_sample_is_no_event(void)
 	check_eq(core.events, 0);
 }
 
-static void interrupt_leaves_the_pages_alone_unless_counting(void)
+TEST(interrupt_without_session_writes_nothing)
 {
 	firmware_default_config();
 	firmware_boot();
@@ -400,7 +400,7 @@ static void interrupt_leaves_the_pages_alone_unless_counting(void)
 	csf_perfctr_irq(NULL);
 }
 
-static void reset_and_start_again(void)
+TEST(start_after_reset_counts_exactly)
 {
 	struct drm_perfctr_collection c;
 
@@ -416,7 +416,7 @@ static void reset_and_start_again(void)
 
 /* --- overflow ------------------------------------------------------------ */
 
-static void overflow_reports_how_long(void)
+TEST(overflow_reports_the_lost_time)
 {
 	struct drm_perfctr_collection c;
 	unsigned int i;
@@ -442,13 +442,13 @@ static void overflow_reports_how_long(void)
 	check_eq(fw.dropped_samples, 3);
 	check(fixture_conserved());
 	check(core.states[0] & DRM_PERFCTR_STATE_LOST);
-	/* over: nothing is sticky */
+	/* the next sample is complete */
 	fixture_collect_clean(&c, 2);
 	check_eq(c.lost_ns, 0);
 	check(!(core.states[0] & DRM_PERFCTR_STATE_LOST));
 }
 
-static void overflow_without_metadata_is_bounded_by_the_span(void)
+TEST(overflow_without_metadata_loses_the_span)
 {
 	struct drm_perfctr_collection c;
 	unsigned int i;
@@ -491,7 +491,7 @@ static void expect_rejected(void)
 	firmware_boot();
 }
 
-static void wrong_configuration_is_rejected(void)
+TEST(wrong_configuration_is_rejected)
 {
 	static struct csf_perfctr_driver_ops ops;
 
@@ -521,7 +521,7 @@ static void wrong_configuration_is_rejected(void)
 	WRONG(fw.control.prfcnt_size += 1);
 	WRONG(fw.control.prfcnt_size += 1 << 16);
 	WRONG(fw.control.prfcnt_features = 5);
-	/* two rings; a ring that is never released */
+	/* a ring and prepare(); prepare() without unprepare() */
 	ops = *fw.config.ops;
 	ops.prepare = no_prepare;
 	ops.unprepare = no_unprepare;
@@ -536,7 +536,7 @@ static void wrong_configuration_is_rejected(void)
 	check(!IS_ERR(csf));
 }
 
-static void failed_allocation_is_reported(void)
+TEST(failed_allocation_is_reported)
 {
 	unsigned int n;
 
@@ -556,7 +556,7 @@ static void failed_allocation_is_reported(void)
 	native_fail_alloc = 0;
 }
 
-static void collect_interval_prevents_a_wrap(void)
+TEST(collect_interval_prevents_a_wrap)
 {
 	firmware_default_config();
 	fw.config.max_count_hz = 4000000000ull;
@@ -570,39 +570,4 @@ static void collect_interval_prevents_a_wrap(void)
 	fw.config.max_count_hz = U64_MAX;
 	fixture_create();
 	check_eq(core.source->max_interval_ns, 1);
-}
-
-static const struct test tests[] = {
-	TEST(start_programs_the_interface),
-	TEST(set_is_programmed),
-	TEST(counts_before_start_are_dropped),
-	TEST(every_shape_counts_exactly),
-	TEST(sparse_cores_keep_their_number),
-	TEST(hidden_core_is_not_counted),
-	TEST(unavailable_counters_are_left_out),
-	TEST(counters_wider_than_32_bits_together),
-	TEST(indices_wrap_at_32_bits),
-	TEST(automatic_samples_are_all_read),
-	TEST(time_is_that_of_the_sample),
-	TEST(no_gpu_clock_is_no_error),
-	TEST(cycles_are_reported),
-	TEST(power_states_follow_the_cores),
-	TEST(protected_mode_is_reported),
-	TEST(start_stop_start_begins_at_zero),
-	TEST(events_are_acknowledged_and_told_once),
-	TEST(threshold_storm_without_samples_is_no_event),
-	TEST(requested_sample_is_no_event),
-	TEST(interrupt_leaves_the_pages_alone_unless_counting),
-	TEST(reset_and_start_again),
-	TEST(overflow_reports_how_long),
-	TEST(overflow_without_metadata_is_bounded_by_the_span),
-	TEST(wrong_configuration_is_rejected),
-	TEST(failed_allocation_is_reported),
-	TEST(collect_interval_prevents_a_wrap),
-};
-
-int main(int argc, char **argv)
-{
-	native_verbose = getenv("VERBOSE");
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

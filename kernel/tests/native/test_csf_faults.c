@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source against faulty firmware: each fault is reported, bounded in time, and over when
- * the firmware works again.
+ * The CSF source with faulty firmware: each fault is reported, its time is bounded, and the source
+ * counts exactly when the firmware works again.
  */
 #include "csf_fixture.h"
-
-/* longest collection: four steps, each with two answers in time and one pending poll */
-#define COLLECT_MAX_NS		(4 * (ACK_TIMEOUT_NS + 2 * CSF_MIN_POLLS * CSF_POLL_MS * MS))
 
 struct fault_case {
 	const char *name;
@@ -27,13 +24,13 @@ static const struct fault_case fault_cases[] = {
 	FAULT(no_ack, 1, true, true, 0),	/* the next poll sees it */
 	FAULT(no_ack, 500, false, false, 12),
 	FAULT(late_ack, 1, false, true, 2),
-	FAULT(double_ack, 1, true, true, 0),	/* looks like a request, is answered as one */
+	FAULT(double_ack, 1, true, true, 0),	/* taken for a request, and answered */
 	FAULT(ack_without_sample, 1, true, true, 0),
 	FAULT(ack_without_sample, 2, false, true, 1),
 	FAULT(no_irq, 1, true, true, 0),
 	FAULT(spurious_irq, 1, true, true, 0),
 	FAULT(spurious_irq, 50, true, true, 0),
-	FAULT(lost_doorbell, 1, true, true, 0),	/* firmware.c looks during our waits */
+	FAULT(lost_doorbell, 1, true, true, 0),	/* firmware.c polls during waits */
 	FAULT(insert_beyond, 1, false, false, 1),
 	FAULT(insert_backwards, 1, false, false, 1),
 	FAULT(insert_unwritten, 1, false, true, 1),
@@ -73,7 +70,7 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 		u64 before_ns;
 		int ret;
 
-		/* no span is too short for a clock to tick in */
+		/* each span has ticks of each clock */
 		native_now_ns += MS;
 		before_ns = native_now_ns;
 		fixture_count(6);
@@ -97,10 +94,7 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 					return false;
 		}
 		lost_ns += c.lost_ns;
-		/*
-		 * the source does not retry firmware for a second after a timeout; do not wait for
-		 * it here
-		 */
+		/* after a timeout the source does not retry for a second */
 		native_sleep_ns(200 * MS);
 	}
 	*fault = 0;
@@ -117,7 +111,7 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 		return false;
 	/* missing counts are reported */
 	if (!fc->conserves && !lost_ns) {
-		printf("# nothing is said to be lost\n");
+		printf("# no lost time\n");
 		return false;
 	}
 
@@ -137,7 +131,7 @@ static bool try_fault(const struct fault_case *fc, unsigned int block)
 	return fw.input.req & CSF_GLB_IDLE && fw.input.req & CSF_GLB_PING;
 }
 
-static void faults_are_flagged_bounded_and_over(void)
+TEST(faults_are_flagged_and_end)
 {
 	unsigned int i, block;
 
@@ -156,7 +150,7 @@ static void faults_are_flagged_bounded_and_over(void)
 	}
 }
 
-static void saturated_counter_is_reported(void)
+TEST(saturated_counter_is_reported)
 {
 	struct drm_perfctr_collection c;
 
@@ -168,7 +162,7 @@ static void saturated_counter_is_reported(void)
 	check(!(core.states[3] & DRM_PERFCTR_STATE_SATURATED));
 }
 
-static void late_answer_is_not_taken_for_the_next(void)
+TEST(late_answer_does_not_complete_the_next_request)
 {
 	struct drm_perfctr_collection c;
 	u64 asked_ns;
@@ -179,7 +173,7 @@ static void late_answer_is_not_taken_for_the_next(void)
 	fixture_count(1);
 	fw.fail.late_ack = 1;
 	check_eq(core_collect(&c), -ETIMEDOUT);
-	/* answered while nothing waits, then more is counted */
+	/* the answer arrives without a waiter; then more is counted */
 	native_sleep_ns(50 * MS);
 	fixture_count(2);
 	asked_ns = native_now_ns;
@@ -189,38 +183,38 @@ static void late_answer_is_not_taken_for_the_next(void)
 	check(c.time_ns + 100 >= asked_ns);
 }
 
-/* time goes on without firmware until a whole poll is over */
-static unsigned int stands_still;
+/* remaining polls during which the machine stalls: time passes without firmware */
+static unsigned int stalled_polls;
 
-static void stand_still(void)
+static void stall(void)
 {
-	if (stands_still == CSF_POLL_MS)
+	if (stalled_polls == CSF_POLL_MS)
 		native_now_ns += 10 * ACK_TIMEOUT_NS;
-	if (stands_still)
-		stands_still--;
+	if (stalled_polls)
+		stalled_polls--;
 	else
 		firmware_process();
 }
 
-static void machine_that_stood_still_is_no_dead_firmware(void)
+TEST(stalled_machine_is_no_timeout)
 {
 	struct drm_perfctr_collection c;
 
 	firmware_default_config();
 	fw.ack_delay_ns = MS;
 	check_eq(fixture_start(), 0);
-	native_while_waiting = stand_still;
+	native_while_waiting = stall;
 	fixture_count(3);
 	fw.fail.late_ack = 1;
-	stands_still = CSF_POLL_MS;
+	stalled_polls = CSF_POLL_MS;
 	check_eq(core_collect(&c), 0);
-	check_eq(stands_still, 0);
+	check_eq(stalled_polls, 0);
 	check_eq(c.flags, 0);
 	check_eq(c.lost_ns, 0);
 	check(fixture_conserved());
 }
 
-static void start_gives_up_and_can_be_repeated(void)
+TEST(unanswered_start_times_out_and_can_be_repeated)
 {
 	struct drm_perfctr_collection c;
 	u64 before_ns = native_now_ns;
@@ -236,7 +230,7 @@ static void start_gives_up_and_can_be_repeated(void)
 	fixture_collect_clean(&c, 1);
 }
 
-static void stop_is_bounded_and_the_next_start_recovers(void)
+TEST(start_recovers_from_an_unanswered_stop)
 {
 	struct drm_perfctr_collection c;
 	u64 before_ns;
@@ -252,7 +246,7 @@ static void stop_is_bounded_and_the_next_start_recovers(void)
 	fixture_collect_clean(&c, 1);
 }
 
-static void dead_firmware_costs_little_and_comes_back(void)
+TEST(unresponsive_firmware_is_retried_without_waits)
 {
 	struct drm_perfctr_collection c;
 	u64 lost_ns = 0, began_ns, before_ns;
@@ -268,7 +262,7 @@ static void dead_firmware_costs_little_and_comes_back(void)
 	check_eq(core_collect(&c), 0);
 	lost_ns += c.lost_ns;
 	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	/* in the retry interval there is no wait at all */
+	/* no waits in the retry interval */
 	before_ns = native_now_ns;
 	for (i = 0; i < 50; i++) {
 		check_eq(core_collect(&c), 0);
@@ -291,7 +285,7 @@ static void dead_firmware_costs_little_and_comes_back(void)
 	check_eq(c.lost_ns, 0);
 }
 
-static void firmware_restart_is_recovered(void)
+TEST(restarted_firmware_is_used_again)
 {
 	struct drm_perfctr_collection c;
 	u64 before;
@@ -299,7 +293,7 @@ static void firmware_restart_is_recovered(void)
 	fixture_begin();
 	fixture_count(3);
 	firmware_restart();
-	/* INSERT went back to zero: recovered at once */
+	/* INSERT is zero again: recovered at once */
 	check_eq(core_collect(&c), 0);
 	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	check(c.lost_ns);
@@ -308,8 +302,7 @@ static void firmware_restart_is_recovered(void)
 	check_eq(core.totals[0][4], before + 4);
 }
 
-/* invalid metadata does not hide other errors */
-static void restart_is_not_hidden_by_garbage(void)
+TEST(restart_is_not_hidden_by_garbage)
 {
 	struct drm_perfctr_collection c;
 	struct csf_glb_input input;
@@ -322,7 +315,7 @@ static void restart_is_not_hidden_by_garbage(void)
 		if (requests)
 			check_eq(core_collect(&c), 0);
 		fixture_count(3);
-		/* the host's request is still there and is handled as a new one */
+		/* the restarted firmware takes the host's request for a new one */
 		input = fw.input;
 		firmware_restart();
 		fw.input = input;
@@ -334,7 +327,7 @@ static void restart_is_not_hidden_by_garbage(void)
 	}
 }
 
-static void overflow_is_not_hidden_by_garbage(void)
+TEST(overflow_is_not_hidden_by_garbage)
 {
 	struct drm_perfctr_collection c;
 
@@ -353,7 +346,7 @@ static void overflow_is_not_hidden_by_garbage(void)
 	check(core.states[0] & DRM_PERFCTR_STATE_LOST);
 }
 
-static void torn_core_is_not_taken_for_one_without_power(void)
+TEST(torn_core_is_lost_although_another_is_off)
 {
 	struct drm_perfctr_collection c;
 	int core0, core16;
@@ -375,8 +368,8 @@ static void torn_core_is_not_taken_for_one_without_power(void)
 	check(!(core.states[core16] & DRM_PERFCTR_STATE_LOST));
 }
 
-/* it may or may not have been the sample of a core about to power off */
-static void power_loss_is_not_hidden_by_garbage(void)
+/* the sample with invalid metadata may be the last one of a core that powered off */
+TEST(power_loss_is_not_hidden_by_garbage)
 {
 	struct drm_perfctr_collection c;
 	int core0, core16, garbage, i;
@@ -404,14 +397,14 @@ static void power_loss_is_not_hidden_by_garbage(void)
 		check(c.lost_ns);
 		check(core.states[core16] & DRM_PERFCTR_STATE_LOST);
 		check(!(core.states[core0] & DRM_PERFCTR_STATE_LOST));
-		/* and then it is off, as before */
+		/* then it is off */
 		fixture_collect_clean(&c, 1);
 		check_eq(c.lost_ns, 0);
 	}
 }
 
 /* a timestamp that stops is detected; the sample then has the time of delivery */
-static void stopped_gpu_clock_is_flagged(void)
+TEST(stopped_gpu_clock_is_flagged)
 {
 	struct drm_perfctr_collection c;
 
@@ -427,8 +420,8 @@ static void stopped_gpu_clock_is_flagged(void)
 	check(fixture_conserved());
 }
 
-/* whatever firmware writes: bounded time, no access out of bounds, and recovery */
-static void random_firmware_breaks_nothing(void)
+/* firmware writes any bytes: bounded time, no access out of bounds, recovery */
+TEST(random_firmware_is_survived_and_recovered)
 {
 	struct random_state random = { test_seed() };
 	unsigned long round, rounds = test_rounds(1000);
@@ -494,27 +487,4 @@ static void random_firmware_breaks_nothing(void)
 			check_eq(core.totals[0][4] - host, fw.counted[0][4] - truth);
 		}
 	}
-}
-
-static const struct test tests[] = {
-	TEST(faults_are_flagged_bounded_and_over),
-	TEST(saturated_counter_is_reported),
-	TEST(late_answer_is_not_taken_for_the_next),
-	TEST(machine_that_stood_still_is_no_dead_firmware),
-	TEST(start_gives_up_and_can_be_repeated),
-	TEST(stop_is_bounded_and_the_next_start_recovers),
-	TEST(dead_firmware_costs_little_and_comes_back),
-	TEST(firmware_restart_is_recovered),
-	TEST(restart_is_not_hidden_by_garbage),
-	TEST(overflow_is_not_hidden_by_garbage),
-	TEST(torn_core_is_not_taken_for_one_without_power),
-	TEST(power_loss_is_not_hidden_by_garbage),
-	TEST(stopped_gpu_clock_is_flagged),
-	TEST(random_firmware_breaks_nothing),
-};
-
-int main(int argc, char **argv)
-{
-	native_verbose = getenv("VERBOSE");
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CSF source in the call order of the panthor driver (see kernel/panthor/): an interface page
- * that the driver's own requests share and that each boot of firmware rewrites, runtime suspend,
- * reset, unplug, and firmware without a metadata block.
+ * The CSF source in the call order of the panthor driver (kernel/panthor/): an interface page that
+ * the driver's own requests share and each boot of the firmware rewrites, runtime suspend, reset,
+ * unplug, and firmware without a metadata block.
  */
-#include "csf_perfctr.h"
-#include "fake_core.h"
-#include "test.h"
+#include "csf_fixture.h"
 
 /* the driver's bits in req and ack_irq_mask */
 #define CFG_ALLOC_EN		BIT(2)
@@ -19,7 +17,6 @@
 #define COUNTER_IRQS		(CSF_GLB_PRFCNT_ENABLE | CSF_GLB_PRFCNT_SAMPLE |	\
 				 CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW)
 
-static struct csf_perfctr *csf;
 /* the driver's part of req, without the counters' bits */
 static u32 driver_req;
 static bool asleep;
@@ -42,11 +39,6 @@ static int prepare(void *priv, void **ring, u64 *va)
 static void unprepare(void *priv)
 {
 	check_eq(--rings, 0);
-}
-
-static void global_irq(void)
-{
-	csf_perfctr_irq(csf);
 }
 
 static void toggle(u32 bits)
@@ -80,7 +72,7 @@ static void ping(void)
 	toggle(CSF_GLB_PING);
 }
 
-/* firmware without a metadata block, as Debian's kernel boots it */
+/* firmware without a metadata block, as Debian has it */
 static void probe(void)
 {
 	static struct csf_perfctr_driver_ops ops;
@@ -101,15 +93,12 @@ static void probe(void)
 	firmware_boot();
 	fw.input.req = 0;
 	init_global_iface();
-	core_reset();
-	native_while_waiting = firmware_process;
-	csf = drmm_csf_perfctr_create(NULL, NULL, &fw.config);
+	fixture_create();
 	check(!IS_ERR(csf));
-	fw.irq = global_irq;
 	asleep = false;
 }
 
-/* --- the core's side of the driver's hooks, as perfctr_sampler.c has it --- */
+/* --- the core behind the hooks of the driver --- */
 
 static int core_start(void)
 {
@@ -136,7 +125,7 @@ static void resume(void)
 {
 	asleep = false;
 	init_global_iface();
-	/* the mask that the driver wrote has no bit of the counters */
+	/* the driver's mask has no bit of the counters */
 	check_eq(fw.input.ack_irq_mask & COUNTER_IRQS, 0);
 	check_eq(core_start(), 0);
 }
@@ -187,7 +176,7 @@ static u64 lost(void)
 	return totals(fw.counted) - totals(fw.dropped) - totals(core.totals);
 }
 
-static void the_driver_and_the_counters_share_a_page(void)
+TEST(requests_of_the_driver_are_kept)
 {
 	unsigned int i;
 
@@ -206,8 +195,7 @@ static void the_driver_and_the_counters_share_a_page(void)
 	check_eq(fw.input.ack_irq_mask & DRIVER_IRQS, DRIVER_IRQS);
 }
 
-/* autosuspend comes every 50 ms on an idle GPU: a thousand of them must lose nothing */
-static void suspend_and_resume_keep_every_count(void)
+TEST(suspend_and_resume_lose_no_count)
 {
 	unsigned int i;
 
@@ -228,7 +216,7 @@ static void suspend_and_resume_keep_every_count(void)
 }
 
 /* probe, first suspend and first resume happen before the first session */
-static void an_idle_device_sleeps_and_wakes(void)
+TEST(suspend_before_the_first_session_is_harmless)
 {
 	probe();
 	asleep = true;
@@ -243,7 +231,7 @@ static void an_idle_device_sleeps_and_wakes(void)
 	check_eq(fw.protocol_errors, 0);
 }
 
-static void a_reset_loses_only_what_was_not_collected(void)
+TEST(reset_loses_uncollected_counts_only)
 {
 	u64 before, after;
 
@@ -257,13 +245,13 @@ static void a_reset_loses_only_what_was_not_collected(void)
 	reset_on_hang();
 	count(17);
 	collect();
-	/* firmware agrees: the reset dropped what it had counted */
+	/* the reset dropped the counts since the collection */
 	check_eq(totals(fw.dropped), after - before);
 	check_eq(lost(), 0);
 	check_eq(fw.protocol_errors, 0);
 }
 
-static void reset_after_reset_and_suspend_in_between(void)
+TEST(random_resets_and_suspends_lose_no_collected_count)
 {
 	struct random_state random = { test_seed() };
 	unsigned int i;
@@ -290,7 +278,7 @@ static void reset_after_reset_and_suspend_in_between(void)
 	check_eq(fw.input.req & DRIVER_BITS, driver_req);
 }
 
-static void the_ring_exists_while_sessions_do(void)
+TEST(ring_exists_while_sessions_do)
 {
 	probe();
 	ring_error = -ENOMEM;
@@ -303,7 +291,7 @@ static void the_ring_exists_while_sessions_do(void)
 	core.source->ops->stop(core.source);
 	core.source->ops->unprepare(core.source);
 	check_eq(rings, 0);
-	/* another one, at another time */
+	/* a second session */
 	check_eq(core_start(), 0);
 	count(5);
 	collect();
@@ -311,8 +299,7 @@ static void the_ring_exists_while_sessions_do(void)
 	check_eq(fw.protocol_errors, 0);
 }
 
-/* a source's unprepare must not wait for the reset that would end the writing */
-static void firmware_that_does_not_stop_keeps_the_ring(void)
+TEST(ring_is_kept_while_firmware_may_write)
 {
 	probe();
 	check_eq(core_start(), 0);
@@ -320,7 +307,7 @@ static void firmware_that_does_not_stop_keeps_the_ring(void)
 	core.source->ops->stop(core.source);
 	core.source->ops->unprepare(core.source);
 	check_eq(rings, 1);
-	/* the next session has the same ring and firmware that answers again */
+	/* the next session uses the same ring; firmware answers again */
 	fw.fail.no_disable_ack = 0;
 	check_eq(core_start(), 0);
 	count(3);
@@ -330,7 +317,7 @@ static void firmware_that_does_not_stop_keeps_the_ring(void)
 	core.source->ops->unprepare(core.source);
 	check_eq(rings, 0);
 
-	/* the last resort is the release of the device */
+	/* otherwise the release of the device frees it */
 	check_eq(core_start(), 0);
 	fw.fail.no_disable_ack = FOREVER;
 	core.source->ops->stop(core.source);
@@ -343,7 +330,7 @@ static void firmware_that_does_not_stop_keeps_the_ring(void)
 }
 
 /* a late interrupt of the job IRQ after the source was stopped for good */
-static void interrupts_after_unplug_are_harmless(void)
+TEST(interrupts_after_unplug_are_harmless)
 {
 	u32 req;
 
@@ -353,34 +340,17 @@ static void interrupts_after_unplug_are_harmless(void)
 	suspend(true);
 	req = fw.input.req;
 	fw.output.ack ^= CSF_GLB_PRFCNT_THRESHOLD | CSF_GLB_PRFCNT_OVERFLOW;
-	global_irq();
+	fixture_irq();
 	check_eq(fw.input.req, req);
 	check_eq(lost(), 0);
 }
 
 /* only the sizes in firmware distinguish 64 counters from 128 */
-static void the_size_of_firmware_decides(void)
+TEST(geometry_that_differs_from_firmware_is_refused)
 {
 	probe();
 	fw.config.counters_per_block = 128;
 	csf = drmm_csf_perfctr_create(NULL, NULL, &fw.config);
 	check(IS_ERR(csf) && PTR_ERR(csf) == -EINVAL);
 	csf = NULL;
-}
-
-static const struct test tests[] = {
-	TEST(the_driver_and_the_counters_share_a_page),
-	TEST(suspend_and_resume_keep_every_count),
-	TEST(an_idle_device_sleeps_and_wakes),
-	TEST(a_reset_loses_only_what_was_not_collected),
-	TEST(reset_after_reset_and_suspend_in_between),
-	TEST(the_ring_exists_while_sessions_do),
-	TEST(firmware_that_does_not_stop_keeps_the_ring),
-	TEST(interrupts_after_unplug_are_harmless),
-	TEST(the_size_of_firmware_decides),
-};
-
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

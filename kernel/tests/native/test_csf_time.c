@@ -21,7 +21,7 @@ static struct csf_perfctr_anchor anchor_at(u64 raw_ns, u64 hz, s64 ppm, u64 offs
 		.gpu_ticks = ticks_at(raw_ns, hz, ppm, offset) };
 }
 
-static void interpolation_keeps_its_bound(void)
+TEST(interpolation_stays_within_its_error)
 {
 	static const u64 rates[] = { 1000000, HZ, 1000000000, 10000000000ull };
 	struct random_state random = { test_seed() };
@@ -42,13 +42,13 @@ static void interpolation_keeps_its_bound(void)
 		check(csf_time_add_anchor(&time, &b));
 		check(csf_time_to_raw(&time, ticks_at(t, hz, ppm, offset), &raw_ns));
 		apart = raw_ns > t ? raw_ns - t : t - raw_ns;
-		/* reading a clock rounds down to a tick, at the anchors too */
+		/* readings are rounded down to a tick, those of anchors too */
 		check(apart <= csf_time_error_ns(&time) + 2 * (NSEC_PER_SEC / hz + 1));
 		check(raw_ns >= t0 && raw_ns <= t1);
 	}
 }
 
-static void conversion_never_runs_backwards(void)
+TEST(conversion_never_runs_backwards)
 {
 	struct csf_time time;
 	u64 ticks, last_ns = 0, raw_ns;
@@ -66,7 +66,7 @@ static void conversion_never_runs_backwards(void)
 	check_eq(last_ns, b.raw_ns);
 }
 
-static void one_anchor_uses_the_nominal_rate(void)
+TEST(single_anchor_uses_the_nominal_rate)
 {
 	struct csf_perfctr_anchor a = { .gpu_ticks = 24000, .raw_ns = 5000000, .error_ns = 1 };
 	struct csf_time time;
@@ -88,7 +88,7 @@ static void one_anchor_uses_the_nominal_rate(void)
 	check_eq(csf_time_error_ns(&time), U64_MAX);
 }
 
-static void clock_that_does_not_go_on_is_noticed(void)
+TEST(stopped_clock_is_detected)
 {
 	struct csf_perfctr_anchor a = anchor_at(1000000000, HZ, 0, 0), b;
 	struct csf_time time;
@@ -103,17 +103,17 @@ static void clock_that_does_not_go_on_is_noticed(void)
 	check(!csf_time_add_anchor(&time, &b));
 	b = anchor_at(1300000000, HZ, 0, 1ull << 40);
 	check(!csf_time_add_anchor(&time, &b));
-	/* from there on that time is used */
+	/* the next anchor that follows it is accepted */
 	b = anchor_at(1400000000, HZ, 0, 1ull << 40);
 	check(csf_time_add_anchor(&time, &b));
-	/* interrupted between the two readings: the anchor's own bound includes it */
+	/* a delay between the two readings is within the anchor's error */
 	b = anchor_at(1400100000, HZ, 0, 1ull << 40);
 	b.raw_ns += 5000000;
 	b.error_ns = 5000000;
 	check(csf_time_add_anchor(&time, &b));
 }
 
-static void unknown_rate_is_learnt(void)
+TEST(unknown_rate_is_measured)
 {
 	struct csf_perfctr_anchor a = anchor_at(0, HZ, 0, 0), b = anchor_at(1000000, HZ, 0, 0);
 	struct csf_time time;
@@ -127,17 +127,4 @@ static void unknown_rate_is_learnt(void)
 	check_eq(raw_ns, 500000);
 	check_eq(csf_time_to_ns(&time, 12000), 500000);
 	check(!csf_time_to_raw(&time, 48000, &raw_ns));
-}
-
-static const struct test tests[] = {
-	TEST(interpolation_keeps_its_bound),
-	TEST(conversion_never_runs_backwards),
-	TEST(one_anchor_uses_the_nominal_rate),
-	TEST(clock_that_does_not_go_on_is_noticed),
-	TEST(unknown_rate_is_learnt),
-};
-
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

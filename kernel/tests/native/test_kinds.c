@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kinds of perf PMUs: each bit of a mask is the event in the uAPI header, filters are those of the
+ * Kinds of perf PMUs: bits of a mask select the events of the uAPI header, filters are those of the
  * PMUs' formats, and each PMU name belongs to one block.
  */
 #include <stdio.h>
@@ -42,6 +42,12 @@ static const struct wanted_kind wanted[] = {
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, "DRM_PERFCTR_TEGRA410_C2C_", { 0, 1 },
 	  { "nvidia_nvdlink_pmu_0", "nvidia_nvdlink_pmu_1" }, { 0, 0, 0 } },
 };
+
+static void __attribute__((constructor)) load_module(void)
+{
+	if (native_init())
+		abort();
+}
 
 /* the registered kind of a block type, NULL if there is none */
 static const struct drm_perfctr_pmu_kind *kind_of(u16 type)
@@ -89,7 +95,7 @@ static unsigned int documented_events(const char *prefix, u64 *events)
 	return count;
 }
 
-static void bits_are_the_events_of_the_header(void)
+TEST(bits_select_the_events_of_the_header)
 {
 	unsigned int k, i;
 
@@ -102,13 +108,13 @@ static void bits_are_the_events_of_the_header(void)
 		check(kind->event_count && kind->event_count <= MAX_EVENTS);
 		for (i = 0; i < kind->event_count; i++) {
 			check_eq(kind->events[i], events[i]);
-			/* otherwise a filter of the user would select another event */
+			/* a user's filter must not select another event */
 			check_eq(kind->events[i] & ~kind->config_mask, 0);
 		}
 	}
 }
 
-static void a_filter_is_a_bit_of_the_formats(void)
+TEST(only_filters_of_the_format_are_accepted)
 {
 	unsigned int k, field, bit;
 
@@ -126,7 +132,7 @@ static void a_filter_is_a_bit_of_the_formats(void)
 	}
 }
 
-static void an_address_without_its_enable_bit_is_refused(void)
+TEST(address_without_enable_bit_is_refused)
 {
 	const struct drm_perfctr_pmu_kind *kind = kind_of(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT);
 
@@ -136,7 +142,7 @@ static void an_address_without_its_enable_bit_is_refused(void)
 	check_eq(drm_perfctr_pmu_kind_refuses(kind, 0, 0, BIT_ULL(11)), 0);
 }
 
-static void a_name_is_one_block(void)
+TEST(each_name_matches_one_block)
 {
 	unsigned int k, other, i;
 
@@ -165,7 +171,7 @@ static void a_name_is_one_block(void)
 	}
 }
 
-static void a_block_of_any_pmu_has_no_rules_of_ours(void)
+TEST(generic_pmu_accepts_all_filters)
 {
 	const struct drm_perfctr_pmu_kind *kind;
 	struct module *owner;
@@ -179,7 +185,7 @@ static void a_block_of_any_pmu_has_no_rules_of_ours(void)
 	check(drm_perfctr_pmu_kind_matches(NULL, "", 0xfffe));
 }
 
-static void other_types_have_no_pmu(void)
+TEST(only_known_types_have_a_kind)
 {
 	unsigned int type, kinds = 0;
 
@@ -192,7 +198,7 @@ static void other_types_have_no_pmu(void)
 	check_eq(kinds, ARRAY_SIZE(wanted));
 }
 
-static void a_catalogue_is_refused_or_goes_with_its_module(void)
+TEST(kinds_are_unregistered_with_their_module)
 {
 	struct drm_perfctr_pmu_kind bad = *kind_of(DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 
@@ -204,20 +210,4 @@ static void a_catalogue_is_refused_or_goes_with_its_module(void)
 	check(!kind_of(DRM_PERFCTR_TEGRA410_BLOCK_UCF));
 	check_eq(native_init(), 0);
 	check(kind_of(DRM_PERFCTR_TEGRA410_BLOCK_UCF));
-}
-
-int main(int argc, char **argv)
-{
-	static const struct test tests[] = {
-		TEST(bits_are_the_events_of_the_header),
-		TEST(a_filter_is_a_bit_of_the_formats),
-		TEST(an_address_without_its_enable_bit_is_refused),
-		TEST(a_name_is_one_block),
-		TEST(a_block_of_any_pmu_has_no_rules_of_ours),
-		TEST(other_types_have_no_pmu),
-		TEST(a_catalogue_is_refused_or_goes_with_its_module),
-	};
-
-	check_eq(native_init(), 0);
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

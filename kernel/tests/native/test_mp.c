@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MP counters of contexts and of the driver in the same slots: a context counts as if it were alone
- * on the GPU, and the driver's counters count all the time unless they report otherwise.
+ * MP counters of contexts and of the driver share slots: a context counts as if it were alone on
+ * the GPU, and the driver's counters count always, or report the missed time.
  */
 #include "nv50_mp.h"
 #include "test.h"
@@ -58,14 +58,14 @@ static void set_up(void)
 	nv50_mp_init(&mp, CORES);
 }
 
-static void methods_are_those_of_mp_counters(void)
+TEST(only_valid_methods_are_accepted)
 {
 	u32 method, data, n = 0;
 
 	for (method = 0; method < 0x2000; method++)
 		n += nv50_mp_is_method(method, 0);
 	check_eq(n, 2 * MP_SLOTS);
-	/* any value, but only defined bits of a program */
+	/* SET takes any value, CONTROL only defined bits */
 	for (n = 0; n < 32; n++) {
 		check(nv50_mp_is_method(MP_PM_SET(3), BIT(n)));
 		check_eq(nv50_mp_is_method(MP_PM_CONTROL(3), BIT(n)),
@@ -78,14 +78,14 @@ static void methods_are_those_of_mp_counters(void)
 	check(!nv50_mp_is_method(MP_PM_CONTROL(0) | BIT(31), 0));
 }
 
-static void a_context_needs_what_its_functions_look_at(void)
+TEST(context_claims_the_slots_of_its_functions)
 {
 	u32 control[MP_SLOTS] = { 0 };
 
 	check_eq(nv50_mp_claimed(control), 0);
 	control[2] = own_control(4, 2, 2);
 	check_eq(nv50_mp_claimed(control), BIT(2));
-	/* programmed, and counts nothing: the context may want to see that */
+	/* a function that is never true also needs its slot */
 	control[2] = control_of(4, 2, 0, false);
 	check_eq(nv50_mp_claimed(control), BIT(2));
 	/* slots 0 and 3 at once */
@@ -97,7 +97,7 @@ static void a_context_needs_what_its_functions_look_at(void)
 	check_eq(nv50_mp_claimed(control), BIT(2));
 }
 
-static void a_counter_moves_to_a_slot_that_is_left(void)
+TEST(counter_moves_to_a_free_slot)
 {
 	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0), own_control(4, 9, 1) };
 
@@ -106,7 +106,7 @@ static void a_counter_moves_to_a_slot_that_is_left(void)
 	nv50_mp_begin(&mp, &image[0]);
 	check_eq(mp.slot[0], 0);
 	run_wire(4, 2, 10);
-	/* its slot is taken in the middle of the job, and so is the next one */
+	/* in the middle of the job, the context claims two slots */
 	nv50_mp_method(&mp, MP_PM_CONTROL(0), own_control(0, 0x0b, 0));
 	nv50_mp_method(&mp, MP_PM_CONTROL(1), own_control(0, 0x0b, 1));
 	check(mp.slot[0] >= 2 && mp.slot[0] < MP_SLOTS);
@@ -117,7 +117,7 @@ static void a_counter_moves_to_a_slot_that_is_left(void)
 	check_eq(take(1), 0);
 	check_eq(nv50_mp_take_missed_ns(&mp, 0), 0);
 	nv50_mp_end(&mp);
-	/* another context does not know */
+	/* another context has no claims */
 	nv50_mp_begin(&mp, &image[1]);
 	check_eq(mp.claimed, 0);
 	run_wire(4, 2, 5);
@@ -125,7 +125,7 @@ static void a_counter_moves_to_a_slot_that_is_left(void)
 	check_eq(take(0), 5);
 }
 
-static void a_counter_without_a_slot_reports_its_missed_time(void)
+TEST(counter_without_slot_reports_missed_time)
 {
 	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0) };
 	unsigned int slot;
@@ -143,7 +143,7 @@ static void a_counter_without_a_slot_reports_its_missed_time(void)
 	check_eq(nv50_mp_take_missed_ns(&mp, 0), 0);
 	nv50_mp_method(&mp, MP_PM_CONTROL(3), 0);
 	check_eq(mp.slot[0], 3);
-	/* the context's value is not the driver's, whatever counts in the slot now */
+	/* the context reads its own value from the slot */
 	run_wire(4, 2, 50);
 	nv50_mp_passed(&mp, 100);
 	check_eq(nv50_mp_read(&mp, 0, 3), 100);
@@ -155,8 +155,8 @@ static void a_counter_without_a_slot_reports_its_missed_time(void)
 	nv50_mp_end(&mp);
 }
 
-/* two counters, one slot: over two jobs each has it once */
-static void who_has_missed_most_is_first(void)
+/* two counters, one slot, two jobs: each counter gets the slot once */
+TEST(counter_that_missed_most_gets_the_slot)
 {
 	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0), own_control(4, 9, 1) };
 	unsigned int slot, job;
@@ -178,7 +178,7 @@ static void who_has_missed_most_is_first(void)
 		check_eq(nv50_mp_take_missed_ns(&mp, slot), 100);
 }
 
-static void a_reset_clears_all_contexts(void)
+TEST(reset_clears_all_contexts)
 {
 	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0) };
 	unsigned int i, slot;
@@ -209,7 +209,7 @@ static void a_reset_clears_all_contexts(void)
 	}
 }
 
-static void saturation_stays_with_its_counter(void)
+TEST(saturation_stays_with_its_counter)
 {
 	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0), own_control(4, 9, 1) };
 	bool saturated;
@@ -229,7 +229,7 @@ static void saturation_stays_with_its_counter(void)
 	nv50_mp_end(&mp);
 }
 
-/* --- random contexts against contexts that are alone ------------------------------------ */
+/* --- random contexts against contexts on their own GPU ---------------------------------- */
 
 static struct {
 	/* each context on a GPU of its own */
@@ -320,7 +320,7 @@ static void random_method(struct random_state *r)
 	const unsigned int slot = random_below(r, MP_SLOTS);
 	const bool set = random_below(r, 2);
 	const u32 method = set ? MP_PM_SET(slot) : MP_PM_CONTROL(slot);
-	/* near the end, too */
+	/* also values that saturate soon */
 	const u32 data = set ? random_u64(r) | (random_below(r, 4) ? 0 : 0xfffffff0) :
 			       random_control(r);
 	unsigned int k;
@@ -375,7 +375,7 @@ static void random_step(struct random_state *r)
 		check_context();
 }
 
-static void contexts_are_alone_and_the_driver_has_the_rest(void)
+TEST(contexts_count_as_if_alone)
 {
 	struct random_state r = { test_seed() + 8 };
 	const unsigned long rounds = test_rounds(STEPS);
@@ -386,20 +386,4 @@ static void contexts_are_alone_and_the_driver_has_the_rest(void)
 	ideal.running = -1;
 	for (i = 0; i < rounds; i++)
 		random_step(&r);
-}
-
-static const struct test tests[] = {
-	TEST(methods_are_those_of_mp_counters),
-	TEST(a_context_needs_what_its_functions_look_at),
-	TEST(a_counter_moves_to_a_slot_that_is_left),
-	TEST(a_counter_without_a_slot_reports_its_missed_time),
-	TEST(who_has_missed_most_is_first),
-	TEST(a_reset_clears_all_contexts),
-	TEST(saturation_stays_with_its_counter),
-	TEST(contexts_are_alone_and_the_driver_has_the_rest),
-};
-
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of PCOUNTER and of MP counters: known cases of the written rules, and many clocks at
- * once against one by one. test_pm_rules.c checks all rules against a second model.
+ * The model of PCOUNTER and MP counters: known cases of the documented rules, and many clocks at
+ * once against single clocks. test_pm_rules.c compares all rules with a second model.
  */
 #include "kernel.h"
 #include "pm_model.h"
@@ -36,7 +36,7 @@ static void input(unsigned int slot, u32 src, u32 op)
 	else
 		pm_write(&pm, slot == PCOUNTER_SETFLAG ? PCOUNTER_SETFLAG_OP(DOMAIN) :
 							 PCOUNTER_CLRFLAG_OP(DOMAIN), op);
-	/* PRE's table is also the trigger of a swap, for which nothing was counted yet */
+	/* a write of PRE's table also swaps: acknowledge the empty period */
 	while ((pm_read(&pm, PCOUNTER_CTRL(DOMAIN)) & PCOUNTER_CTRL_MODE) == PCOUNTER_MODE_QUAD &&
 	       pm_read(&pm, PCOUNTER_STATUS(DOMAIN)))
 		pm_write(&pm, PCOUNTER_QUAD_ACK(DOMAIN), 0);
@@ -65,7 +65,7 @@ static const u32 counter_register[PCOUNTER_SLOTS] = {
 
 /* --- tables ---------------------------------------------------------------------- */
 
-static void all_tables_with_all_arguments(void)
+TEST(every_table_gives_its_value_for_all_arguments)
 {
 	u32 table, args, slot;
 
@@ -86,7 +86,7 @@ static void all_tables_with_all_arguments(void)
 	}
 }
 
-static void named_tables_are_what_they_are_called(void)
+TEST(tables_give_the_function_of_their_name)
 {
 	u32 i;
 
@@ -113,7 +113,7 @@ static void named_tables_are_what_they_are_called(void)
 	}
 }
 
-/* --- at once and one by one: test_pm_rules.c has what is right ---------------------- */
+/* --- many clocks and single clocks ---------------------------------------------------- */
 
 #define CLOCKS 400
 
@@ -128,7 +128,7 @@ static u32 random_table(struct random_state *r, bool delays)
 	return random_below(r, 0x10000) | (delays ? random_below(r, 32) << 16 : 0);
 }
 
-/* wires that change now and then, and sometimes all the time */
+/* wires that change in a quarter of the clocks */
 static void random_waves(struct random_state *r, struct pm_signals *signals)
 {
 	u32 i;
@@ -142,8 +142,7 @@ static void random_waves(struct random_state *r, struct pm_signals *signals)
 	}
 }
 
-/* in every mode, many clocks at once give the same as one by one */
-static void clocks_at_once_are_clocks_one_by_one(void)
+TEST(many_clocks_equal_single_clocks)
 {
 	static struct pm_signals signals[CLOCKS];
 	struct random_state r = { test_seed() + 1 };
@@ -193,7 +192,7 @@ static void clocks_at_once_are_clocks_one_by_one(void)
 	}
 }
 
-static void waves_are_what_they_say(void)
+TEST(waves_drive_their_wires)
 {
 	const struct pm_signals idle = { { 0x8 } };
 	struct pm_wave waves[3] = {
@@ -216,7 +215,7 @@ static void waves_are_what_they_say(void)
 	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 30);
 }
 
-static void delayed_sources_find_edges(void)
+TEST(delayed_sources_detect_edges)
 {
 	/* ARG0 = SRC0 a clock ago, ARG1 = the same wire now: rising is !ARG0 & ARG1 */
 	begin(PCOUNTER_MODE_QUAD);
@@ -234,7 +233,7 @@ static void delayed_sources_find_edges(void)
 
 /* --- SWAP, status, saturation ------------------------------------------------------ */
 
-static void an_event_with_the_swap_is_of_the_next_period(void)
+TEST(event_with_the_swap_is_in_the_next_period)
 {
 	begin(PCOUNTER_MODE_QUAD);
 	input(PCOUNTER_EVENT, 0xececec00, 0xaaaa);
@@ -249,7 +248,7 @@ static void an_event_with_the_swap_is_of_the_next_period(void)
 	check_eq(pm_read(&pm, PCOUNTER_CTR_CYCLES(DOMAIN)), 5);
 }
 
-static void the_trigger_swaps_all_domains(void)
+TEST(trigger_swaps_all_domains)
 {
 	unsigned int d;
 
@@ -270,7 +269,7 @@ static void the_trigger_swaps_all_domains(void)
 	}
 }
 
-static void status_goes_up_with_swaps_and_down_with_acks(void)
+TEST(status_follows_swaps_and_acks)
 {
 	begin(PCOUNTER_MODE_QUAD);
 	input(PCOUNTER_EVENT, ZERO, 0x5555);
@@ -289,7 +288,7 @@ static void status_goes_up_with_swaps_and_down_with_acks(void)
 	check_eq(pm_read(&pm, PCOUNTER_STATUS(DOMAIN)), PCOUNTER_QUAD_EMPTY);
 }
 
-static void counters_saturate(void)
+TEST(counters_saturate)
 {
 	begin(PCOUNTER_MODE_QUAD | PCOUNTER_EVENT_B6 << 4);
 	input(PCOUNTER_PRE, ZERO, 0x5555);
@@ -320,8 +319,8 @@ static u32 count_wire(u8 wire, u64 clocks)
 	return pm_read(&pm, PCOUNTER_CTR_EVENT(DOMAIN));
 }
 
-/* numbers from the reference: not those of the header */
-static void the_trailer_is_where_the_reference_has_it(void)
+/* numbers are from the reference, not from our header */
+TEST(trailer_is_at_the_documented_signals)
 {
 	u32 d, n;
 
@@ -357,8 +356,8 @@ static void the_trailer_is_where_the_reference_has_it(void)
 	}
 }
 
-/* SETFLAG in clock X is FLAG from X + 2 on, until CLRFLAG, which is stronger */
-static void the_flag_is_set_and_cleared(void)
+/* SETFLAG in clock X sets FLAG from X + 2 until CLRFLAG, which wins over SETFLAG */
+TEST(flag_is_set_and_cleared)
 {
 	begin(PCOUNTER_MODE_QUAD);
 	/* SETFLAG's are START's 2 and 3 and PRE's 0 and 1, CLRFLAG's the others */
@@ -417,14 +416,14 @@ static u32 packet_stops(const struct pcounter_packet *p)
 	return p->cycles_stop >> PCOUNTER_RECORD_STOP_SHIFT;
 }
 
-static void a_pulse_of_stop_writes_a_packet(void)
+TEST(stop_pulse_writes_a_packet)
 {
 	struct pcounter_packet p;
 
 	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
 	drive(BIT(0), 10);
 	drive(BIT(1) | BIT(2), 5);
-	/* its own clock is of the next packet */
+	/* the next packet has this clock */
 	drive(BIT(0) | BIT(3), 1);
 	drive(0, 7);
 	drive(BIT(3), 1);
@@ -441,7 +440,7 @@ static void a_pulse_of_stop_writes_a_packet(void)
 	check_eq(p.counters[1], 0);
 }
 
-static void long_packets_have_all_sources(void)
+TEST(long_packets_have_all_sources)
 {
 	struct pcounter_packet p;
 	u32 i;
@@ -459,7 +458,7 @@ static void long_packets_have_all_sources(void)
 	check_eq(packet_stops(&p), 1);
 }
 
-static void a_full_counter_writes_a_packet_without_stop(void)
+TEST(full_counter_writes_a_packet_without_stop)
 {
 	struct pcounter_packet p;
 
@@ -472,7 +471,7 @@ static void a_full_counter_writes_a_packet_without_stop(void)
 	check_eq(packet_cycles(&p), PCOUNTER_RECORD_FULL);
 }
 
-static void one_packet_passes_the_limit_then_stops_merge(void)
+TEST(stops_beyond_the_limit_merge)
 {
 	struct pcounter_packet p;
 	u32 i;
@@ -482,12 +481,12 @@ static void one_packet_passes_the_limit_then_stops_merge(void)
 		drive(BIT(0), 10);
 		drive(BIT(3), 1);
 	}
-	/* at 0 and, past the limit, at 16; then none */
+	/* packets at 0 and, beyond the limit, at 16; then none */
 	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)),
 		 2 * PCOUNTER_SHORT_BYTES | PCOUNTER_RECORD_OVERRUN);
 	p = packet(2 * PCOUNTER_SHORT_BYTES, PCOUNTER_SHORT_BYTES);
 	check_eq(p.cycles_stop, 0);
-	/* nothing is lost: it comes with the first clock after START is written again */
+	/* the merged packet comes with the first clock after START is written */
 	pm_write(&pm, PCOUNTER_RECORD_START(DOMAIN), 64);
 	pm_write(&pm, PCOUNTER_RECORD_LIMIT(DOMAIN), 128);
 	drive(0, 1);
@@ -499,7 +498,7 @@ static void one_packet_passes_the_limit_then_stops_merge(void)
 	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 64 + PCOUNTER_SHORT_BYTES);
 }
 
-static void merged_counts_saturate_and_so_do_stops(void)
+TEST(merged_counts_and_stops_saturate)
 {
 	struct pcounter_packet p;
 	u32 i;
@@ -520,7 +519,7 @@ static void merged_counts_saturate_and_so_do_stops(void)
 	check_eq(packet_cycles(&p), 5000 * 21 + 1);
 }
 
-static void periodic_records_at_its_rate(void)
+TEST(periodic_writes_packets_at_its_rate)
 {
 	struct pcounter_packet p;
 	u32 k;
@@ -541,12 +540,12 @@ static void periodic_records_at_its_rate(void)
 	}
 }
 
-static void clocks_of_a_packet_have_48_bits(void)
+TEST(clocks_of_a_packet_have_48_bits)
 {
 	struct pcounter_packet p;
 
 	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
-	/* twice around: once would be the STOP pulse's bit */
+	/* wraps twice: one wrap would set the bit of the STOP pulse */
 	drive(0, (2ull << 48) - 3);
 	drive(BIT(0), 10);
 	drive(BIT(3), 1);
@@ -556,12 +555,12 @@ static void clocks_of_a_packet_have_48_bits(void)
 	check_eq(p.counters[0], 10);
 }
 
-static void short_packets_count_clocks_with_flag(void)
+TEST(short_packets_count_clocks_with_flag)
 {
 	struct pcounter_packet p;
 
 	begin_record(PCOUNTER_CTRL_RECORD_SHORT, 1024);
-	/* START's wire 2 sets it for good */
+	/* wire 2 sets FLAG */
 	pm_write(&pm, PCOUNTER_SRC(DOMAIN, PCOUNTER_START), 0xec02ecec);
 	pm_write(&pm, PCOUNTER_SETFLAG_OP(DOMAIN), 0xaaaa);
 	drive(0, 5);
@@ -574,7 +573,7 @@ static void short_packets_count_clocks_with_flag(void)
 	check_eq(packet_cycles(&p), 47);
 }
 
-static void held_counters_stay_zero(void)
+TEST(cleared_counters_stay_zero)
 {
 	struct pcounter_packet p;
 
@@ -592,7 +591,7 @@ static void held_counters_stay_zero(void)
 
 /* --- MP counters -------------------------------------------------------------------- */
 
-static void mp_counters_follow_function_and_mode(void)
+TEST(mp_counters_follow_function_and_mode)
 {
 	struct random_state r = { test_seed() + 2 };
 	unsigned long round, rounds = test_rounds(2000);
@@ -633,7 +632,7 @@ static void mp_counters_follow_function_and_mode(void)
 	}
 }
 
-static void mp_own_functions_select_own_signals(void)
+TEST(mp_function_selects_its_own_signal)
 {
 	u32 slot, args;
 
@@ -642,7 +641,7 @@ static void mp_own_functions_select_own_signals(void)
 			check_eq(pm_table(mp_func_own(slot), args), args >> slot & 1);
 }
 
-static void mp_counters_saturate_and_are_set(void)
+TEST(mp_counters_saturate_and_can_be_set)
 {
 	struct mp_signals s = { { { { BIT(2) } } } };
 	struct mp_state mp = { .out = 0 };
@@ -657,35 +656,4 @@ static void mp_counters_saturate_and_are_set(void)
 	mp_run(&mp, &s, 10);
 	check_eq(mp.value[1], 10);
 	check_eq(mp.value[0], 0);
-}
-
-static const struct test tests[] = {
-	TEST(all_tables_with_all_arguments),
-	TEST(named_tables_are_what_they_are_called),
-	TEST(clocks_at_once_are_clocks_one_by_one),
-	TEST(waves_are_what_they_say),
-	TEST(delayed_sources_find_edges),
-	TEST(an_event_with_the_swap_is_of_the_next_period),
-	TEST(the_trigger_swaps_all_domains),
-	TEST(status_goes_up_with_swaps_and_down_with_acks),
-	TEST(counters_saturate),
-	TEST(the_trailer_is_where_the_reference_has_it),
-	TEST(the_flag_is_set_and_cleared),
-	TEST(a_pulse_of_stop_writes_a_packet),
-	TEST(long_packets_have_all_sources),
-	TEST(a_full_counter_writes_a_packet_without_stop),
-	TEST(one_packet_passes_the_limit_then_stops_merge),
-	TEST(merged_counts_saturate_and_so_do_stops),
-	TEST(periodic_records_at_its_rate),
-	TEST(clocks_of_a_packet_have_48_bits),
-	TEST(short_packets_count_clocks_with_flag),
-	TEST(held_counters_stay_zero),
-	TEST(mp_counters_follow_function_and_mode),
-	TEST(mp_own_functions_select_own_signals),
-	TEST(mp_counters_saturate_and_are_set),
-};
-
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets of RECORD mode: each packet of the model is read once and in order, in any case; invalid
- * memory does no harm.
+ * Packets of RECORD mode: each packet of the model is read once and in order, and invalid memory is
+ * read within bounds.
  */
 #include "kernel.h"
 #include "pcounter_record.h"
@@ -12,13 +12,13 @@
 #define TRAILER		0xe0
 #define PACKETS		64	/* of each half */
 #define HALF_BYTES	(PACKETS * PCOUNTER_SHORT_BYTES)
-/* clocks of the model are so long here */
+/* length of a clock */
 #define CLOCK_NS	7
 #define CLOCK_HZ		(NSEC_PER_SEC / CLOCK_NS)
 
 static struct pm_model pm;
 static struct pcounter_record packets;
-/* canaries around it, as nothing in the kernel would check */
+/* canaries before and after it */
 static u8 memory[4 * HALF_BYTES];
 #define MEMORY (memory + HALF_BYTES)
 
@@ -111,7 +111,7 @@ static void cut(void)
 						 PCOUNTER_RECORD_POSITION));
 }
 
-/* as the source does it */
+/* as the source does */
 static void collect(void)
 {
 	const u64 from_ns = sum.end_ns, to_ns = truth.clocks * CLOCK_NS;
@@ -143,7 +143,7 @@ static void check_canaries(void)
 	check_eq(changed, 0);
 }
 
-static void packets_add_up_to_the_truth(void)
+TEST(packets_add_up_to_the_true_counts)
 {
 	struct random_state r = { test_seed() };
 	unsigned long round, rounds = test_rounds(200);
@@ -161,7 +161,7 @@ static void packets_add_up_to_the_truth(void)
 	check(sum.packets > 20);
 }
 
-static void packets_are_a_period_long_and_have_its_time(void)
+TEST(packets_last_one_period)
 {
 	struct pcounter_counts c;
 	u64 clocks = 0;
@@ -175,7 +175,7 @@ static void packets_are_a_period_long_and_have_its_time(void)
 	pcounter_record_batch(&packets, 5000, 5000 + truth.clocks * CLOCK_NS, CLOCK_HZ);
 	for (i = 0; i < 10; i++) {
 		check(pcounter_record_take(&packets, &c));
-		/* the clock of the pulse is of the next packet */
+		/* the next packet has the clock of the pulse */
 		check_eq(c.cycles, PCOUNTER_PERIODIC_CLOCKS(2) - !i);
 		check_eq(c.stops, 1);
 		clocks += c.cycles;
@@ -187,8 +187,7 @@ static void packets_are_a_period_long_and_have_its_time(void)
 	check(!pcounter_record_take(&packets, &c));
 }
 
-/* all periods at once, as the model does it, and one by one */
-static void recorded_periods_at_once_are_periods_one_by_one(void)
+TEST(many_periods_equal_single_periods)
 {
 	static u8 at_once[2 * HALF_BYTES];
 	unsigned long round, rounds = test_rounds(300);
@@ -201,13 +200,13 @@ static void recorded_periods_at_once_are_periods_one_by_one(void)
 			struct random_state r = { test_seed() + 3 + round };
 
 			begin(random_below(&r, 3));
-			/* a table of the previous clock that is never true */
+			/* a delayed source makes the model go clock by clock */
 			if (way)
 				pm_write(&pm, PCOUNTER_SETFLAG_OP(DOMAIN),
 					 PCOUNTER_OP_ARG0_DELAY);
 			for (n = 0; n < 10; n++) {
 				drive_randomly(&r, random_below(&r, 10000));
-				/* sometimes with a trigger, and without room at the end */
+				/* sometimes with a trigger; the memory fills up */
 				if (!random_below(&r, 4))
 					pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
 			}
@@ -223,7 +222,7 @@ static void recorded_periods_at_once_are_periods_one_by_one(void)
 	}
 }
 
-static void what_the_trigger_makes_is_counted_once(void)
+TEST(packet_of_a_trigger_is_counted_once)
 {
 	u32 with_clocks;
 
@@ -250,7 +249,7 @@ static void what_the_trigger_makes_is_counted_once(void)
 	collect();
 	check_eq(sum.packets, 3);
 	check_sums();
-	/* it may not come: then a look must not make it */
+	/* without a source of STOP, reading the position writes no packet */
 	begin(6);
 	pm_write(&pm, PCOUNTER_OP(DOMAIN, PCOUNTER_STOP), 0x8888);
 	drive(1, 100);
@@ -260,7 +259,7 @@ static void what_the_trigger_makes_is_counted_once(void)
 	check_eq(pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN)), 0);
 }
 
-static void packets_without_room_are_merged(void)
+TEST(packets_without_room_are_merged)
 {
 	begin(0);
 	/* all packets of a half, and four more: their counts are far from saturation */
@@ -271,7 +270,7 @@ static void packets_without_room_are_merged(void)
 	check_eq(sum.packets, PACKETS + 1);
 	check_eq(sum.merged, 1);
 	check_eq(sum.saturated, 0);
-	/* and it continues as before */
+	/* the next packets are not merged */
 	drive(1, 3 * PCOUNTER_PERIODIC_CLOCKS(0));
 	collect();
 	check_sums();
@@ -279,14 +278,14 @@ static void packets_without_room_are_merged(void)
 	check_canaries();
 }
 
-static void saturation_without_room_is_reported(void)
+TEST(saturation_without_room_is_reported)
 {
 	begin(0);
 	drive(1, (PACKETS + 200) * PCOUNTER_PERIODIC_CLOCKS(0));
 	collect();
 	check_eq(sum.saturated, 1);
 	check_eq(sum.clocks, truth.clocks);
-	/* the half, the clocks before the first refused pulse included, and a full counter */
+	/* at least a full counter */
 	check(sum.counters[0] < truth.counters[0]);
 	check(sum.counters[0] >= 0xffff);
 	truth = sum;
@@ -296,8 +295,8 @@ static void saturation_without_room_is_reported(void)
 	check_eq(sum.saturated, 1);
 }
 
-/* between the end of a batch and its reading the hardware goes on */
-static void later_packets_are_of_the_next_batch(void)
+/* the hardware records between the end of a batch and its reading */
+TEST(packets_after_the_batch_are_in_the_next)
 {
 	struct random_state r = { test_seed() + 1 };
 	unsigned long round, rounds = test_rounds(200);
@@ -323,8 +322,8 @@ static void later_packets_are_of_the_next_batch(void)
 	}
 }
 
-/* a trigger without an answer: written packets stay, and nothing overwrites them */
-static void a_second_flip_keeps_what_was_not_read(void)
+/* after an unanswered trigger written packets are kept */
+TEST(second_flip_keeps_unread_packets)
 {
 	begin(0);
 	drive(1, 5 * PCOUNTER_PERIODIC_CLOCKS(0));
@@ -338,8 +337,8 @@ static void a_second_flip_keeps_what_was_not_read(void)
 	check_sums();
 }
 
-/* no answer until both halves are full: counts without room have a batch and a time of their own */
-static void what_had_no_room_at_all_is_the_next_batch(void)
+/* no answer until both halves are full: later counts have their own batch and time */
+TEST(counts_beyond_both_halves_are_in_the_next_batch)
 {
 	const u32 silent = PACKETS + 3;
 	u64 full_ns;
@@ -367,8 +366,8 @@ static void what_had_no_room_at_all_is_the_next_batch(void)
 	check_canaries();
 }
 
-/* a clock that is slower than stated, or none: never later than now */
-static void a_full_batch_ends_now_at_the_latest(void)
+/* even if the clock is slower than stated, or its frequency is unknown */
+TEST(full_batch_ends_by_now)
 {
 	static const u64 clocks_hz[] = { 0, 1, CLOCK_HZ / 2, CLOCK_HZ, 2 * CLOCK_HZ, U64_MAX };
 	unsigned int i;
@@ -391,7 +390,7 @@ static void a_full_batch_ends_now_at_the_latest(void)
 }
 
 /* a device may have written the clocks of a packet and not yet its counters */
-static void a_packet_that_is_being_written_is_of_the_next_batch(void)
+TEST(incomplete_packet_is_in_the_next_batch)
 {
 	struct pcounter_packet *late;
 
@@ -418,7 +417,7 @@ static void a_packet_that_is_being_written_is_of_the_next_batch(void)
 	check_sums();
 }
 
-static void positions_behind_the_half_are_not_believed(void)
+TEST(positions_outside_the_half_are_refused)
 {
 	u32 n, start;
 
@@ -438,8 +437,7 @@ static void positions_behind_the_half_are_not_believed(void)
 	}
 }
 
-/* lost counts are known before the first packet is read */
-static void a_saturated_batch_is_known_as_such(void)
+TEST(saturated_batch_is_marked_before_reading)
 {
 	begin(0);
 	/* more than 64 packets, and then more than a counter has room for */
@@ -465,7 +463,7 @@ static void spoil(struct random_state *r)
 	packets.mem[random_below(r, 2 * packets.half_bytes)] = random_u64(r);
 }
 
-static void any_memory_is_read_within_bounds(void)
+TEST(random_packets_are_read_within_bounds)
 {
 	struct random_state r = { test_seed() + 2 };
 	unsigned long round, rounds = test_rounds(2000);
@@ -503,14 +501,14 @@ static void any_memory_is_read_within_bounds(void)
 		}
 		check_canaries();
 	}
-	/* a batch that ends before it begins has nothing in it */
+	/* a batch that ends before it begins is empty */
 	pcounter_record_init(&packets, MEMORY, 2 * HALF_BYTES);
 	pcounter_record_flip(&packets);
 	pcounter_record_batch(&packets, 100, 50, CLOCK_HZ);
 	check(!pcounter_record_peek(&packets, &(u64){ 0 }));
 }
 
-static void periods_are_the_longest_that_fit(void)
+TEST(periods_are_the_longest_that_fit)
 {
 	check_eq(pcounter_record_periodic(1000000000, 1024), 0);
 	check_eq(pcounter_record_periodic(1000000000, 2047), 0);
@@ -518,12 +516,12 @@ static void periods_are_the_longest_that_fit(void)
 	check_eq(pcounter_record_periodic(1000000000, 65535), 5);
 	check_eq(pcounter_record_periodic(1000000000, 65536), 6);
 	check_eq(pcounter_record_periodic(1000000000, 3600000000000ull), 6);
-	/* the shortest there is */
+	/* the shortest period */
 	check_eq(pcounter_record_periodic(1000000, 10000), 0);
 	check_eq(pcounter_record_periodic(0, 10000), 0);
 }
 
-static void what_can_be_recorded(void)
+TEST(only_one_pass_without_mp_can_be_recorded)
 {
 	static struct pcounter_schedule s;
 
@@ -541,29 +539,3 @@ static void what_can_be_recorded(void)
 	s.count = 2;
 	check(!pcounter_record_fits(&s));
 }
-
-static const struct test tests[] = {
-	TEST(packets_add_up_to_the_truth),
-	TEST(packets_are_a_period_long_and_have_its_time),
-	TEST(recorded_periods_at_once_are_periods_one_by_one),
-	TEST(what_the_trigger_makes_is_counted_once),
-	TEST(packets_without_room_are_merged),
-	TEST(saturation_without_room_is_reported),
-	TEST(later_packets_are_of_the_next_batch),
-	TEST(a_second_flip_keeps_what_was_not_read),
-	TEST(what_had_no_room_at_all_is_the_next_batch),
-	TEST(a_full_batch_ends_now_at_the_latest),
-	TEST(a_packet_that_is_being_written_is_of_the_next_batch),
-	TEST(positions_behind_the_half_are_not_believed),
-	TEST(a_saturated_batch_is_known_as_such),
-	TEST(any_memory_is_read_within_bounds),
-	TEST(periods_are_the_longest_that_fit),
-	TEST(what_can_be_recorded),
-};
-
-#ifndef __KERNEL__
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
-}
-#endif

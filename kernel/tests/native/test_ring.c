@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ring: indices, full and empty, wrap, hostile user space.
+ * The ring: indices, full, empty, wrapped, hostile user space.
  */
 #include "kernel.h"
 #include "test.h"
@@ -18,14 +18,14 @@ static void begin(u32 slots, u64 index)
 	memset(memory, 0xa5, sizeof(memory));
 	memset(&control, 0xa5, sizeof(control));
 	drm_perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
-	/* as if that many samples had been published and read */
+	/* as after @index samples that were published and read */
 	ring.insert = index;
 	ring.extract = index;
 	control.insert_idx = index;
 	control.extract_idx = index;
 }
 
-static void init_clears_the_control_area(void)
+TEST(init_clears_the_control_area)
 {
 	static const struct drm_perfctr_ring_control zero;
 
@@ -34,7 +34,7 @@ static void init_clears_the_control_area(void)
 	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
 }
 
-static void one_slot_ring_is_usable(void)
+TEST(one_slot_ring_is_usable)
 {
 	begin(1, 0);
 	check_eq(drm_perfctr_ring_free(&ring), 1);
@@ -48,7 +48,7 @@ static void one_slot_ring_is_usable(void)
 	check_eq(ring.bad_extract, 0);
 }
 
-static void two_slot_ring_uses_both(void)
+TEST(two_slot_ring_uses_both)
 {
 	begin(2, 0);
 	check(drm_perfctr_ring_slot(&ring) == memory);
@@ -59,8 +59,8 @@ static void two_slot_ring_uses_both(void)
 	check_eq(drm_perfctr_ring_free(&ring), 0);
 }
 
-/* every number of unread samples at every position, also across 2^64 */
-static void free_slots_are_exact_at_every_position(void)
+/* also across 2^64 */
+TEST(free_slots_are_exact_at_every_position)
 {
 	static const u64 starts[] = { 0, 1, 7, U32_MAX - 3, (u64)U32_MAX + 5, U64_MAX - 4 };
 	unsigned int s, unread;
@@ -86,7 +86,7 @@ static void free_slots_are_exact_at_every_position(void)
 	}
 }
 
-static void impossible_extract_is_ignored_and_counted(void)
+TEST(impossible_extract_is_ignored_and_counted)
 {
 	/* 10 published, 7 read: 7..10 are possible */
 	static const u64 hostile[] = { 6, 0, 11, 12, 10 + SLOTS, U64_MAX, 1ull << 63,
@@ -104,13 +104,13 @@ static void impossible_extract_is_ignored_and_counted(void)
 	}
 	control.extract_idx = 10;
 	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
-	/* going back behind the accepted index would free slots twice */
+	/* an index below the accepted one would free slots twice */
 	control.extract_idx = 8;
 	check_eq(drm_perfctr_ring_free(&ring), SLOTS);
 	check_eq(ring.bad_extract, ARRAY_SIZE(hostile) + 1);
 }
 
-static void scribbled_insert_index_is_not_read(void)
+TEST(overwritten_insert_index_is_not_read)
 {
 	begin(SLOTS, 0);
 	drm_perfctr_ring_publish(&ring);
@@ -122,8 +122,7 @@ static void scribbled_insert_index_is_not_read(void)
 	check_eq(control.insert_idx, 2);
 }
 
-/* the owner may write anything at any time: never more than slots, never out of bounds */
-static void random_extract_never_leads_outside(void)
+TEST(random_extract_stays_within_the_ring)
 {
 	struct random_state random = { test_seed() };
 	unsigned long round, rounds = test_rounds(200000);
@@ -159,7 +158,7 @@ static void random_extract_never_leads_outside(void)
 }
 
 /* the core publishes with two free slots, STOP with one */
-static void stop_always_finds_its_slot(void)
+TEST(stop_always_finds_its_slot)
 {
 	struct random_state random = { test_seed() };
 	unsigned long round, rounds = test_rounds(100000);
@@ -179,7 +178,7 @@ static void stop_always_finds_its_slot(void)
 	}
 }
 
-static void totals_and_state_reach_user_space(void)
+TEST(totals_and_state_reach_user_space)
 {
 	begin(SLOTS, 0);
 	drm_perfctr_ring_set_state(&ring, DRM_PERFCTR_RING_ACTIVE);
@@ -188,22 +187,3 @@ static void totals_and_state_reach_user_space(void)
 	check_eq(control.merged_periods, 12);
 	check_eq(control.lost_ns, 345678901234ull);
 }
-
-static const struct test tests[] = {
-	TEST(init_clears_the_control_area),
-	TEST(one_slot_ring_is_usable),
-	TEST(two_slot_ring_uses_both),
-	TEST(free_slots_are_exact_at_every_position),
-	TEST(impossible_extract_is_ignored_and_counted),
-	TEST(scribbled_insert_index_is_not_read),
-	TEST(random_extract_never_leads_outside),
-	TEST(stop_always_finds_its_slot),
-	TEST(totals_and_state_reach_user_space),
-};
-
-#ifndef __KERNEL__
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
-}
-#endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler of PCOUNTER: every schedule is valid, as short as an exhaustive search finds, fair,
- * and scaled counts are near the truth.
+ * The scheduler of PCOUNTER: schedules are valid, minimal by exhaustive search and fair, and scaled
+ * counts are near the true counts.
  */
 #include <math.h>
 
@@ -30,7 +30,7 @@ static unsigned int size(const struct pcounter_set *set)
 	return hweight64(set->bits[0]) + hweight64(set->bits[1]);
 }
 
-/* what the hardware allows, from the recipes alone */
+/* whether the hardware can count the set, from the recipes alone */
 static bool is_valid(const struct pcounter_recipe *recipes, const struct pcounter_set *set)
 {
 	unsigned int simple[PCOUNTER_DOMAINS] = { 0 }, integer[PCOUNTER_DOMAINS] = { 0 };
@@ -111,7 +111,7 @@ static struct pcounter_set random_wanted(struct random_state *r, unsigned int n,
 	return set;
 }
 
-static void random_requests_give_valid_schedules(void)
+TEST(random_requests_give_valid_schedules)
 {
 	struct random_state r = { test_seed() };
 	unsigned long round, rounds = test_rounds(300);
@@ -151,7 +151,7 @@ static unsigned int smallest(const struct pcounter_recipe *recipes, const u8 *co
 	return best;
 }
 
-static void small_schedules_are_minimal(void)
+TEST(small_schedules_are_minimal)
 {
 	struct random_state r = { test_seed() + 1 };
 	unsigned long round, rounds = test_rounds(500);
@@ -222,7 +222,7 @@ static const struct {
 	    S(0, { 5, 0 }, { 1, 0 }), B6(0, { 0, 6 }, { 0, 0 }), S(1) }, 7, 3, 2 },
 };
 
-static void where_first_fit_is_too_long_the_search_finds_less(void)
+TEST(search_finds_less_passes_than_first_fit)
 {
 	unsigned int i, k;
 
@@ -247,7 +247,7 @@ static void where_first_fit_is_too_long_the_search_finds_less(void)
 		}
 		pcounter_schedule_make(&schedule, random_recipes, &wanted);
 		check_schedule(random_recipes, &wanted);
-		/* so the schedule is not first fit's */
+		/* first fit needs more passes */
 		check_eq(first_fit(random_recipes), c->first);
 		check_eq(smallest(random_recipes, counters, c->count, passes, 0,
 				  c->count + 1), c->least);
@@ -256,7 +256,7 @@ static void where_first_fit_is_too_long_the_search_finds_less(void)
 	}
 }
 
-static void nothing_wanted_is_no_pass(void)
+TEST(empty_request_has_no_pass)
 {
 	const struct pcounter_set none = { { 0 } };
 	struct pcounter_set nonsense = { { 0 } };
@@ -270,8 +270,8 @@ static void nothing_wanted_is_no_pass(void)
 	check_eq(schedule.count, 0);
 }
 
-/* as docs/pcounter.md says */
-static void all_counters_of_the_database_take_ten_passes(void)
+/* docs/pcounter.md has these numbers */
+TEST(all_counters_take_ten_passes)
 {
 	struct random_state r = { test_seed() };
 	struct pcounter_set wanted = random_wanted(&r, 53, nv50);
@@ -303,7 +303,7 @@ static struct pcounter_set set_of(const u8 *counters, unsigned int n)
 
 #define MP(name)	(PCOUNTER_MP_FIRST + NV50_MP_##name)
 
-static void known_conflicts_take_turns(void)
+TEST(conflicting_counters_take_two_passes)
 {
 	static const struct {
 		u8 counters[5];
@@ -322,7 +322,7 @@ static void known_conflicts_take_turns(void)
 		/* one multiplexer, two values */
 		{ { NV50_PCOUNTER_ROP_BUSY, NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_0 }, 2, 2 },
 		{ { NV50_PCOUNTER_SHADER_BUSY, NV50_PCOUNTER_GEOM_BUSY }, 2, 2 },
-		/* the one that PCOUNTER and MP share */
+		/* the multiplexer that PCOUNTER and MP share */
 		{ { NV50_PCOUNTER_SHADER_BUSY, MP(SM_CTA_LAUNCHED) }, 2, 2 },
 		{ { NV50_PCOUNTER_SHADER_BUSY, MP(INSTRUCTIONS), MP(BRANCH) }, 3, 1 },
 		{ { MP(INSTRUCTIONS), MP(BRANCH), MP(DIVERGENT_BRANCH), MP(SM_CTA_LAUNCHED) },
@@ -341,7 +341,7 @@ static void known_conflicts_take_turns(void)
 	}
 }
 
-static void what_conflicts_with_nobody_counts_all_the_time(void)
+TEST(counter_without_conflict_is_in_every_pass)
 {
 	static const u8 counters[] = { NV50_PCOUNTER_GPU_BUSY, NV50_PCOUNTER_ROP_BUSY,
 				       NV50_PCOUNTER_SHADER_BUSY, NV50_PCOUNTER_GEOM_BUSY };
@@ -356,8 +356,8 @@ static void what_conflicts_with_nobody_counts_all_the_time(void)
 	}
 }
 
-/* unequal slices too: no pass is ever more than the longest slice behind another */
-static void turns_are_fair(void)
+/* no pass is ever more than the longest slice behind another */
+TEST(passes_run_equally_long)
 {
 	struct random_state r = { test_seed() + 2 };
 	struct pcounter_set wanted = random_wanted(&r, 53, nv50);
@@ -365,7 +365,7 @@ static void turns_are_fair(void)
 
 	pcounter_schedule_make(&schedule, nv50, &wanted);
 	check(schedule.count > 3);
-	/* equal slices: each comes once before any comes again */
+	/* equal slices: round-robin */
 	for (k = 0; k < 3; k++) {
 		u64 seen = 0;
 
@@ -440,7 +440,7 @@ static unsigned int check_scaled(struct random_state *r, unsigned int wanted_cou
 	return multiplexed;
 }
 
-static void scaled_counts_are_near_the_truth(void)
+TEST(scaled_counts_are_near_the_truth)
 {
 	struct random_state r = { test_seed() + 3 };
 	unsigned long round, rounds = test_rounds(15);
@@ -450,21 +450,4 @@ static void scaled_counts_are_near_the_truth(void)
 	for (round = 0; round < rounds; round++)
 		multiplexed += check_scaled(&r, 2 + random_below(&r, 52));
 	check(multiplexed > rounds);
-}
-
-static const struct test tests[] = {
-	TEST(random_requests_give_valid_schedules),
-	TEST(small_schedules_are_minimal),
-	TEST(where_first_fit_is_too_long_the_search_finds_less),
-	TEST(all_counters_of_the_database_take_ten_passes),
-	TEST(nothing_wanted_is_no_pass),
-	TEST(known_conflicts_take_turns),
-	TEST(what_conflicts_with_nobody_counts_all_the_time),
-	TEST(turns_are_fair),
-	TEST(scaled_counts_are_near_the_truth),
-};
-
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

@@ -13,489 +13,182 @@
 
 #include "test.h"
 
-/* errors do not compile; the tests list what was checked */
+/* a wrong size or offset does not compile */
 #define LAYOUT(have, bytes)	static_assert((have) == (bytes), #have)
 #define SIZE(type, bytes)	LAYOUT(sizeof(struct drm_perfctr_##type), bytes)
 #define OFFSET(type, member, bytes) \
 	LAYOUT(offsetof(struct drm_perfctr_##type, member), bytes)
 
-static void sample_header(void)
-{
-	SIZE(sample_header, 72);
-	OFFSET(sample_header, size, 0);
-	OFFSET(sample_header, header_size, 4);
-	OFFSET(sample_header, block_count, 6);
-	OFFSET(sample_header, seq, 8);
-	OFFSET(sample_header, start_ns, 16);
-	OFFSET(sample_header, end_ns, 24);
-	OFFSET(sample_header, user_data, 32);
-	OFFSET(sample_header, flags, 40);
-	OFFSET(sample_header, merged_periods, 44);
-	OFFSET(sample_header, lost_ns, 48);
-	OFFSET(sample_header, merged_others, 56);
-	OFFSET(sample_header, gpu_epoch, 60);
-	OFFSET(sample_header, gpu_timestamp, 64);
-}
+SIZE(sample_header, 72); OFFSET(sample_header, size, 0); OFFSET(sample_header, header_size, 4);
+OFFSET(sample_header, block_count, 6); OFFSET(sample_header, seq, 8);
+OFFSET(sample_header, start_ns, 16); OFFSET(sample_header, end_ns, 24);
+OFFSET(sample_header, user_data, 32); OFFSET(sample_header, flags, 40);
+OFFSET(sample_header, merged_periods, 44); OFFSET(sample_header, lost_ns, 48);
+OFFSET(sample_header, merged_others, 56); OFFSET(sample_header, gpu_epoch, 60);
+OFFSET(sample_header, gpu_timestamp, 64);
 
-static void block_header(void)
-{
-	SIZE(block_header, 48);
-	OFFSET(block_header, size, 0);
-	OFFSET(block_header, type, 4);
-	OFFSET(block_header, index, 6);
-	OFFSET(block_header, section, 8);
-	OFFSET(block_header, format, 9);
-	OFFSET(block_header, set, 10);
-	OFFSET(block_header, clock, 11);
-	OFFSET(block_header, states, 12);
-	OFFSET(block_header, clock_cycles, 16);
-	OFFSET(block_header, enable_mask, 24);
-	OFFSET(block_header, valid_mask, 32);
-	OFFSET(block_header, capture_ns, 40);
-	OFFSET(block_header, header_size, 44);
-	OFFSET(block_header, product, 46);
-}
+SIZE(block_header, 48); OFFSET(block_header, size, 0); OFFSET(block_header, type, 4);
+OFFSET(block_header, index, 6); OFFSET(block_header, section, 8); OFFSET(block_header, format, 9);
+OFFSET(block_header, set, 10); OFFSET(block_header, clock, 11); OFFSET(block_header, states, 12);
+OFFSET(block_header, clock_cycles, 16); OFFSET(block_header, enable_mask, 24);
+OFFSET(block_header, valid_mask, 32); OFFSET(block_header, capture_ns, 40);
+OFFSET(block_header, header_size, 44); OFFSET(block_header, product, 46);
 
-static void pmu_identity(void)
-{
-	SIZE(pmu_identity, 64);
-	OFFSET(pmu_identity, config, 0);
-	OFFSET(pmu_identity, config1, 8);
-	OFFSET(pmu_identity, config2, 16);
-	OFFSET(pmu_identity, pmu_type, 24);
-	OFFSET(pmu_identity, cpu, 28);
-	OFFSET(pmu_identity, pmu_name, 32);
-}
+SIZE(pmu_identity, 64); OFFSET(pmu_identity, config, 0); OFFSET(pmu_identity, config1, 8);
+OFFSET(pmu_identity, config2, 16); OFFSET(pmu_identity, pmu_type, 24);
+OFFSET(pmu_identity, cpu, 28); OFFSET(pmu_identity, pmu_name, 32);
 
-static void running_times(void)
-{
-	SIZE(running_times, 16);
-	OFFSET(running_times, time_enabled, 0);
-	OFFSET(running_times, time_running, 8);
-}
+SIZE(running_times, 16); OFFSET(running_times, time_enabled, 0);
+OFFSET(running_times, time_running, 8);
 
-static void ring_control(void)
-{
-	SIZE(ring_control, 128);
-	OFFSET(ring_control, extract_idx, 0);
-	OFFSET(ring_control, user_reserved, 8);
-	OFFSET(ring_control, insert_idx, 64);
-	OFFSET(ring_control, merged_periods, 72);
-	OFFSET(ring_control, lost_ns, 80);
-	OFFSET(ring_control, state, 88);
-	OFFSET(ring_control, pad, 92);
-	OFFSET(ring_control, kernel_reserved, 96);
-}
+SIZE(ring_control, 128); OFFSET(ring_control, extract_idx, 0);
+OFFSET(ring_control, user_reserved, 8); OFFSET(ring_control, insert_idx, 64);
+OFFSET(ring_control, merged_periods, 72); OFFSET(ring_control, lost_ns, 80);
+OFFSET(ring_control, state, 88); OFFSET(ring_control, pad, 92);
+OFFSET(ring_control, kernel_reserved, 96);
 
-static void query(void)
-{
-	SIZE(query, 24);
-	OFFSET(query, type, 0);
-	OFFSET(query, count, 4);
-	OFFSET(query, stride, 8);
-	OFFSET(query, pad, 12);
-	OFFSET(query, pointer, 16);
-}
+SIZE(query, 24); OFFSET(query, type, 0); OFFSET(query, count, 4); OFFSET(query, stride, 8);
+OFFSET(query, pad, 12); OFFSET(query, pointer, 16);
 
-static void device_info(void)
-{
-	SIZE(device_info, 128);
-	OFFSET(device_info, features, 0);
-	OFFSET(device_info, version, 4);
-	OFFSET(device_info, sample_header_size, 8);
-	OFFSET(device_info, block_header_size, 12);
-	OFFSET(device_info, ring_control_size, 16);
-	OFFSET(device_info, block_count, 20);
-	OFFSET(device_info, clock_count, 24);
-	OFFSET(device_info, sets, 28);
-	OFFSET(device_info, active_set, 32);
-	OFFSET(device_info, max_slots, 36);
-	OFFSET(device_info, max_sessions_per_file, 40);
-	OFFSET(device_info, max_requests, 44);
-	OFFSET(device_info, product, 48);
-	OFFSET(device_info, pad, 52);
-	OFFSET(device_info, min_period_ns, 56);
-	OFFSET(device_info, unprivileged_min_period_ns, 64);
-	OFFSET(device_info, max_period_ns, 72);
-	OFFSET(device_info, max_ring_bytes, 80);
-	OFFSET(device_info, gpu_id, 88);
-	OFFSET(device_info, name, 96);
-}
+SIZE(device_info, 128); OFFSET(device_info, features, 0); OFFSET(device_info, version, 4);
+OFFSET(device_info, sample_header_size, 8); OFFSET(device_info, block_header_size, 12);
+OFFSET(device_info, ring_control_size, 16); OFFSET(device_info, block_count, 20);
+OFFSET(device_info, clock_count, 24); OFFSET(device_info, sets, 28);
+OFFSET(device_info, active_set, 32); OFFSET(device_info, max_slots, 36);
+OFFSET(device_info, max_sessions_per_file, 40); OFFSET(device_info, max_requests, 44);
+OFFSET(device_info, product, 48); OFFSET(device_info, pad, 52);
+OFFSET(device_info, min_period_ns, 56); OFFSET(device_info, unprivileged_min_period_ns, 64);
+OFFSET(device_info, max_period_ns, 72); OFFSET(device_info, max_ring_bytes, 80);
+OFFSET(device_info, gpu_id, 88); OFFSET(device_info, name, 96);
 
-static void block_info(void)
-{
-	SIZE(block_info, 112);
-	OFFSET(block_info, type, 0);
-	OFFSET(block_info, index, 2);
-	OFFSET(block_info, counters, 4);
-	OFFSET(block_info, product, 6);
-	OFFSET(block_info, sets, 8);
-	OFFSET(block_info, clock, 12);
-	OFFSET(block_info, format, 13);
-	OFFSET(block_info, first_section, 14);
-	OFFSET(block_info, pad, 15);
-	OFFSET(block_info, available, 16);
-	OFFSET(block_info, set_available, 48);
-}
+SIZE(block_info, 112); OFFSET(block_info, type, 0); OFFSET(block_info, index, 2);
+OFFSET(block_info, counters, 4); OFFSET(block_info, product, 6); OFFSET(block_info, sets, 8);
+OFFSET(block_info, clock, 12); OFFSET(block_info, format, 13);
+OFFSET(block_info, first_section, 14); OFFSET(block_info, pad, 15);
+OFFSET(block_info, available, 16); OFFSET(block_info, set_available, 48);
 
-static void clock_info(void)
-{
-	SIZE(clock_info, 72);
-	OFFSET(clock_info, clock, 0);
-	OFFSET(clock_info, valid_bits, 4);
-	OFFSET(clock_info, frequency_hz, 8);
-	OFFSET(clock_info, max_frequency_hz, 16);
-	OFFSET(clock_info, name, 24);
-	OFFSET(clock_info, gpu_timestamp, 40);
-	OFFSET(clock_info, raw_ns, 48);
-	OFFSET(clock_info, age_ns, 56);
-	OFFSET(clock_info, epoch, 64);
-	OFFSET(clock_info, pad, 68);
-}
+SIZE(clock_info, 72); OFFSET(clock_info, clock, 0); OFFSET(clock_info, valid_bits, 4);
+OFFSET(clock_info, frequency_hz, 8); OFFSET(clock_info, max_frequency_hz, 16);
+OFFSET(clock_info, name, 24); OFFSET(clock_info, gpu_timestamp, 40); OFFSET(clock_info, raw_ns, 48);
+OFFSET(clock_info, age_ns, 56); OFFSET(clock_info, epoch, 64); OFFSET(clock_info, pad, 68);
 
-static void control(void)
-{
-	SIZE(control, 24);
-	OFFSET(control, cmd, 0);
-	OFFSET(control, handle, 4);
-	OFFSET(control, size, 8);
-	OFFSET(control, pointer, 16);
-}
+SIZE(control, 24); OFFSET(control, cmd, 0); OFFSET(control, handle, 4); OFFSET(control, size, 8);
+OFFSET(control, pointer, 16);
 
-static void block_request(void)
-{
-	SIZE(block_request, 56);
-	OFFSET(block_request, type, 0);
-	OFFSET(block_request, index, 2);
-	OFFSET(block_request, section, 4);
-	OFFSET(block_request, set, 6);
-	OFFSET(block_request, pad, 7);
-	OFFSET(block_request, flags, 8);
-	OFFSET(block_request, cpu, 12);
-	OFFSET(block_request, mask, 16);
-	OFFSET(block_request, pmu_type, 24);
-	OFFSET(block_request, pad2, 28);
-	OFFSET(block_request, config, 32);
-	OFFSET(block_request, config1, 40);
-	OFFSET(block_request, config2, 48);
-}
+SIZE(block_request, 56); OFFSET(block_request, type, 0); OFFSET(block_request, index, 2);
+OFFSET(block_request, section, 4); OFFSET(block_request, set, 6); OFFSET(block_request, pad, 7);
+OFFSET(block_request, flags, 8); OFFSET(block_request, cpu, 12); OFFSET(block_request, mask, 16);
+OFFSET(block_request, pmu_type, 24); OFFSET(block_request, pad2, 28);
+OFFSET(block_request, config, 32); OFFSET(block_request, config1, 40);
+OFFSET(block_request, config2, 48);
 
-static void setup(void)
-{
-	SIZE(setup, 88);
-	OFFSET(setup, flags, 0);
-	OFFSET(setup, slots, 4);
-	OFFSET(setup, period_ns, 8);
-	OFFSET(setup, eventfd, 16);
-	OFFSET(setup, watermark, 20);
-	OFFSET(setup, requests, 24);
-	OFFSET(setup, request_count, 32);
-	OFFSET(setup, request_stride, 36);
-	OFFSET(setup, reserved, 40);
-	OFFSET(setup, ring_fd, 56);
-	OFFSET(setup, slot_stride, 60);
-	OFFSET(setup, sample_size, 64);
-	OFFSET(setup, block_count, 68);
-	OFFSET(setup, ring_offset, 72);
-	OFFSET(setup, ring_bytes, 80);
-}
+SIZE(setup, 88); OFFSET(setup, flags, 0); OFFSET(setup, slots, 4); OFFSET(setup, period_ns, 8);
+OFFSET(setup, eventfd, 16); OFFSET(setup, watermark, 20); OFFSET(setup, requests, 24);
+OFFSET(setup, request_count, 32); OFFSET(setup, request_stride, 36); OFFSET(setup, reserved, 40);
+OFFSET(setup, ring_fd, 56); OFFSET(setup, slot_stride, 60); OFFSET(setup, sample_size, 64);
+OFFSET(setup, block_count, 68); OFFSET(setup, ring_offset, 72); OFFSET(setup, ring_bytes, 80);
 
-static void start(void)
-{
-	SIZE(start, 8);
-	OFFSET(start, user_data, 0);
-}
+SIZE(start, 8); OFFSET(start, user_data, 0);
 
-static void stop(void)
-{
-	SIZE(stop, 8);
-	OFFSET(stop, user_data, 0);
-}
+SIZE(stop, 8); OFFSET(stop, user_data, 0);
 
-static void sample(void)
-{
-	SIZE(sample, 8);
-	OFFSET(sample, user_data, 0);
-}
+SIZE(sample, 8); OFFSET(sample, user_data, 0);
 
-static void status(void)
-{
-	SIZE(status, 104);
-	OFFSET(status, flags, 0);
-	OFFSET(status, slots, 4);
-	OFFSET(status, insert_idx, 8);
-	OFFSET(status, extract_idx, 16);
-	OFFSET(status, merged_periods, 24);
-	OFFSET(status, pending_merged, 32);
-	OFFSET(status, lost_ns, 40);
-	OFFSET(status, errors, 48);
-	OFFSET(status, overflows, 56);
-	OFFSET(status, resets, 64);
-	OFFSET(status, bad_extract, 72);
-	OFFSET(status, ring_full, 80);
-	OFFSET(status, wakeups, 88);
-	OFFSET(status, merged_others, 96);
-}
+SIZE(status, 104); OFFSET(status, flags, 0); OFFSET(status, slots, 4);
+OFFSET(status, insert_idx, 8); OFFSET(status, extract_idx, 16); OFFSET(status, merged_periods, 24);
+OFFSET(status, pending_merged, 32); OFFSET(status, lost_ns, 40); OFFSET(status, errors, 48);
+OFFSET(status, overflows, 56); OFFSET(status, resets, 64); OFFSET(status, bad_extract, 72);
+OFFSET(status, ring_full, 80); OFFSET(status, wakeups, 88); OFFSET(status, merged_others, 96);
 
 #define VSOC_SIZE(type, bytes)	LAYOUT(sizeof(struct drm_vsoc_##type), bytes)
 #define VSOC_OFFSET(type, member, bytes) \
 	LAYOUT(offsetof(struct drm_vsoc_##type, member), bytes)
 
-static void vsoc_info(void)
-{
-	VSOC_SIZE(info, 104);
-	VSOC_OFFSET(info, version, 0);
-	VSOC_OFFSET(info, counters_per_block, 4);
-	VSOC_OFFSET(info, shader_present, 8);
-	VSOC_OFFSET(info, l2_slices, 16);
-	VSOC_OFFSET(info, max_commands, 20);
-	VSOC_OFFSET(info, max_contexts, 24);
-	VSOC_OFFSET(info, max_queued_jobs, 28);
-	VSOC_OFFSET(info, max_units, 32);
-	VSOC_OFFSET(info, top_hz, 40);
-	VSOC_OFFSET(info, coregroup_hz, 48);
-	VSOC_OFFSET(info, shader_hz, 56);
-	VSOC_OFFSET(info, max_wait_ns, 64);
-	VSOC_OFFSET(info, sockets, 72);
-	VSOC_OFFSET(info, root_complexes, 76);
-	VSOC_OFFSET(info, root_ports, 80);
-	VSOC_OFFSET(info, gpus, 84);
-	VSOC_OFFSET(info, max_listing, 88);
-	VSOC_OFFSET(info, max_steps, 92);
-	VSOC_OFFSET(info, max_job_steps, 96);
-}
+VSOC_SIZE(info, 104); VSOC_OFFSET(info, version, 0); VSOC_OFFSET(info, counters_per_block, 4);
+VSOC_OFFSET(info, shader_present, 8); VSOC_OFFSET(info, l2_slices, 16);
+VSOC_OFFSET(info, max_commands, 20); VSOC_OFFSET(info, max_contexts, 24);
+VSOC_OFFSET(info, max_queued_jobs, 28); VSOC_OFFSET(info, max_units, 32);
+VSOC_OFFSET(info, top_hz, 40); VSOC_OFFSET(info, coregroup_hz, 48);
+VSOC_OFFSET(info, shader_hz, 56); VSOC_OFFSET(info, max_wait_ns, 64);
+VSOC_OFFSET(info, sockets, 72); VSOC_OFFSET(info, root_complexes, 76);
+VSOC_OFFSET(info, root_ports, 80); VSOC_OFFSET(info, gpus, 84); VSOC_OFFSET(info, max_listing, 88);
+VSOC_OFFSET(info, max_steps, 92); VSOC_OFFSET(info, max_job_steps, 96);
 
-static void vsoc_get_info(void)
-{
-	VSOC_SIZE(get_info, 16);
-	VSOC_OFFSET(get_info, pointer, 0);
-	VSOC_OFFSET(get_info, size, 8);
-	VSOC_OFFSET(get_info, pad, 12);
-}
+VSOC_SIZE(get_info, 16); VSOC_OFFSET(get_info, pointer, 0); VSOC_OFFSET(get_info, size, 8);
+VSOC_OFFSET(get_info, pad, 12);
 
-static void vsoc_cmd_draw(void)
-{
-	VSOC_SIZE(cmd_draw, 40);
-	VSOC_OFFSET(cmd_draw, vertices, 0);
-	VSOC_OFFSET(cmd_draw, primitives, 8);
-	VSOC_OFFSET(cmd_draw, fragments, 16);
-	VSOC_OFFSET(cmd_draw, texels, 24);
-	VSOC_OFFSET(cmd_draw, primitives_culled, 32);
-}
+VSOC_SIZE(cmd_draw, 40); VSOC_OFFSET(cmd_draw, vertices, 0); VSOC_OFFSET(cmd_draw, primitives, 8);
+VSOC_OFFSET(cmd_draw, fragments, 16); VSOC_OFFSET(cmd_draw, texels, 24);
+VSOC_OFFSET(cmd_draw, primitives_culled, 32);
 
-static void vsoc_instruction(void)
-{
-	VSOC_SIZE(instruction, 16);
-	VSOC_OFFSET(instruction, opcode, 0);
-	VSOC_OFFSET(instruction, guard, 2);
-	VSOC_OFFSET(instruction, pad, 3);
-	VSOC_OFFSET(instruction, guard_times, 4);
-	VSOC_OFFSET(instruction, target, 8);
-	VSOC_OFFSET(instruction, reserved, 12);
-}
+VSOC_SIZE(instruction, 16); VSOC_OFFSET(instruction, opcode, 0); VSOC_OFFSET(instruction, guard, 2);
+VSOC_OFFSET(instruction, pad, 3); VSOC_OFFSET(instruction, guard_times, 4);
+VSOC_OFFSET(instruction, target, 8); VSOC_OFFSET(instruction, reserved, 12);
 
-static void vsoc_cmd_compute(void)
-{
-	VSOC_SIZE(cmd_compute, 32);
-	VSOC_OFFSET(cmd_compute, threads, 0);
-	VSOC_OFFSET(cmd_compute, instructions, 8);
-	VSOC_OFFSET(cmd_compute, listing_count, 12);
-	VSOC_OFFSET(cmd_compute, listing, 16);
-	VSOC_OFFSET(cmd_compute, listing_stride, 24);
-	VSOC_OFFSET(cmd_compute, pad, 28);
-}
+VSOC_SIZE(cmd_compute, 32); VSOC_OFFSET(cmd_compute, threads, 0);
+VSOC_OFFSET(cmd_compute, instructions, 8); VSOC_OFFSET(cmd_compute, listing_count, 12);
+VSOC_OFFSET(cmd_compute, listing, 16); VSOC_OFFSET(cmd_compute, listing_stride, 24);
+VSOC_OFFSET(cmd_compute, pad, 28);
 
-static void vsoc_cmd_copy(void)
-{
-	VSOC_SIZE(cmd_copy, 48);
-	VSOC_OFFSET(cmd_copy, bytes, 0);
-	VSOC_OFFSET(cmd_copy, address, 8);
-	VSOC_OFFSET(cmd_copy, hit_bytes, 16);
-	VSOC_OFFSET(cmd_copy, flags, 24);
-	VSOC_OFFSET(cmd_copy, initiator, 28);
-	VSOC_OFFSET(cmd_copy, home, 32);
-	VSOC_OFFSET(cmd_copy, socket, 36);
-	VSOC_OFFSET(cmd_copy, latency_cycles, 40);
-	VSOC_OFFSET(cmd_copy, gpu, 44);
-}
+VSOC_SIZE(cmd_copy, 48); VSOC_OFFSET(cmd_copy, bytes, 0); VSOC_OFFSET(cmd_copy, address, 8);
+VSOC_OFFSET(cmd_copy, hit_bytes, 16); VSOC_OFFSET(cmd_copy, flags, 24);
+VSOC_OFFSET(cmd_copy, initiator, 28); VSOC_OFFSET(cmd_copy, home, 32);
+VSOC_OFFSET(cmd_copy, socket, 36); VSOC_OFFSET(cmd_copy, latency_cycles, 40);
+VSOC_OFFSET(cmd_copy, gpu, 44);
 
-static void vsoc_cmd_pcie(void)
-{
-	VSOC_SIZE(cmd_pcie, 48);
-	VSOC_OFFSET(cmd_pcie, bytes, 0);
-	VSOC_OFFSET(cmd_pcie, address, 8);
-	VSOC_OFFSET(cmd_pcie, flags, 16);
-	VSOC_OFFSET(cmd_pcie, socket, 20);
-	VSOC_OFFSET(cmd_pcie, root_complex, 24);
-	VSOC_OFFSET(cmd_pcie, root_port, 28);
-	VSOC_OFFSET(cmd_pcie, bdf, 32);
-	VSOC_OFFSET(cmd_pcie, home, 36);
-	VSOC_OFFSET(cmd_pcie, initiator, 40);
-	VSOC_OFFSET(cmd_pcie, latency_cycles, 44);
-}
+VSOC_SIZE(cmd_pcie, 48); VSOC_OFFSET(cmd_pcie, bytes, 0); VSOC_OFFSET(cmd_pcie, address, 8);
+VSOC_OFFSET(cmd_pcie, flags, 16); VSOC_OFFSET(cmd_pcie, socket, 20);
+VSOC_OFFSET(cmd_pcie, root_complex, 24); VSOC_OFFSET(cmd_pcie, root_port, 28);
+VSOC_OFFSET(cmd_pcie, bdf, 32); VSOC_OFFSET(cmd_pcie, home, 36);
+VSOC_OFFSET(cmd_pcie, initiator, 40); VSOC_OFFSET(cmd_pcie, latency_cycles, 44);
 
-static void vsoc_cmd_wait(void)
-{
-	VSOC_SIZE(cmd_wait, 8);
-	VSOC_OFFSET(cmd_wait, duration_ns, 0);
-}
+VSOC_SIZE(cmd_wait, 8); VSOC_OFFSET(cmd_wait, duration_ns, 0);
 
-static void vsoc_cmd_sample(void)
-{
-	VSOC_SIZE(cmd_sample, 16);
-	VSOC_OFFSET(cmd_sample, user_data, 0);
-	VSOC_OFFSET(cmd_sample, handle, 8);
-	VSOC_OFFSET(cmd_sample, pad, 12);
-}
+VSOC_SIZE(cmd_sample, 16); VSOC_OFFSET(cmd_sample, user_data, 0);
+VSOC_OFFSET(cmd_sample, handle, 8); VSOC_OFFSET(cmd_sample, pad, 12);
 
-static void vsoc_method(void)
-{
-	VSOC_SIZE(method, 8);
-	VSOC_OFFSET(method, method, 0);
-	VSOC_OFFSET(method, data, 4);
-}
+VSOC_SIZE(method, 8); VSOC_OFFSET(method, method, 0); VSOC_OFFSET(method, data, 4);
 
-static void vsoc_cmd_methods(void)
-{
-	VSOC_SIZE(cmd_methods, 88);
-	VSOC_OFFSET(cmd_methods, count, 0);
-	VSOC_OFFSET(cmd_methods, pad, 4);
-	VSOC_OFFSET(cmd_methods, methods, 8);
-}
+VSOC_SIZE(cmd_methods, 88); VSOC_OFFSET(cmd_methods, count, 0); VSOC_OFFSET(cmd_methods, pad, 4);
+VSOC_OFFSET(cmd_methods, methods, 8);
 
-static void vsoc_mp_record(void)
-{
-	VSOC_SIZE(mp_record, 20);
-	VSOC_OFFSET(mp_record, counters, 0);
-	VSOC_OFFSET(mp_record, sequence, 16);
-}
+VSOC_SIZE(mp_record, 20); VSOC_OFFSET(mp_record, counters, 0); VSOC_OFFSET(mp_record, sequence, 16);
 
-static void vsoc_cmd_mp_store(void)
-{
-	VSOC_SIZE(cmd_mp_store, 16);
-	VSOC_OFFSET(cmd_mp_store, offset, 0);
-	VSOC_OFFSET(cmd_mp_store, handle, 8);
-	VSOC_OFFSET(cmd_mp_store, sequence, 12);
-}
+VSOC_SIZE(cmd_mp_store, 16); VSOC_OFFSET(cmd_mp_store, offset, 0);
+VSOC_OFFSET(cmd_mp_store, handle, 8); VSOC_OFFSET(cmd_mp_store, sequence, 12);
 
-static void vsoc_command(void)
-{
-	VSOC_SIZE(command, 96);
-	VSOC_OFFSET(command, type, 0);
-	VSOC_OFFSET(command, pad, 4);
-	VSOC_OFFSET(command, draw, 8);
-	VSOC_OFFSET(command, compute, 8);
-	VSOC_OFFSET(command, copy, 8);
-	VSOC_OFFSET(command, pcie, 8);
-	VSOC_OFFSET(command, wait, 8);
-	VSOC_OFFSET(command, sample, 8);
-	VSOC_OFFSET(command, methods, 8);
-	VSOC_OFFSET(command, mp_store, 8);
-	VSOC_OFFSET(command, reserved, 8);
-}
+VSOC_SIZE(command, 96); VSOC_OFFSET(command, type, 0); VSOC_OFFSET(command, pad, 4);
+VSOC_OFFSET(command, draw, 8); VSOC_OFFSET(command, compute, 8); VSOC_OFFSET(command, copy, 8);
+VSOC_OFFSET(command, pcie, 8); VSOC_OFFSET(command, wait, 8); VSOC_OFFSET(command, sample, 8);
+VSOC_OFFSET(command, methods, 8); VSOC_OFFSET(command, mp_store, 8);
+VSOC_OFFSET(command, reserved, 8);
 
-static void vsoc_submit(void)
-{
-	VSOC_SIZE(submit, 40);
-	VSOC_OFFSET(submit, flags, 0);
-	VSOC_OFFSET(submit, ctx_id, 4);
-	VSOC_OFFSET(submit, commands, 8);
-	VSOC_OFFSET(submit, command_count, 16);
-	VSOC_OFFSET(submit, command_stride, 20);
-	VSOC_OFFSET(submit, job_id, 24);
-	VSOC_OFFSET(submit, fence_fd, 32);
-	VSOC_OFFSET(submit, pad, 36);
-}
+VSOC_SIZE(submit, 40); VSOC_OFFSET(submit, flags, 0); VSOC_OFFSET(submit, ctx_id, 4);
+VSOC_OFFSET(submit, commands, 8); VSOC_OFFSET(submit, command_count, 16);
+VSOC_OFFSET(submit, command_stride, 20); VSOC_OFFSET(submit, job_id, 24);
+VSOC_OFFSET(submit, fence_fd, 32); VSOC_OFFSET(submit, pad, 36);
 
-static void vsoc_wait(void)
-{
-	VSOC_SIZE(wait, 32);
-	VSOC_OFFSET(wait, job_id, 0);
-	VSOC_OFFSET(wait, timeout_ns, 8);
-	VSOC_OFFSET(wait, flags, 16);
-	VSOC_OFFSET(wait, status, 20);
-	VSOC_OFFSET(wait, sample_errors, 24);
-	VSOC_OFFSET(wait, sample_errno, 28);
-}
+VSOC_SIZE(wait, 32); VSOC_OFFSET(wait, job_id, 0); VSOC_OFFSET(wait, timeout_ns, 8);
+VSOC_OFFSET(wait, flags, 16); VSOC_OFFSET(wait, status, 20); VSOC_OFFSET(wait, sample_errors, 24);
+VSOC_OFFSET(wait, sample_errno, 28);
 
-static void vsoc_ctx_create(void)
-{
-	VSOC_SIZE(ctx_create, 8);
-	VSOC_OFFSET(ctx_create, flags, 0);
-	VSOC_OFFSET(ctx_create, ctx_id, 4);
-}
+VSOC_SIZE(ctx_create, 8); VSOC_OFFSET(ctx_create, flags, 0); VSOC_OFFSET(ctx_create, ctx_id, 4);
 
-static void vsoc_ctx_destroy(void)
-{
-	VSOC_SIZE(ctx_destroy, 8);
-	VSOC_OFFSET(ctx_destroy, ctx_id, 0);
-	VSOC_OFFSET(ctx_destroy, pad, 4);
-}
+VSOC_SIZE(ctx_destroy, 8); VSOC_OFFSET(ctx_destroy, ctx_id, 0); VSOC_OFFSET(ctx_destroy, pad, 4);
 
-static void vsoc_bo_create(void)
-{
-	VSOC_SIZE(bo_create, 24);
-	VSOC_OFFSET(bo_create, size, 0);
-	VSOC_OFFSET(bo_create, mmap_offset, 8);
-	VSOC_OFFSET(bo_create, handle, 16);
-	VSOC_OFFSET(bo_create, pad, 20);
-}
+VSOC_SIZE(bo_create, 24); VSOC_OFFSET(bo_create, size, 0); VSOC_OFFSET(bo_create, mmap_offset, 8);
+VSOC_OFFSET(bo_create, handle, 16); VSOC_OFFSET(bo_create, pad, 20);
 
-/* opcodes are numbers by class */
-static void vsoc_opcodes(void)
+/* an opcode is its class, then a number in it */
+TEST(opcodes_are_frozen)
 {
 	check_eq(DRM_VSOC_OP_VABSDIFF4, 0x11a);
 	check_eq(DRM_VSOC_OP_SHFL, 0x701);
 }
 
-static void ioctl_numbers(void)
+TEST(ioctl_numbers_are_frozen)
 {
 	check_eq(DRM_IOCTL_PERFCTR_QUERY, 0xc018649d);
 	check_eq(DRM_IOCTL_PERFCTR_CONTROL, 0xc018649e);
 	check_eq(DRM_IOCTL_VSOC_BO_CREATE, 0xc0186445);
-}
-
-static const struct test tests[] = {
-	TEST(sample_header),
-	TEST(block_header),
-	TEST(running_times),
-	TEST(pmu_identity),
-	TEST(ring_control),
-	TEST(query),
-	TEST(device_info),
-	TEST(block_info),
-	TEST(clock_info),
-	TEST(control),
-	TEST(block_request),
-	TEST(setup),
-	TEST(start),
-	TEST(stop),
-	TEST(sample),
-	TEST(status),
-	TEST(vsoc_info),
-	TEST(vsoc_get_info),
-	TEST(vsoc_cmd_draw),
-	TEST(vsoc_instruction),
-	TEST(vsoc_cmd_compute),
-	TEST(vsoc_cmd_copy),
-	TEST(vsoc_cmd_pcie),
-	TEST(vsoc_cmd_wait),
-	TEST(vsoc_cmd_sample),
-	TEST(vsoc_method),
-	TEST(vsoc_cmd_methods),
-	TEST(vsoc_mp_record),
-	TEST(vsoc_cmd_mp_store),
-	TEST(vsoc_command),
-	TEST(vsoc_submit),
-	TEST(vsoc_wait),
-	TEST(vsoc_ctx_create),
-	TEST(vsoc_ctx_destroy),
-	TEST(vsoc_bo_create),
-	TEST(vsoc_opcodes),
-	TEST(ioctl_numbers),
-};
-
-int main(int argc, char **argv)
-{
-	return test_main(argc, argv, tests, ARRAY_SIZE(tests));
 }
