@@ -19,7 +19,7 @@ OUTPUT_LINES = 40
 
 
 def skip_reason(output):
-    """The line that a requirement gives as its reason comes last."""
+    """The last line of the output: the requirement that was not met."""
     reasons = [line.strip() for line in output if line.strip()
                and not line.startswith("Last errno")]
     return reasons[-1] if reasons else ""
@@ -30,7 +30,7 @@ def duration(seconds, start=0.0):
 
 
 def commit():
-    """Of this tree, "-dirty" if it is changed; None if it is no git tree."""
+    """The commit of this tree, with "-dirty" if it is changed; None without git."""
     # by size and time only: a guest sees other inodes
     git = subprocess.run(["git", "-c", "core.checkStat=minimal", "-c", "safe.directory=*",
                           "describe", "--always",
@@ -105,7 +105,7 @@ class Results:
                                    if entry["result"] not in GOOD)
 
     def rest(self):
-        """The members after the tests."""
+        """The members of results.json that follow the tests."""
         totals = {key: dict.fromkeys(ORDER, 0) for key in ("", "root")}
         for key, entry in self.tests.items():
             program = key.rpartition("@")[0]

@@ -9,8 +9,9 @@ from debian_kernels import KernelError, run
 
 
 class Apt:
-    """apt in directories of its own, for an architecture and perhaps other archives.
+    """apt for another architecture or other archives; the machine's apt is unchanged.
 
+    @work: directory for its lists and packages
     @sources: lines of sources.list(5); by default the archives of this machine's apt
 """
 

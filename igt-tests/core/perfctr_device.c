@@ -528,7 +528,7 @@ static void lost_reset(void)
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	reset_ns = igt_raw_ns() - reset_ns;
 	igt_vsoc_debugfs(&dev, "reset_ms", "0");
-	/* and not for one that begins after it */
+	/* a session that begins after the reset reports no loss */
 	create(&after_it, 0, 0);
 	igt_assert_eq(igt_perfctr_start(&after_it, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
@@ -542,7 +542,7 @@ static void lost_reset(void)
 	end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
 	igt_assert_eq_u64(b.manual.last.lost_ns, 0);
 	igt_assert(!(b.manual.last.flags & DRM_PERFCTR_SAMPLE_RESET));
-	/* nor more than the time since the previous sample */
+	/* the loss is at most the time since the last sample before the reset */
 	igt_assert_lte_u64(b.periodic.lost_ns, reset_ns);
 	igt_assert_lte_u64(b.manual.lost_ns, reset_ns);
 }
@@ -592,7 +592,7 @@ static void lost_resume(void)
 	igt_vsoc_work(&dev, 0);
 	igt_sleep_ms(300);
 	dead_ns = igt_raw_ns() - dead_ns;
-	/* until here: each collection tries to start it again */
+	/* the hardware is dead until here; each collection tries to start it again */
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 	igt_vsoc_start(&other, &before);
 	igt_vsoc_work(&dev, 1);

@@ -574,8 +574,8 @@ static uint64_t unanswered_start_time(void)
 }
 
 /*
- * The end asks no hardware. It may wait for one caller, for the next one in the queue, and for a
- * worker.
+ * TEARDOWN and close() access no hardware. They may wait for one caller, for the next one in the
+ * queue, and for a worker.
  */
 static void ends_soon(bool by_teardown)
 {

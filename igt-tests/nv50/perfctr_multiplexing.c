@@ -46,7 +46,7 @@
 /* counts that may arrive in a clock and are held back until there are as many */
 #define EDGE_COUNTS 32
 
-/* of all blocks that have the counter: they share a slot */
+/* the counter's sum over all blocks that have it, which share a slot */
 static uint64_t counted(const struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
@@ -129,7 +129,7 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 			 (unsigned long long)igt_nv50_truth(names[i]), scaled(&s, names[i]), error,
 			 bound);
 		igt_assert_f(error * error <= bound * bound, "%s is too far off\n", names[i]);
-		/* otherwise the test would show nothing */
+		/* with less work any value would be within the bound */
 		igt_assert_f(10 * bound <= igt_nv50_truth(names[i]), "%s: too little work\n",
 			     names[i]);
 	}
@@ -264,7 +264,7 @@ static void assert_one_is_scaled(const struct igt_perfctr_session *s, const stru
 		     c->name, c->sum, scaled(s, c->name), ran, REQUEST_SLICES, error, bound);
 }
 
-/* of @wanted random counters; returns how many were multiplexed */
+/* counts @wanted random counters; returns how many were multiplexed */
 static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned int wanted)
 {
 	const char *names[ALL_COUNTERS];
@@ -379,7 +379,7 @@ static void multiplexed(void)
 	igt_nv50_want(&s, "gpu_busy");
 	igt_perfctr_session_create(&s);
 	igt_nv50_start(&s);
-	/* by progress, not by time: this many slots for each */
+	/* until each has had enough slots, however long it takes */
 	for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
 		igt_nv50_work(n);
 		igt_assert_eq(igt_perfctr_sample(&s, n), 0);

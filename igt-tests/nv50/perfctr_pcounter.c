@@ -75,7 +75,7 @@ static void single_exact(void)
 		compared += igt_nv50_truth(name) != 0;
 		igt_perfctr_session_fini(&s);
 	}
-	/* all but points, lines, stream output, triggers, serialisation */
+	/* no work for points, lines, stream output, triggers, serialisation */
 	igt_assert_lte(40, compared);
 }
 

@@ -186,7 +186,7 @@ static bool record_exact(void)
 	batches = igt_nv50_sampler("batches");
 	igt_assert_eq(igt_perfctr_start(&s, 7), 0);
 	igt_assert(igt_perfctr_is_batched(&s));
-	/* by progress: this many samples */
+	/* until there are enough samples, however long it takes */
 	for (unsigned int n = 0; s.periodic < 2000; n++) {
 		igt_nv50_work(n);
 		near += check_captures(&s, &blocks);

@@ -87,7 +87,7 @@ static uint16_t counter_of(unsigned int i)
 	return igt_vsoc_counter(&totals.truth, busy[i].type, busy[i].name);
 }
 
-/* no block of the sample is busy for longer than its clock ran; @slack: cycles of rounding */
+/* no block of the sample is busy for longer than its clock ran; returns how many were busy */
 static unsigned int assert_consistent(const struct igt_perfctr_session *s,
 				      const struct drm_perfctr_sample_header *h)
 {
@@ -359,7 +359,7 @@ static void step_errors(void)
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "miscount", "nonsense"), -EINVAL);
 }
 
-/* a new device, with time as the module parameter has it */
+/* binds the device again; @parameter: "Y" starts it with stepped time */
 static void rebind(const char *parameter)
 {
 	igt_perfctr_close(&dev);

@@ -121,7 +121,7 @@ static void silent_for_seconds(void)
 	igt_accounted_open(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
-	/* it has to be restarted after that */
+	/* after a reset the core starts the hardware again */
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	/* count starts, not time: the request that failed, and at least two more starts */
 	while (asked < 6) {
@@ -138,7 +138,7 @@ static void silent_for_seconds(void)
 		igt_sleep_ms(50);
 		igt_perfctr_sample_and_drain(&first.s);
 	} while (first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	/* from then on it is exact again */
+	/* from here on counts are exact */
 	igt_perfctr_sample_and_drain(&first.s);
 	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &before);
 	for (unsigned int i = 0; i < before.truth.count; i++)

@@ -498,7 +498,7 @@ static bool do_power(void)
 	case 0:
 		snprintf(text, sizeof(text), "%#llx",
 			 (unsigned long long)(cores_of(d) & chance.state));
-		/* busy with a job: they stay on */
+		/* cores of a running job stay on */
 		igt_target_debugfs(d, "cores_on", text);
 		break;
 	case 1:
@@ -555,7 +555,7 @@ static void add_or_remove(struct igt_target *d)
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			if (quiet && clients[i].used && clients[i].on == d &&
 			    igt_client_has_account(&clients[i])) {
-				/* room for the final sample is not enough: no fault may be left */
+				/* needs room for the final sample, and no armed fault */
 				settle(&clients[i]);
 				igt_vsoc_totals(&d->dev, clients[i].set, &totals[i]);
 			}
@@ -817,7 +817,7 @@ static void run_storm(void)
 	igt_target_find(&devices[0]);
 	open_contexts(&devices[0]);
 	seed_faults(&devices[0]);
-	/* a late device is late by less than any timeout */
+	/* the delay of late answers is shorter than any timeout */
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "60");
 	if (with_suspend) {
 		igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);

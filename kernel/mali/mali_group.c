@@ -158,7 +158,7 @@ static void ring_streams(struct mali_group *group)
 	mali_set_word(&group->out->doorbell_ack, req);
 }
 
-/* an error means that firmware cannot continue and no longer answers: the host sees it hang */
+/* an error means that firmware stops and no longer answers the host */
 int mali_group_requests(struct mali_group *group)
 {
 	const u32 answers = MALI_CSG_STATE | MALI_CSG_ENDPOINT_CONFIG | MALI_CSG_STATUS_UPDATE;

@@ -15,7 +15,8 @@
  * For each source, perfctr_source_state.good_ns is the time up to which everything is accounted
  * for: in its totals or in its total of lost time. While perfctr_source_state.lost_flags is set,
  * the hardware has power but does not count: every collection advances both, so that each session
- * sees its own part of the loss, however many of them are sampling::
+ * gets its own part of the loss, however many of them are sampling. s: a sample without a loss, L:
+ * one with lost_ns::
  *
  *     counting           ======|.............|=======
  *                          good^      ^      ^ start succeeds: the rest is added
@@ -32,7 +33,7 @@
  *                                                             collections retry, at
  *                                                             most once a second
  * last collection of STOP, unplug failed  since good_ns       (the session ends)
- * suspended                               no: nothing happens
+ * suspended                               none: nothing counts
  * ======================================= =================== ==================
  */
 
@@ -91,7 +92,7 @@ static int ask(struct drm_perfctr_source *source, struct drm_perfctr_collection 
 	return ret;
 }
 
-/* the GPU timestamp of this collection, and the clock pair for QUERY */
+/* the GPU timestamp of this collection, also for QUERY_CLOCKS */
 static void take_timestamp(struct drm_perfctr_source *source,
 			   const struct drm_perfctr_collection *c, bool has_timestamp)
 {
@@ -152,7 +153,7 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	state->time_ns = c.time_ns;
 	if (c.transition) {
 		state->transition_seq = state->seq;
-		/* for any caller of collect: the interrupt for it may be late or lost */
+		/* the transition's own interrupt may be late or lost */
 		if (!pc->serving_events)
 			drm_perfctr_source_transition(source);
 	}

@@ -79,8 +79,8 @@ static int copy_out(const struct drm_perfctr_control *control, const void *src, 
 }
 
 /*
- * Descriptor, structure, then handle: nothing may fail after the last, because userspace owns the
- * session from then on.
+ * Creates descriptor, structure and handle in this order: userspace owns the session as soon as the
+ * handle exists, so nothing may fail after it.
  */
 static int hand_out(struct drm_perfctr_file *pf, struct drm_perfctr_control *control,
 		    struct drm_perfctr_setup *setup, struct drm_perfctr_session *session)

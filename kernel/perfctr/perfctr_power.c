@@ -179,7 +179,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 
 	drm_perfctr_pmu_read_all(pc);
 	rt_mutex_lock(&pc->lock);
-	/* including those that do not run, for their sessions' samples to report it */
+	/* also those that do not run: the samples of their sessions must report the loss */
 	for (i = 0; i < pc->source_count; i++) {
 		if (pc->sources[i]->state->users)
 			drm_perfctr_sampler_collect_source(pc->sources[i]);

@@ -87,7 +87,7 @@ class Uapi:
 
 
 class Lines:
-    """Where a key of a table stands in a TOML file: tomllib does not tell."""
+    """The line of a key in a TOML file, which tomllib does not report."""
 
     def __init__(self, text):
         self.at = {}
@@ -555,7 +555,7 @@ def kernel_set(name, text, counters):
 
 
 def recipes(prefix, pages):
-    """Recipes of an NVIDIA product: X-macros, as the kernel wants nothing but integers of them."""
+    """Recipes of an NVIDIA product as X-macros of integers, for the kernel."""
     pages = {page.head["block"]: page for page in pages if page.head["block"] in RECIPE_KEYS}
     if not pages:
         return []

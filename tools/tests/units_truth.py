@@ -40,7 +40,7 @@ def share(part, *others):
 
 
 def nv50_metrics(pm, mp):
-    """counters by the words of the database's texts"""
+    """{metric: its value, computed as its text in the database defines it}"""
     return {
         "mp.branch_efficiency": lambda: share(mp("branch"), mp("divergent_branch")),
         "mp.branch_rate": lambda: fractions.Fraction(mp("branch"), mp("instructions")),
@@ -80,7 +80,7 @@ class Result:
         return fractions.Fraction(int(value["numerator"]), int(value["denominator"]))
 
     def value(self, block, name):
-        """gpu_idle also counts while the truth is read: it is the rest of the cycles"""
+        """The truth; for gpu_idle, which counts while the truth is read, cycles - gpu_busy."""
         if name == "gpu_idle":
             busy = self.truth_of(self.counters["pcounter/gpu_idle"])["pcounter", "gpu_busy"]
             return self.cycles(block, name) - busy
@@ -90,7 +90,7 @@ class Result:
         return self.exact(f"{block}/{name}", "cycles")
 
     def ratio(self, name, other):
-        """of their clocks; those of a Mali GPU are in one block"""
+        """Of the frequencies of their clocks; 1 on a Mali GPU, where both are in one block."""
         return fractions.Fraction(self.clocks[name], self.clocks[other]) if self.clocks else 1
 
     def unit(self, block, busy, waits, kind):
@@ -111,7 +111,7 @@ def expected_unit(r, name, kind, is_nv50):
 
 
 def expected_metric(r, name):
-    """None: not a metric of nv50"""
+    """The metric's value; None if it is no metric of nv50."""
     block, metric = name.split(".")
     if block not in ("pcounter", "mp"):
         return None

@@ -22,7 +22,7 @@ enum field_kind {
 	FIELD_HOME, /* enum drm_vsoc_home by name */
 	FIELD_FLAG, /* a word that sets a bit */
 	FIELD_LISTING, /* a file with instructions */
-	FIELD_METHOD, /* the value of another method */
+	FIELD_METHOD, /* value of a method; each such field is one more method of the command */
 };
 
 struct field {

@@ -17,7 +17,7 @@ MODEL = "/sys/kernel/debug/mali"
 
 
 def node():
-    """A device that was unbound with jobs in the air keeps its number, so there may be another."""
+    """A device that was unbound while jobs ran keeps its number, so there may be another."""
     nodes = sorted(glob.glob("/dev/dri/renderD*"))
     return nodes[-1] if nodes else None
 

@@ -71,7 +71,10 @@ void drm_perfctr_unregister_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_unregister_pmu_kinds);
 
-/* returns 0 or -ENXIO; *@kind: of a block type, pinning its module; NULL: any PMU */
+/*
+ * Looks up the kind of a block type and pins its module; *@kind is NULL if any PMU is accepted.
+ * Returns 0 or -ENXIO.
+ */
 int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
 			     struct module **owner)
 {
@@ -99,7 +102,8 @@ int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
 
 /*
  * Returns the bits of @value that are not filters of that kind of PMU; @field 0 to 2: config,
- * config1, config2. A PMU ignores most of them, but they would make a different block.
+ * config1, config2. A PMU ignores most of these bits, but requests that differ in them would be
+ * different blocks.
  */
 u64 drm_perfctr_pmu_kind_refuses(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
 				 u64 config, u64 value)

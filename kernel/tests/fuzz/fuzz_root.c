@@ -19,7 +19,7 @@
 #define PARANOID	"/proc/sys/dev/perfctr/paranoid"
 #define RATE		"/proc/sys/dev/perfctr/max_sample_rate_hz"
 #define CPU1		"/sys/devices/system/cpu/cpu1/online"
-/* of a name in debugfs, however long */
+/* a path in debugfs with the longest possible file name */
 #define PATH_BYTES	(64 + 256)
 /* devices that come and go; vsoc.0 is only unbound and bound */
 #define FIRST_ID	240
@@ -41,7 +41,7 @@ int write_text(const char *path, const char *text)
 	return ret;
 }
 
-/* of a device that probably exists */
+/* the DRM minor of a device that probably exists */
 static unsigned int some_minor(struct rng *r)
 {
 	unsigned int tries = 16, minor;

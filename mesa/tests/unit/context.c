@@ -181,7 +181,7 @@ static bool active_monitors_stay_exact(void)
 	return all_gone() && ok;
 }
 
-/* Its counters are multiplexed, among themselves or with others. */
+/* The HUD's counters are multiplexed, among themselves or with others. */
 static bool hud_begins_always(void)
 {
 	struct pctr_query *hud, *monitor, *other;

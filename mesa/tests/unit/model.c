@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A library whose hardware counts ROOM events at a time: context.c includes it, with the sources of
- * the provider.
+ * A fake libperfctr, whose hardware counts ROOM events at a time. context.c includes it, after the
+ * sources of the provider.
  */
 
 static int sessions, tries, complaints;
@@ -141,7 +141,7 @@ static void collect(void)
 		begin_slot((current_pass + 1) % pass_count());
 }
 
-/* The kernel's own collections may be late. */
+/* Only advances time: the kernel's own collections may be late, so they end no slot. */
 static int sleep_of_model(const struct timespec *wait, struct timespec *rest)
 {
 	(void)rest;

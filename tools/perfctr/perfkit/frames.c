@@ -79,7 +79,6 @@ static void let_in(struct frames *f)
 		struct ucred peer = { 0 };
 		socklen_t length = sizeof(peer);
 
-		/* the peer sent a valid message */
 		if (f->stopped)
 			close(fd);
 		else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
@@ -103,7 +102,7 @@ static void leave(struct frames *f, size_t n)
 	if (f->reporters[n].fd == f->counted_fd)
 		f->counted_fd = -1;
 	close(f->reporters[n].fd);
-	/* keep the order of connection: a process leaves before its successor is seen */
+	/* keep the order in which the processes connected */
 	memmove(&f->reporters[n], &f->reporters[n + 1],
 		(--f->reporter_count - n) * sizeof(f->reporters[0]));
 }
