@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decisions that follow from a seed and the number of a step.
+ * Random numbers that depend only on a seed and the number of a step.
  */
 #ifndef IGT_CHANCE_H
 #define IGT_CHANCE_H

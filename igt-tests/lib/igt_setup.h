@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SETUP itself, for tests that send what it refuses.
+ * SETUP with any contents, for tests of what it refuses.
  */
 #ifndef IGT_SETUP_H
 #define IGT_SETUP_H

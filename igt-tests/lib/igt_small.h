@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The smallest sessions, many of them, perhaps of an unprivileged process.
+ * Sessions of one slot, for tests that create many of them.
  */
 #ifndef IGT_SMALL_H
 #define IGT_SMALL_H

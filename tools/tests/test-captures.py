@@ -155,8 +155,7 @@ def tables_fit_the_terminal():
 
 @test
 def names_are_kept():
-    """report and diff: what was named with its block is a row of that name, in totals and over
-    time; else a sum"""
+    """report and diff: a counter requested with its block has its own row, else a sum"""
     def named(naming):
         old = cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 0x300))
         new = b"".join(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, index, 0x300))
@@ -211,7 +210,7 @@ def text_is_fit_for_a_terminal():
 
 @test
 def cut_anywhere():
-    """report of a file that was cut off: what is whole, and that the end is missing"""
+    """report of a truncated file: its complete samples, and a note that the end is missing"""
     data = unknown_device()
     first = data.index(cb.sample(0, START, START + 10 * MS, blocks(EXACT, 1)))
     seen = set()
@@ -228,7 +227,7 @@ def cut_anywhere():
 
 @test
 def damage_is_reported():
-    """report of a damaged file: what comes before is shown, status 1"""
+    """report of a damaged file: the samples before the damage, status 1"""
     data = bytearray(unknown_device())
     at = data.index((999).to_bytes(4, "little")) - 4
     data[at:at + 4] = b"\xff\xff\xff\xff"
@@ -273,8 +272,7 @@ def exports_are_exact():
 
 
 def perfetto_classes():
-    """Python's own protobuf, by a description that protoc compiles: nothing of protobuf-c is in
-    it."""
+    """The trace's messages, decoded by Python's protobuf, which shares no code with protobuf-c."""
     proto = os.path.join(HERE, "../perfctr/export")
     subprocess.run(["protoc", f"-I{proto}", f"--python_out={Tools.work}", "perfetto.proto"],
                    check=True)
@@ -420,7 +418,7 @@ def long_captures_hide_no_peak():
 
 @test
 def pictures_are_well_formed():
-    """report --svg: XML, names escaped, a hole where nobody measured, what was merged is marked"""
+    """report --svg: XML, names escaped, gaps where nothing was measured, merged samples marked"""
     for name in ("a.cap", "long.cap"):
         out = run("report", "--svg", "-A", path(name)).stdout
         svg = xml.dom.minidom.parseString(out).documentElement
@@ -468,8 +466,7 @@ def page_runs_in_a_browser():
 
 @test
 def any_bytes_end_well():
-    """report, export and diff of what fuzzing found and of damaged captures: an answer or an
-    error, never a crash"""
+    """report, export and diff of fuzzed and damaged captures: a result or an error, no crash"""
     archive = os.path.join(HERE, "..", "..", "libperfctr", "fuzz", "corpus.tar.xz")
     with tarfile.open(archive) as tar:
         names = [name for name in tar.getnames() if name.startswith("capture/")]
@@ -555,8 +552,7 @@ def captures_of_version_1():
 
 @test
 def interrupted_output():
-    """report, export and diff -o: an interrupted one leaves what was there, a whole one
-    replaces it"""
+    """report, export and diff -o FILE: only a complete result replaces an existing file"""
     capture, out = write("slow.cap", long_capture(60000)), path("out.csv")
     with open(out, "w", encoding="ascii") as f:
         f.write("before")

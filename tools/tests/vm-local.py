@@ -39,7 +39,7 @@ def a_stock_kernel_is_useful():
 
 @test
 def what_perf_refuses_comes_with_a_fix():
-    """stat: a user without rights is sent to the sysctl, an event that is not there is named"""
+    """stat: without permission the message names the sysctl; it names an unknown event"""
     done = run("perfctr", "stat", "-d", "local", "-e", "software/page-faults/", "--", "true",
                status=3, uid=NOBODY)
     check("kernel.perf_event_paranoid" in done.stderr, done.stderr)

@@ -189,7 +189,7 @@ def a_slice_that_was_cut_short_is_left_out():
 
 @test
 def a_crash_is_not_a_measurement():
-    """the pass of a command that fails is not measured, those in front of it are"""
+    """the pass whose command fails is not measured, earlier passes are"""
     once = "test -e /tmp/crash && kill -SEGV $$; touch /tmp/crash"
     if os.path.exists("/tmp/crash"):
         os.remove("/tmp/crash")
@@ -200,8 +200,7 @@ def a_crash_is_not_a_measurement():
 
 @test
 def passes_rotate_over_slices():
-    """-I: one run; each slice brings one pass, and what the slices of the only pass count adds
-    up"""
+    """-I: one run; each slice counts one pass; slices of a single pass add up to the truth"""
     before = truth()
     # the slice that ends with the workload is left out: it has no work
     result = perfkit("-I", "5", "-e", "FRAGMENTS", "--", "sh", "-c",
@@ -233,7 +232,7 @@ def pmus_are_packed():
 
 @test
 def bottleneck_is_named():
-    """a command that only computes is held up by the shader cores"""
+    """the bottleneck of a command that only computes is the shader cores"""
     result = perfkit("-e", "* SOL,* Bottleneck", "--", "vsoc-job", "-q", "compute",
                      "threads=100000", "instructions=64")
     check(result["bottleneck"] == "SHD Bottleneck", f"{result}")
@@ -291,7 +290,7 @@ def denied_is_reported():
 
 @test
 def signal_ends_it():
-    """SIGTERM ends the command, and the result so far is whole"""
+    """SIGTERM ends the command, and the result up to then is complete"""
     with subprocess.Popen(("perfctr", "perfkit", "--json", "-I", "10", "-e", "FRAGMENTS", "--",
                            "sh",
                            "-c", "echo up >&2; exec sleep 1000"), stdout=subprocess.PIPE,
@@ -484,8 +483,8 @@ def frames_of_a_mali_equal_truth():
 
 @test
 def too_few_frames_are_reported():
-    """--frames: how many came and how many are needed; what no frame reached is not measured;
-    the end in a frame is none"""
+    """--frames with too few frames: both numbers, counters without a frame are not measured, an
+    incomplete frame does not count"""
     arguments = "--json", "--frames", "2", "--skip", "1", "-e", "FRAGMENTS,L2_HITS", "--"
     done = run("perfctr", "perfkit", *arguments, APP, "renderD128", "2", status=1)
     result = json.loads(done.stdout)
@@ -501,7 +500,7 @@ def too_few_frames_are_reported():
 
 @test
 def no_frames_are_reported():
-    """--frames: a command that reports none gets the reason and the way out"""
+    """--frames: for a command without frames a message with the reason and the fix"""
     stderr = run("perfctr", "perfkit", "--frames", "2", "-e", "FRAGMENTS", "--", "true",
                  status=1).stderr
     check("reported no frame" in stderr and "-I" in stderr and "Mesa" in stderr, stderr)
@@ -591,8 +590,8 @@ print("drew all", frames.reported)
 
 @test
 def one_process_is_counted():
-    """--frames: frames of a second process are not counted, and that is reported; when the first is
-    gone they are"""
+    """--frames: frames of a second process are not counted, with a message, until the first one
+    has ended"""
     with tempfile.TemporaryDirectory() as folder:
         fifo = os.path.join(folder, "go")
         os.mkfifo(fifo)

@@ -120,7 +120,7 @@ def samples_in_the_stream():
 
 @test
 def names_are_those_of_stat():
-    """report of a recording: the rows of stat, single blocks that were named among them"""
+    """report of a recording has the same rows as stat, also those of single blocks"""
     events = ("-e", "memsys0/L2_READ,shader/FRAGMENTS,metric:gpu_utilization")
     record(*events, "-o", path("n.cap"), "--", *JOB)
     counted = json.loads(run("perfctr", "stat", "-j", *events, "true").stdout)
@@ -202,8 +202,7 @@ def status_of_the_command():
 
 @test
 def progress_on_a_terminal():
-    """record: progress on a terminal, gone before the end line; a reader of the pipe that goes
-    is an error, reported"""
+    """record: progress on a terminal, removed before the last line; a closed pipe is an error"""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
     process = subprocess.Popen(["perfctr", "record", "-e", "FRAGMENTS", "-o", path("p.cap"),
@@ -274,8 +273,8 @@ def gpu_timestamps():
 
 @test
 def unplugged():
-    """record while the device goes: what came before is in the file, and the command's status
-    is waited for"""
+    """record while the device is removed: the file has the samples up to then, the command ends
+    by itself"""
     # the last test: it removes the device
     driver = "/sys/bus/platform/drivers/vsoc"
     words = ("perfctr", "record", "-p", "10", "-e", "FRAGMENTS", "-o")

@@ -373,7 +373,7 @@ def ring_cannot_be_written():
 
 @test
 def killed_client_leaves_nothing():
-    """a client killed with -9: its session, DRM file, memory and process go"""
+    """a client killed with -9: its session, DRM file, memory and process are released"""
     with Broker() as broker:
         process = start_counting()
         check(not no_session_is_left(), "the probe does not see a session")
@@ -480,8 +480,7 @@ def garbage(client, number):
 
 @test
 def hostile_clients():
-    """garbage, foreign files, half a conversation, thousands of connections: others do not
-    notice"""
+    """garbage, foreign files, half a request, thousands of connections: others are unaffected"""
     with Broker() as broker:
         good = start_counting()
         number = total = 0

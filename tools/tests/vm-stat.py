@@ -275,7 +275,7 @@ def counters_of(*arguments):
 
 @test
 def what_is_named_is_a_row():
-    """stat -e memsys0/...: a row of its own under that name; only types are added up"""
+    """stat -e memsys0/...: a separate row of that name; only types are added up"""
     before = truth()
     counters = counters_of("-e", "memsys0/L2_READ,shader0/FRAGMENTS,shader1?/FRAGMENTS,"
                            "ucf0/mem_bytes_rd/,ucf1/mem_bytes_rd/,ucf/cycles/", "--",
@@ -345,7 +345,7 @@ def one_rule_of_rates():
 
 @test
 def device_that_goes_leaves_a_result():
-    """stat: the result until the device went, the command ends by itself, status 4"""
+    """stat: the result up to the device's removal, the command ends by itself, status 4"""
     driver = "/sys/bus/platform/drivers/vsoc/"
     command = ["perfctr", "stat", "-j", "-I", "100", "-e", "GPU_ACTIVE", "--", "sh", "-c",
                f"sleep 1; echo vsoc.0 > {driver}unbind; sleep 1; echo finished >&2"]
@@ -363,7 +363,7 @@ def device_that_goes_leaves_a_result():
 
 @test
 def counters_of_other_sets_are_reported():
-    """stat: a counter of another set is answered with --set"""
+    """stat: the message about a counter of another set names --set"""
     done = run("perfctr", "stat", "-e", "FRAGMENTS_KILLED", "true", status=2)
     check("--set 2" in done.stderr, done.stderr)
     done = run("perfctr", "stat", "--set", "1", "-e", "shader/FRAGMENTS", "true", status=2)

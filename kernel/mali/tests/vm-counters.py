@@ -103,7 +103,7 @@ def version_stays():
 
 @test
 def lists():
-    """list: counters without names are there by number"""
+    """list: counters without names are listed by number"""
     text = run("perfctr", "list", "-d", node()).stdout
     check("cshw/C4" in text and "shader/C" in text, text)
 
@@ -125,7 +125,7 @@ def exact():
 
 @test
 def not_valid():
-    """what only running shaders would know is not valid, never zero"""
+    """counters that depend on running shaders are invalid, not zero"""
     # one sample
     out = run("perfctr", "stat", "-d", node(), "--json", "-p", "60s", "-e", "shader/C9,tiler/C12",
               "--", "mali-job", "-d", node(), "-q", *WORK).stdout

@@ -53,7 +53,7 @@ def values(counters):
     return {c["event"]: c["value"] for c in counters}
 
 
-# --- one session, four places that see the same bytes -----------------------------------------
+# --- one session, four places that count the same bytes ---------------------------------------
 
 def random_jobs(seed):
     """Jobs of the GPU, of PCIe devices and of CPUs; nobody else moves memory."""
@@ -61,7 +61,7 @@ def random_jobs(seed):
     jobs = []
     for n in range(r.randint(15, 35)):
         socket, lines = r.choice(SOCKETS), r.randint(1, 3000)
-        # the first ones make sure that every place sees something
+        # the first ones make every place count something
         jobs.append((r.choice if n >= 6 else lambda kinds: kinds[min(n, 4)])([
             f"draw vertices={r.randint(3, 9000)} primitives={r.randint(1, 3000)} "
             f"fragments={r.randint(1, 60000)} texels={r.randint(0, 90000)}",

@@ -121,7 +121,7 @@ def first_observation():
 
 @test
 def second_observation():
-    """with the executed NOP one rule is left, and the hypotheses fell at the right places"""
+    """with the executed NOP one rule is left, and each hypothesis is rejected at the right point"""
     misc = event(evaluate("xavier-gpu-all.csv"), "inst_misc")
     check(misc["verdict"] == "EXPLAINED" and
           misc["path"] == ["SELECTED", "MEASURED", "QUARANTINED", "EXPLAINED"], misc["path"])
@@ -215,7 +215,7 @@ def result_file_is_input():
 
 @test
 def never_just_trusted_or_not():
-    """exactly the documented count is trusted; one more for the kernel has a name, two have none"""
+    """the documented count is trusted; one more per kernel is a known fault, two more are not"""
     for more, verdict, status in ((0, "TRUSTED", FINE), (1, "EXPLAINED", FINE),
                                   (2, "UNTRUSTED", DOUBT), (-1, "UNTRUSTED", DOUBT)):
         found = verdict_of("benchmark,N,event,value",
@@ -291,8 +291,7 @@ def judge(campaign, rows):
 
 @test
 def sum_of_unknown_events():
-    """two events that only their sum is known of may be exchanged, or one of them dead: not
-    trusted"""
+    """two events of which only the sum is known are not trusted: they may be exchanged"""
     campaign = {"events": [{"name": "hits"}, {"name": "misses"},
                            {"name": "all", "documented": ["n"]}],
                 "benchmarks": [{"name": "work", "quantities": {"n": "100"}}],
@@ -358,7 +357,7 @@ def order_statistics():
 
 @test
 def relations_alone():
-    """an event without a rule is judged by relations; a violated one is held against it"""
+    """an event without a rule is judged by relations; a violated one counts against it"""
     rows = ["0,a,100", "0,b,200"]
     found = own_campaign(rows + ["0,c,300"])
     check(event(found, "c")["verdict"] == "TRUSTED" and "relation" in event(found, "c")["reason"],

@@ -73,7 +73,7 @@ def builtin():
 @test
 def verdicts():
     """trusted where the documentation is right, explained where it is wrong, open where the
-    loop cannot tell"""
+    loop does not decide"""
     for said, words, verdict, status in (("2 * N", "as documented", "TRUSTED", FINE),
                                          ("3 * N", "one rule is left", "EXPLAINED", FINE),
                                          ("N", "one rule fits, and a known fault as well: doubled",
