@@ -259,7 +259,7 @@ static void do_bind(char **words)
 	struct stat what;
 
 	if (!stat(source, &what) && !S_ISDIR(what.st_mode)) {
-		/* its directory exists */
+		/* the directory of @target exists */
 		int fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
 		if (fd < 0)

@@ -36,7 +36,7 @@
 #define PERIOD_NS (1000000000u / HZ)
 #define WINDOW_MS 50
 #define ROUNDS 60
-/* these are exact, but slow */
+/* rounds with --count-instructions: exact, but slow */
 #define COUNTED_ROUNDS 5
 /* slots of the ring, which has no reader during a window */
 #define SLOTS 128

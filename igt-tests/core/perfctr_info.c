@@ -54,7 +54,7 @@ static void query_clocks(struct drm_perfctr_clock_info clocks[CLOCKS])
 	};
 
 	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
-	/* and the timestamp */
+	/* the clocks and the timestamp */
 	igt_assert_eq_u32(q.count, CLOCKS + 1);
 }
 

@@ -87,7 +87,7 @@ static void slots_read_only(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* nor through /proc/self/mem, which ignores the protection of private mappings */
+/* /proc/self/mem ignores the protection of private mappings, but cannot write slots either */
 static void slots_forced(void)
 {
 	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);

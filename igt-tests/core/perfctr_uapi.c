@@ -405,7 +405,7 @@ static void growth_tests(void)
 			igt_assert_eq(!!(status.flags & DRM_PERFCTR_STATUS_ACTIVE), active);
 			igt_assert_eq_u64(status.insert_idx, 0);
 			igt_perfctr_session_fini(&s);
-			/* nor does it need a session */
+			/* a query for the size needs no session */
 			c = (struct drm_perfctr_control){ .cmd = commands[i].cmd };
 			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
 			igt_assert_eq_u32(c.handle, 0);

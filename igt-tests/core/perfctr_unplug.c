@@ -99,7 +99,7 @@ static void unplug_in_query(void)
 	igt_assert_eq(pthread_create(&thread, NULL, query_clocks, &q), 0);
 	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
 	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
-	/* nor does QUERY delay the removal */
+	/* a QUERY in progress does not delay the removal */
 	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
 	unblock_access(fd, clocks, bytes);
 	igt_assert_eq(pthread_join(thread, NULL), 0);

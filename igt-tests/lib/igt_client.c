@@ -124,7 +124,7 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
 	if (!igt_client_is_valid_reader(c))
 		return 0;
 	igt_perfctr_drain(&c->session);
-	/* it includes what STOP itself lost; nothing was counted meanwhile */
+	/* @totals include what STOP itself lost; nothing was counted since */
 	if (!igt_vsoc_try_totals(&c->on->dev, c->set, &totals))
 		return assert_removed(c->on);
 	missing = igt_account_settle_stopped(&c->account, &before, &totals, others);

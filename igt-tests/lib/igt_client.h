@@ -12,7 +12,7 @@
 enum igt_reader {
 	IGT_READER_PROMPT,
 	IGT_READER_SLOW,
-	/* it writes to members that the kernel owns: no account */
+	/* writes to members that the kernel owns, so its session has no account */
 	IGT_READER_HOSTILE,
 	IGT_READERS,
 };
@@ -34,9 +34,9 @@ struct igt_client {
 
 struct igt_tally {
 	uint64_t settled; /* settled accounts */
-	/* those of product nv50, and of sessions that were recorded at the end */
+	/* accounts of product nv50, and of sessions that were recorded at the end */
 	uint64_t nv50, recorded;
-	/* those of fault-free spans: no count may be missing there */
+	/* accounts of fault-free spans: no count may be missing */
 	uint64_t unaffected;
 	uint64_t compared, truth, counts, dropped, refused; /* struct igt_account */
 	uint64_t multiplexed, lost_ns, ucf_bytes;

@@ -24,9 +24,9 @@ void igt_vsoc_bind_again(struct igt_perfctr_device *dev);
  */
 int igt_vsoc_power_try(unsigned int number, const char *how);
 void igt_vsoc_power(unsigned int number, const char *how);
-/* its runtime status is that: "active", "suspended", ... */
+/* whether the device's runtime status is @status: "active", "suspended", ... */
 bool igt_vsoc_power_is(unsigned int number, const char *status);
-/* wait for it; fails after ten seconds */
+/* wait for that status; fails after ten seconds */
 void igt_vsoc_await_power(unsigned int number, const char *status);
 
 /* the fault @name (without "fail_") happens the next @times its place is reached */

@@ -276,7 +276,7 @@ static void methods_validated(void)
 	igt_assert_eq(try(&c), -EINVAL);
 	c.methods.count = ~0u;
 	igt_assert_eq(try(&c), -EINVAL);
-	/* those that are not used */
+	/* unused methods must be zero */
 	c.methods.count = 9;
 	igt_assert_eq(try(&c), -EINVAL);
 	c.methods.methods[9].method = 0;
@@ -580,7 +580,7 @@ static void function_of_slots(void)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 	}
 	igt_perfctr_finish(&s);
-	/* and the session had no slot then, which its times show */
+	/* the session had no slot while the jobs ran, as its times show */
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(total(&s, "instructions"), 0);
 	igt_perfctr_session_fini(&s);
@@ -625,7 +625,7 @@ static void check_all_slots(void)
 	for (unsigned int i = 0; i < 2; i++) {
 		igt_assert(igt_nv50_sum(&s, names[i])->states & DRM_PERFCTR_STATE_MULTIPLEXED);
 		igt_assert_lte_u64(1, igt_nv50_ran(&s, names[i]));
-		/* its jobs took time */
+		/* the jobs took time */
 		igt_assert_lte_u64(igt_nv50_ran(&s, names[i]) + JOBS * 1000ull,
 				   igt_nv50_sum(&s, names[i])->time_enabled);
 	}

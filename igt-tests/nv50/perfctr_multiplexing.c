@@ -483,7 +483,7 @@ static void join_loses_nothing(void)
 	}
 	igt_nv50_read_after();
 	igt_perfctr_finish(&s);
-	/* it runs all the time, before and after as well */
+	/* gpu_idle also counts before and after the reads of the truth */
 	igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
 	igt_perfctr_session_fini(&t);
 	igt_perfctr_session_fini(&s);

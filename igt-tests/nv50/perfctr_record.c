@@ -539,7 +539,7 @@ static void record_stop_silent(void)
 {
 	struct igt_perfctr_session s, t;
 	static const char *const few[] = { "gpu_busy", "setup_primitive_count", "shader_busy" };
-	/* so few that no counter is full */
+	/* so little work that no counter is full */
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
 
 	c.draw.vertices = 301;

@@ -393,7 +393,7 @@ static void fences(void)
 	igt_assert_eq(igt_perfctr_ioctl(cut, SYNC_IOC_MERGE, &merge), 0);
 	igt_assert(!signaled(merge.fence, 0));
 	igt_assert_eq(igt_vsoc_ctx_destroy(dev.fd, ctx), 0);
-	/* it has ended when DESTROY returns */
+	/* the job has ended when DESTROY returns */
 	igt_assert(signaled(cut, 0));
 	igt_assert_eq(fence_status(cut), -ECANCELED);
 	igt_assert(signaled(merge.fence, 0));

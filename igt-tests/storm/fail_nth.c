@@ -378,7 +378,7 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 			continue;
 		igt_assert_f(happened, "place %u: ERROR, and nothing failed\n", n);
 		failed++;
-		/* it stays so until the next START */
+		/* the block keeps this state until the next START */
 		igt_assert(sample_states(s) & DRM_PERFCTR_STATE_ERROR);
 		stop(s, 0);
 		igt_perfctr_drain(s);

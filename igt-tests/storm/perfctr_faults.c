@@ -386,7 +386,7 @@ static void fault(unsigned int i)
 	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
 	igt_vsoc_remove(&other, OTHER);
 
-	/* and the next session is fault-free */
+	/* the next session is fault-free */
 	igt_vsoc_settle(&dev);
 	igt_accounted_open(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
@@ -514,7 +514,7 @@ static void end_with_cores_lost(void)
 		igt_assert_f(gone == !!(sum->states & DRM_PERFCTR_STATE_LOST),
 			     "%u:%u: states %#x\n", sum->type, sum->index, sum->states);
 	}
-	/* and the fault is over */
+	/* later samples are exact again */
 	igt_vsoc_work(&dev, 5);
 	igt_perfctr_finish(&first.s);
 	assert_clean(&first);
@@ -535,7 +535,7 @@ static void garbage_at_poweroff(void)
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
-/* it was another one, and then the cores powered off without a sample */
+/* an earlier sample has invalid metadata, and cores power off without a sample */
 static void garbage_before_power_loss(void)
 {
 	begin_with_cores();

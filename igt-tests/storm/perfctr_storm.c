@@ -589,7 +589,7 @@ static bool do_device(void)
 {
 	struct igt_target *d = &devices[1 + any(DEVICES - 1)];
 
-	/* it is present for longer than it is absent */
+	/* a device is present for longer than it is absent */
 	if (d->present && !one_in(4))
 		return false;
 	add_or_remove(d);
@@ -839,7 +839,7 @@ static void run_storm(void)
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "150");
-	/* it compared some counts */
+	/* the run compared some counts */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, tally.settled);
 		/* some of them fault-free */

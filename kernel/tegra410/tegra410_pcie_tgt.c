@@ -97,7 +97,7 @@ static void pcie_tgt_slot_get(struct tegra410_pmu *pmu, struct tegra410_pmu_slot
 			     PCIE_TGT_SLOT_CTRL_E);
 }
 
-/* and the last one clears it */
+/* the last counter that uses the slot clears it */
 static void pcie_tgt_slot_put(struct tegra410_pmu *pmu, struct tegra410_pmu_slot *slot)
 {
 	unsigned int n = slot - pmu->address_slots;

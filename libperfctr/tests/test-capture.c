@@ -300,7 +300,7 @@ static void file_explains_itself(void)
 	CHECK(scale > 0);
 	EQUAL(perfctr_totals_counter(perfctr_totals_block(totals, 0), 0)->sum,
 	      SAMPLES * ((UINT64_C(1) << 53) + 1));
-	/* it cannot create sessions */
+	/* the selection of a capture cannot create sessions */
 	CHECK(perfctr_session_check(selection, NULL, NULL) < 0);
 	perfctr_totals_unref(totals);
 	perfctr_capture_reader_unref(reader);
@@ -322,7 +322,7 @@ static void change_product(uint16_t product)
 			memcpy(content + offsetof(struct perfctr_capture_counter, product),
 			       &product, sizeof(product));
 		if (type == PERFCTR_CAPTURE_METRIC) {
-			/* and with an unknown name */
+			/* rename it too: a name that the database does not have */
 			content[sizeof(struct perfctr_capture_metric)] = 'X';
 			memcpy(content + offsetof(struct perfctr_capture_metric, product), &product,
 			       sizeof(product));

@@ -359,7 +359,7 @@ static void multiplexed_blocks_have_times(void)
 	EQUAL(enabled_ns, 1000);
 	EQUAL(running_ns, 400);
 	EQUAL(perfctr_block_read_pmu(&b, &pmu), 0);
-	/* its times must fit as well */
+	/* the times of each counter must fit as well */
 	m->block.enable_mask = 0x111;
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_MASK);
 	m->block.enable_mask = 0x11;

@@ -463,7 +463,7 @@ static void ratios_are_fractions(void)
 	EQUAL(value.numerator, 1);
 	EQUAL(value.denominator, 5);
 	EQUAL(value_of("TILER SOL", 0).state, PERFCTR_VALUE_OK);
-	/* it waited longer than it was busy: the share is not negative */
+	/* the unit waited longer than it was busy: 0, not negative */
 	EQUAL(value_of("TILER Bottleneck", 0).numerator, 0);
 	EQUAL(perfctr_perfkit_bottleneck(kit, 0), -ENODATA);
 	CHECK(perfctr_perfkit_add(kit, "* Bottleneck") > 0);

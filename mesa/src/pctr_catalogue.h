@@ -61,7 +61,7 @@ struct pctr_group {
 
 /* groups and counters of a device; does not change */
 struct pctr_catalogue {
-	struct pctr_counter *counters; /* those of the first group, of the second one, .. */
+	struct pctr_counter *counters; /* of all groups, in their order */
 	struct pctr_group *groups; /* the groups */
 	unsigned int counter_count; /* elements of @counters */
 	unsigned int group_count; /* elements of @groups */

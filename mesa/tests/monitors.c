@@ -473,7 +473,7 @@ static void another_counter_set_is_in_use(void)
 			gl.EndPerfMonitorAMD(monitor);
 		gl.DeletePerfMonitorsAMD(1, &monitor);
 		monitor = monitor_of(&groups, drawing);
-		/* it ended because our set is in use */
+		/* the other program ended because our set is in use */
 		if (waitpid(pid, NULL, WNOHANG) == pid)
 			pid = start(other);
 		usleep(5000);

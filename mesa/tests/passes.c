@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 		const struct group *group = &groups.group[n];
 
 		printf("group %s %d %d\n", group->name, group->count, group->max_active);
-		/* this test is not about perf PMUs */
+		/* without groups of perf PMUs */
 		for (int c = 0; c < group->count; c++)
 			if (!strncmp(group->name, "pcounter", 8) || !strncmp(group->name, "mp", 2))
 				left[left_count++] = &group->counters[c];

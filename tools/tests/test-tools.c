@@ -307,7 +307,7 @@ static void test_flight(void)
 	for (uint64_t n = 0; n < 5000; n++)
 		in_order &= !flight_add(&f, &n, sizeof(n), 10 * n);
 	CHECK(in_order);
-	/* those of the last 1000 ns, at 10 ns each, and the one at the limit */
+	/* the samples of the last 1000 ns, 10 ns apart, and the one at the limit */
 	CHECK(f.count == 101 && !f.cut_short);
 	for (size_t n = 0; n < f.count; n++)
 		in_order &= flight_number(&f, n) == 5000 - 101 + n;

@@ -124,7 +124,7 @@ static bool program_domain(struct pcounter *p, unsigned int d, const struct pcou
 
 	if (ctrl == p->ctrl[d] && !memcmp(counter, p->counter[d], sizeof(counter)))
 		return false;
-	/* it has not responded: its counts are lost, which matters only if they are in samples */
+	/* counts of a domain that has not responded are lost, if any sample needs them */
 	if (p->late & p->clocks_wanted & BIT(d)) {
 		p->pending_states[d] |= DRM_PERFCTR_STATE_LOST;
 		p->pending.lost_ns = max(p->pending.lost_ns, p->late_ns);

@@ -292,7 +292,7 @@ void world_init(struct world *w)
 		w->sessions[i].ring_fd = -1;
 	reserve_field(w);
 	w->arena = w->field + FIELD_ARENA;
-	/* and what is behind these stays unmapped */
+	/* pages after these stay unmapped */
 	mprotect(w->arena, ARENA_RW, PROT_READ | PROT_WRITE);
 	mprotect(w->arena + ARENA_RW + PAGE_BYTES, PAGE_BYTES, PROT_READ);
 	find_pmus(w);

@@ -468,7 +468,7 @@ static void reports_do_not_wait_for_hardware(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, strstr(fdinfo, "perfctr-sessions:"));
 	KUNIT_EXPECT_EQ(test, status_of(core, handle).flags, DRM_PERFCTR_STATUS_ACTIVE);
 
-	/* otherwise the wait in the source has timed out */
+	/* the calls did not wait for the source, which is still waiting */
 	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + TIMEOUT));
 	fake->gated = false;
 	complete(&fake->leave);

@@ -317,7 +317,7 @@ TEST(ring_is_kept_while_firmware_may_write)
 	core.source->ops->unprepare(core.source);
 	check_eq(rings, 0);
 
-	/* otherwise the release of the device frees it */
+	/* without an acknowledgment of the stop, the release of the device frees the ring */
 	check_eq(core_start(), 0);
 	fw.fail.no_disable_ack = FOREVER;
 	core.source->ops->stop(core.source);

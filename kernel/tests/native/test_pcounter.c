@@ -19,7 +19,7 @@ TEST(saturated_counter_loses_the_time_since_last_collection)
 	check_eq(core.totals[1][NV50_PCOUNTER_GPU_IDLE], 2ull * U32_MAX - 1);
 	check_loss(DRM_PERFCTR_SAMPLE_OVERFLOW, 5000 * MS);
 	check_eq(fault_states(1), LOST | SATURATED);
-	/* its clocks have saturated */
+	/* the clocks of this domain have saturated */
 	check_eq(fault_states(2), LOST | SATURATED);
 	check_eq(fault_states(MP_BLOCK), 0);
 	check_eq(fault_states(4), 0);

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	soc_job(COPY);
 	tap(got >= 0 && soc_read(got).value == BYTES, "new events count");
 	close(got);
-	/* it could not know what it missed */
+	/* the old event does not resume, as its missed counts are unknown */
 	tap(restart(ucf), "the old event can be switched off and on");
 	soc_job(COPY);
 	tap(soc_read(ucf).value == BYTES, "and stands still, as its hardware left: %lu",

@@ -119,7 +119,7 @@ static void drop_unused_needs(struct perfctr_perfkit *kit)
 			for (k = 0; k < e->need_count; k++) {
 				if (e->needs[k] != n)
 					continue;
-				/* it moves down to an index that was already visited */
+				/* does not match again: @kept is at most n, and n only increases */
 				e->needs[k] = kept;
 				used = true;
 			}

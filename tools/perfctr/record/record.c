@@ -378,7 +378,7 @@ static int run(struct record *r)
 	if (!r->options.quiet)
 		record_print_end(r, !failed);
 	if (r->device_is_gone && r->command.argv)
-		/* its status is still wanted; Ctrl-C of a terminal reaches it directly */
+		/* for the exit status; Ctrl-C of a terminal reaches the command directly */
 		child_wait(&r->command.child);
 	if (!status)
 		status = failed || (r->device_is_gone && !r->command.argv) ?
