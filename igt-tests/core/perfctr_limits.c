@@ -233,7 +233,7 @@ static void user_memory_kept(void)
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
 	igt_assert_eq(igt_setup_send(&s), 0);
-	/* one and a half of them */
+	/* memory for one and a half rings */
 	snprintf(kib, sizeof(kib), "%llu",
 		 (unsigned long long)(s.setup.ring_bytes + 2 * PAGE) * 3 / 2 / 1024);
 	igt_perfctr_sysctl("max_user_ring_kb", kib);

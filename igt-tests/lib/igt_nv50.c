@@ -19,7 +19,7 @@ static bool in_subtest;
 void igt_nv50_come(void)
 {
 	igt_require_f(!access(IGT_VSOC_DRIVER, F_OK), "no virtual SoC\n");
-	/* one that was left over */
+	/* removes a device that an earlier run has left */
 	igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT);
 	igt_vsoc_add(&igt_nv50.dev, IGT_NV50_NUMBER_TEXT " product=nv50 shader_present=0x50005");
 	igt_assert_eq(igt_nv50.dev.info.product, DRM_PERFCTR_NV50_PRODUCT);

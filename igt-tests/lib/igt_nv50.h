@@ -53,14 +53,14 @@ struct igt_nv50_counter {
 	uint16_t position; /* bit of the mask */
 };
 
-/* all functions with a name fail if there is no such counter */
+/* functions with the name of a counter fail if there is none of that name */
 struct igt_nv50_counter igt_nv50_counter(const char *name);
-/* what was counted between before and after, in all blocks that have it */
+/* counts between the two reads, over all blocks that have the counter */
 uint64_t igt_nv50_truth(const char *name);
 
 /* manual if @period_ns is 0; without requests; skips if records cannot be made in time */
 void igt_nv50_session_init(struct igt_perfctr_session *s, uint64_t period_ns);
-/* one more counter of the session, of all TPCs if it is theirs */
+/* adds a counter to the session; an MP counter on all TPCs */
 void igt_nv50_want(struct igt_perfctr_session *s, const char *name);
 /* init, want each of @names, create; its ring has IGT_NV50_RECORD_SLOTS */
 void igt_nv50_session_create(struct igt_perfctr_session *s, uint64_t period_ns,

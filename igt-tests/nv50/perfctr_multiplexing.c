@@ -72,7 +72,7 @@ static void begin_stepped(struct igt_perfctr_session *s, const char *const *name
 	igt_nv50_session_init(s, 0);
 	for (unsigned int i = 0; i < count; i++)
 		igt_nv50_want(s, names[i]);
-	/* never the limit */
+	/* a counter that never waits for a slot */
 	igt_nv50_want(s, "gpu_busy");
 	igt_perfctr_session_create(s);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
@@ -106,7 +106,7 @@ static void stop_stepped(struct igt_perfctr_session *s, const char *const *names
 	}
 }
 
-/* all that is compared is virtual time, whatever the host does */
+/* compares virtual time only, which does not depend on the host */
 static void assert_steady_is_scaled(const char *const *names, unsigned int count,
 				    const struct drm_vsoc_command *c)
 {
@@ -375,7 +375,7 @@ static void multiplexed(void)
 	igt_nv50_session_init(&s, 0);
 	for (unsigned int i = 0; i < NAMES; i++)
 		igt_nv50_want(&s, names[i]);
-	/* never the limit */
+	/* a counter that never waits for a slot */
 	igt_nv50_want(&s, "gpu_busy");
 	igt_perfctr_session_create(&s);
 	igt_nv50_start(&s);
@@ -433,7 +433,7 @@ static void join_and_leave(void)
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_perfctr_drain(&s);
 	igt_nv50_read_after();
-	/* all work ended before it had to share */
+	/* all work ended before the counter had to share */
 	igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy"), igt_nv50_truth("rop_busy"));
 	for (unsigned int n = 0; n < TURNS || !igt_nv50_ran(&t, "rop_samples_in_count_1"); n++) {
 		igt_nv50_work(n);

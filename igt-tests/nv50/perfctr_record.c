@@ -224,7 +224,7 @@ static bool record_exact(void)
 	return true;
 }
 
-/* all samples, and all counts */
+/* ends with all samples and counts read */
 static void stop_and_read(struct igt_perfctr_session *s)
 {
 	igt_nv50_finish(s);
@@ -631,7 +631,7 @@ static void record_fallback(void)
 		{ 500 * US, { "gpu_busy" }, true },
 		/* a timer can do that */
 		{ MS, { "gpu_busy" }, false },
-		/* one of four counters makes the packets */
+		/* three counters; the fourth one triggers the packets */
 		{ IGT_NV50_RECORD_PERIOD_NS,
 		  { "gpu_busy", "setup_primitive_count", "geom_primitive_in_count" },
 		  true },

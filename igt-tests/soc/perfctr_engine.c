@@ -497,7 +497,7 @@ static void accounts_bounded(void)
 	igt_assert_lte_u64(made - DEVICE_ACCOUNTS, others);
 	igt_perfctr_close(&files[0]);
 	igt_perfctr_close(&files[1]);
-	/* there is a free account again */
+	/* closing the files has freed accounts */
 	igt_perfctr_reopen(&files[0], &dev);
 	igt_assert_lt(0, file_number(&files[0]));
 	igt_perfctr_close(&files[0]);

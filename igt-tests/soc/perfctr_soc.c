@@ -187,7 +187,7 @@ static void tracepoint_exact(void)
 	calls(55);
 	igt_perfctr_drain(&s);
 	igt_assert_eq_u64(counted(&s, 7), 1234);
-	/* again: the events in between are not in it */
+	/* a second START does not count the events in between */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	calls(10);
 	igt_perfctr_finish(&s);

@@ -256,7 +256,7 @@ struct drm_perfctr_session {
 		/* the current tick publishes a sample; last tick that visited the session */
 		bool in_tick;
 		u64 tick;
-		/* one of @others must be published as an AUTOMATIC sample */
+		/* @others include an AUTOMATIC sample that must be published */
 		bool automatic_due;
 		/* lost time of sources that the final collection could not read */
 		u64 unread_ns;

@@ -279,7 +279,7 @@ static void op_setup(struct world *w, struct rng *r)
 	if (percent(r, 15))
 		mutate(r, &setup, sizeof(setup));
 	if (percent(r, 10)) {
-		/* from memory that changes meanwhile; its ring ends with the process */
+		/* the structure may change meanwhile; the process keeps the ring until it ends */
 		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_SETUP, &made.handle, &setup,
 			sizeof(setup));
 		return;

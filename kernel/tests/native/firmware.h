@@ -28,7 +28,7 @@ struct firmware_faults {
 	unsigned int double_ack;	/* the bit flips twice */
 	unsigned int ack_without_sample;
 	unsigned int no_irq;		/* acknowledged without an interrupt */
-	unsigned int spurious_irq;	/* one before the request is handled */
+	unsigned int spurious_irq;	/* an interrupt before the request is handled */
 	unsigned int lost_doorbell;
 	unsigned int no_enable_ack;
 	unsigned int no_disable_ack;

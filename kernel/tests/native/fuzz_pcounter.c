@@ -220,7 +220,7 @@ static void step(void)
 		scribble();
 		break;
 	case 10:
-		/* from nothing to more than there is */
+		/* from 0 Hz to more than any hardware has */
 		hw.hz = input_u64(input) >> input_below(input, 64);
 		break;
 	default:

@@ -57,7 +57,7 @@ static bool run_listing(struct input *in, struct vsoc_thread *thread)
 		insn->guard_times = input_u8(in);
 		insn->target = input_u8(in);
 		if (input_u8(in) & 1) {
-			/* one that passes the check */
+			/* an opcode that passes the check */
 			static const u16 opcodes[] = {
 				DRM_VSOC_OP_IADD3, DRM_VSOC_OP_FADD, DRM_VSOC_OP_LDG,
 				DRM_VSOC_OP_STG, DRM_VSOC_OP_BRA, DRM_VSOC_OP_EXIT,

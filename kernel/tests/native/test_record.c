@@ -357,7 +357,7 @@ TEST(counts_beyond_both_halves_are_in_the_next_batch)
 	take_all();
 	check(sum.clocks < truth.clocks);
 	full_ns = 1000 + sum.clocks * CLOCK_NS;
-	/* a clock is not quite as long as CLOCK_HZ says */
+	/* CLOCK_HZ is rounded, so a clock is not exactly CLOCK_NS long */
 	check(sum.end_ns <= full_ns + 1 && sum.end_ns + 1000 >= full_ns);
 	collect();
 	check(!packets.full);
