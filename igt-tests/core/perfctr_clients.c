@@ -23,6 +23,7 @@
  * @permission-none: without CAP_PERFMON counters are -EACCES
  * @permission-cap-perfmon: CAP_PERFMON alone is enough for everything
  * @permission-namespace: CAP_PERFMON in a user namespace grants nothing: -EACCES
+ * @permission-audit: a missing capability is audited only where it decides about -EACCES
  * @permission-cap-sys-admin: CAP_SYS_ADMIN includes CAP_PERFMON
  * @permission-query: QUERY needs no capability
  * @permission-paranoid: paranoid=0 opens GPU counters to every user, with a limited rate
@@ -160,6 +161,7 @@ static int module_users(const char *module)
 	return igt_read_int(path);
 }
 
+/* the last one has PMUs only */
 static const char *const modules[] = { "vsoc", "drm_perfctr", "tegra410_pmu" };
 #define MODULES ARRAY_SIZE(modules)
 
@@ -218,6 +220,7 @@ static void set_up_and_end(enum end end, int ready_fd)
  */
 static void child_ends(enum end end)
 {
+	const bool has_pmu = dev.info.features & DRM_PERFCTR_FEATURE_PMU;
 	struct igt_perfctr_session s;
 	int users[MODULES];
 
@@ -238,7 +241,7 @@ static void child_ends(enum end end)
 		igt_assert_eq(read(pipes[0], &byte, 1), 1);
 		close(pipes[0]);
 		if (end == END_KILL) {
-			for (unsigned int i = 0; i < MODULES; i++)
+			for (unsigned int i = 0; i < MODULES - !has_pmu; i++)
 				if (users[i] >= 0)
 					igt_assert_lt(users[i], module_users(modules[i]));
 			kill(pid, SIGKILL);
@@ -626,6 +629,38 @@ static void permission_fd_passed(void)
 	close(sockets[1]);
 }
 
+#define CAPABLE "perfctr/capable"
+
+/* how many capability checks of a SETUP by an unprivileged user write a denial to the audit log */
+static unsigned int audited(uint64_t period_ns, int result)
+{
+	unsigned int count, hard;
+	char filter[96];
+
+	/* CAP_PERFMON or CAP_SYS_ADMIN, without CAP_OPT_NOAUDIT */
+	snprintf(filter, sizeof(filter), "(cap == 38 || cap == 21) && !(opts & 2) && %s == %d",
+		 "common_pid", getpid());
+	igt_trace_begin(CAPABLE, filter);
+	igt_assert_eq(setresuid(IGT_NOBODY, IGT_NOBODY, 0), 0);
+	igt_assert_eq(try_period(period_ns), result);
+	igt_assert_eq(setresuid(0, 0, 0), 0);
+	count = igt_trace_end(CAPABLE, "security_capable", &hard);
+	igt_info("SETUP returned %d: %u checks\n", result, count);
+	return count;
+}
+
+static void permission_audit(void)
+{
+	igt_require_write(IGT_TRACING "kprobe_events",
+			  "p:" CAPABLE " security_capable cap=$arg3:s32 opts=$arg4:u32");
+	igt_assert_lt(0, audited(0, -EACCES));
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_assert_eq(audited(0, 0), 0);
+	igt_assert_eq(audited(dev.info.unprivileged_min_period_ns - 1, -EPERM), 0);
+	igt_perfctr_sysctl("paranoid", "1");
+	igt_assert_eq(igt_write(IGT_TRACING "kprobe_events", ""), 0);
+}
+
 static void permission_tests(void)
 {
 	/* Covers: setup -EACCES, Permissions */
@@ -634,6 +669,7 @@ static void permission_tests(void)
 	igt_subtest("permission-cap-perfmon") permission_cap_perfmon();
 	igt_subtest("permission-namespace") permission_namespace();
 	/* Covers: setup -EACCES */
+	igt_subtest("permission-audit") permission_audit();
 	igt_subtest("permission-cap-sys-admin") permission_cap_sys_admin();
 	igt_subtest("permission-query") permission_query();
 	/* Covers: setup -EPERM */

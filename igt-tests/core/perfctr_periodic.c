@@ -12,6 +12,7 @@
  *   more often than needed
  * @periodic-rate: at 1 kHz each period has its own sample or is merged into one, and no sample
  *   precedes its period
+ * @periodic-hard: the timer of the periods expires in hard interrupt context
  * @periodic-prompt: at 1 kHz, samples come at least half as often as a thread with that period
  *   wakes, half of them within half a period of its delay, for at most 60 % of a CPU
  */
@@ -200,6 +201,26 @@ static void merged_arithmetic(bool others, bool slow_stop)
 	igt_perfctr_session_fini(&s);
 }
 
+/* on PREEMPT_RT, a timer that is not HARD expires in a thread */
+static void hard_timer(void)
+{
+	const char *event = "timer/hrtimer_expire_entry";
+	struct igt_perfctr_session s;
+	unsigned int fired, hard;
+
+	igt_trace_begin(event, "0");
+	igt_perfctr_session_setup(&s, &dev, MAX_PERIODS, 5 * MS);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	while (igt_perfctr_unread(&s) < 3)
+		igt_sleep_ms(5);
+	fired = igt_trace_end(event, "timer_fired", &hard);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_session_fini(&s);
+	igt_info("%u of %u timers in hard interrupt context\n", hard, fired);
+	igt_assert_lt(0, fired);
+	igt_assert_eq(hard, fired);
+}
+
 static void periodic_tests(void)
 {
 	/* Covers: drm_perfctr_sample_header */
@@ -246,6 +267,7 @@ static void periodic_tests(void)
 		while (!is_prompt(MS, 1000))
 			igt_assert_lt(attempts++, 5);
 	}
+	igt_subtest("periodic-hard") hard_timer();
 }
 
 int igt_main()

@@ -34,7 +34,7 @@ void igt_sleep_ms(unsigned int ms)
 
 int igt_write(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	int ret;
 
 	if (fd < 0)
@@ -74,8 +74,9 @@ void igt_write_int(const char *path, int value)
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 {
 	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count];
-	FILE *f = fopen(IGT_UCF_TYPE, "re");
+	FILE *f;
 
+	f = s->dev->info.features & DRM_PERFCTR_FEATURE_PMU ? fopen(IGT_UCF_TYPE, "re") : NULL;
 	if (!f)
 		return false;
 	memset(r, 0, sizeof(*r));
@@ -130,4 +131,44 @@ uint64_t igt_sampler_ns(uint64_t *times)
 	igt_assert_lte_u64(1, ns);
 	*times = turns;
 	return ns;
+}
+
+static const char *trace_file(const char *event, const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), IGT_TRACING "events/%s/%s", event, name);
+	return path;
+}
+
+void igt_trace_begin(const char *event, const char *filter)
+{
+	igt_require_f(!access(trace_file(event, "enable"), W_OK), "no trace event %s\n", event);
+	igt_assert_eq(igt_write(trace_file(event, "filter"), filter), 0);
+	igt_assert_eq(igt_write(IGT_TRACING "trace", "\n"), 0);
+	igt_assert_eq(igt_write(trace_file(event, "enable"), "1"), 0);
+}
+
+unsigned int igt_trace_end(const char *event, const char *text, unsigned int *hard)
+{
+	unsigned int count = 0;
+	char line[512];
+	FILE *f;
+
+	igt_assert_eq(igt_write(trace_file(event, "enable"), "0"), 0);
+	igt_assert_eq(igt_write(trace_file(event, "filter"), "0"), 0);
+	f = fopen(IGT_TRACING "trace", "re");
+	igt_assert(f);
+	*hard = 0;
+	while (fgets(line, sizeof(line), f)) {
+		const char *context = strstr(line, "] ");
+
+		if (line[0] == '#' || !strstr(line, text))
+			continue;
+		count++;
+		/* "] d.h1": the third letter */
+		*hard += context && strlen(context) > 4 && strchr("hH", context[4]);
+	}
+	fclose(f);
+	return count;
 }

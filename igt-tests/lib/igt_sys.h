@@ -11,6 +11,7 @@
 #include "igt_perfctr.h"
 
 #define IGT_PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
+#define IGT_TRACING "/sys/kernel/tracing/"
 #define IGT_UCF_TYPE "/sys/bus/event_source/devices/nvidia_ucf_pmu_0/type"
 
 /* CLOCK_MONOTONIC_RAW */
@@ -30,5 +31,12 @@ bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 int igt_find_process(const char *prefix);
 /* ns that the virtual SoC's sampling thread has run, and how often it was scheduled */
 uint64_t igt_sampler_ns(uint64_t *times);
+
+/*
+ * Record a trace event, "group/event"; skips without it. End returns the number of its lines with
+ * @text, and sets @hard to how many of them were in hard interrupt context.
+ */
+void igt_trace_begin(const char *event, const char *filter);
+unsigned int igt_trace_end(const char *event, const char *text, unsigned int *hard);
 
 #endif
