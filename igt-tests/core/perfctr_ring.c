@@ -54,7 +54,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_chance.h"
+#include "igt_random.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"

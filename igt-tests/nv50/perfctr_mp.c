@@ -45,7 +45,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_chance.h"
+#include "igt_random.h"
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
 

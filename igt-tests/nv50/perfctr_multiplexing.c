@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_chance.h"
+#include "igt_random.h"
 #include "igt_nv50.h"
 
 #define TURNS 60

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_chance.h"
+#include "igt_random.h"
 #include "igt_vsoc_device.h"
 #include "igt_account.h"
 #include "igt_sys.h"

@@ -35,7 +35,6 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_chance.h"
 #include "igt_client.h"
 #include "igt_random.h"
 #include "igt_rights.h"

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "soc.h"
-#include "tap.h"
 
 #define CYCLES (UINT64_C(1) << 32)
 #define BDF(bdf) ((__u64)(bdf) << 8)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "soc.h"
-#include "tap.h"
 
 #define UCF "nvidia_ucf_pmu_0"
 #define CMEM "nvidia_cmem_latency_pmu_0"

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "soc.h"
-#include "tap.h"
 
 #define UCF "nvidia_ucf_pmu_0"
 #define PCIE "nvidia_pcie_pmu_0_rc_3"

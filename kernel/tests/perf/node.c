@@ -18,7 +18,6 @@
 #include <drm/perfctr_tegra410.h>
 
 #include "soc.h"
-#include "tap.h"
 
 #define DRIVER "perfctr_soc"
 /* a node without a GPU can neither wake one nor follow its transitions */

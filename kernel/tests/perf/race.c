@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "soc.h"
-#include "tap.h"
 
 #define DRIVER "/sys/bus/platform/drivers/vsoc"
 #define DEVICE "vsoc.0"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The virtual SoC's PMUs for the perf_event tests: opening events, running
- * jobs, ground truth, CPUs.
+ * The virtual SoC's PMUs for the perf_event tests: opening events, running jobs, ground truth,
+ * CPUs; TAP output.
  */
 #ifndef PERFCTR_TESTS_PERF_SOC_H
 #define PERFCTR_TESTS_PERF_SOC_H
@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* dynamic type of a PMU from sysfs; exits if there is none */
@@ -46,5 +47,36 @@ __u64 soc_truth(const char *pmu, const char *event, const char *row);
 
 /* false if the CPU can not be switched */
 bool soc_cpu_online(int cpu, bool online);
+
+/* --- TAP output of the perf_event tests --- */
+
+#define TAP_TEXT_BYTES 256
+
+static unsigned int tap_passed, tap_failed;
+static char tap_text[TAP_TEXT_BYTES];
+
+/* one result, its text is in tap_text */
+static inline bool tap_report(bool passed, int length)
+{
+	(void)length;
+	if (passed)
+		tap_passed++;
+	else
+		tap_failed++;
+	printf("%sok %u - %s\n", passed ? "" : "not ", tap_passed + tap_failed, tap_text);
+	fflush(stdout);
+	return passed;
+}
+
+/* one result; the text may carry values, they help when it fails */
+#define tap(passed, ...) tap_report(passed, snprintf(tap_text, TAP_TEXT_BYTES, __VA_ARGS__))
+
+/* the end; returns the exit status */
+static inline int tap_done(void)
+{
+	printf("1..%u\n%u passed, %u failed, 0 skipped\n", tap_passed + tap_failed, tap_passed,
+	       tap_failed);
+	return tap_failed != 0;
+}
 
 #endif /* PERFCTR_TESTS_PERF_SOC_H */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "soc.h"
-#include "tap.h"
 
 #define UCF "nvidia_ucf_pmu_0"
 #define TGT "nvidia_pcie_tgt_pmu_0_rc_0"
