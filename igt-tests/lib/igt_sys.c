@@ -157,9 +157,10 @@ unsigned int igt_trace_end(const char *event, const char *text, unsigned int *ha
 
 	igt_assert_eq(igt_write(trace_file(event, "enable"), "0"), 0);
 	igt_assert_eq(igt_write(trace_file(event, "filter"), "0"), 0);
-	f = fopen(IGT_TRACING "trace", "re");
-	igt_assert(f);
 	*hard = 0;
+	f = fopen(IGT_TRACING "trace", "re");
+	if (!f)
+		return 0;
 	while (fgets(line, sizeof(line), f)) {
 		const char *context = strstr(line, "] ");
 
