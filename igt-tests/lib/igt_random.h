@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decisions that follow from a seed and the number of a step; random jobs and sessions.
+ * Random numbers that depend only on a seed and the number of a step; random jobs and sessions.
  */
 #ifndef IGT_RANDOM_H
 #define IGT_RANDOM_H
