@@ -188,7 +188,7 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 
 	if (source->batch_ns)
 		interval_ns = min_not_zero(interval_ns, state->batch_ns);
-	if (!state->running || !interval_ns)
+	if (!state->running || !state->users || !interval_ns)
 		return U64_MAX;
 	now = ktime_get_raw_ns();
 	left_ns = interval_ns - min(now - state->asked_ns, interval_ns);

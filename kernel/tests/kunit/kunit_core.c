@@ -11,6 +11,7 @@
 #include <drm/drm_managed.h>
 
 #include "kunit_driver.h"
+#include "perfctr_internal.h"
 
 /* --- sources --- */
 
@@ -277,7 +278,11 @@ static void pieces_of_a_batch_become_samples(struct kunit *test)
 	handle = periodic_of(core, period_ns, BIT(0));
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 7), 0);
 	fsleep(10 * period_ns / NSEC_PER_USEC);
+	/* the worker that stops the source is late; nothing may be collected meanwhile */
+	rt_mutex_lock(&core->pc->classes[PERFCTR_ORDINARY].caller_lock);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 8), 0);
+	fsleep(3 * period_ns / NSEC_PER_USEC);
+	rt_mutex_unlock(&core->pc->classes[PERFCTR_ORDINARY].caller_lock);
 
 	status = status_of(core, handle);
 	KUNIT_ASSERT_EQ(test, status.insert_idx, SLOTS);
