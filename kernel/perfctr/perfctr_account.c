@@ -6,10 +6,7 @@
  */
 #include <linux/cred.h>
 #include <linux/hashtable.h>
-#include <linux/kref.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
-#include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
 #include "perfctr_internal.h"

@@ -74,7 +74,7 @@ struct perfctr_source_state {
 	u32 gpu_epoch;
 
 	/* number of active sessions; it has decreased, and release_work has not run yet */
-	unsigned int users;
+	unsigned int users, privileged_users;
 	bool release_due;
 	/* between ops->start and ops->stop, in counter set @set */
 	bool running;

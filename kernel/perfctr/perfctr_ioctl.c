@@ -7,7 +7,6 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <drm/drm_print.h>
 
 #include "perfctr_internal.h"
 

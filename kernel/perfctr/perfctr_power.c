@@ -2,8 +2,6 @@
 /*
  * Events of a device while it counts: suspend, resume, reset, unplug.
  */
-#include <linux/hrtimer.h>
-#include <linux/wait.h>
 
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"
@@ -70,6 +68,7 @@ static void restart_sources(struct drm_perfctr *pc)
 							     DRM_PERFCTR_SAMPLE_ERROR;
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_ORDINARY]);
 }
 
 /* nothing was counted up to now, so nothing is lost */

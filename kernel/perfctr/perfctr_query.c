@@ -6,7 +6,6 @@
 #include <linux/string.h>
 #include <linux/ktime.h>
 #include <linux/uaccess.h>
-#include <drm/drm_drv.h>
 
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"

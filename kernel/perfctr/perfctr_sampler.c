@@ -323,8 +323,11 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 	struct drm_perfctr *pc = session->pc;
 
 	while (count--) {
-		session->sources[count].source->state->users--;
-		session->sources[count].source->state->release_due = true;
+		struct perfctr_source_state *state = session->sources[count].source->state;
+
+		state->users--;
+		state->privileged_users -= perfctr_is_privileged(session);
+		state->release_due = true;
 	}
 	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
 }
@@ -350,6 +353,7 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 		state->release_due = true;
 	} else {
 		state->users++;
+		state->privileged_users += perfctr_is_privileged(session);
 	}
 	return ret;
 }

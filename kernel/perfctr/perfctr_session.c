@@ -4,8 +4,6 @@
  */
 #include <linux/pid.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
-#include <drm/drm_drv.h>
 
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"

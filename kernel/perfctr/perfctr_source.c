@@ -5,7 +5,6 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/ktime.h>
-#include <linux/workqueue.h>
 
 #include "perfctr_internal.h"
 

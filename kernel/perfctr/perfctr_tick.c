@@ -4,7 +4,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
-#include <linux/sched.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"
@@ -13,9 +12,16 @@
 /* minimum time between two ticks of the ordinary worker */
 #define ORDINARY_MIN_GAP_NS	(250 * NSEC_PER_USEC)
 
+/* whether the class serves a source's own deadlines: SCHED_FIFO only for privileged sessions */
+static bool serves(const struct perfctr_class *class, const struct drm_perfctr_source *source)
+{
+	return (class == &class->pc->classes[PERFCTR_PRIVILEGED]) ==
+	       !!source->state->privileged_users;
+}
+
 /**
  * drm_perfctr_sampler_arm() - set the timer of a class to its next deadline
- * @class: the privileged one also handles the sources' own deadlines
+ * @class: the class
  */
 void drm_perfctr_sampler_arm(struct perfctr_class *class)
 {
@@ -32,11 +38,11 @@ void drm_perfctr_sampler_arm(struct perfctr_class *class)
 		next = min_t(ktime_t, next, perfctr_next_due(session));
 	if (next != KTIME_MAX)
 		next = max_t(ktime_t, next, ktime_add_ns(class->last_tick, gap_ns));
-	if (privileged && !pc->suspended && !pc->unplugged)
+	if (!pc->suspended && !pc->unplugged)
 		for (i = 0; i < pc->source_count; i++) {
 			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
 
-			if (left_ns != U64_MAX)
+			if (serves(class, pc->sources[i]) && left_ns != U64_MAX)
 				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
 		}
 
@@ -55,13 +61,14 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* adds sources whose own deadline has passed to @mask */
-static unsigned long add_sources_left(const struct drm_perfctr *pc, unsigned long mask)
+/* adds sources of the class whose own deadline has passed to @mask */
+static unsigned long add_sources_left(const struct perfctr_class *class, unsigned long mask)
 {
 	unsigned int i;
 
-	for (i = 0; i < pc->source_count; i++)
-		if (!(mask & BIT(i)) && !drm_perfctr_collect_left_ns(pc->sources[i]))
+	for (i = 0; i < class->pc->source_count; i++)
+		if (serves(class, class->pc->sources[i]) &&
+		    !drm_perfctr_collect_left_ns(class->pc->sources[i]))
 			mask |= BIT(i);
 	return mask;
 }
@@ -79,7 +86,7 @@ static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
 		if (session->pending.in_tick)
 			sources |= drm_perfctr_sampler_sources(session);
 	}
-	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class->pc, sources));
+	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class, sources));
 	list_for_each_entry(session, &class->active, node)
 		if (session->pending.in_tick)
 			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
@@ -163,6 +170,7 @@ static void tick_ordinary(struct kthread_work *work)
 	while (more) {
 		rt_mutex_lock(&class->caller_lock);
 		rt_mutex_lock(&pc->lock);
+		drm_perfctr_sampler_collect_mask(pc, add_sources_left(class, 0));
 		more = serve_one(class, now, &collected);
 		if (!more)
 			drm_perfctr_sampler_arm(class);
@@ -268,6 +276,7 @@ static void release(struct kthread_work *work)
 		}
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_ORDINARY]);
 	rt_mutex_unlock(&pc->lock);
 	rt_mutex_unlock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 }

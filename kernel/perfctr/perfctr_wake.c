@@ -9,7 +9,6 @@
  * a job scheduler waits for it when a job drops the last reference to a session.
  */
 #include <linux/eventfd.h>
-#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"

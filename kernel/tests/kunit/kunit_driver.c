@@ -107,6 +107,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { U64_MAX, U64_MAX };
 	unsigned int i;
 
+	fake->fifo_collects += rt_task(current);
 	fake->collects++;
 	if (fake->gated) {
 		complete(&fake->entered);

@@ -36,6 +36,7 @@ struct fake_source {
 	unsigned int starts;
 	unsigned int stops;
 	unsigned int collects;
+	unsigned int fifo_collects;
 	unsigned int resets;
 	u64 wanted;
 	u64 period_ns;

@@ -223,13 +223,16 @@ static void set_paranoid(struct kunit *test, char value)
 	kern_unmount(proc);
 }
 
-/* SETUP by an unprivileged user until it fails; returns the error and adds successes to @count */
-static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
+/*
+ * SETUP by an unprivileged user, up to @most times; returns the error, adds successes to @count and
+ * sets the last handle
+ */
+static int setup_as(struct core *core, unsigned int uid, unsigned int most, unsigned int *count,
+		    u32 *handle)
 {
 	struct cred *cred = prepare_creds();
 	struct drm_perfctr_setup setup;
 	const struct cred *old;
-	u32 handle;
 	int ret;
 
 	KUNIT_ASSERT_NOT_NULL(core->test, cred);
@@ -239,15 +242,50 @@ static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
 	old = override_creds(cred);
 	do {
 		setup = setup_of(core, 0);
-		ret = setup_unmapped(core, &setup, BIT(0), 0, &handle);
+		ret = setup_unmapped(core, &setup, BIT(0), 0, handle);
 		if (!ret) {
 			close_fd(setup.ring_fd);
 			++*count;
 		}
-	} while (!ret);
+	} while (!ret && --most);
 	revert_creds(old);
 	put_cred(cred);
 	return ret;
+}
+
+static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
+{
+	u32 handle;
+
+	return setup_as(core, uid, UINT_MAX, count, &handle);
+}
+
+/* reading hardware in time for unprivileged sessions alone is no work for the SCHED_FIFO worker */
+static void unprivileged_deadlines_are_ordinary(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = new_source(core, &plain_ops);
+	unsigned int count = 0, before;
+	u32 handle, other;
+
+	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
+	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	set_paranoid(test, '0');
+	KUNIT_ASSERT_EQ(test, setup_as(core, FIRST_UID, 1, &count, &handle), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	before = fake->collects;
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
+	KUNIT_EXPECT_EQ(test, fake->fifo_collects, 0);
+	/* beside a privileged session it is, until that session stops */
+	other = session_of(core, 0, BIT(0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->fifo_collects, 3));
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, other, 0), 0);
+	fsleep(10 * USEC_PER_MSEC);
+	before = fake->fifo_collects;
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, fake->collects + 3));
+	KUNIT_EXPECT_EQ(test, fake->fifo_collects, before);
+	set_paranoid(test, '1');
 }
 
 static void root_can_use_a_full_device(struct kunit *test)
@@ -482,6 +520,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(missing_features_are_refused),
 	KUNIT_CASE(block_size_follows_its_format),
 	KUNIT_CASE(root_can_use_a_full_device),
+	KUNIT_CASE(unprivileged_deadlines_are_ordinary),
 	KUNIT_CASE(start_waits_for_the_end_of_a_reset),
 	KUNIT_CASE(resume_during_reset_is_no_error),
 	KUNIT_CASE(unanswered_stop_lacks_a_timestamp),
