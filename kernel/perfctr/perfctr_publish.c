@@ -242,8 +242,9 @@ bool drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 		drm_perfctr_ring_set_state(&session->ring, 0);
 	wake = unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL;
 	session->totals.wakeups += wake;
+	/* STATUS has the sample before a reader is woken */
+	drm_perfctr_update_status(session);
 	if (wake && !(flags & DRM_PERFCTR_SAMPLE_MANUAL))
 		drm_perfctr_wake(session);
-	drm_perfctr_update_status(session);
 	return wake;
 }
