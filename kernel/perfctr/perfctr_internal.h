@@ -288,8 +288,11 @@ struct drm_perfctr_session {
 
 	/* perf events, see "perf events and fences" */
 	struct {
-		/* serialises START, STOP, SAMPLE; protects the events; before the sampler lock */
-		struct mutex lock;
+		/*
+		 * serialises START, STOP, SAMPLE; protects the events; before the sampler lock;
+		 * workers wait for it, so it has priority inheritance
+		 */
+		struct rt_mutex lock;
 		bool present;
 		unsigned int counters;
 		/* the worker must read the events; after following CPUs; in the worker's list */

@@ -40,7 +40,6 @@ void drm_perfctr_session_release(struct kref *ref)
 	drm_perfctr_account_put(session->owner.account);
 	kvfree(session->bases);
 	kvfree(session->views);
-	mutex_destroy(&session->pmu.lock);
 	put_pid(session->owner.pid);
 	drm_dev_put(session->pc->drm);
 	kfree(session);
@@ -130,13 +129,13 @@ static int start_outside_reset(struct drm_perfctr_session *session, u64 user_dat
 			return -EINTR;
 		if (!left)
 			return perfctr_reject(pc, ETIMEDOUT, "START: the reset does not end");
-		ret = mutex_lock_interruptible(&session->pmu.lock);
+		ret = rt_mutex_lock_interruptible(&session->pmu.lock);
 		if (ret)
 			return ret;
 		ret = precheck(session);
 		if (!ret)
 			ret = start(session, user_data, awake);
-		mutex_unlock(&session->pmu.lock);
+		rt_mutex_unlock(&session->pmu.lock);
 	} while (ret == -EAGAIN);
 	return ret;
 }
@@ -196,13 +195,13 @@ static int lock_and_read(struct drm_perfctr_session *session)
 {
 	int ret;
 
-	ret = mutex_lock_interruptible(&session->pmu.lock);
+	ret = rt_mutex_lock_interruptible(&session->pmu.lock);
 	if (ret)
 		return ret;
 	drm_perfctr_pmu_read(session);
 	ret = drm_perfctr_lock_call(session);
 	if (ret)
-		mutex_unlock(&session->pmu.lock);
+		rt_mutex_unlock(&session->pmu.lock);
 	else
 		drm_perfctr_pmu_handover(session);
 	return ret;
@@ -239,7 +238,7 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	drm_perfctr_unlock_call(session);
 	if (!ret)
 		drm_perfctr_pmu_disable(session);
-	mutex_unlock(&session->pmu.lock);
+	rt_mutex_unlock(&session->pmu.lock);
 	if (relax)
 		pc->config.ops->relax(pc->drm);
 	return ret;
@@ -282,7 +281,7 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		wake = drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
 	drm_perfctr_unlock_call(session);
-	mutex_unlock(&session->pmu.lock);
+	rt_mutex_unlock(&session->pmu.lock);
 	if (wake)
 		drm_perfctr_signal(session);
 	return ret;

@@ -282,10 +282,10 @@ void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
 		return;
 	/* the worker may have picked the session before it left the lists */
 	wait_event(served, list_empty_careful(&session->pmu.node));
-	mutex_lock(&session->pmu.lock);
+	rt_mutex_lock(&session->pmu.lock);
 	for_each_pmu(session, i, pmu)
 		drm_perfctr_pmu_block_close(pmu);
-	mutex_unlock(&session->pmu.lock);
+	rt_mutex_unlock(&session->pmu.lock);
 }
 
 u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
@@ -320,7 +320,7 @@ static void serve(struct drm_perfctr_session *session, bool follow)
 	unsigned int i;
 	bool dead;
 
-	mutex_lock(&session->pmu.lock);
+	rt_mutex_lock(&session->pmu.lock);
 	if (follow)
 		for_each_pmu(session, i, pmu)
 			drm_perfctr_pmu_block_follow(pc, pmu);
@@ -332,7 +332,7 @@ static void serve(struct drm_perfctr_session *session, bool follow)
 	/* unplugged: no STOP will follow */
 	if (dead)
 		drm_perfctr_pmu_disable(session);
-	mutex_unlock(&session->pmu.lock);
+	rt_mutex_unlock(&session->pmu.lock);
 }
 
 /* makes active sessions follow CPUs that changed state */
