@@ -7,8 +7,8 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @many-sessions: 64 sessions with different masks and periods each have all counts, whatever
- *   the order in which they end
+ * @many-sessions: 64 sessions with different masks and periods each have all counts, whatever the
+ *   order in which they end
  * @many-torn-down: tearing down active sessions disturbs no other session
  * @close-active: closing a file ends all its sessions, active or not
  * @process-killed: a killed process leaves no session, ring or perf event
@@ -30,8 +30,8 @@
  * @permission-soc: SoC blocks need permission from perf too: -EACCES without it
  * @permission-rate-sysctl: root sets the shortest period of unprivileged sessions, and QUERY
  *   reports it
- * @permission-fd-passed: a session whose file is passed on works in a process that could not
- *   create one
+ * @permission-fd-passed: a session whose file is passed on works in a process that could not create
+ *   one
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,8 +67,6 @@ static void finish_conserved(struct igt_perfctr_session *s)
 	igt_vsoc_work(&dev, 3);
 	igt_vsoc_stop_conserved(s, &before);
 }
-
-/* --- many --- */
 
 static void start_many(void)
 {
@@ -146,8 +144,6 @@ static void many_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 }
-
-/* --- processes --- */
 
 enum end { END_KILL, END_EXEC, END_EXIT };
 
@@ -320,8 +316,6 @@ static void process_tests(void)
 	}
 }
 
-/* --- races --- */
-
 static uint32_t raced_handle;
 static volatile int raced_bad;
 
@@ -405,8 +399,6 @@ static void race_tests(void)
 		igt_waitchildren();
 	}
 }
-
-/* --- permission --- */
 
 static int try_period(uint64_t period_ns)
 {

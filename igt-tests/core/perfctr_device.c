@@ -9,8 +9,7 @@
  * arg[1]:
  * @power-suspended: an active session lets the GPU suspend, and its samples have SUSPENDED
  * @power-keep-awake: KEEP_AWAKE keeps the GPU awake between START and STOP
- * @power-start-suspended: a session can start while the GPU is suspended, and counts when it
- *   wakes
+ * @power-start-suspended: a session can start while the GPU is suspended, and counts when it wakes
  * @power-protected-suspended: entering protected mode wakes a suspended GPU, and is counted
  * @power-automatic: AUTOMATIC sessions get a sample for each transition of the cores
  * @automatic-overflow: events that are no transition give AUTOMATIC sessions no sample
@@ -26,8 +25,7 @@
  * @lost-resume: a GPU that resumes without counting loses everything until it is restarted
  * @lost-unplug: what a device does not count before unplug is lost
  * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
- * @interrupted: a signal ends the wait for another session's sample with -EINTR and without
- *   effect
+ * @interrupted: a signal ends the wait for another session's sample with -EINTR and without effect
  */
 #include <errno.h>
 #include <pthread.h>
@@ -67,8 +65,6 @@ static void begin(struct igt_perfctr_session *s)
 	igt_vsoc_truth(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(s, START_DATA), 0);
 }
-
-/* --- power --- */
 
 static void power_suspended(void)
 {
@@ -247,8 +243,6 @@ static void power_tests(void)
 	igt_subtest("power-protected") power_protected();
 }
 
-/* --- reset --- */
-
 /* START during a reset counts from the end of the reset */
 static void start_in_reset(void)
 {
@@ -400,8 +394,6 @@ static void assert_losses_reported(const struct igt_perfctr_session *s)
 		}
 	}
 }
-
-/* --- lost time --- */
 
 /* one session takes a sample at each period, the other one a single long sample */
 struct beside {
@@ -642,8 +634,6 @@ static void lost_tests(void)
 	igt_subtest("lost-unplug") lost_unplug();
 	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
-
-/* --- signals --- */
 
 static void on_alarm(int signal)
 {

@@ -46,8 +46,6 @@
 
 static struct igt_perfctr_device dev;
 
-/* --- sessions and memory --- */
-
 struct gate {
 	int pipe[2];
 };
@@ -372,8 +370,6 @@ static void charged_to_caller(void)
 	rmdir(group);
 }
 
-/* --- others --- */
-
 /* every handle of another file */
 static void other_sessions_refused(void)
 {
@@ -400,8 +396,6 @@ static void other_sessions_refused(void)
 	igt_waitchildren();
 	igt_perfctr_session_fini(&s);
 }
-
-/* --- noise --- */
 
 /* log records about perfctr since the last call, at any level */
 static unsigned int kernel_log(int kmsg)
@@ -455,8 +449,6 @@ static void log_is_silent(void)
 	igt_assert_eq(kernel_log(kmsg), 0);
 	close(kmsg);
 }
-
-/* --- whose it is --- */
 
 /* -1 for a field that is missing */
 struct fdinfo {

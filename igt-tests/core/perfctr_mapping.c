@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: The ring's file is mapped as its rules allow, and outlives its session
- * Description: mmap() of a ring's file: what can be mapped, how, by whom, and how long it
- *   lasts.
+ * Description: mmap() of a ring's file: what can be mapped, how, by whom, and how long it lasts.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -57,8 +56,6 @@ static int map_only(uint64_t offset, size_t bytes, int prot)
 		munmap(at, bytes);
 	return ret;
 }
-
-/* --- rules --- */
 
 static void control_writable(void)
 {
@@ -206,8 +203,6 @@ static void zeroed(void)
 		igt_perfctr_session_fini(&s);
 	}
 }
-
-/* --- other processes and times --- */
 
 /* the reader is nobody, who could not have created the session */
 static void other_process_reads(void)

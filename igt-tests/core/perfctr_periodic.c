@@ -8,8 +8,8 @@
  *
  * arg[1]:
  * @merged-arithmetic: every elapsed period is a sample or merged into one
- * @collected-in-time: a session that nobody reads is collected before a counter wraps, and no
- *   more often than needed
+ * @collected-in-time: a session that nobody reads is collected before a counter wraps, and no more
+ *   often than needed
  * @periodic-rate: at 1 kHz each period has its own sample or is merged into one, and no sample
  *   precedes its period
  * @periodic-prompt: at 1 kHz, samples come at least half as often as a thread with that period

@@ -8,16 +8,15 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @beside-ioctls: loops of every ioctl at nice 19 delay a privileged period, and a sample in a
- *   job, by at most one collection more than loops without counters
- * @beside-events: 512 perf events of a user delay them by no more than the CPU time of reading
- *   them
+ * @beside-ioctls: loops of every ioctl at nice 19 delay a privileged period, and a sample in a job,
+ *   by at most one collection more than loops without counters
+ * @beside-events: 512 perf events of a user delay them by no more than the CPU time of reading them
  * @worker-share: the SCHED_FIFO worker reads no perf events of unprivileged sessions
  * @silent-firmware-queries: QUERY, STATUS and fdinfo return at once while firmware does not answer
  * @silent-firmware-close: close() of an active session does not wait for firmware that does not
  *   answer
- * @silent-firmware-teardown: TEARDOWN of an active session does not wait for firmware that does
- *   not answer
+ * @silent-firmware-teardown: TEARDOWN of an active session does not wait for firmware that does not
+ *   answer
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +45,6 @@
 static struct igt_perfctr_device dev;
 /* debug kernels are many times slower */
 static bool sanitized;
-
-/* --- attackers --- */
 
 /* shared with the attacking processes: how many are ready, and their results */
 static struct shared {
@@ -257,8 +254,6 @@ static void collect_until_killed(unsigned int number)
 	}
 }
 
-/* --- periods and jobs --- */
-
 /* latencies of a privileged 1 kHz session and of jobs with samples */
 struct latencies {
 	uint64_t due, periodic;
@@ -438,8 +433,6 @@ static void worker_share(void)
 		 (unsigned long long)worker_ns / MS, (unsigned long long)span_ns / MS);
 	igt_assert_lte_u64(worker_ns * 100, span_ns * 20);
 }
-
-/* --- hardware that does not answer --- */
 
 static uint32_t own_handle;
 

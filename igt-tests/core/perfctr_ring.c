@@ -13,26 +13,25 @@
  *   STOP
  * @ring-full-periodic: periods that find the ring full are merged into the sample of STOP
  * @ring-one-slot-periodic: a periodic session in one slot gives one stretched sample
- * @ring-all-sizes: every power of two up to max_slots is a valid ring size, with all slots
- *   usable
+ * @ring-all-sizes: every power of two up to max_slots is a valid ring size, with all slots usable
  * @ring-largest: a ring of max_slots can be filled to the last slot and read
  * @ring-wraps: indices pass the end of the ring many times
  * @extract-one-back: an extract_idx that is one less than what was accepted before is ignored,
  *   counted, and affects only its own session
  * @extract-zero: an extract_idx that is zero after samples were read is ignored, counted, and
  *   affects only its own session
- * @extract-beyond-insert: an extract_idx that is far more than was published is ignored,
- *   counted, and affects only its own session
- * @extract-full-circle: an extract_idx that is a whole ring ahead is ignored, counted, and
- *   affects only its own session
- * @extract-minus-one: an extract_idx that is the largest number of 64 bits is ignored, counted,
+ * @extract-beyond-insert: an extract_idx that is far more than was published is ignored, counted,
  *   and affects only its own session
+ * @extract-full-circle: an extract_idx that is a whole ring ahead is ignored, counted, and affects
+ *   only its own session
+ * @extract-minus-one: an extract_idx that is the largest number of 64 bits is ignored, counted, and
+ *   affects only its own session
  * @extract-sign-bit: an extract_idx that is a number whose sign bit alone is set is ignored,
  *   counted, and affects only its own session
- * @extract-low-32-right: an extract_idx that is right in its low 32 bits only is ignored,
- *   counted, and affects only its own session
- * @extract-largest: an extract_idx that is the largest number with a sign is ignored, counted,
+ * @extract-low-32-right: an extract_idx that is right in its low 32 bits only is ignored, counted,
  *   and affects only its own session
+ * @extract-largest: an extract_idx that is the largest number with a sign is ignored, counted, and
+ *   affects only its own session
  * @ring-scribbled: scribbling over the control area affects no other session
  * @insert-index-written: the kernel neither reads nor keeps what user space writes to insert_idx
  * @control-reserved: the reserved words of user space stay as written, those of the kernel stay
@@ -63,8 +62,6 @@
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
-
-/* --- rings --- */
 
 static uint64_t checksum(const struct igt_perfctr_session *s)
 {
@@ -356,8 +353,6 @@ static void ring_tests(void)
 	/* Covers: DRM_PERFCTR_RING_ACTIVE, DRM_PERFCTR_RING_DEAD */
 	igt_subtest("ring-state") ring_state();
 }
-
-/* --- wake-up --- */
 
 /* whether or not a signal was pending, the eventfd is zero afterwards */
 static bool is_signalled(int fd)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: SETUP rejects each invalid request with its own errno
- * Description: What SETUP rejects, one subtest for each rule of the header, and what it
- *   returns.
+ * Description: What SETUP rejects, one subtest for each rule of the header, and what it returns.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -65,13 +64,11 @@
  * @setup-soc-kind-config: events of a kind are in its mask
  * @setup-soc-twice: the same generic block twice is -EEXIST
  * @setup-sets-differ: all GPU blocks of a session are in one set
- * @setup-set-in-use: one counter set at a time on a device; the last session of a set releases
- *   it
+ * @setup-set-in-use: one counter set at a time on a device; the last session of a set releases it
  * @setup-set-not-of-block: a block type that does not count in a set is -EOPNOTSUPP
  * @setup-test-only: TEST_ONLY returns the sizes of a later SETUP and creates nothing
  * @setup-available: REQUEST_AVAILABLE drops counters that a block lacks
- * @setup-available-none: with REQUEST_AVAILABLE a block that has none of the counters is left
- *   out
+ * @setup-available-none: with REQUEST_AVAILABLE a block that has none of the counters is left out
  * @setup-period-ends: min_period_ns and max_period_ns are valid periods
  * @setup-count-most: max_requests requests are valid
  * @setup-result-pointer: results that cannot be written are -EFAULT and create no session
@@ -121,8 +118,6 @@ static void only_pmu(struct igt_perfctr_session *s)
 	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
 	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
 }
-
-/* --- rules --- */
 
 /* one rule: what makes the request invalid, and the errno */
 struct rule {
@@ -262,8 +257,6 @@ static const struct rule rules[] = {
 	{ "setup-soc-kind-config", soc_kind_config, EINVAL },
 	{ "setup-soc-twice", soc_twice, EEXIST },
 };
-
-/* --- sets, limits --- */
 
 static int open_cgroup(const char *file)
 {

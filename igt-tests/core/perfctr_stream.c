@@ -16,8 +16,8 @@
  * @conserve-sleeping-consumer: a reader that pauses loses nothing
  * @conserve-start-stop-start: work between STOP and START is in no sample
  * @conserve-two-sessions: two sessions with different masks and periods each have all counts
- * @conserve-joining-and-leaving: sessions that start and stop while jobs run do not affect
- *   another session
+ * @conserve-joining-and-leaving: sessions that start and stop while jobs run do not affect another
+ *   session
  * @idle-is-measured-zero: an idle device reports measured zeroes
  * @conserve-each-sample: a sample has the counts of its own job, not of the jobs before or after
  * @user-data: SAMPLE and STOP tag their own samples, START tags all others
@@ -58,8 +58,6 @@ static void step_until_merged(struct igt_perfctr_session *s, unsigned int n)
 	if (n == 7)
 		igt_perfctr_wait_merged(s);
 }
-
-/* --- conservation --- */
 
 static void *jobs_thread(void *arg)
 {
@@ -308,8 +306,6 @@ static void conservation_tests(void)
 	igt_subtest("conserve-each-sample") conserve_each_sample();
 }
 
-/* --- tags, times, states --- */
-
 static void user_data(void)
 {
 	struct igt_perfctr_session s;
@@ -431,8 +427,6 @@ static void header_tests(void)
 	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
 	igt_subtest("teardown-active") teardown_active();
 }
-
-/* --- samples in jobs --- */
 
 static void in_stream_attribution(void)
 {

@@ -20,14 +20,11 @@
  * @query-bad-pad: the query's pad must be zero
  * @query-bad-stride: a stride of zero, above 4096 or no multiple of 8 is -EINVAL
  * @query-bad-pointer: a query into unmapped memory is -EFAULT
- * @size-of-setup: SETUP without a pointer returns the size of its structure and creates no
- *   session
+ * @size-of-setup: SETUP without a pointer returns the size of its structure and creates no session
  * @size-of-start: START without a pointer returns the size of its structure and starts nothing
  * @size-of-stop: STOP without a pointer returns the size of its structure and stops nothing
- * @size-of-sample: SAMPLE without a pointer returns the size of its structure and publishes
- *   nothing
- * @size-of-status: STATUS without a pointer returns the size of its structure and changes
- *   nothing
+ * @size-of-sample: SAMPLE without a pointer returns the size of its structure and publishes nothing
+ * @size-of-status: STATUS without a pointer returns the size of its structure and changes nothing
  * @growth-zero-tail: a longer structure is accepted if the rest is zero
  * @growth-tail: a longer structure with a nonzero rest is -E2BIG
  * @growth-status: STATUS fills what the kernel does not know with zeroes
@@ -64,8 +61,6 @@ static int command(uint32_t cmd, uint32_t handle, void *arg, uint64_t size)
 {
 	return igt_perfctr_control(dev.fd, cmd, &handle, arg, size);
 }
-
-/* --- QUERY --- */
 
 /* the age of the last collection differs between two queries */
 static bool is_age(uint32_t type, uint32_t at)
@@ -271,8 +266,6 @@ static void query_tests(void)
 	igt_subtest("query-bad-pointer") query_bad_pointer();
 }
 
-/* --- growth of structures --- */
-
 static const struct {
 	uint32_t cmd;
 	const char *name;
@@ -423,8 +416,6 @@ static void growth_tests(void)
 	igt_subtest("size-too-small") size_too_small();
 	igt_subtest("size-huge") size_huge();
 }
-
-/* --- commands --- */
 
 static const uint32_t others[] = {
 	DRM_PERFCTR_CMD_START,

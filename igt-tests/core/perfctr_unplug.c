@@ -7,8 +7,8 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader;
- *   later commands are -ENODEV and closing is safe
+ * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader; later
+ *   commands are -ENODEV and closing is safe
  * @unplug-in-query: QUERY that blocks on user memory during an unplug does not call the driver
  *   again: -ENODEV
  * @unplug-close: a file can be closed after its device was removed, repeatedly

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * A session's account: its samples against the truth.
- */
 #include <errno.h>
 #include <string.h>
 

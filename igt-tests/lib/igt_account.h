@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The account of an active session: its samples against what the hardware counted.
- */
+/* The account of an active session: its samples against what the hardware counted. */
 #ifndef IGT_ACCOUNT_H
 #define IGT_ACCOUNT_H
 

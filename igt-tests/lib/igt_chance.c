@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Decisions that follow from a seed and the number of a step.
- */
 #include "igt_chance.h"
 
 void igt_chance_begin(struct igt_chance *chance, uint64_t step)

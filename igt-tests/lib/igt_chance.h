@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Decisions that follow from a seed and the number of a step.
- */
+/* Decisions that follow from a seed and the number of a step. */
 #ifndef IGT_CHANCE_H
 #define IGT_CHANCE_H
 

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Sessions on a fault target.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

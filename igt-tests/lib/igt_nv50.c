@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * A virtual SoC of product nv50: named counters, what sessions counted, and the truth.
- */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

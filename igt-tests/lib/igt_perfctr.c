@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Sessions of the counter interface for tests. Uses nothing but the uAPI header.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Random jobs and sessions.
- */
 #include <string.h>
 
 #include "igt_random.h"

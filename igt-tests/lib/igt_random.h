@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Random jobs and sessions.
- */
+/* Random jobs and sessions. */
 #ifndef IGT_RANDOM_H
 #define IGT_RANDOM_H
 

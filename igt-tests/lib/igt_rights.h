@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Processes with fewer rights, and root's settings.
- */
+/* Processes with fewer rights, and root's settings. */
 #ifndef IGT_RIGHTS_H
 #define IGT_RIGHTS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * SETUP itself, for tests that send what it refuses.
- */
+/* SETUP itself, for tests that send what it refuses. */
 #ifndef IGT_SETUP_H
 #define IGT_SETUP_H
 

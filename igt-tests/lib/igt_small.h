@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The smallest sessions, many of them, perhaps of an unprivileged process.
- */
+/* The smallest sessions, many of them, perhaps of an unprivileged process. */
 #ifndef IGT_SMALL_H
 #define IGT_SMALL_H
 

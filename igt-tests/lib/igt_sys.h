@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The clock, sysfs and debugfs files, and the fabric's PMU.
- */
+/* The clock, sysfs and debugfs files, and the fabric's PMU. */
 #ifndef IGT_SYS_H
 #define IGT_SYS_H
 

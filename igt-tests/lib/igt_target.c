@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * A fault target: a virtual SoC, the faults that it has, and its state.
- */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A fault target: a virtual SoC, the faults that it has, and its state.
- */
+/* A fault target: a virtual SoC, the faults that it has, and its state. */
 #ifndef IGT_TARGET_H
 #define IGT_TARGET_H
 

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Jobs and truth of the virtual SoC.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

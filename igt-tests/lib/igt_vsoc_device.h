@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Create, remove and break virtual SoCs.
- */
+/* Create, remove and break virtual SoCs. */
 #ifndef IGT_VSOC_DEVICE_H
 #define IGT_VSOC_DEVICE_H
 

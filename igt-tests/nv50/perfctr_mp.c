@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: MP counters that are programmed from the command stream
- * Description: MP counters that jobs program themselves: what they may request, what they
- *   count, and what is left for sessions.
+ * Description: MP counters that jobs program themselves: what they may request, what they count,
+ *   and what is left for sessions.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @methods-validated: METHODS takes SET and CONTROL of four slots with defined bits only, and
- *   only with MP counters
- * @store-validated: MP_STORE takes a buffer of this file with room for all records, and writes
- *   only these
- * @own-counts: two contexts with different shaders program and store their counters while both
- *   run and a session counts: all exact
+ * @methods-validated: METHODS takes SET and CONTROL of four slots with defined bits only, and only
+ *   with MP counters
+ * @store-validated: MP_STORE takes a buffer of this file with room for all records, and writes only
+ *   these
+ * @own-counts: two contexts with different shaders program and store their counters while both run
+ *   and a session counts: all exact
  * @store-order: a store has the counts of the commands before it, and none of those after it
  * @state-kept: a context keeps its counters for its next job, no other context sees or changes
  *   them, and a reset clears them
  * @state-suspend: suspend keeps a context's counters
- * @function-of-slots: a function of another slot's signal never sees what a session counts in
- *   that slot
+ * @function-of-slots: a function of another slot's signal never sees what a session counts in that
+ *   slot
  * @all-slots: a context that uses all slots is not counted and the sample reports it; other
  *   contexts are exact, and it is again after it releases them
  * @all-slots-invalid: while a sample covers only a context with all slots, its counters are not
@@ -28,14 +28,13 @@
  *   twice
  * @slots-shared: four counters share fewer slots of a context, each in turn, and running times
  *   report it
- * @hostile-methods: for any methods of a context, each sample is exact or flagged, and samples
- *   of other contexts are exact
- * @start-in-job: a session that starts and stops in the middle of such a job has the counts of
- *   that time
+ * @hostile-methods: for any methods of a context, each sample is exact or flagged, and samples of
+ *   other contexts are exact
+ * @start-in-job: a session that starts and stops in the middle of such a job has the counts of that
+ *   time
  * @store-handle-closed: a job keeps the buffer that it stores to, even if its handle is closed
- * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open,
- *   and its
- *   stores complete
+ * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open, and
+ *   its stores complete
  * @store-unplug: a device that is unplugged with a store queued does not store, and the memory
  *   stays
  */
@@ -237,8 +236,6 @@ static void session_of(struct igt_perfctr_session *s, const char *const *names, 
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 }
 
-/* --- what SUBMIT accepts --- */
-
 static void other_product(void)
 {
 	struct igt_perfctr_device other;
@@ -383,8 +380,6 @@ static void methods_tests(void)
 	 */
 	igt_nv50_subtest("store-validated") store_validated();
 }
-
-/* --- counts of contexts --- */
 
 /* a job whose counts do not depend on what runs beside it */
 static unsigned int counting_job(struct drm_vsoc_command *c, uint32_t threads,
@@ -595,8 +590,6 @@ static void own_tests(void)
 	igt_nv50_subtest("state-suspend") state_suspend();
 	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
-
-/* --- sessions beside contexts --- */
 
 static const char *const names[] = { "instructions", "branch", "shader_busy" };
 static const char *const beside_four[] = { "instructions", "branch", "divergent_branch",
@@ -848,8 +841,6 @@ static void beside_tests(void)
 	igt_nv50_subtest("hostile-methods") hostile_methods();
 	igt_nv50_subtest("start-in-job") start_in_job();
 }
-
-/* --- buffers that go away --- */
 
 static void lifetime_tests(void)
 {

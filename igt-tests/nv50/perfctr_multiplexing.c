@@ -10,11 +10,9 @@
  * arg[1]:
  * @multiplexed-steady: for steady work, scaled counts are the truth up to what the ends of each
  *   slot cut
- * @multiplexed-random: for work that is independent of the slots, scaled counts are near the
- *   truth
+ * @multiplexed-random: for work that is independent of the slots, scaled counts are near the truth
  * @multiplexed-random-requests: the same for random requests of PCOUNTER and MP counters
- * @shared-multiplexer-steady: scaled counts of multiplexed PCOUNTER and MP counters are the
- *   truth
+ * @shared-multiplexer-steady: scaled counts of multiplexed PCOUNTER and MP counters are the truth
  * @multiplexed: conflicting counters are multiplexed; running times add up and shares are fair
  * @join-and-leave: a session that joins makes another one share, and releases all when it ends
  * @join-loses-nothing: no clock is lost while the hardware is programmed for new counters

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: PCOUNTER and MP counters: exact counts, contexts, hardware that does not answer
- * Description: NVIDIA-style counters: exact in one pass, MP counters by context, hardware that
- *   does not answer.
+ * Description: NVIDIA-style counters: exact in one pass, MP counters by context, hardware that does
+ *   not answer.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -11,18 +11,17 @@
  * @single-exact: each counter alone counts exactly, all the time
  * @together-exact: counters of all domains and of the TPCs count together if nothing conflicts
  * @suspend: while suspended nothing counts and nothing is lost, and the samples have SUSPENDED
- * @overflow: saturated 32-bit counters are reported with their block and the time in which
- *   counts may be lost
+ * @overflow: saturated 32-bit counters are reported with their block and the time in which counts
+ *   may be lost
  * @reset: after a reset the counters start again from zero, and the samples report it
- * @contexts: two contexts with different shaders: MP counts are per context, PCOUNTER has the
- *   sum
+ * @contexts: two contexts with different shaders: MP counts are per context, PCOUNTER has the sum
  * @fault-lost: PCOUNTER delivers no packet: both sessions report it and lose no count
  * @fault-late: PCOUNTER delivers packets late: both sessions report it and lose no count
  * @fault-twice: PCOUNTER delivers a packet twice: both sessions report it and exceed no true count
  * @fault-record-lost: PCOUNTER delivers no packet while it records: both sessions report it and
  *   lose no count
- * @fault-record-late: PCOUNTER delivers packets late while it records: both sessions report it
- *   and lose no count
+ * @fault-record-late: PCOUNTER delivers packets late while it records: both sessions report it and
+ *   lose no count
  * @fault-start-beside: START of hardware that does not answer is -EIO in bounded time; an active
  *   session has all counts of the domains that START did not touch
  * @fault-start-beside-record: the same while it records
@@ -290,8 +289,6 @@ static void context_tests(void)
 		igt_perfctr_session_fini(&all);
 	}
 }
-
-/* --- hardware that does not answer --- */
 
 /* many times what a request may take */
 #define TIME_LIMIT_NS (60000 * MS)

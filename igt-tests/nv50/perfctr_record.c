@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Recorded PCOUNTER sessions
- * Description: NVIDIA-style counters that the hardware records, for periods too short for a
- *   timer.
+ * Description: NVIDIA-style counters that the hardware records, for periods too short for a timer.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -14,24 +13,20 @@
  *   than periods; prints the rate of samples
  * @record-full-ring: a reader that does not read stretches a recorded sample, and loses nothing
  * @record-small-ring: a small ring gets small batches: a reader that keeps up finds them all
- * @record-sessions: sessions with other periods, other counters or no period see all counts
- *   beside a recorded one while sessions come and go
+ * @record-sessions: sessions with other periods, other counters or no period see all counts beside
+ *   a recorded one while sessions come and go
  * @record-stop: SAMPLE and STOP have all counts before them, batch or not
- * @record-back-pressure: packets without room in memory are merged: periods, not counts, are
- *   lost
+ * @record-back-pressure: packets without room in memory are merged: periods, not counts, are lost
  * @record-overflow: a counter that saturates meanwhile has LOST, and the time is in lost_ns
  * @record-overflow-domains: several domains that lose counts at the same time report that time
  *   once: the longest of theirs
- * @record-stop-silent: hardware does not answer until its memory is full: STOP then has all
- *   counts
- * @record-stop-of-one-silent: a session stops recording while hardware does not answer: the
- *   other one
- *   has all its counts once, and only its own losses
+ * @record-stop-silent: hardware does not answer until its memory is full: STOP then has all counts
+ * @record-stop-of-one-silent: a session stops recording while hardware does not answer: the other
+ *   one has all its counts once, and only its own losses
  * @record-fallback: a session that cannot be recorded is sampled by the timer, as STATUS reports
  * @record-reset: a reset during recording is reported; counting is exact after it
  * @record-suspend: suspend and resume during recording: nothing is lost
- * @record-unplug: a device that is unplugged during recording leaves a final sample with
- *   everything
+ * @record-unplug: a device that is unplugged during recording leaves a final sample with everything
  */
 #include <errno.h>
 #include <sys/eventfd.h>

@@ -17,17 +17,16 @@
  * @shape-kept: a device that is unbound and bound again has the same shape
  * @both-exact: sessions of two devices count only what their own device did
  * @handle-of-other-device: a handle of one device is -ENOENT on another
- * @unplug-under-load: a device is unplugged under load; its session reports it, the other device
- *   is exact
+ * @unplug-under-load: a device is unplugged under load; its session reports it, the other device is
+ *   exact
  * @close-under-unplug: a file is closed while its device is unplugged with jobs queued
  * @pmu-gone: a PMU that is removed affects only its own block, which has STATE_ERROR
  * @add-and-remove: devices are added and removed many times, with and without open sessions
- * @fault-pmu-slow: a PMU whose registers answer late costs time but no counts, and no other
- *   device is affected
+ * @fault-pmu-slow: a PMU whose registers answer late costs time but no counts, and no other device
+ *   is affected
  * @pmu-back: a PMU that was away between two samples is reported, and its block has STATE_ERROR
  *   until a new session
- * @fault-pmu-gone: a PMU that is removed during a read affects only its own block, until it is
- *   back
+ * @fault-pmu-gone: a PMU that is removed during a read affects only its own block, until it is back
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -468,16 +467,12 @@ static void side_by_side_tests(void)
 	igt_subtest("add-and-remove") add_and_remove();
 }
 
-/* --- faults of one device, seen from another --- */
-
 /* the fault target: a device of its own, with sessions on both devices */
 static struct igt_perfctr_session s_other;
 
 #define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
 /* a watchdog, a reset, waits for firmware that end by their deadlines */
 #define TIME_LIMIT_NS 5000000000ull
-
-/* --- faults of the fabric --- */
 
 #define SLOW_READS 2
 /* firmware answered late in one of five runs on a host with a load of 25 */

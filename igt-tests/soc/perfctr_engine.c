@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Jobs of the virtual SoC count what its manual says, for the right context
- * Description: The workload engine of the virtual SoC: what listings count, and for which
- *   context.
+ * Description: The workload engine of the virtual SoC: what listings count, and for which context.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -10,12 +9,10 @@
  * arg[1]:
  * @listing-measured: published measurements, reproduced through jobs and sessions
  * @listing-miscounts: each wrong counter logic is wrong in its own way only
- * @listing-errors: each invalid listing, too long or without an end, is refused with its own
- *   errno
+ * @listing-errors: each invalid listing, too long or without an end, is refused with its own errno
  * @truth-contexts: the truth by context adds up to the truth at any moment
  * @truth-contexts-bounded: contexts beyond the number of accounts share one, and nothing is lost
- * @attribution-exact: two samples in a job enclose exactly the counts of the commands between
- *   them
+ * @attribution-exact: two samples in a job enclose exactly the counts of the commands between them
  * @contexts-fair: contexts are scheduled round-robin, independent of the order and the number of
  *   their jobs
  */
@@ -40,8 +37,6 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
-
-/* --- listings --- */
 
 static const char *const thread_counters[] = {
 	"THREAD_INST_INTEGER",	   "THREAD_INST_FP32", "THREAD_INST_LD_ST", "THREAD_INST_CONTROL",
@@ -307,8 +302,6 @@ static void listing_errors(void)
 	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, c, 3, NULL, NULL), 0);
 	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, c, 5, NULL, NULL), -E2BIG);
 }
-
-/* --- accounts --- */
 
 /* counts of one counter by account, from one read of truth_contexts */
 struct account {

@@ -9,11 +9,10 @@
  * arg[1]:
  * @submit-errors: SUBMIT refuses every field out of range, its own and those of its commands
  * @submit-emfile: without a free file descriptor for the fence nothing is queued: -EMFILE
- * @submit-queue-full: a context takes a fixed number of unfinished jobs, then -EAGAIN until one
- *   is done
+ * @submit-queue-full: a context takes a fixed number of unfinished jobs, then -EAGAIN until one is
+ *   done
  * @wait-errors: WAIT refuses invalid fields and unknown jobs, and ends at its timeout
- * @wait-interrupted: a signal ends WAIT with -EINTR, and the rest of a relative timeout is
- *   returned
+ * @wait-interrupted: a signal ends WAIT with -EINTR, and the rest of a relative timeout is returned
  * @context-errors: unknown contexts, one too many, and destroying the default one are refused
  * @bo-create-errors: BO_CREATE refuses a size of zero, one above 1 MiB, and a pad
  * @info-errors: GET_INFO takes any size that is valid and refuses all others
@@ -41,8 +40,6 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
-
-/* --- errors of the ioctls --- */
 
 static void submit_errors(void)
 {
@@ -347,8 +344,6 @@ static void info_errors(void)
 	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_GET_INFO, &get), 0);
 	igt_assert(!memcmp(more, &info, sizeof(info)) && !more[sizeof(info)]);
 }
-
-/* --- fences and contexts --- */
 
 static bool signaled(int fence, int timeout_ms)
 {

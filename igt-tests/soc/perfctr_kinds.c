@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Each kind of SoC block counts exactly the traffic that its filter selects
- * Description: Every kind of SoC block counts exactly what one job moves through the fabric,
- *   with each of its filters, and the block has the filter.
+ * Description: Every kind of SoC block counts exactly what one job moves through the fabric, with
+ *   each of its filters, and the block has the filter.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -10,16 +10,16 @@
  * arg[1]:
  * @ucf-filters: UCF blocks count the bytes of the sources and homes that are asked for
  * @ucf-sockets: the index of a UCF block is its socket
- * @pcie-filters: PCIE blocks count the bytes, requests and requests in flight of the root ports
- *   and homes that are asked for
+ * @pcie-filters: PCIE blocks count the bytes, requests and requests in flight of the root ports and
+ *   homes that are asked for
  * @pcie-device: PCIE blocks count the device with that bus, device and function
  * @pcie-root-complexes: the index of a PCIE block is socket << 8 | root complex
- * @pcie-tgt-filters: PCIE_TGT blocks count what goes to the root ports and addresses that are
- *   asked for
+ * @pcie-tgt-filters: PCIE_TGT blocks count what goes to the root ports and addresses that are asked
+ *   for
  * @cmem-latency: CMEM_LATENCY blocks count reads of 32 bytes that reach the memory, and how long
  *   they take
- * @nvlink-c2c-filters: NVLINK_C2C blocks count reads and writes to and from the GPUs that are
- *   asked for
+ * @nvlink-c2c-filters: NVLINK_C2C blocks count reads and writes to and from the GPUs that are asked
+ *   for
  * @nvclink: NVCLINK blocks count reads to and from the other socket
  * @nvdlink: NVDLINK blocks count reads of CXL memory
  * @catalogue: each bit of a SoC block's mask is the event that its PMU has under that name
@@ -372,8 +372,6 @@ static void run(const struct fabric_case *c)
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_session_fini(&s);
 }
-
-/* --- the catalogue --- */
 
 /* names of a kind's events in sysfs, by their bits; cycles have no exact number */
 #define MAX_CATALOGUE 20

@@ -489,8 +489,6 @@ static void hotplug_tests(void)
 	}
 }
 
-/* --- fences --- */
-
 /* a job with nothing but a SAMPLE, and a fence */
 static void sample_in_job(const struct igt_perfctr_session *s, uint64_t user_data)
 {
@@ -579,8 +577,6 @@ static void fence_tests(void)
 		igt_perfctr_session_fini(&s);
 	}
 }
-
-/* --- a PMU that refuses CPUs --- */
 
 /* errors for new events of CPU 0 and CPU 1; 0: accepted */
 static void refuse(int cpu0, int cpu1)

@@ -7,8 +7,8 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @cycles-consistent-stepped: in stepped time, no block is busy for more cycles than its clock
- *   has, while clocks change in the middle of jobs
+ * @cycles-consistent-stepped: in stepped time, no block is busy for more cycles than its clock has,
+ *   while clocks change in the middle of jobs
  * @cycles-consistent-real: in real time, no block is busy for more cycles than its clock has
  * @slower-clock: at half of any clock a job takes twice the time and counts the same
  * @job-timeout-wait: a job that waits for years is cut short, and other contexts run
@@ -16,8 +16,7 @@
  * @watchdog-too-late: a hung job that is over causes no reset of the next one
  * @job-timeout-errors: a timeout of zero or of more than an hour is refused
  * @time-bound: in stepped time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound
- * @time-bound-real: in real time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its
- *   bound
+ * @time-bound-real: in real time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound
  * @stepped-time-exact: stepped time moves exactly by the requested step, and not otherwise
  * @step-errors: steps out of range, and steps of a device in real time, are refused
  * @stepped-repeats: the same seed gives the same ring, timestamps included
@@ -52,8 +51,6 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_totals totals;
 static struct igt_vsoc_truth before, after;
-
-/* --- clock domains --- */
 
 static const struct {
 	const char *file;
@@ -232,8 +229,6 @@ static void slower(void)
 	}
 }
 
-/* --- GPU timestamps --- */
-
 /* GPU timestamps convert to CLOCK_MONOTONIC_RAW within a tick, whatever the clocks do */
 static void time_bound(void)
 {
@@ -290,8 +285,6 @@ static void time_bound_real(void)
 	igt_perfctr_stop(&s, 0);
 	igt_perfctr_session_fini(&s);
 }
-
-/* --- stepped time --- */
 
 static void time_stands_still(void)
 {
@@ -429,8 +422,6 @@ static void repeats(void)
 	free(second);
 	free(other);
 }
-
-/* --- the watchdog --- */
 
 /* one context needs the GPU for years; others run, and report a reset only */
 static void job_timeout(const struct drm_vsoc_command *hostile)

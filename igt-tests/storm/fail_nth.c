@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Out of memory at every allocation: -ENOMEM or success, and no leak
- * Description: Each allocation (and user copy) of each call fails once. Needs a kernel with
- *   fault injection (vm/run --kernel uml-debug or debug); not named perfctr_*, so that the
- *   suites on Debian's kernels do not run it.
+ * Description: Each allocation (and user copy) of each call fails once. Needs a kernel with fault
+ *   injection (vm/run --kernel uml-debug or debug); not named perfctr_*, so that the suites on
+ *   Debian's kernels do not run it.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -12,26 +12,26 @@
  * @open: opening the node with each allocation failing once: -ENOMEM or success, no leak
  * @query: QUERY with each allocation failing once: -ENOMEM or success, no leak
  * @setup: SETUP with each allocation failing once: -ENOMEM or success, no leak
- * @setup-user: SETUP by an unprivileged user, with an eventfd, with each allocation failing
- *   once: -ENOMEM or success, no leak
+ * @setup-user: SETUP by an unprivileged user, with an eventfd, with each allocation failing once:
+ *   -ENOMEM or success, no leak
  * @start: START and STOP with each allocation failing once: -ENOMEM or success, no leak
  * @sample: SAMPLE with each allocation failing once: -ENOMEM or success, no leak
- * @pcounter: SETUP, START and SAMPLE of PCOUNTER, manual and recorded, with each allocation
- *   failing once: -ENOMEM or success, and the counts are exact
- * @soc-setup: SETUP with SoC blocks and an eventfd, each allocation of the core and of perf
- *   failing once: -ENOMEM or success, no leak
+ * @pcounter: SETUP, START and SAMPLE of PCOUNTER, manual and recorded, with each allocation failing
+ *   once: -ENOMEM or success, and the counts are exact
+ * @soc-setup: SETUP with SoC blocks and an eventfd, each allocation of the core and of perf failing
+ *   once: -ENOMEM or success, no leak
  * @soc-start: START and STOP of SoC blocks with each allocation failing once: -ENOMEM or success
  * @soc-start-hotplug: START with each allocation failing once, after a CPU was away: -ENOMEM or
  *   success, and the next START has all CPUs
- * @soc-active-hotplug: a CPU comes back while a session counts, with each allocation of the
- *   worker failing once: not valid and ERROR until the next START, or no effect
- * @probe-core: a driver probes with each allocation of the core failing once: -ENOMEM, and the
- *   next probe works
+ * @soc-active-hotplug: a CPU comes back while a session counts, with each allocation of the worker
+ *   failing once: not valid and ERROR until the next START, or no effect
+ * @probe-core: a driver probes with each allocation of the core failing once: -ENOMEM, and the next
+ *   probe works
  * @probe-csf: the driver of the firmware interface probes with each allocation failing once
  * @probe-pcounter: PCOUNTER's driver probes with each allocation failing once: its source, and
  *   memory for its packets
- * @probe-pmu: the PMU drivers probe with each allocation failing once, perf's included: a kind
- *   with an interrupt, and one of windows
+ * @probe-pmu: the PMU drivers probe with each allocation failing once, perf's included: a kind with
+ *   an interrupt, and one of windows
  * @conserve: after all failures the counts are exact
  */
 #include <errno.h>
@@ -205,8 +205,6 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	return failed;
 }
 
-/* --- users --- */
-
 /* each SETUP creates the uid account anew, as no session is left */
 static void sweep_setup_of_user(void)
 {
@@ -238,8 +236,6 @@ static void sweep_setup_of_user(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
-/* --- SoC blocks --- */
-
 /*
  * software events, one for each CPU, a PMU of the fabric, and an eventfd besides the GPU's blocks
  */
@@ -266,8 +262,6 @@ static void soc_session_end(struct igt_perfctr_session *s)
 	igt_perfctr_session_fini(s);
 	close(fd);
 }
-
-/* --- CPUs that come and go --- */
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 #define WORKER "perfctr/vsoc.0"
@@ -392,8 +386,6 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 	igt_info("%u places, %u times not valid\n", n - 2, failed);
 	return failed;
 }
-
-/* --- probe --- */
 
 #define DRIVER "/sys/bus/platform/drivers/vsoc/"
 /* the most stack frames that the filter of fault injection looks at */

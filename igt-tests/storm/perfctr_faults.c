@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Under every hardware fault, samples are correct and flag what is missing
- * Description: Faults by name, each on a device with two sessions, beside another device
- *   without faults.
+ * Description: Faults by name, each on a device with two sessions, beside another device without
+ *   faults.
  *
  * SUBTEST: fault-%s
  * Description: with the fault %arg[1], samples of two sessions are exact or flagged, the effect
@@ -24,8 +24,8 @@
  * @fault-every-name: each fault of the device's GPU and PMUs is one of the above
  * @fault-garbage-metadata-poweroff: cores that power off with a sample of invalid metadata have
  *   LOST, though their counts are there
- * @fault-garbage-metadata-power-loss: cores that power off without a sample after invalid
- *   metadata lack counts and have LOST
+ * @fault-garbage-metadata-power-loss: cores that power off without a sample after invalid metadata
+ *   lack counts and have LOST
  * @fault-refused: an invalid probability or number of times is refused and changes nothing
  */
 #include <errno.h>
@@ -65,8 +65,7 @@ static struct igt_vsoc_totals totals;
 
 static struct igt_accounted first, second, beside, fabric;
 
-/* --- what has to happen for a fault to find its place --- */
-
+/* actions that trigger a fault */
 static int job_status(void)
 {
 	struct drm_vsoc_command commands[3];
@@ -200,8 +199,6 @@ static void pmu_affinity(void)
 
 static void unplugged(void);
 
-/* --- the table --- */
-
 static const struct {
 	const char *name;
 	/*
@@ -267,8 +264,6 @@ static const struct {
 	{ "unplug_in_request", .instead = unplugged },
 };
 #define FAULTS ARRAY_SIZE(faults)
-
-/* --- one fault --- */
 
 static void assert_clean(const struct igt_accounted *a)
 {
@@ -487,8 +482,6 @@ static void refused(void)
 	igt_assert_eq_u32(times, 7);
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", "0"), 0);
 }
-
-/* --- a core's last sample --- */
 
 static void begin_with_cores(void)
 {

@@ -9,17 +9,16 @@
  * arg[1]:
  * @start-unanswered: START is -ETIMEDOUT in bounded time if hardware never answers, -EIO if its
  *   answer is invalid, and works when it answers again
- * @silent-firmware: hardware that stops answering gives samples with ERROR rather than
- *   errors, and STOP still delivers
- * @silent-for-seconds: hardware that does not start is retried once a second, and counts
- *   exactly once it does
- * @stop-unanswered: a final sample without an answer has LOST in every block; another
- *   session gets all the counts when hardware answers again
+ * @silent-firmware: hardware that stops answering gives samples with ERROR rather than errors, and
+ *   STOP still delivers
+ * @silent-for-seconds: hardware that does not start is retried once a second, and counts exactly
+ *   once it does
+ * @stop-unanswered: a final sample without an answer has LOST in every block; another session gets
+ *   all the counts when hardware answers again
  * @stop-unanswered-power: after a STOP without an answer nothing keeps the GPU awake
- * @stop-unanswered-alone: without another session, counts of a final sample without an
- *   answer are reported, destroyed, or still with the hardware
- * @start-half-answered: START is refused if hardware gives only a part of the earlier
- *   counts
+ * @stop-unanswered-alone: without another session, counts of a final sample without an answer are
+ *   reported, destroyed, or still with the hardware
+ * @start-half-answered: START is refused if hardware gives only a part of the earlier counts
  */
 #include <errno.h>
 #include <unistd.h>

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Samples are exact or flagged, whatever happens in whatever order
- * Description: Everything at once, in an order that follows from a seed: sessions, jobs,
- *   faults, resets, power, CPU hotplug, system suspend, unplug, readers that sleep or scribble,
- *   processes that die.
- *   One thread decides and acts. What a step draws follows from seed and step alone. Its effect
- *   depends on the hardware too, as jobs, periods, firmware and processes run in real time, so
- *   a replay repeats the storm closely but not exactly. Every well-behaved session has an
- *   account that must be exact unless its samples report a loss.
- *   Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no
- *   limit; to replay up to a failure), PERFCTR_STORM_SUSPEND=1 (with system suspend, see
- *   storm/run), PERFCTR_STORM_TRACE=1 (print each step).
+ * Description: Everything at once, in an order that follows from a seed: sessions, jobs, faults,
+ *   resets, power, CPU hotplug, system suspend, unplug, readers that sleep or scribble, processes
+ *   that die. One thread decides and acts. What a step draws follows from seed and step alone. Its
+ *   effect depends on the hardware too, as jobs, periods, firmware and processes run in real time,
+ *   so a replay repeats the storm closely but not exactly. Every well-behaved session has an
+ *   account that must be exact unless its samples report a loss. Environment: PERFCTR_STORM_SEED
+ *   (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no limit; to replay up to a failure),
+ *   PERFCTR_STORM_SUSPEND=1 (with system suspend, see storm/run), PERFCTR_STORM_TRACE=1 (print each
+ *   step).
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @storm: random sessions, jobs, faults, power, hotplug and hostile readers: every account is
- *   exact unless its samples report a loss
- * @system-suspend: system suspend in the middle of a job loses no count, and samples have
- *   SUSPENDED
+ * @storm: random sessions, jobs, faults, power, hotplug and hostile readers: every account is exact
+ *   unless its samples report a loss
+ * @system-suspend: system suspend in the middle of a job loses no count, and samples have SUSPENDED
  */
 #include <dirent.h>
 #include <errno.h>
@@ -74,8 +72,6 @@ static struct {
 	uint64_t suspends;
 } storm;
 
-/* --- chance --- */
-
 static uint32_t any(uint32_t below)
 {
 	return igt_chance_any(&chance, below);
@@ -105,8 +101,6 @@ static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 }
-
-/* --- devices --- */
 
 static void seed_faults(const struct igt_target *d)
 {
@@ -147,8 +141,6 @@ static void open_contexts(struct igt_target *d)
 	for (unsigned int i = 0; i < sizeof(d->contexts) / sizeof(d->contexts[0]); i++)
 		d->contexts[i] = igt_vsoc_ctx_create(d->dev.fd);
 }
-
-/* --- clients --- */
 
 static struct igt_client *pick(bool (*suits)(const struct igt_client *c))
 {
@@ -195,8 +187,7 @@ static bool others_count(const struct igt_client *c)
 	return false;
 }
 
-/* --- what can happen: each returns whether it did --- */
-
+/* actions; each returns whether it did something */
 static struct igt_target *some_device(void)
 {
 	struct igt_target *d = &devices[any(DEVICES)];

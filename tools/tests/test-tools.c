@@ -348,8 +348,6 @@ static void test_compare(void)
 	CHECK(!y.count && !compare_error(&x, &y, &error));
 }
 
-/* --- perfkit ------------------------------------------------------------------------ */
-
 __extension__ typedef unsigned __int128 uint128;
 
 static uint64_t next_random(uint64_t *state)
@@ -496,8 +494,6 @@ static void test_perfkit_texts(void)
 	}
 	mpq_clear(ratio);
 }
-
-/* --- frames ------------------------------------------------------------------- */
 
 static unsigned int complaints;
 

@@ -26,8 +26,6 @@
 #endif
 #define fallthrough	__attribute__((__fallthrough__))
 
-/* --- random -------------------------------------------------------------- */
-
 struct rng {
 	__u64 x;
 };
@@ -56,8 +54,6 @@ static inline bool percent(struct rng *r, unsigned int p)
 __u64 wild(struct rng *r);
 /* makes up to three fields of a structure invalid */
 void mutate(struct rng *r, void *data, size_t bytes);
-
-/* --- what a process holds ------------------------------------------------ */
 
 #define MAX_FDS		8
 #define MAX_BOS		16
@@ -121,8 +117,6 @@ struct world {
 #define RENDER_MINORS	64
 #define FIRST_RENDER_MINOR 128
 #define ARENA_RW	(ARENA_PAGES * PAGE_BYTES)
-
-/* --- operations ---------------------------------------------------------- */
 
 struct op {
 	const char *name;
@@ -190,15 +184,11 @@ int open_any_node(void);
 /* a file of one of our drivers? */
 bool is_ours(int fd);
 
-/* --- root's hand (fuzz_root.c) ------------------------------------------- */
-
 /* devices for all processes, one of them with PCOUNTER; false: it could not be created */
 bool root_init(void);
 /* restore all settings */
 void root_restore(void);
 int write_text(const char *path, const char *text);
-
-/* --- the verdict (fuzz_verdict.c) ----------------------------------------- */
 
 struct kernel_state {
 	unsigned long taint;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: jobs of the virtual SoC, valid and invalid.
- */
+/* The ioctl fuzzer: jobs of the virtual SoC, valid and invalid. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: operations of a process, valid and invalid.
- */
+/* The ioctl fuzzer: operations of a process, valid and invalid. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,8 +72,6 @@ static void op_dup(struct world *w, struct rng *r)
 		*slot = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
-/* --- QUERY --------------------------------------------------------------- */
-
 static void op_query(struct world *w, struct rng *r)
 {
 	static const __u32 strides[] = {
@@ -95,8 +91,6 @@ static void op_query(struct world *w, struct rng *r)
 		mutate(r, &query, sizeof(query));
 	call(any_fd(w, r), DRM_IOCTL_PERFCTR_QUERY, place(w, r, &query, sizeof(query)));
 }
-
-/* --- memory of the virtual SoC ------------------------------------------ */
 
 static void op_bo_create(struct world *w, struct rng *r)
 {
@@ -122,8 +116,6 @@ static void op_gem_close(struct world *w, struct rng *r)
 	if (percent(r, 80))
 		bo->handle = 0;
 }
-
-/* --- CONTROL ------------------------------------------------------------- */
 
 static int control(struct world *w, struct rng *r, int fd, __u32 cmd, __u32 *handle,
 		   const void *arg, size_t bytes)
@@ -368,8 +360,6 @@ static void op_teardown(struct world *w, struct rng *r)
 		s->handle = 0;
 }
 
-/* --- numbers ------------------------------------------------------------- */
-
 /* our ioctl numbers and their neighbours, with structures of any size */
 static void op_raw(struct world *w, struct rng *r)
 {
@@ -390,8 +380,6 @@ static void op_raw(struct world *w, struct rng *r)
 	call(any_fd(w, r), _IOC(below(r, 4), DRM_IOCTL_BASE, DRM_COMMAND_BASE + number, size),
 	     place(w, r, bytes, sizeof(bytes)));
 }
-
-/* --- processes ----------------------------------------------------------- */
 
 /* a child inherits everything, does some operations and is mostly killed */
 static void op_child(struct world *w, struct rng *r)
@@ -464,8 +452,6 @@ const struct op user_ops[] = {
 	{ "signal", 2, op_signal },
 	{ NULL, 0, NULL },
 };
-
-/* --- running ------------------------------------------------------------- */
 
 void run_op(struct world *w, const struct op *ops, __u64 seed)
 {

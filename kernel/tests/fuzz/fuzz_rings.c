@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: rings, which user space shares with the kernel.
- */
+/* The ioctl fuzzer: rings, which user space shares with the kernel. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -135,8 +135,6 @@ static void root_clock(struct world *w, struct rng *r)
 	debugfs(r, files[below(r, 3)], text);
 }
 
-/* --- faults --------------------------------------------------------------- */
-
 static struct dirent **faults;
 static int fault_count;
 

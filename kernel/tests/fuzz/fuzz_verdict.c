@@ -106,8 +106,6 @@ static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 	return found;
 }
 
-/* --- sessions ------------------------------------------------------------ */
-
 static int small_setup(int fd, __u8 set, __u32 flags)
 {
 	struct drm_perfctr_block_request request = {

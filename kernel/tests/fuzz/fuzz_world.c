@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: what a process holds, and values for its calls.
- */
+/* The ioctl fuzzer: what a process holds, and values for its calls. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +16,6 @@ bool fuzz_verbose;
 __thread sigjmp_buf *fuzz_recover;
 __thread unsigned int fuzz_op;
 __thread bool fuzz_gone;
-
-/* --- values -------------------------------------------------------------- */
 
 __u64 wild(struct rng *r)
 {
@@ -79,8 +75,6 @@ int call(int fd, unsigned long request, void *arg)
 		fprintf(stderr, "#   ioctl(%d, 0x%lx): %d\n", fd, request, ret);
 	return ret;
 }
-
-/* --- picking ------------------------------------------------------------- */
 
 /* mostly a slot with an open file */
 int any_slot(struct world *w, struct rng *r)
@@ -190,8 +184,6 @@ void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 	memcpy(at, data, bytes);
 	return at;
 }
-
-/* --- files --------------------------------------------------------------- */
 
 bool is_ours(int fd)
 {

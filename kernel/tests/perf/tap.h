@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * TAP output of the perf_event tests.
- */
+/* TAP output of the perf_event tests. */
 #ifndef PERFCTR_TESTS_PERF_TAP_H
 #define PERFCTR_TESTS_PERF_TAP_H
 

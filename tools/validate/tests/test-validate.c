@@ -10,8 +10,6 @@
 
 #include "tests/check.h"
 
-/* --- solver ---------------------------------------------------------------------- */
-
 enum { VARIABLES = 6, ROWS = 4, TRIES = 3000 };
 
 static uint64_t state = 1;
@@ -134,8 +132,6 @@ static void large_numbers(void)
 	CHECK(strstr(failure.text, "62 bits"));
 	arena_free(&arena);
 }
-
-/* --- errors of files --------------------------------------------------------------- */
 
 static void bad_file(struct campaign *campaign, const char *text, const char *where)
 {
