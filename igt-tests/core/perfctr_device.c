@@ -12,14 +12,15 @@
  * @power-start-suspended: a session can start while the GPU is suspended, and counts when it wakes
  * @power-protected-suspended: entering protected mode wakes a suspended GPU, and is counted
  * @power-automatic: AUTOMATIC sessions get a sample for each transition of the cores
- * @automatic-overflow: events that are no transition give AUTOMATIC sessions no sample
- * @power-protected: protected mode is reported as a state, and is a transition
+ * @automatic-overflow: an event that is no transition adds no sample to AUTOMATIC sessions
+ * @power-protected: protected mode is reported as a state, and entering it is a transition
  * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS
  * @reset-restart: hardware that does not start after a reset is restarted for existing sessions
  * @reset-continues: after a reset, counting continues exactly
  * @reset-after-stop: sessions after a STOP and an immediate reset count exactly
  * @start-in-reset: START during a reset waits for its end, then counts
- * @lost-reset: a reset's duration is lost time for each session, however many sample in it
+ * @lost-reset: each session loses the duration of a reset once, however many sessions sample during
+ *   it
  * @lost-suspend: counts that could not be read before suspend are lost
  * @lost-stop: counts that arrive too late for STOP are lost, even if some arrived in time
  * @lost-resume: a GPU that resumes without counting loses everything until it is restarted
@@ -41,7 +42,7 @@
 #include "igt_sys.h"
 
 #define MS 1000000ull
-/* a few waits for firmware that end by their deadlines */
+/* several waits for firmware that time out */
 #define TIME_LIMIT_NS 60000000000ull
 
 static struct igt_perfctr_device dev;
@@ -57,7 +58,7 @@ static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t perio
 	igt_perfctr_session_create(s);
 }
 
-/* of automatic samples */
+/* user_data of automatic samples */
 #define START_DATA 0x5eedu
 
 static void begin(struct igt_perfctr_session *s)
@@ -81,7 +82,7 @@ static void power_suspended(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	igt_assert_eq_u64(s.lost_ns, 0);
-	/* the whole span of one sample, the start of the next */
+	/* suspended for the whole first sample, and at the start of the second */
 	for (unsigned int i = 0; i < 2; i++) {
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		igt_perfctr_drain(&s);
@@ -103,7 +104,7 @@ static void power_keep_awake(void)
 	create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
 	igt_vsoc_power(0, "auto");
 	igt_vsoc_await_power(0, "suspended");
-	/* START wakes it, which is a transition before the session */
+	/* START wakes the GPU; that transition precedes the session */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_truth(&dev, &before);
 	igt_assert(igt_vsoc_power_is(0, "active"));
@@ -395,7 +396,7 @@ static void assert_losses_reported(const struct igt_perfctr_session *s)
 	}
 }
 
-/* one session takes a sample at each period, the other one a single long sample */
+/* a periodic session, and one that takes a single long sample */
 struct beside {
 	struct igt_perfctr_session manual, periodic;
 };
@@ -520,7 +521,7 @@ static void lost_reset(void)
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	reset_ns = igt_raw_ns() - reset_ns;
 	igt_vsoc_debugfs(&dev, "reset_ms", "0");
-	/* and not for one that begins after it */
+	/* a session that starts after the reset loses nothing */
 	create(&after_it, 0, 0);
 	igt_assert_eq(igt_perfctr_start(&after_it, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
@@ -584,7 +585,7 @@ static void lost_resume(void)
 	igt_vsoc_work(&dev, 0);
 	igt_sleep_ms(300);
 	dead_ns = igt_raw_ns() - dead_ns;
-	/* until here: each collection tries to start it again */
+	/* up to here each collection tried to restart the hardware */
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 	igt_vsoc_start(&other, &before);
 	igt_vsoc_work(&dev, 1);
@@ -640,7 +641,7 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-/* a session whose SAMPLE waits for firmware that never answers, in a loop */
+/* SAMPLE in a loop; each waits for firmware that never answers */
 static void *occupy(void *data)
 {
 	struct igt_perfctr_session *s = data;
@@ -718,7 +719,7 @@ static void signal_tests(void)
 		igt_assert_eq(pthread_create(&thread, NULL, occupy, &busy), 0);
 		igt_sleep_ms(20);
 
-		/* commands that change nothing, so they can be repeated */
+		/* these commands change nothing and can be repeated */
 		igt_assert(is_interrupted(test_only, &idle, 0));
 		igt_assert(is_interrupted(interrupted_stop, &idle, -EALREADY));
 		igt_assert(is_interrupted(interrupted_start, &active, -EALREADY));

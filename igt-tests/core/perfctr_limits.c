@@ -7,8 +7,8 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @user-sessions: sessions of a user over all files are limited: -EDQUOT; other users have their
- *   own limit
+ * @user-sessions: sessions of a user over all files are limited: -EDQUOT; each user has an own
+ *   limit
  * @device-not-exhausted: root can count while nine users have as many sessions as their limits
  *   allow
  * @user-memory: ring memory of a user is limited: -EDQUOT
@@ -41,7 +41,7 @@
 #include "igt_vsoc.h"
 
 #define PAGE 4096
-/* of a device, all unprivileged users together */
+/* sessions of all unprivileged users on a device */
 #define UNPRIVILEGED_SESSIONS 1024
 
 static struct igt_perfctr_device dev;
@@ -205,7 +205,7 @@ static void user_memory(void)
 		char kib[16];
 		int handle;
 
-		/* one ring with its control area, and a page less than two */
+		/* a page less than two rings with their control areas */
 		snprintf(kib, sizeof(kib), "%u", 2 * (slots * stride / 1024 + PAGE / 1024) - 4);
 		igt_perfctr_sysctl("max_user_ring_kb", kib);
 		igt_perfctr_reopen(&mine, &dev);
@@ -222,7 +222,7 @@ static void user_memory(void)
 	igt_perfctr_default_limits();
 }
 
-/* memory that a ring's descriptor keeps counts for its user */
+/* a ring that only its descriptor keeps is still charged to its user */
 static void user_memory_kept(void)
 {
 	struct igt_perfctr_session s;
@@ -231,7 +231,7 @@ static void user_memory_kept(void)
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
 	igt_assert_eq(igt_setup_send(&s), 0);
-	/* one and a half of them */
+	/* memory for one and a half rings */
 	snprintf(kib, sizeof(kib), "%llu",
 		 (unsigned long long)(s.setup.ring_bytes + 2 * PAGE) * 3 / 2 / 1024);
 	igt_perfctr_sysctl("max_user_ring_kb", kib);
@@ -361,7 +361,6 @@ static void charged_to_caller(void)
 		} while (s.setup.ring_bytes < bytes);
 		before = cgroup_bytes(group);
 		igt_assert_eq(igt_setup_send(&s), 0);
-		/* from the start of the log */
 		igt_assert_lte_u64(before + bytes, cgroup_bytes(group));
 		igt_perfctr_close(&mine);
 		igt_assert_lte_u64(cgroup_bytes(group), before + bytes / 2);
@@ -370,7 +369,7 @@ static void charged_to_caller(void)
 	rmdir(group);
 }
 
-/* every handle of another file */
+/* try every handle of another file */
 static void other_sessions_refused(void)
 {
 	struct igt_perfctr_session s;
@@ -494,7 +493,7 @@ static void assert_fdinfo(int fd, struct fdinfo expected)
 	igt_assert_eq_u64(info.set, expected.set);
 }
 
-/* whether debugfs lists a session of this process with that set, or "-", and as active or not */
+/* whether debugfs lists a session of this process with @set ("-": none) and @active */
 static bool is_listed(const char *set, const char *active)
 {
 	char path[64], line[256], found_set[8], found_active[8];
@@ -528,7 +527,7 @@ static void fdinfo_shows(void)
 				    DRM_PERFCTR_CPU_ANY);
 		igt_perfctr_session_create(&s);
 		kib = (s.ring_map + s.setup.ring_offset) / 1024;
-		/* anything that the GPU counts */
+		/* a session of PMU blocks has no set */
 		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 		igt_assert(is_listed("-", "no"));
 		igt_perfctr_session_fini(&s);
@@ -538,7 +537,7 @@ static void fdinfo_shows(void)
 	kib = (s.ring_map + s.setup.ring_offset) / 1024;
 	igt_assert_lt(0, kib);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
-	/* the other file cannot use another set, and has no session itself */
+	/* a file without sessions cannot use another set */
 	igt_perfctr_session_init(&busy, &other);
 	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
 	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });

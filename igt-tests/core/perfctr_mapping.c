@@ -9,7 +9,7 @@
  * arg[1]:
  * @map-control: the control area is mapped for reading and writing, each mapping the same
  * @map-slots: slots are mapped for reading only, and mprotect() does not change that
- * @map-slots-forced: nor can /proc/self/mem write to slots
+ * @map-slots-forced: /proc/self/mem cannot write to slots either
  * @map-whole: the whole file can be mapped at once for reading
  * @map-private: a private mapping is -EINVAL
  * @map-beyond: no mapping reaches beyond the end of the ring, nor grows beyond it
@@ -84,7 +84,7 @@ static void slots_read_only(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* nor through /proc/self/mem, which ignores the protection of private mappings */
+/* /proc/self/mem ignores the protection of private mappings */
 static void slots_forced(void)
 {
 	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -112,7 +112,7 @@ static void whole_read_only(void)
 	h = (void *)((char *)at + s.setup.ring_offset);
 	igt_assert_eq_u64(h->user_data, 4711);
 	igt_assert(!memcmp(h, s.ring, h->size));
-	/* the range has slots, so it never becomes writable */
+	/* a range with slots never becomes writable */
 	igt_assert(mprotect(at, PAGE, RW) < 0 && errno == EACCES);
 	munmap(at, bytes);
 	igt_perfctr_session_fini(&s);
@@ -204,7 +204,7 @@ static void zeroed(void)
 	}
 }
 
-/* the reader is nobody, who could not have created the session */
+/* the reader is an unprivileged process that could not create the session */
 static void other_process_reads(void)
 {
 	int sockets[2];
@@ -261,7 +261,7 @@ static void child_keeps_mapping(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* first only a mapping is left of session, handle and file, then only a descriptor */
+/* first only a mapping of the ring remains, then only its descriptor */
 static void outlives_session(void)
 {
 	struct igt_perfctr_device mine;

@@ -38,7 +38,7 @@
 #define MS 1000000ull
 #define PAGE 4096
 #define MAX_ATTACKERS 8
-/* a busy host falsifies some measurements, a defect all of them */
+/* a busy host spoils some attempts, a defect all of them */
 #define ATTEMPTS 5
 #define SPAN_NS (1500 * MS)
 
@@ -119,7 +119,7 @@ static int query(int fd, uint32_t type)
 	return igt_perfctr_query(fd, &q);
 }
 
-/* every ioctl and fdinfo in a loop, at the lowest priority, until killed */
+/* call every ioctl and read fdinfo in a loop, at the lowest priority, until killed */
 static void call_everything(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -146,7 +146,7 @@ static void call_everything(unsigned int number)
 	}
 }
 
-/* the same load without counters */
+/* the same CPU load without counters */
 static void compute(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -210,7 +210,9 @@ static void submit_until_killed(const struct igt_perfctr_device *mine,
 	}
 }
 
-/* 512 perf events, read by periods and by jobs; odd processes leave the CPU to the kernel */
+/*
+ * 512 perf events, read by periods and by jobs; odd processes sleep, which frees CPU for the kernel
+ */
 static void have_many_events(unsigned int number)
 {
 	struct igt_perfctr_session s[2];
@@ -225,7 +227,7 @@ static void have_many_events(unsigned int number)
 	submit_until_killed(&mine, s);
 }
 
-/* the same without counters; odd processes use the CPU that the kernel would need */
+/* jobs without counters; odd processes spin instead of the kernel */
 static void submit_jobs(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -290,7 +292,7 @@ static uint64_t median(struct values *v)
 	return v->at[v->count / 2];
 }
 
-/* by how much the interval of two neighbours differs from a multiple of the period */
+/* how far the interval between two samples is from a multiple of the period */
 static void add_jitter(struct values *jitter, const struct igt_perfctr_session *s)
 {
 	const uint64_t period_ns = s->setup.period_ns;
@@ -309,7 +311,7 @@ static void add_jitter(struct values *jitter, const struct igt_perfctr_session *
 	}
 }
 
-/* four samples in a job of a quarter of a millisecond each; the time until its fence */
+/* time until the fence of a job with four samples, a quarter of a millisecond apart */
 static uint64_t job_time(const struct igt_perfctr_session *s)
 {
 	struct drm_vsoc_command c[8] = { 0 };
@@ -379,8 +381,8 @@ static struct latencies measure(unsigned int attackers, void (*attack)(unsigned 
 }
 
 /*
- * @others cause the same load on CPUs and GPU without counters. Compared with them, unprivileged
- * sessions may delay a period, and each of the four samples of a job, by one collection.
+ * @others put the same load on CPUs and GPU without counters. Compared with that load, sessions of
+ * unprivileged users may delay a period, and each of the four samples of a job, by one collection.
  */
 static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int number),
 			  void (*others)(unsigned int number))
@@ -468,7 +470,7 @@ static const struct {
 	{ "fdinfo", fdinfo },
 };
 
-/* the longest of a second of calls */
+/* the longest call within a second */
 static uint64_t longest(int (*call)(void))
 {
 	uint64_t longest_ns = 0, end_ns = igt_raw_ns() + 1000 * MS;
@@ -485,7 +487,7 @@ static uint64_t longest(int (*call)(void))
 	return longest_ns;
 }
 
-/* a collection takes about 100 ms then, and several callers queue */
+/* with silent firmware a collection takes about 100 ms, and callers queue */
 static void set_firmware_silent(bool dead)
 {
 	igt_vsoc_debugfs(&dev, "fail_no_ack", dead ? "1000" : "0");
@@ -517,14 +519,14 @@ static void copies_at_once(void)
 	igt_small_teardown(dev.fd, handle);
 }
 
-/* how long the end of an active session takes while others wait for firmware */
+/* duration of the end of an active session while others wait for firmware */
 static uint64_t end_time(bool by_teardown)
 {
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
 	uint64_t ns;
 
-	/* first, so that they inherit no copy of the file */
+	/* fork before the file is opened, so that no attacker inherits it */
 	begin_attack(3, collect_until_killed);
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_setup(&s, &mine, 4, 5 * MS);
@@ -545,7 +547,7 @@ static uint64_t end_time(bool by_teardown)
 	return ns;
 }
 
-/* the longest of some STARTs that firmware does not answer, without other load */
+/* the longest of several unanswered STARTs, without other load */
 static uint64_t unanswered_start_time(void)
 {
 	const int handle = igt_small_setup(dev.fd);
@@ -567,8 +569,8 @@ static uint64_t unanswered_start_time(void)
 }
 
 /*
- * The end asks no hardware. It may wait for one caller, for the next one in the queue, and for a
- * worker.
+ * Neither TEARDOWN nor close() accesses hardware. They may wait for one caller, for the next one in
+ * the queue, and for a worker.
  */
 static void ends_soon(bool by_teardown)
 {

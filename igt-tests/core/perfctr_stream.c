@@ -12,7 +12,7 @@
  * @conserve-final-only: the final sample alone has all counts
  * @conserve-periodic: periodic samples add up to the truth while jobs run
  * @conserve-periodic-and-manual: periodic and manual samples of one session add up to the truth
- * @conserve-stretched: a reader that reads nothing loses nothing: samples stretch
+ * @conserve-stretched: samples stretch while a reader reads nothing, and lose nothing
  * @conserve-sleeping-consumer: a reader that pauses loses nothing
  * @conserve-start-stop-start: work between STOP and START is in no sample
  * @conserve-two-sessions: two sessions with different masks and periods each have all counts
@@ -44,7 +44,7 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
-/* until periodic samples were published or found no slot */
+/* wait until periodic samples were published or found no slot */
 static void step_two_periods(struct igt_perfctr_session *s, unsigned int n)
 {
 	igt_perfctr_drain(s);
@@ -104,7 +104,7 @@ static void conserve_sets(void)
 			igt_assert(different[set]);
 			igt_perfctr_session_fini(&s);
 		}
-		/* the same work; the counter at this position counts something else */
+		/* the same work; the counter at this position differs between sets */
 		igt_assert(different[0] != different[1]);
 		igt_assert(different[1] != different[2]);
 		igt_assert(different[0] != different[2]);

@@ -8,10 +8,10 @@
 struct igt_account {
 	struct igt_perfctr_session *session;
 	unsigned int set; /* enum drm_perfctr_set */
-	/* everything up to here is settled */
+	/* truth at the last settlement */
 	struct igt_vsoc_totals base;
 	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD */
-	/* of gpu_idle, which goes on during a comparison, since the account began */
+	/* of gpu_idle, which continues during a comparison, since the account began */
 	uint64_t idle_truth, idle_in_samples;
 	bool unplugged;
 	/* over all settlements */
@@ -20,7 +20,7 @@ struct igt_account {
 	uint64_t counts; /* counts that were found in samples */
 	uint64_t dropped; /* counts that hardware destroyed, all reported */
 	uint64_t multiplexed; /* counts of other counters' slots */
-	uint64_t refused; /* counts that existed but could not be trusted or read, reported */
+	uint64_t refused; /* counts that were unreadable or untrusted, reported */
 	uint64_t blocks_missing; /* blocks in which any of these is not zero */
 	uint32_t types_missing; /* their types, 1 << enum drm_perfctr_block */
 	uint64_t lost_ns;
@@ -47,7 +47,7 @@ void igt_accounted_close(struct igt_accounted *a);
 /* call before START, with the GPU idle */
 void igt_account_open(struct igt_account *account, struct igt_perfctr_session *session,
 		      unsigned int set);
-/* the same, or false if the device is gone */
+/* the same; false: the device is gone */
 bool igt_account_try_open(struct igt_account *account, struct igt_perfctr_session *session,
 			  unsigned int set);
 /*
@@ -67,15 +67,15 @@ bool igt_account_try_open(struct igt_account *account, struct igt_perfctr_sessio
  */
 uint64_t igt_account_settle(struct igt_account *account, const struct igt_vsoc_totals *now);
 /*
- * The same right after STOP. If its sample has ERROR, hardware may not have answered and have kept
- * its counts: they are still pending @now, or were dropped when counting ended, which @now has as
- * doubtful. With @others, active sessions, they may be theirs by now: then everything pending
- * @before STOP is excused here and due in their accounts.
+ * Settle after STOP. If the final sample has ERROR, hardware may have kept counts: they are pending
+ * in @now, or dropped and doubtful in @now. With @others (active sessions of the device) all counts
+ * that were pending in @before STOP may be missing here; the accounts of those sessions must have
+ * them.
  */
 uint64_t igt_account_settle_stopped(struct igt_account *account,
 				    const struct igt_vsoc_totals *before,
 				    const struct igt_vsoc_totals *now, bool others);
-/* the same after unplug: @now was read before the last sample, with the GPU idle already */
+/* settle after unplug; @now was read before the last sample, with the GPU idle */
 uint64_t igt_account_settle_unplugged(struct igt_account *account,
 				      const struct igt_vsoc_totals *now);
 

@@ -62,7 +62,7 @@ static int assert_removed(struct igt_target *d)
 	return -ENODEV;
 }
 
-/* nothing has failed since the account began, if @fault_epoch is the device's */
+/* @fault_epoch: the device's; true: nothing has failed since the account began */
 static bool is_unaffected(const struct igt_client *c, uint64_t fault_epoch)
 {
 	return c->fault_epoch != IGT_TARGET_EPOCH_UNKNOWN && c->fault_epoch == fault_epoch;
@@ -111,7 +111,6 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
 	uint64_t missing;
 	int ret;
 
-	/* a device that is removed now reports nothing */
 	if (igt_client_is_valid_reader(c) && !igt_vsoc_try_totals(&c->on->dev, c->set, &before))
 		return assert_removed(c->on);
 	ret = igt_perfctr_stop(&c->session, user_data);
@@ -121,7 +120,7 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
 	if (!igt_client_is_valid_reader(c))
 		return 0;
 	igt_perfctr_drain(&c->session);
-	/* it includes what STOP itself lost; nothing was counted meanwhile */
+	/* includes what STOP itself lost; nothing was counted meanwhile */
 	if (!igt_vsoc_try_totals(&c->on->dev, c->set, &totals))
 		return assert_removed(c->on);
 	missing = igt_account_settle_stopped(&c->account, &before, &totals, others);
@@ -160,7 +159,7 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 		/* a signal, or a period that took the slot first */
 		igt_assert_f(!ret || ret == -EINTR || ret == -ENOSPC, "SAMPLE: %d\n", ret);
 		igt_perfctr_drain(s);
-		/* a recorded period ends with a packet: counts behind it come later */
+		/* counts behind the last packet of a recorded period come later */
 		good = s->samples && s->last.end_ns >= until_ns &&
 		       !(s->last.flags & DRM_PERFCTR_SAMPLE_ERROR) &&
 		       (!d->nv50 || s->last.flags & DRM_PERFCTR_SAMPLE_MANUAL);

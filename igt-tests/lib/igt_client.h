@@ -12,7 +12,7 @@
 enum igt_reader {
 	IGT_READER_PROMPT,
 	IGT_READER_SLOW,
-	/* it writes to members that the kernel owns: no account */
+	/* writes to members that the kernel owns: no account */
 	IGT_READER_HOSTILE,
 	IGT_READERS,
 };
@@ -26,17 +26,15 @@ struct igt_client {
 	enum igt_reader reader;
 	bool active;
 	unsigned int set; /* enum drm_perfctr_set */
-	/*
-	 * of the device when the account began; IGT_TARGET_EPOCH_UNKNOWN: it had not recovered yet
-	 */
+	/* of the device when the account began; IGT_TARGET_EPOCH_UNKNOWN: not recovered */
 	uint64_t fault_epoch;
 };
 
 struct igt_tally {
 	uint64_t settled; /* settled accounts */
-	/* those of product nv50, and of sessions that were recorded at the end */
+	/* of product nv50, and of sessions that were recorded at the end */
 	uint64_t nv50, recorded;
-	/* those of fault-free spans: no count may be missing there */
+	/* of fault-free spans, in which no count may be missing */
 	uint64_t unaffected;
 	uint64_t compared, truth, counts, dropped, refused; /* struct igt_account */
 	uint64_t multiplexed, lost_ns, ucf_bytes;
@@ -49,7 +47,7 @@ bool igt_client_has_account(const struct igt_client *c);
 
 /* opens a file of its own on @d; 0 or -errno */
 int igt_client_open(struct igt_client *c, struct igt_target *d);
-/* closes the file and all in it, as the end of a process does */
+/* closes the file and its sessions, as the end of a process does */
 void igt_client_drop(struct igt_client *c, struct igt_tally *tally);
 
 /*
@@ -64,7 +62,7 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
  * everything that was counted until now. Does nothing if a fault removes the device.
  */
 void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tally *tally);
-/* the session ended with its device, idle at @totals, read before */
+/* the device is gone; @totals was read before, with the device idle */
 void igt_client_end(struct igt_client *c, const struct igt_vsoc_totals *totals,
 		    struct igt_tally *tally);
 

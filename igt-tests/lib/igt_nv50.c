@@ -16,7 +16,7 @@ static bool in_subtest;
 void igt_nv50_come(void)
 {
 	igt_require_f(!access(IGT_VSOC_DRIVER, F_OK), "no virtual SoC\n");
-	/* one that was left over */
+	/* left by an interrupted run */
 	igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT);
 	igt_vsoc_add(&igt_nv50.dev, IGT_NV50_NUMBER_TEXT " product=nv50 shader_present=0x50005");
 	igt_assert_eq(igt_nv50.dev.info.product, DRM_PERFCTR_NV50_PRODUCT);
@@ -94,8 +94,7 @@ uint64_t igt_nv50_truth(const char *name)
 }
 
 /*
- * Under KCSAN making the packets of a period takes the virtual GPU longer than that period: its
- * jobs never end.
+ * Under KCSAN the virtual GPU needs more than a period for the packets of a period: jobs never end.
  */
 static void require_records_in_time(void)
 {
@@ -168,7 +167,7 @@ void igt_nv50_assert_conserved(const struct igt_perfctr_session *s)
 
 void igt_nv50_work(unsigned int n)
 {
-	/* odd amounts, no multiples of what a bus carries */
+	/* odd amounts, no multiples of a bus width */
 	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_DRAW },
 					 { .type = DRM_VSOC_CMD_COMPUTE } };
 

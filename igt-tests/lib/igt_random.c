@@ -9,13 +9,13 @@
 #define MP_UNITS 6
 static const uint16_t own_signal[DRM_VSOC_MP_COUNTERS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };
 
-/* MP counters that the context needs for itself from now on, or releases */
+/* MP counters that the context takes from now on, or releases */
 static void choose_methods(struct igt_chance *chance, struct drm_vsoc_cmd_methods *m)
 {
 	m->count = 1 + igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
 	for (unsigned int i = 0; i < m->count; i++) {
 		const unsigned int slot = igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
-		/* a function of other slots needs these as well */
+		/* events of the other slots, if a function of several slots uses them */
 		const uint32_t function = igt_chance_one_in(chance, 4) ?
 						  igt_chance_any(chance, 0x10000) :
 						  own_signal[slot];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The smallest sessions, many of them, perhaps of an unprivileged process. */
+/* Many sessions of one slot, also in unprivileged processes. */
 #ifndef IGT_SMALL_H
 #define IGT_SMALL_H
 

@@ -196,7 +196,7 @@ static bool close_whole(FILE *f)
 	return whole;
 }
 
-/* without debugfs nothing can be compared; its contents must be correct */
+/* skips without debugfs */
 static void require_file(const struct igt_perfctr_device *dev, const char *name)
 {
 	char path[96];
@@ -367,7 +367,7 @@ void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n)
 {
 	igt_assert_eq(igt_perfctr_sample(s, n), 0);
 	igt_perfctr_drain(s);
-	/* the sample of a period may have come after it */
+	/* a periodic sample may have followed */
 	igt_assert_eq_u64(s->manual_data, n);
 }
 

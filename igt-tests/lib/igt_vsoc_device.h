@@ -22,12 +22,12 @@ void igt_vsoc_bind_again(struct igt_perfctr_device *dev);
  */
 int igt_vsoc_power_try(unsigned int number, const char *how);
 void igt_vsoc_power(unsigned int number, const char *how);
-/* its runtime status is that: "active", "suspended", ... */
+/* @status: runtime status, as "active" or "suspended" */
 bool igt_vsoc_power_is(unsigned int number, const char *status);
-/* wait for it; fails after ten seconds */
+/* the same, waiting up to ten seconds; fails otherwise */
 void igt_vsoc_await_power(unsigned int number, const char *status);
 
-/* the fault @name (without "fail_") happens the next @times its place is reached */
+/* the fault @name (without "fail_") happens the next @times times that its code is reached */
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);
 /* disarm it; returns how often it happened */
 unsigned int igt_fault_disarm(const struct igt_perfctr_device *dev, const char *name);
