@@ -165,7 +165,7 @@ static void count_users(int users[MODULES])
 		users[i] = module_users(modules[i]);
 }
 
-/* a kworker may drop the last references */
+/* another thread may drop the last references */
 static void wait_until_free(const int users[MODULES])
 {
 	for (unsigned int i = 0; i < MODULES; i++) {

@@ -62,7 +62,7 @@ static int assert_removed(struct igt_target *d)
 	return -ENODEV;
 }
 
-/* @fault_epoch: the device's; true: nothing has failed since the account began */
+/* nothing has failed since the account began; @fault_epoch: the device's now */
 static bool is_unaffected(const struct igt_client *c, uint64_t fault_epoch)
 {
 	return c->fault_epoch != IGT_TARGET_EPOCH_UNKNOWN && c->fault_epoch == fault_epoch;

@@ -466,7 +466,7 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 		if (times && !is_pmu) {
 			igt_assert_lte_u64(times->time_running, values[stored + i]);
 			igt_assert_lte_u64(values[stored + i], times->time_enabled);
-			/* valid exactly if it ran; a suspended block is a valid zero */
+			/* valid exactly if it ran, except in a suspended block */
 			if (!(b->states & DRM_PERFCTR_STATE_OFF))
 				igt_assert_eq(!!(b->valid_mask >> bit & 1), !!values[stored + i]);
 			sum->running[bit] += values[stored + i];

@@ -51,7 +51,7 @@ uint64_t igt_target_fault_epoch(const struct igt_target *d);
 bool igt_target_is_gone(struct igt_target *d, int ret);
 /*
  * Disarm a fault (returns how often it happened), the faults that count while a sample is taken, or
- * all faults. After the last call the device is not removed any more.
+ * all faults. After the last call the device stays present or stays removed.
  */
 unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault);
 void igt_target_disarm_counting(struct igt_target *d);

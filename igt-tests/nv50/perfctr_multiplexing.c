@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Multiplexed PCOUNTER and MP counters
- * Description: More NVIDIA-style counters than fit: they are multiplexed, and scaled counts are
- *   near the truth.
+ * Description: Scaled counts of more NVIDIA-style counters than fit.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @multiplexed-steady: for steady work, scaled counts are the truth up to what the ends of each
- *   slot cut
- * @multiplexed-random: for work that is independent of the slots, scaled counts are near the truth
+ * @multiplexed-steady: scaled counts of steady work are the truth, except for what the ends of
+ *   slots cut off
+ * @multiplexed-random: scaled counts of work that is independent of the slots are near the truth
  * @multiplexed-random-requests: the same for random requests of PCOUNTER and MP counters
  * @shared-multiplexer-steady: scaled counts of multiplexed PCOUNTER and MP counters are the truth
  * @multiplexed: conflicting counters are multiplexed; running times add up and shares are fair
- * @join-and-leave: a session that joins makes another one share, and releases all when it ends
- * @join-loses-nothing: no clock is lost while the hardware is programmed for new counters
- * @join-without-starvation: sessions that start and stop all the time do not starve others
+ * @join-and-leave: a session that joins shares the hardware with another one, and releases it at
+ *   its end
+ * @join-loses-nothing: no clock is lost while new counters are programmed
+ * @join-without-starvation: sessions that start and stop continuously do not starve others
  * @shared-multiplexer: PCOUNTER and MP counters that need the shared multiplexer alternate
  */
 #include <math.h>
@@ -33,7 +33,7 @@
 /* slots of each pass in stepped time, all of the same length */
 #define STEADY_TURNS 30
 #define RANDOM_SLOTS 100
-/* of a job that is shorter than a slot */
+/* fragments of a job that is shorter than a slot */
 #define RANDOM_FRAGMENTS 200000
 /* random counters after the fixed ones: requests, and slices of each */
 #define REQUESTS 4
@@ -41,10 +41,10 @@
 /* counters of the database, and the passes for all of them */
 #define ALL_COUNTERS 53
 #define ALL_PASSES 10
-/* counts that may arrive in a clock and are held back until there are as many */
+/* counts that may be missing at an end of a slot: those of one clock, or held back */
 #define EDGE_COUNTS 32
 
-/* of all blocks that have the counter: they share a slot */
+/* sum over all blocks with the counter, which share a slot */
 static uint64_t counted(const struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
@@ -70,7 +70,7 @@ static void begin_stepped(struct igt_perfctr_session *s, const char *const *name
 	igt_nv50_session_init(s, 0);
 	for (unsigned int i = 0; i < count; i++)
 		igt_nv50_want(s, names[i]);
-	/* never the limit */
+	/* fits in every pass */
 	igt_nv50_want(s, "gpu_busy");
 	igt_perfctr_session_create(s);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
@@ -81,10 +81,10 @@ static uint64_t collections;
 static void start_stepped(struct igt_perfctr_session *s)
 {
 	collections = igt_nv50_sampler("collections");
-	/* a job that runs is past its beginning; all clocks have the same time */
+	/* the job is past its beginning; all clocks have the same time */
 	igt_nv50_step(IGT_NV50_SLICE_NS);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
-	/* time moves in steps only: the session begins and ends exactly here */
+	/* time moves in steps only: the session starts and stops exactly here */
 	igt_nv50_read_before();
 }
 
@@ -104,7 +104,7 @@ static void stop_stepped(struct igt_perfctr_session *s, const char *const *names
 	}
 }
 
-/* all that is compared is virtual time, whatever the host does */
+/* compares virtual time only, independent of the host */
 static void assert_steady_is_scaled(const char *const *names, unsigned int count,
 				    const struct drm_vsoc_command *c)
 {
@@ -127,7 +127,7 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 			 (unsigned long long)igt_nv50_truth(names[i]), scaled(&s, names[i]), error,
 			 bound);
 		igt_assert_f(error * error <= bound * bound, "%s is too far off\n", names[i]);
-		/* otherwise the test would show nothing */
+		/* otherwise the test would prove nothing */
 		igt_assert_f(10 * bound <= igt_nv50_truth(names[i]), "%s: too little work\n",
 			     names[i]);
 	}
@@ -321,7 +321,7 @@ static bool has_share(const struct igt_perfctr_session *s, const char *name)
 	return enabled_ns && 10 * ns >= enabled_ns;
 }
 
-/* each with another value in the same multiplexer: one counts at a time */
+/* each needs another value of one multiplexer: one counts at a time */
 static const char *const names[] = { "rop_busy", "rop_samples_in_count_1", "shaded_pixel_count_0",
 				     "shaded_pixel_count_2" };
 static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
@@ -373,11 +373,11 @@ static void multiplexed(void)
 	igt_nv50_session_init(&s, 0);
 	for (unsigned int i = 0; i < NAMES; i++)
 		igt_nv50_want(&s, names[i]);
-	/* never the limit */
+	/* fits in every pass */
 	igt_nv50_want(&s, "gpu_busy");
 	igt_perfctr_session_create(&s);
 	igt_nv50_start(&s);
-	/* by progress, not by time: this many slots for each */
+	/* until each counter had this many slots */
 	for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
 		igt_nv50_work(n);
 		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
@@ -406,7 +406,7 @@ static void multiplexed(void)
 		igt_assert_lte_u64(igt_nv50_value(&s, names[i]), igt_nv50_truth(names[i]));
 		igt_assert_lte_u64(1, igt_nv50_value(&s, names[i]));
 	}
-	/* at any time exactly one of them had the slot */
+	/* exactly one of them had the slot at any time */
 	igt_assert_eq_u64(sum, enabled);
 	/* a slot ends with the first collection after its time */
 	igt_assert_lte_u64(most - least, 2 * (IGT_NV50_SLICE_NS + longest));
@@ -431,7 +431,7 @@ static void join_and_leave(void)
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_perfctr_drain(&s);
 	igt_nv50_read_after();
-	/* all work ended before it had to share */
+	/* all work ended before the counter was multiplexed */
 	igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy"), igt_nv50_truth("rop_busy"));
 	for (unsigned int n = 0; n < TURNS || !igt_nv50_ran(&t, "rop_samples_in_count_1"); n++) {
 		igt_nv50_work(n);
@@ -442,7 +442,7 @@ static void join_and_leave(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_perfctr_session_fini(&t);
-	/* alone again, as soon as the worker ran: exact from there on */
+	/* alone again once the worker has run: exact from then on */
 	for (unsigned int n = 0; s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED; n++) {
 		igt_assert_lt(n, 1000);
 		usleep(1000);
@@ -481,7 +481,7 @@ static void join_loses_nothing(void)
 	}
 	igt_nv50_read_after();
 	igt_perfctr_finish(&s);
-	/* it runs all the time, before and after as well */
+	/* gpu_idle counts all the time, also before and after */
 	igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
 	igt_perfctr_session_fini(&t);
 	igt_perfctr_session_fini(&s);

@@ -44,12 +44,12 @@
 /* two cores, densely numbered, one slice, wide blocks, a short ring */
 #define OTHER_SHAPE \
 	"9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
-/* several waits for firmware that end by their deadlines; without faults nothing comes near */
+/* covers several waits for firmware that time out */
 #define TIME_LIMIT_NS (60000 * MS)
 /* rounds of work and samples after which the fault has no more effect */
 #define ROUNDS 4
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
-/* half of the counters, so that the second session is no copy of the first one */
+/* half of the counters, so that the sessions differ */
 #define SECOND_MASK 0x5555555555555555ull
 
 #define ERROR DRM_PERFCTR_SAMPLE_ERROR
@@ -95,7 +95,7 @@ static void job_hang(void)
 	igt_assert_eq(job_status(), -ECANCELED);
 }
 
-/* the job is over when the watchdog looks late, see also time@watchdog-too-late */
+/* the job has ended when the late watchdog checks, see also time@watchdog-too-late */
 static void watchdog_late(void)
 {
 	igt_fault_arm(&dev, "job_hang", 1);
@@ -150,7 +150,7 @@ static void alloc_file(void)
 	close(fd);
 }
 
-/* A third session counts on the fabric, exactly or flagged, while @fault hits a PMU. */
+/* A third session on the fabric is exact or flagged while @fault hits a PMU. */
 static void count_with_pmu_fault(const char *fault, void (*trouble)(void))
 {
 	igt_fault_disarm(&dev, fault);
@@ -202,21 +202,18 @@ static void unplugged(void);
 static const struct {
 	const char *name;
 	/*
-	 * called after some work; NULL: work, cores that power off, and a sample trigger the fault
+	 * called after some work; NULL: work, a power-off of cores and a sample trigger the fault
 	 */
 	void (*provoke)(void);
-	/* flags that the samples must have, and flags that they may have; all others are errors */
+	/* flags that the samples must have, and may have */
 	uint32_t must, may;
-	/* types of blocks that lack counts; the others have all of them */
+	/* types of blocks that lack counts */
 	uint32_t lacks;
 	/* number of such blocks; 0: all */
 	unsigned int blocks;
 	/* time is lost, even if nothing was counted in it */
 	bool loses;
-	/*
-	 * runs instead of the usual steps: the device does not survive the fault, or another
-	 * product has it
-	 */
+	/* replaces the usual steps: the fault removes the device or needs another product */
 	void (*instead)(void);
 } faults[] = {
 	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
@@ -280,7 +277,7 @@ static unsigned int blocks_of_types(const struct igt_perfctr_session *s, uint32_
 	return n;
 }
 
-/* blocks other than these report no loss */
+/* only blocks of these @types report a loss */
 static void assert_unaffected(const struct igt_perfctr_session *s, uint32_t types)
 {
 	const uint32_t fault_states = DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST |
@@ -381,7 +378,7 @@ static void fault(unsigned int i)
 	igt_assert_eq_u64(beside.account.truth, beside.account.counts);
 	igt_vsoc_remove(&other, OTHER);
 
-	/* and the next session is fault-free */
+	/* the next session is fault-free */
 	igt_vsoc_settle(&dev);
 	igt_accounted_open(&first, &dev, ~0ull, 0, false);
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
@@ -392,10 +389,7 @@ static void fault(unsigned int i)
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
-/*
- * The device is removed instead of answering: samples have all earlier counts, other devices
- * continue.
- */
+/* The device is removed instead of answering; samples have all earlier counts. */
 static void unplugged(void)
 {
 	uint64_t t0;
@@ -438,7 +432,6 @@ static void unplugged(void)
 	igt_vsoc_remove(&other, OTHER);
 }
 
-/* Add a new fault here with what it may do. */
 static void every_fault(void)
 {
 	const struct igt_target all = { .dev = dev };
@@ -493,7 +486,7 @@ static void begin_with_cores(void)
 	igt_vsoc_work(&dev, 4);
 }
 
-/* core 0 stayed on; whether the last samples of the others were complete is unknown */
+/* core 0 stayed on; the last samples of the other cores may be incomplete */
 static void end_with_cores_lost(void)
 {
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
@@ -507,7 +500,7 @@ static void end_with_cores_lost(void)
 		igt_assert_f(gone == !!(sum->states & DRM_PERFCTR_STATE_LOST),
 			     "%u:%u: states %#x\n", sum->type, sum->index, sum->states);
 	}
-	/* and the fault is over */
+	/* the fault is over */
 	igt_vsoc_work(&dev, 5);
 	igt_perfctr_finish(&first.s);
 	assert_clean(&first);
@@ -515,8 +508,8 @@ static void end_with_cores_lost(void)
 }
 
 /*
- * The sample before cores power off has invalid metadata. The host takes it for a sample of
- * something else, so that the last counts are doubtful, not lost.
+ * The sample before cores power off has invalid metadata. The host does not recognise it, so the
+ * last counts are doubtful, not lost.
  */
 static void garbage_at_poweroff(void)
 {
@@ -528,7 +521,7 @@ static void garbage_at_poweroff(void)
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
-/* it was another one, and then the cores powered off without a sample */
+/* an earlier sample has invalid metadata, then the cores power off without a sample */
 static void garbage_before_power_loss(void)
 {
 	begin_with_cores();

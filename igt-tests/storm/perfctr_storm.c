@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Samples are exact or flagged, whatever happens in whatever order
- * Description: Everything at once, in an order that follows from a seed: sessions, jobs, faults,
- *   resets, power, CPU hotplug, system suspend, unplug, readers that sleep or scribble, processes
- *   that die. One thread decides and acts. What a step draws follows from seed and step alone. Its
- *   effect depends on the hardware too, as jobs, periods, firmware and processes run in real time,
- *   so a replay repeats the storm closely but not exactly. Every well-behaved session has an
- *   account that must be exact unless its samples report a loss. Environment: PERFCTR_STORM_SEED
- *   (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no limit; to replay up to a failure),
- *   PERFCTR_STORM_SUSPEND=1 (with system suspend, see storm/run), PERFCTR_STORM_TRACE=1 (print each
- *   step).
+ * Description: Everything at once, in an order that follows from a seed. The effect of a step depends
+ *   on the hardware too, so a replay is close but not exact. The account of every well-behaved
+ *   session is exact unless its samples report a loss. Environment: PERFCTR_STORM_SEED (1),
+ *   PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (to replay up to a failure),
+ *   PERFCTR_STORM_SUSPEND=1 (see storm/run), PERFCTR_STORM_TRACE=1 (print each step).
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @storm: random sessions, jobs, faults, power, hotplug and hostile readers: every account is exact
- *   unless its samples report a loss
- * @system-suspend: system suspend in the middle of a job loses no count, and samples have SUSPENDED
+ * @storm: random sessions, jobs, faults, power, hotplug, hostile readers: accounts are exact or
+ *   flagged
+ * @system-suspend: system suspend during a job loses no count, and samples have SUSPENDED
  */
 #include <dirent.h>
 #include <errno.h>
@@ -52,9 +48,7 @@
 
 static const char *const reader_names[IGT_READERS] = { "prompt", "slow", "hostile" };
 
-/*
- * the first device stays; the others are added and removed, the last one has multiplexed counters
- */
+/* the first device stays, others come and go, the last one has multiplexed counters */
 static struct igt_target devices[DEVICES] = {
 	{ .number = 0 },
 	{ .number = 9 },
@@ -88,7 +82,7 @@ static void begin_step(uint64_t step)
 	igt_chance_begin(&chance, step);
 }
 
-/* the step, for a trace */
+/* print the step for a trace */
 static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 {
 	va_list args;
@@ -327,7 +321,7 @@ static bool do_stop(void)
 	igt_assert_f(!ret, "STOP: %d\n", ret);
 	unanswered = igt_client_is_valid_reader(c) &&
 		     c->session.last.flags & DRM_PERFCTR_SAMPLE_ERROR;
-	/* counts that it did not get belong to the other sessions */
+	/* counts that it did not get are in the other sessions */
 	for (unsigned int i = 0; i < CLIENTS && unanswered && !c->on->gone; i++)
 		if (clients[i].used && clients[i].on == c->on &&
 		    igt_client_has_account(&clients[i]))
@@ -339,7 +333,7 @@ static void on_alarm(int signal)
 {
 }
 
-/* sometimes with a signal in the middle */
+/* sometimes a signal interrupts SAMPLE */
 static bool do_sample(void)
 {
 	const struct itimerval soon = { .it_value.tv_usec = 1 + any(3000) }, never = { 0 };
@@ -387,7 +381,6 @@ static bool do_leave(void)
 
 	if (!c)
 		return false;
-	/* STOP first, or not */
 	if (one_in(2))
 		igt_perfctr_teardown(&c->session);
 	igt_client_drop(c, &tally);
@@ -424,7 +417,7 @@ static bool is_fair(void)
 	return storm.step % WEATHER_STEPS >= WEATHER_STEPS * 2 / 3;
 }
 
-/* armed faults must not happen later */
+/* disarm all faults */
 static void calm(void)
 {
 	for (unsigned int i = 0; i < DEVICES; i++)
@@ -489,7 +482,7 @@ static bool do_power(void)
 	case 0:
 		snprintf(text, sizeof(text), "%#llx",
 			 (unsigned long long)(cores_of(d) & chance.state));
-		/* busy with a job: they stay on */
+		/* cores with a job stay on */
 		igt_target_debugfs(d, "cores_on", text);
 		break;
 	case 1:
@@ -497,7 +490,7 @@ static bool do_power(void)
 		break;
 	case 2:
 		igt_target_power(d, "auto");
-		/* long enough to suspend, or not */
+		/* may be long enough to suspend */
 		usleep(any(120) * 1000);
 		break;
 	default:
@@ -546,7 +539,7 @@ static void add_or_remove(struct igt_target *d)
 		for (unsigned int i = 0; i < CLIENTS; i++)
 			if (quiet && clients[i].used && clients[i].on == d &&
 			    igt_client_has_account(&clients[i])) {
-				/* room for the final sample is not enough: no fault may be left */
+				/* besides room for the final sample, no fault may be left */
 				settle(&clients[i]);
 				igt_vsoc_totals(&d->dev, clients[i].set, &totals[i]);
 			}
@@ -580,14 +573,13 @@ static bool do_device(void)
 {
 	struct igt_target *d = &devices[1 + any(DEVICES - 1)];
 
-	/* it is present for longer than it is absent */
+	/* mostly present */
 	if (d->present && !one_in(4))
 		return false;
 	add_or_remove(d);
 	return true;
 }
 
-/* a fault removed them */
 static void close_removed_devices(void)
 {
 	for (unsigned int i = 1; i < DEVICES; i++)
@@ -629,12 +621,12 @@ static bool do_doom(void)
 		file.fd = open(path, O_RDWR);
 		if (restless)
 			igt_drop_to(IGT_NOBODY - i, 0);
-		/* errors here come from a fault, or from another set in use */
+		/* errors come from a fault, or from another set in use */
 		if (file.fd >= 0 && !igt_perfctr_session_try(&s))
 			igt_perfctr_start(&s, 0);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
-		/* short sessions of a user with limits */
+		/* short sessions of an unprivileged user */
 		while (restless) {
 			igt_perfctr_control(file.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL, 0);
 			usleep(1000);
@@ -676,7 +668,7 @@ static void happen(void)
 
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		sum += happenings[i].weight;
-	/* Draw before any check, so that a different result does not shift all later draws. */
+	/* Draw before any check: a different result must not shift later draws. */
 	begin_step(storm.step + 1);
 	if (storm.step % WEATHER_STEPS == WEATHER_STEPS * 2 / 3)
 		calm();
@@ -715,7 +707,7 @@ static void end_doomed(void)
 	}
 }
 
-/* the last message if an assertion ended it */
+/* printed last if an assertion ended the storm */
 static void print_replay_command(void)
 {
 	if (storm.doing)
@@ -762,7 +754,7 @@ static void calm_down(void)
 	storm.doing = NULL;
 }
 
-/* in 1/1000 of the counts */
+/* per thousand of the counts */
 static double permille(uint64_t counts)
 {
 	return tally.truth ? 1000.0 * counts / tally.truth : 0;
@@ -790,7 +782,7 @@ static void print_tally(uint64_t begin_ns)
 		 (unsigned long long)storm.suspends);
 }
 
-/* after this many settled accounts some always have counts */
+/* runs with more steps must have compared counts */
 #define FEW_STEPS 2000
 
 static void run_storm(void)
@@ -808,14 +800,14 @@ static void run_storm(void)
 	igt_target_find(&devices[0]);
 	open_contexts(&devices[0]);
 	seed_faults(&devices[0]);
-	/* a late device is late by less than any timeout */
+	/* a delay below any time-out */
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "60");
 	if (with_suspend) {
 		igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
 		igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
 	}
 
-	/* a slow machine takes longer until there are counts to compare */
+	/* a slow machine needs longer until there are counts to compare */
 	while (storm.step < steps &&
 	       (steps != UINT64_MAX || igt_raw_ns() - begin_ns < duration_ns ||
 		(duration_ns && storm.step < FEW_STEPS && (!tally.unaffected || !tally.counts)))) {
@@ -830,10 +822,10 @@ static void run_storm(void)
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "150");
-	/* it compared some counts */
+	/* some counts were compared */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, tally.settled);
-		/* some of them fault-free */
+		/* some of them in fault-free spans */
 		igt_assert_lte_u64(1, tally.unaffected);
 		igt_assert_lte_u64(1, tally.counts);
 	}

@@ -15,7 +15,7 @@
 
 static bool is_child;
 
-/* members of a closed file: mostly forgotten, sometimes still used */
+/* forget the members of a closed file; sometimes keep using them */
 static void forget_file(struct world *w, struct rng *r, int slot)
 {
 	unsigned int i;
@@ -238,7 +238,7 @@ static void random_setup(struct world *w, struct rng *r, int fd, struct drm_perf
 		setup->flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
 }
 
-/* a session replaces another one, whose ring goes before or after it */
+/* replace a session; its ring is closed before or after it */
 static void put_session(struct world *w, struct rng *r, struct session *s, struct session made)
 {
 	int old = s->ring_fd;
@@ -271,7 +271,7 @@ static void op_setup(struct world *w, struct rng *r)
 	if (percent(r, 15))
 		mutate(r, &setup, sizeof(setup));
 	if (percent(r, 10)) {
-		/* from memory that changes meanwhile; its ring ends with the process */
+		/* from memory that changes meanwhile; the ring stays open */
 		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_SETUP, &made.handle, &setup,
 			sizeof(setup));
 		return;
@@ -360,7 +360,7 @@ static void op_teardown(struct world *w, struct rng *r)
 		s->handle = 0;
 }
 
-/* our ioctl numbers and their neighbours, with structures of any size */
+/* our ioctl numbers and adjacent ones, with structures of any size */
 static void op_raw(struct world *w, struct rng *r)
 {
 	static const unsigned int numbers[] = {
@@ -389,7 +389,7 @@ static void op_child(struct world *w, struct rng *r)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* must not fork itself: nothing would wait for grandchildren */
+		/* must not fork: nothing waits for grandchildren */
 		static const struct op ops[] = {
 			{ "sample", 1, op_sample }, { "stop", 1, op_stop },
 			{ "start", 1, op_start }, { "teardown", 1, op_teardown },
@@ -475,7 +475,7 @@ void run_op(struct world *w, const struct op *ops, __u64 seed)
 		if (!is_child)
 			fuzz_op = op - ops;
 		op->run(w, &r);
-		/* as most programs, open the device again */
+		/* open the device again, as most programs do */
 		if (fuzz_gone && percent(&r, 80))
 			op_open(w, &r);
 	} else {

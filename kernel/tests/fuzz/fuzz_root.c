@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: a root process that removes devices, power, CPUs and permissions while the
- * others work. Nothing may break.
- */
+/* The ioctl fuzzer: a root process that changes devices, power, CPUs and permissions meanwhile. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +16,9 @@
 #define PARANOID	"/proc/sys/dev/perfctr/paranoid"
 #define RATE		"/proc/sys/dev/perfctr/max_sample_rate_hz"
 #define CPU1		"/sys/devices/system/cpu/cpu1/online"
-/* of a name in debugfs, however long */
+/* a path in debugfs with any name */
 #define PATH_BYTES	(64 + 256)
-/* devices that come and go; vsoc.0 is only unbound and bound */
+/* devices that are added and removed; vsoc.0 is only unbound and bound */
 #define FIRST_ID	240
 #define IDS		3
 /* one that stays, so that there is always a GPU with PCOUNTER */
@@ -41,7 +38,7 @@ int write_text(const char *path, const char *text)
 	return ret;
 }
 
-/* of a device that probably exists */
+/* minor of a device that probably exists */
 static unsigned int some_minor(struct rng *r)
 {
 	unsigned int tries = 16, minor;
@@ -140,7 +137,7 @@ static int fault_count;
 
 static int is_fault(const struct dirent *entry)
 {
-	/* the files that every device has are no faults */
+	/* settings of all faults, not faults */
 	return !strncmp(entry->d_name, "fail_", 5) && strcmp(entry->d_name, "fail_seed") &&
 	       strcmp(entry->d_name, "fail_delay_ms");
 }
@@ -248,7 +245,7 @@ void root_restore(void)
 		write_text(DRIVER "del_device", text);
 	}
 	write_text(DRIVER "del_device", NV50_ID);
-	/* faults, clocks and masks go with the device */
+	/* rebinding resets faults, clocks and masks */
 	write_text(DRIVER "unbind", "vsoc.0");
 	write_text(DRIVER "bind", "vsoc.0");
 	write_text(DEVICE "power/control", "on");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * CPUs go offline and come back: the PMU's events move and lose nothing.
- *
- * usage: hotplug FIRST SECOND: the two CPUs of socket 0, the first of which owns its PMUs
+ * The PMU's events migrate during CPU hotplug and lose nothing. usage: hotplug FIRST SECOND: the
+ * CPUs of socket 0; FIRST owns its PMUs
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +65,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < EVENTS; i++) {
 		struct perf_event_attr attr = soc_attr(events[i].pmu, events[i].config, 0, 0);
 
-		/* any CPU of the socket will do */
+		/* on any CPU of the socket */
 		fd[i] = soc_open(&attr, -1, i % 2 ? first : second, -1, 0);
 		base[i] = soc_read(fd[i]);
 		truth[i] = soc_truth(events[i].pmu, events[i].name, "");

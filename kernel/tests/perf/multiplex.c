@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * More events than counters: perf multiplexes, times are exact, and an event that need not share is
- * not disturbed.
- */
+/* perf multiplexes more events than counters: times are exact, other events are unaffected. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,7 +14,7 @@
 #define CYCLES (UINT64_C(1) << 32)
 #define UCF_GHZ 2.5
 #define LOAD_S 2
-/* unevenness of a steady load under emulation */
+/* tolerance for a steady load under emulation */
 #define SLACK_PERCENT 35
 
 static void more_events_than_counters(void)
@@ -62,7 +59,7 @@ static void more_events_than_counters(void)
 	    COUNTERS, in_use);
 	tap(abs((int)(100 * estimate / truth) - 100) <= SLACK_PERCENT,
 	    "scaled by its times a count is near the truth: %.2f", estimate / truth);
-	/* perf tries no further event once one did not fit, so cycles are multiplexed too */
+	/* perf stops at the first event that does not fit, so cycles are multiplexed too */
 	rate = count.running_ns ? (double)count.value / count.running_ns : 0;
 	tap(rate > UCF_GHZ * 0.9 && rate < UCF_GHZ * 1.1,
 	    "cycles in the time that they ran are the clock: %.2f GHz", rate);
@@ -71,7 +68,7 @@ static void more_events_than_counters(void)
 	close(cycles);
 }
 
-/* two users of the cycle counter are multiplexed too */
+/* two events of the cycle counter are multiplexed too */
 static void two_cycles(void)
 {
 	int a = soc_event(UCF, CYCLES, 0, 0, -1), b = soc_event(UCF, CYCLES, 0, 0, -1);
@@ -88,7 +85,7 @@ static void two_cycles(void)
 	close(b);
 }
 
-/* root ports and a BDF do not count together, but both count */
+/* filters by root port and by BDF exclude each other: the events alternate */
 static void filters_in_turns(void)
 {
 	int ports = soc_event(PCIE, 0, 0x3, 0, -1);
@@ -108,7 +105,7 @@ static void filters_in_turns(void)
 	close(device);
 }
 
-/* opening and closing other events costs nothing for an active event */
+/* opening and closing other events does not affect an active event */
 static void undisturbed(void)
 {
 	__u64 truth, counted;
@@ -125,7 +122,7 @@ static void undisturbed(void)
 		close(other);
 	}
 	soc_job_stop(load);
-	/* jobs that were cut short by the end of their submitter are done by now, or soon */
+	/* let jobs end that were cut short with their submitter */
 	usleep(300000);
 	counted = soc_read(fd).value - counted;
 	truth = soc_truth(UCF, "mem_bytes_rd", "") - truth;

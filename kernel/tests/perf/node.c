@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfctr_soc: the PMUs of the machine through a DRM node without a GPU.
- *
- * One session with UCF, CMEM and PCIE blocks, the latter with a filter; its
- * samples add up to the truth and to what perf events count at the same time.
+ * perfctr_soc: the PMUs of the machine through a DRM node without a GPU. The samples of a session
+ * with UCF, CMEM and filtered PCIE blocks add up to the truth and to concurrent perf events.
  */
 #include <errno.h>
 #include <fcntl.h>

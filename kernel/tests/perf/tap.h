@@ -24,7 +24,7 @@ static inline bool tap_report(bool passed, int length)
 	return passed;
 }
 
-/* one result; the text may carry values, they help when it fails */
+/* one result; the text may have values for debugging */
 #define tap(passed, ...) tap_report(passed, snprintf(tap_text, TAP_TEXT_BYTES, __VA_ARGS__))
 
 /* the end; returns the exit status */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The virtual SoC is removed while events of its PMUs are open, and comes back.
- *
- * usage: unplug MODULE: path of vsoc.ko
+ * The virtual SoC is removed while events of its PMUs are open, and added again. usage: unplug
+ * MODULE: path of vsoc.ko
  */
 #include <errno.h>
 #include <stdio.h>
@@ -78,7 +77,7 @@ int main(int argc, char **argv)
 	soc_job(COPY);
 	tap(got >= 0 && soc_read(got).value == BYTES, "new events count");
 	close(got);
-	/* it could not know what it missed */
+	/* the event must be restarted, as it missed counts */
 	tap(restart(ucf), "the old event can be switched off and on");
 	soc_job(COPY);
 	tap(soc_read(ucf).value == BYTES, "and stands still, as its hardware left: %lu",
