@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Samples are exact or flagged, whatever happens in whatever order
- * Description: Everything at once, in an order that follows from a seed. The effect of a step depends
- *   on the hardware too, so a replay is close but not exact. The account of every well-behaved
- *   session is exact unless its samples report a loss. Environment: PERFCTR_STORM_SEED (1),
- *   PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (to replay up to a failure),
- *   PERFCTR_STORM_SUSPEND=1 (see storm/run), PERFCTR_STORM_TRACE=1 (print each step).
+ * Description: Everything at once, in an order that follows from a seed. The effect of a step
+ *   depends on the hardware too, so a replay is close but not exact. The account of every
+ *   well-behaved session is exact unless its samples report a loss. Environment:
+ *   PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (to replay up to a
+ *   failure), PERFCTR_STORM_SUSPEND=1 (see storm/run), PERFCTR_STORM_TRACE=1 (print each step).
  *
  * SUBTEST: %s
  * Description: %arg[1]

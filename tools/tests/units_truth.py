@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Expected metrics and units of perfkit, computed from the truth of the virtual SoC.
 
-Written from the definitions in docs/perfkit.md and in the database's texts, not from their
-formulas. A ratio of a counter is its share of the cycles of its clock. A unit's SOL is the share
-in which it was busy, its Bottleneck the share in which it was busy without waiting. The length
-of a cycle is that of its counter's clock."""
+By the definitions in docs/perfkit.md and in the database's texts, not by their formulas. A
+counter's ratio is its share of its clock's cycles. A unit's SOL is the share in which it was busy,
+its Bottleneck the share in which it was busy without waiting."""
 
 import fractions
 import json
@@ -24,7 +23,7 @@ PERCENT = 100
 
 
 def frequencies(node, truth_path):
-    """{counter of PCOUNTER: Hz of the clock of its domain}"""
+    """{PCOUNTER counter: Hz of its domain's clock}"""
     done = subprocess.run(("perfctr", "info", "--json", "-d", node), stdout=subprocess.PIPE,
                           check=True)
     device, = json.loads(done.stdout)["devices"]
@@ -40,7 +39,7 @@ def share(part, *others):
 
 
 def nv50_metrics(pm, mp):
-    """counters by the words of the database's texts"""
+    """counters by the terms of the database's texts"""
     return {
         "mp.branch_efficiency": lambda: share(mp("branch"), mp("divergent_branch")),
         "mp.branch_rate": lambda: fractions.Fraction(mp("branch"), mp("instructions")),
@@ -64,7 +63,7 @@ def nv50_metrics(pm, mp):
 
 
 class Result:
-    """The JSON document, and for each of its counters the truth of the pass that counted it."""
+    """The JSON document, and the truth of each counter's pass."""
 
     def __init__(self, result, truth_of, clocks):
         self.counters = {c["name"]: c for c in result["counters"]}
@@ -80,7 +79,7 @@ class Result:
         return fractions.Fraction(int(value["numerator"]), int(value["denominator"]))
 
     def value(self, block, name):
-        """gpu_idle also counts while the truth is read: it is the rest of the cycles"""
+        """gpu_idle also counts while the truth is read, so take the rest of the cycles"""
         if name == "gpu_idle":
             busy = self.truth_of(self.counters["pcounter/gpu_idle"])["pcounter", "gpu_busy"]
             return self.cycles(block, name) - busy
@@ -90,7 +89,7 @@ class Result:
         return self.exact(f"{block}/{name}", "cycles")
 
     def ratio(self, name, other):
-        """of their clocks; those of a Mali GPU are in one block"""
+        """ratio of two counters in cycles of their clocks; Mali's are in one block"""
         return fractions.Fraction(self.clocks[name], self.clocks[other]) if self.clocks else 1
 
     def unit(self, block, busy, waits, kind):
@@ -143,8 +142,8 @@ def check_bottleneck(r, result):
 
 
 def problems(result, truth_of, clocks=None):
-    """Differences from the truth. truth_of(counter of the JSON document) returns the truth of its
-    first pass; clocks: from frequencies()."""
+    """Differences from the truth. truth_of(JSON counter) is the truth of its first pass; clocks:
+    from frequencies()."""
     r = Result(result, truth_of, clocks)
     is_nv50 = "pcounter/gpu_idle" in r.counters
     found = []

@@ -143,7 +143,7 @@ extern __thread unsigned int fuzz_op;
 /* an ioctl failed because its file is closed or its device gone */
 extern __thread bool fuzz_gone;
 
-/* mostly an open file; its slot, or -1 */
+/* mostly of an open file or an existing session; a slot or file may be -1 */
 int any_slot(struct world *w, struct rng *r);
 int any_fd(struct world *w, struct rng *r);
 struct session *any_session(struct world *w, struct rng *r);
