@@ -399,7 +399,7 @@ static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int nu
 		    beside.job_ns <= without.job_ns + 4 * one_ns)
 			return;
 	}
-	igt_assert_f(false, "later than by a collection in all of %u attempts\n", ATTEMPTS);
+	igt_assert_f(false, "delayed by more than a collection in all of %u attempts\n", ATTEMPTS);
 }
 
 static void beside_events(void)

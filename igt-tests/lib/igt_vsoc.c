@@ -223,7 +223,7 @@ void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int se
 			   struct igt_vsoc_truth *truth)
 {
 	require_file(dev, "truth");
-	igt_assert_f(try_truth(dev, set, truth), "vsoc/truth of debugfs is not whole: %s\n",
+	igt_assert_f(try_truth(dev, set, truth), "vsoc/truth of debugfs is incomplete: %s\n",
 		     strerror(errno));
 }
 
@@ -254,7 +254,7 @@ void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 {
 	require_file(dev, "truth");
 	igt_assert_f(igt_vsoc_try_totals(dev, set, totals),
-		     "vsoc/counts of debugfs is not whole: %s\n", strerror(errno));
+		     "vsoc/counts of debugfs is incomplete: %s\n", strerror(errno));
 }
 
 void igt_vsoc_print_log(const struct igt_perfctr_device *dev)

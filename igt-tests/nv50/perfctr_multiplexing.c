@@ -250,7 +250,7 @@ static void assert_one_is_scaled(const struct igt_perfctr_session *s, const stru
 
 	igt_assert_f(ran >= REQUEST_SLICES / ALL_PASSES, "%s had %.0f of %u slices\n", c->name, ran,
 		     REQUEST_SLICES);
-	igt_assert_f(counted(s, c->name) == c->own, "%s: %llu in its own turns, not %llu\n",
+	igt_assert_f(counted(s, c->name) == c->own, "%s: %llu in its own slots, not %llu\n",
 		     c->name, (unsigned long long)counted(s, c->name), (unsigned long long)c->own);
 	if (igt_nv50_ran(s, c->name) == igt_nv50_sum(s, c->name)->time_enabled)
 		igt_assert_f(c->own == c->sum, "%s is not exact\n", c->name);
@@ -307,7 +307,7 @@ static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned in
 	}
 	igt_assert_eq(!!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED), turns > 0);
 	igt_perfctr_session_fini(&s);
-	igt_info("%u counters, %u took turns\n", wanted, turns);
+	igt_info("%u counters, %u multiplexed\n", wanted, turns);
 	return turns;
 }
 

@@ -169,7 +169,7 @@ static unsigned int sweep_once(int (*call)(struct igt_perfctr_session *s),
 		ret = call(s);
 		happened = disarm(fd);
 		igt_assert_f(!ret || (happened && (ret == -ENOMEM || ret == -EFAULT)),
-			     "place %u: %d\n", n, ret);
+			     "allocation %u: %d\n", n, ret);
 		*failed += ret == -ENOMEM;
 		igt_perfctr_drain(s);
 		if (!happened)
@@ -189,7 +189,7 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	for (unsigned int round = 0; round < ROUNDS; round++)
 		places += sweep_once(call, s, fd, &failed);
 	close(fd);
-	igt_info("%u places, %u times -ENOMEM, in %u rounds\n", places, failed, ROUNDS);
+	igt_info("%u allocations, %u -ENOMEM, %u rounds\n", places, failed, ROUNDS);
 	/* the call works afterwards, and counts correctly */
 	igt_assert_eq(call(s), 0);
 	return failed;
@@ -218,7 +218,7 @@ static void sweep_setup_of_user(void)
 			      0);
 		for (unsigned int round = 0; round < ROUNDS; round++)
 			places += sweep_once(call_setup, &s, fd, &failed);
-		igt_info("%u places, %u times -ENOMEM, in %u rounds\n", places, failed, ROUNDS);
+		igt_info("%u allocations, %u -ENOMEM, %u rounds\n", places, failed, ROUNDS);
 		igt_assert_lt(0, failed);
 		igt_assert_eq(call_setup(&s), 0);
 	}
@@ -302,7 +302,7 @@ static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 		ret = igt_perfctr_start(s, 0);
 		happened = disarm(fd);
 		igt_assert_f(!ret || (happened && (ret == -ENOMEM || ret == -EFAULT)),
-			     "place %u: %d\n", n, ret);
+			     "allocation %u: %d\n", n, ret);
 		failed += ret == -ENOMEM;
 		igt_assert(ret || s->control->state);
 		/* -EFAULT comes before or after the command took effect */
@@ -314,7 +314,7 @@ static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 	}
 	close(fd);
 	igt_assert_lt(n, MOST);
-	igt_info("%u places, %u times -ENOMEM\n", n - 2, failed);
+	igt_info("%u allocations, %u times -ENOMEM\n", n - 2, failed);
 	return failed;
 }
 
@@ -349,14 +349,14 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 		arm(fd, n);
 		igt_assert_eq(igt_write(CPU1, "1"), 0);
 		do {
-			igt_assert_f(igt_raw_ns() < latest_ns, "place %u: not followed\n", n);
+			igt_assert_f(igt_raw_ns() < latest_ns, "allocation %u: no reaction\n", n);
 			igt_sleep_ms(1);
 			states = sample_states(s);
 		} while (!(states & followed));
 		happened = disarm(fd);
 		if (!(states & DRM_PERFCTR_STATE_ERROR))
 			continue;
-		igt_assert_f(happened, "place %u: ERROR, and nothing failed\n", n);
+		igt_assert_f(happened, "allocation %u: ERROR without a failure\n", n);
 		failed++;
 		/* ERROR stays until the next START */
 		igt_assert(sample_states(s) & DRM_PERFCTR_STATE_ERROR);
@@ -369,7 +369,7 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 	stop(s, 0);
 	igt_perfctr_drain(s);
 	igt_assert_lt(n, MOST);
-	igt_info("%u places, %u times not valid\n", n - 2, failed);
+	igt_info("%u allocations, %u times not valid\n", n - 2, failed);
 	return failed;
 }
 
@@ -476,7 +476,7 @@ static void sweep_probe(const char *device, const char *module)
 		arm(fd, n);
 		ret = write_driver_file("bind", "vsoc.1");
 		happened = disarm(fd);
-		igt_assert_f(!ret || (happened && ret == -ENOMEM), "place %u: %d\n", n, ret);
+		igt_assert_f(!ret || (happened && ret == -ENOMEM), "allocation %u: %d\n", n, ret);
 		failed += !!ret;
 		survived += !ret && happened;
 		if (ret)
@@ -486,7 +486,7 @@ static void sweep_probe(const char *device, const char *module)
 	filter("reject", 0, 0);
 	close(fd);
 	igt_assert_lt(n, MOST);
-	igt_info("%u places, %u times -ENOMEM, %u times done without\n", n - 2, failed, survived);
+	igt_info("%u allocations, %u -ENOMEM, %u failures handled\n", n - 2, failed, survived);
 	igt_assert_lt(0, failed);
 	igt_assert_eq(write_driver_file("del_device", "1"), 0);
 }
@@ -521,7 +521,7 @@ static void sweep_pmu_probe(const char *pmu)
 		igt_assert_eq(igt_vsoc_debugfs_try(&dev, "pmu_plug", pmu), 0);
 		happened = disarm(fd);
 		there = !access(path, F_OK);
-		igt_assert_f(there || happened, "place %u: %s did not come\n", n, pmu);
+		igt_assert_f(there || happened, "allocation %u: %s was not added\n", n, pmu);
 		failed += !there;
 		survived += there && happened;
 		if (there)
@@ -529,12 +529,12 @@ static void sweep_pmu_probe(const char *pmu)
 		/* the PMU's device exists without a driver */
 		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
 		igt_vsoc_debugfs(&dev, "pmu_plug", pmu);
-		igt_assert_f(!access(path, F_OK), "place %u: %s does not come any more\n", n, pmu);
+		igt_assert_f(!access(path, F_OK), "allocation %u: %s is missing\n", n, pmu);
 	}
 	filter("require", 0, UINT64_MAX);
 	close(fd);
 	igt_assert_lt(n, MOST);
-	igt_info("%s: %u places, %u times not there, %u times done without\n", pmu, n - 2, failed,
+	igt_info("%s: %u allocations, %u times no PMU, %u failures handled\n", pmu, n - 2, failed,
 		 survived);
 	igt_assert_lt(0, failed);
 }

@@ -194,7 +194,7 @@ int main(void)
 	after = total_of("TILER", "VERTICES");
 	result(!control(DRM_PERFCTR_CMD_STATUS, &handle, &status, sizeof(status)) &&
 	       status.insert_idx == 2, "STATUS");
-	result(after - before == 2 * VERTICES, "truth moved");
+	result(after - before == 2 * VERTICES, "truth has both jobs");
 	result(drain(c, ring, setup.slot_stride, &samples) == after - before && samples == 2,
 	       "samples add up to the truth");
 	result(((struct drm_perfctr_sample_header *)ring)->user_data == tag, "64-bit user_data");

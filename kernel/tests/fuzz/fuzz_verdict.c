@@ -184,7 +184,7 @@ static void check_sets(void)
 	int fd = open_any_node();
 	int ret = fd < 0 ? -ENODEV : small_setup(fd, 1, DRM_PERFCTR_SETUP_TEST_ONLY);
 
-	result(!ret, "nobody holds a counter set");
+	result(!ret, "no counter set is in use");
 	if (fd >= 0)
 		close(fd);
 }
@@ -204,7 +204,7 @@ static void check_asleep(void)
 		close(fd);
 		usleep(100000);
 	}
-	result(!strncmp(status, "suspended", 9), "nobody keeps the device awake");
+	result(!strncmp(status, "suspended", 9), "the device suspends");
 	write_text(RUNTIME_CONTROL, "on");
 }
 

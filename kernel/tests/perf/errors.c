@@ -291,11 +291,11 @@ static void address_slots(void)
 	close_all();
 	for (i = 0; i < 8; i++)
 		keep(address_event((i + 32) << 20));
-	tap(fd_count == 8, "%s: eight others after that: %u", PCIE_TGT, fd_count);
+	tap(fd_count == 8, "%s: eight other addresses afterwards: %u", PCIE_TGT, fd_count);
 	close_all();
 
-	tap(written_at(0x500000, 0x500000) == 65536, "%s: its own address counts", PCIE_TGT);
-	tap(written_at(0x500000, 0x600000) == 0, "%s: another does not", PCIE_TGT);
+	tap(written_at(0x500000, 0x500000) == 65536, "%s: the requested address counts", PCIE_TGT);
+	tap(written_at(0x500000, 0x600000) == 0, "%s: another address does not count", PCIE_TGT);
 	tap(written_at(0, 0x10000) == 65536, "%s: base 0 is an address", PCIE_TGT);
 }
 

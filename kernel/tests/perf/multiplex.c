@@ -52,7 +52,7 @@ static void more_events_than_counters(void)
 	count = soc_read(cycles);
 	soc_job_stop(load);
 
-	tap(all_ran, "each of %d events had a turn on %d counters", EVENTS, COUNTERS);
+	tap(all_ran, "each of %d events ran on %d counters", EVENTS, COUNTERS);
 	tap(honest, "running is never more than enabled");
 	in_use = enabled ? (double)running * EVENTS / enabled : 0;
 	tap(in_use > COUNTERS * 0.8 && in_use < COUNTERS * 1.02, "%d counters were in use: %.2f",
@@ -126,7 +126,7 @@ static void undisturbed(void)
 	usleep(300000);
 	counted = soc_read(fd).value - counted;
 	truth = soc_truth(UCF, "mem_bytes_rd", "") - truth;
-	tap(counted == truth && truth, "200 events come and go, another counts all: %lu of %lu",
+	tap(counted == truth && truth, "an event loses no count to 200 others: %lu of %lu",
 	    (unsigned long)counted, (unsigned long)truth);
 	close(fd);
 }

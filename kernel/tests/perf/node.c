@@ -158,7 +158,7 @@ static void session(int fd)
 	for (i = 0; i < 2; i++) {
 		setup.flags = i ? DRM_PERFCTR_SETUP_AUTOMATIC : DRM_PERFCTR_SETUP_KEEP_AWAKE;
 		ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-		tap(ret == -EOPNOTSUPP, "what the node cannot do is refused: flag %#x: %d",
+		tap(ret == -EOPNOTSUPP, "missing features are refused: flag %#x: %d",
 		    setup.flags, ret);
 	}
 	setup.flags = 0;

@@ -168,7 +168,7 @@ int main(int argc, char **argv)
 		wrong += wrong_cpumasks(true);
 	}
 
-	tap(!failed, "%u times the device goes and comes, %zu PMUs", rounds, pmus.gl_pathc);
+	tap(!failed, "the device is removed or added %u times, %zu PMUs", rounds, pmus.gl_pathc);
 	tap(!wrong, "cpumask is empty without a device and one CPU with it: %u times not", wrong);
 	fd = soc_event(UCF, 0x123, 0, 0, -1);
 	soc_job(COPY);

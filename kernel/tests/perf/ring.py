@@ -374,7 +374,7 @@ def hotplug():
     """in a VM with CPUs that can go offline: --smp 4 --param vsoc.soc_cpus=1-2,3"""
     both(["sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.1; " + " ".join(workload(MIXED))
           + "; done"],
-         "the owning CPU goes and comes back: perf and the ring lose nothing", owner_goes)
+         "the owning CPU goes offline and comes back: perf and the ring lose nothing", owner_goes)
 
 
 def beside():
