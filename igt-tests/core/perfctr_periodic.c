@@ -225,8 +225,8 @@ static void periodic_tests(void)
 		igt_sampler_ns(&turns);
 		span_ns = igt_raw_ns() - span_ns;
 		turns -= runs_before;
-		igt_info("%d samples of firmware, %d runs of the sampler in %.1f s\n",
-			 (int)samples, (int)turns, span_ns * 1e-9);
+		igt_info("%d samples of firmware, %d runs of the sampler in %.1f s\n", (int)samples,
+			 (int)turns, span_ns * 1e-9);
 		/* at 3.2e9 counts/s a counter wraps in 1.34 s; 3/4 of that is allowed */
 		igt_assert_lte_u64(3, samples);
 		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
