@@ -209,8 +209,8 @@ static void set_up_and_end(enum end end, int ready_fd)
 }
 
 /*
- * A child with many active sessions ends. The kernel must release its rings, perf events and
- * KEEP_AWAKE; repeated rounds would exhaust them otherwise.
+ * A child with many active sessions ends. If the kernel kept its rings, perf events or KEEP_AWAKE,
+ * repeated rounds would exhaust them.
  */
 static void child_ends(enum end end)
 {

@@ -244,7 +244,6 @@ static void power_tests(void)
 	igt_subtest("power-protected") power_protected();
 }
 
-/* START during a reset counts from the end of the reset */
 static void start_in_reset(void)
 {
 	const uint64_t reset_ms = 400;
@@ -535,14 +534,14 @@ static void lost_reset(void)
 	end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
 	igt_assert_eq_u64(b.manual.last.lost_ns, 0);
 	igt_assert(!(b.manual.last.flags & DRM_PERFCTR_SAMPLE_RESET));
-	/* nor more than the time since the previous sample */
+	/* at most the time since the previous sample is lost */
 	igt_assert_lte_u64(b.periodic.lost_ns, reset_ns);
 	igt_assert_lte_u64(b.manual.lost_ns, reset_ns);
 }
 
 static void lost_suspend(void)
 {
-	/* when cores power off, firmware takes a sample, which the host can read */
+	/* firmware takes a readable sample when cores power off */
 	suspend_unread("0x50005", 0);
 	suspend_unread("0x0", 200 * MS);
 }
@@ -731,7 +730,6 @@ static void signal_tests(void)
 		igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
 		igt_vsoc_settle(&dev);
 		igt_assert_eq(sigaction(SIGALRM, &old, NULL), 0);
-		/* nothing has changed */
 		igt_assert_eq(igt_perfctr_stop(&idle, 0), -EALREADY);
 		igt_assert_eq_u32(active.control->state, DRM_PERFCTR_RING_ACTIVE);
 		igt_assert_eq_u64(igt_perfctr_status(&active).insert_idx, 0);

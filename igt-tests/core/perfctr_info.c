@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: QUERY, the fields of samples and the totals agree with each other
- * Description: QUERY against the fields of samples, and totals against what happened.
+ * Description: QUERY against samples, and totals against the truth.
  *
  * SUBTEST: %s
  * Description: %arg[1]

@@ -104,7 +104,7 @@ static void user_sessions(void)
 		igt_small_teardown(a.fd, handle);
 		igt_assert_lt(0, igt_small_setup(b.fd));
 		igt_assert_eq(igt_small_setup(a.fd), -EDQUOT);
-		/* keep the sessions until the other user has tried */
+		/* keep the sessions until the second user has tried */
 		gate_open(child ? &tried : &taken, 1);
 		if (!child)
 			gate_pass(&tried, 1);
@@ -112,7 +112,7 @@ static void user_sessions(void)
 	igt_waitchildren();
 	gate_close(&taken);
 	gate_close(&tried);
-	/* root has no such limit, and the children's sessions have ended */
+	/* root has no limit of users, and the children's sessions have ended */
 	igt_perfctr_reopen(&mine, &dev);
 	igt_assert_eq_u32(igt_small_fill(mine.fd, &error), mine.info.max_sessions_per_file);
 	igt_assert_eq(error, -ENOSPC);
@@ -155,7 +155,7 @@ static void device_not_exhausted(void)
 		for (unsigned int i = 0; i < FILES; i++)
 			count += igt_small_fill(files[i].fd, &error);
 		igt_assert(error == -EDQUOT || error == -ENFILE);
-		/* the other users have filled the device: -ENFILE even for a first session */
+		/* other users have filled the device: -ENFILE even for a first session */
 		if (!count)
 			igt_assert_eq(igt_small_setup(files[0].fd), -ENFILE);
 		__atomic_fetch_add(total, count, __ATOMIC_SEQ_CST);
@@ -272,7 +272,7 @@ static int pmu_session(int fd, uint32_t flags, int type, unsigned int blocks)
 		r->cpu = DRM_PERFCTR_CPU_ANY;
 		r->mask = 0xffff;
 		r->pmu_type = type;
-		/* each with its own filter */
+		/* each with another filter */
 		r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 	}
 	ret = igt_setup_send(&s);

@@ -12,10 +12,10 @@
  * @map-slots-forced: /proc/self/mem cannot write to slots either
  * @map-whole: the whole file can be mapped at once for reading
  * @map-private: a private mapping is -EINVAL
- * @map-beyond: no mapping reaches beyond the end of the ring, nor grows beyond it
+ * @map-beyond: no mapping reaches or grows beyond the end of the ring
  * @map-far: offsets of 4 GiB and more are refused and never wrap to a valid one
  * @map-part-unmapped: a part of a mapping can be unmapped; the rest stays mapped
- * @map-no-file: ring_fd is close-on-exec and can be neither read, written nor truncated
+ * @map-no-file: ring_fd is close-on-exec and cannot be read, written or truncated
  * @map-zeroed: a new ring shows nothing of an earlier one
  * @map-other-process: a process without privileges that receives ring_fd can read the ring
  * @map-fork: a child inherits its parent's mappings with the same protection

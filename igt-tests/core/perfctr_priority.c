@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Unprivileged sessions delay neither privileged ones nor jobs
- * Description: Sessions without CAP_PERFMON must not delay privileged periods, jobs, calls that
- *   need no hardware, or the close of a file.
+ * Description: Delays of privileged periods, jobs, calls that need no hardware, and close().
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -175,7 +174,7 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 			r->cpu = DRM_PERFCTR_CPU_ANY;
 			r->mask = 0xffff;
 			r->pmu_type = type;
-			/* each with its own filter */
+			/* each with another filter */
 			r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 		}
 		s[k].setup.request_count = BLOCKS;
@@ -210,9 +209,7 @@ static void submit_until_killed(const struct igt_perfctr_device *mine,
 	}
 }
 
-/*
- * 512 perf events, read by periods and by jobs; odd processes sleep, which frees CPU for the kernel
- */
+/* 512 perf events, read by periods and by jobs; odd processes sleep: the kernel uses their CPU */
 static void have_many_events(unsigned int number)
 {
 	struct igt_perfctr_session s[2];
@@ -227,7 +224,7 @@ static void have_many_events(unsigned int number)
 	submit_until_killed(&mine, s);
 }
 
-/* jobs without counters; odd processes spin instead of the kernel */
+/* jobs without counters; odd processes spin, in place of the kernel's work */
 static void submit_jobs(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -568,10 +565,7 @@ static uint64_t unanswered_start_time(void)
 	return longest_ns;
 }
 
-/*
- * Neither TEARDOWN nor close() accesses hardware. They may wait for one caller, for the next one in
- * the queue, and for a worker.
- */
+/* TEARDOWN and close() do not access hardware. They may wait for two callers and for a worker. */
 static void ends_soon(bool by_teardown)
 {
 	const uint64_t bound_ns = unanswered_start_time();

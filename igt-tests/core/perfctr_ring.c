@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: A ring keeps its contents, whatever user space writes to it
+ * TEST: A ring keeps its contents after any writes of user space
  * Description: Rings: full ones, all sizes, invalid indices, and eventfd wake-ups.
  *
  * SUBTEST: %s
@@ -26,7 +26,7 @@
  * @extract-low-32-right: the same for an index that is right in its low 32 bits only
  * @extract-largest: the same for the largest signed 64-bit number
  * @ring-scribbled: scribbling over the control area affects no other session
- * @insert-index-written: the kernel neither reads nor keeps what user space writes to insert_idx
+ * @insert-index-written: the kernel ignores and overwrites what user space writes to insert_idx
  * @control-reserved: the reserved words of user space stay as written, those of the kernel stay
  *   zero
  * @ring-state: the control area has the state of the session
@@ -346,7 +346,7 @@ static void ring_tests(void)
 	igt_subtest("ring-state") ring_state();
 }
 
-/* resets the eventfd to zero */
+/* whether a signal was pending; resets the eventfd */
 static bool is_signalled(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

@@ -8,7 +8,7 @@
  *
  * arg[1]:
  * @conserve-manual: manual samples add up to the truth
- * @conserve-sets: each counter set adds up to its own truth, one set after the other
+ * @conserve-sets: each counter set adds up to its own truth
  * @conserve-final-only: the final sample alone has all counts
  * @conserve-periodic: periodic samples add up to the truth while jobs run
  * @conserve-periodic-and-manual: periodic and manual samples of one session add up to the truth

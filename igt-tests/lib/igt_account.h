@@ -11,13 +11,13 @@ struct igt_account {
 	/* truth at the last settlement */
 	struct igt_vsoc_totals base;
 	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD */
-	/* of gpu_idle, which continues during a comparison, since the account began */
+	/* of gpu_idle, which also counts during comparisons, since the account began */
 	uint64_t idle_truth, idle_in_samples;
 	bool unplugged;
 	/* over all settlements */
-	uint64_t compared; /* counters that were compared */
+	uint64_t compared; /* compared counters */
 	uint64_t truth; /* counts that happened */
-	uint64_t counts; /* counts that were found in samples */
+	uint64_t counts; /* counts in samples */
 	uint64_t dropped; /* counts that hardware destroyed, all reported */
 	uint64_t multiplexed; /* counts of other counters' slots */
 	uint64_t refused; /* counts that were unreadable or untrusted, reported */
@@ -51,19 +51,18 @@ void igt_account_open(struct igt_account *account, struct igt_perfctr_session *s
 bool igt_account_try_open(struct igt_account *account, struct igt_perfctr_session *session,
 			  unsigned int set);
 /*
- * Everything counted until @now has been published and drained, and the GPU was idle since. For
+ * All counts until @now must have been published and drained, with the GPU idle since. Asserts for
  * each counter
  *
  *	truth = in samples + dropped + refused, and refused <= doubtful
  *
- * and if samples lack any, they report it: lost_ns and the block's STATE_LOST are set, or the block
- * is saturated. For blocks of product nv50, whose model keeps no such accounts,
+ * Samples report missing counts by lost_ns and the block's STATE_LOST, or the block is saturated.
+ * For product nv50, whose model has no such totals, it asserts
  *
  *	truth = in samples + multiplexed + dropped
  *
- * where only counters that ran for less than their block have multiplexed ones, and dropped ones
- * are reported in the same way, saturated or not. Asserts, starts again at @now, and returns the
- * counts that are not in samples: zero without faults.
+ * where only counters that ran for less than their block have multiplexed counts. Begins a new
+ * account at @now. Returns the counts that are not in samples: zero without faults.
  */
 uint64_t igt_account_settle(struct igt_account *account, const struct igt_vsoc_totals *now);
 /*

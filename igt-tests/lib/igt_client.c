@@ -68,7 +68,7 @@ static bool is_unaffected(const struct igt_client *c, uint64_t fault_epoch)
 	return c->fault_epoch != IGT_TARGET_EPOCH_UNKNOWN && c->fault_epoch == fault_epoch;
 }
 
-/* without a fault there is no loss, whatever samples or the model report */
+/* without a fault nothing is lost, even if samples or the model report a loss */
 static void settled(const struct igt_client *c, bool unaffected, uint64_t missing,
 		    struct igt_tally *tally)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A session on a fault target in a file of its own, with an account unless its reader is hostile.
- * Settled accounts are added to a tally.
- */
+/* A session on a fault target, in a separate file. Its account, if any, is added to a tally. */
 #ifndef IGT_CLIENT_H
 #define IGT_CLIENT_H
 
@@ -45,7 +42,7 @@ bool igt_client_is_valid_reader(const struct igt_client *c);
 /* active, with an account */
 bool igt_client_has_account(const struct igt_client *c);
 
-/* opens a file of its own on @d; 0 or -errno */
+/* opens a separate file on @d; 0 or -errno */
 int igt_client_open(struct igt_client *c, struct igt_target *d);
 /* closes the file and its sessions, as the end of a process does */
 void igt_client_drop(struct igt_client *c, struct igt_tally *tally);

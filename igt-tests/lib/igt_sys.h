@@ -21,7 +21,7 @@ void igt_require_write(const char *path, const char *text);
 /* the number in a file, -1 if there is none */
 int igt_read_int(const char *path);
 void igt_write_int(const char *path, int value);
-/* add a block for the bytes read from memory behind UCF 0; false: there is no such PMU */
+/* add a block for the bytes read from memory behind UCF 0; false: no PMU */
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 
 /* the first process or kernel thread whose name begins with @prefix; 0: none */

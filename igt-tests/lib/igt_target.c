@@ -160,7 +160,7 @@ void igt_target_disarm(struct igt_target *d)
 			     !strcmp(fault_names[i], "fail_unplug_in_request");
 	if (unplugged)
 		await_removed(d);
-	/* PMUs do not come back by themselves; present ones have a file */
+	/* add removed PMUs again; present ones have a file */
 	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
 		igt_target_debugfs(d, "pmu_plug", pmu_names[i]);
 	d->pmus_armed = false;

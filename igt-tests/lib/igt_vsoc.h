@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The virtual SoC for tests: jobs, and what the hardware really counted. */
+/* The virtual SoC for tests: jobs, and the truth of counters. */
 #ifndef IGT_VSOC_H
 #define IGT_VSOC_H
 

@@ -558,7 +558,7 @@ static void function_of_slots(void)
 
 		if (with)
 			session_of(&s, two, 2);
-		/* instructions in clocks in which none of the other slots has a signal */
+		/* instructions in clocks in which no other slot has a signal */
 		c[0] = control(3, INSTRUCTIONS | 0x0100 << 8);
 		c[1] = compute(16000, 64);
 		c[2] = store_at(0, 1 + with);

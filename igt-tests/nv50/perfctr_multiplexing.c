@@ -95,7 +95,7 @@ static void stop_stepped(struct igt_perfctr_session *s, const char *const *names
 	igt_perfctr_finish(s);
 	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(igt_nv50_value(s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
-	/* a collection takes a nanosecond while time stands still */
+	/* a collection takes a nanosecond of stopped time */
 	collections = igt_nv50_sampler("collections") - collections;
 	for (unsigned int i = 0; i < count; i++) {
 		igt_assert_lte_u64(turns * IGT_NV50_SLICE_NS, igt_nv50_ran(s, names[i]));
@@ -232,7 +232,7 @@ struct slices {
 
 /*
  * A counter with S of N slices: N times the standard error of the mean of a sample without
- * replacement. The counts of each slice are known, and so is their standard deviation.
+ * replacement, from the known counts of each slice.
  */
 static double standard_error(const struct slices *c, double ran)
 {

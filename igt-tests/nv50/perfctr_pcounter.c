@@ -153,10 +153,7 @@ static void overflow(void)
 		lost_ns = igt_raw_ns() - since_ns;
 		igt_perfctr_sample_and_drain(&s);
 		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
-		/*
-		 * repeat if a collection of the sampler came in between: it has the loss, and less
-		 * time
-		 */
+		/* a collection of the sampler in between has the loss: repeat */
 	} while (igt_nv50_sampler("collections") != collections + 1);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
 	igt_assert_lte_u64(lost_ns, s.last.lost_ns);

@@ -602,7 +602,7 @@ static void fault_pmu_gone(void)
 	igt_assert(igt_perfctr_add_ucf(&s));
 	igt_perfctr_session_create(&s);
 	late = igt_vsoc_firmware(&dev, "late_answers");
-	/* the other device has no ERROR */
+	/* the device without faults has no ERROR */
 	igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
 	igt_vsoc_start(&s, &before);
 	igt_assert_eq(igt_perfctr_start(&second, 0), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: Jobs of the virtual SoC count what its manual says, for the right context
+ * TEST: Jobs of the virtual SoC count as documented, for the right context
  * Description: What listings of the virtual SoC count, and for which context.
  *
  * SUBTEST: %s

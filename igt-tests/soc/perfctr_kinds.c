@@ -17,7 +17,7 @@
  * @cmem-latency: CMEM_LATENCY blocks count reads of 32 bytes that reach the memory, and their
  *   latency
  * @nvlink-c2c-filters: NVLINK_C2C blocks count reads and writes of the requested GPUs
- * @nvclink: NVCLINK blocks count reads to and from the other socket
+ * @nvclink: NVCLINK blocks count reads to and from the second socket
  * @nvdlink: NVDLINK blocks count reads of CXL memory
  * @catalogue: each bit of a SoC block's mask is the PMU's event of that name
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: Samples are exact or flagged, whatever happens in whatever order
+ * TEST: Samples are exact or flagged after any events in any order
  * Description: Everything at once, in an order that follows from a seed. The effect of a step
  *   depends on the hardware too, so a replay is close but not exact. The account of every
  *   well-behaved session is exact unless its samples report a loss. Environment:

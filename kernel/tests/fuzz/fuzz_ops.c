@@ -35,7 +35,7 @@ static void op_open(struct world *w, struct rng *r)
 	unsigned int i, n;
 	int fd = -1;
 
-	/* a file of a device that is gone is useless */
+	/* a file of a removed device is useless */
 	for (i = 0; i < MAX_FDS; i++)
 		if (w->fds[i] >= 0 && !is_ours(w->fds[i]))
 			slot = i;
@@ -55,7 +55,7 @@ static void op_open(struct world *w, struct rng *r)
 static void op_close(struct world *w, struct rng *r)
 {
 	unsigned int slot = below(r, MAX_FDS);
-	/* the other thread may be in an ioctl on this file */
+	/* another thread may be in an ioctl on this file */
 	int fd = __atomic_exchange_n(&w->fds[slot], -1, __ATOMIC_RELAXED);
 
 	if (fd < 0)
@@ -417,7 +417,7 @@ static void op_nap(struct world *w, struct rng *r)
 	usleep(below(r, 2000));
 }
 
-/* interrupt the other thread's call with a signal */
+/* interrupt a call of the second thread with a signal */
 static void op_signal(struct world *w, struct rng *r)
 {
 	kill(getpid(), SIGUSR1);

@@ -67,7 +67,7 @@ void kernel_before(struct kernel_state *k)
 		lseek(k->kmsg, 0, SEEK_END);
 }
 
-/* log lines of our modules, and splats; *lines counts all of them, whatever their level */
+/* counts splats and warnings of our modules; *lines counts all their lines at any level */
 static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 {
 	static const char *const ours[] = {

@@ -19,7 +19,7 @@
 #include "tap.h"
 
 #define DRIVER "perfctr_soc"
-/* a node without a GPU can neither wake one nor follow its transitions */
+/* a node without a GPU has no wake-up and no transitions of one */
 #define FEATURES (DRM_PERFCTR_FEATURE_PMU | DRM_PERFCTR_FEATURE_PERIODIC)
 #define LACKS (DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_AUTOMATIC | \
 	       DRM_PERFCTR_FEATURE_GPU_TIMESTAMP)
