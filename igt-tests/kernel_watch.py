@@ -8,9 +8,9 @@ import re
 BEGINS = re.compile(r"^\[IGT\] \S+: starting subtest (\S+)")
 # igt_emit_ignore_dmesg_regex(): messages to ignore until the next subtest begins
 EXPECTED = re.compile(r"^\[IGT\] (?:[\w-]+: )?add ignored dmesg regex: (.+)")
-# how /dev/kmsg escapes backslashes and unprintable characters
+# backslashes and unprintable characters in /dev/kmsg
 ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
-# KERN_WARNING and worse: errors of users are logged at debug level only
+# KERN_WARNING and worse; errors of users are logged at debug level
 WARNING_LEVEL = 4
 TAINT_WARN = 1 << 9
 TAINT_DIE = 1 << 7
@@ -23,7 +23,7 @@ class Kernel:
     """The kernel log since the last call."""
 
     def __init__(self):
-        self.unwatched = []  # why something is not watched
+        self.unwatched = []  # reasons for what is not watched
         try:
             self.log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
             os.lseek(self.log, 0, os.SEEK_END)
@@ -45,7 +45,7 @@ class Kernel:
             return int(f.read())
 
     def record(self):
-        """The next one, or None."""
+        """The next record, or None."""
         record, self.next_record = self.next_record, None
         try:
             return record or os.read(self.log, 8192).decode(errors="replace")

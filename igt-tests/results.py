@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 
-# igt_runner's verdicts for those of a program
+# a program's verdict -> igt_runner's
 VERDICTS = {"SUCCESS": "pass", "FAIL": "fail", "SKIP": "skip", "CRASH": "crash",
             "TIMEOUT": "timeout"}
 # all of igt_runner's verdicts, from good to bad
@@ -42,7 +42,7 @@ def commit():
 
 class Results:
     def __init__(self, directory=None, cmdline=(), unwatched=()):
-        """Raises OSError if @directory cannot be written to: before anything is run."""
+        """Raises OSError early if @directory is not writable."""
         self.all = []  # (program, subtest, entry), in the order in which they were run
         self.tests = {}  # by igt_runner's name: the worst result of repeated runs
         self.runtimes = collections.Counter()
@@ -62,7 +62,7 @@ class Results:
             self.save_all()
 
     def add(self, program, name, verdict, seconds, output, said=((), ()), version=""):
-        """One result; @said: the lines of the kernel log, and those that are complaints."""
+        """One result; @said: lines of the kernel log, and the complaints among them."""
         lines, complaints = said
         if complaints:
             verdict = {"pass": "dmesg-warn", "skip": "dmesg-warn",
@@ -117,7 +117,7 @@ class Results:
                              for program, seconds in self.runtimes.items()}}
 
     def save(self, text):
-        """Appends a test. The file is complete after each one, in case the run is killed."""
+        """Appends a test. The file is complete after each one."""
         separator = ", " if self.is_begun else ""
         self.is_begun = True
         body = (separator + text).encode()

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Includes $(DEPS), the *.d files of the compiler. A source that was moved is no error: its object
-# is only out of date.
+# Includes $(DEPS), the compiler's *.d files. The object of a moved source is out of date, no error.
 NOTED := $(sort $(filter %.c,$(if $(DEPS),$(shell cat $(DEPS)))))
 $(filter-out $(wildcard $(NOTED)),$(NOTED)): ;
 -include $(DEPS)

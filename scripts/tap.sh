@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# For test scripts to source: check TEXT COMMAND... is one TAP test; it shows the command's output
-# if the command fails.
+# For test scripts to source: check TEXT COMMAND... is one TAP test; shows the output of a failure.
 tap_number=0
 # the exit status of the script
 export tap_failed=0

@@ -95,7 +95,7 @@ static void send_frame(enum frame_type type, const void *data, uint32_t len)
 {
 	uint8_t header[FRAME_HEADER_BYTES] = { type, len, len >> 8, len >> 16, len >> 24 };
 
-	/* one write if it fits: each write exits to the host */
+	/* one write if possible: each write exits to the host */
 	if (len <= 4096) {
 		uint8_t frame[FRAME_HEADER_BYTES + 4096];
 
@@ -183,7 +183,7 @@ static void mount_or_fail(const char *source, const char *target, const char *ty
 		fail("mount %s on %s", type ? type : source, target);
 }
 
-/* A file system that some kernels lack. */
+/* Some kernels lack this file system. */
 static void mount_if_there(const char *source, const char *target, const char *type,
 			   const char *options)
 {
@@ -245,7 +245,7 @@ static void open_port(void)
 	}
 }
 
-/* Directives of the host. Each gets its words; words[0] is its name. */
+/* Directives of the host; words[0] is the name. */
 
 static void do_hide(char **words)
 {
@@ -653,9 +653,9 @@ static bool write_kmemleak(const char *path, const char *command)
 }
 
 /*
- * On a kernel with kmemleak: scan for memory that the command leaked. The kernel logs a finding,
- * which the host detects as a complaint. An object is suspected once it is five seconds old. A leak
- * that a stack or register happened to point to in the first scan is found by the second one.
+ * With kmemleak: scan for memory that the command leaked. The host detects the kernel's log of a
+ * leak. kmemleak reports objects older than five seconds. The second scan finds leaks to which a
+ * stack or register pointed by chance in the first one.
  */
 static void look_for_leaks(void)
 {
@@ -766,7 +766,7 @@ int main(void)
 	else
 		mount_or_fail("/", lower_dir, NULL, MS_BIND, NULL);
 	mount_or_fail(lower_dir, root_dir, NULL, MS_BIND, NULL);
-	/* the host may reject a kernel from its boot messages */
+	/* the host may reject a kernel by its boot messages */
 	relay_kmsg();
 	send_frame(FRAME_HELLO, NULL, 0);
 	obey_directives();

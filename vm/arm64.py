@@ -5,9 +5,8 @@
 usage: vm/arm64.py fetch        make them available
        vm/arm64.py env          shell assignments for a cross build: CC, PKG_CONFIG_*, ...
 
-Nothing is installed. A private apt, which uses the archives of this machine's apt, downloads the
-arm64 packages, and they are only unpacked. The cross compiler is unpacked too: installing it would
-remove gcc-multilib, which the 32-bit tests need.
+A private apt downloads the arm64 packages from this machine's archives. They are unpacked, not
+installed. So is the cross compiler, whose installation would remove gcc-multilib (32-bit tests).
 """
 
 import contextlib
@@ -43,12 +42,12 @@ def base_dir():
 
 
 def amd64_release():
-    """The release of both: the installed headers are architecture-independent."""
+    """The release of both architectures, which share the installed headers."""
     return find_debian("6.12").kver.removesuffix("-amd64")
 
 
 def raw_image(vmlinuz, image):
-    """The kernel as QEMU loads it: Debian's is an Image, perhaps compressed."""
+    """The kernel as QEMU loads it; Debian's may be a compressed Image."""
     with open(vmlinuz, "rb") as f:
         start = f.read(64)
     if start.startswith(b"\x1f\x8b"):
@@ -72,7 +71,7 @@ def make(final):
         tree = os.path.join(work, "tree")
         root, modules = os.path.join(tree, "root"), os.path.join(tree, "kernel")
         unpack(glob.glob(f"{apt.archives}/*.deb"), root)
-        # the shell that runs first; a package's script would select it
+        # the init shell; a package's script would select it
         with contextlib.suppress(FileExistsError):
             os.symlink("dash", os.path.join(root, "usr/bin/sh"))
         with contextlib.suppress(FileExistsError):
@@ -82,11 +81,11 @@ def make(final):
 
         packages = os.path.join(work, "packages")
         os.makedirs(packages)
-        # their dependencies are of the other architecture, or not needed
+        # their dependencies are of another architecture, or not needed
         run("apt-get", "-q", "download", image, headers, env=apt.env, cwd=packages)
         unpack(glob.glob(f"{packages}/linux-image-*.deb"), modules)
         unpack(glob.glob(f"{packages}/linux-headers-*.deb"), os.path.join(tree, "headers"))
-        # the build's own tools run on this machine
+        # tools of the build run on this machine
         kbuild = f"usr/lib/linux-kbuild-{release}"
         os.makedirs(os.path.join(tree, "headers/usr/lib"), exist_ok=True)
         os.symlink(f"/{kbuild}", os.path.join(tree, "headers", kbuild))
@@ -131,7 +130,7 @@ def root():
 
 
 def compiler_env():
-    """The unpacked compiler finds its own parts, and its libraries through LD_LIBRARY_PATH."""
+    """The unpacked compiler finds its libraries through LD_LIBRARY_PATH."""
     cross = os.path.join(base(), "cross")
     libraries = f"{cross}/usr/lib/x86_64-linux-gnu"
     return {

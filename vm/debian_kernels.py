@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The cache directory, and Debian's amd64 kernels in it.
 
-The cache is outside the checkout and each entry is keyed by its inputs. Checkouts share it
-and nothing in it needs invalidating. See vm/README.md.
+Checkouts share the cache. Its entries are keyed by their inputs and never stale. See vm/README.md.
 """
 
 import contextlib
@@ -28,7 +27,7 @@ DEBIAN_SERIES = {
 
 
 class KernelError(Exception):
-    """An error that the user can fix; the text has the fix."""
+    """An error with a fix for the user."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +79,7 @@ def run(*argv, **kwargs):
 
 
 def extract_vmlinux(bzimage, vmlinux):
-    """Write the ELF inside a bzImage: it boots without the decompressor, which is slow in TCG."""
+    """Extract the ELF of a bzImage: the decompressor is slow in TCG."""
     with open(bzimage, "rb") as f:
         data = f.read()
     if data[0x202:0x206] != b"HdrS":
@@ -190,7 +189,7 @@ def fetch_series(series, update=False):
                 except KernelError as error:
                     errors.append(str(error))
             if attempt == 0:
-                # stale package lists name releases that the mirror no longer has
+                # stale package lists have releases that the mirror lacks
                 with contextlib.suppress(KernelError):
                     run(*root_command(), "apt-get", "-q", "update")
         if cached:

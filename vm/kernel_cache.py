@@ -29,9 +29,8 @@ TIERS = {
     "uml-debug": ("um", ["base", "uml", "sanitize"]),
     "kcsan": ("x86_64", ["base", "x86", "kcsan"]),
 }
-# Variables for the kernel's make. The kernel itself is built without KCSAN, our modules with it: we
-# do not report races inside the kernel. A race of a module with the kernel still shows as a value
-# that changes.
+# Variables for the kernel's make. Only our modules are built with KCSAN, so races inside the kernel
+# are not reported. A race of a module with the kernel shows as a changed value.
 BUILD_ARGS = {"kcsan": ["KCSAN_SANITIZE=n"]}
 
 
@@ -188,8 +187,6 @@ def find(name):
         return newest.find(name)
     return find_tier(name) if name in TIERS else find_debian(name)
 
-
-# --- command line -----------------------------------------------------------------------------
 
 USAGE = """usage: vm/kernel_cache.py COMMAND [ARGUMENT...]
   fetch [--update] SERIES...  make Debian kernels (6.12, 6.1) and their headers available

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Modules that a guest loads: the kernel's own ones, ours, and in which order."""
+"""Modules that a guest loads, the kernel's and ours, in order."""
 
 import glob
 import itertools
@@ -34,7 +34,7 @@ class KernelModules:
             pass
 
     def file(self, name):
-        """An uncompressed module file; decompressing once here is faster than in a slow guest."""
+        """An uncompressed module file: a guest would decompress it slowly."""
         path = os.path.join(self.root, self.paths[name])
         if path.endswith(".ko"):
             return path
@@ -83,7 +83,7 @@ def changed_source(directory):
     try:
         built_ns = os.stat(stamp).st_mtime_ns
     except FileNotFoundError:
-        # a failed build leaves the modules of the previous one
+        # a failed build leaves earlier modules
         if os.path.exists(stamp + ".new"):
             raise KernelError(
                 f"the last build of the modules in {directory} failed, or is not over") from None
@@ -105,7 +105,7 @@ def plan(kernel, directory, parameters):
     target = "arm64" if kernel.arch == "arm64" else f"modules KVER={kernel.name}"
     if not own:
         raise KernelError(f"{directory} has no modules: run make {target}, or use --no-modules")
-    # outdated modules would be tested, or measured, without notice
+    # outdated modules would be tested unnoticed
     changed = changed_source(directory)
     if changed:
         raise KernelError(f"{os.path.relpath(changed, TOP)} is newer than the modules in "

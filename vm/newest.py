@@ -5,10 +5,9 @@
 usage: vm/newest.py fetch [RELEASE]  make the recorded release, or another, available; print it
        vm/newest.py offered          print the releases in the recorded suites, newest first
 
-vm/newest records the release and the suites that have it. Debian 12's compiler and C library are
-too old for that kernel's headers. Its packages are therefore only unpacked, beside a compiler of
-the same suite, and nothing is installed. The suites are read from the archive that this machine's
-apt uses.
+vm/newest has the release and its suites. Debian 12's compiler and C library are too old for the
+headers, so the packages are unpacked beside a compiler of the same suite, from this machine's
+archive. Nothing is installed.
 """
 
 import glob
@@ -89,7 +88,7 @@ def make(final, release, suites):
         tree = os.path.join(work, "tree")
         root = os.path.join(tree, "root")
         unpack(glob.glob(f"{apt.archives}/*.deb"), root)
-        # links that the packages' scripts would make
+        # links that scripts of the packages would make
         for link, target in (("usr/bin/sh", "dash"), ("usr/bin/awk", "mawk")):
             if not os.path.lexists(os.path.join(root, link)):
                 os.symlink(target, os.path.join(root, link))

@@ -7,8 +7,8 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @many-sessions: 64 sessions with different masks and periods each have all counts, whatever
- *   the order in which they end
+ * @many-sessions: 64 sessions with different masks and periods each have all counts, in any order
+ *   of STOP
  * @many-torn-down: tearing down active sessions disturbs no other session
  * @close-active: closing a file ends all its sessions, active or not
  * @process-killed: a killed process leaves no session, ring or perf event
@@ -27,12 +27,12 @@
  * @permission-cap-sys-admin: CAP_SYS_ADMIN includes CAP_PERFMON
  * @permission-query: QUERY needs no capability
  * @permission-paranoid: paranoid=0 opens GPU counters to every user, with a limited rate
- * @permission-generic-pmu: paranoid=0 does not open other PMUs: perf has a policy of its own
- * @permission-soc: SoC blocks need permission from perf too: -EACCES without it
+ * @permission-generic-pmu: paranoid=0 does not open other PMUs, for which perf has its own policy
+ * @permission-soc: SoC blocks also need perf's permission: -EACCES without it
  * @permission-rate-sysctl: root sets the shortest period of unprivileged sessions, and QUERY
  *   reports it
- * @permission-fd-passed: a session whose file is passed on works in a process that could not
- *   create one
+ * @permission-fd-passed: a session works in a process that received its file but could not create
+ *   it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,8 +69,6 @@ static void finish_conserved(struct igt_perfctr_session *s)
 	igt_vsoc_stop_conserved(s, &before);
 }
 
-/* --- many --- */
-
 static void start_many(void)
 {
 	for (unsigned int i = 0; i < SESSIONS; i++) {
@@ -78,7 +76,7 @@ static void start_many(void)
 
 		igt_perfctr_session_init(s, &dev);
 		s->setup.slots = 1u << i % 6;
-		/* manual, or periods from 2 ms on that are no multiples of each other */
+		/* manual, or periods of at least 2 ms, none a multiple of another */
 		s->setup.period_ns = i % 3 ? 2 * MS + i * 137000 : 0;
 		s->setup.request_count = 1 + i % s->setup.request_count;
 		for (unsigned int r = 0; r < s->setup.request_count; r++) {
@@ -104,7 +102,7 @@ static void many_tests(void)
 			for (unsigned int i = n; i < SESSIONS; i += 4)
 				igt_perfctr_drain(&many[i]);
 		}
-		/* no job runs, so whichever session stops has all counts */
+		/* no job runs, so each session has all counts when it stops */
 		igt_vsoc_truth(&dev, &after);
 		for (unsigned int i = 0; i < SESSIONS; i++) {
 			struct igt_perfctr_session *s = &many[i * 37 % SESSIONS];
@@ -148,11 +146,9 @@ static void many_tests(void)
 	}
 }
 
-/* --- processes --- */
-
 enum end { END_KILL, END_EXEC, END_EXIT };
 
-/* users of a module: open files, rings, perf events of its PMUs */
+/* references: open files, rings, perf events of its PMUs */
 static int module_users(const char *module)
 {
 	char path[64];
@@ -171,7 +167,7 @@ static void count_users(int users[MODULES])
 		users[i] = module_users(modules[i]);
 }
 
-/* another thread releases them */
+/* another thread may drop the last references */
 static void wait_until_free(const int users[MODULES])
 {
 	for (unsigned int i = 0; i < MODULES; i++) {
@@ -192,7 +188,7 @@ static void set_up_and_end(enum end end, int ready_fd)
 	struct igt_perfctr_device mine;
 
 	igt_perfctr_reopen(&mine, &dev);
-	/* 20 rounds of 60 exceed the sessions of all users */
+	/* 20 rounds of 60 sessions exceed the limit of all users together */
 	for (unsigned int i = 0; i < 60; i++) {
 		igt_perfctr_session_init(&many[0], &mine);
 		many[0].setup.request_count = 1;
@@ -215,8 +211,8 @@ static void set_up_and_end(enum end end, int ready_fd)
 }
 
 /*
- * A child with many active sessions ends. The kernel must release its rings, perf events and
- * KEEP_AWAKE; repeated rounds would exhaust them otherwise.
+ * A child with many active sessions ends. If the kernel kept its rings, perf events or KEEP_AWAKE,
+ * repeated rounds would exhaust them.
  */
 static void child_ends(enum end end)
 {
@@ -323,8 +319,6 @@ static void process_tests(void)
 	}
 }
 
-/* --- races --- */
-
 static uint32_t raced_handle;
 static volatile int raced_bad;
 
@@ -409,8 +403,6 @@ static void race_tests(void)
 	}
 }
 
-/* --- permission --- */
-
 static int try_period(uint64_t period_ns)
 {
 	struct igt_perfctr_session s;
@@ -489,7 +481,7 @@ static void permission_namespace(void)
 	igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
 	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
-		/* all capabilities */
+		/* has all capabilities in the new namespace */
 		igt_assert_eq(unshare(CLONE_NEWUSER), 0);
 		igt_assert_eq(try_period(0), -EACCES);
 		igt_assert_eq(try_generic(), -EACCES);

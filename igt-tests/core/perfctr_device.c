@@ -9,25 +9,24 @@
  * arg[1]:
  * @power-suspended: an active session lets the GPU suspend, and its samples have SUSPENDED
  * @power-keep-awake: KEEP_AWAKE keeps the GPU awake between START and STOP
- * @power-start-suspended: a session can start while the GPU is suspended, and counts when it
- *   wakes
+ * @power-start-suspended: a session can start while the GPU is suspended, and counts when it wakes
  * @power-protected-suspended: entering protected mode wakes a suspended GPU, and is counted
  * @power-automatic: AUTOMATIC sessions get a sample for each transition of the cores
- * @automatic-overflow: events that are no transition give AUTOMATIC sessions no sample
- * @power-protected: protected mode is reported as a state, and is a transition
+ * @automatic-overflow: an event that is no transition adds no sample to AUTOMATIC sessions
+ * @power-protected: protected mode is reported as a state, and entering it is a transition
  * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS
  * @reset-restart: hardware that does not start after a reset is restarted for existing sessions
  * @reset-continues: after a reset, counting continues exactly
  * @reset-after-stop: sessions after a STOP and an immediate reset count exactly
  * @start-in-reset: START during a reset waits for its end, then counts
- * @lost-reset: a reset's duration is lost time for each session, however many sample in it
+ * @lost-reset: each session loses the duration of a reset once, however many sessions sample during
+ *   it
  * @lost-suspend: counts that could not be read before suspend are lost
  * @lost-stop: counts that arrive too late for STOP are lost, even if some arrived in time
  * @lost-resume: a GPU that resumes without counting loses everything until it is restarted
  * @lost-unplug: what a device does not count before unplug is lost
  * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
- * @interrupted: a signal ends the wait for another session's sample with -EINTR and without
- *   effect
+ * @interrupted: a signal ends the wait for another session's sample with -EINTR and without effect
  */
 #include <errno.h>
 #include <pthread.h>
@@ -43,7 +42,7 @@
 #include "igt_sys.h"
 
 #define MS 1000000ull
-/* a few waits for firmware that end by their deadlines */
+/* several waits for firmware that time out */
 #define TIME_LIMIT_NS 60000000000ull
 
 static struct igt_perfctr_device dev;
@@ -59,7 +58,7 @@ static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t perio
 	igt_perfctr_session_create(s);
 }
 
-/* of automatic samples */
+/* user_data of automatic samples */
 #define START_DATA 0x5eedu
 
 static void begin(struct igt_perfctr_session *s)
@@ -67,8 +66,6 @@ static void begin(struct igt_perfctr_session *s)
 	igt_vsoc_truth(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(s, START_DATA), 0);
 }
-
-/* --- power --- */
 
 static void power_suspended(void)
 {
@@ -85,7 +82,7 @@ static void power_suspended(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	igt_assert_eq_u64(s.lost_ns, 0);
-	/* the whole span of one sample, the start of the next */
+	/* suspended for the whole first sample, and at the start of the second */
 	for (unsigned int i = 0; i < 2; i++) {
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		igt_perfctr_drain(&s);
@@ -107,7 +104,7 @@ static void power_keep_awake(void)
 	create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
 	igt_vsoc_power(0, "auto");
 	igt_vsoc_await_power(0, "suspended");
-	/* START wakes it, which is a transition before the session */
+	/* START wakes the GPU; that transition precedes the session */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_truth(&dev, &before);
 	igt_assert(igt_vsoc_power_is(0, "active"));
@@ -247,9 +244,6 @@ static void power_tests(void)
 	igt_subtest("power-protected") power_protected();
 }
 
-/* --- reset --- */
-
-/* START during a reset counts from the end of the reset */
 static void start_in_reset(void)
 {
 	const uint64_t reset_ms = 400;
@@ -401,9 +395,7 @@ static void assert_losses_reported(const struct igt_perfctr_session *s)
 	}
 }
 
-/* --- lost time --- */
-
-/* one session takes a sample at each period, the other one a single long sample */
+/* a periodic session, and one that takes a single long sample */
 struct beside {
 	struct igt_perfctr_session manual, periodic;
 };
@@ -549,7 +541,7 @@ static void lost_reset(void)
 
 static void lost_suspend(void)
 {
-	/* when cores power off, firmware takes a sample, which the host can read */
+	/* firmware takes a readable sample when cores power off */
 	suspend_unread("0x50005", 0);
 	suspend_unread("0x0", 200 * MS);
 }
@@ -643,14 +635,12 @@ static void lost_tests(void)
 	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
 
-/* --- signals --- */
-
 static void on_alarm(int signal)
 {
 	(void)signal;
 }
 
-/* a session whose SAMPLE waits for firmware that never answers, in a loop */
+/* SAMPLE in a loop; each waits for firmware that never answers */
 static void *occupy(void *data)
 {
 	struct igt_perfctr_session *s = data;
@@ -728,7 +718,7 @@ static void signal_tests(void)
 		igt_assert_eq(pthread_create(&thread, NULL, occupy, &busy), 0);
 		igt_sleep_ms(20);
 
-		/* commands that change nothing, so they can be repeated */
+		/* these commands change nothing and can be repeated */
 		igt_assert(is_interrupted(test_only, &idle, 0));
 		igt_assert(is_interrupted(interrupted_stop, &idle, -EALREADY));
 		igt_assert(is_interrupted(interrupted_start, &active, -EALREADY));
@@ -740,7 +730,6 @@ static void signal_tests(void)
 		igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
 		igt_vsoc_settle(&dev);
 		igt_assert_eq(sigaction(SIGALRM, &old, NULL), 0);
-		/* nothing has changed */
 		igt_assert_eq(igt_perfctr_stop(&idle, 0), -EALREADY);
 		igt_assert_eq_u32(active.control->state, DRM_PERFCTR_RING_ACTIVE);
 		igt_assert_eq_u64(igt_perfctr_status(&active).insert_idx, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: QUERY, the fields of samples and the totals agree with each other
- * Description: QUERY against the fields of samples, and totals against what happened.
+ * Description: QUERY against samples, and totals against the truth.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -11,8 +11,8 @@
  * @features-enforced: a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature
  * @features-pmu: a PMU block is -EOPNOTSUPP on a kernel without perf events
  * @blocks-and-products: QUERY has the clock and the product of each block
- * @words-of-blocks: a block's set, clock and product are those of QUERY
- * @active-set: active_set is the set of the existing sessions, else the primary one
+ * @words-of-blocks: set, clock and product of a block in a sample are those of QUERY
+ * @active-set: active_set is the set of the existing sessions, or the primary set without sessions
  * @frequencies: clocks have their names, and run at full speed when nothing slows them
  * @clock-cycles: clock_cycles of every clock are its frequency times the span
  * @capture: capture_ns is the time at which a block was read; the last one ends the sample
@@ -93,7 +93,7 @@ static void features(void)
 	igt_assert_eq_u32(dev.info.features, want);
 }
 
-/* 0, or the errno of SETUP with a flag that needs a feature */
+/* SETUP with a flag that needs a feature: 0 or -errno */
 static int try_flag(const struct igt_perfctr_device *d, uint32_t flag)
 {
 	struct igt_perfctr_session s;
@@ -129,7 +129,6 @@ static void features_enforced(void)
 	igt_vsoc_remove(&devices[1], 8);
 }
 
-/* on a kernel without perf events */
 static void pmu_enforced(void)
 {
 	struct igt_perfctr_session s;
@@ -280,7 +279,7 @@ static void capture(void)
 		b = next_block(h, b);
 		which = b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ? &pmu_ns : &gpu_ns;
 		igt_assert_lte(b->capture_ns, 0);
-		/* one collection has one time */
+		/* all blocks of a collection have one time */
 		if (*which <= 0)
 			igt_assert_eq(b->capture_ns, *which);
 		*which = b->capture_ns;

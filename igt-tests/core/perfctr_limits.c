@@ -7,8 +7,8 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @user-sessions: sessions of a user over all files are limited: -EDQUOT; other users have their
- *   own limit
+ * @user-sessions: sessions of a user over all files are limited: -EDQUOT; each user has an own
+ *   limit
  * @device-not-exhausted: root can count while nine users have as many sessions as their limits
  *   allow
  * @user-memory: ring memory of a user is limited: -EDQUOT
@@ -41,12 +41,10 @@
 #include "igt_vsoc.h"
 
 #define PAGE 4096
-/* of a device, all unprivileged users together */
+/* sessions of all unprivileged users on a device */
 #define UNPRIVILEGED_SESSIONS 1024
 
 static struct igt_perfctr_device dev;
-
-/* --- sessions and memory --- */
 
 struct gate {
 	int pipe[2];
@@ -106,7 +104,7 @@ static void user_sessions(void)
 		igt_small_teardown(a.fd, handle);
 		igt_assert_lt(0, igt_small_setup(b.fd));
 		igt_assert_eq(igt_small_setup(a.fd), -EDQUOT);
-		/* keep the sessions until the other user has tried */
+		/* keep the sessions until the second user has tried */
 		gate_open(child ? &tried : &taken, 1);
 		if (!child)
 			gate_pass(&tried, 1);
@@ -114,7 +112,7 @@ static void user_sessions(void)
 	igt_waitchildren();
 	gate_close(&taken);
 	gate_close(&tried);
-	/* root has no such limit, and the children's sessions have ended */
+	/* root has no limit of users, and the children's sessions have ended */
 	igt_perfctr_reopen(&mine, &dev);
 	igt_assert_eq_u32(igt_small_fill(mine.fd, &error), mine.info.max_sessions_per_file);
 	igt_assert_eq(error, -ENOSPC);
@@ -157,7 +155,7 @@ static void device_not_exhausted(void)
 		for (unsigned int i = 0; i < FILES; i++)
 			count += igt_small_fill(files[i].fd, &error);
 		igt_assert(error == -EDQUOT || error == -ENFILE);
-		/* the other users have filled the device: -ENFILE even for a first session */
+		/* other users have filled the device: -ENFILE even for a first session */
 		if (!count)
 			igt_assert_eq(igt_small_setup(files[0].fd), -ENFILE);
 		__atomic_fetch_add(total, count, __ATOMIC_SEQ_CST);
@@ -207,7 +205,7 @@ static void user_memory(void)
 		char kib[16];
 		int handle;
 
-		/* one ring with its control area, and a page less than two */
+		/* a page less than two rings with their control areas */
 		snprintf(kib, sizeof(kib), "%u", 2 * (slots * stride / 1024 + PAGE / 1024) - 4);
 		igt_perfctr_sysctl("max_user_ring_kb", kib);
 		igt_perfctr_reopen(&mine, &dev);
@@ -224,7 +222,7 @@ static void user_memory(void)
 	igt_perfctr_default_limits();
 }
 
-/* memory that a ring's descriptor keeps counts for its user */
+/* a ring that only its descriptor keeps is still charged to its user */
 static void user_memory_kept(void)
 {
 	struct igt_perfctr_session s;
@@ -274,7 +272,7 @@ static int pmu_session(int fd, uint32_t flags, int type, unsigned int blocks)
 		r->cpu = DRM_PERFCTR_CPU_ANY;
 		r->mask = 0xffff;
 		r->pmu_type = type;
-		/* each with its own filter */
+		/* each with another filter */
 		r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 	}
 	ret = igt_setup_send(&s);
@@ -363,7 +361,6 @@ static void charged_to_caller(void)
 		} while (s.setup.ring_bytes < bytes);
 		before = cgroup_bytes(group);
 		igt_assert_eq(igt_setup_send(&s), 0);
-		/* from the start of the log */
 		igt_assert_lte_u64(before + bytes, cgroup_bytes(group));
 		igt_perfctr_close(&mine);
 		igt_assert_lte_u64(cgroup_bytes(group), before + bytes / 2);
@@ -372,9 +369,7 @@ static void charged_to_caller(void)
 	rmdir(group);
 }
 
-/* --- others --- */
-
-/* every handle of another file */
+/* try every handle of another file */
 static void other_sessions_refused(void)
 {
 	struct igt_perfctr_session s;
@@ -400,8 +395,6 @@ static void other_sessions_refused(void)
 	igt_waitchildren();
 	igt_perfctr_session_fini(&s);
 }
-
-/* --- noise --- */
 
 /* log records about perfctr since the last call, at any level */
 static unsigned int kernel_log(int kmsg)
@@ -456,8 +449,6 @@ static void log_is_silent(void)
 	close(kmsg);
 }
 
-/* --- whose it is --- */
-
 /* -1 for a field that is missing */
 struct fdinfo {
 	long long sessions, active, memory_kib, set;
@@ -502,7 +493,7 @@ static void assert_fdinfo(int fd, struct fdinfo expected)
 	igt_assert_eq_u64(info.set, expected.set);
 }
 
-/* whether debugfs lists a session of this process with that set, or "-", and as active or not */
+/* whether debugfs lists a session of this process with @set ("-": none) and @active */
 static bool is_listed(const char *set, const char *active)
 {
 	char path[64], line[256], found_set[8], found_active[8];
@@ -536,7 +527,7 @@ static void fdinfo_shows(void)
 				    DRM_PERFCTR_CPU_ANY);
 		igt_perfctr_session_create(&s);
 		kib = (s.ring_map + s.setup.ring_offset) / 1024;
-		/* anything that the GPU counts */
+		/* a session of PMU blocks has no set */
 		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 		igt_assert(is_listed("-", "no"));
 		igt_perfctr_session_fini(&s);
@@ -546,7 +537,7 @@ static void fdinfo_shows(void)
 	kib = (s.ring_map + s.setup.ring_offset) / 1024;
 	igt_assert_lt(0, kib);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
-	/* the other file cannot use another set, and has no session itself */
+	/* a file without sessions cannot use another set */
 	igt_perfctr_session_init(&busy, &other);
 	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
 	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: The ring's file is mapped as its rules allow, and outlives its session
- * Description: mmap() of a ring's file: what can be mapped, how, by whom, and how long it
- *   lasts.
+ * Description: mmap() of a ring's file: what can be mapped, how, by whom, and how long it lasts.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -10,13 +9,13 @@
  * arg[1]:
  * @map-control: the control area is mapped for reading and writing, each mapping the same
  * @map-slots: slots are mapped for reading only, and mprotect() does not change that
- * @map-slots-forced: nor can /proc/self/mem write to slots
+ * @map-slots-forced: /proc/self/mem cannot write to slots either
  * @map-whole: the whole file can be mapped at once for reading
  * @map-private: a private mapping is -EINVAL
- * @map-beyond: no mapping reaches beyond the end of the ring, nor grows beyond it
+ * @map-beyond: no mapping reaches or grows beyond the end of the ring
  * @map-far: offsets of 4 GiB and more are refused and never wrap to a valid one
  * @map-part-unmapped: a part of a mapping can be unmapped; the rest stays mapped
- * @map-no-file: ring_fd is close-on-exec and can be neither read, written nor truncated
+ * @map-no-file: ring_fd is close-on-exec and cannot be read, written or truncated
  * @map-zeroed: a new ring shows nothing of an earlier one
  * @map-other-process: a process without privileges that receives ring_fd can read the ring
  * @map-fork: a child inherits its parent's mappings with the same protection
@@ -57,8 +56,6 @@ static int map_only(uint64_t offset, size_t bytes, int prot)
 		munmap(at, bytes);
 	return ret;
 }
-
-/* --- rules --- */
 
 static void control_writable(void)
 {
@@ -115,7 +112,7 @@ static void whole_read_only(void)
 	h = (void *)((char *)at + s.setup.ring_offset);
 	igt_assert_eq_u64(h->user_data, 4711);
 	igt_assert(!memcmp(h, s.ring, h->size));
-	/* the range has slots, so it never becomes writable */
+	/* a range with slots never becomes writable */
 	igt_assert(mprotect(at, PAGE, RW) < 0 && errno == EACCES);
 	munmap(at, bytes);
 	igt_perfctr_session_fini(&s);
@@ -207,9 +204,7 @@ static void zeroed(void)
 	}
 }
 
-/* --- other processes and times --- */
-
-/* the reader is nobody, who could not have created the session */
+/* the reader is an unprivileged process that could not create the session */
 static void other_process_reads(void)
 {
 	int sockets[2];
@@ -266,7 +261,7 @@ static void child_keeps_mapping(void)
 	igt_perfctr_session_fini(&s);
 }
 
-/* first only a mapping is left of session, handle and file, then only a descriptor */
+/* first only a mapping of the ring remains, then only its descriptor */
 static void outlives_session(void)
 {
 	struct igt_perfctr_device mine;

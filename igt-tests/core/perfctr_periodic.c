@@ -8,8 +8,8 @@
  *
  * arg[1]:
  * @merged-arithmetic: every elapsed period is a sample or merged into one
- * @collected-in-time: a session that nobody reads is collected before a counter wraps, and no
- *   more often than needed
+ * @collected-in-time: an unread session is collected before a counter wraps, and no more often than
+ *   needed
  * @periodic-rate: at 1 kHz each period has its own sample or is merged into one, and no sample
  *   precedes its period
  * @periodic-hard: the timer of the periods expires in hard interrupt context
@@ -132,7 +132,7 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	after_ns = igt_sampler_ns(&turns);
 
-	/* periodic samples after the first, whose span is a part of a period */
+	/* skip the first sample, whose span is a part of a period */
 	for (uint64_t i = 1; i + 1 < igt_perfctr_unread(&s); i++) {
 		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, i);
 
@@ -155,7 +155,7 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 		 late[n - 1] / 1e3, share, (int)peer.wakes, peer.late[peer.wakes / 2] / 1e3,
 		 peer.late[peer.wakes - 1] / 1e3);
 	igt_perfctr_session_fini(&s);
-	/* each period is published or merged, and there are no others; both ends may cut one off */
+	/* each period is published or merged; either end may cut one off */
 	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
 	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
 	return s.periodic >= peer.wakes / 2 &&
@@ -183,7 +183,7 @@ static void merged_arithmetic(bool others, bool slow_stop)
 	if (others)
 		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
 	if (slow_stop) {
-		/* late, but in time: each request of STOP takes four periods */
+		/* each request of STOP takes four periods, and is answered in time */
 		igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
 		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
 	}
@@ -246,12 +246,9 @@ static void periodic_tests(void)
 		igt_sampler_ns(&turns);
 		span_ns = igt_raw_ns() - span_ns;
 		turns -= runs_before;
-		igt_info("%d samples of firmware, %d turns of the sampler in %.1f s\n",
-			 (int)samples, (int)turns, span_ns * 1e-9);
-		/*
-		 * 3.2e9 counts per s: 1.34 s until a counter wraps, of which three quarters are
-		 * allowed
-		 */
+		igt_info("%d samples of firmware, %d runs of the sampler in %.1f s\n", (int)samples,
+			 (int)turns, span_ns * 1e-9);
+		/* at 3.2e9 counts/s a counter wraps in 1.34 s; 3/4 of that is allowed */
 		igt_assert_lte_u64(3, samples);
 		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
 		igt_assert_lte_u64(turns, 10 * samples);

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Unprivileged sessions delay neither privileged ones nor jobs
- * Description: Sessions without CAP_PERFMON must not delay privileged periods, jobs, calls that
- *   need no hardware, or the close of a file.
+ * Description: Delays of privileged periods, jobs, calls that need no hardware, and close().
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @beside-ioctls: loops of every ioctl at nice 19 delay a privileged period, and a sample in a
- *   job, by at most one collection more than loops without counters
- * @beside-events: 512 perf events of a user delay them by no more than the CPU time of reading
- *   them
+ * @beside-ioctls: loops of every ioctl at nice 19 delay a privileged period, and a sample in a job,
+ *   by at most one collection more than loops without counters
+ * @beside-events: 512 perf events of a user delay them by no more than the CPU time of reading them
  * @worker-share: the SCHED_FIFO worker reads no perf events of unprivileged sessions
  * @silent-firmware-queries: QUERY, STATUS and fdinfo return at once while firmware does not answer
  * @silent-firmware-close: close() of an active session does not wait for firmware that does not
  *   answer
- * @silent-firmware-teardown: TEARDOWN of an active session does not wait for firmware that does
- *   not answer
+ * @silent-firmware-teardown: TEARDOWN of an active session does not wait for firmware that does not
+ *   answer
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,15 +37,13 @@
 #define MS 1000000ull
 #define PAGE 4096
 #define MAX_ATTACKERS 8
-/* a busy host falsifies some measurements, a defect all of them */
+/* a busy host spoils some attempts, a defect all of them */
 #define ATTEMPTS 5
 #define SPAN_NS (1500 * MS)
 
 static struct igt_perfctr_device dev;
 /* debug kernels are many times slower */
 static bool sanitized;
-
-/* --- attackers --- */
 
 /* shared with the attacking processes: how many are ready, and their results */
 static struct shared {
@@ -122,7 +118,7 @@ static int query(int fd, uint32_t type)
 	return igt_perfctr_query(fd, &q);
 }
 
-/* every ioctl and fdinfo in a loop, at the lowest priority, until killed */
+/* call every ioctl and read fdinfo in a loop, at the lowest priority, until killed */
 static void call_everything(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -149,7 +145,7 @@ static void call_everything(unsigned int number)
 	}
 }
 
-/* the same load without counters */
+/* the same CPU load without counters */
 static void compute(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -178,7 +174,7 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 			r->cpu = DRM_PERFCTR_CPU_ANY;
 			r->mask = 0xffff;
 			r->pmu_type = type;
-			/* each with its own filter */
+			/* each with another filter */
 			r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 		}
 		s[k].setup.request_count = BLOCKS;
@@ -213,7 +209,7 @@ static void submit_until_killed(const struct igt_perfctr_device *mine,
 	}
 }
 
-/* 512 perf events, read by periods and by jobs; odd processes leave the CPU to the kernel */
+/* 512 perf events, read by periods and by jobs; odd processes sleep: the kernel uses their CPU */
 static void have_many_events(unsigned int number)
 {
 	struct igt_perfctr_session s[2];
@@ -228,7 +224,7 @@ static void have_many_events(unsigned int number)
 	submit_until_killed(&mine, s);
 }
 
-/* the same without counters; odd processes use the CPU that the kernel would need */
+/* jobs without counters; odd processes spin, in place of the kernel's work */
 static void submit_jobs(unsigned int number)
 {
 	struct igt_perfctr_device mine;
@@ -256,8 +252,6 @@ static void collect_until_killed(unsigned int number)
 		igt_small_command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle);
 	}
 }
-
-/* --- periods and jobs --- */
 
 /* latencies of a privileged 1 kHz session and of jobs with samples */
 struct latencies {
@@ -295,7 +289,7 @@ static uint64_t median(struct values *v)
 	return v->at[v->count / 2];
 }
 
-/* by how much the interval of two neighbours differs from a multiple of the period */
+/* how far the interval between two samples is from a multiple of the period */
 static void add_jitter(struct values *jitter, const struct igt_perfctr_session *s)
 {
 	const uint64_t period_ns = s->setup.period_ns;
@@ -314,7 +308,7 @@ static void add_jitter(struct values *jitter, const struct igt_perfctr_session *
 	}
 }
 
-/* four samples in a job of a quarter of a millisecond each; the time until its fence */
+/* time until the fence of a job with four samples, a quarter of a millisecond apart */
 static uint64_t job_time(const struct igt_perfctr_session *s)
 {
 	struct drm_vsoc_command c[8] = { 0 };
@@ -384,8 +378,8 @@ static struct latencies measure(unsigned int attackers, void (*attack)(unsigned 
 }
 
 /*
- * @others cause the same load on CPUs and GPU without counters. Compared with them, unprivileged
- * sessions may delay a period, and each of the four samples of a job, by one collection.
+ * @others put the same load on CPUs and GPU without counters. Compared with that load, sessions of
+ * unprivileged users may delay a period, and each of the four samples of a job, by one collection.
  */
 static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int number),
 			  void (*others)(unsigned int number))
@@ -402,7 +396,7 @@ static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int nu
 		    beside.job_ns <= without.job_ns + 4 * one_ns)
 			return;
 	}
-	igt_assert_f(false, "later than by a collection in all of %u attempts\n", ATTEMPTS);
+	igt_assert_f(false, "delayed by more than a collection in all of %u attempts\n", ATTEMPTS);
 }
 
 static void beside_events(void)
@@ -439,8 +433,6 @@ static void worker_share(void)
 	igt_assert_lte_u64(worker_ns * 100, span_ns * 20);
 }
 
-/* --- hardware that does not answer --- */
-
 static uint32_t own_handle;
 
 static int query_device(void)
@@ -475,7 +467,7 @@ static const struct {
 	{ "fdinfo", fdinfo },
 };
 
-/* the longest of a second of calls */
+/* the longest call within a second */
 static uint64_t longest(int (*call)(void))
 {
 	uint64_t longest_ns = 0, end_ns = igt_raw_ns() + 1000 * MS;
@@ -492,7 +484,7 @@ static uint64_t longest(int (*call)(void))
 	return longest_ns;
 }
 
-/* a collection takes about 100 ms then, and several callers queue */
+/* with silent firmware a collection takes about 100 ms, and callers queue */
 static void set_firmware_silent(bool dead)
 {
 	igt_vsoc_debugfs(&dev, "fail_no_ack", dead ? "1000" : "0");
@@ -524,14 +516,14 @@ static void copies_at_once(void)
 	igt_small_teardown(dev.fd, handle);
 }
 
-/* how long the end of an active session takes while others wait for firmware */
+/* duration of the end of an active session while others wait for firmware */
 static uint64_t end_time(bool by_teardown)
 {
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
 	uint64_t ns;
 
-	/* first, so that they inherit no copy of the file */
+	/* fork before the file is opened, so that no attacker inherits it */
 	begin_attack(3, collect_until_killed);
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_setup(&s, &mine, 4, 5 * MS);
@@ -552,7 +544,7 @@ static uint64_t end_time(bool by_teardown)
 	return ns;
 }
 
-/* the longest of some STARTs that firmware does not answer, without other load */
+/* the longest of several unanswered STARTs, without other load */
 static uint64_t unanswered_start_time(void)
 {
 	const int handle = igt_small_setup(dev.fd);

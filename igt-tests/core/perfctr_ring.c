@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: A ring keeps its contents, whatever user space writes to it
+ * TEST: A ring keeps its contents after any writes of user space
  * Description: Rings: full ones, all sizes, invalid indices, and eventfd wake-ups.
  *
  * SUBTEST: %s
@@ -9,40 +9,31 @@
  * arg[1]:
  * @ring-one-slot: a ring of one slot delivers the final sample and nothing else
  * @ring-two-slots: a ring of two slots delivers one sample and the final one
- * @ring-full-manual: a full ring refuses SAMPLE, keeps every byte, and still takes the sample of
+ * @ring-full-manual: a full ring refuses SAMPLE, keeps every byte, and still accepts the sample of
  *   STOP
  * @ring-full-periodic: periods that find the ring full are merged into the sample of STOP
  * @ring-one-slot-periodic: a periodic session in one slot gives one stretched sample
- * @ring-all-sizes: every power of two up to max_slots is a valid ring size, with all slots
- *   usable
+ * @ring-all-sizes: every power of two up to max_slots is a valid ring size, with all slots usable
  * @ring-largest: a ring of max_slots can be filled to the last slot and read
  * @ring-wraps: indices pass the end of the ring many times
- * @extract-one-back: an extract_idx that is one less than what was accepted before is ignored,
- *   counted, and affects only its own session
- * @extract-zero: an extract_idx that is zero after samples were read is ignored, counted, and
- *   affects only its own session
- * @extract-beyond-insert: an extract_idx that is far more than was published is ignored,
- *   counted, and affects only its own session
- * @extract-full-circle: an extract_idx that is a whole ring ahead is ignored, counted, and
- *   affects only its own session
- * @extract-minus-one: an extract_idx that is the largest number of 64 bits is ignored, counted,
- *   and affects only its own session
- * @extract-sign-bit: an extract_idx that is a number whose sign bit alone is set is ignored,
- *   counted, and affects only its own session
- * @extract-low-32-right: an extract_idx that is right in its low 32 bits only is ignored,
- *   counted, and affects only its own session
- * @extract-largest: an extract_idx that is the largest number with a sign is ignored, counted,
- *   and affects only its own session
+ * @extract-one-back: an extract_idx one below the accepted one is ignored, counted, and affects
+ *   only its session
+ * @extract-zero: the same for zero after samples were read
+ * @extract-beyond-insert: the same for an extract_idx far above insert_idx
+ * @extract-full-circle: the same for an extract_idx that is a whole ring ahead
+ * @extract-minus-one: the same for the largest unsigned 64-bit number
+ * @extract-sign-bit: the same for a number with only the sign bit set
+ * @extract-low-32-right: the same for an index that is right in its low 32 bits only
+ * @extract-largest: the same for the largest signed 64-bit number
  * @ring-scribbled: scribbling over the control area affects no other session
- * @insert-index-written: the kernel neither reads nor keeps what user space writes to insert_idx
+ * @insert-index-written: the kernel ignores and overwrites what user space writes to insert_idx
  * @control-reserved: the reserved words of user space stay as written, those of the kernel stay
  *   zero
  * @ring-state: the control area has the state of the session
  * @wake-watermark: samples at or above the watermark signal the eventfd, those below do not
  * @wake-zero: watermark 0 signals every sample
  * @wake-poll: poll() of the eventfd returns when a periodic sample is there
- * @wake-full: a ring with room for the final sample only has woken its reader, whatever the
- *   watermark
+ * @wake-full: a ring with room for only the final sample wakes its reader at any watermark
  * @wake-stop-state: a reader that STOP wakes finds the final sample and an inactive session
  * @wake-closed-eventfd: an eventfd that is never read, or closed, does no harm
  */
@@ -63,8 +54,6 @@
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
-
-/* --- rings --- */
 
 static uint64_t checksum(const struct igt_perfctr_session *s)
 {
@@ -178,7 +167,7 @@ static void *scribble(void *arg)
 			uint64_t wild = (uint64_t)igt_chance_any(&chance, UINT32_MAX) << 32;
 
 			wild |= igt_chance_any(&chance, UINT32_MAX);
-			/* by chance these indices may be valid */
+			/* these indices may be valid by chance */
 			control[igt_chance_any(&chance, control_words)] =
 				igt_chance_one_in(&chance, 2) ? wild : wild % 32;
 		}
@@ -187,7 +176,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* the largest number of slots in the header, written up to the last one */
+/* max_slots slots, written up to the last one */
 static void ring_largest(void)
 {
 	const uint32_t slots = dev.info.max_slots;
@@ -254,7 +243,7 @@ static void ring_scribbled(void)
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	scribbling = true;
 	igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
-	/* until the writing thread has run */
+	/* until the scribbling thread has run */
 	for (unsigned int n = 0; n < 10 || (n < 500 && !igt_perfctr_status(&s).bad_extract); n++) {
 		int ret = igt_perfctr_sample(&s, n);
 
@@ -357,9 +346,7 @@ static void ring_tests(void)
 	igt_subtest("ring-state") ring_state();
 }
 
-/* --- wake-up --- */
-
-/* whether or not a signal was pending, the eventfd is zero afterwards */
+/* whether a signal was pending; resets the eventfd */
 static bool is_signalled(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

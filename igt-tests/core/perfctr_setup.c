@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: SETUP rejects each invalid request with its own errno
- * Description: What SETUP rejects, one subtest for each rule of the header, and what it
- *   returns.
+ * Description: What SETUP rejects, one subtest for each rule of the header, and what it returns.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -13,21 +12,21 @@
  * @setup-bad-reserved2: reserved[1] must be zero
  * @setup-slots-zero: a ring has at least one slot
  * @setup-slots-three: slots are a power of two
- * @setup-slots-beyond: slots end at max_slots
- * @setup-slots-huge: no slot count overflows
- * @setup-ring-beyond: a ring ends at max_ring_bytes
- * @setup-count-zero: something must be requested
- * @setup-count-beyond: requests end at max_requests
- * @setup-stride-short: a request is at least version 3's
+ * @setup-slots-beyond: slots are at most max_slots
+ * @setup-slots-huge: a huge number of slots does not overflow
+ * @setup-ring-beyond: a ring has at most max_ring_bytes
+ * @setup-count-zero: there is at least one request
+ * @setup-count-beyond: there are at most max_requests requests
+ * @setup-stride-short: a stride has at least the size of version 3's request
  * @setup-stride-odd: a stride is a multiple of 8
- * @setup-stride-long: a stride ends at 4096 bytes
+ * @setup-stride-long: a stride is at most 4096 bytes
  * @setup-requests-pointer: requests must be readable
  * @setup-watermark-beyond: a watermark fits the ring
  * @setup-period-short: no period below min_period_ns
  * @setup-period-long: no period above max_period_ns
- * @setup-eventfd-closed: the eventfd is open
+ * @setup-eventfd-closed: the eventfd must be open
  * @setup-eventfd-negative: only -1 means no eventfd
- * @setup-eventfd-other: the eventfd is an eventfd
+ * @setup-eventfd-other: the descriptor must be an eventfd
  * @setup-test-only-eventfd: TEST_ONLY takes no eventfd
  * @setup-nothing-available: with AVAILABLE, at least one counter must remain
  * @setup-request-pad: a request's pad must be zero
@@ -35,15 +34,15 @@
  * @setup-request-flags: unknown request flags are -EINVAL
  * @setup-mask-zero: a request has at least one counter
  * @setup-mask-absent: a block must have the counters
- * @setup-type-zero: type 0 is no block
+ * @setup-type-zero: no block has type 0
  * @setup-type-unknown: an unknown GPU type is -ENXIO
  * @setup-type-soc-unknown: an unknown SoC type is -ENXIO
- * @setup-type-huge: no type indexes out of a table
- * @setup-index-absent: holes of the core mask are no blocks
+ * @setup-type-huge: a huge type indexes no table
+ * @setup-index-absent: an index in a hole of the core mask is no block
  * @setup-section-absent: a block must have the section
- * @setup-section-huge: no section indexes out of a table
+ * @setup-section-huge: a huge section indexes no table
  * @setup-set-absent: a set must exist
- * @setup-set-huge: no set shifts out of a mask
+ * @setup-set-huge: a huge set is not shifted out of a mask
  * @setup-twice: the same block twice is -EEXIST
  * @setup-gpu-cpu: cpu is for SoC blocks
  * @setup-gpu-pmu-type: pmu_type is for SoC blocks
@@ -53,7 +52,7 @@
  * @setup-soc-set: SoC blocks have no sets
  * @setup-soc-section: SoC blocks have one section
  * @setup-soc-mask: a generic PMU block has one counter
- * @setup-soc-all: SoC blocks are asked for one by one
+ * @setup-soc-all: SoC blocks cannot have INDEX_ALL
  * @setup-soc-flags: AVAILABLE is for GPU blocks
  * @setup-pmu-flag-absent: members that name a PMU need REQUEST_PMU
  * @setup-pmu-flag-absent-plain: a PMU's type without REQUEST_PMU is no block
@@ -64,21 +63,18 @@
  * @setup-soc-kind: the PMU must be of the block's kind
  * @setup-soc-kind-config: events of a kind are in its mask
  * @setup-soc-twice: the same generic block twice is -EEXIST
- * @setup-sets-differ: all GPU blocks of a session are in one set
- * @setup-set-in-use: one counter set at a time on a device; the last session of a set releases
- *   it
+ * @setup-sets-differ: all GPU blocks of a session have one set
+ * @setup-set-in-use: a device counts one set at a time; the last session of a set releases it
  * @setup-set-not-of-block: a block type that does not count in a set is -EOPNOTSUPP
  * @setup-test-only: TEST_ONLY returns the sizes of a later SETUP and creates nothing
  * @setup-available: REQUEST_AVAILABLE drops counters that a block lacks
- * @setup-available-none: with REQUEST_AVAILABLE a block that has none of the counters is left
- *   out
+ * @setup-available-none: REQUEST_AVAILABLE leaves out a block that has none of the counters
  * @setup-period-ends: min_period_ns and max_period_ns are valid periods
  * @setup-count-most: max_requests requests are valid
  * @setup-result-pointer: results that cannot be written are -EFAULT and create no session
  * @setup-sessions-of-file: one session more than max_sessions_per_file is -ENOSPC
  * @setup-emfile: without a free file descriptor SETUP is -EMFILE and creates no session
- * @setup-test-only-enomem: a test-only SETUP beyond the memory limit is -ENOMEM, and works again
- *   with memory
+ * @setup-test-only-enomem: a TEST_ONLY beyond the memory limit is -ENOMEM, and works with memory
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +92,7 @@
 #include "igt_setup.h"
 #include "igt_sys.h"
 
-/* no element is longer */
+/* largest size of a structure or request */
 #define STRUCT_BYTES_MAX 4096u
 
 static struct igt_perfctr_device dev;
@@ -121,8 +117,6 @@ static void only_pmu(struct igt_perfctr_session *s)
 	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
 	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
 }
-
-/* --- rules --- */
 
 /* one rule: what makes the request invalid, and the errno */
 struct rule {
@@ -159,7 +153,7 @@ SPOIL(eventfd_negative, s->setup.eventfd = -2)
 SPOIL(eventfd_other, s->setup.eventfd = dev.fd)
 SPOIL(test_only_eventfd, s->setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
       s->setup.eventfd = an_eventfd)
-/* a header's place is no counter */
+/* bit 0 is a place of the header, no counter */
 SPOIL(nothing_available, s->setup.request_count = 1; s->requests[0].mask = 1;
       s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE)
 SPOIL(request_pad, s->requests[1].pad = 1)
@@ -263,8 +257,6 @@ static const struct rule rules[] = {
 	{ "setup-soc-twice", soc_twice, EEXIST },
 };
 
-/* --- sets, limits --- */
-
 static int open_cgroup(const char *file)
 {
 	char path[64];
@@ -277,8 +269,8 @@ static int open_cgroup(const char *file)
 }
 
 /*
- * A memory cgroup whose limit grows page by page, so that each allocation of SETUP is the one that
- * fails once. This process allocates all its own memory before.
+ * The limit of a memory cgroup grows step by step, so that each allocation of SETUP fails once.
+ * This process allocates its own memory first.
  */
 static void setup_enomem(void)
 {
@@ -301,17 +293,14 @@ static void setup_enomem(void)
 		many[i] = s.requests[0];
 		many[i].index = i;
 	}
-	/* three quarters of the memory are for the PMU blocks */
+	/* three quarters of the memory is for PMU blocks */
 	s.setup.requests = (uintptr_t)many;
 	s.setup.request_count = 24;
 	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
 	s.keep_pointer = true;
 	igt_assert_eq(igt_setup_send(&s), 0);
 	igt_assert_eq(mlockall(MCL_CURRENT), 0);
-	/*
-	 * An odd step, so that both sizes of request occur. On PREEMPT_RT one limit takes two
-	 * seconds.
-	 */
+	/* An odd step gives both sizes of request. On PREEMPT_RT one limit takes two seconds. */
 	for (unsigned int pages = 0; pages < 64 && !bad; pages += 3) {
 		static char bytes[16];
 		int length = snprintf(bytes, sizeof(bytes), "%u", pages * 4096);
@@ -344,7 +333,7 @@ static void setup_enomem(void)
 	igt_assert_eq(igt_setup_send(&s), 0);
 }
 
-/* more attempts than a file may have sessions, to show that none of them counts */
+/* more attempts than a file may have sessions: a failed SETUP must not count */
 static void setup_result_pointer(void)
 {
 	struct igt_perfctr_session s = igt_setup_request(&dev), fine = igt_setup_request(&dev);
@@ -532,7 +521,7 @@ static void setup_count_most(void)
 	struct drm_perfctr_block_request *requests = calloc(count, sizeof(*requests));
 
 	igt_assert(requests);
-	/* nothing is left of all but the last request */
+	/* all requests but the last are dropped */
 	for (uint32_t i = 0; i < count; i++) {
 		requests[i] = s.requests[0];
 		if (i < count - 1)

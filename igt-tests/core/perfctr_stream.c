@@ -8,16 +8,16 @@
  *
  * arg[1]:
  * @conserve-manual: manual samples add up to the truth
- * @conserve-sets: each counter set adds up to its own truth, one set after the other
+ * @conserve-sets: each counter set adds up to its own truth
  * @conserve-final-only: the final sample alone has all counts
  * @conserve-periodic: periodic samples add up to the truth while jobs run
  * @conserve-periodic-and-manual: periodic and manual samples of one session add up to the truth
- * @conserve-stretched: a reader that reads nothing loses nothing: samples stretch
+ * @conserve-stretched: samples stretch while a reader reads nothing, and lose nothing
  * @conserve-sleeping-consumer: a reader that pauses loses nothing
  * @conserve-start-stop-start: work between STOP and START is in no sample
  * @conserve-two-sessions: two sessions with different masks and periods each have all counts
- * @conserve-joining-and-leaving: sessions that start and stop while jobs run do not affect
- *   another session
+ * @conserve-joining-and-leaving: sessions that start and stop while jobs run do not affect another
+ *   session
  * @idle-is-measured-zero: an idle device reports measured zeroes
  * @conserve-each-sample: a sample has the counts of its own job, not of the jobs before or after
  * @user-data: SAMPLE and STOP tag their own samples, START tags all others
@@ -44,7 +44,7 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
-/* until periodic samples were published or found no slot */
+/* wait until periodic samples were published or found no slot */
 static void step_two_periods(struct igt_perfctr_session *s, unsigned int n)
 {
 	igt_perfctr_drain(s);
@@ -58,8 +58,6 @@ static void step_until_merged(struct igt_perfctr_session *s, unsigned int n)
 	if (n == 7)
 		igt_perfctr_wait_merged(s);
 }
-
-/* --- conservation --- */
 
 static void *jobs_thread(void *arg)
 {
@@ -106,7 +104,7 @@ static void conserve_sets(void)
 			igt_assert(different[set]);
 			igt_perfctr_session_fini(&s);
 		}
-		/* the same work; the counter at this position counts something else */
+		/* the same work; the counter at this position differs between sets */
 		igt_assert(different[0] != different[1]);
 		igt_assert(different[1] != different[2]);
 		igt_assert(different[0] != different[2]);
@@ -308,8 +306,6 @@ static void conservation_tests(void)
 	igt_subtest("conserve-each-sample") conserve_each_sample();
 }
 
-/* --- tags, times, states --- */
-
 static void user_data(void)
 {
 	struct igt_perfctr_session s;
@@ -431,8 +427,6 @@ static void header_tests(void)
 	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
 	igt_subtest("teardown-active") teardown_active();
 }
-
-/* --- samples in jobs --- */
 
 static void in_stream_attribution(void)
 {

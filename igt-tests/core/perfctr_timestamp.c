@@ -8,9 +8,9 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @timestamp-element: QUERY_CLOCKS has an element of the timestamp exactly if the device has the
- *   feature, all zero until the first collection
- * @timestamp-monotonic: within an epoch the timestamps of samples, in jobs too, grow with their
+ * @timestamp-element: QUERY_CLOCKS has the timestamp exactly if the device has the feature, all
+ *   zero until the first collection
+ * @timestamp-monotonic: within an epoch the timestamps of samples, also in jobs, grow with their
  *   ends
  * @timestamp-matches-end: a sample's timestamp, converted by the pair of QUERY_CLOCKS, is the
  *   sample's end
@@ -30,7 +30,7 @@
 #define MS 1000000ull
 #define NEW 8
 #define NS_PER_S 1e9
-/* a tick of 24 MHz at either end, and reading two clocks on a busy host */
+/* a 24 MHz tick at either end, and two clock reads on a busy host */
 #define ERROR_NS (50000.0 + 2 * 42)
 
 static struct igt_perfctr_device dev;
@@ -73,7 +73,7 @@ static int32_t capture_ns(const struct drm_perfctr_sample_header *h)
 	return b->capture_ns;
 }
 
-/* START, and a sample, after which QUERY_CLOCKS has the pair */
+/* START and a sample: QUERY_CLOCKS has the pair from then on */
 static void begin(struct igt_perfctr_session *s)
 {
 	igt_perfctr_session_setup(s, &dev, 64, 0);

@@ -13,26 +13,23 @@
  * @query-blocks: every block has counters, and all available ones are among its positions
  * @query-sparse-cores: shader blocks have the physical core numbers of a sparse core mask
  * @query-clocks: clocks have names and run no faster than their maximum
- * @query-stride-device: the device element is returned whole, cut or extended with zeroes
+ * @query-stride-device: the device is returned whole, cut, or extended with zeroes
  * @query-stride-blocks: blocks are returned with any stride and count
  * @query-stride-clocks: clocks are returned with any stride and count
  * @query-bad-type: an unknown query is -EINVAL
  * @query-bad-pad: the query's pad must be zero
  * @query-bad-stride: a stride of zero, above 4096 or no multiple of 8 is -EINVAL
  * @query-bad-pointer: a query into unmapped memory is -EFAULT
- * @size-of-setup: SETUP without a pointer returns the size of its structure and creates no
- *   session
- * @size-of-start: START without a pointer returns the size of its structure and starts nothing
- * @size-of-stop: STOP without a pointer returns the size of its structure and stops nothing
- * @size-of-sample: SAMPLE without a pointer returns the size of its structure and publishes
- *   nothing
- * @size-of-status: STATUS without a pointer returns the size of its structure and changes
- *   nothing
+ * @size-of-setup: SETUP without a pointer returns the size of its structure and creates no session
+ * @size-of-start: the same for START, which starts nothing
+ * @size-of-stop: the same for STOP, which stops nothing
+ * @size-of-sample: the same for SAMPLE, which publishes nothing
+ * @size-of-status: the same for STATUS, which changes nothing
  * @growth-zero-tail: a longer structure is accepted if the rest is zero
  * @growth-tail: a longer structure with a nonzero rest is -E2BIG
- * @growth-status: STATUS fills what the kernel does not know with zeroes
+ * @growth-status: STATUS fills a longer structure with zeroes
  * @growth-requests: longer requests are accepted with zero tails, else -E2BIG
- * @size-too-small: a structure that is shorter than version 3 defines it is -EINVAL
+ * @size-too-small: a structure shorter than in version 3 is -EINVAL
  * @size-huge: a size above 4096 bytes is rejected without reading it, zero or not
  * @command-unknown: an unknown command is -EINVAL, with or without a structure
  * @command-bad-handle: a handle without a session is -ENOENT
@@ -44,7 +41,7 @@
  * @stop-stopped: STOP of a session that is not active is -EALREADY
  * @sample-stopped: SAMPLE of a session that is not active is -ENOTCONN
  * @start-full: START is -ENOSPC while no slot is free for the final sample
- * @handles: handles are not zero and belong to the file that made them
+ * @handles: handles are not zero and belong to the file that created them
  */
 #include <errno.h>
 #include <stddef.h>
@@ -54,7 +51,7 @@
 #include "igt_perfctr.h"
 #include "igt_setup.h"
 
-/* no structure is longer */
+/* largest size of a structure */
 #define STRUCT_BYTES_MAX 4096u
 
 static struct igt_perfctr_device dev;
@@ -65,9 +62,7 @@ static int command(uint32_t cmd, uint32_t handle, void *arg, uint64_t size)
 	return igt_perfctr_control(dev.fd, cmd, &handle, arg, size);
 }
 
-/* --- QUERY --- */
-
-/* the age of the last collection differs between two queries */
+/* age_ns differs between two queries */
 static bool is_age(uint32_t type, uint32_t at)
 {
 	const uint32_t age = offsetof(struct drm_perfctr_clock_info, age_ns);
@@ -112,7 +107,7 @@ static void query_array(uint32_t type, uint32_t kernel_size)
 								      whole[e * kernel_size + at] :
 								      0);
 			}
-			/* nothing is mapped behind it */
+			/* QUERY writes nothing behind its elements */
 			igt_assert_eq(got[written * strides[i]], 0xa5);
 		}
 	}
@@ -271,8 +266,6 @@ static void query_tests(void)
 	igt_subtest("query-bad-pointer") query_bad_pointer();
 }
 
-/* --- growth of structures --- */
-
 static const struct {
 	uint32_t cmd;
 	const char *name;
@@ -388,7 +381,7 @@ static void growth_tests(void)
 	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
 		igt_subtest(commands[i].name)
 		{
-			/* commands that have an effect if they come with a structure */
+			/* with a structure these commands would have an effect */
 			const bool active = commands[i].cmd != DRM_PERFCTR_CMD_START;
 			struct drm_perfctr_control c = { .cmd = commands[i].cmd };
 			struct drm_perfctr_status status;
@@ -423,8 +416,6 @@ static void growth_tests(void)
 	igt_subtest("size-too-small") size_too_small();
 	igt_subtest("size-huge") size_huge();
 }
-
-/* --- commands --- */
 
 static const uint32_t others[] = {
 	DRM_PERFCTR_CMD_START,

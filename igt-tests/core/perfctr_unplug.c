@@ -7,8 +7,8 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader;
- *   later commands are -ENODEV and closing is safe
+ * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader; later
+ *   commands are -ENODEV and closing is safe
  * @unplug-in-query: QUERY that blocks on user memory during an unplug does not call the driver
  *   again: -ENODEV
  * @unplug-close: a file can be closed after its device was removed, repeatedly
@@ -29,7 +29,7 @@
 #include "igt_vsoc_device.h"
 
 #define MS 1000000ull
-/* of automatic samples */
+/* user_data of automatic samples */
 #define START_DATA 0x5eedu
 
 static struct igt_perfctr_device dev;
@@ -48,7 +48,7 @@ static void *query_clocks(void *data)
 	return NULL;
 }
 
-/* an access to the pages, also by the kernel, blocks until unblock_access() */
+/* accesses to the pages, also by the kernel, block until unblock_access() */
 static int withhold(void *pages, size_t bytes)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -73,9 +73,7 @@ static void unblock_access(int fd, void *pages, size_t bytes)
 	igt_assert_eq(ioctl(fd, UFFDIO_ZEROPAGE, &zeroes), 0);
 }
 
-/*
- * QUERY blocks while it writes the first clock; the device is removed before QUERY reads the second
- */
+/* QUERY blocks while it writes clock 0; the device is removed before it reads clock 1 */
 static void unplug_in_query(void)
 {
 	const size_t bytes = sysconf(_SC_PAGESIZE);

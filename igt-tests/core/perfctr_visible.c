@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: A handle is valid only when its session is complete
- * Description: A handle that is guessed while SETUP creates its session.
+ * Description: Handles that are guessed before SETUP returns.
  *
  * SUBTEST: setup-guessed
  * Description: a handle that is guessed while SETUP creates its session is -ENOENT
@@ -39,7 +39,7 @@ static void *make(void *data)
 	return NULL;
 }
 
-/* a write to the page blocks, the kernel's too */
+/* writes to the page, also by the kernel, block */
 static int protect(void *page, size_t bytes)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -69,7 +69,7 @@ static void let_write(int fd, void *page, size_t bytes)
 	igt_assert_eq(ioctl(fd, UFFDIO_WRITEPROTECT, &protect), 0);
 }
 
-/* SETUP blocks where it writes its results: all is created, and nothing may be visible */
+/* SETUP blocks while it writes its results: the session exists, but must not be visible */
 static void setup_guessed(void)
 {
 	static const uint32_t commands[] = {
@@ -113,7 +113,7 @@ static void setup_guessed(void)
 	close(fd);
 	igt_assert_eq(m.ret, 0);
 	igt_assert_lt(m.s.handle, GUESSES);
-	/* from now on it is visible, and complete */
+	/* now the session is visible and complete */
 	m.s.setup = *m.setup;
 	igt_perfctr_session_map(&m.s);
 	igt_assert_eq(igt_perfctr_start(&m.s, 0), 0);

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * A session's account: its samples against the truth.
- */
 #include <errno.h>
 #include <string.h>
 
@@ -53,7 +50,7 @@ struct fate {
 	uint64_t truth, dropped, doubtful;
 	/* counts that hardware kept for other sessions when STOP got no answer */
 	uint64_t unread;
-	/* counts from before START: not in the truth, but perhaps among the destroyed ones */
+	/* counts from before START: not in the truth, but possibly destroyed */
 	uint64_t inherited;
 };
 
@@ -103,9 +100,9 @@ static bool is_nvidia(const struct igt_perfctr_sum *sum)
 }
 
 /*
- * This counter goes on during the comparison. The account begins before START: since then samples
- * have no more than happened until the truth was read after the last one. Between two settlements
- * they can: counts between a sample and the read are in the next sample.
+ * This counter continues during the comparison. From START on, samples never exceed the truth that
+ * is read after the last sample. Between two settlements they may: counts between a sample and the
+ * read are in the next sample.
  */
 static void settle_idle(struct igt_account *account, uint64_t in_samples, uint64_t truth)
 {
@@ -121,8 +118,8 @@ static void settle_idle(struct igt_account *account, uint64_t in_samples, uint64
 }
 
 /*
- * PCOUNTER does not account for dropped counts. A counter may lack the counts of another one's
- * slot, and any counter those that its samples report as lost.
+ * PCOUNTER has no count of dropped ones. A multiplexed counter lacks the counts of other slots, and
+ * any counter may lack what its samples report as lost.
  */
 static uint64_t settle_multiplexed(struct igt_account *account, const struct igt_perfctr_sum *sum,
 				   unsigned int bit, const struct fate *f)
@@ -151,7 +148,7 @@ static uint64_t settle_multiplexed(struct igt_account *account, const struct igt
 	return missing;
 }
 
-/* counts are missing in a block: its samples must report it */
+/* samples must report that their block lacks counts */
 static void assert_loss_reported(struct igt_account *account, const struct igt_perfctr_sum *sum)
 {
 	const struct igt_perfctr_session *s = account->session;
@@ -229,8 +226,8 @@ static uint64_t settle_block(struct igt_account *account, const struct igt_perfc
 }
 
 /*
- * @unread: for each counter, what hardware kept although the last sample asked for it; NULL:
- * nothing. Returns the counts that are not in samples.
+ * @unread: for each counter, what hardware kept although the last sample requested it, or NULL.
+ * Returns the counts that are not in samples.
  */
 static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals *now,
 		       const uint64_t *unread)
@@ -239,7 +236,7 @@ static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals
 	uint64_t before = account->compared, enabled = 0, all_missing = 0;
 
 	igt_assert_eq(now->truth.count, account->base.truth.count);
-	/* without a sample there is nothing to compare: it names the blocks */
+	/* the first sample names the blocks */
 	igt_assert_lte_u64(1, s->samples);
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
@@ -253,10 +250,7 @@ static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals
 		missing = settle_block(account, sum, now, unread);
 		if (missing)
 			assert_loss_reported(account, sum);
-		/*
-		 * counters of PCOUNTER saturate if they are not collected in time, which is no
-		 * fault
-		 */
+		/* PCOUNTER saturates if it is collected late, which is no fault */
 		if (!is_nvidia(sum) || !(sum->states & DRM_PERFCTR_STATE_SATURATED))
 			all_missing += missing;
 	}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The account of an active session: its samples against what the hardware counted.
- */
+/* The account of an active session: its samples against what the hardware counted. */
 #ifndef IGT_ACCOUNT_H
 #define IGT_ACCOUNT_H
 
@@ -10,19 +8,19 @@
 struct igt_account {
 	struct igt_perfctr_session *session;
 	unsigned int set; /* enum drm_perfctr_set */
-	/* everything up to here is settled */
+	/* truth at the last settlement */
 	struct igt_vsoc_totals base;
 	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD */
-	/* of gpu_idle, which goes on during a comparison, since the account began */
+	/* of gpu_idle, which also counts during comparisons, since the account began */
 	uint64_t idle_truth, idle_in_samples;
 	bool unplugged;
 	/* over all settlements */
-	uint64_t compared; /* counters that were compared */
+	uint64_t compared; /* compared counters */
 	uint64_t truth; /* counts that happened */
-	uint64_t counts; /* counts that were found in samples */
+	uint64_t counts; /* counts in samples */
 	uint64_t dropped; /* counts that hardware destroyed, all reported */
 	uint64_t multiplexed; /* counts of other counters' slots */
-	uint64_t refused; /* counts that existed but could not be trusted or read, reported */
+	uint64_t refused; /* counts that were unreadable or untrusted, reported */
 	uint64_t blocks_missing; /* blocks in which any of these is not zero */
 	uint32_t types_missing; /* their types, 1 << enum drm_perfctr_block */
 	uint64_t lost_ns;
@@ -49,35 +47,34 @@ void igt_accounted_close(struct igt_accounted *a);
 /* call before START, with the GPU idle */
 void igt_account_open(struct igt_account *account, struct igt_perfctr_session *session,
 		      unsigned int set);
-/* the same, or false if the device is gone */
+/* the same; false: the device is gone */
 bool igt_account_try_open(struct igt_account *account, struct igt_perfctr_session *session,
 			  unsigned int set);
 /*
- * Everything counted until @now has been published and drained, and the GPU was idle since. For
+ * All counts until @now must have been published and drained, with the GPU idle since. Asserts for
  * each counter
  *
  *	truth = in samples + dropped + refused, and refused <= doubtful
  *
- * and if samples lack any, they report it: lost_ns and the block's STATE_LOST are set, or the block
- * is saturated. For blocks of product nv50, whose model keeps no such accounts,
+ * Samples report missing counts by lost_ns and the block's STATE_LOST, or the block is saturated.
+ * For product nv50, whose model has no such totals, it asserts
  *
  *	truth = in samples + multiplexed + dropped
  *
- * where only counters that ran for less than their block have multiplexed ones, and dropped ones
- * are reported in the same way, saturated or not. Asserts, starts again at @now, and returns the
- * counts that are not in samples: zero without faults.
+ * where only counters that ran for less than their block have multiplexed counts. Begins a new
+ * account at @now. Returns the counts that are not in samples: zero without faults.
  */
 uint64_t igt_account_settle(struct igt_account *account, const struct igt_vsoc_totals *now);
 /*
- * The same right after STOP. If its sample has ERROR, hardware may not have answered and have kept
- * its counts: they are still pending @now, or were dropped when counting ended, which @now has as
- * doubtful. With @others, active sessions, they may be theirs by now: then everything pending
- * @before STOP is excused here and due in their accounts.
+ * Settle after STOP. If the final sample has ERROR, hardware may have kept counts: they are pending
+ * in @now, or dropped and doubtful in @now. With @others (active sessions of the device) all counts
+ * that were pending in @before STOP may be missing here; the accounts of those sessions must have
+ * them.
  */
 uint64_t igt_account_settle_stopped(struct igt_account *account,
 				    const struct igt_vsoc_totals *before,
 				    const struct igt_vsoc_totals *now, bool others);
-/* the same after unplug: @now was read before the last sample, with the GPU idle already */
+/* settle after unplug; @now was read before the last sample, with the GPU idle */
 uint64_t igt_account_settle_unplugged(struct igt_account *account,
 				      const struct igt_vsoc_totals *now);
 

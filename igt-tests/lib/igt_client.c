@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Sessions on a fault target.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -65,13 +62,13 @@ static int assert_removed(struct igt_target *d)
 	return -ENODEV;
 }
 
-/* nothing has failed since the account began, if @fault_epoch is the device's */
+/* nothing has failed since the account began; @fault_epoch: the device's now */
 static bool is_unaffected(const struct igt_client *c, uint64_t fault_epoch)
 {
 	return c->fault_epoch != IGT_TARGET_EPOCH_UNKNOWN && c->fault_epoch == fault_epoch;
 }
 
-/* without a fault there is no loss, whatever samples or the model report */
+/* without a fault nothing is lost, even if samples or the model report a loss */
 static void settled(const struct igt_client *c, bool unaffected, uint64_t missing,
 		    struct igt_tally *tally)
 {
@@ -114,7 +111,6 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
 	uint64_t missing;
 	int ret;
 
-	/* a device that is removed now reports nothing */
 	if (igt_client_is_valid_reader(c) && !igt_vsoc_try_totals(&c->on->dev, c->set, &before))
 		return assert_removed(c->on);
 	ret = igt_perfctr_stop(&c->session, user_data);
@@ -163,7 +159,7 @@ void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tall
 		/* a signal, or a period that took the slot first */
 		igt_assert_f(!ret || ret == -EINTR || ret == -ENOSPC, "SAMPLE: %d\n", ret);
 		igt_perfctr_drain(s);
-		/* a recorded period ends with a packet: counts behind it come later */
+		/* counts behind the last packet of a recorded period come later */
 		good = s->samples && s->last.end_ns >= until_ns &&
 		       !(s->last.flags & DRM_PERFCTR_SAMPLE_ERROR) &&
 		       (!d->nv50 || s->last.flags & DRM_PERFCTR_SAMPLE_MANUAL);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A session on a fault target in a file of its own, with an account unless its reader is hostile.
- * Settled accounts are added to a tally.
- */
+/* A session on a fault target, in a separate file. Its account, if any, is added to a tally. */
 #ifndef IGT_CLIENT_H
 #define IGT_CLIENT_H
 
@@ -26,9 +23,7 @@ struct igt_client {
 	enum igt_reader reader;
 	bool active;
 	unsigned int set; /* enum drm_perfctr_set */
-	/*
-	 * of the device when the account began; IGT_TARGET_EPOCH_UNKNOWN: it had not recovered yet
-	 */
+	/* of the device when the account began; IGT_TARGET_EPOCH_UNKNOWN: not recovered */
 	uint64_t fault_epoch;
 };
 
@@ -47,9 +42,9 @@ bool igt_client_is_valid_reader(const struct igt_client *c);
 /* active, with an account */
 bool igt_client_has_account(const struct igt_client *c);
 
-/* opens a file of its own on @d; 0 or -errno */
+/* opens a separate file on @d; 0 or -errno */
 int igt_client_open(struct igt_client *c, struct igt_target *d);
-/* closes the file and all in it, as the end of a process does */
+/* closes the file and its sessions, as the end of a process does */
 void igt_client_drop(struct igt_client *c, struct igt_tally *tally);
 
 /*
@@ -64,7 +59,7 @@ int igt_client_stop(struct igt_client *c, uint64_t user_data, bool others, struc
  * everything that was counted until now. Does nothing if a fault removes the device.
  */
 void igt_client_settle(struct igt_client *c, uint64_t user_data, struct igt_tally *tally);
-/* the session ended with its device, idle at @totals, read before */
+/* the device is gone; @totals was read before, with the device idle */
 void igt_client_end(struct igt_client *c, const struct igt_vsoc_totals *totals,
 		    struct igt_tally *tally);
 

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * A virtual SoC of product nv50: named counters, what sessions counted, and the truth.
- */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,8 +94,7 @@ uint64_t igt_nv50_truth(const char *name)
 }
 
 /*
- * Under KCSAN making the packets of a period takes the virtual GPU longer than that period: its
- * jobs never end.
+ * Under KCSAN the virtual GPU needs more than a period for the packets of a period: jobs never end.
  */
 static void require_records_in_time(void)
 {
@@ -171,7 +167,7 @@ void igt_nv50_assert_conserved(const struct igt_perfctr_session *s)
 
 void igt_nv50_work(unsigned int n)
 {
-	/* odd amounts, no multiples of what a bus carries */
+	/* odd amounts, no multiples of a bus width */
 	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_DRAW },
 					 { .type = DRM_VSOC_CMD_COMPUTE } };
 

@@ -25,13 +25,13 @@ struct igt_nv50 {
 
 extern struct igt_nv50 igt_nv50;
 
-/* create it, in place of one that was left over, and remove it; both fail if that fails */
+/* create the device in place of a leftover one, and remove it; failure fails the test */
 void igt_nv50_come(void);
 void igt_nv50_go(void);
 
 /*
- * igt_subtest() with a new device if the previous subtest failed: that one left stepped time and
- * sessions that count, which go with their device.
+ * igt_subtest(), with a new device if the previous subtest failed, because it may have left stepped
+ * time and active sessions.
  */
 #define igt_nv50_subtest(name)                                                     \
 	igt_subtest(name) for (igt_nv50_begin_subtest(); igt_nv50_is_in_subtest(); \
@@ -58,11 +58,11 @@ struct igt_nv50_counter igt_nv50_counter(const char *name);
 /* counts between the two reads, over all blocks that have the counter */
 uint64_t igt_nv50_truth(const char *name);
 
-/* manual if @period_ns is 0; without requests; skips if records cannot be made in time */
+/* no requests; @period_ns 0: manual; skips if packets cannot be made in time */
 void igt_nv50_session_init(struct igt_perfctr_session *s, uint64_t period_ns);
 /* adds a counter to the session; an MP counter on all TPCs */
 void igt_nv50_want(struct igt_perfctr_session *s, const char *name);
-/* init, want each of @names, create; its ring has IGT_NV50_RECORD_SLOTS */
+/* init, want each of @names, create; the ring has IGT_NV50_RECORD_SLOTS */
 void igt_nv50_session_create(struct igt_perfctr_session *s, uint64_t period_ns,
 			     const char *const *names, unsigned int count);
 

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Sessions of the counter interface for tests. Uses nothing but the uAPI header.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -92,7 +89,7 @@ static bool has_counters(int fd)
 	return !igt_perfctr_query(fd, &query);
 }
 
-/* the first render node of that driver and that device, of which NULL means any with counters */
+/* the first render node of @driver and @device; NULL: any device with counters */
 static bool open_node(struct igt_perfctr_device *dev, const char *driver, const char *device)
 {
 	char path[32];
@@ -341,7 +338,7 @@ uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s)
 	return __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE) - s->extract;
 }
 
-/* takes milliseconds on an idle machine, and ends late only if the kernel has a defect */
+/* milliseconds on an idle machine; only a defect of the kernel takes this long */
 #define PATIENCE_MS 20000
 
 static void pause_ms(unsigned int *waited)
@@ -392,7 +389,7 @@ igt_perfctr_identity(const struct drm_perfctr_block_header *b)
 	return (const void *)(igt_perfctr_times(b) + 1);
 }
 
-/* all formats that exist: none, RUNNING_TIMES, both */
+/* formats: none, RUNNING_TIMES, RUNNING_TIMES | PMU_IDENTITY */
 static void check_format(const struct drm_perfctr_block_header *b)
 {
 	const bool times = b->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES;
@@ -469,7 +466,7 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 		if (times && !is_pmu) {
 			igt_assert_lte_u64(times->time_running, values[stored + i]);
 			igt_assert_lte_u64(values[stored + i], times->time_enabled);
-			/* measured, or it never ran; suspended nothing happens: zero */
+			/* valid exactly if it ran, except in a suspended block */
 			if (!(b->states & DRM_PERFCTR_STATE_OFF))
 				igt_assert_eq(!!(b->valid_mask >> bit & 1), !!values[stored + i]);
 			sum->running[bit] += values[stored + i];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions of the counter interface for tests: set-up, a ring reader that checks every promise of
- * the header, and sums.
+ * Sessions for tests, by the uAPI header alone: set-up, a ring reader that checks every rule, sums.
  */
 #ifndef IGT_PERFCTR_H
 #define IGT_PERFCTR_H
@@ -57,7 +56,7 @@ struct igt_perfctr_session {
 	struct igt_perfctr_sum sums[IGT_PERFCTR_MAX_BLOCKS];
 	struct drm_perfctr_sample_header first, last;
 	uint64_t manual_data; /* user_data of the last manual sample */
-	bool restarted; /* START came: the next start_ns need not be the last end_ns */
+	bool restarted; /* the next start_ns need not be the last end_ns */
 	uint64_t samples, periodic, manual, final, in_stream, automatic;
 	uint64_t merged, merged_others, lost_ns;
 	uint32_t flags; /* of all samples */
@@ -114,9 +113,9 @@ int igt_perfctr_teardown(struct igt_perfctr_session *s);
 struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
 /* indices, state and totals of STATUS are those of the reader; no error, no loss */
 void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active);
-/* the hardware recorded its periods at its last sample or command */
+/* the hardware recorded the session at its last sample or command */
 bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
-/* wait until samples show that they are, or are not; bounded */
+/* wait until it is or is not recorded; bounded */
 void igt_perfctr_await_batched(struct igt_perfctr_session *s, bool batched);
 /* read and check everything that is published, free the slots; returns the samples read */
 unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Random jobs and sessions.
- */
 #include <string.h>
 
 #include "igt_random.h"
@@ -42,7 +39,7 @@ static void choose_methods(struct igt_chance *chance, struct drm_vsoc_cmd_method
 	m->count = 1 + igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
 	for (unsigned int i = 0; i < m->count; i++) {
 		const unsigned int slot = igt_chance_any(chance, DRM_VSOC_MP_COUNTERS);
-		/* a function of other slots needs these as well */
+		/* one function in four uses signals of several slots */
 		const uint32_t function = igt_chance_one_in(chance, 4) ?
 						  igt_chance_any(chance, 0x10000) :
 						  own_signal[slot];

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Processes with fewer rights, and root's settings.
- */
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Processes with fewer rights, and root's settings.
- */
+/* Processes with fewer rights, and root's settings. */
 #ifndef IGT_RIGHTS_H
 #define IGT_RIGHTS_H
 
@@ -16,7 +14,7 @@
 
 #define IGT_NOBODY 65534
 
-/* become @uid with these capabilities and no others, for good */
+/* become @uid with exactly these capabilities, for good */
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
 /* the session belongs to an unprivileged user; the caller is root again on return */
 void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s);
@@ -25,7 +23,7 @@ void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);
 /* set dev.perfctr.@name */
 void igt_perfctr_sysctl(const char *name, const char *value);
-/* limits of unprivileged users as without root's settings */
+/* reset the limits of unprivileged users to their defaults */
 void igt_perfctr_default_limits(void);
 
 #endif

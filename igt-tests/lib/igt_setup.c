@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * SETUP itself, for tests that send what it refuses.
- */
 #include <string.h>
 #include <unistd.h>
 

@@ -10,8 +10,8 @@
 /* a SETUP of two slots that succeeds */
 struct igt_perfctr_session igt_setup_request(const struct igt_perfctr_device *dev);
 /*
- * SETUP as it is, the second with @size bytes at @arg; 0 or -errno. The session keeps its handle,
- * its ring is closed.
+ * Send SETUP, the second with @size bytes at @arg; 0 or -errno. The ring is closed, the handle
+ * kept.
  */
 int igt_setup_send(struct igt_perfctr_session *s);
 int igt_setup_send_sized(struct igt_perfctr_session *s, void *arg, uint64_t size);

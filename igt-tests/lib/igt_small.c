@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Sessions of one slot, see the header.
- */
 #include <unistd.h>
 
 #include "minigt.h"

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * The clock, sysfs and debugfs files, and the fabric's PMU.
- */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The clock, sysfs and debugfs files, and the fabric's PMU.
- */
+/* The clock, sysfs and debugfs files, and the fabric's PMU. */
 #ifndef IGT_SYS_H
 #define IGT_SYS_H
 
@@ -24,12 +22,12 @@ void igt_require_write(const char *path, const char *text);
 /* the number in a file, -1 if there is none */
 int igt_read_int(const char *path);
 void igt_write_int(const char *path, int value);
-/* add a block for the bytes read from memory behind UCF 0; false: there is no such PMU */
+/* add a block for the bytes read from memory behind UCF 0; false: no PMU */
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 
-/* the first process or kernel thread whose name begins so, 0 if there is none */
+/* the first process or kernel thread whose name begins with @prefix; 0: none */
 int igt_find_process(const char *prefix);
-/* ns that the virtual SoC's sampling thread has run, and how often it was scheduled */
+/* ns for which the virtual SoC's sampler thread ran, and how often it was scheduled */
 uint64_t igt_sampler_ns(uint64_t *times);
 
 /*

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * A fault target: a virtual SoC, the faults that it has, and its state.
- */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +14,7 @@
 #define MAX_FAULTS 64
 #define MAX_PMUS 64
 #define FAULT_NAME_BYTES 48
-/* debugfs has no file for it */
+/* debugfs has no such file */
 #define MISSING (-2)
 
 static char fault_names[MAX_FAULTS][FAULT_NAME_BYTES];
@@ -105,7 +102,6 @@ static void find_pmus(const struct igt_target *d)
 	fclose(f);
 }
 
-/* true if the device is gone, which only a fault of the second one causes */
 bool igt_target_is_gone(struct igt_target *d, int ret)
 {
 	if (ret != -ENODEV || !d->number)
@@ -115,7 +111,6 @@ bool igt_target_is_gone(struct igt_target *d, int ret)
 	return true;
 }
 
-/* the fault does not happen from now on */
 unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault)
 {
 	unsigned int permille, times, hits = 0;
@@ -133,7 +128,7 @@ unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault)
 	return hits;
 }
 
-/* a fault will remove it: accept any later error */
+/* a fault removes the device: accept any later error */
 static void await_removed(struct igt_target *d)
 {
 	uint64_t t0 = igt_raw_ns();
@@ -147,7 +142,7 @@ static void await_removed(struct igt_target *d)
 	d->gone = true;
 }
 
-/* faults that count while a sample is taken: a session's final totals would be outdated */
+/* faults that count while a sample is taken make final totals stale */
 void igt_target_disarm_counting(struct igt_target *d)
 {
 	igt_target_disarm_one(d, "fail_saturation");
@@ -165,7 +160,7 @@ void igt_target_disarm(struct igt_target *d)
 			     !strcmp(fault_names[i], "fail_unplug_in_request");
 	if (unplugged)
 		await_removed(d);
-	/* PMUs do not come back by themselves; present ones have a file */
+	/* add removed PMUs again; present ones have a file */
 	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
 		igt_target_debugfs(d, "pmu_plug", pmu_names[i]);
 	d->pmus_armed = false;
@@ -187,10 +182,6 @@ void igt_target_wait_job(struct igt_target *d, int fd, uint64_t job)
 		     "job %llu: %d\n", (unsigned long long)job, wait.status);
 }
 
-/*
- * Nothing runs or will run, and no power transition is due, so that the truth is constant; only
- * saturation is counted when a sample is taken. False: the device is gone.
- */
 bool igt_target_quiesce(struct igt_target *d)
 {
 	uint64_t t0 = igt_raw_ns();
@@ -207,7 +198,7 @@ bool igt_target_quiesce(struct igt_target *d)
 			     "the GPU is not idle after %llu ms\n", IGT_TARGET_PATIENCE_NS / MS);
 		usleep(500);
 	}
-	/* the status of a device that the last fault removed */
+	/* the last fault removed the device */
 	if (d->number && debugfs_number(d, "idle", MISSING) == MISSING) {
 		igt_assert(d->armed);
 		d->gone = true;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A fault target: a virtual SoC, the faults that it has, and its state.
- */
+/* A fault target: a virtual SoC, the faults that it has, and its state. */
 #ifndef IGT_TARGET_H
 #define IGT_TARGET_H
 
 #include "igt_vsoc_device.h"
 
 #define IGT_TARGET_JOBS 48
-/* a watchdog, a reset and some deadlines of firmware on a busy machine */
+/* covers a watchdog, a reset and several time-outs of firmware on a busy machine */
 #define IGT_TARGET_PATIENCE_NS 8000000000ull
 
 /* no fault epoch */
@@ -45,26 +43,25 @@ int igt_target_debugfs(const struct igt_target *d, const char *file, const char 
 int igt_target_power(const struct igt_target *d, const char *how);
 
 /*
- * Number of faults and resets since the device exists. While it stays the same, nothing has
- * happened that may cost a count. IGT_TARGET_EPOCH_UNKNOWN: the device is gone.
+ * Number of faults and resets of the device. While it is constant, no count can be lost.
+ * IGT_TARGET_EPOCH_UNKNOWN: the device is gone.
  */
 uint64_t igt_target_fault_epoch(const struct igt_target *d);
 /* true if the device is gone, which only faults of devices after the first cause */
 bool igt_target_is_gone(struct igt_target *d, int ret);
 /*
- * Disarm the fault of that debugfs file; returns how often it happened. The second disarms the
- * faults that count while a sample is taken, the third all: afterwards the device stays, or is
- * gone.
+ * Disarm a fault (returns how often it happened), the faults that count while a sample is taken, or
+ * all faults. After the last call the device stays present or stays removed.
  */
 unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault);
 void igt_target_disarm_counting(struct igt_target *d);
 void igt_target_disarm(struct igt_target *d);
 
-/* the job ends with any status, or the device is gone */
+/* returns when the job has ended with any status, or the device is gone */
 void igt_target_wait_job(struct igt_target *d, int fd, uint64_t job);
 /*
- * Nothing runs or will run, and no power transition is due, so that the truth is constant; some
- * faults count when a sample is taken. False: the device is gone.
+ * Wait until nothing runs or is queued and no power transition is due. The truth is constant from
+ * then on, except that saturation is counted when a sample is taken. False: the device is gone.
  */
 bool igt_target_quiesce(struct igt_target *d);
 

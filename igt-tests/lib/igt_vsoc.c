@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Jobs and truth of the virtual SoC.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -199,7 +196,7 @@ static bool close_whole(FILE *f)
 	return whole;
 }
 
-/* without debugfs nothing can be compared; its contents must be correct */
+/* skips without debugfs */
 static void require_file(const struct igt_perfctr_device *dev, const char *name)
 {
 	char path[96];
@@ -226,7 +223,7 @@ void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int se
 			   struct igt_vsoc_truth *truth)
 {
 	require_file(dev, "truth");
-	igt_assert_f(try_truth(dev, set, truth), "vsoc/truth of debugfs is not whole: %s\n",
+	igt_assert_f(try_truth(dev, set, truth), "vsoc/truth of debugfs is incomplete: %s\n",
 		     strerror(errno));
 }
 
@@ -257,7 +254,7 @@ void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
 {
 	require_file(dev, "truth");
 	igt_assert_f(igt_vsoc_try_totals(dev, set, totals),
-		     "vsoc/counts of debugfs is not whole: %s\n", strerror(errno));
+		     "vsoc/counts of debugfs is incomplete: %s\n", strerror(errno));
 }
 
 void igt_vsoc_print_log(const struct igt_perfctr_device *dev)
@@ -370,7 +367,7 @@ void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n)
 {
 	igt_assert_eq(igt_perfctr_sample(s, n), 0);
 	igt_perfctr_drain(s);
-	/* the sample of a period may have come after it */
+	/* a periodic sample may have followed */
 	igt_assert_eq_u64(s->manual_data, n);
 }
 

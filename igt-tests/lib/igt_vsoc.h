@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The virtual SoC for tests: jobs, and what the hardware really counted.
- */
+/* The virtual SoC for tests: jobs, and the truth of counters. */
 #ifndef IGT_VSOC_H
 #define IGT_VSOC_H
 
@@ -35,19 +33,18 @@ struct drm_vsoc_wait igt_vsoc_wait(const struct igt_perfctr_device *dev, uint64_
 int igt_vsoc_wait_for(int fd, uint64_t job, int64_t timeout_ns, struct drm_vsoc_wait *wait);
 /* submit a mixed job and wait for it */
 void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n);
-/* memory for stores of MP counters, mapped; never fails */
+/* a mapped buffer for stores of MP counters; never fails */
 void *igt_vsoc_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped);
 void igt_vsoc_gem_close(int fd, uint32_t handle);
-/* returns the number of a new one */
 uint32_t igt_vsoc_ctx_create(int fd);
 /* 0 or -errno */
 int igt_vsoc_ctx_destroy(int fd, uint32_t ctx);
 void igt_vsoc_info(const struct igt_perfctr_device *dev, struct drm_vsoc_info *info);
 
 /*
- * The counts of one counter set at one moment: the truth; and of that, in this order, what firmware
- * destroyed, what a host need not have received, and what hardware still holds (README.md of vsoc,
- * "debugfs"). All but the truth are zero for product nv50, which keeps no such accounts.
+ * Counts of a counter set at one moment: the truth, and the parts of it that firmware destroyed,
+ * that a host need not have received, and that hardware still holds (kernel/vsoc/README.md,
+ * "debugfs"). Product nv50 has zero for all but the truth.
  */
 struct igt_vsoc_totals {
 	struct igt_vsoc_truth truth;
@@ -64,12 +61,12 @@ bool igt_vsoc_try_totals(const struct igt_perfctr_device *dev, unsigned int set,
 /* print the latest actions of firmware, and faults, to stderr */
 void igt_vsoc_print_log(const struct igt_perfctr_device *dev);
 void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
-/* the same of one counter set, enum drm_perfctr_set; the first: the primary one */
+/* the same for one counter set, enum drm_perfctr_set; the first function reads the primary one */
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
 			   struct igt_vsoc_truth *truth);
-/* number of the counter of that name; fails if there is none */
+/* number of the counter with that name; fails if there is none */
 uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name);
-/* how much it counted in between, in all blocks of that type */
+/* increase of a counter, summed over all blocks of the type */
 uint64_t igt_vsoc_moved(const struct igt_vsoc_truth *before, const struct igt_vsoc_truth *after,
 			uint16_t type, const char *name);
 /* every sum of the session is exactly what the hardware counted in between */

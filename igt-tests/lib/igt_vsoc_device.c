@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * Create, remove and break virtual SoCs.
- */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

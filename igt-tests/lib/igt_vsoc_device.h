@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Create, remove and break virtual SoCs.
- */
+/* Create, remove and break virtual SoCs. */
 #ifndef IGT_VSOC_DEVICE_H
 #define IGT_VSOC_DEVICE_H
 
@@ -29,7 +27,7 @@ bool igt_vsoc_power_is(unsigned int number, const char *status);
 /* wait for that status; fails after ten seconds */
 void igt_vsoc_await_power(unsigned int number, const char *status);
 
-/* the fault @name (without "fail_") happens the next @times its place is reached */
+/* the fault @name (without "fail_") happens the next @times times that its code is reached */
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);
 /* disarm it; returns how often it happened */
 unsigned int igt_fault_disarm(const struct igt_perfctr_device *dev, const char *name);

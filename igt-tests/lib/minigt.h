@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of IGT's API that the tests use. Debian ships libigt.so.0 without headers; inside an
- * IGT tree its own igt.h takes the place of this file.
+ * The part of IGT's API that the tests use. Debian ships libigt.so.0 without headers; an IGT tree
+ * has its own igt.h instead.
  */
 #ifndef MINIGT_H
 #define MINIGT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The few functions of libigt that the tests call, for architectures on which Debian has no libigt
- * (arm64). It only prints what the runner reads. On amd64 the tests use the real library.
+ * The functions of libigt that the tests call, for arm64, where Debian has no libigt. Prints only
+ * what the runner reads.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,43 +1,37 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: MP counters that are programmed from the command stream
- * Description: MP counters that jobs program themselves: what they may request, what they
- *   count, and what is left for sessions.
+ * Description: MP counters that jobs program themselves, beside sessions.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @methods-validated: METHODS takes SET and CONTROL of four slots with defined bits only, and
- *   only with MP counters
- * @store-validated: MP_STORE takes a buffer of this file with room for all records, and writes
- *   only these
- * @own-counts: two contexts with different shaders program and store their counters while both
- *   run and a session counts: all exact
+ * @methods-validated: METHODS takes SET and CONTROL of four slots with defined bits only, and only
+ *   with MP counters
+ * @store-validated: MP_STORE takes a buffer of this file with room for all records, and writes only
+ *   these
+ * @own-counts: two contexts with different shaders program and store their counters while both run
+ *   and a session counts: all exact
  * @store-order: a store has the counts of the commands before it, and none of those after it
  * @state-kept: a context keeps its counters for its next job, no other context sees or changes
- *   them, and a reset clears them
+ *   them, a reset clears them
  * @state-suspend: suspend keeps a context's counters
- * @function-of-slots: a function of another slot's signal never sees what a session counts in
- *   that slot
- * @all-slots: a context that uses all slots is not counted and the sample reports it; other
- *   contexts are exact, and it is again after it releases them
- * @all-slots-invalid: while a sample covers only a context with all slots, its counters are not
- *   valid
- * @slot-taken: a job that takes a slot in its middle leaves others: nothing is lost or counted
- *   twice
- * @slots-shared: four counters share fewer slots of a context, each in turn, and running times
- *   report it
- * @hostile-methods: for any methods of a context, each sample is exact or flagged, and samples
- *   of other contexts are exact
- * @start-in-job: a session that starts and stops in the middle of such a job has the counts of
- *   that time
+ * @function-of-slots: a function of another slot's signal does not see the session's events in that
+ *   slot
+ * @all-slots: a context that uses all slots is not counted, and samples report it; other contexts
+ *   are exact, and so is this one after it releases the slots
+ * @all-slots-invalid: counters of a sample that covers only a context with all slots are not valid
+ * @slot-taken: a job that takes a slot while it runs leaves the others: no count is lost or doubled
+ * @slots-shared: four counters share fewer slots of a context, one after the other, as running
+ *   times report
+ * @hostile-methods: for any methods of a context, each sample is exact or flagged, and samples of
+ *   other contexts are exact
+ * @start-in-job: a session that starts and stops in the middle of a job has the counts of that time
  * @store-handle-closed: a job keeps the buffer that it stores to, even if its handle is closed
- * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open,
- *   and its
- *   stores complete
- * @store-unplug: a device that is unplugged with a store queued does not store, and the memory
- *   stays
+ * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open, and
+ *   its stores complete
+ * @store-unplug: an unplugged device does not execute a queued store, and the memory stays
  */
 #include <errno.h>
 #include <string.h>
@@ -61,14 +55,14 @@
 #define OTHER_NUMBER 12
 #define OTHER_NUMBER_TEXT "12"
 
-/* unit and signal of events, as CONTROL has them */
+/* unit and signal of an event in CONTROL */
 #define EVENT(unit, signal) ((uint32_t)(unit) << 4 | (uint32_t)(signal) << 24)
 #define INSTRUCTIONS EVENT(4, 0x04)
 #define BRANCH EVENT(4, 0x02)
 #define DIVERGENT_BRANCH EVENT(4, 0x09)
 #define WARP_SERIALIZE EVENT(0, 0x0b)
 
-/* the function that is the signal of one slot */
+/* the function that passes one slot's own signal */
 static const uint32_t own[SLOTS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };
 
 /* the buffer that jobs store to */
@@ -193,7 +187,7 @@ static const struct drm_vsoc_mp_record *record(uint64_t offset, unsigned int tpc
 	return (const struct drm_vsoc_mp_record *)(store.map + offset) + tpc;
 }
 
-/* of all TPCs; their records are complete */
+/* sum of a slot over all TPCs, whose records are complete */
 static uint64_t stored(uint64_t offset, uint32_t sequence, unsigned int slot)
 {
 	uint64_t sum = 0;
@@ -237,8 +231,6 @@ static void session_of(struct igt_perfctr_session *s, const char *const *names, 
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 }
 
-/* --- what SUBMIT accepts --- */
-
 static void other_product(void)
 {
 	struct igt_perfctr_device other;
@@ -266,7 +258,7 @@ static void methods_validated(void)
 						  0x2e2, 0x12f0, 0x800002e0, ~0u };
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_METHODS };
 
-	/* without any method, and with the most that fit */
+	/* no method, then the most that fit */
 	igt_assert_eq(try(&c), -EINVAL);
 	for (unsigned int i = 0; i < 10; i++) {
 		add_method(&c, DRM_VSOC_MP_PM_SET(i % SLOTS), ~0u - i);
@@ -384,8 +376,6 @@ static void methods_tests(void)
 	igt_nv50_subtest("store-validated") store_validated();
 }
 
-/* --- counts of contexts --- */
-
 /* a job whose counts do not depend on what runs beside it */
 static unsigned int counting_job(struct drm_vsoc_command *c, uint32_t threads,
 				 uint32_t instructions, uint64_t offset, uint32_t sequence)
@@ -472,7 +462,7 @@ static void store_order(void)
 	c[3] = store_at(512, 2);
 	c[4] = compute(3200, 32);
 	c[5] = store_at(1024, 3);
-	/* disabled, it keeps its value */
+	/* a disabled counter keeps its value */
 	c[6] = control(3, 0);
 	c[7] = compute(16000, 32);
 	run(ctx, c, 8);
@@ -500,7 +490,7 @@ static void state_kept(void)
 	add_method(&c[0], DRM_VSOC_MP_PM_SET(3), 1000);
 	c[1] = compute(1600, 32);
 	run(ctx[0], c, 2);
-	/* in the same slots, with the session's counters in the others */
+	/* the same slots; the session counts in the others */
 	c[0] = store_at(0, 1);
 	c[1] = event_in(0, BRANCH);
 	c[2] = compute(1600, 32);
@@ -568,7 +558,7 @@ static void function_of_slots(void)
 
 		if (with)
 			session_of(&s, two, 2);
-		/* instructions in clocks in which none of the other slots has a signal */
+		/* instructions in clocks in which no other slot has a signal */
 		c[0] = control(3, INSTRUCTIONS | 0x0100 << 8);
 		c[1] = compute(16000, 64);
 		c[2] = store_at(0, 1 + with);
@@ -595,8 +585,6 @@ static void own_tests(void)
 	igt_nv50_subtest("state-suspend") state_suspend();
 	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
-
-/* --- sessions beside contexts --- */
 
 static const char *const names[] = { "instructions", "branch", "shader_busy" };
 static const char *const beside_four[] = { "instructions", "branch", "divergent_branch",
@@ -697,7 +685,7 @@ static void slot_taken(void)
 	session_of(&s, names, 3);
 	igt_nv50_read_before();
 	for (unsigned int n = 0; n < JOBS; n++) {
-		/* one slot after the other, never more than two at once */
+		/* take one slot after another, at most two at once */
 		for (unsigned int i = 0; i < SLOTS; i++) {
 			c[2 * i] = control((i + 2) % SLOTS, 0);
 			add_event(&c[2 * i], i, INSTRUCTIONS);
@@ -707,7 +695,7 @@ static void slot_taken(void)
 		c[2 * SLOTS] = store_at(0, n);
 		c[2 * SLOTS + 1] = all_slots(0);
 		run(ctx, c, 2 * SLOTS + 2);
-		/* each was counted in its own command and in the next one */
+		/* each slot counts in its own command and in the next one */
 		for (unsigned int i = 0; i < SLOTS; i++)
 			igt_assert_eq_u64(
 				stored(0, n, i),
@@ -739,7 +727,7 @@ static void slots_shared(void)
 		igt_assert_lte_u64(igt_nv50_ran(&s, beside_four[i]) + 1, enabled_ns);
 		igt_assert_lte_u64(1, igt_nv50_ran(&s, beside_four[i]));
 	}
-	/* in some jobs, and not in all */
+	/* counted in some jobs, not in all */
 	igt_assert_lte_u64(1000 * 64, total(&s, "instructions"));
 	igt_assert_lte_u64(total(&s, "instructions"), (JOBS - 1) * 1000 * 64);
 	igt_perfctr_session_fini(&s);
@@ -848,8 +836,6 @@ static void beside_tests(void)
 	igt_nv50_subtest("hostile-methods") hostile_methods();
 	igt_nv50_subtest("start-in-job") start_in_job();
 }
-
-/* --- buffers that go away --- */
 
 static void lifetime_tests(void)
 {

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Multiplexed PCOUNTER and MP counters
- * Description: More NVIDIA-style counters than fit: they are multiplexed, and scaled counts are
- *   near the truth.
+ * Description: Scaled counts of more NVIDIA-style counters than fit.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @multiplexed-steady: for steady work, scaled counts are the truth up to what the ends of each
- *   slot cut
- * @multiplexed-random: for work that is independent of the slots, scaled counts are near the
- *   truth
+ * @multiplexed-steady: scaled counts of steady work are the truth, except for what the ends of
+ *   slots cut off
+ * @multiplexed-random: scaled counts of work that is independent of the slots are near the truth
  * @multiplexed-random-requests: the same for random requests of PCOUNTER and MP counters
- * @shared-multiplexer-steady: scaled counts of multiplexed PCOUNTER and MP counters are the
- *   truth
+ * @shared-multiplexer-steady: scaled counts of multiplexed PCOUNTER and MP counters are the truth
  * @multiplexed: conflicting counters are multiplexed; running times add up and shares are fair
- * @join-and-leave: a session that joins makes another one share, and releases all when it ends
- * @join-loses-nothing: no clock is lost while the hardware is programmed for new counters
- * @join-without-starvation: sessions that start and stop all the time do not starve others
+ * @join-and-leave: a session that joins shares the hardware with another one, and releases it at
+ *   its end
+ * @join-loses-nothing: no clock is lost while new counters are programmed
+ * @join-without-starvation: sessions that start and stop continuously do not starve others
  * @shared-multiplexer: PCOUNTER and MP counters that need the shared multiplexer alternate
  */
 #include <math.h>
@@ -35,7 +33,7 @@
 /* slots of each pass in stepped time, all of the same length */
 #define STEADY_TURNS 30
 #define RANDOM_SLOTS 100
-/* of a job that is shorter than a slot */
+/* fragments of a job that is shorter than a slot */
 #define RANDOM_FRAGMENTS 200000
 /* random counters after the fixed ones: requests, and slices of each */
 #define REQUESTS 4
@@ -43,7 +41,7 @@
 /* counters of the database, and the passes for all of them */
 #define ALL_COUNTERS 53
 #define ALL_PASSES 10
-/* counts that may arrive in a clock and are held back until there are as many */
+/* counts that may be missing at an end of a slot: those of one clock, or held back */
 #define EDGE_COUNTS 32
 
 /* the counter's sum over all blocks that have it, which share a slot */
@@ -83,10 +81,10 @@ static uint64_t collections;
 static void start_stepped(struct igt_perfctr_session *s)
 {
 	collections = igt_nv50_sampler("collections");
-	/* a job that runs is past its beginning; all clocks have the same time */
+	/* the job is past its beginning; all clocks have the same time */
 	igt_nv50_step(IGT_NV50_SLICE_NS);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
-	/* time moves in steps only: the session begins and ends exactly here */
+	/* time moves in steps only: the session starts and stops exactly here */
 	igt_nv50_read_before();
 }
 
@@ -97,7 +95,7 @@ static void stop_stepped(struct igt_perfctr_session *s, const char *const *names
 	igt_perfctr_finish(s);
 	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(igt_nv50_value(s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
-	/* a collection takes a nanosecond while time stands still */
+	/* a collection takes a nanosecond of stopped time */
 	collections = igt_nv50_sampler("collections") - collections;
 	for (unsigned int i = 0; i < count; i++) {
 		igt_assert_lte_u64(turns * IGT_NV50_SLICE_NS, igt_nv50_ran(s, names[i]));
@@ -234,7 +232,7 @@ struct slices {
 
 /*
  * A counter with S of N slices: N times the standard error of the mean of a sample without
- * replacement. The counts of each slice are known, and so is their standard deviation.
+ * replacement, from the known counts of each slice.
  */
 static double standard_error(const struct slices *c, double ran)
 {
@@ -252,7 +250,7 @@ static void assert_one_is_scaled(const struct igt_perfctr_session *s, const stru
 
 	igt_assert_f(ran >= REQUEST_SLICES / ALL_PASSES, "%s had %.0f of %u slices\n", c->name, ran,
 		     REQUEST_SLICES);
-	igt_assert_f(counted(s, c->name) == c->own, "%s: %llu in its own turns, not %llu\n",
+	igt_assert_f(counted(s, c->name) == c->own, "%s: %llu in its own slots, not %llu\n",
 		     c->name, (unsigned long long)counted(s, c->name), (unsigned long long)c->own);
 	if (igt_nv50_ran(s, c->name) == igt_nv50_sum(s, c->name)->time_enabled)
 		igt_assert_f(c->own == c->sum, "%s is not exact\n", c->name);
@@ -309,7 +307,7 @@ static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned in
 	}
 	igt_assert_eq(!!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED), turns > 0);
 	igt_perfctr_session_fini(&s);
-	igt_info("%u counters, %u took turns\n", wanted, turns);
+	igt_info("%u counters, %u multiplexed\n", wanted, turns);
 	return turns;
 }
 
@@ -323,7 +321,7 @@ static bool has_share(const struct igt_perfctr_session *s, const char *name)
 	return enabled_ns && 10 * ns >= enabled_ns;
 }
 
-/* each with another value in the same multiplexer: one counts at a time */
+/* each needs another value of one multiplexer: one counts at a time */
 static const char *const names[] = { "rop_busy", "rop_samples_in_count_1", "shaded_pixel_count_0",
 				     "shaded_pixel_count_2" };
 static const char *const shared[] = { "shader_busy", "sm_cta_launched" };
@@ -408,7 +406,7 @@ static void multiplexed(void)
 		igt_assert_lte_u64(igt_nv50_value(&s, names[i]), igt_nv50_truth(names[i]));
 		igt_assert_lte_u64(1, igt_nv50_value(&s, names[i]));
 	}
-	/* at any time exactly one of them had the slot */
+	/* exactly one of them had the slot at any time */
 	igt_assert_eq_u64(sum, enabled);
 	/* a slot ends with the first collection after its time */
 	igt_assert_lte_u64(most - least, 2 * (IGT_NV50_SLICE_NS + longest));
@@ -444,7 +442,7 @@ static void join_and_leave(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_perfctr_session_fini(&t);
-	/* alone again, as soon as the worker ran: exact from there on */
+	/* alone again once the worker has run: exact from then on */
 	for (unsigned int n = 0; s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED; n++) {
 		igt_assert_lt(n, 1000);
 		usleep(1000);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: PCOUNTER and MP counters: exact counts, contexts, hardware that does not answer
- * Description: NVIDIA-style counters: exact in one pass, MP counters by context, hardware that
- *   does not answer.
+ * Description: NVIDIA-style counters that fit in one pass.
  *
  * SUBTEST: %s
  * Description: %arg[1]
@@ -10,22 +9,18 @@
  * arg[1]:
  * @single-exact: each counter alone counts exactly, all the time
  * @together-exact: counters of all domains and of the TPCs count together if nothing conflicts
- * @suspend: while suspended nothing counts and nothing is lost, and the samples have SUSPENDED
- * @overflow: saturated 32-bit counters are reported with their block and the time in which
- *   counts may be lost
+ * @suspend: nothing counts and nothing is lost during suspend, and samples have SUSPENDED
+ * @overflow: saturated 32-bit counters are reported with their block and the time of possible loss
  * @reset: after a reset the counters start again from zero, and the samples report it
- * @contexts: two contexts with different shaders: MP counts are per context, PCOUNTER has the
- *   sum
+ * @contexts: two contexts with different shaders: MP counts are per context, PCOUNTER has the sum
  * @fault-lost: PCOUNTER delivers no packet: both sessions report it and lose no count
  * @fault-late: PCOUNTER delivers packets late: both sessions report it and lose no count
  * @fault-twice: PCOUNTER delivers a packet twice: both sessions report it and exceed no true count
- * @fault-record-lost: PCOUNTER delivers no packet while it records: both sessions report it and
- *   lose no count
- * @fault-record-late: PCOUNTER delivers packets late while it records: both sessions report it
- *   and lose no count
+ * @fault-record-lost: the same as fault-lost while PCOUNTER records
+ * @fault-record-late: the same as fault-late while PCOUNTER records
  * @fault-start-beside: START of hardware that does not answer is -EIO in bounded time; an active
- *   session has all counts of the domains that START did not touch
- * @fault-start-beside-record: the same while it records
+ *   session has all counts of unaffected domains
+ * @fault-start-beside-record: the same while PCOUNTER records
  */
 #include <errno.h>
 #include <stdint.h>
@@ -44,7 +39,7 @@
 /* the fastest domain has 800 MHz: 2^32 clocks are 5.4 s; the shaders' has 500 MHz: 8.6 s */
 #define SATURATION_NS 6000000000ull
 
-/* not predictable: it also counts while nothing runs */
+/* not predictable: gpu_idle also counts while nothing runs */
 static bool is_idle(const char *name)
 {
 	return !strcmp(name, "gpu_idle");
@@ -158,14 +153,14 @@ static void overflow(void)
 		lost_ns = igt_raw_ns() - since_ns;
 		igt_perfctr_sample_and_drain(&s);
 		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
-		/* the sampler's own collection came between: it has the loss, and less time */
+		/* a collection of the sampler in between has the loss: repeat */
 	} while (igt_nv50_sampler("collections") != collections + 1);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
 	igt_assert_lte_u64(lost_ns, s.last.lost_ns);
 	igt_assert_lte_u64(s.last.lost_ns, s.last.end_ns - s.last.start_ns);
 	igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_LOST);
 	igt_assert(igt_nv50_sum(&s, "gpu_idle")->states & DRM_PERFCTR_STATE_SATURATED);
-	/* this domain's clock is slow enough */
+	/* the clock of this domain is slow enough */
 	igt_assert_eq_u32(igt_nv50_sum(&s, "shader_busy")->states &
 				  (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED),
 			  0);
@@ -208,7 +203,7 @@ static void exact_tests(void)
 	igt_nv50_subtest("reset") reset();
 }
 
-/* samples with odd user_data: counts of their job since the sample with the even one before */
+/* counts of samples with odd user_data, each since the sample with even user_data before it */
 static uint64_t inside(struct igt_perfctr_session *s, uint16_t position)
 {
 	uint64_t sum = 0;
@@ -291,9 +286,7 @@ static void context_tests(void)
 	}
 }
 
-/* --- hardware that does not answer --- */
-
-/* many times what a request may take */
+/* many times the time-out of a request */
 #define TIME_LIMIT_NS (60000 * MS)
 #define FAULT_FLAGS                                                                          \
 	(DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET | \
@@ -306,7 +299,7 @@ static const struct {
 	unsigned int times;
 	uint64_t period_ns;
 	uint32_t must;
-	/* counts are destroyed; otherwise all of them come later */
+	/* counts are destroyed rather than late */
 	bool loses;
 } faults[] = {
 	{ "fault-lost", "pcounter_lost", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
@@ -331,7 +324,7 @@ static uint32_t states_of(const struct igt_perfctr_session *s)
 static void assert_clean(struct igt_perfctr_session *s)
 {
 	igt_perfctr_sample_with_room(s);
-	/* lost time that an earlier sample reported is over */
+	/* ends the lost time that an earlier sample reported */
 	igt_perfctr_sample_with_room(s);
 	igt_perfctr_drain(s);
 	igt_assert_eq_u32(s->last.flags & FAULT_FLAGS, 0);

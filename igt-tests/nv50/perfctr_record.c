@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Recorded PCOUNTER sessions
- * Description: NVIDIA-style counters that the hardware records, for periods too short for a
- *   timer.
+ * Description: NVIDIA-style counters that the hardware records, for periods too short for a timer.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
  * @record-exact: with a period of 100 us the hardware records: exact, each period accounted for,
- *   and far fewer interrupts than samples
+ *   far fewer interrupts than samples
  * @record-rate: at each rate that the model can follow: exact, and eight times fewer interrupts
  *   than periods; prints the rate of samples
- * @record-full-ring: a reader that does not read stretches a recorded sample, and loses nothing
- * @record-small-ring: a small ring gets small batches: a reader that keeps up finds them all
- * @record-sessions: sessions with other periods, other counters or no period see all counts
- *   beside a recorded one while sessions come and go
- * @record-stop: SAMPLE and STOP have all counts before them, batch or not
- * @record-back-pressure: packets without room in memory are merged: periods, not counts, are
- *   lost
- * @record-overflow: a counter that saturates meanwhile has LOST, and the time is in lost_ns
- * @record-overflow-domains: several domains that lose counts at the same time report that time
- *   once: the longest of theirs
- * @record-stop-silent: hardware does not answer until its memory is full: STOP then has all
- *   counts
- * @record-stop-of-one-silent: a session stops recording while hardware does not answer: the
- *   other one
- *   has all its counts once, and only its own losses
+ * @record-full-ring: a full ring stretches recorded samples and loses nothing
+ * @record-small-ring: a small ring gets small batches: a reader that keeps up misses none
+ * @record-sessions: sessions with other periods, other counters or no period have all counts beside
+ *   a recorded one
+ * @record-stop: SAMPLE and STOP have all earlier counts, in a batch or not
+ * @record-back-pressure: packets without room in memory are merged: periods are lost, counts are
+ *   not
+ * @record-overflow: a counter that saturates during recording has LOST, and the time is in lost_ns
+ * @record-overflow-domains: domains that lose counts at the same time report that time once, the
+ *   longest of all
+ * @record-stop-silent: STOP has all counts after hardware did not answer until its memory was full
+ * @record-stop-of-one-silent: if a session stops while hardware does not answer, another one has
+ *   all its counts once, and only its own losses
  * @record-fallback: a session that cannot be recorded is sampled by the timer, as STATUS reports
  * @record-reset: a reset during recording is reported; counting is exact after it
  * @record-suspend: suspend and resume during recording: nothing is lost
- * @record-unplug: a device that is unplugged during recording leaves a final sample with
- *   everything
+ * @record-unplug: unplug during recording leaves a final sample with all counts
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -47,15 +43,15 @@
 #define RATE_SLOTS 16384
 #define RATE_PERIODS 10000
 
-/* three domains; an integer of six wires is counted in one of them */
+/* three domains, one of which counts an integer of six wires */
 static const char *const recorded[] = { "gpu_busy", "setup_primitive_count",
 					"rop_samples_in_count_1", "shader_busy" };
 #define RECORDED ARRAY_SIZE(recorded)
 /*
- * Clocks in which no counter may be full. The hardware has half of the memory, and writes at most
- * one packet each 2^14 clocks in each of these domains: the longest power of two in half a period
- * of the slowest one, of 500 MHz. Half of the room is left for packets that integers fill: each of
- * them takes 61,440 counts, and no test that records has so many.
+ * Clocks within which no counter may be full. The hardware owns half of the memory. In each of
+ * these domains it writes at most one packet per 2^14 clocks, the longest power of two in half a
+ * period of the slowest domain (500 MHz). Half of the room is left for packets of full integers, of
+ * 61,440 counts each; no recording test has that many.
  */
 #define ROOM_PACKETS 8192
 #define ROOM_CLOCKS (ROOM_PACKETS / 2 * 16384ull)
@@ -71,7 +67,7 @@ static void assert_periods(const struct igt_perfctr_session *s, uint64_t period_
 
 /*
  * The machine stalled for longer than packets and counters have room: hardware lost counts, and
- * samples must report the loss. Time is the hardware's clock, which may catch up with a job at
+ * samples must report the loss. Measured on the hardware's clock, which may skip to a job's end at
  * once.
  */
 static bool fell_behind(const struct igt_perfctr_session *s)
@@ -93,7 +89,7 @@ static bool fell_behind(const struct igt_perfctr_session *s)
 	return true;
 }
 
-/* every count is in the samples; on a machine that fell behind they report the loss instead */
+/* all counts are in samples, or reported as lost on a machine that fell behind */
 static void assert_exact(const struct igt_perfctr_session *s)
 {
 	igt_assert_eq_u32(s->flags & (DRM_PERFCTR_SAMPLE_MULTIPLEXED | DRM_PERFCTR_SAMPLE_ERROR),
@@ -111,7 +107,7 @@ static void end_exact(struct igt_perfctr_session *s, uint64_t period_ns)
 	igt_perfctr_session_fini(s);
 }
 
-/* blocks reach up to their last packet before the end; returns how many lack less than a period */
+/* a block ends at its last packet; returns how many end within a period of the sample's end */
 static unsigned int check_captures(const struct igt_perfctr_session *s, unsigned int *blocks)
 {
 	unsigned int near = 0;
@@ -206,7 +202,7 @@ static bool record_exact(void)
 	}
 	assert_exact(&s);
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-	/* all, except where packets had no room */
+	/* all blocks, except where packets had no room */
 	igt_assert_lte(blocks, 2 * near);
 	for (unsigned int b = 0; b < s.setup.block_count; b++)
 		igt_assert_lte_u64(1, s.sums[b].cycles);
@@ -214,7 +210,7 @@ static bool record_exact(void)
 		 "%llu signals\n",
 		 (long long)s.samples, (long long)s.merged, (long long)batches,
 		 (long long)interrupts, (long long)status.wakeups);
-	/* START and STOP have batches of their own; a late one has more periods */
+	/* START and STOP have their own batches; a late batch has more periods */
 	igt_assert_lte_u64(8 * interrupts, s.samples + s.merged);
 	igt_assert_lte_u64(4 * interrupts, s.samples);
 	igt_assert_lte_u64(batches, interrupts + 3);
@@ -238,7 +234,7 @@ static void fill_memory(void)
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
 }
 
-/* the hardware stops answering here, and has begun to fill the other half of its memory */
+/* the hardware stops answering after it began to fill the other half of its memory */
 static void fall_silent(void)
 {
 	const uint64_t collections = igt_nv50_sampler("collections");
@@ -248,13 +244,13 @@ static void fall_silent(void)
 		usleep(1000);
 }
 
-/* half of the memory lasts at most this long: there are two packets in a period, or more */
+/* half of the memory lasts at most this long, at two packets per period or more */
 #define HALF_NS (ROOM_PACKETS * IGT_NV50_RECORD_PERIOD_NS / 2)
-/* of gpu_busy's domain, of 800 MHz, and of shader_busy's, of 500 MHz */
+/* clocks per packet of gpu_busy (800 MHz) and of shader_busy (500 MHz) */
 #define PACKET_CLOCKS_1 32768ull
 #define PACKET_CLOCKS_3 16384ull
 
-/* @s: one sample covers the @silent_ns in which the hardware did not answer */
+/* one sample of @s covers the @silent_ns without an answer */
 static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t silent_ns)
 {
 	uint64_t span_ns = s->last.end_ns - s->last.start_ns, most_ns = 0;
@@ -265,8 +261,8 @@ static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 		const uint32_t lost = DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED;
 		/*
-		 * The packets of one half are not lost, except for the room of packets of
-		 * collections that were not answered. They last this long at least.
+		 * The packets of one half are kept, except for the room of packets of unanswered
+		 * collections. They cover at least this time.
 		 */
 		const bool shader = sum->index == 3;
 		const uint64_t kept =
@@ -285,7 +281,7 @@ static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t
 	igt_assert_lte_u64(s->lost_ns, most_ns);
 }
 
-/* two domains count a job that lasts longer than both halves of their memory */
+/* a job of two domains lasts longer than both halves of their memory */
 static void lose_in_silence(bool stop_first)
 {
 	static const char *const busy[] = { "gpu_busy", "shader_busy" };
@@ -297,7 +293,7 @@ static void lose_in_silence(bool stop_first)
 	c.compute.threads = 4 * 16 * 1335;
 	c.compute.instructions = 65535;
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, busy, 2);
-	/* while the hardware does not answer, each sample reports it */
+	/* each sample without an answer of the hardware reports it */
 	igt_nv50_session_create(&whole, 0, busy, 2);
 	igt_nv50_start(&s);
 	igt_assert_eq(igt_perfctr_start(&whole, 0), 0);
@@ -317,10 +313,7 @@ static void lose_in_silence(bool stop_first)
 	igt_perfctr_drain(&whole);
 	assert_lost_in_silence(&whole, silent_ns);
 	igt_perfctr_drain(&s);
-	/*
-	 * samples during the silence report no loss, the first one after it the loss of its own
-	 * span
-	 */
+	/* samples during the silence report no loss; the next one reports that of its span */
 	igt_assert_lte_u64(1, s.lost_ns);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
 	igt_nv50_read_after();
@@ -348,7 +341,7 @@ static void record_rate(void)
 	/* down to the period at which the model is too slow on this machine */
 	for (unsigned int i = 0; fast && i < ARRAY_SIZE(periods_us); i++)
 		fast = report_rate(periods_us[i] * US, NULL);
-	/* the timer for comparison: MP counters cannot be recorded */
+	/* the timer, for comparison: MP counters cannot be recorded */
 	report_rate(100 * US, "instructions");
 }
 
@@ -419,7 +412,7 @@ static void record_sessions(void)
 		job = igt_vsoc_submit(&igt_nv50.dev, &c, 1);
 		igt_nv50_session_create(&m, 0, other, 1 + (n & 1));
 		igt_assert_eq(igt_perfctr_start(&m, 0), 0);
-		/* the second one needs another value of a multiplexer: multiplexed, not recorded */
+		/* needs another value of a multiplexer: multiplexed, not recorded */
 		igt_perfctr_await_batched(&s, !(n & 1));
 		igt_assert_eq(igt_perfctr_sample(&m, 1), 0);
 		igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
@@ -500,7 +493,7 @@ static void record_back_pressure(void)
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
 	igt_nv50_start(&s);
 	igt_nv50_work(1);
-	/* everything is in it: no work from here on, so that nothing can saturate */
+	/* this sample has all counts; without work nothing can saturate after it */
 	igt_perfctr_sample_with_room(&s);
 	refused = igt_nv50_sampler("refused");
 	fill_memory();
@@ -629,7 +622,7 @@ static void record_fallback(void)
 		bool batched;
 	} cases[] = {
 		{ 500 * US, { "gpu_busy" }, true },
-		/* a timer can do that */
+		/* long enough for the timer */
 		{ MS, { "gpu_busy" }, false },
 		/* three counters; the fourth one triggers the packets */
 		{ IGT_NV50_RECORD_PERIOD_NS,
@@ -639,7 +632,7 @@ static void record_fallback(void)
 		  { "gpu_busy", "setup_primitive_count", "geom_primitive_in_count",
 		    "input_assembler_busy" },
 		  false },
-		/* has no such mode */
+		/* MP counters cannot be recorded */
 		{ IGT_NV50_RECORD_PERIOD_NS, { "gpu_busy", "instructions" }, false },
 	};
 
@@ -731,7 +724,7 @@ static void record_unplug(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	assert_exact(&s);
-	/* even closing a handle fails: closing the file ends all */
+	/* TEARDOWN fails, too: closing the file ends the sessions */
 	igt_perfctr_close(&igt_nv50.dev);
 	igt_nv50_come();
 }

@@ -8,26 +8,24 @@
  *
  * arg[1]:
  * @shape: a device has the requested shape, and the first one keeps its own
- * @core-masks: with or without holes in firmware's samples, each core is a block with its own
- *   number and counts exactly
+ * @core-masks: each core is a block with its number and counts exactly, with or without holes in
+ *   firmware's samples
  * @blocks-beyond: requests for more than 65535 blocks are -E2BIG
- * @minors-exhausted: more devices than the kernel has minors are refused, and the others keep
- *   working
+ * @minors-exhausted: devices beyond the kernel's minors are refused, and the others continue to
+ *   work
  * @shape-refused: an impossible shape is refused and leaves no device behind
  * @shape-kept: a device that is unbound and bound again has the same shape
  * @both-exact: sessions of two devices count only what their own device did
  * @handle-of-other-device: a handle of one device is -ENOENT on another
- * @unplug-under-load: a device is unplugged under load; its session reports it, the other device
- *   is exact
+ * @unplug-under-load: the session of a device that is unplugged under load reports it, another
+ *   device is exact
  * @close-under-unplug: a file is closed while its device is unplugged with jobs queued
- * @pmu-gone: a PMU that is removed affects only its own block, which has STATE_ERROR
+ * @pmu-gone: removing a PMU affects only its block, which has STATE_ERROR
  * @add-and-remove: devices are added and removed many times, with and without open sessions
- * @fault-pmu-slow: a PMU whose registers answer late costs time but no counts, and no other
- *   device is affected
- * @pmu-back: a PMU that was away between two samples is reported, and its block has STATE_ERROR
- *   until a new session
- * @fault-pmu-gone: a PMU that is removed during a read affects only its own block, until it is
- *   back
+ * @fault-pmu-slow: a PMU that answers late costs time but no counts, and affects no other device
+ * @pmu-back: a PMU that was absent between two samples is reported; its block has STATE_ERROR until
+ *   a new session
+ * @fault-pmu-gone: removing a PMU during a read affects only its block, until the PMU is back
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +50,7 @@
 /* more than the DRM minors of one kind in 6.1 */
 #define MANY_DEVICES 68
 #define MANY_FIRST 100
-/* as many as a context takes, so that cancelling them takes time */
+/* as many as a context accepts, so that cancelling them takes time */
 #define QUEUED_JOBS 1024
 #define CLOSES 20
 #define CLOSE_STEP_NS 500000
@@ -116,7 +114,7 @@ static const struct drm_perfctr_block_header *ucf_block(const struct igt_perfctr
 	return NULL;
 }
 
-/* later each time, from before the unplug to after it */
+/* later in each round, from before the unplug to after it */
 static void *close_soon(void *round)
 {
 	struct timespec t = { .tv_nsec = *(const unsigned int *)round * CLOSE_STEP_NS };
@@ -159,7 +157,7 @@ static void shape(void)
 	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
 	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_MEMSYS), 1);
 	igt_assert_eq_u32(other.blocks[0].counters, 128);
-	/* block numbers are those of the cores, however firmware packs them */
+	/* blocks have the numbers of the cores in any packing of firmware */
 	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 1));
 	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 4));
 	igt_perfctr_describe(&dev);
@@ -211,7 +209,7 @@ static void blocks_beyond(void)
 	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
 	igt_assert_lte_u64(65536 / cores, other.info.max_requests);
 	igt_assert_eq(many_blocks(1), 0);
-	/* few enough devices, but all of them of the same shape */
+	/* few enough blocks, but the same ones in each request */
 	igt_assert_eq(many_blocks(65536 / cores - 1), -EEXIST);
 	igt_assert_eq(many_blocks(65536 / cores), -E2BIG);
 	go();
@@ -402,7 +400,7 @@ static void pmu_gone(void)
 	/* User-mode Linux has none */
 	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 	come();
-	/* the GPU of one device, the fabric of the other */
+	/* the GPU of one device, the fabric of another */
 	igt_perfctr_session_init(&s, &other);
 	s.setup.slots = 64;
 	igt_assert(igt_perfctr_add_ucf(&s));
@@ -468,16 +466,12 @@ static void side_by_side_tests(void)
 	igt_subtest("add-and-remove") add_and_remove();
 }
 
-/* --- faults of one device, seen from another --- */
-
-/* the fault target: a device of its own, with sessions on both devices */
+/* a session on a device without faults */
 static struct igt_perfctr_session s_other;
 
 #define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
-/* a watchdog, a reset, waits for firmware that end by their deadlines */
+/* covers a watchdog, a reset, and waits for firmware that time out */
 #define TIME_LIMIT_NS 5000000000ull
-
-/* --- faults of the fabric --- */
 
 #define SLOW_READS 2
 /* firmware answered late in one of five runs on a host with a load of 25 */
@@ -492,8 +486,8 @@ static uint64_t late_answers(void)
 }
 
 /*
- * Returns false if firmware or a thread did not run in time, so that an ERROR may have another
- * cause. A PMU may keep a CPU from it for 20 ms at each of SLOW_READS, which is not late.
+ * Returns false if firmware or a thread was late, so that an ERROR may have another cause. A PMU
+ * may block a CPU for 20 ms at each of SLOW_READS, which is not late.
  */
 static bool count_with_slow_pmu(void)
 {
@@ -531,7 +525,7 @@ static bool count_with_slow_pmu(void)
 	igt_perfctr_drain(&s_other);
 	in_time = late_answers() == late;
 	if (in_time) {
-		/* periods that were missed are counted as merged */
+		/* missed periods count as merged */
 		igt_assert_lte_u64(1, s.merged);
 		igt_assert_eq_u64(s.lost_ns + second.lost_ns + s_other.lost_ns, 0);
 		igt_assert_eq_u32((second.flags | s_other.flags) & TROUBLE, 0);
@@ -575,7 +569,7 @@ static void pmu_back(void)
 	igt_vsoc_debugfs(&dev, "pmu_unplug", "nvidia_ucf_pmu_0");
 	copy_by_cpu(&dev);
 	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
-	/* perf looks at all events of a PMU again when one is added */
+	/* perf reschedules all events of a PMU when one is added */
 	igt_perfctr_session_init(&t, &dev);
 	igt_assert(igt_perfctr_add_ucf(&t));
 	igt_perfctr_begin(&t);
@@ -608,7 +602,7 @@ static void fault_pmu_gone(void)
 	igt_assert(igt_perfctr_add_ucf(&s));
 	igt_perfctr_session_create(&s);
 	late = igt_vsoc_firmware(&dev, "late_answers");
-	/* the other device has no ERROR */
+	/* the device without faults has no ERROR */
 	igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
 	igt_vsoc_start(&s, &before);
 	igt_assert_eq(igt_perfctr_start(&second, 0), 0);
@@ -616,7 +610,7 @@ static void fault_pmu_gone(void)
 	igt_fault_arm(&dev, "pmu_gone", 1);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_assert_eq(igt_fault_hits(&dev, "pmu_gone"), 1);
-	/* the sample in progress has it; later ones do not */
+	/* only the sample in progress has ERROR */
 	t0 = igt_raw_ns();
 	do {
 		igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: Jobs of the virtual SoC count what its manual says, for the right context
- * Description: The workload engine of the virtual SoC: what listings count, and for which
- *   context.
+ * TEST: Jobs of the virtual SoC count as documented, for the right context
+ * Description: What listings of the virtual SoC count, and for which context.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
  * @listing-measured: published measurements, reproduced through jobs and sessions
- * @listing-miscounts: each wrong counter logic is wrong in its own way only
- * @listing-errors: each invalid listing, too long or without an end, is refused with its own
- *   errno
- * @truth-contexts: the truth by context adds up to the truth at any moment
+ * @listing-miscounts: each fault of the counter logic has only its own effect
+ * @listing-errors: each invalid listing, too long or without an end, has its own errno
+ * @truth-contexts: the truth of all contexts adds up to the truth at any moment
  * @truth-contexts-bounded: contexts beyond the number of accounts share one, and nothing is lost
- * @attribution-exact: two samples in a job enclose exactly the counts of the commands between
- *   them
- * @contexts-fair: contexts are scheduled round-robin, independent of the order and the number of
- *   their jobs
+ * @attribution-exact: two samples in a job enclose exactly the counts of the commands between them
+ * @contexts-fair: contexts are scheduled round-robin, independent of order and number of their jobs
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +25,7 @@
 
 #define MS 1000000ull
 #define CONTEXTS 4
-/* number of accounts of the device, and the fixed ones */
+/* accounts of the device, and with the fixed ones */
 #define DEVICE_ACCOUNTS 256
 #define MAX_ACCOUNTS (4 * (DEVICE_ACCOUNTS + 4))
 /* durations of kernel/vsoc/README.md, "Rules" */
@@ -40,8 +36,6 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
-
-/* --- listings --- */
 
 static const char *const thread_counters[] = {
 	"THREAD_INST_INTEGER",	   "THREAD_INST_FP32", "THREAD_INST_LD_ST", "THREAD_INST_CONTROL",
@@ -123,14 +117,14 @@ static struct drm_vsoc_instruction float_loop[] = {
 /* branches to the epilogue and to the loop */
 enum { SKIP_AT = 4, LOOP_AT = 18 };
 
-/* without a round the set-up is skipped, too */
+/* no round skips the set-up, too */
 static void set_rounds(uint32_t n)
 {
 	float_loop[SKIP_AT].guard_times = !n;
 	float_loop[LOOP_AT].guard_times = n ? n - 1 : 0;
 }
 
-/* distinguishes a NOP that is executed from those behind EXIT */
+/* distinguishes an executed NOP from those behind EXIT */
 static const struct drm_vsoc_instruction executed_nop[] = {
 	INSN(MOV),    NEVER(SHFL), INSN(S2R),  INSN(S2R), INSN(NOP), INSN(IMAD),
 	INSN(MOV),    INSN(IMAD),  INSN(IMAD), INSN(LDG), INSN(STG), INSN(EXIT),
@@ -224,7 +218,7 @@ static void miscounts(void)
 	igt_assert_eq_u64(integers("off-by-one", loop, counts), loop->counts[0] + cores);
 	igt_assert_eq_u64(integers("mux", loop, counts), loop->counts[1]);
 	igt_assert_eq_u64(counts[1], loop->counts[1]);
-	/* the kernel before was the loop */
+	/* the preceding kernel was the loop */
 	igt_assert_eq_u64(integers("stale", copy, counts), loop->counts[0]);
 	igt_assert_eq_u64(integers("stale", loop, counts), copy->counts[0]);
 	igt_assert_eq_u64(integers("dead", loop, counts), loop->counts[0]);
@@ -296,7 +290,7 @@ static void listing_errors(void)
 	igt_assert_eq(try_listing(many, info.max_listing + 1, 16, 0), -E2BIG);
 	igt_assert_eq(try_listing(forever, 2, 16, 0), -ELOOP);
 
-	/* with EXIT, max_steps is the limit; five more steps are too many */
+	/* max_steps includes EXIT; five more steps are too many */
 	forever[0].guard = DRM_VSOC_GUARD_TIMES;
 	forever[0].guard_times = info.max_steps - 1;
 	igt_assert_eq(try_listing(forever, 2, 16, 0), -ELOOP);
@@ -308,8 +302,6 @@ static void listing_errors(void)
 	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, c, 5, NULL, NULL), -E2BIG);
 }
 
-/* --- accounts --- */
-
 /* counts of one counter by account, from one read of truth_contexts */
 struct account {
 	char owner[40];
@@ -319,7 +311,7 @@ struct account {
 struct accounts {
 	unsigned int count;
 	struct account at[MAX_ACCOUNTS];
-	/* over all counters, the difference from the sum of the accounts */
+	/* counters that differ from the sum of the accounts */
 	unsigned int wrong, counters;
 };
 
@@ -350,7 +342,7 @@ static void read_accounts_of_set(const char *set, const char *wanted, struct acc
 		if (!strcmp(owner, "total")) {
 			igt_assert_eq(i, used);
 			igt_assert_lt(used, IGT_VSOC_MAX_COUNTERS);
-			/* block types differ in their first letters */
+			/* the first letter identifies a block type */
 			sums[used].type = type[0];
 			sums[used].index = index;
 			sums[used].counter = counter;
@@ -457,7 +449,7 @@ static void contexts_add_up(void)
 		if (!strcmp(accounts.at[i].owner, "closed"))
 			closed -= accounts.at[i].value;
 	igt_assert_eq_u64(-closed, 24028);
-	/* the other counter sets have accounts, too */
+	/* other counter sets have accounts, too */
 	read_accounts_of_set("_secondary", "THREADS", &accounts);
 	igt_assert_eq(accounts.wrong, 0);
 	igt_assert_lt(0, account_of(&accounts, file, ctx[0]));
@@ -503,7 +495,7 @@ static void accounts_bounded(void)
 	igt_perfctr_close(&files[0]);
 }
 
-/* A, SAMPLE, B, SAMPLE: exactly the counts of A and B, whatever other contexts do */
+/* A, SAMPLE, B, SAMPLE: exactly the counts of A and B beside any other contexts */
 static void attribution(void)
 {
 	struct drm_vsoc_command c[5] = { 0 }, noise = { .type = DRM_VSOC_CMD_DRAW };

@@ -8,10 +8,10 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @ucf-bytes: bytes that a CPU reads are the bytes that the fabric's PMU counts
+ * @ucf-bytes: the fabric's PMU counts the bytes that a CPU reads
  * @multiplexed: more events than the PMU has counters are multiplexed and flagged
  * @not-multiplexed: as many events as counters are not multiplexed
- * @ucf-twice: a request for the same SoC block with the same filters is -EEXIST
+ * @ucf-twice: a second request for a SoC block with the same filters is -EEXIST
  * @ucf-wrong-socket: the PMU of another socket is not this block
  * @filter-bits: bits that are no filter of the PMU are refused: they would alias another block
  * @soc-counters: a session has at most DRM_PERFCTR_MAX_PMU_COUNTERS SoC counters, and can start
@@ -92,7 +92,7 @@ static void multiplexed(void)
 		igt_assert_eq(!!(pmu->states & DRM_PERFCTR_STATE_MULTIPLEXED),
 			      igt_perfctr_times(pmu)->time_running <
 				      igt_perfctr_times(pmu)->time_enabled);
-		/* measured, if not all the time */
+		/* valid, though multiplexed */
 		igt_assert_eq_u64(pmu->valid_mask, 1);
 		igt_assert_lte_u64(1, igt_perfctr_times(pmu)->time_running);
 		multiplexed += !!(pmu->states & DRM_PERFCTR_STATE_MULTIPLEXED);

@@ -7,18 +7,17 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @submit-errors: SUBMIT refuses every field out of range, its own and those of its commands
+ * @submit-errors: SUBMIT refuses every field out of range, also in commands
  * @submit-emfile: without a free file descriptor for the fence nothing is queued: -EMFILE
- * @submit-queue-full: a context takes a fixed number of unfinished jobs, then -EAGAIN until one
- *   is done
+ * @submit-queue-full: a context takes a fixed number of unfinished jobs, then -EAGAIN until one is
+ *   done
  * @wait-errors: WAIT refuses invalid fields and unknown jobs, and ends at its timeout
- * @wait-interrupted: a signal ends WAIT with -EINTR, and the rest of a relative timeout is
- *   returned
+ * @wait-interrupted: a signal ends WAIT with -EINTR and returns the rest of a relative timeout
  * @context-errors: unknown contexts, one too many, and destroying the default one are refused
  * @bo-create-errors: BO_CREATE refuses a size of zero, one above 1 MiB, and a pad
  * @info-errors: GET_INFO takes any size that is valid and refuses all others
  * @fences: an out-fence signals at the end of its job, carries its status and outlives its file
- * @context-destroy-running: destroying a context cuts its running job short, and others continue
+ * @context-destroy-running: destroying a context cuts its running job short, others continue
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +40,6 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
-
-/* --- errors of the ioctls --- */
 
 static void submit_errors(void)
 {
@@ -278,7 +275,7 @@ static void on_alarm(int signo)
 {
 }
 
-/* A WAIT that does not end, with repeated signals, so that one comes while it sleeps. */
+/* Signals repeat, so that one arrives while WAIT sleeps. */
 static struct drm_vsoc_wait interrupted_wait(uint64_t job, uint32_t flags, int64_t timeout_ns)
 {
 	const struct itimerval often = { .it_interval.tv_usec = 30000, .it_value.tv_usec = 30000 };
@@ -305,7 +302,7 @@ static void wait_interrupted(void)
 	igt_vsoc_debugfs(&dev, "stepped", "1");
 	c.wait.duration_ns = MS;
 	job = igt_vsoc_submit(&dev, &c, 1);
-	/* what is left is the timeout less the time waited, each time */
+	/* the rest is the timeout minus the time waited, each time */
 	for (unsigned int i = 0; i < 3; i++) {
 		begin_ns = monotonic_ns();
 		wait = interrupted_wait(job, 0, remainder_ns);
@@ -347,8 +344,6 @@ static void info_errors(void)
 	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_GET_INFO, &get), 0);
 	igt_assert(!memcmp(more, &info, sizeof(info)) && !more[sizeof(info)]);
 }
-
-/* --- fences and contexts --- */
 
 static bool signaled(int fence, int timeout_ms)
 {
@@ -398,7 +393,7 @@ static void fences(void)
 	igt_assert_eq(fence_status(cut), -ECANCELED);
 	igt_assert(signaled(merge.fence, 0));
 
-	/* closing the file ends its jobs, the fence outlives it */
+	/* closing the file ends its jobs; the fence outlives the file */
 	igt_perfctr_reopen(&other, &dev);
 	endless(other.fd, NULL, &orphan);
 	igt_assert(!signaled(orphan, 0));
@@ -406,7 +401,7 @@ static void fences(void)
 	igt_assert(signaled(orphan, 0));
 	igt_assert_eq(fence_status(orphan), -ECANCELED);
 
-	/* not requested */
+	/* no fence requested */
 	c.wait.duration_ns = MS;
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
 	close(merge.fence);

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Each kind of SoC block counts exactly the traffic that its filter selects
- * Description: Every kind of SoC block counts exactly what one job moves through the fabric,
- *   with each of its filters, and the block has the filter.
+ * Description: Each kind of SoC block on one job's traffic, with each of its filters.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @ucf-filters: UCF blocks count the bytes of the sources and homes that are asked for
+ * @ucf-filters: UCF blocks count the bytes of the requested sources and homes
  * @ucf-sockets: the index of a UCF block is its socket
- * @pcie-filters: PCIE blocks count the bytes, requests and requests in flight of the root ports
- *   and homes that are asked for
+ * @pcie-filters: PCIE blocks count bytes, requests and requests in flight of the requested root
+ *   ports and homes
  * @pcie-device: PCIE blocks count the device with that bus, device and function
  * @pcie-root-complexes: the index of a PCIE block is socket << 8 | root complex
- * @pcie-tgt-filters: PCIE_TGT blocks count what goes to the root ports and addresses that are
- *   asked for
- * @cmem-latency: CMEM_LATENCY blocks count reads of 32 bytes that reach the memory, and how long
- *   they take
- * @nvlink-c2c-filters: NVLINK_C2C blocks count reads and writes to and from the GPUs that are
- *   asked for
- * @nvclink: NVCLINK blocks count reads to and from the other socket
+ * @pcie-tgt-filters: PCIE_TGT blocks count traffic to the requested root ports and addresses
+ * @cmem-latency: CMEM_LATENCY blocks count reads of 32 bytes that reach the memory, and their
+ *   latency
+ * @nvlink-c2c-filters: NVLINK_C2C blocks count reads and writes of the requested GPUs
+ * @nvclink: NVCLINK blocks count reads to and from the second socket
  * @nvdlink: NVDLINK blocks count reads of CXL memory
- * @catalogue: each bit of a SoC block's mask is the event that its PMU has under that name
+ * @catalogue: each bit of a SoC block's mask is the PMU's event of that name
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +34,7 @@
 #define MAX_EVENTS 5
 #define LINE DRM_VSOC_LINE_BYTES
 
-/* one block of a request, and what it must have counted */
+/* a requested block and its expected counts */
 struct wanted {
 	const char *pmu;
 	uint16_t index;
@@ -148,7 +145,7 @@ static const struct fabric_case cases[] = {
 				COUNT(DRM_PERFCTR_TEGRA410_PCIE_RD_REQ, 60) } },
 		},
 	},
-	/* alone: the PMU does not count with and without such a filter at the same time */
+	/* alone: the PMU cannot count with and without such a filter at the same time */
 	{
 		.name = "pcie-device",
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_PCIE,
@@ -316,7 +313,7 @@ static void add_block(struct igt_perfctr_session *s, uint16_t type, const struct
 		r->mask |= 1ull << w->events[e].event;
 }
 
-/* the fields of the header, and the counts; returns the block's size */
+/* checks header and counts; returns the block's size */
 static uint32_t check_block(const struct drm_perfctr_block_header *b, uint16_t type,
 			    const struct wanted *w)
 {
@@ -372,8 +369,6 @@ static void run(const struct fabric_case *c)
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_session_fini(&s);
 }
-
-/* --- the catalogue --- */
 
 /* names of a kind's events in sysfs, by their bits; cycles have no exact number */
 #define MAX_CATALOGUE 20
@@ -463,11 +458,11 @@ static unsigned int every_way(struct drm_vsoc_command *c)
 
 static bool is_exact(const char *name)
 {
-	/* time passes between the reads of two blocks, and a PMU may have one counter for it */
+	/* cycles pass between the reads of two blocks, and a PMU may have one counter for them */
 	return name && !strstr(name, "cycles");
 }
 
-/* as many bits at a time as the PMUs have counters for, each a second time beside it */
+/* bits at a time, each counted twice: as many as the PMUs have counters for */
 #define BITS_AT_ONCE 4
 
 /* bits of a kind, and the same events by their names in perf */

@@ -13,25 +13,24 @@
  * @times: enabled and running times are those of the span
  * @measured-zero: a counter that counted nothing while it ran is a measured zero
  * @gpu-and-pmu: one sample carries GPU blocks and PMU blocks, both exact
- * @automatic: an AUTOMATIC sample has PMU blocks as they are at the transition
+ * @automatic: an AUTOMATIC sample has the counts of PMU blocks at the transition
  * @two-sessions: two sessions count the same tracepoint independently
  * @no-such-pmu: an unknown PMU type is -ENOENT
  * @offline-cpu: a CPU that is offline is -EINVAL
  * @probe-refused: breakpoints, kprobes and uprobes are refused by the PMU's name
- * @no-such-event: an event that the PMU does not have returns the PMU's error
+ * @no-such-event: an unknown event returns the PMU's error
  * @same-event-twice: generic blocks with different numbers may count the same event
- * @hotplug-active: no count is lost when a CPU goes offline and online again during counting
- * @hotplug-stopped: a stopped session counts a CPU that went and came back after the next START
+ * @hotplug-active: CPU hotplug during counting loses no count
+ * @hotplug-stopped: after CPU hotplug while stopped, the next START counts that CPU
  * @hotplug-own-cpu: a block of one CPU keeps its counts when that CPU goes offline
- * @hotplug-gpu: CPU hotplug during periodic sampling of GPU blocks disturbs nothing
+ * @hotplug-gpu: CPU hotplug during periodic sampling does not affect GPU blocks
  * @in-stream: jobs sample SoC blocks without waiting for perf; sums stay exact
- * @reset-and-perf: jobs and resets never wait for perf; for lockdep
- * @hybrid-cpus: CPUs that the PMU does not have are left out, as on big.LITTLE
- * @refused-setup: a CPU that refuses for another reason is not left out: SETUP fails
+ * @reset-and-perf: jobs and resets do not wait for perf; for lockdep
+ * @hybrid-cpus: CPUs that the PMU lacks are left out, as on big.LITTLE
+ * @refused-setup: SETUP fails if a CPU refuses the event for another reason
  * @refused-start: START fails if a new CPU refuses the event, and can be repeated
  * @refused-active: a CPU that refuses the event while counting makes the counter invalid
- * @hotplug-unprivileged-start: a session counts with the permissions of SETUP, whichever process
- *   calls START
+ * @hotplug-unprivileged-start: a session counts with the permissions of SETUP, not those of START
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +52,7 @@
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before;
-/* an event that only this test causes: a system call, or hits of a PMU of the tests */
+/* an event that only this test causes: a system call, or hits of the test PMU */
 static struct {
 	uint32_t type;
 	uint64_t config;
@@ -61,7 +60,7 @@ static struct {
 	int hit_fd;
 } exact = { .hit_fd = -1 };
 
-/* times of perf and of the core agree to 10 %, over longer than a busy host interrupts */
+/* long enough for perf's and the core's times to agree to 10 % on a busy host */
 #define SPAN_MS 250
 
 #define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/"
@@ -82,7 +81,7 @@ static void test_pmu_load(void)
 	test_type = igt_read_int(TEST_PMU_TYPE);
 }
 
-/* the tracepoint of a system call, else the PMU of the tests */
+/* the tracepoint of a system call, else the test PMU */
 static void choose_exact(void)
 {
 	const int id = igt_read_int("/sys/kernel/tracing/events/syscalls/"
@@ -101,7 +100,6 @@ static void choose_exact(void)
 	igt_assert(exact.hit_fd >= 0);
 }
 
-/* one call, one event */
 static void calls(unsigned int n)
 {
 	while (n--) {
@@ -136,7 +134,7 @@ static void cpu_online(int cpu, bool online)
 	igt_require_f(fd >= 0, "CPU %d cannot be taken offline\n", cpu);
 	igt_assert_eq(write(fd, online ? "1" : "0", 1), 1);
 	close(fd);
-	/* the core follows in its own thread */
+	/* the core reacts in its own thread */
 	igt_sleep_ms(100);
 }
 
@@ -368,7 +366,7 @@ static void probe_refused(void)
 			continue;
 		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, type, 0, GLOBAL);
-		/* a kprobe that perf accepts; the others are perf's own error */
+		/* a kprobe that perf accepts */
 		s.requests[0].config1 = (uintptr_t) "schedule_timeout";
 		if (i == 1)
 			igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
@@ -411,8 +409,8 @@ static void refusal_tests(void)
 }
 
 /*
- * 100 calls on CPU 1; 20 on CPU 0 while CPU 1 is offline, of which @gone are counted; 3 on CPU 1
- * when it is back, of all of which @back are.
+ * 100 calls on CPU 1, 20 on CPU 0 while CPU 1 is offline, 3 on CPU 1 when it is back. @gone: counts
+ * before it is back; @back: counts at the end.
  */
 static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, uint64_t back)
 {
@@ -489,8 +487,6 @@ static void hotplug_tests(void)
 	}
 }
 
-/* --- fences --- */
-
 /* a job with nothing but a SAMPLE, and a fence */
 static void sample_in_job(const struct igt_perfctr_session *s, uint64_t user_data)
 {
@@ -532,7 +528,7 @@ static void fence_tests(void)
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		calls(10);
 		sample_in_job(&s, 1);
-		/* nothing was read since START: not measured, rather than zero */
+		/* nothing was read since START: not valid */
 		b = first_pmu_block(igt_perfctr_slot(&s, 0));
 		igt_assert_eq_u64(b->valid_mask, 0);
 		igt_assert(b->capture_ns <= 0);
@@ -580,9 +576,7 @@ static void fence_tests(void)
 	}
 }
 
-/* --- a PMU that refuses CPUs --- */
-
-/* errors for new events of CPU 0 and CPU 1; 0: accepted */
+/* errno of new events on CPU 0 and CPU 1; 0: accepted */
 static void refuse(int cpu0, int cpu1)
 {
 	int fd = open(TEST_PMU "refuse", O_WRONLY);
@@ -639,7 +633,7 @@ static void refused_setup(void)
 	for (unsigned int i = 0; i < ARRAY_SIZE(errors); i++) {
 		refuse(0, errors[i]);
 		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
-		/* the error of the other CPU does not hide it */
+		/* the error of another CPU does not hide it */
 		refuse(errors[i], EINVAL);
 		igt_assert_eq(try_pmu(test_type, 0, GLOBAL), -errors[i]);
 		igt_assert_eq(try_pmu(test_type, 0, 0), -errors[i]);

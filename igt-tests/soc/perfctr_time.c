@@ -7,19 +7,18 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @cycles-consistent-stepped: in stepped time, no block is busy for more cycles than its clock
- *   has, while clocks change in the middle of jobs
- * @cycles-consistent-real: in real time, no block is busy for more cycles than its clock has
- * @slower-clock: at half of any clock a job takes twice the time and counts the same
- * @job-timeout-wait: a job that waits for years is cut short, and other contexts run
- * @job-timeout-compute: a job with too many threads is cut short, and other contexts run
- * @watchdog-too-late: a hung job that is over causes no reset of the next one
+ * @cycles-consistent-stepped: in stepped time no block is busy for more cycles than its clock has,
+ *   also when clocks change during jobs
+ * @cycles-consistent-real: the same in real time
+ * @slower-clock: at half of any clock a job takes twice the time and has the same counts
+ * @job-timeout-wait: a job that waits for years is cut short, and other contexts continue
+ * @job-timeout-compute: the same for a job with too many threads
+ * @watchdog-too-late: the watchdog does not reset the next job after a hung job has ended
  * @job-timeout-errors: a timeout of zero or of more than an hour is refused
  * @time-bound: in stepped time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its bound
- * @time-bound-real: in real time, GPU time converted to CLOCK_MONOTONIC_RAW stays within its
- *   bound
- * @stepped-time-exact: stepped time moves exactly by the requested step, and not otherwise
- * @step-errors: steps out of range, and steps of a device in real time, are refused
+ * @time-bound-real: the same in real time
+ * @stepped-time-exact: stepped time moves only by the requested step
+ * @step-errors: steps out of range and steps in real time are refused
  * @stepped-repeats: the same seed gives the same ring, timestamps included
  */
 #include <errno.h>
@@ -37,7 +36,7 @@
 #define TIMEOUT_MS 300
 #define DEFAULT_TIMEOUT_MS "10000"
 #define TIME_LIMIT_NS (20000 * MS)
-/* delay of the watchdog; work of the next job, which runs longer */
+/* delay of the watchdog; duration of the next job, which is longer */
 #define WATCHDOG_LATE_MS 100
 #define AFTER_HANG_MS 400
 #define DEFAULT_DELAY_MS "150"
@@ -52,8 +51,6 @@
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_totals totals;
 static struct igt_vsoc_truth before, after;
-
-/* --- clock domains --- */
 
 static const struct {
 	const char *file;
@@ -103,7 +100,7 @@ static unsigned int assert_consistent(const struct igt_perfctr_session *s,
 			if (b->type != busy[i].type || b->section)
 				continue;
 			cycles = igt_perfctr_value(h, b->type, b->index, counter_of(i));
-			/* both ends of the span cut a cycle */
+			/* the ends of the span may cut a cycle */
 			igt_assert_f(cycles <= b->clock_cycles + 1,
 				     "%s of %u: %llu cycles of %llu\n", busy[i].name, b->index,
 				     (unsigned long long)cycles,
@@ -232,9 +229,7 @@ static void slower(void)
 	}
 }
 
-/* --- GPU timestamps --- */
-
-/* GPU timestamps convert to CLOCK_MONOTONIC_RAW within a tick, whatever the clocks do */
+/* GPU timestamps convert to CLOCK_MONOTONIC_RAW within a tick at any clock */
 static void time_bound(void)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_WAIT };
@@ -267,7 +262,7 @@ static void time_bound(void)
 	igt_assert_lte_u64(worst_ns, TICK_NS);
 }
 
-/* the same in real time: the sample was taken between two reads of the clock */
+/* in real time a sample is taken between two reads of the clock */
 static void time_bound_real(void)
 {
 	struct igt_perfctr_session s;
@@ -290,8 +285,6 @@ static void time_bound_real(void)
 	igt_perfctr_stop(&s, 0);
 	igt_perfctr_session_fini(&s);
 }
-
-/* --- stepped time --- */
 
 static void time_stands_still(void)
 {
@@ -430,9 +423,7 @@ static void repeats(void)
 	free(other);
 }
 
-/* --- the watchdog --- */
-
-/* one context needs the GPU for years; others run, and report a reset only */
+/* a job needs the GPU for years; jobs of other contexts run, or report a reset */
 static void job_timeout(const struct drm_vsoc_command *hostile)
 {
 	const uint64_t t0 = igt_raw_ns();
@@ -466,8 +457,8 @@ static void job_timeout(const struct drm_vsoc_command *hostile)
 }
 
 /*
- * A job hangs, and its context is destroyed between the watchdog's decision and its reset. The
- * watchdog must not reset the next job. Returns false if this process was too late itself.
+ * The context of a hung job is destroyed between the watchdog's decision and its reset, which must
+ * not hit the next job. Returns false if this process was too late.
  */
 static bool cancelled_before_reset(void)
 {

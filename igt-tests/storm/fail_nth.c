@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Out of memory at every allocation: -ENOMEM or success, and no leak
- * Description: Each allocation (and user copy) of each call fails once. Needs a kernel with
- *   fault injection (vm/run --kernel uml-debug or debug); not named perfctr_*, so that the
- *   suites on Debian's kernels do not run it.
+ * Description: Each allocation (and user copy) of each call fails once. Needs fault injection
+ *   (vm/run --kernel uml-debug or debug); not named perfctr_*, so that other suites skip it.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @open: opening the node with each allocation failing once: -ENOMEM or success, no leak
- * @query: QUERY with each allocation failing once: -ENOMEM or success, no leak
- * @setup: SETUP with each allocation failing once: -ENOMEM or success, no leak
- * @setup-user: SETUP by an unprivileged user, with an eventfd, with each allocation failing
- *   once: -ENOMEM or success, no leak
- * @start: START and STOP with each allocation failing once: -ENOMEM or success, no leak
- * @sample: SAMPLE with each allocation failing once: -ENOMEM or success, no leak
- * @pcounter: SETUP, START and SAMPLE of PCOUNTER, manual and recorded, with each allocation
- *   failing once: -ENOMEM or success, and the counts are exact
- * @soc-setup: SETUP with SoC blocks and an eventfd, each allocation of the core and of perf
- *   failing once: -ENOMEM or success, no leak
- * @soc-start: START and STOP of SoC blocks with each allocation failing once: -ENOMEM or success
- * @soc-start-hotplug: START with each allocation failing once, after a CPU was away: -ENOMEM or
- *   success, and the next START has all CPUs
- * @soc-active-hotplug: a CPU comes back while a session counts, with each allocation of the
- *   worker failing once: not valid and ERROR until the next START, or no effect
- * @probe-core: a driver probes with each allocation of the core failing once: -ENOMEM, and the
- *   next probe works
- * @probe-csf: the driver of the firmware interface probes with each allocation failing once
- * @probe-pcounter: PCOUNTER's driver probes with each allocation failing once: its source, and
- *   memory for its packets
- * @probe-pmu: the PMU drivers probe with each allocation failing once, perf's included: a kind
- *   with an interrupt, and one of windows
- * @conserve: after all failures the counts are exact
+ * @open: opening the node is -ENOMEM or works, without a leak
+ * @query: the same for QUERY
+ * @setup: the same for SETUP
+ * @setup-user: the same for SETUP by an unprivileged user, with an eventfd
+ * @start: the same for START and STOP
+ * @sample: the same for SAMPLE
+ * @pcounter: the same for PCOUNTER, manual and recorded, with exact counts
+ * @soc-setup: the same for SETUP with SoC blocks, whose allocations include those of perf
+ * @soc-start: the same for START and STOP of SoC blocks
+ * @soc-start-hotplug: the same for START after CPU hotplug; the next START has all CPUs
+ * @soc-active-hotplug: if the worker fails when a CPU comes back, the counter has ERROR until the
+ *   next START
+ * @probe-core: probe is -ENOMEM if an allocation of the core fails, and the next probe works
+ * @probe-csf: the same for the driver of the firmware interface
+ * @probe-pcounter: the same for PCOUNTER's driver, its source and its packet memory
+ * @probe-pmu: the same for two PMU drivers, with and without an interrupt, and for perf
+ * @conserve: counts are exact after all failures
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +56,8 @@ static void arm(int fd, unsigned int n)
 }
 
 /*
- * Returns whether it failed. Reading the file is a user copy, too, and may be the one that fails.
+ * Returns whether the failure happened. Reading the file is a user copy and may be the one that
+ * fails.
  */
 static bool disarm(int fd)
 {
@@ -157,8 +150,8 @@ static int call_sample(struct igt_perfctr_session *s)
 }
 
 /*
- * Rounds over all allocations. Whether the kernel's caches have to grow differs from call to call,
- * so that one round sometimes skips an allocation: seen in four of seven.
+ * Rounds over all allocations. The kernel's caches grow at different calls, so one round may skip
+ * an allocation: seen in four of seven.
  */
 #define ROUNDS 10
 
@@ -176,7 +169,7 @@ static unsigned int sweep_once(int (*call)(struct igt_perfctr_session *s),
 		ret = call(s);
 		happened = disarm(fd);
 		igt_assert_f(!ret || (happened && (ret == -ENOMEM || ret == -EFAULT)),
-			     "place %u: %d\n", n, ret);
+			     "allocation %u: %d\n", n, ret);
 		*failed += ret == -ENOMEM;
 		igt_perfctr_drain(s);
 		if (!happened)
@@ -186,10 +179,7 @@ static unsigned int sweep_once(int (*call)(struct igt_perfctr_session *s),
 	return n - 1;
 }
 
-/*
- * Returns how many of the call's allocations failed with -ENOMEM. Some failures have a fallback, a
- * smaller allocation or another kind of memory, and succeed.
- */
+/* Returns how many of the call's allocations failed with -ENOMEM. Calls with a fallback succeed. */
 static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt_perfctr_session *s)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -199,13 +189,11 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	for (unsigned int round = 0; round < ROUNDS; round++)
 		places += sweep_once(call, s, fd, &failed);
 	close(fd);
-	igt_info("%u places, %u times -ENOMEM, in %u rounds\n", places, failed, ROUNDS);
-	/* afterwards the call works, and counts correctly */
+	igt_info("%u allocations, %u -ENOMEM, %u rounds\n", places, failed, ROUNDS);
+	/* the call works afterwards, and counts correctly */
 	igt_assert_eq(call(s), 0);
 	return failed;
 }
-
-/* --- users --- */
 
 /* each SETUP creates the uid account anew, as no session is left */
 static void sweep_setup_of_user(void)
@@ -230,7 +218,7 @@ static void sweep_setup_of_user(void)
 			      0);
 		for (unsigned int round = 0; round < ROUNDS; round++)
 			places += sweep_once(call_setup, &s, fd, &failed);
-		igt_info("%u places, %u times -ENOMEM, in %u rounds\n", places, failed, ROUNDS);
+		igt_info("%u allocations, %u -ENOMEM, %u rounds\n", places, failed, ROUNDS);
 		igt_assert_lt(0, failed);
 		igt_assert_eq(call_setup(&s), 0);
 	}
@@ -238,11 +226,7 @@ static void sweep_setup_of_user(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
-/* --- SoC blocks --- */
-
-/*
- * software events, one for each CPU, a PMU of the fabric, and an eventfd besides the GPU's blocks
- */
+/* software events on each CPU, a PMU of the fabric, an eventfd, and the GPU's blocks */
 static void soc_session(struct igt_perfctr_session *s)
 {
 	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
@@ -267,14 +251,12 @@ static void soc_session_end(struct igt_perfctr_session *s)
 	close(fd);
 }
 
-/* --- CPUs that come and go --- */
-
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 #define WORKER "perfctr/vsoc.0"
 /* CPU 1 comes back within milliseconds unless the host is busy */
 #define COME_BACK_S 60
 
-/* an event for each CPU first, and a PMU that moves its own */
+/* an event on each CPU, and a PMU that migrates its event */
 static void hotplug_session(struct igt_perfctr_session *s)
 {
 	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
@@ -287,7 +269,7 @@ static void hotplug_session(struct igt_perfctr_session *s)
 	igt_perfctr_session_create(s);
 }
 
-/* SAMPLE: states of the software events, which are valid unless they have ERROR */
+/* SAMPLE; returns the states of the software events, valid unless they have ERROR */
 static uint32_t sample_states(struct igt_perfctr_session *s)
 {
 	const struct drm_perfctr_sample_header *h;
@@ -303,7 +285,7 @@ static uint32_t sample_states(struct igt_perfctr_session *s)
 	return states;
 }
 
-/* the next START opens events again that went with an offline CPU */
+/* START reopens the events of a CPU that was offline */
 static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -320,7 +302,7 @@ static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 		ret = igt_perfctr_start(s, 0);
 		happened = disarm(fd);
 		igt_assert_f(!ret || (happened && (ret == -ENOMEM || ret == -EFAULT)),
-			     "place %u: %d\n", n, ret);
+			     "allocation %u: %d\n", n, ret);
 		failed += ret == -ENOMEM;
 		igt_assert(ret || s->control->state);
 		/* -EFAULT comes before or after the command took effect */
@@ -332,7 +314,7 @@ static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 	}
 	close(fd);
 	igt_assert_lt(n, MOST);
-	igt_info("%u places, %u times -ENOMEM\n", n - 2, failed);
+	igt_info("%u allocations, %u times -ENOMEM\n", n - 2, failed);
 	return failed;
 }
 
@@ -348,9 +330,7 @@ static int worker_fail_nth(void)
 	return fd;
 }
 
-/*
- * A session counts while CPU 1 comes back: the worker opens the events, and cannot return an error.
- */
+/* CPU 1 comes back while a session counts: the worker opens the events and returns no error. */
 static unsigned int sweep_worker(struct igt_perfctr_session *s)
 {
 	const uint32_t followed = DRM_PERFCTR_STATE_MIGRATED | DRM_PERFCTR_STATE_ERROR;
@@ -369,14 +349,14 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 		arm(fd, n);
 		igt_assert_eq(igt_write(CPU1, "1"), 0);
 		do {
-			igt_assert_f(igt_raw_ns() < latest_ns, "place %u: not followed\n", n);
+			igt_assert_f(igt_raw_ns() < latest_ns, "allocation %u: no reaction\n", n);
 			igt_sleep_ms(1);
 			states = sample_states(s);
 		} while (!(states & followed));
 		happened = disarm(fd);
 		if (!(states & DRM_PERFCTR_STATE_ERROR))
 			continue;
-		igt_assert_f(happened, "place %u: ERROR, and nothing failed\n", n);
+		igt_assert_f(happened, "allocation %u: ERROR without a failure\n", n);
 		failed++;
 		/* the block keeps this state until the next START */
 		igt_assert(sample_states(s) & DRM_PERFCTR_STATE_ERROR);
@@ -389,14 +369,12 @@ static unsigned int sweep_worker(struct igt_perfctr_session *s)
 	stop(s, 0);
 	igt_perfctr_drain(s);
 	igt_assert_lt(n, MOST);
-	igt_info("%u places, %u times not valid\n", n - 2, failed);
+	igt_info("%u allocations, %u times not valid\n", n - 2, failed);
 	return failed;
 }
 
-/* --- probe --- */
-
 #define DRIVER "/sys/bus/platform/drivers/vsoc/"
-/* the most stack frames that the filter of fault injection looks at */
+/* most stack frames that the filter of fault injection checks */
 #define FILTER_DEPTH "32"
 
 static int write_driver_file(const char *file, const char *text)
@@ -468,10 +446,9 @@ static void filter(const char *range, uint64_t start, uint64_t end)
 }
 
 /*
- * Fails each allocation on behalf of @module, or of a function (see text_of()), while the driver
- * probes @device, a line for new_device. Not within drm_sysfs_minor_alloc(): if that fails,
- * drm_minor_alloc() of 6.12 returns with an error pointer in minor->kdev, for which its own release
- * action calls put_device().
+ * Fails each allocation of @module, or of a function (see text_of()), while the driver probes
+ * @device, a line for new_device. Excludes drm_sysfs_minor_alloc(): if it fails, drm_minor_alloc()
+ * of 6.12 leaves an error pointer in minor->kdev, which its release action passes to put_device().
  */
 static void sweep_probe(const char *device, const char *module)
 {
@@ -480,7 +457,7 @@ static void sweep_probe(const char *device, const char *module)
 	bool happened = true;
 	uint64_t start, end;
 
-	/* the driver core's report of the injected failure, and nothing else */
+	/* only the driver core's report of the injected failure */
 	igt_emit_ignore_dmesg_regex(
 		"^vsoc vsoc\\.1: probe with driver vsoc failed with error -12$");
 	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
@@ -499,10 +476,9 @@ static void sweep_probe(const char *device, const char *module)
 		arm(fd, n);
 		ret = write_driver_file("bind", "vsoc.1");
 		happened = disarm(fd);
-		igt_assert_f(!ret || (happened && ret == -ENOMEM), "place %u: %d\n", n, ret);
+		igt_assert_f(!ret || (happened && ret == -ENOMEM), "allocation %u: %d\n", n, ret);
 		failed += !!ret;
 		survived += !ret && happened;
-		/* the failure left nothing behind */
 		if (ret)
 			igt_assert_eq(write_driver_file("bind", "vsoc.1"), 0);
 	}
@@ -510,15 +486,12 @@ static void sweep_probe(const char *device, const char *module)
 	filter("reject", 0, 0);
 	close(fd);
 	igt_assert_lt(n, MOST);
-	igt_info("%u places, %u times -ENOMEM, %u times done without\n", n - 2, failed, survived);
+	igt_info("%u allocations, %u -ENOMEM, %u failures handled\n", n - 2, failed, survived);
 	igt_assert_lt(0, failed);
 	igt_assert_eq(write_driver_file("del_device", "1"), 0);
 }
 
-/*
- * The same for the driver of a PMU, whose device is its own and whose probe result is not returned
- * to the writer.
- */
+/* The same for a PMU driver, whose probe result the writer does not get. */
 static void sweep_pmu_probe(const char *pmu)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -542,26 +515,26 @@ static void sweep_pmu_probe(const char *pmu)
 		bool there;
 
 		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
-		/* once it had an event it stays, and is not registered again */
+		/* a PMU that had an event stays registered */
 		igt_require_f(access(path, F_OK), "%s was in use before\n", pmu);
 		arm(fd, n);
 		igt_assert_eq(igt_vsoc_debugfs_try(&dev, "pmu_plug", pmu), 0);
 		happened = disarm(fd);
 		there = !access(path, F_OK);
-		igt_assert_f(there || happened, "place %u: %s did not come\n", n, pmu);
+		igt_assert_f(there || happened, "allocation %u: %s was not added\n", n, pmu);
 		failed += !there;
 		survived += there && happened;
 		if (there)
 			continue;
-		/* its device exists, without a driver */
+		/* the PMU's device exists without a driver */
 		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
 		igt_vsoc_debugfs(&dev, "pmu_plug", pmu);
-		igt_assert_f(!access(path, F_OK), "place %u: %s does not come any more\n", n, pmu);
+		igt_assert_f(!access(path, F_OK), "allocation %u: %s is missing\n", n, pmu);
 	}
 	filter("require", 0, UINT64_MAX);
 	close(fd);
 	igt_assert_lt(n, MOST);
-	igt_info("%s: %u places, %u times not there, %u times done without\n", pmu, n - 2, failed,
+	igt_info("%s: %u allocations, %u times no PMU, %u failures handled\n", pmu, n - 2, failed,
 		 survived);
 	igt_assert_lt(0, failed);
 }
@@ -654,7 +627,7 @@ int igt_main()
 		igt_require(igt_perfctr_open(&dev, "vsoc"));
 		for (unsigned int i = 0; i < 2; i++)
 			let_fail(kinds[i], "ignore-gfp-wait", "N");
-		/* no call trace for each failure */
+		/* print no call trace at each failure */
 		for (unsigned int i = 0; i < 3; i++)
 			let_fail(kinds[i], "verbose", "0");
 		let_fail("fail_page_alloc", "min-order", "0");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: Under every hardware fault, samples are correct and flag what is missing
- * Description: Faults by name, each on a device with two sessions, beside another device
- *   without faults.
+ * Description: Faults by name, each on a device with two sessions, beside another device without
+ *   faults.
  *
  * SUBTEST: fault-%s
  * Description: with the fault %arg[1], samples of two sessions are exact or flagged, the effect
@@ -24,8 +24,8 @@
  * @fault-every-name: each fault of the device's GPU and PMUs is one of the above
  * @fault-garbage-metadata-poweroff: cores that power off with a sample of invalid metadata have
  *   LOST, though their counts are there
- * @fault-garbage-metadata-power-loss: cores that power off without a sample after invalid
- *   metadata lack counts and have LOST
+ * @fault-garbage-metadata-power-loss: cores that power off without a sample after invalid metadata
+ *   lack counts and have LOST
  * @fault-refused: an invalid probability or number of times is refused and changes nothing
  */
 #include <errno.h>
@@ -44,12 +44,12 @@
 /* two cores, densely numbered, one slice, wide blocks, a short ring */
 #define OTHER_SHAPE \
 	"9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
-/* several waits for firmware that end by their deadlines; without faults nothing comes near */
+/* covers several waits for firmware that time out */
 #define TIME_LIMIT_NS (60000 * MS)
 /* rounds of work and samples after which the fault has no more effect */
 #define ROUNDS 4
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
-/* half of the counters, so that the second session is no copy of the first one */
+/* half of the counters, so that the sessions differ */
 #define SECOND_MASK 0x5555555555555555ull
 
 #define ERROR DRM_PERFCTR_SAMPLE_ERROR
@@ -65,8 +65,7 @@ static struct igt_vsoc_totals totals;
 
 static struct igt_accounted first, second, beside, fabric;
 
-/* --- what has to happen for a fault to find its place --- */
-
+/* actions that trigger a fault */
 static int job_status(void)
 {
 	struct drm_vsoc_command commands[3];
@@ -96,7 +95,7 @@ static void job_hang(void)
 	igt_assert_eq(job_status(), -ECANCELED);
 }
 
-/* the job is over when the watchdog looks late, see also time@watchdog-too-late */
+/* the job has ended when the late watchdog checks, see also time@watchdog-too-late */
 static void watchdog_late(void)
 {
 	igt_fault_arm(&dev, "job_hang", 1);
@@ -151,7 +150,7 @@ static void alloc_file(void)
 	close(fd);
 }
 
-/* A third session counts on the fabric, exactly or flagged, while @fault hits a PMU. */
+/* A third session on the fabric is exact or flagged while @fault hits a PMU. */
 static void count_with_pmu_fault(const char *fault, void (*trouble)(void))
 {
 	igt_fault_disarm(&dev, fault);
@@ -200,26 +199,21 @@ static void pmu_affinity(void)
 
 static void unplugged(void);
 
-/* --- the table --- */
-
 static const struct {
 	const char *name;
 	/*
-	 * called after some work; NULL: work, cores that power off, and a sample trigger the fault
+	 * called after some work; NULL: work, a power-off of cores and a sample trigger the fault
 	 */
 	void (*provoke)(void);
-	/* flags that the samples must have, and flags that they may have; all others are errors */
+	/* flags that the samples must have, and may have */
 	uint32_t must, may;
-	/* types of blocks that lack counts; the others have all of them */
+	/* types of blocks that lack counts */
 	uint32_t lacks;
 	/* number of such blocks; 0: all */
 	unsigned int blocks;
 	/* time is lost, even if nothing was counted in it */
 	bool loses;
-	/*
-	 * runs instead of the usual steps: the device does not survive the fault, or another
-	 * product has it
-	 */
+	/* replaces the usual steps: the fault removes the device or needs another product */
 	void (*instead)(void);
 } faults[] = {
 	{ "lost_doorbell", NULL, ERROR, 0, NO_TYPE, 0, false, NULL },
@@ -268,8 +262,6 @@ static const struct {
 };
 #define FAULTS ARRAY_SIZE(faults)
 
-/* --- one fault --- */
-
 static void assert_clean(const struct igt_accounted *a)
 {
 	igt_assert_eq_u32(a->s.last.flags & ~IGT_ORDINARY_FLAGS, 0);
@@ -285,7 +277,7 @@ static unsigned int blocks_of_types(const struct igt_perfctr_session *s, uint32_
 	return n;
 }
 
-/* blocks other than these report no loss */
+/* only blocks of these @types report a loss */
 static void assert_unaffected(const struct igt_perfctr_session *s, uint32_t types)
 {
 	const uint32_t fault_states = DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST |
@@ -397,10 +389,7 @@ static void fault(unsigned int i)
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
-/*
- * The device is removed instead of answering: samples have all earlier counts, other devices
- * continue.
- */
+/* The device is removed instead of answering; samples have all earlier counts. */
 static void unplugged(void)
 {
 	uint64_t t0;
@@ -443,7 +432,6 @@ static void unplugged(void)
 	igt_vsoc_remove(&other, OTHER);
 }
 
-/* Add a new fault here with what it may do. */
 static void every_fault(void)
 {
 	const struct igt_target all = { .dev = dev };
@@ -488,8 +476,6 @@ static void refused(void)
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", "0"), 0);
 }
 
-/* --- a core's last sample --- */
-
 static void begin_with_cores(void)
 {
 	begin_anew();
@@ -500,7 +486,7 @@ static void begin_with_cores(void)
 	igt_vsoc_work(&dev, 4);
 }
 
-/* core 0 stayed on; whether the last samples of the others were complete is unknown */
+/* core 0 stayed on; the last samples of the other cores may be incomplete */
 static void end_with_cores_lost(void)
 {
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
@@ -522,8 +508,8 @@ static void end_with_cores_lost(void)
 }
 
 /*
- * The sample before cores power off has invalid metadata. The host takes it for a sample of
- * something else, so that the last counts are doubtful, not lost.
+ * The sample before cores power off has invalid metadata. The host does not recognise it, so the
+ * last counts are doubtful, not lost.
  */
 static void garbage_at_poweroff(void)
 {

@@ -7,19 +7,18 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @start-unanswered: START is -ETIMEDOUT in bounded time if hardware never answers, -EIO if its
- *   answer is invalid, and works when it answers again
- * @silent-firmware: hardware that stops answering gives samples with ERROR rather than
- *   errors, and STOP still delivers
- * @silent-for-seconds: hardware that does not start is retried once a second, and counts
- *   exactly once it does
- * @stop-unanswered: a final sample without an answer has LOST in every block; another
- *   session gets all the counts when hardware answers again
+ * @start-unanswered: START is -ETIMEDOUT in bounded time without an answer, -EIO after an invalid
+ *   one, and works afterwards
+ * @silent-firmware: hardware that stops answering gives samples with ERROR, no errors, and STOP
+ *   still delivers
+ * @silent-for-seconds: hardware that does not start is retried once a second, and counts are exact
+ *   once it starts
+ * @stop-unanswered: an unanswered final sample has LOST in every block; another session gets all
+ *   counts later
  * @stop-unanswered-power: after a STOP without an answer nothing keeps the GPU awake
- * @stop-unanswered-alone: without another session, counts of a final sample without an
- *   answer are reported, destroyed, or still with the hardware
- * @start-half-answered: START is refused if hardware gives only a part of the earlier
- *   counts
+ * @stop-unanswered-alone: without another session, missing counts of an unanswered final sample are
+ *   reported, destroyed, or still in hardware
+ * @start-half-answered: START is refused if hardware returns only a part of the earlier counts
  */
 #include <errno.h>
 #include <unistd.h>
@@ -30,9 +29,9 @@
 #include "igt_vsoc_device.h"
 
 #define MS 1000000ull
-/* several waits for firmware that end by their deadlines; without faults nothing comes near */
+/* covers several waits for firmware that time out */
 #define TIME_LIMIT_NS (60000 * MS)
-/* half of the counters, so that the second session is no copy of the first one */
+/* half of the counters, so that the sessions differ */
 #define SECOND_MASK 0x5555555555555555ull
 
 static struct igt_perfctr_device dev;
@@ -97,10 +96,7 @@ static void silent_firmware(void)
 	igt_assert_lte_u64(1, igt_perfctr_status(&first.s).errors);
 	/* the loss is bounded in time */
 	igt_assert_lte_u64(1, first.s.lost_ns);
-	/*
-	 * counts that firmware still holds are in no sample; those in samples are no more than the
-	 * truth
-	 */
+	/* firmware may still hold counts; samples do not exceed the truth */
 	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &totals);
 	for (unsigned int i = 0; i < totals.truth.count; i++)
 		igt_assert_lte_u64(igt_perfctr_sum(&first.s, totals.truth.at[i].type,
@@ -123,7 +119,7 @@ static void silent_for_seconds(void)
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
 	/* after a reset the core starts the hardware again */
 	igt_vsoc_debugfs(&dev, "reset", "1");
-	/* count starts, not time: the request that failed, and at least two more starts */
+	/* wait for the request that failed and at least two more starts */
 	while (asked < 6) {
 		igt_assert_lte_u64(igt_raw_ns() - t0, 3 * TIME_LIMIT_NS);
 		igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
@@ -190,7 +186,7 @@ static void start_half_answered(void)
 	igt_assert_eq_u64(first.account.truth, first.account.counts);
 }
 
-/* STOP gives up counts that the other session gets a moment later */
+/* STOP reports LOST; another session gets the counts a moment later */
 static void stop_unanswered(void)
 {
 	begin_anew();
@@ -222,7 +218,6 @@ static void stop_unanswered(void)
 	igt_assert_eq_u64(second.account.truth, second.account.counts);
 }
 
-/* the session that kept the GPU awake has ended, and nothing else keeps it awake */
 static void stop_unanswered_power(void)
 {
 	struct igt_perfctr_session s;
@@ -243,8 +238,8 @@ static void stop_unanswered_power(void)
 }
 
 /*
- * The same without another session: counts in the ring are in samples; hardware has kept or dropped
- * the others. Any other missing count is a loss of the kernel.
+ * Without another session, counts in firmware's ring are in samples; hardware has kept or dropped
+ * the rest. Any other missing count is a bug.
  */
 static bool stopped_unanswered(void)
 {

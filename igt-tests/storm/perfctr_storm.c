@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: Samples are exact or flagged, whatever happens in whatever order
- * Description: Everything at once, in an order that follows from a seed: sessions, jobs,
- *   faults, resets, power, CPU hotplug, system suspend, unplug, readers that sleep or scribble,
- *   processes that die.
- *   One thread decides and acts. What a step draws follows from seed and step alone. Its effect
- *   depends on the hardware too, as jobs, periods, firmware and processes run in real time, so
- *   a replay repeats the storm closely but not exactly. Every well-behaved session has an
- *   account that must be exact unless its samples report a loss.
- *   Environment: PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (no
- *   limit; to replay up to a failure), PERFCTR_STORM_SUSPEND=1 (with system suspend, see
- *   storm/run), PERFCTR_STORM_TRACE=1 (print each step).
+ * TEST: Samples are exact or flagged after any events in any order
+ * Description: Everything at once, in an order that follows from a seed. The effect of a step
+ *   depends on the hardware too, so a replay is close but not exact. The account of every
+ *   well-behaved session is exact unless its samples report a loss. Environment:
+ *   PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (to replay up to a
+ *   failure), PERFCTR_STORM_SUSPEND=1 (see storm/run), PERFCTR_STORM_TRACE=1 (print each step).
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
- * @storm: random sessions, jobs, faults, power, hotplug and hostile readers: every account is
- *   exact unless its samples report a loss
- * @system-suspend: system suspend in the middle of a job loses no count, and samples have
- *   SUSPENDED
+ * @storm: random sessions, jobs, faults, power, hotplug, hostile readers: accounts are exact or
+ *   flagged
+ * @system-suspend: system suspend during a job loses no count, and samples have SUSPENDED
  */
 #include <dirent.h>
 #include <errno.h>
@@ -53,9 +47,7 @@
 
 static const char *const reader_names[IGT_READERS] = { "prompt", "slow", "hostile" };
 
-/*
- * the first device stays; the others are added and removed, the last one has multiplexed counters
- */
+/* the first device stays, others come and go, the last one has multiplexed counters */
 static struct igt_target devices[DEVICES] = {
 	{ .number = 0 },
 	{ .number = 9 },
@@ -73,8 +65,6 @@ static struct {
 	uint64_t suspends;
 } storm;
 
-/* --- chance --- */
-
 static uint32_t any(uint32_t below)
 {
 	return igt_chance_any(&chance, below);
@@ -91,7 +81,7 @@ static void begin_step(uint64_t step)
 	igt_chance_begin(&chance, step);
 }
 
-/* the step, for a trace */
+/* print the step for a trace */
 static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 {
 	va_list args;
@@ -104,8 +94,6 @@ static void __attribute__((format(printf, 1, 2))) trace(const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 }
-
-/* --- devices --- */
 
 static void seed_faults(const struct igt_target *d)
 {
@@ -146,8 +134,6 @@ static void open_contexts(struct igt_target *d)
 	for (unsigned int i = 0; i < sizeof(d->contexts) / sizeof(d->contexts[0]); i++)
 		d->contexts[i] = igt_vsoc_ctx_create(d->dev.fd);
 }
-
-/* --- clients --- */
 
 static struct igt_client *pick(bool (*suits)(const struct igt_client *c))
 {
@@ -194,8 +180,7 @@ static bool others_count(const struct igt_client *c)
 	return false;
 }
 
-/* --- what can happen: each returns whether it did --- */
-
+/* actions; each returns whether it did something */
 static struct igt_target *some_device(void)
 {
 	struct igt_target *d = &devices[any(DEVICES)];
@@ -335,7 +320,7 @@ static bool do_stop(void)
 	igt_assert_f(!ret, "STOP: %d\n", ret);
 	unanswered = igt_client_is_valid_reader(c) &&
 		     c->session.last.flags & DRM_PERFCTR_SAMPLE_ERROR;
-	/* counts that it did not get belong to the other sessions */
+	/* counts that it did not get are in the other sessions */
 	for (unsigned int i = 0; i < CLIENTS && unanswered && !c->on->gone; i++)
 		if (clients[i].used && clients[i].on == c->on &&
 		    igt_client_has_account(&clients[i]))
@@ -347,7 +332,7 @@ static void on_alarm(int signal)
 {
 }
 
-/* sometimes with a signal in the middle */
+/* sometimes a signal interrupts SAMPLE */
 static bool do_sample(void)
 {
 	const struct itimerval soon = { .it_value.tv_usec = 1 + any(3000) }, never = { 0 };
@@ -395,7 +380,6 @@ static bool do_leave(void)
 
 	if (!c)
 		return false;
-	/* STOP first, or not */
 	if (one_in(2))
 		igt_perfctr_teardown(&c->session);
 	igt_client_drop(c, &tally);
@@ -432,7 +416,7 @@ static bool is_fair(void)
 	return storm.step % WEATHER_STEPS >= WEATHER_STEPS * 2 / 3;
 }
 
-/* armed faults must not happen later */
+/* disarm all faults */
 static void calm(void)
 {
 	for (unsigned int i = 0; i < DEVICES; i++)
@@ -505,7 +489,7 @@ static bool do_power(void)
 		break;
 	case 2:
 		igt_target_power(d, "auto");
-		/* long enough to suspend, or not */
+		/* may be long enough to suspend */
 		usleep(any(120) * 1000);
 		break;
 	default:
@@ -595,7 +579,6 @@ static bool do_device(void)
 	return true;
 }
 
-/* a fault removed them */
 static void close_removed_devices(void)
 {
 	for (unsigned int i = 1; i < DEVICES; i++)
@@ -637,12 +620,12 @@ static bool do_doom(void)
 		file.fd = open(path, O_RDWR);
 		if (restless)
 			igt_drop_to(IGT_NOBODY - i, 0);
-		/* errors here come from a fault, or from another set in use */
+		/* errors come from a fault, or from another set in use */
 		if (file.fd >= 0 && !igt_perfctr_session_try(&s))
 			igt_perfctr_start(&s, 0);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
-		/* short sessions of a user with limits */
+		/* short sessions of an unprivileged user */
 		while (restless) {
 			igt_perfctr_control(file.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL, 0);
 			usleep(1000);
@@ -684,7 +667,7 @@ static void happen(void)
 
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		sum += happenings[i].weight;
-	/* Draw before any check, so that a different result does not shift all later draws. */
+	/* Draw before any check: a different result must not shift later draws. */
 	begin_step(storm.step + 1);
 	if (storm.step % WEATHER_STEPS == WEATHER_STEPS * 2 / 3)
 		calm();
@@ -723,7 +706,7 @@ static void end_doomed(void)
 	}
 }
 
-/* the last message if an assertion ended it */
+/* printed last if an assertion ended the storm */
 static void print_replay_command(void)
 {
 	if (storm.doing)
@@ -770,7 +753,7 @@ static void calm_down(void)
 	storm.doing = NULL;
 }
 
-/* in 1/1000 of the counts */
+/* per thousand of the counts */
 static double permille(uint64_t counts)
 {
 	return tally.truth ? 1000.0 * counts / tally.truth : 0;
@@ -798,7 +781,7 @@ static void print_tally(uint64_t begin_ns)
 		 (unsigned long long)storm.suspends);
 }
 
-/* after this many settled accounts some always have counts */
+/* runs with more steps must have compared counts */
 #define FEW_STEPS 2000
 
 static void run_storm(void)
@@ -823,7 +806,7 @@ static void run_storm(void)
 		igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
 	}
 
-	/* a slow machine takes longer until there are counts to compare */
+	/* a slow machine needs longer until there are counts to compare */
 	while (storm.step < steps &&
 	       (steps != UINT64_MAX || igt_raw_ns() - begin_ns < duration_ns ||
 		(duration_ns && storm.step < FEW_STEPS && (!tally.unaffected || !tally.counts)))) {
@@ -841,7 +824,7 @@ static void run_storm(void)
 	/* the run compared some counts */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, tally.settled);
-		/* some of them fault-free */
+		/* some of them in fault-free spans */
 		igt_assert_lte_u64(1, tally.unaffected);
 		igt_assert_lte_u64(1, tally.counts);
 	}

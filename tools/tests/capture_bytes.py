@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Capture files made byte by byte from the documented format, so that tests do not depend on the
-writer."""
+"""Capture files made from the documented format, independent of the writer."""
 
 import struct
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Checks of the native tests of the tools: prints file and text of each failure, and counts them.
- */
+/* Checks of the tools' native tests: prints file and text of each failure, and counts them. */
 #pragma once
 
 #include <stdbool.h>

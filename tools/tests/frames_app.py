@@ -4,9 +4,9 @@
 
 usage: frames_app.py NODE FRAMES [TRUTH FOLDER]
 
-Frame n has the GPU draw and compute a bit more than the one before, and then reports its end by the
-protocol of perfctr-perfkit(1). Copies the file TRUTH to FOLDER/n.before and FOLDER/n.after. Prints
-the number of frames that it drew, and the number that it reported."""
+Each frame draws and computes a bit more than the previous one, and reports its end by the protocol
+of perfctr-perfkit(1). Copies the file TRUTH to FOLDER/n.before and FOLDER/n.after. Prints the
+numbers of frames that it drew and reported."""
 
 import os
 import shutil
@@ -26,14 +26,14 @@ class Frames:
         if name:
             self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.connection.connect(name.replace("@", "\0", 1))
-            # the name is free after the tool has exited
+            # after the tool's exit its socket name is free for others
             _, uid, _ = struct.unpack("3i", self.connection.getsockopt(socket.SOL_SOCKET,
                                                                        socket.SO_PEERCRED, 12))
             if uid not in (0, os.geteuid()):
                 raise PermissionError(f"user {uid} listens at {name}")
 
     def end(self):
-        """The GPU work of the frame is done."""
+        """Report the end of a frame."""
         if not self.connection:
             return
         try:

@@ -15,8 +15,7 @@ ERROR_LINES = 40
 
 
 def test(function):
-    """A test: its documentation is its name. Its return value, if any, is the reason why it was
-    skipped."""
+    """A test; its docstring is its name. It returns None, or the reason for a skip."""
     TESTS.append(function)
     return function
 
@@ -27,7 +26,7 @@ def check(condition, what):
 
 
 def drop(uid=NOBODY, groups=()):
-    """For preexec_fn: become a user without privilege."""
+    """For preexec_fn: become an unprivileged user."""
     def now():
         os.setgroups(groups)
         os.setgid(uid)
@@ -36,7 +35,7 @@ def drop(uid=NOBODY, groups=()):
 
 
 def run(*command, status=0, uid=None, timeout=120, text=True, **options):
-    """Run a command and check its status, one or several; as another user with uid."""
+    """Run a command, as another user with uid, and check its status (one or several)."""
     if uid is not None:
         options["preexec_fn"] = drop(uid)
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
@@ -90,7 +89,7 @@ def main(bail_out=None, attempt=lambda function: function()):
         try:
             skip = attempt(function)
             print(f"ok {number} - {name}{f' # SKIP {skip}' if skip else ''}")
-        except Exception as error:  # whatever it is, the test has failed and the others go on
+        except Exception as error:  # any error fails this test only
             failed += 1
             print(f"not ok {number} - {name}")
             for line in f"{type(error).__name__}: {error}".splitlines()[:ERROR_LINES]:

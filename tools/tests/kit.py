@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""perfkit's API of libperfctr for tests, as <perfctr/perfkit.h> declares it; from the shared
-library."""
+"""libperfctr's API of <perfctr/perfkit.h> for tests, from the shared library."""
 
 import ctypes
 import os

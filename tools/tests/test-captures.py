@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""usage: test-captures.py PERFCTR BUILD: report, export and diff of captures that are made
-here. Prints TAP."""
+"""usage: test-captures.py PERFCTR BUILD: report, export and diff of generated captures. Prints
+TAP."""
 
 import csv
 import difflib
@@ -105,8 +105,7 @@ def by_event(entries):
 
 @test
 def report_is_exact():
-    """report --json: exact sums beyond 2^53, holes, what was lost, of a product that no
-    database knows"""
+    """report --json: exact sums beyond 2^53, holes and losses of an unknown product"""
     result = json.loads(run("report", "-j", "-A", write("a.cap", unknown_device())).stdout)
     sums, single = by_event(result["counters"]), by_event(result["block_counters"])
     check(sums["shader/EIGHT"]["value"] == EXACT + 1 + 2 + 5 + 7, f"sum {sums['shader/EIGHT']}")
@@ -134,8 +133,7 @@ def report_is_exact():
 
 @test
 def tables_fit_the_terminal():
-    """report and diff in 60 columns: no line is longer, names are cut and notes wrapped,
-    numbers stay whole"""
+    """report and diff in 60 columns: names are cut, notes wrapped, numbers complete"""
     capture = write("a.cap", unknown_device())
     for command in ("report", "-A"), ("diff", "-A", capture):
         wide = run(*command, capture).stdout.decode()
@@ -200,7 +198,7 @@ def names_are_kept():
 
 @test
 def text_is_fit_for_a_terminal():
-    """report: totals in full, and no control character of a file reaches the terminal"""
+    """report: complete totals, and no control characters of the file"""
     out = run("report", "-A", path("a.cap")).stdout.decode()
     check(f"{EXACT + 15:,}" in out and "not measured in 1 of 3 samples" in out, out)
     check("2 periods merged" in out and "2023-11-14 22:13:20 UTC" in out, out)
@@ -244,7 +242,7 @@ def damage_is_reported():
 
 @test
 def exports_are_exact():
-    """export csv and json: the same exact integers, nothing for what was not measured"""
+    """export csv and json: the same exact integers, no values that were not measured"""
     rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv",
                                                path("a.cap")).stdout.decode())))
     values = {(int(r["seq"]), r["event"]): r["value"] for r in rows}
@@ -292,8 +290,8 @@ def decode_trace(*options):
 
 @test
 def perfetto_tracks():
-    """export perfetto: a track with a unit for each counter and metric of each block, values at
-    the samples' starts"""
+    """export perfetto: a track with a unit per counter and metric of each block, values at the
+    starts of samples"""
     trace = decode_trace()
     first = trace.packet[0]
     check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 5,
@@ -402,8 +400,7 @@ def long_capture(count, period=MS):
 
 @test
 def long_captures_hide_no_peak():
-    """report --html of a long capture: fewer points than samples, and the largest sample is in
-    them"""
+    """report --html of a long capture: fewer points than samples, including the largest sample"""
     data = json.loads(read_page(write("long.cap", long_capture(20000)))[0].data)
     line = [line for line in data["lines"] if line["event"].startswith("shader/")][0]
     check(not data["exact"] and len(data["from"]) < 10000 and data["samples"] == 20000, "points")
@@ -518,7 +515,7 @@ def diff_compares_rates():
     same = json.loads(run("diff", "-j", a, a).stdout)["changes"]
     check(all(not c["change"] and c["verdict"] != "clear" for c in same),
           "a capture differs from itself")
-    # three samples are too few for an estimate of chance
+    # three samples are too few for statistics
     few = json.loads(run("diff", "-j", a, path("a.cap")).stdout)["changes"]
     check({c["verdict"] for c in few if c["a"] and c["b"]} <= {"unknown"},
           "verdict of three samples")
@@ -530,7 +527,7 @@ def diff_compares_rates():
 
 @test
 def captures_of_version_1():
-    """captures of the kernel interface's version 2 print as the reader of that time printed them"""
+    """captures of the kernel interface's version 2 print as they did then"""
     def stored(name):
         with tarfile.open(os.path.join(HERE, "captures-1.tar.xz")) as tar:
             return tar.extractfile(name).read()
@@ -544,7 +541,7 @@ def captures_of_version_1():
             check(now == then, "\n".join(list(difflib.unified_diff(
                 then.decode().splitlines(), now.decode().splitlines(), f"{name}.{kind}", "now",
                 n=0))[:20]))
-        # a file that is cut anywhere is read up to there
+        # a truncated file is read up to its end
         data = stored(f"{name}.cap")
         for size in range(16, len(data), 4099):
             run("report", "-j", "-", stdin=data[:size], status=0)

@@ -312,7 +312,7 @@ static void test_flight(void)
 	for (size_t n = 0; n < f.count; n++)
 		in_order &= flight_number(&f, n) == 5000 - 101 + n;
 	CHECK(in_order);
-	/* room for only 16: the newest are kept, and cut_short counts the missing ones */
+	/* room for 16: the newest are kept, cut_short counts the missing ones */
 	flight_free(&f);
 	f = (struct flight){ .keep_ns = 1000, .limit_bytes = 1024, .stride = 64 };
 	for (uint64_t n = 0; n < 100; n++)
@@ -338,7 +338,7 @@ static void test_compare(void)
 	/* equal variances: ten degrees of freedom, t = 3.1693 */
 	CHECK(compare_error(&x, &y, &error));
 	CHECK(fabs(error - 3.1693 * sqrt(2 * 3.5 / 6)) < 0.005);
-	/* one without variance: five, t = 4.0321 */
+	/* one value without variance: five degrees of freedom, t = 4.0321 */
 	CHECK(compare_error(&x, &z, &error));
 	CHECK(fabs(error - 4.0321 * sqrt(3.5 / 6)) < 0.04);
 	CHECK(compare_error(&z, &z, &error) && error == 0);
@@ -347,8 +347,6 @@ static void test_compare(void)
 	y = compare_mean_of(NULL, 0);
 	CHECK(!y.count && !compare_error(&x, &y, &error));
 }
-
-/* --- perfkit ------------------------------------------------------------------------ */
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -407,7 +405,6 @@ static void test_perfkit_means(void)
 		mpq_init(mean);
 		perfkit_stat_init(&stat);
 		for (unsigned int n = 0; n < count; n++) {
-			/* of all sizes */
 			uint64_t numerator = next_random(&random) >> (1 + n % 50);
 			uint64_t denominator = (next_random(&random) >> (1 + n % 40)) | 1;
 			long double value = (long double)numerator / (long double)denominator;
@@ -417,7 +414,7 @@ static void test_perfkit_means(void)
 							.denominator = (int64_t)denominator,
 							.elapsed_ns = 7,
 						});
-			/* every second value represents a time, of n */
+			/* every second value is a time of n */
 			perfkit_stat_add_time(&stat,
 					      &(struct perfctr_perfkit_value){
 						      .numerator = n,
@@ -497,8 +494,6 @@ static void test_perfkit_texts(void)
 	mpq_clear(ratio);
 }
 
-/* --- frames ------------------------------------------------------------------- */
-
 static unsigned int complaints;
 
 void app_error(const struct app *app, const char *format, ...)
@@ -556,19 +551,19 @@ static void test_frames(void)
 	third = connect_reporter();
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 4);
 
-	/* the first one that reports a frame is counted, and waits */
+	/* the first reporter is counted and waits */
 	CHECK(sends(second, "frame") && frames_next(&frames) && !may_go(second));
 	frames_answer(&frames);
 	CHECK(may_go(second) && !frames_next(&frames));
 
-	/* others are not counted and do not wait; a note is printed once */
+	/* others neither count nor wait; a note is printed once */
 	CHECK(sends(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
 	CHECK(sends(first, "frame") && !frames_next(&frames) && may_go(first) && complaints == 1);
 
 	CHECK(sends(third, "frames") && !frames_next(&frames) && was_closed(third));
 	CHECK(complaints == 2 && frames_fds(&frames, fds) == 3);
 
-	/* after it disconnects, the next process is counted */
+	/* after it disconnects the next process is counted */
 	close(second);
 	CHECK(!frames_next(&frames) && frames_fds(&frames, fds) == 2);
 	CHECK(sends(first, "frame") && frames_next(&frames));
@@ -670,7 +665,7 @@ static void test_shares_of_users(void)
 	CHECK(serve_share_take(shared, 1000, start, &other));
 	serve_share_note(&other, 13);
 
-	/* commands are an interval apart, and unused time does not allow a burst */
+	/* commands are an interval apart; unused time allows no burst */
 	CHECK(!serve_share_wait_ns(&first, start + 900 * ms, ms));
 	CHECK(serve_share_wait_ns(&second, start + 900 * ms, ms) == ms);
 	CHECK(serve_share_wait_ns(&first, start + 900 * ms, ms) == 2 * ms);
@@ -687,7 +682,7 @@ static void test_shares_of_users(void)
 	serve_share_end_period(&second, 2 * ms);
 	CHECK(serve_share_add_period(&first, 2 * ms, ms));
 
-	/* a process frees its resources at exit, but the time of the last command remains */
+	/* exit frees the resources of a process, but the time of its last command remains */
 	serve_share_drop(shared, 11);
 	serve_share_drop(shared, 12);
 	CHECK(serve_share_take(shared, 0, start + 900 * ms, &first));
@@ -696,7 +691,7 @@ static void test_shares_of_users(void)
 	for (int n = 0; n < 4; n++)
 		CHECK(serve_share_add_period(&first, ms, ms));
 
-	/* slots of former users are free, unless they have to wait or have a client */
+	/* slots of former users are free unless they must wait or have a client */
 	serve_share_drop(shared, 14);
 	for (uid_t uid = 2000; uid < 2000 + SERVE_MAX_CLIENTS - 2; uid++) {
 		CHECK(serve_share_take(shared, uid, start + 900 * ms, &second));

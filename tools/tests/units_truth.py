@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Expected metrics and units of perfkit, computed from the truth of the virtual SoC.
 
-Written from the definitions in docs/perfkit.md and in the database's texts, not from their
-formulas. A ratio of a counter is its share of the cycles of its clock. A unit's SOL is the share
-in which it was busy, its Bottleneck the share in which it was busy without waiting. The length
-of a cycle is that of its counter's clock."""
+By the definitions in docs/perfkit.md and in the database's texts, not by their formulas. A
+counter's ratio is its share of its clock's cycles. A unit's SOL is the share in which it was busy,
+its Bottleneck the share in which it was busy without waiting."""
 
 import fractions
 import json
@@ -24,7 +23,7 @@ PERCENT = 100
 
 
 def frequencies(node, truth_path):
-    """{counter of PCOUNTER: Hz of the clock of its domain}"""
+    """{PCOUNTER counter: Hz of its domain's clock}"""
     done = subprocess.run(("perfctr", "info", "--json", "-d", node), stdout=subprocess.PIPE,
                           check=True)
     device, = json.loads(done.stdout)["devices"]
@@ -64,7 +63,7 @@ def nv50_metrics(pm, mp):
 
 
 class Result:
-    """The JSON document, and for each of its counters the truth of the pass that counted it."""
+    """The JSON document, and the truth of each counter's pass."""
 
     def __init__(self, result, truth_of, clocks):
         self.counters = {c["name"]: c for c in result["counters"]}
@@ -143,8 +142,8 @@ def check_bottleneck(r, result):
 
 
 def problems(result, truth_of, clocks=None):
-    """Differences from the truth. truth_of(counter of the JSON document) returns the truth of its
-    first pass; clocks: from frequencies()."""
+    """Differences from the truth. truth_of(JSON counter) is the truth of its first pass; clocks:
+    from frequencies()."""
     r = Result(result, truth_of, clocks)
     is_nv50 = "pcounter/gpu_idle" in r.counters
     found = []

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The local device: on a stock kernel, and beside a kernel session on the virtual SoC. Prints
-TAP."""
+"""The local device on a stock kernel and beside a kernel session. Prints TAP."""
 
 import json
 import os
@@ -31,7 +30,7 @@ def a_stock_kernel_is_useful():
     check("software events only" in done.stderr, done.stderr)
     result = json.loads(run("perfctr", "stat", "--json", "--", "sleep", "0.3").stdout)
     clock = [c for c in result["counters"] if c["event"] == "software/task-clock/"][0]["value"]
-    # all CPUs together, for as long as was counted
+    # all CPUs together, over the counted time
     wanted = result["elapsed_ns"] * os.cpu_count()
     check(0.9 * wanted <= clock <= 1.1 * wanted and clock, f"{clock} ns of {wanted}")
     return None
@@ -53,7 +52,7 @@ def what_perf_refuses_comes_with_a_fix():
 
 @test
 def local_and_kernel_session_agree():
-    """stat: a local session and one of the kernel count the same bytes of seeded work at once"""
+    """stat: a local and a kernel session count the same bytes of the same work"""
     if STOCK:
         return "no virtual SoC without our modules"
     for seed in "3", "5", "7":

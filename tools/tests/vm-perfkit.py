@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr perfkit in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in
-the guest."""
+"""perfctr perfkit against the virtual SoC's truth. Prints TAP. Runs as root in the guest."""
 
 import contextlib
 import fractions
@@ -59,7 +58,7 @@ def by_name(result):
 
 @test
 def all_counters_equal_truth():
-    """every counter of the GPU, in the number of passes that is reported, equals the truth"""
+    """every counter of the GPU equals the truth, in the reported number of passes"""
     passes = json.loads(run("perfctr", "perfkit", "--json", "--passes").stdout)["passes"]
     before = truth()
     run(*frames())
@@ -88,7 +87,7 @@ def all_counters_equal_truth():
 
 @test
 def ratios_are_exact():
-    """metrics are fractions of the counters: nothing is rounded"""
+    """metrics are exact fractions of the counters"""
     c = by_name(perfkit("-e", "INSTR_DIVERGED,INSTR_FMA,INSTR_CVT,INSTR_SFU,INSTR_MSG,"
                               "shader.warp_divergence", "--", *frames()))
     diverged, *all_of = (exact(c["shader/" + n]["mean"]) for n in
@@ -99,7 +98,7 @@ def ratios_are_exact():
 
 @test
 def repetitions_agree():
-    """-r 3: mean, min and max of work that is always the same are the same"""
+    """-r 3: mean, min and max of constant work are equal"""
     result = perfkit("-r", "3", "-e", "FRAGMENTS,L2_HITS", "--", *frames())
     check(result["experiments"] == 3 and result["passes"] == 2, f"{result}")
     for c in result["counters"]:
@@ -108,7 +107,7 @@ def repetitions_agree():
 
 
 def check_means(result):
-    """every counter that was measured has a mean within its bounds; the longest time names the
+    """the mean of every measured counter is within its bounds; the longest time determines the
     bottleneck"""
     longest = None, 0
     for c in result["counters"]:
@@ -127,7 +126,7 @@ def check_means(result):
 
 @test
 def means_of_many_ratios_are_exact():
-    """-r 50: ratios of different cycles have a mean, and the bottleneck is the one of the means"""
+    """-r 50: ratios of different cycles have a mean, and the means determine the bottleneck"""
     events = "CS SOL,CS Bottleneck,SHD SOL,SHD Bottleneck,TILER SOL,TILER Bottleneck," \
              "gpu_utilization"
     result = perfkit("-r", "50", "-e", events, "--", "vsoc-job", "-q", "draw", "vertices=300",
@@ -142,7 +141,7 @@ def means_of_many_ratios_are_exact():
 
 @test
 def means_of_many_slices_are_exact():
-    """-I: 200 slices and more of a ratio have a mean"""
+    """-I: a ratio of more than 200 slices has a mean"""
     # the real length of a slice depends on the host
     for jobs in 500, 2000, 8000, 32000:
         result = perfkit("-I", "1", "-e", "gpu_utilization,SHD Bottleneck", "--", "vsoc-job", "-q",
@@ -156,7 +155,7 @@ def means_of_many_slices_are_exact():
 
 @test
 def cycles_are_of_the_mean():
-    """-r 3: cycles and time are means as the value is, so that 100 * mean / cycles is the share"""
+    """-r 3: cycles and time are means, too: 100 * mean / cycles is the share"""
     c = by_name(perfkit("-r", "3", "-e", "GPU_ACTIVE,gpu_utilization", "--", *frames()))
     mean, cycles = (exact(c["cshw/GPU_ACTIVE"][name]) for name in ("mean", "cycles"))
     low, high = (exact(c["cshw.gpu_utilization"][name]) for name in ("min", "max"))
@@ -166,7 +165,7 @@ def cycles_are_of_the_mean():
 
 @test
 def what_no_slice_reached_is_not_measured():
-    """-I: passes that no whole slice counted are not measured"""
+    """-I: passes without a whole slice are not measured"""
     done = run("perfctr", "perfkit", "--json", "-I", "10s", "-e", "FRAGMENTS,L2_HITS", "--", "true",
                status=1)
     result = json.loads(done.stdout)
@@ -182,7 +181,7 @@ def what_no_slice_reached_is_not_measured():
 
 @test
 def a_slice_that_was_cut_short_is_left_out():
-    """-I: no slice is shorter than it should be"""
+    """-I: a slice that was cut short is left out"""
     c = perfkit("-I", "500", "-e", "GPU_ACTIVE", "--", "sleep", "0.6")["counters"][0]
     check(c["measured"] >= 1 and exact(c["elapsed_ns"]) >= 500 * 1000 * 1000, f"{c}")
 
@@ -218,7 +217,7 @@ def passes_rotate_over_slices():
 
 @test
 def pmus_are_packed():
-    """events of a PMU that do not fit share passes, and each has been counted all the time"""
+    """events of a PMU that do not fit together are in several passes, each counted all the time"""
     result = perfkit("-e", "ucf0/mem_*/,ucf0/slc_*/", "--", *frames())
     check(result["passes"] > 1, "all events fit, but the PMU has fewer counters")
     check(result["passes"] < len(result["counters"]), f"nothing shares: {result['passes']}")
@@ -251,7 +250,7 @@ def table_goes_to_stderr():
 
 @test
 def errors_have_advice():
-    """errors name the problem, with the status of the manual"""
+    """errors name the problem and have the manual's status"""
     stderr = run("perfctr", "perfkit", "-e", "SHD Bottlenek", "true", status=2).stderr
     check("(renderD128)" in stderr and "--passes -d renderD128" in stderr, stderr)
     check("--passes" in run("perfctr", "perfkit", "--passes", "true", "-e", "FRAGMENTS",
@@ -275,7 +274,7 @@ def errors_have_advice():
 
 @test
 def denied_is_reported():
-    """a user who may not count gets status 3 and the reason"""
+    """status 3 and the reason for a user who may not count"""
     nodes = glob.glob("/dev/dri/renderD*")
     modes = [os.stat(n).st_mode for n in nodes]
     for n in nodes:
@@ -305,7 +304,7 @@ def signal_ends_it():
 
 @test
 def an_interrupt_is_reported():
-    """SIGINT in a repetition: it is reported, and the values are those of the repetitions before"""
+    """SIGINT in a repetition is reported; values are those of earlier repetitions"""
     with tempfile.TemporaryDirectory() as folder:
         # the second repetition waits for the signal
         script = f"cd {folder}; test -e first || {{ touch first; exit; }}; echo up >&2; " \
@@ -343,7 +342,7 @@ def nvidia_device():
 
 @test
 def nvidia_counters_equal_truth():
-    """every counter of an NVIDIA-style GPU equals the truth of its own pass; fewer passes than
+    """every counter of an NVIDIA-style GPU equals the truth of its pass; fewer passes than
     counters"""
     with nvidia_device() as (node, path):
         # the truth before and after the work of each pass
@@ -363,7 +362,7 @@ def nvidia_counters_equal_truth():
             key = tuple(c["name"].split("/"))
             expected = counted(*snapshots[2 * c["first_pass"]:2 * c["first_pass"] + 2])[key]
             check(c["state"] == "ok" and c["passes"] == 1 and not c["estimated"], f"{key}: {c}")
-            # it also counts while the truth is read: see units_truth
+            # also counts while the truth is read: see units_truth
             if key[1] == "gpu_idle":
                 continue
             check(exact(c["mean"]) == expected, f"{key}: {c['mean']}, truth {expected}")
@@ -379,10 +378,10 @@ def nvidia_counters_equal_truth():
 
 @test
 def bottleneck_is_by_time():
-    """a job that is done once for each pass: which unit was busy for longest does not depend on
-    how long the passes were"""
+    """one job per pass: the unit that was busy for longest does not depend on the length of
+    passes"""
     job = "vertices=300", "primitives=100", "fragments=3000", "texels=9000"
-    # each pass has another length: the one that counts SHD is the longest
+    # passes differ in length: that of SHD is the longest
     script = 'vsoc-job -q "$@"; test -e /tmp/longest || sleep 0.3; touch /tmp/longest'
     with nvidia_device() as (node, path):
         clocks = units_truth.frequencies(node, path)
@@ -430,8 +429,8 @@ def truth_of_frame(folder, n):
 
 
 def check_frames(result, folder, skip, clocks):
-    """Each counter equals the work of the frames of its pass; metrics and units of one round follow
-    from that truth."""
+    """Each counter equals the work of its pass's frames; metrics and units of a round match that
+    truth."""
     if result["frames_per_pass"] == 1:
         problems = units_truth.problems(result, lambda c: truth_of_frame(folder, skip +
                                                                          c["first_pass"]), clocks)
@@ -452,15 +451,14 @@ def check_frames(result, folder, skip, clocks):
 
 @test
 def frames_equal_truth():
-    """--frames: mean, min and max of every counter are those of the truth of the frames of its
-    pass"""
+    """--frames: mean, min and max of every counter equal the truth of its pass's frames"""
     with nvidia_device() as (node, path):
         for skip, count in (0, 1), (2, 3):
             options = "-d", node, "--frames", str(count), "--skip", str(skip)
             reported = perfkit(*options, "--passes")
             needed = skip + count * reported["passes"]
             check(reported["passes"] > 1 and reported["frames_needed"] == needed, f"{reported}")
-            # work after the counted frames is in no count
+            # work after the counted frames is not counted
             with tempfile.TemporaryDirectory() as folder:
                 result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
                 check((result["frames"], result["frames_told"], result["frames_needed"],
@@ -511,8 +509,7 @@ def no_frames_are_reported():
 
 @test
 def the_end_of_the_command_is_reported():
-    """--frames: a crash is reported before the advice; there is a JSON document without
-    frames, too"""
+    """--frames: a crash is reported before the advice; JSON is written without frames, too"""
     for command, words in ("kill -SEGV $$",
                            "killed by signal 11"), ("exit 3", "ended with status 3"), (":", None):
         done = subprocess.run(("perfctr", "perfkit", "--json", "--frames", "2", "-e", "FRAGMENTS",
@@ -530,8 +527,8 @@ def the_end_of_the_command_is_reported():
 
 @test
 def frames_that_move_nothing_are_reported():
-    """--frames: frames that another device draws; Mesa's device is perfkit's unless the user
-    chose one"""
+    """--frames: frames of another device are reported; Mesa uses perfkit's device unless the
+    user chose one"""
     script = f"echo MESA=$GALLIUM_PERFCTR; {APP} renderD128 3"
     with nvidia_device() as (node, _):
         def draw(device, events, chosen):
@@ -553,8 +550,8 @@ def frames_that_move_nothing_are_reported():
 
 @test
 def another_session_does_not_end_the_command():
-    """--frames, -I: when the next pass cannot count the command goes on; what was counted is
-    shown, and the fix"""
+    """--frames, -I: if the next pass cannot count, the command continues; counts so far and a
+    fix are shown"""
     script = f"""import subprocess, sys, time
 sys.path.insert(0, "{os.path.dirname(APP)}")
 import frames_app
@@ -579,7 +576,7 @@ print("drew all", frames.reported)
     check("drew all 1" in done.stderr and result["exit_status"] == 0, done.stderr)
     check({c["first_pass"]: c["measured"] for c in result["counters"]} == {0: 1, 1: 0}, f"{result}")
     check(exact(by_name(result)["shader/FRAGMENTS"]["mean"]) == 4000, f"{result}")
-    # it begins in a slice of its own set, and runs when the next one is due
+    # the other session begins in a slice of its set and is active when the next slice is due
     script = "until perfctr stat -e FRAGMENTS -- sleep 0.3 2>/dev/null; do :; done; echo through"
     done = run("perfctr", "perfkit", "--json", "-I", "20", "-e", "FRAGMENTS,L2_HITS", "--", "sh",
                "-c", script, status=1)
@@ -595,7 +592,7 @@ def one_process_is_counted():
     with tempfile.TemporaryDirectory() as folder:
         fifo = os.path.join(folder, "go")
         os.mkfifo(fifo)
-        # the first one has reported one frame and continues after the second one has drawn all
+        # the first process continues after the second one has drawn all frames
         first = f"""import sys; sys.path.insert(0, "{os.path.dirname(APP)}"); import frames_app
 frames = frames_app.Frames()
 frames.end()
@@ -634,7 +631,7 @@ print(frames.reported, frames.connection)
           f"status {p.returncode}: {out}")
 
 
-# four integers of domain 2 exclude each other; MP has as many as it can count at once
+# four integers of domain 2 exclude each other; as many MP counters as fit
 MANY = ("setup_primitive_count,shader_busy,rop_busy,rop_samples_in_count_1,texture_busy,"
         "instructions,branch")
 SMALL = "draw", "vertices=300", "primitives=100", "fragments=4000", "texels=1000"
@@ -651,7 +648,7 @@ def work(node, path, job):
 
 @test
 def nvidia_objects_equal_truth():
-    """objects of every pass have the truth of their own work, and not what was between them"""
+    """objects of every pass have exactly the truth of their work"""
     with nvidia_device() as (node, path):
         k = kit.Kit(node, MANY)
         passes = k.begin_experiment()
@@ -688,8 +685,7 @@ def nvidia_objects_equal_truth():
 
 @test
 def nvidia_samples_equal_truth():
-    """each sample brings the truth of its frame to the counters of its pass, and marks these
-    alone"""
+    """each sample adds the truth of its frame to the counters of its pass, and marks only these"""
     with nvidia_device() as (node, path):
         k = kit.Kit(node, MANY)
         check(k.sample() == 0, "the first call only begins")
@@ -721,7 +717,7 @@ def nvidia_samples_equal_truth():
 
 @test
 def nvidia_overflow_is_of_its_domain():
-    """a counter that saturates marks its own clock domain, not the exact counters of others"""
+    """a saturated counter marks its clock domain, not counters of other domains"""
     with nvidia_device() as (node, path):
         folder = os.path.dirname(path)
         k = kit.Kit(node, "gpu_idle,shader_busy,setup_primitive_count")
@@ -753,7 +749,7 @@ if __name__ == "__main__":
         print("1..0 # SKIP no virtual SoC")
         sys.exit(0)
     write(JOB, FRAMES)
-    # words in the names of functions, or all
+    # words in the names of tests, by default all
     harness.TESTS[:] = [t for t in harness.TESTS if not sys.argv[1:] or
                         any(word in t.__name__ for word in sys.argv[1:])]
     sys.exit(harness.main())

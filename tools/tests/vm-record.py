@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr record in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the
-guest."""
+"""perfctr record against the virtual SoC's truth. Prints TAP. Runs as root in the guest."""
 
 import contextlib
 import fcntl
@@ -33,7 +32,7 @@ def report(name, *options):
 
 
 def wait_for_samples(name, count):
-    """A recording begins when the machine has time for it, and is written twice per second."""
+    """The file is written twice per second, later on a busy machine."""
     end = time.monotonic() + 30
     while not os.path.exists(path(name)) or not os.path.getsize(path(name)) or \
             report(name)["capture"]["samples"] < count:
@@ -72,14 +71,14 @@ def totals_equal_truth():
 
 @test
 def fast_and_single_samples_equal_truth():
-    """record -p 500us and -p 0: the same with thousands of samples per second and with one"""
+    """record -p 500us and -p 0: exact with thousands of samples per second and with one sample"""
     check(record_against_truth("fast.cap", "-p", "500us")[0]["samples"] > 3, "too few samples")
     check(record_against_truth("one.cap", "-p", "0")[0]["samples"] == 1, "more than one sample")
 
 
 @test
 def flight_recorder_keeps_the_last_seconds():
-    """record -F: SIGUSR1 writes the last second, the end too; numbers of samples are reported"""
+    """record -F: SIGUSR1 and the end write the last second and report the numbers of samples"""
     process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS",
                                 "-o", path("f.cap")], stderr=subprocess.PIPE, text=True)
     time.sleep(3.5)
@@ -107,7 +106,7 @@ def flight_recorder_keeps_the_last_seconds():
 
 @test
 def samples_in_the_stream():
-    """record --in-stream: counts of each command alone, by the tags of the job's samples"""
+    """record --in-stream: samples of a job attribute counts to each command"""
     script = ("vsoc-job -q --fd $PERFCTR_FD draw fragments=1000 "
               "sample handle=$PERFCTR_SESSION user_data=7"
               " draw fragments=5 sample handle=$PERFCTR_SESSION user_data=8")
@@ -134,8 +133,8 @@ def names_are_those_of_stat():
 
 @test
 def every_end_leaves_a_file():
-    """record: SIGINT and SIGTERM leave a whole file, SIGKILL one that reads to its last whole
-    sample"""
+    """record: SIGINT and SIGTERM leave a complete file, SIGKILL one that is readable up to its
+    last complete sample"""
     for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)):
         process = subprocess.Popen(["perfctr", "record", "-q", "-p", "2", "-e", "shader/*", "-o",
                                     path("e.cap")])
@@ -152,8 +151,7 @@ def every_end_leaves_a_file():
 
 @test
 def through_the_broker():
-    """record --via: a user without privilege records what the policy allows, and it equals the
-    truth"""
+    """record --via: an unprivileged user records what the policy allows, equal to the truth"""
     policy, socket, folder = path("policy"), path("socket"), path("open")
     with open(policy, "w", encoding="utf-8") as f:
         f.write("[rule tester]\nusers = nobody\ndevices = vsoc\nblocks = shader\n"
@@ -192,7 +190,7 @@ def status_of_the_command():
     done = run("perfctr", "record", "-e", "FRAGMENTS", "-o", "/dev/full", "true", status=1)
     check("No space left" in done.stderr and "ended early" in done.stderr, done.stderr)
     run("perfctr", "record", "-o", path("no/such/folder"), "true", status=1)
-    # output of the workload does not get into a capture on stdout
+    # a capture on stdout has no output of the workload
     done = subprocess.run("perfctr record -q -o - -e FRAGMENTS echo hello | perfctr report -j -",
                           shell=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60,
@@ -248,8 +246,8 @@ def sums_of_exports_equal_truth():
 
 @test
 def gpu_timestamps():
-    """export --json: the GPU's timestamps advance as the samples' times do; info has the last
-    pair of both clocks"""
+    """export --json: GPU timestamps advance with the samples' times; info has the last pair of
+    clocks"""
     record("-p", "20ms", "-e", "FRAGMENTS", "-o", path("gpu.cap"), "--", "vsoc-job", "-q",
            "--random", "60")
     samples = [line for line in map(json.loads, run("perfctr", "export", "-j",

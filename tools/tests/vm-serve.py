@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr serve in the VM: counters for users without privilege, and what hostile ones get.
-
-Prints TAP. Runs as root in the guest.
-"""
+"""perfctr serve with unprivileged and hostile users. Prints TAP. Runs as root in the guest."""
 
 import array
 import contextlib
@@ -98,7 +95,7 @@ class Broker:
 
 
 class Client:
-    """the protocol, also with violations"""
+    """the protocol, and violations of it"""
 
     def __init__(self, uid=USER, device=b"\0"):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -132,7 +129,7 @@ class Client:
         try:
             data, ancillary, _, _ = self.socket.recvmsg(1 << 18, room)
         except ConnectionResetError:
-            # the reply of a broker that closed the connection before it read the request
+            # a broker may reply and close before it reads the request
             data, ancillary, _, _ = self.socket.recvmsg(1 << 18, room)
         for level, kind, content in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
@@ -173,7 +170,7 @@ def close_all(files):
 
 
 def no_session_is_left():
-    """Another counter set can be used only if no session at all uses the first one."""
+    """Another counter set can be used only without sessions of the first one."""
     return subprocess.run(["perfctr", "stat", "--set", "1", "-e", "shader/*", "true"], check=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
@@ -211,7 +208,7 @@ def check_all_released(broker=None):
 
 
 def start_counting(*options, uid=USER):
-    """perfctr stat that counts until it is stopped; returns once it counts"""
+    """start perfctr stat; returns once it counts"""
     process = subprocess.Popen(["perfctr", "stat", "--jsonl", "--via", SOCKET, "-I", "100", "-e",
                                 "FRAGMENTS", *options], preexec_fn=drop(uid), text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -224,7 +221,7 @@ def start_counting(*options, uid=USER):
 
 @test
 def totals_equal_truth():
-    """a user who may not open the node gets counters that equal the truth"""
+    """counters of a user without access to the node equal the truth"""
     with Broker() as broker:
         run("perfctr", "stat", "-e", "FRAGMENTS", "true", uid=USER, status=3)
         before = truth()
@@ -240,7 +237,7 @@ def totals_equal_truth():
         compared = moved = 0
         for c in result["counters"]:
             key = (c["type"], c["index"], c["counter"])
-            # cycles also run without work, and some of them before and after
+            # cycles also count without work, before and after
             if c["counter"] in MOVED_BY_MEASURING or c["unit"] == "cycles" or key not in after:
                 continue
             expected = after[key] - before[key]
@@ -253,7 +250,7 @@ def totals_equal_truth():
 
 @test
 def fallback_says_so():
-    """stat without --via uses the broker of the system and reports it"""
+    """stat without --via uses the system's broker and reports that"""
     os.makedirs("/run/perfctr", exist_ok=True)
     with Broker(path="/run/perfctr/serve"):
         done = run("perfctr", "stat", "-e", "FRAGMENTS", "true", uid=USER)
@@ -277,7 +274,7 @@ def fallback_says_so():
 
 @test
 def policy_forbids():
-    """what the policy forbids is refused with its name: user, device, block, PMU, period, power"""
+    """refusals name what the policy forbids: user, device, block, PMU, period, power"""
     with Broker() as broker:
         for options, text in ((("-e", "ucf*/mem_bytes_rd"), "ucf"),
                               (("-e", "software/cpu-clock/"), "events of perf PMUs"),
@@ -317,7 +314,7 @@ def policy_forbids():
 
 @test
 def ring_cannot_be_written():
-    """the ring is read-only whatever is tried; the control page is all that can be written"""
+    """the ring cannot be made writable; only the control page can be written"""
     with Broker() as broker:
         client = Client()
         handle, files, ring_bytes = client.session()
@@ -395,7 +392,8 @@ def killed_client_leaves_nothing():
 
 @test
 def killed_broker_leaves_nothing():
-    """the broker killed with -9: clients end with a reason, sessions go, a new broker takes over"""
+    """SIGKILL of the broker ends clients with a reason and frees sessions; a new broker takes
+    over"""
     broker = Broker()
     clients = [start_counting(), start_counting()]
     children = broker.children()
@@ -420,8 +418,7 @@ def killed_broker_leaves_nothing():
 
 @test
 def limits_hold():
-    """sessions, memory and connections are limited; a ring that is kept counts until it is
-    dropped"""
+    """sessions, memory and connections are limited; a ring that a client keeps counts"""
     with Broker() as broker:
         client = Client()
         sessions = [client.session() for _ in range(3)]
@@ -430,7 +427,7 @@ def limits_hold():
         for handle, _, _ in sessions:
             check(client.command(TEARDOWN, handle, b"")[0] == 0, "TEARDOWN")
             check(client.command(STATUS, handle, bytes(96))[0] == errno.ENOENT, "still there")
-        # the client has the files, so the memory counts for it
+        # memory counts while the client has the files
         check(client.setup()[0] == errno.ENOSPC, "rings that are kept do not count")
         for _, files, _ in sessions:
             close_all(files)
@@ -438,7 +435,7 @@ def limits_hold():
         close_all(files)
         error, content, _, _ = client.setup(slots=4096)
         check(error == errno.ERANGE and b"65536 bytes" in content, f"{error} {content}")
-        # the client also occupies the slot of a connection that has ended
+        # a kept ring also occupies the slot of a connection that has ended
         handle, files, _ = client.session()
         client.close()
         time.sleep(0.6)
@@ -535,8 +532,8 @@ def hostile_clients():
 
 @test
 def slow_reader():
-    """a client that never reads answers is disconnected and blocks no other; one that never reads
-    the ring loses nothing"""
+    """a client that never reads replies is disconnected and blocks no others; one that never
+    reads the ring loses nothing"""
     with Broker() as broker:
         slow = Client()
         handle, files, _ = slow.session(period_ns=2000000, slots=4)
@@ -564,8 +561,8 @@ def slow_reader():
 
 @test
 def one_rate_for_each_user():
-    """all clients of a user share one rate: START, STOP and SAMPLE are a period apart, periodic
-    sessions four at most"""
+    """clients of a user share a rate: commands are a period apart, at most four periodic
+    sessions"""
     with Broker(POLICY.replace("min_period = 2ms", "min_period = 20ms")) as broker:
         clients = [Client(), Client()]
         opened = [c.session() for c in clients]
@@ -576,13 +573,13 @@ def one_rate_for_each_user():
             client, (handle, _, _) = clients[n % 2], opened[n % 2]
             check(client.command(SAMPLE, handle)[0] in (0, errno.ENOSPC), "SAMPLE")
         took = time.monotonic() - begin
-        # 42 commands without a saved-up burst
+        # 42 commands without a burst
         check(took > 0.8, f"40 samples of two clients in {took:.3f} s")
         for _, files, _ in opened:
             close_all(files)
         for client in clients:
             client.close()
-        # the time of a session that has ended counts for a later client too
+        # a later client inherits the time of a session that has ended
         wait_for(lambda: not broker.children(), "processes remain")
         clients = [Client(), Client()]
         opened = [clients[n % 2].session(period_ns=20000000) for n in range(4)]
@@ -601,7 +598,7 @@ def one_rate_for_each_user():
 
 @test
 def life_of_the_broker():
-    """policy errors name their line; SIGHUP reads it again; --check, --json, idle exit"""
+    """policy errors name their line; SIGHUP reloads the policy; --check, --json, idle exit"""
     os.makedirs(RUN, exist_ok=True)
     bad = RUN + "/bad"
     for text, message in (("[rule x]\nusers = nobody\nbloks = *\n", ":3: [rule x] has no 'bloks'"),
@@ -641,8 +638,7 @@ def life_of_the_broker():
 
 @test
 def socket_activation():
-    """the socket may come from systemd; groups decide as users do; CAP_PERFMON is all that is
-    needed"""
+    """systemd may pass the socket; rules match groups; CAP_PERFMON is sufficient"""
     os.makedirs(RUN, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(SOCKET)
@@ -654,7 +650,7 @@ def socket_activation():
     listener.bind(SOCKET)
     os.chmod(SOCKET, 0o666)
     listener.listen(8)
-    # as in the unit: a user of its own, one capability, the group of the node
+    # as in the unit: a separate user, one capability, the group of the node
     os.chown(NODE, 0, 109)
     os.chmod(NODE, 0o660)
     process = subprocess.Popen(
@@ -688,7 +684,7 @@ def in_a_process(function):
     pid = os.fork()
     if pid:
         status = os.waitpid(pid, 0)[1]
-        # processes that a failed test left running
+        # processes left by a failed test
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         check(status == 0, "the reason is above")
@@ -698,7 +694,7 @@ def in_a_process(function):
     try:
         function()
         status = 0
-    except Exception as error:  # whatever it is, it is reported
+    except Exception as error:  # report any error
         for line in f"{type(error).__name__}: {error}".splitlines()[:harness.ERROR_LINES]:
             print(f"# {line}", flush=True)
     finally:
@@ -707,7 +703,7 @@ def in_a_process(function):
 
 def main():
     if not MISSING:
-        # only root can open the nodes, so successful access is through the broker
+        # only root can open the nodes: other users need the broker
         for node in glob.glob("/dev/dri/*"):
             if not os.path.isdir(node):
                 os.chmod(node, 0o600)

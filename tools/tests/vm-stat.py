@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr in the VM against the virtual SoC's own truth. Prints TAP. Runs as root in the guest."""
+"""perfctr against the virtual SoC's truth. Prints TAP. Runs as root in the guest."""
 
 import csv
 import io
@@ -56,7 +56,7 @@ def intervals_add_up():
 
 @test
 def ends_with_its_command():
-    """stat -I 1 -p 1: ends with its command, although samples come faster than they are shown"""
+    """stat -I 1 -p 1: ends with its command even if samples arrive faster than they are shown"""
     check(len(stat_against_truth("-I", "1", "-p", "1")["intervals"]) > 5, "too few intervals")
 
 
@@ -69,8 +69,7 @@ def contexts_of(result):
 
 @test
 def contexts_equal_truth():
-    """stat --per-context: what each context did is exact beside other clients, and the parts
-    are the whole"""
+    """stat --per-context: counts of each context are exact beside other clients, and add up"""
     jobs = 60
     before = truth()
     stat = subprocess.Popen(["perfctr", "stat", "-j", "-A", "--per-context", "-e", ALL_GPU, "--",
@@ -103,7 +102,7 @@ def contexts_equal_truth():
         account = next(a for n, a in accounts.items() if n.startswith(f"{stat.pid}/") and
                        n.endswith(f"/{tag - 1}"))
         for key, value in parts[tag].items():
-            # the cost of a job's beginning and end is not between its samples
+            # the cost of a job's start and end is outside of its samples
             if key[0] in ("shader", "tiler", "memsys") and key[2] not in MOVED_BY_MEASURING:
                 check(value == account.get(key, 0),
                       f"context {tag}, {key}: {value}, truth {account.get(key, 0)}")
@@ -113,8 +112,8 @@ def contexts_equal_truth():
 
 @test
 def full_ring_mixes_contexts():
-    """stat --per-context: what a full ring merges is reported as mixed, and the whole is
-    exact"""
+    """stat --per-context: samples that a full ring merged are reported as mixed, and the total
+    is exact"""
     done = run("perfctr", "stat", "-j", "--per-context", "-e", "FRAGMENTS", "--", "sh", "-c",
                "kill -STOP $PPID; vsoc-job -q --tag-contexts -r 700 draw fragments=10; "
                "kill -CONT $PPID")
@@ -164,7 +163,7 @@ def csv_fields():
 
 @test
 def exit_status_is_the_commands():
-    """stat: exit status of the command, 128 + signal, 127 if it is missing"""
+    """stat: exit status of the command, 128 + signal, 127 if not found"""
     run("perfctr", "stat", "-e", "FRAGMENTS", "--", "sh", "-c", "exit 7", status=7)
     run("perfctr", "stat", "-e", "FRAGMENTS", "--", "sh", "-c", "kill -9 $$", status=137)
     run("perfctr", "stat", "-e", "FRAGMENTS", "no-such-command", status=127)
@@ -172,7 +171,7 @@ def exit_status_is_the_commands():
 
 
 def wait_until_counting(process):
-    """stat blocks its signals before it counts; wait for that on a busy machine"""
+    """Wait until stat has blocked its signals, which it does before it counts."""
     for _ in range(200):
         with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
             blocked = next(int(line.split()[1], 16) for line in f if line.startswith("SigBlk"))
@@ -200,7 +199,7 @@ def interrupt_leaves_valid_json():
 
 @test
 def command_output_is_apart():
-    """stat --json: what the command prints does not get into the document"""
+    """stat --json: the document has no output of the command"""
     done = run("perfctr", "stat", "--json", "-e", "FRAGMENTS", "echo", "hello")
     json.loads(done.stdout)
     check("hello" in done.stderr, "output of the command is lost")
@@ -208,7 +207,7 @@ def command_output_is_apart():
 
 @test
 def denied_says_why():
-    """without privilege: status 3 and the command that helps"""
+    """without privilege: status 3 and the command that fixes it"""
     os.chmod(NODE, 0o666)
     become = drop(NOBODY, [os.stat(NODE).st_gid])
     done = run("perfctr", "stat", "-e", "FRAGMENTS", "true", status=3, preexec_fn=become)
@@ -224,7 +223,7 @@ PERF_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
 @test
 def everyone_may_count_but_perf_pmus():
-    """dev.perfctr.paranoid = 0: a user who may not open perf's PMUs counts the rest"""
+    """dev.perfctr.paranoid = 0: a user without access to perf's PMUs counts everything else"""
     os.chmod(NODE, 0o666)
     with open(PERF_PARANOID, encoding="ascii") as f:
         before = f.read()
@@ -255,7 +254,7 @@ def everyone_may_count_but_perf_pmus():
 
 @test
 def refusals_are_explained():
-    """stat: what the kernel refuses is named, with status 2"""
+    """stat: names what the kernel refuses, with status 2"""
     cases = {
         "pcie0_rc4/rd_bytes,src_bdf=0x0108/": "src_bdf does nothing without src_bdf_en=1",
         "software/context-switches,cpu=77/": "CPU 77 is not online",
@@ -306,7 +305,7 @@ def ranges_are_rates():
     check(c["min_rate"] <= c["mean_rate"] <= c["max_rate"], f"{c}")
     check(0.9 < c["mean_rate"] / c["rate"] < 1.1, f"mean {c['mean_rate']} of {c['rate']}")
     check(c["intervals"] > 5, f"{c}")
-    # most of the time is in intervals that are too short to compare
+    # most of the time is in intervals too short to compare
     c = counters_of("-p", "10s", "-e", "GPU_ACTIVE", "true")[0]
     check(c["intervals"] == 0 and "min_rate" not in c, f"{c}")
 
@@ -320,7 +319,7 @@ def rate_in(text, event):
 
 @test
 def one_rule_of_rates():
-    """the rate of several blocks is their sum in stat, top, report and diff; one clock beside"""
+    """stat, top, report and diff: the rate of several blocks is their sum, beside one clock"""
     events = "ucf/cycles/,ucf0/cycles/"
     stat = run("perfctr", "stat", "-e", events, "--timeout", "1s").stdout
     both, line = rate_in(stat, "ucf/cycles/")
@@ -409,7 +408,7 @@ def list_info_check():
 
 
 def clients_of(user=None):
-    """Processes with sessions that info reports to a user: the list; whether there may be more."""
+    """Processes with sessions in the user's info, and whether there may be more."""
     options = {"preexec_fn": drop(user)} if user else {}
     out = subprocess.run(["perfctr", "info", "--json"], stdout=subprocess.PIPE, check=True,
                          **options).stdout
@@ -419,8 +418,8 @@ def clients_of(user=None):
 
 @test
 def info_lists_owners_of_sessions():
-    """info: processes that prevent a session with another counter set, to root and to that user,
-    not to others"""
+    """info: root and their owner see the processes that prevent a session with another counter
+    set"""
     check(clients_of() == ([], False), f"sessions of nobody: {clients_of()}")
     os.chmod(NODE, 0o666)
     write(PARANOID, "0")
@@ -440,7 +439,7 @@ def info_lists_owners_of_sessions():
         refused = run("perfctr", "stat", "--set", "0", "-e", "shader/*", "true", status=1).stderr
         check("another session uses counter set 1" in refused and "perfctr info" in refused,
               refused)
-        # root could count that set: it may count
+        # root may count in that set
         run("perfctr", "check")
         text = run("perfctr", "info").stdout
         check("may count everything" in text, text)
@@ -455,8 +454,7 @@ def info_lists_owners_of_sessions():
 
 @test
 def info_lists_hidden_sessions():
-    """info: a session whose file is in no process's table is counted, and the kernel's list
-    names its maker"""
+    """info: counts a session whose file no process holds; the kernel's list names its creator"""
     left, right = socket.socketpair()
     code = """import array, ctypes, os, socket, subprocess, sys, time
 stat = subprocess.Popen(("perfctr", "stat", "-e", "shader/*", "--", "sleep", "1000"), stdout=2)

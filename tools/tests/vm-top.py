@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr top on a terminal of tmux, driven by keys and read back. Prints TAP. Runs as root in
-the guest."""
+"""perfctr top on a terminal of tmux. Prints TAP. Runs as root in the guest."""
 
 import json
 import os
@@ -18,7 +17,7 @@ PATIENCE_S = 40
 
 
 class Terminal:
-    """perfctr top in a pane; when it ends a shell prints its exit status"""
+    """perfctr top in a pane; a shell prints its exit status"""
 
     def __init__(self, *options, columns=110, rows=30):
         environment = dict(os.environ, TERM="screen", LANG="C.UTF-8", LC_ALL="C.UTF-8")
@@ -121,7 +120,7 @@ def keys_fold_and_sort():
 
 @test
 def views_of_metrics():
-    """1-5 and v choose views: GPU, memory, PCIe, links; nothing but metrics in them"""
+    """1-5 and v choose views of metrics: GPU, memory, PCIe, links"""
     with Terminal() as t:
         t.wait(has("view: overview"), "no help line")
         for key, name, metric, other in (("2", "gpu", "shader_utilization", "ext_read_bandwidth"),
@@ -158,7 +157,7 @@ def views_of_metrics():
 
 @test
 def resizing():
-    """any size of the terminal: lines are cut, the help line stays at the bottom"""
+    """at any terminal size lines are cut and the help line stays at the bottom"""
     with Terminal() as t:
         t.wait(has("FRAGMENTS"), "no counters")
         for columns, rows in ((60, 12), (132, 43), (20, 5), (10, 2), (80, 24)):
@@ -172,7 +171,7 @@ def resizing():
 
 @test
 def pause_and_end():
-    """p holds the screen; q and Ctrl-C end with status 0 and give the terminal back"""
+    """p pauses; q and Ctrl-C end with status 0 and restore the terminal"""
     for key in ("q", "C-c"):
         with Terminal("-e", "software/task-clock/") as t:
             t.wait(has("task-clock"), "no counters")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The virtual SoC's own record of its real counts."""
+"""The virtual SoC's record of its true counts."""
 
 import glob
 import os
@@ -38,7 +38,7 @@ def add_up(lines):
 
 
 def totals(path, suffixes=SUFFIXES):
-    """The same for all counter sets; path: of the file of the first one, or of a copy of it."""
+    """The same for all counter sets; path: file of the first set, or a copy of it."""
     values = {}
     for suffix in suffixes:
         with open(path + suffix, encoding="ascii") as f:
@@ -62,7 +62,7 @@ def counted(before, after):
 
 
 def compare(counters, expected, least=100):
-    """Counters of a command's JSON against the truth; least: how many must be comparable."""
+    """Compare counters of a command's JSON with the truth; at least `least` must be comparable."""
     compared = 0
     for c in counters:
         key = (c["type"], c["index"], c["counter"])

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session in a 32-bit process: the structures are the same, so every ioctl must work without a
- * compat layer. Prints TAP.
- *
- * QUERY, TEST_ONLY, SETUP, mappings, START, a job, SAMPLE, STOP, STATUS, TEARDOWN. The counts are
- * compared with debugfs.
+ * A session in a 32-bit process: the structures are the same, so every command must work without a
+ * compat layer, and counts equal those in debugfs. Prints TAP.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +120,7 @@ static int run_job(void)
 	return ioctl(fd, DRM_IOCTL_VSOC_WAIT, &wait) ?: wait.status;
 }
 
-/* the one counter of the one block of each sample */
+/* sum of the only counter of the only block over all samples */
 static __u64 drain(struct drm_perfctr_ring_control *c, const __u8 *ring, __u32 stride,
 		   unsigned int *samples)
 {
@@ -197,7 +194,7 @@ int main(void)
 	after = total_of("TILER", "VERTICES");
 	result(!control(DRM_PERFCTR_CMD_STATUS, &handle, &status, sizeof(status)) &&
 	       status.insert_idx == 2, "STATUS");
-	result(after - before == 2 * VERTICES, "truth moved");
+	result(after - before == 2 * VERTICES, "truth has both jobs");
 	result(drain(c, ring, setup.slot_stride, &samples) == after - before && samples == 2,
 	       "samples add up to the truth");
 	result(((struct drm_perfctr_sample_header *)ring)->user_data == tag, "64-bit user_data");

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by the files of the ioctl fuzzer.
- *
- * An operation is a function of one number, its seed, and of the state of its process. So a seed
- * repeats a run, and a recorded run is a list of numbers, from which lines can be removed.
+ * Shared by the files of the ioctl fuzzer. An operation depends on its seed and on the state of its
+ * process, so a seed repeats a run. A record is a list of seeds, from which lines can be removed.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -25,8 +23,6 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif
 #define fallthrough	__attribute__((__fallthrough__))
-
-/* --- random -------------------------------------------------------------- */
 
 struct rng {
 	__u64 x;
@@ -52,12 +48,10 @@ static inline bool percent(struct rng *r, unsigned int p)
 	return below(r, 100) < p;
 }
 
-/* a number at which code tends to break */
+/* a boundary value */
 __u64 wild(struct rng *r);
 /* makes up to three fields of a structure invalid */
 void mutate(struct rng *r, void *data, size_t bytes);
-
-/* --- what a process holds ------------------------------------------------ */
 
 #define MAX_FDS		8
 #define MAX_BOS		16
@@ -77,15 +71,15 @@ struct session {
 	__u32 handle;
 	int ring_fd;		/* or -1 */
 	/*
-	 * Address of the control area, with the slots behind it, and below it the number of pages:
-	 * one word, so that threads do not mix two mappings.
+	 * Address of the control area and the slots behind it; its low bits hold the number of
+	 * pages. One word, so that threads do not mix two mappings.
 	 */
 	uintptr_t map;
 	struct drm_perfctr_setup setup;
 	__u64 extract;
 };
 
-/* Two threads of a process use one world without any lock: the races are one more kind of input. */
+/* Two threads of a process use one world without a lock: races are input, too. */
 struct world {
 	int fds[MAX_FDS];
 	struct bo bos[MAX_BOS];
@@ -94,9 +88,9 @@ struct world {
 	__u32 contexts[MAX_CONTEXTS];
 	__u64 jobs[MAX_JOBS];
 	/*
-	 * Target of our own stray pointers: when up to four bytes of a pointer are changed, when
-	 * the kernel writes because of a wrong size, or when the other thread has unmapped. Nothing
-	 * else of the process is hit, or it would crash by itself now and then.
+	 * Stray accesses end here: of pointers with up to four changed bytes, of writes of the
+	 * kernel with a wrong size, and after the other thread unmapped. They would crash the
+	 * process elsewhere.
 	 */
 	char *field;
 	/* pages in it: writable, none, read-only, none */
@@ -122,8 +116,6 @@ struct world {
 #define FIRST_RENDER_MINOR 128
 #define ARENA_RW	(ARENA_PAGES * PAGE_BYTES)
 
-/* --- operations ---------------------------------------------------------- */
-
 struct op {
 	const char *name;
 	unsigned int weight;
@@ -144,14 +136,14 @@ struct tally {
 
 extern struct tally *tally;
 extern bool fuzz_verbose;
-/* where a thread continues that touches unmapped memory */
+/* where a thread continues after an access to unmapped memory */
 extern __thread sigjmp_buf *fuzz_recover;
 /* number of the operation in its table */
 extern __thread unsigned int fuzz_op;
-/* an ioctl found its file closed or its device gone */
+/* an ioctl failed because its file is closed or its device gone */
 extern __thread bool fuzz_gone;
 
-/* mostly an open file, an existing session; the slot of a file, or -1 */
+/* mostly of an open file or an existing session; a slot or file may be -1 */
 int any_slot(struct world *w, struct rng *r);
 int any_fd(struct world *w, struct rng *r);
 struct session *any_session(struct world *w, struct rng *r);
@@ -160,9 +152,9 @@ struct bo *any_bo(struct world *w, struct rng *r);
 char *map_of(const struct session *s, __u64 *bytes);
 /* another mapping, or none: 0 */
 void set_map(struct session *s, uintptr_t map);
-/* of control area and slots, as a reader has it */
+/* map control area and slots, as a reader does */
 void map_ring(struct world *w, struct session *s);
-/* a structure, mostly where the kernel can read it */
+/* copy a structure to a place that the kernel can mostly read */
 void *place(struct world *w, struct rng *r, const void *data, size_t bytes);
 
 /* fuzz_jobs.c */
@@ -187,18 +179,14 @@ int call(int fd, unsigned long request, void *arg);
 /* the n-th of our render nodes, or -1 */
 int open_node(unsigned int n);
 int open_any_node(void);
-/* a file of one of our drivers? */
+/* whether the file is of one of our drivers */
 bool is_ours(int fd);
-
-/* --- root's hand (fuzz_root.c) ------------------------------------------- */
 
 /* devices for all processes, one of them with PCOUNTER; false: it could not be created */
 bool root_init(void);
 /* restore all settings */
 void root_restore(void);
 int write_text(const char *path, const char *text);
-
-/* --- the verdict (fuzz_verdict.c) ----------------------------------------- */
 
 struct kernel_state {
 	unsigned long taint;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: jobs of the virtual SoC, valid and invalid.
- */
+/* The ioctl fuzzer: jobs of the virtual SoC, valid and invalid. */
 #include <string.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 
 #define MAX_COMMANDS	6
-/* jobs are short, so that the device gets to all of them */
+/* short jobs, so that the device executes all of them */
 #define MAX_UNITS	20000
 
 static void random_command(struct world *w, struct rng *r, struct drm_vsoc_command *c)
@@ -64,7 +62,7 @@ static void random_command(struct world *w, struct rng *r, struct drm_vsoc_comma
 		mutate(r, c, sizeof(*c));
 }
 
-/* threads of a small program, mostly one that ends */
+/* threads of a small program that mostly ends */
 static void random_listing(struct world *w, struct rng *r, struct drm_vsoc_command *c)
 {
 	struct drm_vsoc_instruction listing[12];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: operations of a process, valid and invalid.
- */
+/* The ioctl fuzzer: operations of a process, valid and invalid. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +15,7 @@
 
 static bool is_child;
 
-/* members of a closed file: mostly forgotten, sometimes still used */
+/* forget the members of a closed file; sometimes keep using them */
 static void forget_file(struct world *w, struct rng *r, int slot)
 {
 	unsigned int i;
@@ -37,7 +35,7 @@ static void op_open(struct world *w, struct rng *r)
 	unsigned int i, n;
 	int fd = -1;
 
-	/* a file of a device that is gone is useless */
+	/* a file of a removed device is useless */
 	for (i = 0; i < MAX_FDS; i++)
 		if (w->fds[i] >= 0 && !is_ours(w->fds[i]))
 			slot = i;
@@ -57,7 +55,7 @@ static void op_open(struct world *w, struct rng *r)
 static void op_close(struct world *w, struct rng *r)
 {
 	unsigned int slot = below(r, MAX_FDS);
-	/* the other thread may be in an ioctl on this file */
+	/* another thread may be in an ioctl on this file */
 	int fd = __atomic_exchange_n(&w->fds[slot], -1, __ATOMIC_RELAXED);
 
 	if (fd < 0)
@@ -73,8 +71,6 @@ static void op_dup(struct world *w, struct rng *r)
 	if (fd >= 0 && *slot < 0)
 		*slot = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
-
-/* --- QUERY --------------------------------------------------------------- */
 
 static void op_query(struct world *w, struct rng *r)
 {
@@ -95,8 +91,6 @@ static void op_query(struct world *w, struct rng *r)
 		mutate(r, &query, sizeof(query));
 	call(any_fd(w, r), DRM_IOCTL_PERFCTR_QUERY, place(w, r, &query, sizeof(query)));
 }
-
-/* --- memory of the virtual SoC ------------------------------------------ */
 
 static void op_bo_create(struct world *w, struct rng *r)
 {
@@ -122,8 +116,6 @@ static void op_gem_close(struct world *w, struct rng *r)
 	if (percent(r, 80))
 		bo->handle = 0;
 }
-
-/* --- CONTROL ------------------------------------------------------------- */
 
 static int control(struct world *w, struct rng *r, int fd, __u32 cmd, __u32 *handle,
 		   const void *arg, size_t bytes)
@@ -246,7 +238,7 @@ static void random_setup(struct world *w, struct rng *r, int fd, struct drm_perf
 		setup->flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
 }
 
-/* a session replaces another one, whose ring goes before or after it */
+/* replace a session; its ring is closed before or after it */
 static void put_session(struct world *w, struct rng *r, struct session *s, struct session made)
 {
 	int old = s->ring_fd;
@@ -368,9 +360,7 @@ static void op_teardown(struct world *w, struct rng *r)
 		s->handle = 0;
 }
 
-/* --- numbers ------------------------------------------------------------- */
-
-/* our ioctl numbers and their neighbours, with structures of any size */
+/* our ioctl numbers and adjacent ones, with structures of any size */
 static void op_raw(struct world *w, struct rng *r)
 {
 	static const unsigned int numbers[] = {
@@ -391,8 +381,6 @@ static void op_raw(struct world *w, struct rng *r)
 	     place(w, r, bytes, sizeof(bytes)));
 }
 
-/* --- processes ----------------------------------------------------------- */
-
 /* a child inherits everything, does some operations and is mostly killed */
 static void op_child(struct world *w, struct rng *r)
 {
@@ -401,7 +389,7 @@ static void op_child(struct world *w, struct rng *r)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* must not fork itself: nothing would wait for grandchildren */
+		/* must not fork: nothing waits for grandchildren */
 		static const struct op ops[] = {
 			{ "sample", 1, op_sample }, { "stop", 1, op_stop },
 			{ "start", 1, op_start }, { "teardown", 1, op_teardown },
@@ -429,7 +417,7 @@ static void op_nap(struct world *w, struct rng *r)
 	usleep(below(r, 2000));
 }
 
-/* interrupt the other thread's call with a signal */
+/* interrupt a call of the second thread with a signal */
 static void op_signal(struct world *w, struct rng *r)
 {
 	kill(getpid(), SIGUSR1);
@@ -465,8 +453,6 @@ const struct op user_ops[] = {
 	{ NULL, 0, NULL },
 };
 
-/* --- running ------------------------------------------------------------- */
-
 void run_op(struct world *w, const struct op *ops, __u64 seed)
 {
 	struct rng r = { .x = seed };
@@ -489,7 +475,7 @@ void run_op(struct world *w, const struct op *ops, __u64 seed)
 		if (!is_child)
 			fuzz_op = op - ops;
 		op->run(w, &r);
-		/* as most programs, open the device again */
+		/* open the device again, as most programs do */
 		if (fuzz_gone && percent(&r, 80))
 			op_open(w, &r);
 	} else {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: rings, which user space shares with the kernel.
- */
+/* The ioctl fuzzer: rings, which user space shares with the kernel. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +83,7 @@ void op_close_ring(struct world *w, struct rng *r)
 		set_map(s, 0);
 }
 
-/* A reader that follows the rules: samples must be valid, unless something scribbled. */
+/* A reader that follows the rules: samples must be valid unless the ring was overwritten. */
 void op_drain(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);

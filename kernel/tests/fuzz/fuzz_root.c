@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: a root process that removes devices, power, CPUs and permissions while the
- * others work. Nothing may break.
- */
+/* The ioctl fuzzer: a root process that changes devices, power, CPUs and permissions meanwhile. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +18,7 @@
 #define CPU1		"/sys/devices/system/cpu/cpu1/online"
 /* a path in debugfs with the longest possible file name */
 #define PATH_BYTES	(64 + 256)
-/* devices that come and go; vsoc.0 is only unbound and bound */
+/* devices that are added and removed; vsoc.0 is only unbound and bound */
 #define FIRST_ID	240
 #define IDS		3
 /* one that stays, so that there is always a GPU with PCOUNTER */
@@ -135,14 +132,12 @@ static void root_clock(struct world *w, struct rng *r)
 	debugfs(r, files[below(r, 3)], text);
 }
 
-/* --- faults --------------------------------------------------------------- */
-
 static struct dirent **faults;
 static int fault_count;
 
 static int is_fault(const struct dirent *entry)
 {
-	/* the files that every device has are no faults */
+	/* settings of all faults, not faults */
 	return !strncmp(entry->d_name, "fail_", 5) && strcmp(entry->d_name, "fail_seed") &&
 	       strcmp(entry->d_name, "fail_delay_ms");
 }
@@ -250,7 +245,7 @@ void root_restore(void)
 		write_text(DRIVER "del_device", text);
 	}
 	write_text(DRIVER "del_device", NV50_ID);
-	/* faults, clocks and masks go with the device */
+	/* rebinding resets faults, clocks and masks */
 	write_text(DRIVER "unbind", "vsoc.0");
 	write_text(DRIVER "bind", "vsoc.0");
 	write_text(DEVICE "power/control", "on");

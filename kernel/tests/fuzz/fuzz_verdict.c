@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctl fuzzer: the verdict. When all processes have ended nothing may be left: no session, no
- * memory, no line in the kernel log.
+ * The ioctl fuzzer's verdict: no session, memory or line in the kernel log is left by the
+ * processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ void kernel_before(struct kernel_state *k)
 		lseek(k->kmsg, 0, SEEK_END);
 }
 
-/* log lines of our modules, and splats; *lines counts all of them, whatever their level */
+/* counts splats and warnings of our modules; *lines counts all their lines at any level */
 static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 {
 	static const char *const ours[] = {
@@ -106,8 +106,6 @@ static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 	return found;
 }
 
-/* --- sessions ------------------------------------------------------------ */
-
 static int small_setup(int fd, __u8 set, __u32 flags)
 {
 	struct drm_perfctr_block_request request = {
@@ -138,9 +136,7 @@ static int small_setup(int fd, __u8 set, __u32 flags)
 	return 0;
 }
 
-/*
- * sessions that USERS users can create on one device, each on a file of its own; in a child of root
- */
+/* sessions that USERS users can create on a device, in a child of root */
 static unsigned int fill_device(void)
 {
 	unsigned int n, count = 0;
@@ -162,8 +158,8 @@ static unsigned int fill_device(void)
 }
 
 /*
- * All unprivileged users together may have so many sessions of a device. If exactly that many still
- * fit, none of the run's is left.
+ * Unprivileged users together have a limited number of sessions on a device. If exactly that many
+ * still fit, no session of the run is left.
  */
 static void check_sessions(void)
 {
@@ -188,7 +184,7 @@ static void check_sets(void)
 	int fd = open_any_node();
 	int ret = fd < 0 ? -ENODEV : small_setup(fd, 1, DRM_PERFCTR_SETUP_TEST_ONLY);
 
-	result(!ret, "nobody holds a counter set");
+	result(!ret, "no counter set is in use");
 	if (fd >= 0)
 		close(fd);
 }
@@ -208,7 +204,7 @@ static void check_asleep(void)
 		close(fd);
 		usleep(100000);
 	}
-	result(!strncmp(status, "suspended", 9), "nobody keeps the device awake");
+	result(!strncmp(status, "suspended", 9), "the device suspends");
 	write_text(RUNTIME_CONTROL, "on");
 }
 
@@ -217,7 +213,7 @@ static void check_memory(const struct kernel_state *k)
 	unsigned long rings = 0;
 	int tries = 20;
 
-	/* files are released a little later than their processes end */
+	/* files are released a little after the end of their processes */
 	while (tries--) {
 		rings = read_number(CORE_REFERENCES, NULL);
 		if (rings <= k->rings)
@@ -237,7 +233,7 @@ int kernel_after(struct kernel_state *k, double seconds)
 	worse = complaints(k, &lines);
 	printf("# %u lines of ours in the kernel's log in %.1f s\n", lines, seconds);
 	result(k->kmsg >= 0 && !worse, "no warning in the kernel's log");
-	/* each device that comes or goes logs it, once */
+	/* adding or removing a device logs a line */
 	result(lines < 100 + 20 * seconds, "the kernel's log is not flooded");
 	printf("# %llu operations, %llu ioctls succeeded, %llu failed, %llu sessions of PCOUNTER\n",
 	       (unsigned long long)tally->ops, (unsigned long long)tally->ok,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The ioctl fuzzer: what a process holds, and values for its calls.
- */
+/* The ioctl fuzzer: state of a process, and values for its calls. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +16,6 @@ bool fuzz_verbose;
 __thread sigjmp_buf *fuzz_recover;
 __thread unsigned int fuzz_op;
 __thread bool fuzz_gone;
-
-/* --- values -------------------------------------------------------------- */
 
 __u64 wild(struct rng *r)
 {
@@ -80,8 +76,6 @@ int call(int fd, unsigned long request, void *arg)
 	return ret;
 }
 
-/* --- picking ------------------------------------------------------------- */
-
 /* mostly a slot with an open file */
 int any_slot(struct world *w, struct rng *r)
 {
@@ -130,7 +124,7 @@ char *map_of(const struct session *s, __u64 *bytes)
 	return map ? (char *)(map & ~(PAGE_BYTES - 1)) : NULL;
 }
 
-/* nothing is mapped there, now or later */
+/* nothing is or will be mapped there */
 static void *clear_field(void *at, size_t bytes)
 {
 	return mmap(at, bytes, PROT_NONE,
@@ -144,7 +138,7 @@ void set_map(struct session *s, uintptr_t map)
 		clear_field((void *)(map & ~(PAGE_BYTES - 1)), map % PAGE_BYTES * PAGE_BYTES);
 }
 
-/* at the next place; an old ring there is lost, which is one more kind of input */
+/* map at the next place; replaces an old ring there, which is input, too */
 void map_ring(struct world *w, struct session *s)
 {
 	unsigned int n = __atomic_fetch_add(&w->next_map, 1, __ATOMIC_RELAXED) % FIELD_MAPS;
@@ -172,7 +166,7 @@ void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 
 	switch (below(r, 20)) {
 	case 0:
-		/* the page behind is not there */
+		/* the next page is not mapped */
 		at = w->arena + ARENA_RW - bytes;
 		break;
 	case 1:
@@ -181,7 +175,7 @@ void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 	case 2:
 		return percent(r, 50) ? (void *)wild(r) : (void *)0xffff888000000000ul;
 	case 3:
-		/* memory that the kernel writes to by itself */
+		/* memory that the kernel writes to asynchronously */
 		map = map_of(any_session(w, r), &map_bytes);
 		if (map && bytes <= PAGE_BYTES)
 			at = map;
@@ -190,8 +184,6 @@ void *place(struct world *w, struct rng *r, const void *data, size_t bytes)
 	memcpy(at, data, bytes);
 	return at;
 }
-
-/* --- files --------------------------------------------------------------- */
 
 bool is_ours(int fd)
 {

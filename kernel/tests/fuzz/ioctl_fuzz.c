@@ -21,7 +21,7 @@
 #define MAX_WORKERS	32
 #define THREADS		2
 #define NOBODY		65534
-/* a process that does not end by then hangs in the kernel */
+/* a process that has not ended by then hangs in the kernel */
 #define HANG_S		30
 /* files that all processes share */
 #define SHARED_FDS	2
@@ -80,10 +80,9 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 	char text[128];
 	int n;
 
-	/* memory that the other thread has unmapped, or a file that is gone */
+	/* memory that another thread unmapped, or a truncated file */
 	if (fuzz_recover)
 		siglongjmp(*fuzz_recover, 1);
-	/* the first facts for debugging */
 	n = snprintf(text, sizeof(text),
 		     "# thread %d: signal %d at %p outside of operations, its world is at %p\n",
 		     gettid(), signo, info->si_addr, world.field);
@@ -120,7 +119,7 @@ static void do_op(unsigned int worker, unsigned int thread, __u64 seed)
 	int n;
 
 	if (trace_fd >= 0) {
-		/* before it is done: the last lines are those of the crash */
+		/* before the operation: the last lines are those of a crash */
 		n = snprintf(text, sizeof(text), "%u %u 0x%016llx\n", worker, thread,
 			     (unsigned long long)seed);
 		if (write(trace_fd, text, n) != n)
@@ -146,7 +145,7 @@ static void *thread_main(void *data)
 	return NULL;
 }
 
-/* every line in order, in one thread of one process */
+/* replay every line in order, in one thread of one process */
 static void serial_main(void)
 {
 	size_t i;
@@ -160,7 +159,7 @@ static void serial_main(void)
 
 static void worker_main(unsigned int worker)
 {
-	/* one process orders devices and CPUs */
+	/* one process controls devices and CPUs */
 	unsigned int i, threads = worker || !option.root ? THREADS : 1;
 	struct thread t[THREADS];
 	pthread_t id[THREADS];
@@ -208,7 +207,7 @@ static void read_lines(void)
 		option.workers = 1;
 }
 
-/* all processes until they end or hang; returns how many did not end well */
+/* run all processes until they end or hang; returns the number of failures */
 static unsigned int run_workers(void)
 {
 	double end = now_s() + option.seconds;
@@ -251,7 +250,7 @@ static unsigned int run_workers(void)
 	}
 	for (i = 0; i < option.workers; i++)
 		if (pids[i]) {
-			printf("# process %u does not end\n", i);
+			printf("# process %u hangs\n", i);
 			kill(pids[i], SIGKILL);
 			bad++;
 		}
@@ -346,7 +345,7 @@ static void print_results(void)
 		if (any)
 			printf("\n");
 	}
-	printf("# %llu times memory that was gone was touched\n",
+	printf("# %llu accesses to unmapped memory\n",
 	       (unsigned long long)tally->faults);
 }
 
@@ -390,6 +389,6 @@ int main(int argc, char **argv)
 		root_restore();
 	print_results();
 	if (bad)
-		printf("not ok 0 - every process ends, none crashes\n");
+		printf("not ok 0 - every process ends without a crash\n");
 	return !!kernel_after(&kernel, now_s() - start) | !!bad;
 }

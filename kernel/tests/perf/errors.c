@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Errors of perf_event_open() for each kind of PMU, row by row; then events that conflict: filters,
- * addresses, counters.
- *
- * Needs the virtual SoC with 8 programmable counters and both sockets' CPUs.
+ * Errors of perf_event_open() for each kind of PMU, and conflicts of filters, addresses and
+ * counters. Needs the virtual SoC with 8 programmable counters and both sockets' CPUs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +28,7 @@
 #define TGT_WRITE	"pcie write target socket=0 rc=2 rp=1 home=peer initiator=cpu"
 #define SOCKET_1 "nvidia_ucf_pmu_1"
 
-/* events that a test opened, closed together */
+/* open events of a test */
 static int fds[MAX_EVENTS];
 static unsigned int fd_count;
 
@@ -69,13 +67,13 @@ static const struct kind {
 
 static int cgroup_fd(void)
 {
-	/* a cgroup v1 perf_event hierarchy or v2, whichever the kernel can mount */
+	/* a cgroup v1 perf_event hierarchy or v2, as the kernel supports */
 	mkdir("/tmp/cgroup", 0755);
 	mount("none", "/tmp/cgroup", "cgroup2", 0, NULL);
 	return open("/tmp/cgroup", O_RDONLY | O_DIRECTORY);
 }
 
-/* the PMU's CPU is one of those that it may have */
+/* the PMU's CPU is one of its associated CPUs */
 static void associated(const char *pmu)
 {
 	char path[128], text[256] = "";
@@ -194,7 +192,7 @@ static void groups(void)
 	close_all();
 }
 
-/* the first of a group's events with filters decides, wherever it is */
+/* the first event with filters in a group determines the filters */
 static void pcie_groups(void)
 {
 	struct perf_event_attr software = {
@@ -247,7 +245,7 @@ static int address_event(__u64 base)
 	return soc_event(PCIE_TGT, 1 | ADDR_EN, base, UINT64_C(0xfffffffffff00000), -1);
 }
 
-/* bytes written that an address event sees of 64 KiB at @address */
+/* bytes that an address event counts of 64 KiB written at @address */
 static __u64 written_at(__u64 base, __u64 address)
 {
 	char job[160];
@@ -274,7 +272,7 @@ static void address_slots(void)
 	expect(address_event(UINT64_C(3) << 20), 0, PCIE_TGT, "one that exists is shared");
 	expect(soc_event(PCIE_TGT, 1, 0, 0, -1), 0, PCIE_TGT, "without an address");
 
-	/* free the first slot; sharing must still find the later one */
+	/* free the first slot: a later slot must still be shared */
 	close(fds[0]);
 	fds[0] = keep(address_event(UINT64_C(5) << 20));
 	fd_count--;
@@ -282,7 +280,7 @@ static void address_slots(void)
 	       "a shared address takes no free slot");
 	close_all();
 
-	/* any order of closing leaves all slots free and working, base 0 included */
+	/* all slots are free and working after closing in any order, also base 0 */
 	for (i = 0; i < 8; i++)
 		keep(address_event(i << 20));
 	for (i = 0; i < 8; i += 2)
@@ -292,15 +290,15 @@ static void address_slots(void)
 	close_all();
 	for (i = 0; i < 8; i++)
 		keep(address_event((i + 32) << 20));
-	tap(fd_count == 8, "%s: eight others after that: %u", PCIE_TGT, fd_count);
+	tap(fd_count == 8, "%s: eight other addresses afterwards: %u", PCIE_TGT, fd_count);
 	close_all();
 
-	tap(written_at(0x500000, 0x500000) == 65536, "%s: its own address counts", PCIE_TGT);
-	tap(written_at(0x500000, 0x600000) == 0, "%s: another does not", PCIE_TGT);
+	tap(written_at(0x500000, 0x500000) == 65536, "%s: the requested address counts", PCIE_TGT);
+	tap(written_at(0x500000, 0x600000) == 0, "%s: another address does not count", PCIE_TGT);
 	tap(written_at(0, 0x10000) == 65536, "%s: base 0 is an address", PCIE_TGT);
 }
 
-/* two users of an address: the slot stays programmed until the last one leaves */
+/* the slot of an address stays programmed until its last user leaves */
 static void shared_slot(void)
 {
 	int first = address_event(0x700000), second = address_event(0x700000);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * CPUs go offline and come back: the PMU's events move and lose nothing.
- *
- * usage: hotplug FIRST SECOND: the two CPUs of socket 0, the first of which owns its PMUs
+ * The PMU's events migrate during CPU hotplug and lose nothing. usage: hotplug FIRST SECOND: the
+ * CPUs of socket 0; FIRST owns its PMUs
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ static __u64 missing(const struct soc_count *base, const __u64 *truth)
 		__u64 really = soc_truth(events[i].pmu, events[i].name, "") - truth[i];
 
 		if (counted != really || !really) {
-			printf("# %s %s: counted %lu, really %lu\n", events[i].pmu, events[i].name,
+			printf("# %s %s: counted %lu, truth %lu\n", events[i].pmu, events[i].name,
 			       (unsigned long)counted, (unsigned long)really);
 			lost++;
 		}
@@ -65,7 +64,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < EVENTS; i++) {
 		struct perf_event_attr attr = soc_attr(events[i].pmu, events[i].config, 0, 0);
 
-		/* any CPU of the socket will do */
+		/* on any CPU of the socket */
 		fd[i] = soc_open(&attr, -1, i % 2 ? first : second, -1, 0);
 		base[i] = soc_read(fd[i]);
 		truth[i] = soc_truth(events[i].pmu, events[i].name, "");
@@ -77,13 +76,13 @@ int main(int argc, char **argv)
 	tap(soc_pmu_cpu(UCF) == second, "CPU %d owns the PMU: %d", second, soc_pmu_cpu(UCF));
 	usleep(300000);
 	tap(soc_cpu_online(first, true), "CPU %d comes back", first);
-	tap(soc_pmu_cpu(UCF) == second, "and does not take it: %d", soc_pmu_cpu(UCF));
+	tap(soc_pmu_cpu(UCF) == second, "the owner is still CPU %d", soc_pmu_cpu(UCF));
 	tap(soc_cpu_online(second, false), "CPU %d goes offline under load", second);
 	tap(soc_pmu_cpu(UCF) == first, "CPU %d owns the PMU again: %d", first, soc_pmu_cpu(UCF));
 	usleep(300000);
 	soc_job_stop(load);
 	usleep(300000);
-	tap(missing(base, truth) == 0, "not a single count is lost");
+	tap(missing(base, truth) == 0, "no count is lost");
 
 	tap(soc_cpu_online(first, false), "the last CPU of the socket goes offline");
 	tap(soc_pmu_cpu(UCF) == -1, "cpumask is empty: %d", soc_pmu_cpu(UCF));
@@ -94,10 +93,10 @@ int main(int argc, char **argv)
 		tap(got < 0, "no event can be opened: %d", got);
 	}
 	soc_cpu_online(second, true);
-	tap(soc_pmu_cpu(UCF) == second, "the first to return owns it: %d", soc_pmu_cpu(UCF));
+	tap(soc_pmu_cpu(UCF) == second, "the first CPU back owns it: %d", soc_pmu_cpu(UCF));
 	i = soc_event(UCF, 0x123, 0, 0, -1);
 	soc_job("copy bytes=64Ki read initiator=cpu home=cmem socket=0");
-	tap(i >= 0 && soc_read(i).value == 65536, "and events count there");
+	tap(i >= 0 && soc_read(i).value == 65536, "events count there");
 	soc_cpu_online(first, true);
 	return tap_done();
 }

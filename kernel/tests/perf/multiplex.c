@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * More events than counters: perf multiplexes, times are exact, and an event that need not share is
- * not disturbed.
- */
+/* perf multiplexes more events than counters: times are exact, other events are unaffected. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,7 +13,7 @@
 #define CYCLES (UINT64_C(1) << 32)
 #define UCF_GHZ 2.5
 #define LOAD_S 2
-/* unevenness of a steady load under emulation */
+/* tolerance for a steady load under emulation */
 #define SLACK_PERCENT 35
 
 static void more_events_than_counters(void)
@@ -54,14 +51,14 @@ static void more_events_than_counters(void)
 	count = soc_read(cycles);
 	soc_job_stop(load);
 
-	tap(all_ran, "each of %d events had a turn on %d counters", EVENTS, COUNTERS);
+	tap(all_ran, "each of %d events ran on %d counters", EVENTS, COUNTERS);
 	tap(honest, "running is never more than enabled");
 	in_use = enabled ? (double)running * EVENTS / enabled : 0;
 	tap(in_use > COUNTERS * 0.8 && in_use < COUNTERS * 1.02, "%d counters were in use: %.2f",
 	    COUNTERS, in_use);
 	tap(abs((int)(100 * estimate / truth) - 100) <= SLACK_PERCENT,
 	    "scaled by its times a count is near the truth: %.2f", estimate / truth);
-	/* perf tries no further event once one did not fit, so cycles are multiplexed too */
+	/* perf stops at the first event that does not fit, so cycles are multiplexed too */
 	rate = count.running_ns ? (double)count.value / count.running_ns : 0;
 	tap(rate > UCF_GHZ * 0.9 && rate < UCF_GHZ * 1.1,
 	    "cycles in the time that they ran are the clock: %.2f GHz", rate);
@@ -70,7 +67,7 @@ static void more_events_than_counters(void)
 	close(cycles);
 }
 
-/* two users of the cycle counter are multiplexed too */
+/* two events of the cycle counter are multiplexed too */
 static void two_cycles(void)
 {
 	int a = soc_event(UCF, CYCLES, 0, 0, -1), b = soc_event(UCF, CYCLES, 0, 0, -1);
@@ -87,7 +84,7 @@ static void two_cycles(void)
 	close(b);
 }
 
-/* root ports and a BDF do not count together, but both count */
+/* filters by root port and by BDF exclude each other: the events alternate */
 static void filters_in_turns(void)
 {
 	int ports = soc_event(PCIE, 0, 0x3, 0, -1);
@@ -107,7 +104,7 @@ static void filters_in_turns(void)
 	close(device);
 }
 
-/* opening and closing other events costs nothing for an active event */
+/* opening and closing other events does not affect an active event */
 static void undisturbed(void)
 {
 	__u64 truth, counted;
@@ -124,11 +121,11 @@ static void undisturbed(void)
 		close(other);
 	}
 	soc_job_stop(load);
-	/* jobs that were cut short by the end of their submitter are done by now, or soon */
+	/* let jobs end that were cut short with their submitter */
 	usleep(300000);
 	counted = soc_read(fd).value - counted;
 	truth = soc_truth(UCF, "mem_bytes_rd", "") - truth;
-	tap(counted == truth && truth, "200 events come and go, another counts all: %lu of %lu",
+	tap(counted == truth && truth, "an event loses no count to 200 others: %lu of %lu",
 	    (unsigned long)counted, (unsigned long)truth);
 	close(fd);
 }

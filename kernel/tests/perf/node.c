@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfctr_soc: the PMUs of the machine through a DRM node without a GPU.
- *
- * One session with UCF, CMEM and PCIE blocks, the latter with a filter; its
- * samples add up to the truth and to what perf events count at the same time.
+ * perfctr_soc: the PMUs of the machine through a DRM node without a GPU. The samples of a session
+ * with UCF, CMEM and filtered PCIE blocks add up to the truth and to concurrent perf events.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +18,7 @@
 #include "soc.h"
 
 #define DRIVER "perfctr_soc"
-/* a node without a GPU can neither wake one nor follow its transitions */
+/* a node without a GPU has no wake-up and no transitions of one */
 #define FEATURES (DRM_PERFCTR_FEATURE_PMU | DRM_PERFCTR_FEATURE_PERIODIC)
 #define LACKS (DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_AUTOMATIC | \
 	       DRM_PERFCTR_FEATURE_GPU_TIMESTAMP)
@@ -159,7 +157,7 @@ static void session(int fd)
 	for (i = 0; i < 2; i++) {
 		setup.flags = i ? DRM_PERFCTR_SETUP_AUTOMATIC : DRM_PERFCTR_SETUP_KEEP_AWAKE;
 		ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-		tap(ret == -EOPNOTSUPP, "what the node cannot do is refused: flag %#x: %d",
+		tap(ret == -EOPNOTSUPP, "missing features are refused: flag %#x: %d",
 		    setup.flags, ret);
 	}
 	setup.flags = 0;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Debian's perf on the virtual SoC's PMUs: every count equals what really happened.
+"""Debian's perf on the virtual SoC's PMUs: every count equals the truth.
 
 usage, in the guest: perf_stat.py [forms|wide|second-gpu|cpu-peer]; prints TAP
 
-A case is a perf stat command line around a workload with traffic of all kinds. What each event must
-have counted comes from the model's ground truth (debugfs), filtered by what the command asked for.
+A case is a perf stat command around a workload with all kinds of traffic. Each event must have the
+model's truth (debugfs) for the requested filters.
 """
 
 import glob
@@ -19,7 +19,7 @@ import tempfile
 SYSFS = "/sys/bus/event_source/devices"
 RESULTS = {"ok": 0, "not ok": 0}
 
-# Sizes are all different, so that a wrong filter can not give the right sum by chance.
+# Sizes differ, so that a wrong filter does not give the right sum by chance.
 MIXED = """
 copy bytes=64Ki read initiator=cpu home=cmem socket=0 latency=150
 copy bytes=72Ki hit_bytes=8Ki read write initiator=cpu home=cmem socket=0
@@ -89,7 +89,7 @@ def truth():
 
 
 def total(pmus, pmu, event, **wanted):
-    """an event's total over the rows whose tags are among the wanted values"""
+    """an event's total over the rows with wanted tags"""
     if event == "cycles":
         return pmus[pmu][0]["cycles"]
     return sum(totals[event] for tags, totals in pmus[pmu][1]
@@ -225,7 +225,7 @@ def pcie_tgt_forms():
 
 
 def masked_address(pmu):
-    """Two writes of which a mask takes a part: the rows of truth are coarser, so counted by hand"""
+    """Parts of writes by a mask: the truth is coarser, so the expected count is computed here"""
     name = "PCIE-TGT: address mask 0xFFF00 compares bits 8..19"
     text = perf_stat(["-a", "-x,"],
                      [f"{pmu}/event=0x1,dst_addr_base=0x10000,dst_addr_mask=0xFFF00,"

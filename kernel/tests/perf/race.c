@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The virtual SoC comes and goes while CPUs do. Its PMUs stay registered, because they had events;
- * on a kernel with KASAN this also catches accesses to a removed device.
- *
- * usage: race FIRST SECOND: the two CPUs of socket 0
+ * The virtual SoC is added and removed during CPU hotplug. Its PMUs stay registered, because they
+ * had events; KASAN would report accesses to a removed device. usage: race FIRST SECOND: the CPUs
+ * of socket 0
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +20,14 @@
 #define PMUS "/sys/bus/event_source/devices/nvidia_*"
 #define UCF "nvidia_ucf_pmu_0"
 #define ROUNDS 8
-/* debugfs of the device, there while it is bound */
+/* in debugfs of the bound device */
 #define SLOW "/sys/kernel/debug/dri/*/vsoc/fail_pmu_affinity"
 #define COPY "copy bytes=64Ki read initiator=cpu home=cmem socket=0"
 #define BYTES 65536
 
 static glob_t pmus;
 
-/* of the PMU with this number, without the final newline */
+/* cpumask of the n-th PMU, without the newline */
 static void read_cpumask(size_t n, char *text, size_t size)
 {
 	char path[256];
@@ -43,7 +42,7 @@ static void read_cpumask(size_t n, char *text, size_t size)
 	text[got > 0 ? got - 1 : 0] = '\0';
 }
 
-/* number of PMUs with another cpumask than one CPU or, without a device, than none */
+/* PMUs whose cpumask is not one CPU or, unbound, not empty */
 static unsigned int wrong_cpumasks(bool bound)
 {
 	unsigned int wrong = 0;
@@ -76,10 +75,7 @@ static bool driver(const char *file)
 	return done;
 }
 
-/*
- * once perf was asked for an event of a PMU it stays registered, whether the event was granted or
- * not
- */
+/* a PMU stays registered after the first request for an event, granted or not */
 static void open_all(void)
 {
 	for (size_t n = 0; n < pmus.gl_pathc; n++) {
@@ -92,8 +88,8 @@ static void open_all(void)
 }
 
 /*
- * Only a few instructions are between the choice of another CPU and the move of the interrupt. A
- * fault delays them, so that the device can go in between.
+ * A fault delays the few instructions between the choice of another CPU and the move of the
+ * interrupt, so that the device can be removed in between.
  */
 static bool open_window(void)
 {
@@ -127,7 +123,7 @@ static void *switch_cpu(void *data)
 	return NULL;
 }
 
-/* switch a CPU while the device goes or comes, a bit earlier or later each time */
+/* switch a CPU while the device is removed or added, at another moment each time */
 static bool race(int cpu, bool online, const char *file)
 {
 	struct cpu_switch s = { .cpu = cpu, .online = online };
@@ -161,7 +157,7 @@ int main(int argc, char **argv)
 	for (; rounds < ROUNDS; rounds++) {
 		int cpu = rounds % 2 ? second : first;
 
-		/* now it owns the PMUs of its socket */
+		/* this CPU now owns the PMUs of its socket */
 		failed += !soc_cpu_online(first + second - cpu, false);
 		failed += !soc_cpu_online(first + second - cpu, true);
 		failed += !open_window();
@@ -171,7 +167,7 @@ int main(int argc, char **argv)
 		wrong += wrong_cpumasks(true);
 	}
 
-	tap(!failed, "%u times the device goes and comes, %zu PMUs", rounds, pmus.gl_pathc);
+	tap(!failed, "the device is removed or added %u times, %zu PMUs", rounds, pmus.gl_pathc);
 	tap(!wrong, "cpumask is empty without a device and one CPU with it: %u times not", wrong);
 	fd = soc_event(UCF, 0x123, 0, 0, -1);
 	soc_job(COPY);

@@ -4,9 +4,8 @@
 
 usage, in the guest: ring.py [consistency|metrics|beside|hotplug|traces]...; prints TAP
 
-Everything goes through perfctr stat: the real ioctls, one session, the real ring. What was to be
-counted comes from the model's ground truth, and the formulas are written down here once more, by
-hand.
+perfctr stat counts with one session. The model's truth has the expected counts. The expected
+metrics are computed here, not by the formulas of the database.
 """
 
 import glob
@@ -46,7 +45,7 @@ def stat(events, command, *options):
 
 
 def values(counters):
-    """{event: value}; anything but an exact, complete count is an error"""
+    """{event: value}; a count that is not exact and complete is an error"""
     for c in counters:
         if c["state"] != "ok" or c["running_percent"] != 100 or c["samples_missed"]:
             raise RuntimeError(f"{c['event']} is {c['state']}, ran {c['running_percent']} %")
@@ -56,7 +55,7 @@ def values(counters):
 # --- one session, four places that count the same bytes ---------------------------------------
 
 def random_jobs(seed):
-    """Jobs of the GPU, of PCIe devices and of CPUs; nobody else moves memory."""
+    """Jobs of the GPU, of PCIe devices and of CPUs; there is no other traffic."""
     r = random.Random(seed)
     jobs = []
     for n in range(r.randint(15, 35)):
@@ -97,7 +96,7 @@ CONSISTENCY = {
 
 
 def really():
-    """the same from ground truth"""
+    """the same from the truth"""
     soc = truth()
     ucf, pcie = [f"nvidia_ucf_pmu_{s}" for s in SOCKETS], [f"nvidia_pcie_pmu_{s}_rc_{rc}"
                                                            for s in SOCKETS
@@ -139,7 +138,7 @@ def consistency():
         if CMEM_REQUEST_BYTES * n["cmem"] != n["to_cmem"]:
             wrong.append(f"the fabric read {n['to_cmem']}, "
                          f"memory saw {CMEM_REQUEST_BYTES * n['cmem']}")
-        # sample by sample: what the intervals hold is all there is
+        # the intervals add up to the total
         for at, counter in enumerate(result["counters"]):
             parts = sum(interval["counters"][at]["value"] for interval in result["intervals"])
             if parts != counter["value"]:
@@ -151,8 +150,6 @@ def consistency():
                f"in {result['samples']} samples",
                "\n".join(wrong))
 
-
-# --- metrics ------------------------------------------------------------------------------------
 
 def latency_cycles(way):
     return lambda n, ns: n[f"{way}cum_outs"] / n[f"{way}req"]
@@ -186,7 +183,7 @@ def latencies(prefix, *ways):
     return found
 
 
-# block: {metric: by hand}; the first name is the PMU of block 0 whose truth is compared
+# block: (PMU of block 0, whose truth is compared, {metric: formula})
 METRICS = {
     "ucf0": ("nvidia_ucf_pmu_0", {
         "slc_read_bandwidth": bandwidth("slc_bytes_rd"),
@@ -278,7 +275,7 @@ def metrics():
                f"{block}: {len(formulas)} metrics are what the formulas give, the counts exact",
                "\n".join(wrong))
 
-    # nothing moves: bandwidths are zero, quotients have no value
+    # no traffic: bandwidths are zero, quotients have no value
     for block, (_, formulas) in METRICS.items():
         names = [name for name in formulas
                  if name.endswith(("latency", "latency_cycles", "hit_ratio"))]
@@ -293,7 +290,7 @@ def metrics():
 
 
 def multiplexed():
-    """Nine events of a UCF of eight counters: estimates, marked as such, not far from the truth."""
+    """Nine events of a UCF with eight counters: estimates, marked as such, near the truth."""
     names = [n for n in METRICS["ucf0"][1] if n != "frequency"]
     jobs = ["vsoc-job", "-q", "-r", "300",
             *"copy bytes=1Mi read write initiator=cpu home=cmem socket=0".split()]
@@ -311,7 +308,7 @@ def multiplexed():
     for name in ("mem_read_bandwidth", "slc_write_bandwidth"):
         m = metrics_of[name]
         by_hand = METRICS["ucf0"][1][name](n, elapsed_ns)
-        # steady traffic: how much of it falls in a counter's turns is what an estimate can not know
+        # steady traffic; the estimate depends on its share in a counter's slots
         if not m["value"] or not 0.5 < m["value"] / by_hand < 2:
             wrong.append(f"{name}: {m['value']}, really {by_hand}")
     for name, event in (("mem_read_bandwidth", "mem_bytes_rd"),
@@ -320,8 +317,6 @@ def multiplexed():
             wrong.append(f"{name}: {metrics_of[name]}, but {counters[event]}")
     report(not wrong, "more events than counters: marked as estimates", "\n".join(wrong))
 
-
-# --- perf and the ring at the same time ---------------------------------------------------------
 
 BESIDE = [("nvidia_ucf_pmu_0", "mem_bytes_rd", "", {}),
           ("nvidia_ucf_pmu_0", "slc_bytes_wr", ",src_loc_cpu=1",
@@ -335,7 +330,7 @@ BESIDE = [("nvidia_ucf_pmu_0", "mem_bytes_rd", "", {}),
 
 
 def both(command, name, during=None):
-    """perf stat around perfctr stat around the workload: the same events, twice, against truth"""
+    """perf stat around perfctr stat around the workload: both count the truth"""
     events = [f"{pmu}/{event}{filters}/" for pmu, event, filters, _ in BESIDE]
     before = truth()
     timer = threading.Timer(0.15, during) if during else None
@@ -370,7 +365,7 @@ def cpu_online(cpu, online):
 
 
 def owner_goes():
-    """the CPU that owns socket 0's PMUs goes and comes back while both count"""
+    """the CPU that owns socket 0's PMUs goes offline and comes back while both count"""
     with open("/sys/bus/event_source/devices/nvidia_ucf_pmu_0/cpumask", encoding="ascii") as f:
         cpu = int(f.read())
     cpu_online(cpu, False)
@@ -378,10 +373,10 @@ def owner_goes():
 
 
 def hotplug():
-    """in a VM whose sockets have CPUs that can go: --smp 4 --param vsoc.soc_cpus=1-2,3"""
+    """in a VM with CPUs that can go offline: --smp 4 --param vsoc.soc_cpus=1-2,3"""
     both(["sh", "-c", "for i in 1 2 3 4 5 6; do sleep 0.1; " + " ".join(workload(MIXED))
           + "; done"],
-         "the owning CPU goes and comes back: perf and the ring lose nothing", owner_goes)
+         "the owning CPU goes offline and comes back: perf and the ring lose nothing", owner_goes)
 
 
 def beside():
@@ -391,7 +386,7 @@ def beside():
 
 
 def traced(names, *options):
-    """Samples of a session, and the core's tracepoints that perf counted meanwhile."""
+    """Samples of a session, and the core's tracepoints during it, counted by perf."""
     arguments = [word for name in names for word in ("-e", f"drm_perfctr:drm_perfctr_{name}")]
     with tempfile.NamedTemporaryFile("r") as out:
         done = subprocess.run(["perf", "stat", "-a", "-x,", "-o", out.name, *arguments, "--",
@@ -406,8 +401,7 @@ def traces():
     report(got[0] == samples > 2 and got[1] >= samples and not got[3],
            "perf counts a publish for each sample, and the collections",
            f"{samples} samples; {dict(zip(names, got))}")
-    # the session's reader stops: what has no slot is stretched, and what firmware does not answer
-    # is an error
+    # the reader stops: samples without a slot stretch; unanswered requests of firmware are errors
     script = ("kill -STOP $PPID; sleep 1; set -- /sys/kernel/debug/dri/*/vsoc/fail_no_ack; "
               "echo 1000 >$1; sleep 1; echo 0 >$1; kill -CONT $PPID")
     samples, *got = traced(names, "-p", "100us", "--", "sh", "-c", script)

@@ -33,7 +33,7 @@ struct soc_count {
 	__u64 running_ns;
 };
 
-/* exits if the event can not be read */
+/* exits if the event cannot be read */
 struct soc_count soc_read(int fd);
 
 /* run vsoc-job with these arguments and wait; exits if it fails */
@@ -45,7 +45,7 @@ void soc_job_stop(pid_t pid);
 /* total of an event over the rows of a PMU that contain @row ("" for all) */
 __u64 soc_truth(const char *pmu, const char *event, const char *row);
 
-/* false if the CPU can not be switched */
+/* false if the CPU cannot be switched */
 bool soc_cpu_online(int cpu, bool online);
 
 /* --- TAP output of the perf_event tests --- */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The virtual SoC is removed while events of its PMUs are open, and comes back.
- *
- * usage: unplug MODULE: path of vsoc.ko
+ * The virtual SoC is removed while events of its PMUs are open, and added again. usage: unplug
+ * MODULE: path of vsoc.ko
  */
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +58,7 @@ int main(int argc, char **argv)
 	tap(ucf >= 0 && tgt >= 0 && soc_read(ucf).value == BYTES, "events count");
 	tap(!module_command("rmmod", "tegra410_pmu"), "the PMU module is in use");
 
-	tap(module_command("rmmod", "vsoc"), "the device goes away with events open");
+	tap(module_command("rmmod", "vsoc"), "the device is removed with open events");
 	before = soc_read(ucf);
 	usleep(100000);
 	after = soc_read(ucf);
@@ -69,9 +68,9 @@ int main(int argc, char **argv)
 	attr = soc_attr(UCF, 0x123, 0, 0);
 	got = soc_open(&attr, -1, cpu, -1, 0);
 	tap(got == -ENODEV, "opening: %s", got < 0 ? strerror(-got) : "accepted");
-	tap(!pmu_exists(UNUSED), "a PMU that had no event is gone");
+	tap(!pmu_exists(UNUSED), "a PMU without events is gone");
 
-	tap(module_command("insmod", argv[1]), "the device comes back");
+	tap(module_command("insmod", argv[1]), "the device is added");
 	soc_job(COPY);
 	got = soc_event(UCF, 0x123, 0, 0, -1);
 	soc_job(COPY);
@@ -80,13 +79,13 @@ int main(int argc, char **argv)
 	/* the old event does not resume, as its missed counts are unknown */
 	tap(restart(ucf), "the old event can be switched off and on");
 	soc_job(COPY);
-	tap(soc_read(ucf).value == BYTES, "and stands still, as its hardware left: %lu",
+	tap(soc_read(ucf).value == BYTES, "the old event does not count without its hardware: %lu",
 	    (unsigned long)soc_read(ucf).value);
 	close(ucf);
 	close(tgt);
 	tap(module_command("rmmod", "vsoc") && module_command("rmmod", "tegra410_pmu"),
 	    "without events both modules unload");
-	tap(!pmu_exists(UCF), "and the PMUs are gone");
-	tap(module_command("insmod", argv[1]), "the device is there again");
+	tap(!pmu_exists(UCF), "the PMUs are gone");
+	tap(module_command("insmod", argv[1]), "the device is added again");
 	return tap_done();
 }

@@ -38,8 +38,8 @@ def points(campaign, name):
     return {p["point"]: (p["expected"], p["measured"]) for p in event(campaign, name)["points"]}
 
 
-# per thread: documented and counted, after the tables of the publication. DMOV and the total
-# include each SHFL that its guard turned off, as in its listing
+# per thread: documented and counted, from the published tables. DMOV and the total include each
+# SHFL that its guard turned off, as in the listing
 THREADS = {"matrix-copy": 1048576}
 TABLES = {
     "matrix-copy": {"DMOV": (3, 0), "inst_misc": (4, 6), "inst_integer": (5, 5),
@@ -71,7 +71,7 @@ def solver_and_files():
 
 @test
 def tables_two_and_three():
-    """tables II and III: expected from the listings and measured, every cell"""
+    """tables II and III: every cell, expected from the listings and measured"""
     campaign = evaluate("xavier-gpu-tables.csv")
     cells = 0
     for point, row in TABLES.items():
@@ -86,7 +86,7 @@ def tables_two_and_three():
 
 @test
 def slips_of_the_source():
-    """the four expected cells that do not follow from the listing are named, and no others"""
+    """exactly the four expected cells that contradict the listing are named"""
     campaign = evaluate("xavier-gpu-tables.csv")
     slips = {(e["event"], p["point"]): p["published"] for e in campaign["events"]
              for p in e["points"] if not p["published_follows"]}
@@ -156,7 +156,7 @@ def figure_four():
 
 @test
 def exit_and_branch():
-    """EXIT and the BRA behind it are not distinguished; a benchmark that does is constructed"""
+    """EXIT and the BRA behind it are not distinguished; a benchmark is constructed that does"""
     campaign = evaluate("xavier-gpu-all.csv")
     control = event(campaign, "inst_control")
     search = control["search"]
@@ -226,7 +226,7 @@ def never_just_trusted_or_not():
 
 @test
 def one_point_explains_nothing():
-    """what a single point suggests stays quarantined: it takes a second one to confirm it"""
+    """a rule from a single point stays quarantined until a second point confirms it"""
     found = verdict_of("benchmark,event,value", ["matrix-copy,inst_integer,5242881"],
                        "inst_integer")
     check(found["verdict"] == "QUARANTINED" and "a second to confirm" in found["reason"],
@@ -236,7 +236,7 @@ def one_point_explains_nothing():
 
 @test
 def dead_counter():
-    """a counter that nothing made count is not trusted, whatever is documented"""
+    """a counter that never counted is not trusted"""
     found = verdict_of("benchmark,event,value", ["matrix-copy,inst_bit_convert,0"],
                        "inst_bit_convert")
     check(found["verdict"] == "MEASURED" and "made it count" in found["reason"],
@@ -249,7 +249,7 @@ def dead_counter():
 
 @test
 def unrepeatable():
-    """readings of the same work that differ are not explained by a rule"""
+    """no rule explains readings of the same work that differ"""
     found = verdict_of("benchmark,event,run,value",
                        ["matrix-copy,inst_integer,0,5242880", "matrix-copy,inst_integer,1,5242880",
                         "matrix-copy,inst_integer,2,6291456"], "inst_integer")
@@ -259,8 +259,7 @@ def unrepeatable():
 
 
 def own_campaign(rows, anchor=True, accept=0):
-    """verdicts on a campaign of two events that are 1 and 2 for each unit of work, and one of
-    relations"""
+    """verdicts on two events that are 1 and 2 for each unit of work, and on a relation"""
     campaign = {"campaign": "own", "events": [
         {"name": "a", "documented": ["n"], "accept": {"absolute": accept}},
         {"name": "b", "documented": ["2 n"], "accept": {"absolute": accept}},
@@ -279,7 +278,7 @@ def own_campaign(rows, anchor=True, accept=0):
 
 
 def judge(campaign, rows):
-    """the campaign's only result of measurements, one to a text"""
+    """the only result of a campaign with these measurements"""
     path = written(json.dumps({"campaign": "own", **campaign}), ".json")
     data = written("\n".join(rows) + "\n")
     done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path],
@@ -301,7 +300,7 @@ def sum_of_unknown_events():
         found = event(judge(campaign, rows), name)
         check(found["verdict"] == "MEASURED" and "as little is known" in found["reason"],
               found["reason"])
-    # one is documented, and the other follows
+    # one is documented, the second one follows
     campaign["events"][0]["documented"] = ["h"]
     campaign["benchmarks"][0]["quantities"]["h"] = "30"
     check(event(judge(campaign, rows), "misses")["verdict"] == "TRUSTED",
@@ -314,7 +313,7 @@ def sum_of_unknown_events():
 
 @test
 def rule_or_fault():
-    """a rule that fits beside a fault that loses counts explains nothing"""
+    """a rule that fits as well as a fault that loses counts explains nothing"""
     campaign = {"events": [{"name": "e", "documented": ["n"], "candidates": ["n", "k"]}],
                 "benchmarks": [{"name": "work", "parameters": {"N": [1, 2]},
                                 "quantities": {"n": "1000 * N", "k": "255"}}]}
@@ -331,7 +330,8 @@ def rule_or_fault():
 
 @test
 def anchor():
-    """runs of different events are merged on the anchor; those whose anchor is off are left out"""
+    """runs of different events are merged on the anchor; runs with another anchor value are left
+    out"""
     rows = ["0,a,100", "0,b,200", "1,a,100", "1,c,300", "2,a,150", "2,b,300", "3,a,100", "3,b,200"]
     merged = own_campaign(rows)
     check({e["event"]: e["verdict"] for e in merged["events"]} == dict.fromkeys("abc", "TRUSTED"),
@@ -344,7 +344,7 @@ def anchor():
 
 @test
 def order_statistics():
-    """the median of the runs is reported, and the worst run decides"""
+    """the median of the runs is reported, the worst run determines the verdict"""
     rows = [f"{n},b,{v}" for n, v in enumerate((206, 195, 201))]
     found = event(own_campaign(rows, anchor=False, accept=10), "b")
     check(found["verdict"] == "TRUSTED" and found["spread"] == 11,
@@ -364,7 +364,7 @@ def relations_alone():
           "holds")
     found = own_campaign(rows + ["0,c,301"])
     check(event(found, "c")["verdict"] == "UNTRUSTED", "violated")
-    # b is off by its own measurement, so the relation is no evidence about c
+    # the measurement of b is wrong, so the relation is no evidence about c
     found = own_campaign(["0,a,100", "0,b,210", "0,c,300"])
     check(event(found, "c")["verdict"] == "MEASURED" and
           event(found, "b")["verdict"] == "UNTRUSTED", f"blame: {event(found, 'c')['reason']}")
@@ -372,7 +372,7 @@ def relations_alone():
 
 @test
 def too_large():
-    """a space that is too large to be searched: the event stays quarantined with a reason, soon"""
+    """a search space that is too large quarantines the event early, with a reason"""
     names = [f"q{n}" for n in range(40)]
     amounts = [[(n + 3) ** 3 * (p + 7) ** 4 % 99991 for n in range(40)] for p in range(3)]
     campaign = {"campaign": "own",
@@ -428,7 +428,7 @@ def events_of_a_benchmark():
 
 @test
 def without_device():
-    """without a virtual SoC its campaigns are skipped with a reason; by name that is status 4"""
+    """without a virtual SoC its campaigns are skipped with a reason; status 4 if named"""
     if os.path.exists("/dev/dri"):
         return
     done = subprocess.run([PERFCTR, "validate", "--json", "--runs", "1"], stdout=subprocess.PIPE,
@@ -443,7 +443,7 @@ def without_device():
 
 
 class Page(html.parser.HTMLParser):
-    """Counts elements, collects table cells, and what would be loaded from elsewhere."""
+    """Counts elements, collects table cells and external references."""
 
     def __init__(self):
         super().__init__()
@@ -466,8 +466,7 @@ class Page(html.parser.HTMLParser):
 
 @test
 def html_page():
-    """the page needs nothing else, has every cell of the tables, a plot for each event, the
-    steps"""
+    """the page is self-contained and has every table cell, a plot per event, the steps"""
     path = written("", ".html")
     run("--html", path, "--measured", os.path.join(MEASURED, "xavier-gpu-tables.csv"), status=DOUBT)
     with open(path, encoding="utf-8") as f:
@@ -506,7 +505,7 @@ def usage():
 
 @test
 def impossible_work():
-    """parameters that a benchmark cannot have are an error with the row's line and column"""
+    """invalid parameters of a benchmark are an error with line and column"""
     rows = [("1", 5), ("99999999999", 6)]
     path = written("benchmark,N,event,value\n# a comment\n" +
                    "".join(f"float-loop,{n},DMOV,{v}\n" for n, v in rows))

@@ -10,8 +10,6 @@
 
 #include "tests/check.h"
 
-/* --- solver ---------------------------------------------------------------------- */
-
 enum { VARIABLES = 6, ROWS = 4, TRIES = 3000 };
 
 static uint64_t state = 1;
@@ -89,7 +87,7 @@ static void against_brute_force(void)
 	arena_free(&arena);
 }
 
-/* 2^60 rules: the graph finds them, enumeration could not */
+/* 2^60 rules, too many to enumerate */
 static void large_space(void)
 {
 	enum { MANY = 60 };
@@ -111,7 +109,7 @@ static void large_space(void)
 	arena_free(&arena);
 }
 
-/* sums beyond 64 bits: the result is right or an error, never wrong */
+/* sums beyond 64 bits give a correct result or an error */
 static void large_numbers(void)
 {
 	const int64_t c[] = { INT64_C(4000000000000000000), INT64_C(4000000000000000001) };
@@ -134,8 +132,6 @@ static void large_numbers(void)
 	CHECK(strstr(failure.text, "62 bits"));
 	arena_free(&arena);
 }
-
-/* --- errors of files --------------------------------------------------------------- */
 
 static void bad_file(struct campaign *campaign, const char *text, const char *where)
 {
@@ -219,7 +215,7 @@ static void measured_errors(void)
 	arena_free(&arena);
 }
 
-/* any bytes give an error with a place, or readings */
+/* any bytes give readings, or an error with line and column */
 static void mutated_files(void)
 {
 	static const char csv[] = "benchmark,N,event,value,run,expected\n"
@@ -263,8 +259,8 @@ static void mutated_files(void)
 enum { MANY_ROWS = 50000, ROW_BYTES = 40 };
 
 /*
- * Many rows with quoted names, of which the last repeats another row. An algorithm that copies the
- * rest of the file for each cell, or compares each row with all others, would take too long.
+ * Many rows with quoted names; the last repeats another row. A quadratic algorithm would take too
+ * long.
  */
 static void many_rows(void)
 {

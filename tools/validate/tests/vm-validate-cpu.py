@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr validate cpu on a processor with a PMU: QEMU's arm64, which counts instructions
-(vm/run --kernel arm64 --count-instructions). Prints TAP. Runs as root in the guest."""
+"""perfctr validate cpu with a PMU (vm/run --kernel arm64 --count-instructions). Prints TAP. Runs
+as root in the guest."""
 
 import ctypes
 import json
@@ -59,7 +59,7 @@ def perf_event_open(cpu):
 
 @test
 def builtin():
-    """cpu: the PMU counts the loop's instructions, but for interrupts, and only the loop's"""
+    """cpu: the PMU counts only the loop's instructions, except for interrupts"""
     campaign, events, _ = validate("cpu")
     points = {p["point"]: (p["expected"], p["measured"]) for p in events["instructions"]["points"]}
     check(set(points) == {"loop N=100000", "loop N=1000000"}, f"{points}")
@@ -85,7 +85,7 @@ def verdicts():
 
 @test
 def taken():
-    """a PMU whose counters others have: the event is not measured, with a reason"""
+    """without a free counter of the PMU the event is not measured, with a reason"""
     files = [perf_event_open(cpu) for cpu in range(os.cpu_count()) for _ in range(12)]
     check(min(files) >= 0, "no event for the whole processor")
     try:

@@ -81,7 +81,7 @@ def published_kernels():
 
 @test
 def documented_profile():
-    """the same campaign on a device that counts as documented: trusted, where there is a counter"""
+    """the same campaign on a device that counts as documented: events with a counter are trusted"""
     choose("profile", "documented")
     try:
         campaign = live("xavier-gpu", "--runs", "1")
@@ -188,7 +188,7 @@ def wrapped():
 
 @test
 def stale():
-    """fault: lost swap, the kernel before is reported"""
+    """fault: lost swap, the preceding kernel is reported"""
     fault_is_named("stale", "stale", {"integer"}, "UNTRUSTED")
 
 
@@ -199,7 +199,7 @@ def off_by_one():
     check(weights(event(campaign, "integer")).get("@unit") == 1, "not by unit")
 
 
-# the model has nothing that makes them count
+# no work of the model makes them count
 UNDRIVEN = {"stream_out_busy", "setup_point_count",
             "setup_line_count"} | {f"prof_trigger_{n:02}" for n in range(8)}
 NV50 = "9"
@@ -212,10 +212,10 @@ def tell_driver(file, text):
 
 @test
 def nv50_counters():
-    """vsoc-pcounter: MP and PCOUNTER counters as documented, what nothing drives not trusted"""
+    """vsoc-pcounter: MP and PCOUNTER counters as documented; undriven ones are not trusted"""
     done = run("vsoc-pcounter", status=NO_DEVICE)
     check("no virtual SoC with counters of nv50" in done.stderr, done.stderr)
-    # not the campaign's default number of cores
+    # another number of cores than the campaign's default
     tell_driver("new_device", f"{NV50} product=nv50 shader_present=0x15")
     try:
         campaign = live("vsoc-pcounter", status=DOUBT)
@@ -283,7 +283,7 @@ def nv50_wrong_definitions():
 
 @test
 def file_then_live():
-    """published measurements from a file, and the benchmark that they ask for, live"""
+    """published measurements from a file, then the benchmark that they call for, live"""
     path = os.path.join(os.path.dirname(os.path.realpath(__file__)),
                         "../../../campaigns/measured/xavier-gpu-tables.csv")
     campaign = json.loads(run("--json", "--live", "--measured", path).stdout)["campaigns"][0]
@@ -357,12 +357,12 @@ def written_back():
     check("\n= THREAD_INST_INTEGER" in top and "it counts FSETP" in top, f"top: {top}")
     top = perfctr("top", "--snapshot", "-I", "50", "--trusted-only", "-e", counters).stdout
     check("MISC" in top and "INTEGER" not in top, f"top: {top}")
-    # correct again: the verdict is replaced
+    # a correct device replaces the verdict
     perfctr("validate", "--save", "--runs", "1", "vsoc-gpu")
     with open("/tmp/verdicts.json", encoding="utf-8") as f:
         check({v["trust"] for v in json.load(f)["verdicts"].values()} == {"trusted"},
               "not replaced")
-    # a campaign with definitions of its own is no evidence about the database
+    # a campaign with its own definitions is no evidence about the database
     check("not saved" in perfctr("validate", "--save", "--runs", "1", "xavier-gpu").stderr,
           "xavier-gpu was saved")
 
@@ -378,7 +378,7 @@ def broken_verdicts():
 
 @test
 def denied():
-    """without privilege: status 3 and the command that helps"""
+    """without privilege: status 3 and the command that fixes it"""
     def drop():
         os.setgroups([])
         os.setgid(NOBODY)
