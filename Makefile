@@ -74,7 +74,7 @@ booted-modules: all
 	$(Q)$(if $(filter $(KERNEL),$(KVER)),:,$(MAKE) modules KVER=$(KERNEL))
 
 vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, newest, uml, ...
-	$(Q)$(if $(CMD),,echo 'make vm: say what to run: make vm CMD="perfctr list"' >&2; exit 2)
+	$(Q)$(if $(CMD),,echo 'make vm: CMD is empty: make vm CMD="perfctr list"' >&2; exit 2)
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
@@ -98,7 +98,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 	$(Q)mesa/demo-hud
 
 # The suites are listed in scripts/suites.
-test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests; last line: N passed, ...
+test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests, or SUITES="igt-6.12 check"; last line: N passed, ...
 	$(Q)scripts/run-suites $(SUITES)
 
 newest-modules: generated | setup

@@ -45,7 +45,7 @@ static const struct subcommand subcommands[] = {
 	{ "export", "a capture for other programs: Perfetto, CSV, JSON", export_run },
 	{ "diff", "two captures, counter by counter", diff_run },
 	{ "validate", "which counters can be trusted, and why not", validate_exec },
-	{ "serve", "hand counters to users who may not count themselves", serve_run },
+	{ "serve", "give unprivileged users counters, within a policy", serve_run },
 	{ "check", "can counters be used here? If not, what helps?", check_run },
 };
 

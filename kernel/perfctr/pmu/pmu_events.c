@@ -461,7 +461,7 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 		ret = open_where_wanted(pc, event);
 		if (ret == -EACCES || ret == -EPERM)
 			return perfctr_reject(pc, -ret,
-					      "block %u:%u: perf wants CAP_PERFMON or sysctl %s",
+					      "block %u:%u: perf needs CAP_PERFMON or sysctl %s",
 					      request->type, request->index,
 					      "kernel.perf_event_paranoid=0");
 		if (ret)

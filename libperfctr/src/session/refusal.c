@@ -231,7 +231,7 @@ static const char *perf_advice(struct perfctr_ctx *ctx, int error, char *text, s
 		return "the hardware cannot count it this way, and many virtual machines have no "
 		       "hardware counters; perfctr list shows other events";
 	case -EBUSY:
-		return "somebody else uses the counter: end the other profiler, or the NMI "
+		return "the counter is in use: end the other profiler, or the NMI "
 		       "watchdog with sudo sysctl kernel.nmi_watchdog=0";
 	case -EMFILE:
 		return "each event takes a file on each CPU: raise the limit with ulimit -n, or "

@@ -252,7 +252,7 @@ static int check_broker(struct checker *k, const char *which, int status)
 	if (access(PERFCTR_BROKER_SOCKET, F_OK)) {
 		say(k, VERDICT_NOTE, "broker",
 		    "sudo systemctl enable --now perfctr-serve.socket; sudo adduser $USER perfctr",
-		    "nobody listens at %s who could count for this user", PERFCTR_BROKER_SOCKET);
+		    "no broker at %s", PERFCTR_BROKER_SOCKET);
 		return status;
 	}
 	error = perfctr_device_open_broker(k->app->ctx, NULL, which, &device);

@@ -333,7 +333,7 @@ static int take_query(struct client *c)
 		stride = sizeof(struct drm_perfctr_clock_info);
 		break;
 	default:
-		return refuse(c, -EINVAL, "the broker knows no query %u", h->code);
+		return refuse(c, -EINVAL, "unknown query %u", h->code);
 	}
 	if (h->first < total)
 		count = (uint32_t)smaller(smaller(h->count, total - h->first),
@@ -577,7 +577,7 @@ static int take_control(struct client *c, const int **files)
 		pause_ns(serve_share_wait_ns(c->share, now_ns(), c->rule->min_period_ns));
 		break;
 	default:
-		return refuse(c, -EINVAL, "the broker knows no command %u", h->code);
+		return refuse(c, -EINVAL, "unknown command %u", h->code);
 	}
 	/* the kernel checks the structure, even one that has grown */
 	error = kernel_control(c, h->code, h->handle, c->message.content, c->bytes);
@@ -604,7 +604,7 @@ static int answer(struct client *c)
 	else if (h->type == PERFCTR_BROKER_CONTROL)
 		error = take_control(c, &files);
 	else
-		error = refuse(c, -EINVAL, "the broker knows no request %u", h->type);
+		error = refuse(c, -EINVAL, "unknown request %u", h->type);
 	h->size = (uint32_t)(sizeof(*h) + c->bytes);
 	if (error)
 		files = NULL;
@@ -649,7 +649,7 @@ static void wait_for_remains(struct client *c)
 	while (serve_sessions_use(&c->sessions, NULL)) {
 		if (!refused)
 			serve_log_line(c->log, "remains", c->peer,
-				       "%zu rings are still mapped by somebody", c->sessions.count);
+				       "%zu rings are still mapped", c->sessions.count);
 		refused = true;
 		nanosleep(&pause, NULL);
 	}

@@ -34,7 +34,7 @@
 static const char help[] =
 	"usage: perfctr serve [OPTION...]\n"
 	"\n"
-	"Hands sessions to users who may not count themselves: as file descriptors of a ring\n"
+	"Gives unprivileged users sessions: as file descriptors of a ring\n"
 	"whose samples they can only read, and of an eventfd. Who may have what is in a\n"
 	"policy; nobody else gets anything. Runs until SIGTERM; SIGHUP reads the policy\n"
 	"again, for new clients.\n"
