@@ -21,10 +21,10 @@ $(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks 
 endif
 
 # names of built files go to stderr, because stdout belongs to the command of "make vm"; not with -s
-ifndef NEWS
-NEWS := $(if $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),:,echo >&2)
+ifndef PRINT_BUILD
+PRINT_BUILD := $(if $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),:,echo >&2)
 endif
-export NEWS
+export PRINT_BUILD
 MAKEFLAGS += --no-print-directory $(if $(filter 1,$(V)),,-s)
 Q := $(if $(filter 1,$(V)),,@)
 
@@ -61,7 +61,7 @@ generated: | setup
 
 $(PARTS): generated | setup
 	$(Q)$(MAKE) -q -C $(@:build-%=%) all >/dev/null 2>&1 || \
-		{ $(NEWS) "  BUILD   $(@:build-%=%)"; $(MAKE) -C $(@:build-%=%) all; }
+		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; $(MAKE) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
 modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), newest, uml, ...
@@ -98,7 +98,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 	$(Q)mesa/demo-hud
 
 # The suites are listed in scripts/suites.
-test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests, or SUITES="igt-6.12 check"; last line: N passed, ...
+test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests, or SUITES="igt-6.12 check"
 	$(Q)scripts/run-suites $(SUITES)
 
 newest-modules: generated | setup
@@ -181,7 +181,7 @@ deb: | setup ## Debian packages in build/deb, judged by lintian
 # arm64 is cross-built with the packages that vm/arm64.py fetches
 arm64: generated | setup ## cross-build everything for arm64 into build/arm64
 	$(Q)vm/arm64.py fetch >/dev/null
-	$(Q)$(NEWS) "  BUILD   arm64: library, commands, tests, modules"
+	$(Q)$(PRINT_BUILD) "  BUILD   arm64: library, commands, tests, modules"
 	$(Q)scripts/build-arm64
 
 test-arm64: arm64 ## all tests that run on Debian's arm64 6.12 kernel, emulated

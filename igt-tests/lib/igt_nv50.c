@@ -13,7 +13,7 @@ struct igt_nv50 igt_nv50;
 
 static bool in_subtest;
 
-void igt_nv50_come(void)
+void igt_nv50_add(void)
 {
 	igt_require_f(!access(IGT_VSOC_DRIVER, F_OK), "no virtual SoC\n");
 	/* removes a device that an earlier run has left */
@@ -24,7 +24,7 @@ void igt_nv50_come(void)
 	igt_nv50_read_before();
 }
 
-void igt_nv50_go(void)
+void igt_nv50_remove(void)
 {
 	igt_vsoc_remove(&igt_nv50.dev, IGT_NV50_NUMBER);
 }
@@ -33,7 +33,7 @@ void igt_nv50_begin_subtest(void)
 {
 	if (in_subtest) {
 		igt_perfctr_close(&igt_nv50.dev);
-		igt_nv50_come();
+		igt_nv50_add();
 	}
 	in_subtest = true;
 }

@@ -26,8 +26,8 @@ struct igt_nv50 {
 extern struct igt_nv50 igt_nv50;
 
 /* create the device in place of a leftover one, and remove it; failure fails the test */
-void igt_nv50_come(void);
-void igt_nv50_go(void);
+void igt_nv50_add(void);
+void igt_nv50_remove(void);
 
 /*
  * igt_subtest(), with a new device if the previous subtest failed, because it may have left stepped

@@ -901,20 +901,20 @@ static void lifetime_tests(void)
 		store.map[0] = 1;
 		munmap(store.map, store.bytes);
 		igt_perfctr_close(&igt_nv50.dev);
-		igt_nv50_come();
+		igt_nv50_add();
 	}
 }
 
 int igt_main()
 {
 	igt_fixture() {
-		igt_nv50_come();
+		igt_nv50_add();
 	}
 	methods_tests();
 	own_tests();
 	beside_tests();
 	lifetime_tests();
 	igt_fixture() {
-		igt_nv50_go();
+		igt_nv50_remove();
 	}
 }

@@ -559,10 +559,10 @@ static void slot_tests(void)
 int igt_main()
 {
 	igt_fixture() {
-		igt_nv50_come();
+		igt_nv50_add();
 	}
 	slot_tests();
 	igt_fixture() {
-		igt_nv50_go();
+		igt_nv50_remove();
 	}
 }

@@ -446,12 +446,12 @@ static void fault_tests(void)
 int igt_main()
 {
 	igt_fixture() {
-		igt_nv50_come();
+		igt_nv50_add();
 	}
 	exact_tests();
 	context_tests();
 	fault_tests();
 	igt_fixture() {
-		igt_nv50_go();
+		igt_nv50_remove();
 	}
 }

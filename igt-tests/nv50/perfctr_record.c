@@ -726,7 +726,7 @@ static void record_unplug(void)
 	assert_exact(&s);
 	/* TEARDOWN fails, too: closing the file ends the sessions */
 	igt_perfctr_close(&igt_nv50.dev);
-	igt_nv50_come();
+	igt_nv50_add();
 }
 
 static void record_tests(void)
@@ -757,10 +757,10 @@ static void record_tests(void)
 int igt_main()
 {
 	igt_fixture() {
-		igt_nv50_come();
+		igt_nv50_add();
 	}
 	record_tests();
 	igt_fixture() {
-		igt_nv50_go();
+		igt_nv50_remove();
 	}
 }

@@ -286,7 +286,7 @@ static void time_bound_real(void)
 	igt_perfctr_session_fini(&s);
 }
 
-static void time_stands_still(void)
+static void stepped_time_exact(void)
 {
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW };
 	const uint64_t V = 8000000;
@@ -533,7 +533,7 @@ int igt_main()
 	igt_subtest("job-timeout-errors") timeout_refused();
 	igt_subtest("time-bound") time_bound();
 	igt_subtest("time-bound-real") time_bound_real();
-	igt_subtest("stepped-time-exact") time_stands_still();
+	igt_subtest("stepped-time-exact") stepped_time_exact();
 	igt_subtest("step-errors") step_errors();
 	igt_subtest("stepped-repeats") repeats();
 	igt_fixture() {

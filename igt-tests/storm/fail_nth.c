@@ -543,7 +543,7 @@ static void pcounter(void)
 {
 	static const uint64_t periods_ns[] = { 0, 100000 };
 
-	igt_nv50_come();
+	igt_nv50_add();
 	for (unsigned int i = 0; i < 2; i++) {
 		static const char *const names[] = { "gpu_busy", "setup_primitive_count" };
 		const struct igt_perfctr_device csf = dev;
@@ -564,7 +564,7 @@ static void pcounter(void)
 		igt_perfctr_session_fini(&t);
 		dev = csf;
 	}
-	igt_nv50_go();
+	igt_nv50_remove();
 }
 
 static void soc_setup(void)

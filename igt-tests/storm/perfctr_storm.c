@@ -645,7 +645,7 @@ static const struct {
 	const char *name;
 	unsigned int weight;
 	bool (*happens)(void);
-} happenings[] = {
+} actions[] = {
 	{ "job", 24, do_job },	      { "in-stream sample", 8, do_in_stream },
 	{ "setup", 10, do_setup },    { "start", 12, do_start },
 	{ "stop", 5, do_stop },	      { "sample", 14, do_sample },
@@ -656,7 +656,7 @@ static const struct {
 	{ "suspend", 1, do_suspend }, { "device", 6, do_device },
 	{ "doom", 2, do_doom },
 };
-#define HAPPENINGS ARRAY_SIZE(happenings)
+#define HAPPENINGS ARRAY_SIZE(actions)
 
 static uint64_t happened[HAPPENINGS];
 
@@ -666,16 +666,16 @@ static void happen(void)
 	uint32_t n;
 
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
-		sum += happenings[i].weight;
+		sum += actions[i].weight;
 	/* Draw before any check: a different result must not shift later draws. */
 	begin_step(storm.step + 1);
 	if (storm.step % WEATHER_STEPS == WEATHER_STEPS * 2 / 3)
 		calm();
 	n = any(sum);
-	while (n >= happenings[at].weight)
-		n -= happenings[at++].weight;
-	storm.doing = happenings[at].name;
-	happened[at] += happenings[at].happens();
+	while (n >= actions[at].weight)
+		n -= actions[at++].weight;
+	storm.doing = actions[at].name;
+	happened[at] += actions[at].happens();
 	if (one_in(8))
 		usleep(any(4000));
 	close_removed_devices();
@@ -819,7 +819,7 @@ static void run_storm(void)
 	calm_down();
 	print_tally(begin_ns);
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
-		igt_info("%8llu %s\n", (unsigned long long)happened[i], happenings[i].name);
+		igt_info("%8llu %s\n", (unsigned long long)happened[i], actions[i].name);
 	igt_target_debugfs(&devices[0], "fail_delay_ms", "150");
 	/* the run compared some counts */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {

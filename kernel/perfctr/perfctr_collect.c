@@ -72,7 +72,7 @@ static void retry_start(struct drm_perfctr_source *source)
 			ret);
 }
 
-static int ask(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
+static int read_source(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct drm_perfctr *pc = source->pc;
 	int ret = -EIO;
@@ -131,9 +131,9 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	lockdep_assert_held(&pc->lock);
 	state->seq++;
 	pc->collections++;
-	ret = ask(source, &c);
+	ret = read_source(source, &c);
 	now = ktime_get_raw_ns();
-	state->asked_ns = now;
+	state->last_read_ns = now;
 	has_timestamp = c.has_gpu_timestamp && !ret && pc->config.timestamp_hz;
 	if (!c.time_ns || c.time_ns > now || c.time_ns < state->time_ns) {
 		has_timestamp &= !c.time_ns;
@@ -191,7 +191,7 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 	if (!state->running || !state->users || !interval_ns)
 		return U64_MAX;
 	now = ktime_get_raw_ns();
-	left_ns = interval_ns - min(now - state->asked_ns, interval_ns);
+	left_ns = interval_ns - min(now - state->last_read_ns, interval_ns);
 	if (source->batch_ns && state->backoff_until_ns > now)
 		left_ns = max(left_ns, state->backoff_until_ns - now);
 	return left_ns;

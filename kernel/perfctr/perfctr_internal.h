@@ -57,7 +57,7 @@ struct perfctr_source_state {
 	u64 seq;
 	u64 time_ns;
 	/* time of the last call of ops->collect, independent of the time that it reports */
-	u64 asked_ns;
+	u64 last_read_ns;
 	/* time up to which counts are in the totals or accounted for in lost_ns, the total loss */
 	u64 good_ns;
 	u64 lost_ns;

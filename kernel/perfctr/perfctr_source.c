@@ -133,7 +133,7 @@ int drm_perfctr_source_start(struct drm_perfctr_source *source)
 		return ret;
 	state->running = true;
 	state->set = set;
-	state->asked_ns = ktime_get_raw_ns();
+	state->last_read_ns = ktime_get_raw_ns();
 	drm_perfctr_source_account_lost(source);
 	return 0;
 }

@@ -461,7 +461,7 @@ def frames_equal_truth():
             # work after the counted frames is not counted
             with tempfile.TemporaryDirectory() as folder:
                 result = perfkit(*options, "--", APP, node, str(needed + 2), path, folder)
-                check((result["frames"], result["frames_told"], result["frames_needed"],
+                check((result["frames"], result["frames_reported"], result["frames_needed"],
                        result["exit_status"]) == (needed - skip, needed, needed, 0), f"{result}")
                 check_frames(result, folder, skip, units_truth.frequencies(node, path))
 

@@ -62,8 +62,8 @@ int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
 			     struct module **owner);
 bool drm_perfctr_pmu_kind_matches(const struct drm_perfctr_pmu_kind *kind, const char *pmu_name,
 				  u16 index);
-u64 drm_perfctr_pmu_kind_refuses(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
-				 u64 config, u64 value);
+u64 drm_perfctr_pmu_kind_invalid_bits(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
+				      u64 config, u64 value);
 
 /* pmu_events.c; with the session's pmu.lock */
 int drm_perfctr_pmu_open(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,

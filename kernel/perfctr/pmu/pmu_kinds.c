@@ -105,8 +105,8 @@ int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
  * config1, config2. A PMU ignores most of these bits, but requests that differ in them would be
  * different blocks.
  */
-u64 drm_perfctr_pmu_kind_refuses(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
-				 u64 config, u64 value)
+u64 drm_perfctr_pmu_kind_invalid_bits(const struct drm_perfctr_pmu_kind *kind, unsigned int field,
+				      u64 config, u64 value)
 {
 	if (!kind)
 		return 0;

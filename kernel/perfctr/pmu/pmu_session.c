@@ -108,7 +108,7 @@ static int check_kind(struct drm_perfctr *pc, const struct drm_perfctr_pmu_kind 
 		return perfctr_reject(pc, EINVAL, "block %u:%u: config 0x%llx: events are in mask",
 				      r->type, r->index, r->config);
 	for (i = 0; i < ARRAY_SIZE(configs); i++) {
-		u64 refused = drm_perfctr_pmu_kind_refuses(kind, i, configs[0], configs[i]);
+		u64 refused = drm_perfctr_pmu_kind_invalid_bits(kind, i, configs[0], configs[i]);
 
 		if (refused)
 			return perfctr_reject(pc, EINVAL,

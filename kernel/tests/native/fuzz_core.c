@@ -82,20 +82,20 @@ static void check_sample(const u8 *slot, u32 bytes, u64 insert)
 	const u8 *at = slot + header->header_size;
 	unsigned int v, i;
 
-	promise(header->size == bytes && header->seq == insert);
-	promise(header->block_count == VIEWS);
+	require(header->size == bytes && header->seq == insert);
+	require(header->block_count == VIEWS);
 	for (v = 0; v < VIEWS; v++) {
 		const struct drm_perfctr_block_header *b = (const void *)at;
 		const u64 *values = (const u64 *)(at + b->header_size);
 
-		promise(b->enable_mask == views[v].mask && b->format == views[v].format);
-		promise(!(b->valid_mask & ~b->enable_mask));
-		promise(b->size == drm_perfctr_view_size(&views[v]));
+		require(b->enable_mask == views[v].mask && b->format == views[v].format);
+		require(!(b->valid_mask & ~b->enable_mask));
+		require(b->size == drm_perfctr_view_size(&views[v]));
 		for (i = 0; i < stored(&views[v]); i++)
 			sums[v][i] += values[i];
 		at += b->size;
 	}
-	promise(at == slot + bytes);
+	require(at == slot + bytes);
 }
 
 static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *memory)
@@ -110,7 +110,7 @@ static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *
 	unsigned int v;
 	u32 unread;
 
-	promise(slot >= memory && slot + ring->stride <= memory + ring->slots * ring->stride);
+	require(slot >= memory && slot + ring->stride <= memory + ring->slots * ring->stride);
 	for (v = 0; v < VIEWS; v++) {
 		struct perfctr_span span = {
 			.states = input_u8(in), .valid = ~0ull, .clock_cycles = input_u8(in),
@@ -119,11 +119,11 @@ static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *
 
 		at = drm_perfctr_layout_block(at, &views[v], &span);
 	}
-	promise(at == slot + bytes);
+	require(at == slot + bytes);
 	drm_perfctr_layout_header(slot, &header);
 	unread = drm_perfctr_ring_publish(ring);
-	promise(ring->insert == before + 1 && unread <= ring->slots);
-	promise(ring->control->insert_idx == ring->insert);
+	require(ring->insert == before + 1 && unread <= ring->slots);
+	require(ring->control->insert_idx == ring->insert);
 	check_sample(slot, bytes, before);
 }
 
@@ -142,7 +142,7 @@ static void sticky(struct input *in)
 
 		for (i = base; i < n; i++)
 			want |= history[i];
-		promise(drm_perfctr_sticky_since(&s, base) == want);
+		require(drm_perfctr_sticky_since(&s, base) == want);
 	}
 }
 
@@ -161,7 +161,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 	/* separate allocations, so that the sanitizer sees the ends */
 	memory = aligned_alloc(64, slots * stride);
 	control = aligned_alloc(64, sizeof(*control));
-	promise(memory && control);
+	require(memory && control);
 	memset(memory, 0, slots * stride);
 	drm_perfctr_ring_init(&ring, memory, control, slots, stride);
 
@@ -196,9 +196,9 @@ int fuzz_one_input(const u8 *data, size_t size)
 			break;
 		default:
 			room = drm_perfctr_ring_free(&ring);
-			promise(room <= slots);
-			promise(ring.extract - accepted <= ring.insert - accepted);
-			promise(ring.insert - ring.extract == slots - room);
+			require(room <= slots);
+			require(ring.extract - accepted <= ring.insert - accepted);
+			require(ring.insert - ring.extract == slots - room);
 			if (room)
 				publish(&ring, &in, bytes, memory);
 		}
@@ -209,7 +209,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 		publish(&ring, &in, bytes, memory);
 	for (v = 0; v < VIEWS && ring.insert; v++)
 		for (i = 0; i < stored(&views[v]); i++)
-			promise(sums[v][i] == total_of(&views[v], i) - starts[v][i]);
+			require(sums[v][i] == total_of(&views[v], i) - starts[v][i]);
 	free(control);
 	free(memory);
 	return 0;

@@ -12,7 +12,7 @@
 #define MAX_STEPS	200
 
 /* firmware has followed the protocol so far */
-static bool honest;
+static bool hardware_is_valid;
 static u64 last_ns;
 /* counter set since the last start */
 static u8 set;
@@ -55,23 +55,23 @@ static void collect(void)
 	unsigned int i;
 	int ret = core_collect(&c);
 
-	promise(native_now_ns - before_ns <= COLLECT_MAX_NS);
-	promise(ret == 0 || ret == -ETIMEDOUT);
+	require(native_now_ns - before_ns <= COLLECT_MAX_NS);
+	require(ret == 0 || ret == -ETIMEDOUT);
 	if (ret)
 		return;
-	promise(c.time_ns <= native_now_ns && c.time_ns >= last_ns);
-	promise(c.lost_ns <= c.time_ns);
+	require(c.time_ns <= native_now_ns && c.time_ns >= last_ns);
+	require(c.lost_ns <= c.time_ns);
 	last_ns = c.time_ns;
 	for (i = 0; i < core.source->block_count; i++) {
-		promise(core.reports[i] == 1);
-		promise(!(core.valid[i][0] & ~core.source->descs[i].available[0]));
-		promise(!(core.valid[i][1] & ~core.source->descs[i].available[1]));
+		require(core.reports[i] == 1);
+		require(!(core.valid[i][0] & ~core.source->descs[i].available[0]));
+		require(!(core.valid[i][1] & ~core.source->descs[i].available[1]));
 	}
-	if (!honest)
+	if (!hardware_is_valid)
 		return;
-	promise(!ret && !(c.flags & DRM_PERFCTR_SAMPLE_ERROR));
+	require(!ret && !(c.flags & DRM_PERFCTR_SAMPLE_ERROR));
 	for (i = 4; i < fw.counters; i++)
-		promise(core.totals[0][i] == fw.counted[0][i] - fw.dropped[0][i]);
+		require(core.totals[0][i] == fw.counted[0][i] - fw.dropped[0][i]);
 }
 
 /* inject a fault a few times */
@@ -83,7 +83,7 @@ static void break_something(struct input *in)
 	*fault = 1 + input_below(in, 4);
 	fw.fault_block = input_below(in, fw.blocks);
 	fw.ack_delay_ns = input_below(in, 200) * MS;
-	honest = false;
+	hardware_is_valid = false;
 }
 
 static void scribble(struct input *in)
@@ -101,7 +101,7 @@ static void scribble(struct input *in)
 	}
 	while (n--)
 		to[input_below(in, room)] = input_u8(in);
-	honest = false;
+	hardware_is_valid = false;
 }
 
 static void step(struct input *in)
@@ -140,15 +140,15 @@ static void step(struct input *in)
 		break;
 	case 12:
 		fw.output.prfcnt_insert = input_bytes(in, 4);
-		honest = false;
+		hardware_is_valid = false;
 		break;
 	case 13:
 		fw.output.ack ^= input_bytes(in, 4);
-		honest = false;
+		hardware_is_valid = false;
 		break;
 	case 14:
 		firmware_restart();
-		honest = false;
+		hardware_is_valid = false;
 		break;
 	default:
 		/* the core collects before it stops, too */
@@ -159,7 +159,7 @@ static void step(struct input *in)
 			set = input_below(in, 3);
 		/* the block that is compared counts in the primary set only */
 		if (core.source->ops->start(core.source, set) || set)
-			honest = false;
+			hardware_is_valid = false;
 		native_sleep_ns(input_u8(in) * MS);
 		break;
 	}
@@ -174,21 +174,21 @@ int fuzz_one_input(const u8 *data, size_t size)
 	native_drm_errors = 0;
 	last_ns = 0;
 	set = DRM_PERFCTR_SET_PRIMARY;
-	honest = true;
+	hardware_is_valid = true;
 	if (!create(&in)) {
 		/* an invalid description is rejected, and logged once */
-		promise(native_drm_errors <= 1);
+		require(native_drm_errors <= 1);
 		return 0;
 	}
 	if (core.source->ops->start(core.source, 0))
-		honest = false;
+		hardware_is_valid = false;
 	while (input_left(&in) && steps++ < MAX_STEPS)
 		step(&in);
 	collect();
 	core.source->ops->stop(core.source);
-	promise(!fw.lock.held);
+	require(!fw.lock.held);
 	/* faults of firmware must not fill the kernel log */
-	promise(!native_drm_errors);
+	require(!native_drm_errors);
 	native_free_managed();
 	return 0;
 }

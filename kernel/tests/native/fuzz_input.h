@@ -43,7 +43,7 @@ static inline bool input_left(const struct input *in)
 }
 
 /* aborts if false; libFuzzer then keeps the input */
-#define promise(condition) \
+#define require(condition) \
 	do { \
 		if (!(condition)) { \
 			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \

@@ -24,7 +24,7 @@ static unsigned int accesses;
 static bool running;
 static u64 started_ns, last_ns;
 /* no register or packet was changed */
-static bool honest;
+static bool hardware_is_valid;
 /* packets were requested since START: unwanted domains do not count then */
 static bool recorded;
 
@@ -47,9 +47,9 @@ static u64 begin(void *priv)
 
 static u32 read_register(void *priv, u32 reg)
 {
-	promise(++accesses < ACCESSES_MAX);
+	require(++accesses < ACCESSES_MAX);
 	if (lies && input_u8(input) < lies) {
-		honest = false;
+		hardware_is_valid = false;
 		/* anything, or a possible address in the memory of packets */
 		return input_u8(input) & 1 ? input_bytes(input, 4) :
 					     16 * input_below(input, RECORD_BYTES / 8);
@@ -59,7 +59,7 @@ static u32 read_register(void *priv, u32 reg)
 
 static void write_register(void *priv, u32 reg, u32 value)
 {
-	promise(++accesses < ACCESSES_MAX);
+	require(++accesses < ACCESSES_MAX);
 	fake_pcounter_ops.write(priv, reg, value);
 }
 
@@ -75,11 +75,11 @@ static bool create(void)
 	ops.write = write_register;
 	lies = 0;
 	running = false;
-	honest = true;
+	hardware_is_valid = true;
 	native_fail_alloc = input_below(input, 8) ? 0 : 1 + input_below(input, 2);
 	p = fake_create(&ops, TPCS, RECORD_BYTES, 0);
 	if (IS_ERR(p))
-		promise(native_fail_alloc == 0);
+		require(native_fail_alloc == 0);
 	native_fail_alloc = 0;
 	return core.source;
 }
@@ -91,9 +91,9 @@ static void check_clocks(void)
 	const u64 elapsed = native_now_ns - started_ns;
 	unsigned int d;
 
-	for (d = 0; honest && d < PCOUNTER_DOMAINS; d++) {
-		promise(core.cycles[d] <= elapsed);
-		promise(recorded || core.cycles[d] == elapsed);
+	for (d = 0; hardware_is_valid && d < PCOUNTER_DOMAINS; d++) {
+		require(core.cycles[d] <= elapsed);
+		require(recorded || core.cycles[d] == elapsed);
 	}
 }
 
@@ -106,16 +106,16 @@ static bool collect_one(u64 until_ns)
 
 	accesses = 0;
 	ret = fake_collect(until_ns);
-	promise(ret == 0 || (ret == -EIO && !honest));
+	require(ret == 0 || (ret == -EIO && !hardware_is_valid));
 	if (ret)
 		return false;
 	for (i = 0; i < core.source->block_count; i++)
-		promise(core.reports[i] == 1);
+		require(core.reports[i] == 1);
 	/* 0: now */
 	c->time_ns = c->time_ns ?: native_now_ns;
-	promise(c->time_ns <= native_now_ns && c->time_ns >= last_ns);
-	promise(c->lost_ns <= native_now_ns - started_ns);
-	promise(!c->more || core.source->batch_ns);
+	require(c->time_ns <= native_now_ns && c->time_ns >= last_ns);
+	require(c->lost_ns <= native_now_ns - started_ns);
+	require(!c->more || core.source->batch_ns);
 	last_ns = c->time_ns;
 	return c->more;
 }
@@ -127,7 +127,7 @@ static void collect(u64 until_ns)
 	if (!running)
 		return;
 	while (collect_one(until_ns))
-		promise(++pieces <= PACKETS);
+		require(++pieces <= PACKETS);
 	check_clocks();
 }
 
@@ -152,7 +152,7 @@ static void choose(void)
 
 static void start(void)
 {
-	promise(!core.source->ops->start(core.source, 0));
+	require(!core.source->ops->start(core.source, 0));
 	running = true;
 	started_ns = native_now_ns;
 	last_ns = native_now_ns;
@@ -165,7 +165,7 @@ static void stop(void)
 	collect(U64_MAX);
 	accesses = 0;
 	core.source->ops->stop(core.source);
-	promise(!hw.held);
+	require(!hw.held);
 	running = false;
 }
 
@@ -178,7 +178,7 @@ static void scribble(void)
 		memset(to, n, RECORD_BYTES);
 	while (n-- && at < RECORD_BYTES)
 		to[at++] = input_u8(input);
-	honest = false;
+	hardware_is_valid = false;
 }
 
 static void step(void)
@@ -247,7 +247,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 		step();
 	if (running)
 		stop();
-	promise(!native_drm_errors);
+	require(!native_drm_errors);
 	native_free_managed();
 	return 0;
 }

@@ -76,11 +76,11 @@ static bool run_listing(struct input *in, struct vsoc_thread *thread)
 	}
 	while (ret == -EAGAIN && run.taken < MAX_STEPS)
 		ret = vsoc_listing_run(&run, breath, thread);
-	promise(ret == 0 || ret == -EAGAIN || ret == -EINVAL);
+	require(ret == 0 || ret == -EAGAIN || ret == -EINVAL);
 	for (i = 0; i < VSOC_CLASSES; i++)
 		executed += thread->on[i] + thread->off[i];
-	promise(executed == run.taken);
-	promise(thread->loads + thread->stores <= thread->on[VSOC_CLASS_LD_ST]);
+	require(executed == run.taken);
+	require(thread->loads + thread->stores <= thread->on[VSOC_CLASS_LD_ST]);
 	return !ret;
 }
 
@@ -147,23 +147,23 @@ int fuzz_one_input(const u8 *data, size_t size)
 	counting.profile = input_below(&in, VSOC_PROFILES);
 	counting.miscount = input_below(&in, VSOC_MISCOUNTS);
 	work.capacity = vsoc_work_capacity(&shape);
-	promise(work.capacity <= ARRAY_SIZE(items));
+	require(work.capacity <= ARRAY_SIZE(items));
 
 	while (input_left(&in)) {
 		listing = false;
 		if (!random_command(&in, &cmd, &listing, &thread))
 			continue;
 		vsoc_rules_command(&work, &cmd, listing ? &thread : NULL);
-		promise(work.count < work.capacity);
-		promise(work.stream_count <= VSOC_MAX_STREAMS);
+		require(work.count < work.capacity);
+		require(work.stream_count <= VSOC_MAX_STREAMS);
 		for (i = 0; i < work.count; i++) {
-			promise(items[i].block < VSOC_SETS * shape.blocks);
-			promise(items[i].counter < shape.counters_per_block);
-			promise(items[i].total && !items[i].done);
-			promise(items[i].stream <= work.stream_count);
+			require(items[i].block < VSOC_SETS * shape.blocks);
+			require(items[i].counter < shape.counters_per_block);
+			require(items[i].total && !items[i].done);
+			require(items[i].stream <= work.stream_count);
 		}
 		/* virtual time does not wrap */
-		promise(work.duration_ns && work.duration_ns < 1ull << 62);
+		require(work.duration_ns && work.duration_ns < 1ull << 62);
 	}
 	return 0;
 }

@@ -125,9 +125,9 @@ TEST(only_filters_of_the_format_are_accepted)
 		check_eq(kind->filter[0] & kind->config_mask, 0);
 		for (field = 0; field < 3; field++)
 			for (bit = 0; bit < 64; bit++)
-				check_eq(drm_perfctr_pmu_kind_refuses(kind, field,
-								      kind->filter_enable,
-								      BIT_ULL(bit)),
+				check_eq(drm_perfctr_pmu_kind_invalid_bits(kind, field,
+									   kind->filter_enable,
+									   BIT_ULL(bit)),
 					 BIT_ULL(bit) & ~wanted[k].filter[field]);
 	}
 }
@@ -136,10 +136,10 @@ TEST(address_without_enable_bit_is_refused)
 {
 	const struct drm_perfctr_pmu_kind *kind = kind_of(DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT);
 
-	check_eq(drm_perfctr_pmu_kind_refuses(kind, 1, 0, 0x1000), 0x1000);
-	check_eq(drm_perfctr_pmu_kind_refuses(kind, 2, BIT_ULL(3), U64_MAX), U64_MAX);
-	check_eq(drm_perfctr_pmu_kind_refuses(kind, 1, 0, 0), 0);
-	check_eq(drm_perfctr_pmu_kind_refuses(kind, 0, 0, BIT_ULL(11)), 0);
+	check_eq(drm_perfctr_pmu_kind_invalid_bits(kind, 1, 0, 0x1000), 0x1000);
+	check_eq(drm_perfctr_pmu_kind_invalid_bits(kind, 2, BIT_ULL(3), U64_MAX), U64_MAX);
+	check_eq(drm_perfctr_pmu_kind_invalid_bits(kind, 1, 0, 0), 0);
+	check_eq(drm_perfctr_pmu_kind_invalid_bits(kind, 0, 0, BIT_ULL(11)), 0);
 }
 
 TEST(each_name_matches_one_block)
@@ -180,7 +180,7 @@ TEST(generic_pmu_accepts_all_filters)
 	check_eq(drm_perfctr_pmu_kind_get(DRM_PERFCTR_BLOCK_GENERIC_PMU, &kind, &owner), 0);
 	check(!kind);
 	for (field = 0; field < 3; field++)
-		check_eq(drm_perfctr_pmu_kind_refuses(NULL, field, 0, U64_MAX), 0);
+		check_eq(drm_perfctr_pmu_kind_invalid_bits(NULL, field, 0, U64_MAX), 0);
 	check(drm_perfctr_pmu_kind_matches(NULL, "software", 0));
 	check(drm_perfctr_pmu_kind_matches(NULL, "", 0xfffe));
 }

@@ -91,7 +91,7 @@ struct walk {
 	unsigned int hidden, found;
 };
 
-static int tell_port(void *arg, const char *address)
+static int visit_port(void *arg, const char *address)
 {
 	struct walk *w = arg;
 	const struct perfctr_sys *sys = w->ctx->sys;
@@ -128,7 +128,7 @@ static int tell_port(void *arg, const char *address)
 EXPORT int perfctr_pcie_ports(struct perfctr_ctx *ctx, perfctr_pcie_port_fn fn, void *data)
 {
 	struct walk w = { .ctx = ctx, .fn = fn, .data = data };
-	int result = ctx->sys->list(ctx->sys->data, PCI_DEVICES, tell_port, &w);
+	int result = ctx->sys->list(ctx->sys->data, PCI_DEVICES, visit_port, &w);
 
 	/* a machine without PCI */
 	if (result == -ENOENT)

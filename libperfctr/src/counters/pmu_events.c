@@ -13,7 +13,7 @@ struct walk {
 	bool any;
 };
 
-static int tell(struct walk *w, const char *name)
+static int visit_name(struct walk *w, const char *name)
 {
 	const struct pmu *pmu = w->pmu;
 	struct pmu_event resolved = { .cpu = DRM_PERFCTR_CPU_ANY };
@@ -59,12 +59,12 @@ static int tell(struct walk *w, const char *name)
 	return w->fn(w->data, &event);
 }
 
-static int tell_event(void *arg, const char *name)
+static int visit_event(void *arg, const char *name)
 {
 	struct walk *w = arg;
 
 	w->any = true;
-	return tell(w, name);
+	return visit_name(w, name);
 }
 
 EXPORT int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data)
@@ -75,9 +75,9 @@ EXPORT int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, 
 	for (size_t n = 0; !error && n < list.count; n++) {
 		struct walk w = { ctx, &list.pmus[n], fn, data, false };
 
-		error = pmu_list_events(ctx, w.pmu, tell_event, &w);
+		error = pmu_list_events(ctx, w.pmu, visit_event, &w);
 		if (!error && !w.any)
-			error = tell(&w, NULL);
+			error = visit_name(&w, NULL);
 	}
 	pmu_list_free(&list);
 	return error;

@@ -33,8 +33,7 @@ static int try_broker(const struct app *app, const char *which, struct perfctr_d
 		return error;
 	perfctr_device_unref(*device);
 	*device = other;
-	fprintf(app->err,
-		"perfctr %s: this user may not count without the broker; counting through the one at %s\n",
+	fprintf(app->err, "perfctr %s: this user may count only through the broker at %s\n",
 		app->name, PERFCTR_BROKER_SOCKET);
 	return 0;
 }

@@ -58,9 +58,10 @@ static int take_frame(struct perfkit *p)
 	struct perfkit_report *r = &p->report;
 	int error;
 
-	if (r->frames_told++ < r->frames_skipped) {
+	if (r->frames_reported++ < r->frames_skipped) {
 		/* the next frame is the first that counts */
-		error = r->frames_told == r->frames_skipped ? perfctr_perfkit_sample(r->kit) : 0;
+		error = r->frames_reported == r->frames_skipped ? perfctr_perfkit_sample(r->kit) :
+								  0;
 		return error < 0 ? error : 0;
 	}
 	error = perfctr_perfkit_sample(r->kit);
@@ -69,11 +70,11 @@ static int take_frame(struct perfkit *p)
 		add_frame(p, (unsigned int)(r->frames++ % r->passes));
 	if (error < 0)
 		return error;
-	return r->frames_told == perfkit_frames_needed(r);
+	return r->frames_reported == perfkit_frames_needed(r);
 }
 
 /* Print why there may be no more frames. */
-static void tell_end(const struct perfkit *p)
+static void report_end(const struct perfkit *p)
 {
 	const struct app *app = p->report.app;
 	int status = p->child.status;
@@ -85,15 +86,15 @@ static void tell_end(const struct perfkit *p)
 		app_error(app, "the command ended with status %d", WEXITSTATUS(status));
 }
 
-static void tell_too_few(const struct perfkit_report *r)
+static void report_too_few(const struct perfkit_report *r)
 {
-	if (r->frames_told)
+	if (r->frames_reported)
 		app_error(r->app,
 			  "the command ended after %" PRIu64 " frame%s, %" PRIu64
 			  " are needed: %" PRIu64 " that are skipped and %" PRIu64
 			  " of each of %u pass%s",
-			  r->frames_told, r->frames_told == 1 ? "" : "s", perfkit_frames_needed(r),
-			  r->frames_skipped, r->frames_of_pass, r->passes,
+			  r->frames_reported, r->frames_reported == 1 ? "" : "s",
+			  perfkit_frames_needed(r), r->frames_skipped, r->frames_of_pass, r->passes,
 			  r->passes == 1 ? "" : "es");
 	else
 		app_error(
@@ -111,7 +112,7 @@ static bool is_clock(const struct perfctr_perfkit_counter *counter)
 }
 
 /* Frames drawn by another device look like frames without work. */
-static void tell_idle(const struct perfkit_report *r)
+static void report_idle(const struct perfkit_report *r)
 {
 	const char *device = getenv(MESA_VARIABLE);
 	size_t still = 0;
@@ -154,11 +155,11 @@ static int measure(struct perfkit *p, struct frames *frames)
 	frames_close(frames);
 	p->report.exit_status = child_exit_status(&p->child);
 	if (!result) {
-		tell_end(p);
-		tell_too_few(&p->report);
+		report_end(p);
+		report_too_few(&p->report);
 		failure = EXIT_FAILED;
 	}
-	tell_idle(&p->report);
+	report_idle(&p->report);
 	return p->report.exit_status ? p->report.exit_status : failure;
 }
 

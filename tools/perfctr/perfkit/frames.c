@@ -22,7 +22,7 @@ static int failed(const struct frames *f, const char *call)
 }
 
 /* The kernel assigns an unused abstract name, so no file is left behind. */
-static int give_name(const struct frames *f)
+static int bind_name(const struct frames *f)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	socklen_t length = sizeof(address.sun_family);
@@ -48,7 +48,7 @@ int frames_open(const struct app *app, struct frames *frames)
 	frames->socket_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (frames->socket_fd < 0)
 		return failed(frames, "socket");
-	status = give_name(frames);
+	status = bind_name(frames);
 	if (!status && listen(frames->socket_fd, FRAMES_MAX_REPORTERS))
 		status = failed(frames, "listen");
 	return status;
@@ -71,7 +71,7 @@ static bool is_allowed(const struct ucred *peer)
 	return !peer->uid || peer->uid == geteuid() || !geteuid();
 }
 
-static void let_in(struct frames *f)
+static void accept_reporters(struct frames *f)
 {
 	int fd;
 
@@ -97,7 +97,7 @@ static void let_in(struct frames *f)
 	}
 }
 
-static void leave(struct frames *f, size_t n)
+static void drop_reporter(struct frames *f, size_t n)
 {
 	if (f->reporters[n].fd == f->counted_fd)
 		f->counted_fd = -1;
@@ -154,13 +154,13 @@ bool frames_next(struct frames *frames)
 	bool ended = false;
 
 	if (frames->socket_fd >= 0)
-		let_in(frames);
+		accept_reporters(frames);
 	for (size_t n = 0; n < frames->reporter_count && !ended;) {
 		bool gone;
 
 		ended = receive_end(frames, &frames->reporters[n], &gone);
 		if (gone)
-			leave(frames, n);
+			drop_reporter(frames, n);
 		else
 			n++;
 	}
@@ -176,7 +176,7 @@ void frames_stop(struct frames *frames)
 {
 	frames->stopped = true;
 	while (frames->reporter_count)
-		leave(frames, 0);
+		drop_reporter(frames, 0);
 }
 
 void frames_close(struct frames *frames)

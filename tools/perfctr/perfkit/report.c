@@ -261,7 +261,7 @@ static void add_mode(struct json_object *root, const struct perfkit_report *r)
 		json_add_u64(root, "frames", r->frames);
 		json_add_u64(root, "frames_per_pass", r->frames_of_pass);
 		json_add_u64(root, "frames_skipped", r->frames_skipped);
-		json_add_u64(root, "frames_told", r->frames_told);
+		json_add_u64(root, "frames_reported", r->frames_reported);
 		json_add_u64(root, "frames_needed", perfkit_frames_needed(r));
 		break;
 	}

@@ -28,7 +28,7 @@ struct perfkit_report {
 	uint64_t repetitions, slices, frames;
 	uint64_t interval_ns; /* length of a slice */
 	/* frames wanted per pass, skipped at the beginning, and reported in total */
-	uint64_t frames_of_pass, frames_skipped, frames_told;
+	uint64_t frames_of_pass, frames_skipped, frames_reported;
 	int exit_status;
 	FILE *out;
 };
