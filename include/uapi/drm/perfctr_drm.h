@@ -45,7 +45,8 @@
  * Counters are system-wide: they reveal the activity of every user, in enough detail to recognise
  * keystrokes and web pages. SETUP therefore needs CAP_PERFMON, or the sysctl dev.perfctr.paranoid
  * set to 0, by which root permits users to observe each other. Without CAP_PERFMON a period is at
- * least unprivileged_min_period_ns. There is no other isolation of users.
+ * least unprivileged_min_period_ns: 1 s / dev.perfctr.max_sample_rate_hz. There is no other
+ * isolation of users.
  */
 #ifndef _UAPI_PERFCTR_DRM_H_
 #define _UAPI_PERFCTR_DRM_H_
@@ -681,7 +682,10 @@ struct drm_perfctr_block_request {
 	 * smaller number, chosen by userspace to distinguish blocks.
 	 */
 	__u16 index;
-	/** @section: @mask covers counters from 64 * section on; 0 for a PMU. */
+	/**
+	 * @section: @mask covers counters from 64 * section on; 0 for a PMU. With
+	 * DRM_PERFCTR_INDEX_ALL, blocks without this section are left out.
+	 */
 	__u16 section;
 	/** @set: enum drm_perfctr_set, the same for all of the device's blocks; 0 for a PMU. */
 	__u8 set;
@@ -780,7 +784,10 @@ struct drm_perfctr_setup {
 	__u32 flags;
 	/** @slots: slots of the ring, a power of two, 1..max_slots. */
 	__u32 slots;
-	/** @period_ns: time between periodic samples, 0 = manual. */
+	/**
+	 * @period_ns: time between periodic samples, 0 = manual. Periods end at its multiples on
+	 * CLOCK_MONOTONIC, so the first and the last one are shorter.
+	 */
 	__u64 period_ns;
 	/**
 	 * @eventfd: signalled after a sample is published while @watermark or more are unread,
