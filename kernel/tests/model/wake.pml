@@ -30,8 +30,8 @@ byte runs;
 
 byte watermark;
 byte insert, extract;
-/* the session's work item is pending; it is signalling */
-bool queued, signalling;
+/* the session's work item is pending; it is signalling; the same of SAMPLE's caller */
+bool queued, signalling, unsent, sending;
 
 /* perfctr_ring_free() */
 #define FREE	(SLOTS - AHEAD(insert, extract))
@@ -55,7 +55,11 @@ inline publish(is_final)
 	fi;
 	if
 	:: BUG == 2 -> skip
-	:: BUG != 2 && (AHEAD(insert, extract) >= watermark || (is_final && BUG != 3)) -> WAKE
+	:: BUG != 2 && (AHEAD(insert, extract) >= watermark || (is_final && BUG != 3)) ->
+		if
+		:: WAKE
+		:: !is_final && SLOTS < 4 -> unsent = true	/* for lack of memory */
+		fi
 	:: else -> skip
 	fi;
 	if
@@ -79,6 +83,17 @@ end:	do
 		:: BUG == 6 -> queued = false
 		:: else -> signalling = false
 		fi
+	od
+}
+
+/* SAMPLE's caller has released its locks */
+active proctype caller()
+{
+end:	do
+	:: unsent ->
+		d_step { unsent = false; sending = true };
+		signalled = true;
+		sending = false
 	od
 }
 
@@ -130,7 +145,8 @@ active proctype watch()
 {
 end:	do
 	:: d_step {
-		asleep && !signalled && !publishing && !queued && !signalling &&
+		asleep && !signalled && !publishing &&
+		!queued && !signalling && !unsent && !sending &&
 		(AHEAD(insert_idx, extract_idx) >= asked ||
 		 (state == running && SLOTS > 1 && SLOTS - AHEAD(insert_idx, extract_idx) < 2)) ->
 		assert(false)

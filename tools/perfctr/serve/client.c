@@ -648,8 +648,8 @@ static void wait_for_remains(struct client *c)
 
 	while (serve_sessions_use(&c->sessions, NULL)) {
 		if (!refused)
-			serve_log_line(c->log, "remains", c->peer,
-				       "%zu rings are still mapped", c->sessions.count);
+			serve_log_line(c->log, "remains", c->peer, "%zu rings are still mapped",
+				       c->sessions.count);
 		refused = true;
 		nanosleep(&pause, NULL);
 	}
