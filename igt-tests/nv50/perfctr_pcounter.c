@@ -363,6 +363,13 @@ static void fault(unsigned int i)
 	igt_perfctr_drain(&t);
 	igt_nv50_read_after();
 
+	/* a machine that stood still for too long lost recorded counts, as the samples report */
+	if (faults[i].period_ns && s.flags & ~faults[i].must & DRM_PERFCTR_SAMPLE_OVERFLOW) {
+		igt_assert_lte_u64(1, s.lost_ns);
+		igt_perfctr_session_fini(&t);
+		igt_perfctr_session_fini(&s);
+		return;
+	}
 	igt_assert_eq_u32(s.flags & FAULT_FLAGS, faults[i].must);
 	igt_assert_eq_u32(t.flags & FAULT_FLAGS, faults[i].must);
 	igt_assert_eq(s.lost_ns != 0, faults[i].loses);
