@@ -7,7 +7,6 @@
  */
 #include <linux/bitops.h>
 #include <linux/minmax.h>
-#include <linux/string.h>
 #include <asm/byteorder.h>
 
 #include "perfctr_layout.h"
@@ -17,16 +16,6 @@ static_assert(sizeof(struct drm_perfctr_block_header) == 48);
 static_assert(sizeof(struct drm_perfctr_running_times) == 16);
 static_assert(sizeof(struct drm_perfctr_pmu_identity) == 64);
 static_assert(sizeof(struct drm_perfctr_ring_control) == 128);
-
-/**
- * drm_perfctr_layout_header() - write a sample's header
- * @dst: the slot; never read
- * @values: the header in kernel memory
- */
-void drm_perfctr_layout_header(void *dst, const struct drm_perfctr_sample_header *values)
-{
-	memcpy(dst, values, sizeof(*values));
-}
 
 /**
  * drm_perfctr_layout_capture() - convert a capture time to the range of the block header

@@ -18,9 +18,6 @@
 #include "../../../kernel/perfctr/perfctr_ring.h"
 #include "../../../kernel/perfctr/pmu/pmu_block.h"
 
-/* perfctr_layout.h declares it, and a struct of the same name as one of the library's */
-void drm_perfctr_layout_header(void *dst, const struct drm_perfctr_sample_header *values);
-
 enum { FORMAT = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY };
 
 /* a block of the samples; its counters are consecutive in events.counters */
@@ -142,7 +139,7 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 		header.flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
 	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
-	drm_perfctr_layout_header(slot, &header);
+	*(struct drm_perfctr_sample_header *)slot = header;
 	s->end_ns = end_ns;
 	drm_perfctr_ring_set_totals(&s->ring, s->status.merged_periods, 0);
 	unread = drm_perfctr_ring_publish(&s->ring);
