@@ -4,6 +4,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -25,7 +26,7 @@ def a_stock_kernel_is_useful():
     check("software/task-clock/" in run("perfctr", "report", "/tmp/local.perfctr").stdout, "report")
     done = run("perfctr", "stat", "--", "true")
     check("software events only" in done.stderr, done.stderr)
-    result = json.loads(run("perfctr", "stat", "--json", "--", "sleep", "0.3").stdout)
+    result = json.loads(run("perfctr", "stat", "-a", "--json", "--", "sleep", "0.3").stdout)
     clock = [c for c in result["counters"] if c["event"] == "software/task-clock/"][0]["value"]
     # all CPUs together, over the counted time
     wanted = result["elapsed_ns"] * os.cpu_count()
@@ -35,7 +36,7 @@ def a_stock_kernel_is_useful():
 @test
 def what_perf_refuses_comes_with_a_fix():
     """stat: without permission the message names the sysctl; it names an unknown event"""
-    done = run("perfctr", "stat", "-d", "local", "-e", "software/page-faults/", "--", "true",
+    done = run("perfctr", "stat", "-ad", "local", "-e", "software/page-faults/", "--", "true",
                status=3, uid=NOBODY)
     check("kernel.perf_event_paranoid" in done.stderr, done.stderr)
     done = run("perfctr", "stat", "-d", "local", "-e", "software/config=999/", "--", "true",
@@ -44,6 +45,55 @@ def what_perf_refuses_comes_with_a_fix():
     done = run("perfctr", "stat", "-d", "local", "-e", "software/page-faults,cpu=77/", "--", "true",
                status=2)
     check("CPU 77 is not online" in done.stderr, done.stderr)
+
+
+FAULTS = ("import mmap; m = mmap.mmap(-1, 4096 * 3000); "
+          "[m.seek(n * 4096) or m.write(b'x') for n in range(3000)]")
+
+
+def faults(*options, **more):
+    done = run("perfctr", "stat", "-d", "local", "-j", "-e", "minor-faults", *options, **more)
+    return json.loads(done.stdout)["counters"][0]["value"]
+
+
+@test
+def a_process_is_counted_alone():
+    """stat: a command or --pid counts that process, its threads and children; -a all processes"""
+    with subprocess.Popen([sys.executable, "-c", f"while True:\n {FAULTS}"]) as other:
+        counts = [faults(*options, "--", "sleep", "1") for options in ((), ("-a",))]
+        other.kill()
+    check(counts[0] < 1000 < 3000 < counts[1], f"sleep: {counts[0]}, machine: {counts[1]}")
+    in_child = faults("--", "sh", "-c", f'"{sys.executable}" -c "{FAULTS}"; true')
+    check(in_child > 3000, f"child: {in_child}")
+    thread = ("import threading\ndef f():\n input()\n " + FAULTS +
+              "\nt = threading.Thread(target=f)\nt.start(); print(flush=True); t.join()")
+    with subprocess.Popen([sys.executable, "-c", thread], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        with subprocess.Popen(["perfctr", "stat", "-p", "50", "--jsonl", "-I", "50", "-e",
+                               "minor-faults", "--pid", str(process.pid)], text=True,
+                              stdout=subprocess.PIPE) as stat:
+            while json.loads(stat.stdout.readline())["record"] != "interval":
+                pass
+            process.stdin.write("\n")
+            process.stdin.close()
+            last = json.loads(stat.stdout.read().splitlines()[-1])
+    check(last["counters"][0]["value"] > 3000 and stat.returncode == 0, f"thread: {last}")
+
+
+@test
+def users_count_their_own_processes():
+    """stat: perf_event_paranoid = 2 leaves a user the own processes without the kernel"""
+    path = "/proc/sys/kernel/perf_event_paranoid"
+    with open(path, encoding="ascii") as file:
+        before = file.read()
+    harness.write(path, "2")
+    try:
+        done = run("perfctr", "stat", "-d", "local", "--", "true", uid=NOBODY)
+        check("without the kernel" in done.stderr, done.stderr)
+        check("context-switches" not in done.stderr, "zero switches, as the kernel is left out")
+    finally:
+        harness.write(path, before)
 
 
 def local_and_kernel_session_agree():

@@ -206,8 +206,9 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
  * @device: the local device
  * @task: the process, counted with its future children; 0: the whole machine
  *
- * Applies to sessions made after this call. PMUs of the SoC and of GPUs cannot count a single
- * process. Without CAP_PERFMON, kernel.perf_event_paranoid = 2 excludes kernel mode.
+ * Applies to sessions made after this call. PMUs with a cpumask in sysfs (the SoC's, GPUs')
+ * cannot count a single process and count the whole machine. Without CAP_PERFMON,
+ * kernel.perf_event_paranoid = 2 excludes kernel mode.
  *
  * Return: 0; -EOPNOTSUPP another device.
  */

@@ -179,5 +179,7 @@ EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 				    "one of them",
 				    device->info.name);
 	local->task = task;
+	snprintf(device->info.name, sizeof(device->info.name), "%s",
+		 task ? "a process and its children" : device_info.name);
 	return 0;
 }

@@ -6,6 +6,9 @@
  * CPUs of one kind of cores, or all. The sum over all files that were ever open never decreases,
  * even if CPUs go offline.
  *
+ * If a process is counted, each of its threads has an event instead, which future threads and
+ * children inherit. Uncore PMUs cannot do that and count the whole machine.
+ *
  * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read()
  * returns up to 32 of them. Events of CPU cores have no groups: a group counts completely or not at
  * all, and a counter taken by the kernel (the NMI watchdog) would keep a large group from counting.
@@ -58,13 +61,18 @@ static bool has_cpu(const char *list, int cpu)
 	return next_cpu(list, cpu - 1) == cpu;
 }
 
+static bool is_of_task(const struct perf_events *c, const struct local_counter *counter)
+{
+	return c->task && !counter->uncore;
+}
+
 /* --- files ------------------------------------------------------------------------ */
 
 /* The leader of a group that an event can join; NO_FILE: none. */
 static uint32_t find_leader(const struct perf_events *c, const struct local_counter *counter,
 			    int cpu)
 {
-	for (size_t n = c->file_count; counter->grouped && !c->task && n-- > 0;) {
+	for (size_t n = c->file_count; counter->grouped && !is_of_task(c, counter) && n-- > 0;) {
 		const struct local_file *f = &c->files[n];
 
 		if (f->leads && f->cpu == cpu && f->members < MAX_GROUP &&
@@ -74,8 +82,18 @@ static uint32_t find_leader(const struct perf_events *c, const struct local_coun
 	return NO_FILE;
 }
 
-static int open_event(struct perf_events *c, const struct local_counter *counter, int cpu,
-		      int group_fd)
+/* Whether excluding the kernel excludes all its counts: it is what switches and migrates tasks. */
+static bool is_of_kernel(const struct local_counter *counter)
+{
+	return counter->pmu_type == PERF_TYPE_SOFTWARE &&
+	       (counter->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		counter->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		counter->config == PERF_COUNT_SW_CGROUP_SWITCHES);
+}
+
+/* @pid: a thread, or -1: all, on @cpu. */
+static int open_event(struct perf_events *c, const struct local_counter *counter, pid_t pid,
+		      int cpu, int group_fd)
 {
 	struct perf_event_attr attr = {
 		.type = counter->pmu_type,
@@ -84,18 +102,16 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 		.config1 = counter->config1,
 		.config2 = counter->config2,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
-			       (c->task ? 0 : PERF_FORMAT_GROUP),
+			       (pid > 0 ? 0 : PERF_FORMAT_GROUP),
 		/* the leader enables and disables its group */
-		.disabled = group_fd < 0,
-		.inherit = c->task != 0,
+		.disabled = group_fd<0, .inherit = pid> 0,
 	};
-	int fd =
-		c->sys->perf_event_open(c->sys->data, &attr, c->task ? c->task : -1, cpu, group_fd);
+	int fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd);
 
 	/* unprivileged users may count their own processes without the kernel */
-	if (fd == -EACCES && c->task) {
+	if (fd == -EACCES && pid > 0 && !is_of_kernel(counter)) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
-		fd = c->sys->perf_event_open(c->sys->data, &attr, c->task, cpu, group_fd);
+		fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd);
 	}
 	return fd;
 }
@@ -105,7 +121,7 @@ static void control(struct perf_events *c, const struct local_file *f, unsigned 
 	c->sys->ioctl(c->sys->data, f->fd, request, NULL);
 }
 
-static int open_on(struct perf_events *c, uint32_t which, int cpu)
+static int open_on(struct perf_events *c, uint32_t which, pid_t pid, int cpu)
 {
 	struct local_counter *counter = &c->counters[which];
 	uint32_t leader = find_leader(c, counter, cpu);
@@ -122,10 +138,10 @@ static int open_on(struct perf_events *c, uint32_t which, int cpu)
 		c->file_room = room;
 	}
 	if (leader != NO_FILE)
-		fd = open_event(c, counter, cpu, c->files[leader].fd);
+		fd = open_event(c, counter, pid, cpu, c->files[leader].fd);
 	if (fd < 0) {
 		leader = NO_FILE;
-		fd = open_event(c, counter, cpu, -1);
+		fd = open_event(c, counter, pid, cpu, -1);
 	}
 	if (fd < 0)
 		return fd;
@@ -168,6 +184,36 @@ static bool is_elsewhere(int error)
 	return error == -ENODEV || error == -ENOENT || error == -EINVAL;
 }
 
+struct threads {
+	struct perf_events *events;
+	uint32_t which;
+	bool any;
+};
+
+static int open_on_thread(void *arg, const char *name)
+{
+	struct threads *t = arg;
+	int error = open_on(t->events, t->which, (pid_t)strtol(name, NULL, 10),
+			    t->events->counters[t->which].cpu);
+
+	t->any = true;
+	/* it ended since the folder was read */
+	return error == -ESRCH ? 0 : error;
+}
+
+static int open_on_task(struct perf_events *c, uint32_t which)
+{
+	struct threads t = { c, which, false };
+	char path[64];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", c->task);
+	error = c->sys->list(c->sys->data, path, open_on_thread, &t);
+	if (!t.any || (!error && !c->counters[which].open_count))
+		return -ESRCH;
+	return error;
+}
+
 /* Open the event on the CPUs requested. Return: 0; the error of a CPU that the sum would miss. */
 static int open_where_wanted(struct perf_events *c, uint32_t which)
 {
@@ -175,10 +221,10 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 	char cpus[256];
 	int error = -ENODEV;
 
-	if (c->task)
-		return counter->open_count ? 0 : open_on(c, which, -1);
+	if (is_of_task(c, counter))
+		return counter->open_count ? 0 : open_on_task(c, which);
 	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
-		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, counter->cpu);
+		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, -1, counter->cpu);
 	if (!*counter->cpus_path ||
 	    perfctr_sys_read_text(c->sys, counter->cpus_path, cpus, sizeof(cpus)) <= 0)
 		memcpy(cpus, c->online, sizeof(cpus));
@@ -187,7 +233,7 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 
 		if (is_open_on(c, which, cpu) || (!counter->uncore && !has_cpu(c->online, cpu)))
 			continue;
-		result = open_on(c, which, cpu);
+		result = open_on(c, which, -1, cpu);
 		if (result && !is_elsewhere(result))
 			return result;
 		/* -ENOENT, no such event, is the most helpful error */
@@ -263,9 +309,10 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 		struct local_file *f = &c->files[at];
 		struct local_counter *counter = &c->counters[f->counter];
 
-		if (c->task && got >= (ssize_t)(3 * sizeof(words[0]))) {
+		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
-		} else if (!c->task && got >= (ssize_t)((4 + n) * sizeof(words[0]))) {
+		} else if (!is_of_task(c, counter) &&
+			   got >= (ssize_t)((4 + n) * sizeof(words[0]))) {
 			f->last[0] = words[3 + n];
 			f->last[1] = words[1];
 			f->last[2] = words[2];
@@ -294,6 +341,23 @@ static void read_files(struct perf_events *c)
 	for (size_t n = 0; n < c->file_count; n++)
 		for (size_t i = 0; i < ARRAY_SIZE(c->files[n].last); i++)
 			c->counters[c->files[n].counter].sum[i] += c->files[n].last[i];
+}
+
+/* perf's times stand still while a process sleeps; that is not "not measured". */
+static void add_sleep(struct perf_events *c, uint64_t now_ns)
+{
+	for (size_t n = 0; n < c->counter_count; n++) {
+		struct local_counter *counter = &c->counters[n];
+
+		if (!is_of_task(c, counter))
+			continue;
+		if (counter->sum[1] == counter->enabled_ns)
+			counter->asleep_ns += now_ns - c->read_ns;
+		counter->enabled_ns = counter->sum[1];
+		counter->sum[1] += counter->asleep_ns;
+		counter->sum[2] += counter->asleep_ns;
+	}
+	c->read_ns = now_ns;
 }
 
 static bool is_offline(const struct perf_events *c, const struct local_file *f)
@@ -343,7 +407,7 @@ static int follow_cpus(struct perf_events *c)
 
 	memcpy(before, c->online, sizeof(before));
 	read_online(c);
-	if (!strcmp(before, c->online) || c->task)
+	if (!strcmp(before, c->online))
 		return 0;
 	error = drop_offline(c);
 	for (size_t n = 0; n < c->counter_count; n++) {
@@ -364,7 +428,8 @@ uint64_t perf_events_read(struct perf_events *c)
 	if (perfctr_time_raw_ns() - c->looked_ns > NS_PER_S)
 		follow_cpus(c);
 	read_files(c);
-	return perfctr_time_raw_ns();
+	add_sleep(c, perfctr_time_raw_ns());
+	return c->read_ns;
 }
 
 int perf_events_start(struct perf_events *c)

@@ -23,6 +23,8 @@ struct local_counter {
 	 * read, and sum of the closed files
 	 */
 	uint64_t sum[3], gone[3];
+	/* perf's enabled time at the last read; time asleep, in which a process counts zero */
+	uint64_t enabled_ns, asleep_ns;
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	char cpus_path[PATH_BYTES]; /* sysfs file with the PMU's CPUs */
 };
@@ -41,6 +43,7 @@ struct perf_events {
 	/* online CPUs at the last check, and its time */
 	char online[256];
 	uint64_t looked_ns;
+	uint64_t read_ns; /* time of the last read */
 };
 
 /*

@@ -219,7 +219,7 @@ static const char *perf_advice(struct perfctr_ctx *ctx, int error, char *text, s
 	case -EPERM:
 		read_number(ctx, PERF_PARANOID_PATH, &paranoid);
 		snprintf(text, size,
-			 "kernel.perf_event_paranoid = %ld keeps what all processes do for "
+			 "kernel.perf_event_paranoid = %ld keeps what others and the kernel do for "
 			 "CAP_PERFMON: sudo setcap cap_perfmon+ep $(command -v perfctr), or sudo "
 			 "sysctl kernel.perf_event_paranoid=0 for all users; in a container the "
 			 "seccomp filter may forbid perf_event_open()",

@@ -2,9 +2,11 @@
 #include "command.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int command_share(const struct app *app, struct command *command, struct perfctr_device *device,
@@ -43,6 +45,15 @@ int command_prepare(const struct app *app, struct command *command, int stdout_f
 	return EXIT_CANNOT_RUN;
 }
 
+int command_watch(const struct app *app, struct command *command, uint64_t pid)
+{
+	command->watched_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	if (command->watched_fd >= 0)
+		return 0;
+	app_error(app, "process %llu: %s", (unsigned long long)pid, strerror(errno));
+	return EXIT_FAILED;
+}
+
 int command_go(const struct app *app, struct command *command)
 {
 	int error;
@@ -64,7 +75,11 @@ void command_abandon(struct command *command)
 
 bool command_has_ended(struct command *command)
 {
-	return command->argv && child_poll(&command->child);
+	struct pollfd process = { .fd = command->watched_fd, .events = POLLIN };
+
+	if (!command->argv)
+		return process.fd >= 0 && poll(&process, 1, 0) > 0;
+	return child_poll(&command->child);
 }
 
 void command_kill(const struct command *command, int number)
@@ -97,5 +112,7 @@ void command_close(struct command *command)
 {
 	if (command->shared_fd >= 0)
 		close(command->shared_fd);
-	command->shared_fd = -1;
+	if (command->watched_fd >= 0)
+		close(command->watched_fd);
+	command->shared_fd = command->watched_fd = -1;
 }

@@ -13,6 +13,7 @@ struct command {
 	char **argv; /* NULL: no workload, and all functions do nothing */
 	struct child child;
 	int shared_fd; /* descriptor of the device that the workload inherits, -1: none */
+	int watched_fd; /* without a workload: pidfd of the process that is counted, -1: none */
 };
 
 /*
@@ -31,6 +32,9 @@ int command_share(const struct app *app, struct command *command, struct perfctr
  */
 int command_prepare(const struct app *app, struct command *command, int stdout_fd);
 
+/* Without a workload: counting ends when a process does. Return: as above. */
+int command_watch(const struct app *app, struct command *command, uint64_t pid);
+
 /*
  * Start the workload after counting has begun. Return: 0 or an exit status, the message was
  * printed.
@@ -40,7 +44,7 @@ int command_go(const struct app *app, struct command *command);
 /* End a process that was prepared but not started. */
 void command_abandon(struct command *command);
 
-/* Whether there is a workload and it has ended. */
+/* Whether there is a workload or a watched process, and it has ended. */
 bool command_has_ended(struct command *command);
 
 /* Forward a signal to the workload. */

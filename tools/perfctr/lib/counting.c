@@ -2,26 +2,67 @@
 #include "counting.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "device.h"
 
 /* in-stream samples arrive in bursts */
 enum { IN_STREAM_SLOTS = 1024 };
 
-int counting_open(const struct app *app, const struct counting *counting,
-		  struct perfctr_device **device, struct perfctr_selection **selection)
+int counting_open(const struct app *app, struct counting *counting, struct perfctr_device **device,
+		  struct perfctr_selection **selection)
 {
-	int status = device_open(app, counting->device, device), error;
+	const bool of_task = !counting->all_cpus && (counting->pid || counting->command);
+	const char *which = counting->device;
+	int status, error = 0;
 
+	if (counting->pid && counting->all_cpus)
+		return app_usage(app, "--pid counts a process, -a the whole machine");
+	if (counting->pid && !which)
+		which = PERFCTR_DEVICE_LOCAL;
+	/* counting one's own process needs no permission */
+	status = of_task ? device_open_to_look(app, which, device) :
+			   device_open(app, which, device);
+	counting->of_task = !status && of_task && device_is_local(*device);
+	if (!status && of_task && !counting->of_task) {
+		perfctr_device_unref(*device);
+		status = device_open(app, which, device);
+	}
 	if (status)
 		return status;
-	error = perfctr_selection_new(*device, selection);
+	if (counting->of_task || counting->pid)
+		error = perfctr_device_count_task(*device,
+						  counting->pid ? (pid_t)counting->pid : getpid());
+	if (!error)
+		error = perfctr_selection_new(*device, selection);
 	if (!error && counting->set)
 		error = perfctr_selection_set_counter_set(*selection, (unsigned int)counting->set);
 	if (error)
 		return app_failed(app, error);
 	return device_select(app, *device, *selection, counting->events.words,
 			     counting->events.count);
+}
+
+int counting_prepare(const struct app *app, const struct counting *counting,
+		     struct perfctr_device *device, struct command *command, int stdout_fd,
+		     int (*create)(void *data), void *data)
+{
+	int status;
+
+	if (!counting->of_task) {
+		status = create(data);
+		return status ? status : command_prepare(app, command, stdout_fd);
+	}
+	status = counting->pid && !command->argv ? command_watch(app, command, counting->pid) :
+						   command_prepare(app, command, stdout_fd);
+	if (status)
+		return status;
+	if (!counting->pid)
+		perfctr_device_count_task(device, command->child.pid);
+	status = create(data);
+	if (status)
+		command_abandon(command);
+	return status;
 }
 
 int counting_in_stream_session(struct perfctr_selection *selection,

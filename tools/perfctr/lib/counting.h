@@ -2,6 +2,7 @@
 /* Options that stat and record share: events, period, output, device, and the workload to run. */
 #pragma once
 
+#include "command.h"
 #include "option.h"
 
 /* the options that stat and record share */
@@ -13,7 +14,9 @@ struct counting {
 	uint64_t timeout_ns; /* duration of counting, 0: unlimited */
 	uint64_t set; /* counter set */
 	bool keep_awake;
-	bool all_cpus; /* accepted for compatibility with perf; counting is always system-wide */
+	bool all_cpus; /* count the whole machine also on the local device */
+	uint64_t pid; /* the process to count on the local device, 0: the workload */
+	bool of_task; /* counting_open(): a process is counted */
 	const char *output; /* file, NULL: not given */
 	bool json;
 	char **command; /* the workload to run, NULL: none */
@@ -28,6 +31,7 @@ struct counting {
 	OPTION('j', "json", FLAG, &(c)->json), \
 	OPTION('d', "device", TEXT, &(c)->device), \
 	OPTION('a', "all-cpus", FLAG, &(c)->all_cpus), \
+	OPTION(0, "pid", NUMBER, &(c)->pid, .min = 1, .max = INT32_MAX), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \
 	OPTION(0, "set", NUMBER, &(c)->set, .max = DRM_PERFCTR_SET_TERTIARY), \
 	OPTION(0, "keep-awake", FLAG, &(c)->keep_awake), \
@@ -39,8 +43,16 @@ struct counting {
  * Return: 0 or an exit status, the message was printed; the caller owns what was set, even on
  * failure.
  */
-int counting_open(const struct app *app, const struct counting *counting,
-		  struct perfctr_device **device, struct perfctr_selection **selection);
+int counting_open(const struct app *app, struct counting *counting, struct perfctr_device **device,
+		  struct perfctr_selection **selection);
+
+/*
+ * Prepare the workload and create the session. If it counts a process, the workload comes first.
+ * @create: creates it. Return: 0 or an exit status, the message was printed.
+ */
+int counting_prepare(const struct app *app, const struct counting *counting,
+		     struct perfctr_device *device, struct command *command, int stdout_fd,
+		     int (*create)(void *data), void *data);
 
 /*
  * A session for in-stream samples. Its ring has room for bursts of jobs, if the device allows that

@@ -42,6 +42,8 @@ static const char help[] =
 	"  -F, --flight TIME      flight recorder: keep the last TIME in memory; SIGUSR1\n"
 	"                         writes it to FILE.1, FILE.2, ..., the end to FILE\n"
 	"      --timeout TIME     end after TIME\n"
+	"  -a, --all-cpus         what all processes do, not only COMMAND and its children\n"
+	"      --pid PID          a process and its future children (both: local device)\n"
 	"  -d, --device DEVICE    node (renderD128), driver or name\n"
 	"      --via SOCKET       through the broker (perfctr serve) there\n"
 	"      --set N            counter set 0, 1 or 2\n"
@@ -253,6 +255,7 @@ static int collect(struct record *r)
 		struct pollfd fds[] = {
 			{ .fd = r->signals.fd, .events = POLLIN },
 			{ .fd = perfctr_session_eventfd(r->session), .events = POLLIN },
+			{ .fd = r->command.watched_fd, .events = POLLIN },
 		};
 		uint64_t now_ns, counter;
 		int error;
@@ -291,23 +294,6 @@ static int collect(struct record *r)
 	}
 }
 
-/*
- * --- the workload ---------------------------------------------------------------
- */
-
-static int launch(struct record *r)
-{
-	const struct counting *c = &r->options.counting;
-	bool stdout_is_ours = c->json || !strcmp(c->output, "-");
-	int status = 0;
-
-	if (r->options.in_stream)
-		status = command_share(r->app, &r->command, r->device, r->session);
-	if (!status)
-		status = command_prepare(r->app, &r->command, stdout_is_ours ? STDERR_FILENO : -1);
-	return status;
-}
-
 /* --- running ------------------------------------------------------------------------ */
 
 /* Stop, write what is left, close the file. Return: 0 or a negative errno. */
@@ -335,11 +321,9 @@ static int finish(struct record *r, bool write_more)
 
 static int run(struct record *r)
 {
-	int status = launch(r), error;
+	int status, error;
 	bool failed;
 
-	if (status)
-		return status;
 	if (!r->options.flight_ns) {
 		error = record_begin_file(r, r->file_fd, &r->writer);
 		if (error) {
@@ -391,8 +375,9 @@ static int run(struct record *r)
 
 /* --- set-up ---------------------------------------------------------------------------- */
 
-static int create_session(struct record *r)
+static int create_session(void *data)
 {
+	struct record *r = data;
 	const struct record_options *o = &r->options;
 	struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
@@ -416,7 +401,16 @@ static int create_session(struct record *r)
 	r->flight.keep_ns = o->flight_ns;
 	r->flight.stride = perfctr_session_sizes(r->session)->slot_stride;
 	r->flight.limit_bytes = (size_t)RECORD_FLIGHT_LIMIT_MIB << 20;
-	return 0;
+	return o->in_stream ? command_share(r->app, &r->command, r->device, r->session) : 0;
+}
+
+static int prepare(struct record *r)
+{
+	const struct counting *c = &r->options.counting;
+	bool stdout_is_ours = c->json || !strcmp(c->output, "-");
+
+	return counting_prepare(r->app, c, r->device, &r->command,
+				stdout_is_ours ? STDERR_FILENO : -1, create_session, r);
 }
 
 int record_run(struct app *app, int argc, char **argv)
@@ -425,7 +419,7 @@ int record_run(struct app *app, int argc, char **argv)
 		.app = app,
 		.file_fd = -1,
 		.signals.fd = -1,
-		.command.shared_fd = -1,
+		.command = { .shared_fd = -1, .watched_fd = -1 },
 	};
 	/* without SIGPIPE, write() to a closed pipe fails, which is reported at the end */
 	int more_signals[] = { SIGCHLD, SIGPIPE, 0, 0 };
@@ -444,13 +438,16 @@ int record_run(struct app *app, int argc, char **argv)
 
 	status = counting_open(app, &r.options.counting, &r.device, &r.selection);
 	if (!status)
-		status = create_session(&r);
-	if (!status)
+		status = prepare(&r);
+	if (!status) {
 		status = record_open_output(&r);
-	if (!status)
-		status = signals_catch(app, &r.signals, more_signals);
-	if (!status)
-		status = run(&r);
+		if (!status)
+			status = signals_catch(app, &r.signals, more_signals);
+		if (!status)
+			status = run(&r);
+		else
+			command_abandon(&r.command);
+	}
 
 	if (r.file_fd >= 0 && close(r.file_fd) && !status) {
 		app_error(app, "%s: %s", r.options.counting.output, strerror(errno));

@@ -22,7 +22,8 @@ enum {
 static const char help[] =
 	"usage: perfctr stat [OPTION...] [[--] COMMAND [ARGUMENT...]]\n"
 	"\n"
-	"Counts events of the whole device while COMMAND runs, without one until Ctrl-C.\n"
+	"Counts events of the whole device while COMMAND runs, without one until Ctrl-C;\n"
+	"on the local device those of COMMAND and its children, where the PMU can.\n"
 	"\n"
 	"  -e, --event EVENTS     e.g. shader*/FRAG*,memsys0/L2_READ,metric:l2_*,\n"
 	"                         software/cpu-clock/,ucf0/mem_bytes_rd,src_loc_cpu=1/\n"
@@ -42,7 +43,8 @@ static const char help[] =
 	"      --set N            counter set 0, 1 or 2\n"
 	"      --keep-awake       do not let the GPU power down while counting\n"
 	"      --trusted-only     leave out what perfctr validate did not find trusted\n"
-	"  -a, --all-cpus         accepted: counting is always system-wide\n"
+	"  -a, --all-cpus         what all processes do; other devices count nothing else\n"
+	"      --pid PID          a process and its future children, on the local device\n"
 	"\n"
 	"A table goes to stderr if there is a COMMAND, as with perf; CSV and JSON go to\n"
 	"stdout, and what the command prints then goes to stderr. Exit: the command's own\n"
@@ -126,6 +128,7 @@ struct stat {
 	struct rows scratch;
 	struct signals signals;
 	struct command command;
+	bool prepared; /* the next run's workload waits to be executed */
 };
 
 /* 0: one interval covers the whole time */
@@ -254,6 +257,7 @@ static int count(struct stat *s)
 			{ .fd = s->signals.fd, .events = POLLIN },
 			{ .fd = s->report.device_gone ? -1 : perfctr_session_eventfd(s->session),
 			  .events = POLLIN },
+			{ .fd = s->command.watched_fd, .events = POLLIN },
 		};
 		uint64_t now_ns, counter;
 		int64_t left_ns = -1;
@@ -307,27 +311,78 @@ static int count(struct stat *s)
 	}
 }
 
-static int launch(struct stat *s)
+static int create_session(void *data)
+{
+	struct stat *s = data;
+	struct perfctr_session_opts opts = {
+		.size = sizeof(opts),
+		.period_ns = s->options.counting.period_ns,
+		.flags = s->options.counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0,
+	};
+	uint64_t samples = s->options.interval_ns ? s->options.interval_ns / opts.period_ns : 1;
+	int error;
+
+	s->cursor = perfctr_cursor_unref(s->cursor);
+	s->session = perfctr_session_unref(s->session);
+	/* wake once per interval, and before the ring of 16 slots is full */
+	opts.watermark = samples < 1 ? 1 : samples > 8 ? 8 : (uint32_t)samples;
+	if (!s->options.interval_ns && opts.period_ns < 10 * NS_PER_MS)
+		opts.watermark = 8;
+	error = s->options.per_context ?
+			counting_in_stream_session(s->report.selection, &opts, &s->session) :
+			perfctr_session_new(s->report.selection, &opts, &s->session);
+	if (!error)
+		error = perfctr_cursor_new(s->session, &s->cursor);
+	if (!error && !s->all)
+		error = perfctr_totals_new(s->app->ctx, &s->all);
+	if (!error && !s->run)
+		error = perfctr_totals_new(s->app->ctx, &s->run);
+	if (!error && !s->interval)
+		error = perfctr_totals_new(s->app->ctx, &s->interval);
+	if (error)
+		return app_failed(s->app, error);
+	return s->options.per_context ?
+		       command_share(s->app, &s->command, s->report.device, s->session) :
+		       0;
+}
+
+/* Prepare the next run: the workload, and a session unless the last one can count it, too. */
+static int prepare(struct stat *s)
 {
 	const struct stat_options *o = &s->options;
 	bool data_on_stdout = (o->counting.json || o->jsonl || o->separator) && !o->counting.output;
-	int status = 0;
+	int stdout_fd = data_on_stdout ? STDERR_FILENO : -1;
+	int status;
 
-	if (o->per_context)
-		status = command_share(s->app, &s->command, s->report.device, s->session);
-	if (!status)
-		status = command_prepare(s->app, &s->command, data_on_stdout ? STDERR_FILENO : -1);
+	if (s->session && !o->counting.of_task)
+		status = command_prepare(s->app, &s->command, stdout_fd);
+	else
+		status = counting_prepare(s->app, &o->counting, s->report.device, &s->command,
+					  stdout_fd, create_session, s);
+	s->prepared = !status;
 	return status;
+}
+
+/* Add up what the sessions of the runs did. */
+static void add_status(struct stat *s)
+{
+	struct drm_perfctr_status *sum = &s->report.status, one = { 0 };
+
+	if (perfctr_session_status(s->session, &one, sizeof(one)))
+		return;
+	one.insert_idx += sum->insert_idx;
+	one.merged_periods += sum->merged_periods;
+	*sum = one;
 }
 
 /* Return: 0 or an exit status. */
 static int run_once(struct stat *s)
 {
-	int status, error, stop_error;
+	int status = s->prepared ? 0 : prepare(s), error, stop_error;
 
-	status = launch(s);
 	if (status)
 		return status;
+	s->prepared = false;
 	perfctr_totals_reset(s->run);
 	perfctr_totals_reset(s->interval);
 	error = perfctr_session_start(s->session, 0);
@@ -361,6 +416,8 @@ static int run_once(struct stat *s)
 	for (size_t i = 0; !error && i < s->scratch.count; i++)
 		row_stat_add_run(&s->report.stats[i], &s->scratch.rows[i]);
 	s->report.runs++;
+	if (s->options.counting.of_task)
+		add_status(s);
 	return error ? app_failed(s->app, error) : 0;
 }
 
@@ -375,9 +432,8 @@ static int run_all(struct stat *s)
 		status = run_once(s);
 
 	/* show the result so far and complete the document, even after an error */
-	error = perfctr_session_status(s->session, &report->status, sizeof(report->status));
-	if (error)
-		report->status = (struct drm_perfctr_status){ 0 };
+	if (!s->options.counting.of_task)
+		add_status(s);
 	error = rows_fill(&report->rows, s->all, report->selection, s->options.per_block);
 	if (!error)
 		error = stat_contexts_fill(&report->contexts, &report->rows, report->selection,
@@ -399,34 +455,6 @@ static int run_all(struct stat *s)
 
 /* --- set-up ------------------------------------------------------------------ */
 
-static int create_session(struct stat *s)
-{
-	struct perfctr_session_opts opts = {
-		.size = sizeof(opts),
-		.period_ns = s->options.counting.period_ns,
-		.flags = s->options.counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0,
-	};
-	uint64_t samples = s->options.interval_ns ? s->options.interval_ns / opts.period_ns : 1;
-	int error;
-
-	/* wake once per interval, and before the ring of 16 slots is full */
-	opts.watermark = samples < 1 ? 1 : samples > 8 ? 8 : (uint32_t)samples;
-	if (!s->options.interval_ns && opts.period_ns < 10 * NS_PER_MS)
-		opts.watermark = 8;
-	error = s->options.per_context ?
-			counting_in_stream_session(s->report.selection, &opts, &s->session) :
-			perfctr_session_new(s->report.selection, &opts, &s->session);
-	if (!error)
-		error = perfctr_cursor_new(s->session, &s->cursor);
-	if (!error)
-		error = perfctr_totals_new(s->app->ctx, &s->all);
-	if (!error)
-		error = perfctr_totals_new(s->app->ctx, &s->run);
-	if (!error)
-		error = perfctr_totals_new(s->app->ctx, &s->interval);
-	return error ? app_failed(s->app, error) : 0;
-}
-
 /* Without -o: keeps the table apart from the workload's output. */
 static FILE *usual_output(const struct stat *s)
 {
@@ -446,7 +474,9 @@ static const struct stat_format *choose_format(const struct stat_options *o)
 
 int stat_run(struct app *app, int argc, char **argv)
 {
-	struct stat s = { .app = app, .signals.fd = -1, .command.shared_fd = -1 };
+	struct stat s = { .app = app,
+			  .signals.fd = -1,
+			  .command = { .shared_fd = -1, .watched_fd = -1 } };
 	const int more_signals[] = { SIGCHLD, 0 };
 	int status;
 
@@ -468,7 +498,7 @@ int stat_run(struct app *app, int argc, char **argv)
 
 	status = counting_open(app, &s.options.counting, &s.report.device, &s.report.selection);
 	if (!status)
-		status = create_session(&s);
+		status = prepare(&s);
 	if (!status)
 		status = output_open_live(app, s.options.counting.output, usual_output(&s),
 					  &s.report.out);
@@ -478,6 +508,8 @@ int stat_run(struct app *app, int argc, char **argv)
 		status = run_all(&s);
 	status = output_close_live(app, s.options.counting.output, s.report.out, status);
 
+	if (s.prepared)
+		command_abandon(&s.command);
 	signals_release(&s.signals);
 	command_close(&s.command);
 	stat_contexts_free(&s.report.contexts);

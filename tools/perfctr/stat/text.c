@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/number.h"
 #include "stat.h"
@@ -86,10 +87,17 @@ static void print_command(struct stat_report *report)
 		fputc('\'', report->out);
 		for (char **word = o->counting.command; *word; word++)
 			fprintf(report->out, "%s%s", word == o->counting.command ? "" : " ", *word);
-		fputs("' on ", report->out);
+		fputc('\'', report->out);
 	}
-	fprintf(report->out, "%s (%s)", perfctr_device_info(report->device)->name,
-		perfctr_device_path(report->device));
+	if (o->counting.pid)
+		fprintf(report->out, "%sprocess %" PRIu64, o->counting.command ? " on " : "",
+			o->counting.pid);
+	if (o->counting.of_task)
+		fputs(" and its children", report->out);
+	else
+		fprintf(report->out, "%s%s (%s)", o->counting.command ? " on " : "",
+			perfctr_device_info(report->device)->name,
+			perfctr_device_path(report->device));
 	if (report->runs > 1)
 		fprintf(report->out, ", mean of %u runs%s", report->runs,
 			report->ended_by ? ", the last one cut short" : "");
@@ -246,6 +254,42 @@ static void print_trouble(struct stat_report *report)
 			(uint64_t)status->bad_extract);
 }
 
+/* Whether a row of a process counts the whole machine: its PMU has a cpumask. */
+static bool counts_machine(const struct row *row)
+{
+	char path[128];
+
+	if (!row->info || !row->info->is_pmu)
+		return false;
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/cpumask", row->label);
+	return row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !access(path, F_OK);
+}
+
+/* what a process's counts do not say */
+static void print_scope(struct stat_report *report)
+{
+	long paranoid;
+	int found = 0;
+
+	if (!report->options->counting.of_task)
+		return;
+	for (size_t i = 0; i < report->rows.count; i++)
+		if (counts_machine(&report->rows.rows[i]))
+			fprintf(report->out, "%s%s",
+				found++ ? ", " :
+					  " of the whole machine, as the PMU cannot count a "
+					  "process: ",
+				report->rows.rows[i].event);
+	if (found)
+		fputc('\n', report->out);
+	if (!app_has_capability(APP_CAP_PERFMON) && !app_has_capability(APP_CAP_SYS_ADMIN) &&
+	    !app_read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid) && paranoid > 1)
+		fprintf(report->out,
+			" without the kernel: kernel.perf_event_paranoid = %ld keeps it for "
+			"CAP_PERFMON\n",
+			paranoid);
+}
+
 /* what the marks mean, and what marked counters count */
 static void print_verdicts(struct stat_report *report)
 {
@@ -299,6 +343,7 @@ static void text_end(struct stat_report *report)
 		fprintf(report->out, " %13.6f seconds were the device's last: it is gone\n",
 			(double)span->elapsed_ns * 1e-9);
 	print_trouble(report);
+	print_scope(report);
 	print_verdicts(report);
 	if (o->counting.command && report->exit_status)
 		fprintf(report->out, " %s ended with status %d\n", o->counting.command[0],
