@@ -91,7 +91,7 @@ demo: build-tools ## counters of a virtual GPU and of kernel PMUs, live, from th
 	$(Q)$(if $(DEMO_ONLY),scripts/build-modules $(KERNEL),$(MAKE) modules KVER=$(KERNEL))
 	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
 
-demo-mali: build-tools uml-modules ## counters of a modelled Mali GPU under the kernel's panthor
+demo-mali: all mesa uml-modules ## counters and GL of a modelled Mali GPU under the kernel's panthor
 	$(Q)vm/run --kernel uml -- kernel/mali/start kernel/mali/demo
 
 demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures

@@ -30,10 +30,9 @@ void surface_use(const struct surface *surface)
 	glBindFramebuffer(GL_FRAMEBUFFER, surface->framebuffer);
 }
 
-void surface_new(struct surface *surface)
+static void create(struct surface *surface, EGLenum api, EGLint type, const EGLint *attributes)
 {
-	static const EGLint wanted[] = { EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, 0,
-					 EGL_NONE };
+	const EGLint wanted[] = { EGL_RENDERABLE_TYPE, type, EGL_SURFACE_TYPE, 0, EGL_NONE };
 	PFNEGLGETPLATFORMDISPLAYEXTPROC get_display =
 		(PFNEGLGETPLATFORMDISPLAYEXTPROC)eglGetProcAddress("eglGetPlatformDisplayEXT");
 	EGLConfig config;
@@ -43,10 +42,10 @@ void surface_new(struct surface *surface)
 	if (!get_display)
 		die("no", "eglGetPlatformDisplayEXT");
 	surface->display = get_display(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, NULL);
-	if (!eglInitialize(surface->display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
+	if (!eglInitialize(surface->display, NULL, NULL) || !eglBindAPI(api) ||
 	    !eglChooseConfig(surface->display, wanted, &config, 1, &count) || !count)
 		die("no EGL display for", "OpenGL");
-	surface->context = eglCreateContext(surface->display, config, EGL_NO_CONTEXT, NULL);
+	surface->context = eglCreateContext(surface->display, config, EGL_NO_CONTEXT, attributes);
 	if (surface->context == EGL_NO_CONTEXT)
 		die("no context of", "OpenGL");
 	surface_use(surface);
@@ -62,6 +61,18 @@ void surface_new(struct surface *surface)
 	glViewport(0, 0, SURFACE_SIZE, SURFACE_SIZE);
 	glClear(GL_COLOR_BUFFER_BIT);
 	gl_load();
+}
+
+void surface_new(struct surface *surface)
+{
+	create(surface, EGL_OPENGL_API, EGL_OPENGL_BIT, NULL);
+}
+
+void surface_new_es(struct surface *surface)
+{
+	static const EGLint version[] = { EGL_CONTEXT_CLIENT_VERSION, 3, EGL_NONE };
+
+	create(surface, EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, version);
 }
 
 void surface_free(struct surface *surface)

@@ -76,6 +76,8 @@ void gl_load(void);
 
 /* Create a context of OpenGL and make it current; exits if there is no GL. */
 void surface_new(struct surface *surface);
+/* The same, of OpenGL ES 3. */
+void surface_new_es(struct surface *surface);
 void surface_use(const struct surface *surface);
 /* Destroys the context in any state. */
 void surface_free(struct surface *surface);
