@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
 /*
- * Counters of Mali GPUs with a command stream front end (CSF): names of block types, clock domains
- * and products for perfctr_drm.h. The counter database describes each counter.
+ * Counters of Mali GPUs with a command stream front end (CSF) or a job manager: names of block
+ * types, clock domains and products for perfctr_drm.h. The counter database describes each counter.
  */
 #ifndef _UAPI_PERFCTR_MALI_H_
 #define _UAPI_PERFCTR_MALI_H_
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /**
- * enum drm_perfctr_mali_block - block types of Mali CSF devices, range 1-15
+ * enum drm_perfctr_mali_block - block types of Mali devices, range 1-15
  */
 enum drm_perfctr_mali_block {
 	/** @DRM_PERFCTR_MALI_BLOCK_FW: GPU firmware (microcontroller) counters. */
@@ -24,6 +24,10 @@ enum drm_perfctr_mali_block {
 	DRM_PERFCTR_MALI_BLOCK_MEMSYS = 4,
 	/** @DRM_PERFCTR_MALI_BLOCK_SHADER: shader core; index = physical core number. */
 	DRM_PERFCTR_MALI_BLOCK_SHADER = 5,
+	/** @DRM_PERFCTR_MALI_BLOCK_NEURAL: neural engine, since arch 15. */
+	DRM_PERFCTR_MALI_BLOCK_NEURAL = 6,
+	/** @DRM_PERFCTR_MALI_BLOCK_JM: job manager, up to arch 9. */
+	DRM_PERFCTR_MALI_BLOCK_JM = 7,
 };
 
 /**
@@ -50,6 +54,34 @@ enum drm_perfctr_mali_product {
 	DRM_PERFCTR_MALI_PRODUCT_V12 = 0x020c,
 	/** @DRM_PERFCTR_MALI_PRODUCT_V13: Mali arch 13.x (G625, G725). */
 	DRM_PERFCTR_MALI_PRODUCT_V13 = 0x020d,
+	/** @DRM_PERFCTR_MALI_PRODUCT_V14: Mali arch 14.x (G1). */
+	DRM_PERFCTR_MALI_PRODUCT_V14 = 0x020e,
+	/** @DRM_PERFCTR_MALI_PRODUCT_V15: Mali arch 15.x (G2). */
+	DRM_PERFCTR_MALI_PRODUCT_V15 = 0x020f,
+	/** @DRM_PERFCTR_MALI_PRODUCT_T720: Mali T720. */
+	DRM_PERFCTR_MALI_PRODUCT_T720 = 0x0240,
+	/** @DRM_PERFCTR_MALI_PRODUCT_T760: Mali T760. */
+	DRM_PERFCTR_MALI_PRODUCT_T760 = 0x0250,
+	/** @DRM_PERFCTR_MALI_PRODUCT_T830: Mali T820, T830. */
+	DRM_PERFCTR_MALI_PRODUCT_T830 = 0x0251,
+	/** @DRM_PERFCTR_MALI_PRODUCT_T880: Mali T860, T880. */
+	DRM_PERFCTR_MALI_PRODUCT_T880 = 0x0252,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G71: Mali G71. */
+	DRM_PERFCTR_MALI_PRODUCT_G71 = 0x0260,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G72: Mali G72. */
+	DRM_PERFCTR_MALI_PRODUCT_G72 = 0x0261,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G31: Mali G31. */
+	DRM_PERFCTR_MALI_PRODUCT_G31 = 0x0270,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G51: Mali G51. */
+	DRM_PERFCTR_MALI_PRODUCT_G51 = 0x0271,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G52: Mali G52. */
+	DRM_PERFCTR_MALI_PRODUCT_G52 = 0x0272,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G76: Mali G76. */
+	DRM_PERFCTR_MALI_PRODUCT_G76 = 0x0273,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G77: Mali G57, G77. */
+	DRM_PERFCTR_MALI_PRODUCT_G77 = 0x0290,
+	/** @DRM_PERFCTR_MALI_PRODUCT_G78: Mali G68, G78, G78AE. */
+	DRM_PERFCTR_MALI_PRODUCT_G78 = 0x0291,
 };
 
 #if defined(__cplusplus)
