@@ -21,9 +21,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+import layouts
+from formulas import VARIABLE_UNITS, Text, Units, dimension, names_of, unit_text, walk
+
 HERE = Path(__file__).resolve().parent
 HEADER_POSITIONS = 4  # words 0-3 of a CSF block are its header, never counters
 SECTION_COUNTERS = 64
+LIMITS = {"name": 48, "unit": 24, "short": 56, "long": 300, "formula": 600}
 MAX_POSITION = 4 * SECTION_COUNTERS - 1
 # blocks that share a catalogue in the uAPI header
 CATALOGUES = {"NVLINK_C2C": "C2C", "NVCLINK": "C2C", "NVDLINK": "C2C"}
@@ -31,13 +35,11 @@ KINDS = ("count", "cycles", "bytes", "time", "level")
 TRUST = ("unvalidated", "trusted", "quarantined", "explained", "untrusted")
 AVAILABILITY = ("always", "device")
 SCOPES = ("block", "device")
-VARIABLES = ("elapsed_ns", "elapsed_s", "block.cycles", "block.count")
-FUNCTIONS = {"min": 2, "max": 2}
 PAGE_KEYS = {"product": str, "block": str, "clock": str, "text": str, "pmu": str}
 COUNTER_KEYS = {
     "bit": int, "id": str, "name": str, "short": str, "long": str, "unit": str, "kind": str,
     "sets": list, "availability": str, "trust": str, "event": int, "config": int,
-    "definition": str, "recipe": dict,
+    "definition": str, "recipe": dict, "shift": int,
 }
 # what a counter of an NVIDIA block is made of
 RECIPE_KEYS = {
@@ -130,92 +132,24 @@ class Errors:
             print(f"{path}:{line}: {text}", file=sys.stderr)
 
 
-def tokens(formula):
-    """Split a formula; raises ValueError at a character that has no place in one."""
-    out, at = [], 0
-    pattern = re.compile(
-        r"\s*(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)|([-+*/(),]))")
-    while formula[at:].strip():
-        match = pattern.match(formula, at)
-        if not match:
-            raise ValueError(f"'{formula[at:].strip()[0]}' has no place in a formula")
-        number, name, sign = match.groups()
-        out.append(("number", number) if number else ("name", name) if name else (sign, sign))
-        at = match.end()
-    return out + [("end", "the end")]
-
-
-def names_of(formula):
-    """The names that a formula uses, in the grammar of src/counters/expr.c."""
-    stream = tokens(formula)
-    used = []
-
-    def peek():
-        return stream[0]
-
-    def take(kind=None):
-        if kind and stream[0][0] != kind:
-            raise ValueError(f"'{kind}' expected, found '{stream[0][1]}'")
-        return stream.pop(0)
-
-    def primary():
-        kind, text = take()
-        if kind == "number":
-            return
-        if kind == "(":
-            total()
-            take(")")
-            return
-        if kind == "-":
-            primary()
-            return
-        if kind != "name":
-            raise ValueError(f"a value expected, found '{text}'")
-        if peek()[0] != "(":
-            used.append(text)
-            return
-        if text not in FUNCTIONS:
-            raise ValueError(f"unknown function '{text}'; known: {', '.join(FUNCTIONS)}")
-        take("(")
-        total()
-        for _ in range(FUNCTIONS[text] - 1):
-            take(",")
-            total()
-        take(")")
-
-    def product():
-        primary()
-        while peek()[0] in ("*", "/"):
-            take()
-            primary()
-
-    def total():
-        product()
-        while peek()[0] in ("+", "-"):
-            take()
-            product()
-
-    total()
-    take("end")
-    return used
-
-
 class Page:
     """One TOML file."""
 
-    def __init__(self, path, shown, uapi, errors):
+    def __init__(self, path, shown, uapi, errors, data=None, lines=None):
         self.path, self.shown, self.errors = path, shown, errors
         self.counters, self.metrics, self.filters = [], [], []
         self.ok = False
-        text = path.read_text(encoding="utf-8")
-        try:
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            line = re.search(r"line (\d+)", str(error))
-            errors.add(shown, int(line.group(1)) if line else len(text.splitlines()) or 1,
-                       str(error))
-            return
-        self.lines = Lines(text)
+        self.lines, self.shared = lines, data is not None
+        if data is None:
+            text = path.read_text(encoding="utf-8")
+            try:
+                data = tomllib.loads(text)
+            except tomllib.TOMLDecodeError as error:
+                line = re.search(r"line (\d+)", str(error))
+                errors.add(shown, int(line.group(1)) if line else len(text.splitlines()) or 1,
+                           str(error))
+                return
+            self.lines = Lines(text)
         for key in data:
             if key not in ("page", "counter", "filter", "metric"):
                 self.error(key, 0, None,
@@ -265,6 +199,10 @@ class Page:
             if key not in keys:
                 self.error(table, index, key, f"{name}: unknown key '{key}'")
                 good = False
+            elif isinstance(value, str) and len(value) > LIMITS.get(key, 1000):
+                self.error(table, index, key,
+                           f"{name}: {key} has {len(value)} characters, at most {LIMITS[key]}")
+                good = False
             elif type(value) is not keys[key]:
                 self.error(table, index, key, f"{name}: {key} must be {keys[key].__name__}")
                 good = False
@@ -295,7 +233,7 @@ class Page:
                            ("sets", ["PRIMARY"]),
                            ("availability", "always"),
                            ("trust", "unvalidated"), ("event", None), ("config", 0), ("bit", 0),
-                           ("definition", "")):
+                           ("definition", ""), ("shift", 0)):
             data.setdefault(key, value)
         self.identifier("counter", index, data)
         self.choice("counter", index, data, "kind", KINDS)
@@ -313,6 +251,9 @@ class Page:
                        f"counter '{data['id']}': the uAPI header has bit "
                        f"{self.catalogue.get(data['name'].upper(), 'none')} for it, "
                        f"not {data['bit']}")
+        if not 0 <= data["shift"] <= 16:
+            self.error("counter", index, "shift",
+                       f"counter '{data['id']}': shift {data['shift']} is not in 0..16")
         self.recipe(index, data)
         data["set_mask"] = 0
         for name in data["sets"]:
@@ -416,7 +357,12 @@ class Database:
         files = sorted(folder.rglob("*.toml"))
         if not files:
             self.errors.add(folder, 1, "no TOML file here")
+        self.layouts = layouts.load(folder, Page, uapi, self.errors)
+        for layout in self.layouts:
+            self.pages += layout.pages
         for path in files:
+            if path.parent in layouts.folders(files):
+                continue
             page = Page(path, os.path.relpath(path), uapi, self.errors)
             if page.ok:
                 self.pages.append(page)
@@ -462,43 +408,70 @@ class Database:
                         seen[value] = (page, table, row)
 
     def formulas(self):
-        names = {}
+        units = {}
         for page in self.pages:
-            for c in page.counters:
-                names.setdefault((page.product, page.head["block"]), set()).add(c["name"])
+            rows = units.setdefault((page.product, page.head["block"]), {})
+            rows.update((c["name"], c["unit"]) for c in page.counters)
         for page in self.pages:
             for m in page.metrics:
-                try:
-                    used = names_of(m["formula"])
-                except ValueError as error:
-                    page.error("metric", m["index"], "formula", f"metric '{m['id']}': {error}")
-                    continue
-                for name in used:
-                    if name in VARIABLES:
-                        continue
+                wrong = lambda text: page.error("metric", m["index"], "formula",
+                                                f"metric '{m['id']}': {text}")
+
+                def unit_of(name):
+                    if name in VARIABLE_UNITS:
+                        return VARIABLE_UNITS[name]
                     block, dot, counter = name.rpartition(".")
                     block = block if dot else page.head["block"]
-                    if counter not in names.get((page.product, block), ()):
-                        page.error("metric", m["index"], "formula",
-                                   f"metric '{m['id']}': no counter '{name}' "
-                                   f"in {page.head['product']}.{block}")
-                if not [n for n in used if n not in VARIABLES]:
-                    page.error("metric", m["index"], "formula",
-                               f"metric '{m['id']}': uses no counter")
+                    if counter not in units.get((page.product, block), ()):
+                        raise ValueError(f"no counter '{name}' in {page.head['product']}.{block}")
+                    return units[page.product, block][counter]
+
+                try:
+                    if not [n for n in names_of(m["formula"]) if n not in VARIABLE_UNITS]:
+                        wrong("uses no counter")
+                    found = walk(m["formula"], Text(unit_of) if page.shared else Units(unit_of))
+                    # of layouts: checked with the units of their constants
+                    if not page.shared and found not in (None, dimension(m["unit"])):
+                        wrong(f"the formula is in {unit_text(found)}, not in {m['unit']}")
+                    m["formula"] = walk(m["formula"], Text())
+                except ValueError as error:
+                    wrong(error)
 
 
 def c_string(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def tables(db):
-    out = ["// SPDX-License-Identifier: MIT",
-           "/* Generated by counters/generate.py from the TOML files; do not edit. */",
-           '#include "counters/tables.h"', ""]
-    rows, metric_rows, filter_rows = [], [], []
-    for page in db.pages:
+class Strings:
+    """Texts in one array, found by their offset, so that the tables need no relocations."""
+
+    def __init__(self):
+        self.offsets, self.length = {}, 0
+
+    def of(self, text):
+        if text not in self.offsets:
+            self.offsets[text] = self.length
+            self.length += len(text.encode()) + 1
+        return self.offsets[text]
+
+    def array(self, name):
+        rows = [f"\t{c_string(text)} \"\\0\"" for text in self.offsets]
+        return [f"const char {name}[] =", *rows, "\t;", ""]
+
+
+def array(kind, name, rows):
+    return [f"const struct {kind} {name}[] = {{",
+            *("\t{ " + ", ".join(str(v) for v in row) + " }," for row in rows), "};", "",
+            f"const unsigned int {name}_count = {len(rows)};", ""]
+
+
+def static_rows(pages):
+    """Full descriptions, of pages that share nothing."""
+    rows, metric_rows = [], []
+    row = lambda values: "\t{\n" + "".join(f"\t\t.{k} = {v},\n" for k, v in values) + "\t},"
+    for page in pages:
         for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
-            rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
+            rows.append(row((
                 ("id", c_string(c["full_id"])), ("name", c_string(c["name"])),
                 ("short_text", c_string(c["short"])), ("long_text", c_string(c["long"])),
                 ("unit", c_string(c["unit"])), ("pmu", c_string(page.pmu)),
@@ -507,29 +480,72 @@ def tables(db):
                 ("block_type", page.block), ("position", c["bit"]), ("clock", page.clock),
                 ("kind", "PERFCTR_KIND_" + c["kind"].upper()),
                 ("trust", "PERFCTR_TRUST_" + c["trust"].upper()),
-                ("optional", int(c["availability"] == "device")),
-                ("definition", c_string(c["definition"]) if c["definition"] else "NULL"))) + "\t},")
-        for f in page.filters:
-            filter_rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
-                ("name", c_string(f["name"])), ("short_text", c_string(f["short"])),
-                ("product", f"{page.product:#06x}"), ("block_type", page.block),
-                ("word", f["word"]),
-                ("low", f["low"]), ("width", f["width"]), ("hex", int(f["hex"])))) + "\t},")
+                ("optional", int(c["availability"] == "device")), ("shift", c["shift"]),
+                ("definition", c_string(c["definition"]) if c["definition"] else "NULL"))))
         for m in page.metrics:
-            metric_rows.append("\t{\n" + "".join(f"\t\t.{key} = {value},\n" for key, value in (
+            metric_rows.append(row((
                 ("id", c_string(m["full_id"])), ("name", c_string(m["name"])),
                 ("short_text", c_string(m["short"])), ("long_text", c_string(m["long"])),
                 ("unit", c_string(m["unit"])), ("formula", c_string(m["formula"])),
                 ("product", f"{page.product:#06x}"), ("block_type", page.block),
                 ("scope", "PERFCTR_SCOPE_" + m["scope"].upper()),
-                ("trust", "PERFCTR_TRUST_" + m["trust"].upper()))) + "\t},")
-    out += ["const struct perfctr_counter_desc perfctr_counter_table[] = {", *rows, "};", "",
-            f"const unsigned int perfctr_counter_count = {len(rows)};", "",
-            "const struct perfctr_metric_desc perfctr_metric_table[] = {", *metric_rows, "};", "",
-            f"const unsigned int perfctr_metric_count = {len(metric_rows)};", "",
-            "const struct perfctr_filter_desc perfctr_filter_table[] = {", *filter_rows, "};", "",
-            f"const unsigned int perfctr_filter_count = {len(filter_rows)};", ""]
-    return "\n".join(out)
+                ("trust", "PERFCTR_TRUST_" + m["trust"].upper()))))
+    return rows, metric_rows
+
+
+def shared_rows(layout, texts, strings, counters, metrics):
+    """Counters and metrics of a layout, as numbers of texts."""
+    def text(row):
+        key = tuple(strings.of(row[k]) for k in ("name", "short", "long", "unit"))
+        return texts.setdefault(key, len(texts))
+
+    for page in sorted(layout.pages, key=lambda page: page.block):
+        for c in sorted(page.counters, key=lambda c: c["bit"]):
+            counters.append((text(c), c["bit"], page.block, page.clock, c["shift"],
+                             int(c["availability"] == "device"),
+                             "PERFCTR_KIND_" + c["kind"].upper()))
+        for m in page.metrics:
+            metrics.append((text(m), strings.of(m["formula"]), page.block,
+                            "PERFCTR_SCOPE_" + m["scope"].upper()))
+
+
+def tables(db):
+    strings, texts, shared, shared_metrics, gpus = Strings(), {}, [], [], []
+    own = [page for page in db.pages if not page.shared]
+    rows, metric_rows = static_rows(own)
+    filters = [(c_string(f["name"]), c_string(f["short"]), f"{page.product:#06x}", page.block,
+                f["word"], f["low"], f["width"], int(f["hex"]))
+               for page in own for f in page.filters]
+    products = {}
+    counter, metric = 0, 0
+    for page in own:
+        first = products.setdefault(page.product, [f"{page.product:#06x}", strings.of(
+            page.head["product"].lower()), 0, counter, 0, metric, 0])
+        first[4] += len(page.counters)
+        first[6] += len(page.metrics)
+        counter, metric = counter + len(page.counters), metric + len(page.metrics)
+    for layout in db.layouts:
+        first, first_metric = len(shared), len(shared_metrics)
+        shared_rows(layout, texts, strings, shared, shared_metrics)
+        product = layout.pages[0].product
+        products[product] = [f"{product:#06x}", strings.of(layout.product.lower()), 1, first,
+                             len(shared) - first, first_metric, len(shared_metrics) - first_metric]
+        for g in layout.gpus:
+            low, high = g.get("cores", (0, 255))
+            gpus.append((f"{g['id']:#x}", f"{g.get('mask', 0):#x}", strings.of(g["name"]),
+                         f"{product:#06x}", low, high, int(g.get("ray_tracing", False))))
+    out = ["// SPDX-License-Identifier: MIT",
+           "/* Generated by counters/generate.py from the TOML files; do not edit. */",
+           '#include "counters/tables.h"', "",
+           "const struct perfctr_counter_desc perfctr_counter_table[] = {", *rows, "};", "",
+           "const struct perfctr_metric_desc perfctr_metric_table[] = {", *metric_rows, "};", ""]
+    out += array("perfctr_filter_desc", "perfctr_filter_table", filters)
+    out += array("table_product", "table_products", [products[p] for p in sorted(products)])
+    out += array("table_text", "table_texts", list(texts))
+    out += array("table_counter", "table_counters", shared)
+    out += array("table_metric", "table_metrics", shared_metrics)
+    out += array("table_gpu", "table_gpus", gpus)
+    return "\n".join(out + strings.array("table_strings"))
 
 
 def kernel_set(name, text, counters):

@@ -106,6 +106,45 @@ static int check_info(const struct drm_perfctr_device_info *info)
 		       -EPROTO;
 }
 
+/* Of panthor's DRM_IOCTL_PANTHOR_DEV_QUERY, see panthor_drm.h of Linux 6.10 and later. */
+struct panthor_query {
+	uint32_t type, size;
+	uint64_t pointer;
+};
+
+struct panthor_gpu_info {
+	uint32_t gpu_id, gpu_rev, csf_id, l2_features;
+};
+
+static void find_bus_bytes(struct perfctr_device *device)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+	struct panthor_gpu_info info = { 0 };
+	struct panthor_query q = { .size = sizeof(info), .pointer = (uintptr_t)&info };
+
+	if (device->fd < 0 || strcmp(device->driver, "panthor"))
+		return;
+	/* bits 31:24: log2 of the bus width in bits */
+	if (!sys->ioctl(sys->data, device->fd, DRM_IOWR(DRM_COMMAND_BASE, struct panthor_query),
+			&q) &&
+	    info.l2_features >> 24 >= 3 && info.l2_features >> 24 < 16)
+		device->ext_bus_bytes = 1u << ((info.l2_features >> 24) - 3);
+}
+
+/* A GPU that the kernel does not know: by its GPU_ID. */
+static void find_product(struct perfctr_device *device)
+{
+	unsigned int product = DRM_PERFCTR_PRODUCT_UNKNOWN;
+
+	if (device->info.product || !device->info.gpu_id ||
+	    !perfctr_gpu_name(device->info.gpu_id, 0, &product))
+		return;
+	device->info.product = product;
+	for (size_t n = 0; n < device->block_count; n++)
+		if (!device->blocks[n].product)
+			device->blocks[n].product = (uint16_t)product;
+}
+
 static int query_all(struct perfctr_device *device)
 {
 	void *info = NULL, *blocks = NULL, *clocks = NULL;
@@ -139,6 +178,8 @@ static int query_all(struct perfctr_device *device)
 	free(device->clocks);
 	device->clocks = clocks;
 	device->clock_count = clock_count;
+	find_product(device);
+	find_bus_bytes(device);
 	return 0;
 }
 

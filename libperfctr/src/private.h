@@ -105,6 +105,7 @@ struct perfctr_device {
 	size_t block_count;
 	struct drm_perfctr_clock_info *clocks;
 	size_t clock_count;
+	unsigned int ext_bus_bytes; /* of a beat of a Mali GPU's external bus, 0 if unknown */
 };
 
 /* DRM_IOCTL_PERFCTR_QUERY or DRM_IOCTL_PERFCTR_CONTROL, directly or through the link. */

@@ -87,9 +87,9 @@ static void no_value_has_a_reason(void)
 static void bad_formulas_are_refused(void)
 {
 	static const char *const bad[] = {
-		"",	 "1 +",	   "* 2",	 "(1",	     "1)",    "1 2",  "a b",
-		"f(1)",	 "min(1)", "max(1,2,3)", "min(1 2)", "1 $ 2", "a..b", ".5",
-		"1e999", "min",	   "min(",	 "a.b.c",    "é",
+		"",	 "1 +",	   "* 2",	"(1",	    "1)",    "1 2",  "a b",
+		"f(1)",	 "min(1)", "max(1,2,)", "min(1 2)", "1 $ 2", "a..b", ".5",
+		"1e999", "min",	   "min(",	"a.b.c",    "é",
 	};
 	struct perfctr_expr *e;
 	struct perfctr_ctx *ctx;

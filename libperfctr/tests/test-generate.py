@@ -97,6 +97,11 @@ MISTAKES = [
     ('formula = "ONE / TWO"', 'formula = "avg(ONE, TWO)"', 27, "unknown function 'avg'"),
     ('formula = "ONE / TWO"', 'formula = "min(ONE)"', 27, "',' expected"),
     ('formula = "ONE / TWO"', 'formula = "1 + elapsed_s"', 27, "uses no counter"),
+    ('formula = "ONE / TWO"', 'formula = "ONE / elapsed_s"', 27, "is in thing/s, not in %"),
+    ('formula = "ONE / TWO"', 'formula = "ONE + elapsed_s"', 27, "'+' of thing and s"),
+    ('formula = "ONE / TWO"', 'formula = "ONE[bytes]"', 27, "is in byte, not in %"),
+    ('short = "Second"', f'short = "{"x" * 57}"', 19, "short has 57 characters, at most 56"),
+    ('short = "Second"', 'short = "Second"\nshift = 17', 20, "shift 17 is not in 0..16"),
     ('unit = "%"', '', 23, "metric 'ratio': missing unit"),
     ('block = "SHADER"', 'block = "CORE"', 3, "unknown block 'CORE'"),
     ('product = "VSOC_CSF"', 'product = "X"', 2, "unknown product 'X'"),
@@ -271,7 +276,7 @@ with tempfile.TemporaryDirectory() as folder:
 header = "".join(p.read_text(encoding="utf-8")
                  for p in sorted((TOP / "include/uapi/drm").glob("perfctr_*.h")))
 for table, name in (("counters/names.c",
-                     r"(?:[A-Z0-9]+_)?BLOCK_\w+|(?:[A-Z0-9]+_)?PRODUCT_?\w*|SAMPLE_\w+|STATE_\w+"),
+                     r"(?:[A-Z0-9]+_)?BLOCK_\w+|SAMPLE_\w+|STATE_\w+"),
                     ("counters/pmu.c", r"TEGRA410_BLOCK_\w+")):
     rows = set(re.findall(r"\bDRM_PERFCTR_\w+",
                           (TOP / "libperfctr/src" / table).read_text(encoding="utf-8")))

@@ -352,6 +352,7 @@ struct perfctr_counter_desc {
 	uint8_t kind; /* enum perfctr_kind */
 	uint8_t trust; /* enum perfctr_trust */
 	uint8_t optional; /* 1 if only some devices of the product have it */
+	uint8_t shift; /* the hardware counts in units of 1 << shift; totals are in @unit */
 	/* its real meaning, if validation found one that differs, or NULL */
 	const char *definition;
 };
@@ -465,6 +466,16 @@ const char *perfctr_block_type_name(unsigned int type);
  * Return: for example "vsoc_csf"; NULL if unknown.
  */
 const char *perfctr_product_name(unsigned int product);
+
+/**
+ * perfctr_gpu_name() - marketing name of a Mali GPU
+ * @gpu_id: as in struct drm_perfctr_device_info
+ * @cores: its shader cores, 0 if unknown; some names depend on them
+ * @product: set to its product number if it is known, or NULL
+ *
+ * Return: for example "G610"; NULL if unknown.
+ */
+const char *perfctr_gpu_name(uint64_t gpu_id, unsigned int cores, unsigned int *product);
 
 /**
  * perfctr_block_label() - name of a block, also used in event names

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "database.h"
 #include "metric.h"
 #include "pmu.h"
 #include "selection.h"
@@ -278,7 +279,7 @@ static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uin
 
 	if (pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return NULL;
-	while ((c = perfctr_counter_next(c)))
+	while ((c = database_next_of_pmus(c)))
 		if (c->block_type == pmu->block_type && c->event == config)
 			return c;
 	return NULL;

@@ -177,16 +177,15 @@ static int read_call(struct reader *r, enum op_code code)
 	if (!take(r, '('))
 		return bad(r, "( is expected");
 	error = read_sum(r);
-	if (error)
-		return error;
-	if (!take(r, ','))
+	if (!error && !take(r, ','))
 		return bad(r, "a comma is expected");
-	error = read_sum(r);
-	if (error)
-		return error;
-	if (!take(r, ')'))
+	do {
+		error = error ? error : read_sum(r);
+		error = error ? error : emit(r, (struct op){ .code = code });
+	} while (!error && take(r, ','));
+	if (!error && !take(r, ')'))
 		return bad(r, ") is expected");
-	return emit(r, (struct op){ .code = code });
+	return error;
 }
 
 static int read_value(struct reader *r)

@@ -184,6 +184,12 @@ static void lookup(void *data, const char *name, struct perfctr_value *value)
 			value->state = PERFCTR_VALUE_NOT_SELECTED;
 		else if (scope->clocked->info.clock == DRM_PERFCTR_CLOCK_NONE)
 			value->state = PERFCTR_VALUE_NOT_MEASURED;
+	} else if (!strcmp(name, METRIC_EXT_BUS_BYTES)) {
+		const struct perfctr_selection *s = scope->totals->selection;
+
+		*value = value_of_u64(s ? s->device->ext_bus_bytes : 0);
+		if (!value->integer)
+			value->state = PERFCTR_VALUE_NOT_MEASURED;
 	} else if (!strcmp(name, METRIC_BLOCK_COUNT)) {
 		*value = value_of_u64(scope->block ? scope->block->info.blocks : 0);
 		if (!scope->block)

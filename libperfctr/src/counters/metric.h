@@ -9,9 +9,11 @@
 #define METRIC_ELAPSED_S "elapsed_s"
 #define METRIC_BLOCK_CYCLES "block.cycles"
 #define METRIC_BLOCK_COUNT "block.count"
+#define METRIC_EXT_BUS_BYTES "ext_bus_bytes"
 
 static inline bool metric_is_variable(const char *name)
 {
 	return !strcmp(name, METRIC_ELAPSED_NS) || !strcmp(name, METRIC_ELAPSED_S) ||
-	       !strcmp(name, METRIC_BLOCK_CYCLES) || !strcmp(name, METRIC_BLOCK_COUNT);
+	       !strcmp(name, METRIC_BLOCK_CYCLES) || !strcmp(name, METRIC_BLOCK_COUNT) ||
+	       !strcmp(name, METRIC_EXT_BUS_BYTES);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Names of block types, products, flags and states. */
+/* Names of block types, flags and states. */
 #include "private.h"
 
 #include <drm/perfctr_mali.h>
 #include <drm/perfctr_nv50.h>
-#include <drm/vsoc_drm.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +19,8 @@ static const struct name block_types[] = {
 	{ DRM_PERFCTR_MALI_BLOCK_TILER, "tiler" },
 	{ DRM_PERFCTR_MALI_BLOCK_MEMSYS, "memsys" },
 	{ DRM_PERFCTR_MALI_BLOCK_SHADER, "shader" },
+	{ DRM_PERFCTR_MALI_BLOCK_NEURAL, "neural" },
+	{ DRM_PERFCTR_MALI_BLOCK_JM, "jm" },
 	{ DRM_PERFCTR_NV50_BLOCK_PCOUNTER, "pcounter" },
 	{ DRM_PERFCTR_NV50_BLOCK_MP, "mp" },
 	{ DRM_PERFCTR_BLOCK_GENERIC_PMU, "pmu" },
@@ -30,13 +31,6 @@ static const struct name block_types[] = {
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, "nvlink_c2c" },
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, "nvclink" },
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, "nvdlink" },
-};
-
-static const struct name products[] = {
-	{ DRM_VSOC_PRODUCT_CSF, "vsoc_csf" },	      { DRM_PERFCTR_MALI_PRODUCT_V10, "mali_v10" },
-	{ DRM_PERFCTR_MALI_PRODUCT_V11, "mali_v11" }, { DRM_PERFCTR_MALI_PRODUCT_V12, "mali_v12" },
-	{ DRM_PERFCTR_MALI_PRODUCT_V13, "mali_v13" }, { DRM_PERFCTR_TEGRA410_PRODUCT, "tegra410" },
-	{ DRM_PERFCTR_NV50_PRODUCT, "nv50" },	      { DRM_PERFCTR_PRODUCT_PERF_PMU, "perf_pmu" },
 };
 
 static const struct name sample_flags[] = {
@@ -79,11 +73,6 @@ static const char *find(const struct name *names, size_t count, unsigned int val
 EXPORT const char *perfctr_block_type_name(unsigned int type)
 {
 	return find(block_types, ARRAY_SIZE(block_types), type);
-}
-
-EXPORT const char *perfctr_product_name(unsigned int product)
-{
-	return find(products, ARRAY_SIZE(products), product);
 }
 
 EXPORT int perfctr_block_label(unsigned int type, unsigned int index, char *text, size_t size)

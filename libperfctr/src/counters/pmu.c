@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perf PMUs: from event text to the arguments of perf_event_open(). */
+#include "database.h"
 #include "pmu.h"
 
 #include <limits.h>
@@ -140,7 +141,7 @@ static int event_name(void *arg, const char *name)
 static const struct perfctr_counter_desc *database_event(const struct pmu *pmu,
 							 const struct perfctr_counter_desc *prev)
 {
-	while ((prev = perfctr_counter_next(prev)))
+	while ((prev = database_next_of_pmus(prev)))
 		if (prev->block_type == pmu->block_type &&
 		    (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
 		     !strcmp(prev->pmu, pmu->name)))

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "database.h"
 #include "pmu.h"
 
 struct walk {
@@ -45,7 +46,7 @@ static int visit_name(struct walk *w, const char *name)
 		if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
 			const struct perfctr_counter_desc *c = NULL;
 
-			while (!event.desc && (c = perfctr_counter_next(c)))
+			while (!event.desc && (c = database_next_of_pmus(c)))
 				if (c->block_type == pmu->block_type && c->event == resolved.config)
 					event.desc = c;
 		}

@@ -345,13 +345,19 @@ const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selecti
 	return desc;
 }
 
-static struct counter_key key_of_block(const struct perfctr_block *block, unsigned int position,
+unsigned int selection_product(const struct perfctr_selection *selection, unsigned int product)
+{
+	return product || !selection ? product : selection->device->info.product;
+}
+
+static struct counter_key key_of_block(const struct perfctr_selection *selection,
+				       const struct perfctr_block *block, unsigned int position,
 				       struct perfctr_block_pmu *pmu)
 {
 	struct counter_key key = {
 		.type = block->type,
 		.index = block->index,
-		.product = block->product,
+		.product = selection_product(selection, block->product),
 		.set = block->set,
 		.position = position,
 		.pmu = "",
@@ -371,7 +377,7 @@ EXPORT int perfctr_counter_label(const struct perfctr_selection *selection,
 				 char *text, size_t size)
 {
 	struct perfctr_block_pmu pmu;
-	struct counter_key key = key_of_block(block, position, &pmu);
+	struct counter_key key = key_of_block(selection, block, position, &pmu);
 
 	return selection_counter_label(selection, &key, text, size);
 }
@@ -382,7 +388,7 @@ EXPORT int perfctr_counter_unit(const struct perfctr_selection *selection,
 {
 	const struct selection_label *label = find_label(selection, block->type, block->index);
 	struct perfctr_block_pmu pmu;
-	struct counter_key key = key_of_block(block, position, &pmu);
+	struct counter_key key = key_of_block(selection, block, position, &pmu);
 	const struct perfctr_counter_desc *desc = counter_key_desc(selection, &key);
 
 	if (scale)

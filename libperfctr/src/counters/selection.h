@@ -31,5 +31,7 @@ int selection_add_metric(struct perfctr_selection *s, const struct perfctr_metri
 /* Description of a counter in the database or the selection's file; NULL: unknown. */
 const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,
 						    const struct counter_key *key);
+/* The product of a block of a sample; of one that the kernel does not know: by its GPU_ID. */
+unsigned int selection_product(const struct perfctr_selection *selection, unsigned int product);
 int selection_counter_label(const struct perfctr_selection *selection,
 			    const struct counter_key *key, char *text, size_t size);

@@ -4,10 +4,50 @@
 
 #include <perfctr/perfctr.h>
 
+/* a product: rows of the full tables or, if they share texts with others, of the compact ones */
+struct table_product {
+	uint16_t product;
+	uint32_t name;
+	uint8_t is_shared;
+	uint32_t counter, counter_count;
+	uint32_t metric, metric_count;
+};
+
+/* offsets in table_strings */
+struct table_text {
+	uint32_t name, short_text, long_text, unit;
+};
+
+struct table_counter {
+	uint16_t text; /* in table_texts */
+	uint16_t position;
+	uint8_t block_type, clock, shift, optional, kind;
+};
+
+struct table_metric {
+	uint32_t text; /* in table_texts */
+	uint32_t formula; /* in table_strings */
+	uint8_t block_type, scope;
+};
+
+struct table_gpu {
+	uint32_t id, mask; /* of bits 31:16 of the GPU_ID; mask 0: a GPU_ID of 64 bits */
+	uint32_t name; /* in table_strings */
+	uint16_t product;
+	uint8_t min_cores, max_cores; /* shader cores of a GPU of this name */
+	uint8_t ray_tracing; /* the name of those that have it */
+};
+
 /* ordered by product, block type, PMU, position, event */
 extern const struct perfctr_counter_desc perfctr_counter_table[];
-extern const unsigned int perfctr_counter_count;
 extern const struct perfctr_metric_desc perfctr_metric_table[];
-extern const unsigned int perfctr_metric_count;
 extern const struct perfctr_filter_desc perfctr_filter_table[];
-extern const unsigned int perfctr_filter_count;
+extern const unsigned int perfctr_filter_table_count;
+extern const struct table_product table_products[]; /* ordered by product */
+extern const unsigned int table_products_count;
+extern const struct table_text table_texts[];
+extern const struct table_counter table_counters[];
+extern const struct table_metric table_metrics[];
+extern const struct table_gpu table_gpus[];
+extern const unsigned int table_gpus_count;
+extern const char table_strings[];

@@ -82,7 +82,7 @@ static bool is_block(const struct perfctr_totals_block *b, const struct perfctr_
 	const struct perfctr_totals_block_info *i = &b->info;
 
 	if (i->type != block->type || i->index != index || i->section != block->section ||
-	    i->set != block->set || i->product != block->product)
+	    i->set != block->set || (block->product && i->product != block->product))
 		return false;
 	/* PCOUNTER's blocks are clock domains: cycles of different clocks do not add up */
 	if (i->clock != block->clock)
@@ -94,8 +94,9 @@ static bool is_block(const struct perfctr_totals_block *b, const struct perfctr_
 		(i->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !strcmp(b->pmu, pmu->name)));
 }
 
-static void describe(struct perfctr_totals_block *b, const struct perfctr_block *block,
-		     unsigned int index, const struct perfctr_block_pmu *pmu)
+static void describe(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
+		     const struct perfctr_block *block, unsigned int index,
+		     const struct perfctr_block_pmu *pmu)
 {
 	struct perfctr_totals_block_info *i = &b->info;
 
@@ -103,7 +104,7 @@ static void describe(struct perfctr_totals_block *b, const struct perfctr_block 
 	i->index = (uint16_t)index;
 	i->section = block->section;
 	i->format = block->format;
-	i->product = block->product;
+	i->product = (uint16_t)selection_product(totals->selection, block->product);
 	i->set = block->set;
 	i->clock = block->clock;
 	i->is_pmu = !!(block->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY);
@@ -176,7 +177,7 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
-	describe(b, block, index, pmu);
+	describe(t, b, block, index, pmu);
 	blocks[t->block_count++] = b;
 	*hint = t->block_count;
 	return b;
@@ -196,8 +197,13 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 		struct totals_counter *c = &b->counters[bit];
 
 		if (block->valid_mask >> bit & 1) {
-			c->pending_overflow |= __builtin_add_overflow(
-				c->pending, perfctr_block_value(block, n), &c->pending);
+			const struct perfctr_counter_desc *desc = c->total.desc;
+			uint64_t value = perfctr_block_value(block, n);
+
+			c->pending_overflow |= __builtin_mul_overflow(
+				value, UINT64_C(1) << (desc ? desc->shift : 0), &value);
+			c->pending_overflow |=
+				__builtin_add_overflow(c->pending, value, &c->pending);
 			c->pending_measured = true;
 		} else {
 			c->pending_missed = true;

@@ -79,7 +79,7 @@ static bool is_of_block(const struct perfctr_totals_block_info *i, const struct 
 	const struct perfctr_block *b = &s->block;
 
 	if (i->type != b->type || i->section != b->section || i->set != b->set ||
-	    i->product != b->product || (i->index != b->index && i->index != DRM_PERFCTR_INDEX_ALL))
+	    (i->index != b->index && i->index != DRM_PERFCTR_INDEX_ALL))
 		return false;
 	return !i->is_pmu ||
 	       (i->config == s->pmu.config && i->config1 == s->pmu.config1 &&
@@ -141,17 +141,21 @@ static struct values_source *find_source(struct values *v, size_t n,
 
 static void add_count(struct values *v, int line, bool valid, uint64_t count, double scaled)
 {
+	const struct perfctr_counter_desc *desc;
 	struct values_item *item;
+	unsigned int shift;
 
 	if (line == NO_LINE)
 		return;
 	item = &v->items[line];
+	desc = v->lines[line].row->desc;
+	shift = desc ? desc->shift : 0;
 	item->is_present = true;
 	if (!valid)
 		return;
 	item->is_measured = true;
-	item->count += count;
-	v->scaled[line] += scaled;
+	item->count += count << shift;
+	v->scaled[line] += scaled * (double)(1u << shift);
 }
 
 static int take_blocks(struct values *v, struct perfctr_sample *sample)

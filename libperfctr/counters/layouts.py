@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: MIT
+"""Layouts: counters that products share, each text written once.
+
+A folder with a names.toml has names.toml (unit, short and long text of each counter by block),
+metrics.toml (formulas by range of layouts) and one file for each layout (positions). README.md
+describes the keys.
+"""
+import os
+import re
+import tomllib
+
+from formulas import VARIABLE_UNITS, Text, Units, dimension, names_of, unit_text, walk
+
+LAYOUT_KEYS = {"product": str, "words": int, "gpus": list, "like": str}
+GPU_KEYS = {"name": str, "id": int, "mask": int, "wide": bool, "cores": list, "ray_tracing": bool}
+COUNTER_KEYS = {"bit": int, "shift": int, "availability": str}
+METRIC_KEYS = {"name": str, "unit": str, "short": str, "long": str, "formula": dict}
+BLOCKS = {
+    "JM": ("TOP", "Job manager: job slots, interrupts, cache flushes."),
+    "CSHW": ("TOP", "Command stream front end: work queues, streams, firmware, cache flushes."),
+    "TILER": ("COREGROUP", "Tiler: primitives, culling, vertex shading requests, its bus."),
+    "MEMSYS": ("COREGROUP", "One slice of the L2 cache with its bus; the MMU in the first one."),
+    "SHADER": ("SHADER", "Shader core: warps, instructions, fragments, textures, its bus."),
+    "NEURAL": ("SHADER", "Neural engine: tasks, units, transactions."),
+}
+# what a name stands for beside counters, constants and metrics: its variable, its block
+COUNTS = {"core_count": "SHADER", "l2_count": "MEMSYS"}
+
+
+class Source:
+    """A TOML file of the folder: its data, and the line of each key."""
+
+    def __init__(self, path, errors):
+        self.path, self.shown, self.errors = path, os.path.relpath(path), errors
+        self.text = path.read_text(encoding="utf-8")
+        self.data = {}
+        try:
+            self.data = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            line = re.search(r"line (\d+)", str(error))
+            errors.add(self.shown, int(line.group(1)) if line else 1, str(error))
+
+    def line(self, table, key=None, nth=0):
+        """Of a key in the nth table of that name."""
+        inside, seen = False, -1
+        for number, text in enumerate(self.text.splitlines(), 1):
+            header = re.match(r"\s*\[\[?\s*([\w.]+)\s*\]", text)
+            if header:
+                seen += header[1] == table.split(".")[0]
+                inside = header[1] == table and seen == nth
+                if inside and key is None:
+                    return number
+            elif inside and re.match(rf'\s*"?{re.escape(key or "")}"?\s*=', text):
+                return number
+        return 1
+
+    def error(self, table, key, text, nth=0):
+        self.errors.add(self.shown, self.line(table, key, nth), text)
+
+    def check(self, table, data, keys, needed, nth=0, at=None):
+        good = True
+        for key in needed:
+            if key not in data:
+                self.error(table, at, f"{at or table}: missing {key}", nth)
+                good = False
+        for key, value in data.items():
+            if type(value) is not keys.get(key):
+                what = f"{key} must be {keys[key].__name__}" if key in keys else \
+                    f"unknown key '{key}'"
+                self.error(table, at or key, f"{at or table}: {what}", nth)
+                good = False
+        return good
+
+
+class Names:
+    """names.toml"""
+
+    def __init__(self, source):
+        self.source = source
+        for block, rows in source.data.items():
+            for name, row in rows.items():
+                if block not in BLOCKS:
+                    source.error(block, name, f"unknown block '{block}'")
+                elif type(row) is not list or [type(text) for text in row] != [str] * 3:
+                    source.error(block, name, f"counter '{name}': expected [unit, short, long]")
+                    rows[name] = ["", "", ""]
+
+    def of(self, block, name):
+        return self.source.data.get(block, {}).get(name)
+
+
+class Layout:
+    """One layout: positions of the counters of its products, and its metrics."""
+
+    def __init__(self, source, others, names, uapi):
+        self.source, self.names, self.pages = source, names, []
+        self.name = source.path.stem
+        self.gpus, self.constants, self.blocks = [], {}, {}
+        head = source.data.get("layout", {})
+        if not source.check("layout", head, LAYOUT_KEYS, ("product", "words", "gpus")):
+            return
+        self.product, self.words = head["product"], head["words"]
+        if self.product not in uapi.kinds["PRODUCT"]:
+            source.error("layout", "product", f"unknown product '{self.product}'")
+        if "like" in head and head["like"] not in others:
+            source.error("layout", "like", f"no layout '{head['like']}' before this one")
+        base = others.get(head.get("like"))
+        if base:
+            self.constants = dict(base.constants)
+            self.blocks = {block: dict(rows) for block, rows in base.blocks.items()}
+        for gpu in head["gpus"]:
+            self.gpu(gpu)
+        self.constants.update(source.data.get("constants", {}))
+        for block, rows in source.data.items():
+            if block in BLOCKS:
+                self.block(block, rows, self.blocks.setdefault(block, {}))
+            elif block not in ("layout", "constants"):
+                source.error(block, None, f"unknown table '{block}'")
+
+    def gpu(self, gpu):
+        if not self.source.check("layout", gpu, GPU_KEYS, ("name", "id")):
+            return
+        if "wide" not in gpu and gpu["id"] & ~gpu.get("mask", 0):
+            self.source.error("layout", "gpus",
+                              f"product '{gpu['name']}': id {gpu['id']:#x} is not in its mask")
+        self.gpus.append(gpu)
+
+    def block(self, block, rows, known):
+        for name, row in rows.items():
+            wrong = lambda text: self.source.error(block, name, f"counter '{name}': {text}")
+            if row is False:
+                if known.pop(name, None) is None:
+                    wrong("the layout has no such counter to remove")
+                continue
+            row = {"bit": row} if type(row) is int else row
+            if not isinstance(row, dict) or not self.names.of(block, name):
+                wrong("not in names.toml" if isinstance(row, dict) else "expected a position")
+            elif self.source.check(block, row, COUNTER_KEYS, ("bit",), at=name):
+                if row["bit"] >= self.words:
+                    wrong(f"bit {row['bit']} is not in 0..{self.words - 1}")
+                known[name] = row
+
+    def build(self, Page, uapi, metrics):
+        """Pages of the database, one for each block."""
+        for block, rows in self.blocks.items():
+            unit = lambda name: self.names.of(block, name)
+            data = {"page": {"product": self.product, "block": block, "clock": BLOCKS[block][0],
+                             "text": BLOCKS[block][1]},
+                    "counter": [{"name": name, "unit": unit(name)[0], "short": unit(name)[1],
+                                 "long": unit(name)[2], **row} for name, row in rows.items()],
+                    "metric": [m["row"] for m in metrics if m["block"] == block]}
+            lines = {("counter", n): self.source.line(block, name) for n, name in enumerate(rows)}
+            self.pages.append(Page(self.source.path, self.source.shown, uapi,
+                                   self.source.errors, data, LinesOf(lines)))
+        self.pages = [page for page in self.pages if page.ok]
+
+
+class LinesOf:
+    """As Lines of generate.py, for rows that come from several files."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def of(self, table, index=0, key=None):
+        return self.at.get((table, index), 1)
+
+
+class Metrics:
+    """metrics.toml: each metric resolved for each layout that has it."""
+
+    def __init__(self, source, layouts):
+        self.source, self.layouts = source, layouts
+        order = source.data.get("metrics", {}).get("layouts", [])
+        self.units = source.data.get("constants", {})
+        for name in sorted(set(order) ^ set(layouts)):
+            source.error("metrics", "layouts", f"layout '{name}' is not in both, files and list")
+        self.formulas = {name: {} for name in layouts}
+        self.rows = source.data.get("metric", [])
+        for nth, row in enumerate(self.rows):
+            if not source.check("metric", row, METRIC_KEYS, METRIC_KEYS, nth):
+                continue
+            for key, formula in row["formula"].items():
+                for name in self.range(key, order, nth):
+                    if row["name"] in self.formulas[name]:
+                        source.error("metric.formula", key, f"metric '{row['name']}': twice "
+                                     f"for {name}", nth)
+                    self.formulas[name][row["name"]] = (nth, key, formula)
+
+    def range(self, key, order, nth):
+        found = []
+        for part in key.split():
+            first, _, last = part.partition("-")
+            if first not in order or (last or first) not in order:
+                self.source.error("metric.formula", key, f"no layouts '{part}'", nth)
+                continue
+            found += order[order.index(first):order.index(last or first) + 1]
+        return [name for name in found if name in self.layouts]
+
+    def block_of(self, layout, name):
+        blocks = [block for block, rows in layout.blocks.items() if name in rows]
+        if len(blocks) > 1:
+            raise ValueError(f"'{name}' is in {' and '.join(blocks)}: which one?")
+        if not blocks:
+            raise ValueError(f"'{name}' is no counter, constant or metric of {layout.name}")
+        return blocks[0]
+
+    def expand(self, layout, name, parents=()):
+        """A formula with full counter names, its metrics and constants replaced; its unit."""
+        nth, key, formula = self.formulas[layout.name][name]
+        if name in parents:
+            raise ValueError("a cycle: " + " -> ".join(parents[parents.index(name):] + (name,)))
+
+        def text(word):
+            if word in VARIABLE_UNITS:
+                return word
+            if word in COUNTS:
+                return f"count.{COUNTS[word]}"
+            if word in layout.constants:
+                return str(layout.constants[word])
+            if word in self.formulas[layout.name]:
+                return f"({self.expand(layout, word, parents + (name,))[0]})"
+            return f"{self.block_of(layout, word)}.{word}"
+
+        def unit(word):
+            if word in VARIABLE_UNITS:
+                return VARIABLE_UNITS[word]
+            if word in COUNTS:
+                return ""
+            if word in layout.constants:
+                return self.units[word]
+            if word in self.formulas[layout.name]:
+                return self.rows[self.formulas[layout.name][word][0]]["unit"]
+            return layout.names.of(self.block_of(layout, word), word)[0]
+
+        return walk(formula, Text(text)), walk(formula, Units(unit))
+
+    def of(self, layout):
+        """Rows of the metrics of a layout, each with its block."""
+        found = []
+        for name, (nth, key, formula) in self.formulas[layout.name].items():
+            row = self.rows[nth]
+            wrong = lambda text: self.source.error(
+                "metric.formula", key, f"metric '{name}' of {layout.name}: {text}", nth)
+            try:
+                text, unit = self.expand(layout, name)
+                used = [n.split(".") for n in names_of(text) if n not in VARIABLE_UNITS]
+                blocks = [block for block, _ in used if block != "count"]
+                if not blocks:
+                    raise ValueError("uses no counter")
+                if unit is not None and unit != dimension(row["unit"]):
+                    raise ValueError(f"the formula is in {unit_text(unit)}, not in {row['unit']}")
+                for kind, block in used:
+                    if kind == "count" and block != blocks[0]:
+                        raise ValueError(f"counts blocks of {block}, but is of {blocks[0]}")
+            except ValueError as error:
+                wrong(error)
+                continue
+            home = blocks[0]
+            single = set(blocks) == {home} or any(kind == "count" for kind, _ in used)
+            text = text.replace(f"count.{home}", "block.count")
+            text = re.sub(rf"\b{home}\.(?=\w)", "", text)
+            found.append({"block": home, "row": {
+                "name": name, "unit": row["unit"], "short": row["short"], "long": row["long"],
+                "formula": text, "scope": "block" if single else "device"}})
+        return found
+
+
+def folders(files):
+    return {path.parent for path in files if path.name == "names.toml"}
+
+
+def load(folder, Page, uapi, errors):
+    found = []
+    for place in sorted(folders(folder.rglob("names.toml"))):
+        names = Names(Source(place / "names.toml", errors))
+        metrics = Source(place / "metrics.toml", errors)
+        order = metrics.data.get("metrics", {}).get("layouts", [])
+        files = sorted((path for path in place.glob("*.toml")
+                        if path.stem not in ("names", "metrics")),
+                       key=lambda path: (order.index(path.stem) if path.stem in order else 99))
+        known = {}
+        for path in files:
+            layout = Layout(Source(path, errors), known, names, uapi)
+            known[layout.name] = layout
+        if errors.found:
+            continue
+        rows = Metrics(metrics, known)
+        for layout in known.values():
+            layout.metrics = rows.of(layout)
+            layout.build(Page, uapi, layout.metrics)
+        found += known.values()
+    return found
