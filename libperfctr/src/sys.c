@@ -118,6 +118,17 @@ static int real_poll(void *data, int fd, int64_t timeout_ns)
 	return result < 0 ? -errno : result;
 }
 
+static int real_readlink(void *data, const char *path, char *text, size_t size)
+{
+	ssize_t length = readlink(path, text, size - 1);
+
+	(void)data;
+	if (length < 0)
+		return -errno;
+	text[length] = '\0';
+	return (int)length;
+}
+
 static int real_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd)
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
@@ -252,6 +263,7 @@ const struct perfctr_sys perfctr_sys_real = {
 	.munmap = real_munmap,
 	.eventfd = real_eventfd,
 	.poll = real_poll,
+	.readlink = real_readlink,
 	.perf_event_open = real_perf_event_open,
 	.memfd = real_memfd,
 	.connect = real_connect,

@@ -30,6 +30,8 @@ struct perfctr_sys {
 	int (*eventfd)(void *data);
 	/* 1 readable, 0 timeout; negative timeout: no limit */
 	int (*poll)(void *data, int fd, int64_t timeout_ns);
+	/* target of a symbolic link, cut to the size, with a NUL; return: length */
+	int (*readlink)(void *data, const char *path, char *text, size_t size);
 	/* close-on-exec; @attr: struct perf_event_attr */
 	int (*perf_event_open)(void *data, const void *attr, pid_t pid, int cpu, int group_fd);
 	/* memory of a fixed @size in bytes, close-on-exec */

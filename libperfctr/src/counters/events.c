@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Event names: from the user's text to the requests of a selection. */
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,12 @@
 #include "database.h"
 #include "metric.h"
 #include "pmu.h"
+#include "local/readings.h"
 #include "selection.h"
 
 #define METRIC_PREFIX "metric:"
 
-enum { EVENT_BYTES = 512 };
+enum { EVENT_BYTES = 512, NEAR_BYTES = 64 };
 
 struct parser {
 	struct perfctr_ctx *ctx;
@@ -216,6 +218,84 @@ static int fail_other_set(const struct parser *p, const char *counter, int set)
 			    counter, set, p->selection->set, set);
 }
 
+/* --- near misses ------------------------------------------------------------- */
+
+struct nearest {
+	const char *name;
+	unsigned int distance;
+	char best[NEAR_BYTES];
+};
+
+/* Letters to insert, remove or change. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[NEAR_BYTES];
+
+	for (unsigned int i = 0; i <= strlen(b); i++)
+		row[i] = i;
+	for (; *a; a++) {
+		unsigned int diagonal = row[0]++;
+
+		for (unsigned int i = 0; b[i]; i++) {
+			unsigned int change = diagonal + (tolower((unsigned char)*a) !=
+							  tolower((unsigned char)b[i]));
+			unsigned int least = (row[i] < row[i + 1] ? row[i] : row[i + 1]) + 1;
+
+			diagonal = row[i + 1];
+			row[i + 1] = change < least ? change : least;
+		}
+	}
+	return row[strlen(b)];
+}
+
+static int consider(void *arg, const char *name)
+{
+	struct nearest *n = arg;
+	unsigned int d;
+
+	if (strlen(name) >= NEAR_BYTES)
+		return 0;
+	d = distance(n->name, name);
+	if (d < n->distance) {
+		n->distance = d;
+		snprintf(n->best, sizeof(n->best), "%s", name);
+	}
+	return 0;
+}
+
+static bool has_block(struct parser *p, unsigned int product, unsigned int type);
+static int load_pmus(struct parser *p);
+static bool pmu_matches(const struct pmu *pmu, const char *pattern);
+
+/* @head: block or PMU, NULL: none was given. Return: -ENOENT, the reason has the nearest name. */
+static int fail_unknown(struct parser *p, const char *head, const char *name)
+{
+	struct nearest n = { .name = name, .distance = (unsigned int)strlen(name) / 3 + 1 };
+	const struct perfctr_counter_desc *c = NULL;
+	const struct perfctr_metric_desc *m = NULL;
+
+	while ((c = perfctr_counter_next(c))) {
+		const char *type = perfctr_block_type_name(c->block_type);
+
+		if (has_block(p, c->product, c->block_type) &&
+		    (!head || !strncasecmp(head, type, strlen(type))))
+			consider(&n, c->name);
+	}
+	while (!head && (m = perfctr_metric_next(m)))
+		if (has_block(p, m->product, m->block_type))
+			consider(&n, m->name);
+	for (size_t i = 0; !load_pmus(p) && i < p->pmus.count; i++) {
+		if (!head)
+			consider(&n, p->pmus.pmus[i].name);
+		if (!head || pmu_matches(&p->pmus.pmus[i], head))
+			pmu_list_events(p->ctx, &p->pmus.pmus[i], consider, &n);
+	}
+	return perfctr_fail(p->ctx, -ENOENT, "%s%s \"%s\"%s%s; see \"perfctr list\"",
+			    head ? head : "no counter, metric, block or PMU is named",
+			    head ? " has no counter or event" : "", name,
+			    *n.best ? ": did you mean " : "", n.best);
+}
+
 static int add_gpu_event(struct parser *p, const char *blocks, const char *counters)
 {
 	int found = add_gpu_counters(p, blocks, *counters ? counters : "*");
@@ -225,9 +305,7 @@ static int add_gpu_event(struct parser *p, const char *blocks, const char *count
 	if (!found && other_set(p, blocks, counters) >= 0)
 		return fail_other_set(p, counters, other_set(p, blocks, counters));
 	if (!found)
-		return perfctr_fail(p->ctx, -ENOENT,
-				    "the block %s has no counter \"%s\"; see \"perfctr list\"",
-				    blocks, counters);
+		return fail_unknown(p, blocks, counters);
 	return 0;
 }
 
@@ -285,6 +363,19 @@ static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uin
 	return NULL;
 }
 
+/* Append " (Xorg)". */
+static void add_process_name(const struct parser *p, long pid, struct selection_label *label)
+{
+	size_t length = strlen(label->text);
+	char path[64], name[32];
+
+	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+	if (!strchr(label->text, '(') &&
+	    perfctr_sys_read_text(p->ctx->sys, path, name, sizeof(name)) > 0 &&
+	    !strpbrk(name, "/,()"))
+		snprintf(label->text + length, sizeof(label->text) - length, " (%s)", name);
+}
+
 static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
 {
 	struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY };
@@ -300,6 +391,8 @@ static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *te
 	while (!error && (term = strsep(&rest, ",")))
 		if (*term)
 			error = pmu_add_term(p->ctx, pmu, term, &event);
+	if (error == -ENOENT && !strpbrk(terms, is_reading(pmu->type) ? "," : "=,:"))
+		return fail_unknown(p, pmu->label, terms);
 	if (error)
 		return error;
 
@@ -322,6 +415,8 @@ static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *te
 	}
 	r.config = event.config;
 	snprintf(label.text, sizeof(label.text), "%s", terms);
+	if (is_reading(pmu->type) && event.config2)
+		add_process_name(p, (long)event.config2, &label);
 	memcpy(label.unit, event.unit, sizeof(label.unit));
 	label.scale = event.scale;
 	return selection_add_generic(p->selection, &r, &label);
@@ -336,13 +431,31 @@ struct expansion {
 	bool single;
 };
 
+struct per_client {
+	const struct expansion *expansion;
+	const char *name;
+};
+
+static int add_of_client(void *arg, long pid)
+{
+	const struct per_client *c = arg;
+	const struct expansion *e = c->expansion;
+	char terms[EVENT_BYTES];
+
+	snprintf(terms, sizeof(terms), "%s,pid=%ld", c->name, pid);
+	return add_pmu_event(e->parser, e->pmu, terms, e->single);
+}
+
 static int expand_event(void *arg, const char *name)
 {
 	const struct expansion *e = arg;
+	struct per_client each = { e, name };
 	char terms[EVENT_BYTES];
 
 	if (!matches(e->pattern, name))
 		return 0;
+	if (is_reading(e->pmu->type) && !strcmp(e->filters, ",pid=*"))
+		return readings_pids(e->parser->ctx, name, add_of_client, &each);
 	snprintf(terms, sizeof(terms), "%s%s", name, e->filters);
 	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }
@@ -361,8 +474,17 @@ static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *t
 	return pmu_list_events(p->ctx, pmu, expand_event, &e);
 }
 
-static int need_pmu_support(struct parser *p)
+static bool counts_pmu(const struct parser *p, const struct pmu *pmu)
 {
+	return !is_reading(pmu->type) || (p->device->link && p->device->link->local);
+}
+
+static int need_pmu_support(struct parser *p, const struct pmu *pmu)
+{
+	if (!counts_pmu(p, pmu))
+		return perfctr_fail(p->ctx, -EOPNOTSUPP,
+				    "%s does not count %s: choose the device \"local\" (-d local)",
+				    p->device->info.name, pmu->name);
 	if (p->device->info.features & DRM_PERFCTR_FEATURE_PMU)
 		return 0;
 	return perfctr_fail(p->ctx, -EOPNOTSUPP,
@@ -377,10 +499,11 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 	int error = load_pmus(p);
 
 	for (size_t n = 0; !error && n < p->pmus.count; n++) {
-		if (!pmu_matches(&p->pmus.pmus[n], head))
+		if (!pmu_matches(&p->pmus.pmus[n], head) ||
+		    (is_glob(head) && !counts_pmu(p, &p->pmus.pmus[n])))
 			continue;
 		if (!known)
-			error = need_pmu_support(p);
+			error = need_pmu_support(p, &p->pmus.pmus[n]);
 		known = true;
 		if (!error)
 			error = add_pmu_events(p, &p->pmus.pmus[n], *terms ? terms : "*",
@@ -389,11 +512,9 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 	if (error)
 		return error;
 	if (!known)
-		return perfctr_fail(p->ctx, -ENOENT,
-				    "there is no block and no PMU \"%s\"; see \"perfctr list\"",
-				    head);
+		return fail_unknown(p, NULL, head);
 	if (p->found == before)
-		return perfctr_fail(p->ctx, -ENOENT, "the PMU %s has no event \"%s\"", head, terms);
+		return fail_unknown(p, head, terms);
 	return 0;
 }
 
@@ -499,6 +620,16 @@ static int add_metrics(struct parser *p, const char *pattern)
 
 /* --- the text -------------------------------------------------------------------- */
 
+static bool has_metric(const char *name)
+{
+	const struct perfctr_metric_desc *metric = NULL;
+
+	while ((metric = perfctr_metric_next(metric)))
+		if (matches(name, metric->name))
+			return true;
+	return false;
+}
+
 static int add_plain(struct parser *p, const char *name)
 {
 	int before = p->found;
@@ -516,11 +647,9 @@ static int add_plain(struct parser *p, const char *name)
 		return result;
 	if (p->found == before && other_set(p, NULL, name) >= 0)
 		return fail_other_set(p, name, other_set(p, NULL, name));
-	if (p->found == before)
-		return perfctr_fail(
-			p->ctx, -ENOENT,
-			"no counter, block or event is named \"%s\"; see \"perfctr list\"", name);
-	return 0;
+	if (p->found == before && has_metric(name))
+		return add_metrics(p, name);
+	return p->found == before ? fail_unknown(p, NULL, name) : 0;
 }
 
 static int cut(struct parser *p, char *to, const char *from, size_t length)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "local/readings.h"
+
 #define PMU_PATH "/sys/bus/event_source/devices"
 #define TRACEFS_PATH "/sys/kernel/tracing/events"
 #define DEBUGFS_TRACE_PATH "/sys/kernel/debug/tracing/events"
@@ -63,12 +65,31 @@ struct load {
 	struct pmu_list *list;
 };
 
+static int append(struct load *load, const struct pmu *pmu)
+{
+	struct pmu *more = realloc(load->list->pmus, (load->list->count + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	load->list->pmus = more;
+	more[load->list->count++] = *pmu;
+	return 0;
+}
+
+static int load_readings(void *arg, const char *name, uint32_t type)
+{
+	struct pmu pmu = { .type = type };
+
+	strcpy(pmu.name, name);
+	classify(&pmu);
+	return append(arg, &pmu);
+}
+
 static int load_one(void *arg, const char *name)
 {
 	struct load *load = arg;
 	struct pmu pmu = { 0 };
 	char path[PATH_BYTES], text[32];
-	struct pmu *pmus;
 	char *end;
 
 	if (strlen(name) >= sizeof(pmu.name))
@@ -81,13 +102,7 @@ static int load_one(void *arg, const char *name)
 	if (end == text || *end || is_gone(load->ctx, name))
 		return 0;
 	classify(&pmu);
-
-	pmus = realloc(load->list->pmus, (load->list->count + 1) * sizeof(*pmus));
-	if (!pmus)
-		return -ENOMEM;
-	load->list->pmus = pmus;
-	pmus[load->list->count++] = pmu;
-	return 0;
+	return append(load, &pmu);
 }
 
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
@@ -97,8 +112,8 @@ int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
 
 	*list = (struct pmu_list){ 0 };
 	error = ctx->sys->list(ctx->sys->data, PMU_PATH, load_one, &load);
-	if (error == -ENOENT)
-		return 0;
+	if (!error || error == -ENOENT)
+		error = readings_pmus(ctx, load_readings, &load);
 	if (error) {
 		pmu_list_free(list);
 		return perfctr_fail(ctx, error, PMU_PATH ": %s", strerror(-error));
@@ -156,6 +171,8 @@ int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn 
 	char path[PATH_BYTES];
 	int error;
 
+	if (is_reading(pmu->type))
+		return readings_list(ctx, pmu, fn, arg);
 	snprintf(path, sizeof(path), PMU_PATH "/%s/events", pmu->name);
 	error = ctx->sys->list(ctx->sys->data, path, event_name, &names);
 	if (error != -ENOENT)
@@ -353,6 +370,8 @@ int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *ter
 	const struct perfctr_counter_desc *desc = NULL;
 	char path[PATH_BYTES], text[TEXT_BYTES];
 
+	if (is_reading(pmu->type))
+		return readings_add_term(ctx, pmu, term, event);
 	if (strchr(term, '='))
 		return add_assignment(ctx, pmu, term, event);
 	if (!strcmp(pmu->name, "tracepoint") && strchr(term, ':') && !strchr(term, '/'))

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "counters/pmu.h"
+#include "readings.h"
 
 #define PMU_PATH "/sys/bus/event_source/devices"
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
@@ -63,7 +64,7 @@ static bool has_cpu(const char *list, int cpu)
 
 static bool is_of_task(const struct perf_events *c, const struct local_counter *counter)
 {
-	return c->task && !counter->uncore;
+	return c->task && !counter->uncore && !is_reading(counter->pmu_type);
 }
 
 /* --- files ------------------------------------------------------------------------ */
@@ -221,6 +222,8 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 	char cpus[256];
 	int error = -ENODEV;
 
+	if (is_reading(counter->pmu_type))
+		return 0;
 	if (is_of_task(c, counter))
 		return counter->open_count ? 0 : open_on_task(c, which);
 	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
@@ -286,8 +289,13 @@ int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
 	int error = pmu_list_load(ctx, &pmus);
 
 	c->sys = ctx->sys;
+	c->ctx = ctx;
 	read_online(c);
 	for (size_t n = 0; !error && n < c->counter_count; n++) {
+		if (is_reading(c->counters[n].pmu_type)) {
+			error = readings_open(ctx, c, &c->counters[n]);
+			continue;
+		}
 		error = describe(ctx, &pmus, &c->counters[n]);
 		if (!error)
 			error = open_where_wanted(c, (uint32_t)n);
@@ -328,7 +336,8 @@ static void read_files(struct perf_events *c)
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 
-		memcpy(counter->sum, counter->gone, sizeof(counter->sum));
+		if (!is_reading(counter->pmu_type))
+			memcpy(counter->sum, counter->gone, sizeof(counter->sum));
 		counter->incomplete |= counter->missing;
 		counter->states |= counter->open_count ? DRM_PERFCTR_STATE_ON :
 							 DRM_PERFCTR_STATE_OFF;
@@ -428,6 +437,7 @@ uint64_t perf_events_read(struct perf_events *c)
 	if (perfctr_time_raw_ns() - c->looked_ns > NS_PER_S)
 		follow_cpus(c);
 	read_files(c);
+	readings_read(c, perfctr_time_raw_ns());
 	add_sleep(c, perfctr_time_raw_ns());
 	return c->read_ns;
 }
@@ -441,6 +451,7 @@ int perf_events_start(struct perf_events *c)
 	for (size_t n = 0; n < c->file_count; n++)
 		if (c->files[n].leads)
 			control(c, &c->files[n], PERF_EVENT_IOC_ENABLE);
+	readings_start(c);
 	c->active = true;
 	return 0;
 }
@@ -457,6 +468,7 @@ void perf_events_close(struct perf_events *c)
 {
 	while (c->file_count)
 		c->sys->close(c->sys->data, c->files[--c->file_count].fd);
+	readings_free(c);
 	free(c->files);
 	free(c->counters);
 	*c = (struct perf_events){ .sys = c->sys };

@@ -27,9 +27,17 @@ struct local_counter {
 	uint64_t enabled_ns, asleep_ns;
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	char cpus_path[PATH_BYTES]; /* sysfs file with the PMU's CPUs */
+	/*
+	 * readings.c: a value at the time of the sample, not a count; the largest of all clients,
+	 * not the sum; a client had it; its file, empty for DRM clients, and the factor to its unit
+	 */
+	bool is_level, largest, has_value;
+	unsigned int factor;
+	char path[PATH_BYTES];
 };
 
 struct local_file;
+struct readings;
 
 struct perf_events {
 	const struct perfctr_sys *sys;
@@ -44,6 +52,9 @@ struct perf_events {
 	char online[256];
 	uint64_t looked_ns;
 	uint64_t read_ns; /* time of the last read */
+	struct perfctr_ctx *ctx;
+	struct readings *readings; /* NULL if there are none */
+	uint64_t lost_ns; /* time before clients ended whose counts are lost; reset by the user */
 };
 
 /*

@@ -127,8 +127,15 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 	void *at = slot + sizeof(header);
 	u32 states = 0, unread;
 
-	for (size_t n = 0; n < s->block_count; n++)
+	for (size_t n = 0; n < s->block_count; n++) {
+		/* a level is no difference */
+		if (s->events.counters[s->blocks[n].first].is_level)
+			*s->blocks[n].view.base = 0;
 		at = drm_perfctr_pmu_layout(at, &s->blocks[n].view, end_ns, &states);
+	}
+	header.lost_ns = min(s->events.lost_ns, end_ns - s->end_ns);
+	s->events.lost_ns = 0;
+	s->status.lost_ns += header.lost_ns;
 	if (flags & DRM_PERFCTR_SAMPLE_PERIODIC)
 		s->status.pending_merged--;
 	header.merged_periods =
@@ -141,7 +148,7 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
 	*(struct drm_perfctr_sample_header *)slot = header;
 	s->end_ns = end_ns;
-	drm_perfctr_ring_set_totals(&s->ring, s->status.merged_periods, 0);
+	drm_perfctr_ring_set_totals(&s->ring, s->status.merged_periods, s->status.lost_ns);
 	unread = drm_perfctr_ring_publish(&s->ring);
 	/* a reader that the final sample wakes must not see an active session */
 	if (flags & DRM_PERFCTR_SAMPLE_FINAL)

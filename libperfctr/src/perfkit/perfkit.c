@@ -281,6 +281,9 @@ static int select_text(struct perfctr_perfkit *kit, unsigned int set, const char
 		error = perfctr_selection_set_counter_set(*selection, set);
 	if (!error)
 		error = perfctr_selection_add(*selection, text);
+	/* metrics have entries of their own, not those of their counters */
+	if (error > 0 && (*selection)->metric_count)
+		error = -ENOENT;
 	if (error < 0)
 		*selection = perfctr_selection_unref(*selection);
 	return error;

@@ -13,6 +13,7 @@
 
 #include "counters/pmu.h"
 #include "counters/selection.h"
+#include "local/readings.h"
 
 #define PERFCTR_PARANOID_PATH "/proc/sys/dev/perfctr/paranoid"
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
@@ -256,6 +257,9 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 	struct perfctr_ctx *ctx = s->device->ctx;
 	char pmu[LABEL_BYTES], event[256], advice[320];
 
+	/* it has left its reason */
+	if (r && is_reading(r->pmu_type))
+		return;
 	if (!r) {
 		perfctr_fail(ctx, error, "perf refuses %u events together: %s",
 			     setup->request_count, perf_advice(ctx, error, advice, sizeof(advice)));

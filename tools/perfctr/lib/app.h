@@ -69,7 +69,7 @@ int app_flush(FILE *out);
 
 /* Whether this process has a capability in its effective set; number from capability(7). */
 bool app_has_capability(unsigned int number);
-enum { APP_CAP_SYS_ADMIN = 21, APP_CAP_PERFMON = 38 };
+enum { APP_CAP_SYS_PTRACE = 19, APP_CAP_SYS_ADMIN = 21, APP_CAP_PERFMON = 38 };
 
 /* Value of a sysctl below /proc/sys or of a small file with one number. Return: 0 or -errno. */
 int app_read_number(const char *path, long *value);

@@ -9,6 +9,8 @@
 /* in-stream samples arrive in bursts */
 enum { IN_STREAM_SLOTS = 1024 };
 
+static const char *const per_client_events = "drm/*:engine-*,pid=*/";
+
 int counting_open(const struct app *app, struct counting *counting, struct perfctr_device **device,
 		  struct perfctr_selection **selection)
 {
@@ -39,8 +41,11 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 		error = perfctr_selection_set_counter_set(*selection, (unsigned int)counting->set);
 	if (error)
 		return app_failed(app, error);
-	return device_select(app, *device, *selection, counting->events.words,
-			     counting->events.count);
+	status = device_select(app, *device, *selection, counting->events.words,
+			       counting->events.count);
+	return status || !counting->per_client ?
+		       status :
+		       device_select(app, *device, *selection, &per_client_events, 1);
 }
 
 int counting_prepare(const struct app *app, const struct counting *counting,

@@ -16,6 +16,7 @@ struct counting {
 	bool keep_awake;
 	bool all_cpus; /* count the whole machine also on the local device */
 	uint64_t pid; /* the process to count on the local device, 0: the workload */
+	bool per_client; /* the engines of each DRM client, too */
 	bool of_task; /* counting_open(): a process is counted */
 	const char *output; /* file, NULL: not given */
 	bool json;
@@ -31,6 +32,7 @@ struct counting {
 	OPTION('j', "json", FLAG, &(c)->json), \
 	OPTION('d', "device", TEXT, &(c)->device), \
 	OPTION('a', "all-cpus", FLAG, &(c)->all_cpus), \
+	OPTION(0, "per-client", FLAG, &(c)->per_client), \
 	OPTION(0, "pid", NUMBER, &(c)->pid, .min = 1, .max = INT32_MAX), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \
 	OPTION(0, "set", NUMBER, &(c)->set, .max = DRM_PERFCTR_SET_TERTIARY), \

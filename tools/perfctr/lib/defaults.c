@@ -72,6 +72,10 @@ static const struct local_event {
 	{ "power", "energy-pkg" },
 	{ "power", "energy-ram" },
 	{ "power", "energy-gpu" },
+	{ "drm", "*:engine-*" },
+	{ "drm", "*:cycles-*" },
+	{ "drm", "*:gpu_busy_percent" },
+	{ "hwmon", "*:power*" },
 };
 
 static int add_known(struct perfctr_selection *selection, const char *const *events, size_t count,
@@ -154,7 +158,7 @@ static int add_local_event(void *data, const struct perfctr_pmu_event *event)
 
 	for (size_t i = 0; event->event && i < ARRAY_SIZE(local_events); i++)
 		if (!fnmatch(local_events[i].pmu, event->pmu, 0) &&
-		    !strcmp(local_events[i].event, event->event))
+		    !fnmatch(local_events[i].event, event->event, 0))
 			l->added += add_permitted(l->selection, l->empty, event->text, l->left_out);
 	return 0;
 }

@@ -50,6 +50,7 @@ struct lister {
 	size_t found;
 	/* heading of the next event, and the last heading printed */
 	char heading[128];
+	const char *by; /* the device that counts it, "" with --all */
 	char printed[128];
 	/* by type of block */
 	bool filters_printed[64];
@@ -90,7 +91,8 @@ static void print_heading(struct lister *l)
 {
 	if (!strcmp(l->heading, l->printed))
 		return;
-	fprintf(l->app->out, "%s%s:\n", l->found ? "\n" : "", l->heading);
+	fprintf(l->app->out, "%s%s%s%s:\n", l->found ? "\n" : "", l->heading,
+		*l->by ? ", counted by " : "", l->by);
 	memcpy(l->printed, l->heading, sizeof(l->printed));
 }
 
@@ -150,6 +152,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		struct json_object *e = json_object_new_object();
 
 		json_add_text(e, "event", text);
+		json_add_text(e, "counted_by", *l->by ? l->by : NULL);
 		json_add_text(e, "id", c->id);
 		json_add_text(e, "name", c->name);
 		json_add_text(e, "block", perfctr_block_type_name(c->block_type));
@@ -307,13 +310,24 @@ static void print_filters(struct lister *l, unsigned int block_type)
 	}
 }
 
+static bool is_of_library(const struct perfctr_pmu_event *event)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", event->pmu);
+	return access(path, F_OK) != 0;
+}
+
 static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 {
 	struct lister *l = data;
 	const char *shorter = event->desc ? event->desc->short_text : "";
+	bool of_library;
 	char unit[64];
 
-	snprintf(l->heading, sizeof(l->heading), "perf PMU %s", event->pmu);
+	of_library = is_of_library(event);
+	l->by = of_library ? PERFCTR_DEVICE_LOCAL : perfctr_device_driver(l->device);
+	snprintf(l->heading, sizeof(l->heading), "%s%s", of_library ? "" : "perf PMU ", event->pmu);
 	if (event->desc) {
 		size_t before = l->found;
 
@@ -335,6 +349,7 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		struct json_object *e = json_object_new_object();
 
 		json_add_text(e, "event", event->text);
+		json_add_text(e, "counted_by", l->by);
 		json_add(e, "id", NULL);
 		json_add_text(e, "name", event->event);
 		json_add_text(e, "block", perfctr_block_type_name(event->block_type));
@@ -432,6 +447,7 @@ static int list_all(struct lister *l, bool json)
 	struct json_object *root = NULL;
 	int error;
 
+	l->by = l->device ? perfctr_device_driver(l->device) : "";
 	if (json) {
 		root = json_object_new_object();
 		l->events = json_object_new_array();
@@ -443,6 +459,7 @@ static int list_all(struct lister *l, bool json)
 		list_counters(l, set);
 	list_unnamed(l);
 	error = l->all ? 0 : perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
+	l->by = "";
 	list_metrics(l);
 	if (json) {
 		json_write(l->app->out, root, true);

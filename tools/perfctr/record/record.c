@@ -43,6 +43,7 @@ static const char help[] =
 	"                         writes it to FILE.1, FILE.2, ..., the end to FILE\n"
 	"      --timeout TIME     end after TIME\n"
 	"  -a, --all-cpus         what all processes do, not only COMMAND and its children\n"
+	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
 	"      --pid PID          a process and its future children (both: local device)\n"
 	"  -d, --device DEVICE    node (renderD128), driver or name\n"
 	"      --via SOCKET       through the broker (perfctr serve) there\n"

@@ -44,6 +44,7 @@ static const char help[] =
 	"      --keep-awake       do not let the GPU power down while counting\n"
 	"      --trusted-only     leave out what perfctr validate did not find trusted\n"
 	"  -a, --all-cpus         what all processes do; other devices count nothing else\n"
+	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
 	"      --pid PID          a process and its future children, on the local device\n"
 	"\n"
 	"A table goes to stderr if there is a COMMAND, as with perf; CSV and JSON go to\n"

@@ -254,23 +254,34 @@ static void print_trouble(struct stat_report *report)
 			(uint64_t)status->bad_extract);
 }
 
-/* Whether a row of a process counts the whole machine: its PMU has a cpumask. */
+/* Whether a row of a process counts the whole machine: its PMU has a cpumask, or is not perf's. */
 static bool counts_machine(const struct row *row)
 {
 	char path[128];
+	size_t length;
 
 	if (!row->info || !row->info->is_pmu)
 		return false;
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/cpumask", row->label);
-	return row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !access(path, F_OK);
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", row->label);
+	length = strlen(path);
+	if (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || access(path, F_OK))
+		return true;
+	snprintf(path + length, sizeof(path) - length, "/cpumask");
+	return !access(path, F_OK);
 }
 
 /* what a process's counts do not say */
 static void print_scope(struct stat_report *report)
 {
+	bool clients = false;
 	long paranoid;
 	int found = 0;
 
+	for (size_t i = 0; i < report->rows.count; i++)
+		clients |= !strcmp(report->rows.rows[i].label, "drm");
+	if (clients && !app_has_capability(APP_CAP_SYS_PTRACE))
+		fputs(" drm: the clients of this user only; root sees those of all users\n",
+		      report->out);
 	if (!report->options->counting.of_task)
 		return;
 	for (size_t i = 0; i < report->rows.count; i++)

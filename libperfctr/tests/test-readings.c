@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+/* DRM clients, sensors and clocks in a made-up /proc and /sys, after the kernel's documents. */
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "private.h"
+#include "test.h"
+
+#define I915 "drm/i915@0000:00:02.0:"
+
+static struct perfctr_sys sys;
+static char root[32];
+static struct perfctr_ctx *ctx;
+static struct perfctr_device *device;
+static struct perfctr_selection *selection;
+static struct perfctr_session *session;
+static struct perfctr_cursor *cursor;
+
+/* --- the tree ---------------------------------------------------------------------- */
+
+/* Path below the tree for what it has. */
+static const char *in_tree(const char *path, char *text)
+{
+	if (strncmp(path, "/proc", 5) && strncmp(path, "/sys/class", 10) &&
+	    strncmp(path, "/sys/bus/platform", 17))
+		return path;
+	snprintf(text, PATH_BYTES, "%s%s", root, path);
+	return text;
+}
+
+static int tree_open(void *data, const char *path, int flags)
+{
+	char text[PATH_BYTES];
+
+	return perfctr_sys_real.open(data, in_tree(path, text), flags);
+}
+
+static int tree_readlink(void *data, const char *path, char *target, size_t size)
+{
+	char text[PATH_BYTES];
+
+	return perfctr_sys_real.readlink(data, in_tree(path, text), target, size);
+}
+
+static int tree_list(void *data, const char *path, sys_list_fn fn, void *arg)
+{
+	char text[PATH_BYTES];
+
+	return perfctr_sys_real.list(data, in_tree(path, text), fn, arg);
+}
+
+static void put(const char *path, const char *content)
+{
+	char text[PATH_BYTES];
+	FILE *file;
+
+	snprintf(text, sizeof(text), "%s%s", root, path);
+	for (char *slash = text + strlen(root); (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		mkdir(text, 0755);
+		*slash = '/';
+	}
+	file = fopen(text, "w");
+	if (!file || fputs(content, file) < 0 || fclose(file))
+		abort();
+}
+
+/* A DRM file of a process. */
+static void put_client(int pid, int fd, const char *content)
+{
+	char path[PATH_BYTES], link[2 * PATH_BYTES];
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+	put(path, content);
+	snprintf(path, sizeof(path), "/proc/%d/fd/.", pid);
+	snprintf(link, sizeof(link), "%s/proc/%d/fd", root, pid);
+	mkdir(link, 0755);
+	snprintf(link, sizeof(link), "%s/proc/%d/fd/%d", root, pid, fd);
+	unlink(link);
+	if (symlink("/dev/dri/renderD128", link))
+		abort();
+}
+
+static void put_i915(int pid, int fd, int client, unsigned int render_ns)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "pos:\t0\nflags:\t0100002\nmnt_id:\t21\ndrm-driver:\ti915\n"
+		 "drm-pdev:\t0000:00:02.0\ndrm-client-id:\t%d\n"
+		 "drm-engine-render:\t%u ns\ndrm-engine-copy:\t2035071108 ns\n"
+		 "drm-engine-video:\t0 ns\ndrm-engine-capacity-video:\t2\n"
+		 "drm-total-system0:\t4 MiB\ndrm-resident-system0:\t%d KiB\n",
+		 client, render_ns, 100 * client);
+	put_client(pid, fd, text);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static void drop(const char *path)
+{
+	char text[PATH_BYTES];
+
+	snprintf(text, sizeof(text), "%s%s", root, path);
+	nftw(text, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void begin(void)
+{
+	strcpy(root, "/tmp/perfctr-XXXXXX");
+	if (!mkdtemp(root))
+		abort();
+	sys = perfctr_sys_real;
+	sys.open = tree_open;
+	sys.readlink = tree_readlink;
+	sys.list = tree_list;
+	put("/sys/class/drm/version", "drm\n");
+	put("/proc/stat", "");
+	EQUAL(perfctr_ctx_new_with(&sys, &ctx), 0);
+	EQUAL(perfctr_device_open(ctx, PERFCTR_DEVICE_LOCAL, &device), 0);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+}
+
+static void start(const char *events, int count)
+{
+	EQUAL(perfctr_selection_add(selection, events), count);
+	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+	EQUAL(perfctr_session_start(session, 0), 0);
+}
+
+static void end(void)
+{
+	cursor = perfctr_cursor_unref(cursor);
+	session = perfctr_session_unref(session);
+	selection = perfctr_selection_unref(selection);
+	device = perfctr_device_unref(device);
+	ctx = perfctr_ctx_unref(ctx);
+	drop("");
+}
+
+struct seen {
+	uint64_t values[8], lost_ns;
+	uint32_t states, valid; /* valid: mask of blocks */
+};
+
+static struct seen take_sample(void)
+{
+	struct seen seen = { 0 };
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	seen.lost_ns = sample.lost_ns;
+	for (unsigned int n = 0; perfctr_decode_block(&sample, &block) > 0; n++) {
+		seen.values[n] = perfctr_block_value(&block, 0);
+		seen.valid |= (uint32_t)(block.valid_mask & 1) << n;
+		seen.states |= block.states;
+	}
+	perfctr_cursor_advance(cursor, 1);
+	return seen;
+}
+
+/* --- tests ------------------------------------------------------------------------- */
+
+static void engines_count_each_client_once(void)
+{
+	struct seen seen;
+
+	begin();
+	put_i915(100, 3, 7, 1000);
+	/* the same client by another file, and in another process */
+	put_i915(100, 4, 7, 1000);
+	put_i915(101, 3, 7, 1000);
+	put_i915(102, 3, 8, 5000);
+	start(I915 "engine-render/," I915 "engine-video/," I915 "engine-missing/", 3);
+	put_i915(100, 3, 7, 1300);
+	put_i915(102, 3, 8, 5050);
+	seen = take_sample();
+	EQUAL(seen.values[0], 350);
+	EQUAL(seen.values[1], 0);
+	/* no client has it: not measured, rather than zero */
+	EQUAL(seen.valid, 3);
+	EQUAL(seen.lost_ns, 0);
+	/* after a reset of the GPU: the larger value stays */
+	put_i915(100, 3, 7, 20);
+	put_i915(102, 3, 8, 5100);
+	seen = take_sample();
+	EQUAL(seen.values[0], 50);
+	put_i915(100, 3, 7, 1310);
+	EQUAL(take_sample().values[0], 10);
+	end();
+}
+
+static void clients_that_end_or_begin_are_accounted(void)
+{
+	struct seen seen;
+
+	begin();
+	put_i915(100, 3, 7, 1000);
+	put_i915(102, 3, 8, 5000);
+	start(I915 "engine-render/," I915 "resident-system0/", 2);
+	put_i915(100, 3, 7, 1100);
+	seen = take_sample();
+	EQUAL(seen.values[0], 100);
+	EQUAL(seen.values[1], 1500 << 10);
+	/* one ends; one that is newer than START is counted from its begin */
+	drop("/proc/100");
+	put_i915(103, 3, 9, 77);
+	seen = take_sample();
+	EQUAL(seen.values[0], 77);
+	EQUAL(seen.values[1], 1700 << 10);
+	CHECK(seen.lost_ns > 0);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	seen = take_sample();
+	EQUAL(seen.values[0], 0);
+	EQUAL(seen.lost_ns, 0);
+	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
+	end();
+}
+
+static void a_process_is_counted_alone(void)
+{
+	begin();
+	put_i915(100, 3, 7, 1000);
+	put_i915(102, 3, 8, 5000);
+	start(I915 "engine-render,pid=102/", 1);
+	put_i915(100, 3, 7, 1100);
+	put_i915(102, 3, 8, 5003);
+	EQUAL(take_sample().values[0], 3);
+	end();
+}
+
+static void put_xe(int pid, int client, unsigned int cycles, unsigned int total)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "drm-driver:\txe\ndrm-client-id:\t%d\ndrm-pdev:\t0000:03:00.0\n"
+		 "drm-cycles-rcs:\t%u\ndrm-total-cycles-rcs:\t%u\n",
+		 client, cycles, total);
+	put_client(pid, 5, text);
+}
+
+/* the clock is the same for all clients, their cycles are not */
+static void clocks_are_not_added_up(void)
+{
+	struct seen seen;
+
+	begin();
+	put_xe(100, 1, 10, 1000);
+	put_xe(101, 2, 20, 1000);
+	start("drm/xe@0000:03:00.0:cycles-rcs/,drm/xe@0000:03:00.0:total-cycles-rcs/", 2);
+	put_xe(100, 1, 60, 1100);
+	put_xe(101, 2, 40, 1101);
+	seen = take_sample();
+	EQUAL(seen.values[0], 70);
+	EQUAL(seen.values[1], 101);
+	end();
+}
+
+static void levels_are_not_added_up(void)
+{
+	struct perfctr_totals *totals;
+	struct perfctr_sample sample;
+	const struct perfctr_total *total;
+
+	begin();
+	put("/sys/class/hwmon/hwmon2/name", "coretemp\n");
+	put("/sys/class/hwmon/hwmon2/temp1_input", "41000\n");
+	put("/sys/class/hwmon/hwmon2/energy1_input", "1000000\n");
+	put("/sys/class/devfreq/fb000000.gpu/cur_freq", "300000000\n");
+	put("/sys/class/drm/card0/gt/gt0/rps_act_freq_mhz", "350\n");
+	put("/sys/class/drm/card0-DP-1/gt/gt0/rps_act_freq_mhz", "1\n");
+	put("/sys/class/drm/card0/device/gpu_busy_percent", "12\n");
+	/* "drm/card0*" is what sysfs has, in byte order */
+	start("hwmon/hwmon2-coretemp:*/,devfreq/*/,drm/card0*/", 5);
+	EQUAL(perfctr_totals_new(ctx, &totals), 0);
+	for (int n = 0; n < 3; n++) {
+		put("/sys/class/hwmon/hwmon2/temp1_input", n == 2 ? "43000\n" : "42000\n");
+		put("/sys/class/hwmon/hwmon2/energy1_input", n == 2 ? "1300000\n" : "1100000\n");
+		EQUAL(perfctr_session_sample(session, 0), 0);
+		EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+		EQUAL(perfctr_totals_add(totals, &sample), 0);
+		perfctr_cursor_advance(cursor, 1);
+	}
+	{
+		const uint64_t expected[] = { 43000, 300000, 300000000, 350000000, 12 };
+
+		EQUAL(perfctr_totals_block_count(totals), ARRAY_SIZE(expected));
+		for (size_t n = 0; n < ARRAY_SIZE(expected); n++) {
+			total = perfctr_totals_counter(perfctr_totals_block(totals, n), 0);
+			EQUAL(total->sum, expected[n]);
+			EQUAL(total->desc->kind == PERFCTR_KIND_LEVEL, n != 1);
+		}
+	}
+	/* a sensor that is gone is not measured */
+	drop("/sys/class/hwmon/hwmon2");
+	EQUAL(take_sample().valid, 0x1c);
+	perfctr_totals_unref(totals);
+	end();
+}
+
+static int names;
+
+static int count_name(void *data, const struct perfctr_pmu_event *event)
+{
+	(void)data;
+	if (!strcmp(event->pmu, "drm") && event->event)
+		names++;
+	return 0;
+}
+
+static void names_are_those_of_the_clients(void)
+{
+	begin();
+	put_i915(100, 3, 7, 1000);
+	put_i915(102, 3, 8, 5000);
+	names = 0;
+	EQUAL(perfctr_pmu_events(ctx, count_name, NULL), 0);
+	/* render, copy, video, and two of memory; not the capacity */
+	EQUAL(names, 5);
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_selection_add(selection, I915 "motor-render/"), -ENOENT);
+	HAS_TEXT(perfctr_ctx_error(ctx), "drm has no counter or event");
+	HAS_TEXT(perfctr_ctx_error(ctx), "did you mean i915@0000:00:02.0:engine-render");
+	put("/proc/102/comm", "Xorg\n");
+	EQUAL(perfctr_selection_add(selection, "drm/*:engine-render,pid=*/"), 2);
+	{
+		const struct perfctr_block block = { .type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+						     .index = 1 };
+		char text[64];
+
+		perfctr_counter_label(selection, &block, 0, text, sizeof(text));
+		CHECK(!strcmp(text, "i915@0000:00:02.0:engine-render,pid=102 (Xorg)"));
+	}
+	end();
+}
+
+/* the values of panfrost stand still until a switch in sysfs is on */
+static void a_switch_that_is_off_is_named(void)
+{
+	begin();
+	put_client(100, 3,
+		   "drm-driver:\tpanfrost\ndrm-client-id:\t3\n"
+		   "drm-engine-fragment:\t1846584880 ns\ndrm-cycles-fragment:\t1424359409\n"
+		   "drm-maxfreq-fragment:\t799999987 Hz\ndrm-curfreq-fragment:\t799999987 Hz\n"
+		   "drm-total-memory:\t290 MiB\ndrm-resident-memory:\t36496 KiB\n");
+	put("/sys/bus/platform/drivers/panfrost/ffe40000.gpu/profiling", "0\n");
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_selection_add(selection, "drm/panfrost:engine-fragment/"), 1);
+	EQUAL(perfctr_session_new(selection, NULL, &session), -EOPNOTSUPP);
+	HAS_TEXT(perfctr_ctx_error(ctx), "echo 1 | sudo tee");
+	put("/sys/bus/platform/drivers/panfrost/ffe40000.gpu/profiling", "1\n");
+	start("drm/panfrost:curfreq-fragment/,drm/panfrost:resident-memory/", 2);
+	EQUAL(take_sample().values[2], 36496ull << 10);
+	end();
+}
+
+static const struct test tests[] = {
+	{ "engine times count each DRM client once and never go backwards",
+	  engines_count_each_client_once },
+	{ "clients that end keep their counts and lose time; new ones count whole",
+	  clients_that_end_or_begin_are_accounted },
+	{ "pid= counts the clients of one process", a_process_is_counted_alone },
+	{ "cycles of clients add up, their clock does not", clocks_are_not_added_up },
+	{ "temperature, frequency and load are levels; energy is a count",
+	  levels_are_not_added_up },
+	{ "the list has the keys of all clients once", names_are_those_of_the_clients },
+	{ "a driver's switch for engine times is named if it is off",
+	  a_switch_that_is_off_is_named },
+};
+
+TEST_MAIN(tests)
