@@ -112,7 +112,7 @@ char *number_group(uint64_t value, char *text, size_t size)
 	return text;
 }
 
-char *number_short(double value, char *text, size_t size)
+static char *shorten(double value, bool is_time, char *text, size_t size)
 {
 	static const char *const large[] = { "", "k", "M", "G", "T", "P", "E" };
 	static const char *const small[] = { "", "m", "u", "n" };
@@ -131,6 +131,9 @@ char *number_short(double value, char *text, size_t size)
 			step++;
 		}
 		prefix = large[step];
+	} else if (magnitude > 0 && magnitude < 0.01 && !is_time) {
+		snprintf(text, size, "%.4g ", value);
+		return text;
 	} else if (magnitude > 0 && magnitude < 0.01) {
 		while (magnitude < 1 && step + 1 < ARRAY_SIZE(small)) {
 			magnitude *= 1000;
@@ -147,5 +150,17 @@ char *number_short(double value, char *text, size_t size)
 			 magnitude < 99.995 ? 2 :
 					      1,
 			 magnitude, prefix);
+	return text;
+}
+
+char *number_short(double value, char *text, size_t size)
+{
+	return shorten(value, false, text, size);
+}
+
+char *number_seconds(double value, char *text, size_t size)
+{
+	shorten(value, true, text, size);
+	strncat(text, "s", size - strlen(text) - 1);
 	return text;
 }

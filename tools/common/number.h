@@ -31,6 +31,10 @@ char *number_group(uint64_t value, char *text, size_t size);
  * Write a number with four digits and a prefix of 1000: "12.35 M". A blank follows the digits even
  * without a prefix, so that a unit can be appended.
  * @text: buffer, always NUL terminated after the call.
+ * Below 0.01 it has no prefix: "0.00512 ", as units such as accesses/cycle have none.
  * Return: @text.
  */
 char *number_short(double value, char *text, size_t size);
+
+/* As number_short() for seconds: "12.35 ms", "100.0 us". */
+char *number_seconds(double value, char *text, size_t size);

@@ -48,7 +48,8 @@ static void test_numbers(void)
 	CHECK(!strcmp(number_group(999, text, sizeof(text)), "999"));
 	CHECK(!strcmp(number_short(999950, text, sizeof(text)), "1.000 M"));
 	CHECK(!strcmp(number_short(0, text, sizeof(text)), "0 "));
-	CHECK(!strcmp(number_short(0.000001, text, sizeof(text)), "1.000 u"));
+	CHECK(!strcmp(number_short(0.00512, text, sizeof(text)), "0.00512 "));
+	CHECK(!strcmp(number_seconds(0.000001, text, sizeof(text)), "1.000 us"));
 	CHECK(!strcmp(number_short(NAN, text, sizeof(text)), "- "));
 }
 

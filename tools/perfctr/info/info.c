@@ -6,6 +6,9 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <perfctr/broker.h>
 
 #include "commands.h"
 #include "lib/device.h"
@@ -100,7 +103,7 @@ static void print_period(FILE *out, const char *what, uint64_t ns)
 {
 	char text[32];
 
-	fprintf(out, "%s%ss", what, number_short((double)ns * 1e-9, text, sizeof(text)));
+	fprintf(out, "%s%s", what, number_seconds((double)ns * 1e-9, text, sizeof(text)));
 }
 
 static const char *set_name(int set)
@@ -475,6 +478,15 @@ int info_run(struct app *app, int argc, char **argv)
 		json_add(root, "without_counters", others);
 	}
 	status = which || app->via ? show_one(app, which, devices) : show_all(app, devices, others);
+	/* what the broker lets a user count who may count nothing else */
+	if (!which && !app->via && !app_has_capability(APP_CAP_PERFMON) &&
+	    !access(PERFCTR_BROKER_SOCKET, F_OK)) {
+		app->via = PERFCTR_BROKER_SOCKET;
+		if (!json)
+			fputs("through the broker at " PERFCTR_BROKER_SOCKET ":\n", app->out);
+		if (!show_one(app, NULL, devices))
+			status = EXIT_FINE;
+	}
 	if (!which)
 		show_ports(app, root);
 	if (json) {

@@ -31,8 +31,9 @@ void record_print_end(const struct record *r, bool whole)
 		return;
 	}
 	if (st->merged_periods)
-		fprintf(err, "%s periods merged into longer samples, ",
-			number_group(st->merged_periods, merged, sizeof(merged)));
+		fprintf(err, "%s period%s merged into longer samples, ",
+			number_group(st->merged_periods, merged, sizeof(merged)),
+			st->merged_periods == 1 ? "" : "s");
 	else
 		fputs("nothing merged, ", err);
 	if (st->lost_ns)

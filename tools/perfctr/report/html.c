@@ -46,9 +46,9 @@ static void write_facts(const struct report *report)
 	write_fact(report, "time", text);
 	write_fact(report, "samples", number_group(span->samples, number, sizeof(number)));
 	if (file->session && file->session->period_ns) {
-		snprintf(text, sizeof(text), "%ss",
-			 number_short((double)file->session->period_ns * 1e-9, number,
-				      sizeof(number)));
+		snprintf(text, sizeof(text), "%s",
+			 number_seconds((double)file->session->period_ns * 1e-9, number,
+					sizeof(number)));
 		write_fact(report, "period", text);
 	}
 	snprintf(text, sizeof(text), "%sB",
@@ -339,9 +339,9 @@ static void write_quality(const struct report *report)
 		if (!bin->merged_periods && !bin->lost_ns && !odd)
 			continue;
 		perfctr_flag_text(odd, flags, sizeof(flags));
-		snprintf(text, sizeof(text), "%" PRIu64 " periods merged%s%s%s",
-			 bin->merged_periods, bin->lost_ns ? ", counts lost" : "", odd ? ", " : "",
-			 flags);
+		snprintf(text, sizeof(text), "%" PRIu64 " period%s merged%s%s%s",
+			 bin->merged_periods, bin->merged_periods == 1 ? "" : "s",
+			 bin->lost_ns ? ", counts lost" : "", odd ? ", " : "", flags);
 		fprintf(report->out, "%s\"%zu\":[%" PRIu64 ",%" PRIu64 ",%d,\"%s\"]",
 			first ? "" : ",", n, bin->merged_periods, bin->lost_ns, odd != 0, text);
 		first = false;

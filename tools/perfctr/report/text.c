@@ -26,9 +26,9 @@ static void print_session(const struct report *report)
 	char text[64], number[32], bytes[32], line[192];
 
 	if (file->session && file->session->period_ns)
-		snprintf(text, sizeof(text), ", one each %ss",
-			 number_short((double)file->session->period_ns * 1e-9, number,
-				      sizeof(number)));
+		snprintf(text, sizeof(text), ", one each %s",
+			 number_seconds((double)file->session->period_ns * 1e-9, number,
+					sizeof(number)));
 	else
 		snprintf(text, sizeof(text), "%s", file->session ? ", no period" : "");
 	snprintf(line, sizeof(line), "%s%s, %.6f s, file of %sB",

@@ -25,12 +25,14 @@ int stat_find_rows(struct stat_report *report, const struct rows *rows)
 	return 0;
 }
 
-void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns)
+void row_stat_end_run(struct row_stat *stat)
 {
-	double number = isfinite(row->rate) ? row->rate : row->number;
+	double number = stat->pending;
+	uint64_t elapsed_ns = stat->pending_ns;
 
-	if (row->state != PERFCTR_VALUE_OK || row->missed)
+	if (!elapsed_ns)
 		return;
+	stat->pending_ns = 0;
 	if (!stat->intervals || number < stat->min)
 		stat->min = number;
 	if (!stat->intervals || number > stat->max)
@@ -38,6 +40,24 @@ void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_
 	stat->weighted_sum += number * (double)elapsed_ns * 1e-9;
 	stat->elapsed_ns += elapsed_ns;
 	stat->intervals++;
+}
+
+void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns,
+			   bool complete)
+{
+	double number = isfinite(row->rate) ? row->rate : row->number;
+
+	if (row->state != PERFCTR_VALUE_OK || row->missed)
+		return;
+	if (complete) {
+		row_stat_end_run(stat);
+		stat->pending = number;
+		stat->pending_ns = elapsed_ns;
+	} else if (stat->pending_ns && isfinite(row->rate)) {
+		stat->pending_ns += elapsed_ns;
+		stat->pending +=
+			(number - stat->pending) * (double)elapsed_ns / (double)stat->pending_ns;
+	}
 }
 
 double row_stat_mean(const struct row_stat *stat)

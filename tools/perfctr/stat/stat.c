@@ -155,8 +155,9 @@ static int end_interval(struct stat *s)
 		error = stat_find_rows(&s->report, &s->scratch);
 	if (error)
 		return error;
-	for (size_t i = 0; long_enough && i < s->scratch.count; i++)
-		row_stat_add_interval(&s->report.stats[i], &s->scratch.rows[i], span->elapsed_ns);
+	for (size_t i = 0; wanted_ns && i < s->scratch.count; i++)
+		row_stat_add_interval(&s->report.stats[i], &s->scratch.rows[i], span->elapsed_ns,
+				      long_enough);
 	s->report.interval_count++;
 	if (s->options.interval_ns) {
 		s->format->interval(&s->report, &s->scratch);
@@ -414,6 +415,8 @@ static int run_once(struct stat *s)
 	error = rows_fill(&s->scratch, s->run, s->report.selection, s->options.per_block);
 	if (!error)
 		error = stat_find_rows(&s->report, &s->scratch);
+	for (size_t i = 0; !error && i < s->report.stat_count; i++)
+		row_stat_end_run(&s->report.stats[i]);
 	for (size_t i = 0; !error && i < s->scratch.count; i++)
 		row_stat_add_run(&s->report.stats[i], &s->scratch.rows[i]);
 	s->report.runs++;

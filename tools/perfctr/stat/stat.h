@@ -25,6 +25,9 @@ struct row_stat {
 	uint64_t intervals; /* intervals of sufficient length in which it was measured */
 	double min; /* smallest rate of those, per second; the value of metrics and levels */
 	double max;
+	/* the last interval, which is counted when it is complete: a shorter rest belongs to it */
+	double pending;
+	uint64_t pending_ns;
 	double weighted_sum; /* sum of rate times seconds; @elapsed_ns: time of those intervals */
 	uint64_t elapsed_ns;
 	/* runs in which it was measured, with mean and sum of squared differences */
@@ -78,5 +81,8 @@ double row_stat_stddev_percent(const struct row_stat *stat);
 
 /* series.c: elements of report->stats for all rows. Return: 0 or -ENOMEM. */
 int stat_find_rows(struct stat_report *report, const struct rows *rows);
-void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns);
+/* @complete: it has its full length, not only the rest of the run. */
+void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns,
+			   bool complete);
+void row_stat_end_run(struct row_stat *stat);
 void row_stat_add_run(struct row_stat *stat, const struct row *row);

@@ -71,8 +71,9 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 		fputc('\n', report->out);
 	}
 	if (rows->span.merged_periods)
-		fprintf(report->out, "%12.6f   (%" PRIu64 " periods merged into this interval)\n",
-			time_s, rows->span.merged_periods);
+		fprintf(report->out, "%12.6f   (%" PRIu64 " period%s merged into this interval)\n",
+			time_s, rows->span.merged_periods,
+			rows->span.merged_periods == 1 ? "" : "s");
 	if (rows->span.lost_ns)
 		fprintf(report->out, "%12.6f   (hardware lost up to %.6f s of counts)\n", time_s,
 			(double)rows->span.lost_ns * 1e-9);
@@ -236,9 +237,9 @@ static void print_trouble(struct stat_report *report)
 
 	if (span->merged_periods)
 		fprintf(report->out,
-			" %13" PRIu64 " periods merged into longer samples: "
+			" %13" PRIu64 " period%s merged into longer samples: "
 			"time resolution lost, no counts\n",
-			span->merged_periods);
+			span->merged_periods, span->merged_periods == 1 ? "" : "s");
 	if (span->lost_ns)
 		fprintf(report->out, " %13.6f seconds at most whose counts the hardware lost\n",
 			(double)span->lost_ns * 1e-9);
@@ -348,8 +349,9 @@ static void text_end(struct stat_report *report)
 		(double)span->elapsed_ns * 1e-9, span->samples, span->samples == 1 ? "" : "s");
 	if (c.range)
 		fprintf(report->out,
-			" %13" PRIu64 " intervals of about %ss: min, mean and max are of them\n",
-			c.intervals, number_short((double)interval_ns * 1e-9, text, sizeof(text)));
+			" %13" PRIu64 " intervals of about %s: min, mean and max are of them\n",
+			c.intervals,
+			number_seconds((double)interval_ns * 1e-9, text, sizeof(text)));
 	if (report->device_gone)
 		fprintf(report->out, " %13.6f seconds were the device's last: it is gone\n",
 			(double)span->elapsed_ns * 1e-9);

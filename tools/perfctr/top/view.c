@@ -287,8 +287,8 @@ void top_status(const struct top_view *view, char *text, size_t size)
 			    view->samples, view->samples == 1 ? "" : "s");
 
 	if (view->merged_periods && used > 0 && (size_t)used < size)
-		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " periods merged",
-				 view->merged_periods);
+		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " period%s merged",
+				 view->merged_periods, view->merged_periods == 1 ? "" : "s");
 	if (view->lost_ns && used > 0 && (size_t)used < size)
 		snprintf(text + used, size - (size_t)used, ", up to %.3f s lost by the hardware",
 			 (double)view->lost_ns * 1e-9);
