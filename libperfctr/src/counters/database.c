@@ -290,7 +290,7 @@ EXPORT const struct perfctr_counter_desc *perfctr_counter_at(unsigned int produc
 		if (compare(&rows.counters[low], block_type, position))
 			return NULL;
 		if (rows.counters[low].sets >> set & 1)
-			return &rows.counters[low];
+			return rows.counters + low;
 	}
 	return NULL;
 }
