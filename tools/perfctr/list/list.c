@@ -136,8 +136,9 @@ static bool is_hidden(const struct lister *l, unsigned int trust)
 
 /* --- counters of the database --------------------------------------------- */
 
+/* @unit: of the value as stat shows it, which may be scaled */
 static void show_counter(struct lister *l, const char *text, const struct perfctr_counter_desc *c,
-			 const char *blocks)
+			 const char *unit, const char *blocks)
 {
 	const char *kind = name_of(kind_names, ARRAY_SIZE(kind_names), c->kind);
 	unsigned int verdict = verdicts_trust(l->verdicts, c);
@@ -160,7 +161,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_text(e, "product", perfctr_product_name(c->product));
 		json_add_u64(e, "position", c->position);
 		json_add_u64(e, "sets", c->sets);
-		json_add_text(e, "unit", c->unit);
+		json_add_text(e, "unit", unit);
 		json_add_text(e, "kind", kind);
 		json_add_text(e, "trust", trust);
 		json_add_text(e, "definition", note.definition);
@@ -168,7 +169,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_text(e, "long", c->long_text);
 		json_object_array_add(l->events, e);
 	} else {
-		print_entry(l, text, c->unit, c->short_text, verdict);
+		print_entry(l, text, unit, c->short_text, verdict);
 		add_note(l, c);
 		if (l->is_long) {
 			columns_wrap(l->app->out, c->long_text, 0, 6, l->width);
@@ -236,7 +237,7 @@ static void list_counters(struct lister *l, unsigned int set)
 		else
 			snprintf(l->heading, sizeof(l->heading), "%s of %s in counter set %u", type,
 				 product, set);
-		show_counter(l, text, c, blocks);
+		show_counter(l, text, c, c->unit, blocks);
 	}
 }
 
@@ -331,7 +332,7 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 	if (event->desc) {
 		size_t before = l->found;
 
-		show_counter(l, event->text, event->desc, event->label);
+		show_counter(l, event->text, event->desc, event->unit, event->label);
 		if (l->found > before && l->is_long && !l->events)
 			print_filters(l, event->block_type);
 		return 0;
