@@ -251,9 +251,12 @@ static unsigned int distance(const char *a, const char *b)
 static int consider(void *arg, const char *name)
 {
 	struct nearest *n = arg;
+	size_t wanted = strlen(n->name), length = strlen(name);
 	unsigned int d;
 
-	if (strlen(name) >= NEAR_BYTES)
+	/* each letter too many or too few is one to remove or insert */
+	if (length >= NEAR_BYTES || length >= wanted + n->distance ||
+	    wanted >= length + n->distance)
 		return 0;
 	d = distance(n->name, name);
 	if (d < n->distance) {
@@ -277,8 +280,8 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 	while ((c = perfctr_counter_next(c))) {
 		const char *type = perfctr_block_type_name(c->block_type);
 
-		if (has_block(p, c->product, c->block_type) &&
-		    (!head || !strncasecmp(head, type, strlen(type))))
+		if ((!head || !strncasecmp(head, type, strlen(type))) &&
+		    has_block(p, c->product, c->block_type))
 			consider(&n, c->name);
 	}
 	while (!head && (m = perfctr_metric_next(m)))
