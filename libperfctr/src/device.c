@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Devices: finding them, opening them, and their properties. */
-#include "private.h"
+#include "counters/pages.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -221,6 +221,7 @@ static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link 
 	snprintf(d->driver, sizeof(d->driver), "%s", driver);
 	if (fd >= 0)
 		read_driver_name(d);
+	pages_report(ctx);
 	error = query_all(d);
 	*device = d;
 	if (error && perfctr_device_explained(d))

@@ -33,6 +33,14 @@ SHIFTED = {("G715", "FRAG_SHADER_THREADS", 2), ("G720", "FRAG_SHADER_THREADS", 2
            ("G725", "VBU_HIT", 4), ("G725", "VCACHE_HIT", 4),
            ("G1", "VBU_HIT", 4), ("G1", "VCACHE_HIT", 4)}
 
+# the sum of position x length of the name x number of the block, of all counters
+PLACES = {
+    "G710": 305257, "G715": 425874, "G720": 549105, "G725": 803503, "G1": 879008, "G2":
+    1277115, "T720": 57426, "T760": 149236, "T830": 143248, "T880": 149236, "G71": 309852,
+    "G72": 309852, "G31": 329797, "G51": 329767, "G52": 332732, "G76": 332702, "G77":
+    326639, "G78": 326639,
+}
+
 NAMES = """\
 [TILER]
 ONE = ["things", "One", "The first."]
@@ -114,7 +122,7 @@ def errors_of(files):
 
 
 report.count = 0
-print(f"1..{len(MISTAKES) + 4}")
+print(f"1..{len(MISTAKES) + 5}")
 database = generate.Database(generate.HERE, UAPI)
 found = {}
 for layout in database.layouts:
@@ -131,6 +139,10 @@ report(found == expected and len(found) == 36, "each product has the counters of
 shifted = {(layout.name, name, row["shift"]) for layout in database.layouts
            for rows in layout.blocks.values() for name, row in rows.items() if "shift" in row}
 report({row for row in shifted if row[0] != "G2"} == SHIFTED, "and its shifts", shifted)
+places = {layout.name: sum(row["bit"] * len(name) * UAPI.kinds["BLOCK"][block]
+                           for block, rows in layout.blocks.items()
+                           for name, row in rows.items()) for layout in database.layouts}
+report(places == PLACES, "every counter is at its position", places)
 long = [m["name"] for layout in database.layouts for page in layout.pages for m in page.metrics
         if len(m["formula"]) > generate.LIMITS["formula"]]
 report(not long, "expanded formulas are within limits", long)

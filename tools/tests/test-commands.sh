@@ -59,9 +59,44 @@ rejects_nonsense() {
 	[ "$status" = 2 ] || { echo "status $status"; return 1; }
 }
 
+# a vendor's specification becomes pages without a mistake, with their names, units and GPUs
+imports_specification() {
+	local folder
+	folder=$(mktemp -d) || return
+	mkdir "$folder/hardwarelayout" "$folder/counterinfo"
+	cat >"$folder/Mali-ProductInfo.xml" <<-END
+		<L><ProductInfo><Id>0xa004</Id><DatabaseKey>Mali-A</DatabaseKey></ProductInfo>
+		<ProductInfo><Id>0x10000</Id><DatabaseKey>Mali B</DatabaseKey></ProductInfo></L>
+	END
+	cat >"$folder/hardwarelayout/a.xml" <<-END
+		<HardwareLayout gpu="Mali-A"><CounterBlock type="GPU Front-end">
+		<Counter name="HEADER" index="2"/><Counter name="NEW" index="9"/></CounterBlock>
+		</HardwareLayout>
+	END
+	cat >"$folder/hardwarelayout/b.xml" <<-END
+		<HardwareLayout gpu="Mali B"><CounterBlock type="Shader Core">
+		<Counter name="OTHER" index="70" shift="2"/></CounterBlock></HardwareLayout>
+	END
+	cat >"$folder/counterinfo/c.xml" <<-END
+		<L><CounterInfo><SourceName>NEW</SourceName><HumanName>A "new" one</HumanName>
+		<Units>cycles</Units><ShortDescription>Text.</ShortDescription>
+		<SupportedGPUs><GPU>Mali-A</GPU></SupportedGPUs></CounterInfo></L>
+	END
+	"$top/tools/perfctr-import-mali" "$folder" >"$folder/page.toml" &&
+		"$perfctr" list --check "$folder/page.toml" &&
+		PERFCTR_COUNTERS=$folder/page.toml "$perfctr" list --all >"$folder/list" &&
+		grep -q "cshw/NEW  .*A 'new' one \[cycles\]" "$folder/list" &&
+		grep -q "shader of mali_v16" "$folder/list" && ! grep -q HEADER "$folder/list" &&
+		! "$top/tools/perfctr-import-mali" "$folder/none" 2>"$folder/error" &&
+		grep -q "none" "$folder/error"
+	local status=$?
+	rm -r "$folder"
+	return "$status"
+}
+
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 6 + 1))"
+echo "1..$((${#commands[@]} * 6 + 2))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -71,4 +106,5 @@ for command in "${commands[@]}"; do
 	check "$command: an unknown option is status 2" rejects_nonsense "$command"
 done
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
+check "perfctr-import-mali makes pages" imports_specification
 exit "$tap_failed"

@@ -468,6 +468,32 @@ const char *perfctr_block_type_name(unsigned int type);
 const char *perfctr_product_name(unsigned int product);
 
 /**
+ * typedef perfctr_page_problem - a mistake in a page
+ * @data: from perfctr_page_check()
+ * @line: from 1
+ * @column: from 1
+ * @text: what is wrong
+ */
+typedef void (*perfctr_page_problem)(void *data, unsigned int line, unsigned int column,
+				     const char *text);
+
+/**
+ * perfctr_page_check() - check a page of counters
+ * @ctx: for the error text
+ * @path: TOML file, as below /etc/perfctr/counters.d
+ * @fn: gets each mistake, or NULL
+ * @data: for @fn
+ *
+ * The library adds the pages of $PERFCTR_COUNTERS (files and folders, separated by colons),
+ * /etc/perfctr/counters.d and ~/.config/perfctr/counters.d to its database, and those of metrics.d
+ * beside them. A page with a mistake is left out as a whole.
+ *
+ * Return: the number of mistakes; -ENOENT the file cannot be read.
+ */
+int perfctr_page_check(struct perfctr_ctx *ctx, const char *path, perfctr_page_problem fn,
+		       void *data);
+
+/**
  * perfctr_gpu_name() - marketing name of a Mali GPU
  * @gpu_id: as in struct drm_perfctr_device_info
  * @cores: its shader cores, 0 if unknown; some names depend on them

@@ -1,144 +1,131 @@
 // SPDX-License-Identifier: MIT
-/*
- * Lookups in the counter database.
- *
- * Layouts that share texts are compact tables without pointers; the descriptions of a product are
- * made of them when it is first looked up, and stay until the process ends.
- */
+/* Lookups in the counter database: the built-in one and the pages of users. */
 #include "database.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "built_in.h"
+#include "pages.h"
 #include "tables.h"
+
+enum { MOST_PRODUCTS = 320 };
 
 static const char *string(uint32_t offset)
 {
 	return table_strings + offset;
 }
 
-static const struct table_text *text_of(uint32_t n)
+/* The built-in products, then those of pages. */
+static size_t product_count(void)
 {
-	return &table_texts[n];
+	return table_products_count + pages_loaded()->product_count;
 }
 
-/* "mali_v10.cshw.gpu_active" */
-static char *write_id(char *to, const struct table_product *product, unsigned int block_type,
-		      const char *name)
+static unsigned int product_number(size_t n)
 {
-	char *end = to + sprintf(to, "%s.%s.", string(product->name),
-				 perfctr_block_type_name(block_type));
-
-	for (; *name; name++)
-		*end++ = (char)(*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
-	*end = '\0';
-	return end + 1;
+	return n < table_products_count ? table_products[n].product :
+					  (unsigned int)(PAGES_PRODUCT + n - table_products_count);
 }
 
-static size_t id_bytes(const struct table_product *product, uint32_t text)
+/* The place of a product, or product_count(). */
+static size_t product_at(unsigned int product)
 {
-	enum { BLOCK_BYTES = 24 };
+	size_t n = 0;
 
-	return strlen(string(product->name)) + BLOCK_BYTES + strlen(string(text_of(text)->name));
+	while (n < product_count() && product_number(n) != product)
+		n++;
+	return n;
 }
 
-static struct perfctr_counter_desc counter_of(const struct table_product *product,
-					      const struct table_counter *row, const char *id)
+static int compare_rows(const void *left, const void *right)
 {
-	const struct table_text *t = text_of(row->text);
+	const struct perfctr_counter_desc *a = left, *b = right;
 
-	return (struct perfctr_counter_desc){
-		.id = id,
-		.name = string(t->name),
-		.short_text = string(t->short_text),
-		.long_text = string(t->long_text),
-		.unit = string(t->unit),
-		.pmu = "",
-		.sets = 1u << DRM_PERFCTR_SET_PRIMARY,
-		.product = product->product,
-		.block_type = row->block_type,
-		.position = row->position,
-		.clock = row->clock,
-		.kind = row->kind,
-		.optional = row->optional,
-		.shift = row->shift,
-	};
+	if (a->block_type != b->block_type)
+		return a->block_type < b->block_type ? -1 : 1;
+	return a->position < b->position ? -1 : a->position > b->position;
 }
 
-static struct perfctr_metric_desc metric_of(const struct table_product *product,
-					    const struct table_metric *row, const char *id)
+/* Whether a counter of a page describes the same counter. */
+static bool is_replaced(const struct pages *pages, const struct perfctr_counter_desc *c)
 {
-	const struct table_text *t = text_of(row->text);
+	for (size_t n = 0; n < pages->counter_count; n++) {
+		const struct perfctr_counter_desc *p = &pages->counters[n].desc;
 
-	return (struct perfctr_metric_desc){
-		.id = id,
-		.name = string(t->name),
-		.short_text = string(t->short_text),
-		.long_text = string(t->long_text),
-		.unit = string(t->unit),
-		.formula = string(row->formula),
-		.product = product->product,
-		.block_type = row->block_type,
-		.scope = row->scope,
-	};
+		if (p->product == c->product && !compare_rows(p, c) && p->sets & c->sets)
+			return true;
+	}
+	return false;
 }
 
-/* The descriptions of a product that shares texts, in one allocation; NULL: no memory. */
-static struct database_rows *expand(const struct table_product *p)
+/* The rows of a product with those of pages, which come first in a lookup by name. */
+static struct database_rows *merge(unsigned int product, struct database_rows base,
+				   const struct pages *pages)
 {
-	const struct table_counter *counters = table_counters + p->counter;
-	const struct table_metric *metrics = table_metrics + p->metric;
-	size_t bytes = sizeof(struct database_rows) +
-		       p->counter_count * sizeof(struct perfctr_counter_desc) +
-		       p->metric_count * sizeof(struct perfctr_metric_desc);
-	struct perfctr_counter_desc *c;
-	struct perfctr_metric_desc *m;
-	struct database_rows *rows;
-	char *id;
+	size_t most = base.counter_count + pages->counter_count;
+	struct database_rows *rows = calloc(1, sizeof(*rows));
+	struct perfctr_counter_desc *c = calloc(most + 1, sizeof(*c));
+	struct perfctr_metric_desc *m =
+		calloc(base.metric_count + pages->metric_count + 1, sizeof(*m));
 
-	for (size_t n = 0; n < p->counter_count; n++)
-		bytes += id_bytes(p, counters[n].text);
-	for (size_t n = 0; n < p->metric_count; n++)
-		bytes += id_bytes(p, metrics[n].text);
-	rows = malloc(bytes);
-	if (!rows)
+	if (!rows || !c || !m) {
+		free(rows);
+		free(c);
+		free(m);
 		return NULL;
-	c = (struct perfctr_counter_desc *)(rows + 1);
-	m = (struct perfctr_metric_desc *)(c + p->counter_count);
-	id = (char *)(m + p->metric_count);
-	*rows = (struct database_rows){ c, p->counter_count, m, p->metric_count };
-	for (size_t n = 0; n < p->counter_count; n++) {
-		c[n] = counter_of(p, &counters[n], id);
-		id = write_id(id, p, counters[n].block_type, c[n].name);
 	}
-	for (size_t n = 0; n < p->metric_count; n++) {
-		m[n] = metric_of(p, &metrics[n], id);
-		id = write_id(id, p, metrics[n].block_type, m[n].name);
-	}
+	rows->counters = c;
+	rows->metrics = m;
+	for (size_t n = 0; n < pages->counter_count; n++)
+		if (pages->counters[n].desc.product == product)
+			c[rows->counter_count++] = pages->counters[n].desc;
+	for (size_t n = 0; n < base.counter_count; n++)
+		if (!is_replaced(pages, &base.counters[n]))
+			c[rows->counter_count++] = base.counters[n];
+	qsort(c, rows->counter_count, sizeof(*c), compare_rows);
+	for (size_t n = 0; n < pages->metric_count; n++)
+		if (pages->metrics[n].desc.product == product)
+			m[rows->metric_count++] = pages->metrics[n].desc;
+	for (size_t n = 0; n < base.metric_count; n++)
+		m[rows->metric_count++] = base.metrics[n];
 	return rows;
 }
 
-/* The rows of the nth product; none if memory is short. */
+static bool is_in_pages(const struct pages *pages, unsigned int product)
+{
+	for (size_t n = 0; n < pages->counter_count; n++)
+		if (pages->counters[n].desc.product == product)
+			return true;
+	for (size_t n = 0; n < pages->metric_count; n++)
+		if (pages->metrics[n].desc.product == product)
+			return true;
+	return false;
+}
+
 static struct database_rows rows_of(size_t n)
 {
-	enum { MOST_PRODUCTS = 64 };
-	static _Atomic(struct database_rows *) expanded[MOST_PRODUCTS];
-	const struct table_product *p = &table_products[n];
+	static _Atomic(struct database_rows *) merged[MOST_PRODUCTS];
+	static atomic_bool is_untouched[MOST_PRODUCTS];
+	const struct pages *pages = pages_loaded();
 	struct database_rows *rows, *before = NULL;
 
-	if (!p->is_shared)
-		return (struct database_rows){ perfctr_counter_table + p->counter, p->counter_count,
-					       perfctr_metric_table + p->metric, p->metric_count };
-	if (n >= MOST_PRODUCTS)
-		return (struct database_rows){ 0 };
-	rows = atomic_load_explicit(&expanded[n], memory_order_acquire);
+	if (n >= MOST_PRODUCTS || is_untouched[n])
+		return built_in_rows(n);
+	rows = atomic_load_explicit(&merged[n], memory_order_acquire);
+	if (!rows && !is_in_pages(pages, product_number(n))) {
+		is_untouched[n] = true;
+		return built_in_rows(n);
+	}
 	if (!rows) {
-		rows = expand(p);
+		rows = merge(product_number(n), built_in_rows(n), pages);
 		if (!rows)
-			return (struct database_rows){ 0 };
-		/* another thread may have been faster */
-		if (!atomic_compare_exchange_strong(&expanded[n], &before, rows)) {
+			return built_in_rows(n);
+		if (!atomic_compare_exchange_strong(&merged[n], &before, rows)) {
+			free((void *)rows->counters);
+			free((void *)rows->metrics);
 			free(rows);
 			rows = before;
 		}
@@ -146,22 +133,12 @@ static struct database_rows rows_of(size_t n)
 	return *rows;
 }
 
-/* The number of a product in table_products, or their count. */
-static size_t product_at(unsigned int product)
-{
-	size_t n = 0;
-
-	while (n < table_products_count && table_products[n].product != product)
-		n++;
-	return n;
-}
-
 EXPORT const struct perfctr_counter_desc *
 perfctr_counter_next(const struct perfctr_counter_desc *prev)
 {
 	size_t n = prev ? product_at(prev->product) : 0;
 
-	for (; n < table_products_count; n++, prev = NULL) {
+	for (; n < product_count(); n++, prev = NULL) {
 		struct database_rows rows = rows_of(n);
 		const struct perfctr_counter_desc *next = prev ? prev + 1 : rows.counters;
 
@@ -195,7 +172,7 @@ EXPORT const struct perfctr_metric_desc *perfctr_metric_next(const struct perfct
 {
 	size_t n = prev ? product_at(prev->product) : 0;
 
-	for (; n < table_products_count; n++, prev = NULL) {
+	for (; n < product_count(); n++, prev = NULL) {
 		struct database_rows rows = rows_of(n);
 		const struct perfctr_metric_desc *next = prev ? prev + 1 : rows.metrics;
 
@@ -214,9 +191,11 @@ EXPORT const struct perfctr_filter_desc *perfctr_filter_next(const struct perfct
 
 EXPORT const char *perfctr_product_name(unsigned int product)
 {
-	size_t n = product_at(product);
+	const struct pages *pages = pages_loaded();
 
-	return n < table_products_count ? string(table_products[n].name) : NULL;
+	if (product >= PAGES_PRODUCT && product - PAGES_PRODUCT < pages->product_count)
+		return pages->products[product - PAGES_PRODUCT];
+	return built_in_product_name(product);
 }
 
 /* --- products by their GPU_ID --------------------------------------------------- */
@@ -233,9 +212,19 @@ static uint32_t gpu_key(uint64_t gpu_id, bool *wide)
 EXPORT const char *perfctr_gpu_name(uint64_t gpu_id, unsigned int cores, unsigned int *product)
 {
 	const struct table_gpu *found = NULL;
+	const struct pages *pages = pages_loaded();
 	bool wide;
 	uint32_t key = gpu_key(gpu_id, &wide);
 
+	for (size_t n = 0; n < pages->gpu_count; n++) {
+		const struct page_gpu *g = &pages->gpus[n];
+
+		if ((gpu_id & g->mask) != (g->id & g->mask))
+			continue;
+		if (product)
+			*product = g->product;
+		return perfctr_product_name(g->product);
+	}
 	for (size_t n = 0; n < table_gpus_count; n++) {
 		const struct table_gpu *g = &table_gpus[n];
 
@@ -271,8 +260,7 @@ EXPORT const struct perfctr_counter_desc *perfctr_counter_at(unsigned int produc
 	size_t low = 0, high, number = product_at(product);
 	struct database_rows rows;
 
-	if (block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU || set >= 32 ||
-	    number == table_products_count)
+	if (block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU || set >= 32 || number == product_count())
 		return NULL;
 
 	rows = rows_of(number);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Names of block types, flags and states. */
-#include "private.h"
+#include "database.h"
 
 #include <drm/perfctr_mali.h>
 #include <drm/perfctr_nv50.h>
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 struct name {
 	unsigned int value;
@@ -73,6 +74,14 @@ static const char *find(const struct name *names, size_t count, unsigned int val
 EXPORT const char *perfctr_block_type_name(unsigned int type)
 {
 	return find(block_types, ARRAY_SIZE(block_types), type);
+}
+
+unsigned int block_type_of(const char *name)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(block_types); n++)
+		if (!strcasecmp(block_types[n].text, name))
+			return block_types[n].value;
+	return 0;
 }
 
 EXPORT int perfctr_block_label(unsigned int type, unsigned int index, char *text, size_t size)

@@ -27,6 +27,7 @@ static const char help[] =
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"      --via SOCKET     what the broker (perfctr serve) there lets this user count\n"
 	"  -j, --json           as JSON, always with descriptions\n"
+	"      --check FILE     check a page of counters, as in ~/.config/perfctr/counters.d\n"
 	"      --trusted-only   only what perfctr validate found to be as documented\n"
 	"\n"
 	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
@@ -62,6 +63,8 @@ struct lister {
 	const struct perfctr_counter_desc **notes;
 	size_t note_count;
 	bool marks;
+	const char *page; /* to be checked */
+	bool is_unknown; /* no page has the product of a block */
 };
 
 static const char *name_of(const char *const *names, size_t count, unsigned int n)
@@ -259,6 +262,7 @@ static void list_unnamed(struct lister *l)
 	for (size_t i = 0; l->device && i < perfctr_device_block_count(l->device); i++) {
 		const struct drm_perfctr_block_info *b = perfctr_device_block(l->device, i);
 		const char *type = perfctr_block_type_name(b->type);
+		const char *product = perfctr_product_name(b->product);
 		unsigned int first = 0;
 		char text[64], range[96];
 
@@ -275,11 +279,29 @@ static void list_unnamed(struct lister *l)
 		if (!wanted(l, text, text, range) || is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
 			continue;
 		snprintf(l->heading, sizeof(l->heading), "%s of %s", type,
-			 perfctr_product_name(b->product));
+			 product ? product : "a GPU without a page");
+		l->is_unknown |= !product;
 		if (!l->events)
 			print_entry(l, text, "", range, PERFCTR_TRUST_UNVALIDATED);
 		l->found++;
 	}
+}
+
+/* How to add what is missing. */
+static void explain_unknown(const struct lister *l)
+{
+	const struct drm_perfctr_device_info *info = perfctr_device_info(l->device);
+
+	if (info->gpu_id)
+		fprintf(l->app->out,
+			"\nNo page of counters has the GPU_ID 0x%" PRIx64 ". Add one to\n"
+			"~/.config/perfctr/counters.d or /etc/perfctr/counters.d, with\n"
+			"gpu_id = 0x%" PRIx64 "; see perfctr-list(1).\n",
+			(uint64_t)info->gpu_id, (uint64_t)info->gpu_id);
+	else
+		fputs("\nThe driver does not say which GPU it is, so no page can name its "
+		      "counters.\n",
+		      l->app->out);
 }
 
 /* --- perf PMUs of the machine --------------------------------------------- */
@@ -467,6 +489,8 @@ static int list_all(struct lister *l, bool json)
 		fputc('\n', l->app->out);
 	} else {
 		print_notes(l);
+		if (l->is_unknown)
+			explain_unknown(l);
 	}
 	if (error)
 		return app_failed(l->app, error);
@@ -484,6 +508,24 @@ static int list_all(struct lister *l, bool json)
 	return EXIT_FAILED;
 }
 
+static void print_problem(void *data, unsigned int line, unsigned int column, const char *text)
+{
+	const struct lister *l = data;
+
+	fprintf(l->app->err, "%s:%u:%u: %s\n", l->page, line, column, text);
+}
+
+static int check_page(struct lister *l)
+{
+	int problems = perfctr_page_check(l->app->ctx, l->page, print_problem, l);
+
+	if (problems < 0)
+		return app_failed(l->app, problems);
+	if (!problems)
+		fprintf(l->app->out, "%s: no mistake found\n", l->page);
+	return problems ? EXIT_FAILED : EXIT_FINE;
+}
+
 /* width for a pipe; smallest width at which a description is wrapped */
 enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
 
@@ -498,6 +540,7 @@ int list_run(struct app *app, int argc, char **argv)
 		OPTION('d', "device", TEXT, &which),
 		OPTION(0, "via", TEXT, &app->via),
 		OPTION('j', "json", FLAG, &json),
+		OPTION(0, "check", TEXT, &l.page),
 		OPTION(0, "trusted-only", FLAG, &l.trusted_only),
 		OPTIONS_END,
 	};
@@ -507,6 +550,8 @@ int list_run(struct app *app, int argc, char **argv)
 		l.width = LIST_COLUMNS;
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
+	if (l.page)
+		return check_page(&l);
 	l.patterns = argv + optind;
 	l.pattern_count = argc - optind;
 

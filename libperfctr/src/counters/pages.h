@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages of the counter database that users add: TOML files read at run time. */
+#pragma once
+
+#include "private.h"
+
+struct page_gpu {
+	uint64_t id, mask; /* of the whole GPU_ID */
+	unsigned int product;
+};
+
+struct page_counter {
+	struct perfctr_counter_desc desc;
+	unsigned int line;
+};
+
+struct page_metric {
+	struct perfctr_metric_desc desc;
+	unsigned int line;
+};
+
+struct pages {
+	struct page_counter *counters; /* ordered by product, block type and position */
+	struct page_metric *metrics;
+	struct page_gpu *gpus;
+	const char **products; /* names that the built-in database lacks */
+	size_t counter_count, metric_count, gpu_count, product_count;
+	struct page_text *texts;
+};
+
+/* the number of the first product that pages name */
+#define PAGES_PRODUCT 0xff00u
+
+/*
+ * Add a page. One with a problem is left out; @fn gets each problem.
+ * Return: the number of problems, or -ENOMEM.
+ */
+int pages_add(struct pages *pages, const char *text, size_t size, perfctr_page_problem fn,
+	      void *data);
+void pages_free(struct pages *pages);
+
+/* The pages of this process, read when first asked for. */
+const struct pages *pages_loaded(void);
+/* Log the problems of these pages, once. */
+void pages_report(struct perfctr_ctx *ctx);

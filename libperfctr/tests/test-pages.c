@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/* Pages read at run time: what they add, and where their mistakes are. */
+#include <errno.h>
+#include <perfctr/perfctr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "samples.h"
+#include "test.h"
+
+#define PAGE                                                                                     \
+	"[page]\nproduct = \"MY_GPU\"\nblock = \"SHADER\"\ngpu_id = 0x12340000\n"                \
+	"gpu_mask = 0xffff0000\n[[counter]]\nbit = 4\nname = \"A\"\nshort = \"The A\"\n"         \
+	"unit = \"cycles\" # a comment\n[[counter]]\nbit = 5\nname = \"B\"\nshort = \"The B\"\n" \
+	"unit = \"bytes\"\nshift = 3\nsets = [\"PRIMARY\", \"SECONDARY\"]\n"                     \
+	"[[metric]]\nname = \"rate\"\nshort = \"Rate\"\nunit = \"bytes/cycle\"\n"                \
+	"formula = \"8[bytes] * B / A\"\n[MALI_V10.CSHW]\nmine = \"MCU_ACTIVE / GPU_ACTIVE\"\n"  \
+	"[page]\nproduct = \"MALI_V10\"\nblock = \"CSHW\"\n[[counter]]\nbit = 4\n"               \
+	"name = \"GPU_ACTIVE\"\nshort = \"Better text\"\nunit = \"cycles\"\n"
+
+static char path[] = "/tmp/perfctr-pages-XXXXXX";
+
+static void write_page(const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!CHECK(file))
+		return;
+	fputs(text, file);
+	fclose(file);
+}
+
+static void a_page_adds_and_corrects(void)
+{
+	const struct perfctr_counter_desc *c;
+	const struct perfctr_metric_desc *m = NULL;
+	unsigned int product = 0, found = 0;
+
+	EQUAL_TEXT(perfctr_gpu_name(0x12345678, 0, &product), "my_gpu");
+	c = perfctr_counter_at(product, DRM_PERFCTR_MALI_BLOCK_SHADER, 1, 5);
+	if (CHECK(c)) {
+		EQUAL_TEXT(c->name, "B");
+		EQUAL_TEXT(c->id, "my_gpu.shader.b");
+		EQUAL(c->shift, 3);
+		EQUAL(c->kind, PERFCTR_KIND_BYTES);
+	}
+	c = perfctr_counter_at(DRM_PERFCTR_MALI_PRODUCT_V10, DRM_PERFCTR_MALI_BLOCK_CSHW, 0, 4);
+	EQUAL_TEXT(c->short_text, "Better text");
+	/* its neighbour is the built-in one */
+	c = perfctr_counter_at(DRM_PERFCTR_MALI_PRODUCT_V10, DRM_PERFCTR_MALI_BLOCK_CSHW, 0, 5);
+	EQUAL_TEXT(c->name, "MCU_ACTIVE");
+	while ((m = perfctr_metric_next(m))) {
+		found += !strcmp(m->id, "mali_v10.cshw.mine");
+		if (!strcmp(m->id, "my_gpu.shader.rate"))
+			found += !strcmp(m->formula, "8 * B / A");
+	}
+	EQUAL(found, 2);
+}
+
+static unsigned int at_line, at_column;
+static char at_text[256];
+
+static void note(void *unused, unsigned int line, unsigned int column, const char *text)
+{
+	(void)unused;
+	if (!at_line) {
+		at_line = line;
+		at_column = column;
+		snprintf(at_text, sizeof(at_text), "%s", text);
+	}
+}
+
+static void mistakes_have_line_and_column(void)
+{
+	static const struct {
+		const char *old, *new, *text;
+		unsigned int line, column;
+	} mistakes[] = {
+		{ "bit = 5", "bit = 4", "its position is taken", 11, 1 },
+		{ "bit = 5", "bit = 3", "bit must be a number, 4 to 255", 12, 8 },
+		{ "bit = 5", "bit = five", "a text, a number", 12, 11 },
+		{ "bit = 5", "bit 5", "= is expected", 12, 5 },
+		{ "shift", "shfit", "unknown key 'shfit'", 16, 10 },
+		{ "\"PRIMARY\", ", "\"FIRST\", ", "unknown set 'FIRST'", 17, 16 },
+		{ "\"SHADER\"", "\"CORE\"", "unknown block 'CORE'", 3, 15 },
+		{ "\"The B\"\n", "\"The B\n", "the text has no end", 14, 15 },
+		{ "* B /", "* C /", "no counter 'C'", 18, 1 },
+		{ "* B /", "* B", "an operator is expected", 18, 1 },
+		{ "[[metric]]", "[[metrics]]", "'metrics'", 18, 12 },
+		{ "MCU_ACTIVE /", "MCU /", "mine: no counter 'MCU'", 24, 1 },
+		{ "unit = \"bytes/cycle\"\n", "", "needs name, short, unit", 18, 1 },
+	};
+	struct perfctr_ctx *ctx = NULL;
+	char text[4096];
+
+	perfctr_ctx_new(&ctx);
+	for (size_t n = 0; n < sizeof(mistakes) / sizeof(mistakes[0]); n++) {
+		const char *at = strstr(PAGE, mistakes[n].old);
+
+		if (!CHECK(at))
+			continue;
+		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - PAGE), PAGE, mistakes[n].new,
+			 at + strlen(mistakes[n].old));
+		write_page(text);
+		at_line = 0;
+		CHECK(perfctr_page_check(ctx, path, note, NULL) > 0);
+		HAS_TEXT(at_text, mistakes[n].text);
+		EQUAL(at_line, mistakes[n].line);
+		EQUAL(at_column, mistakes[n].column);
+	}
+	write_page(PAGE);
+	EQUAL(perfctr_page_check(ctx, path, note, NULL), 0);
+	EQUAL(perfctr_page_check(ctx, "/nonexistent", note, NULL), -ENOENT);
+	perfctr_ctx_unref(ctx);
+	unlink(path);
+}
+
+static const struct test tests[] = {
+	{ "a page adds products, counters and metrics, and corrects texts",
+	  a_page_adds_and_corrects },
+	{ "mistakes have line and column", mistakes_have_line_and_column },
+};
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd >= 0)
+		close(fd);
+	write_page(PAGE);
+	setenv("PERFCTR_COUNTERS", path, 1);
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
