@@ -19,21 +19,29 @@ WORK = ("draw=33,2", "fragment=70,50", "compute=5,3,2", "store")
 # twice, 5 × 4 tiles, workgroups
 PRODUCT = read(f"{MODEL}/state").split("product ")[1].split()[0]
 HAS_128 = PRODUCT in ("g615", "g720", "g725")
-# the jobs with fragments; architecture 13 moved them
-FRAGMENT_JOBS, FRAGMENT_TASKS = \
-    ("cshw/C49", "cshw/C50") if PRODUCT == "g725" else ("cshw/C33", "cshw/C34")
-EXPECTED = {FRAGMENT_JOBS: 1, FRAGMENT_TASKS: 6, "tiler/C6": 22, "tiler/C7": 0}
+FRAGMENT_JOBS = "cshw/ITER_FRAG_JOB_COMPLETED"
+EXPECTED = {FRAGMENT_JOBS: 1, "cshw/ITER_FRAG_TASK_COMPLETED": 6, "tiler/TRIANGLES": 22,
+            "tiler/LINES": 0}
 # in blocks of 128 counters these are valid together with some that only shaders know: not at all
 if not HAS_128:
-    EXPECTED |= {"cshw/C17": 1, "cshw/C25": 1, "shader/C18": 20, "shader/C23": 30}
+    EXPECTED |= {"cshw/ITER_TILER_JOB_COMPLETED": 1, "cshw/ITER_COMP_JOB_COMPLETED": 1,
+                 "shader/FRAG_PTILES": 20, "shader/COMPUTE_TASKS": 30}
+
+
+NAMES = {}
 
 
 def truth():
-    """{(block type, its index, counter): counts}"""
+    """{(block type, its index, counter by name): counts}"""
+    if not NAMES:
+        listed = run("perfctr", "list", "-d", node(), "--json").stdout
+        NAMES.update(((e["block"], e["position"]), e["name"])
+                     for e in json.loads(listed)["events"] if e["position"] is not None)
     values = {}
     for line in read(f"{MODEL}/truth").splitlines():
         kind, index, counter, value = line.split()
-        values[kind, int(index), f"C{counter}"] = int(value)
+        name = NAMES.get((kind, int(counter)), f"C{counter}")
+        values[kind, int(index), name] = int(value)
     return values
 
 
@@ -103,14 +111,14 @@ def version_stays():
 
 @test
 def lists():
-    """list: counters without names are listed by number"""
+    """list: counters by name, those without one by number, metrics"""
     text = run("perfctr", "list", "-d", node()).stdout
-    check("cshw/C4" in text and "shader/C" in text, text)
+    check("cshw/GPU_ACTIVE" in text and "fw/C4" in text and "metric:shader.alu_util" in text, text)
 
 
 @test
 def default_events():
-    """stat without -e counts the GPU, although its counters have no names"""
+    """stat without -e counts the GPU by names"""
     out = run("perfctr", "stat", "-d", node(), "--json", "--",
               "mali-job", "-d", node(), "-q", *WORK).stdout
     result = {c["event"]: c["value"] for c in json.loads(out)["counters"]}

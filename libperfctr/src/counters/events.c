@@ -599,12 +599,12 @@ static int add_metrics(struct parser *p, const char *pattern)
 		char full[2 * LABEL_BYTES];
 		int error;
 
+		if (!has_block(p, metric->product, metric->block_type))
+			continue;
 		snprintf(full, sizeof(full), "%s.%s", perfctr_block_type_name(metric->block_type),
 			 metric->name);
 		if (!matches(pattern, metric->name) && !matches(pattern, full) &&
 		    !matches(pattern, metric->id))
-			continue;
-		if (!has_block(p, metric->product, metric->block_type))
 			continue;
 		found++;
 		error = add_metric(p, metric);

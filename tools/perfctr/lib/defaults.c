@@ -24,6 +24,15 @@ static const char *const gpu_events[] = {
 	"metric:l2_read_hit_ratio",
 	"metric:ext_read_bandwidth",
 	"metric:ext_write_bandwidth",
+	/* Mali */
+	"ITER_FRAG_JOB_COMPLETED",
+	"JS0_JOBS",
+	"metric:fragment_util",
+	"metric:compute_util",
+	"metric:tiler_util",
+	"metric:l2_cache_read_hit_rate",
+	"metric:bus_read_bytes_per_s",
+	"metric:bus_write_bytes_per_s",
 	/* NVIDIA */
 	"mp/inst_executed",
 	"mp/branch",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfctr list: list what can be counted. */
+#include <drm/perfctr_tegra410.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
@@ -395,6 +396,14 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 
 /* --- metrics --------------------------------------------------------------- */
 
+static bool has_product(const struct lister *l, unsigned int product)
+{
+	for (size_t i = 0; i < perfctr_device_block_count(l->device); i++)
+		if (perfctr_device_block(l->device, i)->product == product)
+			return true;
+	return false;
+}
+
 /* Whether everything that a metric needs can be selected here. */
 static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
 {
@@ -404,6 +413,10 @@ static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
 
 	if (l->all || !l->device)
 		return l->all;
+	/* without the block: no need to look for its counters */
+	if (m->product != DRM_PERFCTR_TEGRA410_PRODUCT &&
+	    m->product != DRM_PERFCTR_PRODUCT_PERF_PMU && !has_product(l, m->product))
+		return false;
 	if (perfctr_selection_new(l->device, &selection))
 		return false;
 	snprintf(text, sizeof(text), "metric:%s", m->id);
@@ -429,13 +442,17 @@ static void list_metrics(struct lister *l)
 
 	snprintf(l->heading, sizeof(l->heading), "metrics");
 	while ((m = perfctr_metric_next(m))) {
-		unsigned int verdict = verdicts_metric_trust(l->verdicts, l->app->ctx, m);
-		const char *trust = verdicts_trust_name(verdict);
+		unsigned int verdict;
+		const char *trust;
 		char text[192];
 
 		snprintf(text, sizeof(text), "metric:%s.%s", perfctr_block_type_name(m->block_type),
 			 m->name);
-		if (!wanted_metric(l, text, m) || is_hidden(l, verdict) || !can_compute(l, m))
+		if (!wanted_metric(l, text, m) || !can_compute(l, m))
+			continue;
+		verdict = verdicts_metric_trust(l->verdicts, l->app->ctx, m);
+		trust = verdicts_trust_name(verdict);
+		if (is_hidden(l, verdict))
 			continue;
 		if (l->metrics) {
 			struct json_object *e = json_object_new_object();
