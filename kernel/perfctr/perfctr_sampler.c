@@ -188,20 +188,22 @@ static int collect_batch(struct drm_perfctr_source *source)
 	struct perfctr_source_state *state = source->state;
 	const u64 begin_ns = ktime_get_raw_ns();
 	const s64 offset_ns = raw_offset_ns();
-	u64 now_ns;
-	bool more;
+	bool more, reached = true;
+	u64 now_ns, until_ns;
 	int ret;
 
 	do {
-		u64 until_ns = U64_MAX;
-
-		if (ktime_get_raw_ns() - begin_ns <= state->batch_ns / 2)
+		until_ns = U64_MAX;
+		if (reached && ktime_get_raw_ns() - begin_ns <= state->batch_ns / 2)
 			until_ns = next_in_batch(source, offset_ns);
 		ret = drm_perfctr_collect(source, until_ns, &more);
+		/* a source whose pieces end no period must return the rest at once */
+		reached = state->time_ns >= until_ns;
 		/* the last piece ends at no period: the caller may publish a sample of it */
 		if (more || ret)
 			publish_batched(source, offset_ns);
-	} while (more);
+	} while (more && until_ns != U64_MAX);
+	state->incomplete |= more;
 	now_ns = ktime_get_raw_ns();
 	/* the hardware has room for two batches; half of one is reserved for delays */
 	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, state->batch_ns / 2);
@@ -448,7 +450,8 @@ void drm_perfctr_sampler_end(struct drm_perfctr_session *session)
 		state->time_ns = max(state->time_ns, ktime_get_raw_ns());
 		state->gpu_epoch = 0;
 		state->gpu_timestamp = 0;
-		lost_ns = state->time_ns - min(state->time_ns, state->good_ns);
+		/* at least 1: something is lost */
+		lost_ns = 1 + state->time_ns - min(state->time_ns, state->good_ns);
 		session->pending.unread_ns = max(session->pending.unread_ns, lost_ns);
 	}
 	if (session->config.period_ns) {

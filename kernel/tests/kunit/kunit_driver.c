@@ -69,19 +69,25 @@ static void fake_stop(struct drm_perfctr_source *source)
 	WRITE_ONCE(fake->stops, fake->stops + 1);
 }
 
-/* the next piece of a batch; the last one ends now */
+/* pieces of a batch up to the time that is due; the last one ends now */
 static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
 {
 	if (!fake->left) {
 		fake->left = fake->pieces;
 		fake->time_ns = ktime_get_raw_ns() - fake->pieces * fake->step_ns;
 	}
-	if (fake->left) {
-		fake->left--;
+	for (; fake->left && (!c->time_ns || c->time_ns < c->until_ns); fake->left--) {
 		fake->time_ns += fake->step_ns;
+		c->time_ns = fake->time_ns;
+		drm_perfctr_block_totals(&fake->base, 0)[0] += fake->piece_add;
+		fake->piece_sum += fake->piece_add;
 	}
 	c->time_ns = fake->time_ns;
 	c->more = fake->left;
+	if (fake->lies) {
+		fake->lies--;
+		c->more = true;
+	}
 	drm_perfctr_block_reached(&fake->base, 0, c->time_ns - 1);
 	return 0;
 }

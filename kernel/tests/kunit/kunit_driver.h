@@ -43,9 +43,13 @@ struct fake_source {
 	/* whether it counts; calls in the wrong state */
 	bool counting;
 	unsigned int wrong_calls;
-	/* pieces of a batch without the last one; each has @add and takes @step_ns */
+	/* pieces of a batch, those left of it; each has @piece_add and takes @step_ns */
 	unsigned int pieces;
 	unsigned int left;
+	u64 piece_add;
+	u64 piece_sum;
+	/* number of collections that falsely report more of a batch */
+	unsigned int lies;
 	u64 step_ns;
 	u64 time_ns;
 	/* duration of a collection; end of the last batch, or 0; shortest pause */
