@@ -460,6 +460,7 @@ static void permission_none(void)
 	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(try_period(0), -EACCES);
+		igt_assert_eq(try_period(dev.info.min_period_ns), -EACCES);
 		igt_assert_eq(try_generic(), -EACCES);
 	}
 	igt_waitchildren();

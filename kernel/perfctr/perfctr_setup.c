@@ -126,8 +126,7 @@ static int check_flags(struct drm_perfctr *pc, u32 flags)
 	return 0;
 }
 
-static int check_setup(struct drm_perfctr *pc, const struct drm_perfctr_setup *setup,
-		       bool privileged)
+static int check_setup(struct drm_perfctr *pc, const struct drm_perfctr_setup *setup)
 {
 	int ret;
 
@@ -155,7 +154,7 @@ static int check_setup(struct drm_perfctr *pc, const struct drm_perfctr_setup *s
 	if (setup->request_stride < sizeof(struct drm_perfctr_block_request) ||
 	    setup->request_stride % 8 || setup->request_stride > PERFCTR_STRUCT_SIZE_MAX)
 		return perfctr_reject(pc, EINVAL, "request_stride: %u", setup->request_stride);
-	return check_period(pc, setup->period_ns, privileged);
+	return 0;
 }
 
 /* --- the session --------------------------------------------------------- */
@@ -328,12 +327,13 @@ struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
 	struct drm_perfctr_session *session;
 	int ret;
 
-	ret = check_setup(pc, setup, privileged);
+	ret = check_setup(pc, setup);
+	if (!ret && !drm_perfctr_may_observe(privileged))
+		ret = perfctr_reject(pc, EACCES, "needs CAP_PERFMON or dev.perfctr.paranoid=0");
+	if (!ret)
+		ret = check_period(pc, setup->period_ns, privileged);
 	if (ret)
 		return ERR_PTR(ret);
-	if (!drm_perfctr_may_observe(privileged))
-		return ERR_PTR(perfctr_reject(pc, EACCES, "%s",
-					      "needs CAP_PERFMON or dev.perfctr.paranoid=0"));
 	requests = copy_requests(pc, setup);
 	if (IS_ERR(requests))
 		return ERR_CAST(requests);
