@@ -29,7 +29,8 @@
  * @hybrid-cpus: CPUs that the PMU lacks are left out, as on big.LITTLE
  * @refused-setup: SETUP fails if a CPU refuses the event for another reason
  * @refused-start: START fails if a new CPU refuses the event, and can be repeated
- * @refused-active: a CPU that refuses the event while counting makes the counter invalid
+ * @refused-active: a CPU that refuses the event while counting makes the counter invalid, and a
+ *   later sample has the counts of the other CPUs
  * @hotplug-unprivileged-start: a session counts with the permissions of SETUP, not those of START
  */
 #include <errno.h>
@@ -586,6 +587,15 @@ static void refuse(int cpu0, int cpu1)
 	close(fd);
 }
 
+/* the test PMU counts @n on this CPU */
+static void hit(unsigned int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", n);
+	igt_assert_eq(igt_write(TEST_PMU "hit", text), 0);
+}
+
 static void test_pmu_session(struct igt_perfctr_session *s)
 {
 	igt_perfctr_session_init_empty(s, &dev);
@@ -668,33 +678,43 @@ static void refused_start(void)
 	igt_perfctr_session_fini(&s);
 }
 
+/* CPU 1 comes back, but must not be counted; CPU 0 counts 20 in each of two samples */
 static void refused_active(void)
 {
 	const struct drm_perfctr_block_header *b;
 	struct igt_perfctr_session s;
 
 	test_pmu_load();
-	test_pmu_session(&s);
+	igt_perfctr_session_init_empty(&s, &dev);
+	igt_perfctr_add_pmu(&s, 7, test_type, 1, GLOBAL);
+	igt_perfctr_session_create(&s);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	cpu_online(1, false);
 	refuse(0, ENOSPC);
 	cpu_online(1, true);
+	pin(0);
 	for (unsigned int i = 0; i < 2; i++) {
-		igt_sleep_ms(5);
+		hit(20);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		b = first_pmu_block(igt_perfctr_slot(&s, i));
-		igt_assert_eq_u64(b->valid_mask, 0);
 		igt_assert(b->states & DRM_PERFCTR_STATE_ERROR);
+		igt_assert(b->states & DRM_PERFCTR_STATE_LOST);
+		igt_assert_lte_u64(1, igt_perfctr_slot(&s, i)->lost_ns);
 	}
+	igt_assert_eq_u64(b->valid_mask, 0);
 	refuse(0, 0);
 	cpu_online(1, false);
 	cpu_online(1, true);
+	hit(3);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-	igt_sleep_ms(5);
+	igt_perfctr_drain(&s);
+	/* the counts of CPU 0 are not lost */
+	igt_assert_eq_u64(counted(&s, 7), 43);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	b = first_pmu_block(igt_perfctr_slot(&s, 3));
 	igt_assert_eq_u64(b->valid_mask, 1);
 	igt_assert(!(b->states & DRM_PERFCTR_STATE_ERROR));
+	pin(-1);
 	igt_perfctr_drain(&s);
 	igt_perfctr_session_fini(&s);
 }

@@ -116,8 +116,8 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session)
 
 /* inlined, so that the loop over views need not save its registers */
 static __always_inline void *publish_view(struct drm_perfctr_session *session,
-					  struct perfctr_view *view, void *at, u64 end_ns,
-					  u32 *states)
+					  struct perfctr_view *view, void *at,
+					  struct drm_perfctr_sample_header *sample, u32 *states)
 {
 	const struct drm_perfctr_block *block = view->block;
 	const struct perfctr_source_state *state;
@@ -126,7 +126,7 @@ static __always_inline void *publish_view(struct drm_perfctr_session *session,
 	u64 cycles;
 
 	if (view->pmu)
-		return drm_perfctr_pmu_layout(at, view, end_ns, states);
+		return drm_perfctr_pmu_layout(at, view, sample, states);
 
 	sv = &session->sources[view->source];
 	state = sv->source->state;
@@ -137,7 +137,7 @@ static __always_inline void *publish_view(struct drm_perfctr_session *session,
 		span.states |= DRM_PERFCTR_STATE_LOST;
 	span.valid = drm_perfctr_sticky_since(&block->valid[view->section], sv->base_seq);
 	span.clock_cycles = cycles - view->base_cycles;
-	span.capture_ns = (block->time_ns ?: state->time_ns) - end_ns;
+	span.capture_ns = (block->time_ns ?: state->time_ns) - sample->end_ns;
 	view->base_cycles = cycles;
 	at = drm_perfctr_layout_block(at, view, &span);
 	*states |= span.states;
@@ -226,7 +226,7 @@ bool drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 	lockdep_assert_held(&session->pc->lock);
 	fill_from_sources(session, &header);
 	for (i = 0; i < session->view_count; i++)
-		at = publish_view(session, &session->views[i], at, header.end_ns, &states);
+		at = publish_view(session, &session->views[i], at, &header, &states);
 	rebase_sources(session);
 	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;

@@ -172,7 +172,8 @@ enum drm_perfctr_block_states {
 	/**
 	 * @DRM_PERFCTR_STATE_ERROR: reading the block failed at least once, or the
 	 * PMU's hardware was removed, or counting failed on a CPU that came online:
-	 * counters that lack this CPU are not valid until it succeeds.
+	 * counters that lack this CPU are not valid until it succeeds. The next valid
+	 * sample has the counts of the other CPUs; STATE_LOST marks those of this one.
 	 */
 	DRM_PERFCTR_STATE_ERROR = 1u << 9,
 	/** @DRM_PERFCTR_STATE_MIGRATED: counting moved to another CPU. */

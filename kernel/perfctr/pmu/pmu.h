@@ -102,8 +102,8 @@ static inline u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session
 
 static inline void drm_perfctr_pmu_baseline(struct perfctr_view *view) {}
 
-static inline void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns,
-					   u32 *states)
+static inline void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
+					   struct drm_perfctr_sample_header *sample, u32 *states)
 {
 	return dst;
 }

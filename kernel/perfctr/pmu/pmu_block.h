@@ -10,6 +10,7 @@
 
 struct cred;
 struct drm_perfctr;
+struct drm_perfctr_sample_header;
 struct module;
 struct perfctr_pmu_event;
 
@@ -38,15 +39,12 @@ struct perfctr_pmu_block {
 	u64 *base_enabled;
 	u64 *base_running;
 	u32 states;
-	/* mask of events that are missing on a CPU; bit n: @totals[n] */
-	u64 incomplete;
 	u64 time_ns;
 
 	/* read but not handed over, under the session's pmu.lock */
 	struct {
 		u32 states;
 		s32 cpu;
-		u64 incomplete;
 		u64 time_ns;
 	} fresh;
 	/* the perf side, private to pmu_events.c */
@@ -55,7 +53,8 @@ struct perfctr_pmu_block {
 
 /* pmu_layout.c; with the sampler lock */
 void drm_perfctr_pmu_baseline(struct perfctr_view *view);
-void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u32 *states);
+void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
+			     struct drm_perfctr_sample_header *sample, u32 *states);
 
 /* pmu_kinds.c */
 int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,

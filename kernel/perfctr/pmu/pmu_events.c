@@ -311,10 +311,8 @@ void drm_perfctr_pmu_block_read(struct drm_perfctr *pc, struct perfctr_pmu_block
 			pmu->fresh.states |= DRM_PERFCTR_STATE_ERROR;
 		}
 
-		if (event->missing) {
-			pmu->fresh.incomplete |= BIT_ULL(i);
-			pmu->fresh.states |= DRM_PERFCTR_STATE_ERROR;
-		}
+		if (event->missing)
+			pmu->fresh.states |= DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST;
 
 		event->count = count;
 		event->enabled = enabled;
@@ -335,16 +333,17 @@ void drm_perfctr_pmu_block_handover(struct perfctr_pmu_block *pmu)
 	unsigned int i;
 
 	for (i = 0; i < pmu->count; i++) {
+		/* a sum that lacks a CPU: a later one has its counts */
+		if (pmu->events[i].missing)
+			continue;
 		pmu->totals[i] = pmu->events[i].count;
 		pmu->enabled[i] = pmu->events[i].enabled;
 		pmu->running[i] = pmu->events[i].running;
 	}
 	pmu->states |= pmu->fresh.states;
-	pmu->incomplete |= pmu->fresh.incomplete;
 	pmu->identity.cpu = pmu->fresh.cpu;
 	pmu->time_ns = pmu->fresh.time_ns;
 	pmu->fresh.states = 0;
-	pmu->fresh.incomplete = 0;
 }
 
 void drm_perfctr_pmu_block_disable(struct perfctr_pmu_block *pmu)

@@ -24,19 +24,19 @@ void drm_perfctr_pmu_baseline(struct perfctr_view *view)
 	memcpy(pmu->base_enabled, pmu->enabled, size);
 	memcpy(pmu->base_running, pmu->running, size);
 	pmu->states = 0;
-	pmu->incomplete = 0;
 }
 
 /**
  * drm_perfctr_pmu_layout() - write a block of perf events and begin its next span
  * @dst: position in the slot; never read
  * @view: the block, view->pmu not NULL
- * @end_ns: the sample's end
+ * @sample: the sample's header; if counts of a CPU are lost, the time may be the whole span
  * @states: enum drm_perfctr_block_states, to which those of the block are added
  *
  * Returns: address after the block.
  */
-void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u32 *states)
+void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
+			     struct drm_perfctr_sample_header *sample, u32 *states)
 {
 	const u32 header_size = drm_perfctr_header_size(view->format);
 	struct perfctr_pmu_block *pmu = view->pmu;
@@ -48,7 +48,7 @@ void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u
 		.clock = DRM_PERFCTR_CLOCK_NONE,
 		.states = pmu->states,
 		.enable_mask = view->mask,
-		.capture_ns = drm_perfctr_layout_capture((s64)(pmu->time_ns - end_ns)),
+		.capture_ns = drm_perfctr_layout_capture((s64)(pmu->time_ns - sample->end_ns)),
 		.header_size = header_size,
 		.product = pmu->product,
 	};
@@ -62,11 +62,8 @@ void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u
 		u64 running = pmu->running[i] - pmu->base_running[i];
 		u64 value = pmu->totals[i] - view->base[i];
 
-		/* a sum that lacks CPUs is not valid */
-		if (pmu->incomplete & BIT_ULL(i))
-			value = 0;
 		/* an event that was never scheduled is not measured, rather than zero */
-		else if (running || value)
+		if (running || value)
 			header.valid_mask |= mask & -mask;
 		if (running < enabled)
 			header.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
@@ -83,8 +80,9 @@ void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view, u64 end_ns, u
 	memcpy(dst, &header, sizeof(header));
 	memcpy(dst + sizeof(header), &times, sizeof(times));
 	memcpy(dst + sizeof(header) + sizeof(times), &pmu->identity, sizeof(pmu->identity));
+	if (pmu->states & DRM_PERFCTR_STATE_LOST)
+		sample->lost_ns = sample->end_ns - sample->start_ns;
 	pmu->states = 0;
-	pmu->incomplete = 0;
 	*states |= header.states;
 	return dst + header.size;
 }

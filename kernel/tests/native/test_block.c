@@ -261,10 +261,11 @@ TEST(pmu_block_reports_multiplexing)
 		u64 counters[3];
 		u64 times[3];
 	} out;
+	struct drm_perfctr_sample_header sample = { .start_ns = 400, .end_ns = 1000 };
 	u32 states = 0;
 
 	check_eq(drm_perfctr_view_size(&view), sizeof(out));
-	check(drm_perfctr_pmu_layout(&out, &view, 1000, &states) == &out + 1);
+	check(drm_perfctr_pmu_layout(&out, &view, &sample, &states) == &out + 1);
 	check_eq(out.header.size, sizeof(out));
 	check_eq(out.header.header_size, 128);
 	check_eq(out.header.format, 3);
@@ -286,30 +287,18 @@ TEST(pmu_block_reports_multiplexing)
 	enabled[1] += 100;
 	running[1] += 100;
 	states = 0;
-	drm_perfctr_pmu_layout(&out, &view, 1000, &states);
+	drm_perfctr_pmu_layout(&out, &view, &sample, &states);
 	check_eq(out.counters[0], 0);
 	check_eq(out.counters[1], 8);
 	check_eq(out.header.valid_mask, 0x2);
 	check(!(states & DRM_PERFCTR_STATE_MULTIPLEXED));
 	check_eq(out.span.time_enabled, 100);
 
-	/* a counter that lacks a CPU is not valid, and its counts are dropped */
-	for (unsigned int i = 0; i < 3; i++) {
-		totals[i] += 5;
-		enabled[i] += 10;
-		running[i] += 10;
-	}
-	pmu.incomplete = 0x2;
-	drm_perfctr_pmu_layout(&out, &view, 1000, &states);
-	check_eq(out.header.valid_mask, 0x5);
-	check_eq(out.counters[0], 5);
-	check_eq(out.counters[1], 0);
-	check_eq(pmu.incomplete, 0);
-	totals[1] += 3;
-	running[1] += 10;
-	drm_perfctr_pmu_layout(&out, &view, 1000, &states);
-	check_eq(out.header.valid_mask, 0x2);
-	check_eq(out.counters[1], 3);
+	/* counts of a CPU are lost at an unknown time in the span */
+	check_eq(sample.lost_ns, 0);
+	pmu.states = DRM_PERFCTR_STATE_LOST;
+	drm_perfctr_pmu_layout(&out, &view, &sample, &states);
+	check_eq(sample.lost_ns, 600);
 }
 
 /* additions to a header are in the order of the bits */
