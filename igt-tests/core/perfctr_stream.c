@@ -24,6 +24,7 @@
  * @flags-reason: a sample has exactly one reason
  * @time-spans: spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes
  * @seq-over-restart: sequence numbers continue over STOP and START
+ * @stop-visible: a reader that sees the ring stop finds the session stopped, with its last sample
  * @teardown-active: TEARDOWN of an active session ends it
  * @in-stream-attribution: samples between the commands of a job attribute counts to each command
  * @in-stream-full: a sample in a job that finds the ring full is merged, and WAIT reports it
@@ -33,6 +34,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "minigt.h"
 #include "igt_perfctr.h"
@@ -410,6 +412,62 @@ static void teardown_active(void)
 	igt_perfctr_session_fini(&s);
 }
 
+struct watcher {
+	struct igt_perfctr_session s;
+	bool over;
+	unsigned int wrong;
+};
+
+static void *watch_stops(void *data)
+{
+	struct watcher *w = data;
+	const uint32_t *state = &w->s.control->state;
+
+	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
+		struct drm_perfctr_status status;
+
+		if (__atomic_load_n(state, __ATOMIC_ACQUIRE) != DRM_PERFCTR_RING_ACTIVE)
+			continue;
+		while (__atomic_load_n(state, __ATOMIC_ACQUIRE))
+			;
+		status = igt_perfctr_status(&w->s);
+		/* active again is no error: each session has one more sample then */
+		w->wrong += status.flags & DRM_PERFCTR_STATUS_ACTIVE &&
+			    !__atomic_load_n(state, __ATOMIC_ACQUIRE);
+	}
+	return NULL;
+}
+
+/* the watcher needs a CPU of its own; a stack trace delays what ends a session */
+static void stop_visible(void)
+{
+	struct watcher w = { 0 };
+	pthread_t thread;
+
+	igt_require_f(sysconf(_SC_NPROCESSORS_ONLN) > 1, "one CPU\n");
+	igt_require_write(IGT_TRACING "kprobe_events", "p:perfctr_stop drm_perfctr_sampler_detach");
+	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/trigger", "stacktrace");
+	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/enable", "1");
+	igt_perfctr_session_setup(&w.s, &dev, 4, 0);
+	igt_assert_eq(pthread_create(&thread, NULL, watch_stops, &w), 0);
+	for (unsigned int i = 0; i < 200; i++) {
+		igt_assert_eq(igt_perfctr_start(&w.s, 0), 0);
+		igt_assert_eq(igt_perfctr_stop(&w.s, 0), 0);
+		igt_perfctr_drain(&w.s);
+		/* the watcher calls STATUS before the next START */
+		igt_sleep_ms(1);
+	}
+	__atomic_store_n(&w.over, true, __ATOMIC_RELEASE);
+	igt_assert_eq(igt_perfctr_start(&w.s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&w.s, 0), 0);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/enable", "0");
+	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/trigger", "!stacktrace");
+	igt_require_write(IGT_TRACING "kprobe_events", "");
+	igt_assert_eq_u32(w.wrong, 0);
+	igt_perfctr_session_fini(&w.s);
+}
+
 static void header_tests(void)
 {
 	/*
@@ -425,6 +483,7 @@ static void header_tests(void)
 	/* Covers: drm_perfctr_sample_header */
 	igt_subtest("seq-over-restart") seq_over_restart();
 	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
+	igt_subtest("stop-visible") stop_visible();
 	igt_subtest("teardown-active") teardown_active();
 }
 

@@ -427,7 +427,9 @@ bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now
 void drm_perfctr_baseline(struct drm_perfctr_session *session);
 bool drm_perfctr_has_room(struct drm_perfctr_session *session);
 u64 drm_perfctr_session_time(struct drm_perfctr_session *session);
-bool drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
+bool __must_check drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags,
+					   u64 user_data);
+void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
 void drm_perfctr_update_status(struct drm_perfctr_session *session);
 
 /* perfctr_collect.c; with the sampler lock held */

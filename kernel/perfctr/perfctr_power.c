@@ -155,11 +155,10 @@ static void end_session(struct drm_perfctr_session *session)
 {
 	drm_perfctr_sampler_remove(session);
 	drm_perfctr_sampler_end(session);
-	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED,
-			    session->config.user_data);
 	WRITE_ONCE(session->active, false);
 	drm_perfctr_sampler_detach(session);
-	drm_perfctr_update_status(session);
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED,
+			    session->config.user_data);
 }
 
 /**

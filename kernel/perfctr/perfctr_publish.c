@@ -197,15 +197,14 @@ static void add_totals(struct drm_perfctr_session *session,
 }
 
 /**
- * drm_perfctr_publish() - publish a session's counts since its last sample
- * @session: the session, just collected, with a free slot
+ * drm_perfctr_publish_only() - publish a session's counts since its last sample
+ * @session: the session, just collected, with a free slot; no longer active if this is the last one
  * @flags: DRM_PERFCTR_SAMPLE_*, reason of the sample
  * @user_data: for the header
  *
- * Returns: whether the eventfd must be signalled. That is done, except for SAMPLE_MANUAL: call
- * drm_perfctr_signal() without locks.
+ * Returns: whether the eventfd must be signalled.
  */
-bool drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
+bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
 	struct drm_perfctr_sample_header header = {
 		.size = session->sample_size,
@@ -244,7 +243,12 @@ bool drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 	session->totals.wakeups += wake;
 	/* STATUS has the sample before a reader is woken */
 	drm_perfctr_update_status(session);
-	if (wake && !(flags & DRM_PERFCTR_SAMPLE_MANUAL))
-		drm_perfctr_wake(session);
 	return wake;
+}
+
+/* the same, and has the eventfd signalled */
+void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
+{
+	if (drm_perfctr_publish_only(session, flags, user_data))
+		drm_perfctr_wake(session);
 }

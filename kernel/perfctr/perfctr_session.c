@@ -186,7 +186,6 @@ static bool deactivate(struct drm_perfctr_session *session)
 	session->awake = false;
 	drm_perfctr_sampler_detach(session);
 	drm_perfctr_sampler_arm(session->class);
-	drm_perfctr_update_status(session);
 	return awake;
 }
 
@@ -232,8 +231,8 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		drm_perfctr_sampler_collect(session);
 		drm_perfctr_sampler_end(session);
 		drm_perfctr_ring_free(&session->ring);
-		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
 		relax = deactivate(session);
+		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
 	}
 	drm_perfctr_unlock_call(session);
 	if (!ret)
@@ -278,7 +277,7 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		drm_perfctr_update_status(session);
 		ret = perfctr_reject(pc, ENOSPC, "SAMPLE: only the slot of STOP is free");
 	} else {
-		wake = drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
+		wake = drm_perfctr_publish_only(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
 	drm_perfctr_unlock_call(session);
 	rt_mutex_unlock(&session->pmu.lock);
