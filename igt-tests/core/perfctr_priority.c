@@ -16,9 +16,11 @@
  *   answer
  * @silent-firmware-teardown: TEARDOWN of an active session does not wait for firmware that does not
  *   answer
+ * @silent-firmware-events: nor does it if all sessions have perf events
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -516,70 +518,98 @@ static void copies_at_once(void)
 	igt_small_teardown(dev.fd, handle);
 }
 
-/* duration of the end of an active session while others wait for firmware */
-static uint64_t end_time(bool by_teardown)
+static void add_clocks(struct igt_perfctr_session *s)
+{
+	igt_perfctr_session_init(s, &dev);
+	s->setup.slots = 4;
+	s->setup.period_ns = 5 * MS;
+	igt_perfctr_add_pmu(s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, DRM_PERFCTR_CPU_ANY);
+}
+
+/* privileged: SAMPLEs of GPU and perf events until killed, beside periods of the same worker */
+static void sample_clocks_until_killed(unsigned int number)
 {
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
-	uint64_t ns;
+
+	igt_perfctr_reopen(&mine, &dev);
+	add_clocks(&s);
+	s.dev = &mine;
+	igt_perfctr_begin(&s);
+	report_ready();
+	for (;;) {
+		igt_perfctr_sample(&s, 0);
+		__atomic_store_n(&s.control->extract_idx, s.control->insert_idx, __ATOMIC_RELEASE);
+	}
+}
+
+/* of the device, since its creation */
+static unsigned int collections(void)
+{
+	char path[64], text[128] = "";
+	unsigned int count;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/perfctr_sampler", dev.minor);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	igt_assert(fd >= 0);
+	igt_assert_lt(0, read(fd, text, sizeof(text) - 1));
+	close(fd);
+	igt_assert_eq(sscanf(text, "timer_interrupts %*u collections %u", &count), 1);
+	return count;
+}
+
+/* collections during the end of an active session, while others wait for firmware */
+static unsigned int waits_at_end(bool by_teardown, bool events)
+{
+	struct igt_perfctr_device mine;
+	struct igt_perfctr_session s;
+	unsigned int waits;
 
 	/* fork before the file is opened, so that no attacker inherits it */
-	begin_attack(3, collect_until_killed);
+	if (events)
+		begin_attack(MAX_ATTACKERS, sample_clocks_until_killed);
+	else
+		begin_attack(3, collect_until_killed);
 	igt_perfctr_reopen(&mine, &dev);
-	igt_perfctr_session_setup(&s, &mine, 4, 5 * MS);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	add_clocks(&s);
+	s.dev = &mine;
+	/* without the events */
+	s.setup.request_count -= !events;
+	igt_perfctr_begin(&s);
 	set_firmware_silent(true);
-	usleep(150000);
-	ns = igt_raw_ns();
+	usleep(500000);
+	waits = collections();
 	if (by_teardown)
 		igt_assert_eq(igt_perfctr_teardown(&s), 0);
 	else
 		igt_perfctr_close(&mine);
-	ns = igt_raw_ns() - ns;
+	waits = collections() - waits;
 	end_attack();
 	set_firmware_silent(false);
 	if (by_teardown)
 		igt_perfctr_close(&mine);
 	igt_perfctr_session_unmap(&s);
-	return ns;
-}
-
-/* the longest of several unanswered STARTs, without other load */
-static uint64_t unanswered_start_time(void)
-{
-	const int handle = igt_small_setup(dev.fd);
-	uint64_t longest_ns = 0;
-
-	igt_assert_lt(0, handle);
-	set_firmware_silent(true);
-	for (unsigned int i = 0; i < 3; i++) {
-		uint64_t ns = igt_raw_ns();
-
-		igt_assert(igt_small_command(dev.fd, DRM_PERFCTR_CMD_START, handle));
-		ns = igt_raw_ns() - ns;
-		if (ns > longest_ns)
-			longest_ns = ns;
-	}
-	set_firmware_silent(false);
-	igt_small_teardown(dev.fd, handle);
-	return longest_ns;
+	return waits;
 }
 
 /*
- * TEARDOWN and close() access no hardware. They may wait for one caller, for the next one in the
- * queue, and for a worker.
+ * TEARDOWN and close() access no hardware. They may wait for one caller of each class, for the next
+ * one in the queue, and for a worker.
  */
-static void ends_soon(bool by_teardown)
+static void ends_soon(bool by_teardown, bool events)
 {
-	const uint64_t bound_ns = unanswered_start_time();
-	const uint64_t most_ns = 3 * bound_ns + (sanitized ? 1000 : 50) * MS;
-	uint64_t ns = UINT64_MAX;
+	unsigned int most = 0;
 
-	for (unsigned int i = 0; i < ATTEMPTS && ns > most_ns; i++)
-		ns = end_time(by_teardown);
-	igt_info("took %llu us, a START %llu us\n", (unsigned long long)ns / 1000,
-		 (unsigned long long)bound_ns / 1000);
-	igt_assert_lte_u64(ns, most_ns);
+	for (unsigned int i = 0; i < ATTEMPTS; i++) {
+		unsigned int waits = waits_at_end(by_teardown, events);
+
+		if (waits > most)
+			most = waits;
+	}
+	igt_info("waited for up to %u collections\n", most);
+	/* with a few for the workers between two readings of the number */
+	igt_assert_lte(most, 10);
 }
 
 int igt_main()
@@ -599,8 +629,13 @@ int igt_main()
 	igt_subtest("beside-events") beside_events();
 	igt_subtest("worker-share") worker_share();
 	igt_subtest("silent-firmware-queries") copies_at_once();
-	igt_subtest("silent-firmware-close") ends_soon(false);
-	igt_subtest("silent-firmware-teardown") ends_soon(true);
+	igt_subtest("silent-firmware-close") ends_soon(false, false);
+	igt_subtest("silent-firmware-teardown") ends_soon(true, false);
+	igt_subtest("silent-firmware-events")
+	{
+		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");
+		ends_soon(true, true);
+	}
 	igt_fixture() {
 		end_attack();
 		set_firmware_silent(false);

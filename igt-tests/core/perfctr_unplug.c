@@ -11,6 +11,7 @@
  *   commands are -ENODEV and closing is safe
  * @unplug-in-query: QUERY that blocks on user memory during an unplug does not call the driver
  *   again: -ENODEV
+ * @unplug-busy: unplug does not wait for callers that queue for firmware that does not answer
  * @unplug-close: a file can be closed after its device was removed, repeatedly
  */
 #include <errno.h>
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc_device.h"
 
@@ -171,6 +173,58 @@ static void unplug_close(void)
 	}
 }
 
+/* SAMPLE until unplug, without room for more than one more sample */
+static void *sample_until_unplug(void *data)
+{
+	struct igt_perfctr_session *s = data;
+	int ret;
+
+	do {
+		ret = igt_perfctr_sample(s, 0);
+		__atomic_store_n(&s->control->extract_idx, s->control->insert_idx,
+				 __ATOMIC_RELEASE);
+	} while (!ret);
+	igt_assert_eq(ret, -ENODEV);
+	return NULL;
+}
+
+/* half of the sessions have callers, half of them periods, for which the ordinary worker queues */
+static void unplug_busy(void)
+{
+	enum { SESSIONS = 12 };
+	static struct igt_perfctr_session s[SESSIONS];
+	uint64_t samples = 0;
+	pthread_t threads[SESSIONS];
+
+	igt_perfctr_sysctl("paranoid", "0");
+	for (unsigned int i = 0; i < SESSIONS; i++) {
+		igt_perfctr_session_init(&s[i], &dev);
+		s[i].setup.period_ns = i % 2 ? 0 : 5 * MS;
+		igt_perfctr_create_as_nobody(&s[i]);
+		igt_assert_eq(igt_perfctr_start(&s[i], 0), 0);
+	}
+	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
+	for (unsigned int i = 1; i < SESSIONS; i += 2)
+		igt_assert_eq(pthread_create(&threads[i], NULL, sample_until_unplug, &s[i]), 0);
+	/* all of them wait */
+	for (unsigned int i = 1; i < SESSIONS; i += 2)
+		igt_perfctr_wait_unread(&s[i], 1);
+	for (unsigned int i = 1; i < SESSIONS; i += 2)
+		samples -= s[i].control->insert_idx;
+	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+	for (unsigned int i = 1; i < SESSIONS; i += 2) {
+		igt_assert_eq(pthread_join(threads[i], NULL), 0);
+		samples += s[i].control->insert_idx;
+		igt_assert_eq_u32(s[i].control->state, DRM_PERFCTR_RING_DEAD);
+	}
+	igt_perfctr_sysctl("paranoid", "1");
+	igt_info("%llu samples of %u callers during unplug\n", (unsigned long long)samples,
+		 SESSIONS / 2);
+	/* a final one each; those of the callers before and at the beginning of unplug */
+	igt_assert_lte_u64(samples, SESSIONS / 2 + 4);
+	igt_vsoc_bind_again(&dev);
+}
+
 int igt_main()
 {
 	igt_fixture() {
@@ -179,6 +233,7 @@ int igt_main()
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
 	igt_subtest("unplug-active") unplug_active();
 	igt_subtest("unplug-in-query") unplug_in_query();
+	igt_subtest("unplug-busy") unplug_busy();
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
 	igt_subtest("unplug-close") unplug_close();
 	igt_fixture() {

@@ -13,6 +13,7 @@
  * @times: enabled and running times are those of the span
  * @measured-zero: a counter that counted nothing while it ran is a measured zero
  * @gpu-and-pmu: one sample carries GPU blocks and PMU blocks, both exact
+ * @slow-start: PMU blocks have no counts from before the first span, however long START waits
  * @automatic: an AUTOMATIC sample has the counts of PMU blocks at the transition
  * @two-sessions: two sessions count the same tracepoint independently
  * @no-such-pmu: an unknown PMU type is -ENOENT
@@ -292,6 +293,40 @@ static void gpu_and_pmu(void)
 	igt_perfctr_session_fini(&s);
 }
 
+static void slow_start(void)
+{
+	const struct drm_perfctr_sample_header *h;
+	const struct drm_perfctr_block_header *b;
+	struct igt_perfctr_session s;
+	uint64_t captured_ns;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.setup.request_count = 1;
+	igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
+	igt_perfctr_session_create(&s);
+	igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
+	igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
+	igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
+	igt_vsoc_settle(&dev);
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	h = igt_perfctr_slot(&s, 0);
+	b = first_pmu_block(h);
+	for (unsigned int i = 1; i < h->block_count; i++)
+		b = (const void *)((const char *)b + b->size);
+	captured_ns = h->end_ns + b->capture_ns - h->start_ns;
+	igt_perfctr_drain(&s);
+	igt_info("CPU clock %llu us, span %llu us\n", (unsigned long long)counted(&s, 0) / 1000,
+		 (unsigned long long)captured_ns / 1000);
+	igt_assert_lte_u64(1, counted(&s, 0));
+	/* the clocks may differ by a percent */
+	igt_assert_lte_u64(counted(&s, 0), captured_ns + captured_ns / 100);
+	igt_assert_lte_u64(s.sums[h->block_count - 1].time_enabled,
+			   captured_ns + captured_ns / 100);
+	igt_perfctr_session_fini(&s);
+}
+
 static void automatic(void)
 {
 	struct igt_perfctr_session s;
@@ -348,6 +383,7 @@ static void counting_tests(void)
 	igt_subtest("measured-zero") measured_zero();
 	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
 	igt_subtest("gpu-and-pmu") gpu_and_pmu();
+	igt_subtest("slow-start") slow_start();
 	igt_subtest("automatic") automatic();
 	igt_subtest("two-sessions") two_sessions();
 }

@@ -120,8 +120,10 @@ struct perfctr_class {
 	/* number with DRM_PERFCTR_SETUP_AUTOMATIC; ticks so far: each visits a session once */
 	unsigned int automatic_sessions;
 	u64 ticks;
-	/* perf events of some sessions must be read; &drm_perfctr.cpu_changes already handled */
-	bool pmu_wanted;
+	/* sessions whose perf events must be read; the one whose events the worker reads */
+	struct list_head pmu_wanted;
+	struct drm_perfctr_session *pmu_serving;
+	/* &drm_perfctr.cpu_changes already handled */
 	int cpu_changes;
 };
 
@@ -158,6 +160,8 @@ struct drm_perfctr {
 	bool suspended;
 	bool resetting;
 	bool unplugged;
+	/* unplug has begun: commands fail, workers finish early */
+	bool ending;
 	/* woken at the end of a reset, and by unplug */
 	wait_queue_head_t reset_wait;
 	/* the current collection's caller handles transitions */
@@ -220,6 +224,9 @@ struct drm_perfctr_session {
 	/* in &perfctr_class.active, in &drm_perfctr.all */
 	struct list_head node;
 	struct list_head all_node;
+
+	/* serialises START, STOP and SAMPLE; before all other locks of the core */
+	struct mutex command_lock;
 
 	/* as requested by SETUP and START */
 	struct {
@@ -288,17 +295,13 @@ struct drm_perfctr_session {
 
 	/* perf events, see "perf events and fences" */
 	struct {
-		/*
-		 * serialises START, STOP, SAMPLE; protects the events; before the sampler lock;
-		 * workers wait for it, so it has priority inheritance
-		 */
+		/* protects the events; workers wait for it, so it has priority inheritance */
 		struct rt_mutex lock;
 		bool present;
 		unsigned int counters;
-		/* the worker must read the events; after following CPUs; in the worker's list */
-		bool wanted;
-		bool follow;
+		/* in &perfctr_class.pmu_wanted; reading follows CPUs first */
 		struct list_head node;
+		bool follow;
 		/* &drm_perfctr.cpu_changes when START opened the events */
 		int cpu_changes;
 	} pmu;

@@ -170,7 +170,11 @@ static int control_tagged(struct drm_perfctr_file *pf, const struct drm_perfctr_
 	session = lookup(pf, control->handle);
 	if (!session)
 		return -ENOENT;
-	ret = cmd(session, user_data);
+	ret = mutex_lock_interruptible(&session->command_lock);
+	if (!ret) {
+		ret = cmd(session, user_data);
+		mutex_unlock(&session->command_lock);
+	}
 	drm_perfctr_session_put(session);
 	return ret;
 }

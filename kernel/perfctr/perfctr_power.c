@@ -175,6 +175,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	struct perfctr_class *class;
 	unsigned int i;
 
+	WRITE_ONCE(pc->ending, true);
 	drm_perfctr_pmu_read_all(pc);
 	rt_mutex_lock(&pc->lock);
 	/* also those that do not run: the samples of their sessions must report the loss */

@@ -43,10 +43,11 @@
  * under which other code does; drmm_perfctr_create() teaches lockdep this rule. perf does all of
  * that, so it is called without the sampler lock, see "perf events and fences".
  *
- * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources; session's
- * pmu.lock -> caller_lock -> sampler lock; prepare_lock -> sampler lock. A source's interrupt
- * handler never takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they
- * read copies.
+ * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources; a session's
+ * command_lock -> caller_lock -> its pmu.lock -> sampler lock; prepare_lock -> sampler lock. The
+ * caller lock comes before pmu.lock, so that no session's pmu.lock, for which workers and TEARDOWN
+ * wait, is held by a command that waits behind other callers. A source's interrupt handler never
+ * takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they read copies.
  *
  * The session table of a file is an xarray; a lookup takes a reference under its lock. A session
  * enters the table when it is complete.
@@ -71,23 +72,40 @@ void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
 	rt_mutex_lock(&pc->lock);
 }
 
-/* takes the sampler lock for a command of userspace; -EINTR with no lock held */
+/*
+ * Takes the locks of a command and hands over its perf events, just read. -EINTR, or -ENODEV during
+ * unplug, with no lock held.
+ */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
+	struct rt_mutex *caller_lock = &session->class->caller_lock;
+	struct drm_perfctr *pc = session->pc;
 	int ret;
 
-	ret = rt_mutex_lock_interruptible(&session->class->caller_lock);
+	ret = rt_mutex_lock_interruptible(caller_lock);
 	if (ret)
 		return ret;
-	ret = rt_mutex_lock_interruptible(&session->pc->lock);
+	ret = READ_ONCE(pc->ending) ? -ENODEV : rt_mutex_lock_interruptible(&session->pmu.lock);
 	if (ret)
-		rt_mutex_unlock(&session->class->caller_lock);
+		goto err_caller;
+	drm_perfctr_pmu_read(session);
+	ret = rt_mutex_lock_interruptible(&pc->lock);
+	if (ret)
+		goto err_pmu;
+	drm_perfctr_pmu_handover(session);
+	return 0;
+
+err_pmu:
+	rt_mutex_unlock(&session->pmu.lock);
+err_caller:
+	rt_mutex_unlock(caller_lock);
 	return ret;
 }
 
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
 	rt_mutex_unlock(&session->pc->lock);
+	rt_mutex_unlock(&session->pmu.lock);
 	rt_mutex_unlock(&session->class->caller_lock);
 }
 

@@ -59,7 +59,7 @@ static int check_start(struct drm_perfctr_session *session)
 	return pc->resetting ? -EAGAIN : 0;
 }
 
-/* with the sampler lock held, after perf events were enabled */
+/* with the locks of a command, after perf events were enabled */
 static int activate(struct drm_perfctr_session *session, u64 user_data, bool awake)
 {
 	int ret;
@@ -67,7 +67,6 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	ret = drm_perfctr_sampler_attach(session);
 	if (ret)
 		return ret;
-	drm_perfctr_pmu_begin(session);
 	drm_perfctr_baseline(session);
 	drm_perfctr_sampler_begin(session);
 	session->config.user_data = user_data;
@@ -79,15 +78,22 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	/* arm the timer for the sources' own deadlines */
 	drm_perfctr_sampler_arm(&session->pc->classes[PERFCTR_PRIVILEGED]);
 	drm_perfctr_update_status(session);
+	drm_perfctr_pmu_begin(session);
 	return 0;
 }
 
-/* with the session's pmu.lock held */
+/* -EAGAIN during a reset */
 static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 {
 	int ret;
 
-	ret = drm_perfctr_pmu_enable(session);
+	ret = rt_mutex_lock_interruptible(&session->pc->lock);
+	if (ret)
+		return ret;
+	ret = check_start(session);
+	rt_mutex_unlock(&session->pc->lock);
+	if (!ret)
+		ret = drm_perfctr_pmu_enable(session);
 	if (ret)
 		return ret;
 	ret = drm_perfctr_lock_call(session);
@@ -99,19 +105,6 @@ static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 	}
 	if (ret)
 		drm_perfctr_pmu_disable(session);
-	return ret;
-}
-
-/* checks START before perf events are enabled */
-static int precheck(struct drm_perfctr_session *session)
-{
-	int ret;
-
-	ret = drm_perfctr_lock_call(session);
-	if (ret)
-		return ret;
-	ret = check_start(session);
-	drm_perfctr_unlock_call(session);
 	return ret;
 }
 
@@ -129,13 +122,7 @@ static int start_outside_reset(struct drm_perfctr_session *session, u64 user_dat
 			return -EINTR;
 		if (!left)
 			return perfctr_reject(pc, ETIMEDOUT, "START: the reset does not end");
-		ret = rt_mutex_lock_interruptible(&session->pmu.lock);
-		if (ret)
-			return ret;
-		ret = precheck(session);
-		if (!ret)
-			ret = start(session, user_data, awake);
-		rt_mutex_unlock(&session->pmu.lock);
+		ret = start(session, user_data, awake);
 	} while (ret == -EAGAIN);
 	return ret;
 }
@@ -189,23 +176,6 @@ static bool deactivate(struct drm_perfctr_session *session)
 	return awake;
 }
 
-/* takes both locks of a command after reading perf events; -EINTR with neither held */
-static int lock_and_read(struct drm_perfctr_session *session)
-{
-	int ret;
-
-	ret = rt_mutex_lock_interruptible(&session->pmu.lock);
-	if (ret)
-		return ret;
-	drm_perfctr_pmu_read(session);
-	ret = drm_perfctr_lock_call(session);
-	if (ret)
-		rt_mutex_unlock(&session->pmu.lock);
-	else
-		drm_perfctr_pmu_handover(session);
-	return ret;
-}
-
 /**
  * drm_perfctr_session_stop() - STOP
  * @session: the session
@@ -219,7 +189,7 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	bool relax = false;
 	int ret;
 
-	ret = lock_and_read(session);
+	ret = drm_perfctr_lock_call(session);
 	if (ret)
 		return ret;
 	if (session->dead) {
@@ -237,7 +207,6 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	drm_perfctr_unlock_call(session);
 	if (!ret)
 		drm_perfctr_pmu_disable(session);
-	rt_mutex_unlock(&session->pmu.lock);
 	if (relax)
 		pc->config.ops->relax(pc->drm);
 	return ret;
@@ -265,7 +234,7 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 	bool wake = false;
 	int ret;
 
-	ret = lock_and_read(session);
+	ret = drm_perfctr_lock_call(session);
 	if (ret)
 		return ret;
 	if (session->dead) {
@@ -280,7 +249,6 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		wake = drm_perfctr_publish_only(session, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
 	drm_perfctr_unlock_call(session);
-	rt_mutex_unlock(&session->pmu.lock);
 	if (wake)
 		drm_perfctr_signal(session);
 	return ret;
@@ -371,6 +339,7 @@ void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 	if (!perfctr_is_privileged(session))
 		pc->ordinary_sessions--;
 	list_del_init(&session->all_node);
+	list_del_init(&session->pmu.node);
 	rt_mutex_unlock(&pc->lock);
 
 	drm_perfctr_pmu_close(session);

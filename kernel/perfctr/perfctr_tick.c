@@ -132,6 +132,7 @@ static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *c
 	struct drm_perfctr_session *session;
 	unsigned long sources;
 
+	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class, 0));
 	do {
 		session = list_first_entry_or_null(&class->active, struct drm_perfctr_session,
 						   node);
@@ -170,8 +171,7 @@ static void tick_ordinary(struct kthread_work *work)
 	while (more) {
 		rt_mutex_lock(&class->caller_lock);
 		rt_mutex_lock(&pc->lock);
-		drm_perfctr_sampler_collect_mask(pc, add_sources_left(class, 0));
-		more = serve_one(class, now, &collected);
+		more = !pc->ending && serve_one(class, now, &collected);
 		if (!more)
 			drm_perfctr_sampler_arm(class);
 		rt_mutex_unlock(&pc->lock);
@@ -296,6 +296,7 @@ static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const
 	class->pc = pc;
 	rt_mutex_init(&class->caller_lock);
 	INIT_LIST_HEAD(&class->active);
+	INIT_LIST_HEAD(&class->pmu_wanted);
 	kthread_init_work(&class->pmu_work, serve_pmus);
 	kthread_init_work(&class->event_work, serve_event);
 	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,

@@ -15,7 +15,7 @@
 
 struct workqueue_struct *drm_perfctr_wake_queue;
 
-/* signals at once; call without locks, in process context */
+/* signals at once; call without locks that other sessions wait for, in process context */
 void drm_perfctr_signal(struct drm_perfctr_session *session)
 {
 	if (session->eventfd)

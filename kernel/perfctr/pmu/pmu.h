@@ -25,14 +25,15 @@ int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
 			 const struct drm_perfctr_block_request *request);
 void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session);
 
-/* commands; with the session's pmu.lock but not the sampler lock, because they call perf */
+/* START and STOP, TEARDOWN when the session is in no list: they take the session's pmu.lock */
 int drm_perfctr_pmu_enable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_disable(struct drm_perfctr_session *session);
-void drm_perfctr_pmu_read(struct drm_perfctr_session *session);
-/* TEARDOWN, with neither lock: the session is in no list */
 void drm_perfctr_pmu_close(struct drm_perfctr_session *session);
-/* with both locks: makes values read available to samples; the same for START */
+/* with pmu.lock but not the sampler lock, because it calls perf */
+void drm_perfctr_pmu_read(struct drm_perfctr_session *session);
+/* with both locks: makes values read available to samples */
 void drm_perfctr_pmu_handover(struct drm_perfctr_session *session);
+/* with both locks, releases the sampler lock meanwhile: an active session's first span begins */
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
 
 /* with the sampler lock: queues reading a session's events; @follow: follow CPUs first */

@@ -27,18 +27,21 @@
  *
  *     START, STOP, SAMPLE        worker (period, event, CPU hotplug)
  *       pmu.lock                   pmu.lock
- *         perf: open, read           perf: open, read
- *         sampler lock               sampler lock, hand over, unlock
- *           hand over              unlock
- *           collect sources        sampler lock
- *           publish                  collect sources, publish
+ *         perf: read                 perf: open, read
+ *         sampler lock               sampler lock, hand over
+ *           hand over              unlock pmu.lock
+ *           collect sources        collect sources, publish
+ *           publish
  *
  *     reset, SAMPLE in a job
  *       sampler lock
  *         collect sources, publish: perf events as they were handed over last
  *
- * The worker holds no reference to the sessions that it serves: TEARDOWN waits until it has
- * finished with the session.
+ * START enables the events first and reads them once more after its collection: that is their base,
+ * so that no block has counts from before the span, and time_enabled begins with them.
+ *
+ * The worker holds no reference to the session that it serves: TEARDOWN removes the session from
+ * the worker's list, or waits until the worker has finished with it.
  */
 
 static enum cpuhp_state cpuhp_state;
@@ -217,7 +220,7 @@ void drm_perfctr_pmu_read(struct drm_perfctr_session *session)
 		drm_perfctr_pmu_block_read(session->pc, pmu);
 }
 
-void drm_perfctr_pmu_disable(struct drm_perfctr_session *session)
+static void disable(struct drm_perfctr_session *session)
 {
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
@@ -228,15 +231,23 @@ void drm_perfctr_pmu_disable(struct drm_perfctr_session *session)
 		drm_perfctr_pmu_block_disable(pmu);
 }
 
-/* starts the events and reads them; returns 0, or an error with all of them stopped */
+void drm_perfctr_pmu_disable(struct drm_perfctr_session *session)
+{
+	rt_mutex_lock(&session->pmu.lock);
+	disable(session);
+	rt_mutex_unlock(&session->pmu.lock);
+}
+
+/* starts the events; returns 0, or an error with all of them stopped */
 int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 {
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
-	lockdep_assert_held(&session->pmu.lock);
-	lockdep_assert_not_held(&session->pc->lock);
+	ret = rt_mutex_lock_interruptible(&session->pmu.lock);
+	if (ret)
+		return ret;
 	/* before opening: hotplug of later CPUs may find the session not active yet */
 	session->pmu.cpu_changes = atomic_read(&session->pc->cpu_changes);
 	for_each_pmu(session, i, pmu) {
@@ -245,9 +256,8 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 			break;
 	}
 	if (ret)
-		drm_perfctr_pmu_disable(session);
-	else
-		drm_perfctr_pmu_read(session);
+		disable(session);
+	rt_mutex_unlock(&session->pmu.lock);
 	return ret;
 }
 
@@ -264,13 +274,24 @@ void drm_perfctr_pmu_handover(struct drm_perfctr_session *session)
 
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 {
-	drm_perfctr_pmu_handover(session);
+	struct drm_perfctr *pc = session->pc;
+	unsigned int i;
+
 	/* a CPU changed state after START opened the events */
-	if (session->pmu.present &&
-	    session->pmu.cpu_changes != atomic_read(&session->pc->cpu_changes)) {
+	if (session->pmu.present && session->pmu.cpu_changes != atomic_read(&pc->cpu_changes)) {
 		drm_perfctr_pmu_want(session, true);
 		kthread_queue_work(session->class->worker, &session->class->pmu_work);
 	}
+	/* without sources the span began with the last read, else with their collection */
+	if (!session->pmu.present || !session->source_count)
+		return;
+	rt_mutex_unlock(&pc->lock);
+	drm_perfctr_pmu_read(session);
+	rt_mutex_lock(&pc->lock);
+	drm_perfctr_pmu_handover(session);
+	for (i = 0; i < session->view_count; i++)
+		if (session->views[i].pmu)
+			drm_perfctr_pmu_baseline(&session->views[i]);
 }
 
 void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
@@ -280,8 +301,8 @@ void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
 
 	if (!session->pmu.present)
 		return;
-	/* the worker may have picked the session before it left the lists */
-	wait_event(served, list_empty_careful(&session->pmu.node));
+	/* pairs with the worker's release: it has finished with the session */
+	wait_event(served, smp_load_acquire(&session->class->pmu_serving) != session);
 	rt_mutex_lock(&session->pmu.lock);
 	for_each_pmu(session, i, pmu)
 		drm_perfctr_pmu_block_close(pmu);
@@ -305,34 +326,15 @@ u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 
 void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
 {
+	struct list_head *wanted = &session->class->pmu_wanted;
+
 	lockdep_assert_held(&session->pc->lock);
 	if (!session->pmu.present)
 		return;
-	session->pmu.wanted = true;
 	session->pmu.follow |= follow;
-	session->class->pmu_wanted = true;
-}
-
-static void serve(struct drm_perfctr_session *session, bool follow)
-{
-	struct drm_perfctr *pc = session->pc;
-	struct perfctr_pmu_block *pmu;
-	unsigned int i;
-	bool dead;
-
-	rt_mutex_lock(&session->pmu.lock);
-	if (follow)
-		for_each_pmu(session, i, pmu)
-			drm_perfctr_pmu_block_follow(pc, pmu);
-	drm_perfctr_pmu_read(session);
-	rt_mutex_lock(&pc->lock);
-	drm_perfctr_pmu_handover(session);
-	dead = session->dead;
-	rt_mutex_unlock(&pc->lock);
-	/* unplugged: no STOP will follow */
-	if (dead)
-		drm_perfctr_pmu_disable(session);
-	rt_mutex_unlock(&session->pmu.lock);
+	/* following opens events: after the sessions that are only read */
+	if (list_empty(&session->pmu.node))
+		list_add(&session->pmu.node, follow ? wanted->prev : wanted);
 }
 
 /* makes active sessions follow CPUs that changed state */
@@ -348,41 +350,46 @@ static void look_at_cpus(struct perfctr_class *class)
 		drm_perfctr_pmu_want(session, true);
 }
 
-static void serve_list(struct list_head *list, bool follow)
+/* with the sampler lock, released meanwhile; only TEARDOWN of this session waits for it */
+static void serve(struct perfctr_class *class, struct drm_perfctr_session *session)
 {
-	struct drm_perfctr_session *session, *next;
+	const bool follow = session->pmu.follow, dead = session->dead;
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
 
-	list_for_each_entry_safe(session, next, list, pmu.node) {
-		serve(session, follow);
-		/* last access to the session: TEARDOWN may continue */
-		list_del_init_careful(&session->pmu.node);
-		wake_up_all(&served);
-	}
+	session->pmu.follow = false;
+	WRITE_ONCE(class->pmu_serving, session);
+	rt_mutex_unlock(&class->pc->lock);
+	rt_mutex_lock(&session->pmu.lock);
+	if (follow)
+		for_each_pmu(session, i, pmu)
+			drm_perfctr_pmu_block_follow(class->pc, pmu);
+	drm_perfctr_pmu_read(session);
+	/* unplugged: no STOP will follow */
+	if (dead)
+		disable(session);
+	rt_mutex_lock(&class->pc->lock);
+	drm_perfctr_pmu_handover(session);
+	rt_mutex_unlock(&session->pmu.lock);
+	/* pairs with TEARDOWN's acquire: the last access to the session */
+	smp_store_release(&class->pmu_serving, NULL);
+	wake_up_all(&served);
 }
 
 void drm_perfctr_pmu_serve(struct perfctr_class *class)
 {
 	struct drm_perfctr_session *session;
-	struct drm_perfctr *pc = class->pc;
-	LIST_HEAD(follow);
-	LIST_HEAD(read);
+	LIST_HEAD(todo);
 
-	lockdep_assert_held(&pc->lock);
+	lockdep_assert_held(&class->pc->lock);
 	look_at_cpus(class);
-	if (!class->pmu_wanted)
-		return;
-	class->pmu_wanted = false;
-	list_for_each_entry(session, &pc->all, all_node) {
-		if (session->class != class || !session->pmu.wanted)
-			continue;
-		list_add_tail(&session->pmu.node, session->pmu.follow ? &follow : &read);
-		session->pmu.wanted = false;
-		session->pmu.follow = false;
+	/* not what is added meanwhile */
+	list_splice_init(&class->pmu_wanted, &todo);
+	while (!list_empty(&todo)) {
+		session = list_first_entry(&todo, struct drm_perfctr_session, pmu.node);
+		list_del_init(&session->pmu.node);
+		serve(class, session);
 	}
-	rt_mutex_unlock(&pc->lock);
-	serve_list(&read, false);
-	serve_list(&follow, true);
-	rt_mutex_lock(&pc->lock);
 }
 
 /* with the sampler lock, released meanwhile: reads perf events of due sessions; false: none */

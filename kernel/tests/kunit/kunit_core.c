@@ -260,6 +260,17 @@ static void shortest_period_selects_the_batch(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_until(&a->period_ns, 0));
 }
 
+/* keeps a worker from other work */
+struct pause {
+	struct kthread_work work;
+	struct completion over;
+};
+
+static void pause_worker(struct kthread_work *work)
+{
+	wait_for_completion(&container_of(work, struct pause, work)->over);
+}
+
 /* a piece that reaches a period becomes a sample; a full ring merges the others */
 static void pieces_of_a_batch_become_samples(struct kunit *test)
 {
@@ -268,6 +279,7 @@ static void pieces_of_a_batch_become_samples(struct kunit *test)
 	const u64 period_ns = NSEC_PER_MSEC;
 	const struct drm_perfctr_sample_header *sample;
 	struct drm_perfctr_status status;
+	struct pause pause;
 	u64 value = 0, i;
 	u32 handle;
 
@@ -279,10 +291,13 @@ static void pieces_of_a_batch_become_samples(struct kunit *test)
 	fake->piece_add = 3;
 	fsleep(10 * period_ns / NSEC_PER_USEC);
 	/* the worker that stops the source is late; nothing may be collected meanwhile */
-	rt_mutex_lock(&core->pc->classes[PERFCTR_ORDINARY].caller_lock);
+	init_completion(&pause.over);
+	kthread_init_work(&pause.work, pause_worker);
+	kthread_queue_work(core->pc->classes[PERFCTR_ORDINARY].worker, &pause.work);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 8), 0);
 	fsleep(3 * period_ns / NSEC_PER_USEC);
-	rt_mutex_unlock(&core->pc->classes[PERFCTR_ORDINARY].caller_lock);
+	complete(&pause.over);
+	kthread_flush_work(&pause.work);
 
 	status = status_of(core, handle);
 	KUNIT_ASSERT_EQ(test, status.insert_idx, SLOTS);
