@@ -102,7 +102,7 @@ test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests, or SUITE
 	$(Q)scripts/run-suites $(SUITES)
 
 newest-modules: generated | setup
-	$(Q)$(MAKE) modules KVER=newest
+	$(Q)$(MAKE) modules KVER="newest uml-newest"
 
 next: all ## build and test on the newest kernel that Debian offers, or on RELEASE=...
 	$(Q)scripts/next $(RELEASE)
@@ -187,7 +187,7 @@ arm64: generated | setup ## cross-build everything for arm64 into build/arm64
 test-arm64: arm64 ## all tests that run on Debian's arm64 6.12 kernel, emulated
 	$(Q)scripts/run-suites -f scripts/suites-arm64
 
-panthor-check: | setup ## apply the panthor series to Debian's kernel, build for arm64 and x86-64
+panthor-check: | setup ## apply the panthor series to Debian's 6.12 and newest kernel, build it
 	$(Q)scripts/run-suites 'panthor*'
 
 package-next: | setup ## packages in a fresh Debian 13, counting on its newest kernel

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kernels to build for and to boot: Debian's own packages and our builds from linux-source-6.12."""
+"""Kernels to build for and to boot: Debian's own packages and our builds from Debian's sources."""
 
 import dataclasses
 import glob
@@ -21,7 +21,7 @@ VM_DIR = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(VM_DIR)
 SOURCE_PACKAGE = "linux-source-6.12"
 
-# tier -> (kernel architecture, configuration fragments)
+# tier -> (kernel architecture, configuration fragments); TIER-newest is one of the newest kernel
 TIERS = {
     "fast": ("x86_64", ["base", "x86"]),
     "debug": ("x86_64", ["base", "x86", "sanitize", "sanitize-x86"]),
@@ -32,6 +32,16 @@ TIERS = {
 # Variables for the kernel's make. Only our modules are built with KCSAN, so races inside the kernel
 # are not reported. A race of a module with the kernel shows as a changed value.
 BUILD_ARGS = {"kcsan": ["KCSAN_SANITIZE=n"]}
+NEWEST_SUFFIX = "-" + newest.NAME
+FIXED_IN_NEWEST = "/uml-xstate.patch"
+
+
+def base(tier):
+    return tier.removesuffix(NEWEST_SUFFIX)
+
+
+def is_newest(tier):
+    return tier.endswith(NEWEST_SUFFIX)
 
 
 def run_with_progress(argv, env, what, log_path):
@@ -60,7 +70,9 @@ def run_with_progress(argv, env, what, log_path):
         raise KernelError(f"{what} failed, see {log_path}:\n{tail}")
 
 
-def source_version():
+def source_version(of_newest=False):
+    if of_newest:
+        return newest.source_version()
     done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", SOURCE_PACKAGE],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     if done.returncode or not done.stdout:
@@ -68,23 +80,40 @@ def source_version():
     return done.stdout
 
 
-def source_tree():
-    """Unpacked and patched source, shared by all tiers and by checkpatch and kernel-doc."""
-    patches = sorted(glob.glob(os.path.join(glob.escape(VM_DIR), "kernels", "*.patch")))
-    key = hashlib.sha256()
+def kernel_patches(of_newest, kind=""):
+    found = glob.glob(os.path.join(glob.escape(VM_DIR), "kernels", kind + "*.patch"))
+    return [p for p in sorted(found) if not (of_newest and p.endswith(FIXED_IN_NEWEST))]
+
+
+def add_patches(key, patches):
     for patch in patches:
         with open(patch, "rb") as f:
             key.update(f.read())
-    tree = os.path.join(cache_dir(), "src", f"linux-{source_version()}-{key.hexdigest()[:12]}")
+
+
+def unpack_source(of_newest, work):
+    package = newest.source_package() if of_newest else SOURCE_PACKAGE
+    note(f"unpacking {package} into the cache")
+    if of_newest:
+        newest.unpack_source(work)
+    else:
+        run("tar", "-C", work, "--strip-components=1", "-xf", f"/usr/src/{package}.tar.xz")
+
+
+def source_tree(of_newest=False):
+    """Unpacked and patched source, shared by all tiers and by checkpatch and kernel-doc."""
+    patches = kernel_patches(of_newest)
+    key = hashlib.sha256()
+    add_patches(key, patches)
+    tree = os.path.join(cache_dir(), "src",
+                        f"linux-{source_version(of_newest)}-{key.hexdigest()[:12]}")
     if os.path.exists(os.path.join(tree, "Makefile")):
         return tree
     with lock("source"):
         if not os.path.exists(os.path.join(tree, "Makefile")):
-            note(f"unpacking {SOURCE_PACKAGE} into the cache")
             os.makedirs(os.path.dirname(tree), exist_ok=True)
             with tempfile.TemporaryDirectory(dir=os.path.dirname(tree), prefix=".unpack-") as work:
-                run("tar", "-C", work, "--strip-components=1", "-xf",
-                    f"/usr/src/{SOURCE_PACKAGE}.tar.xz")
+                unpack_source(of_newest, work)
                 for patch in patches:
                     run("patch", "-s", "-p1", "-d", work, "-i", patch)
                 os.chmod(work, 0o755)
@@ -95,7 +124,7 @@ def source_tree():
 
 def tier_config(tier):
     parts = []
-    for fragment in TIERS[tier][1]:
+    for fragment in TIERS[base(tier)][1] + ["newest"] * is_newest(tier):
         with open(os.path.join(VM_DIR, "kernels", fragment + ".config"), encoding="ascii") as f:
             parts.append(f.read())
     parts.append(f'CONFIG_LOCALVERSION="-{tier}"\n')
@@ -104,12 +133,11 @@ def tier_config(tier):
 
 def tier_dir(tier):
     key = hashlib.sha256(tier_config(tier).encode())
-    key.update("".join(BUILD_ARGS.get(tier, [])).encode())
-    if TIERS[tier][0] == "um":
-        for patch in sorted(glob.glob(os.path.join(glob.escape(VM_DIR), "kernels", "uml-*.patch"))):
-            with open(patch, "rb") as f:
-                key.update(f.read())
-    return os.path.join(cache_dir(), "kernels", f"{tier}-{source_version()}-{key.hexdigest()[:12]}")
+    key.update("".join(BUILD_ARGS.get(base(tier), [])).encode())
+    if TIERS[base(tier)][0] == "um":
+        add_patches(key, kernel_patches(is_newest(tier), "uml-"))
+    version = source_version(is_newest(tier))
+    return os.path.join(cache_dir(), "kernels", f"{tier}-{version}-{key.hexdigest()[:12]}")
 
 
 def find_tier(tier):
@@ -117,10 +145,10 @@ def find_tier(tier):
     if not os.path.exists(os.path.join(tier_dir(tier), ".complete")):
         raise KernelError(
             f"kernel '{tier}' is not built yet: run 'vm/kernel_cache.py build {tier}'")
-    source_tree()  # modules are built against both
+    source_tree(is_newest(tier))  # modules are built against both
     with open(f"{build}/include/config/kernel.release", encoding="ascii") as f:
         kver = f.read().strip()
-    arch = TIERS[tier][0]
+    arch = TIERS[base(tier)][0]
     image = f"{build}/linux" if arch == "um" else f"{build}/vmlinux"
     modules = os.path.join(tier_dir(tier), "root")
     return Kernel(tier, kver, arch, build, image, modules, False)
@@ -131,10 +159,10 @@ def check_config(config, wanted):
     with open(config, encoding="ascii") as f:
         have = set(f.read().splitlines())
     lost = []
-    for line in wanted.splitlines():
-        if not line.startswith("CONFIG_"):
-            continue
-        option, value = line.split("=", 1)
+    # a later fragment overrides an earlier one
+    options = dict(line.split("=", 1) for line in wanted.splitlines() if line.startswith("CONFIG_"))
+    for option, value in options.items():
+        line = f"{option}={value}"
         if value == "n":
             lost += [h for h in have if h.startswith(option + "=")]
         elif line not in have:
@@ -143,25 +171,25 @@ def check_config(config, wanted):
 
 
 def build_tier(tier, jobs=None):
-    if tier not in TIERS:
+    if base(tier) not in TIERS:
         raise KernelError(f"unknown kernel '{tier}': use one of "
-                          f"{', '.join([*DEBIAN_SERIES, *TIERS])}, or a Debian release such as "
+                          f"{', '.join([*DEBIAN_SERIES, *TIERS])}, TIER{NEWEST_SUFFIX}, or a Debian release such as "
                           "6.12.5+deb12-amd64")
     final = tier_dir(tier)
     if os.path.exists(os.path.join(final, ".complete")):
         return
-    tree = source_tree()
+    tree = source_tree(is_newest(tier))
     with lock("build-" + tier):
         if os.path.exists(os.path.join(final, ".complete")):
             return
         build = os.path.join(final, "build")
         os.makedirs(build, exist_ok=True)
-        arch = TIERS[tier][0]
+        arch = TIERS[base(tier)][0]
         wanted = tier_config(tier)
         fragment = os.path.join(final, "fragment.config")
         with open(fragment, "w", encoding="ascii") as f:
             f.write(wanted)
-        make = ["make", "-s", "-C", tree, f"ARCH={arch}", f"O={build}", *BUILD_ARGS.get(tier, [])]
+        make = ["make", "-s", "-C", tree, f"ARCH={arch}", f"O={build}", *BUILD_ARGS.get(base(tier), [])]
         env = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "V", "O", "W")}
         env["KCONFIG_ALLCONFIG"] = fragment
@@ -185,15 +213,15 @@ def find(name):
         return arm64.find()
     if name == newest.NAME or newest.is_cached(name):
         return newest.find(name)
-    return find_tier(name) if name in TIERS else find_debian(name)
+    return find_tier(name) if base(name) in TIERS else find_debian(name)
 
 
 USAGE = """usage: vm/kernel_cache.py COMMAND [ARGUMENT...]
   fetch [--update] SERIES...  make Debian kernels (6.12, 6.1) and their headers available
   build NAME...               make any kernel available: Debian's (6.12, 6.12-rt, 6.1, newest), or
-                              our own builds (fast, debug, kcsan, uml, uml-debug)
+                              our own builds (fast, debug, kcsan, uml, uml-debug; uml-newest ...)
   get FIELD[,FIELD...] NAME   print fields of a kernel: kver, arch, kdir, image, modules
-  source                      print the unpacked kernel source's directory
+  source [newest]             print the directory of 6.12's unpacked source, or of the newest's
   dir                         print the cache directory"""
 
 
@@ -213,7 +241,7 @@ def main(argv):
                     fetch_series(name)
                 elif name == newest.NAME:
                     newest.fetch()
-                elif name in TIERS or not newest.is_cached(name) and not is_cached(name):
+                elif base(name) in TIERS or not newest.is_cached(name) and not is_cached(name):
                     build_tier(name, jobs)
         elif command == "get" and len(args) == 2:
             kernel = find(args[1])
@@ -222,8 +250,8 @@ def main(argv):
                 if field not in fields:
                     raise KernelError(f"unknown field '{field}': use one of {', '.join(fields)}")
                 print(fields[field])
-        elif command == "source" and not args:
-            print(source_tree())
+        elif command == "source" and args in ([], [newest.NAME]):
+            print(source_tree(bool(args)))
         elif command == "dir" and not args:
             print(cache_dir())
         else:

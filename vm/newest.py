@@ -74,6 +74,30 @@ def download(apt, packages, work, name):
     return glob.glob(f"{directory}/*.deb")
 
 
+def source_version():
+    return record()[0].removesuffix("-amd64")
+
+
+def source_package():
+    return "linux-source-" + ".".join(record()[0].split(".")[:2])
+
+
+def unpack_source(tree):
+    """The source of the recorded release, from its package."""
+    release, suites = record()
+    with tempfile.TemporaryDirectory(dir=cache_dir(), prefix=".source-") as work:
+        apt = Apt(os.path.join(work, "apt"), "amd64", sources(suites))
+        apt("update")
+        deb = download(apt, [source_package()], work, "source")[0]
+        version = os.path.basename(deb).split("_")[1].split("-")[0]
+        if not release.startswith(version + "+"):
+            raise KernelError(f"{source_package()} of Debian's archive is {version}, but vm/newest "
+                              f"has {release}: write a release of vm/newest.py offered into it")
+        run("dpkg-deb", "-x", deb, f"{work}/tree")
+        run("tar", "-C", tree, "--strip-components=1", "-xf",
+            glob.glob(f"{work}/tree/usr/src/*.tar.xz")[0])
+
+
 def make(final, release, suites):
     os.makedirs(os.path.dirname(final), exist_ok=True)
     note(f"fetching Debian's kernel {release} and a compiler for it (once, about a minute)")
