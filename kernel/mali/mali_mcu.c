@@ -147,6 +147,21 @@ static bool work(struct mali_mcu *mcu)
 	return more || mcu->synced;
 }
 
+/*
+ * Handles pending events in the host's thread: Linux 7.3 polls for the halt without sleeping, which
+ * keeps the thread from running on a single CPU.
+ */
+void mali_mcu_poll(struct mali_gpu *gpu)
+{
+	struct mali_mcu *mcu = gpu->mcu;
+
+	if (!READ_ONCE(mcu->events) || !mutex_trylock(&mcu->lock))
+		return;
+	if (work(mcu))
+		mali_mcu_kick(gpu, MALI_MCU_EVENT_STREAMS);
+	mutex_unlock(&mcu->lock);
+}
+
 static long time_to_idle(const struct mali_mcu *mcu)
 {
 	u64 at = READ_ONCE(mcu->idle_at_ns);

@@ -139,6 +139,7 @@ int mali_mcu_init(struct mali_gpu *gpu);
 void mali_mcu_fini(struct mali_gpu *gpu);
 void mali_mcu_kick(struct mali_gpu *gpu, unsigned int event);
 void mali_mcu_doorbell(struct mali_gpu *gpu, u32 number);
+void mali_mcu_poll(struct mali_gpu *gpu);
 
 /* mali_global.c */
 void mali_global_boot(struct mali_mcu *mcu);

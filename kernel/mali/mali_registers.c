@@ -183,9 +183,13 @@ static struct mali_gpu *window_gpu;
 
 static unsigned long window_read(void *priv, unsigned int offset, int size)
 {
+	struct mali_gpu *gpu = priv;
+
 	if (size != sizeof(u32))
 		return 0;
-	return read_register(priv, offset);
+	if (offset == MALI_MCU_STATUS)
+		mali_mcu_poll(gpu);
+	return read_register(gpu, offset);
 }
 
 static void window_write(void *priv, unsigned int offset, int size, unsigned long value)
