@@ -173,8 +173,8 @@ def check_config(config, wanted):
 def build_tier(tier, jobs=None):
     if base(tier) not in TIERS:
         raise KernelError(f"unknown kernel '{tier}': use one of "
-                          f"{', '.join([*DEBIAN_SERIES, *TIERS])}, TIER{NEWEST_SUFFIX}, or a Debian release such as "
-                          "6.12.5+deb12-amd64")
+                          f"{', '.join([*DEBIAN_SERIES, *TIERS])}, TIER{NEWEST_SUFFIX}, "
+                          "or a Debian release such as 6.12.5+deb12-amd64")
     final = tier_dir(tier)
     if os.path.exists(os.path.join(final, ".complete")):
         return
@@ -189,7 +189,8 @@ def build_tier(tier, jobs=None):
         fragment = os.path.join(final, "fragment.config")
         with open(fragment, "w", encoding="ascii") as f:
             f.write(wanted)
-        make = ["make", "-s", "-C", tree, f"ARCH={arch}", f"O={build}", *BUILD_ARGS.get(base(tier), [])]
+        make = ["make", "-s", "-C", tree, f"ARCH={arch}", f"O={build}",
+                *BUILD_ARGS.get(base(tier), [])]
         env = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "V", "O", "W")}
         env["KCONFIG_ALLCONFIG"] = fragment
