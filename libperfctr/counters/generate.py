@@ -663,6 +663,8 @@ def docs(db):
                                                                   else "")
         clock = page.head.get("clock", "none")
         out += [f"## {title}", "", page.head["text"], "", f"Clock: {clock.lower()}.", ""]
+        if page.shared:
+            out += [f"GPUs: {', '.join(page.gpus)}.", ""]
         if page.counters:
             several = any(c["sets"] != ["PRIMARY"] for c in page.counters)
             out += ["| position | " +

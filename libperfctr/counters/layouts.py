@@ -153,6 +153,8 @@ class Layout:
             self.pages.append(Page(self.source.path, self.source.shown, uapi,
                                    self.source.errors, data, LinesOf(lines)))
         self.pages = [page for page in self.pages if page.ok]
+        for page in self.pages:
+            page.gpus = list(dict.fromkeys(gpu["name"] for gpu in self.gpus))
 
 
 class LinesOf:

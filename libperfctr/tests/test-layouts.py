@@ -122,7 +122,7 @@ def errors_of(files):
 
 
 report.count = 0
-print(f"1..{len(MISTAKES) + 5}")
+print(f"1..{len(MISTAKES) + 6}")
 database = generate.Database(generate.HERE, UAPI)
 found = {}
 for layout in database.layouts:
@@ -146,6 +146,12 @@ report(places == PLACES, "every counter is at its position", places)
 long = [m["name"] for layout in database.layouts for page in layout.pages for m in page.metrics
         if len(m["formula"]) > generate.LIMITS["formula"]]
 report(not long, "expanded formulas are within limits", long)
+
+pages = generate.docs(database)
+unseen = [gpu["name"] for layout in database.layouts for gpu in layout.gpus
+          if not any(line.startswith("GPUs: ") and gpu["name"] in line.rstrip(".")[6:].split(", ")
+                     for line in pages.splitlines())]
+report(not unseen, "the page for people has each product", unseen)
 
 FILES = {"names": NAMES, "a": LAYOUT, "metrics": METRICS}
 report(not errors_of(FILES), "a layout without mistakes passes", errors_of(FILES))
