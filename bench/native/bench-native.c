@@ -236,8 +236,9 @@ static double page_ms(struct perfctr_ctx *ctx)
 		fprintf(file, "[page]\nproduct = \"BENCH_%u\"\nblock = \"SHADER\"\n", block);
 		for (unsigned int bit = FIRST; bit <= LAST; bit++)
 			fprintf(file,
-				"[[counter]]\nbit = %u\nname = \"COUNTER_%u\"\nunit = \"events\"\n"
-				"short = \"A counter\"\nlong = \"What it counts, in a sentence.\"\n",
+				"[[counter]]\nbit = %u\nname = \"COUNTER_%u\"\n"
+				"unit = \"events\"\nshort = \"A counter\"\n"
+				"long = \"What it counts, in a sentence.\"\n",
 				bit, bit);
 	}
 	if (!file || fclose(file))
