@@ -341,8 +341,10 @@ static void read_files(struct perf_events *c)
 		counter->incomplete |= counter->missing;
 		counter->states |= counter->open_count ? DRM_PERFCTR_STATE_ON :
 							 DRM_PERFCTR_STATE_OFF;
-		if (counter->missing)
-			counter->states |= DRM_PERFCTR_STATE_ERROR;
+		if (counter->missing) {
+			counter->states |= DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST;
+			c->lost_ns = UINT64_MAX;
+		}
 	}
 	for (size_t n = 0; n < c->file_count; n++)
 		if (c->files[n].leads)

@@ -825,7 +825,6 @@ void readings_start(struct perf_events *events)
 	for (size_t n = 0; n < events->counter_count; n++)
 		if (is_client_event(&events->counters[n]))
 			events->counters[n].sum[0] = 0;
-	events->lost_ns = 0;
 	readings_read(events, perfctr_time_raw_ns());
 	events->readings->started = true;
 }

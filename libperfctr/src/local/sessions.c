@@ -67,11 +67,14 @@ static u64 collect(struct local_session *s)
 		for (unsigned int i = 0; i < pmu->count; i++) {
 			struct local_counter *c = &s->events.counters[s->blocks[n].first + i];
 
-			pmu->totals[i] = c->sum[0];
-			pmu->enabled[i] = c->sum[1];
-			pmu->running[i] = c->sum[2];
+			if (!c->incomplete) {
+				pmu->totals[i] = c->sum[0];
+				pmu->enabled[i] = c->sum[1];
+				pmu->running[i] = c->sum[2];
+			} else if (c->is_level) {
+				pmu->totals[i] = 0;
+			}
 			pmu->states |= c->states;
-			pmu->incomplete |= c->incomplete ? BIT_ULL(i) : 0;
 			pmu->identity.cpu = c->open_cpu;
 			open_count += c->open_count;
 			c->states = 0;
@@ -131,8 +134,9 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 		/* a level is no difference */
 		if (s->events.counters[s->blocks[n].first].is_level)
 			*s->blocks[n].view.base = 0;
-		at = drm_perfctr_pmu_layout(at, &s->blocks[n].view, end_ns, &states);
+		at = drm_perfctr_pmu_layout(at, &s->blocks[n].view, &header, &states);
 	}
+	/* not the whole span, which the layout assumes */
 	header.lost_ns = min(s->events.lost_ns, end_ns - s->end_ns);
 	s->events.lost_ns = 0;
 	s->status.lost_ns += header.lost_ns;
@@ -240,6 +244,7 @@ int local_start(struct local_session *s, const struct drm_perfctr_start *start)
 	s->periods = s->status.pending_merged = 0;
 	for (size_t n = 0; n < s->block_count; n++)
 		drm_perfctr_pmu_baseline(&s->blocks[n].view);
+	s->events.lost_ns = 0;
 	s->status.flags |= DRM_PERFCTR_STATUS_ACTIVE;
 	drm_perfctr_ring_set_state(&s->ring, DRM_PERFCTR_RING_ACTIVE);
 	if (s->period_ns)
