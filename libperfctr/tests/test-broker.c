@@ -243,7 +243,7 @@ static int spoilt(int at, void (*spoil)(struct script *s, struct perfctr_broker_
 	return error;
 }
 
-static void everything_works(void)
+TEST("everything works")
 {
 	begin(0, NULL);
 	EQUAL(use_broker(), 0);
@@ -251,7 +251,7 @@ static void everything_works(void)
 	end();
 }
 
-static void nobody_listens(void)
+TEST("nobody listens")
 {
 	struct perfctr_device *device;
 
@@ -272,7 +272,7 @@ static void refuse(struct script *s, struct perfctr_broker_header *h)
 	s->file_count = 0;
 }
 
-static void refusal_has_the_brokers_message(void)
+TEST("a refusal has the broker's message")
 {
 	begin(1, refuse);
 	EQUAL(use_broker(), -EACCES);
@@ -343,7 +343,7 @@ static void few_elements(struct script *s, struct perfctr_broker_header *h)
 }
 
 /* Any corrupt answer leads to an error with a reason and leaves nothing open. */
-static void broken_answers_are_errors(void)
+TEST("broken answers are errors")
 {
 	void (*const wrongs[])(struct script * s, struct perfctr_broker_header * h) = {
 		hang_up, reset_first, cut, wrong_size, wrong_version, wrong_type, positive_error,
@@ -387,7 +387,7 @@ static void sizes_that_lie(struct script *s, struct perfctr_broker_header *h)
 	}
 }
 
-static void answers_without_what_belongs_to_them(void)
+TEST("answers without what belongs to them")
 {
 	int answers;
 
@@ -404,13 +404,3 @@ static void answers_without_what_belongs_to_them(void)
 		CHECK(error == 0 || error == -EPROTO);
 	}
 }
-
-static const struct test tests[] = {
-	{ "everything works", everything_works },
-	{ "nobody listens", nobody_listens },
-	{ "a refusal has the broker's message", refusal_has_the_brokers_message },
-	{ "broken answers are errors", broken_answers_are_errors },
-	{ "answers without what belongs to them", answers_without_what_belongs_to_them },
-};
-
-TEST_MAIN(tests)

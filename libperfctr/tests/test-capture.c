@@ -132,11 +132,10 @@ static void end(void)
 	ctx = perfctr_ctx_unref(ctx);
 }
 
-static void what_is_written_is_read(void)
+TEST_WITH(begin, end, "what is written is read")
 {
 	struct seen seen;
 
-	begin();
 	seen = read_bytes(file, file_bytes);
 	EQUAL(seen.result, 0);
 	EQUAL(seen.samples, SAMPLES);
@@ -148,10 +147,9 @@ static void what_is_written_is_read(void)
 	EQUAL(seen.end, file_bytes);
 	/* two counters, exact */
 	EQUAL(seen.sum, 2 * SAMPLES * ((UINT64_C(1) << 53) + 1));
-	end();
 }
 
-static void records_contain_what_they_describe(void)
+TEST_WITH(begin, end, "records contain what they describe")
 {
 	struct drm_perfctr_device_info info;
 	struct perfctr_capture_reader *reader;
@@ -160,7 +158,6 @@ static void records_contain_what_they_describe(void)
 	const char *key = "", *value = "";
 	int fd;
 
-	begin();
 	fd = open_bytes(file, file_bytes);
 	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
 	EQUAL(perfctr_capture_next(reader, &record), 1);
@@ -178,7 +175,6 @@ static void records_contain_what_they_describe(void)
 	CHECK(anchor.raw_ns && anchor.realtime_ns);
 	perfctr_capture_reader_unref(reader);
 	close(fd);
-	end();
 }
 
 /* Find the content of the first record of that type in a file. */
@@ -208,12 +204,11 @@ static void read_naming(const void *bytes, uint64_t *single, uint64_t *summed)
 	close(fd);
 }
 
-static void naming_is_kept(void)
+TEST_WITH(begin, end, "how counters were named is kept")
 {
 	_Alignas(8) static unsigned char bytes[sizeof(file)];
 	uint64_t *naming, single, summed, mask;
 
-	begin();
 	memcpy(bytes, file, file_bytes);
 	naming = find_content(bytes, PERFCTR_CAPTURE_NAMING);
 	if (!CHECK(naming))
@@ -238,7 +233,6 @@ static void naming_is_kept(void)
 	read_naming(bytes, &single, &summed);
 	EQUAL(single, 0);
 	EQUAL(summed, 0);
-	end();
 }
 
 /* Read all of it; the reader stays, its totals are the caller's. */
@@ -261,7 +255,7 @@ static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
 	return reader;
 }
 
-static void file_explains_itself(void)
+TEST_WITH(begin, end, "a file explains itself")
 {
 	const struct perfctr_capture_session *session;
 	const struct drm_perfctr_status *status;
@@ -272,7 +266,6 @@ static void file_explains_itself(void)
 	double scale = 0;
 	char text[64];
 
-	begin();
 	reader = read_all(file, file_bytes, &totals);
 	device = perfctr_capture_device(reader);
 	EQUAL_TEXT(perfctr_device_info(device)->name, "Fake SoC");
@@ -304,7 +297,6 @@ static void file_explains_itself(void)
 	CHECK(perfctr_session_check(selection, NULL, NULL) < 0);
 	perfctr_totals_unref(totals);
 	perfctr_capture_reader_unref(reader);
-	end();
 }
 
 /* Set a product unknown to every database in all blocks and their descriptions. */
@@ -336,7 +328,7 @@ static void change_product(uint16_t product)
 	}
 }
 
-static void unknown_devices_are_read_by_what_the_file_says(void)
+TEST_WITH(begin, end, "unknown devices are read by the descriptions in the file")
 {
 	const struct perfctr_total *total;
 	struct perfctr_capture_reader *reader;
@@ -344,7 +336,6 @@ static void unknown_devices_are_read_by_what_the_file_says(void)
 	struct perfctr_totals *totals, *sum;
 	char text[64];
 
-	begin();
 	change_product(0x7777);
 	reader = read_all(file, file_bytes, &totals);
 	selection = perfctr_capture_selection(reader);
@@ -371,14 +362,12 @@ static void unknown_devices_are_read_by_what_the_file_says(void)
 	total = perfctr_totals_counter(perfctr_totals_block(sum, 0), 0);
 	EQUAL_TEXT(total->desc->name, "GPU_ACTIVE");
 	perfctr_totals_unref(sum);
-	end();
 }
 
-static void file_cut_anywhere_reads_to_its_last_whole_record(void)
+TEST_WITH(begin, end, "a file cut anywhere reads to its last whole record")
 {
 	struct seen whole;
 
-	begin();
 	whole = read_bytes(file, file_bytes);
 	for (size_t size = 0; size < file_bytes; size++) {
 		struct seen seen = read_bytes(file, size);
@@ -393,30 +382,26 @@ static void file_cut_anywhere_reads_to_its_last_whole_record(void)
 	}
 	/* one byte less costs the last record and nothing else */
 	EQUAL(read_bytes(file, file_bytes - 1).records, whole.records - 1);
-	end();
 }
 
-static void unknown_records_and_longer_ones_are_skipped(void)
+TEST_WITH(begin, end, "unknown records are skipped")
 {
 	static unsigned char longer[sizeof(file)];
 	const uint32_t unknown[] = { 24, 999, 1, 2, 3, 4 };
 	struct seen seen;
 
-	begin();
 	memcpy(longer, file, 16);
 	memcpy(longer + 16, unknown, sizeof(unknown));
 	memcpy(longer + 40, file + 16, file_bytes - 16);
 	seen = read_bytes(longer, file_bytes + 24);
 	EQUAL(seen.result, 0);
 	EQUAL(seen.samples, SAMPLES);
-	end();
 }
 
-static void damage_is_named_with_its_place(void)
+TEST_WITH(begin, end, "damage is named with its place")
 {
 	struct seen seen;
 
-	begin();
 	file[0] ^= 1;
 	EQUAL(read_bytes(file, file_bytes).result, -EBADMSG);
 	file[0] ^= 1;
@@ -436,7 +421,6 @@ static void damage_is_named_with_its_place(void)
 	EQUAL(seen.result, 0);
 	EQUAL(seen.records, 0);
 	EQUAL(seen.cut_bytes, file_bytes - 16);
-	end();
 }
 
 static int write_error;
@@ -456,7 +440,7 @@ static ssize_t short_write(void *data, int fd, const void *bytes, size_t size)
 	return (ssize_t)part;
 }
 
-static void full_disk_loses_nothing_that_was_kept(void)
+TEST("a full disk loses nothing that was kept")
 {
 	struct perfctr_sys sys = perfctr_sys_real;
 	struct perfctr_capture_writer *writer;
@@ -483,7 +467,7 @@ static void full_disk_loses_nothing_that_was_kept(void)
 	end();
 }
 
-static void impossible_samples_are_not_written(void)
+TEST("impossible samples are not written")
 {
 	struct perfctr_capture_writer *writer;
 	uint32_t bytes[32] = { 256 };
@@ -499,20 +483,3 @@ static void impossible_samples_are_not_written(void)
 	perfctr_capture_writer_unref(writer);
 	end();
 }
-
-static const struct test tests[] = {
-	{ "what is written is read", what_is_written_is_read },
-	{ "records contain what they describe", records_contain_what_they_describe },
-	{ "how counters were named is kept", naming_is_kept },
-	{ "a file explains itself", file_explains_itself },
-	{ "unknown devices are read by the descriptions in the file",
-	  unknown_devices_are_read_by_what_the_file_says },
-	{ "a file cut anywhere reads to its last whole record",
-	  file_cut_anywhere_reads_to_its_last_whole_record },
-	{ "unknown records are skipped", unknown_records_and_longer_ones_are_skipped },
-	{ "damage is named with its place", damage_is_named_with_its_place },
-	{ "a full disk loses nothing that was kept", full_disk_loses_nothing_that_was_kept },
-	{ "impossible samples are not written", impossible_samples_are_not_written },
-};
-
-TEST_MAIN(tests)

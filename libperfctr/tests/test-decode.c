@@ -56,7 +56,7 @@ static void make_mixed(void)
 	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 1, 0x5, numbers, NULL, 1000);
 }
 
-static void reads_headers_and_values(void)
+TEST("reads headers and values")
 {
 	struct perfctr_sample s;
 	struct perfctr_block b;
@@ -105,7 +105,7 @@ static void reads_headers_and_values(void)
 	EQUAL(b.type, DRM_PERFCTR_MALI_BLOCK_FW);
 }
 
-static void counts_beyond_double_precision_stay_exact(void)
+TEST("counts beyond double precision stay exact")
 {
 	const uint64_t value = (UINT64_C(1) << 53) + 1;
 	struct perfctr_sample s;
@@ -118,7 +118,7 @@ static void counts_beyond_double_precision_stay_exact(void)
 	EQUAL(perfctr_block_value(&b, 0), value);
 }
 
-static void not_measured_differs_from_zero(void)
+TEST("not measured differs from zero")
 {
 	const uint64_t zeroes[2] = { 0 };
 	struct perfctr_sample s;
@@ -135,7 +135,7 @@ static void not_measured_differs_from_zero(void)
 	EQUAL(value, 0);
 }
 
-static void sections_number_their_counters(void)
+TEST("sections number their counters")
 {
 	struct perfctr_sample s;
 	struct perfctr_block b;
@@ -152,7 +152,7 @@ static void sections_number_their_counters(void)
 	EQUAL(perfctr_block_find(&b, 64u * UINT8_MAX + 1, &value), 1);
 }
 
-static void every_shorter_buffer_is_refused(void)
+TEST("every shorter buffer is refused")
 {
 	make_mixed();
 	EQUAL(decode_copy(w.bytes, 0, 0), 0);
@@ -161,14 +161,14 @@ static void every_shorter_buffer_is_refused(void)
 	EQUAL(decode_copy(w.bytes, w.size, 0), w.size);
 }
 
-static void any_alignment_is_read(void)
+TEST("any alignment is read")
 {
 	make_mixed();
 	for (unsigned int shift = 0; shift < 16; shift++)
 		EQUAL(decode_copy(w.bytes, w.size, shift), w.size);
 }
 
-static void samples_follow_each_other(void)
+TEST("samples follow each other")
 {
 	static unsigned char two[2 * SAMPLE_ROOM];
 	struct perfctr_sample s;
@@ -184,7 +184,7 @@ static void samples_follow_each_other(void)
 	EQUAL(s.seq, 8);
 }
 
-static void longer_headers_are_skipped(void)
+TEST("longer headers are skipped")
 {
 	struct perfctr_sample s;
 	struct perfctr_block b;
@@ -202,7 +202,7 @@ static void longer_headers_are_skipped(void)
 	EQUAL(decode_copy(w.bytes, w.size, 0), w.size);
 }
 
-static void more_after_the_counters_is_skipped(void)
+TEST("more after the counters is skipped")
 {
 	struct perfctr_sample s;
 	struct perfctr_block b;
@@ -220,7 +220,7 @@ static void more_after_the_counters_is_skipped(void)
 	EQUAL(perfctr_block_value(&b, 0), (UINT64_C(1) << 53) + 1);
 }
 
-static void unknown_types_are_read_by_their_format(void)
+TEST("unknown types are read by their format")
 {
 	const uint64_t running[2] = { 400, 1000 };
 	struct perfctr_block_pmu pmu;
@@ -249,7 +249,7 @@ static void unknown_types_are_read_by_their_format(void)
 	EQUAL(perfctr_decode_block(&s, &b), 0);
 }
 
-static void sample_of_no_blocks_is_a_sample(void)
+TEST("a sample of no blocks is a sample")
 {
 	struct perfctr_sample s;
 	struct perfctr_block b;
@@ -275,7 +275,7 @@ static long with_sample_sizes(uint32_t size, uint16_t header_size, uint16_t bloc
 	return decode_copy(w.bytes, w.size, 0);
 }
 
-static void bad_sample_headers_are_refused(void)
+TEST("bad sample headers are refused")
 {
 	uint32_t size;
 
@@ -308,7 +308,7 @@ static long with_block_sizes(uint32_t size, uint16_t header_size)
 	return decode_copy(w.bytes, w.size, 0);
 }
 
-static void bad_block_headers_are_refused(void)
+TEST("bad block headers are refused")
 {
 	EQUAL(with_block_sizes(0, 48), PERFCTR_DECODE_BAD_SIZE);
 	EQUAL(with_block_sizes(40, 48), PERFCTR_DECODE_BAD_SIZE);
@@ -321,7 +321,7 @@ static void bad_block_headers_are_refused(void)
 	EQUAL(with_block_sizes(80, 56), PERFCTR_DECODE_BAD_MASK);
 }
 
-static void masks_without_room_are_refused(void)
+TEST("masks without room are refused")
 {
 	make_mixed();
 	block_at(72)->enable_mask = UINT64_MAX;
@@ -339,7 +339,7 @@ static void masks_without_room_are_refused(void)
 	EQUAL(decode_copy(w.bytes, w.size, 0), PERFCTR_DECODE_BAD_HEADER_SIZE);
 }
 
-static void multiplexed_blocks_have_times(void)
+TEST("multiplexed blocks have times")
 {
 	const uint64_t values[2] = { 7, 9 }, running[2] = { 400, 1000 };
 	struct sample_mux_block *m;
@@ -372,7 +372,7 @@ static void multiplexed_blocks_have_times(void)
 	EQUAL(perfctr_block_read_times(&b, &enabled_ns, &running_ns), 0);
 }
 
-static void pmu_names_end(void)
+TEST("names of PMUs end")
 {
 	struct sample_pmu_block *p;
 	struct perfctr_block_pmu pmu;
@@ -389,7 +389,7 @@ static void pmu_names_end(void)
 }
 
 /* In a ring the bytes can change after the check: never read outside of them. */
-static void bytes_that_change_are_checked_again(void)
+TEST("bytes that change are checked again")
 {
 	struct perfctr_sample s;
 	struct perfctr_block b;
@@ -411,7 +411,7 @@ static uint32_t random_next(uint32_t *state)
 	return *state >> 8;
 }
 
-static void scribbled_samples_never_lead_outside(void)
+TEST("scribbled samples never lead outside")
 {
 	uint32_t seed = 1;
 
@@ -428,7 +428,7 @@ static void scribbled_samples_never_lead_outside(void)
 	}
 }
 
-static void errors_have_texts(void)
+TEST("errors have texts")
 {
 	int error;
 
@@ -437,27 +437,3 @@ static void errors_have_texts(void)
 	EQUAL_TEXT(perfctr_decode_error_text(-99), "an unknown error");
 	EQUAL_TEXT(perfctr_decode_error_text(64), "no error");
 }
-
-static const struct test tests[] = {
-	{ "reads headers and values", reads_headers_and_values },
-	{ "counts beyond double precision stay exact", counts_beyond_double_precision_stay_exact },
-	{ "not measured differs from zero", not_measured_differs_from_zero },
-	{ "sections number their counters", sections_number_their_counters },
-	{ "every shorter buffer is refused", every_shorter_buffer_is_refused },
-	{ "any alignment is read", any_alignment_is_read },
-	{ "samples follow each other", samples_follow_each_other },
-	{ "longer headers are skipped", longer_headers_are_skipped },
-	{ "more after the counters is skipped", more_after_the_counters_is_skipped },
-	{ "unknown types are read by their format", unknown_types_are_read_by_their_format },
-	{ "a sample of no blocks is a sample", sample_of_no_blocks_is_a_sample },
-	{ "bad sample headers are refused", bad_sample_headers_are_refused },
-	{ "bad block headers are refused", bad_block_headers_are_refused },
-	{ "masks without room are refused", masks_without_room_are_refused },
-	{ "multiplexed blocks have times", multiplexed_blocks_have_times },
-	{ "names of PMUs end", pmu_names_end },
-	{ "bytes that change are checked again", bytes_that_change_are_checked_again },
-	{ "scribbled samples never lead outside", scribbled_samples_never_lead_outside },
-	{ "errors have texts", errors_have_texts },
-};
-
-TEST_MAIN(tests)

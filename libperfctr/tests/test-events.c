@@ -85,9 +85,8 @@ static const struct drm_perfctr_block_request *request(size_t n)
 	return r ? r : &none;
 }
 
-static void blocks_and_counters_by_name(void)
+TEST_WITH(begin, end, "blocks and counters by name")
 {
-	begin();
 	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ"), 1);
 	EQUAL(perfctr_selection_request_count(s), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_MALI_BLOCK_MEMSYS);
@@ -114,12 +113,10 @@ static void blocks_and_counters_by_name(void)
 	restart();
 	EQUAL(perfctr_selection_add(s, "GPU_ACTIVE,JOBS"), 2);
 	EQUAL(request(0)->type, DRM_PERFCTR_MALI_BLOCK_CSHW);
-	end();
 }
 
-static void positions_work_without_a_name(void)
+TEST_WITH(begin, end, "positions work without a name")
 {
-	begin();
 	EQUAL(perfctr_selection_add(s, "shader0/C9"), 1);
 	EQUAL(request(0)->mask, 1 << 9);
 	EQUAL(perfctr_selection_add(s, "shader0/9"), 1);
@@ -129,24 +126,20 @@ static void positions_work_without_a_name(void)
 	fake->blocks[0].product = 0x7777;
 	EQUAL(perfctr_device_refresh(device), 0);
 	EQUAL(perfctr_selection_add(s, "fw"), 14);
-	end();
 }
 
-static void counters_past_the_first_section(void)
+TEST_WITH(begin, end, "counters past the first section")
 {
-	begin();
 	fake->blocks[5].counters = 128;
 	fake->blocks[5].available[1] = 0x5;
 	EQUAL(perfctr_device_refresh(device), 0);
 	EQUAL(perfctr_selection_add(s, "shader0/C66"), 1);
 	EQUAL(request(0)->section, 1);
 	EQUAL(request(0)->mask, 0x4);
-	end();
 }
 
-static void events_of_soc_blocks(void)
+TEST_WITH(begin, end, "events of SoC blocks")
 {
-	begin();
 	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_rd,src_loc_cpu=1,dst_loc_cmem/"), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 	EQUAL(request(0)->index, 0);
@@ -184,43 +177,37 @@ static void events_of_soc_blocks(void)
 	EQUAL(perfctr_selection_add(s, "ucf0/event=0xf1/"), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
 	EQUAL(request(0)->config, 0xf1);
-	end();
 }
 
 /* perf keeps a PMU whose driver is unbound, without a CPU that counts for it */
-static void pmus_without_a_cpu_are_gone(void)
+TEST_WITH(begin, end, "PMUs without a CPU are gone")
 {
-	begin();
 	fake_file(fake, PMUS "nvidia_ucf_pmu_0/cpumask", "\n");
 	fake_file(fake, PMUS "nvidia_ucf_pmu_1/cpumask", "0\n");
 	EQUAL(perfctr_selection_add(s, "ucf/mem_bytes_rd/"), 1);
 	EQUAL(request(0)->index, 1);
 	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_rd/"), -ENOENT);
-	end();
 }
 
-static void a_copy_can_be_tried(void)
+TEST_WITH(begin, end, "a copy can be tried")
 {
 	struct perfctr_selection *copy = NULL;
 
-	begin();
 	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ"), 1);
 	EQUAL(perfctr_selection_copy(s, &copy), 0);
 	EQUAL(perfctr_selection_add(copy, "ucf1/cycles/"), 1);
 	EQUAL(perfctr_selection_request_count(copy), 2);
 	EQUAL(perfctr_selection_request_count(s), 1);
 	perfctr_selection_unref(copy);
-	end();
 }
 
-static void perf_style_events(void)
+TEST_WITH(begin, end, "perf style events")
 {
 	char unit[16];
 	struct perfctr_block block;
 	struct perfctr_sample sample;
 	double scale = 0;
 
-	begin();
 	EQUAL(perfctr_selection_add(s, "software/cpu-clock/"), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
 	EQUAL(request(0)->pmu_type, 1);
@@ -258,12 +245,10 @@ static void perf_style_events(void)
 	EQUAL(perfctr_selection_add(s, "{uncore_imc_0/read/,uncore_imc_0/event=1,umask=2/},JOBS"),
 	      3);
 	EQUAL(request(1)->config, 0x201);
-	end();
 }
 
-static void metrics_select_their_counters(void)
+TEST_WITH(begin, end, "metrics select their counters")
 {
-	begin();
 	EQUAL(perfctr_selection_add(s, "metric:l2_read_hit_ratio"), 4);
 	EQUAL(perfctr_selection_request_count(s), 2);
 	EQUAL(request(0)->mask, 3 << 5);
@@ -277,10 +262,9 @@ static void metrics_select_their_counters(void)
 	/* this machine has no such PMU */
 	EQUAL(perfctr_selection_add(s, "metric:cmem_read_latency"), -ENOENT);
 	HAS_TEXT(perfctr_ctx_error(ctx), "no metric \"cmem_read_latency\"");
-	end();
 }
 
-static void bad_events_are_refused_with_a_reason(void)
+TEST_WITH(begin, end, "bad events are refused with a reason")
 {
 	static const struct {
 		const char *text;
@@ -316,7 +300,6 @@ static void bad_events_are_refused_with_a_reason(void)
 		{ "{GPU_ACTIVE}JOBS", -EINVAL, "a comma is missing" },
 	};
 
-	begin();
 	EQUAL(perfctr_selection_add(s, "fw/MCU_ACTIVE"), 1);
 	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
 		if (!EQUAL(perfctr_selection_add(s, cases[n].text), cases[n].error))
@@ -327,42 +310,35 @@ static void bad_events_are_refused_with_a_reason(void)
 	/* one bad event in a list: nothing of the list is added */
 	EQUAL(perfctr_selection_add(s, "shader*,NOTHING"), -ENOENT);
 	EQUAL(perfctr_selection_request_count(s), 1);
-	end();
 }
 
-static void long_names_are_refused(void)
+TEST_WITH(begin, end, "long names are refused")
 {
 	char text[4096];
 
-	begin();
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	EQUAL(perfctr_selection_add(s, text), -EINVAL);
 	memcpy(text, "software/", 9);
 	EQUAL(perfctr_selection_add(s, text), -EINVAL);
-	end();
 }
 
-static void device_without_perf_events_says_so(void)
+TEST_WITH(begin, end, "a device without perf events is named in the error")
 {
-	begin();
 	fake->info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_PMU;
 	EQUAL(perfctr_device_refresh(device), 0);
 	EQUAL(perfctr_selection_add(s, "software/cpu-clock/"), -EOPNOTSUPP);
 	EQUAL(perfctr_selection_add(s, "cpu-clock"), -ENOENT);
 	EQUAL(perfctr_selection_add(s, "metric:mem_read_bandwidth"), -ENOENT);
-	end();
 }
 
-static void counter_sets_are_chosen_first(void)
+TEST_WITH(begin, end, "counter sets are chosen first")
 {
-	begin();
 	EQUAL(perfctr_selection_set_counter_set(s, 1), -EOPNOTSUPP);
 	EQUAL(perfctr_selection_set_counter_set(s, 99), -EOPNOTSUPP);
 	EQUAL(perfctr_selection_set_counter_set(s, 0), 0);
 	EQUAL(perfctr_selection_add(s, "GPU_ACTIVE"), 1);
 	EQUAL(perfctr_selection_set_counter_set(s, 0), -EBUSY);
-	end();
 }
 
 static const char *filters(unsigned int type, uint64_t config, uint64_t config1, uint64_t config2)
@@ -374,7 +350,7 @@ static const char *filters(unsigned int type, uint64_t config, uint64_t config1,
 	return text;
 }
 
-static void filters_have_names(void)
+TEST("filters have names")
 {
 	char small[8] = "xxxxxxx";
 
@@ -397,11 +373,10 @@ static void filters_have_names(void)
 	EQUAL(perfctr_filter_text(DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 2, 0, NULL, 0), 13);
 }
 
-static void requests_can_be_given_raw(void)
+TEST_WITH(begin, end, "requests can be given raw")
 {
 	struct drm_perfctr_block_request r = { .type = DRM_PERFCTR_MALI_BLOCK_FW, .mask = 0x30 };
 
-	begin();
 	EQUAL(perfctr_selection_add_request(s, &r), 2);
 	r.mask = 0;
 	EQUAL(perfctr_selection_add_request(s, &r), -EINVAL);
@@ -420,25 +395,4 @@ static void requests_can_be_given_raw(void)
 	r.type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	EQUAL(perfctr_selection_add_request(s, &r), 1);
 	EQUAL(request(3)->index, 0);
-	end();
 }
-
-static const struct test tests[] = {
-	{ "blocks and counters by name", blocks_and_counters_by_name },
-	{ "positions work without a name", positions_work_without_a_name },
-	{ "counters past the first section", counters_past_the_first_section },
-	{ "events of SoC blocks", events_of_soc_blocks },
-	{ "PMUs without a CPU are gone", pmus_without_a_cpu_are_gone },
-	{ "a copy can be tried", a_copy_can_be_tried },
-	{ "perf style events", perf_style_events },
-	{ "metrics select their counters", metrics_select_their_counters },
-	{ "bad events are refused with a reason", bad_events_are_refused_with_a_reason },
-	{ "long names are refused", long_names_are_refused },
-	{ "a device without perf events is named in the error",
-	  device_without_perf_events_says_so },
-	{ "counter sets are chosen first", counter_sets_are_chosen_first },
-	{ "filters have names", filters_have_names },
-	{ "requests can be given raw", requests_can_be_given_raw },
-};
-
-TEST_MAIN(tests)

@@ -44,7 +44,7 @@ static struct perfctr_value eval(const char *text)
 	return v;
 }
 
-static void integers_stay_exact(void)
+TEST("integers stay exact")
 {
 	struct perfctr_value v = eval("block.big");
 
@@ -60,7 +60,7 @@ static void integers_stay_exact(void)
 	EQUAL(eval("- (1 + 1)").integer, -2);
 }
 
-static void the_rest_is_a_double(void)
+TEST("the rest is a double")
 {
 	struct perfctr_value v = eval("seven / 2");
 
@@ -74,7 +74,7 @@ static void the_rest_is_a_double(void)
 	CHECK(eval("min(half, 2)").number == 0.5);
 }
 
-static void no_value_has_a_reason(void)
+TEST("no value has a reason")
 {
 	EQUAL(eval("seven / 0").state, PERFCTR_VALUE_ZERO_DENOMINATOR);
 	EQUAL(eval("seven / (seven - 7)").state, PERFCTR_VALUE_ZERO_DENOMINATOR);
@@ -84,7 +84,7 @@ static void no_value_has_a_reason(void)
 	EQUAL(eval("max(unknown, 1)").state, PERFCTR_VALUE_NOT_MEASURED);
 }
 
-static void bad_formulas_are_refused(void)
+TEST("bad formulas are refused")
 {
 	static const char *const bad[] = {
 		"",	 "1 +",	   "* 2",	"(1",	    "1)",    "1 2",  "a b",
@@ -121,7 +121,7 @@ static void bad_formulas_are_refused(void)
 	perfctr_ctx_unref(ctx);
 }
 
-static void names_are_looked_up(void)
+TEST("names are looked up")
 {
 	struct perfctr_expr *e;
 	struct perfctr_ctx *ctx;
@@ -136,7 +136,7 @@ static void names_are_looked_up(void)
 }
 
 /* This parser accepts every formula of the database. */
-static void formulas_of_the_database_are_read(void)
+TEST("formulas of the database are read")
 {
 	const struct perfctr_metric_desc *m = NULL;
 	struct perfctr_ctx *ctx;
@@ -157,7 +157,7 @@ static void formulas_of_the_database_are_read(void)
 	perfctr_ctx_unref(ctx);
 }
 
-static void counters_are_found_where_they_are(void)
+TEST("counters are found where they are")
 {
 	const struct perfctr_counter_desc *c = NULL;
 	size_t count = 0;
@@ -180,7 +180,7 @@ static void counters_are_found_where_they_are(void)
 	EQUAL_TEXT(perfctr_counter_of_pmu("cpu_clock", 0)->name, "cpu-clock");
 }
 
-static void names_of_blocks_and_bits(void)
+TEST("names of blocks and bits")
 {
 	char text[64];
 
@@ -203,7 +203,7 @@ static void names_of_blocks_and_bits(void)
 	EQUAL(perfctr_state_text(DRM_PERFCTR_STATE_ON, NULL, 0), 2);
 }
 
-static void time_converts_between_anchors(void)
+TEST("time converts between anchors")
 {
 	const struct perfctr_anchor a = { .raw_ns = 1000,
 					  .monotonic_ns = 5000,
@@ -228,7 +228,7 @@ static void time_converts_between_anchors(void)
 	EQUAL(perfctr_time_convert(&a, &b, 1500, CLOCK_TAI, &ns), -EINVAL);
 }
 
-static void anchors_are_of_now(void)
+TEST("anchors are of now")
 {
 	struct perfctr_anchor a, b;
 	uint64_t now = perfctr_time_raw_ns();
@@ -256,7 +256,7 @@ static bool is(const struct fraction *f, long numerator, long denominator)
 	       f->denominator == expected.denominator;
 }
 
-static void fractions_follow_arithmetic(void)
+TEST("fractions follow arithmetic")
 {
 	for (long a = -6; a <= 6; a++)
 		for (long b = 1; b <= 6; b++)
@@ -280,7 +280,7 @@ static void fractions_follow_arithmetic(void)
 				}
 }
 
-static void fractions_that_do_not_fit_overflow(void)
+TEST("fractions that do not fit overflow")
 {
 	struct fraction big = fraction_of(UINT64_MAX), square, r, tenth = fraction_of_double(0.1);
 
@@ -307,7 +307,7 @@ static struct fraction look_up(void *data, const char *name)
 	return fraction_of((uint64_t)(name[0] - 'a' + 1));
 }
 
-static void formulas_of_fractions_are_exact(void)
+TEST("formulas of fractions are exact")
 {
 	static const struct {
 		const char *text;
@@ -336,21 +336,3 @@ static void formulas_of_fractions_are_exact(void)
 	perfctr_expr_unref(expr);
 	perfctr_ctx_unref(ctx);
 }
-
-static const struct test tests[] = {
-	{ "integers stay exact", integers_stay_exact },
-	{ "the rest is a double", the_rest_is_a_double },
-	{ "no value has a reason", no_value_has_a_reason },
-	{ "bad formulas are refused", bad_formulas_are_refused },
-	{ "names are looked up", names_are_looked_up },
-	{ "formulas of the database are read", formulas_of_the_database_are_read },
-	{ "counters are found where they are", counters_are_found_where_they_are },
-	{ "names of blocks and bits", names_of_blocks_and_bits },
-	{ "time converts between anchors", time_converts_between_anchors },
-	{ "anchors are of now", anchors_are_of_now },
-	{ "fractions follow arithmetic", fractions_follow_arithmetic },
-	{ "fractions that do not fit overflow", fractions_that_do_not_fit_overflow },
-	{ "formulas of fractions are exact", formulas_of_fractions_are_exact },
-};
-
-TEST_MAIN(tests)

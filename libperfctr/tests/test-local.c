@@ -232,7 +232,7 @@ static void count_child(uint64_t truth[2])
 	}
 }
 
-static void child_is_counted_exactly_in_a_ring_that_is_full(void)
+TEST("faults and switches of a child are counted exactly, though the ring is full")
 {
 	struct drm_perfctr_status status;
 	struct seen seen;
@@ -256,7 +256,7 @@ static void child_is_counted_exactly_in_a_ring_that_is_full(void)
 	end();
 }
 
-static void periods_are_samples_or_merged(void)
+TEST("each period is a sample or merged into one")
 {
 	const struct timespec pause = { 0, 50000000 };
 	struct seen seen;
@@ -272,7 +272,7 @@ static void periods_are_samples_or_merged(void)
 	end();
 }
 
-static void commands_follow_the_contract(void)
+TEST("commands follow the contract of the kernel's")
 {
 	const struct perfctr_session_opts periodic = { .size = sizeof(periodic),
 						       .period_ns = 1000000 };
@@ -302,7 +302,7 @@ static void commands_follow_the_contract(void)
 	end();
 }
 
-static void errors_of_perf_have_advice(void)
+TEST("each error of perf_event_open() comes with advice")
 {
 	static const struct {
 		int error;
@@ -330,7 +330,7 @@ static void errors_of_perf_have_advice(void)
 }
 
 /* CPU 1 goes offline and online: its counts stay, and it is counted again. */
-static void cpus_come_and_go(void)
+TEST("CPUs that come and go lose no counts")
 {
 	const struct timespec longer_than_a_look = { 1, 100000000 };
 	struct seen seen;
@@ -365,7 +365,7 @@ static void cpus_come_and_go(void)
 }
 
 /* as the kernel: a later version may give them a meaning */
-static void unknown_flags_are_refused(void)
+TEST("unknown flags and reserved members are refused")
 {
 	struct drm_perfctr_block_request request = {
 		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
@@ -400,15 +400,3 @@ static void unknown_flags_are_refused(void)
 	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
 	end();
 }
-
-static const struct test tests[] = {
-	{ "faults and switches of a child are counted exactly, though the ring is full",
-	  child_is_counted_exactly_in_a_ring_that_is_full },
-	{ "each period is a sample or merged into one", periods_are_samples_or_merged },
-	{ "commands follow the contract of the kernel's", commands_follow_the_contract },
-	{ "unknown flags and reserved members are refused", unknown_flags_are_refused },
-	{ "each error of perf_event_open() comes with advice", errors_of_perf_have_advice },
-	{ "CPUs that come and go lose no counts", cpus_come_and_go },
-};
-
-TEST_MAIN(tests)

@@ -179,7 +179,7 @@ static const struct perfctr_metric_desc *metric_of(uint16_t product, const char 
 	return NULL;
 }
 
-static void each_layout_has_the_metrics_computed_by_hand(void)
+TEST("ten metrics and more of each layout are as computed by hand")
 {
 	for (int l = 0; l <= G1; l++) {
 		struct perfctr_totals *totals = NULL, *sum = NULL;
@@ -210,7 +210,7 @@ static void each_layout_has_the_metrics_computed_by_hand(void)
 	}
 }
 
-static void a_metric_without_its_bus_width_is_not_measured(void)
+TEST("a metric that lacks the bus width or divides by zero has no value")
 {
 	const struct perfctr_metric_desc *m =
 		metric_of(DRM_PERFCTR_MALI_PRODUCT_V10, "bus_read_bytes");
@@ -232,7 +232,7 @@ static void a_metric_without_its_bus_width_is_not_measured(void)
 	perfctr_ctx_unref(ctx);
 }
 
-static void a_gpu_id_names_its_product(void)
+TEST("a GPU_ID names its product")
 {
 	static const struct {
 		uint64_t id;
@@ -262,13 +262,3 @@ static void a_gpu_id_names_its_product(void)
 	}
 	CHECK(!perfctr_gpu_name(0x12340000, 0, &product));
 }
-
-static const struct test tests[] = {
-	{ "ten metrics and more of each layout are as computed by hand",
-	  each_layout_has_the_metrics_computed_by_hand },
-	{ "a metric that lacks the bus width or divides by zero has no value",
-	  a_metric_without_its_bus_width_is_not_measured },
-	{ "a GPU_ID names its product", a_gpu_id_names_its_product },
-};
-
-TEST_MAIN(tests)

@@ -32,7 +32,17 @@ static void write_page(const char *text)
 	fclose(file);
 }
 
-static void a_page_adds_and_corrects(void)
+static void begin(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd >= 0)
+		close(fd);
+	write_page(PAGE);
+	setenv("PERFCTR_COUNTERS", path, 1);
+}
+
+TEST_WITH(begin, NULL, "a page adds products, counters and metrics, and corrects texts")
 {
 	const struct perfctr_counter_desc *c;
 	const struct perfctr_metric_desc *m = NULL;
@@ -72,7 +82,7 @@ static void note(void *unused, unsigned int line, unsigned int column, const cha
 	}
 }
 
-static void mistakes_have_line_and_column(void)
+TEST("mistakes have line and column")
 {
 	static const struct {
 		const char *old, *new, *text;
@@ -115,21 +125,4 @@ static void mistakes_have_line_and_column(void)
 	EQUAL(perfctr_page_check(ctx, "/nonexistent", note, NULL), -ENOENT);
 	perfctr_ctx_unref(ctx);
 	unlink(path);
-}
-
-static const struct test tests[] = {
-	{ "a page adds products, counters and metrics, and corrects texts",
-	  a_page_adds_and_corrects },
-	{ "mistakes have line and column", mistakes_have_line_and_column },
-};
-
-int main(void)
-{
-	int fd = mkstemp(path);
-
-	if (fd >= 0)
-		close(fd);
-	write_page(PAGE);
-	setenv("PERFCTR_COUNTERS", path, 1);
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
 }

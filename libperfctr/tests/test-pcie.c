@@ -76,7 +76,7 @@ static int decode(const uint8_t *config, size_t bytes, struct perfctr_pcie_port 
 	return error;
 }
 
-static void root_port_is_found(void)
+TEST("a root port is found")
 {
 	struct perfctr_pcie_port port = { 0 };
 	uint8_t config[CONFIG_BYTES];
@@ -93,7 +93,7 @@ static void root_port_is_found(void)
 	EQUAL(decode(config, 0x1a0 + PORT_BYTES - 1, &port), -EBADMSG);
 }
 
-static void others_are_not(void)
+TEST("other devices are not")
 {
 	struct perfctr_pcie_port port;
 	uint8_t config[CONFIG_BYTES] = { 0 };
@@ -114,7 +114,7 @@ static void others_are_not(void)
 	EQUAL(decode(config, CONFIG_BYTES, &port), -ENOENT);
 }
 
-static void hostile_lists_end(void)
+TEST("hostile lists end")
 {
 	static const size_t bad[] = { 0x40, 0xfc, 0x102, 0xffe };
 	struct perfctr_pcie_port port;
@@ -144,7 +144,7 @@ static void hostile_lists_end(void)
 	EQUAL(decode(config, CONFIG_BYTES, &port), -EBADMSG);
 }
 
-static void any_bytes_are_survived(void)
+TEST("any bytes are survived")
 {
 	struct perfctr_pcie_port port;
 	uint8_t config[CONFIG_BYTES];
@@ -184,7 +184,7 @@ static int see(void *data, const struct perfctr_pcie_port *port)
 
 #define PCI "/sys/bus/pci/devices/"
 
-static void machine_is_walked(void)
+TEST_WITH(begin, end, "a machine is walked")
 {
 	static uint8_t a[CONFIG_BYTES], b[CONFIG_BYTES], nic[CONFIG_BYTES], broken[CONFIG_BYTES];
 	struct seen seen = { "", 0 };
@@ -193,7 +193,6 @@ static void machine_is_walked(void)
 	root_port(b, 9, 1, 3, 1);
 	put(nic, 0, 0x15b3);
 	capability(broken, 0x100, 1, 0x100);
-	begin();
 	/* no PCI at all */
 	EQUAL(perfctr_pcie_ports(ctx, see, &seen), 0);
 	EQUAL_TEXT(seen.text, "");
@@ -208,32 +207,18 @@ static void machine_is_walked(void)
 	seen = (struct seen){ "", 7 };
 	EQUAL(perfctr_pcie_ports(ctx, see, &seen), 7);
 	EQUAL_TEXT(seen.text, "0004:00:00.0:0.4.0.4 ");
-	end();
 }
 
-static void users_see_why_there_is_nothing(void)
+TEST_WITH(begin, end, "users see why there is nothing")
 {
 	static uint8_t a[CONFIG_BYTES];
 	struct seen seen = { "", 0 };
 
 	root_port(a, 4, 0, 4, 0);
-	begin();
 	fake_binary(fake, PCI "0004:00:00.0/config", a, 64);
 	EQUAL(perfctr_pcie_ports(ctx, see, &seen), -EACCES);
 	HAS_TEXT(perfctr_ctx_error(ctx), "only root may read them");
 	/* devices of other vendors cannot hide root ports */
 	put(a, 0, 0x8086);
 	EQUAL(perfctr_pcie_ports(ctx, see, &seen), 0);
-	end();
 }
-
-static const struct test tests[] = {
-	{ "a root port is found", root_port_is_found },
-	{ "other devices are not", others_are_not },
-	{ "hostile lists end", hostile_lists_end },
-	{ "any bytes are survived", any_bytes_are_survived },
-	{ "a machine is walked", machine_is_walked },
-	{ "users see why there is nothing", users_see_why_there_is_nothing },
-};
-
-TEST_MAIN(tests)

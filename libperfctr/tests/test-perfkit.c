@@ -88,9 +88,8 @@ static unsigned int run_experiment(void)
 
 /* --- names ------------------------------------------------------------------------- */
 
-static void counters_are_added_by_name(void)
+TEST_WITH(begin, end, "counters are added by name")
 {
-	begin();
 	EQUAL(perfctr_perfkit_add(kit, "shader/FRAGMENTS,shader16/FRAGMENTS"), 5);
 	EQUAL(perfctr_perfkit_count(kit), 2);
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->name, "shader/FRAGMENTS");
@@ -107,12 +106,10 @@ static void counters_are_added_by_name(void)
 	EQUAL(perfctr_perfkit_remove(kit, 2), -ERANGE);
 	EQUAL(perfctr_perfkit_remove(kit, 0), 0);
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->name, "shader16/FRAGMENTS");
-	end();
 }
 
-static void metrics_and_units_need_no_prefix(void)
+TEST_WITH(begin, end, "metrics and units need no prefix")
 {
-	begin();
 	EQUAL(perfctr_perfkit_add(kit, "gpu_utilization,metric:l2_read_hit_ratio,SHD SOL"), 3);
 	EQUAL(perfctr_perfkit_count(kit), 3);
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->name, "cshw.gpu_utilization");
@@ -121,12 +118,10 @@ static void metrics_and_units_need_no_prefix(void)
 	EQUAL(perfctr_perfkit_counter(kit, 2)->kind, PERFCTR_PERFKIT_SOL);
 	EQUAL(perfctr_perfkit_add(kit, "* Bottleneck"), 4);
 	EQUAL(perfctr_perfkit_count(kit), 7);
-	end();
 }
 
-static void bad_names_leave_the_kit_as_it_was(void)
+TEST_WITH(begin, end, "bad names leave the kit as it was")
 {
-	begin();
 	EQUAL(perfctr_perfkit_add(kit, "FRAGMENTS,no_such_thing"), -ENOENT);
 	HAS_TEXT(perfctr_ctx_error(ctx), "no_such_thing");
 	EQUAL(perfctr_perfkit_count(kit), 0);
@@ -136,15 +131,13 @@ static void bad_names_leave_the_kit_as_it_was(void)
 	/* a unit of another GPU */
 	EQUAL(perfctr_perfkit_add(kit, "GEOM SOL"), -ENOENT);
 	EQUAL(perfctr_perfkit_count(kit), 0);
-	end();
 }
 
-static void formulas_of_units_are_of_the_database(void)
+TEST_WITH(begin, end, "formulas of units are of the database")
 {
 	const struct perfctr_metric_desc *unit = NULL;
 	size_t found = 0;
 
-	begin();
 	while ((unit = kit_unit_next(unit))) {
 		struct perfctr_expr *expr;
 		const char *name;
@@ -166,16 +159,14 @@ static void formulas_of_units_are_of_the_database(void)
 		perfctr_expr_unref(expr);
 	}
 	CHECK(found > 20);
-	end();
 }
 
 /* --- passes -------------------------------------------------------------------------- */
 
-static void sets_are_passes(void)
+TEST_WITH(begin, end, "counter sets are passes")
 {
 	unsigned int passes = 0;
 
-	begin();
 	EQUAL(perfctr_perfkit_passes(kit, &passes), -ENODATA);
 	CHECK(perfctr_perfkit_add(kit, "FRAGMENTS,L2_READ") > 0);
 	EQUAL(perfctr_perfkit_passes(kit, &passes), 0);
@@ -188,12 +179,10 @@ static void sets_are_passes(void)
 	EQUAL(perfctr_perfkit_counter(kit, 4)->first_pass, 2);
 	EQUAL(run_experiment(), 3);
 	EQUAL(value_of("L2_HITS", 0).state, PERFCTR_VALUE_OK);
-	end();
 }
 
-static void everything_is_in_three_passes(void)
+TEST_WITH(begin, end, "every counter of the GPU is in three passes")
 {
-	begin();
 	CHECK(perfctr_perfkit_add_all(kit) > 150);
 	EQUAL(run_experiment(), 3);
 	/* all sets have it, but it is counted once */
@@ -209,10 +198,9 @@ static void everything_is_in_three_passes(void)
 		if (perfctr_perfkit_counter(kit, n)->kind == PERFCTR_PERFKIT_COUNTER)
 			EQUAL(value.state, PERFCTR_VALUE_OK);
 	}
-	end();
 }
 
-static void counters_of_a_pmu_are_packed(void)
+TEST("counters of a PMU are packed")
 {
 	const unsigned int events = 11;
 	unsigned int passes;
@@ -240,9 +228,8 @@ static void counters_of_a_pmu_are_packed(void)
 	}
 }
 
-static void too_many_for_one_session_are_split(void)
+TEST_WITH(begin, end, "too many for one session are split")
 {
-	begin();
 	/* the fake kernel takes 64 requests */
 	for (unsigned int n = 0; n < 100; n++) {
 		char text[64];
@@ -251,10 +238,9 @@ static void too_many_for_one_session_are_split(void)
 		EQUAL(perfctr_perfkit_add(kit, text), 1);
 	}
 	EQUAL(run_experiment(), 2);
-	end();
 }
 
-static void nvidia_counters_take_as_many_passes_as_they_need(void)
+TEST("NVIDIA counters take as many passes as they need")
 {
 	begin_with(true);
 	CHECK(perfctr_perfkit_add(kit, "branch,divergent_branch,branch_efficiency,gpu_busy") > 0);
@@ -272,11 +258,10 @@ static void nvidia_counters_take_as_many_passes_as_they_need(void)
 
 /* --- experiments ----------------------------------------------------------------------- */
 
-static void objects_have_values_of_their_own(void)
+TEST_WITH(begin, end, "objects have values of their own")
 {
 	unsigned int passes;
 
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS") > 0);
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	EQUAL(passes, 2);
@@ -307,11 +292,10 @@ static void objects_have_values_of_their_own(void)
 	}
 	EQUAL(value_of("GPU_ACTIVE", 3).state, PERFCTR_VALUE_NOT_MEASURED);
 	EQUAL(value_of("GPU_ACTIVE", 3).flags, 0);
-	end();
 }
 
 /* Several blocks and passes: an object that never began is not partly measured. */
-static void an_object_that_never_began_has_no_marks(void)
+TEST("an object that never began has no marks")
 {
 	unsigned int passes;
 
@@ -339,11 +323,10 @@ static void an_object_that_never_began_has_no_marks(void)
 	end();
 }
 
-static void a_pass_that_is_done_again_replaces_its_values(void)
+TEST_WITH(begin, end, "a pass that is done again replaces its values")
 {
 	unsigned int passes;
 
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE") > 0);
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	for (int n = 0; n < 2; n++) {
@@ -352,14 +335,12 @@ static void a_pass_that_is_done_again_replaces_its_values(void)
 	}
 	EQUAL(perfctr_perfkit_end_experiment(kit), 0);
 	EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
-	end();
 }
 
-static void what_is_out_of_order_is_refused(void)
+TEST_WITH(begin, end, "what is out of order is refused")
 {
 	unsigned int passes;
 
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS") > 0);
 	EQUAL(perfctr_perfkit_begin_pass(kit, 0), -EPROTO);
 	EQUAL(perfctr_perfkit_end_experiment(kit), -EPROTO);
@@ -388,14 +369,12 @@ static void what_is_out_of_order_is_refused(void)
 	CHECK(!(value_of("L2_HITS", 0).flags & PERFCTR_PERFKIT_UPDATED));
 	EQUAL(perfctr_perfkit_sample(kit), 0);
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), -EBUSY);
-	end();
 }
 
-static void an_experiment_can_end_anywhere(void)
+TEST_WITH(begin, end, "an experiment can end anywhere")
 {
 	unsigned int passes;
 
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE") > 0);
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
@@ -403,14 +382,12 @@ static void an_experiment_can_end_anywhere(void)
 	EQUAL(perfctr_perfkit_end_experiment(kit), -ENODATA);
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	EQUAL(perfctr_perfkit_begin_pass(kit, 0), 0);
-	end();
 }
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-static void samples_mark_what_they_update(void)
+TEST_WITH(begin, end, "samples mark what they update")
 {
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS,READS_CACHED") > 0);
 	EQUAL(perfctr_perfkit_sample(kit), 0);
 	EQUAL(value_of("GPU_ACTIVE", 0).state, PERFCTR_VALUE_NOT_MEASURED);
@@ -426,12 +403,10 @@ static void samples_mark_what_they_update(void)
 	}
 	perfctr_perfkit_end_sampling(kit);
 	EQUAL(value_of("READS_CACHED", 0).state, PERFCTR_VALUE_OK);
-	end();
 }
 
-static void one_pass_samples_without_a_gap(void)
+TEST_WITH(begin, end, "one pass samples without a gap")
 {
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,shader_utilization") > 0);
 	EQUAL(perfctr_perfkit_sample(kit), 0);
 	for (int n = 0; n < 5; n++) {
@@ -441,16 +416,14 @@ static void one_pass_samples_without_a_gap(void)
 	/* one session, and one for the plan: none was stopped */
 	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_START], 1);
 	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_STOP], 0);
-	end();
 }
 
 /* --- values -------------------------------------------------------------------------------- */
 
-static void ratios_are_fractions(void)
+TEST_WITH(begin, end, "ratios are fractions")
 {
 	struct perfctr_perfkit_value value;
 
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "vertices_per_primitive,gpu_utilization,ext_read_bandwidth,"
 				       "TILER SOL,TILER Bottleneck") > 0);
 	EQUAL(run_experiment(), 1);
@@ -476,7 +449,6 @@ static void ratios_are_fractions(void)
 	run_experiment();
 	EQUAL(value_of("vertices_per_primitive", 0).state, PERFCTR_VALUE_ZERO_DENOMINATOR);
 	EQUAL(perfctr_perfkit_bottleneck(kit, 0), -ENODATA);
-	end();
 }
 
 enum {
@@ -506,7 +478,7 @@ static void begin_with_domains(uint64_t slow, uint64_t fast)
 }
 
 /* A unit that waits for a unit of another clock domain: the wait is converted by time. */
-static void waits_are_of_their_own_clock(void)
+TEST("waits are of their own clock")
 {
 	struct perfctr_perfkit_value value;
 
@@ -588,7 +560,7 @@ static void check_the_bottleneck_is_the_longest(unsigned int texture_domain,
 	EQUAL(perfctr_perfkit_time(kit, found, 0, &time_ns), -EINVAL);
 }
 
-static void the_bottleneck_is_by_time(void)
+TEST("the bottleneck is by time")
 {
 	const uint64_t waits = TEXTURE_WAITS_FOR_FB | TEXTURE_WAITS_FOR_SHADER;
 
@@ -601,11 +573,10 @@ static void the_bottleneck_is_by_time(void)
 	end();
 }
 
-static void flags_describe_the_quality_of_a_value(void)
+TEST_WITH(begin, end, "flags describe the quality of a value")
 {
 	unsigned int passes;
 
-	begin();
 	CHECK(perfctr_perfkit_add(kit, "software/config=1/,software/config=2/") > 0);
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), 0);
 	EQUAL(passes, 1);
@@ -637,10 +608,9 @@ static void flags_describe_the_quality_of_a_value(void)
 	fake->step = UINT64_C(1) << 63;
 	run_experiment();
 	EQUAL(value_of("config=1", 0).state, PERFCTR_VALUE_OVERFLOW);
-	end();
 }
 
-static void every_failure_leaves_nothing_behind(void)
+TEST("every failure leaves nothing behind")
 {
 	static const enum fake_call calls[] = {
 		FAKE_MMAP,
@@ -678,31 +648,3 @@ static void every_failure_leaves_nothing_behind(void)
 	}
 	CHECK(failed > 20);
 }
-
-static const struct test tests[] = {
-	{ "counters are added by name", counters_are_added_by_name },
-	{ "metrics and units need no prefix", metrics_and_units_need_no_prefix },
-	{ "bad names leave the kit as it was", bad_names_leave_the_kit_as_it_was },
-	{ "formulas of units are of the database", formulas_of_units_are_of_the_database },
-	{ "counter sets are passes", sets_are_passes },
-	{ "every counter of the GPU is in three passes", everything_is_in_three_passes },
-	{ "counters of a PMU are packed", counters_of_a_pmu_are_packed },
-	{ "too many for one session are split", too_many_for_one_session_are_split },
-	{ "NVIDIA counters take as many passes as they need",
-	  nvidia_counters_take_as_many_passes_as_they_need },
-	{ "objects have values of their own", objects_have_values_of_their_own },
-	{ "an object that never began has no marks", an_object_that_never_began_has_no_marks },
-	{ "a pass that is done again replaces its values",
-	  a_pass_that_is_done_again_replaces_its_values },
-	{ "what is out of order is refused", what_is_out_of_order_is_refused },
-	{ "an experiment can end anywhere", an_experiment_can_end_anywhere },
-	{ "samples mark what they update", samples_mark_what_they_update },
-	{ "one pass samples without a gap", one_pass_samples_without_a_gap },
-	{ "ratios are fractions", ratios_are_fractions },
-	{ "waits are of their own clock", waits_are_of_their_own_clock },
-	{ "the bottleneck is by time", the_bottleneck_is_by_time },
-	{ "flags describe the quality of a value", flags_describe_the_quality_of_a_value },
-	{ "every failure leaves nothing behind", every_failure_leaves_nothing_behind },
-};
-
-TEST_MAIN(tests)

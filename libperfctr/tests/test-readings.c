@@ -175,11 +175,10 @@ static struct seen take_sample(void)
 
 /* --- tests ------------------------------------------------------------------------- */
 
-static void engines_count_each_client_once(void)
+TEST_WITH(begin, end, "engine times count each DRM client once and never go backwards")
 {
 	struct seen seen;
 
-	begin();
 	put_i915(100, 3, 7, 1000);
 	/* the same client by another file, and in another process */
 	put_i915(100, 4, 7, 1000);
@@ -201,14 +200,12 @@ static void engines_count_each_client_once(void)
 	EQUAL(seen.values[0], 50);
 	put_i915(100, 3, 7, 1310);
 	EQUAL(take_sample().values[0], 10);
-	end();
 }
 
-static void clients_that_end_or_begin_are_accounted(void)
+TEST_WITH(begin, end, "clients that end keep their counts and lose time; new ones count whole")
 {
 	struct seen seen;
 
-	begin();
 	put_i915(100, 3, 7, 1000);
 	put_i915(102, 3, 8, 5000);
 	start(I915 "engine-render/," I915 "resident-system0/", 2);
@@ -228,19 +225,16 @@ static void clients_that_end_or_begin_are_accounted(void)
 	EQUAL(seen.values[0], 0);
 	EQUAL(seen.lost_ns, 0);
 	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
-	end();
 }
 
-static void a_process_is_counted_alone(void)
+TEST_WITH(begin, end, "pid= counts the clients of one process")
 {
-	begin();
 	put_i915(100, 3, 7, 1000);
 	put_i915(102, 3, 8, 5000);
 	start(I915 "engine-render,pid=102/", 1);
 	put_i915(100, 3, 7, 1100);
 	put_i915(102, 3, 8, 5003);
 	EQUAL(take_sample().values[0], 3);
-	end();
 }
 
 static void put_xe(int pid, int client, unsigned int cycles, unsigned int total)
@@ -255,11 +249,10 @@ static void put_xe(int pid, int client, unsigned int cycles, unsigned int total)
 }
 
 /* the clock is the same for all clients, their cycles are not */
-static void clocks_are_not_added_up(void)
+TEST_WITH(begin, end, "cycles of clients add up, their clock does not")
 {
 	struct seen seen;
 
-	begin();
 	put_xe(100, 1, 10, 1000);
 	put_xe(101, 2, 20, 1000);
 	start("drm/xe@0000:03:00.0:cycles-rcs/,drm/xe@0000:03:00.0:total-cycles-rcs/", 2);
@@ -268,16 +261,14 @@ static void clocks_are_not_added_up(void)
 	seen = take_sample();
 	EQUAL(seen.values[0], 70);
 	EQUAL(seen.values[1], 101);
-	end();
 }
 
-static void levels_are_not_added_up(void)
+TEST_WITH(begin, end, "temperature, frequency and load are levels; energy is a count")
 {
 	struct perfctr_totals *totals;
 	struct perfctr_sample sample;
 	const struct perfctr_total *total;
 
-	begin();
 	put("/sys/class/hwmon/hwmon2/name", "coretemp\n");
 	put("/sys/class/hwmon/hwmon2/temp1_input", "41000\n");
 	put("/sys/class/hwmon/hwmon2/energy1_input", "1000000\n");
@@ -310,7 +301,6 @@ static void levels_are_not_added_up(void)
 	drop("/sys/class/hwmon/hwmon2");
 	EQUAL(take_sample().valid, 0x1c);
 	perfctr_totals_unref(totals);
-	end();
 }
 
 static int names;
@@ -323,9 +313,8 @@ static int count_name(void *data, const struct perfctr_pmu_event *event)
 	return 0;
 }
 
-static void names_are_those_of_the_clients(void)
+TEST_WITH(begin, end, "the list has the keys of all clients once")
 {
-	begin();
 	put_i915(100, 3, 7, 1000);
 	put_i915(102, 3, 8, 5000);
 	names = 0;
@@ -346,13 +335,11 @@ static void names_are_those_of_the_clients(void)
 		perfctr_counter_label(selection, &block, 0, text, sizeof(text));
 		CHECK(!strcmp(text, "i915@0000:00:02.0:engine-render,pid=102 (Xorg)"));
 	}
-	end();
 }
 
 /* the values of panfrost stand still until a switch in sysfs is on */
-static void a_switch_that_is_off_is_named(void)
+TEST_WITH(begin, end, "a driver's switch for engine times is named if it is off")
 {
-	begin();
 	put_client(100, 3,
 		   "drm-driver:\tpanfrost\ndrm-client-id:\t3\n"
 		   "drm-engine-fragment:\t1846584880 ns\ndrm-cycles-fragment:\t1424359409\n"
@@ -366,21 +353,4 @@ static void a_switch_that_is_off_is_named(void)
 	put("/sys/bus/platform/drivers/panfrost/ffe40000.gpu/profiling", "1\n");
 	start("drm/panfrost:curfreq-fragment/,drm/panfrost:resident-memory/", 2);
 	EQUAL(take_sample().values[2], 36496ull << 10);
-	end();
 }
-
-static const struct test tests[] = {
-	{ "engine times count each DRM client once and never go backwards",
-	  engines_count_each_client_once },
-	{ "clients that end keep their counts and lose time; new ones count whole",
-	  clients_that_end_or_begin_are_accounted },
-	{ "pid= counts the clients of one process", a_process_is_counted_alone },
-	{ "cycles of clients add up, their clock does not", clocks_are_not_added_up },
-	{ "temperature, frequency and load are levels; energy is a count",
-	  levels_are_not_added_up },
-	{ "the list has the keys of all clients once", names_are_those_of_the_clients },
-	{ "a driver's switch for engine times is named if it is off",
-	  a_switch_that_is_off_is_named },
-};
-
-TEST_MAIN(tests)

@@ -33,6 +33,11 @@ static void begin_session(uint32_t slots)
 	EQUAL(perfctr_session_start(session, 1), 0);
 }
 
+static void begin_counting(void)
+{
+	begin_session(4);
+}
+
 static void end(void)
 {
 	cursor = perfctr_cursor_unref(cursor);
@@ -44,13 +49,12 @@ static void end(void)
 	fake_free(fake);
 }
 
-static void reads_what_was_published(void)
+TEST_WITH(begin_counting, end, "reads what was published")
 {
 	struct perfctr_sample sample;
 	struct perfctr_block block;
 	uint64_t n;
 
-	begin_session(4);
 	for (n = 0; n < 10; n++) {
 		EQUAL(perfctr_cursor_next(cursor, &sample), 0);
 		EQUAL(perfctr_session_sample(session, n), 0);
@@ -67,11 +71,10 @@ static void reads_what_was_published(void)
 	EQUAL(perfctr_session_stop(session, 0), 0);
 	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
 	EQUAL(sample.flags, DRM_PERFCTR_SAMPLE_FINAL);
-	end();
 }
 
 /* panthor nodes are found, counted and decoded; Mali's counters have no names yet. */
-static void another_driver_is_the_same_to_us(void)
+TEST("another driver is the same to us")
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 4 };
 	struct perfctr_sample sample;
@@ -102,7 +105,7 @@ static void another_driver_is_the_same_to_us(void)
 	end();
 }
 
-static void burst_is_read_ahead_and_given_back_at_once(void)
+TEST("a burst is read ahead and given back at once")
 {
 	struct perfctr_sample sample;
 	struct perfctr_slot slot;
@@ -127,7 +130,7 @@ static void burst_is_read_ahead_and_given_back_at_once(void)
 	end();
 }
 
-static void advance_knows_of_samples_that_nobody_peeked_at(void)
+TEST("advance knows of samples that nobody peeked at")
 {
 	begin_session(8);
 	EQUAL(perfctr_session_sample(session, 0), 0);
@@ -137,7 +140,7 @@ static void advance_knows_of_samples_that_nobody_peeked_at(void)
 	end();
 }
 
-static void ring_of_one_slot_works(void)
+TEST("a ring of one slot works")
 {
 	struct perfctr_sample sample;
 
@@ -153,9 +156,8 @@ static void ring_of_one_slot_works(void)
 	end();
 }
 
-static void waiting_needs_no_system_call_while_there_is_data(void)
+TEST_WITH(begin_counting, end, "waiting needs no system call while there is data")
 {
-	begin_session(4);
 	EQUAL(perfctr_session_sample(session, 0), 0);
 	fake->calls[FAKE_POLL] = 0;
 	fake->calls[FAKE_READ] = 0;
@@ -163,7 +165,6 @@ static void waiting_needs_no_system_call_while_there_is_data(void)
 	EQUAL(perfctr_cursor_wait(cursor, 0), 1);
 	EQUAL(fake->calls[FAKE_POLL], 0);
 	EQUAL(fake->calls[FAKE_READ], 0);
-	end();
 }
 
 static void publish_one(struct fake *f)
@@ -171,9 +172,8 @@ static void publish_one(struct fake *f)
 	fake_publish(f, DRM_PERFCTR_SAMPLE_PERIODIC);
 }
 
-static void waiting_ends_with_a_sample_or_the_time(void)
+TEST_WITH(begin_counting, end, "waiting ends with a sample or the time")
 {
-	begin_session(4);
 	EQUAL(perfctr_cursor_wait(cursor, 0), 0);
 	EQUAL(fake->calls[FAKE_POLL], 0);
 	EQUAL(perfctr_cursor_wait(cursor, 1000), 0);
@@ -182,13 +182,11 @@ static void waiting_ends_with_a_sample_or_the_time(void)
 	EQUAL(perfctr_cursor_advance(cursor, 1), 0);
 	fake_fail(fake, FAKE_POLL, 1, -EINTR);
 	EQUAL(perfctr_cursor_wait(cursor, -1), -EINTR);
-	end();
 }
 
 /* An event for samples that were already read does not wake the reader. */
-static void stale_events_do_not_wake(void)
+TEST_WITH(begin_counting, end, "stale events do not wake")
 {
-	begin_session(4);
 	EQUAL(perfctr_session_sample(session, 0), 0);
 	EQUAL(perfctr_cursor_wait(cursor, -1), 1);
 	EQUAL(perfctr_cursor_advance(cursor, 1), 0);
@@ -196,14 +194,12 @@ static void stale_events_do_not_wake(void)
 	fake->calls[FAKE_POLL] = 0;
 	EQUAL(perfctr_cursor_wait(cursor, 1000000000), 0);
 	EQUAL(fake->calls[FAKE_POLL], 2);
-	end();
 }
 
-static void dead_ring_is_read_to_its_end(void)
+TEST_WITH(begin_counting, end, "a dead ring is read to its end")
 {
 	struct perfctr_sample sample;
 
-	begin_session(4);
 	EQUAL(perfctr_session_sample(session, 0), 0);
 	fake->control->state = DRM_PERFCTR_RING_DEAD;
 	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
@@ -211,15 +207,13 @@ static void dead_ring_is_read_to_its_end(void)
 	EQUAL(perfctr_cursor_next(cursor, &sample), -ENODEV);
 	EQUAL(perfctr_cursor_wait(cursor, -1), -ENODEV);
 	EQUAL(perfctr_cursor_state(cursor), DRM_PERFCTR_RING_DEAD);
-	end();
 }
 
-static void impossible_memory_is_noticed(void)
+TEST_WITH(begin_counting, end, "impossible memory is noticed")
 {
 	struct perfctr_sample sample;
 	struct perfctr_slot slot;
 
-	begin_session(4);
 	EQUAL(perfctr_session_sample(session, 0), 0);
 	memset(fake->ring, 0xff, fake->stride);
 	EQUAL(perfctr_cursor_next(cursor, &sample), -EBADMSG);
@@ -229,15 +223,13 @@ static void impossible_memory_is_noticed(void)
 	EQUAL(perfctr_cursor_lag(cursor), 4);
 	fake->control->insert_idx = 0;
 	EQUAL(perfctr_cursor_peek(cursor, 0, &slot), -EBADMSG);
-	end();
 }
 
-static void indices_wrap(void)
+TEST_WITH(begin_counting, end, "indices wrap")
 {
 	struct perfctr_sample sample;
 	uint64_t n;
 
-	begin_session(4);
 	cursor = perfctr_cursor_unref(cursor);
 	fake->insert = UINT64_MAX - 1;
 	fake->control->insert_idx = UINT64_MAX - 1;
@@ -250,39 +242,33 @@ static void indices_wrap(void)
 		EQUAL(perfctr_cursor_advance(cursor, 1), 0);
 	}
 	EQUAL(fake->control->extract_idx, 3);
-	end();
 }
 
-static void session_has_one_cursor(void)
+TEST_WITH(begin_counting, end, "a session has one cursor")
 {
 	struct perfctr_cursor *second;
 
-	begin_session(4);
 	EQUAL(perfctr_cursor_new(session, &second), -EBUSY);
 	cursor = perfctr_cursor_unref(cursor);
 	EQUAL(perfctr_cursor_new(session, &cursor), 0);
-	end();
 }
 
-static void cursor_keeps_its_session(void)
+TEST_WITH(begin_counting, end, "a cursor keeps its session")
 {
 	struct perfctr_sample sample;
 
-	begin_session(4);
 	session = perfctr_session_unref(session);
 	selection = perfctr_selection_unref(selection);
 	device = perfctr_device_unref(device);
 	ctx = perfctr_ctx_unref(ctx);
 	publish_one(fake);
 	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
-	end();
 }
 
-static void commands_report_the_kernels_errors(void)
+TEST_WITH(begin_counting, end, "commands report the kernel's errors")
 {
 	struct drm_perfctr_status status;
 
-	begin_session(4);
 	EQUAL(perfctr_session_start(session, 0), -EALREADY);
 	HAS_TEXT(perfctr_ctx_error(ctx), "cannot start the session: it counts already");
 	EQUAL(perfctr_session_stop(session, 0), 0);
@@ -296,10 +282,9 @@ static void commands_report_the_kernels_errors(void)
 	fake_fail(fake, FAKE_CONTROL + DRM_PERFCTR_CMD_START, 1, -ENODEV);
 	EQUAL(perfctr_session_start(session, 0), -ENODEV);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the device is gone");
-	end();
 }
 
-static void errors_of_setup_have_advice(void)
+TEST("a refused set-up has a message with the fix")
 {
 	static const struct {
 		int error;
@@ -326,7 +311,7 @@ static void errors_of_setup_have_advice(void)
 	}
 }
 
-static void period_out_of_range_is_named(void)
+TEST("a period out of range is named")
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .period_ns = 5, .slots = 4 };
 
@@ -346,7 +331,7 @@ static void period_out_of_range_is_named(void)
 #define PMUS "/sys/bus/event_source/devices/"
 
 /* the refused request is found among valid ones, and named */
-static void refused_pmu_is_named(void)
+TEST("a refused PMU is named")
 {
 	static const struct {
 		const char *event;
@@ -404,7 +389,7 @@ static void refused_pmu_is_named(void)
 	}
 }
 
-static void failing_system_calls_leave_nothing_behind(void)
+TEST("failing system calls leave nothing behind")
 {
 	static const enum fake_call calls[] = { FAKE_MMAP, FAKE_EVENTFD, FAKE_CONTROL };
 
@@ -421,12 +406,11 @@ static void failing_system_calls_leave_nothing_behind(void)
 	}
 }
 
-static void ring_fits_the_period_and_the_limits(void)
+TEST_WITH(begin, end, "the ring fits the period and the limits")
 {
 	struct perfctr_session_sizes sizes = { .size = sizeof(sizes) };
 	struct perfctr_session_opts opts = { .size = sizeof(opts) };
 
-	begin();
 	EQUAL(perfctr_session_check(selection, &opts, &sizes), 0);
 	EQUAL(sizes.slots, 16);
 	EQUAL(sizes.block_count, 5);
@@ -447,10 +431,9 @@ static void ring_fits_the_period_and_the_limits(void)
 	EQUAL(sizes.slots, 8);
 	opts.slots = UINT32_MAX;
 	EQUAL(perfctr_session_check(selection, &opts, NULL), -ERANGE);
-	end();
 }
 
-static void options_grow_both_ways(void)
+TEST_WITH(begin, end, "options grow both ways")
 {
 	struct {
 		struct perfctr_session_opts opts;
@@ -460,7 +443,6 @@ static void options_grow_both_ways(void)
 					     .slots = 7 };
 	struct perfctr_session_sizes sizes = { .size = sizeof(sizes) };
 
-	begin();
 	EQUAL(perfctr_session_check(selection, &longer.opts, NULL), 0);
 	longer.later = 1;
 	EQUAL(perfctr_session_check(selection, &longer.opts, NULL), -E2BIG);
@@ -473,32 +455,27 @@ static void options_grow_both_ways(void)
 	opts.size = sizeof(opts);
 	opts.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
 	EQUAL(perfctr_session_check(selection, &opts, NULL), -EINVAL);
-	end();
 }
 
-static void empty_selection_is_refused(void)
+TEST_WITH(begin, end, "an empty selection is refused")
 {
 	struct perfctr_selection *empty;
 
-	begin();
 	EQUAL(perfctr_selection_new(device, &empty), 0);
 	EQUAL(perfctr_session_new(empty, NULL, &session), -EINVAL);
 	HAS_TEXT(perfctr_ctx_error(ctx), "nothing is selected");
 	perfctr_selection_unref(empty);
-	end();
 }
 
-static void set_up_is_one_command(void)
+TEST_WITH(begin, end, "set-up is one command")
 {
-	begin();
 	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
 	EQUAL(fake->calls[FAKE_CONTROL], 1);
 	EQUAL(fake->calls[FAKE_TEST_ONLY], 0);
-	end();
 }
 
 /* A broker passes on the ring's file: another process reads samples but cannot write them. */
-static void ring_file_is_all_that_a_reader_needs(void)
+TEST_WITH(begin, end, "the ring's file is all that a reader needs")
 {
 	const struct perfctr_session_sizes *sizes;
 	uint64_t ring_bytes;
@@ -506,7 +483,6 @@ static void ring_file_is_all_that_a_reader_needs(void)
 	void *control, *ring, *none;
 	int fd;
 
-	begin();
 	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
 	sizes = perfctr_session_sizes(session);
 	ring_bytes = sizes->ring_bytes;
@@ -523,15 +499,13 @@ static void ring_file_is_all_that_a_reader_needs(void)
 	EQUAL(sample.flags, DRM_PERFCTR_SAMPLE_FINAL);
 	fake->sys.munmap(fake, control, 4096);
 	fake->sys.munmap(fake, ring, ring_bytes);
-	end();
 }
 
-static void gpu_time_is_converted_across_its_wrap(void)
+TEST_WITH(begin, end, "the GPU's time is converted across its wrap")
 {
 	const uint64_t wrap = UINT64_C(1) << 40;
 	uint64_t raw_ns;
 
-	begin();
 	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP, &raw_ns), 0);
 	EQUAL(raw_ns, FAKE_GPU_RAW_NS);
 	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP - 7, &raw_ns), 0);
@@ -548,37 +522,4 @@ static void gpu_time_is_converted_across_its_wrap(void)
 	device->clocks[2].frequency_hz = 0;
 	EQUAL(perfctr_time_of_gpu(device, FAKE_GPU_EPOCH, FAKE_GPU_TIMESTAMP, &raw_ns),
 	      -EOPNOTSUPP);
-	end();
 }
-
-static const struct test tests[] = {
-	{ "reads what was published", reads_what_was_published },
-	{ "another driver is the same to us", another_driver_is_the_same_to_us },
-	{ "a burst is read ahead and given back at once",
-	  burst_is_read_ahead_and_given_back_at_once },
-	{ "advance knows of samples that nobody peeked at",
-	  advance_knows_of_samples_that_nobody_peeked_at },
-	{ "a ring of one slot works", ring_of_one_slot_works },
-	{ "waiting needs no system call while there is data",
-	  waiting_needs_no_system_call_while_there_is_data },
-	{ "waiting ends with a sample or the time", waiting_ends_with_a_sample_or_the_time },
-	{ "stale events do not wake", stale_events_do_not_wake },
-	{ "a dead ring is read to its end", dead_ring_is_read_to_its_end },
-	{ "impossible memory is noticed", impossible_memory_is_noticed },
-	{ "indices wrap", indices_wrap },
-	{ "a session has one cursor", session_has_one_cursor },
-	{ "a cursor keeps its session", cursor_keeps_its_session },
-	{ "commands report the kernel's errors", commands_report_the_kernels_errors },
-	{ "a refused set-up has a message with the fix", errors_of_setup_have_advice },
-	{ "a refused PMU is named", refused_pmu_is_named },
-	{ "a period out of range is named", period_out_of_range_is_named },
-	{ "failing system calls leave nothing behind", failing_system_calls_leave_nothing_behind },
-	{ "the ring fits the period and the limits", ring_fits_the_period_and_the_limits },
-	{ "options grow both ways", options_grow_both_ways },
-	{ "an empty selection is refused", empty_selection_is_refused },
-	{ "set-up is one command", set_up_is_one_command },
-	{ "the ring's file is all that a reader needs", ring_file_is_all_that_a_reader_needs },
-	{ "the GPU's time is converted across its wrap", gpu_time_is_converted_across_its_wrap },
-};
-
-TEST_MAIN(tests)

@@ -61,12 +61,11 @@ static const struct perfctr_total *counter(const struct perfctr_totals *t, size_
 	return perfctr_totals_counter(perfctr_totals_block(t, block), n);
 }
 
-static void sums_per_block_and_per_type(void)
+TEST_WITH(begin, end, "sums per block and per type")
 {
 	const struct perfctr_totals_block_info *info;
 	struct perfctr_totals *sum;
 
-	begin();
 	begin_sample(100, 25);
 	add();
 	begin_sample(10, 5);
@@ -106,14 +105,12 @@ static void sums_per_block_and_per_type(void)
 	add();
 	EQUAL(counter(sum, 0, 0)->sum, 220);
 	perfctr_totals_unref(sum);
-	end();
 }
 
-static void large_counts_stay_exact(void)
+TEST_WITH(begin, end, "large counts stay exact")
 {
 	const uint64_t odd = (UINT64_C(1) << 53) + 1;
 
-	begin();
 	add_block_value(odd, 0x10);
 	EQUAL(counter(totals, 0, 0)->sum, odd);
 	add_block_value(1, 0x10);
@@ -122,14 +119,12 @@ static void large_counts_stay_exact(void)
 	add_block_value(UINT64_MAX, 0x10);
 	EQUAL(counter(totals, 0, 0)->overflow, 1);
 	EQUAL(counter(totals, 0, 0)->max, UINT64_MAX);
-	end();
 }
 
-static void not_measured_is_no_zero(void)
+TEST_WITH(begin, end, "not measured is no zero")
 {
 	struct perfctr_value v;
 
-	begin();
 	add_block_value(0, 0);
 	EQUAL(counter(totals, 0, 0)->measured, 0);
 	EQUAL(counter(totals, 0, 0)->missed, 1);
@@ -140,12 +135,10 @@ static void not_measured_is_no_zero(void)
 	perfctr_totals_rate(totals, counter(totals, 0, 0), &v);
 	EQUAL(v.state, PERFCTR_VALUE_OK);
 	EQUAL(v.flags, PERFCTR_VALUE_PARTIAL);
-	end();
 }
 
-static void missing_samples_are_counted(void)
+TEST_WITH(begin, end, "missing samples are counted")
 {
-	begin();
 	add_block_value(1, 0x10);
 	next_seq += 3;
 	add_block_value(1, 0x10);
@@ -159,12 +152,10 @@ static void missing_samples_are_counted(void)
 	EQUAL(perfctr_totals_span(totals)->missing_samples, 1);
 	EQUAL(counter(totals, 0, 0)->sum, 7);
 	EQUAL(counter(totals, 0, 0)->min, 7);
-	end();
 }
 
-static void span_of_merged_and_lost_adds_up(void)
+TEST_WITH(begin, end, "the span of merged and lost adds up")
 {
-	begin();
 	begin_sample(1, 1);
 	sample_header(&w)->merged_periods = 4;
 	sample_header(&w)->lost_ns = 10;
@@ -178,7 +169,6 @@ static void span_of_merged_and_lost_adds_up(void)
 	EQUAL(perfctr_totals_span(totals)->lost_ns, 15);
 	EQUAL(perfctr_totals_span(totals)->flags,
 	      DRM_PERFCTR_SAMPLE_STRETCHED | DRM_PERFCTR_SAMPLE_MANUAL);
-	end();
 }
 
 static const struct perfctr_metric_desc *metric(const char *id)
@@ -200,12 +190,11 @@ static struct perfctr_value value_of(const struct perfctr_totals *t, const char 
 	return v;
 }
 
-static void metrics_of_blocks(void)
+TEST_WITH(begin, end, "metrics of blocks")
 {
 	struct perfctr_totals *sum;
 	struct perfctr_value v;
 
-	begin();
 	begin_sample(100, 25);
 	add();
 	v = value_of(totals, "vsoc_csf.memsys.l2_read_hit_ratio");
@@ -229,7 +218,6 @@ static void metrics_of_blocks(void)
 	v = value_of(totals, "vsoc_csf.memsys.l2_read_hit_ratio");
 	EQUAL(v.state, PERFCTR_VALUE_ZERO_DENOMINATOR);
 	HAS_TEXT(perfctr_value_state_text(v.state), "division by zero");
-	end();
 }
 
 enum { CMEM_CYCLES = 2000, CMEM_REQUESTS = 50, CMEM_OUTSTANDING = 5000, SPAN_NS = 1000 };
@@ -244,12 +232,11 @@ static void begin_latency(const uint64_t *running)
 	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, 1, 7, values, running, SPAN_NS);
 }
 
-static void latency_does_not_depend_on_the_number_of_blocks(void)
+TEST_WITH(begin, end, "latency does not depend on the number of blocks")
 {
 	struct perfctr_totals *sum;
 	struct perfctr_value v;
 
-	begin();
 	begin_latency(NULL);
 	add();
 	v = value_of(totals, "tegra410.cmem_latency.cmem_read_latency");
@@ -266,16 +253,14 @@ static void latency_does_not_depend_on_the_number_of_blocks(void)
 	EQUAL(v.state, PERFCTR_VALUE_OK);
 	CHECK(v.number > 3.199e9 && v.number < 3.201e9);
 	perfctr_totals_unref(sum);
-	end();
 }
 
-static void counters_without_a_turn_in_a_sample_are_not_missed(void)
+TEST_WITH(begin, end, "counters without a slot in a sample are not missing")
 {
 	const uint64_t first[2] = { 100, 0 }, first_ns[2] = { SPAN_NS, 0 };
 	const uint64_t second[2] = { 0, 30 }, second_ns[2] = { 0, SPAN_NS };
 	struct perfctr_value v;
 
-	begin();
 	/* setup_primitive_count and setup_primitive_culled_count */
 	sample_add_mux(&w, DRM_PERFCTR_NV50_BLOCK_PCOUNTER, 1, 0x11000, first, first_ns, SPAN_NS)
 		->block.valid_mask = 0x1000;
@@ -289,7 +274,6 @@ static void counters_without_a_turn_in_a_sample_are_not_missed(void)
 	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
 	CHECK(v.number == 30);
 	EQUAL(counter(totals, 0, 0)->running_ns, SPAN_NS);
-	end();
 }
 
 enum { SETUP_CYCLES = 1000, SHADER_CYCLES = 3000, TURN_NS = SPAN_NS / 4 };
@@ -325,7 +309,7 @@ static const struct perfctr_total *find(const struct perfctr_totals *t, unsigned
 	return NULL;
 }
 
-static void domains_keep_their_cycles_in_sums(void)
+TEST("domains keep their cycles and times in sums")
 {
 	const struct perfctr_totals_block_info *info;
 	const struct perfctr_total *total;
@@ -359,7 +343,7 @@ static void domains_keep_their_cycles_in_sums(void)
 	end();
 }
 
-static void multiplexed_counters_are_scaled_and_say_so(void)
+TEST("multiplexed counters are scaled and marked")
 {
 	static const uint64_t running[3] = { SPAN_NS, SPAN_NS / 2, SPAN_NS / 4 };
 	static const uint64_t never[3] = { SPAN_NS, 0, SPAN_NS };
@@ -385,12 +369,11 @@ static void multiplexed_counters_are_scaled_and_say_so(void)
 	end();
 }
 
-static void filters_keep_blocks_apart(void)
+TEST_WITH(begin, end, "filters keep blocks apart")
 {
 	static const uint64_t one = 1;
 	struct perfctr_totals *sum;
 
-	begin();
 	sample_begin(&w);
 	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->pmu.config1 = 2;
 	sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0, 1, &one, NULL, 1)->pmu.config1 = 4;
@@ -403,24 +386,4 @@ static void filters_keep_blocks_apart(void)
 	EQUAL(perfctr_totals_block_count(sum), 4);
 	EQUAL_TEXT(perfctr_totals_block_info(perfctr_totals_block(sum, 2))->label, "software");
 	perfctr_totals_unref(sum);
-	end();
 }
-
-static const struct test tests[] = {
-	{ "sums per block and per type", sums_per_block_and_per_type },
-	{ "large counts stay exact", large_counts_stay_exact },
-	{ "not measured is no zero", not_measured_is_no_zero },
-	{ "missing samples are counted", missing_samples_are_counted },
-	{ "the span of merged and lost adds up", span_of_merged_and_lost_adds_up },
-	{ "metrics of blocks", metrics_of_blocks },
-	{ "latency does not depend on the number of blocks",
-	  latency_does_not_depend_on_the_number_of_blocks },
-	{ "counters without a slot in a sample are not missing",
-	  counters_without_a_turn_in_a_sample_are_not_missed },
-	{ "domains keep their cycles and times in sums", domains_keep_their_cycles_in_sums },
-	{ "multiplexed counters are scaled and marked",
-	  multiplexed_counters_are_scaled_and_say_so },
-	{ "filters keep blocks apart", filters_keep_blocks_apart },
-};
-
-TEST_MAIN(tests)

@@ -5,7 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static unsigned int failures;
+static unsigned int failures, count;
+static struct test *tests, **end_of_tests = &tests;
+
+void test_add(struct test *test)
+{
+	*end_of_tests = test;
+	end_of_tests = &test->next;
+	count++;
+}
 
 void test_fail(const char *file, int line, const char *format, ...)
 {
@@ -53,17 +61,20 @@ bool test_has_text(const char *all, const char *part, const char *file, int line
 	return found;
 }
 
-int test_main(const struct test *tests, size_t count)
+int main(void)
 {
-	unsigned int failed = 0;
-	size_t n;
+	unsigned int failed = 0, number = 0;
 
-	printf("1..%zu\n", count);
-	for (n = 0; n < count; n++) {
+	printf("1..%u\n", count);
+	for (const struct test *test = tests; test; test = test->next) {
 		failures = 0;
-		tests[n].run();
+		if (test->begin)
+			test->begin();
+		test->run();
+		if (test->end)
+			test->end();
 		failed += failures > 0;
-		printf("%s %zu - %s\n", failures ? "not ok" : "ok", n + 1, tests[n].name);
+		printf("%s %u - %s\n", failures ? "not ok" : "ok", ++number, test->name);
 		fflush(stdout);
 	}
 	return failed > 0;

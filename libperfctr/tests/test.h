@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A test program: a list of functions, each of which checks one behaviour of the
- * library. Prints TAP; exit status 0 if all passed.
+ * A test program: functions, each of which checks one behaviour. Prints TAP; exit status 0 if all
+ * passed.
  */
 #pragma once
 
@@ -11,10 +11,26 @@
 
 struct test {
 	const char *name;
-	void (*run)(void);
+	void (*begin)(void), (*run)(void), (*end)(void);
+	struct test *next;
 };
 
-int test_main(const struct test *tests, size_t count);
+void test_add(struct test *test);
+
+/* TEST("the condition gives the result") { ... }: tests run in the order of their file */
+#define TEST(name) TEST_WITH(NULL, NULL, name)
+/* as TEST(), between calls of two functions */
+#define TEST_WITH(begin, end, name) TEST_AT(begin, end, name, __LINE__)
+#define TEST_AT(begin, end, name, line) TEST_OF(begin, end, name, line)
+#define TEST_OF(begin, end, name, line)                                            \
+	static void test_##line(void);                                             \
+	static void __attribute__((constructor)) add_##line(void)                  \
+	{                                                                          \
+		static struct test test = { name, begin, test_##line, end, NULL }; \
+                                                                                   \
+		test_add(&test);                                                   \
+	}                                                                          \
+	static void test_##line(void)
 
 void test_fail(const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -28,9 +44,3 @@ bool test_has_text(const char *all, const char *part, const char *file, int line
 #define EQUAL(a, b) test_equal((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
 #define EQUAL_TEXT(a, b) test_equal_text((a), (b), __FILE__, __LINE__, #a " == " #b)
 #define HAS_TEXT(all, part) test_has_text((all), (part), __FILE__, __LINE__)
-
-#define TEST_MAIN(tests)                                                     \
-	int main(void)                                                       \
-	{                                                                    \
-		return test_main(tests, sizeof(tests) / sizeof((tests)[0])); \
-	}

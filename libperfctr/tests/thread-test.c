@@ -83,7 +83,7 @@ static void *use_everything(void *result)
 	return NULL;
 }
 
-static void contexts_are_independent(void)
+TEST("contexts are independent")
 {
 	pthread_t threads[THREADS];
 	bool done[THREADS] = { false };
@@ -128,7 +128,7 @@ static void *read_to_the_end(void *data)
 	return NULL;
 }
 
-static void cursor_belongs_to_another_thread(void)
+TEST("the cursor may belong to another thread")
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 8 };
 	struct fake *fake = fake_new();
@@ -175,10 +175,3 @@ static void cursor_belongs_to_another_thread(void)
 	perfctr_ctx_unref(ctx);
 	fake_free(fake);
 }
-
-static const struct test tests[] = {
-	{ "contexts are independent", contexts_are_independent },
-	{ "the cursor may belong to another thread", cursor_belongs_to_another_thread },
-};
-
-TEST_MAIN(tests)
