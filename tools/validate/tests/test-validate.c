@@ -8,7 +8,7 @@
 #include "validate/measured.h"
 #include "validate/solve.h"
 
-#include "tests/check.h"
+#include "test.h"
 
 enum { VARIABLES = 6, ROWS = 4, TRIES = 3000 };
 
@@ -87,8 +87,7 @@ static void against_brute_force(void)
 	arena_free(&arena);
 }
 
-/* 2^60 rules, too many to enumerate */
-static void large_space(void)
+TEST("2^60 rules are counted without an enumeration")
 {
 	enum { MANY = 60 };
 	int64_t c[MANY];
@@ -109,8 +108,7 @@ static void large_space(void)
 	arena_free(&arena);
 }
 
-/* sums beyond 64 bits give a correct result or an error */
-static void large_numbers(void)
+TEST("sums beyond 64 bits give a correct result or an error")
 {
 	const int64_t c[] = { INT64_C(4000000000000000000), INT64_C(4000000000000000001) };
 	const unsigned int small[] = { 1, 0 }, large[] = { 2, 2 };
@@ -142,15 +140,11 @@ static void bad_file(struct campaign *campaign, const char *text, const char *wh
 	char *copy = strdup(text);
 
 	CHECK(measured_parse(&arena, "f", copy, strlen(copy), campaign, &measured, &failure) < 0);
-	if (strncmp(failure.text, where, strlen(where))) {
-		printf("# got '%s', wanted '%s'\n", failure.text, where);
-		CHECK(!"place of the error");
-	}
+	HAS_TEXT(failure.text, where);
 	free(copy);
 	arena_free(&arena);
 }
 
-/* an error names its line and column */
 #define CSV "benchmark,event,value\n"
 #define JSON "{\"rows\": [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\""
 static const struct {
@@ -195,7 +189,7 @@ static const struct {
 	{ "{\"rows\": [null]}", "f:1:10: a row is an object, not null" },
 };
 
-static void measured_errors(void)
+TEST("an error in a file of measurements has its line and column")
 {
 	struct campaign campaign;
 	struct failure failure = { "" };
@@ -215,8 +209,7 @@ static void measured_errors(void)
 	arena_free(&arena);
 }
 
-/* any bytes give readings, or an error with line and column */
-static void mutated_files(void)
+TEST("any bytes give readings, or an error with line and column")
 {
 	static const char csv[] = "benchmark,N,event,value,run,expected\n"
 				  "float-loop,1,\"DMOV\",7,0,8\nmatrix-copy,,DMOV,1,1,\n";
@@ -245,14 +238,12 @@ static void mutated_files(void)
 				(char)(below(2) ? "\",{}[]:\n\\-0n#"[below(13)] : (char)below(256));
 		ret = measured_parse(&own, "f", text, cut, &campaign, &measured, &reason);
 		if (ret < 0 ? strncmp(reason.text, "f:", 2) != 0 : !measured.count) {
-			printf("# %.*s\n# '%s'\n", (int)cut, text, reason.text);
-			CHECK(!"an error has a place, a success has readings");
+			test_fail(__FILE__, __LINE__, "%.*s: '%s'", (int)cut, text, reason.text);
 		}
 		measured_campaign(&own, text, cut);
 		free(text);
 		arena_free(&own);
 	}
-	passed++;
 	arena_free(&arena);
 }
 
@@ -262,7 +253,7 @@ enum { MANY_ROWS = 50000, ROW_BYTES = 40 };
  * Many rows with quoted names; the last repeats another row. A quadratic algorithm would take too
  * long.
  */
-static void many_rows(void)
+TEST("many rows are read")
 {
 	char *text = malloc((MANY_ROWS + 2) * ROW_BYTES), *at = text;
 	struct failure failure = { "" };
@@ -309,15 +300,12 @@ static void bad_campaign(const char *text, const char *where)
 
 	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
 	CHECK(campaign_load(&arena, path, &campaign, &failure) < 0);
-	if (!strstr(failure.text, where)) {
-		printf("# got '%s', wanted '%s'\n", failure.text, where);
-		CHECK(!"error of a campaign");
-	}
+	HAS_TEXT(failure.text, where);
 	remove(path);
 	arena_free(&arena);
 }
 
-static void campaign_errors(void)
+TEST("an error in a campaign has its line and column")
 {
 	bad_campaign("{\"campaign\": \"x\",\n \"events\": [{\"name\": \"a\",\n  \"nmae\": 1}]}",
 		     ":3:11: unknown member 'nmae'");
@@ -330,15 +318,8 @@ static void campaign_errors(void)
 		     ":1:1: the anchor 'z' is no event");
 }
 
-int main(void)
+TEST("the solver finds what brute force finds")
 {
 	for (unsigned int i = 0; i < TRIES; i++)
 		against_brute_force();
-	large_space();
-	large_numbers();
-	measured_errors();
-	mutated_files();
-	many_rows();
-	campaign_errors();
-	return check_summary();
 }
