@@ -36,10 +36,9 @@ struct page_text {
 enum table { NO_TABLE, PAGE, COUNTER, METRIC, FORMULAS };
 
 struct value {
-	enum { TEXT, NUMBER, BOOLEAN, ARRAY } kind;
+	enum { TEXT, NUMBER, ARRAY } kind;
 	const char *text;
-	uint64_t number;
-	uint32_t sets; /* of an array: the counter sets in it */
+	uint64_t number; /* of an array: mask of the counter sets in it */
 };
 
 struct reader {
@@ -51,19 +50,28 @@ struct reader {
 	int problems;
 	int error;
 	enum table table;
-	/* the current table, whose last row may lack keys */
-	unsigned int product, block_type, clock;
-	bool has_product, has_block;
-	struct page_gpu gpu;
 	unsigned int table_line;
-	bool has_position;
+	/* of the current page, 0: none */
+	unsigned int product, block_type;
+	struct {
+		const char *text;
+		uint64_t gpu_id, gpu_mask;
+		uint8_t clock;
+	} head;
 };
 
-static void problem(struct reader *r, const char *format, ...) PRINTF(2, 3);
-
-static void problem(struct reader *r, const char *format, ...)
+static const char *text_or(const char *text, const char *other)
 {
-	char text[256];
+	return text ? text : other;
+}
+
+static void report(struct reader *r, unsigned int line, unsigned int column, const char *format,
+		   ...) PRINTF(4, 5);
+
+static void report(struct reader *r, unsigned int line, unsigned int column, const char *format,
+		   ...)
+{
+	char text[1024];
 	va_list args;
 
 	va_start(args, format);
@@ -71,17 +79,16 @@ static void problem(struct reader *r, const char *format, ...)
 	va_end(args);
 	r->problems++;
 	if (r->fn)
-		r->fn(r->data, r->line, (unsigned int)(r->at - r->line_start) + 1, text);
+		r->fn(r->data, line, column, text);
 }
 
-static void problem_at(struct reader *r, unsigned int line, const char *what, const char *name)
-{
-	char text[1024];
+#define problem(r, ...) \
+	report(r, (r)->line, (unsigned int)((r)->at - (r)->line_start) + 1, __VA_ARGS__)
 
-	snprintf(text, sizeof(text), "%s%s%s", what, name ? ": " : "", name ? name : "");
-	r->problems++;
-	if (r->fn)
-		r->fn(r->data, line, 1, text);
+/* What follows is not understood either. */
+static void stop(struct reader *r)
+{
+	r->error = r->error ? r->error : -EINVAL;
 }
 
 /* --- memory -------------------------------------------------------------------------- */
@@ -269,7 +276,7 @@ static bool read_array(struct reader *r, struct value *v)
 		take(r, ',');
 	}
 	v->kind = ARRAY;
-	v->sets = found;
+	v->number = found;
 	return true;
 }
 
@@ -288,43 +295,6 @@ static bool read_value(struct reader *r, struct value *v)
 }
 
 /* --- keys ------------------------------------------------------------------------------- */
-
-static bool text_of(struct reader *r, const char *key, const struct value *v, size_t limit,
-		    const char **text)
-{
-	if (v->kind != TEXT)
-		problem(r, "%s must be a text", key);
-	else if (strlen(v->text) > limit)
-		problem(r, "%s has %zu characters, at most %zu", key, strlen(v->text), limit);
-	else
-		*text = v->text;
-	return true;
-}
-
-static bool number_of(struct reader *r, const char *key, const struct value *v, uint64_t least,
-		      uint64_t most, uint64_t *number)
-{
-	if (v->kind != NUMBER || v->number < least || v->number > most)
-		problem(r, "%s must be a number, %llu to %llu", key, (unsigned long long)least,
-			(unsigned long long)most);
-	else
-		*number = v->number;
-	return true;
-}
-
-static bool choice_of(struct reader *r, const char *key, const struct value *v,
-		      const char *const *names, size_t count, uint8_t *number)
-{
-	size_t n = 0;
-
-	while (v->kind == TEXT && n < count && strcmp(names[n], v->text))
-		n++;
-	if (v->kind != TEXT || n == count)
-		problem(r, "%s is none of %s, %s ...", key, names[0], names[1]);
-	else
-		*number = (uint8_t)n;
-	return true;
-}
 
 static bool is_name(const char *text)
 {
@@ -359,110 +329,122 @@ static unsigned int product_of(struct reader *r, const char *name)
 	return (unsigned int)(PAGES_PRODUCT + n);
 }
 
-static void set_product(struct reader *r, const char *name)
-{
-	r->product = product_of(r, name);
-	r->has_product = true;
-}
-
 static void set_block(struct reader *r, const char *name)
 {
 	unsigned int type = block_type_of(name);
 
 	if (type && type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
 		r->block_type = type;
-		r->has_block = true;
 		return;
 	}
 	problem(r, "unknown block '%s'; 'perfctr list --all' names those that exist", name);
 }
 
-static bool set_page(struct reader *r, const char *key, const struct value *v)
-{
-	static const char *const clocks[] = { "TOP", "COREGROUP", "SHADER" };
-	const char *text = NULL;
-	uint8_t clock = 0;
+static const char *const clocks[] = { "TOP", "COREGROUP", "SHADER", NULL };
+static const char *const kinds[] = { "count", "cycles", "bytes", "time", "level", NULL };
+static const char *const availability[] = { "always", "device", NULL };
+static const char *const scopes[] = { "block", "device", NULL };
 
-	if (!strcmp(key, "product") && text_of(r, key, v, NAME_LIMIT / 2, &text)) {
-		if (text)
-			set_product(r, text);
-	} else if (!strcmp(key, "block") && text_of(r, key, v, NAME_LIMIT, &text)) {
-		if (text)
-			set_block(r, text);
-	} else if (!strcmp(key, "clock")) {
-		choice_of(r, key, v, clocks, ARRAY_SIZE(clocks), &clock);
-		r->clock = clock;
-	} else if (!strcmp(key, "gpu_id")) {
-		number_of(r, key, v, 1, UINT64_MAX, &r->gpu.id);
-	} else if (!strcmp(key, "gpu_mask")) {
-		number_of(r, key, v, 1, UINT64_MAX, &r->gpu.mask);
-	} else if (!strcmp(key, "text")) {
-		text_of(r, key, v, TEXT_LIMIT, &text);
-	} else {
-		return false;
-	}
-	return true;
+#define PLACE(type, member) offsetof(type, member), sizeof(((type *)NULL)->member)
+#define OF_PAGE(member) PLACE(struct reader, head.member)
+#define OF_COUNTER(member) PLACE(struct perfctr_counter_desc, member)
+#define OF_METRIC(member) PLACE(struct perfctr_metric_desc, member)
+
+/* What a table may have, and the member of its row. */
+static const struct key {
+	enum table table;
+	const char *name;
+	enum { PRODUCT, BLOCK, WORDS, COUNT, CHOICE, SETS } kind; /* texts first */
+	size_t offset, size;
+	uint64_t least, most; /* of a number; most characters of a text */
+	const char *const *choices;
+} keys[] = {
+	{ PAGE, "product", PRODUCT, 0, 0, 0, NAME_LIMIT / 2, NULL },
+	{ PAGE, "block", BLOCK, 0, 0, 0, NAME_LIMIT, NULL },
+	{ PAGE, "clock", CHOICE, OF_PAGE(clock), 0, 0, clocks },
+	{ PAGE, "gpu_id", COUNT, OF_PAGE(gpu_id), 1, UINT64_MAX, NULL },
+	{ PAGE, "gpu_mask", COUNT, OF_PAGE(gpu_mask), 1, UINT64_MAX, NULL },
+	{ PAGE, "text", WORDS, OF_PAGE(text), 0, TEXT_LIMIT, NULL },
+	{ COUNTER, "bit", COUNT, OF_COUNTER(position), 0, MOST_POSITIONS - 1, NULL },
+	{ COUNTER, "name", WORDS, OF_COUNTER(name), 0, NAME_LIMIT, NULL },
+	{ COUNTER, "id", WORDS, OF_COUNTER(id), 0, NAME_LIMIT, NULL },
+	{ COUNTER, "short", WORDS, OF_COUNTER(short_text), 0, NAME_LIMIT + 8, NULL },
+	{ COUNTER, "long", WORDS, OF_COUNTER(long_text), 0, TEXT_LIMIT, NULL },
+	{ COUNTER, "unit", WORDS, OF_COUNTER(unit), 0, NAME_LIMIT / 2, NULL },
+	{ COUNTER, "kind", CHOICE, OF_COUNTER(kind), 0, 0, kinds },
+	{ COUNTER, "availability", CHOICE, OF_COUNTER(optional), 0, 0, availability },
+	{ COUNTER, "shift", COUNT, OF_COUNTER(shift), 0, MOST_SHIFT, NULL },
+	{ COUNTER, "sets", SETS, OF_COUNTER(sets), 0, 0, NULL },
+	{ METRIC, "name", WORDS, OF_METRIC(name), 0, NAME_LIMIT, NULL },
+	{ METRIC, "id", WORDS, OF_METRIC(id), 0, NAME_LIMIT, NULL },
+	{ METRIC, "short", WORDS, OF_METRIC(short_text), 0, NAME_LIMIT + 8, NULL },
+	{ METRIC, "long", WORDS, OF_METRIC(long_text), 0, TEXT_LIMIT, NULL },
+	{ METRIC, "unit", WORDS, OF_METRIC(unit), 0, NAME_LIMIT / 2, NULL },
+	{ METRIC, "formula", WORDS, OF_METRIC(formula), 0, TEXT_LIMIT, NULL },
+	{ METRIC, "scope", CHOICE, OF_METRIC(scope), 0, 0, scopes },
+};
+
+static void store(unsigned char *at, size_t size, uint64_t number)
+{
+	if (size == 1)
+		*at = (uint8_t)number;
+	else if (size == 2)
+		*(uint16_t *)(void *)at = (uint16_t)number;
+	else if (size == 4)
+		*(uint32_t *)(void *)at = (uint32_t)number;
+	else
+		*(uint64_t *)(void *)at = number;
 }
 
-static bool set_counter(struct reader *r, const char *key, const struct value *v)
+/* The number of a choice, or that of the end. */
+static size_t choice_of(const struct key *k, const struct value *v)
 {
-	static const char *const kinds[] = { "count", "cycles", "bytes", "time", "level" };
-	static const char *const availability[] = { "always", "device" };
-	struct perfctr_counter_desc *c = &r->pages->counters[r->pages->counter_count - 1].desc;
-	uint64_t number = 0;
+	size_t n = 0;
 
-	if (!strcmp(key, "bit")) {
-		/* words 0-3 of a Mali block are its header */
-		number_of(r, key, v, r->block_type < MALI_BLOCKS ? HEADER_POSITIONS : 0,
-			  MOST_POSITIONS - 1, &number);
-		r->has_position = true;
-		c->position = (uint16_t)number;
-	} else if (!strcmp(key, "name")) {
-		text_of(r, key, v, NAME_LIMIT, &c->name);
-	} else if (!strcmp(key, "id")) {
-		text_of(r, key, v, NAME_LIMIT, &c->id);
-	} else if (!strcmp(key, "short")) {
-		text_of(r, key, v, NAME_LIMIT + 8, &c->short_text);
-	} else if (!strcmp(key, "long")) {
-		text_of(r, key, v, TEXT_LIMIT, &c->long_text);
-	} else if (!strcmp(key, "unit")) {
-		text_of(r, key, v, NAME_LIMIT / 2, &c->unit);
-	} else if (!strcmp(key, "kind")) {
-		choice_of(r, key, v, kinds, ARRAY_SIZE(kinds), &c->kind);
-	} else if (!strcmp(key, "availability")) {
-		choice_of(r, key, v, availability, ARRAY_SIZE(availability), &c->optional);
-	} else if (!strcmp(key, "shift")) {
-		number_of(r, key, v, 0, MOST_SHIFT, &number);
-		c->shift = (uint8_t)number;
-	} else if (!strcmp(key, "sets")) {
-		if (v->kind == ARRAY && v->sets)
-			c->sets = v->sets;
-		else
-			problem(r, "sets must be an array of names");
-	} else {
-		return false;
-	}
-	return true;
+	while (k->choices[n] && strcmp(k->choices[n], v->text))
+		n++;
+	return n;
 }
 
-static bool set_metric(struct reader *r, const char *key, const struct value *v)
+static void set_key(struct reader *r, const char *name, const struct value *v)
 {
-	static const char *const scopes[] = { "block", "device" };
-	struct perfctr_metric_desc *m = &r->pages->metrics[r->pages->metric_count - 1].desc;
+	const struct pages *p = r->pages;
+	const struct key *k = keys, *end = keys + ARRAY_SIZE(keys);
+	void *row = r->table == COUNTER ? (void *)&p->counters[p->counter_count - 1].desc :
+		    r->table == METRIC	? (void *)&p->metrics[p->metric_count - 1].desc :
+					  (void *)r;
+	unsigned char *at = row;
+	uint64_t least, number = v->number;
 
-	if (!strcmp(key, "name"))
-		return text_of(r, key, v, NAME_LIMIT, &m->name);
-	if (!strcmp(key, "id"))
-		return text_of(r, key, v, NAME_LIMIT, &m->id);
-	if (!strcmp(key, "short"))
-		return text_of(r, key, v, NAME_LIMIT + 8, &m->short_text);
-	if (!strcmp(key, "long"))
-		return text_of(r, key, v, TEXT_LIMIT, &m->long_text);
-	if (!strcmp(key, "unit"))
-		return text_of(r, key, v, NAME_LIMIT / 2, &m->unit);
-	if (!strcmp(key, "formula"))
-		return text_of(r, key, v, TEXT_LIMIT, &m->formula);
-	return !strcmp(key, "scope") && choice_of(r, key, v, scopes, ARRAY_SIZE(scopes), &m->scope);
+	while (k < end && (k->table != r->table || strcmp(k->name, name)))
+		k++;
+	if (k == end) {
+		problem(r, "unknown key '%s'", name);
+		return;
+	}
+	at += k->offset;
+	/* words 0-3 of a Mali block are its header */
+	least = !strcmp(name, "bit") && r->block_type < MALI_BLOCKS ? HEADER_POSITIONS : k->least;
+	if (k->kind <= WORDS && v->kind != TEXT)
+		problem(r, "%s must be a text", name);
+	else if (k->kind <= WORDS && strlen(v->text) > k->most)
+		problem(r, "%s has %zu characters, at most %zu", name, strlen(v->text),
+			(size_t)k->most);
+	else if (k->kind == COUNT && (v->kind != NUMBER || number < least || number > k->most))
+		problem(r, "%s must be a number, %llu to %llu", name, (unsigned long long)least,
+			(unsigned long long)k->most);
+	else if (k->kind == CHOICE && (v->kind != TEXT || !k->choices[choice_of(k, v)]))
+		problem(r, "%s is none of %s, %s ...", name, k->choices[0], k->choices[1]);
+	else if (k->kind == SETS && (v->kind != ARRAY || !number))
+		problem(r, "%s must be an array of names", name);
+	else if (k->kind == PRODUCT)
+		r->product = product_of(r, v->text);
+	else if (k->kind == BLOCK)
+		set_block(r, v->text);
+	else if (k->kind == WORDS)
+		*(const char **)(void *)at = v->text;
+	else
+		store(at, k->size, k->kind == CHOICE ? choice_of(k, v) : number);
 }
 
 static void new_metric(struct reader *r)
@@ -486,63 +468,51 @@ static void new_counter(struct reader *r)
 	c->line = r->line;
 	c->desc.product = (uint16_t)r->product;
 	c->desc.block_type = (uint16_t)r->block_type;
-	c->desc.clock = (uint8_t)r->clock;
+	c->desc.clock = r->head.clock;
 	c->desc.kind = UINT8_MAX;
-	r->has_position = false;
+	c->desc.position = UINT16_MAX;
 }
 
 /* name = "formula", below [PRODUCT.BLOCK] */
-static bool set_formula(struct reader *r, const char *key, const struct value *v)
+static void set_formula(struct reader *r, const char *name, const struct value *v)
 {
 	struct perfctr_metric_desc *m;
 
 	new_metric(r);
 	if (r->error)
-		return true;
+		return;
 	m = &r->pages->metrics[r->pages->metric_count - 1].desc;
-	m->name = keep(r, key, strlen(key));
+	m->name = keep(r, name, strlen(name));
 	m->unit = "";
 	m->short_text = m->name;
 	m->scope = PERFCTR_SCOPE_BLOCK;
-	return text_of(r, key, v, TEXT_LIMIT, &m->formula);
+	r->table = METRIC;
+	set_key(r, "formula", v);
+	r->table = FORMULAS;
 }
 
 static void read_assignment(struct reader *r)
 {
-	bool (*const set[])(struct reader *, const char *, const struct value *) = {
-		[PAGE] = set_page,
-		[COUNTER] = set_counter,
-		[METRIC] = set_metric,
-		[FORMULAS] = set_formula,
-	};
 	struct value v = { 0 };
 	char key[NAME_LIMIT + 1];
+	bool whole = read_key(r, key);
 
-	if (!read_key(r, key))
-		goto out;
 	skip(r, false);
-	if (!take(r, '=')) {
+	if (whole && !take(r, '=')) {
 		problem(r, "= is expected");
-		goto out;
+		whole = false;
 	}
-	if (!read_value(r, &v))
-		goto out;
-	if (r->table == NO_TABLE)
+	if (!whole || !read_value(r, &v))
+		stop(r);
+	else if (r->table == NO_TABLE)
 		problem(r, "'%s' is before the first table", key);
-	else if (!set[r->table](r, key, &v))
-		problem(r, "unknown key '%s'", key);
-	return;
-out:
-	/* what follows is not understood either */
-	r->error = r->error ? r->error : -EINVAL;
+	else if (r->table == FORMULAS)
+		set_formula(r, key, &v);
+	else
+		set_key(r, key, &v);
 }
 
 /* --- tables ------------------------------------------------------------------------------ */
-
-static const char *text_or(const char *text, const char *other)
-{
-	return text ? text : other;
-}
 
 static const char *full_id(struct reader *r, unsigned int product, unsigned int block_type,
 			   const char *id)
@@ -566,9 +536,9 @@ static void finish_row(struct reader *r)
 		struct perfctr_counter_desc *c = &row->desc;
 
 		if (!c->name || !is_name(c->name) || !c->short_text || !c->unit ||
-		    !r->has_position) {
-			problem_at(r, row->line, "a counter needs bit, name, short and unit",
-				   c->name);
+		    c->position == UINT16_MAX) {
+			report(r, row->line, 1, "%s: a counter needs bit, name, short and unit",
+			       text_or(c->name, "without a name"));
 			return;
 		}
 		c->id = full_id(r, c->product, c->block_type, text_or(c->id, c->name));
@@ -585,18 +555,17 @@ static void finish_row(struct reader *r)
 		struct perfctr_metric_desc *m = &row->desc;
 
 		if (!m->name || !is_name(m->name) || !m->short_text || !m->unit || !m->formula)
-			problem_at(r, row->line, "a metric needs name, short, unit and formula",
-				   m->name);
-	} else if (r->table == PAGE && (!r->has_product || !r->has_block)) {
-		problem_at(r, r->table_line, "[page] needs product and block", NULL);
-		r->error = -EINVAL;
-	} else if (r->table == PAGE && r->gpu.id) {
+			report(r, row->line, 1, "%s: a metric needs name, short, unit and formula",
+			       text_or(m->name, "without a name"));
+	} else if (r->table == PAGE && (!r->product || !r->block_type)) {
+		report(r, r->table_line, 1, "[page] needs product and block");
+		stop(r);
+	} else if (r->table == PAGE && r->head.gpu_id) {
 		struct page_gpu *gpu =
 			add_row(r, &r->pages->gpus, &r->pages->gpu_count, sizeof(*gpu));
 
 		if (gpu)
-			*gpu = (struct page_gpu){ r->gpu.id, r->gpu.mask ? r->gpu.mask : UINT64_MAX,
-						  r->product };
+			*gpu = (struct page_gpu){ r->head.gpu_id, r->head.gpu_mask, r->product };
 	}
 }
 
@@ -608,41 +577,41 @@ static void read_header(struct reader *r)
 
 	finish_row(r);
 	if (r->error || !read_key(r, key)) {
-		r->error = r->error ? r->error : -EINVAL;
+		stop(r);
 		return;
 	}
 	if (!take(r, ']') || (is_array && !take(r, ']'))) {
 		problem(r, "] is expected");
-		r->error = -EINVAL;
+		stop(r);
 		return;
 	}
 	r->table_line = r->line;
 	dot = strchr(key, '.');
 	if (!is_array && !strcmp(key, "page")) {
 		r->table = PAGE;
-		r->has_product = r->has_block = false;
-		r->clock = DRM_PERFCTR_CLOCK_NONE;
-		r->gpu = (struct page_gpu){ 0 };
-	} else if (is_array && !strcmp(key, "counter") && r->has_block) {
+		r->product = r->block_type = 0;
+		memset(&r->head, 0, sizeof(r->head));
+		r->head.clock = DRM_PERFCTR_CLOCK_NONE;
+		r->head.gpu_mask = UINT64_MAX;
+	} else if (is_array && !strcmp(key, "counter") && r->block_type) {
 		r->table = COUNTER;
 		new_counter(r);
-	} else if (is_array && !strcmp(key, "metric") && r->has_block) {
+	} else if (is_array && !strcmp(key, "metric") && r->block_type) {
 		r->table = METRIC;
 		new_metric(r);
 	} else if (!is_array && dot) {
 		const char *name = keep(r, key, (size_t)(dot - key));
 
 		r->table = FORMULAS;
-		r->has_block = false;
-		if (name)
-			set_product(r, name);
+		r->block_type = 0;
+		r->product = name ? product_of(r, name) : 0;
 		set_block(r, dot + 1);
-		if (!name || !r->has_block || !r->product)
-			r->error = r->error ? r->error : -EINVAL;
+		if (!r->block_type || !r->product)
+			stop(r);
 	} else {
 		problem(r, "'%s': [page], then [[counter]] and [[metric]], or [PRODUCT.BLOCK]",
 			key);
-		r->error = -EINVAL;
+		stop(r);
 	}
 }
 
@@ -675,7 +644,7 @@ static void check_operand(struct reader *r, const struct page_metric *m, const c
 {
 	const char *dot = strchr(name, '.');
 	struct reader other = { .pages = r->pages };
-	char block[NAME_LIMIT + 1], text[2 * NAME_LIMIT];
+	char block[NAME_LIMIT + 1];
 
 	if (metric_is_variable(name))
 		return;
@@ -684,10 +653,9 @@ static void check_operand(struct reader *r, const struct page_metric *m, const c
 		snprintf(block, sizeof(block), "%.*s", (int)(dot - name), name);
 		set_block(&other, block);
 	}
-	snprintf(text, sizeof(text), "%s: no counter '%.60s'", m->desc.name, name);
 	if (other.problems ||
 	    !has_counter(r, m->desc.product, other.block_type, dot ? dot + 1 : name))
-		problem_at(r, m->line, "metric", text);
+		report(r, m->line, 1, "metric: %s: no counter '%.60s'", m->desc.name, name);
 }
 
 /* Remove the units in brackets, which only counters/generate.py checks. */
@@ -717,7 +685,7 @@ static void check_metric(struct reader *r, struct page_metric *row)
 		return;
 	m->formula = without_units(r, m->formula);
 	if (!m->formula || perfctr_expr_new(&quiet, m->formula, &expr)) {
-		problem_at(r, row->line, m->name, quiet.error);
+		report(r, row->line, 1, "%s: %s", m->name, quiet.error);
 		return;
 	}
 	for (size_t n = 0; (name = perfctr_expr_name(expr, n)); n++)
@@ -749,12 +717,12 @@ int pages_add(struct pages *pages, const char *text, size_t size, perfctr_page_p
 		skip(&r, false);
 		if (!r.error && more(&r) && *r.at != '\n') {
 			problem(&r, "the end of the line is expected");
-			r.error = -EINVAL;
+			stop(&r);
 		}
 	}
 	if (!r.error && r.at < r.end) {
 		problem(&r, "a zero byte");
-		r.error = -EINVAL;
+		stop(&r);
 	}
 	if (!r.error)
 		finish_row(&r);
@@ -765,8 +733,9 @@ int pages_add(struct pages *pages, const char *text, size_t size, perfctr_page_p
 		for (size_t n = before.counter_count; n + 1 < pages->counter_count; n++)
 			if (!compare_counters(&pages->counters[n], &pages->counters[n + 1]) &&
 			    pages->counters[n].desc.sets & pages->counters[n + 1].desc.sets)
-				problem_at(&r, pages->counters[n + 1].line, "its position is taken",
-					   pages->counters[n + 1].desc.name);
+				report(&r, pages->counters[n + 1].line, 1,
+				       "its position is taken: %s",
+				       pages->counters[n + 1].desc.name);
 	}
 	for (size_t n = before.metric_count; !r.error && !r.problems && n < pages->metric_count;
 	     n++)
@@ -856,19 +825,19 @@ static void load_folder(struct loading *l, const char *folder)
 /* Counters first, so that metrics of another page find them; later pages come before. */
 static void load_all(struct loading *l)
 {
-	static const char *const kinds[] = { "counters.d", "metrics.d" };
+	static const char *const folders[] = { "counters.d", "metrics.d" };
 	const char *more_pages = secure_getenv("PERFCTR_COUNTERS");
 	const char *config = secure_getenv("XDG_CONFIG_HOME");
 	const char *home = secure_getenv("HOME");
 	char path[PATH_BYTES];
 
-	for (size_t n = 0; n < ARRAY_SIZE(kinds); n++) {
-		snprintf(path, sizeof(path), "/etc/perfctr/%s", kinds[n]);
+	for (size_t n = 0; n < ARRAY_SIZE(folders); n++) {
+		snprintf(path, sizeof(path), "/etc/perfctr/%s", folders[n]);
 		load_folder(l, path);
 		if (!config && !home)
 			continue;
 		snprintf(path, sizeof(path), "%s%s/perfctr/%s", config ? config : home,
-			 config ? "" : "/.config", kinds[n]);
+			 config ? "" : "/.config", folders[n]);
 		load_folder(l, path);
 	}
 	for (const char *at = more_pages; at && *at; at += strspn(at, ":")) {
