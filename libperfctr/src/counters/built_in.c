@@ -88,30 +88,51 @@ static struct perfctr_metric_desc metric_of(const struct table_product *product,
 	};
 }
 
-/* The descriptions of a product that shares texts, in one allocation; NULL: no memory. */
+struct database_rows *rows_new(size_t counters, size_t metrics, size_t bytes)
+{
+	struct database_rows *rows = calloc(1, sizeof(*rows) + counters * sizeof(*rows->counters) +
+						       metrics * sizeof(*rows->metrics) + bytes);
+
+	if (rows) {
+		rows->counters = (const void *)(rows + 1);
+		rows->counter_count = counters;
+		rows->metrics = (const void *)(rows->counters + counters);
+		rows->metric_count = metrics;
+	}
+	return rows;
+}
+
+struct database_rows *rows_store(_Atomic(struct database_rows *) *place, struct database_rows *rows)
+{
+	struct database_rows *before = NULL;
+
+	if (!rows || atomic_compare_exchange_strong(place, &before, rows))
+		return rows;
+	free(rows);
+	return before;
+}
+
+/* The descriptions of a product that shares texts; NULL: no memory. */
 static struct database_rows *expand(const struct table_product *p)
 {
 	const struct table_counter *counters = table_counters + p->counter;
 	const struct table_metric *metrics = table_metrics + p->metric;
-	size_t bytes = sizeof(struct database_rows) +
-		       p->counter_count * sizeof(struct perfctr_counter_desc) +
-		       p->metric_count * sizeof(struct perfctr_metric_desc);
 	struct perfctr_counter_desc *c;
 	struct perfctr_metric_desc *m;
 	struct database_rows *rows;
+	size_t bytes = 0;
 	char *id;
 
 	for (size_t n = 0; n < p->counter_count; n++)
 		bytes += id_bytes(p, counters[n].text);
 	for (size_t n = 0; n < p->metric_count; n++)
 		bytes += id_bytes(p, metrics[n].text);
-	rows = malloc(bytes);
+	rows = rows_new(p->counter_count, p->metric_count, bytes);
 	if (!rows)
 		return NULL;
-	c = (struct perfctr_counter_desc *)(rows + 1);
-	m = (struct perfctr_metric_desc *)(c + p->counter_count);
+	c = (struct perfctr_counter_desc *)rows->counters;
+	m = (struct perfctr_metric_desc *)rows->metrics;
 	id = (char *)(m + p->metric_count);
-	*rows = (struct database_rows){ c, p->counter_count, m, p->metric_count };
 	for (size_t n = 0; n < p->counter_count; n++) {
 		c[n] = counter_of(p, &counters[n], id);
 		id = write_id(id, p, counters[n].block_type, c[n].name);
@@ -127,27 +148,16 @@ struct database_rows built_in_rows(size_t n)
 {
 	static _Atomic(struct database_rows *) expanded[MOST_PRODUCTS];
 	const struct table_product *p = &table_products[n];
-	struct database_rows *rows, *before = NULL;
+	struct database_rows *rows = NULL;
 
-	if (n >= table_products_count)
-		return (struct database_rows){ 0 };
-	if (!p->is_shared)
+	if (n < table_products_count && !p->is_shared)
 		return (struct database_rows){ perfctr_counter_table + p->counter, p->counter_count,
 					       perfctr_metric_table + p->metric, p->metric_count };
-	if (n >= MOST_PRODUCTS)
-		return (struct database_rows){ 0 };
-	rows = atomic_load_explicit(&expanded[n], memory_order_acquire);
-	if (!rows) {
-		rows = expand(p);
-		if (!rows)
-			return (struct database_rows){ 0 };
-		/* another thread may have been faster */
-		if (!atomic_compare_exchange_strong(&expanded[n], &before, rows)) {
-			free(rows);
-			rows = before;
-		}
+	if (n < table_products_count && n < MOST_PRODUCTS) {
+		rows = atomic_load_explicit(&expanded[n], memory_order_acquire);
+		rows = rows ? rows : rows_store(&expanded[n], expand(p));
 	}
-	return *rows;
+	return rows ? *rows : (struct database_rows){ 0 };
 }
 
 unsigned int built_in_product(const char *name)

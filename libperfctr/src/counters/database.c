@@ -42,11 +42,9 @@ static size_t product_at(unsigned int product)
 
 static int compare_rows(const void *left, const void *right)
 {
-	const struct perfctr_counter_desc *a = left, *b = right;
+	const struct perfctr_counter_desc *b = right;
 
-	if (a->block_type != b->block_type)
-		return a->block_type < b->block_type ? -1 : 1;
-	return a->position < b->position ? -1 : a->position > b->position;
+	return counter_order(left, b->block_type, b->position);
 }
 
 /* Whether a counter of a page describes the same counter. */
@@ -65,44 +63,41 @@ static bool is_replaced(const struct pages *pages, const struct perfctr_counter_
 static struct database_rows *merge(unsigned int product, struct database_rows base,
 				   const struct pages *pages)
 {
-	size_t most = base.counter_count + pages->counter_count;
-	struct database_rows *rows = calloc(1, sizeof(*rows));
-	struct perfctr_counter_desc *c = calloc(most + 1, sizeof(*c));
-	struct perfctr_metric_desc *m =
-		calloc(base.metric_count + pages->metric_count + 1, sizeof(*m));
+	struct database_rows *rows = rows_new(base.counter_count + pages->counter_count,
+					      base.metric_count + pages->metric_count, 0);
+	struct perfctr_counter_desc *c;
+	struct perfctr_metric_desc *m;
 
-	if (!rows || !c || !m) {
-		free(rows);
-		free(c);
-		free(m);
+	if (!rows)
 		return NULL;
-	}
-	rows->counters = c;
-	rows->metrics = m;
+	c = (struct perfctr_counter_desc *)rows->counters;
+	m = (struct perfctr_metric_desc *)rows->metrics;
 	for (size_t n = 0; n < pages->counter_count; n++)
 		if (pages->counters[n].desc.product == product)
-			c[rows->counter_count++] = pages->counters[n].desc;
+			*c++ = pages->counters[n].desc;
 	for (size_t n = 0; n < base.counter_count; n++)
 		if (!is_replaced(pages, &base.counters[n]))
-			c[rows->counter_count++] = base.counters[n];
-	qsort(c, rows->counter_count, sizeof(*c), compare_rows);
+			*c++ = base.counters[n];
+	rows->counter_count = (size_t)(c - rows->counters);
+	qsort((void *)rows->counters, rows->counter_count, sizeof(*c), compare_rows);
 	for (size_t n = 0; n < pages->metric_count; n++)
 		if (pages->metrics[n].desc.product == product)
-			m[rows->metric_count++] = pages->metrics[n].desc;
+			*m++ = pages->metrics[n].desc;
 	for (size_t n = 0; n < base.metric_count; n++)
-		m[rows->metric_count++] = base.metrics[n];
+		*m++ = base.metrics[n];
+	rows->metric_count = (size_t)(m - rows->metrics);
 	return rows;
 }
 
 static bool is_in_pages(const struct pages *pages, unsigned int product)
 {
-	for (size_t n = 0; n < pages->counter_count; n++)
-		if (pages->counters[n].desc.product == product)
-			return true;
-	for (size_t n = 0; n < pages->metric_count; n++)
-		if (pages->metrics[n].desc.product == product)
-			return true;
-	return false;
+	bool found = false;
+
+	for (size_t n = 0; !found && n < pages->counter_count; n++)
+		found = pages->counters[n].desc.product == product;
+	for (size_t n = 0; !found && n < pages->metric_count; n++)
+		found = pages->metrics[n].desc.product == product;
+	return found;
 }
 
 static struct database_rows rows_of(size_t n)
@@ -110,62 +105,47 @@ static struct database_rows rows_of(size_t n)
 	static _Atomic(struct database_rows *) merged[MOST_PRODUCTS];
 	static atomic_bool is_untouched[MOST_PRODUCTS];
 	const struct pages *pages = pages_loaded();
-	struct database_rows *rows, *before = NULL;
+	struct database_rows *rows;
 
 	if (n >= MOST_PRODUCTS || is_untouched[n])
 		return built_in_rows(n);
 	rows = atomic_load_explicit(&merged[n], memory_order_acquire);
-	if (!rows && !is_in_pages(pages, product_number(n))) {
+	if (!rows && is_in_pages(pages, product_number(n)))
+		rows = rows_store(&merged[n], merge(product_number(n), built_in_rows(n), pages));
+	else if (!rows)
 		is_untouched[n] = true;
-		return built_in_rows(n);
-	}
-	if (!rows) {
-		rows = merge(product_number(n), built_in_rows(n), pages);
-		if (!rows)
-			return built_in_rows(n);
-		if (!atomic_compare_exchange_strong(&merged[n], &before, rows)) {
-			free((void *)rows->counters);
-			free((void *)rows->metrics);
-			free(rows);
-			rows = before;
-		}
-	}
-	return *rows;
+	return rows ? *rows : built_in_rows(n);
 }
 
-EXPORT const struct perfctr_counter_desc *
-perfctr_counter_next(const struct perfctr_counter_desc *prev)
+static const struct perfctr_counter_desc *next_counter(const struct perfctr_counter_desc *prev,
+						       bool all)
 {
 	size_t n = prev ? product_at(prev->product) : 0;
 
-	for (; n < product_count(); n++, prev = NULL) {
-		struct database_rows rows = rows_of(n);
-		const struct perfctr_counter_desc *next = prev ? prev + 1 : rows.counters;
-
-		if (next < rows.counters + rows.counter_count)
-			return next;
-	}
-	return NULL;
-}
-
-const struct perfctr_counter_desc *database_next_of_pmus(const struct perfctr_counter_desc *prev)
-{
-	static const unsigned int products[] = { DRM_PERFCTR_TEGRA410_PRODUCT,
-						 DRM_PERFCTR_PRODUCT_PERF_PMU };
-
-	for (size_t n = 0; n < ARRAY_SIZE(products); n++) {
+	for (; n < product_count(); n++) {
 		struct database_rows rows;
 		const struct perfctr_counter_desc *next;
 
-		if (prev && prev->product != products[n])
+		if (!all && !product_is_pmu(product_number(n)))
 			continue;
-		rows = rows_of(product_at(products[n]));
+		rows = rows_of(n);
 		next = prev ? prev + 1 : rows.counters;
 		if (next < rows.counters + rows.counter_count)
 			return next;
 		prev = NULL;
 	}
 	return NULL;
+}
+
+EXPORT const struct perfctr_counter_desc *
+perfctr_counter_next(const struct perfctr_counter_desc *prev)
+{
+	return next_counter(prev, true);
+}
+
+const struct perfctr_counter_desc *database_next_of_pmus(const struct perfctr_counter_desc *prev)
+{
+	return next_counter(prev, false);
 }
 
 EXPORT const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metric_desc *prev)
@@ -241,17 +221,6 @@ EXPORT const char *perfctr_gpu_name(uint64_t gpu_id, unsigned int cores, unsigne
 
 /* --- counters ---------------------------------------------------------------------- */
 
-/* Return: negative, zero or positive if a is before, at or after the key. */
-static int compare(const struct perfctr_counter_desc *a, unsigned int block_type,
-		   unsigned int position)
-{
-	if (a->block_type != block_type)
-		return a->block_type < block_type ? -1 : 1;
-	if (a->position != position)
-		return a->position < position ? -1 : 1;
-	return 0;
-}
-
 EXPORT const struct perfctr_counter_desc *perfctr_counter_at(unsigned int product,
 							     unsigned int block_type,
 							     unsigned int set,
@@ -268,14 +237,14 @@ EXPORT const struct perfctr_counter_desc *perfctr_counter_at(unsigned int produc
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare(&rows.counters[middle], block_type, position) < 0)
+		if (counter_order(&rows.counters[middle], block_type, position) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	/* the same position can have another counter in each set */
 	for (; low < rows.counter_count; low++) {
-		if (compare(&rows.counters[low], block_type, position))
+		if (counter_order(&rows.counters[low], block_type, position))
 			return NULL;
 		if (rows.counters[low].sets >> set & 1)
 			return rows.counters + low;

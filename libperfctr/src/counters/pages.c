@@ -623,9 +623,7 @@ static int compare_counters(const void *left, const void *right)
 
 	if (a->product != b->product)
 		return a->product < b->product ? -1 : 1;
-	if (a->block_type != b->block_type)
-		return a->block_type < b->block_type ? -1 : 1;
-	return a->position < b->position ? -1 : a->position > b->position;
+	return counter_order(a, b->block_type, b->position);
 }
 
 static bool has_counter(const struct reader *r, unsigned int product, unsigned int block_type,
