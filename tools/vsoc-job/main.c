@@ -3,23 +3,19 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <json.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/number.h"
+#include "lib/json.h"
+#include "lib/option.h"
 #include "runner.h"
 #include "workload.h"
 
-enum exit_status {
-	EXIT_FINE = 0,
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-	EXIT_CUT_SHORT = 3,
-	EXIT_TIMED_OUT = 4,
-};
+/* besides those of all tools */
+enum { EXIT_CUT_SHORT = 3, EXIT_TIMED_OUT = 4 };
 
 enum {
 	DEFAULT_TIMEOUT_S = 30,
@@ -30,11 +26,10 @@ enum {
 	LINE_WORDS = 256,
 };
 
-static const uint64_t ns_per_s = 1000000000;
-
 struct options {
 	const char *device;
-	int fd;
+	uint64_t fd;
+	bool has_fd;
 	const char *script;
 	uint64_t repeat;
 	uint64_t duration_ns;
@@ -43,9 +38,9 @@ struct options {
 	bool random;
 	uint64_t seed;
 	uint32_t kinds;
-	uint32_t contexts;
+	uint64_t contexts;
 	/* session that samples each job, 0: none */
-	uint32_t sample_handle;
+	uint64_t sample_handle;
 	bool no_wait;
 	bool fences;
 	bool demo;
@@ -98,187 +93,67 @@ static const char usage_options[] =
 	"Exit: 0 all done, 1 error, 2 usage, 3 a job was cut short or a sample failed,\n"
 	"4 a job was not done in time, 128+N ended by signal N (not with --demo).\n";
 
-static int usage_error(const char *text, const char *value)
+static int take_kinds(const struct app *app, void *options, const char *text)
 {
-	fprintf(stderr, "vsoc-job: %s%s%s; see vsoc-job --help\n", text, value ? ": " : "",
-		value ? value : "");
-	return -EINVAL;
-}
+	struct options *o = options;
 
-enum long_option {
-	OPT_FD = 256,
-	OPT_RANDOM,
-	OPT_SEED,
-	OPT_ONLY,
-	OPT_DEMO,
-	OPT_TAG_CONTEXTS,
-	OPT_NO_WAIT,
-	OPT_FENCE,
-	OPT_INFO,
-};
-
-static const struct option long_options[] = {
-	{ "device", required_argument, NULL, 'd' },
-	{ "fd", required_argument, NULL, OPT_FD },
-	{ "file", required_argument, NULL, 'f' },
-	{ "repeat", required_argument, NULL, 'r' },
-	{ "duration", required_argument, NULL, 'D' },
-	{ "seconds", required_argument, NULL, 'D' },
-	{ "random", required_argument, NULL, OPT_RANDOM },
-	{ "seed", required_argument, NULL, OPT_SEED },
-	{ "only", required_argument, NULL, OPT_ONLY },
-	{ "demo", no_argument, NULL, OPT_DEMO },
-	{ "contexts", required_argument, NULL, 'c' },
-	{ "tag-contexts", no_argument, NULL, OPT_TAG_CONTEXTS },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "no-wait", no_argument, NULL, OPT_NO_WAIT },
-	{ "fence", no_argument, NULL, OPT_FENCE },
-	{ "info", no_argument, NULL, OPT_INFO },
-	{ "json", no_argument, NULL, 'j' },
-	{ "dry-run", no_argument, NULL, 'n' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
-static int read_count(const char *what, const char *text, uint64_t min, uint64_t max,
-		      uint64_t *value)
-{
-	if (number_parse_count(text, value) || *value < min || *value > max) {
-		fprintf(stderr,
-			"vsoc-job: %s '%s': give a number from %" PRIu64 " to %" PRIu64 "\n", what,
-			text, min, max);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int read_kinds(const char *text, uint32_t *kinds)
-{
-	if (!strcmp(text, "gpu"))
-		*kinds = WORKLOAD_GPU;
-	else if (!strcmp(text, "fabric"))
-		*kinds = WORKLOAD_FABRIC;
-	else
-		return usage_error("--only takes gpu or fabric, not", text);
+	if (strcmp(text, "gpu") && strcmp(text, "fabric"))
+		return app_usage(app, "--only takes gpu or fabric, not: %s", text);
+	o->kinds = *text == 'g' ? WORKLOAD_GPU : WORKLOAD_FABRIC;
 	return 0;
 }
 
 /* The session that perfctr shares with its workload. */
-static int read_shared_session(struct options *o)
+static int take_session(const struct app *app, void *options, const char *text)
 {
 	const char *fd = getenv("PERFCTR_FD"), *session = getenv("PERFCTR_SESSION");
-	uint64_t value;
-	int ret;
+	struct options *o = options;
 
-	if (!fd || !session)
-		return usage_error("--tag-contexts is for commands of perfctr stat --per-context "
-				   "or perfctr record --in-stream",
-				   NULL);
-	ret = read_count("PERFCTR_FD", fd, 0, 1 << 20, &value);
-	if (ret)
-		return ret;
-	o->fd = (int)value;
-	ret = read_count("PERFCTR_SESSION", session, 1, UINT32_MAX, &value);
-	o->sample_handle = (uint32_t)value;
-	return ret;
-}
-
-/* The member that an option without a value sets, or NULL. */
-static bool *flag_of(struct options *o, int option)
-{
-	switch (option) {
-	case OPT_DEMO:
-		return &o->demo;
-	case OPT_NO_WAIT:
-		return &o->no_wait;
-	case OPT_FENCE:
-		return &o->fences;
-	case OPT_INFO:
-		return &o->info;
-	case 'j':
-		return &o->json;
-	case 'n':
-		return &o->dry_run;
-	case 'v':
-		return &o->verbose;
-	case 'q':
-		return &o->quiet;
-	default:
-		return NULL;
-	}
-}
-
-/* Return: 0; 1 help was printed; -EINVAL with a message. */
-static int parse_options(int argc, char **argv, struct options *o)
-{
-	uint64_t value;
-	int c;
-
-	while ((c = getopt_long(argc, argv, "d:f:r:D:c:t:jnvqh", long_options, NULL)) != -1) {
-		bool *flag = flag_of(o, c);
-		int ret = 0;
-
-		if (flag) {
-			*flag = true;
-			continue;
-		}
-		switch (c) {
-		case 'd':
-			o->device = optarg;
-			break;
-		case OPT_FD:
-			ret = read_count("--fd", optarg, 0, 1 << 20, &value);
-			o->fd = (int)value;
-			break;
-		case 'f':
-			o->script = optarg;
-			break;
-		case 'r':
-			ret = read_count("--repeat", optarg, 1, UINT32_MAX, &o->repeat);
-			break;
-		case 'D':
-			if (number_parse_time(optarg, ns_per_s, &o->duration_ns))
-				ret = usage_error("no duration", optarg);
-			break;
-		case OPT_RANDOM:
-			o->random = true;
-			ret = read_count("--random", optarg, 1, UINT32_MAX, &o->random_jobs);
-			break;
-		case OPT_SEED:
-			ret = read_count("--seed", optarg, 0, UINT64_MAX, &o->seed);
-			break;
-		case OPT_ONLY:
-			ret = read_kinds(optarg, &o->kinds);
-			break;
-		case 'c':
-			ret = read_count("--contexts", optarg, 1, MAX_CONTEXTS, &value);
-			o->contexts = (uint32_t)value;
-			break;
-		case OPT_TAG_CONTEXTS:
-			ret = read_shared_session(o);
-			break;
-		case 't':
-			if (number_parse_time(optarg, ns_per_s, &o->timeout_ns))
-				ret = usage_error("no duration", optarg);
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			command_help();
-			fputs(usage_options, stdout);
-			return 1;
-		default:
-			fputs("vsoc-job: see vsoc-job --help\n", stderr);
-			return -EINVAL;
-		}
-		if (ret)
-			return ret;
-	}
-
-	if ((optind < argc) + !!o->script + o->random + o->demo + o->info != 1)
-		return usage_error("give commands, -f FILE, --random N, --demo or --info", NULL);
+	(void)text;
+	if (!fd || !session || number_parse_count(fd, &o->fd) || o->fd > INT_MAX ||
+	    number_parse_count(session, &o->sample_handle) || o->sample_handle > UINT32_MAX)
+		return app_usage(app, "--tag-contexts is for commands of perfctr stat "
+				      "--per-context or perfctr record --in-stream");
+	o->has_fd = true;
 	return 0;
+}
+
+/* Return: as option_parse(). */
+static int parse_options(const struct app *app, int argc, char **argv, struct options *o)
+{
+	const struct option_spec options[] = {
+		OPTION('d', "device", TEXT, &o->device),
+		OPTION(0, "fd", NUMBER, &o->fd, .max = INT_MAX, .given = &o->has_fd),
+		OPTION('f', "file", TEXT, &o->script),
+		OPTION('r', "repeat", NUMBER, &o->repeat, .min = 1, .max = UINT32_MAX),
+		OPTION('D', "duration", SECONDS, &o->duration_ns),
+		OPTION('D', "seconds", SECONDS, &o->duration_ns),
+		OPTION(0, "random", NUMBER, &o->random_jobs, .min = 1, .max = UINT32_MAX,
+		       .given = &o->random),
+		OPTION(0, "seed", NUMBER, &o->seed, .max = UINT64_MAX),
+		OPTION(0, "only", CALL, o, .call = take_kinds),
+		OPTION(0, "demo", FLAG, &o->demo),
+		OPTION('c', "contexts", NUMBER, &o->contexts, .min = 1, .max = MAX_CONTEXTS),
+		OPTION(0, "tag-contexts", CALL_PLAIN, o, .call = take_session),
+		OPTION('t', "timeout", SECONDS, &o->timeout_ns),
+		OPTION(0, "no-wait", FLAG, &o->no_wait),
+		OPTION(0, "fence", FLAG, &o->fences),
+		OPTION(0, "info", FLAG, &o->info),
+		OPTION('j', "json", FLAG, &o->json),
+		OPTION('n', "dry-run", FLAG, &o->dry_run),
+		OPTION('v', "verbose", FLAG, &o->verbose),
+		OPTION('q', "quiet", FLAG, &o->quiet),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, usage, options, false);
+
+	if (status < 0) {
+		command_help();
+		fputs(usage_options, stdout);
+	}
+	if (!status && (optind < argc) + !!o->script + o->random + o->demo + o->info != 1)
+		return app_usage(app, "give commands, -f FILE, --random N, --demo or --info");
+	return status;
 }
 
 /* --- results -------------------------------------------------------------- */
@@ -312,16 +187,14 @@ static void on_stores(const struct report *report, const struct runner_result *r
 			}
 			entry = json_object_new_object();
 			counters = json_object_new_array();
-			json_object_object_add(entry, "job", json_object_new_uint64(result->id));
-			json_object_object_add(entry, "context",
-					       json_object_new_uint64(result->ctx_id));
-			json_object_object_add(entry, "sequence",
-					       json_object_new_uint64(record->sequence));
-			json_object_object_add(entry, "tpc", json_object_new_uint64(tpc));
+			json_add_u64(entry, "job", result->id);
+			json_add_u64(entry, "context", result->ctx_id);
+			json_add_u64(entry, "sequence", record->sequence);
+			json_add_u64(entry, "tpc", tpc);
 			for (unsigned int i = 0; i < DRM_VSOC_MP_COUNTERS; i++)
 				json_object_array_add(counters,
 						      json_object_new_uint64(record->counters[i]));
-			json_object_object_add(entry, "counters", counters);
+			json_add(entry, "counters", counters);
 			json_object_array_add(report->stores, entry);
 		}
 	}
@@ -339,14 +212,12 @@ static void on_result(void *data, const struct runner_result *result)
 	if (report->jobs) {
 		struct json_object *job = json_object_new_object();
 
-		json_object_object_add(job, "id", json_object_new_uint64(result->id));
-		json_object_object_add(job, "context", json_object_new_uint64(result->ctx_id));
-		json_object_object_add(job, "commands", json_object_new_uint64(result->commands));
-		json_object_object_add(job, "status", json_object_new_int(result->status));
-		json_object_object_add(job, "sample_errors",
-				       json_object_new_uint64(result->sample_errors));
-		json_object_object_add(job, "sample_errno",
-				       json_object_new_int(result->sample_errno));
+		json_add_u64(job, "id", result->id);
+		json_add_u64(job, "context", result->ctx_id);
+		json_add_u64(job, "commands", result->commands);
+		json_add(job, "status", json_object_new_int(result->status));
+		json_add_u64(job, "sample_errors", result->sample_errors);
+		json_add(job, "sample_errno", json_object_new_int(result->sample_errno));
 		json_object_array_add(report->jobs, job);
 		return;
 	}
@@ -365,29 +236,28 @@ static void print_json(struct report *report, const struct runner *runner, uint6
 	struct json_object *root = json_object_new_object();
 	struct json_object *amounts = json_object_new_object();
 
-	json_object_object_add(root, "submitted", json_object_new_uint64(runner->submitted));
-	json_object_object_add(root, "done", json_object_new_uint64(runner->done));
-	json_object_object_add(root, "cut_short", json_object_new_uint64(runner->cancelled));
-	json_object_object_add(root, "timed_out", json_object_new_uint64(runner->timed_out));
-	json_object_object_add(root, "unfinished", json_object_new_uint64(runner->queue_count));
-	json_object_object_add(root, "sample_errors",
-			       json_object_new_uint64(runner->sample_errors));
-	json_object_object_add(root, "elapsed_ns", json_object_new_uint64(elapsed_ns));
+	json_add_u64(root, "submitted", runner->submitted);
+	json_add_u64(root, "done", runner->done);
+	json_add_u64(root, "cut_short", runner->cancelled);
+	json_add_u64(root, "timed_out", runner->timed_out);
+	json_add_u64(root, "unfinished", runner->queue_count);
+	json_add_u64(root, "sample_errors", runner->sample_errors);
+	json_add_u64(root, "elapsed_ns", elapsed_ns);
 	for (size_t i = 0; i < COMMAND_AMOUNTS && runner->amounts[i].command; i++) {
 		const struct command_amount *a = &runner->amounts[i];
 		struct json_object *command;
 
 		if (!json_object_object_get_ex(amounts, a->command, &command)) {
 			command = json_object_new_object();
-			json_object_object_add(amounts, a->command, command);
+			json_add(amounts, a->command, command);
 		}
-		json_object_object_add(command, a->field, json_object_new_uint64(a->sum));
+		json_add_u64(command, a->field, a->sum);
 	}
-	json_object_object_add(root, "amounts", amounts);
+	json_add(root, "amounts", amounts);
 	if (report->jobs)
-		json_object_object_add(root, "jobs", json_object_get(report->jobs));
+		json_add(root, "jobs", json_object_get(report->jobs));
 	if (json_object_array_length(report->stores))
-		json_object_object_add(root, "stores", json_object_get(report->stores));
+		json_add(root, "stores", json_object_get(report->stores));
 	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
 	json_object_put(root);
 }
@@ -448,8 +318,7 @@ static void print_info(const struct drm_vsoc_info *info, bool json)
 			memcpy(&value, at, sizeof(value));
 		}
 		if (json)
-			json_object_object_add(root, members[i].name,
-					       json_object_new_uint64(value));
+			json_add_u64(root, members[i].name, value);
 		else if (!strcmp(members[i].name, "shader_present"))
 			printf("%-18s %#" PRIx64 "\n", members[i].name, value);
 		else
@@ -471,7 +340,7 @@ static int runner_failed(const struct runner *runner, int error)
 
 static void sleep_ns(uint64_t ns)
 {
-	struct timespec t = { (time_t)(ns / ns_per_s), (long)(ns % ns_per_s) };
+	struct timespec t = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
 
 	/* not restarted: a signal ends the sleep and the program */
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
@@ -486,7 +355,7 @@ static int script_line(struct runner *runner, struct job *job, const char *const
 	if (!strcmp(words[0], "sync") && count == 1)
 		return dry_run ? 0 : runner_wait(runner, 0);
 	if (!strcmp(words[0], "sleep") && count == 2) {
-		if (number_parse_time(words[1], ns_per_s, &ns)) {
+		if (number_parse_time(words[1], NS_PER_S, &ns)) {
 			snprintf(error, error_bytes, "sleep: '%s' is no duration", words[1]);
 			return -EINVAL;
 		}
@@ -650,7 +519,7 @@ static int run(const struct options *o, const struct job *job)
 	struct runner runner = {
 		.fd = -1,
 		.fences = o->fences,
-		.sample_handle = o->sample_handle,
+		.sample_handle = (uint32_t)o->sample_handle,
 		.timeout_ns = o->timeout_ns,
 		.stop = &stop,
 		.on_result = on_result,
@@ -660,7 +529,7 @@ static int run(const struct options *o, const struct job *job)
 	int ret;
 
 	report.runner = &runner;
-	ret = runner_open(&runner, o->device, o->fd, o->contexts);
+	ret = runner_open(&runner, o->device, o->has_fd ? (int)o->fd : -1, (uint32_t)o->contexts);
 
 	if (ret) {
 		runner_failed(&runner, ret);
@@ -697,20 +566,23 @@ static int run(const struct options *o, const struct job *job)
 int main(int argc, char **argv)
 {
 	struct options o = {
-		.fd = -1,
 		.repeat = 1,
-		.timeout_ns = DEFAULT_TIMEOUT_S * ns_per_s,
+		.timeout_ns = DEFAULT_TIMEOUT_S * NS_PER_S,
 		.seed = 1,
 		.kinds = WORKLOAD_ALL,
 		.contexts = 1,
 	};
+	const struct app app = { .program = "vsoc-job", .out = stdout, .err = stderr, .argv = argv };
 	struct sigaction action = { .sa_handler = on_signal };
 	struct job job = { 0 };
 	char error[512];
-	int ret = parse_options(argc, argv, &o);
+	int ret;
 
+	/* app_bad_option() has the message */
+	opterr = 0;
+	ret = parse_options(&app, argc, argv, &o);
 	if (ret)
-		return ret > 0 ? EXIT_FINE : EXIT_USAGE;
+		return ret < 0 ? EXIT_FINE : ret;
 	ret = job_parse(&job, (const char *const *)argv + optind, (size_t)(argc - optind), error,
 			sizeof(error));
 	if (ret) {

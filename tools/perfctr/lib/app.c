@@ -39,11 +39,18 @@ int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 	return status;
 }
 
+static void print_name(const struct app *app)
+{
+	fprintf(app->err, "%s%s%s", app->program ? app->program : "perfctr", app->name ? " " : "",
+		app->name ? app->name : "");
+}
+
 void app_error(const struct app *app, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(app->err, "perfctr%s%s: ", app->name ? " " : "", app->name ? app->name : "");
+	print_name(app);
+	fputs(": ", app->err);
 	va_start(args, format);
 	vfprintf(app->err, format, args);
 	va_end(args);
@@ -54,12 +61,14 @@ int app_usage(const struct app *app, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(app->err, "perfctr%s%s: ", app->name ? " " : "", app->name ? app->name : "");
+	print_name(app);
+	fputs(": ", app->err);
 	va_start(args, format);
 	vfprintf(app->err, format, args);
 	va_end(args);
-	fprintf(app->err, "; see perfctr %s%s--help\n", app->name ? app->name : "",
-		app->name ? " " : "");
+	fputs("; see ", app->err);
+	print_name(app);
+	fputs(" --help\n", app->err);
 	return EXIT_USAGE;
 }
 

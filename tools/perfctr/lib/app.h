@@ -28,6 +28,7 @@ enum exit_status {
 /* the state that a subcommand runs with */
 struct app {
 	struct perfctr_ctx *ctx; /* the library */
+	const char *program; /* NULL: perfctr */
 	const char *name; /* name of the subcommand, for messages */
 	FILE *out; /* requested results; stdout except in tests */
 	FILE *err; /* messages; stderr except in tests */

@@ -48,6 +48,10 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 		return 0;
 	case OPTION_WORDS:
 		return add_word(app, spec->to, text);
+	case OPTION_SECONDS:
+		if (!number_parse_time(text, NS_PER_S, number))
+			return 0;
+		return app_usage(app, "%s '%s': give a time such as 30 (s) or 500ms", option, text);
 	case OPTION_TIME:
 	case OPTION_TIME_OR_ZERO:
 		if (!number_parse_time(text, NS_PER_MS, number) &&

@@ -20,6 +20,7 @@ enum option_kind {
 	/* uint64_t *to in ns, of "100" (ms), "500us", "2s"; OPTION_TIME_OR_ZERO accepts 0 */
 	OPTION_TIME,
 	OPTION_TIME_OR_ZERO,
+	OPTION_SECONDS, /* as TIME_OR_ZERO, of "30" (s) */
 	OPTION_NUMBER, /* uint64_t *to, of "12", "4Ki"; from min to max */
 	/* call() with the text; NULL for PLAIN, and for OPTIONAL without a text */
 	OPTION_CALL,
