@@ -274,5 +274,4 @@ void validate_json(const struct report *report, FILE *out)
 	}
 	json_add(root, "skipped", list);
 	json_write(out, root, true);
-	fputc('\n', out);
 }

@@ -258,8 +258,7 @@ static void print_json(struct report *report, const struct runner *runner, uint6
 		json_add(root, "jobs", json_object_get(report->jobs));
 	if (json_object_array_length(report->stores))
 		json_add(root, "stores", json_object_get(report->stores));
-	puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
-	json_object_put(root);
+	json_write(stdout, root, false);
 }
 
 static void print_text(const struct runner *runner, uint64_t elapsed_ns)

@@ -335,7 +335,6 @@ int check_run(struct app *app, int argc, char **argv)
 		json_add_bool(root, "usable", status == EXIT_FINE);
 		json_add(root, "checks", k.list);
 		json_write(app->out, root, true);
-		fputc('\n', app->out);
 	} else {
 		fputs(status == EXIT_FINE ? "counters can be used here\n" :
 					    "counters cannot be used here yet\n",

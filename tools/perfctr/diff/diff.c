@@ -519,7 +519,6 @@ static void print_json(const struct diff *d)
 		json_object_array_add(changes, change_json(&d->changes[n]));
 	json_add(root, "changes", changes);
 	json_write(d->out, root, true);
-	fputc('\n', d->out);
 }
 
 /* --- command ------------------------------------------------------------------------- */

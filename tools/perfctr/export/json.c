@@ -43,7 +43,6 @@ static int json_begin(struct export *e)
 	json_add(o, "capture", capture_file_json(e->file));
 	json_add(o, "columns", columns(&e->values));
 	json_write(e->out, o, false);
-	fputc('\n', e->out);
 	return 0;
 }
 
@@ -89,7 +88,6 @@ static int json_sample(struct export *e, const struct perfctr_sample *sample)
 	json_add(o, "counters", counters);
 	json_add(o, "metrics", metrics);
 	json_write(e->out, o, false);
-	fputc('\n', e->out);
 	return ferror(e->out) ? -EIO : 0;
 }
 
@@ -101,7 +99,6 @@ static int json_end(struct export *e)
 	rows_json_add_span(o, perfctr_totals_span(e->file->totals));
 	json_add_bool(o, "finished", e->file->status);
 	json_write(e->out, o, false);
-	fputc('\n', e->out);
 	return 0;
 }
 

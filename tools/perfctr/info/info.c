@@ -491,7 +491,6 @@ int info_run(struct app *app, int argc, char **argv)
 		show_ports(app, root);
 	if (json) {
 		json_write(app->out, root, true);
-		fputc('\n', app->out);
 	}
 	return status;
 }

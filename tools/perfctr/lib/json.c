@@ -107,6 +107,6 @@ void json_write(FILE *to, struct json_object *value, bool indented)
 	int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
 		    (indented ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED : 0);
 
-	fputs(json_object_to_json_string_ext(value, flags), to);
+	fprintf(to, "%s\n", json_object_to_json_string_ext(value, flags));
 	json_object_put(value);
 }

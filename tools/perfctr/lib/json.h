@@ -25,5 +25,5 @@ void json_add_double(struct json_object *object, const char *name, double value)
 /* "a,b" as an array of texts, empty array for an empty text. */
 void json_add_words(struct json_object *object, const char *name, const char *words);
 
-/* Write one value, indented or in one line, without a line feed after it; drops the reference. */
+/* Write one value and a line feed, indented or in one line; drops the reference. */
 void json_write(FILE *to, struct json_object *value, bool indented);

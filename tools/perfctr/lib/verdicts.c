@@ -149,7 +149,6 @@ int verdicts_save(const struct verdicts *verdicts, const char *path, char *where
 	}
 	/* readers see either the old file or the new one */
 	json_write(file, root, true);
-	fputc('\n', file);
 	if (ferror(file))
 		error = -EIO;
 	if (fclose(file))

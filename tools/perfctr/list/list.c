@@ -503,7 +503,6 @@ static int list_all(struct lister *l, bool json)
 	list_metrics(l);
 	if (json) {
 		json_write(l->app->out, root, true);
-		fputc('\n', l->app->out);
 	} else {
 		print_notes(l);
 		if (l->is_unknown)

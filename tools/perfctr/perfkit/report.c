@@ -293,5 +293,4 @@ void perfkit_print_json(const struct perfkit_report *r)
 				       perfctr_perfkit_counter(r->kit, (size_t)bottleneck)->name);
 	json_add(root, "exit_status", json_object_new_int(r->exit_status));
 	json_write(r->out, root, true);
-	fputc('\n', r->out);
 }

@@ -91,5 +91,4 @@ void record_print_json(const struct record *r, int exit_status, bool whole)
 	json_add_text(root, "ended_by", r->ended_by ? sigabbrev_np(r->ended_by) : NULL);
 	json_add(root, "exit_status", json_object_new_int(exit_status));
 	json_write(r->app->out, root, true);
-	fputc('\n', r->app->out);
 }

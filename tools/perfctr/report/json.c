@@ -44,5 +44,4 @@ void report_json(const struct report *report)
 	if (report->per_block)
 		add_lines(root, report, true);
 	json_write(report->out, root, true);
-	fputc('\n', report->out);
 }

@@ -43,7 +43,6 @@ static void put_json(struct serve_log *log, const char *event, const struct serv
 		return;
 	}
 	json_write(memory, o, false);
-	fputc('\n', memory);
 	if (!fclose(memory)) {
 		fwrite(line, 1, length, log->to);
 		fflush(log->to);

@@ -204,7 +204,6 @@ static void show_policy_json(const struct server *s)
 	}
 	json_add(root, "rules", rules);
 	json_write(s->app->out, root, true);
-	fputc('\n', s->app->out);
 }
 
 /* --- the socket -------------------------------------------------------------------- */

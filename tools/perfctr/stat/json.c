@@ -173,7 +173,7 @@ static void json_begin(struct stat_report *report)
 
 static void json_interval(struct stat_report *report, const struct rows *rows)
 {
-	fputs(report->has_intervals ? ",\n" : "\n", report->out);
+	fputc(report->has_intervals ? ',' : '\n', report->out);
 	json_write(report->out, interval(report, rows), false);
 }
 
@@ -196,7 +196,6 @@ static void jsonl_begin(struct stat_report *report)
 	json_add_text(head, "record", "begin");
 	add_head(head, report);
 	json_write(report->out, head, false);
-	fputc('\n', report->out);
 }
 
 static void jsonl_interval(struct stat_report *report, const struct rows *rows)
@@ -205,7 +204,6 @@ static void jsonl_interval(struct stat_report *report, const struct rows *rows)
 
 	json_add_text(i, "record", "interval");
 	json_write(report->out, i, false);
-	fputc('\n', report->out);
 }
 
 static void jsonl_end(struct stat_report *report)
@@ -215,7 +213,6 @@ static void jsonl_end(struct stat_report *report)
 	json_add_text(tail, "record", "summary");
 	add_tail(tail, report);
 	json_write(report->out, tail, false);
-	fputc('\n', report->out);
 }
 
 const struct stat_format stat_jsonl = { jsonl_begin, jsonl_interval, jsonl_end };

@@ -277,7 +277,6 @@ static void print_json(struct top *t)
 	}
 	json_add(root, "items", items);
 	json_write(t->app->out, root, true);
-	fputc('\n', t->app->out);
 }
 
 static int run_snapshot(struct top *t)
