@@ -131,9 +131,12 @@ static void clean(char *text)
 
 /* --- fdinfo ------------------------------------------------------------------------- */
 
-/* called for a counter of a client; @name: of the event */
-typedef void (*counter_fn)(void *arg, const char *name, const struct key_rule *rule,
-			   uint64_t value);
+/* a counter of a client; name: of the event */
+struct counter {
+	char name[2 * NAME_BYTES];
+	const struct key_rule *rule;
+	uint64_t value;
+};
 
 /* a DRM file of a process */
 struct fdinfo {
@@ -144,36 +147,17 @@ struct fdinfo {
 	char key[NAME_BYTES]; /* of the client: "i915@0000:00:02.0#7" */
 };
 
-struct visit {
-	const struct fdinfo *file;
-	counter_fn fn;
-	void *arg;
-};
-
-/* Call fn for each line "drm-KEY: VALUE". */
-static void each_line(const char *text, void (*fn)(void *arg, const char *key, const char *value),
-		      void *arg)
+/* The next line "drm-KEY: VALUE" of a text. */
+static bool next_line(const char **text, char *key, char *value)
 {
-	char key[NAME_BYTES], value[64];
+	bool found = false;
 
-	while (text && *text) {
-		if (sscanf(text, "drm-%95[^: \t\n]: %63[^\n]", key, value) == 2)
-			fn(arg, key, value);
-		text = strchr(text, '\n');
-		text += text != NULL;
+	while (!found && **text) {
+		found = sscanf(*text, "drm-%95[^: \t\n]: %63[^\n]", key, value) == 2;
+		*text += strcspn(*text, "\n");
+		*text += **text != '\0';
 	}
-}
-
-static void take_identity(void *arg, const char *key, const char *value)
-{
-	struct fdinfo *f = arg;
-
-	if (!strcmp(key, "driver"))
-		snprintf(f->driver, sizeof(f->driver), "%.31s", value);
-	else if (!strcmp(key, "pdev"))
-		snprintf(f->pdev, sizeof(f->pdev), "%.31s", value);
-	else if (!strcmp(key, "client-id"))
-		snprintf(f->id, sizeof(f->id), "%.23s", value);
+	return found;
 }
 
 static const struct key_rule *find_rule(const char *key)
@@ -204,32 +188,35 @@ static bool parse_value(const char *text, uint64_t *value)
 	return true;
 }
 
-static void take_counter(void *arg, const char *key, const char *text)
+/* The next counter of the client in a text. */
+static bool next_counter(const struct fdinfo *f, const char **text, struct counter *c)
 {
-	const struct visit *v = arg;
-	const struct key_rule *rule = find_rule(key);
-	char name[2 * NAME_BYTES];
-	uint64_t value;
+	char key[NAME_BYTES], value[64];
 
-	if (!rule || !parse_value(text, &value))
-		return;
-	snprintf(name, sizeof(name), "%s:%s", v->file->device, key);
-	clean(name);
-	v->fn(v->arg, name, rule, value);
-}
-
-/* Call fn for each counter of the client. */
-static void each_counter(const struct fdinfo *f, const char *text, counter_fn fn, void *arg)
-{
-	struct visit v = { f, fn, arg };
-
-	each_line(text, take_counter, &v);
+	while (next_line(text, key, value)) {
+		c->rule = find_rule(key);
+		if (!c->rule || !parse_value(value, &c->value))
+			continue;
+		snprintf(c->name, sizeof(c->name), "%s:%s", f->device, key);
+		clean(c->name);
+		return true;
+	}
+	return false;
 }
 
 /* Read who the client is. Return: whether it is one. */
 static bool identify(const char *text, struct fdinfo *f)
 {
-	each_line(text, take_identity, f);
+	char key[NAME_BYTES], value[64];
+
+	while (next_line(&text, key, value)) {
+		if (!strcmp(key, "driver"))
+			snprintf(f->driver, sizeof(f->driver), "%.31s", value);
+		else if (!strcmp(key, "pdev"))
+			snprintf(f->pdev, sizeof(f->pdev), "%.31s", value);
+		else if (!strcmp(key, "client-id"))
+			snprintf(f->id, sizeof(f->id), "%.23s", value);
+	}
 	snprintf(f->device, sizeof(f->device), "%s%s%s", f->driver, *f->pdev ? "@" : "", f->pdev);
 	clean(f->device);
 	snprintf(f->key, sizeof(f->key), "%.63s#%s", f->device, f->id);
@@ -413,18 +400,13 @@ static void list_name(struct listing *l, const char *name)
 		l->error = l->fn(l->arg, name);
 }
 
-static void list_counter(void *arg, const char *name, const struct key_rule *rule, uint64_t value)
-{
-	(void)rule;
-	(void)value;
-	list_name(arg, name);
-}
-
 static int list_client(void *arg, struct fdinfo *f, const char *text)
 {
 	struct listing *l = arg;
+	struct counter c;
 
-	each_counter(f, text, list_counter, l);
+	while (next_counter(f, &text, &c))
+		list_name(l, c.name);
 	return l->error;
 }
 
@@ -456,29 +438,20 @@ struct pids {
 	int (*fn)(void *arg, long pid);
 	void *arg;
 	long last; /* a process's files come one after the other */
-	bool any;
 };
-
-static void has_name(void *arg, const char *name, const struct key_rule *rule, uint64_t value)
-{
-	struct pids *p = arg;
-
-	(void)rule;
-	(void)value;
-	p->any |= !strcmp(p->name, name);
-}
 
 static int list_pid(void *arg, struct fdinfo *f, const char *text)
 {
 	struct pids *p = arg;
+	struct counter c;
 
-	p->any = false;
-	if (f->pid != p->last)
-		each_counter(f, text, has_name, p);
-	if (!p->any)
-		return 0;
-	p->last = f->pid;
-	return p->fn(p->arg, f->pid);
+	while (f->pid != p->last && next_counter(f, &text, &c)) {
+		if (strcmp(p->name, c.name) != 0)
+			continue;
+		p->last = f->pid;
+		return p->fn(p->arg, f->pid);
+	}
+	return 0;
 }
 
 int readings_pids(struct perfctr_ctx *ctx, const char *name, int (*fn)(void *arg, long pid),
@@ -612,38 +585,33 @@ int readings_open(struct perfctr_ctx *ctx, struct perf_events *events,
 	return counter->config <= DRM_CYCLES ? check_switches(ctx) : 0;
 }
 
-struct take {
-	struct perf_events *events;
-	struct client *client;
-};
-
-static void take_value(void *arg, const char *name, const struct key_rule *rule, uint64_t value)
+static void take_value(struct perf_events *events, struct client *client,
+		       const struct counter *counter)
 {
-	const struct take *t = arg;
-	struct client *client = t->client;
-	const uint64_t id = hash(name);
+	const uint64_t id = hash(counter->name);
 
-	for (size_t n = 0; n < t->events->counter_count; n++) {
-		struct local_counter *c = &t->events->counters[n];
+	for (size_t n = 0; n < events->counter_count; n++) {
+		struct local_counter *c = &events->counters[n];
 
-		if (!is_client_event(c) || c->config != rule->config || c->config1 != id ||
+		if (!is_client_event(c) || c->config != counter->rule->config || c->config1 != id ||
 		    (c->config2 && c->config2 != (uint64_t)client->pid))
 			continue;
 		c->has_value = true;
-		c->largest = rule->largest;
+		c->largest = counter->rule->largest;
 		/* the document lets engines' values go backwards */
-		if (c->is_level || value > client->values[n])
-			client->values[n] = value;
+		if (c->is_level || counter->value > client->values[n])
+			client->values[n] = counter->value;
 	}
 }
 
 static void read_client(struct perf_events *events, struct client *client, struct fdinfo *f,
 			const char *text)
 {
-	struct take take = { events, client };
+	struct counter counter;
 
 	client->read_ns = perfctr_time_raw_ns();
-	each_counter(f, text, take_value, &take);
+	while (next_counter(f, &text, &counter))
+		take_value(events, client, &counter);
 }
 
 /* Begin with a client's values; those of a client that is newer than START are counts. */
