@@ -20,6 +20,7 @@
 		name, embed_##symbol, embed_##symbol##_end \
 	}
 
+EMBED(common_css, "tools/common/page.css");
 EMBED(page_css, "tools/validate/page.css");
 EMBED(xavier_gpu, "campaigns/xavier-gpu.json");
 EMBED(vsoc_gpu, "campaigns/vsoc-gpu.json");
@@ -34,6 +35,7 @@ EMBED(executed_nop, "listings/executed-nop.lst");
 EMBED(shared_loop, "listings/shared-loop.lst");
 
 const struct builtin builtins[] = {
+	BUILTIN(common_css, "common.css"),
 	BUILTIN(page_css, "page.css"),
 	BUILTIN(xavier_gpu, "xavier-gpu.json"),
 	BUILTIN(vsoc_gpu, "vsoc-gpu.json"),

@@ -365,7 +365,6 @@ static void print_study(const struct report *report, const struct study *study, 
 
 static void print_head(const struct report *report, FILE *out)
 {
-	const struct builtin *css = builtin_find("page.css");
 	size_t counts[VERDICTS] = { 0 };
 	struct utsname machine;
 	time_t now = time(NULL);
@@ -376,7 +375,8 @@ static void print_head(const struct report *report, FILE *out)
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
 	      "<title>perfctr validate</title><style>\n",
 	      out);
-	fputs(css ? css->text : "", out);
+	fputs(builtin_find("common.css")->text, out);
+	fputs(builtin_find("page.css")->text, out);
 	fputs("</style></head><body><h1>Which counters can be trusted</h1>\n<dl>", out);
 	fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
 	if (gmtime_r(&now, &utc) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &utc))
