@@ -18,7 +18,6 @@ import json
 import os
 import re
 import sys
-import tomllib
 from pathlib import Path
 
 import layouts
@@ -27,7 +26,6 @@ from formulas import VARIABLE_UNITS, Text, Units, dimension, names_of, unit_text
 HERE = Path(__file__).resolve().parent
 HEADER_POSITIONS = 4  # words 0-3 of a CSF block are its header, never counters
 SECTION_COUNTERS = 64
-LIMITS = {"name": 48, "unit": 24, "short": 56, "long": 300, "formula": 600}
 MAX_POSITION = 4 * SECTION_COUNTERS - 1
 # blocks that share a catalogue in the uAPI header
 CATALOGUES = {"NVLINK_C2C": "C2C", "NVCLINK": "C2C", "NVDLINK": "C2C"}
@@ -88,38 +86,6 @@ class Uapi:
             self.events[name.upper()] = {event: int(value) for event, value in rows}
 
 
-class Lines:
-    """The line of a key in a TOML file, which tomllib does not report."""
-
-    def __init__(self, text):
-        self.at = {}
-        table, counts, where = "", {}, None
-        quotes = None
-        for number, line in enumerate(text.splitlines(), 1):
-            if quotes:
-                if quotes in line:
-                    quotes = None
-                continue
-            header = re.match(r"\s*\[\[?\s*([\w.]+)\s*\]\]?", line)
-            if header:
-                table = header.group(1)
-                index = counts.get(table, 0)
-                counts[table] = index + 1
-                where = (table, index)
-                self.at[where] = number
-                continue
-            key = re.match(r"\s*([\w-]+)\s*=\s*(.*)", line)
-            if key and where:
-                self.at[where + (key.group(1),)] = number
-                for mark in ('"""', "'''"):
-                    if key.group(2).startswith(mark) and mark not in key.group(2)[3:]:
-                        quotes = mark
-
-    def of(self, table, index=0, key=None):
-        line = self.at.get((table, index, key)) if key else None
-        return line or self.at.get((table, index), 1)
-
-
 class Errors:
     def __init__(self):
         self.found = []
@@ -135,21 +101,14 @@ class Errors:
 class Page:
     """One TOML file."""
 
-    def __init__(self, path, shown, uapi, errors, data=None, lines=None):
-        self.path, self.shown, self.errors = path, shown, errors
+    def __init__(self, source, uapi, data=None, lines=None):
+        self.source, self.path, self.shown = source, source.path, source.shown
         self.counters, self.metrics, self.filters = [], [], []
         self.ok = False
-        self.lines, self.shared = lines, data is not None
-        if data is None:
-            text = path.read_text(encoding="utf-8")
-            try:
-                data = tomllib.loads(text)
-            except tomllib.TOMLDecodeError as error:
-                line = re.search(r"line (\d+)", str(error))
-                errors.add(shown, int(line.group(1)) if line else len(text.splitlines()) or 1,
-                           str(error))
-                return
-            self.lines = Lines(text)
+        self.lines, self.shared = lines or source.lines, data is not None
+        data = data or source.data
+        if not data:
+            return
         for key in data:
             if key not in ("page", "counter", "filter", "metric"):
                 self.error(key, 0, None,
@@ -178,7 +137,7 @@ class Page:
         self.ok = True
 
     def error(self, table, index, key, text):
-        self.errors.add(self.shown, self.lines.of(table, index, key), text)
+        self.source.errors.add(self.shown, self.lines.of(table, index, key), text)
 
     def enumerator(self, kind, key, uapi):
         value = uapi.kinds[kind].get(self.head[key])
@@ -189,24 +148,9 @@ class Page:
         return value
 
     def table(self, table, index, data, keys, needed):
-        good = True
         name = f"{table} '{data['name']}'" if "name" in data else table
-        for key in needed:
-            if key not in data or data[key] == "":
-                self.error(table, index, None, f"{name}: missing {key}")
-                good = False
-        for key, value in data.items():
-            if key not in keys:
-                self.error(table, index, key, f"{name}: unknown key '{key}'")
-                good = False
-            elif isinstance(value, str) and len(value) > LIMITS.get(key, 1000):
-                self.error(table, index, key,
-                           f"{name}: {key} has {len(value)} characters, at most {LIMITS[key]}")
-                good = False
-            elif type(value) is not keys[key]:
-                self.error(table, index, key, f"{name}: {key} must be {keys[key].__name__}")
-                good = False
-        return good
+        return layouts.check(lambda key, text: self.error(table, index, key, text), name, data,
+                             keys, needed)
 
     def choice(self, table, index, data, key, allowed):
         if data[key] not in allowed:
@@ -363,7 +307,7 @@ class Database:
         for path in files:
             if path.parent in layouts.folders(files):
                 continue
-            page = Page(path, os.path.relpath(path), uapi, self.errors)
+            page = Page(layouts.Source(path, self.errors), uapi)
             if page.ok:
                 self.pages.append(page)
         self.pages.sort(key=lambda p: (p.product, p.block, p.pmu))

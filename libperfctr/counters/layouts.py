@@ -27,49 +27,80 @@ BLOCKS = {
 COUNTS = {"core_count": "SHADER", "l2_count": "MEMSYS"}
 
 
+LIMITS = {"name": 48, "unit": 24, "short": 56, "long": 300, "formula": 600}
+
+
+class Lines:
+    """The line of each key and table of a TOML file, which tomllib does not report."""
+
+    def __init__(self, at):
+        self.at = at
+
+    @staticmethod
+    def parse(text):
+        at, counts, where, quotes = {}, {}, None, None
+        for number, line in enumerate(text.splitlines(), 1):
+            if quotes:
+                if quotes in line:
+                    quotes = None
+                continue
+            header = re.match(r"\s*(\[\[?)\s*([\w.]+)\s*\]\]?", line)
+            if header:
+                # a table below an element of an array has the element's number
+                top = header[2].split(".")[0]
+                counts[top] = counts.get(top, -1) + (header[2] == top)
+                where = (header[2], counts[top])
+                at[where] = number
+                continue
+            key = re.match(r'\s*"?([^"#=]+?)"?\s*=\s*(.*)', line)
+            if key and where:
+                at[where + (key[1],)] = number
+                for mark in ('"""', "'''"):
+                    if key[2].startswith(mark) and mark not in key[2][3:]:
+                        quotes = mark
+        return Lines(at)
+
+    def of(self, table, index=0, key=None):
+        line = self.at.get((table, index, key)) if key else None
+        return line or self.at.get((table, index), 1)
+
+
+def check(error, name, data, keys, needed):
+    """Whether a table has what is needed and nothing else; error(key, text) for each mistake."""
+    wrong = [(None, f"missing {key}") for key in needed if data.get(key, "") == ""]
+    for key, value in data.items():
+        most = LIMITS.get(key, 1000)
+        if key not in keys:
+            wrong.append((key, f"unknown key '{key}'"))
+        elif isinstance(value, str) and len(value) > most:
+            wrong.append((key, f"{key} has {len(value)} characters, at most {most}"))
+        elif type(value) is not keys[key]:
+            wrong.append((key, f"{key} must be {keys[key].__name__}"))
+    for key, text in wrong:
+        error(key, f"{name}: {text}")
+    return not wrong
+
+
 class Source:
-    """A TOML file of the folder: its data, and the line of each key."""
+    """A TOML file: its data, and the line of each key."""
 
     def __init__(self, path, errors):
         self.path, self.shown, self.errors = path, os.path.relpath(path), errors
-        self.text = path.read_text(encoding="utf-8")
-        self.data = {}
+        text = path.read_text(encoding="utf-8")
+        self.lines, self.data = Lines.parse(text), {}
         try:
-            self.data = tomllib.loads(self.text)
+            self.data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             line = re.search(r"line (\d+)", str(error))
-            errors.add(self.shown, int(line.group(1)) if line else 1, str(error))
-
-    def line(self, table, key=None, nth=0):
-        """Of a key in the nth table of that name."""
-        inside, seen = False, -1
-        for number, text in enumerate(self.text.splitlines(), 1):
-            header = re.match(r"\s*\[\[?\s*([\w.]+)\s*\]", text)
-            if header:
-                seen += header[1] == table.split(".")[0]
-                inside = header[1] == table and seen == nth
-                if inside and key is None:
-                    return number
-            elif inside and re.match(rf'\s*"?{re.escape(key or "")}"?\s*=', text):
-                return number
-        return 1
+            errors.add(self.shown, int(line[1]) if line else len(text.splitlines()) or 1,
+                       str(error))
 
     def error(self, table, key, text, nth=0):
-        self.errors.add(self.shown, self.line(table, key, nth), text)
+        self.errors.add(self.shown, self.lines.of(table, nth, key), text)
 
     def check(self, table, data, keys, needed, nth=0, at=None):
-        good = True
-        for key in needed:
-            if key not in data:
-                self.error(table, at, f"{at or table}: missing {key}", nth)
-                good = False
-        for key, value in data.items():
-            if type(value) is not keys.get(key):
-                what = f"{key} must be {keys[key].__name__}" if key in keys else \
-                    f"unknown key '{key}'"
-                self.error(table, at or key, f"{at or table}: {what}", nth)
-                good = False
-        return good
+        return check(lambda key, text: self.error(table, at or key, text, nth), at or table, data,
+                     keys, needed)
 
 
 class Names:
@@ -149,22 +180,12 @@ class Layout:
                     "counter": [{"name": name, "unit": unit(name)[0], "short": unit(name)[1],
                                  "long": unit(name)[2], **row} for name, row in rows.items()],
                     "metric": [m["row"] for m in metrics if m["block"] == block]}
-            lines = {("counter", n): self.source.line(block, name) for n, name in enumerate(rows)}
-            self.pages.append(Page(self.source.path, self.source.shown, uapi,
-                                   self.source.errors, data, LinesOf(lines)))
+            lines = Lines({("counter", n): self.source.lines.of(block, 0, name)
+                           for n, name in enumerate(rows)})
+            self.pages.append(Page(self.source, uapi, data, lines))
         self.pages = [page for page in self.pages if page.ok]
         for page in self.pages:
             page.gpus = list(dict.fromkeys(gpu["name"] for gpu in self.gpus))
-
-
-class LinesOf:
-    """As Lines of generate.py, for rows that come from several files."""
-
-    def __init__(self, at):
-        self.at = at
-
-    def of(self, table, index=0, key=None):
-        return self.at.get((table, index), 1)
 
 
 class Metrics:

@@ -144,7 +144,7 @@ places = {layout.name: sum(row["bit"] * len(name) * UAPI.kinds["BLOCK"][block]
                            for name, row in rows.items()) for layout in database.layouts}
 report(places == PLACES, "every counter is at its position", places)
 long = [m["name"] for layout in database.layouts for page in layout.pages for m in page.metrics
-        if len(m["formula"]) > generate.LIMITS["formula"]]
+        if len(m["formula"]) > generate.layouts.LIMITS["formula"]]
 report(not long, "expanded formulas are within limits", long)
 
 pages = generate.docs(database)
