@@ -12,13 +12,12 @@ static struct json_object *rule_json(const struct rule *rule)
 	struct json_object *terms = json_object_new_array();
 
 	for (size_t i = 0; i < rule->count; i++) {
-		struct json_object *term = json_object_new_object();
+		struct json_object *term = json_append(terms);
 		char text[96];
 
 		json_add_text(term, "feature",
 			      feature_text(&rule->terms[i].feature, text, sizeof(text)));
 		json_add(term, "weight", json_object_new_int64(rule->terms[i].weight));
-		json_object_array_add(terms, term);
 	}
 	return terms;
 }
@@ -43,7 +42,7 @@ static struct json_object *rows_json(const struct study *study)
 	for (size_t i = 0; i < m->count; i++) {
 		const struct reading *r = &m->readings[i];
 		const struct point *point = &study->analysis.points[study->analysis.point_of[i]];
-		struct json_object *row = json_object_new_object();
+		struct json_object *row = json_append(rows);
 
 		json_add_text(row, "benchmark",
 			      study->analysis.campaign->benchmarks[r->benchmark].name);
@@ -57,7 +56,6 @@ static struct json_object *rows_json(const struct study *study)
 		if (r->has_published)
 			json_add_u64(row, "expected", r->published);
 		json_add_u64(row, "value", r->value);
-		json_object_array_add(rows, row);
 	}
 	return rows;
 }
@@ -91,7 +89,7 @@ static struct json_object *points_json(const struct study *study, size_t event)
 
 		if (!validate_row(study, p, event, &row))
 			continue;
-		point = json_object_new_object();
+		point = json_append(points);
 		json_add_text(point, "point", study->analysis.points[p].label);
 		json_add(point, "expected",
 			 row.has_expected ? json_object_new_uint64(row.expected) : NULL);
@@ -106,7 +104,6 @@ static struct json_object *points_json(const struct study *study, size_t event)
 						  NULL);
 		json_add_bool(point, "published_follows", !row.slip);
 		json_add(point, "hypotheses", hypotheses_json(study, p, event, row.cell.units));
-		json_object_array_add(points, point);
 	}
 	return points;
 }
@@ -122,12 +119,11 @@ static struct json_object *search_json(const struct outcome *o)
 		return search;
 	}
 	for (size_t i = 0; i < o->round_count; i++) {
-		struct json_object *round = json_object_new_object();
+		struct json_object *round = json_append(rounds);
 
 		json_add_text(round, "after", o->rounds[i].after);
 		json_add_u64(round, "points", o->rounds[i].points);
 		json_add_u64(round, "remaining", o->rounds[i].remaining);
-		json_object_array_add(rounds, round);
 	}
 	json_add_text(search, "space", o->bounds);
 	json_add_u64(search, "remaining", o->remaining);
@@ -160,11 +156,10 @@ static struct json_object *event_json(const struct report *report, const struct 
 	json_add(e, "rule", o->found.given ? rule_json(&o->found) : NULL);
 	list = json_object_new_array();
 	for (size_t i = 0; i < o->fault_count; i++) {
-		struct json_object *fault = json_object_new_object();
+		struct json_object *fault = json_append(list);
 
 		json_add_text(fault, "fault", fault_name(o->faults[i].fault));
 		json_add_text(fault, "text", o->faults[i].text);
-		json_object_array_add(list, fault);
 	}
 	json_add(e, "faults", list);
 	json_add_u64(e, "spread", o->spread);
@@ -187,14 +182,13 @@ static struct json_object *relations_json(const struct study *study)
 
 	for (size_t r = 0; r < c->relation_count; r++) {
 		const struct relation_result *result = &study->relations[r];
-		struct json_object *relation = json_object_new_object();
+		struct json_object *relation = json_append(list);
 
 		json_add_text(relation, "relation", c->relations[r].name);
 		json_add_text(relation, "left", c->relations[r].left);
 		json_add_text(relation, "right", c->relations[r].right);
 		json_add_u64(relation, "points", result->points);
 		json_add_u64(relation, "violated", result->violated);
-		json_object_array_add(list, relation);
 	}
 	return list;
 }
@@ -234,10 +228,9 @@ static struct json_object *study_json(const struct report *report, const struct 
 
 		if (!a->campaign->benchmarks[b].constructed)
 			continue;
-		one = json_object_new_object();
+		one = json_append(made);
 		json_add_text(one, "benchmark", a->campaign->benchmarks[b].name);
 		json_add_text(one, "listing", a->campaign->benchmarks[b].listing);
-		json_object_array_add(made, one);
 	}
 	json_add(s, "constructed", made);
 	json_add(s, "next", next_json(study));
@@ -266,11 +259,10 @@ void validate_json(const struct report *report, FILE *out)
 	json_add(root, "campaigns", list);
 	list = json_object_new_array();
 	for (size_t i = 0; i < report->skipped_count; i++) {
-		struct json_object *one = json_object_new_object();
+		struct json_object *one = json_append(list);
 
 		json_add_text(one, "campaign", report->skipped[2 * i]);
 		json_add_text(one, "reason", report->skipped[2 * i + 1]);
-		json_object_array_add(list, one);
 	}
 	json_add(root, "skipped", list);
 	json_write(out, root, true);

@@ -185,7 +185,7 @@ static void on_stores(const struct report *report, const struct runner_result *r
 				       record->counters[3]);
 				continue;
 			}
-			entry = json_object_new_object();
+			entry = json_append(report->stores);
 			counters = json_object_new_array();
 			json_add_u64(entry, "job", result->id);
 			json_add_u64(entry, "context", result->ctx_id);
@@ -195,7 +195,6 @@ static void on_stores(const struct report *report, const struct runner_result *r
 				json_object_array_add(counters,
 						      json_object_new_uint64(record->counters[i]));
 			json_add(entry, "counters", counters);
-			json_object_array_add(report->stores, entry);
 		}
 	}
 }
@@ -210,7 +209,7 @@ static void on_result(void *data, const struct runner_result *result)
 
 	on_stores(report, result);
 	if (report->jobs) {
-		struct json_object *job = json_object_new_object();
+		struct json_object *job = json_append(report->jobs);
 
 		json_add_u64(job, "id", result->id);
 		json_add_u64(job, "context", result->ctx_id);
@@ -218,7 +217,6 @@ static void on_result(void *data, const struct runner_result *result)
 		json_add(job, "status", json_object_new_int(result->status));
 		json_add_u64(job, "sample_errors", result->sample_errors);
 		json_add(job, "sample_errno", json_object_new_int(result->sample_errno));
-		json_object_array_add(report->jobs, job);
 		return;
 	}
 	if (report->options->json ||

@@ -53,13 +53,12 @@ static void say(struct checker *k, enum verdict verdict, const char *name, const
 	va_end(args);
 	k->bad |= verdict == VERDICT_BAD;
 	if (k->list) {
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = json_append(k->list);
 
 		json_add_text(o, "check", name);
 		json_add_text(o, "verdict", verdict_names[verdict]);
 		json_add_text(o, "text", text);
 		json_add_text(o, "fix", fix);
-		json_object_array_add(k->list, o);
 		return;
 	}
 	fprintf(k->app->out, "%-5s %-11s %s\n", verdict_names[verdict], name, text);

@@ -18,7 +18,7 @@ static struct json_object *columns(const struct values *values)
 
 		if (!values->lines[n].is_block)
 			continue;
-		o = json_object_new_object();
+		o = json_append(array);
 		json_add_text(o, "event", row->event);
 		json_add_bool(o, "is_metric", row->metric);
 		json_add_text(o, "block", row->label);
@@ -29,7 +29,6 @@ static struct json_object *columns(const struct values *values)
 					    NULL);
 		json_add_text(o, "unit", *row->unit ? row->unit : NULL);
 		json_add_double(o, "scale", row->scale);
-		json_object_array_add(array, o);
 	}
 	return array;
 }

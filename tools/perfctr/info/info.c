@@ -229,7 +229,7 @@ static struct json_object *json_blocks(const struct perfctr_device *device)
 
 	for (size_t i = 0; i < perfctr_device_block_count(device); i++) {
 		const struct drm_perfctr_block_info *b = perfctr_device_block(device, i);
-		struct json_object *block = json_object_new_object();
+		struct json_object *block = json_append(blocks);
 		char label[64];
 
 		perfctr_block_label(b->type, b->index, label, sizeof(label));
@@ -245,7 +245,6 @@ static struct json_object *json_blocks(const struct perfctr_device *device)
 		json_add_u64(block, "counters", available_counters(b));
 		json_add_u64(block, "sets", b->sets);
 		json_add_text(block, "clock", clock_name(device, b->clock));
-		json_object_array_add(blocks, block);
 	}
 	return blocks;
 }
@@ -256,7 +255,7 @@ static struct json_object *json_clocks(const struct perfctr_device *device)
 
 	for (size_t i = 0; i < perfctr_device_clock_count(device); i++) {
 		const struct drm_perfctr_clock_info *c = perfctr_device_clock(device, i);
-		struct json_object *clock = json_object_new_object();
+		struct json_object *clock = json_append(clocks);
 
 		json_add_text(clock, "clock", c->name);
 		json_add_u64(clock, "frequency_hz", c->frequency_hz);
@@ -268,7 +267,6 @@ static struct json_object *json_clocks(const struct perfctr_device *device)
 			json_add_u64(clock, "raw_ns", c->raw_ns);
 			json_add_u64(clock, "age_ns", c->age_ns);
 		}
-		json_object_array_add(clocks, clock);
 	}
 	return clocks;
 }
@@ -279,7 +277,7 @@ static struct json_object *json_clients(const struct clients *clients)
 
 	for (size_t i = 0; i < clients->count; i++) {
 		const struct client *c = &clients->list[i];
-		struct json_object *client = json_object_new_object();
+		struct json_object *client = json_append(array);
 
 		json_add_u64(client, "pid", (uint64_t)c->pid);
 		json_add_text(client, "command", c->command);
@@ -292,7 +290,6 @@ static struct json_object *json_clients(const struct clients *clients)
 			json_add(client, "set", NULL);
 		else
 			json_add_u64(client, "set", (uint64_t)c->set);
-		json_object_array_add(array, client);
 	}
 	return array;
 }
@@ -384,12 +381,11 @@ static int show_all(struct app *app, struct json_object *array, struct json_obje
 		if (e->error == -EACCES && status == EXIT_NO_DEVICE)
 			status = EXIT_DENIED;
 		if (others) {
-			struct json_object *node = json_object_new_object();
+			struct json_object *node = json_append(others);
 
 			json_add_text(node, "path", e->path);
 			json_add_text(node, "driver", e->driver);
 			json_add_text(node, "reason", permission_entry_text(e));
-			json_object_array_add(others, node);
 		} else {
 			fprintf(app->out, "%s: %s%s%s: no counters: %s\n", e->path,
 				*e->driver ? "driver " : "", e->driver, *e->driver ? "" : "unknown",
@@ -428,14 +424,13 @@ static int show_port(void *data, const struct perfctr_pcie_port *port)
 			port->root_complex, port->root_port, port->segment, port->bus);
 		return 0;
 	}
-	o = json_object_new_object();
+	o = json_append(ports->array);
 	json_add_text(o, "address", port->address);
 	json_add_u64(o, "socket", port->socket);
 	json_add_u64(o, "root_complex", port->root_complex);
 	json_add_u64(o, "root_port", port->root_port);
 	json_add_u64(o, "segment", port->segment);
 	json_add_u64(o, "bus", port->bus);
-	json_object_array_add(ports->array, o);
 	return 0;
 }
 

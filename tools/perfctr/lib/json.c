@@ -20,6 +20,14 @@ void json_add_bool(struct json_object *object, const char *name, bool value)
 	json_add(object, name, json_object_new_boolean(value));
 }
 
+struct json_object *json_append(struct json_object *array)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_array_add(array, object);
+	return object;
+}
+
 /* Bytes of the UTF-8 sequence at text, 0 if there is none. */
 static size_t utf8_length(const unsigned char *text)
 {

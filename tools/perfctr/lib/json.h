@@ -13,6 +13,9 @@ void json_add(struct json_object *object, const char *name, struct json_object *
 void json_add_u64(struct json_object *object, const char *name, uint64_t value);
 void json_add_bool(struct json_object *object, const char *name, bool value);
 
+/* A new object at the end of an array. */
+struct json_object *json_append(struct json_object *array);
+
 /* NULL becomes null. Bytes that are no UTF-8 become U+FFFD, so that the result is valid. */
 void json_add_text(struct json_object *object, const char *name, const char *value);
 

@@ -93,6 +93,10 @@ struct json_object;
 /* An object that the caller owns. A value that was not measured is null, never 0. */
 struct json_object *rows_json_counter(const struct row *row);
 struct json_object *rows_json_metric(const struct row *row);
+/* Totals of a session. */
+struct json_object *rows_json_status(const struct drm_perfctr_status *status);
+/* "cycles" of a counter; NULL: unknown */
+const char *rows_kind_name(const struct perfctr_counter_desc *desc);
 
 /* Add members with what was added up and what is wrong with it. */
 void rows_json_add_span(struct json_object *object, const struct perfctr_span *span);

@@ -7,11 +7,16 @@
 #include "app.h"
 #include "json.h"
 
-static const char *const kind_names[] = {
-	[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
-	[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
-	[PERFCTR_KIND_LEVEL] = "level",
-};
+const char *rows_kind_name(const struct perfctr_counter_desc *desc)
+{
+	static const char *const names[] = {
+		[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
+		[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
+		[PERFCTR_KIND_LEVEL] = "level",
+	};
+
+	return desc && desc->kind < ARRAY_SIZE(names) ? names[desc->kind] : NULL;
+}
 
 static void add_rate(struct json_object *object, const struct row *row)
 {
@@ -52,10 +57,7 @@ struct json_object *rows_json_counter(const struct row *row)
 	json_add_text(c, "counter", row->counter);
 	json_add_text(c, "id", row->desc ? row->desc->id : NULL);
 	json_add_text(c, "trust", verdicts_trust_name(row->trust));
-	json_add_text(c, "kind",
-		      row->desc && row->desc->kind < ARRAY_SIZE(kind_names) ?
-			      kind_names[row->desc->kind] :
-			      NULL);
+	json_add_text(c, "kind", rows_kind_name(row->desc));
 	json_add_text(c, "unit", *row->unit ? row->unit : NULL);
 	/* null, never 0, if the counter was not measured */
 	if (ok)
@@ -108,4 +110,17 @@ void rows_json_add_span(struct json_object *object, const struct perfctr_span *s
 	json_add_u64(object, "missing_samples", span->missing_samples);
 	perfctr_flag_text(span->flags, flags, sizeof(flags));
 	json_add_words(object, "flags", flags);
+}
+
+struct json_object *rows_json_status(const struct drm_perfctr_status *status)
+{
+	struct json_object *kernel = json_object_new_object();
+
+	json_add_u64(kernel, "samples", status->insert_idx);
+	json_add_u64(kernel, "merged_periods", status->merged_periods);
+	json_add_u64(kernel, "lost_ns", status->lost_ns);
+	json_add_u64(kernel, "errors", status->errors);
+	json_add_u64(kernel, "overflows", status->overflows);
+	json_add_u64(kernel, "resets", status->resets);
+	return kernel;
 }

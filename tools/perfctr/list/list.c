@@ -14,6 +14,7 @@
 #include "lib/columns.h"
 #include "lib/json.h"
 #include "lib/option.h"
+#include "lib/rows.h"
 #include "lib/verdicts.h"
 
 static const char help[] =
@@ -34,12 +35,6 @@ static const char help[] =
 	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
 	"/sys/kernel/tracing/events. Any perf PMU takes pmu/event=0x3c,config1=1,cpu=2/.\n"
 	"Exit: 0 something is listed, 1 error or nothing found, 2 usage, 4 no device.\n";
-
-static const char *const kind_names[] = {
-	[PERFCTR_KIND_COUNT] = "count", [PERFCTR_KIND_CYCLES] = "cycles",
-	[PERFCTR_KIND_BYTES] = "bytes", [PERFCTR_KIND_TIME] = "time",
-	[PERFCTR_KIND_LEVEL] = "level",
-};
 
 struct lister {
 	struct app *app;
@@ -67,11 +62,6 @@ struct lister {
 	const char *page; /* to be checked */
 	bool is_unknown; /* no page has the product of a block */
 };
-
-static const char *name_of(const char *const *names, size_t count, unsigned int n)
-{
-	return n < count && names[n] ? names[n] : "unknown";
-}
 
 static bool contains(const char *text, const char *part)
 {
@@ -144,7 +134,7 @@ static bool is_hidden(const struct lister *l, unsigned int trust)
 static void show_counter(struct lister *l, const char *text, const struct perfctr_counter_desc *c,
 			 const char *unit, const char *blocks)
 {
-	const char *kind = name_of(kind_names, ARRAY_SIZE(kind_names), c->kind);
+	const char *kind = rows_kind_name(c);
 	unsigned int verdict = verdicts_trust(l->verdicts, c);
 	const char *trust = verdicts_trust_name(verdict);
 	struct verdict_note note = { 0 };
@@ -154,7 +144,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 	if (!verdicts_find(l->verdicts, c, &note))
 		note.definition = c->definition;
 	if (l->events) {
-		struct json_object *e = json_object_new_object();
+		struct json_object *e = json_append(l->events);
 
 		json_add_text(e, "event", text);
 		json_add_text(e, "counted_by", *l->by ? l->by : NULL);
@@ -166,19 +156,19 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_u64(e, "position", c->position);
 		json_add_u64(e, "sets", c->sets);
 		json_add_text(e, "unit", unit);
-		json_add_text(e, "kind", kind);
+		json_add_text(e, "kind", kind ? kind : "unknown");
 		json_add_text(e, "trust", trust);
 		json_add_text(e, "definition", note.definition);
 		json_add_text(e, "short", c->short_text);
 		json_add_text(e, "long", c->long_text);
-		json_object_array_add(l->events, e);
 	} else {
 		print_entry(l, text, unit, c->short_text, verdict);
 		add_note(l, c);
 		if (l->is_long) {
 			columns_wrap(l->app->out, c->long_text, 0, 6, l->width);
-			fprintf(l->app->out, "      kind %s, %s, id %s%s%s\n", kind, trust, c->id,
-				*blocks ? ", in " : "", blocks);
+			fprintf(l->app->out, "      kind %s, %s, id %s%s%s\n",
+				kind ? kind : "unknown", trust, c->id, *blocks ? ", in " : "",
+				blocks);
 		}
 	}
 	l->found++;
@@ -370,7 +360,7 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		print_entry(l, event->text, "", "names no events: give its format fields",
 			    PERFCTR_TRUST_UNVALIDATED);
 	} else if (l->events) {
-		struct json_object *e = json_object_new_object();
+		struct json_object *e = json_append(l->events);
 
 		json_add_text(e, "event", event->text);
 		json_add_text(e, "counted_by", l->by);
@@ -385,7 +375,6 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		json_add_text(e, "trust", verdicts_trust_name(PERFCTR_TRUST_UNVALIDATED));
 		json_add_text(e, "short", NULL);
 		json_add_text(e, "long", NULL);
-		json_object_array_add(l->events, e);
 	} else {
 		snprintf(unit, sizeof(unit), "%s", event->unit);
 		print_entry(l, event->text, unit, "", PERFCTR_TRUST_UNVALIDATED);
@@ -455,7 +444,7 @@ static void list_metrics(struct lister *l)
 		if (is_hidden(l, verdict))
 			continue;
 		if (l->metrics) {
-			struct json_object *e = json_object_new_object();
+			struct json_object *e = json_append(l->metrics);
 
 			json_add_text(e, "metric", text);
 			json_add_text(e, "id", m->id);
@@ -469,7 +458,6 @@ static void list_metrics(struct lister *l)
 			json_add_text(e, "trust", trust);
 			json_add_text(e, "short", m->short_text);
 			json_add_text(e, "long", m->long_text);
-			json_object_array_add(l->metrics, e);
 		} else {
 			print_entry(l, text, m->unit, m->short_text, verdict);
 			if (l->is_long) {

@@ -6,6 +6,7 @@
 
 #include "common/number.h"
 #include "lib/json.h"
+#include "lib/rows.h"
 #include "record.h"
 
 char *record_bytes_text(uint64_t bytes, char *text, size_t size)
@@ -65,7 +66,6 @@ void record_print_end(const struct record *r, bool whole)
 void record_print_json(const struct record *r, int exit_status, bool whole)
 {
 	struct json_object *root = json_object_new_object();
-	const struct drm_perfctr_status *st = &r->status;
 
 	json_add_u64(root, "version", 1);
 	json_add_text(root, "file", r->options.counting.output);
@@ -75,19 +75,7 @@ void record_print_json(const struct record *r, int exit_status, bool whole)
 	json_add_u64(root, "period_ns", r->options.counting.period_ns);
 	json_add_bool(root, "whole", whole);
 	json_add_u64(root, "flight_dumps", r->dumps);
-	if (r->has_status) {
-		struct json_object *kernel = json_object_new_object();
-
-		json_add_u64(kernel, "samples", st->insert_idx);
-		json_add_u64(kernel, "merged_periods", st->merged_periods);
-		json_add_u64(kernel, "lost_ns", st->lost_ns);
-		json_add_u64(kernel, "errors", st->errors);
-		json_add_u64(kernel, "overflows", st->overflows);
-		json_add_u64(kernel, "resets", st->resets);
-		json_add(root, "kernel", kernel);
-	} else {
-		json_add(root, "kernel", NULL);
-	}
+	json_add(root, "kernel", r->has_status ? rows_json_status(&r->status) : NULL);
 	json_add_text(root, "ended_by", r->ended_by ? sigabbrev_np(r->ended_by) : NULL);
 	json_add(root, "exit_status", json_object_new_int(exit_status));
 	json_write(r->app->out, root, true);

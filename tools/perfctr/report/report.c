@@ -55,42 +55,17 @@ struct report_options {
 	struct option_words patterns;
 };
 
-static int set_format(const struct app *app, struct report_options *o, enum format format)
-{
-	if (o->format != FORMAT_TEXT && o->format != format)
-		return app_usage(app, "--json, --svg and --html exclude each other");
-	o->format = format;
-	return 0;
-}
-
-static int set_json(const struct app *app, void *options, const char *text)
-{
-	(void)text;
-	return set_format(app, options, FORMAT_JSON);
-}
-
-static int set_svg(const struct app *app, void *options, const char *text)
-{
-	(void)text;
-	return set_format(app, options, FORMAT_SVG);
-}
-
-static int set_html(const struct app *app, void *options, const char *text)
-{
-	(void)text;
-	return set_format(app, options, FORMAT_HTML);
-}
-
 static int parse_options(const struct app *app, int argc, char **argv, struct report_options *o)
 {
+	bool json = false, svg = false, html = false;
 	const struct option_spec options[] = {
 		OPTION('e', "event", WORDS, &o->patterns),
 		OPTION('A', "per-block", FLAG, &o->per_block),
 		OPTION('A', "per-core", FLAG, &o->per_block),
 		OPTION('A', "no-aggr", FLAG, &o->per_block),
-		OPTION(0, "svg", CALL_PLAIN, o, .call = set_svg),
-		OPTION(0, "html", CALL_PLAIN, o, .call = set_html),
-		OPTION('j', "json", CALL_PLAIN, o, .call = set_json),
+		OPTION(0, "svg", FLAG, &svg),
+		OPTION(0, "html", FLAG, &html),
+		OPTION('j', "json", FLAG, &json),
 		OPTION('o', "output", TEXT, &o->output),
 		OPTIONS_END,
 	};
@@ -98,6 +73,9 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 
 	if (status)
 		return status;
+	if (json + svg + html > 1)
+		return app_usage(app, "--json, --svg and --html exclude each other");
+	o->format = json ? FORMAT_JSON : svg ? FORMAT_SVG : html ? FORMAT_HTML : FORMAT_TEXT;
 	if (argc - optind > 1)
 		return app_usage(app, "one FILE at a time; perfctr diff compares two");
 	o->path = optind < argc ? argv[optind] : CAPTURE_DEFAULT_FILE;

@@ -188,7 +188,7 @@ static void show_policy_json(const struct server *s)
 	json_add_u64(root, "clients_per_user", s->policy.clients_per_user);
 	for (size_t i = 0; i < s->policy.rule_count; i++) {
 		const struct serve_rule *r = &s->policy.rules[i];
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = json_append(rules);
 
 		json_add_text(o, "rule", r->name);
 		add_json_words(o, "users", &r->users);
@@ -200,7 +200,6 @@ static void show_policy_json(const struct server *s)
 		json_add_u64(o, "ring_bytes", r->ring_bytes);
 		json_add_u64(o, "min_period_ns", r->min_period_ns);
 		json_add_bool(o, "keep_awake", r->keep_awake);
-		json_object_array_add(rules, o);
 	}
 	json_add(root, "rules", rules);
 	json_write(s->app->out, root, true);

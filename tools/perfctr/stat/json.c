@@ -61,7 +61,7 @@ static struct json_object *contexts(const struct stat_report *report)
 	array = json_object_new_array();
 	for (size_t i = 0; i < report->contexts.count; i++) {
 		const struct stat_context *context = &report->contexts.contexts[i];
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = json_append(array);
 
 		json_add_text(o, "kind", stat_context_kind_name(context->kind));
 		if (context->kind == STAT_CONTEXT_TAGGED)
@@ -72,7 +72,6 @@ static struct json_object *contexts(const struct stat_report *report)
 		/* the sequence numbers in between are other contexts' samples */
 		json_object_object_del(o, "missing_samples");
 		add_rows(o, &context->rows, NULL);
-		json_object_array_add(array, o);
 	}
 	return array;
 }
@@ -111,19 +110,10 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 
 static void add_tail(struct json_object *root, const struct stat_report *report)
 {
-	const struct drm_perfctr_status *st = &report->status;
-	struct json_object *status = json_object_new_object();
-
 	rows_json_add_span(root, &report->rows.span);
 	add_rows(root, &report->rows, report);
 	json_add(root, "contexts", contexts(report));
-	json_add_u64(status, "samples", st->insert_idx);
-	json_add_u64(status, "merged_periods", st->merged_periods);
-	json_add_u64(status, "lost_ns", st->lost_ns);
-	json_add_u64(status, "errors", st->errors);
-	json_add_u64(status, "overflows", st->overflows);
-	json_add_u64(status, "resets", st->resets);
-	json_add(root, "kernel", status);
+	json_add(root, "kernel", rows_json_status(&report->status));
 	json_add_u64(root, "runs", report->runs);
 	json_add_text(root, "ended_by",
 		      report->device_gone ? "device" :

@@ -257,7 +257,7 @@ static void print_json(struct top *t)
 	json_add_u64(root, "elapsed_ns", t->view.span.elapsed_ns);
 	for (size_t i = 0; i < t->view.count; i++) {
 		const struct top_item *item = &t->view.items[i];
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = json_append(items);
 		char unit[ROW_UNIT_BYTES + 2];
 
 		snprintf(unit, sizeof(unit), "%s%s", item->unit, item->is_rate ? "/s" : "");
@@ -273,7 +273,6 @@ static void print_json(struct top *t)
 				      "ok" :
 				      perfctr_value_state_text(item->state));
 		json_add_bool(o, "estimated", item->flags & PERFCTR_VALUE_ESTIMATED);
-		json_object_array_add(items, o);
 	}
 	json_add(root, "items", items);
 	json_write(t->app->out, root, true);
