@@ -36,19 +36,7 @@ EXPORT int perfctr_ctx_new(struct perfctr_ctx **ctx)
 	return perfctr_ctx_new_with(&perfctr_sys_real, ctx);
 }
 
-EXPORT struct perfctr_ctx *perfctr_ctx_ref(struct perfctr_ctx *ctx)
-{
-	if (ctx)
-		perfctr_refs_get(&ctx->refs);
-	return ctx;
-}
-
-EXPORT struct perfctr_ctx *perfctr_ctx_unref(struct perfctr_ctx *ctx)
-{
-	if (ctx && perfctr_refs_put(&ctx->refs))
-		free(ctx);
-	return NULL;
-}
+DEFINE_REFS(EXPORT, perfctr_ctx, free)
 
 EXPORT void perfctr_ctx_set_log(struct perfctr_ctx *ctx, perfctr_log_fn fn, void *data)
 {

@@ -370,24 +370,16 @@ EXPORT int perfctr_device_list_new(struct perfctr_ctx *ctx, struct perfctr_devic
 	return 0;
 }
 
-EXPORT struct perfctr_device_list *perfctr_device_list_ref(struct perfctr_device_list *list)
+static void free_device_list(struct perfctr_device_list *list)
 {
-	if (list)
-		perfctr_refs_get(&list->refs);
-	return list;
-}
-
-EXPORT struct perfctr_device_list *perfctr_device_list_unref(struct perfctr_device_list *list)
-{
-	if (!list || !perfctr_refs_put(&list->refs))
-		return NULL;
 	for (size_t n = 0; n < list->count; n++)
 		free(list->entries[n]);
 	free(list->entries);
 	perfctr_ctx_unref(list->ctx);
 	free(list);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_device_list, free_device_list)
 
 EXPORT size_t perfctr_device_list_count(const struct perfctr_device_list *list)
 {
@@ -495,17 +487,8 @@ EXPORT int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfct
 	return error;
 }
 
-EXPORT struct perfctr_device *perfctr_device_ref(struct perfctr_device *device)
+static void free_device(struct perfctr_device *device)
 {
-	if (device)
-		perfctr_refs_get(&device->refs);
-	return device;
-}
-
-EXPORT struct perfctr_device *perfctr_device_unref(struct perfctr_device *device)
-{
-	if (!device || !perfctr_refs_put(&device->refs))
-		return NULL;
 	if (device->fd >= 0)
 		device->ctx->sys->close(device->ctx->sys->data, device->fd);
 	if (device->link)
@@ -514,8 +497,9 @@ EXPORT struct perfctr_device *perfctr_device_unref(struct perfctr_device *device
 	free(device->blocks);
 	free(device->clocks);
 	free(device);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_device, free_device)
 
 EXPORT int perfctr_device_fd(const struct perfctr_device *device)
 {

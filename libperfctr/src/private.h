@@ -40,17 +40,23 @@ int perfctr_fail(struct perfctr_ctx *ctx, int error, const char *format, ...) PR
 /* As perfctr_fail() with -ENOMEM. */
 int perfctr_no_memory(struct perfctr_ctx *ctx);
 
-/* Count references; perfctr_refs_put() returns whether it was the last. */
-static inline void perfctr_refs_get(atomic_uint *refs)
-{
-	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
-}
-
-static inline bool perfctr_refs_put(atomic_uint *refs)
-{
-	/* acquire-release: all accesses to the object happen before it is freed */
-	return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
-}
+/* Defines type_ref() and type_unref() for objects with a member refs. */
+#define DEFINE_REFS(scope, type, release)                                                   \
+	scope struct type *type##_ref(struct type *object)                                  \
+	{                                                                                   \
+		if (object)                                                                 \
+			atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);  \
+		return object;                                                              \
+	}                                                                                   \
+                                                                                            \
+	scope struct type *type##_unref(struct type *object)                                \
+	{                                                                                   \
+		/* acquire-release: all accesses to the object happen before it is freed */ \
+		if (object &&                                                               \
+		    atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1) \
+			release(object);                                                    \
+		return NULL;                                                                \
+	}
 
 /*
  * Check a versioned structure of the caller and copy the known part.

@@ -101,25 +101,15 @@ EXPORT int perfctr_capture_reader_new(struct perfctr_ctx *ctx, int fd,
 	return 0;
 }
 
-EXPORT struct perfctr_capture_reader *
-perfctr_capture_reader_ref(struct perfctr_capture_reader *reader)
+static void free_capture_reader(struct perfctr_capture_reader *reader)
 {
-	if (reader)
-		perfctr_refs_get(&reader->refs);
-	return reader;
-}
-
-EXPORT struct perfctr_capture_reader *
-perfctr_capture_reader_unref(struct perfctr_capture_reader *reader)
-{
-	if (!reader || !perfctr_refs_put(&reader->refs))
-		return NULL;
 	capture_meta_free(&reader->meta);
 	perfctr_ctx_unref(reader->ctx);
 	free(reader->buffer);
 	free(reader);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_capture_reader, free_capture_reader)
 
 EXPORT int perfctr_capture_next(struct perfctr_capture_reader *reader,
 				struct perfctr_capture_record *record)

@@ -42,24 +42,14 @@ EXPORT int perfctr_capture_writer_new(struct perfctr_ctx *ctx, int fd,
 	return 0;
 }
 
-EXPORT struct perfctr_capture_writer *
-perfctr_capture_writer_ref(struct perfctr_capture_writer *writer)
+static void free_capture_writer(struct perfctr_capture_writer *writer)
 {
-	if (writer)
-		perfctr_refs_get(&writer->refs);
-	return writer;
-}
-
-EXPORT struct perfctr_capture_writer *
-perfctr_capture_writer_unref(struct perfctr_capture_writer *writer)
-{
-	if (!writer || !perfctr_refs_put(&writer->refs))
-		return NULL;
 	perfctr_ctx_unref(writer->ctx);
 	free(writer->buffer);
 	free(writer);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_capture_writer, free_capture_writer)
 
 EXPORT int perfctr_capture_flush(struct perfctr_capture_writer *writer)
 {

@@ -48,13 +48,6 @@ int catalogue_new(struct perfctr_ctx *ctx, struct catalogue **catalogue)
 	return 0;
 }
 
-struct catalogue *catalogue_ref(struct catalogue *catalogue)
-{
-	if (catalogue)
-		perfctr_refs_get(&catalogue->refs);
-	return catalogue;
-}
-
 static void free_entries(struct entries *list)
 {
 	for (size_t n = 0; n < list->count; n++)
@@ -62,16 +55,15 @@ static void free_entries(struct entries *list)
 	free(list->entries);
 }
 
-struct catalogue *catalogue_unref(struct catalogue *catalogue)
+static void free_catalogue(struct catalogue *catalogue)
 {
-	if (!catalogue || !perfctr_refs_put(&catalogue->refs))
-		return NULL;
 	free_entries(&catalogue->counters);
 	free_entries(&catalogue->metrics);
 	perfctr_ctx_unref(catalogue->ctx);
 	free(catalogue);
-	return NULL;
 }
+
+DEFINE_REFS(, catalogue, free_catalogue)
 
 /*
  * Copy the texts of a record that begin at offset to @to, which has room for the whole record.

@@ -312,19 +312,7 @@ EXPORT int perfctr_expr_new(struct perfctr_ctx *ctx, const char *text, struct pe
 	return 0;
 }
 
-EXPORT struct perfctr_expr *perfctr_expr_ref(struct perfctr_expr *expr)
-{
-	if (expr)
-		perfctr_refs_get(&expr->refs);
-	return expr;
-}
-
-EXPORT struct perfctr_expr *perfctr_expr_unref(struct perfctr_expr *expr)
-{
-	if (expr && perfctr_refs_put(&expr->refs))
-		free(expr);
-	return NULL;
-}
+DEFINE_REFS(EXPORT, perfctr_expr, free)
 
 EXPORT const char *perfctr_expr_name(const struct perfctr_expr *expr, size_t n)
 {

@@ -21,13 +21,6 @@ EXPORT int perfctr_selection_new(struct perfctr_device *device,
 	return 0;
 }
 
-EXPORT struct perfctr_selection *perfctr_selection_ref(struct perfctr_selection *selection)
-{
-	if (selection)
-		perfctr_refs_get(&selection->refs);
-	return selection;
-}
-
 static void free_contents(struct perfctr_selection *selection)
 {
 	free(selection->requests);
@@ -35,16 +28,15 @@ static void free_contents(struct perfctr_selection *selection)
 	free(selection->metrics);
 }
 
-EXPORT struct perfctr_selection *perfctr_selection_unref(struct perfctr_selection *selection)
+static void free_selection(struct perfctr_selection *selection)
 {
-	if (!selection || !perfctr_refs_put(&selection->refs))
-		return NULL;
 	free_contents(selection);
 	catalogue_unref(selection->catalogue);
 	perfctr_device_unref(selection->device);
 	free(selection);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_selection, free_selection)
 
 static void *copy_array(const void *from, size_t count, size_t bytes)
 {

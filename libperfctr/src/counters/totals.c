@@ -42,17 +42,8 @@ EXPORT int perfctr_totals_new(struct perfctr_ctx *ctx, struct perfctr_totals **t
 	return 0;
 }
 
-EXPORT struct perfctr_totals *perfctr_totals_ref(struct perfctr_totals *totals)
+static void free_totals(struct perfctr_totals *totals)
 {
-	if (totals)
-		perfctr_refs_get(&totals->refs);
-	return totals;
-}
-
-EXPORT struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals)
-{
-	if (!totals || !perfctr_refs_put(&totals->refs))
-		return NULL;
 	for (size_t n = 0; n < totals->block_count; n++)
 		free(totals->blocks[n]);
 	free(totals->blocks);
@@ -60,8 +51,9 @@ EXPORT struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals
 	perfctr_totals_unref(totals->sums);
 	perfctr_ctx_unref(totals->ctx);
 	free(totals);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_totals, free_totals)
 
 EXPORT int perfctr_totals_describe(struct perfctr_totals *totals,
 				   struct perfctr_selection *selection)

@@ -32,17 +32,8 @@ EXPORT int perfctr_perfkit_new(struct perfctr_device *device, struct perfctr_per
 	return 0;
 }
 
-EXPORT struct perfctr_perfkit *perfctr_perfkit_ref(struct perfctr_perfkit *kit)
+static void free_perfkit(struct perfctr_perfkit *kit)
 {
-	if (kit)
-		perfctr_refs_get(&kit->refs);
-	return kit;
-}
-
-EXPORT struct perfctr_perfkit *perfctr_perfkit_unref(struct perfctr_perfkit *kit)
-{
-	if (!kit || !perfctr_refs_put(&kit->refs))
-		return NULL;
 	kit_close_session(kit);
 	kit_forget_values(kit);
 	kit_forget_plan(kit);
@@ -52,8 +43,9 @@ EXPORT struct perfctr_perfkit *perfctr_perfkit_unref(struct perfctr_perfkit *kit
 	free(kit->needs);
 	perfctr_device_unref(kit->device);
 	free(kit);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_perfkit, free_perfkit)
 
 /* --- needs ----------------------------------------------------------------------- */
 

@@ -73,22 +73,14 @@ EXPORT int perfctr_cursor_new(struct perfctr_session *session, struct perfctr_cu
 	return 0;
 }
 
-EXPORT struct perfctr_cursor *perfctr_cursor_ref(struct perfctr_cursor *cursor)
+static void free_cursor(struct perfctr_cursor *cursor)
 {
-	if (cursor)
-		perfctr_refs_get(&cursor->refs);
-	return cursor;
-}
-
-EXPORT struct perfctr_cursor *perfctr_cursor_unref(struct perfctr_cursor *cursor)
-{
-	if (!cursor || !perfctr_refs_put(&cursor->refs))
-		return NULL;
 	atomic_store(&cursor->session->has_cursor, false);
 	perfctr_session_unref(cursor->session);
 	free(cursor);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_cursor, free_cursor)
 
 EXPORT int perfctr_cursor_peek(struct perfctr_cursor *cursor, uint32_t ahead,
 			       struct perfctr_slot *slot)

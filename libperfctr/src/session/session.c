@@ -237,22 +237,11 @@ EXPORT int perfctr_session_new(struct perfctr_selection *selection,
 	return 0;
 }
 
-EXPORT struct perfctr_session *perfctr_session_ref(struct perfctr_session *session)
+static void free_session(struct perfctr_session *session)
 {
-	if (session)
-		perfctr_refs_get(&session->refs);
-	return session;
-}
+	struct perfctr_device *device = session->selection->device;
+	const struct perfctr_sys *sys = device->ctx->sys;
 
-EXPORT struct perfctr_session *perfctr_session_unref(struct perfctr_session *session)
-{
-	struct perfctr_device *device;
-	const struct perfctr_sys *sys;
-
-	if (!session || !perfctr_refs_put(&session->refs))
-		return NULL;
-	device = session->selection->device;
-	sys = device->ctx->sys;
 	if (session->handle)
 		perfctr_device_control(device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle, NULL, 0);
 	unmap(session, &session->control);
@@ -263,8 +252,9 @@ EXPORT struct perfctr_session *perfctr_session_unref(struct perfctr_session *ses
 		sys->close(sys->data, session->eventfd);
 	perfctr_selection_unref(session->selection);
 	free(session);
-	return NULL;
 }
+
+DEFINE_REFS(EXPORT, perfctr_session, free_session)
 
 /* --- commands ------------------------------------------------------------------------ */
 
