@@ -47,23 +47,17 @@ static int real_dup(void *data, int fd)
 
 static ssize_t real_read(void *data, int fd, void *bytes, size_t size)
 {
-	ssize_t done;
+	ssize_t done = TEMP_FAILURE_RETRY(read(fd, bytes, size));
 
 	(void)data;
-	do {
-		done = read(fd, bytes, size);
-	} while (done < 0 && errno == EINTR);
 	return done < 0 ? -errno : done;
 }
 
 static ssize_t real_write(void *data, int fd, const void *bytes, size_t size)
 {
-	ssize_t done;
+	ssize_t done = TEMP_FAILURE_RETRY(write(fd, bytes, size));
 
 	(void)data;
-	do {
-		done = write(fd, bytes, size);
-	} while (done < 0 && errno == EINTR);
 	return done < 0 ? -errno : done;
 }
 
@@ -178,9 +172,7 @@ static int real_send(void *data, int fd, const void *bytes, size_t size)
 	ssize_t done;
 
 	(void)data;
-	do {
-		done = send(fd, bytes, size, MSG_NOSIGNAL);
-	} while (done < 0 && errno == EINTR);
+	done = TEMP_FAILURE_RETRY(send(fd, bytes, size, MSG_NOSIGNAL));
 	if (done < 0)
 		return -errno;
 	return (size_t)done == size ? 0 : -EMSGSIZE;
@@ -206,9 +198,7 @@ static ssize_t real_receive(void *data, int fd, void *bytes, size_t size, int *f
 
 	(void)data;
 	*file_count = 0;
-	do {
-		done = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	} while (done < 0 && errno == EINTR);
+	done = TEMP_FAILURE_RETRY(recvmsg(fd, &message, MSG_CMSG_CLOEXEC));
 	if (done < 0)
 		return -errno;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {

@@ -65,11 +65,8 @@ static const char *text_or(const char *text, const char *other)
 	return text ? text : other;
 }
 
-static void report(struct reader *r, unsigned int line, unsigned int column, const char *format,
-		   ...) PRINTF(4, 5);
-
-static void report(struct reader *r, unsigned int line, unsigned int column, const char *format,
-		   ...)
+static void PRINTF(4, 5)
+	report(struct reader *r, unsigned int line, unsigned int column, const char *format, ...)
 {
 	char text[1024];
 	va_list args;

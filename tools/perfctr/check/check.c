@@ -39,11 +39,9 @@ struct checker {
 	bool bad;
 };
 
-static void say(struct checker *k, enum verdict verdict, const char *name, const char *fix,
-		const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-static void say(struct checker *k, enum verdict verdict, const char *name, const char *fix,
-		const char *format, ...)
+static void __attribute__((format(printf, 5, 6)))
+say(struct checker *k, enum verdict verdict, const char *name, const char *fix, const char *format,
+    ...)
 {
 	char text[512];
 	va_list args;

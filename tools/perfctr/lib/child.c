@@ -77,9 +77,7 @@ int child_go(struct child *child)
 		error = errno;
 	close_fd(&child->go_fd);
 	/* closed by exec: end of file means success */
-	do
-		bytes = read(child->error_fd, &error, sizeof(error));
-	while (bytes < 0 && errno == EINTR);
+	bytes = TEMP_FAILURE_RETRY(read(child->error_fd, &error, sizeof(error)));
 	close_fd(&child->error_fd);
 	if (bytes == 0)
 		return 0;

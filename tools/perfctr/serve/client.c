@@ -73,9 +73,7 @@ static int send_message(int fd, const void *bytes, size_t size, const int *files
 		c->cmsg_len = CMSG_LEN(PERFCTR_BROKER_FILES * sizeof(int));
 		memcpy(CMSG_DATA(c), files, PERFCTR_BROKER_FILES * sizeof(int));
 	}
-	do {
-		done = sendmsg(fd, &message, MSG_NOSIGNAL);
-	} while (done < 0 && errno == EINTR);
+	done = TEMP_FAILURE_RETRY(sendmsg(fd, &message, MSG_NOSIGNAL));
 	return done < 0 ? -errno : 0;
 }
 
@@ -99,10 +97,8 @@ void serve_client_refuse(int fd, int error, const char *text)
 }
 
 /* Replace the reply by an error and its reason. Return: error. */
-static int refuse(struct client *c, int error, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int refuse(struct client *c, int error, const char *format, ...)
+static int __attribute__((format(printf, 3, 4)))
+refuse(struct client *c, int error, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -117,9 +113,7 @@ static int refuse(struct client *c, int error, const char *format, ...)
 }
 
 /* As refuse(), for what the policy forbids; the log line is for the administrator. */
-static int forbid(struct client *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int forbid(struct client *c, const char *format, ...)
+static int __attribute__((format(printf, 2, 3))) forbid(struct client *c, const char *format, ...)
 {
 	char text[384];
 	va_list args;

@@ -71,10 +71,8 @@ bool serve_words_match(const struct serve_words *words, const char *name)
 	return false;
 }
 
-static int fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Return: 0, which stops the parser. */
-static int fail(struct reader *r, const char *format, ...)
+static int __attribute__((format(printf, 2, 3))) fail(struct reader *r, const char *format, ...)
 {
 	va_list args;
 

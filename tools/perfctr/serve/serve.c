@@ -329,11 +329,9 @@ static size_t clients_of(const struct server *s, uid_t uid)
 	return count;
 }
 
-static void turn_away(struct server *s, const struct serve_peer *peer, int fd, int error,
-		      const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-static void turn_away(struct server *s, const struct serve_peer *peer, int fd, int error,
-		      const char *format, ...)
+static void __attribute__((format(printf, 5, 6)))
+turn_away(struct server *s, const struct serve_peer *peer, int fd, int error, const char *format,
+	  ...)
 {
 	char text[384];
 	va_list args;
