@@ -23,7 +23,7 @@
 #include "vsoc-job/command.h"
 #include "vsoc-job/workload.h"
 
-#include "test.h"
+#include "tests/test.h"
 
 TEST("numbers, sizes and times are read and written")
 {

@@ -569,7 +569,12 @@ int main(int argc, char **argv)
 		.kinds = WORKLOAD_ALL,
 		.contexts = 1,
 	};
-	const struct app app = { .program = "vsoc-job", .out = stdout, .err = stderr, .argv = argv };
+	const struct app app = {
+		.program = "vsoc-job",
+		.out = stdout,
+		.err = stderr,
+		.argv = argv,
+	};
 	struct sigaction action = { .sa_handler = on_signal };
 	struct job job = { 0 };
 	char error[512];

@@ -8,7 +8,7 @@
 #include "validate/measured.h"
 #include "validate/solve.h"
 
-#include "test.h"
+#include "tests/test.h"
 
 enum { VARIABLES = 6, ROWS = 4, TRIES = 3000 };
 
