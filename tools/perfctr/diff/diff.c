@@ -349,13 +349,6 @@ static int columns_of(const struct layout *l)
 	       CHANGE_COLUMNS + (l->has_error ? 1 + ERROR_COLUMNS : 0);
 }
 
-static int wider(int width, const char *text)
-{
-	int length = (int)strlen(text);
-
-	return length > width ? length : width;
-}
-
 /* If the table is too wide, drop the rates, then the difference, the error, then cut names. */
 static struct layout lay_out(const struct diff *d)
 {
@@ -367,12 +360,13 @@ static struct layout lay_out(const struct diff *d)
 	for (size_t n = 0; n < d->count; n++) {
 		const struct change *c = &d->changes[n];
 
-		l.event = wider(l.event, any_row(c)->event);
-		least.event = wider(least.event, any_row(c)->event);
+		l.event = columns_wider(l.event, any_row(c)->event);
+		least.event = columns_wider(least.event, any_row(c)->event);
 		for (size_t side = 0; side < 2; side++)
-			least.count =
-				wider(least.count, count_text(&c->sides[side], text, sizeof(text)));
-		least.difference = wider(least.difference, difference_text(c, text, sizeof(text)));
+			least.count = columns_wider(least.count, count_text(&c->sides[side], text,
+									    sizeof(text)));
+		least.difference =
+			columns_wider(least.difference, difference_text(c, text, sizeof(text)));
 	}
 	if (columns_of(&l) <= l.columns)
 		return l;

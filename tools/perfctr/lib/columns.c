@@ -44,3 +44,10 @@ void columns_cut(FILE *out, const char *text, int width)
 	else
 		fprintf(out, "%.*s…", width - 1, text);
 }
+
+int columns_wider(int width, const char *text)
+{
+	int length = (int)strlen(text);
+
+	return length > width ? length : width;
+}

@@ -16,5 +16,8 @@ enum { COLUMNS_UNINDENTED = -1 };
  */
 void columns_wrap(FILE *out, const char *text, int column, int indent, int columns);
 
+/* The larger one of a width and the length of a text. */
+int columns_wider(int width, const char *text);
+
 /* Print text padded or cut to a width. @text: ASCII; @width: columns, at least 1. */
 void columns_cut(FILE *out, const char *text, int width);

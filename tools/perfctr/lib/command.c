@@ -88,6 +88,21 @@ void command_kill(const struct command *command, int number)
 		kill(command->child.pid, number);
 }
 
+int command_take_signals(const struct command *command, struct signals *signals)
+{
+	struct signalfd_siginfo info;
+	int ends_by = 0;
+
+	while (signals_next(signals, &info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		ends_by = (int)info.ssi_signo;
+		if (info.ssi_code <= 0)
+			command_kill(command, ends_by);
+	}
+	return ends_by;
+}
+
 int command_status(const struct command *command, int ended_by)
 {
 	if (!command->argv)

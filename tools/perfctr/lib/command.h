@@ -4,6 +4,7 @@
 
 #include "app.h"
 #include "child.h"
+#include "signals.h"
 
 /* time for the workload to end after a signal, before counting ends */
 enum { COMMAND_GRACE_MS = 3000 };
@@ -49,6 +50,12 @@ bool command_has_ended(struct command *command);
 
 /* Forward a signal to the workload. */
 void command_kill(const struct command *command, int number);
+
+/*
+ * Take pending signals; those of kill(1) are forwarded to the workload, which a terminal signals
+ * itself. Return: the one that shall end counting, 0 if none came.
+ */
+int command_take_signals(const struct command *command, struct signals *signals);
 
 /*
  * Exit status as a shell would give it. A workload that outlives COMMAND_GRACE_MS keeps running: it

@@ -18,7 +18,7 @@
 /* Return: whether a frame ended; false: the workload ended. */
 static bool wait_for_frame(struct perfkit *p, struct frames *frames)
 {
-	while (!child_poll(&p->child)) {
+	while (!command_has_ended(&p->command)) {
 		struct pollfd fds[FRAMES_MAX_FDS + 1] = { { .fd = p->signals.fd,
 							    .events = POLLIN } };
 
@@ -77,7 +77,7 @@ static int take_frame(struct perfkit *p)
 static void report_end(const struct perfkit *p)
 {
 	const struct app *app = p->report.app;
-	int status = p->child.status;
+	int status = p->command.child.status;
 
 	if (WIFSIGNALED(status))
 		app_error(app, "the command was killed by signal %d (%s)", WTERMSIG(status),
@@ -153,7 +153,7 @@ static int measure(struct perfkit *p, struct frames *frames)
 	/* no process reports frames any more: wait for the end of the workload */
 	wait_for_frame(p, frames);
 	frames_close(frames);
-	p->report.exit_status = child_exit_status(&p->child);
+	p->report.exit_status = child_exit_status(&p->command.child);
 	if (!result) {
 		report_end(p);
 		report_too_few(&p->report);
@@ -169,7 +169,7 @@ static int start(struct perfkit *p)
 
 	if (!error)
 		return perfkit_let_go(p);
-	child_abandon(&p->child);
+	command_abandon(&p->command);
 	return app_failed(p->report.app, error);
 }
 

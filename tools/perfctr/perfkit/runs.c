@@ -13,16 +13,9 @@
 
 void perfkit_pass_signals(struct perfkit *p)
 {
-	struct signalfd_siginfo info;
+	int ended_by = command_take_signals(&p->command, &p->signals);
 
-	while (signals_next(&p->signals, &info)) {
-		if (info.ssi_signo == SIGCHLD)
-			continue;
-		p->ended_by = (int)info.ssi_signo;
-		/* the terminal signals the workload too, kill(1) does not */
-		if (info.ssi_code <= 0)
-			kill(p->child.pid, p->ended_by);
-	}
+	p->ended_by = ended_by ? ended_by : p->ended_by;
 }
 
 /*
@@ -31,7 +24,7 @@ void perfkit_pass_signals(struct perfkit *p)
  */
 static bool wait_for_command(struct perfkit *p, uint64_t until_ns)
 {
-	while (!child_poll(&p->child)) {
+	while (!command_has_ended(&p->command)) {
 		struct pollfd fd = { .fd = p->signals.fd, .events = POLLIN };
 		uint64_t now_ns = perfctr_time_raw_ns();
 		int timeout_ms = -1;
@@ -48,26 +41,17 @@ static bool wait_for_command(struct perfkit *p, uint64_t until_ns)
 
 int perfkit_prepare_command(struct perfkit *p)
 {
-	struct app *app = p->report.app;
 	bool data_on_stdout = p->options.json && !p->options.output;
-	int error =
-		child_prepare(&p->child, p->options.command, data_on_stdout ? STDERR_FILENO : -1);
 
-	if (!error)
-		return 0;
-	app_error(app, "%s: %s", p->options.command[0], strerror(-error));
-	return EXIT_CANNOT_RUN;
+	return command_prepare(p->report.app, &p->command, data_on_stdout ? STDERR_FILENO : -1);
 }
 
 int perfkit_let_go(struct perfkit *p)
 {
-	int error = child_go(&p->child);
+	int status = command_go(p->report.app, &p->command);
 
-	p->ran |= !error;
-	if (!error)
-		return 0;
-	app_error(p->report.app, "%s: %s", p->options.command[0], strerror(-error));
-	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	p->ran |= !status;
+	return status;
 }
 
 static void add_values(struct perfkit *p, bool updated_only)
@@ -117,14 +101,14 @@ static int run_pass(struct perfkit *p, unsigned int pass)
 		return status;
 	error = perfctr_perfkit_begin_pass(p->report.kit, pass);
 	if (error) {
-		child_abandon(&p->child);
+		command_abandon(&p->command);
 		return app_failed(app, error);
 	}
 	status = perfkit_let_go(p);
 	if (status)
 		return status;
 	wait_for_command(p, 0);
-	p->report.exit_status = child_exit_status(&p->child);
+	p->report.exit_status = child_exit_status(&p->command.child);
 	if (!p->report.exit_status) {
 		error = perfctr_perfkit_end_pass(p->report.kit);
 		return error ? app_failed(app, error) : 0;
@@ -183,7 +167,7 @@ int perfkit_slices(struct perfkit *p)
 		return status;
 	error = perfctr_perfkit_sample(kit);
 	if (error) {
-		child_abandon(&p->child);
+		command_abandon(&p->command);
 		return app_failed(app, error);
 	}
 	status = perfkit_let_go(p);
@@ -205,7 +189,7 @@ int perfkit_slices(struct perfkit *p)
 	if (status)
 		return status;
 	wait_for_command(p, 0);
-	p->report.exit_status = child_exit_status(&p->child);
+	p->report.exit_status = child_exit_status(&p->command.child);
 	if (!failure && !p->report.slices && !p->ended_by) {
 		app_error(
 			app,

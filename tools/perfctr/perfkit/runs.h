@@ -2,7 +2,7 @@
 /* perfctr perfkit: runs of the workload, and what counts in them. */
 #pragma once
 
-#include "lib/child.h"
+#include "lib/command.h"
 #include "lib/option.h"
 #include "report.h"
 #include "lib/signals.h"
@@ -19,7 +19,7 @@ struct perfkit_options {
 struct perfkit {
 	struct perfkit_options options;
 	struct perfkit_report report;
-	struct child child;
+	struct command command;
 	struct signals signals;
 	int ended_by; /* signal that ended counting, 0: none */
 	bool ran; /* the workload was started: there is a result, even if nothing was measured */

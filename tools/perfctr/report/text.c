@@ -76,13 +76,6 @@ struct layout {
 
 enum { RATE_COLUMNS = 12, RANGE_COLUMNS = 22, BLANKS = 3, EVENT_LEAST = 12 };
 
-static int wider(int width, const char *text)
-{
-	int length = (int)strlen(text);
-
-	return length > width ? length : width;
-}
-
 static int columns_of(const struct layout *l)
 {
 	return l->value + l->unit + l->event + BLANKS + RATE_COLUMNS +
@@ -103,10 +96,10 @@ static struct layout lay_out(const struct report *report, bool of_blocks)
 
 		if (t->lines[n].is_block != of_blocks)
 			continue;
-		l.event = wider(l.event, row->event);
-		least.event = wider(least.event, row->event);
-		least.value = wider(least.value, describe_value(row, value, sizeof(value)));
-		least.unit = wider(least.unit, row->unit);
+		l.event = columns_wider(l.event, row->event);
+		least.event = columns_wider(least.event, row->event);
+		least.value = columns_wider(least.value, describe_value(row, value, sizeof(value)));
+		least.unit = columns_wider(least.unit, row->unit);
 	}
 	if (columns_of(&l) <= l.columns)
 		return l;

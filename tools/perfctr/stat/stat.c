@@ -224,23 +224,6 @@ static int drain(struct stat *s)
 	return result;
 }
 
-/* Return: signal that shall end counting, 0 if none came. */
-static int take_signals(struct stat *s)
-{
-	struct signalfd_siginfo info;
-	int ends_by = 0;
-
-	while (signals_next(&s->signals, &info)) {
-		if (info.ssi_signo == SIGCHLD)
-			continue;
-		ends_by = (int)info.ssi_signo;
-		/* the terminal signals the workload too, kill(1) does not */
-		if (info.ssi_code <= 0)
-			command_kill(&s->command, ends_by);
-	}
-	return ends_by;
-}
-
 /* time left of a duration that began at begin_ns */
 static int64_t left_of(uint64_t duration_ns, uint64_t begin_ns, uint64_t now_ns)
 {
@@ -302,7 +285,7 @@ static int count(struct stat *s)
 		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
 		    errno != EAGAIN)
 			return -errno;
-		ends_by = take_signals(s);
+		ends_by = command_take_signals(&s->command, &s->signals);
 		if (ends_by) {
 			s->report.ended_by = ends_by;
 			if (!s->command.argv)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "lib/columns.h"
 #include "stat.h"
 
 /* The value as people read it: integers in full, the rest in four digits. */
@@ -136,13 +137,6 @@ static void row_value(struct stat_report *report, const struct row *row,
 		value_text(row, runs ? stat->run_mean : row->number, value, size);
 }
 
-static int wider(int width, const char *text)
-{
-	int length = (int)strlen(text);
-
-	return length > width ? length : width;
-}
-
 static struct columns measure(struct stat_report *report)
 {
 	struct columns c = { .value = 14, .unit = 4, .event = 20 };
@@ -152,9 +146,9 @@ static struct columns measure(struct stat_report *report)
 		const struct row_stat *stat = stat_of_row(report, i);
 
 		row_value(report, &report->rows.rows[i], stat, value, sizeof(value));
-		c.value = wider(c.value, value);
-		c.unit = wider(c.unit, report->rows.rows[i].unit);
-		c.event = wider(c.event, report->rows.rows[i].event);
+		c.value = columns_wider(c.value, value);
+		c.unit = columns_wider(c.unit, report->rows.rows[i].unit);
+		c.event = columns_wider(c.event, report->rows.rows[i].event);
 		if (!row_stat_has_range(report, stat))
 			continue;
 		c.range = report->runs < 2;
