@@ -41,8 +41,8 @@ COUNTER_KEYS = {
 }
 # what a counter of an NVIDIA block is made of
 RECIPE_KEYS = {
-    "PCOUNTER": {"domain": (0, 7), "event": (0, 0xFFFFFFFF), "event_op": (0, 0x1FFFFF),
-                 "start": (0, 0xFFFFFFFF), "start_op": (0, 0xFFFFF)},
+    "PCOUNTER": {"domain": (0, 7), "event": (0, 0xFFFFFFFF), "event_op": (0, 0xFFFF),
+                 "start": (0, 0xFFFFFFFF), "start_op": (0, 0xFFFF)},
     "MP": {"unit": (0, 5), "signal": (0, 255)},
 }
 RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"),

@@ -23,19 +23,12 @@ enum pcounter_slot {
 	PCOUNTER_START,
 	PCOUNTER_EVENT,
 	PCOUNTER_STOP,
-	/* inputs without a counter; they use the sources of PRE and START */
-	PCOUNTER_SETFLAG,
-	PCOUNTER_CLRFLAG,
-	PCOUNTER_INPUTS,
 };
 
 /* --- registers; @d: domain, @i: enum pcounter_slot ------------------------- */
 
-/* only PRE, START, EVENT and STOP have this register */
 #define PCOUNTER_SRC(d, i)	(0xa400 + 0x40 * (i) + 4 * (d))
 #define PCOUNTER_OP(d, i)	(0xa420 + 0x40 * (i) + 4 * (d))
-#define PCOUNTER_SETFLAG_OP(d)	(0xa500 + 4 * (d))
-#define PCOUNTER_CLRFLAG_OP(d)	(0xa520 + 4 * (d))
 #define PCOUNTER_SPEC_SRC(d)	(0xa560 + 4 * (d))	/* lowest byte: the signal that swaps */
 #define PCOUNTER_STATUS(d)	(0xa5c0 + 4 * (d))	/* chosen: on hardware bits of CTRL */
 #define PCOUNTER_CTR_CYCLES(d)	(0xa600 + 4 * (d))
@@ -57,22 +50,11 @@ enum pcounter_slot {
 
 /* OP: bit i of the lower half is the output for ARG0 | ARG1 << 1 | ARG2 << 2 | ARG3 << 3 = i */
 #define PCOUNTER_OP_TABLE	0xffff
-#define PCOUNTER_OP_ARG0_DELAY	BIT(16)	/* ARG0 is SRC0 one clock ago */
-#define PCOUNTER_OP_ARG1_DELAY	BIT(17)	/* ARG1 is SRC1 one clock ago */
-/* PRE and START, SETFLAG and CLRFLAG */
-#define PCOUNTER_OP_ARG2_SRC0	BIT(18)	/* ARG2 is SRC0 one clock ago */
-#define PCOUNTER_OP_ARG3_SRC1	BIT(19)	/* ARG3 is SRC1 one clock ago */
-/* EVENT and STOP */
-#define PCOUNTER_OP_ARG3_SETFLAG	BIT(18)	/* ARG3 is the output of SETFLAG */
-#define PCOUNTER_OP_EVENT_ARG2_SRC0	BIT(19)
-#define PCOUNTER_OP_EVENT_ARG3_SRC1	BIT(20)
 
 /* CTRL */
 #define PCOUNTER_CTRL_MODE	GENMASK(1, 0)
 #define PCOUNTER_CTRL_COUNT	GENMASK(6, 4)
 #define PCOUNTER_CTRL_COUNT_SHIFT	4
-#define PCOUNTER_CTRL_EVENT_PULSE	BIT(11)	/* EVENT of other domains: edges, not levels */
-#define PCOUNTER_CTRL_FLAG_PULSE	BIT(13)	/* FLAG of other domains: edges, not levels */
 #define PCOUNTER_CTRL_RECORD_SHORT	BIT(20)	/* RECORD: packets of 16 bytes */
 /* PERIODIC each 0x400 << k clocks, k = 0..6; a field of 0: never */
 #define PCOUNTER_CTRL_PERIODIC	GENMASK(23, 21)
@@ -90,14 +72,12 @@ enum pcounter_mode {
 
 /*
  * increment per clock. B4: START's four sources as an integer; B6: the same, with EVENT's sources
- * 2 and 3 as bits 4 and 5; B2: EVENT's sources 0 and 1.
+ * 2 and 3 as bits 4 and 5.
  */
 enum pcounter_count_mode {
 	PCOUNTER_SIMPLE,
 	PCOUNTER_EVENT_B4,
 	PCOUNTER_EVENT_B6,
-	PCOUNTER_EXTRA_B4,
-	PCOUNTER_EXTRA_B6_EVENT_B2,
 };
 
 /* STATUS of a domain in QUAD mode; SWAP increments it, a write to QUAD_ACK decrements it */
@@ -107,16 +87,12 @@ enum pcounter_quad_status {
 	PCOUNTER_QUAD_OVERFLOW,
 };
 
-#define PCOUNTER_GCTRL_RECORD_CLEAR	BIT(0)	/* counters of RECORD mode are held at 0 */
 #define PCOUNTER_GCTRL_PERIODIC_RESET	BIT(4)	/* restarts PERIODIC in all domains */
 
 /* trailer: signals of every domain, relative to its trailer base */
 #define PCOUNTER_TRAILER_ZERO		0x0c
 #define PCOUNTER_TRAILER_PERIODIC	0x0d
-#define PCOUNTER_TRAILER_WRCACHE_FLUSH	0x0e
 #define PCOUNTER_TRAILER_PM_TRIGGER	0x0f
-#define PCOUNTER_TRAILER_EVENT(d)	(0x17 - (d))
-#define PCOUNTER_TRAILER_FLAG(d)	(0x1f - (d))
 
 /* trailer base, on G84 and later */
 static inline u8 pcounter_trailer(unsigned int d)
@@ -128,8 +104,6 @@ static inline u8 pcounter_trailer(unsigned int d)
 
 /* --- record packets --------------------------------------------------------- */
 
-#define PCOUNTER_LONG_BYTES	32
-#define PCOUNTER_LONG_COUNTERS	12
 #define PCOUNTER_SHORT_BYTES	16
 #define PCOUNTER_SHORT_COUNTERS	4
 #define PCOUNTER_RECORD_FULL	0xf000	/* a counter that reaches it causes a packet */
@@ -145,17 +119,13 @@ static inline u8 pcounter_trailer(unsigned int d)
  */
 
 /*
- * a packet in memory; little-endian
- *
- * In SHORT packets counters 0..2 count the macro signals PRE, START and EVENT (in the count mode),
- * counter 3 counts clocks with FLAG. In LONG packets each of the four sources of PRE, START and
- * EVENT has a counter; tables are not used.
+ * a SHORT packet in memory; little-endian. Counters 0..2 count the macro signals PRE, START and
+ * EVENT (in the count mode), counter 3 counts clocks with FLAG, which nothing here sets.
  */
 struct pcounter_packet {
 	/* cycles since the last packet, and number of STOP pulses; 0: caused by a full counter */
 	__le64 cycles_stop;
-	/* PCOUNTER_LONG_COUNTERS or PCOUNTER_SHORT_COUNTERS, saturating */
-	__le16 counters[PCOUNTER_LONG_COUNTERS];
+	__le16 counters[PCOUNTER_SHORT_COUNTERS];	/* saturating */
 };
 
 /* RECORD_STATUS */

@@ -187,41 +187,6 @@ TEST(packets_last_one_period)
 	check(!pcounter_record_take(&packets, &c));
 }
 
-TEST(many_periods_equal_single_periods)
-{
-	static u8 at_once[2 * HALF_BYTES];
-	unsigned long round, rounds = test_rounds(300);
-	u32 way, n, status[2];
-
-	for (round = 0; round < rounds; round++) {
-		struct pm_domain last[2];
-
-		for (way = 0; way < 2; way++) {
-			struct random_state r = { test_seed() + 3 + round };
-
-			begin(random_below(&r, 3));
-			/* a delayed source makes the model go clock by clock */
-			if (way)
-				pm_write(&pm, PCOUNTER_SETFLAG_OP(DOMAIN),
-					 PCOUNTER_OP_ARG0_DELAY);
-			for (n = 0; n < 10; n++) {
-				drive_randomly(&r, random_below(&r, 10000));
-				/* sometimes with a trigger; the memory fills up */
-				if (!random_below(&r, 4))
-					pm_write(&pm, PGRAPH_PM_TRIGGER, PGRAPH_PM_TRIGGER_PULSE);
-			}
-			status[way] = pm_read(&pm, PCOUNTER_RECORD_STATUS(DOMAIN));
-			last[way] = pm.domains[DOMAIN];
-			last[way].op[PCOUNTER_SETFLAG] = 0;
-			if (!way)
-				memcpy(at_once, MEMORY, sizeof(at_once));
-		}
-		check_eq(status[0], status[1]);
-		check(!memcmp(at_once, MEMORY, sizeof(at_once)));
-		check(!memcmp(&last[0], &last[1], sizeof(last[0])));
-	}
-}
-
 TEST(packet_of_a_trigger_is_counted_once)
 {
 	u32 with_clocks;

@@ -37,94 +37,47 @@ void pm_set_memory(struct pm_model *pm, unsigned int domain, void *mem, u32 byte
 
 /* --- one clock ------------------------------------------------------------------ */
 
+/* what a domain does in a clock */
+struct pm_clock {
+	u32 inc[PCOUNTER_SLOTS];
+	bool swap;
+};
+
 static u32 mode_of(const struct pm_domain *d)
 {
 	return d->ctrl & PCOUNTER_CTRL_MODE;
 }
 
-static u32 packet_bytes(const struct pm_domain *d)
-{
-	return d->ctrl & PCOUNTER_CTRL_RECORD_SHORT ? PCOUNTER_SHORT_BYTES : PCOUNTER_LONG_BYTES;
-}
-
-/* EVENT and STOP have different delays from the other inputs */
-static bool is_event_like(unsigned int input)
-{
-	return input == PCOUNTER_EVENT || input == PCOUNTER_STOP;
-}
-
-/* the flag's inputs use the sources of PRE and START */
-static u32 sources_of(const struct pm_domain *d, unsigned int input)
-{
-	const u32 pre = d->src[PCOUNTER_PRE], start = d->src[PCOUNTER_START];
-
-	switch (input) {
-	case PCOUNTER_SETFLAG:
-		return start >> 16 | pre << 16;
-	case PCOUNTER_CLRFLAG:
-		return pre >> 16 | start << 16;
-	}
-	return d->src[input];
-}
-
-static bool macro(const struct pm_domain *d, unsigned int input, const struct pm_signals *now,
-		  bool setflag)
-{
-	const u32 src = sources_of(d, input), op = d->op[input];
-	const u8 s0 = PCOUNTER_SRC_SIGNAL(src, 0), s1 = PCOUNTER_SRC_SIGNAL(src, 1);
-	const bool last0 = pm_signal(&d->last, s0), last1 = pm_signal(&d->last, s1);
-	const bool event_like = is_event_like(input);
-	bool arg[4] = {
-		op & PCOUNTER_OP_ARG0_DELAY ? last0 : pm_signal(now, s0),
-		op & PCOUNTER_OP_ARG1_DELAY ? last1 : pm_signal(now, s1),
-		pm_signal(now, PCOUNTER_SRC_SIGNAL(src, 2)),
-		pm_signal(now, PCOUNTER_SRC_SIGNAL(src, 3)),
-	};
-
-	if (op & (event_like ? PCOUNTER_OP_EVENT_ARG2_SRC0 : PCOUNTER_OP_ARG2_SRC0))
-		arg[2] = last0;
-	if (op & (event_like ? PCOUNTER_OP_EVENT_ARG3_SRC1 : PCOUNTER_OP_ARG3_SRC1))
-		arg[3] = last1;
-	if (event_like && op & PCOUNTER_OP_ARG3_SETFLAG)
-		arg[3] = setflag;
-	return pm_table(op, arg[0] | arg[1] << 1 | arg[2] << 2 | arg[3] << 3);
-}
-
+/* bit n is the signal of source n of @input, from @first on */
 static u32 source_bits(const struct pm_domain *d, unsigned int input, const struct pm_signals *now,
-		       unsigned int first, unsigned int count)
+		       unsigned int first)
 {
 	u32 bits = 0;
 
-	for (unsigned int i = 0; i < count; i++)
-		bits |= pm_signal(now, PCOUNTER_SRC_SIGNAL(d->src[input], first + i)) << i;
+	for (unsigned int i = first; i < 4; i++)
+		bits |= pm_signal(now, PCOUNTER_SRC_SIGNAL(d->src[input], i)) << i;
 	return bits;
 }
 
-/* increment of each counter of a domain in a clock */
-static void increments(const struct pm_domain *d, const struct pm_signals *now,
-		       const bool out[PCOUNTER_INPUTS], u32 inc[PCOUNTER_SLOTS])
+static struct pm_clock clock_of(const struct pm_domain *d, const struct pm_signals *signals,
+				bool periodic)
 {
-	const u32 b4 = source_bits(d, PCOUNTER_START, now, 0, 4);
-	const u32 b6 = b4 | source_bits(d, PCOUNTER_EVENT, now, 2, 2) << 4;
+	const u32 mode = (d->ctrl & PCOUNTER_CTRL_COUNT) >> PCOUNTER_CTRL_COUNT_SHIFT;
+	struct pm_signals now = *signals;
+	struct pm_clock c;
 
+	pm_signal_set(&now, d->trailer + PCOUNTER_TRAILER_ZERO, false);
+	pm_signal_set(&now, d->trailer + PCOUNTER_TRAILER_PERIODIC, periodic);
+	pm_signal_set(&now, d->trailer + PCOUNTER_TRAILER_PM_TRIGGER, d->trigger);
 	for (unsigned int i = 0; i < PCOUNTER_SLOTS; i++)
-		inc[i] = out[i];
-	switch ((d->ctrl & PCOUNTER_CTRL_COUNT) >> PCOUNTER_CTRL_COUNT_SHIFT) {
-	case PCOUNTER_EVENT_B4:
-		inc[PCOUNTER_EVENT] = out[PCOUNTER_EVENT] ? b4 : 0;
-		break;
-	case PCOUNTER_EVENT_B6:
-		inc[PCOUNTER_EVENT] = out[PCOUNTER_EVENT] ? b6 : 0;
-		break;
-	case PCOUNTER_EXTRA_B4:
-		inc[PCOUNTER_START] = b4;
-		break;
-	case PCOUNTER_EXTRA_B6_EVENT_B2:
-		inc[PCOUNTER_START] = b6;
-		inc[PCOUNTER_EVENT] =
-			out[PCOUNTER_EVENT] ? source_bits(d, PCOUNTER_EVENT, now, 0, 2) : 0;
-		break;
+		c.inc[i] = pm_table(d->op[i], source_bits(d, i, &now, 0));
+	if (c.inc[PCOUNTER_EVENT] && mode != PCOUNTER_SIMPLE) {
+		c.inc[PCOUNTER_EVENT] = source_bits(d, PCOUNTER_START, &now, 0);
+		if (mode == PCOUNTER_EVENT_B6)
+			c.inc[PCOUNTER_EVENT] |= source_bits(d, PCOUNTER_EVENT, &now, 2) << 2;
 	}
+	c.swap = pm_signal(&now, d->spec_src & 0xff);
+	return c;
 }
 
 /* --- QUAD ------------------------------------------------------------------------ */
@@ -174,59 +127,47 @@ static void clear_record(struct pm_domain *d)
 
 static bool can_write(const struct pm_domain *d)
 {
-	return !d->overrun && (u64)d->record_at + packet_bytes(d) <= d->mem_bytes;
+	return !d->overrun && d->ctrl & PCOUNTER_CTRL_RECORD_SHORT &&
+	       (u64)d->record_at + PCOUNTER_SHORT_BYTES <= d->mem_bytes;
 }
 
 static void write_packet(struct pm_domain *d)
 {
-	struct pcounter_packet packet;
+	struct pcounter_packet packet = {};
 
 	d->pending = true;
 	if (!can_write(d))
 		return;
 	packet.cycles_stop =
 		cpu_to_le64(d->record_cycles | (u64)d->record_stops << PCOUNTER_RECORD_STOP_SHIFT);
-	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_STOP; i++)
 		packet.counters[i] = cpu_to_le16(d->record[i]);
-	memcpy(d->mem + d->record_at, &packet, packet_bytes(d));
+	memcpy(d->mem + d->record_at, &packet, PCOUNTER_SHORT_BYTES);
 	/* the packet that passes the limit is written, none after it */
 	d->overrun = d->record_at >= d->record_limit;
-	d->record_at += packet_bytes(d);
+	d->record_at += PCOUNTER_SHORT_BYTES;
 	d->pending = false;
 	clear_record(d);
 }
 
 static bool record_full(const struct pm_domain *d)
 {
-	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_STOP; i++)
 		if (d->record[i] >= PCOUNTER_RECORD_FULL)
 			return true;
 	return false;
 }
 
 /* clocks until a counter is full or all saturate, at least one */
-static u64 record_room(const struct pm_domain *d, const u32 inc[PCOUNTER_LONG_COUNTERS], u64 clocks)
+static u64 record_room(const struct pm_domain *d, const u32 inc[PCOUNTER_SLOTS], u64 clocks)
 {
 	if (d->pending)
 		return clocks;
-	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
+	for (unsigned int i = 0; i < PCOUNTER_STOP; i++)
 		if (inc[i])
 			clocks = min_t(u64, clocks,
 				       (PCOUNTER_RECORD_FULL - d->record[i] + inc[i] - 1) / inc[i]);
 	return clocks;
-}
-
-static void record_increments(const struct pm_domain *d, const struct pm_signals *now,
-			      const u32 inc[PCOUNTER_SLOTS], u32 out[PCOUNTER_LONG_COUNTERS])
-{
-	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
-		out[i] = source_bits(d, i / 4, now, i % 4, 1);
-	if (!(d->ctrl & PCOUNTER_CTRL_RECORD_SHORT))
-		return;
-	memset(out, 0, PCOUNTER_LONG_COUNTERS * sizeof(*out));
-	for (unsigned int i = 0; i < PCOUNTER_STOP; i++)
-		out[i] = inc[i];
-	out[PCOUNTER_STOP] = d->flag_wire;
 }
 
 static void count_stop(struct pm_domain *d)
@@ -236,9 +177,9 @@ static void count_stop(struct pm_domain *d)
 }
 
 /* returns the number of clocks consumed */
-static u64 record_clocks(struct pm_domain *d, const u32 add[PCOUNTER_LONG_COUNTERS], bool stop,
-			 u64 clocks)
+static u64 record(struct pm_domain *d, const u32 inc[PCOUNTER_SLOTS], u64 clocks)
 {
+	const bool stop = inc[PCOUNTER_STOP];
 	u64 n;
 
 	/* as for a swap: the clock of the pulse belongs to the next packet */
@@ -248,83 +189,46 @@ static u64 record_clocks(struct pm_domain *d, const u32 add[PCOUNTER_LONG_COUNTE
 	if (d->pending || record_full(d))
 		write_packet(d);
 
-	n = stop ? 1 : record_room(d, add, clocks);
-	for (unsigned int i = 0; i < PCOUNTER_LONG_COUNTERS; i++)
-		if (add[i])
+	n = stop ? 1 : record_room(d, inc, clocks);
+	for (unsigned int i = 0; i < PCOUNTER_STOP; i++)
+		if (inc[i])
 			d->record[i] =
-				min_t(u64, d->record[i] + mul_saturating(n, add[i]), U16_MAX);
+				min_t(u64, d->record[i] + mul_saturating(n, inc[i]), U16_MAX);
 	d->record_cycles = (d->record_cycles + n) & PCOUNTER_RECORD_CYCLES;
 	return n;
 }
 
-static u64 record(struct pm_domain *d, const struct pm_signals *now, bool held, bool stop,
-		  const u32 inc[PCOUNTER_SLOTS], u64 clocks)
+/* STOP pulses in the next clock, regardless of other wires */
+static bool stop_is_certain(const struct pm_domain *d)
 {
-	u32 add[PCOUNTER_LONG_COUNTERS];
+	unsigned int args, i, high = 0;
 
-	if (held) {
-		clear_record(d);
-		return clocks;
-	}
-	record_increments(d, now, inc, add);
-	return record_clocks(d, add, stop, clocks);
+	if (!d->trigger)
+		return false;
+	for (i = 0; i < 4; i++)
+		if (PCOUNTER_SRC_SIGNAL(d->src[PCOUNTER_STOP], i) ==
+		    d->trailer + PCOUNTER_TRAILER_PM_TRIGGER)
+			high |= 1u << i;
+	for (args = 0; args < 16; args++)
+		if ((args & high) == high && !pm_table(d->op[PCOUNTER_STOP], args))
+			return false;
+	return high;
+}
+
+/*
+ * As with a requested swap: the packet that PM_TRIGGER causes contains the clocks before it, and is
+ * written even if the next clock never comes.
+ */
+static void settle_stop(struct pm_domain *d)
+{
+	if (mode_of(d) != PCOUNTER_MODE_RECORD || d->stop_settled || !stop_is_certain(d))
+		return;
+	count_stop(d);
+	write_packet(d);
+	d->stop_settled = true;
 }
 
 /* --- clocks ---------------------------------------------------------------------- */
-
-/* CLRFLAG takes precedence */
-static bool next_flag(const struct pm_domain *d, bool setflag, bool clrflag)
-{
-	return (setflag || d->flag) && !clrflag;
-}
-
-/* sets EVENT and FLAG; passes rising edges on to other domains */
-static void drive_wires(struct pm_model *pm, struct pm_domain *d, bool event, bool flag)
-{
-	const unsigned int number = d - pm->domains;
-	const u16 edges = (event && !d->event) << number | (flag && !d->flag_wire)
-								   << (PCOUNTER_DOMAINS + number);
-
-	for (unsigned int i = 0; edges && i < PCOUNTER_DOMAINS; i++)
-		if (i != number)
-			pm->domains[i].edges |= edges;
-	d->event = event;
-	d->flag_wire = flag;
-}
-
-/* all wires are constant during @clocks clocks, and equal to those before unless @clocks is 1 */
-static u64 run_constant(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *now,
-			u64 clocks)
-{
-	const bool setflag = macro(d, PCOUNTER_SETFLAG, now, false);
-	bool out[PCOUNTER_INPUTS], flag;
-	u32 inc[PCOUNTER_SLOTS];
-	u64 n = clocks;
-
-	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
-		out[i] = macro(d, i, now, setflag);
-	increments(d, now, out, inc);
-	flag = next_flag(d, setflag, out[PCOUNTER_CLRFLAG]);
-	/* EVENT drives its wire in the next clock, FLAG in the one after that */
-	if (out[PCOUNTER_EVENT] != d->event || flag != d->flag || d->flag != d->flag_wire)
-		n = 1;
-
-	switch (mode_of(d)) {
-	case PCOUNTER_MODE_QUAD:
-		settle_swap(d);
-		quad(d, inc, pm_signal(now, d->spec_src & 0xff), n);
-		break;
-	case PCOUNTER_MODE_RECORD:
-		n = record(d, now, pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR, out[PCOUNTER_STOP], inc,
-			   n);
-		break;
-	}
-
-	drive_wires(pm, d, out[PCOUNTER_EVENT], d->flag);
-	d->flag = flag;
-	d->last = *now;
-	return n;
-}
 
 /* 0: it never pulses */
 static u32 period_of(const struct pm_model *pm, const struct pm_domain *d)
@@ -336,161 +240,18 @@ static u32 period_of(const struct pm_model *pm, const struct pm_domain *d)
 	return PCOUNTER_PERIODIC_CLOCKS(k - 1);
 }
 
-static bool looks_at_periodic(const struct pm_domain *d, unsigned int input)
+/* @clocks equal clocks; returns the number of clocks consumed */
+static u64 run_equal(struct pm_domain *d, const struct pm_clock *c, u64 clocks)
 {
-	const u32 src = sources_of(d, input);
-
-	for (unsigned int n = 0; n < 4; n++)
-		if (PCOUNTER_SRC_SIGNAL(src, n) == d->trailer + PCOUNTER_TRAILER_PERIODIC)
-			return true;
-	return false;
-}
-
-/* the domain uses PERIODIC; its pulses can be ignored otherwise */
-static bool uses_periodic(const struct pm_model *pm, const struct pm_domain *d)
-{
-	if (mode_of(d) == PCOUNTER_MODE_OFF || !period_of(pm, d))
-		return false;
-	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
-		if (looks_at_periodic(d, i))
-			return true;
-	return (d->spec_src & 0xff) == d->trailer + PCOUNTER_TRAILER_PERIODIC;
-}
-
-/* mask of imported signals that arrive as pulses */
-static u16 import_pulses(const struct pm_domain *d)
-{
-	return (d->ctrl & PCOUNTER_CTRL_EVENT_PULSE ? 0x00ff : 0) |
-	       (d->ctrl & PCOUNTER_CTRL_FLAG_PULSE ? 0xff00 : 0);
-}
-
-/* signals that leave other domains in this clock */
-static u16 imported(const struct pm_model *pm, const struct pm_domain *d)
-{
-	const u16 pulses = import_pulses(d);
-	u16 levels = 0;
-
-	for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++)
-		if (d != &pm->domains[i])
-			levels |= pm->domains[i].event << i | pm->domains[i].flag_wire
-								      << (PCOUNTER_DOMAINS + i);
-	return (d->edges & pulses) | (levels & ~pulses);
-}
-
-/* imported signals remain the same in all future clocks, unless another domain is clocked */
-static bool imports_settled(const struct pm_model *pm, const struct pm_domain *d)
-{
-	const u16 now = imported(pm, d);
-
-	return !(d->edges & import_pulses(d)) && d->import[0] == now && d->import[1] == now;
-}
-
-static void shift_imports(struct pm_domain *d, u16 now)
-{
-	d->import[1] = d->import[0];
-	d->import[0] = now;
-}
-
-/* adds the trailer's wires for the next clock */
-static void add_trailer(const struct pm_model *pm, const struct pm_domain *d, bool periodic,
-			struct pm_signals *now)
-{
-	const unsigned int own = d - pm->domains;
-
-	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_ZERO, false);
-	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_WRCACHE_FLUSH, false);
-	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PERIODIC, periodic);
-	pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_PM_TRIGGER, d->trigger);
-	/* signals of other domains arrive two clocks later */
-	for (unsigned int i = 0; i < PCOUNTER_DOMAINS; i++) {
-		const bool event = i == own ? d->event : d->import[1] >> i & 1;
-		const bool flag = i == own ? d->flag_wire :
-					     d->import[1] >> (PCOUNTER_DOMAINS + i) & 1;
-
-		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_EVENT(i), event);
-		pm_signal_set(now, d->trailer + PCOUNTER_TRAILER_FLAG(i), flag);
+	switch (mode_of(d)) {
+	case PCOUNTER_MODE_QUAD:
+		settle_swap(d);
+		quad(d, c->inc, c->swap, clocks);
+		break;
+	case PCOUNTER_MODE_RECORD:
+		return record(d, c->inc, clocks);
 	}
-}
-
-/* STOP pulses in the next clock, regardless of other wires */
-static bool stop_is_certain(const struct pm_domain *d)
-{
-	const u32 op = d->op[PCOUNTER_STOP];
-	unsigned int args, i, high = 0;
-
-	if (!d->trigger || op & ~(u32)PCOUNTER_OP_TABLE)
-		return false;
-	for (i = 0; i < 4; i++)
-		if (PCOUNTER_SRC_SIGNAL(d->src[PCOUNTER_STOP], i) ==
-		    d->trailer + PCOUNTER_TRAILER_PM_TRIGGER)
-			high |= 1u << i;
-	for (args = 0; args < 16; args++)
-		if ((args & high) == high && !pm_table(op, args))
-			return false;
-	return high;
-}
-
-/*
- * As with a requested swap: the packet that PM_TRIGGER causes contains the clocks before it, and is
- * written even if the next clock never comes.
- */
-static void settle_stop(const struct pm_model *pm, struct pm_domain *d)
-{
-	if (mode_of(d) != PCOUNTER_MODE_RECORD || pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR ||
-	    d->stop_settled || !stop_is_certain(d))
-		return;
-	count_stop(d);
-	write_packet(d);
-	d->stop_settled = true;
-}
-
-/*
- * Fast path for typical use of RECORD: PERIODIC only causes packets, and no table depends on the
- * last clock. Then all clocks are equal except for the pulses, of which there are many. Returns
- * false if the conditions are not met.
- */
-static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct pm_signals *signals,
-			 u64 clocks)
-{
-	const u32 period = period_of(pm, d);
-	u32 inc[PCOUNTER_SLOTS], add[PCOUNTER_LONG_COUNTERS];
-	struct pm_signals now = *signals, pulse;
-	bool out[PCOUNTER_INPUTS], stop;
-
-	if (mode_of(d) != PCOUNTER_MODE_RECORD || d->trigger ||
-	    pm->gctrl & PCOUNTER_GCTRL_RECORD_CLEAR)
-		return false;
-	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
-		if (d->op[i] & ~PCOUNTER_OP_TABLE ||
-		    (i != PCOUNTER_STOP && looks_at_periodic(d, i)))
-			return false;
-	add_trailer(pm, d, false, &now);
-	pulse = now;
-	pm_signal_set(&pulse, d->trailer + PCOUNTER_TRAILER_PERIODIC, true);
-	for (unsigned int i = 0; i < PCOUNTER_INPUTS; i++)
-		out[i] = macro(d, i, &now, false);
-	stop = macro(d, PCOUNTER_STOP, &pulse, false);
-	/* event and flag are wires as well: they must be constant */
-	if (out[PCOUNTER_STOP] || out[PCOUNTER_EVENT] != d->event ||
-	    next_flag(d, out[PCOUNTER_SETFLAG], out[PCOUNTER_CLRFLAG]) != d->flag ||
-	    d->flag != d->flag_wire)
-		return false;
-
-	increments(d, &now, out, inc);
-	record_increments(d, &now, inc, add);
-	d->edges = 0;
-	d->clocks += clocks;
-	while (clocks) {
-		const bool pulses = d->periodic + 1 >= period;
-		const u64 n =
-			record_clocks(d, add, pulses && stop,
-				      pulses ? 1 : min_t(u64, clocks, period - 1 - d->periodic));
-
-		d->periodic = pulses ? 0 : d->periodic + n;
-		clocks -= n;
-	}
-	d->last = d->periodic ? now : pulse;
-	return true;
+	return clocks;
 }
 
 /*
@@ -501,42 +262,28 @@ static bool run_recorded(struct pm_model *pm, struct pm_domain *d, const struct 
 void pm_run(struct pm_model *pm, unsigned int domain, const struct pm_signals *signals, u64 clocks)
 {
 	struct pm_domain *d = &pm->domains[domain];
-	const bool periodic = uses_periodic(pm, d);
 	const u32 period = period_of(pm, d);
-	bool try_record = periodic;
+	struct pm_clock plain = {}, pulse = {};
+	bool known = false;
 
 	while (clocks) {
 		/* overdue if the period was longer before */
-		const bool pulse = period && d->periodic + 1 >= period;
-		const bool settled = imports_settled(pm, d);
-		const u16 now_imported = imported(pm, d);
-		struct pm_signals now = *signals;
-		u64 n;
+		const bool pulses = period && d->periodic + 1 >= period;
+		u64 n = clocks;
 
-		if (settled && try_record && run_recorded(pm, d, signals, clocks))
-			return;
-		/* the fast path was refused: it stays refused until the wires change */
-		if (settled)
-			try_record = false;
-		add_trailer(pm, d, periodic && pulse, &now);
-		/* delayed sources see a change one clock later */
-		n = memcmp(&now, &d->last, sizeof(now)) ? 1 : clocks;
-		if (periodic)
-			n = pulse ? 1 : min_t(u64, n, period - 1 - d->periodic);
-		if (d->trigger || !settled)
+		if (!known) {
+			plain = clock_of(d, signals, false);
+			if (period)
+				pulse = clock_of(d, signals, true);
+			known = !d->trigger;
+		}
+		if (pulses || d->trigger)
 			n = 1;
-		d->edges = 0;
-		if (mode_of(d) == PCOUNTER_MODE_OFF)
-			d->last = now;
-		else
-			n = run_constant(pm, d, &now, n);
-		shift_imports(d, now_imported);
+		else if (period)
+			n = min_t(u64, n, period - 1 - d->periodic);
+		n = run_equal(d, pulses ? &pulse : &plain, n);
 		d->trigger = false;
-		/* periods are powers of two */
-		if (period)
-			d->periodic = pulse ? (n - 1) & (period - 1) :
-					      (d->periodic + n) & (period - 1);
-		d->clocks += n;
+		d->periodic = pulses || !period ? 0 : d->periodic + n;
 		clocks -= n;
 	}
 }
@@ -584,9 +331,6 @@ static void write_ctrl(struct pm_domain *d, u32 value)
 	if (mode_of(d) == before)
 		return;
 	d->status = 0;
-	d->event = false;
-	d->flag = false;
-	d->flag_wire = false;
 	d->swap = false;
 	d->pending = false;
 	d->stop_settled = false;
@@ -619,10 +363,6 @@ static u32 *plain_register(struct pm_domain *d, u32 reg)
 	if (reg >= PCOUNTER_SRC(0, 0) && input < PCOUNTER_SLOTS)
 		return reg & 0x20 ? &d->op[input] : &d->src[input];
 	switch (reg) {
-	case PCOUNTER_SETFLAG_OP(0):
-		return &d->op[PCOUNTER_SETFLAG];
-	case PCOUNTER_CLRFLAG_OP(0):
-		return &d->op[PCOUNTER_CLRFLAG];
 	case PCOUNTER_SPEC_SRC(0):
 		return &d->spec_src;
 	case PCOUNTER_CTR_CYCLES(0):
@@ -704,7 +444,7 @@ u32 pm_read(struct pm_model *pm, u32 reg)
 	if (reg == PCOUNTER_GCTRL)
 		return pm->gctrl;
 	if ((reg & ~0x1f) == PCOUNTER_RECORD_STATUS(0)) {
-		settle_stop(pm, d);
+		settle_stop(d);
 		return d->record_at | (d->overrun ? PCOUNTER_RECORD_OVERRUN : 0);
 	}
 	settle_swap(d);

@@ -37,7 +37,7 @@ struct pm_counters {
 struct pm_domain {
 	u8 trailer;			/* first of the 32 signals that every domain has */
 	u32 src[PCOUNTER_SLOTS];	/* registers, by enum pcounter_slot */
-	u32 op[PCOUNTER_INPUTS];	/* registers */
+	u32 op[PCOUNTER_SLOTS];		/* registers */
 	u32 spec_src;			/* register */
 	u32 ctrl;			/* register */
 	struct pm_counters shadow;	/* counting */
@@ -45,19 +45,7 @@ struct pm_domain {
 	u32 status;			/* enum pcounter_quad_status */
 	bool swap;			/* swap requested before the next clock */
 	bool trigger;			/* PM_TRIGGER pulses in the next clock */
-	struct pm_signals last;		/* signals of the last clock */
-	bool event;			/* output of EVENT in the last clock */
-	bool flag;
-	bool flag_wire;			/* FLAG in the next clock: @flag, one clock delayed */
-	/* rising edges of other domains' EVENT and FLAG since the last clock; as @import */
-	u16 edges;
-	/*
-	 * delay line of signals of other domains: of the last clock, and of the one before.
-	 * EVENT of domain n is bit n, its FLAG is bit 8 + n.
-	 */
-	u16 import[2];
 	u32 periodic;	/* clocks since the last PERIODIC pulse */
-	u64 clocks;	/* clocks so far */
 
 	u8 *mem;		/* RECORD: memory of the packets */
 	u32 mem_bytes;
@@ -67,7 +55,7 @@ struct pm_domain {
 	bool overrun;		/* a packet was written at or beyond the limit */
 	bool pending;		/* a packet is due and could not be written */
 	bool stop_settled;	/* the STOP pulse of the next clock has been counted */
-	u16 record[PCOUNTER_LONG_COUNTERS];	/* counters of the next packet */
+	u16 record[PCOUNTER_STOP];	/* counters of the next packet */
 	u64 record_cycles;	/* since the last packet; 48 bits */
 	u32 record_stops;	/* STOP pulses since the last packet */
 };
