@@ -5,7 +5,6 @@
 #include "firmware.h"
 #include "test.h"
 
-#define RING_VA		0x123456000ull
 #define JASID		3
 
 struct firmware fw;
@@ -101,7 +100,7 @@ void firmware_default_config(void)
 	fw.config = (struct csf_perfctr_config){
 		.control = &fw.control, .input = &fw.input, .output = &fw.output,
 		.req_lock = &fw.lock, .ops = &ops,
-		.ring = fw.ring, .ring_va = RING_VA, .ring_bytes = sizeof(fw.ring),
+		.ring = fw.ring, .ring_va = FIRMWARE_RING_VA, .ring_bytes = sizeof(fw.ring),
 		.slots = 4, .jasid = JASID, .l2_slices = 2,
 		.shader_present = 0x50005, .shader_visible = 0x50005,
 		.extended_metadata = true, .counters_per_block = 64,
@@ -300,7 +299,7 @@ static void enable(void)
 {
 	if (fault(&fw.fail.no_enable_ack))
 		return;
-	if (fw.input.prfcnt_base != RING_VA || fw.input.prfcnt_jasid != JASID ||
+	if (fw.input.prfcnt_base != FIRMWARE_RING_VA || fw.input.prfcnt_jasid != JASID ||
 	    fw.input.prfcnt_extract || !(fw.input.prfcnt_config & 0xff) ||
 	    fw.input.prfcnt_csg_en || !!(fw.input.prfcnt_config & CSF_PRFCNT_CONFIG_METADATA) !=
 				       fw.metadata)

@@ -16,6 +16,7 @@
 #define FIRMWARE_MAX_BLOCKS	(3 + 4 + 64)
 #define FIRMWARE_MAX_SAMPLE	((1 + FIRMWARE_MAX_BLOCKS) * 128 * 4)
 #define FIRMWARE_MAX_SLOTS	32
+#define FIRMWARE_RING_VA	0x123456000ull
 
 /* number of times that a fault happens */
 #define FOREVER		1000000000u

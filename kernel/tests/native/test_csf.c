@@ -471,16 +471,140 @@ TEST(overflow_without_metadata_loses_the_span)
 	collect_clean(&c);
 }
 
-/* --- set-up -------------------------------------------------------------- */
+/* --- a ring that the driver allocates ------------------------------------ */
 
-static int no_prepare(void *priv, void **ring, u64 *ring_va)
+static unsigned int rings;
+static int ring_error;
+
+static int prepare(void *priv, void **ring, u64 *ring_va)
 {
+	if (ring_error)
+		return ring_error;
+	check_eq(rings++, 0);
+	memset(fw.ring, 0, sizeof(fw.ring));
+	*ring = fw.ring;
+	*ring_va = FIRMWARE_RING_VA;
 	return 0;
 }
 
-static void no_unprepare(void *priv)
+static void unprepare(void *priv)
 {
+	check_eq(--rings, 0);
 }
+
+/* as in panthor: memory only while sessions exist, firmware without a metadata block */
+static void begin_without_ring(void)
+{
+	static struct csf_perfctr_driver_ops ops;
+
+	native_free_managed();
+	firmware_default_config();
+	fw.config.extended_metadata = false;
+	fw.metadata = false;
+	ops = *fw.config.ops;
+	ops.prepare = prepare;
+	ops.unprepare = unprepare;
+	fw.config.ops = &ops;
+	fw.config.ring_va = 0;
+	fw.config.ring = NULL;
+	rings = 0;
+	firmware_boot();
+	fixture_create();
+	check(!IS_ERR(csf));
+}
+
+static void begin_session(void)
+{
+	if (!rings)
+		check_eq(core.source->ops->prepare(core.source), 0);
+	check_eq(core.source->ops->start(core.source, 0), 0);
+}
+
+static void end_session(void)
+{
+	core.source->ops->stop(core.source);
+	core.source->ops->unprepare(core.source);
+}
+
+TEST(ring_exists_while_sessions_do)
+{
+	struct drm_perfctr_collection c;
+	unsigned int n;
+
+	begin_without_ring();
+	ring_error = -ENOMEM;
+	check_eq(core.source->ops->prepare(core.source), -ENOMEM);
+	ring_error = 0;
+	for (n = 0; n < 2; n++) {
+		begin_session();
+		check_eq(rings, 1);
+		fixture_collect_clean(&c, 3 + n);
+		check(fixture_conserved());
+		end_session();
+		check_eq(rings, 0);
+	}
+	check_eq(fw.protocol_errors, 0);
+}
+
+TEST(ring_is_kept_while_firmware_may_write)
+{
+	struct drm_perfctr_collection c;
+
+	begin_without_ring();
+	begin_session();
+	fw.fail.no_disable_ack = FOREVER;
+	end_session();
+	check_eq(rings, 1);
+	/* the next session uses the same ring; firmware answers again */
+	fw.fail.no_disable_ack = 0;
+	begin_session();
+	fixture_collect_clean(&c, 3);
+	check(fixture_conserved());
+	end_session();
+	check_eq(rings, 0);
+
+	/* without an acknowledgment of the stop, the release of the device frees the ring */
+	begin_session();
+	fw.fail.no_disable_ack = FOREVER;
+	end_session();
+	check_eq(rings, 1);
+	native_free_managed();
+	check_eq(rings, 0);
+}
+
+/* as on runtime suspend, with and without a boot of the firmware, and on a hang */
+TEST(restarts_lose_no_collected_count)
+{
+	struct random_state random = { test_seed() };
+	struct drm_perfctr_collection c;
+	unsigned int i;
+
+	begin_without_ring();
+	begin_session();
+	for (i = 0; i < 500; i++) {
+		const bool hang = !random_below(&random, 4);
+
+		fixture_collect_clean(&c, random_below(&random, 100));
+		fixture_count(1);
+		if (hang) {
+			core.source->ops->reset(core.source);
+		} else {
+			collect_clean(&c);
+			core.source->ops->stop(core.source);
+			check(!fw.counting);
+		}
+		if (hang || random_below(&random, 2))
+			firmware_restart();
+		/* panthor writes all of the mask after each boot */
+		fw.input.ack_irq_mask = CSF_GLB_IDLE;
+		begin_session();
+	}
+	collect_clean(&c);
+	check(fixture_conserved());
+	check_eq(fw.protocol_errors, 0);
+}
+
+/* --- set-up -------------------------------------------------------------- */
 
 static void expect_rejected(void)
 {
@@ -523,11 +647,11 @@ TEST(wrong_configuration_is_rejected)
 	WRONG(fw.control.prfcnt_features = 5);
 	/* a ring and prepare(); prepare() without unprepare() */
 	ops = *fw.config.ops;
-	ops.prepare = no_prepare;
-	ops.unprepare = no_unprepare;
+	ops.prepare = prepare;
+	ops.unprepare = unprepare;
 	WRONG(fw.config.ops = &ops);
 	ops = *fw.config.ops;
-	ops.prepare = no_prepare;
+	ops.prepare = prepare;
 	fw.config.ops = &ops;
 	WRONG(fw.config.ring = NULL);
 #undef WRONG
