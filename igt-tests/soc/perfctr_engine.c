@@ -150,6 +150,16 @@ static const struct kernel kernels[] = {
 	{ KERNEL(float_loop), 10, 1024, { 36864, 34816, 3072, 10240, 10240, 16384, 111616 } },
 	{ KERNEL(executed_nop), 0, 1024, { 3072, 0, 2048, 1024, 0, 5120, 11264 } },
 };
+/*
+ * as published from documentation, except that the profile counts the SHFL in the loop: the totals
+ * of 1 and 10 rounds are 37888 and 120832 there
+ */
+static const struct kernel documented[] = {
+	{ KERNEL(matrix_copy), 0, 1048576, { 5242880, 0, 2097152, 2097152, 0, 4194304, 16777216 } },
+	{ KERNEL(float_loop), 0, 1024, { 4096, 3072, 3072, 3072, 0, 9216, 26624 } },
+	{ KERNEL(float_loop), 1, 1024, { 9216, 7168, 3072, 2048, 1024, 9216, 38912 } },
+	{ KERNEL(float_loop), 10, 1024, { 36864, 34816, 3072, 11264, 10240, 9216, 131072 } },
+};
 
 static struct drm_vsoc_command compute(uint64_t threads, const struct drm_vsoc_instruction *code,
 				       uint32_t count)
@@ -625,12 +635,18 @@ int igt_main()
 	}
 	igt_subtest("listing-measured")
 	{
-		for (unsigned int i = 0; i < ARRAY_SIZE(kernels); i++) {
-			uint64_t counts[THREAD_COUNTERS];
+		uint64_t counts[THREAD_COUNTERS];
 
+		for (unsigned int i = 0; i < ARRAY_SIZE(kernels); i++) {
 			run_kernel(&kernels[i], counts);
 			assert_counts(counts, kernels[i].counts);
 		}
+		igt_vsoc_debugfs(&dev, "profile", "documented");
+		for (unsigned int i = 0; i < ARRAY_SIZE(documented); i++) {
+			run_kernel(&documented[i], counts);
+			assert_counts(counts, documented[i].counts);
+		}
+		igt_vsoc_debugfs(&dev, "profile", "xavier");
 	}
 	igt_subtest("listing-miscounts") miscounts();
 	/* Covers: vsoc_cmd_compute -E2BIG, vsoc_cmd_compute -EINVAL, vsoc_cmd_compute -ELOOP */

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listings of the virtual SoC: published measurements, and random programs whose counts are known.
+ * Listings of the virtual SoC: random programs whose counts are known, limits, refusals.
  */
 #include "rules_fixture.h"
-
-#include "common/listing.h"
 
 static struct vsoc_step steps[VSOC_MAX_LISTING];
 
@@ -24,99 +22,6 @@ static int follow(const struct drm_vsoc_instruction *listing, u32 count, u32 bre
 	while (ret == -EAGAIN && r.taken < VSOC_MAX_STEPS)
 		ret = vsoc_listing_run(&r, breath, thread);
 	return ret;
-}
-
-static void read_listing(const char *name, s64 n, struct vsoc_thread *thread)
-{
-	struct listing_parameter parameter = { "N", n, false };
-	char path[512], error[512] = "";
-	struct listing listing;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s%s", LISTINGS, name);
-	file = fopen(path, "r");
-	check(file);
-	if (listing_read(file, name, &parameter, n >= 0, &listing, error, sizeof(error))) {
-		printf("# %s\n", error);
-		check(false);
-	}
-	fclose(file);
-	check_eq(follow(listing.instructions, listing.count, 7, thread), 0);
-	listing_free(&listing);
-}
-
-/* sums over the cores, in the order of enum vsoc_thread_counter */
-static void check_counts(const char *name, s64 n, u64 threads, enum vsoc_profile profile,
-			 const u64 counts[VSOC_THREAD_COUNTERS])
-{
-	static const u16 counters[VSOC_THREAD_COUNTERS] = {
-		VSOC_SHADER_THREAD_INST_INTEGER, VSOC_SHADER_THREAD_INST_FP32,
-		VSOC_SHADER_THREAD_INST_LD_ST, VSOC_SHADER_THREAD_INST_CONTROL,
-		VSOC_SHADER_THREAD_INST_BIT_CONVERT, VSOC_SHADER_THREAD_INST_MISC,
-		VSOC_SHADER_THREAD_INST_TOTAL,
-	};
-	struct drm_vsoc_command cmd = { .type = DRM_VSOC_CMD_COMPUTE };
-	struct vsoc_thread thread;
-	unsigned int i, c, k;
-
-	read_listing(name, n, &thread);
-	cmd.compute.threads = threads;
-	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		use_some_shape(i);
-		counting.profile = profile;
-		run(&cmd, &thread);
-		for (c = 0; c < VSOC_THREAD_COUNTERS; c++) {
-			u64 sum = 0;
-
-			for (k = 0; k < shape.cores; k++)
-				sum += have[VSOC_BLOCK_MEMSYS + shape.l2_slices + k][counters[c]];
-			check_eq(sum, counts[c]);
-		}
-	}
-}
-
-/* integer, fp32, ld_st, control, convert, misc, total */
-TEST(listings_count_as_measured)
-{
-	static const struct {
-		const char *name;
-		s64 n;
-		u64 threads;
-		u64 counts[VSOC_THREAD_COUNTERS];
-	} rows[] = {
-		{ "matrix-copy.lst", -1, 1048576,
-		  { 5242880, 0, 2097152, 1048576, 0, 6291456, 14680064 } },
-		{ "float-loop.lst", 0, 1024, { 4096, 3072, 3072, 2048, 0, 5120, 17408 } },
-		{ "float-loop.lst", 1, 1024, { 9216, 7168, 3072, 1024, 1024, 7168, 28672 } },
-		{ "float-loop.lst", 2, 1024, { 12288, 10240, 3072, 2048, 2048, 8192, 37888 } },
-		{ "float-loop.lst", 10, 1024,
-		  { 36864, 34816, 3072, 10240, 10240, 16384, 111616 } },
-		{ "executed-nop.lst", -1, 1024, { 3072, 0, 2048, 1024, 0, 5120, 11264 } },
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		check_counts(rows[i].name, rows[i].n, rows[i].threads, VSOC_PROFILE_XAVIER,
-			     rows[i].counts);
-}
-
-/*
- * The publication expects no count for the SHFL in the loop, the profile does: totals of N = 1 and
- * 10 are 37888 and 120832 there.
- */
-TEST(listings_count_as_documented)
-{
-	static const u64 copy[] = { 5242880, 0, 2097152, 2097152, 0, 4194304, 16777216 };
-	static const u64 loop[][VSOC_THREAD_COUNTERS] = {
-		{ 4096, 3072, 3072, 3072, 0, 9216, 26624 },
-		{ 9216, 7168, 3072, 2048, 1024, 9216, 38912 },
-		{ 36864, 34816, 3072, 11264, 10240, 9216, 131072 },
-	};
-
-	check_counts("matrix-copy.lst", -1, 1048576, VSOC_PROFILE_DOCUMENTED, copy);
-	check_counts("float-loop.lst", 0, 1024, VSOC_PROFILE_DOCUMENTED, loop[0]);
-	check_counts("float-loop.lst", 1, 1024, VSOC_PROFILE_DOCUMENTED, loop[1]);
-	check_counts("float-loop.lst", 10, 1024, VSOC_PROFILE_DOCUMENTED, loop[2]);
 }
 
 /*

@@ -43,39 +43,10 @@ static void run_wire(u32 unit, u32 signal, u64 clocks)
 	run(s, clocks);
 }
 
-static u64 take(unsigned int counter)
-{
-	bool saturated;
-	u64 value = nv50_mp_take(&mp, 0, counter, &saturated);
-
-	check(!saturated);
-	return value;
-}
-
 static void set_up(void)
 {
 	memset(image, 0, sizeof(image));
 	nv50_mp_init(&mp, CORES);
-}
-
-TEST(only_valid_methods_are_accepted)
-{
-	u32 method, data, n = 0;
-
-	for (method = 0; method < 0x2000; method++)
-		n += nv50_mp_is_method(method, 0);
-	check_eq(n, 2 * MP_SLOTS);
-	/* SET takes any value, CONTROL only defined bits */
-	for (n = 0; n < 32; n++) {
-		check(nv50_mp_is_method(MP_PM_SET(3), BIT(n)));
-		check_eq(nv50_mp_is_method(MP_PM_CONTROL(3), BIT(n)),
-			 n != 1 && n != 2 && n != 3 && n != 7);
-	}
-	for (data = 0; data < 8; data++)
-		check_eq(nv50_mp_is_method(MP_PM_CONTROL(0), data << MP_CONTROL_UNIT_SHIFT),
-			 data < MP_UNITS);
-	check(!nv50_mp_is_method(MP_PM_CONTROL(0) + 2, 0));
-	check(!nv50_mp_is_method(MP_PM_CONTROL(0) | BIT(31), 0));
 }
 
 TEST(context_claims_the_slots_of_its_functions)
@@ -95,64 +66,6 @@ TEST(context_claims_the_slots_of_its_functions)
 	check_eq(nv50_mp_claimed(control), BIT(0) | BIT(1) | BIT(2) | BIT(3));
 	control[2] = control_of(4, 2, 0xffff, false);
 	check_eq(nv50_mp_claimed(control), BIT(2));
-}
-
-TEST(counter_moves_to_a_free_slot)
-{
-	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0), own_control(4, 9, 1) };
-
-	set_up();
-	nv50_mp_program(&mp, wanted);
-	nv50_mp_begin(&mp, &image[0]);
-	check_eq(mp.slot[0], 0);
-	run_wire(4, 2, 10);
-	/* in the middle of the job, the context claims two slots */
-	nv50_mp_method(&mp, MP_PM_CONTROL(0), own_control(0, 0x0b, 0));
-	nv50_mp_method(&mp, MP_PM_CONTROL(1), own_control(0, 0x0b, 1));
-	check(mp.slot[0] >= 2 && mp.slot[0] < MP_SLOTS);
-	run_wire(4, 2, 7);
-	nv50_mp_passed(&mp, 7);
-	check_eq(nv50_mp_read(&mp, 0, 0), 0);
-	check_eq(take(0), 17);
-	check_eq(take(1), 0);
-	check_eq(nv50_mp_take_missed_ns(&mp, 0), 0);
-	nv50_mp_end(&mp);
-	/* another context has no claims */
-	nv50_mp_begin(&mp, &image[1]);
-	check_eq(mp.claimed, 0);
-	run_wire(4, 2, 5);
-	nv50_mp_end(&mp);
-	check_eq(take(0), 5);
-}
-
-TEST(counter_without_slot_reports_missed_time)
-{
-	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0) };
-	unsigned int slot;
-
-	set_up();
-	nv50_mp_program(&mp, wanted);
-	nv50_mp_begin(&mp, &image[0]);
-	for (slot = 0; slot < MP_SLOTS; slot++)
-		nv50_mp_method(&mp, MP_PM_CONTROL(slot), own_control(4, 2, slot));
-	check_eq(mp.slot[0], MP_SLOTS);
-	run_wire(4, 2, 100);
-	nv50_mp_passed(&mp, 200);
-	check_eq(take(0), 0);
-	check_eq(nv50_mp_take_missed_ns(&mp, 0), 200);
-	check_eq(nv50_mp_take_missed_ns(&mp, 0), 0);
-	nv50_mp_method(&mp, MP_PM_CONTROL(3), 0);
-	check_eq(mp.slot[0], 3);
-	/* the context reads its own value from the slot */
-	run_wire(4, 2, 50);
-	nv50_mp_passed(&mp, 100);
-	check_eq(nv50_mp_read(&mp, 0, 3), 100);
-	check_eq(nv50_mp_read(&mp, 0, 2), 150);
-	nv50_mp_method(&mp, MP_PM_SET(3), 1234);
-	check_eq(nv50_mp_read(&mp, 0, 3), 1234);
-	check_eq(take(0), 50);
-	check_eq(nv50_mp_take_missed_ns(&mp, 0), 0);
-	nv50_mp_end(&mp);
 }
 
 /* two counters, one slot, two jobs: each counter gets the slot once */
@@ -176,37 +89,6 @@ TEST(counter_that_missed_most_gets_the_slot)
 	}
 	for (slot = 0; slot < 2; slot++)
 		check_eq(nv50_mp_take_missed_ns(&mp, slot), 100);
-}
-
-TEST(reset_clears_all_contexts)
-{
-	const u32 wanted[MP_SLOTS] = { own_control(4, 2, 0) };
-	unsigned int i, slot;
-
-	set_up();
-	nv50_mp_program(&mp, wanted);
-	for (i = 0; i < 2; i++) {
-		nv50_mp_begin(&mp, &image[i]);
-		nv50_mp_method(&mp, MP_PM_CONTROL(0), own_control(4, 2, 0));
-		nv50_mp_method(&mp, MP_PM_SET(2), 77);
-		run_wire(4, 2, 3);
-		if (!i)
-			nv50_mp_end(&mp);
-	}
-	/* in the middle of a job */
-	nv50_mp_reset(&mp);
-	check_eq(nv50_mp_read(&mp, 0, 0), 0);
-	check_eq(nv50_mp_read(&mp, 0, 2), 0);
-	run_wire(4, 2, 3);
-	check_eq(take(0), 0);
-	nv50_mp_end(&mp);
-	for (i = 0; i < 2; i++) {
-		nv50_mp_begin(&mp, &image[i]);
-		run_wire(4, 2, 3);
-		for (slot = 0; slot < MP_SLOTS; slot++)
-			check_eq(nv50_mp_read(&mp, 0, slot), 0);
-		nv50_mp_end(&mp);
-	}
 }
 
 TEST(saturation_stays_with_its_counter)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The counting rules of the virtual SoC against its manual (kernel/vsoc/README.md), which is
- * computed here a second time in 128 bits, and against properties. test_listing.c tests listings.
+ * computed here a second time in 128 bits. test_listing.c tests listings.
  */
 #include "rules_fixture.h"
 
@@ -472,44 +472,6 @@ TEST(no_counter_exceeds_its_rate)
 		counting.last_integer[0] = random_u64(&random) >> 4;
 		run(&cmd, NULL);
 		check_rates();
-	}
-}
-
-/* hits may become misses, and warps full ones */
-static bool may_shrink(u32 b, u32 c)
-{
-	if (b == VSOC_BLOCK_TILER)
-		return c == VSOC_TILER_VERTEX_CACHE_HIT;
-	if (b >= VSOC_BLOCK_MEMSYS + shape.l2_slices)
-		return c == VSOC_SHADER_INSTR_DIVERGED;
-	return b >= VSOC_BLOCK_MEMSYS && c == VSOC_MEMSYS_L2_READ_SHADER;
-}
-
-TEST(more_work_never_counts_less)
-{
-	struct random_state random = { test_seed() + 2 };
-	static u128 less[MAX_BLOCKS][MAX_COUNTERS];
-	unsigned long i, rounds = test_rounds(3000);
-
-	for (i = 0; i < rounds; i++) {
-		struct drm_vsoc_command cmd = { .type = DRM_VSOC_CMD_DRAW };
-		u64 *field[] = { &cmd.draw.vertices, &cmd.draw.fragments, &cmd.draw.texels };
-		u32 b, c, k;
-		u64 ns;
-
-		use_some_shape(i);
-		for (k = 0; k < ARRAY_SIZE(field); k++)
-			*field[k] = amount(&random, VSOC_MAX_UNITS / 2);
-		run(&cmd, NULL);
-		memcpy(less, have, sizeof(less));
-		ns = work.duration_ns;
-		k = random_below(&random, ARRAY_SIZE(field));
-		*field[k] += amount(&random, VSOC_MAX_UNITS / 2);
-		run(&cmd, NULL);
-		for (b = 0; b < shape.blocks; b++)
-			for (c = 0; c < shape.counters_per_block; c++)
-				check(have[b][c] >= less[b][c] || may_shrink(b, c));
-		check(work.duration_ns >= ns);
 	}
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scheduler of PCOUNTER: schedules are valid, minimal by exhaustive search and fair, and scaled
- * counts are near the true counts.
+ * The scheduler of PCOUNTER: schedules are valid, minimal by exhaustive search and fair.
  */
-#include <math.h>
-
 #include "kernel.h"
 #include "nv50_counters.h"
 #include "pcounter_sched.h"
@@ -301,46 +298,6 @@ static struct pcounter_set set_of(const u8 *counters, unsigned int n)
 	return set;
 }
 
-#define MP(name)	(PCOUNTER_MP_FIRST + NV50_MP_##name)
-
-TEST(conflicting_counters_take_two_passes)
-{
-	static const struct {
-		u8 counters[5];
-		u8 count, passes;
-	} cases[] = {
-		/* different domains, and four of one */
-		{ { NV50_PCOUNTER_GPU_BUSY, NV50_PCOUNTER_ROP_BUSY, NV50_PCOUNTER_SHADER_BUSY },
-		  3, 1 },
-		{ { NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT, NV50_PCOUNTER_SETUP_POINT_COUNT,
-		    NV50_PCOUNTER_SETUP_LINE_COUNT, NV50_PCOUNTER_SETUP_TRIANGLE_COUNT }, 4, 1 },
-		{ { NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT, NV50_PCOUNTER_SETUP_POINT_COUNT,
-		    NV50_PCOUNTER_SETUP_LINE_COUNT, NV50_PCOUNTER_SETUP_TRIANGLE_COUNT,
-		    NV50_PCOUNTER_GPU_BUSY }, 5, 2 },
-		/* an integer and a simple one in one domain */
-		{ { NV50_PCOUNTER_GEOM_VERTEX_IN_COUNT, NV50_PCOUNTER_GPU_BUSY }, 2, 2 },
-		/* one multiplexer, two values */
-		{ { NV50_PCOUNTER_ROP_BUSY, NV50_PCOUNTER_ROP_SAMPLES_IN_COUNT_0 }, 2, 2 },
-		{ { NV50_PCOUNTER_SHADER_BUSY, NV50_PCOUNTER_GEOM_BUSY }, 2, 2 },
-		/* the multiplexer that PCOUNTER and MP share */
-		{ { NV50_PCOUNTER_SHADER_BUSY, MP(SM_CTA_LAUNCHED) }, 2, 2 },
-		{ { NV50_PCOUNTER_SHADER_BUSY, MP(INSTRUCTIONS), MP(BRANCH) }, 3, 1 },
-		{ { MP(INSTRUCTIONS), MP(BRANCH), MP(DIVERGENT_BRANCH), MP(SM_CTA_LAUNCHED) },
-		  4, 1 },
-		{ { MP(INSTRUCTIONS), MP(BRANCH), MP(DIVERGENT_BRANCH), MP(SM_CTA_LAUNCHED),
-		    MP(WARP_SERIALIZE) }, 5, 2 },
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct pcounter_set wanted = set_of(cases[i].counters, cases[i].count);
-
-		pcounter_schedule_make(&schedule, nv50, &wanted);
-		check_schedule(nv50, &wanted);
-		check_eq(schedule.count, cases[i].passes);
-	}
-}
-
 TEST(counter_without_conflict_is_in_every_pass)
 {
 	static const u8 counters[] = { NV50_PCOUNTER_GPU_BUSY, NV50_PCOUNTER_ROP_BUSY,
@@ -387,67 +344,4 @@ TEST(passes_run_equally_long)
 		}
 		check(most - least <= 5000);
 	}
-}
-
-/*
- * Scaled counts against the truth, over a long run. In slice n counter i counts events at a rate
- * that is drawn for each slice, 0..RATE_MAX for each ns. A counter that ran in S of N slices
- * estimates the sum from a sample: its standard error, relative to the truth, is sqrt((N - S) / (3
- * S N)) for a uniform distribution. The bound is six of them.
- */
-#define SLICES		6000
-#define SLICE_NS	1000
-#define RATE_MAX	1000
-
-/* returns how many counters were multiplexed */
-static unsigned int check_scaled(struct random_state *r, unsigned int wanted_counters)
-{
-	u64 truth[PCOUNTER_COUNTERS] = { 0 }, counted[PCOUNTER_COUNTERS] = { 0 };
-	u64 ran[PCOUNTER_COUNTERS] = { 0 };
-	struct pcounter_set wanted = random_wanted(r, wanted_counters, nv50);
-	unsigned int i, n, multiplexed = 0;
-
-	pcounter_schedule_make(&schedule, nv50, &wanted);
-	for (n = 0; n < SLICES; n++) {
-		const struct pcounter_set *now = &schedule.passes[schedule.current_pass].members;
-
-		for (i = 0; i < PCOUNTER_COUNTERS; i++) {
-			u64 events;
-
-			if (!pcounter_in_set(&wanted, i))
-				continue;
-			events = (u64)random_below(r, RATE_MAX + 1) * SLICE_NS;
-			truth[i] += events;
-			if (pcounter_in_set(now, i)) {
-				counted[i] += events;
-				ran[i]++;
-			}
-		}
-		pcounter_schedule_ran(&schedule, SLICE_NS);
-		pcounter_schedule_rotate(&schedule);
-	}
-	for (i = 0; i < PCOUNTER_COUNTERS; i++) {
-		double scaled, bound;
-
-		if (!pcounter_in_set(&wanted, i))
-			continue;
-		check(ran[i] >= SLICES / schedule.count);
-		scaled = (double)counted[i] * SLICES / ran[i];
-		bound = 6 * sqrt((double)(SLICES - ran[i]) / (3.0 * ran[i] * SLICES));
-		check(fabs(scaled / truth[i] - 1) <= bound);
-		multiplexed += ran[i] < SLICES;
-	}
-	return multiplexed;
-}
-
-TEST(scaled_counts_are_near_the_truth)
-{
-	struct random_state r = { test_seed() + 3 };
-	unsigned long round, rounds = test_rounds(15);
-	unsigned int multiplexed = 0;
-
-	check(check_scaled(&r, 53) > 20);
-	for (round = 0; round < rounds; round++)
-		multiplexed += check_scaled(&r, 2 + random_below(&r, 52));
-	check(multiplexed > rounds);
 }
