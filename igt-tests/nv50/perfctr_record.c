@@ -19,11 +19,7 @@
  * @record-back-pressure: packets without room in memory are merged: periods are lost, counts are
  *   not
  * @record-overflow: a counter that saturates during recording has LOST, and the time is in lost_ns
- * @record-overflow-domains: domains that lose counts at the same time report that time once, the
- *   longest of all
  * @record-stop-silent: STOP has all counts after hardware did not answer until its memory was full
- * @record-stop-of-one-silent: if a session stops while hardware does not answer, another one has
- *   all its counts once, and only its own losses
  * @record-fallback: a session that cannot be recorded is sampled by the timer, as STATUS reports
  * @record-reset: a reset during recording is reported; counting is exact after it
  * @record-suspend: suspend and resume during recording: nothing is lost
@@ -220,12 +216,6 @@ static bool record_exact(void)
 	return true;
 }
 
-/* ends with all samples and counts read */
-static void stop_and_read(struct igt_perfctr_session *s)
-{
-	igt_nv50_finish(s);
-}
-
 /* more clocks at once than half of the memory has packets for */
 static void fill_memory(void)
 {
@@ -242,87 +232,6 @@ static void fall_silent(void)
 	igt_fault_arm(&igt_nv50.dev, "pcounter_late", 1000000);
 	while (igt_nv50_sampler("collections") < collections + 2)
 		usleep(1000);
-}
-
-/* half of the memory lasts at most this long, at two packets per period or more */
-#define HALF_NS (ROOM_PACKETS * IGT_NV50_RECORD_PERIOD_NS / 2)
-/* clocks per packet of gpu_busy (800 MHz) and of shader_busy (500 MHz) */
-#define PACKET_CLOCKS_1 32768ull
-#define PACKET_CLOCKS_3 16384ull
-
-/* one sample of @s covers the @silent_ns without an answer */
-static void assert_lost_in_silence(const struct igt_perfctr_session *s, uint64_t silent_ns)
-{
-	uint64_t span_ns = s->last.end_ns - s->last.start_ns, most_ns = 0;
-
-	igt_assert_eq_u64(s->samples, 1);
-	igt_assert(s->flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
-	for (unsigned int b = 0; b < s->setup.block_count; b++) {
-		const struct igt_perfctr_sum *sum = &s->sums[b];
-		const uint32_t lost = DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED;
-		/*
-		 * The packets of one half are kept, except for the room of packets of unanswered
-		 * collections. They cover at least this time.
-		 */
-		const bool shader = sum->index == 3;
-		const uint64_t kept =
-			(shader ? PACKET_CLOCKS_3 : PACKET_CLOCKS_1) * ROOM_PACKETS / 16 * 15;
-		const uint64_t kept_ns = kept * 1000 / (shader ? 500 : 800);
-
-		igt_assert_eq_u32(sum->states & lost, lost);
-		igt_assert_lte_u64(kept, sum->cycles);
-		igt_assert_lte_u64(kept_ns, span_ns);
-		if (most_ns < span_ns - kept_ns)
-			most_ns = span_ns - kept_ns;
-	}
-	igt_info("lost %llu of %llu ns, %llu to %llu\n", (long long)s->lost_ns, (long long)span_ns,
-		 (long long)(silent_ns - HALF_NS), (long long)most_ns);
-	igt_assert_lte_u64(silent_ns, s->lost_ns + HALF_NS);
-	igt_assert_lte_u64(s->lost_ns, most_ns);
-}
-
-/* a job of two domains lasts longer than both halves of their memory */
-static void lose_in_silence(bool stop_first)
-{
-	static const char *const busy[] = { "gpu_busy", "shader_busy" };
-	/* a compute of 0.7 s */
-	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COMPUTE };
-	struct igt_perfctr_session s, whole;
-	uint64_t job, silent_ns, saturated = igt_nv50_sampler("saturated");
-
-	c.compute.threads = 4 * 16 * 1335;
-	c.compute.instructions = 65535;
-	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, busy, 2);
-	/* each sample without an answer of the hardware reports it */
-	igt_nv50_session_create(&whole, 0, busy, 2);
-	igt_nv50_start(&s);
-	igt_assert_eq(igt_perfctr_start(&whole, 0), 0);
-	igt_assert(igt_perfctr_is_batched(&s));
-	job = igt_vsoc_submit(&igt_nv50.dev, &c, 1);
-	fall_silent();
-	silent_ns = igt_raw_ns();
-	igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
-	igt_perfctr_drain(&s);
-	silent_ns = igt_raw_ns() - silent_ns;
-	igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
-	/* the first answered collection is that of STOP, or was one of a batch */
-	while (!stop_first && igt_nv50_sampler("saturated") < saturated + 2)
-		igt_perfctr_drain(&s);
-	igt_assert_eq(igt_perfctr_stop(&whole, 0), 0);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_drain(&whole);
-	assert_lost_in_silence(&whole, silent_ns);
-	igt_perfctr_drain(&s);
-	/* samples during the silence report no loss; the next one reports that of its span */
-	igt_assert_lte_u64(1, s.lost_ns);
-	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
-	igt_nv50_read_after();
-	for (unsigned int i = 0; i < 2; i++) {
-		igt_assert_eq_u64(igt_nv50_value(&s, busy[i]), igt_nv50_value(&whole, busy[i]));
-		igt_assert_lte_u64(igt_nv50_value(&s, busy[i]) + 1, igt_nv50_truth(busy[i]));
-	}
-	igt_perfctr_session_fini(&whole);
-	igt_perfctr_session_fini(&s);
 }
 
 static void check_record_exact(void)
@@ -386,7 +295,7 @@ static void record_small_ring(void)
 		igt_nv50_work(n);
 		igt_perfctr_drain(&s);
 	}
-	stop_and_read(&s);
+	igt_nv50_finish(&s);
 	end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
 }
 
@@ -499,7 +408,7 @@ static void record_back_pressure(void)
 	fill_memory();
 	while (igt_nv50_sampler("refused") == refused)
 		igt_perfctr_drain(&s);
-	stop_and_read(&s);
+	igt_nv50_finish(&s);
 	igt_assert_eq_u64(igt_nv50_sampler("saturated"), saturated);
 	igt_assert_lte_u64(1, s.merged);
 	end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
@@ -569,50 +478,6 @@ static void record_stop_silent(void)
 	}
 }
 
-static void record_leave_silent(void)
-{
-	struct igt_perfctr_session s, t;
-	static const char *const stay[] = { "gpu_busy", "shader_busy" };
-	static const char *const leave[] = { "rop_busy" };
-
-	/* the fault is in the last collection of STOP, then in those of the selection */
-	for (unsigned int times = 1; times <= 4; times++) {
-		igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, stay, 2);
-		igt_nv50_session_create(&t, IGT_NV50_RECORD_PERIOD_NS, leave, 1);
-		igt_nv50_start(&s);
-		igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-		igt_assert(igt_perfctr_is_batched(&s));
-		igt_nv50_work(1);
-		igt_perfctr_drain(&s);
-		igt_perfctr_drain(&t);
-		igt_fault_arm(&igt_nv50.dev, "pcounter_late", times);
-		igt_nv50_finish(&t);
-		if (t.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW))
-			igt_assert_lte_u64(igt_nv50_value(&t, "rop_busy"),
-					   igt_nv50_truth("rop_busy"));
-		else
-			igt_nv50_assert_conserved(&t);
-		if (igt_nv50_value(&t, "rop_busy") != igt_nv50_truth("rop_busy"))
-			igt_assert(igt_nv50_sum(&t, "rop_busy")->states & DRM_PERFCTR_STATE_LOST);
-		igt_nv50_work(2);
-		igt_fault_disarm(&igt_nv50.dev, "pcounter_late");
-		igt_perfctr_sample_with_room(&s);
-		stop_and_read(&s);
-		for (unsigned int i = 0; i < 2 && !fell_behind(&s); i++) {
-			const struct igt_perfctr_sum *sum = igt_nv50_sum(&s, stay[i]);
-
-			igt_nv50_assert_conserved(&s);
-			igt_assert_eq_u64(s.lost_ns, 0);
-			igt_assert_eq_u32(sum->states & DRM_PERFCTR_STATE_LOST, 0);
-			igt_assert_lte_u64(sum->time_enabled,
-					   s.last.end_ns - s.first.start_ns + MS);
-			igt_assert_eq_u64(igt_nv50_ran(&s, stay[i]), sum->time_enabled);
-		}
-		igt_perfctr_session_fini(&t);
-		igt_perfctr_session_fini(&s);
-	}
-}
-
 static void record_fallback(void)
 {
 	struct igt_perfctr_session s;
@@ -648,7 +513,7 @@ static void record_fallback(void)
 			igt_nv50_work(n);
 			igt_perfctr_drain(&s);
 		}
-		stop_and_read(&s);
+		igt_nv50_finish(&s);
 		end_exact(&s, cases[i].period_ns);
 	}
 }
@@ -667,7 +532,7 @@ static void record_reset(void)
 		igt_nv50_work(n);
 		igt_perfctr_drain(&s);
 	}
-	stop_and_read(&s);
+	igt_nv50_finish(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 	igt_assert_lte_u64(1, s.lost_ns);
 	if (!fell_behind(&s))
@@ -693,7 +558,7 @@ static void record_suspend(void)
 	igt_nv50_power("on");
 	igt_nv50_work(1);
 	igt_perfctr_await_batched(&s, true);
-	stop_and_read(&s);
+	igt_nv50_finish(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	end_exact(&s, IGT_NV50_RECORD_PERIOD_NS);
 }
@@ -740,13 +605,7 @@ static void record_tests(void)
 	igt_nv50_subtest("record-stop") record_stop();
 	igt_nv50_subtest("record-back-pressure") record_back_pressure();
 	igt_nv50_subtest("record-overflow") record_overflow();
-	igt_nv50_subtest("record-overflow-domains")
-	{
-		for (unsigned int stop_first = 0; stop_first < 2; stop_first++)
-			lose_in_silence(stop_first);
-	}
 	igt_nv50_subtest("record-stop-silent") record_stop_silent();
-	igt_nv50_subtest("record-stop-of-one-silent") record_leave_silent();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
 	igt_nv50_subtest("record-fallback") record_fallback();
 	igt_nv50_subtest("record-reset") record_reset();

@@ -22,10 +22,6 @@
  *
  * arg[1]:
  * @fault-every-name: each fault of the device's GPU and PMUs is one of the above
- * @fault-garbage-metadata-poweroff: cores that power off with a sample of invalid metadata have
- *   LOST, though their counts are there
- * @fault-garbage-metadata-power-loss: cores that power off without a sample after invalid metadata
- *   lack counts and have LOST
  * @fault-refused: an invalid probability or number of times is refused and changes nothing
  */
 #include <errno.h>
@@ -476,66 +472,6 @@ static void refused(void)
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "fail_no_ack", "0"), 0);
 }
 
-static void begin_with_cores(void)
-{
-	begin_anew();
-	igt_accounted_open(&first, &dev, ~0ull, 0, false);
-	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
-	igt_vsoc_work(&dev, 3);
-	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
-	igt_vsoc_work(&dev, 4);
-}
-
-/* core 0 stayed on; the last samples of the other cores may be incomplete */
-static void end_with_cores_lost(void)
-{
-	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
-	igt_perfctr_drain(&first.s);
-	igt_assert(first.s.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	igt_assert_lte_u64(1, first.s.lost_ns);
-	for (unsigned int b = 0; b < first.s.setup.block_count; b++) {
-		const struct igt_perfctr_sum *sum = &first.s.sums[b];
-		bool gone = sum->type == DRM_PERFCTR_MALI_BLOCK_SHADER && sum->index;
-
-		igt_assert_f(gone == !!(sum->states & DRM_PERFCTR_STATE_LOST),
-			     "%u:%u: states %#x\n", sum->type, sum->index, sum->states);
-	}
-	/* later samples are exact again */
-	igt_vsoc_work(&dev, 5);
-	igt_perfctr_finish(&first.s);
-	assert_clean(&first);
-	igt_accounted_close(&first);
-}
-
-/*
- * The sample before cores power off has invalid metadata. The host does not recognise it, so the
- * last counts are doubtful, not lost.
- */
-static void garbage_at_poweroff(void)
-{
-	begin_with_cores();
-	igt_fault_arm(&dev, "garbage_metadata", 1);
-	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
-	igt_assert_eq(igt_fault_disarm(&dev, "garbage_metadata"), 1);
-	end_with_cores_lost();
-	igt_assert_eq_u64(first.account.truth, first.account.counts);
-}
-
-/* an earlier sample has invalid metadata, and cores power off without a sample */
-static void garbage_before_power_loss(void)
-{
-	begin_with_cores();
-	igt_fault_arm(&dev, "garbage_metadata", 1);
-	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
-	igt_assert_eq(igt_fault_disarm(&dev, "garbage_metadata"), 1);
-	igt_vsoc_work(&dev, 6);
-	igt_fault_arm(&dev, "power_loss", 1);
-	igt_vsoc_debugfs(&dev, "cores_on", "0x1");
-	igt_assert_eq(igt_fault_disarm(&dev, "power_loss"), 1);
-	end_with_cores_lost();
-	igt_assert_eq(first.account.types_missing, TYPE(SHADER));
-}
-
 int igt_main()
 {
 	static char names[FAULTS][48];
@@ -557,8 +493,6 @@ int igt_main()
 		}
 	}
 	igt_subtest("fault-every-name") every_fault();
-	igt_subtest("fault-garbage-metadata-poweroff") garbage_at_poweroff();
-	igt_subtest("fault-garbage-metadata-power-loss") garbage_before_power_loss();
 	igt_subtest("fault-refused") refused();
 	igt_fixture() {
 		igt_perfctr_close(&dev);

@@ -403,6 +403,30 @@ TEST(power_loss_is_not_hidden_by_garbage)
 	}
 }
 
+/* the counts are there, but the host cannot know */
+TEST(poweroff_with_garbage_may_have_lost_counts)
+{
+	struct drm_perfctr_collection c;
+	int core0, core16;
+
+	fixture_begin();
+	core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
+	core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
+	fixture_collect(&c, 1);
+	fixture_count(2);
+	fw.fail.garbage_metadata = 1;
+	firmware_power(BIT_ULL(16));
+	native_sleep_ns(1000);
+	check_eq(core_collect(&c), 0);
+	check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	check(c.lost_ns);
+	check(core.states[core16] & DRM_PERFCTR_STATE_LOST);
+	check(!(core.states[core0] & DRM_PERFCTR_STATE_LOST));
+	check(fixture_conserved());
+	fixture_collect_clean(&c, 1);
+	check_eq(c.lost_ns, 0);
+}
+
 /* a timestamp that stops is detected; the sample then has the time of delivery */
 TEST(stopped_gpu_clock_is_flagged)
 {
