@@ -15,7 +15,6 @@
  * @user-memory-kept: a ring counts for its user until its last descriptor and mapping are closed
  * @user-pmu-counters: PMU counters of a user over all sessions are limited: -EDQUOT
  * @charged-to-caller: memory of a ring is charged to the memory cgroup of SETUP's caller
- * @other-sessions-refused: sessions of another file cannot be used
  * @fdinfo: fdinfo shows the sessions of a file to those who may inspect the process
  * @hidden-session: debugfs lists a session whose file no process holds
  * @log-silent: 20,000 rejected calls write no line to the kernel log
@@ -369,33 +368,6 @@ static void charged_to_caller(void)
 	rmdir(group);
 }
 
-/* try every handle of another file */
-static void other_sessions_refused(void)
-{
-	struct igt_perfctr_session s;
-
-	igt_perfctr_session_setup(&s, &dev, 4, 0);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_fork(child, 1) {
-		struct igt_perfctr_device mine;
-
-		igt_perfctr_reopen(&mine, &dev);
-		igt_drop_to(IGT_NOBODY, 0);
-		for (uint32_t handle = 0; handle < 300; handle++) {
-			struct drm_perfctr_status status;
-			uint32_t h = handle;
-
-			igt_assert_eq(igt_small_command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle),
-				      -ENOENT);
-			igt_assert_eq(igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_STATUS, &h,
-							  &status, sizeof(status)),
-				      -ENOENT);
-		}
-	}
-	igt_waitchildren();
-	igt_perfctr_session_fini(&s);
-}
-
 /* log records about perfctr since the last call, at any level */
 static unsigned int kernel_log(int kmsg)
 {
@@ -607,7 +579,6 @@ int igt_main()
 	igt_subtest("user-memory-kept") user_memory_kept();
 	igt_subtest("user-pmu-counters") user_pmu_counters();
 	igt_subtest("charged-to-caller") charged_to_caller();
-	igt_subtest("other-sessions-refused") other_sessions_refused();
 	/* Covers: setup -EBUSY */
 	igt_subtest("fdinfo") fdinfo_shows();
 	igt_subtest("hidden-session") hidden_is_listed();

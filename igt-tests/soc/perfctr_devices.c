@@ -22,10 +22,8 @@
  * @close-under-unplug: a file is closed while its device is unplugged with jobs queued
  * @pmu-gone: removing a PMU affects only its block, which has STATE_ERROR
  * @add-and-remove: devices are added and removed many times, with and without open sessions
- * @fault-pmu-slow: a PMU that answers late costs time but no counts, and affects no other device
  * @pmu-back: a PMU that was absent between two samples is reported; its block has STATE_ERROR until
  *   a new session
- * @fault-pmu-gone: removing a PMU during a read affects only its block, until the PMU is back
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -437,125 +435,6 @@ static void pmu_gone(void)
 	go();
 }
 
-static void add_and_remove(void)
-{
-	for (unsigned int i = 0; i < CYCLES; i++) {
-		struct igt_perfctr_session s;
-
-		come();
-		if (i % 3) {
-			igt_perfctr_session_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		}
-		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
-		if (i % 3)
-			igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_perfctr_close(&other);
-	}
-	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
-}
-
-static void side_by_side_tests(void)
-{
-	igt_subtest("both-exact") both_exact();
-	igt_subtest("handle-of-other-device") handles_apart();
-	igt_subtest("unplug-under-load") unplug_under_load();
-	igt_subtest("close-under-unplug") close_under_unplug();
-	/* Covers: DRM_PERFCTR_STATE_ERROR */
-	igt_subtest("pmu-gone") pmu_gone();
-	igt_subtest("add-and-remove") add_and_remove();
-}
-
-/* a session on a device without faults */
-static struct igt_perfctr_session s_other;
-
-#define TROUBLE (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_RESET)
-/* covers a watchdog, a reset, and waits for firmware that time out */
-#define TIME_LIMIT_NS 5000000000ull
-
-#define SLOW_READS 2
-/* firmware answered late in one of five runs on a host with a load of 25 */
-#define MAX_TRIES 20
-
-/* late answers of the firmware of both devices */
-static uint64_t late_answers(void)
-{
-	igt_vsoc_settle(&dev);
-	igt_vsoc_settle(&other);
-	return igt_vsoc_firmware(&dev, "late_answers") + igt_vsoc_firmware(&other, "late_answers");
-}
-
-/*
- * Returns false if firmware or a thread was late, so that an ERROR may have another cause. A PMU
- * may block a CPU for 20 ms at each of SLOW_READS, which is not late.
- */
-static bool count_with_slow_pmu(void)
-{
-	struct igt_perfctr_session s, second;
-	const uint64_t late = late_answers();
-	bool in_time;
-
-	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 64;
-	s.setup.period_ns = 2 * MS;
-	igt_assert(igt_perfctr_add_ucf(&s));
-	igt_perfctr_session_create(&s);
-	igt_perfctr_session_setup(&second, &dev, SLOTS, 0);
-	igt_perfctr_session_setup(&s_other, &other, SLOTS, 2 * MS);
-	igt_vsoc_truth(&dev, &before);
-	igt_vsoc_truth(&other, &other_before);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_assert_eq(igt_perfctr_start(&second, 0), 0);
-	igt_assert_eq(igt_perfctr_start(&s_other, 0), 0);
-	copy_by_cpu(&dev);
-	igt_vsoc_work(&other, 1);
-	igt_fault_arm(&dev, "pmu_slow", SLOW_READS);
-	copy_by_cpu(&dev);
-	igt_vsoc_work(&other, 2);
-	for (unsigned int i = 0; igt_fault_hits(&dev, "pmu_slow") < SLOW_READS; i++) {
-		igt_assert_lt(i, 1000);
-		igt_perfctr_drain(&s);
-		usleep(2000);
-	}
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
-	igt_assert_eq(igt_perfctr_stop(&s_other, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_perfctr_drain(&second);
-	igt_perfctr_drain(&s_other);
-	in_time = late_answers() == late;
-	if (in_time) {
-		/* missed periods count as merged */
-		igt_assert_lte_u64(1, s.merged);
-		igt_assert_eq_u64(s.lost_ns + second.lost_ns + s_other.lost_ns, 0);
-		igt_assert_eq_u32((second.flags | s_other.flags) & TROUBLE, 0);
-		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
-				  2 * COPY_BYTES);
-		igt_vsoc_truth(&dev, &after);
-		igt_vsoc_truth(&other, &other_after);
-		igt_vsoc_assert_conserved(&s, &before, &after);
-		igt_vsoc_assert_conserved(&second, &before, &after);
-		igt_vsoc_assert_conserved(&s_other, &other_before, &other_after);
-	}
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&second);
-	igt_perfctr_session_fini(&s_other);
-	return in_time;
-}
-
-static void fault_pmu_slow(void)
-{
-	unsigned int tries = 0;
-
-	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
-	come();
-	while (!count_with_slow_pmu())
-		igt_assert_lt(++tries, MAX_TRIES);
-	igt_info("late firmware %u times\n", tries);
-	go();
-}
-
 static void pmu_back(void)
 {
 	const struct drm_perfctr_block_header *pmu;
@@ -590,72 +469,34 @@ static void pmu_back(void)
 	igt_perfctr_session_fini(&t);
 }
 
-static void fault_pmu_gone(void)
+static void add_and_remove(void)
 {
-	const struct drm_perfctr_block_header *pmu;
-	struct igt_perfctr_session s, second;
-	uint64_t t0, late;
+	for (unsigned int i = 0; i < CYCLES; i++) {
+		struct igt_perfctr_session s;
 
-	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
-	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 64;
-	igt_assert(igt_perfctr_add_ucf(&s));
-	igt_perfctr_session_create(&s);
-	late = igt_vsoc_firmware(&dev, "late_answers");
-	/* the device without faults has no ERROR */
-	igt_perfctr_session_setup(&second, &dev, SLOTS, 5 * MS);
-	igt_vsoc_start(&s, &before);
-	igt_assert_eq(igt_perfctr_start(&second, 0), 0);
-	copy_by_cpu(&dev);
-	igt_fault_arm(&dev, "pmu_gone", 1);
-	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-	igt_assert_eq(igt_fault_hits(&dev, "pmu_gone"), 1);
-	/* only the sample in progress has ERROR */
-	t0 = igt_raw_ns();
-	do {
-		igt_assert_lte_u64(igt_raw_ns() - t0, TIME_LIMIT_NS);
-		igt_perfctr_drain(&s);
-		usleep(1000);
-		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-		pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract));
-	} while (!(pmu->states & DRM_PERFCTR_STATE_ERROR));
-	igt_assert_eq_u64(pmu->valid_mask, 0);
-	copy_by_cpu(&dev);
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_assert_eq(igt_perfctr_stop(&second, 0), 0);
-	igt_perfctr_drain(&s);
-	igt_perfctr_drain(&second);
-	igt_vsoc_truth(&dev, &after);
-	igt_vsoc_assert_conserved(&s, &before, &after);
-	igt_vsoc_assert_conserved(&second, &before, &after);
-	/* see count_with_slow_pmu() */
-	if (igt_vsoc_firmware(&dev, "late_answers") == late)
-		igt_assert_eq_u32(second.flags & TROUBLE, 0);
-	igt_assert_eq_u64(second.lost_ns, 0);
-	igt_perfctr_session_fini(&second);
-	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
-			  COPY_BYTES);
-	igt_perfctr_session_fini(&s);
-
-	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
-	igt_perfctr_session_init(&s, &dev);
-	igt_assert(igt_perfctr_add_ucf(&s));
-	igt_perfctr_begin(&s);
-	copy_by_cpu(&dev);
-	igt_perfctr_finish(&s);
-	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
-			  COPY_BYTES);
-	igt_perfctr_session_fini(&s);
+		come();
+		if (i % 3) {
+			igt_perfctr_session_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
+			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		}
+		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
+		if (i % 3)
+			igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+		igt_perfctr_close(&other);
+	}
+	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 }
 
-static void pmu_fault_tests(void)
+static void side_by_side_tests(void)
 {
-	igt_subtest("fault-pmu-slow") fault_pmu_slow();
-	igt_subtest("pmu-back") pmu_back();
+	igt_subtest("both-exact") both_exact();
+	igt_subtest("handle-of-other-device") handles_apart();
+	igt_subtest("unplug-under-load") unplug_under_load();
+	igt_subtest("close-under-unplug") close_under_unplug();
 	/* Covers: DRM_PERFCTR_STATE_ERROR */
-	igt_subtest("fault-pmu-gone") fault_pmu_gone();
+	igt_subtest("pmu-gone") pmu_gone();
+	igt_subtest("pmu-back") pmu_back();
+	igt_subtest("add-and-remove") add_and_remove();
 }
 
 int igt_main()
@@ -667,7 +508,6 @@ int igt_main()
 	}
 	shape_tests();
 	side_by_side_tests();
-	pmu_fault_tests();
 	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}
