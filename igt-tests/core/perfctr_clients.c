@@ -16,8 +16,6 @@
  * @process-exit: a process that exits without clean-up leaves no session, ring or perf event
  * @fork-close: a forked child that closes its copy of the file ends no session
  * @dup-close: a session continues with the duplicate of a closed descriptor
- * @munmap-active: unmapping and closing the ring of an active session stops nothing
- * @read-after-teardown: a mapping outlives its session: the last samples can still be read
  * @race-commands: commands on one session from several threads fail only as documented
  * @stress-open-close: open, count and close in four processes at once
  * @permission-none: without CAP_PERFMON counters are -EACCES
@@ -287,35 +285,6 @@ static void process_tests(void)
 		finish_conserved(&s);
 		igt_perfctr_session_fini(&s);
 		igt_perfctr_close(&mine);
-	}
-	igt_subtest("munmap-active")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_perfctr_session_unmap(&s);
-		igt_vsoc_work(&dev, 0);
-		while (!igt_perfctr_status(&s).insert_idx)
-			igt_sleep_ms(1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_assert_lte_u64(2, igt_perfctr_status(&s).insert_idx);
-		igt_assert_eq(igt_perfctr_teardown(&s), 0);
-	}
-	igt_subtest("read-after-teardown")
-	{
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
-		igt_vsoc_start(&s, &before);
-		igt_vsoc_work(&dev, 1);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_vsoc_truth(&dev, &after);
-		igt_assert_eq(igt_perfctr_teardown(&s), 0);
-		s.handle = 0;
-		igt_perfctr_drain(&s);
-		igt_vsoc_assert_conserved(&s, &before, &after);
-		igt_perfctr_session_fini(&s);
 	}
 }
 

@@ -12,7 +12,6 @@
  * @unplug-in-query: QUERY that blocks on user memory during an unplug does not call the driver
  *   again: -ENODEV
  * @unplug-busy: unplug does not wait for callers that queue for firmware that does not answer
- * @unplug-close: a file can be closed after its device was removed, repeatedly
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -160,19 +159,6 @@ static void unplug_active(void)
 	igt_perfctr_session_fini(&s);
 }
 
-static void unplug_close(void)
-{
-	for (unsigned int i = 0; i < 5; i++) {
-		struct igt_perfctr_session s;
-
-		igt_perfctr_session_setup(&s, &dev, 64, i & 1 ? MS : 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
-		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_vsoc_bind_again(&dev);
-	}
-}
-
 /* SAMPLE until unplug, without room for more than one more sample */
 static void *sample_until_unplug(void *data)
 {
@@ -234,8 +220,6 @@ int igt_main()
 	igt_subtest("unplug-active") unplug_active();
 	igt_subtest("unplug-in-query") unplug_in_query();
 	igt_subtest("unplug-busy") unplug_busy();
-	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED */
-	igt_subtest("unplug-close") unplug_close();
 	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}

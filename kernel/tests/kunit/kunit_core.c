@@ -573,22 +573,6 @@ static void unrequested_transitions_are_ignored(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 1));
 }
 
-static void wrapping_counters_are_read_in_time(struct kunit *test)
-{
-	struct core *core = test->priv;
-	struct fake_source *fake = new_source(core, &plain_ops);
-	u32 handle;
-	unsigned int before;
-
-	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
-	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
-	handle = session_of(core, 0, BIT(0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	before = fake->collects;
-	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
-	KUNIT_EXPECT_EQ(test, status_of(core, handle).insert_idx, 0);
-}
-
 /* --- power --- */
 
 static void repeated_power_changes_are_harmless(struct kunit *test)
@@ -639,26 +623,6 @@ static void repeated_power_changes_are_harmless(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->starts, 3);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 	KUNIT_EXPECT_EQ(test, block_at(sample_at(core, 2), 0)->valid_mask, 1);
-}
-
-/* the last collection before power off fails */
-static void unread_counts_are_lost_at_suspend(struct kunit *test)
-{
-	struct core *core = test->priv;
-	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
-	const struct drm_perfctr_sample_header *sample;
-
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	fake->collect_error = -ETIMEDOUT;
-	drm_perfctr_suspend(core->pc);
-	fake->collect_error = 0;
-	drm_perfctr_resume(core->pc);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
-	sample = sample_at(core, 0);
-	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_ERROR);
-	KUNIT_EXPECT_TRUE(test, block_at(sample, 0)->states & DRM_PERFCTR_STATE_LOST);
-	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
 }
 
 static void unplug_ends_all_sessions(struct kunit *test)
@@ -742,36 +706,6 @@ static void periods_during_unplug_are_counted(struct kunit *test)
 	KUNIT_EXPECT_GE(test, sample->end_ns - sample->start_ns, 5 * period_ns);
 }
 
-/* --- jobs --- */
-
-static void in_stream_samples_merge_when_full(struct kunit *test)
-{
-	struct core *core = test->priv;
-	struct fake_source *fake = add_source(core, &plain_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
-	struct drm_perfctr_session *session = drm_perfctr_session_get(&core->pf, handle);
-	u64 sum = 0;
-	unsigned int i;
-
-	KUNIT_ASSERT_NOT_NULL(test, session);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	fake->add = 1;
-	for (i = 0; i < SLOTS - 1; i++)
-		KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), 0);
-	/* the last free slot is reserved for STOP */
-	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, i), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -ENOSPC);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
-	for (i = 0; i < SLOTS; i++)
-		sum += value_at(sample_at(core, i), 0);
-	KUNIT_EXPECT_EQ(test, sum, SLOTS);
-	KUNIT_EXPECT_EQ(test, sample_at(core, SLOTS - 1)->merged_others, 1);
-	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, 0), -ENOENT);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
-	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(session, 0), -ENOENT);
-	drm_perfctr_session_put(session);
-}
-
 static struct kunit_case core_cases[] = {
 	KUNIT_CASE(invalid_source_is_refused),
 	KUNIT_CASE(source_beyond_the_limit_is_refused),
@@ -791,12 +725,9 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(impossible_times_are_limited),
 	KUNIT_CASE(repeated_transitions_give_one_sample),
 	KUNIT_CASE(unrequested_transitions_are_ignored),
-	KUNIT_CASE(wrapping_counters_are_read_in_time),
 	KUNIT_CASE(repeated_power_changes_are_harmless),
-	KUNIT_CASE(unread_counts_are_lost_at_suspend),
 	KUNIT_CASE(unplug_ends_all_sessions),
 	KUNIT_CASE(periods_during_unplug_are_counted),
-	KUNIT_CASE(in_stream_samples_merge_when_full),
 	{ }
 };
 

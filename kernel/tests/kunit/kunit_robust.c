@@ -59,62 +59,6 @@ static struct drm_perfctr_clock_info query_timestamp(struct core *core)
 	return info[1];
 }
 
-/* the @nth sample has timestamp @want; returns its epoch */
-static u32 sampled_epoch(struct core *core, u32 handle, u64 nth, u64 want)
-{
-	const struct drm_perfctr_sample_header *sample;
-	struct drm_perfctr_clock_info info;
-
-	KUNIT_ASSERT_EQ(core->test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
-	sample = sample_at(core, nth);
-	KUNIT_EXPECT_NE(core->test, sample->gpu_epoch, 0);
-	KUNIT_EXPECT_EQ(core->test, sample->gpu_timestamp, want);
-	info = query_timestamp(core);
-	KUNIT_EXPECT_EQ(core->test, info.gpu_timestamp, want);
-	KUNIT_EXPECT_EQ(core->test, info.raw_ns, sample->end_ns);
-	KUNIT_EXPECT_EQ(core->test, info.epoch, sample->gpu_epoch);
-	return sample->gpu_epoch;
-}
-
-/* in samples and in QUERY_CLOCKS */
-static void epoch_changes_at_reset_and_resume(struct kunit *test)
-{
-	struct core *core = test->priv;
-	struct fake_source *fake = add_source(core, &fake_ops);
-	const struct drm_perfctr_sample_header *sample;
-	struct drm_perfctr_clock_info info;
-	u32 handle = session_of(core, 0, BIT(0), 0);
-	unsigned int collects;
-	u32 first, second;
-
-	info = query_timestamp(core);
-	KUNIT_EXPECT_EQ(test, info.gpu_timestamp | info.raw_ns | info.age_ns | info.epoch, 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	fake->next.has_gpu_timestamp = true;
-	fake->next.gpu_timestamp = 1000;
-	first = sampled_epoch(core, handle, 0, 1000);
-	collects = fake->collects;
-	usleep_range(1000, 2000);
-	KUNIT_EXPECT_GE(test, query_timestamp(core).age_ns, NSEC_PER_MSEC);
-	KUNIT_EXPECT_EQ(test, fake->collects, collects);
-
-	drm_perfctr_pre_reset(core->pc);
-	drm_perfctr_post_reset(core->pc);
-	fake->next.gpu_timestamp = 7;
-	second = sampled_epoch(core, handle, 1, 7);
-	KUNIT_EXPECT_NE(test, first, second);
-	drm_perfctr_suspend(core->pc);
-	drm_perfctr_resume(core->pc);
-	KUNIT_EXPECT_NE(test, sampled_epoch(core, handle, 2, 7), second);
-
-	/* a collection without a timestamp */
-	fake->next.has_gpu_timestamp = false;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
-	sample = sample_at(core, 3);
-	KUNIT_EXPECT_EQ(test, sample->gpu_epoch, 0);
-	KUNIT_EXPECT_EQ(test, sample->gpu_timestamp, 0);
-}
-
 /* --- set-up --- */
 
 static void source_is_prepared_while_sessions_exist(struct kunit *test)
@@ -319,41 +263,6 @@ static void root_can_use_a_full_device(struct kunit *test)
 
 /* --- reset --- */
 
-struct reset {
-	struct core *core;
-	bool over;
-};
-
-static int finish_reset(void *data)
-{
-	struct reset *reset = data;
-
-	msleep(50);
-	WRITE_ONCE(reset->over, true);
-	drm_perfctr_post_reset(reset->core->pc);
-	return 0;
-}
-
-static void start_waits_for_the_end_of_a_reset(struct kunit *test)
-{
-	struct core *core = test->priv;
-	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
-	struct reset reset = { .core = core };
-	struct task_struct *task;
-
-	drm_perfctr_pre_reset(core->pc);
-	task = kthread_create(finish_reset, &reset, "perfctr-reset");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	get_task_struct(task);
-	wake_up_process(task);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	KUNIT_EXPECT_TRUE(test, READ_ONCE(reset.over));
-	KUNIT_EXPECT_EQ(test, fake->starts, 1);
-	kthread_stop(task);
-	put_task_struct(task);
-}
-
 static void resume_during_reset_is_no_error(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -515,13 +424,11 @@ static void reports_do_not_wait_for_hardware(struct kunit *test)
 
 static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(still_clock_keeps_the_poll_interval),
-	KUNIT_CASE(epoch_changes_at_reset_and_resume),
 	KUNIT_CASE(source_is_prepared_while_sessions_exist),
 	KUNIT_CASE(missing_features_are_refused),
 	KUNIT_CASE(block_size_follows_its_format),
 	KUNIT_CASE(root_can_use_a_full_device),
 	KUNIT_CASE(unprivileged_deadlines_are_ordinary),
-	KUNIT_CASE(start_waits_for_the_end_of_a_reset),
 	KUNIT_CASE(resume_during_reset_is_no_error),
 	KUNIT_CASE(unanswered_stop_lacks_a_timestamp),
 	KUNIT_CASE(reset_before_release_ends_counting),
