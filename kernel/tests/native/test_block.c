@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Totals, bases, sticky status, and the bytes of a sample.
+ * Totals, bases, and the bytes of a sample.
  */
 #include "kernel.h"
 #include "test.h"
@@ -11,43 +11,6 @@
 #include "perfctr_layout.h"
 #include "perfctr_mask.h"
 #include "pmu/pmu_block.h"
-
-#define SEQS	64
-
-TEST(sticky_status_covers_each_span)
-{
-	struct random_state random = { test_seed() };
-	unsigned long round, rounds = test_rounds(300);
-
-	for (round = 0; round < rounds; round++) {
-		u64 bits[SEQS + 1] = { 0 };
-		struct perfctr_sticky sticky = { 0 };
-		unsigned int seq, base, i;
-
-		for (seq = 1; seq <= SEQS; seq++) {
-			/* long idle stretches, single bits, everything at once */
-			switch (random_below(&random, 4)) {
-			case 0:
-				bits[seq] = random_u64(&random) & random_u64(&random);
-				break;
-			case 1:
-				bits[seq] = bits[seq - 1] ^ BIT_ULL(random_below(&random, 64));
-				break;
-			default:
-				bits[seq] = bits[seq - 1];
-			}
-			drm_perfctr_sticky_set(&sticky, seq, bits[seq]);
-
-			for (base = 0; base < seq; base++) {
-				u64 want = 0;
-
-				for (i = base + 1; i <= seq; i++)
-					want |= bits[i];
-				check_eq(drm_perfctr_sticky_since(&sticky, base), want);
-			}
-		}
-	}
-}
 
 static void emit_into(u64 *sums, u64 *base, const u64 *totals, u64 mask)
 {

@@ -122,41 +122,6 @@ TEST(overwritten_insert_index_is_not_read)
 	check_eq(control.insert_idx, 2);
 }
 
-TEST(random_extract_stays_within_the_ring)
-{
-	struct random_state random = { test_seed() };
-	unsigned long round, rounds = test_rounds(200000);
-
-	begin(SLOTS, U64_MAX - 1000);
-	for (round = 0; round < rounds; round++) {
-		u64 before = ring.extract;
-		u32 room;
-
-		switch (random_below(&random, 4)) {
-		case 0:
-			control.extract_idx = random_u64(&random);
-			break;
-		case 1:
-			control.extract_idx = ring.insert - random_below(&random, 2 * SLOTS);
-			break;
-		case 2:
-			control.extract_idx = ring.insert + random_below(&random, 3);
-			break;
-		}
-		room = drm_perfctr_ring_free(&ring);
-		check(room <= SLOTS);
-		check(ring.insert - ring.extract <= SLOTS);
-		check(ring.extract - before <= SLOTS);
-		check_eq(room, SLOTS - (ring.insert - ring.extract));
-		if (room) {
-			u8 *slot = drm_perfctr_ring_slot(&ring);
-
-			check(slot >= memory && slot + STRIDE <= memory + sizeof(memory));
-			drm_perfctr_ring_publish(&ring);
-		}
-	}
-}
-
 /* the core publishes with two free slots, STOP with one */
 TEST(stop_always_finds_its_slot)
 {
