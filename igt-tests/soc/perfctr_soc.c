@@ -743,6 +743,9 @@ static void refused_active(void)
 	cpu_online(1, true);
 	hit(3);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	/* CPU 1 was not counted until it came online again */
+	igt_assert(first_pmu_block(igt_perfctr_slot(&s, 2))->states & DRM_PERFCTR_STATE_LOST);
+	igt_assert_lte_u64(1, igt_perfctr_slot(&s, 2)->lost_ns);
 	igt_perfctr_drain(&s);
 	/* the counts of CPU 0 are not lost */
 	igt_assert_eq_u64(counted(&s, 7), 43);

@@ -190,7 +190,7 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 		hrtimer_cancel(&class->timer);
 	}
 	list_for_each_entry(session, &pc->all, all_node) {
-		session->dead = true;
+		WRITE_ONCE(session->dead, true);
 		drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
 		drm_perfctr_wake(session);
 	}

@@ -236,13 +236,12 @@ bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u6
 
 	unread = drm_perfctr_ring_publish(&session->ring);
 	trace_drm_perfctr_publish(session, &header, unread);
-	/* a reader woken by the final sample must find the session stopped */
-	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
-		drm_perfctr_ring_set_state(&session->ring, 0);
 	wake = unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL;
 	session->totals.wakeups += wake;
-	/* STATUS has the sample before a reader is woken */
+	/* a reader who is woken, or who sees the session stopped, finds the sample in STATUS */
 	drm_perfctr_update_status(session);
+	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
+		drm_perfctr_ring_set_state(&session->ring, 0);
 	return wake;
 }
 

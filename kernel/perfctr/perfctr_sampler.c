@@ -29,7 +29,8 @@
  * SCHED_FIFO worker. Commands that access hardware (START, SAMPLE, STOP) and the ordinary worker
  * take &perfctr_class.caller_lock before it. Therefore at most one task of each class accesses
  * hardware under the sampler lock or waits to do so. A job's SAMPLE or a reset thus waits for at
- * most one collection of each, however many tasks issue commands in a loop. SETUP and TEARDOWN
+ * most one command of each, however many tasks issue commands in a loop. A command also holds the
+ * caller lock while it reads its perf events: others of its class wait for that. SETUP and TEARDOWN
  * skip the caller lock, as they hold the sampler lock only briefly and without hardware access:
  * closing a file must not wait behind callers that access dead hardware::
  *

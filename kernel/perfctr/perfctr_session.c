@@ -52,8 +52,6 @@ static int check_start(struct drm_perfctr_session *session)
 
 	if (pc->unplugged || session->dead)
 		return -ENODEV;
-	if (session->active)
-		return perfctr_reject(pc, EALREADY, "START: session is active");
 	if (!drm_perfctr_ring_free(&session->ring))
 		return perfctr_reject(pc, ENOSPC, "START: no slot is free for the final sample");
 	return pc->resetting ? -EAGAIN : 0;
@@ -87,13 +85,10 @@ static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 {
 	int ret;
 
-	ret = rt_mutex_lock_interruptible(&session->pc->lock);
-	if (ret)
-		return ret;
-	ret = check_start(session);
-	rt_mutex_unlock(&session->pc->lock);
-	if (!ret)
-		ret = drm_perfctr_pmu_enable(session);
+	/* only START sets it */
+	if (READ_ONCE(session->active))
+		return perfctr_reject(session->pc, EALREADY, "START: session is active");
+	ret = drm_perfctr_pmu_enable(session);
 	if (ret)
 		return ret;
 	ret = drm_perfctr_lock_call(session);
@@ -331,7 +326,7 @@ void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 	/* unplug ends a session but keeps its wake reference */
 	relax = session->active ? deactivate(session) : session->awake;
 	session->awake = false;
-	session->dead = true;
+	WRITE_ONCE(session->dead, true);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
 	drm_perfctr_wake(session);
 	if (session->holds_set)

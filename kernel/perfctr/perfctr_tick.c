@@ -171,7 +171,7 @@ static void tick_ordinary(struct kthread_work *work)
 	while (more) {
 		rt_mutex_lock(&class->caller_lock);
 		rt_mutex_lock(&pc->lock);
-		more = !pc->ending && serve_one(class, now, &collected);
+		more = !READ_ONCE(pc->ending) && serve_one(class, now, &collected);
 		if (!more)
 			drm_perfctr_sampler_arm(class);
 		rt_mutex_unlock(&pc->lock);

@@ -4,9 +4,10 @@
  *
  * eventfd_signal() walks every waiter with interrupts off, and userspace controls how many there
  * are. It is therefore never called under the sampler lock or at the sampler's priority: the caller
- * of SAMPLE signals after it has released its locks, for all other samples publishing queues the
- * session's work item. Several samples may share one signal. The queue has WQ_MEM_RECLAIM, because
- * a job scheduler waits for it when a job drops the last reference to a session.
+ * of SAMPLE signals when it holds no lock but its session's, for all other samples publishing
+ * queues the session's work item. Several samples may share one signal. The queue has
+ * WQ_MEM_RECLAIM, because a job scheduler waits for it when a job drops the last reference to a
+ * session.
  */
 #include <linux/eventfd.h>
 

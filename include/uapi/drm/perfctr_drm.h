@@ -173,7 +173,8 @@ enum drm_perfctr_block_states {
 	 * @DRM_PERFCTR_STATE_ERROR: reading the block failed at least once, or the
 	 * PMU's hardware was removed, or counting failed on a CPU that came online:
 	 * counters that lack this CPU are not valid until it succeeds. The next valid
-	 * sample has the counts of the other CPUs; STATE_LOST marks those of this one.
+	 * sample has the counts of the other CPUs since the last valid one, and
+	 * STATE_LOST, because those of this CPU are lost.
 	 */
 	DRM_PERFCTR_STATE_ERROR = 1u << 9,
 	/** @DRM_PERFCTR_STATE_MIGRATED: counting moved to another CPU. */
@@ -263,8 +264,9 @@ struct drm_perfctr_sample_header {
 	__u32 merged_periods;
 	/**
 	 * @lost_ns: upper bound of the time in the span whose counts the hardware
-	 * lost; 0: none. Includes time in which it was powered but did not count:
-	 * during a reset, or until it is started again.
+	 * lost, or a CPU on which perf did not count; 0: none. Includes time in which
+	 * the hardware was powered but did not count: during a reset, or until it is
+	 * started again.
 	 */
 	__u64 lost_ns;
 	/** @merged_others: AUTOMATIC and IN_STREAM samples in the span that had no slot. */
@@ -634,7 +636,7 @@ enum drm_perfctr_cmd {
  * debug log, drm.debug=0x2, names it); -EINVAL @size is below version 3's; -E2BIG the structure is
  * longer than the kernel's and not zero there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT
  * @handle is not a session of this file (all but SETUP); -ENODEV the device was unplugged (the
- * ring's state shows this, too); -EINTR a signal arrived while waiting for another session's sample
+ * ring's state shows this, too); -EINTR a signal arrived while waiting for another command's sample
  * (SETUP, START, SAMPLE, STOP): the command had no effect, repeat it.
  */
 struct drm_perfctr_control {
@@ -840,8 +842,8 @@ struct drm_perfctr_start {
 /**
  * struct drm_perfctr_stop - DRM_PERFCTR_CMD_STOP
  *
- * Always publishes a sample: START has reserved a slot. Errors besides the common
- * ones: -EALREADY the session is not active.
+ * Always publishes a sample: START has reserved a slot. Blocks of perf PMUs count until their
+ * capture_ns. Errors besides the common ones: -EALREADY the session is not active.
  */
 struct drm_perfctr_stop {
 	/** @user_data: for the final sample. */

@@ -147,7 +147,8 @@ struct drm_perfctr_source_ops {
 	 * counters of all active sessions, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block.
 	 * Called before @start, and between two collections whenever it changes; a collection
 	 * immediately precedes it while the source counts. May change
-	 * &drm_perfctr_source.max_interval_ns and &drm_perfctr_source.batch_ns. Optional.
+	 * &drm_perfctr_source.max_interval_ns and &drm_perfctr_source.batch_ns; without this op
+	 * there are no batches. Optional.
 	 */
 	void (*select)(struct drm_perfctr_source *source, const u64 *wanted);
 };
@@ -217,12 +218,13 @@ struct drm_perfctr_driver_ops {
 	u64 (*frequency_hz)(struct drm_device *drm, u8 clock);
 	/**
 	 * @wake: power up the device and keep it powered (pm_runtime_resume_and_get()) for a
-	 * session with DRM_PERFCTR_SETUP_KEEP_AWAKE, which requires this op. Called without locks,
-	 * between drm_dev_enter() and drm_dev_exit(), so not after drm_dev_unplug().
+	 * session with DRM_PERFCTR_SETUP_KEEP_AWAKE, which requires this op. Called with no lock
+	 * but the session's own, between drm_dev_enter() and drm_dev_exit(), so not after
+	 * drm_dev_unplug().
 	 */
 	int (*wake)(struct drm_device *drm);
 	/**
-	 * @relax: undo each successful @wake (pm_runtime_put_autosuspend()). Called without locks.
+	 * @relax: undo each successful @wake (pm_runtime_put_autosuspend()). Locks as for @wake.
 	 * Also called after drm_dev_unplug(), when a session that was active ends with its file,
 	 * so that the parent device, which may be bound again, keeps no usage count. It may use
 	 * @drm and its parent, but neither hardware nor what devres has freed.

@@ -193,6 +193,8 @@ static int open_where_wanted(struct drm_perfctr *pc, struct perfctr_pmu_event *e
 		ret = open_on_any(pc, event);
 	else if (!event->open_count)
 		ret = open_on(pc, event, event->wanted_cpu);
+	/* the counts of the missing CPU until now are lost */
+	event->pmu->fresh.states |= event->missing ? DRM_PERFCTR_STATE_LOST : 0;
 	event->missing = ret && !is_elsewhere(ret);
 	return ret;
 }

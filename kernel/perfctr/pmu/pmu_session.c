@@ -251,7 +251,9 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 	/* before opening: hotplug of later CPUs may find the session not active yet */
 	session->pmu.cpu_changes = atomic_read(&session->pc->cpu_changes);
 	for_each_pmu(session, i, pmu) {
-		ret = drm_perfctr_pmu_block_enable(session->pc, pmu);
+		/* TEARDOWN, which closes the events, sets it before it waits for the lock */
+		ret = READ_ONCE(session->dead) ? -ENODEV :
+		      drm_perfctr_pmu_block_enable(session->pc, pmu);
 		if (ret)
 			break;
 	}

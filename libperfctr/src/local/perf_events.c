@@ -427,6 +427,11 @@ static int follow_cpus(struct perf_events *c)
 
 		if (c->counters[n].open_count != open_count)
 			c->counters[n].states |= DRM_PERFCTR_STATE_MIGRATED;
+		/* the counts of the missing CPU until now are lost */
+		if (c->counters[n].missing) {
+			c->counters[n].states |= DRM_PERFCTR_STATE_LOST;
+			c->lost_ns = UINT64_MAX;
+		}
 		c->counters[n].missing = result && !is_elsewhere(result);
 		if (c->counters[n].missing)
 			error = result;
