@@ -4,14 +4,17 @@
  * thread, only in user space where the event allows it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "study.h"
@@ -48,13 +51,51 @@ static int touch(uint64_t pages)
 	return 0;
 }
 
-static int naps(uint64_t count)
+enum side { ASKS, ANSWERS, SIDES };
+/* read and write end of each side; a socket would also wake the reader when its message was read */
+static int ends[SIDES][2];
+
+/* This thread runs only while the one that asks, on the same CPU, sleeps. */
+static void *answer(void *unused)
 {
-	const struct timespec nap = { .tv_nsec = 1000 };
+	const int from = ends[ANSWERS][0], to = ends[ANSWERS][1];
+	char byte;
+
+	(void)unused;
+	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 });
+	while (read(from, &byte, 1) == 1 && write(to, &byte, 1) == 1)
+		;
+	close(from);
+	close(to);
+	return NULL;
+}
+
+/* A timer could expire before the thread sleeps, and no context switch would happen. */
+static int sleeps(uint64_t count)
+{
+	char byte = 0;
 
 	while (count--)
-		nanosleep(&nap, NULL);
+		if (write(ends[ASKS][1], &byte, 1) != 1 || read(ends[ASKS][0], &byte, 1) != 1)
+			return -errno;
 	return 0;
+}
+
+/* Stay on this CPU, with a thread that answers; returns 0 or -errno. */
+static int start_partner(cpu_set_t *affinity)
+{
+	pthread_t thread;
+	cpu_set_t cpus;
+	int there[2], back[2];
+
+	CPU_ZERO(&cpus);
+	CPU_SET(sched_getcpu(), &cpus);
+	if (sched_getaffinity(0, sizeof(*affinity), affinity) ||
+	    sched_setaffinity(0, sizeof(cpus), &cpus) || pipe2(there, O_CLOEXEC) ||
+	    pipe2(back, O_CLOEXEC))
+		return -errno;
+	memcpy(ends, (int[SIDES][2]){ { back[0], there[1] }, { there[0], back[1] } }, sizeof(ends));
+	return -pthread_create(&thread, NULL, answer, NULL) ?: -pthread_detach(thread);
 }
 
 static const struct kernel {
@@ -63,7 +104,7 @@ static const struct kernel {
 } kernels[] = {
 	{ "loop", loop },
 	{ "touch", touch },
-	{ "sleep", naps },
+	{ "sleep", sleeps },
 };
 
 static const struct cpu_event {
@@ -80,6 +121,8 @@ static const struct cpu_event {
 };
 
 struct cpu {
+	/* where the process could run before */
+	cpu_set_t affinity;
 	/* one for each event of the campaign, -1: not available */
 	int *fds;
 	size_t count;
@@ -201,6 +244,9 @@ static void close_cpu(struct machine *machine)
 	for (size_t e = 0; e < cpu->count; e++)
 		if (cpu->fds[e] >= 0)
 			close(cpu->fds[e]);
+	close(ends[ASKS][0]);
+	close(ends[ASKS][1]);
+	sched_setaffinity(0, sizeof(cpu->affinity), &cpu->affinity);
 }
 
 /* The processor's own name of its model; NULL if the kernel has none. */
@@ -245,6 +291,9 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 	};
 	cpu->fds = arena_array(a->arena, events, sizeof(*cpu->fds));
 	cpu->count = events;
+	*error = start_partner(&cpu->affinity);
+	if (*error)
+		return fail(a->failure, "no thread can be pinned to a CPU: %s", strerror(-*error));
 	*error = -ENODEV;
 	for (size_t e = 0; e < events; e++) {
 		cpu->fds[e] = open_event(a->campaign->events[e].counter);
