@@ -49,8 +49,12 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 
 int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **writer)
 {
-	int error = perfctr_capture_writer_new(r->app->ctx, fd, writer);
+	int error;
 
+	/* not "-", which may be appended to; devices and FIFOs have no length */
+	if (strcmp(r->options.counting.output, "-") && ftruncate(fd, 0) && errno != EINVAL)
+		return -errno;
+	error = perfctr_capture_writer_new(r->app->ctx, fd, writer);
 	if (error)
 		return error;
 	error = perfctr_capture_write_session(*writer, r->session);
@@ -140,7 +144,17 @@ int record_open_output(struct record *r)
 		if (r->file_fd >= 0)
 			unlink(hidden);
 	} else {
-		r->file_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		/* it keeps its old contents until the command was executed */
+		r->file_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		r->file_is_new = r->file_fd >= 0;
+		if (r->file_fd < 0)
+			r->file_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
 	return r->file_fd < 0 ? file_failed(r, path, -errno) : 0;
+}
+
+void record_discard_output(const struct record *r)
+{
+	if (r->file_is_new)
+		unlink(r->options.counting.output);
 }

@@ -325,13 +325,6 @@ static int run(struct record *r)
 	int status, error;
 	bool failed;
 
-	if (!r->options.flight_ns) {
-		error = record_begin_file(r, r->file_fd, &r->writer);
-		if (error) {
-			command_abandon(&r->command);
-			return app_failed(r->app, error);
-		}
-	}
 	r->begin_ns = perfctr_time_raw_ns();
 	r->flushed_ns = r->begin_ns;
 	r->anchored_ns = r->begin_ns;
@@ -341,7 +334,15 @@ static int run(struct record *r)
 		return app_failed(r->app, error);
 	}
 	status = command_go(r->app, &r->command);
-	error = status ? 0 : collect(r);
+	if (status) {
+		finish(r, false);
+		if (r->options.counting.json)
+			record_print_json(r, status, false);
+		return status;
+	}
+	error = r->options.flight_ns ? 0 : record_begin_file(r, r->file_fd, &r->writer);
+	if (!error)
+		error = collect(r);
 	/* unplugged: keep what was recorded */
 	r->device_is_gone = error == -ENODEV;
 	if (r->device_is_gone)
@@ -365,10 +366,9 @@ static int run(struct record *r)
 	if (r->device_is_gone && r->command.argv)
 		/* for the exit status; Ctrl-C of a terminal reaches the command directly */
 		child_wait(&r->command.child);
-	if (!status)
-		status = failed || (r->device_is_gone && !r->command.argv) ?
-				 EXIT_FAILED :
-				 command_status(&r->command, r->ended_by);
+	status = failed || (r->device_is_gone && !r->command.argv) ?
+			 EXIT_FAILED :
+			 command_status(&r->command, r->ended_by);
 	if (r->options.counting.json)
 		record_print_json(r, status, !failed);
 	return status;
@@ -454,6 +454,8 @@ int record_run(struct app *app, int argc, char **argv)
 		app_error(app, "%s: %s", r.options.counting.output, strerror(errno));
 		status = EXIT_FAILED;
 	}
+	if (!r.writer)
+		record_discard_output(&r);
 	signals_release(&r.signals);
 	command_close(&r.command);
 	flight_free(&r.flight);

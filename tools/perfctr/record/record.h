@@ -33,6 +33,7 @@ struct record {
 	struct command command;
 	struct signals signals;
 	int file_fd;
+	bool file_is_new; /* record_open_output() created it */
 	uint64_t samples;
 	uint64_t bytes;
 	uint64_t begin_ns, end_ns;
@@ -53,6 +54,9 @@ struct record {
 
 /* Check that the file can be written, before anything is counted. */
 int record_open_output(struct record *r);
+
+/* Nothing was recorded: remove a new file. An old one is as it was. */
+void record_discard_output(const struct record *r);
 
 /* Write what precedes the samples. Return: 0 or a negative errno. */
 int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **writer);
