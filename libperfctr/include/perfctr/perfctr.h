@@ -204,7 +204,8 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 /**
  * perfctr_device_count_task() - count a process instead of the whole machine
  * @device: the local device
- * @task: the process, counted with its future children; 0: the whole machine
+ * @task: the process, counted with its future children; -PID: the same from its next execve() on,
+ * for a command that is about to run; 0: the whole machine
  *
  * Applies to sessions made after this call. PMUs with a cpumask in sysfs (the SoC's, GPUs')
  * cannot count a single process and count the whole machine. Without CAP_PERFMON,

@@ -106,6 +106,7 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 			       (pid > 0 ? 0 : PERF_FORMAT_GROUP),
 		/* the leader enables and disables its group */
 		.disabled = group_fd<0, .inherit = pid> 0,
+		.enable_on_exec = pid > 0 && c->from_exec,
 	};
 	int fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd);
 
@@ -456,10 +457,12 @@ int perf_events_start(struct perf_events *c)
 	if (error)
 		return error;
 	for (size_t n = 0; n < c->file_count; n++)
-		if (c->files[n].leads)
+		if (c->files[n].leads &&
+		    !(c->from_exec && is_of_task(c, &c->counters[c->files[n].counter])))
 			control(c, &c->files[n], PERF_EVENT_IOC_ENABLE);
 	readings_start(c);
 	c->active = true;
+	c->from_exec = false;
 	return 0;
 }
 

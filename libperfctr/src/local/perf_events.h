@@ -47,6 +47,8 @@ struct perf_events {
 	size_t file_count, file_room;
 	/* the counted process, with its future children; 0: the whole machine */
 	pid_t task;
+	/* perf enables the process's events at its execve(), the first START does not */
+	bool from_exec;
 	bool active;
 	/* online CPUs at the last check, and its time */
 	char online[256];

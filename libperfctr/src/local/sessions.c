@@ -477,7 +477,8 @@ int local_setup(struct perfctr_ctx *ctx, pid_t task, struct drm_perfctr_setup *s
 	s->sys = s->events.sys = ctx->sys;
 	s->eventfd = s->wake = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	s->events.task = task;
+	s->events.task = task < 0 ? -task : task;
+	s->events.from_exec = task < 0;
 	error = add_blocks(ctx, s, setup);
 	setup->sample_size = s->sample_bytes;
 	setup->slot_stride = (u32)round_up(s->sample_bytes, DRM_PERFCTR_SLOT_ALIGN);

@@ -63,7 +63,7 @@ int counting_prepare(const struct app *app, const struct counting *counting,
 	if (status)
 		return status;
 	if (!counting->pid)
-		perfctr_device_count_task(device, command->child.pid);
+		perfctr_device_count_task(device, -command->child.pid);
 	status = create(data);
 	if (status)
 		command_abandon(command);
