@@ -169,6 +169,13 @@ int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link,
 	return 0;
 }
 
+pid_t perfctr_local_task(const struct perfctr_device *device)
+{
+	const struct local *local = device->link_data;
+
+	return local->task < 0 ? -local->task : local->task;
+}
+
 EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 {
 	struct local *local = device->link_data;

@@ -114,6 +114,8 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 	if (fd == -EACCES && pid > 0 && !is_of_kernel(counter)) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
 		fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd);
+		/* most likely the PMU cannot exclude the kernel, which needs permission */
+		fd = fd == -EINVAL ? -EACCES : fd;
 	}
 	return fd;
 }
@@ -460,9 +462,9 @@ int perf_events_start(struct perf_events *c)
 		if (c->files[n].leads &&
 		    !(c->from_exec && is_of_task(c, &c->counters[c->files[n].counter])))
 			control(c, &c->files[n], PERF_EVENT_IOC_ENABLE);
+	c->from_exec = false;
 	readings_start(c);
 	c->active = true;
-	c->from_exec = false;
 	return 0;
 }
 

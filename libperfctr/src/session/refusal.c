@@ -210,15 +210,34 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 			     label, label, event, strerror(-error));
 }
 
-/* Advice for an error of perf. */
-static const char *perf_advice(struct perfctr_ctx *ctx, int error, char *text, size_t size)
+/* Advice for an error of perf. @task: the process to be counted, 0: none */
+static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, char *text,
+			       size_t size)
 {
 	long paranoid = 2;
+	char path[64];
 
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
 		read_number(ctx, PERF_PARANOID_PATH, &paranoid);
+		/* readable under the same rule */
+		snprintf(path, sizeof(path), "/proc/%d/environ", task);
+		if (task && perfctr_sys_read_text(ctx->sys, path, text, size) == -EACCES) {
+			snprintf(text, size,
+				 "process %d belongs to another user: run perfctr as that user or "
+				 "root, or sudo setcap cap_perfmon+ep $(command -v perfctr)",
+				 task);
+			return text;
+		}
+		if (task && error == -EACCES && paranoid == 2) {
+			snprintf(text, size,
+				 "not without the kernel, which kernel.perf_event_paranoid "
+				 "= 2 keeps for privileged users: sudo setcap cap_perfmon+ep "
+				 "$(command -v perfctr), or sudo sysctl "
+				 "kernel.perf_event_paranoid=1 for all users");
+			return text;
+		}
 		snprintf(text, size,
 			 "kernel.perf_event_paranoid = %ld keeps what others and the kernel do for "
 			 "CAP_PERFMON: sudo setcap cap_perfmon+ep $(command -v perfctr), or sudo "
@@ -255,6 +274,7 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 {
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 	struct perfctr_ctx *ctx = s->device->ctx;
+	pid_t task = perfctr_local_task(s->device);
 	char pmu[LABEL_BYTES], event[256], advice[320];
 
 	/* it has left its reason */
@@ -262,14 +282,15 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 		return;
 	if (!r) {
 		perfctr_fail(ctx, error, "perf refuses %u events together: %s",
-			     setup->request_count, perf_advice(ctx, error, advice, sizeof(advice)));
+			     setup->request_count,
+			     perf_advice(ctx, error, task, advice, sizeof(advice)));
 		return;
 	}
 	pmu_name_of_type(ctx, r->pmu_type, pmu, sizeof(pmu));
 	event_of_request(s, r, event, sizeof(event));
 	if (!explain_cpu(ctx, r, pmu, event, error))
 		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event,
-			     perf_advice(ctx, error, advice, sizeof(advice)));
+			     perf_advice(ctx, error, task, advice, sizeof(advice)));
 }
 
 static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
@@ -316,7 +337,8 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	/* errors that do not concern the ring come from perf */
 	if (device->link && device->link->local && error != -ERANGE && error != -E2BIG &&
 	    error != -ENOSPC) {
-		explain_local(selection, setup, error);
+		if (!explain_period(device, s, error))
+			explain_local(selection, setup, error);
 		return;
 	}
 	switch (error) {
