@@ -94,9 +94,23 @@ imports_specification() {
 	return "$status"
 }
 
+# a command that cannot be executed leaves the last capture alone, and no new file
+keeps_old_capture() {
+	local folder name status=0
+	folder=$(mktemp -d) || return
+	echo old >"$folder/old"
+	for name in old new; do
+		"$perfctr" record -d local -e page-faults -o "$folder/$name" -- /nonexistent/program
+		[ $? = 127 ] || status=1
+	done
+	[ "$(cat "$folder/old")" = old ] && [ ! -e "$folder/new" ] || status=1
+	rm -r "$folder"
+	return "$status"
+}
+
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 6 + 2))"
+echo "1..$((${#commands[@]} * 6 + 3))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -107,4 +121,5 @@ for command in "${commands[@]}"; do
 done
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
 check "perfctr-import-mali makes pages" imports_specification
+check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
 exit "$tap_failed"
