@@ -143,6 +143,9 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 		say(k, VERDICT_OK, "permission", NULL, "this user %s", p.text);
 		return EXIT_FINE;
 	}
+	if (p.own_only)
+		perfctr_device_count_task(device, getpid());
+	p.may_count |= p.own_only;
 	say(k, p.may_count ? VERDICT_NOTE : VERDICT_BAD, "permission", *p.fix ? p.fix : NULL,
 	    "this user %s", p.text);
 	if (p.may_count)
@@ -201,6 +204,9 @@ static void check_perf(struct checker *k, const struct perfctr_device *device,
 {
 	char why[128];
 
+	/* that of the local device was checked */
+	if (device_is_local(device) && !*left_out->blocks)
+		return;
 	if (!(perfctr_device_info(device)->features & DRM_PERFCTR_FEATURE_PMU)) {
 		say(k, VERDICT_NOTE, "perf PMUs", NULL,
 		    "not through this device: kernel without CONFIG_PERF_EVENTS");

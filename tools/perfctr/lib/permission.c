@@ -68,10 +68,13 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		permission->error = 0;
 		snprintf(permission->text, sizeof(permission->text),
 			 "may count everything, perf PMUs too%s",
-			 access("/sys/kernel/tracing/events", R_OK | X_OK) ?
+			 !access("/sys/kernel/tracing/events", R_OK | X_OK) ?
+				 "" :
+			 errno == EACCES ?
 				 ", but no tracepoints: their numbers are in /sys/kernel/tracing, "
 				 "which only root may read" :
-				 "");
+				 "; tracepoints after: sudo mount -t tracefs nodev "
+				 "/sys/kernel/tracing");
 		return;
 	}
 	if (permission->may_count && pmu == -EOPNOTSUPP) {
@@ -90,9 +93,15 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 	}
 	if (device_is_local(device) &&
 	    (permission->error == -EACCES || permission->error == -EPERM)) {
+		perfctr_device_count_task(device, getpid());
+		permission->own_only = try_block(device, true) >= 0;
+		perfctr_device_count_task(device, 0);
 		snprintf(permission->text, sizeof(permission->text),
-			 "may not count what all processes do: no CAP_PERFMON and "
-			 "kernel.perf_event_paranoid above 0, or a container forbids it");
+			 "%s: no CAP_PERFMON and kernel.perf_event_paranoid above 0%s",
+			 permission->own_only ?
+				 "may count its own processes only (COMMAND, --pid)" :
+				 "may not count what all processes do",
+			 permission->own_only ? "" : ", or a container forbids it");
 		snprintf(permission->fix, sizeof(permission->fix),
 			 "sudo setcap cap_perfmon+ep $(command -v perfctr), or for all users: "
 			 "sudo sysctl kernel.perf_event_paranoid=0");

@@ -10,6 +10,7 @@
 struct permission {
 	bool may_count; /* a session with the device's counters is accepted */
 	bool may_count_pmu; /* a session with an event of the kernel's software PMU is accepted */
+	bool own_only; /* else not, but the local device may count this user's processes */
 	bool cap_perfmon; /* the process has CAP_PERFMON or CAP_SYS_ADMIN */
 	int error; /* reason if not, a negative errno */
 	char text[256]; /* the reason as a sentence */
