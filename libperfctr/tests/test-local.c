@@ -4,6 +4,7 @@
  * table.
  */
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 #include "test.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
+#define PMUS_PATH "/sys/bus/event_source/devices"
+#define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
 enum { PAGES = 200, SLEEPS = 20, MAX_FILES = 64, FAKE_STEP = 10 };
 
@@ -24,6 +27,7 @@ enum { PAGES = 200, SLEEPS = 20, MAX_FILES = 64, FAKE_STEP = 10 };
 static struct seam {
 	struct perfctr_sys sys;
 	int error; /* error of perf_event_open(), 0: it succeeds */
+	bool wants_kernel; /* -EINVAL for events that exclude the kernel */
 	/* if set, events are simulated: each read of one adds FAKE_STEP */
 	const char *online;
 	struct {
@@ -40,6 +44,8 @@ static struct perfctr_cursor *cursor;
 
 static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd)
 {
+	if (seam.wants_kernel && ((const struct perf_event_attr *)attr)->exclude_kernel)
+		return -EINVAL;
 	if (seam.error)
 		return seam.error;
 	if (!seam.online)
@@ -54,12 +60,17 @@ static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu
 
 static int seam_open(void *data, const char *path, int flags)
 {
+	const char *text = !strcmp(path, ONLINE_PATH)	? seam.online :
+			   !strcmp(path, PARANOID_PATH) ? "2" :
+							  NULL;
 	int fd;
 
-	if (!seam.online || strcmp(path, ONLINE_PATH))
+	if (!strcmp(path, "/proc/1/environ"))
+		return -EACCES;
+	if (!text)
 		return perfctr_sys_real.open(data, path, flags);
-	fd = memfd_create("online", 0);
-	if (pwrite(fd, seam.online, strlen(seam.online), 0) < 0)
+	fd = memfd_create("text", 0);
+	if (pwrite(fd, text, strlen(text), 0) < 0)
 		abort();
 	return fd;
 }
@@ -88,12 +99,19 @@ static int seam_close(void *data, int fd)
 	return perfctr_sys_real.close(data, fd);
 }
 
+static int list_software_alone(void *data, const char *path, sys_list_fn fn, void *arg)
+{
+	return strcmp(path, PMUS_PATH) ? perfctr_sys_real.list(data, path, fn, arg) :
+					 fn(arg, "software");
+}
+
 static void begin(const char *events)
 {
 	seam = (struct seam){ .sys = perfctr_sys_real };
 	seam.sys.perf_event_open = seam_perf_event_open;
 	seam.sys.open = seam_open;
 	seam.sys.close = seam_close;
+	seam.sys.list = list_software_alone;
 	EQUAL(perfctr_ctx_new_with(&seam.sys, &ctx), 0);
 	EQUAL(perfctr_device_open(ctx, PERFCTR_DEVICE_LOCAL, &device), 0);
 	EQUAL(perfctr_selection_new(device, &selection), 0);
@@ -153,6 +171,7 @@ static void read_samples(struct seen *seen)
 
 static pid_t child;
 static int to_child[2], from_child[2];
+static const char *program; /* what the child executes at its end, NULL: nothing */
 
 static void child_run(void)
 {
@@ -172,6 +191,8 @@ static void child_run(void)
 	}
 	if (write(from_child[1], "", 1) != 1 || read(to_child[0], &byte, 1) != 1)
 		_exit(1);
+	if (program)
+		execl(program, program, NULL);
 	_exit(0);
 }
 
@@ -214,7 +235,7 @@ static void count_child(uint64_t truth[2])
 	child = fork();
 	if (!child)
 		child_run();
-	EQUAL(perfctr_device_count_task(device, child), 0);
+	EQUAL(perfctr_device_count_task(device, program ? -child : child), 0);
 	new_session(1000000, 4);
 	EQUAL(perfctr_session_start(session, 0), 0);
 	child_counts(before);
@@ -223,9 +244,12 @@ static void count_child(uint64_t truth[2])
 	child_counts(truth);
 	truth[0] -= before[0];
 	truth[1] -= before[1];
-	EQUAL(perfctr_session_stop(session, 0), 0);
+	if (!program)
+		EQUAL(perfctr_session_stop(session, 0), 0);
 	EQUAL(write(to_child[1], "", 1), 1);
 	waitpid(child, NULL, 0);
+	if (program)
+		EQUAL(perfctr_session_stop(session, 0), 0);
 	for (int n = 0; n < 2; n++) {
 		close(to_child[n]);
 		close(from_child[n]);
@@ -254,6 +278,23 @@ TEST("faults and switches of a child are counted exactly, though the ring is ful
 	EQUAL(status.pending_merged, 0);
 	EQUAL(status.insert_idx, 4);
 	end();
+}
+
+TEST("a command counts from its exec on, and nothing without one")
+{
+	static const char *const programs[] = { "/bin/true", "/nonexistent/program" };
+	struct seen seen;
+	uint64_t before[2];
+
+	for (size_t n = 0; n < ARRAY_SIZE(programs); n++) {
+		begin("software/page-faults/");
+		program = programs[n];
+		count_child(before);
+		read_samples(&seen);
+		CHECK(n ? !seen.sums[0] : seen.sums[0] && seen.sums[0] < before[0]);
+		end();
+	}
+	program = NULL;
 }
 
 TEST("each period is a sample or merged into one")
@@ -304,29 +345,43 @@ TEST("commands follow the contract of the kernel's")
 
 TEST("each error of perf_event_open() comes with advice")
 {
-	static const struct {
+	const struct {
+		pid_t task;
 		int error;
 		const char *text;
 	} cases[] = {
-		{ -EACCES, "kernel.perf_event_paranoid" },
-		{ -EPERM, "setcap cap_perfmon+ep" },
-		{ -ENOENT, "no such event" },
-		{ -EMFILE, "ulimit -n" },
-		{ -EBUSY, "kernel.nmi_watchdog=0" },
-		{ -EOPNOTSUPP, "virtual machines have no hardware counters" },
-		{ -ENODEV, "CPU is offline" },
-		{ -EINVAL, "does not take these terms" },
+		{ 0, -EACCES, "kernel.perf_event_paranoid" },
+		{ getpid(), -EACCES, "not without the kernel" },
+		{ 1, -EACCES, "process 1 belongs to another user" },
+		{ 0, -EPERM, "setcap cap_perfmon+ep" },
+		{ 0, -ENOENT, "no such event" },
+		{ 0, -EMFILE, "ulimit -n" },
+		{ 0, -EBUSY, "kernel.nmi_watchdog=0" },
+		{ 0, -EOPNOTSUPP, "virtual machines have no hardware counters" },
+		{ 0, -ENODEV, "CPU is offline" },
+		{ 0, -EINVAL, "does not take these terms" },
 	};
+	const struct perfctr_session_opts too_short = { .size = sizeof(too_short),
+							.period_ns = 99000,
+							.watermark = 8 };
 
 	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
 		begin("software/page-faults/");
+		EQUAL(perfctr_device_count_task(device, cases[n].task), 0);
 		perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
 		seam.error = cases[n].error;
+		seam.wants_kernel = cases[n].task == getpid();
 		EQUAL(perfctr_session_new(selection, NULL, &session), cases[n].error);
 		HAS_TEXT(perfctr_ctx_error(ctx), "perf refuses software/page-faults/: ");
 		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].text);
 		end();
 	}
+	begin("software/page-faults/");
+	EQUAL(perfctr_selection_add(selection, "cycles"), -ENOENT);
+	HAS_TEXT(perfctr_ctx_error(ctx), "this machine shows no CPU PMU");
+	EQUAL(perfctr_session_new(selection, &too_short, &session), -EINVAL);
+	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 99000 ns is not within 100000..");
+	end();
 }
 
 /* CPU 1 goes offline and online: its counts stay, and it is counted again. */

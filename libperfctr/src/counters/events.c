@@ -633,6 +633,19 @@ static bool has_metric(const char *name)
 	return false;
 }
 
+/* Whether an event of CPU cores is unknown because the machine has no PMU of theirs. */
+static bool lacks_cpu_pmu(struct parser *p, const char *name)
+{
+	if ((strcmp(name, "cycles") && strcmp(name, "instructions")) || !p->device->link ||
+	    !p->device->link->local || load_pmus(p))
+		return false;
+	for (size_t n = 0; n < p->pmus.count; n++)
+		if (!strncmp(p->pmus.pmus[n].name, "cpu", 3) ||
+		    !strncmp(p->pmus.pmus[n].name, "armv", 4))
+			return false;
+	return true;
+}
+
 static int add_plain(struct parser *p, const char *name)
 {
 	int before = p->found;
@@ -650,6 +663,11 @@ static int add_plain(struct parser *p, const char *name)
 		return result;
 	if (p->found == before && other_set(p, NULL, name) >= 0)
 		return fail_other_set(p, name, other_set(p, NULL, name));
+	if (p->found == before && lacks_cpu_pmu(p, name))
+		return perfctr_fail(p->ctx, -ENOENT,
+				    "%s: this machine shows no CPU PMU, as many virtual machines; "
+				    "\"perfctr list\" has what it can count",
+				    name);
 	if (p->found == before && has_metric(name))
 		return add_metrics(p, name);
 	return p->found == before ? fail_unknown(p, NULL, name) : 0;
