@@ -254,7 +254,13 @@ TEST("lines of top are folded and formatted")
 		  .counter = "B",
 		  .rate = NAN,
 		  .state = PERFCTR_VALUE_NOT_MEASURED },
-		{ .event = "tiler/C", .label = "tiler", .counter = "C", .trust = 4 },
+		{ .event = "tiler/C",
+		  .label = "tiler",
+		  .counter = "C",
+		  .unit = "ns",
+		  .is_software = true,
+		  .rate = 5e8,
+		  .trust = 4 },
 	};
 	struct rows rows = { .rows = row, .count = 2 }, more = { .rows = row, .count = 3 };
 	struct top_view view = { 0 };
@@ -284,7 +290,7 @@ TEST("lines of top are folded and formatted")
 	CHECK(!top_view_lines(&view, &lines, &count) && count == 4);
 	CHECK(lines[3].kind == TOP_LINE_ITEM && !strcmp(lines[3].item->counter, "C"));
 	top_format(&lines[3], 60, false, text, sizeof(text));
-	CHECK(!strncmp(text, "! C", 3));
+	CHECK(!strncmp(text, "! C", 3) && strstr(text, " 0.500 CPUs"));
 	free(lines);
 	top_view_free(&view);
 }

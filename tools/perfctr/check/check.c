@@ -204,9 +204,6 @@ static void check_perf(struct checker *k, const struct perfctr_device *device,
 {
 	char why[128];
 
-	/* that of the local device was checked */
-	if (device_is_local(device) && !*left_out->blocks)
-		return;
 	if (!(perfctr_device_info(device)->features & DRM_PERFCTR_FEATURE_PMU)) {
 		say(k, VERDICT_NOTE, "perf PMUs", NULL,
 		    "not through this device: kernel without CONFIG_PERF_EVENTS");
@@ -234,8 +231,8 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 
 	if (!error)
 		error = defaults_add(k->app, device, selection, &left_out);
-	/* a broker leaves PMUs out by its policy, not by perf's */
-	if (!by_broker)
+	/* a broker leaves PMUs out by its policy, not by perf's; the local device has only these */
+	if (!by_broker && (!device_is_local(device) || app_has_capability(APP_CAP_PERFMON)))
 		check_perf(k, device, &left_out);
 	if (error >= 0)
 		status = check_sample(k, selection);

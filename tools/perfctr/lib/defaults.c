@@ -173,9 +173,12 @@ static int add_local_event(void *data, const struct perfctr_pmu_event *event)
 }
 
 /* Hardware events first; software events only if there are no others. */
-static int add_local(const struct app *app, struct perfctr_selection *selection,
-		     struct perfctr_selection *empty, struct left_out *left_out)
+static int add_local(const struct app *app, const struct perfctr_device *device,
+		     struct perfctr_selection *selection, struct perfctr_selection *empty,
+		     struct left_out *left_out)
 {
+	/* the task-clock of all processes is the number of CPUs */
+	const size_t first = !strcmp(perfctr_device_info(device)->name, "this machine");
 	struct local_defaults l = { selection, empty, left_out, 0 };
 	int error = perfctr_pmu_events(app->ctx, add_local_event, &l);
 
@@ -184,7 +187,7 @@ static int add_local(const struct app *app, struct perfctr_selection *selection,
 	*left_out->blocks = '\0';
 	if (l.added)
 		return l.added;
-	for (size_t i = 0; i < ARRAY_SIZE(kernel_events); i++)
+	for (size_t i = first; i < ARRAY_SIZE(kernel_events); i++)
 		l.added += add_permitted(selection, empty, kernel_events[i], left_out);
 	*left_out->blocks = '\0';
 	if (!l.added)
@@ -206,7 +209,7 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 	if (perfctr_selection_copy(selection, &empty))
 		return -ENOMEM;
 	if (device_is_local(device)) {
-		added = add_local(app, selection, empty, left_out);
+		added = add_local(app, device, selection, empty, left_out);
 		perfctr_selection_unref(empty);
 		return added;
 	}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <perfctr/perfctr.h>
 
@@ -71,6 +72,19 @@ int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_s
  * Return: @text.
  */
 char *row_clock_text(const struct row *row, char *text, size_t size);
+
+/*
+ * The unit of a row's rate without that of its counts: time per second is a share, "CPUs" or "%".
+ * @scale: set to the factor from @rate. Return: "/s" for most.
+ */
+static inline const char *row_rate_unit(const struct row *row, double *scale)
+{
+	bool is_share = !strcmp(row->unit, "ns") &&
+			(row->is_software || !strcmp(row->label, "drm"));
+
+	*scale = !is_share ? 1 : row->is_software ? 1e-9 : 1e-7;
+	return !is_share ? "/s" : row->is_software ? "CPUs" : "%";
+}
 
 /*
  * Walk through the single blocks that a row adds up.

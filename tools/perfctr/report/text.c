@@ -117,16 +117,19 @@ static void print_line(const struct report *report, const struct timeline_line *
 {
 	const struct row *row = line->row;
 	char value[64], rate[32], least[32], most[32], notes[256], text[264];
+	double scale;
+	const char *unit = row_rate_unit(row, &scale);
 
 	fprintf(report->out, "%*s  %-*s ", l->value, describe_value(row, value, sizeof(value)),
 		l->unit, row->unit);
 	columns_cut(report->out, row->event, l->event);
-	fprintf(report->out, " %9s%s", short_or_blank(row->rate, rate, sizeof(rate)),
-		isfinite(row->rate) ? "/s" : "  ");
+	fprintf(report->out, " %*s%s", 11 - (int)strlen(unit),
+		short_or_blank(row->rate * scale, rate, sizeof(rate)),
+		isfinite(row->rate) ? unit : "  ");
 	if (l->range)
 		fprintf(report->out, " %10s %10s",
-			short_or_blank(line->least, least, sizeof(least)),
-			short_or_blank(line->most, most, sizeof(most)));
+			short_or_blank(line->least * scale, least, sizeof(least)),
+			short_or_blank(line->most * scale, most, sizeof(most)));
 	describe_notes(row, notes, sizeof(notes));
 	if (!*notes) {
 		fputc('\n', report->out);

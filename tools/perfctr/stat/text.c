@@ -59,15 +59,20 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 {
 	double time_s = (double)(rows->span.end_ns - report->start_ns) * 1e-9;
 	char value[64], rate[32];
+	double scale;
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
 
 		value_text(row, row->number, value, sizeof(value));
 		fprintf(report->out, "%12.6f %18s  %-18s %s", time_s, value, row->unit, row->event);
-		if (isfinite(row->rate))
-			fprintf(report->out, "  # %s%s/s",
-				number_short(row->rate, rate, sizeof(rate)), row->unit);
+		if (isfinite(row->rate)) {
+			const char *unit = row_rate_unit(row, &scale);
+
+			fprintf(report->out, "  # %s%s%s",
+				number_short(row->rate * scale, rate, sizeof(rate)),
+				scale == 1 ? row->unit : "", unit);
+		}
 		print_notes(report->out, row);
 		fputc('\n', report->out);
 	}
@@ -106,7 +111,7 @@ static void print_command(struct stat_report *report)
 	fputs(":\n\n", report->out);
 }
 
-static void print_range(struct stat_report *report, const struct row_stat *stat)
+static void print_range(struct stat_report *report, const struct row_stat *stat, double scale)
 {
 	char min[32], mean[32], max[32];
 
@@ -114,9 +119,9 @@ static void print_range(struct stat_report *report, const struct row_stat *stat)
 		fprintf(report->out, "  %27s", "");
 		return;
 	}
-	fprintf(report->out, "  %9s%9s%9s", number_short(stat->min, min, sizeof(min)),
-		number_short(row_stat_mean(stat), mean, sizeof(mean)),
-		number_short(stat->max, max, sizeof(max)));
+	fprintf(report->out, "  %9s%9s%9s", number_short(stat->min * scale, min, sizeof(min)),
+		number_short(row_stat_mean(stat) * scale, mean, sizeof(mean)),
+		number_short(stat->max * scale, max, sizeof(max)));
 }
 
 /* column widths in characters */
@@ -165,17 +170,19 @@ static void print_row(struct stat_report *report, const struct row *row,
 		      const struct row_stat *stat, const struct columns *c)
 {
 	char value[64], rate[32] = "", clock[96];
+	double scale;
+	const char *unit = row_rate_unit(row, &scale);
 
 	row_value(report, row, stat, value, sizeof(value));
 	fprintf(report->out, "%*s  %-*s %c %-*s", c->value, value, c->unit, row->unit,
 		verdicts_mark(row->trust), c->event, row->event);
 	if (isfinite(row->rate))
-		number_short(row->rate, rate, sizeof(rate));
-	fprintf(report->out, " %9s%s", rate, *rate ? "/s" : "  ");
+		number_short(row->rate * scale, rate, sizeof(rate));
+	fprintf(report->out, " %*s%s", 11 - (int)strlen(unit), rate, *rate ? unit : "  ");
 	if (report->runs > 1 && stat && stat->runs)
 		fprintf(report->out, "  ( +- %5.2f%% )", row_stat_stddev_percent(stat));
 	else if (c->range)
-		print_range(report, stat);
+		print_range(report, stat, scale);
 	if (*row_clock_text(row, clock, sizeof(clock)))
 		fprintf(report->out, "  (%s)", clock);
 	print_notes(report->out, row);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/number.h"
 
@@ -66,17 +67,23 @@ int top_view_update(struct top_view *view, const struct rows *rows)
 		const struct row *row = &rows->rows[i];
 		struct top_item *item = find_item(view, row, i);
 		bool ok = row->state == PERFCTR_VALUE_OK;
+		double scale;
+		const char *unit = row_rate_unit(row, &scale);
+		bool is_rate = !row->metric && isfinite(row->rate);
 
 		if (!item)
 			return -ENOMEM;
 		item->trust = row->trust;
-		item->is_rate = !row->metric && isfinite(row->rate);
-		item->is_percent = !strcmp(row->unit, "%");
-		snprintf(item->unit, sizeof(item->unit), "%s", row->unit);
+		unit = is_rate && scale != 1 ? unit : row->unit;
+		item->is_rate = is_rate && scale == 1;
+		item->is_percent = !strcmp(unit, "%");
+		snprintf(item->unit, sizeof(item->unit), "%s", unit);
 		item->state = row->state;
 		item->flags = row->flags;
-		item->now = !ok ? NAN : item->is_rate ? row->rate : row->number;
-		if (ok && item->now > item->peak)
+		item->now = !ok ? NAN : is_rate ? row->rate * scale : row->number;
+		if (!strcmp(unit, "CPUs"))
+			item->peak = (double)sysconf(_SC_NPROCESSORS_ONLN);
+		else if (ok && item->now > item->peak)
 			item->peak = item->now;
 		item->history[item->history_at] = item->now;
 		item->history_at = (item->history_at + 1) % TOP_HISTORY;
