@@ -99,6 +99,8 @@ def users_count_their_own_processes():
     try:
         done = run("perfctr", "stat", "-d", "local", "--", "true", uid=NOBODY)
         check("without the kernel" in done.stderr, done.stderr)
+        done = run("perfctr", "stat", "-d", "local", "-j", "--", "true", uid=NOBODY)
+        check(json.loads(done.stdout)["excludes"] == "kernel", done.stdout)
         check("context-switches" not in done.stderr, "zero switches, as the kernel is left out")
     finally:
         harness.write(path, before)

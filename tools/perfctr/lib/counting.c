@@ -48,6 +48,19 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 		       device_select(app, *device, *selection, &per_client_events, 1);
 }
 
+const char *counting_excludes(const struct counting *counting)
+{
+	long paranoid;
+
+	return counting->of_task && !app_has_capability(APP_CAP_PERFMON) &&
+			       !app_has_capability(APP_CAP_SYS_ADMIN) &&
+			       !app_read_number("/proc/sys/kernel/perf_event_paranoid",
+						&paranoid) &&
+			       paranoid > 1 ?
+		       "kernel" :
+		       NULL;
+}
+
 int counting_prepare(const struct app *app, const struct counting *counting,
 		     struct perfctr_device *device, struct command *command, int stdout_fd,
 		     int (*create)(void *data), void *data)

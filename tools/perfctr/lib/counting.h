@@ -48,6 +48,9 @@ struct counting {
 int counting_open(const struct app *app, struct counting *counting, struct perfctr_device **device,
 		  struct perfctr_selection **selection);
 
+/* "kernel" if a process is counted without it, because this user may not; NULL: nothing. */
+const char *counting_excludes(const struct counting *counting);
+
 /*
  * Prepare the workload and create the session. If it counts a process, the workload comes first.
  * @create: creates it. Return: 0 or an exit status, the message was printed.

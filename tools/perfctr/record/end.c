@@ -71,6 +71,7 @@ void record_print_json(const struct record *r, int exit_status, bool whole)
 	json_add_text(root, "file", r->options.counting.output);
 	json_add_u64(root, "bytes", r->bytes);
 	json_add_u64(root, "samples", r->samples);
+	json_add_text(root, "excludes", counting_excludes(&r->options.counting));
 	json_add_u64(root, "duration_ns", r->end_ns - r->begin_ns);
 	json_add_u64(root, "period_ns", r->options.counting.period_ns);
 	json_add_bool(root, "whole", whole);

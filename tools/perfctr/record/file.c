@@ -32,6 +32,9 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 	if (!error && r->command.argv)
 		error = perfctr_capture_write_text(
 			writer, "command", command_text(r->command.argv, text, sizeof(text)));
+	if (!error && counting_excludes(&r->options.counting))
+		error = perfctr_capture_write_text(writer, "excludes",
+						   counting_excludes(&r->options.counting));
 	if (!error && !uname(&machine)) {
 		snprintf(text, sizeof(text), "%s %s", machine.sysname, machine.release);
 		error = perfctr_capture_write_text(writer, "kernel", text);

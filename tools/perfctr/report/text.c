@@ -50,6 +50,7 @@ static void print_head(const struct report *report)
 		 perfctr_device_driver(device), perfctr_device_path(device));
 	print_field(report->out, "device", text);
 	print_field(report->out, "command", capture_file_text(file, "command"));
+	print_field(report->out, "excludes", capture_file_text(file, "excludes"));
 	print_field(report->out, "recorded", describe_date(file, text, sizeof(text)));
 	if (host && kernel) {
 		snprintf(text, sizeof(text), "%.200s, %.200s", host, kernel);

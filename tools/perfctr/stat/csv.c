@@ -52,7 +52,10 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 
 static void csv_begin(struct stat_report *report)
 {
-	(void)report;
+	if (counting_excludes(&report->options->counting))
+		fputs("perfctr stat: without the kernel, which kernel.perf_event_paranoid keeps "
+		      "for CAP_PERFMON\n",
+		      stderr);
 }
 
 static void csv_interval(struct stat_report *report, const struct rows *rows)

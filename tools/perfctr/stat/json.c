@@ -101,6 +101,7 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 	} else {
 		json_add(root, "command", NULL);
 	}
+	json_add_text(root, "excludes", counting_excludes(&o->counting));
 	json_add_u64(root, "period_ns", o->counting.period_ns);
 	if (o->interval_ns)
 		json_add_u64(root, "interval_ns", o->interval_ns);

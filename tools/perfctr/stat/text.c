@@ -276,7 +276,6 @@ static bool counts_machine(const struct row *row)
 static void print_scope(struct stat_report *report)
 {
 	bool clients = false;
-	long paranoid;
 	int found = 0;
 
 	for (size_t i = 0; i < report->rows.count; i++)
@@ -295,12 +294,10 @@ static void print_scope(struct stat_report *report)
 				report->rows.rows[i].event);
 	if (found)
 		fputc('\n', report->out);
-	if (!app_has_capability(APP_CAP_PERFMON) && !app_has_capability(APP_CAP_SYS_ADMIN) &&
-	    !app_read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid) && paranoid > 1)
-		fprintf(report->out,
-			" without the kernel: kernel.perf_event_paranoid = %ld keeps it for "
-			"CAP_PERFMON\n",
-			paranoid);
+	if (counting_excludes(&report->options->counting))
+		fputs(" without the kernel, which kernel.perf_event_paranoid keeps for "
+		      "CAP_PERFMON\n",
+		      report->out);
 }
 
 /* what the marks mean, and what marked counters count */
