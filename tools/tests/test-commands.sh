@@ -96,21 +96,26 @@ imports_specification() {
 
 # a command that cannot be executed leaves the last capture alone, and no new file
 keeps_old_capture() {
-	local folder name status=0
+	local folder status
 	folder=$(mktemp -d) || return
 	echo old >"$folder/old"
-	for name in old new; do
-		"$perfctr" record -d local -e page-faults -o "$folder/$name" -- /nonexistent/program
-		[ $? = 127 ] || status=1
-	done
-	[ "$(cat "$folder/old")" = old ] && [ ! -e "$folder/new" ] || status=1
+	"$perfctr" record -d local -e page-faults -o "$folder/old" /nonexistent/program
+	[ $? = 127 ] && "$perfctr" record -d local -e page-faults -o "$folder/new" /nonexistent
+	[ $? = 127 ] && [ "$(cat "$folder"/*)" = old ]
+	status=$?
 	rm -r "$folder"
 	return "$status"
 }
 
+# perf's -p is a process, this one's a period
+warns_of_pid() {
+	"$perfctr" stat -d local -e page-faults -p $$ -- true 2>&1 |
+		grep -q "period in ms; did you mean --pid $$?"
+}
+
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 6 + 3))"
+echo "1..$((${#commands[@]} * 6 + 4))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -122,4 +127,5 @@ done
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
 check "perfctr-import-mali makes pages" imports_specification
 check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
+check "stat: -p with the number of a process" warns_of_pid
 exit "$tap_failed"

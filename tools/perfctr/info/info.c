@@ -103,7 +103,10 @@ static void print_period(FILE *out, const char *what, uint64_t ns)
 {
 	char text[32];
 
-	fprintf(out, "%s%s", what, number_seconds((double)ns * 1e-9, text, sizeof(text)));
+	if (ns >= 3600 * NS_PER_S)
+		fprintf(out, "%s%g h", what, (double)ns * 1e-9 / 3600);
+	else
+		fprintf(out, "%s%s", what, number_seconds((double)ns * 1e-9, text, sizeof(text)));
 }
 
 static const char *set_name(int set)

@@ -43,9 +43,13 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 		return app_failed(app, error);
 	status = device_select(app, *device, *selection, counting->events.words,
 			       counting->events.count);
-	return status || !counting->per_client ?
-		       status :
-		       device_select(app, *device, *selection, &per_client_events, 1);
+	if (status || !counting->per_client)
+		return status;
+	if (perfctr_selection_add(*selection, per_client_events) != -ENOENT)
+		return device_select(app, *device, *selection, &per_client_events, 1);
+	app_error(app, "--per-client: no process that this user may see uses a GPU whose driver "
+		       "shows engine times");
+	return EXIT_USAGE;
 }
 
 const char *counting_excludes(const struct counting *counting)

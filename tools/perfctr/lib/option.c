@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "common/number.h"
 
@@ -55,8 +57,15 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 	case OPTION_TIME:
 	case OPTION_TIME_OR_ZERO:
 		if (!number_parse_time(text, NS_PER_MS, number) &&
-		    (*number || spec->kind == OPTION_TIME_OR_ZERO))
+		    (*number || spec->kind == OPTION_TIME_OR_ZERO)) {
+			/* perf's -p is a process; threads of the kernel have no process group */
+			if (spec->letter == 'p' && *number >= 100 * NS_PER_MS &&
+			    !text[strspn(text, "0123456789")] &&
+			    getpgid((pid_t)(*number / NS_PER_MS)) > 0)
+				app_error(app, "-p %s is a period in ms; did you mean --pid %s?",
+					  text, text);
 			return 0;
+		}
 		return app_usage(app, "%s '%s': give a time such as 100 (ms), 500us or 2s", option,
 				 text);
 	case OPTION_NUMBER:

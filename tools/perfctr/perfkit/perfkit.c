@@ -131,7 +131,12 @@ static int add_counters(struct perfkit *p)
 	if (error == -ENOENT && !p->options.events.count)
 		error = perfctr_perfkit_add(p->report.kit, "ucf/*");
 	if (error == -ENOENT) {
-		app_failed(app, error);
+		if (p->options.events.count)
+			app_failed(app, error);
+		else
+			app_error(app,
+				  "%s has no counters of a GPU or fabric: choose events with -e",
+				  perfctr_device_info(p->report.device)->name);
 		return EXIT_USAGE;
 	}
 	if (error < 0)

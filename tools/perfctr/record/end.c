@@ -24,8 +24,8 @@ void record_print_end(const struct record *r, bool whole)
 	char samples[32], merged[32], size[40];
 	FILE *err = r->app->err;
 
-	fprintf(err, "perfctr record: %s: %s samples, %s, %.3f s; ", r->options.counting.output,
-		number_group(r->samples, samples, sizeof(samples)),
+	fprintf(err, "perfctr record: %s: %s sample%s, %s, %.3f s; ", r->options.counting.output,
+		number_group(r->samples, samples, sizeof(samples)), r->samples == 1 ? "" : "s",
 		record_bytes_text(r->bytes, size, sizeof(size)), seconds);
 	if (!r->has_status) {
 		fputs("the device is gone, its totals with it\n", err);

@@ -41,7 +41,7 @@ static const char help[] =
 	"                         PERFCTR_FD and PERFCTR_SESSION in its environment\n"
 	"  -F, --flight TIME      flight recorder: keep the last TIME in memory; SIGUSR1\n"
 	"                         writes it to FILE.1, FILE.2, ..., the end to FILE\n"
-	"      --timeout TIME     end after TIME\n"
+	"      --timeout TIME     end after TIME, 500ms or 2s; a number is in ms\n"
 	"  -a, --all-cpus         what all processes do, not only COMMAND and its children\n"
 	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
 	"      --pid PID          a process and its future children (both: local device)\n"

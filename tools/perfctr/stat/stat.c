@@ -33,7 +33,7 @@ static const char help[] =
 	"      --per-context      by the tags of the samples that jobs of COMMAND carry; it\n"
 	"                         finds PERFCTR_FD and PERFCTR_SESSION in its environment\n"
 	"  -r, --repeat N         run the command N times, show mean and deviation\n"
-	"      --timeout TIME     end after TIME\n"
+	"      --timeout TIME     end after TIME, 500ms or 2s; a number is in ms\n"
 	"  -x, --field-separator SEP   CSV; fields: [time or context,] value, unit,\n"
 	"                         event, running ns, running %, rate, min, max\n"
 	"  -j, --json             one JSON document; --jsonl: one object per line\n"

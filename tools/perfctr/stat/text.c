@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -322,6 +323,7 @@ static void text_end(struct stat_report *report)
 	const struct stat_options *o = report->options;
 	const struct perfctr_span *span = &report->rows.span;
 	uint64_t interval_ns = o->interval_ns ? o->interval_ns : o->counting.period_ns;
+	const char *name = sigabbrev_np(report->exit_status - EXIT_SIGNAL_BASE);
 	struct columns c;
 	char text[32];
 
@@ -343,13 +345,15 @@ static void text_end(struct stat_report *report)
 	for (size_t i = 0; i < report->rows.count; i++)
 		print_row(report, &report->rows.rows[i], stat_of_row(report, i), &c);
 	print_contexts(report, &c);
-	fprintf(report->out, "\n %13.6f seconds counted, %" PRIu64 " sample%s\n",
-		(double)span->elapsed_ns * 1e-9, span->samples, span->samples == 1 ? "" : "s");
+	fprintf(report->out, "\n %13.6f seconds counted, %" PRIu64 " sample%s%s\n",
+		(double)span->elapsed_ns * 1e-9, span->samples, span->samples == 1 ? "" : "s",
+		report->runs > 1 ? " in all runs together" : "");
 	if (c.range)
 		fprintf(report->out,
-			" %13" PRIu64 " intervals of about %s: min, mean and max are of them\n",
-			c.intervals,
-			number_seconds((double)interval_ns * 1e-9, text, sizeof(text)));
+			" %13" PRIu64 " interval%s of about %s: min, mean and max are of %s\n",
+			c.intervals, c.intervals == 1 ? "" : "s",
+			number_seconds((double)interval_ns * 1e-9, text, sizeof(text)),
+			c.intervals == 1 ? "it" : "them");
 	if (report->device_gone)
 		fprintf(report->out, " %13.6f seconds were the device's last: it is gone\n",
 			(double)span->elapsed_ns * 1e-9);
@@ -357,8 +361,8 @@ static void text_end(struct stat_report *report)
 	print_scope(report);
 	print_verdicts(report);
 	if (o->counting.command && report->exit_status)
-		fprintf(report->out, " %s ended with status %d\n", o->counting.command[0],
-			report->exit_status);
+		fprintf(report->out, " %s ended with status %d%s%s\n", o->counting.command[0],
+			report->exit_status, name ? ", by SIG" : "", name ? name : "");
 	fputc('\n', report->out);
 }
 

@@ -37,7 +37,7 @@ static const char help[] =
 	"      --view NAME      overview, gpu, memory, pcie or links: metrics of that part\n"
 	"  -A, --per-core       a line for each block (also --per-block)\n"
 	"  -n, --count N        end after N updates\n"
-	"      --timeout TIME   end after TIME\n"
+	"      --timeout TIME   end after TIME, 500ms or 2s; a number is in ms\n"
 	"      --snapshot       count one interval, print it, end\n"
 	"      --plain          no screen control: print each update below the last one;\n"
 	"                       always so if stdout is no terminal\n"
