@@ -65,7 +65,7 @@ def record_against_truth(name, *options):
 def totals_equal_truth():
     """record: totals of every GPU counter in the file equal the truth exactly"""
     ended, line = record_against_truth("a.cap", "-p", "5")
-    check(f"{ended['samples']:,} samples" in line and "no counts lost" in line,
+    check(f"{ended['samples']:,} sample" in line and "no counts lost" in line,
           f"end line {line!r}")
 
 
