@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,21 +225,28 @@ static void child_counts(uint64_t counts[2])
 	}
 }
 
-/* Let the child work while a session counts it; the truth is from /proc. */
+/*
+ * Let the child work while a session counts it; the truth is from /proc. Both run on one CPU: a
+ * child in state S has left it, and the kernel has counted that switch.
+ */
 static void count_child(uint64_t truth[2])
 {
 	uint64_t before[2];
+	cpu_set_t all, one;
 	char byte;
 
-	if (pipe2(to_child, O_CLOEXEC) || pipe2(from_child, O_CLOEXEC))
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_getaffinity(0, sizeof(all), &all) || sched_setaffinity(0, sizeof(one), &one) ||
+	    pipe2(to_child, O_CLOEXEC) || pipe2(from_child, O_CLOEXEC))
 		abort();
 	child = fork();
 	if (!child)
 		child_run();
 	EQUAL(perfctr_device_count_task(device, program ? -child : child), 0);
 	new_session(1000000, 4);
-	EQUAL(perfctr_session_start(session, 0), 0);
 	child_counts(before);
+	EQUAL(perfctr_session_start(session, 0), 0);
 	EQUAL(write(to_child[1], "", 1), 1);
 	EQUAL(read(from_child[0], &byte, 1), 1);
 	child_counts(truth);
@@ -250,6 +258,7 @@ static void count_child(uint64_t truth[2])
 	waitpid(child, NULL, 0);
 	if (program)
 		EQUAL(perfctr_session_stop(session, 0), 0);
+	sched_setaffinity(0, sizeof(all), &all);
 	for (int n = 0; n < 2; n++) {
 		close(to_child[n]);
 		close(from_child[n]);
