@@ -53,10 +53,9 @@ completes() {
 }
 
 rejects_nonsense() {
-	local status
-	"$perfctr" "$1" --no-such-option </dev/null >/dev/null 2>&1
-	status=$?
-	[ "$status" = 2 ] || { echo "status $status"; return 1; }
+	local text wanted="perfctr $1: unknown or incomplete option --no-such-option"
+	text=$("$perfctr" "$1" --no-such-option </dev/null 2>&1)
+	[ "$? $text" = "2 $wanted; see perfctr $1 --help" ] || { echo "$text"; return 1; }
 }
 
 # a vendor's specification becomes pages without a mistake, with their names, units and GPUs

@@ -125,9 +125,7 @@ TEST("listings are read, mistakes have a line")
 		const char *error;
 	} bad[] = {
 		{ "", -1, "x: the listing is empty" },
-		{ "# nothing\n\n", -1, "x: the listing is empty" },
 		{ "NOP\nDANCE R1\n", -1, "x:2: 'DANCE' is no instruction" },
-		{ "mov R1\n", -1, "x:1: 'mov' is no instruction" },
 		{ "MOVE R1\n", -1, "x:1: 'MOVE' is no instruction" },
 		{ "BRA\n", -1, "x:1: say where BRA goes" },
 		{ "BRA there\n", -1, "x:1: there is no label 'there'" },
@@ -136,20 +134,16 @@ TEST("listings are read, mistakes have a line")
 		{ "a: NOP\na: NOP\n", -1, "x:2: label 'a' stands twice" },
 		{ "NOP\nBRA a\na:\n", -1, "x: the branch at instruction 1 leaves" },
 		{ "0 * NOP\n", -1, "x:1: a repetition" },
-		{ "7 NOP\n", -1, "x:1: a repetition" },
 		{ "4097 * NOP\n", -1, "x:1: a repetition" },
 		{ "4096 * NOP\nNOP\n", -1, "x:2: more than 4096" },
 		{ "2 * a: NOP\n", -1, "x:1: a label or a branch" },
-		{ "2 *\n", -1, "x:1: '' is no instruction" },
 		{ "@P NOP\n", -1, "x:1: a guard is" },
 		{ "@P0 NOP\n", -1, "x:1: say in braces" },
-		{ "@P0{1 NOP\n", -1, "x:1: say in braces" },
 		{ "@PT0 NOP\n", -1, "x:1: a space is missing" },
 		{ "@P0{N} NOP\n", -1, "x:1: formula: 'N' has no value" },
 		{ "@P0{N-2} NOP\n", 1, "x:1: the guard would be true -1 times" },
 		{ "@P0{N*N} NOP\n", 4000000000, "x:1: formula: number is too large" },
 		{ "@P0{4294967296} NOP\n", -1, "x:1: the guard would be true 4294967296" },
-		{ "@P0{N/2} NOP\n", 3, "x:1: formula: division" },
 		{ "@P0{N/(N-3)} NOP\n", 3, "x:1: formula: division" },
 		{ "@P0{} NOP\n", -1, "x:1: formula: a number" },
 		{ "@P0{(1} NOP\n", -1, "x:1: formula: ')' is missing" },
@@ -353,103 +347,46 @@ TEST("means are compared as by the tables of Student's t distribution")
 	CHECK(!y.count && !compare_error(&x, &y, &error));
 }
 
-__extension__ typedef unsigned __int128 uint128;
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-static uint64_t power_mod(uint64_t base, uint64_t exponent, uint64_t prime)
-{
-	uint64_t result = 1;
-
-	for (; exponent; exponent >>= 1) {
-		if (exponent & 1)
-			result = (uint64_t)((uint128)result * base % prime);
-		base = (uint64_t)((uint128)base * base % prime);
-	}
-	return result;
-}
-
-/* n / d in the field of a prime that does not divide d. */
-static uint64_t quotient_mod(uint64_t n, uint64_t d, uint64_t prime)
-{
-	return (uint64_t)((uint128)(n % prime) * power_mod(d % prime, prime - 2, prime) % prime);
-}
-
-static uint64_t ratio_mod(mpq_srcptr ratio, uint64_t prime)
-{
-	uint64_t n = mpz_fdiv_ui(mpq_numref(ratio), prime);
-	uint64_t d = mpz_fdiv_ui(mpq_denref(ratio), prime);
-
-	return quotient_mod(n, d, prime);
-}
-
-/*
- * Means of many ratios without a common denominator. The exact sum has thousands of digits, so
- * compare remainders modulo large primes, in which a wrong sum differs.
- */
 TEST("means of many ratios are exact")
 {
-	/* 2^61 - 1, 2^62 - 57, 2^63 - 25 */
-	static const uint64_t primes[] = { 2305843009213693951, 4611686018427387847,
-					   9223372036854775783 };
-	enum { PRIMES = 3 };
-	uint64_t random = 0x9e3779b97f4a7c15;
-
 	for (unsigned int count = 1; count <= 200; count += count < 8 ? 1 : 64) {
-		uint64_t sums[PRIMES] = { 0 };
-		long double smallest = INFINITY, largest = -INFINITY, sum = 0;
 		struct perfkit_stat stat;
-		mpq_t mean;
+		mpq_t sum, ratio, mean;
 
-		mpq_init(mean);
+		mpq_inits(sum, ratio, mean, NULL);
 		perfkit_stat_init(&stat);
-		for (unsigned int n = 0; n < count; n++) {
-			uint64_t numerator = next_random(&random) >> (1 + n % 50);
-			uint64_t denominator = (next_random(&random) >> (1 + n % 40)) | 1;
-			long double value = (long double)numerator / (long double)denominator;
-
-			perfkit_stat_add(&stat, &(struct perfctr_perfkit_value){
-							.numerator = (int64_t)numerator,
-							.denominator = (int64_t)denominator,
-							.elapsed_ns = 7,
-						});
+		for (unsigned int n = 1; n <= count; n++) {
+			/* ever smaller, without a common denominator */
+			const struct perfctr_perfkit_value value = {
+				.numerator = INT64_MAX,
+				.denominator = ((int64_t)n << 40) + 1,
+				.elapsed_ns = 7,
+			};
 			/* every second value is a time of n */
-			perfkit_stat_add_time(&stat,
-					      &(struct perfctr_perfkit_value){
-						      .numerator = n,
-						      .denominator = 1,
-						      .state = n % 2 ? PERFCTR_VALUE_NOT_MEASURED :
-								       PERFCTR_VALUE_OK,
-					      });
-			for (unsigned int k = 0; k < PRIMES; k++) {
-				uint128 quotient = quotient_mod(numerator, denominator, primes[k]);
+			const struct perfctr_perfkit_value time = {
+				.numerator = n - 1,
+				.denominator = 1,
+				.state = n % 2 ? PERFCTR_VALUE_OK : PERFCTR_VALUE_NOT_MEASURED,
+			};
 
-				sums[k] = (uint64_t)((sums[k] + quotient) % primes[k]);
-			}
-			smallest = fminl(smallest, value);
-			largest = fmaxl(largest, value);
-			sum += value;
+			perfkit_stat_add(&stat, &value);
+			perfkit_stat_add_time(&stat, &time);
+			mpq_set_si(ratio, value.numerator, (unsigned long)value.denominator);
+			mpq_canonicalize(ratio);
+			CHECK(n > 1 || mpq_equal(stat.max, ratio));
+			mpq_add(sum, sum, ratio);
 		}
+		CHECK(mpq_equal(stat.min, ratio) && mpq_cmp(stat.max, ratio) >= 0);
 		perfkit_stat_mean(&stat, mean);
-		CHECK(stat.measured == count);
-		for (unsigned int k = 0; k < PRIMES; k++)
-			CHECK(ratio_mod(mean, primes[k]) ==
-			      quotient_mod(sums[k], count, primes[k]));
-		CHECK(fabsl(ratio_number(mean) / (sum / count) - 1) < 1e-15L);
-		CHECK(fabsl(ratio_number(stat.min) / smallest - 1) < 1e-15L);
-		CHECK(fabsl(ratio_number(stat.max) / largest - 1) < 1e-15L);
+		mpq_set_ui(ratio, count, 1);
+		mpq_div(sum, sum, ratio);
+		CHECK(stat.measured == count && mpq_equal(mean, sum));
 		perfkit_stat_mean_of(&stat, stat.elapsed_ns, mean);
 		CHECK(!mpq_cmp_ui(mean, 7, 1));
 		CHECK(perfkit_stat_mean_time(&stat, mean) && stat.timed == (count + 1) / 2);
 		CHECK(!mpq_cmp_ui(mean, (count + 1) / 2 - 1, 1));
 		perfkit_stat_clear(&stat);
-		mpq_clear(mean);
+		mpq_clears(sum, ratio, mean, NULL);
 	}
 }
 
