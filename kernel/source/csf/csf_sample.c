@@ -127,13 +127,15 @@ static u64 expand_mask(u32 mask, unsigned int section, u32 counters_per_block)
 	return counters;
 }
 
-static void add_block(struct csf_reader *reader, enum csf_perfctr_type type, u16 index,
-		      bool visible)
+/* @place: position in the sample, without metadata */
+static void add_block(struct csf_reader *reader, unsigned int place, enum csf_perfctr_type type,
+		      u16 index, bool visible)
 {
 	struct csf_block *block = &reader->blocks[reader->block_count++];
 
 	block->type = type;
 	block->index = index;
+	block->offset = (reader->has_metadata + place) * reader->counters_per_block;
 	block->desc = visible ? reader->visible_count++ : CSF_BLOCK_HIDDEN;
 }
 
@@ -181,7 +183,7 @@ void csf_reader_use_set(struct csf_reader *reader, const struct csf_perfctr_conf
 void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config *config,
 		     bool has_metadata)
 {
-	unsigned int i;
+	unsigned int i, place = CSF_PERFCTR_MEMSYS;
 
 	reader->counters_per_block = config->counters_per_block;
 	reader->has_metadata = has_metadata;
@@ -190,17 +192,18 @@ void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config 
 
 	csf_reader_use_set(reader, config, DRM_PERFCTR_SET_PRIMARY);
 
-	add_block(reader, CSF_PERFCTR_FW, 0, true);
-	add_block(reader, CSF_PERFCTR_CSHW, 0, true);
-	add_block(reader, CSF_PERFCTR_TILER, 0, true);
+	for (i = 0; i < CSF_PERFCTR_MEMSYS; i++)
+		add_block(reader, i, i, 0, true);
 	for (i = 0; i < config->l2_slices; i++)
-		add_block(reader, CSF_PERFCTR_MEMSYS, i, true);
+		add_block(reader, place++, CSF_PERFCTR_MEMSYS, i, true);
 	for (i = 0; i < 64; i++) {
 		bool present = config->shader_present & BIT_ULL(i);
 
-		if (present || (!config->shader_dense && i < fls64(config->shader_present)))
-			add_block(reader, CSF_PERFCTR_SHADER, i,
-				  present && (config->shader_visible & BIT_ULL(i)));
+		if (present)
+			add_block(reader, place, CSF_PERFCTR_SHADER, i,
+				  config->shader_visible & BIT_ULL(i));
+		/* firmware leaves room for absent cores, unless it is dense */
+		place += present || !config->shader_dense;
 	}
 	csf_reader_restart(reader);
 }
@@ -250,12 +253,12 @@ void csf_reader_clear_slot(const struct csf_reader *reader, void *slot)
 	__le32 *words = slot;
 	unsigned int i;
 
-	for (i = 0; i < reader->has_metadata + reader->block_count; i++) {
+	if (reader->has_metadata) {
 		WRITE_ONCE(words[CSF_BLOCK_PRFCNT_EN], 0);
-		if (!i && reader->has_metadata)
-			WRITE_ONCE(words[CSF_BLOCK_SAMPLE_REASON], 0);
-		words += reader->counters_per_block;
+		WRITE_ONCE(words[CSF_BLOCK_SAMPLE_REASON], 0);
 	}
+	for (i = 0; i < reader->block_count; i++)
+		WRITE_ONCE(words[reader->blocks[i].offset + CSF_BLOCK_PRFCNT_EN], 0);
 }
 
 /**
@@ -522,19 +525,18 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 int csf_reader_read(struct csf_reader *reader, void *slot, u64 now_ticks, u64 *const *totals)
 {
 	struct csf_sample_span sample = {};
-	__le32 *words = slot;
 	u32 mode;
 	unsigned int i;
 
 	if (reader->has_metadata) {
-		read_metadata(reader, words, now_ticks, &sample);
-		words += reader->counters_per_block;
+		read_metadata(reader, slot, now_ticks, &sample);
 		follow_cores(reader, &sample);
 	}
 	mode = mode_states(reader, sample.reason);
 
-	for (i = 0; i < reader->block_count; i++, words += reader->counters_per_block) {
+	for (i = 0; i < reader->block_count; i++) {
 		struct csf_block *block = &reader->blocks[i];
+		__le32 *words = (__le32 *)slot + block->offset;
 		u32 enabled = read32(words, CSF_BLOCK_PRFCNT_EN);
 
 		WRITE_ONCE(words[CSF_BLOCK_PRFCNT_EN], 0);

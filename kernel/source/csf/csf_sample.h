@@ -18,10 +18,11 @@ struct csf_block {
 	u16 index;	/* number within the type; for shader cores the physical number */
 	s16 desc;	/* index of the visible block, or CSF_BLOCK_HIDDEN */
 	u32 written;	/* PRFCNT_EN of its last valid header, 0: unknown */
+	u32 offset;	/* first word in the sample */
 	u64 counters[CSF_PERFCTR_SECTIONS];	/* counters in @written */
 };
 
-/** CSF_BLOCK_HIDDEN - an absent core, or one that is hidden from users. */
+/** CSF_BLOCK_HIDDEN - a core that is hidden from users. */
 #define CSF_BLOCK_HIDDEN	(-1)
 
 /* state of a visible block since the last collection */
@@ -32,7 +33,7 @@ struct csf_block_span {
 
 /* decodes consecutive firmware samples */
 struct csf_reader {
-	struct csf_block *blocks;	/* blocks in the order of the sample, without metadata */
+	struct csf_block *blocks;	/* in the order of the sample, without absent cores */
 	unsigned int block_count;	/* elements of @blocks */
 	unsigned int visible_count;	/* visible elements of @blocks */
 	u32 counters_per_block;		/* 32-bit words of a block */
