@@ -67,7 +67,7 @@ static unsigned long add_sources_left(const struct perfctr_class *class, unsigne
 	unsigned int i;
 
 	for (i = 0; i < class->pc->source_count; i++)
-		if (serves(class, class->pc->sources[i]) &&
+		if (!(mask & BIT(i)) && serves(class, class->pc->sources[i]) &&
 		    !drm_perfctr_collect_left_ns(class->pc->sources[i]))
 			mask |= BIT(i);
 	return mask;

@@ -406,7 +406,9 @@ bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
 		drm_perfctr_pmu_want(session, false);
 		any = true;
 	}
-	drm_perfctr_pmu_serve(class);
+	/* others are served by pmu_work */
+	if (any)
+		drm_perfctr_pmu_serve(class);
 	return any;
 }
 
