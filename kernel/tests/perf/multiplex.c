@@ -97,7 +97,8 @@ static void filters_in_turns(void)
 	a = soc_read(ports);
 	b = soc_read(device);
 	soc_job_stop(load);
-	tap(a.value && b.value && a.running_ns + b.running_ns <= a.enabled_ns + a.enabled_ns / 50,
+	/* time passes between the two reads; events that do not exclude each other reach 200 % */
+	tap(a.value && b.value && a.running_ns + b.running_ns <= a.enabled_ns + a.enabled_ns / 4,
 	    "root port and BDF filters take turns: %.0f%% and %.0f%%",
 	    100.0 * a.running_ns / a.enabled_ns, 100.0 * b.running_ns / b.enabled_ns);
 	close(ports);
