@@ -120,6 +120,11 @@ struct mali_gpu {
 	struct dentry *debugfs;
 };
 
+static inline u32 mali_arch(const struct mali_gpu *gpu)
+{
+	return gpu->product->gpu_id >> 28;
+}
+
 /* mali_registers.c */
 int mali_window_init(struct mali_gpu *gpu);
 

@@ -33,8 +33,7 @@ void mali_count_job(struct mali_gpu *gpu, enum mali_job_counter job, u64 amount)
 {
 	static const u8 positions[2][4] = { { 17, 25, 33, 34 }, { 65, 33, 49, 50 } };
 
-	mali_count(gpu, MALI_BLOCK_CSHW, positions[gpu->product->gpu_id >> 28 >= 13][job],
-		   amount);
+	mali_count(gpu, MALI_BLOCK_CSHW, positions[mali_arch(gpu) >= 13][job], amount);
 }
 
 /*
@@ -47,12 +46,13 @@ u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block)
 	/* a header without any valid position looks corrupt */
 	if (block == MALI_BLOCK_FW)
 		return GENMASK_ULL(3, 0);
-	if (block == MALI_BLOCK_CSHW && gpu->product->gpu_id >> 28 >= 13)
+	if (block == MALI_BLOCK_CSHW && mali_arch(gpu) >= 13)
 		return GENMASK_ULL(15, 0) | GENMASK_ULL(51, 48);
 	if (block == MALI_BLOCK_CSHW)
 		return GENMASK_ULL(17, 0) | GENMASK_ULL(25, 24) | GENMASK_ULL(35, 32);
+	/* architecture 13 counts partial warps beside position tasks */
 	if (block == MALI_BLOCK_TILER)
-		return GENMASK_ULL(7, 0);
+		return GENMASK_ULL(7, 0) | (mali_arch(gpu) < 13 ? GENMASK_ULL(23, 20) : 0);
 	if (block < MALI_BLOCK_MEMSYS + MALI_L2_SLICES)
 		return GENMASK_ULL(11, 0);
 	return GENMASK_ULL(3, 0) | GENMASK_ULL(19, 18) | GENMASK_ULL(23, 22);

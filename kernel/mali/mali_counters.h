@@ -28,7 +28,7 @@ enum mali_cshw_counter {
 	MALI_CSHW_CACHE_FLUSH = 13,
 };
 
-/* the front end's job counters, whose positions depend on the product; tasks are 32 by 32 pixels */
+/* the front end's job counters, whose positions depend on the product */
 enum mali_job_counter {
 	MALI_JOB_TILER,
 	MALI_JOB_COMPUTE,
@@ -40,6 +40,7 @@ enum mali_tiler_counter {
 	MALI_TILER_TRIANGLES = 6,
 	MALI_TILER_LINES = 7,
 	MALI_TILER_POINTS = 8,
+	MALI_TILER_POSITION_TASKS = 21,
 };
 
 enum mali_memsys_counter {

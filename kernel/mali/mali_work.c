@@ -23,9 +23,9 @@
 #define BOX_X			GENMASK(15, 0)
 #define BOX_Y			GENMASK(31, 16)
 
-/* sides of a tile and of a core's task */
+/* side of a tile; vertices that one task of position shading has */
 #define TILE_PIXELS		16
-#define TASK_PIXELS		32
+#define TASK_VERTICES		4
 
 enum draw_mode {
 	DRAW_POINTS = 1,
@@ -81,6 +81,9 @@ void mali_work_idvs(struct mali_stream *stream, u64 instruction)
 	u64 count;
 
 	mali_count_job(gpu, MALI_JOB_TILER, 1);
+	/* there is no cache of shaded positions: each index is a vertex */
+	mali_count(gpu, MALI_BLOCK_TILER, MALI_TILER_POSITION_TASKS,
+		   (u64)DIV_ROUND_UP(reg[IDVS_INDICES], TASK_VERTICES) * reg[IDVS_INSTANCES]);
 	/* restart positions are in the index buffer, which is not read */
 	if (flags & FLAGS_RESTART)
 		return;
@@ -106,6 +109,7 @@ void mali_work_fragment(struct mali_stream *stream)
 	struct mali_gpu *gpu = stream->group->mcu->gpu;
 
 	mali_count_job(gpu, MALI_JOB_FRAGMENT, 1);
-	mali_count_job(gpu, MALI_JOB_FRAGMENT_TASKS, squares(stream, TASK_PIXELS));
+	mali_count_job(gpu, MALI_JOB_FRAGMENT_TASKS,
+		       squares(stream, mali_arch(gpu) < 12 ? 32 : 64));
 	mali_count_cores(gpu, MALI_SHADER_FRAG_PTILES, squares(stream, TILE_PIXELS));
 }

@@ -13,19 +13,31 @@ enum {
 	FRAMES = 21,
 	TILE_SIZE = 16,
 	TILES = (SURFACE_SIZE / TILE_SIZE) * (SURFACE_SIZE / TILE_SIZE),
+	CORNERS = 4,
 	RECTANGLES = 3,
+	INSTANCES = 5,
 };
 
-enum kind { TRIANGLES, PIXEL_TILES, DRAWS, FRAGMENT_JOBS, KINDS };
+enum kind { TRIANGLES, LINES, VERTICES, PIXEL_TILES, PIXELS, DRAWS, FRAGMENT_JOBS, KINDS };
 
-/* of a G610, by name or by position */
-static const struct {
-	const char *group, *name, *position;
-} wanted[KINDS] = {
-	[TRIANGLES] = { "tiler", "TRIANGLES", "C6" },
-	[PIXEL_TILES] = { "shader", "FRAG_PTILES", "C18" },
-	[DRAWS] = { "cshw", "ITER_TILER_JOB_COMPLETED", "C17" },
-	[FRAGMENT_JOBS] = { "cshw", "ITER_FRAG_JOB_COMPLETED", "C33" },
+/* counters and metrics of a G610, and what a frame has of each */
+static const char *const names[KINDS + 1] = {
+	"tiler.TRIANGLES",
+	"tiler.LINES",
+	"tiler.tiler_position_shading_threads",
+	"shader.FRAG_PTILES",
+	"cshw.gpu_pixels",
+	"cshw.ITER_TILER_JOB_COMPLETED",
+	"cshw.ITER_FRAG_JOB_COMPLETED",
+};
+static const unsigned int in_frame[KINDS] = {
+	[TRIANGLES] = 2 * (RECTANGLES + INSTANCES),
+	[LINES] = CORNERS / 2,
+	[VERTICES] = CORNERS * (RECTANGLES + INSTANCES + 1),
+	[PIXEL_TILES] = TILES,
+	[PIXELS] = SURFACE_SIZE * SURFACE_SIZE,
+	[DRAWS] = RECTANGLES + 2,
+	[FRAGMENT_JOBS] = 1,
 };
 
 static struct groups groups;
@@ -80,42 +92,70 @@ static void draw_frame(void)
 	glEnableVertexAttribArray(0);
 	glClear(GL_COLOR_BUFFER_BIT);
 	for (int n = 0; n < RECTANGLES; n++)
-		glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+		glDrawArrays(GL_TRIANGLE_STRIP, 0, CORNERS);
+	glDrawArrays(GL_LINES, 0, CORNERS);
+	glDrawArraysInstanced(GL_TRIANGLE_FAN, 0, CORNERS, INSTANCES);
 	glFinish();
 	glDeleteBuffers(1, &buffer);
 }
 
-static const struct counter *find(enum kind kind)
-{
-	const struct group *group = group_find(&groups, wanted[kind].group);
-
-	for (int n = 0; group && n < group->count; n++)
-		if (!strcmp(group->counters[n].name, wanted[kind].name) ||
-		    !strcmp(group->counters[n].name, wanted[kind].position))
-			return &group->counters[n];
-	printf("Bail out! no %s.%s\n", wanted[kind].group, wanted[kind].name);
-	exit(1);
-}
-
-static bool counted(GLuint monitor, enum kind kind, uint64_t expected)
+static bool counted(GLuint monitor, enum kind kind, unsigned int expected)
 {
 	struct value values[KINDS];
 	int count = monitor_values(&groups, monitor, values, KINDS);
+	double got = value_find(&groups, values, count, names[kind])->number;
 
-	for (int n = 0; n < count; n++) {
-		if (values[n].counter != find(kind))
-			continue;
-		if (values[n].u64 != expected)
-			printf("# %s: %llu, expected %llu\n", wanted[kind].name,
-			       (unsigned long long)values[n].u64, (unsigned long long)expected);
-		return values[n].u64 == expected;
+	if (got != expected)
+		printf("# %s: %.17g, expected %u\n", names[kind], got, expected);
+	return got == expected;
+}
+
+static void test_frames(GLuint monitor)
+{
+	char name[NAME_BYTES];
+
+	gl.BeginPerfMonitorAMD(monitor);
+	for (int n = 0; n < FRAMES; n++)
+		draw_frame();
+	gl.EndPerfMonitorAMD(monitor);
+	for (enum kind kind = 0; kind < KINDS; kind++) {
+		snprintf(name, sizeof(name), "%s of %d frames", names[kind], FRAMES);
+		report(counted(monitor, kind, FRAMES * in_frame[kind]), name);
 	}
-	return false;
+
+	gl.BeginPerfMonitorAMD(monitor);
+	glFinish();
+	gl.EndPerfMonitorAMD(monitor);
+	report(counted(monitor, PIXEL_TILES, 0), "nothing is drawn, nothing is counted");
+}
+
+/* two contexts at once, each with a monitor */
+static void test_contexts(const struct surface *surface, GLuint monitor)
+{
+	struct surface other;
+	GLuint others;
+
+	surface_new_es(&other);
+	use_shaders();
+	others = monitor_of(&groups, names);
+	gl.BeginPerfMonitorAMD(others);
+	surface_use(surface);
+	gl.BeginPerfMonitorAMD(monitor);
+	draw_frame();
+	surface_use(&other);
+	draw_frame();
+	gl.EndPerfMonitorAMD(others);
+	report(counted(others, PIXEL_TILES, 2 * TILES), "work of the first context is included");
+	draw_frame();
+	surface_use(surface);
+	gl.EndPerfMonitorAMD(monitor);
+	report(counted(monitor, VERTICES, 3 * in_frame[VERTICES]), "and of the second context");
+	surface_free(&other);
 }
 
 int main(void)
 {
-	struct surface surface, other;
+	struct surface surface;
 	const char *renderer;
 	GLuint monitor;
 
@@ -127,36 +167,11 @@ int main(void)
 	report(strstr(renderer, "Panfrost") != NULL, "the driver is panfrost");
 	use_shaders();
 	groups_read(&groups);
-	gl.GenPerfMonitorsAMD(1, &monitor);
-	for (enum kind kind = 0; kind < KINDS; kind++)
-		monitor_add(monitor, find(kind));
-
-	gl.BeginPerfMonitorAMD(monitor);
-	for (int n = 0; n < FRAMES; n++)
-		draw_frame();
-	gl.EndPerfMonitorAMD(monitor);
-	report(counted(monitor, TRIANGLES, 2 * RECTANGLES * FRAMES), "triangles of 21 frames");
-	report(counted(monitor, PIXEL_TILES, TILES * FRAMES), "tiles of 21 frames");
-	report(counted(monitor, DRAWS, RECTANGLES * FRAMES), "draws of 21 frames");
-	report(counted(monitor, FRAGMENT_JOBS, FRAMES), "fragment jobs of 21 frames");
-
-	gl.BeginPerfMonitorAMD(monitor);
-	glFinish();
-	gl.EndPerfMonitorAMD(monitor);
-	report(counted(monitor, PIXEL_TILES, 0), "nothing is drawn, nothing is counted");
-
-	surface_new_es(&other);
-	use_shaders();
+	monitor = monitor_of(&groups, names);
+	test_frames(monitor);
+	test_contexts(&surface, monitor);
 	surface_use(&surface);
-	gl.BeginPerfMonitorAMD(monitor);
-	draw_frame();
-	surface_use(&other);
-	draw_frame();
-	surface_use(&surface);
-	gl.EndPerfMonitorAMD(monitor);
-	report(counted(monitor, PIXEL_TILES, 2 * TILES), "work of another context is included");
 	report(glGetError() == GL_NO_ERROR, "no GL error");
-	surface_free(&other);
 	surface_free(&surface);
 	printf("1..%d\n", number);
 	return failures > 0;
