@@ -83,9 +83,9 @@ static struct mali_gpu *create(const struct mali_product *which)
 	gpu->clock_ns = ktime_get_ns();
 	gpu->flush_id = 1;
 	spin_lock_init(&gpu->lock);
+	gpu->debugfs = debugfs_create_dir("mali", NULL);
 	guard(spinlock_irqsave)(&gpu->lock);
 	mali_as_reset_locked(gpu);
-	gpu->debugfs = debugfs_create_dir("mali", NULL);
 	return gpu;
 }
 
