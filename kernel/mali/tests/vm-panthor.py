@@ -49,22 +49,23 @@ def suspend_and_resume():
     check(int(read(f"{POWER}/runtime_suspended_time")) > before, "never suspended")
 
 
+def broken_job(what, message):
+    log = Log()
+    jobs("store", what, state="fatal")
+    log.expect(message)
+    jobs("store")
+
+
 @test
 def page_fault():
     """an address that is not mapped: the group ends, another one works"""
-    log = Log()
-    jobs("store", "fault", state="fatal")
-    log.expect("Unhandled Page fault in AS")
-    jobs("store")
+    broken_job("fault", "Unhandled Page fault in AS")
 
 
 @test
 def invalid_instruction():
     """an instruction that does not exist: CS_FATAL"""
-    log = Log()
-    jobs("store", "invalid", state="fatal")
-    log.expect("CS_INSTR_INVALID")
-    jobs("store")
+    broken_job("invalid", "CS_INSTR_INVALID")
 
 
 @test
