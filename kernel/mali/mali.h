@@ -43,6 +43,7 @@ struct mali_product {
 };
 
 #define MALI_ADDRESS_SPACES	16
+#define MALI_AS_BYTES		0x40	/* of registers */
 /* reserved for the microcontroller; maps firmware, its sample ring and the suspend buffers */
 #define MALI_MCU_AS		0
 
@@ -76,17 +77,11 @@ struct mali_irq {
 	int number;	/* host interrupt number */
 };
 
-/* an address space: registers as written, tables in use since UPDATE */
+/* an address space */
 struct mali_as {
-	u64 transtab;
-	u64 memattr;
-	u64 lockaddr;
-	u64 transcfg;
-	u64 root;	/* physical address of the table in use */
+	u32 reg[MALI_AS_BYTES / 4];	/* as written, and the last fault */
+	u64 root;	/* physical address of the table in use, set by UPDATE */
 	u64 config;	/* configuration of @root; MALI_MODE_UNMAPPED: every translation faults */
-	bool locked;	/* between LOCK and UNLOCK or a flush */
-	u32 fault_status;
-	u64 fault_address;
 };
 
 struct mali_gpu {

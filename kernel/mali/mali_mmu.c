@@ -3,7 +3,7 @@
  * Address spaces: their registers, page-table walks, accesses to the host's memory.
  *
  * Tables are those of Arm's LPAE, stage 1, 4 KiB granule. There is no TLB: each access walks the
- * table, so a flush has nothing to do. A locked region is recorded, but stalls no access.
+ * table, so a flush has nothing to do. A locked region stalls no access.
  */
 #include <linux/bitfield.h>
 #include <linux/bits.h>
@@ -32,61 +32,15 @@
 
 /* --- registers ----------------------------------------------------------- */
 
-static void set_half(u64 *value, u32 offset, u32 half)
+static u64 reg64(const struct mali_as *as, u32 offset)
 {
-	if (offset & 4)
-		*value = (u64)half << 32 | lower_32_bits(*value);
-	else
-		*value = (*value & ~(u64)U32_MAX) | half;
-}
-
-static void command(struct mali_gpu *gpu, struct mali_as *as, u32 command)
-{
-	switch (command) {
-	case MALI_AS_COMMAND_UPDATE:
-		as->root = as->transtab & ENTRY_ADDRESS;
-		as->config = as->transcfg;
-		break;
-	case MALI_AS_COMMAND_LOCK:
-		as->locked = true;
-		break;
-	case MALI_AS_COMMAND_FLUSH_MEM:
-	case MALI_AS_COMMAND_FLUSH_PT:
-		mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_MMU_FLUSH_COUNT, 1);
-		fallthrough;
-	case MALI_AS_COMMAND_UNLOCK:
-		as->locked = false;
-		break;
-	}
+	return (u64)as->reg[offset / 4 + 1] << 32 | as->reg[offset / 4];
 }
 
 u32 mali_as_read(struct mali_gpu *gpu, u32 offset)
 {
-	const struct mali_as *as = &gpu->as[offset / MALI_AS_BYTES];
-	u64 value = 0;
-
-	offset %= MALI_AS_BYTES;
-	switch (offset & ~4) {
-	case MALI_AS_TRANSTAB:
-		value = as->transtab;
-		break;
-	case MALI_AS_MEMATTR:
-		value = as->memattr;
-		break;
-	case MALI_AS_LOCKADDR:
-		value = as->lockaddr;
-		break;
-	case MALI_AS_COMMAND:
-		/* FAULTSTATUS shares the 64 bits; STATUS is zero, as commands finish at once */
-		return offset == MALI_AS_FAULTSTATUS ? as->fault_status : 0;
-	case MALI_AS_FAULTADDRESS:
-		value = as->fault_address;
-		break;
-	case MALI_AS_TRANSCFG:
-		value = as->transcfg;
-		break;
-	}
-	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
+	/* STATUS and COMMAND are always zero, as commands finish at once */
+	return gpu->as[offset / MALI_AS_BYTES].reg[offset % MALI_AS_BYTES / 4];
 }
 
 void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value)
@@ -95,20 +49,18 @@ void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value)
 
 	offset %= MALI_AS_BYTES;
 	switch (offset) {
-	case MALI_AS_TRANSTAB ... MALI_AS_TRANSTAB + 4:
-		set_half(&as->transtab, offset, value);
-		break;
-	case MALI_AS_MEMATTR ... MALI_AS_MEMATTR + 4:
-		set_half(&as->memattr, offset, value);
-		break;
-	case MALI_AS_LOCKADDR ... MALI_AS_LOCKADDR + 4:
-		set_half(&as->lockaddr, offset, value);
-		break;
 	case MALI_AS_COMMAND:
-		command(gpu, as, value);
+		if (value == MALI_AS_COMMAND_UPDATE) {
+			as->root = reg64(as, MALI_AS_TRANSTAB) & ENTRY_ADDRESS;
+			as->config = reg64(as, MALI_AS_TRANSCFG);
+		} else if (value == MALI_AS_COMMAND_FLUSH_MEM ||
+			   value == MALI_AS_COMMAND_FLUSH_PT) {
+			mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_MMU_FLUSH_COUNT, 1);
+		}
 		break;
+	case MALI_AS_TRANSTAB ... MALI_AS_LOCKADDR + 4:
 	case MALI_AS_TRANSCFG ... MALI_AS_TRANSCFG + 4:
-		set_half(&as->transcfg, offset, value);
+		as->reg[offset / 4] = value;
 		break;
 	}
 }
@@ -192,9 +144,10 @@ static void report_fault(struct mali_gpu *gpu, u32 number, u64 va, u32 access, u
 	struct mali_as *as = &gpu->as[number];
 
 	if (!(gpu->irq[MALI_IRQ_MMU].rawstat & BIT(number))) {
-		as->fault_status = FIELD_PREP(MALI_AS_FAULTSTATUS_TYPE, exception) |
-				   FIELD_PREP(MALI_AS_FAULTSTATUS_ACCESS, access);
-		as->fault_address = va;
+		as->reg[MALI_AS_FAULTSTATUS / 4] = FIELD_PREP(MALI_AS_FAULTSTATUS_TYPE, exception) |
+						   FIELD_PREP(MALI_AS_FAULTSTATUS_ACCESS, access);
+		as->reg[MALI_AS_FAULTADDRESS / 4] = lower_32_bits(va);
+		as->reg[MALI_AS_FAULTADDRESS / 4 + 1] = upper_32_bits(va);
 	}
 	mali_irq_raise_locked(gpu, MALI_IRQ_MMU, BIT(number));
 }

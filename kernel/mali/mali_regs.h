@@ -75,7 +75,6 @@
 
 /* address spaces */
 #define MALI_AS				0x2400
-#define MALI_AS_BYTES			0x40
 #define MALI_AS_TRANSTAB		0x00
 #define MALI_AS_MEMATTR			0x08
 #define MALI_AS_LOCKADDR		0x10
@@ -85,8 +84,6 @@
 #define MALI_AS_TRANSCFG		0x30
 
 #define MALI_AS_COMMAND_UPDATE		1
-#define MALI_AS_COMMAND_LOCK		2
-#define MALI_AS_COMMAND_UNLOCK		3
 #define MALI_AS_COMMAND_FLUSH_PT	4
 #define MALI_AS_COMMAND_FLUSH_MEM	5
 
