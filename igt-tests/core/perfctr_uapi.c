@@ -168,6 +168,7 @@ static void query_sparse_cores(void)
 {
 	uint64_t mask = 0;
 
+	igt_require_f(dev.is_vsoc, "only the virtual SoC's core mask is known\n");
 	for (unsigned int i = 0; i < dev.block_count; i++)
 		if (dev.blocks[i].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
 			mask |= 1ull << dev.blocks[i].index;
