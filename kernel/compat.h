@@ -8,11 +8,15 @@
 #include <linux/eventfd.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
+#include <linux/seq_file.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
 #include <linux/workqueue.h>
+#include <drm/drm_device.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
+#include <drm/drm_print.h>
 
 /* adds 1 and wakes every waiter */
 static inline void perfctr_eventfd_signal(struct eventfd_ctx *ctx)
@@ -116,11 +120,34 @@ static inline void perfctr_gem_vunmap(struct drm_gem_object *obj, struct iosys_m
 #define PERFCTR_PLATFORM_REMOVE	remove_new
 #endif
 
-/* up to 6.4 DRM itself reports nothing about a file */
-static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file)
+/* up to 6.4 DRM itself reports nothing about a file; @id: unique among the driver's, 0: none */
+static inline void perfctr_drm_show_fdinfo(struct seq_file *m, struct file *file, u64 id)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 	drm_show_fdinfo(m, file);
+#else
+	const struct drm_file *drm_file = file->private_data;
+
+	seq_printf(m, "drm-driver:\t%s\n", drm_file->minor->dev->driver->name);
+	if (id)
+		seq_printf(m, "drm-client-id:\t%llu\n", id);
+#endif
+}
+
+static inline void perfctr_drm_show_memory(struct drm_printer *p, struct drm_file *file)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	drm_show_memory_stats(p, file);
+#else
+	struct drm_gem_object *obj;
+	size_t total = 0;
+	int id;
+
+	spin_lock(&file->table_lock);
+	idr_for_each_entry(&file->object_idr, obj, id)
+		total += obj->size;
+	spin_unlock(&file->table_lock);
+	drm_printf(p, "drm-total-memory:\t%zu\n", total);
 #endif
 }
 

@@ -62,7 +62,7 @@ static void show_fdinfo(struct seq_file *m, struct file *filp)
 	struct drm_printer p = drm_seq_file_printer(m);
 	struct drm_file *file = filp->private_data;
 
-	perfctr_drm_show_fdinfo(m, filp);
+	perfctr_drm_show_fdinfo(m, filp, 0);
 	drm_perfctr_show_fdinfo(&p, file->driver_priv);
 }
 

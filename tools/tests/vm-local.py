@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: MIT
 """The local device, on a stock kernel or beside a kernel session. Prints TAP."""
 
+import fcntl
 import json
 import os
+import random
+import signal
+import struct
 import subprocess
 import sys
 import time
 
 import harness
 from harness import NOBODY, check, run, test
+from vsoc_truth import FOLDER, NODE, truth_of_contexts
 
 STOCK = not os.path.exists("/sys/module/drm_perfctr")
 BYTES = ("ucf0/mem_bytes_rd/,ucf0/mem_bytes_wr/,ucf1/mem_bytes_rd/,ucf1/mem_bytes_wr/,"
@@ -121,7 +126,68 @@ def local_and_kernel_session_agree():
         check(local["samples"] > 3, f"{local['samples']} samples")
 
 
-test(a_stock_kernel_is_useful if STOCK else local_and_kernel_session_agree)
+def truth_of_clients():
+    """{PID: cycles in which its jobs kept the GPU busy}"""
+    cycles = {}
+    for account, counts in truth_of_contexts().items():
+        pid = account.split("/")[0]
+        cycles[pid] = cycles.get(pid, 0) + counts.get(("cshw", 0, "GPU_ACTIVE"), 0)
+    return cycles
+
+
+def do_work(client, chance):
+    jobs = 10
+    for _ in range(jobs):
+        client.stdin.write(f"draw vertices={chance.randrange(9999)} "
+                           f"fragments={chance.randrange(99999)}\n")
+    client.stdin.write("sync\n")
+    client.stdin.flush()
+    for _ in range(jobs):
+        check("done" in client.stderr.readline(), "a job is not done")
+
+
+def fdinfo_equals_the_truth():
+    """stat: engine times, cycles and memory of DRM clients in fdinfo equal the truth"""
+    chance, mib = random.Random(7), 1 << 20
+    clients = [subprocess.Popen(["vsoc-job", "-v", "-c", "2", "-f", "-"], stdin=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+               for _ in range(2)]
+    for client in clients:
+        do_work(client, chance)
+    events = ["drm/vsoc:engine-gpu/", "drm/vsoc:total-memory/"]
+    events += [f"drm/vsoc:{key}-gpu,pid={c.pid}/" for c in clients for key in ("engine", "cycles")]
+    with open(NODE, "wb") as node:
+        # DRM_IOCTL_VSOC_BO_CREATE
+        fcntl.ioctl(node, 0xc0186445, struct.pack("QQII", mib, 0, 0, 0))
+        with subprocess.Popen(["perfctr", "stat", "-d", "local", "--jsonl", "-p", "20", "-I", "20",
+                               "-e", ",".join(events)], text=True, stdout=subprocess.PIPE) as stat:
+            while json.loads(stat.stdout.readline())["record"] != "interval":
+                pass
+            truths = [truth_of_clients()]
+            # at half the speed each cycle takes twice as long
+            for hz in 400000000, 800000000:
+                harness.write(os.path.join(FOLDER, "coregroup_hz"), str(hz))
+                do_work(clients[0], chance)
+                do_work(clients[1], chance)
+                truths.append(truth_of_clients())
+            stat.send_signal(signal.SIGINT)
+            last = json.loads(stat.stdout.read().splitlines()[-1])
+    for client in clients:
+        client.communicate()
+    slow, fast = ([b[str(c.pid)] - a[str(c.pid)] for c in clients]
+                  for a, b in zip(truths, truths[1:]))
+    expected = [2 * sum(slow) + sum(fast), mib]
+    for a, b in zip(slow, fast):
+        expected += [2 * a + b, a + b]
+    values = [c["value"] for c in last["counters"]]
+    check(values == expected and min(slow + fast) > 0, f"{values}, truth {expected}")
+
+
+if STOCK:
+    test(a_stock_kernel_is_useful)
+else:
+    test(local_and_kernel_session_agree)
+    test(fdinfo_equals_the_truth)
 
 if __name__ == "__main__":
     time.sleep(0.1)

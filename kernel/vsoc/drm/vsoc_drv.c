@@ -160,9 +160,12 @@ static void vsoc_debugfs_init(struct drm_minor *minor)
 static void vsoc_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct drm_printer p = drm_seq_file_printer(m);
+	struct drm_file *file = filp->private_data;
 
-	perfctr_drm_show_fdinfo(m, filp);
-	drm_perfctr_show_fdinfo(&p, vsoc_perfctr_file(filp->private_data));
+	perfctr_drm_show_fdinfo(m, filp, vsoc_client_id(file));
+	vsoc_show_usage(&p, file);
+	perfctr_drm_show_memory(&p, file);
+	drm_perfctr_show_fdinfo(&p, vsoc_perfctr_file(file));
 }
 
 static const struct file_operations vsoc_fops = {

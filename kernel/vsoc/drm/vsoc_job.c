@@ -6,6 +6,7 @@
 #include <linux/file.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
+#include <linux/platform_device.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -43,6 +44,7 @@ struct vsoc_file {
 	struct vsoc_device *vsoc;
 	pid_t pid;			/* of the opener */
 	u32 number;			/* number of the file, from 1 */
+	struct vsoc_usage usage;	/* what its jobs took */
 	struct drm_perfctr_file perf;	/* counter sessions */
 	struct xarray ctxs;		/* contexts by id */
 	struct xarray jobs;		/* unfinished jobs by id */
@@ -65,6 +67,23 @@ static struct vsoc_file *to_vsoc_file(struct drm_file *file)
 struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file)
 {
 	return &to_vsoc_file(file)->perf;
+}
+
+/* unique among those of all vsoc devices */
+u64 vsoc_client_id(struct drm_file *file)
+{
+	const struct vsoc_file *vf = to_vsoc_file(file);
+
+	return (u64)vf->vsoc->pdev->id << 32 | vf->number;
+}
+
+void vsoc_show_usage(struct drm_printer *p, struct drm_file *file)
+{
+	const struct vsoc_usage *usage = &to_vsoc_file(file)->usage;
+
+	drm_printf(p, "drm-engine-gpu:\t%lld ns\n", atomic64_read(&usage->busy_ns));
+	drm_printf(p, "drm-cycles-gpu:\t%lld\n", atomic64_read(&usage->cycles));
+	drm_printf(p, "drm-maxfreq-gpu:\t%llu Hz\n", VSOC_TOP_HZ);
 }
 
 /* --- fences -------------------------------------------------------------- */
@@ -140,6 +159,7 @@ static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
 	}
 	kref_init(&ctx->ref);
 	ctx->file = vf;
+	ctx->usage = &vf->usage;
 	ctx->fence_context = dma_fence_context_alloc(1);
 	vsoc_engine_ctx_init(ctx);
 

@@ -215,12 +215,19 @@ static void hang(struct vsoc_engine *e)
 /* account for @ns of e->work */
 static void progress(struct vsoc_engine *e, u64 ns)
 {
+	const struct engine_rate rate = current_rate(e->vsoc);
+	/* @ns are too many at the end of a cancelled job */
+	const u64 work_ns = min(ns, e->work.duration_ns - e->work.done_ns);
+	struct vsoc_usage *usage = e->running->usage;
 	struct vsoc_device *vsoc = e->vsoc;
 
+	atomic64_add(time_of(rate, work_ns), &usage->busy_ns);
+	/* the top clock's nominal frequency is 1 GHz */
+	atomic64_add(work_ns, &usage->cycles);
 	mutex_lock(&vsoc->hw_lock);
 	vsoc->gpu.account = e->running->account;
 	vsoc_gpu_progress(vsoc, &e->work, ns);
-	vsoc->ops->progress(vsoc, &e->work, ns, time_of(current_rate(vsoc), ns));
+	vsoc->ops->progress(vsoc, &e->work, ns, time_of(rate, ns));
 	vsoc->gpu.account = NULL;
 	WRITE_ONCE(vsoc->stepped.now_ns, max(vsoc->stepped.now_ns, e->time_ns));
 	mutex_unlock(&vsoc->hw_lock);

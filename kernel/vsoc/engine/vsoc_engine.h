@@ -5,6 +5,7 @@
 #ifndef _VSOC_ENGINE_H_
 #define _VSOC_ENGINE_H_
 
+#include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/llist.h>
@@ -32,9 +33,16 @@ struct vsoc_job_command {
 	void *vaddr;			/* of @bo */
 };
 
+/* what all jobs of a file took; fdinfo shows it */
+struct vsoc_usage {
+	atomic64_t busy_ns;	/* device time */
+	atomic64_t cycles;	/* of the top clock */
+};
+
 /* a queue of jobs */
 struct vsoc_ctx {
 	struct kref ref;		/* one for the file and one for each job */
+	struct vsoc_usage *usage;	/* of @file */
 	struct vsoc_file *file;		/* constant until the context is closed */
 	struct vsoc_account *account;	/* what its jobs count; set with its first job */
 	u64 fence_context;		/* for the jobs' fences */
