@@ -177,64 +177,6 @@ TEST_WITH(begin, end, "records contain what they describe")
 	close(fd);
 }
 
-/* Find the content of the first record of that type in a file. */
-static uint64_t *find_content(unsigned char *bytes, uint32_t type)
-{
-	uint32_t head[2];
-
-	for (size_t at = 16; at + sizeof(head) <= file_bytes; at += head[0]) {
-		memcpy(head, bytes + at, sizeof(head));
-		if (head[1] == type)
-			return (uint64_t *)(bytes + at + sizeof(head));
-	}
-	return NULL;
-}
-
-static void read_naming(const void *bytes, uint64_t *single, uint64_t *summed)
-{
-	struct perfctr_capture_reader *reader = NULL;
-	struct perfctr_capture_record record;
-	int fd = open_bytes(bytes, file_bytes);
-
-	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
-	while (perfctr_capture_next(reader, &record) > 0)
-		;
-	perfctr_selection_naming(perfctr_capture_selection(reader), 0, single, summed);
-	perfctr_capture_reader_unref(reader);
-	close(fd);
-}
-
-TEST_WITH(begin, end, "how counters were named is kept")
-{
-	_Alignas(8) static unsigned char bytes[sizeof(file)];
-	uint64_t *naming, single, summed, mask;
-
-	memcpy(bytes, file, file_bytes);
-	naming = find_content(bytes, PERFCTR_CAPTURE_NAMING);
-	if (!CHECK(naming))
-		return;
-	mask = naming[2];
-	CHECK(mask);
-	EQUAL(naming[0], 0);
-	EQUAL(naming[1], 0);
-	read_naming(bytes, &single, &summed);
-	EQUAL(single, 0);
-	EQUAL(summed, mask);
-
-	/* named for one block; bits outside of the request are dropped */
-	naming[1] = UINT64_MAX;
-	naming[2] = 0;
-	read_naming(bytes, &single, &summed);
-	EQUAL(single, mask);
-	EQUAL(summed, 0);
-
-	/* for a request that does not exist */
-	naming[0] = UINT64_MAX;
-	read_naming(bytes, &single, &summed);
-	EQUAL(single, 0);
-	EQUAL(summed, 0);
-}
-
 /* Read all of it; the reader stays, its totals are the caller's. */
 static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
 					       struct perfctr_totals **totals)
