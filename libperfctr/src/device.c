@@ -27,8 +27,8 @@ int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, v
 	return sys->ioctl(sys->data, device->fd, request, argument);
 }
 
-int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
-			   void *argument, size_t bytes)
+EXPORT int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
+				  void *argument, size_t bytes)
 {
 	struct drm_perfctr_control c = {
 		.cmd = cmd,

@@ -117,10 +117,6 @@ struct perfctr_device {
 /* DRM_IOCTL_PERFCTR_QUERY or DRM_IOCTL_PERFCTR_CONTROL, directly or through the link. */
 int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument);
 
-/* Issue a command of DRM_IOCTL_PERFCTR_CONTROL; *handle is in and out. Return: 0 or -errno. */
-int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
-			   void *argument, size_t bytes);
-
 /* Whether the context already has the reason of the last failed ioctl. */
 static inline bool perfctr_device_explained(const struct perfctr_device *device)
 {

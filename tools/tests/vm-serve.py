@@ -313,6 +313,52 @@ def policy_forbids():
 
 
 @test
+def local_sessions_are_served():
+    """the local device counts perf PMUs of the policy, as a kernel session does; its rings keep
+    their size, and their memory ends with the session"""
+    policy = POLICY.replace("devices = vsoc", "devices = local\npmus = software nvidia_ucf_pmu_*")
+    events = "ucf0/mem_bytes_rd/,ucf0/mem_bytes_wr/,ucf1/mem_bytes_rd/"
+    via = "--via", SOCKET, "-d", "local"
+    with Broker(policy) as broker:
+        user = subprocess.Popen(["perfctr", "stat", "--jsonl", *via, "-p", "5", "-I", "50", "-e",
+                                 events], preexec_fn=drop(USER), stdout=subprocess.PIPE, text=True)
+        while json.loads(user.stdout.readline())["record"] != "interval":
+            pass
+        kernel = json.loads(run("perfctr", "stat", "-j", "-e", events, "--", "vsoc-job", "-q",
+                                "--random", "60", "--seed", "9").stdout)
+        user.send_signal(signal.SIGINT)
+        last = json.loads(user.stdout.read().splitlines()[-1])
+        check(user.wait(timeout=60) == 0, f"status {user.returncode}")
+        values = [{c["event"]: c["value"] for c in r["counters"]} for r in (last, kernel)]
+        check(values[0] == values[1] and all(values[0].values()), f"{values}")
+        # a command is not counted alone
+        done = run("perfctr", "stat", *via, "-j", "-e", "page-faults", "--", "true", uid=USER)
+        check(json.loads(done.stdout)["counters"][0]["value"] > 0, done.stdout)
+        done = run("perfctr", "stat", *via, "-e", "msr/tsc/", "true", uid=USER, status=3)
+        check("perf PMU number" in done.stderr, done.stderr)
+        client = Client(device=b"local\0")
+        other = int(open("/sys/bus/event_source/devices/msr/type", encoding="ascii").read())
+        for block in GENERIC, UCF:
+            error, content, _, _ = client.setup(block=block, mask=1, pmu_type=other)
+            check(error == errno.EACCES and b"policy" in content, f"{block}: {error} {content}")
+        for _ in range(5):
+            handle, files, _ = client.session(block=GENERIC, mask=1, pmu_type=1, config=2)
+            check(client.command(START, handle)[0] == 0, "START")
+            check(client.command(SAMPLE, handle, bytes(1))[0] == 0, "SAMPLE")
+            with contextlib.suppress(PermissionError):
+                os.ftruncate(files[0], 0)
+                check(False, "the ring could be truncated")
+            check(os.fstat(files[0]).st_blocks > 0, "an empty ring")
+            check(client.command(TEARDOWN, handle, b"")[0] == 0, "TEARDOWN")
+            check(os.fstat(files[0]).st_blocks == 0, "the broker's memory stays")
+        client.close()
+        check_all_released(broker)
+    with Broker():
+        done = run("perfctr", "stat", *via, "-e", "page-faults", "true", uid=USER, status=3)
+        check("does not allow device local" in done.stderr, done.stderr)
+
+
+@test
 def ring_cannot_be_written():
     """the ring cannot be made writable; only the control page can be written"""
     with Broker() as broker:

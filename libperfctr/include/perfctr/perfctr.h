@@ -254,6 +254,22 @@ int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, cons
 int perfctr_device_fd(const struct perfctr_device *device);
 
 /**
+ * perfctr_device_control() - run a command of perfctr_drm.h
+ * @device: the device, of any kind
+ * @cmd: enum drm_perfctr_cmd
+ * @handle: the session; SETUP sets it
+ * @argument: the command's structure
+ * @bytes: its size
+ *
+ * For programs that keep sessions for others, such as a broker; sessions of this library run their
+ * commands themselves.
+ *
+ * Return: 0 or a negative errno, as the kernel's interface documents them.
+ */
+int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
+			   void *argument, size_t bytes);
+
+/**
  * perfctr_device_path() - path of the device's node
  *
  * Return: the path, empty if it was made from a file descriptor.

@@ -25,7 +25,8 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 	/* counting one's own process needs no permission */
 	status = of_task ? device_open_to_look(app, which, device) :
 			   device_open(app, which, device);
-	counting->of_task = !status && of_task && device_is_local(*device);
+	/* a broker counts the whole machine */
+	counting->of_task = !status && of_task && device_is_local(*device) && !app->via;
 	if (!status && of_task && !counting->of_task) {
 		perfctr_device_unref(*device);
 		status = device_open(app, which, device);

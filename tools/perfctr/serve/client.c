@@ -19,6 +19,7 @@
 
 #include <perfctr/broker.h>
 
+#include "lib/device.h"
 #include "session.h"
 
 enum {
@@ -177,7 +178,7 @@ static bool may_use(const struct serve_rule *rule, const struct perfctr_device_e
 	       serve_words_match(&rule->devices, e->name);
 }
 
-/* Only DRM nodes with counters: the client does not choose which file the broker opens. */
+/* Only DRM nodes with counters, or perf's PMUs: no other file that the client names. */
 static int open_device(struct client *c, const char *which)
 {
 	struct perfctr_device_list *list;
@@ -198,6 +199,13 @@ static int open_device(struct client *c, const char *which)
 		open = !error;
 	}
 	perfctr_device_list_unref(list);
+	if (!open && !error && (!*which || !strcmp(which, PERFCTR_DEVICE_LOCAL))) {
+		found = true;
+		if (serve_words_match(&c->rule->devices, PERFCTR_DEVICE_LOCAL)) {
+			error = perfctr_device_open(c->app->ctx, PERFCTR_DEVICE_LOCAL, &c->device);
+			open = !error;
+		}
+	}
 	if (open)
 		return 0;
 	if (error)
@@ -222,7 +230,7 @@ static int take_open(struct client *c)
 	error = open_device(c, which);
 	if (error)
 		return error;
-	c->sessions.fd = perfctr_device_fd(c->device);
+	c->sessions.device = c->device;
 	snprintf(opened.path, sizeof(opened.path), "%s", perfctr_device_path(c->device));
 	snprintf(opened.driver, sizeof(opened.driver), "%s", perfctr_device_driver(c->device));
 	memcpy(c->message.content, &opened, sizeof(opened));
@@ -376,7 +384,8 @@ static int check_request(struct client *c, const struct drm_perfctr_block_reques
 {
 	const char *name = perfctr_block_type_name(r->type);
 
-	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU) {
+	/* the local device takes the PMU's number for any type of block */
+	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU || device_is_local(c->device)) {
 		if (!may_count_pmu(c, r->pmu_type))
 			return forbid(c, "perf PMU number %u", r->pmu_type);
 		return 0;
@@ -417,19 +426,6 @@ static int check_limits(struct client *c, const struct drm_perfctr_setup *s)
 			      "the broker's policy (rule %s) allows rings of %llu bytes in all",
 			      c->rule->name, (unsigned long long)c->rule->ring_bytes);
 	return 0;
-}
-
-static int kernel_control(struct client *c, uint32_t cmd, uint32_t handle, void *argument,
-			  size_t bytes)
-{
-	struct drm_perfctr_control control = {
-		.cmd = cmd,
-		.handle = handle,
-		.size = bytes,
-		.pointer = (uintptr_t)argument,
-	};
-
-	return serve_ioctl(c->sessions.fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
 }
 
 static bool is_zero(const unsigned char *bytes, size_t size)
@@ -516,6 +512,7 @@ static int take_setup(struct client *c, const int **files)
 {
 	struct drm_perfctr_block_request *requests = NULL;
 	struct drm_perfctr_setup s, wanted;
+	uint32_t handle = 0;
 	bool test;
 	int error = read_setup(c, &s, &requests);
 
@@ -527,7 +524,8 @@ static int take_setup(struct client *c, const int **files)
 	if (!error) {
 		/* the kernel reports the size before it creates the session */
 		s.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-		error = kernel_control(c, DRM_PERFCTR_CMD_SETUP, 0, &s, sizeof(s));
+		error = perfctr_device_control(c->device, DRM_PERFCTR_CMD_SETUP, &handle, &s,
+					       sizeof(s));
 		if (error)
 			kernel_refused(c, error);
 		else
@@ -573,8 +571,12 @@ static int take_control(struct client *c, const int **files)
 	default:
 		return refuse(c, -EINVAL, "unknown command %u", h->code);
 	}
-	/* the kernel checks the structure, even one that has grown */
-	error = kernel_control(c, h->code, h->handle, c->message.content, c->bytes);
+	/* the kernel checks the structure, even one that has grown; local sessions read all */
+	if (c->bytes < sizeof(struct drm_perfctr_status))
+		memset(c->message.content + c->bytes, 0,
+		       sizeof(struct drm_perfctr_status) - c->bytes);
+	error = perfctr_device_control(c->device, h->code, &c->message.header.handle,
+				       c->message.content, c->bytes);
 	return error ? kernel_refused(c, error) : 0;
 }
 
@@ -666,7 +668,6 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 	c->peer = peer;
 	c->share = share;
 	c->fd = fd;
-	c->sessions.fd = -1;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	do {
 		result = receive_request(c);

@@ -2,32 +2,14 @@
 #include "session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-int serve_ioctl(int fd, unsigned long request, void *argument)
-{
-	int result;
-
-	do {
-		result = ioctl(fd, request, argument);
-	} while (result < 0 && (errno == EINTR || errno == EAGAIN));
-	return result < 0 ? -errno : 0;
-}
-
-static int teardown(int fd, uint32_t handle)
-{
-	struct drm_perfctr_control c = {
-		.cmd = DRM_PERFCTR_CMD_TEARDOWN,
-		.handle = handle,
-	};
-
-	return serve_ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
-}
+#include "lib/device.h"
 
 static void close_files(struct serve_session *session)
 {
@@ -38,24 +20,21 @@ static void close_files(struct serve_session *session)
 	}
 }
 
-static int create(int fd, struct drm_perfctr_setup *setup, struct serve_session *session)
+static int create(struct perfctr_device *device, struct drm_perfctr_setup *setup,
+		  struct serve_session *session)
 {
-	struct drm_perfctr_control c = {
-		.cmd = DRM_PERFCTR_CMD_SETUP,
-		.size = sizeof(*setup),
-		.pointer = (uintptr_t)setup,
-	};
 	int error;
 
-	session->files[SERVE_EVENTFD] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (session->files[SERVE_EVENTFD] < 0)
+	setup->eventfd = device_is_local(device) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	session->files[SERVE_EVENTFD] = setup->eventfd;
+	if (setup->eventfd < 0 && !device_is_local(device))
 		return -errno;
-	setup->eventfd = session->files[SERVE_EVENTFD];
-	error = serve_ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
+	error = perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, &session->handle, setup,
+				       sizeof(*setup));
 	if (error)
 		return error;
-	session->handle = c.handle;
 	session->files[SERVE_RING] = setup->ring_fd;
+	session->files[SERVE_EVENTFD] = setup->eventfd;
 	session->bytes = setup->ring_offset + setup->ring_bytes;
 	session->period_ns = setup->period_ns;
 	return 0;
@@ -73,7 +52,7 @@ struct serve_session *serve_sessions_setup(struct serve_sessions *sessions,
 	sessions->list = list;
 	session = &list[sessions->count];
 	*session = (struct serve_session){ .files = { -1, -1 } };
-	*error = create(sessions->fd, setup, session);
+	*error = create(sessions->device, setup, session);
 	if (*error) {
 		close_files(session);
 		return NULL;
@@ -92,11 +71,17 @@ struct serve_session *serve_sessions_find(struct serve_sessions *sessions, uint3
 
 void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_session *session)
 {
+	const int ring = session->files[SERVE_RING];
+
 	if (session->handle)
-		teardown(sessions->fd, session->handle);
+		perfctr_device_control(sessions->device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle,
+				       NULL, 0);
 	session->handle = 0;
 	close(session->files[SERVE_EVENTFD]);
 	session->files[SERVE_EVENTFD] = -1;
+	if (device_is_local(sessions->device) &&
+	    !fallocate(ring, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)session->bytes))
+		close_files(session);
 }
 
 /* The ring's fdinfo has the number of its descriptors and mappings; one is the broker's. */
@@ -126,7 +111,7 @@ size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes)
 	for (size_t i = 0; i < sessions->count; i++) {
 		struct serve_session *s = &sessions->list[i];
 
-		if (!s->handle && !is_shared(s->files[SERVE_RING])) {
+		if (!s->handle && (s->files[SERVE_RING] < 0 || !is_shared(s->files[SERVE_RING]))) {
 			close_files(s);
 			continue;
 		}

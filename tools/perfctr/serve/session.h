@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel sessions that the broker holds for a client.
+ * Sessions that the broker holds for a client.
  *
  * The client gets file descriptors, and keeping them must not cost more than its policy allows. So
  * the memory of a ring counts until its last descriptor and mapping are gone, even after the
- * session's end.
+ * session's end. A ring of the local device is emptied instead: its memory is the broker's.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <drm/perfctr_drm.h>
+#include <perfctr/perfctr.h>
 
 enum serve_file { SERVE_RING, SERVE_EVENTFD, SERVE_FILES };
 
 /* a session, or the memory that is left of one */
 struct serve_session {
-	uint32_t handle; /* handle in the kernel, 0: ended, only its memory is left */
+	uint32_t handle; /* 0: ended, only its memory is left */
 	uint64_t bytes; /* size of control area and slots */
 	uint64_t period_ns; /* time between samples */
 	int files[SERVE_FILES]; /* ring and eventfd, -1 if closed */
@@ -26,14 +26,14 @@ struct serve_session {
 
 /* the sessions of a client */
 struct serve_sessions {
-	int fd; /* DRM file that owns them */
+	struct perfctr_device *device; /* whose sessions they are */
 	struct serve_session *list;
 	size_t count;
 };
 
 /*
  * Create a session.
- * @sessions: sessions; @fd set; @setup: from the client, with the requests' address; the kernel
+ * @sessions: sessions; @device set; @setup: from the client, with the requests' address; the kernel
  * fills it in.
  * Return: the session, valid until the next one is made; NULL with *@error a negative errno.
  */
@@ -52,6 +52,3 @@ void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_sessi
  * Return: number of sessions, and of ended ones whose memory is in use.
  */
 size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes);
-
-/** serve_ioctl() - ioctl(), restarted on EINTR; return: 0 or a negative errno */
-int serve_ioctl(int fd, unsigned long request, void *argument);
