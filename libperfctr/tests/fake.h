@@ -65,6 +65,7 @@ struct fake {
 	uint64_t mux_steps[8], mux_cycles;
 	/* number of counters of all PMUs and NVIDIA blocks that run at once; 0: all */
 	unsigned int slots_at_once;
+	uint32_t l2_features; /* of panthor's DEV_QUERY, 0: it has none */
 	uint32_t sample_flags, block_states; /* flags of every sample, states of every block */
 	/* called by poll() instead of waiting */
 	void (*on_poll)(struct fake *fake);

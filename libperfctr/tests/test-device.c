@@ -64,6 +64,29 @@ TEST_WITH(begin, end, "gives the reason why nothing opens")
 	CHECK(!device);
 }
 
+TEST_WITH(begin, end, "panthor reports the width of a Mali GPU's external bus")
+{
+	static const struct {
+		const char *node;
+		uint32_t l2_features;
+		unsigned int bytes;
+	} rows[] = {
+		{ "node:panthor", 0x07120206, 16 }, { "node:panthor", 0x08000000, 32 },
+		{ "node:panthor", 0, 0 },	    { "node:panthor", 0x02000000, 0 },
+		{ "node:vsoc", 0x07120206, 0 },
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(rows); n++) {
+		struct perfctr_device *device;
+
+		fake->l2_features = rows[n].l2_features;
+		fake_file(fake, "/dev/dri/renderD128", rows[n].node);
+		if (EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), 0))
+			EQUAL(device->ext_bus_bytes, rows[n].bytes);
+		perfctr_device_unref(device);
+	}
+}
+
 TEST_WITH(begin, end, "a machine without DRM has an empty list")
 {
 	struct perfctr_device_list *list;
