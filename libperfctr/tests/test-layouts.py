@@ -25,7 +25,7 @@ COUNTS = {
     (35, 26, 45, 84, 0, 110, 13): "G720 Immortalis-G720 G620",
     (40, 25, 45, 102, 0, 118, 13): "G725 Immortalis-G925 G625",
     (40, 25, 42, 110, 0, 124, 13): "G1-Ultra G1-Premium G1-Pro",
-    (45, 25, 42, 117, 67, 0, 0): "G2-Ultra G2-Premium G2-Pro",
+    (45, 25, 42, 117, 67, 69, 13): "G2-Ultra G2-Premium G2-Pro",
 }
 VARIABLES = 3  # cores, L2 slices, bytes of a bus beat
 SHIFTED = {("G715", "FRAG_SHADER_THREADS", 2), ("G720", "FRAG_SHADER_THREADS", 2),
