@@ -233,7 +233,8 @@ static double page_ms(struct perfctr_ctx *ctx)
 	uint64_t best = UINT64_MAX;
 
 	for (unsigned int block = 0; file && block < BLOCKS; block++) {
-		fprintf(file, "[page]\nproduct = \"BENCH_%u\"\nblock = \"SHADER\"\n", block);
+		fprintf(file, "[page]\nproduct = \"BENCH_%u\"\nblock = \"SHADER\"\ngpu_id = %u\n",
+			block, block + 1);
 		for (unsigned int bit = FIRST; bit <= LAST; bit++)
 			fprintf(file,
 				"[[counter]]\nbit = %u\nname = \"COUNTER_%u\"\n"

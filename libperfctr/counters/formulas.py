@@ -97,7 +97,8 @@ def names_of(formula):
 
 
 def singular(word):
-    for plural, ending in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch")):
+    for plural, ending in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"),
+                           ("shes", "sh"), ("dices", "dex"), ("rtices", "rtex")):
         if word.endswith(plural):
             return word[:-len(plural)] + ending
     return word[:-1] if word.endswith("s") and word not in ("s", "ns") else word
@@ -134,6 +135,8 @@ class Units:
             if a is not None and b is not None and a != b:
                 raise ValueError(f"'{sign}' of {unit_text(a)} and {unit_text(b)}")
             return b if a is None else a
+        if sign == "/" and b is None:
+            raise ValueError("a division by 0")
         if a is None or b is None:
             return a
         powers = {word: a.get(word, 0) + (b.get(word, 0) if sign == "*" else -b.get(word, 0))

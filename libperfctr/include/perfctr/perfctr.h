@@ -485,6 +485,14 @@ const char *perfctr_block_type_name(unsigned int type);
 const char *perfctr_product_name(unsigned int product);
 
 /**
+ * perfctr_product_gpus() - marketing names of a product
+ * @product: of the database
+ *
+ * Return: for example "G310, G510, G610, G710"; "" if there is none.
+ */
+const char *perfctr_product_gpus(unsigned int product);
+
+/**
  * typedef perfctr_page_problem - a mistake in a page
  * @data: from perfctr_page_check()
  * @line: from 1
@@ -503,12 +511,19 @@ typedef void (*perfctr_page_problem)(void *data, unsigned int line, unsigned int
  *
  * The library adds the pages of $PERFCTR_COUNTERS (files and folders, separated by colons),
  * /etc/perfctr/counters.d and ~/.config/perfctr/counters.d to its database, and those of metrics.d
- * beside them. A page with a mistake is left out as a whole.
+ * beside them. A metric with a mistake is left out; with any other mistake the whole page is.
  *
  * Return: the number of mistakes; -ENOENT the file cannot be read.
  */
 int perfctr_page_check(struct perfctr_ctx *ctx, const char *path, perfctr_page_problem fn,
 		       void *data);
+
+/**
+ * perfctr_page_problems() - mistakes in the pages that this process reads
+ *
+ * Return: a line "FILE:LINE:COLUMN: what is wrong" for each; NULL if there is none.
+ */
+const char *perfctr_page_problems(void);
 
 /**
  * perfctr_gpu_name() - marketing name of a Mali GPU

@@ -176,7 +176,8 @@ const char *built_in_product_name(unsigned int product)
 	return NULL;
 }
 
-bool built_in_has_counter(unsigned int product, unsigned int block_type, const char *name)
+const struct perfctr_counter_desc *built_in_counter(unsigned int product, unsigned int block_type,
+						    const char *name)
 {
 	size_t n = 0;
 	struct database_rows rows;
@@ -187,6 +188,15 @@ bool built_in_has_counter(unsigned int product, unsigned int block_type, const c
 	for (size_t i = 0; i < rows.counter_count; i++)
 		if (rows.counters[i].block_type == block_type &&
 		    !strcmp(rows.counters[i].name, name))
-			return true;
-	return false;
+			return &rows.counters[i];
+	return NULL;
+}
+
+unsigned int built_in_product_of_gpu(uint64_t id, uint64_t mask, unsigned int except)
+{
+	for (size_t n = 0; n < table_gpus_count; n++)
+		if (!((table_gpus[n].id ^ id) & table_gpus[n].mask & mask) &&
+		    table_gpus[n].product != except)
+			return table_gpus[n].product;
+	return 0;
 }

@@ -29,7 +29,10 @@ struct database_rows *rows_store(_Atomic(struct database_rows *) *place,
 /* The rows of the nth product of table_products; none if memory is short. */
 struct database_rows built_in_rows(size_t n);
 
-/* A product's number by its name, 0: none; its name; whether it has a counter. */
+/* A product's number by its name, 0: none; its name; its counter or NULL. */
 unsigned int built_in_product(const char *name);
 const char *built_in_product_name(unsigned int product);
-bool built_in_has_counter(unsigned int product, unsigned int block_type, const char *name);
+const struct perfctr_counter_desc *built_in_counter(unsigned int product, unsigned int block_type,
+						    const char *name);
+/* The product of a GPU_ID that matches a page's, but not @except; 0: none. */
+unsigned int built_in_product_of_gpu(uint64_t id, uint64_t mask, unsigned int except);

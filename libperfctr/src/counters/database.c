@@ -47,19 +47,33 @@ static int compare_rows(const void *left, const void *right)
 	return counter_order(left, b->block_type, b->position);
 }
 
-/* Whether a counter of a page describes the same counter. */
-static bool is_replaced(const struct pages *pages, const struct perfctr_counter_desc *c)
+/* Whether a counter of a page, from the nth on, is at the same position or has the same name. */
+static bool is_replaced(const struct pages *pages, const struct perfctr_counter_desc *c,
+			size_t first)
 {
-	for (size_t n = 0; n < pages->counter_count; n++) {
+	for (size_t n = first; n < pages->counter_count; n++) {
 		const struct perfctr_counter_desc *p = &pages->counters[n].desc;
 
-		if (p->product == c->product && !compare_rows(p, c) && p->sets & c->sets)
+		if (p->product == c->product && p->block_type == c->block_type &&
+		    ((p->position == c->position && p->sets & c->sets) ||
+		     !strcasecmp(p->name, c->name)))
 			return true;
 	}
 	return false;
 }
 
-/* The rows of a product with those of pages, which come first in a lookup by name. */
+static bool is_metric_replaced(const struct pages *pages, const struct perfctr_metric_desc *m,
+			       size_t first)
+{
+	for (size_t n = first; n < pages->metric_count; n++)
+		if (pages->metrics[n].desc.product == m->product &&
+		    pages->metrics[n].desc.block_type == m->block_type &&
+		    !strcasecmp(pages->metrics[n].desc.name, m->name))
+			return true;
+	return false;
+}
+
+/* The rows of a product with those of pages, which replace it and each other. */
 static struct database_rows *merge(unsigned int product, struct database_rows base,
 				   const struct pages *pages)
 {
@@ -72,19 +86,26 @@ static struct database_rows *merge(unsigned int product, struct database_rows ba
 		return NULL;
 	c = (struct perfctr_counter_desc *)rows->counters;
 	m = (struct perfctr_metric_desc *)rows->metrics;
-	for (size_t n = 0; n < pages->counter_count; n++)
-		if (pages->counters[n].desc.product == product)
+	for (size_t n = 0, next = 0; n < pages->counter_count; n++) {
+		while (next < pages->counter_count &&
+		       pages->counters[next].file == pages->counters[n].file)
+			next++;
+		if (pages->counters[n].desc.product == product &&
+		    !is_replaced(pages, &pages->counters[n].desc, next))
 			*c++ = pages->counters[n].desc;
+	}
 	for (size_t n = 0; n < base.counter_count; n++)
-		if (!is_replaced(pages, &base.counters[n]))
+		if (!is_replaced(pages, &base.counters[n], 0))
 			*c++ = base.counters[n];
 	rows->counter_count = (size_t)(c - rows->counters);
 	qsort((void *)rows->counters, rows->counter_count, sizeof(*c), compare_rows);
 	for (size_t n = 0; n < pages->metric_count; n++)
-		if (pages->metrics[n].desc.product == product)
+		if (pages->metrics[n].desc.product == product &&
+		    !is_metric_replaced(pages, &pages->metrics[n].desc, n + 1))
 			*m++ = pages->metrics[n].desc;
 	for (size_t n = 0; n < base.metric_count; n++)
-		*m++ = base.metrics[n];
+		if (!is_metric_replaced(pages, &base.metrics[n], 0))
+			*m++ = base.metrics[n];
 	rows->metric_count = (size_t)(m - rows->metrics);
 	return rows;
 }
@@ -180,35 +201,15 @@ EXPORT const char *perfctr_product_name(unsigned int product)
 
 /* --- products by their GPU_ID --------------------------------------------------- */
 
-/* Bits 31:16 of a GPU_ID of 32 bits; arch 15 and later have 64, made up to the same form. */
-static uint32_t gpu_key(uint64_t gpu_id, bool *wide)
-{
-	*wide = gpu_id >> 32;
-	if (*wide)
-		return (uint32_t)((gpu_id >> 56 << 12) | (gpu_id >> 32 & 0xff));
-	return (uint32_t)(gpu_id >> 16);
-}
-
 EXPORT const char *perfctr_gpu_name(uint64_t gpu_id, unsigned int cores, unsigned int *product)
 {
 	const struct table_gpu *found = NULL;
 	const struct pages *pages = pages_loaded();
-	bool wide;
-	uint32_t key = gpu_key(gpu_id, &wide);
 
-	for (size_t n = 0; n < pages->gpu_count; n++) {
-		const struct page_gpu *g = &pages->gpus[n];
-
-		if ((gpu_id & g->mask) != (g->id & g->mask))
-			continue;
-		if (product)
-			*product = g->product;
-		return perfctr_product_name(g->product);
-	}
 	for (size_t n = 0; n < table_gpus_count; n++) {
 		const struct table_gpu *g = &table_gpus[n];
 
-		if (wide != !g->mask || (key & (wide ? UINT32_MAX : g->mask)) != g->id)
+		if ((gpu_id ^ g->id) & g->mask)
 			continue;
 		/* the GPU_ID does not tell ray tracing */
 		if (!found || (cores >= g->min_cores && cores <= g->max_cores && !g->ray_tracing))
@@ -216,7 +217,25 @@ EXPORT const char *perfctr_gpu_name(uint64_t gpu_id, unsigned int cores, unsigne
 	}
 	if (found && product)
 		*product = found->product;
-	return found ? string(found->name) : NULL;
+	if (found)
+		return string(found->name);
+	for (size_t n = 0; n < pages->gpu_count; n++) {
+		const struct page_gpu *g = &pages->gpus[n];
+
+		if ((gpu_id ^ g->id) & g->mask)
+			continue;
+		if (product)
+			*product = g->product;
+		return perfctr_product_name(g->product);
+	}
+	return NULL;
+}
+
+EXPORT const char *perfctr_product_gpus(unsigned int product)
+{
+	size_t n = product_at(product);
+
+	return n < table_products_count ? string(table_products[n].gpus) : "";
 }
 
 /* --- counters ---------------------------------------------------------------------- */

@@ -4,13 +4,14 @@
  *
  * counters/generate.py uses the same grammar when it checks the database.
  */
-#include "private.h"
+#include "expr.h"
 
 #include "fraction.h"
 
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ enum {
 	MAX_NESTING = 32,
 	MAX_STACK = 64,
 	NAME_BYTES = 64,
+	MAX_CASTS = 16,
+	CAST_BYTES = 24,
 };
 
 enum op_code { OP_NUMBER, OP_NAME, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_NEG, OP_MIN, OP_MAX };
@@ -27,6 +30,7 @@ enum op_code { OP_NUMBER, OP_NAME, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_NEG, OP_MI
 struct op {
 	enum op_code code;
 	unsigned int name;
+	unsigned int cast; /* the result gets this unit, from 1; 0: none */
 	struct perfctr_value number;
 	/* decimal digits make a power of ten, which a double cannot represent exactly */
 	struct fraction exact;
@@ -38,6 +42,8 @@ struct perfctr_expr {
 	size_t op_count;
 	char names[MAX_NAMES][NAME_BYTES];
 	size_t name_count;
+	char casts[MAX_CASTS][CAST_BYTES];
+	unsigned int cast_count;
 };
 
 double perfctr_strtod(const char *text, char **end)
@@ -234,9 +240,31 @@ static int read_value(struct reader *r)
 	return read_name(r, length);
 }
 
+/* A value, perhaps with a unit in brackets. */
+static int read_factor(struct reader *r)
+{
+	struct perfctr_expr *e = r->expr;
+	int error = read_value(r);
+	size_t length;
+
+	if (error || !take(r, '['))
+		return error;
+	length = strcspn(r->at, "]");
+	if (!r->at[length])
+		return bad(r, "] is expected");
+	if (length >= CAST_BYTES || e->cast_count == MAX_CASTS)
+		return bad(r, "a unit too long or too many of them");
+	memcpy(e->casts[e->cast_count], r->at, length);
+	if (!unit_read(e->casts[e->cast_count], &(struct unit){ 0 }))
+		return bad(r, "unknown unit");
+	e->ops[e->op_count - 1].cast = ++e->cast_count;
+	r->at += length + 1;
+	return 0;
+}
+
 static int read_product(struct reader *r)
 {
-	int error = read_value(r);
+	int error = read_factor(r);
 
 	while (!error) {
 		enum op_code code;
@@ -247,7 +275,7 @@ static int read_product(struct reader *r)
 			code = OP_DIV;
 		else
 			break;
-		error = read_value(r);
+		error = read_factor(r);
 		if (!error)
 			error = emit(r, (struct op){ .code = code });
 	}
@@ -289,7 +317,7 @@ static size_t stack_needed(const struct perfctr_expr *e)
 	return most;
 }
 
-EXPORT int perfctr_expr_new(struct perfctr_ctx *ctx, const char *text, struct perfctr_expr **expr)
+int expr_read(struct perfctr_ctx *ctx, const char *text, struct perfctr_expr **expr, size_t *offset)
 {
 	struct reader r = { .ctx = ctx, .text = text, .at = text };
 	int error;
@@ -304,12 +332,19 @@ EXPORT int perfctr_expr_new(struct perfctr_ctx *ctx, const char *text, struct pe
 		error = bad(&r, "an operator is expected");
 	if (!error && stack_needed(r.expr) > MAX_STACK)
 		error = bad(&r, "it is nested too deep");
-	if (error) {
+	*offset = (size_t)(r.at - text);
+	if (error)
 		free(r.expr);
-		return error;
-	}
-	*expr = r.expr;
-	return 0;
+	else
+		*expr = r.expr;
+	return error;
+}
+
+EXPORT int perfctr_expr_new(struct perfctr_ctx *ctx, const char *text, struct perfctr_expr **expr)
+{
+	size_t offset;
+
+	return expr_read(ctx, text, expr, &offset);
 }
 
 DEFINE_REFS(EXPORT, perfctr_expr, free)
@@ -472,6 +507,75 @@ struct fraction expr_eval_fraction(const struct perfctr_expr *expr, fraction_loo
 		}
 	}
 	return stack[0];
+}
+
+struct operand {
+	struct unit unit;
+	bool has_any; /* 0 has every unit */
+	bool is_constant;
+	double number;
+};
+
+static bool combine_units(enum op_code code, struct operand *a, const struct operand *b, char *why,
+			  size_t size)
+{
+	bool is_product = code == OP_MUL || code == OP_DIV;
+	char first[64], second[64];
+
+	if (code == OP_DIV && b->is_constant && b->number == 0) {
+		snprintf(why, size, "a division by 0");
+		return false;
+	}
+	if (!is_product && !a->has_any && !b->has_any && !unit_equal(&a->unit, &b->unit)) {
+		unit_text(&a->unit, first, sizeof(first));
+		unit_text(&b->unit, second, sizeof(second));
+		snprintf(why, size, "%s and %s cannot be added or compared",
+			 *first ? first : "no unit", *second ? second : "no unit");
+		return false;
+	}
+	for (size_t n = 0; is_product && !a->has_any && !b->has_any && n < UNIT_WORDS; n++)
+		a->unit.power[n] = (signed char)(a->unit.power[n] +
+						 (code == OP_MUL ? 1 : -1) * b->unit.power[n]);
+	if (!is_product && a->has_any) {
+		a->unit = b->unit;
+		a->has_any = b->has_any;
+	}
+	a->is_constant &= b->is_constant;
+	a->number = inexact(code, a->number, b->number);
+	return true;
+}
+
+bool expr_unit(const struct perfctr_expr *expr, expr_unit_of unit_of, void *data, struct unit *unit,
+	       char *why, size_t size)
+{
+	struct operand stack[MAX_STACK];
+	size_t depth = 0;
+
+	for (size_t n = 0; n < expr->op_count; n++) {
+		const struct op *op = &expr->ops[n];
+
+		if (op->code == OP_NUMBER || op->code == OP_NAME) {
+			stack[depth] = (struct operand){ .number = op->number.number };
+			stack[depth].is_constant = op->code == OP_NUMBER;
+			stack[depth].has_any = op->code == OP_NUMBER && op->number.number == 0;
+			if (op->code == OP_NAME &&
+			    !unit_of(data, expr->names[op->name], &stack[depth].unit, why, size))
+				return false;
+			depth++;
+		} else if (op->code == OP_NEG) {
+			stack[depth - 1].number = -stack[depth - 1].number;
+		} else {
+			depth--;
+			if (!combine_units(op->code, &stack[depth - 1], &stack[depth], why, size))
+				return false;
+		}
+		if (op->cast) {
+			stack[depth - 1].has_any = false;
+			unit_read(expr->casts[op->cast - 1], &stack[depth - 1].unit);
+		}
+	}
+	*unit = stack[0].unit;
+	return true;
 }
 
 EXPORT const char *perfctr_value_state_text(unsigned int state)

@@ -11,9 +11,18 @@
 #define METRIC_BLOCK_COUNT "block.count"
 #define METRIC_EXT_BUS_BYTES "ext_bus_bytes"
 
+/* The unit of a variable; NULL: it is none. */
+static inline const char *metric_variable_unit(const char *name)
+{
+	return !strcmp(name, METRIC_ELAPSED_NS)	   ? "ns" :
+	       !strcmp(name, METRIC_ELAPSED_S)	   ? "s" :
+	       !strcmp(name, METRIC_BLOCK_CYCLES)  ? "cycles" :
+	       !strcmp(name, METRIC_BLOCK_COUNT)   ? "" :
+	       !strcmp(name, METRIC_EXT_BUS_BYTES) ? "bytes/beat" :
+						     NULL;
+}
+
 static inline bool metric_is_variable(const char *name)
 {
-	return !strcmp(name, METRIC_ELAPSED_NS) || !strcmp(name, METRIC_ELAPSED_S) ||
-	       !strcmp(name, METRIC_BLOCK_CYCLES) || !strcmp(name, METRIC_BLOCK_COUNT) ||
-	       !strcmp(name, METRIC_EXT_BUS_BYTES);
+	return metric_variable_unit(name);
 }

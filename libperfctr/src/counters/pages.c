@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads pages: the part of TOML that counters/README.md describes. The bytes are not trusted; a
- * page is taken as a whole or not at all.
+ * Reads pages: the part of TOML that counters/README.md describes. The bytes are not trusted. A
+ * metric with a mistake is left out; with any other mistake the whole page is.
  */
 #include "pages.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "built_in.h"
 #include "database.h"
+#include "expr.h"
 #include "metric.h"
+#include "unit.h"
 
 enum {
 	MOST_ROWS = 65536,
@@ -48,9 +52,13 @@ struct reader {
 	perfctr_page_problem fn;
 	void *data;
 	int problems;
-	int error;
+	int error; /* stops reading */
+	bool is_bad; /* the page as a whole */
 	enum table table;
-	unsigned int table_line;
+	struct place header, key, value;
+	uint32_t seen; /* keys of the table, a bit for each */
+	struct page_metric *metric; /* has the next mistake; NULL: the page has it */
+	struct page_metric unusable; /* stands for a metric that cannot be read */
 	/* of the current page, 0: none */
 	unsigned int product, block_type;
 	struct {
@@ -60,13 +68,7 @@ struct reader {
 	} head;
 };
 
-static const char *text_or(const char *text, const char *other)
-{
-	return text ? text : other;
-}
-
-static void PRINTF(4, 5)
-	report(struct reader *r, unsigned int line, unsigned int column, const char *format, ...)
+static void PRINTF(3, 4) report(struct reader *r, struct place place, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -75,18 +77,20 @@ static void PRINTF(4, 5)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	r->problems++;
+	if (r->metric)
+		r->metric->is_bad = true;
+	else
+		r->is_bad = true;
 	if (r->fn)
-		r->fn(r->data, line, column, text);
+		r->fn(r->data, place.line, place.column, text);
 }
 
-#define problem(r, ...) \
-	report(r, (r)->line, (unsigned int)((r)->at - (r)->line_start) + 1, __VA_ARGS__)
-
-/* What follows is not understood either. */
-static void stop(struct reader *r)
+static struct place here(const struct reader *r)
 {
-	r->error = r->error ? r->error : -EINVAL;
+	return (struct place){ r->line, (unsigned int)(r->at - r->line_start) + 1 };
 }
+
+#define problem(r, ...) report(r, here(r), __VA_ARGS__)
 
 /* --- memory -------------------------------------------------------------------------- */
 
@@ -112,6 +116,7 @@ static void *add_row(struct reader *r, void *rows, size_t *count, size_t bytes)
 	char *more = *array;
 
 	if (*count >= MOST_ROWS) {
+		r->metric = NULL;
 		problem(r, "more than %d rows", MOST_ROWS);
 		r->error = -E2BIG;
 		return NULL;
@@ -185,7 +190,11 @@ static bool read_key(struct reader *r, char *key)
 	key[length] = '\0';
 	if (!length)
 		problem(r, "a key is expected");
-	return length;
+	else if (more(r) && is_key(*r->at))
+		problem(r, "a key of more than %d characters", NAME_LIMIT);
+	else
+		return true;
+	return false;
 }
 
 static bool read_string(struct reader *r, struct value *v)
@@ -236,39 +245,49 @@ static bool read_number(struct reader *r, struct value *v)
 	v->kind = NUMBER;
 	v->number = strtoull(text, &end, strncmp(text, "0x", 2) ? 10 : 16);
 	if (!length || *end || errno || !isdigit((unsigned char)text[0])) {
-		problem(r, "a text, a number, true, false or [ is expected");
+		report(r, r->value, "a text, a number or [ is expected");
 		return false;
 	}
 	return true;
 }
 
-static bool read_value(struct reader *r, struct value *v);
+/* The number of a choice; -1: none of them. */
+static int choice_of(const char *choices, const char *text)
+{
+	for (int n = 0; *choices; n++) {
+		size_t length = strcspn(choices, ",");
+
+		if (strlen(text) == length && !memcmp(text, choices, length))
+			return n;
+		choices += length;
+		choices += strspn(choices, ", ");
+	}
+	return -1;
+}
 
 /* An array of the names of counter sets, the only one that pages have. */
 static bool read_array(struct reader *r, struct value *v)
 {
-	static const char *const sets[] = { "PRIMARY", "SECONDARY", "TERTIARY" };
+	static const char sets[] = "PRIMARY, SECONDARY, TERTIARY";
 	struct value item;
 	uint32_t found = 0;
+	int set;
 
 	r->at++;
 	for (skip(r, true); !take(r, ']'); skip(r, true)) {
-		size_t n = 0;
-
+		r->value = here(r);
 		if (!more(r) || (*r->at != '"' && *r->at != '\'')) {
 			problem(r, "the name of a counter set or ] is expected");
 			return false;
 		}
 		if (!read_string(r, &item))
 			return false;
-		while (n < ARRAY_SIZE(sets) && strcmp(sets[n], item.text))
-			n++;
-		if (n == ARRAY_SIZE(sets)) {
-			problem(r, "unknown set '%s'; known: PRIMARY, SECONDARY, TERTIARY",
-				item.text);
+		set = choice_of(sets, item.text);
+		if (set < 0) {
+			report(r, r->value, "unknown set '%s'; known: %s", item.text, sets);
 			return false;
 		}
-		found |= 1u << n;
+		found |= 1u << set;
 		skip(r, true);
 		take(r, ',');
 	}
@@ -280,6 +299,7 @@ static bool read_array(struct reader *r, struct value *v)
 static bool read_value(struct reader *r, struct value *v)
 {
 	skip(r, false);
+	r->value = here(r);
 	if (!more(r))
 		problem(r, "a value is expected");
 	else if (*r->at == '"' || *r->at == '\'')
@@ -314,7 +334,7 @@ static unsigned int product_of(struct reader *r, const char *name)
 		if (!strcasecmp(r->pages->products[n], name))
 			return (unsigned int)(PAGES_PRODUCT + n);
 	if (n == MOST_PRODUCTS || !is_name(name)) {
-		problem(r, "'%s' is no name of a product", name);
+		report(r, r->value, "'%s' is no name of a product, or there are too many", name);
 		return 0;
 	}
 	row = add_row(r, &r->pages->products, &r->pages->product_count, sizeof(*row));
@@ -326,21 +346,26 @@ static unsigned int product_of(struct reader *r, const char *name)
 	return (unsigned int)(PAGES_PRODUCT + n);
 }
 
-static void set_block(struct reader *r, const char *name)
+/* The type of a block by its name, 0: none. */
+static unsigned int block_of(const char *name)
 {
 	unsigned int type = block_type_of(name);
 
-	if (type && type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
-		r->block_type = type;
-		return;
-	}
-	problem(r, "unknown block '%s'; 'perfctr list --all' names those that exist", name);
+	return type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? 0 : type;
 }
 
-static const char *const clocks[] = { "TOP", "COREGROUP", "SHADER", NULL };
-static const char *const kinds[] = { "count", "cycles", "bytes", "time", "level", NULL };
-static const char *const availability[] = { "always", "device", NULL };
-static const char *const scopes[] = { "block", "device", NULL };
+static void set_block(struct reader *r, const char *name)
+{
+	r->block_type = block_of(name);
+	if (!r->block_type)
+		report(r, r->value,
+		       "unknown block '%s'; 'perfctr list --all' has those that exist, before the "
+		       "slash",
+		       name);
+}
+
+static const char clocks[] = "TOP, COREGROUP, SHADER";
+static const char kinds[] = "count, cycles, bytes, time, level";
 
 #define PLACE(type, member) offsetof(type, member), sizeof(((type *)NULL)->member)
 #define OF_PAGE(member) PLACE(struct reader, head.member)
@@ -353,32 +378,33 @@ static const struct key {
 	const char *name;
 	enum { PRODUCT, BLOCK, WORDS, COUNT, CHOICE, SETS } kind; /* texts first */
 	size_t offset, size;
-	uint64_t least, most; /* of a number; most characters of a text */
-	const char *const *choices;
+	uint64_t least, most; /* of a number; characters of a text, 0 at least: not required */
+	const char *choices;
+	enum place_of place;
 } keys[] = {
-	{ PAGE, "product", PRODUCT, 0, 0, 0, NAME_LIMIT / 2, NULL },
-	{ PAGE, "block", BLOCK, 0, 0, 0, NAME_LIMIT, NULL },
-	{ PAGE, "clock", CHOICE, OF_PAGE(clock), 0, 0, clocks },
-	{ PAGE, "gpu_id", COUNT, OF_PAGE(gpu_id), 1, UINT64_MAX, NULL },
-	{ PAGE, "gpu_mask", COUNT, OF_PAGE(gpu_mask), 1, UINT64_MAX, NULL },
-	{ PAGE, "text", WORDS, OF_PAGE(text), 0, TEXT_LIMIT, NULL },
-	{ COUNTER, "bit", COUNT, OF_COUNTER(position), 0, MOST_POSITIONS - 1, NULL },
-	{ COUNTER, "name", WORDS, OF_COUNTER(name), 0, NAME_LIMIT, NULL },
-	{ COUNTER, "id", WORDS, OF_COUNTER(id), 0, NAME_LIMIT, NULL },
-	{ COUNTER, "short", WORDS, OF_COUNTER(short_text), 0, NAME_LIMIT + 8, NULL },
-	{ COUNTER, "long", WORDS, OF_COUNTER(long_text), 0, TEXT_LIMIT, NULL },
-	{ COUNTER, "unit", WORDS, OF_COUNTER(unit), 0, NAME_LIMIT / 2, NULL },
-	{ COUNTER, "kind", CHOICE, OF_COUNTER(kind), 0, 0, kinds },
-	{ COUNTER, "availability", CHOICE, OF_COUNTER(optional), 0, 0, availability },
-	{ COUNTER, "shift", COUNT, OF_COUNTER(shift), 0, MOST_SHIFT, NULL },
-	{ COUNTER, "sets", SETS, OF_COUNTER(sets), 0, 0, NULL },
-	{ METRIC, "name", WORDS, OF_METRIC(name), 0, NAME_LIMIT, NULL },
-	{ METRIC, "id", WORDS, OF_METRIC(id), 0, NAME_LIMIT, NULL },
-	{ METRIC, "short", WORDS, OF_METRIC(short_text), 0, NAME_LIMIT + 8, NULL },
-	{ METRIC, "long", WORDS, OF_METRIC(long_text), 0, TEXT_LIMIT, NULL },
-	{ METRIC, "unit", WORDS, OF_METRIC(unit), 0, NAME_LIMIT / 2, NULL },
-	{ METRIC, "formula", WORDS, OF_METRIC(formula), 0, TEXT_LIMIT, NULL },
-	{ METRIC, "scope", CHOICE, OF_METRIC(scope), 0, 0, scopes },
+	{ PAGE, "product", PRODUCT, 0, 0, 1, NAME_LIMIT / 2, NULL, 0 },
+	{ PAGE, "block", BLOCK, 0, 0, 1, NAME_LIMIT, NULL, 0 },
+	{ PAGE, "clock", CHOICE, OF_PAGE(clock), 0, 0, clocks, 0 },
+	{ PAGE, "gpu_id", COUNT, OF_PAGE(gpu_id), 1, UINT64_MAX, NULL, 0 },
+	{ PAGE, "gpu_mask", COUNT, OF_PAGE(gpu_mask), 1, UINT64_MAX, NULL, 0 },
+	{ PAGE, "text", WORDS, OF_PAGE(text), 0, TEXT_LIMIT, NULL, 0 },
+	{ COUNTER, "bit", COUNT, OF_COUNTER(position), 0, MOST_POSITIONS - 1, NULL, AT_BIT },
+	{ COUNTER, "name", WORDS, OF_COUNTER(name), 1, NAME_LIMIT, NULL, AT_NAME },
+	{ COUNTER, "id", WORDS, OF_COUNTER(id), 0, NAME_LIMIT, NULL, 0 },
+	{ COUNTER, "short", WORDS, OF_COUNTER(short_text), 1, NAME_LIMIT + 8, NULL, 0 },
+	{ COUNTER, "long", WORDS, OF_COUNTER(long_text), 0, TEXT_LIMIT, NULL, 0 },
+	{ COUNTER, "unit", WORDS, OF_COUNTER(unit), 1, NAME_LIMIT / 2, NULL, AT_UNIT },
+	{ COUNTER, "kind", CHOICE, OF_COUNTER(kind), 0, 0, kinds, AT_UNIT },
+	{ COUNTER, "availability", CHOICE, OF_COUNTER(optional), 0, 0, "always, device", 0 },
+	{ COUNTER, "shift", COUNT, OF_COUNTER(shift), 0, MOST_SHIFT, NULL, 0 },
+	{ COUNTER, "sets", SETS, OF_COUNTER(sets), 0, 0, NULL, 0 },
+	{ METRIC, "name", WORDS, OF_METRIC(name), 1, NAME_LIMIT, NULL, AT_NAME },
+	{ METRIC, "id", WORDS, OF_METRIC(id), 0, NAME_LIMIT, NULL, 0 },
+	{ METRIC, "short", WORDS, OF_METRIC(short_text), 1, NAME_LIMIT + 8, NULL, 0 },
+	{ METRIC, "long", WORDS, OF_METRIC(long_text), 0, TEXT_LIMIT, NULL, 0 },
+	{ METRIC, "unit", WORDS, OF_METRIC(unit), 1, NAME_LIMIT / 2, NULL, AT_UNIT },
+	{ METRIC, "formula", WORDS, OF_METRIC(formula), 1, TEXT_LIMIT, NULL, AT_FORMULA },
+	{ METRIC, "scope", CHOICE, OF_METRIC(scope), 0, 0, "block, device", 0 },
 };
 
 static void store(unsigned char *at, size_t size, uint64_t number)
@@ -393,47 +419,57 @@ static void store(unsigned char *at, size_t size, uint64_t number)
 		*(uint64_t *)(void *)at = number;
 }
 
-/* The number of a choice, or that of the end. */
-static size_t choice_of(const struct key *k, const struct value *v)
+static bool is_required(const struct key *k)
 {
-	size_t n = 0;
-
-	while (k->choices[n] && strcmp(k->choices[n], v->text))
-		n++;
-	return n;
+	return k->kind <= WORDS ? k->least > 0 : k->place == AT_BIT && k->kind == COUNT;
 }
 
 static void set_key(struct reader *r, const char *name, const struct value *v)
 {
 	const struct pages *p = r->pages;
 	const struct key *k = keys, *end = keys + ARRAY_SIZE(keys);
-	void *row = r->table == COUNTER ? (void *)&p->counters[p->counter_count - 1].desc :
-		    r->table == METRIC	? (void *)&p->metrics[p->metric_count - 1].desc :
-					  (void *)r;
-	unsigned char *at = row;
+	struct page_counter *counter = r->table == COUNTER ? &p->counters[p->counter_count - 1] :
+							     NULL;
+	unsigned char *at = counter	       ? (void *)&counter->desc :
+			    r->table == METRIC ? (void *)&r->metric->desc :
+						 (void *)r;
+	struct place *places = counter ? counter->at : r->metric ? r->metric->at : NULL;
 	uint64_t least, number = v->number;
 
 	while (k < end && (k->table != r->table || strcmp(k->name, name)))
 		k++;
 	if (k == end) {
-		problem(r, "unknown key '%s'", name);
+		report(r, r->key, "unknown key '%s'", name);
 		return;
 	}
+	if (r->seen >> (k - keys) & 1) {
+		report(r, r->key, "%s is set twice", name);
+		return;
+	}
+	r->seen |= 1u << (k - keys);
+	if (k->place)
+		places[k->place] = r->value;
 	at += k->offset;
 	/* words 0-3 of a Mali block are its header */
 	least = !strcmp(name, "bit") && r->block_type < MALI_BLOCKS ? HEADER_POSITIONS : k->least;
 	if (k->kind <= WORDS && v->kind != TEXT)
-		problem(r, "%s must be a text", name);
-	else if (k->kind <= WORDS && strlen(v->text) > k->most)
-		problem(r, "%s has %zu characters, at most %zu", name, strlen(v->text),
-			(size_t)k->most);
+		report(r, r->value, "%s must be a text", name);
+	else if (k->kind <= WORDS && (strlen(v->text) > k->most || strlen(v->text) < least))
+		report(r, r->value, "%s has %zu characters; %zu to %zu are possible", name,
+		       strlen(v->text), (size_t)least, (size_t)k->most);
 	else if (k->kind == COUNT && (v->kind != NUMBER || number < least || number > k->most))
-		problem(r, "%s must be a number, %llu to %llu", name, (unsigned long long)least,
-			(unsigned long long)k->most);
-	else if (k->kind == CHOICE && (v->kind != TEXT || !k->choices[choice_of(k, v)]))
-		problem(r, "%s is none of %s, %s ...", name, k->choices[0], k->choices[1]);
+		report(r, r->value, "%s must be a number, %llu to %llu", name,
+		       (unsigned long long)least, (unsigned long long)k->most);
+	else if (k->kind == CHOICE && (v->kind != TEXT || choice_of(k->choices, v->text) < 0))
+		report(r, r->value, "%s is none of %s", name, k->choices);
 	else if (k->kind == SETS && (v->kind != ARRAY || !number))
-		problem(r, "%s must be an array of names", name);
+		report(r, r->value, "%s must be an array of names", name);
+	else if (!strcmp(name, "name") && !is_name(v->text))
+		report(r, r->value, "'%s' is no name: a letter, then letters, digits, _ and -",
+		       v->text);
+	else if (!strcmp(name, "unit") && !unit_read(v->text, &(struct unit){ 0 }))
+		report(r, r->value, "unknown unit '%s'; 'perfctr list --all' has those that exist",
+		       v->text);
 	else if (k->kind == PRODUCT)
 		r->product = product_of(r, v->text);
 	else if (k->kind == BLOCK)
@@ -441,18 +477,18 @@ static void set_key(struct reader *r, const char *name, const struct value *v)
 	else if (k->kind == WORDS)
 		*(const char **)(void *)at = v->text;
 	else
-		store(at, k->size, k->kind == CHOICE ? choice_of(k, v) : number);
+		store(at, k->size,
+		      k->kind == CHOICE ? (uint64_t)choice_of(k->choices, v->text) : number);
 }
 
 static void new_metric(struct reader *r)
 {
 	struct page_metric *m = add_row(r, &r->pages->metrics, &r->pages->metric_count, sizeof(*m));
 
-	if (!m)
-		return;
-	m->line = r->line;
-	m->desc.product = (uint16_t)r->product;
-	m->desc.block_type = (uint16_t)r->block_type;
+	r->metric = m ? m : &r->unusable;
+	r->metric->at[AT_ROW] = r->table == FORMULAS ? r->key : r->header;
+	r->metric->desc.product = (uint16_t)r->product;
+	r->metric->desc.block_type = (uint16_t)r->block_type;
 }
 
 static void new_counter(struct reader *r)
@@ -462,62 +498,60 @@ static void new_counter(struct reader *r)
 
 	if (!c)
 		return;
-	c->line = r->line;
+	c->at[AT_ROW] = r->header;
+	c->file = r->pages->file_count;
 	c->desc.product = (uint16_t)r->product;
 	c->desc.block_type = (uint16_t)r->block_type;
 	c->desc.clock = r->head.clock;
 	c->desc.kind = UINT8_MAX;
-	c->desc.position = UINT16_MAX;
-}
-
-/* name = "formula", below [PRODUCT.BLOCK] */
-static void set_formula(struct reader *r, const char *name, const struct value *v)
-{
-	struct perfctr_metric_desc *m;
-
-	new_metric(r);
-	if (r->error)
-		return;
-	m = &r->pages->metrics[r->pages->metric_count - 1].desc;
-	m->name = keep(r, name, strlen(name));
-	m->unit = "";
-	m->short_text = m->name;
-	m->scope = PERFCTR_SCOPE_BLOCK;
-	r->table = METRIC;
-	set_key(r, "formula", v);
-	r->table = FORMULAS;
 }
 
 static void read_assignment(struct reader *r)
 {
 	struct value v = { 0 };
 	char key[NAME_LIMIT + 1];
-	bool whole = read_key(r, key);
+	bool is_formula = r->table == FORMULAS;
 
+	r->key = here(r);
+	if (is_formula && r->metric != &r->unusable)
+		new_metric(r);
+	if (!read_key(r, key))
+		return;
 	skip(r, false);
-	if (whole && !take(r, '=')) {
+	if (!take(r, '=')) {
 		problem(r, "= is expected");
-		whole = false;
+		return;
 	}
-	if (!whole || !read_value(r, &v))
-		stop(r);
-	else if (r->table == NO_TABLE)
-		problem(r, "'%s' is before the first table", key);
-	else if (r->table == FORMULAS)
-		set_formula(r, key, &v);
-	else
+	if (!read_value(r, &v))
+		return;
+	if (r->table == NO_TABLE) {
+		report(r, r->key, "'%s' is before the first table", key);
+	} else if (is_formula && r->metric != &r->unusable) {
+		r->table = METRIC;
+		r->seen = 0;
+		set_key(r, "name", &(struct value){ TEXT, keep(r, key, strlen(key)), 0 });
+		set_key(r, "formula", &v);
+		r->metric->at[AT_NAME] = r->key;
+		r->metric->desc.short_text = r->metric->desc.name;
+		r->table = FORMULAS;
+	} else if (!is_formula && (r->table != METRIC || r->metric != &r->unusable)) {
 		set_key(r, key, &v);
+	}
 }
 
 /* --- tables ------------------------------------------------------------------------------ */
 
+static const char *product_name(const struct reader *r, unsigned int product)
+{
+	return product >= PAGES_PRODUCT ? r->pages->products[product - PAGES_PRODUCT] :
+					  built_in_product_name(product);
+}
+
 static const char *full_id(struct reader *r, unsigned int product, unsigned int block_type,
 			   const char *id)
 {
-	const char *name = product >= PAGES_PRODUCT ? r->pages->products[product - PAGES_PRODUCT] :
-						      built_in_product_name(product);
 	char text[4 * NAME_LIMIT];
-	int length = snprintf(text, sizeof(text), "%s.%s.%s", name,
+	int length = snprintf(text, sizeof(text), "%s.%s.%s", product_name(r, product),
 			      perfctr_block_type_name(block_type), id);
 
 	for (char *c = text; *c; c++)
@@ -525,64 +559,111 @@ static const char *full_id(struct reader *r, unsigned int product, unsigned int 
 	return keep(r, text, (size_t)length);
 }
 
+static void finish_counter(struct reader *r, struct page_counter *row)
+{
+	static const char *const units[] = { [PERFCTR_KIND_CYCLES] = "cycles",
+					     [PERFCTR_KIND_BYTES] = "bytes",
+					     [PERFCTR_KIND_TIME] = "ns" };
+	struct perfctr_counter_desc *c = &row->desc;
+
+	if (!c->name || !c->unit || !c->product || !c->block_type)
+		return;
+	c->id = full_id(r, c->product, c->block_type, c->id ? c->id : c->name);
+	c->long_text = c->long_text ? c->long_text : c->short_text;
+	c->pmu = "";
+	if (!c->sets)
+		c->sets = 1u << DRM_PERFCTR_SET_PRIMARY;
+	if (c->kind == UINT8_MAX)
+		c->kind = !strcmp(c->unit, "cycles") ? PERFCTR_KIND_CYCLES :
+			  !strcmp(c->unit, "bytes")  ? PERFCTR_KIND_BYTES :
+						       PERFCTR_KIND_COUNT;
+	if (c->kind < ARRAY_SIZE(units) && units[c->kind] && strcmp(c->unit, units[c->kind]))
+		report(r, row->at[AT_UNIT], "%s: its kind has the unit %s, not %s", c->name,
+		       units[c->kind], c->unit);
+}
+
+static void add_gpu(struct reader *r)
+{
+	/* a GPU_ID of 32 bits is none of 64 */
+	struct page_gpu gpu = { r->head.gpu_id,
+				r->head.gpu_mask | (r->head.gpu_id >> 32 ? 0 : UINT64_MAX << 32),
+				r->product };
+	unsigned int other = built_in_product_of_gpu(gpu.id, gpu.mask, gpu.product);
+	struct page_gpu *row;
+
+	for (size_t n = 0; !other && n < r->pages->gpu_count; n++) {
+		row = &r->pages->gpus[n];
+		if (!((row->id ^ gpu.id) & row->mask & gpu.mask) && row->product != gpu.product)
+			other = row->product;
+	}
+	if (other) {
+		report(r, r->header, "gpu_id %#llx is one of %s too", (unsigned long long)gpu.id,
+		       product_name(r, other));
+		return;
+	}
+	row = add_row(r, &r->pages->gpus, &r->pages->gpu_count, sizeof(*row));
+	if (row)
+		*row = gpu;
+}
+
 /* The last row of the table is complete: check it and add what it leaves out. */
 static void finish_row(struct reader *r)
 {
-	if (r->table == COUNTER) {
-		struct page_counter *row = &r->pages->counters[r->pages->counter_count - 1];
-		struct perfctr_counter_desc *c = &row->desc;
+	static const char *const names[] = { [PAGE] = "page", "counter", "metric" };
+	const char *separator = ": missing";
+	char text[128] = "";
 
-		if (!c->name || !is_name(c->name) || !c->short_text || !c->unit ||
-		    c->position == UINT16_MAX) {
-			report(r, row->line, 1, "%s: a counter needs bit, name, short and unit",
-			       text_or(c->name, "without a name"));
-			return;
-		}
-		c->id = full_id(r, c->product, c->block_type, text_or(c->id, c->name));
-		c->long_text = text_or(c->long_text, c->short_text);
-		c->pmu = "";
-		if (!c->sets)
-			c->sets = 1u << DRM_PERFCTR_SET_PRIMARY;
-		if (c->kind == UINT8_MAX)
-			c->kind = !strcmp(c->unit, "cycles") ? PERFCTR_KIND_CYCLES :
-				  !strcmp(c->unit, "bytes")  ? PERFCTR_KIND_BYTES :
-							       PERFCTR_KIND_COUNT;
-	} else if (r->table == METRIC) {
-		struct page_metric *row = &r->pages->metrics[r->pages->metric_count - 1];
-		struct perfctr_metric_desc *m = &row->desc;
-
-		if (!m->name || !is_name(m->name) || !m->short_text || !m->unit || !m->formula)
-			report(r, row->line, 1, "%s: a metric needs name, short, unit and formula",
-			       text_or(m->name, "without a name"));
-	} else if (r->table == PAGE && (!r->product || !r->block_type)) {
-		report(r, r->table_line, 1, "[page] needs product and block");
-		stop(r);
-	} else if (r->table == PAGE && r->head.gpu_id) {
-		struct page_gpu *gpu =
-			add_row(r, &r->pages->gpus, &r->pages->gpu_count, sizeof(*gpu));
-
-		if (gpu)
-			*gpu = (struct page_gpu){ r->head.gpu_id, r->head.gpu_mask, r->product };
+	if (r->metric == &r->unusable || r->table == NO_TABLE || r->table == FORMULAS)
+		return;
+	for (size_t n = 0; n < ARRAY_SIZE(keys); n++) {
+		if (keys[n].table != r->table || !is_required(&keys[n]) || r->seen >> n & 1)
+			continue;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s", separator,
+			 keys[n].name);
+		separator = ",";
 	}
+	if (*text)
+		report(r, r->header, "%s%s", names[r->table], text);
+	else if (r->table == COUNTER)
+		finish_counter(r, &r->pages->counters[r->pages->counter_count - 1]);
+	else if (r->table == PAGE && r->head.gpu_id && r->product && r->block_type)
+		add_gpu(r);
+}
+
+/* Product and block of [PRODUCT.BLOCK]; what is below a wrong one is left out. */
+static void read_names(struct reader *r, char *key, char *dot)
+{
+	*dot = '\0';
+	r->metric = &r->unusable;
+	r->value = r->header;
+	r->product = product_of(r, keep(r, key, (size_t)(dot - key)));
+	set_block(r, dot + 1);
+	if (r->block_type && r->product)
+		r->metric = NULL;
 }
 
 static void read_header(struct reader *r)
 {
+	struct place place = here(r);
 	bool is_array = take(r, '[') && take(r, '[');
 	char key[NAME_LIMIT + 1];
 	char *dot;
 
+	int problems;
+
 	finish_row(r);
-	if (r->error || !read_key(r, key)) {
-		stop(r);
-		return;
-	}
-	if (!take(r, ']') || (is_array && !take(r, ']'))) {
+	problems = r->problems;
+	r->metric = NULL;
+	r->header = place;
+	r->seen = 0;
+	if (read_key(r, key) && (!take(r, ']') || (is_array && !take(r, ']'))))
 		problem(r, "] is expected");
-		stop(r);
+	if (r->problems > problems) {
+		/* what is below it is not reported */
+		r->table = METRIC;
+		r->metric = &r->unusable;
 		return;
 	}
-	r->table_line = r->line;
 	dot = strchr(key, '.');
 	if (!is_array && !strcmp(key, "page")) {
 		r->table = PAGE;
@@ -590,25 +671,22 @@ static void read_header(struct reader *r)
 		memset(&r->head, 0, sizeof(r->head));
 		r->head.clock = DRM_PERFCTR_CLOCK_NONE;
 		r->head.gpu_mask = UINT64_MAX;
-	} else if (is_array && !strcmp(key, "counter") && r->block_type) {
+	} else if (is_array && !strcmp(key, "counter") && (r->block_type || r->is_bad)) {
 		r->table = COUNTER;
 		new_counter(r);
-	} else if (is_array && !strcmp(key, "metric") && r->block_type) {
+	} else if (is_array && !strcmp(key, "metric") && (r->block_type || r->is_bad)) {
 		r->table = METRIC;
 		new_metric(r);
 	} else if (!is_array && dot) {
-		const char *name = keep(r, key, (size_t)(dot - key));
-
 		r->table = FORMULAS;
-		r->block_type = 0;
-		r->product = name ? product_of(r, name) : 0;
-		set_block(r, dot + 1);
-		if (!r->block_type || !r->product)
-			stop(r);
+		read_names(r, key, dot);
 	} else {
-		problem(r, "'%s': [page], then [[counter]] and [[metric]], or [PRODUCT.BLOCK]",
-			key);
-		stop(r);
+		r->table = METRIC;
+		report(r, place,
+		       "'%s': [page], then [[counter]] and [[metric]], or "
+		       "[PRODUCT.BLOCK]",
+		       key);
+		r->metric = &r->unusable;
 	}
 }
 
@@ -623,37 +701,41 @@ static int compare_counters(const void *left, const void *right)
 	return counter_order(a, b->block_type, b->position);
 }
 
-static bool has_counter(const struct reader *r, unsigned int product, unsigned int block_type,
-			const char *name)
+static const struct perfctr_counter_desc *find_counter(const struct reader *r, unsigned int product,
+						       unsigned int block_type, const char *name)
 {
-	for (size_t n = 0; n < r->pages->counter_count; n++) {
+	/* a later page comes before */
+	for (size_t n = r->pages->counter_count; n--;) {
 		const struct perfctr_counter_desc *c = &r->pages->counters[n].desc;
 
 		if (c->product == product && c->block_type == block_type && !strcmp(c->name, name))
-			return true;
+			return c;
 	}
-	return built_in_has_counter(product, block_type, name);
+	return built_in_counter(product, block_type, name);
 }
 
-static void check_operand(struct reader *r, const struct page_metric *m, const char *name)
+static bool unit_of_operand(void *data, const char *name, struct unit *unit, char *why, size_t size)
 {
-	const char *dot = strchr(name, '.');
-	struct reader other = { .pages = r->pages };
+	const struct reader *r = data;
+	const struct perfctr_metric_desc *m = &r->metric->desc;
+	const char *variable = metric_variable_unit(name), *dot = strchr(name, '.');
+	const struct perfctr_counter_desc *c = NULL;
+	unsigned int type = m->block_type;
 	char block[NAME_LIMIT + 1];
 
-	if (metric_is_variable(name))
-		return;
-	other.block_type = m->desc.block_type;
+	if (variable)
+		return unit_read(variable, unit);
 	if (dot) {
 		snprintf(block, sizeof(block), "%.*s", (int)(dot - name), name);
-		set_block(&other, block);
+		type = block_of(block);
 	}
-	if (other.problems ||
-	    !has_counter(r, m->desc.product, other.block_type, dot ? dot + 1 : name))
-		report(r, m->line, 1, "metric: %s: no counter '%.60s'", m->desc.name, name);
+	c = type ? find_counter(r, m->product, type, dot ? dot + 1 : name) : NULL;
+	if (!c)
+		snprintf(why, size, "no counter '%.60s'", name);
+	return c && unit_read(c->unit, unit);
 }
 
-/* Remove the units in brackets, which only counters/generate.py checks. */
+/* Remove the units in brackets, which expr_unit() has checked. */
 static const char *without_units(struct reader *r, const char *formula)
 {
 	char text[TEXT_LIMIT + 1];
@@ -673,31 +755,160 @@ static void check_metric(struct reader *r, struct page_metric *row)
 {
 	struct perfctr_metric_desc *m = &row->desc;
 	struct perfctr_ctx quiet = { .log_level = PERFCTR_LOG_NONE };
+	struct place place = row->at[AT_FORMULA];
+	struct unit unit, stated = { 0 };
 	struct perfctr_expr *expr;
+	char why[128], text[64];
+	bool is_constant = true;
 	const char *name;
+	size_t column = 0;
 
-	if (!m->name || !m->formula)
+	r->metric = row;
+	if (!m->formula)
 		return;
-	m->formula = without_units(r, m->formula);
-	if (!m->formula || perfctr_expr_new(&quiet, m->formula, &expr)) {
-		report(r, row->line, 1, "%s: %s", m->name, quiet.error);
+	if (expr_read(&quiet, m->formula, &expr, &column)) {
+		/* behind the quotation mark */
+		place.column += 1 + (unsigned int)column;
+		report(r, place, "%s: %s", m->name, quiet.error);
 		return;
 	}
-	for (size_t n = 0; (name = perfctr_expr_name(expr, n)); n++)
-		check_operand(r, row, name);
+	for (size_t n = 0; is_constant && (name = perfctr_expr_name(expr, n)); n++)
+		is_constant = metric_is_variable(name);
+	if (is_constant) {
+		report(r, place, "%s: the formula has no counter", m->name);
+	} else if (!expr_unit(expr, unit_of_operand, r, &unit, why, sizeof(why))) {
+		report(r, place, "%s: %s", m->name, why);
+	} else {
+		unit_text(&unit, text, sizeof(text));
+		if (!m->unit)
+			m->unit = keep(r, text, strlen(text));
+		else if (unit_read(m->unit, &stated) && !unit_equal(&unit, &stated))
+			report(r, row->at[AT_UNIT], "%s: the formula is in %s, not in %s", m->name,
+			       *text ? text : "no unit", m->unit);
+	}
 	perfctr_expr_unref(expr);
-	m->id = full_id(r, m->product, m->block_type, text_or(m->id, m->name));
-	m->long_text = text_or(m->long_text, text_or(m->short_text, m->name));
+	m->formula = without_units(r, m->formula);
+	m->id = full_id(r, m->product, m->block_type, m->id ? m->id : m->name);
+	m->long_text = m->long_text ? m->long_text : m->short_text;
+}
+
+/* A name of this file. */
+struct used_name {
+	const char *name;
+	unsigned int product, block_type;
+	struct place at;
+	struct page_metric *metric; /* NULL: a counter */
+};
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct used_name *a = left, *b = right;
+
+	if (a->product != b->product)
+		return a->product < b->product ? -1 : 1;
+	if (a->block_type != b->block_type)
+		return a->block_type < b->block_type ? -1 : 1;
+	return strcasecmp(a->name, b->name);
+}
+
+/* A block has a name once; of two metrics the second one is left out. */
+static void check_names(struct reader *r, const struct pages *before)
+{
+	struct pages *p = r->pages;
+	size_t used = 0;
+	struct used_name *names = calloc(p->counter_count + p->metric_count + 1, sizeof(*names));
+
+	if (!names) {
+		r->error = -ENOMEM;
+		return;
+	}
+	for (size_t n = before->counter_count; n < p->counter_count; n++) {
+		const struct perfctr_counter_desc *c = &p->counters[n].desc;
+
+		names[used++] = (struct used_name){ c->name, c->product, c->block_type,
+						    p->counters[n].at[AT_NAME], NULL };
+	}
+	for (size_t n = before->metric_count; n < p->metric_count; n++) {
+		struct page_metric *m = &p->metrics[n];
+
+		if (!m->is_bad)
+			names[used++] = (struct used_name){ m->desc.name, m->desc.product,
+							    m->desc.block_type, m->at[AT_NAME], m };
+	}
+	qsort(names, used, sizeof(*names), compare_names);
+	for (size_t n = 1; n < used; n++) {
+		struct used_name *a = &names[n - 1], *b = &names[n];
+
+		if (compare_names(a, b))
+			continue;
+		if (a->at.line > b->at.line)
+			b = a;
+		r->metric = b->metric;
+		report(r, b->at, "the block has the name '%s' twice", b->name);
+	}
+	free(names);
+}
+
+/* Counters against each other, and their products. */
+static void check_counters(struct reader *r, size_t first)
+{
+	const struct pages *p = r->pages;
+	unsigned int product = 0;
+
+	if (p->counter_count == first)
+		return;
+	qsort(p->counters + first, p->counter_count - first, sizeof(*p->counters),
+	      compare_counters);
+	for (size_t n = first; n < p->counter_count; n++) {
+		const struct page_counter *c = &p->counters[n], *next = c + 1;
+		size_t gpu = 0;
+
+		if (n + 1 < p->counter_count && !compare_counters(c, next) &&
+		    c->desc.sets & next->desc.sets) {
+			next = next->at[AT_BIT].line < c->at[AT_BIT].line ? c : next;
+			report(r, next->at[AT_BIT], "%s: another counter has bit %u",
+			       next->desc.name, next->desc.position);
+		}
+		if (c->desc.product < PAGES_PRODUCT || c->desc.product == product)
+			continue;
+		product = c->desc.product;
+		while (gpu < p->gpu_count && p->gpus[gpu].product != product)
+			gpu++;
+		if (gpu == p->gpu_count)
+			report(r, c->at[AT_ROW], "product %s has no [page] with a gpu_id",
+			       p->products[product - PAGES_PRODUCT]);
+	}
+}
+
+static void check_all(struct reader *r, const struct pages *before)
+{
+	struct pages *p = r->pages;
+	size_t kept = before->metric_count;
+
+	r->metric = NULL;
+	if (!r->is_bad)
+		check_counters(r, before->counter_count);
+	if (!r->is_bad)
+		check_names(r, before);
+	for (size_t n = before->metric_count; !r->is_bad && n < p->metric_count; n++)
+		if (!p->metrics[n].is_bad)
+			check_metric(r, &p->metrics[n]);
+	for (size_t n = before->metric_count; n < p->metric_count; n++)
+		if (!p->metrics[n].is_bad)
+			p->metrics[kept++] = p->metrics[n];
+	p->metric_count = kept;
 }
 
 int pages_add(struct pages *pages, const char *text, size_t size, perfctr_page_problem fn,
 	      void *data)
 {
+	/* a mark that some editors write */
+	size_t begin = size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 	struct reader r = {
 		.pages = pages,
-		.at = text,
+		.at = text + begin,
 		.end = text + size,
-		.line_start = text,
+		.line_start = text + begin,
 		.line = 1,
 		.fn = fn,
 		.data = data,
@@ -705,42 +916,32 @@ int pages_add(struct pages *pages, const char *text, size_t size, perfctr_page_p
 	const struct pages before = *pages;
 
 	for (skip(&r, true); more(&r) && !r.error; skip(&r, true)) {
+		int problems = r.problems;
+
 		if (*r.at == '[')
 			read_header(&r);
 		else
 			read_assignment(&r);
 		skip(&r, false);
-		if (!r.error && more(&r) && *r.at != '\n') {
+		if (r.problems == problems && more(&r) && *r.at != '\n')
 			problem(&r, "the end of the line is expected");
-			stop(&r);
-		}
-	}
-	if (!r.error && r.at < r.end) {
-		problem(&r, "a zero byte");
-		stop(&r);
+		while (more(&r) && *r.at != '\n')
+			r.at++;
 	}
 	if (!r.error)
 		finish_row(&r);
-	if (!r.error && !r.problems && pages->counter_count) {
-		qsort(pages->counters + before.counter_count,
-		      pages->counter_count - before.counter_count, sizeof(*pages->counters),
-		      compare_counters);
-		for (size_t n = before.counter_count; n + 1 < pages->counter_count; n++)
-			if (!compare_counters(&pages->counters[n], &pages->counters[n + 1]) &&
-			    pages->counters[n].desc.sets & pages->counters[n + 1].desc.sets)
-				report(&r, pages->counters[n + 1].line, 1,
-				       "its position is taken: %s",
-				       pages->counters[n + 1].desc.name);
-	}
-	for (size_t n = before.metric_count; !r.error && !r.problems && n < pages->metric_count;
-	     n++)
-		check_metric(&r, &pages->metrics[n]);
-	if (r.error || r.problems) {
+	r.metric = NULL;
+	if (!r.error && r.at < r.end)
+		problem(&r, "a zero byte");
+	if (!r.error)
+		check_all(&r, &before);
+	if (r.error || r.is_bad) {
 		/* rows go; names of products stay, their numbers are never used again */
 		pages->counter_count = before.counter_count;
 		pages->metric_count = before.metric_count;
 		pages->gpu_count = before.gpu_count;
 	}
+	pages->file_count++;
 	return r.error == -ENOMEM ? -ENOMEM : r.problems;
 }
 
@@ -748,36 +949,48 @@ int pages_add(struct pages *pages, const char *text, size_t size, perfctr_page_p
 
 struct loading {
 	struct pages pages;
-	char problems[2048];
+	char problems[4096];
 	const char *path;
+	const struct stat *without; /* a file that is not to be read */
 };
 
 static _Atomic(struct loading *) loaded;
+static atomic_flag reported = ATOMIC_FLAG_INIT;
 
 static void note_problem(void *data, unsigned int line, unsigned int column, const char *text)
 {
 	struct loading *l = data;
 	size_t used = strlen(l->problems);
+	char place[32] = "";
 
-	snprintf(l->problems + used, sizeof(l->problems) - used, "%s%s:%u:%u: %s", used ? "\n" : "",
-		 l->path, line, column, text);
+	if (line)
+		snprintf(place, sizeof(place), "%u:%u:", line, column);
+	snprintf(l->problems + used, sizeof(l->problems) - used, "%s%s:%s %s", used ? "\n" : "",
+		 l->path, place, text);
 }
 
-static char *pages_read(const char *path, size_t *size)
+/* NULL: *why is the reason. */
+static char *pages_read(const char *path, struct stat *status, size_t *size, const char **why)
 {
 	enum { MOST_BYTES = 16 << 20 };
-	FILE *file = fopen(path, "re");
+	/* a FIFO or a device may block */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = NULL;
 	char *text = NULL;
-	long bytes;
 
-	if (!file)
-		return NULL;
-	if (!fseek(file, 0, SEEK_END) && (bytes = ftell(file)) >= 0 && bytes <= MOST_BYTES &&
-	    !fseek(file, 0, SEEK_SET))
-		text = malloc((size_t)bytes + 1);
-	if (text)
-		*size = fread(text, 1, (size_t)bytes, file);
-	fclose(file);
+	*why = "out of memory";
+	if (fd < 0 || fstat(fd, status))
+		*why = strerror(errno);
+	else if (!S_ISREG(status->st_mode))
+		*why = S_ISDIR(status->st_mode) ? "is a directory" : "is no regular file";
+	else if (status->st_size > MOST_BYTES)
+		*why = "has more than 16 MiB";
+	else if ((file = fdopen(fd, "r")) && (text = malloc((size_t)status->st_size + 1)))
+		*size = fread(text, 1, (size_t)status->st_size, file);
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
 	return text;
 }
 
@@ -790,13 +1003,16 @@ static int is_page(const struct dirent *entry)
 
 static void load_file(struct loading *l, const char *path)
 {
+	struct stat status;
+	const char *why;
 	size_t size = 0;
-	char *text = pages_read(path, &size);
+	char *text = pages_read(path, &status, &size, &why);
 
 	l->path = path;
 	if (!text)
-		note_problem(l, 0, 0, "cannot be read");
-	else
+		note_problem(l, 0, 0, why);
+	else if (!l->without || l->without->st_ino != status.st_ino ||
+		 l->without->st_dev != status.st_dev)
 		pages_add(&l->pages, text, size, note_problem, l);
 	free(text);
 }
@@ -806,6 +1022,9 @@ static void load_folder(struct loading *l, const char *folder)
 	struct dirent **entries;
 	int count = scandir(folder, &entries, is_page, alphasort);
 
+	l->path = folder;
+	if (count < 0 && errno != ENOENT)
+		note_problem(l, 0, 0, strerror(errno));
 	for (int n = 0; n < count; n++) {
 		char path[PATH_BYTES];
 
@@ -843,53 +1062,72 @@ static void load_all(struct loading *l)
 		at += length;
 		if (!stat(path, &status) && S_ISDIR(status.st_mode))
 			load_folder(l, path);
-		else
+		else if (length)
 			load_file(l, path);
 	}
 }
 
-const struct pages *pages_loaded(void)
+static struct loading *load_once(void)
 {
 	static struct loading none;
 	struct loading *l = atomic_load_explicit(&loaded, memory_order_acquire), *before = NULL;
 
 	if (l)
-		return &l->pages;
+		return l;
 	l = calloc(1, sizeof(*l));
 	if (!l)
-		return &none.pages;
+		return &none;
 	load_all(l);
 	if (!atomic_compare_exchange_strong(&loaded, &before, l)) {
 		pages_free(&l->pages);
 		free(l);
 		l = before;
 	}
-	return &l->pages;
+	return l;
+}
+
+const struct pages *pages_loaded(void)
+{
+	return &load_once()->pages;
+}
+
+EXPORT const char *perfctr_page_problems(void)
+{
+	const struct loading *l = load_once();
+
+	atomic_flag_test_and_set(&reported);
+	return l->problems[0] ? l->problems : NULL;
 }
 
 void pages_report(struct perfctr_ctx *ctx)
 {
-	static atomic_flag reported = ATOMIC_FLAG_INIT;
-	struct loading *l;
+	const struct loading *l = load_once();
 
-	pages_loaded();
-	l = atomic_load_explicit(&loaded, memory_order_acquire);
-	if (l && l->problems[0] && !atomic_flag_test_and_set(&reported))
-		perfctr_log(ctx, PERFCTR_LOG_WARNING, "pages left out: %s", l->problems);
+	if (l->problems[0] && !atomic_flag_test_and_set(&reported))
+		perfctr_log(ctx, PERFCTR_LOG_WARNING, "mistakes in pages of counters: %s",
+			    l->problems);
 }
 
 EXPORT int perfctr_page_check(struct perfctr_ctx *ctx, const char *path, perfctr_page_problem fn,
 			      void *data)
 {
-	struct pages pages = { 0 };
+	struct loading *l = calloc(1, sizeof(*l));
+	struct stat status;
+	const char *why;
 	size_t size = 0;
-	char *text = pages_read(path, &size);
-	int problems;
+	char *text = pages_read(path, &status, &size, &why);
+	int problems = -ENOMEM;
 
+	if (l && text) {
+		/* beside those that this process reads */
+		l->without = &status;
+		load_all(l);
+		problems = pages_add(&l->pages, text, size, fn, data);
+		pages_free(&l->pages);
+	}
+	free(l);
 	if (!text)
-		return perfctr_fail(ctx, -ENOENT, "%s: cannot be read: %s", path, strerror(errno));
-	problems = pages_add(&pages, text, size, fn, data);
-	pages_free(&pages);
+		return perfctr_fail(ctx, -ENOENT, "%s: %s", path, why);
 	free(text);
 	return problems < 0 ? perfctr_no_memory(ctx) : problems;
 }

@@ -11,6 +11,7 @@ struct table_product {
 	uint8_t is_shared;
 	uint32_t counter, counter_count;
 	uint32_t metric, metric_count;
+	uint32_t gpus; /* their names, "G610, G710" */
 };
 
 /* offsets in table_strings */
@@ -31,11 +32,16 @@ struct table_metric {
 };
 
 struct table_gpu {
-	uint32_t id, mask; /* of bits 31:16 of the GPU_ID; mask 0: a GPU_ID of 64 bits */
+	uint64_t id, mask; /* of the GPU_ID; 64 bits, of which older GPUs have 32 */
 	uint32_t name; /* in table_strings */
 	uint16_t product;
 	uint8_t min_cores, max_cores; /* shader cores of a GPU of this name */
 	uint8_t ray_tracing; /* the name of those that have it */
+};
+
+/* a word of a unit: "bytes", "byte" */
+struct table_unit {
+	const char *plural, *singular;
 };
 
 /* ordered by product, block type, PMU, position, event */
@@ -50,4 +56,6 @@ extern const struct table_counter table_counters[];
 extern const struct table_metric table_metrics[];
 extern const struct table_gpu table_gpus[];
 extern const unsigned int table_gpus_count;
+extern const struct table_unit table_units[];
+extern const unsigned int table_units_count;
 extern const char table_strings[];

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Units as powers of words: bytes/s is byte 1, s -1. The generator has the same algebra. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { UNIT_WORDS = 96 };
+
+struct unit {
+	signed char power[UNIT_WORDS]; /* of each row of table_units */
+};
+
+/* Return: whether the database has all words of it. */
+bool unit_read(const char *text, struct unit *unit);
+/* For example "bytes/s"; empty without a unit. */
+void unit_text(const struct unit *unit, char *text, size_t size);
+bool unit_equal(const struct unit *a, const struct unit *b);
