@@ -27,6 +27,18 @@ static int validate_exec(struct app *app, int argc, char **argv)
 	return EXIT_FAILED;
 }
 
+/* Without it, a page of the user with a mistake would only seem to be ignored. */
+static void warn_of_pages(const struct app *app)
+{
+	const char *problems = perfctr_page_problems();
+
+	if (problems)
+		fprintf(app->err,
+			"perfctr: warning: pages of counters are left out, in part or as "
+			"a whole:\n%s\n",
+			problems);
+}
+
 struct subcommand {
 	const char *name;
 	const char *summary;
@@ -86,6 +98,7 @@ static int run_command(struct app *app, int argc, char **argv)
 		if (strcmp(subcommands[i].name, name))
 			continue;
 		app->name = name;
+		warn_of_pages(app);
 		return subcommands[i].run(app, argc - 1, argv + 1);
 	}
 	if (*name)

@@ -19,17 +19,18 @@
 
 static const char help[] =
 	"usage: perfctr list [-lj] [-d DEVICE] [PATTERN...]\n"
+	"       perfctr list --check FILE...\n"
 	"\n"
 	"Lists the events and metrics that can be counted here, as -e of perfctr stat\n"
-	"takes them. A PATTERN with * ? [] selects by name; without one it is searched\n"
-	"for in names and short descriptions.\n"
+	"takes them. A PATTERN is the name of a GPU or of a product (G610, mali_v10), a\n"
+	"name or an id with * ? [], or text that names and short descriptions have.\n"
 	"\n"
 	"  -l, --long           unit, kind, trust, formula and full description of each\n"
 	"  -a, --all            everything in the database, of all products\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"      --via SOCKET     what the broker (perfctr serve) there lets this user count\n"
 	"  -j, --json           as JSON, always with descriptions\n"
-	"      --check FILE     check a page of counters, as in ~/.config/perfctr/counters.d\n"
+	"      --check FILE...  check pages of counters, as in ~/.config/perfctr/counters.d\n"
 	"      --trusted-only   only what perfctr validate found to be as documented\n"
 	"\n"
 	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
@@ -59,8 +60,10 @@ struct lister {
 	const struct perfctr_counter_desc **notes;
 	size_t note_count;
 	bool marks;
-	const char *page; /* to be checked */
+	const char *page; /* that is checked */
 	bool is_unknown; /* no page has the product of a block */
+	bool *is_product; /* which patterns are names of products */
+	int product_count;
 };
 
 static bool contains(const char *text, const char *part)
@@ -68,17 +71,59 @@ static bool contains(const char *text, const char *part)
 	return text && strcasestr(text, part);
 }
 
-static bool wanted(const struct lister *l, const char *text, const char *name, const char *shorter)
+/* Whether a pattern is a name of a product or of its GPUs, which "Mali-" may precede. */
+static bool names_product(const char *pattern, unsigned int product)
 {
+	const char *name = perfctr_product_name(product);
+	char gpus[256], *rest = gpus, *gpu;
+
+	if (name && !fnmatch(pattern, name, FNM_CASEFOLD))
+		return true;
+	if (!strncasecmp(pattern, "mali-", 5) || !strncasecmp(pattern, "mali ", 5))
+		pattern += 5;
+	snprintf(gpus, sizeof(gpus), "%s", perfctr_product_gpus(product));
+	while ((gpu = strsep(&rest, ",")))
+		if (!fnmatch(pattern, gpu + (*gpu == ' '), FNM_CASEFOLD))
+			return true;
+	return false;
+}
+
+static bool is_glob(const char *pattern)
+{
+	return strpbrk(pattern, "*?[");
+}
+
+/* For each pattern: whether it is a product's name, which the other patterns do not replace. */
+static void find_products(struct lister *l)
+{
+	for (int i = 0; i < l->pattern_count; i++) {
+		const struct perfctr_counter_desc *c = NULL;
+
+		while (!is_glob(l->patterns[i]) && !l->is_product[i] &&
+		       (c = perfctr_counter_next(c)))
+			l->is_product[i] = names_product(l->patterns[i], c->product);
+		l->product_count += l->is_product[i];
+	}
+}
+
+static bool wanted(const struct lister *l, unsigned int product, const char *id, const char *text,
+		   const char *name, const char *shorter)
+{
+	bool of_product = !l->product_count, named = l->product_count == l->pattern_count;
+
 	for (int i = 0; i < l->pattern_count; i++) {
 		const char *p = l->patterns[i];
 
-		if (strpbrk(p, "*?[") ?
-			    !fnmatch(p, text, FNM_CASEFOLD) || !fnmatch(p, name, FNM_CASEFOLD) :
-			    contains(text, p) || contains(shorter, p))
-			return true;
+		if (l->is_product[i])
+			of_product |= names_product(p, product);
+		else if (is_glob(p))
+			named |= !fnmatch(p, text, FNM_CASEFOLD) ||
+				 !fnmatch(p, name, FNM_CASEFOLD) || !fnmatch(p, id, FNM_CASEFOLD) ||
+				 names_product(p, product);
+		else
+			named |= contains(text, p) || contains(shorter, p);
 	}
-	return !l->pattern_count;
+	return of_product && named;
 }
 
 static void print_heading(struct lister *l)
@@ -90,15 +135,27 @@ static void print_heading(struct lister *l)
 	memcpy(l->printed, l->heading, sizeof(l->printed));
 }
 
+/* "tiler of mali_v10 (G310, G510, G610, G710)" */
+static void set_heading(struct lister *l, const char *what, unsigned int product)
+{
+	const char *gpus = perfctr_product_gpus(product);
+
+	snprintf(l->heading, sizeof(l->heading), *gpus ? "%s of %s (%s)" : "%s of %s", what,
+		 perfctr_product_name(product), gpus);
+}
+
 static void print_entry(struct lister *l, const char *text, const char *unit, const char *shorter,
 			unsigned int trust)
 {
+	enum { WIDTH = 36 };
+
 	print_heading(l);
-	if (*unit)
-		fprintf(l->app->out, "%c %-36s %s [%s]\n", verdicts_mark(trust), text, shorter,
-			unit);
+	/* the description of a long name is below it */
+	if (strlen(text) > WIDTH)
+		fprintf(l->app->out, "%c %s\n%*s", verdicts_mark(trust), text, WIDTH + 3, "");
 	else
-		fprintf(l->app->out, "%c %-36s %s\n", verdicts_mark(trust), text, shorter);
+		fprintf(l->app->out, "%c %-*s ", verdicts_mark(trust), WIDTH, text);
+	fprintf(l->app->out, *unit ? "%s [%s]\n" : "%s\n", shorter, unit);
 	l->marks |= trust != PERFCTR_TRUST_UNVALIDATED;
 }
 
@@ -139,7 +196,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 	const char *trust = verdicts_trust_name(verdict);
 	struct verdict_note note = { 0 };
 
-	if (!wanted(l, text, c->name, c->short_text) || is_hidden(l, verdict))
+	if (!wanted(l, c->product, c->id, text, c->name, c->short_text) || is_hidden(l, verdict))
 		return;
 	if (!verdicts_find(l->verdicts, c, &note))
 		note.definition = c->definition;
@@ -153,6 +210,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_text(e, "block", perfctr_block_type_name(c->block_type));
 		json_add_words(e, "blocks", blocks);
 		json_add_text(e, "product", perfctr_product_name(c->product));
+		json_add_text(e, "gpus", perfctr_product_gpus(c->product));
 		json_add_u64(e, "position", c->position);
 		json_add_u64(e, "sets", c->sets);
 		json_add_text(e, "unit", unit);
@@ -211,7 +269,6 @@ static void list_counters(struct lister *l, unsigned int set)
 
 	while ((c = perfctr_counter_next(c))) {
 		const char *type = perfctr_block_type_name(c->block_type);
-		const char *product = perfctr_product_name(c->product);
 		char blocks[512], text[192];
 
 		if ((c->sets & -c->sets) != 1u << set)
@@ -226,11 +283,11 @@ static void list_counters(struct lister *l, unsigned int set)
 			snprintf(text, sizeof(text), "%s/%s/", c->pmu, c->name);
 		else
 			snprintf(text, sizeof(text), "%s/%s", type, c->name);
-		if (set == DRM_PERFCTR_SET_PRIMARY)
-			snprintf(l->heading, sizeof(l->heading), "%s of %s", type, product);
-		else
-			snprintf(l->heading, sizeof(l->heading), "%s of %s in counter set %u", type,
-				 product, set);
+		set_heading(l, type, c->product);
+		if (set != DRM_PERFCTR_SET_PRIMARY)
+			snprintf(l->heading + strlen(l->heading),
+				 sizeof(l->heading) - strlen(l->heading), " in counter set %u",
+				 set);
 		show_counter(l, text, c, c->unit, blocks);
 	}
 }
@@ -267,7 +324,8 @@ static void list_unnamed(struct lister *l)
 		snprintf(text, sizeof(text), "%s/C%u", type, first);
 		snprintf(range, sizeof(range), "to %s/C%u: counters without names", type,
 			 b->counters - 1);
-		if (!wanted(l, text, text, range) || is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
+		if (!wanted(l, b->product, text, text, text, range) ||
+		    is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
 			continue;
 		snprintf(l->heading, sizeof(l->heading), "%s of %s", type,
 			 product ? product : "a GPU without a page");
@@ -350,7 +408,8 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 			print_filters(l, event->block_type);
 		return 0;
 	}
-	if (!wanted(l, event->text, event->event ? event->event : event->pmu, shorter) ||
+	if (!wanted(l, DRM_PERFCTR_PRODUCT_PERF_PMU, event->text, event->text,
+		    event->event ? event->event : event->pmu, shorter) ||
 	    is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
 		return 0;
 	if (!event->event) {
@@ -421,15 +480,14 @@ static bool wanted_metric(const struct lister *l, const char *text,
 	char without_block[192];
 
 	snprintf(without_block, sizeof(without_block), "metric:%s", m->name);
-	return wanted(l, text, m->name, m->short_text) ||
-	       wanted(l, without_block, without_block, "");
+	return wanted(l, m->product, m->id, text, m->name, m->short_text) ||
+	       wanted(l, m->product, m->id, without_block, without_block, "");
 }
 
 static void list_metrics(struct lister *l)
 {
 	const struct perfctr_metric_desc *m = NULL;
 
-	snprintf(l->heading, sizeof(l->heading), "metrics");
 	while ((m = perfctr_metric_next(m))) {
 		unsigned int verdict;
 		const char *trust;
@@ -439,6 +497,7 @@ static void list_metrics(struct lister *l)
 			 m->name);
 		if (!wanted_metric(l, text, m) || !can_compute(l, m))
 			continue;
+		set_heading(l, "metrics", m->product);
 		verdict = verdicts_metric_trust(l->verdicts, l->app->ctx, m);
 		trust = verdicts_trust_name(verdict);
 		if (is_hidden(l, verdict))
@@ -451,6 +510,7 @@ static void list_metrics(struct lister *l)
 			json_add_text(e, "name", m->name);
 			json_add_text(e, "block", perfctr_block_type_name(m->block_type));
 			json_add_text(e, "product", perfctr_product_name(m->product));
+			json_add_text(e, "gpus", perfctr_product_gpus(m->product));
 			json_add_text(e, "scope",
 				      m->scope == PERFCTR_SCOPE_DEVICE ? "device" : "block");
 			json_add_text(e, "unit", m->unit);
@@ -519,14 +579,16 @@ static void print_problem(void *data, unsigned int line, unsigned int column, co
 	fprintf(l->app->err, "%s:%u:%u: %s\n", l->page, line, column, text);
 }
 
-static int check_page(struct lister *l)
+static int check_page(struct lister *l, const char *page)
 {
-	int problems = perfctr_page_check(l->app->ctx, l->page, print_problem, l);
+	int problems;
 
+	l->page = page;
+	problems = perfctr_page_check(l->app->ctx, page, print_problem, l);
 	if (problems < 0)
 		return app_failed(l->app, problems);
 	if (!problems)
-		fprintf(l->app->out, "%s: no mistake found\n", l->page);
+		fprintf(l->app->out, "%s: no mistake found\n", page);
 	return problems ? EXIT_FAILED : EXIT_FINE;
 }
 
@@ -536,6 +598,7 @@ enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
 int list_run(struct app *app, int argc, char **argv)
 {
 	struct lister l = { .app = app, .width = app_columns(app->out, LIST_COLUMNS) };
+	struct option_words pages = { 0 };
 	const char *which = NULL;
 	bool json = false;
 	const struct option_spec options[] = {
@@ -544,7 +607,7 @@ int list_run(struct app *app, int argc, char **argv)
 		OPTION('d', "device", TEXT, &which),
 		OPTION(0, "via", TEXT, &app->via),
 		OPTION('j', "json", FLAG, &json),
-		OPTION(0, "check", TEXT, &l.page),
+		OPTION(0, "check", WORDS, &pages),
 		OPTION(0, "trusted-only", FLAG, &l.trusted_only),
 		OPTIONS_END,
 	};
@@ -554,10 +617,20 @@ int list_run(struct app *app, int argc, char **argv)
 		l.width = LIST_COLUMNS;
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
-	if (l.page)
-		return check_page(&l);
+	for (size_t n = 0; n < pages.count; n++)
+		status |= check_page(&l, pages.words[n]);
+	for (int n = optind; pages.count && n < argc; n++)
+		status |= check_page(&l, argv[n]);
+	if (pages.count) {
+		option_words_free(&pages);
+		return status;
+	}
 	l.patterns = argv + optind;
 	l.pattern_count = argc - optind;
+	l.is_product = calloc((size_t)l.pattern_count + 1, sizeof(*l.is_product));
+	if (!l.is_product)
+		return app_failed(app, -ENOMEM);
+	find_products(&l);
 
 	if (!l.all) {
 		status = device_open_to_look(app, which, &l.device);
@@ -568,6 +641,7 @@ int list_run(struct app *app, int argc, char **argv)
 	status = list_all(&l, json);
 	verdicts_free(l.verdicts);
 	free(l.notes);
+	free(l.is_product);
 	perfctr_device_unref(l.device);
 	return status;
 }
