@@ -87,7 +87,9 @@ imports_specification() {
 		grep -q "cshw/NEW  .*A 'new' one \[cycles\]" "$folder/list" &&
 		grep -q "shader of mali_v16" "$folder/list" && ! grep -q HEADER "$folder/list" &&
 		! "$top/tools/perfctr-import-mali" "$folder/none" 2>"$folder/error" &&
-		grep -q "none" "$folder/error"
+		grep -q "none" "$folder/error" && rm "$folder"/hardwarelayout/* &&
+		! "$top/tools/perfctr-import-mali" "$folder" 2>"$folder/error" &&
+		grep -q "hardwarelayout/ has no XML file" "$folder/error"
 	local status=$?
 	rm -r "$folder"
 	return "$status"
