@@ -181,14 +181,15 @@ const struct perfctr_counter_desc *built_in_counter(unsigned int product, unsign
 {
 	size_t n = 0;
 	struct database_rows rows;
+	const struct perfctr_counter_desc *counter, *end;
 
 	while (n < table_products_count && table_products[n].product != product)
 		n++;
 	rows = built_in_rows(n);
-	for (size_t i = 0; i < rows.counter_count; i++)
-		if (rows.counters[i].block_type == block_type &&
-		    !strcmp(rows.counters[i].name, name))
-			return &rows.counters[i];
+	end = rows.counters + rows.counter_count;
+	for (counter = rows.counters; counter < end; counter++)
+		if (counter->block_type == block_type && !strcmp(counter->name, name))
+			return counter;
 	return NULL;
 }
 

@@ -548,7 +548,7 @@ static bool combine_units(enum op_code code, struct operand *a, const struct ope
 bool expr_unit(const struct perfctr_expr *expr, expr_unit_of unit_of, void *data, struct unit *unit,
 	       char *why, size_t size)
 {
-	struct operand stack[MAX_STACK];
+	struct operand stack[MAX_STACK] = { 0 };
 	size_t depth = 0;
 
 	for (size_t n = 0; n < expr->op_count; n++) {
