@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * OpenGL ES through panfrost on a Mali GPU: GL_AMD_performance_monitor counts exactly what was
- * drawn. Only counters that need no running shader. Prints TAP.
+ * drawn, and so do the HUD's graphs. Only counters that need no running shader. Prints TAP.
  */
 #include "common/monitor.h"
 
@@ -153,6 +153,58 @@ static void test_contexts(const struct surface *surface, GLuint monitor)
 	surface_free(&other);
 }
 
+/* A graph of test_hud(): its values are those of frames, or of several together. */
+static bool graphed(const char *directory, enum kind kind)
+{
+	double total = 0, expected = 0, value;
+	char path[NAME_BYTES];
+	int frame = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, names[kind]);
+	f = fopen(path, "r");
+	while (f && total == expected && fscanf(f, "%lf", &value) == 1)
+		for (total += value; expected < total; expected += in_frame[kind] * frame)
+			frame++;
+	if (f)
+		fclose(f);
+	if (total != expected)
+		printf("# %s: %g until frame %d, expected %g\n", path, total, frame, expected);
+	/* the HUD may have no result of the last frame yet */
+	return total == expected && frame >= FRAMES - 2;
+}
+
+/*
+ * The HUD without a window: a context that records and does not draw has a frame whenever it stops
+ * being current. Frame n draws n times.
+ */
+static void test_hud(void)
+{
+	char directory[] = "/tmp/hud-XXXXXX";
+	struct surface surface;
+
+	if (!mkdtemp(directory))
+		exit(1);
+	setenv("GALLIUM_HUD",
+	       "tiler.TRIANGLES,tiler.tiler_position_shading_threads,cshw.gpu_pixels", 1);
+	setenv("GALLIUM_HUD_DUMP_DIR", directory, 1);
+	setenv("GALLIUM_HUD_PERIOD", "0", 1);
+	setenv("GALLIUM_HUD_SHARE", "0,1", 1);
+	surface_new_es(&surface);
+	use_shaders();
+	glFinish();
+	for (int n = 0; n < FRAMES; n++) {
+		surface_use(&surface);
+		for (int i = 0; i < n; i++)
+			draw_frame();
+		eglMakeCurrent(surface.display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+	}
+	report(graphed(directory, TRIANGLES), "the HUD shows triangles");
+	report(graphed(directory, VERTICES), "the HUD shows vertices");
+	report(graphed(directory, PIXELS), "the HUD shows pixels");
+	surface_free(&surface);
+}
+
 int main(void)
 {
 	struct surface surface;
@@ -173,6 +225,7 @@ int main(void)
 	surface_use(&surface);
 	report(glGetError() == GL_NO_ERROR, "no GL error");
 	surface_free(&surface);
+	test_hud();
 	printf("1..%d\n", number);
 	return failures > 0;
 }
