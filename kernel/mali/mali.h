@@ -16,12 +16,12 @@
 #include <linux/wait.h>
 
 struct dentry;
+struct device;
 struct mali_counters;
 struct mali_mcu;
 struct mali_platform;
 struct mali_prfcnt;
 struct page;
-struct task_struct;
 
 #define MALI_L2_SLICES		4
 #define MALI_GROUPS		8
@@ -86,6 +86,7 @@ struct mali_as {
 
 struct mali_gpu {
 	const struct mali_product *product;
+	struct device *model;	/* frees and ends what the parts have */
 
 	struct resource window;	/* registers, in the resource tree */
 	/* real memory at the window's address: userspace maps the flush ID page */
@@ -110,7 +111,6 @@ struct mali_gpu {
 
 	/* a fault is injected while its value is not zero; debugfs has a file for each */
 	u32 fail[MALI_FAILS];
-	struct task_struct *irq_thread;	/* calls the host's handlers */
 	wait_queue_head_t irq_wait;
 	struct dentry *debugfs;
 };
@@ -124,8 +124,8 @@ static inline u32 mali_arch(const struct mali_gpu *gpu)
 int mali_window_init(struct mali_gpu *gpu);
 
 /* mali_irq.c */
+int mali_thread(struct mali_gpu *gpu, int (*run)(void *), void *data, const char *name);
 int mali_irq_init(struct mali_gpu *gpu);
-void mali_irq_fini(struct mali_gpu *gpu);
 u32 mali_irq_read(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset);
 void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u32 value);
 void mali_irq_raise_locked(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes);
@@ -161,6 +161,5 @@ void *mali_mem_page(struct mali_gpu *gpu, u32 as, u64 va);
 /* mali_platform.c */
 int mali_platform_prepare(struct mali_gpu *gpu);
 int mali_platform_add_device(struct mali_gpu *gpu);
-void mali_platform_fini(struct mali_gpu *gpu);
 
 #endif /* _MALI_H_ */

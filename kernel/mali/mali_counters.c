@@ -4,10 +4,10 @@
  */
 #include <linux/bitops.h>
 #include <linux/debugfs.h>
+#include <linux/device.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 
 #include "mali_counters.h"
 #include "mali_regs.h"
@@ -186,7 +186,8 @@ DEFINE_SHOW_ATTRIBUTE(truth);
 int mali_counters_init(struct mali_gpu *gpu)
 {
 	const struct mali_product *product = gpu->product;
-	struct mali_counters *counters = kzalloc(sizeof(*counters), GFP_KERNEL);
+	struct mali_counters *counters =
+		devm_kzalloc(gpu->model, sizeof(*counters), GFP_KERNEL);
 	size_t number;
 
 	if (!counters)
@@ -195,21 +196,11 @@ int mali_counters_init(struct mali_gpu *gpu)
 			   hweight64(product->shader_present);
 	counters->words = product->counters_per_block;
 	number = counters->blocks * counters->words;
-	counters->reg = kcalloc(number, sizeof(*counters->reg), GFP_KERNEL);
-	counters->truth = kcalloc(number, sizeof(*counters->truth), GFP_KERNEL);
+	counters->reg = devm_kcalloc(gpu->model, number, sizeof(*counters->reg), GFP_KERNEL);
+	counters->truth = devm_kcalloc(gpu->model, number, sizeof(*counters->truth), GFP_KERNEL);
 	gpu->counters = counters;
-	if (!counters->reg || !counters->truth) {
-		mali_counters_fini(gpu);
+	if (!counters->reg || !counters->truth)
 		return -ENOMEM;
-	}
 	debugfs_create_file("truth", 0444, gpu->debugfs, gpu, &truth_fops);
 	return 0;
-}
-
-void mali_counters_fini(struct mali_gpu *gpu)
-{
-	kfree(gpu->counters->truth);
-	kfree(gpu->counters->reg);
-	kfree(gpu->counters);
-	gpu->counters = NULL;
 }

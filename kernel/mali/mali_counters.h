@@ -64,7 +64,6 @@ struct mali_counters {
 };
 
 int mali_counters_init(struct mali_gpu *gpu);
-void mali_counters_fini(struct mali_gpu *gpu);
 void mali_count_locked(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount);
 void mali_count(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount);
 void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount);

@@ -8,7 +8,7 @@
  * User-mode Linux delays until its next tick.
  */
 #include <linux/bitops.h>
-#include <linux/err.h>
+#include <linux/device.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
@@ -104,9 +104,24 @@ static int irq_thread(void *data)
 	return 0;
 }
 
+static void stop(void *thread)
+{
+	kthread_stop(thread);
+}
+
+/* a thread that ends with the model */
+int mali_thread(struct mali_gpu *gpu, int (*run)(void *), void *data, const char *name)
+{
+	struct task_struct *thread = kthread_run(run, data, "%s", name);
+
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	return devm_add_action_or_reset(gpu->model, stop, thread);
+}
+
 int mali_irq_init(struct mali_gpu *gpu)
 {
-	int first = irq_alloc_descs(-1, FIRST_NUMBER, MALI_IRQS, NUMA_NO_NODE);
+	int first = devm_irq_alloc_descs(gpu->model, -1, FIRST_NUMBER, MALI_IRQS, NUMA_NO_NODE);
 
 	if (first < 0)
 		return first;
@@ -116,16 +131,5 @@ int mali_irq_init(struct mali_gpu *gpu)
 		irq_modify_status(first + i, IRQ_NOREQUEST, IRQ_NOPROBE);
 	}
 	init_waitqueue_head(&gpu->irq_wait);
-	gpu->irq_thread = kthread_run(irq_thread, gpu, "mali-irq");
-	if (IS_ERR(gpu->irq_thread)) {
-		irq_free_descs(first, MALI_IRQS);
-		return PTR_ERR(gpu->irq_thread);
-	}
-	return 0;
-}
-
-void mali_irq_fini(struct mali_gpu *gpu)
-{
-	kthread_stop(gpu->irq_thread);
-	irq_free_descs(gpu->irq[0].number, MALI_IRQS);
+	return mali_thread(gpu, irq_thread, gpu, "mali-irq");
 }

@@ -8,8 +8,8 @@
 #include <linux/device.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/platform_device.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 
 #include "mali.h"
 #include "mali_counters.h"
@@ -72,13 +72,14 @@ static void create_fails(struct mali_gpu *gpu)
 		debugfs_create_u32(names[i], 0600, gpu->debugfs, &gpu->fail[i]);
 }
 
-static struct mali_gpu *create(const struct mali_product *which)
+static struct mali_gpu *create(const struct mali_product *which, struct device *model)
 {
-	struct mali_gpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
+	struct mali_gpu *gpu = devm_kzalloc(model, sizeof(*gpu), GFP_KERNEL);
 
 	if (!gpu)
 		return NULL;
 	gpu->product = which;
+	gpu->model = model;
 	gpu->core_hz = mali_core_hz[0];
 	gpu->clock_ns = ktime_get_ns();
 	gpu->flush_id = 1;
@@ -92,6 +93,7 @@ static struct mali_gpu *create(const struct mali_product *which)
 static int __init mali_init(void)
 {
 	const struct mali_product *which = find_product(product);
+	struct platform_device *model;
 	struct mali_gpu *gpu;
 	int err;
 
@@ -99,49 +101,26 @@ static int __init mali_init(void)
 		pr_err("mali: no product is called '%s'\n", product);
 		return -EINVAL;
 	}
-	gpu = create(which);
-	if (!gpu)
-		return -ENOMEM;
-	err = mali_counters_init(gpu);
-	if (err)
-		goto free;
-	err = mali_prfcnt_init(gpu);
-	if (err)
-		goto no_prfcnt;
-	err = mali_irq_init(gpu);
-	if (err)
-		goto no_irq;
-	err = mali_mcu_init(gpu);
-	if (err)
-		goto no_mcu;
-	err = mali_platform_prepare(gpu);
-	if (err)
-		goto no_platform;
-	/* last, because it cannot be undone */
-	err = mali_window_init(gpu);
-	if (err)
-		goto no_window;
+	model = platform_device_register_simple("mali-model", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(model))
+		return PTR_ERR(model);
+	gpu = create(which, &model->dev);
+	err = -ENOMEM;
+	/* the window is last, because it cannot be undone */
+	if (gpu)
+		err = mali_counters_init(gpu) ?: mali_prfcnt_init(gpu) ?: mali_irq_init(gpu) ?:
+		      mali_mcu_init(gpu) ?: mali_platform_prepare(gpu) ?: mali_window_init(gpu);
+	if (err) {
+		debugfs_lookup_and_remove("mali", NULL);
+		platform_device_unregister(model);
+		return err;
+	}
 	create_fails(gpu);
 	debugfs_create_file("state", 0444, gpu->debugfs, gpu, &state_fops);
 	err = mali_platform_add_device(gpu);
 	if (err)
 		pr_err("mali: there is a model, but no device: %d\n", err);
 	return 0;
-
-no_window:
-	mali_platform_fini(gpu);
-no_platform:
-	mali_mcu_fini(gpu);
-no_mcu:
-	mali_irq_fini(gpu);
-no_irq:
-	mali_prfcnt_fini(gpu);
-no_prfcnt:
-	mali_counters_fini(gpu);
-free:
-	debugfs_remove_recursive(gpu->debugfs);
-	kfree(gpu);
-	return err;
 }
 module_init(mali_init);
 

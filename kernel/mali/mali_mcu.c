@@ -6,13 +6,12 @@
  * calls no code of the host; its interrupts go through the interrupt thread.
  */
 #include <linux/bitops.h>
-#include <linux/err.h>
+#include <linux/device.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 
 #include "mali_mcu.h"
 #include "mali_regs.h"
@@ -192,7 +191,7 @@ static int mcu_thread(void *data)
 
 int mali_mcu_init(struct mali_gpu *gpu)
 {
-	struct mali_mcu *mcu = kvzalloc(sizeof(*mcu), GFP_KERNEL);
+	struct mali_mcu *mcu = devm_kzalloc(gpu->model, sizeof(*mcu), GFP_KERNEL);
 
 	if (!mcu)
 		return -ENOMEM;
@@ -200,20 +199,5 @@ int mali_mcu_init(struct mali_gpu *gpu)
 	mutex_init(&mcu->lock);
 	init_waitqueue_head(&mcu->wait);
 	gpu->mcu = mcu;
-	mcu->thread = kthread_run(mcu_thread, mcu, "mali-mcu");
-	if (IS_ERR(mcu->thread)) {
-		int err = PTR_ERR(mcu->thread);
-
-		gpu->mcu = NULL;
-		kvfree(mcu);
-		return err;
-	}
-	return 0;
-}
-
-void mali_mcu_fini(struct mali_gpu *gpu)
-{
-	kthread_stop(gpu->mcu->thread);
-	kvfree(gpu->mcu);
-	gpu->mcu = NULL;
+	return mali_thread(gpu, mcu_thread, mcu, "mali-mcu");
 }

@@ -86,7 +86,6 @@ struct mali_group {
 
 struct mali_mcu {
 	struct mali_gpu *gpu;
-	struct task_struct *thread;
 	wait_queue_head_t wait;
 	unsigned long events;	/* MALI_MCU_EVENT_* since firmware last looked */
 
@@ -136,7 +135,6 @@ static inline void *mali_mcu_shared(struct mali_mcu *mcu, u32 offset)
 
 /* mali_mcu.c */
 int mali_mcu_init(struct mali_gpu *gpu);
-void mali_mcu_fini(struct mali_gpu *gpu);
 void mali_mcu_kick(struct mali_gpu *gpu, unsigned int event);
 void mali_mcu_doorbell(struct mali_gpu *gpu, u32 number);
 void mali_mcu_poll(struct mali_gpu *gpu);
@@ -174,7 +172,6 @@ void mali_stream_fault(struct mali_stream *stream, u32 exception, u64 info);
 
 /* mali_prfcnt.c */
 int mali_prfcnt_init(struct mali_gpu *gpu);
-void mali_prfcnt_fini(struct mali_gpu *gpu);
 u32 mali_prfcnt_size(const struct mali_gpu *gpu);
 u32 mali_prfcnt_requests(struct mali_mcu *mcu, u32 req, u32 ack);
 void mali_prfcnt_reset(struct mali_gpu *gpu);

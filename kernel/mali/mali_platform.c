@@ -11,7 +11,6 @@
 #include <linux/platform_device.h>
 #include <linux/regulator/driver.h>
 #include <linux/regulator/machine.h>
-#include <linux/slab.h>
 
 #include "mali.h"
 #include "mali_regs.h"
@@ -25,9 +24,6 @@ struct mali_platform {
 	struct device_node *gpu_node;	/* the GPU in the device tree */
 	struct device_node *opp_node;	/* frequencies and voltages */
 	struct clk_hw clock;
-	struct clk_lookup *lookup;
-	struct platform_device *regulator_device;	/* parent of the regulator */
-	struct regulator_dev *regulator;
 	struct platform_device *device;
 };
 
@@ -74,24 +70,12 @@ static int clock_init(struct mali_platform *platform)
 		.ops = &clock_ops,
 		.flags = CLK_GET_RATE_NOCACHE,
 	};
-	int err;
+	struct device *model = platform->gpu->model;
 
 	platform->clock.init = &init;
-	err = clk_hw_register(NULL, &platform->clock);
-	if (err)
-		return err;
 	/* one clock serves core, stacks and coregroup */
-	platform->lookup = clkdev_hw_create(&platform->clock, NULL, MALI_DEVICE_NAME);
-	if (platform->lookup)
-		return 0;
-	clk_hw_unregister(&platform->clock);
-	return -ENOMEM;
-}
-
-static void clock_fini(struct mali_platform *platform)
-{
-	clkdev_drop(platform->lookup);
-	clk_hw_unregister(&platform->clock);
+	return devm_clk_hw_register(model, &platform->clock) ?:
+	       devm_clk_hw_register_clkdev(model, &platform->clock, NULL, MALI_DEVICE_NAME);
 }
 
 /* --- regulator ----------------------------------------------------------- */
@@ -121,25 +105,11 @@ static int regulator_init(struct mali_platform *platform)
 		.consumer_supplies = &supply,
 	};
 	struct regulator_config config = {
+		.dev = platform->gpu->model,
 		.init_data = &init_data,
 	};
 
-	platform->regulator_device =
-		platform_device_register_simple("mali-regulator", PLATFORM_DEVID_NONE, NULL, 0);
-	if (IS_ERR(platform->regulator_device))
-		return PTR_ERR(platform->regulator_device);
-	config.dev = &platform->regulator_device->dev;
-	platform->regulator = regulator_register(config.dev, &regulator_desc, &config);
-	if (!IS_ERR(platform->regulator))
-		return 0;
-	platform_device_unregister(platform->regulator_device);
-	return PTR_ERR(platform->regulator);
-}
-
-static void regulator_fini(struct mali_platform *platform)
-{
-	regulator_unregister(platform->regulator);
-	platform_device_unregister(platform->regulator_device);
+	return PTR_ERR_OR_ZERO(devm_regulator_register(config.dev, &regulator_desc, &config));
 }
 
 /* --- device tree --------------------------------------------------------- */
@@ -205,6 +175,14 @@ static int add_gpu(struct mali_platform *platform)
 	return err;
 }
 
+static void tree_fini(void *data)
+{
+	struct mali_platform *platform = data;
+
+	of_changeset_revert(&platform->changeset);
+	of_changeset_destroy(&platform->changeset);
+}
+
 static int tree_init(struct mali_platform *platform)
 {
 	int err;
@@ -222,13 +200,7 @@ static int tree_init(struct mali_platform *platform)
 	}
 	/* properties are added after the node is attached, but only attaching parses the phandle */
 	platform->opp_node->phandle = OPP_PHANDLE;
-	return 0;
-}
-
-static void tree_fini(struct mali_platform *platform)
-{
-	of_changeset_revert(&platform->changeset);
-	of_changeset_destroy(&platform->changeset);
+	return devm_add_action_or_reset(platform->gpu->model, tree_fini, platform);
 }
 
 /* --- the device ---------------------------------------------------------- */
@@ -258,42 +230,11 @@ int mali_platform_add_device(struct mali_gpu *gpu)
 
 int mali_platform_prepare(struct mali_gpu *gpu)
 {
-	struct mali_platform *platform = kzalloc(sizeof(*platform), GFP_KERNEL);
-	int err;
+	struct mali_platform *platform = devm_kzalloc(gpu->model, sizeof(*platform), GFP_KERNEL);
 
 	if (!platform)
 		return -ENOMEM;
 	platform->gpu = gpu;
 	gpu->platform = platform;
-	err = clock_init(platform);
-	if (err)
-		goto free;
-	err = regulator_init(platform);
-	if (err)
-		goto no_regulator;
-	err = tree_init(platform);
-	if (err)
-		goto no_tree;
-	return 0;
-
-no_tree:
-	regulator_fini(platform);
-no_regulator:
-	clock_fini(platform);
-free:
-	kfree(platform);
-	gpu->platform = NULL;
-	return err;
-}
-
-/* undoes mali_platform_prepare(); the platform device is never removed */
-void mali_platform_fini(struct mali_gpu *gpu)
-{
-	struct mali_platform *platform = gpu->platform;
-
-	tree_fini(platform);
-	regulator_fini(platform);
-	clock_fini(platform);
-	kfree(platform);
-	gpu->platform = NULL;
+	return clock_init(platform) ?: regulator_init(platform) ?: tree_init(platform);
 }

@@ -6,10 +6,10 @@
 #include <linux/bitfield.h>
 #include <linux/bitops.h>
 #include <linux/debugfs.h>
+#include <linux/device.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 
 #include "source/csf/csf_layout.h"
 #include "mali_counters.h"
@@ -255,24 +255,16 @@ DEFINE_SHOW_ATTRIBUTE(samples);
 
 int mali_prfcnt_init(struct mali_gpu *gpu)
 {
-	struct mali_prfcnt *prfcnt = kzalloc(sizeof(*prfcnt), GFP_KERNEL);
+	struct mali_prfcnt *prfcnt = devm_kzalloc(gpu->model, sizeof(*prfcnt), GFP_KERNEL);
 
 	if (!prfcnt)
 		return -ENOMEM;
-	prfcnt->base = kcalloc((size_t)gpu->counters->blocks * gpu->counters->words,
-			       sizeof(*prfcnt->base), GFP_KERNEL);
-	if (!prfcnt->base) {
-		kfree(prfcnt);
+	prfcnt->base = devm_kcalloc(gpu->model,
+				    (size_t)gpu->counters->blocks * gpu->counters->words,
+				    sizeof(*prfcnt->base), GFP_KERNEL);
+	if (!prfcnt->base)
 		return -ENOMEM;
-	}
 	gpu->prfcnt = prfcnt;
 	debugfs_create_file("samples", 0444, gpu->debugfs, gpu, &samples_fops);
 	return 0;
-}
-
-void mali_prfcnt_fini(struct mali_gpu *gpu)
-{
-	kfree(gpu->prfcnt->base);
-	kfree(gpu->prfcnt);
-	gpu->prfcnt = NULL;
 }
