@@ -9,6 +9,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/device.h>
+#include <linux/err.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>

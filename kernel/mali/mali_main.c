@@ -6,6 +6,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/device.h>
+#include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
