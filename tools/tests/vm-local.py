@@ -170,6 +170,8 @@ def fdinfo_equals_the_truth():
                 do_work(clients[0], chance)
                 do_work(clients[1], chance)
                 truths.append(truth_of_clients())
+            shown = run("perfctr", "top", "-d", "local", "--snapshot", "--per-client").stdout
+            check(all(f"pid={c.pid} (vsoc-job" in shown for c in clients), shown)
             stat.send_signal(signal.SIGINT)
             last = json.loads(stat.stdout.read().splitlines()[-1])
     for client in clients:

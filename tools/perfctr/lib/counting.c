@@ -9,8 +9,6 @@
 /* in-stream samples arrive in bursts */
 enum { IN_STREAM_SLOTS = 1024 };
 
-static const char *const per_client_events = "drm/*:engine-*,pid=*/";
-
 int counting_open(const struct app *app, struct counting *counting, struct perfctr_device **device,
 		  struct perfctr_selection **selection)
 {
@@ -44,13 +42,7 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 		return app_failed(app, error);
 	status = device_select(app, *device, *selection, counting->events.words,
 			       counting->events.count);
-	if (status || !counting->per_client)
-		return status;
-	if (perfctr_selection_add(*selection, per_client_events) != -ENOENT)
-		return device_select(app, *device, *selection, &per_client_events, 1);
-	app_error(app, "--per-client: no process that this user may see uses a GPU whose driver "
-		       "shows engine times");
-	return EXIT_USAGE;
+	return status || !counting->per_client ? status : device_select_clients(app, *selection);
 }
 
 const char *counting_excludes(const struct counting *counting)

@@ -107,3 +107,14 @@ int device_select(const struct app *app, const struct perfctr_device *device,
 	}
 	return 0;
 }
+
+int device_select_clients(const struct app *app, struct perfctr_selection *selection)
+{
+	int added = perfctr_selection_add(selection, "drm/*:engine-*,pid=*/");
+
+	if (added != -ENOENT)
+		return added < 0 ? app_failed(app, added) : 0;
+	app_error(app, "--per-client: no process that this user may see uses a GPU whose driver "
+		       "shows engine times");
+	return EXIT_USAGE;
+}

@@ -26,3 +26,6 @@ int device_open_to_look(const struct app *app, const char *which, struct perfctr
  */
 int device_select(const struct app *app, const struct perfctr_device *device,
 		  struct perfctr_selection *selection, const char *const *events, size_t count);
+
+/* --per-client: add the engine times of each process that uses a GPU. Return: as device_select() */
+int device_select_clients(const struct app *app, struct perfctr_selection *selection);

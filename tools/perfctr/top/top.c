@@ -36,6 +36,7 @@ static const char help[] =
 	"  -I, --interval TIME  time between updates; a number without unit is in ms\n"
 	"      --view NAME      overview, gpu, memory, pcie or links: metrics of that part\n"
 	"  -A, --per-core       a line for each block (also --per-block)\n"
+	"      --per-client     engine times of each process that uses a GPU, too (local)\n"
 	"  -n, --count N        end after N updates\n"
 	"      --timeout TIME   end after TIME, 500ms or 2s; a number is in ms\n"
 	"      --snapshot       count one interval, print it, end\n"
@@ -60,6 +61,7 @@ struct top {
 	uint64_t timeout_ns;
 	uint64_t updates;
 	bool per_block;
+	bool per_client;
 	bool snapshot;
 	bool plain;
 	bool ascii;
@@ -102,6 +104,7 @@ static int parse_options(struct top *t, int argc, char **argv)
 		OPTION('I', "interval", TIME, &t->interval_ns),
 		OPTION('A', "per-block", FLAG, &t->per_block),
 		OPTION('A', "per-core", FLAG, &t->per_block),
+		OPTION(0, "per-client", FLAG, &t->per_client),
 		OPTION('n', "count", NUMBER, &t->updates, .min = 1, .max = UINT64_MAX),
 		OPTION(0, "timeout", TIME, &t->timeout_ns),
 		OPTION(0, "snapshot", FLAG, &t->snapshot),
@@ -427,9 +430,13 @@ static int select_set(struct top *t, size_t set, struct perfctr_selection **sele
 
 	if (error)
 		return app_failed(t->app, error);
-	if (!top_sets[set].events)
-		return device_select(t->app, t->device, *selection, t->events.words,
-				     t->events.count);
+	if (!top_sets[set].events) {
+		int status = device_select(t->app, t->device, *selection, t->events.words,
+					   t->events.count);
+
+		return status || !t->per_client ? status :
+						  device_select_clients(t->app, *selection);
+	}
 	error = top_set_select(&top_sets[set], *selection);
 	if (error > 0)
 		return 0;
