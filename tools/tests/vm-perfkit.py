@@ -169,17 +169,6 @@ def passes_rotate_over_slices():
 
 
 @test
-def bottleneck_is_named():
-    """the bottleneck of a command that only computes is the shader cores"""
-    result = perfkit("-e", "* SOL,* Bottleneck", "--", "vsoc-job", "-q", "compute",
-                     "threads=100000", "instructions=64")
-    check(result["bottleneck"] == "SHD Bottleneck", f"{result}")
-    for c in result["counters"]:
-        if c["state"] == "ok":
-            check(0 <= exact(c["min"]) <= 100, f"{c}")
-
-
-@test
 def table_goes_to_stderr():
     """without --json a table on stderr, and the command's own output on stdout"""
     done = run("perfctr", "perfkit", "-e", "FRAGMENTS", "--", "echo", "hello")

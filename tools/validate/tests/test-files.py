@@ -258,25 +258,6 @@ def unrepeatable():
     check(found["spread"] == 1048576, f"spread {found['spread']}")
 
 
-def own_campaign(rows, anchor=True, accept=0):
-    """verdicts on two events that are 1 and 2 for each unit of work, and on a relation"""
-    campaign = {"campaign": "own", "events": [
-        {"name": "a", "documented": ["n"], "accept": {"absolute": accept}},
-        {"name": "b", "documented": ["2 n"], "accept": {"absolute": accept}},
-        {"name": "c"}],
-        "benchmarks": [{"name": "work", "parameters": {"N": [100]}, "quantities": {"n": "N"}}],
-        "relations": [{"name": "c = a + b", "left": "c", "right": "a + b"}]}
-    if anchor:
-        campaign["anchor"] = "a"
-    path = written(json.dumps(campaign), ".json")
-    data = written("benchmark,N,run,event,value\n" + "".join(f"work,100,{r}\n" for r in rows))
-    done = subprocess.run([PERFCTR, "validate", "--json", "--measured", data, path],
-                          stdout=subprocess.PIPE, text=True, timeout=60, check=False)
-    os.unlink(path)
-    os.unlink(data)
-    return json.loads(done.stdout)["campaigns"][0]
-
-
 def judge(campaign, rows):
     """the only result of a campaign with these measurements"""
     path = written(json.dumps({"campaign": "own", **campaign}), ".json")
@@ -286,6 +267,19 @@ def judge(campaign, rows):
     os.unlink(path)
     os.unlink(data)
     return json.loads(done.stdout)["campaigns"][0]
+
+
+def own_campaign(rows, anchor=True, accept=0):
+    """verdicts on two events that are 1 and 2 for each unit of work, and on a relation"""
+    campaign = {"events": [
+        {"name": "a", "documented": ["n"], "accept": {"absolute": accept}},
+        {"name": "b", "documented": ["2 n"], "accept": {"absolute": accept}},
+        {"name": "c"}],
+        "benchmarks": [{"name": "work", "parameters": {"N": [100]}, "quantities": {"n": "N"}}],
+        "relations": [{"name": "c = a + b", "left": "c", "right": "a + b"}]}
+    if anchor:
+        campaign["anchor"] = "a"
+    return judge(campaign, ["benchmark,N,run,event,value"] + [f"work,100,{r}" for r in rows])
 
 
 @test
@@ -375,16 +369,12 @@ def too_large():
     """a search space that is too large quarantines the event early, with a reason"""
     names = [f"q{n}" for n in range(40)]
     amounts = [[(n + 3) ** 3 * (p + 7) ** 4 % 99991 for n in range(40)] for p in range(3)]
-    campaign = {"campaign": "own",
-                "events": [{"name": "e", "documented": ["q0"], "candidates": names}],
+    campaign = {"events": [{"name": "e", "documented": ["q0"], "candidates": names}],
                 "benchmarks": [{"name": f"b{p}",
                                 "quantities": {q: str(a) for q, a in zip(names, row)}}
                                for p, row in enumerate(amounts)]}
-    path = written(json.dumps(campaign), ".json")
-    data = written("benchmark,event,value\n" +
-                   "".join(f"b{p},e,{sum(row[::2])}\n" for p, row in enumerate(amounts)))
-    done = run("--json", "--measured", data, path, status=DOUBT)
-    found = event(json.loads(done.stdout)["campaigns"][0], "e")
+    rows = [f"b{p},e,{sum(row[::2])}" for p, row in enumerate(amounts)]
+    found = event(judge(campaign, ["benchmark,event,value", *rows]), "e")
     check(found["verdict"] == "QUARANTINED" and "too large" in found["reason"],
           f"{found['reason']}")
 
@@ -489,9 +479,7 @@ def html_page():
 
 @test
 def usage():
-    """help fits a screen; unknown campaigns, options and files are errors"""
-    lines = run("--help", status=FINE).stdout.splitlines()
-    check(len(lines) <= 40 and all(len(l) <= 90 for l in lines), "help is too long")
+    """unknown campaigns, options and files are errors"""
     check("there is no campaign 'nonsense'" in run("--measured", written("x"), "nonsense",
                                                    status=FAILED).stderr, "unknown campaign")
     check("does not name its campaign" in run("--measured", written("x"), status=FAILED).stderr,

@@ -160,15 +160,11 @@ def swapped():
 
 
 @test
-def multiplexer():
-    """fault: stale multiplexer"""
+def named():
+    """faults: stale multiplexer; dead code counted; lost swap, the preceding kernel is reported"""
     fault_is_named("mux", "stale-multiplexer", {"integer"}, "EXPLAINED")
-
-
-@test
-def dead_code():
-    """fault: dead code counted"""
     fault_is_named("dead", "dead", GPU_EVENTS, "EXPLAINED")
+    fault_is_named("stale", "stale", {"integer"}, "UNTRUSTED")
 
 
 @test
@@ -184,12 +180,6 @@ def wrapped():
     campaign = fault_is_named("wrap", "wrapped", {"integer"}, "UNTRUSTED")
     check("modulo 2^16" in event(campaign, "integer")["reason"],
           event(campaign, "integer")["reason"])
-
-
-@test
-def stale():
-    """fault: lost swap, the preceding kernel is reported"""
-    fault_is_named("stale", "stale", {"integer"}, "UNTRUSTED")
 
 
 @test
