@@ -181,13 +181,13 @@ const struct perfctr_counter_desc *built_in_counter(unsigned int product, unsign
 {
 	size_t n = 0;
 	struct database_rows rows;
-	const struct perfctr_counter_desc *counter, *end;
+	const struct perfctr_counter_desc *counter;
 
 	while (n < table_products_count && table_products[n].product != product)
 		n++;
 	rows = built_in_rows(n);
-	end = rows.counters + rows.counter_count;
-	for (counter = rows.counters; counter < end; counter++)
+	counter = rows.counters;
+	for (; rows.counter_count; rows.counter_count--, counter++)
 		if (counter->block_type == block_type && !strcmp(counter->name, name))
 			return counter;
 	return NULL;
