@@ -566,6 +566,7 @@ static int list_all(struct lister *l, bool json)
 		return EXIT_FINE;
 	app_error(l->app, l->trusted_only  ? "nothing of that is known to be trusted; perfctr "
 					     "validate --save finds out" :
+			  l->all	   ? "nothing in the database has such a name" :
 			  l->pattern_count ? "nothing here has such a name; perfctr list --all "
 					     "shows the whole database" :
 					     "nothing can be counted here");
