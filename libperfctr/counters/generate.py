@@ -6,14 +6,12 @@
     generate.py --uapi FOLDER tables FILE.c              C tables of the library
     generate.py --uapi FOLDER kernel PRODUCT FILE.h      positions for kernel code
     generate.py --uapi FOLDER docs FILE.md               one page for people
-    generate.py --uapi FOLDER query [GLOB]               list names (--json for programs)
     generate.py --uapi FOLDER trust FILE                 take over what validate --save noted
 
 Each TOML file below the folder of this program (or --database DIR) is one page:
 the counters of one block type of one product. See README.md for the keys.
 """
 import argparse
-import fnmatch
 import json
 import os
 import re
@@ -656,31 +654,6 @@ def docs(db):
     return "\n".join(out)
 
 
-def query(db, pattern, as_json):
-    """Names that match, 'block.NAME' or 'product.block.NAME', case does not matter."""
-    found = []
-    for page in db.pages:
-        for kind, rows in (("counter", page.counters), ("metric", page.metrics)):
-            for row in rows:
-                full = row["full_id"].lower()
-                names = (full, full.split(".", 1)[1], row["name"].lower())
-                if any(fnmatch.fnmatchcase(n, pattern.lower()) for n in names):
-                    found.append({"type": kind, "product": page.head["product"],
-                                  "block": page.head["block"],
-                                  **{k: row[k]
-                                     for k in ("id", "name", "short", "long", "unit", "trust")},
-                                  **({"formula": row["formula"]} if kind == "metric" else
-                                     {"bit": row["bit"], "kind": row["kind"], "sets": row["sets"],
-                                      "availability": row["availability"]})})
-    if as_json:
-        print(json.dumps(found, indent=1))
-    else:
-        for row in found:
-            print(f"{row['product']}.{row['block']}.{row['name']:<28} "
-                  f"[{row['unit']}] {row['short']}")
-    return found
-
-
 def set_key(lines, page, index, key, value):
     """Set or, with None, remove a text of a counter in a page's lines; returns how many it grew."""
     at = page.lines.at.get(("counter", index, key))
@@ -736,11 +709,10 @@ def main():
     parser = argparse.ArgumentParser(description="Check the counter database and generate from it.")
     parser.add_argument("--uapi", required=True, help="include/uapi/drm, the source of all numbers")
     parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
-    parser.add_argument("--json", action="store_true", help="query: print JSON")
-    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "query", "trust"))
+    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
-    wanted = {"check": (0,), "tables": (1,), "kernel": (2,), "docs": (1,), "query": (0, 1),
+    wanted = {"check": (0,), "tables": (1,), "kernel": (2,), "docs": (1,),
               "trust": (1,)}[options.what]
     if len(options.arguments) not in wanted:
         parser.error(f"{options.what}: wrong number of arguments")
@@ -756,11 +728,6 @@ def main():
         write(options.arguments[0], docs(db))
     elif options.what == "trust":
         return 0 if trust(db, options.arguments[0]) else 1
-    elif options.what == "query":
-        pattern = options.arguments[0] if options.arguments else "*"
-        if not query(db, pattern, options.json):
-            print(f"nothing matches '{pattern}'", file=sys.stderr)
-            return 1
     return 0
 
 
