@@ -30,6 +30,7 @@
  * @in-stream-full: a sample in a job that finds the ring full is merged, and WAIT reports it
  * @in-stream-bad-handle: a job cannot name a session of another file
  * @in-stream-torn-down: WAIT reports a session that was torn down before its job ran
+ * @in-stream-unprivileged: samples in jobs need the rights of SETUP only, once, whatever their rate
  */
 #include <errno.h>
 #include <pthread.h>
@@ -38,6 +39,7 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
@@ -580,6 +582,45 @@ static void in_stream_torn_down(void)
 	igt_assert_eq(wait.sample_errno, -ENOENT);
 }
 
+/* a user's session, created with paranoid=0: jobs sample it also after root has changed that */
+static void in_stream_unprivileged(void)
+{
+	struct drm_vsoc_command c[4] = { 0 };
+
+	igt_vsoc_require(&dev);
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_perfctr_sysctl("max_sample_rate_hz", "1");
+	igt_fork(child, 1) {
+		struct igt_perfctr_device mine;
+		struct igt_perfctr_session s, late;
+		struct drm_vsoc_wait wait;
+		uint64_t job;
+
+		igt_perfctr_reopen(&mine, &dev);
+		close(dev.fd);
+		igt_perfctr_session_init(&s, &mine);
+		igt_perfctr_create_as_nobody(&s);
+		igt_perfctr_sysctl("paranoid", "1");
+		igt_drop_to(IGT_NOBODY, 0);
+		for (unsigned int i = 0; i < 4; i++) {
+			c[i].type = DRM_VSOC_CMD_SAMPLE;
+			c[i].sample.handle = s.handle;
+		}
+		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_assert_eq(igt_vsoc_submit_to(mine.fd, 0, c, 4, &job, NULL), 0);
+		igt_assert_eq(igt_vsoc_wait_for(mine.fd, job, 10000 * MS, &wait), 0);
+		igt_assert_eq(wait.sample_errors, 0);
+		igt_perfctr_finish(&s);
+		igt_assert_eq_u64(s.in_stream, 4);
+		igt_assert_eq_u64(s.merged_others, 0);
+		igt_perfctr_session_init(&late, &mine);
+		igt_assert_eq(igt_perfctr_session_try(&late), -EACCES);
+	}
+	igt_waitchildren();
+	igt_perfctr_sysctl("paranoid", "1");
+	igt_perfctr_default_limits();
+}
+
 static void in_stream_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
@@ -588,6 +629,8 @@ static void in_stream_tests(void)
 	igt_subtest("in-stream-full") in_stream_full();
 	igt_subtest("in-stream-bad-handle") in_stream_bad_handle();
 	igt_subtest("in-stream-torn-down") in_stream_torn_down();
+	/* Covers: Permissions */
+	igt_subtest("in-stream-unprivileged") in_stream_unprivileged();
 }
 
 int igt_main()

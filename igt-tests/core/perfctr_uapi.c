@@ -199,18 +199,9 @@ static void query_clocks(void)
 	}
 }
 
-static void query_bad_type(void)
+static void query_refused(struct drm_perfctr_query q, int error)
 {
-	struct drm_perfctr_query q = { .type = 3 };
-
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
-}
-
-static void query_bad_pad(void)
-{
-	struct drm_perfctr_query q = { .pad = 1 };
-
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+	igt_assert_eq(igt_perfctr_query(dev.fd, &q), error);
 }
 
 static void query_bad_stride(void)
@@ -225,13 +216,6 @@ static void query_bad_stride(void)
 	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
 	q.stride = -8u;
 	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
-}
-
-static void query_bad_pointer(void)
-{
-	struct drm_perfctr_query q = { .count = 1, .stride = 128, .pointer = 8 };
-
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EFAULT);
 }
 
 static void query_tests(void)
@@ -259,12 +243,14 @@ static void query_tests(void)
 		query_array(DRM_PERFCTR_QUERY_CLOCKS, sizeof(struct drm_perfctr_clock_info));
 
 	/* Covers: query -EINVAL */
-	igt_subtest("query-bad-type") query_bad_type();
+	igt_subtest("query-bad-type")
+		query_refused((struct drm_perfctr_query){ .type = 3 }, -EINVAL);
 	/* Covers: query -EINVAL */
-	igt_subtest("query-bad-pad") query_bad_pad();
+	igt_subtest("query-bad-pad") query_refused((struct drm_perfctr_query){ .pad = 1 }, -EINVAL);
 	igt_subtest("query-bad-stride") query_bad_stride();
 	/* Covers: query -EFAULT */
-	igt_subtest("query-bad-pointer") query_bad_pointer();
+	igt_subtest("query-bad-pointer") query_refused(
+		(struct drm_perfctr_query){ .count = 1, .stride = 128, .pointer = 8 }, -EFAULT);
 }
 
 static const struct {
@@ -279,41 +265,28 @@ static const struct {
 	{ DRM_PERFCTR_CMD_STATUS, "size-of-status", sizeof(struct drm_perfctr_status) },
 };
 
-static void growth_zero_tail(void)
+/* structures that are longer than ours and end with @tail */
+static void growth_tail(uint64_t tail, int expected)
 {
 	struct {
 		struct drm_perfctr_setup setup;
 		uint64_t more[20];
-	} longer = { 0 };
+	} longer = { .more[19] = tail };
 	struct igt_perfctr_session s = igt_setup_request(&dev);
-	uint64_t tag[3] = { 7, 0, 0 };
+	uint64_t tag[3] = { 7, 0, tail };
 
 	s.setup.requests = (uintptr_t)s.requests;
 	longer.setup = s.setup;
 	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle, &longer,
 					  sizeof(longer)),
-		      0);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_START, s.handle, tag, sizeof(tag)), 0);
+		      expected);
+	if (expected)
+		s.handle = good.handle;
+	igt_assert_eq(command(DRM_PERFCTR_CMD_START, s.handle, tag, sizeof(tag)), expected);
+	if (expected)
+		return;
 	igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, s.handle, tag, sizeof(tag)), 0);
 	igt_assert_eq(igt_perfctr_teardown(&s), 0);
-}
-
-static void growth_tail(void)
-{
-	struct {
-		struct drm_perfctr_setup setup;
-		uint64_t more[20];
-	} longer = { 0 };
-	struct igt_perfctr_session s = igt_setup_request(&dev);
-	uint64_t tag[3] = { 7, 0, 1 };
-
-	s.setup.requests = (uintptr_t)s.requests;
-	longer.setup = s.setup;
-	longer.more[19] = 1;
-	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle, &longer,
-					  sizeof(longer)),
-		      -E2BIG);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_START, good.handle, tag, sizeof(tag)), -E2BIG);
 }
 
 static void growth_status(void)
@@ -406,9 +379,9 @@ static void growth_tests(void)
 		}
 	}
 
-	igt_subtest("growth-zero-tail") growth_zero_tail();
+	igt_subtest("growth-zero-tail") growth_tail(0, 0);
 	/* Covers: control -E2BIG */
-	igt_subtest("growth-tail") growth_tail();
+	igt_subtest("growth-tail") growth_tail(1, -E2BIG);
 	/* Covers: How structures grow */
 	igt_subtest("growth-status") growth_status();
 	/* Covers: control -E2BIG */
@@ -418,18 +391,6 @@ static void growth_tests(void)
 	igt_subtest("size-huge") size_huge();
 }
 
-static const uint32_t others[] = {
-	DRM_PERFCTR_CMD_START,
-	DRM_PERFCTR_CMD_STOP,
-	DRM_PERFCTR_CMD_SAMPLE,
-	DRM_PERFCTR_CMD_STATUS,
-};
-static const uint64_t sizes[] = {
-	sizeof(struct drm_perfctr_start),
-	sizeof(struct drm_perfctr_stop),
-	sizeof(struct drm_perfctr_sample),
-	sizeof(struct drm_perfctr_status),
-};
 static uint64_t words[16];
 
 static void command_unknown(void)
@@ -444,8 +405,9 @@ static void command_bad_handle(void)
 	static const uint32_t handles[] = { 0, 0x7fffffff, ~0u };
 
 	for (unsigned int h = 0; h < 3; h++) {
-		for (unsigned int i = 0; i < 4; i++)
-			igt_assert_eq(command(others[i], handles[h], words, sizes[i]), -ENOENT);
+		for (unsigned int i = 1; i < ARRAY_SIZE(commands); i++)
+			igt_assert_eq(command(commands[i].cmd, handles[h], words, commands[i].size),
+				      -ENOENT);
 		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, handles[h], NULL, 0), -ENOENT);
 	}
 }
@@ -456,8 +418,9 @@ static void command_other_file(void)
 	uint32_t handle = good.handle;
 
 	igt_perfctr_reopen(&other, &dev);
-	for (unsigned int i = 0; i < 4; i++)
-		igt_assert_eq(igt_perfctr_control(other.fd, others[i], &handle, words, sizes[i]),
+	for (unsigned int i = 1; i < ARRAY_SIZE(commands); i++)
+		igt_assert_eq(igt_perfctr_control(other.fd, commands[i].cmd, &handle, words,
+						  commands[i].size),
 			      -ENOENT);
 	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0),
 		      -ENOENT);
@@ -467,8 +430,9 @@ static void command_other_file(void)
 
 static void command_bad_pointer(void)
 {
-	for (unsigned int i = 0; i < 4; i++)
-		igt_assert_eq(command(others[i], good.handle, (void *)8, sizes[i]), -EFAULT);
+	for (unsigned int i = 1; i < ARRAY_SIZE(commands); i++)
+		igt_assert_eq(command(commands[i].cmd, good.handle, (void *)8, commands[i].size),
+			      -EFAULT);
 	igt_assert_eq(command(DRM_PERFCTR_CMD_SETUP, 0, (void *)8,
 			      sizeof(struct drm_perfctr_setup)),
 		      -EFAULT);

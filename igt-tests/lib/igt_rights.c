@@ -26,48 +26,41 @@ void igt_drop_to(unsigned int uid, uint64_t capabilities)
 	igt_assert_eq(syscall(SYS_capset, &header, data), 0);
 }
 
-void igt_send_fd(int socket, int fd)
+/* a message of one byte and one descriptor */
+static struct msghdr *fd_message(void)
 {
-	union {
+	static union {
 		char bytes[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
-	} u = { 0 };
-	char byte = 'x';
-	struct iovec io = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr message = {
-		.msg_iov = &io,
-		.msg_iovlen = 1,
-		.msg_control = u.bytes,
-		.msg_controllen = sizeof(u.bytes),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	} u;
+	static char byte;
+	static struct iovec io = { .iov_base = &byte, .iov_len = 1 };
+	static struct msghdr message = { .msg_iov = &io, .msg_iovlen = 1, .msg_control = &u };
+
+	message.msg_controllen = sizeof(u);
+	return &message;
+}
+
+void igt_send_fd(int socket, int fd)
+{
+	struct msghdr *message = fd_message();
+	struct cmsghdr *c = CMSG_FIRSTHDR(message);
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	igt_assert_eq(sendmsg(socket, &message, 0), 1);
+	igt_assert_eq(sendmsg(socket, message, 0), 1);
 }
 
 int igt_receive_fd(int socket)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} u = { 0 };
-	char byte;
-	struct iovec io = { .iov_base = &byte, .iov_len = 1 };
-	struct msghdr message = {
-		.msg_iov = &io,
-		.msg_iovlen = 1,
-		.msg_control = u.bytes,
-		.msg_controllen = sizeof(u.bytes),
-	};
+	struct msghdr *message = fd_message();
 	int fd;
 
-	igt_assert_eq(recvmsg(socket, &message, MSG_CMSG_CLOEXEC), 1);
-	igt_assert(CMSG_FIRSTHDR(&message));
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+	igt_assert_eq(recvmsg(socket, message, MSG_CMSG_CLOEXEC), 1);
+	igt_assert(CMSG_FIRSTHDR(message));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(message)), sizeof(fd));
 	return fd;
 }
 
