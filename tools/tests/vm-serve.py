@@ -12,6 +12,7 @@ import mmap
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import struct
@@ -356,6 +357,37 @@ def local_sessions_are_served():
     with Broker():
         done = run("perfctr", "stat", *via, "-e", "page-faults", "true", uid=USER, status=3)
         check("does not allow device local" in done.stderr, done.stderr)
+
+
+@test
+def policy_of_a_program():
+    """a set-group-ID program has its group's rule, the same program without the bit its user's"""
+    program = RUN + "/perfctr"
+    os.makedirs(RUN, exist_ok=True)
+    shutil.copy(shutil.which("perfctr"), program)
+    with Broker("[rule program]\ngroups = audio\ndevices = *\nblocks = shader\n" +
+                POLICY.replace(" shader\n", "\n")):
+        for mode, event in ((0o755, "cshw/*"), (0o2755, "shader/*")):
+            os.chown(program, 0, 29)
+            os.chmod(program, mode)
+            for tried in ("cshw/*", "shader/*"):
+                # other blocks are not visible
+                run(program, "stat", "--via", SOCKET, "-e", tried, "true", uid=USER,
+                    status=0 if tried == event else 2)
+    os.unlink(program)
+
+
+@test
+def bucket_of_a_client():
+    """a client may send 100 requests at once, then one each millisecond"""
+    with Broker():
+        client = Client()
+        begin = time.monotonic()
+        for _ in range(600):
+            check(client.ask(QUERY, QUERY_CLOCKS, count=8, stride=64)[0] == 0, "QUERY")
+        took = time.monotonic() - begin
+        check(took > 0.49, f"600 requests in {took:.3f} s")
+        client.close()
 
 
 @test
