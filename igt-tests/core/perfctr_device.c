@@ -14,9 +14,9 @@
  * @power-automatic: AUTOMATIC sessions get a sample for each transition of the cores
  * @automatic-overflow: an event that is no transition adds no sample to AUTOMATIC sessions
  * @power-protected: protected mode is reported as a state, and entering it is a transition
- * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS
+ * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS; then the
+ *   session can be restarted and counts exactly
  * @reset-restart: hardware that does not start after a reset is restarted for existing sessions
- * @reset-continues: after a reset, counting continues exactly
  * @reset-after-stop: sessions after a STOP and an immediate reset count exactly
  * @start-in-reset: START during a reset waits for its end, then counts
  * @lost-reset: each session loses the duration of a reset once, however many sessions sample during
@@ -26,14 +26,10 @@
  * @lost-resume: a GPU that resumes without counting loses everything until it is restarted
  * @lost-unplug: what a device does not count before unplug is lost
  * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
- * @interrupted: a signal ends the wait for another session's sample with -EINTR and without effect
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -47,7 +43,6 @@
 
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
-static bool occupied_enough;
 
 static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t period_ns)
 {
@@ -314,6 +309,11 @@ static void reset_tests(void)
 		igt_assert_eq_u64(igt_perfctr_status(&s).resets, 1);
 		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(igt_perfctr_status(&s).lost_ns, s.lost_ns);
+		igt_perfctr_clear_sums(&s);
+		begin(&s);
+		igt_vsoc_work(&dev, 4);
+		igt_vsoc_stop_conserved(&s, &before);
+		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
 	igt_subtest("reset-restart")
@@ -340,29 +340,11 @@ static void reset_tests(void)
 		} while (s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
 		igt_assert_lte_u64(dead_ns, s.lost_ns);
 		/* exact from here on */
-		for (unsigned int b = 0; b < s.setup.block_count; b++)
-			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
+		igt_perfctr_clear_sums(&s);
 		igt_vsoc_truth(&dev, &before);
 		igt_vsoc_work(&dev, 4);
 		igt_vsoc_stop_conserved(&s, &before);
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR));
-		igt_perfctr_session_fini(&s);
-	}
-	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
-	igt_subtest("reset-continues")
-	{
-		struct igt_perfctr_session s;
-
-		create(&s, 0, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_vsoc_debugfs(&dev, "reset", "1");
-		igt_perfctr_finish(&s);
-		for (unsigned int b = 0; b < s.setup.block_count; b++)
-			memset(s.sums[b].value, 0, sizeof(s.sums[b].value));
-		begin(&s);
-		igt_vsoc_work(&dev, 4);
-		igt_vsoc_stop_conserved(&s, &before);
-		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
 	igt_subtest("reset-after-stop") reset_after_stop();
@@ -635,120 +617,6 @@ static void lost_tests(void)
 	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
 }
 
-static void on_alarm(int signal)
-{
-	(void)signal;
-}
-
-/* SAMPLE in a loop; each waits for firmware that never answers */
-static void *occupy(void *data)
-{
-	struct igt_perfctr_session *s = data;
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, NULL);
-	while (!__atomic_load_n(&occupied_enough, __ATOMIC_RELAXED))
-		igt_perfctr_sample(s, 0);
-	return NULL;
-}
-
-static int test_only(struct igt_perfctr_session *s)
-{
-	struct igt_perfctr_session t = *s;
-
-	t.handle = 0;
-	t.setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-	t.setup.requests = (uintptr_t)t.requests;
-	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &t.handle, &t.setup,
-				   sizeof(t.setup));
-}
-
-/* does not leave it active */
-static int interrupted_start(struct igt_perfctr_session *s)
-{
-	int ret = igt_perfctr_start(s, 0);
-
-	if (ret)
-		return ret;
-	do
-		ret = igt_perfctr_stop(s, 0);
-	while (ret == -EINTR);
-	return ret;
-}
-
-static int interrupted_sample(struct igt_perfctr_session *s)
-{
-	return igt_perfctr_sample(s, 0);
-}
-
-static int interrupted_stop(struct igt_perfctr_session *s)
-{
-	return igt_perfctr_stop(s, 0);
-}
-
-/* repeat @command until a signal interrupts its wait; sometimes @command gets the lock at once */
-static bool is_interrupted(int (*command)(struct igt_perfctr_session *s),
-			   struct igt_perfctr_session *s, int otherwise)
-{
-	for (unsigned int i = 0; i < 40; i++) {
-		const struct itimerval soon = { .it_value.tv_usec = 20000 };
-		int ret;
-
-		igt_assert_eq(setitimer(ITIMER_REAL, &soon, NULL), 0);
-		ret = command(s);
-		if (ret == -EINTR)
-			return true;
-		igt_assert_eq(ret, otherwise);
-	}
-	return false;
-}
-
-static void signal_tests(void)
-{
-	/* Covers: control -EINTR */
-	igt_subtest("interrupted")
-	{
-		const struct sigaction action = { .sa_handler = on_alarm };
-		struct igt_perfctr_session busy, idle, active;
-		struct sigaction old;
-		pthread_t thread;
-
-		create(&busy, 0, 0);
-		create(&idle, 0, 0);
-		create(&active, 0, 0);
-		igt_assert_eq(igt_perfctr_start(&busy, 0), 0);
-		igt_assert_eq(igt_perfctr_start(&active, 0), 0);
-		igt_assert_eq(sigaction(SIGALRM, &action, &old), 0);
-		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
-		igt_vsoc_debugfs(&dev, "fail_delay_ms", "90");
-		__atomic_store_n(&occupied_enough, false, __ATOMIC_RELAXED);
-		igt_assert_eq(pthread_create(&thread, NULL, occupy, &busy), 0);
-		igt_sleep_ms(20);
-
-		/* these commands change nothing and can be repeated */
-		igt_assert(is_interrupted(test_only, &idle, 0));
-		igt_assert(is_interrupted(interrupted_stop, &idle, -EALREADY));
-		igt_assert(is_interrupted(interrupted_start, &idle, 0));
-		igt_assert(is_interrupted(interrupted_sample, &idle, -ENOTCONN));
-
-		__atomic_store_n(&occupied_enough, true, __ATOMIC_RELAXED);
-		igt_assert_eq(pthread_join(thread, NULL), 0);
-		igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
-		igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
-		igt_vsoc_settle(&dev);
-		igt_assert_eq(sigaction(SIGALRM, &old, NULL), 0);
-		igt_assert_eq(igt_perfctr_stop(&idle, 0), -EALREADY);
-		igt_assert_eq_u32(active.control->state, DRM_PERFCTR_RING_ACTIVE);
-		igt_assert_eq_u64(igt_perfctr_status(&active).insert_idx, 0);
-		igt_assert_eq(igt_perfctr_stop(&active, 0), 0);
-		igt_assert_eq(igt_perfctr_stop(&busy, 0), 0);
-		igt_perfctr_session_fini(&busy);
-		igt_perfctr_session_fini(&idle);
-		igt_perfctr_session_fini(&active);
-	}
-}
-
 int igt_main()
 {
 	igt_fixture() {
@@ -757,7 +625,6 @@ int igt_main()
 	power_tests();
 	reset_tests();
 	lost_tests();
-	signal_tests();
 	igt_fixture() {
 		igt_perfctr_close(&dev);
 	}

@@ -15,7 +15,6 @@
  * @ring-one-slot-periodic: a periodic session in one slot gives one stretched sample
  * @ring-all-sizes: every power of two up to max_slots is a valid ring size, with all slots usable
  * @ring-largest: a ring of max_slots can be filled to the last slot and read
- * @ring-wraps: indices pass the end of the ring many times
  * @extract-one-back: an extract_idx one below the accepted one is ignored, counted, and affects
  *   only its session
  * @extract-zero: the same for zero after samples were read
@@ -222,16 +221,6 @@ static void ring_all_sizes(void)
 	}
 }
 
-static void ring_wraps(void)
-{
-	struct igt_perfctr_session s;
-
-	igt_perfctr_session_setup(&s, &dev, 4, 0);
-	igt_vsoc_conserve(&s, 23, igt_vsoc_step_sample);
-	igt_assert_eq_u64(s.control->insert_idx, 24);
-	igt_perfctr_session_fini(&s);
-}
-
 static void ring_scribbled(void)
 {
 	struct igt_perfctr_session s, other;
@@ -333,7 +322,6 @@ static void ring_tests(void)
 	/* Covers: drm_perfctr_ring_control */
 	igt_subtest("ring-all-sizes") ring_all_sizes();
 	igt_subtest("ring-largest") ring_largest();
-	igt_subtest("ring-wraps") ring_wraps();
 	for (unsigned int i = 0; i < ARRAY_SIZE(hostile); i++) {
 		igt_subtest(hostile_tests[i]) hostile_extract(hostile[i]);
 	}

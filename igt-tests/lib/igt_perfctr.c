@@ -606,6 +606,12 @@ uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t t
 	return 0;
 }
 
+void igt_perfctr_clear_sums(struct igt_perfctr_session *s)
+{
+	for (unsigned int b = 0; b < s->setup.block_count; b++)
+		memset(s->sums[b].value, 0, sizeof(s->sums[b].value));
+}
+
 uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
 			 uint16_t counter)
 {

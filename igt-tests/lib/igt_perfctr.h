@@ -140,6 +140,7 @@ uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t t
 /* sum of one counter; fails if the session does not have it */
 uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
 			 uint16_t counter);
+void igt_perfctr_clear_sums(struct igt_perfctr_session *s);
 /* control area and slots of setup.ring_fd; never fails */
 void igt_perfctr_session_map(struct igt_perfctr_session *s);
 /* unmap and close the ring only: its device is gone, or its file will be closed */

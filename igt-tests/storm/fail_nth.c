@@ -179,13 +179,20 @@ static unsigned int sweep_once(int (*call)(struct igt_perfctr_session *s),
 	return n - 1;
 }
 
-/* Returns how many of the call's allocations failed with -ENOMEM. Calls with a fallback succeed. */
-static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt_perfctr_session *s)
+static int open_fail_nth(void)
 {
 	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	unsigned int places = 0, failed = 0;
 
 	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
+	return fd;
+}
+
+/* Returns how many of the call's allocations failed with -ENOMEM. Calls with a fallback succeed. */
+static unsigned int sweep_with(int fd, int (*call)(struct igt_perfctr_session *s),
+			       struct igt_perfctr_session *s)
+{
+	unsigned int places = 0, failed = 0;
+
 	for (unsigned int round = 0; round < ROUNDS; round++)
 		places += sweep_once(call, s, fd, &failed);
 	close(fd);
@@ -195,18 +202,21 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	return failed;
 }
 
+static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt_perfctr_session *s)
+{
+	return sweep_with(open_fail_nth(), call, s);
+}
+
 /* each SETUP creates the uid account anew, as no session is left */
 static void sweep_setup_of_user(void)
 {
 	igt_perfctr_sysctl("paranoid", "0");
 	igt_fork(child, 1) {
 		/* a thread's fail-nth file belongs to root, whatever its uid */
-		int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+		int fd = open_fail_nth();
 		struct igt_perfctr_device mine;
 		struct igt_perfctr_session s;
-		unsigned int places = 0, failed = 0;
 
-		igt_assert_lte(0, fd);
 		igt_perfctr_reopen(&mine, &dev);
 		dev = mine;
 		igt_drop_to(IGT_NOBODY, 0);
@@ -216,11 +226,7 @@ static void sweep_setup_of_user(void)
 		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL,
 						  0),
 			      0);
-		for (unsigned int round = 0; round < ROUNDS; round++)
-			places += sweep_once(call_setup, &s, fd, &failed);
-		igt_info("%u allocations, %u -ENOMEM, %u rounds\n", places, failed, ROUNDS);
-		igt_assert_lt(0, failed);
-		igt_assert_eq(call_setup(&s), 0);
+		igt_assert_lt(0, sweep_with(fd, call_setup, &s));
 	}
 	igt_waitchildren();
 	igt_perfctr_sysctl("paranoid", "1");
@@ -289,11 +295,10 @@ static uint32_t sample_states(struct igt_perfctr_session *s)
 /* START reopens the events of a CPU that was offline */
 static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 {
-	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	int fd = open_fail_nth();
 	unsigned int n, failed = 0;
 	bool happened = true;
 
-	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
 	for (n = 1; n < MOST && happened; n++) {
 		int ret;
 

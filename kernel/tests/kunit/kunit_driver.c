@@ -260,7 +260,6 @@ void use_config(struct core *core, const struct drm_perfctr_config *config)
 	core->pc = drmm_perfctr_create(core->drm, config);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(core->test, core->pc);
 	drm_perfctr_file_open(core->pc, &core->pf);
-	core->file = &core->pf;
 }
 
 int core_init(struct kunit *test)
@@ -318,7 +317,7 @@ int command(struct core *core, u32 cmd, u32 *handle, void *data, size_t size)
 	int ret;
 
 	KUNIT_ASSERT_EQ(core->test, copy_to_user(core->user, data, size), 0ul);
-	ret = drm_perfctr_control_ioctl(core->file, &c);
+	ret = drm_perfctr_control_ioctl(&core->pf, &c);
 	KUNIT_ASSERT_EQ(core->test, copy_from_user(data, core->user, size), 0ul);
 	*handle = c.handle;
 	return ret;
@@ -361,11 +360,12 @@ static void map_rings(struct core *core, const struct drm_perfctr_setup *setup)
 	fput(file);
 }
 
-int setup_unmapped(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
-		   u64 mask, u32 *handle)
+int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
+	       u64 mask, u32 *handle)
 {
 	u8 __user *to = core->user + REQUESTS_AT;
 	unsigned int i;
+	int ret;
 
 	setup->requests = (uintptr_t)to;
 	setup->request_count = 0;
@@ -380,14 +380,7 @@ int setup_unmapped(struct core *core, struct drm_perfctr_setup *setup, unsigned 
 		to += sizeof(request);
 		setup->request_count++;
 	}
-	return command(core, DRM_PERFCTR_CMD_SETUP, handle, setup, sizeof(*setup));
-}
-
-int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
-	       u64 mask, u32 *handle)
-{
-	int ret = setup_unmapped(core, setup, sources, mask, handle);
-
+	ret = command(core, DRM_PERFCTR_CMD_SETUP, handle, setup, sizeof(*setup));
 	if (!ret && !(setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY))
 		map_rings(core, setup);
 	return ret;

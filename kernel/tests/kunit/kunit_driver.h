@@ -67,8 +67,6 @@ struct core {
 	struct drm_device *drm;
 	struct drm_perfctr *pc;
 	struct drm_perfctr_file pf;
-	/* file of the commands, @pf by default */
-	struct drm_perfctr_file *file;
 	struct fake_source sources[MAX_SOURCES];
 	unsigned int source_count;
 	u8 __user *user;
@@ -111,9 +109,6 @@ struct drm_perfctr_setup setup_of(struct core *core, u32 flags);
 /* one request for each bit of @sources, of counter 0 and those of @mask */
 int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
 	       u64 mask, u32 *handle);
-/* the same, and the caller owns ring_fd */
-int setup_unmapped(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
-		   u64 mask, u32 *handle);
 u32 session_of(struct core *core, u32 flags, unsigned long sources, u64 mask);
 u32 periodic_of(struct core *core, u64 period_ns, unsigned long sources);
 struct drm_perfctr_status status_of(struct core *core, u32 handle);

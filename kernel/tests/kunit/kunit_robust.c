@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core while hardware hangs, clocks stand still or other users fill the device: bounded work,
+ * The core while hardware hangs, clocks stand still, or with unprivileged sessions: bounded work,
  * reports that do not wait for hardware, callbacks in order, missing features refused.
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
-#include <linux/fdtable.h>
 #include <linux/fs.h>
 #include <linux/kthread.h>
 #include <linux/mount.h>
@@ -144,10 +143,7 @@ static void block_size_follows_its_format(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block->size, block->header_size + sizeof(u64));
 }
 
-/* --- other users --- */
-
-#define USERS			8
-#define FIRST_UID		50000
+/* --- unprivileged sessions --- */
 
 /* the root file system of kernel threads may have no /proc */
 static void set_paranoid(struct kunit *test, char value)
@@ -167,41 +163,21 @@ static void set_paranoid(struct kunit *test, char value)
 	kern_unmount(proc);
 }
 
-/*
- * SETUP by an unprivileged user, up to @most times; returns the error, adds successes to @count and
- * sets the last handle
- */
-static int setup_as(struct core *core, unsigned int uid, unsigned int most, unsigned int *count,
-		    u32 *handle)
+/* a session of an unprivileged user */
+static u32 session_as_user(struct core *core)
 {
+	struct drm_perfctr_setup setup = setup_of(core, 0);
 	struct cred *cred = prepare_creds();
-	struct drm_perfctr_setup setup;
 	const struct cred *old;
-	int ret;
-
-	KUNIT_ASSERT_NOT_NULL(core->test, cred);
-	cred->uid = KUIDT_INIT(uid);
-	cred->euid = cred->uid;
-	cap_clear(cred->cap_effective);
-	old = override_creds(cred);
-	do {
-		setup = setup_of(core, 0);
-		ret = setup_unmapped(core, &setup, BIT(0), 0, handle);
-		if (!ret) {
-			close_fd(setup.ring_fd);
-			++*count;
-		}
-	} while (!ret && --most);
-	revert_creds(old);
-	put_cred(cred);
-	return ret;
-}
-
-static int setup_many(struct core *core, unsigned int uid, unsigned int *count)
-{
 	u32 handle;
 
-	return setup_as(core, uid, UINT_MAX, count, &handle);
+	KUNIT_ASSERT_NOT_NULL(core->test, cred);
+	cap_clear(cred->cap_effective);
+	old = override_creds(cred);
+	KUNIT_EXPECT_EQ(core->test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+	revert_creds(old);
+	put_cred(cred);
+	return handle;
 }
 
 /* reading hardware in time for unprivileged sessions alone is no work for the SCHED_FIFO worker */
@@ -209,13 +185,13 @@ static void unprivileged_deadlines_are_ordinary(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &plain_ops);
-	unsigned int count = 0, before;
+	unsigned int before;
 	u32 handle, other;
 
 	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
 	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
 	set_paranoid(test, '0');
-	KUNIT_ASSERT_EQ(test, setup_as(core, FIRST_UID, 1, &count, &handle), 0);
+	handle = session_as_user(core);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
 	before = fake->collects;
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
@@ -229,35 +205,6 @@ static void unprivileged_deadlines_are_ordinary(struct kunit *test)
 	before = fake->fifo_collects;
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, fake->collects + 3));
 	KUNIT_EXPECT_EQ(test, fake->fifo_collects, before);
-	set_paranoid(test, '1');
-}
-
-static void root_can_use_a_full_device(struct kunit *test)
-{
-	struct core *core = test->priv;
-	struct drm_perfctr_file *files = kunit_kcalloc(test, USERS + 1, sizeof(*files), GFP_KERNEL);
-	struct drm_perfctr_setup setup = setup_of(core, 0);
-	unsigned int i, count = 0;
-	u32 handle;
-
-	KUNIT_ASSERT_NOT_NULL(test, files);
-	add_source(core, &plain_ops);
-	KUNIT_EXPECT_EQ(test, setup_many(core, FIRST_UID, &count), -EACCES);
-	set_paranoid(test, '0');
-	for (i = 0; i <= USERS; i++) {
-		drm_perfctr_file_open(core->pc, &files[i]);
-		core->file = &files[i];
-		/* the limit of one file is the limit of one user */
-		KUNIT_EXPECT_EQ(test, setup_many(core, FIRST_UID + i, &count),
-				i < USERS ? -ENOSPC : -ENFILE);
-	}
-	KUNIT_EXPECT_EQ(test, count, 1024);
-	core->file = &core->pf;
-	KUNIT_EXPECT_EQ(test, setup_many(core, FIRST_UID, &count), -EDQUOT);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	for (i = 0; i <= USERS; i++)
-		drm_perfctr_file_close(&files[i]);
 	set_paranoid(test, '1');
 }
 
@@ -353,6 +300,7 @@ static void end_hang(struct core *core, struct fake_source *fake, struct holder 
 	drm_perfctr_session_put(holder->session);
 }
 
+/* Covers: control -EINTR */
 /* each command waits for a collection of another caller */
 static void signal_ends_each_wait(struct kunit *test)
 {
@@ -427,7 +375,6 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(source_is_prepared_while_sessions_exist),
 	KUNIT_CASE(missing_features_are_refused),
 	KUNIT_CASE(block_size_follows_its_format),
-	KUNIT_CASE(root_can_use_a_full_device),
 	KUNIT_CASE(unprivileged_deadlines_are_ordinary),
 	KUNIT_CASE(resume_during_reset_is_no_error),
 	KUNIT_CASE(unanswered_stop_lacks_a_timestamp),
