@@ -11,8 +11,8 @@
  *   one, and works afterwards
  * @silent-firmware: hardware that stops answering gives samples with ERROR, no errors, and STOP
  *   still delivers
- * @silent-for-seconds: hardware that does not start is retried once a second, and counts are exact
- *   once it starts
+ * @silent-for-seconds: hardware that does not start after a reset is retried once a second, that
+ *   time is lost, and counts are exact once it starts
  * @stop-unanswered: an unanswered final sample has LOST in every block; another session gets all
  *   counts later
  * @stop-unanswered-power: after a STOP without an answer nothing keeps the GPU awake
@@ -110,7 +110,7 @@ static void silent_firmware(void)
 static void silent_for_seconds(void)
 {
 	static uint64_t sums[IGT_VSOC_MAX_COUNTERS];
-	uint64_t t0 = igt_raw_ns();
+	uint64_t t0 = igt_raw_ns(), reset_ns, dead_ns;
 	unsigned int asked = 0;
 
 	begin_anew();
@@ -118,6 +118,7 @@ static void silent_for_seconds(void)
 	igt_assert_eq(igt_perfctr_start(&first.s, 0), 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
 	/* after a reset the core starts the hardware again */
+	reset_ns = igt_raw_ns();
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	/* wait for the request that failed and at least two more starts */
 	while (asked < 6) {
@@ -132,8 +133,11 @@ static void silent_for_seconds(void)
 	do {
 		igt_assert_lte_u64(igt_raw_ns() - t0, 4 * TIME_LIMIT_NS);
 		igt_sleep_ms(50);
+		/* a sample with ERROR may end after counting began again */
+		dead_ns = first.s.last.start_ns - reset_ns;
 		igt_perfctr_sample_and_drain(&first.s);
 	} while (first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
+	igt_assert_lte_u64(dead_ns, first.s.lost_ns);
 	/* from here on counts are exact */
 	igt_perfctr_sample_and_drain(&first.s);
 	igt_vsoc_totals(&dev, DRM_PERFCTR_SET_PRIMARY, &before);

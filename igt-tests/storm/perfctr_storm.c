@@ -586,6 +586,15 @@ static void close_removed_devices(void)
 			add_or_remove(&devices[i]);
 }
 
+static void kill_doomed(unsigned int i)
+{
+	if (!doomed[i])
+		return;
+	kill(doomed[i], SIGKILL);
+	igt_assert_eq(waitpid(doomed[i], NULL, 0), doomed[i]);
+	doomed[i] = 0;
+}
+
 /* a process that counts until it is killed */
 static bool do_doom(void)
 {
@@ -599,10 +608,7 @@ static bool do_doom(void)
 	for (i = 0; i < MAX_DOOMED && doomed[i]; i++)
 		;
 	if (i == MAX_DOOMED) {
-		i = any(MAX_DOOMED);
-		kill(doomed[i], SIGKILL);
-		igt_assert_eq(waitpid(doomed[i], NULL, 0), doomed[i]);
-		doomed[i] = 0;
+		kill_doomed(any(MAX_DOOMED));
 		return true;
 	}
 	igt_assert_eq(pipe(ready), 0);
@@ -697,13 +703,8 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
 
 static void end_doomed(void)
 {
-	for (unsigned int i = 0; i < MAX_DOOMED; i++) {
-		if (!doomed[i])
-			continue;
-		kill(doomed[i], SIGKILL);
-		waitpid(doomed[i], NULL, 0);
-		doomed[i] = 0;
-	}
+	for (unsigned int i = 0; i < MAX_DOOMED; i++)
+		kill_doomed(i);
 }
 
 /* printed last if an assertion ended the storm */
