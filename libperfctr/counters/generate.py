@@ -6,10 +6,11 @@
     generate.py --uapi FOLDER tables FILE.c              C tables of the library
     generate.py --uapi FOLDER kernel PRODUCT FILE.h      positions for kernel code
     generate.py --uapi FOLDER docs FILE.md               one page for people
+    generate.py --uapi FOLDER man FOLDER                 man pages, one for each product
     generate.py --uapi FOLDER trust FILE                 take over what validate --save noted
 
 Each TOML file below the folder of this program (or --database DIR) is one page:
-the counters of one block type of one product. See README.md for the keys.
+the counters of one block type of one product. See docs/pages.md for the keys.
 """
 import argparse
 import json
@@ -654,6 +655,40 @@ def docs(db):
     return "\n".join(out)
 
 
+def roff(text):
+    return text.replace("\\", "\\e").replace("-", "\\-")
+
+
+def manual(db):
+    """Man pages of products, and names of GPUs for them: {name: text, or product}."""
+    pages = {}
+    for page in db.pages:
+        name = f"perfctr-{page.head['product'].lower()}"
+        gpus = page.gpus if page.shared else []
+        if name not in pages:
+            pages[name] = [
+                '.\\" SPDX-License-Identifier: MIT', f'.TH {name.upper()} 7 "" perfctr', ".SH NAME",
+                f"{name} \\- counters of {roff(', '.join(gpus) or page.head['product'])}"]
+        pages.update({f"perfctr-{gpu.lower()}": name for gpu in gpus})
+        out = pages[name]
+        out += [f".SH {page.pmu or page.head['block']}", roff(page.head["text"])]
+        for row in (*page.counters, *page.metrics):
+            formula = f" = {row['formula']}" if "formula" in row else ""
+            out += [".TP", f".BR {roff(row['name'])} \" \" [{roff(row['unit'])}]",
+                    roff(row["long"] + formula)]
+    return pages
+
+
+def write_manual(folder, pages):
+    for name, text in pages.items():
+        path = Path(folder) / f"{name}.7"
+        if isinstance(text, list):
+            write(path, "\n".join((*text, ".SH SEE ALSO", ".BR perfctr\\-list (1)", "")))
+        else:
+            path.unlink(missing_ok=True)
+            path.symlink_to(f"{text}.7")
+
+
 def set_key(lines, page, index, key, value):
     """Set or, with None, remove a text of a counter in a page's lines; returns how many it grew."""
     at = page.lines.at.get(("counter", index, key))
@@ -709,11 +744,11 @@ def main():
     parser = argparse.ArgumentParser(description="Check the counter database and generate from it.")
     parser.add_argument("--uapi", required=True, help="include/uapi/drm, the source of all numbers")
     parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
-    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "trust"))
+    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "man", "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
     wanted = {"check": (0,), "tables": (1,), "kernel": (2,), "docs": (1,),
-              "trust": (1,)}[options.what]
+              "man": (1,), "trust": (1,)}[options.what]
     if len(options.arguments) not in wanted:
         parser.error(f"{options.what}: wrong number of arguments")
     db = Database(options.database, Uapi(options.uapi))
@@ -726,6 +761,8 @@ def main():
         write(options.arguments[1], kernel(db, options.arguments[0]))
     elif options.what == "docs":
         write(options.arguments[0], docs(db))
+    elif options.what == "man":
+        write_manual(options.arguments[0], manual(db))
     elif options.what == "trust":
         return 0 if trust(db, options.arguments[0]) else 1
     return 0
