@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads pages: the part of TOML that counters/README.md describes. The bytes are not trusted. A
+ * Reads pages: the part of TOML that docs/pages.md describes. The bytes are not trusted. A
  * metric with a mistake is left out; with any other mistake the whole page is.
  */
 #include "pages.h"
@@ -364,6 +364,14 @@ static void set_block(struct reader *r, const char *name)
 		       name);
 }
 
+static void report_unit(struct reader *r, const char *unit)
+{
+	char words[800];
+
+	unit_words(words, sizeof(words));
+	report(r, r->value, "unknown unit '%s'; known are %%, Hz, %s", unit, words);
+}
+
 static const char clocks[] = "TOP, COREGROUP, SHADER";
 static const char kinds[] = "count, cycles, bytes, time, level";
 
@@ -468,8 +476,7 @@ static void set_key(struct reader *r, const char *name, const struct value *v)
 		report(r, r->value, "'%s' is no name: a letter, then letters, digits, _ and -",
 		       v->text);
 	else if (!strcmp(name, "unit") && !unit_read(v->text, &(struct unit){ 0 }))
-		report(r, r->value, "unknown unit '%s'; 'perfctr list --all' has those that exist",
-		       v->text);
+		report_unit(r, v->text);
 	else if (k->kind == PRODUCT)
 		r->product = product_of(r, v->text);
 	else if (k->kind == BLOCK)

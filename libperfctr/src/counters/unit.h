@@ -15,4 +15,6 @@ struct unit {
 bool unit_read(const char *text, struct unit *unit);
 /* For example "bytes/s"; empty without a unit. */
 void unit_text(const struct unit *unit, char *text, size_t size);
+/* Those that unit_read() knows. */
+void unit_words(char *text, size_t size);
 bool unit_equal(const struct unit *a, const struct unit *b);
