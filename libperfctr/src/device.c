@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Devices: finding them, opening them, and their properties. */
+#include "counters/built_in.h"
 #include "counters/pages.h"
 
+#include <drm/perfctr_mali.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,13 +133,21 @@ static void find_bus_bytes(struct perfctr_device *device)
 		device->ext_bus_bytes = 1u << ((info.l2_features >> 24) - 3);
 }
 
-/* A GPU that the kernel does not know: by its GPU_ID. */
+/* By its GPU_ID: its name, and a product that the kernel does not know. */
 static void find_product(struct perfctr_device *device)
 {
-	unsigned int product = DRM_PERFCTR_PRODUCT_UNKNOWN;
+	unsigned int cores = 0, product = 0;
+	const char *name;
 
-	if (device->info.product || !device->info.gpu_id ||
-	    !perfctr_gpu_name(device->info.gpu_id, 0, &product))
+	for (size_t n = 0; n < device->block_count; n++)
+		cores += device->blocks[n].type == DRM_PERFCTR_MALI_BLOCK_SHADER;
+	name = device->info.gpu_id ? perfctr_gpu_name(device->info.gpu_id, cores, &product) : NULL;
+	if (!name)
+		return;
+	snprintf(device->info.name, sizeof(device->info.name), "%s%s",
+		 built_in_product_name(product) && strncmp(name, "Immortalis", 10) ? "Mali-" : "",
+		 name);
+	if (device->info.product)
 		return;
 	device->info.product = product;
 	for (size_t n = 0; n < device->block_count; n++)

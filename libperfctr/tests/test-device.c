@@ -87,6 +87,19 @@ TEST_WITH(begin, end, "panthor reports the width of a Mali GPU's external bus")
 	}
 }
 
+TEST_WITH(begin, end, "a GPU_ID gives a device its name, and a product that the kernel lacks")
+{
+	struct perfctr_device *device;
+
+	fake->info.gpu_id = 0xa8670005;
+	fake->info.product = fake->blocks[0].product = DRM_PERFCTR_PRODUCT_UNKNOWN;
+	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+	EQUAL_TEXT(perfctr_device_info(device)->name, "Mali-G610");
+	EQUAL(perfctr_device_info(device)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
+	EQUAL(perfctr_device_block(device, 0)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
+	perfctr_device_unref(device);
+}
+
 TEST_WITH(begin, end, "a machine without DRM has an empty list")
 {
 	struct perfctr_device_list *list;

@@ -286,7 +286,8 @@ const char *perfctr_device_driver(const struct perfctr_device *device);
 /**
  * perfctr_device_info() - properties of the device
  *
- * Return: as the kernel reported it; members that an older kernel does not know are zero.
+ * Return: as the kernel reported it, with the name and the product that the database has for the
+ * gpu_id; members that an older kernel does not know are zero.
  */
 const struct drm_perfctr_device_info *perfctr_device_info(const struct perfctr_device *device);
 

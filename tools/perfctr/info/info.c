@@ -144,21 +144,11 @@ static void print_clients(FILE *out, const struct clients *clients)
 			clients->unseen, clients->kernel_list);
 }
 
-static unsigned int count_cores(const struct perfctr_device *device)
-{
-	unsigned int cores = 0;
-
-	for (size_t i = 0; i < perfctr_device_block_count(device); i++)
-		cores += perfctr_device_block(device, i)->type == DRM_PERFCTR_MALI_BLOCK_SHADER;
-	return cores;
-}
-
 static void print_device(FILE *out, const struct perfctr_device *device,
 			 const struct permission *permission, const struct clients *clients)
 {
 	const struct drm_perfctr_device_info *info = perfctr_device_info(device);
 	const char *product = perfctr_product_name(info->product);
-	const char *gpu = perfctr_gpu_name(info->gpu_id, count_cores(device), NULL);
 	char text[64];
 	int n = 0;
 
@@ -166,8 +156,7 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 		perfctr_device_driver(device), product ? ", counters of " : "",
 		product ? product : "");
 	if (info->gpu_id)
-		fprintf(out, ", GPU id 0x%" PRIx64 "%s%s", (uint64_t)info->gpu_id, gpu ? ", " : "",
-			gpu ? gpu : "");
+		fprintf(out, ", GPU id 0x%" PRIx64, (uint64_t)info->gpu_id);
 	fprintf(out, "), interface version %u\n blocks:\n", info->version);
 	for (size_t i = 0; i < perfctr_device_block_count(device);)
 		i = print_blocks(out, device, i);
