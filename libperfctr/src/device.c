@@ -421,6 +421,14 @@ static int open_local(struct perfctr_ctx *ctx, struct perfctr_device **device)
 						PERFCTR_DEVICE_LOCAL, device);
 }
 
+/* Whether the kernel has the counter core: without it no DRM node has counters. */
+static bool has_core(struct perfctr_ctx *ctx)
+{
+	char text[8];
+
+	return perfctr_sys_read_text(ctx->sys, PERFCTR_PARANOID_PATH, text, sizeof(text)) > 0;
+}
+
 EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 			       struct perfctr_device **device)
 {
@@ -458,7 +466,7 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 		*device = d;
 	} else if (error != -ENODEV) {
 		perfctr_device_unref(d);
-	} else if (denied) {
+	} else if (denied && (which || has_core(ctx))) {
 		/* opening it again puts the reason into the context */
 		error = open_path(ctx, denied->path, &d);
 		if (error)

@@ -13,6 +13,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define PRINTF(string, first) __attribute__((format(printf, string, first)))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+/* exists if the kernel has the counter core */
+#define PERFCTR_PARANOID_PATH "/proc/sys/dev/perfctr/paranoid"
 
 enum {
 	NS_PER_S = 1000000000,

@@ -59,6 +59,11 @@ TEST_WITH(begin, end, "gives the reason why nothing opens")
 	EQUAL(perfctr_device_open(ctx, "amdgpu", &device), -ENOTTY);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the driver amdgpu offers no performance counters");
 	fake_file(fake, "/dev/dri/renderD128", "denied");
+	/* without the core the node has no counters */
+	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+	EQUAL_TEXT(perfctr_device_driver(device), PERFCTR_DEVICE_LOCAL);
+	device = perfctr_device_unref(device);
+	fake_file(fake, "/proc/sys/dev/perfctr/paranoid", "1\n");
 	EQUAL(perfctr_device_open(ctx, NULL, &device), -EACCES);
 	HAS_TEXT(perfctr_ctx_error(ctx), "Permission denied; the user must be a member");
 	CHECK(!device);

@@ -15,7 +15,6 @@
 #include "counters/selection.h"
 #include "local/readings.h"
 
-#define PERFCTR_PARANOID_PATH "/proc/sys/dev/perfctr/paranoid"
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 #define CPU_ONLINE_PATH "/sys/devices/system/cpu/online"
 
@@ -210,41 +209,53 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 			     label, label, event, strerror(-error));
 }
 
+/* Advice for an error of permission. @task: the process to be counted, 0: none */
+static const char *denial_advice(struct perfctr_ctx *ctx, int error, pid_t task, char *text,
+				 size_t size)
+{
+	static const char fix[] = "sudo setcap cap_perfmon+ep $(command -v perfctr), or for all "
+				  "users: sudo sysctl kernel.perf_event_paranoid=";
+	long paranoid = 2;
+	char path[64];
+
+	read_number(ctx, PERF_PARANOID_PATH, &paranoid);
+	/* readable under the same rule */
+	snprintf(path, sizeof(path), "/proc/%d/environ", task);
+	if (task && perfctr_sys_read_text(ctx->sys, path, text, size) == -EACCES)
+		snprintf(text, size,
+			 "process %d belongs to another user: run perfctr as that user or root, or "
+			 "sudo setcap cap_perfmon+ep $(command -v perfctr)",
+			 task);
+	else if (error == -EPERM)
+		snprintf(text, size,
+			 "a container's seccomp filter may forbid perf_event_open(); else: %s%d",
+			 fix, task ? 2 : 0);
+	else if (paranoid > 2)
+		snprintf(text, size,
+			 "kernel.perf_event_paranoid = %ld lets users count nothing, not even "
+			 "their own processes: %s%d",
+			 paranoid, fix, task ? 2 : 0);
+	else if (task)
+		snprintf(text, size,
+			 "not without the kernel, which kernel.perf_event_paranoid = %ld keeps for "
+			 "privileged users: %s1",
+			 paranoid, fix);
+	else
+		snprintf(text, size,
+			 "kernel.perf_event_paranoid = %ld lets users count their own processes "
+			 "only (perfctr stat -- COMMAND). For the whole machine: %s0",
+			 paranoid, fix);
+	return text;
+}
+
 /* Advice for an error of perf. @task: the process to be counted, 0: none */
 static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, char *text,
 			       size_t size)
 {
-	long paranoid = 2;
-	char path[64];
-
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
-		read_number(ctx, PERF_PARANOID_PATH, &paranoid);
-		/* readable under the same rule */
-		snprintf(path, sizeof(path), "/proc/%d/environ", task);
-		if (task && perfctr_sys_read_text(ctx->sys, path, text, size) == -EACCES) {
-			snprintf(text, size,
-				 "process %d belongs to another user: run perfctr as that user or "
-				 "root, or sudo setcap cap_perfmon+ep $(command -v perfctr)",
-				 task);
-			return text;
-		}
-		if (task && error == -EACCES && paranoid == 2) {
-			snprintf(text, size,
-				 "not without the kernel, which kernel.perf_event_paranoid "
-				 "= 2 keeps for privileged users: sudo setcap cap_perfmon+ep "
-				 "$(command -v perfctr), or sudo sysctl "
-				 "kernel.perf_event_paranoid=1 for all users");
-			return text;
-		}
-		snprintf(text, size,
-			 "kernel.perf_event_paranoid = %ld keeps what others and the kernel do for "
-			 "CAP_PERFMON: sudo setcap cap_perfmon+ep $(command -v perfctr), or sudo "
-			 "sysctl kernel.perf_event_paranoid=0 for all users; in a container the "
-			 "seccomp filter may forbid perf_event_open()",
-			 paranoid);
-		return text;
+		return denial_advice(ctx, error, task, text, size);
 	case -ENOENT:
 		return "this CPU or PMU has no such event; perfctr list shows those that exist";
 	case -EOPNOTSUPP:
