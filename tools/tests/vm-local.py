@@ -96,7 +96,7 @@ def a_process_is_counted_alone():
 
 @test
 def users_count_their_own_processes():
-    """stat: perf_event_paranoid = 2 leaves a user the own processes without the kernel"""
+    """stat: perf_event_paranoid = 2 leaves users their processes without the kernel, 3 nothing"""
     path = "/proc/sys/kernel/perf_event_paranoid"
     with open(path, encoding="ascii") as file:
         before = file.read()
@@ -107,6 +107,10 @@ def users_count_their_own_processes():
         done = run("perfctr", "stat", "-d", "local", "-j", "--", "true", uid=NOBODY)
         check(json.loads(done.stdout)["excludes"] == "kernel", done.stdout)
         check("context-switches" not in done.stderr, "zero switches, as the kernel is left out")
+        # Debian's default
+        harness.write(path, "3")
+        done = run("perfctr", "stat", "-d", "local", "--", "true", status=3, uid=NOBODY)
+        check("nothing, not even their own" in done.stderr, done.stderr)
     finally:
         harness.write(path, before)
 

@@ -118,7 +118,7 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		say(k, VERDICT_NOTE, "node", NULL, "%s%s%s: %s", e->path,
 		    *e->driver ? ", driver " : "", e->driver, permission_entry_text(e));
 	}
-	if (denied) {
+	if (denied && !access(PARANOID_PATH, F_OK)) {
 		say(k, VERDICT_BAD, "node", "sudo usermod -aG render $USER, then log in again",
 		    "no node that this user may open offers counters");
 		return EXIT_DENIED;
@@ -231,6 +231,8 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 
 	if (!error)
 		error = defaults_add(k->app, device, selection, &left_out);
+	if (left_out.software_only)
+		say(k, VERDICT_NOTE, "events", NULL, "%s", defaults_software_only);
 	/* a broker leaves PMUs out by its policy, not by perf's; the local device has only these */
 	if (!by_broker && (!device_is_local(device) || app_has_capability(APP_CAP_PERFMON)))
 		check_perf(k, device, &left_out);

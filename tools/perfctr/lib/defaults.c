@@ -87,6 +87,9 @@ static const struct local_event {
 	{ "hwmon", "*:power*" },
 };
 
+const char defaults_software_only[] =
+	"software events only: no CPU, memory or power counters that this user may use";
+
 static int add_known(struct perfctr_selection *selection, const char *const *events, size_t count,
 		     int *error)
 {
@@ -192,8 +195,7 @@ static int add_local(const struct app *app, const struct perfctr_device *device,
 	*left_out->blocks = '\0';
 	if (!l.added)
 		return add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);
-	app_error(app, "no counters of CPU cores, memory or power that this user may use: "
-		       "software events only; perfctr list has all that there is");
+	left_out->software_only = true;
 	return l.added;
 }
 

@@ -8,7 +8,10 @@
 struct left_out {
 	char blocks[128]; /* kinds of SoC blocks, "ucf, pcie"; empty: nothing was left out */
 	int error; /* the kernel's error for the last of them */
+	bool software_only; /* on the local device there was nothing else */
 };
+
+extern const char defaults_software_only[];
 
 /*
  * Select the events that show most of what a device does. Selects metrics and the most useful

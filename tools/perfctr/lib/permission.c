@@ -97,14 +97,15 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		permission->own_only = try_block(device, true) >= 0;
 		perfctr_device_count_task(device, 0);
 		snprintf(permission->text, sizeof(permission->text),
-			 "%s: no CAP_PERFMON and kernel.perf_event_paranoid above 0%s",
+			 "%s: no CAP_PERFMON and kernel.perf_event_paranoid above %s",
 			 permission->own_only ?
 				 "may count its own processes only (COMMAND, --pid)" :
-				 "may not count what all processes do",
-			 permission->own_only ? "" : ", or a container forbids it");
+				 "may count nothing, not even its own processes",
+			 permission->own_only ? "0" : "2, or a container forbids it");
 		snprintf(permission->fix, sizeof(permission->fix),
 			 "sudo setcap cap_perfmon+ep $(command -v perfctr), or for all users: "
-			 "sudo sysctl kernel.perf_event_paranoid=0");
+			 "sudo sysctl kernel.perf_event_paranoid=0%s",
+			 permission->own_only ? "" : ", =2 for own processes only");
 		return;
 	}
 	if (permission->error == -EACCES || permission->error == -EPERM) {
