@@ -98,5 +98,33 @@ def taken():
     check(loop("2 * N")[0]["verdict"] == "TRUSTED", "not measured afterwards")
 
 
+def loop_program(count):
+    """path of a program without a library that executes 2 * count + 5 instructions"""
+    code = struct.pack("<7I", 0xd2800000 | (count & 0xffff) << 5, 0xf2a00000 | count >> 16 << 5,
+                       0xf1000400, 0x54ffffe1, 0xd2800ba8, 0xd2800000, 0xd4000001)
+    size = 120 + len(code)
+    elf = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 183, 1, 0x400078, 64, 0, 0, 64, 56,
+                      1, 0, 0, 0)
+    elf += struct.pack("<IIQQQQQQ", 1, 5, 0, 0x400000, 0x400000, size, size, 4096)
+    path = f"/tmp/loop-{count}"
+    with open(path, "wb") as f:
+        f.write(elf + code)
+    os.chmod(path, 0o755)
+    return path
+
+
+@test
+def local_session():
+    """stat: a user's local session counts exactly a command's instructions, from its exec on"""
+    harness.write("/proc/sys/kernel/perf_event_paranoid", "2")
+    for count in 1, 3000, 100000:
+        # a run may have a timer interrupt, as above
+        counts = [json.loads(harness.run(
+            "perfctr", "stat", "-d", "local", "-j", "-e", "armv8_pmuv3/inst_retired/", "--",
+            loop_program(count), uid=harness.NOBODY).stdout)["counters"][0]["value"]
+                  for _ in range(3)]
+        check(min(counts) == 2 * count + 5, f"{count}: {counts}")
+
+
 if __name__ == "__main__":
     sys.exit(harness.main())
