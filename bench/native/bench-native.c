@@ -51,23 +51,23 @@ static const unsigned char *slot_of(uint64_t index)
 
 static double produce_one(void)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = cpu_ns();
 
 	for (unsigned int i = 0; i < ITERATIONS; i++)
 		sessions_publish();
-	return (double)(now_ns() - begin) / ITERATIONS;
+	return (double)(cpu_ns() - begin) / ITERATIONS;
 }
 
 static double copy_in(void)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = cpu_ns();
 	size_t bytes = sample_bytes(), stride = slot_stride();
 
 	for (unsigned int i = 0; i < ITERATIONS; i++) {
 		memcpy(peer_ring + (i & (SLOTS - 1)) * stride, copy, bytes);
 		opaque(peer_ring);
 	}
-	return (double)(now_ns() - begin) / ITERATIONS;
+	return (double)(cpu_ns() - begin) / ITERATIONS;
 }
 
 /*
@@ -78,7 +78,7 @@ static double drain_one(void)
 {
 	uint64_t begin, first = *ring_insert_idx() - SLOTS, extract = first;
 
-	begin = now_ns();
+	begin = cpu_ns();
 	for (unsigned int i = 0; i < ITERATIONS; i++) {
 		uint64_t insert = __atomic_load_n(ring_insert_idx(), __ATOMIC_ACQUIRE);
 		const unsigned char *slot = slot_of(extract);
@@ -97,19 +97,19 @@ static double drain_one(void)
 		opaque(copy);
 		__atomic_store_n(ring_extract_idx(), ++extract, __ATOMIC_RELEASE);
 	}
-	return (double)(now_ns() - begin) / ITERATIONS;
+	return (double)(cpu_ns() - begin) / ITERATIONS;
 }
 
 static double copy_out(void)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = cpu_ns();
 	size_t bytes = sample_bytes(), stride = slot_stride();
 
 	for (unsigned int i = 0; i < ITERATIONS; i++) {
 		memcpy(copy, ring_memory() + (i & (SLOTS - 1)) * stride, bytes);
 		opaque(copy);
 	}
-	return (double)(now_ns() - begin) / ITERATIONS;
+	return (double)(cpu_ns() - begin) / ITERATIONS;
 }
 
 static struct perfctr_capture_writer *writer;
@@ -117,17 +117,17 @@ static struct perfctr_capture_writer *writer;
 /* As perfctr record, without the system calls for waiting. */
 static double record_one(void)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = cpu_ns();
 
 	for (unsigned int i = 0; i < ITERATIONS; i++)
 		if (perfctr_capture_write_sample(writer, slot_of(i), slot_stride()))
 			sink++;
-	return (double)(now_ns() - begin) / ITERATIONS;
+	return (double)(cpu_ns() - begin) / ITERATIONS;
 }
 
 static double decode_and_read(void)
 {
-	uint64_t begin = now_ns(), sum = 0;
+	uint64_t begin = cpu_ns(), sum = 0;
 
 	for (unsigned int i = 0; i < ITERATIONS; i++) {
 		struct perfctr_sample sample;
@@ -140,12 +140,12 @@ static double decode_and_read(void)
 				sum += perfctr_block_value(&block, n);
 	}
 	sink += sum;
-	return (double)(now_ns() - begin) / ITERATIONS;
+	return (double)(cpu_ns() - begin) / ITERATIONS;
 }
 
 static double plain_sum(void)
 {
-	uint64_t begin = now_ns(), sum = 0;
+	uint64_t begin = cpu_ns(), sum = 0;
 
 	for (unsigned int i = 0; i < ITERATIONS; i++) {
 		for (unsigned int n = 0; n < COUNTERS; n++)
@@ -153,7 +153,7 @@ static double plain_sum(void)
 		opaque(plain);
 	}
 	sink += sum;
-	return (double)(now_ns() - begin) / ITERATIONS;
+	return (double)(cpu_ns() - begin) / ITERATIONS;
 }
 
 /* write every ring once before the measurement */
@@ -168,10 +168,10 @@ static double publish_in(unsigned int sessions)
 	for (unsigned int i = 0; i < SLOTS / sessions; i++)
 		sessions_publish();
 	hardware_counts();
-	begin = now_ns();
+	begin = cpu_ns();
 	for (unsigned int i = 0; i < ITERATIONS / sessions; i++)
 		sessions_publish();
-	end = now_ns();
+	end = cpu_ns();
 	sessions_destroy();
 	return (double)(end - begin) / (ITERATIONS / sessions) / sessions;
 }
@@ -245,9 +245,9 @@ static double page_ms(struct perfctr_ctx *ctx)
 	if (!file || fclose(file))
 		return -1;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		uint64_t begin = now_ns();
+		uint64_t begin = cpu_ns();
 		int mistakes = perfctr_page_check(ctx, path, NULL, NULL);
-		uint64_t ns = now_ns() - begin;
+		uint64_t ns = cpu_ns() - begin;
 
 		if (mistakes)
 			best = 0;
