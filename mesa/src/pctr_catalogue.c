@@ -280,7 +280,9 @@ static bool has_metric(struct builder *b, const char *event, unsigned int type, 
 	return ok;
 }
 
-static void add_metrics(struct builder *b, unsigned int type, unsigned int index)
+/* @product: 0: of any, which is right for types that one product has */
+static void add_metrics(struct builder *b, unsigned int product, unsigned int type,
+			unsigned int index)
 {
 	const struct perfctr_metric_desc *metric = NULL;
 
@@ -294,7 +296,7 @@ static void add_metrics(struct builder *b, unsigned int type, unsigned int index
 					     .block_index = (uint16_t)index };
 		char event[128];
 
-		if (metric->block_type != type ||
+		if ((product && metric->product != product) || metric->block_type != type ||
 		    (metric->scope == PERFCTR_SCOPE_DEVICE && index != DRM_PERFCTR_INDEX_ALL))
 			continue;
 		snprintf(event, sizeof(event), "metric:%s", metric->id);
@@ -343,7 +345,7 @@ static void add_block(struct builder *b, unsigned int type, unsigned int index)
 		snprintf(event, sizeof(event), "%s/%s", label, name);
 		add_counter(b, &like, desc ? desc->name : name, event);
 	}
-	add_metrics(b, type, index);
+	add_metrics(b, product, type, index);
 }
 
 /* Whether two blocks of a type have a counter in common. */
@@ -458,7 +460,7 @@ static void add_pmus(struct builder *b)
 		    !begin_group(b, name))
 			continue;
 		pctr.pmu_events(b->ctx, add_soc_sum, &soc);
-		add_metrics(b, type, DRM_PERFCTR_INDEX_ALL);
+		add_metrics(b, 0, type, DRM_PERFCTR_INDEX_ALL);
 	}
 	pctr.pmu_events(b->ctx, add_pmu_event, b);
 }

@@ -33,9 +33,9 @@ static unsigned int product_number(size_t n)
 /* The place of a product, or product_count(). */
 static size_t product_at(unsigned int product)
 {
-	size_t n = 0;
+	size_t n = 0, count = product_count();
 
-	while (n < product_count() && product_number(n) != product)
+	while (n < count && product_number(n) != product)
 		n++;
 	return n;
 }
@@ -169,18 +169,28 @@ const struct perfctr_counter_desc *database_next_of_pmus(const struct perfctr_co
 	return next_counter(prev, false);
 }
 
-EXPORT const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metric_desc *prev)
+const struct perfctr_metric_desc *database_metric_next(const struct perfctr_metric_desc *prev,
+						       database_wants wants, const void *data)
 {
-	size_t n = prev ? product_at(prev->product) : 0;
+	size_t n = prev ? product_at(prev->product) : 0, count = product_count();
 
-	for (; n < product_count(); n++, prev = NULL) {
-		struct database_rows rows = rows_of(n);
-		const struct perfctr_metric_desc *next = prev ? prev + 1 : rows.metrics;
+	for (; n < count; n++, prev = NULL) {
+		struct database_rows rows;
+		const struct perfctr_metric_desc *next;
 
+		if (wants && !wants(data, product_number(n)))
+			continue;
+		rows = rows_of(n);
+		next = prev ? prev + 1 : rows.metrics;
 		if (next < rows.metrics + rows.metric_count)
 			return next;
 	}
 	return NULL;
+}
+
+EXPORT const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metric_desc *prev)
+{
+	return database_metric_next(prev, NULL, NULL);
 }
 
 EXPORT const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filter_desc *prev)

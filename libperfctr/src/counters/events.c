@@ -589,13 +589,30 @@ static int add_metric(struct parser *p, const struct perfctr_metric_desc *metric
 	return error ? error : selection_add_metric(p->selection, metric);
 }
 
+static bool may_have_product(const void *data, unsigned int product)
+{
+	const struct perfctr_device *device = data;
+
+	for (size_t n = 0; n < device->block_count; n++)
+		if (device->blocks[n].product == product)
+			return true;
+	return product == DRM_PERFCTR_TEGRA410_PRODUCT;
+}
+
+static int fail_no_metric(struct parser *p, const char *pattern)
+{
+	return perfctr_fail(p->ctx, -ENOENT,
+			    "no metric \"%s\" for this device; see \"perfctr list\"", pattern);
+}
+
+/* Return: how many match, 0: none that this device can count, negative error. */
 static int add_metrics(struct parser *p, const char *pattern)
 {
 	const struct perfctr_metric_desc *metric = NULL;
 	size_t before = p->selection->metric_count;
 	int found = 0;
 
-	while ((metric = perfctr_metric_next(metric))) {
+	while ((metric = database_metric_next(metric, may_have_product, p->device))) {
 		char full[2 * LABEL_BYTES];
 		int error;
 
@@ -614,11 +631,9 @@ static int add_metrics(struct parser *p, const char *pattern)
 		if (error)
 			return error;
 	}
-	if (!found || (p->selection->metric_count == before && is_glob(pattern) && !p->found))
-		return perfctr_fail(p->ctx, -ENOENT,
-				    "no metric \"%s\" for this device; see \"perfctr list\"",
-				    pattern);
-	return 0;
+	if (p->selection->metric_count == before && is_glob(pattern) && !p->found)
+		return 0;
+	return found;
 }
 
 /* --- the text -------------------------------------------------------------------- */
@@ -651,8 +666,11 @@ static int add_plain(struct parser *p, const char *name)
 	int before = p->found;
 	int result;
 
-	if (!strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX)))
-		return add_metrics(p, name + strlen(METRIC_PREFIX));
+	if (!strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX))) {
+		name += strlen(METRIC_PREFIX);
+		result = add_metrics(p, name);
+		return result ? (result < 0 ? result : 0) : fail_no_metric(p, name);
+	}
 	if (is_gpu_block_alone(p, name))
 		return add_gpu_event(p, name, "");
 	result = add_gpu_counters(p, NULL, name);
@@ -668,9 +686,12 @@ static int add_plain(struct parser *p, const char *name)
 				    "%s: this machine shows no CPU PMU, as many virtual machines; "
 				    "\"perfctr list\" has what it can count",
 				    name);
-	if (p->found == before && has_metric(name))
-		return add_metrics(p, name);
-	return p->found == before ? fail_unknown(p, NULL, name) : 0;
+	if (p->found != before)
+		return 0;
+	result = add_metrics(p, name);
+	if (result)
+		return result < 0 ? result : 0;
+	return has_metric(name) ? fail_no_metric(p, name) : fail_unknown(p, NULL, name);
 }
 
 static int cut(struct parser *p, char *to, const char *from, size_t length)
