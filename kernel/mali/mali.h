@@ -152,10 +152,8 @@ void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value);
 void mali_as_reset_locked(struct mali_gpu *gpu);
 int mali_mem_read(struct mali_gpu *gpu, u32 as, u64 va, void *data, size_t bytes);
 int mali_mem_write(struct mali_gpu *gpu, u32 as, u64 va, const void *data, size_t bytes);
-int mali_mem_read32(struct mali_gpu *gpu, u32 as, u64 va, u32 *value);
-int mali_mem_read64(struct mali_gpu *gpu, u32 as, u64 va, u64 *value);
-int mali_mem_write32(struct mali_gpu *gpu, u32 as, u64 va, u32 value);
-int mali_mem_write64(struct mali_gpu *gpu, u32 as, u64 va, u64 value);
+int mali_mem_load(struct mali_gpu *gpu, u32 as, u64 va, size_t bytes, u64 *value);
+int mali_mem_store(struct mali_gpu *gpu, u32 as, u64 va, size_t bytes, u64 value);
 void *mali_mem_page(struct mali_gpu *gpu, u32 as, u64 va);
 
 /* mali_platform.c */

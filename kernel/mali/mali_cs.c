@@ -98,12 +98,12 @@ static void load_store_multiple(struct mali_stream *stream, u64 instruction, boo
 	for_each_set_bit(bit, &mask, 16) {
 		u64 word = va + bit * sizeof(u32);
 		u32 number = destination(instruction) + bit;
-		u32 value = get(stream, number);
+		u64 value = get(stream, number);
 
 		if (store)
-			err = mali_mem_write32(gpu_of(stream), as, word, value);
+			err = mali_mem_store(gpu_of(stream), as, word, sizeof(u32), value);
 		else
-			err = mali_mem_read32(gpu_of(stream), as, word, &value);
+			err = mali_mem_load(gpu_of(stream), as, word, sizeof(u32), &value);
 		if (err) {
 			bus_fault(stream, word);
 			return;
@@ -118,7 +118,6 @@ static void store_state(struct mali_stream *stream, u64 instruction)
 	struct mali_gpu *gpu = gpu_of(stream);
 	u64 va = get64(stream, address(instruction)) + offset_of(instruction);
 	u64 value = 0;
-	int err;
 
 	switch (FIELD_GET(MALI_CS_STORED_STATE, instruction)) {
 	case STATE_TIMESTAMP:
@@ -134,49 +133,33 @@ static void store_state(struct mali_stream *stream, u64 instruction)
 		value = stream->cs.error;
 		break;
 	}
-	err = mali_mem_write64(gpu, stream->group->as, va, value);
-	if (err)
+	if (mali_mem_store(gpu, stream->group->as, va, sizeof(value), value))
 		bus_fault(stream, va);
 }
 
 /* --- synchronisation objects --------------------------------------------- */
 
-/* the value, followed by an error word: did the work before it fail? */
-static int read_object(struct mali_stream *stream, u64 va, bool wide, u64 *value)
+/* An object is a value, and an error word behind it: did the work before it fail? */
+
+static size_t bytes_of(bool wide)
 {
-	struct mali_gpu *gpu = gpu_of(stream);
-	u32 low = 0;
-	int err;
-
-	if (wide)
-		return mali_mem_read64(gpu, stream->group->as, va, value);
-	err = mali_mem_read32(gpu, stream->group->as, va, &low);
-	*value = low;
-	return err;
-}
-
-static int write_object(struct mali_stream *stream, u64 va, bool wide, u64 value)
-{
-	struct mali_gpu *gpu = gpu_of(stream);
-
-	if (wide)
-		return mali_mem_write64(gpu, stream->group->as, va, value);
-	return mali_mem_write32(gpu, stream->group->as, va, value);
+	return wide ? sizeof(u64) : sizeof(u32);
 }
 
 static void sync_write(struct mali_stream *stream, u64 instruction, bool wide, bool add)
 {
+	struct mali_gpu *gpu = gpu_of(stream);
 	const u32 as = stream->group->as;
+	const size_t bytes = bytes_of(wide);
 	u64 va = get64(stream, address(instruction));
 	u64 operand = wide ? get64(stream, data(instruction)) : get(stream, data(instruction));
-	u64 status_va = va + (wide ? sizeof(u64) : sizeof(u32));
 	u32 status = instruction & MALI_CS_ERROR_PROPAGATE ? stream->cs.error : 0;
 	u64 value = 0;
 
 	/* write the status first: a reader that sees the new value also sees its status */
-	if ((add && read_object(stream, va, wide, &value)) ||
-	    mali_mem_write32(gpu_of(stream), as, status_va, status) ||
-	    write_object(stream, va, wide, value + operand)) {
+	if ((add && mali_mem_load(gpu, as, va, bytes, &value)) ||
+	    mali_mem_store(gpu, as, va + bytes, sizeof(u32), status) ||
+	    mali_mem_store(gpu, as, va, bytes, value + operand)) {
 		bus_fault(stream, va);
 		return;
 	}
@@ -191,12 +174,11 @@ static bool sync_wait(struct mali_stream *stream, u64 instruction, bool wide)
 	u64 va = get64(stream, address(instruction));
 	u64 limit = wide ? get64(stream, data(instruction)) : get(stream, data(instruction));
 	bool greater = FIELD_GET(MALI_CS_WAIT_CONDITION, instruction) == MALI_CONDITION_GREATER;
-	u64 value;
-	u32 status;
+	const u32 as = stream->group->as;
+	u64 value, status;
 
-	if (read_object(stream, va, wide, &value) ||
-	    mali_mem_read32(gpu_of(stream), stream->group->as,
-			    va + (wide ? sizeof(u64) : sizeof(u32)), &status)) {
+	if (mali_mem_load(gpu_of(stream), as, va, bytes_of(wide), &value) ||
+	    mali_mem_load(gpu_of(stream), as, va + bytes_of(wide), sizeof(u32), &status)) {
 		bus_fault(stream, va);
 		return true;
 	}

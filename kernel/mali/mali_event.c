@@ -8,15 +8,19 @@
 #include "mali_mcu.h"
 #include "mali_regs.h"
 
-/* --- global --------------------------------------------------------------- */
+/* sets the word; whether the host wants an interrupt for a bit that changed */
+static bool acknowledge(__le32 *word, u32 ack, const __le32 *mask)
+{
+	u32 changed = mali_word(word) ^ ack;
 
-/* acknowledges all at once; raises one interrupt if the host enabled any of them */
+	mali_set_word(word, ack);
+	return changed & mali_word(mask);
+}
+
+/* acknowledges all at once, with one interrupt */
 void mali_global_acknowledge(struct mali_mcu *mcu, u32 ack)
 {
-	u32 changed = mali_word(&mcu->out->ack) ^ ack;
-
-	mali_set_word(&mcu->out->ack, ack);
-	if (changed & mali_word(&mcu->in->ack_irq_mask))
+	if (acknowledge(&mcu->out->ack, ack, &mcu->in->ack_irq_mask))
 		mali_irq_raise(mcu->gpu, MALI_IRQ_JOB, MALI_JOB_IRQ_GLOBAL);
 }
 
@@ -28,14 +32,9 @@ void mali_global_event(struct mali_mcu *mcu, u32 event)
 		mali_global_acknowledge(mcu, ack ^ event);
 }
 
-/* --- groups --------------------------------------------------------------- */
-
 void mali_group_acknowledge(struct mali_group *group, u32 ack)
 {
-	u32 changed = mali_word(&group->out->ack) ^ ack;
-
-	mali_set_word(&group->out->ack, ack);
-	if (changed & mali_word(&group->in->ack_irq_mask))
+	if (acknowledge(&group->out->ack, ack, &group->in->ack_irq_mask))
 		mali_irq_raise(group->mcu->gpu, MALI_IRQ_JOB, BIT(group->number));
 }
 

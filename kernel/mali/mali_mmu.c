@@ -233,31 +233,16 @@ static int access_word(struct mali_gpu *gpu, u32 as, u64 va, u64 *value, size_t 
 	return memory ? 0 : -EFAULT;
 }
 
-int mali_mem_read32(struct mali_gpu *gpu, u32 as, u64 va, u32 *value)
-{
-	u64 word = 0;
-	int err = access_word(gpu, as, va, &word, sizeof(u32), MALI_AS_ACCESS_READ);
-
-	*value = word;
-	return err;
-}
-
-int mali_mem_read64(struct mali_gpu *gpu, u32 as, u64 va, u64 *value)
+/* @bytes: 4 or 8 */
+int mali_mem_load(struct mali_gpu *gpu, u32 as, u64 va, size_t bytes, u64 *value)
 {
 	*value = 0;
-	return access_word(gpu, as, va, value, sizeof(u64), MALI_AS_ACCESS_READ);
+	return access_word(gpu, as, va, value, bytes, MALI_AS_ACCESS_READ);
 }
 
-int mali_mem_write32(struct mali_gpu *gpu, u32 as, u64 va, u32 value)
+int mali_mem_store(struct mali_gpu *gpu, u32 as, u64 va, size_t bytes, u64 value)
 {
-	u64 word = value;
-
-	return access_word(gpu, as, va, &word, sizeof(u32), MALI_AS_ACCESS_WRITE);
-}
-
-int mali_mem_write64(struct mali_gpu *gpu, u32 as, u64 va, u64 value)
-{
-	return access_word(gpu, as, va, &value, sizeof(u64), MALI_AS_ACCESS_WRITE);
+	return access_word(gpu, as, va, &value, bytes, MALI_AS_ACCESS_WRITE);
 }
 
 /* the page at @va in the host's memory, for firmware's own structures; NULL on a fault */

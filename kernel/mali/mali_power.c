@@ -16,11 +16,6 @@ u64 mali_power_present(const struct mali_gpu *gpu, enum mali_domain domain)
 	return domain == MALI_DOMAIN_SHADER ? gpu->product->shader_present : BIT_ULL(0);
 }
 
-static u32 half(u64 value, u32 offset)
-{
-	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
-}
-
 /* @offset: of a register in one of the banks */
 u32 mali_power_read(struct mali_gpu *gpu, u32 offset)
 {
@@ -31,7 +26,7 @@ u32 mali_power_read(struct mali_gpu *gpu, u32 offset)
 	if (domain >= MALI_DOMAINS || within % MALI_POWER_DOMAIN_BYTES >= sizeof(u64))
 		return 0;
 	if (bank == MALI_POWER_READY || bank == MALI_POWER_ACTIVE)
-		return half(gpu->powered[domain], offset);
+		return mali_half(gpu->powered[domain], offset);
 	return 0;
 }
 

@@ -16,11 +16,6 @@
 #include "mali_mcu.h"
 #include "mali_regs.h"
 
-static u32 half(u64 value, u32 offset)
-{
-	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
-}
-
 /* values of the Mali-G610 in the RK3588, except where the model depends on the product */
 static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
 {
@@ -55,7 +50,7 @@ static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
 	case MALI_TEXTURE_FEATURES + 8:
 		return U32_MAX;
 	case MALI_SHADER_PRESENT ... MALI_SHADER_PRESENT + 4:
-		return half(product->shader_present, offset);
+		return mali_half(product->shader_present, offset);
 	case MALI_TILER_PRESENT:
 	case MALI_L2_PRESENT:
 		return 1;
@@ -70,9 +65,9 @@ static u32 read_gpu(struct mali_gpu *gpu, u32 offset)
 {
 	switch (offset) {
 	case MALI_CYCLE_COUNT ... MALI_CYCLE_COUNT + 4:
-		return half(mali_cycles_locked(gpu), offset);
+		return mali_half(mali_cycles_locked(gpu), offset);
 	case MALI_TIMESTAMP ... MALI_TIMESTAMP + 4:
-		return half(mali_timestamp(), offset);
+		return mali_half(mali_timestamp(), offset);
 	case MALI_MCU_CONTROL:
 		return gpu->mcu_control;
 	case MALI_MCU_STATUS:

@@ -7,6 +7,7 @@
 #define _MALI_REGS_H_
 
 #include <linux/bits.h>
+#include <linux/kernel.h>
 
 /* the window holds the doorbells of all group slots */
 #define MALI_WINDOW_BYTES		0x200000
@@ -76,7 +77,6 @@
 /* address spaces */
 #define MALI_AS				0x2400
 #define MALI_AS_TRANSTAB		0x00
-#define MALI_AS_MEMATTR			0x08
 #define MALI_AS_LOCKADDR		0x10
 #define MALI_AS_COMMAND			0x18
 #define MALI_AS_FAULTSTATUS		0x1c
@@ -104,6 +104,12 @@
 
 #define MALI_DOORBELL			0x80000
 #define MALI_DOORBELL_BYTES		0x10000
+
+/* the word of a 64-bit register at @offset */
+static inline u32 mali_half(u64 value, u32 offset)
+{
+	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
+}
 
 /* exceptions: why a command stream stopped, or why an address was not translated */
 #define MALI_EXCEPTION_CS_CONFIG_FAULT		0x40

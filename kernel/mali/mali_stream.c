@@ -32,20 +32,21 @@ static void set_ack_state(struct mali_stream *stream, u32 state)
 /* the ring's pointers are in firmware's address space, the ring is in the group's */
 static int read_insert(struct mali_stream *stream, u64 *insert)
 {
-	return mali_mem_read64(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
-			       offsetof(struct mali_ring_input, insert), insert);
+	return mali_mem_load(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
+			     offsetof(struct mali_ring_input, insert), sizeof(*insert), insert);
 }
 
 static int write_extract(struct mali_stream *stream)
 {
-	return mali_mem_write64(gpu_of(stream), MALI_MCU_AS, stream->ring_output_va +
-				offsetof(struct mali_ring_output, extract), stream->cs.extract);
+	return mali_mem_store(gpu_of(stream), MALI_MCU_AS, stream->ring_output_va +
+			      offsetof(struct mali_ring_output, extract), sizeof(u64),
+			      stream->cs.extract);
 }
 
 static void write_active(struct mali_stream *stream, u32 active)
 {
-	mali_mem_write32(gpu_of(stream), MALI_MCU_AS, stream->ring_output_va +
-			 offsetof(struct mali_ring_output, active), active);
+	mali_mem_store(gpu_of(stream), MALI_MCU_AS, stream->ring_output_va +
+		       offsetof(struct mali_ring_output, active), sizeof(active), active);
 }
 
 /* --- start and stop ------------------------------------------------------ */
@@ -71,8 +72,9 @@ void mali_stream_start(struct mali_stream *stream)
 		return;
 	}
 	/* the host sets the position, which equals the saved one after a resume */
-	if (mali_mem_read64(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
-			    offsetof(struct mali_ring_input, extract), &stream->cs.extract))
+	if (mali_mem_load(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
+			  offsetof(struct mali_ring_input, extract), sizeof(u64),
+			  &stream->cs.extract))
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_input_va);
 	else
 		write_active(stream, 1);
@@ -160,7 +162,7 @@ static bool fetch(struct mali_stream *stream, u64 *instruction)
 	}
 	next = cs->depth ? &cs->frame[cs->depth - 1].pc : &cs->extract;
 	va = cs->depth ? *next : stream->ring_va + (cs->extract & (stream->ring_bytes - 1));
-	if (mali_mem_read64(gpu, stream->group->as, va, instruction)) {
+	if (mali_mem_load(gpu, stream->group->as, va, sizeof(*instruction), instruction)) {
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, va);
 		return false;
 	}
