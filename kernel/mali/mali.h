@@ -10,6 +10,7 @@
 #ifndef _MALI_H_
 #define _MALI_H_
 
+#include <linux/clk-provider.h>
 #include <linux/ioport.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -17,9 +18,9 @@
 
 struct dentry;
 struct device;
+struct fwnode_handle;
 struct mali_counters;
 struct mali_mcu;
-struct mali_platform;
 struct mali_prfcnt;
 struct page;
 
@@ -29,6 +30,7 @@ struct page;
 #define MALI_REGISTERS		96
 #define MALI_SCOREBOARDS	8
 #define MALI_TIMESTAMP_HZ	24000000
+#define MALI_MICROVOLT		800000
 
 /* supported frequencies, ascending */
 extern const unsigned long mali_core_hz[3];
@@ -91,6 +93,8 @@ struct mali_gpu {
 	struct resource window;	/* registers, in the resource tree */
 	/* real memory at the window's address: userspace maps the flush ID page */
 	struct page *window_pages;
+	struct clk_hw clock;
+	struct fwnode_handle *fwnode;	/* NULL without a device tree */
 
 	spinlock_t lock;	/* protects everything up to @mcu, and the counters */
 	struct mali_irq irq[MALI_IRQS];
@@ -106,7 +110,6 @@ struct mali_gpu {
 
 	struct mali_counters *counters;
 	struct mali_mcu *mcu;
-	struct mali_platform *platform;
 	struct mali_prfcnt *prfcnt;
 
 	/* a fault is injected while its value is not zero; debugfs has a file for each */
@@ -122,6 +125,12 @@ static inline u32 mali_arch(const struct mali_gpu *gpu)
 
 /* mali_registers.c */
 int mali_window_init(struct mali_gpu *gpu);
+u32 mali_register_read(struct mali_gpu *gpu, u32 offset);
+void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value);
+
+/* mali_uml.c, or mali_stock.c */
+int mali_host_add_window(struct mali_gpu *gpu);
+int mali_host_init(struct mali_gpu *gpu);
 
 /* mali_irq.c */
 int mali_thread(struct mali_gpu *gpu, int (*run)(void *), void *data, const char *name);

@@ -99,7 +99,7 @@ static void control(struct mali_mcu *mcu)
 	set_status(gpu, MALI_MCU_STATUS_DISABLED);
 }
 
-static void halt(struct mali_mcu *mcu)
+static void halt_mcu(struct mali_mcu *mcu)
 {
 	mali_set_word(&mcu->out->halt_status, 0);
 	stop_all(mcu);
@@ -135,7 +135,7 @@ static bool work(struct mali_mcu *mcu)
 		}
 		if (mali_word(&mcu->in->req) & MALI_GLB_HALT &&
 		    !READ_ONCE(mcu->gpu->fail[MALI_FAIL_HALT])) {
-			halt(mcu);
+			halt_mcu(mcu);
 			return false;
 		}
 	}

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registers: the kernel's emulation of I/O memory (User-mode Linux) calls the model for each
- * access, which is dispatched to its parts. The window lies at the address of real memory, because
- * userspace maps the flush ID page.
+ * The registers: each access is dispatched to a part of the model. The window lies at the address
+ * of real memory, because userspace maps the flush ID page.
  */
 #include <linux/bitfield.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
-#include <linux/logic_iomem.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -130,7 +128,7 @@ static int irq_block(u32 offset)
 #define POWER_BYTES	(MALI_POWER_ACTIVE + MALI_POWER_BANK_BYTES - MALI_POWER_READY)
 #define AS_BYTES	(MALI_ADDRESS_SPACES * MALI_AS_BYTES)
 
-static u32 read_register(struct mali_gpu *gpu, u32 offset)
+u32 mali_register_read(struct mali_gpu *gpu, u32 offset)
 {
 	int irq = irq_block(offset);
 	u32 value;
@@ -147,7 +145,7 @@ static u32 read_register(struct mali_gpu *gpu, u32 offset)
 	return value;
 }
 
-static void write_register(struct mali_gpu *gpu, u32 offset, u32 value)
+void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value)
 {
 	int irq = irq_block(offset);
 
@@ -173,43 +171,6 @@ static void write_register(struct mali_gpu *gpu, u32 offset, u32 value)
 /* up to 256 MiB of the resource tree are taken, and pages come at random addresses */
 #define ATTEMPTS	130
 
-/* the emulation's map callback has no context pointer */
-static struct mali_gpu *window_gpu;
-
-static unsigned long window_read(void *priv, unsigned int offset, int size)
-{
-	struct mali_gpu *gpu = priv;
-
-	if (size != sizeof(u32))
-		return 0;
-	if (offset == MALI_MCU_STATUS)
-		mali_mcu_poll(gpu);
-	return read_register(gpu, offset);
-}
-
-static void window_write(void *priv, unsigned int offset, int size, unsigned long value)
-{
-	if (size == sizeof(u32))
-		write_register(priv, offset, value);
-}
-
-static const struct logic_iomem_ops window_ops = {
-	.read = window_read,
-	.write = window_write,
-};
-
-static long window_map(unsigned long offset, size_t size, const struct logic_iomem_ops **ops,
-		       void **priv)
-{
-	*ops = &window_ops;
-	*priv = window_gpu;
-	return offset;
-}
-
-static const struct logic_iomem_region_ops region_ops = {
-	.map = window_map,
-};
-
 /* the region can never be removed, so the module cannot be unloaded */
 int __init mali_window_init(struct mali_gpu *gpu)
 {
@@ -228,7 +189,7 @@ int __init mali_window_init(struct mali_gpu *gpu)
 			.end = page_to_phys(pages) + MALI_WINDOW_BYTES - 1,
 			.flags = IORESOURCE_MEM,
 		};
-		err = logic_iomem_add_region(&gpu->window, &region_ops);
+		err = mali_host_add_window(gpu);
 		if (err)
 			tried[n++] = pages;
 		else
@@ -238,7 +199,6 @@ int __init mali_window_init(struct mali_gpu *gpu)
 		__free_pages(tried[i], WINDOW_ORDER);
 	if (err)
 		return err;
-	window_gpu = gpu;
 	*(u32 *)(page_address(gpu->window_pages) + MALI_FLUSH_ID) = gpu->flush_id;
 	__module_get(THIS_MODULE);
 	return 0;

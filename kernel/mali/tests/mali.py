@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)) + "/../../../tool
 
 from harness import check, run, wait_for, write  # pylint: disable=wrong-import-position
 
-DEVICE = "mali-gpu"
+DEVICE = "panthor"
 DRIVER = "/sys/bus/platform/drivers/panthor"
 POWER = f"/sys/bus/platform/devices/{DEVICE}/power"
 MODEL = "/sys/kernel/debug/mali"
