@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the HUD's tests: runs of the scene, the HUD's dump files, and TAP."""
+"""Shared by tests of the scene: its runs, the HUD's dump files, and TAP."""
 
 import itertools
 import os
@@ -25,12 +25,6 @@ def report(name, problems):
     for problem in problems[:8]:
         print(f"# {problem}")
     print(f"{'not ok' if problems else 'ok'} {number} - {name}", flush=True)
-
-
-def skip(name, reason):
-    global number
-    number += 1
-    print(f"ok {number} - {name} # SKIP {reason}", flush=True)
 
 
 def end():
