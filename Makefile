@@ -42,7 +42,7 @@ export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit \
-	coverage kunit igt mesa-test mesa-next fuzz debug-test kernel-coverage bench check next \
+	coverage kunit igt mesa-test mesa-next fuzz debug-test bench check next \
 	install dkms deb package-test package-next panthor-check arm64 test-arm64 test demo \
 	demo-mali mesa mesa-shim demo-hud clean help $(PARTS)
 
@@ -155,9 +155,6 @@ fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.
 debug-test: all ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak; SUITES=
 	$(Q)$(MAKE) modules KVER="uml-debug debug kcsan"
 	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
-
-kernel-coverage: all ## line coverage of the kernel modules, by file
-	$(Q)scripts/coverage
 
 bench: all ## ratios measured in one run
 	$(call need,bench/Makefile,the benchmarks)
