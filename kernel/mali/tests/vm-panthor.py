@@ -23,14 +23,8 @@ def probes():
 
 
 @test
-def one_job():
-    """a job is executed: what it stores is in memory"""
-    jobs("store")
-
-
-@test
 def many_jobs():
-    """500 jobs in a row in one group"""
+    """500 jobs in a row in one group: what they store is in memory"""
     jobs("-n", "500", "store")
 
 

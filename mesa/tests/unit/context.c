@@ -58,6 +58,7 @@ static bool blocks_of_perf_events(void)
 }
 
 #include "model.c"
+#include "tap.h"
 
 /* Create a query as the hook does, with one letter per event. */
 static struct pctr_query *query_of(const char *events, unsigned int flags)
@@ -409,14 +410,6 @@ static bool ratios_of_nothing_are_forgotten(void)
 	idle = false;
 	ok = ok && !last_other(hud, 1, SLOT_NS, 7);
 	return all_gone() && ok;
-}
-
-static int number, failed;
-
-static void check(bool ok, const char *name)
-{
-	printf("%sok %d - %s\n", ok ? "" : "not ", ++number, name);
-	failed += !ok;
 }
 
 int main(void)

@@ -4,6 +4,7 @@
  * Built by mesa/tests/groups.
  */
 #include "pctr_frames.c"
+#include "tap.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,15 +14,9 @@
 
 enum { ANSWER_MS = 10000 };
 
-static int number, failed, messages;
+static int messages;
 static int server = -1;
 static char last_message[256];
-
-static void check(bool ok, const char *name)
-{
-	printf("%sok %d - %s\n", ok ? "" : "not ", ++number, name);
-	failed += !ok;
-}
 
 static void say(const char *text)
 {

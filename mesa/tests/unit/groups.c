@@ -4,8 +4,7 @@
  * more counters than it announces. Built against Mesa's source by mesa/tests/groups.
  */
 #include "main/performance_monitor.c"
-
-#include <stdio.h>
+#include "tap.h"
 
 #if PCTR_MESA >= 25
 #define _glapi_set_context _mesa_glapi_set_context
@@ -62,14 +61,6 @@ static int query_info(struct pipe_screen *screen, unsigned int index,
 	info->type = PIPE_DRIVER_QUERY_TYPE_UINT64;
 	info->group_id = groups[index];
 	return 1;
-}
-
-static int number, failed;
-
-static void check(bool ok, const char *name)
-{
-	printf("%sok %d - %s\n", ok ? "" : "not ", ++number, name);
-	failed += !ok;
 }
 
 int main(void)

@@ -4,19 +4,10 @@
  * functions while it destroys the context. Built against Mesa's headers by mesa/tests/groups.
  */
 #include "pctr_hook.c"
-
-#include <stdio.h>
+#include "tap.h"
 
 /* counters of the driver, and ours in one group */
 enum { DRIVERS = 2, OURS = 3, DRIVER_TYPE = 256, DRIVER_VALUE = 70, OUR_VALUE = 500 };
-
-static int number, failed;
-
-static void check(bool ok, const char *name)
-{
-	printf("%sok %d - %s\n", ok ? "" : "not ", ++number, name);
-	failed += !ok;
-}
 
 /* --- counters of ours ------------------------------------------------------- */
 
