@@ -12,7 +12,6 @@
  * @features-pmu: a PMU block is -EOPNOTSUPP on a kernel without perf events
  * @blocks-and-products: QUERY has the clock and the product of each block
  * @words-of-blocks: set, clock and product of a block in a sample are those of QUERY
- * @active-set: active_set is the set of the existing sessions, or the primary set without sessions
  * @frequencies: clocks have their names, and run at full speed when nothing slows them
  * @clock-cycles: clock_cycles of every clock are its frequency times the span
  * @capture: capture_ns is the time at which a block was read; the last one ends the sample
@@ -185,22 +184,6 @@ static void words_of_blocks(void)
 	}
 }
 
-static void active_set(void)
-{
-	struct igt_perfctr_device now = dev;
-	struct igt_perfctr_session s;
-
-	igt_assert(dev.info.sets & 1 << DRM_PERFCTR_SET_SECONDARY);
-	igt_assert_eq_u32(dev.info.active_set, DRM_PERFCTR_SET_PRIMARY);
-	igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
-	igt_perfctr_session_create(&s);
-	igt_perfctr_describe(&now);
-	igt_assert_eq_u32(now.info.active_set, DRM_PERFCTR_SET_SECONDARY);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_describe(&now);
-	igt_assert_eq_u32(now.info.active_set, DRM_PERFCTR_SET_PRIMARY);
-}
-
 /* cycles of each clock against the frequency that QUERY reports, with the GPU awake */
 static void clock_cycles(void)
 {
@@ -352,7 +335,6 @@ int igt_main()
 	igt_subtest("blocks-and-products") blocks_and_products();
 	/* Covers: drm_perfctr_block_header, DRM_PERFCTR_PRODUCT_PERF_PMU */
 	igt_subtest("words-of-blocks") words_of_blocks();
-	igt_subtest("active-set") active_set();
 	igt_subtest("frequencies") frequencies();
 	/* Covers: DRM_PERFCTR_STATE_ON, DRM_PERFCTR_CLOCK_NONE */
 	igt_subtest("clock-cycles") clock_cycles();

@@ -8,7 +8,8 @@
  *
  * arg[1]:
  * @conserve-manual: manual samples add up to the truth, also when the ring wraps
- * @conserve-sets: each counter set adds up to its own truth
+ * @conserve-sets: each counter set adds up to its own truth; QUERY has the active set, without
+ *   sessions the primary one
  * @conserve-final-only: the final sample alone has all counts
  * @conserve-periodic: periodic samples add up to the truth while jobs run
  * @conserve-periodic-and-manual: periodic and manual samples of one session add up to the truth
@@ -107,6 +108,8 @@ static void conserve_sets(void)
 			different[set] = igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
 			igt_assert(different[set]);
 			igt_perfctr_session_fini(&s);
+			igt_perfctr_describe(&dev);
+			igt_assert_eq_u32(dev.info.active_set, DRM_PERFCTR_SET_PRIMARY);
 		}
 		/* the same work; the counter at this position differs between sets */
 		igt_assert(different[0] != different[1]);
