@@ -397,7 +397,7 @@ static void teardown_active(void)
 
 struct watcher {
 	struct igt_perfctr_session s;
-	bool over;
+	bool over, watching;
 	unsigned int wrong;
 };
 
@@ -407,18 +407,21 @@ static void *watch_stops(void *data)
 	const uint32_t *state = &w->s.control->state;
 
 	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
-		struct drm_perfctr_status status;
-
 		if (__atomic_load_n(state, __ATOMIC_ACQUIRE) != DRM_PERFCTR_RING_ACTIVE)
 			continue;
+		__atomic_store_n(&w->watching, true, __ATOMIC_RELEASE);
 		while (__atomic_load_n(state, __ATOMIC_ACQUIRE))
 			;
-		status = igt_perfctr_status(&w->s);
-		/* active again is no error: each session has one more sample then */
-		w->wrong += status.flags & DRM_PERFCTR_STATUS_ACTIVE &&
-			    !__atomic_load_n(state, __ATOMIC_ACQUIRE);
+		w->wrong += !!(igt_perfctr_status(&w->s).flags & DRM_PERFCTR_STATUS_ACTIVE);
+		__atomic_store_n(&w->watching, false, __ATOMIC_RELEASE);
 	}
 	return NULL;
+}
+
+static void await_watching(const struct watcher *w, bool watching)
+{
+	while (__atomic_load_n(&w->watching, __ATOMIC_ACQUIRE) != watching)
+		usleep(100);
 }
 
 /* the watcher needs a CPU of its own; a stack trace delays what ends a session */
@@ -435,14 +438,12 @@ static void stop_visible(void)
 	igt_assert_eq(pthread_create(&thread, NULL, watch_stops, &w), 0);
 	for (unsigned int i = 0; i < 200; i++) {
 		igt_assert_eq(igt_perfctr_start(&w.s, 0), 0);
+		await_watching(&w, true);
 		igt_assert_eq(igt_perfctr_stop(&w.s, 0), 0);
 		igt_perfctr_drain(&w.s);
-		/* the watcher calls STATUS before the next START */
-		igt_sleep_ms(1);
+		await_watching(&w, false);
 	}
 	__atomic_store_n(&w.over, true, __ATOMIC_RELEASE);
-	igt_assert_eq(igt_perfctr_start(&w.s, 0), 0);
-	igt_assert_eq(igt_perfctr_stop(&w.s, 0), 0);
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/enable", "0");
 	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/trigger", "!stacktrace");
