@@ -37,18 +37,14 @@ struct options {
 	uint64_t random_jobs;
 	bool random;
 	uint64_t seed;
-	uint32_t kinds;
 	uint64_t contexts;
 	/* session that samples each job, 0: none */
 	uint64_t sample_handle;
-	bool no_wait;
-	bool fences;
 	bool demo;
 	bool info;
 	bool json;
 	bool verbose;
 	bool quiet;
-	bool dry_run;
 };
 
 static volatile sig_atomic_t stop;
@@ -77,31 +73,17 @@ static const char usage_options[] =
 	"  -f, --file FILE       read jobs from FILE, - for standard input\n"
 	"  -r, --repeat N        all that many times\n"
 	"  -D, --duration TIME   repeat until TIME is over\n"
-	"      --random N        N random jobs; --seed S (default 1) repeats them exactly;\n"
-	"                        --only gpu|fabric leaves out the others\n"
+	"      --random N        N random jobs; --seed S (default 1) repeats them exactly\n"
 	"      --demo            a load that breathes, until interrupted or --duration\n"
 	"  -c, --contexts N      spread jobs over N contexts\n"
 	"      --tag-contexts    for perfctr stat --per-context and record --in-stream: a\n"
 	"                        sample around each job, tagged with 1 + its context's id\n"
 	"  -t, --timeout TIME    longest wait for one job (default 30s)\n"
-	"      --no-wait         return while jobs are queued (the device drops them at exit)\n"
-	"      --fence           ask for a fence of each job and check that it signals\n"
 	"  -j, --json            result as JSON; with -v each job too\n"
-	"  -n, --dry-run         parse and print the number of commands, submit nothing\n"
 	"  -v, --verbose  -q, --quiet  -h, --help  --info (shape of the device)\n"
 	"\n"
 	"Exit: 0 all done, 1 error, 2 usage, 3 a job was cut short or a sample failed,\n"
 	"4 a job was not done in time, 128+N ended by signal N (not with --demo).\n";
-
-static int take_kinds(const struct app *app, void *options, const char *text)
-{
-	struct options *o = options;
-
-	if (strcmp(text, "gpu") && strcmp(text, "fabric"))
-		return app_usage(app, "--only takes gpu or fabric, not: %s", text);
-	o->kinds = *text == 'g' ? WORKLOAD_GPU : WORKLOAD_FABRIC;
-	return 0;
-}
 
 /* The session that perfctr shares with its workload. */
 static int take_session(const struct app *app, void *options, const char *text)
@@ -131,16 +113,12 @@ static int parse_options(const struct app *app, int argc, char **argv, struct op
 		OPTION(0, "random", NUMBER, &o->random_jobs, .min = 1, .max = UINT32_MAX,
 		       .given = &o->random),
 		OPTION(0, "seed", NUMBER, &o->seed, .max = UINT64_MAX),
-		OPTION(0, "only", CALL, o, .call = take_kinds),
 		OPTION(0, "demo", FLAG, &o->demo),
 		OPTION('c', "contexts", NUMBER, &o->contexts, .min = 1, .max = MAX_CONTEXTS),
 		OPTION(0, "tag-contexts", CALL_PLAIN, o, .call = take_session),
 		OPTION('t', "timeout", SECONDS, &o->timeout_ns),
-		OPTION(0, "no-wait", FLAG, &o->no_wait),
-		OPTION(0, "fence", FLAG, &o->fences),
 		OPTION(0, "info", FLAG, &o->info),
 		OPTION('j', "json", FLAG, &o->json),
-		OPTION('n', "dry-run", FLAG, &o->dry_run),
 		OPTION('v', "verbose", FLAG, &o->verbose),
 		OPTION('q', "quiet", FLAG, &o->quiet),
 		OPTIONS_END,
@@ -344,25 +322,24 @@ static void sleep_ns(uint64_t ns)
 }
 
 static int script_line(struct runner *runner, struct job *job, const char *const *words,
-		       size_t count, bool dry_run, char *error, size_t error_bytes)
+		       size_t count, char *error, size_t error_bytes)
 {
 	uint64_t ns;
 	int ret;
 
 	if (!strcmp(words[0], "sync") && count == 1)
-		return dry_run ? 0 : runner_wait(runner, 0);
+		return runner_wait(runner, 0);
 	if (!strcmp(words[0], "sleep") && count == 2) {
 		if (number_parse_time(words[1], NS_PER_S, &ns)) {
 			snprintf(error, error_bytes, "sleep: '%s' is no duration", words[1]);
 			return -EINVAL;
 		}
-		if (!dry_run)
-			sleep_ns(ns);
+		sleep_ns(ns);
 		return 0;
 	}
 	job_clear(job);
 	ret = job_parse(job, words, count, error, error_bytes);
-	if (ret || dry_run)
+	if (ret)
 		return ret;
 	ret = runner_submit(runner, job);
 	if (ret)
@@ -402,7 +379,7 @@ static int run_script(struct runner *runner, const struct options *o, uint64_t *
 		if (!count)
 			continue;
 		*lines += 1;
-		ret = script_line(runner, &job, words, count, o->dry_run, error, sizeof(error));
+		ret = script_line(runner, &job, words, count, error, sizeof(error));
 		if (ret && ret != -EINTR)
 			fprintf(stderr, "vsoc-job: %s:%zu: %s\n", is_stdin ? "<stdin>" : o->script,
 				number, *error ? error : strerror(-ret));
@@ -418,7 +395,6 @@ static int run_random(struct runner *runner, const struct options *o)
 {
 	struct workload_random random = {
 		.state = o->seed,
-		.kinds = o->kinds,
 		.info = &runner->info,
 	};
 	struct job job = { 0 };
@@ -488,7 +464,7 @@ static int run_all(struct runner *runner, const struct options *o, const struct 
 		for (uint64_t i = 0; !ret && i < o->repeat; i++)
 			ret = run_once(runner, o, job, &lines);
 	}
-	if (!ret && !o->no_wait) {
+	if (!ret) {
 		ret = runner_wait(runner, 0);
 		if (ret)
 			runner_failed(runner, ret);
@@ -496,26 +472,11 @@ static int run_all(struct runner *runner, const struct options *o, const struct 
 	return ret;
 }
 
-static int dry_run(const struct options *o, const struct job *job)
-{
-	uint64_t lines = 0;
-
-	if (o->script) {
-		if (run_script(NULL, o, &lines))
-			return EXIT_USAGE;
-		printf("%" PRIu64 " lines\n", lines);
-	} else {
-		printf("%zu commands\n", job->count);
-	}
-	return EXIT_FINE;
-}
-
 static int run(const struct options *o, const struct job *job)
 {
 	struct report report = { .options = o };
 	struct runner runner = {
 		.fd = -1,
-		.fences = o->fences,
 		.sample_handle = (uint32_t)o->sample_handle,
 		.timeout_ns = o->timeout_ns,
 		.stop = &stop,
@@ -566,7 +527,6 @@ int main(int argc, char **argv)
 		.repeat = 1,
 		.timeout_ns = DEFAULT_TIMEOUT_S * NS_PER_S,
 		.seed = 1,
-		.kinds = WORKLOAD_ALL,
 		.contexts = 1,
 	};
 	const struct app app = {
@@ -596,7 +556,7 @@ int main(int argc, char **argv)
 	/* without SA_RESTART, so that a signal ends sleeps */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	ret = o.dry_run ? dry_run(&o, &job) : run(&o, &job);
+	ret = run(&o, &job);
 	job_free(&job);
 	return ret;
 }

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,11 +252,8 @@ int runner_open(struct runner *runner, const char *which, int fd, uint32_t conte
 
 void runner_close(struct runner *runner)
 {
-	for (size_t i = 0; i < runner->queue_count; i++) {
-		if (runner->queue[i].fence_fd >= 0)
-			close(runner->queue[i].fence_fd);
+	for (size_t i = 0; i < runner->queue_count; i++)
 		free_stores(runner, &runner->queue[i]);
-	}
 	for (uint32_t i = 1; i < runner->context_count; i++) {
 		struct drm_vsoc_ctx_destroy destroy = { .ctx_id = runner->contexts[i] };
 
@@ -280,8 +276,6 @@ static void finish_job(struct runner *runner, size_t at, const struct runner_res
 {
 	struct runner_job job = runner->queue[at];
 
-	if (job.fence_fd >= 0)
-		close(job.fence_fd);
 	runner->queue_count--;
 	memmove(&runner->queue[at], &runner->queue[at + 1],
 		(runner->queue_count - at) * sizeof(*runner->queue));
@@ -296,16 +290,6 @@ static void finish_job(struct runner *runner, size_t at, const struct runner_res
 	if (runner->on_result)
 		runner->on_result(runner->on_result_data, result);
 	free_stores(runner, &job);
-}
-
-/* a fence that does not signal after its job is a bug of the device */
-static int check_fence(struct runner *runner, int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	if (fd < 0 || poll(&p, 1, 1000) == 1)
-		return 0;
-	return fail(runner, -EIO, "fence of a finished job", "it is not signalled");
 }
 
 static int wait_job(struct runner *runner, size_t at)
@@ -329,13 +313,11 @@ static int wait_job(struct runner *runner, size_t at)
 			return -EINTR;
 		wait.timeout_ns = (int64_t)(left_ns < WAIT_STEP_NS ? left_ns : WAIT_STEP_NS);
 		if (!ioctl(runner->fd, DRM_IOCTL_VSOC_WAIT, &wait)) {
-			int ret = check_fence(runner, job.fence_fd);
-
 			result.status = wait.status;
 			result.sample_errors = wait.sample_errors;
 			result.sample_errno = wait.sample_errno;
 			finish_job(runner, at, &result);
-			return ret;
+			return 0;
 		}
 		if (errno == EINTR || (errno == ETIME && left_ns))
 			continue;
@@ -409,7 +391,7 @@ static int put_samples_around(struct runner *runner, const struct job *job, uint
 int runner_submit(struct runner *runner, const struct job *job)
 {
 	const uint32_t ctx_id = runner->contexts[runner->next_context];
-	struct runner_job queued = { .ctx_id = ctx_id, .fence_fd = -1 };
+	struct runner_job queued = { .ctx_id = ctx_id };
 	struct drm_vsoc_submit submit;
 	int ret;
 
@@ -437,7 +419,6 @@ int runner_submit(struct runner *runner, const struct job *job)
 
 	for (;;) {
 		submit = (struct drm_vsoc_submit){
-			.flags = runner->fences ? DRM_VSOC_SUBMIT_FENCE_OUT : 0,
 			.ctx_id = ctx_id,
 			.commands = (uintptr_t)job->commands,
 			.command_count = (uint32_t)job->count,
@@ -468,8 +449,6 @@ int runner_submit(struct runner *runner, const struct job *job)
 	runner->next_context = (runner->next_context + 1) % runner->context_count;
 	queued.id = submit.job_id;
 	queued.commands = (uint32_t)job->count;
-	if (runner->fences)
-		queued.fence_fd = submit.fence_fd;
 	runner->queue[runner->queue_count++] = queued;
 	runner->submitted++;
 	for (size_t i = 0; i < job->count; i++)

@@ -13,7 +13,6 @@ struct runner_job {
 	uint64_t id;
 	uint32_t ctx_id;
 	uint32_t commands;
-	int fence_fd;
 	/* buffer of its store commands, NULL: it has none */
 	char *stores;
 	uint32_t stores_handle;
@@ -44,7 +43,6 @@ struct runner {
 	uint32_t *contexts;
 	uint32_t context_count;
 	uint32_t next_context;
-	bool fences;
 	/*
 	 * session that samples each job, 0: none. The sample before the first command has no tag,
 	 * the one after the last command has 1 + the context's id
@@ -72,7 +70,7 @@ struct runner {
 
 /*
  * Open a virtual SoC.
- * @runner: zeroed but for fences, sample_handle, timeout_ns, stop and on_result; @which: path of a
+ * @runner: zeroed but for sample_handle, timeout_ns, stop and on_result; @which: path of a
  * DRM node, last part of it, or NULL for the first one of driver vsoc; @fd: open DRM file to use
  * instead, or -1; @contexts: contexts to spread jobs over, at least 1.
  * Return: 0 or a negative errno with runner->error.

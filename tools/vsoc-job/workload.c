@@ -75,23 +75,15 @@ static void random_pcie(struct workload_random *random, struct drm_vsoc_cmd_pcie
 	}
 }
 
-static uint32_t random_kind(struct workload_random *random)
-{
-	uint32_t type;
-
-	do
-		type = (uint32_t)(DRM_VSOC_CMD_DRAW + below(random, 5));
-	while (!(random->kinds & 1u << type));
-	return type;
-}
-
 int workload_random_job(struct workload_random *random, struct job *job)
 {
 	uint64_t commands = 1 + below(random, RANDOM_MAX_COMMANDS);
 
 	job_clear(job);
 	while (commands--) {
-		struct drm_vsoc_command command = { .type = random_kind(random) };
+		struct drm_vsoc_command command = {
+			.type = (uint32_t)(DRM_VSOC_CMD_DRAW + below(random, 5)),
+		};
 		int ret;
 
 		switch (command.type) {

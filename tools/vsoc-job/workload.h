@@ -6,21 +6,15 @@
 
 #include "command.h"
 
-/* Kinds of commands in random jobs, bits by enum drm_vsoc_cmd_type. */
-#define WORKLOAD_GPU (1u << DRM_VSOC_CMD_DRAW | 1u << DRM_VSOC_CMD_COMPUTE)
-#define WORKLOAD_FABRIC (1u << DRM_VSOC_CMD_COPY | 1u << DRM_VSOC_CMD_PCIE)
-#define WORKLOAD_ALL (WORKLOAD_GPU | WORKLOAD_FABRIC | 1u << DRM_VSOC_CMD_WAIT)
-
 /* source of random jobs */
 struct workload_random {
 	uint64_t state; /* initially the seed */
-	uint32_t kinds; /* WORKLOAD_ALL or a subset */
 	const struct drm_vsoc_info *info; /* of the device, so that it accepts every command */
 };
 
 /*
  * Make the next random job.
- * @random: source; same seed, kinds and device: same jobs; @job: cleared, then filled.
+ * @random: source; same seed and device: same jobs; @job: cleared, then filled.
  * Return: 0 or -ENOMEM.
  */
 int workload_random_job(struct workload_random *random, struct job *job);
