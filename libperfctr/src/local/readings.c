@@ -626,6 +626,7 @@ static struct client *add_client(struct perf_events *events, const char *key)
 	if (c)
 		c->values = calloc(2 * r->counter_count, sizeof(*c->values));
 	if (!clients || !c || !c->values) {
+		free(c ? c->values : NULL);
 		free(c);
 		return NULL;
 	}
