@@ -33,13 +33,6 @@ def stat_against_truth(*options):
 
 
 @test
-def totals_equal_truth():
-    """stat: totals of every GPU counter equal the truth exactly"""
-    result = stat_against_truth()
-    check(any(c["value"] for c in result["counters"]), "nothing was counted")
-
-
-@test
 def fast_period_totals_equal_truth():
     """stat -p 1: a thousand samples per second add up to the truth"""
     check(stat_against_truth("-p", "1ms")["samples"] > 3, "too few samples")
@@ -49,6 +42,7 @@ def fast_period_totals_equal_truth():
 def intervals_add_up():
     """stat -I: the values of the intervals add up to the summary"""
     result = stat_against_truth("-I", "20", "-p", "5")
+    check(any(c["value"] for c in result["counters"]), "nothing was counted")
     check(len(result["intervals"]) >= 2, "too few intervals")
     for n, c in enumerate(result["counters"]):
         total = sum(i["counters"][n]["value"] for i in result["intervals"])
@@ -127,17 +121,6 @@ def full_ring_mixes_contexts():
         check(text in run("perfctr", "stat", *words, status=2).stderr, text)
     done = run("perfctr", "stat", "--per-context", "-e", "FRAGMENTS", "true")
     check("no job carried a tagged sample" in done.stderr, done.stderr)
-
-
-@test
-def sums_equal_single_blocks():
-    """stat: a type of block is the sum of its blocks"""
-    before = truth()
-    result = json.loads(run("perfctr", "stat", "--json", "-e", "shader/FRAGMENTS", "vsoc-job", "-q",
-                            "draw", "fragments=123457").stdout)
-    expected = sum(v for k, v in counted(before, truth()).items() if k[2] == "FRAGMENTS")
-    values = [c["value"] for c in result["counters"]]
-    check(values == [123457] and expected == 123457, f"counted {values}, truth {expected}")
 
 
 @test
