@@ -42,6 +42,7 @@ static void record_session(void)
 	fake->step = (UINT64_C(1) << 53) + 1;
 	perfctr_ctx_new_with(&fake->sys, &fake_ctx);
 	EQUAL(perfctr_device_open(fake_ctx, NULL, &device), 0);
+	device->ext_bus_bytes = 16;
 	EQUAL(perfctr_selection_new(device, &selection), 0);
 	EQUAL(perfctr_selection_add(selection, "GPU_ACTIVE,software/cpu-clock/"), 2);
 	CHECK(perfctr_selection_add(selection, "metric:gpu_utilization") > 0);
@@ -210,6 +211,7 @@ TEST_WITH(begin, end, "a file explains itself")
 
 	reader = read_all(file, file_bytes, &totals);
 	device = perfctr_capture_device(reader);
+	EQUAL(device->ext_bus_bytes, 16);
 	EQUAL_TEXT(perfctr_device_info(device)->name, "Fake SoC");
 	EQUAL(perfctr_device_fd(device), -1);
 	CHECK(*perfctr_device_driver(device));

@@ -12,6 +12,7 @@
 /* keys of the texts that the library writes */
 #define CAPTURE_KEY_DRIVER "driver"
 #define CAPTURE_KEY_PATH "path"
+#define CAPTURE_KEY_BUS "ext_bus_bytes"
 
 enum {
 	/* version of the kernel interface whose structures are inside; 1: its versions 1 and 2 */

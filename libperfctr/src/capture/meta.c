@@ -150,6 +150,8 @@ static void take_text(struct perfctr_device *d, const struct perfctr_capture_rec
 		take_name(d->driver, sizeof(d->driver), value, strlen(value));
 	else if (!strcmp(key, CAPTURE_KEY_PATH))
 		take_name(d->path, sizeof(d->path), value, strlen(value));
+	else if (!strcmp(key, CAPTURE_KEY_BUS))
+		d->ext_bus_bytes = (unsigned int)strtoul(value, NULL, 10);
 }
 
 static int take_metric(struct perfctr_selection *s, const struct perfctr_capture_record *record)

@@ -283,6 +283,7 @@ static int write_catalogue(struct perfctr_capture_writer *w, const struct perfct
 
 static int write_device(struct perfctr_capture_writer *w, const struct perfctr_device *d)
 {
+	char number[16];
 	int error;
 
 	error = write_record(w, PERFCTR_CAPTURE_DEVICE, &d->info, sizeof(d->info), NULL, 0);
@@ -296,6 +297,9 @@ static int write_device(struct perfctr_capture_writer *w, const struct perfctr_d
 		error = perfctr_capture_write_text(w, CAPTURE_KEY_DRIVER, d->driver);
 	if (!error)
 		error = perfctr_capture_write_text(w, CAPTURE_KEY_PATH, d->path);
+	snprintf(number, sizeof(number), "%u", d->ext_bus_bytes);
+	if (!error && d->ext_bus_bytes)
+		error = perfctr_capture_write_text(w, CAPTURE_KEY_BUS, number);
 	return error;
 }
 
