@@ -609,49 +609,20 @@ def kernel(db, product):
     return "\n".join(out)
 
 
-def recipe_text(recipe):
-    """A recipe on one line."""
-    number = lambda v: hex(v) if v > 9 else str(v)
-    words = [f"{k} {v if isinstance(v, str) else number(v)}" for k,
-             v in recipe.items() if k != "mux"]
-    return ", ".join(words + [f"{m} = {number(v)}" for m, v in recipe.get("mux", {}).items()])
-
-
 def docs(db):
     out = ["# Counters and metrics", "",
            "Generated from the counter database, `libperfctr/counters/`.", ""]
     for page in db.pages:
-        title = f"{page.head['product']} {page.head['block']}" + (f" {page.pmu}" if page.pmu
-                                                                  else "")
-        clock = page.head.get("clock", "none")
-        out += [f"## {title}", "", page.head["text"], "", f"Clock: {clock.lower()}.", ""]
+        out += [f"## {page.head['product']} {page.head['block']} {page.pmu}".rstrip(), "",
+                page.head["text"], ""]
         if page.shared:
             out += [f"GPUs: {', '.join(page.gpus)}.", ""]
-        if page.counters:
-            several = any(c["sets"] != ["PRIMARY"] for c in page.counters)
-            out += ["| position | " +
-                    ("set | " if several else "") + "name | unit | kind | verdict | meaning |",
-                    "|---" * (7 if several else 6) + "|"]
-            for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
-                where = f"config {c['config']:#x}" if page.head[
-                    "block"] == "GENERIC_PMU" else str(c["bit"])
-                sets = " | " + ", ".join(c["sets"]).lower() if several else ""
-                counts = f" Counts: `{c['definition']}`." if c["definition"] else ""
-                if c["recipe"]:
-                    counts += f" Recipe: `{recipe_text(c['recipe'])}`."
-                out.append(f"| {where}{sets} | `{c['name']}` | {c['unit']} | {c['kind']} | "
-                           f"{c['trust']} | {c['long']}{counts} |")
-            out.append("")
-        if page.filters:
-            out += ["| filter | bits | meaning |", "|---|---|---|"]
-            for f in page.filters:
-                out.append(f"| `{f['name']}` | {f['bits']} | {f['short']} |")
-            out.append("")
-        if page.metrics:
-            out += ["| metric | unit | formula | meaning |", "|---|---|---|---|"]
-            for m in page.metrics:
-                out.append(f"| `{m['name']}` | {m['unit']} | `{m['formula']}` | {m['long']} |")
-            out.append("")
+        out += ["| position | name | unit | meaning |", "|---|---|---|---|"]
+        for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
+            out.append(f"| {c['bit'] or c['config']} | `{c['name']}` | {c['unit']} | {c['long']} |")
+        for m in page.metrics:
+            out.append(f"| metric | `{m['name']}` | {m['unit']} | {m['long']} `{m['formula']}` |")
+        out.append("")
     return "\n".join(out)
 
 
