@@ -116,6 +116,7 @@ struct panthor_query {
 
 struct panthor_gpu_info {
 	uint32_t gpu_id, gpu_rev, csf_id, l2_features;
+	uint32_t others[60]; /* panthor refuses less than its first version had */
 };
 
 static void find_bus_bytes(struct perfctr_device *device)

@@ -515,7 +515,9 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 		return 0;
 	}
 	if (_IOC_NR(request) == DRM_COMMAND_BASE && f->l2_features) {
-		/* type, size and address; the answer's fourth word */
+		/* type, size and address; the answer's fourth word. To tiler_present, as panthor */
+		if (((uint32_t *)argument)[1] < 96)
+			return -EINVAL;
 		((uint32_t **)argument)[1][3] = f->l2_features;
 		return 0;
 	}
