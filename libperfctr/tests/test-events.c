@@ -128,6 +128,24 @@ TEST_WITH(begin, end, "positions work without a name")
 	EQUAL(perfctr_selection_add(s, "fw"), 14);
 }
 
+TEST_WITH(begin, end, "events of CPU cores by perf's names, in each PMU of cores")
+{
+	fake_file(fake, PMUS "cpu_atom/type", "10\n");
+	fake_file(fake, PMUS "cpu_atom/format/event", "config:0-7\n");
+	fake_file(fake, PMUS "cpu_atom/events/branch-instructions", "event=0xc4\n");
+	fake_file(fake, PMUS "armv8_cortex_a53/type", "11\n");
+	fake_file(fake, PMUS "armv8_cortex_a53/format/event", "config:0-15\n");
+	fake_file(fake, PMUS "armv8_cortex_a53/events/br_retired", "event=0x21\n");
+	fake_file(fake, PMUS "armv8_cortex_a53/events/inst_retired", "event=0x8\n");
+	EQUAL(perfctr_selection_add(s, "branches"), 2);
+	CHECK(request(0)->config != request(1)->config);
+	EQUAL(request(0)->config + request(1)->config, 0xc4 + 0x21);
+	EQUAL(perfctr_selection_add(s, "instructions"), 1);
+	EQUAL(request(2)->pmu_type, 11);
+	EQUAL(request(2)->config, 0x8);
+	EQUAL(perfctr_selection_add(s, "cache-misses"), -ENOENT);
+}
+
 TEST_WITH(begin, end, "counters past the first section")
 {
 	fake->blocks[5].counters = 128;

@@ -648,17 +648,52 @@ static bool has_metric(const char *name)
 	return false;
 }
 
-/* Whether an event of CPU cores is unknown because the machine has no PMU of theirs. */
-static bool lacks_cpu_pmu(struct parser *p, const char *name)
+static bool is_cpu_pmu(const struct pmu *pmu)
 {
-	if ((strcmp(name, "cycles") && strcmp(name, "instructions")) || !p->device->link ||
-	    !p->device->link->local || load_pmus(p))
-		return false;
-	for (size_t n = 0; n < p->pmus.count; n++)
-		if (!strncmp(p->pmus.pmus[n].name, "cpu", 3) ||
-		    !strncmp(p->pmus.pmus[n].name, "armv", 4))
-			return false;
-	return true;
+	return !strncmp(pmu->name, "cpu", 3) || !strncmp(pmu->name, "armv", 4);
+}
+
+/*
+ * Add an event of CPU cores by the name that perf gives it on every machine.
+ *
+ * Return: 0: added, or no such event; negative error, also if a local device has no PMU of them.
+ */
+static int add_cpu_event(struct parser *p, const char *name)
+{
+	/* perf's name; in sysfs on x86, on arm64 (armv8_pmuv3_perf_map in the kernel) */
+	static const char *const events[][3] = {
+		{ "cycles", "cpu-cycles", "cpu_cycles" },
+		{ "instructions", "instructions", "inst_retired" },
+		{ "branches", "branch-instructions", "br_retired" },
+		{ "branch-misses", "branch-misses", "br_mis_pred" },
+		{ "cache-references", "cache-references", "l1d_cache" },
+		{ "cache-misses", "cache-misses", "l1d_cache_refill" },
+	};
+	size_t row = 0;
+	bool has_cpu = false;
+	int error;
+
+	while (row < ARRAY_SIZE(events) && strcmp(events[row][0], name))
+		row++;
+	if (row == ARRAY_SIZE(events) || !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU))
+		return 0;
+	error = load_pmus(p);
+	for (size_t n = 0; !error && n < p->pmus.count; n++) {
+		const struct pmu *pmu = &p->pmus.pmus[n];
+
+		has_cpu |= is_cpu_pmu(pmu);
+		for (size_t at = 1; !error && is_cpu_pmu(pmu) && at < ARRAY_SIZE(*events); at++) {
+			struct expansion e = { p, pmu, events[row][at], "", false };
+
+			error = pmu_list_events(p->ctx, pmu, expand_event, &e);
+		}
+	}
+	if (error || has_cpu || !p->device->link || !p->device->link->local)
+		return error;
+	return perfctr_fail(p->ctx, -ENOENT,
+			    "%s: this machine shows no CPU PMU, as many virtual machines; "
+			    "\"perfctr list\" has what it can count",
+			    name);
 }
 
 static int add_plain(struct parser *p, const char *name)
@@ -681,13 +716,9 @@ static int add_plain(struct parser *p, const char *name)
 		return result;
 	if (p->found == before && other_set(p, NULL, name) >= 0)
 		return fail_other_set(p, name, other_set(p, NULL, name));
-	if (p->found == before && lacks_cpu_pmu(p, name))
-		return perfctr_fail(p->ctx, -ENOENT,
-				    "%s: this machine shows no CPU PMU, as many virtual machines; "
-				    "\"perfctr list\" has what it can count",
-				    name);
-	if (p->found != before)
-		return 0;
+	result = p->found == before ? add_cpu_event(p, name) : 0;
+	if (result || p->found != before)
+		return result;
 	result = add_metrics(p, name);
 	if (result)
 		return result < 0 ? result : 0;
