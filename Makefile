@@ -42,7 +42,7 @@ export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit \
-	coverage kunit igt mesa-test mesa-next fuzz debug-test bench check next \
+	kunit igt mesa-test mesa-next fuzz debug-test bench check next \
 	install dkms deb package-test package-next panthor-check arm64 test-arm64 test demo \
 	demo-mali mesa mesa-shim demo-hud clean help $(PARTS)
 
@@ -115,9 +115,6 @@ check: generated | setup ## static checks of all committed sources; silent when 
 
 unit: $(filter build-libperfctr build-tools,$(PARTS)) ## native unit tests with sanitizers
 	$(Q)scripts/run-suites 'unit*'
-
-coverage: $(filter build-libperfctr,$(PARTS)) ## coverage of the library by its tests
-	$(Q)$(MAKE) -C libperfctr coverage
 
 kunit: uml-modules ## KUnit tests under User-mode Linux
 	$(Q)scripts/run-suites 'kunit*'

@@ -694,6 +694,9 @@ int perfctr_selection_copy(const struct perfctr_selection *from,
  *   tracepoint/sched:sched_switch/
  *                                a tracepoint
  *   cpu-clock, context-switches  events of the software PMU
+ *   cycles, instructions, branches, branch-misses, cache-references, cache-misses
+ *                                events of each PMU of CPU cores, if nothing else
+ *                                has the name
  *   metric:l2_*                  the counters that a metric needs
  *   {a,b}                        braces of a perf group are accepted and ignored
  *
