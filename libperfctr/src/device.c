@@ -12,6 +12,7 @@
 
 #define DRI_PATH "/dev/dri"
 #define DRM_CLASS_PATH "/sys/class/drm"
+#define RENDER_NODE "/dev/dri/renderD"
 
 enum {
 	MAX_ELEMENTS = 65536, /* more than any device has: the driver misunderstood the query */
@@ -124,14 +125,22 @@ static void find_bus_bytes(struct perfctr_device *device)
 	const struct perfctr_sys *sys = device->ctx->sys;
 	struct panthor_gpu_info info = { 0 };
 	struct panthor_query q = { .size = sizeof(info), .pointer = (uintptr_t)&info };
+	int fd = device->fd;
 
-	if (device->fd < 0 || strcmp(device->driver, "panthor"))
+	if (strcmp(device->driver, "panthor"))
+		return;
+	/* a broker passes no node on, and what it says is checked */
+	if (fd < 0 && !strncmp(device->path, RENDER_NODE, strlen(RENDER_NODE)) &&
+	    !strchr(device->path + strlen(RENDER_NODE), '/'))
+		fd = sys->open(sys->data, device->path, O_RDWR);
+	if (fd < 0)
 		return;
 	/* bits 31:24: log2 of the bus width in bits */
-	if (!sys->ioctl(sys->data, device->fd, DRM_IOWR(DRM_COMMAND_BASE, struct panthor_query),
-			&q) &&
+	if (!sys->ioctl(sys->data, fd, DRM_IOWR(DRM_COMMAND_BASE, struct panthor_query), &q) &&
 	    info.l2_features >> 24 >= 3 && info.l2_features >> 24 < 16)
 		device->ext_bus_bytes = 1u << ((info.l2_features >> 24) - 3);
+	if (fd != device->fd)
+		sys->close(sys->data, fd);
 }
 
 /* By its GPU_ID: its name, and a product that the kernel does not know. */

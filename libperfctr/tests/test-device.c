@@ -92,6 +92,48 @@ TEST_WITH(begin, end, "panthor reports the width of a Mali GPU's external bus")
 	}
 }
 
+static int forward(void *data, unsigned long request, void *argument)
+{
+	return perfctr_device_ioctl(data, request, argument);
+}
+
+static bool never(const void *data)
+{
+	return !data;
+}
+
+static void keep(void *data)
+{
+	(void)data;
+}
+
+TEST_WITH(begin, end, "with a broker too, if its path is a render node that opens")
+{
+	static const struct device_link link = { forward, never, keep, false };
+	static const struct {
+		const char *path;
+		unsigned int bytes;
+	} rows[] = { { "/dev/dri/renderD128", 16 },
+		     { "/dev/dri/renderD9", 0 },
+		     { "/dev/dri/renderD/x", 0 },
+		     { "/dev/panthor", 0 } };
+	struct perfctr_device *device, *through;
+
+	fake->l2_features = 0x07120206;
+	fake_file(fake, "/dev/dri/renderD128", "node:panthor");
+	fake_file(fake, "/dev/dri/renderD/x", "node:panthor");
+	fake_file(fake, "/dev/panthor", "node:panthor");
+	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), 0);
+	for (size_t n = 0; n < ARRAY_SIZE(rows); n++) {
+		EQUAL(perfctr_device_from_link(ctx, &link, device, rows[n].path, "panthor",
+					       &through),
+		      0);
+		EQUAL(through->ext_bus_bytes, rows[n].bytes);
+		perfctr_device_unref(through);
+	}
+	perfctr_device_unref(device);
+}
+
 TEST_WITH(begin, end, "a GPU_ID gives a device its name, and a product that the kernel lacks")
 {
 	struct perfctr_device *device;
