@@ -143,7 +143,7 @@ static void find_bus_bytes(struct perfctr_device *device)
 		sys->close(sys->data, fd);
 }
 
-/* By its GPU_ID: its name, and a product that the kernel does not know. */
+/* By its GPU_ID, if the kernel names no other product: its name, its product. */
 static void find_product(struct perfctr_device *device)
 {
 	unsigned int cores = 0, product = 0;
@@ -152,7 +152,7 @@ static void find_product(struct perfctr_device *device)
 	for (size_t n = 0; n < device->block_count; n++)
 		cores += device->blocks[n].type == DRM_PERFCTR_MALI_BLOCK_SHADER;
 	name = device->info.gpu_id ? perfctr_gpu_name(device->info.gpu_id, cores, &product) : NULL;
-	if (!name)
+	if (!name || (device->info.product && device->info.product != product))
 		return;
 	snprintf(device->info.name, sizeof(device->info.name), "%s%s",
 		 built_in_product_name(product) && strncmp(name, "Immortalis", 10) ? "Mali-" : "",

@@ -145,6 +145,11 @@ TEST_WITH(begin, end, "a GPU_ID gives a device its name, and a product that the 
 	EQUAL(perfctr_device_info(device)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	EQUAL(perfctr_device_block(device, 0)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	perfctr_device_unref(device);
+	/* the kernel names another product: the virtual GPU is no Mali */
+	fake->info.product = DRM_VSOC_PRODUCT_CSF;
+	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+	EQUAL_TEXT(perfctr_device_info(device)->name, fake->info.name);
+	perfctr_device_unref(device);
 }
 
 TEST_WITH(begin, end, "a machine without DRM has an empty list")
