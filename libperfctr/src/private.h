@@ -29,7 +29,7 @@ struct perfctr_ctx {
 	void *log_data;
 	int log_level;
 	bool log_from_environment;
-	char error[512];
+	char error[1024];
 };
 
 int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx);

@@ -514,6 +514,10 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 	}
 	if (error)
 		return error;
+	if (!known && (!strcmp(head, "drm") || !strcmp(head, "hwmon")))
+		return perfctr_fail(p->ctx, -ENOENT, "this machine has no %s",
+				    *head == 'd' ? "GPU whose driver shows its use (drm)" :
+						   "sensors (hwmon)");
 	if (!known)
 		return fail_unknown(p, NULL, head);
 	if (p->found == before)

@@ -357,7 +357,11 @@ static int add_tracepoint(struct perfctr_ctx *ctx, const char *term, struct pmu_
 			ctx, error,
 			"tracepoint %s: cannot read its id below " TRACEFS_PATH ": %s%s", term,
 			strerror(-error),
-			error == -EACCES ? "; only root may, or mount tracefs with mode=755" : "");
+			error == -EACCES ? "; only root may, or mount tracefs with mode=755" :
+			perfctr_sys_read_text(ctx->sys, TRACEFS_PATH "/enable", text,
+					      sizeof(text)) == -ENOENT ?
+					   "; sudo mount -t tracefs nodev /sys/kernel/tracing" :
+					   "");
 	return parse_number(text, &event->config) ?
 		       perfctr_fail(ctx, -EINVAL, "tracepoint %s: its id \"%s\" is no number", term,
 				    text) :

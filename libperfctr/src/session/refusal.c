@@ -213,19 +213,22 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 static const char *denial_advice(struct perfctr_ctx *ctx, int error, pid_t task, char *text,
 				 size_t size)
 {
-	static const char fix[] = "sudo setcap cap_perfmon+ep $(command -v perfctr), or for all "
-				  "users: sudo sysctl kernel.perf_event_paranoid=";
+	char path[64], exe[256] = "PROGRAM", setcap[320], fix[400];
 	long paranoid = 2;
-	char path[64];
+
+	ctx->sys->readlink(ctx->sys->data, "/proc/self/exe", exe, sizeof(exe));
+	snprintf(setcap, sizeof(setcap),
+		 "sudo setcap cap_perfmon+ep %s (for every user who may execute it)", exe);
+	snprintf(fix, sizeof(fix),
+		 "%s, or for every program: sudo sysctl kernel.perf_event_paranoid=", setcap);
 
 	read_number(ctx, PERF_PARANOID_PATH, &paranoid);
 	/* readable under the same rule */
 	snprintf(path, sizeof(path), "/proc/%d/environ", task);
 	if (task && perfctr_sys_read_text(ctx->sys, path, text, size) == -EACCES)
 		snprintf(text, size,
-			 "process %d belongs to another user: run perfctr as that user or root, or "
-			 "sudo setcap cap_perfmon+ep $(command -v perfctr)",
-			 task);
+			 "process %d belongs to another user: run as that user or root, or %s",
+			 task, setcap);
 	else if (error == -EPERM)
 		snprintf(text, size,
 			 "a container's seccomp filter may forbid perf_event_open(); else: %s%d",
@@ -249,8 +252,8 @@ static const char *denial_advice(struct perfctr_ctx *ctx, int error, pid_t task,
 }
 
 /* Advice for an error of perf. @task: the process to be counted, 0: none */
-static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, char *text,
-			       size_t size)
+static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, const char *pmu,
+			       char *text, size_t size)
 {
 	switch (error) {
 	case -EACCES:
@@ -271,8 +274,11 @@ static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, c
 		return "its CPU is offline or its hardware is gone; "
 		       "/sys/devices/system/cpu/online has the CPUs";
 	case -EINVAL:
-		return "it does not take these terms; /sys/bus/event_source/devices/PMU/format has "
-		       "its fields";
+		snprintf(text, size,
+			 "it does not take these terms; /sys/bus/event_source/devices/%s/format "
+			 "has its fields",
+			 pmu);
+		return text;
 	case -ESRCH:
 		return "there is no such process";
 	default:
@@ -286,7 +292,7 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 	struct perfctr_ctx *ctx = s->device->ctx;
 	pid_t task = perfctr_local_task(s->device);
-	char pmu[LABEL_BYTES], event[256], advice[320];
+	char pmu[LABEL_BYTES] = "*", event[256], advice[640];
 
 	/* it has left its reason */
 	if (r && is_reading(r->pmu_type))
@@ -294,14 +300,14 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 	if (!r) {
 		perfctr_fail(ctx, error, "perf refuses %u events together: %s",
 			     setup->request_count,
-			     perf_advice(ctx, error, task, advice, sizeof(advice)));
+			     perf_advice(ctx, error, task, pmu, advice, sizeof(advice)));
 		return;
 	}
 	pmu_name_of_type(ctx, r->pmu_type, pmu, sizeof(pmu));
 	event_of_request(s, r, event, sizeof(event));
 	if (!explain_cpu(ctx, r, pmu, event, error))
 		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event,
-			     perf_advice(ctx, error, task, advice, sizeof(advice)));
+			     perf_advice(ctx, error, task, pmu, advice, sizeof(advice)));
 }
 
 static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,

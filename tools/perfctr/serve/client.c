@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 #include <perfctr/broker.h>
 
+#include "common/number.h"
 #include "lib/device.h"
 #include "session.h"
 
@@ -365,19 +367,23 @@ static bool pmu_type_is(const char *pmu, uint32_t type)
 }
 
 /* Requests have the number of a perf PMU, the policy has names. */
-static bool may_count_pmu(const struct client *c, uint32_t type)
+static int check_pmu(struct client *c, uint32_t type)
 {
-	static const char folder[] = "/sys/bus/event_source/devices";
-	DIR *dir = opendir(folder);
+	DIR *dir = opendir("/sys/bus/event_source/devices");
 	struct dirent *entry;
+	char name[NAME_MAX + 1];
 	bool may = false;
 
-	while (dir && !may && (entry = readdir(dir)))
-		may = entry->d_name[0] != '.' && pmu_type_is(entry->d_name, type) &&
-		      serve_words_match(&c->rule->pmus, entry->d_name);
+	snprintf(name, sizeof(name), "number %u", type);
+	while (dir && !may && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || !pmu_type_is(entry->d_name, type))
+			continue;
+		snprintf(name, sizeof(name), "%s", entry->d_name);
+		may = serve_words_match(&c->rule->pmus, name);
+	}
 	if (dir)
 		closedir(dir);
-	return may;
+	return may ? 0 : forbid(c, "perf PMU %s", name);
 }
 
 static int check_request(struct client *c, const struct drm_perfctr_block_request *r)
@@ -385,11 +391,8 @@ static int check_request(struct client *c, const struct drm_perfctr_block_reques
 	const char *name = perfctr_block_type_name(r->type);
 
 	/* the local device takes the PMU's number for any type of block */
-	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU || device_is_local(c->device)) {
-		if (!may_count_pmu(c, r->pmu_type))
-			return forbid(c, "perf PMU number %u", r->pmu_type);
-		return 0;
-	}
+	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU || device_is_local(c->device))
+		return check_pmu(c, r->pmu_type);
 	if (!may_count(c->rule, r->type))
 		return forbid(c, "block type %s (%u)", name ? name : "unknown", r->type);
 	return 0;
@@ -398,6 +401,8 @@ static int check_request(struct client *c, const struct drm_perfctr_block_reques
 static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
 		       const struct drm_perfctr_block_request *requests)
 {
+	char period[32], least[32];
+
 	for (uint32_t n = 0; n < s->request_count; n++) {
 		int error = check_request(c, &requests[n]);
 
@@ -405,9 +410,10 @@ static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
 			return error;
 	}
 	if (s->period_ns && s->period_ns < c->rule->min_period_ns)
-		return forbid(c, "a period of %llu ns, the shortest is %llu ns",
-			      (unsigned long long)s->period_ns,
-			      (unsigned long long)c->rule->min_period_ns);
+		return forbid(c, "a period of %s, the shortest is %s",
+			      number_seconds((double)s->period_ns * 1e-9, period, sizeof(period)),
+			      number_seconds((double)c->rule->min_period_ns * 1e-9, least,
+					     sizeof(least)));
 	if (s->flags & DRM_PERFCTR_SETUP_KEEP_AWAKE && !c->rule->keep_awake)
 		return forbid(c, "to keep the GPU awake");
 	return 0;
