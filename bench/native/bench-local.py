@@ -32,7 +32,7 @@ def perf_reading():
 
 
 def local_reading():
-    used, out = cpu_us(PERFCTR, "record", "-ad", "local", "-p", "1", "-j", "-o", "/dev/null", "-e",
+    used, out = cpu_us(PERFCTR, "record", "-ad", "local", "-p1ms", "-j", "-o", "/dev/null", "-e",
                        EVENTS, "--", "sleep", SECONDS)
     return used / json.loads(out)["samples"]
 

@@ -109,9 +109,9 @@ keeps_old_capture() {
 }
 
 # perf's -p is a process, this one's a period
-warns_of_pid() {
-	"$perfctr" stat -d local -e page-faults -p $$ -- true 2>&1 |
-		grep -q "period in ms; did you mean --pid $$?"
+refuses_pid() {
+	"$perfctr" stat -d local -e page-faults -p $$ -- true 2>&1 | grep -q "unit.*--pid $$;"
+	[ "${PIPESTATUS[*]}" = "2 0" ]
 }
 
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
@@ -128,5 +128,5 @@ done
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
 check "perfctr-import-mali makes pages" imports_specification
 check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
-check "stat: -p with the number of a process" warns_of_pid
+check "stat: -p with the number of a process" refuses_pid
 exit "$tap_failed"

@@ -83,7 +83,7 @@ def a_process_is_counted_alone():
     with subprocess.Popen([sys.executable, "-c", thread], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
-        with subprocess.Popen(["perfctr", "stat", "-p", "50", "--jsonl", "-I", "50", "-e",
+        with subprocess.Popen(["perfctr", "stat", "-p", "50ms", "--jsonl", "-I", "50", "-e",
                                "minor-faults", "--pid", str(process.pid)], text=True,
                               stdout=subprocess.PIPE) as stat:
             while json.loads(stat.stdout.readline())["record"] != "interval":
@@ -163,7 +163,7 @@ def fdinfo_equals_the_truth():
     with open(NODE, "wb") as node:
         # DRM_IOCTL_VSOC_BO_CREATE
         fcntl.ioctl(node, 0xc0186445, struct.pack("QQII", mib, 0, 0, 0))
-        with subprocess.Popen(["perfctr", "stat", "-d", "local", "--jsonl", "-p", "20", "-I", "20",
+        with subprocess.Popen(["perfctr", "stat", "-d", "local", "--jsonl", "-p20ms", "-I", "20",
                                "-e", ",".join(events)], text=True, stdout=subprocess.PIPE) as stat:
             while json.loads(stat.stdout.readline())["record"] != "interval":
                 pass

@@ -64,7 +64,7 @@ def record_against_truth(name, *options):
 @test
 def totals_equal_truth():
     """record: totals of every GPU counter in the file equal the truth exactly"""
-    ended, line = record_against_truth("a.cap", "-p", "5")
+    ended, line = record_against_truth("a.cap", "-p", "5ms")
     check(f"{ended['samples']:,} sample" in line and "no counts lost" in line,
           f"end line {line!r}")
 
@@ -79,7 +79,7 @@ def fast_and_single_samples_equal_truth():
 @test
 def flight_recorder_keeps_the_last_seconds():
     """record -F: SIGUSR1 and the end write the last second and report the numbers of samples"""
-    process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10", "-e", "FRAGMENTS",
+    process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10ms", "-e", "FRAGMENTS",
                                 "-o", path("f.cap")], stderr=subprocess.PIPE, text=True)
     time.sleep(3.5)
     process.send_signal(signal.SIGUSR1)
@@ -122,7 +122,7 @@ def every_end_leaves_a_file():
     """record: SIGINT and SIGTERM leave a complete file, SIGKILL one that is readable up to its
     last complete sample"""
     for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGKILL, -9)):
-        process = subprocess.Popen(["perfctr", "record", "-q", "-p", "2", "-e", "shader/*", "-o",
+        process = subprocess.Popen(["perfctr", "record", "-q", "-p", "2ms", "-e", "shader/*", "-o",
                                     path("e.cap")])
         wait_for_samples("e.cap", 60)
         process.send_signal(number)
@@ -151,7 +151,7 @@ def through_the_broker():
 
     words = ("perfctr", "record", "-q", "--via", socket, "-e", "FRAGMENTS", "-o",
              os.path.join(folder, "b.cap"))
-    recorder = subprocess.Popen([*words, "-p", "10", "--timeout", "3s"], preexec_fn=drop(NOBODY))
+    recorder = subprocess.Popen([*words, "-p", "10ms", "--timeout", "3s"], preexec_fn=drop(NOBODY))
     time.sleep(1)
     run("vsoc-job", "-q", "draw", "fragments=98765")
     check(recorder.wait(timeout=20) == 0, "recorder failed")
@@ -203,7 +203,7 @@ def progress_on_a_terminal():
           f"progress {screen}")
     check(screen[-1].startswith("perfctr record: ") and "samples" in screen[-1],
           f"end line {screen[-1]!r}")
-    done = subprocess.run("set -o pipefail; perfctr record -o - -p 1 -e 'shader/*' --timeout 10s "
+    done = subprocess.run("set -o pipefail; perfctr record -o - -p 1ms -e 'shader/*' --timeout 10s "
                           "| head -c 1000 | wc -c",
                           shell=True, executable="/bin/bash", stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=60, check=False)
@@ -242,7 +242,7 @@ def unplugged():
     by itself"""
     # the last test: it removes the device
     driver = "/sys/bus/platform/drivers/vsoc"
-    words = ("perfctr", "record", "-p", "10", "-e", "FRAGMENTS", "-o")
+    words = ("perfctr", "record", "-p", "10ms", "-e", "FRAGMENTS", "-o")
     alone = subprocess.Popen([*words, path("u1.cap")], stderr=subprocess.PIPE, text=True)
     beside = subprocess.Popen([*words, path("u2.cap"), "--", "sh", "-c", "sleep 6; exit 9"],
                               stderr=subprocess.PIPE, text=True)

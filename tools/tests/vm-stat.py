@@ -41,7 +41,7 @@ def fast_period_totals_equal_truth():
 @test
 def intervals_add_up():
     """stat -I: the values of the intervals add up to the summary"""
-    result = stat_against_truth("-I", "20", "-p", "5")
+    result = stat_against_truth("-I", "20", "-p", "5ms")
     check(any(c["value"] for c in result["counters"]), "nothing was counted")
     check(len(result["intervals"]) >= 2, "too few intervals")
     for n, c in enumerate(result["counters"]):
@@ -52,7 +52,7 @@ def intervals_add_up():
 @test
 def ends_with_its_command():
     """stat -I 1 -p 1: ends with its command even if samples arrive faster than they are shown"""
-    check(len(stat_against_truth("-I", "1", "-p", "1")["intervals"]) > 5, "too few intervals")
+    check(len(stat_against_truth("-I", "1", "-p", "1ms")["intervals"]) > 5, "too few intervals")
 
 
 def contexts_of(result):
@@ -116,7 +116,7 @@ def full_ring_mixes_contexts():
     values = {tag: sum(counters.values()) for tag, counters in contexts_of(result).items()}
     check(result["counters"][0]["value"] == 7000 == sum(values.values()), f"{values}")
     check(0 < values["mixed"] < 7000 and 0 < values[1] < 7000, f"{values}")
-    for words, text in ((["-p", "5", "--per-context", "true"], "without -I, -p and -r"),
+    for words, text in ((["-p", "5ms", "--per-context", "true"], "without -I, -p and -r"),
                         (["--per-context"], "of a COMMAND")):
         check(text in run("perfctr", "stat", *words, status=2).stderr, text)
     done = run("perfctr", "stat", "--per-context", "-e", "FRAGMENTS", "true")
@@ -283,7 +283,7 @@ def what_is_named_is_a_row():
 @test
 def ranges_are_rates():
     """stat: min, mean and max are rates over true spans"""
-    result = json.loads(run("perfctr", "stat", "-j", "-p", "20", "--timeout", "1s", "-e",
+    result = json.loads(run("perfctr", "stat", "-j", "-p", "20ms", "--timeout", "1s", "-e",
                             "ucf0/cycles/").stdout)
     c = result["counters"][0]
     check(c["min_rate"] <= c["mean_rate"] <= c["max_rate"], f"{c}")
@@ -312,7 +312,7 @@ def one_rule_of_rates():
     check("/s in each of 2 blocks)" in line and "in each" not in line_of_one, stat)
     with tempfile.TemporaryDirectory() as folder:
         capture = os.path.join(folder, "a.cap")
-        run("perfctr", "record", "-q", "-p", "100", "-e", events, "-o", capture, "--timeout", "1s")
+        run("perfctr", "record", "-q", "-p100ms", "-e", events, "-o", capture, "--timeout", "1s")
         text = run("perfctr", "report", capture).stdout
         diff = json.loads(run("perfctr", "diff", "-j", capture, capture).stdout)
     recorded, line = rate_in(text, "ucf/cycles/")

@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/number.h"
 
@@ -56,16 +55,16 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 		return app_usage(app, "%s '%s': give a time such as 30 (s) or 500ms", option, text);
 	case OPTION_TIME:
 	case OPTION_TIME_OR_ZERO:
+		/* perf's -p is a process */
+		if (spec->letter == 'p' && strcmp(text, "0") && *text &&
+		    !text[strspn(text, "0123456789")])
+			return app_usage(app,
+					 "-p takes a period with a unit (%sms); to count a "
+					 "process: --pid %s",
+					 text, text);
 		if (!number_parse_time(text, NS_PER_MS, number) &&
-		    (*number || spec->kind == OPTION_TIME_OR_ZERO)) {
-			/* perf's -p is a process; threads of the kernel have no process group */
-			if (spec->letter == 'p' && *number >= 100 * NS_PER_MS &&
-			    !text[strspn(text, "0123456789")] &&
-			    getpgid((pid_t)(*number / NS_PER_MS)) > 0)
-				app_error(app, "-p %s is a period in ms; did you mean --pid %s?",
-					  text, text);
+		    (*number || spec->kind == OPTION_TIME_OR_ZERO))
 			return 0;
-		}
 		return app_usage(app, "%s '%s': give a time such as 100 (ms), 500us or 2s", option,
 				 text);
 	case OPTION_NUMBER:
