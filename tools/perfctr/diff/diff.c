@@ -261,9 +261,10 @@ static void print_capture(const struct diff *d, size_t n)
 	fprintf(d->out, " %c  ", "AB"[n]);
 	columns_wrap(d->out, line, HEAD_INDENT, HEAD_INDENT, columns);
 	free(line);
-	snprintf(text, sizeof(text), "%s, %.6f s, %s samples",
+	snprintf(text, sizeof(text), "%s, %.6f s, %s sample%s",
 		 describe_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
-		 number_group(span->samples, number, sizeof(number)));
+		 number_group(span->samples, number, sizeof(number)),
+		 span->samples == 1 ? "" : "s");
 	columns_wrap(d->out, text, 0, HEAD_INDENT, columns);
 	for (size_t i = 0; describe_trouble(file, i, text, sizeof(text)); i++) {
 		fprintf(d->out, "    note: ");
@@ -409,7 +410,7 @@ static void print_change(const struct diff *d, const struct change *c, const str
 		fprintf(d->out, "  %9s %9s %-14s",
 			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
 			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
-			describe_rate_unit(row, unit, sizeof(unit)));
+			describe_rate_unit(row, true, unit, sizeof(unit)));
 	fprintf(d->out, " %c%10s",
 		c->verdict == VERDICT_NOISE ? '~' :
 		c->verdict == VERDICT_CLEAR ? ' ' :
@@ -431,11 +432,13 @@ static void print_change(const struct diff *d, const struct change *c, const str
 static void print_text(const struct diff *d)
 {
 	const struct layout l = lay_out(d);
-	size_t clear = 0;
+	size_t clear = 0, both = 0;
 	char text[128];
 
-	for (size_t n = 0; n < d->count; n++)
+	for (size_t n = 0; n < d->count; n++) {
 		clear += d->changes[n].verdict == VERDICT_CLEAR;
+		both += d->changes[n].sides[0].line && d->changes[n].sides[1].line;
+	}
 	print_capture(d, 0);
 	print_capture(d, 1);
 	fputc('\n', d->out);
@@ -450,7 +453,7 @@ static void print_text(const struct diff *d)
 		print_change(d, &d->changes[n], &l);
 	fputc('\n', d->out);
 	snprintf(text, sizeof(text),
-		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples", d->count,
+		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples", both,
 		 clear);
 	columns_wrap(d->out, text, 0, 0, l.columns);
 }
@@ -490,7 +493,7 @@ static struct json_object *change_json(const struct change *c)
 	json_add_text(o, "event", row->event);
 	json_add_bool(o, "is_metric", row->metric);
 	json_add_text(o, "unit", row->unit);
-	json_add_text(o, "number_unit", describe_rate_unit(row, unit, sizeof(unit)));
+	json_add_text(o, "number_unit", describe_rate_unit(row, false, unit, sizeof(unit)));
 	json_add(o, "a", side_json(&c->sides[0]));
 	json_add(o, "b", side_json(&c->sides[1]));
 	json_add_double(o, "change", c->difference);
@@ -529,8 +532,11 @@ static int open_capture(struct diff *d, size_t n)
 	samples = perfctr_totals_span(c->file.totals)->samples;
 	pieces = samples / SAMPLES_PER_PIECE;
 	pieces = pieces > PIECES ? PIECES : pieces;
-	return timeline_fill(d->app, &c->file, pieces ? (size_t)pieces : 1, d->options.per_block,
-			     &c->timeline);
+	status = timeline_fill(d->app, &c->file, pieces ? (size_t)pieces : 1, d->options.per_block,
+			       &c->timeline);
+	if (!status && !d->options.json)
+		timeline_use_shares(&c->timeline);
+	return status;
 }
 
 static bool exceeds_threshold(const struct diff *d)

@@ -112,12 +112,15 @@ char *describe_value(const struct row *row, char *text, size_t size)
 	return text;
 }
 
-char *describe_rate_unit(const struct row *row, char *text, size_t size)
+char *describe_rate_unit(const struct row *row, bool of_shares, char *text, size_t size)
 {
-	if (row->metric)
+	double scale;
+	const char *unit = row_rate_unit(row, &scale);
+
+	if (row->metric || (row->desc && row->desc->kind == PERFCTR_KIND_LEVEL))
 		snprintf(text, size, "%s", row->unit);
-	else if (row->desc && row->desc->kind == PERFCTR_KIND_LEVEL)
-		snprintf(text, size, "%s", row->unit);
+	else if (of_shares && scale != 1)
+		snprintf(text, size, "%s", unit);
 	else
 		snprintf(text, size, "%s/s", row->unit);
 	return text;

@@ -17,8 +17,8 @@ char *describe_trouble(const struct capture_file *file, size_t n, char *text, si
 /* The value of a row with all digits; "not measured" or a similar text if there is none. */
 char *describe_value(const struct row *row, char *text, size_t size);
 
-/* Unit of the rate, "" for levels and metrics. Return: @text. */
-char *describe_rate_unit(const struct row *row, char *text, size_t size);
+/* Unit of rates in a timeline, or after timeline_use_shares(). Return: @text. */
+char *describe_rate_unit(const struct row *row, bool of_shares, char *text, size_t size);
 
 /* Notes on a value, separated by "; ", empty if there are none. Return: @text. */
 char *describe_notes(const struct row *row, char *text, size_t size);

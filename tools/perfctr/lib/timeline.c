@@ -161,6 +161,24 @@ int timeline_fill(const struct app *app, struct capture_file *file, size_t max_b
 	return status;
 }
 
+void timeline_use_shares(struct timeline *t)
+{
+	double scale;
+
+	for (struct timeline_line *l = t->lines; l < t->lines + t->line_count; l++) {
+		row_rate_unit(l->row, &scale);
+		if (scale == 1 || !l->is_rate)
+			continue;
+		/* the timeline owns its rows */
+		((struct row *)l->row)->rate *= scale;
+		l->least *= scale;
+		l->most *= scale;
+		/* followed by max and mean */
+		for (size_t n = 0; n < 3 * t->bin_count; n++)
+			l->min[n] *= scale;
+	}
+}
+
 void timeline_free(struct timeline *timeline)
 {
 	values_free(&timeline->values);

@@ -54,4 +54,7 @@ struct timeline {
 int timeline_fill(const struct app *app, struct capture_file *file, size_t max_bins, bool per_block,
 		  struct timeline *timeline);
 
+/* Make time per second a share, as row_rate_unit() names it, in lines and rows. */
+void timeline_use_shares(struct timeline *timeline);
+
 void timeline_free(struct timeline *timeline);

@@ -172,7 +172,7 @@ static void write_row(const struct report *report, const struct timeline_line *l
 	write_number(out, row->rate, number_short(row->rate, text, sizeof(text)));
 	write_number(out, line->least, number_short(line->least, text, sizeof(text)));
 	write_number(out, line->most, number_short(line->most, text, sizeof(text)));
-	write_cell(out, "", describe_rate_unit(row, text, sizeof(text)));
+	write_cell(out, "", describe_rate_unit(row, true, text, sizeof(text)));
 	write_cell(out, " class=\"note\"", describe_notes(row, notes, sizeof(notes)));
 	fputs("</tr>\n", out);
 }
@@ -249,7 +249,7 @@ static void describe(const struct timeline_line *line, char *text, size_t size)
 {
 	char unit[64], mean[32], least[32], most[32];
 
-	describe_rate_unit(line->row, unit, sizeof(unit));
+	describe_rate_unit(line->row, true, unit, sizeof(unit));
 	snprintf(text, size, "mean %s%s, from %s%s to %s%s",
 		 number_short(average_of(line), mean, sizeof(mean)), unit,
 		 number_short(line->least, least, sizeof(least)), unit,
@@ -277,7 +277,7 @@ static void write_line(const struct report *report, const struct timeline_line *
 		   row->desc   ? row->desc->short_text :
 				 "");
 	fputc(',', out);
-	write_text(out, "unit", describe_rate_unit(row, unit, sizeof(unit)));
+	write_text(out, "unit", describe_rate_unit(row, true, unit, sizeof(unit)));
 	fputc(',', out);
 	write_text(out, "total", row->metric ? NULL : describe_value(row, text, sizeof(text)));
 	fputc(',', out);

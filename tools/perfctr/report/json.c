@@ -22,7 +22,7 @@ static void add_lines(struct json_object *root, const struct report *report, boo
 		/* over single samples: rates, levels, metrics */
 		json_add_double(o, "sample_min", line->least);
 		json_add_double(o, "sample_max", line->most);
-		json_add_text(o, "sample_unit", describe_rate_unit(row, unit, sizeof(unit)));
+		json_add_text(o, "sample_unit", describe_rate_unit(row, false, unit, sizeof(unit)));
 		json_object_array_add(row->metric ? metrics : counters, o);
 	}
 	json_add(root, of_blocks ? "block_counters" : "counters", counters);

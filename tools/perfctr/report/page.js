@@ -39,7 +39,7 @@ function short(value, unit) {
 	const size = Math.abs(value), percent = unit === "%";
 	if (!size)
 		return percent ? "0 %" : `0 ${unit}`;
-	const [factor, prefix] = percent ? [1, ""] :
+	const [factor, prefix] = percent || (unit === "CPUs" && size < 1) ? [1, ""] :
 		PREFIXES.find(([f]) => size >= f * 0.99995) || [1e-9, "n"];
 	const number = value / factor;
 	const digits = Math.abs(number) >= 100 ? 1 : Math.abs(number) >= 10 ? 2 : 3;

@@ -141,6 +141,8 @@ static int show(struct app *app, const struct report_options *o, struct capture_
 
 	if (!status)
 		status = select_lines(app, o, &timeline);
+	if (!status && (o->format == FORMAT_SVG || o->format == FORMAT_HTML))
+		timeline_use_shares(&timeline);
 	if (!status)
 		formats[o->format](&report);
 	timeline_free(&timeline);

@@ -314,7 +314,7 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 	while (next_run(t, line->mean, &first, &last))
 		write_steps(p, line->mean, first, last, bottom, top);
 	fputs("\"/>\n", p->out);
-	describe_rate_unit(line->row, unit, sizeof(unit));
+	describe_rate_unit(line->row, true, unit, sizeof(unit));
 	number_short(top, number, sizeof(number));
 	if (line->most > top)
 		snprintf(text, sizeof(text), "%s%s, peaks to %s%s", number, unit,
@@ -339,7 +339,7 @@ static void write_values(const struct picture *p, const struct timeline_line *li
 	if (row->metric || !isfinite(row->rate)) {
 		snprintf(text, sizeof(text), "mean");
 	} else {
-		describe_rate_unit(row, unit, sizeof(unit));
+		describe_rate_unit(row, true, unit, sizeof(unit));
 		snprintf(text, sizeof(text), "%s%s mean",
 			 number_short(row->rate, number, sizeof(number)), unit);
 	}

@@ -46,8 +46,11 @@ static void print_head(const struct report *report)
 	const char *kernel = capture_file_text(file, "kernel");
 	char text[512];
 
-	snprintf(text, sizeof(text), "%s (%s, %s)", perfctr_device_info(device)->name,
-		 perfctr_device_driver(device), perfctr_device_path(device));
+	if (*perfctr_device_info(device)->name)
+		snprintf(text, sizeof(text), "%s (%s, %s)", perfctr_device_info(device)->name,
+			 perfctr_device_driver(device), perfctr_device_path(device));
+	else
+		snprintf(text, sizeof(text), "unknown: the file ends before it is named");
 	print_field(report->out, "device", text);
 	print_field(report->out, "command", capture_file_text(file, "command"));
 	print_field(report->out, "excludes", capture_file_text(file, "excludes"));
