@@ -164,8 +164,8 @@ install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
 
 # the sources as installed below /usr/src
 DKMS_TREE := $(BUILD)/dkms/perfctr-$(shell sed -n 's/^PERFCTR_VERSION := //p' version.mk)
-dkms: generated ## sources of the modules for DKMS, and how to install them
-	$(Q)packaging/dkms-tree $(DKMS_TREE)
+dkms: ## sources of the modules for DKMS, and how to install them
+	$(Q)$(MAKE) -C libperfctr generated && packaging/dkms-tree $(DKMS_TREE)
 	@echo "$(DKMS_TREE): copy it to /usr/src, then run:" \
 		"dkms install $(subst perfctr-,perfctr/,$(notdir $(DKMS_TREE)))"
 
