@@ -84,11 +84,13 @@ static void check_module(struct checker *k, bool has_device)
 		say(k, VERDICT_OK, "core", NULL, "drm_perfctr is loaded");
 	else if (has_device)
 		say(k, VERDICT_OK, "core", NULL, "part of the kernel or of its driver");
+	else if (access("/proc/modules", F_OK))
+		say(k, VERDICT_NOTE, "core", NULL,
+		    "this kernel takes no modules: no counters of GPUs through drm_perfctr");
 	else
 		say(k, VERDICT_NOTE, "core",
 		    "sudo modprobe drm_perfctr; if there is no such module: make dkms in the "
-		    "sources, "
-		    "or the package perfctr-dkms",
+		    "sources, or the package perfctr-dkms",
 		    "the counter core drm_perfctr is not loaded: no counters of GPUs through it");
 }
 
@@ -232,7 +234,7 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 	if (!error)
 		error = defaults_add(k->app, device, selection, &left_out);
 	if (left_out.software_only)
-		say(k, VERDICT_NOTE, "events", NULL, "%s", defaults_software_only);
+		say(k, VERDICT_NOTE, "events", NULL, "%s", defaults_software_only());
 	/* a broker leaves PMUs out by its policy, not by perf's; the local device has only these */
 	if (!by_broker && (!device_is_local(device) || app_has_capability(APP_CAP_PERFMON)))
 		check_perf(k, device, &left_out);

@@ -96,8 +96,12 @@ struct walk {
 static int take_sample(void *data, struct perfctr_sample *sample)
 {
 	struct walk *walk = data;
-	int error = values_take(&walk->e->values, sample);
+	int error;
 
+	/* output_close() says why */
+	if (ferror(walk->e->out))
+		return 0;
+	error = values_take(&walk->e->values, sample);
 	return error ? error : walk->format->sample(walk->e, sample);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 {
@@ -139,6 +140,16 @@ bool app_has_capability(unsigned int number)
 	if (status)
 		fclose(status);
 	return mask >> number & 1;
+}
+
+char *app_setcap(char *text, size_t size)
+{
+	char path[256];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	snprintf(text, size, "sudo setcap cap_perfmon+ep %.*s (for every user who may execute it)",
+		 length > 0 ? (int)length : 7, length > 0 ? path : "perfctr");
+	return text;
 }
 
 int app_read_number(const char *path, long *value)

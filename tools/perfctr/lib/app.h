@@ -72,5 +72,8 @@ int app_flush(FILE *out);
 bool app_has_capability(unsigned int number);
 enum { APP_CAP_SYS_PTRACE = 19, APP_CAP_SYS_ADMIN = 21, APP_CAP_PERFMON = 38 };
 
+/* The command that lets every user of this program count. Return: @text. */
+char *app_setcap(char *text, size_t size);
+
 /* Value of a sysctl below /proc/sys or of a small file with one number. Return: 0 or -errno. */
 int app_read_number(const char *path, long *value);

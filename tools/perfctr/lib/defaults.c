@@ -87,8 +87,13 @@ static const struct local_event {
 	{ "hwmon", "*:power*" },
 };
 
-const char defaults_software_only[] =
-	"software events only: no CPU, memory or power counters that this user may use";
+const char *defaults_software_only(void)
+{
+	return app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN) ?
+		       "software events only: this machine has no CPU, memory or power counters" :
+		       "software events only: no CPU, memory or power counters that this user may "
+		       "use";
+}
 
 static int add_known(struct perfctr_selection *selection, const char *const *events, size_t count,
 		     int *error)
@@ -245,6 +250,8 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 
 const char *defaults_why(const struct left_out *left_out, char *text, size_t size)
 {
+	static char fix[448];
+	char setcap[336];
 	bool denied = left_out->error == -EACCES || left_out->error == -EPERM;
 	long paranoid;
 
@@ -255,6 +262,8 @@ const char *defaults_why(const struct left_out *left_out, char *text, size_t siz
 	}
 	snprintf(text, size, "kernel.perf_event_paranoid = %ld keeps them for CAP_PERFMON",
 		 paranoid);
-	return "sudo sysctl kernel.perf_event_paranoid=0 (for all users), or: "
-	       "sudo setcap cap_perfmon+ep $(command -v perfctr)";
+	snprintf(fix, sizeof(fix),
+		 "sudo sysctl kernel.perf_event_paranoid=0 (for every program), or: %s",
+		 app_setcap(setcap, sizeof(setcap)));
+	return fix;
 }

@@ -11,7 +11,7 @@ struct left_out {
 	bool software_only; /* on the local device there was nothing else */
 };
 
-extern const char defaults_software_only[];
+const char *defaults_software_only(void);
 
 /*
  * Select the events that show most of what a device does. Selects metrics and the most useful

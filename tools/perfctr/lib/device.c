@@ -90,7 +90,7 @@ int device_select(const struct app *app, const struct perfctr_device *device,
 		if (error < 0)
 			return app_failed(app, error);
 		if (left_out.software_only)
-			app_error(app, "%s; perfctr list has all events", defaults_software_only);
+			app_error(app, "%s; perfctr list has all events", defaults_software_only());
 		if (*left_out.blocks) {
 			defaults_why(&left_out, why, sizeof(why));
 			app_error(app, "without %s: %s", left_out.blocks, why);

@@ -55,16 +55,24 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 	int pmu = perfctr_device_info(device)->features & DRM_PERFCTR_FEATURE_PMU ?
 			  try_block(device, true) :
 			  -EOPNOTSUPP;
+	char setcap[336];
 	long paranoid;
 
 	*permission = (struct permission){
 		.may_count = gpu >= 0 || (gpu == -ENOENT && pmu >= 0),
-		.may_count_pmu = pmu >= 0,
 		.cap_perfmon = app_has_capability(APP_CAP_PERFMON) ||
 			       app_has_capability(APP_CAP_SYS_ADMIN),
 		.error = gpu >= 0 || gpu == -ENOENT ? pmu : gpu,
 	};
-	if (permission->may_count && permission->may_count_pmu) {
+	app_setcap(setcap, sizeof(setcap));
+	if (app->via) {
+		permission->may_count = perfctr_device_block_count(device);
+		snprintf(permission->text, sizeof(permission->text),
+			 "may count what the broker's policy allows: blocks above, and of perf "
+			 "PMUs those that it names");
+		return;
+	}
+	if (permission->may_count && pmu >= 0) {
 		permission->error = 0;
 		snprintf(permission->text, sizeof(permission->text),
 			 "may count everything, perf PMUs too%s",
@@ -87,8 +95,7 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		snprintf(permission->text, sizeof(permission->text),
 			 "may count the device's blocks, but no software events and other perf "
 			 "PMUs: that needs CAP_PERFMON");
-		snprintf(permission->fix, sizeof(permission->fix),
-			 "run as root, or: setcap cap_perfmon+ep $(command -v perfctr)");
+		snprintf(permission->fix, sizeof(permission->fix), "run as root, or: %s", setcap);
 		return;
 	}
 	if (device_is_local(device) &&
@@ -103,9 +110,8 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 				 "may count nothing, not even its own processes",
 			 permission->own_only ? "0" : "2, or a container forbids it");
 		snprintf(permission->fix, sizeof(permission->fix),
-			 "sudo setcap cap_perfmon+ep $(command -v perfctr), or for all users: "
-			 "sudo sysctl kernel.perf_event_paranoid=0%s",
-			 permission->own_only ? "" : ", =2 for own processes only");
+			 "%s, or for every program: sudo sysctl kernel.perf_event_paranoid=0%s",
+			 setcap, permission->own_only ? "" : ", =2 for own processes only");
 		return;
 	}
 	if (permission->error == -EACCES || permission->error == -EPERM) {
@@ -114,11 +120,11 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		snprintf(permission->text, sizeof(permission->text),
 			 "may not count: counters show what all users do, no CAP_PERFMON%s",
 			 has_sysctl && paranoid ? " and sysctl dev.perfctr.paranoid is on" : "");
-		snprintf(
-			permission->fix, sizeof(permission->fix),
-			"sudo setcap cap_perfmon+ep $(command -v perfctr), or perfctr serve, whose "
-			"policy says who may count what, or: sudo sysctl dev.perfctr.paranoid=0, "
-			"which lets all users of this machine watch each other");
+		snprintf(permission->fix, sizeof(permission->fix),
+			 "%s, or perfctr serve, whose policy says who may count what, or: sudo "
+			 "sysctl dev.perfctr.paranoid=0, which lets all users of this machine "
+			 "watch each other",
+			 setcap);
 		return;
 	}
 	snprintf(permission->text, sizeof(permission->text), "may not count: %s",

@@ -9,12 +9,11 @@
 /* what a user may do with a device */
 struct permission {
 	bool may_count; /* a session with the device's counters is accepted */
-	bool may_count_pmu; /* a session with an event of the kernel's software PMU is accepted */
 	bool own_only; /* else not, but the local device may count this user's processes */
 	bool cap_perfmon; /* the process has CAP_PERFMON or CAP_SYS_ADMIN */
 	int error; /* reason if not, a negative errno */
 	char text[256]; /* the reason as a sentence */
-	char fix[256]; /* command that fixes it, empty if nothing has to be changed */
+	char fix[512]; /* command that fixes it, empty if nothing has to be changed */
 };
 
 /* Find out by asking the kernel to check a session. */

@@ -47,8 +47,10 @@ void record_print_end(const struct record *r, bool whole)
 			"; samples with errors %" PRIu64 ", overflows %" PRIu64 ", resets %" PRIu64,
 			(uint64_t)st->errors, (uint64_t)st->overflows, (uint64_t)st->resets);
 	if (r->options.flight_ns)
-		fprintf(err, "; the last %.3f s of %s samples", (double)r->options.flight_ns * 1e-9,
-			number_group(st->insert_idx, merged, sizeof(merged)));
+		fprintf(err, "; the last %.3f s of %s sample%s",
+			(double)r->options.flight_ns * 1e-9,
+			number_group(st->insert_idx, merged, sizeof(merged)),
+			st->insert_idx == 1 ? "" : "s");
 	else if (st->insert_idx != r->samples)
 		fprintf(err, "; %" PRIu64 " samples are NOT in the file",
 			(uint64_t)st->insert_idx - r->samples);
