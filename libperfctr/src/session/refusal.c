@@ -325,19 +325,33 @@ static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_
 		     s->device->info.name, strerror(-error));
 }
 
+/* "100 us" */
+static char *duration(uint64_t ns, char *text, size_t size)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	unsigned int n = 0;
+	double value = (double)ns;
+
+	for (; value >= 1000 && n + 1 < ARRAY_SIZE(units); n++)
+		value /= 1000;
+	snprintf(text, size, "%g %s", value, units[n]);
+	return text;
+}
+
 /* Return: whether the period is the reason. */
 static bool explain_period(struct perfctr_device *device, const struct drm_perfctr_setup *s,
 			   int error)
 {
 	const struct drm_perfctr_device_info *info = &device->info;
+	char period[32], least[32], most[32];
 
 	if (!s->period_ns ||
 	    (s->period_ns >= info->min_period_ns && s->period_ns <= info->max_period_ns))
 		return false;
-	perfctr_fail(device->ctx, error, "%s: the period of %llu ns is not within %llu..%llu ns",
-		     info->name, (unsigned long long)s->period_ns,
-		     (unsigned long long)info->min_period_ns,
-		     (unsigned long long)info->max_period_ns);
+	perfctr_fail(device->ctx, error, "%s: the period of %s is not within %s..%s", info->name,
+		     duration(s->period_ns, period, sizeof(period)),
+		     duration(info->min_period_ns, least, sizeof(least)),
+		     duration(info->max_period_ns, most, sizeof(most)));
 	return true;
 }
 
@@ -348,6 +362,7 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	const struct drm_perfctr_device_info *info = &device->info;
 	const struct drm_perfctr_setup *s = setup;
 	struct perfctr_ctx *ctx = device->ctx;
+	char period[32], least[32];
 
 	if (perfctr_device_explained(device))
 		return;
@@ -363,12 +378,11 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 		explain_denial(selection, setup, error);
 		return;
 	case -EPERM:
-		perfctr_fail(
-			ctx, error,
-			"%s: a period of %llu ns needs CAP_PERFMON (run as root); without it the "
-			"shortest is %llu ns",
-			info->name, (unsigned long long)s->period_ns,
-			(unsigned long long)info->unprivileged_min_period_ns);
+		perfctr_fail(ctx, error,
+			     "%s: a period of %s needs CAP_PERFMON (run as root); without it the "
+			     "shortest is %s",
+			     info->name, duration(s->period_ns, period, sizeof(period)),
+			     duration(info->unprivileged_min_period_ns, least, sizeof(least)));
 		return;
 	case -EDQUOT:
 		perfctr_fail(
