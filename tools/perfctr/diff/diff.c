@@ -469,15 +469,9 @@ static struct json_object *side_json(const struct side *side)
 		return NULL;
 	row = side->line->row;
 	o = json_object_new_object();
-	if (row->metric)
-		json_add(o, "value", NULL);
-	else if (row->state == PERFCTR_VALUE_OK)
-		json_add_u64(o, "value", row->value);
-	else
-		json_add(o, "value", NULL);
+	json_add_known(o, "value", !row->metric && row->state == PERFCTR_VALUE_OK, row->value);
 	json_add_double(o, "number", side->number);
-	json_add_text(o, "state",
-		      row->state == PERFCTR_VALUE_OK ? "ok" : perfctr_value_state_text(row->state));
+	json_add_text(o, "state", perfctr_value_state_text(row->state));
 	json_add_bool(o, "estimated", row->flags & PERFCTR_VALUE_ESTIMATED);
 	json_add_u64(o, "samples_measured", row->metric ? side->line->samples : row->measured);
 	json_add_u64(o, "samples_missed", row->missed);

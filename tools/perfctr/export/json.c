@@ -49,17 +49,15 @@ static int json_sample(struct export *e, const struct perfctr_sample *sample)
 	struct json_object *o = json_object_new_object();
 	struct json_object *counters = json_object_new_object();
 	struct json_object *metrics = json_object_new_object();
+	uint64_t ns = 0;
+	const bool known = capture_file_realtime(e->file, sample->end_ns, &ns);
 	char flags[256];
-	uint64_t ns;
 
 	json_add_text(o, "record", "sample");
 	json_add_u64(o, "seq", sample->seq);
 	json_add_u64(o, "start_ns", sample->start_ns);
 	json_add_u64(o, "end_ns", sample->end_ns);
-	if (capture_file_realtime(e->file, sample->end_ns, &ns))
-		json_add_u64(o, "end_realtime_ns", ns);
-	else
-		json_add(o, "end_realtime_ns", NULL);
+	json_add_known(o, "end_realtime_ns", known, ns);
 	json_add_u64(o, "user_data", sample->user_data);
 	perfctr_flag_text(sample->flags, flags, sizeof(flags));
 	json_add_words(o, "flags", flags);
@@ -78,10 +76,8 @@ static int json_sample(struct export *e, const struct perfctr_sample *sample)
 		if (line->row->metric)
 			json_add_double(metrics, line->row->event,
 					item->is_measured ? item->number : NAN);
-		else if (item->is_measured)
-			json_add_u64(counters, line->row->event, item->count);
 		else
-			json_add(counters, line->row->event, NULL);
+			json_add_known(counters, line->row->event, item->is_measured, item->count);
 	}
 	json_add(o, "counters", counters);
 	json_add(o, "metrics", metrics);

@@ -240,10 +240,7 @@ static struct json_object *json_blocks(const struct perfctr_device *device)
 		json_add_text(block, "block", label);
 		json_add_text(block, "type", perfctr_block_type_name(b->type));
 		json_add_u64(block, "type_number", b->type);
-		if (b->index == DRM_PERFCTR_INDEX_ALL)
-			json_add(block, "index", NULL);
-		else
-			json_add_u64(block, "index", b->index);
+		json_add_known(block, "index", b->index != DRM_PERFCTR_INDEX_ALL, b->index);
 		json_add_text(block, "product", perfctr_product_name(b->product));
 		json_add_u64(block, "positions", b->counters);
 		json_add_u64(block, "counters", available_counters(b));
@@ -290,10 +287,7 @@ static struct json_object *json_clients(const struct clients *clients)
 		json_add_u64(client, "sessions", c->sessions);
 		json_add_u64(client, "active", c->active);
 		json_add_u64(client, "buffers_kib", c->kib);
-		if (c->set == CLIENT_NO_SET)
-			json_add(client, "set", NULL);
-		else
-			json_add_u64(client, "set", (uint64_t)c->set);
+		json_add_known(client, "set", c->set != CLIENT_NO_SET, (uint64_t)c->set);
 	}
 	return array;
 }

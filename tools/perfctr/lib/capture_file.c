@@ -289,7 +289,8 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	struct json_object *o = json_object_new_object(), *device = json_object_new_object();
 	struct json_object *texts = json_object_new_object();
-	uint64_t ns;
+	uint64_t ns = 0;
+	bool known;
 
 	json_add_text(o, "file", file->path);
 	json_add_u64(o, "bytes", file->bytes);
@@ -300,14 +301,9 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	for (size_t n = 0; n < file->text_count; n++)
 		json_add_text(texts, file->texts[n].key, file->texts[n].value);
 	json_add(o, "texts", texts);
-	if (file->session)
-		json_add_u64(o, "period_ns", file->session->period_ns);
-	else
-		json_add(o, "period_ns", NULL);
-	if (span->samples && capture_file_realtime(file, span->start_ns, &ns))
-		json_add_u64(o, "start_realtime_ns", ns);
-	else
-		json_add(o, "start_realtime_ns", NULL);
+	json_add_known(o, "period_ns", file->session, file->session ? file->session->period_ns : 0);
+	known = span->samples && capture_file_realtime(file, span->start_ns, &ns);
+	json_add_known(o, "start_realtime_ns", known, ns);
 	json_add_bool(o, "finished", file->status);
 	json_add_u64(o, "cut_bytes", file->cut_bytes);
 	json_add_text(o, "damage", file->damage);

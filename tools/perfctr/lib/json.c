@@ -15,6 +15,11 @@ void json_add_u64(struct json_object *object, const char *name, uint64_t value)
 	json_add(object, name, json_object_new_uint64(value));
 }
 
+void json_add_known(struct json_object *object, const char *name, bool known, uint64_t value)
+{
+	json_add(object, name, known ? json_object_new_uint64(value) : NULL);
+}
+
 void json_add_bool(struct json_object *object, const char *name, bool value)
 {
 	json_add(object, name, json_object_new_boolean(value));

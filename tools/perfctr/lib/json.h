@@ -11,6 +11,8 @@
 /* Add a member; object and name as of json_object_object_add(). */
 void json_add(struct json_object *object, const char *name, struct json_object *value);
 void json_add_u64(struct json_object *object, const char *name, uint64_t value);
+/* null if not @known */
+void json_add_known(struct json_object *object, const char *name, bool known, uint64_t value);
 void json_add_bool(struct json_object *object, const char *name, bool value);
 
 /* A new object at the end of an array. */

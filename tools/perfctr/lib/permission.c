@@ -68,7 +68,7 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 	if (app->via) {
 		permission->may_count = perfctr_device_block_count(device);
 		snprintf(permission->text, sizeof(permission->text),
-			 "may count what the broker's policy allows: blocks above, and of perf "
+			 "may count what the broker's policy allows: the blocks above, and of perf "
 			 "PMUs those that it names");
 		return;
 	}

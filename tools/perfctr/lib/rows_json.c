@@ -43,10 +43,9 @@ struct json_object *rows_json_counter(const struct row *row)
 	json_add_text(c, "event", row->event);
 	json_add_text(c, "block", row->label);
 	json_add_text(c, "type", perfctr_block_type_name(row->info->type));
-	if (row->info->index == DRM_PERFCTR_INDEX_ALL || row->info->blocks > 1)
-		json_add(c, "index", NULL);
-	else
-		json_add_u64(c, "index", row->info->index);
+	json_add_known(c, "index",
+		       row->info->index != DRM_PERFCTR_INDEX_ALL && row->info->blocks < 2,
+		       row->info->index);
 	json_add_u64(c, "blocks", row->info->blocks);
 	names = json_object_new_array();
 	if (!row->parts)
@@ -60,11 +59,8 @@ struct json_object *rows_json_counter(const struct row *row)
 	json_add_text(c, "kind", rows_kind_name(row->desc));
 	json_add_text(c, "unit", *row->unit ? row->unit : NULL);
 	/* null, never 0, if the counter was not measured */
-	if (ok)
-		json_add_u64(c, "value", row->value);
-	else
-		json_add(c, "value", NULL);
-	json_add_text(c, "state", ok ? "ok" : perfctr_value_state_text(row->state));
+	json_add_known(c, "value", ok, row->value);
+	json_add_text(c, "state", perfctr_value_state_text(row->state));
 	if (row->scale != 1) {
 		json_add_double(c, "scale", row->scale);
 		json_add_double(c, "scaled_value", ok ? row->number : NAN);
@@ -91,7 +87,7 @@ struct json_object *rows_json_metric(const struct row *row)
 	json_add_text(m, "id", row->metric->id);
 	json_add_text(m, "unit", row->metric->unit);
 	json_add_double(m, "value", ok ? row->number : NAN);
-	json_add_text(m, "state", ok ? "ok" : perfctr_value_state_text(row->state));
+	json_add_text(m, "state", perfctr_value_state_text(row->state));
 	json_add_bool(m, "estimated", row->flags & PERFCTR_VALUE_ESTIMATED);
 	json_add_bool(m, "partial", row->flags & PERFCTR_VALUE_PARTIAL);
 	return m;

@@ -137,14 +137,6 @@ static int kernel_refused(struct client *c, int error)
 	return error;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void pause_ns(uint64_t ns)
 {
 	const struct timespec pause = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
@@ -156,7 +148,7 @@ static void pause_ns(uint64_t ns)
 /* A token bucket for requests of any kind: only this client waits. */
 static void limit_requests(struct client *c)
 {
-	uint64_t now = now_ns();
+	uint64_t now = perfctr_time_raw_ns();
 
 	if (c->allowed_ns + BURST_NS < now)
 		c->allowed_ns = now - BURST_NS;
@@ -491,15 +483,16 @@ static void reply_setup(struct client *c, struct drm_perfctr_setup *s)
 static int create_session(struct client *c, struct drm_perfctr_setup *s, const int **files)
 {
 	struct serve_session *session;
+	char text[32];
 	int error;
 
 	if (!serve_share_add_period(c->share, s->period_ns, c->rule->min_period_ns))
 		return refuse(
 			c, -EDQUOT,
 			"the broker's policy (rule %s) allows all sessions of a user together "
-			"%d samples each %llu ns",
+			"%d samples each %s",
 			c->rule->name, SERVE_USER_SESSIONS,
-			(unsigned long long)c->rule->min_period_ns);
+			number_seconds((double)c->rule->min_period_ns * 1e-9, text, sizeof(text)));
 	session = serve_sessions_setup(&c->sessions, s, &error);
 	if (!session) {
 		serve_share_end_period(c->share, s->period_ns);
@@ -572,7 +565,8 @@ static int take_control(struct client *c, const int **files)
 	case DRM_PERFCTR_CMD_STOP:
 	case DRM_PERFCTR_CMD_SAMPLE:
 		/* commands to the hardware share the sample rate of all clients of a user */
-		pause_ns(serve_share_wait_ns(c->share, now_ns(), c->rule->min_period_ns));
+		pause_ns(serve_share_wait_ns(c->share, perfctr_time_raw_ns(),
+					     c->rule->min_period_ns));
 		break;
 	default:
 		return refuse(c, -EINVAL, "unknown command %u", h->code);

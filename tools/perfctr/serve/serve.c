@@ -16,14 +16,12 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <perfctr/broker.h>
 
 #include "commands.h"
 #include "lib/device.h"
-#include "common/number.h"
 #include "lib/json.h"
 #include "lib/option.h"
 #include "client.h"
@@ -100,15 +98,6 @@ static int take_mode(const struct app *app, void *server, const char *text)
 	return 0;
 }
 
-static int take_idle_exit(const struct app *app, void *server, const char *text)
-{
-	struct server *s = server;
-
-	if (!number_parse_time(text, NS_PER_S, &s->idle_ns) && s->idle_ns)
-		return 0;
-	return app_usage(app, "--idle-exit '%s': give a time such as 60s", text);
-}
-
 static int parse_options(struct server *s, int argc, char **argv)
 {
 	const struct option_spec options[] = {
@@ -116,7 +105,7 @@ static int parse_options(struct server *s, int argc, char **argv)
 		OPTION(0, "policy", TEXT, &s->policy_path),
 		OPTION(0, "mode", CALL, s, .call = take_mode),
 		OPTION(0, "group", TEXT, &s->group),
-		OPTION(0, "idle-exit", CALL, s, .call = take_idle_exit),
+		OPTION(0, "idle-exit", SECONDS, &s->idle_ns),
 		OPTION(0, "check", FLAG, &s->check),
 		OPTION('j', "json", FLAG, &s->log.json),
 		OPTIONS_END,
@@ -359,14 +348,6 @@ static void serve_in_child(struct server *s, const struct serve_rule *rule,
 	_exit(EXIT_FINE);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void start_child(struct server *s, const struct serve_rule *rule,
 			const struct serve_peer *peer, int fd)
 {
@@ -376,7 +357,7 @@ static void start_child(struct server *s, const struct serve_rule *rule,
 
 	if (children)
 		s->children = children;
-	if (children && serve_share_take(s->shared, peer->uid, monotonic_ns(), &share)) {
+	if (children && serve_share_take(s->shared, peer->uid, perfctr_time_raw_ns(), &share)) {
 		fflush(NULL);
 		pid = fork();
 	}

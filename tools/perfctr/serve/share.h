@@ -30,7 +30,7 @@ struct serve_shared {
 	} clients[SERVE_MAX_CLIENTS];
 	struct {
 		uid_t uid;
-		/* CLOCK_MONOTONIC before which no command may reach the hardware */
+		/* CLOCK_MONOTONIC_RAW before which no command may reach the hardware */
 		_Atomic uint64_t next_ns;
 	} users[SERVE_MAX_CLIENTS];
 };
@@ -48,7 +48,7 @@ void serve_shared_free(struct serve_shared *shared);
 /*
  * Reserve a slot for a new client.
  * @uid: its user, whose slot stays reserved until the time of the last command; @now_ns:
- * CLOCK_MONOTONIC; @share: filled on success; the slot stays free until serve_share_note().
+ * CLOCK_MONOTONIC_RAW; @share: filled on success; the slot stays free until serve_share_note().
  * Return: whether there was a slot.
  */
 bool serve_share_take(struct serve_shared *shared, uid_t uid, uint64_t now_ns,
@@ -62,7 +62,7 @@ void serve_share_drop(struct serve_shared *shared, pid_t pid);
 
 /*
  * When the next command of the user may reach the hardware.
- * @now_ns: CLOCK_MONOTONIC; @interval_ns: minimum interval between commands of one user, over all
+ * @now_ns: CLOCK_MONOTONIC_RAW; @interval_ns: least interval between commands of one user, over all
  * clients.
  * Return: ns to wait; that instant is reserved for the caller's command.
  */

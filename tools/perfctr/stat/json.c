@@ -64,10 +64,8 @@ static struct json_object *contexts(const struct stat_report *report)
 		struct json_object *o = json_append(array);
 
 		json_add_text(o, "kind", stat_context_kind_name(context->kind));
-		if (context->kind == STAT_CONTEXT_TAGGED)
-			json_add_u64(o, "user_data", context->user_data);
-		else
-			json_add(o, "user_data", NULL);
+		json_add_known(o, "user_data", context->kind == STAT_CONTEXT_TAGGED,
+			       context->user_data);
 		rows_json_add_span(o, &context->rows.span);
 		/* the sequence numbers in between are other contexts' samples */
 		json_object_object_del(o, "missing_samples");
@@ -103,10 +101,7 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 	}
 	json_add_text(root, "excludes", counting_excludes(&o->counting));
 	json_add_u64(root, "period_ns", o->counting.period_ns);
-	if (o->interval_ns)
-		json_add_u64(root, "interval_ns", o->interval_ns);
-	else
-		json_add(root, "interval_ns", NULL);
+	json_add_known(root, "interval_ns", o->interval_ns, o->interval_ns);
 }
 
 static void add_tail(struct json_object *root, const struct stat_report *report)
