@@ -24,16 +24,13 @@ char *describe_date(const struct capture_file *file, char *text, size_t size)
 	return text;
 }
 
-static bool flags_sentence(const struct perfctr_span *span, char *text, size_t size)
+bool describe_flags(const struct perfctr_span *span, char *text, size_t size)
 {
-	const uint32_t odd = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
-			     DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_SUSPENDED |
-			     DRM_PERFCTR_SAMPLE_UNPLUGGED;
 	char flags[128];
 
-	if (!(span->flags & odd))
+	if (!(span->flags & DESCRIBE_ODD_FLAGS))
 		return false;
-	perfctr_flag_text(span->flags & odd, flags, sizeof(flags));
+	perfctr_flag_text(span->flags & DESCRIBE_ODD_FLAGS, flags, sizeof(flags));
 	snprintf(text, size, "samples are marked: %s", flags);
 	return true;
 }
@@ -56,7 +53,7 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 			 (double)span->lost_ns * 1e-9);
 		return span->lost_ns;
 	case 2:
-		return flags_sentence(span, text, size);
+		return describe_flags(span, text, size);
 	case 3:
 		if (capture_file_text(file, "flight_ns"))
 			snprintf(text, size,

@@ -14,6 +14,14 @@ char *describe_date(const struct capture_file *file, char *text, size_t size);
  */
 char *describe_trouble(const struct capture_file *file, size_t n, char *text, size_t size);
 
+/* flags of samples that something is wrong with */
+#define DESCRIBE_ODD_FLAGS                                                                   \
+	(DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_RESET | \
+	 DRM_PERFCTR_SAMPLE_SUSPENDED | DRM_PERFCTR_SAMPLE_UNPLUGGED)
+
+/* "samples are marked: reset". Return: whether there are such flags. */
+bool describe_flags(const struct perfctr_span *span, char *text, size_t size);
+
 /* The value of a row with all digits; "not measured" or a similar text if there is none. */
 char *describe_value(const struct row *row, char *text, size_t size);
 

@@ -394,10 +394,8 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 {
 	struct lister *l = data;
 	const char *shorter = event->desc ? event->desc->short_text : "";
-	bool of_library;
-	char unit[64];
+	const bool of_library = is_of_library(event);
 
-	of_library = is_of_library(event);
 	l->by = of_library ? PERFCTR_DEVICE_LOCAL : perfctr_device_driver(l->device);
 	snprintf(l->heading, sizeof(l->heading), "%s%s", of_library ? "" : "perf PMU ", event->pmu);
 	if (event->desc) {
@@ -435,8 +433,7 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		json_add_text(e, "short", NULL);
 		json_add_text(e, "long", NULL);
 	} else {
-		snprintf(unit, sizeof(unit), "%s", event->unit);
-		print_entry(l, event->text, unit, "", PERFCTR_TRUST_UNVALIDATED);
+		print_entry(l, event->text, event->unit, "", PERFCTR_TRUST_UNVALIDATED);
 	}
 	l->found++;
 	return 0;

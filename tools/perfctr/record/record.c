@@ -225,24 +225,18 @@ static bool take_signals(struct record *r)
 	return ends;
 }
 
-static uint64_t time_left_ns(uint64_t deadline_ns, uint64_t now_ns)
-{
-	return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-}
-
 /* Longest time to sleep, in ms. */
 static int patience_ms(const struct record *r, uint64_t now_ns, uint64_t told_ns)
 {
 	const struct counting *c = &r->options.counting;
-	uint64_t left_ns = FLUSH_MS * NS_PER_MS, other_ns;
+	const uint64_t end_ns = r->begin_ns + c->timeout_ns;
+	uint64_t left_ns = FLUSH_MS * NS_PER_MS;
 
 	/* a watermark that is not reached does not wake the reader */
 	if (!c->period_ns || c->period_ns < LATENCY_MS * NS_PER_MS)
 		left_ns = 2 * LATENCY_MS * NS_PER_MS;
-	if (c->timeout_ns && !told_ns) {
-		other_ns = time_left_ns(r->begin_ns + c->timeout_ns, now_ns);
-		left_ns = other_ns < left_ns ? other_ns : left_ns;
-	}
+	if (c->timeout_ns && !told_ns && end_ns < now_ns + left_ns)
+		left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 	return (int)(left_ns / NS_PER_MS) + 1;
 }
 

@@ -197,7 +197,7 @@ static void write_table(const struct report *report, const char *title, bool of_
 
 /* --- data of the time lines ---------------------------------------------------------- */
 
-/* Write a text as JSON inside a script element: nothing in it can end the script. */
+/* Write a member as JSON inside a script element: nothing in it can end the script. */
 static void write_text(FILE *out, const char *name, const char *value)
 {
 	struct json_object *o = json_object_new_object(), *text;
@@ -213,6 +213,7 @@ static void write_text(FILE *out, const char *name, const char *value)
 		else
 			fputc(*bytes, out);
 	}
+	fputc(',', out);
 	json_object_put(o);
 }
 
@@ -265,29 +266,20 @@ static void write_line(const struct report *report, const struct timeline_line *
 
 	fputs(first ? "\n{" : ",\n{", out);
 	write_text(out, "event", row->event);
-	fputc(',', out);
 	write_text(out, "name", row->counter);
-	fputc(',', out);
 	write_text(out, "label", row->label);
-	fputc(',', out);
 	write_text(out, "group", report_group(row));
-	fputc(',', out);
 	write_text(out, "text",
 		   row->metric ? row->metric->short_text :
 		   row->desc   ? row->desc->short_text :
 				 "");
-	fputc(',', out);
 	write_text(out, "unit", describe_rate_unit(row, true, unit, sizeof(unit)));
-	fputc(',', out);
 	write_text(out, "total", row->metric ? NULL : describe_value(row, text, sizeof(text)));
-	fputc(',', out);
 	write_text(out, "totalUnit", row->unit);
-	fputc(',', out);
 	write_text(out, "note", describe_notes(row, text, sizeof(text)));
-	fputc(',', out);
 	describe(line, text, sizeof(text));
 	write_text(out, "say", text);
-	fprintf(out, ",\"block\":%d,\"average\":", line->is_block);
+	fprintf(out, "\"block\":%d,\"average\":", line->is_block);
 	write_value(out, average_of(line));
 	fputs(",\"most\":", out);
 	write_value(out, line->most);

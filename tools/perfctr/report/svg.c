@@ -195,14 +195,11 @@ static void write_grid(const struct picture *p, double top, double bottom)
 static void write_strip(struct picture *p)
 {
 	const struct timeline *t = p->report->timeline;
-	const uint32_t odd = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
-			     DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_SUSPENDED |
-			     DRM_PERFCTR_SAMPLE_UNPLUGGED;
 	bool any = false;
 
 	for (size_t n = 0; n < t->bin_count; n++) {
 		const struct timeline_bin *bin = &t->bins[n];
-		bool is_bad = bin->lost_ns || bin->flags & odd;
+		bool is_bad = bin->lost_ns || bin->flags & DESCRIBE_ODD_FLAGS;
 		double x = x_of(p, bin->start_ns), width = x_of(p, bin->end_ns) - x;
 
 		if (!is_bad && !bin->merged_periods)

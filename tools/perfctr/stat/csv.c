@@ -19,9 +19,7 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 	const char *separator = report->options->separator;
 	FILE *out = report->out;
 
-	if (row->state == PERFCTR_VALUE_NOT_MEASURED)
-		fputs("<not measured>", out);
-	else if (row->state != PERFCTR_VALUE_OK)
+	if (row->state != PERFCTR_VALUE_OK)
 		fprintf(out, "<%s>", perfctr_value_state_text(row->state));
 	else if (row->metric || row->scale != 1)
 		put_number(out, row->number);

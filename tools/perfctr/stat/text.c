@@ -9,45 +9,28 @@
 
 #include "common/number.h"
 #include "lib/columns.h"
+#include "lib/describe.h"
 #include "stat.h"
 
 /* The value as people read it: integers in full, the rest in four digits. */
 static void value_text(const struct row *row, double number, char *text, size_t size)
 {
+	struct row copy = *row;
+
+	copy.number = number;
 	if (row->state != PERFCTR_VALUE_OK)
-		snprintf(text, size, "<%s>",
-			 row->state == PERFCTR_VALUE_NOT_MEASURED ?
-				 "not measured" :
-				 perfctr_value_state_text(row->state));
-	else if (row->metric)
-		number_short(number, text, size);
-	else if (row->scale != 1)
-		snprintf(text, size, "%.2f", number);
-	else if (row->flags & PERFCTR_VALUE_ESTIMATED && number >= 0 && number < 1.8e19)
-		number_group((uint64_t)llround(number), text, size);
+		snprintf(text, size, "<%s>", perfctr_value_state_text(row->state));
 	else
-		number_group(row->value, text, size);
-	/* the blank for a prefix is useless at the end of a column */
-	if (*text && text[strlen(text) - 1] == ' ')
-		text[strlen(text) - 1] = '\0';
+		describe_value(&copy, text, size);
 }
 
 /* Notes on a value, in parentheses. */
 static void print_notes(FILE *out, const struct row *row)
 {
-	char states[128];
+	char notes[256];
 
-	if (row->flags & PERFCTR_VALUE_ESTIMATED && !row->metric)
-		fprintf(out, "  (estimated: ran %.2f%% of the time)", 100 * row->running_ratio);
-	else if (row->flags & PERFCTR_VALUE_ESTIMATED)
-		fputs("  (estimated: multiplexed)", out);
-	if (row->missed && row->measured)
-		fprintf(out, "  (not measured in %" PRIu64 " of %" PRIu64 " samples)", row->missed,
-			row->missed + row->measured);
-	if (row->state == PERFCTR_VALUE_NOT_MEASURED && row->info && row->info->states) {
-		perfctr_state_text(row->info->states, states, sizeof(states));
-		fprintf(out, "  (block: %s)", states);
-	}
+	if (*describe_notes(row, notes, sizeof(notes)))
+		fprintf(out, "  (%s)", notes);
 }
 
 static void text_begin(struct stat_report *report)
@@ -170,7 +153,7 @@ static struct columns measure(struct stat_report *report)
 static void print_row(struct stat_report *report, const struct row *row,
 		      const struct row_stat *stat, const struct columns *c)
 {
-	char value[64], rate[32] = "", clock[96];
+	char value[64], rate[32] = "";
 	double scale;
 	const char *unit = row_rate_unit(row, &scale);
 
@@ -184,8 +167,6 @@ static void print_row(struct stat_report *report, const struct row *row,
 		fprintf(report->out, "  ( +- %5.2f%% )", row_stat_stddev_percent(stat));
 	else if (c->range)
 		print_range(report, stat, scale);
-	if (*row_clock_text(row, clock, sizeof(clock)))
-		fprintf(report->out, "  (%s)", clock);
 	print_notes(report->out, row);
 	fputc('\n', report->out);
 }
@@ -232,10 +213,7 @@ static void print_trouble(struct stat_report *report)
 {
 	const struct perfctr_span *span = &report->rows.span;
 	const struct drm_perfctr_status *status = &report->status;
-	const uint32_t odd = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
-			     DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_SUSPENDED |
-			     DRM_PERFCTR_SAMPLE_UNPLUGGED;
-	char flags[128];
+	char flags[160];
 
 	if (span->merged_periods)
 		fprintf(report->out,
@@ -248,10 +226,8 @@ static void print_trouble(struct stat_report *report)
 	if (span->missing_samples)
 		fprintf(report->out, " %13" PRIu64 " samples missing: please report\n",
 			span->missing_samples);
-	if (span->flags & odd) {
-		perfctr_flag_text(span->flags & odd, flags, sizeof(flags));
-		fprintf(report->out, " samples are marked: %s\n", flags);
-	}
+	if (describe_flags(span, flags, sizeof(flags)))
+		fprintf(report->out, " %s\n", flags);
 	if (status->bad_extract)
 		fprintf(report->out, " %13" PRIu64 " impossible extract indices\n",
 			(uint64_t)status->bad_extract);

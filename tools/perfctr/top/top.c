@@ -271,10 +271,7 @@ static void print_json(struct top *t)
 		json_add_text(o, "unit", unit);
 		/* 0.1 divided the rate of cycles by the number of blocks */
 		json_add_bool(o, "of_one_block", false);
-		json_add_text(o, "state",
-			      item->state == PERFCTR_VALUE_OK ?
-				      "ok" :
-				      perfctr_value_state_text(item->state));
+		json_add_text(o, "state", perfctr_value_state_text(item->state));
 		json_add_bool(o, "estimated", item->flags & PERFCTR_VALUE_ESTIMATED);
 	}
 	json_add(root, "items", items);
@@ -417,13 +414,6 @@ static void begin_anew(struct top *t)
 	t->at = 0;
 }
 
-/* Items of another view have other names. */
-static void switch_view(struct top *t)
-{
-	begin_anew(t);
-	t->per_block = !t->per_block;
-}
-
 static int select_set(struct top *t, size_t set, struct perfctr_selection **selection)
 {
 	int error = perfctr_selection_new(t->device, selection);
@@ -539,7 +529,9 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 		t->view.sort = (t->view.sort + 1) % TOP_SORTS;
 		break;
 	case 'c':
-		switch_view(t);
+		/* items of single blocks have other names */
+		begin_anew(t);
+		t->per_block = !t->per_block;
 		break;
 	case 'v':
 		return next_set(t);
@@ -562,17 +554,11 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 	return 0;
 }
 
-/* https://no-color.org: set and not empty */
-static bool no_color(void)
-{
-	const char *value = getenv("NO_COLOR");
-
-	return value && *value;
-}
-
 static int run_screen(struct top *t)
 {
 	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
+	/* https://no-color.org: set and not empty */
+	const char *no_color = getenv("NO_COLOR");
 	int result = 0, status = 0;
 
 	initscr();
@@ -581,7 +567,7 @@ static int run_screen(struct top *t)
 	curs_set(0);
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
-	if (has_colors() && !no_color()) {
+	if (has_colors() && !(no_color && *no_color)) {
 		start_color();
 		use_default_colors();
 		init_pair(1, COLOR_GREEN, -1);

@@ -249,9 +249,7 @@ void top_value(const struct top_item *item, char *text, size_t size)
 {
 	char number[32];
 
-	if (item->state == PERFCTR_VALUE_NOT_MEASURED)
-		snprintf(text, size, "<not measured>");
-	else if (item->state != PERFCTR_VALUE_OK)
+	if (item->state != PERFCTR_VALUE_OK)
 		snprintf(text, size, "<%s>", perfctr_value_state_text(item->state));
 	else if (item->is_percent)
 		snprintf(text, size, "%.1f %%", item->now);
