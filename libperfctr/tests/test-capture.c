@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Capture files: round trips, and detection of truncated or damaged files. */
 #include <perfctr/capture.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -25,8 +27,8 @@ static int open_bytes(const void *bytes, size_t size)
 	return fd;
 }
 
-/* A session of the fake machine, recorded; the file's bytes are in file. */
-static void record_session(void)
+/* A session of the fake machine, or of an unknown GPU, recorded; the file's bytes are in file. */
+static void record_session(const char *events, uint64_t step, uint32_t gpu_id)
 {
 	struct perfctr_capture_writer *writer;
 	struct perfctr_selection *selection;
@@ -39,13 +41,15 @@ static void record_session(void)
 	int fd = open_bytes("", 0);
 	uint64_t n;
 
-	fake->step = (UINT64_C(1) << 53) + 1;
+	fake->step = step;
+	fake->info.gpu_id = gpu_id;
+	for (n = 0; gpu_id && n < fake->block_count; n++)
+		fake->info.product = fake->blocks[n].product = 0;
 	perfctr_ctx_new_with(&fake->sys, &fake_ctx);
 	EQUAL(perfctr_device_open(fake_ctx, NULL, &device), 0);
 	device->ext_bus_bytes = 16;
 	EQUAL(perfctr_selection_new(device, &selection), 0);
-	EQUAL(perfctr_selection_add(selection, "GPU_ACTIVE,software/cpu-clock/"), 2);
-	CHECK(perfctr_selection_add(selection, "metric:gpu_utilization") > 0);
+	CHECK(perfctr_selection_add(selection, events) > 0);
 	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
 	EQUAL(perfctr_cursor_new(session, &cursor), 0);
 	EQUAL(perfctr_session_start(session, 0), 0);
@@ -125,12 +129,93 @@ static struct seen read_bytes(const void *bytes, size_t size)
 static void begin(void)
 {
 	perfctr_ctx_new(&ctx);
-	record_session();
+	record_session("GPU_ACTIVE,software/cpu-clock/,metric:gpu_utilization",
+		       (UINT64_C(1) << 53) + 1, 0);
 }
 
 static void end(void)
 {
 	ctx = perfctr_ctx_unref(ctx);
+}
+
+/* Read all of it; the reader stays, its totals are the caller's. */
+static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
+					       struct perfctr_totals **totals)
+{
+	struct perfctr_capture_reader *reader = NULL;
+	struct perfctr_capture_record record;
+	struct perfctr_sample sample;
+	int fd = open_bytes(bytes, size);
+
+	EQUAL(perfctr_totals_new(ctx, totals), 0);
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	EQUAL(perfctr_totals_describe(*totals, perfctr_capture_selection(reader)), 0);
+	while (perfctr_capture_next(reader, &record) > 0)
+		if (record.type == PERFCTR_CAPTURE_SAMPLE &&
+		    perfctr_decode_sample(record.content, record.size, &sample) > 0)
+			EQUAL(perfctr_totals_add(*totals, &sample), 0);
+	close(fd);
+	return reader;
+}
+
+/* a new product, and another unit, shift and metric of a built-in one */
+#define PAGE(name, unit, shift)                                                               \
+	"[page]\nproduct = \"" name "\"\nblock = \"SHADER\"\ngpu_id = 9\n[[counter]]\n"       \
+	"bit = 5\nname = \"" name "\"\nshort = \"x\"\nunit = \"" unit "\"\nshift = " shift    \
+	"\n[" name ".SHADER]\nproduct = \"" shift " * " name "\"\n[page]\nproduct = \""       \
+	"VSOC_CSF\"\nblock = \"CSHW\"\n[[counter]]\nbit = 4\nname = \"GPU_ACTIVE\"\nshort = " \
+	"\"x\"\nunit = \"" unit "\"\nshift = " shift                                          \
+	"\n[VSOC_CSF.CSHW]\ngpu_utilization = \"" shift " * GPU_ACTIVE\"\n"
+
+static void print_capture(int out)
+{
+	struct perfctr_totals *totals;
+	struct perfctr_capture_reader *reader = read_all(file, file_bytes, &totals);
+	const struct perfctr_metric_desc *metric =
+		perfctr_selection_metric(perfctr_capture_selection(reader), 0);
+	const struct perfctr_total *total =
+		perfctr_totals_counter(perfctr_totals_block(totals, 0), 0);
+	struct perfctr_value value;
+
+	/* the descriptions live as long as the totals */
+	perfctr_capture_reader_unref(reader);
+	perfctr_totals_metric(totals, metric, NULL, &value);
+	dprintf(out, "%s %llu %s, %s %.0f %s\n", total->desc->name, (unsigned long long)total->sum,
+		total->desc->unit, metric->name, value.number, metric->unit);
+}
+
+TEST("unknown devices are read by the descriptions in the file")
+{
+	static const char *const pages[] = { PAGE("ALPHA", "cycles", "4"),
+					     PAGE("BETA", "bytes", "3"), "" };
+	int capture = open_bytes("", 0), out = open_bytes("", 0);
+	char text[512] = "";
+
+	/* a process reads its pages once: record and read, read with another page, without one */
+	for (int n = 0; n < 6; n++) {
+		if (!fork()) {
+			snprintf(text, sizeof(text), "/proc/self/fd/%d",
+				 open_bytes(pages[n % 3], strlen(pages[n % 3])));
+			setenv("PERFCTR_COUNTERS", text, 1);
+			perfctr_ctx_new(&ctx);
+			if (n == 0)
+				record_session("ALPHA,metric:product", 1000, 9);
+			else if (n == 3)
+				record_session("GPU_ACTIVE,metric:gpu_utilization", 1000, 0);
+			if (n % 3 == 0)
+				EQUAL(pwrite(capture, file, file_bytes, 0), file_bytes);
+			file_bytes = (size_t)pread(capture, file, sizeof(file), 0);
+			print_capture(out);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	EQUAL(pread(out, text, sizeof(text) - 1, 0), lseek(out, 0, SEEK_CUR));
+#define UNKNOWN "ALPHA 48000 cycles, product 192000 cycles\n"
+#define CORRECTED "GPU_ACTIVE 48000 cycles, gpu_utilization 192000 cycles\n"
+	EQUAL_TEXT(text, UNKNOWN UNKNOWN UNKNOWN CORRECTED CORRECTED CORRECTED);
+	close(capture);
+	close(out);
 }
 
 TEST_WITH(begin, end, "what is written is read")
@@ -178,26 +263,6 @@ TEST_WITH(begin, end, "records contain what they describe")
 	close(fd);
 }
 
-/* Read all of it; the reader stays, its totals are the caller's. */
-static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
-					       struct perfctr_totals **totals)
-{
-	struct perfctr_capture_reader *reader = NULL;
-	struct perfctr_capture_record record;
-	struct perfctr_sample sample;
-	int fd = open_bytes(bytes, size);
-
-	EQUAL(perfctr_totals_new(ctx, totals), 0);
-	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
-	EQUAL(perfctr_totals_describe(*totals, perfctr_capture_selection(reader)), 0);
-	while (perfctr_capture_next(reader, &record) > 0)
-		if (record.type == PERFCTR_CAPTURE_SAMPLE &&
-		    perfctr_decode_sample(record.content, record.size, &sample) > 0)
-			EQUAL(perfctr_totals_add(*totals, &sample), 0);
-	close(fd);
-	return reader;
-}
-
 TEST_WITH(begin, end, "a file explains itself")
 {
 	const struct perfctr_capture_session *session;
@@ -241,71 +306,6 @@ TEST_WITH(begin, end, "a file explains itself")
 	CHECK(perfctr_session_check(selection, NULL, NULL) < 0);
 	perfctr_totals_unref(totals);
 	perfctr_capture_reader_unref(reader);
-}
-
-/* Set a product unknown to every database in all blocks and their descriptions. */
-static void change_product(uint16_t product)
-{
-	size_t at = 16;
-
-	while (at < file_bytes) {
-		uint32_t size, type;
-		unsigned char *content = file + at + 8;
-
-		memcpy(&size, file + at, sizeof(size));
-		memcpy(&type, file + at + 4, sizeof(type));
-		if (type == PERFCTR_CAPTURE_COUNTER)
-			memcpy(content + offsetof(struct perfctr_capture_counter, product),
-			       &product, sizeof(product));
-		if (type == PERFCTR_CAPTURE_METRIC) {
-			/* rename it too: a name that the database does not have */
-			content[sizeof(struct perfctr_capture_metric)] = 'X';
-			memcpy(content + offsetof(struct perfctr_capture_metric, product), &product,
-			       sizeof(product));
-		}
-		/* the first block follows the sample's header */
-		if (type == PERFCTR_CAPTURE_SAMPLE)
-			memcpy(content + sizeof(struct drm_perfctr_sample_header) +
-				       offsetof(struct drm_perfctr_block_header, product),
-			       &product, sizeof(product));
-		at += size;
-	}
-}
-
-TEST_WITH(begin, end, "unknown devices are read by the descriptions in the file")
-{
-	const struct perfctr_total *total;
-	struct perfctr_capture_reader *reader;
-	struct perfctr_selection *selection;
-	struct perfctr_totals *totals, *sum;
-	char text[64];
-
-	change_product(0x7777);
-	reader = read_all(file, file_bytes, &totals);
-	selection = perfctr_capture_selection(reader);
-	perfctr_totals_label(selection, perfctr_totals_block(totals, 0), 0, text, sizeof(text));
-	EQUAL_TEXT(text, "GPU_ACTIVE");
-	total = perfctr_totals_counter(perfctr_totals_block(totals, 0), 0);
-	if (CHECK(total->desc)) {
-		EQUAL(total->desc->kind, PERFCTR_KIND_CYCLES);
-		EQUAL_TEXT(total->desc->unit, "cycles");
-		EQUAL(total->desc->product, 0x7777);
-	}
-	EQUAL(perfctr_totals_sum(totals, &sum), 0);
-	if (EQUAL(perfctr_selection_metric_count(selection), 1)) {
-		const struct perfctr_metric_desc *metric = perfctr_selection_metric(selection, 0);
-		struct perfctr_value value;
-
-		EQUAL(metric->id[0], 'X');
-		EQUAL(perfctr_totals_metric(sum, metric, NULL, &value), 0);
-		EQUAL(value.state, PERFCTR_VALUE_OK);
-	}
-	/* the description of the counters lives as long as the totals */
-	reader = perfctr_capture_reader_unref(reader);
-	totals = perfctr_totals_unref(totals);
-	total = perfctr_totals_counter(perfctr_totals_block(sum, 0), 0);
-	EQUAL_TEXT(total->desc->name, "GPU_ACTIVE");
-	perfctr_totals_unref(sum);
 }
 
 TEST_WITH(begin, end, "a file cut anywhere reads to its last whole record")

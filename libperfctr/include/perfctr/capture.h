@@ -76,7 +76,7 @@ struct perfctr_capture_session {
 /**
  * struct perfctr_capture_counter - a counter that may be in the samples
  *
- * As in struct perfctr_counter_desc.
+ * As in struct perfctr_counter_desc. Files of perfctr 0.1 end before @shift.
  */
 struct perfctr_capture_counter {
 	uint64_t event; /* perf config that selects it */
@@ -89,6 +89,8 @@ struct perfctr_capture_counter {
 	uint8_t trust; /* enum perfctr_trust */
 	uint8_t optional; /* 1 if only some devices of the product have it */
 	uint16_t header_bytes; /* offset of the texts; at least 24 */
+	uint8_t shift; /* the hardware counts in units of 1 << shift */
+	uint8_t reserved[7]; /* zero */
 };
 
 /**

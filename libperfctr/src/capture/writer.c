@@ -245,6 +245,7 @@ static int write_counter(struct perfctr_capture_writer *w, const struct perfctr_
 		.trust = c->trust,
 		.optional = c->optional,
 		.header_bytes = sizeof(fixed),
+		.shift = c->shift,
 	};
 	const char *texts[] = { c->id, c->name, c->short_text, c->long_text, c->unit, c->pmu };
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-/*
- * Counters and metrics that a capture file describes, for libraries whose database lacks them. The
- * bytes of the file are not trusted.
- */
+/* Counters and metrics that a capture file describes. The bytes of the file are not trusted. */
 #include "catalogue.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "pages.h"
 
 enum {
 	TEXTS = 6,
 	MAX_FORMULA_BYTES = 4096, /* longer than any formula; limits the time to compute one */
 	/* limit for files; the kernel's own limit of blocks times some counters each */
 	MAX_ENTRIES = 65536,
+	MAX_SHIFT = 31,
+	/* of struct perfctr_capture_counter in files of perfctr 0.1, without shift */
+	OLD_COUNTER_BYTES = offsetof(struct perfctr_capture_counter, shift),
 };
 
 /* a description and its texts, in one allocation */
@@ -34,6 +36,7 @@ struct catalogue {
 	struct perfctr_ctx *ctx;
 	struct entries counters;
 	struct entries metrics;
+	bool is_old; /* of perfctr 0.1: the database knows more */
 };
 
 int catalogue_new(struct perfctr_ctx *ctx, struct catalogue **catalogue)
@@ -133,15 +136,16 @@ static int new_entry(struct perfctr_ctx *ctx, struct entries *list,
 
 int catalogue_take_counter(struct catalogue *catalogue, const struct perfctr_capture_record *record)
 {
-	struct perfctr_capture_counter fixed;
+	struct perfctr_capture_counter fixed = { 0 };
 	const char *texts[TEXTS];
 	struct entry *entry;
 	int error;
 
-	if (record->size < sizeof(fixed))
-		return 0;
-	memcpy(&fixed, record->content, sizeof(fixed));
+	memcpy(&fixed, record->content,
+	       record->size < sizeof(fixed) ? record->size : sizeof(fixed));
 	if (fixed.header_bytes < sizeof(fixed))
+		fixed.shift = 0;
+	if (fixed.header_bytes < OLD_COUNTER_BYTES || fixed.shift > MAX_SHIFT)
 		return 0;
 	error = new_entry(catalogue->ctx, &catalogue->counters, record, fixed.header_bytes, &entry,
 			  texts);
@@ -163,17 +167,24 @@ int catalogue_take_counter(struct catalogue *catalogue, const struct perfctr_cap
 		.kind = fixed.kind,
 		.trust = fixed.trust,
 		.optional = fixed.optional,
+		.shift = fixed.shift,
 	};
+	catalogue->is_old |= fixed.header_bytes < sizeof(fixed);
 	catalogue->counters.entries[catalogue->counters.count++] = entry;
 	return 0;
 }
 
-static const struct perfctr_metric_desc *metric_of_database(const char *id)
+/* The same metric in the database, which is maintained, or NULL. */
+static const struct perfctr_metric_desc *metric_of_database(const struct catalogue *catalogue,
+							    const struct perfctr_metric_desc *own)
 {
 	const struct perfctr_metric_desc *m = NULL;
 
-	while ((m = perfctr_metric_next(m)))
-		if (!strcmp(m->id, id))
+	while (own->product < PAGES_PRODUCT && (m = perfctr_metric_next(m)))
+		if (!strcmp(m->id, own->id) && m->product == own->product &&
+		    m->block_type == own->block_type &&
+		    (catalogue->is_old || (m->scope == own->scope && !strcmp(m->unit, own->unit) &&
+					   !strcmp(m->formula, own->formula))))
 			return m;
 	return NULL;
 }
@@ -213,11 +224,6 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 			  texts);
 	if (!entry)
 		return error;
-	*metric = metric_of_database(texts[0]);
-	if (*metric || !is_formula(catalogue->ctx, texts[5])) {
-		free(entry);
-		return 0;
-	}
 	entry->metric = (struct perfctr_metric_desc){
 		.id = texts[0],
 		.name = texts[1],
@@ -230,20 +236,36 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 		.scope = fixed.scope,
 		.trust = fixed.trust,
 	};
+	*metric = metric_of_database(catalogue, &entry->metric);
+	if (*metric || !is_formula(catalogue->ctx, texts[5])) {
+		free(entry);
+		return 0;
+	}
 	catalogue->metrics.entries[catalogue->metrics.count++] = entry;
 	*metric = &entry->metric;
 	return 0;
 }
 
+static bool is_same(const struct perfctr_counter_desc *a, const struct perfctr_counter_desc *b)
+{
+	return a->shift == b->shift && a->kind == b->kind && !strcmp(a->name, b->name) &&
+	       !strcmp(a->unit, b->unit);
+}
+
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,
 						     const struct counter_key *key)
 {
+	const struct perfctr_counter_desc *known = NULL;
+
+	/* each process numbers the products of its pages */
+	if (key->product < PAGES_PRODUCT)
+		known = perfctr_counter_at(key->product, key->type, key->set, key->position);
 	for (size_t n = 0; n < catalogue->counters.count; n++) {
 		const struct perfctr_counter_desc *d = &catalogue->counters.entries[n]->counter;
 
 		if (d->product == key->product && d->block_type == key->type &&
 		    d->position == key->position && key->set < 32 && d->sets >> key->set & 1)
-			return d;
+			return known && (catalogue->is_old || is_same(known, d)) ? known : d;
 	}
-	return NULL;
+	return known;
 }

@@ -26,6 +26,9 @@ int catalogue_take_counter(struct catalogue *catalogue,
 int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capture_record *record,
 			  const struct perfctr_metric_desc **metric);
 
-/* The counter with that key or NULL. */
+/*
+ * The counter with that key or NULL. The file says what its numbers mean; the database, which is
+ * maintained, describes a counter of the same name, unit, kind and shift, and fills gaps.
+ */
 const struct perfctr_counter_desc *catalogue_counter(const struct catalogue *catalogue,
 						     const struct counter_key *key);

@@ -326,15 +326,11 @@ int selection_counter_label(const struct perfctr_selection *selection,
 const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,
 						    const struct counter_key *key)
 {
-	const struct perfctr_counter_desc *desc;
-
 	if (key->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return perfctr_counter_of_pmu(key->pmu, key->config);
-	desc = perfctr_counter_at(key->product, key->type, key->set, key->position);
-	/* prefer the database, which is maintained; the file only fills gaps */
-	if (!desc && selection && selection->catalogue)
-		desc = catalogue_counter(selection->catalogue, key);
-	return desc;
+	if (selection && selection->catalogue)
+		return catalogue_counter(selection->catalogue, key);
+	return perfctr_counter_at(key->product, key->type, key->set, key->position);
 }
 
 unsigned int selection_product(const struct perfctr_selection *selection, unsigned int product)
