@@ -149,8 +149,14 @@ static void find_product(struct perfctr_device *device)
 	unsigned int cores = 0, product = 0;
 	const char *name;
 
-	for (size_t n = 0; n < device->block_count; n++)
+	/* a broker's pages have numbers of their own */
+	if (device->info.product >= PAGES_PRODUCT)
+		device->info.product = 0;
+	for (size_t n = 0; n < device->block_count; n++) {
+		if (device->blocks[n].product >= PAGES_PRODUCT)
+			device->blocks[n].product = 0;
 		cores += device->blocks[n].type == DRM_PERFCTR_MALI_BLOCK_SHADER;
+	}
 	name = device->info.gpu_id ? perfctr_gpu_name(device->info.gpu_id, cores, &product) : NULL;
 	if (!name || (device->info.product && device->info.product != product))
 		return;

@@ -140,10 +140,13 @@ TEST_WITH(begin, end, "a GPU_ID gives a device its name, and a product that the 
 
 	fake->info.gpu_id = 0xa8670005;
 	fake->info.product = fake->blocks[0].product = DRM_PERFCTR_PRODUCT_UNKNOWN;
+	/* a page's, of a broker */
+	fake->blocks[1].product = 0xff00;
 	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
 	EQUAL_TEXT(perfctr_device_info(device)->name, "Mali-G610");
 	EQUAL(perfctr_device_info(device)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	EQUAL(perfctr_device_block(device, 0)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
+	EQUAL(perfctr_device_block(device, 1)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	perfctr_device_unref(device);
 	/* the kernel names another product: the virtual GPU is no Mali */
 	fake->info.product = DRM_VSOC_PRODUCT_CSF;
