@@ -60,7 +60,7 @@ rejects_nonsense() {
 
 # a vendor's specification becomes pages without a mistake, with their names, units and GPUs
 imports_specification() {
-	local folder
+	local folder PATH=${perfctr%/*}:$PATH
 	folder=$(mktemp -d) || return
 	mkdir "$folder/hardwarelayout" "$folder/counterinfo"
 	cat >"$folder/Mali-ProductInfo.xml" <<-END
@@ -69,7 +69,8 @@ imports_specification() {
 	END
 	cat >"$folder/hardwarelayout/a.xml" <<-END
 		<HardwareLayout gpu="Mali-A"><CounterBlock type="GPU Front-end">
-		<Counter name="HEADER" index="2"/><Counter name="NEW" index="9"/></CounterBlock>
+		<Counter name="HEADER" index="2"/><Counter name="NEW" index="9"/>
+		<Counter name="GPU_IRQ_ACTIVE" index="10"/></CounterBlock>
 		</HardwareLayout>
 	END
 	cat >"$folder/hardwarelayout/b.xml" <<-END
@@ -83,6 +84,7 @@ imports_specification() {
 	END
 	"$top/tools/perfctr-import-mali" "$folder" >"$folder/page.toml" &&
 		"$perfctr" list --check "$folder/page.toml" &&
+		grep -A3 GPU_IRQ_ACTIVE "$folder/page.toml" | grep -q 'unit = "cycles"' &&
 		PERFCTR_COUNTERS=$folder/page.toml "$perfctr" list --all >"$folder/list" &&
 		grep -q "cshw/NEW  .*A 'new' one \[cycles\]" "$folder/list" &&
 		grep -q "shader of mali_v16" "$folder/list" && ! grep -q HEADER "$folder/list" &&
