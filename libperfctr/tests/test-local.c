@@ -20,6 +20,7 @@
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 #define PMUS_PATH "/sys/bus/event_source/devices"
+#define UNCORE PMUS_PATH "/uncore_x"
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
 enum { PAGES = 200, SLEEPS = 20, MAX_FILES = 64, FAKE_STEP = 10 };
@@ -31,8 +32,10 @@ static struct seam {
 	bool wants_kernel; /* -EINVAL for events that exclude the kernel */
 	/* if set, events are simulated: each read of one adds FAKE_STEP */
 	const char *online;
+	const char *mask; /* CPUs of the uncore PMU */
 	struct {
-		int fd, leader;
+		int fd, leader, cpu;
+		bool detached;
 		uint64_t count;
 	} files[MAX_FILES];
 	size_t file_count;
@@ -55,15 +58,20 @@ static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu
 		return -EMFILE;
 	seam.files[seam.file_count].fd = seam.sys.memfd(data, "event", 0);
 	seam.files[seam.file_count].leader = group_fd;
+	seam.files[seam.file_count].cpu = cpu;
+	seam.files[seam.file_count].detached = false;
 	seam.files[seam.file_count].count = 0;
 	return seam.files[seam.file_count++].fd;
 }
 
 static int seam_open(void *data, const char *path, int flags)
 {
-	const char *text = !strcmp(path, ONLINE_PATH)	? seam.online :
-			   !strcmp(path, PARANOID_PATH) ? "2" :
-							  NULL;
+	const char *text = !strcmp(path, ONLINE_PATH)	      ? seam.online :
+			   !strcmp(path, PARANOID_PATH)	      ? "2" :
+			   !strcmp(path, UNCORE "/type")      ? "77" :
+			   !strcmp(path, UNCORE "/cpumask")   ? seam.mask :
+			   !strcmp(path, UNCORE "/events/ev") ? "config=1" :
+								NULL;
 	int fd;
 
 	if (!strcmp(path, "/proc/1/environ"))
@@ -80,9 +88,13 @@ static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
 {
 	uint64_t words[3 + MAX_FILES] = { 0 };
 
-	for (size_t n = 0; seam.online && n < seam.file_count; n++)
-		if (seam.files[n].fd == fd || seam.files[n].leader == fd)
+	for (size_t n = 0; seam.online && n < seam.file_count; n++) {
+		if (seam.files[n].fd == fd && seam.files[n].detached)
+			words[3 + words[0]++] = seam.files[n].count;
+		else if ((seam.files[n].fd == fd || seam.files[n].leader == fd) &&
+			 !seam.files[n].detached)
 			words[3 + words[0]++] = seam.files[n].count += FAKE_STEP;
+	}
 	if (!words[0])
 		return perfctr_sys_real.read(data, fd, bytes, size);
 	words[1] = words[2] = words[3];
@@ -100,19 +112,33 @@ static int seam_close(void *data, int fd)
 	return perfctr_sys_real.close(data, fd);
 }
 
-static int list_software_alone(void *data, const char *path, sys_list_fn fn, void *arg)
+/* A CPU goes offline: perf detaches its events for ever and dissolves their groups. */
+static void detach(int cpu)
 {
-	return strcmp(path, PMUS_PATH) ? perfctr_sys_real.list(data, path, fn, arg) :
-					 fn(arg, "software");
+	for (size_t n = 0; n < seam.file_count; n++) {
+		if (seam.files[n].cpu != cpu)
+			continue;
+		seam.files[n].detached = true;
+		seam.files[n].count += FAKE_STEP;
+	}
+}
+
+static int list_pmus(void *data, const char *path, sys_list_fn fn, void *arg)
+{
+	if (!strcmp(path, UNCORE "/events"))
+		return fn(arg, "ev");
+	if (strcmp(path, PMUS_PATH))
+		return perfctr_sys_real.list(data, path, fn, arg);
+	return fn(arg, "software") ?: fn(arg, "uncore_x");
 }
 
 static void begin(const char *events)
 {
-	seam = (struct seam){ .sys = perfctr_sys_real };
+	seam = (struct seam){ .sys = perfctr_sys_real, .mask = "0" };
 	seam.sys.perf_event_open = seam_perf_event_open;
 	seam.sys.open = seam_open;
 	seam.sys.close = seam_close;
-	seam.sys.list = list_software_alone;
+	seam.sys.list = list_pmus;
 	EQUAL(perfctr_ctx_new_with(&seam.sys, &ctx), 0);
 	EQUAL(perfctr_device_open(ctx, PERFCTR_DEVICE_LOCAL, &device), 0);
 	EQUAL(perfctr_selection_new(device, &selection), 0);
@@ -146,6 +172,7 @@ struct seen {
 	unsigned int periodic, final, samples;
 	uint64_t end_ns;
 	uint32_t states;
+	uint64_t lost_ns;
 };
 
 static void read_samples(struct seen *seen)
@@ -158,6 +185,7 @@ static void read_samples(struct seen *seen)
 		CHECK(!seen->samples++ || sample.start_ns == seen->end_ns);
 		seen->end_ns = sample.end_ns;
 		seen->merged += sample.merged_periods;
+		seen->lost_ns += sample.lost_ns;
 		seen->periodic += !!(sample.flags & DRM_PERFCTR_SAMPLE_PERIODIC);
 		seen->final += !!(sample.flags & DRM_PERFCTR_SAMPLE_FINAL);
 		for (unsigned int n = 0; perfctr_decode_block(&sample, &block) > 0; n++) {
@@ -410,12 +438,14 @@ TEST("CPUs that come and go lose no counts")
 	EQUAL(seen.sums[0], 2 * FAKE_STEP);
 	EQUAL(seen.sums[1], 2 * FAKE_STEP);
 	seam.online = "0";
+	detach(1);
 	nanosleep(&longer_than_a_look, NULL);
 	EQUAL(perfctr_session_sample(session, 0), 0);
 	EQUAL(seam.file_count, 2);
 	read_samples(&seen);
-	/* includes CPU 1's last read */
+	/* includes CPU 1's last counts */
 	EQUAL(seen.sums[0], 2 * FAKE_STEP);
+	EQUAL(seen.sums[1], 2 * FAKE_STEP);
 	CHECK(seen.states & DRM_PERFCTR_STATE_MIGRATED);
 	seam.online = "0-1";
 	nanosleep(&longer_than_a_look, NULL);

@@ -9,9 +9,11 @@
  * If a process is counted, each of its threads has an event instead, which future threads and
  * children inherit. Uncore PMUs cannot do that and count the whole machine.
  *
- * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read()
- * returns up to 32 of them. Events of CPU cores have no groups: a group counts completely or not at
- * all, and a counter taken by the kernel (the NMI watchdog) would keep a large group from counting.
+ * Events of one uncore PMU and CPU share a group if the PMU can count all of them at once, so one
+ * read() returns up to 32 of them. Other events have no groups. A group of CPU cores' events counts
+ * completely or not at all, and a counter taken by the kernel (the NMI watchdog) would keep a large
+ * one from counting. A CPU that goes offline dissolves its groups, and Linux 6.1 then has no way to
+ * read the members' last counts; only uncore drivers move whole groups to another CPU.
  */
 #include "perf_events.h"
 
@@ -73,7 +75,7 @@ static bool is_of_task(const struct perf_events *c, const struct local_counter *
 static uint32_t find_leader(const struct perf_events *c, const struct local_counter *counter,
 			    int cpu)
 {
-	for (size_t n = c->file_count; counter->grouped && !is_of_task(c, counter) && n-- > 0;) {
+	for (size_t n = c->file_count; counter->uncore && n-- > 0;) {
 		const struct local_file *f = &c->files[n];
 
 		if (f->leads && f->cpu == cpu && f->members < MAX_GROUP &&
@@ -280,7 +282,6 @@ static int describe(struct perfctr_ctx *ctx, const struct pmu_list *pmus,
 				*path = '\0';
 		}
 		counter->uncore &= *counter->cpus_path != '\0';
-		counter->grouped = counter->uncore || pmu->type == PERF_TYPE_SOFTWARE;
 		return 0;
 	}
 	return -ENOENT;
