@@ -458,6 +458,30 @@ TEST("CPUs that come and go lose no counts")
 	EQUAL(seam.file_count, 0);
 }
 
+TEST("an uncore event that its driver moved to another CPU counts once")
+{
+	const struct timespec longer_than_a_look = { 1, 100000000 };
+	struct seen seen;
+
+	begin("uncore_x/ev/");
+	seam.sys.read = seam_read;
+	seam.online = "0-3";
+	seam.mask = "0,2";
+	new_session(0, 8);
+	EQUAL(seam.file_count, 2);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	seam.online = "1-3";
+	seam.mask = "1-2";
+	nanosleep(&longer_than_a_look, NULL);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(seam.file_count, 2);
+	read_samples(&seen);
+	EQUAL(seen.sums[0], 2 * FAKE_STEP);
+	CHECK(seen.states & DRM_PERFCTR_STATE_MIGRATED);
+	CHECK(!seen.lost_ns);
+	end();
+}
+
 /* as the kernel: a later version may give them a meaning */
 TEST("unknown flags and reserved members are refused")
 {

@@ -220,6 +220,26 @@ static int open_on_task(struct perf_events *c, uint32_t which)
 	return error;
 }
 
+/* The driver moved the events of CPUs that left its mask to those that joined it. */
+static void follow_mask(struct perf_events *c, uint32_t which, const char *cpus)
+{
+	int cpu = -1;
+
+	for (size_t n = 0; n < c->file_count; n++) {
+		struct local_file *f = &c->files[n];
+
+		if (f->counter != which || has_cpu(cpus, f->cpu))
+			continue;
+		do
+			cpu = next_cpu(cpus, cpu);
+		while (cpu >= 0 && is_open_on(c, which, cpu));
+		if (cpu < 0)
+			return;
+		f->cpu = c->counters[which].open_cpu = cpu;
+		c->counters[which].states |= DRM_PERFCTR_STATE_MIGRATED;
+	}
+}
+
 /* Open the event on the CPUs requested. Return: 0; the error of a CPU that the sum would miss. */
 static int open_where_wanted(struct perf_events *c, uint32_t which)
 {
@@ -236,6 +256,8 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 	if (!*counter->cpus_path ||
 	    perfctr_sys_read_text(c->sys, counter->cpus_path, cpus, sizeof(cpus)) <= 0)
 		memcpy(cpus, c->online, sizeof(cpus));
+	if (counter->uncore)
+		follow_mask(c, which, cpus);
 	for (int cpu = next_cpu(cpus, -1); cpu >= 0; cpu = next_cpu(cpus, cpu)) {
 		int result;
 
