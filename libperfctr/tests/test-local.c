@@ -458,6 +458,34 @@ TEST("CPUs that come and go lose no counts")
 	EQUAL(seam.file_count, 0);
 }
 
+TEST("a CPU that went offline and came back between two looks is counted again")
+{
+	const struct timespec pause = { 0, 300000000 };
+	struct seen seen;
+
+	begin("software/page-faults/");
+	seam.sys.read = seam_read;
+	seam.online = "0-1";
+	new_session(0, 8);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	detach(1);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	read_samples(&seen);
+	EQUAL(seen.sums[0], 2 * FAKE_STEP);
+	nanosleep(&pause, NULL);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	read_samples(&seen);
+	EQUAL(seen.sums[0], FAKE_STEP);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	CHECK(seen.lost_ns >= 300000000);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	read_samples(&seen);
+	EQUAL(seen.sums[0], 2 * FAKE_STEP);
+	CHECK(!seen.lost_ns);
+	end();
+	EQUAL(seam.file_count, 0);
+}
+
 TEST("an uncore event that its driver moved to another CPU counts once")
 {
 	const struct timespec longer_than_a_look = { 1, 100000000 };

@@ -28,7 +28,7 @@
 #define PMU_PATH "/sys/bus/event_source/devices"
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
-enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX };
+enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX, STILL_NS = 200000000 };
 
 struct local_file {
 	int fd, cpu;
@@ -38,6 +38,9 @@ struct local_file {
 	uint32_t next, members;
 	/* values of the last read: count, and the times enabled and running in ns */
 	uint64_t last[3];
+	/* when its time enabled moved last: once its CPU went offline, it stands still for ever */
+	uint64_t moved_ns;
+	bool exited;
 };
 
 /* The next CPU of "0-3,6" after @cpu; -1: none. */
@@ -159,6 +162,7 @@ static int open_on(struct perf_events *c, uint32_t which, pid_t pid, int cpu)
 		.leads = leader == NO_FILE,
 		.next = NO_FILE,
 		.members = 1,
+		.moved_ns = perfctr_time_raw_ns(),
 	};
 	if (leader != NO_FILE) {
 		uint32_t last = leader;
@@ -337,12 +341,18 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 {
 	uint64_t words[3 + MAX_GROUP];
 	uint32_t at = (uint32_t)(leader - c->files), n = 0;
+	uint64_t before_ns = perfctr_time_raw_ns();
 	ssize_t got = c->sys->read(c->sys->data, leader->fd, words, sizeof(words));
 
+	if (got < (ssize_t)(4 * sizeof(words[0])) || words[1] != leader->last[1])
+		leader->moved_ns = perfctr_time_raw_ns();
+	leader->exited = before_ns > leader->moved_ns + STILL_NS;
 	for (; at != NO_FILE; at = c->files[at].next, n++) {
 		struct local_file *f = &c->files[at];
 		struct local_counter *counter = &c->counters[f->counter];
 
+		f->exited = leader->exited;
+		f->moved_ns = leader->moved_ns;
 		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
 		} else if (!is_of_task(c, counter) &&
@@ -357,8 +367,11 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 	}
 }
 
-static void read_files(struct perf_events *c)
+/* Return: whether files do not count any more. */
+static bool read_files(struct perf_events *c)
 {
+	bool exited = false;
+
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 
@@ -375,9 +388,12 @@ static void read_files(struct perf_events *c)
 	for (size_t n = 0; n < c->file_count; n++)
 		if (c->files[n].leads)
 			read_group(c, &c->files[n]);
-	for (size_t n = 0; n < c->file_count; n++)
+	for (size_t n = 0; n < c->file_count; n++) {
 		for (size_t i = 0; i < ARRAY_SIZE(c->files[n].last); i++)
 			c->counters[c->files[n].counter].sum[i] += c->files[n].last[i];
+		exited |= c->files[n].exited;
+	}
+	return exited;
 }
 
 /* perf's times stand still while a process sleeps; that is not "not measured". */
@@ -402,8 +418,8 @@ static bool is_offline(const struct perf_events *c, const struct local_file *f)
 	return !c->counters[f->counter].uncore && f->cpu >= 0 && !has_cpu(c->online, f->cpu);
 }
 
-/* Close the files of CPUs that are offline, in whole groups; keep their counts. */
-static int drop_offline(struct perf_events *c)
+/* Close the files of CPUs that are or were offline, in whole groups; keep their counts. */
+static int drop_files(struct perf_events *c)
 {
 	size_t kept = 0;
 	uint32_t *moved = calloc(c->file_count + 1, sizeof(*moved));
@@ -418,9 +434,13 @@ static int drop_offline(struct perf_events *c)
 		struct local_counter *counter = &c->counters[f->counter];
 
 		moved[n] = (uint32_t)kept;
-		if (!is_offline(c, f)) {
+		if (!f->exited && !is_offline(c, f)) {
 			c->files[kept++] = *f;
 			continue;
+		}
+		if (f->exited && has_cpu(c->online, f->cpu)) {
+			counter->states |= DRM_PERFCTR_STATE_LOST;
+			c->lost_ns = UINT64_MAX;
 		}
 		for (size_t i = 0; i < ARRAY_SIZE(f->last); i++)
 			counter->gone[i] += f->last[i];
@@ -436,17 +456,20 @@ static int drop_offline(struct perf_events *c)
 	return 0;
 }
 
-/* Adapt to CPU hotplug. Return: 0, or the reason why a counter lacks a CPU. */
-static int follow_cpus(struct perf_events *c)
+/*
+ * Adapt to CPU hotplug. @exited: files do not count any more.
+ * Return: 0, or the reason why a counter lacks a CPU.
+ */
+static int follow_cpus(struct perf_events *c, bool exited)
 {
 	char before[sizeof(c->online)];
 	int error = 0;
 
 	memcpy(before, c->online, sizeof(before));
 	read_online(c);
-	if (!strcmp(before, c->online))
+	if (!exited && !strcmp(before, c->online))
 		return 0;
-	error = drop_offline(c);
+	error = drop_files(c);
 	for (size_t n = 0; n < c->counter_count; n++) {
 		unsigned int open_count = c->counters[n].open_count;
 		int result = open_where_wanted(c, (uint32_t)n);
@@ -468,8 +491,9 @@ static int follow_cpus(struct perf_events *c)
 uint64_t perf_events_read(struct perf_events *c)
 {
 	if (perfctr_time_raw_ns() - c->looked_ns > NS_PER_S)
-		follow_cpus(c);
-	read_files(c);
+		follow_cpus(c, false);
+	if (read_files(c))
+		follow_cpus(c, true);
 	readings_read(c, perfctr_time_raw_ns());
 	add_sleep(c, perfctr_time_raw_ns());
 	return c->read_ns;
@@ -477,14 +501,16 @@ uint64_t perf_events_read(struct perf_events *c)
 
 int perf_events_start(struct perf_events *c)
 {
-	int error = follow_cpus(c);
+	int error = follow_cpus(c, false);
 
 	if (error)
 		return error;
-	for (size_t n = 0; n < c->file_count; n++)
+	for (size_t n = 0; n < c->file_count; n++) {
+		c->files[n].moved_ns = perfctr_time_raw_ns();
 		if (c->files[n].leads &&
 		    !(c->from_exec && is_of_task(c, &c->counters[c->files[n].counter])))
 			control(c, &c->files[n], PERF_EVENT_IOC_ENABLE);
+	}
 	c->from_exec = false;
 	readings_start(c);
 	c->active = true;
