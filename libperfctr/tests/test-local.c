@@ -511,7 +511,7 @@ TEST("an uncore event that its driver moved to another CPU counts once")
 }
 
 /* as the kernel: a later version may give them a meaning */
-TEST("unknown flags and reserved members are refused")
+TEST("unknown flags, reserved members and structures of a wrong size are refused")
 {
 	struct drm_perfctr_block_request request = {
 		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
@@ -529,8 +529,10 @@ TEST("unknown flags and reserved members are refused")
 		.request_count = 1,
 		.request_stride = sizeof(request),
 	};
+	uint64_t tag[] = { 1, 1 };
 	struct local_session *local;
 	struct drm_perfctr_setup setup;
+	uint32_t handle = 0;
 
 	begin("software/page-faults/");
 	setup = good;
@@ -544,5 +546,19 @@ TEST("unknown flags and reserved members are refused")
 	setup = good;
 	request.flags |= 1u << 31;
 	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
+	request.flags = DRM_PERFCTR_REQUEST_PMU;
+	setup.flags = 0;
+	setup.period_ns = 1000000;
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, &handle, &setup, 80), -EINVAL);
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)),
+	      0);
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_STATUS, &handle, tag, 8), -EINVAL);
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_START, &handle, tag, 16), -E2BIG);
+	/* without a structure the kernel tells its size only */
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_START, &handle, NULL, 0), 0);
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_START, &handle, tag, 8), 0);
+	close(setup.ring_fd);
+	close(setup.eventfd);
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
 	end();
 }

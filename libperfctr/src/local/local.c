@@ -79,12 +79,44 @@ static int local_query(struct drm_perfctr_query *q)
 
 /* --- CONTROL ---------------------------------------------------------------------- */
 
+/* As the kernel checks a command's structure. Return: 1: run the command. */
+static int check_structure(struct drm_perfctr_control *c)
+{
+	static const size_t sizes[] = {
+		[DRM_PERFCTR_CMD_SETUP] = sizeof(struct drm_perfctr_setup),
+		[DRM_PERFCTR_CMD_START] = sizeof(struct drm_perfctr_start),
+		[DRM_PERFCTR_CMD_STOP] = sizeof(struct drm_perfctr_stop),
+		[DRM_PERFCTR_CMD_SAMPLE] = sizeof(struct drm_perfctr_sample),
+		[DRM_PERFCTR_CMD_STATUS] = sizeof(struct drm_perfctr_status),
+	};
+	const size_t size = c->cmd < ARRAY_SIZE(sizes) ? sizes[c->cmd] : 0;
+	char *structure = (char *)(uintptr_t)c->pointer;
+
+	if (c->cmd == DRM_PERFCTR_CMD_TEARDOWN)
+		return c->size || c->pointer ? -EINVAL : 1;
+	if (!size || (structure && c->size < size))
+		return -EINVAL;
+	if (!structure) {
+		c->size = size;
+		return 0;
+	}
+	for (size_t n = size; n < c->size; n++) {
+		if (c->cmd == DRM_PERFCTR_CMD_STATUS)
+			structure[n] = 0;
+		else if (structure[n])
+			return -E2BIG;
+	}
+	return 1;
+}
+
 static int local_control(struct local *local, struct drm_perfctr_control *c)
 {
 	void *argument = (void *)(uintptr_t)c->pointer;
 	struct local_session **session;
-	int error;
+	int error = check_structure(c);
 
+	if (error <= 0)
+		return error;
 	if (c->cmd == DRM_PERFCTR_CMD_SETUP) {
 		uint32_t n = 0;
 
@@ -110,11 +142,9 @@ static int local_control(struct local *local, struct drm_perfctr_control *c)
 		return local_stop(*session, argument);
 	case DRM_PERFCTR_CMD_SAMPLE:
 		return local_sample(*session, argument);
-	case DRM_PERFCTR_CMD_STATUS:
+	default:
 		local_status(*session, argument);
 		return 0;
-	default:
-		return -EINVAL;
 	}
 }
 
