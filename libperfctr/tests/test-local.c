@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -532,6 +533,7 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 	uint64_t tag[] = { 1, 1 };
 	struct local_session *local;
 	struct drm_perfctr_setup setup;
+	struct stat tasks;
 	uint32_t handle = 0;
 
 	begin("software/page-faults/");
@@ -559,6 +561,8 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_START, &handle, tag, 8), 0);
 	close(setup.ring_fd);
 	close(setup.eventfd);
-	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+	/* the session ends with its device */
 	end();
+	EQUAL(stat("/proc/self/task", &tasks), 0);
+	EQUAL(tasks.st_nlink, 3);
 }

@@ -161,10 +161,15 @@ static bool local_explained(const void *data)
 	return false;
 }
 
-/* Sessions hold references to the device, so none is left. */
+/* Sessions of perfctr_device_control() end with the device, as with a DRM file. */
 static void local_free(void *data)
 {
-	free(data);
+	struct local *local = data;
+
+	for (size_t n = 0; n < MAX_SESSIONS; n++)
+		if (local->sessions[n])
+			local_session_free(local->sessions[n]);
+	free(local);
 }
 
 static const struct device_link local_link = {
