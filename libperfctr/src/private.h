@@ -131,7 +131,7 @@ int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *
 
 /* Link to this machine's perf PMUs, without a DRM device. Return: 0; -ENODEV there are none. */
 int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link, void **data);
-/* The process that a local device counts; 0: the whole machine. */
+/* The process that a local device counts; 0: the whole machine, as a broker does. */
 pid_t perfctr_local_task(const struct perfctr_device *device);
 
 /* name of a perf PMU's event, for request number n of a selection */

@@ -19,6 +19,8 @@ static struct script {
 	struct perfctr_ctx *ctx;
 	struct perfctr_sys sys;
 	int answers;
+	const char *driver;
+	int setup_error; /* of perf: without a text */
 	/* how to corrupt answer number spoil_at */
 	int spoil_at;
 	void (*spoil)(struct script *s, struct perfctr_broker_header *h);
@@ -77,7 +79,7 @@ static int script_send(void *data, int fd, const void *bytes, size_t size)
 {
 	struct perfctr_broker_header *h = (void *)script.bytes;
 	unsigned char *content = script.bytes + sizeof(*h);
-	struct perfctr_broker_opened opened = { .path = "/dev/dri/renderD128", .driver = "vsoc" };
+	struct perfctr_broker_opened opened = { .path = "/dev/dri/renderD128" };
 
 	(void)data;
 	(void)fd;
@@ -89,10 +91,14 @@ static int script_send(void *data, int fd, const void *bytes, size_t size)
 	script.file_count = 0;
 	script.receive_error = 0;
 	if (h->type == PERFCTR_BROKER_OPEN) {
+		strcpy(opened.driver, script.driver);
 		memcpy(content, &opened, sizeof(opened));
 		script.size = sizeof(*h) + sizeof(opened);
 	} else if (h->type == PERFCTR_BROKER_QUERY) {
 		answer_query(h, content);
+	} else if (script.setup_error) {
+		h->error = script.setup_error;
+		script.size = sizeof(*h);
 	} else if (h->code == DRM_PERFCTR_CMD_SETUP) {
 		answer_setup(h, content);
 	}
@@ -169,6 +175,7 @@ static void begin(int spoil_at, void (*spoil)(struct script *s, struct perfctr_b
 {
 	memset(&script, 0, sizeof(script));
 	script.fake = fake_new();
+	script.driver = "vsoc";
 	script.spoil_at = spoil_at;
 	script.spoil = spoil;
 	script.sys = script.fake->sys;
@@ -279,6 +286,35 @@ TEST("a refusal has the broker's message")
 	/* without terminal control characters */
 	EQUAL_TEXT(perfctr_ctx_error(script.ctx), "the policy  [1msays no");
 	end();
+}
+
+TEST("an error of perf in the broker is explained as the broker's")
+{
+	static const struct {
+		int error;
+		const char *text;
+	} cases[] = {
+		{ -EPERM, "the broker may not open perf events" },
+		{ -EMFILE, "LimitNOFILE" },
+		{ -EINVAL, "it does not take these terms" },
+	};
+	struct perfctr_selection *selection;
+	struct perfctr_session *session;
+	struct perfctr_device *device;
+
+	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
+		begin(0, NULL);
+		script.driver = PERFCTR_DEVICE_LOCAL;
+		EQUAL(perfctr_device_open_broker(script.ctx, NULL, "local", &device), 0);
+		EQUAL(perfctr_selection_new(device, &selection), 0);
+		CHECK(perfctr_selection_add(selection, "software/cpu-clock/") > 0);
+		script.setup_error = cases[n].error;
+		EQUAL(perfctr_session_new(selection, NULL, &session), cases[n].error);
+		HAS_TEXT(perfctr_ctx_error(script.ctx), cases[n].text);
+		perfctr_selection_unref(selection);
+		perfctr_device_unref(device);
+		end();
+	}
 }
 
 static void hang_up(struct script *s, struct perfctr_broker_header *h)

@@ -208,6 +208,8 @@ pid_t perfctr_local_task(const struct perfctr_device *device)
 {
 	const struct local *local = device->link_data;
 
+	if (!device->link->local)
+		return 0;
 	return local->task < 0 ? -local->task : local->task;
 }
 

@@ -355,6 +355,24 @@ static bool explain_period(struct perfctr_device *device, const struct drm_perfc
 	return true;
 }
 
+/* Return: whether it is an error of the broker that counts this machine's perf events. */
+static bool explain_broker(struct perfctr_device *device, int error)
+{
+	if (device->link->local)
+		return false;
+	if (error == -EPERM || error == -EACCES)
+		perfctr_fail(device->ctx, error,
+			     "the broker may not open perf events: it needs CAP_PERFMON, and "
+			     "perf_event_open in its unit's SystemCallFilter");
+	else if (error == -EMFILE)
+		perfctr_fail(device->ctx, error,
+			     "the broker has no more files, one for each event and CPU: count "
+			     "fewer events, or raise LimitNOFILE of perfctr-serve.service");
+	else
+		return false;
+	return true;
+}
+
 void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
 		     int error)
 {
@@ -367,9 +385,9 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	if (perfctr_device_explained(device))
 		return;
 	/* errors that do not concern the ring come from perf */
-	if (device->link && device->link->local && error != -ERANGE && error != -E2BIG &&
-	    error != -ENOSPC) {
-		if (!explain_period(device, s, error))
+	if (device->link && !strcmp(device->driver, PERFCTR_DEVICE_LOCAL) && error != -ERANGE &&
+	    error != -E2BIG && error != -ENOSPC) {
+		if (!explain_period(device, s, error) && !explain_broker(device, error))
 			explain_local(selection, setup, error);
 		return;
 	}
