@@ -317,7 +317,8 @@ def policy_forbids():
 def local_sessions_are_served():
     """the local device counts perf PMUs of the policy, as a kernel session does; its rings keep
     their size, and their memory ends with the session"""
-    policy = POLICY.replace("devices = vsoc", "devices = local\npmus = software nvidia_ucf_pmu_*")
+    policy = POLICY.replace("devices = vsoc", "devices = local\npmus = software nvidia_ucf_pmu_*"
+                            "\ncounters = 4")
     events = "ucf0/mem_bytes_rd/,ucf0/mem_bytes_wr/,ucf1/mem_bytes_rd/"
     via = "--via", SOCKET, "-d", "local"
     with Broker(policy) as broker:
@@ -342,6 +343,8 @@ def local_sessions_are_served():
         for block in GENERIC, UCF:
             error, content, _, _ = client.setup(block=block, mask=1, pmu_type=other)
             check(error == errno.EACCES and b"policy" in content, f"{block}: {error} {content}")
+        error, content, _, _ = client.setup(block=GENERIC, mask=31, pmu_type=1, config=2)
+        check(error == errno.E2BIG and b"4 counters" in content, f"{error} {content}")
         for _ in range(5):
             handle, files, _ = client.session(block=GENERIC, mask=1, pmu_type=1, config=2)
             check(client.command(START, handle)[0] == 0, "START")

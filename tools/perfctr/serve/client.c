@@ -394,13 +394,20 @@ static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
 		       const struct drm_perfctr_block_request *requests)
 {
 	char period[32], least[32];
+	uint64_t counters = 0;
 
 	for (uint32_t n = 0; n < s->request_count; n++) {
 		int error = check_request(c, &requests[n]);
 
 		if (error)
 			return error;
+		counters += (unsigned int)__builtin_popcountll(requests[n].mask);
 	}
+	if (device_is_local(c->device) && counters > c->rule->counters)
+		return refuse(c, -E2BIG,
+			      "the broker's policy (rule %s) allows %u counters in a session of "
+			      "the local device, not %llu",
+			      c->rule->name, c->rule->counters, (unsigned long long)counters);
 	if (s->period_ns && s->period_ns < c->rule->min_period_ns)
 		return forbid(c, "a period of %s, the shortest is %s",
 			      number_seconds((double)s->period_ns * 1e-9, period, sizeof(period)),

@@ -16,9 +16,11 @@
 enum {
 	MAX_CLIENTS = SERVE_MAX_CLIENTS,
 	MAX_SESSIONS = 128,
+	MAX_COUNTERS = 65536,
 	DEFAULT_CLIENTS = 64,
 	DEFAULT_CLIENTS_PER_USER = 8,
 	DEFAULT_SESSIONS = 4,
+	DEFAULT_COUNTERS = 64,
 	DEFAULT_RING_BYTES = 4 << 20,
 	DEFAULT_MIN_PERIOD_NS = NS_PER_MS,
 };
@@ -114,6 +116,7 @@ static struct serve_rule *find_rule(struct serve_policy *policy, const char *nam
 		.min_period_ns = DEFAULT_MIN_PERIOD_NS,
 		.ring_bytes = DEFAULT_RING_BYTES,
 		.sessions = DEFAULT_SESSIONS,
+		.counters = DEFAULT_COUNTERS,
 	};
 	if (!rule->name)
 		return NULL;
@@ -146,7 +149,7 @@ static int take_words(struct reader *r, struct serve_rule *rule, const char *key
 	if (!to)
 		return fail(r,
 			    "[rule %s] has no '%s': users, groups, devices, blocks, pmus, "
-			    "min_period, sessions, ring_bytes, keep_awake",
+			    "min_period, sessions, counters, ring_bytes, keep_awake",
 			    rule->name, key);
 	if (add_words(to, value))
 		return fail(r, "out of memory");
@@ -170,6 +173,12 @@ static int take_rule(struct reader *r, struct serve_rule *rule, const char *key,
 		if (!read_count(value, MAX_SESSIONS, &rule->sessions))
 			return fail(r, "sessions = %s: give a number from 1 to %d", value,
 				    MAX_SESSIONS);
+		return 1;
+	}
+	if (!strcmp(key, "counters")) {
+		if (!read_count(value, MAX_COUNTERS, &rule->counters))
+			return fail(r, "counters = %s: give a number from 1 to %d", value,
+				    MAX_COUNTERS);
 		return 1;
 	}
 	if (!strcmp(key, "keep_awake")) {

@@ -150,8 +150,10 @@ static void show_policy(const struct server *s)
 		print_words(out, "devices", &r->devices);
 		print_words(out, "blocks", &r->blocks);
 		print_words(out, "pmus", &r->pmus);
-		fprintf(out, "  %-11s %u sessions, %llu bytes of rings, period %llu ns, %s\n",
-			"limits", r->sessions, (unsigned long long)r->ring_bytes,
+		fprintf(out,
+			"  %-11s %u sessions, %u counters, %llu bytes of rings, period %llu ns, "
+			"%s\n",
+			"limits", r->sessions, r->counters, (unsigned long long)r->ring_bytes,
 			(unsigned long long)r->min_period_ns,
 			r->keep_awake ? "may keep the GPU awake" : "may not keep the GPU awake");
 	}
@@ -186,6 +188,7 @@ static void show_policy_json(const struct server *s)
 		add_json_words(o, "blocks", &r->blocks);
 		add_json_words(o, "pmus", &r->pmus);
 		json_add_u64(o, "sessions", r->sessions);
+		json_add_u64(o, "counters", r->counters);
 		json_add_u64(o, "ring_bytes", r->ring_bytes);
 		json_add_u64(o, "min_period_ns", r->min_period_ns);
 		json_add_bool(o, "keep_awake", r->keep_awake);
