@@ -23,8 +23,9 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 	/* counting one's own process needs no permission */
 	status = of_task ? device_open_to_look(app, which, device) :
 			   device_open(app, which, device);
-	/* a broker counts the whole machine */
-	counting->of_task = !status && of_task && device_is_local(*device) && !app->via;
+	/* a broker counts the whole machine, also one that was found without --via */
+	counting->of_task = !status && of_task && device_is_local(*device) &&
+			    !perfctr_device_count_task(*device, 0);
 	if (!status && of_task && !counting->of_task) {
 		perfctr_device_unref(*device);
 		status = device_open(app, which, device);
