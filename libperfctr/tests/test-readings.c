@@ -303,6 +303,23 @@ TEST_WITH(begin, end, "temperature, frequency and load are levels; energy is a c
 	perfctr_totals_unref(totals);
 }
 
+TEST_WITH(begin, end, "energy that cannot be read at first or goes backwards counts from there on")
+{
+	struct seen seen;
+
+	put("/sys/class/hwmon/hwmon2/name", "coretemp\n");
+	put("/sys/class/hwmon/hwmon2/energy1_input", "none\n");
+	start("hwmon/hwmon2-coretemp:*/", 1);
+	put("/sys/class/hwmon/hwmon2/energy1_input", "1000000\n");
+	EQUAL(take_sample().values[0], 0);
+	put("/sys/class/hwmon/hwmon2/energy1_input", "500000\n");
+	seen = take_sample();
+	EQUAL(seen.values[0], 0);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	put("/sys/class/hwmon/hwmon2/energy1_input", "700000\n");
+	EQUAL(take_sample().values[0], 200000);
+}
+
 static int names;
 
 static int count_name(void *data, const struct perfctr_pmu_event *event)

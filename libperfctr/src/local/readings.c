@@ -741,16 +741,27 @@ static void read_file(struct perf_events *events, struct local_counter *c)
 {
 	char text[32], *end;
 	long long value = -1;
+	uint64_t scaled;
 
 	if (perfctr_sys_read_text(events->sys, c->path, text, sizeof(text)) > 0) {
 		value = strtoll(text, &end, 10);
 		value = *end ? -1 : value;
 	}
 	/* a block's values are not negative: below 0 degrees nothing is shown */
-	if (value < 0)
+	if (value < 0) {
 		c->incomplete = true;
-	else
-		c->sum[0] = (uint64_t)value * c->factor;
+		return;
+	}
+	scaled = (uint64_t)value * c->factor;
+	/* gone: the last value of energy, which a reset of the sensor may set back */
+	if (c->is_level)
+		c->sum[0] = scaled;
+	else if (c->has_value && scaled < c->gone[0])
+		c->states |= DRM_PERFCTR_STATE_LOST;
+	else if (c->has_value)
+		c->sum[0] += scaled - c->gone[0];
+	c->gone[0] = scaled;
+	c->has_value = true;
 }
 
 void readings_read(struct perf_events *events, uint64_t now_ns)
