@@ -124,6 +124,23 @@ static void detach(int cpu)
 	}
 }
 
+static int no_memfd(void *data, const char *name, size_t size)
+{
+	(void)data;
+	(void)name;
+	(void)size;
+	return -EMFILE;
+}
+
+static int open_files(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 static int list_pmus(void *data, const char *path, sys_list_fn fn, void *arg)
 {
 	if (!strcmp(path, UNCORE "/events"))
@@ -535,6 +552,7 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 	struct drm_perfctr_setup setup;
 	struct stat tasks;
 	uint32_t handle = 0;
+	int files;
 
 	begin("software/page-faults/");
 	setup = good;
@@ -552,6 +570,12 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 	setup.flags = 0;
 	setup.period_ns = 1000000;
 	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, &handle, &setup, 80), -EINVAL);
+	seam.sys.memfd = no_memfd;
+	files = open_files();
+	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)),
+	      -EMFILE);
+	EQUAL(open_files(), files);
+	seam.sys.memfd = perfctr_sys_real.memfd;
 	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)),
 	      0);
 	EQUAL(perfctr_device_control(device, DRM_PERFCTR_CMD_STATUS, &handle, tag, 8), -EINVAL);

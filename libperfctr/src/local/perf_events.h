@@ -27,7 +27,7 @@ struct local_counter {
 	char cpus_path[PATH_BYTES]; /* sysfs file with the PMU's CPUs */
 	/*
 	 * readings.c: a value at the time of the sample, not a count; the largest of all clients,
-	 * not the sum; a client had it, or it was read; its file, empty for DRM clients, and the factor to its unit
+	 * not the sum; it was read; its file, empty for DRM clients, and the factor to its unit
 	 */
 	bool is_level, largest, has_value;
 	unsigned int factor;

@@ -451,11 +451,15 @@ static int make_ring(struct local_session *s, struct drm_perfctr_setup *setup)
 	s->memory_bytes =
 		round_up(setup->ring_offset + setup->ring_bytes, (u64)sysconf(_SC_PAGESIZE));
 	setup->ring_fd = sys->memfd(sys->data, "perfctr-ring", s->memory_bytes);
-	if (setup->ring_fd < 0)
-		return setup->ring_fd;
-	error = sys->mmap(sys->data, setup->ring_fd, 0, s->memory_bytes, true, &s->memory);
-	if (error) {
+	error = setup->ring_fd;
+	if (error >= 0)
+		error = sys->mmap(sys->data, setup->ring_fd, 0, s->memory_bytes, true, &s->memory);
+	if (error < 0) {
 		s->memory = NULL;
+		sys->close(sys->data, s->eventfd);
+		if (setup->ring_fd >= 0)
+			sys->close(sys->data, setup->ring_fd);
+		setup->eventfd = setup->ring_fd = -1;
 		return error;
 	}
 	drm_perfctr_ring_init(&s->ring, (char *)s->memory + setup->ring_offset, s->memory,
