@@ -654,7 +654,8 @@ static bool has_metric(const char *name)
 
 static bool is_cpu_pmu(const struct pmu *pmu)
 {
-	return !strncmp(pmu->name, "cpu", 3) || !strncmp(pmu->name, "armv", 4);
+	return !strncmp(pmu->name, "cpu", 3) || !strncmp(pmu->name, "armv", 4) ||
+	       !strncmp(pmu->name, "apple_", 6);
 }
 
 /*
