@@ -79,44 +79,30 @@ static int local_query(struct drm_perfctr_query *q)
 
 /* --- CONTROL ---------------------------------------------------------------------- */
 
-/* As the kernel checks a command's structure. Return: 1: run the command. */
-static int check_structure(struct drm_perfctr_control *c)
+static size_t size_of(uint32_t cmd)
 {
-	static const size_t sizes[] = {
-		[DRM_PERFCTR_CMD_SETUP] = sizeof(struct drm_perfctr_setup),
-		[DRM_PERFCTR_CMD_START] = sizeof(struct drm_perfctr_start),
-		[DRM_PERFCTR_CMD_STOP] = sizeof(struct drm_perfctr_stop),
-		[DRM_PERFCTR_CMD_SAMPLE] = sizeof(struct drm_perfctr_sample),
-		[DRM_PERFCTR_CMD_STATUS] = sizeof(struct drm_perfctr_status),
-	};
-	const size_t size = c->cmd < ARRAY_SIZE(sizes) ? sizes[c->cmd] : 0;
-	char *structure = (char *)(uintptr_t)c->pointer;
-
-	if (c->cmd == DRM_PERFCTR_CMD_TEARDOWN)
-		return c->size || c->pointer ? -EINVAL : 1;
-	if (!size || (structure && c->size < size))
-		return -EINVAL;
-	if (!structure) {
-		c->size = size;
-		return 0;
-	}
-	for (size_t n = size; n < c->size; n++) {
-		if (c->cmd == DRM_PERFCTR_CMD_STATUS)
-			structure[n] = 0;
-		else if (structure[n])
-			return -E2BIG;
-	}
-	return 1;
+	return cmd == DRM_PERFCTR_CMD_SETUP    ? sizeof(struct drm_perfctr_setup) :
+	       cmd == DRM_PERFCTR_CMD_STATUS   ? sizeof(struct drm_perfctr_status) :
+	       cmd == DRM_PERFCTR_CMD_TEARDOWN ? 0 :
+						 sizeof(struct drm_perfctr_start);
 }
 
 static int local_control(struct local *local, struct drm_perfctr_control *c)
 {
 	void *argument = (void *)(uintptr_t)c->pointer;
 	struct local_session **session;
-	int error = check_structure(c);
+	size_t size = size_of(c->cmd);
+	int error;
 
-	if (error <= 0)
-		return error;
+	if (c->cmd > DRM_PERFCTR_CMD_STATUS)
+		return -EINVAL;
+	/* as the kernel: without a structure only its size is returned */
+	if (!argument && size) {
+		c->size = size;
+		return 0;
+	}
+	if (c->size < size)
+		return -EINVAL;
 	if (c->cmd == DRM_PERFCTR_CMD_SETUP) {
 		uint32_t n = 0;
 
