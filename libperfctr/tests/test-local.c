@@ -34,6 +34,7 @@ static struct seam {
 	/* if set, events are simulated: each read of one adds FAKE_STEP */
 	const char *online;
 	const char *mask; /* CPUs of the uncore PMU */
+	bool old; /* Linux 6.1 */
 	struct {
 		int fd, leader, cpu;
 		bool uncore, detached;
@@ -88,20 +89,24 @@ static int seam_open(void *data, const char *path, int flags)
 
 static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
 {
-	uint64_t words[3 + MAX_FILES] = { 0 };
+	uint64_t words[3 + 2 * MAX_FILES] = { 0 };
 
 	for (size_t n = 0; seam.online && n < seam.file_count; n++) {
-		if (seam.files[n].fd == fd && seam.files[n].detached)
-			words[3 + words[0]++] = seam.files[n].count;
-		else if ((seam.files[n].fd == fd || seam.files[n].leader == fd) &&
-			 !seam.files[n].detached)
-			words[3 + words[0]++] = seam.files[n].count += FAKE_STEP;
+		bool detached = seam.files[n].detached;
+
+		if (seam.files[n].fd != fd && (detached || seam.files[n].leader != fd))
+			continue;
+		/* Linux 6.1 answers for the former leader */
+		if (detached && seam.old && seam.files[n].leader >= 0)
+			return seam_read(data, seam.files[n].leader, bytes, size);
+		words[3 + 2 * words[0]] = seam.files[n].count += detached ? 0 : FAKE_STEP;
+		words[4 + 2 * words[0]++] = (uint64_t)seam.files[n].fd;
 	}
 	if (!words[0])
 		return perfctr_sys_real.read(data, fd, bytes, size);
 	words[1] = words[2] = words[3];
-	if (size > (3 + words[0]) * sizeof(*words))
-		size = (3 + words[0]) * sizeof(*words);
+	if (size > (3 + 2 * words[0]) * sizeof(*words))
+		size = (3 + 2 * words[0]) * sizeof(*words);
 	memcpy(bytes, words, size);
 	return (ssize_t)size;
 }
@@ -486,6 +491,13 @@ TEST("CPUs that come and go lose no counts")
 	CHECK(seen.lost_ns >= 300000000);
 	EQUAL(sample_of(2).lost_ns, 0);
 	EQUAL(seam.file_count, 5);
+	seam.old = true;
+	detach(1);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	read_samples(&seen);
+	EQUAL(seen.sums[1], 2 * FAKE_STEP);
+	EQUAL(seen.sums[2], FAKE_STEP);
+	CHECK(seen.lost_ns && seen.states & DRM_PERFCTR_STATE_LOST);
 	end();
 	EQUAL(seam.file_count, 0);
 }

@@ -9,11 +9,9 @@
  * If a process is counted, each of its threads has an event instead, which future threads and
  * children inherit. Uncore PMUs cannot do that and count the whole machine.
  *
- * Events of one uncore PMU and CPU share a group if the PMU can count all of them at once, so one
- * read() returns up to 32 of them. Other events have no groups. A group of CPU cores' events counts
- * completely or not at all, and a counter taken by the kernel (the NMI watchdog) would keep a large
- * one from counting. A CPU that goes offline dissolves its groups, and Linux 6.1 then has no way to
- * read the members' last counts; only uncore drivers move whole groups to another CPU.
+ * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read()
+ * returns up to 32 of them. Events of CPU cores have no groups: a group counts completely or not at
+ * all, and a counter taken by the kernel (the NMI watchdog) would keep a large group from counting.
  */
 #include "perf_events.h"
 
@@ -29,6 +27,8 @@
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX, STILL_NS = 200000000 };
+/* number, times enabled and running; value and id of each event */
+enum { GROUP_WORDS = 3 + 2 * MAX_GROUP };
 
 struct local_file {
 	int fd, cpu;
@@ -78,7 +78,7 @@ static bool is_of_task(const struct perf_events *c, const struct local_counter *
 static uint32_t find_leader(const struct perf_events *c, const struct local_counter *counter,
 			    int cpu)
 {
-	for (size_t n = c->file_count; counter->uncore && n-- > 0;) {
+	for (size_t n = c->file_count; counter->grouped && !is_of_task(c, counter) && n-- > 0;) {
 		const struct local_file *f = &c->files[n];
 
 		if (f->leads && f->cpu == cpu && f->members < MAX_GROUP &&
@@ -108,7 +108,7 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 		.config1 = counter->config1,
 		.config2 = counter->config2,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
-			       (pid > 0 ? 0 : PERF_FORMAT_GROUP),
+			       (pid > 0 ? 0 : PERF_FORMAT_GROUP | PERF_FORMAT_ID),
 		/* the leader enables and disables its group */
 		.disabled = group_fd<0, .inherit = pid> 0,
 		.enable_on_exec = pid > 0 && c->from_exec,
@@ -308,6 +308,7 @@ static int describe(struct perfctr_ctx *ctx, const struct pmu_list *pmus,
 				*path = '\0';
 		}
 		counter->uncore &= *counter->cpus_path != '\0';
+		counter->grouped = counter->uncore || pmu->type == PERF_TYPE_SOFTWARE;
 		return 0;
 	}
 	return -ENOENT;
@@ -336,10 +337,27 @@ int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
 
 /* --- reading ------------------------------------------------------------------------ */
 
+/*
+ * A CPU that goes offline dissolves its groups. Read a member by its own file; older releases of
+ * Linux answer with the former leader's count. @id: of the leader
+ */
+static void read_member(struct perf_events *c, struct local_file *f, uint64_t id)
+{
+	uint64_t words[GROUP_WORDS];
+	ssize_t got = c->sys->read(c->sys->data, f->fd, words, sizeof(words));
+
+	if (got >= (ssize_t)(5 * sizeof(words[0])) && words[4] != id) {
+		f->last[0] = words[3];
+		return;
+	}
+	c->counters[f->counter].states |= DRM_PERFCTR_STATE_LOST;
+	c->lost_ns = UINT64_MAX;
+}
+
 /* perf returns no bytes for an event that lost its place on the CPU: keep the last values. */
 static void read_group(struct perf_events *c, struct local_file *leader)
 {
-	uint64_t words[3 + MAX_GROUP];
+	uint64_t words[GROUP_WORDS];
 	uint32_t at = (uint32_t)(leader - c->files), n = 0;
 	uint64_t before_ns = perfctr_time_raw_ns();
 	ssize_t got = c->sys->read(c->sys->data, leader->fd, words, sizeof(words));
@@ -355,9 +373,11 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 		f->moved_ns = leader->moved_ns;
 		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
-		} else if (!is_of_task(c, counter) &&
-			   got >= (ssize_t)((4 + n) * sizeof(words[0]))) {
-			f->last[0] = words[3 + n];
+		} else if (!is_of_task(c, counter) && got >= (ssize_t)(5 * sizeof(words[0]))) {
+			if (n < words[0])
+				f->last[0] = words[3 + 2 * n];
+			else
+				read_member(c, f, words[4]);
 			f->last[1] = words[1];
 			f->last[2] = words[2];
 		} else {

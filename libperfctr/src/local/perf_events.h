@@ -10,6 +10,8 @@ struct local_counter {
 	uint64_t config, config1, config2;
 	int32_t cpu; /* the CPU requested, or DRM_PERFCTR_CPU_ANY */
 	bool uncore; /* the PMU has a cpumask and migrates its events itself on CPU hotplug */
+	/* may share a group with the PMU's other events, so that one call reads them */
+	bool grouped;
 	/* a CPU is not counted; since the last collection, or a file could not be read */
 	bool missing, incomplete;
 	/* open files, and the CPU of the last one */
