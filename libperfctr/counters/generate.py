@@ -486,7 +486,7 @@ def tables(db):
         product = layout.pages[0].product
         products[product] = [f"{product:#06x}", strings.of(layout.product.lower()), 1, first,
                              len(shared) - first, first_metric, len(shared_metrics) - first_metric,
-                             strings.of(", ".join(sorted({g["name"] for g in layout.gpus})))]
+                             strings.of(", ".join(layout.pages[0].gpus))]
         for g in layout.gpus:
             low, high = g.get("cores", (0, 255))
             # of a GPU_ID of 64 bits: bits 63:56 and 39:32

@@ -185,7 +185,7 @@ class Layout:
             self.pages.append(Page(self.source, uapi, data, lines))
         self.pages = [page for page in self.pages if page.ok]
         for page in self.pages:
-            page.gpus = list(dict.fromkeys(gpu["name"] for gpu in self.gpus))
+            page.gpus = sorted({gpu["name"] for gpu in self.gpus})
 
 
 class Metrics:
