@@ -39,6 +39,16 @@ static void warn_of_pages(const struct app *app)
 			problems);
 }
 
+/* "list --check" reports the mistakes itself. */
+static bool checks_pages(char *const *argv)
+{
+	if (strcmp(*argv, "list"))
+		return false;
+	while (*argv && strcmp(*argv, "--check"))
+		argv++;
+	return *argv;
+}
+
 struct subcommand {
 	const char *name;
 	const char *summary;
@@ -98,7 +108,8 @@ static int run_command(struct app *app, int argc, char **argv)
 		if (strcmp(subcommands[i].name, name))
 			continue;
 		app->name = name;
-		warn_of_pages(app);
+		if (!checks_pages(app->argv))
+			warn_of_pages(app);
 		return subcommands[i].run(app, argc - 1, argv + 1);
 	}
 	if (*name)

@@ -91,10 +91,20 @@ imports_specification() {
 		! "$top/tools/perfctr-import-mali" "$folder/none" 2>"$folder/error" &&
 		grep -q "none" "$folder/error" && rm "$folder"/hardwarelayout/* &&
 		! "$top/tools/perfctr-import-mali" "$folder" 2>"$folder/error" &&
-		grep -q "hardwarelayout/ has no XML file" "$folder/error"
+		grep -q "hardwarelayout/ has no XML file" "$folder/error" &&
+		sed -i 's/0xa004/61443/' "$folder/Mali-ProductInfo.xml" &&
+		! "$top/tools/perfctr-import-mali" "$folder" 2>"$folder/error" &&
+		grep -q "ProductInfo.xml: Id '61443' is no product's" "$folder/error"
 	local status=$?
 	rm -r "$folder"
 	return "$status"
+}
+
+# names of products and parts of them come before those of counters
+finds_products() {
+	"$perfctr" list -a g1 | grep -q "G1-Ultra" && ! "$perfctr" list -a g1 | grep -q "v10" &&
+		"$perfctr" list --all -j Mali-G610 | grep -q '"G310, G510, G610, G710"' &&
+		"$perfctr" list -d local G610 2>&1 | grep -q "perfctr list --all G610"
 }
 
 # a command that cannot be executed leaves the last capture alone, and no new file
@@ -118,7 +128,7 @@ refuses_pid() {
 
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 6 + 4))"
+echo "1..$((${#commands[@]} * 6 + 5))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -129,6 +139,7 @@ for command in "${commands[@]}"; do
 done
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
 check "perfctr-import-mali makes pages" imports_specification
+check "list: products by a part of their name" finds_products
 check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
 check "stat: -p with the number of a process" refuses_pid
 exit "$tap_failed"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfctr list: list what can be counted. */
+#include <ctype.h>
 #include <drm/perfctr_tegra410.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -19,11 +20,12 @@
 
 static const char help[] =
 	"usage: perfctr list [-lj] [-d DEVICE] [PATTERN...]\n"
-	"       perfctr list --check FILE...\n"
+	"       perfctr list --check [-j] FILE...\n"
 	"\n"
 	"Lists the events and metrics that can be counted here, as -e of perfctr stat\n"
-	"takes them. A PATTERN is the name of a GPU or of a product (G610, mali_v10), a\n"
-	"name or an id with * ? [], or text that names and short descriptions have.\n"
+	"takes them. A PATTERN is the name of a GPU or of a product, or the first part of\n"
+	"one (G610, G1, mali), a name or an id with * ? [], or text that names and short\n"
+	"descriptions have.\n"
 	"\n"
 	"  -l, --long           unit, kind, trust, formula and full description of each\n"
 	"  -a, --all            everything in the database, of all products\n"
@@ -36,6 +38,8 @@ static const char help[] =
 	"Tracepoints are counted as tracepoint/SUBSYSTEM:EVENT/, for their names see\n"
 	"/sys/kernel/tracing/events. Any perf PMU takes pmu/event=0x3c,config1=1,cpu=2/.\n"
 	"Exit: 0 something is listed, 1 error or nothing found, 2 usage, 4 no device.\n";
+
+enum naming { NO_NAME, PART_OF_NAME, NAME };
 
 struct lister {
 	struct app *app;
@@ -62,7 +66,7 @@ struct lister {
 	bool marks;
 	const char *page; /* that is checked */
 	bool is_unknown; /* no page has the product of a block */
-	bool *is_product; /* which patterns are names of products */
+	enum naming *products; /* which patterns are names of products */
 	int product_count;
 };
 
@@ -71,21 +75,30 @@ static bool contains(const char *text, const char *part)
 	return text && strcasestr(text, part);
 }
 
-/* Whether a pattern is a name of a product or of its GPUs, which "Mali-" may precede. */
-static bool names_product(const char *pattern, unsigned int product)
+/*
+ * Whether a pattern is a name of a product or of its GPUs, which "Mali-" may precede, or the first
+ * part of one: "G1" of "G1-Ultra", but not "te" of "tegra410".
+ */
+static enum naming names_product(const char *pattern, unsigned int product)
 {
 	const char *name = perfctr_product_name(product);
-	char gpus[256], *rest = gpus, *gpu;
+	enum naming found = NO_NAME;
+	char names[256], *rest = names;
+	size_t length;
 
-	if (name && !fnmatch(pattern, name, FNM_CASEFOLD))
-		return true;
 	if (!strncasecmp(pattern, "mali-", 5) || !strncasecmp(pattern, "mali ", 5))
 		pattern += 5;
-	snprintf(gpus, sizeof(gpus), "%s", perfctr_product_gpus(product));
-	while ((gpu = strsep(&rest, ",")))
-		if (!fnmatch(pattern, gpu + (*gpu == ' '), FNM_CASEFOLD))
-			return true;
-	return false;
+	length = strlen(pattern);
+	snprintf(names, sizeof(names), "%s, %s", name ? name : "", perfctr_product_gpus(product));
+	while ((name = strsep(&rest, ","))) {
+		name += *name == ' ';
+		if (!fnmatch(pattern, name, FNM_CASEFOLD))
+			return NAME;
+		if (length > 1 && !strncasecmp(pattern, name, length) &&
+		    !isalpha((unsigned char)name[length]))
+			found = PART_OF_NAME;
+	}
+	return found;
 }
 
 static bool is_glob(const char *pattern)
@@ -93,17 +106,27 @@ static bool is_glob(const char *pattern)
 	return strpbrk(pattern, "*?[");
 }
 
-/* For each pattern: whether it is a product's name, which the other patterns do not replace. */
-static void find_products(struct lister *l)
+static bool has_product(const struct lister *l, unsigned int product)
 {
-	for (int i = 0; i < l->pattern_count; i++) {
-		const struct perfctr_counter_desc *c = NULL;
+	for (size_t i = 0; i < perfctr_device_block_count(l->device); i++)
+		if (perfctr_device_block(l->device, i)->product == product)
+			return true;
+	return false;
+}
 
-		while (!is_glob(l->patterns[i]) && !l->is_product[i] &&
-		       (c = perfctr_counter_next(c)))
-			l->is_product[i] = names_product(l->patterns[i], c->product);
-		l->product_count += l->is_product[i];
+/* Parts of names count only for products that are listed. */
+static enum naming find_product(const struct lister *l, const char *pattern, bool all)
+{
+	const struct perfctr_counter_desc *c = NULL;
+	enum naming best = NO_NAME;
+
+	while (!is_glob(pattern) && best != NAME && (c = perfctr_counter_next(c))) {
+		enum naming found = names_product(pattern, c->product);
+
+		if (found > best && (found == NAME || all || has_product(l, c->product)))
+			best = found;
 	}
+	return best;
 }
 
 static bool wanted(const struct lister *l, unsigned int product, const char *id, const char *text,
@@ -114,12 +137,12 @@ static bool wanted(const struct lister *l, unsigned int product, const char *id,
 	for (int i = 0; i < l->pattern_count; i++) {
 		const char *p = l->patterns[i];
 
-		if (l->is_product[i])
-			of_product |= names_product(p, product);
+		if (l->products[i])
+			of_product |= names_product(p, product) >= l->products[i];
 		else if (is_glob(p))
 			named |= !fnmatch(p, text, FNM_CASEFOLD) ||
 				 !fnmatch(p, name, FNM_CASEFOLD) || !fnmatch(p, id, FNM_CASEFOLD) ||
-				 names_product(p, product);
+				 names_product(p, product) == NAME;
 		else
 			named |= contains(text, p) || contains(shorter, p);
 	}
@@ -441,14 +464,6 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 
 /* --- metrics --------------------------------------------------------------- */
 
-static bool has_product(const struct lister *l, unsigned int product)
-{
-	for (size_t i = 0; i < perfctr_device_block_count(l->device); i++)
-		if (perfctr_device_block(l->device, i)->product == product)
-			return true;
-	return false;
-}
-
 /* Whether everything that a metric needs can be selected here. */
 static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
 {
@@ -561,6 +576,14 @@ static int list_all(struct lister *l, bool json)
 		      l->app->out);
 	if (l->found)
 		return EXIT_FINE;
+	for (int i = 0; !l->all && i < l->pattern_count; i++)
+		if (find_product(l, l->patterns[i], true)) {
+			app_error(l->app,
+				  "nothing here has such a name; the database has it: "
+				  "perfctr list --all %s",
+				  l->patterns[i]);
+			return EXIT_FAILED;
+		}
 	app_error(l->app, l->trusted_only  ? "nothing of that is known to be trusted; perfctr "
 					     "validate --save finds out" :
 			  l->all	   ? "nothing in the database has such a name" :
@@ -570,24 +593,75 @@ static int list_all(struct lister *l, bool json)
 	return EXIT_FAILED;
 }
 
-static void print_problem(void *data, unsigned int line, unsigned int column, const char *text)
+static void note_mistake(void *data, unsigned int line, unsigned int column, const char *text)
 {
 	const struct lister *l = data;
+	struct json_object *e = json_append(l->events);
 
-	fprintf(l->app->err, "%s:%u:%u: %s\n", l->page, line, column, text);
+	json_add_text(e, "file", l->page);
+	json_add_u64(e, "line", line);
+	json_add_u64(e, "column", column);
+	json_add_text(e, "text", text);
 }
 
-static int check_page(struct lister *l, const char *page)
+static int64_t member(const void *object, const char *name)
+{
+	return json_object_get_int64(json_object_object_get(object, name));
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct json_object *a = *(struct json_object *const *)left;
+	const struct json_object *b = *(struct json_object *const *)right;
+	int64_t lines = member(a, "line") - member(b, "line");
+	int64_t columns = member(a, "column") - member(b, "column");
+
+	return lines ? (lines > 0) - (lines < 0) : (columns > 0) - (columns < 0);
+}
+
+static int check_page(struct lister *l, const char *page, struct json_object *all)
 {
 	int problems;
 
 	l->page = page;
-	problems = perfctr_page_check(l->app->ctx, page, print_problem, l);
+	l->events = json_object_new_array();
+	problems = perfctr_page_check(l->app->ctx, page, note_mistake, l);
+	json_object_array_sort(l->events, compare_places);
+	for (size_t n = 0; n < json_object_array_length(l->events); n++) {
+		struct json_object *e = json_object_array_get_idx(l->events, n);
+
+		if (all)
+			json_object_array_add(all, json_object_get(e));
+		else
+			fprintf(l->app->err, "%s:%d:%d: %s\n", page, (int)member(e, "line"),
+				(int)member(e, "column"),
+				json_object_get_string(json_object_object_get(e, "text")));
+	}
+	json_object_put(l->events);
 	if (problems < 0)
 		return app_failed(l->app, problems);
-	if (!problems)
+	if (!problems && !all)
 		fprintf(l->app->out, "%s: no mistake found\n", page);
 	return problems ? EXIT_FAILED : EXIT_FINE;
+}
+
+static int check_pages(struct lister *l, char **pages, bool json)
+{
+	struct json_object *root = NULL, *all = NULL;
+	int status = EXIT_FINE;
+
+	if (!*pages)
+		return app_usage(l->app, "--check: name the pages to check");
+	if (json) {
+		root = json_object_new_object();
+		all = json_object_new_array();
+		json_add(root, "mistakes", all);
+	}
+	for (; *pages; pages++)
+		status |= check_page(l, *pages, all);
+	if (json)
+		json_write(l->app->out, root, true);
+	return status;
 }
 
 /* width for a pipe; smallest width at which a description is wrapped */
@@ -596,16 +670,15 @@ enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
 int list_run(struct app *app, int argc, char **argv)
 {
 	struct lister l = { .app = app, .width = app_columns(app->out, LIST_COLUMNS) };
-	struct option_words pages = { 0 };
 	const char *which = NULL;
-	bool json = false;
+	bool json = false, check = false;
 	const struct option_spec options[] = {
 		OPTION('l', "long", FLAG, &l.is_long),
 		OPTION('a', "all", FLAG, &l.all),
 		OPTION('d', "device", TEXT, &which),
 		OPTION(0, "via", TEXT, &app->via),
 		OPTION('j', "json", FLAG, &json),
-		OPTION(0, "check", WORDS, &pages),
+		OPTION(0, "check", FLAG, &check),
 		OPTION(0, "trusted-only", FLAG, &l.trusted_only),
 		OPTIONS_END,
 	};
@@ -615,31 +688,27 @@ int list_run(struct app *app, int argc, char **argv)
 		l.width = LIST_COLUMNS;
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
-	for (size_t n = 0; n < pages.count; n++)
-		status |= check_page(&l, pages.words[n]);
-	for (int n = optind; pages.count && n < argc; n++)
-		status |= check_page(&l, argv[n]);
-	if (pages.count) {
-		option_words_free(&pages);
-		return status;
-	}
+	if (check)
+		return check_pages(&l, argv + optind, json);
 	l.patterns = argv + optind;
 	l.pattern_count = argc - optind;
-	l.is_product = calloc((size_t)l.pattern_count + 1, sizeof(*l.is_product));
-	if (!l.is_product)
+	l.products = calloc((size_t)l.pattern_count + 1, sizeof(*l.products));
+	if (!l.products)
 		return app_failed(app, -ENOMEM);
-	find_products(&l);
-
 	if (!l.all) {
 		status = device_open_to_look(app, which, &l.device);
 		if (status)
 			return status;
 	}
+	for (int i = 0; i < l.pattern_count; i++) {
+		l.products[i] = find_product(&l, l.patterns[i], l.all);
+		l.product_count += l.products[i] != NO_NAME;
+	}
 	l.verdicts = verdicts_load(app->err);
 	status = list_all(&l, json);
 	verdicts_free(l.verdicts);
 	free(l.notes);
-	free(l.is_product);
+	free(l.products);
 	perfctr_device_unref(l.device);
 	return status;
 }
