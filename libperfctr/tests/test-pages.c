@@ -103,11 +103,14 @@ TEST("mistakes have line and column")
 		{ "\"rate\"", "\"B\"", "the block has the name 'B' twice", 19, 8 },
 		{ "shift", "shfit", "unknown key 'shfit'", 16, 1 },
 		{ "\"PRIMARY\", ", "\"FIRST\", ", "unknown set 'FIRST'", 17, 9 },
-		{ "\"SHADER\"", "\"CORE\"", "unknown block 'CORE'", 3, 9 },
+		{ "\"SHADER\"", "\"CORE\"", "unknown block 'CORE'; known are fw", 3, 9 },
 		{ "\"The B\"\n", "\"The B\n", "the text has no end", 14, 15 },
 		{ "short = \"The B\"\n", "", "counter: missing short", 11, 1 },
-		{ "unit = \"bytes\"\n", "unit = \"bananas\"\n",
-		  "unknown unit 'bananas'; known are %, Hz, accesses", 15, 8 },
+		{ "\"bytes\"\n", "\"Bananas\"\n", "'Bananas'; known are %, Hz, accesses", 15, 8 },
+		{ "\"bytes\"\n", "\"Byte\"\n", "unit 'Byte': write 'bytes'", 15, 8 },
+		{ "\"bytes\"\n", "\"packets\"\n", "packets/cycle, not in bytes/cycle", 21, 8 },
+		{ "* B /", "* b /", "no counter 'b'; did you mean B", 22, 11 },
+		{ "mine", "mcu_active", "a counter of that name", 24, 1 },
 		{ "shift = 3", "kind = \"cycles\"", "its kind has the unit cycles, not", 16, 8 },
 		{ "shift = 3", "kind = \"x\"", "none of count, cycles, bytes, time, level", 16, 8 },
 		{ "* B /", "* C /", "no counter 'C'", 22, 11 },
@@ -121,7 +124,7 @@ TEST("mistakes have line and column")
 		{ "[[metric]]", "[[metrics]]", "'metrics'", 18, 1 },
 		{ "MCU_ACTIVE /", "MCU /", "mine: no counter 'MCU'", 24, 8 },
 		{ "unit = \"bytes/cycle\"\n", "", "metric: missing unit", 18, 1 },
-		{ "gpu_id = 0x12340000\n", "", "product my_gpu has no [page] with a gpu_id", 5, 1 },
+		{ "gpu_id = 0x12340000\n", "", "product my_gpu has no [page] with a gpu_id", 1, 1 },
 		{ "0x12340000", "0xa0070000", "gpu_id 0xa0070000 is one of mali_v10 too", 1, 1 },
 	};
 	struct perfctr_ctx *ctx = NULL;
@@ -144,6 +147,8 @@ TEST("mistakes have line and column")
 	}
 	write_page(PAGE);
 	EQUAL(perfctr_page_check(ctx, path, note, NULL), 0);
+	write_page("# nothing\n");
+	EQUAL(perfctr_page_check(ctx, path, note, NULL), 1);
 	EQUAL(perfctr_page_check(ctx, "/nonexistent", note, NULL), -ENOENT);
 	unlink(path);
 	EQUAL(mkfifo(path, 0600), 0);

@@ -188,7 +188,7 @@ const struct perfctr_counter_desc *built_in_counter(unsigned int product, unsign
 	rows = built_in_rows(n);
 	counter = rows.counters;
 	for (; rows.counter_count; rows.counter_count--, counter++)
-		if (counter->block_type == block_type && !strcmp(counter->name, name))
+		if (counter->block_type == block_type && !strcasecmp(counter->name, name))
 			return counter;
 	return NULL;
 }

@@ -32,6 +32,7 @@ struct database_rows built_in_rows(size_t n);
 /* A product's number by its name, 0: none; its name; its counter or NULL. */
 unsigned int built_in_product(const char *name);
 const char *built_in_product_name(unsigned int product);
+/* In any case. */
 const struct perfctr_counter_desc *built_in_counter(unsigned int product, unsigned int block_type,
 						    const char *name);
 /* The product of a GPU_ID that matches a page's, but not @except; 0: none. */

@@ -6,6 +6,8 @@
 
 /* A block type by its name, 0: none. */
 unsigned int block_type_of(const char *name);
+/* "fw, cshw, ...", without perf PMUs. */
+void block_type_words(char *text, size_t size);
 
 /* As perfctr_counter_next(), of counters of perf PMUs only. */
 const struct perfctr_counter_desc *database_next_of_pmus(const struct perfctr_counter_desc *prev);

@@ -274,6 +274,7 @@ static bool pmu_matches(const struct pmu *pmu, const char *pattern);
 static int fail_unknown(struct parser *p, const char *head, const char *name)
 {
 	struct nearest n = { .name = name, .distance = (unsigned int)strlen(name) / 3 + 1 };
+	struct nearest other = n; /* that the device lacks */
 	const struct perfctr_counter_desc *c = NULL;
 	const struct perfctr_metric_desc *m = NULL;
 
@@ -285,18 +286,19 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 			consider(&n, c->name);
 	}
 	while (!head && (m = perfctr_metric_next(m)))
-		if (has_block(p, m->product, m->block_type))
-			consider(&n, m->name);
+		consider(has_block(p, m->product, m->block_type) ? &n : &other, m->name);
 	for (size_t i = 0; !load_pmus(p) && i < p->pmus.count; i++) {
 		if (!head)
 			consider(&n, p->pmus.pmus[i].name);
 		if (!head || pmu_matches(&p->pmus.pmus[i], head))
 			pmu_list_events(p->ctx, &p->pmus.pmus[i], consider, &n);
 	}
-	return perfctr_fail(p->ctx, -ENOENT, "%s%s \"%s\"%s%s; see \"perfctr list\"",
+	return perfctr_fail(p->ctx, -ENOENT, "%s%s \"%s\"%s%s%s; see \"perfctr list\"",
 			    head ? head : "no counter, metric, block or PMU is named",
 			    head ? " has no counter or event" : "", name,
-			    *n.best ? ": did you mean " : "", n.best);
+			    *n.best || *other.best ? ": did you mean " : "",
+			    *n.best ? n.best : other.best,
+			    *n.best || !*other.best ? "" : ", which this device lacks");
 }
 
 static int add_gpu_event(struct parser *p, const char *blocks, const char *counters)

@@ -84,6 +84,16 @@ unsigned int block_type_of(const char *name)
 	return 0;
 }
 
+void block_type_words(char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t n = 0; n < ARRAY_SIZE(block_types) && used < size; n++)
+		if (block_types[n].value != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+						 block_types[n].text);
+}
+
 EXPORT int perfctr_block_label(unsigned int type, unsigned int index, char *text, size_t size)
 {
 	const char *name = perfctr_block_type_name(type);

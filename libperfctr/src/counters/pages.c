@@ -65,6 +65,7 @@ struct reader {
 		const char *text;
 		uint64_t gpu_id, gpu_mask;
 		uint8_t clock;
+		struct place at;
 	} head;
 };
 
@@ -356,20 +357,32 @@ static unsigned int block_of(const char *name)
 
 static void set_block(struct reader *r, const char *name)
 {
+	char words[256];
+
 	r->block_type = block_of(name);
-	if (!r->block_type)
-		report(r, r->value,
-		       "unknown block '%s'; 'perfctr list --all' has those that exist, before the "
-		       "slash",
-		       name);
+	if (r->block_type)
+		return;
+	block_type_words(words, sizeof(words));
+	report(r, r->value, "unknown block '%s'; known are %s", name, words);
 }
 
-static void report_unit(struct reader *r, const char *unit)
+/* Words that are not in the database are units of their own. */
+static bool check_unit(struct reader *r, const char *unit)
 {
+	const char *plural = unit_plural(unit);
 	char words[800];
 
+	if (plural && strcmp(plural, unit)) {
+		report(r, r->value, "unit '%s': write '%s'", unit, plural);
+		return false;
+	}
+	if (unit_read(unit, &(struct unit){ 0 }) || (r->table == COUNTER && unit_add_word(unit)))
+		return true;
 	unit_words(words, sizeof(words));
-	report(r, r->value, "unknown unit '%s'; known are %%, Hz, %s", unit, words);
+	report(r, r->value,
+	       "unknown unit '%s'; known are %%, Hz, %s; a counter's may be any lower-case plural",
+	       unit, words);
+	return false;
 }
 
 static const char clocks[] = "TOP, COREGROUP, SHADER";
@@ -475,8 +488,8 @@ static void set_key(struct reader *r, const char *name, const struct value *v)
 	else if (!strcmp(name, "name") && !is_name(v->text))
 		report(r, r->value, "'%s' is no name: a letter, then letters, digits, _ and -",
 		       v->text);
-	else if (!strcmp(name, "unit") && !unit_read(v->text, &(struct unit){ 0 }))
-		report_unit(r, v->text);
+	else if (!strcmp(name, "unit") && !check_unit(r, v->text))
+		return;
 	else if (k->kind == PRODUCT)
 		r->product = product_of(r, v->text);
 	else if (k->kind == BLOCK)
@@ -505,7 +518,7 @@ static void new_counter(struct reader *r)
 
 	if (!c)
 		return;
-	c->at[AT_ROW] = r->header;
+	c->at[AT_ROW] = r->head.at;
 	c->file = r->pages->file_count;
 	c->desc.product = (uint16_t)r->product;
 	c->desc.block_type = (uint16_t)r->block_type;
@@ -642,7 +655,7 @@ static void read_names(struct reader *r, char *key, char *dot)
 {
 	*dot = '\0';
 	r->metric = &r->unusable;
-	r->value = r->header;
+	r->value = r->head.at = r->header;
 	r->product = product_of(r, keep(r, key, (size_t)(dot - key)));
 	set_block(r, dot + 1);
 	if (r->block_type && r->product)
@@ -676,6 +689,7 @@ static void read_header(struct reader *r)
 		r->table = PAGE;
 		r->product = r->block_type = 0;
 		memset(&r->head, 0, sizeof(r->head));
+		r->head.at = place;
 		r->head.clock = DRM_PERFCTR_CLOCK_NONE;
 		r->head.gpu_mask = UINT64_MAX;
 	} else if (is_array && !strcmp(key, "counter") && (r->block_type || r->is_bad)) {
@@ -708,6 +722,7 @@ static int compare_counters(const void *left, const void *right)
 	return counter_order(a, b->block_type, b->position);
 }
 
+/* In any case. */
 static const struct perfctr_counter_desc *find_counter(const struct reader *r, unsigned int product,
 						       unsigned int block_type, const char *name)
 {
@@ -715,7 +730,8 @@ static const struct perfctr_counter_desc *find_counter(const struct reader *r, u
 	for (size_t n = r->pages->counter_count; n--;) {
 		const struct perfctr_counter_desc *c = &r->pages->counters[n].desc;
 
-		if (c->product == product && c->block_type == block_type && !strcmp(c->name, name))
+		if (c->product == product && c->block_type == block_type &&
+		    !strcasecmp(c->name, name))
 			return c;
 	}
 	return built_in_counter(product, block_type, name);
@@ -736,10 +752,16 @@ static bool unit_of_operand(void *data, const char *name, struct unit *unit, cha
 		snprintf(block, sizeof(block), "%.*s", (int)(dot - name), name);
 		type = block_of(block);
 	}
-	c = type ? find_counter(r, m->product, type, dot ? dot + 1 : name) : NULL;
-	if (!c)
-		snprintf(why, size, "no counter '%.60s'", name);
-	return c && unit_read(c->unit, unit);
+	dot = dot ? dot + 1 : name;
+	c = type ? find_counter(r, m->product, type, dot) : NULL;
+	if (c && !strcmp(c->name, dot))
+		return unit_read(c->unit, unit);
+	if (c)
+		snprintf(why, size, "no counter '%.40s'; did you mean %s", name, c->name);
+	else
+		snprintf(why, size, "no counter '%.60s'; formulas take counters, not metrics",
+			 name);
+	return false;
 }
 
 /* Remove the units in brackets, which expr_unit() has checked. */
@@ -773,6 +795,10 @@ static void check_metric(struct reader *r, struct page_metric *row)
 	r->metric = row;
 	if (!m->formula)
 		return;
+	if (find_counter(r, m->product, m->block_type, m->name)) {
+		report(r, row->at[AT_NAME], "%s: the block has a counter of that name", m->name);
+		return;
+	}
 	if (expr_read(&quiet, m->formula, &expr, &column)) {
 		/* behind the quotation mark */
 		place.column += 1 + (unsigned int)column;
@@ -1121,7 +1147,7 @@ EXPORT int perfctr_page_check(struct perfctr_ctx *ctx, const char *path, perfctr
 	struct loading *l = calloc(1, sizeof(*l));
 	struct stat status;
 	const char *why;
-	size_t size = 0;
+	size_t size = 0, rows;
 	char *text = pages_read(path, &status, &size, &why);
 	int problems = -ENOMEM;
 
@@ -1129,7 +1155,14 @@ EXPORT int perfctr_page_check(struct perfctr_ctx *ctx, const char *path, perfctr
 		/* beside those that this process reads */
 		l->without = &status;
 		load_all(l);
+		rows = l->pages.counter_count + l->pages.metric_count + l->pages.gpu_count;
 		problems = pages_add(&l->pages, text, size, fn, data);
+		rows -= l->pages.counter_count + l->pages.metric_count + l->pages.gpu_count;
+		if (!problems && !rows) {
+			problems = 1;
+			if (fn)
+				fn(data, 1, 1, "no counter and no metric in it");
+		}
 		pages_free(&l->pages);
 	}
 	free(l);

@@ -8,13 +8,17 @@
 enum { UNIT_WORDS = 96 };
 
 struct unit {
-	signed char power[UNIT_WORDS]; /* of each row of table_units */
+	signed char power[UNIT_WORDS]; /* of each row of table_units, then of words of pages */
 };
 
-/* Return: whether the database has all words of it. */
+/* Return: whether all words of it are known. */
 bool unit_read(const char *text, struct unit *unit);
 /* For example "bytes/s"; empty without a unit. */
 void unit_text(const struct unit *unit, char *text, size_t size);
-/* Those that unit_read() knows. */
+/* Make a lower-case plural known. Return: whether it is. */
+bool unit_add_word(const char *plural);
+/* A known word by its singular or plural in any case; NULL: there is none. */
+const char *unit_plural(const char *word);
+/* Those of the database. */
 void unit_words(char *text, size_t size);
 bool unit_equal(const struct unit *a, const struct unit *b);
