@@ -152,18 +152,17 @@ class Page:
         return layouts.check(lambda key, text: self.error(table, index, key, text), name, data,
                              keys, needed)
 
-    def choice(self, table, index, data, key, allowed):
-        if data[key] not in allowed:
-            self.error(table, index, key,
-                       f"{table} '{data['id']}': {key} '{data[key]}' is none of "
-                       f"{', '.join(allowed)}")
-
-    def identifier(self, table, index, data):
+    def names(self, table, index, data, **choices):
+        """Checks id, name and what is a choice; returns what reports an error at a key."""
+        wrong = lambda key, text: self.error(table, index, key, f"{table} '{data['id']}': {text}")
         if not re.fullmatch(r"[a-z][a-z0-9_]*", data["id"]):
-            self.error(table, index, "id",
-                       f"{table} '{data['id']}': an id is lower-case letters, digits and _")
+            wrong("id", "an id is lower-case letters, digits and _")
         if not re.fullmatch(r"[A-Za-z][\w-]*", data["name"]):
-            self.error(table, index, "name", f"{table} '{data['id']}': '{data['name']}' is no name")
+            wrong("name", f"'{data['name']}' is no name")
+        for key, allowed in choices.items():
+            if data[key] not in allowed:
+                wrong(key, f"{key} '{data[key]}' is none of {', '.join(allowed)}")
+        return wrong
 
     def counter(self, index, data):
         data = dict(data)
@@ -174,48 +173,37 @@ class Page:
         unit = data["unit"]
         for key, value in (("id", data["name"].lower()), ("long", data["short"]),
                            ("kind", unit if unit in ("cycles", "bytes") else "count"),
-                           ("sets", ["PRIMARY"]),
-                           ("availability", "always"),
+                           ("sets", ["PRIMARY"]), ("availability", "always"),
                            ("trust", "unvalidated"), ("event", None), ("config", 0), ("bit", 0),
                            ("definition", ""), ("shift", 0)):
             data.setdefault(key, value)
-        self.identifier("counter", index, data)
-        self.choice("counter", index, data, "kind", KINDS)
-        self.choice("counter", index, data, "trust", TRUST)
-        self.choice("counter", index, data, "availability", AVAILABILITY)
-        if not 0 <= data["bit"] <= MAX_POSITION:
-            self.error("counter", index, "bit",
-                       f"counter '{data['id']}': bit {data['bit']} is not in 0..{MAX_POSITION}")
-        if self.block < 16 and data["bit"] < HEADER_POSITIONS:
-            self.error("counter", index, "bit",
-                       f"counter '{data['id']}': bits 0..{HEADER_POSITIONS - 1} are the block's "
-                       "header")
-        if self.catalogue and self.catalogue.get(data["name"].upper()) != data["bit"]:
-            self.error("counter", index, "bit",
-                       f"counter '{data['id']}': the uAPI header has bit "
-                       f"{self.catalogue.get(data['name'].upper(), 'none')} for it, "
-                       f"not {data['bit']}")
-        if not 0 <= data["shift"] <= 16:
-            self.error("counter", index, "shift",
-                       f"counter '{data['id']}': shift {data['shift']} is not in 0..16")
-        self.recipe(index, data)
+        wrong = self.names("counter", index, data, kind=KINDS, trust=TRUST,
+                           availability=AVAILABILITY)
+        bit, shift = data["bit"], data["shift"]
+        if not 0 <= bit <= MAX_POSITION:
+            wrong("bit", f"bit {bit} is not in 0..{MAX_POSITION}")
+        if self.block < 16 and bit < HEADER_POSITIONS:
+            wrong("bit", f"bits 0..{HEADER_POSITIONS - 1} are the block's header")
+        known = self.catalogue.get(data["name"].upper(), "none") if self.catalogue else bit
+        if known != bit:
+            wrong("bit", f"the uAPI header has bit {known} for it, not {bit}")
+        if not 0 <= shift <= 16:
+            wrong("shift", f"shift {shift} is not in 0..16")
+        self.recipe(data, lambda text: wrong("recipe", f"recipe: {text}"))
         data["set_mask"] = 0
         for name in data["sets"]:
             if name not in self.sets_known:
-                self.error("counter", index, "sets",
-                           f"counter '{data['id']}': unknown set '{name}'")
+                wrong("sets", f"unknown set '{name}'")
             else:
                 data["set_mask"] |= 1 << self.sets_known[name]
         data["index"] = index
         data["full_id"] = f"{self.prefix}.{data['id']}"
         self.counters.append(data)
 
-    def recipe(self, index, data):
+    def recipe(self, data, wrong):
         """What the hardware is set to for a counter of an NVIDIA block."""
         block = self.head["block"]
         recipe = data.setdefault("recipe", None)
-        wrong = lambda text: self.error("counter", index, "recipe",
-                                        f"counter '{data['id']}': recipe: {text}")
         if block not in RECIPE_KEYS:
             if recipe is not None:
                 wrong(f"{block} blocks have none")
@@ -251,29 +239,25 @@ class Page:
         directory."""
         if not self.table("filter", index, data, FILTER_KEYS, ("name", "bits", "short")):
             return
-        data = dict(data)
+        data, name = dict(data), data["name"]
+        wrong = lambda key, text: self.error("filter", index, key, f"filter '{name}' {text}")
         bits = re.fullmatch(r"config([12]?):(\d+)(?:-(\d+))?", data["bits"])
         low, high = (int(bits[2]), int(bits[3] or bits[2])) if bits else (0, 0)
         if not bits or not low <= high <= 63:
-            self.error("filter", index, "bits",
-                       f"filter '{data['name']}': bits '{data['bits']}' are none, "
-                       "expected config1:8 or config1:8-23")
+            wrong("bits", f"has bits '{data['bits']}', not as config1:8 or config1:8-23")
             return
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", data["name"]):
-            self.error("filter", index, "name", f"filter '{data['name']}' is no name")
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            wrong("name", "is no name")
         if self.head["product"] not in FILTERED:
-            self.error("filter", index, "name",
-                       f"filter '{data['name']}': {self.head['block']} blocks have no filters")
+            wrong("name", f"but {self.head['block']} blocks have no filters")
         data.update(word=int(bits[1] or 0), low=low, width=high - low + 1,
                     hex=data.get("hex", False))
         for other in self.filters:
-            if other["name"] == data["name"]:
-                self.error("filter", index, "name", f"filter '{data['name']}' is there already")
+            if other["name"] == name:
+                wrong("name", "is there already")
             elif (other["word"] == data["word"] and low < other["low"] + other["width"] and
                   other["low"] <= high):
-                self.error("filter", index, "bits",
-                           f"filter '{data['name']}': bits {data['bits']} are those "
-                           f"of '{other['name']}'")
+                wrong("bits", f"has bits {data['bits']}, those of '{other['name']}'")
         self.filters.append(data)
 
     def metric(self, index, data):
@@ -284,9 +268,7 @@ class Page:
         for key, value in (("id", data["name"].lower()), ("long", data["short"]),
                            ("scope", "block"), ("trust", "unvalidated")):
             data.setdefault(key, value)
-        self.identifier("metric", index, data)
-        self.choice("metric", index, data, "scope", SCOPES)
-        self.choice("metric", index, data, "trust", TRUST)
+        self.names("metric", index, data, scope=SCOPES, trust=TRUST)
         data["index"] = index
         data["full_id"] = f"{self.prefix}.{data['id']}"
         self.metrics.append(data)
@@ -316,40 +298,31 @@ class Database:
         self.unique("name", "name", within=True)
         self.formulas()
 
+    @staticmethod
+    def once(seen, key, page, table, row, at, text):
+        """Only one row has a key; an error is at a TOML key."""
+        other, other_table, first = seen.setdefault(key, (page, table, row))
+        if first is not row:
+            line = other.lines.of(other_table, first["index"], at)
+            page.error(table, row["index"], at, f"{table} '{row['id']}': {at} {text} is taken "
+                       f"by '{first['id']}' ({other.shown}:{line})")
+
     def positions(self):
         seen = {}
         for page in self.pages:
+            what = "config" if page.head["block"] == "GENERIC_PMU" else "bit"
             for c in page.counters:
-                for number in range(32):
-                    if not c["set_mask"] >> number & 1:
-                        continue
+                for number in (n for n in range(32) if c["set_mask"] >> n & 1):
                     key = (page.product, page.block, page.pmu, number, c["bit"], c["config"])
-                    if key in seen:
-                        what = "config" if page.head["block"] == "GENERIC_PMU" else "bit"
-                        other, first = seen[key]
-                        line = other.lines.of("counter", first["index"], what)
-                        page.error("counter", c["index"], what,
-                                   f"counter '{c['id']}': {what} {c[what]} is taken "
-                                   f"by '{first['id']}' ({other.shown}:{line})")
-                    else:
-                        seen[key] = (page, c)
+                    self.once(seen, key, page, "counter", c, what, c[what])
 
     def unique(self, key, attribute, within=False):
         seen = {}
         for page in self.pages:
             for table, rows in (("counter", page.counters), ("metric", page.metrics)):
                 for row in rows:
-                    value = row[attribute].lower()
-                    if within:
-                        value = (page.prefix, value)
-                    if value in seen:
-                        other, other_table, first = seen[value]
-                        line = other.lines.of(other_table, first["index"], key)
-                        page.error(table, row["index"], key,
-                                   f"{table} '{row['id']}': {key} '{row[attribute]}' is taken "
-                                   f"({other.shown}:{line})")
-                    else:
-                        seen[value] = (page, table, row)
+                    value = (within and page.prefix, row[attribute].lower())
+                    self.once(seen, value, page, table, row, key, f"'{row[attribute]}'")
 
     def formulas(self):
         units = {}
@@ -609,23 +582,6 @@ def kernel(db, product):
     return "\n".join(out)
 
 
-def docs(db):
-    out = ["# Counters and metrics", "",
-           "Generated from the counter database, `libperfctr/counters/`.", ""]
-    for page in db.pages:
-        out += [f"## {page.head['product']} {page.head['block']} {page.pmu}".rstrip(), "",
-                page.head["text"], ""]
-        if page.shared:
-            out += [f"GPUs: {', '.join(page.gpus)}.", ""]
-        out += ["| position | name | unit | meaning |", "|---|---|---|---|"]
-        for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
-            out.append(f"| {c['bit'] or c['config']} | `{c['name']}` | {c['unit']} | {c['long']} |")
-        for m in page.metrics:
-            out.append(f"| metric | `{m['name']}` | {m['unit']} | {m['long']} `{m['formula']}` |")
-        out.append("")
-    return "\n".join(out)
-
-
 def roff(text):
     return text.replace("\\", "\\e").replace("-", "\\-")
 
@@ -715,12 +671,10 @@ def main():
     parser = argparse.ArgumentParser(description="Check the counter database and generate from it.")
     parser.add_argument("--uapi", required=True, help="include/uapi/drm, the source of all numbers")
     parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
-    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "man", "trust"))
+    parser.add_argument("what", choices=("check", "tables", "kernel", "man", "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
-    wanted = {"check": (0,), "tables": (1,), "kernel": (2,), "docs": (1,),
-              "man": (1,), "trust": (1,)}[options.what]
-    if len(options.arguments) not in wanted:
+    if len(options.arguments) != {"check": 0, "kernel": 2}.get(options.what, 1):
         parser.error(f"{options.what}: wrong number of arguments")
     db = Database(options.database, Uapi(options.uapi))
     if db.errors.found:
@@ -730,8 +684,6 @@ def main():
         write(options.arguments[0], tables(db))
     elif options.what == "kernel":
         write(options.arguments[1], kernel(db, options.arguments[0]))
-    elif options.what == "docs":
-        write(options.arguments[0], docs(db))
     elif options.what == "man":
         write_manual(options.arguments[0], manual(db))
     elif options.what == "trust":
