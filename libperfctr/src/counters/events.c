@@ -102,18 +102,20 @@ static bool is_gpu_block_alone(const struct parser *p, const char *pattern)
 	return false;
 }
 
+static bool is_in_set(const struct drm_perfctr_block_info *b, unsigned int position,
+		      unsigned int set)
+{
+	unsigned int section = position / DRM_PERFCTR_SECTION_COUNTERS;
+	const __u64 *available = set ? b->set_available[set - 1] : b->available;
+
+	return section < DRM_PERFCTR_BLOCK_INFO_SECTIONS &&
+	       available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
+}
+
 static bool position_exists(const struct parser *p, const struct drm_perfctr_block_info *b,
 			    unsigned int position)
 {
-	unsigned int section = position / DRM_PERFCTR_SECTION_COUNTERS;
-	const __u64 *available;
-
-	if (position >= b->counters || section >= DRM_PERFCTR_BLOCK_INFO_SECTIONS)
-		return false;
-	available = b->available;
-	if (p->selection->set != DRM_PERFCTR_SET_PRIMARY)
-		available = b->set_available[p->selection->set - 1];
-	return available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
+	return position < b->counters && is_in_set(b, position, p->selection->set);
 }
 
 static bool position_matches(const struct parser *p, const struct drm_perfctr_block_info *b,
@@ -178,18 +180,8 @@ static int add_gpu_counters(struct parser *p, const char *blocks, const char *co
 	return found;
 }
 
-static bool is_in_set(const struct drm_perfctr_block_info *b, unsigned int position,
-		      unsigned int set)
-{
-	unsigned int section = position / DRM_PERFCTR_SECTION_COUNTERS;
-	const __u64 *available = set ? b->set_available[set - 1] : b->available;
-
-	return section < DRM_PERFCTR_BLOCK_INFO_SECTIONS &&
-	       available[section] >> position % DRM_PERFCTR_SECTION_COUNTERS & 1;
-}
-
-/* Another counter set that has a counter of that name; -1: none. */
-static int other_set(const struct parser *p, const char *blocks, const char *name)
+/* Return: -ENOENT if another counter set has a counter of that name, else 0. */
+static int fail_other_set(const struct parser *p, const char *blocks, const char *name)
 {
 	const struct perfctr_counter_desc *desc = NULL;
 
@@ -205,17 +197,14 @@ static int other_set(const struct parser *p, const char *blocks, const char *nam
 			for (unsigned int set = 0; set <= ARRAY_SIZE(b->set_available); set++)
 				if (set != p->selection->set && desc->sets >> set & 1 &&
 				    is_in_set(b, desc->position, set))
-					return (int)set;
+					return perfctr_fail(
+						p->ctx, -ENOENT,
+						"%s is in counter set %u, and set %u is "
+						"chosen: choose with --set %u",
+						name, set, p->selection->set, set);
 		}
 	}
-	return -1;
-}
-
-static int fail_other_set(const struct parser *p, const char *counter, int set)
-{
-	return perfctr_fail(p->ctx, -ENOENT,
-			    "%s is in counter set %d, and set %u is chosen: choose with --set %d",
-			    counter, set, p->selection->set, set);
+	return 0;
 }
 
 /* --- near misses ------------------------------------------------------------- */
@@ -266,6 +255,12 @@ static int consider(void *arg, const char *name)
 	return 0;
 }
 
+static int fail_no_metric(struct parser *p, const char *pattern)
+{
+	return perfctr_fail(p->ctx, -ENOENT,
+			    "no metric \"%s\" for this device; see \"perfctr list\"", pattern);
+}
+
 static bool has_block(struct parser *p, unsigned int product, unsigned int type);
 static int load_pmus(struct parser *p);
 static bool pmu_matches(const struct pmu *pmu, const char *pattern);
@@ -287,6 +282,8 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 	}
 	while (!head && (m = perfctr_metric_next(m)))
 		consider(has_block(p, m->product, m->block_type) ? &n : &other, m->name);
+	if (!other.distance)
+		return fail_no_metric(p, name);
 	for (size_t i = 0; !load_pmus(p) && i < p->pmus.count; i++) {
 		if (!head)
 			consider(&n, p->pmus.pmus[i].name);
@@ -305,13 +302,10 @@ static int add_gpu_event(struct parser *p, const char *blocks, const char *count
 {
 	int found = add_gpu_counters(p, blocks, *counters ? counters : "*");
 
-	if (found < 0)
-		return found;
-	if (!found && other_set(p, blocks, counters) >= 0)
-		return fail_other_set(p, counters, other_set(p, blocks, counters));
-	if (!found)
-		return fail_unknown(p, blocks, counters);
-	return 0;
+	if (found)
+		return found < 0 ? found : 0;
+	found = fail_other_set(p, blocks, counters);
+	return found ? found : fail_unknown(p, blocks, counters);
 }
 
 /* --- perf PMUs --------------------------------------------------------------- */
@@ -353,19 +347,6 @@ static bool selects_some_pmus(const struct parser *p, const struct pmu *pmu, con
 			return true;
 	/* the only PMU of its kind, by its own name */
 	return !is_glob(pattern) && (matches(pattern, pmu->name) || matches(pattern, pmu->label));
-}
-
-/* The database's counter for an event of a SoC block, without its filters. */
-static const struct perfctr_counter_desc *typed_event(const struct pmu *pmu, uint64_t config)
-{
-	const struct perfctr_counter_desc *c = NULL;
-
-	if (pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
-		return NULL;
-	while ((c = database_next_of_pmus(c)))
-		if (c->block_type == pmu->block_type && c->event == config)
-			return c;
-	return NULL;
 }
 
 /* Append " (Xorg)". */
@@ -411,7 +392,7 @@ static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *te
 
 	event_bits = pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? UINT64_MAX :
 									pmu_event_bits(p->ctx, pmu);
-	desc = typed_event(pmu, event.config & event_bits);
+	desc = pmu_typed_event(pmu, event.config & event_bits);
 	if (desc) {
 		r.section = (uint16_t)(desc->position / DRM_PERFCTR_SECTION_COUNTERS);
 		r.mask = UINT64_C(1) << desc->position % DRM_PERFCTR_SECTION_COUNTERS;
@@ -605,12 +586,6 @@ static bool may_have_product(const void *data, unsigned int product)
 	return product == DRM_PERFCTR_TEGRA410_PRODUCT;
 }
 
-static int fail_no_metric(struct parser *p, const char *pattern)
-{
-	return perfctr_fail(p->ctx, -ENOENT,
-			    "no metric \"%s\" for this device; see \"perfctr list\"", pattern);
-}
-
 /* Return: how many match, 0: none that this device can count, negative error. */
 static int add_metrics(struct parser *p, const char *pattern)
 {
@@ -643,16 +618,6 @@ static int add_metrics(struct parser *p, const char *pattern)
 }
 
 /* --- the text -------------------------------------------------------------------- */
-
-static bool has_metric(const char *name)
-{
-	const struct perfctr_metric_desc *metric = NULL;
-
-	while ((metric = perfctr_metric_next(metric)))
-		if (matches(name, metric->name))
-			return true;
-	return false;
-}
 
 static bool is_cpu_pmu(const struct pmu *pmu)
 {
@@ -721,15 +686,15 @@ static int add_plain(struct parser *p, const char *name)
 	result = add_pmu_plain(p, name);
 	if (result < 0)
 		return result;
-	if (p->found == before && other_set(p, NULL, name) >= 0)
-		return fail_other_set(p, name, other_set(p, NULL, name));
-	result = p->found == before ? add_cpu_event(p, name) : 0;
+	result = p->found == before ? fail_other_set(p, NULL, name) : 0;
+	if (!result && p->found == before)
+		result = add_cpu_event(p, name);
 	if (result || p->found != before)
 		return result;
 	result = add_metrics(p, name);
 	if (result)
 		return result < 0 ? result : 0;
-	return has_metric(name) ? fail_no_metric(p, name) : fail_unknown(p, NULL, name);
+	return fail_unknown(p, NULL, name);
 }
 
 static int cut(struct parser *p, char *to, const char *from, size_t length)

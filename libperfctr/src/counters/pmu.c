@@ -164,6 +164,16 @@ static const struct perfctr_counter_desc *database_event(const struct pmu *pmu,
 	return NULL;
 }
 
+const struct perfctr_counter_desc *pmu_typed_event(const struct pmu *pmu, uint64_t config)
+{
+	const struct perfctr_counter_desc *c = NULL;
+
+	while (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU && (c = database_event(pmu, c)))
+		if (c->event == config)
+			return c;
+	return NULL;
+}
+
 int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg)
 {
 	const struct perfctr_counter_desc *desc = NULL;
@@ -251,20 +261,16 @@ static int apply_format(const char *format, const uint64_t *value, struct pmu_ev
 static int add_field(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
 		     uint64_t value, struct pmu_event *event)
 {
+	static const char *const words[] = { "config", "config1", "config2" };
+	uint64_t *const to[] = { &event->config, &event->config1, &event->config2 };
 	char path[PATH_BYTES], format[TEXT_BYTES];
 	int error;
 
-	if (!strcmp(name, "config")) {
-		event->config = value;
-		return 0;
-	}
-	if (!strcmp(name, "config1")) {
-		event->config1 = value;
-		return 0;
-	}
-	if (!strcmp(name, "config2")) {
-		event->config2 = value;
-		return 0;
+	for (size_t n = 0; n < ARRAY_SIZE(words); n++) {
+		if (!strcmp(name, words[n])) {
+			*to[n] = value;
+			return 0;
+		}
 	}
 	if (!strcmp(name, "cpu")) {
 		if (value > INT32_MAX)

@@ -46,5 +46,8 @@ int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn 
 int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
 		 struct pmu_event *event);
 
+/* The database's counter for an event of a SoC block, without its filters; NULL: none. */
+const struct perfctr_counter_desc *pmu_typed_event(const struct pmu *pmu, uint64_t config);
+
 /* Bits of config that select the event; the others are filters. */
 uint64_t pmu_event_bits(struct perfctr_ctx *ctx, const struct pmu *pmu);

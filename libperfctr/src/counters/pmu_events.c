@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "database.h"
 #include "pmu.h"
 
 struct walk {
@@ -42,14 +41,7 @@ static int visit_name(struct walk *w, const char *name)
 		event.config = resolved.config;
 		event.desc = pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU ?
 				     perfctr_counter_of_pmu(pmu->name, resolved.config) :
-				     NULL;
-		if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
-			const struct perfctr_counter_desc *c = NULL;
-
-			while (!event.desc && (c = database_next_of_pmus(c)))
-				if (c->block_type == pmu->block_type && c->event == resolved.config)
-					event.desc = c;
-		}
+				     pmu_typed_event(pmu, resolved.config);
 		if (event.desc)
 			event.unit = event.desc->unit;
 		if (resolved.unit[0])

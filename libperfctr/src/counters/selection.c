@@ -106,16 +106,6 @@ int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block
 	return 0;
 }
 
-static struct drm_perfctr_block_request *find(struct perfctr_selection *s,
-					      const struct drm_perfctr_block_request *r)
-{
-	for (size_t n = 0; n < s->request_count; n++)
-		if (s->requests[n].type == r->type && s->requests[n].index == r->index &&
-		    s->requests[n].section == r->section)
-			return &s->requests[n];
-	return NULL;
-}
-
 static bool same_event(const struct drm_perfctr_block_request *a,
 		       const struct drm_perfctr_block_request *b)
 {
@@ -138,56 +128,40 @@ static int check_broker(struct perfctr_selection *s, unsigned int type)
 								    perfctr_block_type_name(type));
 }
 
-static struct selection_label naming(const struct drm_perfctr_block_request *r, bool single)
+/* Add the counters of a request to one of the same block, with @by_event of the same event. */
+static int add(struct perfctr_selection *s, const struct drm_perfctr_block_request *r, bool single,
+	       bool by_event)
 {
-	return (struct selection_label){ .single = single ? r->mask : 0,
-					 .summed = single ? 0 : r->mask };
-}
+	const struct selection_label label = { .single = single ? r->mask : 0,
+					       .summed = single ? 0 : r->mask };
 
-/* Add the counters of a request to an existing one. */
-static void merge(struct perfctr_selection *s, struct drm_perfctr_block_request *old,
-		  const struct drm_perfctr_block_request *r, bool single)
-{
-	struct selection_label *label = &s->labels[old - s->requests];
+	for (size_t n = 0; n < s->request_count; n++) {
+		struct drm_perfctr_block_request *old = &s->requests[n];
 
-	old->mask |= r->mask;
-	if (single)
-		label->single |= r->mask;
-	else
-		label->summed |= r->mask;
+		if (old->type != r->type || old->index != r->index || old->section != r->section ||
+		    (by_event && !same_event(old, r)))
+			continue;
+		old->mask |= r->mask;
+		s->labels[n].single |= label.single;
+		s->labels[n].summed |= label.summed;
+		return 0;
+	}
+	return selection_append(s, r, &label);
 }
 
 int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
 		      bool single)
 {
-	struct drm_perfctr_block_request *old = find(s, r);
-	const struct selection_label label = naming(r, single);
-
-	if (!old)
-		return selection_append(s, r, &label);
-	merge(s, old, r, single);
-	return 0;
+	return add(s, r, single, false);
 }
 
+/* The same block with another filter is a separate block in the samples. */
 int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
 		      bool single)
 {
-	const struct selection_label label = naming(r, single);
 	int error = check_broker(s, r->type);
 
-	if (error)
-		return error;
-	for (size_t n = 0; n < s->request_count; n++) {
-		struct drm_perfctr_block_request *old = &s->requests[n];
-
-		/* the same block with another filter needs a separate block in the samples */
-		if (old->type != r->type || old->index != r->index || old->section != r->section ||
-		    !same_event(old, r))
-			continue;
-		merge(s, old, r, single);
-		return 0;
-	}
-	return selection_append(s, r, &label);
+	return error ? error : add(s, r, single, true);
 }
 
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
@@ -323,6 +297,18 @@ int selection_counter_label(const struct perfctr_selection *selection,
 	return snprintf(text, size, "config=0x%llx", (unsigned long long)key->config);
 }
 
+int selection_unit(const struct perfctr_selection *selection, const struct counter_key *key,
+		   const struct perfctr_counter_desc *desc, char *text, size_t size, double *scale)
+{
+	const struct selection_label *label = find_label(selection, key->type, key->index);
+
+	if (scale)
+		*scale = label && label->scale > 0 ? label->scale : 1;
+	if (label && label->unit[0])
+		return snprintf(text, size, "%s", label->unit);
+	return snprintf(text, size, "%s", desc ? desc->unit : "");
+}
+
 const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,
 						    const struct counter_key *key)
 {
@@ -374,14 +360,9 @@ EXPORT int perfctr_counter_unit(const struct perfctr_selection *selection,
 				const struct perfctr_block *block, unsigned int position,
 				char *text, size_t size, double *scale)
 {
-	const struct selection_label *label = find_label(selection, block->type, block->index);
 	struct perfctr_block_pmu pmu;
 	struct counter_key key = key_of_block(selection, block, position, &pmu);
-	const struct perfctr_counter_desc *desc = counter_key_desc(selection, &key);
 
-	if (scale)
-		*scale = label && label->scale > 0 ? label->scale : 1;
-	if (label && label->unit[0])
-		return snprintf(text, size, "%s", label->unit);
-	return snprintf(text, size, "%s", desc ? desc->unit : "");
+	return selection_unit(selection, &key, counter_key_desc(selection, &key), text, size,
+			      scale);
 }

@@ -35,3 +35,6 @@ const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selecti
 unsigned int selection_product(const struct perfctr_selection *selection, unsigned int product);
 int selection_counter_label(const struct perfctr_selection *selection,
 			    const struct counter_key *key, char *text, size_t size);
+/* For events of perf PMUs sysfs has priority over @desc. */
+int selection_unit(const struct perfctr_selection *selection, const struct counter_key *key,
+		   const struct perfctr_counter_desc *desc, char *text, size_t size, double *scale);

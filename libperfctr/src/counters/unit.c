@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -37,7 +36,6 @@ bool unit_add_word(const char *plural)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	size_t length = strlen(plural), n;
-	char *singular, *copy;
 
 	if (length < 2 || strspn(plural, "abcdefghijklmnopqrstuvwxyz") != length ||
 	    plural[length - 1] != 's')
@@ -45,15 +43,10 @@ bool unit_add_word(const char *plural)
 	pthread_mutex_lock(&lock);
 	n = own_count;
 	if (!unit_plural(plural) && table_units_count + n < UNIT_WORDS) {
-		copy = strdup(plural);
-		singular = strndup(plural, length - 1);
-		if (copy && singular) {
-			own[n] = (struct table_unit){ copy, singular };
+		own[n].plural = strdup(plural);
+		own[n].singular = strndup(plural, length - 1);
+		if (own[n].plural && own[n].singular)
 			atomic_store_explicit(&own_count, n + 1, memory_order_release);
-		} else {
-			free(copy);
-			free(singular);
-		}
 	}
 	pthread_mutex_unlock(&lock);
 	return unit_plural(plural);

@@ -604,19 +604,17 @@ static void note_mistake(void *data, unsigned int line, unsigned int column, con
 	json_add_text(e, "text", text);
 }
 
-static int64_t member(const void *object, const char *name)
+static const char *member(const struct json_object *mistake, const char *name)
 {
-	return json_object_get_int64(json_object_object_get(object, name));
+	return json_object_get_string(json_object_object_get(mistake, name));
 }
 
 static int compare_places(const void *left, const void *right)
 {
-	const struct json_object *a = *(struct json_object *const *)left;
-	const struct json_object *b = *(struct json_object *const *)right;
-	int64_t lines = member(a, "line") - member(b, "line");
-	int64_t columns = member(a, "column") - member(b, "column");
+	struct json_object *const *a = left, *const *b = right;
+	int lines = atoi(member(*a, "line")) - atoi(member(*b, "line"));
 
-	return lines ? (lines > 0) - (lines < 0) : (columns > 0) - (columns < 0);
+	return lines ? lines : atoi(member(*a, "column")) - atoi(member(*b, "column"));
 }
 
 static int check_page(struct lister *l, const char *page, struct json_object *all)
@@ -633,9 +631,8 @@ static int check_page(struct lister *l, const char *page, struct json_object *al
 		if (all)
 			json_object_array_add(all, json_object_get(e));
 		else
-			fprintf(l->app->err, "%s:%d:%d: %s\n", page, (int)member(e, "line"),
-				(int)member(e, "column"),
-				json_object_get_string(json_object_object_get(e, "text")));
+			fprintf(l->app->err, "%s:%s:%s: %s\n", page, member(e, "line"),
+				member(e, "column"), member(e, "text"));
 	}
 	json_object_put(l->events);
 	if (problems < 0)
