@@ -385,28 +385,24 @@ def array(kind, name, rows):
 def static_rows(pages):
     """Full descriptions, of pages that share nothing."""
     rows, metric_rows = [], []
-    row = lambda values: "\t{\n" + "".join(f"\t\t.{k} = {v},\n" for k, v in values) + "\t},"
+    row = lambda page, c, *values: "\t{\n" + "".join(f"\t\t.{k} = {v},\n" for k, v in (
+        ("id", c_string(c["full_id"])), ("name", c_string(c["name"])),
+        ("short_text", c_string(c["short"])), ("long_text", c_string(c["long"])),
+        ("unit", c_string(c["unit"])), ("product", f"{page.product:#06x}"),
+        ("block_type", page.block), ("trust", "PERFCTR_TRUST_" + c["trust"].upper()),
+        *values)) + "\t},"
     for page in pages:
         for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
-            rows.append(row((
-                ("id", c_string(c["full_id"])), ("name", c_string(c["name"])),
-                ("short_text", c_string(c["short"])), ("long_text", c_string(c["long"])),
-                ("unit", c_string(c["unit"])), ("pmu", c_string(page.pmu)),
+            rows.append(row(
+                page, c, ("pmu", c_string(page.pmu)),
                 ("event", f"{c['event'] if c['event'] is not None else c['config']:#x}ULL"),
-                ("sets", f"{c['set_mask']:#x}"), ("product", f"{page.product:#06x}"),
-                ("block_type", page.block), ("position", c["bit"]), ("clock", page.clock),
+                ("sets", f"{c['set_mask']:#x}"), ("position", c["bit"]), ("clock", page.clock),
                 ("kind", "PERFCTR_KIND_" + c["kind"].upper()),
-                ("trust", "PERFCTR_TRUST_" + c["trust"].upper()),
                 ("optional", int(c["availability"] == "device")), ("shift", c["shift"]),
-                ("definition", c_string(c["definition"]) if c["definition"] else "NULL"))))
+                ("definition", c_string(c["definition"]) if c["definition"] else "NULL")))
         for m in page.metrics:
-            metric_rows.append(row((
-                ("id", c_string(m["full_id"])), ("name", c_string(m["name"])),
-                ("short_text", c_string(m["short"])), ("long_text", c_string(m["long"])),
-                ("unit", c_string(m["unit"])), ("formula", c_string(m["formula"])),
-                ("product", f"{page.product:#06x}"), ("block_type", page.block),
-                ("scope", "PERFCTR_SCOPE_" + m["scope"].upper()),
-                ("trust", "PERFCTR_TRUST_" + m["trust"].upper()))))
+            metric_rows.append(row(page, m, ("formula", c_string(m["formula"])),
+                                   ("scope", "PERFCTR_SCOPE_" + m["scope"].upper())))
     return rows, metric_rows
 
 

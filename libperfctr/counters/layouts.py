@@ -5,6 +5,7 @@ A folder with a names.toml has names.toml (unit, short and long text of each cou
 metrics.toml (formulas by range of layouts) and one file for each layout (positions). README.md
 describes the keys.
 """
+import functools
 import os
 import re
 import tomllib
@@ -233,29 +234,23 @@ class Metrics:
         if name in parents:
             raise ValueError("a cycle: " + " -> ".join(parents[parents.index(name):] + (name,)))
 
-        def text(word):
+        @functools.cache
+        def meaning(word):
+            """Its text and its unit."""
             if word in VARIABLE_UNITS:
-                return word
+                return word, VARIABLE_UNITS[word]
             if word in COUNTS:
-                return f"count.{COUNTS[word]}"
+                return f"count.{COUNTS[word]}", ""
             if word in layout.constants:
-                return str(layout.constants[word])
+                return str(layout.constants[word]), self.units[word]
             if word in self.formulas[layout.name]:
-                return f"({self.expand(layout, word, parents + (name,))[0]})"
-            return f"{self.block_of(layout, word)}.{word}"
+                return (f"({self.expand(layout, word, parents + (name,))[0]})",
+                        self.rows[self.formulas[layout.name][word][0]]["unit"])
+            block = self.block_of(layout, word)
+            return f"{block}.{word}", layout.names.of(block, word)[0]
 
-        def unit(word):
-            if word in VARIABLE_UNITS:
-                return VARIABLE_UNITS[word]
-            if word in COUNTS:
-                return ""
-            if word in layout.constants:
-                return self.units[word]
-            if word in self.formulas[layout.name]:
-                return self.rows[self.formulas[layout.name][word][0]]["unit"]
-            return layout.names.of(self.block_of(layout, word), word)[0]
-
-        return walk(formula, Text(text)), walk(formula, Units(unit))
+        return (walk(formula, Text(lambda word: meaning(word)[0])),
+                walk(formula, Units(lambda word: meaning(word)[1])))
 
     def of(self, layout):
         """Rows of the metrics of a layout, each with its block."""

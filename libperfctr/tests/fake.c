@@ -26,6 +26,11 @@ void fake_fail(struct fake *f, enum fake_call call, int nth, int error)
 
 void fake_file(struct fake *f, const char *path, const char *content)
 {
+	fake_binary(f, path, content, 0);
+}
+
+void fake_binary(struct fake *f, const char *path, const void *content, size_t bytes)
+{
 	size_t n;
 
 	for (n = 0; n < f->file_count && strcmp(f->files[n].path, path); n++)
@@ -34,16 +39,6 @@ void fake_file(struct fake *f, const char *path, const char *content)
 		abort();
 	f->files[n].path = path;
 	f->files[n].content = content;
-	f->files[n].bytes = 0;
-}
-
-void fake_binary(struct fake *f, const char *path, const void *content, size_t bytes)
-{
-	size_t n;
-
-	fake_file(f, path, content);
-	for (n = 0; strcmp(f->files[n].path, path); n++)
-		;
 	f->files[n].bytes = bytes;
 }
 

@@ -298,6 +298,7 @@ TEST_WITH(begin, end, "bad events are refused with a reason")
 		{ "shader/NOTHING", -ENOENT, "shader has no counter or event \"NOTHING\"" },
 		{ "FRAGMENTZ", -ENOENT, "did you mean FRAGMENTS;" },
 		{ "l2_read_hit_ration", -ENOENT, "did you mean l2_read_hit_ratio;" },
+		{ "firmware_utill", -ENOENT, "did you mean firmware_util, which this device" },
 		{ "ucf0/mem_byte_rd/", -ENOENT, "did you mean mem_bytes_rd;" },
 		{ "shader1/FRAGMENTS", -ENOENT, "is named \"shader1\"" },
 		{ "memsys0/L2_READ/u", -EINVAL, "modifiers have no meaning" },

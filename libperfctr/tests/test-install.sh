@@ -11,21 +11,7 @@ root=$(mktemp -d) || exit
 trap 'rm -rf "$root"' EXIT
 home=$root/opt
 export PKG_CONFIG_PATH=$home/lib/pkgconfig
-count=0 bad=0
-
-# check NAME COMMAND...: one test
-check() {
-	local name=$1 output
-	shift
-	count=$((count + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $count - $name"
-	else
-		bad=1
-		[ -z "$output" ] || echo "# ${output//$'\n'/$'\n'# }"
-		echo "not ok $count - $name"
-	fi
-}
+. "$top/scripts/tap.sh"
 
 flags() {
 	pkg-config "$@" perfctr
@@ -44,17 +30,15 @@ compile() {
 	"$@" -Wall -Wextra -Wpedantic -Werror $(flags --cflags)
 }
 
-link_shared() {
+# example FILE PROGRAM COMPILER...
+example() {
 	# shellcheck disable=SC2046
-	"$cc" -std=c11 $(flags --cflags) "$top/libperfctr/examples/sample.c" -o "$root/sample" \
-		-Werror $(flags --libs)
+	"${@:3}" -Wall -Wextra -Werror $(flags --cflags) "$top/libperfctr/examples/$1" -o "$root/$2" \
+		$(flags --libs)
 }
 
 run_database() {
-	# shellcheck disable=SC2046
-	g++ -std=c++17 $(flags --cflags) "$top/libperfctr/examples/database.cpp" -o "$root/db" \
-		-Werror $(flags --libs) &&
-		LD_LIBRARY_PATH=$home/lib "$root/db" >"$root/list" &&
+	example database.cpp db g++ -std=c++17 && LD_LIBRARY_PATH=$home/lib "$root/db" >"$root/list" &&
 		grep -q '^vsoc_csf.shader.fragments \[fragments\]' "$root/list"
 }
 
@@ -72,9 +56,7 @@ sample_answers() {
 
 # A capture of the virtual SoC: two draws of 1000 and 5 fragments.
 read_capture() {
-	# shellcheck disable=SC2046
-	"$cc" -std=c11 -Wall -Wextra $(flags --cflags) "$top/libperfctr/examples/capture.c" \
-		-o "$root/capture" -Werror $(flags --libs) &&
+	example capture.c capture "$cc" -std=c11 &&
 		tar -C "$root" -xf "$top/libperfctr/fuzz/corpus.tar.xz" --transform s,.*/,, \
 			capture/vsoc-in-stream &&
 		LD_LIBRARY_PATH=$home/lib "$root/capture" "$root/vsoc-in-stream" |
@@ -102,7 +84,6 @@ decoder_stands_alone() {
 		-o "$root/decode.o" &&
 		! nm -u "$root/decode.o" | grep -vE '_GLOBAL_OFFSET_TABLE_|memcpy|__stack_chk_fail'
 }
-
 
 # Every call has an installed page without warnings from mandoc.
 man_pages() {
@@ -168,7 +149,7 @@ check 'the header is C++11' compile g++ -std=c++11 -x c++ -fsyntax-only \
 check 'headers of hardware families are installed' family_headers
 check 'the decoder'"'"'s header stands alone' "$cc" -std=c11 -x c -fsyntax-only -Wall -Werror \
 	"$home/include/perfctr/decode.h"
-check 'the example links' link_shared
+check 'the example links' example sample.c sample "$cc" -std=c11
 check 'the example answers' sample_answers
 check 'the example for C++ lists the database' run_database
 check 'the example that reads a capture' read_capture
@@ -179,4 +160,4 @@ check 'the decoder needs no library' decoder_stands_alone
 check 'every call has a man page' man_pages
 check 'man pages are complete or not made' man_is_complete
 check 'examples in man pages compile' man_examples
-exit "$bad"
+exit "$tap_failed"

@@ -106,7 +106,7 @@ TEST("mistakes have line and column")
 		{ "\"SHADER\"", "\"CORE\"", "unknown block 'CORE'; known are fw", 3, 9 },
 		{ "\"The B\"\n", "\"The B\n", "the text has no end", 14, 15 },
 		{ "short = \"The B\"\n", "", "counter: missing short", 11, 1 },
-		{ "\"bytes\"\n", "\"Bananas\"\n", "'Bananas'; known are %, Hz, accesses", 15, 8 },
+		{ "\"bytes\"\n", "\"Bananas\"\n", "'Bananas': a counter's is a lower-case", 15, 8 },
 		{ "\"bytes\"\n", "\"Byte\"\n", "unit 'Byte': write 'bytes'", 15, 8 },
 		{ "\"bytes\"\n", "\"packets\"\n", "packets/cycle, not in bytes/cycle", 21, 8 },
 		{ "* B /", "* b /", "no counter 'b'; did you mean B", 22, 11 },

@@ -168,25 +168,28 @@ unsigned int built_in_product(const char *name)
 	return 0;
 }
 
+static size_t product_at(unsigned int product)
+{
+	size_t n = 0;
+
+	while (n < table_products_count && table_products[n].product != product)
+		n++;
+	return n;
+}
+
 const char *built_in_product_name(unsigned int product)
 {
-	for (size_t n = 0; n < table_products_count; n++)
-		if (table_products[n].product == product)
-			return string(table_products[n].name);
-	return NULL;
+	size_t n = product_at(product);
+
+	return n < table_products_count ? string(table_products[n].name) : NULL;
 }
 
 const struct perfctr_counter_desc *built_in_counter(unsigned int product, unsigned int block_type,
 						    const char *name)
 {
-	size_t n = 0;
-	struct database_rows rows;
-	const struct perfctr_counter_desc *counter;
+	struct database_rows rows = built_in_rows(product_at(product));
+	const struct perfctr_counter_desc *counter = rows.counters;
 
-	while (n < table_products_count && table_products[n].product != product)
-		n++;
-	rows = built_in_rows(n);
-	counter = rows.counters;
 	for (; rows.counter_count; rows.counter_count--, counter++)
 		if (counter->block_type == block_type && !strcasecmp(counter->name, name))
 			return counter;

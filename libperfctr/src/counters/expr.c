@@ -580,18 +580,13 @@ bool expr_unit(const struct perfctr_expr *expr, expr_unit_of unit_of, void *data
 
 EXPORT const char *perfctr_value_state_text(unsigned int state)
 {
-	switch (state) {
-	case PERFCTR_VALUE_OK:
-		return "ok";
-	case PERFCTR_VALUE_NOT_SELECTED:
-		return "not selected";
-	case PERFCTR_VALUE_NOT_MEASURED:
-		return "not measured";
-	case PERFCTR_VALUE_ZERO_DENOMINATOR:
-		return "division by zero";
-	case PERFCTR_VALUE_OVERFLOW:
-		return "overflow";
-	default:
-		return "unknown";
-	}
+	static const char *const texts[] = {
+		[PERFCTR_VALUE_OK] = "ok",
+		[PERFCTR_VALUE_NOT_SELECTED] = "not selected",
+		[PERFCTR_VALUE_NOT_MEASURED] = "not measured",
+		[PERFCTR_VALUE_ZERO_DENOMINATOR] = "division by zero",
+		[PERFCTR_VALUE_OVERFLOW] = "overflow",
+	};
+
+	return state < ARRAY_SIZE(texts) ? texts[state] : "unknown";
 }

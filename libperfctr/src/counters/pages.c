@@ -370,7 +370,6 @@ static void set_block(struct reader *r, const char *name)
 static bool check_unit(struct reader *r, const char *unit)
 {
 	const char *plural = unit_plural(unit);
-	char words[800];
 
 	if (plural && strcmp(plural, unit)) {
 		report(r, r->value, "unit '%s': write '%s'", unit, plural);
@@ -378,10 +377,10 @@ static bool check_unit(struct reader *r, const char *unit)
 	}
 	if (unit_read(unit, &(struct unit){ 0 }) || (r->table == COUNTER && unit_add_word(unit)))
 		return true;
-	unit_words(words, sizeof(words));
 	report(r, r->value,
-	       "unknown unit '%s'; known are %%, Hz, %s; a counter's may be any lower-case plural",
-	       unit, words);
+	       "unknown unit '%s': a counter's is a lower-case plural, as packets; a metric's is "
+	       "made of those of counters, s, %% and Hz, as bytes/s",
+	       unit);
 	return false;
 }
 

@@ -116,15 +116,6 @@ void unit_text(const struct unit *unit, char *text, size_t size)
 	}
 }
 
-void unit_words(char *text, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t n = 0; n < table_units_count && used < size; n++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", n ? ", " : "",
-					 table_units[n].plural);
-}
-
 bool unit_equal(const struct unit *a, const struct unit *b)
 {
 	return !memcmp(a, b, sizeof(*a));

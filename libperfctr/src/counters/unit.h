@@ -19,6 +19,4 @@ void unit_text(const struct unit *unit, char *text, size_t size);
 bool unit_add_word(const char *plural);
 /* A known word by its singular or plural in any case; NULL: there is none. */
 const char *unit_plural(const char *word);
-/* Those of the database. */
-void unit_words(char *text, size_t size);
 bool unit_equal(const struct unit *a, const struct unit *b);
