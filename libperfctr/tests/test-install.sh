@@ -33,12 +33,13 @@ compile() {
 # example FILE PROGRAM COMPILER...
 example() {
 	# shellcheck disable=SC2046
-	"${@:3}" -Wall -Wextra -Werror $(flags --cflags) "$top/libperfctr/examples/$1" -o "$root/$2" \
-		$(flags --libs)
+	"${@:3}" -Wall -Wextra -Werror $(flags --cflags) "$top/libperfctr/examples/$1" \
+		-o "$root/$2" $(flags --libs)
 }
 
 run_database() {
-	example database.cpp db g++ -std=c++17 && LD_LIBRARY_PATH=$home/lib "$root/db" >"$root/list" &&
+	example database.cpp db g++ -std=c++17 &&
+		LD_LIBRARY_PATH=$home/lib "$root/db" >"$root/list" &&
 		grep -q '^vsoc_csf.shader.fragments \[fragments\]' "$root/list"
 }
 

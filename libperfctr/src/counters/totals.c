@@ -192,15 +192,15 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 			const struct perfctr_counter_desc *desc = c->total.desc;
 			uint64_t value = perfctr_block_value(block, n);
 
-			c->pending_overflow |= __builtin_mul_overflow(
+			c->pending.overflow |= __builtin_mul_overflow(
 				value, UINT64_C(1) << (desc ? desc->shift : 0), &value);
-			c->pending_overflow |=
-				__builtin_add_overflow(c->pending, value, &c->pending);
-			c->pending_measured = true;
+			c->pending.overflow |=
+				__builtin_add_overflow(c->pending.value, value, &c->pending.value);
+			c->pending.measured = true;
 		} else {
-			c->pending_missed = true;
+			c->pending.missed = true;
 		}
-		c->pending_running_ns += perfctr_block_running(block, n);
+		c->pending.running_ns += perfctr_block_running(block, n);
 	}
 	b->pending_mask |= block->enable_mask;
 	b->pending_blocks++;
@@ -218,27 +218,22 @@ static void fold_counter(struct totals_counter *c)
 {
 	struct perfctr_total *t = &c->total;
 
-	if (c->pending_measured) {
-		if (!t->measured || c->pending < t->min)
-			t->min = c->pending;
-		if (c->pending > t->max)
-			t->max = c->pending;
-		t->last = c->pending;
+	if (c->pending.measured) {
+		if (!t->measured || c->pending.value < t->min)
+			t->min = c->pending.value;
+		if (c->pending.value > t->max)
+			t->max = c->pending.value;
+		t->last = c->pending.value;
 		t->measured++;
 		if (t->desc && t->desc->kind == PERFCTR_KIND_LEVEL)
-			t->sum = c->pending;
-		else if (__builtin_add_overflow(t->sum, c->pending, &t->sum))
+			t->sum = c->pending.value;
+		else if (__builtin_add_overflow(t->sum, c->pending.value, &t->sum))
 			t->overflow = 1;
-		if (c->pending_overflow)
-			t->overflow = 1;
+		t->overflow |= c->pending.overflow;
 	}
-	t->missed += c->pending_missed;
-	t->running_ns += c->pending_running_ns;
-	c->pending = 0;
-	c->pending_running_ns = 0;
-	c->pending_measured = false;
-	c->pending_missed = false;
-	c->pending_overflow = false;
+	t->missed += c->pending.missed;
+	t->running_ns += c->pending.running_ns;
+	memset(&c->pending, 0, sizeof(c->pending));
 }
 
 static void fold(struct perfctr_totals *t)

@@ -7,9 +7,10 @@
 /* one counter: the totals, and the pending values of the current sample */
 struct totals_counter {
 	struct perfctr_total total;
-	uint64_t pending;
-	uint64_t pending_running_ns;
-	bool pending_measured, pending_missed, pending_overflow;
+	struct {
+		uint64_t value, running_ns;
+		bool measured, missed, overflow;
+	} pending;
 };
 
 struct perfctr_totals_block {
