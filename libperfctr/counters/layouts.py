@@ -236,7 +236,6 @@ class Metrics:
 
         @functools.cache
         def meaning(word):
-            """Its text and its unit."""
             if word in VARIABLE_UNITS:
                 return word, VARIABLE_UNITS[word]
             if word in COUNTS:

@@ -644,20 +644,16 @@ static int check_page(struct lister *l, const char *page, struct json_object *al
 
 static int check_pages(struct lister *l, char **pages, bool json)
 {
-	struct json_object *root = NULL, *all = NULL;
+	struct json_object *root, *all = json ? json_object_new_array() : NULL;
 	int status = EXIT_FINE;
 
-	if (!*pages)
-		return app_usage(l->app, "--check: name the pages to check");
-	if (json) {
-		root = json_object_new_object();
-		all = json_object_new_array();
-		json_add(root, "mistakes", all);
-	}
 	for (; *pages; pages++)
 		status |= check_page(l, *pages, all);
-	if (json)
+	if (json) {
+		root = json_object_new_object();
+		json_add(root, "mistakes", all);
 		json_write(l->app->out, root, true);
+	}
 	return status;
 }
 
@@ -685,6 +681,8 @@ int list_run(struct app *app, int argc, char **argv)
 		l.width = LIST_COLUMNS;
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
+	if (check && optind == argc)
+		return app_usage(app, "--check: name the pages to check");
 	if (check)
 		return check_pages(&l, argv + optind, json);
 	l.patterns = argv + optind;
