@@ -663,11 +663,28 @@ def write(path, text):
     temporary.replace(path)
 
 
+def docs(db):
+    out = ["# Counters and metrics", "",
+           "Generated from the counter database, `libperfctr/counters/`.", ""]
+    for page in db.pages:
+        out += [f"## {page.head['product']} {page.head['block']} {page.pmu}".rstrip(), "",
+                page.head["text"], ""]
+        if page.shared:
+            out += [f"GPUs: {', '.join(page.gpus)}.", ""]
+        out += ["| position | name | unit | meaning |", "|---|---|---|---|"]
+        for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):
+            out.append(f"| {c['bit'] or c['config']} | `{c['name']}` | {c['unit']} | {c['long']} |")
+        for m in page.metrics:
+            out.append(f"| metric | `{m['name']}` | {m['unit']} | {m['long']} `{m['formula']}` |")
+        out.append("")
+    return "\n".join(out)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Check the counter database and generate from it.")
     parser.add_argument("--uapi", required=True, help="include/uapi/drm, the source of all numbers")
     parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
-    parser.add_argument("what", choices=("check", "tables", "kernel", "man", "trust"))
+    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "man", "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
     if len(options.arguments) != {"check": 0, "kernel": 2}.get(options.what, 1):
@@ -680,6 +697,8 @@ def main():
         write(options.arguments[0], tables(db))
     elif options.what == "kernel":
         write(options.arguments[1], kernel(db, options.arguments[0]))
+    elif options.what == "docs":
+        write(options.arguments[0], docs(db))
     elif options.what == "man":
         write_manual(options.arguments[0], manual(db))
     elif options.what == "trust":

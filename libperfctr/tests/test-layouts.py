@@ -122,7 +122,7 @@ def errors_of(files):
 
 
 report.count = 0
-print(f"1..{len(MISTAKES) + 6}")
+print(f"1..{len(MISTAKES) + 7}")
 database = generate.Database(generate.HERE, UAPI)
 found = {}
 for layout in database.layouts:
@@ -147,6 +147,11 @@ long = [m["name"] for layout in database.layouts for page in layout.pages for m 
         if len(m["formula"]) > generate.layouts.LIMITS["formula"]]
 report(not long, "expanded formulas are within limits", long)
 
+pages = generate.docs(database)
+unseen = [gpu["name"] for layout in database.layouts for gpu in layout.gpus
+          if not any(line.startswith("GPUs: ") and gpu["name"] in line.rstrip(".")[6:].split(", ")
+                     for line in pages.splitlines())]
+report(not unseen, "the page for people has each product", unseen)
 manual = generate.manual(database)
 unseen = [gpu["name"] for layout in database.layouts for gpu in layout.gpus
           for page in (manual[manual[f"perfctr-{gpu['name'].lower()}"]],) for block in layout.pages

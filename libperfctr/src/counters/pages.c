@@ -666,11 +666,12 @@ static void read_header(struct reader *r)
 	struct place place = here(r);
 	bool is_array = take(r, '[') && take(r, '[');
 	char key[NAME_LIMIT + 1];
+	bool has_page;
+	int problems;
 	char *dot;
 
-	int problems;
-
 	finish_row(r);
+	has_page = (r->product && r->block_type) || r->is_bad;
 	problems = r->problems;
 	r->metric = NULL;
 	r->header = place;
@@ -691,10 +692,10 @@ static void read_header(struct reader *r)
 		r->head.at = place;
 		r->head.clock = DRM_PERFCTR_CLOCK_NONE;
 		r->head.gpu_mask = UINT64_MAX;
-	} else if (is_array && !strcmp(key, "counter") && (r->block_type || r->is_bad)) {
+	} else if (is_array && !strcmp(key, "counter") && has_page) {
 		r->table = COUNTER;
 		new_counter(r);
-	} else if (is_array && !strcmp(key, "metric") && (r->block_type || r->is_bad)) {
+	} else if (is_array && !strcmp(key, "metric") && has_page) {
 		r->table = METRIC;
 		new_metric(r);
 	} else if (!is_array && dot) {
