@@ -348,7 +348,7 @@ def local_sessions_are_served():
         for _ in range(5):
             handle, files, _ = client.session(block=GENERIC, mask=1, pmu_type=1, config=2)
             check(client.command(START, handle)[0] == 0, "START")
-            check(client.command(SAMPLE, handle, bytes(1))[0] == 0, "SAMPLE")
+            check(client.command(SAMPLE, handle, struct.pack("=Q", 1))[0] == 0, "SAMPLE")
             with contextlib.suppress(PermissionError):
                 os.ftruncate(files[0], 0)
                 check(False, "the ring could be truncated")
