@@ -639,10 +639,10 @@ int main(int argc, char **argv)
 	run("Begin fails while another counter set is in use", another_counter_set_is_in_use);
 	run("a monitor deleted while active", deleted_while_active);
 	run("a context destroyed while a monitor is active", context_destroyed_while_active);
-	run("patch 2: vertices of glBegin count where they were issued", immediate_mode_is_counted);
-	run("patch 2: bitmaps count where they were issued", bitmaps_are_counted);
-	run("patch 2: dataSize is kept", data_size_is_kept);
-	run("patch 2: counters selected while active", selected_while_active);
+	run("patched: vertices of glBegin count where they were issued", immediate_mode_is_counted);
+	run("patched: bitmaps count where they were issued", bitmaps_are_counted);
+	run("patched: dataSize is kept", data_size_is_kept);
+	run("patched: counters selected while active", selected_while_active);
 	groups_free(&groups);
 	surface_free(&surface);
 	return failures != 0;

@@ -78,18 +78,18 @@ int main(void)
 
 	puts("1..4");
 	_mesa_GetPerfMonitorGroupsAMD(&groups, 0, NULL);
-	check(groups == GROUPS - 1, "patch 2: a group without counters is left out");
+	check(groups == GROUPS - 1, "patched: a group without counters is left out");
 	/* without the patch the groups have no counters: stop here */
 	if (!context.PerfMonitor.Groups) {
 		puts("Bail out! groups were announced and there are none");
 		return 1;
 	}
 	_mesa_GetPerfMonitorGroupStringAMD(0, sizeof(name), NULL, name);
-	check(!strcmp(name, "right"), "patch 2: the groups after it move up");
+	check(!strcmp(name, "right"), "patched: the groups after it move up");
 	_mesa_GetPerfMonitorCountersAMD(0, &counters, &max, 0, NULL);
 	check(counters == ANNOUNCED && max == ANNOUNCED, "all counters of a group");
 	_mesa_GetPerfMonitorCountersAMD(1, &counters, NULL, 0, NULL);
-	check(counters == ANNOUNCED, "patch 2: not more counters than there is room for");
+	check(counters == ANNOUNCED, "patched: not more counters than there is room for");
 	_mesa_free_perfomance_monitor_groups(&context);
 	return failed != 0;
 }
