@@ -470,7 +470,7 @@ static void context_destroyed_while_active(void)
 	surface_use(&surface);
 }
 
-/* --- defects of Mesa's performance_monitor.c that the second patch mends ---- */
+/* --- defects of Mesa's performance_monitor.c that mesa/upstream mends ---- */
 
 static void immediate_mode_is_counted(void)
 {
