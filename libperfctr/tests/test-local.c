@@ -37,8 +37,9 @@ static struct seam {
 	bool old; /* Linux 6.1 */
 	struct {
 		int fd, leader, cpu;
-		bool uncore, detached;
-		uint64_t count;
+		bool uncore;
+		uint64_t count, opened_ns;
+		uint64_t detached_ns; /* 0: it is not */
 	} files[MAX_FILES];
 	size_t file_count;
 } seam;
@@ -61,7 +62,8 @@ static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu
 	seam.files[seam.file_count].fd = seam.sys.memfd(data, "event", 0);
 	seam.files[seam.file_count].leader = group_fd;
 	seam.files[seam.file_count].cpu = cpu;
-	seam.files[seam.file_count].detached = false;
+	seam.files[seam.file_count].opened_ns = perfctr_time_raw_ns();
+	seam.files[seam.file_count].detached_ns = 0;
 	seam.files[seam.file_count].uncore = ((const struct perf_event_attr *)attr)->type == 77;
 	seam.files[seam.file_count].count = 0;
 	return seam.files[seam.file_count++].fd;
@@ -92,7 +94,7 @@ static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
 	uint64_t words[3 + 2 * MAX_FILES] = { 0 };
 
 	for (size_t n = 0; seam.online && n < seam.file_count; n++) {
-		bool detached = seam.files[n].detached;
+		bool detached = seam.files[n].detached_ns;
 
 		if (seam.files[n].fd != fd && (detached || seam.files[n].leader != fd))
 			continue;
@@ -101,10 +103,12 @@ static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
 			return seam_read(data, seam.files[n].leader, bytes, size);
 		words[3 + 2 * words[0]] = seam.files[n].count += detached ? 0 : FAKE_STEP;
 		words[4 + 2 * words[0]++] = (uint64_t)seam.files[n].fd;
+		words[1] = (detached ? seam.files[n].detached_ns : perfctr_time_raw_ns()) -
+			   seam.files[n].opened_ns;
 	}
 	if (!words[0])
 		return perfctr_sys_real.read(data, fd, bytes, size);
-	words[1] = words[2] = words[3];
+	words[2] = words[1];
 	if (size > (3 + 2 * words[0]) * sizeof(*words))
 		size = (3 + 2 * words[0]) * sizeof(*words);
 	memcpy(bytes, words, size);
@@ -124,7 +128,7 @@ static void detach(int cpu)
 {
 	for (size_t n = 0; n < seam.file_count; n++)
 		if (seam.files[n].cpu == cpu && !seam.files[n].uncore) {
-			seam.files[n].detached = true;
+			seam.files[n].detached_ns = perfctr_time_raw_ns();
 			seam.files[n].count += FAKE_STEP;
 		}
 }
@@ -459,7 +463,7 @@ static struct seen sample_of(unsigned int steps)
 
 TEST("CPUs that come and go lose no counts")
 {
-	const struct timespec longer_than_a_look = { 1, 100000000 }, pause = { 0, 300000000 };
+	const struct timespec longer_than_a_look = { 1, 100000000 }, pause = { 0, 30000000 };
 	struct seen seen;
 
 	begin("uncore_x/ev/,software/page-faults/,software/context-switches/");
@@ -482,15 +486,25 @@ TEST("CPUs that come and go lose no counts")
 	nanosleep(&longer_than_a_look, NULL);
 	sample_of(2);
 	EQUAL(seam.file_count, 5);
-	/* it comes back before the next look */
+	/* it comes back before the next sample */
 	detach(1);
-	sample_of(2);
 	nanosleep(&pause, NULL);
-	seen = sample_of(1);
+	seen = sample_of(2);
 	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
-	CHECK(seen.lost_ns >= 300000000);
+	CHECK(seen.lost_ns >= 30000000);
 	EQUAL(sample_of(2).lost_ns, 0);
 	EQUAL(seam.file_count, 5);
+	/* before the next START: nothing is lost */
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	detach(1);
+	nanosleep(&pause, NULL);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	read_samples(&seen);
+	EQUAL(sample_of(2).lost_ns, 0);
+	nanosleep(&pause, NULL);
+	seen = sample_of(2);
+	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
+	CHECK(!seen.lost_ns);
 	seam.old = true;
 	detach(1);
 	EQUAL(perfctr_session_sample(session, 0), 0);

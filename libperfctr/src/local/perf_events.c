@@ -26,7 +26,9 @@
 #define PMU_PATH "/sys/bus/event_source/devices"
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
-enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX, STILL_NS = 200000000 };
+enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX };
+/* more than one tick: the resolution of the clock of some kernels (User-mode Linux) */
+enum { GAP_NS = 20000000 };
 /* number, times enabled and running; value and id of each event */
 enum { GROUP_WORDS = 3 + 2 * MAX_GROUP };
 
@@ -38,9 +40,10 @@ struct local_file {
 	uint32_t next, members;
 	/* values of the last read: count, and the times enabled and running in ns */
 	uint64_t last[3];
-	/* when its time enabled moved last: once its CPU went offline, it stands still for ever */
-	uint64_t moved_ns;
-	bool exited;
+	/* when the last read ended; time since START in which perf did not count */
+	uint64_t read_ns, gap_ns;
+	/* its CPU went offline: perf detached the event for ever */
+	bool detached;
 };
 
 /* The next CPU of "0-3,6" after @cpu; -1: none. */
@@ -110,7 +113,8 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			       (pid > 0 ? 0 : PERF_FORMAT_GROUP | PERF_FORMAT_ID),
 		/* the leader enables and disables its group */
-		.disabled = group_fd<0, .inherit = pid> 0,
+		.disabled = group_fd == -1,
+		.inherit = pid > 0,
 		.enable_on_exec = pid > 0 && c->from_exec,
 	};
 	int fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd);
@@ -162,7 +166,7 @@ static int open_on(struct perf_events *c, uint32_t which, pid_t pid, int cpu)
 		.leads = leader == NO_FILE,
 		.next = NO_FILE,
 		.members = 1,
-		.moved_ns = perfctr_time_raw_ns(),
+		.read_ns = perfctr_time_raw_ns(),
 	};
 	if (leader != NO_FILE) {
 		uint32_t last = leader;
@@ -354,6 +358,27 @@ static void read_member(struct perf_events *c, struct local_file *f, uint64_t id
 	c->lost_ns = UINT64_MAX;
 }
 
+/*
+ * Find out whether perf detached the events of a group, because their CPU went offline since the
+ * last read: the time enabled of an event of a CPU grows as fast as the clock, and its time stands
+ * still once it is detached. The allowed difference of both clocks is a thousandth.
+ * @before_ns: when this read began; @grown_ns: what the time enabled grew by
+ */
+static void check_time(struct perf_events *c, struct local_file *leader, uint64_t before_ns,
+		       uint64_t grown_ns)
+{
+	uint64_t gap_ns = leader->gap_ns + (before_ns - leader->read_ns);
+	uint64_t allowed_ns = grown_ns + grown_ns / 1000;
+
+	/* a driver that moves an event to another CPU changes its clock */
+	if (c->counters[leader->counter].uncore && grown_ns)
+		allowed_ns = gap_ns;
+	leader->gap_ns = gap_ns > allowed_ns ? gap_ns - allowed_ns : 0;
+	leader->detached = c->starting ? !grown_ns : leader->gap_ns > GAP_NS;
+	if (c->starting)
+		leader->gap_ns = 0;
+}
+
 /* perf returns no bytes for an event that lost its place on the CPU: keep the last values. */
 static void read_group(struct perf_events *c, struct local_file *leader)
 {
@@ -362,15 +387,17 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 	uint64_t before_ns = perfctr_time_raw_ns();
 	ssize_t got = c->sys->read(c->sys->data, leader->fd, words, sizeof(words));
 
-	if (got < (ssize_t)(4 * sizeof(words[0])) || words[1] != leader->last[1])
-		leader->moved_ns = perfctr_time_raw_ns();
-	leader->exited = before_ns > leader->moved_ns + STILL_NS;
+	leader->detached = false;
+	if (!is_of_task(c, &c->counters[leader->counter]) && got >= (ssize_t)(5 * sizeof(words[0])))
+		check_time(c, leader, before_ns, words[1] - leader->last[1]);
+	leader->read_ns = perfctr_time_raw_ns();
 	for (; at != NO_FILE; at = c->files[at].next, n++) {
 		struct local_file *f = &c->files[at];
 		struct local_counter *counter = &c->counters[f->counter];
 
-		f->exited = leader->exited;
-		f->moved_ns = leader->moved_ns;
+		f->detached = leader->detached;
+		f->gap_ns = leader->gap_ns;
+		f->read_ns = leader->read_ns;
 		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
 		} else if (!is_of_task(c, counter) && got >= (ssize_t)(5 * sizeof(words[0]))) {
@@ -387,10 +414,10 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 	}
 }
 
-/* Return: whether files do not count any more. */
+/* Return: whether perf detached events. */
 static bool read_files(struct perf_events *c)
 {
-	bool exited = false;
+	bool detached = false;
 
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
@@ -411,9 +438,9 @@ static bool read_files(struct perf_events *c)
 	for (size_t n = 0; n < c->file_count; n++) {
 		for (size_t i = 0; i < ARRAY_SIZE(c->files[n].last); i++)
 			c->counters[c->files[n].counter].sum[i] += c->files[n].last[i];
-		exited |= c->files[n].exited;
+		detached |= c->files[n].detached;
 	}
-	return exited;
+	return detached;
 }
 
 /* perf's times stand still while a process sleeps; that is not "not measured". */
@@ -454,11 +481,11 @@ static int drop_files(struct perf_events *c)
 		struct local_counter *counter = &c->counters[f->counter];
 
 		moved[n] = (uint32_t)kept;
-		if (!f->exited && !is_offline(c, f)) {
+		if (!f->detached && !is_offline(c, f)) {
 			c->files[kept++] = *f;
 			continue;
 		}
-		if (f->exited && has_cpu(c->online, f->cpu)) {
+		if (f->detached && !c->starting && has_cpu(c->online, f->cpu)) {
 			counter->states |= DRM_PERFCTR_STATE_LOST;
 			c->lost_ns = UINT64_MAX;
 		}
@@ -477,17 +504,17 @@ static int drop_files(struct perf_events *c)
 }
 
 /*
- * Adapt to CPU hotplug. @exited: files do not count any more.
+ * Adapt to CPU hotplug. @detached: perf detached events.
  * Return: 0, or the reason why a counter lacks a CPU.
  */
-static int follow_cpus(struct perf_events *c, bool exited)
+static int follow_cpus(struct perf_events *c, bool detached)
 {
 	char before[sizeof(c->online)];
 	int error = 0;
 
 	memcpy(before, c->online, sizeof(before));
 	read_online(c);
-	if (!exited && !strcmp(before, c->online))
+	if (!detached && !strcmp(before, c->online))
 		return 0;
 	error = drop_files(c);
 	for (size_t n = 0; n < c->counter_count; n++) {
@@ -525,16 +552,23 @@ int perf_events_start(struct perf_events *c)
 
 	if (error)
 		return error;
-	for (size_t n = 0; n < c->file_count; n++) {
-		c->files[n].moved_ns = perfctr_time_raw_ns();
+	read_files(c);
+	for (size_t n = 0; n < c->file_count; n++)
 		if (c->files[n].leads &&
 		    !(c->from_exec && is_of_task(c, &c->counters[c->files[n].counter])))
 			control(c, &c->files[n], PERF_EVENT_IOC_ENABLE);
-	}
 	c->from_exec = false;
-	readings_start(c);
 	c->active = true;
-	return 0;
+	/* CPUs may have been offline since the last STOP */
+	c->starting = true;
+	if (read_files(c))
+		error = follow_cpus(c, true);
+	c->starting = false;
+	if (error)
+		perf_events_stop(c);
+	else
+		readings_start(c);
+	return error;
 }
 
 void perf_events_stop(struct perf_events *c)

@@ -50,6 +50,7 @@ struct perf_events {
 	/* perf enables the process's events at its execve(), the first START does not */
 	bool from_exec;
 	bool active;
+	bool starting; /* events were just enabled; the counts until now are nobody's */
 	/* online CPUs at the last check, and its time */
 	char online[256];
 	uint64_t looked_ns;

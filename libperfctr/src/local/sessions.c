@@ -242,8 +242,10 @@ int local_start(struct local_session *s, const struct drm_perfctr_start *start)
 	s->user_data = start->user_data;
 	s->start_ns = s->end_ns = collect(s);
 	s->periods = s->status.pending_merged = 0;
-	for (size_t n = 0; n < s->block_count; n++)
+	for (size_t n = 0; n < s->block_count; n++) {
 		drm_perfctr_pmu_baseline(&s->blocks[n].view);
+		s->blocks[n].pmu.states = 0;
+	}
 	s->events.lost_ns = 0;
 	s->status.flags |= DRM_PERFCTR_STATUS_ACTIVE;
 	drm_perfctr_ring_set_state(&s->ring, DRM_PERFCTR_RING_ACTIVE);
