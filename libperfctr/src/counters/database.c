@@ -170,7 +170,7 @@ const struct perfctr_counter_desc *database_next_of_pmus(const struct perfctr_co
 }
 
 const struct perfctr_metric_desc *database_metric_next(const struct perfctr_metric_desc *prev,
-						       database_wants wants, const void *data)
+						       database_wants wants, void *data)
 {
 	size_t n = prev ? product_at(prev->product) : 0, count = product_count();
 

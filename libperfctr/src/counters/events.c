@@ -529,19 +529,22 @@ static int add_pmu_plain(struct parser *p, const char *name)
 
 /* --- metrics ------------------------------------------------------------------- */
 
-/* Whether the device or the machine's PMUs have a block of a product and type. */
+/* Whether the device or the machine's PMUs have a block of a product and type; 0: of any type. */
 static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 {
 	for (size_t n = 0; n < p->device->block_count; n++)
-		if (p->device->blocks[n].type == type && p->device->blocks[n].product == product &&
-		    !block_is_pmu(&p->device->blocks[n]))
+		if ((!type || p->device->blocks[n].type == type) &&
+		    p->device->blocks[n].product == product && !block_is_pmu(&p->device->blocks[n]))
 			return true;
 	if (product != DRM_PERFCTR_TEGRA410_PRODUCT ||
 	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || load_pmus(p))
 		return false;
-	for (size_t n = 0; n < p->pmus.count; n++)
-		if (p->pmus.pmus[n].block_type == type)
+	for (size_t n = 0; n < p->pmus.count; n++) {
+		unsigned int other = p->pmus.pmus[n].block_type;
+
+		if (type ? other == type : other != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			return true;
+	}
 	return false;
 }
 
@@ -576,14 +579,9 @@ static int add_metric(struct parser *p, const struct perfctr_metric_desc *metric
 	return error ? error : selection_add_metric(p->selection, metric);
 }
 
-static bool may_have_product(const void *data, unsigned int product)
+static bool has_product(void *parser, unsigned int product)
 {
-	const struct perfctr_device *device = data;
-
-	for (size_t n = 0; n < device->block_count; n++)
-		if (device->blocks[n].product == product)
-			return true;
-	return product == DRM_PERFCTR_TEGRA410_PRODUCT;
+	return has_block(parser, product, 0);
 }
 
 /* Return: how many match, 0: none that this device can count, negative error. */
@@ -593,7 +591,7 @@ static int add_metrics(struct parser *p, const char *pattern)
 	size_t before = p->selection->metric_count;
 	int found = 0;
 
-	while ((metric = database_metric_next(metric, may_have_product, p->device))) {
+	while ((metric = database_metric_next(metric, has_product, p))) {
 		char full[2 * LABEL_BYTES];
 		int error;
 
