@@ -63,7 +63,7 @@ static void write_text(const struct picture *p, double x, double y, const char *
 {
 	fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
 	markup_text(p->out, text);
-	fputs("</text>\n", p->out);
+	fputs("</text>", p->out);
 }
 
 /* Cut a text to a number of characters. */
@@ -137,7 +137,7 @@ static void write_head(struct picture *p)
 	write_text(p, MARGIN, p->y, "quiet", text);
 	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++) {
 		p->y += LINE_HEIGHT;
-		fprintf(p->out, "<path class=\"warn\" d=\"M%d %.1fl5 -9l5 9z\"/>\n", MARGIN, p->y);
+		fprintf(p->out, "<path class=\"warn\" d=\"M%d %.1fl5 -9l5 9z\"/>", MARGIN, p->y);
 		write_text(p, MARGIN + 16, p->y, "", cut(text, 150));
 	}
 	p->y += 12;
@@ -188,7 +188,7 @@ static void write_grid(const struct picture *p, double top, double bottom)
 	fputs("<path class=\"grid\" d=\"", p->out);
 	for (double ns = 0; ns <= span_ns * (1 + 1e-9); ns += tick_ns(span_ns))
 		fprintf(p->out, "M%.1f %.1fV%.1f", PLOT_X + ns * p->ns_width, top, bottom);
-	fputs("\"/>\n", p->out);
+	fputs("\"/>", p->out);
 }
 
 /* Mark where samples were merged and where counts were lost. */
@@ -208,7 +208,7 @@ static void write_strip(struct picture *p)
 			write_text(p, MARGIN, p->y + STRIP_HEIGHT, "quiet small", "merged, lost");
 		any = true;
 		fprintf(p->out,
-			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>\n",
+			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>",
 			is_bad ? "bad" : "warn", x, p->y, width < 1 ? 1 : width, STRIP_HEIGHT);
 	}
 	if (any)
@@ -307,10 +307,10 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 	fprintf(p->out, "<path class=\"%s\" style=\"fill:var(--g%d)\" d=\"",
 		t->is_exact ? "fill" : "area", color);
 	write_area(p, line, bottom, top);
-	fprintf(p->out, "\"/>\n<path class=\"mean\" style=\"stroke:var(--g%d)\" d=\"", color);
+	fprintf(p->out, "\"/><path class=\"mean\" style=\"stroke:var(--g%d)\" d=\"", color);
 	while (next_run(t, line->mean, &first, &last))
 		write_steps(p, line->mean, first, last, bottom, top);
-	fputs("\"/>\n", p->out);
+	fputs("\"/>", p->out);
 	describe_rate_unit(line->row, true, unit, sizeof(unit));
 	number_short(top, number, sizeof(number));
 	if (line->most > top)
@@ -357,11 +357,11 @@ static void write_line(struct picture *p, const struct timeline_line *line, int 
 				  row->label);
 	fputs("<g><title>", p->out);
 	markup_text(p->out, row->event);
-	fputs("</title>\n", p->out);
+	fputs("</title>", p->out);
 	write_text(p, MARGIN + indent, p->y + 15, "name", cut(name, 26));
 	write_text(p, MARGIN + indent, p->y + 30, "quiet small", cut(text, 36));
 	fprintf(p->out,
-		"<rect class=\"card\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"2\"/>\n",
+		"<rect class=\"card\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"2\"/>",
 		PLOT_X, p->y, PLOT_WIDTH, PLOT_HEIGHT);
 	write_grid(p, p->y, p->y + PLOT_HEIGHT);
 	write_curve(p, line, color);
