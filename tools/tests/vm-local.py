@@ -115,6 +115,19 @@ def users_count_their_own_processes():
         harness.write(path, before)
 
 
+@test
+def a_cpu_that_left_is_counted_again():
+    """stat: a CPU that leaves and comes back is counted again, and the loss is told"""
+    online = "/sys/devices/system/cpu/cpu1/online"
+    done = run("perfctr", "stat", "-ajd", "local", "-p", "10ms", "-e", "software/task-clock,cpu=1/",
+               "--", "sh", "-c", f"sleep 1; echo 0 >{online}; echo 1 >{online}; sleep 3")
+    result = json.loads(done.stdout)
+    clock = result["counters"][0]["value"]
+    # a second before, and after the return all but the second until the next look for CPUs
+    check(2.5e9 <= clock <= result["elapsed_ns"], f"{clock} ns of {result['elapsed_ns']}")
+    check(result["lost_ns"], f"the loss was not told: {result}")
+
+
 def local_and_kernel_session_agree():
     """stat: a local and a kernel session count the same bytes of the same work"""
     for seed in "3", "5", "7":

@@ -485,10 +485,6 @@ static int drop_files(struct perf_events *c)
 			c->files[kept++] = *f;
 			continue;
 		}
-		if (f->detached && !c->starting && has_cpu(c->online, f->cpu)) {
-			counter->states |= DRM_PERFCTR_STATE_LOST;
-			c->lost_ns = UINT64_MAX;
-		}
 		for (size_t i = 0; i < ARRAY_SIZE(f->last); i++)
 			counter->gone[i] += f->last[i];
 		counter->open_count--;
@@ -523,8 +519,9 @@ static int follow_cpus(struct perf_events *c, bool detached)
 
 		if (c->counters[n].open_count != open_count)
 			c->counters[n].states |= DRM_PERFCTR_STATE_MIGRATED;
-		/* the counts of the missing CPU until now are lost */
-		if (c->counters[n].missing) {
+		/* the counts of a CPU until its event was opened are lost */
+		if (c->counters[n].missing ||
+		    (c->active && !c->starting && c->counters[n].open_count != open_count)) {
 			c->counters[n].states |= DRM_PERFCTR_STATE_LOST;
 			c->lost_ns = UINT64_MAX;
 		}
