@@ -117,7 +117,7 @@ def users_count_their_own_processes():
 
 @test
 def a_cpu_that_left_is_counted_again():
-    """stat: a CPU that leaves and comes back is counted again, and the loss is told"""
+    """stat: a CPU that leaves and comes back is counted again, and the loss is reported"""
     online = "/sys/devices/system/cpu/cpu1/online"
     done = run("perfctr", "stat", "-ajd", "local", "-p", "10ms", "-e", "software/task-clock,cpu=1/",
                "--", "sh", "-c", f"sleep 1; echo 0 >{online}; echo 1 >{online}; sleep 3")
@@ -125,7 +125,7 @@ def a_cpu_that_left_is_counted_again():
     clock = result["counters"][0]["value"]
     # a second before, and after the return all but the second until the next look for CPUs
     check(2.5e9 <= clock <= result["elapsed_ns"], f"{clock} ns of {result['elapsed_ns']}")
-    check(result["lost_ns"], f"the loss was not told: {result}")
+    check(result["lost_ns"], f"the loss is not reported: {result}")
 
 
 def local_and_kernel_session_agree():
