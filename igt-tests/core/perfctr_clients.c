@@ -53,7 +53,6 @@
 #include "igt_vsoc.h"
 
 #define SLOTS 64
-#define MS 1000000ull
 #define SESSIONS 64
 
 static struct igt_perfctr_device dev;
@@ -615,7 +614,4 @@ int igt_main()
 	process_tests();
 	race_tests();
 	permission_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

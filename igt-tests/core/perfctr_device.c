@@ -35,8 +35,6 @@
 #include "igt_vsoc_device.h"
 #include "igt_sys.h"
 
-#define MS 1000000ull
-
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
@@ -567,7 +565,4 @@ int igt_main()
 	power_tests();
 	reset_tests();
 	lost_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

@@ -342,7 +342,4 @@ int igt_main()
 	igt_subtest("capture") capture();
 	/* Covers: drm_perfctr_status */
 	igt_subtest("totals") totals();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

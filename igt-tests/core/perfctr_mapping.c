@@ -333,7 +333,4 @@ int igt_main()
 	igt_subtest("map-outlives-session") outlives_session();
 	igt_subtest("map-closed-first") session_outlives_file();
 	igt_subtest("map-unplugged") unplugged_state();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

@@ -29,7 +29,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-#define MS 1000000ull
 #define MAX_PERIODS 4096
 
 static struct igt_perfctr_device dev;
@@ -273,7 +272,4 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
 	periodic_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

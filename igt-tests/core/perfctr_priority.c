@@ -36,7 +36,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-#define MS 1000000ull
 #define PAGE 4096
 #define MAX_ATTACKERS 8
 /* a busy host spoils some attempts, a defect all of them */

@@ -49,8 +49,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-#define MS 1000000ull
-
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
@@ -499,7 +497,4 @@ int igt_main()
 	}
 	ring_tests();
 	wake_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

@@ -43,8 +43,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-#define MS 1000000ull
-
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 
@@ -619,7 +617,4 @@ int igt_main()
 	conservation_tests();
 	header_tests();
 	in_stream_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

@@ -27,7 +27,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc_device.h"
 
-#define MS 1000000ull
 #define NEW 8
 #define NS_PER_S 1e9
 /* a 24 MHz tick at either end, and two clock reads on a busy host */
@@ -276,7 +275,4 @@ int igt_main()
 	igt_subtest("timestamp-epoch-reset") epoch_of_reset();
 	igt_subtest("timestamp-epoch-resume") epoch_of_resume();
 	igt_subtest("timestamp-query-asleep") query_while_asleep();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

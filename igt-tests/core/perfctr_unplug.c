@@ -29,7 +29,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc_device.h"
 
-#define MS 1000000ull
 /* user_data of automatic samples */
 #define START_DATA 0x5eedu
 
@@ -220,7 +219,4 @@ int igt_main()
 	igt_subtest("unplug-active") unplug_active();
 	igt_subtest("unplug-in-query") unplug_in_query();
 	igt_subtest("unplug-busy") unplug_busy();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

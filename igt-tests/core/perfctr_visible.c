@@ -130,7 +130,4 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
 	igt_subtest("setup-guessed") setup_guessed();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

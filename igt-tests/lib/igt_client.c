@@ -7,8 +7,6 @@
 #include "igt_client.h"
 #include "igt_sys.h"
 
-#define MS 1000000ull
-
 bool igt_client_is_valid_reader(const struct igt_client *c)
 {
 	return c->reader != IGT_READER_HOSTILE;

@@ -14,6 +14,9 @@
 #include <drm/perfctr_nv50.h>
 #include <drm/perfctr_tegra410.h>
 
+/* a millisecond in ns */
+#define MS 1000000ull
+
 #define IGT_PERFCTR_MAX_BLOCKS 80
 #define IGT_PERFCTR_MAX_REQUESTS 16
 

@@ -3,8 +3,6 @@
 
 #include "igt_random.h"
 
-#define MS 1000000ull
-
 /* units of MP counters; the function that is the slot's own signal */
 #define MP_UNITS 6
 static const uint16_t own_signal[DRM_VSOC_MP_COUNTERS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };

@@ -10,7 +10,6 @@
 #include "igt_target.h"
 #include "igt_sys.h"
 
-#define MS 1000000ull
 #define MAX_FAULTS 64
 #define MAX_PMUS 64
 #define FAULT_NAME_BYTES 48

@@ -47,7 +47,6 @@
 #define WARP 16
 #define JOBS 20
 #define HOSTILE_JOBS 60
-#define MS 1000000ull
 #define BUFFER_BYTES 4096ull
 /* the present TPCs: 0, 2, 16, 18 */
 #define LAST_TPC 18

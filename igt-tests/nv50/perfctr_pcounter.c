@@ -35,7 +35,6 @@
 #define TPCS 4
 #define WARP 16
 #define JOBS 40
-#define MS 1000000ull
 /* the fastest domain has 800 MHz: 2^32 clocks are 5.4 s; the shaders' has 500 MHz: 8.6 s */
 #define SATURATION_NS 6000000000ull
 

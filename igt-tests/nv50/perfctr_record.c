@@ -35,7 +35,6 @@
 #include "igt_sys.h"
 
 #define US 1000ull
-#define MS 1000000ull
 #define RATE_SLOTS 16384
 #define RATE_PERIODS 10000
 

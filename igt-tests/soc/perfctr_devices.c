@@ -37,7 +37,6 @@
 #include "igt_sys.h"
 
 #define SLOTS 64
-#define MS 1000000ull
 #define OTHER "9"
 #define OTHER_NUMBER 9
 #define OTHER_PLATFORM "vsoc.9"
@@ -497,7 +496,4 @@ int igt_main()
 	}
 	shape_tests();
 	side_by_side_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

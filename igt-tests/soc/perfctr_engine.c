@@ -23,7 +23,6 @@
 #include "igt_perfctr.h"
 #include "igt_vsoc.h"
 
-#define MS 1000000ull
 #define CONTEXTS 4
 /* accounts of the device, and with the fixed ones */
 #define DEVICE_ACCOUNTS 256
@@ -655,7 +654,4 @@ int igt_main()
 	igt_subtest("truth-contexts-bounded") accounts_bounded();
 	igt_subtest("attribution-exact") attribution();
 	igt_subtest("contexts-fair") fair();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

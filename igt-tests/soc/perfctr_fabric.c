@@ -263,7 +263,4 @@ int igt_main()
 	}
 	fabric_tests();
 	bounds_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

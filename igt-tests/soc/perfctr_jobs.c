@@ -35,8 +35,6 @@
 #include "igt_perfctr.h"
 #include "igt_vsoc.h"
 
-#define MS 1000000ull
-
 static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
@@ -477,7 +475,4 @@ int igt_main()
 	igt_subtest("info-errors") info_errors();
 	igt_subtest("fences") fences();
 	igt_subtest("context-destroy-running") destroy_running();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

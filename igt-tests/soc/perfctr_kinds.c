@@ -529,7 +529,4 @@ int igt_main()
 		igt_subtest(cases[i].name) run(&cases[i]);
 	}
 	igt_subtest("catalogue") catalogue();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

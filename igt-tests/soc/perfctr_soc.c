@@ -49,7 +49,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-#define MS 1000000ull
 #define GLOBAL DRM_PERFCTR_CPU_ANY
 
 static struct igt_perfctr_device dev;
@@ -800,7 +799,4 @@ int igt_main()
 	hotplug_tests();
 	fence_tests();
 	refused_cpu_tests();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

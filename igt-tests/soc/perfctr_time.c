@@ -32,7 +32,6 @@
 #include "igt_account.h"
 #include "igt_sys.h"
 
-#define MS 1000000ull
 #define TIMEOUT_MS 300
 #define DEFAULT_TIMEOUT_MS "10000"
 #define TIME_LIMIT_NS (20000 * MS)

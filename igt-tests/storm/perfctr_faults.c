@@ -35,7 +35,6 @@
 #include "igt_account.h"
 #include "igt_sys.h"
 
-#define MS 1000000ull
 #define OTHER 9
 /* two cores, densely numbered, one slice, wide blocks, a short ring */
 #define OTHER_SHAPE \
@@ -494,7 +493,4 @@ int igt_main()
 	}
 	igt_subtest("fault-every-name") every_fault();
 	igt_subtest("fault-refused") refused();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

@@ -28,7 +28,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc_device.h"
 
-#define MS 1000000ull
 /* covers several waits for firmware that time out */
 #define TIME_LIMIT_NS (60000 * MS)
 /* half of the counters, so that the sessions differ */
@@ -301,7 +300,4 @@ int igt_main()
 	igt_subtest("stop-unanswered-alone") stop_unanswered_alone();
 	/* Covers: start -EIO, start -ETIMEDOUT */
 	igt_subtest("start-half-answered") start_half_answered();
-	igt_fixture() {
-		igt_perfctr_close(&dev);
-	}
 }

@@ -35,7 +35,6 @@
 #include "igt_setup.h"
 #include "igt_sys.h"
 
-#define MS 1000000ull
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 
 #define DEVICES 3
