@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instruction listings as text, see listings/README.md. */
+/* Instruction listings as text, see vsoc-job(1). */
 #pragma once
 
 #include <stdbool.h>
