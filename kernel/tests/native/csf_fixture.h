@@ -43,21 +43,40 @@ void fixture_count(u32 n);
 		firmware_default_config(); \
 		check_eq(fixture_start(), 0); \
 	} while (0)
-#define fixture_collect(c, n) \
+/* a test of a source that fixture_begin() has started */
+#define FIXTURE_TEST(name) \
+	static void begun_##name(void); \
+	TEST(name) \
+	{ \
+		fixture_begin(); \
+		begun_##name(); \
+	} \
+	static void begun_##name(void)
+#define fixture_collect(n) \
 	do { \
 		fixture_count(n); \
-		check_eq(core_collect(c), 0); \
+		check_eq(core_collect(), 0); \
 	} while (0)
-#define collect_clean(c) \
+#define collect_clean() \
 	do { \
-		check_eq(core_collect(c), 0); \
-		check_eq((c)->flags, 0); \
+		check_eq(core_collect(), 0); \
+		check_eq(got.flags, 0); \
 	} while (0)
-#define fixture_collect_clean(c, n) \
+#define collect_error() \
+	do { \
+		check_eq(core_collect(), 0); \
+		check(got.flags & DRM_PERFCTR_SAMPLE_ERROR); \
+	} while (0)
+#define fixture_collect_clean(n) \
 	do { \
 		fixture_count(n); \
-		collect_clean(c); \
+		collect_clean(); \
 	} while (0)
+static inline int shader(unsigned int core)
+{
+	return core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, core);
+}
+
 /* whether totals equal the counts that firmware has not dropped */
 bool fixture_conserved(void);
 

@@ -5,6 +5,7 @@
 #include "fake_core.h"
 
 struct fake_core core;
+struct drm_perfctr_collection got;
 
 int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
@@ -46,13 +47,13 @@ void core_reset(void)
 	memset(&core, 0, sizeof(core));
 }
 
-int core_collect(struct drm_perfctr_collection *c)
+int core_collect(void)
 {
 	int ret;
 
-	memset(c, 0, sizeof(*c));
+	memset(&got, 0, sizeof(got));
 	memset(core.reports, 0, sizeof(core.reports));
-	ret = core.source->ops->collect(core.source, c);
+	ret = core.source->ops->collect(core.source, &got);
 	assert(!fw.lock.held);
 	return ret;
 }

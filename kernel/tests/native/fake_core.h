@@ -20,9 +20,11 @@ struct fake_core {
 };
 
 extern struct fake_core core;
+extern struct drm_perfctr_collection got;
 
 void core_reset(void);
-int core_collect(struct drm_perfctr_collection *c);
+/* into @got */
+int core_collect(void);
 /* index in the source's descs, -1 if there is none */
 int core_block(u16 type, u16 index);
 

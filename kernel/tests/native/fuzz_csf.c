@@ -50,18 +50,17 @@ static bool create(struct input *in)
 
 static void collect(void)
 {
-	struct drm_perfctr_collection c;
 	u64 before_ns = native_now_ns;
 	unsigned int i;
-	int ret = core_collect(&c);
+	int ret = core_collect();
 
 	require(native_now_ns - before_ns <= COLLECT_MAX_NS);
 	require(ret == 0 || ret == -ETIMEDOUT);
 	if (ret)
 		return;
-	require(c.time_ns <= native_now_ns && c.time_ns >= last_ns);
-	require(c.lost_ns <= c.time_ns);
-	last_ns = c.time_ns;
+	require(got.time_ns <= native_now_ns && got.time_ns >= last_ns);
+	require(got.lost_ns <= got.time_ns);
+	last_ns = got.time_ns;
 	for (i = 0; i < core.source->block_count; i++) {
 		require(core.reports[i] == 1);
 		require(!(core.valid[i][0] & ~core.source->descs[i].available[0]));
@@ -69,7 +68,7 @@ static void collect(void)
 	}
 	if (!hardware_is_valid)
 		return;
-	require(!ret && !(c.flags & DRM_PERFCTR_SAMPLE_ERROR));
+	require(!ret && !(got.flags & DRM_PERFCTR_SAMPLE_ERROR));
 	for (i = 4; i < fw.counters; i++)
 		require(core.totals[0][i] == fw.counted[0][i] - fw.dropped[0][i]);
 }

@@ -6,9 +6,8 @@
 
 /* --- working firmware ---------------------------------------------------- */
 
-TEST(start_programs_the_firmware)
+FIXTURE_TEST(start_programs_the_firmware)
 {
-	fixture_begin();
 	check_eq(fw.protocol_errors, 0);
 	check_eq(fw.enables, 1);
 	check_eq(fw.input.prfcnt_csg_en, 0);
@@ -29,17 +28,14 @@ TEST(start_programs_the_counter_set)
 	fixture_create();
 	check_eq(core.source->ops->start(core.source, DRM_PERFCTR_SET_TERTIARY), 0);
 	check_eq(FIELD_GET(CSF_PRFCNT_CONFIG_SET_MASK, fw.input.prfcnt_config), 2);
-	check_eq(core.source->descs[core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0)].sets, 0x7);
+	check_eq(core.source->descs[shader(0)].sets, 0x7);
 	check_eq(core.source->descs[0].sets, 0x1);
 }
 
-TEST(counts_before_start_are_dropped)
+FIXTURE_TEST(counts_before_start_are_dropped)
 {
-	struct drm_perfctr_collection c;
-
-	fixture_begin();
 	/* when it is enabled, firmware.c has counts of 12345 */
-	check_eq(core_collect(&c), 0);
+	check_eq(core_collect(), 0);
 	check_eq(core.totals[0][10], 0);
 	check(fixture_conserved());
 }
@@ -50,8 +46,6 @@ TEST(every_shape_counts_exactly)
 	unsigned int s, round;
 
 	for (s = 0; s < FIXTURE_SHAPES; s++) {
-		struct drm_perfctr_collection c;
-
 		firmware_default_config();
 		fw.config.shader_present = fixture_shapes[s].present;
 		fw.config.shader_visible = fixture_shapes[s].present;
@@ -69,8 +63,8 @@ TEST(every_shape_counts_exactly)
 			native_sleep_ns(1000 + random_below(&random, 1000000));
 			firmware_count_random(&random);
 			native_sleep_ns(1000);
-			collect_clean(&c);
-			check_eq(c.lost_ns, 0);
+			collect_clean();
+			check_eq(got.lost_ns, 0);
 			for (i = 0; i < core.source->block_count; i++) {
 				const u64 *available = core.source->descs[i].available;
 
@@ -88,59 +82,51 @@ TEST(every_shape_counts_exactly)
 
 TEST(sparse_cores_keep_their_numbers)
 {
-	struct drm_perfctr_collection c;
-
 	firmware_default_config();
 	fw.config.shader_visible = 0x40005;
 	check_eq(fixture_start(), 0);
 	check_eq(core.source->block_count, 3 + 2 + 3);
-	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0) >= 0);
-	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 2) >= 0);
-	check(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 18) >= 0);
+	check(shader(0) >= 0);
+	check(shader(2) >= 0);
+	check(shader(18) >= 0);
 	/* present, but not available */
-	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16), -1);
+	check_eq(shader(16), -1);
 	/* absent */
-	check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 1), -1);
-	fixture_collect_clean(&c, 7);
+	check_eq(shader(1), -1);
+	fixture_collect_clean(7);
 	check(fixture_conserved());
 }
 
 TEST(unavailable_counters_are_left_out)
 {
-	struct drm_perfctr_collection c;
-
 	firmware_default_config();
 	fw.config.types[CSF_PERFCTR_FW].available[0] = 0xff0;
 	check_eq(fixture_start(), 0);
 	check_eq(core.source->descs[0].available[0], 0xff0);
 	check_eq(fw.input.prfcnt_fw_en, 0x3f);
-	fixture_collect_clean(&c, 9);
+	fixture_collect_clean(9);
 	check_eq(core.totals[0][4], 9);
 	check_eq(core.totals[0][10], 9);
 	check_eq(core.totals[0][12], 0);
 	check_eq(core.valid[0][0], 0xff0);
 }
 
-TEST(totals_exceed_32_bits)
+FIXTURE_TEST(totals_exceed_32_bits)
 {
-	struct drm_perfctr_collection c;
 	unsigned int i;
 
-	fixture_begin();
 	for (i = 0; i < 5; i++) {
 		native_sleep_ns(1000);
 		firmware_count(2, 20, U32_MAX - 1);
-		check_eq(core_collect(&c), 0);
+		check_eq(core_collect(), 0);
 	}
 	check_eq(core.totals[2][20], 5ull * (U32_MAX - 1));
 }
 
-TEST(indices_wrap_at_32_bits)
+FIXTURE_TEST(indices_wrap_at_32_bits)
 {
-	struct drm_perfctr_collection c;
 	unsigned int i;
 
-	fixture_begin();
 	fw.input.prfcnt_extract = U32_MAX - 5;
 	fw.output.prfcnt_insert = U32_MAX - 5;
 	csf->extract = U32_MAX - 5;
@@ -149,25 +135,23 @@ TEST(indices_wrap_at_32_bits)
 		fixture_count(i);
 		if (i % 3 == 0)
 			firmware_sample(CSF_REASON_THRESHOLD);
-		collect_clean(&c);
+		collect_clean();
 		check(fixture_conserved());
 	}
 	check(fw.output.prfcnt_insert < 100);
 }
 
-TEST(automatic_samples_are_all_read)
+FIXTURE_TEST(automatic_samples_are_all_read)
 {
-	struct drm_perfctr_collection c;
 	unsigned int i;
 
-	fixture_begin();
 	for (i = 0; i < fw.config.slots; i++) {
 		fixture_count(3);
 		firmware_sample(CSF_REASON_POWEROFF);
 	}
 	/* the ring is full: a request would overflow it */
-	fixture_collect_clean(&c, 3);
-	check_eq(c.lost_ns, 0);
+	fixture_collect_clean(3);
+	check_eq(got.lost_ns, 0);
 	check_eq(fw.dropped_samples, 0);
 	check(fixture_conserved());
 	check_eq(fw.input.prfcnt_extract, fw.output.prfcnt_insert);
@@ -176,7 +160,6 @@ TEST(automatic_samples_are_all_read)
 TEST(sample_has_the_time_of_its_capture)
 {
 	static const s64 drifts[] = { 0, 40, -300, 5000 };
-	struct drm_perfctr_collection c;
 	unsigned int d, i;
 
 	for (d = 0; d < ARRAY_SIZE(drifts); d++) {
@@ -196,21 +179,22 @@ TEST(sample_has_the_time_of_its_capture)
 			/* a request without an answer: there is only the automatic sample */
 			if (i % 5 == 4)
 				fw.fail.no_ack = FOREVER;
-			check_eq(core_collect(&c), 0);
+			check_eq(core_collect(), 0);
 			if (fw.fail.no_ack) {
-				u64 apart = c.time_ns > taken_ns ? c.time_ns - taken_ns :
-								   taken_ns - c.time_ns;
+				u64 apart = got.time_ns > taken_ns ? got.time_ns - taken_ns :
+								   taken_ns - got.time_ns;
 
-				check(c.flags & DRM_PERFCTR_SAMPLE_ERROR);
+				check(got.flags & DRM_PERFCTR_SAMPLE_ERROR);
 				check(apart <= csf_time_error_ns(&csf->time) + 42);
 			} else {
-				check_eq(c.flags, 0);
-				check(native_now_ns - c.time_ns < 1000);
+				check_eq(got.flags, 0);
+				check(native_now_ns - got.time_ns < 1000);
 			}
-			check(c.time_ns > last_ns && c.time_ns <= native_now_ns);
-			last_ns = c.time_ns;
-			check(c.has_gpu_timestamp);
-			check_eq(c.gpu_timestamp, fw.fail.no_ack ? taken_ticks : firmware_ticks());
+			check(got.time_ns > last_ns && got.time_ns <= native_now_ns);
+			last_ns = got.time_ns;
+			check(got.has_gpu_timestamp);
+			check_eq(got.gpu_timestamp,
+				 fw.fail.no_ack ? taken_ticks : firmware_ticks());
 			fw.fail.no_ack = 0;
 		}
 	}
@@ -218,22 +202,17 @@ TEST(sample_has_the_time_of_its_capture)
 
 TEST(missing_gpu_clock_is_no_error)
 {
-	struct drm_perfctr_collection c;
-
 	firmware_default_config();
 	fw.fail.anchor_fails = FOREVER;
 	check_eq(fixture_start(), 0);
-	fixture_collect_clean(&c, 5);
-	check_eq(c.time_ns, native_now_ns);
-	check(!c.has_gpu_timestamp);
+	fixture_collect_clean(5);
+	check_eq(got.time_ns, native_now_ns);
+	check(!got.has_gpu_timestamp);
 	check(fixture_conserved());
 }
 
-TEST(clock_cycles_are_added_up)
+FIXTURE_TEST(clock_cycles_are_added_up)
 {
-	struct drm_perfctr_collection c;
-
-	fixture_begin();
 	native_sleep_ns(MS);
 	fw.cycles[DRM_PERFCTR_MALI_CLOCK_TOP] = 1000;
 	fw.cycles[DRM_PERFCTR_MALI_CLOCK_SHADER] = 3000;
@@ -241,91 +220,78 @@ TEST(clock_cycles_are_added_up)
 	native_sleep_ns(MS);
 	fw.cycles[DRM_PERFCTR_MALI_CLOCK_TOP] = 500;
 	fw.cycles[DRM_PERFCTR_MALI_CLOCK_COREGROUP] = 700;
-	check_eq(core_collect(&c), 0);
-	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_TOP], 1500);
-	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_COREGROUP], 700);
-	check_eq(c.clock_cycles[DRM_PERFCTR_MALI_CLOCK_SHADER], 3000);
+	check_eq(core_collect(), 0);
+	check_eq(got.clock_cycles[DRM_PERFCTR_MALI_CLOCK_TOP], 1500);
+	check_eq(got.clock_cycles[DRM_PERFCTR_MALI_CLOCK_COREGROUP], 700);
+	check_eq(got.clock_cycles[DRM_PERFCTR_MALI_CLOCK_SHADER], 3000);
 }
 
-TEST(power_changes_are_in_the_states)
+FIXTURE_TEST(power_changes_are_in_the_states)
 {
-	struct drm_perfctr_collection c;
-	int core0, core16;
-
-	fixture_begin();
-	core0 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 0);
-	core16 = core_block(DRM_PERFCTR_MALI_BLOCK_SHADER, 16);
-	fixture_collect(&c, 2);
-	check_eq(core.states[core16], DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE |
+	fixture_collect(2);
+	check_eq(core.states[shader(16)], DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_AVAILABLE |
 				      DRM_PERFCTR_STATE_NORMAL);
 
 	fixture_count(2);
 	firmware_power(BIT_ULL(16));
-	fixture_collect(&c, 2);
-	check((core.states[core16] & 3) == (DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_OFF));
-	check((core.states[core0] & 3) == DRM_PERFCTR_STATE_ON);
+	fixture_collect(2);
+	check((core.states[shader(16)] & 3) == (DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_OFF));
+	check((core.states[shader(0)] & 3) == DRM_PERFCTR_STATE_ON);
 	check(fixture_conserved());
 
 	/* off during the span: zeroes are valid */
-	fixture_collect_clean(&c, 2);
-	check((core.states[core16] & 3) == DRM_PERFCTR_STATE_OFF);
-	check_eq(core.valid[core16][0], core.source->descs[core16].available[0]);
+	fixture_collect_clean(2);
+	check((core.states[shader(16)] & 3) == DRM_PERFCTR_STATE_OFF);
+	check_eq(core.valid[shader(16)][0], core.source->descs[shader(16)].available[0]);
 	check(fixture_conserved());
 
 	firmware_power(0);
-	fixture_collect(&c, 2);
-	check((core.states[core16] & 3) == (DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_OFF));
+	fixture_collect(2);
+	check((core.states[shader(16)] & 3) == (DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_OFF));
 	check(fixture_conserved());
 }
 
-TEST(protected_mode_is_in_the_states)
+FIXTURE_TEST(protected_mode_is_in_the_states)
 {
-	struct drm_perfctr_collection c;
 	const u32 both = DRM_PERFCTR_STATE_NORMAL | DRM_PERFCTR_STATE_PROTECTED;
 
-	fixture_begin();
 	fixture_count(2);
 	firmware_protected(true);
-	fixture_collect(&c, 2);
+	fixture_collect(2);
 	check((core.states[0] & both) == both);
-	check_eq(core_collect(&c), 0);
+	check_eq(core_collect(), 0);
 	check((core.states[0] & both) == DRM_PERFCTR_STATE_PROTECTED);
 	firmware_protected(false);
-	check_eq(core_collect(&c), 0);
+	check_eq(core_collect(), 0);
 	check((core.states[0] & both) == both);
-	fixture_collect(&c, 1);
+	fixture_collect(1);
 	check((core.states[0] & both) == DRM_PERFCTR_STATE_NORMAL);
 	check(fixture_conserved());
 }
 
-TEST(second_start_begins_at_zero)
+FIXTURE_TEST(second_start_begins_at_zero)
 {
-	struct drm_perfctr_collection c;
 	u64 counted;
 
-	fixture_begin();
-	fixture_collect(&c, 4);
+	fixture_collect(4);
 	counted = core.totals[0][4];
 	fixture_count(100);
 	core.source->ops->stop(core.source);
 	check(!fw.counting);
 	firmware_count(0, 4, 1000);
 	check_eq(core.source->ops->start(core.source, 0), 0);
-	check_eq(core_collect(&c), 0);
+	check_eq(core_collect(), 0);
 	check_eq(core.totals[0][4], counted);
-	fixture_collect(&c, 5);
+	fixture_collect(5);
 	check_eq(core.totals[0][4], counted + 5);
-	check_eq(c.flags, 0);
+	check_eq(got.flags, 0);
 	check_eq(fw.protocol_errors, 0);
 }
 
 /* --- interrupts ---------------------------------------------------------- */
 
-TEST(events_are_acknowledged_and_reported_once)
+FIXTURE_TEST(events_are_acknowledged_and_reported_once)
 {
-	struct drm_perfctr_collection c;
-
-	fixture_begin();
 	fixture_count(1);
 	firmware_sample(CSF_REASON_THRESHOLD);
 	firmware_sample(CSF_REASON_THRESHOLD);
@@ -338,24 +304,23 @@ TEST(events_are_acknowledged_and_reported_once)
 	fixture_irq();
 	check_eq(core.events, 1);
 	check(fw.input.req & CSF_GLB_IDLE && fw.input.req & CSF_GLB_PING);
-	check_eq(core_collect(&c), 0);
-	check(!c.transition);
+	check_eq(core_collect(), 0);
+	check(!got.transition);
 	firmware_sample(CSF_REASON_POWEROFF);
 	fixture_irq();
 	check_eq(core.events, 1);
 	check_eq(core.transitions, 2);
-	check_eq(core_collect(&c), 0);
-	check(c.transition);
-	check_eq(core_collect(&c), 0);
-	check(!c.transition);
+	check_eq(core_collect(), 0);
+	check(got.transition);
+	check_eq(core_collect(), 0);
+	check(!got.transition);
 	check(fixture_conserved());
 }
 
-TEST(threshold_storm_without_samples_is_no_event)
+FIXTURE_TEST(threshold_storm_without_samples_is_no_event)
 {
 	unsigned int i;
 
-	fixture_begin();
 	for (i = 0; i < 10000; i++) {
 		fw.output.ack ^= CSF_GLB_PRFCNT_THRESHOLD;
 		fixture_irq();
@@ -364,12 +329,9 @@ TEST(threshold_storm_without_samples_is_no_event)
 	check_eq(core.events, 0);
 }
 
-TEST(requested_sample_is_no_event)
+FIXTURE_TEST(requested_sample_is_no_event)
 {
-	struct drm_perfctr_collection c;
-
-	fixture_begin();
-	check_eq(core_collect(&c), 0);
+	check_eq(core_collect(), 0);
 	fixture_irq();
 	check_eq(core.events, 0);
 }
@@ -394,13 +356,11 @@ TEST(interrupt_without_session_writes_nothing)
 
 /* --- overflow ------------------------------------------------------------ */
 
-TEST(overflow_reports_the_lost_time)
+FIXTURE_TEST(overflow_reports_the_lost_time)
 {
-	struct drm_perfctr_collection c;
 	unsigned int i;
 	u64 full_ns;
 
-	fixture_begin();
 	for (i = 0; i < fw.config.slots; i++) {
 		fixture_count(1);
 		firmware_sample(CSF_REASON_POWEROFF);
@@ -414,21 +374,20 @@ TEST(overflow_reports_the_lost_time)
 	check(!((fw.input.req ^ fw.output.ack) & CSF_EVENTS));
 	check_eq(core.events, 1);
 	full_ns = native_now_ns - full_ns;
-	fixture_collect(&c, 2);
-	check_eq(c.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check(c.lost_ns > full_ns - 100 && c.lost_ns < full_ns + 100);
+	fixture_collect(2);
+	check_eq(got.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check(got.lost_ns > full_ns - 100 && got.lost_ns < full_ns + 100);
 	check_eq(fw.dropped_samples, 3);
 	check(fixture_conserved());
 	check(core.states[0] & DRM_PERFCTR_STATE_LOST);
 	/* the next sample is complete */
-	fixture_collect_clean(&c, 2);
-	check_eq(c.lost_ns, 0);
+	fixture_collect_clean(2);
+	check_eq(got.lost_ns, 0);
 	check(!(core.states[0] & DRM_PERFCTR_STATE_LOST));
 }
 
 TEST(overflow_without_metadata_loses_the_span)
 {
-	struct drm_perfctr_collection c;
 	unsigned int i;
 	u64 began_ns;
 
@@ -442,11 +401,11 @@ TEST(overflow_without_metadata_loses_the_span)
 		firmware_sample(CSF_REASON_POWEROFF);
 	}
 	fixture_irq();
-	check_eq(core_collect(&c), 0);
-	check_eq(c.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
-	check_eq(c.lost_ns, c.time_ns - began_ns);
+	check_eq(core_collect(), 0);
+	check_eq(got.flags, DRM_PERFCTR_SAMPLE_OVERFLOW);
+	check_eq(got.lost_ns, got.time_ns - began_ns);
 	check(fixture_conserved());
-	collect_clean(&c);
+	collect_clean();
 }
 
 /* --- a ring that the driver allocates ------------------------------------ */
@@ -506,7 +465,6 @@ static void end_session(void)
 
 TEST(ring_exists_while_sessions_do)
 {
-	struct drm_perfctr_collection c;
 	unsigned int n;
 
 	begin_without_ring();
@@ -516,7 +474,7 @@ TEST(ring_exists_while_sessions_do)
 	for (n = 0; n < 2; n++) {
 		begin_session();
 		check_eq(rings, 1);
-		fixture_collect_clean(&c, 3 + n);
+		fixture_collect_clean(3 + n);
 		check(fixture_conserved());
 		end_session();
 		check_eq(rings, 0);
@@ -526,8 +484,6 @@ TEST(ring_exists_while_sessions_do)
 
 TEST(ring_is_kept_while_firmware_may_write)
 {
-	struct drm_perfctr_collection c;
-
 	begin_without_ring();
 	begin_session();
 	fw.fail.no_disable_ack = FOREVER;
@@ -536,7 +492,7 @@ TEST(ring_is_kept_while_firmware_may_write)
 	/* the next session uses the same ring; firmware answers again */
 	fw.fail.no_disable_ack = 0;
 	begin_session();
-	fixture_collect_clean(&c, 3);
+	fixture_collect_clean(3);
 	check(fixture_conserved());
 	end_session();
 	check_eq(rings, 0);
@@ -554,7 +510,6 @@ TEST(ring_is_kept_while_firmware_may_write)
 TEST(restarts_lose_no_collected_count)
 {
 	struct random_state random = { test_seed() };
-	struct drm_perfctr_collection c;
 	unsigned int i;
 
 	begin_without_ring();
@@ -562,12 +517,12 @@ TEST(restarts_lose_no_collected_count)
 	for (i = 0; i < 500; i++) {
 		const bool hang = !random_below(&random, 4);
 
-		fixture_collect_clean(&c, random_below(&random, 100));
+		fixture_collect_clean(random_below(&random, 100));
 		fixture_count(1);
 		if (hang) {
 			core.source->ops->reset(core.source);
 		} else {
-			collect_clean(&c);
+			collect_clean();
 			core.source->ops->stop(core.source);
 			check(!fw.counting);
 		}
@@ -577,7 +532,7 @@ TEST(restarts_lose_no_collected_count)
 		fw.input.ack_irq_mask = CSF_GLB_IDLE;
 		begin_session();
 	}
-	collect_clean(&c);
+	collect_clean();
 	check(fixture_conserved());
 	check_eq(fw.protocol_errors, 0);
 }
