@@ -28,6 +28,8 @@ enum drm_perfctr_mali_block {
 	DRM_PERFCTR_MALI_BLOCK_NEURAL = 6,
 	/** @DRM_PERFCTR_MALI_BLOCK_JM: job manager, up to arch 9. */
 	DRM_PERFCTR_MALI_BLOCK_JM = 7,
+	/** @DRM_PERFCTR_MALI_BLOCK_CSG: firmware's counters of a slot for command stream groups. */
+	DRM_PERFCTR_MALI_BLOCK_CSG = 8,
 };
 
 /**

@@ -24,7 +24,7 @@ struct csf_glb_control {
 	__le32 prfcnt_features;	/* see CSF_PRFCNT_FEATURES_*; zero on old firmware */
 };
 
-/* prfcnt_size: bytes of a sample, in units of 256 */
+/* prfcnt_size: bytes of a sample, in units of 256; FW: with the CSG blocks */
 #define CSF_PRFCNT_SIZE_HW_MASK		GENMASK(15, 0)
 #define CSF_PRFCNT_SIZE_FW_MASK		GENMASK(31, 16)
 /* prfcnt_features: bytes of the metadata block, in units of 256 */
@@ -46,9 +46,9 @@ struct csf_glb_input {
 	__le32 prfcnt_extract;	/* free-running index of the next sample the host will read */
 	__le32 reserved3[3];		/* not used here */
 	__le32 prfcnt_config;		/* see CSF_PRFCNT_CONFIG_* */
-	__le32 prfcnt_csg_select;	/* group of the CSG blocks, which are not used */
+	__le32 prfcnt_csg_select;	/* mask of CSG blocks that are written */
 	__le32 prfcnt_fw_en;		/* FW block; one bit = counters_per_block / 32 counters */
-	__le32 prfcnt_csg_en;		/* CSG blocks, 0 */
+	__le32 prfcnt_csg_en;		/* CSG blocks */
 	__le32 prfcnt_csf_en;		/* CSHW block */
 	__le32 prfcnt_shader_en;	/* SHADER blocks */
 	__le32 prfcnt_tiler_en;		/* TILER block */
@@ -119,9 +119,10 @@ struct csf_glb_output {
 #define CSF_PRFCNT_ACK_TIMEOUT_MS	100
 
 /*
- * A sample: [metadata] FW CSHW TILER MEMSYS × slices SHADER × shader slots, each block
- * counters_per_block words of 32 bits. Shader slots: one for each bit up to the highest core
- * present (the absent ones hold zeroes) up to arch 13, one for each present core from arch 14 on.
+ * A sample: [metadata] FW [CSG × group slots] CSHW TILER MEMSYS × slices SHADER × shader slots,
+ * each block counters_per_block words of 32 bits. Old firmware has no CSG blocks. Shader slots: one
+ * for each bit up to the highest core present (the absent ones hold zeroes) up to arch 13, one for
+ * each present core from arch 14 on.
  */
 #define CSF_BLOCK_COUNTERS_MIN		64
 #define CSF_BLOCK_COUNTERS_MAX		128

@@ -389,6 +389,8 @@ static int csf_check_config(struct drm_device *drm, const struct csf_perfctr_con
 		wrong = "slots must be a power of two, 2..128";
 	else if (!config->l2_slices || config->l2_slices > CSF_PERFCTR_MAX_L2_SLICES)
 		wrong = "l2_slices must be 1..64";
+	else if (config->csg_blocks > CSF_PERFCTR_MAX_CSG_BLOCKS)
+		wrong = "csg_blocks must be 0..31";
 	else if (!config->shader_present)
 		wrong = "shader_present is empty";
 	else if (config->shader_visible & ~config->shader_present)
@@ -414,14 +416,15 @@ static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_c
 	size_t hw_bytes = FIELD_GET(CSF_PRFCNT_SIZE_HW_MASK, size) * CSF_PRFCNT_SIZE_UNIT_BYTES;
 	size_t md_bytes = csf_metadata_bytes(config);
 	size_t block_bytes = csf_block_bytes(config);
-	size_t hw_expected = (csf_reader_block_count(config) - 1) * block_bytes;
+	size_t fw_expected = (1 + config->csg_blocks) * block_bytes;
+	size_t hw_expected = csf_reader_block_count(config) * block_bytes - fw_expected;
 
-	if ((!md_bytes || md_bytes == block_bytes) && fw_bytes == block_bytes &&
+	if ((!md_bytes || md_bytes == block_bytes) && fw_bytes == fw_expected &&
 	    hw_bytes == hw_expected)
 		return 0;
 
 	drm_err(drm, "csf: firmware samples have %zu + %zu + %zu bytes, expected %zu + %zu + %zu\n",
-		md_bytes, fw_bytes, hw_bytes, block_bytes, block_bytes, hw_expected);
+		md_bytes, fw_bytes, hw_bytes, block_bytes, fw_expected, hw_expected);
 	return -EINVAL;
 }
 
@@ -461,6 +464,9 @@ static void csf_describe_blocks(const struct csf_perfctr *csf,
 	} kinds[CSF_PERFCTR_TYPES] = {
 		[CSF_PERFCTR_FW] = {
 			DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_CLOCK_TOP,
+		},
+		[CSF_PERFCTR_CSG] = {
+			DRM_PERFCTR_MALI_BLOCK_CSG, DRM_PERFCTR_MALI_CLOCK_TOP,
 		},
 		[CSF_PERFCTR_CSHW] = {
 			DRM_PERFCTR_MALI_BLOCK_CSHW, DRM_PERFCTR_MALI_CLOCK_TOP,

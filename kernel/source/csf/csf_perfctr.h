@@ -25,6 +25,8 @@ struct drm_perfctr;
 #define CSF_PERFCTR_DEFAULT_SLOTS	32
 /** CSF_PERFCTR_MAX_L2_SLICES - largest l2_slices. */
 #define CSF_PERFCTR_MAX_L2_SLICES	64
+/** CSF_PERFCTR_MAX_CSG_BLOCKS - largest csg_blocks. */
+#define CSF_PERFCTR_MAX_CSG_BLOCKS	31
 /** CSF_PERFCTR_SECTIONS - availability masks of a block, 64 counters each. */
 #define CSF_PERFCTR_SECTIONS		2
 
@@ -34,6 +36,8 @@ struct drm_perfctr;
 enum csf_perfctr_type {
 	/** @CSF_PERFCTR_FW: one block. */
 	CSF_PERFCTR_FW,
+	/** @CSF_PERFCTR_CSG: one block for each group slot, or none. */
+	CSF_PERFCTR_CSG,
 	/** @CSF_PERFCTR_CSHW: one block. */
 	CSF_PERFCTR_CSHW,
 	/** @CSF_PERFCTR_TILER: one block. */
@@ -151,6 +155,8 @@ struct csf_perfctr_config {
 	/** @jasid: address space in which @ring_va is mapped, 0..7. */
 	u32 jasid;
 
+	/** @csg_blocks: CSG blocks, at most CSF_PERFCTR_MAX_CSG_BLOCKS; 0: firmware has none. */
+	u32 csg_blocks;
 	/** @l2_slices: MEMSYS blocks, 1..CSF_PERFCTR_MAX_L2_SLICES. */
 	u32 l2_slices;
 	/**

@@ -317,8 +317,8 @@ static void csf_program(struct csf_perfctr *csf)
 		  FIELD_PREP(CSF_PRFCNT_CONFIG_SLOTS_MASK, config->slots) |
 		  FIELD_PREP(CSF_PRFCNT_CONFIG_SET_MASK, csf->set) |
 		  (csf->reader.has_metadata ? CSF_PRFCNT_CONFIG_METADATA : 0));
-	csf_write(&input->prfcnt_csg_select, 0);
-	csf_write(&input->prfcnt_csg_en, 0);
+	csf_write(&input->prfcnt_csg_select, BIT(config->csg_blocks) - 1);
+	csf_write(&input->prfcnt_csg_en, config->csg_blocks ? enable[CSF_PERFCTR_CSG] : 0);
 	csf_write(&input->prfcnt_fw_en, enable[CSF_PERFCTR_FW]);
 	csf_write(&input->prfcnt_csf_en, enable[CSF_PERFCTR_CSHW]);
 	csf_write(&input->prfcnt_tiler_en, enable[CSF_PERFCTR_TILER]);

@@ -77,8 +77,15 @@ static u64 read64(const __le32 *words, unsigned int word)
 	return lo | (u64)read32(words, word + 1) << 32;
 }
 
-static unsigned int shader_slots(const struct csf_perfctr_config *config)
+/* blocks of a type in a sample, absent cores included */
+static unsigned int blocks_of(const struct csf_perfctr_config *config, enum csf_perfctr_type type)
 {
+	if (type == CSF_PERFCTR_CSG)
+		return config->csg_blocks;
+	if (type == CSF_PERFCTR_MEMSYS)
+		return config->l2_slices;
+	if (type != CSF_PERFCTR_SHADER)
+		return 1;
 	return config->shader_dense ? hweight64(config->shader_present) :
 				      fls64(config->shader_present);
 }
@@ -91,7 +98,11 @@ static unsigned int shader_slots(const struct csf_perfctr_config *config)
  */
 unsigned int csf_reader_block_count(const struct csf_perfctr_config *config)
 {
-	return CSF_PERFCTR_MEMSYS + config->l2_slices + shader_slots(config);
+	unsigned int type, blocks = 0;
+
+	for (type = 0; type < CSF_PERFCTR_TYPES; type++)
+		blocks += blocks_of(config, type);
+	return blocks;
 }
 
 /* counters per bit of an enable mask */
@@ -183,7 +194,7 @@ void csf_reader_use_set(struct csf_reader *reader, const struct csf_perfctr_conf
 void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config *config,
 		     bool has_metadata)
 {
-	unsigned int i, place = CSF_PERFCTR_MEMSYS;
+	unsigned int i, type, place = 0;
 
 	reader->counters_per_block = config->counters_per_block;
 	reader->has_metadata = has_metadata;
@@ -192,10 +203,9 @@ void csf_reader_init(struct csf_reader *reader, const struct csf_perfctr_config 
 
 	csf_reader_use_set(reader, config, DRM_PERFCTR_SET_PRIMARY);
 
-	for (i = 0; i < CSF_PERFCTR_MEMSYS; i++)
-		add_block(reader, i, i, 0, true);
-	for (i = 0; i < config->l2_slices; i++)
-		add_block(reader, place++, CSF_PERFCTR_MEMSYS, i, true);
+	for (type = 0; type < CSF_PERFCTR_SHADER; type++)
+		for (i = 0; i < blocks_of(config, type); i++)
+			add_block(reader, place++, type, i, true);
 	for (i = 0; i < 64; i++) {
 		bool present = config->shader_present & BIT_ULL(i);
 
@@ -469,6 +479,9 @@ static void read_counters(const struct csf_reader *reader, const struct csf_bloc
 {
 	unsigned int section;
 
+	if (!span->written)
+		memset(span->valid, 0, sizeof(span->valid));
+	span->written = true;
 	for (section = 0; section < reader->counters_per_block / 64; section++) {
 		u64 mask = block->counters[section];
 
@@ -495,8 +508,10 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 	}
 	if (!enabled && !(states & DRM_PERFCTR_STATE_ON) &&
 	    !(sample->cores_due & BIT_ULL(block->index))) {
-		/* without power all counts are zero, which is valid */
-		memcpy(span->valid, reader->available[block->type], sizeof(span->valid));
+		/* without power all counts are zero, which is valid if they are never written */
+		if (!span->written)
+			memcpy(span->valid, reader->available[block->type],
+			       sizeof(span->valid));
 		return;
 	}
 	if (!believe_header(reader, block, enabled, ticks, now_ticks)) {

@@ -28,6 +28,7 @@ struct csf_block {
 /* state of a visible block since the last collection */
 struct csf_block_span {
 	u64 valid[CSF_PERFCTR_SECTIONS];	/* counters that were measured */
+	bool written;				/* not only without power */
 	u32 states;				/* enum drm_perfctr_block_states */
 };
 

@@ -47,9 +47,7 @@ static int desc_of(unsigned int block)
 {
 	unsigned int core_no;
 
-	if (block < 3)
-		return block;
-	if (block < 3 + fw.config.l2_slices)
+	if (block < 3 + fw.config.csg_blocks + fw.config.l2_slices)
 		return block;
 	for (core_no = 0; core_no < 64; core_no++)
 		if (fw.config.shader_present & BIT_ULL(core_no) &&
@@ -81,13 +79,14 @@ bool fixture_conserved(void)
 }
 
 const struct fixture_shape fixture_shapes[FIXTURE_SHAPES] = {
-	{ 0x1, 1, 64, false, true, true },
-	{ 0x50005, 2, 64, false, true, true },
-	{ 0x50005, 1, 64, true, true, true },
-	{ 0x1110055, 4, 128, false, true, true },
-	{ 0x1110055, 1, 64, false, true, false },
-	{ 0xffff, 1, 64, false, false, false },
-	{ 0xffff, 2, 128, true, false, false },
-	{ 1ull << 63 | 1, 1, 64, true, true, true },
-	{ 1ull << 63 | 1, 1, 64, false, true, true },
+	{ 0x1, 1, 64, false, true, true, 0 },
+	{ 0x50005, 2, 64, false, true, true, 0 },
+	{ 0x50005, 1, 64, true, true, true, 0 },
+	{ 0x1110055, 4, 128, false, true, true, 0 },
+	{ 0x1110055, 1, 64, false, true, false, 0 },
+	{ 0xffff, 1, 64, false, false, false, 0 },
+	{ 0xffff, 2, 128, true, false, false, 31 },
+	{ 1ull << 63 | 1, 1, 64, true, true, true, 0 },
+	{ 1ull << 63 | 1, 1, 64, false, true, true, 0 },
+	{ 0x50005, 4, 64, false, true, false, 8 },
 };

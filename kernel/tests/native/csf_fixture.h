@@ -22,9 +22,10 @@ struct fixture_shape {
 	bool dense;
 	bool metadata;
 	bool extended;
+	u32 csg_blocks;
 };
 
-#define FIXTURE_SHAPES		9
+#define FIXTURE_SHAPES		10
 extern const struct fixture_shape fixture_shapes[FIXTURE_SHAPES];
 
 /* the source, ERR_PTR if its configuration was rejected */

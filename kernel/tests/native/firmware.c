@@ -60,13 +60,18 @@ static const struct csf_perfctr_driver_ops ops = {
 	.read_anchor = read_anchor,
 };
 
+static unsigned int first_shader(void)
+{
+	return 3 + fw.config.csg_blocks + fw.config.l2_slices;
+}
+
 unsigned int firmware_shader_block(unsigned int core)
 {
 	u64 below = BIT_ULL(core) - 1;
 
 	if (fw.config.shader_dense)
 		core = hweight64(fw.config.shader_present & below);
-	return 3 + fw.config.l2_slices + core;
+	return first_shader() + core;
 }
 
 static int core_of_block(unsigned int block)
@@ -82,7 +87,7 @@ static int core_of_block(unsigned int block)
 
 static bool is_shader(unsigned int block)
 {
-	return block >= 3 + fw.config.l2_slices;
+	return block >= first_shader();
 }
 
 static size_t sample_bytes(void)
@@ -115,10 +120,10 @@ void firmware_boot(void)
 						      fls64(fw.config.shader_present);
 
 	fw.counters = fw.config.counters_per_block;
-	fw.blocks = 3 + fw.config.l2_slices + cores;
+	fw.blocks = first_shader() + cores;
 	assert(fw.blocks <= FIRMWARE_MAX_BLOCKS && fw.config.slots <= FIRMWARE_MAX_SLOTS);
-	fw.control.prfcnt_size = (fw.counters * 4 / 256) << 16 |
-				 (fw.blocks - 1) * fw.counters * 4 / 256;
+	fw.control.prfcnt_size = ((1 + fw.config.csg_blocks) * fw.counters * 4 / 256) << 16 |
+				 (fw.blocks - 1 - fw.config.csg_blocks) * fw.counters * 4 / 256;
 	fw.control.prfcnt_features = fw.metadata ? fw.counters * 4 / 256 : 0;
 	/* bits of the driver, which the source must not change */
 	fw.input.req = CSF_GLB_IDLE | CSF_GLB_PING;
@@ -153,8 +158,11 @@ void firmware_count_random(struct random_state *random)
 /* each bit of an enable mask covers several counters */
 static bool enabled(unsigned int block, unsigned int counter)
 {
-	u32 mask = block == 0 ? fw.input.prfcnt_fw_en : block == 1 ? fw.input.prfcnt_csf_en :
-		   block == 2 ? fw.input.prfcnt_tiler_en :
+	unsigned int csg = fw.config.csg_blocks;
+	u32 mask = block == 0 ? fw.input.prfcnt_fw_en :
+		   block <= csg ? fw.input.prfcnt_csg_en :
+		   block == 1 + csg ? fw.input.prfcnt_csf_en :
+		   block == 2 + csg ? fw.input.prfcnt_tiler_en :
 		   is_shader(block) ? fw.input.prfcnt_shader_en : fw.input.prfcnt_mmu_l2_en;
 
 	return mask & BIT(counter / (fw.counters / 32));
@@ -301,8 +309,9 @@ static void enable(void)
 		return;
 	if (fw.input.prfcnt_base != FIRMWARE_RING_VA || fw.input.prfcnt_jasid != JASID ||
 	    fw.input.prfcnt_extract || !(fw.input.prfcnt_config & 0xff) ||
-	    fw.input.prfcnt_csg_en || !!(fw.input.prfcnt_config & CSF_PRFCNT_CONFIG_METADATA) !=
-				       fw.metadata)
+	    fw.input.prfcnt_csg_select != BIT(fw.config.csg_blocks) - 1 ||
+	    !fw.config.csg_blocks != !fw.input.prfcnt_csg_en ||
+	    !!(fw.input.prfcnt_config & CSF_PRFCNT_CONFIG_METADATA) != fw.metadata)
 		fw.protocol_errors++;
 	fw.slots = fw.input.prfcnt_config & 0xff;
 	fw.output.prfcnt_insert = fw.input.prfcnt_extract;

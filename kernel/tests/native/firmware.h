@@ -13,7 +13,7 @@
 #include <drm/perfctr_mali.h>
 #include <drm/vsoc_drm.h>
 
-#define FIRMWARE_MAX_BLOCKS	(3 + 4 + 64)
+#define FIRMWARE_MAX_BLOCKS	(3 + 31 + 4 + 64)
 #define FIRMWARE_MAX_SAMPLE	((1 + FIRMWARE_MAX_BLOCKS) * 128 * 4)
 #define FIRMWARE_MAX_SLOTS	32
 #define FIRMWARE_RING_VA	0x123456000ull

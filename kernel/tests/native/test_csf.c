@@ -54,9 +54,13 @@ TEST(every_shape_counts_exactly)
 		fw.config.shader_dense = fixture_shapes[s].dense;
 		fw.config.extended_metadata = fixture_shapes[s].extended;
 		fw.metadata = fixture_shapes[s].metadata;
+		fw.config.csg_blocks = fixture_shapes[s].csg_blocks;
 		check_eq(fixture_start(), 0);
 		check_eq(core.source->block_count,
-			 3 + fixture_shapes[s].l2_slices + hweight64(fixture_shapes[s].present));
+			 3 + fixture_shapes[s].csg_blocks + fixture_shapes[s].l2_slices +
+			 hweight64(fixture_shapes[s].present));
+		check_eq(core_block(DRM_PERFCTR_MALI_BLOCK_CSG, 7),
+			 fixture_shapes[s].csg_blocks ? 8 : -1);
 		for (round = 0; round < 20; round++) {
 			unsigned int i;
 
@@ -109,6 +113,20 @@ TEST(unavailable_counters_are_left_out)
 	check_eq(core.totals[0][10], 9);
 	check_eq(core.totals[0][12], 0);
 	check_eq(core.valid[0][0], 0xff0);
+}
+
+FIXTURE_TEST(missing_counters_are_valid_only_without_power)
+{
+	firmware_power(fw.config.shader_present);
+	/* of the shader cores, this firmware has the first counters only */
+	fw.input.prfcnt_shader_en = 0xff;
+	fixture_collect_clean(1);
+	fixture_collect_clean(1);
+	check_eq(core.valid[shader(0)][0], ~0xfull);
+	csf_reader_restart(&csf->reader);
+	firmware_power(0);
+	fixture_collect_clean(1);
+	check_eq(core.valid[shader(0)][0], 0xfff0);
 }
 
 FIXTURE_TEST(totals_exceed_32_bits)
@@ -569,6 +587,7 @@ TEST(wrong_configuration_is_rejected)
 	WRONG(fw.config.jasid = 8);
 	WRONG(fw.config.l2_slices = 0);
 	WRONG(fw.config.l2_slices = 65);
+	WRONG(fw.config.csg_blocks = 32);
 	WRONG(fw.config.shader_present = 0);
 	WRONG(fw.config.shader_visible = 0x2);
 	WRONG(fw.config.counters_per_block = 32);

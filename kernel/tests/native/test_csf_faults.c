@@ -418,6 +418,7 @@ TEST(random_firmware_is_survived_and_recovered)
 		fw.config.shader_present = shape->present;
 		fw.config.shader_visible = shape->present & random_u64(&random);
 		fw.config.l2_slices = shape->l2_slices;
+		fw.config.csg_blocks = shape->csg_blocks;
 		fw.config.counters_per_block = shape->counters;
 		fw.config.shader_dense = shape->dense;
 		fw.config.extended_metadata = shape->extended;

@@ -22,6 +22,7 @@ static const struct name block_types[] = {
 	{ DRM_PERFCTR_MALI_BLOCK_SHADER, "shader" },
 	{ DRM_PERFCTR_MALI_BLOCK_NEURAL, "neural" },
 	{ DRM_PERFCTR_MALI_BLOCK_JM, "jm" },
+	{ DRM_PERFCTR_MALI_BLOCK_CSG, "csg" },
 	{ DRM_PERFCTR_NV50_BLOCK_PCOUNTER, "pcounter" },
 	{ DRM_PERFCTR_NV50_BLOCK_MP, "mp" },
 	{ DRM_PERFCTR_BLOCK_GENERIC_PMU, "pmu" },
