@@ -88,6 +88,8 @@ struct mali_as {
 
 struct mali_gpu {
 	const struct mali_product *product;
+	bool csg_blocks;	/* samples have a block for each group slot */
+	bool metadata;	/* samples begin with a metadata block */
 	struct device *model;	/* frees and ends what the parts have */
 
 	struct resource window;	/* registers, in the resource tree */

@@ -53,8 +53,10 @@ u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block)
 	/* architecture 13 counts partial warps beside position tasks */
 	if (block == MALI_BLOCK_TILER)
 		return GENMASK_ULL(7, 0) | (mali_arch(gpu) < 13 ? GENMASK_ULL(23, 20) : 0);
-	if (block < MALI_BLOCK_MEMSYS + MALI_L2_SLICES)
+	if (block < mali_block_shader(0))
 		return GENMASK_ULL(11, 0);
+	if (block >= mali_block_csg(gpu, 0))
+		return GENMASK_ULL(7, 0);
 	return GENMASK_ULL(3, 0) | GENMASK_ULL(19, 18) | GENMASK_ULL(23, 22);
 }
 
@@ -62,7 +64,6 @@ u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block)
 void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount)
 {
 	const u32 cores = hweight64(gpu->product->shader_present);
-	const u32 first = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
 	struct mali_counters *counters = gpu->counters;
 	const u64 each = amount / cores;
 	u32 i, rest = amount % cores;
@@ -71,7 +72,7 @@ void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount)
 	for (i = 0; i < cores; i++) {
 		u32 core = (counters->next_core + i) % cores;
 
-		mali_count_locked(gpu, first + core, counter, each + (i < rest));
+		mali_count_locked(gpu, mali_block_shader(core), counter, each + (i < rest));
 	}
 	counters->next_core = (counters->next_core + rest) % cores;
 }
@@ -156,27 +157,30 @@ static u32 core_number(const struct mali_gpu *gpu, u32 n)
 static int truth_show(struct seq_file *file, void *unused)
 {
 	struct mali_gpu *gpu = file->private;
-	static const char * const names[] = { "fw", "cshw", "tiler", "memsys", "shader" };
-	const u32 first_core = MALI_BLOCK_MEMSYS + MALI_L2_SLICES;
+	static const char * const names[] = { "fw", "cshw", "tiler", "memsys", "shader", "csg" };
 	struct mali_counters *counters = gpu->counters;
 
 	for (u32 block = 0; block < counters->blocks; block++) {
 		for (u32 counter = MALI_COUNTER_HEADER; counter < counters->words; counter++) {
 			unsigned long flags;
-			u32 index = 0;
+			u32 index = 0, name = min(block, 3u);
 			u64 truth;
 
 			spin_lock_irqsave(&gpu->lock, flags);
 			truth = counters->truth[block * counters->words + counter];
 			spin_unlock_irqrestore(&gpu->lock, flags);
-			if (block >= first_core)
-				index = core_number(gpu, block - first_core);
-			else if (block >= MALI_BLOCK_MEMSYS)
+			if (block >= mali_block_csg(gpu, 0)) {
+				name = 5;
+				index = block - mali_block_csg(gpu, 0);
+			} else if (block >= mali_block_shader(0)) {
+				name = 4;
+				index = core_number(gpu, block - mali_block_shader(0));
+			} else if (block >= MALI_BLOCK_MEMSYS) {
 				index = block - MALI_BLOCK_MEMSYS;
+			}
 			if (truth)
-				seq_printf(file, "%s %u %u %llu\n",
-					   names[block >= first_core ? 4 : min(block, 3u)], index,
-					   counter, truth);
+				seq_printf(file, "%s %u %u %llu\n", names[name], index, counter,
+					   truth);
 		}
 	}
 	return 0;
@@ -185,16 +189,14 @@ DEFINE_SHOW_ATTRIBUTE(truth);
 
 int mali_counters_init(struct mali_gpu *gpu)
 {
-	const struct mali_product *product = gpu->product;
 	struct mali_counters *counters =
 		devm_kzalloc(gpu->model, sizeof(*counters), GFP_KERNEL);
 	size_t number;
 
 	if (!counters)
 		return -ENOMEM;
-	counters->blocks = MALI_BLOCK_MEMSYS + MALI_L2_SLICES +
-			   hweight64(product->shader_present);
-	counters->words = product->counters_per_block;
+	counters->blocks = mali_block_csg(gpu, MALI_GROUPS);
+	counters->words = gpu->product->counters_per_block;
 	number = counters->blocks * counters->words;
 	counters->reg = devm_kcalloc(gpu->model, number, sizeof(*counters->reg), GFP_KERNEL);
 	counters->truth = devm_kcalloc(gpu->model, number, sizeof(*counters->truth), GFP_KERNEL);

@@ -5,12 +5,17 @@
 #ifndef _MALI_COUNTERS_H_
 #define _MALI_COUNTERS_H_
 
+#include <linux/bitops.h>
+
 #include "mali.h"
 
 /* the first four words of a block are its header */
 #define MALI_COUNTER_HEADER	4
 
-/* blocks by number: these, then the slices of the L2 cache, then the cores that are present */
+/*
+ * blocks by number: these, then the slices of the L2 cache, then the cores that are present, then
+ * the group slots
+ */
 enum mali_block {
 	MALI_BLOCK_FW,
 	MALI_BLOCK_CSHW,
@@ -54,6 +59,13 @@ enum mali_shader_counter {
 	MALI_SHADER_COMPUTE_TASKS = 23,
 };
 
+/* the interface names no counters of these blocks: the model counts at places of its own */
+enum mali_csg_counter {
+	MALI_CSG_INSTRUCTIONS = 4,
+	MALI_CSG_JOBS = 5,		/* RUN_* */
+	MALI_CSG_SYNC_WRITES = 6,
+};
+
 /* under mali_gpu.lock */
 struct mali_counters {
 	u32 blocks;	/* number of blocks of the product */
@@ -62,6 +74,16 @@ struct mali_counters {
 	u64 *truth;	/* totals since the device exists */
 	u32 next_core;	/* index of the core that gets the next piece of work */
 };
+
+static inline u32 mali_block_shader(u32 n)
+{
+	return MALI_BLOCK_MEMSYS + MALI_L2_SLICES + n;
+}
+
+static inline u32 mali_block_csg(const struct mali_gpu *gpu, u32 group)
+{
+	return mali_block_shader(hweight64(gpu->product->shader_present)) + group;
+}
 
 int mali_counters_init(struct mali_gpu *gpu);
 void mali_count_locked(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount);

@@ -164,6 +164,7 @@ static void sync_write(struct mali_stream *stream, u64 instruction, bool wide, b
 		return;
 	}
 	stream->group->mcu->synced = true;
+	mali_count(gpu, mali_block_csg(gpu, stream->group->number), MALI_CSG_SYNC_WRITES, 1);
 	if (FIELD_GET(MALI_CS_SCOPE, instruction) == MALI_CS_SCOPE_SYSTEM)
 		mali_group_event(stream->group, MALI_CSG_SYNC_UPDATE);
 }

@@ -4,8 +4,6 @@
  */
 #include <linux/bitfield.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
-#include <linux/minmax.h>
 
 #include "mali_mcu.h"
 
@@ -38,16 +36,9 @@ void mali_global_boot(struct mali_mcu *mcu)
 	mali_set_word(&control->group_stride, GROUP_STRIDE);
 	mali_set_word(&control->prfcnt_size, mali_prfcnt_size(mcu->gpu));
 	mali_set_word(&control->instr_features, 0);
+	mali_set_word(&control->prfcnt_features, mali_prfcnt_features(mcu->gpu));
 	/* written last: the host takes a version of zero for firmware that has not booted */
 	mali_set_word(&control->version, 0x01010000);
-}
-
-static void power_cores(struct mali_mcu *mcu)
-{
-	u64 cores = mali_word64(&mcu->in->core_en_mask) & mcu->gpu->product->shader_present;
-
-	guard(spinlock_irqsave)(&mcu->gpu->lock);
-	mali_power_set_locked(mcu->gpu, MALI_DOMAIN_SHADER, cores);
 }
 
 static int ring_groups(struct mali_mcu *mcu)
@@ -70,22 +61,11 @@ int mali_global_requests(struct mali_mcu *mcu)
 	u32 ack = mali_word(&mcu->out->ack);
 	u32 pending = req ^ ack;
 
-	if (pending & MALI_GLB_ALLOC_ENABLE)
-		power_cores(mcu);
 	if (pending & (MALI_GLB_PRFCNT_ENABLE | MALI_GLB_PRFCNT_SAMPLE))
 		ack = mali_prfcnt_requests(mcu, req, ack);
 	ack ^= pending & (FLIPPED_REQUESTS | LEVELS);
 	mali_global_acknowledge(mcu, ack);
 	return ring_groups(mcu);
-}
-
-static u64 timer_ns(struct mali_gpu *gpu, u32 timer)
-{
-	u64 ticks = (u64)FIELD_GET(MALI_TIMER_VALUE, timer) << MALI_TIMER_SHIFT;
-	u64 hz = timer & MALI_TIMER_GPU_CYCLES ? READ_ONCE(gpu->core_hz) :
-						 MALI_TIMESTAMP_HZ;
-
-	return mul_u64_u64_div_u64(ticks, NSEC_PER_SEC, max_t(u64, hz, 1));
 }
 
 /* reports idle once, after all groups have been idle for as long as the host's timer */
@@ -108,7 +88,7 @@ void mali_global_check_idle(struct mali_mcu *mcu)
 		return;
 	if (!mcu->idle_at_ns) {
 		WRITE_ONCE(mcu->idle_at_ns, ktime_get_ns() +
-			   timer_ns(mcu->gpu, mali_word(&mcu->in->idle_timer)));
+			   mali_timer_ns(mcu->gpu, mali_word(&mcu->in->idle_timer)));
 	} else if (ktime_get_ns() >= mcu->idle_at_ns) {
 		WRITE_ONCE(mcu->idle_at_ns, 0);
 		mcu->idle_reported = true;

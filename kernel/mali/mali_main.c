@@ -33,6 +33,14 @@ static char *product = "g610";
 module_param(product, charp, 0444);
 MODULE_PARM_DESC(product, "name of the GPU: g310, g610, g610-incoherent, g710, g615, g720, g725");
 
+static bool csg;
+module_param(csg, bool, 0444);
+MODULE_PARM_DESC(csg, "firmware's samples have a block for each group slot");
+
+static bool metadata;
+module_param(metadata, bool, 0444);
+MODULE_PARM_DESC(metadata, "firmware's samples begin with a metadata block");
+
 /* returns NULL if there is no product of this name */
 static const struct mali_product *find_product(const char *name)
 {
@@ -80,6 +88,8 @@ static struct mali_gpu *create(const struct mali_product *which, struct device *
 	if (!gpu)
 		return NULL;
 	gpu->product = which;
+	gpu->csg_blocks = csg;
+	gpu->metadata = metadata;
 	gpu->model = model;
 	gpu->core_hz = mali_core_hz[0];
 	gpu->clock_ns = ktime_get_ns();

@@ -50,6 +50,7 @@ static void stop_all(struct mali_mcu *mcu)
 {
 	mcu->idle_at_ns = 0;
 	mcu->idle_reported = false;
+	mcu->cores_off_ns = 0;
 	mali_prfcnt_reset(mcu->gpu);
 	if (!mcu->running)
 		return;
@@ -142,6 +143,7 @@ static bool work(struct mali_mcu *mcu)
 	mcu->synced = false;
 	for (u32 i = 0; i < MALI_GROUPS; i++)
 		more |= mali_group_run(&mcu->group[i]);
+	mali_cores_check(mcu);
 	mali_global_check_idle(mcu);
 	return more || mcu->synced;
 }
@@ -163,7 +165,7 @@ void mali_mcu_poll(struct mali_gpu *gpu)
 
 static long time_to_idle(const struct mali_mcu *mcu)
 {
-	u64 at = READ_ONCE(mcu->idle_at_ns);
+	u64 at = mali_next_timer_ns(mcu);
 	u64 now = ktime_get_ns();
 
 	if (!at)

@@ -98,6 +98,7 @@ struct mali_mcu {
 	bool synced;	/* a synchronisation object was written: waiting streams check again */
 	u64 idle_at_ns;	/* when to report that all groups are idle; zero: not counting down */
 	bool idle_reported;	/* idle was reported */
+	u64 cores_off_ns;	/* when shader cores lose power; zero: not counting down */
 	u64 instructions;	/* executed; a blocked one counts when it completes */
 	u64 instructions_idle;	/* @instructions when all groups were found idle */
 };
@@ -144,6 +145,12 @@ void mali_global_boot(struct mali_mcu *mcu);
 int mali_global_requests(struct mali_mcu *mcu);
 void mali_global_check_idle(struct mali_mcu *mcu);
 
+/* mali_power.c */
+u64 mali_timer_ns(struct mali_gpu *gpu, u32 timer);
+void mali_cores_use(struct mali_mcu *mcu);
+u64 mali_next_timer_ns(const struct mali_mcu *mcu);
+void mali_cores_check(struct mali_mcu *mcu);
+
 /* mali_group.c */
 void mali_group_boot(struct mali_mcu *mcu, u32 number, u32 stride);
 int mali_group_requests(struct mali_group *group);
@@ -173,6 +180,8 @@ void mali_stream_fault(struct mali_stream *stream, u32 exception, u64 info);
 /* mali_prfcnt.c */
 int mali_prfcnt_init(struct mali_gpu *gpu);
 u32 mali_prfcnt_size(const struct mali_gpu *gpu);
+u32 mali_prfcnt_features(const struct mali_gpu *gpu);
+void mali_prfcnt_transition(struct mali_mcu *mcu, u32 reason);
 u32 mali_prfcnt_requests(struct mali_mcu *mcu, u32 req, u32 ack);
 void mali_prfcnt_reset(struct mali_gpu *gpu);
 

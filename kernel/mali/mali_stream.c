@@ -184,6 +184,7 @@ static void step_back(struct mali_stream *stream)
 /* returns true if the stream has more to execute */
 bool mali_stream_run(struct mali_stream *stream)
 {
+	const u64 before = stream->group->mcu->instructions;
 	u64 instruction;
 
 	if (stream->state == MALI_STREAM_EMPTY || stream->state == MALI_STREAM_WAITING)
@@ -200,6 +201,8 @@ bool mali_stream_run(struct mali_stream *stream)
 			stream->state = MALI_STREAM_WAITING;
 		}
 	}
+	mali_count(gpu_of(stream), mali_block_csg(gpu_of(stream), stream->group->number),
+		   MALI_CSG_INSTRUCTIONS, stream->group->mcu->instructions - before);
 	if (write_extract(stream) && stream->state != MALI_STREAM_FATAL)
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_output_va);
 	if (stream->state == MALI_STREAM_EMPTY)

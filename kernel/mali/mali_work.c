@@ -37,12 +37,21 @@ enum draw_mode {
 	DRAW_TRIANGLE_FAN = 12,
 };
 
+static void start_work(struct mali_stream *stream, enum mali_job_counter job)
+{
+	struct mali_gpu *gpu = stream->group->mcu->gpu;
+
+	mali_cores_use(stream->group->mcu);
+	mali_count(gpu, mali_block_csg(gpu, stream->group->number), MALI_CSG_JOBS, 1);
+	mali_count_job(gpu, job, 1);
+}
+
 void mali_work_compute(struct mali_stream *stream)
 {
 	const u32 *size = &stream->cs.reg[COMPUTE_SIZE];
 	struct mali_gpu *gpu = stream->group->mcu->gpu;
 
-	mali_count_job(gpu, MALI_JOB_COMPUTE, 1);
+	start_work(stream, MALI_JOB_COMPUTE);
 	mali_count_cores(gpu, MALI_SHADER_COMPUTE_TASKS, (u64)size[0] * size[1] * size[2]);
 }
 
@@ -80,7 +89,7 @@ void mali_work_idvs(struct mali_stream *stream, u64 instruction)
 	u32 counter;
 	u64 count;
 
-	mali_count_job(gpu, MALI_JOB_TILER, 1);
+	start_work(stream, MALI_JOB_TILER);
 	/* there is no cache of shaded positions: each index is a vertex */
 	mali_count(gpu, MALI_BLOCK_TILER, MALI_TILER_POSITION_TASKS,
 		   (u64)DIV_ROUND_UP(reg[IDVS_INDICES], TASK_VERTICES) * reg[IDVS_INSTANCES]);
@@ -108,7 +117,7 @@ void mali_work_fragment(struct mali_stream *stream)
 {
 	struct mali_gpu *gpu = stream->group->mcu->gpu;
 
-	mali_count_job(gpu, MALI_JOB_FRAGMENT, 1);
+	start_work(stream, MALI_JOB_FRAGMENT);
 	mali_count_job(gpu, MALI_JOB_FRAGMENT_TASKS,
 		       squares(stream, mali_arch(gpu) < 12 ? 32 : 64));
 	mali_count_cores(gpu, MALI_SHADER_FRAG_PTILES, squares(stream, TILE_PIXELS));

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 import mali
@@ -22,6 +23,7 @@ WORK = ("draw=33,2", "fragment=70,50", "compute=5,3,2", "store")
 PRODUCT = read(f"{MODEL}/state").split("product ")[1].split()[0]
 HAS_128 = PRODUCT in ("g615", "g720", "g725")
 FRAGMENT_JOBS = "cshw/ITER_FRAG_JOB_COMPLETED"
+CSG, METADATA = (read(f"/sys/module/mali/parameters/{name}") == "Y" for name in ("csg", "metadata"))
 EXPECTED = {FRAGMENT_JOBS: 1, "tiler/TRIANGLES": 22, "tiler/LINES": 0,
             "cshw/ITER_FRAG_TASK_COMPLETED": 2 if PRODUCT in ("g720", "g725") else 6}
 if PRODUCT != "g725":
@@ -30,6 +32,9 @@ if PRODUCT != "g725":
 if not HAS_128:
     EXPECTED |= {"cshw/ITER_TILER_JOB_COMPLETED": 1, "cshw/ITER_COMP_JOB_COMPLETED": 1,
                  "shader/FRAG_PTILES": 20, "shader/COMPUTE_TASKS": 30}
+# where the model counts jobs of the three kinds
+if CSG:
+    EXPECTED["csg/C5"] = 3
 
 
 NAMES = {}
@@ -47,6 +52,10 @@ def truth():
         name = NAMES.get((kind, int(counter)), f"C{counter}")
         values[kind, int(index), name] = int(value)
     return values
+
+
+def device_info():
+    return json.loads(run("perfctr", "info", "-d", node(), "--json").stdout)["devices"][0]
 
 
 PERIOD_NS = 5_000_000
@@ -107,9 +116,8 @@ def count_exactly(*arguments, number, groups=1, period=f"{PERIOD_NS}ns"):
 def describes():
     """info: the GPU's name, frequencies of all clocks, timestamps"""
     text = run("perfctr", "info", "-d", node()).stdout
-    info = json.loads(run("perfctr", "info", "-d", node(), "--json").stdout)
     check("Mali" in text and "at most 0 Hz" not in text, text)
-    check("timestamp" in json.dumps(info), info)
+    check("timestamp" in json.dumps(device_info()), device_info())
 
 
 @test
@@ -140,6 +148,34 @@ def default_events():
 def exact():
     """stat: 100 jobs, each counter of each block equals the truth"""
     count_exactly("-n", "100", number=100)
+
+
+@test
+def group_slots():
+    """CSG blocks: none, or the counts of each group slot equal the truth"""
+    info = device_info()
+    check([b["type"] for b in info["blocks"]].count("csg") == (8 if CSG else 0), info["blocks"])
+    if CSG:
+        stat = Stat("-e", "csg/C4,csg/C6")
+        jobs("-g", "12", "-n", "5", *WORK, groups=12)
+        totals = stat.compare(stat.end())
+        check(totals["csg/C5"] == 180 and totals["csg/C4"] > 60 * 20 and
+              totals["csg/C6"] >= 60, totals)
+
+
+@test
+def power_of_cores():
+    """states, and samples when cores get or lose power: with metadata; otherwise refused"""
+    info = device_info()
+    check([info["features"][name] for name in ("states", "automatic")] == 2 * [METADATA], info)
+    with tempfile.TemporaryDirectory() as folder:
+        capture = f"{folder}/cores.perfctr"
+        run("perfctr", "record", "-d", node(), "-o", capture, "--automatic", "-p", "10s",
+            "-e", "shader/FRAG_PTILES", "--", "mali-job", "-d", node(), "-n", "3", "-s", "100",
+            "fragment=70,50", status=0 if METADATA else 1)
+        if METADATA:
+            rows = run("perfctr", "export", "-f", "csv", capture).stdout
+            check(rows.count("automatic") >= 4, rows)
 
 
 @test
