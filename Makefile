@@ -149,7 +149,7 @@ fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.
 	$(Q)$(MAKE) -C libperfctr fuzz
 	$(Q)$(MAKE) -C kernel/tests fuzz
 
-debug-test: all ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak; SUITES=
+debug-test: all mesa ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak; SUITES=
 	$(Q)$(MAKE) modules KVER="uml-debug debug kcsan"
 	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
 
