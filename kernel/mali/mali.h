@@ -116,6 +116,7 @@ struct mali_gpu {
 
 	/* a fault is injected while its value is not zero; debugfs has a file for each */
 	u32 fail[MALI_FAILS];
+	u32 tiler_bytes;	/* tiler heap that a primitive takes; a file in debugfs */
 	wait_queue_head_t irq_wait;
 	struct dentry *debugfs;
 };

@@ -64,6 +64,7 @@ enum mali_csg_counter {
 	MALI_CSG_INSTRUCTIONS = 4,
 	MALI_CSG_JOBS = 5,		/* RUN_* */
 	MALI_CSG_SYNC_WRITES = 6,
+	MALI_CSG_HEAP_REQUESTS = 7,	/* the tiler's heap was full */
 };
 
 /* under mali_gpu.lock */

@@ -264,6 +264,30 @@ static void flush(struct mali_stream *stream, u64 instruction)
 		mali_flush_caches_locked(gpu);
 }
 
+/* the tiler's part of the heap is free again */
+static void end_fragment(struct mali_cs *cs)
+{
+	cs->fragment_ended++;
+	cs->heap_room = cs->heap_bytes;
+}
+
+static void set_heap(struct mali_cs *cs, u64 va)
+{
+	if (va == cs->heap_va)
+		return;
+	cs->heap_va = va;
+	cs->heap_bytes = 0;
+	cs->heap_room = 0;
+}
+
+static void set_handler(struct mali_stream *stream, u64 instruction)
+{
+	if (FIELD_GET(MALI_CS_HANDLED_EXCEPTION, instruction) != MALI_CS_HANDLED_TILER_OOM)
+		return;
+	stream->cs.handler_va = get64(stream, address(instruction));
+	stream->cs.handler_bytes = get(stream, data(instruction));
+}
+
 static void heap_operation(struct mali_stream *stream, u64 instruction)
 {
 	struct mali_cs *cs = &stream->cs;
@@ -276,7 +300,7 @@ static void heap_operation(struct mali_stream *stream, u64 instruction)
 		cs->vt_ended++;
 		break;
 	case HEAP_FRAGMENT_COMPLETED:
-		cs->fragment_ended++;
+		end_fragment(cs);
 		break;
 	}
 }
@@ -323,8 +347,9 @@ bool mali_cs_step(struct mali_stream *stream, u64 instruction)
 	case MALI_CS_FINISH_TILING:
 	case MALI_CS_TRACE_POINT:
 	case MALI_CS_SET_SB_ENTRY:
-	/* the only handler is for tiler out of memory, which never happens in the model */
+		break;
 	case MALI_CS_SET_EXCEPTION_HANDLER:
+		set_handler(stream, instruction);
 		break;
 	case MALI_CS_MOVE48:
 	case MALI_CS_MOVE32:
@@ -365,21 +390,20 @@ bool mali_cs_step(struct mali_stream *stream, u64 instruction)
 	case MALI_CS_SYNC_WAIT64:
 		return sync_wait(stream, instruction, opcode == MALI_CS_SYNC_WAIT64);
 	case MALI_CS_HEAP_SET:
-		cs->heap_va = get64(stream, address(instruction));
+		set_heap(cs, get64(stream, address(instruction)));
 		break;
 	case MALI_CS_HEAP_OPERATION:
 		heap_operation(stream, instruction);
 		break;
 	case MALI_CS_FINISH_FRAGMENT:
 		if (instruction & MALI_CS_FRAGMENT_COMPLETED)
-			cs->fragment_ended++;
+			end_fragment(cs);
 		break;
 	case MALI_CS_RUN_COMPUTE:
 		mali_work_compute(stream);
 		break;
 	case MALI_CS_RUN_IDVS:
-		mali_work_idvs(stream, instruction);
-		break;
+		return mali_work_idvs(stream, instruction);
 	case MALI_CS_RUN_FRAGMENT:
 		mali_work_fragment(stream);
 		break;

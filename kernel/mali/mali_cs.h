@@ -60,6 +60,8 @@ enum mali_opcode {
 #define MALI_CS_STORED_STATE		GENMASK_ULL(33, 32)
 #define MALI_CS_HEAP_OPERATION_KIND	GENMASK_ULL(33, 32)
 #define MALI_CS_FRAGMENT_COMPLETED	BIT_ULL(0)
+#define MALI_CS_HANDLED_EXCEPTION	GENMASK_ULL(7, 0)
+#define MALI_CS_HANDLED_TILER_OOM	2
 
 /* conditions; SYNC_WAIT supports the first two */
 enum mali_condition {
@@ -75,7 +77,7 @@ struct mali_stream;
 
 /* mali_work.c */
 void mali_work_compute(struct mali_stream *stream);
-void mali_work_idvs(struct mali_stream *stream, u64 instruction);
+bool mali_work_idvs(struct mali_stream *stream, u64 instruction);
 void mali_work_fragment(struct mali_stream *stream);
 
 #endif /* _MALI_CS_H_ */

@@ -75,6 +75,12 @@ void mali_stream_fatal(struct mali_stream *stream, u32 exception, u64 info)
 	stream_event(stream, MALI_CS_FATAL);
 }
 
+/* the stream stops until the host has answered */
+void mali_stream_heap_full(struct mali_stream *stream)
+{
+	stream_event(stream, MALI_CS_TILER_OOM);
+}
+
 /* the stream continues */
 void mali_stream_fault(struct mali_stream *stream, u32 exception, u64 info)
 {

@@ -118,7 +118,7 @@ struct mali_stream_input {
 	__le64 ring_va;
 	__le32 ring_bytes;
 	__le32 reserved2;
-	__le64 heap_start;
+	__le64 heap_start;	/* a chunk, and its size in pages in the bits below; 0: none */
 	__le64 heap_end;
 	__le64 ring_input_va;
 	__le64 ring_output_va;
@@ -154,6 +154,8 @@ struct mali_stream_output {
 #define MALI_CS_TILER_OOM		BIT(26)
 #define MALI_CS_FATAL			BIT(30)
 #define MALI_CS_FAULT			BIT(31)
+
+#define MALI_CHUNK_PAGES		GENMASK_ULL(11, 0)
 
 #define MALI_CS_WAIT_GREATER		BIT(24)
 #define MALI_CS_WAIT_64BIT		BIT(30)

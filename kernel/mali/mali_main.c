@@ -79,6 +79,7 @@ static void create_fails(struct mali_gpu *gpu)
 
 	for (int i = 0; i < MALI_FAILS; i++)
 		debugfs_create_u32(names[i], 0600, gpu->debugfs, &gpu->fail[i]);
+	debugfs_create_u32("tiler_bytes", 0600, gpu->debugfs, &gpu->tiler_bytes);
 }
 
 static struct mali_gpu *create(const struct mali_product *which, struct device *model)

@@ -40,6 +40,12 @@ struct mali_cs {
 	u32 vt_started;
 	u32 vt_ended;
 	u32 fragment_ended;
+	u32 handler_bytes;	/* of the handler for a full heap; 0: none */
+	u64 handler_va;
+	/* chunks of the heap, from the host's answers: its first ones are not used */
+	u64 heap_bytes;
+	u64 heap_room;	/* bytes of them that are free */
+	u64 tiled_bytes;	/* taken by the RUN_IDVS that is being executed */
 };
 
 /* state of a stream slot */
@@ -48,6 +54,7 @@ enum mali_stream_state {
 	MALI_STREAM_RUNNING,
 	MALI_STREAM_EMPTY,	/* the ring has nothing to execute */
 	MALI_STREAM_WAITING,	/* for a synchronisation object */
+	MALI_STREAM_HEAP_FULL,	/* until the host answers the event */
 	MALI_STREAM_FATAL,	/* until the group ends */
 };
 
@@ -175,6 +182,7 @@ void mali_global_event(struct mali_mcu *mcu, u32 event);
 void mali_group_acknowledge(struct mali_group *group, u32 ack);
 void mali_group_event(struct mali_group *group, u32 event);
 void mali_stream_fatal(struct mali_stream *stream, u32 exception, u64 info);
+void mali_stream_heap_full(struct mali_stream *stream);
 void mali_stream_fault(struct mali_stream *stream, u32 exception, u64 info);
 
 /* mali_prfcnt.c */

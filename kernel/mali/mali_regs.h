@@ -120,6 +120,7 @@ static inline u32 mali_half(u64 value, u32 offset)
 #define MALI_EXCEPTION_CS_INHERIT_FAULT		0x4b
 
 /* the level of the page table is added */
+#define MALI_EXCEPTION_OOM			0x60
 #define MALI_EXCEPTION_TRANSLATION		0xc0
 #define MALI_EXCEPTION_PERMISSION		0xc8
 #define MALI_EXCEPTION_ACCESS_FLAG		0xd8

@@ -65,6 +65,10 @@ void mali_stream_start(struct mali_stream *stream)
 {
 	stream->state = MALI_STREAM_RUNNING;
 	set_ack_state(stream, MALI_CS_START);
+	/* an event that the host has not answered is raised again */
+	mali_set_word(&stream->out->ack,
+		      (mali_word(&stream->out->ack) & ~MALI_CS_TILER_OOM) |
+		      (mali_word(&stream->in->req) & MALI_CS_TILER_OOM));
 	mali_set_word(&stream->out->fault, 0);
 	mali_set_word(&stream->out->fatal, 0);
 	if (!read_config(stream)) {
@@ -88,6 +92,32 @@ void mali_stream_stop(struct mali_stream *stream)
 	set_ack_state(stream, MALI_CS_STOP);
 }
 
+/* the host's answer to a full heap: a chunk, or none, so that the stream has to make room */
+static void take_chunk(struct mali_stream *stream)
+{
+	struct mali_cs *cs = &stream->cs;
+	u64 chunk = mali_word64(&stream->in->heap_start);
+	u64 va = chunk & ~MALI_CHUNK_PAGES, bytes = (chunk & MALI_CHUNK_PAGES) << 12, next;
+
+	stream->state = MALI_STREAM_RUNNING;
+	if (chunk && mali_mem_load(gpu_of(stream), stream->group->as, va, sizeof(next), &next)) {
+		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, va);
+	} else if (chunk) {
+		cs->heap_bytes += bytes;
+		cs->heap_room += bytes;
+	} else if (!cs->heap_bytes || !cs->handler_bytes) {
+		mali_stream_fatal(stream, MALI_EXCEPTION_OOM, cs->heap_va);
+	} else if (cs->depth == MALI_CALL_DEPTH) {
+		mali_stream_fatal(stream, MALI_EXCEPTION_CS_CALL_STACK_OVERFLOW, cs->handler_va);
+	} else {
+		/* it renders what is in the heap */
+		cs->frame[cs->depth++] = (struct mali_frame) {
+			.pc = cs->handler_va, .end = cs->handler_va + cs->handler_bytes,
+		};
+		cs->heap_room = cs->heap_bytes;
+	}
+}
+
 /* handles the host's doorbell for this stream */
 void mali_stream_requests(struct mali_stream *stream)
 {
@@ -98,6 +128,9 @@ void mali_stream_requests(struct mali_stream *stream)
 		mali_stream_start(stream);
 	else if (wanted == MALI_CS_STOP)
 		mali_stream_stop(stream);
+	if (stream->state == MALI_STREAM_HEAP_FULL &&
+	    !((req ^ mali_word(&stream->out->ack)) & MALI_CS_TILER_OOM))
+		take_chunk(stream);
 	/* the request bits that select idle conditions have no effect: all are reported */
 	mali_set_word(&stream->out->ack,
 		      (mali_word(&stream->out->ack) &
@@ -109,7 +142,7 @@ void mali_stream_requests(struct mali_stream *stream)
 
 bool mali_stream_idle(const struct mali_stream *stream)
 {
-	return stream->state != MALI_STREAM_RUNNING;
+	return stream->state != MALI_STREAM_RUNNING && stream->state != MALI_STREAM_HEAP_FULL;
 }
 
 void mali_stream_status(struct mali_stream *stream)
@@ -198,7 +231,8 @@ bool mali_stream_run(struct mali_stream *stream)
 			stream->group->mcu->instructions++;
 		} else {
 			step_back(stream);
-			stream->state = MALI_STREAM_WAITING;
+			if (stream->state == MALI_STREAM_RUNNING)
+				stream->state = MALI_STREAM_WAITING;
 		}
 	}
 	mali_count(gpu_of(stream), mali_block_csg(gpu_of(stream), stream->group->number),
@@ -207,5 +241,11 @@ bool mali_stream_run(struct mali_stream *stream)
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_output_va);
 	if (stream->state == MALI_STREAM_EMPTY)
 		write_active(stream, 0);
+	if (stream->state == MALI_STREAM_HEAP_FULL) {
+		mali_count(gpu_of(stream), mali_block_csg(gpu_of(stream), stream->group->number),
+			   MALI_CSG_HEAP_REQUESTS, 1);
+		mali_stream_status(stream);
+		mali_stream_heap_full(stream);
+	}
 	return stream->state == MALI_STREAM_RUNNING;
 }

@@ -81,23 +81,45 @@ static u32 primitives(u32 mode, u32 indices, u32 *counter)
 	return 0;
 }
 
-void mali_work_idvs(struct mali_stream *stream, u64 instruction)
+/* returns false if the tiler's heap has no room; the instruction then continues later */
+static bool take_heap(struct mali_stream *stream, u64 bytes)
+{
+	struct mali_cs *cs = &stream->cs;
+	u64 some = min(bytes - min(bytes, cs->tiled_bytes), cs->heap_room);
+
+	if (!cs->heap_va)
+		return true;
+	cs->heap_room -= some;
+	cs->tiled_bytes += some;
+	if (cs->tiled_bytes < bytes) {
+		stream->state = MALI_STREAM_HEAP_FULL;
+		return false;
+	}
+	cs->tiled_bytes = 0;
+	return true;
+}
+
+/* returns false if the instruction blocks and must be executed again */
+bool mali_work_idvs(struct mali_stream *stream, u64 instruction)
 {
 	const u32 *reg = stream->cs.reg;
 	struct mali_gpu *gpu = stream->group->mcu->gpu;
 	u32 flags = reg[IDVS_FLAGS] | FIELD_GET(MALI_CS_IMMEDIATE32, instruction);
 	u32 counter;
-	u64 count;
+	u64 count = primitives(FIELD_GET(FLAGS_DRAW_MODE, flags), reg[IDVS_INDICES], &counter);
 
+	count *= reg[IDVS_INSTANCES];
+	/* restart positions are in the index buffer, which is not read */
+	if (flags & FLAGS_RESTART)
+		count = 0;
+	if (!take_heap(stream, count * READ_ONCE(gpu->tiler_bytes)))
+		return false;
 	start_work(stream, MALI_JOB_TILER);
 	/* there is no cache of shaded positions: each index is a vertex */
 	mali_count(gpu, MALI_BLOCK_TILER, MALI_TILER_POSITION_TASKS,
 		   (u64)DIV_ROUND_UP(reg[IDVS_INDICES], TASK_VERTICES) * reg[IDVS_INSTANCES]);
-	/* restart positions are in the index buffer, which is not read */
-	if (flags & FLAGS_RESTART)
-		return;
-	count = primitives(FIELD_GET(FLAGS_DRAW_MODE, flags), reg[IDVS_INDICES], &counter);
-	mali_count(gpu, MALI_BLOCK_TILER, counter, count * reg[IDVS_INSTANCES]);
+	mali_count(gpu, MALI_BLOCK_TILER, counter, count);
+	return true;
 }
 
 /* number of squares of side @pixels that the framebuffer's bounds touch */

@@ -23,6 +23,8 @@ static const char usage[] =
 	"  compute=X,Y,Z      workgroups\n"
 	"  draw=VERTICES[,N]  triangles, N instances\n"
 	"  fragment=W,H       a framebuffer of so many pixels\n"
+	"  tile=VERTICES[,N]  triangles in a tiler heap of four chunks, and their framebuffer\n"
+	"  handler            what tile does if the heap is full: render its contents\n"
 	"  store              the job's number to memory, which is checked in the end\n"
 	"  fault              read an address that is not mapped\n"
 	"  invalid            an instruction that does not exist\n"
@@ -34,6 +36,12 @@ enum {
 	DATA_OFFSET = 32 << 10,
 	GPU_VA = 1 << 20,
 	DATA_VA = GPU_VA + DATA_OFFSET,
+	HANDLER_OFFSET = 48 << 10,
+	HANDLER_VA = GPU_VA + HANDLER_OFFSET,
+	HANDLER_BYTES = 64,
+	CHUNK_BYTES = 128 << 10,
+	CHUNKS = 4,
+	EXCEPTION_TILER_OOM = 2,
 	UNMAPPED_VA = 0x7f000000,
 	RING_BYTES = 64 << 10,
 	MAX_GROUPS = 64,
@@ -51,6 +59,9 @@ enum opcode {
 	OP_RUN_FRAGMENT = 7,
 	OP_LOAD_MULTIPLE = 20,
 	OP_STORE_MULTIPLE = 21,
+	OP_SET_EXCEPTION_HANDLER = 25,
+	OP_HEAP_SET = 48,
+	OP_HEAP_OPERATION = 49,
 	OP_SYNC_WAIT64 = 53,
 	OP_NONE = 255,
 };
@@ -59,6 +70,7 @@ struct group {
 	__u32 handle;
 	__u32 syncobj;
 	__u8 *memory;
+	__u64 heap_va;
 };
 
 static int fd;
@@ -104,7 +116,27 @@ static __u64 *address(__u64 *code, __u64 va)
 	return emit(code, OP_MOVE48, (__u64)R_ADDRESS << 48 | va);
 }
 
-static __u64 *add_command(__u64 *code, const char *text, __u32 job)
+/* 16×16 pixels */
+static __u64 *fragment(__u64 *code)
+{
+	code = move32(move32(code, 42, 0), 43, 15 | 15 << 16);
+	return emit(code, OP_RUN_FRAGMENT, 0);
+}
+
+/* the tiler starts, has finished, its output was rendered */
+static __u64 *heap_operation(__u64 *code, __u64 which)
+{
+	return emit(code, OP_HEAP_OPERATION, which << 32);
+}
+
+static __u64 *draw(__u64 *code, unsigned int vertices, unsigned int instances)
+{
+	code = move32(move32(code, 33, vertices), 34, instances);
+	code = move32(code, 56, 8); /* triangles */
+	return emit(code, OP_RUN_IDVS, 0);
+}
+
+static __u64 *add_command(const struct group *group, __u64 *code, const char *text, __u32 job)
 {
 	const __u64 memory = (__u64)R_ADDRESS << 40;
 	unsigned int v[3] = { 1, 1, 1 };
@@ -118,11 +150,18 @@ static __u64 *add_command(__u64 *code, const char *text, __u32 job)
 			code = move32(code, 37 + i, v[i]);
 		return emit(code, OP_RUN_COMPUTE, 0);
 	}
-	if (!strncmp(text, "draw", length)) {
-		code = move32(code, 33, v[0]);
-		code = move32(code, 34, v[1]);
-		code = move32(code, 56, 8); /* triangles */
-		return emit(code, OP_RUN_IDVS, 0);
+	if (!strncmp(text, "draw", length))
+		return draw(code, v[0], v[1]);
+	if (!strncmp(text, "tile", length)) {
+		code = emit(address(code, group->heap_va), OP_HEAP_SET, memory);
+		code = draw(heap_operation(code, 0), v[0], v[1]);
+		return heap_operation(fragment(heap_operation(code, 1)), 3);
+	}
+	if (!strcmp(text, "handler")) {
+		fragment((__u64 *)(group->memory + HANDLER_OFFSET));
+		code = move32(address(code, HANDLER_VA), R_DATA, HANDLER_BYTES);
+		return emit(code, OP_SET_EXCEPTION_HANDLER,
+			    memory | (__u64)R_DATA << 32 | EXCEPTION_TILER_OOM);
 	}
 	if (!strncmp(text, "fragment", length)) {
 		code = move32(code, 42, 0);
@@ -168,6 +207,12 @@ static void create(struct group *group, __u64 cores)
 		.fragment_core_mask = cores,
 		.tiler_core_mask = 1,
 	};
+	struct drm_panthor_tiler_heap_create heap = {
+		.initial_chunk_count = 1,
+		.chunk_size = CHUNK_BYTES,
+		.max_chunks = CHUNKS,
+		.target_in_flight = 2,
+	};
 	struct drm_syncobj_create sync = { 0 };
 
 	call(DRM_IOCTL_PANTHOR_VM_CREATE, &vm, "VM_CREATE");
@@ -183,6 +228,9 @@ static void create(struct group *group, __u64 cores)
 	call(DRM_IOCTL_PANTHOR_VM_BIND, &bind, "VM_BIND");
 	call(DRM_IOCTL_PANTHOR_GROUP_CREATE, &create, "GROUP_CREATE");
 	group->handle = create.group_handle;
+	heap.vm_id = vm.id;
+	call(DRM_IOCTL_PANTHOR_TILER_HEAP_CREATE, &heap, "TILER_HEAP_CREATE");
+	group->heap_va = heap.tiler_heap_ctx_gpu_va;
 	call(DRM_IOCTL_SYNCOBJ_CREATE, &sync, "SYNCOBJ_CREATE");
 	group->syncobj = sync.handle;
 }
@@ -226,7 +274,7 @@ static bool submit(struct group *group, __u32 job, char **commands)
 	if (job > 4)
 		wait_for(group, job - 4);
 	while (*commands)
-		code = add_command(code, *commands++, job);
+		code = add_command(group, code, *commands++, job);
 	queue.stream_addr = GPU_VA + place;
 	/* pad to whole cache lines */
 	while ((code - begin) % 8)

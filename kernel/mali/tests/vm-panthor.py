@@ -8,9 +8,9 @@ import sys
 import time
 
 import mali
-from mali import POWER, Log, bind, fail, jobs, node, read, run_job, suspended
+from mali import MODEL, POWER, Log, bind, fail, jobs, node, read, run_job, suspended
 import harness
-from harness import check, run, test, wait_for
+from harness import check, run, test, wait_for, write
 
 GROUP_SLOTS, ADDRESS_SPACES = 8, 8
 
@@ -70,6 +70,32 @@ def unrecoverable():
     run_job("store", status=1)
     log.expect("CS_UNRECOVERABLE")
     jobs("store")
+
+
+def truth(kind, counter):
+    return sum(int(line.split()[3]) for line in read(f"{MODEL}/truth").splitlines()
+               if line.split()[0] == kind and int(line.split()[2]) == counter)
+
+
+CHUNK_TRIANGLES = (128 << 10) // 64
+
+
+@test
+def tiler_heap():
+    """a tiler heap that is full: the driver adds chunks, up to its limit; then the handler runs"""
+    write(f"{MODEL}/tiler_bytes", "64")
+    full, triangles, rendered = truth("csg", 7), truth("tiler", 6), truth("cshw", 33)
+    # three chunks are added, the first by the first triangle; later jobs use them again
+    jobs("-n", "5", f"tile={3 * 3 * CHUNK_TRIANGLES}")
+    check(truth("csg", 7) - full == 3, "not 3 requests")
+    check(truth("tiler", 6) - triangles == 5 * 3 * CHUNK_TRIANGLES, "not all triangles")
+    jobs("-g", "12", "-n", "3", f"tile={6 * CHUNK_TRIANGLES}", groups=12)
+    check(truth("csg", 7) - full == 3 + 12 * 2, "not 2 requests each")
+    jobs("handler", f"tile={3 * 7 * CHUNK_TRIANGLES}")
+    # one per job, and two of the handler
+    check(truth("cshw", 33) - rendered == 5 + 12 * 3 + 1 + 2, "handler")
+    broken_job(f"tile={3 * 7 * CHUNK_TRIANGLES}", "(OOM)")
+    write(f"{MODEL}/tiler_bytes", "0")
 
 
 @test
