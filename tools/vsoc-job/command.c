@@ -197,13 +197,6 @@ static const struct command_kind *kind_of(uint32_t type)
 	return NULL;
 }
 
-const char *command_name(uint32_t type)
-{
-	const struct command_kind *kind = kind_of(type);
-
-	return kind ? kind->name : NULL;
-}
-
 static uint64_t load_field(const struct drm_vsoc_command *command, const struct field *field)
 {
 	const unsigned char *at = (const unsigned char *)command + field->offset;

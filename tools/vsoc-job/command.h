@@ -35,9 +35,6 @@ int job_add(struct job *job, const struct drm_vsoc_command *command);
 int job_parse(struct job *job, const char *const *words, size_t count, char *error,
 	      size_t error_bytes);
 
-/* Name of a type of command. @type: enum drm_vsoc_cmd_type. Return: the name, NULL if unknown. */
-const char *command_name(uint32_t type);
-
 /* Total of a numeric field of commands. */
 struct command_amount {
 	const char *command;

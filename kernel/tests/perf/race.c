@@ -4,7 +4,6 @@
  * had events; KASAN would report accesses to a removed device. usage: race FIRST SECOND: the CPUs
  * of socket 0
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>

@@ -73,9 +73,7 @@ static int take_threshold(const struct app *app, void *options, const char *text
 static int parse_options(const struct app *app, int argc, char **argv, struct diff_options *o)
 {
 	const struct option_spec options[] = {
-		OPTION('A', "per-block", FLAG, &o->per_block),
-		OPTION('A', "per-core", FLAG, &o->per_block),
-		OPTION('A', "no-aggr", FLAG, &o->per_block),
+		OPTION_PER_BLOCK(&o->per_block),
 		OPTION('a', "all", FLAG, &o->all),
 		OPTION('s', "sort", FLAG, &o->sort),
 		OPTION(0, "threshold", CALL, o, .call = take_threshold),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* perfctr info: describe a device and what this user may do with it. */
-#include <drm/perfctr_mali.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -46,14 +46,19 @@ static void print_name(const struct app *app)
 		app->name ? app->name : "");
 }
 
+static void print_message(const struct app *app, const char *format, va_list args)
+{
+	print_name(app);
+	fputs(": ", app->err);
+	vfprintf(app->err, format, args);
+}
+
 void app_error(const struct app *app, const char *format, ...)
 {
 	va_list args;
 
-	print_name(app);
-	fputs(": ", app->err);
 	va_start(args, format);
-	vfprintf(app->err, format, args);
+	print_message(app, format, args);
 	va_end(args);
 	fputc('\n', app->err);
 }
@@ -62,10 +67,8 @@ int app_usage(const struct app *app, const char *format, ...)
 {
 	va_list args;
 
-	print_name(app);
-	fputs(": ", app->err);
 	va_start(args, format);
-	vfprintf(app->err, format, args);
+	print_message(app, format, args);
 	va_end(args);
 	fputs("; see ", app->err);
 	print_name(app);

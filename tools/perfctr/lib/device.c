@@ -2,7 +2,6 @@
 #include "device.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <perfctr/broker.h>

@@ -46,6 +46,10 @@ struct option_spec {
 #define OPTION(letter_, name_, kind_, to_, ...) \
 	{ .letter = letter_, .name = name_, .kind = OPTION_##kind_, .to = to_, __VA_ARGS__ }
 #define OPTIONS_END { .name = NULL }
+/* -A by all its names */
+#define OPTION_PER_BLOCK(to) \
+	OPTION('A', "per-block", FLAG, to), OPTION('A', "per-core", FLAG, to), \
+	OPTION('A', "no-aggr", FLAG, to)
 /* clang-format on */
 
 /*

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/number.h"
 #include "frames.h"
 #include "runs.h"
 

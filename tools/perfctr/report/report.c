@@ -4,14 +4,11 @@
 
 #include <fnmatch.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "commands.h"
-#include "common/number.h"
 #include "lib/option.h"
 #include "lib/output.h"
 
@@ -60,9 +57,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 	bool json = false, svg = false, html = false;
 	const struct option_spec options[] = {
 		OPTION('e', "event", WORDS, &o->patterns),
-		OPTION('A', "per-block", FLAG, &o->per_block),
-		OPTION('A', "per-core", FLAG, &o->per_block),
-		OPTION('A', "no-aggr", FLAG, &o->per_block),
+		OPTION_PER_BLOCK(&o->per_block),
 		OPTION(0, "svg", FLAG, &svg),
 		OPTION(0, "html", FLAG, &html),
 		OPTION('j', "json", FLAG, &json),

@@ -102,8 +102,7 @@ static int parse_options(struct top *t, int argc, char **argv)
 	const struct option_spec options[] = {
 		OPTION('e', "event", WORDS, &t->events),
 		OPTION('I', "interval", TIME, &t->interval_ns),
-		OPTION('A', "per-block", FLAG, &t->per_block),
-		OPTION('A', "per-core", FLAG, &t->per_block),
+		OPTION_PER_BLOCK(&t->per_block),
 		OPTION(0, "per-client", FLAG, &t->per_client),
 		OPTION('n', "count", NUMBER, &t->updates, .min = 1, .max = UINT64_MAX),
 		OPTION(0, "timeout", TIME, &t->timeout_ns),
