@@ -262,44 +262,36 @@ static int read_factor(struct reader *r)
 	return 0;
 }
 
-static int read_product(struct reader *r)
+/* Operands with two operators of the same precedence between them. */
+static int read_chain(struct reader *r, int (*read_operand)(struct reader *r),
+		      const char *operators, const enum op_code *codes)
 {
-	int error = read_factor(r);
+	int error = read_operand(r);
 
 	while (!error) {
 		enum op_code code;
 
-		if (take(r, '*'))
-			code = OP_MUL;
-		else if (take(r, '/'))
-			code = OP_DIV;
+		if (take(r, operators[0]))
+			code = codes[0];
+		else if (take(r, operators[1]))
+			code = codes[1];
 		else
 			break;
-		error = read_factor(r);
+		error = read_operand(r);
 		if (!error)
 			error = emit(r, (struct op){ .code = code });
 	}
 	return error;
 }
 
+static int read_product(struct reader *r)
+{
+	return read_chain(r, read_factor, "*/", (enum op_code[]){ OP_MUL, OP_DIV });
+}
+
 static int read_sum(struct reader *r)
 {
-	int error = read_product(r);
-
-	while (!error) {
-		enum op_code code;
-
-		if (take(r, '+'))
-			code = OP_ADD;
-		else if (take(r, '-'))
-			code = OP_SUB;
-		else
-			break;
-		error = read_product(r);
-		if (!error)
-			error = emit(r, (struct op){ .code = code });
-	}
-	return error;
+	return read_chain(r, read_product, "+-", (enum op_code[]){ OP_ADD, OP_SUB });
 }
 
 /* Largest number of values on the stack at the same time. */
