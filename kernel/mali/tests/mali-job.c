@@ -27,7 +27,7 @@ static const char usage[] =
 	"  handler            what tile does if the heap is full: render its contents\n"
 	"  store              the job's number to memory, which is checked in the end\n"
 	"  fault              read an address that is not mapped\n"
-	"  invalid            an instruction that does not exist\n"
+	"  invalid[=OPCODE]   an instruction that does not exist\n"
 	"  hang               wait for something that does not come\n"
 	"Prints the state of each group; exit status 1 if one did not finish its jobs.\n";
 
@@ -174,8 +174,8 @@ static __u64 *add_command(const struct group *group, __u64 *code, const char *te
 	}
 	if (!strcmp(text, "fault"))
 		return emit(address(code, UNMAPPED_VA), OP_LOAD_MULTIPLE, memory | 1 << 16);
-	if (!strcmp(text, "invalid"))
-		return emit(code, OP_NONE, 0);
+	if (!strncmp(text, "invalid", length))
+		return emit(code, equals ? v[0] : OP_NONE, 0);
 	if (!strcmp(text, "hang")) {
 		code = move32(address(code, DATA_VA + 64), R_DATA, 1);
 		code = move32(code, R_DATA + 1, 0);

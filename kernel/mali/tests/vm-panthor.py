@@ -58,8 +58,10 @@ def page_fault():
 
 @test
 def invalid_instruction():
-    """an instruction that does not exist: CS_FATAL"""
-    broken_job("invalid", "CS_INSTR_INVALID")
+    """instructions that do not exist, or that the model does not execute: CS_FATAL"""
+    # RUN_TILING, RUN_FULLSCREEN, PROGRESS_*, PROT_REGION, RUN_COMPUTE_INDIRECT
+    for opcode in (255, 5, 8, 24, 42, 43, 41, 44):
+        broken_job(f"invalid={opcode}", "CS_INSTR_INVALID")
 
 
 @test
