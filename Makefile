@@ -178,8 +178,13 @@ arm64: generated | setup ## cross-build everything for arm64 into build/arm64
 	$(Q)$(PRINT_BUILD) "  BUILD   arm64: library, commands, tests, modules"
 	$(Q)scripts/build-arm64
 
-test-arm64: arm64 ## all tests that run on Debian's arm64 6.12 kernel, emulated
-	$(Q)scripts/run-suites -f scripts/suites-arm64
+# each suite, then the same on the newest kernel
+test-arm64: arm64 ## all tests that run on arm64: Debian's 6.12 and newest kernel, emulated
+	$(Q)vm/kernel_cache.py build arm64-newest && scripts/build-arm64 arm64-newest
+	$(Q)mkdir -p $(BUILD)/test && sed -n -e ':a; /\\$$/ { N; ba }' -e '/^#/d; p' \
+		-e 's/^[a-z0-9-]*/&-new/; s/--kernel arm64/&-newest/' \
+		-e 's,test/igt-arm64,&-newest,; p' scripts/suites-arm64 >$(BUILD)/test/suites-arm64
+	$(Q)scripts/run-suites -f $(BUILD)/test/suites-arm64 $(SUITES)
 
 panthor-check: | setup ## apply the panthor series to Debian's 6.12 and newest kernel, build it
 	$(Q)scripts/run-suites 'panthor*'

@@ -9,7 +9,6 @@ A private apt downloads the arm64 packages from this machine's archives. They ar
 installed. So is the cross compiler, whose installation would remove gcc-multilib (32-bit tests).
 """
 
-import contextlib
 import glob
 import hashlib
 import os
@@ -19,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 
-from debian import Apt, unpack
-from debian_kernels import Kernel, KernelError, cache_dir, find_debian, lock, note, run
+from debian import Apt, finish_root, unpack
+from debian_kernels import (Kernel, KernelError, cache_dir, find_debian, lock, note, publish,
+                            run)
 
 NAME = "arm64"
 TRIPLE = "aarch64-linux-gnu"
@@ -71,20 +71,12 @@ def make(final):
         tree = os.path.join(work, "tree")
         root, modules = os.path.join(tree, "root"), os.path.join(tree, "kernel")
         unpack(glob.glob(f"{apt.archives}/*.deb"), root)
-        # the init shell; a package's script would select it
-        with contextlib.suppress(FileExistsError):
-            os.symlink("dash", os.path.join(root, "usr/bin/sh"))
-        with contextlib.suppress(FileExistsError):
-            os.symlink("python3.11", os.path.join(root, "usr/bin/python3"))
-        for name in ("dev", "proc", "sys", "tmp", "run", "mnt", "var/tmp", "root", "host"):
-            os.makedirs(os.path.join(root, name), exist_ok=True)
+        finish_root(root, {"usr/bin/sh": "dash", "usr/bin/python3": "python3.11"},
+                    ("dev", "proc", "sys", "tmp", "run", "mnt", "var/tmp", "root", "host"))
 
-        packages = os.path.join(work, "packages")
-        os.makedirs(packages)
         # their dependencies are of another architecture, or not needed
-        run("apt-get", "-q", "download", image, headers, env=apt.env, cwd=packages)
-        unpack(glob.glob(f"{packages}/linux-image-*.deb"), modules)
-        unpack(glob.glob(f"{packages}/linux-headers-*.deb"), os.path.join(tree, "headers"))
+        unpack(apt.download(image), modules)
+        unpack(apt.download(headers), os.path.join(tree, "headers"))
         # tools of the build run on this machine
         kbuild = f"usr/lib/linux-kbuild-{release}"
         os.makedirs(os.path.join(tree, "headers/usr/lib"), exist_ok=True)
@@ -98,9 +90,7 @@ def make(final):
         run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", *CROSS_PACKAGES,
             cwd=cross)
         unpack(glob.glob(f"{cross}/*.deb"), os.path.join(tree, "cross"))
-        open(os.path.join(tree, ".complete"), "w", encoding="ascii").close()
-        shutil.rmtree(final, ignore_errors=True)
-        os.rename(tree, final)
+        publish(tree, final)
 
 
 def fetch():

@@ -2,8 +2,10 @@
 """Debian packages of other suites and architectures: fetched and unpacked, never installed."""
 
 import contextlib
+import glob
 import os
 import subprocess
+import tempfile
 
 from debian_kernels import KernelError, run
 
@@ -12,16 +14,17 @@ class Apt:
     """apt for another architecture or other archives; the machine's apt is unchanged.
 
     @work: directory for its lists and packages
+    @architecture: or several, separated by commas, the one of the programs first
     @sources: lines of sources.list(5); by default the archives of this machine's apt
 """
 
     def __init__(self, work, architecture, sources=None):
-        self.archives = os.path.join(work, "archives")
+        self.work, self.archives = work, os.path.join(work, "archives")
         for name in ("archives/partial", "lists/partial", "state"):
             os.makedirs(os.path.join(work, name))
         path = os.path.join(work, "apt.conf")
         options = {
-            "APT::Architecture": architecture, "APT::Architectures": architecture,
+            "APT::Architecture": architecture.split(",")[0], "APT::Architectures": architecture,
             "APT::Install-Recommends": "false", "APT::Sandbox::User": "root",
             "Dir::State": f"{work}/state", "Dir::State::status": f"{work}/state/status",
             "Dir::State::lists": f"{work}/lists",
@@ -43,6 +46,12 @@ class Apt:
     def cache(self, *words):
         return run("apt-cache", *words, env=self.env)
 
+    def download(self, *packages):
+        """Files of the packages, without those that they depend on."""
+        directory = tempfile.mkdtemp(dir=self.work)
+        run("apt-get", "-q", "download", *packages, env=self.env, cwd=directory)
+        return glob.glob(f"{directory}/*.deb")
+
 
 def unpack(debs, to):
     """Unpack as dpkg would, on a merged /usr and without running scripts."""
@@ -56,6 +65,15 @@ def unpack(debs, to):
             run_from(data.stdout, "tar", "-C", to, "--keep-directory-symlink", "-xpf", "-")
             if data.wait():
                 raise KernelError(f"{os.path.basename(deb)} cannot be unpacked")
+
+
+def finish_root(root, links, directories):
+    """Links that scripts of the packages would make, and directories to mount on."""
+    for link, target in links.items():
+        if not os.path.lexists(os.path.join(root, link)):
+            os.symlink(target, os.path.join(root, link))
+    for name in directories:
+        os.makedirs(os.path.join(root, name), exist_ok=True)
 
 
 def run_from(stdin, *argv):

@@ -78,6 +78,13 @@ def run(*argv, **kwargs):
     return done.stdout
 
 
+def publish(tree, final):
+    """Make a finished tree an entry of the cache."""
+    open(os.path.join(tree, ".complete"), "w", encoding="ascii").close()
+    shutil.rmtree(final, ignore_errors=True)
+    os.rename(tree, final)
+
+
 def extract_vmlinux(bzimage, vmlinux):
     """Extract the ELF of a bzImage: the decompressor is slow in TCG."""
     with open(bzimage, "rb") as f:
@@ -167,10 +174,7 @@ def fetch_debian(kver, package):
         run("depmod", "-b", tree, kver)
         shutil.rmtree(f"{tree}/boot")
         shutil.rmtree(f"{tree}/usr", ignore_errors=True)
-        with open(f"{tree}/.complete", "w", encoding="ascii") as f:
-            f.write(package + "\n")
-        shutil.rmtree(final, ignore_errors=True)
-        os.rename(tree, final)
+        publish(tree, final)
 
 
 def fetch_series(series, update=False):

@@ -212,7 +212,7 @@ def find(name):
     """The kernel that a name or version stands for."""
     if name == arm64.NAME:
         return arm64.find()
-    if name == newest.NAME or newest.is_cached(name):
+    if name in (newest.NAME, newest.ARM64) or newest.is_cached(name):
         return newest.find(name)
     return find_tier(name) if base(name) in TIERS else find_debian(name)
 
@@ -240,8 +240,8 @@ def main(argv):
             for name in args:
                 if name in DEBIAN_SERIES:
                     fetch_series(name)
-                elif name == newest.NAME:
-                    newest.fetch()
+                elif name in (newest.NAME, newest.ARM64):
+                    newest.fetch(name)
                 elif base(name) in TIERS or not newest.is_cached(name) and not is_cached(name):
                     build_tier(name, jobs)
         elif command == "get" and len(args) == 2:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The newest kernel that Debian ships, in the cache: image, headers and a root to build in.
 
-usage: vm/newest.py fetch [RELEASE]  make the recorded release, or another, available; print it
+usage: vm/newest.py fetch [RELEASE]  make the recorded release, or another, available; print it;
+                                     arm64-newest: the recorded release for arm64
        vm/newest.py offered          print the releases in the recorded suites, newest first
 
 vm/newest has the release and its suites. Debian 12's compiler and C library are too old for the
@@ -13,19 +14,21 @@ archive. Nothing is installed.
 import glob
 import os
 import re
-import shutil
 import sys
 import tempfile
 
-from debian import Apt, unpack
-from debian_kernels import Kernel, KernelError, cache_dir, extract_vmlinux, lock, note, run
+from arm64 import raw_image
+from debian import Apt, finish_root, unpack
+from debian_kernels import (Kernel, KernelError, cache_dir, extract_vmlinux, lock, note, publish,
+                            run)
 
 NAME = "newest"
+ARM64 = "arm64-newest"
 RECORD = os.path.join(os.path.dirname(os.path.realpath(__file__)), "newest")
 # packages that kbuild runs, and those that it needs; the headers depend on the compiler
 ROOT_PACKAGES = ["bash", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "kmod",
                  "make", "mawk", "perl-base", "sed", "util-linux"]
-FLAVOUR = r"(\d+)\.(\d+)\.(\d+)\+deb\d+-amd64"
+NUMBERS = r"(\d+)\.(\d+)\.(\d+)\+deb\d+-"
 
 
 def record():
@@ -51,10 +54,10 @@ def sources(suites):
     return [f"deb {archive()} {suite} main" for suite in suites]
 
 
-def offered(apt):
+def offered(apt, arch="amd64"):
     """Releases with image and headers, newest first."""
     names = set(apt.cache("pkgnames", "linux-").split())
-    found = [re.fullmatch(r"linux-headers-(" + FLAVOUR + ")", name) for name in names]
+    found = [re.fullmatch(rf"linux-headers-({NUMBERS}{arch})", name) for name in names]
     releases = [(tuple(map(int, m.groups()[1:])), m.group(1)) for m in found
                 if m and f"linux-image-{m.group(1)}" in names]
     return [release for _, release in sorted(releases, reverse=True)]
@@ -65,13 +68,6 @@ def image_packages(apt, release):
     depends = apt.cache("depends", f"linux-image-{release}")
     parts = re.findall(r"Depends: (linux-(?:binary|modules)-" + re.escape(release) + ")", depends)
     return parts or [f"linux-image-{release}"]
-
-
-def download(apt, packages, work, name):
-    directory = os.path.join(work, name)
-    os.makedirs(directory)
-    run("apt-get", "-q", "download", *packages, env=apt.env, cwd=directory)
-    return glob.glob(f"{directory}/*.deb")
 
 
 def source_version():
@@ -88,7 +84,7 @@ def unpack_source(tree):
     with tempfile.TemporaryDirectory(dir=cache_dir(), prefix=".source-") as work:
         apt = Apt(os.path.join(work, "apt"), "amd64", sources(suites))
         apt("update")
-        deb = download(apt, [source_package()], work, "source")[0]
+        deb = apt.download(source_package())[0]
         version = os.path.basename(deb).split("_")[1].split("-")[0]
         if not release.startswith(version + "+"):
             raise KernelError(f"{source_package()} of Debian's archive is {version}, but vm/newest "
@@ -102,43 +98,46 @@ def make(final, release, suites):
     os.makedirs(os.path.dirname(final), exist_ok=True)
     note(f"fetching Debian's kernel {release} and a compiler for it (once, about a minute)")
     with tempfile.TemporaryDirectory(dir=os.path.dirname(final), prefix=".newest-") as work:
-        apt = Apt(os.path.join(work, "apt"), "amd64", sources(suites))
+        arch = architecture(release)
+        # headers for arm64 depend on a compiler that runs here
+        architectures = "amd64" if arch == "amd64" else f"amd64,{arch}"
+        apt = Apt(os.path.join(work, "apt"), architectures, sources(suites))
         apt("update")
-        if release not in offered(apt):
+        if release not in offered(apt, arch):
             raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release}. "
-                              f"They have {', '.join(offered(apt)[:3])}: write one of them into "
-                              "vm/newest, and run make next")
+                              f"They have {', '.join(offered(apt, arch)[:3])}: write one of them "
+                              "into vm/newest, and run make next")
         apt("--download-only", "install", *ROOT_PACKAGES, f"linux-headers-{release}")
         tree = os.path.join(work, "tree")
         root = os.path.join(tree, "root")
         unpack(glob.glob(f"{apt.archives}/*.deb"), root)
-        # links that scripts of the packages would make
-        for link, target in (("usr/bin/sh", "dash"), ("usr/bin/awk", "mawk")):
-            if not os.path.lexists(os.path.join(root, link)):
-                os.symlink(target, os.path.join(root, link))
-        for name in ("dev", "proc", "tmp"):
-            os.makedirs(os.path.join(root, name), exist_ok=True)
-        unpack(download(apt, image_packages(apt, release), work, "image"), tree)
+        finish_root(root, {"usr/bin/sh": "dash", "usr/bin/awk": "mawk"}, ("dev", "proc", "tmp"))
+        unpack(apt.download(*image_packages(apt, release)), tree)
         images = glob.glob(f"{tree}/boot/vmlinuz-*") + glob.glob(f"{tree}/lib/modules/*/vmlinuz")
-        extract_vmlinux(images[0], f"{tree}/vmlinux")
+        (raw_image if arch == "arm64" else extract_vmlinux)(images[0], f"{tree}/vmlinux")
         os.unlink(images[0])
         run("depmod", "-b", tree, release)
-        open(os.path.join(tree, ".complete"), "w", encoding="ascii").close()
-        shutil.rmtree(final, ignore_errors=True)
-        os.rename(tree, final)
+        publish(tree, final)
 
 
 def directory(release):
     return os.path.join(cache_dir(), "newest", release)
 
 
-def fetch(release=None):
-    recorded, suites = record()
-    release = release or recorded
-    final = directory(release)
+def architecture(release):
+    return release.rpartition("-")[2]
+
+
+def release_of(name):
+    recorded = record()[0]
+    return {NAME: recorded, ARM64: recorded.replace("-amd64", "-arm64")}.get(name, name)
+
+
+def fetch(name=NAME):
+    release = release_of(name)
     with lock(NAME):
         if not is_cached(release):
-            make(final, release, suites)
+            make(directory(release), release, record()[1])
     return release
 
 
@@ -147,12 +146,14 @@ def is_cached(release):
 
 
 def find(name=NAME):
-    release = record()[0] if name == NAME else name
+    release = release_of(name)
     top = directory(release)
     if not is_cached(release):
-        raise KernelError(f"Debian's kernel {release} is not in the cache: run vm/newest.py fetch")
-    return Kernel(name, release, "x86_64", f"/usr/src/linux-headers-{release}",
-                               f"{top}/vmlinux", top, True, root=f"{top}/root")
+        raise KernelError(f"Debian's kernel {release} is not in the cache: run vm/newest.py fetch "
+                          f"{name if name == ARM64 else release}")
+    arch = architecture(release).replace("amd64", "x86_64")
+    return Kernel(name, release, arch, f"/usr/src/linux-headers-{release}", f"{top}/vmlinux", top,
+                  True, root=f"{top}/root")
 
 
 def main(argv):
