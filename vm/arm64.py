@@ -119,23 +119,16 @@ def root():
     return os.path.join(base(), "root")
 
 
-def compiler_env():
+def build_env():
     """The unpacked compiler finds its libraries through LD_LIBRARY_PATH."""
+    top = root()
     cross = os.path.join(base(), "cross")
     libraries = f"{cross}/usr/lib/x86_64-linux-gnu"
     return {
         "PATH": f"{cross}/usr/bin:{os.environ.get('PATH', '')}",
         "LD_LIBRARY_PATH": ":".join(p for p in (libraries, os.environ.get("LD_LIBRARY_PATH")) if p),
         "CROSS_COMPILE": f"{TRIPLE}-",
-    }
-
-
-def build_env():
-    top = root()
-    gcc = os.path.join(base(), "cross", GCC)
-    return {
-        **compiler_env(),
-        "CC": f"{gcc} --sysroot={top}",
+        "CC": f"{cross}/{GCC} --sysroot={top}",
         "AR": f"{TRIPLE}-ar",
         "PKG_CONFIG_SYSROOT_DIR": top,
         "PKG_CONFIG_LIBDIR": f"{top}/usr/lib/{TRIPLE}/pkgconfig:{top}/usr/share/pkgconfig",
