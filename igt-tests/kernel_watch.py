@@ -14,8 +14,8 @@ ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 WARNING_LEVEL = 4
 TAINT_WARN = 1 << 9
 TAINT_DIE = 1 << 7
-OUR_LINES = re.compile(r"perfctr|vsoc|\bcsf\b|tegra410|WARNING|BUG|Oops|KASAN|UBSAN|lockdep|"
-                       r"rcu.*stall|blocked for more|refcount|sysfs: cannot|Call Trace|"
+OUR_LINES = re.compile(r"perfctr|vsoc|\bcsf\b|tegra410|WARNING|\bBUG\b|Oops|KASAN|UBSAN|lockdep|"
+                       r"rcu.*stall|blocked for more|refcount|sysfs: cannot|debugfs: |Call Trace|"
                        r"general protection|unable to handle", re.I)
 
 
