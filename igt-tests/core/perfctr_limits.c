@@ -264,13 +264,11 @@ static int pmu_session(int fd, uint32_t flags, int type, unsigned int blocks)
 	s.setup.slots = 1;
 	s.setup.flags = flags;
 	for (unsigned int i = 0; i < blocks; i++) {
-		struct drm_perfctr_block_request *r = &s.requests[s.setup.request_count++];
+		struct drm_perfctr_block_request *r =
+			igt_perfctr_add_pmu(&s, 0, type, 0, DRM_PERFCTR_CPU_ANY);
 
 		r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
-		r->flags = DRM_PERFCTR_REQUEST_PMU;
-		r->cpu = DRM_PERFCTR_CPU_ANY;
 		r->mask = 0xffff;
-		r->pmu_type = type;
 		/* each with another filter */
 		r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 	}

@@ -168,17 +168,14 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 	for (unsigned int k = 0; k < 2; k++) {
 		igt_perfctr_session_init_empty(&s[k], mine);
 		for (unsigned int i = 0; i < BLOCKS; i++) {
-			struct drm_perfctr_block_request *r = &s[k].requests[i];
+			struct drm_perfctr_block_request *r =
+				igt_perfctr_add_pmu(&s[k], 0, type, 0, DRM_PERFCTR_CPU_ANY);
 
 			r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
-			r->flags = DRM_PERFCTR_REQUEST_PMU;
-			r->cpu = DRM_PERFCTR_CPU_ANY;
 			r->mask = 0xffff;
-			r->pmu_type = type;
 			/* each with another filter */
 			r->config1 = ((i + 1) & 7) | ((i + 1) & ~7u) << 5;
 		}
-		s[k].setup.request_count = BLOCKS;
 		s[k].setup.period_ns = MS + k * 300000;
 		igt_perfctr_begin(&s[k]);
 	}

@@ -212,8 +212,8 @@ void igt_perfctr_session_init_empty(struct igt_perfctr_session *s,
 	s->setup.request_count = 0;
 }
 
-void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
-			 uint64_t config, int cpu)
+struct drm_perfctr_block_request *igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index,
+						      uint32_t type, uint64_t config, int cpu)
 {
 	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
 
@@ -225,6 +225,7 @@ void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t
 	r->pmu_type = type;
 	r->config = config;
 	r->cpu = cpu;
+	return r;
 }
 
 static int send_setup(struct igt_perfctr_session *s)

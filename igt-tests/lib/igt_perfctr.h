@@ -101,8 +101,8 @@ void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
 /* the same without requests */
 void igt_perfctr_session_init_empty(struct igt_perfctr_session *s,
 				    const struct igt_perfctr_device *dev);
-void igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index, uint32_t type,
-			 uint64_t config, int cpu);
+struct drm_perfctr_block_request *igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index,
+						      uint32_t type, uint64_t config, int cpu);
 /* TEST_ONLY, SETUP, the ring mapped; 0 or -errno */
 int igt_perfctr_session_try(struct igt_perfctr_session *s);
 void igt_perfctr_session_create(struct igt_perfctr_session *s);

@@ -70,20 +70,13 @@ void igt_write_int(const char *path, int value)
 
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 {
-	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count];
-	FILE *f;
+	struct drm_perfctr_block_request *r;
 
-	f = s->dev->info.features & DRM_PERFCTR_FEATURE_PMU ? fopen(IGT_UCF_TYPE, "re") : NULL;
-	if (!f)
+	if (!(s->dev->info.features & DRM_PERFCTR_FEATURE_PMU) || access(IGT_UCF_TYPE, R_OK))
 		return false;
-	memset(r, 0, sizeof(*r));
-	igt_assert_eq(fscanf(f, "%u", &r->pmu_type), 1);
-	fclose(f);
+	r = igt_perfctr_add_pmu(s, 0, igt_read_int(IGT_UCF_TYPE), 0, DRM_PERFCTR_CPU_ANY);
 	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
-	r->flags = DRM_PERFCTR_REQUEST_PMU;
-	r->cpu = DRM_PERFCTR_CPU_ANY;
 	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD;
-	s->setup.request_count++;
 	return true;
 }
 

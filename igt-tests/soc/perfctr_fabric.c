@@ -38,16 +38,12 @@ static uint32_t ucf_type(void)
 
 static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t config1)
 {
-	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
+	struct drm_perfctr_block_request *r =
+		igt_perfctr_add_pmu(s, index, ucf_type(), 0, DRM_PERFCTR_CPU_ANY);
 
-	memset(r, 0, sizeof(*r));
 	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
-	r->flags = DRM_PERFCTR_REQUEST_PMU;
-	r->index = index;
-	r->cpu = DRM_PERFCTR_CPU_ANY;
 	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD |
 		  1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR;
-	r->pmu_type = ucf_type();
 	r->config1 = config1;
 }
 
@@ -119,13 +115,8 @@ static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
 	igt_perfctr_session_init_empty(&s, &dev);
-	r = &s.requests[s.setup.request_count++];
+	r = igt_perfctr_add_pmu(&s, 0, igt_read_int(path), config, DRM_PERFCTR_CPU_ANY);
 	r->type = type;
-	r->flags = DRM_PERFCTR_REQUEST_PMU;
-	r->cpu = DRM_PERFCTR_CPU_ANY;
-	r->mask = 1;
-	r->pmu_type = igt_read_int(path);
-	r->config = config;
 	r->config1 = config1;
 	r->config2 = config2;
 	ret = igt_perfctr_session_try(&s);

@@ -298,15 +298,11 @@ static int pmu_file(const char *pmu, const char *file)
 
 static void add_block(struct igt_perfctr_session *s, uint16_t type, const struct wanted *w)
 {
-	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
+	struct drm_perfctr_block_request *r = igt_perfctr_add_pmu(
+		s, w->index, pmu_file(w->pmu, "type"), w->config, DRM_PERFCTR_CPU_ANY);
 
-	memset(r, 0, sizeof(*r));
 	r->type = type;
-	r->flags = DRM_PERFCTR_REQUEST_PMU;
-	r->index = w->index;
-	r->cpu = DRM_PERFCTR_CPU_ANY;
-	r->pmu_type = pmu_file(w->pmu, "type");
-	r->config = w->config;
+	r->mask = 0;
 	r->config1 = w->config1;
 	r->config2 = w->config2;
 	for (unsigned int e = 0; e < MAX_EVENTS && w->events[e].used; e++)
