@@ -90,3 +90,18 @@ const struct fixture_shape fixture_shapes[FIXTURE_SHAPES] = {
 	{ 1ull << 63 | 1, 1, 64, false, true, true, 0 },
 	{ 0x50005, 4, 64, false, true, false, 8 },
 };
+
+void fixture_use_shape(unsigned int s)
+{
+	const struct fixture_shape *shape = &fixture_shapes[s];
+
+	firmware_default_config();
+	fw.config.shader_present = shape->present;
+	fw.config.shader_visible = shape->present;
+	fw.config.l2_slices = shape->l2_slices;
+	fw.config.csg_blocks = shape->csg_blocks;
+	fw.config.counters_per_block = shape->counters;
+	fw.config.shader_dense = shape->dense;
+	fw.config.extended_metadata = shape->extended;
+	fw.metadata = shape->metadata;
+}

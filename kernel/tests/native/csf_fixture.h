@@ -27,6 +27,8 @@ struct fixture_shape {
 
 #define FIXTURE_SHAPES		10
 extern const struct fixture_shape fixture_shapes[FIXTURE_SHAPES];
+/* the default configuration, but with shape @s */
+void fixture_use_shape(unsigned int s);
 
 /* the source, ERR_PTR if its configuration was rejected */
 extern struct csf_perfctr *csf;

@@ -46,15 +46,7 @@ TEST(every_shape_counts_exactly)
 	unsigned int s, round;
 
 	for (s = 0; s < FIXTURE_SHAPES; s++) {
-		firmware_default_config();
-		fw.config.shader_present = fixture_shapes[s].present;
-		fw.config.shader_visible = fixture_shapes[s].present;
-		fw.config.l2_slices = fixture_shapes[s].l2_slices;
-		fw.config.counters_per_block = fixture_shapes[s].counters;
-		fw.config.shader_dense = fixture_shapes[s].dense;
-		fw.config.extended_metadata = fixture_shapes[s].extended;
-		fw.metadata = fixture_shapes[s].metadata;
-		fw.config.csg_blocks = fixture_shapes[s].csg_blocks;
+		fixture_use_shape(s);
 		check_eq(fixture_start(), 0);
 		check_eq(core.source->block_count,
 			 3 + fixture_shapes[s].csg_blocks + fixture_shapes[s].l2_slices +
