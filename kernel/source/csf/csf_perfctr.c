@@ -103,7 +103,8 @@ static int csf_prepare(struct drm_perfctr_source *source)
 
 	if (!config->ops->prepare || csf->prepared)
 		return 0;
-	ret = config->ops->prepare(config->priv, &config->ring, &config->ring_va);
+	ret = config->ops->prepare(config->priv, csf_perfctr_ring_bytes(config), &config->ring,
+				   &config->ring_va);
 	csf->prepared = !ret;
 	return ret;
 }
@@ -342,33 +343,25 @@ static size_t csf_block_bytes(const struct csf_perfctr_config *config)
 
 static size_t csf_metadata_bytes(const struct csf_perfctr_config *config)
 {
-	u32 features = le32_to_cpu(READ_ONCE(config->control->prfcnt_features));
-
-	return FIELD_GET(CSF_PRFCNT_FEATURES_MD_MASK, features) * CSF_PRFCNT_SIZE_UNIT_BYTES;
+	return FIELD_GET(CSF_PRFCNT_FEATURES_MD_MASK, config->prfcnt_features) *
+	       CSF_PRFCNT_SIZE_UNIT_BYTES;
 }
 
-/**
- * csf_perfctr_sample_bytes() - size of a firmware sample
- * @config: the geometry and @control must be filled in
- *
- * Returns: bytes, a multiple of 256.
- */
-size_t csf_perfctr_sample_bytes(const struct csf_perfctr_config *config)
+static size_t csf_sample_bytes(const struct csf_perfctr_config *config)
 {
 	return csf_metadata_bytes(config) +
 	       csf_reader_block_count(config) * csf_block_bytes(config);
 }
-EXPORT_SYMBOL_GPL(csf_perfctr_sample_bytes);
 
 /**
  * csf_perfctr_ring_bytes() - memory that the sample ring needs
- * @config: the geometry, @control and @slots must be filled in
+ * @config: the geometry, firmware's words and @slots must be filled in
  *
  * Returns: bytes.
  */
 size_t csf_perfctr_ring_bytes(const struct csf_perfctr_config *config)
 {
-	return csf_perfctr_sample_bytes(config) * config->slots;
+	return csf_sample_bytes(config) * config->slots;
 }
 EXPORT_SYMBOL_GPL(csf_perfctr_ring_bytes);
 
@@ -376,8 +369,8 @@ static int csf_check_config(struct drm_device *drm, const struct csf_perfctr_con
 {
 	const char *wrong = NULL;
 
-	if (!config->control || !config->input || !config->output || !config->req_lock ||
-	    !config->ops || !config->ops->ring_doorbell ||
+	if (!config->input || !config->output || !config->req_lock || !config->ops ||
+	    !config->ops->ring_doorbell ||
 	    !config->ops->prepare != !config->ops->unprepare ||
 	    !config->ops->prepare == !config->ring)
 		wrong = "a pointer is missing, or there are two rings";
@@ -411,7 +404,7 @@ static int csf_check_config(struct drm_device *drm, const struct csf_perfctr_con
 /* firmware reports only sizes: a different size indicates a different layout */
 static int csf_check_firmware(struct drm_device *drm, const struct csf_perfctr_config *config)
 {
-	u32 size = le32_to_cpu(READ_ONCE(config->control->prfcnt_size));
+	u32 size = config->prfcnt_size;
 	size_t fw_bytes = FIELD_GET(CSF_PRFCNT_SIZE_FW_MASK, size) * CSF_PRFCNT_SIZE_UNIT_BYTES;
 	size_t hw_bytes = FIELD_GET(CSF_PRFCNT_SIZE_HW_MASK, size) * CSF_PRFCNT_SIZE_UNIT_BYTES;
 	size_t md_bytes = csf_metadata_bytes(config);
@@ -546,7 +539,7 @@ struct csf_perfctr *drmm_csf_perfctr_create(struct drm_device *drm, struct drm_p
 		return ERR_PTR(-ENOMEM);
 	csf->drm = drm;
 	csf->config = *config;
-	csf->sample_bytes = csf_perfctr_sample_bytes(config);
+	csf->sample_bytes = csf_sample_bytes(config);
 	init_waitqueue_head(&csf->ack_wait);
 
 	reader = &csf->reader;

@@ -12,7 +12,6 @@
 #include <linux/spinlock_types.h>
 #include <linux/types.h>
 
-struct csf_glb_control;
 struct csf_glb_input;
 struct csf_glb_output;
 struct csf_perfctr;
@@ -70,13 +69,13 @@ struct csf_perfctr_anchor {
  */
 struct csf_perfctr_driver_ops {
 	/**
-	 * @prepare: allocate the sample ring, csf_perfctr_ring_bytes() long, and map
-	 * it for the GPU; set @ring and @ring_va as in struct csf_perfctr_config.
+	 * @prepare: allocate the sample ring, at least @bytes long, and map it for the
+	 * GPU; set @ring and @ring_va as in struct csf_perfctr_config.
 	 * Called by SETUP under a mutex that neither reset nor the sampler takes:
 	 * may sleep, allocate and resume the device. Returns 0, or the error of
 	 * SETUP. Optional: without it the ring is in struct csf_perfctr_config.
 	 */
-	int (*prepare)(void *priv, void **ring, u64 *ring_va);
+	int (*prepare)(void *priv, size_t bytes, void **ring, u64 *ring_va);
 	/**
 	 * @unprepare: undo @prepare after firmware has acknowledged that it stopped: some time
 	 * after the last session ended, or in drm_perfctr_unplug(). If it did not acknowledge,
@@ -123,8 +122,13 @@ struct csf_perfctr_type_config {
  * drm_perfctr_unplug() has returned and the last csf_perfctr_irq() has ended.
  */
 struct csf_perfctr_config {
-	/** @control: global control block, written by firmware. */
-	const struct csf_glb_control *control;
+	/**
+	 * @prfcnt_size: this word of struct csf_glb_control, read once: firmware can change it at
+	 * any time, and sizes of samples and ring follow from these two copies only.
+	 */
+	u32 prfcnt_size;
+	/** @prfcnt_features: likewise; 0 where firmware has no such word. */
+	u32 prfcnt_features;
 	/** @input: global input page. */
 	struct csf_glb_input *input;
 	/** @output: global output page, written by firmware. */
@@ -193,7 +197,6 @@ struct csf_perfctr_config {
 	u64 max_count_hz;
 };
 
-size_t csf_perfctr_sample_bytes(const struct csf_perfctr_config *config);
 size_t csf_perfctr_ring_bytes(const struct csf_perfctr_config *config);
 
 int csf_perfctr_check(struct drm_device *drm, const struct csf_perfctr_config *config);

@@ -103,7 +103,7 @@ void firmware_default_config(void)
 	fw.auto_process = true;
 	spin_lock_init(&fw.lock);
 	fw.config = (struct csf_perfctr_config){
-		.control = &fw.control, .input = &fw.input, .output = &fw.output,
+		.input = &fw.input, .output = &fw.output,
 		.req_lock = &fw.lock, .ops = &ops,
 		.ring = fw.ring, .ring_va = FIRMWARE_RING_VA, .ring_bytes = sizeof(fw.ring),
 		.slots = 4, .jasid = JASID, .l2_slices = 2,
@@ -122,9 +122,9 @@ void firmware_boot(void)
 	fw.counters = fw.config.counters_per_block;
 	fw.blocks = first_shader() + cores;
 	assert(fw.blocks <= FIRMWARE_MAX_BLOCKS && fw.config.slots <= FIRMWARE_MAX_SLOTS);
-	fw.control.prfcnt_size = ((1 + fw.config.csg_blocks) * fw.counters * 4 / 256) << 16 |
-				 (fw.blocks - 1 - fw.config.csg_blocks) * fw.counters * 4 / 256;
-	fw.control.prfcnt_features = fw.metadata ? fw.counters * 4 / 256 : 0;
+	fw.config.prfcnt_size = ((1 + fw.config.csg_blocks) * fw.counters * 4 / 256) << 16 |
+				(fw.blocks - 1 - fw.config.csg_blocks) * fw.counters * 4 / 256;
+	fw.config.prfcnt_features = fw.metadata ? fw.counters * 4 / 256 : 0;
 	/* bits of the driver, which the source must not change */
 	fw.input.req = CSF_GLB_IDLE | CSF_GLB_PING;
 	fw.input.ack_irq_mask = CSF_GLB_IDLE;

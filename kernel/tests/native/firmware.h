@@ -53,7 +53,6 @@ struct firmware_faults {
 
 struct firmware {
 	/* shared with the host */
-	struct csf_glb_control control;
 	struct csf_glb_input input;
 	struct csf_glb_output output;
 	u8 ring[FIRMWARE_MAX_SLOTS * FIRMWARE_MAX_SAMPLE] __aligned(8);

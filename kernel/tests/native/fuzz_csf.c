@@ -38,8 +38,8 @@ static bool create(struct input *in)
 	firmware_boot();
 	if (shape & 32) {
 		/* fields that firmware writes */
-		fw.control.prfcnt_size = input_bytes(in, 4);
-		fw.control.prfcnt_features = input_bytes(in, 4);
+		fw.config.prfcnt_size = input_bytes(in, 4);
+		fw.config.prfcnt_features = input_bytes(in, 4);
 	}
 	if (shape & 64)
 		native_fail_alloc = 1 + input_below(in, 8);

@@ -423,12 +423,13 @@ TEST(overflow_without_metadata_loses_the_span)
 static unsigned int rings;
 static int ring_error;
 
-static int prepare(void *priv, void **ring, u64 *ring_va)
+static int prepare(void *priv, size_t bytes, void **ring, u64 *ring_va)
 {
 	if (ring_error)
 		return ring_error;
 	check_eq(rings++, 0);
-	memset(fw.ring, 0, sizeof(fw.ring));
+	check_eq(bytes, fw.config.slots * fw.blocks * fw.counters * sizeof(u32));
+	memset(fw.ring, 0, bytes);
 	*ring = fw.ring;
 	*ring_va = FIRMWARE_RING_VA;
 	return 0;
@@ -481,6 +482,9 @@ TEST(ring_exists_while_sessions_do)
 	ring_error = -ENOMEM;
 	check_eq(core.source->ops->prepare(core.source), -ENOMEM);
 	ring_error = 0;
+	/* firmware states other sizes afterwards: prepare() checks the bytes that it gets */
+	fw.config.prfcnt_size = U32_MAX;
+	fw.config.prfcnt_features = CSF_PRFCNT_FEATURES_MD_MASK;
 	for (n = 0; n < 2; n++) {
 		begin_session();
 		check_eq(rings, 1);
@@ -565,7 +569,6 @@ TEST(wrong_configuration_is_rejected)
 #define WRONG(setting) do { setting; expect_rejected(); } while (0)
 	firmware_default_config();
 	firmware_boot();
-	WRONG(fw.config.control = NULL);
 	WRONG(fw.config.input = NULL);
 	WRONG(fw.config.output = NULL);
 	WRONG(fw.config.req_lock = NULL);
@@ -586,9 +589,9 @@ TEST(wrong_configuration_is_rejected)
 	WRONG(fw.config.counters_per_block = 65);
 	WRONG(fw.config.ring = fw.ring + 4);
 	/* firmware states another geometry */
-	WRONG(fw.control.prfcnt_size += 1);
-	WRONG(fw.control.prfcnt_size += 1 << 16);
-	WRONG(fw.control.prfcnt_features = 5);
+	WRONG(fw.config.prfcnt_size += 1);
+	WRONG(fw.config.prfcnt_size += 1 << 16);
+	WRONG(fw.config.prfcnt_features = 5);
 	/* a ring and prepare(); prepare() without unprepare() */
 	ops = *fw.config.ops;
 	ops.prepare = prepare;

@@ -39,14 +39,14 @@ static int read_anchor(void *priv, struct csf_perfctr_anchor *anchor)
 	return 0;
 }
 
-static int prepare(void *priv, void **ring, u64 *ring_va)
+static int prepare(void *priv, size_t bytes, void **ring, u64 *ring_va)
 {
 	struct vsoc_device *vsoc = priv;
 
-	vsoc->fw_ring = vzalloc(vsoc->fw_ring_bytes);
+	vsoc->fw_ring = vzalloc(bytes);
 	if (!vsoc->fw_ring)
 		return -ENOMEM;
-	vsoc_fw_map(vsoc, RING_VA, vsoc->fw_ring, vsoc->fw_ring_bytes);
+	vsoc_fw_map(vsoc, RING_VA, vsoc->fw_ring, bytes);
 	*ring = vsoc->fw_ring;
 	*ring_va = RING_VA;
 	return 0;
@@ -77,7 +77,8 @@ int vsoc_csf_init(struct vsoc_device *vsoc)
 {
 	const struct vsoc_fw_pages *pages = vsoc_fw_pages(vsoc);
 	struct csf_perfctr_config config = {
-		.control = pages->control,
+		.prfcnt_size = le32_to_cpu(READ_ONCE(pages->control->prfcnt_size)),
+		.prfcnt_features = le32_to_cpu(READ_ONCE(pages->control->prfcnt_features)),
 		.input = pages->input,
 		.output = pages->output,
 		.req_lock = &vsoc->req_lock,
@@ -131,7 +132,6 @@ int vsoc_csf_init(struct vsoc_device *vsoc)
 	};
 	struct csf_perfctr *csf;
 
-	vsoc->fw_ring_bytes = csf_perfctr_ring_bytes(&config);
 	csf = drmm_csf_perfctr_create(&vsoc->drm, vsoc->pc, &config);
 	if (IS_ERR(csf))
 		return PTR_ERR(csf);

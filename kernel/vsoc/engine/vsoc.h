@@ -140,7 +140,6 @@ struct vsoc_device {
 	spinlock_t req_lock;		/* the host's requests in the firmware's input page */
 	u32 fw_slots;			/* samples that fit into the firmware's ring */
 	void *fw_ring;			/* its memory, while sessions exist */
-	size_t fw_ring_bytes;		/* size of @fw_ring */
 	/* the counter source on top of the firmware; NULL with @product_nv50 */
 	struct csf_perfctr *csf;
 	bool product_nv50;	/* the GPU has NVIDIA-style counters; constant */
