@@ -46,7 +46,8 @@ struct csf_glb_input {
 	__le32 prfcnt_extract;	/* free-running index of the next sample the host will read */
 	__le32 reserved3[3];		/* not used here */
 	__le32 prfcnt_config;		/* see CSF_PRFCNT_CONFIG_* */
-	__le32 prfcnt_csg_select;	/* mask of CSG blocks that are written */
+	/* public sources only name it: that it is a mask of CSG blocks is our models' reading */
+	__le32 prfcnt_csg_select;
 	__le32 prfcnt_fw_en;		/* FW block; one bit = counters_per_block / 32 counters */
 	__le32 prfcnt_csg_en;		/* CSG blocks */
 	__le32 prfcnt_csf_en;		/* CSHW block */

@@ -31,7 +31,8 @@
  *   many cycles as any clock can provide, and cycles of at least one clock if time has advanced.
  *   Metadata that fails one check is not used at all.
  *
- * A block with an invalid header is lost for the span of its sample; the others are used::
+ * A CSG block that was not written is not measured, which loses nothing. A block with an invalid
+ * header is lost for the span of its sample; the others are used::
  *
  *     sample n-1          sample n                      sample n+1
  *     ....end_ticks][start_ticks .......... end_ticks][....
@@ -479,13 +480,11 @@ static void read_counters(const struct csf_reader *reader, const struct csf_bloc
 {
 	unsigned int section;
 
-	if (!span->written)
-		memset(span->valid, 0, sizeof(span->valid));
-	span->written = true;
 	for (section = 0; section < reader->counters_per_block / 64; section++) {
 		u64 mask = block->counters[section];
 
-		span->valid[section] |= mask;
+		if (!span->skipped)
+			span->valid[section] |= mask;
 		if (totals && accumulate(totals + 64 * section, words + 64 * section, mask))
 			span->states |= DRM_PERFCTR_STATE_SATURATED;
 	}
@@ -514,6 +513,13 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 			       sizeof(span->valid));
 		return;
 	}
+	/* firmware decides which group slots it writes: nothing is known to be lost */
+	span->skipped |= !enabled && block->type == CSF_PERFCTR_CSG;
+	if (!span->written || span->skipped)
+		memset(span->valid, 0, sizeof(span->valid));
+	span->written = true;
+	if (span->skipped && !enabled)
+		return;
 	if (!believe_header(reader, block, enabled, ticks, now_ticks)) {
 		span->states |= DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST;
 		reader->corrupt = true;

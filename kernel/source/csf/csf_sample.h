@@ -29,6 +29,7 @@ struct csf_block {
 struct csf_block_span {
 	u64 valid[CSF_PERFCTR_SECTIONS];	/* counters that were measured */
 	bool written;				/* not only without power */
+	bool skipped;				/* a sample of the span lacks it: not measured */
 	u32 states;				/* enum drm_perfctr_block_states */
 };
 

@@ -222,7 +222,9 @@ static void put_block(u32 *words, unsigned int block, bool saturate)
 
 	if (words[CSF_BLOCK_PRFCNT_EN])
 		fw.protocol_errors++;
-	if (is_shader(block) && (core < 0 || !(fw.cores_seen_on & BIT_ULL(core)))) {
+	if ((is_shader(block) && (core < 0 || !(fw.cores_seen_on & BIT_ULL(core)))) ||
+	    (block && block <= fw.config.csg_blocks &&
+	     !(fw.input.prfcnt_csg_select & BIT(block - 1)))) {
 		for (i = 4; i < fw.counters; i++)
 			words[i] = 0;
 		return;

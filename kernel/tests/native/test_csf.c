@@ -121,6 +121,35 @@ FIXTURE_TEST(missing_counters_are_valid_only_without_power)
 	check_eq(core.valid[shader(0)][0], 0xfff0);
 }
 
+TEST(unwritten_group_slot_is_not_measured)
+{
+	const u32 bad = DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_ERROR;
+	int slot, other, i;
+
+	firmware_default_config();
+	fw.config.csg_blocks = 8;
+	check_eq(fixture_start(), 0);
+	slot = core_block(DRM_PERFCTR_MALI_BLOCK_CSG, 3);
+	other = core_block(DRM_PERFCTR_MALI_BLOCK_CSG, 4);
+	fw.input.prfcnt_csg_select &= ~BIT(3);
+	fixture_collect_clean(5);
+	check_eq(got.lost_ns, 0);
+	check(!(core.states[slot] & bad));
+	check_eq(core.valid[slot][0], 0);
+	check_eq(core.valid[other][0], ~0xfull);
+	check_eq(core.totals[other][4], 5);
+	/* nor when only one of the samples of the collection has it: the second, the first */
+	for (i = 0; i < 2; i++) {
+		firmware_sample(CSF_REASON_THRESHOLD);
+		fw.input.prfcnt_csg_select ^= BIT(3);
+		fixture_collect_clean(5);
+		check_eq(core.valid[slot][0], 0);
+	}
+	fw.input.prfcnt_csg_select ^= BIT(3);
+	fixture_collect_clean(5);
+	check_eq(core.valid[slot][0], ~0xfull);
+}
+
 FIXTURE_TEST(totals_exceed_32_bits)
 {
 	unsigned int i;

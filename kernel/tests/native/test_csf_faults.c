@@ -340,6 +340,21 @@ FIXTURE_TEST(torn_core_is_lost_although_another_is_off)
 	check(!(core.states[shader(16)] & DRM_PERFCTR_STATE_LOST));
 }
 
+/* a core without power has valid zeroes, but not together with counts that were lost */
+FIXTURE_TEST(invalid_header_after_power_off_is_not_valid)
+{
+	firmware_power(BIT_ULL(16));
+	fixture_collect(1);
+	firmware_sample(CSF_REASON_THRESHOLD);
+	firmware_power(0);
+	fw.fault_block = firmware_shader_block(16);
+	fw.fail.garbage_header = 1;
+	collect_error();
+	check_eq(fw.fail.garbage_header, 0);
+	check(core.states[shader(16)] & DRM_PERFCTR_STATE_LOST);
+	check_eq(core.valid[shader(16)][0], 0);
+}
+
 /* the sample with invalid metadata may be the last one of a core that powered off */
 TEST(power_loss_is_not_hidden_by_garbage)
 {
