@@ -40,6 +40,7 @@ static struct seam {
 		bool uncore;
 		uint64_t count, opened_ns;
 		uint64_t detached_ns; /* 0: it is not */
+		bool enabled_again; /* after that; only its time goes on, as in Linux */
 	} files[MAX_FILES];
 	size_t file_count;
 } seam;
@@ -64,6 +65,7 @@ static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu
 	seam.files[seam.file_count].cpu = cpu;
 	seam.files[seam.file_count].opened_ns = perfctr_time_raw_ns();
 	seam.files[seam.file_count].detached_ns = 0;
+	seam.files[seam.file_count].enabled_again = false;
 	seam.files[seam.file_count].uncore = ((const struct perf_event_attr *)attr)->type == 77;
 	seam.files[seam.file_count].count = 0;
 	return seam.files[seam.file_count++].fd;
@@ -103,7 +105,8 @@ static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
 			return seam_read(data, seam.files[n].leader, bytes, size);
 		words[3 + 2 * words[0]] = seam.files[n].count += detached ? 0 : FAKE_STEP;
 		words[4 + 2 * words[0]++] = (uint64_t)seam.files[n].fd;
-		words[1] = (detached ? seam.files[n].detached_ns : perfctr_time_raw_ns()) -
+		words[1] = (detached && !seam.files[n].enabled_again ? seam.files[n].detached_ns :
+								       perfctr_time_raw_ns()) -
 			   seam.files[n].opened_ns;
 	}
 	if (!words[0])
@@ -113,6 +116,16 @@ static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
 		size = (3 + 2 * words[0]) * sizeof(*words);
 	memcpy(bytes, words, size);
 	return (ssize_t)size;
+}
+
+static int seam_ioctl(void *data, int fd, unsigned long request, void *arg)
+{
+	(void)data;
+	(void)arg;
+	for (size_t n = 0; n < seam.file_count; n++)
+		if (seam.files[n].fd == fd && request == PERF_EVENT_IOC_ENABLE)
+			seam.files[n].enabled_again = seam.files[n].detached_ns;
+	return 0;
 }
 
 static int seam_close(void *data, int fd)
@@ -464,10 +477,13 @@ static struct seen sample_of(unsigned int steps)
 TEST("CPUs that come and go lose no counts")
 {
 	const struct timespec longer_than_a_look = { 1, 100000000 }, pause = { 0, 30000000 };
+	const struct timespec short_pause = { 0, 5000000 };
+	uint64_t left_ns, before_ns;
 	struct seen seen;
 
 	begin("uncore_x/ev/,software/page-faults/,software/context-switches/");
 	seam.sys.read = seam_read;
+	seam.sys.ioctl = seam_ioctl;
 	seam.online = "0-1";
 	seam.mask = "1";
 	new_session(0, 8);
@@ -495,6 +511,16 @@ TEST("CPUs that come and go lose no counts")
 	CHECK(seen.lost_ns >= 30000000);
 	EQUAL(sample_of(2).lost_ns, 0);
 	EQUAL(seam.file_count, 5);
+	/* several samples until it is noticed */
+	detach(1);
+	left_ns = perfctr_time_raw_ns();
+	do {
+		nanosleep(&short_pause, NULL);
+		before_ns = perfctr_time_raw_ns();
+		EQUAL(perfctr_session_sample(session, 0), 0);
+		read_samples(&seen);
+	} while (!seen.lost_ns);
+	CHECK(seen.lost_ns >= before_ns - left_ns);
 	/* before the next START: nothing is lost */
 	EQUAL(perfctr_session_stop(session, 0), 0);
 	detach(1);

@@ -125,7 +125,8 @@ def a_cpu_that_left_is_counted_again():
     clock = result["counters"][0]["value"]
     # a second before, and after the return all but the second until the next look for CPUs
     check(2.5e9 <= clock <= result["elapsed_ns"], f"{clock} ns of {result['elapsed_ns']}")
-    check(result["lost_ns"], f"the loss is not reported: {result}")
+    lost = result["elapsed_ns"] - clock
+    check(0 < lost <= result["lost_ns"] + 0.8e9, f"{lost} ns lost, reported: {result['lost_ns']}")
 
 
 def local_and_kernel_session_agree():

@@ -266,7 +266,8 @@ struct drm_perfctr_sample_header {
 	 * @lost_ns: upper bound of the time in the span whose counts the hardware
 	 * lost, or a CPU on which perf did not count; 0: none. Includes time in which
 	 * the hardware was powered but did not count: during a reset, or until it is
-	 * started again.
+	 * started again. A loss that was found late may belong to samples before and be
+	 * longer than the span; the total of all samples is the bound then.
 	 */
 	__u64 lost_ns;
 	/** @merged_others: AUTOMATIC and IN_STREAM samples in the span that had no slot. */

@@ -40,7 +40,7 @@ struct local_file {
 	uint32_t next, members;
 	/* values of the last read: count, and the times enabled and running in ns */
 	uint64_t last[3];
-	/* when the last read ended; time since START in which perf did not count */
+	/* when the last read ended; time in which perf did not count */
 	uint64_t read_ns, gap_ns;
 	/* its CPU went offline: perf detached the event for ever */
 	bool detached;
@@ -156,6 +156,8 @@ static int open_on(struct perf_events *c, uint32_t which, pid_t pid, int cpu)
 		leader = NO_FILE;
 		fd = open_event(c, counter, pid, cpu, -1);
 	}
+	/* the list of CPUs names one that is about to leave */
+	c->look_again |= fd == -ENODEV && has_cpu(c->online, cpu);
 	if (fd < 0)
 		return fd;
 	f = &c->files[c->file_count];
@@ -355,7 +357,7 @@ static void read_member(struct perf_events *c, struct local_file *f, uint64_t id
 		return;
 	}
 	c->counters[f->counter].states |= DRM_PERFCTR_STATE_LOST;
-	c->lost_ns = UINT64_MAX;
+	c->span_lost = true;
 }
 
 /*
@@ -374,9 +376,7 @@ static void check_time(struct perf_events *c, struct local_file *leader, uint64_
 	if (c->counters[leader->counter].uncore && grown_ns)
 		allowed_ns = gap_ns;
 	leader->gap_ns = gap_ns > allowed_ns ? gap_ns - allowed_ns : 0;
-	leader->detached = c->starting ? !grown_ns : leader->gap_ns > GAP_NS;
-	if (c->starting)
-		leader->gap_ns = 0;
+	leader->detached = leader->gap_ns > GAP_NS;
 }
 
 /* perf returns no bytes for an event that lost its place on the CPU: keep the last values. */
@@ -429,7 +429,7 @@ static bool read_files(struct perf_events *c)
 							 DRM_PERFCTR_STATE_OFF;
 		if (counter->missing) {
 			counter->states |= DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST;
-			c->lost_ns = UINT64_MAX;
+			c->span_lost = true;
 		}
 	}
 	for (size_t n = 0; n < c->file_count; n++)
@@ -465,8 +465,11 @@ static bool is_offline(const struct perf_events *c, const struct local_file *f)
 	return !c->counters[f->counter].uncore && f->cpu >= 0 && !has_cpu(c->online, f->cpu);
 }
 
-/* Close the files of CPUs that are or were offline, in whole groups; keep their counts. */
-static int drop_files(struct perf_events *c)
+/*
+ * Close the files of CPUs that are or were offline, in whole groups; keep their counts.
+ * @gap_ns: set to the longest time in which events of CPUs that are online did not count
+ */
+static int drop_files(struct perf_events *c, uint64_t *gap_ns)
 {
 	size_t kept = 0;
 	uint32_t *moved = calloc(c->file_count + 1, sizeof(*moved));
@@ -485,6 +488,8 @@ static int drop_files(struct perf_events *c)
 			c->files[kept++] = *f;
 			continue;
 		}
+		if (!is_offline(c, f) && f->gap_ns > *gap_ns)
+			*gap_ns = f->gap_ns;
 		for (size_t i = 0; i < ARRAY_SIZE(f->last); i++)
 			counter->gone[i] += f->last[i];
 		counter->open_count--;
@@ -506,13 +511,18 @@ static int drop_files(struct perf_events *c)
 static int follow_cpus(struct perf_events *c, bool detached)
 {
 	char before[sizeof(c->online)];
+	uint64_t looked_ns = c->looked_ns, gap_ns = 0;
 	int error = 0;
 
 	memcpy(before, c->online, sizeof(before));
 	read_online(c);
-	if (!detached && !strcmp(before, c->online))
+	if (!detached && !c->look_again && !strcmp(before, c->online))
 		return 0;
-	error = drop_files(c);
+	/* a CPU may have been online since the last look */
+	if (c->look_again || strcmp(before, c->online))
+		gap_ns = c->looked_ns - looked_ns;
+	c->look_again = false;
+	error = drop_files(c, &gap_ns);
 	for (size_t n = 0; n < c->counter_count; n++) {
 		unsigned int open_count = c->counters[n].open_count;
 		int result = open_where_wanted(c, (uint32_t)n);
@@ -520,10 +530,10 @@ static int follow_cpus(struct perf_events *c, bool detached)
 		if (c->counters[n].open_count != open_count)
 			c->counters[n].states |= DRM_PERFCTR_STATE_MIGRATED;
 		/* the counts of a CPU until its event was opened are lost */
-		if (c->counters[n].missing ||
-		    (c->active && !c->starting && c->counters[n].open_count != open_count)) {
+		c->span_lost |= c->counters[n].missing;
+		if (c->active && c->counters[n].open_count != open_count) {
 			c->counters[n].states |= DRM_PERFCTR_STATE_LOST;
-			c->lost_ns = UINT64_MAX;
+			c->lost_ns = gap_ns > c->lost_ns ? gap_ns : c->lost_ns;
 		}
 		c->counters[n].missing = result && !is_elsewhere(result);
 		if (c->counters[n].missing)
@@ -545,27 +555,25 @@ uint64_t perf_events_read(struct perf_events *c)
 
 int perf_events_start(struct perf_events *c)
 {
-	int error = follow_cpus(c, false);
+	int error;
 
+	/* perf does not say which events it detached while they were disabled: open all again */
+	for (size_t n = 0; n < c->file_count; n++)
+		c->files[n].detached = !is_of_task(c, &c->counters[c->files[n].counter]);
+	error = follow_cpus(c, true);
 	if (error)
 		return error;
-	read_files(c);
-	for (size_t n = 0; n < c->file_count; n++)
-		if (c->files[n].leads &&
-		    !(c->from_exec && is_of_task(c, &c->counters[c->files[n].counter])))
-			control(c, &c->files[n], PERF_EVENT_IOC_ENABLE);
+	for (size_t n = 0; n < c->file_count; n++) {
+		struct local_file *f = &c->files[n];
+
+		if (f->leads && !(c->from_exec && is_of_task(c, &c->counters[f->counter])))
+			control(c, f, PERF_EVENT_IOC_ENABLE);
+		f->read_ns = perfctr_time_raw_ns();
+	}
 	c->from_exec = false;
+	readings_start(c);
 	c->active = true;
-	/* CPUs may have been offline since the last STOP */
-	c->starting = true;
-	if (read_files(c))
-		error = follow_cpus(c, true);
-	c->starting = false;
-	if (error)
-		perf_events_stop(c);
-	else
-		readings_start(c);
-	return error;
+	return 0;
 }
 
 void perf_events_stop(struct perf_events *c)

@@ -50,14 +50,16 @@ struct perf_events {
 	/* perf enables the process's events at its execve(), the first START does not */
 	bool from_exec;
 	bool active;
-	bool starting; /* events were just enabled; the counts until now are nobody's */
-	/* online CPUs at the last check, and its time */
+	/* online CPUs at the last look, and whether perf refused one of them */
 	char online[256];
+	bool look_again;
 	uint64_t looked_ns;
 	uint64_t read_ns; /* time of the last read */
 	struct perfctr_ctx *ctx;
 	struct readings *readings; /* NULL if there are none */
-	uint64_t lost_ns; /* time before clients ended whose counts are lost; reset by the user */
+	/* longest time of a loss found, and whether the whole span is lost; the user resets both */
+	uint64_t lost_ns;
+	bool span_lost;
 };
 
 /*
@@ -65,6 +67,7 @@ struct perf_events {
  * Return: 0, or perf's error; call perf_events_close() in any case.
  */
 int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c);
+/* Opens the events of CPUs again, so it needs the permission of SETUP. */
 int perf_events_start(struct perf_events *c);
 void perf_events_stop(struct perf_events *c);
 /* Read all counters. Return: CLOCK_MONOTONIC_RAW of the read. */

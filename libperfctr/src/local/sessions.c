@@ -136,9 +136,12 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 			*s->blocks[n].view.base = 0;
 		at = drm_perfctr_pmu_layout(at, &s->blocks[n].view, &header, &states);
 	}
-	/* not the whole span, which the layout assumes */
-	header.lost_ns = min(s->events.lost_ns, end_ns - s->end_ns);
+	/* not the whole span, which the layout assumes; a loss may be found after its sample */
+	if (s->events.span_lost)
+		s->events.lost_ns = max(s->events.lost_ns, end_ns - s->end_ns);
+	header.lost_ns = min(s->events.lost_ns, end_ns - s->start_ns);
 	s->events.lost_ns = 0;
+	s->events.span_lost = false;
 	s->status.lost_ns += header.lost_ns;
 	if (flags & DRM_PERFCTR_SAMPLE_PERIODIC)
 		s->status.pending_merged--;
@@ -247,6 +250,7 @@ int local_start(struct local_session *s, const struct drm_perfctr_start *start)
 		s->blocks[n].pmu.states = 0;
 	}
 	s->events.lost_ns = 0;
+	s->events.span_lost = false;
 	s->status.flags |= DRM_PERFCTR_STATUS_ACTIVE;
 	drm_perfctr_ring_set_state(&s->ring, DRM_PERFCTR_RING_ACTIVE);
 	if (s->period_ns)
