@@ -119,6 +119,17 @@ void mali_group_reset(struct mali_group *group)
 	group->idle = false;
 }
 
+static void ring_streams(struct mali_group *group)
+{
+	u32 req = mali_word(&group->in->doorbell_req);
+	u32 rung = req ^ mali_word(&group->out->doorbell_ack);
+
+	for (u32 i = 0; i < MALI_STREAMS; i++)
+		if (rung & BIT(i))
+			mali_stream_requests(&group->streams[i]);
+	mali_set_word(&group->out->doorbell_ack, req);
+}
+
 static int change_state(struct mali_group *group, u32 state)
 {
 	const bool was_active = mali_group_active(group);
@@ -135,6 +146,9 @@ static int change_state(struct mali_group *group, u32 state)
 			err = restore(group);
 		break;
 	case MALI_CSG_SUSPEND:
+		/* a chunk that the host granted before belongs to the group */
+		if (was_active)
+			ring_streams(group);
 		update_status(group);
 		if (was_active)
 			err = save(group);
@@ -145,17 +159,6 @@ static int change_state(struct mali_group *group, u32 state)
 	if (!err)
 		group->state = state;
 	return err;
-}
-
-static void ring_streams(struct mali_group *group)
-{
-	u32 req = mali_word(&group->in->doorbell_req);
-	u32 rung = req ^ mali_word(&group->out->doorbell_ack);
-
-	for (u32 i = 0; i < MALI_STREAMS; i++)
-		if (rung & BIT(i))
-			mali_stream_requests(&group->streams[i]);
-	mali_set_word(&group->out->doorbell_ack, req);
 }
 
 /* an error means that firmware stops and no longer answers the host */

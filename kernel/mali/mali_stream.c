@@ -78,10 +78,13 @@ void mali_stream_start(struct mali_stream *stream)
 	/* the host sets the position, which equals the saved one after a resume */
 	if (mali_mem_load(gpu_of(stream), MALI_MCU_AS, stream->ring_input_va +
 			  offsetof(struct mali_ring_input, extract), sizeof(u64),
-			  &stream->cs.extract))
+			  &stream->cs.extract)) {
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, stream->ring_input_va);
-	else
-		write_active(stream, 1);
+		return;
+	}
+	write_active(stream, 1);
+	/* the slot has the status of another group */
+	mali_stream_status(stream);
 }
 
 void mali_stream_stop(struct mali_stream *stream)
