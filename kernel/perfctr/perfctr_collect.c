@@ -134,7 +134,9 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	ret = read_source(source, &c);
 	now = ktime_get_raw_ns();
 	state->last_read_ns = now;
-	has_timestamp = c.has_gpu_timestamp && !ret && pc->config.timestamp_hz;
+	has_timestamp = c.has_gpu_timestamp && !ret && pc->config.timestamp_hz &&
+			(pc->clock.pair_epoch != pc->clock.epoch ||
+			 c.gpu_timestamp >= pc->clock.gpu_timestamp);
 	if (!c.time_ns || c.time_ns > now || c.time_ns < state->time_ns) {
 		has_timestamp &= !c.time_ns;
 		c.time_ns = max(now, state->time_ns);

@@ -4,7 +4,7 @@
  * of SUBMIT, on devices of any shape.
  */
 #include "kernel.h"
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 #include "vsoc_rules.h"
 
 #include "fuzz_input.h"

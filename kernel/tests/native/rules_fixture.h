@@ -6,7 +6,7 @@
 #define NATIVE_RULES_FIXTURE_H
 
 #include "kernel.h"
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 #include "vsoc_rules.h"
 #include "test.h"
 

@@ -11,7 +11,7 @@
 #include "source/csf/csf_perfctr.h"
 #include "engine/vsoc.h"
 #include "vsoc_csf.h"
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 
 #define RING_VA		0x10000000ULL
 

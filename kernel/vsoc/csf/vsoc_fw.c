@@ -20,7 +20,7 @@
 #include <drm/drm_print.h>
 
 #include "compat.h"
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 #include "engine/vsoc_fault.h"
 #include "vsoc_fw.h"
 

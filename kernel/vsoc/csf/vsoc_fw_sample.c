@@ -6,7 +6,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 #include "engine/vsoc_fault.h"
 #include "vsoc_fw.h"
 

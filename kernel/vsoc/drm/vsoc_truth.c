@@ -13,7 +13,7 @@
 #include "engine/vsoc_account.h"
 #include "engine/vsoc_engine.h"
 #include "nv50/vsoc_nv50.h"
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 #include "vsoc_drv.h"
 
 #define ACCOUNT_NAME_BYTES	40

@@ -16,7 +16,7 @@
 
 #include "vsoc.h"
 #include "vsoc_account.h"
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 #include "vsoc_engine.h"
 #include "vsoc_fault.h"
 

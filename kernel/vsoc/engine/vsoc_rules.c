@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <drm/perfctr_drm.h>
 
-#include "vsoc_counters.h"
+#include "vsoc_csf_counters.h"
 #include "vsoc_rules.h"
 
 #define WARP_THREADS		16

@@ -7,58 +7,16 @@
 #include <linux/slab.h>
 
 #include "soc_model.h"
+#include "tegra410_counters.h"
 
-static const char * const ucf_names[] = {
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_ALLOCATE]		= "slc_allocate",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_WB]		= "slc_wb",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_REFILL_RD]		= "slc_refill_rd",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_REFILL_WR]		= "slc_refill_wr",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_HIT_RD]		= "slc_hit_rd",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_DATALESS]	= "slc_access_dataless",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_ATOMIC]	= "slc_access_atomic",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_RD]		= "slc_access_rd",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_WR]		= "slc_access_wr",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD]		= "slc_bytes_rd",
-	[DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_WR]		= "slc_bytes_wr",
-	[DRM_PERFCTR_TEGRA410_UCF_MEM_ACCESS_RD]		= "mem_access_rd",
-	[DRM_PERFCTR_TEGRA410_UCF_MEM_ACCESS_WR]		= "mem_access_wr",
-	[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD]		= "mem_bytes_rd",
-	[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR]		= "mem_bytes_wr",
-	[DRM_PERFCTR_TEGRA410_UCF_LOCAL_SNOOP]		= "local_snoop",
-	[DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_ACCESS]	= "ext_snp_access",
-	[DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT]		= "ext_snp_evict",
-};
-
-static const char * const pcie_names[] = {
-	[DRM_PERFCTR_TEGRA410_PCIE_RD_BYTES]		= "rd_bytes",
-	[DRM_PERFCTR_TEGRA410_PCIE_WR_BYTES]		= "wr_bytes",
-	[DRM_PERFCTR_TEGRA410_PCIE_RD_REQ]		= "rd_req",
-	[DRM_PERFCTR_TEGRA410_PCIE_WR_REQ]		= "wr_req",
-	[DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS]		= "rd_cum_outs",
-};
-
-static const char * const pcie_tgt_names[] = {
-	[DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES]		= "rd_bytes",
-	[DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES]		= "wr_bytes",
-	[DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ]		= "rd_req",
-	[DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ]		= "wr_req",
-};
-
-static const char * const cmem_names[] = {
-	[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ]	= "rd_req",
-	[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS]	= "rd_cum_outs",
-};
-
-static const char * const c2c_names[] = {
-	[DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS]	= "in_rd_cum_outs",
-	[DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ]		= "in_rd_req",
-	[DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS]	= "in_wr_cum_outs",
-	[DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ]		= "in_wr_req",
-	[DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS]	= "out_rd_cum_outs",
-	[DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ]		= "out_rd_req",
-	[DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS]	= "out_wr_cum_outs",
-	[DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ]		= "out_wr_req",
-};
+/* names by catalogue number */
+#define NAME(number, name, ...) \
+	[number] = name,
+static const char * const ucf_names[] = { TEGRA410_UCF_COUNTERS(NAME) };
+static const char * const pcie_names[] = { TEGRA410_PCIE_COUNTERS(NAME) };
+static const char * const pcie_tgt_names[] = { TEGRA410_PCIE_TGT_COUNTERS(NAME) };
+static const char * const cmem_names[] = { TEGRA410_CMEM_LATENCY_COUNTERS(NAME) };
+static const char * const c2c_names[] = { TEGRA410_NVLINK_C2C_COUNTERS(NAME) };
 
 static const char * const src_names[] = {
 	[SOC_SRC_LOC_NONCPU]	= "loc_noncpu",
@@ -190,7 +148,8 @@ void soc_truth_show(struct soc_pmu *pmu, struct seq_file *m)
 	hash_for_each(pmu->truth.rows, b, row, node) {
 		truth_show_tag(pmu, &row->tag, m);
 		for (unsigned int i = 0; i < count; i++) {
-			if (names[i])
+			/* cycles are a clock's, not traffic */
+			if (names[i] && !strstr(names[i], "cycles"))
 				seq_printf(m, " %s=%llu", names[i], row->total[i]);
 		}
 		seq_putc(m, '\n');
