@@ -107,6 +107,25 @@ finds_products() {
 		"$perfctr" list -d local G610 2>&1 | grep -q "perfctr list --all G610"
 }
 
+# each default of GPUs is a counter of the database, and each product of GPUs has two at least
+defaults_exist() {
+	"$perfctr" list --all --json | python3 -c '
+import collections, json, re, sys
+text = re.search(r"gpu_events\[\] = \{(.*?)\n\};", open(sys.argv[1]).read(), re.S).group(1)
+database = json.load(sys.stdin)
+known = collections.defaultdict(set)
+for row in database["events"] + database["metrics"]:
+    metric = "metric:" if "metric" in row else ""
+    for name in (metric + row["name"], row["block"] + "/" + row["name"]):
+        known[name].add(row["product"])
+defaults = re.findall(r"\"(.*?)\"", text)
+count = collections.Counter(product for name in defaults for product in known[name])
+wrong = [name for name in defaults if not known[name]]
+wrong += [product for product in {p for of in known.values() for p in of}
+          - {"tegra410", "perf_pmu"} if count[product] < 2]
+sys.exit(", ".join(wrong) or 0)' "$top/tools/perfctr/lib/defaults.c"
+}
+
 # a command that cannot be executed leaves the last capture alone, and no new file
 keeps_old_capture() {
 	local folder status
@@ -128,7 +147,7 @@ refuses_pid() {
 
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 6 + 5))"
+echo "1..$((${#commands[@]} * 6 + 6))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -140,6 +159,7 @@ done
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
 check "perfctr-import-mali makes pages" imports_specification
 check "list: products by a part of their name" finds_products
+check "the defaults exist, on all products" defaults_exist
 check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
 check "stat: -p with the number of a process" refuses_pid
 exit "$tap_failed"

@@ -34,9 +34,11 @@ static const char *const gpu_events[] = {
 	"metric:bus_read_bytes_per_s",
 	"metric:bus_write_bytes_per_s",
 	/* NVIDIA */
-	"mp/inst_executed",
+	"mp/instructions",
 	"mp/branch",
-	"pcounter*/cycles",
+	"pcounter/gpu_busy",
+	"pcounter/shader_busy",
+	"pcounter/rop_busy",
 };
 
 /* all counters of a GPU whose counters have no names */
