@@ -170,7 +170,8 @@ dkms: ## sources of the modules for DKMS, and how to install them
 	@echo "$(DKMS_TREE): copy it to /usr/src, then run:" \
 		"dkms install $(subst perfctr-,perfctr/,$(notdir $(DKMS_TREE)))"
 
-deb: | setup ## Debian packages in build/deb, judged by lintian
+deb: ## Debian packages in build/deb, judged by lintian; on any Debian
+	$(Q)scripts/setup --deb
 	$(Q)packaging/build-deb
 
 # arm64 is cross-built with the packages that vm/arm64.py fetches

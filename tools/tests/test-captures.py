@@ -538,9 +538,9 @@ def captures_of_version_1():
                             ("export", ("export", "-f", "json"))):
             now = run(*words, capture).stdout.replace(capture.encode(), f"{name}.cap".encode())
             then = stored(f"{name}.{kind}.json")
-            check(now == then, "\n".join(list(difflib.unified_diff(
-                then.decode().splitlines(), now.decode().splitlines(), f"{name}.{kind}", "now",
-                n=0))[:20]))
+            # empty arrays as json-c 0.18 prints them
+            lines = [re.sub(r"\[\s+\]", "[]", text.decode()).splitlines() for text in (then, now)]
+            check(lines[0] == lines[1], "\n".join([*difflib.unified_diff(*lines, n=0)][:20]))
         # a truncated file is read up to its end
         data = stored(f"{name}.cap")
         for size in range(16, len(data), 4099):
