@@ -2,6 +2,7 @@
 /* perfctr check: whether counters can be used here, and how to fix it if not. */
 #include <errno.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -67,15 +68,17 @@ say(struct checker *k, enum verdict verdict, const char *name, const char *fix, 
 static void check_kernel(struct checker *k)
 {
 	struct utsname name;
-	unsigned int major = 0, minor = 0;
+	regex_t known;
 
 	uname(&name);
-	sscanf(name.release, "%u.%u", &major, &minor);
-	if (major > 6 || (major == 6 && minor >= 1))
+	if (regcomp(&known, KERNELS_PATTERN, REG_EXTENDED | REG_NOSUB))
+		return;
+	if (!regexec(&known, name.release, 0, NULL, 0))
 		say(k, VERDICT_OK, "kernel", NULL, "Linux %s", name.release);
 	else
 		say(k, VERDICT_NOTE, "kernel", NULL,
-		    "Linux %s: the modules are tested with 6.1 and later", name.release);
+		    "Linux %s: the modules are for Linux " KERNELS, name.release);
+	regfree(&known);
 }
 
 static void check_module(struct checker *k, bool has_device)
