@@ -76,8 +76,8 @@ static void check_kernel(struct checker *k)
 	if (!regexec(&known, name.release, 0, NULL, 0))
 		say(k, VERDICT_OK, "kernel", NULL, "Linux %s", name.release);
 	else
-		say(k, VERDICT_NOTE, "kernel", NULL,
-		    "Linux %s: the modules are for Linux " KERNELS, name.release);
+		say(k, VERDICT_NOTE, "kernel", NULL, "Linux %s: the modules are for Linux " KERNELS,
+		    name.release);
 	regfree(&known);
 }
 
