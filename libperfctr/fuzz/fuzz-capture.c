@@ -19,7 +19,6 @@ static ssize_t read_input(void *data, int fd, void *bytes, size_t size)
 	struct input *in = data;
 	size_t part = size < in->size ? size : in->size;
 
-	(void)fd;
 	if (part > 100)
 		part = 100;
 	memcpy(bytes, in->data, part);

@@ -27,13 +27,11 @@ static int real_open(void *data, const char *path, int flags)
 {
 	int fd = open(path, flags | O_CLOEXEC);
 
-	(void)data;
 	return fd < 0 ? -errno : fd;
 }
 
 static int real_close(void *data, int fd)
 {
-	(void)data;
 	return close(fd) ? -errno : 0;
 }
 
@@ -41,7 +39,6 @@ static int real_dup(void *data, int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	(void)data;
 	return copy < 0 ? -errno : copy;
 }
 
@@ -49,7 +46,6 @@ static ssize_t real_read(void *data, int fd, void *bytes, size_t size)
 {
 	ssize_t done = TEMP_FAILURE_RETRY(read(fd, bytes, size));
 
-	(void)data;
 	return done < 0 ? -errno : done;
 }
 
@@ -57,7 +53,6 @@ static ssize_t real_write(void *data, int fd, const void *bytes, size_t size)
 {
 	ssize_t done = TEMP_FAILURE_RETRY(write(fd, bytes, size));
 
-	(void)data;
 	return done < 0 ? -errno : done;
 }
 
@@ -65,7 +60,6 @@ static int real_ioctl(void *data, int fd, unsigned long request, void *argument)
 {
 	int result;
 
-	(void)data;
 	do {
 		result = ioctl(fd, request, argument);
 	} while (result < 0 && (errno == EINTR || errno == EAGAIN));
@@ -78,7 +72,6 @@ static int real_mmap(void *data, int fd, uint64_t offset, size_t size, bool writ
 	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	void *p = mmap(NULL, size, prot, MAP_SHARED, fd, (off_t)offset);
 
-	(void)data;
 	if (p == MAP_FAILED)
 		return -errno;
 	*address = p;
@@ -87,7 +80,6 @@ static int real_mmap(void *data, int fd, uint64_t offset, size_t size, bool writ
 
 static int real_munmap(void *data, void *address, size_t size)
 {
-	(void)data;
 	return munmap(address, size) ? -errno : 0;
 }
 
@@ -95,7 +87,6 @@ static int real_eventfd(void *data)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	(void)data;
 	return fd < 0 ? -errno : fd;
 }
 
@@ -108,7 +99,6 @@ static int real_poll(void *data, int fd, int64_t timeout_ns)
 	};
 	int result = ppoll(&p, 1, timeout_ns < 0 ? NULL : &limit, NULL);
 
-	(void)data;
 	return result < 0 ? -errno : result;
 }
 
@@ -116,7 +106,6 @@ static int real_readlink(void *data, const char *path, char *text, size_t size)
 {
 	ssize_t length = readlink(path, text, size - 1);
 
-	(void)data;
 	if (length < 0)
 		return -errno;
 	text[length] = '\0';
@@ -127,7 +116,6 @@ static int real_perf_event_open(void *data, const void *attr, pid_t pid, int cpu
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
 
-	(void)data;
 	return fd < 0 ? -errno : (int)fd;
 }
 
@@ -136,7 +124,6 @@ static int real_memfd(void *data, const char *name, size_t size)
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int error;
 
-	(void)data;
 	if (fd < 0)
 		return -errno;
 	if (!ftruncate(fd, (off_t)size) &&
@@ -153,7 +140,6 @@ static int real_connect(void *data, const char *path)
 	size_t length = strlen(path);
 	int fd, error;
 
-	(void)data;
 	if (length >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(address.sun_path, path, length + 1);
@@ -171,7 +157,6 @@ static int real_send(void *data, int fd, const void *bytes, size_t size)
 {
 	ssize_t done;
 
-	(void)data;
 	done = TEMP_FAILURE_RETRY(send(fd, bytes, size, MSG_NOSIGNAL));
 	if (done < 0)
 		return -errno;
@@ -196,7 +181,6 @@ static ssize_t real_receive(void *data, int fd, void *bytes, size_t size, int *f
 	int all[MAX_FILES];
 	ssize_t done;
 
-	(void)data;
 	*file_count = 0;
 	done = TEMP_FAILURE_RETRY(recvmsg(fd, &message, MSG_CMSG_CLOEXEC));
 	if (done < 0)
@@ -227,7 +211,6 @@ static int real_list(void *data, const char *path, sys_list_fn fn, void *arg)
 	int count = scandir(path, &entries, NULL, alphasort);
 	int result = 0;
 
-	(void)data;
 	if (count < 0)
 		return -errno;
 

@@ -69,7 +69,6 @@ static int fake_open(void *data, const char *path, int flags)
 	int error, fd;
 	size_t n;
 
-	(void)flags;
 	for (n = 0; n < f->file_count; n++)
 		if (!strcmp(f->files[n].path, path) && f->files[n].content)
 			break;
@@ -153,7 +152,6 @@ static int fake_poll(void *data, int fd, int64_t timeout_ns)
 	struct fake *f = data;
 	int error;
 
-	(void)timeout_ns;
 	if (!f->fds[index_of(f, fd)].eventfd)
 		abort();
 	if (fails(f, FAKE_POLL, &error))

@@ -81,8 +81,6 @@ static int script_send(void *data, int fd, const void *bytes, size_t size)
 	unsigned char *content = script.bytes + sizeof(*h);
 	struct perfctr_broker_opened opened = { .path = "/dev/dri/renderD128" };
 
-	(void)data;
-	(void)fd;
 	if (script.gone)
 		return -EPIPE;
 	memcpy(script.bytes, bytes, size);
@@ -111,8 +109,6 @@ static int script_send(void *data, int fd, const void *bytes, size_t size)
 static ssize_t script_receive(void *data, int fd, void *bytes, size_t size, int *files,
 			      size_t *file_count)
 {
-	(void)data;
-	(void)fd;
 	if (script.gone) {
 		*file_count = 0;
 		return 0;
@@ -136,7 +132,6 @@ static ssize_t script_receive(void *data, int fd, void *bytes, size_t size, int 
 
 static int script_connect(void *data, const char *path)
 {
-	(void)data;
 	if (strcmp(path, PERFCTR_BROKER_SOCKET))
 		return -ENOENT;
 	script.open_files++;
@@ -155,7 +150,6 @@ static int script_close(void *data, int fd)
 static int script_mmap(void *data, int fd, uint64_t offset, size_t size, bool writable,
 		       void **address)
 {
-	(void)data;
 	EQUAL(fd, FIRST_FILE);
 	/* the client maps no more of the ring than the broker announced */
 	EQUAL(offset, writable ? 0 : 4096);
@@ -165,8 +159,6 @@ static int script_mmap(void *data, int fd, uint64_t offset, size_t size, bool wr
 
 static int script_munmap(void *data, void *address, size_t size)
 {
-	(void)data;
-	(void)size;
 	free(address);
 	return 0;
 }
@@ -319,7 +311,6 @@ TEST("an error of perf in the broker is explained as the broker's")
 
 static void hang_up(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)h;
 	s->gone = true;
 }
 
@@ -331,37 +322,31 @@ static void reset_first(struct script *s, struct perfctr_broker_header *h)
 
 static void cut(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)h;
 	s->size = 5;
 }
 
 static void wrong_size(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)s;
 	h->size++;
 }
 
 static void wrong_version(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)s;
 	h->version = 9;
 }
 
 static void wrong_type(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)s;
 	h->type = 55;
 }
 
 static void positive_error(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)s;
 	h->error = 13;
 }
 
 static void many_elements(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)s;
 	if (h->type == PERFCTR_BROKER_QUERY) {
 		h->count = 0x10000001;
 		h->stride = 0x100;
@@ -372,7 +357,6 @@ static void many_elements(struct script *s, struct perfctr_broker_header *h)
 
 static void few_elements(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)s;
 	h->count = 0;
 	if (h->type != PERFCTR_BROKER_QUERY)
 		h->error = -EPROTO;
@@ -401,7 +385,6 @@ TEST("broken answers are errors")
 
 static void no_files(struct script *s, struct perfctr_broker_header *h)
 {
-	(void)h;
 	s->file_count = s->file_count ? 2 : 0;
 }
 

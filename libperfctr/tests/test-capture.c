@@ -375,8 +375,6 @@ static ssize_t short_write(void *data, int fd, const void *bytes, size_t size)
 {
 	size_t part = size < 100 ? size : 100;
 
-	(void)data;
-	(void)fd;
 	if (write_error && written_bytes > 300)
 		return write_error;
 	memcpy(written + written_bytes, bytes, part);

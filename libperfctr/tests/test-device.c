@@ -104,7 +104,6 @@ static bool never(const void *data)
 
 static void keep(void *data)
 {
-	(void)data;
 }
 
 TEST_WITH(begin, end, "with a broker too, if its path is a render node that opens")

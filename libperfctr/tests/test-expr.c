@@ -14,7 +14,6 @@
 
 static void lookup(void *data, const char *name, struct perfctr_value *value)
 {
-	(void)data;
 	if (!strcmp(name, "seven"))
 		*value = (struct perfctr_value){ 7, 7, 0, PERFCTR_VALUE_INTEGER };
 	else if (!strcmp(name, "block.big"))
@@ -303,7 +302,6 @@ TEST("fractions that do not fit overflow")
 
 static struct fraction look_up(void *data, const char *name)
 {
-	(void)data;
 	return fraction_of((uint64_t)(name[0] - 'a' + 1));
 }
 

@@ -120,8 +120,6 @@ static ssize_t seam_read(void *data, int fd, void *bytes, size_t size)
 
 static int seam_ioctl(void *data, int fd, unsigned long request, void *arg)
 {
-	(void)data;
-	(void)arg;
 	for (size_t n = 0; n < seam.file_count; n++)
 		if (seam.files[n].fd == fd && request == PERF_EVENT_IOC_ENABLE)
 			seam.files[n].enabled_again = seam.files[n].detached_ns;
@@ -148,9 +146,6 @@ static void detach(int cpu)
 
 static int no_memfd(void *data, const char *name, size_t size)
 {
-	(void)data;
-	(void)name;
-	(void)size;
 	return -EMFILE;
 }
 

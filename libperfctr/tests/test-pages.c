@@ -79,7 +79,6 @@ static char at_text[256];
 
 static void note(void *unused, unsigned int line, unsigned int column, const char *text)
 {
-	(void)unused;
 	if (!at_line) {
 		at_line = line;
 		at_column = column;

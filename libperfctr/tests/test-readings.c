@@ -102,9 +102,6 @@ static void put_i915(int pid, int fd, int client, unsigned int render_ns)
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-	(void)st;
-	(void)flag;
-	(void)ftw;
 	return remove(path);
 }
 
@@ -324,7 +321,6 @@ static int names;
 
 static int count_name(void *data, const struct perfctr_pmu_event *event)
 {
-	(void)data;
 	if (!strcmp(event->pmu, "drm") && event->event)
 		names++;
 	return 0;

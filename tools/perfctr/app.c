@@ -14,7 +14,6 @@ static int validate_exec(struct app *app, int argc, char **argv)
 	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 64);
 	char *name;
 
-	(void)argc;
 	path[length > 0 ? length : 0] = '\0';
 	name = strrchr(path, '/');
 	for (size_t i = 0; name && i < ARRAY_SIZE(places); i++) {

@@ -351,7 +351,6 @@ long analysis_construct(struct analysis *a, const char *name, const char *listin
 int64_t analysis_count(const struct analysis *a, const struct point *point, size_t feature,
 		       uint64_t units)
 {
-	(void)a;
 	if (feature == 0)
 		return point->kernels;
 	if (feature == 1)

@@ -29,7 +29,6 @@ static int loop(uint64_t rounds)
 	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
 	return 0;
 #else
-	(void)rounds;
 	return -ENOTSUP;
 #endif
 }
@@ -61,7 +60,6 @@ static void *answer(void *unused)
 	const int from = ends[ANSWERS][0], to = ends[ANSWERS][1];
 	char byte;
 
-	(void)unused;
 	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 });
 	while (read(from, &byte, 1) == 1 && write(to, &byte, 1) == 1)
 		;

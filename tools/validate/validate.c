@@ -380,7 +380,6 @@ static int take_save(const struct app *app, void *options, const char *text)
 {
 	struct options *o = options;
 
-	(void)app;
 	o->save = true;
 	o->save_path = text;
 	return 0;

@@ -91,7 +91,6 @@ static int take_session(const struct app *app, void *options, const char *text)
 	const char *fd = getenv("PERFCTR_FD"), *session = getenv("PERFCTR_SESSION");
 	struct options *o = options;
 
-	(void)text;
 	if (!fd || !session || number_parse_count(fd, &o->fd) || o->fd > INT_MAX ||
 	    number_parse_count(session, &o->sample_handle) || o->sample_handle > UINT32_MAX)
 		return app_usage(app, "--tag-contexts is for commands of perfctr stat "

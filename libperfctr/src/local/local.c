@@ -143,7 +143,6 @@ static int local_ioctl(void *data, unsigned long request, void *argument)
 
 static bool local_explained(const void *data)
 {
-	(void)data;
 	return false;
 }
 

@@ -357,8 +357,6 @@ static int walk_files(struct perfctr_ctx *ctx, const char *pmu, file_fn fn, void
 
 static int is_there(void *arg, const char *name)
 {
-	(void)arg;
-	(void)name;
 	return 1;
 }
 
@@ -414,8 +412,6 @@ static int list_file(void *arg, const struct file_rule *rule, const char *name, 
 {
 	struct listing *l = arg;
 
-	(void)rule;
-	(void)path;
 	list_name(l, name);
 	return l->error;
 }

@@ -32,7 +32,6 @@ static struct drm_perfctr_block_request in_selection[REQUESTS];
 static const struct drm_perfctr_block_request *request(const struct perfctr_selection *selection,
 						       size_t n)
 {
-	(void)selection;
 	return n < REQUESTS ? &in_selection[n] : NULL;
 }
 
@@ -384,9 +383,6 @@ static int metric_of_model(const struct perfctr_totals *totals,
 			   const struct perfctr_metric_desc *metric,
 			   const struct perfctr_totals_block *block, struct perfctr_value *value)
 {
-	(void)totals;
-	(void)metric;
-	(void)block;
 	*value = (struct perfctr_value){ .number = 7,
 					 .state = idle ? PERFCTR_VALUE_ZERO_DENOMINATOR :
 							 PERFCTR_VALUE_OK };

@@ -61,7 +61,6 @@ static void *serve(void *unused)
 	char message[MESSAGE_BYTES];
 	ssize_t bytes;
 
-	(void)unused;
 	if (client < 0 && is_readable(server))
 		client = accept(server, NULL, NULL);
 	if (!is_readable(client))

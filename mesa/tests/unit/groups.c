@@ -19,13 +19,10 @@ static struct gl_shared_state shared;
 
 void st_flush_bitmap_cache(struct st_context *st)
 {
-	(void)st;
 }
 
 void vbo_exec_FlushVertices(struct gl_context *ctx, GLuint flags)
 {
-	(void)ctx;
-	(void)flags;
 }
 
 int ST_DEBUG;
@@ -38,7 +35,6 @@ static int group_info(struct pipe_screen *screen, unsigned int index,
 {
 	static const char *const names[GROUPS] = { "empty", "right", "too many" };
 
-	(void)screen;
 	if (!info)
 		return GROUPS;
 	info->name = names[index];
@@ -52,7 +48,6 @@ static int query_info(struct pipe_screen *screen, unsigned int index,
 {
 	static const unsigned int groups[COUNTERS] = { 1, 2, 2, 1, 2 };
 
-	(void)screen;
 	if (!info)
 		return COUNTERS;
 	memset(info, 0, sizeof(*info));

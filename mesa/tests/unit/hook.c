@@ -32,8 +32,6 @@ struct pctr_query {
 struct pctr_catalogue *pctr_catalogue_new(const char *wanted, const char *const *screen_drivers,
 					  const char **problem)
 {
-	(void)wanted;
-	(void)screen_drivers;
 	*problem = NULL;
 	catalogues++;
 	return &catalogue;
@@ -52,14 +50,11 @@ struct pctr_group pctr_catalogue_group(struct pctr_catalogue *c, unsigned int n)
 /* C is a metric of several passes */
 bool pctr_catalogue_is_monitored(struct pctr_catalogue *c, unsigned int counter)
 {
-	(void)c;
 	return counter < group.monitored;
 }
 
 struct pctr_context *pctr_context_new(const struct pctr_catalogue *c, pctr_say_fn tell)
 {
-	(void)c;
-	(void)tell;
 	contexts++;
 	return (struct pctr_context *)&catalogue;
 }
@@ -71,8 +66,6 @@ void pctr_context_free(struct pctr_context *c)
 
 void pctr_context_fail(struct pctr_context *c, const char *what)
 {
-	(void)c;
-	(void)what;
 }
 
 struct pctr_query *pctr_query_new(struct pctr_context *c, const unsigned int *wanted,
@@ -80,7 +73,6 @@ struct pctr_query *pctr_query_new(struct pctr_context *c, const unsigned int *wa
 {
 	struct pctr_query *q = calloc(1, sizeof(*q));
 
-	(void)c;
 	query_flags = flags;
 	memcpy(q->counters, wanted, count * sizeof(*wanted));
 	queries++;
@@ -95,13 +87,11 @@ void pctr_query_free(struct pctr_query *q)
 
 bool pctr_query_begin(struct pctr_query *q)
 {
-	(void)q;
 	return !refuse;
 }
 
 bool pctr_query_end(struct pctr_query *q)
 {
-	(void)q;
 	return !fail_end;
 }
 
@@ -126,7 +116,6 @@ bool pctr_frames_wanted(void)
 
 bool pctr_frames_listens(const void *context, pctr_frames_say_fn tell)
 {
-	(void)tell;
 	return !frames_of || frames_of == context;
 }
 
@@ -144,7 +133,6 @@ void pctr_frames_leave(const void *context)
 
 bool pctr_vsoc_is_device(const struct pctr_catalogue *c)
 {
-	(void)c;
 	return true;
 }
 
@@ -155,19 +143,15 @@ struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *c)
 
 void pctr_vsoc_submit(struct pctr_vsoc *v, const struct pctr_work *work)
 {
-	(void)v;
-	(void)work;
 }
 
 void pctr_vsoc_wait(struct pctr_vsoc *v)
 {
-	(void)v;
 	waits++;
 }
 
 void pctr_vsoc_free(struct pctr_vsoc *v)
 {
-	(void)v;
 }
 
 /* --- the driver -------------------------------------------------------------- */
@@ -178,9 +162,6 @@ static unsigned int driver_types[DRIVERS];
 static struct pipe_query *driver_create(struct pipe_context *pipe, unsigned int type,
 					unsigned int index)
 {
-	(void)pipe;
-	(void)type;
-	(void)index;
 	driver_queries++;
 	return calloc(1, 8);
 }
@@ -195,7 +176,6 @@ static struct pipe_query *driver_create_batch(struct pipe_context *pipe, unsigne
 /* Like svga: NULL, on destruction of the context, frees data shared by its queries. */
 static void driver_destroy_query(struct pipe_context *pipe, struct pipe_query *query)
 {
-	(void)pipe;
 	if (query)
 		driver_queries--;
 	else
@@ -205,16 +185,12 @@ static void driver_destroy_query(struct pipe_context *pipe, struct pipe_query *q
 
 static bool driver_begin(struct pipe_context *pipe, struct pipe_query *query)
 {
-	(void)pipe;
-	(void)query;
 	driver_active++;
 	return true;
 }
 
 static bool driver_end(struct pipe_context *pipe, struct pipe_query *query)
 {
-	(void)pipe;
-	(void)query;
 	driver_active--;
 	return true;
 }
@@ -222,9 +198,6 @@ static bool driver_end(struct pipe_context *pipe, struct pipe_query *query)
 static bool driver_result(struct pipe_context *pipe, struct pipe_query *query, bool wait,
 			  union pipe_query_result *result)
 {
-	(void)pipe;
-	(void)query;
-	(void)wait;
 	for (int n = 0; n < DRIVERS; n++)
 		result->batch[n].u64 = DRIVER_VALUE + n;
 	return true;
@@ -232,16 +205,11 @@ static bool driver_result(struct pipe_context *pipe, struct pipe_query *query, b
 
 static void driver_active_state(struct pipe_context *pipe, bool enable)
 {
-	(void)pipe;
-	(void)enable;
 }
 
 static void driver_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,
 			 unsigned int flags)
 {
-	(void)pipe;
-	(void)fence;
-	(void)flags;
 	flushes++;
 }
 
@@ -258,7 +226,6 @@ static struct pipe_context *driver_context(struct pipe_screen *screen, void *pri
 {
 	struct pipe_context *pipe = calloc(1, sizeof(*pipe));
 
-	(void)flags;
 	*pipe = (struct pipe_context){
 		.screen = screen,
 		.priv = priv,
@@ -280,7 +247,6 @@ static struct pipe_context *driver_context(struct pipe_screen *screen, void *pri
 static int driver_query_info(struct pipe_screen *screen, unsigned int index,
 			     struct pipe_driver_query_info *info)
 {
-	(void)screen;
 	if (!info)
 		return DRIVERS;
 	*info = (struct pipe_driver_query_info){ .name = "driver",
@@ -290,21 +256,17 @@ static int driver_query_info(struct pipe_screen *screen, unsigned int index,
 
 static void driver_screen_destroy(struct pipe_screen *screen)
 {
-	(void)screen;
 	screen_destroyed++;
 }
 
 static const char *driver_name(struct pipe_screen *screen)
 {
-	(void)screen;
 	return "softpipe";
 }
 
 #if PCTR_MESA < 25
 static int driver_param(struct pipe_screen *screen, enum pipe_cap cap)
 {
-	(void)screen;
-	(void)cap;
 	return 1;
 }
 #define CAPABILITIES .get_param = driver_param

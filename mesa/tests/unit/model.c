@@ -8,13 +8,11 @@ static int sessions, tries, complaints;
 
 static void say(const char *what)
 {
-	(void)what;
 	complaints++;
 }
 
 static const char *ctx_error(const struct perfctr_ctx *ctx)
 {
-	(void)ctx;
 	return "not permitted";
 }
 
@@ -144,7 +142,6 @@ static void collect(void)
 /* Only advances time: the kernel's own collections may be late, so they end no slot. */
 static int sleep_of_model(const struct timespec *wait, struct timespec *rest)
 {
-	(void)rest;
 	let_pass((uint64_t)wait->tv_nsec / slowness);
 	return 0;
 }
@@ -155,14 +152,12 @@ static int most_events;
 
 static int select_event(struct perfctr_selection *selection, const char *event)
 {
-	(void)selection;
 	selected |= 1u << (event[0] - 'a');
 	return 1;
 }
 
 static int select_nothing(struct perfctr_device *device, struct perfctr_selection **selection)
 {
-	(void)device;
 	selected = 0;
 	*selection = (struct perfctr_selection *)&selected;
 	return 0;
@@ -170,7 +165,6 @@ static int select_nothing(struct perfctr_device *device, struct perfctr_selectio
 
 static struct perfctr_selection *selection_unref(struct perfctr_selection *selection)
 {
-	(void)selection;
 	return NULL;
 }
 
@@ -179,8 +173,6 @@ static int open_session(struct perfctr_selection *selection,
 {
 	struct perfctr_session *s;
 
-	(void)selection;
-	(void)opts;
 	tries++;
 	if (selected & forbidden)
 		return -EACCES;
@@ -210,7 +202,6 @@ static struct perfctr_session *close_session(struct perfctr_session *session)
 
 static int start_session(struct perfctr_session *session, uint64_t user_data)
 {
-	(void)user_data;
 	session->base = now;
 	session->next = counting;
 	counting = session;
@@ -220,7 +211,6 @@ static int start_session(struct perfctr_session *session, uint64_t user_data)
 
 static int take_sample(struct perfctr_session *session, uint64_t user_data)
 {
-	(void)user_data;
 	let_pass(IOCTL_NS);
 	session->sample.enabled_ns = now.enabled_ns - session->base.enabled_ns;
 	for (unsigned int n = 0; n < EVENTS; n++)
@@ -239,7 +229,6 @@ static int open_cursor(struct perfctr_session *session, struct perfctr_cursor **
 
 static struct perfctr_cursor *cursor_unref(struct perfctr_cursor *cursor)
 {
-	(void)cursor;
 	return NULL;
 }
 
@@ -247,7 +236,6 @@ static int next_sample(struct perfctr_cursor *cursor, struct perfctr_sample *sam
 {
 	struct perfctr_session *s = (struct perfctr_session *)cursor;
 
-	(void)sample;
 	if (!s->has_sample)
 		return 0;
 	s->has_sample = false;
@@ -258,8 +246,6 @@ static int next_sample(struct perfctr_cursor *cursor, struct perfctr_sample *sam
 
 static int advance(struct perfctr_cursor *cursor, size_t count)
 {
-	(void)cursor;
-	(void)count;
 	return 0;
 }
 
@@ -267,13 +253,11 @@ static bool block_returned;
 
 static void rewind_sample(struct perfctr_sample *sample)
 {
-	(void)sample;
 	block_returned = false;
 }
 
 static int next_block(struct perfctr_sample *sample, struct perfctr_block *block)
 {
-	(void)sample;
 	if (block_returned)
 		return 0;
 	block_returned = true;
@@ -294,7 +278,6 @@ static uint64_t least_running(const struct counts *counts, unsigned int events)
 static bool read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
 		       uint64_t *running_ns)
 {
-	(void)block;
 	*enabled_ns = sample_read->enabled_ns;
 	*running_ns = least_running(sample_read, sample_events);
 	return true;
@@ -302,7 +285,6 @@ static bool read_times(const struct perfctr_block *block, uint64_t *enabled_ns,
 
 static int new_totals(struct perfctr_ctx *ctx, struct perfctr_totals **totals)
 {
-	(void)ctx;
 	*totals = calloc(1, sizeof(**totals));
 	return 0;
 }
@@ -320,7 +302,6 @@ static void reset_totals(struct perfctr_totals *totals)
 
 static int add_sample(struct perfctr_totals *totals, struct perfctr_sample *sample)
 {
-	(void)sample;
 	totals->events = sample_events;
 	totals->counts.enabled_ns += sample_read->enabled_ns;
 	for (unsigned int n = 0; n < EVENTS; n++)

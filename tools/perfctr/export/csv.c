@@ -44,7 +44,6 @@ static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 
 static int csv_end(struct export *e)
 {
-	(void)e;
 	return 0;
 }
 

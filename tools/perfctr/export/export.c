@@ -59,7 +59,6 @@ static int find_format(const struct app *app, void *options, const char *name)
 
 static int take_json(const struct app *app, void *options, const char *text)
 {
-	(void)text;
 	return find_format(app, options, export_json.name);
 }
 
