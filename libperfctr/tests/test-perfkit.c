@@ -2,7 +2,6 @@
 /* perfkit against a kernel in memory. */
 #include <perfctr/perfkit.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fake.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "analysis.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

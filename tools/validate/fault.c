@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "fault.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 enum { MIN_BITS = 8, MAX_BITS = 48, MAX_MULTIPLE = 4 };
 
 /* a hypothesis that is compared with all readings of an event */

@@ -2,9 +2,6 @@
 /* Common parts of all reports. */
 #include "report.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/number.h"
 
 bool validate_usable(const struct outcome *o)

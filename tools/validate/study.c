@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "study.h"
 
-#include <inttypes.h>
-
 /* each round settles several features; more rounds mean that the search does not converge */
 enum { MAX_ROUNDS = 96 };
 

@@ -7,7 +7,6 @@
  */
 #include "private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Device, session and counters of a capture file. The bytes of the file are not trusted. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* Lookups in the counter database: the built-in one and the pages of users. */
 #include "database.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #define PCI_DEVICES "/sys/bus/pci/devices"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Events that the perf PMUs of the machine name. */
 #include <stdio.h>
-#include <string.h>
 
 #include "pmu.h"
 

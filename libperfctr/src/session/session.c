@@ -2,7 +2,6 @@
 /* Sessions: ring and commands. */
 #include "private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

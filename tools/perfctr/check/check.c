@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfctr check: whether counters can be used here, and how to fix it if not. */
 #include <errno.h>
-#include <inttypes.h>
 #include <regex.h>
 #include <stdarg.h>
 #include <string.h>

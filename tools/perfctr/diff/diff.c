@@ -2,7 +2,6 @@
 /* perfctr diff: two captures, counter by counter. */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
  * sample's start: a counter track keeps a value until the next one.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "option.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

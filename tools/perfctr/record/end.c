@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The last line of perfctr record: what the file contains. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/number.h"
 #include "lib/json.h"

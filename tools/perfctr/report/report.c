@@ -5,7 +5,6 @@
 #include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "commands.h"

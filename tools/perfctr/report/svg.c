@@ -3,7 +3,6 @@
  * perfctr report --svg: counters and metrics over time as a picture, for documents and bug reports.
  * Bins are drawn as steps, because the course within a sample is unknown.
  */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Tables of perfctr report. */
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "lib/json.h"
 

@@ -2,7 +2,6 @@
 /* CSV of perfctr stat: the fields of perf stat -x, followed by a few more. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "lib/escape.h"
 #include "stat.h"

@@ -7,8 +7,6 @@
  */
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "lib/rows.h"
 #include "stat.h"

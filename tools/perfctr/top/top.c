@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <langinfo.h>
-#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* perfctr validate: the solver against brute force, places of errors in files. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
