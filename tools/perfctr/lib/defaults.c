@@ -119,28 +119,33 @@ static bool is_accepted(struct perfctr_selection *selection, int *error)
 	return *error >= 0;
 }
 
-/* Note the PMU blocks of a selection that was refused. */
+/* Note the PMU blocks of a selection that was refused, or the @event of another PMU. */
 static void note_left_out(struct left_out *left_out, const struct perfctr_selection *with,
-			  int error)
+			  const char *event, int error)
 {
 	size_t length = strlen(left_out->blocks);
 
-	left_out->error = error;
 	for (size_t i = 0; i < perfctr_selection_request_count(with); i++) {
 		const struct drm_perfctr_block_request *r = perfctr_selection_request(with, i);
-		const char *name = perfctr_block_type_name(r->type);
+		const char *name = r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ?
+					   event :
+					   perfctr_block_type_name(r->type);
 		const char *known = strstr(left_out->blocks, name);
 
 		/* compare whole names: pcie is part of pcie_tgt */
 		while (known && known[strlen(name)] != ',' && known[strlen(name)])
 			known = strstr(known + 1, name);
-		if (known || !(r->flags & DRM_PERFCTR_REQUEST_PMU))
+		if (known || !(r->flags & DRM_PERFCTR_REQUEST_PMU) ||
+		    (name == event && error != -EACCES && error != -EPERM))
 			continue;
+		left_out->error = error;
 		length += (size_t)snprintf(left_out->blocks + length,
 					   sizeof(left_out->blocks) - length, "%s%s",
 					   length ? ", " : "", name);
-		if (length >= sizeof(left_out->blocks))
+		if (length >= sizeof(left_out->blocks)) {
+			strcpy(left_out->blocks + sizeof(left_out->blocks) - 4, "...");
 			return;
+		}
 	}
 }
 
@@ -160,7 +165,7 @@ static int add_permitted(struct perfctr_selection *selection, struct perfctr_sel
 	if (added > 0 && is_accepted(one, &error))
 		added = perfctr_selection_add(selection, event);
 	else if (added > 0)
-		note_left_out(left_out, one, error);
+		note_left_out(left_out, one, event, error);
 	perfctr_selection_unref(one);
 	return added > 0 && error >= 0 ? added : 0;
 }
@@ -194,14 +199,14 @@ static int add_local(const struct app *app, const struct perfctr_device *device,
 
 	for (size_t i = 0; i < ARRAY_SIZE(soc_events); i++)
 		l.added += add_permitted(selection, empty, soc_events[i], left_out);
-	*left_out->blocks = '\0';
 	if (l.added)
 		return l.added;
 	for (size_t i = first; i < ARRAY_SIZE(kernel_events); i++)
 		l.added += add_permitted(selection, empty, kernel_events[i], left_out);
-	*left_out->blocks = '\0';
-	if (!l.added)
+	if (!l.added) {
+		*left_out->blocks = '\0';
 		return add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);
+	}
 	left_out->software_only = true;
 	return l.added;
 }

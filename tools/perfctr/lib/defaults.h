@@ -6,7 +6,8 @@
 
 /* PMUs that this user may not see */
 struct left_out {
-	char blocks[128]; /* kinds of SoC blocks, "ucf, pcie"; empty: nothing was left out */
+	/* kinds of SoC blocks, "ucf, pcie", and events of other PMUs; empty: nothing */
+	char blocks[128];
 	int error; /* the kernel's error for the last of them */
 	bool software_only; /* on the local device there was nothing else */
 };
