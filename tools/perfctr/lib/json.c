@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linkhash.h>
+
+/* json-c's own hash reads a random seed, which takes seconds after boot, while counting */
+static void __attribute__((constructor)) hash_without_seed(void)
+{
+	json_global_set_string_hash(JSON_C_STR_HASH_PERLLIKE);
+}
+
 void json_add(struct json_object *object, const char *name, struct json_object *value)
 {
 	json_object_object_add(object, name, value);
