@@ -389,7 +389,8 @@ static int show_all(struct app *app, struct json_object *array, struct json_obje
 				permission_entry_text(e));
 		}
 	}
-	if (status == EXIT_NO_DEVICE)
+	/* as all commands choose: without the counter core no DRM node has counters */
+	if (status == EXIT_NO_DEVICE || (status == EXIT_DENIED && access(PARANOID_PATH, F_OK)))
 		status = show_one(app, PERFCTR_DEVICE_LOCAL, array);
 	if (status != EXIT_FINE && !array)
 		fprintf(app->err, "no device offers counters; perfctr check shows what helps\n");
