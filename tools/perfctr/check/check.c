@@ -36,7 +36,9 @@ static const char *const verdict_names[] = { "ok", "note", "bad" };
 struct checker {
 	struct app *app;
 	struct json_object *list;
-	bool bad;
+	const char *which; /* the device wanted, NULL: any */
+	struct perfctr_device *broker; /* what it lets this user count on, NULL: nothing */
+	char refusal[256]; /* why it does not */
 };
 
 static void __attribute__((format(printf, 5, 6)))
@@ -49,7 +51,6 @@ say(struct checker *k, enum verdict verdict, const char *name, const char *fix, 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	k->bad |= verdict == VERDICT_BAD;
 	if (k->list) {
 		struct json_object *o = json_append(k->list);
 
@@ -62,6 +63,15 @@ say(struct checker *k, enum verdict verdict, const char *name, const char *fix, 
 	fprintf(k->app->out, "%-5s %-11s %s\n", verdict_names[verdict], name, text);
 	if (fix)
 		fprintf(k->app->out, "      fix:        %s\n", fix);
+}
+
+/* A user that the broker accepts needs no other permission. */
+static enum verdict denial(struct checker *k)
+{
+	if (!k->broker && !access(PERFCTR_BROKER_SOCKET, F_OK) &&
+	    perfctr_device_open_broker(k->app->ctx, NULL, k->which, &k->broker))
+		snprintf(k->refusal, sizeof(k->refusal), "%s", perfctr_ctx_error(k->app->ctx));
+	return k->broker ? VERDICT_NOTE : VERDICT_BAD;
 }
 
 static void check_kernel(struct checker *k)
@@ -100,7 +110,7 @@ static void check_module(struct checker *k, bool has_device)
 static int check_nodes(struct checker *k, const struct perfctr_device_list *list, const char **path)
 {
 	size_t count = perfctr_device_list_count(list);
-	bool denied = false;
+	const char *denied = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
@@ -118,12 +128,13 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 	for (size_t i = 0; i < count; i++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
 
-		denied |= e->error == -EACCES || e->error == -EPERM;
+		if (e->error == -EACCES || e->error == -EPERM)
+			denied = e->path;
 		say(k, VERDICT_NOTE, "node", NULL, "%s%s%s: %s", e->path,
 		    *e->driver ? ", driver " : "", e->driver, permission_entry_text(e));
 	}
 	if (denied && !access(PARANOID_PATH, F_OK)) {
-		say(k, VERDICT_BAD, "node", "sudo usermod -aG render $USER, then log in again",
+		say(k, denial(k), "node", permission_node_fix(denied),
 		    "no node that this user may open offers counters");
 		return EXIT_DENIED;
 	}
@@ -150,7 +161,7 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 	if (p.own_only)
 		perfctr_device_count_task(device, getpid());
 	p.may_count |= p.own_only;
-	say(k, p.may_count ? VERDICT_NOTE : VERDICT_BAD, "permission", *p.fix ? p.fix : NULL,
+	say(k, p.may_count ? VERDICT_NOTE : denial(k), "permission", *p.fix ? p.fix : NULL,
 	    "this user %s", p.text);
 	if (p.may_count)
 		return EXIT_FINE;
@@ -249,30 +260,23 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 	return status;
 }
 
-/* A user that the broker accepts needs no other permission. Return: exit status. */
-static int check_broker(struct checker *k, const char *which, int status)
+/* After denial(). Return: exit status. */
+static int check_broker(struct checker *k, int status)
 {
-	struct perfctr_device *device;
-	int error;
-
 	if (access(PERFCTR_BROKER_SOCKET, F_OK)) {
 		say(k, VERDICT_NOTE, "broker",
 		    "sudo systemctl enable --now perfctr-serve.socket; sudo adduser $USER perfctr",
 		    "no broker at %s", PERFCTR_BROKER_SOCKET);
 		return status;
 	}
-	error = perfctr_device_open_broker(k->app->ctx, NULL, which, &device);
-	if (error) {
+	if (!k->broker) {
 		say(k, VERDICT_NOTE, "broker", "sudo adduser $USER perfctr, then log in again",
-		    "the broker at %s refuses: %s", PERFCTR_BROKER_SOCKET,
-		    perfctr_ctx_error(k->app->ctx));
+		    "the broker at %s refuses: %s", PERFCTR_BROKER_SOCKET, k->refusal);
 		return status;
 	}
 	say(k, VERDICT_OK, "broker", NULL, "%s lets this user count on %s", PERFCTR_BROKER_SOCKET,
-	    perfctr_device_info(device)->name);
-	status = check_counting(k, device, true);
-	perfctr_device_unref(device);
-	return status;
+	    perfctr_device_info(k->broker)->name);
+	return check_counting(k, k->broker, true);
 }
 
 static int check_device(struct checker *k, const char *which)
@@ -282,8 +286,12 @@ static int check_device(struct checker *k, const char *which)
 	int status;
 
 	if (error) {
-		say(k, VERDICT_BAD, "device", NULL, "%s", perfctr_ctx_error(k->app->ctx));
-		return error == -EACCES ? EXIT_DENIED : EXIT_NO_DEVICE;
+		char reason[256];
+		bool denied = error == -EACCES || error == -EPERM;
+
+		snprintf(reason, sizeof(reason), "%s", perfctr_ctx_error(k->app->ctx));
+		say(k, denied ? denial(k) : VERDICT_BAD, "device", NULL, "%s", reason);
+		return denied ? EXIT_DENIED : EXIT_NO_DEVICE;
 	}
 	status = check_permission(k, device);
 	if (status == EXIT_FINE)
@@ -292,7 +300,7 @@ static int check_device(struct checker *k, const char *which)
 	return status;
 }
 
-static int check_all(struct checker *k, const char *which)
+static int check_all(struct checker *k)
 {
 	struct perfctr_device_list *list;
 	const char *path = NULL;
@@ -307,10 +315,11 @@ static int check_all(struct checker *k, const char *which)
 	check_module(k, path);
 	path = NULL;
 	status = check_nodes(k, list, &path);
-	if (status == EXIT_FINE || which)
-		status = check_device(k, which ? which : path);
+	if (status == EXIT_FINE || k->which)
+		status = check_device(k, k->which ? k->which : path);
 	if (status == EXIT_DENIED)
-		status = check_broker(k, which, status);
+		status = check_broker(k, status);
+	perfctr_device_unref(k->broker);
 	perfctr_device_list_unref(list);
 	return status;
 }
@@ -318,10 +327,9 @@ static int check_all(struct checker *k, const char *which)
 int check_run(struct app *app, int argc, char **argv)
 {
 	struct checker k = { .app = app };
-	const char *which = NULL;
 	bool json = false;
 	const struct option_spec options[] = {
-		OPTION('d', "device", TEXT, &which),
+		OPTION('d', "device", TEXT, &k.which),
 		OPTION('j', "json", FLAG, &json),
 		OPTIONS_END,
 	};
@@ -334,7 +342,7 @@ int check_run(struct app *app, int argc, char **argv)
 
 	if (json)
 		k.list = json_object_new_array();
-	status = check_all(&k, which);
+	status = check_all(&k);
 	if (json) {
 		struct json_object *root = json_object_new_object();
 

@@ -2,7 +2,9 @@
 #include "permission.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -132,12 +134,37 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 						strerror(-permission->error));
 }
 
+const char *permission_node_fix(const char *path)
+{
+	static char fix[512];
+	struct stat st = { 0 };
+	const struct group *group = stat(path, &st) || !st.st_gid ? NULL : getgrgid(st.st_gid);
+	const char *name = group ? group->gr_name : "render";
+	int length = 0;
+
+	/* root's group can do more than open the node */
+	if (!st.st_gid)
+		length += snprintf(fix, sizeof(fix), "sudo chgrp %s %s; ", name, path);
+	if ((st.st_mode & 060) != 060)
+		length +=
+			snprintf(fix + length, sizeof(fix) - length, "sudo chmod g+rw %s; ", path);
+	snprintf(fix + length, sizeof(fix) - length, "sudo usermod -aG %s $USER, then log in again",
+		 name);
+	return fix;
+}
+
 const char *permission_entry_text(const struct perfctr_device_entry *entry)
 {
+	static char denied[640];
+	struct stat st = { 0 };
+
 	switch (entry->error) {
 	case -EACCES:
 	case -EPERM:
-		return "this user may not open it; sudo usermod -aG render $USER and log in again";
+		stat(entry->path, &st);
+		snprintf(denied, sizeof(denied), "this user may not open it, mode %04o: %s",
+			 st.st_mode & 07777, permission_node_fix(entry->path));
+		return denied;
 	case -ENOTTY:
 	case -EINVAL:
 		return "its driver has no counters";

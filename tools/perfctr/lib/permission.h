@@ -26,5 +26,8 @@ void permission_of(const struct app *app, struct perfctr_device *device,
  */
 int permission_to_count(struct perfctr_device *device);
 
-/* Why a node offers no counters. @entry: entry with an error. Return: a constant text. */
+/* Commands that let this user open a node, by its group and mode; valid until the next call. */
+const char *permission_node_fix(const char *path);
+
+/* Why a node offers no counters. @entry: with an error. Return: text, valid until the next call. */
 const char *permission_entry_text(const struct perfctr_device_entry *entry);
