@@ -299,6 +299,7 @@ TEST_WITH(begin, end, "bad events are refused with a reason")
 		{ "FRAGMENTZ", -ENOENT, "did you mean FRAGMENTS;" },
 		{ "l2_read_hit_ration", -ENOENT, "did you mean l2_read_hit_ratio;" },
 		{ "firmware_utill", -ENOENT, "did you mean firmware_util, which this device" },
+		{ "shader/FRAG_ACTIVE", -ENOENT, "is a counter of shader blocks (as of " },
 		{ "ucf0/mem_byte_rd/", -ENOENT, "did you mean mem_bytes_rd;" },
 		{ "shader1/FRAGMENTS", -ENOENT, "is named \"shader1\"" },
 		{ "memsys0/L2_READ/u", -EINVAL, "modifiers have no meaning" },

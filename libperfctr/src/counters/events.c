@@ -255,10 +255,17 @@ static int consider(void *arg, const char *name)
 	return 0;
 }
 
+/* Whether a broker hides what its policy does not allow. */
+static bool is_by_policy(const struct parser *p)
+{
+	return p->device->link && !p->device->link->local;
+}
+
 static int fail_no_metric(struct parser *p, const char *pattern)
 {
 	return perfctr_fail(p->ctx, -ENOENT,
-			    "no metric \"%s\" for this device; see \"perfctr list\"", pattern);
+			    "no metric \"%s\" for this device%s; see \"perfctr list\"", pattern,
+			    is_by_policy(p) ? ", or the broker's policy does not allow it" : "");
 }
 
 static bool has_block(struct parser *p, unsigned int product, unsigned int type);
@@ -272,14 +279,28 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 	struct nearest other = n; /* that the device lacks */
 	const struct perfctr_counter_desc *c = NULL;
 	const struct perfctr_metric_desc *m = NULL;
+	const struct perfctr_counter_desc *lacking = NULL;
 
 	while ((c = perfctr_counter_next(c))) {
 		const char *type = perfctr_block_type_name(c->block_type);
 
-		if ((!head || !strncasecmp(head, type, strlen(type))) &&
-		    has_block(p, c->product, c->block_type))
+		if (head && strncasecmp(head, type, strlen(type)))
+			continue;
+		if (has_block(p, c->product, c->block_type))
 			consider(&n, c->name);
+		else if (!lacking && !strcasecmp(c->name, name))
+			lacking = c;
 	}
+	if (lacking)
+		return perfctr_fail(p->ctx, -ENOENT,
+				    "%s is a counter of %s blocks (as of %s), which %s", name,
+				    perfctr_block_type_name(lacking->block_type),
+				    perfctr_product_name(lacking->product),
+				    is_by_policy(p) ? "the device lacks, or the broker's policy "
+						      "does not allow" :
+				    p->device->link ? "need a DRM device with counters; "
+						      "\"perfctr check\" shows what is missing" :
+						      "the device lacks; see \"perfctr list\"");
 	while (!head && (m = perfctr_metric_next(m)))
 		consider(has_block(p, m->product, m->block_type) ? &n : &other, m->name);
 	if (!other.distance)
