@@ -142,6 +142,12 @@ keeps_old_capture() {
 # perf's -p is a process, this one's a period
 refuses_pid() {
 	"$perfctr" stat -d local -e page-faults -p $$ -- true 2>&1 | grep -q "unit.*--pid $$;"
+	[ "${PIPESTATUS[*]}" = "2 0" ] &&
+		"$perfctr" stat -p abc -- true 2>&1 | grep -q "such as 100ms,"
+}
+
+says_what_gpus_need() {
+	"$perfctr" stat -d local -e GPU_ACTIVE -- true 2>&1 | grep -q "need a DRM .*perfctr check"
 	[ "${PIPESTATUS[*]}" = "2 0" ]
 }
 
@@ -161,5 +167,6 @@ check "perfctr-import-mali makes pages" imports_specification
 check "list: products by a part of their name" finds_products
 check "the defaults exist, on all products" defaults_exist
 check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
-check "stat: -p with the number of a process" refuses_pid
+check "stat: -p with the number of a process, and with no time" refuses_pid
+check "stat: a counter of GPUs on the local device" says_what_gpus_need
 exit "$tap_failed"

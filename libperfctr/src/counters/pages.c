@@ -1085,7 +1085,9 @@ static void load_all(struct loading *l)
 			continue;
 		snprintf(path, sizeof(path), "%s%s/perfctr/%s", config ? config : home,
 			 config ? "" : "/.config", folders[n]);
-		load_folder(l, path);
+		/* sudo -u may leave the HOME of a user whose files this one may not read */
+		if (!access(path, R_OK | X_OK) || errno != EACCES)
+			load_folder(l, path);
 	}
 	for (const char *at = more_pages; at && *at; at += strspn(at, ":")) {
 		size_t length = strcspn(at, ":");

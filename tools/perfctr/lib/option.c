@@ -64,8 +64,8 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 		if (!number_parse_time(text, NS_PER_MS, number) &&
 		    (*number || spec->kind == OPTION_TIME_OR_ZERO))
 			return 0;
-		return app_usage(app, "%s '%s': give a time such as 100 (ms), 500us or 2s", option,
-				 text);
+		return app_usage(app, "%s '%s': give a time such as 100%s, 500us or 2s", option,
+				 text, spec->letter == 'p' ? "ms" : " (ms)");
 	case OPTION_NUMBER:
 		if (!number_parse_count(text, number) && *number >= spec->min &&
 		    *number <= spec->max)
