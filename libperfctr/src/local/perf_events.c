@@ -542,15 +542,35 @@ static int follow_cpus(struct perf_events *c, bool detached)
 	return error;
 }
 
+/* A thread that loses its CPU meanwhile reads counts of another time than it returns: try again. */
+static bool read_at_once(struct perf_events *c, uint64_t *now_ns)
+{
+	for (int tries = 3;;) {
+		uint64_t begin_ns = perfctr_time_raw_ns();
+		bool detached = read_files(c);
+		uint64_t took_ns;
+
+		*now_ns = perfctr_time_raw_ns();
+		took_ns = *now_ns - begin_ns;
+		if (!c->quick_ns || took_ns < c->quick_ns)
+			c->quick_ns = took_ns;
+		if (detached || !--tries || !c->slow_ns || took_ns < c->slow_ns ||
+		    took_ns < 4 * c->quick_ns)
+			return detached;
+	}
+}
+
 uint64_t perf_events_read(struct perf_events *c)
 {
+	uint64_t now_ns;
+
 	if (perfctr_time_raw_ns() - c->looked_ns > NS_PER_S)
 		follow_cpus(c, false);
-	if (read_files(c))
+	if (read_at_once(c, &now_ns))
 		follow_cpus(c, true);
 	readings_read(c, perfctr_time_raw_ns());
-	add_sleep(c, perfctr_time_raw_ns());
-	return c->read_ns;
+	add_sleep(c, now_ns);
+	return now_ns;
 }
 
 int perf_events_start(struct perf_events *c)

@@ -55,6 +55,8 @@ struct perf_events {
 	bool look_again;
 	uint64_t looked_ns;
 	uint64_t read_ns; /* time of the last read */
+	/* length of a read to be repeated, 0: never; length of the shortest one */
+	uint64_t slow_ns, quick_ns;
 	struct perfctr_ctx *ctx;
 	struct readings *readings; /* NULL if there are none */
 	/* longest time of a loss found, and whether the whole span is lost; the user resets both */

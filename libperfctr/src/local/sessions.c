@@ -43,8 +43,8 @@ struct local_session {
 	/* eventfd of the program, and the eventfd that wakes the thread */
 	int eventfd, wake;
 	u64 period_ns, user_data;
-	/* START, the end of the last sample, number of periods that ended since START */
-	u64 start_ns, end_ns, periods;
+	/* START, the end of the last sample and of the last periodic one, periods since START */
+	u64 start_ns, end_ns, tick_ns, periods;
 	struct drm_perfctr_status status;
 };
 
@@ -176,11 +176,14 @@ static u64 tick(struct local_session *s)
 	u64 now = perfctr_time_raw_ns();
 
 	/*
-	 * one slot is reserved for STOP; without a slot do not collect: the next sample has the
-	 * counts
+	 * the next sample has the counts if there is no slot (one is for STOP), or if the last one
+	 * was late: in the short rest of this period the moments of reading would decide the rates
 	 */
-	if (count_periods(s, now) && drm_perfctr_ring_free(&s->ring) >= 2)
-		publish(s, collect(s), DRM_PERFCTR_SAMPLE_PERIODIC, s->user_data);
+	if (count_periods(s, now) && drm_perfctr_ring_free(&s->ring) >= 2 &&
+	    now - s->tick_ns >= s->period_ns / 2) {
+		s->tick_ns = collect(s);
+		publish(s, s->tick_ns, DRM_PERFCTR_SAMPLE_PERIODIC, s->user_data);
+	}
 	update_status(s);
 	now = perfctr_time_raw_ns() - s->start_ns;
 	return now < (s->periods + 1) * s->period_ns ? (s->periods + 1) * s->period_ns - now : 0;
@@ -243,7 +246,7 @@ int local_start(struct local_session *s, const struct drm_perfctr_start *start)
 	if (error)
 		return error;
 	s->user_data = start->user_data;
-	s->start_ns = s->end_ns = collect(s);
+	s->start_ns = s->end_ns = s->tick_ns = collect(s);
 	s->periods = s->status.pending_merged = 0;
 	for (size_t n = 0; n < s->block_count; n++) {
 		drm_perfctr_pmu_baseline(&s->blocks[n].view);
@@ -498,6 +501,7 @@ int local_setup(struct perfctr_ctx *ctx, pid_t task, struct drm_perfctr_setup *s
 	if (!error && setup->ring_bytes > LOCAL_MAX_RING_BYTES)
 		error = -ERANGE;
 	s->period_ns = setup->period_ns;
+	s->events.slow_ns = s->period_ns / 8;
 	s->watermark = setup->watermark ? setup->watermark : 1;
 	if (s->watermark == setup->slots && setup->slots > 1)
 		s->watermark--;
