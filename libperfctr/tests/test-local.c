@@ -516,8 +516,17 @@ TEST("CPUs that come and go lose no counts")
 		read_samples(&seen);
 	} while (!seen.lost_ns);
 	CHECK(seen.lost_ns >= before_ns - left_ns);
-	/* before the next START: nothing is lost */
+	/* shortly before STOP */
+	detach(1);
+	nanosleep(&short_pause, NULL);
 	EQUAL(perfctr_session_stop(session, 0), 0);
+	read_samples(&seen);
+	CHECK(seen.lost_ns >= 5000000 && seen.states & DRM_PERFCTR_STATE_LOST);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	read_samples(&seen);
+	CHECK(!seen.lost_ns);
+	/* before the next START: nothing is lost */
 	detach(1);
 	nanosleep(&pause, NULL);
 	EQUAL(perfctr_session_start(session, 0), 0);

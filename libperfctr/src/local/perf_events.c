@@ -27,8 +27,11 @@
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX };
-/* more than one tick: the resolution of the clock of some kernels (User-mode Linux) */
-enum { GAP_NS = 20000000 };
+/*
+ * more than one tick: the resolution of the clock of some kernels (User-mode Linux); at STOP, when
+ * a second read follows at once, in which the time of an attached event goes on
+ */
+enum { GAP_NS = 20000000, GAP_AT_STOP_NS = 1000000 };
 /* number, times enabled and running; value and id of each event */
 enum { GROUP_WORDS = 3 + 2 * MAX_GROUP };
 
@@ -376,7 +379,7 @@ static void check_time(struct perf_events *c, struct local_file *leader, uint64_
 	if (c->counters[leader->counter].uncore && grown_ns)
 		allowed_ns = gap_ns;
 	leader->gap_ns = gap_ns > allowed_ns ? gap_ns - allowed_ns : 0;
-	leader->detached = leader->gap_ns > GAP_NS;
+	leader->detached = leader->gap_ns > (c->ends && !grown_ns ? GAP_AT_STOP_NS : GAP_NS);
 }
 
 /* perf returns no bytes for an event that lost its place on the CPU: keep the last values. */
@@ -566,7 +569,7 @@ uint64_t perf_events_read(struct perf_events *c)
 
 	if (perfctr_time_raw_ns() - c->looked_ns > NS_PER_S)
 		follow_cpus(c, false);
-	if (read_at_once(c, &now_ns))
+	if (read_at_once(c, &now_ns) || (c->ends && read_at_once(c, &now_ns)))
 		follow_cpus(c, true);
 	readings_read(c, perfctr_time_raw_ns());
 	add_sleep(c, now_ns);

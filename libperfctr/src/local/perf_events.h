@@ -49,7 +49,8 @@ struct perf_events {
 	pid_t task;
 	/* perf enables the process's events at its execve(), the first START does not */
 	bool from_exec;
-	bool active;
+	/* the next read is the last one before STOP */
+	bool active, ends;
 	/* online CPUs at the last look, and whether perf refused one of them */
 	char online[256];
 	bool look_again;

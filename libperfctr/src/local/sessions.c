@@ -296,7 +296,9 @@ int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop)
 		pthread_mutex_unlock(&s->lock);
 		return -EALREADY;
 	}
+	s->events.ends = true;
 	now = collect(s);
+	s->events.ends = false;
 	perf_events_stop(&s->events);
 	count_periods(s, now);
 	drm_perfctr_ring_free(&s->ring);
