@@ -265,7 +265,8 @@ def fallback_says_so():
         check({e["block"] for e in events if e["id"]} >= {"shader", "memsys"}, "list")
         result = json.loads(run("perfctr", "check", "--json", uid=USER).stdout)
         check(result["usable"] and result["checks"][-2]["check"] == "broker" and
-              result["checks"][-1]["verdict"] == "ok", f"check {result['checks']}")
+              result["checks"][-1]["verdict"] == "ok" and
+              all(c["verdict"] != "bad" for c in result["checks"]), f"check {result['checks']}")
         result = json.loads(run("perfctr", "check", "--json", uid=OTHER, status=3).stdout)
         check(not result["usable"] and "adduser" in result["checks"][-1]["fix"], f"check {result}")
     check(not os.path.exists("/run/perfctr/serve"), "the socket stays behind")
@@ -311,6 +312,10 @@ def policy_forbids():
             done = run("perfctr", "stat", "--via", SOCKET, *options, "-e", "FRAGMENTS", "true",
                        uid=USER, status=3)
             check("does not allow " + text in done.stderr, done.stderr)
+    with Broker(POLICY.replace(" shader", "")):
+        done = run("perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "true", uid=USER,
+                   status=2)
+        check("which the device lacks, or the broker's policy" in done.stderr, done.stderr)
 
 
 @test
@@ -719,13 +724,14 @@ def life_of_the_broker():
 
 @test
 def socket_activation():
-    """systemd may pass the socket; rules match groups; CAP_PERFMON is sufficient"""
+    """systemd may pass the socket; rules match groups; CAP_PERFMON is sufficient, also for local"""
     os.makedirs(RUN, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(SOCKET)
     policy = RUN + "/policy"
     with open(policy, "w", encoding="utf-8") as f:
-        f.write(POLICY.replace("users = nobody", "groups = audio"))
+        f.write(POLICY.replace("users = nobody", "groups = audio").replace(
+            "devices = vsoc", "devices = vsoc local\npmus = software"))
     os.chmod(policy, 0o644)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(SOCKET)
@@ -736,7 +742,8 @@ def socket_activation():
     os.chmod(NODE, 0o660)
     process = subprocess.Popen(
         ["setpriv", "--reuid", "108", "--regid", "108", "--groups", "109", "--no-new-privs",
-         "--inh-caps", "-all,+perfmon", "--ambient-caps", "+perfmon", "sh", "-c",
+         "--bounding-set", "-all,+perfmon", "--inh-caps", "-all,+perfmon",
+         "--ambient-caps", "+perfmon", "sh", "-c",
          f"exec 3<&{listener.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 "
           f"exec perfctr serve --policy {policy}"],
         pass_fds=[listener.fileno()], stderr=subprocess.PIPE, text=True)
@@ -745,10 +752,12 @@ def socket_activation():
             os.setgroups([29])
             os.setgid(USER)
             os.setuid(USER)
-        done = subprocess.run(["perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "true"],
-                              preexec_fn=in_group, stderr=subprocess.PIPE, text=True, timeout=30,
-                              check=False)
-        check(done.returncode == 0, done.stderr)
+        for device, event in ("vsoc", "FRAGMENTS"), ("local", "software/page-faults/"):
+            done = subprocess.run(["perfctr", "stat", "--via", SOCKET, "-d", device, "-j", "-e",
+                                   event, "true"], preexec_fn=in_group, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+            check(done.returncode == 0, done.stderr)
+        check(json.loads(done.stdout)["counters"][0]["value"] > 0, "no faults of the machine")
         run("perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "true", uid=USER, status=3)
     finally:
         process.terminate()
