@@ -234,10 +234,12 @@ static const char *denial_advice(struct perfctr_ctx *ctx, int error, pid_t task,
 			 "a container's seccomp filter may forbid perf_event_open(); else: %s%d",
 			 fix, task ? 2 : 0);
 	else if (paranoid > 2)
+		/* Debian: only CAP_SYS_ADMIN counts */
 		snprintf(text, size,
 			 "kernel.perf_event_paranoid = %ld lets users count nothing, not even "
-			 "their own processes: %s%d",
-			 paranoid, fix, task ? 2 : 0);
+			 "their own processes, nor with CAP_PERFMON: sudo sysctl "
+			 "kernel.perf_event_paranoid=2%s%s",
+			 paranoid, task ? "" : ", and ", task ? "" : setcap);
 	else if (task)
 		snprintf(text, size,
 			 "not without the kernel, which kernel.perf_event_paranoid = %ld keeps for "
@@ -362,8 +364,9 @@ static bool explain_broker(struct perfctr_device *device, int error)
 		return false;
 	if (error == -EPERM || error == -EACCES)
 		perfctr_fail(device->ctx, error,
-			     "the broker may not open perf events: it needs CAP_PERFMON, and "
-			     "perf_event_open in its unit's SystemCallFilter");
+			     "the broker may not open perf events: it needs CAP_PERFMON, "
+			     "perf_event_open in its unit's SystemCallFilter, and for Debian's "
+			     "kernels sudo sysctl kernel.perf_event_paranoid=2");
 	else if (error == -EMFILE)
 		perfctr_fail(device->ctx, error,
 			     "the broker has no more files, one for each event and CPU: count "

@@ -111,9 +111,13 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 				 "may count its own processes only (COMMAND, --pid)" :
 				 "may count nothing, not even its own processes",
 			 permission->own_only ? "0" : "2, or a container forbids it");
+		/* above 2 Debian's kernels ask for CAP_SYS_ADMIN */
 		snprintf(permission->fix, sizeof(permission->fix),
-			 "%s, or for every program: sudo sysctl kernel.perf_event_paranoid=0%s",
-			 setcap, permission->own_only ? "" : ", =2 for own processes only");
+			 "%s%s, or for every program: sudo sysctl kernel.perf_event_paranoid=0",
+			 permission->own_only ? "" :
+						"sudo sysctl kernel.perf_event_paranoid=2 for "
+						"own processes; for all with it: ",
+			 setcap);
 		return;
 	}
 	if (permission->error == -EACCES || permission->error == -EPERM) {
