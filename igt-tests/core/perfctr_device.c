@@ -25,10 +25,7 @@
  * @lost-unplug: what a device does not count before unplug is lost
  * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
  */
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "minigt.h"
 #include "igt_rights.h"

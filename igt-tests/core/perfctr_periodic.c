@@ -16,12 +16,9 @@
  * @periodic-prompt: at 1 kHz, samples come at least half as often as a thread with that period
  *   wakes, half of them within half a period of its delay, for at most 60 % of a CPU
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "minigt.h"

@@ -39,7 +39,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

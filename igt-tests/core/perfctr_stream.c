@@ -34,7 +34,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "minigt.h"

@@ -19,9 +19,7 @@
  * @timestamp-epoch-resume: a resume begins a new epoch
  * @timestamp-query-asleep: QUERY does not resume a suspended device
  */
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "minigt.h"
 #include "igt_sys.h"

@@ -26,7 +26,6 @@
  *   a new session
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>

@@ -19,7 +19,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "minigt.h"
 #include "igt_perfctr.h"

@@ -15,17 +15,14 @@
  *   flagged
  * @system-suspend: system suspend during a job loses no count, and samples have SUSPENDED
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "minigt.h"
