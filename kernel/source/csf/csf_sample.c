@@ -54,8 +54,7 @@ struct csf_sample_span {
 	u64 end_ticks;
 	u64 cores_on;
 	u64 cores_off;
-	u64 cores_gone; /* cores that lost power without a preceding sample */
-	u64 cores_due; /* cores with power at the start, if their power at the end is unknown */
+	u64 cores_due; /* cores that may have counted: power at the start, no sample of its end */
 	/* cores whose block was written, which therefore had power */
 	u64 cores_written;
 	u32 reason;
@@ -403,11 +402,11 @@ static u32 power_states(const struct csf_reader *reader, const struct csf_block 
 /* counts are lost if cores lost power without a preceding sample */
 static void follow_cores(struct csf_reader *reader, struct csf_sample_span *span)
 {
-	if (span->cores_known && !span->gap && !reader->power_down)
-		span->cores_gone = reader->cores_on & ~span->cores_on;
-	if (!span->cores_known && !reader->power_down)
-		span->cores_due = reader->cores_on;
-	reader->cores_on = span->cores_known ? span->cores_on : 0;
+	const u64 cores_on = span->cores_known ? span->cores_on : 0;
+
+	if (!span->gap && !reader->power_down)
+		span->cores_due = reader->cores_on & ~cores_on;
+	reader->cores_on = cores_on;
 	reader->power_down = span->reason & CSF_REASON_POWEROFF;
 }
 
@@ -500,11 +499,6 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 
 	span->states |= states | mode | DRM_PERFCTR_STATE_AVAILABLE;
 
-	if (block->type == CSF_PERFCTR_SHADER && sample->cores_gone & BIT_ULL(block->index)) {
-		span->states |= DRM_PERFCTR_STATE_LOST;
-		reader->corrupt = true;
-		sample->lost = true;
-	}
 	if (!enabled && !(states & DRM_PERFCTR_STATE_ON) &&
 	    !(sample->cores_due & BIT_ULL(block->index))) {
 		/* without power all counts are zero, which is valid if they are never written */

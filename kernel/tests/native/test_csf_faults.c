@@ -379,10 +379,12 @@ TEST(power_loss_is_not_hidden_by_garbage)
 		collect_error();
 		check(got.lost_ns);
 		check(core.states[shader(16)] & DRM_PERFCTR_STATE_LOST);
+		check_eq(core.valid[shader(16)][0], 0);
 		check(!(core.states[shader(0)] & DRM_PERFCTR_STATE_LOST));
 		/* then it is off */
 		fixture_collect_clean(1);
 		check_eq(got.lost_ns, 0);
+		check(core.valid[shader(16)][0]);
 	}
 }
 
