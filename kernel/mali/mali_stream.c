@@ -103,6 +103,9 @@ static void take_chunk(struct mali_stream *stream)
 	u64 va = chunk & ~MALI_CHUNK_PAGES, bytes = (chunk & MALI_CHUNK_PAGES) << 12, next;
 
 	stream->state = MALI_STREAM_RUNNING;
+	/* a request that is repeated after a resume counts once */
+	mali_count(gpu_of(stream), mali_block_csg(gpu_of(stream), stream->group->number),
+		   MALI_CSG_HEAP_REQUESTS, 1);
 	if (chunk && mali_mem_load(gpu_of(stream), stream->group->as, va, sizeof(next), &next)) {
 		mali_stream_fatal(stream, MALI_EXCEPTION_CS_BUS_FAULT, va);
 	} else if (chunk) {
@@ -245,8 +248,6 @@ bool mali_stream_run(struct mali_stream *stream)
 	if (stream->state == MALI_STREAM_EMPTY)
 		write_active(stream, 0);
 	if (stream->state == MALI_STREAM_HEAP_FULL) {
-		mali_count(gpu_of(stream), mali_block_csg(gpu_of(stream), stream->group->number),
-			   MALI_CSG_HEAP_REQUESTS, 1);
 		mali_stream_status(stream);
 		mali_stream_heap_full(stream);
 	}

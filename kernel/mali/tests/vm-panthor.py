@@ -82,6 +82,18 @@ def truth(kind, counter):
 CHUNK_TRIANGLES = (128 << 10) // 64
 
 
+def twelve_groups():
+    """Full heaps while groups lose their slots. If that happens while the driver allocates a chunk,
+    it answers the repeated request twice, and may end the group: then try again."""
+    for _ in range(5):
+        log, full = Log(), truth("csg", 7)
+        out = run_job("-g", "12", "-n", "3", f"tile={6 * CHUNK_TRIANGLES}", status=(0, 1)).stdout
+        if "Failed to extend the tiler heap" not in log.text():
+            break
+    check(out.count(", done") == 12, out)
+    check(truth("csg", 7) - full == 12 * 2, "not 2 requests each")
+
+
 @test
 def tiler_heap():
     """a tiler heap that is full: the driver adds chunks, up to its limit; then the handler runs"""
@@ -91,11 +103,12 @@ def tiler_heap():
     jobs("-n", "5", f"tile={3 * 3 * CHUNK_TRIANGLES}")
     check(truth("csg", 7) - full == 3, "not 3 requests")
     check(truth("tiler", 6) - triangles == 5 * 3 * CHUNK_TRIANGLES, "not all triangles")
-    jobs("-g", "12", "-n", "3", f"tile={6 * CHUNK_TRIANGLES}", groups=12)
-    check(truth("csg", 7) - full == 3 + 12 * 2, "not 2 requests each")
+    check(truth("cshw", 33) - rendered == 5, "not all rendered")
+    twelve_groups()
+    rendered = truth("cshw", 33)
     jobs("handler", f"tile={3 * 7 * CHUNK_TRIANGLES}")
-    # one per job, and two of the handler
-    check(truth("cshw", 33) - rendered == 5 + 12 * 3 + 1 + 2, "handler")
+    # of the job, and two of the handler
+    check(truth("cshw", 33) - rendered == 1 + 2, "handler")
     broken_job(f"tile={3 * 7 * CHUNK_TRIANGLES}", "(OOM)")
     write(f"{MODEL}/tiler_bytes", "0")
 
