@@ -78,9 +78,10 @@ vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, n
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
-SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),all uml-modules,booted-modules)
+SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),$(PARTS) uml-modules,booted-modules)
+MALI = uml -- kernel/mali/start $(filter-out mali,$(KERNEL))
 shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6.12, mali (Mali GPU)
-	$(Q)vm/run --kernel $(if $(filter mali,$(KERNEL)),uml -- kernel/mali/start,$(KERNEL) --) \
+	$(Q)vm/run --kernel $(if $(filter mali,$(KERNEL)),$(MALI),$(KERNEL) --) \
 		bash -i; status=$$?; \
 		case $$status in $(VM_FAILURES)) exit $$status ;; esac
 # Statuses of vm/run itself: kernel complaint, timeout, no guest. A shell that ends is no error.
@@ -91,7 +92,7 @@ demo: build-tools ## counters of a virtual GPU and of kernel PMUs, live, from th
 	$(Q)$(if $(DEMO_ONLY),scripts/build-modules $(KERNEL),$(MAKE) modules KVER=$(KERNEL))
 	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
 
-demo-mali: all mesa uml-modules ## counters and GL of a modelled Mali GPU under the kernel's panthor
+demo-mali: build-tools build-mesa mesa uml-modules ## counters and GL on a model of a Mali
 	$(Q)vm/run --kernel uml -- kernel/mali/start kernel/mali/demo
 
 demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures
