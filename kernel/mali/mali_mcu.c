@@ -21,7 +21,7 @@ void mali_mcu_kick(struct mali_gpu *gpu, unsigned int event)
 {
 	struct mali_mcu *mcu = gpu->mcu;
 
-	/* pairs with the test in take_events(): the host's words are visible before the event */
+	/* pairs with xchg() in work(): the host's words are visible before the event */
 	smp_mb__before_atomic();
 	set_bit(event, &mcu->events);
 	wake_up(&mcu->wait);
@@ -107,15 +107,10 @@ static void halt_mcu(struct mali_mcu *mcu)
 	set_status(mcu->gpu, MALI_MCU_STATUS_HALTED);
 }
 
-static unsigned long take_events(struct mali_mcu *mcu)
-{
-	return xchg(&mcu->events, 0);
-}
-
 /* returns true if a stream has more to execute */
 static bool work(struct mali_mcu *mcu)
 {
-	unsigned long events = take_events(mcu);
+	unsigned long events = xchg(&mcu->events, 0);
 	bool more = false;
 
 	if (test_bit(MALI_MCU_EVENT_RESET, &events)) {

@@ -2,9 +2,9 @@
 /*
  * Jobs for a Mali CSF GPU through panthor's ioctls, on real hardware or on the model.
  */
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -76,17 +76,6 @@ struct group {
 static int fd;
 static const __u32 *flush_id;
 
-static void die(const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	fprintf(stderr, "mali-job: ");
-	vfprintf(stderr, format, list);
-	fprintf(stderr, "\n");
-	exit(2);
-}
-
 static void call(unsigned long request, void *argument, const char *what)
 {
 	int ret;
@@ -95,7 +84,7 @@ static void call(unsigned long request, void *argument, const char *what)
 		ret = ioctl(fd, request, argument);
 	} while (ret && (errno == EINTR || errno == EAGAIN));
 	if (ret)
-		die("%s: %s", what, strerror(errno));
+		err(2, "%s", what);
 }
 
 /* --- command streams ----------------------------------------------------- */
@@ -116,10 +105,9 @@ static __u64 *address(__u64 *code, __u64 va)
 	return emit(code, OP_MOVE48, (__u64)R_ADDRESS << 48 | va);
 }
 
-/* 16×16 pixels */
-static __u64 *fragment(__u64 *code)
+static __u64 *fragment(__u64 *code, unsigned int width, unsigned int height)
 {
-	code = move32(move32(code, 42, 0), 43, 15 | 15 << 16);
+	code = move32(move32(code, 42, 0), 43, (width - 1) | (height - 1) << 16);
 	return emit(code, OP_RUN_FRAGMENT, 0);
 }
 
@@ -144,7 +132,7 @@ static __u64 *add_command(const struct group *group, __u64 *code, const char *te
 	size_t length = equals ? (size_t)(equals - text) : strlen(text);
 
 	if (equals && sscanf(equals + 1, "%u,%u,%u", &v[0], &v[1], &v[2]) < 1)
-		die("%s: expected numbers", text);
+		errx(2, "%s: expected numbers", text);
 	if (!strncmp(text, "compute", length)) {
 		for (int i = 0; i < 3; i++)
 			code = move32(code, 37 + i, v[i]);
@@ -155,19 +143,16 @@ static __u64 *add_command(const struct group *group, __u64 *code, const char *te
 	if (!strncmp(text, "tile", length)) {
 		code = emit(address(code, group->heap_va), OP_HEAP_SET, memory);
 		code = draw(heap_operation(code, 0), v[0], v[1]);
-		return heap_operation(fragment(heap_operation(code, 1)), 3);
+		return heap_operation(fragment(heap_operation(code, 1), 16, 16), 3);
 	}
 	if (!strcmp(text, "handler")) {
-		fragment((__u64 *)(group->memory + HANDLER_OFFSET));
+		fragment((__u64 *)(group->memory + HANDLER_OFFSET), 16, 16);
 		code = move32(address(code, HANDLER_VA), R_DATA, HANDLER_BYTES);
 		return emit(code, OP_SET_EXCEPTION_HANDLER,
 			    memory | (__u64)R_DATA << 32 | EXCEPTION_TILER_OOM);
 	}
-	if (!strncmp(text, "fragment", length)) {
-		code = move32(code, 42, 0);
-		code = move32(code, 43, (v[0] - 1) | (v[1] - 1) << 16);
-		return emit(code, OP_RUN_FRAGMENT, 0);
-	}
+	if (!strncmp(text, "fragment", length))
+		return fragment(code, v[0], v[1]);
 	if (!strcmp(text, "store")) {
 		code = move32(address(code, DATA_VA), R_DATA, job);
 		return emit(code, OP_STORE_MULTIPLE, (__u64)R_DATA << 48 | memory | 1 << 16);
@@ -180,11 +165,9 @@ static __u64 *add_command(const struct group *group, __u64 *code, const char *te
 		code = move32(address(code, DATA_VA + 64), R_DATA, 1);
 		code = move32(code, R_DATA + 1, 0);
 		/* wait until the word is greater than one */
-		return emit(code, OP_SYNC_WAIT64,
-			    memory | (__u64)R_DATA << 32 | 1u << 28);
+		return emit(code, OP_SYNC_WAIT64, memory | (__u64)R_DATA << 32 | 1u << 28);
 	}
-	die("%s: no such command", text);
-	return NULL;
+	errx(2, "%s: no such command", text);
 }
 
 /* --- groups -------------------------------------------------------------- */
@@ -222,7 +205,7 @@ static void create(struct group *group, __u64 cores)
 	call(DRM_IOCTL_PANTHOR_BO_MMAP_OFFSET, &map, "BO_MMAP_OFFSET");
 	group->memory = mmap(NULL, BO_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, map.offset);
 	if (group->memory == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
+		err(2, "mmap");
 	bind.vm_id = vm.id;
 	create.vm_id = vm.id;
 	call(DRM_IOCTL_PANTHOR_VM_BIND, &bind, "VM_BIND");
@@ -283,7 +266,7 @@ static bool submit(struct group *group, __u32 job, char **commands)
 	if (!ioctl(fd, DRM_IOCTL_PANTHOR_GROUP_SUBMIT, &arguments))
 		return true;
 	if (errno != EINVAL && errno != ECANCELED && errno != EIO)
-		die("GROUP_SUBMIT: %s", strerror(errno));
+		err(2, "GROUP_SUBMIT");
 	return false;
 }
 
@@ -345,12 +328,12 @@ int main(int argc, char **argv)
 	}
 	fd = open(node, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		die("%s: %s", node, strerror(errno));
+		err(2, "%s", node);
 	call(DRM_IOCTL_PANTHOR_DEV_QUERY, &query, "DEV_QUERY");
 	flush_id = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, fd,
 			DRM_PANTHOR_USER_FLUSH_ID_MMIO_OFFSET);
 	if (flush_id == MAP_FAILED)
-		die("mmap of the flush ID: %s", strerror(errno));
+		err(2, "mmap of the flush ID");
 	for (i = optind; i < argc; i++)
 		stored |= !strcmp(argv[i], "store");
 	for (g = 0; g < count; g++)
