@@ -202,7 +202,6 @@ static void other_process_reads(void)
 {
 	int sockets[2];
 
-	igt_vsoc_require(&dev);
 	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
 	igt_fork(child, 1) {
 		struct igt_perfctr_session r = { .dev = &dev };
@@ -219,8 +218,8 @@ static void other_process_reads(void)
 					      &at),
 			      0);
 		igt_assert_eq_u64(__atomic_load_n(&r.control->insert_idx, __ATOMIC_ACQUIRE), 1);
-		igt_assert_eq_u32(((struct drm_perfctr_sample_header *)at)->flags,
-				  DRM_PERFCTR_SAMPLE_MANUAL);
+		igt_assert(((struct drm_perfctr_sample_header *)at)->flags &
+			   DRM_PERFCTR_SAMPLE_MANUAL);
 		__atomic_store_n(&r.control->extract_idx, 1, __ATOMIC_RELEASE);
 	}
 	begin(2);

@@ -66,6 +66,8 @@ static uint64_t checksum(const struct igt_perfctr_session *s)
 
 static void full_ring(uint32_t slots, uint64_t period_ns)
 {
+	/* a GPU without work may be suspended */
+	const uint32_t allowed = DRM_PERFCTR_SAMPLE_STRETCHED | DRM_PERFCTR_SAMPLE_SUSPENDED;
 	struct igt_perfctr_session s;
 	struct drm_perfctr_status st;
 	uint64_t sum;
@@ -101,7 +103,7 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	igt_assert_eq_u64(igt_perfctr_status(&s).pending_merged, 0);
 	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
 	igt_assert_eq_u64(s.last.user_data, 77);
-	igt_assert_eq_u32(s.last.flags & ~DRM_PERFCTR_SAMPLE_STRETCHED, DRM_PERFCTR_SAMPLE_FINAL);
+	igt_assert_eq_u32(s.last.flags & ~allowed, DRM_PERFCTR_SAMPLE_FINAL);
 	igt_vsoc_assert_conserved(&s, &before, &after);
 	igt_perfctr_session_fini(&s);
 }
@@ -235,6 +237,7 @@ static void ring_scribbled(void)
 
 		igt_assert(!ret || ret == -ENOSPC);
 		igt_vsoc_work(&dev, n);
+		igt_sleep_ms(1);
 		igt_perfctr_drain(&other);
 	}
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -493,6 +496,7 @@ int igt_main()
 {
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
+		igt_vsoc_optional = true;
 	}
 	ring_tests();
 	wake_tests();

@@ -21,6 +21,11 @@ struct igt_vsoc_truth {
 
 /* skips on other devices; functions that submit jobs, read true counts or arm faults call it */
 void igt_vsoc_require(const struct igt_perfctr_device *dev);
+/*
+ * For programs that test more than counts: on other devices igt_vsoc_work() does nothing, and
+ * functions that read the truth or compare with it leave that out, instead of a skip.
+ */
+extern bool igt_vsoc_optional;
 /* commands for one job: a draw, a compute and a copy; @n makes jobs differ */
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n);
 uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
