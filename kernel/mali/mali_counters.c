@@ -162,13 +162,11 @@ static int truth_show(struct seq_file *file, void *unused)
 
 	for (u32 block = 0; block < counters->blocks; block++) {
 		for (u32 counter = MALI_COUNTER_HEADER; counter < counters->words; counter++) {
-			unsigned long flags;
 			u32 index = 0, name = min(block, 3u);
 			u64 truth;
 
-			spin_lock_irqsave(&gpu->lock, flags);
-			truth = counters->truth[block * counters->words + counter];
-			spin_unlock_irqrestore(&gpu->lock, flags);
+			scoped_guard(spinlock_irqsave, &gpu->lock)
+				truth = counters->truth[block * counters->words + counter];
 			if (block >= mali_block_csg(gpu, 0)) {
 				name = 5;
 				index = block - mali_block_csg(gpu, 0);

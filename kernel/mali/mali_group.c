@@ -4,7 +4,6 @@
  */
 #include <linux/bitfield.h>
 #include <linux/build_bug.h>
-#include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "mali_mcu.h"

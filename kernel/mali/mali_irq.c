@@ -10,7 +10,6 @@
 #include <linux/bitops.h>
 #include <linux/device.h>
 #include <linux/err.h>
-#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/kthread.h>
@@ -28,7 +27,7 @@ static void update_line(struct mali_gpu *gpu, enum mali_irq_name name, u32 befor
 
 	if (before || !(irq->rawstat & irq->mask))
 		return;
-	__set_bit(name, &gpu->irq_due);
+	set_bit(name, &gpu->irq_due);
 	mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_IRQ_COUNT, 1);
 	wake_up(&gpu->irq_wait);
 }
@@ -84,12 +83,6 @@ void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u
 	update_line(gpu, name, before);
 }
 
-static unsigned long take_due(struct mali_gpu *gpu)
-{
-	guard(spinlock_irqsave)(&gpu->lock);
-	return xchg(&gpu->irq_due, 0);
-}
-
 static int irq_thread(void *data)
 {
 	struct mali_gpu *gpu = data;
@@ -98,7 +91,7 @@ static int irq_thread(void *data)
 
 	while (!kthread_should_stop()) {
 		wait_event_idle(gpu->irq_wait, READ_ONCE(gpu->irq_due) || kthread_should_stop());
-		due = take_due(gpu);
+		due = xchg(&gpu->irq_due, 0);
 		for_each_set_bit(name, &due, MALI_IRQS)
 			generic_handle_irq_safe(gpu->irq[name].number);
 	}

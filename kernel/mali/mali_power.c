@@ -9,7 +9,6 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/string.h>
 
 #include "mali.h"
 #include "mali_counters.h"

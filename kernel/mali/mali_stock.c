@@ -4,7 +4,6 @@
  * mali_redirect.h, which replaces the functions that such a kernel does not have for it.
  */
 #include <linux/device.h>
-#include <linux/err.h>
 #include <linux/io-pgtable.h>
 #include <linux/mm.h>
 #include <linux/module.h>

@@ -4,7 +4,6 @@
  */
 #include <linux/bitfield.h>
 #include <linux/kernel.h>
-#include <linux/string.h>
 
 #include "mali_counters.h"
 #include "mali_mcu.h"

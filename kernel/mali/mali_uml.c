@@ -4,7 +4,6 @@
  * register, and its device tree, which is empty, gets nodes for the GPU.
  */
 #include <linux/device.h>
-#include <linux/err.h>
 #include <linux/logic_iomem.h>
 #include <linux/of.h>
 #include <linux/printk.h>

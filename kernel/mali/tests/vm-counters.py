@@ -3,6 +3,7 @@
 """Our series for panthor, the core and perfctr on a model of a Mali GPU: what is counted equals
 the model's truth. Prints TAP. Runs as root in the guest, under kernel/mali/start."""
 
+import csv
 import glob
 import json
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 
 import mali
 from mali import MODEL, POWER, Log, bind, fail, jobs, node, read, run_job, suspended
@@ -168,14 +170,22 @@ def power_of_cores():
     """states, and samples when cores get or lose power: with metadata; otherwise refused"""
     info = device_info()
     check([info["features"][name] for name in ("states", "automatic")] == 2 * [METADATA], info)
+    event, before = "tiler/TRIANGLES" if HAS_128 else "shader/FRAG_PTILES", truth()
     with tempfile.TemporaryDirectory() as folder:
         capture = f"{folder}/cores.perfctr"
         run("perfctr", "record", "-d", node(), "-o", capture, "--automatic", "-p", "10s",
-            "-e", "shader/FRAG_PTILES", "--", "mali-job", "-d", node(), "-n", "3", "-s", "100",
-            "fragment=70,50", status=0 if METADATA else 1)
+            "-e", event, "--", "mali-job", "-d", node(), "-n", "3", "-s", "100",
+            "draw=33", "fragment=70,50", status=0 if METADATA else 1)
         if METADATA:
             rows = run("perfctr", "export", "-f", "csv", capture).stdout
-            check(rows.count("automatic") >= 4, rows)
+            sums = {"": Counter(), "automatic": Counter()}
+            for row in csv.DictReader(rows.splitlines()):
+                for flag, blocks in sums.items():
+                    blocks[row["event"]] += int(row["value"]) if flag in row["flags"] else 0
+            check(rows.count("automatic") >= 4 and sums["automatic"].total() > 0, rows)
+            expected = {f"{kind}{index}/{name}": n - before.get((kind, index, name), 0)
+                        for (kind, index, name), n in truth().items() if f"{kind}/{name}" == event}
+            check(dict(sums[""]) == expected, f"{expected}: {rows}")
 
 
 @test
