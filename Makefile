@@ -105,8 +105,8 @@ test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests, or SUITE
 newest-modules: generated | setup
 	$(Q)$(MAKE) modules KVER="newest uml-newest"
 
-next: all ## build and test on the newest kernel that Debian offers, or on RELEASE=...
-	$(Q)scripts/next $(RELEASE)
+next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
+	$(Q)scripts/next $(if $(filter file,$(origin KERNEL)),,$(KERNEL))
 
 uml-modules: generated | setup
 	$(Q)$(MAKE) modules KVER=uml

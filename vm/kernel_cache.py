@@ -6,11 +6,9 @@ import dataclasses
 import glob
 import hashlib
 import os
-import re
 import subprocess
 import sys
 import tempfile
-import time
 
 import arm64
 import newest
@@ -44,27 +42,13 @@ def is_newest(tier):
     return tier.endswith(NEWEST_SUFFIX)
 
 
-def run_with_progress(argv, env, what, log_path):
-    """Run a long make; stderr shows its name, the number of objects and the time."""
-    started = shown = time.monotonic()
-    live = sys.stderr.isatty()
+def run_with_log(argv, env, what, log_path):
+    """Run a long make."""
     note(f"{what}, log: {log_path}")
-    objects = 0
-    with open(log_path, "w", encoding="utf-8") as log, subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", env=env) as process:
-        for line in process.stdout:
-            log.write(line)
-            objects += bool(re.match(r"\s+(CC|AS|HOSTCC)\b", line))
-            now = time.monotonic()
-            if now - shown > (1 if live else 60):
-                shown = now
-                text = f"  {objects} objects, {now - started:.0f} s"
-                print("\r" + text if live else text, end="" if live else "\n", file=sys.stderr,
-                      flush=True)
-    if live:
-        note("")
-    if process.returncode:
+    with open(log_path, "w", encoding="utf-8") as log:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                              env=env, check=False)
+    if done.returncode:
         with open(log_path, encoding="utf-8", errors="replace") as f:
             tail = "".join(f.readlines()[-15:])
         raise KernelError(f"{what} failed, see {log_path}:\n{tail}")
@@ -92,12 +76,11 @@ def add_patches(key, patches):
 
 
 def unpack_source(of_newest, work):
-    package = newest.source_package() if of_newest else SOURCE_PACKAGE
-    note(f"unpacking {package} into the cache")
+    note(f"unpacking the source of {source_version(of_newest)} into the cache")
     if of_newest:
         newest.unpack_source(work)
     else:
-        run("tar", "-C", work, "--strip-components=1", "-xf", f"/usr/src/{package}.tar.xz")
+        run("tar", "-C", work, "--strip-components=1", "-xf", f"/usr/src/{SOURCE_PACKAGE}.tar.xz")
 
 
 def source_tree(of_newest=False):
@@ -199,10 +182,9 @@ def build_tier(tier, jobs=None):
         for line in check_config(f"{build}/.config", wanted):
             note(f"warning: kernel '{tier}': {line} is not in effect (unmet dependencies)")
         targets = ["linux", "modules"] if arch == "um" else ["vmlinux", "modules"]
-        make_verbose = ["nice", "-n", "10"] + [a for a in make if a != "-s"]
-        run_with_progress([*make_verbose, f"-j{jobs or os.cpu_count() or 1}", *targets], env,
-                          f"building kernel '{tier}' (once, several minutes)",
-                          os.path.join(final, "build.log"))
+        run_with_log(["nice", "-n", "10", *make, f"-j{jobs or os.cpu_count() or 1}", *targets],
+                     env, f"building kernel '{tier}' (once, several minutes)",
+                     os.path.join(final, "build.log"))
         run(*make, f"INSTALL_MOD_PATH={final}/root", "modules_install", env=env)
         with open(os.path.join(final, ".complete"), "w", encoding="ascii"):
             pass

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """The newest kernel that Debian ships, in the cache: image, headers and a root to build in.
 
-usage: vm/newest.py fetch [RELEASE]  make the recorded release, or another, available; print it;
-                                     arm64-newest: the recorded release for arm64
-       vm/newest.py offered          print the releases in the recorded suites, newest first
+usage: vm/newest.py fetch [RELEASE | FILE.deb...]  make the recorded release, or another, available;
+                              print it; arm64-newest: the recorded release for arm64
+       vm/newest.py offered   print the releases in the recorded suites, newest first
 
-vm/newest has the release and its suites. Debian 12's compiler and C library are too old for the
-headers, so the packages are unpacked beside a compiler of the same suite, from this machine's
-archive. Nothing is installed.
+vm/newest has the release and its suites; PERFCTR_NEWEST, with the same words or a release and its
+source tree, replaces them. If the archive has gone on, its newest release takes the place of that
+of vm/newest, with a warning. Debian 12's compiler and C library are too old for the headers, so the
+packages are unpacked beside a compiler of the same suite. Nothing is installed.
 """
 
 import glob
@@ -31,12 +32,23 @@ ROOT_PACKAGES = ["bash", "binutils", "coreutils", "dash", "diffutils", "findutil
 NUMBERS = r"(\d+)\.(\d+)\.(\d+)\+deb\d+-"
 
 
-def record():
-    """The release under test and the suites that have it."""
+def wanted():
+    """The release that is asked for, and the suites that have it or its source tree."""
     with open(RECORD, encoding="ascii") as f:
-        words = [line.split() for line in f if not line.startswith("#")]
-    release, *suites = words[0]
+        lines = [line for line in f if not line.startswith("#")]
+    release, *suites = os.environ.get("PERFCTR_NEWEST", lines[0]).split()
     return release, suites
+
+
+def record():
+    """The release under test: another one if the archive has that no more."""
+    release, suites = wanted()
+    return replaced(release), suites
+
+
+def replaced(release):
+    """The release that is in its place in the cache; see make()."""
+    return os.path.basename(os.path.realpath(directory(release)))
 
 
 def archive():
@@ -74,50 +86,67 @@ def source_version():
     return record()[0].removesuffix("-amd64")
 
 
-def source_package():
-    return "linux-source-" + ".".join(record()[0].split(".")[:2])
-
-
 def unpack_source(tree):
-    """The source of the recorded release, from its package."""
+    """The source of the release under test, from its package or tree."""
     release, suites = record()
+    if os.path.isdir(suites[0]):
+        run("rsync", "-a", "--exclude=/.git", "--exclude=*.o", f"{suites[0]}/", tree)
+        run("make", "-s", "-C", tree, "mrproper")
+        return
     with tempfile.TemporaryDirectory(dir=cache_dir(), prefix=".source-") as work:
         apt = Apt(os.path.join(work, "apt"), "amd64", sources(suites))
         apt("update")
-        deb = apt.download(source_package())[0]
+        # the recorded release's series, or else the newest
+        names = re.findall(r"^linux-source-(\d+)\.(\d+)$", apt.cache("pkgnames", "linux-source-"),
+                           re.MULTILINE)
+        series = max(names, key=lambda s: (release.startswith(".".join(s) + "."), *map(int, s)))
+        deb = apt.download("linux-source-" + ".".join(series))[0]
         version = os.path.basename(deb).split("_")[1].split("-")[0]
         if not release.startswith(version + "+"):
-            raise KernelError(f"{source_package()} of Debian's archive is {version}, but vm/newest "
-                              f"has {release}: write a release of vm/newest.py offered into it")
+            text = f"Debian's archive has the source of {version}, but not of {release}"
+            if "PERFCTR_NEWEST" in os.environ:
+                raise KernelError(text)
+            note(f"warning: {text}: tests that need it use it")
         run("dpkg-deb", "-x", deb, f"{work}/tree")
         run("tar", "-C", tree, "--strip-components=1", "-xf",
             glob.glob(f"{work}/tree/usr/src/*.tar.xz")[0])
 
 
-def make(final, release, suites):
-    os.makedirs(os.path.dirname(final), exist_ok=True)
+def make(release, suites, files=()):
+    """From the archive, or from files of packages and the archive."""
+    os.makedirs(directory(""), exist_ok=True)
     note(f"fetching Debian's kernel {release} and a compiler for it (once, about a minute)")
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(final), prefix=".newest-") as work:
+    with tempfile.TemporaryDirectory(dir=directory(""), prefix=".newest-") as work:
         arch = architecture(release)
         # headers for arm64 depend on a compiler that runs here
         architectures = "amd64" if arch == "amd64" else f"amd64,{arch}"
         apt = Apt(os.path.join(work, "apt"), architectures, sources(suites))
         apt("update")
-        if release not in offered(apt, arch):
-            raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release}. "
-                              f"They have {', '.join(offered(apt, arch)[:3])}: write one of them "
-                              "into vm/newest, and run make next")
-        apt("--download-only", "install", *ROOT_PACKAGES, f"linux-headers-{release}")
+        known = offered(apt, arch)
+        if release not in known and not files:
+            if not known or "PERFCTR_NEWEST" in os.environ:
+                raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release}. "
+                                  f"They have {', '.join(known[:3])}")
+            os.symlink(known[0], directory(release))
+            release = known[0]
+            if is_cached(release):
+                return
+        images = [f for f in files if re.search(r"/linux-(image|binary|modules)-", f)]
+        headers = [f for f in files if f not in images]
+        apt("--download-only", "install", *ROOT_PACKAGES, *(["gcc"] if files else []),
+            *(headers or [f"linux-headers-{release}"]))
         tree = os.path.join(work, "tree")
         root = os.path.join(tree, "root")
-        unpack(glob.glob(f"{apt.archives}/*.deb"), root)
+        unpack(glob.glob(f"{apt.archives}/*.deb") + headers, root)
         finish_root(root, {"usr/bin/sh": "dash", "usr/bin/awk": "mawk"}, ("dev", "proc", "tmp"))
-        unpack(apt.download(*image_packages(apt, release)), tree)
+        unpack(images or apt.download(*image_packages(apt, release)), tree)
         images = glob.glob(f"{tree}/boot/vmlinuz-*") + glob.glob(f"{tree}/lib/modules/*/vmlinuz")
+        if not images:
+            raise KernelError("no vmlinuz: name linux-binary-*.deb and linux-modules-*.deb, too")
         (raw_image if arch == "arm64" else extract_vmlinux)(images[0], f"{tree}/vmlinux")
         os.unlink(images[0])
         run("depmod", "-b", tree, release)
-        publish(tree, final)
+        publish(tree, directory(release))
 
 
 def directory(release):
@@ -125,19 +154,28 @@ def directory(release):
 
 
 def architecture(release):
-    return release.rpartition("-")[2]
+    return "arm64" if release.endswith("-arm64") else "amd64"
 
 
-def release_of(name):
-    recorded = record()[0]
+def release_of(name, recorded):
     return {NAME: recorded, ARM64: recorded.replace("-amd64", "-arm64")}.get(name, name)
 
 
-def fetch(name=NAME):
-    release = release_of(name)
+def fetch(name=NAME, *more):
+    suites = record()[1]
     with lock(NAME):
+        if name.endswith(".deb"):
+            files = [os.path.realpath(f) for f in (name, *more)]
+            release = re.sub(r".*/linux-image-(.*?)(-unsigned)?_.*", r"\1", files[0])
+            make(release, suites, files)
+            return release
+        release = release_of(name, record()[0])
         if not is_cached(release):
-            make(directory(release), release, record()[1])
+            make(release, suites)
+    release = replaced(release)
+    if release != release_of(name, wanted()[0]):
+        note(f"warning: Debian's archive has gone on: the tests of the newest kernel use {release},"
+             f" not {release_of(name, wanted()[0])} of vm/newest. Write it there.")
     return release
 
 
@@ -146,7 +184,7 @@ def is_cached(release):
 
 
 def find(name=NAME):
-    release = release_of(name)
+    release = replaced(release_of(name, record()[0]))
     top = directory(release)
     if not is_cached(release):
         raise KernelError(f"Debian's kernel {release} is not in the cache: run vm/newest.py fetch "
@@ -158,7 +196,7 @@ def find(name=NAME):
 
 def main(argv):
     try:
-        if argv[:1] == ["fetch"] and len(argv) <= 2:
+        if argv[:1] == ["fetch"]:
             print(fetch(*argv[1:]))
         elif argv == ["offered"]:
             with tempfile.TemporaryDirectory() as work:
