@@ -110,9 +110,9 @@ struct perfctr_class {
 	struct kthread_work tick_work;
 	struct kthread_work pmu_work;
 	struct kthread_work event_work;
-	/* queues tick_work */
+	/* queues tick_work; for periods of sessions not before @rest_until */
 	struct hrtimer timer;
-	ktime_t last_tick;
+	ktime_t rest_until;
 	/* taken before &drm_perfctr.lock: limits its contenders to one caller per class */
 	struct rt_mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */

@@ -26,9 +26,6 @@ static bool serves(const struct perfctr_class *class, const struct drm_perfctr_s
 void drm_perfctr_sampler_arm(struct perfctr_class *class)
 {
 	struct drm_perfctr *pc = class->pc;
-	bool privileged = class == &pc->classes[PERFCTR_PRIVILEGED];
-	/* a tick visits each session: different periods must not add up to a timer storm */
-	u64 gap_ns = privileged ? PERFCTR_MIN_PERIOD_NS : ORDINARY_MIN_GAP_NS;
 	struct drm_perfctr_session *session;
 	ktime_t next = KTIME_MAX;
 	unsigned int i;
@@ -37,7 +34,7 @@ void drm_perfctr_sampler_arm(struct perfctr_class *class)
 	list_for_each_entry(session, &class->active, node)
 		next = min_t(ktime_t, next, perfctr_next_due(session));
 	if (next != KTIME_MAX)
-		next = max_t(ktime_t, next, ktime_add_ns(class->last_tick, gap_ns));
+		next = max_t(ktime_t, next, class->rest_until);
 	if (!pc->suspended && !pc->unplugged)
 		for (i = 0; i < pc->source_count; i++) {
 			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
@@ -93,19 +90,30 @@ static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
 					    session->config.user_data);
 }
 
-/* SCHED_FIFO. Serves hardware before sessions that wait for perf. */
+/*
+ * SCHED_FIFO. Serves hardware before sessions that wait for perf. Rests for as long as it ran, so
+ * that other callers get the sampler lock and the CPU even if collections take longer than the
+ * shortest period.
+ */
 static void tick_privileged(struct kthread_work *work)
 {
 	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
 	struct drm_perfctr *pc = class->pc;
-	ktime_t now;
+	ktime_t now, end;
 
 	rt_mutex_lock(&pc->lock);
 	now = ktime_get();
-	class->last_tick = now;
-	publish_due(class, now, false);
-	if (drm_perfctr_pmu_serve_due(class, now))
-		publish_due(class, now, true);
+	/* for hardware, or START set the timer while this work waited for the lock */
+	if (ktime_before(now, class->rest_until)) {
+		drm_perfctr_sampler_collect_mask(pc, add_sources_left(class, 0));
+	} else {
+		publish_due(class, now, false);
+		if (drm_perfctr_pmu_serve_due(class, now))
+			publish_due(class, now, true);
+		end = ktime_get();
+		class->rest_until = max_t(ktime_t, ktime_add(end, ktime_sub(end, now)),
+					  ktime_add_ns(now, PERFCTR_MIN_PERIOD_NS));
+	}
 	drm_perfctr_sampler_arm(class);
 	rt_mutex_unlock(&pc->lock);
 }
@@ -164,7 +172,8 @@ static void tick_ordinary(struct kthread_work *work)
 
 	rt_mutex_lock(&pc->lock);
 	now = ktime_get();
-	class->last_tick = now;
+	/* a tick visits each session: different periods must not add up to a timer storm */
+	class->rest_until = ktime_add_ns(now, ORDINARY_MIN_GAP_NS);
 	class->ticks++;
 	drm_perfctr_pmu_serve_due(class, now);
 	rt_mutex_unlock(&pc->lock);

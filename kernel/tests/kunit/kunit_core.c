@@ -340,33 +340,60 @@ static void endless_batch_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, block_at(sample_at(core, 1), 0)->states & DRM_PERFCTR_STATE_LOST);
 }
 
+/* the shortest pause between collections of an active session */
+static u64 shortest_pause_ns(struct core *core, struct fake_source *fake, u32 handle)
+{
+	unsigned int collects;
+	u64 pause_ns;
+
+	KUNIT_ASSERT_EQ(core->test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	/* from now on only the worker collects */
+	WRITE_ONCE(fake->ended_ns, 0);
+	WRITE_ONCE(fake->min_pause_ns, U64_MAX);
+	collects = READ_ONCE(fake->collects);
+	KUNIT_EXPECT_TRUE(core->test, wait_for(&fake->collects, collects + 5));
+	pause_ns = READ_ONCE(fake->min_pause_ns);
+	KUNIT_EXPECT_NE(core->test, pause_ns, U64_MAX);
+	return pause_ns;
+}
+
 /* other threads run even if reading a batch takes longer than the next batch takes to fill */
 static void slow_batch_is_followed_by_a_pause(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
 	const u64 period_ns = 10 * NSEC_PER_MSEC;
-	unsigned long end = jiffies + TIMEOUT;
-	unsigned int collects;
-	u64 min_pause_ns;
 	u32 handle;
 
 	fake->pieces = 1;
 	fake->busy_ms = 30;
 	handle = periodic_of(core, period_ns, BIT(0));
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	/* from now on only the worker collects */
-	WRITE_ONCE(fake->ended_ns, 0);
-	WRITE_ONCE(fake->min_pause_ns, U64_MAX);
-	collects = READ_ONCE(fake->collects);
-	while (READ_ONCE(fake->collects) < collects + 5 && time_before(jiffies, end))
-		msleep(20);
-	min_pause_ns = READ_ONCE(fake->min_pause_ns);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
-	KUNIT_EXPECT_GE(test, fake->collects, collects + 5);
 	/* a batch is half of the ring; the pause is half of a batch */
-	KUNIT_EXPECT_GE(test, min_pause_ns, SLOTS / 2 * period_ns / 2);
-	KUNIT_EXPECT_NE(test, min_pause_ns, U64_MAX);
+	KUNIT_EXPECT_GE(test, shortest_pause_ns(core, fake, handle), SLOTS / 2 * period_ns / 2);
+}
+
+/* other callers get the sampler lock even if a collection takes longer than the period */
+static void slow_period_is_followed_by_a_pause(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	struct drm_perfctr_setup setup = setup_of(core, 0);
+	unsigned int collects;
+	u32 handle, other;
+
+	fake->busy_ms = 10;
+	setup.period_ns = NSEC_PER_MSEC;
+	setup.slots = 128;
+	KUNIT_ASSERT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+	KUNIT_EXPECT_GE(test, shortest_pause_ns(core, fake, handle), 10 * NSEC_PER_MSEC);
+	collects = READ_ONCE(fake->collects);
+	other = session_of(core, 0, BIT(0), 0);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &other, NULL, 0), 0);
+	/* their own four collections, and one or two between two of the five calls */
+	KUNIT_EXPECT_LE(test, READ_ONCE(fake->collects), collects + 16);
 }
 
 static void frequency_is_not_read_after_unplug(struct kunit *test)
@@ -718,6 +745,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(pieces_of_a_batch_become_samples),
 	KUNIT_CASE(endless_batch_ends),
 	KUNIT_CASE(slow_batch_is_followed_by_a_pause),
+	KUNIT_CASE(slow_period_is_followed_by_a_pause),
 	KUNIT_CASE(frequency_is_not_read_after_unplug),
 	KUNIT_CASE(failed_start_stops_its_sources),
 	KUNIT_CASE(failed_start_leaves_other_sessions),

@@ -70,7 +70,7 @@ static void fake_stop(struct drm_perfctr_source *source)
 }
 
 /* pieces of a batch up to the time that is due; the last one ends now */
-static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
+static void fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
 {
 	if (!fake->left) {
 		fake->left = fake->pieces;
@@ -89,22 +89,6 @@ static int fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c
 		c->more = true;
 	}
 	drm_perfctr_block_reached(&fake->base, 0, c->time_ns - 1);
-	return 0;
-}
-
-/* a batch that takes a while to read */
-static int fake_batch(struct fake_source *fake, struct drm_perfctr_collection *c)
-{
-	int ret;
-
-	if (fake->ended_ns)
-		WRITE_ONCE(fake->min_pause_ns,
-			   min(fake->min_pause_ns, ktime_get_raw_ns() - fake->ended_ns));
-	ret = fake_piece(fake, c);
-	if (fake->busy_ms)
-		msleep(fake->busy_ms);
-	WRITE_ONCE(fake->ended_ns, ktime_get_raw_ns());
-	return ret;
 }
 
 static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
@@ -113,6 +97,9 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { U64_MAX, U64_MAX };
 	unsigned int i;
 
+	if (fake->ended_ns)
+		WRITE_ONCE(fake->min_pause_ns,
+			   min(fake->min_pause_ns, ktime_get_raw_ns() - fake->ended_ns));
 	fake->fifo_collects += rt_task(current);
 	fake->collects++;
 	if (fake->gated) {
@@ -127,10 +114,12 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 		drm_perfctr_block_report(source, i, DRM_PERFCTR_STATE_ON, valid);
 	}
 	if (fake->base.batch_ns)
-		return fake_batch(fake, c);
-	*c = fake->next;
+		fake_piece(fake, c);
+	else
+		*c = fake->next;
 	if (fake->busy_ms)
 		msleep(fake->busy_ms);
+	WRITE_ONCE(fake->ended_ns, ktime_get_raw_ns());
 	return 0;
 }
 

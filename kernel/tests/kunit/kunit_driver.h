@@ -52,7 +52,7 @@ struct fake_source {
 	unsigned int lies;
 	u64 step_ns;
 	u64 time_ns;
-	/* duration of a collection; end of the last batch, or 0; shortest pause */
+	/* duration of a collection; end of the last one, or 0; shortest pause */
 	unsigned int busy_ms;
 	u64 ended_ns;
 	u64 min_pause_ns;
