@@ -203,12 +203,13 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
  * drm_perfctr_source_event() - a buffer of the hardware is filling up or full
  * @source: the source
  *
- * Makes the core collect at once. Any context.
+ * Makes the core collect at once, at the priority of the source's sessions. Any context.
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
-	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_class *class = source->pc->classes;
 
+	class += READ_ONCE(source->state->privileged_users) ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY;
 	kthread_queue_work(class->worker, &class->event_work);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);

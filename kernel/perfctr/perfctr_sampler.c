@@ -347,7 +347,8 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		struct perfctr_source_state *state = session->sources[count].source->state;
 
 		state->users--;
-		state->privileged_users -= perfctr_is_privileged(session);
+		WRITE_ONCE(state->privileged_users,
+			   state->privileged_users - perfctr_is_privileged(session));
 		state->release_due = true;
 	}
 	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
@@ -374,7 +375,8 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 		state->release_due = true;
 	} else {
 		state->users++;
-		state->privileged_users += perfctr_is_privileged(session);
+		WRITE_ONCE(state->privileged_users,
+			   state->privileged_users + perfctr_is_privileged(session));
 	}
 	return ret;
 }

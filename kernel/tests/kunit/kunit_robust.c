@@ -194,6 +194,7 @@ static void unprivileged_deadlines_are_ordinary(struct kunit *test)
 	handle = session_as_user(core);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
 	before = fake->collects;
+	drm_perfctr_source_event(&fake->base);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
 	KUNIT_EXPECT_EQ(test, fake->fifo_collects, 0);
 	/* beside a privileged session it is, until that session stops */
