@@ -12,8 +12,7 @@
  * @beside-events: 512 perf events of a user delay them by no more than the CPU time of reading them
  * @worker-share: the SCHED_FIFO worker reads no perf events of unprivileged sessions
  * @silent-firmware-queries: QUERY, STATUS and fdinfo return at once while firmware does not answer
- * @silent-firmware-close: close() of an active session does not wait for firmware that does not
- *   answer
+ * @silent-firmware-close: close() of a file with 128 sessions waits no longer than TEARDOWN of one
  * @silent-firmware-teardown: TEARDOWN of an active session does not wait for firmware that does not
  *   answer
  * @silent-firmware-events: nor does it if all sessions have perf events
@@ -235,19 +234,20 @@ static void submit_jobs(unsigned int number)
 		getppid();
 }
 
-/* START and SAMPLE until killed */
+/* collections by each command, until killed */
 static void collect_until_killed(unsigned int number)
 {
 	struct igt_perfctr_device mine;
-	int handle;
+	struct igt_perfctr_session s;
 
 	drop_to_user(&mine, number);
-	handle = igt_small_setup(mine.fd);
-	igt_assert_lt(0, handle);
+	igt_perfctr_session_setup(&s, &mine, 4, 0);
 	report_ready();
 	for (;;) {
-		igt_small_command(mine.fd, DRM_PERFCTR_CMD_START, handle);
-		igt_small_command(mine.fd, DRM_PERFCTR_CMD_SAMPLE, handle);
+		igt_perfctr_start(&s, 0);
+		igt_perfctr_sample(&s, 0);
+		igt_perfctr_stop(&s, 0);
+		__atomic_store_n(&s.control->extract_idx, s.control->insert_idx, __ATOMIC_RELEASE);
 	}
 }
 
@@ -561,6 +561,7 @@ static unsigned int waits_at_end(bool by_teardown, bool events)
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
 	unsigned int waits;
+	int error;
 
 	/* fork before the file is opened, so that no attacker inherits it */
 	if (events)
@@ -573,6 +574,9 @@ static unsigned int waits_at_end(bool by_teardown, bool events)
 	/* without the events */
 	s.setup.request_count -= !events;
 	igt_perfctr_begin(&s);
+	/* close() ends all sessions of the file at once */
+	if (!by_teardown)
+		igt_assert_lte(64, igt_small_fill(mine.fd, &error));
 	set_firmware_silent(true);
 	usleep(500000);
 	waits = collections();

@@ -396,6 +396,7 @@ struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
 /* perfctr_session.c */
 void drm_perfctr_session_release(struct kref *ref);
 void drm_perfctr_session_discard(struct drm_perfctr_session *session);
+void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
 void drm_perfctr_session_teardown(struct drm_perfctr_session *session);
 int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data);
 int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data);
@@ -419,7 +420,6 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source);
 void drm_perfctr_sampler_add(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_remove(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_begin(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_end(struct drm_perfctr_session *session);
 unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session);

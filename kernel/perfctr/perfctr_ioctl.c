@@ -246,23 +246,6 @@ void drm_perfctr_file_open(struct drm_perfctr *pc, struct drm_perfctr_file *pf)
 EXPORT_SYMBOL_GPL(drm_perfctr_file_open);
 
 /**
- * drm_perfctr_file_close() - end all sessions of a file
- * @pf: the file; the driver's postclose calls this
- */
-void drm_perfctr_file_close(struct drm_perfctr_file *pf)
-{
-	struct drm_perfctr_session *session;
-	unsigned long handle;
-
-	xa_for_each(&pf->sessions, handle, session) {
-		xa_erase(&pf->sessions, handle);
-		drm_perfctr_session_teardown(session);
-	}
-	xa_destroy(&pf->sessions);
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_file_close);
-
-/**
  * drm_perfctr_show_fdinfo() - print a file's use of the counters
  * @p: output; keys follow Documentation/gpu/drm-usage-stats.rst
  * @pf: the file

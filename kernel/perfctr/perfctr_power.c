@@ -150,17 +150,6 @@ void drm_perfctr_post_reset(struct drm_perfctr *pc)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
 
-/* publishes the final sample of an active session; the sources have been collected */
-static void end_session(struct drm_perfctr_session *session)
-{
-	drm_perfctr_sampler_remove(session);
-	drm_perfctr_sampler_end(session);
-	WRITE_ONCE(session->active, false);
-	drm_perfctr_sampler_detach(session);
-	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED,
-			    session->config.user_data);
-}
-
 /**
  * drm_perfctr_unplug() - the hardware is or will be removed
  * @pc: the counters
@@ -186,7 +175,8 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	}
 	for (class = pc->classes; class < pc->classes + PERFCTR_CLASSES; class++) {
 		list_for_each_entry_safe(session, next, &class->active, node)
-			end_session(session);
+			drm_perfctr_session_finish(session, DRM_PERFCTR_SAMPLE_UNPLUGGED,
+						   session->config.user_data);
 		hrtimer_cancel(&class->timer);
 	}
 	list_for_each_entry(session, &pc->all, all_node) {

@@ -412,31 +412,28 @@ undo:
 	return ret;
 }
 
-/* undoes drm_perfctr_sampler_attach(); release_work stops sources that are no longer needed */
-void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
-{
-	lockdep_assert_held(&session->pc->lock);
-	release_sources(session, session->source_count);
-}
-
-/* adds a session to those that the workers serve */
+/* makes an attached session active: the workers serve it */
 void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 {
 	struct perfctr_class *class = session->class;
 
+	WRITE_ONCE(session->active, true);
 	list_add_tail(&session->node, &class->active);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
 }
 
-/* undo drm_perfctr_sampler_add() */
-void drm_perfctr_sampler_remove(struct drm_perfctr_session *session)
+/* undoes attach and add; release_work stops idle sources and sets the timers anew */
+void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
 	struct perfctr_class *class = session->class;
 
+	lockdep_assert_held(&session->pc->lock);
+	WRITE_ONCE(session->active, false);
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
+	release_sources(session, session->source_count);
 }
 
 /* starts an active session's first period; the session was just baselined */

@@ -69,7 +69,6 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	drm_perfctr_sampler_begin(session);
 	session->config.user_data = user_data;
 	session->awake = awake;
-	WRITE_ONCE(session->active, true);
 	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
 	drm_perfctr_sampler_arm(session->class);
@@ -158,17 +157,13 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 	return ret;
 }
 
-/* leaves the active state; if it returns true, the caller must relax the device */
-static bool deactivate(struct drm_perfctr_session *session)
+/* ends an active session, just collected; @flags: DRM_PERFCTR_SAMPLE_UNPLUGGED or 0 */
+void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
-	bool awake = session->awake;
-
-	drm_perfctr_sampler_remove(session);
-	WRITE_ONCE(session->active, false);
-	session->awake = false;
+	drm_perfctr_sampler_end(session);
+	drm_perfctr_ring_free(&session->ring);
 	drm_perfctr_sampler_detach(session);
-	drm_perfctr_sampler_arm(session->class);
-	return awake;
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
 }
 
 /**
@@ -194,10 +189,9 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	} else {
 		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
-		drm_perfctr_sampler_end(session);
-		drm_perfctr_ring_free(&session->ring);
-		relax = deactivate(session);
-		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL, user_data);
+		drm_perfctr_session_finish(session, 0, user_data);
+		relax = session->awake;
+		session->awake = false;
 	}
 	drm_perfctr_unlock_call(session);
 	if (!ret)
@@ -312,20 +306,14 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	drm_perfctr_session_put(session);
 }
 
-/**
- * drm_perfctr_session_teardown() - TEARDOWN: end a session in any state
- * @session: the session, no longer in its file's table; consumes the table's
- *  reference
- */
-void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
+/* TEARDOWN with the sampler lock: no command, worker or job uses the session any more */
+static void kill(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
-	bool relax;
 
-	rt_mutex_lock(&pc->lock);
-	/* unplug ends a session but keeps its wake reference */
-	relax = session->active ? deactivate(session) : session->awake;
-	session->awake = false;
+	lockdep_assert_held(&pc->lock);
+	if (session->active)
+		drm_perfctr_sampler_detach(session);
 	WRITE_ONCE(session->dead, true);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
 	drm_perfctr_wake(session);
@@ -335,13 +323,49 @@ void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 		pc->ordinary_sessions--;
 	list_del_init(&session->all_node);
 	list_del_init(&session->pmu.node);
-	rt_mutex_unlock(&pc->lock);
+}
 
+/* the rest of TEARDOWN */
+static void bury(struct drm_perfctr_session *session)
+{
 	drm_perfctr_pmu_close(session);
-	if (relax)
-		pc->config.ops->relax(pc->drm);
+	/* also after unplug, which keeps the wake reference */
+	if (session->awake)
+		session->pc->config.ops->relax(session->pc->drm);
 	drm_perfctr_session_discard(session);
 }
+
+/* TEARDOWN in any state; consumes the reference of the file's table, which no longer has it */
+void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
+{
+	struct drm_perfctr *pc = session->pc;
+
+	rt_mutex_lock(&pc->lock);
+	kill(session);
+	rt_mutex_unlock(&pc->lock);
+	bury(session);
+}
+
+/**
+ * drm_perfctr_file_close() - end all sessions of a file
+ * @pf: the file; the driver's postclose calls this
+ *
+ * Waits for the sampler lock once, however many sessions there are.
+ */
+void drm_perfctr_file_close(struct drm_perfctr_file *pf)
+{
+	struct drm_perfctr_session *session;
+	unsigned long handle;
+
+	rt_mutex_lock(&pf->pc->lock);
+	xa_for_each(&pf->sessions, handle, session)
+		kill(session);
+	rt_mutex_unlock(&pf->pc->lock);
+	xa_for_each(&pf->sessions, handle, session)
+		bury(session);
+	xa_destroy(&pf->sessions);
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_file_close);
 
 /**
  * drm_perfctr_session_get() - look up a session for a job

@@ -375,6 +375,46 @@ static void reports_do_not_wait_for_hardware(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 }
 
+static int sample_until_stopped(void *session)
+{
+	while (!kthread_should_stop())
+		drm_perfctr_session_sample(session, 0);
+	return 0;
+}
+
+/* beside a job that always waits for the lock */
+static void close_of_a_file_takes_the_lock_once(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	struct core *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct drm_perfctr_setup setup = setup_of(core, 0);
+	struct drm_perfctr_session *session;
+	struct task_struct *task;
+	unsigned int i, collects;
+	u32 handle;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->test = test;
+	other->user = core->user;
+	drm_perfctr_file_open(core->pc, &other->pf);
+	for (i = 0; i < 16; i++)
+		session_of(other, 0, BIT(0), 0);
+	setup.slots = 4096;
+	KUNIT_ASSERT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	session = drm_perfctr_session_get(&core->pf, handle);
+	fake->busy_ms = 5;
+	task = kthread_run(sample_until_stopped, session, "perfctr-sampling");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, READ_ONCE(fake->collects) + 2));
+	collects = READ_ONCE(fake->collects);
+	drm_perfctr_file_close(&other->pf);
+	KUNIT_EXPECT_LE(test, READ_ONCE(fake->collects), collects + 3);
+	kthread_stop(task);
+	drm_perfctr_session_put(session);
+}
+
 static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(still_clock_keeps_the_poll_interval),
 	KUNIT_CASE(source_is_prepared_while_sessions_exist),
@@ -386,6 +426,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(reset_before_release_ends_counting),
 	KUNIT_CASE(signal_ends_each_wait),
 	KUNIT_CASE(reports_do_not_wait_for_hardware),
+	KUNIT_CASE(close_of_a_file_takes_the_lock_once),
 	{ }
 };
 
