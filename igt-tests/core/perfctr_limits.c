@@ -505,15 +505,16 @@ static void fdinfo_shows(void)
 	igt_perfctr_session_create(&s);
 	kib = (s.ring_map + s.setup.ring_offset) / 1024;
 	igt_assert_lt(0, kib);
-	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
-	/* a file without sessions cannot use another set */
-	igt_perfctr_session_init(&busy, &other);
-	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
-	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });
+	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 1, kib, DRM_PERFCTR_SET_SECONDARY });
+	/* another set cannot be used */
+	igt_perfctr_session_setup(&busy, &other, 1, 0);
+	igt_assert_eq(igt_perfctr_start(&busy, 0), -EBUSY);
+	igt_perfctr_session_fini(&busy);
+	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, DRM_PERFCTR_SET_SECONDARY });
+	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 	igt_fork(child, 1) {
 		char path[64];
 
@@ -540,12 +541,12 @@ static void hidden_is_listed(void)
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_init_set(&s, &mine, DRM_PERFCTR_SET_TERTIARY);
 	igt_perfctr_session_create(&s);
-	igt_assert(is_listed("2", "no"));
+	igt_assert(is_listed("-", "no"));
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_send_fd(sockets[0], mine.fd);
 	igt_perfctr_close(&mine);
-	igt_perfctr_session_init(&busy, &dev);
-	igt_assert_eq(igt_perfctr_session_try(&busy), -EBUSY);
+	igt_perfctr_session_setup(&busy, &dev, 1, 0);
+	igt_assert_eq(igt_perfctr_start(&busy, 0), -EBUSY);
 	igt_assert(is_listed("2", "yes"));
 	close(sockets[0]);
 	close(sockets[1]);
@@ -554,8 +555,7 @@ static void hidden_is_listed(void)
 	for (unsigned int i = 0; i < 1000 && is_listed("2", "yes"); i++)
 		igt_sleep_ms(10);
 	igt_assert(!is_listed("2", "yes"));
-	igt_perfctr_session_init(&busy, &dev);
-	igt_perfctr_session_create(&busy);
+	igt_assert_eq(igt_perfctr_start(&busy, 0), 0);
 	igt_perfctr_session_fini(&busy);
 }
 
@@ -576,7 +576,7 @@ int igt_main()
 	igt_subtest("user-memory-kept") user_memory_kept();
 	igt_subtest("user-pmu-counters") user_pmu_counters();
 	igt_subtest("charged-to-caller") charged_to_caller();
-	/* Covers: setup -EBUSY */
+	/* Covers: start -EBUSY */
 	igt_subtest("fdinfo") fdinfo_shows();
 	igt_subtest("hidden-session") hidden_is_listed();
 	igt_subtest("log-silent") log_is_silent();

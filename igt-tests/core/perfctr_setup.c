@@ -64,7 +64,7 @@
  * @setup-soc-kind-config: events of a kind are in its mask
  * @setup-soc-twice: the same generic block twice is -EEXIST
  * @setup-sets-differ: all GPU blocks of a session have one set
- * @setup-set-in-use: a device counts one set at a time; the last session of a set releases it
+ * @setup-set-in-use: a device counts one set at a time, from START to STOP; SETUP reserves none
  * @setup-set-not-of-block: a block type that does not count in a set is -EOPNOTSUPP
  * @setup-test-only: TEST_ONLY returns the sizes of a later SETUP and creates nothing
  * @setup-available: REQUEST_AVAILABLE drops counters that a block lacks
@@ -373,42 +373,36 @@ static void setup_sets_differ(void)
 
 static void setup_set_in_use(void)
 {
-	struct igt_perfctr_session s[DRM_PERFCTR_SET_TERTIARY + 1];
-	struct igt_perfctr_device other;
+	struct igt_perfctr_session s[DRM_PERFCTR_SET_TERTIARY + 1], t;
 
 	igt_require_f(dev.info.sets >> DRM_PERFCTR_SET_SECONDARY, "the GPU has one counter set\n");
-	igt_perfctr_reopen(&other, &dev);
+	/* sessions that do not count keep nobody from SETUP and START */
+	for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
+		igt_perfctr_session_init_set(&s[set], &dev, set);
+		s[set].setup.slots = 2;
+		igt_perfctr_session_create(&s[set]);
+	}
 	for (unsigned int used = 0; used <= DRM_PERFCTR_SET_TERTIARY; used++) {
-		for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
-			igt_perfctr_session_init_set(&s[set], &other, set);
-			s[set].setup.slots = 2;
-		}
-		if (used == DRM_PERFCTR_SET_PRIMARY) {
-			/* the file's own idle session holds the set as well */
-			igt_assert_eq(igt_perfctr_session_try(&s[1]), -EBUSY);
-			igt_assert_eq(igt_perfctr_teardown(&good), 0);
-		}
-		igt_perfctr_session_create(&s[used]);
-		for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++) {
-			struct igt_perfctr_session t;
-
-			igt_perfctr_session_init_set(&t, &dev, set);
-			t.setup.slots = 2;
-			igt_assert_eq(igt_perfctr_session_try(&t), set == used ? 0 : -EBUSY);
-			igt_perfctr_session_fini(&t);
-		}
+		igt_assert_eq(igt_perfctr_start(&s[used], 0), 0);
+		for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++)
+			igt_assert_eq(igt_perfctr_start(&s[set], 0),
+				      set == used ? -EALREADY : -EBUSY);
+		/* nor does a session that counts keep anybody from SETUP */
+		igt_perfctr_session_init_set(&t, &dev, used ? used - 1 : 1);
+		igt_assert_eq(igt_setup_send(&t), 0);
+		igt_assert_eq(igt_perfctr_teardown(&t), 0);
 		/* PMU blocks have no set */
 		if (dev.info.features & DRM_PERFCTR_FEATURE_PMU) {
-			struct igt_perfctr_session pmu = igt_setup_request(&dev);
-
-			only_pmu(&pmu);
-			igt_assert_eq(igt_setup_send(&pmu), 0);
-			igt_assert_eq(igt_perfctr_teardown(&pmu), 0);
+			t = igt_setup_request(&dev);
+			only_pmu(&t);
+			igt_assert_eq(igt_setup_send(&t), 0);
+			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
+			igt_assert_eq(igt_perfctr_teardown(&t), 0);
 		}
-		igt_perfctr_session_fini(&s[used]);
+		igt_perfctr_finish(&s[used]);
 	}
-	igt_perfctr_close(&other);
-	igt_assert_eq(igt_setup_send(&good), 0);
+	for (unsigned int set = 0; set <= DRM_PERFCTR_SET_TERTIARY; set++)
+		igt_perfctr_session_fini(&s[set]);
 }
 
 static void setup_set_not_of_block(void)
@@ -591,7 +585,7 @@ static void setup_tests(void)
 	/* Covers: setup -EINVAL */
 	igt_subtest("setup-sets-differ") setup_sets_differ();
 
-	/* Covers: setup -EBUSY */
+	/* Covers: start -EBUSY */
 	igt_subtest("setup-set-in-use") setup_set_in_use();
 
 	/* Covers: setup -EOPNOTSUPP */

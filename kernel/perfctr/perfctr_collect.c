@@ -207,9 +207,8 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
-	struct perfctr_class *class = source->pc->classes;
+	struct perfctr_class *class = perfctr_class_of(source);
 
-	class += READ_ONCE(source->state->privileged_users) ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY;
 	kthread_queue_work(class->worker, &class->event_work);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);

@@ -234,7 +234,7 @@ static int sessions_show(struct seq_file *m, void *unused)
 	list_for_each_entry(session, &pc->all, all_node) {
 		char set[4] = "-";
 
-		if (session->holds_set)
+		if (perfctr_uses_set(session))
 			snprintf(set, sizeof(set), "%u", session->set);
 		seq_printf(m, "%7d %10u %6s %4s %10llu %10llu ", pid_vnr(session->owner.pid),
 			   from_kuid_munged(seq_user_ns(m), session->owner.uid),

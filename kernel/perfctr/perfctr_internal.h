@@ -151,7 +151,7 @@ struct drm_perfctr {
 	struct list_head all;
 	unsigned int ordinary_sessions;
 	u64 next_session_id;
-	/* active counter set, valid while set_users is not 0: sessions with blocks of a source */
+	/* counter set in use, valid while set_users is not 0: sources of all active sessions */
 	u8 set;
 	unsigned int set_users;
 	/* total cycles of each clock domain */
@@ -244,11 +244,11 @@ struct drm_perfctr_session {
 		char comm[TASK_COMM_LEN];
 	} owner;
 
-	/* between START and STOP; torn down or unplugged; holds the device awake, set @set */
+	/* between START and STOP; torn down or unplugged; holds the device awake */
 	bool active;
 	bool dead;
 	bool awake;
-	bool holds_set;
+	/* counter set of its blocks, in use while active */
 	u8 set;
 
 	/* the sample in progress */
@@ -318,7 +318,21 @@ struct drm_perfctr_session {
 	for ((class) = (pc)->classes; (class) < (pc)->classes + PERFCTR_CLASSES; (class)++) \
 		list_for_each_entry(session, &(class)->active, node)
 
-/* the active counter set; with the sampler lock held */
+/* the class that serves a source's own deadlines and events; SCHED_FIFO for privileged sessions */
+static inline struct perfctr_class *perfctr_class_of(const struct drm_perfctr_source *source)
+{
+	bool privileged = READ_ONCE(source->state->privileged_users);
+
+	return &source->pc->classes[privileged ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY];
+}
+
+/* whether a session keeps others from another counter set */
+static inline bool perfctr_uses_set(const struct drm_perfctr_session *session)
+{
+	return READ_ONCE(session->active) && session->source_count;
+}
+
+/* the counter set in use; with the sampler lock held */
 static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
 {
 	return READ_ONCE(pc->set_users) ? READ_ONCE(pc->set) : DRM_PERFCTR_SET_PRIMARY;

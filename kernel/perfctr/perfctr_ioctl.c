@@ -252,8 +252,8 @@ EXPORT_SYMBOL_GPL(drm_perfctr_file_open);
  *
  * Call it from the driver's show_fdinfo. "perfctr-sessions" is the number of sessions,
  * "perfctr-active" that of active ones, "perfctr-memory" the size of their rings. "perfctr-set" is
- * the counter set that they hold, for which SETUP of a different set fails; it is omitted if there
- * is none. Does not wait for locks.
+ * the counter set of active ones, while which START of a different set fails; it is omitted if
+ * there is none. Does not wait for locks.
  */
 void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf)
 {
@@ -268,7 +268,7 @@ void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf)
 		sessions++;
 		active += READ_ONCE(session->active);
 		bytes += session->memory->bytes;
-		if (session->holds_set)
+		if (perfctr_uses_set(session))
 			set = session->set;
 	}
 	xa_unlock(&pf->sessions);

@@ -349,6 +349,7 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		state->users--;
 		WRITE_ONCE(state->privileged_users,
 			   state->privileged_users - perfctr_is_privileged(session));
+		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = true;
 	}
 	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
@@ -357,8 +358,11 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)
 {
 	struct perfctr_source_state *state = source->state;
+	struct drm_perfctr *pc = source->pc;
 	int ret;
 
+	WRITE_ONCE(pc->set, session->set);
+	WRITE_ONCE(pc->set_users, pc->set_users + 1);
 	/* losses without an active session are not reported */
 	if (!state->users) {
 		state->lost_flags = 0;
@@ -371,7 +375,8 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	drm_perfctr_sampler_select(source, session);
 	ret = drm_perfctr_source_start(source);
 	if (ret) {
-		drm_dbg(source->pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
+		drm_dbg(pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
+		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = true;
 	} else {
 		state->users++;
@@ -383,7 +388,7 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 
 /**
  * drm_perfctr_sampler_attach() - start all sources that a session needs
- * @session: the session
+ * @session: the session; its counter set is in use from now on, no other one is
  *
  * Returns: 0, or the error of a source that failed to start or still has earlier counts; in that
  * case no source counts for the session.

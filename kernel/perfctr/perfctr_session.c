@@ -54,6 +54,9 @@ static int check_start(struct drm_perfctr_session *session)
 		return -ENODEV;
 	if (!drm_perfctr_ring_free(&session->ring))
 		return perfctr_reject(pc, ENOSPC, "START: no slot is free for the final sample");
+	if (session->source_count && pc->set_users && pc->set != session->set)
+		return perfctr_reject(pc, EBUSY, "START: set %u: set %u is in use", session->set,
+				      pc->set);
 	return pc->resetting ? -EAGAIN : 0;
 }
 
@@ -307,7 +310,7 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 }
 
 /* TEARDOWN with the sampler lock: no command, worker or job uses the session any more */
-static void kill(struct drm_perfctr_session *session)
+static void end(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
 
@@ -317,8 +320,6 @@ static void kill(struct drm_perfctr_session *session)
 	WRITE_ONCE(session->dead, true);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
 	drm_perfctr_wake(session);
-	if (session->holds_set)
-		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 	if (!perfctr_is_privileged(session))
 		pc->ordinary_sessions--;
 	list_del_init(&session->all_node);
@@ -326,7 +327,7 @@ static void kill(struct drm_perfctr_session *session)
 }
 
 /* the rest of TEARDOWN */
-static void bury(struct drm_perfctr_session *session)
+static void clean_up(struct drm_perfctr_session *session)
 {
 	drm_perfctr_pmu_close(session);
 	/* also after unplug, which keeps the wake reference */
@@ -338,12 +339,10 @@ static void bury(struct drm_perfctr_session *session)
 /* TEARDOWN in any state; consumes the reference of the file's table, which no longer has it */
 void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 {
-	struct drm_perfctr *pc = session->pc;
-
-	rt_mutex_lock(&pc->lock);
-	kill(session);
-	rt_mutex_unlock(&pc->lock);
-	bury(session);
+	rt_mutex_lock(&session->pc->lock);
+	end(session);
+	rt_mutex_unlock(&session->pc->lock);
+	clean_up(session);
 }
 
 /**
@@ -359,10 +358,10 @@ void drm_perfctr_file_close(struct drm_perfctr_file *pf)
 
 	rt_mutex_lock(&pf->pc->lock);
 	xa_for_each(&pf->sessions, handle, session)
-		kill(session);
+		end(session);
 	rt_mutex_unlock(&pf->pc->lock);
 	xa_for_each(&pf->sessions, handle, session)
-		bury(session);
+		clean_up(session);
 	xa_destroy(&pf->sessions);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_file_close);

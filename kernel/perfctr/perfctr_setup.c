@@ -212,17 +212,10 @@ static int register_session(struct drm_perfctr_session *session, bool test_only)
 		return ret;
 	if (pc->unplugged)
 		ret = -ENODEV;
-	else if (session->source_count && pc->set_users && pc->set != session->set)
-		ret = perfctr_reject(pc, EBUSY, "set %u: set %u is in use", session->set, pc->set);
 	else if (!privileged && pc->ordinary_sessions >= PERFCTR_MAX_SESSIONS_DEVICE)
 		ret = perfctr_reject(pc, ENFILE, "%u sessions without CAP_PERFMON",
 				     pc->ordinary_sessions);
 	if (!ret && !test_only) {
-		if (session->source_count) {
-			session->holds_set = true;
-			WRITE_ONCE(pc->set, session->set);
-			WRITE_ONCE(pc->set_users, pc->set_users + 1);
-		}
 		if (!privileged)
 			pc->ordinary_sessions++;
 		session->id = ++pc->next_session_id;

@@ -12,13 +12,6 @@
 /* minimum time between two ticks of the ordinary worker */
 #define ORDINARY_MIN_GAP_NS	(250 * NSEC_PER_USEC)
 
-/* whether the class serves a source's own deadlines: SCHED_FIFO only for privileged sessions */
-static bool serves(const struct perfctr_class *class, const struct drm_perfctr_source *source)
-{
-	return (class == &class->pc->classes[PERFCTR_PRIVILEGED]) ==
-	       !!source->state->privileged_users;
-}
-
 /**
  * drm_perfctr_sampler_arm() - set the timer of a class to its next deadline
  * @class: the class
@@ -39,7 +32,7 @@ void drm_perfctr_sampler_arm(struct perfctr_class *class)
 		for (i = 0; i < pc->source_count; i++) {
 			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
 
-			if (serves(class, pc->sources[i]) && left_ns != U64_MAX)
+			if (class == perfctr_class_of(pc->sources[i]) && left_ns != U64_MAX)
 				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
 		}
 
@@ -64,7 +57,7 @@ static unsigned long add_sources_left(const struct perfctr_class *class, unsigne
 	unsigned int i;
 
 	for (i = 0; i < class->pc->source_count; i++)
-		if (!(mask & BIT(i)) && serves(class, class->pc->sources[i]) &&
+		if (!(mask & BIT(i)) && class == perfctr_class_of(class->pc->sources[i]) &&
 		    !drm_perfctr_collect_left_ns(class->pc->sources[i]))
 			mask |= BIT(i);
 	return mask;

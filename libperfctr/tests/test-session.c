@@ -275,6 +275,9 @@ TEST_WITH(begin_counting, end, "commands report the kernel's errors")
 	fake_fail(fake, FAKE_CONTROL + DRM_PERFCTR_CMD_START, 1, -ENODEV);
 	EQUAL(perfctr_session_start(session, 0), -ENODEV);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the device is gone");
+	fake_fail(fake, FAKE_CONTROL + DRM_PERFCTR_CMD_START, 1, -EBUSY);
+	EQUAL(perfctr_session_start(session, 0), -EBUSY);
+	HAS_TEXT(perfctr_ctx_error(ctx), "uses another counter set");
 }
 
 TEST("a refused set-up has a message with the fix")
@@ -285,7 +288,7 @@ TEST("a refused set-up has a message with the fix")
 	} cases[] = {
 		{ -EACCES, "dev.perfctr.paranoid=0" },
 		{ -EPERM, "the shortest is 1 ms" },
-		{ -EBUSY, "another session uses counter set" },
+		{ -EBUSY, "in use by something other" },
 		{ -EACCES, "lets all users of this machine watch each other" },
 		{ -EACCES, "\"perfctr serve\" gives single users" },
 		{ -ENOSPC, "8 sessions already" },

@@ -547,7 +547,7 @@ bool pctr_catalogue_is_monitored(struct pctr_catalogue *catalogue, unsigned int 
 
 /* --- the catalogue ---------------------------------------------------------- */
 
-/* Whether this user may count. A counter set that is in use is reported by Begin, not here. */
+/* Whether this user may count. Hardware that is in use is reported by Begin, not here. */
 static bool may_count(struct builder *b, const char *event)
 {
 	struct perfctr_selection *selection = NULL;

@@ -437,7 +437,7 @@ print("drew all", frames.reported)
     done = run("perfctr", "perfkit", "--json", "--frames", "3", "-e", "FRAGMENTS,L2_HITS", "--",
                "python3", "-c", script, status=1)
     result = json.loads(done.stdout)
-    check("another session uses counter set" in done.stderr and "--passes" in done.stderr,
+    check("another session uses another counter set" in done.stderr and "--passes" in done.stderr,
           done.stderr)
     check("drew all 1" in done.stderr and result["exit_status"] == 0, done.stderr)
     check({c["first_pass"]: c["measured"] for c in result["counters"]} == {0: 1, 1: 0}, f"{result}")
@@ -446,7 +446,7 @@ print("drew all", frames.reported)
     script = "until perfctr stat -e FRAGMENTS -- sleep 0.3 2>/dev/null; do :; done; echo through"
     done = run("perfctr", "perfkit", "--json", "-I", "20", "-e", "FRAGMENTS,L2_HITS", "--", "sh",
                "-c", script, status=1)
-    check("another session uses counter set" in done.stderr and "through" in done.stderr,
+    check("another session uses another counter set" in done.stderr and "through" in done.stderr,
           done.stderr)
     check(len(json.loads(done.stdout)["counters"]) == 2, done.stdout)
 

@@ -172,7 +172,7 @@ def close_all(files):
 
 
 def no_session_is_left():
-    """Another counter set can be used only without sessions of the first one."""
+    """Another counter set can be used only while no session of the first one counts."""
     return subprocess.run(["perfctr", "stat", "--set", "1", "-e", "shader/*", "true"], check=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 

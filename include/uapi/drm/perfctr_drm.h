@@ -113,8 +113,9 @@ enum drm_perfctr_block_format {
 /**
  * enum drm_perfctr_set - counter set of a GPU
  *
- * A set selects the meaning of a block's counters. Only one set is active per
- * device at a time: SETUP with a different one fails with -EBUSY.
+ * A set selects the meaning of a block's counters. Only one set is in use per
+ * device at a time, from START to STOP of its sessions: START with a different
+ * one fails with -EBUSY, also with CAP_PERFMON. SETUP reserves nothing.
  */
 enum drm_perfctr_set {
 	/** @DRM_PERFCTR_SET_PRIMARY: the set that every device has. */
@@ -764,8 +765,7 @@ enum drm_perfctr_setup_flags {
  * -EOPNOTSUPP the set does not exist, or the device lacks a feature
  * -EEXIST  the same block and section is requested twice; PMU blocks may be
  *          requested again with other filters
- * -EBUSY   another set is in use on this device, or the hardware is in use by
- *          other means
+ * -EBUSY   the hardware is in use by other means
  * -ENOENT  no PMU with that type number, or it is not of the block's kind, or it
  *          has no such event
  * -EBADF   @eventfd is not an open file
@@ -830,10 +830,11 @@ struct drm_perfctr_setup {
  * struct drm_perfctr_start - DRM_PERFCTR_CMD_START
  *
  * No sample contains counts from before START. During a reset of the device, START waits for its
- * end. Errors besides the common ones: -EALREADY the session is active; -ENOSPC no slot is free for
- * the final sample; -ETIMEDOUT or -EIO the hardware could not be started; perf's error if counting
- * fails on a CPU that came online since SETUP. The hardware's blocks count from the first sample's
- * start_ns on, those of perf PMUs from a moment later, for time_enabled.
+ * end. Errors besides the common ones: -EALREADY the session is active; -EBUSY an active session
+ * uses another counter set; -ENOSPC no slot is free for the final sample; -ETIMEDOUT or -EIO the
+ * hardware could not be started; perf's error if counting fails on a CPU that came online since
+ * SETUP. The hardware's blocks count from the first sample's start_ns on, those of perf PMUs from a
+ * moment later, for time_enabled.
  */
 struct drm_perfctr_start {
 	/** @user_data: for the periodic and automatic samples. */

@@ -106,7 +106,8 @@ static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 	return found;
 }
 
-static int small_setup(int fd, __u8 set, __u32 flags)
+/* a handle or -errno */
+static int small_setup(int fd, __u8 set)
 {
 	struct drm_perfctr_block_request request = {
 		.type = DRM_PERFCTR_MALI_BLOCK_CSHW,
@@ -116,7 +117,6 @@ static int small_setup(int fd, __u8 set, __u32 flags)
 		.mask = ~0ull,
 	};
 	struct drm_perfctr_setup setup = {
-		.flags = flags,
 		.slots = 1,
 		.eventfd = -1,
 		.requests = (uintptr_t)&request,
@@ -131,9 +131,8 @@ static int small_setup(int fd, __u8 set, __u32 flags)
 
 	if (ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control))
 		return -errno;
-	if (!(flags & DRM_PERFCTR_SETUP_TEST_ONLY))
-		close(setup.ring_fd);
-	return 0;
+	close(setup.ring_fd);
+	return control.handle;
 }
 
 /* sessions that USERS users can create on a device, in a child of root */
@@ -150,7 +149,7 @@ static unsigned int fill_device(void)
 		fd = open_any_node();
 		if (fd < 0 || setresuid(FIRST_UID + n, FIRST_UID + n, 0))
 			return 0;
-		while (!(ret = small_setup(fd, 0, 0)))
+		while ((ret = small_setup(fd, 0)) > 0)
 			count++;
 	}
 	printf("# %u sessions fit, then %d\n", count, ret);
@@ -182,9 +181,15 @@ static void check_sessions(void)
 static void check_sets(void)
 {
 	int fd = open_any_node();
-	int ret = fd < 0 ? -ENODEV : small_setup(fd, 1, DRM_PERFCTR_SETUP_TEST_ONLY);
+	struct drm_perfctr_start start = { };
+	struct drm_perfctr_control control = {
+		.cmd = DRM_PERFCTR_CMD_START,
+		.handle = fd < 0 ? 0 : small_setup(fd, 1),
+		.size = sizeof(start),
+		.pointer = (uintptr_t)&start,
+	};
 
-	result(!ret, "no counter set is in use");
+	result(!ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control), "no counter set is in use");
 	if (fd >= 0)
 		close(fd);
 }

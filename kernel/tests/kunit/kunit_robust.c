@@ -60,6 +60,7 @@ static struct drm_perfctr_clock_info query_timestamp(struct core *core)
 
 /* --- set-up --- */
 
+/* Covers: setup -EBUSY */
 static void source_is_prepared_while_sessions_exist(struct kunit *test)
 {
 	struct core *core = test->priv;

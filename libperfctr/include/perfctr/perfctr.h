@@ -860,8 +860,8 @@ int perfctr_session_check(struct perfctr_selection *selection,
  * Creates an eventfd, sets the session up and maps its ring. Does not count yet.
  *
  * Return: 0; -EACCES or -EPERM this user has no permission for system-wide counters or for this
- * period; -EBUSY another counter set is in use; -ENOSPC, -EDQUOT, -ENFILE too many sessions of this
- * file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
+ * period; -EBUSY the hardware is in use otherwise; -ENOSPC, -EDQUOT, -ENFILE too many sessions of
+ * this file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
  */
 int perfctr_session_new(struct perfctr_selection *selection,
 			const struct perfctr_session_opts *opts, struct perfctr_session **session);
@@ -872,8 +872,8 @@ struct perfctr_session *perfctr_session_unref(struct perfctr_session *session);
  * perfctr_session_start() - begin to count
  * @user_data: for periodic and automatic samples
  *
- * Return: 0; -EALREADY it is active; -ENOSPC no slot is free for the final sample;
- * -ETIMEDOUT, -EIO the hardware does not answer; another negative errno.
+ * Return: 0; -EALREADY it is active; -EBUSY another counter set is in use; -ENOSPC no slot is free
+ * for the final sample; -ETIMEDOUT, -EIO the hardware does not answer; another negative errno.
  */
 int perfctr_session_start(struct perfctr_session *session, uint64_t user_data);
 

@@ -416,9 +416,8 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 	case -EBUSY:
 		perfctr_fail(
 			ctx, error,
-			"%s: another session uses counter set %u, and the hardware has one at a "
-			"time",
-			info->name, info->active_set);
+			"%s: the hardware is in use by something other than perfctr",
+			info->name);
 		return;
 	case -ERANGE:
 		if (!explain_period(device, s, error))

@@ -278,6 +278,10 @@ static int command(struct perfctr_session *s, uint32_t cmd, const char *name, vo
 	case -ENOSPC:
 		reason = "the ring is full; nothing is lost, read samples and advance the cursor";
 		break;
+	case -EBUSY:
+		reason = "another session uses another counter set, and the hardware has one at a "
+			 "time; or a perf counter is in use";
+		break;
 	case -ENODEV:
 		reason = "the device is gone";
 		break;

@@ -36,7 +36,7 @@ static int try_block(struct perfctr_device *device, bool pmu)
 	if (error >= 0)
 		error = perfctr_session_check(selection, NULL, NULL);
 	perfctr_selection_unref(selection);
-	/* the kernel checks permission first: -EBUSY means another counter set is in use */
+	/* the kernel checks permission first: -EBUSY means that the hardware is in use otherwise */
 	return error == -EBUSY ? 0 : error;
 }
 
