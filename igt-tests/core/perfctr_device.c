@@ -70,8 +70,7 @@ static void power_suspended(void)
 	igt_assert_eq_u64(s.lost_ns, 0);
 	/* suspended for the whole first sample, and at the start of the second */
 	for (unsigned int i = 0; i < 2; i++) {
-		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		igt_perfctr_drain(&s);
+		igt_perfctr_sample_and_drain(&s);
 		igt_assert_eq_u32(s.last.flags,
 				  DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_SUSPENDED);
 		if (!i)

@@ -433,8 +433,7 @@ static void stop_visible(void)
 	for (unsigned int i = 0; i < 200; i++) {
 		igt_assert_eq(igt_perfctr_start(&w.s, 0), 0);
 		await_watching(&w, true);
-		igt_assert_eq(igt_perfctr_stop(&w.s, 0), 0);
-		igt_perfctr_drain(&w.s);
+		igt_perfctr_finish(&w.s);
 		await_watching(&w, false);
 	}
 	__atomic_store_n(&w.over, true, __ATOMIC_RELEASE);

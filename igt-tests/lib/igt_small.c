@@ -38,13 +38,6 @@ unsigned int igt_small_fill(int fd, int *error)
 	return count;
 }
 
-int igt_small_command(int fd, uint32_t cmd, uint32_t handle)
-{
-	uint64_t user_data = 0;
-
-	return igt_perfctr_control(fd, cmd, &handle, &user_data, sizeof(user_data));
-}
-
 void igt_small_teardown(int fd, uint32_t handle)
 {
 	igt_assert_eq(igt_perfctr_control(fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);

@@ -14,8 +14,6 @@
 int igt_small_setup(int fd);
 /* as many as that file may have; *@error is the errno of the one that failed */
 unsigned int igt_small_fill(int fd, int *error);
-/* START, SAMPLE or STOP without user data: 0 or -errno */
-int igt_small_command(int fd, uint32_t cmd, uint32_t handle);
 void igt_small_teardown(int fd, uint32_t handle);
 
 #endif

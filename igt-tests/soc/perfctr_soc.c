@@ -455,8 +455,7 @@ static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, u
 	pin(0);
 	cpu_online(1, false);
 	calls(20);
-	igt_assert_eq(igt_perfctr_sample(s, 0), 0);
-	igt_perfctr_drain(s);
+	igt_perfctr_sample_and_drain(s);
 	igt_assert_eq_u64(counted(s, 7), gone);
 	cpu_online(1, true);
 	pin(1);
@@ -721,8 +720,7 @@ static void refused_active(void)
 	test_pmu_load();
 	igt_perfctr_session_init_empty(&s, &dev);
 	igt_perfctr_add_pmu(&s, 7, test_type, 1, GLOBAL);
-	igt_perfctr_session_create(&s);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin(&s);
 	cpu_online(1, false);
 	refuse(0, ENOSPC);
 	cpu_online(1, true);

@@ -235,9 +235,7 @@ static void time_bound(void)
 	struct igt_perfctr_session s;
 	uint64_t worst_ns = 0, apart;
 
-	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 4;
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_setup(&s, &dev, 4, 0);
 	igt_vsoc_debugfs(&dev, "stepped", "1");
 	c.wait.duration_ns = 200 * MS;
 	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), 0);
@@ -372,9 +370,7 @@ static size_t seeded_run(uint64_t seed, uint8_t **ring)
 	uint64_t bytes;
 
 	rebind("Y");
-	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 64;
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_setup(&s, &dev, 64, 0);
 	for (unsigned int i = 0; i < CONTEXTS; i++)
 		ctx[i] = igt_vsoc_ctx_create(dev.fd);
 	igt_vsoc_debugfs_u64(&dev, "step_ns", 1000 + seed);
