@@ -414,10 +414,9 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 			info->name);
 		return;
 	case -EBUSY:
-		perfctr_fail(
-			ctx, error,
-			"%s: the hardware is in use by something other than perfctr",
-			info->name);
+		perfctr_fail(ctx, error,
+			     "%s: the hardware is in use by something other than perfctr",
+			     info->name);
 		return;
 	case -ERANGE:
 		if (!explain_period(device, s, error))
