@@ -38,10 +38,7 @@
 
 #define MAX_ATTACKERS 8
 #define MAX_COLLECTIONS (1u << 20)
-/*
- * Collections of others between the end of a privileged period and its sample: one is in progress,
- * the rest of them run while the worker rests, as long as its last collection took.
- */
+/* between the end of a privileged period and its sample: one in progress, others in its rest */
 #define MAX_BEFORE 4
 /* a busy host spoils some attempts, a defect all of them */
 #define ATTEMPTS 5
@@ -308,10 +305,7 @@ static unsigned int collections_between(const uint64_t *all, unsigned int count,
 	return between;
 }
 
-/*
- * Periods that waited for too many collections of others. This is a matter of order: a slow host
- * changes the duration of collections, but not their number.
- */
+/* that waited for too many collections: a slow host makes these longer, but not more */
 static uint64_t count_late(const struct igt_perfctr_session *s)
 {
 	const uint64_t period_ns = s->setup.period_ns;

@@ -348,8 +348,6 @@ void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
 /**
  * drm_perfctr_file_close() - end all sessions of a file
  * @pf: the file; the driver's postclose calls this
- *
- * Waits for the sampler lock once, however many sessions there are.
  */
 void drm_perfctr_file_close(struct drm_perfctr_file *pf)
 {

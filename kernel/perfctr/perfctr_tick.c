@@ -85,8 +85,7 @@ static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
 
 /*
  * SCHED_FIFO. Serves hardware before sessions that wait for perf. Rests for as long as it ran, so
- * that other callers get the sampler lock and the CPU even if collections take longer than the
- * shortest period.
+ * that others get the lock and the CPU even if collections take longer than the shortest period.
  */
 static void tick_privileged(struct kthread_work *work)
 {

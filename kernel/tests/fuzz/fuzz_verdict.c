@@ -106,7 +106,6 @@ static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 	return found;
 }
 
-/* a handle or -errno */
 static int small_setup(int fd, __u8 set)
 {
 	struct drm_perfctr_block_request request = {

@@ -383,7 +383,6 @@ static int sample_until_stopped(void *session)
 	return 0;
 }
 
-/* beside a job that always waits for the lock */
 static void close_of_a_file_takes_the_lock_once(struct kunit *test)
 {
 	struct core *core = test->priv;
