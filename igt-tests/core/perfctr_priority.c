@@ -413,7 +413,7 @@ static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int nu
 		const uint64_t one_ns = (sanitized ? 10 : 2) * (without.sample_ns + MS / 4);
 
 		/* a CPU of the host may stall while another one collects */
-		if (beside.late * 20 <= beside.periodic &&
+		if (beside.late * 20 <= beside.periodic && beside.periodic * 2 > without.periodic &&
 		    beside.job_ns <= without.job_ns + 4 * one_ns)
 			return;
 	}

@@ -61,15 +61,15 @@ static void report_all(struct drm_perfctr_source *source, u32 states, bool valid
 static void retry_start(struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;
-	int ret;
+	struct drm_perfctr *pc = source->pc;
 
 	if (state->running || !state->users || ktime_get_raw_ns() < state->restart_ns)
 		return;
-	ret = drm_perfctr_source_start(source);
+	drm_perfctr_source_start(source);
 	state->restart_ns = ktime_get_raw_ns() + RESTART_INTERVAL_NS;
-	if (ret)
-		drm_dbg(source->pc->drm, "perfctr: %s still does not start: %d\n", source->name,
-			ret);
+	/* sets the timers: there was no deadline while it did not run */
+	if (state->running)
+		kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
 }
 
 static int read_source(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)

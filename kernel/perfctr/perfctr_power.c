@@ -56,13 +56,10 @@ static void restart_sources(struct drm_perfctr *pc)
 	for (i = 0; i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 		struct perfctr_source_state *state = source->state;
-		int ret;
 
 		if (!state->users)
 			continue;
-		ret = drm_perfctr_source_start(source);
-		if (ret)
-			drm_dbg(pc->drm, "perfctr: %s did not restart: %d\n", source->name, ret);
+		drm_perfctr_source_start(source);
 		if (!state->running && !pc->suspended)
 			state->lost_flags |= pc->resetting ? DRM_PERFCTR_SAMPLE_RESET :
 							     DRM_PERFCTR_SAMPLE_ERROR;

@@ -225,7 +225,7 @@ static int collect_batch(struct drm_perfctr_source *source)
 	state->incomplete |= more;
 	now_ns = ktime_get_raw_ns();
 	/* the hardware has room for two batches; half of one is reserved for delays */
-	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, state->batch_ns / 2);
+	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, source->batch_ns / 2);
 	return ret;
 }
 
@@ -375,7 +375,6 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	drm_perfctr_sampler_select(source, session);
 	ret = drm_perfctr_source_start(source);
 	if (ret) {
-		drm_dbg(pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = true;
 	} else {

@@ -309,7 +309,7 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	drm_perfctr_session_put(session);
 }
 
-/* TEARDOWN with the sampler lock: no command, worker or job uses the session any more */
+/* TEARDOWN with the sampler lock: no command, tick or job uses the session any more */
 static void end(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;

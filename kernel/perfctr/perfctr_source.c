@@ -129,8 +129,10 @@ int drm_perfctr_source_start(struct drm_perfctr_source *source)
 	if (state->running || pc->suspended || pc->resetting || pc->unplugged)
 		return 0;
 	ret = source->ops->start(source, set);
-	if (ret)
+	if (ret) {
+		drm_dbg(pc->drm, "perfctr: %s did not start: %d\n", source->name, ret);
 		return ret;
+	}
 	state->running = true;
 	state->set = set;
 	state->last_read_ns = ktime_get_raw_ns();

@@ -230,6 +230,25 @@ static void resume_during_reset_is_no_error(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, flags & DRM_PERFCTR_SAMPLE_ERROR);
 }
 
+/* the resume fails to start the source, a later SAMPLE does: its counters must not wrap unread */
+static void late_restart_sets_the_timer(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = new_source(core, &plain_ops);
+	u32 handle;
+
+	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
+	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	handle = session_of(core, 0, BIT(0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	drm_perfctr_suspend(core->pc);
+	fake->start_error = -EIO;
+	drm_perfctr_resume(core->pc);
+	fake->start_error = 0;
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, fake->collects + 3));
+}
+
 /* neither one that goes back nor that of an earlier collection is the end of the last sample */
 static void wrong_timestamp_is_omitted(struct kunit *test)
 {
@@ -422,6 +441,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(block_size_follows_its_format),
 	KUNIT_CASE(unprivileged_deadlines_are_ordinary),
 	KUNIT_CASE(resume_during_reset_is_no_error),
+	KUNIT_CASE(late_restart_sets_the_timer),
 	KUNIT_CASE(wrong_timestamp_is_omitted),
 	KUNIT_CASE(reset_before_release_ends_counting),
 	KUNIT_CASE(signal_ends_each_wait),
