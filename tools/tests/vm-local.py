@@ -52,7 +52,8 @@ def a_node_that_may_not_be_opened():
     video = grp.getgrnam("video").gr_gid
     for gid, mode, fix in ((0, 0o600, f"mode 0600: sudo chgrp render {node}; sudo chmod g+rw {node}"
                                       "; sudo usermod -aG render $USER"),
-                           (video, 0o660, "mode 0660: sudo usermod -aG video $USER")):
+                           (video, 0o660, "mode 0660: sudo usermod -aG video $USER"),
+                           (4242, 0o660, f"mode 0660: sudo chgrp render {node}; sudo usermod")):
         os.chown(node, 0, gid)
         os.chmod(node, mode)
         shown = (run("perfctr", "info", uid=NOBODY).stdout +

@@ -277,9 +277,8 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 {
 	struct nearest n = { .name = name, .distance = (unsigned int)strlen(name) / 3 + 1 };
 	struct nearest other = n; /* that the device lacks */
-	const struct perfctr_counter_desc *c = NULL;
+	const struct perfctr_counter_desc *c = NULL, *lacking = NULL;
 	const struct perfctr_metric_desc *m = NULL;
-	const struct perfctr_counter_desc *lacking = NULL;
 
 	while ((c = perfctr_counter_next(c))) {
 		const char *type = perfctr_block_type_name(c->block_type);
@@ -291,7 +290,7 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 		else if (!lacking && !strcasecmp(c->name, name))
 			lacking = c;
 	}
-	if (lacking)
+	if (lacking && !has_block(p, 0, lacking->block_type))
 		return perfctr_fail(p->ctx, -ENOENT,
 				    "%s is a counter of %s blocks (as of %s), which %s", name,
 				    perfctr_block_type_name(lacking->block_type),
@@ -311,9 +310,11 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 		if (!head || pmu_matches(&p->pmus.pmus[i], head))
 			pmu_list_events(p->ctx, &p->pmus.pmus[i], consider, &n);
 	}
-	return perfctr_fail(p->ctx, -ENOENT, "%s%s \"%s\"%s%s%s; see \"perfctr list\"",
+	return perfctr_fail(p->ctx, -ENOENT, "%s%s \"%s\"%s%s%s%s%s; see \"perfctr list\"",
 			    head ? head : "no counter, metric, block or PMU is named",
 			    head ? " has no counter or event" : "", name,
+			    lacking ? ", a counter of " : "",
+			    lacking ? perfctr_product_name(lacking->product) : "",
 			    *n.best || *other.best ? ": did you mean " : "",
 			    *n.best ? n.best : other.best,
 			    *n.best || !*other.best ? "" : ", which this device lacks");
@@ -550,12 +551,13 @@ static int add_pmu_plain(struct parser *p, const char *name)
 
 /* --- metrics ------------------------------------------------------------------- */
 
-/* Whether the device or the machine's PMUs have a block of a product and type; 0: of any type. */
+/* Whether the device or the machine's PMUs have a block of a product and type; 0: of any. */
 static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 {
 	for (size_t n = 0; n < p->device->block_count; n++)
 		if ((!type || p->device->blocks[n].type == type) &&
-		    p->device->blocks[n].product == product && !block_is_pmu(&p->device->blocks[n]))
+		    (!product || p->device->blocks[n].product == product) &&
+		    !block_is_pmu(&p->device->blocks[n]))
 			return true;
 	if (product != DRM_PERFCTR_TEGRA410_PRODUCT ||
 	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || load_pmus(p))

@@ -29,6 +29,8 @@ static const char help[] =
 	"Exit: 0 counters can be used, 1 they do not work, 2 usage, 3 not permitted,\n"
 	"4 no device.\n";
 
+#define CORE_FIX "sudo modprobe drm_perfctr; if missing: make dkms, or package perfctr-dkms"
+
 enum verdict { VERDICT_OK, VERDICT_NOTE, VERDICT_BAD };
 
 static const char *const verdict_names[] = { "ok", "note", "bad" };
@@ -37,6 +39,7 @@ struct checker {
 	struct app *app;
 	struct json_object *list;
 	const char *which; /* the device wanted, NULL: any */
+	bool known_kernel; /* the modules are for this kernel */
 	struct perfctr_device *broker; /* what it lets this user count on, NULL: nothing */
 	char refusal[256]; /* why it does not */
 };
@@ -82,11 +85,9 @@ static void check_kernel(struct checker *k)
 	uname(&name);
 	if (regcomp(&known, KERNELS_PATTERN, REG_EXTENDED | REG_NOSUB))
 		return;
-	if (!regexec(&known, name.release, 0, NULL, 0))
-		say(k, VERDICT_OK, "kernel", NULL, "Linux %s", name.release);
-	else
-		say(k, VERDICT_NOTE, "kernel", NULL, "Linux %s: the modules are for Linux " KERNELS,
-		    name.release);
+	k->known_kernel = !regexec(&known, name.release, 0, NULL, 0);
+	say(k, k->known_kernel ? VERDICT_OK : VERDICT_NOTE, "kernel", NULL, "Linux %s%s",
+	    name.release, k->known_kernel ? "" : ": the modules are for Linux " KERNELS);
 	regfree(&known);
 }
 
@@ -100,13 +101,11 @@ static void check_module(struct checker *k, bool has_device)
 		say(k, VERDICT_NOTE, "core", NULL,
 		    "this kernel takes no modules: no counters of GPUs through drm_perfctr");
 	else
-		say(k, VERDICT_NOTE, "core",
-		    "sudo modprobe drm_perfctr; if there is no such module: make dkms in the "
-		    "sources, or the package perfctr-dkms",
+		say(k, VERDICT_NOTE, "core", k->known_kernel ? CORE_FIX : NULL,
 		    "the counter core drm_perfctr is not loaded: no counters of GPUs through it");
 }
 
-/* Return: exit status; *path is the node to continue with, if there is one. */
+/* @path: first usable node, or NULL. Return: exit status; *path is what to continue with. */
 static int check_nodes(struct checker *k, const struct perfctr_device_list *list, const char **path)
 {
 	size_t count = perfctr_device_list_count(list);
@@ -115,12 +114,9 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 	for (size_t i = 0; i < count; i++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
 
-		if (!e->error) {
+		if (!e->error)
 			say(k, VERDICT_OK, "node", NULL, "%s: %s, driver %s", e->path, e->name,
 			    e->driver);
-			if (!*path)
-				*path = e->path;
-		}
 	}
 	if (*path)
 		return EXIT_FINE;
@@ -202,13 +198,12 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 	} else if (sample.flags & DRM_PERFCTR_SAMPLE_ERROR) {
 		say(k, VERDICT_BAD, "sample", NULL,
 		    "the hardware did not answer: the sample is marked with an error");
+		error = -EIO;
 	} else {
 		say(k, VERDICT_OK, "sample", NULL,
 		    "%u blocks counted for %.1f ms, %u bytes through the ring", sample.block_count,
 		    (double)(sample.end_ns - sample.start_ns) * 1e-6, sample.size);
 	}
-	if (!error && sample.flags & DRM_PERFCTR_SAMPLE_ERROR)
-		error = -EIO;
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);
 	return error ? EXIT_FAILED : EXIT_FINE;
@@ -308,12 +303,11 @@ static int check_all(struct checker *k)
 
 	if (status)
 		return app_failed(k->app, status);
-	for (size_t i = 0; i < perfctr_device_list_count(list); i++)
+	for (size_t i = perfctr_device_list_count(list); i--;)
 		if (!perfctr_device_list_get(list, i)->error)
 			path = perfctr_device_list_get(list, i)->path;
 	check_kernel(k);
 	check_module(k, path);
-	path = NULL;
 	status = check_nodes(k, list, &path);
 	if (status == EXIT_FINE || k->which)
 		status = check_device(k, k->which ? k->which : path);

@@ -20,7 +20,7 @@ struct client {
 	unsigned int sessions; /* all; @active of them are between START and STOP */
 	unsigned int active;
 	uint64_t kib; /* KiB of their buffers */
-	int set; /* counter set that they reserve, enum drm_perfctr_set, or CLIENT_NO_SET */
+	int set; /* counter set of the active sessions, enum drm_perfctr_set, or CLIENT_NO_SET */
 };
 
 /* the clients of a device */

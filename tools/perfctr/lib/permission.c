@@ -146,8 +146,8 @@ const char *permission_node_fix(const char *path)
 	const char *name = group ? group->gr_name : "render";
 	int length = 0;
 
-	/* root's group can do more than open the node */
-	if (!st.st_gid)
+	/* root's group can do more than open the node; a container may lack the node's group */
+	if (!group)
 		length += snprintf(fix, sizeof(fix), "sudo chgrp %s %s; ", name, path);
 	if ((st.st_mode & 060) != 060)
 		length +=
