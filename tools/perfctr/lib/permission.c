@@ -75,7 +75,6 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		return;
 	}
 	if (permission->may_count && pmu >= 0) {
-		permission->error = 0;
 		snprintf(permission->text, sizeof(permission->text),
 			 "may count everything, perf PMUs too%s",
 			 !access("/sys/kernel/tracing/events", R_OK | X_OK) ?
