@@ -4,6 +4,7 @@ kernel/mali/start."""
 
 import glob
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)) + "/../../../tools/tests")
@@ -62,6 +63,28 @@ def jobs(*arguments, state="done", groups=1):
 
 def suspended():
     return read(f"{POWER}/runtime_status") == "suspended"
+
+
+def hung_job(*work):
+    """a job that never ends: timed out after the driver's five seconds, another one works beside"""
+    work = work or ("store",)
+    with subprocess.Popen(["mali-job", "-d", node(), *work, "hang"], stdout=subprocess.PIPE,
+                          text=True) as hung:
+        jobs("-n", "20", "-s", "300", *work)
+        out = hung.communicate()[0]
+    check("timed out" in out, out)
+    jobs(*work)
+
+
+def does_not_halt(*work):
+    """firmware that does not halt: the suspend is not clean, the next boot is a slow one"""
+    work = work or ("store",)
+    log = Log()
+    fail("halt")
+    jobs(*work)
+    log.expect("Failed to cleanly suspend MCU")
+    fail("halt", 0)
+    jobs(*work)
 
 
 MISSING = None if node() else "no render node"

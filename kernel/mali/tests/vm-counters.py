@@ -38,7 +38,6 @@ if not HAS_128:
 if CSG:
     EXPECTED["csg/C5"] = 3
 
-
 NAMES = {}
 
 
@@ -105,10 +104,10 @@ class Stat:
         return "timedout" in self.log.text()
 
 
-def count_exactly(*arguments, number, groups=1, period=f"{PERIOD_NS}ns"):
+def count_exactly(*arguments, number, period=f"{PERIOD_NS}ns", work=jobs, **options):
     """Jobs under perfctr stat: the counts equal the truth, and what the jobs should do."""
     stat = Stat(period=period)
-    jobs(*arguments, *WORK, groups=groups)
+    work(*arguments, *WORK, **options)
     totals = stat.compare(stat.end())
     check(totals == {event: n * number for event, n in EXPECTED.items()} or stat.stalled(),
           f"totals {totals}")
@@ -215,6 +214,18 @@ def across_suspend():
 
 
 @test
+def hung_job():
+    """a job that never ends, and others beside it: exact"""
+    count_exactly(number=22, period="1s", work=mali.hung_job)
+
+
+@test
+def slow_boot():
+    """firmware that does not halt, so that the next boot is slow: exact"""
+    count_exactly(number=2, period="10s", work=mali.does_not_halt)
+
+
+@test
 def faults():
     """page faults and invalid instructions: exact up to them"""
     stat = Stat()
@@ -259,25 +270,16 @@ def mute_firmware():
 
 @test
 def unplug():
-    """unbind while counting: the session ends with the device, the next one is exact"""
-    stat = Stat(period="1ms")
-    jobs("-n", "5", *WORK)
-    bind("unbind")
-    out, errors = stat.process.communicate(timeout=60)
-    check("gone" in errors, errors)
-    if out:
-        stat.compare(json.loads(out), exact=False)
-    bind()
-    count_exactly("-n", "5", number=5)
-
-
-@test
-def probe_loop():
-    """unbind and bind 10 times while somebody counts: exact in the end"""
-    for _ in range(10):
-        stat = Stat()
+    """unbind and bind 10 times while counting: sessions end with the device, the last is exact"""
+    for n in range(10):
+        stat = Stat(period="1ms")
+        if n % 2:
+            jobs("-n", "5", *WORK)
         bind("unbind")
-        stat.process.communicate(timeout=60)
+        out, errors = stat.process.communicate(timeout=60)
+        check("gone" in errors, errors)
+        if out:
+            stat.compare(json.loads(out), exact=False)
         bind()
     count_exactly("-n", "5", number=5)
 
