@@ -124,7 +124,8 @@ def make(release, suites, files=()):
         apt("update")
         known = offered(apt, arch)
         if release not in known and not files:
-            if not known or "PERFCTR_NEWEST" in os.environ:
+            if (not known or "PERFCTR_NEWEST" in os.environ
+                    or release not in (record()[0], release_of(ARM64, record()[0]))):
                 raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release}. "
                                   f"They have {', '.join(known[:3])}")
             os.symlink(known[0], directory(release))
@@ -166,9 +167,11 @@ def fetch(name=NAME, *more):
     with lock(NAME):
         if name.endswith(".deb"):
             files = [os.path.realpath(f) for f in (name, *more)]
-            release = re.sub(r".*/linux-image-(.*?)(-unsigned)?_.*", r"\1", files[0])
-            make(release, suites, files)
-            return release
+            found = re.findall(r"/linux-image-(\d[^/_]*?)(?:-unsigned)?(?<!-dbg)_", " ".join(files))
+            if not found:
+                raise KernelError("no kernel in the packages: add linux-image-RELEASE_*.deb, too")
+            make(found[0], suites, files)
+            return found[0]
         release = release_of(name, record()[0])
         if not is_cached(release):
             make(release, suites)
