@@ -137,8 +137,9 @@ def find_tier(tier):
     return Kernel(tier, kver, arch, build, image, modules, False)
 
 
-def check_config(config, wanted):
-    """All options of the fragments must be in the configuration: Kconfig drops them silently."""
+def check_config(config, wanted, tree):
+    """All options that the tree has must be in the configuration: Kconfig drops them silently."""
+    known = set(run("grep", "-rhoE", "--include=Kconfig*", r"config\s+\w+", tree).split())
     with open(config, encoding="ascii") as f:
         have = set(f.read().splitlines())
     lost = []
@@ -148,7 +149,7 @@ def check_config(config, wanted):
         line = f"{option}={value}"
         if value == "n":
             lost += [h for h in have if h.startswith(option + "=")]
-        elif line not in have:
+        elif line not in have and option.removeprefix("CONFIG_") in known:
             lost.append(line)
     return lost
 
@@ -179,15 +180,14 @@ def build_tier(tier, jobs=None):
         env["KCONFIG_ALLCONFIG"] = fragment
         if not os.path.exists(f"{build}/.config"):
             run(*make, "allnoconfig", env=env)
-        for line in check_config(f"{build}/.config", wanted):
+        for line in check_config(f"{build}/.config", wanted, tree):
             note(f"warning: kernel '{tier}': {line} is not in effect (unmet dependencies)")
         targets = ["linux", "modules"] if arch == "um" else ["vmlinux", "modules"]
         run_with_log(["nice", "-n", "10", *make, f"-j{jobs or os.cpu_count() or 1}", *targets],
                      env, f"building kernel '{tier}' (once, several minutes)",
                      os.path.join(final, "build.log"))
         run(*make, f"INSTALL_MOD_PATH={final}/root", "modules_install", env=env)
-        with open(os.path.join(final, ".complete"), "w", encoding="ascii"):
-            pass
+        open(os.path.join(final, ".complete"), "w", encoding="ascii").close()
 
 
 def find(name):
