@@ -45,7 +45,7 @@ static struct ctl_table perfctr_sysctl_table[] = {
 int drm_perfctr_sysctl_init(void)
 {
 	perfctr_sysctl_header = register_sysctl("dev/perfctr", perfctr_sysctl_table);
-	return perfctr_sysctl_header ? 0 : -ENOMEM;
+	return perfctr_sysctl_header || !IS_ENABLED(CONFIG_SYSCTL) ? 0 : -ENOMEM;
 }
 
 void drm_perfctr_sysctl_exit(void)
