@@ -62,7 +62,7 @@ def unpack(debs, to):
     for deb in sorted(debs):
         # tar keeps the links of the merged /usr; dpkg -x would replace them
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as data:
-            run_from(data.stdout, "tar", "-C", to, "--keep-directory-symlink", "-xpf", "-")
+            run("tar", "-C", to, "--keep-directory-symlink", "-xpf", "-", stdin=data.stdout)
             if data.wait():
                 raise KernelError(f"{os.path.basename(deb)} cannot be unpacked")
 
@@ -74,10 +74,3 @@ def finish_root(root, links, directories):
             os.symlink(target, os.path.join(root, link))
     for name in directories:
         os.makedirs(os.path.join(root, name), exist_ok=True)
-
-
-def run_from(stdin, *argv):
-    done = subprocess.run(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)
-    if done.returncode:
-        raise KernelError(f"'{' '.join(argv)}' failed:\n{done.stdout[-2000:]}")

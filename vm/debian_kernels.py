@@ -70,8 +70,8 @@ def lock(name):
 
 def run(*argv, **kwargs):
     """Run a command; an error includes its output."""
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False, **kwargs)
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **{"stdin": subprocess.DEVNULL, **kwargs})
     if done.returncode:
         tail = "\n".join(done.stdout.splitlines()[-15:])
         raise KernelError(f"'{' '.join(argv)}' failed with status {done.returncode}:\n{tail}")
