@@ -2,31 +2,13 @@
 /* Finding and opening devices. */
 #include <stdlib.h>
 
-#include "fake.h"
-#include "test.h"
+#include "fixture.h"
 
-static struct fake *fake;
-static struct perfctr_ctx *ctx;
-
-static void begin(void)
-{
-	fake = fake_new();
-	perfctr_ctx_new_with(&fake->sys, &ctx);
-}
-
-static void end(void)
-{
-	ctx = perfctr_ctx_unref(ctx);
-	CHECK(!ctx);
-	fake_free(fake);
-}
-
-TEST_WITH(begin, end, "opens by what a user knows")
+TEST_WITH(begin_fake, end, "opens by what a user knows")
 {
 	static const char *const names[] = { NULL,	   "/dev/dri/renderD128",
 					     "renderD128", "vsoc",
 					     "fake soc",   "/dev/dri/card0" };
-	struct perfctr_device *device;
 
 	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
 		EQUAL(perfctr_device_open(ctx, names[n], &device), 0);
@@ -43,10 +25,8 @@ TEST_WITH(begin, end, "opens by what a user knows")
 	}
 }
 
-TEST_WITH(begin, end, "gives the reason why nothing opens")
+TEST_WITH(begin_fake, end, "gives the reason why nothing opens")
 {
-	struct perfctr_device *device = NULL;
-
 	EQUAL(perfctr_device_open(ctx, "nouveau", &device), -ENODEV);
 	HAS_TEXT(perfctr_ctx_error(ctx), "no device \"nouveau\"");
 	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD9", &device), -ENOENT);
@@ -69,7 +49,7 @@ TEST_WITH(begin, end, "gives the reason why nothing opens")
 	CHECK(!device);
 }
 
-TEST_WITH(begin, end, "panthor reports the width of a Mali GPU's external bus")
+TEST_WITH(begin_fake, end, "panthor reports the width of a Mali GPU's external bus")
 {
 	static const struct {
 		const char *node;
@@ -82,13 +62,11 @@ TEST_WITH(begin, end, "panthor reports the width of a Mali GPU's external bus")
 	};
 
 	for (size_t n = 0; n < ARRAY_SIZE(rows); n++) {
-		struct perfctr_device *device;
-
 		fake->l2_features = rows[n].l2_features;
 		fake_file(fake, "/dev/dri/renderD128", rows[n].node);
 		if (EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), 0))
 			EQUAL(device->ext_bus_bytes, rows[n].bytes);
-		perfctr_device_unref(device);
+		device = perfctr_device_unref(device);
 	}
 }
 
@@ -106,7 +84,7 @@ static void keep(void *data)
 {
 }
 
-TEST_WITH(begin, end, "with a broker too, if its path is a render node that opens")
+TEST_WITH(begin_fake, end, "with a broker too, if its path is a render node that opens")
 {
 	static const struct device_link link = { forward, never, keep, false };
 	static const struct {
@@ -116,7 +94,7 @@ TEST_WITH(begin, end, "with a broker too, if its path is a render node that open
 		     { "/dev/dri/renderD9", 0 },
 		     { "/dev/dri/renderD/x", 0 },
 		     { "/dev/panthor", 0 } };
-	struct perfctr_device *device, *through;
+	struct perfctr_device *through;
 
 	fake->l2_features = 0x07120206;
 	fake_file(fake, "/dev/dri/renderD128", "node:panthor");
@@ -130,13 +108,11 @@ TEST_WITH(begin, end, "with a broker too, if its path is a render node that open
 		EQUAL(through->ext_bus_bytes, rows[n].bytes);
 		perfctr_device_unref(through);
 	}
-	perfctr_device_unref(device);
+	device = perfctr_device_unref(device);
 }
 
-TEST_WITH(begin, end, "a GPU_ID gives a device its name, and a product that the kernel lacks")
+TEST_WITH(begin_fake, end, "a GPU_ID gives a device its name, and a product that the kernel lacks")
 {
-	struct perfctr_device *device;
-
 	fake->info.gpu_id = 0xa8670005;
 	fake->info.product = fake->blocks[0].product = DRM_PERFCTR_PRODUCT_UNKNOWN;
 	/* a page's, of a broker */
@@ -146,18 +122,17 @@ TEST_WITH(begin, end, "a GPU_ID gives a device its name, and a product that the 
 	EQUAL(perfctr_device_info(device)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	EQUAL(perfctr_device_block(device, 0)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
 	EQUAL(perfctr_device_block(device, 1)->product, DRM_PERFCTR_MALI_PRODUCT_V10);
-	perfctr_device_unref(device);
+	device = perfctr_device_unref(device);
 	/* the kernel names another product: the virtual GPU is no Mali */
 	fake->info.product = DRM_VSOC_PRODUCT_CSF;
 	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
 	EQUAL_TEXT(perfctr_device_info(device)->name, fake->info.name);
-	perfctr_device_unref(device);
+	device = perfctr_device_unref(device);
 }
 
-TEST_WITH(begin, end, "a machine without DRM has an empty list")
+TEST_WITH(begin_fake, end, "a machine without DRM has an empty list")
 {
 	struct perfctr_device_list *list;
-	struct perfctr_device *device;
 
 	fake->file_count = 0;
 	EQUAL(perfctr_device_list_new(ctx, &list), 0);
@@ -170,7 +145,7 @@ TEST_WITH(begin, end, "a machine without DRM has an empty list")
 	HAS_TEXT(perfctr_ctx_error(ctx), "no perf PMUs");
 }
 
-TEST_WITH(begin, end, "the list shows nodes without counters too")
+TEST_WITH(begin_fake, end, "the list shows nodes without counters too")
 {
 	struct perfctr_device_list *list;
 
@@ -191,9 +166,8 @@ TEST_WITH(begin, end, "the list shows nodes without counters too")
 	perfctr_device_list_unref(list);
 }
 
-TEST_WITH(begin, end, "an open file can be shared")
+TEST_WITH(begin_fake, end, "an open file can be shared")
 {
-	struct perfctr_device *device;
 	int fd;
 
 	fd = fake->sys.open(fake, "/dev/dri/renderD128", 0);
@@ -201,36 +175,32 @@ TEST_WITH(begin, end, "an open file can be shared")
 	fake->sys.close(fake, fd);
 	EQUAL(perfctr_device_refresh(device), 0);
 	EQUAL_TEXT(perfctr_device_path(device), "");
-	perfctr_device_unref(device);
+	device = perfctr_device_unref(device);
 	fd = fake->sys.open(fake, "/dev/dri/renderD128", 0);
 	fake_fail(fake, FAKE_DUP, 1, -EMFILE);
 	EQUAL(perfctr_device_open_fd(ctx, fd, &device), -EMFILE);
 	fake->sys.close(fake, fd);
 }
 
-TEST_WITH(begin, end, "older and newer kernels are understood")
+TEST_WITH(begin_fake, end, "older and newer kernels are understood")
 {
-	struct perfctr_device *device;
-
 	fake->block_bytes = 16;
 	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
 	EQUAL(perfctr_device_block(device, 8)->index, 18);
 	EQUAL(perfctr_device_block(device, 8)->available[0], 0);
-	perfctr_device_unref(device);
+	device = perfctr_device_unref(device);
 	fake->block_bytes = 4096;
 	fake->info_bytes = 4096;
 	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
 	EQUAL(perfctr_device_block(device, 8)->available[0], 0x3ffffff0);
-	perfctr_device_unref(device);
+	device = perfctr_device_unref(device);
 }
 
 /* The first three queries belong to the list, the next ones to the device. */
 TEST("failing queries leave nothing behind")
 {
-	struct perfctr_device *device;
-
 	for (int n = 1; n <= 6; n++) {
-		begin();
+		begin_fake();
 		fake_fail(fake, FAKE_QUERY, n, -ENODEV);
 		EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -ENODEV);
 		HAS_TEXT(perfctr_ctx_error(ctx), "cannot ask the device");
@@ -238,10 +208,8 @@ TEST("failing queries leave nothing behind")
 	}
 }
 
-TEST_WITH(begin, end, "a refresh that fails changes nothing")
+TEST_WITH(begin_fake, end, "a refresh that fails changes nothing")
 {
-	struct perfctr_device *device;
-
 	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
 	fake_fail(fake, FAKE_QUERY, 3, -ENODEV);
 	EQUAL(perfctr_device_refresh(device), -ENODEV);
@@ -249,21 +217,17 @@ TEST_WITH(begin, end, "a refresh that fails changes nothing")
 	fake->block_count = 5;
 	EQUAL(perfctr_device_refresh(device), 0);
 	EQUAL(perfctr_device_block_count(device), 5);
-	perfctr_device_unref(device);
+	device = perfctr_device_unref(device);
 }
 
-TEST_WITH(begin, end, "a foreign ioctl at the same number is no device")
+TEST_WITH(begin_fake, end, "a foreign ioctl at the same number is no device")
 {
-	struct perfctr_device *device;
-
 	fake->info.sample_header_size = 3;
 	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -ENOTTY);
 }
 
-TEST_WITH(begin, end, "an older kernel is named")
+TEST_WITH(begin_fake, end, "an older kernel is named")
 {
-	struct perfctr_device *device;
-
 	fake->info.version = 2;
 	fake->info.sample_header_size = 64;
 	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -EPROTONOSUPPORT);
@@ -280,10 +244,8 @@ static void count_message(void *data, int level, const char *text)
 	messages++;
 }
 
-TEST_WITH(begin, end, "the log goes to the callback")
+TEST_WITH(begin_fake, end, "the log goes to the callback")
 {
-	struct perfctr_device *device;
-
 	perfctr_ctx_set_log(ctx, count_message, &messages);
 	perfctr_device_open(ctx, "none", &device);
 	EQUAL(messages, 0);
@@ -292,7 +254,7 @@ TEST_WITH(begin, end, "the log goes to the callback")
 	EQUAL(messages, 1);
 }
 
-TEST_WITH(begin, end, "the environment sets the log level")
+TEST_WITH(begin_fake, end, "the environment sets the log level")
 {
 	perfctr_ctx_unref(ctx);
 	setenv("PERFCTR_LOG", "info", 1);

@@ -2,15 +2,9 @@
 /* Event names: valid ones become the right requests, invalid ones the right error. */
 #include <string.h>
 
-#include "fake.h"
-#include "test.h"
+#include "fixture.h"
 
 #define PMUS "/sys/bus/event_source/devices/"
-
-static struct fake *fake;
-static struct perfctr_ctx *ctx;
-static struct perfctr_device *device;
-static struct perfctr_selection *s;
 
 static void add_ucf(struct fake *f, bool second)
 {
@@ -59,16 +53,7 @@ static void begin(void)
 	add_ucf(fake, true);
 	add_others(fake);
 	perfctr_ctx_new_with(&fake->sys, &ctx);
-	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
-	EQUAL(perfctr_selection_new(device, &s), 0);
-}
-
-static void end(void)
-{
-	perfctr_selection_unref(s);
-	perfctr_device_unref(device);
-	perfctr_ctx_unref(ctx);
-	fake_free(fake);
+	open_device(NULL);
 }
 
 static void restart(void)
@@ -80,52 +65,52 @@ static void restart(void)
 static const struct drm_perfctr_block_request *request(size_t n)
 {
 	static const struct drm_perfctr_block_request none;
-	const struct drm_perfctr_block_request *r = perfctr_selection_request(s, n);
+	const struct drm_perfctr_block_request *r = perfctr_selection_request(selection, n);
 
 	return r ? r : &none;
 }
 
 TEST_WITH(begin, end, "blocks and counters by name")
 {
-	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ"), 1);
-	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(perfctr_selection_add(selection, "memsys1/L2_READ"), 1);
+	EQUAL(perfctr_selection_request_count(selection), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_MALI_BLOCK_MEMSYS);
 	EQUAL(request(0)->index, 1);
 	EQUAL(request(0)->mask, 1 << 5);
-	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ_HIT"), 1);
-	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(perfctr_selection_add(selection, "memsys1/L2_READ_HIT"), 1);
+	EQUAL(perfctr_selection_request_count(selection), 1);
 	EQUAL(request(0)->mask, 3 << 5);
-	CHECK(!perfctr_selection_request(s, 1));
+	CHECK(!perfctr_selection_request(selection, 1));
 	restart();
-	EQUAL(perfctr_selection_add(s, "shader/FRAGMENTS"), 4);
+	EQUAL(perfctr_selection_add(selection, "shader/FRAGMENTS"), 4);
 	EQUAL(request(3)->index, 18);
 	restart();
-	EQUAL(perfctr_selection_add(s, "shader16/"), 26);
+	EQUAL(perfctr_selection_add(selection, "shader16/"), 26);
 	EQUAL(request(0)->mask, 0x3ffffff0);
 	restart();
-	EQUAL(perfctr_selection_add(s, "SHADER1[68]/frag*"), 8);
+	EQUAL(perfctr_selection_add(selection, "SHADER1[68]/frag*"), 8);
 	restart();
-	EQUAL(perfctr_selection_add(s, "shader*"), 4 * 26);
+	EQUAL(perfctr_selection_add(selection, "shader*"), 4 * 26);
 	restart();
 	/* counter names, not all counters of the block tiler0 */
-	EQUAL(perfctr_selection_add(s, "tile*"), 4 + 4 * 3);
-	EQUAL(perfctr_selection_add(s, "tiler*"), 15);
+	EQUAL(perfctr_selection_add(selection, "tile*"), 4 + 4 * 3);
+	EQUAL(perfctr_selection_add(selection, "tiler*"), 15);
 	restart();
-	EQUAL(perfctr_selection_add(s, "GPU_ACTIVE,JOBS"), 2);
+	EQUAL(perfctr_selection_add(selection, "GPU_ACTIVE,JOBS"), 2);
 	EQUAL(request(0)->type, DRM_PERFCTR_MALI_BLOCK_CSHW);
 }
 
 TEST_WITH(begin, end, "positions work without a name")
 {
-	EQUAL(perfctr_selection_add(s, "shader0/C9"), 1);
+	EQUAL(perfctr_selection_add(selection, "shader0/C9"), 1);
 	EQUAL(request(0)->mask, 1 << 9);
-	EQUAL(perfctr_selection_add(s, "shader0/9"), 1);
-	EQUAL(perfctr_selection_request_count(s), 1);
-	EQUAL(perfctr_selection_add(s, "shader0/C2"), -ENOENT);
-	EQUAL(perfctr_selection_add(s, "shader0/C99999999999"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "shader0/9"), 1);
+	EQUAL(perfctr_selection_request_count(selection), 1);
+	EQUAL(perfctr_selection_add(selection, "shader0/C2"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "shader0/C99999999999"), -ENOENT);
 	fake->blocks[0].product = 0x7777;
 	EQUAL(perfctr_device_refresh(device), 0);
-	EQUAL(perfctr_selection_add(s, "fw"), 14);
+	EQUAL(perfctr_selection_add(selection, "fw"), 14);
 }
 
 TEST_WITH(begin, end, "events of CPU cores by perf's names, in each PMU of cores")
@@ -137,13 +122,13 @@ TEST_WITH(begin, end, "events of CPU cores by perf's names, in each PMU of cores
 	fake_file(fake, PMUS "armv8_cortex_a53/format/event", "config:0-15\n");
 	fake_file(fake, PMUS "armv8_cortex_a53/events/br_retired", "event=0x21\n");
 	fake_file(fake, PMUS "armv8_cortex_a53/events/inst_retired", "event=0x8\n");
-	EQUAL(perfctr_selection_add(s, "branches"), 2);
+	EQUAL(perfctr_selection_add(selection, "branches"), 2);
 	CHECK(request(0)->config != request(1)->config);
 	EQUAL(request(0)->config + request(1)->config, 0xc4 + 0x21);
-	EQUAL(perfctr_selection_add(s, "instructions"), 1);
+	EQUAL(perfctr_selection_add(selection, "instructions"), 1);
 	EQUAL(request(2)->pmu_type, 11);
 	EQUAL(request(2)->config, 0x8);
-	EQUAL(perfctr_selection_add(s, "cache-misses"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "cache-misses"), -ENOENT);
 }
 
 TEST_WITH(begin, end, "counters past the first section")
@@ -151,14 +136,14 @@ TEST_WITH(begin, end, "counters past the first section")
 	fake->blocks[5].counters = 128;
 	fake->blocks[5].available[1] = 0x5;
 	EQUAL(perfctr_device_refresh(device), 0);
-	EQUAL(perfctr_selection_add(s, "shader0/C66"), 1);
+	EQUAL(perfctr_selection_add(selection, "shader0/C66"), 1);
 	EQUAL(request(0)->section, 1);
 	EQUAL(request(0)->mask, 0x4);
 }
 
 TEST_WITH(begin, end, "events of SoC blocks")
 {
-	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_rd,src_loc_cpu=1,dst_loc_cmem/"), 1);
+	EQUAL(perfctr_selection_add(selection, "ucf0/mem_bytes_rd,src_loc_cpu=1,dst_loc_cmem/"), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 	EQUAL(request(0)->index, 0);
 	EQUAL(request(0)->pmu_type, 20);
@@ -167,24 +152,24 @@ TEST_WITH(begin, end, "events of SoC blocks")
 	EQUAL(request(0)->config, 0);
 	EQUAL(request(0)->config1, 0x102);
 	/* same filter: same block; different filter: a separate block */
-	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_wr,src_loc_cpu=1,dst_loc_cmem/"), 1);
-	EQUAL(perfctr_selection_request_count(s), 1);
-	EQUAL(perfctr_selection_add(s, "nvidia_ucf_pmu_0/mem_bytes_rd/"), 1);
-	EQUAL(perfctr_selection_request_count(s), 2);
+	EQUAL(perfctr_selection_add(selection, "ucf0/mem_bytes_wr,src_loc_cpu=1,dst_loc_cmem/"), 1);
+	EQUAL(perfctr_selection_request_count(selection), 1);
+	EQUAL(perfctr_selection_add(selection, "nvidia_ucf_pmu_0/mem_bytes_rd/"), 1);
+	EQUAL(perfctr_selection_request_count(selection), 2);
 	EQUAL(request(1)->type, DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 	EQUAL(request(1)->index, 0);
 	EQUAL(request(1)->config1, 0);
 	EQUAL(request(1)->mask, 1 << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
 	restart();
-	EQUAL(perfctr_selection_add(s, "ucf*/mem_bytes_*/,nvidia_ucf_pmu/cycles/"), 5);
-	EQUAL(perfctr_selection_request_count(s), 2);
+	EQUAL(perfctr_selection_add(selection, "ucf*/mem_bytes_*/,nvidia_ucf_pmu/cycles/"), 5);
+	EQUAL(perfctr_selection_request_count(selection), 2);
 	EQUAL(request(1)->index, 1);
 	EQUAL(request(0)->mask, 0x18001);
 	restart();
-	EQUAL(perfctr_selection_add(s, "mem_bytes_rd"), 2);
+	EQUAL(perfctr_selection_add(selection, "mem_bytes_rd"), 2);
 	restart();
 	EQUAL(perfctr_selection_add(
-		      s, "pcie_tgt1_rc3/rd_bytes,dst_rp_mask=0x3,dst_addr_base=0x10000/"),
+		      selection, "pcie_tgt1_rc3/rd_bytes,dst_rp_mask=0x3,dst_addr_base=0x10000/"),
 	      1);
 	EQUAL(request(0)->index, 0x103);
 	EQUAL(request(0)->mask, 1);
@@ -192,7 +177,7 @@ TEST_WITH(begin, end, "events of SoC blocks")
 	EQUAL(request(0)->config1, 0x10000);
 	restart();
 	/* an event that the catalogue does not have */
-	EQUAL(perfctr_selection_add(s, "ucf0/event=0xf1/"), 1);
+	EQUAL(perfctr_selection_add(selection, "ucf0/event=0xf1/"), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
 	EQUAL(request(0)->config, 0xf1);
 }
@@ -202,20 +187,20 @@ TEST_WITH(begin, end, "PMUs without a CPU are gone")
 {
 	fake_file(fake, PMUS "nvidia_ucf_pmu_0/cpumask", "\n");
 	fake_file(fake, PMUS "nvidia_ucf_pmu_1/cpumask", "0\n");
-	EQUAL(perfctr_selection_add(s, "ucf/mem_bytes_rd/"), 1);
+	EQUAL(perfctr_selection_add(selection, "ucf/mem_bytes_rd/"), 1);
 	EQUAL(request(0)->index, 1);
-	EQUAL(perfctr_selection_add(s, "ucf0/mem_bytes_rd/"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "ucf0/mem_bytes_rd/"), -ENOENT);
 }
 
 TEST_WITH(begin, end, "a copy can be tried")
 {
 	struct perfctr_selection *copy = NULL;
 
-	EQUAL(perfctr_selection_add(s, "memsys1/L2_READ"), 1);
-	EQUAL(perfctr_selection_copy(s, &copy), 0);
+	EQUAL(perfctr_selection_add(selection, "memsys1/L2_READ"), 1);
+	EQUAL(perfctr_selection_copy(selection, &copy), 0);
 	EQUAL(perfctr_selection_add(copy, "ucf1/cycles/"), 1);
 	EQUAL(perfctr_selection_request_count(copy), 2);
-	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(perfctr_selection_request_count(selection), 1);
 	perfctr_selection_unref(copy);
 }
 
@@ -226,24 +211,24 @@ TEST_WITH(begin, end, "perf style events")
 	struct perfctr_sample sample;
 	double scale = 0;
 
-	EQUAL(perfctr_selection_add(s, "software/cpu-clock/"), 1);
+	EQUAL(perfctr_selection_add(selection, "software/cpu-clock/"), 1);
 	EQUAL(request(0)->type, DRM_PERFCTR_BLOCK_GENERIC_PMU);
 	EQUAL(request(0)->pmu_type, 1);
 	EQUAL(request(0)->config, 0);
 	EQUAL(request(0)->index, 0);
-	EQUAL(perfctr_selection_add(s, "context-switches"), 1);
+	EQUAL(perfctr_selection_add(selection, "context-switches"), 1);
 	EQUAL(request(1)->config, 3);
 	EQUAL(request(1)->index, 1);
 	/* the same event again is the same counter */
-	EQUAL(perfctr_selection_add(s, "software/config=3/"), 1);
-	EQUAL(perfctr_selection_request_count(s), 2);
-	EQUAL(perfctr_selection_add(s, "software/config=3,cpu=2/"), 1);
+	EQUAL(perfctr_selection_add(selection, "software/config=3/"), 1);
+	EQUAL(perfctr_selection_request_count(selection), 2);
+	EQUAL(perfctr_selection_add(selection, "software/config=3,cpu=2/"), 1);
 	EQUAL(request(2)->cpu, 2);
-	EQUAL(perfctr_selection_add(s, "tracepoint/sched:sched_switch/"), 1);
+	EQUAL(perfctr_selection_add(selection, "tracepoint/sched:sched_switch/"), 1);
 	EQUAL(request(3)->config, 316);
 	EQUAL(request(3)->pmu_type, 2);
 	restart();
-	EQUAL(perfctr_selection_add(s, "uncore_imc/read/"), 2);
+	EQUAL(perfctr_selection_add(selection, "uncore_imc/read/"), 2);
 	EQUAL(request(0)->config, 0x304);
 	EQUAL(request(1)->pmu_type, 41);
 	fake->setup.request_count = 1;
@@ -252,33 +237,34 @@ TEST_WITH(begin, end, "perf style events")
 	sample_add_pmu(&fake->writer, DRM_PERFCTR_BLOCK_GENERIC_PMU, 0, 1, &fake->step, NULL, 1);
 	perfctr_decode_sample(fake->writer.bytes, fake->writer.size, &sample);
 	perfctr_decode_block(&sample, &block);
-	perfctr_counter_unit(s, &block, 0, unit, sizeof(unit), &scale);
+	perfctr_counter_unit(selection, &block, 0, unit, sizeof(unit), &scale);
 	EQUAL_TEXT(unit, "MiB");
 	CHECK(scale == 6.103515625e-5);
 	restart();
-	EQUAL(perfctr_selection_add(s, "uncore_imc_0/split=0xf,event=7,config2=0x55/"), 1);
+	EQUAL(perfctr_selection_add(selection, "uncore_imc_0/split=0xf,event=7,config2=0x55/"), 1);
 	EQUAL(request(0)->config, 0x300030007);
 	EQUAL(request(0)->config2, 0x55);
 	restart();
-	EQUAL(perfctr_selection_add(s, "{uncore_imc_0/read/,uncore_imc_0/event=1,umask=2/},JOBS"),
+	EQUAL(perfctr_selection_add(selection,
+				    "{uncore_imc_0/read/,uncore_imc_0/event=1,umask=2/},JOBS"),
 	      3);
 	EQUAL(request(1)->config, 0x201);
 }
 
 TEST_WITH(begin, end, "metrics select their counters")
 {
-	EQUAL(perfctr_selection_add(s, "metric:l2_read_hit_ratio"), 4);
-	EQUAL(perfctr_selection_request_count(s), 2);
+	EQUAL(perfctr_selection_add(selection, "metric:l2_read_hit_ratio"), 4);
+	EQUAL(perfctr_selection_request_count(selection), 2);
 	EQUAL(request(0)->mask, 3 << 5);
-	EQUAL(perfctr_selection_metric_count(s), 1);
-	EQUAL_TEXT(perfctr_selection_metric(s, 0)->name, "l2_read_hit_ratio");
-	CHECK(!perfctr_selection_metric(s, 1));
-	CHECK(perfctr_selection_add(s, "metric:memsys.*") > 4);
+	EQUAL(perfctr_selection_metric_count(selection), 1);
+	EQUAL_TEXT(perfctr_selection_metric(selection, 0)->name, "l2_read_hit_ratio");
+	CHECK(!perfctr_selection_metric(selection, 1));
+	CHECK(perfctr_selection_add(selection, "metric:memsys.*") > 4);
 	restart();
-	EQUAL(perfctr_selection_add(s, "metric:mem_read_bandwidth"), 2);
+	EQUAL(perfctr_selection_add(selection, "metric:mem_read_bandwidth"), 2);
 	EQUAL(request(0)->type, DRM_PERFCTR_TEGRA410_BLOCK_UCF);
 	/* this machine has no such PMU */
-	EQUAL(perfctr_selection_add(s, "metric:cmem_read_latency"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "metric:cmem_read_latency"), -ENOENT);
 	HAS_TEXT(perfctr_ctx_error(ctx), "no metric \"cmem_read_latency\"");
 }
 
@@ -321,16 +307,16 @@ TEST_WITH(begin, end, "bad events are refused with a reason")
 		{ "{GPU_ACTIVE}JOBS", -EINVAL, "a comma is missing" },
 	};
 
-	EQUAL(perfctr_selection_add(s, "fw/MCU_ACTIVE"), 1);
+	EQUAL(perfctr_selection_add(selection, "fw/MCU_ACTIVE"), 1);
 	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
-		if (!EQUAL(perfctr_selection_add(s, cases[n].text), cases[n].error))
+		if (!EQUAL(perfctr_selection_add(selection, cases[n].text), cases[n].error))
 			test_fail(__FILE__, __LINE__, "at \"%s\"", cases[n].text);
 		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].reason);
-		EQUAL(perfctr_selection_request_count(s), 1);
+		EQUAL(perfctr_selection_request_count(selection), 1);
 	}
 	/* one bad event in a list: nothing of the list is added */
-	EQUAL(perfctr_selection_add(s, "shader*,NOTHING"), -ENOENT);
-	EQUAL(perfctr_selection_request_count(s), 1);
+	EQUAL(perfctr_selection_add(selection, "shader*,NOTHING"), -ENOENT);
+	EQUAL(perfctr_selection_request_count(selection), 1);
 }
 
 TEST_WITH(begin, end, "long names are refused")
@@ -339,27 +325,27 @@ TEST_WITH(begin, end, "long names are refused")
 
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	EQUAL(perfctr_selection_add(s, text), -EINVAL);
+	EQUAL(perfctr_selection_add(selection, text), -EINVAL);
 	memcpy(text, "software/", 9);
-	EQUAL(perfctr_selection_add(s, text), -EINVAL);
+	EQUAL(perfctr_selection_add(selection, text), -EINVAL);
 }
 
 TEST_WITH(begin, end, "a device without perf events is named in the error")
 {
 	fake->info.features &= ~(uint32_t)DRM_PERFCTR_FEATURE_PMU;
 	EQUAL(perfctr_device_refresh(device), 0);
-	EQUAL(perfctr_selection_add(s, "software/cpu-clock/"), -EOPNOTSUPP);
-	EQUAL(perfctr_selection_add(s, "cpu-clock"), -ENOENT);
-	EQUAL(perfctr_selection_add(s, "metric:mem_read_bandwidth"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "software/cpu-clock/"), -EOPNOTSUPP);
+	EQUAL(perfctr_selection_add(selection, "cpu-clock"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "metric:mem_read_bandwidth"), -ENOENT);
 }
 
 TEST_WITH(begin, end, "counter sets are chosen first")
 {
-	EQUAL(perfctr_selection_set_counter_set(s, 1), -EOPNOTSUPP);
-	EQUAL(perfctr_selection_set_counter_set(s, 99), -EOPNOTSUPP);
-	EQUAL(perfctr_selection_set_counter_set(s, 0), 0);
-	EQUAL(perfctr_selection_add(s, "GPU_ACTIVE"), 1);
-	EQUAL(perfctr_selection_set_counter_set(s, 0), -EBUSY);
+	EQUAL(perfctr_selection_set_counter_set(selection, 1), -EOPNOTSUPP);
+	EQUAL(perfctr_selection_set_counter_set(selection, 99), -EOPNOTSUPP);
+	EQUAL(perfctr_selection_set_counter_set(selection, 0), 0);
+	EQUAL(perfctr_selection_add(selection, "GPU_ACTIVE"), 1);
+	EQUAL(perfctr_selection_set_counter_set(selection, 0), -EBUSY);
 }
 
 static const char *filters(unsigned int type, uint64_t config, uint64_t config1, uint64_t config2)
@@ -398,22 +384,22 @@ TEST_WITH(begin, end, "requests can be given raw")
 {
 	struct drm_perfctr_block_request r = { .type = DRM_PERFCTR_MALI_BLOCK_FW, .mask = 0x30 };
 
-	EQUAL(perfctr_selection_add_request(s, &r), 2);
+	EQUAL(perfctr_selection_add_request(selection, &r), 2);
 	r.mask = 0;
-	EQUAL(perfctr_selection_add_request(s, &r), -EINVAL);
+	EQUAL(perfctr_selection_add_request(selection, &r), -EINVAL);
 	r = (struct drm_perfctr_block_request){ .type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 						.flags = DRM_PERFCTR_REQUEST_PMU,
 						.mask = 1 };
-	EQUAL(perfctr_selection_add_request(s, &r), 1);
+	EQUAL(perfctr_selection_add_request(selection, &r), 1);
 	r.config1 = 1;
-	EQUAL(perfctr_selection_add_request(s, &r), 1);
-	EQUAL(perfctr_selection_request_count(s), 3);
+	EQUAL(perfctr_selection_add_request(selection, &r), 1);
+	EQUAL(perfctr_selection_request_count(selection), 3);
 	r.mask = 2;
-	EQUAL(perfctr_selection_add_request(s, &r), 1);
-	EQUAL(perfctr_selection_request_count(s), 3);
+	EQUAL(perfctr_selection_add_request(selection, &r), 1);
+	EQUAL(perfctr_selection_request_count(selection), 3);
 	EQUAL(request(2)->mask, 3);
 	EQUAL(request(1)->mask, 1);
 	r.type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
-	EQUAL(perfctr_selection_add_request(s, &r), 1);
+	EQUAL(perfctr_selection_add_request(selection, &r), 1);
 	EQUAL(request(3)->index, 0);
 }

@@ -17,7 +17,7 @@
 
 #include "private.h"
 #include "local/sessions.h"
-#include "test.h"
+#include "fixture.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 #define PMUS_PATH "/sys/bus/event_source/devices"
@@ -44,11 +44,6 @@ static struct seam {
 	} files[MAX_FILES];
 	size_t file_count;
 } seam;
-static struct perfctr_ctx *ctx;
-static struct perfctr_device *device;
-static struct perfctr_selection *selection;
-static struct perfctr_session *session;
-static struct perfctr_cursor *cursor;
 
 static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd)
 {
@@ -175,8 +170,7 @@ static void begin(const char *events)
 	seam.sys.close = seam_close;
 	seam.sys.list = list_pmus;
 	EQUAL(perfctr_ctx_new_with(&seam.sys, &ctx), 0);
-	EQUAL(perfctr_device_open(ctx, PERFCTR_DEVICE_LOCAL, &device), 0);
-	EQUAL(perfctr_selection_new(device, &selection), 0);
+	open_device(PERFCTR_DEVICE_LOCAL);
 	CHECK(perfctr_selection_add(selection, events) > 0);
 }
 
@@ -190,15 +184,6 @@ static void new_session(uint64_t period_ns, uint32_t slots)
 
 	EQUAL(perfctr_session_new(selection, &opts, &session), 0);
 	EQUAL(perfctr_cursor_new(session, &cursor), 0);
-}
-
-static void end(void)
-{
-	cursor = perfctr_cursor_unref(cursor);
-	session = perfctr_session_unref(session);
-	selection = perfctr_selection_unref(selection);
-	device = perfctr_device_unref(device);
-	ctx = perfctr_ctx_unref(ctx);
 }
 
 /* Sums of each block in the unread samples, and the kinds of samples. */

@@ -3,25 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fake.h"
-#include "test.h"
+#include "fixture.h"
 
 enum { CONFIG_BYTES = 4096, PORT_BYTES = 0x11, NVIDIA = 0x10de };
-
-static struct fake *fake;
-static struct perfctr_ctx *ctx;
-
-static void begin(void)
-{
-	fake = fake_new();
-	perfctr_ctx_new_with(&fake->sys, &ctx);
-}
-
-static void end(void)
-{
-	perfctr_ctx_unref(ctx);
-	fake_free(fake);
-}
 
 static void put(uint8_t *config, size_t at, uint32_t word)
 {
@@ -184,7 +168,7 @@ static int see(void *data, const struct perfctr_pcie_port *port)
 
 #define PCI "/sys/bus/pci/devices/"
 
-TEST_WITH(begin, end, "a machine is walked")
+TEST_WITH(begin_fake, end, "a machine is walked")
 {
 	static uint8_t a[CONFIG_BYTES], b[CONFIG_BYTES], nic[CONFIG_BYTES], broken[CONFIG_BYTES];
 	struct seen seen = { "", 0 };
@@ -209,7 +193,7 @@ TEST_WITH(begin, end, "a machine is walked")
 	EQUAL_TEXT(seen.text, "0004:00:00.0:0.4.0.4 ");
 }
 
-TEST_WITH(begin, end, "users see why there is nothing")
+TEST_WITH(begin_fake, end, "users see why there is nothing")
 {
 	static uint8_t a[CONFIG_BYTES];
 	struct seen seen = { "", 0 };

@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fake.h"
+#include "fixture.h"
 #include "perfkit/perfkit.h"
-#include "test.h"
 
-static struct fake *fake;
-static struct perfctr_ctx *ctx;
-static struct perfctr_device *device;
 static struct perfctr_perfkit *kit;
 
 static void add_block(uint16_t type, uint16_t index, uint16_t product, uint64_t available)
@@ -53,12 +49,10 @@ static void begin(void)
 	begin_with(false);
 }
 
-static void end(void)
+static void end_kit(void)
 {
 	CHECK(!perfctr_perfkit_unref(kit));
-	perfctr_device_unref(device);
-	perfctr_ctx_unref(ctx);
-	fake_free(fake);
+	end();
 }
 
 static struct perfctr_perfkit_value value_of(const char *name, unsigned int object)
@@ -87,7 +81,7 @@ static unsigned int run_experiment(void)
 
 /* --- names ------------------------------------------------------------------------- */
 
-TEST_WITH(begin, end, "counters are added by name")
+TEST_WITH(begin, end_kit, "counters are added by name")
 {
 	EQUAL(perfctr_perfkit_add(kit, "shader/FRAGMENTS,shader16/FRAGMENTS"), 5);
 	EQUAL(perfctr_perfkit_count(kit), 2);
@@ -107,7 +101,7 @@ TEST_WITH(begin, end, "counters are added by name")
 	EQUAL_TEXT(perfctr_perfkit_counter(kit, 0)->name, "shader16/FRAGMENTS");
 }
 
-TEST_WITH(begin, end, "metrics and units need no prefix")
+TEST_WITH(begin, end_kit, "metrics and units need no prefix")
 {
 	EQUAL(perfctr_perfkit_add(kit, "gpu_utilization,metric:l2_read_hit_ratio,SHD SOL"), 3);
 	EQUAL(perfctr_perfkit_count(kit), 3);
@@ -119,7 +113,7 @@ TEST_WITH(begin, end, "metrics and units need no prefix")
 	EQUAL(perfctr_perfkit_count(kit), 7);
 }
 
-TEST_WITH(begin, end, "bad names leave the kit as it was")
+TEST_WITH(begin, end_kit, "bad names leave the kit as it was")
 {
 	EQUAL(perfctr_perfkit_add(kit, "FRAGMENTS,no_such_thing"), -ENOENT);
 	HAS_TEXT(perfctr_ctx_error(ctx), "no_such_thing");
@@ -132,7 +126,7 @@ TEST_WITH(begin, end, "bad names leave the kit as it was")
 	EQUAL(perfctr_perfkit_count(kit), 0);
 }
 
-TEST_WITH(begin, end, "formulas of units are of the database")
+TEST_WITH(begin, end_kit, "formulas of units are of the database")
 {
 	const struct perfctr_metric_desc *unit = NULL;
 	size_t found = 0;
@@ -162,7 +156,7 @@ TEST_WITH(begin, end, "formulas of units are of the database")
 
 /* --- passes -------------------------------------------------------------------------- */
 
-TEST_WITH(begin, end, "counter sets are passes")
+TEST_WITH(begin, end_kit, "counter sets are passes")
 {
 	unsigned int passes = 0;
 
@@ -180,7 +174,7 @@ TEST_WITH(begin, end, "counter sets are passes")
 	EQUAL(value_of("L2_HITS", 0).state, PERFCTR_VALUE_OK);
 }
 
-TEST_WITH(begin, end, "every counter of the GPU is in three passes")
+TEST_WITH(begin, end_kit, "every counter of the GPU is in three passes")
 {
 	CHECK(perfctr_perfkit_add_all(kit) > 150);
 	EQUAL(run_experiment(), 3);
@@ -223,11 +217,11 @@ TEST("counters of a PMU are packed")
 			EQUAL(value.flags, PERFCTR_PERFKIT_UPDATED);
 			EQUAL(perfctr_perfkit_counter(kit, n)->first_pass, n / slots);
 		}
-		end();
+		end_kit();
 	}
 }
 
-TEST_WITH(begin, end, "too many for one session are split")
+TEST_WITH(begin, end_kit, "too many for one session are split")
 {
 	/* the fake kernel takes 64 requests */
 	for (unsigned int n = 0; n < 100; n++) {
@@ -252,12 +246,12 @@ TEST("NVIDIA counters take as many passes as they need")
 	EQUAL(value_of("branch_efficiency", 0).numerator, 100);
 	EQUAL(value_of("branch_efficiency", 0).denominator, 3);
 	EQUAL(value_of("gpu_busy", 0).cycles, 500);
-	end();
+	end_kit();
 }
 
 /* --- experiments ----------------------------------------------------------------------- */
 
-TEST_WITH(begin, end, "objects have values of their own")
+TEST_WITH(begin, end_kit, "objects have values of their own")
 {
 	unsigned int passes;
 
@@ -319,10 +313,10 @@ TEST("an object that never began has no marks")
 		EQUAL(value.state, PERFCTR_VALUE_NOT_MEASURED);
 		EQUAL(value.flags, 0);
 	}
-	end();
+	end_kit();
 }
 
-TEST_WITH(begin, end, "a pass that is done again replaces its values")
+TEST_WITH(begin, end_kit, "a pass that is done again replaces its values")
 {
 	unsigned int passes;
 
@@ -336,7 +330,7 @@ TEST_WITH(begin, end, "a pass that is done again replaces its values")
 	EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
 }
 
-TEST_WITH(begin, end, "what is out of order is refused")
+TEST_WITH(begin, end_kit, "what is out of order is refused")
 {
 	unsigned int passes;
 
@@ -370,7 +364,7 @@ TEST_WITH(begin, end, "what is out of order is refused")
 	EQUAL(perfctr_perfkit_begin_experiment(kit, &passes), -EBUSY);
 }
 
-TEST_WITH(begin, end, "an experiment can end anywhere")
+TEST_WITH(begin, end_kit, "an experiment can end anywhere")
 {
 	unsigned int passes;
 
@@ -385,7 +379,7 @@ TEST_WITH(begin, end, "an experiment can end anywhere")
 
 /* --- samples ----------------------------------------------------------------------------- */
 
-TEST_WITH(begin, end, "samples mark what they update")
+TEST_WITH(begin, end_kit, "samples mark what they update")
 {
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,L2_HITS,READS_CACHED") > 0);
 	EQUAL(perfctr_perfkit_sample(kit), 0);
@@ -404,7 +398,7 @@ TEST_WITH(begin, end, "samples mark what they update")
 	EQUAL(value_of("READS_CACHED", 0).state, PERFCTR_VALUE_OK);
 }
 
-TEST_WITH(begin, end, "one pass samples without a gap")
+TEST_WITH(begin, end_kit, "one pass samples without a gap")
 {
 	CHECK(perfctr_perfkit_add(kit, "cshw/GPU_ACTIVE,shader_utilization") > 0);
 	EQUAL(perfctr_perfkit_sample(kit), 0);
@@ -419,7 +413,7 @@ TEST_WITH(begin, end, "one pass samples without a gap")
 
 /* --- values -------------------------------------------------------------------------------- */
 
-TEST_WITH(begin, end, "ratios are fractions")
+TEST_WITH(begin, end_kit, "ratios are fractions")
 {
 	struct perfctr_perfkit_value value;
 
@@ -490,7 +484,7 @@ TEST("waits are of their own clock")
 	EQUAL(run_experiment(), 3);
 	EQUAL(value_of("TEX Bottleneck", 0).numerator, 0);
 	EQUAL(perfctr_perfkit_bottleneck(kit, 0), -ENODATA);
-	end();
+	end_kit();
 
 	begin_with_domains(TEXTURE_BUSY, TEXTURE_WAITS_FOR_FB | TEXTURE_WAITS_FOR_SHADER);
 	EQUAL(perfctr_perfkit_add(kit, "TEX SOL,TEX Bottleneck"), 2);
@@ -504,7 +498,7 @@ TEST("waits are of their own clock")
 	EQUAL(value.numerator, 17);
 	EQUAL(value.denominator, 1);
 	EQUAL(perfctr_perfkit_bottleneck(kit, 0), perfctr_perfkit_find(kit, "TEX Bottleneck"));
-	end();
+	end_kit();
 }
 
 static const struct perfctr_perfkit_counter *counter_of(const char *name)
@@ -565,14 +559,14 @@ TEST("the bottleneck is by time")
 
 	begin_with_domains(SHADER_COUNTERS | TEXTURE_BUSY, waits);
 	check_the_bottleneck_is_the_longest(MHZ_500, 1828);
-	end();
+	end_kit();
 	/* more cycles of a faster clock are less time */
 	begin_with_domains(SHADER_COUNTERS | waits, TEXTURE_BUSY);
 	check_the_bottleneck_is_the_longest(MHZ_800, 3000);
-	end();
+	end_kit();
 }
 
-TEST_WITH(begin, end, "flags describe the quality of a value")
+TEST_WITH(begin, end_kit, "flags describe the quality of a value")
 {
 	unsigned int passes;
 
@@ -642,7 +636,7 @@ TEST("every failure leaves nothing behind")
 			failed += error != 0;
 			if (error)
 				CHECK(error == -EIO);
-			end();
+			end_kit();
 		}
 	}
 	CHECK(failed > 20);

@@ -9,17 +9,12 @@
 #include <unistd.h>
 
 #include "private.h"
-#include "test.h"
+#include "fixture.h"
 
 #define I915 "drm/i915@0000:00:02.0:"
 
 static struct perfctr_sys sys;
 static char root[32];
-static struct perfctr_ctx *ctx;
-static struct perfctr_device *device;
-static struct perfctr_selection *selection;
-static struct perfctr_session *session;
-static struct perfctr_cursor *cursor;
 
 /* --- the tree ---------------------------------------------------------------------- */
 
@@ -125,8 +120,7 @@ static void begin(void)
 	put("/sys/class/drm/version", "drm\n");
 	put("/proc/stat", "");
 	EQUAL(perfctr_ctx_new_with(&sys, &ctx), 0);
-	EQUAL(perfctr_device_open(ctx, PERFCTR_DEVICE_LOCAL, &device), 0);
-	EQUAL(perfctr_selection_new(device, &selection), 0);
+	open_device(PERFCTR_DEVICE_LOCAL);
 }
 
 static void start(const char *events, int count)
@@ -137,13 +131,9 @@ static void start(const char *events, int count)
 	EQUAL(perfctr_session_start(session, 0), 0);
 }
 
-static void end(void)
+static void end_tree(void)
 {
-	cursor = perfctr_cursor_unref(cursor);
-	session = perfctr_session_unref(session);
-	selection = perfctr_selection_unref(selection);
-	device = perfctr_device_unref(device);
-	ctx = perfctr_ctx_unref(ctx);
+	end();
 	drop("");
 }
 
@@ -172,7 +162,7 @@ static struct seen take_sample(void)
 
 /* --- tests ------------------------------------------------------------------------- */
 
-TEST_WITH(begin, end, "engine times count each DRM client once and never go backwards")
+TEST_WITH(begin, end_tree, "engine times count each DRM client once and never go backwards")
 {
 	struct seen seen;
 
@@ -199,7 +189,7 @@ TEST_WITH(begin, end, "engine times count each DRM client once and never go back
 	EQUAL(take_sample().values[0], 10);
 }
 
-TEST_WITH(begin, end, "clients that end keep their counts and lose time; new ones count whole")
+TEST_WITH(begin, end_tree, "clients that end keep their counts and lose time; new ones count whole")
 {
 	struct seen seen;
 
@@ -224,7 +214,7 @@ TEST_WITH(begin, end, "clients that end keep their counts and lose time; new one
 	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
 }
 
-TEST_WITH(begin, end, "pid= counts the clients of one process")
+TEST_WITH(begin, end_tree, "pid= counts the clients of one process")
 {
 	put_i915(100, 3, 7, 1000);
 	put_i915(102, 3, 8, 5000);
@@ -246,7 +236,7 @@ static void put_xe(int pid, int client, unsigned int cycles, unsigned int total)
 }
 
 /* the clock is the same for all clients, their cycles are not */
-TEST_WITH(begin, end, "cycles of clients add up, their clock does not")
+TEST_WITH(begin, end_tree, "cycles of clients add up, their clock does not")
 {
 	struct seen seen;
 
@@ -260,7 +250,7 @@ TEST_WITH(begin, end, "cycles of clients add up, their clock does not")
 	EQUAL(seen.values[1], 101);
 }
 
-TEST_WITH(begin, end, "temperature, frequency and load are levels; energy is a count")
+TEST_WITH(begin, end_tree, "temperature, frequency and load are levels; energy is a count")
 {
 	struct perfctr_totals *totals;
 	struct perfctr_sample sample;
@@ -300,7 +290,8 @@ TEST_WITH(begin, end, "temperature, frequency and load are levels; energy is a c
 	perfctr_totals_unref(totals);
 }
 
-TEST_WITH(begin, end, "energy that cannot be read at first or goes backwards counts from there on")
+TEST_WITH(begin, end_tree,
+	  "energy that cannot be read at first or goes backwards counts from there on")
 {
 	struct seen seen;
 
@@ -326,7 +317,7 @@ static int count_name(void *data, const struct perfctr_pmu_event *event)
 	return 0;
 }
 
-TEST_WITH(begin, end, "the list has the keys of all clients once")
+TEST_WITH(begin, end_tree, "the list has the keys of all clients once")
 {
 	put_i915(100, 3, 7, 1000);
 	put_i915(102, 3, 8, 5000);
@@ -351,7 +342,7 @@ TEST_WITH(begin, end, "the list has the keys of all clients once")
 }
 
 /* the values of panfrost stand still until a switch in sysfs is on */
-TEST_WITH(begin, end, "a driver's switch for engine times is named if it is off")
+TEST_WITH(begin, end_tree, "a driver's switch for engine times is named if it is off")
 {
 	put_client(100, 3,
 		   "drm-driver:\tpanfrost\ndrm-client-id:\t3\n"

@@ -2,25 +2,13 @@
 /* Sessions and cursors, against a kernel in memory. */
 #include <string.h>
 
-#include "fake.h"
-#include "test.h"
-
-static struct fake *fake;
-static struct perfctr_ctx *ctx;
-static struct perfctr_device *device;
-static struct perfctr_selection *selection;
-static struct perfctr_session *session;
-static struct perfctr_cursor *cursor;
+#include "fixture.h"
 
 static void begin(void)
 {
-	fake = fake_new();
-	perfctr_ctx_new_with(&fake->sys, &ctx);
-	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
-	EQUAL(perfctr_selection_new(device, &selection), 0);
+	begin_fake();
+	open_device(NULL);
 	CHECK(perfctr_selection_add(selection, "shader/FRAG*,GPU_ACTIVE") > 0);
-	session = NULL;
-	cursor = NULL;
 }
 
 static void begin_session(uint32_t slots)
@@ -36,17 +24,6 @@ static void begin_session(uint32_t slots)
 static void begin_counting(void)
 {
 	begin_session(4);
-}
-
-static void end(void)
-{
-	cursor = perfctr_cursor_unref(cursor);
-	session = perfctr_session_unref(session);
-	selection = perfctr_selection_unref(selection);
-	device = perfctr_device_unref(device);
-	ctx = perfctr_ctx_unref(ctx);
-	CHECK(!cursor && !session && !selection && !device && !ctx);
-	fake_free(fake);
 }
 
 TEST_WITH(begin_counting, end, "reads what was published")
