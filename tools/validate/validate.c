@@ -400,7 +400,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION(0, "list", FLAG, &o->list),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, false);
+	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
 
 	if (status)
 		return status;

@@ -122,7 +122,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct op
 		OPTION('q', "quiet", FLAG, &o->quiet),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, usage, options, false);
+	int status = option_parse(app, argc, argv, usage, options, THEN_WORDS);
 
 	if (status < 0) {
 		command_help();

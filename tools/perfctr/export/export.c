@@ -71,7 +71,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 		OPTION(0, "counts", FLAG, &o->counts),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, false);
+	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
 
 	if (status)
 		return status;

@@ -456,10 +456,8 @@ int info_run(struct app *app, int argc, char **argv)
 		OPTION('j', "json", FLAG, &json),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, false);
+	int status = option_parse(app, argc, argv, help, options, THEN_NOTHING);
 
-	if (!status)
-		status = option_no_arguments(app, argc, argv);
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
 

@@ -111,14 +111,14 @@ static void translate(const struct option_spec *specs, bool runs_command, char *
 }
 
 int option_parse(const struct app *app, int argc, char **argv, const char *help,
-		 const struct option_spec *specs, bool runs_command)
+		 const struct option_spec *specs, enum option_end end)
 {
 	char letters[2 * MAX_OPTIONS + 3];
 	struct option options[MAX_OPTIONS + 2];
 	const struct option_spec *spec;
 	int c, status = 0;
 
-	translate(specs, runs_command, letters, options);
+	translate(specs, end == THEN_COMMAND, letters, options);
 	optind = 0;
 	while (!status && (c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
 		if (c == 'h') {
@@ -133,12 +133,7 @@ int option_parse(const struct app *app, int argc, char **argv, const char *help,
 			spec = &specs[c - LONG_BASE];
 		status = take(app, spec, optarg);
 	}
+	if (!status && end == THEN_NOTHING && optind < argc)
+		status = app_usage(app, "'%s' is too much", argv[optind]);
 	return status;
-}
-
-int option_no_arguments(const struct app *app, int argc, char **argv)
-{
-	if (optind < argc)
-		return app_usage(app, "'%s' is too much", argv[optind]);
-	return 0;
 }

@@ -52,14 +52,13 @@ struct option_spec {
 	OPTION('A', "no-aggr", FLAG, to)
 /* clang-format on */
 
+/* what follows the options; a command begins at the first word that is no option */
+enum option_end { THEN_NOTHING, THEN_WORDS, THEN_COMMAND };
+
 /*
  * Read a command line. On success optind is the index of the first word that is no option.
- * @help: text of --help; @runs_command: options end at the first word that is no option: the
- * workload.
+ * @help: text of --help; @end: what may follow the options.
  * Return: 0; an exit status, the message was printed; -1 help was printed.
  */
 int option_parse(const struct app *app, int argc, char **argv, const char *help,
-		 const struct option_spec *specs, bool runs_command);
-
-/* For subcommands without arguments. Return: 0 or EXIT_USAGE, the message was printed. */
-int option_no_arguments(const struct app *app, int argc, char **argv);
+		 const struct option_spec *specs, enum option_end end);

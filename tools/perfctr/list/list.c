@@ -675,7 +675,7 @@ int list_run(struct app *app, int argc, char **argv)
 		OPTION(0, "trusted-only", FLAG, &l.trusted_only),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, false);
+	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
 
 	if (l.width < LEAST_COLUMNS)
 		l.width = LIST_COLUMNS;

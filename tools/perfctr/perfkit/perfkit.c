@@ -62,7 +62,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct perfkit_
 		OPTION(0, "via", TEXT, &app->via),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, true);
+	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND);
 
 	if (status)
 		return status;

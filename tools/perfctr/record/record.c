@@ -92,7 +92,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct record_o
 		OPTION('q', "quiet", FLAG, &o->quiet),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, true);
+	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND);
 
 	if (status)
 		return status;

@@ -63,7 +63,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 		OPTION('o', "output", TEXT, &o->output),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, false);
+	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
 
 	if (status)
 		return status;

@@ -110,9 +110,8 @@ static int parse_options(struct server *s, int argc, char **argv)
 		OPTION('j', "json", FLAG, &s->log.json),
 		OPTIONS_END,
 	};
-	int status = option_parse(s->app, argc, argv, help, options, false);
 
-	return status ? status : option_no_arguments(s->app, argc, argv);
+	return option_parse(s->app, argc, argv, help, options, THEN_NOTHING);
 }
 
 /* --- the policy -------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct stat_opt
 		OPTION(0, "trusted-only", FLAG, &o->trusted_only),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, true);
+	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND);
 
 	if (status)
 		return status;

@@ -115,10 +115,8 @@ static int parse_options(struct top *t, int argc, char **argv)
 		OPTION(0, "view", CALL, t, .call = take_view),
 		OPTIONS_END,
 	};
-	int status = option_parse(t->app, argc, argv, help, options, false);
+	int status = option_parse(t->app, argc, argv, help, options, THEN_NOTHING);
 
-	if (!status)
-		status = option_no_arguments(t->app, argc, argv);
 	if (status)
 		return status;
 	if (t->json && !t->snapshot)
