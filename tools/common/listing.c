@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#include <perfctr/perfctr.h>
 
-enum { MAX_NESTING = 64 };
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 #define OPCODE(name)                      \
 	{                                 \
@@ -40,11 +40,13 @@ struct label {
 };
 
 struct parser {
+	struct perfctr_ctx *ctx;
 	const char *file;
 	size_t line;
 	bool foreign;
 	struct listing_parameter *parameters;
 	size_t parameter_count;
+	bool unknown; /* a formula has a name that is no parameter */
 	struct drm_vsoc_instruction *instructions;
 	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
 	size_t count;
@@ -97,149 +99,42 @@ const char *listing_mnemonic(uint16_t opcode)
 	return NULL;
 }
 
-/* --- formulas ------------------------------------------------------------- */
-
-struct formula {
-	struct parser *p;
-	char *at;
-	unsigned int nesting;
-	bool failed;
-};
-
-static int64_t bad(struct formula *f, const char *what)
+static void lookup(void *data, const char *name, struct perfctr_value *value)
 {
-	if (!f->failed)
-		fail(f->p, f->p->line, "formula: %s at '%s'", what, f->at);
-	f->failed = true;
-	return 0;
-}
+	struct parser *p = data;
 
-static bool take(struct formula *f, char sign)
-{
-	f->at = skip_space(f->at);
-	if (*f->at != sign)
-		return false;
-	f->at++;
-	return true;
-}
+	for (size_t i = 0; i < p->parameter_count; i++) {
+		struct listing_parameter *parameter = &p->parameters[i];
 
-static int64_t sum(struct formula *f);
-
-static int64_t choose(struct formula *f, bool max)
-{
-	int64_t a, b;
-
-	if (!take(f, '('))
-		return bad(f, "'(' is missing");
-	a = sum(f);
-	if (!take(f, ','))
-		return bad(f, "',' is missing");
-	b = sum(f);
-	if (!take(f, ')'))
-		return bad(f, "')' is missing");
-	return (a > b) == max ? a : b;
-}
-
-static int64_t named(struct formula *f)
-{
-	size_t length = listing_name_length(f->at);
-	const char *name = f->at;
-
-	f->at += length;
-	if (length == 3 && (!memcmp(name, "min", 3) || !memcmp(name, "max", 3)))
-		return choose(f, name[1] == 'a');
-	for (size_t i = 0; i < f->p->parameter_count; i++) {
-		struct listing_parameter *parameter = &f->p->parameters[i];
-
-		if (strlen(parameter->name) == length && !memcmp(parameter->name, name, length)) {
-			parameter->used = true;
-			return parameter->value;
-		}
+		if (strcmp(parameter->name, name))
+			continue;
+		parameter->used = true;
+		value->integer = parameter->value;
+		value->number = (double)value->integer;
+		value->flags = PERFCTR_VALUE_INTEGER;
+		return;
 	}
-	if (!f->failed)
-		fail(f->p, f->p->line, "formula: '%.*s' has no value, give %.*s=NUMBER",
-		     (int)length, name, (int)length, name);
-	f->failed = true;
-	return 0;
+	value->state = PERFCTR_VALUE_NOT_MEASURED;
+	fail(p, p->line, "formula: '%s' has no value, give %s=NUMBER", name, name);
+	p->unknown = true;
 }
 
-static int64_t operand(struct formula *f)
+static int evaluate(struct parser *p, const char *text, int64_t *result)
 {
-	int64_t value = 0;
+	struct perfctr_value value = { 0 };
+	struct perfctr_expr *expr;
+	int ret = perfctr_expr_new(p->ctx, text, &expr);
 
-	if (f->failed)
-		return 0;
-	if (++f->nesting > MAX_NESTING) {
-		value = bad(f, "nested too deeply");
-	} else if (take(f, '(')) {
-		value = sum(f);
-		if (!take(f, ')'))
-			bad(f, "')' is missing");
-	} else if (listing_name_length(f->at)) {
-		value = named(f);
-	} else if (isdigit((unsigned char)*f->at)) {
-		errno = 0;
-		value = strtoll(f->at, &f->at, 10);
-		if (errno)
-			bad(f, "number is too large");
-	} else {
-		bad(f, "a number, a name or '(' is missing");
-	}
-	f->nesting--;
-	return value;
-}
-
-static int64_t product(struct formula *f)
-{
-	int64_t value = operand(f);
-
-	while (!f->failed) {
-		bool times = take(f, '*');
-		int64_t other;
-
-		if (!times && !take(f, '/'))
-			break;
-		other = operand(f);
-		if (f->failed)
-			break;
-		if (times) {
-			if (__builtin_mul_overflow(value, other, &value))
-				bad(f, "number is too large");
-		} else if (!other || (other == -1 && value == INT64_MIN) || value % other) {
-			bad(f, "division by zero or with a remainder");
-		} else {
-			value /= other;
-		}
-	}
-	return value;
-}
-
-static int64_t sum(struct formula *f)
-{
-	int64_t value = product(f);
-
-	while (!f->failed) {
-		bool plus = take(f, '+');
-		int64_t other;
-
-		if (!plus && !take(f, '-'))
-			break;
-		other = product(f);
-		if (plus ? __builtin_add_overflow(value, other, &value) :
-			   __builtin_sub_overflow(value, other, &value))
-			bad(f, "number is too large");
-	}
-	return value;
-}
-
-static int evaluate(struct parser *p, char *text, int64_t *value)
-{
-	struct formula f = { .p = p, .at = text };
-
-	*value = sum(&f);
-	if (!f.failed && *skip_space(f.at))
-		bad(&f, "an operator is missing");
-	return f.failed ? -EINVAL : 0;
+	if (ret == -EINVAL)
+		fail(p, p->line, "%s", perfctr_ctx_error(p->ctx));
+	if (ret)
+		return ret;
+	perfctr_expr_eval(expr, lookup, p, &value);
+	perfctr_expr_unref(expr);
+	*result = value.integer;
+	if (!p->unknown && !(value.flags & PERFCTR_VALUE_INTEGER))
+		return fail(p, p->line, "formula \"%s\" gives no integer of 64 bits", text);
+	return p->unknown ? -EINVAL : 0;
 }
 
 /* --- lines ---------------------------------------------------------------- */
@@ -441,16 +336,16 @@ static int finish(struct parser *p)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->instructions[i].target >= p->count)
 			return fail(p, 0, "the branch at instruction %zu leaves the listing", i);
-	for (size_t i = 0; i < p->parameter_count; i++)
+	/* a point of a campaign has parameters for other uses too */
+	for (size_t i = 0; i < p->parameter_count && !p->foreign; i++)
 		if (!p->parameters[i].used)
 			return fail(p, 0, "no formula has the parameter '%s'",
 				    p->parameters[i].name);
 	return 0;
 }
 
-static int read_listing(FILE *file, const char *name, bool foreign,
-			struct listing_parameter *parameters, size_t parameter_count,
-			struct listing *listing, char *error, size_t error_bytes)
+int listing_read(FILE *file, const char *name, bool foreign, struct listing_parameter *parameters,
+		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes)
 {
 	struct parser p = {
 		.file = name,
@@ -464,7 +359,10 @@ static int read_listing(FILE *file, const char *name, bool foreign,
 	};
 	size_t capacity = 0;
 	char *line = NULL;
-	int ret = p.instructions && p.mnemonics ? 0 : -ENOMEM;
+	int ret = perfctr_ctx_new(&p.ctx);
+
+	if (!p.instructions || !p.mnemonics)
+		ret = -ENOMEM;
 
 	for (size_t i = 0; i < parameter_count; i++)
 		parameters[i].used = false;
@@ -481,6 +379,7 @@ static int read_listing(FILE *file, const char *name, bool foreign,
 	if (ret == -ENOMEM)
 		snprintf(error, error_bytes, "%s: out of memory", name);
 
+	perfctr_ctx_unref(p.ctx);
 	free(line);
 	free(p.labels);
 	free(p.branches);
@@ -491,21 +390,6 @@ static int read_listing(FILE *file, const char *name, bool foreign,
 		*listing = (struct listing){ p.instructions, p.mnemonics, p.count };
 	}
 	return ret;
-}
-
-int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
-		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes)
-{
-	return read_listing(file, name, false, parameters, parameter_count, listing, error,
-			    error_bytes);
-}
-
-int listing_read_foreign(FILE *file, const char *name, struct listing_parameter *parameters,
-			 size_t parameter_count, struct listing *listing, char *error,
-			 size_t error_bytes)
-{
-	return read_listing(file, name, true, parameters, parameter_count, listing, error,
-			    error_bytes);
 }
 
 void listing_free(struct listing *listing)

@@ -34,21 +34,17 @@ struct listing {
 
 /*
  * Read a listing.
- * @file: open for reading; @name: of the file, for errors; @parameters: names of formulas;
- * @parameter_count: elements of @parameters, at most LISTING_MAX_PARAMETERS; @listing: filled on
- * success, to be given to listing_free(); @error: set to "NAME:LINE: reason" on failure.
+ * @file: open for reading; @name: of the file, for errors; @foreign: of any machine; @parameters:
+ * names of formulas; @parameter_count: elements of @parameters, at most LISTING_MAX_PARAMETERS;
+ * @listing: filled on success, to be given to listing_free(); @error: set to "NAME:LINE: reason" on
+ * failure.
+ *
+ * With @foreign, an instruction that the virtual SoC does not have gets opcode 0 and may have small
+ * letters. BRA and EXIT still end a basic block. Parameters may be unused.
  * Return: 0; -EINVAL with @error, also for an unused parameter; -ENOMEM; -EIO.
  */
-int listing_read(FILE *file, const char *name, struct listing_parameter *parameters,
+int listing_read(FILE *file, const char *name, bool foreign, struct listing_parameter *parameters,
 		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes);
-
-/*
- * Read a listing of any machine. As listing_read(), but an instruction that the virtual SoC does
- * not have gets opcode 0 and may have small letters. BRA and EXIT still end a basic block.
- */
-int listing_read_foreign(FILE *file, const char *name, struct listing_parameter *parameters,
-			 size_t parameter_count, struct listing *listing, char *error,
-			 size_t error_bytes);
 
 void listing_free(struct listing *listing);
 

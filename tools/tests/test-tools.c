@@ -130,7 +130,7 @@ static int listing(const char *text, int64_t n, struct listing *listing, char *e
 {
 	struct listing_parameter parameter = { .name = "N", .value = n };
 	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	int ret = listing_read(file, "x", &parameter, n >= 0, listing, error, 256);
+	int ret = listing_read(file, "x", false, &parameter, n >= 0, listing, error, 256);
 
 	fclose(file);
 	return ret;
@@ -161,17 +161,17 @@ TEST("listings are read, mistakes have a line")
 		{ "@PT0 NOP\n", -1, "x:1: a space is missing" },
 		{ "@P0{N} NOP\n", -1, "x:1: formula: 'N' has no value" },
 		{ "@P0{N-2} NOP\n", 1, "x:1: the guard would be true -1 times" },
-		{ "@P0{N*N} NOP\n", 4000000000, "x:1: formula: number is too large" },
+		{ "@P0{N*N} NOP\n", 4000000000, "x:1: formula \"N*N\" gives no integer" },
 		{ "@P0{4294967296} NOP\n", -1, "x:1: the guard would be true 4294967296" },
-		{ "@P0{N/(N-3)} NOP\n", 3, "x:1: formula: division" },
-		{ "@P0{} NOP\n", -1, "x:1: formula: a number" },
-		{ "@P0{(1} NOP\n", -1, "x:1: formula: ')' is missing" },
-		{ "@P0{min(1)} NOP\n", -1, "x:1: formula: ',' is missing" },
-		{ "@P0{1 2} NOP\n", -1, "x:1: formula: an operator" },
+		{ "@P0{N/(N-3)} NOP\n", 3, "x:1: formula \"N/(N-3)\" gives no integer" },
+		{ "@P0{} NOP\n", -1, "x:1: formula \"\": it ends too early" },
+		{ "@P0{(1} NOP\n", -1, "x:1: formula \"(1\": ) is expected" },
+		{ "@P0{min(1)} NOP\n", -1, "x:1: formula \"min(1)\": a comma" },
+		{ "@P0{1 2} NOP\n", -1, "x:1: formula \"1 2\": an operator" },
 		{ "NOP\n", 1, "x: no formula has the parameter 'N'" },
 	};
 	struct listing l = { 0 };
-	char error[256], text[512];
+	char error[256], text[128];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int ret = listing(bad[i].text, bad[i].n, &l, error);
@@ -183,8 +183,8 @@ TEST("listings are read, mistakes have a line")
 	}
 	memset(text, '(', sizeof(text));
 	memcpy(text, "@P0{", 4);
-	strcpy(text + 300, "} NOP\n");
-	CHECK(listing(text, -1, &l, error) == -EINVAL && strstr(error, "nested too deeply"));
+	strcpy(text + 100, "} NOP\n");
+	CHECK(listing(text, -1, &l, error) == -EINVAL && strstr(error, "nested too deep"));
 
 	CHECK(!listing("a:\n@!PT SHFL.IDX PT, RZ # text\r\n\t@!P1{max(N - 1, 0) * (2 + 1)} BRA a;\n"
 		       "BRA -1\n2 * IMAD.MOV R1, R2\n@PT EXIT",

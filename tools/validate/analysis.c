@@ -90,32 +90,10 @@ bool analysis_formula_has(const struct analysis *analysis, const char *text, con
 
 /* --- what points do ------------------------------------------------------------------ */
 
-/* whether a guard of a listing names a parameter */
-static bool listing_names(const char *text, const char *name)
-{
-	size_t length = strlen(name);
-	bool inside = false;
-
-	for (const char *at = text; *at; at++) {
-		size_t word = listing_name_length(at);
-
-		if (*at == '#')
-			at += strcspn(at, "\n") - 1;
-		inside = *at == '{' || (inside && *at != '}' && *at != '\n');
-		if (!word)
-			continue;
-		if (inside && word == length && !memcmp(at, name, length))
-			return true;
-		at += word - 1;
-	}
-	return false;
-}
-
 int analysis_listing(struct analysis *a, const struct point *point, struct listing *listing)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
 	struct listing_parameter parameters[MAX_PARAMETERS] = { 0 };
-	size_t count = 0;
 	char error[384] = "";
 	FILE *file = fmemopen((void *)b->listing, strlen(b->listing), "r");
 	int ret;
@@ -123,14 +101,12 @@ int analysis_listing(struct analysis *a, const struct point *point, struct listi
 	if (!file)
 		return fail(a->failure, "%s: %s", b->listing_name, strerror(errno));
 	for (size_t i = 0; i < b->parameter_count; i++) {
-		if (!listing_names(b->listing, b->parameters[i].name))
-			continue;
-		snprintf(parameters[count].name, sizeof(parameters[count].name), "%s",
+		snprintf(parameters[i].name, sizeof(parameters[i].name), "%s",
 			 b->parameters[i].name);
-		parameters[count++].value = point->parameters[i];
+		parameters[i].value = point->parameters[i];
 	}
-	ret = listing_read_foreign(file, b->listing_name, parameters, count, listing, error,
-				   sizeof(error));
+	ret = listing_read(file, b->listing_name, true, parameters, b->parameter_count, listing,
+			   error, sizeof(error));
 	fclose(file);
 	return ret ? fail(a->failure, "%s", error) : 0;
 }

@@ -336,7 +336,7 @@ static int read_listing(struct reader *r, struct job *job)
 		snprintf(r->error, r->error_bytes, "%s: %s", r->listing, strerror(errno));
 		return -EINVAL;
 	}
-	ret = listing_read(file, r->listing, r->parameters, r->parameter_count,
+	ret = listing_read(file, r->listing, false, r->parameters, r->parameter_count,
 			   &listings[job->listing_count], r->error, r->error_bytes);
 	fclose(file);
 	if (ret)
