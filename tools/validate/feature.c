@@ -39,10 +39,13 @@ char *feature_text(const struct feature *feature, char *text, size_t size)
 
 bool feature_covers(const struct feature *part, const struct feature *whole)
 {
-	size_t length = strlen(part->name);
+	const char *p = part->name, *w = whole->name;
 
-	return part->state == whole->state && !strncmp(part->name, whole->name, length) &&
-	       (!whole->name[length] || whole->name[length] == '.');
+	while (*p && *p == *w) {
+		p++;
+		w++;
+	}
+	return part->state == whole->state && !*p && (!*w || *w == '.');
 }
 
 long features_find(const struct features *features, const struct feature *feature)
@@ -105,54 +108,98 @@ const char *rule_text(struct arena *arena, const struct rule *rule)
 	return *text ? text : "nothing";
 }
 
-static bool guard_is_true(const struct drm_vsoc_instruction *insn, uint32_t *used)
+/* a thread on its way through a listing */
+struct walk {
+	struct tally *tallies;
+	struct tally *before; /* tallies when @branch was taken last */
+	uint32_t *used; /* by instruction: how often its guard was true since it was false */
+	size_t branch; /* backward branch with a limit that was taken last */
+	unsigned long limited; /* guards with a limit that were evaluated */
+	unsigned long limited_before; /* @limited when @branch was taken last */
+};
+
+static bool guard_is_true(struct walk *w, const struct drm_vsoc_instruction *insn, size_t at)
 {
 	if (insn->guard != DRM_VSOC_GUARD_TIMES)
 		return insn->guard == DRM_VSOC_GUARD_TRUE;
-	if (*used < insn->guard_times) {
-		++*used;
+	w->limited++;
+	if (w->used[at] < insn->guard_times) {
+		w->used[at]++;
 		return true;
 	}
-	*used = 0;
+	w->used[at] = 0;
 	return false;
+}
+
+/*
+ * A branch back was taken. If no other guard with a limit was evaluated since it was taken before,
+ * all rounds are equal: add those that are left.
+ */
+static void skip_rounds(struct walk *w, const struct listing *listing, size_t at)
+{
+	const uint32_t left = listing->instructions[at].guard_times - w->used[at];
+
+	if (w->branch == at && w->limited == w->limited_before + 1) {
+		for (size_t i = 0; i < listing->count; i++) {
+			w->tallies[i].on += left * (w->tallies[i].on - w->before[i].on);
+			w->tallies[i].off += left * (w->tallies[i].off - w->before[i].off);
+		}
+		w->used[at] += left;
+	}
+	memcpy(w->before, w->tallies, listing->count * sizeof(*w->before));
+	w->branch = at;
+	w->limited_before = w->limited;
+}
+
+static int walk(struct walk *w, const struct listing *listing, size_t *exit_at,
+		struct failure *failure)
+{
+	size_t at = 0;
+
+	for (unsigned long steps = 0; steps < MAX_STEPS; steps++) {
+		const struct drm_vsoc_instruction *insn;
+		bool on;
+
+		if (at >= listing->count)
+			return fail(failure,
+				    "the thread runs past the end of the listing; EXIT is missing");
+		insn = &listing->instructions[at];
+		on = guard_is_true(w, insn, at);
+		if (on)
+			w->tallies[at].on++;
+		else
+			w->tallies[at].off++;
+		if (on && insn->opcode == DRM_VSOC_OP_EXIT) {
+			*exit_at = at;
+			return 0;
+		}
+		if (on && insn->opcode == DRM_VSOC_OP_BRA) {
+			if (insn->target <= at && insn->guard == DRM_VSOC_GUARD_TIMES)
+				skip_rounds(w, listing, at);
+			at = insn->target;
+		} else {
+			at++;
+		}
+	}
+	return fail(failure, "the listing does not end within %d steps", MAX_STEPS);
 }
 
 int listing_run(const struct listing *listing, struct tally *tallies, size_t *exit_at,
 		struct failure *failure)
 {
-	uint32_t *used = calloc(listing->count, sizeof(*used));
-	size_t at = 0;
-	int ret = -1;
+	struct walk w = {
+		.tallies = tallies,
+		.before = calloc(listing->count, sizeof(*w.before)),
+		.used = calloc(listing->count, sizeof(*w.used)),
+		.branch = SIZE_MAX,
+	};
+	int ret;
 
-	if (!used)
-		return fail(failure, "out of memory");
 	memset(tallies, 0, listing->count * sizeof(*tallies));
-	for (unsigned long steps = 0; ret; steps++) {
-		const struct drm_vsoc_instruction *insn;
-		bool on;
-
-		if (at >= listing->count) {
-			fail(failure,
-			     "the thread runs past the end of the listing; EXIT is missing");
-			break;
-		}
-		if (steps == MAX_STEPS) {
-			fail(failure, "the listing does not end within %d steps", MAX_STEPS);
-			break;
-		}
-		insn = &listing->instructions[at];
-		on = guard_is_true(insn, &used[at]);
-		if (on)
-			tallies[at].on++;
-		else
-			tallies[at].off++;
-		if (on && insn->opcode == DRM_VSOC_OP_EXIT) {
-			*exit_at = at;
-			ret = 0;
-		}
-		at = on && insn->opcode == DRM_VSOC_OP_BRA ? insn->target : at + 1;
-	}
-	free(used);
+	ret = w.before && w.used ? walk(&w, listing, exit_at, failure) :
+				   fail(failure, "out of memory");
+	free(w.before);
+	free(w.used);
 	return ret;
 }
 

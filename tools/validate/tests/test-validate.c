@@ -9,7 +9,7 @@
 
 #include "tests/test.h"
 
-enum { VARIABLES = 6, ROWS = 4, TRIES = 3000 };
+enum { VARIABLES = 6, ROWS = 4, TRIES = 3000, STEPS = 7 };
 
 static uint64_t state = 1;
 
@@ -315,6 +315,56 @@ TEST("an error in a campaign has its line and column")
 		     ":2:41: 'MOV:gone': the state after the colon");
 	bad_campaign("{\"campaign\": \"x\", \"anchor\": \"z\", \"events\": [], \"benchmarks\": []}",
 		     ":1:1: the anchor 'z' is no event");
+}
+
+/* One step at a time; false if the thread does not end. */
+static bool walk(const struct listing *l, struct tally *tallies)
+{
+	uint32_t used[STEPS] = { 0 };
+	size_t at = 0;
+
+	for (int steps = 0; steps < 20000 && at < l->count; steps++) {
+		const struct drm_vsoc_instruction *i = &l->instructions[at];
+		bool on = i->guard == DRM_VSOC_GUARD_TRUE;
+
+		if (i->guard == DRM_VSOC_GUARD_TIMES)
+			used[at] = (on = used[at] < i->guard_times) ? used[at] + 1 : 0;
+		*(on ? &tallies[at].on : &tallies[at].off) += 1;
+		if (on && i->opcode == DRM_VSOC_OP_EXIT)
+			return true;
+		at = on && i->opcode == DRM_VSOC_OP_BRA ? i->target : at + 1;
+	}
+	return false;
+}
+
+TEST("loops count as their steps do")
+{
+	struct drm_vsoc_instruction code[STEPS];
+	struct listing listing = { .instructions = code, .count = STEPS };
+	unsigned int ended = 0;
+
+	for (unsigned int n = 0; n < 100000; n++) {
+		struct tally slow[STEPS] = { 0 }, fast[STEPS];
+		struct failure failure = { "" };
+		size_t end;
+
+		for (uint32_t i = 0; i < STEPS; i++)
+			code[i] = (struct drm_vsoc_instruction){
+				.opcode = i == STEPS - 1 ? DRM_VSOC_OP_EXIT :
+					  below(2)	 ? DRM_VSOC_OP_BRA :
+							   DRM_VSOC_OP_MOV,
+				.guard = i == STEPS - 1 || !below(4) ? DRM_VSOC_GUARD_TRUE :
+								       DRM_VSOC_GUARD_TIMES,
+				.guard_times = (uint32_t)below(9),
+				.target = (uint32_t)below(STEPS),
+			};
+		if (!walk(&listing, slow))
+			continue;
+		ended++;
+		CHECK(!listing_run(&listing, fast, &end, &failure));
+		CHECK(!memcmp(slow, fast, sizeof(slow)));
+	}
+	CHECK(ended > 10000);
 }
 
 TEST("the solver finds what brute force finds")
