@@ -57,7 +57,13 @@ int analysis_formula(const struct analysis *analysis, const char *text, const st
 	struct names names = { .analysis = analysis, .point = point, .cells = cells };
 	struct perfctr_expr *expr;
 	struct perfctr_value result = { 0 };
+	uint64_t number;
 
+	/* most formulas are numbers */
+	if (!parse_count(text, &number) && number <= INT64_MAX) {
+		*value = (int64_t)number;
+		return 0;
+	}
 	if (perfctr_expr_new(analysis->ctx, text, &expr))
 		return fail(analysis->failure, "campaign %s: %s", analysis->campaign->name,
 			    perfctr_ctx_error(analysis->ctx));
@@ -187,12 +193,17 @@ long analysis_point(struct analysis *a, size_t benchmark, const int64_t *paramet
 {
 	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
 	const size_t bytes = b->parameter_count * sizeof(*parameters);
+	uint64_t hash = hash_word(HASH_START, benchmark);
 	struct point *point;
+	size_t n;
 
-	for (size_t i = 0; i < a->point_count; i++)
-		if (a->points[i].benchmark == benchmark &&
-		    !memcmp(a->points[i].parameters, parameters, bytes))
-			return (long)i;
+	for (size_t p = 0; p < b->parameter_count; p++)
+		hash = hash_word(hash, (uint64_t)parameters[p]);
+	for (size_t at = 0; (n = hash_next(&a->point_table, hash, &at)) != HASH_END;)
+		/* split_propose() removes points */
+		if (n < a->point_count && a->points[n].benchmark == benchmark &&
+		    !memcmp(a->points[n].parameters, parameters, bytes))
+			return (long)n;
 	a->points = arena_grow(a->arena, a->points, a->point_count, sizeof(*a->points));
 	point = &a->points[a->point_count];
 	*point = (struct point){ .benchmark = benchmark, .reserve = b->reserve };
@@ -205,6 +216,7 @@ long analysis_point(struct analysis *a, size_t benchmark, const int64_t *paramet
 			    point->kernels);
 	if (count_point(a, point))
 		return -1;
+	hash_add(a->arena, &a->point_table, hash, a->point_count);
 	return (long)a->point_count++;
 }
 
@@ -338,9 +350,12 @@ int analysis_expected(const struct analysis *a, const struct point *point, const
 {
 	wide sum = 0;
 
-	for (size_t f = 0; f < a->features.count; f++)
-		sum += (wide)rule_weight(rule, &a->features.items[f]) *
-		       analysis_count(a, point, f, units);
+	for (size_t f = 0; f < a->features.count; f++) {
+		const int64_t count = analysis_count(a, point, f, units);
+
+		if (count)
+			sum += (wide)rule_weight(rule, &a->features.items[f]) * count;
+	}
 	if (sum < 0 || sum > INT64_MAX)
 		return -1;
 	*value = (uint64_t)sum;
@@ -356,29 +371,90 @@ bool analysis_accepts(const struct event *event, uint64_t expected, uint64_t val
 
 /* --- readings ------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b)
+static uint64_t cell_hash(size_t event, size_t point)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
+	return hash_word(hash_word(HASH_START, event), point);
 }
 
 struct cell analysis_cell(const struct analysis *a, size_t point, size_t event)
 {
-	const struct measured *m = &a->measured;
-	struct cell cell = { .min = UINT64_MAX };
-	uint64_t *values = malloc((m->count + 1) * sizeof(*values));
+	const uint64_t hash = cell_hash(event, point);
+	size_t n;
 
-	if (!values)
-		return (struct cell){ 0 };
+	for (size_t at = 0; (n = hash_next(&a->cell_table, hash, &at)) != HASH_END;)
+		if (a->cells[n].event == event && a->cells[n].point == point)
+			return a->cells[n];
+	return (struct cell){ .event = event, .point = point };
+}
+
+bool analysis_has(const struct analysis *a, size_t event)
+{
+	return a->first[event] < a->first[event + 1];
+}
+
+const struct reading *analysis_at(const struct analysis *a, uint64_t sequence)
+{
+	const struct reading *readings = a->measured.readings;
+	size_t n;
+
+	for (size_t at = 0;
+	     (n = hash_next(&a->sequence_table, hash_word(HASH_START, sequence), &at)) != HASH_END;)
+		if (readings[n].sequence == sequence)
+			return &readings[n];
+	return NULL;
+}
+
+static int by_event(const void *x, const void *y, void *analysis)
+{
+	const struct analysis *a = analysis;
+	const size_t i = *(const size_t *)x, j = *(const size_t *)y;
+	const struct reading *r = &a->measured.readings[i], *s = &a->measured.readings[j];
+	const uint64_t keys[][2] = { { r->event, s->event },
+				     { a->point_of[i], a->point_of[j] },
+				     { r->value, s->value },
+				     { i, j } };
+
+	for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
+		if (keys[k][0] != keys[k][1])
+			return keys[k][0] < keys[k][1] ? -1 : 1;
+	return 0;
+}
+
+/* Index all readings, and sort those in use. */
+static void sort_readings(struct analysis *a)
+{
+	const struct measured *m = &a->measured;
+	size_t used = 0;
+
+	a->order = arena_array(a->arena, m->count, sizeof(*a->order));
+	a->first = arena_array(a->arena, a->campaign->event_count + 1, sizeof(*a->first));
+	a->sequence_table = (struct hash_table){ 0 };
 	for (size_t i = 0; i < m->count; i++) {
 		const struct reading *r = &m->readings[i];
 
-		if (a->point_of[i] != point || r->event != event || r->dropped)
+		if (r->sequence != NO_SEQUENCE && !analysis_at(a, r->sequence))
+			hash_add(a->arena, &a->sequence_table, hash_word(HASH_START, r->sequence),
+				 i);
+		if (r->dropped)
 			continue;
-		values[cell.count++] = r->value;
-		cell.min = r->value < cell.min ? r->value : cell.min;
-		cell.max = r->value > cell.max ? r->value : cell.max;
+		a->order[used++] = i;
+		a->first[r->event + 1]++;
+	}
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		a->first[e + 1] += a->first[e];
+	qsort_r(a->order, used, sizeof(*a->order), by_event, a);
+}
+
+/* Adds the cell of the readings from a position in the order on. Returns the position after it. */
+static size_t add_cell(struct analysis *a, size_t event, size_t from)
+{
+	const struct reading *readings = a->measured.readings;
+	struct cell cell = { .event = event, .point = a->point_of[a->order[from]] };
+	size_t at = from;
+
+	for (; at < a->first[event + 1] && a->point_of[a->order[at]] == cell.point; at++) {
+		const struct reading *r = &readings[a->order[at]];
+
 		if (r->units)
 			cell.units = r->units;
 		if (r->has_published) {
@@ -386,49 +462,42 @@ struct cell analysis_cell(const struct analysis *a, size_t point, size_t event)
 			cell.has_published = true;
 		}
 	}
-	if (cell.count) {
-		qsort(values, cell.count, sizeof(*values), by_value);
-		cell.value = values[(cell.count - 1) / 2];
-	}
-	free(values);
-	return cell;
+	cell.count = at - from;
+	cell.min = readings[a->order[from]].value;
+	cell.value = readings[a->order[from + (cell.count - 1) / 2]].value;
+	cell.max = readings[a->order[at - 1]].value;
+	a->cells = arena_grow(a->arena, a->cells, a->cell_count, sizeof(*a->cells));
+	hash_add(a->arena, &a->cell_table, cell_hash(cell.event, cell.point), a->cell_count);
+	a->cells[a->cell_count++] = cell;
+	return at;
 }
 
-bool analysis_has(const struct analysis *a, size_t event)
+static void fill_cells(struct analysis *a)
 {
-	for (size_t i = 0; i < a->measured.count; i++)
-		if (a->measured.readings[i].event == event && !a->measured.readings[i].dropped)
-			return true;
-	return false;
-}
-
-/* the anchor of a reading's run, or NULL */
-static const struct reading *anchor_of(const struct analysis *a, size_t n, size_t anchor)
-{
-	const struct reading *readings = a->measured.readings;
-
-	for (size_t i = 0; i < a->measured.count; i++)
-		if (readings[i].event == anchor && readings[i].run == readings[n].run &&
-		    a->point_of[i] == a->point_of[n])
-			return &readings[i];
-	return NULL;
+	a->cells = NULL;
+	a->cell_count = 0;
+	a->cell_table = (struct hash_table){ 0 };
+	sort_readings(a);
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		for (size_t at = a->first[e]; at < a->first[e + 1];)
+			at = add_cell(a, e, at);
 }
 
 static void drop_runs(struct analysis *a, size_t anchor)
 {
 	const struct event *event = &a->campaign->events[anchor];
-	bool *drop = arena_array(a->arena, a->measured.count + 1, sizeof(*drop));
+	struct measured *m = &a->measured;
 
-	for (size_t i = 0; i < a->measured.count; i++) {
-		const struct reading *own = anchor_of(a, i, anchor);
-		struct cell cell = analysis_cell(a, a->point_of[i], anchor);
+	for (size_t i = 0; i < m->count; i++) {
+		struct reading like = m->readings[i];
+		const struct cell cell = analysis_cell(a, a->point_of[i], anchor);
+		const struct reading *own;
 
+		like.event = anchor;
+		own = measured_find(m, a->campaign, &like);
 		/* keep a reading without an anchor: it cannot be compared */
-		drop[i] = own && !analysis_accepts(event, cell.value, own->value);
-	}
-	for (size_t i = 0; i < a->measured.count; i++) {
-		a->measured.readings[i].dropped = drop[i];
-		a->dropped += drop[i];
+		m->readings[i].dropped = own && !analysis_accepts(event, cell.value, own->value);
+		a->dropped += m->readings[i].dropped;
 	}
 }
 
@@ -449,7 +518,10 @@ int analysis_merge(struct analysis *a)
 		a->point_of[i] = (size_t)point;
 		m->readings[i].dropped = false;
 	}
+	fill_cells(a);
 	if (a->campaign->anchor)
 		drop_runs(a, (size_t)campaign_event(a->campaign, a->campaign->anchor));
+	if (a->dropped)
+		fill_cells(a);
 	return 0;
 }

@@ -23,6 +23,8 @@ struct point {
 
 /* the measurement of an event at a point */
 struct cell {
+	size_t event;
+	size_t point;
 	size_t count; /* readings in use; 0: not measured */
 	uint64_t value; /* median */
 	uint64_t min;
@@ -41,8 +43,16 @@ struct analysis {
 	struct features features;
 	struct point *points;
 	size_t point_count;
+	struct hash_table point_table;
 	struct measured measured;
+	/* by analysis_merge(), of the readings */
 	size_t *point_of; /* point of each reading */
+	size_t *order; /* numbers of readings in use by event, point and value */
+	size_t *first; /* by event: where its readings begin in @order; one more is the end */
+	struct cell *cells; /* of readings in use; those that exist */
+	size_t cell_count; /* elements of @cells */
+	struct hash_table cell_table; /* by event and point */
+	struct hash_table sequence_table; /* the first reading of each position in time */
 	const char **unavailable; /* by event: why it cannot be measured here, or NULL */
 	/* the reading at which analysis_merge() failed, or NULL */
 	const struct reading *bad_reading;
@@ -80,6 +90,9 @@ long analysis_construct(struct analysis *analysis, const char *name, const char 
 int analysis_merge(struct analysis *analysis);
 
 struct cell analysis_cell(const struct analysis *analysis, size_t point, size_t event);
+
+/* A reading of the work at a position in time, or NULL. */
+const struct reading *analysis_at(const struct analysis *analysis, uint64_t sequence);
 bool analysis_has(const struct analysis *analysis, size_t event);
 
 /* How often a feature occurs at a point; units: see FEATURE_UNIT. */

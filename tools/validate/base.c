@@ -13,6 +13,11 @@ struct arena_block {
 	max_align_t bytes[];
 };
 
+struct hash_slot {
+	uint64_t hash;
+	size_t number; /* plus 1; 0: free */
+};
+
 static void out_of_memory(void)
 {
 	fputs("perfctr validate: out of memory\n", stderr);
@@ -84,6 +89,46 @@ void arena_free(struct arena *arena)
 		free(arena->last);
 		arena->last = next;
 	}
+}
+
+/* FNV-1a over words; the last step distributes small ones */
+uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x100000001b3);
+	return hash ^ hash >> 32;
+}
+
+void hash_add(struct arena *arena, struct hash_table *table, uint64_t hash, size_t number)
+{
+	const struct hash_table old = *table;
+	size_t at = (size_t)hash;
+
+	/* at most half full */
+	if (2 * old.used >= old.size) {
+		*table = (struct hash_table){ .size = old.size ? 4 * old.size : 4 };
+		table->slots = arena_array(arena, table->size, sizeof(*table->slots));
+		for (size_t i = 0; i < old.size; i++)
+			if (old.slots[i].number)
+				hash_add(arena, table, old.slots[i].hash, old.slots[i].number - 1);
+	}
+	while (table->slots[at & (table->size - 1)].number)
+		at++;
+	table->slots[at & (table->size - 1)] = (struct hash_slot){ hash, number + 1 };
+	table->used++;
+}
+
+size_t hash_next(const struct hash_table *table, uint64_t hash, size_t *at)
+{
+	while (table->size) {
+		const struct hash_slot *slot =
+			&table->slots[((size_t)hash + (*at)++) & (table->size - 1)];
+
+		if (!slot->number)
+			break;
+		if (slot->hash == hash)
+			return slot->number - 1;
+	}
+	return HASH_END;
 }
 
 int fail(struct failure *failure, const char *format, ...)

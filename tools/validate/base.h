@@ -42,6 +42,27 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
 
+/* a hash table of the numbers of elements that its owner has in an array; initialize with {0} */
+struct hash_table {
+	struct hash_slot *slots;
+	size_t size; /* elements of @slots: 0 or a power of two */
+	size_t used;
+};
+
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+#define HASH_END SIZE_MAX
+
+/* The hash of a sequence of words, the last of which is @word. @hash: of the others. */
+uint64_t hash_word(uint64_t hash, uint64_t word);
+void hash_add(struct arena *arena, struct hash_table *table, uint64_t hash, size_t number);
+
+/*
+ * The numbers that were added with a hash, one after the other.
+ * @at: 0 for the first one; updated.
+ * Return: a number; HASH_END: there are no more.
+ */
+size_t hash_next(const struct hash_table *table, uint64_t hash, size_t *at);
+
 /* the first error; text is empty if there was none */
 struct failure {
 	char text[512]; /* one line: file, line, column, reason and what would be correct */

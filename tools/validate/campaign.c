@@ -163,31 +163,52 @@ static unsigned int parse_set(struct reader *r, const struct json_object *object
 	return 0;
 }
 
-static void parse_ideas(struct reader *r, const struct json_object *list, struct event *event)
+/* Calls @parse for each object of a list; returns the array, of @count elements of @bytes. */
+static void *parse_objects(struct reader *r, const struct json_object *root, const char *key,
+			   bool required, size_t bytes, size_t *count,
+			   void (*parse)(struct reader *r, const struct json_object *object,
+					 void *item))
 {
-	static const char *const keys[] = { "name", "rule", NULL };
-	size_t count = json_object_array_length(list);
+	const struct json_object *list =
+		document_get(&r->doc, root, key, json_type_array, required);
+	size_t length = list ? json_object_array_length(list) : 0;
+	char *items = arena_array(r->doc.arena, length ? length : 1, bytes);
 
-	event->ideas = arena_array(r->doc.arena, count, sizeof(*event->ideas));
-	for (size_t i = 0; i < count && !failed(r); i++) {
+	/* the parsers read the elements before theirs */
+	if (count == &r->campaign->event_count)
+		r->campaign->events = (struct event *)items;
+	else if (count == &r->campaign->benchmark_count)
+		r->campaign->benchmarks = (struct benchmark *)items;
+	for (size_t i = 0; i < length && !failed(r); i++) {
 		const struct json_object *object = json_object_array_get_idx(list, i);
-		const struct json_object *rule;
 
 		if (json_object_get_type(object) != json_type_object) {
-			document_fail(&r->doc, object, "a hypothesis is an object");
-			return;
+			document_fail(&r->doc, object ? object : list, "'%s' is a list of objects",
+				      key);
+			break;
 		}
-		document_only(&r->doc, object, keys);
-		event->ideas[i].name = document_text(&r->doc, object, "name", NULL);
-		rule = document_get(&r->doc, object, "rule", json_type_array, true);
-		if (rule)
-			parse_rule(r, rule, &event->ideas[i].rule);
-		event->idea_count++;
+		parse(r, object, items + i * bytes);
+		++*count;
 	}
+	return items;
 }
 
-static void parse_event(struct reader *r, const struct json_object *object, struct event *event)
+static void parse_idea(struct reader *r, const struct json_object *object, void *item)
 {
+	static const char *const keys[] = { "name", "rule", NULL };
+	struct idea *idea = item;
+	const struct json_object *rule;
+
+	document_only(&r->doc, object, keys);
+	idea->name = document_text(&r->doc, object, "name", NULL);
+	rule = document_get(&r->doc, object, "rule", json_type_array, true);
+	if (rule)
+		parse_rule(r, rule, &idea->rule);
+}
+
+static void parse_event(struct reader *r, const struct json_object *object, void *item)
+{
+	struct event *event = item;
 	static const char *const keys[] = { "name",	  "counter",	"set",	      "group",
 					    "text",	  "documented", "sum",	      "candidates",
 					    "max_weight", "accept",	"hypotheses", NULL };
@@ -196,6 +217,8 @@ static void parse_event(struct reader *r, const struct json_object *object, stru
 
 	document_only(&r->doc, object, keys);
 	event->name = document_text(&r->doc, object, "name", NULL);
+	if (event->name && campaign_event(r->campaign, event->name) >= 0)
+		document_fail(&r->doc, object, "event '%s' stands twice", event->name);
 	event->counter = document_text(&r->doc, object, "counter", "");
 	event->text = document_text(&r->doc, object, "text", "");
 	event->set = parse_set(r, object);
@@ -219,9 +242,8 @@ static void parse_event(struct reader *r, const struct json_object *object, stru
 		for (size_t i = 0; i < rule.count; i++)
 			event->candidates[event->candidate_count++] = rule.terms[i].feature;
 	}
-	list = document_get(&r->doc, object, "hypotheses", json_type_array, false);
-	if (list)
-		parse_ideas(r, list, event);
+	event->ideas = parse_objects(r, object, "hypotheses", false, sizeof(*event->ideas),
+				     &event->idea_count, parse_idea);
 }
 
 static void parse_parameters(struct reader *r, const struct json_object *object,
@@ -316,9 +338,9 @@ static void parse_benchmark_events(struct reader *r, const struct json_object *l
 	}
 }
 
-static void parse_benchmark(struct reader *r, const struct json_object *object,
-			    struct benchmark *benchmark)
+static void parse_benchmark(struct reader *r, const struct json_object *object, void *item)
 {
+	struct benchmark *benchmark = item;
 	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
 					    "kernels",	  "command", "reserve", "parameters",
 					    "quantities", "events",  NULL };
@@ -353,9 +375,9 @@ static void parse_benchmark(struct reader *r, const struct json_object *object,
 	}
 }
 
-static void parse_relation(struct reader *r, const struct json_object *object,
-			   struct relation *relation)
+static void parse_relation(struct reader *r, const struct json_object *object, void *item)
 {
+	struct relation *relation = item;
 	static const char *const keys[] = { "name", "left", "right", "accept", NULL };
 	const struct acceptance exact = { 0 };
 
@@ -367,55 +389,6 @@ static void parse_relation(struct reader *r, const struct json_object *object,
 }
 
 /* --- the file --------------------------------------------------------------------------- */
-
-/* Calls @parse for each object of a list; returns the array, of @count elements of @bytes. */
-static void *parse_objects(struct reader *r, const struct json_object *root, const char *key,
-			   bool required, size_t bytes, size_t *count,
-			   void (*parse)(struct reader *r, const struct json_object *object,
-					 void *item))
-{
-	const struct json_object *list =
-		document_get(&r->doc, root, key, json_type_array, required);
-	size_t length = list ? json_object_array_length(list) : 0;
-	char *items = arena_array(r->doc.arena, length ? length : 1, bytes);
-
-	/* the parsers read the elements before theirs */
-	if (count == &r->campaign->event_count)
-		r->campaign->events = (struct event *)items;
-	else if (count == &r->campaign->benchmark_count)
-		r->campaign->benchmarks = (struct benchmark *)items;
-	for (size_t i = 0; i < length && !failed(r); i++) {
-		const struct json_object *object = json_object_array_get_idx(list, i);
-
-		if (json_object_get_type(object) != json_type_object) {
-			document_fail(&r->doc, object ? object : list, "'%s' is a list of objects",
-				      key);
-			break;
-		}
-		parse(r, object, items + i * bytes);
-		++*count;
-	}
-	return items;
-}
-
-static void event_object(struct reader *r, const struct json_object *object, void *item)
-{
-	struct event *event = item;
-
-	parse_event(r, object, event);
-	if (!failed(r) && campaign_event(r->campaign, event->name) >= 0)
-		document_fail(&r->doc, object, "event '%s' stands twice", event->name);
-}
-
-static void benchmark_object(struct reader *r, const struct json_object *object, void *item)
-{
-	parse_benchmark(r, object, item);
-}
-
-static void relation_object(struct reader *r, const struct json_object *object, void *item)
-{
-	parse_relation(r, object, item);
-}
 
 static void parse_classes(struct reader *r, const struct json_object *object)
 {
@@ -483,11 +456,11 @@ static void parse_root(struct reader *r)
 	if (member)
 		parse_constants(r, member);
 	parse_objects(r, root, "events", true, sizeof(struct event), &campaign->event_count,
-		      event_object);
+		      parse_event);
 	parse_objects(r, root, "benchmarks", true, sizeof(struct benchmark),
-		      &campaign->benchmark_count, benchmark_object);
+		      &campaign->benchmark_count, parse_benchmark);
 	campaign->relations = parse_objects(r, root, "relations", false, sizeof(struct relation),
-					    &campaign->relation_count, relation_object);
+					    &campaign->relation_count, parse_relation);
 	if (!failed(r) && !*campaign->anchor)
 		campaign->anchor = NULL;
 	else if (!failed(r) && campaign_event(campaign, campaign->anchor) < 0)

@@ -18,14 +18,19 @@ static const char *const type_names[] = {
 /* position in the text and in json-c's tree; the text is known to be valid JSON */
 struct walk {
 	const char *at;
-	const struct json_object *wanted;
-	const char *found;
 	const char *twice; /* a name that occurs twice in its object */
+	struct arena *arena; /* of @places and @names */
+	const char **names; /* members of the objects around the position, in which they stand */
+	size_t name_count; /* elements of @names */
+	size_t name_room;
+	struct hash_table *places; /* by value, in bytes of the text; NULL: not wanted */
+	const char *text;
 };
 
 static void skip_space(struct walk *w)
 {
-	w->at += strspn(w->at, " \t\r\n");
+	while (*w->at == ' ' || *w->at == '\t' || *w->at == '\r' || *w->at == '\n')
+		w->at++;
 }
 
 /* from the opening quote to after the closing one */
@@ -38,6 +43,17 @@ static void skip_string(struct walk *w)
 		w->at++;
 }
 
+/* The tree differs from the text only where a name with escapes occurs twice. */
+static bool step(struct walk *w, char sign)
+{
+	if (*w->at == sign)
+		w->at++;
+	else
+		w->twice = w->at;
+	skip_space(w);
+	return !w->twice;
+}
+
 static void walk_value(struct walk *w, const struct json_object *value);
 
 static bool same_key(const char *a, const char *b)
@@ -47,44 +63,42 @@ static bool same_key(const char *a, const char *b)
 	return !strncmp(a, b, length + 2);
 }
 
+static void walk_name(struct walk *w, size_t first)
+{
+	/* json-c keeps only one of two members with the same name */
+	for (size_t i = first; i < w->name_count; i++)
+		if (same_key(w->names[i], w->at))
+			w->twice = w->at;
+	if (w->name_count == w->name_room) {
+		w->names = arena_grow(w->arena, w->names, w->name_count, sizeof(*w->names));
+		w->name_room = w->name_count ? 2 * w->name_count : 1;
+	}
+	w->names[w->name_count++] = w->at;
+}
+
 static void walk_object(struct walk *w, const struct json_object *object)
 {
-	const char *first = w->at + 1;
-	int members = 0;
+	const size_t first = w->name_count;
 
 	json_object_object_foreach((struct json_object *)object, key, value)
 	{
-		struct walk earlier = { .at = first };
-		const char *own;
-
 		(void)key;
-		w->at++;
-		skip_space(w);
-		own = w->at;
-		/* json-c keeps only one of two members with the same name */
-		for (int i = 0; i < members; i++) {
-			skip_space(&earlier);
-			if (same_key(earlier.at, own))
-				w->twice = own;
-			skip_string(&earlier);
-			earlier.at = strchr(earlier.at, ':') + 1;
-			walk_value(&earlier, NULL);
-			skip_space(&earlier);
-			earlier.at++;
-		}
+		if (!step(w, w->name_count == first ? '{' : ','))
+			return;
+		walk_name(w, first);
 		if (w->twice)
 			return;
 		skip_string(w);
 		skip_space(w);
 		w->at++;
 		walk_value(w, value);
-		if (w->found || w->twice)
+		if (w->twice)
 			return;
 		skip_space(w);
-		members++;
 	}
-	if (!members)
+	if (w->name_count == first)
 		w->at++;
+	w->name_count = first;
 	skip_space(w);
 	if (*w->at++ == ',') {
 		/* more members than json-c kept */
@@ -93,35 +107,15 @@ static void walk_object(struct walk *w, const struct json_object *object)
 	}
 }
 
-/* Any value, whose type is unknown. */
-static void skip_value(struct walk *w)
-{
-	unsigned int depth = 0;
-
-	do {
-		skip_space(w);
-		if (*w->at == '"') {
-			skip_string(w);
-			continue;
-		}
-		if (*w->at == '{' || *w->at == '[')
-			depth++;
-		else if (*w->at == '}' || *w->at == ']')
-			depth--;
-		else if (*w->at != ',' && *w->at != ':')
-			w->at += strcspn(w->at, ",:{}[]\" \t\r\n") - 1;
-		w->at++;
-	} while (depth && *w->at);
-}
-
 static void walk_array(struct walk *w, const struct json_object *array)
 {
 	size_t count = json_object_array_length(array);
 
 	for (size_t i = 0; i < count; i++) {
-		w->at++;
+		if (!step(w, i ? ',' : '['))
+			return;
 		walk_value(w, json_object_array_get_idx(array, i));
-		if (w->found || w->twice)
+		if (w->twice)
 			return;
 		skip_space(w);
 	}
@@ -133,30 +127,40 @@ static void walk_array(struct walk *w, const struct json_object *array)
 
 static void walk_value(struct walk *w, const struct json_object *value)
 {
+	const enum json_type type = json_object_get_type(value);
+
 	skip_space(w);
-	if (value && value == w->wanted) {
-		w->found = w->at;
-		return;
-	}
-	switch (json_object_get_type(value)) {
-	case json_type_object:
+	if (value && w->places)
+		hash_add(w->arena, w->places, hash_word(HASH_START, (uintptr_t)value),
+			 (size_t)(w->at - w->text));
+	if ((type == json_type_object) != (*w->at == '{') ||
+	    (type == json_type_array) != (*w->at == '['))
+		w->twice = w->at;
+	else if (type == json_type_object)
 		walk_object(w, value);
-		break;
-	case json_type_array:
+	else if (type == json_type_array)
 		walk_array(w, value);
-		break;
-	default:
-		skip_value(w);
-		break;
-	}
+	else if (*w->at == '"')
+		skip_string(w);
+	else
+		w->at += strcspn(w->at, ",}] \t\r\n");
 }
 
 static const char *locate(const struct document *document, const struct json_object *value)
 {
-	struct walk w = { .at = document->text, .wanted = value };
+	struct walk w = {
+		.at = document->text,
+		.arena = document->arena,
+		.places = document->places,
+		.text = document->text,
+	};
+	size_t place, at = 0;
 
-	walk_value(&w, document->root);
-	return w.found ? w.found : document->text;
+	if (!w.places->used)
+		walk_value(&w, document->root);
+	/* hash_word() of one word has no collisions */
+	place = hash_next(w.places, hash_word(HASH_START, (uintptr_t)value), &at);
+	return place == HASH_END ? document->text : document->text + place;
 }
 
 static const char *place_of(const struct document *document, const char *at)
@@ -199,10 +203,11 @@ int document_parse(struct document *document)
 	const char *nul = memchr(document->text, 0, document->length);
 	struct json_tokener *tokener;
 	enum json_tokener_error error;
-	struct walk w = { .at = document->text };
+	struct walk w = { .at = document->text, .arena = document->arena };
 	size_t end;
 
 	document->root = NULL;
+	document->places = arena_alloc(document->arena, sizeof(*document->places));
 	if (nul)
 		return fail_at(document, nul, "a NUL byte; this is no text file");
 	tokener = json_tokener_new();

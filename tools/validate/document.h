@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * JSON files whose errors name line and column. json-c parses, but does not record where a value
- * was, so the position is searched in the text when it is needed.
+ * was, so the text is read again when a position is needed.
  */
 #pragma once
 
@@ -17,6 +17,7 @@ struct document {
 	struct arena *arena; /* owner of strings */
 	struct failure *failure; /* the first error */
 	struct json_object *root; /* parsed document; owned */
+	struct hash_table *places; /* of values, filled when one is needed */
 };
 
 /*

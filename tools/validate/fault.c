@@ -34,15 +34,12 @@ const char *fault_name(enum fault fault)
 }
 
 /* the point whose work was done just before that of a reading; NULL: unknown */
-static const struct point *point_before(const struct trial *t, const struct reading *reading)
+static const struct point *point_before(const struct analysis *a, const struct reading *reading)
 {
-	const struct measured *m = &t->a->measured;
+	const struct reading *before = reading->sequence ? analysis_at(a, reading->sequence - 1) :
+							   NULL;
 
-	for (size_t i = 0; i < m->count; i++)
-		if (m->readings[i].sequence != NO_SEQUENCE &&
-		    m->readings[i].sequence + 1 == reading->sequence)
-			return &t->a->points[t->a->point_of[i]];
-	return NULL;
+	return before ? &a->points[a->point_of[before - a->measured.readings]] : NULL;
 }
 
 /*
@@ -57,7 +54,7 @@ static int predict(const struct trial *t, size_t n, uint64_t *value)
 	if (t->fault == FAULT_STALE) {
 		if (reading->sequence == NO_SEQUENCE || point->kernels != 1)
 			return -1;
-		point = point_before(t, reading);
+		point = point_before(t->a, reading);
 		if (!point)
 			return 0;
 	}
@@ -81,23 +78,22 @@ static int predict(const struct trial *t, size_t n, uint64_t *value)
 /* whether the trial agrees with all readings, and the documentation disagrees with at least one */
 static bool agrees(const struct trial *t)
 {
-	const struct measured *m = &t->a->measured;
+	const struct analysis *a = t->a;
 	bool differs = false, any = false;
 
-	for (size_t i = 0; i < m->count; i++) {
-		const struct reading *reading = &m->readings[i];
+	for (size_t n = a->first[t->number]; n < a->first[t->number + 1]; n++) {
+		const size_t i = a->order[n];
+		const struct reading *reading = &a->measured.readings[i];
 		uint64_t value, documented;
 		int predicted;
 
-		if (reading->event != t->number || reading->dropped)
-			continue;
 		predicted = predict(t, i, &value);
 		if (predicted < 0 ||
 		    (predicted && !analysis_accepts(t->event, value, reading->value)))
 			return false;
 		any |= predicted > 0;
-		if (!analysis_expected(t->a, &t->a->points[t->a->point_of[i]],
-				       &t->event->documented, reading->units, &documented) &&
+		if (!analysis_expected(a, &a->points[a->point_of[i]], &t->event->documented,
+				       reading->units, &documented) &&
 		    !analysis_accepts(t->event, documented, reading->value))
 			differs = true;
 	}

@@ -14,7 +14,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "study.h"
@@ -163,7 +162,7 @@ static void abandon_event(struct analysis *a, struct cpu *cpu, size_t event,
 {
 	close(cpu->fds[event]);
 	cpu->fds[event] = -1;
-	measured_forget(&a->measured, a->campaign, event);
+	measured_forget(a->arena, &a->measured, a->campaign, event);
 	a->unavailable[event] =
 		arena_printf(a->arena,
 			     "not measured: it counted %" PRIu64 " of %" PRIu64
@@ -278,7 +277,6 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 {
 	const size_t events = a->campaign->event_count;
 	struct cpu *cpu = arena_alloc(a->arena, sizeof(*cpu));
-	struct utsname kernel;
 	size_t usable = 0;
 
 	*machine = (struct machine){
@@ -306,13 +304,7 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 	a->measured.source = "live on this CPU";
 	if (cpu_model(a))
 		measured_configure(a->arena, &a->measured, "cpu", cpu_model(a));
-	if (!uname(&kernel)) {
-		measured_configure(a->arena, &a->measured, "kernel",
-				   arena_printf(a->arena, "%s", kernel.release));
-		measured_configure(a->arena, &a->measured, "machine",
-				   arena_printf(a->arena, "%s", kernel.machine));
-	}
-	measured_configure(a->arena, &a->measured, "perfctr", PERFCTR_VERSION);
+	study_configure(a);
 	if (usable)
 		return 0;
 	fail(a->failure, "perf events of a thread cannot be opened: %s", strerror(-*error));

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "study.h"
 #include "lib/rows.h"
@@ -334,7 +333,6 @@ static void configure(struct analysis *a, const struct vsoc *v)
 {
 	struct measured *m = &a->measured;
 	const char *path = perfctr_device_path(v->device), *profile = profile_of(a, path);
-	struct utsname kernel;
 
 	m->source = arena_printf(a->arena, "live on %s (%s)", perfctr_device_info(v->device)->name,
 				 path);
@@ -344,10 +342,7 @@ static void configure(struct analysis *a, const struct vsoc *v)
 	measured_configure(a->arena, m, "cores",
 			   arena_printf(a->arena, "%#" PRIx64,
 					(uint64_t)v->runner.info.shader_present));
-	if (!uname(&kernel))
-		measured_configure(a->arena, m, "kernel",
-				   arena_printf(a->arena, "%s", kernel.release));
-	measured_configure(a->arena, m, "perfctr", PERFCTR_VERSION);
+	study_configure(a);
 }
 
 /* --- which device -------------------------------------------------------- */

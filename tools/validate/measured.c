@@ -11,16 +11,9 @@ enum { MAX_UNITS = 1000000 };
  * --- index of readings ------------------------------------------------------------
  */
 
-/* FNV-1a over words: benchmarks, events and runs are small, the last step distributes them. */
-static uint64_t hash_word(uint64_t hash, uint64_t word)
-{
-	hash = (hash ^ word) * UINT64_C(0x100000001b3);
-	return hash ^ hash >> 32;
-}
-
 static uint64_t hash_of(const struct reading *r, size_t parameters)
 {
-	uint64_t hash = hash_word(UINT64_C(0xcbf29ce484222325), r->benchmark);
+	uint64_t hash = hash_word(HASH_START, r->benchmark);
 
 	hash = hash_word(hash_word(hash, r->event), r->run);
 	for (size_t p = 0; p < parameters; p++)
@@ -34,60 +27,48 @@ static bool is_same(const struct reading *a, const struct reading *b, size_t par
 	       !memcmp(a->parameters, b->parameters, parameters * sizeof(a->parameters[0]));
 }
 
-/* Slot of a reading in the table, or the free slot for it. */
-static size_t *find(const struct measured *measured, const struct campaign *campaign,
-		    const struct reading *reading)
+static size_t parameters_of(const struct campaign *campaign, const struct reading *reading)
 {
-	const size_t parameters = campaign->benchmarks[reading->benchmark].parameter_count;
-	size_t at = (size_t)hash_of(reading, parameters);
-
-	for (;; at++) {
-		size_t *entry = &measured->table[at & (measured->table_count - 1)];
-
-		if (!*entry || is_same(&measured->readings[*entry - 1], reading, parameters))
-			return entry;
-	}
+	return campaign->benchmarks[reading->benchmark].parameter_count;
 }
 
-static void fill_table(struct measured *measured, const struct campaign *campaign)
+const struct reading *measured_find(const struct measured *measured,
+				    const struct campaign *campaign, const struct reading *like)
 {
-	if (measured->table_count)
-		memset(measured->table, 0, measured->table_count * sizeof(*measured->table));
-	for (size_t n = 0; n < measured->count; n++)
-		*find(measured, campaign, &measured->readings[n]) = n + 1;
+	const size_t parameters = parameters_of(campaign, like);
+	const uint64_t hash = hash_of(like, parameters);
+	size_t n;
+
+	for (size_t at = 0; (n = hash_next(&measured->table, hash, &at)) != HASH_END;)
+		if (is_same(&measured->readings[n], like, parameters))
+			return &measured->readings[n];
+	return NULL;
 }
 
 int measured_add(struct arena *arena, struct measured *measured, const struct campaign *campaign,
 		 const struct reading *reading)
 {
-	size_t *entry;
-
-	/* at most half full */
-	if (2 * measured->count >= measured->table_count) {
-		measured->table_count = measured->count ? 4 * measured->count : 2;
-		measured->table =
-			arena_array(arena, measured->table_count, sizeof(*measured->table));
-		fill_table(measured, campaign);
-	}
-	entry = find(measured, campaign, reading);
-	if (*entry)
+	if (measured_find(measured, campaign, reading))
 		return -1;
+	hash_add(arena, &measured->table, hash_of(reading, parameters_of(campaign, reading)),
+		 measured->count);
 	measured->readings =
 		arena_grow(arena, measured->readings, measured->count, sizeof(*reading));
 	measured->readings[measured->count++] = *reading;
-	*entry = measured->count;
 	return 0;
 }
 
-void measured_forget(struct measured *measured, const struct campaign *campaign, size_t event)
+void measured_forget(struct arena *arena, struct measured *measured,
+		     const struct campaign *campaign, size_t event)
 {
-	size_t kept = 0;
+	const struct measured old = *measured;
 
-	for (size_t i = 0; i < measured->count; i++)
-		if (measured->readings[i].event != event)
-			measured->readings[kept++] = measured->readings[i];
-	measured->count = kept;
-	fill_table(measured, campaign);
+	measured->table = (struct hash_table){ 0 };
+	measured->readings = NULL;
+	measured->count = 0;
+	for (size_t i = 0; i < old.count; i++)
+		if (old.readings[i].event != event)
+			measured_add(arena, measured, campaign, &old.readings[i]);
 }
 
 const char *measured_configured(const struct measured *measured, const char *name)
@@ -232,7 +213,7 @@ static int read_reading(const struct csv *csv, const struct campaign *campaign,
 	const struct benchmark *benchmark;
 	int ret;
 
-	*reading = (struct reading){ .sequence = NO_SEQUENCE };
+	*reading = (struct reading){ .sequence = NO_SEQUENCE, .line = csv->row_line };
 	ret = read_names(csv, campaign, columns, reading);
 	benchmark = &campaign->benchmarks[reading->benchmark];
 	if (!ret && !benchmark_states(benchmark, reading->event))
@@ -482,86 +463,60 @@ static int parse_root(const struct document *doc, struct campaign *campaign,
  * --- either format -------------------------------------------------------------------
  */
 
-static bool looks_like_json(const char *text, size_t length)
+int measured_open(struct document *file)
 {
-	size_t i = 0;
+	const char first = file->text[strspn(file->text, " \t\r\n")];
 
-	while (i < length && strchr(" \t\r\n", text[i]))
-		i++;
-	return i < length && (text[i] == '{' || text[i] == '[');
+	/* document_parse() reports the place of a NUL byte */
+	if (first == '{' || first == '[' || memchr(file->text, 0, file->length))
+		return document_parse(file);
+	return 0;
 }
 
-const char *measured_campaign(struct arena *arena, const char *text, size_t length)
+const char *measured_campaign(const struct document *file)
 {
 	static const char mark[] = "# campaign: ";
-	struct failure ignored = { "" };
+	const char *name = file->text + sizeof(mark) - 1;
+	const struct json_object *root = file->root, *list;
+	struct json_object *member;
 
-	if (looks_like_json(text, length)) {
-		struct document doc = { "", text, length, arena, &ignored, NULL };
-		const char *name = NULL;
-
-		if (!document_parse(&doc) && json_object_is_type(doc.root, json_type_object)) {
-			const struct json_object *list =
-				document_get(&doc, doc.root, "campaigns", json_type_array, false);
-			const struct json_object *root = doc.root;
-
-			if (list && json_object_array_length(list) == 1)
-				root = json_object_array_get_idx(list, 0);
-			if (json_object_is_type(root, json_type_object))
-				name = document_text(&doc, root, "campaign", NULL);
-		}
-		document_free(&doc);
-		return name;
-	}
-	if (length < sizeof(mark) || memcmp(text, mark, sizeof(mark) - 1))
-		return NULL;
-	text += sizeof(mark) - 1;
-	return arena_copy(arena, text, strcspn(text, " \r\n"));
+	if (!root)
+		return strncmp(file->text, mark, sizeof(mark) - 1) ?
+			       NULL :
+			       arena_copy(file->arena, name, strcspn(name, " \r\n"));
+	list = json_object_object_get(root, "campaigns");
+	if (json_object_is_type(list, json_type_array) && json_object_array_length(list) == 1)
+		root = json_object_array_get_idx(list, 0);
+	return json_object_is_type(root, json_type_object) &&
+			       json_object_object_get_ex(root, "campaign", &member) ?
+		       document_string(file, member, "campaign") :
+		       NULL;
 }
 
-int measured_parse(struct arena *arena, const char *name, const char *text, size_t length,
-		   struct campaign *campaign, struct measured *measured, struct failure *failure)
+int measured_parse(const struct document *file, struct campaign *campaign,
+		   struct measured *measured)
 {
-	struct document doc = { name, text, length, arena, failure, NULL };
-	struct csv csv = { .name = name, .arena = arena, .failure = failure, .at = text };
-	const char *nul = memchr(text, 0, length);
-	int ret;
+	struct csv csv = {
+		.name = file->name,
+		.arena = file->arena,
+		.failure = file->failure,
+		.at = file->text,
+		.end = file->text + file->length,
+	};
 
-	*measured = (struct measured){ .source = name };
-	if (!nul && !looks_like_json(text, length)) {
-		csv.end = text + length;
-		return parse_csv(&csv, campaign, measured);
-	}
-	/* document_parse() reports the place of a NUL byte */
-	ret = document_parse(&doc);
-	if (!ret)
-		ret = parse_root(&doc, campaign, measured);
-	document_free(&doc);
-	return ret;
+	*measured = (struct measured){ .source = file->name };
+	return file->root ? parse_root(file, campaign, measured) :
+			    parse_csv(&csv, campaign, measured);
 }
 
-const char *measured_place(struct arena *arena, const char *name, const char *text, size_t length,
-			   const struct campaign *campaign, size_t number)
+const char *measured_place(const struct document *file, const struct campaign *campaign,
+			   const struct measured *measured, const struct reading *reading)
 {
-	struct failure ignored = { "" };
-	struct document doc = { name, text, length, arena, &ignored, NULL };
-	struct csv csv = { .name = name, .arena = arena, .failure = &ignored, .at = text };
 	const struct json_object *rows;
-	const char *place = name;
 
-	if (!looks_like_json(text, length)) {
-		csv.end = text + length;
-		/* the header is a row too */
-		for (size_t n = 0; n <= number + 1; n++)
-			if (csv_row(&csv) <= 0)
-				return name;
-		return arena_printf(arena, "%s:%u:1", name, csv.row_line);
-	}
-	if (!document_parse(&doc)) {
-		rows = document_get(&doc, find_result(&doc, campaign), "rows", json_type_array,
-				    true);
-		place = document_place(&doc, json_object_array_get_idx(rows, number));
-	}
-	document_free(&doc);
-	return place;
+	if (!file->root)
+		return arena_printf(file->arena, "%s:%u:1", file->name, reading->line);
+	rows = json_object_object_get(find_result(file, campaign), "rows");
+	return document_place(
+		file, json_object_array_get_idx(rows, (size_t)(reading - measured->readings)));
 }

@@ -25,6 +25,7 @@ struct reading {
 	uint64_t value;
 	uint64_t published; /* what the source of the data expected */
 	bool has_published; /* whether @published was given */
+	unsigned int line; /* in a file of CSV */
 	bool dropped; /* the anchor of the run is off, see analysis_merge() */
 };
 
@@ -32,41 +33,46 @@ struct reading {
 struct measured {
 	struct reading *readings;
 	size_t count;
-	size_t *table; /* hash table of numbers of readings plus 1; 0: free */
-	size_t table_count; /* elements of @table, a power of two */
+	struct hash_table table; /* of the readings */
 	const char *source; /* file or device, for the report */
 	const char **configuration; /* pairs of name and value */
 	size_t configuration_count;
 };
 
-/* Name of the campaign that a file belongs to, or NULL; reports no errors. */
-const char *measured_campaign(struct arena *arena, const char *text, size_t length);
+/*
+ * Begin with a file of measurements.
+ * @file: all but @root filled; its owner calls document_free().
+ * Return: 0; -1 it looks like JSON, but is none.
+ */
+int measured_open(struct document *file);
+
+/* Name of the campaign that a file belongs to, or NULL. */
+const char *measured_campaign(const struct document *file);
 
 /*
  * Read measurements.
- * @arena: owner of the result; @name: of the file, for messages; @text: CSV or JSON; @campaign: of
- * the measurements; constructed benchmarks of a result file are added; @measured: readings are
- * added; @failure: names file, line and column on failure.
- * Return: 0 or -1.
+ * @file: that was opened; @campaign: of the measurements; constructed benchmarks of a result file
+ * are added; @measured: filled.
+ * Return: 0; -1 with a failure that names file, line and column.
  */
-int measured_parse(struct arena *arena, const char *name, const char *text, size_t length,
-		   struct campaign *campaign, struct measured *measured, struct failure *failure);
+int measured_parse(const struct document *file, struct campaign *campaign,
+		   struct measured *measured);
 
-/*
- * Place of a reading.
- * @arena: owner of the result; @name: of the file; @text: text that measured_parse() accepted;
- * @campaign: that it belongs to; @number: of the reading.
- * Return: "FILE:LINE:COLUMN" of its row.
- */
-const char *measured_place(struct arena *arena, const char *name, const char *text, size_t length,
-			   const struct campaign *campaign, size_t number);
+/* "FILE:LINE:COLUMN" of the row of a reading. */
+const char *measured_place(const struct document *file, const struct campaign *campaign,
+			   const struct measured *measured, const struct reading *reading);
 
 /* Adds a reading; -1 if the run already has one of this event and work. */
 int measured_add(struct arena *arena, struct measured *measured, const struct campaign *campaign,
 		 const struct reading *reading);
 
+/* The reading of the same benchmark, event, parameters and run, or NULL. */
+const struct reading *measured_find(const struct measured *measured,
+				    const struct campaign *campaign, const struct reading *like);
+
 /* Removes all readings of an event. */
-void measured_forget(struct measured *measured, const struct campaign *campaign, size_t event);
+void measured_forget(struct arena *arena, struct measured *measured,
+		     const struct campaign *campaign, size_t event);
 
 /* A value of the configuration; NULL: none. */
 const char *measured_configured(const struct measured *measured, const char *name);

@@ -2,6 +2,8 @@
 /* Results of studies for people and programs. */
 #pragma once
 
+#include <sys/utsname.h>
+
 #include "study.h"
 
 /* contents of a report */
@@ -13,6 +15,8 @@ struct report {
 	size_t skipped_count;
 	bool verbose; /* print the reasoning of trusted events too */
 	struct arena *arena; /* for allocated text */
+	char time[32]; /* of the evaluation, for example 2026-01-31T23:59:59Z */
+	struct utsname on; /* where it was done */
 };
 
 /* an event at a point */

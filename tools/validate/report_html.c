@@ -2,8 +2,6 @@
 /* The report as a self-contained page: tables, plots and the reasoning. */
 #include <inttypes.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 
 #include "builtin.h"
 #include "common/number.h"
@@ -76,43 +74,37 @@ static void print_verdicts(const struct study *study, FILE *out)
 
 static void print_discrepancy(FILE *out, const struct table_row *row)
 {
-	char digits[40];
-	uint64_t apart = row->cell.value > row->expected ? row->cell.value - row->expected :
-							   row->expected - row->cell.value;
+	const uint64_t value = row->cell.value, expected = row->expected;
+	const bool off = row->has_expected && value != expected;
+	char digits[40] = "";
 
-	if (!row->has_expected) {
-		fputs("<td class=\"n\">", out);
-		return;
-	}
-	number_group(apart, digits, sizeof(digits));
-	fprintf(out, "<td class=\"n%s\">%s%s", apart ? " off" : "",
-		!apart				? "" :
-		row->cell.value > row->expected ? "+" :
-						  "&minus;",
+	if (off)
+		number_group(value > expected ? value - expected : expected - value, digits,
+			     sizeof(digits));
+	fprintf(out, "<td class=\"n%s\">%s%s", off ? " off" : "",
+		!off		 ? "" :
+		value > expected ? "+" :
+				   "&minus;",
 		digits);
 }
 
 static void print_cells(FILE *out, bool known, const struct table_row *row)
 {
+	char digits[40], max[40];
+
 	if (!known) {
 		fputs("<td class=\"n first\"><td class=\"n\"><td class=\"n\">", out);
 		return;
 	}
 	number_cell(out, " first", row->has_expected, row->expected);
-	if (row->slip) {
-		char digits[40];
-
+	if (row->slip)
 		fprintf(out, "<sup title=\"the source printed %s\">*</sup>",
 			number_group(row->cell.published, digits, sizeof(digits)));
-	}
 	number_cell(out, "", true, row->cell.value);
-	if (row->cell.min != row->cell.max) {
-		char min[40], max[40];
-
+	if (row->cell.min != row->cell.max)
 		fprintf(out, "<br><span class=\"quiet\">%s&hellip;%s</span>",
-			number_group(row->cell.min, min, sizeof(min)),
+			number_group(row->cell.min, digits, sizeof(digits)),
 			number_group(row->cell.max, max, sizeof(max)));
-	}
 	print_discrepancy(out, row);
 }
 
@@ -138,24 +130,22 @@ static void print_slips(const struct study *study, const size_t *points, size_t 
 {
 	const struct analysis *a = &study->analysis;
 	char printed[40], follows[40];
+	struct table_row row;
 
-	for (size_t e = 0; e < a->campaign->event_count; e++) {
-		for (size_t i = 0; i < count; i++) {
-			struct table_row row;
-
-			if (!validate_row(study, points[i], e, &row) || !row.slip)
-				continue;
-			fputs("<p class=\"quiet\"><sup>*</sup> ", out);
-			text(out, a->campaign->events[e].name);
-			fputs(", ", out);
-			text(out, a->points[points[i]].label);
-			fprintf(out,
-				": the source of the data expected %s; what is documented gives %s "
-				"for its listing.</p>\n",
-				number_group(row.cell.published, printed, sizeof(printed)),
-				number_group(row.expected, follows, sizeof(follows)));
-		}
-	}
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		for (size_t i = 0; i < count; i++)
+			if (validate_row(study, points[i], e, &row) && row.slip)
+				element(out, "p class=\"quiet\"",
+					arena_printf(a->arena,
+						     "* %s, %s: the source of the data expected "
+						     "%s; what is documented gives %s for its "
+						     "listing.",
+						     a->campaign->events[e].name,
+						     a->points[points[i]].label,
+						     number_group(row.cell.published, printed,
+								  sizeof(printed)),
+						     number_group(row.expected, follows,
+								  sizeof(follows))));
 }
 
 static void print_table(const struct study *study, size_t benchmark, FILE *out)
@@ -169,11 +159,8 @@ static void print_table(const struct study *study, size_t benchmark, FILE *out)
 		return;
 	fputs("<h3>", out);
 	text(out, b->name);
-	if (*b->title) {
-		fputs(" <span class=\"quiet\">", out);
-		text(out, b->title);
-		fputs("</span>", out);
-	}
+	fputs(" ", out);
+	element(out, "span class=\"quiet\"", b->title);
 	fputs("</h3><div class=\"scroll\"><table><tr><th>", out);
 	for (size_t i = 0; i < count; i++) {
 		const char *values = a->points[points[i]].label + strlen(b->name);
@@ -240,11 +227,8 @@ static void print_chain(const struct report *report, const struct study *study, 
 		fprintf(out, "%s<span class=\"verdict %s\">%s</span>", i ? " &rarr; " : "",
 			verdict_names[o->path[i]], verdict_names[o->path[i]]);
 	fputs("</summary>", out);
-	if (*event->text) {
-		fputs("<p class=\"quiet\">", out);
-		text(out, event->text);
-		fputs("</p>", out);
-	}
+	if (*event->text)
+		element(out, "p class=\"quiet\"", event->text);
 	fputs("<ol>\n", out);
 	for (size_t i = 0; i < count; i++)
 		element(out, "li", steps[i]);
@@ -288,9 +272,9 @@ static void print_listing(FILE *out, const char *name, const char *listing, cons
 {
 	fputs("<details><summary>", out);
 	text(out, name);
-	fputs(" <span class=\"quiet\">", out);
-	text(out, note);
-	fputs("</span></summary><pre>", out);
+	fputs(" ", out);
+	element(out, "span class=\"quiet\"", note);
+	fputs("</summary><pre>", out);
 	/* line by line: markup_text() would turn line feeds into blanks */
 	for (const char *line = listing; line && *line;) {
 		int length = (int)strcspn(line, "\n");
@@ -339,9 +323,8 @@ static void print_study(const struct report *report, const struct study *study, 
 	const struct measured *m = &a->measured;
 
 	element(out, "h2", a->campaign->title);
-	fputs("<p class=\"quiet\">", out);
-	text(out, a->campaign->text);
-	fputs("</p>\n<dl>", out);
+	element(out, "p class=\"quiet\"", a->campaign->text);
+	fputs("\n<dl>", out);
 	fact(out, "campaign", a->campaign->name);
 	fact(out, "measured", m->source ? m->source : "");
 	for (size_t i = 0; i < m->configuration_count; i++)
@@ -366,10 +349,6 @@ static void print_study(const struct report *report, const struct study *study, 
 static void print_head(const struct report *report, FILE *out)
 {
 	size_t counts[VERDICTS] = { 0 };
-	struct utsname machine;
-	time_t now = time(NULL);
-	struct tm utc;
-	char date[64];
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
@@ -379,11 +358,9 @@ static void print_head(const struct report *report, FILE *out)
 	fputs(builtin_find("page.css")->text, out);
 	fputs("</style></head><body><h1>Which counters can be trusted</h1>\n<dl>", out);
 	fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
-	if (gmtime_r(&now, &utc) && strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &utc))
-		fact(out, "written", date);
-	if (!uname(&machine))
-		fact(out, "on",
-		     arena_printf(report->arena, "%s, %s", machine.release, machine.machine));
+	fact(out, "written", report->time);
+	fact(out, "on",
+	     arena_printf(report->arena, "%s, %s", report->on.release, report->on.machine));
 	fputs("</dl>\n<p>", out);
 	for (size_t i = 0; i < report->count; i++)
 		for (size_t e = 0; e < report->studies[i].analysis.campaign->event_count; e++)
@@ -401,11 +378,9 @@ void validate_html(const struct report *report, FILE *out)
 	for (size_t i = 0; i < report->count; i++)
 		print_study(report, &report->studies[i], out);
 	for (size_t i = 0; i < report->skipped_count; i++) {
-		fputs("<p class=\"quiet\">Campaign ", out);
-		text(out, report->skipped[2 * i]);
-		fputs(" was not run: ", out);
-		text(out, report->skipped[2 * i + 1]);
-		fputs("</p>\n", out);
+		element(out, "p class=\"quiet\"",
+			arena_printf(report->arena, "Campaign %s was not run: %s",
+				     report->skipped[2 * i], report->skipped[2 * i + 1]));
 	}
 	fputs("</body></html>\n", out);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The result file: verdicts with all the evidence. */
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 
 #include "lib/json.h"
 #include "report.h"
@@ -242,18 +240,11 @@ static struct json_object *study_json(const struct report *report, const struct 
 void validate_json(const struct report *report, FILE *out)
 {
 	struct json_object *root = json_object_new_object(), *list = json_object_new_array();
-	struct utsname machine;
-	time_t now = time(NULL);
-	struct tm utc;
-	char text[64];
 
 	json_add_text(root, "tool", "perfctr validate " PERFCTR_VERSION);
-	if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-		json_add_text(root, "time", text);
-	if (!uname(&machine)) {
-		json_add_text(root, "kernel", machine.release);
-		json_add_text(root, "machine", machine.machine);
-	}
+	json_add_text(root, "time", report->time);
+	json_add_text(root, "kernel", report->on.release);
+	json_add_text(root, "machine", report->on.machine);
 	for (size_t i = 0; i < report->count; i++)
 		json_object_array_add(list, study_json(report, &report->studies[i]));
 	json_add(root, "campaigns", list);

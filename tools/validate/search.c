@@ -118,30 +118,29 @@ static const char *append(struct arena *arena, const char *text, const char *mor
 	return arena_printf(arena, "%s%s%s", text, *text ? ", " : "", more);
 }
 
-const char *search_excluded(const struct analysis *a, const struct search *s, struct arena *arena)
+/* names of the features that are proven not to count, or that no benchmark had */
+static const char *names(const struct analysis *a, const struct search *s, struct arena *arena,
+			 bool untested)
 {
 	const char *text = "";
 	char name[96];
 
 	for (size_t v = 0; v < s->count; v++)
-		if (!search_weight(s, v))
+		if (untested ? !s->occurs[v] : !search_weight(s, v))
 			text = append(arena, text,
 				      feature_text(&a->features.items[s->variables[v]], name,
 						   sizeof(name)));
 	return text;
 }
 
+const char *search_excluded(const struct analysis *a, const struct search *s, struct arena *arena)
+{
+	return names(a, s, arena, false);
+}
+
 const char *search_untested(const struct analysis *a, const struct search *s, struct arena *arena)
 {
-	const char *text = "";
-	char name[96];
-
-	for (size_t v = 0; v < s->count; v++)
-		if (!s->occurs[v])
-			text = append(arena, text,
-				      feature_text(&a->features.items[s->variables[v]], name,
-						   sizeof(name)));
-	return text;
+	return names(a, s, arena, true);
 }
 
 static const char *weights_text(struct arena *arena, uint32_t allowed)
@@ -152,17 +151,6 @@ static const char *weights_text(struct arena *arena, uint32_t allowed)
 		if (allowed >> w & 1)
 			text = arena_printf(arena, "%s%s%u", text, *text ? "|" : "", w);
 	return text;
-}
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a < 0 ? -a : a;
 }
 
 /* drop the factor of all terms, the number of threads, which makes the text hard to read */

@@ -23,7 +23,7 @@ struct layer {
 	uint64_t *solutions;
 };
 
-static int64_t gcd64(int64_t a, int64_t b)
+int64_t gcd(int64_t a, int64_t b)
 {
 	while (b) {
 		int64_t rest = a % b;
@@ -93,7 +93,7 @@ static void normalize(struct solve_fact *row, size_t variables)
 	int64_t divisor = row->lo;
 
 	for (size_t v = 0; v < variables; v++)
-		divisor = gcd64(divisor, row->coefficients[v]);
+		divisor = gcd(divisor, row->coefficients[v]);
 	for (size_t v = 0; divisor > 1 && v < variables; v++)
 		row->coefficients[v] /= divisor;
 	if (divisor > 1)
@@ -216,7 +216,7 @@ static void find_rests(struct builder *b)
 			int64_t c = b->rows[r]->coefficients[layer->variable];
 
 			*rest = *rest_at(b, depth + 1, r);
-			rest->divisor = gcd64(rest->divisor, c);
+			rest->divisor = gcd(rest->divisor, c);
 			if (c < 0)
 				rest->min += c * (int64_t)layer->max_weight;
 			else

@@ -68,6 +68,9 @@ struct space {
 int solve(struct arena *arena, const struct solve_problem *problem, struct space *space,
 	  struct failure *failure);
 
+/* Greatest common divisor. */
+int64_t gcd(int64_t a, int64_t b);
+
 /*
  * Fetch a solution of a component.
  * @number: 0..solutions - 1, in lexical order; @weights: weights of the problem's variables; those

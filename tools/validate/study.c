@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "study.h"
 
+#include <sys/utsname.h>
+
 /* each round settles several features; more rounds mean that the search does not converge */
 enum { MAX_ROUNDS = 96 };
+
+void study_configure(struct analysis *a)
+{
+	struct utsname kernel;
+
+	if (!uname(&kernel)) {
+		measured_configure(a->arena, &a->measured, "kernel",
+				   arena_printf(a->arena, "%s", kernel.release));
+		measured_configure(a->arena, &a->measured, "machine",
+				   arena_printf(a->arena, "%s", kernel.machine));
+	}
+	measured_configure(a->arena, &a->measured, "perfctr", PERFCTR_VERSION);
+}
 
 /* Changes the point from reading to reading, so that stale counts show. */
 static int measure_all(struct study *study, struct machine *machine, FILE *progress)

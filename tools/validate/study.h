@@ -39,6 +39,9 @@ struct study {
  */
 int study_run(struct study *study, struct machine *machine, FILE *progress);
 
+/* Adds the kernel, its machine and this program's version to the configuration. */
+void study_configure(struct analysis *analysis);
+
 /*
  * A virtual SoC, counted through libperfctr.
  * @analysis: campaign; its configuration is completed, and events that cannot be counted are noted;

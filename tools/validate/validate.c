@@ -109,15 +109,14 @@ static int run_live(struct validator *v, struct study *study)
 }
 
 /* Rejects rows of impossible work, which only the benchmark can detect. */
-static int check_rows(struct validator *v, struct analysis *a, const char *text, size_t length)
+static int check_rows(struct validator *v, struct analysis *a, const struct document *file)
 {
 	const char *place;
 
 	if (!analysis_merge(a))
 		return 0;
 	if (a->bad_reading) {
-		place = measured_place(&v->arena, v->options->measured, text, length, a->campaign,
-				       (size_t)(a->bad_reading - a->measured.readings));
+		place = measured_place(file, a->campaign, &a->measured, a->bad_reading);
 		app_error(v->app, "%s: %s", place, v->failure.text);
 	} else {
 		failed(v);
@@ -142,22 +141,13 @@ static int use_cores(struct analysis *a)
 	return analysis_set_cores(a, mask);
 }
 
-static int evaluate_file(struct validator *v)
+static int evaluate(struct validator *v, const struct document *file)
 {
 	const struct options *o = v->options;
 	struct study *study = &v->studies[0];
-	const char *text, *name;
-	size_t length;
+	const char *name = o->campaign_count ? o->campaigns[0] : measured_campaign(file);
 	int status;
 
-	text = read_file(&v->arena, o->measured, &length, &v->failure);
-	if (!text)
-		return failed(v);
-	if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
-		text += 3;
-		length -= 3;
-	}
-	name = o->campaign_count ? o->campaigns[0] : measured_campaign(&v->arena, text, length);
 	if (!name) {
 		app_error(v->app,
 			  "%s:1:1: the file does not name its campaign; begin it with "
@@ -167,12 +157,10 @@ static int evaluate_file(struct validator *v)
 		return EXIT_FAILED;
 	}
 	if (load(v, name, study) < 0 ||
-	    measured_parse(&v->arena, o->measured, text, length, study->analysis.campaign,
-			   &study->analysis.measured, &v->failure) < 0)
+	    measured_parse(file, study->analysis.campaign, &study->analysis.measured) < 0 ||
+	    use_cores(&study->analysis) < 0)
 		return failed(v);
-	if (use_cores(&study->analysis) < 0)
-		return failed(v);
-	if (check_rows(v, &study->analysis, text, length) < 0)
+	if (check_rows(v, &study->analysis, file) < 0)
 		return EXIT_FAILED;
 	v->study_count = 1;
 	if (!o->live)
@@ -180,6 +168,26 @@ static int evaluate_file(struct validator *v)
 	status = run_live(v, study);
 	if (status)
 		failed(v);
+	return status;
+}
+
+static int evaluate_file(struct validator *v)
+{
+	struct document file = { .name = v->options->measured,
+				 .arena = &v->arena,
+				 .failure = &v->failure };
+	int status = EXIT_FAILED;
+
+	file.text = read_file(&v->arena, file.name, &file.length, &v->failure);
+	if (file.text && file.length >= 3 && !memcmp(file.text, "\xef\xbb\xbf", 3)) {
+		file.text += 3;
+		file.length -= 3;
+	}
+	if (!file.text || measured_open(&file) < 0)
+		failed(v);
+	else
+		status = evaluate(v, &file);
+	document_free(&file);
 	return status;
 }
 
@@ -280,7 +288,8 @@ static int write_report(struct validator *v, const struct report *report, const 
 	return EXIT_FAILED;
 }
 
-static void put_verdicts(const struct study *study, struct verdicts *verdicts, size_t *saved)
+static void put_verdicts(const struct study *study, const char *date, struct verdicts *verdicts,
+			 size_t *saved)
 {
 	static const unsigned int trusts[VERDICTS] = {
 		[VERDICT_TRUSTED] = PERFCTR_TRUST_TRUSTED,
@@ -289,12 +298,7 @@ static void put_verdicts(const struct study *study, struct verdicts *verdicts, s
 		[VERDICT_UNTRUSTED] = PERFCTR_TRUST_UNTRUSTED,
 	};
 	const struct campaign *campaign = study->analysis.campaign;
-	time_t now = time(NULL);
-	char date[32] = "";
-	struct tm utc;
 
-	if (gmtime_r(&now, &utc))
-		strftime(date, sizeof(date), "%Y-%m-%d", &utc);
 	for (size_t e = 0; e < campaign->event_count; e++) {
 		const struct event *event = &campaign->events[e];
 		const struct outcome *o = &study->outcomes[e];
@@ -316,7 +320,7 @@ static void put_verdicts(const struct study *study, struct verdicts *verdicts, s
 }
 
 /* Saves the verdicts for list, stat and top. */
-static int save_verdicts(struct validator *v)
+static int save_verdicts(struct validator *v, const char *date)
 {
 	struct verdicts *verdicts = verdicts_load(v->app->err);
 	size_t saved = 0;
@@ -329,7 +333,7 @@ static int save_verdicts(struct validator *v)
 		const struct campaign *campaign = v->studies[i].analysis.campaign;
 
 		if (campaign->database)
-			put_verdicts(&v->studies[i], verdicts, &saved);
+			put_verdicts(&v->studies[i], date, verdicts, &saved);
 		else
 			app_error(v->app,
 				  "%s is not saved: what it calls documented is not what the "
@@ -348,7 +352,7 @@ static int save_verdicts(struct validator *v)
 
 static int conclude(struct validator *v)
 {
-	const struct report report = {
+	struct report report = {
 		.studies = v->studies,
 		.count = v->study_count,
 		.skipped = v->skipped,
@@ -357,14 +361,20 @@ static int conclude(struct validator *v)
 		.arena = &v->arena,
 	};
 	const struct options *o = v->options;
+	const time_t now = time(NULL);
 	bool doubt = false;
+	struct tm utc;
 	int status;
 
+	if (gmtime_r(&now, &utc))
+		strftime(report.time, sizeof(report.time), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	uname(&report.on);
 	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
 	if (!status && o->html)
 		status = write_report(v, &report, o->html, validate_html);
 	if (!status && o->save)
-		status = save_verdicts(v);
+		status = save_verdicts(v, arena_copy(&v->arena, report.time,
+						     strcspn(report.time, "T")));
 	if (status)
 		return status;
 	for (size_t i = 0; i < v->study_count; i++)

@@ -73,7 +73,9 @@ static bool is_off(const struct analysis *a, size_t number)
 	return false;
 }
 
-static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation)
+/* whether another event of a relation is off, or, if @rules, has no documented rule */
+static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation,
+			 bool rules)
 {
 	const struct campaign *c = a->campaign;
 
@@ -81,26 +83,9 @@ static bool other_is_off(const struct analysis *a, size_t event, const struct re
 		if (e != event &&
 		    (analysis_formula_has(a, relation->left, c->events[e].name) ||
 		     analysis_formula_has(a, relation->right, c->events[e].name)) &&
-		    is_off(a, e))
+		    ((rules && !c->events[e].documented.given) || is_off(a, e)))
 			return true;
 	return false;
-}
-
-/*
- * Whether a relation that holds is evidence about an event: all other events in it must be as
- * documented. Two events with a known sum may still be exchanged.
- */
-static bool supports(const struct analysis *a, size_t event, const struct relation *relation)
-{
-	const struct campaign *c = a->campaign;
-
-	for (size_t e = 0; e < c->event_count; e++)
-		if (e != event &&
-		    (analysis_formula_has(a, relation->left, c->events[e].name) ||
-		     analysis_formula_has(a, relation->right, c->events[e].name)) &&
-		    (!c->events[e].documented.given || is_off(a, e)))
-			return false;
-	return true;
 }
 
 /* relations of an event that hold, and how many of them determine its value */
@@ -122,9 +107,10 @@ static const char *violated_relations(const struct analysis *a, size_t event,
 			continue;
 		if (!results[r].violated) {
 			held->all++;
-			held->supporting += supports(a, event, &c->relations[r]);
+			/* two events without rules, of which the sum is known, may be exchanged */
+			held->supporting += !other_is_off(a, event, &c->relations[r], true);
 		}
-		if (results[r].violated && !other_is_off(a, event, &c->relations[r]))
+		if (results[r].violated && !other_is_off(a, event, &c->relations[r], false))
 			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
 					    c->relations[r].name);
 	}

@@ -5,6 +5,7 @@
 import html.parser
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -377,6 +378,34 @@ def too_large():
     found = event(judge(campaign, ["benchmark,event,value", *rows]), "e")
     check(found["verdict"] == "QUARANTINED" and "too large" in found["reason"],
           f"{found['reason']}")
+
+
+@test
+def time_grows_as_the_rows():
+    """four times the rows take less than eight times the CPU time, with an anchor, a stale and a
+    full counter, in CSV and JSON"""
+    campaign = {"anchor": "a", "benchmarks": [{"name": "work", "parameters": {"N": [1]},
+                                               "quantities": {"n": "N"}}],
+                "events": [{"name": name, "documented": ["n"]} for name in ("a", "stale", "full")]}
+
+    def seconds(rows, as_json):
+        data = [{"benchmark": "work", "parameters": {"N": n + 1}, "run": n, "sequence": n,
+                 "event": name, "value": value} for n in range(rows // 3)
+                for name, value in (("a", n + 1), ("stale", n), ("full", 2**64 - 1))]
+        lines = ["benchmark,N,run,sequence,event,value"]
+        lines += [f"work,{r['run'] + 1},{r['run']},{r['run']},{r['event']},{r['value']}"
+                  for r in data]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        found = judge(campaign, [json.dumps({"rows": data})] if as_json else lines)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        check(event(found, "a")["verdict"] == "TRUSTED", event(found, "a")["reason"])
+        check(event(found, "stale")["reason"].startswith("stale"), event(found, "stale")["reason"])
+        check(event(found, "full")["verdict"] == "UNTRUSTED", event(found, "full")["reason"])
+        return used
+
+    for as_json in (False, True):
+        few, many = (min(seconds(rows, as_json) for _ in range(3)) for rows in (6000, 24000))
+        check(many < 8 * few, f"{'JSON' if as_json else 'CSV'}: {few:.3f} s, then {many:.3f} s")
 
 
 @test

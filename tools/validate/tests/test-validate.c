@@ -130,6 +130,22 @@ TEST("sums beyond 64 bits give a correct result or an error")
 	arena_free(&arena);
 }
 
+static int parse(struct arena *arena, const char *text, size_t length, struct campaign *campaign,
+		 struct measured *measured, struct failure *failure)
+{
+	struct document file = {
+		.name = "f", .text = text, .length = length, .arena = arena, .failure = failure
+	};
+	int ret = measured_open(&file);
+
+	if (!ret) {
+		measured_campaign(&file);
+		ret = measured_parse(&file, campaign, measured);
+	}
+	document_free(&file);
+	return ret;
+}
+
 static void bad_file(struct campaign *campaign, const char *text, const char *where)
 {
 	struct measured measured;
@@ -138,7 +154,7 @@ static void bad_file(struct campaign *campaign, const char *text, const char *wh
 	/* a copy, so that a sanitizer sees a read beyond its end */
 	char *copy = strdup(text);
 
-	CHECK(measured_parse(&arena, "f", copy, strlen(copy), campaign, &measured, &failure) < 0);
+	CHECK(parse(&arena, copy, strlen(copy), campaign, &measured, &failure) < 0);
 	HAS_TEXT(failure.text, where);
 	free(copy);
 	arena_free(&arena);
@@ -175,6 +191,9 @@ static const struct {
 	{ "{\"rows\": []}", "f:1:10: there is no measurement" },
 	{ "[]", "f:1:1: measurements are an object" },
 	{ "{\"rows\": [],\n \"rows\": []}", "f:2:2: this name stands twice" },
+	{ "{\"a\": {\"b\": 1},\n \"\\u0061\": {\"b\": 1, \"c\": []}}",
+	  "f:1:14: this name stands twice" },
+	{ "{\"a\": [1],\n \"\\u0061\": [[2], [], {}]}", "f:1:8: this name stands twice" },
 	{ "{\"rows\":\n  [{\"benchmark\": \"matrix-copy\", \"event\": \"DMOV\"}]}",
 	  "f:2:4: 'value' is missing" },
 	{ JSON ",\n\"value\": \"7\"}]}", "f:2:10: 'value' must be a number" },
@@ -199,7 +218,7 @@ TEST("an error in a file of measurements has its line and column")
 		"matrix-copy,,DMOV,18446744073709551615";
 
 	CHECK(!campaign_load(&arena, "xavier-gpu", &campaign, &failure));
-	CHECK(!measured_parse(&arena, "f", good, sizeof(good) - 1, &campaign, &measured, &failure));
+	CHECK(!parse(&arena, good, sizeof(good) - 1, &campaign, &measured, &failure));
 	CHECK(measured.count == 2 && measured.readings[0].parameters[0] == 1 &&
 	      measured.readings[1].value == UINT64_MAX);
 
@@ -235,11 +254,10 @@ TEST("any bytes give readings, or an error with line and column")
 		for (uint64_t n = below(4); cut && n--;)
 			text[below(cut)] =
 				(char)(below(2) ? "\",{}[]:\n\\-0n#"[below(13)] : (char)below(256));
-		ret = measured_parse(&own, "f", text, cut, &campaign, &measured, &reason);
+		ret = parse(&own, text, cut, &campaign, &measured, &reason);
 		if (ret < 0 ? strncmp(reason.text, "f:", 2) != 0 : !measured.count) {
 			test_fail(__FILE__, __LINE__, "%.*s: '%s'", (int)cut, text, reason.text);
 		}
-		measured_campaign(&own, text, cut);
 		free(text);
 		arena_free(&own);
 	}
@@ -266,8 +284,7 @@ TEST("many rows are read")
 	for (int n = 0; n < MANY_ROWS; n++)
 		at += sprintf(at, "\"float-loop\",%d,\"%s\",%d,%d\n", n % 7,
 			      n % 2 ? "DMOV" : "inst_misc", n, n);
-	CHECK(!measured_parse(&arena, "f", text, (size_t)(at - text), &campaign, &measured,
-			      &failure));
+	CHECK(!parse(&arena, text, (size_t)(at - text), &campaign, &measured, &failure));
 	CHECK(measured.count == MANY_ROWS &&
 	      measured.readings[MANY_ROWS - 1].value == MANY_ROWS - 1);
 	again = measured.readings[MANY_ROWS / 2];
@@ -275,14 +292,13 @@ TEST("many rows are read")
 	again.parameters[0] += 7;
 	CHECK(!measured_add(&arena, &measured, &campaign, &again));
 	again = measured.readings[1];
-	measured_forget(&measured, &campaign, again.event);
+	measured_forget(&arena, &measured, &campaign, again.event);
 	CHECK(measured.count == MANY_ROWS / 2 + 1);
 	CHECK(!measured_add(&arena, &measured, &campaign, &again));
 	CHECK(measured_add(&arena, &measured, &campaign, &again) < 0);
 	CHECK(measured_add(&arena, &measured, &campaign, &measured.readings[7]) < 0);
 	at += sprintf(at, "\"float-loop\",3,\"DMOV\",3,1\n");
-	CHECK(measured_parse(&arena, "f", text, (size_t)(at - text), &campaign, &measured,
-			     &failure) < 0);
+	CHECK(parse(&arena, text, (size_t)(at - text), &campaign, &measured, &failure) < 0);
 	CHECK(!strncmp(failure.text, "f:50002:1: the same benchmark", 29));
 	free(text);
 	arena_free(&arena);
