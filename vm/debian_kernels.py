@@ -218,7 +218,6 @@ def find_debian(name):
         kver = cached[0]
     elif not is_cached(name):
         raise KernelError(f"unknown kernel '{name}': run vm/run --help for the list, or use a "
-                          f"Debian "
-                          f"release that is in {cache_dir()}/kernels")
+                          f"Debian release that is in {cache_dir()}/kernels")
     tree = debian_dir(kver)
     return Kernel(name, kver, "x86_64", headers_dir(kver), f"{tree}/vmlinux", tree, True)
