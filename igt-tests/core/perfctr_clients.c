@@ -153,7 +153,7 @@ static int module_users(const char *module)
 }
 
 /* the last one has PMUs only */
-static const char *const modules[] = { "vsoc", "drm_perfctr", "tegra410_pmu" };
+static const char *const modules[] = { dev.driver, "drm_perfctr", "tegra410_pmu" };
 #define MODULES ARRAY_SIZE(modules)
 
 static void count_users(int users[MODULES])
@@ -170,12 +170,6 @@ static void wait_until_free(const int users[MODULES])
 			igt_sleep_ms(10);
 		igt_assert_eq(module_users(modules[i]), users[i]);
 	}
-}
-
-static void sleep_of_device(const char *control, const char *status)
-{
-	igt_vsoc_power(0, control);
-	igt_vsoc_await_power(0, status);
 }
 
 static void set_up_and_end(enum end end, int ready_fd)
@@ -245,8 +239,8 @@ static void child_ends(enum end end)
 	finish_conserved(&s);
 	igt_perfctr_session_fini(&s);
 	wait_until_free(users);
-	sleep_of_device("auto", "suspended");
-	sleep_of_device("on", "active");
+	igt_suspend(&dev);
+	igt_power(&dev, "on");
 }
 
 static void process_tests(void)
@@ -357,8 +351,7 @@ static void race_tests(void)
 				struct igt_perfctr_session s;
 
 				igt_perfctr_reopen(&mine, &dev);
-				igt_perfctr_session_setup(&s, &mine, SLOTS, i % 2 ? MS : 0);
-				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+				igt_perfctr_begin_setup(&s, &mine, SLOTS, i % 2 ? MS : 0);
 				igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 				if (i % 3)
 					igt_perfctr_session_fini(&s);
@@ -372,14 +365,10 @@ static void race_tests(void)
 static int try_period(uint64_t period_ns)
 {
 	struct igt_perfctr_session s;
-	int ret;
 
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.period_ns = period_ns;
-	ret = igt_perfctr_session_try(&s);
-	if (!ret)
-		igt_perfctr_session_fini(&s);
-	return ret;
+	return igt_perfctr_session_probe(&s);
 }
 
 /* the result on a kernel without perf events */
@@ -391,20 +380,15 @@ static int generic_or(int otherwise)
 static int try_generic(void)
 {
 	struct igt_perfctr_session s;
-	int ret;
 
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_add_pmu(&s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
-	ret = igt_perfctr_session_try(&s);
-	if (!ret)
-		igt_perfctr_session_fini(&s);
-	return ret;
+	return igt_perfctr_session_probe(&s);
 }
 
 static int try_ucf(uint32_t pmu_type)
 {
 	struct igt_perfctr_session s;
-	int ret;
 
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.request_count = 1;
@@ -415,10 +399,7 @@ static int try_ucf(uint32_t pmu_type)
 		.mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD,
 		.pmu_type = pmu_type,
 	};
-	ret = igt_perfctr_session_try(&s);
-	if (!ret)
-		igt_perfctr_session_fini(&s);
-	return ret;
+	return igt_perfctr_session_probe(&s);
 }
 
 /* what SETUP returns to a user with @capabilities */
@@ -606,10 +587,14 @@ static void permission_tests(void)
 int igt_main()
 {
 	igt_fixture() {
-		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
+		igt_vsoc_optional = true;
+		igt_hold_power(&dev);
 	}
 	many_tests();
 	process_tests();
 	race_tests();
 	permission_tests();
+	igt_fixture()
+		igt_restore_power(&dev);
 }

@@ -60,11 +60,10 @@ static void power_suspended(void)
 	create(&s, 0, 0);
 	begin(&s);
 	igt_vsoc_work(&dev, 0);
-	igt_vsoc_power(0, "auto");
-	igt_vsoc_await_power(0, "suspended");
+	igt_suspend(&dev);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	/* sampling did not wake it */
-	igt_assert(igt_vsoc_power_is(0, "suspended"));
+	igt_assert(igt_power_is(&dev, "suspended"));
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	igt_assert_eq_u64(s.lost_ns, 0);
@@ -74,7 +73,7 @@ static void power_suspended(void)
 		igt_assert_eq_u32(s.last.flags,
 				  DRM_PERFCTR_SAMPLE_MANUAL | DRM_PERFCTR_SAMPLE_SUSPENDED);
 		if (!i)
-			igt_vsoc_power(0, "on");
+			igt_power(&dev, "on");
 	}
 	igt_vsoc_work(&dev, 1);
 	igt_vsoc_stop_conserved(&s, &before);
@@ -87,19 +86,18 @@ static void power_keep_awake(void)
 	struct igt_perfctr_session s;
 
 	create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
-	igt_vsoc_power(0, "auto");
-	igt_vsoc_await_power(0, "suspended");
+	igt_suspend(&dev);
 	/* START wakes the GPU; that transition precedes the session */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_truth(&dev, &before);
-	igt_assert(igt_vsoc_power_is(0, "active"));
+	igt_assert(igt_power_is(&dev, "active"));
 	igt_sleep_ms(300);
-	igt_assert(igt_vsoc_power_is(0, "active"));
+	igt_assert(igt_power_is(&dev, "active"));
 	igt_vsoc_work(&dev, 1);
 	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
-	igt_vsoc_await_power(0, "suspended");
-	igt_vsoc_power(0, "on");
+	igt_await_suspend(&dev);
+	igt_power(&dev, "on");
 	igt_perfctr_session_fini(&s);
 }
 
@@ -108,12 +106,11 @@ static void power_start_suspended(void)
 	struct igt_perfctr_session s;
 
 	create(&s, 0, 0);
-	igt_vsoc_power(0, "auto");
-	igt_vsoc_await_power(0, "suspended");
+	igt_suspend(&dev);
 	begin(&s);
-	igt_assert(igt_vsoc_power_is(0, "suspended"));
+	igt_assert(igt_power_is(&dev, "suspended"));
 	igt_vsoc_work(&dev, 2);
-	igt_vsoc_power(0, "on");
+	igt_power(&dev, "on");
 	igt_vsoc_stop_conserved(&s, &before);
 	igt_perfctr_session_fini(&s);
 }
@@ -124,11 +121,10 @@ static void power_protected_suspended(void)
 
 	create(&s, 0, 0);
 	begin(&s);
-	igt_vsoc_power(0, "auto");
-	igt_vsoc_await_power(0, "suspended");
+	igt_suspend(&dev);
 	igt_vsoc_debugfs(&dev, "protected", "1");
 	igt_vsoc_debugfs(&dev, "protected", "0");
-	igt_vsoc_power(0, "on");
+	igt_power(&dev, "on");
 	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_FW, 0,
 					  igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_FW,
@@ -218,15 +214,15 @@ static void power_tests(void)
 	igt_subtest("power-keep-awake") power_keep_awake();
 	igt_subtest("power-start-suspended") power_start_suspended();
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
-	igt_subtest("power-protected-suspended") power_protected_suspended();
+	igt_subtest("power-protected-suspended") igt_vsoc_only(&dev, power_protected_suspended);
 	/*
 	 * Covers: DRM_PERFCTR_STATE_OFF, DRM_PERFCTR_SAMPLE_AUTOMATIC, DRM_PERFCTR_SETUP_AUTOMATIC
 	 */
-	igt_subtest("power-automatic") power_automatic();
+	igt_subtest("power-automatic") igt_vsoc_only(&dev, power_automatic);
 	/* Covers: DRM_PERFCTR_SAMPLE_AUTOMATIC */
-	igt_subtest("automatic-overflow") automatic_overflow();
+	igt_subtest("automatic-overflow") igt_vsoc_only(&dev, automatic_overflow);
 	/* Covers: DRM_PERFCTR_STATE_NORMAL, DRM_PERFCTR_STATE_PROTECTED */
-	igt_subtest("power-protected") power_protected();
+	igt_subtest("power-protected") igt_vsoc_only(&dev, power_protected);
 }
 
 static void start_in_reset(void)
@@ -285,6 +281,7 @@ static void reset_tests(void)
 	{
 		struct igt_perfctr_session s;
 
+		igt_vsoc_require(&dev);
 		create(&s, 0, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_work(&dev, 0);
@@ -306,8 +303,8 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_fini(&s);
 	}
-	igt_subtest("reset-after-stop") reset_after_stop();
-	igt_subtest("start-in-reset") start_in_reset();
+	igt_subtest("reset-after-stop") igt_vsoc_only(&dev, reset_after_stop);
+	igt_subtest("start-in-reset") igt_vsoc_only(&dev, start_in_reset);
 }
 
 /*
@@ -395,13 +392,12 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 		igt_vsoc_work(&dev, 1);
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-	igt_vsoc_power(0, "auto");
-	igt_vsoc_await_power(0, "suspended");
+	igt_suspend(&dev);
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "0");
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 	igt_sleep_ms(500);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_vsoc_power(0, "on");
+	igt_power(&dev, "on");
 	igt_vsoc_truth(&dev, &after);
 	igt_perfctr_drain(&s);
 	igt_info("%.1f of %.1f ms lost\n", s.lost_ns * 1e-6,
@@ -433,12 +429,12 @@ static bool unplug_in_reset(bool sampling)
 	while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
 		igt_sleep_ms(1);
 	igt_sleep_ms(300);
-	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+	igt_unbind(&dev);
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_drain(&periodic);
 	/* the following steps need the device */
-	igt_vsoc_bind_again(&dev);
+	igt_bind_again(&dev);
 	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
 	if (s.lost_ns < 200 * MS || (sampling && periodic.lost_ns < 200 * MS))
 		return false;
@@ -495,10 +491,9 @@ static void lost_resume(void)
 
 	create(&other, 0, 0);
 	begin_beside(&b);
-	igt_vsoc_power(0, "auto");
-	igt_vsoc_await_power(0, "suspended");
+	igt_suspend(&dev);
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-	igt_vsoc_power(0, "on");
+	igt_power(&dev, "on");
 	dead_ns = igt_raw_ns();
 	igt_vsoc_work(&dev, 0);
 	igt_sleep_ms(300);
@@ -526,14 +521,14 @@ static void lost_unplug(void)
 	work_ns = igt_raw_ns() - work_ns;
 	igt_vsoc_truth(&dev, &after);
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-	igt_require_write(IGT_VSOC_DRIVER "/unbind", "vsoc.0");
+	igt_unbind(&dev);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_info("%.1f ms lost\n", s.lost_ns * 1e-6);
 	assert_losses_reported(&s);
 	igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
 					   DRM_PERFCTR_SAMPLE_ERROR);
 	igt_assert_lte_u64(work_ns, s.lost_ns);
-	igt_vsoc_bind_again(&dev);
+	igt_bind_again(&dev);
 }
 
 static void lost_unplug_in_reset(void)
@@ -546,19 +541,23 @@ static void lost_unplug_in_reset(void)
 static void lost_tests(void)
 {
 	/* Covers: drm_perfctr_sample_header */
-	igt_subtest("lost-reset") lost_reset();
-	igt_subtest("lost-suspend") lost_suspend();
-	igt_subtest("lost-resume") lost_resume();
-	igt_subtest("lost-unplug") lost_unplug();
-	igt_subtest("lost-unplug-in-reset") lost_unplug_in_reset();
+	igt_subtest("lost-reset") igt_vsoc_only(&dev, lost_reset);
+	igt_subtest("lost-suspend") igt_vsoc_only(&dev, lost_suspend);
+	igt_subtest("lost-resume") igt_vsoc_only(&dev, lost_resume);
+	igt_subtest("lost-unplug") igt_vsoc_only(&dev, lost_unplug);
+	igt_subtest("lost-unplug-in-reset") igt_vsoc_only(&dev, lost_unplug_in_reset);
 }
 
 int igt_main()
 {
 	igt_fixture() {
-		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
+		igt_vsoc_optional = true;
+		igt_hold_power(&dev);
 	}
 	power_tests();
 	reset_tests();
 	lost_tests();
+	igt_fixture()
+		igt_restore_power(&dev);
 }

@@ -7,12 +7,12 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @features: features are those of the virtual SoC, FEATURE_PMU where the kernel has perf
+ * @features: FEATURE_PMU where the kernel has perf; the others are those of the virtual SoC
  * @features-enforced: a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature
  * @features-pmu: a PMU block is -EOPNOTSUPP on a kernel without perf events
  * @blocks-and-products: QUERY has the clock and the product of each block
  * @words-of-blocks: set, clock and product of a block in a sample are those of QUERY
- * @frequencies: clocks have their names, and run at full speed when nothing slows them
+ * @frequencies: clocks have names and frequencies; the virtual SoC's run at full speed
  * @clock-cycles: clock_cycles of every clock are its frequency times the span
  * @capture: capture_ns is the time at which a block was read; the last one ends the sample
  * @totals: totals of errors, overflows, resets and lost time are those of the samples
@@ -27,8 +27,6 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
-/* of the virtual SoC with its CSF-style GPU */
-#define CLOCKS 3
 /* longer than the core waits for firmware */
 #define NO_ANSWER_NS 50000000
 
@@ -43,18 +41,20 @@ static const struct drm_perfctr_block_info *info_of(uint16_t type, uint16_t inde
 	return NULL;
 }
 
-static void query_clocks(struct drm_perfctr_clock_info clocks[CLOCKS])
+/* without the timestamp; returns their number */
+static unsigned int query_clocks(struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS])
 {
+	const bool timestamp = dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
 	struct drm_perfctr_query q = {
 		.type = DRM_PERFCTR_QUERY_CLOCKS,
-		.count = CLOCKS,
+		.count = dev.info.clock_count - timestamp,
 		.stride = sizeof(clocks[0]),
 		.pointer = (uintptr_t)clocks,
 	};
 
 	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
-	/* the clocks and the timestamp */
-	igt_assert_eq_u32(q.count, CLOCKS + 1);
+	igt_assert_eq_u32(q.count, dev.info.clock_count);
+	return q.count - timestamp;
 }
 
 static const struct drm_perfctr_block_header *next_block(const struct drm_perfctr_sample_header *h,
@@ -83,29 +83,25 @@ static uint8_t clock_of(uint16_t type)
 
 static void features(void)
 {
-	uint32_t want = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_STATES |
-			DRM_PERFCTR_FEATURE_AUTOMATIC | DRM_PERFCTR_FEATURE_IN_STREAM |
-			DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
+	const uint32_t all = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_STATES |
+			     DRM_PERFCTR_FEATURE_AUTOMATIC | DRM_PERFCTR_FEATURE_IN_STREAM |
+			     DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
+	const bool perf = !access(IGT_PERF_PARANOID, F_OK);
 
-	if (!access(IGT_PERF_PARANOID, F_OK))
-		want |= DRM_PERFCTR_FEATURE_PMU;
-	igt_assert_eq_u32(dev.info.features, want);
+	igt_assert_eq_u32(dev.info.features & ~(dev.is_vsoc ? 0 : all),
+			  (dev.is_vsoc ? all : 0) | (perf ? DRM_PERFCTR_FEATURE_PMU : 0));
 }
 
 /* SETUP with a flag that needs a feature: 0 or -errno */
 static int try_flag(const struct igt_perfctr_device *d, uint32_t flag)
 {
 	struct igt_perfctr_session s;
-	int ret;
 
 	igt_perfctr_session_init(&s, d);
 	s.setup.flags = flag;
 	s.setup.request_count = 1;
 	s.requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
-	ret = igt_perfctr_session_try(&s);
-	if (!ret)
-		igt_perfctr_session_fini(&s);
-	return ret;
+	return igt_perfctr_session_probe(&s);
 }
 
 static void features_enforced(void)
@@ -118,14 +114,17 @@ static void features_enforced(void)
 	};
 	struct igt_perfctr_device devices[2] = { dev };
 
-	igt_vsoc_add(&devices[1], "8 product=nv50");
-	igt_assert(!(devices[1].info.features & DRM_PERFCTR_FEATURE_AUTOMATIC));
-	for (unsigned int d = 0; d < 2; d++)
+	if (dev.is_vsoc) {
+		igt_vsoc_add(&devices[1], "8 product=nv50");
+		igt_assert(!(devices[1].info.features & DRM_PERFCTR_FEATURE_AUTOMATIC));
+	}
+	for (unsigned int d = 0; d < (dev.is_vsoc ? 2 : 1); d++)
 		for (unsigned int i = 0; i < ARRAY_SIZE(flags); i++)
 			igt_assert_eq(try_flag(&devices[d], flags[i].flag),
 				      devices[d].info.features & flags[i].feature ? 0 :
 										    -EOPNOTSUPP);
-	igt_vsoc_remove(&devices[1], 8);
+	if (dev.is_vsoc)
+		igt_vsoc_remove(&devices[1], 8);
 }
 
 static void pmu_enforced(void)
@@ -140,14 +139,14 @@ static void pmu_enforced(void)
 
 static void blocks_and_products(void)
 {
-	igt_assert_eq_u32(dev.info.product, DRM_VSOC_PRODUCT_CSF);
+	if (dev.is_vsoc)
+		igt_assert_eq_u32(dev.info.product, DRM_VSOC_PRODUCT_CSF);
 	for (unsigned int i = 0; i < dev.block_count; i++) {
 		const struct drm_perfctr_block_info *b = &dev.blocks[i];
 		bool pmu = b->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
 
 		igt_assert_eq(b->clock, clock_of(b->type));
-		igt_assert_eq(b->product,
-			      pmu ? DRM_PERFCTR_PRODUCT_PERF_PMU : DRM_VSOC_PRODUCT_CSF);
+		igt_assert_eq(b->product, pmu ? DRM_PERFCTR_PRODUCT_PERF_PMU : dev.info.product);
 		if (pmu)
 			igt_assert_eq(b->index, DRM_PERFCTR_INDEX_ALL);
 	}
@@ -187,9 +186,9 @@ static void words_of_blocks(void)
 /* cycles of each clock against the frequency that QUERY reports, with the GPU awake */
 static void clock_cycles(void)
 {
-	struct drm_perfctr_clock_info clocks[CLOCKS];
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS];
 	struct igt_perfctr_session s;
-	unsigned int seen = 0;
+	unsigned int seen = 0, count;
 	uint64_t span_ns;
 
 	igt_perfctr_session_init(&s, &dev);
@@ -201,14 +200,14 @@ static void clock_cycles(void)
 	igt_sleep_ms(20);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "cores_on", "0");
-	query_clocks(clocks);
+	count = query_clocks(clocks);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	span_ns = s.last.end_ns - s.last.start_ns;
 	for (unsigned int b = 0; b < s.setup.block_count; b++) {
 		const uint8_t clock = clock_of(s.sums[b].type);
 		uint64_t cycles;
 
-		igt_assert_lt(clock, CLOCKS);
+		igt_assert_lt(clock, count);
 		igt_assert(s.sums[b].states & DRM_PERFCTR_STATE_ON);
 		cycles = (unsigned __int128)span_ns * clocks[clock].frequency_hz / 1000000000;
 		igt_info("block %u.%u: %llu cycles of %s, %llu in %llu ns\n", s.sums[b].type,
@@ -218,23 +217,27 @@ static void clock_cycles(void)
 		igt_assert_lte_u64(s.sums[b].cycles, cycles * 105 / 100);
 		seen |= 1u << clock;
 	}
-	igt_assert_eq_u32(seen, (1u << CLOCKS) - 1);
+	igt_assert_eq_u32(seen, (1u << count) - 1);
 	igt_perfctr_session_fini(&s);
 }
 
 static void frequencies(void)
 {
-	static const char *const names[CLOCKS] = { "top", "coregroup", "shader" };
-	struct drm_perfctr_clock_info clocks[CLOCKS];
+	static const char *const names[] = { "top", "coregroup", "shader" };
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS];
+	const unsigned int count = query_clocks(clocks);
 
-	query_clocks(clocks);
-	for (unsigned int i = 0; i < CLOCKS; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		igt_info("%s: %llu Hz of %llu\n", clocks[i].name,
 			 (unsigned long long)clocks[i].frequency_hz,
 			 (unsigned long long)clocks[i].max_frequency_hz);
 		igt_assert_eq_u32(clocks[i].clock, i);
-		igt_assert(!strcmp(clocks[i].name, names[i]));
 		igt_assert_lte_u64(1, clocks[i].frequency_hz);
+		igt_assert_lte_u64(clocks[i].frequency_hz, clocks[i].max_frequency_hz);
+		igt_assert(*clocks[i].name);
+		if (!dev.is_vsoc)
+			continue;
+		igt_assert(!strcmp(clocks[i].name, names[i]));
 		igt_assert_eq_u64(clocks[i].frequency_hz, clocks[i].max_frequency_hz);
 	}
 }
@@ -285,8 +288,7 @@ static void totals(void)
 	struct drm_perfctr_status status;
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 16, 0);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin_setup(&s, &dev, 16, 0);
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	igt_fault_arm(&dev, "overflow", 1);
@@ -321,7 +323,8 @@ static void totals(void)
 int igt_main()
 {
 	igt_fixture() {
-		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
+		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
+		igt_vsoc_optional = true;
 	}
 	igt_subtest("features") features();
 	/*
@@ -337,9 +340,9 @@ int igt_main()
 	igt_subtest("words-of-blocks") words_of_blocks();
 	igt_subtest("frequencies") frequencies();
 	/* Covers: DRM_PERFCTR_STATE_ON, DRM_PERFCTR_CLOCK_NONE */
-	igt_subtest("clock-cycles") clock_cycles();
+	igt_subtest("clock-cycles") igt_vsoc_only(&dev, clock_cycles);
 	/* Covers: drm_perfctr_block_header */
-	igt_subtest("capture") capture();
+	igt_subtest("capture") igt_vsoc_only(&dev, capture);
 	/* Covers: drm_perfctr_status */
-	igt_subtest("totals") totals();
+	igt_subtest("totals") igt_vsoc_only(&dev, totals);
 }

@@ -263,8 +263,7 @@ static void outlives_session(void)
 
 	for (unsigned int by_close = 0; by_close < 2; by_close++) {
 		igt_perfctr_reopen(&mine, &dev);
-		igt_perfctr_session_setup(&s, &mine, 2, 0);
-		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+		igt_perfctr_begin_setup(&s, &mine, 2, 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 99), 0);
 		fd = dup(s.setup.ring_fd);
 		offset = s.setup.ring_offset;
@@ -301,8 +300,7 @@ static void unplugged_state(void)
 
 	igt_vsoc_require(&dev);
 	igt_vsoc_add(&mine, "8");
-	igt_perfctr_session_setup(&s, &mine, 4, 0);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin_setup(&s, &mine, 4, 0);
 	igt_assert_eq(igt_vsoc_driver("del_device", "8"), 0);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);

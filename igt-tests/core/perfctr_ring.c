@@ -254,8 +254,7 @@ static void insert_index_written(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 8, 0);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin_setup(&s, &dev, 8, 0);
 	s.control->insert_idx = 12345;
 	s.control->state = ~0u;
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);

@@ -263,8 +263,7 @@ static void conserve_each_sample(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 16, 0);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin_setup(&s, &dev, 16, 0);
 	for (unsigned int n = 0; n < 5; n++) {
 		igt_perfctr_clear_sums(&s);
 		igt_vsoc_truth(&dev, &before);
@@ -378,8 +377,7 @@ static void teardown_active(void)
 	struct igt_perfctr_session s;
 	uint64_t insert;
 
-	igt_perfctr_session_setup(&s, &dev, 64, MS);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_perfctr_begin_setup(&s, &dev, 64, MS);
 	igt_assert_eq(igt_perfctr_teardown(&s), 0);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 	insert = s.control->insert_idx;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_sys.h"
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
 
@@ -186,34 +185,12 @@ void igt_nv50_step(uint64_t ns)
 	igt_vsoc_debugfs_u64(&igt_nv50.dev, "step_ns", ns);
 }
 
-static bool find_number(const char *file, const char *name, uint64_t *value)
-{
-	char path[64], word[32], text[32];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/%s", igt_nv50.dev.minor, file);
-	f = fopen(path, "re");
-	igt_assert_f(f, "%s: %s\n", path, strerror(errno));
-	while (!found && fscanf(f, "%31s %31s", word, text) == 2) {
-		found = !strcmp(word, name);
-		*value = strtoull(text, NULL, 10);
-	}
-	fclose(f);
-	return found;
-}
-
 uint64_t igt_nv50_sampler(const char *name)
 {
 	uint64_t n = 0;
 
-	igt_assert_f(find_number("vsoc/pcounter", name, &n) ||
-			     find_number("perfctr_sampler", name, &n),
+	igt_assert_f(igt_debugfs_number(&igt_nv50.dev, "vsoc/pcounter", name, &n) ||
+			     igt_debugfs_number(&igt_nv50.dev, "perfctr_sampler", name, &n),
 		     "no %s in debugfs\n", name);
 	return n;
-}
-
-void igt_nv50_power(const char *how)
-{
-	igt_vsoc_power(IGT_NV50_NUMBER, how);
 }

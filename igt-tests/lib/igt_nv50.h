@@ -80,7 +80,5 @@ void igt_nv50_work(unsigned int n);
 void igt_nv50_step(uint64_t ns);
 /* a number of the debugfs files "vsoc/pcounter" and "perfctr_sampler" */
 uint64_t igt_nv50_sampler(const char *name);
-/* "auto" or "on" */
-void igt_nv50_power(const char *how);
 
 #endif

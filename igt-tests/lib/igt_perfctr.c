@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -40,11 +41,11 @@ int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint6
 	return ret;
 }
 
-static bool driver_is(int fd, const char *driver)
+static bool driver_is(int fd, const char *driver, char name[32])
 {
-	char name[32] = "";
-	struct drm_version version = { .name = name, .name_len = sizeof(name) - 1 };
+	struct drm_version version = { .name = name, .name_len = 31 };
 
+	memset(name, 0, 32);
 	return !ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, driver);
 }
 
@@ -57,7 +58,7 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 		.pointer = (uintptr_t)&dev->info,
 	};
 
-	dev->is_vsoc = driver_is(dev->fd, "vsoc");
+	dev->is_vsoc = driver_is(dev->fd, "vsoc", dev->driver);
 	igt_assert_eq(igt_perfctr_query(dev->fd, &query), 0);
 	query.type = DRM_PERFCTR_QUERY_BLOCKS;
 	query.count = IGT_PERFCTR_MAX_BLOCKS;
@@ -71,15 +72,10 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 /* name of the device behind a render node, for example "vsoc.0" */
 static bool device_is(int minor, const char *name)
 {
-	char path[64], target[256];
-	ssize_t length;
+	char path[64], target[PATH_MAX];
 
 	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device", minor);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length < 0)
-		return false;
-	target[length] = '\0';
-	return strrchr(target, '/') && !strcmp(strrchr(target, '/') + 1, name);
+	return realpath(path, target) && !strcmp(strrchr(target, '/') + 1, name);
 }
 
 static bool has_counters(int fd)
@@ -104,7 +100,7 @@ static bool open_node(struct igt_perfctr_device *dev, const char *driver, const 
 		dev->fd = open(path, O_RDWR | O_CLOEXEC);
 		if (dev->fd < 0)
 			continue;
-		if (driver ? driver_is(dev->fd, driver) : has_counters(dev->fd)) {
+		if (driver ? driver_is(dev->fd, driver, dev->driver) : has_counters(dev->fd)) {
 			dev->minor = minor;
 			igt_perfctr_describe(dev);
 			return true;
@@ -276,6 +272,15 @@ int igt_perfctr_session_try(struct igt_perfctr_session *s)
 	igt_assert_eq_u64(s->setup.ring_bytes, tested.ring_bytes);
 	igt_perfctr_session_map(s);
 	return 0;
+}
+
+int igt_perfctr_session_probe(struct igt_perfctr_session *s)
+{
+	int ret = igt_perfctr_session_try(s);
+
+	if (!ret)
+		igt_perfctr_session_fini(s);
+	return ret;
 }
 
 void igt_perfctr_session_create(struct igt_perfctr_session *s)
@@ -562,6 +567,13 @@ void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active)
 void igt_perfctr_begin(struct igt_perfctr_session *s)
 {
 	igt_perfctr_session_create(s);
+	igt_assert_eq(igt_perfctr_start(s, 0), 0);
+}
+
+void igt_perfctr_begin_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
+			     uint32_t slots, uint64_t period_ns)
+{
+	igt_perfctr_session_setup(s, dev, slots, period_ns);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 }
 

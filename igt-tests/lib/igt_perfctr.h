@@ -23,6 +23,7 @@
 struct igt_perfctr_device {
 	int fd;
 	int minor; /* of the render node */
+	char driver[32];
 	bool is_vsoc;
 	struct drm_perfctr_device_info info;
 	struct drm_perfctr_block_info blocks[IGT_PERFCTR_MAX_BLOCKS];
@@ -105,6 +106,8 @@ struct drm_perfctr_block_request *igt_perfctr_add_pmu(struct igt_perfctr_session
 						      uint32_t type, uint64_t config, int cpu);
 /* TEST_ONLY, SETUP, the ring mapped; 0 or -errno */
 int igt_perfctr_session_try(struct igt_perfctr_session *s);
+/* the same, and without the session again */
+int igt_perfctr_session_probe(struct igt_perfctr_session *s);
 void igt_perfctr_session_create(struct igt_perfctr_session *s);
 /* init with that number of slots and period, and create */
 void igt_perfctr_session_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
@@ -124,6 +127,9 @@ void igt_perfctr_await_batched(struct igt_perfctr_session *s, bool batched);
 unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
 /* create and START, which must succeed */
 void igt_perfctr_begin(struct igt_perfctr_session *s);
+/* the same with that number of slots and period */
+void igt_perfctr_begin_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
+			     uint32_t slots, uint64_t period_ns);
 /* STOP, which must succeed, and drain */
 void igt_perfctr_finish(struct igt_perfctr_session *s);
 /* SAMPLE, which must succeed, and drain */

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "minigt.h"
 #include "igt_sys.h"
 
+/* of a render node in sysfs */
+#define DEVICE "/sys/class/drm/renderD%d/device/"
 #define NS_PER_S 1000000000ull
 #define NS_PER_MS 1000000ull
 
@@ -60,12 +63,45 @@ int igt_read_int(const char *path)
 	return value;
 }
 
+bool igt_debugfs_number(const struct igt_perfctr_device *dev, const char *file, const char *name,
+			uint64_t *value)
+{
+	char path[96], word[40], text[40];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/%s", dev->minor, file);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (!found && fscanf(f, "%39s %39s", word, text) == 2)
+		found = !strcmp(word, name);
+	fclose(f);
+	if (found)
+		*value = strtoull(text, NULL, 0);
+	return found;
+}
+
 void igt_write_int(const char *path, int value)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d\n", value);
 	igt_assert_eq(igt_write(path, text), 0);
+}
+
+void igt_read_fdinfo(int fd, char text[1024])
+{
+	char path[64];
+	ssize_t bytes;
+	int info;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = open(path, O_RDONLY | O_CLOEXEC);
+	bytes = read(info, text, 1023);
+	close(info);
+	igt_assert_lt(0, bytes);
+	text[bytes] = '\0';
 }
 
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
@@ -78,6 +114,24 @@ bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
 	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD;
 	return true;
+}
+
+void igt_perfctr_add_ucf_counters(struct igt_perfctr_session *s, unsigned int counters)
+{
+	const unsigned int most = 16;
+	const int type = igt_read_int(IGT_UCF_TYPE);
+
+	for (unsigned int filter = 1; counters; filter++) {
+		unsigned int n = counters < most ? counters : most;
+		struct drm_perfctr_block_request *r =
+			igt_perfctr_add_pmu(s, 0, type, 0, DRM_PERFCTR_CPU_ANY);
+
+		r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
+		r->mask = (1ull << n) - 1;
+		/* three bits of the source, four of the destination */
+		r->config1 = (filter & 7) | (filter & ~7u) << 5;
+		counters -= n;
+	}
 }
 
 int igt_find_process(const char *prefix)
@@ -103,14 +157,27 @@ int igt_find_process(const char *prefix)
 	return found;
 }
 
-uint64_t igt_sampler_ns(uint64_t *times)
+/* what a link of the device's directory in sysfs points to, and the last part of it */
+static const char *link_of(const struct igt_perfctr_device *dev, const char *file,
+			   char target[PATH_MAX])
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), DEVICE "%s", dev->minor, file);
+	igt_assert_f(realpath(path, target), "%s: %m\n", path);
+	return strrchr(target, '/') + 1;
+}
+
+uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times)
 {
 	unsigned long long ns = 0, turns = 0;
-	int pid = igt_find_process("perfctr/vsoc");
-	char path[64];
+	char path[64], target[PATH_MAX], name[80];
 	FILE *f;
+	int pid;
 
-	igt_assert_f(pid, "no thread perfctr/vsoc*\n");
+	snprintf(name, sizeof(name), "perfctr/%.64s", link_of(dev, "", target));
+	pid = igt_find_process(name);
+	igt_assert_f(pid, "no thread %s\n", name);
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
 	f = fopen(path, "re");
 	igt_require_f(f, "the kernel has no schedstat\n");
@@ -121,6 +188,92 @@ uint64_t igt_sampler_ns(uint64_t *times)
 	igt_assert_lte_u64(1, ns);
 	*times = turns;
 	return ns;
+}
+
+static const char *power_file(const struct igt_perfctr_device *dev, const char *file)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), DEVICE "power/%s", dev->minor, file);
+	return path;
+}
+
+static const char *power_word(const struct igt_perfctr_device *dev, const char *file)
+{
+	FILE *f = fopen(power_file(dev, file), "re");
+	static char word[16];
+
+	igt_assert_f(f, "power/%s: %m\n", file);
+	igt_assert_eq(fscanf(f, "%15s", word), 1);
+	fclose(f);
+	return word;
+}
+
+int igt_power_try(const struct igt_perfctr_device *dev, const char *how)
+{
+	return igt_write(power_file(dev, "control"), how);
+}
+
+void igt_power(const struct igt_perfctr_device *dev, const char *how)
+{
+	igt_require_write(power_file(dev, "control"), how);
+}
+
+bool igt_power_is(const struct igt_perfctr_device *dev, const char *status)
+{
+	return !strcmp(power_word(dev, "runtime_status"), status);
+}
+
+void igt_await_suspend(const struct igt_perfctr_device *dev)
+{
+	for (unsigned int i = 0; !igt_power_is(dev, "suspended"); i++) {
+		igt_assert_lt(i, 1000);
+		igt_sleep_ms(10);
+	}
+}
+
+void igt_suspend(const struct igt_perfctr_device *dev)
+{
+	igt_power(dev, "auto");
+	igt_await_suspend(dev);
+}
+
+static char power_before[16];
+
+void igt_hold_power(const struct igt_perfctr_device *dev)
+{
+	if (access(power_file(dev, "control"), W_OK))
+		return;
+	strcpy(power_before, power_word(dev, "control"));
+	igt_power(dev, "on");
+}
+
+void igt_restore_power(const struct igt_perfctr_device *dev)
+{
+	if (*power_before)
+		igt_power(dev, power_before);
+}
+
+static char driver[PATH_MAX], bound[80];
+
+void igt_unbind(const struct igt_perfctr_device *dev)
+{
+	char target[PATH_MAX], path[PATH_MAX + 8];
+
+	snprintf(bound, sizeof(bound), "%.64s", link_of(dev, "", target));
+	link_of(dev, "driver", driver);
+	snprintf(path, sizeof(path), "%s/unbind", driver);
+	igt_require_write(path, bound);
+}
+
+void igt_bind_again(struct igt_perfctr_device *dev)
+{
+	char path[PATH_MAX + 8];
+
+	igt_perfctr_close(dev);
+	snprintf(path, sizeof(path), "%s/bind", driver);
+	igt_assert_eq(igt_write(path, bound), 0);
+	igt_assert(igt_perfctr_open_device(dev, bound));
 }
 
 static const char *trace_file(const char *event, const char *name)

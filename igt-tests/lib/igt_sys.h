@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock, sysfs and debugfs files, and the fabric's PMU. */
+/* The clock, sysfs and debugfs files, power, unbind, and the fabric's PMU. */
 #ifndef IGT_SYS_H
 #define IGT_SYS_H
 
@@ -21,14 +21,40 @@ int igt_write(const char *path, const char *text);
 void igt_require_write(const char *path, const char *text);
 /* the number in a file, -1 if there is none */
 int igt_read_int(const char *path);
+/* the number after @name in a debugfs file of the node, false: there is none */
+bool igt_debugfs_number(const struct igt_perfctr_device *dev, const char *file, const char *name,
+			uint64_t *value);
 void igt_write_int(const char *path, int value);
+/* what fdinfo says about a file of this process */
+void igt_read_fdinfo(int fd, char text[1024]);
 /* add a block for the bytes read from memory behind UCF 0; false: no PMU */
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
+/* add @counters of its PMU, in blocks of up to 16 with different filters */
+void igt_perfctr_add_ucf_counters(struct igt_perfctr_session *s, unsigned int counters);
 
 /* the first process or kernel thread whose name begins with @prefix; 0: none */
 int igt_find_process(const char *prefix);
-/* ns for which the virtual SoC's sampler thread ran, and how often it was scheduled */
-uint64_t igt_sampler_ns(uint64_t *times);
+/* ns for which the device's sampler thread ran, and how often it was scheduled */
+uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times);
+
+/*
+ * @how: "auto" suspends an idle device, "on" keeps it active. The first returns 0 or -errno, the
+ * second skips on kernels without runtime PM.
+ */
+int igt_power_try(const struct igt_perfctr_device *dev, const char *how);
+void igt_power(const struct igt_perfctr_device *dev, const char *how);
+/* whether the device's runtime status is @status: "active", "suspended", ... */
+bool igt_power_is(const struct igt_perfctr_device *dev, const char *status);
+/* wait until it is suspended, the second with "auto" before; fails after ten seconds */
+void igt_await_suspend(const struct igt_perfctr_device *dev);
+void igt_suspend(const struct igt_perfctr_device *dev);
+/* "on" for a program, and what it was before at the program's end */
+void igt_hold_power(const struct igt_perfctr_device *dev);
+void igt_restore_power(const struct igt_perfctr_device *dev);
+
+/* unplug the device; then bind and open it again, which closes the file and ends its sessions */
+void igt_unbind(const struct igt_perfctr_device *dev);
+void igt_bind_again(struct igt_perfctr_device *dev);
 
 /*
  * Record a trace event, "group/event"; skips without it. End returns the number of its lines with

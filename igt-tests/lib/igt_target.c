@@ -21,11 +21,6 @@ static unsigned int fault_count;
 static char pmu_names[MAX_PMUS][FAULT_NAME_BYTES];
 static unsigned int pmu_count;
 
-int igt_target_debugfs(const struct igt_target *d, const char *file, const char *text)
-{
-	return igt_vsoc_debugfs_try(&d->dev, file, text);
-}
-
 /* the first number in a debugfs file, or @missing */
 static long long debugfs_number(const struct igt_target *d, const char *file, long long missing)
 {
@@ -50,11 +45,6 @@ uint64_t igt_target_fault_epoch(const struct igt_target *d)
 	if (hits < 0 || !igt_vsoc_try_firmware(&d->dev, "resets", &resets))
 		return IGT_TARGET_EPOCH_UNKNOWN;
 	return hits + resets;
-}
-
-int igt_target_power(const struct igt_target *d, const char *how)
-{
-	return igt_vsoc_power_try(d->number, how);
 }
 
 static int by_name(const void *a, const void *b)
@@ -122,7 +112,7 @@ unsigned int igt_target_disarm_one(struct igt_target *d, const char *fault)
 		hits = 0;
 	if (f)
 		fclose(f);
-	igt_target_debugfs(d, fault, "0");
+	igt_vsoc_debugfs_try(&d->dev, fault, "0");
 	d->hits += hits;
 	return hits;
 }
@@ -161,7 +151,7 @@ void igt_target_disarm(struct igt_target *d)
 		await_removed(d);
 	/* add removed PMUs again; present ones have a file */
 	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
-		igt_target_debugfs(d, "pmu_plug", pmu_names[i]);
+		igt_vsoc_debugfs_try(&d->dev, "pmu_plug", pmu_names[i]);
 	d->pmus_armed = false;
 	d->armed = false;
 }
@@ -190,7 +180,7 @@ bool igt_target_quiesce(struct igt_target *d)
 	d->job_count = 0;
 	if (d->gone)
 		return false;
-	igt_target_power(d, "on");
+	igt_power_try(&d->dev, "on");
 	/* jobs of other files, too */
 	while (debugfs_number(d, "idle", 1) != 1) {
 		igt_assert_f(igt_raw_ns() - t0 < IGT_TARGET_PATIENCE_NS,

@@ -38,10 +38,6 @@ void igt_target_find(const struct igt_target *d);
 const char *igt_target_fault(uint32_t n);
 unsigned int igt_target_fault_count(void);
 
-/* both 0 or -errno */
-int igt_target_debugfs(const struct igt_target *d, const char *file, const char *text);
-int igt_target_power(const struct igt_target *d, const char *how);
-
 /*
  * Number of faults and resets of the device. While it is constant, no count can be lost.
  * IGT_TARGET_EPOCH_UNKNOWN: the device is gone.

@@ -19,6 +19,12 @@ void igt_vsoc_require(const struct igt_perfctr_device *dev)
 		      "only the virtual SoC has known jobs, true counts and faults\n");
 }
 
+void igt_vsoc_only(const struct igt_perfctr_device *dev, void (*test)(void))
+{
+	igt_vsoc_require(dev);
+	test();
+}
+
 bool igt_vsoc_optional;
 
 static bool left_out(const struct igt_perfctr_device *dev)
@@ -460,20 +466,7 @@ void igt_vsoc_settle(const struct igt_perfctr_device *dev)
 
 bool igt_vsoc_try_firmware(const struct igt_perfctr_device *dev, const char *name, uint64_t *value)
 {
-	char path[96], word[40], text[40];
-	bool found = false;
-	FILE *f;
-
-	debugfs_path(dev, "firmware", path, sizeof(path));
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (!found && fscanf(f, "%39s %39s", word, text) == 2)
-		found = !strcmp(word, name);
-	fclose(f);
-	if (found)
-		*value = strtoull(text, NULL, 0);
-	return found;
+	return igt_debugfs_number(dev, "vsoc/firmware", name, value);
 }
 
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name)

@@ -21,6 +21,8 @@ struct igt_vsoc_truth {
 
 /* skips on other devices; functions that submit jobs, read true counts or arm faults call it */
 void igt_vsoc_require(const struct igt_perfctr_device *dev);
+/* the same, then @test */
+void igt_vsoc_only(const struct igt_perfctr_device *dev, void (*test)(void));
 /*
  * For programs that test more than counts: on other devices igt_vsoc_work() does nothing, and
  * functions that read the truth or compare with it leave that out, instead of a skip.

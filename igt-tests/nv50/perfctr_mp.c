@@ -40,6 +40,7 @@
 
 #include "minigt.h"
 #include "igt_random.h"
+#include "igt_sys.h"
 #include "igt_vsoc_device.h"
 #include "igt_nv50.h"
 
@@ -533,13 +534,9 @@ static void state_suspend(void)
 	c[0] = event_in(2, INSTRUCTIONS);
 	c[1] = compute(1600, 32);
 	run(ctx, c, 2);
-	igt_nv50_power("auto");
-	for (unsigned int n = 0; !igt_vsoc_power_is(IGT_NV50_NUMBER, "suspended"); n++) {
-		igt_assert_lt(n, 1000);
-		usleep(10000);
-	}
+	igt_suspend(&igt_nv50.dev);
 	run(ctx, c, counting_job(c, 1600, 32, 0, 1));
-	igt_nv50_power("on");
+	igt_power(&igt_nv50.dev, "on");
 	igt_assert_eq_u64(stored(0, 1, 2), 200 * 32);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 	destroy_store();

@@ -116,12 +116,11 @@ static void suspend(void)
 	igt_perfctr_session_create(&s);
 	igt_nv50_start(&s);
 	igt_nv50_work(0);
-	igt_nv50_power("auto");
-	igt_vsoc_await_power(IGT_NV50_NUMBER, "suspended");
+	igt_suspend(&igt_nv50.dev);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
-	igt_nv50_power("on");
+	igt_power(&igt_nv50.dev, "on");
 	igt_nv50_work(1);
 	igt_nv50_finish(&s);
 	igt_assert_eq_u64(s.lost_ns, 0);

@@ -547,14 +547,14 @@ static void record_suspend(void)
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, RECORDED);
 	igt_nv50_start(&s);
 	igt_nv50_work(0);
-	igt_nv50_power("auto");
-	for (unsigned int n = 0; !igt_vsoc_power_is(IGT_NV50_NUMBER, "suspended"); n++) {
+	igt_power(&igt_nv50.dev, "auto");
+	for (unsigned int n = 0; !igt_power_is(&igt_nv50.dev, "suspended"); n++) {
 		igt_assert_lt(n, 1000);
 		usleep(10000);
 		igt_perfctr_drain(&s);
 	}
 	igt_perfctr_await_batched(&s, false);
-	igt_nv50_power("on");
+	igt_power(&igt_nv50.dev, "on");
 	igt_nv50_work(1);
 	igt_perfctr_await_batched(&s, true);
 	igt_nv50_finish(&s);

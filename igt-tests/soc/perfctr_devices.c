@@ -463,8 +463,7 @@ static void add_and_remove(void)
 
 		come();
 		if (i % 3) {
-			igt_perfctr_session_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
-			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+			igt_perfctr_begin_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
 		}
 		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
 		if (i % 3)

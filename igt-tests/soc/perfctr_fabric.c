@@ -110,7 +110,6 @@ static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t
 	struct drm_perfctr_block_request *r;
 	struct igt_perfctr_session s;
 	char path[96];
-	int ret;
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
 	igt_perfctr_session_init_empty(&s, &dev);
@@ -118,26 +117,14 @@ static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t
 	r->type = type;
 	r->config1 = config1;
 	r->config2 = config2;
-	ret = igt_perfctr_session_try(&s);
-	if (!ret)
-		igt_perfctr_session_fini(&s);
-	return ret;
+	return igt_perfctr_session_probe(&s);
 }
 
 /* @counters in UCF blocks that differ by their filters; 0 or -errno */
 static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
 {
-	const unsigned int most = 16;
-
 	igt_perfctr_session_init_empty(s, &dev);
-	for (unsigned int filter = 1; counters; filter++) {
-		unsigned int n = counters < most ? counters : most;
-
-		/* three bits of the source, four of the destination */
-		add_ucf(s, 0, (filter & 7) | (filter & ~7u) << 5);
-		s->requests[s->setup.request_count - 1].mask = (1ull << n) - 1;
-		counters -= n;
-	}
+	igt_perfctr_add_ucf_counters(s, counters);
 	return igt_perfctr_session_try(s);
 }
 

@@ -159,14 +159,10 @@ static uint64_t counted(const struct igt_perfctr_session *s, uint16_t index)
 static int try_pmu(uint32_t type, uint64_t config, int cpu)
 {
 	struct igt_perfctr_session s;
-	int ret;
 
 	igt_perfctr_session_init_empty(&s, &dev);
 	igt_perfctr_add_pmu(&s, 0, type, config, cpu);
-	ret = igt_perfctr_session_try(&s);
-	if (!ret)
-		igt_perfctr_session_fini(&s);
-	return ret;
+	return igt_perfctr_session_probe(&s);
 }
 
 static void tracepoint_exact(void)

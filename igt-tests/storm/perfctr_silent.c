@@ -224,7 +224,7 @@ static void stop_unanswered_power(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_vsoc_power(0, "auto");
+	igt_power(&dev, "auto");
 	igt_perfctr_session_init(&s, &dev);
 	s.setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
 	igt_perfctr_begin(&s);
@@ -235,8 +235,8 @@ static void stop_unanswered_power(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	igt_perfctr_session_fini(&s);
-	igt_vsoc_await_power(0, "suspended");
-	igt_vsoc_power(0, "on");
+	igt_await_suspend(&dev);
+	igt_power(&dev, "on");
 }
 
 /*

@@ -96,7 +96,7 @@ static void seed_faults(const struct igt_target *d)
 	char seed[24];
 
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)(chance.seed + storm.step));
-	igt_target_debugfs(d, "fail_seed", seed);
+	igt_vsoc_debugfs_try(&d->dev, "fail_seed", seed);
 }
 
 static void come(struct igt_target *d)
@@ -435,8 +435,9 @@ static bool do_fault(void)
 	trace("%s %s on %u", name, much, d->number);
 	d->armed = true;
 	d->pmus_armed |= !strcmp(name, "fail_pmu_gone");
-	if (!igt_target_is_gone(d, igt_target_debugfs(d, name, much) == -ENOENT ? -ENODEV : 0))
-		igt_assert_eq(igt_target_debugfs(d, name, much), 0);
+	if (!igt_target_is_gone(d,
+				igt_vsoc_debugfs_try(&d->dev, name, much) == -ENOENT ? -ENODEV : 0))
+		igt_assert_eq(igt_vsoc_debugfs_try(&d->dev, name, much), 0);
 	return true;
 }
 
@@ -447,7 +448,7 @@ static bool do_reset(void)
 
 	if (is_fair())
 		return false;
-	ret = igt_target_debugfs(d, "reset", "1");
+	ret = igt_vsoc_debugfs_try(&d->dev, "reset", "1");
 	trace("%u: %d", d->number, ret);
 	if (!igt_target_is_gone(d, ret == -ENOENT ? -ENODEV : ret))
 		igt_assert_f(!ret || ret == -EINTR, "reset: %d\n", ret);
@@ -478,19 +479,19 @@ static bool do_power(void)
 		snprintf(text, sizeof(text), "%#llx",
 			 (unsigned long long)(cores_of(d) & chance.state));
 		/* cores of a running job stay on */
-		igt_target_debugfs(d, "cores_on", text);
+		igt_vsoc_debugfs_try(&d->dev, "cores_on", text);
 		break;
 	case 1:
-		igt_target_debugfs(d, "protected", one_in(3) ? "1" : "0");
+		igt_vsoc_debugfs_try(&d->dev, "protected", one_in(3) ? "1" : "0");
 		break;
 	case 2:
-		igt_target_power(d, "auto");
+		igt_power_try(&d->dev, "auto");
 		/* may be long enough to suspend */
 		usleep(any(120) * 1000);
 		break;
 	default:
 		snprintf(text, sizeof(text), "%u", 50000000 + any(450000000));
-		igt_target_debugfs(d, "shader_hz", text);
+		igt_vsoc_debugfs_try(&d->dev, "shader_hz", text);
 	}
 	return true;
 }
@@ -735,8 +736,8 @@ static void calm_down(void)
 			add_or_remove(&devices[i]);
 	end_doomed();
 	igt_write(CPU1, "1");
-	igt_target_debugfs(&devices[0], "protected", "0");
-	igt_target_debugfs(&devices[0], "shader_hz", "500000000");
+	igt_vsoc_debugfs_try(&devices[0].dev, "protected", "0");
+	igt_vsoc_debugfs_try(&devices[0].dev, "shader_hz", "500000000");
 	igt_perfctr_session_init(&s, &devices[0].dev);
 	igt_perfctr_session_create(&s);
 	igt_vsoc_truth(&devices[0].dev, &before);
@@ -797,7 +798,7 @@ static void run_storm(void)
 	open_contexts(&devices[0]);
 	seed_faults(&devices[0]);
 	/* the delay of late answers is shorter than any timeout */
-	igt_target_debugfs(&devices[0], "fail_delay_ms", "60");
+	igt_vsoc_debugfs_try(&devices[0].dev, "fail_delay_ms", "60");
 	if (with_suspend) {
 		igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
 		igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
@@ -817,7 +818,7 @@ static void run_storm(void)
 	print_tally(begin_ns);
 	for (unsigned int i = 0; i < HAPPENINGS; i++)
 		igt_info("%8llu %s\n", (unsigned long long)happened[i], actions[i].name);
-	igt_target_debugfs(&devices[0], "fail_delay_ms", "150");
+	igt_vsoc_debugfs_try(&devices[0].dev, "fail_delay_ms", "150");
 	/* the run compared some counts */
 	if (steps == UINT64_MAX && duration_ns >= 1000 * MS) {
 		igt_assert_lte_u64(1, tally.settled);
