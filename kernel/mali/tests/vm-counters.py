@@ -189,14 +189,15 @@ def power_of_cores():
 
 @test
 def not_valid():
-    """counters that depend on running shaders are invalid, not zero"""
+    """counters that depend on running shaders or on caches are invalid, not zero"""
     # of a GPU that is off they are valid, and zero
     write(f"{POWER}/control", "on")
-    out = run("perfctr", "stat", "-d", node(), "--json", "-p", "60s", "-e", "shader/C9,tiler/C12",
+    events = "shader/C9,tiler/C12,memsys/L2_EXT_READ_BEATS,memsys/L2_EXT_WRITE_BEATS"
+    out = run("perfctr", "stat", "-d", node(), "--json", "-p", "60s", "-e", events,
               "--", "mali-job", "-d", node(), "-q", *WORK).stdout
     write(f"{POWER}/control", "auto")
-    for c in json.loads(out)["counters"]:
-        check(c["samples_missed"] and not c["value"], c)
+    counters = json.loads(out)["counters"]
+    check(len(counters) == 4 and all(c["samples_missed"] and not c["value"] for c in counters), out)
 
 
 @test
