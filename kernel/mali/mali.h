@@ -68,6 +68,7 @@ enum mali_fail {
 	MALI_FAIL_ANSWERS,		/* firmware ignores requests through doorbell 0 */
 	MALI_FAIL_HALT,			/* firmware does not halt */
 	MALI_FAIL_COUNTERS,		/* firmware does not acknowledge counter requests */
+	MALI_FAIL_OVERFLOW,		/* the next sample finds no free slot, once */
 	MALI_FAIL_UNRECOVERABLE,	/* the next instruction raises CS_UNRECOVERABLE, once */
 	MALI_FAILS,
 };

@@ -74,6 +74,7 @@ static void create_fails(struct mali_gpu *gpu)
 		[MALI_FAIL_ANSWERS] = "fail_answers",
 		[MALI_FAIL_HALT] = "fail_halt",
 		[MALI_FAIL_COUNTERS] = "fail_counters",
+		[MALI_FAIL_OVERFLOW] = "fail_overflow",
 		[MALI_FAIL_UNRECOVERABLE] = "fail_unrecoverable",
 	};
 

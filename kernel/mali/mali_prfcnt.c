@@ -179,7 +179,8 @@ static u32 take_sample(struct mali_mcu *mcu, u32 req, u32 ack, u32 reason)
 	struct mali_prfcnt *prfcnt = gpu->prfcnt;
 	const u32 extract = mali_word(&mcu->in->prfcnt_extract);
 	const u64 sample_bytes = (u64)(gpu->metadata + sample_blocks(gpu)) * block_bytes(gpu);
-	const bool room = prfcnt->insert - extract < prfcnt->slots;
+	const bool room = !xchg(&gpu->fail[MALI_FAIL_OVERFLOW], 0) &&
+			  prfcnt->insert - extract < prfcnt->slots;
 	u64 va = prfcnt->ring_va + (prfcnt->insert & (prfcnt->slots - 1)) * sample_bytes;
 
 	mali_cycles(gpu);

@@ -270,6 +270,22 @@ def mute_firmware():
 
 
 @test
+def overflow():
+    """a sample that finds no free slot: reported with the lost time, and exact afterwards"""
+    lost = int(read(f"{MODEL}/samples").split()[-1])
+    stat = Stat()
+    jobs("-n", "5", *WORK)
+    fail("overflow")
+    jobs("-n", "20", "-s", "2", *WORK)
+    result = stat.end()
+    totals, status = stat.compare(result, exact=False), result["kernel"]
+    check(int(read(f"{MODEL}/samples").split()[-1]) == lost + 1, "no sample lost")
+    check(status["overflows"] and status["lost_ns"] and totals[FRAGMENT_JOBS] >= 5,
+          f"{totals} {status}")
+    count_exactly("-n", "5", number=5)
+
+
+@test
 def unplug():
     """unbind and bind 10 times while counting: sessions end with the device, the last is exact"""
     for n in range(10):
