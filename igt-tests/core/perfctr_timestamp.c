@@ -35,17 +35,11 @@ static struct igt_perfctr_device dev;
 /* the element of the timestamp; false: there is none */
 static bool query_timestamp(const struct igt_perfctr_device *d, struct drm_perfctr_clock_info *info)
 {
-	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1] = { 0 };
-	struct drm_perfctr_query q = {
-		.type = DRM_PERFCTR_QUERY_CLOCKS,
-		.count = DRM_PERFCTR_MAX_CLOCKS + 1,
-		.stride = sizeof(clocks[0]),
-		.pointer = (uintptr_t)clocks,
-	};
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1];
+	const unsigned int count = igt_perfctr_clocks(d, clocks);
 	bool found = false;
 
-	igt_assert_eq(igt_perfctr_query(d->fd, &q), 0);
-	for (unsigned int i = 0; i < q.count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		if (clocks[i].clock != DRM_PERFCTR_CLOCK_TIMESTAMP)
 			continue;
 		igt_assert(!found);
@@ -61,13 +55,6 @@ static struct drm_perfctr_clock_info timestamp(void)
 
 	igt_assert(query_timestamp(&dev, &info));
 	return info;
-}
-
-static int32_t capture_ns(const struct drm_perfctr_sample_header *h)
-{
-	const struct drm_perfctr_block_header *b = (const void *)((const char *)h + h->header_size);
-
-	return b->capture_ns;
 }
 
 /* START and a sample: QUERY_CLOCKS has the pair from then on */
@@ -167,7 +154,7 @@ static void matches_end(void)
 
 		igt_sleep_ms(10);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-		capture = capture_ns(igt_perfctr_slot(&s, s.extract));
+		capture = igt_perfctr_next_block(igt_perfctr_slot(&s, s.extract), NULL)->capture_ns;
 		igt_perfctr_drain(&s);
 		error = error_ns(&s.last, &pair, capture);
 		worst = worst > error ? worst : error;

@@ -177,17 +177,10 @@ static void query_sparse_cores(void)
 
 static void query_clocks(void)
 {
-	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1] = { 0 };
-	struct drm_perfctr_query q = {
-		.type = DRM_PERFCTR_QUERY_CLOCKS,
-		.count = DRM_PERFCTR_MAX_CLOCKS + 1,
-		.stride = sizeof(clocks[0]),
-		.pointer = (uintptr_t)clocks,
-	};
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1];
 
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
-	igt_assert_eq_u32(q.count, dev.info.clock_count);
-	for (unsigned int i = 0; i < q.count; i++) {
+	igt_perfctr_clocks(&dev, clocks);
+	for (unsigned int i = 0; i < dev.info.clock_count; i++) {
 		igt_assert_eq(clocks[i].pad, 0);
 		igt_assert(clocks[i].name[0]);
 		if (clocks[i].clock == DRM_PERFCTR_CLOCK_TIMESTAMP)

@@ -69,6 +69,21 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 	dev->block_count = query.count;
 }
 
+unsigned int igt_perfctr_clocks(const struct igt_perfctr_device *dev,
+				struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1])
+{
+	struct drm_perfctr_query q = {
+		.type = DRM_PERFCTR_QUERY_CLOCKS,
+		.count = DRM_PERFCTR_MAX_CLOCKS + 1,
+		.stride = sizeof(clocks[0]),
+		.pointer = (uintptr_t)clocks,
+	};
+
+	igt_assert_eq(igt_perfctr_query(dev->fd, &q), 0);
+	igt_assert_eq_u32(q.count, dev->info.clock_count);
+	return q.count;
+}
+
 /* name of the device behind a render node, for example "vsoc.0" */
 static bool device_is(int minor, const char *name)
 {
@@ -380,6 +395,14 @@ const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfct
 {
 	return (const void *)(s->ring +
 			      (index & (s->setup.slots - 1)) * (uint64_t)s->setup.slot_stride);
+}
+
+const struct drm_perfctr_block_header *
+igt_perfctr_next_block(const struct drm_perfctr_sample_header *h,
+		       const struct drm_perfctr_block_header *b)
+{
+	return b ? (const void *)((const char *)b + b->size) :
+		   (const void *)((const char *)h + h->header_size);
 }
 
 const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b)

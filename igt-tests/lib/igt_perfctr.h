@@ -81,11 +81,19 @@ void igt_perfctr_close(struct igt_perfctr_device *dev);
 /* query device and blocks again */
 void igt_perfctr_describe(struct igt_perfctr_device *dev);
 
+/* clocks, and the timestamp if there is one; returns their number */
+unsigned int igt_perfctr_clocks(const struct igt_perfctr_device *dev,
+				struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1]);
+
 /* all return 0 or -errno */
 int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
 int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
 int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
 
+/* the block after @b in a sample, NULL: the first */
+const struct drm_perfctr_block_header *
+igt_perfctr_next_block(const struct drm_perfctr_sample_header *h,
+		       const struct drm_perfctr_block_header *b);
 /* additions to a block's header; fails if its format lacks them */
 const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b);
 const struct drm_perfctr_pmu_identity *

@@ -42,7 +42,7 @@ uint64_t igt_target_fault_epoch(const struct igt_target *d)
 	long long hits = debugfs_number(d, "fault_hits", MISSING);
 	uint64_t resets;
 
-	if (hits < 0 || !igt_vsoc_try_firmware(&d->dev, "resets", &resets))
+	if (hits < 0 || !igt_debugfs_number(&d->dev, "vsoc/firmware", "resets", &resets))
 		return IGT_TARGET_EPOCH_UNKNOWN;
 	return hits + resets;
 }

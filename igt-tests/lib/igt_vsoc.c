@@ -464,17 +464,12 @@ void igt_vsoc_settle(const struct igt_perfctr_device *dev)
 	}
 }
 
-bool igt_vsoc_try_firmware(const struct igt_perfctr_device *dev, const char *name, uint64_t *value)
-{
-	return igt_debugfs_number(dev, "vsoc/firmware", name, value);
-}
-
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name)
 {
 	uint64_t value;
 
 	require_file(dev, "firmware");
-	igt_assert_f(igt_vsoc_try_firmware(dev, name, &value), "no %s in vsoc/firmware: %s\n", name,
-		     strerror(errno));
+	igt_assert_f(igt_debugfs_number(dev, "vsoc/firmware", name, &value),
+		     "no %s in vsoc/firmware: %s\n", name, strerror(errno));
 	return value;
 }

@@ -96,8 +96,6 @@ void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n);
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev);
 /* a number in the debugfs file "firmware" */
 uint64_t igt_vsoc_firmware(const struct igt_perfctr_device *dev, const char *name);
-/* the same, or false if the device is gone */
-bool igt_vsoc_try_firmware(const struct igt_perfctr_device *dev, const char *name, uint64_t *value);
 /* wait until firmware has answered all requests */
 void igt_vsoc_settle(const struct igt_perfctr_device *dev);
 /* write a debugfs file of the device, the first returns 0 or -errno */
