@@ -61,15 +61,14 @@ static void report_all(struct drm_perfctr_source *source, u32 states, bool valid
 static void retry_start(struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;
-	struct drm_perfctr *pc = source->pc;
 
 	if (state->running || !state->users || ktime_get_raw_ns() < state->restart_ns)
 		return;
 	drm_perfctr_source_start(source);
 	state->restart_ns = ktime_get_raw_ns() + RESTART_INTERVAL_NS;
-	/* sets the timers: there was no deadline while it did not run */
+	/* sets the timer: there was no deadline while it did not run */
 	if (state->running)
-		kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
+		perfctr_kick(perfctr_class_of(source));
 }
 
 static int read_source(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
@@ -153,11 +152,12 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	state->pending_flags = 0;
 	state->pending_lost = false;
 	state->time_ns = c.time_ns;
+	/* the transition's own interrupt may be late or lost */
 	if (c.transition) {
-		state->transition_seq = state->seq;
-		/* the transition's own interrupt may be late or lost */
-		if (!pc->serving_events)
-			drm_perfctr_source_transition(source);
+		state->transition = pc->collections;
+		for (i = 0; i < PERFCTR_CLASSES; i++)
+			if (pc->classes[i].automatic_sessions)
+				perfctr_kick(&pc->classes[i]);
 	}
 	if (!ret || state->lost_flags)
 		state->good_ns = max(state->good_ns, c.time_ns);
@@ -199,6 +199,12 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 	return left_ns;
 }
 
+static void collect_all(struct perfctr_class *class)
+{
+	atomic_set(&class->event, 1);
+	perfctr_kick(class);
+}
+
 /**
  * drm_perfctr_source_event() - a buffer of the hardware is filling up or full
  * @source: the source
@@ -207,9 +213,7 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
-	struct perfctr_class *class = perfctr_class_of(source);
-
-	kthread_queue_work(class->worker, &class->event_work);
+	collect_all(perfctr_class_of(source));
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
 
@@ -228,7 +232,7 @@ void drm_perfctr_source_transition(struct drm_perfctr_source *source)
 	if (!READ_ONCE(class->automatic_sessions))
 		class = &source->pc->classes[PERFCTR_ORDINARY];
 	if (READ_ONCE(class->automatic_sessions))
-		kthread_queue_work(class->worker, &class->event_work);
+		collect_all(class);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_transition);
 

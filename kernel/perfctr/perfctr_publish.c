@@ -84,9 +84,8 @@ void drm_perfctr_baseline(struct drm_perfctr_session *session)
 		view->base_cycles = view_cycles(session->pc, view);
 	}
 	rebase_sources(session);
-	for (i = 0; i < session->source_count; i++)
-		session->sources[i].transition_seq = session->sources[i].base_seq;
 	memset(&session->pending, 0, sizeof(session->pending));
+	session->pending.collections = session->pc->collections;
 	session->pending.end_ns = drm_perfctr_session_time(session);
 }
 
@@ -174,7 +173,6 @@ static void take_pending(struct drm_perfctr_session *session,
 	session->pending.periods -= header->merged_periods;
 	header->merged_others = min_t(u64, session->pending.others, U32_MAX);
 	session->pending.others -= header->merged_others;
-	session->pending.automatic_due = false;
 	session->pending.unread_ns = 0;
 	if (header->merged_periods || header->merged_others) {
 		header->flags |= DRM_PERFCTR_SAMPLE_STRETCHED;

@@ -65,11 +65,9 @@
  */
 void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
 {
-	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
-
 	if (rt_mutex_trylock(&pc->lock))
 		return;
-	kthread_queue_work(class->worker, &class->pmu_work);
+	perfctr_kick(&pc->classes[PERFCTR_PRIVILEGED]);
 	rt_mutex_lock(&pc->lock);
 }
 
@@ -338,7 +336,7 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
 }
 
-/* the sources have one session less; deferred, so that the caller does not wait for hardware */
+/* the sources have one session less; the ordinary worker releases them, if STOP does not */
 static void release_sources(struct drm_perfctr_session *session, unsigned int count)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -352,7 +350,32 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = true;
 	}
-	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
+	perfctr_kick(&pc->classes[PERFCTR_ORDINARY]);
+}
+
+/* stops or reprograms sources that have fewer sessions than before; false: there were none */
+bool drm_perfctr_sampler_release(struct drm_perfctr *pc)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+		struct perfctr_source_state *state = source->state;
+
+		if (!state->release_due)
+			continue;
+		any = true;
+		state->release_due = false;
+		if (!state->users) {
+			drm_perfctr_source_stop(source);
+		} else if (state->wanted) {
+			if (state->running)
+				drm_perfctr_sampler_collect_source(source);
+			drm_perfctr_sampler_select(source, NULL);
+		}
+	}
+	return any;
 }
 
 static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)
@@ -427,7 +450,7 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
 }
 
-/* undoes attach and add; release_work stops idle sources and sets the timers anew */
+/* undoes attach and add */
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
 	struct perfctr_class *class = session->class;

@@ -20,8 +20,8 @@
  *                                    v
  *                                   dead
  *
- * TEARDOWN and closing the file work in every state and do not access the hardware: release_work
- * stops sources that are no longer needed. A session's memory is freed with its last reference: a
+ * STOP stops sources that are no longer needed. TEARDOWN and closing the file work in every state
+ * and do not access the hardware: the ordinary worker stops sources for them. A session's memory is freed with its last reference: a
  * job that contains a SAMPLE holds one, and finds the session dead.
  */
 
@@ -74,9 +74,7 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	session->awake = awake;
 	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
-	drm_perfctr_sampler_arm(session->class);
-	/* arm the timer for the sources' own deadlines */
-	drm_perfctr_sampler_arm(&session->pc->classes[PERFCTR_PRIVILEGED]);
+	drm_perfctr_sampler_arm(session->pc);
 	drm_perfctr_update_status(session);
 	drm_perfctr_pmu_begin(session);
 	return 0;
@@ -193,6 +191,8 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
 		drm_perfctr_session_finish(session, 0, user_data);
+		drm_perfctr_sampler_release(pc);
+		drm_perfctr_sampler_arm(pc);
 		relax = session->awake;
 		session->awake = false;
 	}
@@ -277,10 +277,9 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 		ret = -ENOSPC;
 	} else {
 		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, user_data);
-		if (session->pmu.present) {
-			drm_perfctr_pmu_want(session, false);
-			kthread_queue_work(session->class->worker, &session->class->pmu_work);
-		}
+		session->pmu.wanted = true;
+		if (session->pmu.present)
+			perfctr_kick(session->class);
 	}
 	rt_mutex_unlock(&pc->lock);
 	return ret;
@@ -323,7 +322,6 @@ static void end(struct drm_perfctr_session *session)
 	if (!perfctr_is_privileged(session))
 		pc->ordinary_sessions--;
 	list_del_init(&session->all_node);
-	list_del_init(&session->pmu.node);
 }
 
 /* the rest of TEARDOWN */

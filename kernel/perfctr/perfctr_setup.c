@@ -251,7 +251,6 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 	kref_init(&session->refcount);
 	INIT_LIST_HEAD(&session->node);
 	INIT_LIST_HEAD(&session->all_node);
-	INIT_LIST_HEAD(&session->pmu.node);
 	rt_mutex_init(&session->pmu.lock);
 	mutex_init(&session->command_lock);
 	spin_lock_init(&session->status_lock);

@@ -42,7 +42,7 @@ static void unprepare_locked(struct drm_perfctr_source *source)
 	lockdep_assert_held(&state->prepare_lock);
 	if (!state->prepared)
 		return;
-	/* release_work may not have run yet */
+	/* the worker may not have released it yet */
 	rt_mutex_lock(&source->pc->lock);
 	drm_perfctr_source_stop(source);
 	rt_mutex_unlock(&source->pc->lock);
