@@ -16,8 +16,7 @@
 struct perfctr_account {
 	struct hlist_node node;
 	kuid_t uid;
-	/* one for each session and ring; protected by the lock, like everything else */
-	unsigned int references;
+	/* protected by the lock; an account exists while one of them is not 0 */
 	unsigned int sessions;
 	unsigned int pmu_counters;
 	u64 bytes;
@@ -30,7 +29,7 @@ static DEFINE_HASHTABLE(accounts, 6);
  * The user to charge: the owner of the user namespace, so that subordinate IDs in it do not
  * multiply the limits. Namespaces owned by root (containers) are charged by their subordinate IDs.
  */
-static kuid_t charged_user(void)
+kuid_t drm_perfctr_charged_user(void)
 {
 	const struct user_namespace *ns = current_user_ns();
 
@@ -41,65 +40,30 @@ static kuid_t charged_user(void)
 	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_uid() : ns->owner;
 }
 
-/* the caller's account with one reference, or -ENOMEM */
-struct perfctr_account *drm_perfctr_account_get(void)
+static struct perfctr_account *find(kuid_t uid)
 {
-	struct perfctr_account *account, *fresh;
-	kuid_t uid = charged_user();
+	struct perfctr_account *account;
 
-	fresh = kzalloc(sizeof(*fresh), PERFCTR_GFP_USER);
-	if (!fresh)
-		return ERR_PTR(-ENOMEM);
-	fresh->uid = uid;
-	spin_lock(&accounts_lock);
 	hash_for_each_possible(accounts, account, node, __kuid_val(uid))
 		if (uid_eq(account->uid, uid))
-			break;
-	if (!account) {
-		swap(account, fresh);
-		hash_add(accounts, &account->node, __kuid_val(uid));
-	}
-	account->references++;
-	spin_unlock(&accounts_lock);
-	kfree(fresh);
-	return account;
+			return account;
+	return NULL;
 }
 
-struct perfctr_account *drm_perfctr_account_ref(struct perfctr_account *account)
+/* charges a user, INVALID_UID: nobody; returns 0, -EDQUOT or -ENOMEM */
+int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes)
 {
-	if (account) {
-		spin_lock(&accounts_lock);
-		account->references++;
-		spin_unlock(&accounts_lock);
-	}
-	return account;
-}
-
-/* dropping the last reference frees the account */
-void drm_perfctr_account_put(struct perfctr_account *account)
-{
-	bool last;
-
-	if (!account)
-		return;
-	spin_lock(&accounts_lock);
-	last = !--account->references;
-	if (last)
-		hash_del(&account->node);
-	spin_unlock(&accounts_lock);
-	if (last)
-		kfree(account);
-}
-
-/* returns 0 or -EDQUOT */
-int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
-		       unsigned int pmu_counters, u64 bytes)
-{
+	struct perfctr_account *account, *fresh;
 	int ret = 0;
 
-	if (!account)
+	if (!uid_valid(uid))
 		return 0;
+	fresh = kzalloc(sizeof(*fresh), PERFCTR_GFP_USER);
+	if (!fresh)
+		return -ENOMEM;
+	fresh->uid = uid;
 	spin_lock(&accounts_lock);
+	account = find(uid) ?: fresh;
 	/* no sum can overflow: limited amounts plus those of one call */
 	if (account->sessions + sessions > (u32)READ_ONCE(drm_perfctr_max_user_sessions) ||
 	    account->pmu_counters + pmu_counters > MAX_PMU_COUNTERS ||
@@ -109,20 +73,32 @@ int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
 		account->sessions += sessions;
 		account->pmu_counters += pmu_counters;
 		account->bytes += bytes;
+		if (account == fresh) {
+			hash_add(accounts, &fresh->node, __kuid_val(uid));
+			fresh = NULL;
+		}
 	}
 	spin_unlock(&accounts_lock);
+	kfree(fresh);
 	return ret;
 }
 
 /* undo drm_perfctr_charge() */
-void drm_perfctr_uncharge(struct perfctr_account *account, unsigned int sessions,
-			  unsigned int pmu_counters, u64 bytes)
+void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes)
 {
-	if (!account)
+	struct perfctr_account *account;
+
+	if (!uid_valid(uid))
 		return;
 	spin_lock(&accounts_lock);
+	account = find(uid);
 	account->sessions -= sessions;
 	account->pmu_counters -= pmu_counters;
 	account->bytes -= bytes;
+	if (account->sessions || account->bytes)
+		account = NULL;
+	else
+		hash_del(&account->node);
 	spin_unlock(&accounts_lock);
+	kfree(account);
 }

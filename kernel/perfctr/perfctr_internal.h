@@ -28,7 +28,6 @@
 
 struct eventfd_ctx;
 struct file;
-struct perfctr_account;
 
 #define PERFCTR_VERSION			3
 #define PERFCTR_MAX_SOURCES		8
@@ -189,8 +188,8 @@ struct drm_perfctr {
 struct perfctr_memory {
 	/* references of the session and of the file */
 	struct kref refcount;
-	struct perfctr_account *account;
-	/* charged to @account */
+	/* charged to this user; INVALID_UID: to nobody */
+	kuid_t charged;
 	u64 bytes;
 	/* pages allocated so far */
 	unsigned long count;
@@ -228,9 +227,9 @@ struct drm_perfctr_session {
 		u64 user_data;
 	} config;
 
-	/* creator: account (NULL with CAP_PERFMON), process, user and name */
+	/* creator: user charged (INVALID_UID with CAP_PERFMON), process, user and name */
 	struct {
-		struct perfctr_account *account;
+		kuid_t charged;
 		struct pid *pid;
 		kuid_t uid;
 		char comm[TASK_COMM_LEN];
@@ -387,17 +386,13 @@ u64 drm_perfctr_unprivileged_min_period_ns(void);
 extern int drm_perfctr_max_user_sessions;
 extern int drm_perfctr_max_user_ring_kb;
 
-/* perfctr_account.c; a NULL account means no limits */
-struct perfctr_account *drm_perfctr_account_get(void);
-struct perfctr_account *drm_perfctr_account_ref(struct perfctr_account *account);
-void drm_perfctr_account_put(struct perfctr_account *account);
-int drm_perfctr_charge(struct perfctr_account *account, unsigned int sessions,
-		       unsigned int pmu_counters, u64 bytes);
-void drm_perfctr_uncharge(struct perfctr_account *account, unsigned int sessions,
-			  unsigned int pmu_counters, u64 bytes);
+/* perfctr_account.c */
+kuid_t drm_perfctr_charged_user(void);
+int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes);
+void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes);
 
 /* perfctr_memory.c */
-struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account, u64 ring_bytes);
+struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged, u64 ring_bytes);
 void drm_perfctr_memory_put(struct perfctr_memory *memory);
 struct file *drm_perfctr_memory_file(struct perfctr_memory *memory);
 

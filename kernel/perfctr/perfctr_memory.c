@@ -32,8 +32,7 @@ static void memory_release(struct kref *ref)
 	while (memory->count)
 		__free_page(memory->pages[--memory->count]);
 	kvfree(memory->pages);
-	drm_perfctr_uncharge(memory->account, 0, 0, memory->bytes);
-	drm_perfctr_account_put(memory->account);
+	drm_perfctr_uncharge(memory->charged, 0, 0, memory->bytes);
 	kfree(memory);
 }
 
@@ -64,12 +63,12 @@ static int allocate(struct perfctr_memory *memory, unsigned long count)
 
 /**
  * drm_perfctr_memory_create() - allocate zeroed memory for a control area and slots
- * @account: charged until the memory is freed; may be NULL
+ * @charged: user to charge until the memory is freed, or INVALID_UID
  * @ring_bytes: size of the slots
  *
  * Returns: the memory with one reference; -EDQUOT, -ENOMEM or -EINTR.
  */
-struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account, u64 ring_bytes)
+struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged, u64 ring_bytes)
 {
 	unsigned long count = CONTROL_PAGES + (PAGE_ALIGN(ring_bytes) >> PAGE_SHIFT);
 	u64 bytes = (u64)count << PAGE_SHIFT;
@@ -80,9 +79,10 @@ struct perfctr_memory *drm_perfctr_memory_create(struct perfctr_account *account
 	if (!memory)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&memory->refcount);
-	memory->account = drm_perfctr_account_ref(account);
-	ret = drm_perfctr_charge(account, 0, 0, bytes);
+	memory->charged = INVALID_UID;
+	ret = drm_perfctr_charge(charged, 0, 0, bytes);
 	if (!ret) {
+		memory->charged = charged;
 		memory->bytes = bytes;
 		ret = allocate(memory, count);
 	}

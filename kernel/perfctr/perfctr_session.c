@@ -37,7 +37,6 @@ void drm_perfctr_session_release(struct kref *ref)
 	drm_perfctr_pmu_destroy(session);
 	drm_perfctr_wake_fini(session);
 	drm_perfctr_memory_put(session->memory);
-	drm_perfctr_account_put(session->owner.account);
 	kvfree(session->bases);
 	kvfree(session->views);
 	put_pid(session->owner.pid);
@@ -304,7 +303,7 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	for (i = 0; i < pc->source_count; i++)
 		if (session->prepared & BIT(i))
 			drm_perfctr_source_unprepare(pc->sources[i]);
-	drm_perfctr_uncharge(session->owner.account, 1, session->pmu.counters, 0);
+	drm_perfctr_uncharge(session->owner.charged, 1, session->pmu.counters, 0);
 	drm_perfctr_session_put(session);
 }
 

@@ -187,7 +187,7 @@ static int make_ring(struct drm_perfctr_session *session, const struct drm_perfc
 {
 	struct perfctr_memory *memory;
 
-	memory = drm_perfctr_memory_create(session->owner.account, setup->ring_bytes);
+	memory = drm_perfctr_memory_create(session->owner.charged, setup->ring_bytes);
 	if (IS_ERR(memory)) {
 		drm_dbg(session->pc->drm, "perfctr: slots: no memory for the ring: %ld\n",
 			PTR_ERR(memory));
@@ -257,6 +257,7 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 	drm_dev_get(pc->drm);
 	session->pc = pc;
 	session->class = &pc->classes[privileged ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY];
+	session->owner.charged = INVALID_UID;
 	session->owner.pid = get_pid(task_tgid(current));
 	session->owner.uid = current_uid();
 	get_task_comm(session->owner.comm, current);
@@ -270,20 +271,12 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 /* before all other allocations, so that requests that fail later are limited, too */
 static int charge(struct drm_perfctr_session *session)
 {
-	struct perfctr_account *account;
-	int ret;
+	kuid_t uid = perfctr_is_privileged(session) ? INVALID_UID : drm_perfctr_charged_user();
+	int ret = drm_perfctr_charge(uid, 1, session->pmu.counters, 0);
 
-	if (perfctr_is_privileged(session))
-		return 0;
-	account = drm_perfctr_account_get();
-	if (IS_ERR(account))
-		return PTR_ERR(account);
-	ret = drm_perfctr_charge(account, 1, session->pmu.counters, 0);
-	if (ret) {
-		drm_perfctr_account_put(account);
+	if (ret)
 		return perfctr_reject(session->pc, -ret, "sessions or PMU counters of this user");
-	}
-	session->owner.account = account;
+	session->owner.charged = uid;
 	return 0;
 }
 
