@@ -111,14 +111,21 @@ static const struct drm_perfctr_pmu_kind kinds[] = {
 	},
 };
 
+static struct drm_perfctr_pmu_kinds table = {
+	.kinds = kinds,
+	.count = ARRAY_SIZE(kinds),
+	.owner = THIS_MODULE,
+};
+
 static int __init tegra410_kinds_init(void)
 {
-	return drm_perfctr_register_pmu_kinds(kinds, ARRAY_SIZE(kinds), THIS_MODULE);
+	drm_perfctr_register_pmu_kinds(&table);
+	return 0;
 }
 
 static void __exit tegra410_kinds_exit(void)
 {
-	drm_perfctr_unregister_pmu_kinds(kinds);
+	drm_perfctr_unregister_pmu_kinds(&table);
 }
 
 module_init(tegra410_kinds_init);

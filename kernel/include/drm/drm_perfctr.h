@@ -372,9 +372,23 @@ struct drm_perfctr_pmu_kind {
 	unsigned int event_count;
 };
 
-/* CONFIG_DRM_PERFCTR_PMU: the table must live until it is unregistered */
-int drm_perfctr_register_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds, unsigned int count,
-				   struct module *owner);
-void drm_perfctr_unregister_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds);
+/**
+ * struct drm_perfctr_pmu_kinds - the kinds that a module has
+ */
+struct drm_perfctr_pmu_kinds {
+	/** @kinds: their block types must not be registered yet. */
+	const struct drm_perfctr_pmu_kind *kinds;
+	/** @count: elements of @kinds. */
+	unsigned int count;
+	/** @owner: the module, pinned while a session uses one of them. */
+	struct module *owner;
+
+	/* private: */
+	struct drm_perfctr_pmu_kinds *next;
+};
+
+/* CONFIG_DRM_PERFCTR_PMU */
+void drm_perfctr_register_pmu_kinds(struct drm_perfctr_pmu_kinds *table);
+void drm_perfctr_unregister_pmu_kinds(struct drm_perfctr_pmu_kinds *table);
 
 #endif /* _DRM_PERFCTR_H_ */

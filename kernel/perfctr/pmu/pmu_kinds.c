@@ -2,71 +2,41 @@
 /*
  * Kinds of perf PMUs with a block type of their own, registered by drivers.
  */
-#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include <drm/drm_perfctr.h>
 #include "pmu_block.h"
 
-struct kind_table {
-	struct list_head node;
-	const struct drm_perfctr_pmu_kind *kinds;
-	unsigned int count;
-	struct module *owner;
-};
-
 static DEFINE_MUTEX(tables_lock);
-static LIST_HEAD(tables);
+static struct drm_perfctr_pmu_kinds *tables;
 
 /**
  * drm_perfctr_register_pmu_kinds() - register block types of perf PMUs
- * @kinds: must remain valid until unregistered; block types must not be registered yet
- * @count: elements of @kinds
- * @owner: module that has the table; pinned while a session uses one of its kinds
- *
- * Returns: 0; -EINVAL for a catalogue without or with more than 64 events; -ENOMEM.
+ * @table: must remain valid until unregistered
  */
-int drm_perfctr_register_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds, unsigned int count,
-				   struct module *owner)
+void drm_perfctr_register_pmu_kinds(struct drm_perfctr_pmu_kinds *table)
 {
-	struct kind_table *table;
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		if (!kinds[i].prefix || !kinds[i].events || !kinds[i].event_count ||
-		    kinds[i].event_count > DRM_PERFCTR_SECTION_COUNTERS)
-			return -EINVAL;
-	table = kzalloc(sizeof(*table), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-	table->kinds = kinds;
-	table->count = count;
-	table->owner = owner;
 	mutex_lock(&tables_lock);
-	list_add_tail(&table->node, &tables);
+	table->next = tables;
+	tables = table;
 	mutex_unlock(&tables_lock);
-	return 0;
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_register_pmu_kinds);
 
 /**
  * drm_perfctr_unregister_pmu_kinds() - undo drm_perfctr_register_pmu_kinds()
- * @kinds: the table, unused: each session that uses it pins the owner
+ * @table: unused: each session that uses it pins the owner
  */
-void drm_perfctr_unregister_pmu_kinds(const struct drm_perfctr_pmu_kind *kinds)
+void drm_perfctr_unregister_pmu_kinds(struct drm_perfctr_pmu_kinds *table)
 {
-	struct kind_table *table, *next;
+	struct drm_perfctr_pmu_kinds **at = &tables;
 
 	mutex_lock(&tables_lock);
-	list_for_each_entry_safe(table, next, &tables, node) {
-		if (table->kinds != kinds)
-			continue;
-		list_del(&table->node);
-		kfree(table);
-	}
+	while (*at != table)
+		at = &(*at)->next;
+	*at = table->next;
 	mutex_unlock(&tables_lock);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_unregister_pmu_kinds);
@@ -78,7 +48,7 @@ EXPORT_SYMBOL_GPL(drm_perfctr_unregister_pmu_kinds);
 int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
 			     struct module **owner)
 {
-	struct kind_table *table;
+	const struct drm_perfctr_pmu_kinds *table;
 	int ret = -ENXIO;
 	unsigned int i;
 
@@ -87,7 +57,7 @@ int drm_perfctr_pmu_kind_get(u16 type, const struct drm_perfctr_pmu_kind **kind,
 	if (type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return 0;
 	mutex_lock(&tables_lock);
-	list_for_each_entry(table, &tables, node) {
+	for (table = tables; table; table = table->next) {
 		for (i = 0; ret && i < table->count; i++) {
 			if (table->kinds[i].type != type || !try_module_get(table->owner))
 				continue;
