@@ -150,7 +150,6 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	c.flags |= state->pending_flags | state->lost_flags;
 	drm_perfctr_sticky_set(&state->flags, state->seq, c.flags);
 	state->pending_flags = 0;
-	state->pending_lost = false;
 	state->time_ns = c.time_ns;
 	/* the transition's own interrupt may be late or lost */
 	if (c.transition) {
@@ -278,7 +277,7 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	u64 changed;
 
 	/* sources do not know what a reset, or hardware that failed to start, has lost */
-	if (state->lost_flags || state->pending_lost)
+	if ((state->lost_flags | state->pending_flags) & ~DRM_PERFCTR_SAMPLE_SUSPENDED)
 		states |= DRM_PERFCTR_STATE_LOST;
 	b->time_ns = 0;
 	/* usually the same as in the last collection */

@@ -60,10 +60,9 @@ struct perfctr_source_state {
 	/* time up to which counts are in the totals or accounted for in lost_ns, the total loss */
 	u64 good_ns;
 	u64 lost_ns;
-	/* DRM_PERFCTR_SAMPLE_* of collections; of the next one; whether that reports LOST */
+	/* DRM_PERFCTR_SAMPLE_* of collections; of the next one: all but SUSPENDED report LOST */
 	struct perfctr_sticky flags;
 	u32 pending_flags;
-	bool pending_lost;
 	/* if not 0, all counts since good_ns are lost, for this reason, until the source starts */
 	u32 lost_flags;
 	/* &drm_perfctr.collections at the last transition */
@@ -280,8 +279,8 @@ struct drm_perfctr_session {
 	struct perfctr_view *views;
 	unsigned int view_count;
 	u64 *bases;
-	/* mask of sources on which ops->prepare was called for this session */
-	unsigned long prepared;
+	/* number of them that are prepared for this session */
+	unsigned int prepared;
 
 	/* perf events, see "perf events and fences" */
 	struct {
@@ -422,10 +421,11 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
 				struct drm_perfctr_status *status);
 
-/* perfctr_tick.c; drm_perfctr_sampler_arm() with the sampler lock held */
+/* perfctr_tick.c; the last two with the sampler lock held */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
 void drm_perfctr_sampler_arm(struct drm_perfctr *pc);
+bool drm_perfctr_sampler_release(struct drm_perfctr *pc);
 
 /* perfctr_sampler.c; with the sampler lock held, except for the first three */
 void drm_perfctr_lock_urgent(struct drm_perfctr *pc);
@@ -433,7 +433,6 @@ int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session);
-bool drm_perfctr_sampler_release(struct drm_perfctr *pc);
 void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 				const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session);

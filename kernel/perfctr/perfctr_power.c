@@ -11,9 +11,6 @@ static void new_epoch(struct drm_perfctr *pc)
 {
 	spin_lock(&pc->clock.lock);
 	pc->clock.epoch++;
-	/* 0 means that there is no timestamp */
-	if (!pc->clock.epoch)
-		pc->clock.epoch = 1;
 	spin_unlock(&pc->clock.lock);
 }
 

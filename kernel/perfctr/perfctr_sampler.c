@@ -353,31 +353,6 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 	perfctr_kick(&pc->classes[PERFCTR_ORDINARY]);
 }
 
-/* stops or reprograms sources that have fewer sessions than before; false: there were none */
-bool drm_perfctr_sampler_release(struct drm_perfctr *pc)
-{
-	bool any = false;
-	unsigned int i;
-
-	for (i = 0; i < pc->source_count; i++) {
-		struct drm_perfctr_source *source = pc->sources[i];
-		struct perfctr_source_state *state = source->state;
-
-		if (!state->release_due)
-			continue;
-		any = true;
-		state->release_due = false;
-		if (!state->users) {
-			drm_perfctr_source_stop(source);
-		} else if (state->wanted) {
-			if (state->running)
-				drm_perfctr_sampler_collect_source(source);
-			drm_perfctr_sampler_select(source, NULL);
-		}
-	}
-	return any;
-}
-
 static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)
 {
 	struct perfctr_source_state *state = source->state;
@@ -390,7 +365,6 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	if (!state->users) {
 		state->lost_flags = 0;
 		state->pending_flags = 0;
-		state->pending_lost = false;
 	}
 	/* counts so far belong to the previous selection */
 	if (state->running && state->wanted)

@@ -21,8 +21,9 @@
  *                                   dead
  *
  * STOP stops sources that are no longer needed. TEARDOWN and closing the file work in every state
- * and do not access the hardware: the ordinary worker stops sources for them. A session's memory is freed with its last reference: a
- * job that contains a SAMPLE holds one, and finds the session dead.
+ * and do not access the hardware: the ordinary worker stops sources for them. A session's memory is
+ * freed with its last reference: a job that contains a SAMPLE holds one, and finds the session
+ * dead.
  */
 
 /* maximum time that START waits for the end of a reset */
@@ -297,12 +298,8 @@ void drm_perfctr_session_status(struct drm_perfctr_session *session,
 /* undoes SETUP and drops its reference; the session must not be in any list */
 void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 {
-	struct drm_perfctr *pc = session->pc;
-	unsigned int i;
-
-	for (i = 0; i < pc->source_count; i++)
-		if (session->prepared & BIT(i))
-			drm_perfctr_source_unprepare(pc->sources[i]);
+	while (session->prepared)
+		drm_perfctr_source_unprepare(session->sources[--session->prepared].source);
 	drm_perfctr_uncharge(session->owner.charged, 1, session->pmu.counters, 0);
 	drm_perfctr_session_put(session);
 }

@@ -227,16 +227,13 @@ static int register_session(struct drm_perfctr_session *session, bool test_only)
 
 static int prepare_sources(struct drm_perfctr_session *session)
 {
-	unsigned int i;
-	int ret;
+	int ret = 0;
 
-	for (i = 0; i < session->source_count; i++) {
-		ret = drm_perfctr_source_prepare(session->sources[i].source);
-		if (ret)
-			return ret;
-		session->prepared |= BIT(session->sources[i].source->id);
+	while (!ret && session->prepared < session->source_count) {
+		ret = drm_perfctr_source_prepare(session->sources[session->prepared].source);
+		session->prepared += !ret;
 	}
-	return 0;
+	return ret;
 }
 
 static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,

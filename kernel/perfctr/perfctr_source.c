@@ -163,6 +163,5 @@ void drm_perfctr_source_account_lost(struct drm_perfctr_source *source)
 	state->lost_ns += now - min(now, state->good_ns);
 	state->good_ns = max(now, state->good_ns);
 	state->pending_flags |= state->lost_flags;
-	state->pending_lost = true;
 	state->lost_flags = 0;
 }

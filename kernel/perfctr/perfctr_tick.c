@@ -58,6 +58,31 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* stops or reprograms sources that have fewer sessions than before; false: there were none */
+bool drm_perfctr_sampler_release(struct drm_perfctr *pc)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+		struct perfctr_source_state *state = source->state;
+
+		if (!state->release_due)
+			continue;
+		any = true;
+		state->release_due = false;
+		if (!state->users) {
+			drm_perfctr_source_stop(source);
+		} else if (state->wanted) {
+			if (state->running)
+				drm_perfctr_sampler_collect_source(source);
+			drm_perfctr_sampler_select(source, NULL);
+		}
+	}
+	return any;
+}
+
 /* collects sources whose own deadline has passed, or all for an event; returns which */
 static unsigned long collect_due(struct perfctr_class *class)
 {
@@ -68,8 +93,9 @@ static unsigned long collect_due(struct perfctr_class *class)
 	for (i = 0; i < class->pc->source_count; i++) {
 		const struct drm_perfctr_source *source = class->pc->sources[i];
 
-		if (event ? source->state->running : class == perfctr_class_of(source) &&
-						     !drm_perfctr_collect_left_ns(source))
+		if (event)
+			mask |= source->state->running ? BIT(i) : 0;
+		else if (class == perfctr_class_of(source) && !drm_perfctr_collect_left_ns(source))
 			mask |= BIT(i);
 	}
 	drm_perfctr_sampler_collect_mask(class->pc, mask);
