@@ -115,8 +115,8 @@ struct perfctr_class {
 	struct rt_mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */
 	struct list_head active;
-	/* number with DRM_PERFCTR_SETUP_AUTOMATIC */
-	unsigned int automatic_sessions;
+	/* number with DRM_PERFCTR_SETUP_AUTOMATIC; with perf events */
+	unsigned int automatic_sessions, pmu_sessions;
 	/* number of visits to all sessions so far */
 	u64 visits;
 	/* the session whose perf events the worker reads */

@@ -227,14 +227,9 @@ static int collect_batch(struct drm_perfctr_source *source)
 	return ret;
 }
 
-/**
- * drm_perfctr_sampler_collect_source() - update the totals of a source
- * @source: the source
- *
- * Publishes the periodic samples of sessions that are served from its batches. They may fill all
- * slots except the one reserved for STOP.
- *
- * Returns: 0 or the source's error.
+/*
+ * Updates the totals of a source. Publishes the periodic samples of sessions that are served from
+ * its batches, which may fill all slots except the one reserved for STOP. Returns 0 or its error.
  */
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source)
 {
@@ -307,10 +302,9 @@ static void add_period(const struct drm_perfctr_session *session,
 	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
 }
 
-/**
- * drm_perfctr_sampler_select() - pass a source the counters that all active sessions need
- * @source: the source, just collected if it runs
- * @session: counted as active; may be NULL
+/*
+ * Passes a source, just collected if it runs, the counters that all active sessions need, and those
+ * of @session, which may be NULL.
  */
 void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 				const struct drm_perfctr_session *session)
@@ -382,12 +376,9 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	return ret;
 }
 
-/**
- * drm_perfctr_sampler_attach() - start all sources that a session needs
- * @session: the session; its counter set is in use from now on, no other one is
- *
- * Returns: 0, or the error of a source that failed to start or still has earlier counts; in that
- * case no source counts for the session.
+/*
+ * Starts all sources that a session needs; its counter set is in use from now on. Returns 0, or the
+ * error of a source that failed to start or still has earlier counts: no source counts for it then.
  */
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session)
 {
@@ -422,6 +413,7 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 	list_add_tail(&session->node, &class->active);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
+	class->pmu_sessions += session->pmu.present;
 }
 
 /* undoes attach and add */
@@ -434,6 +426,7 @@ void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
+	class->pmu_sessions -= session->pmu.present;
 	release_sources(session, session->source_count);
 }
 

@@ -38,10 +38,7 @@ static void arm(struct perfctr_class *class)
 		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/**
- * drm_perfctr_sampler_arm() - set the timers, after sessions or sources have changed
- * @pc: the device
- */
+/* sets the timers anew, after sessions or sources have changed */
 void drm_perfctr_sampler_arm(struct drm_perfctr *pc)
 {
 	lockdep_assert_held(&pc->lock);
@@ -83,8 +80,11 @@ bool drm_perfctr_sampler_release(struct drm_perfctr *pc)
 	return any;
 }
 
-/* collects sources whose own deadline has passed, or all for an event; returns which */
-static unsigned long collect_due(struct perfctr_class *class)
+/*
+ * Collects sources whose own deadline has passed, except those of @collected, or all for an event.
+ * Returns them with those of @collected.
+ */
+static unsigned long collect_due(struct perfctr_class *class, unsigned long collected)
 {
 	const bool event = atomic_xchg(&class->event, 0);
 	unsigned long mask = 0;
@@ -95,11 +95,12 @@ static unsigned long collect_due(struct perfctr_class *class)
 
 		if (event)
 			mask |= source->state->running ? BIT(i) : 0;
-		else if (class == perfctr_class_of(source) && !drm_perfctr_collect_left_ns(source))
+		else if (!(collected & BIT(i)) && class == perfctr_class_of(source) &&
+			 !drm_perfctr_collect_left_ns(source))
 			mask |= BIT(i);
 	}
 	drm_perfctr_sampler_collect_mask(class->pc, mask);
-	return mask;
+	return collected | mask;
 }
 
 /* whether the collections found a transition since the session's last AUTOMATIC sample */
@@ -123,7 +124,7 @@ static void end_transitions(struct drm_perfctr_session *session)
 
 static bool is_due(const struct drm_perfctr_session *session, ktime_t now)
 {
-	return !ktime_before(now, perfctr_next_due(session)) || saw_transition(session);
+	return saw_transition(session) || !ktime_before(now, perfctr_next_due(session));
 }
 
 /* the reason of the sample to publish at @now; 0: none, or no room */
@@ -136,8 +137,8 @@ static u32 take_due(struct drm_perfctr_session *session, ktime_t now)
 		session->pending.others++;
 		drm_perfctr_update_status(session);
 	}
-	return !ktime_before(now, perfctr_next_due(session)) &&
-	       drm_perfctr_sampler_is_due(session, now) ? DRM_PERFCTR_SAMPLE_PERIODIC : 0;
+	return !perfctr_in_batches(session) && drm_perfctr_sampler_is_due(session, now) ?
+	       DRM_PERFCTR_SAMPLE_PERIODIC : 0;
 }
 
 /*
@@ -159,17 +160,19 @@ static bool serve_next(struct perfctr_class *class, ktime_t now, bool pmu,
 			return false;
 		session->pending.visit = class->visits;
 		list_move_tail(&session->node, &class->active);
-	} while (session->pmu.present != pmu ||
-		 !(is_due(session, now) || drm_perfctr_pmu_is_wanted(session)));
+		reason = 0;
+		if (session->pmu.present != pmu)
+			continue;
+		if (pmu) {
+			if (!is_due(session, now) && !drm_perfctr_pmu_is_wanted(session))
+				continue;
+			*collected = 0;
+			if (!drm_perfctr_pmu_serve(session))
+				continue;
+		}
+		reason = take_due(session, now);
+	} while (!reason);
 
-	if (pmu) {
-		*collected = 0;
-		if (!drm_perfctr_pmu_serve(session))
-			return true;
-	}
-	reason = take_due(session, now);
-	if (!reason)
-		return true;
 	sources = drm_perfctr_sampler_sources(session) & ~*collected;
 	drm_perfctr_sampler_collect_mask(class->pc, sources);
 	*collected |= sources;
@@ -180,7 +183,7 @@ static bool serve_next(struct perfctr_class *class, ktime_t now, bool pmu,
 }
 
 /*
- * Serves hardware before sessions, and these before sessions that wait for perf. The privileged
+ * Serves events of the hardware first, and sessions that wait for perf last. The privileged
  * worker then rests for as long as it ran, so that others get the lock and the CPU even if
  * collections take longer than the shortest period. The ordinary one releases the lock after each
  * session.
@@ -191,17 +194,17 @@ static void tick(struct kthread_work *work)
 	struct drm_perfctr *pc = class->pc;
 	const bool ordinary = class == &pc->classes[PERFCTR_ORDINARY];
 	unsigned long collected;
-	ktime_t begin, now, end;
+	ktime_t begin, now;
 	int pmu;
 
 	perfctr_lock_worker(class);
 	begin = ktime_get();
-	collected = collect_due(class);
+	collected = atomic_read(&class->event) ? collect_due(class, 0) : 0;
 	if (ordinary && drm_perfctr_sampler_release(pc))
 		drm_perfctr_sampler_arm(pc);
 	/* no periods while it rests: the work was queued for something else */
 	now = ktime_before(begin, class->rest_until) ? 0 : begin;
-	for (pmu = 0; pmu < 2; pmu++) {
+	for (pmu = 0; pmu <= !!class->pmu_sessions; pmu++) {
 		class->visits++;
 		while (serve_next(class, READ_ONCE(pc->ending) ? 0 : now, pmu, &collected)) {
 			if (ordinary) {
@@ -209,11 +212,16 @@ static void tick(struct kthread_work *work)
 				cond_resched();
 				perfctr_lock_worker(class);
 			}
-			collect_due(class);
+			if (ordinary || pmu)
+				collect_due(class, 0);
 		}
+		/* most ticks have collected the sources for sessions */
+		if (!pmu)
+			collected = collect_due(class, collected);
 	}
 	if (now) {
-		end = ktime_get();
+		ktime_t end = ktime_get();
+
 		/* different periods must not add up to a timer storm */
 		class->rest_until = ktime_add_ns(begin, ordinary ? ORDINARY_MIN_GAP_NS :
 								   PERFCTR_MIN_PERIOD_NS);
