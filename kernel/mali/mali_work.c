@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counts of the commands that start work, derived from the stream's registers. Shaders are not
- * executed, so counts that depend on them stay zero.
+ * Commands that start work: counts derived from the stream's registers, and cleared framebuffers.
+ * Shaders are not executed, so counts that depend on them stay zero, and draws leave no pixels.
  */
 #include <linux/bitfield.h>
 #include <linux/minmax.h>
+#include <linux/string.h>
 
 #include "mali_counters.h"
 #include "mali_cs.h"
@@ -15,6 +16,7 @@
 #define IDVS_INDICES		33
 #define IDVS_INSTANCES		34
 #define IDVS_FLAGS		56
+#define FRAGMENT_BUFFER		40	/* two words */
 #define FRAGMENT_MIN		42
 #define FRAGMENT_MAX		43
 
@@ -22,6 +24,27 @@
 #define FLAGS_RESTART		BIT(19)
 #define BOX_X			GENMASK(15, 0)
 #define BOX_Y			GENMASK(31, 16)
+
+/* a framebuffer's descriptor; its render targets follow, after an extension if there is one */
+#define BUFFER_FLAGS		GENMASK(5, 0)	/* of the pointer to it */
+#define BUFFER_BYTES		128
+#define BUFFER_EXTENSION_BYTES	64
+#define BUFFER_PRE_FRAME	GENMASK(2, 0)	/* word 0: a shader loads the colours */
+#define BUFFER_TARGETS		GENMASK(22, 19)	/* word 11: minus 1 */
+#define BUFFER_EXTENSION	BIT(21)		/* word 12 */
+#define TARGET_WORDS		16
+#define TARGET_INTERNAL		GENMASK(31, 26)	/* word 0 */
+#define TARGET_INTERNAL_RGBA8	1
+#define TARGET_WRITE		BIT(0)		/* word 1 */
+#define TARGET_FORMAT		GENMASK(7, 3)
+#define TARGET_FORMAT_RGBA8	19
+#define TARGET_LAYOUT		GENMASK(11, 8)
+#define TARGET_LAYOUT_TILED	1
+#define TARGET_LAYOUT_LINEAR	2
+#define TARGET_SAMPLES		GENMASK(13, 12)
+#define TARGET_BASE		8		/* words: two; bytes of a row of pixels or tiles */
+#define TARGET_STRIDE		10
+#define TARGET_CLEAR		12		/* as stored */
 
 /* side of a tile; vertices that one task of position shading has */
 #define TILE_PIXELS		16
@@ -135,9 +158,60 @@ static u64 squares(const struct mali_stream *stream, u32 pixels)
 	return (u64)(x[1] / pixels - x[0] / pixels + 1) * (y[1] / pixels - y[0] / pixels + 1);
 }
 
+/* fills the bounds of a render target whose pixels have 32 bits and which is not compressed */
+static void clear_target(struct mali_stream *stream, const u32 *target)
+{
+	const u32 low = stream->cs.reg[FRAGMENT_MIN], high = stream->cs.reg[FRAGMENT_MAX];
+	const u32 layout = FIELD_GET(TARGET_LAYOUT, target[1]);
+	const u32 side = layout == TARGET_LAYOUT_TILED ? TILE_PIXELS : 1;
+	const u64 unit = side * side * sizeof(u32);
+	const u64 first = FIELD_GET(BOX_X, low) / side * unit;
+	const u64 end = (FIELD_GET(BOX_X, high) / side + 1) * unit;
+	u64 line = (u64)target[TARGET_BASE + 1] << 32 | target[TARGET_BASE], x;
+	u32 pixels[TILE_PIXELS], y = FIELD_GET(BOX_Y, low) / side;
+
+	if (!(target[1] & TARGET_WRITE) || FIELD_GET(TARGET_SAMPLES, target[1]) ||
+	    FIELD_GET(TARGET_INTERNAL, target[0]) != TARGET_INTERNAL_RGBA8 ||
+	    FIELD_GET(TARGET_FORMAT, target[1]) != TARGET_FORMAT_RGBA8 ||
+	    (layout != TARGET_LAYOUT_TILED && layout != TARGET_LAYOUT_LINEAR))
+		return;
+	memset32(pixels, target[TARGET_CLEAR], TILE_PIXELS);
+	line += (u64)y * target[TARGET_STRIDE];
+	for (; y <= FIELD_GET(BOX_Y, high) / side; y++, line += target[TARGET_STRIDE])
+		for (x = first; x < end; x += sizeof(pixels))
+			/* the address space reports faults */
+			if (mali_mem_write(stream->group->mcu->gpu, stream->group->as, line + x,
+					   pixels, min_t(u64, end - x, sizeof(pixels))))
+				return;
+}
+
+/* the tiles begin with the colour of the last glClear(), unless a shader loads the old pixels */
+static void clear(struct mali_stream *stream)
+{
+	const u64 buffer = ((u64)stream->cs.reg[FRAGMENT_BUFFER + 1] << 32 |
+			    stream->cs.reg[FRAGMENT_BUFFER]) & ~(u64)BUFFER_FLAGS;
+	struct mali_gpu *gpu = stream->group->mcu->gpu;
+	u32 words[TARGET_WORDS], i, count;
+	u64 target = buffer + BUFFER_BYTES;
+
+	/* programs that only count have no framebuffer */
+	if (!buffer || mali_mem_read(gpu, stream->group->as, buffer, words, sizeof(words)) ||
+	    words[0] & BUFFER_PRE_FRAME)
+		return;
+	count = FIELD_GET(BUFFER_TARGETS, words[11]) + 1;
+	target += words[12] & BUFFER_EXTENSION ? BUFFER_EXTENSION_BYTES : 0;
+	for (i = 0; i < count; i++, target += sizeof(words)) {
+		if (mali_mem_read(gpu, stream->group->as, target, words, sizeof(words)))
+			return;
+		clear_target(stream, words);
+	}
+}
+
 void mali_work_fragment(struct mali_stream *stream)
 {
 	struct mali_gpu *gpu = stream->group->mcu->gpu;
+
+	clear(stream);
 
 	start_work(stream, MALI_JOB_FRAGMENT);
 	mali_count_job(gpu, MALI_JOB_FRAGMENT_TASKS,

@@ -130,6 +130,23 @@ static void test_frames(GLuint monitor)
 	report(counted(monitor, PIXEL_TILES, 0), "nothing is drawn, nothing is counted");
 }
 
+/* the suite runs this with tiled and with linear framebuffers */
+static void test_clear(void)
+{
+	static const GLubyte orange[] = { 255, 128, 64, 255 };
+	static GLubyte pixels[SURFACE_SIZE * SURFACE_SIZE][4];
+	int wrong = 0;
+
+	glClearColor(1, 0.5f, 0.25f, 1);
+	glClear(GL_COLOR_BUFFER_BIT);
+	glReadPixels(0, 0, SURFACE_SIZE, SURFACE_SIZE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+	for (int n = 0; n < SURFACE_SIZE * SURFACE_SIZE; n++)
+		wrong += memcmp(pixels[n], orange, sizeof(orange)) != 0;
+	printf("# %d pixels differ, the first one is %02x%02x%02x%02x\n", wrong, pixels[0][0],
+	       pixels[0][1], pixels[0][2], pixels[0][3]);
+	report(!wrong, "a cleared surface reads back");
+}
+
 /* two contexts at once, each with a monitor */
 static void test_contexts(const struct surface *surface, GLuint monitor)
 {
@@ -227,6 +244,7 @@ int main(void)
 	test_frames(monitor);
 	test_contexts(&surface, monitor);
 	surface_use(&surface);
+	test_clear();
 	report(glGetError() == GL_NO_ERROR, "no GL error");
 	surface_free(&surface);
 	test_hud();
