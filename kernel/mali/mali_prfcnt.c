@@ -18,6 +18,8 @@
 
 #define ENABLE_BITS	32		/* bits of an enable mask */
 
+#define SETS			3	/* of counters */
+
 enum block_type {
 	TYPE_FW,
 	TYPE_CSG,
@@ -33,6 +35,7 @@ struct mali_prfcnt {
 	bool enabled;
 	u64 ring_va;
 	u32 slots;
+	u32 set;
 	u32 enable[TYPES];
 	u32 csg_select;	/* mask of the CSG blocks that are written */
 	u32 insert;	/* number of the next sample */
@@ -124,7 +127,9 @@ static void take_block(struct mali_gpu *gpu, u32 block, u32 enable, u64 ticks)
 	const u32 *reg = gpu->counters->reg + block * words;
 	u32 *base = prfcnt->base + block * words;
 	const u32 per_bit = words / ENABLE_BITS;
-	const u64 modelled = mali_counters_modelled(gpu, block);
+	/* of other sets the headers only */
+	const u64 modelled = prfcnt->set ? GENMASK_ULL(CSF_BLOCK_HEADER_WORDS - 1, 0) :
+					   mali_counters_modelled(gpu, block);
 	unsigned long flags;
 
 	for (u32 i = 0; i < ENABLE_BITS; i++)
@@ -213,6 +218,7 @@ static bool read_config(struct mali_mcu *mcu)
 
 	prfcnt->ring_va = mali_word64(&in->prfcnt_base);
 	prfcnt->slots = FIELD_GET(CSF_PRFCNT_CONFIG_SLOTS_MASK, config);
+	prfcnt->set = FIELD_GET(CSF_PRFCNT_CONFIG_SET_MASK, config);
 	prfcnt->csg_select = mali_word(&in->prfcnt_csg_select);
 	prfcnt->enable[TYPE_FW] = mali_word(&in->prfcnt_fw_en);
 	prfcnt->enable[TYPE_CSG] = mali_word(&in->prfcnt_csg_en);
@@ -221,7 +227,7 @@ static bool read_config(struct mali_mcu *mcu)
 	prfcnt->enable[TYPE_MEMSYS] = mali_word(&in->prfcnt_mmu_l2_en);
 	prfcnt->enable[TYPE_SHADER] = mali_word(&in->prfcnt_shader_en);
 	return is_power_of_2(prfcnt->slots) && !mali_word(&in->prfcnt_jasid) &&
-	       !(config & CSF_PRFCNT_CONFIG_SET_MASK) &&
+	       prfcnt->set < SETS &&
 	       !(config & CSF_PRFCNT_CONFIG_METADATA) == !mcu->gpu->metadata;
 }
 
