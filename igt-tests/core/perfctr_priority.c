@@ -7,7 +7,7 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @beside-ioctls: beside loops of every ioctl at nice 19, 90 % of privileged periods wait for no
+ * @beside-ioctls: beside loops of every ioctl at nice 19, 80 % of privileged periods wait for no
  *   more collections than are in progress, and a job takes one collection for each sample longer
  * @beside-events: the same beside 512 perf events of a user
  * @worker-share: the SCHED_FIFO worker reads no perf events of unprivileged sessions
@@ -388,8 +388,8 @@ static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int nu
 		/* both medians are noisy */
 		const uint64_t one_ns = (sanitized ? 10 : 2) * (without.sample_ns + MS / 4);
 
-		/* a CPU of the host may stall while another one collects */
-		if (beside.late * 10 <= beside.periodic && beside.periodic * 2 > without.periodic &&
+		/* a busy host: 8 %; without caller locks and a SCHED_FIFO worker: 40 % */
+		if (beside.late * 5 <= beside.periodic && beside.periodic * 2 > without.periodic &&
 		    beside.job_ns <= without.job_ns + 4 * one_ns)
 			return;
 	}
