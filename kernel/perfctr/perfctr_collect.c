@@ -61,14 +61,15 @@ static void report_all(struct drm_perfctr_source *source, u32 states, bool valid
 static void retry_start(struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;
+	struct drm_perfctr *pc = source->pc;
 
 	if (state->running || !state->users || ktime_get_raw_ns() < state->restart_ns)
 		return;
 	drm_perfctr_source_start(source);
 	state->restart_ns = ktime_get_raw_ns() + RESTART_INTERVAL_NS;
-	/* sets the timer: there was no deadline while it did not run */
+	/* sets the timers: there was no deadline while it did not run */
 	if (state->running)
-		perfctr_kick(perfctr_class_of(source));
+		kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
 }
 
 static int read_source(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
@@ -109,10 +110,13 @@ static void take_timestamp(struct drm_perfctr_source *source,
 	spin_unlock(&pc->clock.lock);
 }
 
-/*
- * Has a source add to its totals; if it does not run, that is reported. @until_ns as in struct
- * drm_perfctr_collection; @more is set if the source has more of its batch. Returns 0 or the
- * source's error.
+/**
+ * drm_perfctr_collect() - update the totals of a source
+ * @source: the source; if it does not run, that is reported
+ * @until_ns: see struct drm_perfctr_collection
+ * @more: set if the source has more of its batch
+ *
+ * Returns: 0 or the source's error.
  */
 int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more)
 {
@@ -147,13 +151,13 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	c.flags |= state->pending_flags | state->lost_flags;
 	drm_perfctr_sticky_set(&state->flags, state->seq, c.flags);
 	state->pending_flags = 0;
+	state->pending_lost = false;
 	state->time_ns = c.time_ns;
-	/* the transition's own interrupt may be late or lost */
 	if (c.transition) {
-		state->transition = pc->collections;
-		for (i = 0; i < PERFCTR_CLASSES; i++)
-			if (pc->classes[i].automatic_sessions)
-				perfctr_kick(&pc->classes[i]);
+		state->transition_seq = state->seq;
+		/* the transition's own interrupt may be late or lost */
+		if (!pc->serving_events)
+			drm_perfctr_source_transition(source);
 	}
 	if (!ret || state->lost_flags)
 		state->good_ns = max(state->good_ns, c.time_ns);
@@ -169,9 +173,13 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	return ret;
 }
 
-/*
- * The time until a hardware counter of a source may wrap or a batch is due; U64_MAX: never. Counted
- * from the last attempt, as the time that the source reports may not advance.
+/**
+ * drm_perfctr_collect_left_ns() - time until a source must be collected
+ * @source: the source
+ *
+ * Counted from the last attempt; the time that the source reports may not advance.
+ *
+ * Returns: ns until a hardware counter may wrap or a batch is due, U64_MAX: never.
  */
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 {
@@ -191,12 +199,6 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 	return left_ns;
 }
 
-static void collect_all(struct perfctr_class *class)
-{
-	atomic_set(&class->event, 1);
-	perfctr_kick(class);
-}
-
 /**
  * drm_perfctr_source_event() - a buffer of the hardware is filling up or full
  * @source: the source
@@ -205,7 +207,9 @@ static void collect_all(struct perfctr_class *class)
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
-	collect_all(perfctr_class_of(source));
+	struct perfctr_class *class = perfctr_class_of(source);
+
+	kthread_queue_work(class->worker, &class->event_work);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
 
@@ -224,7 +228,7 @@ void drm_perfctr_source_transition(struct drm_perfctr_source *source)
 	if (!READ_ONCE(class->automatic_sessions))
 		class = &source->pc->classes[PERFCTR_ORDINARY];
 	if (READ_ONCE(class->automatic_sessions))
-		collect_all(class);
+		kthread_queue_work(class->worker, &class->event_work);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_transition);
 
@@ -270,7 +274,7 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	u64 changed;
 
 	/* sources do not know what a reset, or hardware that failed to start, has lost */
-	if ((state->lost_flags | state->pending_flags) & ~DRM_PERFCTR_SAMPLE_SUSPENDED)
+	if (state->lost_flags || state->pending_lost)
 		states |= DRM_PERFCTR_STATE_LOST;
 	b->time_ns = 0;
 	/* usually the same as in the last collection */

@@ -60,18 +60,19 @@ struct perfctr_source_state {
 	/* time up to which counts are in the totals or accounted for in lost_ns, the total loss */
 	u64 good_ns;
 	u64 lost_ns;
-	/* DRM_PERFCTR_SAMPLE_* of collections; of the next one: all but SUSPENDED report LOST */
+	/* DRM_PERFCTR_SAMPLE_* of collections; of the next one; whether that reports LOST */
 	struct perfctr_sticky flags;
 	u32 pending_flags;
+	bool pending_lost;
 	/* if not 0, all counts since good_ns are lost, for this reason, until the source starts */
 	u32 lost_flags;
-	/* &drm_perfctr.collections at the last transition */
-	u64 transition;
+	/* the last collection with a transition */
+	u64 transition_seq;
 	/* the GPU timestamp at time_ns; epoch 0: none */
 	u64 gpu_timestamp;
 	u32 gpu_epoch;
 
-	/* number of active sessions; it has decreased: stop or reprogram the source */
+	/* number of active sessions; it has decreased, and release_work has not run yet */
 	unsigned int users, privileged_users;
 	bool release_due;
 	/* between ops->start and ops->stop, in counter set @set */
@@ -104,23 +105,25 @@ struct perfctr_source_state {
 struct perfctr_class {
 	struct drm_perfctr *pc;
 	struct kthread_worker *worker;
-	/* a tick: serves all that is due */
-	struct kthread_work work;
-	/* the hardware reported an event: the next tick collects all sources; atomic */
-	atomic_t event;
-	/* queues @work; for periods of sessions not before @rest_until */
+	/* something is due; perf events must be read; the hardware reported an event */
+	struct kthread_work tick_work;
+	struct kthread_work pmu_work;
+	struct kthread_work event_work;
+	/* queues tick_work; for periods of sessions not before @rest_until */
 	struct hrtimer timer;
 	ktime_t rest_until;
 	/* taken before &drm_perfctr.lock: limits its contenders to one caller per class */
 	struct rt_mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */
 	struct list_head active;
-	/* number with DRM_PERFCTR_SETUP_AUTOMATIC; with perf events */
-	unsigned int automatic_sessions, pmu_sessions;
-	/* number of visits to all sessions so far */
-	u64 visits;
-	/* the session whose perf events the worker reads */
+	/* number with DRM_PERFCTR_SETUP_AUTOMATIC; ticks so far: each visits a session once */
+	unsigned int automatic_sessions;
+	u64 ticks;
+	/* sessions whose perf events must be read; the one whose events the worker reads */
+	struct list_head pmu_wanted;
 	struct drm_perfctr_session *pmu_serving;
+	/* &drm_perfctr.cpu_changes already handled */
+	int cpu_changes;
 };
 
 enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
@@ -160,12 +163,16 @@ struct drm_perfctr {
 	bool ending;
 	/* woken at the end of a reset, and by unplug */
 	wait_queue_head_t reset_wait;
-	/* number of collections of all sources; of timer interrupts, for debugfs */
+	/* the current collection's caller handles transitions */
+	bool serving_events;
+	/* for debugfs */
 	u64 collections;
 	atomic64_t timer_interrupts;
 
 	/* number of CPUs that came online or went offline; atomic */
 	atomic_t cpu_changes;
+	/* sources have fewer sessions: stop or reprogram them */
+	struct kthread_work release_work;
 	/* in the list of devices that follow CPU hotplug */
 	struct list_head node;
 
@@ -202,6 +209,8 @@ struct perfctr_source_view {
 	/* collection at which the last sample ended, and the source's lost time then */
 	u64 base_seq;
 	u64 base_lost_ns;
+	/* last collection already checked for AUTOMATIC samples */
+	u64 transition_seq;
 };
 
 /* a set of requested counters and its ring */
@@ -250,10 +259,11 @@ struct drm_perfctr_session {
 		/* periods and other samples that were due and are not published yet */
 		u64 periods;
 		u64 others;
-		/* the class's last visit */
-		u64 visit;
-		/* &drm_perfctr.collections whose transitions need no AUTOMATIC sample */
-		u64 collections;
+		/* the current tick publishes a sample; last tick that visited the session */
+		bool in_tick;
+		u64 tick;
+		/* @others include an AUTOMATIC sample that must be published */
+		bool automatic_due;
 		/* lost time of sources that the final collection could not read */
 		u64 unread_ns;
 	} pending;
@@ -279,8 +289,8 @@ struct drm_perfctr_session {
 	struct perfctr_view *views;
 	unsigned int view_count;
 	u64 *bases;
-	/* number of them that are prepared for this session */
-	unsigned int prepared;
+	/* mask of sources on which ops->prepare was called for this session */
+	unsigned long prepared;
 
 	/* perf events, see "perf events and fences" */
 	struct {
@@ -288,9 +298,10 @@ struct drm_perfctr_session {
 		struct rt_mutex lock;
 		bool present;
 		unsigned int counters;
-		/* the worker must read the events */
-		bool wanted;
-		/* &drm_perfctr.cpu_changes that the events have followed */
+		/* in &perfctr_class.pmu_wanted; reading follows CPUs first */
+		struct list_head node;
+		bool follow;
+		/* &drm_perfctr.cpu_changes when START opened the events */
 		int cpu_changes;
 	} pmu;
 };
@@ -312,27 +323,6 @@ static inline struct perfctr_class *perfctr_class_of(const struct drm_perfctr_so
 	bool privileged = READ_ONCE(source->state->privileged_users);
 
 	return &source->pc->classes[privileged ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY];
-}
-
-/* has a class's worker look at all that may be due; any context */
-static inline void perfctr_kick(struct perfctr_class *class)
-{
-	kthread_queue_work(class->worker, &class->work);
-}
-
-/* the locks of a worker, see "locking" */
-static inline void perfctr_lock_worker(struct perfctr_class *class)
-{
-	if (class == &class->pc->classes[PERFCTR_ORDINARY])
-		rt_mutex_lock(&class->caller_lock);
-	rt_mutex_lock(&class->pc->lock);
-}
-
-static inline void perfctr_unlock_worker(struct perfctr_class *class)
-{
-	rt_mutex_unlock(&class->pc->lock);
-	if (class == &class->pc->classes[PERFCTR_ORDINARY])
-		rt_mutex_unlock(&class->caller_lock);
 }
 
 /* whether a session keeps others from another counter set */
@@ -370,6 +360,8 @@ static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
 /* time of the next periodic sample that the timer must trigger; KTIME_MAX: none */
 static inline ktime_t perfctr_next_due(const struct drm_perfctr_session *session)
 {
+	if (session->pending.automatic_due)
+		return 0;
 	/* the source determines when a batch is due */
 	if (!session->config.period_ns || perfctr_in_batches(session))
 		return KTIME_MAX;
@@ -421,11 +413,10 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
 				struct drm_perfctr_status *status);
 
-/* perfctr_tick.c; the last two with the sampler lock held */
+/* perfctr_tick.c; drm_perfctr_sampler_arm() with the sampler lock held */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
-void drm_perfctr_sampler_arm(struct drm_perfctr *pc);
-bool drm_perfctr_sampler_release(struct drm_perfctr *pc);
+void drm_perfctr_sampler_arm(struct perfctr_class *class);
 
 /* perfctr_sampler.c; with the sampler lock held, except for the first three */
 void drm_perfctr_lock_urgent(struct drm_perfctr *pc);

@@ -11,6 +11,9 @@ static void new_epoch(struct drm_perfctr *pc)
 {
 	spin_lock(&pc->clock.lock);
 	pc->clock.epoch++;
+	/* 0 means that there is no timestamp */
+	if (!pc->clock.epoch)
+		pc->clock.epoch = 1;
 	spin_unlock(&pc->clock.lock);
 }
 
@@ -61,7 +64,8 @@ static void restart_sources(struct drm_perfctr *pc)
 			state->lost_flags |= pc->resetting ? DRM_PERFCTR_SAMPLE_RESET :
 							     DRM_PERFCTR_SAMPLE_ERROR;
 	}
-	drm_perfctr_sampler_arm(pc);
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_ORDINARY]);
 }
 
 /* nothing was counted up to now, so nothing is lost */
@@ -114,7 +118,7 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
-		/* includes sources that no session needs but that are not stopped yet */
+		/* includes sources that no session needs but release_work has not stopped yet */
 		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
 		source->state->running = false;
@@ -183,5 +187,6 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	wake_up_all(&pc->reset_wait);
 	for (i = 0; i < pc->source_count; i++)
 		drm_perfctr_source_unplug(pc->sources[i]);
+	drm_perfctr_pmu_read_all(pc);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_unplug);

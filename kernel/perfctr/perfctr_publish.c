@@ -84,8 +84,9 @@ void drm_perfctr_baseline(struct drm_perfctr_session *session)
 		view->base_cycles = view_cycles(session->pc, view);
 	}
 	rebase_sources(session);
+	for (i = 0; i < session->source_count; i++)
+		session->sources[i].transition_seq = session->sources[i].base_seq;
 	memset(&session->pending, 0, sizeof(session->pending));
-	session->pending.collections = session->pc->collections;
 	session->pending.end_ns = drm_perfctr_session_time(session);
 }
 
@@ -173,6 +174,7 @@ static void take_pending(struct drm_perfctr_session *session,
 	session->pending.periods -= header->merged_periods;
 	header->merged_others = min_t(u64, session->pending.others, U32_MAX);
 	session->pending.others -= header->merged_others;
+	session->pending.automatic_due = false;
 	session->pending.unread_ns = 0;
 	if (header->merged_periods || header->merged_others) {
 		header->flags |= DRM_PERFCTR_SAMPLE_STRETCHED;
@@ -194,10 +196,13 @@ static void add_totals(struct drm_perfctr_session *session,
 	drm_perfctr_ring_set_totals(&session->ring, totals->merged_periods, totals->lost_ns);
 }
 
-/*
- * Publishes the counts since the last sample of a session, just collected, with a free slot; no
- * longer active if this is the final one. @flags: DRM_PERFCTR_SAMPLE_*, its reason. Returns whether
- * the eventfd must be signalled.
+/**
+ * drm_perfctr_publish_only() - publish a session's counts since its last sample
+ * @session: the session, just collected, with a free slot; no longer active if this is the last one
+ * @flags: DRM_PERFCTR_SAMPLE_*, reason of the sample
+ * @user_data: for the header
+ *
+ * Returns: whether the eventfd must be signalled.
  */
 bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {

@@ -65,9 +65,11 @@
  */
 void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
 {
+	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
+
 	if (rt_mutex_trylock(&pc->lock))
 		return;
-	perfctr_kick(&pc->classes[PERFCTR_PRIVILEGED]);
+	kthread_queue_work(class->worker, &class->pmu_work);
 	rt_mutex_lock(&pc->lock);
 }
 
@@ -227,9 +229,14 @@ static int collect_batch(struct drm_perfctr_source *source)
 	return ret;
 }
 
-/*
- * Updates the totals of a source. Publishes the periodic samples of sessions that are served from
- * its batches, which may fill all slots except the one reserved for STOP. Returns 0 or its error.
+/**
+ * drm_perfctr_sampler_collect_source() - update the totals of a source
+ * @source: the source
+ *
+ * Publishes the periodic samples of sessions that are served from its batches. They may fill all
+ * slots except the one reserved for STOP.
+ *
+ * Returns: 0 or the source's error.
  */
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source)
 {
@@ -302,9 +309,10 @@ static void add_period(const struct drm_perfctr_session *session,
 	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
 }
 
-/*
- * Passes a source, just collected if it runs, the counters that all active sessions need, and those
- * of @session, which may be NULL.
+/**
+ * drm_perfctr_sampler_select() - pass a source the counters that all active sessions need
+ * @source: the source, just collected if it runs
+ * @session: counted as active; may be NULL
  */
 void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 				const struct drm_perfctr_session *session)
@@ -330,7 +338,7 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
 }
 
-/* the sources have one session less; the ordinary worker releases them, if STOP does not */
+/* the sources have one session less; deferred, so that the caller does not wait for hardware */
 static void release_sources(struct drm_perfctr_session *session, unsigned int count)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -344,7 +352,7 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = true;
 	}
-	perfctr_kick(&pc->classes[PERFCTR_ORDINARY]);
+	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
 }
 
 static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)
@@ -359,6 +367,7 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	if (!state->users) {
 		state->lost_flags = 0;
 		state->pending_flags = 0;
+		state->pending_lost = false;
 	}
 	/* counts so far belong to the previous selection */
 	if (state->running && state->wanted)
@@ -376,9 +385,12 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 	return ret;
 }
 
-/*
- * Starts all sources that a session needs; its counter set is in use from now on. Returns 0, or the
- * error of a source that failed to start or still has earlier counts: no source counts for it then.
+/**
+ * drm_perfctr_sampler_attach() - start all sources that a session needs
+ * @session: the session; its counter set is in use from now on, no other one is
+ *
+ * Returns: 0, or the error of a source that failed to start or still has earlier counts; in that
+ * case no source counts for the session.
  */
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session)
 {
@@ -413,10 +425,9 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 	list_add_tail(&session->node, &class->active);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
-	class->pmu_sessions += session->pmu.present;
 }
 
-/* undoes attach and add */
+/* undoes attach and add; release_work stops idle sources and sets the timers anew */
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
 	struct perfctr_class *class = session->class;
@@ -426,7 +437,6 @@ void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
-	class->pmu_sessions -= session->pmu.present;
 	release_sources(session, session->source_count);
 }
 

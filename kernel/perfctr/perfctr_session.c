@@ -20,10 +20,9 @@
  *                                    v
  *                                   dead
  *
- * STOP stops sources that are no longer needed. TEARDOWN and closing the file work in every state
- * and do not access the hardware: the ordinary worker stops sources for them. A session's memory is
- * freed with its last reference: a job that contains a SAMPLE holds one, and finds the session
- * dead.
+ * TEARDOWN and closing the file work in every state and do not access the hardware: release_work
+ * stops sources that are no longer needed. A session's memory is freed with its last reference: a
+ * job that contains a SAMPLE holds one, and finds the session dead.
  */
 
 /* maximum time that START waits for the end of a reset */
@@ -74,7 +73,9 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	session->awake = awake;
 	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
-	drm_perfctr_sampler_arm(session->pc);
+	drm_perfctr_sampler_arm(session->class);
+	/* arm the timer for the sources' own deadlines */
+	drm_perfctr_sampler_arm(&session->pc->classes[PERFCTR_PRIVILEGED]);
 	drm_perfctr_update_status(session);
 	drm_perfctr_pmu_begin(session);
 	return 0;
@@ -134,7 +135,13 @@ static int wake_device(struct drm_perfctr *pc)
 	return ret;
 }
 
-/* START; returns 0 or an errno as in the uAPI header */
+/**
+ * drm_perfctr_session_start() - START
+ * @session: the session
+ * @user_data: for periodic and automatic samples
+ *
+ * Returns: 0 or a negative errno as in the uAPI header.
+ */
 int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data)
 {
 	bool wake = session->config.flags & DRM_PERFCTR_SETUP_KEEP_AWAKE;
@@ -161,7 +168,13 @@ void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, 
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
 }
 
-/* STOP, likewise */
+/**
+ * drm_perfctr_session_stop() - STOP
+ * @session: the session
+ * @user_data: for the final sample
+ *
+ * Returns: 0 or a negative errno as in the uAPI header.
+ */
 int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -179,8 +192,6 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
 		drm_perfctr_session_finish(session, 0, user_data);
-		drm_perfctr_sampler_release(pc);
-		drm_perfctr_sampler_arm(pc);
 		relax = session->awake;
 		session->awake = false;
 	}
@@ -201,7 +212,13 @@ static bool collect_with_room(struct drm_perfctr_session *session)
 	return drm_perfctr_has_room(session);
 }
 
-/* SAMPLE, likewise */
+/**
+ * drm_perfctr_session_manual() - SAMPLE
+ * @session: the session
+ * @user_data: for the sample
+ *
+ * Returns: 0 or a negative errno as in the uAPI header.
+ */
 int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -259,9 +276,10 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 		ret = -ENOSPC;
 	} else {
 		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, user_data);
-		session->pmu.wanted = true;
-		if (session->pmu.present)
-			perfctr_kick(session->class);
+		if (session->pmu.present) {
+			drm_perfctr_pmu_want(session, false);
+			kthread_queue_work(session->class->worker, &session->class->pmu_work);
+		}
 	}
 	rt_mutex_unlock(&pc->lock);
 	return ret;
@@ -280,8 +298,12 @@ void drm_perfctr_session_status(struct drm_perfctr_session *session,
 /* undoes SETUP and drops its reference; the session must not be in any list */
 void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 {
-	while (session->prepared)
-		drm_perfctr_source_unprepare(session->sources[--session->prepared].source);
+	struct drm_perfctr *pc = session->pc;
+	unsigned int i;
+
+	for (i = 0; i < pc->source_count; i++)
+		if (session->prepared & BIT(i))
+			drm_perfctr_source_unprepare(pc->sources[i]);
 	drm_perfctr_uncharge(session->owner.charged, 1, session->pmu.counters, 0);
 	drm_perfctr_session_put(session);
 }
@@ -300,6 +322,7 @@ static void end(struct drm_perfctr_session *session)
 	if (!perfctr_is_privileged(session))
 		pc->ordinary_sessions--;
 	list_del_init(&session->all_node);
+	list_del_init(&session->pmu.node);
 }
 
 /* the rest of TEARDOWN */

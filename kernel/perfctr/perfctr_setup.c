@@ -227,13 +227,16 @@ static int register_session(struct drm_perfctr_session *session, bool test_only)
 
 static int prepare_sources(struct drm_perfctr_session *session)
 {
-	int ret = 0;
+	unsigned int i;
+	int ret;
 
-	while (!ret && session->prepared < session->source_count) {
-		ret = drm_perfctr_source_prepare(session->sources[session->prepared].source);
-		session->prepared += !ret;
+	for (i = 0; i < session->source_count; i++) {
+		ret = drm_perfctr_source_prepare(session->sources[i].source);
+		if (ret)
+			return ret;
+		session->prepared |= BIT(session->sources[i].source->id);
 	}
-	return ret;
+	return 0;
 }
 
 static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
@@ -248,6 +251,7 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 	kref_init(&session->refcount);
 	INIT_LIST_HEAD(&session->node);
 	INIT_LIST_HEAD(&session->all_node);
+	INIT_LIST_HEAD(&session->pmu.node);
 	rt_mutex_init(&session->pmu.lock);
 	mutex_init(&session->command_lock);
 	spin_lock_init(&session->status_lock);
@@ -295,9 +299,12 @@ static int build(struct drm_perfctr_session *session, struct drm_perfctr_setup *
 	return ret;
 }
 
-/*
- * SETUP: fills in the results except ring_fd. Returns the session with one reference, stopped; NULL
- * for TEST_ONLY; or an ERR_PTR.
+/**
+ * drm_perfctr_setup() - SETUP
+ * @pc: the device
+ * @setup: copied from userspace; results except ring_fd are filled in
+ *
+ * Returns: the session with one reference, stopped; NULL for TEST_ONLY; or an ERR_PTR.
  */
 struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
 					      struct drm_perfctr_setup *setup)

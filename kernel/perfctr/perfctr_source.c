@@ -42,7 +42,7 @@ static void unprepare_locked(struct drm_perfctr_source *source)
 	lockdep_assert_held(&state->prepare_lock);
 	if (!state->prepared)
 		return;
-	/* the worker may not have released it yet */
+	/* release_work may not have run yet */
 	rt_mutex_lock(&source->pc->lock);
 	drm_perfctr_source_stop(source);
 	rt_mutex_unlock(&source->pc->lock);
@@ -110,7 +110,12 @@ void drm_perfctr_source_unplug(struct drm_perfctr_source *source)
 	cancel_delayed_work_sync(&state->unprepare_work);
 }
 
-/* starts a source in the active set, if the device has power; 0 or the source's error */
+/**
+ * drm_perfctr_source_start() - start a source in the active set, if the device has power
+ * @source: the source
+ *
+ * Returns: 0 or the source's error.
+ */
 int drm_perfctr_source_start(struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;
@@ -158,5 +163,6 @@ void drm_perfctr_source_account_lost(struct drm_perfctr_source *source)
 	state->lost_ns += now - min(now, state->good_ns);
 	state->good_ns = max(now, state->good_ns);
 	state->pending_flags |= state->lost_flags;
+	state->pending_lost = true;
 	state->lost_flags = 0;
 }

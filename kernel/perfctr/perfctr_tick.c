@@ -12,14 +12,18 @@
 /* minimum time between two ticks of the ordinary worker */
 #define ORDINARY_MIN_GAP_NS	(250 * NSEC_PER_USEC)
 
-/* sets the timer of a class to its next deadline */
-static void arm(struct perfctr_class *class)
+/**
+ * drm_perfctr_sampler_arm() - set the timer of a class to its next deadline
+ * @class: the class
+ */
+void drm_perfctr_sampler_arm(struct perfctr_class *class)
 {
 	struct drm_perfctr *pc = class->pc;
 	struct drm_perfctr_session *session;
 	ktime_t next = KTIME_MAX;
 	unsigned int i;
 
+	lockdep_assert_held(&pc->lock);
 	list_for_each_entry(session, &class->active, node)
 		next = min_t(ktime_t, next, perfctr_next_due(session));
 	if (next != KTIME_MAX)
@@ -38,36 +42,231 @@ static void arm(struct perfctr_class *class)
 		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* sets the timers anew, after sessions or sources have changed */
-void drm_perfctr_sampler_arm(struct drm_perfctr *pc)
-{
-	lockdep_assert_held(&pc->lock);
-	arm(&pc->classes[PERFCTR_PRIVILEGED]);
-	arm(&pc->classes[PERFCTR_ORDINARY]);
-}
-
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
 	struct perfctr_class *class = container_of(timer, struct perfctr_class, timer);
 
 	atomic64_inc(&class->pc->timer_interrupts);
-	perfctr_kick(class);
+	kthread_queue_work(class->worker, &class->tick_work);
 	return HRTIMER_NORESTART;
 }
 
-/* stops or reprograms sources that have fewer sessions than before; false: there were none */
-bool drm_perfctr_sampler_release(struct drm_perfctr *pc)
+/* adds sources of the class whose own deadline has passed to @mask */
+static unsigned long add_sources_left(const struct perfctr_class *class, unsigned long mask)
 {
-	bool any = false;
 	unsigned int i;
 
+	for (i = 0; i < class->pc->source_count; i++)
+		if (!(mask & BIT(i)) && class == perfctr_class_of(class->pc->sources[i]) &&
+		    !drm_perfctr_collect_left_ns(class->pc->sources[i]))
+			mask |= BIT(i);
+	return mask;
+}
+
+/* publishes due sessions, with or without perf events: one collection, one end of span for all */
+static void publish_due(struct perfctr_class *class, ktime_t now, bool pmu)
+{
+	struct drm_perfctr_session *session;
+	unsigned long sources = 0;
+
+	list_for_each_entry(session, &class->active, node) {
+		session->pending.in_tick = session->pmu.present == pmu &&
+					   !perfctr_in_batches(session) &&
+					   drm_perfctr_sampler_is_due(session, now);
+		if (session->pending.in_tick)
+			sources |= drm_perfctr_sampler_sources(session);
+	}
+	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class, sources));
+	list_for_each_entry(session, &class->active, node)
+		if (session->pending.in_tick)
+			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
+					    session->config.user_data);
+}
+
+/*
+ * SCHED_FIFO. Serves hardware before sessions that wait for perf. Rests for as long as it ran, so
+ * that others get the lock and the CPU even if collections take longer than the shortest period.
+ */
+static void tick_privileged(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
+	struct drm_perfctr *pc = class->pc;
+	ktime_t now, end;
+
+	rt_mutex_lock(&pc->lock);
+	now = ktime_get();
+	/* for hardware, or START set the timer while this work waited for the lock */
+	if (ktime_before(now, class->rest_until)) {
+		drm_perfctr_sampler_collect_mask(pc, add_sources_left(class, 0));
+	} else {
+		publish_due(class, now, false);
+		if (drm_perfctr_pmu_serve_due(class, now))
+			publish_due(class, now, true);
+		end = ktime_get();
+		class->rest_until = max_t(ktime_t, ktime_add(end, ktime_sub(end, now)),
+					  ktime_add_ns(now, PERFCTR_MIN_PERIOD_NS));
+	}
+	drm_perfctr_sampler_arm(class);
+	rt_mutex_unlock(&pc->lock);
+}
+
+/* publishes an AUTOMATIC sample that was counted as pending */
+static void publish_automatic(struct drm_perfctr_session *session)
+{
+	session->pending.automatic_due = false;
+	if (!drm_perfctr_has_room(session)) {
+		drm_perfctr_update_status(session);
+		return;
+	}
+	/* the sample itself is the last one */
+	session->pending.others--;
+	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC, session->config.user_data);
+}
+
+/*
+ * Serves the next ordinary session that is due at @now; false: none. Moves each session to the
+ * tail, so that a tick visits it once.
+ */
+static bool serve_one(struct perfctr_class *class, ktime_t now, unsigned long *collected)
+{
+	struct drm_perfctr_session *session;
+	unsigned long sources;
+
+	drm_perfctr_sampler_collect_mask(class->pc, add_sources_left(class, 0));
+	do {
+		session = list_first_entry_or_null(&class->active, struct drm_perfctr_session,
+						   node);
+		if (!session || session->pending.tick == class->ticks)
+			return false;
+		session->pending.tick = class->ticks;
+		list_move_tail(&session->node, &class->active);
+	} while (ktime_before(now, perfctr_next_due(session)));
+
+	sources = drm_perfctr_sampler_sources(session) & ~*collected;
+	drm_perfctr_sampler_collect_mask(class->pc, sources);
+	*collected |= sources;
+	if (drm_perfctr_sampler_is_due(session, now))
+		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
+				    session->config.user_data);
+	else if (session->pending.automatic_due)
+		publish_automatic(session);
+	return true;
+}
+
+/* ordinary priority: releases the lock after each session */
+static void tick_ordinary(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, tick_work);
+	struct drm_perfctr *pc = class->pc;
+	unsigned long collected = 0;
+	bool more = true;
+	ktime_t now;
+
+	rt_mutex_lock(&pc->lock);
+	now = ktime_get();
+	/* a tick visits each session: different periods must not add up to a timer storm */
+	class->rest_until = ktime_add_ns(now, ORDINARY_MIN_GAP_NS);
+	class->ticks++;
+	drm_perfctr_pmu_serve_due(class, now);
+	rt_mutex_unlock(&pc->lock);
+	while (more) {
+		rt_mutex_lock(&class->caller_lock);
+		rt_mutex_lock(&pc->lock);
+		more = !READ_ONCE(pc->ending) && serve_one(class, now, &collected);
+		if (!more)
+			drm_perfctr_sampler_arm(class);
+		rt_mutex_unlock(&pc->lock);
+		rt_mutex_unlock(&class->caller_lock);
+		cond_resched();
+	}
+}
+
+/* whether the collections found a transition since the session's last AUTOMATIC sample */
+static bool saw_transition(struct drm_perfctr_session *session)
+{
+	bool saw = false;
+	unsigned int i;
+
+	if (!(session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC))
+		return false;
+	for (i = 0; i < session->source_count; i++) {
+		struct perfctr_source_view *sv = &session->sources[i];
+
+		saw |= sv->source->state->transition_seq > sv->transition_seq;
+		sv->transition_seq = sv->source->state->seq;
+	}
+	return saw;
+}
+
+/* publishes AUTOMATIC samples; returns true if the ordinary worker must publish some */
+static bool publish_transitions(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+	struct perfctr_class *class;
+	bool later = false;
+
+	perfctr_for_each_active(pc, class, session) {
+		if (!saw_transition(session))
+			continue;
+		session->pending.others++;
+		session->pending.automatic_due = true;
+		if (perfctr_is_privileged(session))
+			publish_automatic(session);
+		else
+			later = true;
+	}
+	return later;
+}
+
+/* the hardware took a sample by itself, or its buffer fills up: collect before calling perf */
+static void serve_event(struct kthread_work *work)
+{
+	struct perfctr_class *class = container_of(work, struct perfctr_class, event_work);
+	struct drm_perfctr *pc = class->pc;
+	struct perfctr_class *privileged = &pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
+	struct drm_perfctr_session *session;
+	unsigned long sources = 0;
+	unsigned int i;
+
+	if (class == ordinary)
+		rt_mutex_lock(&class->caller_lock);
+	rt_mutex_lock(&pc->lock);
+	for (i = 0; i < pc->source_count; i++)
+		if (pc->sources[i]->state->running)
+			sources |= BIT(i);
+	/* endless transitions in firmware must not requeue this work */
+	pc->serving_events = true;
+	drm_perfctr_sampler_collect_mask(pc, sources);
+	pc->serving_events = false;
+	if (class == privileged) {
+		list_for_each_entry(session, &class->active, node)
+			if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+				drm_perfctr_pmu_want(session, false);
+		drm_perfctr_pmu_serve(class);
+	}
+	if (publish_transitions(pc))
+		kthread_queue_work(ordinary->worker, &ordinary->tick_work);
+	drm_perfctr_sampler_arm(privileged);
+	rt_mutex_unlock(&pc->lock);
+	if (class == ordinary)
+		rt_mutex_unlock(&class->caller_lock);
+}
+
+/* sources have fewer sessions than before: stop or reprogram them */
+static void release(struct kthread_work *work)
+{
+	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
+	unsigned int i;
+
+	rt_mutex_lock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
+	rt_mutex_lock(&pc->lock);
 	for (i = 0; i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 		struct perfctr_source_state *state = source->state;
 
 		if (!state->release_due)
 			continue;
-		any = true;
 		state->release_due = false;
 		if (!state->users) {
 			drm_perfctr_source_stop(source);
@@ -77,160 +276,20 @@ bool drm_perfctr_sampler_release(struct drm_perfctr *pc)
 			drm_perfctr_sampler_select(source, NULL);
 		}
 	}
-	return any;
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
+	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_ORDINARY]);
+	rt_mutex_unlock(&pc->lock);
+	rt_mutex_unlock(&pc->classes[PERFCTR_ORDINARY].caller_lock);
 }
 
-/*
- * Collects sources whose own deadline has passed, except those of @collected, or all for an event.
- * Returns them with those of @collected.
- */
-static unsigned long collect_due(struct perfctr_class *class, unsigned long collected)
+/* perf events of a job's session must be read, a CPU came or went, or a job waits */
+static void serve_pmus(struct kthread_work *work)
 {
-	const bool event = atomic_xchg(&class->event, 0);
-	unsigned long mask = 0;
-	unsigned int i;
+	struct perfctr_class *class = container_of(work, struct perfctr_class, pmu_work);
 
-	for (i = 0; i < class->pc->source_count; i++) {
-		const struct drm_perfctr_source *source = class->pc->sources[i];
-
-		if (event)
-			mask |= source->state->running ? BIT(i) : 0;
-		else if (!(collected & BIT(i)) && class == perfctr_class_of(source) &&
-			 !drm_perfctr_collect_left_ns(source))
-			mask |= BIT(i);
-	}
-	drm_perfctr_sampler_collect_mask(class->pc, mask);
-	return collected | mask;
-}
-
-/* whether the collections found a transition since the session's last AUTOMATIC sample */
-static bool saw_transition(const struct drm_perfctr_session *session)
-{
-	unsigned int i;
-
-	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
-		for (i = 0; i < session->source_count; i++)
-			if (session->sources[i].source->state->transition >
-			    session->pending.collections)
-				return true;
-	return false;
-}
-
-/* the transitions so far are in a sample, or counted as merged */
-static void end_transitions(struct drm_perfctr_session *session)
-{
-	session->pending.collections = session->pc->collections;
-}
-
-static bool is_due(const struct drm_perfctr_session *session, ktime_t now)
-{
-	return saw_transition(session) || !ktime_before(now, perfctr_next_due(session));
-}
-
-/* the reason of the sample to publish at @now; 0: none, or no room */
-static u32 take_due(struct drm_perfctr_session *session, ktime_t now)
-{
-	if (saw_transition(session)) {
-		if (drm_perfctr_has_room(session))
-			return DRM_PERFCTR_SAMPLE_AUTOMATIC;
-		end_transitions(session);
-		session->pending.others++;
-		drm_perfctr_update_status(session);
-	}
-	return !perfctr_in_batches(session) && drm_perfctr_sampler_is_due(session, now) ?
-	       DRM_PERFCTR_SAMPLE_PERIODIC : 0;
-}
-
-/*
- * Serves the next session, with or without perf events, of which something is due at @now; false:
- * none. Moves each session to the tail, so that all are visited once, also if the lock is released
- * meanwhile. @collected: sources that need not be collected again.
- */
-static bool serve_next(struct perfctr_class *class, ktime_t now, bool pmu,
-		       unsigned long *collected)
-{
-	struct drm_perfctr_session *session;
-	unsigned long sources;
-	u32 reason;
-
-	do {
-		session = list_first_entry_or_null(&class->active, struct drm_perfctr_session,
-						   node);
-		if (!session || session->pending.visit == class->visits)
-			return false;
-		session->pending.visit = class->visits;
-		list_move_tail(&session->node, &class->active);
-		reason = 0;
-		if (session->pmu.present != pmu)
-			continue;
-		if (pmu) {
-			if (!is_due(session, now) && !drm_perfctr_pmu_is_wanted(session))
-				continue;
-			*collected = 0;
-			if (!drm_perfctr_pmu_serve(session))
-				continue;
-		}
-		reason = take_due(session, now);
-	} while (!reason);
-
-	sources = drm_perfctr_sampler_sources(session) & ~*collected;
-	drm_perfctr_sampler_collect_mask(class->pc, sources);
-	*collected |= sources;
-	if (reason == DRM_PERFCTR_SAMPLE_AUTOMATIC)
-		end_transitions(session);
-	drm_perfctr_publish(session, reason, session->config.user_data);
-	return true;
-}
-
-/*
- * Serves events of the hardware first, and sessions that wait for perf last. The privileged
- * worker then rests for as long as it ran, so that others get the lock and the CPU even if
- * collections take longer than the shortest period. The ordinary one releases the lock after each
- * session.
- */
-static void tick(struct kthread_work *work)
-{
-	struct perfctr_class *class = container_of(work, struct perfctr_class, work);
-	struct drm_perfctr *pc = class->pc;
-	const bool ordinary = class == &pc->classes[PERFCTR_ORDINARY];
-	unsigned long collected;
-	ktime_t begin, now;
-	int pmu;
-
-	perfctr_lock_worker(class);
-	begin = ktime_get();
-	collected = atomic_read(&class->event) ? collect_due(class, 0) : 0;
-	if (ordinary && drm_perfctr_sampler_release(pc))
-		drm_perfctr_sampler_arm(pc);
-	/* no periods while it rests: the work was queued for something else */
-	now = ktime_before(begin, class->rest_until) ? 0 : begin;
-	for (pmu = 0; pmu <= !!class->pmu_sessions; pmu++) {
-		class->visits++;
-		while (serve_next(class, READ_ONCE(pc->ending) ? 0 : now, pmu, &collected)) {
-			if (ordinary) {
-				perfctr_unlock_worker(class);
-				cond_resched();
-				perfctr_lock_worker(class);
-			}
-			if (ordinary || pmu)
-				collect_due(class, 0);
-		}
-		/* most ticks have collected the sources for sessions */
-		if (!pmu)
-			collected = collect_due(class, collected);
-	}
-	if (now) {
-		ktime_t end = ktime_get();
-
-		/* different periods must not add up to a timer storm */
-		class->rest_until = ktime_add_ns(begin, ordinary ? ORDINARY_MIN_GAP_NS :
-								   PERFCTR_MIN_PERIOD_NS);
-		if (!ordinary)
-			class->rest_until = max_t(ktime_t, class->rest_until,
-						  ktime_add(end, ktime_sub(end, begin)));
-	}
-	arm(class);
-	perfctr_unlock_worker(class);
+	rt_mutex_lock(&class->pc->lock);
+	drm_perfctr_pmu_serve(class);
+	rt_mutex_unlock(&class->pc->lock);
 }
 
 static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const char *suffix)
@@ -238,7 +297,9 @@ static int init_class(struct drm_perfctr *pc, struct perfctr_class *class, const
 	class->pc = pc;
 	rt_mutex_init(&class->caller_lock);
 	INIT_LIST_HEAD(&class->active);
-	kthread_init_work(&class->work, tick);
+	INIT_LIST_HEAD(&class->pmu_wanted);
+	kthread_init_work(&class->pmu_work, serve_pmus);
+	kthread_init_work(&class->event_work, serve_event);
 	perfctr_hrtimer_setup(&class->timer, timer_fired, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_ABS_HARD);
 	class->worker = perfctr_run_worker(0, "perfctr%s/%s", suffix, dev_name(pc->drm->dev));
@@ -252,6 +313,9 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 	struct perfctr_class *ordinary = &pc->classes[PERFCTR_ORDINARY];
 	int ret;
 
+	kthread_init_work(&pc->release_work, release);
+	kthread_init_work(&privileged->tick_work, tick_privileged);
+	kthread_init_work(&ordinary->tick_work, tick_ordinary);
 	ret = init_class(pc, privileged, "");
 	if (ret)
 		return ret;

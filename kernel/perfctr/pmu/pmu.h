@@ -36,10 +36,11 @@ void drm_perfctr_pmu_handover(struct drm_perfctr_session *session);
 /* with both locks, releases the sampler lock meanwhile: an active session's first span begins */
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
 
-/* with the sampler lock: whether the worker must read an active session's events */
-bool drm_perfctr_pmu_is_wanted(const struct drm_perfctr_session *session);
-/* in the worker: reads them, with its locks released; false: the session is no longer active */
-bool drm_perfctr_pmu_serve(struct drm_perfctr_session *session);
+/* with the sampler lock: queues reading a session's events; @follow: follow CPUs first */
+void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow);
+/* in the worker, with the sampler lock, which they release meanwhile */
+void drm_perfctr_pmu_serve(struct perfctr_class *class);
+bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now);
 /* waits for the workers; without the sampler lock */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc);
 
@@ -85,17 +86,14 @@ static inline void drm_perfctr_pmu_read(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_close(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_handover(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_begin(struct drm_perfctr_session *session) {}
+static inline void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow) {}
+static inline void drm_perfctr_pmu_serve(struct perfctr_class *class) {}
 static inline void drm_perfctr_pmu_read_all(struct drm_perfctr *pc) {}
 static inline void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info) {}
 
-static inline bool drm_perfctr_pmu_is_wanted(const struct drm_perfctr_session *session)
+static inline bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
 {
 	return false;
-}
-
-static inline bool drm_perfctr_pmu_serve(struct drm_perfctr_session *session)
-{
-	return true;
 }
 
 static inline u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)

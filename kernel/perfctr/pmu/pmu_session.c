@@ -40,8 +40,8 @@
  * START enables the events first and reads them once more after its collection: that is their base,
  * so that no block has counts from before the span, and time_enabled begins with them.
  *
- * The worker holds no reference to the session that it serves: TEARDOWN waits until the worker has
- * finished with it.
+ * The worker holds no reference to the session that it serves: TEARDOWN removes the session from
+ * the worker's list, or waits until the worker has finished with it.
  */
 
 static enum cpuhp_state cpuhp_state;
@@ -280,8 +280,10 @@ void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 	unsigned int i;
 
 	/* a CPU changed state after START opened the events */
-	if (drm_perfctr_pmu_is_wanted(session))
-		perfctr_kick(session->class);
+	if (session->pmu.present && session->pmu.cpu_changes != atomic_read(&pc->cpu_changes)) {
+		drm_perfctr_pmu_want(session, true);
+		kthread_queue_work(session->class->worker, &session->class->pmu_work);
+	}
 	/* without sources the span began with the last read, else with their collection */
 	if (!session->pmu.present || !session->source_count)
 		return;
@@ -324,45 +326,93 @@ u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 
 /* --- the workers --------------------------------------------------------- */
 
-bool drm_perfctr_pmu_is_wanted(const struct drm_perfctr_session *session)
+void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
 {
-	return session->pmu.present &&
-	       (session->pmu.wanted ||
-		session->pmu.cpu_changes != atomic_read(&session->pc->cpu_changes));
+	struct list_head *wanted = &session->class->pmu_wanted;
+
+	lockdep_assert_held(&session->pc->lock);
+	if (!session->pmu.present)
+		return;
+	session->pmu.follow |= follow;
+	/* following opens events: after the sessions that are only read */
+	if (list_empty(&session->pmu.node))
+		list_add(&session->pmu.node, follow ? wanted->prev : wanted);
 }
 
-bool drm_perfctr_pmu_serve(struct drm_perfctr_session *session)
+/* makes active sessions follow CPUs that changed state */
+static void look_at_cpus(struct perfctr_class *class)
 {
-	struct perfctr_class *class = session->class;
-	struct drm_perfctr *pc = session->pc;
+	int changes = atomic_read(&class->pc->cpu_changes);
+	struct drm_perfctr_session *session;
+
+	if (class->cpu_changes == changes)
+		return;
+	class->cpu_changes = changes;
+	list_for_each_entry(session, &class->active, node)
+		drm_perfctr_pmu_want(session, true);
+}
+
+/* with the sampler lock, released meanwhile; only TEARDOWN of this session waits for it */
+static void serve(struct perfctr_class *class, struct drm_perfctr_session *session)
+{
+	const bool follow = session->pmu.follow, dead = session->dead;
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
-	int changes;
-	bool active;
 
-	session->pmu.wanted = false;
+	session->pmu.follow = false;
 	WRITE_ONCE(class->pmu_serving, session);
-	perfctr_unlock_worker(class);
+	rt_mutex_unlock(&class->pc->lock);
 	rt_mutex_lock(&session->pmu.lock);
-	changes = atomic_read(&pc->cpu_changes);
-	if (session->pmu.cpu_changes != changes)
+	if (follow)
 		for_each_pmu(session, i, pmu)
-			drm_perfctr_pmu_block_follow(pc, pmu);
-	session->pmu.cpu_changes = changes;
+			drm_perfctr_pmu_block_follow(class->pc, pmu);
 	drm_perfctr_pmu_read(session);
-	rt_mutex_lock(&pc->lock);
+	/* unplugged: no STOP will follow */
+	if (dead)
+		disable(session);
+	rt_mutex_lock(&class->pc->lock);
 	drm_perfctr_pmu_handover(session);
-	rt_mutex_unlock(&pc->lock);
 	rt_mutex_unlock(&session->pmu.lock);
-	perfctr_lock_worker(class);
-	active = session->active;
-	/* pairs with TEARDOWN's acquire: the last access to the session, unless it is active */
+	/* pairs with TEARDOWN's acquire: the last access to the session */
 	smp_store_release(&class->pmu_serving, NULL);
 	wake_up_all(&served);
-	return active;
 }
 
-/* for unplug: final read for active sessions */
+void drm_perfctr_pmu_serve(struct perfctr_class *class)
+{
+	struct drm_perfctr_session *session;
+	LIST_HEAD(todo);
+
+	lockdep_assert_held(&class->pc->lock);
+	look_at_cpus(class);
+	/* not what is added meanwhile */
+	list_splice_init(&class->pmu_wanted, &todo);
+	while (!list_empty(&todo)) {
+		session = list_first_entry(&todo, struct drm_perfctr_session, pmu.node);
+		list_del_init(&session->pmu.node);
+		serve(class, session);
+	}
+}
+
+/* with the sampler lock, released meanwhile: reads perf events of due sessions; false: none */
+bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
+{
+	struct drm_perfctr_session *session;
+	bool any = false;
+
+	list_for_each_entry(session, &class->active, node) {
+		if (!session->pmu.present || ktime_before(now, perfctr_next_due(session)))
+			continue;
+		drm_perfctr_pmu_want(session, false);
+		any = true;
+	}
+	/* others are served by pmu_work */
+	if (any)
+		drm_perfctr_pmu_serve(class);
+	return any;
+}
+
+/* for unplug: final read for active sessions; stops events of dead ones */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session;
@@ -370,10 +420,10 @@ void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
 
 	rt_mutex_lock(&pc->lock);
 	list_for_each_entry(session, &pc->all, all_node)
-		session->pmu.wanted = true;
+		drm_perfctr_pmu_want(session, false);
 	rt_mutex_unlock(&pc->lock);
 	for (i = 0; i < PERFCTR_CLASSES; i++) {
-		perfctr_kick(&pc->classes[i]);
+		kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
 		kthread_flush_worker(pc->classes[i].worker);
 	}
 }
@@ -390,7 +440,7 @@ static int cpu_change(unsigned int cpu)
 	list_for_each_entry(pc, &devices, node) {
 		atomic_inc(&pc->cpu_changes);
 		for (i = 0; i < PERFCTR_CLASSES; i++)
-			perfctr_kick(&pc->classes[i]);
+			kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
 	}
 	mutex_unlock(&devices_lock);
 	return 0;

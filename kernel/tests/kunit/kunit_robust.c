@@ -278,11 +278,10 @@ static void reset_before_release_ends_counting(struct kunit *test)
 	u32 handle = session_of(core, 0, BIT(0), 0);
 
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
 	drm_perfctr_pre_reset(core->pc);
 	drm_perfctr_post_reset(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->stops + fake->resets, 1);
-	handle = session_of(core, 0, BIT(0), 0);
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->starts, 2);
 }
