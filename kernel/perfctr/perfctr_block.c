@@ -7,11 +7,9 @@
 
 #include "perfctr_block.h"
 
-/**
- * drm_perfctr_sticky_set() - record the conditions of a collection
- * @sticky: the status
- * @seq: number of the collection; skipped collections had the conditions of the last call
- * @bits: conditions that were set
+/*
+ * Records the conditions of collection number @seq. Collections that were skipped had those of the
+ * last call.
  */
 void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits)
 {
@@ -40,12 +38,7 @@ u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq)
 	return seen;
 }
 
-/**
- * drm_perfctr_counters_rebase() - begin a new span, discarding the old one
- * @base: one value per stored counter
- * @totals: of the 64 counters of the section
- * @mask: stored counters
- */
+/* begins a new span of the stored counters, discarding the old one */
 void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 {
 	while (mask) {
@@ -70,12 +63,7 @@ __le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *total
 	return dst;
 }
 
-/**
- * drm_perfctr_view_size() - bytes that a block takes in each sample
- * @view: the block
- *
- * Returns: size of header, counters and running times.
- */
+/* bytes of header, counters and running times in each sample */
 u32 drm_perfctr_view_size(const struct perfctr_view *view)
 {
 	u32 words = hweight64(view->mask);

@@ -36,13 +36,7 @@ struct perfctr_sticky {
 void drm_perfctr_sticky_set(struct perfctr_sticky *sticky, u64 seq, u64 bits);
 u64 drm_perfctr_sticky_search(const struct perfctr_sticky *sticky, u64 base_seq);
 
-/**
- * drm_perfctr_sticky_since() - conditions seen in a span of collections
- * @sticky: the status
- * @base_seq: the span begins after this collection
- *
- * Returns: the conditions that were set in at least one collection of the span.
- */
+/* the conditions of at least one collection after number @base_seq */
 static inline u64 drm_perfctr_sticky_since(const struct perfctr_sticky *sticky, u64 base_seq)
 {
 	return sticky->changed <= base_seq + 1 ? sticky->now :
@@ -120,12 +114,7 @@ struct perfctr_view {
 	u8 format;
 };
 
-/**
- * drm_perfctr_header_size() - bytes of a block's header
- * @format: enum drm_perfctr_block_format
- *
- * Returns: size of the common header and the format's extension.
- */
+/* bytes of a block's common header and of its format's extensions */
 static inline u32 drm_perfctr_header_size(u8 format)
 {
 	u32 size = sizeof(struct drm_perfctr_block_header);

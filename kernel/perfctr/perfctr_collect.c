@@ -110,13 +110,10 @@ static void take_timestamp(struct drm_perfctr_source *source,
 	spin_unlock(&pc->clock.lock);
 }
 
-/**
- * drm_perfctr_collect() - update the totals of a source
- * @source: the source; if it does not run, that is reported
- * @until_ns: see struct drm_perfctr_collection
- * @more: set if the source has more of its batch
- *
- * Returns: 0 or the source's error.
+/*
+ * Has a source add to its totals; if it does not run, that is reported. @until_ns as in struct
+ * drm_perfctr_collection; @more is set if the source has more of its batch. Returns 0 or the
+ * source's error.
  */
 int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more)
 {
@@ -173,13 +170,9 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	return ret;
 }
 
-/**
- * drm_perfctr_collect_left_ns() - time until a source must be collected
- * @source: the source
- *
- * Counted from the last attempt; the time that the source reports may not advance.
- *
- * Returns: ns until a hardware counter may wrap or a batch is due, U64_MAX: never.
+/*
+ * The time until a hardware counter of a source may wrap or a batch is due; U64_MAX: never. Counted
+ * from the last attempt, as the time that the source reports may not advance.
  */
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 {

@@ -17,12 +17,7 @@ static_assert(sizeof(struct drm_perfctr_running_times) == 16);
 static_assert(sizeof(struct drm_perfctr_pmu_identity) == 64);
 static_assert(sizeof(struct drm_perfctr_ring_control) == 128);
 
-/**
- * drm_perfctr_layout_capture() - convert a capture time to the range of the block header
- * @ns: relative to the sample's end
- *
- * Returns: @ns, clamped.
- */
+/* a time relative to the sample's end, clamped to the range of the block header */
 s32 drm_perfctr_layout_capture(s64 ns)
 {
 	return clamp_t(s64, ns, S32_MIN, S32_MAX);
@@ -55,13 +50,9 @@ static noinline __le64 *emit_times(struct drm_perfctr_running_times *summary, __
 	return times;
 }
 
-/**
- * drm_perfctr_layout_block() - write a block of a source and begin its next span
- * @dst: position in the slot; never read
- * @view: the block
- * @span: its status in the span; MULTIPLEXED is added to its states
- *
- * Returns: address after the block.
+/*
+ * Writes a block of a source, begins its next span, and returns the address after it. Adds
+ * MULTIPLEXED to the span's states. Never reads @dst.
  */
 void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perfctr_span *span)
 {

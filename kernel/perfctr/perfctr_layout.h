@@ -25,11 +25,7 @@ struct perfctr_span {
 void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perfctr_span *span);
 s32 drm_perfctr_layout_capture(s64 ns);
 
-/**
- * drm_perfctr_layout_header() - write a sample's header
- * @dst: the slot, 8-byte aligned; never read
- * @values: the header in kernel memory
- */
+/* writes a sample's header to a slot, which is never read */
 static inline void drm_perfctr_layout_header(void *dst,
 					     const struct drm_perfctr_sample_header *values)
 {

@@ -61,12 +61,9 @@ static int allocate(struct perfctr_memory *memory, unsigned long count)
 	return memory->vaddr ? 0 : -ENOMEM;
 }
 
-/**
- * drm_perfctr_memory_create() - allocate zeroed memory for a control area and slots
- * @charged: user to charge until the memory is freed, or INVALID_UID
- * @ring_bytes: size of the slots
- *
- * Returns: the memory with one reference; -EDQUOT, -ENOMEM or -EINTR.
+/*
+ * Allocates zeroed memory for a control area and slots, charged to a user, or nobody, until it is
+ * freed. Returns it with one reference; -EDQUOT, -ENOMEM or -EINTR.
  */
 struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged, u64 ring_bytes)
 {

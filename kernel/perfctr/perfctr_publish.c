@@ -196,13 +196,10 @@ static void add_totals(struct drm_perfctr_session *session,
 	drm_perfctr_ring_set_totals(&session->ring, totals->merged_periods, totals->lost_ns);
 }
 
-/**
- * drm_perfctr_publish_only() - publish a session's counts since its last sample
- * @session: the session, just collected, with a free slot; no longer active if this is the last one
- * @flags: DRM_PERFCTR_SAMPLE_*, reason of the sample
- * @user_data: for the header
- *
- * Returns: whether the eventfd must be signalled.
+/*
+ * Publishes the counts since the last sample of a session, just collected, with a free slot; no
+ * longer active if this is the final one. @flags: DRM_PERFCTR_SAMPLE_*, its reason. Returns whether
+ * the eventfd must be signalled.
  */
 bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {

@@ -28,14 +28,7 @@
  * is accepted. Others are ignored: the slots stay occupied, which harms only the owner of the ring.
  */
 
-/**
- * drm_perfctr_ring_init() - initialise an empty ring
- * @ring: the ring
- * @memory: @slots * @stride bytes, 8-byte aligned
- * @control: indices, 8-byte aligned, overwritten
- * @slots: power of two
- * @stride: bytes between slots, multiple of 8
- */
+/* an empty ring in memory and control area, 8-byte aligned; @slots is a power of two */
 void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 			   struct drm_perfctr_ring_control *control, u32 slots, u32 stride)
 {
@@ -47,12 +40,7 @@ void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 	memset(control, 0, sizeof(*control));
 }
 
-/**
- * drm_perfctr_ring_free() - number of free slots, based on userspace's extract_idx
- * @ring: the ring
- *
- * Returns: number of slots that may be written, 0..slots.
- */
+/* number of slots that may be written, based on userspace's extract_idx */
 u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
 {
 	/*
@@ -69,23 +57,13 @@ u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
 	return ring->slots - (u32)(ring->insert - ring->extract);
 }
 
-/**
- * drm_perfctr_ring_slot() - the slot of the next sample
- * @ring: the ring; the caller has ensured that a slot is free
- *
- * Returns: address of stride bytes, which userspace maps read-only.
- */
+/* the slot of the next sample, which userspace maps read-only; one must be free */
 void *drm_perfctr_ring_slot(struct perfctr_ring *ring)
 {
 	return ring->memory + (size_t)(ring->insert & (ring->slots - 1)) * ring->stride;
 }
 
-/**
- * drm_perfctr_ring_publish() - make the sample in drm_perfctr_ring_slot() visible
- * @ring: the ring
- *
- * Returns: number of unread samples, this one included.
- */
+/* makes the sample in drm_perfctr_ring_slot() visible; returns the number of unread ones */
 u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 {
 	ring->insert++;
@@ -97,23 +75,14 @@ u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 	return (u32)(ring->insert - ring->extract);
 }
 
-/**
- * drm_perfctr_ring_set_state() - publish the session's state to userspace
- * @ring: the ring
- * @state: enum drm_perfctr_ring_state
- */
+/* @state: enum drm_perfctr_ring_state */
 void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
 {
 	/* a reader that sees DEAD must also see the last insert_idx */
 	smp_store_release(&ring->control->state, state);
 }
 
-/**
- * drm_perfctr_ring_set_totals() - publish totals of merged and lost samples to userspace
- * @ring: the ring
- * @merged_periods: total of the published samples
- * @lost_ns: total of the published samples
- */
+/* totals of the published samples */
 void drm_perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns)
 {
 	WRITE_ONCE(ring->control->merged_periods, merged_periods);

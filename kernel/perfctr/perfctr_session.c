@@ -135,13 +135,7 @@ static int wake_device(struct drm_perfctr *pc)
 	return ret;
 }
 
-/**
- * drm_perfctr_session_start() - START
- * @session: the session
- * @user_data: for periodic and automatic samples
- *
- * Returns: 0 or a negative errno as in the uAPI header.
- */
+/* START; returns 0 or an errno as in the uAPI header */
 int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data)
 {
 	bool wake = session->config.flags & DRM_PERFCTR_SETUP_KEEP_AWAKE;
@@ -168,13 +162,7 @@ void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, 
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
 }
 
-/**
- * drm_perfctr_session_stop() - STOP
- * @session: the session
- * @user_data: for the final sample
- *
- * Returns: 0 or a negative errno as in the uAPI header.
- */
+/* STOP, likewise */
 int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -212,13 +200,7 @@ static bool collect_with_room(struct drm_perfctr_session *session)
 	return drm_perfctr_has_room(session);
 }
 
-/**
- * drm_perfctr_session_manual() - SAMPLE
- * @session: the session
- * @user_data: for the sample
- *
- * Returns: 0 or a negative errno as in the uAPI header.
- */
+/* SAMPLE, likewise */
 int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_data)
 {
 	struct drm_perfctr *pc = session->pc;

@@ -299,12 +299,9 @@ static int build(struct drm_perfctr_session *session, struct drm_perfctr_setup *
 	return ret;
 }
 
-/**
- * drm_perfctr_setup() - SETUP
- * @pc: the device
- * @setup: copied from userspace; results except ring_fd are filled in
- *
- * Returns: the session with one reference, stopped; NULL for TEST_ONLY; or an ERR_PTR.
+/*
+ * SETUP: fills in the results except ring_fd. Returns the session with one reference, stopped; NULL
+ * for TEST_ONLY; or an ERR_PTR.
  */
 struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
 					      struct drm_perfctr_setup *setup)

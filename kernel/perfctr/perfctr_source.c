@@ -110,12 +110,7 @@ void drm_perfctr_source_unplug(struct drm_perfctr_source *source)
 	cancel_delayed_work_sync(&state->unprepare_work);
 }
 
-/**
- * drm_perfctr_source_start() - start a source in the active set, if the device has power
- * @source: the source
- *
- * Returns: 0 or the source's error.
- */
+/* starts a source in the active set, if the device has power; 0 or the source's error */
 int drm_perfctr_source_start(struct drm_perfctr_source *source)
 {
 	struct perfctr_source_state *state = source->state;

@@ -473,14 +473,9 @@ static int open_events(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 	return 0;
 }
 
-/**
- * drm_perfctr_pmu_open() - open the events of a new block
- * @pc: the device
- * @pmu: the block, initialised except for arrays, events and the PMU's name
- * @request: checked
- *
- * Returns: 0, with the block not counting yet; or the error of perf or of the PMU, after which the
- * caller must call drm_perfctr_pmu_free().
+/*
+ * Opens the events of a new block, which does not count yet. After an error of perf or of the PMU,
+ * the caller must call drm_perfctr_pmu_free().
  */
 int drm_perfctr_pmu_open(struct drm_perfctr *pc, struct perfctr_pmu_block *pmu,
 			 const struct drm_perfctr_block_request *request)

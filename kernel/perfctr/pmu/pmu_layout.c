@@ -11,10 +11,7 @@
 #include "../perfctr_layout.h"
 #include "pmu_block.h"
 
-/**
- * drm_perfctr_pmu_baseline() - begin a new span, discarding the old one
- * @view: the block, view->pmu not NULL
- */
+/* begins a new span of a block of perf events, discarding the old one */
 void drm_perfctr_pmu_baseline(struct perfctr_view *view)
 {
 	struct perfctr_pmu_block *pmu = view->pmu;
@@ -26,14 +23,10 @@ void drm_perfctr_pmu_baseline(struct perfctr_view *view)
 	pmu->states = 0;
 }
 
-/**
- * drm_perfctr_pmu_layout() - write a block of perf events and begin its next span
- * @dst: position in the slot; never read
- * @view: the block, view->pmu not NULL
- * @sample: the sample's header; if counts of a CPU are lost, the time may be the whole span
- * @states: enum drm_perfctr_block_states, to which those of the block are added
- *
- * Returns: address after the block.
+/*
+ * Writes a block of perf events, begins its next span, and returns the address after it. Adds to
+ * the sample's @states; if counts of a CPU are lost, its lost time may be the whole span. Never
+ * reads @dst.
  */
 void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
 			     struct drm_perfctr_sample_header *sample, u32 *states)
