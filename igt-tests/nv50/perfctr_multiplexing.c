@@ -442,10 +442,10 @@ static void join_and_leave(void)
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_perfctr_session_fini(&t);
-	/* alone again once the worker has run: exact from then on */
+	/* alone once the worker has run: then a span of several turns is exact */
 	for (unsigned int n = 0; s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED; n++) {
-		igt_assert_lt(n, 1000);
-		usleep(1000);
+		igt_assert_lt(n, 100);
+		usleep(50000);
 		igt_perfctr_sample_and_drain(&s);
 	}
 	{
