@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The model of PCOUNTER and MP counters: known cases of the documented rules, and many clocks at
- * once against single clocks. test_pm_rules.c compares all rules with a second model.
+ * once against single clocks.
  */
 #include "kernel.h"
 #include "pm_model.h"
