@@ -298,22 +298,6 @@ uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, con
 	return 0;
 }
 
-static uint64_t total(const struct igt_vsoc_truth *truth, uint16_t type, const char *name)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < truth->count; i++)
-		if (truth->at[i].type == type && !strcmp(truth->at[i].name, name))
-			sum += truth->at[i].value;
-	return sum;
-}
-
-uint64_t igt_vsoc_moved(const struct igt_vsoc_truth *before, const struct igt_vsoc_truth *after,
-			uint16_t type, const char *name)
-{
-	return total(after, type, name) - total(before, type, name);
-}
-
 void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 			       const struct igt_vsoc_truth *before,
 			       const struct igt_vsoc_truth *after)
@@ -410,20 +394,6 @@ void igt_vsoc_debugfs_u64(const struct igt_perfctr_device *dev, const char *file
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
 	igt_vsoc_debugfs(dev, file, text);
-}
-
-uint64_t igt_vsoc_device_ns(const struct igt_perfctr_device *dev)
-{
-	unsigned long long ns = 0;
-	char path[96];
-	FILE *f;
-
-	debugfs_path(dev, "step_ns", path, sizeof(path));
-	f = fopen(path, "re");
-	igt_assert(f);
-	igt_assert_eq(fscanf(f, "%llu", &ns), 1);
-	fclose(f);
-	return ns;
 }
 
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev)

@@ -73,9 +73,6 @@ void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int se
 			   struct igt_vsoc_truth *truth);
 /* number of the counter with that name; fails if there is none */
 uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name);
-/* increase of a counter, summed over all blocks of the type */
-uint64_t igt_vsoc_moved(const struct igt_vsoc_truth *before, const struct igt_vsoc_truth *after,
-			uint16_t type, const char *name);
 /* every sum of the session is exactly what the hardware counted in between */
 void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 			       const struct igt_vsoc_truth *before,
@@ -102,7 +99,5 @@ void igt_vsoc_settle(const struct igt_perfctr_device *dev);
 int igt_vsoc_debugfs_try(const struct igt_perfctr_device *dev, const char *file, const char *text);
 void igt_vsoc_debugfs(const struct igt_perfctr_device *dev, const char *file, const char *text);
 void igt_vsoc_debugfs_u64(const struct igt_perfctr_device *dev, const char *file, uint64_t value);
-/* ns of the device's own time, which "stepped" stops */
-uint64_t igt_vsoc_device_ns(const struct igt_perfctr_device *dev);
 
 #endif

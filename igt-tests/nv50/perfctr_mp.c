@@ -367,12 +367,7 @@ static void store_validated(void)
 
 static void methods_tests(void)
 {
-	/* Covers: vsoc_cmd_methods -EINVAL, vsoc_cmd_methods -EOPNOTSUPP */
 	igt_nv50_subtest("methods-validated") methods_validated();
-	/*
-	 * Covers: vsoc_cmd_mp_store -EINVAL, vsoc_cmd_mp_store -ENOENT, vsoc_cmd_mp_store -ENOSPC,
-	 * vsoc_cmd_mp_store -EOPNOTSUPP, vsoc_submit -ENOSPC, vsoc_submit -EOPNOTSUPP
-	 */
 	igt_nv50_subtest("store-validated") store_validated();
 }
 

@@ -648,7 +648,6 @@ int igt_main()
 		igt_vsoc_debugfs(&dev, "profile", "xavier");
 	}
 	igt_subtest("listing-miscounts") miscounts();
-	/* Covers: vsoc_cmd_compute -E2BIG, vsoc_cmd_compute -EINVAL, vsoc_cmd_compute -ELOOP */
 	igt_subtest("listing-errors") listing_errors();
 	igt_subtest("truth-contexts") contexts_add_up();
 	igt_subtest("truth-contexts-bounded") accounts_bounded();

@@ -90,7 +90,7 @@ static void job_hang(void)
 	igt_assert_eq(job_status(), -ECANCELED);
 }
 
-/* the job has ended when the late watchdog checks, see also time@watchdog-too-late */
+/* the job has ended when the late watchdog checks */
 static void watchdog_late(void)
 {
 	igt_fault_arm(&dev, "job_hang", 1);
@@ -245,11 +245,8 @@ static const struct {
 	{ "pmu_slow", pmu_slow, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "pmu_gone", pmu_gone, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "pmu_affinity", pmu_affinity, 0, 0, NO_TYPE, 0, false, NULL },
-	/* Covers: vsoc_submit -ENOMEM */
 	{ "alloc_job", alloc_job, 0, 0, NO_TYPE, 0, false, NULL },
-	/* Covers: vsoc_submit -ENOMEM */
 	{ "alloc_fence", alloc_fence, 0, 0, NO_TYPE, 0, false, NULL },
-	/* Covers: vsoc_ctx_create -ENOMEM */
 	{ "alloc_ctx", alloc_ctx, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "alloc_file", alloc_file, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "unplug_in_request", .instead = unplugged },
