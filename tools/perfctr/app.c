@@ -64,7 +64,7 @@ static const struct subcommand subcommands[] = {
 	{ "record", "record samples into a file while a command runs", record_run },
 	{ "report", "what a capture holds: tables, a picture, a page to explore", report_run },
 	{ "export", "a capture for other programs: Perfetto, CSV, JSON", export_run },
-	{ "diff", "two captures, counter by counter", diff_run },
+	{ "diff", "two captures, or groups of them, counter by counter", diff_run },
 	{ "validate", "which counters can be trusted, and why not", validate_exec },
 	{ "serve", "give unprivileged users counters, within a policy", serve_run },
 	{ "check", "can counters be used here? If not, what helps?", check_run },

@@ -8,12 +8,14 @@ import difflib
 import html.parser
 import importlib.util
 import io
+import itertools
 import json
 import os
 import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -523,6 +525,67 @@ def diff_compares_rates():
           "only in one of them")
     check("~" in run("diff", a, b).stdout.decode(), "text")
     run("diff", a, status=2)
+
+
+def host_capture(host, frames, bytes_per_frame):
+    """Samples with so many frames each; returns also the bytes of all."""
+    parts = [head(cb.UNHEARD_OF), cb.record(cb.TEXT, cb.texts("host", host))]
+    total = 0
+    for n, count in enumerate(frames):
+        total += count * bytes_per_frame
+        parts.append(cb.record(cb.SAMPLE, cb.sample(
+            n, START + n * MS, START + (n + 1) * MS,
+            [cb.block(cb.SHADER, 0, {8: count * bytes_per_frame, 9: 5}, product=cb.UNHEARD_OF),
+             pmu_block(count)])))
+    return b"".join(parts) + cb.status(len(frames)), total
+
+
+def rank_test(a, b):
+    """p of the two-sided rank test, by all ways to choose the second group."""
+    def far(chosen):
+        return abs(2 * sum(ranks[n] for n in chosen) - len(b) * (len(ranks) + 1))
+
+    both = a + b
+    ranks = [sum(x < y for x in both) + (both.count(y) + 1) / 2 for y in both]
+    ways = [far(c) for c in itertools.combinations(range(len(both)), len(b))]
+    return sum(w >= far(range(len(a), len(both))) for w in ways) / len(ways)
+
+
+@test
+def diff_compares_groups():
+    """diff of groups: medians, p as by counting all orders, ties too; files, directories"""
+    groups = {"one": [10, 11, 12, 13, 14, 12, 11], "two": [13, 12, 15, 16, 14, 15, 17, 12],
+              "far": [30, 31, 33, 32, 35], "few": [50, 60]}
+    for name, values in groups.items():
+        os.makedirs(path(f"groups/{name}/deep"))
+        write(f"groups/{name}/README", b"not a capture")
+        for n, value in enumerate(values):
+            write(f"groups/{name}/{'deep/' if n % 2 else ''}{n}.cap",
+                  host_capture(name, [n + 1, 2], value)[0])
+
+    for a, b in ("one", "two"), ("one", "far"), ("two", "few"):
+        result = json.loads(run("diff", "-j", "--per", "power/my-event/", path(f"groups/{a}"),
+                                "--against", path(f"groups/{b}")).stdout)
+        change = by_event(result["changes"])["shader/EIGHT"]
+        p = rank_test(groups[a], groups[b])
+        check(abs(change["p"] - p) < 1e-9, f"p of {a}, {b} is {p}: {change}")
+        for side, values in (change["a"], groups[a]), (change["b"], groups[b]):
+            # the PMU's event has a scale of 0.25
+            check(side["median"] == 4 * statistics.median(values) and
+                  side["captures"] == len(values) and side["max"] == 4 * max(values), f"{side}")
+        check(change["verdict"] == {"two": "within noise", "far": "clear", "few": "unknown"}[b],
+              f"{change}")
+    run("diff", "--per", "power/my-event/", "--threshold", "5", path("groups/one"),
+        path("groups/far"), status=5)
+    check(b" clearly (p < 0.01)" in run("diff", path("groups/one"), path("groups/two")).stdout,
+          "text")
+    for words in ((path("groups"), "--by", "nothing"), (path("groups/one"), "--by", "host"),
+                  (path("groups"), "--against"), (path("groups"), "--against", path("a.cap"), "-j"),
+                  (path("groups"), path("groups"), "--per", "nothing"),
+                  (path("groups"), path("groups"), "-e", "nothing")):
+        check(b"--help" in run("diff", *words, status=2).stderr, f"{words}")
+    os.mkdir(path("empty"))
+    check(b"no capture" in run("diff", path("empty"), path("groups"), status=1).stderr, "empty")
 
 
 @test

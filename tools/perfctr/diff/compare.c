@@ -1,7 +1,44 @@
 // SPDX-License-Identifier: MIT
 #include "compare.h"
 
+#include <errno.h>
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sf_gamma.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXACT_COUNT = 30 }; /* up to so many values all assignments to the two groups are counted */
+
+const char *const compare_verdict_names[] = {
+	[VERDICT_UNKNOWN] = "unknown",
+	[VERDICT_NOISE] = "within noise",
+	[VERDICT_CLEAR] = "clear",
+};
+
+double compare_percent(double a, double b)
+{
+	if (a == b)
+		return 0;
+	return a != 0 ? 100 * (b - a) / fabs(a) : NAN;
+}
+
+char *compare_percent_text(double percent, char *text, size_t size)
+{
+	if (isnan(percent))
+		snprintf(text, size, "-");
+	else if (fabs(percent) >= 99999)
+		snprintf(text, size, "%+.1e %%", percent);
+	else
+		snprintf(text, size, "%+.2f %%", percent);
+	return text;
+}
+
+char compare_mark(enum verdict verdict)
+{
+	return verdict == VERDICT_NOISE ? '~' : verdict == VERDICT_CLEAR ? ' ' : '?';
+}
 
 struct compare_mean compare_mean_of(const double *values, size_t count)
 {
@@ -22,20 +59,6 @@ struct compare_mean compare_mean_of(const double *values, size_t count)
 	return m;
 }
 
-/*
- * Quantile of Student's t distribution at 99.5 %, by the expansion of Cornish and
- * Fisher: off by less than 1 % from five degrees of freedom on.
- */
-static double student(double freedom)
-{
-	const double z = 2.5758293035489;
-	const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-
-	return z + (z3 + z) / (4 * freedom) +
-	       (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
-	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
-}
-
 bool compare_error(const struct compare_mean *a, const struct compare_mean *b, double *error)
 {
 	double sum = a->variance + b->variance, freedom;
@@ -49,6 +72,100 @@ bool compare_error(const struct compare_mean *a, const struct compare_mean *b, d
 	freedom = sum * sum /
 		  (a->variance * a->variance / (double)(a->count - 1) +
 		   b->variance * b->variance / (double)(b->count - 1));
-	*error = student(freedom) * sqrt(sum);
+	*error = gsl_cdf_tdist_Pinv(0.995, freedom) * sqrt(sum);
 	return true;
+}
+
+/*
+ * Share of the ways to choose so many ranks whose sum is as far from the expected one.
+ * @ranks: twice the rank of each value, so that the mean rank of equal values is an integer.
+ */
+static double exact_p(const size_t *ranks, size_t count, size_t chosen, double distance)
+{
+	const size_t most = 2 * count * chosen;
+	/* ways to choose n ranks with that sum, of those seen so far */
+	double *ways = calloc((chosen + 1) * (most + 1), sizeof(*ways)), far = 0, all = 0;
+
+	if (!ways)
+		return NAN;
+	ways[0] = 1;
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = chosen; n; n--)
+			for (size_t sum = most; sum >= ranks[i]; sum--)
+				ways[n * (most + 1) + sum] +=
+					ways[(n - 1) * (most + 1) + sum - ranks[i]];
+	for (size_t sum = 0; sum <= most; sum++) {
+		all += ways[chosen * (most + 1) + sum];
+		if (fabs((double)sum - (double)(chosen * (count + 1))) >= distance)
+			far += ways[chosen * (most + 1) + sum];
+	}
+	free(ways);
+	return far / all;
+}
+
+static struct compare_group describe(const double *sorted, size_t count)
+{
+	if (!count)
+		return (struct compare_group){ 0, NAN, NAN, NAN, NAN, NAN };
+	return (struct compare_group){
+		.count = count,
+		.median = gsl_stats_median_from_sorted_data(sorted, 1, count),
+		.low = gsl_stats_quantile_from_sorted_data(sorted, 1, count, 0.25),
+		.high = gsl_stats_quantile_from_sorted_data(sorted, 1, count, 0.75),
+		.least = sorted[0],
+		.most = sorted[count - 1],
+	};
+}
+
+int compare_ranks(const struct compare_value *sorted, size_t count, size_t group,
+		  struct compare_ranks *result)
+{
+	double *sides = malloc((2 * count + 1) * sizeof(*sides)), distance, variance, ties = 0;
+	size_t *ranks = malloc((count + 1) * sizeof(*ranks));
+	size_t counts[2] = { 0 }, sum = 0, last = 0;
+
+	*result = (struct compare_ranks){ .p = NAN, .least_p = 1 };
+	if (!sides || !ranks) {
+		free(sides);
+		free(ranks);
+		return -ENOMEM;
+	}
+	for (size_t n = 0; n < count; n++) {
+		const bool is_b = sorted[n].group == group;
+
+		if (n == last) {
+			double equal;
+
+			while (last < count && sorted[last].number == sorted[n].number)
+				last++;
+			equal = (double)(last - n);
+			ties += equal * equal * equal - equal;
+			/* the first and the last rank of equal values */
+			ranks[n] = n + 1 + last;
+		} else {
+			ranks[n] = ranks[n - 1];
+		}
+		sides[is_b * count + counts[is_b]++] = sorted[n].number;
+		sum += is_b ? ranks[n] : 0;
+	}
+	result->a = describe(sides, counts[0]);
+	result->b = describe(sides + count, counts[1]);
+	if (counts[0] && counts[1]) {
+		const double all = (double)count, a = (double)counts[0], b = (double)counts[1];
+
+		distance = fabs((double)sum - b * (all + 1));
+		variance = a * b / 12 * (all + 1 - ties / (all * (all - 1)));
+		result->least_p =
+			2 * exp(-gsl_sf_lnchoose((unsigned int)count, (unsigned int)counts[1]));
+		if (count <= EXACT_COUNT)
+			result->p = exact_p(ranks, count, counts[1], distance);
+		else if (variance > 0)
+			result->p = fmin(
+				1, 2 * gsl_cdf_ugaussian_Q((distance / 2 - 0.5) / sqrt(variance)));
+		else
+			result->p = 1;
+	}
+	free(sides);
+	free(ranks);
+	return 0;
 }

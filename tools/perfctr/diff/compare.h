@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the difference of two means is significant. */
+/* Whether two means, or two groups of values, differ by more than chance explains. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+
+enum verdict { VERDICT_UNKNOWN, VERDICT_NOISE, VERDICT_CLEAR };
+
+extern const char *const compare_verdict_names[];
+
+/* '~' for what may be chance, '?' for too little to say, else a blank. */
+char compare_mark(enum verdict verdict);
+/* Change from a to b in percent; NAN from 0 to something else. */
+double compare_percent(double a, double b);
+/* "+1.25 %", "-" for NAN. Return: @text. */
+char *compare_percent_text(double percent, char *text, size_t size);
 
 /* mean of a series and its variance */
 struct compare_mean {
@@ -29,3 +40,34 @@ bool compare_error(const struct compare_mean *a, const struct compare_mean *b, d
 
 /* Smallest number of values on each side for an estimate of chance. */
 enum { COMPARE_LEAST = 6 };
+
+/* a value of the group with that number */
+struct compare_value {
+	double number;
+	size_t group;
+};
+
+/* values of a group; NAN if there are none */
+struct compare_group {
+	size_t count;
+	double median, low, high, least, most; /* low, high: the quartiles */
+};
+
+struct compare_ranks {
+	struct compare_group a, b;
+	/*
+	 * How often chance alone orders the values of both groups so unequally or more, two-sided;
+	 * NAN if a group is empty.
+	 */
+	double p;
+	double least_p; /* the smallest possible p for groups of that size */
+};
+
+/*
+ * Compare a group with all other values by their ranks (Wilcoxon, Mann and Whitney): exact up to 30
+ * values, else by the normal distribution, with the correction for equal values.
+ * @sorted: ascending, without NAN; @group: b; all other values are a.
+ * Return: 0 or -ENOMEM.
+ */
+int compare_ranks(const struct compare_value *sorted, size_t count, size_t group,
+		  struct compare_ranks *result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr diff: two captures, counter by counter. */
+/* perfctr diff: two captures, counter by counter, or the command line of groups of captures. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -10,9 +10,8 @@
 #include "commands.h"
 #include "lib/columns.h"
 #include "common/number.h"
-#include "compare.h"
+#include "diff.h"
 #include "lib/json.h"
-#include "lib/option.h"
 #include "lib/output.h"
 #include "lib/describe.h"
 #include "lib/timeline.h"
@@ -29,10 +28,18 @@ enum {
 
 static const char help[] =
 	"usage: perfctr diff [OPTION...] A B\n"
+	"       perfctr diff [OPTION...] A... --against B...\n"
+	"       perfctr diff [OPTION...] --by KEY CAPTURE...\n"
 	"\n"
-	"Compares two captures of perfctr record, counter by counter and metric by metric:\n"
-	"totals, and rates, which do not depend on how long was recorded.\n"
+	"Compares captures of perfctr record, counter by counter and metric by metric: totals,\n"
+	"and rates, which do not depend on how long was recorded. A directory stands for all\n"
+	"captures in it and below it.\n"
 	"\n"
+	"      --against B...       two groups of captures; must be last\n"
+	"      --by KEY             each group against all other captures: host, device, command\n"
+	"                           or another text of the captures (report --json: texts)\n"
+	"      --per EVENT          divide counts by that counter's, not by the time\n"
+	"  -e, --event PATTERN      only what matches, e.g. 'metric:*'; may be repeated\n"
 	"  -A, --per-core           single blocks and cores too (also --per-block)\n"
 	"  -a, --all                also what is zero in both\n"
 	"  -s, --sort               largest relative change of the rate first\n"
@@ -42,20 +49,12 @@ static const char help[] =
 	"\n"
 	"+- is the 99 % confidence interval of a rate's change, from how much the rate varies\n"
 	"within each capture. A change within it is marked ~: chance may have made it. ?: too\n"
-	"few samples. Two captures do not show what varies from run to run.\n"
+	"few samples. Two captures do not show what varies from run to run. Groups do: shown are\n"
+	"medians, +- half the range of the middle half of the captures, and p, how often chance\n"
+	"alone makes so large a difference (rank test). Below 0.01 it is clear; p of --by allows\n"
+	"for the number of groups.\n"
 	"\n"
 	"Exit: 0 fine, 1 error or part of a file could not be read, 2 usage, 5 see --threshold.\n";
-
-struct diff_options {
-	const char *paths[2];
-	const char *output;
-	double threshold_percent;
-	bool has_threshold;
-	bool per_block;
-	bool all;
-	bool sort;
-	bool json;
-};
 
 static int take_threshold(const struct app *app, void *options, const char *text)
 {
@@ -69,9 +68,48 @@ static int take_threshold(const struct app *app, void *options, const char *text
 	return 0;
 }
 
+/*
+ * Find the groups. Words after --against are of B: getopt would move them to those of A.
+ * @others: after --against, or NULL.
+ */
+static int take_captures(const struct app *app, char **words, int count, char **others,
+			 struct diff_options *o)
+{
+	int other_count = 0, status;
+
+	while (others && others[other_count])
+		other_count++;
+	for (int n = 0; n < other_count; n++)
+		if (others[n][0] == '-' && others[n][1])
+			return app_usage(app, "%s: options come before --against", others[n]);
+	if (o->by && others)
+		return app_usage(app, "--by and --against exclude each other");
+	if (others && (!count || !other_count))
+		return app_usage(app, "give captures on both sides of --against");
+	if (o->by && !count)
+		return app_usage(app, "give captures, or a directory of captures");
+	if (!o->by && !others && count != 2)
+		return app_usage(app, "give two captures; of groups: A... --against B...");
+	if (!o->by && !others) {
+		others = words + 1;
+		count = other_count = 1;
+	}
+	o->is_of_groups = o->by || o->per || count > 1 || other_count > 1;
+	status = capture_list_add(app, words, count, &o->sides[0]);
+	if (!status)
+		status = capture_list_add(app, others, other_count, &o->sides[1]);
+	for (size_t n = 0; !status && n < 2 && !o->by; n++)
+		o->is_of_groups |= o->sides[n].count != 1 ||
+				   strcmp(o->sides[n].paths[0], n ? others[0] : words[0]);
+	return status;
+}
+
 static int parse_options(const struct app *app, int argc, char **argv, struct diff_options *o)
 {
 	const struct option_spec options[] = {
+		OPTION(0, "by", TEXT, &o->by),
+		OPTION(0, "per", TEXT, &o->per),
+		OPTION('e', "event", WORDS, &o->patterns),
 		OPTION_PER_BLOCK(&o->per_block),
 		OPTION('a', "all", FLAG, &o->all),
 		OPTION('s', "sort", FLAG, &o->sort),
@@ -80,26 +118,21 @@ static int parse_options(const struct app *app, int argc, char **argv, struct di
 		OPTION('o', "output", TEXT, &o->output),
 		OPTIONS_END,
 	};
-	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
+	char **others = NULL;
+	int status;
 
-	if (status)
-		return status;
-	if (argc - optind != 2)
-		return app_usage(app, "give two captures");
-	o->paths[0] = argv[optind];
-	o->paths[1] = argv[optind + 1];
-	return 0;
+	for (int n = 1; n < argc && !others; n++) {
+		if (strcmp(argv[n], "--against"))
+			continue;
+		others = argv + n + 1;
+		argv[n] = NULL;
+		argc = n;
+	}
+	status = option_parse(app, argc, argv, help, options, THEN_WORDS);
+	return status ? status : take_captures(app, argv + optind, argc - optind, others, o);
 }
 
 /* --- one counter in both ------------------------------------------------------- */
-
-enum verdict { VERDICT_UNKNOWN, VERDICT_NOISE, VERDICT_CLEAR };
-
-static const char *const verdict_names[] = {
-	[VERDICT_UNKNOWN] = "unknown",
-	[VERDICT_NOISE] = "within noise",
-	[VERDICT_CLEAR] = "clear",
-};
 
 /* one capture's side of a comparison: its line, NULL if it lacks the counter */
 struct side {
@@ -143,13 +176,6 @@ static double number_of(const struct timeline_line *line)
 	return line->is_rate ? line->row->rate : line->row->number;
 }
 
-static double percent_of(double a, double b)
-{
-	if (a == b)
-		return 0;
-	return a != 0 ? 100 * (b - a) / fabs(a) : NAN;
-}
-
 static void compare(const struct diff *d, struct change *c)
 {
 	struct compare_mean means[2];
@@ -163,7 +189,7 @@ static void compare(const struct diff *d, struct change *c)
 	if (isnan(c->sides[0].number) || isnan(c->sides[1].number))
 		return;
 	c->difference = c->sides[1].number - c->sides[0].number;
-	c->percent = percent_of(c->sides[0].number, c->sides[1].number);
+	c->percent = compare_percent(c->sides[0].number, c->sides[1].number);
 	for (size_t n = 0; n < 2; n++) {
 		const struct timeline *t = &d->captures[n].timeline;
 
@@ -187,6 +213,8 @@ static const struct timeline_line *find_line(const struct timeline *t,
 
 static bool is_shown(const struct diff *d, const struct change *c)
 {
+	if (!option_words_match(&d->options.patterns, any_row(c)->event))
+		return false;
 	if (d->options.all)
 		return true;
 	for (size_t n = 0; n < 2; n++) {
@@ -275,17 +303,6 @@ static char *count_text(const struct side *side, char *text, size_t size)
 		snprintf(text, size, "-");
 	else
 		describe_value(side->line->row, text, size);
-	return text;
-}
-
-static char *percent_text(double percent, char *text, size_t size)
-{
-	if (isnan(percent))
-		snprintf(text, size, "-");
-	else if (fabs(percent) >= 99999)
-		snprintf(text, size, "%+.1e %%", percent);
-	else
-		snprintf(text, size, "%+.2f %%", percent);
 	return text;
 }
 
@@ -408,11 +425,8 @@ static void print_change(const struct diff *d, const struct change *c, const str
 			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
 			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
 			describe_rate_unit(row, true, unit, sizeof(unit)));
-	fprintf(d->out, " %c%10s",
-		c->verdict == VERDICT_NOISE ? '~' :
-		c->verdict == VERDICT_CLEAR ? ' ' :
-					      '?',
-		percent_text(c->percent, percent, sizeof(percent)));
+	fprintf(d->out, " %c%10s", compare_mark(c->verdict),
+		compare_percent_text(c->percent, percent, sizeof(percent)));
 	if (l->has_error)
 		fprintf(d->out, " %-9s", error);
 	notes_text(c, notes, sizeof(notes));
@@ -490,7 +504,7 @@ static struct json_object *change_json(const struct change *c)
 	json_add_double(o, "change", c->difference);
 	json_add_double(o, "change_percent", c->percent);
 	json_add_double(o, "change_error", c->error);
-	json_add_text(o, "verdict", verdict_names[c->verdict]);
+	json_add_text(o, "verdict", compare_verdict_names[c->verdict]);
 	return o;
 }
 
@@ -514,7 +528,7 @@ static void print_json(const struct diff *d)
 static int open_capture(struct diff *d, size_t n)
 {
 	struct capture *c = &d->captures[n];
-	int status = capture_file_open(d->app, d->options.paths[n], &c->file);
+	int status = capture_file_open(d->app, d->options.sides[n].paths[0], &c->file);
 	uint64_t samples, pieces;
 
 	if (status)
@@ -528,19 +542,6 @@ static int open_capture(struct diff *d, size_t n)
 	if (!status && !d->options.json)
 		timeline_use_shares(&c->timeline);
 	return status;
-}
-
-static bool exceeds_threshold(const struct diff *d)
-{
-	for (size_t n = 0; d->options.has_threshold && n < d->count; n++) {
-		const struct change *c = &d->changes[n];
-		/* a change from zero exceeds every percentage */
-		double percent = isnan(c->percent) ? INFINITY : fabs(c->percent);
-
-		if (c->verdict == VERDICT_CLEAR && percent > d->options.threshold_percent)
-			return true;
-	}
-	return false;
 }
 
 static int write_diff(struct diff *d)
@@ -558,13 +559,11 @@ static int write_diff(struct diff *d)
 	return output_close(d->app, &output, 0);
 }
 
-int diff_run(struct app *app, int argc, char **argv)
+static int compare_two(struct app *app, const struct diff_options *options)
 {
-	struct diff d = { .app = app };
-	int status = parse_options(app, argc, argv, &d.options);
+	struct diff d = { .app = app, .options = *options };
+	int status = 0;
 
-	if (status)
-		return status < 0 ? EXIT_FINE : status;
 	d.captures[0].file.fd = -1;
 	d.captures[1].file.fd = -1;
 	for (size_t n = 0; !status && n < 2; n++)
@@ -577,12 +576,29 @@ int diff_run(struct app *app, int argc, char **argv)
 		status = write_diff(&d);
 	for (size_t n = 0; !status && n < 2; n++)
 		status = capture_file_exit_status(&d.captures[n].file);
-	if (!status && exceeds_threshold(&d))
-		status = EXIT_DIFFERS;
+	for (size_t n = 0; !status && n < d.count; n++)
+		if (diff_exceeds(options, d.changes[n].verdict, d.changes[n].percent))
+			status = EXIT_DIFFERS;
 	free(d.changes);
 	for (size_t n = 0; n < 2; n++) {
 		timeline_free(&d.captures[n].timeline);
 		capture_file_close(&d.captures[n].file);
 	}
+	return status;
+}
+
+int diff_run(struct app *app, int argc, char **argv)
+{
+	struct diff_options options = { 0 };
+	int status = parse_options(app, argc, argv, &options);
+
+	if (status < 0)
+		status = EXIT_FINE;
+	else if (!status)
+		status = options.is_of_groups ? diff_groups(app, &options) :
+						compare_two(app, &options);
+	option_words_free(&options.patterns);
+	capture_list_free(&options.sides[0]);
+	capture_list_free(&options.sides[1]);
 	return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "option.h"
 
+#include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,14 @@ void option_words_free(struct option_words *words)
 {
 	free(words->words);
 	*words = (struct option_words){ 0 };
+}
+
+bool option_words_match(const struct option_words *patterns, const char *text)
+{
+	for (size_t n = 0; n < patterns->count; n++)
+		if (!fnmatch(patterns->words[n], text, FNM_CASEFOLD))
+			return true;
+	return !patterns->count;
 }
 
 static int add_word(const struct app *app, struct option_words *words, const char *word)

@@ -13,6 +13,9 @@ struct option_words {
 
 void option_words_free(struct option_words *words);
 
+/* Whether a text matches one of the patterns of a shell, in any case; true if there are none. */
+bool option_words_match(const struct option_words *patterns, const char *text);
+
 enum option_kind {
 	OPTION_FLAG, /* bool *to = true */
 	OPTION_TEXT, /* const char **to */

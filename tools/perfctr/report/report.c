@@ -2,7 +2,6 @@
 /* perfctr report: show the contents of a capture. */
 #include "report.h"
 
-#include <fnmatch.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <time.h>
@@ -91,21 +90,13 @@ static size_t bins_of(const struct report_options *o, struct capture_file *file)
 	return bins > HTML_MOST_BINS ? HTML_MOST_BINS : bins;
 }
 
-static bool matches(const struct report_options *o, const char *event)
-{
-	for (size_t n = 0; n < o->patterns.count; n++)
-		if (!fnmatch(o->patterns.words[n], event, FNM_CASEFOLD))
-			return true;
-	return !o->patterns.count;
-}
-
 /* Keep the requested lines. Return: 0 or an exit status. */
 static int select_lines(const struct app *app, const struct report_options *o, struct timeline *t)
 {
 	size_t kept = 0;
 
 	for (size_t n = 0; n < t->line_count; n++)
-		if (matches(o, t->lines[n].row->event))
+		if (option_words_match(&o->patterns, t->lines[n].row->event))
 			t->lines[kept++] = t->lines[n];
 	if (t->line_count && !kept)
 		return app_usage(app, "nothing in the capture matches '%s'", o->patterns.words[0]);

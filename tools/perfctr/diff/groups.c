@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: MIT
+/* perfctr diff of groups of captures: medians, spread, and how sure a difference is. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "diff.h"
+#include "lib/capture_file.h"
+#include "lib/columns.h"
+#include "lib/describe.h"
+#include "lib/output.h"
+
+#define CLEAR_P 0.01
+#define UNKNOWN "unknown" /* the group of captures without the text */
+
+enum { GROUP_B = 1, EVENT_LEAST = 12, GROUP_MOST = 40 };
+
+struct group {
+	char *name;
+	size_t captures;
+};
+
+/* a counter or metric, and its number in each capture: NAN if that has none */
+struct event {
+	char name[ROW_EVENT_BYTES];
+	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
+	double scale; /* for people */
+	bool is_metric;
+	double *numbers;
+};
+
+/* a group against all other captures */
+struct comparison {
+	const struct event *event;
+	size_t group;
+	struct compare_ranks ranks;
+	double p; /* adjusted for the number of groups */
+	double percent;
+	enum verdict verdict;
+};
+
+struct groups {
+	struct app *app;
+	const struct diff_options *options;
+	struct group *groups;
+	size_t group_count;
+	size_t *group_of; /* of each capture */
+	size_t capture_count;
+	struct event *events;
+	size_t event_count;
+	struct comparison *comparisons;
+	size_t count;
+	bool has_per;
+	FILE *out;
+};
+
+static const char *capture_key(const struct capture_file *file, const char *key)
+{
+	const char *text = capture_file_text(file, key);
+
+	return text		      ? text :
+	       !strcmp(key, "device") ? perfctr_device_info(file->device)->name :
+					UNKNOWN;
+}
+
+static int find_group(struct groups *g, const char *name, size_t *found)
+{
+	struct group *more;
+
+	for (*found = 0; *found < g->group_count; ++*found)
+		if (!strcmp(g->groups[*found].name, name))
+			return 0;
+	more = realloc(g->groups, (g->group_count + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	g->groups = more;
+	more[g->group_count] = (struct group){ .name = strdup(name) };
+	return more[g->group_count++].name ? 0 : -ENOMEM;
+}
+
+/* @hint: likely index; captures of one kind have the same events in the same order. */
+static struct event *find_event(struct groups *g, const struct row *row, size_t hint)
+{
+	const size_t captures = g->options->sides[0].count + g->options->sides[1].count;
+	const char *per = g->options->per;
+	struct event *e;
+	char unit[64];
+
+	if (hint < g->event_count && !strcmp(g->events[hint].name, row->event))
+		return &g->events[hint];
+	for (size_t n = 0; n < g->event_count; n++)
+		if (!strcmp(g->events[n].name, row->event))
+			return &g->events[n];
+	e = realloc(g->events, (g->event_count + 1) * sizeof(*e));
+	if (!e)
+		return NULL;
+	g->events = e;
+	e += g->event_count;
+	*e = (struct event){ .scale = 1, .is_metric = row->metric };
+	e->numbers = malloc((captures + 1) * sizeof(*e->numbers));
+	if (!e->numbers)
+		return NULL;
+	for (size_t n = 0; n < captures; n++)
+		e->numbers[n] = NAN;
+	snprintf(e->name, sizeof(e->name), "%s", row->event);
+	if (per && !isnan(row->rate)) {
+		snprintf(e->unit, sizeof(e->unit), "%s per %s", row->unit, per);
+	} else {
+		describe_rate_unit(row, !g->options->json, unit, sizeof(unit));
+		snprintf(e->unit, sizeof(e->unit), "%s", unit);
+		if (!g->options->json && !isnan(row->rate))
+			row_rate_unit(row, &e->scale);
+	}
+	g->event_count++;
+	return e;
+}
+
+static int add_rows(struct groups *g, const struct rows *rows, const struct row *per,
+		    bool of_blocks)
+{
+	size_t hint = 0;
+
+	for (size_t n = 0; n < rows->count; n++) {
+		const struct row *row = &rows->rows[n];
+		double number = isnan(row->rate) ? row->number : row->rate;
+		struct event *e;
+
+		if (!option_words_match(&g->options->patterns, row->event) ||
+		    (of_blocks && row->metric && !row->info))
+			continue;
+		if (g->options->per && !isnan(row->rate))
+			number = per && per->number > 0 ? row->number / per->number : NAN;
+		e = find_event(g, row, hint);
+		if (!e)
+			return -ENOMEM;
+		hint = (size_t)(e - g->events) + 1;
+		if (row->state == PERFCTR_VALUE_OK)
+			e->numbers[g->capture_count] = number;
+	}
+	return 0;
+}
+
+static int add_capture(struct groups *g, const struct capture_file *file, size_t side)
+{
+	const struct diff_options *o = g->options;
+	struct rows sums = { 0 }, blocks = { 0 };
+	const struct row *per = NULL;
+	int error;
+
+	if (o->by)
+		error = find_group(g, capture_key(file, o->by), &side);
+	else
+		error = 0;
+	if (!error)
+		error = rows_fill(&sums, file->totals, file->selection, false);
+	if (!error && o->per_block)
+		error = rows_fill(&blocks, file->totals, file->selection, true);
+	if (!error && o->per)
+		per = rows_find(&sums, o->per, 0);
+	g->has_per |= per != NULL;
+	if (!error)
+		error = add_rows(g, &sums, per, false);
+	if (!error)
+		error = add_rows(g, &blocks, per, true);
+	if (!error) {
+		g->group_of[g->capture_count++] = side;
+		g->groups[side].captures++;
+	}
+	rows_free(&sums);
+	rows_free(&blocks);
+	return error;
+}
+
+/* Read all captures, one after the other. Return: 0 or an exit status. */
+static int read_captures(struct groups *g, int *damage)
+{
+	const struct diff_options *o = g->options;
+	size_t all = o->sides[0].count + o->sides[1].count, group;
+	int status = 0, error = 0;
+
+	g->group_of = calloc(all, sizeof(*g->group_of));
+	if (!g->group_of)
+		error = -ENOMEM;
+	for (size_t n = 0; !error && !o->by && n < 2; n++)
+		error = find_group(g, n ? "B" : "A", &group);
+	for (size_t n = 0; !status && !error && n < all; n++) {
+		const size_t side = n >= o->sides[0].count;
+		const char *path = o->sides[side].paths[side ? n - o->sides[0].count : n];
+		struct capture_file file;
+
+		status = capture_file_open(g->app, path, &file);
+		if (status)
+			break;
+		capture_file_warn(g->app, &file);
+		error = add_capture(g, &file, side);
+		if (capture_file_exit_status(&file))
+			*damage = EXIT_FAILED;
+		capture_file_close(&file);
+	}
+	if (error) {
+		app_error(g->app, "%s", strerror(-error));
+		status = EXIT_FAILED;
+	}
+	if (status)
+		return status;
+	if (o->per && !g->has_per)
+		return app_usage(g->app, "--per '%s': no capture has that event", o->per);
+	if (!g->event_count && o->patterns.count)
+		return app_usage(g->app, "nothing in the captures matches '%s'",
+				 o->patterns.words[0]);
+	if (g->group_count < 2 && !strcmp(g->groups[0].name, UNKNOWN))
+		return app_usage(g->app, "--by %s: the captures have no such text", o->by);
+	if (g->group_count < 2)
+		return app_usage(g->app,
+				 "--by %s: all captures have '%s', there is nothing to "
+				 "compare",
+				 o->by, g->groups[0].name);
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct compare_value *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int by_p(const void *a, const void *b)
+{
+	const struct comparison *const *x = a, *const *y = b;
+	double p = (*x)->ranks.p, q = (*y)->ranks.p;
+
+	return (p > q) - (p < q);
+}
+
+/*
+ * Decide about the groups of an event. Holm's correction: the chance that a verdict of one or more
+ * groups is wrong is CLEAR_P.
+ */
+static int judge(struct comparison *comparisons, size_t count)
+{
+	struct comparison **order = calloc(count + 1, sizeof(*order));
+	size_t valid = 0;
+	double most = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t n = 0; n < count; n++)
+		if (!isnan(comparisons[n].ranks.p))
+			order[valid++] = &comparisons[n];
+	qsort(order, valid, sizeof(*order), by_p);
+	for (size_t n = 0; n < valid; n++) {
+		struct comparison *c = order[n];
+
+		most = fmax(most, fmin(1, (double)(valid - n) * c->ranks.p));
+		c->p = most;
+		c->percent = compare_percent(c->ranks.a.median, c->ranks.b.median);
+		c->verdict = c->p < CLEAR_P				? VERDICT_CLEAR :
+			     (double)valid * c->ranks.least_p < CLEAR_P ? VERDICT_NOISE :
+									  VERDICT_UNKNOWN;
+	}
+	free(order);
+	return 0;
+}
+
+static int compare_event(struct groups *g, const struct event *e, struct compare_value *values)
+{
+	const struct diff_options *o = g->options;
+	struct comparison *first = g->comparisons + g->count;
+	size_t count = 0, found = 0;
+	bool is_zero = true;
+	int error = 0;
+
+	for (size_t n = 0; n < g->capture_count; n++) {
+		if (isnan(e->numbers[n]))
+			continue;
+		is_zero &= e->numbers[n] == 0;
+		values[count++] = (struct compare_value){ e->numbers[n], g->group_of[n] };
+	}
+	if (is_zero && !o->all)
+		return 0;
+	qsort(values, count, sizeof(*values), by_number);
+	for (size_t group = o->by ? 0 : GROUP_B; !error && group < g->group_count; group++) {
+		struct comparison *c = &first[found++];
+
+		*c = (struct comparison){ .event = e, .group = group, .p = NAN, .percent = NAN };
+		error = compare_ranks(values, count, group, &c->ranks);
+	}
+	g->count += found;
+	return error ? error : judge(first, found);
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct comparison *x = a, *y = b;
+	double p = isnan(x->percent) ? INFINITY : fabs(x->percent);
+	double q = isnan(y->percent) ? INFINITY : fabs(y->percent);
+
+	return (p < q) - (p > q);
+}
+
+static int compare_all(struct groups *g)
+{
+	struct compare_value *values = calloc(g->capture_count + 1, sizeof(*values));
+	int error = 0;
+
+	g->comparisons = calloc(g->event_count * g->group_count + 1, sizeof(*g->comparisons));
+	if (!values || !g->comparisons)
+		error = -ENOMEM;
+	for (size_t n = 0; !error && n < g->event_count; n++)
+		error = compare_event(g, &g->events[n], values);
+	free(values);
+	if (!error && g->options->sort)
+		qsort(g->comparisons, g->count, sizeof(*g->comparisons), by_change);
+	return error;
+}
+
+/* --- text ---------------------------------------------------------------------------- */
+
+static void print_side(const struct groups *g, const struct compare_group *side, double scale)
+{
+	char median[32], spread[32] = "";
+
+	if (side->median != 0 && isfinite(side->median))
+		snprintf(spread, sizeof(spread), "+-%.1f%%",
+			 50 * (side->high - side->low) / fabs(side->median));
+	fprintf(g->out, " %9s %-8s", number_short(side->median * scale, median, sizeof(median)),
+		spread);
+}
+
+static void print_comparison(const struct groups *g, const struct comparison *c, int event,
+			     int group)
+{
+	char percent[32], p[32] = "-";
+
+	if (!isnan(c->p))
+		snprintf(p, sizeof(p), "%.2g", c->p);
+	columns_cut(g->out, c->event->name, event);
+	if (group)
+		fprintf(g->out, " %-*.*s", group, group, g->groups[c->group].name);
+	print_side(g, &c->ranks.a, c->event->scale);
+	print_side(g, &c->ranks.b, c->event->scale);
+	fprintf(g->out, " %c%10s %8s  %s\n", compare_mark(c->verdict),
+		compare_percent_text(c->percent, percent, sizeof(percent)), p, c->event->unit);
+}
+
+static void print_text(const struct groups *g)
+{
+	enum { OTHER_COLUMNS = 73 };
+	const bool by = g->options->by;
+	const int columns = app_columns(g->out, INT_MAX);
+	int event = (int)strlen("event"), group = by ? (int)strlen(g->options->by) : 0;
+	size_t shown = 0, clear = 0;
+	char text[256], number[32];
+
+	for (size_t n = 0; by && n < g->group_count; n++)
+		group = columns_wider(group, g->groups[n].name);
+	group = group > GROUP_MOST ? GROUP_MOST : group;
+	for (size_t n = 0; n < g->event_count; n++)
+		event = columns_wider(event, g->events[n].name);
+	if (event + group + OTHER_COLUMNS > columns)
+		event = columns - group - OTHER_COLUMNS;
+	event = event < EVENT_LEAST ? EVENT_LEAST : event;
+	for (size_t n = 0; !by && n < 2; n++)
+		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n],
+			g -> options -> sides[n].paths[0],
+			g->options->sides[n].count > 1 ? " ..." : "", g->groups[n].captures,
+			g->groups[n].captures == 1 ? "" : "s");
+	if (by)
+		fprintf(g->out, " %s captures of %zu groups by %s\n",
+			number_group(g->capture_count, number, sizeof(number)), g->group_count,
+			g->options->by);
+	fprintf(g->out, "\n%-*s", event, "event");
+	if (by)
+		fprintf(g->out, " %-*s", group, g->options->by);
+	fprintf(g->out, " %9s %-8s %9s %-8s  %10s %8s  unit\n", by ? "others " : "median A",
+		"spread", by ? "median " : "median B", "spread", "change ", "p");
+	for (size_t n = 0; n < g->count; n++) {
+		const struct comparison *c = &g->comparisons[n];
+
+		clear += c->verdict == VERDICT_CLEAR;
+		/* of many groups only those that the question is about */
+		if (by && !g->options->all && c->verdict != VERDICT_CLEAR)
+			continue;
+		print_comparison(g, c, event, group);
+		shown++;
+	}
+	snprintf(text, sizeof(text),
+		 "%zu compared, %zu differ clearly (p < %.2f)%s; ~: maybe chance, ?: too few",
+		 g->count, clear, CLEAR_P,
+		 shown < g->count ? ", only these are shown (-a: all)" : "");
+	fputc('\n', g->out);
+	columns_wrap(g->out, text, 0, 0, columns);
+}
+
+/* --- JSON ---------------------------------------------------------------------------- */
+
+static struct json_object *side_json(const struct compare_group *side)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_u64(o, "captures", side->count);
+	json_add_double(o, "median", side->median);
+	json_add_double(o, "lower_quartile", side->low);
+	json_add_double(o, "upper_quartile", side->high);
+	json_add_double(o, "min", side->least);
+	json_add_double(o, "max", side->most);
+	return o;
+}
+
+static void print_json(const struct groups *g)
+{
+	struct json_object *root = json_object_new_object(), *o;
+	struct json_object *groups = json_object_new_array(), *changes = json_object_new_array();
+
+	json_add_u64(root, "version", 1);
+	json_add_text(root, "by", g->options->by);
+	json_add_text(root, "per", g->options->per);
+	for (size_t n = 0; n < g->group_count; n++) {
+		o = json_append(groups);
+		json_add_text(o, "name", g->groups[n].name);
+		json_add_u64(o, "captures", g->groups[n].captures);
+	}
+	json_add(root, "groups", groups);
+	json_add_double(root, "confidence", 1 - CLEAR_P);
+	for (size_t n = 0; n < g->count; n++) {
+		const struct comparison *c = &g->comparisons[n];
+
+		o = json_append(changes);
+		json_add_text(o, "event", c->event->name);
+		json_add_bool(o, "is_metric", c->event->is_metric);
+		json_add_text(o, "number_unit", c->event->unit);
+		json_add_text(o, "group", g->groups[c->group].name);
+		json_add(o, "a", side_json(&c->ranks.a));
+		json_add(o, "b", side_json(&c->ranks.b));
+		json_add_double(o, "change", c->ranks.b.median - c->ranks.a.median);
+		json_add_double(o, "change_percent", c->percent);
+		json_add_double(o, "p", c->p);
+		json_add_text(o, "verdict", compare_verdict_names[c->verdict]);
+	}
+	json_add(root, "changes", changes);
+	json_write(g->out, root, true);
+}
+
+static int write_result(struct groups *g)
+{
+	struct output output;
+	int status = output_open(g->app, g->options->output, &output);
+
+	if (status)
+		return status;
+	g->out = output.stream;
+	if (g->options->json)
+		print_json(g);
+	else
+		print_text(g);
+	return output_close(g->app, &output, 0);
+}
+
+int diff_groups(struct app *app, const struct diff_options *options)
+{
+	struct groups g = { .app = app, .options = options };
+	int damage = 0, status = read_captures(&g, &damage);
+
+	if (!status && compare_all(&g)) {
+		app_error(app, "out of memory");
+		status = EXIT_FAILED;
+	}
+	if (!status)
+		status = write_result(&g);
+	if (!status)
+		status = damage;
+	for (size_t n = 0; !status && n < g.count; n++)
+		if (diff_exceeds(options, g.comparisons[n].verdict, g.comparisons[n].percent))
+			status = EXIT_DIFFERS;
+	for (size_t n = 0; n < g.group_count; n++)
+		free(g.groups[n].name);
+	for (size_t n = 0; n < g.event_count; n++)
+		free(g.events[n].numbers);
+	free(g.groups);
+	free(g.events);
+	free(g.group_of);
+	free(g.comparisons);
+	return status;
+}
