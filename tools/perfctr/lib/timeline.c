@@ -10,19 +10,22 @@ struct filler {
 	struct timeline *t;
 	/* ns that contribute to the mean of each bin of each line */
 	double *weights;
-	size_t next_bin;
+	size_t capacity; /* bins that there is memory for */
+	uint64_t per_bin; /* samples of a bin at most */
+	uint64_t left; /* samples that are not in a bin yet */
 };
 
 static int allocate_bins(struct filler *f)
 {
 	struct timeline *t = f->t;
-	size_t cells = t->line_count * t->bin_count;
+	size_t cells = t->line_count * f->capacity;
 
-	t->bins = calloc(t->bin_count + 1, sizeof(*t->bins));
+	t->bins = calloc(f->capacity + 1, sizeof(*t->bins));
 	t->lines = calloc(t->line_count + 1, sizeof(*t->lines));
 	t->memory = malloc((3 * cells + 1) * sizeof(*t->memory));
+	t->counts = calloc(cells + 1, sizeof(*t->counts));
 	f->weights = calloc(cells + 1, sizeof(*f->weights));
-	if (!t->bins || !t->lines || !t->memory || !f->weights)
+	if (!t->bins || !t->lines || !t->memory || !t->counts || !f->weights)
 		return -ENOMEM;
 	for (size_t n = 0; n < 3 * cells; n++)
 		t->memory[n] = NAN;
@@ -34,103 +37,80 @@ static int allocate_bins(struct filler *f)
 		line->is_rate = t->values.lines[n].is_rate;
 		line->least = NAN;
 		line->most = NAN;
-		line->min = t->memory + 3 * n * t->bin_count;
-		line->max = line->min + t->bin_count;
-		line->mean = line->max + t->bin_count;
-	}
-	for (size_t n = 0; !t->is_exact && n < t->bin_count; n++) {
-		/* the last bin ends exactly where the capture does */
-		const double width = (double)(t->end_ns - t->start_ns) / (double)t->bin_count;
-
-		t->bins[n].start_ns = t->start_ns + (uint64_t)((double)n * width);
-		t->bins[n].end_ns = n + 1 < t->bin_count ?
-					    t->start_ns + (uint64_t)((double)(n + 1) * width) :
-					    t->end_ns;
+		line->min = t->memory + 3 * n * f->capacity;
+		line->max = line->min + f->capacity;
+		line->mean = line->max + f->capacity;
+		line->count = t->counts + n * f->capacity;
 	}
 	return 0;
 }
 
-static void add_point(struct filler *f, size_t line, size_t first_bin, size_t last_bin,
-		      const struct perfctr_sample *sample, double value)
+static void add_point(struct filler *f, size_t line, const struct perfctr_sample *sample,
+		      const struct values_item *item)
 {
-	const struct timeline *t = f->t;
-	struct timeline_line *l = &t->lines[line];
-	double *weights = f->weights + line * t->bin_count;
+	const size_t n = f->t->bin_count - 1;
+	struct timeline_line *l = &f->t->lines[line];
+	double *weight = &f->weights[line * f->capacity + n];
+	double ns = (double)(sample->end_ns - sample->start_ns), value = item->number;
 
+	l->count[n] = l->is_rate ? l->count[n] + item->count : item->count;
+	/* a sample of no time has counts and no rate */
+	if (!isfinite(value))
+		return;
 	if (!(value >= l->least))
 		l->least = value;
 	if (!(value <= l->most))
 		l->most = value;
 	l->samples++;
-	for (size_t n = first_bin; n <= last_bin; n++) {
-		const struct timeline_bin *bin = &t->bins[n];
-		uint64_t from = sample->start_ns > bin->start_ns ? sample->start_ns : bin->start_ns;
-		uint64_t to = sample->end_ns < bin->end_ns ? sample->end_ns : bin->end_ns;
-		double ns = to > from ? (double)(to - from) : 0;
-
-		if (!(value >= l->min[n]))
-			l->min[n] = value;
-		if (!(value <= l->max[n]))
-			l->max[n] = value;
-		if (isnan(l->mean[n]))
-			l->mean[n] = value;
-		else if (weights[n] + ns > 0)
-			l->mean[n] += (value - l->mean[n]) * ns / (weights[n] + ns);
-		weights[n] += ns;
-	}
+	if (!(value >= l->min[n]))
+		l->min[n] = value;
+	if (!(value <= l->max[n]))
+		l->max[n] = value;
+	if (isnan(l->mean[n]))
+		l->mean[n] = value;
+	else if (*weight + ns > 0)
+		l->mean[n] += (value - l->mean[n]) * ns / (*weight + ns);
+	*weight += ns;
 }
 
-/* The first and last bin that a sample overlaps. */
-static void find_bins(struct filler *f, const struct perfctr_sample *sample, size_t *first,
-		      size_t *last)
+/* The bin of the next sample: a new one after a pause too, as long as the rest fits. */
+static struct timeline_bin *next_bin(struct filler *f, const struct perfctr_sample *sample)
 {
-	const struct timeline *t = f->t;
-	const double width = (double)(t->end_ns - t->start_ns) / (double)t->bin_count;
-	double from, to;
+	struct timeline *t = f->t;
+	struct timeline_bin *bin = t->bin_count ? &t->bins[t->bin_count - 1] : NULL;
 
-	if (t->is_exact) {
-		*first = *last = f->next_bin++;
-		t->bins[*first].start_ns = sample->start_ns;
-		t->bins[*first].end_ns = sample->end_ns;
-		return;
+	if (!bin || bin->samples == f->per_bin ||
+	    (sample->start_ns > bin->end_ns &&
+	     f->left <= (f->capacity - t->bin_count) * f->per_bin)) {
+		bin = &t->bins[t->bin_count++];
+		bin->start_ns = sample->start_ns;
 	}
-	from = width > 0 ? (double)(sample->start_ns - t->start_ns) / width : 0;
-	/* an end on the border belongs to the earlier bin */
-	to = width > 0 ? (double)(sample->end_ns - t->start_ns) / width - 1e-9 : 0;
-	*first = from < (double)(t->bin_count - 1) ? (size_t)from : t->bin_count - 1;
-	*last = to > 0 ? (size_t)to : 0;
-	if (*last >= t->bin_count)
-		*last = t->bin_count - 1;
-	if (*last < *first)
-		*last = *first;
+	bin->end_ns = sample->end_ns;
+	return bin;
 }
 
 static int take_sample(void *data, struct perfctr_sample *sample)
 {
 	struct filler *f = data;
 	struct timeline *t = f->t;
-	size_t first, last;
+	struct timeline_bin *bin;
 	int error;
 
 	/* the totals left out samples that cannot be added up */
-	if (sample->start_ns < t->start_ns || sample->end_ns > t->end_ns ||
-	    (t->is_exact && f->next_bin == t->bin_count))
+	if (sample->start_ns < t->start_ns || sample->end_ns > t->end_ns || !f->left)
 		return 0;
 	error = values_take(&t->values, sample);
 	if (error)
 		return error;
-	find_bins(f, sample, &first, &last);
-	for (size_t n = first; n <= last; n++) {
-		struct timeline_bin *bin = &t->bins[n];
-
-		bin->samples++;
-		bin->merged_periods += sample->merged_periods;
-		bin->lost_ns += sample->lost_ns;
-		bin->flags |= sample->flags;
-	}
+	bin = next_bin(f, sample);
+	f->left--;
+	bin->samples++;
+	bin->merged_periods += sample->merged_periods;
+	bin->lost_ns += sample->lost_ns;
+	bin->flags |= sample->flags;
 	for (size_t n = 0; n < t->line_count; n++)
-		if (isfinite(t->values.items[n].number) && t->values.items[n].is_measured)
-			add_point(f, n, first, last, sample, t->values.items[n].number);
+		if (t->values.items[n].is_measured)
+			add_point(f, n, sample, &t->values.items[n]);
 	return 0;
 }
 
@@ -138,14 +118,20 @@ int timeline_fill(const struct app *app, struct capture_file *file, size_t max_b
 		  struct timeline *timeline)
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
-	struct filler f = { .t = timeline };
+	const bool is_exact = span->samples <= max_bins;
+	struct filler f = {
+		.t = timeline,
+		.capacity = is_exact ? (size_t)span->samples : max_bins,
+		/* a quarter of the bins is for pauses */
+		.per_bin = is_exact ? 1 : 1 + span->samples / (max_bins - max_bins / 4),
+		.left = span->samples,
+	};
 	int error, status;
 
 	*timeline = (struct timeline){
 		.start_ns = span->start_ns,
 		.end_ns = span->end_ns,
-		.is_exact = span->samples <= max_bins,
-		.bin_count = span->samples <= max_bins ? (size_t)span->samples : max_bins,
+		.is_exact = is_exact,
 	};
 	error = values_init(app, file, per_block, &timeline->values);
 	timeline->line_count = timeline->values.count;
@@ -173,9 +159,11 @@ void timeline_use_shares(struct timeline *t)
 		((struct row *)l->row)->rate *= scale;
 		l->least *= scale;
 		l->most *= scale;
-		/* followed by max and mean */
-		for (size_t n = 0; n < 3 * t->bin_count; n++)
+		for (size_t n = 0; n < t->bin_count; n++) {
 			l->min[n] *= scale;
+			l->max[n] *= scale;
+			l->mean[n] *= scale;
+		}
 	}
 }
 
@@ -185,5 +173,6 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->bins);
 	free(timeline->lines);
 	free(timeline->memory);
+	free(timeline->counts);
 	*timeline = (struct timeline){ 0 };
 }

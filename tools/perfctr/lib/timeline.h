@@ -2,9 +2,9 @@
 /*
  * Counters and metrics of a capture over time.
  *
- * Time is cut into bins. Each bin has, for each line, the smallest and the largest rate of any
- * sample in it and the mean over the bin's time, so that a line of few bins hides no peak. If there
- * are enough bins, each sample has its own.
+ * A bin is some consecutive samples, one if there are enough bins. It has, for each line, the exact
+ * count, the smallest and the largest rate of its samples and the mean over their time, so that a
+ * line of few bins hides no peak.
  */
 #pragma once
 
@@ -18,6 +18,7 @@ struct timeline_line {
 	double *min; /* one value per bin; NAN: not measured */
 	double *max;
 	double *mean;
+	uint64_t *count; /* exact, of measured samples; of a level the last one */
 	double least; /* smallest of @min, NAN if there is none */
 	double most;
 	uint64_t samples; /* samples in which it was measured */
@@ -26,9 +27,9 @@ struct timeline_line {
 struct timeline_bin {
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t samples; /* number of samples that overlap the bin */
-	uint64_t merged_periods; /* of these samples */
-	uint64_t lost_ns; /* of these samples */
+	uint64_t samples;
+	uint64_t merged_periods;
+	uint64_t lost_ns;
 	uint32_t flags; /* enum drm_perfctr_sample_flags of these samples, ORed */
 };
 
@@ -43,6 +44,7 @@ struct timeline {
 	size_t line_count;
 	struct values values; /* owns what @row of lines points to */
 	double *memory; /* bins of all lines */
+	uint64_t *counts; /* the same */
 };
 
 /*
