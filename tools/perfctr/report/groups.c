@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Groups of lines in plots and pages. */
+/* Which lines pictures and pages draw, in which order and on which scale. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
@@ -13,7 +15,8 @@ const char *report_group(const struct row *row)
 	return type ? type : row->label;
 }
 
-bool report_is_part(const struct timeline_line *block, const struct timeline_line *sum)
+/* Whether a line of a single block is of a counter or metric that several blocks have. */
+static bool is_part(const struct timeline_line *block, const struct timeline_line *sum)
 {
 	const struct perfctr_totals_block_info *a = block->row->info, *b = sum->row->info;
 
@@ -26,4 +29,59 @@ bool report_is_part(const struct timeline_line *block, const struct timeline_lin
 	       a->set == b->set && a->product == b->product && a->config == b->config &&
 	       a->config1 == b->config1 && a->config2 == b->config2 &&
 	       !strcmp(block->row->counter, sum->row->counter);
+}
+
+static bool is_in_group(const struct timeline_line *line, const char *group)
+{
+	return !strcmp(report_group(line->row), group);
+}
+
+void report_order(const struct timeline *t, const struct timeline_line **plots, size_t *count)
+{
+	*count = 0;
+	for (size_t n = 0; n < t->line_count; n++) {
+		const char *group = report_group(t->lines[n].row);
+		bool is_new = !t->lines[n].is_block;
+
+		for (size_t i = 0; is_new && i < n; i++)
+			is_new = t->lines[i].is_block || !is_in_group(&t->lines[i], group);
+		for (size_t i = 0; is_new && i < 2 * t->line_count; i++) {
+			const struct timeline_line *sum = &t->lines[i % t->line_count];
+
+			if (sum->is_block || (sum->row->metric != NULL) != (i < t->line_count) ||
+			    !is_in_group(sum, group))
+				continue;
+			plots[(*count)++] = sum;
+			for (size_t b = 0; b < t->line_count && *count < t->line_count; b++)
+				if (is_part(&t->lines[b], sum))
+					plots[(*count)++] = &t->lines[b];
+		}
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double report_top(const struct timeline *t, const struct timeline_line *line)
+{
+	const bool is_percent = !strcmp(line->row->unit, "%");
+	double full = is_percent && line->most < 100 ? 100 : line->most;
+	double *sorted = malloc((t->bin_count + 1) * sizeof(*sorted)), common = 0;
+	size_t count = 0;
+
+	for (size_t n = 0; sorted && n < t->bin_count; n++)
+		if (!isnan(line->max[n]))
+			sorted[count++] = line->max[n];
+	if (count > 50) {
+		qsort(sorted, count, sizeof(*sorted), by_value);
+		common = 1.15 * sorted[99 * count / 100];
+		if (is_percent && common < 100)
+			common = 100;
+	}
+	free(sorted);
+	return common > 0 && full > 1.5 * common ? common : full;
 }

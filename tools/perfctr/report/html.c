@@ -292,27 +292,6 @@ static void write_line(const struct report *report, const struct timeline_line *
 	fputc('}', out);
 }
 
-/* Metrics before counters, each followed by its blocks. */
-static void write_group(const struct report *report, const char *group, bool *first)
-{
-	const struct timeline *t = report->timeline;
-
-	for (int metrics = 1; metrics >= 0; metrics--) {
-		for (size_t n = 0; n < t->line_count; n++) {
-			const struct timeline_line *sum = &t->lines[n];
-
-			if (sum->is_block || (sum->row->metric != NULL) != metrics ||
-			    strcmp(report_group(sum->row), group))
-				continue;
-			write_line(report, sum, *first);
-			*first = false;
-			for (size_t b = 0; b < t->line_count; b++)
-				if (report_is_part(&t->lines[b], sum))
-					write_line(report, &t->lines[b], false);
-		}
-	}
-}
-
 static void write_quality(const struct report *report)
 {
 	const uint32_t usual = DRM_PERFCTR_SAMPLE_PERIODIC | DRM_PERFCTR_SAMPLE_MANUAL |
@@ -345,7 +324,6 @@ static void write_data(const struct report *report)
 {
 	const struct timeline *t = report->timeline;
 	FILE *out = report->out;
-	bool first = true;
 
 	fprintf(out,
 		"<script type=\"application/json\" id=\"data\">{\"exact\":%s,\"samples\":%" PRIu64
@@ -359,15 +337,8 @@ static void write_data(const struct report *report)
 	fputc(']', out);
 	write_quality(report);
 	fputs(",\n\"lines\":[", out);
-	for (size_t n = 0; n < t->line_count; n++) {
-		const char *group = report_group(t->lines[n].row);
-		bool is_new = !t->lines[n].is_block;
-
-		for (size_t i = 0; is_new && i < n; i++)
-			is_new = strcmp(report_group(t->lines[i].row), group) != 0;
-		if (is_new)
-			write_group(report, group, &first);
-	}
+	for (size_t n = 0; n < report->plot_count; n++)
+		write_line(report, report->plots[n], n == 0);
 	fputs("]}</script>\n", out);
 }
 

@@ -2,6 +2,7 @@
 /* perfctr report: show the contents of a capture. */
 #include "report.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <time.h>
@@ -128,8 +129,15 @@ static int show(struct app *app, const struct report_options *o, struct capture_
 		status = select_lines(app, o, &timeline);
 	if (!status && (o->format == FORMAT_SVG || o->format == FORMAT_HTML))
 		timeline_use_shares(&timeline);
-	if (!status)
+	report.plots = status ? NULL : calloc(2 * timeline.line_count + 1, sizeof(*report.plots));
+	if (report.plots) {
+		report_order(&timeline, report.plots, &report.plot_count);
 		formats[o->format](&report);
+	} else if (!status) {
+		app_error(app, "%s", strerror(ENOMEM));
+		status = EXIT_FAILED;
+	}
+	free(report.plots);
 	timeline_free(&timeline);
 	return status;
 }

@@ -13,6 +13,8 @@ struct report {
 	struct timeline *timeline;
 	FILE *out;
 	bool per_block; /* lines of single blocks too */
+	const struct timeline_line **plots; /* as report_order() has them */
+	size_t plot_count;
 };
 
 void report_text(const struct report *report);
@@ -23,5 +25,14 @@ void report_html(const struct report *report);
 /* Name of the group that a line is shown in: a type of block, "software". */
 const char *report_group(const struct row *row);
 
-/* Whether a line of a single block is of a counter or metric that several blocks have. */
-bool report_is_part(const struct timeline_line *block, const struct timeline_line *sum);
+/*
+ * Lines as they are drawn: by group, metrics before counters, each followed by its blocks.
+ * @plots: room for twice all lines; @count: set to their number.
+ */
+void report_order(const struct timeline *t, const struct timeline_line **plots, size_t *count);
+
+/*
+ * Top of a line's scale. A few short peaks that would flatten the rest are cut off; a label shows
+ * it.
+ */
+double report_top(const struct timeline *t, const struct timeline_line *line);

@@ -91,30 +91,6 @@ static bool is_drawn(const struct picture *p, const struct timeline_line *line)
 	return !line->is_block || (p->report->per_block && line->row->info);
 }
 
-static bool is_first_of_group(const struct picture *p, size_t n)
-{
-	const struct timeline *t = p->report->timeline;
-
-	if (!is_drawn(p, &t->lines[n]))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (is_drawn(p, &t->lines[i]) &&
-		    !strcmp(report_group(t->lines[i].row), report_group(t->lines[n].row)))
-			return false;
-	return true;
-}
-
-/* Whether a line of a block repeats that of its type. */
-static bool is_twin(const struct picture *p, const struct timeline_line *block)
-{
-	const struct timeline *t = p->report->timeline;
-
-	for (size_t n = 0; n < t->line_count; n++)
-		if (report_is_part(block, &t->lines[n]))
-			return false;
-	return true;
-}
-
 /* --- head and axis ------------------------------------------------------------------ */
 
 static void write_head(struct picture *p)
@@ -265,41 +241,10 @@ static void write_area(const struct picture *p, const struct timeline_line *line
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/*
- * Top of a line's scale. A few short peaks that would flatten the rest are cut off; the label shows
- * it.
- */
-static double top_of(const struct timeline *t, const struct timeline_line *line)
-{
-	const bool is_percent = !strcmp(line->row->unit, "%");
-	double full = is_percent && line->most < 100 ? 100 : line->most;
-	double *sorted = malloc((t->bin_count + 1) * sizeof(*sorted)), common = 0;
-	size_t count = 0;
-
-	for (size_t n = 0; sorted && n < t->bin_count; n++)
-		if (!isnan(line->max[n]))
-			sorted[count++] = line->max[n];
-	if (count > 50) {
-		qsort(sorted, count, sizeof(*sorted), by_value);
-		common = 1.15 * sorted[99 * count / 100];
-		if (is_percent && common < 100)
-			common = 100;
-	}
-	free(sorted);
-	return common > 0 && full > 1.5 * common ? common : full;
-}
-
 static void write_curve(const struct picture *p, const struct timeline_line *line, int color)
 {
 	const struct timeline *t = p->report->timeline;
-	const double bottom = p->y + PLOT_HEIGHT, top = top_of(t, line);
+	const double bottom = p->y + PLOT_HEIGHT, top = report_top(t, line);
 	size_t first = 0, last = 0;
 	char text[200], unit[64], number[32], most[32];
 
@@ -369,28 +314,34 @@ static void write_line(struct picture *p, const struct timeline_line *line, int 
 	p->y += ROW_HEIGHT;
 }
 
-/* Metrics before counters, each followed by its blocks. */
-static void write_group(struct picture *p, const char *group, int color)
+static bool is_new_group(const struct picture *p, const struct timeline_line *line,
+			 const char **group)
 {
-	const struct timeline *t = p->report->timeline;
+	if (*group && !strcmp(*group, report_group(line->row)))
+		return false;
+	*group = report_group(line->row);
+	return true;
+}
 
-	p->y += GROUP_HEIGHT - 8;
-	fprintf(p->out, "<g style=\"fill:var(--g%d)\">", color);
-	write_text(p, MARGIN, p->y, "group", group);
-	fputs("</g>\n", p->out);
-	p->y += 8;
-	for (int metrics = 1; metrics >= 0; metrics--) {
-		for (size_t n = 0; n < t->line_count; n++) {
-			const struct timeline_line *sum = &t->lines[n];
+static void write_lines(struct picture *p)
+{
+	const char *group = NULL;
+	int color = -1;
 
-			if (sum->is_block || (sum->row->metric != NULL) != metrics ||
-			    strcmp(report_group(sum->row), group) || !is_drawn(p, sum))
-				continue;
-			write_line(p, sum, color);
-			for (size_t b = 0; b < t->line_count; b++)
-				if (is_drawn(p, &t->lines[b]) && report_is_part(&t->lines[b], sum))
-					write_line(p, &t->lines[b], color);
+	for (size_t n = 0; n < p->report->plot_count; n++) {
+		const struct timeline_line *line = p->report->plots[n];
+
+		if (!is_drawn(p, line))
+			continue;
+		if (is_new_group(p, line, &group)) {
+			color = (color + 1) % COLORS;
+			p->y += GROUP_HEIGHT - 8;
+			fprintf(p->out, "<g style=\"fill:var(--g%d)\">", color);
+			write_text(p, MARGIN, p->y, "group", group);
+			fputs("</g>\n", p->out);
+			p->y += 8;
 		}
+		write_line(p, line, color);
 	}
 }
 
@@ -420,19 +371,17 @@ static void write_list(struct picture *p, const char *title, bool zeros)
 
 static double picture_height(const struct picture *p)
 {
-	const struct timeline *t = p->report->timeline;
+	const char *group = NULL;
 	double height = 4 * LINE_HEIGHT + AXIS_HEIGHT + STRIP_HEIGHT + 80;
 	char text[512];
 
 	for (size_t n = 0; describe_trouble(p->report->file, n, text, sizeof(text)); n++)
 		height += LINE_HEIGHT;
-	for (size_t n = 0; n < t->line_count; n++) {
-		const struct timeline_line *line = &t->lines[n];
+	for (size_t n = 0; n < p->report->plot_count; n++) {
+		const struct timeline_line *line = p->report->plots[n];
 
-		if (is_drawn(p, line) && (!line->is_block || !is_twin(p, line)))
-			height += ROW_HEIGHT;
-		if (is_first_of_group(p, n))
-			height += GROUP_HEIGHT;
+		if (is_drawn(p, line))
+			height += ROW_HEIGHT + (is_new_group(p, line, &group) ? GROUP_HEIGHT : 0);
 	}
 	return height;
 }
@@ -449,7 +398,6 @@ void report_svg(const struct report *report)
 		.ns_width = span_ns > 0 ? PLOT_WIDTH / span_ns : 0,
 	};
 	double height = picture_height(&p);
-	int color = 0;
 
 	fprintf(p.out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
@@ -465,10 +413,9 @@ void report_svg(const struct report *report)
 		write_axis(&p);
 		write_strip(&p);
 	}
-	for (size_t n = 0; span_ns > 0 && n < t->line_count; n++)
-		if (is_first_of_group(&p, n))
-			write_group(&p, report_group(t->lines[n].row), color++ % COLORS);
-	if (span_ns <= 0)
+	if (span_ns > 0)
+		write_lines(&p);
+	else
 		write_text(&p, MARGIN, p.y + LINE_HEIGHT, "", "the capture has no samples");
 	write_list(&p, "zero throughout:", true);
 	write_list(&p, "not measured:", false);
