@@ -5,6 +5,7 @@ TAP."""
 
 import csv
 import difflib
+import html
 import html.parser
 import importlib.util
 import io
@@ -21,6 +22,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import urllib.parse
 import xml.dom.minidom
 
 import capture_bytes as cb
@@ -387,7 +389,9 @@ def page_is_self_contained():
     lines = {line["event"]: line for line in data["lines"]}
     check(data["exact"] and data["from"] == [0, 10 * MS, 40 * MS] and
           data["to"] == [10 * MS, 40 * MS, 50 * MS], "bins")
-    check(lines["shader16/EIGHT"]["mean"] == [100, None, 700], f"{lines['shader16/EIGHT']}")
+    check(lines["shader16/EIGHT"]["mean"] == [100, None, 700] and
+          lines["shader16/EIGHT"]["count"] == [1, None, 7], f"{lines['shader16/EIGHT']}")
+    check(lines["shader/EIGHT"]["count"] == [str(EXACT + 1), 2, 12], "exact counts of samples")
     check(data["quality"]["1"][:2] == [2, 500], f"{data['quality']}")
 
 
@@ -408,11 +412,10 @@ def long_captures_hide_no_peak():
     check(not data["exact"] and len(data["from"]) < 10000 and data["samples"] == 20000, "points")
     check(max(line["max"]) == 10**9 and min(line["min"]) == 0, f"peak {max(line['max'])}")
     check(len(line["mean"]) == len(data["from"]) == len(data["to"]), "lengths")
-    width = [b - a for a, b in zip(data["from"], data["to"])]
-    total = sum(m * w for m, w in zip(line["mean"], width)) / 1e9
-    expected = 10**6 + sum(n % 7 for n in range(20000) if n != 20000 // 3)
-    check(abs(total - expected) < expected * 1e-3,
-          f"mean over time is {total} in all, expected {expected}")
+    check(sum(line["count"]) == 10**6 + sum(n % 7 for n in range(20000) if n != 20000 // 3),
+          "the counts of the points are not the total")
+    check(all(abs(m * (b - a) / 1e9 - c) <= c * 1e-6 for m, a, b, c in
+              zip(line["mean"], data["from"], data["to"], line["count"])), "mean over time")
 
 
 @test
@@ -434,32 +437,136 @@ def pictures_are_well_formed():
                   "no mark")
 
 
-@test
-def page_runs_in_a_browser():
-    """report --html in Chromium: the script runs, every line is drawn, zoom and search work"""
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+# in the page of a test: user input, and what the page says after it
+INPUT = """<script>
+Element.prototype.setPointerCapture = () => {};
+// without a display there are few frames
+window.requestAnimationFrame = (draw) => setTimeout(draw);
+const said = document.body.appendChild(document.createElement("pre"));
+const plot = document.querySelector("#charts .plot"), box = plot.getBoundingClientRect();
+const fire = (type, share) => plot.dispatchEvent(new PointerEvent(type,
+	{ bubbles: true, clientX: box.left + share * box.width }));
+const click = (share) => ["pointerdown", "pointerup", "click"].forEach((type) => fire(type, share));
+const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+const cells = () => [...document.querySelectorAll("#legend td")].map((td) => td.textContent);
+const say = () => new Promise((done) => setTimeout(() => {
+	const words = [document.getElementById("readout").textContent, ...cells()];
+	said.textContent += `${words.join("|")}\n`;
+	done();
+}, 200));
+(async () => {
+	fire("pointerdown", 0.1); fire("pointermove", 0.9); fire("pointerup", 0.9);
+	fire("click", 0.9); fire("pointerleave", 1); press("."); await say();
+	press("0"); press(","); press("a"); press("."); press("b"); press("."); await say();
+	press("Escape"); click(0.21); click(0.78); fire("pointerleave", 1); await say();
+	fire("dblclick", 0.5); await say();
+})();
+</script>"""
+
+
+def dump(page, view):
+    """The page after its script ran, None without a browser."""
     browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if not browser:
+        return None
+    done = subprocess.run([browser, "--no-sandbox", "--disable-gpu", "--window-size=1300,2000",
+                           "--dump-dom", "--enable-logging=stderr", "--v=0",
+                           "--virtual-time-budget=5000", f"file://{path(page)}#{view}"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100,
+                          check=False)
+    errors = [l for l in done.stderr.splitlines() if "CONSOLE" in l]
+    check(not errors, f"console: {errors}")
+    return done.stdout
+
+
+def cells_of(row):
+    return [html.unescape(re.sub("<.*?>", "", cell)).strip()
+            for cell in re.findall(r"<t[dh]\b.*?>(.*?)</t[dh]>", row, re.S)]
+
+
+def tables(text):
+    """Texts of the cells of rows that begin with an event: those of the legend, of the tables."""
+    legend, *others = [[cells_of(row) for row in re.findall(r"<tr\b.*?</tr>", table, re.S)[1:]]
+                       for table in re.findall(r"<table\b.*?</table>", text, re.S)]
+    return ({row[0]: row for row in legend}, {row[0]: row for rows in others for row in rows})
+
+
+@test
+def page_runs_in_a_browser():
+    """report --html in Chromium: every line is drawn, zoom, search; names are never markup"""
+    names = [cb.counter(cb.UNHEARD_OF, cb.SHADER, 9, *words, level=True)
+             for words in (("LEVEL", "queues"), (HOSTILE, "<b>u</b>"))]
+    read_page(write("hostile.cap", unknown_device().replace(*names)))
+    everything = dump("a.html", f"blocks=1&zero=1&pin={urllib.parse.quote('shader/' + HOSTILE)}")
+    if not everything:
         return "no Chromium"
-    read_page(path("a.cap"))
-
-    def dump(view):
-        done = subprocess.run([browser, "--no-sandbox", "--disable-gpu", "--window-size=1300,2000",
-                               "--dump-dom",
-                               "--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000",
-                               f"file://{path('a.html')}#{view}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=100, check=False)
-        errors = [l for l in done.stderr.splitlines() if "CONSOLE" in l]
-        check(not errors, f"console: {errors}")
-        return done.stdout
-
-    everything = dump("blocks=1&zero=1")
     rows = re.findall(r'<path class="mean"[^>]*? d="([^"]*)"', everything)
     check('data-ready="' in everything and len(rows) >= 7, f"{len(rows)} lines drawn")
     check(all(d.startswith("M") for d in rows), "empty lines")
-    zoomed = dump("t=0.02-0.03&q=level")
+    check("<img" not in everything and "<b>u" not in everything, "a name is markup")
+    check(f"shader/{HOSTILE}" in tables(everything)[0], f"{tables(everything)[0]}")
+    zoomed = dump("a.html", "t=0.02-0.03&q=my-event")
     check("20.000 ms to 30.000 ms" in zoomed, "no zoom")
     check(len(re.findall(r'<div class="row"', zoomed)) == 1, "search shows one line")
+    return None
+
+
+@test
+def page_agrees_with_its_tables():
+    """report --html in Chromium: plot, legend and tables show the same digits, also in pieces"""
+    chance = random.Random(26)
+    parts, end = [head(cb.UNHEARD_OF)], START
+    for n in range(60):
+        span = (128 * 10**9, 8 * 10**9, 2**31, 77777777777)[min(n, 3 - n % 2)]
+        count = chance.choice((chance.randrange(20), chance.randrange(2**20), EXACT + n))
+        # the extremes of the other block are ties at the last digit: 1/128 and 97/8 per second
+        other = (1, 97, 3 * span // 10**9)[min(n, 2)]
+        parts.append(cb.record(cb.SAMPLE, cb.sample(n, end, end + span, blocks(count, other))))
+        end += span
+    capture = write("ties.cap", b"".join([*parts, cb.status(60)]))
+    data = json.loads(read_page(capture)[0].data)
+    pins = "".join("&pin=" + urllib.parse.quote(line["event"]) for line in data["lines"])
+    text = dump("a.html", "zero=1" + pins)
+    if not text:
+        return "no Chromium"
+    legend, rows = tables(text)
+    check(set(legend) == set(rows) and len(rows) >= 7, f"{set(legend) ^ set(rows)}")
+    for event, (_, count, unit, rate, least, most, rate_unit, _) in rows.items():
+        pinned = legend[event]
+        is_metric = event.startswith("metric:")
+        check(pinned[1] == rate_unit and pinned[7:9] == [least, most] and
+              (is_metric or pinned[9] == f"{count} {unit}") and
+              pinned[6] == (rate or count), f"{event}: {pinned}, {rows[event]}")
+    counts = [[int(c) for c in line["count"]] for line in data["lines"]
+              if line["event"] == "shader/EIGHT"][0]
+    ends = data["to"]
+    piece = tables(dump("a.html", f"a={ends[9]}&b={ends[39]}&pin=shader/EIGHT"))[0]["shader/EIGHT"]
+    check(piece[9] == f"{sum(counts[10:40]):,} fragments", f"between markers: {piece}")
+    return None
+
+
+@test
+def page_takes_input():
+    """report --html in Chromium: drag to zoom, markers by mouse and keyboard, exact differences"""
+    text = read_page(path("a.cap"))[1]
+    with open(path("a.html"), "w", encoding="utf-8") as f:
+        f.write(text.replace("</body>", INPUT + "</body>"))
+    done = dump("a.html", "pin=shader16/EIGHT")
+    if not done:
+        return "no Chromium"
+    said = [[word.strip() for word in line.split("|")]
+            for line in re.search(r"<pre>(.*?)</pre>", done, re.S)[1].splitlines()]
+    check(len(said) == 4, f"{said}")
+    # dragged to 5 to 45 ms, the cursor on the first sample
+    check(said[0][:3] == ["at 5.000 ms, 1 sample of 10.000 ms", "fragments/s", "100"], f"{said[0]}")
+    # A at the first sample, B at the second, which was not measured, the cursor on the third
+    check(said[1][1:] == ["fragments/s", "700", "100", "", "", "100", "100", "100", "1 fragments"],
+          f"{said[1]}")
+    check(said[2] == ["B \u2212 A 30.000 ms, 1 sample", "fragments/s", "", "", "700", "",
+                      "not measured", "", "", ""], f"{said[2]}")
+    check(said[3] == ["50.000 ms, 3 samples", "fragments/s", "", "", "", "", "160", "100", "700",
+                      "8 fragments"], f"{said[3]}")
     return None
 
 

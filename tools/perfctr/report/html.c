@@ -109,23 +109,25 @@ static const char page_lines[] =
 	"aria-label=\"Search counters\">\n"
 	"<label><input type=\"checkbox\" id=\"blocks\"> each block</label>\n"
 	"<label><input type=\"checkbox\" id=\"zero\"> zeros</label>\n"
-	"<label title=\"scale each line to its largest value\">"
-	"<input type=\"checkbox\" id=\"peaks\"> whole peaks</label>\n"
-	"<label title=\"scale each line to what is visible of it\">"
-	"<input type=\"checkbox\" id=\"fit\"> fit height</label>\n"
 	"<button type=\"button\" id=\"out\" title=\"zoom out (-)\" "
 	"aria-label=\"Zoom out\">\xe2\x88\x92</button>\n"
 	"<button type=\"button\" id=\"in\" title=\"zoom in (+)\" "
 	"aria-label=\"Zoom in\">+</button>\n"
 	"<button type=\"button\" id=\"all\" title=\"all of it (0)\">all</button>\n"
+	"<button type=\"button\" id=\"clear\" title=\"no markers (Esc)\">no markers</button>\n"
 	"<button type=\"button\" id=\"theme\">light/dark</button>\n"
 	"<span id=\"readout\" role=\"status\"></span>\n</div>\n"
-	"<div class=\"strip\"><div class=\"name\">merged, lost</div>\n<div>\n"
+	"<div class=\"strip\"><div class=\"name\">merged, lost</div>\n<div class=\"time\">\n"
 	"<div id=\"overview\" role=\"slider\" tabindex=\"0\" aria-label=\"Visible time\" "
 	"aria-valuemin=\"0\" aria-valuemax=\"100\" aria-valuenow=\"0\">"
 	"<div id=\"window\" class=\"hidden\"></div></div>\n"
-	"<div id=\"axis\" aria-hidden=\"true\"></div>\n</div>\n<div></div></div>\n</div>\n"
-	"<div id=\"lines\"></div>\n"
+	"<div id=\"axis\" aria-hidden=\"true\"></div>\n</div>\n</div>\n</div>\n"
+	"<div id=\"over\" aria-hidden=\"true\"></div>\n"
+	"<section id=\"pinned\">\n<div id=\"charts\"></div>\n<div class=\"scroll\">"
+	"<table id=\"legend\"><thead><tr><th>pinned</th><th>unit</th><th>at cursor</th>"
+	"<th>at A</th><th>at B</th><th>B \xe2\x88\x92 A</th><th>mean</th><th>min</th><th>max</th>"
+	"<th id=\"range\">count</th></tr></thead><tbody></tbody></table></div>\n"
+	"</section>\n<div id=\"lines\"></div>\n"
 	"<p id=\"none\" class=\"quiet hidden\">Nothing has that name, or all of it is zero.</p>\n"
 	"</main>\n";
 
@@ -163,9 +165,11 @@ static void write_row(const struct report *report, const struct timeline_line *l
 	markup_text(out, row->event);
 	fputs("</td>", out);
 	describe_value(row, text, sizeof(text));
-	if (ok)
-		write_number(out, row->metric ? row->number : (double)row->value * row->scale,
-			     text);
+	if (ok && !row->metric && row->flags & PERFCTR_VALUE_INTEGER)
+		fprintf(out, "<td class=\"n%s\" data-v=\"%" PRIu64 "\">%s</td>",
+			row->value ? "" : " zero", row->value, text);
+	else if (ok)
+		write_number(out, row->number, text);
 	else
 		write_cell(out, " class=\"n\" data-v=\"-1\"", text);
 	write_cell(out, "", row->unit);
@@ -217,21 +221,45 @@ static void write_text(FILE *out, const char *name, const char *value)
 	json_object_put(o);
 }
 
-static void write_value(FILE *out, double value)
+static void write_value(FILE *out, double value, int digits)
 {
 	if (isfinite(value))
-		fprintf(out, "%.5g", value);
+		fprintf(out, "%.*g", digits, value);
 	else
 		fputs("null", out);
 }
 
-static void write_values(FILE *out, const char *name, const double *values, size_t count)
+/* Extremes in full: the page shows them with the digits of the table. */
+static void write_values(FILE *out, const char *name, const struct timeline_line *line,
+			 const double *values, size_t count)
 {
 	fprintf(out, ",\"%s\":[", name);
 	for (size_t n = 0; n < count; n++) {
+		bool is_extreme = values[n] == line->least || values[n] == line->most;
+
 		if (n)
 			fputc(',', out);
-		write_value(out, values[n]);
+		write_value(out, values[n], is_extreme ? 17 : 7);
+	}
+	fputc(']', out);
+}
+
+/* Exact counts; a number above 2^53 would lose digits in a script, so it is text. */
+static void write_counts(FILE *out, const struct timeline_line *line, size_t count)
+{
+	const uint64_t most = UINT64_C(1) << 53;
+
+	fprintf(out, ",\"scale\":%.17g,\"isLevel\":%s,\"count\":[", line->row->scale,
+		line->is_rate ? "false" : "true");
+	for (size_t n = 0; n < count; n++) {
+		const char *quote = line->count[n] > most ? "\"" : "";
+
+		if (n)
+			fputc(',', out);
+		if (isnan(line->mean[n]) && !line->count[n])
+			fputs("null", out);
+		else
+			fprintf(out, "%s%" PRIu64 "%s", quote, line->count[n], quote);
 	}
 	fputc(']', out);
 }
@@ -280,15 +308,20 @@ static void write_line(const struct report *report, const struct timeline_line *
 	describe(line, text, sizeof(text));
 	write_text(out, "say", text);
 	fprintf(out, "\"block\":%d,\"average\":", line->is_block);
-	write_value(out, average_of(line));
+	write_value(out, average_of(line), 17);
 	fputs(",\"most\":", out);
-	write_value(out, line->most);
-	write_values(out, "mean", line->mean, t->bin_count);
+	write_value(out, line->most, 17);
+	fputs(",\"top\":", out);
+	write_value(out, report_top(t, line), 7);
+	write_values(out, "mean", line, line->mean, t->bin_count);
 	/* in a bin of a single sample min and max equal the mean */
 	if (!t->is_exact) {
-		write_values(out, "min", line->min, t->bin_count);
-		write_values(out, "max", line->max, t->bin_count);
+		write_values(out, "min", line, line->min, t->bin_count);
+		write_values(out, "max", line, line->max, t->bin_count);
 	}
+	if (!row->metric && row->state == PERFCTR_VALUE_OK &&
+	    !(row->flags & PERFCTR_VALUE_ESTIMATED))
+		write_counts(out, line, t->bin_count);
 	fputc('}', out);
 }
 
@@ -343,13 +376,17 @@ static void write_data(const struct report *report)
 }
 
 static const char page_foot[] =
-	"<footer>\n<p>Drag over a line to zoom into a piece of time, <kbd>shift</kbd> drag or "
-	"<kbd>\xe2\x86\x90</kbd> <kbd>\xe2\x86\x92</kbd> to move, <kbd>ctrl</kbd> wheel or "
-	"<kbd>+</kbd> <kbd>\xe2\x88\x92</kbd> to zoom, <kbd>0</kbd> or a double click for all of "
-	"it, <kbd>/</kbd> to search.</p>\n"
+	"<footer>\n<p>Tick counters to put them into one plot at the top. Drag over a plot to zoom "
+	"into a piece of time, click to set the markers A and B at borders of samples: then counts "
+	"are those between the markers. A double click or <kbd>Esc</kbd> resets both.</p>\n"
+	"<p>Keys: <kbd>\xe2\x86\x90</kbd> <kbd>\xe2\x86\x92</kbd> or <kbd>shift</kbd> drag move, "
+	"<kbd>+</kbd> <kbd>\xe2\x88\x92</kbd> or <kbd>ctrl</kbd> wheel zoom, <kbd>0</kbd> all, "
+	"<kbd>,</kbd> <kbd>.</kbd> cursor to the previous and next sample, <kbd>a</kbd> "
+	"<kbd>b</kbd> set a marker there, <kbd>/</kbd> search.</p>\n"
 	"<p>Counts are exact sums of all samples. The lines are rates over each sample's time; "
 	"metrics and levels are shown as they are. Grey: there is no value, as nobody measured or "
-	"a ratio would be one of nothing. ";
+	"a ratio would be one of nothing. \xe2\x89\x88: a metric's mean over a piece of time, not "
+	"weighted by counts. ";
 
 static const char page_exact[] = "Each step of a line is one sample.";
 
@@ -368,7 +405,7 @@ void report_html(const struct report *report)
 	else
 		fprintf(out,
 			"This capture has more samples than the page has points: each of the %zu "
-			"points is the mean over its time, and the area around the line reaches "
+			"points is the mean of some samples, and the area around the line reaches "
 			"from the smallest to the largest sample, so no peak is hidden. perfctr "
 			"export has every sample.",
 			t->bin_count);

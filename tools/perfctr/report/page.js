@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Time lines of a capture: zoom, pan, search. The tables of the page need no script.
+// Plots of a capture: zoom, pan, search, pinned counters in one plot, markers. The tables of the
+// page need no script.
 "use strict";
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -10,6 +11,7 @@ const COLUMNS = 1200, STEP = 3, HEIGHT = 100, COLORS = 8;
 const from = data.from, to = data.to, bins = from.length;
 const end = bins ? to[bins - 1] : 1;
 let left = 0, right = end, cursor = null;
+const markers = { a: null, b: null };
 
 const node = (name, parent, className, text) => {
 	const n = document.createElement(name);
@@ -31,19 +33,45 @@ const shape = (name, parent, attributes) => {
 
 // --- numbers ---
 
-const PREFIXES = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"],
-	[1, ""], [1e-3, "m"], [1e-6, "\u00b5"], [1e-9, "n"]];
+const PREFIXES = ["", "k", "M", "G", "T", "P", "E"];
+// digits as C prints them: a tie goes to the even digit
+function fixed(value, digits) {
+	const text = value.toFixed(digits);
+	const isUp = value * 2 ** (digits + 1) % 2 === 1 && text.at(-1) % 2;
+	return isUp ? (value - 10 ** -digits / 4).toFixed(digits) : text;
+}
+// the same text as number_short() writes into the tables
 function short(value, unit) {
 	if (value === null)
 		return "not measured";
-	const size = Math.abs(value), percent = unit === "%";
-	if (!size)
-		return percent ? "0 %" : `0 ${unit}`;
-	const [factor, prefix] = percent || (unit === "CPUs" && size < 1) ? [1, ""] :
-		PREFIXES.find(([f]) => size >= f * 0.99995) || [1e-9, "n"];
-	const number = value / factor;
-	const digits = Math.abs(number) >= 100 ? 1 : Math.abs(number) >= 10 ? 2 : 3;
-	return `${number.toFixed(digits)} ${prefix}${unit}`;
+	const sign = value < 0 ? "-" : "";
+	let size = Math.abs(value), step = 0;
+	if (size && size < 0.01) {
+		const n = Number(fixed(size, 3 - Math.floor(Math.log10(size))));
+		const digits = n < 1e-4 ? n.toExponential().replace(/-(\d)$/, "-0$1") : n;
+		return `${sign}${digits} ${unit}`;
+	}
+	while (size >= 999.95 && step + 1 < PREFIXES.length) {
+		size /= 1000;
+		step++;
+	}
+	const digits = !step && size % 1 === 0 ? 0 : size < 9.9995 ? 3 : size < 99.995 ? 2 : 1;
+	return `${sign}${fixed(size, digits)} ${PREFIXES[step]}${unit}`;
+}
+// a count or a sum of counts, all digits
+function exact(line, count) {
+	if (line.scale !== 1)
+		return `${fixed(Number(count) * line.scale, 2)} ${line.totalUnit}`;
+	return `${String(count).replace(/\B(?=(\d{3})+$)/g, ",")} ${line.totalUnit}`;
+}
+// round numbers from low to high, about as many as wanted
+function ticks(low, high, wanted) {
+	const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
+	const step = power * [1, 2, 5, 10].find((n) => n * power >= rough * 0.7);
+	const list = [];
+	for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++)
+		list.push(n * step);
+	return { step, list };
 }
 function time(ns, step) {
 	const s = ns / 1e9;
@@ -113,21 +141,12 @@ function pieces(line) {
 	return result;
 }
 
-function paths({ line, label }) {
-	const list = pieces(line);
-	let top;
-	if (byId("fit").checked) {
-		top = list.reduce((most, p) => Math.max(most, p[3]), 0) || 1;
-		label.textContent = short(top, line.unit);
-	} else {
-		const peaks = byId("peaks").checked;
-		top = peaks ? line.full : line.top;
-		label.textContent = !(line.most > 0) ? "" :
-			peaks || line.top === line.full ? short(top, line.unit) :
-			`${short(top, line.unit)}, peaks to ${short(line.most, line.unit)}`;
-	}
-	const y = (v) =>
-		(HEIGHT - 3 - (HEIGHT - 9) * Math.min(1.07, Math.max(0, v) / top)).toFixed(2);
+// where a value is on a scale
+const height = (v, [bottom, top]) =>
+	HEIGHT - 3 - (HEIGHT - 9) * Math.min(1.07, Math.max(0, (v - bottom) / (top - bottom)));
+
+function paths(line, list, scale) {
+	const y = (v) => height(v, scale).toFixed(2);
 	let mean = "", area = "", fill = "", holes = "", run = [];
 	let x = Math.max(0, (from[0] - left) * COLUMNS / (right - left));
 	const hole = (stop) => {
@@ -145,7 +164,7 @@ function paths({ line, label }) {
 			there += `${n ? "L" : "M"}${clamp(p[0])} ${y(p[3])}H${clamp(p[1])}`;
 			back = `L${clamp(p[1])} ${y(p[2])}H${clamp(p[0])}${back}`;
 		});
-		const bottom = y(0);
+		const bottom = y(scale[0]);
 		fill += `${low}L${clamp(run[run.length - 1][1])} ${bottom}H${clamp(run[0][0])}Z`;
 		if (line.min || list.some((p) => p.length > 5))
 			area += `${there}${back}Z`;
@@ -191,95 +210,262 @@ function group(line) {
 	return g;
 }
 
-// A few short peaks that would flatten the rest are cut off, and the label shows it.
-function scale(line) {
-	const usual = (v) => line.unit === "%" ? Math.max(100, v) : v;
-	line.full = line.most > 0 ? usual(line.most) : 1;
-	line.top = line.full;
-	const peaks = (line.max || line.mean).filter((v) => v !== null).sort((a, b) => a - b);
-	const common = peaks.length > 50 ? usual(1.15 * peaks[Math.floor(0.99 * peaks.length)]) : 0;
-	if (common > 0 && line.full > 1.5 * common)
-		line.top = common;
+// of what is visible
+function fitted(pieceList) {
+	const low = pieceList.reduce((least, p) => Math.min(least, p[2]), 0);
+	const high = pieceList.reduce((most, p) => Math.max(most, p[3]), low);
+	return [low, high > low ? high : low + 1];
 }
+
+// a plot with an axis at its left; curves are added to it
+function makePlot(parent, label) {
+	const axis = node("div", parent, "axis"), plot = node("div", parent, "plot");
+	const svg = shape("svg", plot, { viewBox: `0 0 ${COLUMNS} ${HEIGHT}`,
+		preserveAspectRatio: "none", role: "img", "aria-label": label });
+	return { plot, axis, svg, grid: shape("path", svg, { class: "grid" }) };
+}
+function makeCurve(svg, color) {
+	const curve = {};
+	for (const name of ["hole", "fill", "area", "mean"]) {
+		curve[name] = shape("path", svg, { class: name });
+		if (name !== "hole")
+			curve[name].style[name === "mean" ? "stroke" : "fill"] = color;
+	}
+	return curve;
+}
+function drawCurve(curve, line, list, scale, alone) {
+	const p = paths(line, list, scale);
+	curve.mean.setAttribute("d", p.mean);
+	curve.area.setAttribute("d", p.area);
+	curve.fill.setAttribute("d", p.area || !alone ? "" : p.fill);
+	curve.hole.setAttribute("d", alone ? p.holes : "");
+}
+// labels of a vertical axis; Return: the path of its grid
+function drawScale(axis, scale, unit) {
+	const wanted = Math.max(1, Math.min(7, axis.clientHeight / 24));
+	const { step, list } = ticks(...scale, wanted);
+	const size = Math.log10(Math.max(...list.map(Math.abs)) * 1.0001);
+	const power = unit === "%" || !(size >= 3) ? 0 : Math.min(6, Math.floor(size / 3));
+	const digits = Math.max(0, -Math.floor(Math.log10(step / 1000 ** power) + 1e-9));
+	axis.replaceChildren();
+	return list.map((v) => {
+		const y = height(v, scale).toFixed(2), number = (v / 1000 ** power).toFixed(digits);
+		const text = !v ? "0" : power ? `${number} ${PREFIXES[power]}` : number;
+		node("span", axis, "", text).style.top = `${y}%`;
+		return `M0 ${y}H${COLUMNS}`;
+	}).join("");
+}
+const timeGrid = () => timeTicks().list.map((t) =>
+	`M${((t - left) * COLUMNS / (right - left)).toFixed(2)} 0V${HEIGHT}`).join("");
 
 function makeRow(line) {
 	const g = group(line);
 	const box = node("div", g.box, line.block ? "row of-block" : "row");
-	const name = node("div", box, "name");
+	const name = node("label", box, "name");
+	const pin = node("input", name);
+	pin.type = "checkbox";
+	pin.title = "show in the plot at the top";
 	node("b", name, "", line.name).title = line.event;
 	node("span", name, "", line.block ? line.label : line.text).title = line.text;
-	const plot = node("div", box, "plot");
-	const svg = shape("svg", plot, { viewBox: `0 0 ${COLUMNS} ${HEIGHT}`,
-		preserveAspectRatio: "none", role: "img" });
-	svg.setAttribute("aria-label", `${line.event} over time: ${line.say}`);
-	const row = { line, box, plot, svg, value: node("div", box, "value"),
-		drawn: false, visible: false };
-	const styles = [["hole", ""], ["fill", "fill"], ["area", "fill"], ["mean", "stroke"]];
-	for (const [className, color] of styles) {
-		row[className] = shape("path", svg, { class: className });
-		if (color)
-			row[className].style[color] = g.color;
-	}
-	scale(line);
-	row.label = node("span", plot, "top");
-	row.select = node("div", plot, "select");
-	row.cross = node("div", plot, "cross");
+	node("span", name, "", line.unit);
+	const row = { line, box, pin, slot: -1, drawn: false, visible: false,
+		...makePlot(box, `${line.event} over time: ${line.say}`) };
+	row.curve = makeCurve(row.svg, g.color);
+	row.label = node("span", row.plot, "top");
+	row.value = node("div", box, "value");
+	pin.addEventListener("change", () => {
+		setPin(row, pin.checked);
+		makeCharts();
+		redraw();
+	});
 	rows.push(row);
 	return row;
 }
 
 function drawRow(row) {
-	const p = paths(row);
-	row.mean.setAttribute("d", p.mean);
-	row.area.setAttribute("d", p.area);
-	row.fill.setAttribute("d", p.area ? "" : p.fill);
-	row.hole.setAttribute("d", p.holes);
+	const { line } = row, list = pieces(line);
+	const scale = [fitted(list)[0], line.top || 1];
+	row.label.textContent = line.top < line.most ?
+		`peaks to ${short(line.most, line.unit)}` : "";
+	row.grid.setAttribute("d", drawScale(row.axis, scale, line.unit) + timeGrid());
+	drawCurve(row.curve, line, list, scale, true);
 	row.drawn = true;
 	showValue(row);
 }
 
-// value of the bin under the cursor, else of the visible range
-function showValue(row) {
-	const { line, value } = row;
-	let text, below;
-	if (cursor === null) {
-		text = line.total ? `${line.total} ${line.totalUnit}` :
-			short(line.average, line.unit);
-		below = !line.total ? "mean" :
-			line.average !== null ? `${short(line.average, line.unit)} mean` : "";
-	} else {
-		const n = binAt(cursor);
-		const inside = n < bins && from[n] <= cursor;
-		text = inside ? short(line.mean[n], line.unit) : "";
-		below = inside && line.min && line.mean[n] !== null ?
-			`${short(line.min[n], "")} to ${short(line.max[n], line.unit)}` : "";
+// --- values of samples ---
+
+// first and last bin that counts are shown of: between the markers, else what is visible
+function range() {
+	const [a, b] = markers.a !== null && markers.b !== null ?
+		[Math.min(markers.a, markers.b), Math.max(markers.a, markers.b)] : [left, right];
+	let first = binAt(a), last = binAt(b);
+	while (last >= bins || (last >= 0 && from[last] >= b))
+		last--;
+	return { first, last, all: first === 0 && last === bins - 1 };
+}
+
+// count, mean and extremes of some bins as text; of all of them as in the tables
+function sums(line, { first, last, all }) {
+	let count = null, weight = 0, mean = null, min = null, max = null;
+	for (let n = first; n <= last; n++) {
+		if (line.count && line.count[n] !== null)
+			count = (line.isLevel ? 0n : count || 0n) + BigInt(line.count[n]);
+		const value = line.mean[n], width = to[n] - from[n];
+		if (value === null)
+			continue;
+		weight += width;
+		mean = mean === null ? value : mean + (value - mean) * (width / (weight || 1));
+		const low = line.min ? line.min[n] : value, high = line.max ? line.max[n] : value;
+		min = min === null || low < min ? low : min;
+		max = max === null || high > max ? high : max;
 	}
-	value.textContent = text;
+	const isRatio = line.total === null;
+	return {
+		count: all && line.total ? `${line.total} ${line.totalUnit}` :
+			count === null ? "" : exact(line, count),
+		mean: all ? short(line.average, "") :
+			`${isRatio && mean !== null ? "\u2248 " : ""}${short(mean, "")}`,
+		min: min === null ? "" : short(min, ""),
+		max: max === null ? "" : short(max, ""),
+	};
+}
+
+// value of the bin at an instant
+function valueAt(line, t) {
+	const n = t === null ? bins : binAt(t);
+	return n < bins && from[n] <= t ? line.mean[n] : null;
+}
+
+// value of the bin under the cursor, else the sum of the range
+function showValue({ line, value }) {
+	let text, below;
+	const n = cursor === null ? bins : binAt(cursor);
+	if (cursor === null) {
+		const s = sums(line, range());
+		const mean = `${s.mean}${line.unit}`;
+		[text, below] = s.count ? [s.count, `${mean} mean`] : [mean, "mean"];
+	} else if (n < bins && from[n] <= cursor) {
+		text = short(line.mean[n], line.unit);
+		below = line.count && line.count[n] !== null ? exact(line, line.count[n]) : "";
+	}
+	value.textContent = text || "";
 	node("span", value, "", below || "\u00a0");
 	value.title = line.note || "";
 }
 
+// --- pinned counters: one plot for each two units ---
+
+let charts = [];
+function setPin(row, isOn) {
+	const used = rows.map((r) => r.slot);
+	row.pin.checked = isOn;
+	row.slot = !isOn ? -1 : [...used, 0].findIndex((_, n) => !used.includes(n));
+	row.pin.style.accentColor = isOn ? colorOf(row) : "";
+}
+const colorOf = (row) => `var(--g${row.slot % COLORS})`;
+
+function makeCharts() {
+	const pinned = rows.filter((row) => row.slot >= 0).sort((a, b) => a.slot - b.slot);
+	const units = [...new Set(pinned.map((row) => row.line.unit))];
+	charts = [];
+	byId("charts").replaceChildren();
+	byId("pinned").classList.toggle("hidden", !pinned.length);
+	for (let n = 0; n < units.length; n += 2) {
+		const sides = units.slice(n, n + 2);
+		const box = node("div", byId("charts"), "chart row");
+		const name = node("div", box, "name");
+		const ofSide = sides.map((unit) => pinned.filter((row) => row.line.unit === unit));
+		ofSide.forEach((list, side) => {
+			node("span", name, "", `${side ? "right" : "left"} axis: ${sides[side]}`);
+			for (const row of list) {
+				const text = row.line.event.replace(/[/.:_]/g, "$&\u200b");
+				node("b", name, "", text).style.color = colorOf(row);
+			}
+		});
+		const names = ofSide.flat().map((row) => row.line.event).join(", ");
+		const chart = makePlot(box, `${names} over time`);
+		chart.second = node("div", box, "axis second");
+		chart.sides = ofSide.map((list) => list.map((row) =>
+			({ line: row.line, curve: makeCurve(chart.svg, colorOf(row)) })));
+		charts.push(chart);
+	}
+	const body = byId("legend").tBodies[0];
+	body.replaceChildren(...pinned.map((row) => {
+		const line = node("tr");
+		node("i", node("th", line, "", ""), "").style.background = colorOf(row);
+		line.cells[0].append(row.line.event);
+		line.cells[0].scope = "row";
+		node("td", line, "", row.line.unit);
+		for (let n = 0; n < 8; n++)
+			node("td", line);
+		line.row = row;
+		return line;
+	}));
+}
+
+function drawChart({ svg, grid, axis, second, sides }) {
+	sides.forEach((series, side) => {
+		const lists = series.map(({ line }) => pieces(line));
+		const scale = fitted(lists.flat());
+		const lines = drawScale(side ? second : axis, scale, series[0].line.unit);
+		if (!side)
+			grid.setAttribute("d", lines + timeGrid());
+		series.forEach(({ line, curve }, n) => drawCurve(curve, line, lists[n], scale,
+			series.length + sides.length === 2));
+	});
+}
+
+function drawLegend() {
+	const r = range();
+	byId("range").textContent = markers.a !== null && markers.b !== null ? "count A to B" :
+		r.all ? "count" : "count, visible";
+	for (const { row: { line }, cells } of byId("legend").tBodies[0].rows) {
+		const [now, a, b] = [cursor, markers.a, markers.b].map((t) => valueAt(line, t));
+		const s = sums(line, r);
+		const difference = a === null || b === null ? null : b - a;
+		[now, a, b, difference].map((v) => v === null ? "" : short(v, ""))
+			.concat(s.mean, s.min, s.max, s.count)
+			.forEach((text, n) => { cells[n + 2].textContent = text; });
+	}
+}
+
 // --- the window of time ---
 
+const timeTicks = () => ticks(left, right, Math.max(2, byId("axis").clientWidth / 100));
+const place = (element, t) => { element.style.left = `${100 * (t - left) / (right - left)}%`; };
+
 function drawAxis() {
-	const axis = byId("axis"), span = right - left;
+	const axis = byId("axis"), span = right - left, { step, list } = timeTicks();
 	axis.textContent = "";
-	let step = 10 ** Math.floor(Math.log10(span / 6));
-	step *= span / 6 / step >= 5 ? 5 : span / 6 / step >= 2 ? 2 : 1;
-	for (let t = Math.ceil(left / step) * step; t <= right; t += step) {
+	for (const t of list) {
 		const mark = node("span", axis, "", time(t, step));
-		const share = (t - left) / span;
-		mark.style.left = `${100 * share}%`;
-		if (share < 0.02)
+		place(mark, t);
+		if ((t - left) / span < 0.02)
 			mark.style.transform = "none";
-		if (share > 0.98)
+		if ((t - left) / span > 0.98)
 			mark.style.transform = "translateX(-100%)";
+	}
+	byId("over").replaceChildren(cross, selected);
+	for (const [name, t] of Object.entries(markers)) {
+		if (t === null || t < left || t > right)
+			continue;
+		place(node("i", byId("over"), "marker"), t);
+		place(node("b", axis, "", name.toUpperCase()), t);
 	}
 	byId("window").style.left = `${100 * left / end}%`;
 	byId("window").style.width = `${100 * span / end}%`;
 	byId("window").classList.toggle("hidden", span >= end);
 	byId("overview").setAttribute("aria-valuenow", String(Math.round(100 * left / end)));
 	byId("overview").setAttribute("aria-valuetext", `${time(left)} to ${time(right)}`);
+}
+
+// the lines that cross all plots
+const cross = node("i", null, "cross"), selected = node("i", null, "select");
+function fitOverlay() {
+	const over = byId("over"), axis = byId("axis").getBoundingClientRect();
+	over.style.left = `${axis.left - over.parentNode.getBoundingClientRect().left}px`;
+	over.style.width = `${axis.width}px`;
 }
 
 let pending = false;
@@ -297,7 +483,9 @@ function draw() {
 	for (const row of rows)
 		if (row.visible && !row.drawn)
 			drawRow(row);
-	readout();
+	charts.forEach(drawChart);
+	fitOverlay();
+	setCursor(cursor);
 	remember();
 }
 
@@ -308,11 +496,17 @@ function remember() {
 		view.set("t", `${(left / 1e9).toPrecision(9)}-${(right / 1e9).toPrecision(9)}`);
 	if (byId("search").value)
 		view.set("q", byId("search").value);
-	for (const name of ["blocks", "zero", "peaks", "fit"])
+	for (const name of ["blocks", "zero"])
 		if (byId(name).checked)
 			view.set(name, "1");
 	if (document.documentElement.dataset.theme)
 		view.set("theme", document.documentElement.dataset.theme);
+	for (const name of ["a", "b"])
+		if (markers[name] !== null)
+			view.set(name, String(markers[name]));
+	const pinned = rows.filter((row) => row.slot >= 0).sort((x, y) => x.slot - y.slot);
+	for (const name of pinned.length ? pinned.map((row) => row.line.event) : [""])
+		view.append("pin", name);
 	const hash = view.toString();
 	try {
 		history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
@@ -324,10 +518,19 @@ function remember() {
 function recall() {
 	const view = new URLSearchParams(location.hash.slice(1));
 	byId("search").value = view.get("q") || "";
-	for (const name of ["blocks", "zero", "peaks", "fit"])
+	for (const name of ["blocks", "zero"])
 		byId(name).checked = view.get(name) === "1";
 	if (["light", "dark"].includes(view.get("theme")))
 		document.documentElement.dataset.theme = view.get("theme");
+	for (const name of ["a", "b"])
+		markers[name] = /^\d+$/.test(view.get(name)) ?
+			border(Number(view.get(name))) : null;
+	const named = view.has("pin") ? view.getAll("pin") :
+		rows.filter(({ line }) => line.most > 0).slice(0, 1).map((row) => row.line.event);
+	rows.forEach((row) => setPin(row, false));
+	named.forEach((name) => rows.filter((row) => row.line.event === name)
+		.forEach((row) => setPin(row, true)));
+	makeCharts();
 	const window = /^([\d.e+]+)-([\d.e+]+)$/.exec(view.get("t") || "");
 	if (window && Number(window[2]) > Number(window[1]))
 		look(Number(window[1]) * 1e9, Number(window[2]) * 1e9);
@@ -349,85 +552,116 @@ const zoom = (factor, at = (left + right) / 2) =>
 	look(at - (at - left) * factor, at + (right - at) * factor);
 const pan = (share) => look(left + share * (right - left), right + share * (right - left));
 
+// the border of a sample that is nearest to an instant
+function border(t) {
+	const n = Math.min(binAt(t), bins - 1);
+	return t - from[n] <= to[n] - t ? from[n] : to[n];
+}
+function setMarker(name, t) {
+	markers[name] = border(t);
+	redraw();
+}
+function clearMarkers() {
+	markers.a = markers.b = null;
+	redraw();
+}
+
 function readout() {
-	const box = byId("readout");
-	if (cursor === null) {
-		box.textContent = right - left < end ?
-			`${time(left)} to ${time(right)}: ${time(right - left)}` :
-			data.exact ? `${time(end)}, ${bins} samples` :
-			`${time(end)}, ${data.samples} samples in ${bins} points`;
-		return;
+	const { a, b } = markers, { first, last } = range();
+	const number = (n) => `${n} ${data.exact ? "sample" : "point"}${n === 1 ? "" : "s"}`;
+	const shown = number(a !== null && a === b ? 0 : last - first + 1);
+	let text = `${time(end)}, ${data.exact ? shown : `${data.samples} samples in ${shown}`}`;
+	if (cursor !== null) {
+		const n = binAt(cursor), inside = n < bins && from[n] <= cursor;
+		text = `at ${time(cursor)}`;
+		text += inside ? `, ${number(1)} of ${time(to[n] - from[n])}` : ": no sample";
+		text += inside && data.quality[n] ? `: ${data.quality[n][3]}` : "";
+	} else if (a !== null && b !== null) {
+		text = `B \u2212 A ${b < a ? "\u2212" : ""}${time(Math.abs(b - a))}, ${shown}`;
+	} else if (right - left < end) {
+		text = `${time(left)} to ${time(right)}: ${time(right - left)}, ${shown}`;
 	}
-	const n = binAt(cursor);
-	let text = `at ${time(cursor)}`;
-	if (n < bins && from[n] <= cursor) {
-		text += `, ${data.exact ? "sample" : "point"} of ${time(to[n] - from[n])}`;
-		const q = data.quality[n];
-		if (q)
-			text += `: ${q[3]}`;
-	} else {
-		text += ": no sample";
-	}
-	box.textContent = text;
+	byId("readout").textContent = text;
 }
 
 function setCursor(t) {
 	cursor = t;
-	const share = t === null ? 0 : (t - left) / (right - left);
-	for (const row of rows) {
-		if (!row.visible)
-			continue;
-		row.cross.style.display = t === null ? "none" : "block";
-		row.cross.style.left = `${100 * share}%`;
-		showValue(row);
-	}
+	cross.classList.toggle("hidden", t === null || t < left || t > right);
+	place(cross, t === null ? left : t);
+	for (const row of rows)
+		if (row.visible)
+			showValue(row);
+	drawLegend();
 	readout();
 }
 
-const timeOf = (event, plot) => {
-	const r = plot.getBoundingClientRect();
-	return left + (right - left) * Math.min(1, Math.max(0, (event.clientX - r.left) / r.width));
-};
+// the cursor to a neighbouring sample, which becomes visible
+function step(by) {
+	const next = cursor === null ? binAt(left) : binAt(cursor) + by;
+	const n = Math.max(0, Math.min(bins - 1, next)), t = (from[n] + to[n]) / 2;
+	if (t < left || t > right)
+		look(t - (right - left) / 2, t + (right - left) / 2);
+	setCursor(t);
+}
 
-function listen(row) {
-	const { plot, select } = row;
-	let start = null;
-	plot.addEventListener("pointerdown", (e) => {
-		if (e.button || e.pointerType === "touch")
+function listen(main) {
+	let start = null, dragged = false;
+	const timeOf = (e) => {
+		const r = byId("axis").getBoundingClientRect();
+		const share = Math.min(1, Math.max(0, (e.clientX - r.left) / r.width));
+		return left + (right - left) * share;
+	};
+	const plotOf = (e) => e.target.closest(".plot");
+	main.addEventListener("pointerdown", (e) => {
+		dragged = false;
+		if (!plotOf(e) || e.button || e.pointerType === "touch")
 			return;
-		start = { t: timeOf(e, plot), x: e.clientX, left, right, pans: e.shiftKey };
-		plot.setPointerCapture(e.pointerId);
+		start = { t: timeOf(e), x: e.clientX, left, right, pans: e.shiftKey };
+		plotOf(e).setPointerCapture(e.pointerId);
 		e.preventDefault();
 	});
-	plot.addEventListener("pointermove", (e) => {
-		const t = timeOf(e, plot);
+	main.addEventListener("pointermove", (e) => {
+		const t = timeOf(e);
+		dragged ||= start !== null && Math.abs(e.clientX - start.x) > 3;
 		if (start && start.pans) {
-			const moved = (e.clientX - start.x) / plot.clientWidth *
+			const moved = (e.clientX - start.x) / byId("axis").clientWidth *
 				(start.right - start.left);
 			look(start.left - moved, start.right - moved);
 			return;
 		}
-		if (start && Math.abs(e.clientX - start.x) > 3) {
-			const a = (Math.min(t, start.t) - left) / (right - left);
-			const b = (Math.max(t, start.t) - left) / (right - left);
-			select.style.display = "block";
-			select.style.left = `${100 * a}%`;
-			select.style.width = `${100 * (b - a)}%`;
+		if (start && dragged) {
+			place(selected, Math.min(t, start.t));
+			selected.style.width = `${100 * Math.abs(t - start.t) / (right - left)}%`;
 		}
-		setCursor(t);
+		if (start || plotOf(e))
+			setCursor(t);
+		else if (cursor !== null)
+			setCursor(null);
 	});
-	plot.addEventListener("pointerup", (e) => {
-		const t = timeOf(e, plot);
-		if (start && !start.pans && Math.abs(e.clientX - start.x) > 3)
-			look(Math.min(start.t, t), Math.max(start.t, t));
+	main.addEventListener("pointerup", (e) => {
+		selected.style.width = 0;
+		if (start && !start.pans && dragged)
+			look(Math.min(start.t, timeOf(e)), Math.max(start.t, timeOf(e)));
 		start = null;
-		select.style.display = "none";
 	});
-	plot.addEventListener("pointerleave", () => start || setCursor(null));
-	plot.addEventListener("dblclick", () => look(0, end));
-	plot.addEventListener("wheel", (e) => {
+	main.addEventListener("pointerleave", () => start || setCursor(null));
+	main.addEventListener("click", (e) => {
+		const { a, b } = markers, t = timeOf(e);
+		if (plotOf(e) && !dragged)
+			setMarker(a === null || (b !== null && Math.abs(t - a) < Math.abs(t - b)) ?
+				"a" : "b", t);
+	});
+	main.addEventListener("dblclick", (e) => {
+		if (!plotOf(e))
+			return;
+		clearMarkers();
+		look(0, end);
+	});
+	main.addEventListener("wheel", (e) => {
+		if (!plotOf(e))
+			return;
 		if (e.ctrlKey || e.metaKey) {
-			zoom(e.deltaY > 0 ? 1.25 : 0.8, timeOf(e, plot));
+			zoom(e.deltaY > 0 ? 1.25 : 0.8, timeOf(e));
 		} else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
 			pan((e.deltaX || e.deltaY) / 800);
 		} else {
@@ -461,11 +695,11 @@ function listenAll() {
 	byId("search").addEventListener("input", filter);
 	byId("blocks").addEventListener("change", filter);
 	byId("zero").addEventListener("change", filter);
-	byId("peaks").addEventListener("change", redraw);
-	byId("fit").addEventListener("change", redraw);
 	byId("in").addEventListener("click", () => zoom(0.5));
 	byId("out").addEventListener("click", () => zoom(2));
 	byId("all").addEventListener("click", () => look(0, end));
+	byId("clear").addEventListener("click", clearMarkers);
+	addEventListener("resize", redraw);
 	byId("theme").addEventListener("click", () => {
 		const root = document.documentElement;
 		const dark = root.dataset.theme ? root.dataset.theme === "dark" :
@@ -493,11 +727,14 @@ function listenAll() {
 	overview.addEventListener("pointerup", () => { grabbed = null; });
 	document.addEventListener("keydown", (e) => {
 		if (e.ctrlKey || e.metaKey || e.altKey ||
-				/^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName))
+				e.target.type === "search")
 			return;
+		const at = cursor === null ? (left + right) / 2 : cursor;
 		const keys = { ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2),
 			"+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2),
-			0: () => look(0, end), Escape: () => look(0, end),
+			0: () => look(0, end), Escape: () => { clearMarkers(); look(0, end); },
+			",": () => step(-1), ".": () => step(1),
+			a: () => setMarker("a", at), b: () => setMarker("b", at),
 			"/": () => byId("search").focus() };
 		if (!keys[e.key])
 			return;
@@ -525,7 +762,8 @@ function sortable(table) {
 			const down = head.getAttribute("aria-sort") !== "descending";
 			const key = (row) => {
 				const cell = row.cells[column], { v } = cell.dataset;
-				return v === undefined ? cell.textContent.toLowerCase() : Number(v);
+				return v === undefined ? cell.textContent.toLowerCase() :
+					/^\d+$/.test(v) ? BigInt(v) : Number(v);
 			};
 			const sorted = [...table.tBodies[0].rows].sort((a, b) => {
 				const x = key(a), y = key(b);
@@ -540,7 +778,7 @@ function sortable(table) {
 
 // --- begin ---
 
-document.querySelectorAll("table").forEach(sortable);
+document.querySelectorAll("details table").forEach(sortable);
 if (!bins)
 	return;
 for (const [n, q] of Object.entries(data.quality)) {
@@ -548,7 +786,8 @@ for (const [n, q] of Object.entries(data.quality)) {
 	mark.style.left = `${100 * from[n] / end}%`;
 	mark.style.width = `${100 * (to[n] - from[n]) / end}%`;
 }
-data.lines.forEach((line) => listen(makeRow(line)));
+data.lines.forEach(makeRow);
+listen(document.querySelector("main"));
 const watch = new IntersectionObserver((entries) => {
 	for (const entry of entries) {
 		const row = rows[entry.target.dataset.n];

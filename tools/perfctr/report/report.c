@@ -30,7 +30,8 @@ static const char help[] =
 	"                     given several times\n"
 	"  -A, --per-core     lines of single blocks and cores too (also --per-block)\n"
 	"      --svg          a picture: counters and metrics over time\n"
-	"      --html         a page to look around in: zoom, pan, search; needs no network\n"
+	"      --html         a page to look around in: zoom, search, counters in one plot,\n"
+	"                     markers with exact counts between them; needs no network\n"
 	"  -j, --json         one JSON document\n"
 	"  -o, --output OUT   write there instead of to stdout\n"
 	"\n"
@@ -86,7 +87,7 @@ static size_t bins_of(const struct report_options *o, struct capture_file *file)
 		return 1;
 	for (size_t n = 0; n < perfctr_totals_block_count(file->totals); n++)
 		lines += 2 * perfctr_totals_counter_count(perfctr_totals_block(file->totals, n));
-	bins = HTML_NUMBERS / (3 * (lines + 1));
+	bins = HTML_NUMBERS / (4 * (lines + 1));
 	bins = bins < HTML_LEAST_BINS ? HTML_LEAST_BINS : bins;
 	return bins > HTML_MOST_BINS ? HTML_MOST_BINS : bins;
 }
