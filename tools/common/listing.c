@@ -226,7 +226,7 @@ static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instructio
 static int parse_mnemonic(struct parser *p, char **text, struct drm_vsoc_instruction *insn)
 {
 	size_t word = strcspn(*text, " \t\r;"), base = strcspn(*text, ". \t\r;");
-	bool sound = base > 0 && word < LISTING_MNEMONIC_BYTES;
+	bool sound = isalpha((unsigned char)**text) && word < LISTING_MNEMONIC_BYTES;
 
 	for (size_t i = 0; i < word; i++)
 		sound &= isalnum((unsigned char)(*text)[i]) || strchr("._", (*text)[i]);

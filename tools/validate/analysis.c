@@ -345,6 +345,17 @@ int64_t analysis_count(const struct analysis *a, const struct point *point, size
 	return feature < point->known ? point->counts[feature] : 0;
 }
 
+bool analysis_exercises(const struct analysis *a, size_t event, size_t feature)
+{
+	for (size_t p = 0; p < a->point_count; p++) {
+		const struct cell cell = analysis_cell(a, p, event);
+
+		if (cell.count && analysis_count(a, &a->points[p], feature, cell.units))
+			return true;
+	}
+	return false;
+}
+
 int analysis_expected(const struct analysis *a, const struct point *point, const struct rule *rule,
 		      uint64_t units, uint64_t *value)
 {

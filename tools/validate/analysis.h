@@ -57,6 +57,11 @@ struct analysis {
 	/* the reading at which analysis_merge() failed, or NULL */
 	const struct reading *bad_reading;
 	size_t dropped; /* readings that are left out because the anchor of their run was off */
+	/*
+	 * by event, then by feature: bit w if relations allow the weight w; NULL, also for a single
+	 * event: they exclude nothing
+	 */
+	uint32_t **limits;
 };
 
 /*
@@ -98,6 +103,9 @@ bool analysis_has(const struct analysis *analysis, size_t event);
 /* How often a feature occurs at a point; units: see FEATURE_UNIT. */
 int64_t analysis_count(const struct analysis *analysis, const struct point *point, size_t feature,
 		       uint64_t units);
+
+/* Whether some measurement of an event is of work with a feature. */
+bool analysis_exercises(const struct analysis *analysis, size_t event, size_t feature);
 
 /* The value that a rule gives at a point. Return: 0; -1 it is negative or beyond 63 bits. */
 int analysis_expected(const struct analysis *analysis, const struct point *point,

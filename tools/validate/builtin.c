@@ -29,10 +29,14 @@ EMBED(vsoc_pmus, "campaigns/vsoc-pmus.json");
 EMBED(vsoc_pcounter, "campaigns/vsoc-pcounter.json");
 EMBED(cpu, "campaigns/cpu.json");
 EMBED(a53_copy, "campaigns/a53-copy.json");
+EMBED(gpu_no_shfl, "campaigns/gpu-no-shfl.json");
 EMBED(matrix_copy, "listings/matrix-copy.lst");
 EMBED(float_loop, "listings/float-loop.lst");
 EMBED(executed_nop, "listings/executed-nop.lst");
 EMBED(shared_loop, "listings/shared-loop.lst");
+EMBED(vector_add, "listings/vector-add.lst");
+EMBED(shared_barrier, "listings/shared-barrier.lst");
+EMBED(executed_nops, "listings/executed-nops.lst");
 
 const struct builtin builtins[] = {
 	BUILTIN(common_css, "common.css"),
@@ -45,6 +49,10 @@ const struct builtin builtins[] = {
 	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),
 	BUILTIN(cpu, "cpu.json"),
 	BUILTIN(a53_copy, "a53-copy.json"),
+	BUILTIN(gpu_no_shfl, "gpu-no-shfl.json"),
+	BUILTIN(vector_add, "vector-add.lst"),
+	BUILTIN(shared_barrier, "shared-barrier.lst"),
+	BUILTIN(executed_nops, "executed-nops.lst"),
 	BUILTIN(matrix_copy, "matrix-copy.lst"),
 	BUILTIN(float_loop, "float-loop.lst"),
 	BUILTIN(executed_nop, "executed-nop.lst"),

@@ -116,6 +116,10 @@ static void add_search(struct chain *c, const struct outcome *o)
 				    round->remaining == 1 ? " fits" : "s fit",
 				    *round->open ? "; open: " : "", round->open));
 	}
+	if (o->pruned_by)
+		add(c, arena_printf(c->arena, "of %s rules the relation %s leaves %s",
+				    count_text(c->arena, o->before), o->pruned_by,
+				    count_text(c->arena, o->remaining)));
 	if (!o->remaining)
 		return;
 	add(c, arena_printf(c->arena, "proven to count: %s", o->proven));
@@ -123,6 +127,12 @@ static void add_search(struct chain *c, const struct outcome *o)
 		add(c, arena_printf(c->arena, "proven not to count: %s", o->excluded));
 	if (*o->untested)
 		add(c, arena_printf(c->arena, "no benchmark had: %s", o->untested));
+}
+
+const char *carried_text(const struct carried *c, struct arena *arena)
+{
+	return arena_printf(arena, "carried over from %s (%s there): %s: %s: %s", c->campaign,
+			    c->verdict, c->definition, carried_names[c->result], c->text);
 }
 
 const char **validate_chain(const struct study *study, size_t event, struct arena *arena,
@@ -136,6 +146,8 @@ const char **validate_chain(const struct study *study, size_t event, struct aren
 
 	add_comparison(&c, study, o, of);
 	add_ideas(&c, study, o, of, event);
+	if (study->carried && study->carried[event].campaign)
+		add(&c, carried_text(&study->carried[event], arena));
 	add_search(&c, o);
 	for (size_t i = 0; i < o->fault_count; i++)
 		add(&c, arena_printf(arena, "known fault that agrees: %s", o->faults[i].text));

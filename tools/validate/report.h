@@ -45,6 +45,9 @@ bool validate_row(const struct study *study, size_t point, size_t event, struct 
 const char **validate_chain(const struct study *study, size_t event, struct arena *arena,
 			    size_t *count);
 
+/* A finding of an earlier run and what became of it, a sentence without a full stop. */
+const char *carried_text(const struct carried *carried, struct arena *arena);
+
 /* Whether an event can be used: TRUSTED or EXPLAINED. */
 bool validate_usable(const struct outcome *outcome);
 

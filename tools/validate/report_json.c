@@ -106,6 +106,50 @@ static struct json_object *points_json(const struct study *study, size_t event)
 	return points;
 }
 
+/* the weights that are left, for --from of another run */
+static struct json_object *weights_json(const struct rule_set *set)
+{
+	struct json_object *list = json_object_new_array();
+	char text[96];
+
+	for (size_t i = 0; i < set->count; i++) {
+		struct json_object *one = json_append(list), *weights = json_object_new_array();
+
+		json_add_text(one, "feature", feature_text(&set->features[i], text, sizeof(text)));
+		for (int w = 0; w <= MAX_WEIGHT; w++)
+			if (set->allowed[i] >> w & 1)
+				json_object_array_add(weights, json_object_new_int(w));
+		json_add(one, "weights", weights);
+	}
+	return list;
+}
+
+static struct json_object *facts_json(const struct rule_set *set)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < set->fact_count; i++) {
+		struct json_object *one = json_append(list);
+
+		json_add(one, "sum", rule_json(&set->facts[i].sum));
+		json_add(one, "min", json_object_new_int64(set->facts[i].lo));
+		json_add(one, "max", json_object_new_int64(set->facts[i].hi));
+	}
+	return list;
+}
+
+static struct json_object *carried_json(const struct carried *c)
+{
+	struct json_object *carried = json_object_new_object();
+
+	json_add_text(carried, "campaign", c->campaign);
+	json_add_text(carried, "verdict", c->verdict);
+	json_add_text(carried, "definition", c->definition);
+	json_add_text(carried, "result", carried_names[c->result]);
+	json_add_text(carried, "text", c->text);
+	return carried;
+}
+
 static struct json_object *search_json(const struct outcome *o)
 {
 	struct json_object *search = json_object_new_object();
@@ -129,6 +173,11 @@ static struct json_object *search_json(const struct outcome *o)
 	json_add_text(search, "excluded", o->excluded);
 	json_add_text(search, "open", o->open);
 	json_add_text(search, "untested", o->untested);
+	json_add_text(search, "relations", o->pruned_by);
+	json_add(search, "before_relations",
+		 o->pruned_by ? json_object_new_uint64(o->before) : NULL);
+	json_add(search, "weights", weights_json(&o->left));
+	json_add(search, "facts", facts_json(&o->left));
 	json_add(search, "rounds", rounds);
 	return search;
 }
@@ -163,6 +212,10 @@ static struct json_object *event_json(const struct report *report, const struct 
 	json_add_u64(e, "spread", o->spread);
 	json_add_u64(e, "accept_absolute", event->accept.absolute);
 	json_add_u64(e, "accept_relative_ppm", event->accept.relative_ppm);
+	json_add(e, "carried",
+		 study->carried && study->carried[number].campaign ?
+			 carried_json(&study->carried[number]) :
+			 NULL);
 	json_add(e, "points", points_json(study, number));
 	json_add(e, "search", o->searched ? search_json(o) : NULL);
 	list = json_object_new_array();

@@ -77,7 +77,7 @@ static void print_tables(const struct study *study, FILE *out)
 			a->dropped, a->campaign->anchor);
 }
 
-static void print_verdicts(const struct study *study, FILE *out)
+static void print_verdicts(const struct report *report, const struct study *study, FILE *out)
 {
 	const struct campaign *c = study->analysis.campaign;
 
@@ -89,6 +89,9 @@ static void print_verdicts(const struct study *study, FILE *out)
 			o->reason);
 		if (o->definition && o->verdict != VERDICT_TRUSTED)
 			fprintf(out, "  %-22s %-12s = %s\n", "", "", o->definition);
+		if (study->carried && study->carried[e].campaign)
+			fprintf(out, "  %-22s %-12s %s\n", "", "",
+				carried_text(&study->carried[e], report->arena));
 	}
 }
 
@@ -166,7 +169,7 @@ void validate_text(const struct report *report, FILE *out)
 		if (m->source)
 			fputc('\n', out);
 		print_tables(study, out);
-		print_verdicts(study, out);
+		print_verdicts(report, study, out);
 		print_relations(study, out);
 		print_chains(report, study, out);
 		print_next(study, out);

@@ -46,19 +46,63 @@ static void add_row(const struct analysis *a, const struct event *event, const s
 	row->hi = clip(cell->min <= UINT64_MAX - limit ? cell->min + limit : UINT64_MAX);
 }
 
-int search_rules(const struct analysis *a, size_t event_number, struct search *s)
+static long variable_of(const struct analysis *a, const struct search *s,
+			const struct feature *feature)
+{
+	const long number = features_find(&a->features, feature);
+
+	for (size_t v = 0; v < s->count; v++)
+		if (number >= 0 && s->variables[v] == (size_t)number)
+			return (long)v;
+	return -1;
+}
+
+/* Excludes weights that are not in a set, as far as the event's measurements have its features. */
+static void keep_within(const struct analysis *a, const struct rule_set *set, struct search *s,
+			uint32_t *choices, struct solve_row *rows)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		long v = variable_of(a, s, &set->features[i]);
+
+		if (v >= 0 && s->occurs[v])
+			choices[v] &= set->allowed[i];
+	}
+	for (size_t i = 0; i < set->fact_count; i++) {
+		const struct set_fact *fact = &set->facts[i];
+		int64_t *coefficients = arena_array(&s->arena, s->count, sizeof(*coefficients));
+		long v = 0;
+
+		for (size_t t = 0; v >= 0 && t < fact->sum.count; t++) {
+			v = variable_of(a, s, &fact->sum.terms[t].feature);
+			if (v >= 0)
+				coefficients[v] = fact->sum.terms[t].weight;
+		}
+		/* a row without an effect, if the event cannot count all of them here */
+		rows[i] = (struct solve_row){ coefficients, v < 0 ? INT64_MIN / 4 : fact->lo,
+					      v < 0 ? INT64_MAX / 4 : fact->hi };
+	}
+}
+
+int search_rules(const struct analysis *a, size_t event_number, const struct rule_set *within,
+		 struct search *s)
 {
 	const struct event *event = &a->campaign->events[event_number];
+	const uint32_t *limits = a->limits ? a->limits[event_number] : NULL;
+	const size_t more = within ? within->fact_count : 0;
 	struct solve_problem problem;
 	struct solve_row *rows;
 	unsigned int *weights;
+	uint32_t *choices;
 
 	*s = (struct search){ .max_weight = event->max_weight };
 	choose_variables(a, event, s);
-	rows = arena_array(&s->arena, a->point_count, sizeof(*rows));
+	rows = arena_array(&s->arena, a->point_count + more, sizeof(*rows));
 	weights = arena_array(&s->arena, s->count, sizeof(*weights));
-	for (size_t v = 0; v < s->count; v++)
+	choices = arena_array(&s->arena, s->count, sizeof(*choices));
+	for (size_t v = 0; v < s->count; v++) {
 		weights[v] = event->max_weight;
+		choices[v] = limits ? limits[s->variables[v]] : UINT32_MAX;
+	}
 	for (size_t p = 0; p < a->point_count; p++) {
 		struct cell cell = analysis_cell(a, p, event_number);
 
@@ -73,7 +117,9 @@ int search_rules(const struct analysis *a, size_t event_number, struct search *s
 		}
 		s->points++;
 	}
-	problem = (struct solve_problem){ weights, rows, s->count, s->points };
+	if (within)
+		keep_within(a, within, s, choices, &rows[s->points]);
+	problem = (struct solve_problem){ weights, rows, s->count, s->points + more, choices };
 	return solve(&s->arena, &problem, &s->space, &s->failure);
 }
 
@@ -226,6 +272,42 @@ const char *search_open(const struct analysis *a, const struct search *s, struct
 		}
 	}
 	return text;
+}
+
+struct rule_set search_set(const struct analysis *a, const struct search *s, struct arena *arena)
+{
+	struct rule_set set = { .features = arena_array(arena, s->count, sizeof(*set.features)),
+				.allowed = arena_array(arena, s->count, sizeof(*set.allowed)) };
+
+	for (size_t v = 0; v < s->count; v++) {
+		if (!s->occurs[v] || !s->space.allowed[v])
+			continue;
+		set.features[set.count] = a->features.items[s->variables[v]];
+		set.allowed[set.count++] = s->space.allowed[v];
+	}
+	for (size_t c = 0; c < s->space.count; c++) {
+		const struct component *component = &s->space.components[c];
+
+		for (size_t i = 0; component->solutions > 1 && i < component->fact_count; i++) {
+			const struct solve_fact *fact = component->facts[i];
+			struct set_fact open = { .lo = fact->lo, .hi = fact->hi };
+
+			for (size_t v = 0; v < s->count; v++) {
+				const int64_t factor = fact->coefficients[v];
+				const int weight = search_weight(s, v);
+
+				if (factor && weight < 0)
+					rule_add(arena, &open.sum,
+						 &a->features.items[s->variables[v]], factor);
+				open.lo -= weight < 0 ? 0 : factor * weight;
+				open.hi -= weight < 0 ? 0 : factor * weight;
+			}
+			set.facts = arena_grow(arena, set.facts, set.fact_count, sizeof(open));
+			set.facts[set.fact_count] = open;
+			set.fact_count += open.sum.given;
+		}
+	}
+	return set;
 }
 
 const char *search_bounds(const struct search *s, struct arena *arena)

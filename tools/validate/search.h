@@ -20,12 +20,30 @@ struct search {
 	struct failure failure; /* set if the space is too large for a search */
 };
 
+/* what is known of several open weights together: lo <= sum <= hi */
+struct set_fact {
+	struct rule sum; /* coefficients instead of weights */
+	int64_t lo;
+	int64_t hi;
+};
+
+/* rules by their features, independent of a campaign */
+struct rule_set {
+	struct feature *features;
+	uint32_t *allowed; /* of each feature: bit w if it may have the weight w */
+	size_t count; /* elements of both */
+	struct set_fact *facts;
+	size_t fact_count;
+};
+
 /*
  * Find all rules that agree.
+ * @within: only rules of this set, as far as the benchmarks have its features; may be NULL;
  * @search: filled; to be freed, even on failure.
  * Return: 0; -1 with @search->failure.
  */
-int search_rules(const struct analysis *analysis, size_t event, struct search *search);
+int search_rules(const struct analysis *analysis, size_t event, const struct rule_set *within,
+		 struct search *search);
 void search_free(struct search *search);
 
 /* Whether a feature belongs to the space of an event's rules. */
@@ -50,5 +68,8 @@ const char *search_open(const struct analysis *analysis, const struct search *se
 /* Candidates that occur in no measurement. */
 const char *search_untested(const struct analysis *analysis, const struct search *search,
 			    struct arena *arena);
+/* The remaining rules, by the features that occur in some measurement. */
+struct rule_set search_set(const struct analysis *analysis, const struct search *search,
+			   struct arena *arena);
 /* "7 features, weights 0..2: 2187 rules". */
 const char *search_bounds(const struct search *search, struct arena *arena);

@@ -16,6 +16,7 @@
 struct layer {
 	size_t variable;
 	unsigned int max_weight;
+	uint32_t choices; /* weights that are not excluded from the beginning */
 	size_t nodes;
 	int64_t *sums; /* partial sums, one for each row of the component */
 	/* node in the next layer for each weight, NO_CHILD if none */
@@ -308,9 +309,10 @@ static int build_layer(struct builder *b, size_t depth)
 					sums[r] += (int64_t)w *
 						   b->rows[r]->coefficients[layer->variable];
 			}
-			layer->children[n * weights + w] = promising(b, depth + 1, sums) ?
-								   intern_node(b, next, sums) :
-								   NO_CHILD;
+			layer->children[n * weights + w] =
+				layer->choices >> w & 1 && promising(b, depth + 1, sums) ?
+					intern_node(b, next, sums) :
+					NO_CHILD;
 			if (*b->nodes > MAX_SOLVE_NODES ||
 			    *b->nodes * (b->row_count + 1) > MAX_SOLVE_SUMS)
 				return fail(b->failure,
@@ -430,6 +432,8 @@ static int solve_component(struct builder *b, const struct solve_problem *proble
 		variables[i] = order[i].variable;
 		b->layers[i].variable = order[i].variable;
 		b->layers[i].max_weight = problem->max_weight[order[i].variable];
+		b->layers[i].choices = problem->choices ? problem->choices[order[i].variable] :
+							  UINT32_MAX;
 	}
 	b->rows = arena_array(b->arena, row_count, sizeof(const struct solve_fact *));
 	b->row_count = 0;

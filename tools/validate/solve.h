@@ -30,6 +30,8 @@ struct solve_problem {
 	const struct solve_row *rows; /* measurements */
 	size_t variables; /* number of features */
 	size_t row_count; /* elements of @rows */
+	/* bit w of element v: variable v may have the weight w; NULL: all up to @max_weight */
+	const uint32_t *choices;
 };
 
 /* a row after reduction: lo <= sum <= hi */

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "study.h"
 
+#include <string.h>
+
 #include <sys/utsname.h>
+
+#include "prune.h"
 
 /* each round settles several features; more rounds mean that the search does not converge */
 enum { MAX_ROUNDS = 96 };
@@ -36,6 +40,43 @@ static int measure_all(struct study *study, struct machine *machine, FILE *progr
 	return 0;
 }
 
+/* Uses what relations say until they say nothing new. */
+static int prune(struct study *study, const char *after, struct search *searches)
+{
+	struct analysis *a = &study->analysis;
+	const size_t events = a->campaign->event_count;
+	bool *changed = arena_array(a->arena, events, sizeof(*changed));
+	bool *ignored = arena_array(a->arena, events, sizeof(*ignored)), any;
+
+	do {
+		any = false;
+		memset(changed, 0, events * sizeof(*changed));
+		if (prune_by_relations(a, study->relations, searches, ignored, study->outcomes,
+				       changed) < 0)
+			return -1;
+		for (size_t e = 0; e < events; e++) {
+			struct outcome *o = &study->outcomes[e];
+
+			if (!changed[e])
+				continue;
+			any = true;
+			if (!o->before)
+				o->before = o->remaining;
+			search_free(&searches[e]);
+			verdict_event(a, e, study->relations, after, &searches[e], o);
+			if (o->search_error || o->remaining)
+				continue;
+			/* a contradiction: some verdict, or the relation, is wrong */
+			ignored[e] = true;
+			a->limits[e] = NULL;
+			o->pruned_by = NULL;
+			search_free(&searches[e]);
+			verdict_event(a, e, study->relations, after, &searches[e], o);
+		}
+	} while (any);
+	return 0;
+}
+
 static int judge(struct study *study, const char *after, struct search *searches,
 		 struct wish *wishes, size_t *wish_count, bool ask_all)
 {
@@ -44,11 +85,18 @@ static int judge(struct study *study, const char *after, struct search *searches
 	*wish_count = 0;
 	if (analysis_merge(a) < 0 || verdict_relations(a, study->relations) < 0)
 		return -1;
+	a->limits = arena_array(a->arena, a->campaign->event_count, sizeof(*a->limits));
 	for (size_t e = 0; e < a->campaign->event_count; e++) {
-		struct outcome *o = &study->outcomes[e];
-
 		searches[e] = (struct search){ 0 };
-		verdict_event(a, e, study->relations, after, &searches[e], o);
+		study->outcomes[e].pruned_by = NULL;
+		study->outcomes[e].before = 0;
+		verdict_event(a, e, study->relations, after, &searches[e], &study->outcomes[e]);
+	}
+	if (prune(study, after, searches) < 0)
+		return -1;
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
+		const struct outcome *o = &study->outcomes[e];
+
 		if (!ask_all && o->verdict != VERDICT_QUARANTINED)
 			continue;
 		if (o->search_error)
@@ -56,6 +104,24 @@ static int judge(struct study *study, const char *after, struct search *searches
 		else if (verdict_is_open(o))
 			wishes[(*wish_count)++] = (struct wish){ e, &searches[e] };
 	}
+	return 0;
+}
+
+/* Earlier findings are tested before the engine separates rules. */
+static int propose(struct study *study, const struct wish *wishes, size_t count, unsigned int round,
+		   bool live)
+{
+	struct analysis *a = &study->analysis;
+	long point = -1;
+
+	for (size_t e = 0; study->carried && e < a->campaign->event_count; e++)
+		if (study->carried[e].campaign)
+			from_judge(a, e, &study->carried[e]);
+	if (study->carried && live)
+		point = from_next(a, study->carried);
+	if (point < 0)
+		return split_propose(a, wishes, count, round, &study->next);
+	study->next = (struct proposal){ .point = point, .name = a->points[point].label };
 	return 0;
 }
 
@@ -77,14 +143,15 @@ int study_run(struct study *study, struct machine *machine, FILE *progress)
 	for (unsigned int round = 1; !ret; round++) {
 		ret = judge(study, after, searches, wishes, &count, machine != NULL);
 		if (!ret)
-			ret = split_propose(a, wishes, count, round, &study->next);
+			ret = propose(study, wishes, count, round, machine != NULL);
 		for (size_t e = 0; e < events; e++)
 			search_free(&searches[e]);
 		if (ret || !machine || study->next.point < 0 || round == MAX_ROUNDS)
 			break;
 		if (progress)
-			fprintf(progress, "%s: %s, because rules of %zu events are open\n",
-				a->campaign->name, study->next.name, count);
+			fprintf(progress, "%s: %s, because rules of %zu events are open%s\n",
+				a->campaign->name, study->next.name, count,
+				study->next.splits ? "" : ", or findings untested");
 		a->points[study->next.point].reserve = false;
 		after = study->next.name;
 		study->asked++;

@@ -2,6 +2,7 @@
 /* Runs a campaign to its verdicts: measure, judge, measure more. */
 #pragma once
 
+#include "from.h"
 #include "split.h"
 #include "verdict.h"
 
@@ -25,6 +26,7 @@ struct study {
 	struct analysis analysis;
 	struct relation_result *relations;
 	struct outcome *outcomes; /* one for each event */
+	struct carried *carried; /* by event: findings of an earlier run; NULL: there is none */
 	/* the best proposal that was not measured; valid if point is not negative */
 	struct proposal next;
 	unsigned int asked; /* number of benchmarks that the engine chose and measured */

@@ -25,6 +25,7 @@ static const char help[] =
 	"\n"
 	"  -m, --measured FILE  evaluate measurements from a CSV or JSON file\n"
 	"  -l, --live           with -m: measure on the device what is proposed next\n"
+	"      --from FILE      test first what another run's result file (--json) says\n"
 	"  -n, --runs N         measure everything N times, whatever the campaign has\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
@@ -41,6 +42,7 @@ static const char help[] =
 
 struct options {
 	const char *measured;
+	const char *from;
 	const char *output;
 	const char *html;
 	const char *save_path;
@@ -85,7 +87,12 @@ static int load(struct validator *v, const char *which, struct study *study)
 		.ctx = v->app->ctx,
 		.campaign = campaign,
 	};
-	return analysis_begin(&study->analysis);
+	if (analysis_begin(&study->analysis) < 0)
+		return -1;
+	if (!v->options->from)
+		return 0;
+	study->carried = arena_array(&v->arena, campaign->event_count, sizeof(*study->carried));
+	return from_read(&study->analysis, v->options->from, study->carried);
 }
 
 /* Measures on the campaign's machine. On failure the reason is in @v->failure. */
@@ -405,6 +412,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION('d', "device", TEXT, &o->device),
 		OPTION('o', "output", TEXT, &o->output),
 		OPTION('v', "verbose", FLAG, &o->verbose),
+		OPTION(0, "from", TEXT, &o->from),
 		OPTION(0, "html", TEXT, &o->html),
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
 		OPTION(0, "list", FLAG, &o->list),
@@ -418,6 +426,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 	o->campaign_count = (size_t)(argc - optind);
 	if (o->measured && o->campaign_count > 1)
 		return app_usage(app, "a file of measurements is of one campaign");
+	if (o->from && !o->measured && o->campaign_count != 1)
+		return app_usage(app, "--from is for one campaign: give its name, or --measured");
 	if (o->save && o->measured)
 		return app_usage(app, "--save is for this machine's counters: without --measured");
 	if (o->live && !o->measured)

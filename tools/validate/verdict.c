@@ -208,7 +208,7 @@ static int search_event(const struct analysis *a, size_t number, const char *aft
 	o->searched = event->candidate_count || event->documented.given;
 	if (!o->searched)
 		return 0;
-	if (search_rules(a, number, search) < 0) {
+	if (search_rules(a, number, NULL, search) < 0) {
 		o->search_error =
 			arena_copy(a->arena, search->failure.text, strlen(search->failure.text));
 		search_free(search);
@@ -221,6 +221,7 @@ static int search_event(const struct analysis *a, size_t number, const char *aft
 	o->excluded = search_excluded(a, search, a->arena);
 	o->open = search_open(a, search, a->arena);
 	o->untested = search_untested(a, search, a->arena);
+	o->left = search_set(a, search, a->arena);
 	add_round(a, o, after);
 	return 1;
 }
@@ -359,7 +360,12 @@ static void judge_one(const struct analysis *a, size_t number, const struct sear
 	}
 	if (!o->fault_count && fault_of_rule(a, number, search, &named))
 		o->faults[o->fault_count++] = named;
-	explain(a, number, &rule, o->fault_count ? o->faults[0].text : "one rule is left", o);
+	explain(a, number, &rule,
+		o->fault_count ? o->faults[0].text :
+		o->pruned_by   ? arena_printf(a->arena, "one rule is left, by the relation %s",
+					      o->pruned_by) :
+				 "one rule is left",
+		o);
 }
 
 static void judge_quarantined(const struct analysis *a, size_t number, bool has_search,
@@ -415,7 +421,10 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	struct held held;
 	int searched;
 
-	*o = (struct outcome){ .rounds = o->rounds, .round_count = o->round_count };
+	*o = (struct outcome){ .rounds = o->rounds,
+			       .round_count = o->round_count,
+			       .pruned_by = o->pruned_by,
+			       .before = o->before };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
 	o->violated = violated_relations(a, number, relations, &held);

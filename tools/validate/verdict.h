@@ -79,6 +79,10 @@ struct outcome {
 	const char *excluded;
 	const char *open;
 	const char *untested;
+	struct rule_set left; /* the remaining rules */
+	/* relations that excluded rules, which were @before them; NULL: none did */
+	const char *pruned_by;
+	uint64_t before;
 	struct round *rounds;
 	size_t round_count;
 	struct fault_found faults[MAX_FAULTS];

@@ -101,9 +101,16 @@ def slips_of_the_source():
 @test
 def remaining_rules():
     """rules of inst_misc that fit: 216 (II), 6 (III), 3 (both), 1 (with an executed NOP)"""
-    left = [event(evaluate(f"xavier-gpu-{name}.csv"), "inst_misc")["search"]["remaining"]
-            for name in ("table2", "table3", "tables", "all")]
+    found = [evaluate(f"xavier-gpu-{name}.csv") for name in ("table2", "table3", "tables", "all")]
+    left = [event(campaign, "inst_misc")["search"]["rounds"][-1]["remaining"] for campaign in found]
     check(left == [216, 6, 3, 1], f"left {left}")
+    # the total's rules allow a MOV and no branch behind EXIT that does not count elsewhere
+    pruned = [[event(campaign, name)["search"]["remaining"] for campaign in found[1:]]
+              for name in ("inst_misc", "inst_total")]
+    check(pruned == [[3, 3, 1], [4, 4, 2]], f"with the relation {pruned}")
+    total = event(found[-1], "inst_total")
+    check(total["search"]["before_relations"] == 36 and
+          total["search"]["relations"] == "'sum of classes = total'", f"{total['search']}")
 
 
 @test
@@ -281,6 +288,98 @@ def own_campaign(rows, anchor=True, accept=0):
     if anchor:
         campaign["anchor"] = "a"
     return judge(campaign, ["benchmark,N,run,event,value"] + [f"work,100,{r}" for r in rows])
+
+
+def reference_count(path, n):
+    """{(mnemonic, fate): number} of a thread, counted without the program's own reader"""
+    code, labels, trips = [], {}, {}
+    for line in open(path, encoding="utf-8"):
+        line = line.split("#")[0]
+        if ":" in line:
+            label, line = line.split(":")
+            labels[label.strip()] = len(code)
+        words = line.split()
+        times = int(words[0]) if words[1:2] == ["*"] else 1
+        words = words[2:] if times > 1 else words
+        # "@P0{N - 1} BRA loop": the guard has spaces
+        guard = None
+        if words and words[0][0] == "@":
+            end = next(i for i, word in enumerate(words) if "}" in word or word == "@!PT")
+            guard, words = " ".join(words[:end + 1]), words[end + 1:]
+        code += [(guard, words[0].split(".")[0], words[1:])] * times if words else []
+    counts, at, ended = {}, 0, None
+    reached = set()
+    while ended is None:
+        guard, name, operands = code[at]
+        reached.add(at)
+        if guard and "{" in guard:
+            trips.setdefault(at, eval(guard[guard.index("{") + 1:-1], {"N": n}))
+            true, trips[at] = trips[at] > 0, trips[at] - 1
+        else:
+            true = guard is None
+        key = (name, "on" if true else "off")
+        counts[key] = counts.get(key, 0) + 1
+        if name == "EXIT" and true:
+            ended = at
+        at = labels[operands[0]] if name == "BRA" and true else at + 1
+    for i in range(ended + 1, len(code)):
+        key = (code[i][1], "dead")
+        counts[key] = counts.get(key, 0) + (i not in reached)
+    return counts
+
+
+@test
+def findings_carried_over():
+    """findings of Xavier on a product without SHFL: confirmed, refuted, untested; what is open"""
+    classes = {"inst_integer": ("IMAD", "IADD3", "ISETP"), "inst_fp_32": ("FADD",),
+               "inst_compute_ld_st": ("LDG", "STG", "LDS", "STS"),
+               # unlike the first product, BAR counts
+               "inst_misc": ("MOV", "S2R", "NOP", "BAR"), "inst_control": ("BRA", "EXIT")}
+    rows = ["# campaign: gpu-no-shfl", "benchmark,N,event,value"]
+    points = [("vector-add", None, 65536)] + [("shared-barrier", n, 1024) for n in (1, 2, 10)]
+    for name, n, threads in points + [("executed-nops", n, 1024) for n in (1, 10)]:
+        work = reference_count(os.path.join(TOP, "listings", name + ".lst"), n)
+        counts = {e: threads * sum(work.get((m, "on"), 0) for m in which)
+                  for e, which in classes.items()}
+        counts["inst_total"] = sum(counts.values())
+        rows += [f"{name},{n or ''},{e},{v}" for e, v in counts.items()]
+    data = written("\n".join(rows) + "\n")
+    first = written(run("--json", "--measured", os.path.join(MEASURED, "xavier-gpu-all.csv"),
+                        status=DOUBT).stdout, ".json")
+    # everything is explained, with or without hypotheses
+    plain = json.loads(run("--json", "--measured", data, status=FINE).stdout)["campaigns"][0]
+    check(all(e["carried"] is None for e in plain["events"]), "carried from nothing")
+    # only the first benchmarks: what stays open
+    few = written("\n".join(row for row in rows if not row.startswith("executed")) + "\n")
+    for file, status, want in (
+            (data, FINE, {"inst_misc": "refuted", "inst_integer": "confirmed",
+                          "inst_control": "confirmed", "inst_total": "confirmed"}),
+            (few, DOUBT, {"inst_misc": "refuted", "inst_fp_32": "confirmed",
+                          "inst_control": "confirmed"})):
+        done = run("--json", "--measured", file, "--from", first, status=status)
+        campaign = json.loads(done.stdout)["campaigns"][0]
+        got = {e: event(campaign, e)["carried"]["result"] for e in want}
+        check(got == want, f"{got}")
+    misc = event(campaign, "inst_misc")["carried"]
+    check(misc["definition"] == "MOV + S2R + NOP" and "at shared-barrier N=" in misc["text"] and
+          misc["campaign"] == "xavier-gpu", f"{misc}")
+    text = run("--measured", few, "--from", first, status=DOUBT).stdout
+    check("carried over from xavier-gpu (EXPLAINED there): MOV + S2R + NOP: refuted" in text, text)
+    # one point cannot confirm
+    one = written("\n".join(rows[:2] + [r for r in rows if r.startswith("vector")]) + "\n")
+    text = run("--measured", one, "--from", first, status=DOUBT).stdout
+    check("MOV + S2R + NOP: untested: it agrees at 1 point" in text, text)
+    wrong = json.load(open(first, encoding="utf-8"))
+    event(wrong["campaigns"][0], "inst_total")["search"]["weights"][0]["weights"] = [16]
+    files = [data, few, one, first]
+    for content, words in (("#", "unexpected character"), ("{}", "no result file"),
+                           ('{"campaigns": [{"campaign": "x", "events": []}]}',
+                            "explains no event"), (json.dumps(wrong), "weights")):
+        files.append(written(content, ".json"))
+        done = run("--measured", data, "--from", files[-1], status=FAILED)
+        check(words in done.stderr and f"{files[-1]}:" in done.stderr, done.stderr)
+    for file in files:
+        os.unlink(file)
 
 
 @test

@@ -25,9 +25,9 @@ static void against_brute_force(void)
 	int64_t c[ROWS][VARIABLES];
 	struct solve_row rows[ROWS];
 	unsigned int max[VARIABLES];
-	uint32_t allowed[VARIABLES] = { 0 };
+	uint32_t allowed[VARIABLES] = { 0 }, choices[VARIABLES];
 	size_t n = 1 + below(VARIABLES), m = below(ROWS + 1);
-	struct solve_problem problem = { max, rows, n, m };
+	struct solve_problem problem = { max, rows, n, m, below(2) ? choices : NULL };
 	struct failure failure = { "" };
 	struct arena arena = { 0 };
 	struct space space;
@@ -36,6 +36,7 @@ static void against_brute_force(void)
 
 	for (size_t v = 0; v < n; v++) {
 		max[v] = (unsigned int)below(4);
+		choices[v] = below(3) ? UINT32_MAX : (uint32_t)below(16);
 		total *= max[v] + 1;
 	}
 	for (size_t r = 0; r < m; r++) {
@@ -58,6 +59,7 @@ static void against_brute_force(void)
 		for (size_t v = 0; v < n; v++) {
 			weights[v] = (uint8_t)(rest % (max[v] + 1));
 			rest /= max[v] + 1;
+			fits &= !problem.choices || choices[v] >> weights[v] & 1;
 		}
 		for (size_t r = 0; r < m; r++) {
 			int64_t sum = 0;
@@ -92,7 +94,7 @@ TEST("2^60 rules are counted without an enumeration")
 	int64_t c[MANY];
 	unsigned int max[MANY];
 	struct solve_row row = { c, MANY / 2, MANY / 2 };
-	struct solve_problem problem = { max, &row, MANY, 1 };
+	struct solve_problem problem = { max, &row, MANY, 1, NULL };
 	struct failure failure = { "" };
 	struct arena arena = { 0 };
 	struct space space;
@@ -112,7 +114,7 @@ TEST("sums beyond 64 bits give a correct result or an error")
 	const int64_t c[] = { INT64_C(4000000000000000000), INT64_C(4000000000000000001) };
 	const unsigned int small[] = { 1, 0 }, large[] = { 2, 2 };
 	struct solve_row row = { c, 2 * (c[0] / 2) - 1, INT64_MAX };
-	struct solve_problem problem = { small, &row, 2, 1 };
+	struct solve_problem problem = { small, &row, 2, 1, NULL };
 	struct failure failure = { "" };
 	struct arena arena = { 0 };
 	struct space space;

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "from.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "document.h"
+
+const char *const carried_names[] = {
+	[CARRIED_UNTESTED] = "untested",
+	[CARRIED_CONFIRMED] = "confirmed",
+	[CARRIED_REFUTED] = "refuted",
+};
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/* an element of an array that must be an object */
+static const struct json_object *element(const struct document *doc, const struct json_object *list,
+					 size_t i)
+{
+	const struct json_object *one = json_object_array_get_idx(list, i);
+
+	if (json_object_is_type(one, json_type_object))
+		return one;
+	document_fail(doc, one ? one : list, "an element is an object");
+	return NULL;
+}
+
+static int read_number(const struct document *doc, const struct json_object *object,
+		       const char *key, int64_t *number)
+{
+	const struct json_object *member = document_get(doc, object, key, json_type_int, true);
+
+	if (member)
+		*number = json_object_get_int64(member);
+	return member ? 0 : -1;
+}
+
+static int read_feature(const struct document *doc, const struct json_object *term,
+			struct feature *feature)
+{
+	const char *text = document_text(doc, term, "feature", NULL);
+
+	return text ? feature_parse(doc->arena, text, feature, doc->failure) : -1;
+}
+
+static int read_terms(const struct document *doc, const struct json_object *list, struct rule *rule)
+{
+	rule->given = true;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		const struct json_object *term = element(doc, list, i);
+		struct feature feature;
+		int64_t weight;
+
+		if (!term || read_feature(doc, term, &feature) < 0 ||
+		    read_number(doc, term, "weight", &weight) < 0)
+			return -1;
+		rule_add(doc->arena, rule, &feature, weight);
+	}
+	return 0;
+}
+
+static int read_weights(const struct document *doc, const struct json_object *list,
+			struct rule_set *set)
+{
+	set->features =
+		arena_array(doc->arena, json_object_array_length(list), sizeof(*set->features));
+	set->allowed =
+		arena_array(doc->arena, json_object_array_length(list), sizeof(*set->allowed));
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		const struct json_object *one = element(doc, list, i), *weights;
+
+		weights = one ? document_get(doc, one, "weights", json_type_array, true) : NULL;
+		if (!weights || read_feature(doc, one, &set->features[i]) < 0)
+			return -1;
+		for (size_t w = 0; w < json_object_array_length(weights); w++) {
+			struct json_object *number = json_object_array_get_idx(weights, w);
+			uint64_t weight;
+
+			if (document_count(doc, number ? number : weights, "weights", MAX_WEIGHT,
+					   &weight) < 0)
+				return -1;
+			set->allowed[i] |= UINT32_C(1) << weight;
+		}
+		set->count++;
+	}
+	return 0;
+}
+
+static int read_facts(const struct document *doc, const struct json_object *list,
+		      struct rule_set *set)
+{
+	set->facts = arena_array(doc->arena, json_object_array_length(list), sizeof(*set->facts));
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		const struct json_object *one = element(doc, list, i), *sum;
+		struct set_fact *fact = &set->facts[i];
+
+		sum = one ? document_get(doc, one, "sum", json_type_array, true) : NULL;
+		if (!sum || read_terms(doc, sum, &fact->sum) < 0 ||
+		    read_number(doc, one, "min", &fact->lo) < 0 ||
+		    read_number(doc, one, "max", &fact->hi) < 0)
+			return -1;
+		set->fact_count++;
+	}
+	return 0;
+}
+
+/* Neither an untrusted event nor one without a search carries anything over. */
+static int read_event(const struct document *doc, const struct json_object *event,
+		      const char *campaign, struct carried *carried)
+{
+	const char *verdict = document_text(doc, event, "verdict", NULL);
+	const struct json_object *list, *search;
+	struct carried c = { .campaign = campaign, .verdict = verdict };
+
+	if (!verdict)
+		return -1;
+	if (!strcmp(verdict, "TRUSTED") || !strcmp(verdict, "EXPLAINED")) {
+		list = document_get(doc, event, "rule", json_type_array, false);
+		if (!list || read_terms(doc, list, &c.rule) < 0)
+			return doc->failure->text[0] ? -1 : 0;
+		c.definition = rule_text(doc->arena, &c.rule);
+	} else if (!strcmp(verdict, "QUARANTINED")) {
+		search = document_get(doc, event, "search", json_type_object, false);
+		list = search ? document_get(doc, search, "weights", json_type_array, false) : NULL;
+		if (!list || read_weights(doc, list, &c.set) < 0)
+			return doc->failure->text[0] ? -1 : 0;
+		list = document_get(doc, search, "facts", json_type_array, true);
+		c.definition = document_text(doc, event, "definition", "");
+		if (!list || !c.definition || read_facts(doc, list, &c.set) < 0)
+			return -1;
+	} else {
+		return 0;
+	}
+	*carried = c;
+	return 0;
+}
+
+static int read_result(const struct document *doc, const struct json_object *result,
+		       const struct campaign *campaign, struct carried *carried, size_t *count)
+{
+	const char *name = document_text(doc, result, "campaign", NULL);
+	const struct json_object *events =
+		name ? document_get(doc, result, "events", json_type_array, true) : NULL;
+
+	for (size_t i = 0; events && i < json_object_array_length(events); i++) {
+		const struct json_object *event = element(doc, events, i);
+		const char *text = event ? document_text(doc, event, "event", NULL) : NULL;
+		long number;
+
+		if (!text)
+			return -1;
+		number = campaign_event(campaign, text);
+		if (number < 0 || carried[number].campaign)
+			continue;
+		if (read_event(doc, event, name, &carried[number]) < 0)
+			return -1;
+		*count += carried[number].campaign != NULL;
+	}
+	return events ? 0 : -1;
+}
+
+int from_read(struct analysis *a, const char *path, struct carried *carried)
+{
+	struct document doc = { .name = path, .arena = a->arena, .failure = a->failure };
+	const struct json_object *list = NULL;
+	size_t count = 0;
+	int ret = -1;
+
+	doc.text = read_file(a->arena, path, &doc.length, a->failure);
+	if (!doc.text || document_parse(&doc) < 0)
+		return -1;
+	if (json_object_is_type(doc.root, json_type_object))
+		list = document_get(&doc, doc.root, "campaigns", json_type_array, false);
+	if (!list)
+		document_fail(&doc, doc.root,
+			      "this is no result file: write one with perfctr validate --json");
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		const struct json_object *result = element(&doc, list, i);
+
+		ret = result ? read_result(&doc, result, a->campaign, carried, &count) : -1;
+		if (ret < 0)
+			break;
+	}
+	if (list && !ret && !count)
+		ret = document_fail(&doc, list,
+				    "the file explains no event of campaign %s, nor has it rules "
+				    "that are left of one",
+				    a->campaign->name);
+	document_free(&doc);
+	return list ? ret : -1;
+}
+
+/* --- comparing -------------------------------------------------------------------------- */
+
+/* features of a rule that no measurement of an event has: "SHFL:off, I2F" */
+static const char *missing(const struct analysis *a, size_t event, const struct rule *rule)
+{
+	const char *text = "";
+	char name[96];
+
+	for (size_t t = 0; t < rule->count; t++) {
+		bool found = false;
+
+		for (size_t f = 0; f < a->features.count && !found; f++)
+			found = feature_covers(&rule->terms[t].feature, &a->features.items[f]) &&
+				analysis_exercises(a, event, f);
+		if (!found)
+			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
+					    feature_text(&rule->terms[t].feature, name,
+							 sizeof(name)));
+	}
+	return text;
+}
+
+static void judge_rule(struct analysis *a, size_t event, struct carried *c)
+{
+	size_t points = 0;
+	const char *rest;
+
+	for (size_t p = 0; p < a->point_count; p++) {
+		const struct cell cell = analysis_cell(a, p, event);
+		uint64_t value = 0;
+
+		if (!cell.count)
+			continue;
+		if (analysis_expected(a, &a->points[p], &c->rule, cell.units, &value) ||
+		    !analysis_accepts(&a->campaign->events[event], value, cell.min) ||
+		    !analysis_accepts(&a->campaign->events[event], value, cell.max)) {
+			c->result = CARRIED_REFUTED;
+			c->text = arena_printf(a->arena,
+					       "it gives %" PRIu64 " at %s, measured %" PRIu64,
+					       value, a->points[p].label, cell.value);
+			return;
+		}
+		points += value > 0;
+	}
+	rest = missing(a, event, &c->rule);
+	/* as for any definition, a single point is not enough */
+	c->result = points > 1 ? CARRIED_CONFIRMED : CARRIED_UNTESTED;
+	c->text = arena_printf(a->arena, "it agrees at %zu point%s where it counts%s%s", points,
+			       points == 1 ? "" : "s", *rest ? "; no benchmark had: " : "", rest);
+}
+
+static void judge_set(struct analysis *a, size_t event, struct carried *c)
+{
+	struct search here, both;
+
+	if (!analysis_has(a, event)) {
+		c->text = "not measured";
+		return;
+	}
+	if (search_rules(a, event, NULL, &here) < 0) {
+		c->text = arena_printf(a->arena, "not searched: %s", here.failure.text);
+	} else if (search_rules(a, event, &c->set, &both) < 0) {
+		c->text = arena_printf(a->arena, "not searched: %s", both.failure.text);
+		search_free(&both);
+	} else {
+		if (!both.space.solutions)
+			c->result = CARRIED_REFUTED;
+		else if (both.space.solutions == here.space.solutions)
+			c->result = CARRIED_CONFIRMED;
+		c->text = arena_printf(a->arena,
+				       "of %" PRIu64 " rules that fit here, %" PRIu64
+				       " also fitted there",
+				       here.space.solutions, both.space.solutions);
+		search_free(&both);
+	}
+	search_free(&here);
+}
+
+void from_judge(struct analysis *a, size_t event, struct carried *c)
+{
+	c->result = CARRIED_UNTESTED;
+	if (c->rule.given)
+		judge_rule(a, event, c);
+	else
+		judge_set(a, event, c);
+}
+
+long from_next(const struct analysis *a, const struct carried *carried)
+{
+	for (size_t p = 0; p < a->point_count; p++)
+		for (size_t e = 0; a->points[p].reserve && e < a->campaign->event_count; e++) {
+			const struct carried *c = &carried[e];
+			uint64_t value = 0;
+
+			if (c->campaign && c->rule.given && c->result == CARRIED_UNTESTED &&
+			    !a->unavailable[e] &&
+			    benchmark_states(&a->campaign->benchmarks[a->points[p].benchmark], e) &&
+			    !analysis_expected(a, &a->points[p], &c->rule, 0, &value) && value)
+				return (long)p;
+		}
+	return -1;
+}
