@@ -26,6 +26,7 @@ import urllib.parse
 import xml.dom.minidom
 
 import capture_bytes as cb
+import fleet
 import harness
 from harness import check, test
 
@@ -54,7 +55,8 @@ def head(product=cb.VSOC_CSF):
     """The records before the samples: two shader blocks and one event of a PMU."""
     parts = [cb.HEADER]
     parts += [cb.record(cb.TEXT, cb.texts("driver", "testdriver")),
-              cb.record(cb.TEXT, cb.texts("command", NAME))]
+              cb.record(cb.TEXT, cb.texts("command", NAME)),
+              cb.record(cb.TEXT, cb.texts("host", "a,host"))]
     # period, flags, slots, sample_bytes, block_count, set, reserved
     parts.append(cb.record(cb.SESSION, (10 * MS).to_bytes(8, "little") + bytes(24)))
     parts.append(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 0x300)))
@@ -250,7 +252,11 @@ def exports_are_exact():
     rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv",
                                                path("a.cap")).stdout.decode())))
     values = {(int(r["seq"]), r["event"]): r["value"] for r in rows}
-    check(len(rows) == 3 * 5, f"{len(rows)} rows")
+    check(len(rows) == 3 * 7, f"{len(rows)} rows")
+    check({(r["file"], r["host"], r["device"]) for r in rows} == {(path("a.cap"), "a,host", "")} and
+          [r["end_realtime_ns"] for r in rows if r["event"] == "shader0/EIGHT"] ==
+          [str(REALTIME + n * MS) for n in (10, 40, 50)], f"origin {rows[0]}")
+    check([r["value"] for r in rows if r["event"].startswith("metric")] == [""] * 6, "metrics")
     check(values[0, "shader0/EIGHT"] == str(EXACT) and values[1, "shader16/EIGHT"] == "",
           f"{values}")
     check({r["flags"] for r in rows} == {"periodic", "periodic+stretched", "final"}, "flags")
@@ -263,6 +269,12 @@ def exports_are_exact():
             check(values[line["seq"], event] == ("" if value is None else str(value)),
                   f"{event}: {value}")
             check(event in units, f"{event} has no column")
+        for event, value in line["metrics"].items():
+            row = [r for r in rows if int(r["seq"]) == line["seq"] and r["event"] == event][0]
+            check(row["metric"] == "" if value is None else float(row["metric"]) == value,
+                  f"{row}: {value}")
+        check([line[key] for key in ("file", "host", "device")] == [path("a.cap"), "a,host", ""],
+              "origin")
     check(lines[2]["counters"]["shader16/EIGHT"] is None and lines[2]["lost_ns"] == 500,
           "second sample")
     check(abs(lines[3]["metrics"]["metric:shader0.eights"] - 500) < 1e-6, f"{lines[3]['metrics']}")
@@ -271,6 +283,16 @@ def exports_are_exact():
     out = run("export", "-f", "csv", "-", stdin=largest).stdout.decode()
     check(str(HUGE) in out, "largest integer")
     run("export", "-f", "yaml", path("a.cap"), status=2)
+    both = run("export", "-f", "csv", path("a.cap"), path("n1.cap")).stdout.decode()
+    check(both.count("seq,") == 1 and len(both.splitlines()) == 1 + 6 * 7, "two captures")
+    both = [json.loads(l) for l in
+            run("export", "-j", path("a.cap"), path("n1.cap")).stdout.decode().splitlines()]
+    check([l["record"] for l in both] == 2 * (["capture"] + ["sample"] * 3 + ["end"]), "two")
+    names = [path("a.cap"), path("n1.cap")]
+    check([r["capture"]["file"] for r in json.loads(run("report", "-j", *names).stdout)] == names,
+          "reports")
+    check(run("report", *names).stdout.count(b" recorded ") == 2, "tables")
+    run("report", "--html", *names, status=2)
 
 
 def perfetto_classes():
@@ -696,6 +718,29 @@ def diff_compares_groups():
 
 
 @test
+def a_thousand_captures():
+    """diff --by host of 1,000 captures finds the two hosts that differ; SQLite finds the same"""
+    fleet.write(path("fleet"))
+    changes = json.loads(run("diff", "-j", "--by", "host", "--per", "shader/FRAMES", "-e", "*/READ",
+                             path("fleet")).stdout)["changes"]
+    check({c["group"] for c in changes if c["verdict"] == "clear"} == set(fleet.ODD), "odd hosts")
+    medians = {c["group"]: c["b"]["median"] for c in changes}
+    with subprocess.Popen([Tools.perfctr, "export", "-f", "csv", path("fleet")],
+                          stdout=subprocess.PIPE) as export:
+        harness.run("sqlite3", path("fleet.db"), ".import --csv /dev/stdin samples",
+                    stdin=export.stdout)
+    rows = json.loads(harness.run("sqlite3", "-json", path("fleet.db"), """
+        SELECT host, total(CASE WHEN event LIKE '%/READ' THEN value END) /
+            total(CASE WHEN event LIKE '%/FRAMES' THEN value END) AS per_frame
+        FROM samples GROUP BY file, host""").stdout)
+    check(len(rows) == fleet.HOSTS * fleet.EACH, f"{len(rows)} captures")
+    theirs = {host: statistics.median(r["per_frame"] for r in rows if r["host"] == host)
+              for host in medians}
+    check(len(medians) == fleet.HOSTS and
+          all(abs(medians[host] / theirs[host] - 1) < 1e-12 for host in theirs), f"{theirs}")
+
+
+@test
 def captures_of_version_1():
     """captures of the kernel interface's version 2 print as they did then"""
     def stored(name):
@@ -707,6 +752,8 @@ def captures_of_version_1():
         for kind, words in (("report", ("report", "-j", "-A")),
                             ("export", ("export", "-f", "json"))):
             now = run(*words, capture).stdout.replace(capture.encode(), f"{name}.cap".encode())
+            # since then each sample says where it comes from
+            now = re.sub(rb'(\}),"file":"[^{}]*(\}\n)', rb"\1\2", now)
             then = stored(f"{name}.{kind}.json")
             # empty arrays as json-c 0.18 prints them
             lines = [re.sub(r"\[\s+\]", "[]", text.decode()).splitlines() for text in (then, now)]
@@ -729,12 +776,12 @@ def interrupted_output():
     interrupted = process.wait(timeout=60) == -signal.SIGINT
     with open(out, encoding="ascii") as f:
         text = f.read()
-    check(text == "before" if interrupted else text.count("\n") == 60001, "half of a file")
+    check(text == "before" if interrupted else text.count("\n") == 120001, "half of a file")
     check(not [n for n in os.listdir(Tools.work) if "part" in n], "something stays behind")
     run("export", "-f", "csv", "-o", out, path("a.cap"))
     run("report", "-o", "/dev/null", path("a.cap"))
     with open(out, encoding="ascii") as f:
-        check(len(f.read().splitlines()) == 16, "the whole file")
+        check(len(f.read().splitlines()) == 22, "the whole file")
     check(not [n for n in os.listdir(Tools.work) if "part" in n], "something stays behind")
     run("report", "-o", path("no/folder"), path("a.cap"), status=1)
     run("report", path("nothing"), status=1)

@@ -15,6 +15,7 @@
 #include "common/listing.h"
 #include "common/number.h"
 #include "diff/compare.h"
+#include "export/text.h"
 #include "record/flight.h"
 #include "perfkit/frames.h"
 #include "lib/json.h"
@@ -70,6 +71,43 @@ TEST("numbers, sizes and times are read and written")
 	EQUAL_TEXT(number_short(0.00512, text, sizeof(text)), "0.00512 ");
 	EQUAL_TEXT(number_seconds(0.000001, text, sizeof(text)), "1.000 us");
 	EQUAL_TEXT(number_short(NAN, text, sizeof(text)), "- ");
+}
+
+TEST("the fast text of numbers is that of JSON")
+{
+	struct text *text = calloc(1, sizeof(*text));
+	union {
+		uint64_t bits;
+		double number;
+	} u;
+	uint64_t state = 26;
+	char number[40];
+	double value;
+
+	for (int n = 0; n < 200000; n++) {
+		state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+		u.bits = state;
+		/* any bits; ratios; few digits; powers of two and what is next to them; integers */
+		value = n % 5 == 0 ? (isfinite(u.number) ? u.number : 0) :
+			n % 5 == 1 ? (double)(state >> 40) / (double)(state & 0xfffff | 1) :
+			n % 5 == 2 ? (double)(state >> 54) / 1000 :
+			n % 5 == 3 ? nextafter(ldexp(1, (int)(state >> 58) - 10), n % 2 * 1e9) :
+				     (double)(state >> (state & 63));
+		text->used = 0;
+		text_double(text, value);
+		text_add(text, "", 1);
+		json_number_text(value, number, sizeof(number));
+		if (strcmp(text->bytes, number))
+			EQUAL_TEXT(text->bytes, number);
+		text->used = 0;
+		text_u64(text, state >> (state & 63));
+		text_add(text, "", 1);
+		snprintf(number, sizeof(number), "%llu",
+			 (unsigned long long)(state >> (state & 63)));
+		if (strcmp(text->bytes, number))
+			EQUAL_TEXT(text->bytes, number);
+	}
+	free(text);
 }
 
 TEST("JSON has exact integers and clean text")

@@ -38,12 +38,12 @@ struct op {
 
 struct perfctr_expr {
 	atomic_uint refs;
-	struct op ops[MAX_OPS];
-	size_t op_count;
-	char names[MAX_NAMES][NAME_BYTES];
-	size_t name_count;
-	char casts[MAX_CASTS][CAST_BYTES];
+	size_t op_count, name_count;
 	unsigned int cast_count;
+	char casts[MAX_CASTS][CAST_BYTES];
+	/* not cleared beyond their counts */
+	struct op ops[MAX_OPS];
+	char names[MAX_NAMES][NAME_BYTES];
 };
 
 double perfctr_strtod(const char *text, char **end)
@@ -314,9 +314,10 @@ int expr_read(struct perfctr_ctx *ctx, const char *text, struct perfctr_expr **e
 	struct reader r = { .ctx = ctx, .text = text, .at = text };
 	int error;
 
-	r.expr = calloc(1, sizeof(*r.expr));
+	r.expr = malloc(sizeof(*r.expr));
 	if (!r.expr)
 		return perfctr_no_memory(ctx);
+	memset(r.expr, 0, offsetof(struct perfctr_expr, ops));
 	atomic_init(&r.expr->refs, 1);
 	error = read_sum(&r);
 	skip_space(&r);

@@ -327,8 +327,8 @@ EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 	for (size_t n = 0; n < totals->block_count; n++) {
 		struct perfctr_totals_block *b = totals->blocks[n];
 
-		for (size_t bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++) {
-			struct perfctr_total *t = &b->counters[bit].total;
+		for (uint64_t mask = b->mask; mask; mask &= mask - 1) {
+			struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)].total;
 
 			*t = (struct perfctr_total){ .desc = t->desc, .position = t->position };
 		}

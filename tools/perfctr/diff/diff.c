@@ -96,7 +96,7 @@ static int take_captures(const struct app *app, char **words, int count, char **
 	}
 	o->is_of_groups = o->by || o->per || count > 1 || other_count > 1;
 	status = capture_list_add(app, words, count, &o->sides[0]);
-	if (!status)
+	if (!status && others)
 		status = capture_list_add(app, others, other_count, &o->sides[1]);
 	for (size_t n = 0; !status && n < 2 && !o->by; n++)
 		o->is_of_groups |= o->sides[n].count != 1 ||

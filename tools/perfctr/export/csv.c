@@ -1,43 +1,85 @@
 // SPDX-License-Identifier: MIT
-/* A capture as CSV: a line for each counter of each block of each sample. */
+/* Captures as CSV: a line for each counter and metric of each block of each sample. */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "lib/escape.h"
 #include "export.h"
 
+/* Fields, each with a comma before it, then @end. Return: to be freed, or NULL. */
+static char *fields(const char *const *texts, size_t count, const char *end)
+{
+	char *bytes = NULL;
+	size_t size;
+	FILE *out = open_memstream(&bytes, &size);
+
+	for (size_t n = 0; out && n < count; n++) {
+		fputc(',', out);
+		csv_field(out, texts[n] ? texts[n] : "", ",");
+	}
+	if (out)
+		fputs(end, out);
+	return out && !fclose(out) ? bytes : NULL;
+}
+
 static int csv_begin(struct export *e)
 {
-	fputs("seq,start_ns,end_ns,user_data,flags,merged_periods,lost_ns,event,unit,scale,value\n",
-	      e->out);
+	const char *const origin[] = {
+		e->file->path,
+		capture_file_text(e->file, "host"),
+		perfctr_device_info(e->file->device)->name,
+	};
+	char scale[40];
+
+	e->origin = fields(origin, ARRAY_SIZE(origin), "\n");
+	if (!e->origin)
+		return -ENOMEM;
+	for (size_t n = 0; n < e->values.count; n++) {
+		const struct row *row = e->values.lines[n].row;
+		const char *const texts[] = { row->event, row->unit, scale };
+
+		snprintf(scale, sizeof(scale), "%.17g", row->scale);
+		e->names[n] = fields(texts, ARRAY_SIZE(texts), ",");
+		if (!e->names[n])
+			return -ENOMEM;
+	}
+	if (e->is_first)
+		text_put(&e->text,
+			 "seq,start_ns,end_ns,user_data,flags,merged_periods,lost_ns,event,unit,"
+			 "scale,value,metric,end_realtime_ns,file,host,device\n");
 	return 0;
 }
 
-/* Counters only: a spreadsheet can compute the metrics. */
 static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 {
-	char flags[256];
+	char flags[256], before[512], after[32] = ",";
+	uint64_t ns;
 
 	perfctr_flag_text(sample->flags, flags, sizeof(flags));
 	for (char *c = flags; *c; c++)
 		if (*c == ',')
 			*c = '+';
+	snprintf(before, sizeof(before),
+		 "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%u,%" PRIu64, sample->seq,
+		 sample->start_ns, sample->end_ns, sample->user_data, flags, sample->merged_periods,
+		 sample->lost_ns);
+	if (capture_file_realtime(e->file, sample->end_ns, &ns))
+		snprintf(after, sizeof(after), ",%" PRIu64, ns);
 	for (size_t n = 0; n < e->values.count; n++) {
-		const struct values_line *line = &e->values.lines[n];
 		const struct values_item *item = &e->values.items[n];
+		const bool is_metric = e->values.lines[n].row->metric;
 
-		if (!line->is_block || line->row->metric || !item->is_present)
+		if (!e->values.lines[n].is_block || !item->is_present)
 			continue;
-		fprintf(e->out,
-			"%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%u,%" PRIu64 ",",
-			sample->seq, sample->start_ns, sample->end_ns, sample->user_data, flags,
-			sample->merged_periods, sample->lost_ns);
-		csv_field(e->out, line->row->event, ",");
-		fputc(',', e->out);
-		csv_field(e->out, line->row->unit, ",");
-		fprintf(e->out, ",%.17g,", line->row->scale);
-		if (item->is_measured)
-			fprintf(e->out, "%" PRIu64, item->count);
-		fputc('\n', e->out);
+		text_put(&e->text, before);
+		text_put(&e->text, e->names[n]);
+		if (item->is_measured && !is_metric)
+			text_u64(&e->text, item->count);
+		text_put(&e->text, ",");
+		if (item->is_measured && is_metric && isfinite(item->number))
+			text_double(&e->text, item->number);
+		text_put(&e->text, after);
+		text_put(&e->text, e->origin);
 	}
 	return 0;
 }

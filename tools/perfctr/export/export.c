@@ -2,24 +2,26 @@
 /* perfctr export: convert a capture for other programs. */
 #include "export.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "lib/capture_list.h"
 #include "lib/option.h"
 #include "lib/output.h"
 
 static const char help[] =
-	"usage: perfctr export [OPTION...] [FILE]\n"
+	"usage: perfctr export [OPTION...] [CAPTURE...]\n"
 	"\n"
-	"Writes a capture of perfctr record (default: " CAPTURE_DEFAULT_FILE
-	"; - is stdin) for other\n"
-	"programs.\n"
+	"Writes captures of perfctr record (default: " CAPTURE_DEFAULT_FILE "; - is stdin; of a\n"
+	"directory all in it and below it) for other programs.\n"
 	"\n"
 	"  -f, --format perfetto   counter tracks for ui.perfetto.dev and trace_processor:\n"
 	"                          one for each counter and metric of each block, with units\n"
-	"               csv        a line for each counter of each block of each sample\n"
+	"               csv        a line for each counter and metric of each block and sample\n"
 	"               json       an object per line: the capture, each sample, the end\n"
 	"  -o, --output OUT        write there instead of to stdout\n"
 	"      --counts            perfetto: exact counts of each sample instead of rates\n"
@@ -39,7 +41,7 @@ static const struct export_format *const formats[] = {
 
 struct export_options {
 	const struct export_format *format;
-	const char *path;
+	struct capture_list captures;
 	const char *output;
 	bool counts;
 };
@@ -77,14 +79,11 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 		return status;
 	if (!o->format)
 		return app_usage(app, "say with --format what to write: perfetto, csv or json");
-	if (argc - optind > 1)
-		return app_usage(app, "one FILE at a time");
 	if (o->format == &export_perfetto && !o->output && isatty(STDOUT_FILENO))
 		return app_usage(app, "a Perfetto trace is nothing for a terminal: use -o OUT");
 	if (o->counts && o->format != &export_perfetto)
 		return app_usage(app, "--counts is for perfetto: csv and json have counts anyway");
-	o->path = optind < argc ? argv[optind] : CAPTURE_DEFAULT_FILE;
-	return 0;
+	return capture_list_add(app, argv + optind, argc - optind, &o->captures);
 }
 
 struct walk {
@@ -104,45 +103,76 @@ static int take_sample(void *data, struct perfctr_sample *sample)
 	return error ? error : walk->format->sample(walk->e, sample);
 }
 
-static int write_all(const struct app *app, const struct export_options *o,
-		     struct capture_file *file, FILE *out)
+static void free_export(struct export *e)
 {
-	struct export e = { .file = file, .out = out, .counts = o->counts };
-	struct walk walk = { .e = &e, .format = o->format };
-	int error = values_init(app, file, true, &e.values), status = 0;
+	for (size_t n = 0; e->names && n < e->values.count; n++)
+		free(e->names[n]);
+	free(e->names);
+	free(e->origin);
+	values_free(&e->values);
+	free(e);
+}
 
-	if (!error)
-		error = o->format->begin(&e);
+static int write_capture(const struct app *app, const struct export_options *o,
+			 struct capture_file *file, FILE *out, bool is_first)
+{
+	struct export *e = calloc(1, sizeof(*e));
+	struct walk walk = { .e = e, .format = o->format };
+	int error = e ? values_init(app, file, true, &e->values) : -ENOMEM, status = 0;
+
+	if (!error) {
+		e->file = file;
+		e->out = e->text.out = out;
+		e->counts = o->counts;
+		e->values.blocks_only = true;
+		e->is_first = is_first;
+		e->names = calloc(e->values.count + 1, sizeof(*e->names));
+		error = e->names ? o->format->begin(e) : -ENOMEM;
+	}
 	if (!error) {
 		status = capture_file_each(app, file, take_sample, &walk);
 		/* also frees what begin() allocated */
-		error = o->format->end(&e);
+		error = o->format->end(e);
+		text_flush(&e->text);
 	}
-	values_free(&e.values);
+	if (e)
+		free_export(e);
 	if (!error || status)
 		return status;
 	app_error(app, "%s: %s", file->path, strerror(-error));
 	return EXIT_FAILED;
 }
 
+/* Write the captures one after the other. @damage: set if part of one could not be read. */
+static int write_all(const struct app *app, const struct export_options *o, FILE *out, int *damage)
+{
+	struct capture_file file;
+	int status = 0;
+
+	for (size_t n = 0; !status && n < o->captures.count; n++) {
+		status = capture_file_open(app, o->captures.paths[n], &file);
+		if (status)
+			break;
+		capture_file_warn(app, &file);
+		status = write_capture(app, o, &file, out, !n);
+		*damage |= capture_file_exit_status(&file);
+		capture_file_close(&file);
+	}
+	return status;
+}
+
 int export_run(struct app *app, int argc, char **argv)
 {
 	struct export_options options = { 0 };
-	struct capture_file file;
 	struct output output;
-	int status = parse_options(app, argc, argv, &options);
+	int damage = 0, status = parse_options(app, argc, argv, &options);
 
-	if (status)
-		return status < 0 ? EXIT_FINE : status;
-	status = capture_file_open(app, options.path, &file);
-	if (status)
-		return status;
-	capture_file_warn(app, &file);
-	status = output_open(app, options.output, &output);
 	if (!status)
-		status = output_close(app, &output, write_all(app, &options, &file, output.stream));
-	if (!status)
-		status = capture_file_exit_status(&file);
-	capture_file_close(&file);
-	return status;
+		status = output_open(app, options.output, &output);
+	if (!status) {
+		status = write_all(app, &options, output.stream, &damage);
+		status = output_close(app, &output, status);
+	}
+	capture_list_free(&options.captures);
+	return status < 0 ? EXIT_FINE : status ? status : damage;
 }

@@ -2,9 +2,12 @@
 /* The formats of perfctr export. */
 #pragma once
 
-#include "lib/values.h"
+#include <math.h>
 
-/* One export. */
+#include "lib/values.h"
+#include "text.h"
+
+/* One export of a capture. */
 struct export
 {
 	struct capture_file *file;
@@ -13,6 +16,14 @@ struct export
 	struct values values;
 	/** @counts: Perfetto: counts of each sample instead of rates. */
 	bool counts;
+	/** @is_first: of the captures that are written to @out. */
+	bool is_first;
+	/** @text: of CSV and JSON, written to @out when it is full and at the end. */
+	struct text text;
+	/** @names: CSV, JSON: what precedes the value of each line of @values; freed at the end. */
+	char **names;
+	/** @origin: CSV, JSON: where each row comes from; freed at the end. */
+	char *origin;
 	/** @state: private to the format. */
 	void *state;
 };

@@ -249,8 +249,15 @@ bool capture_file_realtime(const struct capture_file *file, uint64_t raw_ns, uin
 
 	if (!file->anchor_count)
 		return false;
-	while (last + 1 < file->anchor_count && file->anchors[last].raw_ns < raw_ns)
-		last++;
+	/* the first anchor that is not before, or the last one */
+	for (size_t end = file->anchor_count - 1; last < end;) {
+		const size_t middle = (last + end) / 2;
+
+		if (file->anchors[middle].raw_ns < raw_ns)
+			last = middle + 1;
+		else
+			end = middle;
+	}
 	return !perfctr_time_convert(&file->anchors[last ? last - 1 : 0], &file->anchors[last],
 				     raw_ns, CLOCK_REALTIME, ns);
 }

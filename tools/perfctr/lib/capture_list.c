@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture_file.h"
+
 static int add_path(const struct app *app, struct capture_list *list, const char *path)
 {
 	char **more = realloc(list->paths, (list->count + 1) * sizeof(*more));
@@ -80,7 +82,7 @@ static int add_word(const struct app *app, struct capture_list *list, char *word
 int capture_list_add(const struct app *app, char *const *words, int count,
 		     struct capture_list *list)
 {
-	int status = 0;
+	int status = count ? 0 : add_path(app, list, CAPTURE_DEFAULT_FILE);
 
 	for (int n = 0; !status && n < count; n++)
 		status = strcmp(words[n], "-") ? add_word(app, list, words[n]) :

@@ -14,7 +14,8 @@ struct capture_list {
 /*
  * Add captures in the order of the words. A directory stands for the captures in it and in those
  * below it, by name; its other files are left out.
- * @words: files, directories, or - for standard input; @count: of @words; @list: zeroed or filled
+ * @words: files, directories, or - for standard input; @count: of @words, 0: the file that record
+ * writes by default; @list: zeroed or filled
  * before; call capture_list_free() also after a failure.
  * Return: 0 or an exit status, the message was printed.
  */

@@ -91,23 +91,29 @@ void json_add_text(struct json_object *object, const char *name, const char *val
 	free(clean);
 }
 
-void json_add_double(struct json_object *object, const char *name, double value)
+char *json_number_text(double value, char *text, size_t size)
 {
-	char text[40];
-
-	if (!isfinite(value)) {
-		json_add(object, name, NULL);
-		return;
-	}
 	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
+		snprintf(text, size, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
 			break;
 	}
 	/* a whole number keeps a decimal point, so that it reads as floating-point */
 	if (!strpbrk(text, ".e"))
 		strcat(text, ".0");
-	json_add(object, name, json_object_new_double_s(value, text));
+	return text;
+}
+
+void json_add_double(struct json_object *object, const char *name, double value)
+{
+	char text[JSON_NUMBER_BYTES];
+
+	if (!isfinite(value))
+		json_add(object, name, NULL);
+	else
+		json_add(object, name,
+			 json_object_new_double_s(value,
+						  json_number_text(value, text, sizeof(text))));
 }
 
 void json_add_words(struct json_object *object, const char *name, const char *words)

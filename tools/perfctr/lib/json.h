@@ -24,7 +24,12 @@ void json_add_text(struct json_object *object, const char *name, const char *val
 /* A copy in which bytes that are no UTF-8 are U+FFFD; the caller frees it. NULL: no memory. */
 char *json_clean_text(const char *text);
 
-/* Shortest digits that read back as the same number; null if not finite. */
+enum { JSON_NUMBER_BYTES = 40 };
+
+/* The fewest digits, at least 15, that read back as the same number. Return: @text. */
+char *json_number_text(double value, char *text, size_t size);
+
+/* The same as a member; null if not finite. */
 void json_add_double(struct json_object *object, const char *name, double value);
 
 /* "a,b" as an array of texts, empty array for an empty text. */

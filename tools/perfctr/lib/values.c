@@ -229,15 +229,13 @@ static size_t block_number(const struct perfctr_totals *totals,
 
 static int take_metrics(struct values *v, struct perfctr_sample *sample)
 {
-	struct perfctr_totals *sum;
+	struct perfctr_totals *sum = NULL;
 	int error;
 
 	if (!v->one)
 		return 0;
 	perfctr_totals_reset(v->one);
 	error = perfctr_totals_add(v->one, sample);
-	if (!error)
-		error = perfctr_totals_sum(v->one, &sum);
 	if (error)
 		return error == -EBADMSG ? 0 : error;
 	for (size_t n = 0; n < v->count; n++) {
@@ -246,7 +244,7 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 		struct perfctr_value value;
 		bool of_block = l->is_block && l->row->info;
 
-		if (!l->row->metric)
+		if (!l->row->metric || (v->blocks_only && !l->is_block))
 			continue;
 		v->items[n].is_present = true;
 		if (of_block)
@@ -254,6 +252,11 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 						     block_number(v->file->totals, l->row->info));
 		if (of_block && !block)
 			continue;
+		if (!block && !sum) {
+			error = perfctr_totals_sum(v->one, &sum);
+			if (error)
+				break;
+		}
 		if (!perfctr_totals_metric(block ? v->one : sum, l->row->metric, block, &value) &&
 		    value.state == PERFCTR_VALUE_OK) {
 			v->items[n].is_measured = true;
@@ -261,7 +264,7 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 		}
 	}
 	perfctr_totals_unref(sum);
-	return 0;
+	return error;
 }
 
 int values_take(struct values *values, struct perfctr_sample *sample)

@@ -28,6 +28,7 @@ struct values {
 	/* totals of the capture as named, mostly by type of block, with metrics */
 	struct rows sums;
 	struct rows blocks; /* the same by block; empty unless requested */
+	bool blocks_only; /* the caller wants no metrics of types of blocks */
 	/* see values.c */
 	const struct capture_file *file;
 	struct perfctr_totals *one;

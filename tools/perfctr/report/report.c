@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "commands.h"
+#include "lib/capture_list.h"
 #include "lib/option.h"
 #include "lib/output.h"
 
@@ -20,11 +21,11 @@ enum {
 };
 
 static const char help[] =
-	"usage: perfctr report [OPTION...] [FILE]\n"
+	"usage: perfctr report [OPTION...] [CAPTURE...]\n"
 	"\n"
-	"Shows a capture of perfctr record (default: " CAPTURE_DEFAULT_FILE
-	"; - is stdin): totals,\n"
-	"rates and metrics, what was not measured, merged or lost.\n"
+	"Shows captures of perfctr record (default: " CAPTURE_DEFAULT_FILE "; - is stdin; of a\n"
+	"directory all in it and below it): totals, rates and metrics, what was not measured,\n"
+	"merged or lost.\n"
 	"\n"
 	"  -e, --event PATTERN  only what matches, e.g. 'metric:*', 'shader*/FRAG*'; may be\n"
 	"                     given several times\n"
@@ -32,7 +33,7 @@ static const char help[] =
 	"      --svg          a picture: counters and metrics over time\n"
 	"      --html         a page to look around in: zoom, search, counters in one plot,\n"
 	"                     markers with exact counts between them; needs no network\n"
-	"  -j, --json         one JSON document\n"
+	"  -j, --json         one JSON document; of several captures an array of them\n"
 	"  -o, --output OUT   write there instead of to stdout\n"
 	"\n"
 	"A count is the exact sum of all samples. Rates are per second; min and max are of\n"
@@ -45,7 +46,7 @@ static const char help[] =
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SVG, FORMAT_HTML };
 
 struct report_options {
-	const char *path;
+	struct capture_list captures;
 	const char *output;
 	enum format format;
 	bool per_block;
@@ -71,10 +72,11 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 	if (json + svg + html > 1)
 		return app_usage(app, "--json, --svg and --html exclude each other");
 	o->format = json ? FORMAT_JSON : svg ? FORMAT_SVG : html ? FORMAT_HTML : FORMAT_TEXT;
-	if (argc - optind > 1)
-		return app_usage(app, "one FILE at a time; perfctr diff compares two");
-	o->path = optind < argc ? argv[optind] : CAPTURE_DEFAULT_FILE;
-	return 0;
+	status = capture_list_add(app, argv + optind, argc - optind, &o->captures);
+	if (!status && o->captures.count > 1 && (svg || html))
+		return app_usage(app, "--svg and --html show one capture, these are %zu",
+				 o->captures.count);
+	return status;
 }
 
 static size_t bins_of(const struct report_options *o, struct capture_file *file)
@@ -143,33 +145,42 @@ static int show(struct app *app, const struct report_options *o, struct capture_
 	return status;
 }
 
-static int write_report(struct app *app, const struct report_options *o, struct capture_file *file)
+/* Show the captures one after the other. @damage: set if part of one could not be read. */
+static int show_all(struct app *app, const struct report_options *o, FILE *out, int *damage)
 {
-	struct output output;
-	int status = output_open(app, o->output, &output);
+	const bool is_array = o->format == FORMAT_JSON && o->captures.count > 1;
+	struct capture_file file;
+	int status = 0;
 
-	if (status)
-		return status;
-	return output_close(app, &output, show(app, o, file, output.stream));
+	for (size_t n = 0; !status && n < o->captures.count; n++) {
+		status = capture_file_open(app, o->captures.paths[n], &file);
+		if (status)
+			break;
+		capture_file_warn(app, &file);
+		fputs(is_array ? (n ? "," : "[") : n ? "\n" : "", out);
+		if (o->captures.count > 1 && !is_array)
+			fprintf(out, " file       %s\n", file.path);
+		status = show(app, o, &file, out);
+		*damage |= capture_file_exit_status(&file);
+		capture_file_close(&file);
+	}
+	fputs(is_array ? "]\n" : "", out);
+	return status;
 }
 
 int report_run(struct app *app, int argc, char **argv)
 {
 	struct report_options options = { 0 };
-	struct capture_file file;
-	int status = parse_options(app, argc, argv, &options);
+	struct output output;
+	int damage = 0, status = parse_options(app, argc, argv, &options);
 
 	if (!status)
-		status = capture_file_open(app, options.path, &file);
-	if (status) {
-		option_words_free(&options.patterns);
-		return status < 0 ? EXIT_FINE : status;
+		status = output_open(app, options.output, &output);
+	if (!status) {
+		status = show_all(app, &options, output.stream, &damage);
+		status = output_close(app, &output, status);
 	}
-	capture_file_warn(app, &file);
-	status = write_report(app, &options, &file);
-	if (!status)
-		status = capture_file_exit_status(&file);
-	capture_file_close(&file);
+	capture_list_free(&options.captures);
 	option_words_free(&options.patterns);
-	return status;
+	return status < 0 ? EXIT_FINE : status ? status : damage;
 }
