@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Instruction listings: what a thread of a COMPUTE executes. Free of kernel interfaces.
+ * Instruction listings: what a thread of a COMPUTE executes.
  */
 #ifndef _VSOC_LISTING_H_
 #define _VSOC_LISTING_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The counting rules of the virtual GPU. Free of kernel interfaces: the tests build it natively.
+ * The counting rules of the virtual GPU.
  */
 #include <linux/bitops.h>
 #include <linux/math64.h>
