@@ -7,8 +7,6 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @listing-measured: published measurements, reproduced through jobs and sessions
- * @listing-miscounts: each fault of the counter logic has only its own effect
  * @listing-errors: each invalid listing, too long or without an end, has its own errno
  * @truth-contexts: the truth of all contexts adds up to the truth at any moment
  * @truth-contexts-bounded: contexts beyond the number of accounts share one, and nothing is lost
@@ -36,130 +34,6 @@ static struct igt_perfctr_device dev;
 static struct igt_vsoc_truth before, after;
 static struct drm_vsoc_info info;
 
-static const char *const thread_counters[] = {
-	"THREAD_INST_INTEGER",	   "THREAD_INST_FP32", "THREAD_INST_LD_ST", "THREAD_INST_CONTROL",
-	"THREAD_INST_BIT_CONVERT", "THREAD_INST_MISC", "THREAD_INST_TOTAL",
-};
-
-#define THREAD_COUNTERS ARRAY_SIZE(thread_counters)
-
-#define INSN(op)                           \
-	{                                  \
-		.opcode = DRM_VSOC_OP_##op \
-	}
-#define NEVER(op)                                                         \
-	{                                                                 \
-		.opcode = DRM_VSOC_OP_##op, .guard = DRM_VSOC_GUARD_FALSE \
-	}
-/* set_rounds() sets how often it is taken */
-#define BRANCH(to)                                                                     \
-	{                                                                              \
-		.opcode = DRM_VSOC_OP_BRA, .guard = DRM_VSOC_GUARD_TIMES, .target = to \
-	}
-#define FOR_EVER(self)                                    \
-	{                                                 \
-		.opcode = DRM_VSOC_OP_BRA, .target = self \
-	}
-
-/* one thread for each element */
-static const struct drm_vsoc_instruction matrix_copy[] = {
-	INSN(MOV),  NEVER(SHFL), INSN(S2R),  INSN(S2R),	   INSN(S2R),  INSN(S2R),
-	INSN(IMAD), INSN(IMAD),	 INSN(IMAD), INSN(MOV),	   INSN(IMAD), INSN(IMAD),
-	INSN(LDG),  INSN(STG),	 INSN(EXIT), FOR_EVER(15),
-};
-
-/* rounds of single precision and conversion */
-static struct drm_vsoc_instruction float_loop[] = {
-	INSN(MOV),
-	NEVER(SHFL),
-	INSN(MOV),
-	INSN(FSETP),
-	BRANCH(19),
-	INSN(IMAD),
-	INSN(IMAD),
-	INSN(MOV),
-	INSN(FMUL),
-	/* the loop */
-	NEVER(SHFL),
-	INSN(IADD3),
-	INSN(FADD),
-	INSN(LOP3),
-	INSN(I2F),
-	INSN(ISETP),
-	INSN(MOV),
-	INSN(FSEL),
-	INSN(FSETP),
-	BRANCH(9),
-	/* the epilogue */
-	INSN(S2R),
-	INSN(S2R),
-	INSN(MOV),
-	INSN(IMAD),
-	INSN(IMAD),
-	INSN(IMAD),
-	INSN(LDG),
-	INSN(LDG),
-	INSN(FADD),
-	INSN(IMAD),
-	INSN(FADD),
-	INSN(STG),
-	INSN(EXIT),
-	FOR_EVER(32),
-	INSN(NOP),
-	INSN(NOP),
-	INSN(NOP),
-	INSN(NOP),
-	INSN(NOP),
-	INSN(NOP),
-	INSN(NOP),
-};
-/* branches to the epilogue and to the loop */
-enum { SKIP_AT = 4, LOOP_AT = 18 };
-
-/* no round skips the set-up, too */
-static void set_rounds(uint32_t n)
-{
-	float_loop[SKIP_AT].guard_times = !n;
-	float_loop[LOOP_AT].guard_times = n ? n - 1 : 0;
-}
-
-/* distinguishes an executed NOP from those behind EXIT */
-static const struct drm_vsoc_instruction executed_nop[] = {
-	INSN(MOV),    NEVER(SHFL), INSN(S2R),  INSN(S2R), INSN(NOP), INSN(IMAD),
-	INSN(MOV),    INSN(IMAD),  INSN(IMAD), INSN(LDG), INSN(STG), INSN(EXIT),
-	FOR_EVER(12), INSN(NOP),   INSN(NOP),  INSN(NOP),
-};
-
-struct kernel {
-	const struct drm_vsoc_instruction *code;
-	uint32_t count;
-	uint32_t rounds; /* of float_loop */
-	uint64_t threads;
-	uint64_t counts[THREAD_COUNTERS];
-};
-
-#define KERNEL(code) code, ARRAY_SIZE(code)
-
-/* as published for the GPU whose counting rules the profile has, see listings/README.md */
-static const struct kernel kernels[] = {
-	{ KERNEL(matrix_copy), 0, 1048576, { 5242880, 0, 2097152, 1048576, 0, 6291456, 14680064 } },
-	{ KERNEL(float_loop), 0, 1024, { 4096, 3072, 3072, 2048, 0, 5120, 17408 } },
-	{ KERNEL(float_loop), 1, 1024, { 9216, 7168, 3072, 1024, 1024, 7168, 28672 } },
-	{ KERNEL(float_loop), 2, 1024, { 12288, 10240, 3072, 2048, 2048, 8192, 37888 } },
-	{ KERNEL(float_loop), 10, 1024, { 36864, 34816, 3072, 10240, 10240, 16384, 111616 } },
-	{ KERNEL(executed_nop), 0, 1024, { 3072, 0, 2048, 1024, 0, 5120, 11264 } },
-};
-/*
- * as published from documentation, except that the profile counts the SHFL in the loop: the totals
- * of 1 and 10 rounds are 37888 and 120832 there
- */
-static const struct kernel documented[] = {
-	{ KERNEL(matrix_copy), 0, 1048576, { 5242880, 0, 2097152, 2097152, 0, 4194304, 16777216 } },
-	{ KERNEL(float_loop), 0, 1024, { 4096, 3072, 3072, 3072, 0, 9216, 26624 } },
-	{ KERNEL(float_loop), 1, 1024, { 9216, 7168, 3072, 2048, 1024, 9216, 38912 } },
-	{ KERNEL(float_loop), 10, 1024, { 36864, 34816, 3072, 11264, 10240, 9216, 131072 } },
-};
-
 static struct drm_vsoc_command compute(uint64_t threads, const struct drm_vsoc_instruction *code,
 				       uint32_t count)
 {
@@ -170,75 +44,6 @@ static struct drm_vsoc_command compute(uint64_t threads, const struct drm_vsoc_i
 	c.compute.listing_count = count;
 	c.compute.listing_stride = sizeof(*code);
 	return c;
-}
-
-/* run it and return the sums over all cores, as a session reads them */
-static void run_kernel(const struct kernel *k, uint64_t counts[THREAD_COUNTERS])
-{
-	const struct drm_vsoc_command c = compute(k->threads, k->code, k->count);
-	struct igt_perfctr_session s;
-
-	set_rounds(k->rounds);
-	igt_perfctr_session_init(&s, &dev);
-	igt_perfctr_session_create(&s);
-	igt_vsoc_start(&s, &before);
-	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1)).status, 0);
-	igt_vsoc_stop_conserved(&s, &before);
-	for (unsigned int i = 0; i < THREAD_COUNTERS; i++) {
-		uint16_t counter = igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_SHADER,
-						    thread_counters[i]);
-
-		counts[i] = 0;
-		for (unsigned int core = 0; core < 64; core++)
-			if (info.shader_present >> core & 1)
-				counts[i] += igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_SHADER,
-							     core, counter);
-	}
-	igt_perfctr_session_fini(&s);
-}
-
-static void assert_counts(const uint64_t have[THREAD_COUNTERS],
-			  const uint64_t want[THREAD_COUNTERS])
-{
-	for (unsigned int i = 0; i < THREAD_COUNTERS; i++)
-		igt_assert_f(have[i] == want[i], "%s: %llu, not %llu\n", thread_counters[i],
-			     (unsigned long long)have[i], (unsigned long long)want[i]);
-}
-
-/* INTEGER of a kernel that starts with @how */
-static uint64_t integers(const char *how, const struct kernel *k, uint64_t counts[THREAD_COUNTERS])
-{
-	igt_vsoc_debugfs(&dev, "miscount", how);
-	run_kernel(k, counts);
-	igt_vsoc_debugfs(&dev, "miscount", "none");
-	return counts[0];
-}
-
-static void miscounts(void)
-{
-	const uint32_t cores = (uint32_t)__builtin_popcountll(info.shader_present);
-	const struct kernel *copy = &kernels[0], *loop = &kernels[4];
-	uint64_t counts[THREAD_COUNTERS];
-
-	igt_assert_eq_u64(integers("double", loop, counts), 2 * loop->counts[0]);
-	igt_assert_eq_u64(counts[6], loop->counts[6]);
-	igt_assert_eq_u64(integers("swap", loop, counts), loop->counts[1]);
-	igt_assert_eq_u64(counts[1], loop->counts[0]);
-	igt_assert_eq_u64(integers("off-by-one", loop, counts), loop->counts[0] + cores);
-	igt_assert_eq_u64(integers("mux", loop, counts), loop->counts[1]);
-	igt_assert_eq_u64(counts[1], loop->counts[1]);
-	/* the preceding kernel was the loop */
-	igt_assert_eq_u64(integers("stale", copy, counts), loop->counts[0]);
-	igt_assert_eq_u64(integers("stale", loop, counts), copy->counts[0]);
-	igt_assert_eq_u64(integers("dead", loop, counts), loop->counts[0]);
-	igt_assert_eq_u64(counts[3], loop->counts[3] + loop->threads);
-	igt_assert_eq_u64(counts[5], loop->counts[5] + 7 * loop->threads);
-	igt_assert_eq_u64(counts[6], loop->counts[6] + 8 * loop->threads);
-	igt_assert_eq_u64(integers("saturate", copy, counts), 65535 * cores);
-	igt_assert_eq_u64(integers("saturate", loop, counts), loop->counts[0]);
-	igt_assert_eq_u64(integers("wrap", copy, counts), copy->counts[0] / cores % 65536 * cores);
-	run_kernel(loop, counts);
-	assert_counts(counts, loop->counts);
 }
 
 static struct drm_vsoc_instruction forever[] = {
@@ -632,22 +437,6 @@ int igt_main()
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 		igt_vsoc_info(&dev, &info);
 	}
-	igt_subtest("listing-measured")
-	{
-		uint64_t counts[THREAD_COUNTERS];
-
-		for (unsigned int i = 0; i < ARRAY_SIZE(kernels); i++) {
-			run_kernel(&kernels[i], counts);
-			assert_counts(counts, kernels[i].counts);
-		}
-		igt_vsoc_debugfs(&dev, "profile", "documented");
-		for (unsigned int i = 0; i < ARRAY_SIZE(documented); i++) {
-			run_kernel(&documented[i], counts);
-			assert_counts(counts, documented[i].counts);
-		}
-		igt_vsoc_debugfs(&dev, "profile", "xavier");
-	}
-	igt_subtest("listing-miscounts") miscounts();
 	igt_subtest("listing-errors") listing_errors();
 	igt_subtest("truth-contexts") contexts_add_up();
 	igt_subtest("truth-contexts-bounded") accounts_bounded();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Executes one thread of an instruction listing; all threads of a command are equal. Free of
- * kernel interfaces: the tests build it natively.
+ * Executes one thread of an instruction listing; all threads of a command are equal.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
