@@ -60,6 +60,7 @@ struct reader {
 	struct class *classes;
 	size_t class_count;
 	const char *folder; /* folder of the file, "" for a built-in one */
+	bool own; /* a file, whose listings are preferred to built-in ones */
 };
 
 static bool failed(const struct reader *r)
@@ -307,7 +308,7 @@ static void parse_quantities(struct reader *r, const struct json_object *object,
 /* a built-in listing, or a file in the campaign's folder */
 static const char *find_listing(struct reader *r, const struct json_object *at, const char *name)
 {
-	const struct builtin *builtin = builtin_find(name);
+	const struct builtin *builtin = r->own ? NULL : builtin_find(name);
 	struct failure reason = { "" };
 	const char *text;
 	size_t length;
@@ -316,9 +317,10 @@ static const char *find_listing(struct reader *r, const struct json_object *at, 
 		return builtin->text;
 	text = read_file(r->doc.arena, arena_printf(r->doc.arena, "%s%s", r->folder, name), &length,
 			 &reason);
-	if (!text)
+	builtin = text ? NULL : builtin_find(name);
+	if (!text && !builtin)
 		document_fail(&r->doc, at, "%s", reason.text);
-	return text;
+	return builtin ? builtin->text : text;
 }
 
 static void parse_benchmark_events(struct reader *r, const struct json_object *list,
@@ -530,6 +532,7 @@ int campaign_load(struct arena *arena, const char *which, struct campaign *campa
 		const char *slash = strrchr(which, '/');
 
 		r.doc.name = which;
+		r.own = true;
 		if (slash)
 			r.folder = arena_copy(arena, which, (size_t)(slash - which) + 1);
 		r.doc.text = read_file(arena, which, &r.doc.length, failure);
@@ -541,6 +544,7 @@ int campaign_load(struct arena *arena, const char *which, struct campaign *campa
 			    "a file is given with its path",
 			    which);
 	}
+	campaign->source = r.doc.text;
 	if (document_parse(&r.doc) < 0)
 		return -1;
 	if (json_object_get_type(r.doc.root) != json_type_object)

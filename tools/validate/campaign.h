@@ -96,6 +96,7 @@ struct campaign {
 	const char *name;
 	const char *title;
 	const char *text;
+	const char *source; /* the whole file */
 	/* device that runs it: "vsoc", "cpu", or "" for measurements from a file only */
 	const char *device;
 	const char *profile; /* profile of the virtual SoC that it needs, or "" */

@@ -16,5 +16,5 @@
  * Return: 0 or -1.
  */
 int prune_by_relations(struct analysis *analysis, const struct relation_result *results,
-		       const struct search *searches, const bool *ignored,
-		       struct outcome *outcomes, bool *changed);
+		       const struct search *searches, const bool *ignored, struct outcome *outcomes,
+		       bool *changed);

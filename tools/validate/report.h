@@ -34,6 +34,9 @@ void validate_text(const struct report *report, FILE *out);
 void validate_json(const struct report *report, FILE *out);
 void validate_html(const struct report *report, FILE *out);
 
+/* All readings with the configuration, as --measured takes them. */
+void validate_readings(const struct study *study, FILE *out);
+
 /* A line of a table; false if the event was not measured there. */
 bool validate_row(const struct study *study, size_t point, size_t event, struct table_row *row);
 

@@ -256,24 +256,17 @@ static struct json_object *next_json(const struct study *study)
 	return next;
 }
 
-static struct json_object *study_json(const struct report *report, const struct study *study)
+/* what --measured reads */
+static void add_inputs(struct json_object *to, const struct study *study)
 {
 	const struct analysis *a = &study->analysis;
-	struct json_object *s = json_object_new_object(), *events = json_object_new_array();
 	struct json_object *configuration = json_object_new_object();
 	struct json_object *made = json_object_new_array();
 
-	json_add_text(s, "campaign", a->campaign->name);
-	json_add_text(s, "title", a->campaign->title);
-	json_add_text(s, "measured", a->measured.source);
 	for (size_t i = 0; i < a->measured.configuration_count; i++)
 		json_add_text(configuration, a->measured.configuration[2 * i],
 			      a->measured.configuration[2 * i + 1]);
-	json_add(s, "configuration", configuration);
-	for (size_t e = 0; e < a->campaign->event_count; e++)
-		json_object_array_add(events, event_json(report, study, e));
-	json_add(s, "events", events);
-	json_add(s, "relations", relations_json(study));
+	json_add(to, "configuration", configuration);
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
 		struct json_object *one;
 
@@ -283,11 +276,35 @@ static struct json_object *study_json(const struct report *report, const struct 
 		json_add_text(one, "benchmark", a->campaign->benchmarks[b].name);
 		json_add_text(one, "listing", a->campaign->benchmarks[b].listing);
 	}
-	json_add(s, "constructed", made);
+	json_add(to, "constructed", made);
+	json_add(to, "rows", rows_json(study));
+}
+
+static struct json_object *study_json(const struct report *report, const struct study *study)
+{
+	const struct analysis *a = &study->analysis;
+	struct json_object *s = json_object_new_object(), *events = json_object_new_array();
+
+	json_add_text(s, "campaign", a->campaign->name);
+	json_add_text(s, "title", a->campaign->title);
+	json_add_text(s, "measured", a->measured.source);
+	add_inputs(s, study);
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		json_object_array_add(events, event_json(report, study, e));
+	json_add(s, "events", events);
+	json_add(s, "relations", relations_json(study));
 	json_add(s, "next", next_json(study));
 	json_add(s, "dropped_readings", json_object_new_uint64(a->dropped));
-	json_add(s, "rows", rows_json(study));
 	return s;
+}
+
+void validate_readings(const struct study *study, FILE *out)
+{
+	struct json_object *root = json_object_new_object();
+
+	json_add_text(root, "campaign", study->analysis.campaign->name);
+	add_inputs(root, study);
+	json_write(out, root, true);
 }
 
 void validate_json(const struct report *report, FILE *out)

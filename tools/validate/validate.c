@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "study.h"
+#include "evidence.h"
 #include "lib/option.h"
 #include "lib/verdicts.h"
 #include "report.h"
@@ -31,6 +32,7 @@ static const char help[] =
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
 	"  -o, --output FILE    write the report there instead of to stdout\n"
 	"      --html FILE      a page with tables, plots and the reasoning besides\n"
+	"      --evidence DIR   a new folder for an assessor: inputs, results, reasoning, hashes\n"
 	"      --save[=FILE]    note the verdicts for list, stat and top to show\n"
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
 	"      --list           built-in campaigns\n"
@@ -45,6 +47,7 @@ struct options {
 	const char *from;
 	const char *output;
 	const char *html;
+	const char *evidence;
 	const char *save_path;
 	bool save;
 	bool json;
@@ -357,7 +360,7 @@ static int save_verdicts(struct validator *v, const char *date)
 	return EXIT_FINE;
 }
 
-static int conclude(struct validator *v)
+static struct report report_of(struct validator *v)
 {
 	struct report report = {
 		.studies = v->studies,
@@ -367,21 +370,62 @@ static int conclude(struct validator *v)
 		.verbose = v->options->verbose,
 		.arena = &v->arena,
 	};
-	const struct options *o = v->options;
 	const time_t now = time(NULL);
-	bool doubt = false;
 	struct tm utc;
-	int status;
 
 	if (gmtime_r(&now, &utc))
 		strftime(report.time, sizeof(report.time), "%Y-%m-%dT%H:%M:%SZ", &utc);
 	uname(&report.on);
+	return report;
+}
+
+/* The results are those of the files in the folder, so that they can be made again from these. */
+static int write_evidence(struct validator *v)
+{
+	static char campaign[] = "./campaign.json";
+	char *campaigns[] = { campaign };
+	const struct options options = {
+		.measured = "readings.json",
+		.from = v->options->from ? "from.json" : NULL,
+		.campaigns = campaigns,
+		.campaign_count = 1,
+		.verbose = true,
+	};
+	struct validator again = { .app = v->app, .options = &options };
+	struct report report;
+	int status;
+
+	if (evidence_inputs(&v->studies[0], v->options->from, v->options->evidence) < 0)
+		return failed(v);
+	if (chdir(v->options->evidence) < 0) {
+		app_error(v->app, "%s: %s", v->options->evidence, strerror(errno));
+		return EXIT_FAILED;
+	}
+	again.studies = arena_array(&again.arena, 1, sizeof(*again.studies));
+	status = evaluate_file(&again);
+	if (!status) {
+		report = report_of(&again);
+		status = evidence_results(&report, &again.failure) < 0 ? failed(&again) : 0;
+	}
+	arena_free(&again.arena);
+	return status;
+}
+
+static int conclude(struct validator *v)
+{
+	struct report report = report_of(v);
+	const struct options *o = v->options;
+	bool doubt = false;
+	int status;
+
 	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
 	if (!status && o->html)
 		status = write_report(v, &report, o->html, validate_html);
 	if (!status && o->save)
 		status = save_verdicts(v, arena_copy(&v->arena, report.time,
 						     strcspn(report.time, "T")));
+	if (!status && o->evidence)
+		status = write_evidence(v);
 	if (status)
 		return status;
 	for (size_t i = 0; i < v->study_count; i++)
@@ -414,6 +458,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION('v', "verbose", FLAG, &o->verbose),
 		OPTION(0, "from", TEXT, &o->from),
 		OPTION(0, "html", TEXT, &o->html),
+		OPTION(0, "evidence", TEXT, &o->evidence),
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
 		OPTION(0, "list", FLAG, &o->list),
 		OPTIONS_END,
@@ -426,8 +471,9 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 	o->campaign_count = (size_t)(argc - optind);
 	if (o->measured && o->campaign_count > 1)
 		return app_usage(app, "a file of measurements is of one campaign");
-	if (o->from && !o->measured && o->campaign_count != 1)
-		return app_usage(app, "--from is for one campaign: give its name, or --measured");
+	if ((o->from || o->evidence) && !o->measured && o->campaign_count != 1)
+		return app_usage(app, "%s is for one campaign: give its name, or --measured",
+				 o->from ? "--from" : "--evidence");
 	if (o->save && o->measured)
 		return app_usage(app, "--save is for this machine's counters: without --measured");
 	if (o->live && !o->measured)

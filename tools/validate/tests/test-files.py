@@ -383,6 +383,43 @@ def findings_carried_over():
 
 
 @test
+def evidence():
+    """the evidence folder is complete, its hashes are right, its verdicts can be made again"""
+    with tempfile.TemporaryDirectory() as parent:
+        folder = os.path.join(parent, "evidence")
+        first = os.path.join(parent, "first.json")
+        table = os.path.join(MEASURED, "xavier-gpu-all.csv")
+        run("-j", "-o", first, "-m", table, status=DOUBT)
+        run("-o", "/dev/null", "-m", table, "--from", first, "--evidence", folder, status=DOUBT)
+        names = {"README.txt", "SHA256SUMS", "campaign.json", "readings.json", "from.json",
+                 "result.json", "report.txt", "report.html", "matrix-copy.lst", "float-loop.lst",
+                 "executed-nop.lst"}
+        check(set(os.listdir(folder)) == names, f"{os.listdir(folder)}")
+        subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=folder,
+                       check=True)
+        with open(os.path.join(folder, "SHA256SUMS"), encoding="utf-8") as f:
+            check({line.split()[1] for line in f} == names - {"SHA256SUMS"}, "files without hash")
+        with open(os.path.join(folder, "result.json"), encoding="utf-8") as f:
+            result = json.load(f)["campaigns"]
+        again = subprocess.run([PERFCTR, "validate", "-j", "-m", "readings.json", "--from",
+                                "from.json", "./campaign.json"], cwd=folder, text=True,
+                               stdout=subprocess.PIPE, check=False)
+        check(json.loads(again.stdout)["campaigns"] == result, "another result")
+        check(all(e["carried"]["result"] == "confirmed" for e in result[0]["events"]
+                  if e["event"] != "DMOV"), "own findings")
+        done = run("-m", table, "--evidence", folder, status=FAILED)
+        check("give the name of a new folder" in done.stderr, done.stderr)
+        # a campaign's own listing is preferred to the built-in one of the same name
+        with open(os.path.join(folder, "matrix-copy.lst"), "w", encoding="utf-8") as f:
+            f.write("\tIMAD R0\n\tEXIT\n")
+        again = subprocess.run([PERFCTR, "validate", "-j", "-m", "readings.json",
+                                "./campaign.json"], cwd=folder, text=True,
+                               stdout=subprocess.PIPE, check=False)
+        want = points(json.loads(again.stdout)["campaigns"][0], "inst_integer")["matrix-copy"][0]
+        check(want == 1048576, f"the own listing has one IMAD: {want}")
+
+
+@test
 def sum_of_unknown_events():
     """two events of which only the sum is known are not trusted: they may be exchanged"""
     campaign = {"events": [{"name": "hits"}, {"name": "misses"},

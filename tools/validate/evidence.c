@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "evidence.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char description[] =
+	"Evidence of perfctr validate: which counters of a campaign can be trusted, and why\n"
+	"\n"
+	"Inputs\n"
+	"  campaign.json   documented rule and acceptance of each event (expected results and\n"
+	"                  pass criteria of the test cases), benchmarks (test procedures)\n"
+	"  *.lst           the programs of the benchmarks\n"
+	"  readings.json   all raw readings with run and order (test results), and the configuration\n"
+	"                  of the measured item: device, kernel, versions, settings\n"
+	"  from.json       result of an earlier product whose findings were tested, if any\n"
+	"Results\n"
+	"  result.json     verdict, reasoning, remaining rules and next benchmark of each event\n"
+	"  report.txt, report.html   the same to read: tables, plots, reasoning, open questions\n"
+	"  SHA256SUMS      hashes of all files; check them with: sha256sum -c SHA256SUMS\n"
+	"\n"
+	"Verdicts, for a safety case (ISO 26262, AMC 20-193 / CAST-32A)\n"
+	"  TRUSTED, EXPLAINED    the event monitor may be used for evidence on timing and\n"
+	"                        interference channels, EXPLAINED ones with the printed definition\n"
+	"  QUARANTINED           open question: several definitions fit; see \"next benchmark\"\n"
+	"  UNTRUSTED             anomaly: the event monitor must not be used\n"
+	"  MEASURED, SELECTED    no evidence for or against the event monitor\n"
+	"perfctr is no qualified tool: check its conclusions by the readings and listings, which are\n"
+	"all here. The same verdicts follow from these files by:\n"
+	"\n";
+
+static FILE *create(const char *folder, const char *name, struct arena *arena,
+		    struct failure *failure)
+{
+	const char *path = arena_printf(arena, "%s%s%s", folder, *folder ? "/" : "", name);
+	FILE *out = fopen(path, "wxe");
+
+	if (!out)
+		fail(failure, "%s: %s", path, strerror(errno));
+	return out;
+}
+
+static int finish(FILE *out, const char *name, struct failure *failure)
+{
+	int error = ferror(out) ? EIO : 0;
+
+	if (fclose(out) && !error)
+		error = errno;
+	return error ? fail(failure, "%s: %s", name, strerror(error)) : 0;
+}
+
+static int put_text(const char *folder, const char *name, const char *text, size_t length,
+		    struct arena *arena, struct failure *failure)
+{
+	FILE *out = create(folder, name, arena, failure);
+
+	if (!out)
+		return -1;
+	fwrite(text, 1, length, out);
+	return finish(out, name, failure);
+}
+
+static int put_listings(const struct analysis *a, const char *folder)
+{
+	const struct campaign *c = a->campaign;
+
+	for (size_t b = 0; b < c->benchmark_count; b++) {
+		const struct benchmark *one = &c->benchmarks[b];
+		bool again = false;
+
+		for (size_t i = 0; i < b && one->listing; i++)
+			again |= c->benchmarks[i].listing &&
+				 !strcmp(c->benchmarks[i].listing_name, one->listing_name);
+		/* constructed ones are part of the readings */
+		if (!one->listing || one->constructed || again)
+			continue;
+		if (strchr(one->listing_name, '/'))
+			return fail(a->failure,
+				    "listing %s: evidence needs listings in the campaign's folder",
+				    one->listing_name);
+		if (put_text(folder, one->listing_name, one->listing, strlen(one->listing),
+			     a->arena, a->failure) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int evidence_inputs(const struct study *study, const char *from, const char *folder)
+{
+	const struct analysis *a = &study->analysis;
+	size_t length;
+	FILE *out;
+
+	if (mkdir(folder, 0777) < 0)
+		return fail(a->failure, "%s: %s; give the name of a new folder", folder,
+			    strerror(errno));
+	if (put_text(folder, "campaign.json", a->campaign->source, strlen(a->campaign->source),
+		     a->arena, a->failure) < 0 ||
+	    put_listings(a, folder) < 0)
+		return -1;
+	out = create(folder, "readings.json", a->arena, a->failure);
+	if (!out)
+		return -1;
+	validate_readings(study, out);
+	if (finish(out, "readings.json", a->failure) < 0)
+		return -1;
+	if (from) {
+		const char *text = read_file(a->arena, from, &length, a->failure);
+
+		if (!text || put_text(folder, "from.json", text, length, a->arena, a->failure) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* as sha256sum prints them, so that it can check them */
+static int put_hashes(struct failure *failure)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("sh", "sh", "-c", "LC_ALL=C exec sha256sum -- * >SHA256SUMS.new", NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) ||
+	    rename("SHA256SUMS.new", "SHA256SUMS") < 0)
+		return fail(failure, "SHA256SUMS: sha256sum failed");
+	return 0;
+}
+
+int evidence_results(const struct report *report, struct failure *failure)
+{
+	static const struct {
+		const char *name;
+		void (*write)(const struct report *report, FILE *out);
+	} files[] = {
+		{ "result.json", validate_json },
+		{ "report.txt", validate_text },
+		{ "report.html", validate_html },
+	};
+	const char *from = report->studies[0].carried ? " --from from.json" : "";
+	const char *text = arena_printf(
+		report->arena,
+		"%s  perfctr validate -j -m readings.json%s ./campaign.json >again.json\n"
+		"  diff <(jq .campaigns result.json) <(jq .campaigns again.json)\n",
+		description, from);
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		FILE *out = create("", files[i].name, report->arena, failure);
+
+		if (!out)
+			return -1;
+		files[i].write(report, out);
+		if (finish(out, files[i].name, failure) < 0)
+			return -1;
+	}
+	if (put_text("", "README.txt", text, strlen(text), report->arena, failure) < 0)
+		return -1;
+	return put_hashes(failure);
+}
