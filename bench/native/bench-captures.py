@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A capture of 1 GB: report, diff and exports to a pipe, each from a cold file, beside the disk's
+own speed. Prints JSON."""
+
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+sys.path.insert(0, os.path.join(TOP, "tools/tests"))
+import capture_bytes as cb  # noqa: E402
+
+BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
+BYTES, CHUNK = 10**9, 1 << 20
+BLOCKS, COUNTERS, PERIOD = 4, 16, 10**6
+COMMANDS = ("report", "report --html", "diff A", "export -f csv", "export -f json",
+            "export -f perfetto")
+
+
+def write_capture(f):
+    """Samples of four blocks with 16 counters, and two metrics of each block."""
+    chance = random.Random(1)
+    f.write(cb.HEADER + cb.record(cb.TEXT, cb.texts("host", "bench")))
+    f.write(cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, (1 << COUNTERS) - 1)))
+    for n in range(COUNTERS):
+        f.write(cb.counter(cb.UNHEARD_OF, cb.SHADER, n, f"COUNTER_{n}", "cycles"))
+    for name, formula in ("ratio", "COUNTER_1 / COUNTER_2"), ("rate", "COUNTER_3 / elapsed_s"):
+        f.write(cb.metric(cb.UNHEARD_OF, cb.SHADER, name, "", formula))
+    f.write(cb.anchor(PERIOD, 1_700_000_000 * 10**9))
+    bodies = [b"".join(cb.block(cb.SHADER, index, {n: chance.randrange(10**chance.randrange(3, 9))
+                                                   for n in range(COUNTERS)},
+                                product=cb.UNHEARD_OF) for index in range(BLOCKS))
+              for _ in range(50)]
+    count = BYTES // (80 + len(bodies[0]))
+    for n in range(count):
+        record = cb.record(cb.SAMPLE, cb.sample(n, PERIOD * (n + 1), PERIOD * (n + 2), []))
+        body = bodies[n % len(bodies)]
+        # sizes and number of blocks
+        f.write(struct.pack("<III", len(record) + len(body), cb.SAMPLE, 72 + len(body)) +
+                record[12:14] + struct.pack("<H", BLOCKS) + record[16:] + body)
+    f.write(cb.status(count))
+
+
+def evict(path):
+    """Write the file to the disk and drop it from memory."""
+    with open(path, "rb") as f:
+        os.fsync(f.fileno())
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def drain(stream):
+    size, buffer = 0, bytearray(CHUNK)
+    while count := stream.readinto(buffer):
+        size += count
+    return size
+
+
+def disk(path):
+    """MB/s of writing and reading."""
+    chunk, begin = random.Random(2).randbytes(CHUNK), time.monotonic()
+    with open(path, "wb", buffering=0) as f:
+        for _ in range(BYTES // CHUNK):
+            f.write(chunk)
+        os.fsync(f.fileno())
+    written = time.monotonic()
+    evict(path)
+    read = time.monotonic()
+    with open(path, "rb", buffering=0) as f:
+        size = drain(f)
+    end = time.monotonic()
+    os.unlink(path)
+    return {"disk_write_mb_s": size / 1e6 / (written - begin),
+            "disk_read_mb_s": size / 1e6 / (end - read)}
+
+
+def measure(path, words):
+    evict(path)
+    words = [path if word == "A" else word for word in words]
+    begin = time.monotonic()
+    with subprocess.Popen([os.path.join(BUILD, "bin/perfctr"), *words, path],
+                          stdout=subprocess.PIPE, bufsize=0) as process:
+        size = drain(process.stdout)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, words
+    cpu_s = usage.ru_utime + usage.ru_stime
+    moved = size if words[0] == "export" else BYTES * (len(words) if words[0] == "diff" else 1)
+    # Linux adds the memory of this process, before exec
+    return {"s": time.monotonic() - begin, "cpu_s": cpu_s, "memory_mb": usage.ru_maxrss / 1024,
+            "mb_s": moved / 1e6 / cpu_s}
+
+
+with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+    figures = disk(os.path.join(folder, "disk"))
+    capture = os.path.join(folder, "capture")
+    with open(capture, "wb") as file:
+        write_capture(file)
+    commands = {words: measure(capture, words.split()) for words in COMMANDS}
+print(json.dumps({**figures, "commands": commands,
+                  "memory_mb": max(c["memory_mb"] for c in commands.values()),
+                  **{f"{name}_s_per_gb": 1e3 / commands[f"export -f {name}"]["mb_s"]
+                     for name in ("csv", "json")}}))
