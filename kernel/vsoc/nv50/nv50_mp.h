@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The MP counters of a GPU: those that contexts program with methods of their jobs, and those of
- * the driver, in slots that the running context leaves free. Free of kernel interfaces:
- * kernel/tests/native builds it, too. The caller serialises.
+ * the driver, in slots that the running context leaves free. The caller serialises.
  */
 #ifndef _NV50_MP_H_
 #define _NV50_MP_H_
