@@ -6,7 +6,6 @@ own speed. Prints JSON."""
 import json
 import os
 import random
-import struct
 import subprocess
 import sys
 import tempfile
@@ -33,17 +32,13 @@ def write_capture(f):
     for name, formula in ("ratio", "COUNTER_1 / COUNTER_2"), ("rate", "COUNTER_3 / elapsed_s"):
         f.write(cb.metric(cb.UNHEARD_OF, cb.SHADER, name, "", formula))
     f.write(cb.anchor(PERIOD, 1_700_000_000 * 10**9))
-    bodies = [b"".join(cb.block(cb.SHADER, index, {n: chance.randrange(10**chance.randrange(3, 9))
-                                                   for n in range(COUNTERS)},
-                                product=cb.UNHEARD_OF) for index in range(BLOCKS))
-              for _ in range(50)]
-    count = BYTES // (80 + len(bodies[0]))
+    blocks = [[cb.block(cb.SHADER, index, {n: chance.randrange(10**chance.randrange(3, 9))
+                                           for n in range(COUNTERS)}, product=cb.UNHEARD_OF)
+               for index in range(BLOCKS)] for _ in range(50)]
+    count = BYTES // len(cb.record(cb.SAMPLE, cb.sample(0, 0, 0, blocks[0])))
     for n in range(count):
-        record = cb.record(cb.SAMPLE, cb.sample(n, PERIOD * (n + 1), PERIOD * (n + 2), []))
-        body = bodies[n % len(bodies)]
-        # sizes and number of blocks
-        f.write(struct.pack("<III", len(record) + len(body), cb.SAMPLE, 72 + len(body)) +
-                record[12:14] + struct.pack("<H", BLOCKS) + record[16:] + body)
+        f.write(cb.record(cb.SAMPLE, cb.sample(n, PERIOD * (n + 1), PERIOD * (n + 2),
+                                               blocks[n % len(blocks)])))
     f.write(cb.status(count))
 
 

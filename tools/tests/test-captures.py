@@ -293,6 +293,8 @@ def exports_are_exact():
           "reports")
     check(run("report", *names).stdout.count(b" recorded ") == 2, "tables")
     run("report", "--html", *names, status=2)
+    run("export", "-f", "perfetto", "-o", path("a.pftrace"), *names, status=2)
+    run("diff", "-e", "nothing", *names, status=2)
 
 
 def perfetto_classes():

@@ -120,7 +120,7 @@ static struct compare_group describe(const double *sorted, size_t count)
 int compare_ranks(const struct compare_value *sorted, size_t count, size_t group,
 		  struct compare_ranks *result)
 {
-	double *sides = malloc((2 * count + 1) * sizeof(*sides)), distance, variance, ties = 0;
+	double *sides = calloc(2 * count + 1, sizeof(*sides)), distance, variance, ties = 0;
 	size_t *ranks = malloc((count + 1) * sizeof(*ranks));
 	size_t counts[2] = { 0 }, sum = 0, last = 0;
 

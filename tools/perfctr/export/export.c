@@ -83,7 +83,11 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 		return app_usage(app, "a Perfetto trace is nothing for a terminal: use -o OUT");
 	if (o->counts && o->format != &export_perfetto)
 		return app_usage(app, "--counts is for perfetto: csv and json have counts anyway");
-	return capture_list_add(app, argv + optind, argc - optind, &o->captures);
+	status = capture_list_add(app, argv + optind, argc - optind, &o->captures);
+	if (!status && o->format == &export_perfetto && o->captures.count > 1)
+		return app_usage(app, "a Perfetto trace has one capture, these are %zu",
+				 o->captures.count);
+	return status;
 }
 
 struct walk {
