@@ -82,10 +82,10 @@ static int find_group(struct groups *g, const char *name, size_t *found)
 }
 
 /* @hint: likely index; captures of one kind have the same events in the same order. */
-static struct event *find_event(struct groups *g, const struct row *row, size_t hint)
+static struct event *find_event(struct groups *g, const struct row *row, const struct row *per,
+				size_t hint)
 {
 	const size_t captures = g->options->sides[0].count + g->options->sides[1].count;
-	const char *per = g->options->per;
 	struct event *e;
 	char unit[64];
 
@@ -106,8 +106,9 @@ static struct event *find_event(struct groups *g, const struct row *row, size_t 
 	for (size_t n = 0; n < captures; n++)
 		e->numbers[n] = NAN;
 	snprintf(e->name, sizeof(e->name), "%s", row->event);
-	if (per && !isnan(row->rate)) {
-		snprintf(e->unit, sizeof(e->unit), "%s per %s", row->unit, per);
+	if (g->options->per && !isnan(row->rate)) {
+		snprintf(e->unit, sizeof(e->unit), "%s/%s", row->unit,
+			 per && *per->unit ? per->unit : g->options->per);
 	} else {
 		describe_rate_unit(row, !g->options->json, unit, sizeof(unit));
 		snprintf(e->unit, sizeof(e->unit), "%s", unit);
@@ -133,7 +134,7 @@ static int add_rows(struct groups *g, const struct rows *rows, const struct row 
 			continue;
 		if (g->options->per && !isnan(row->rate))
 			number = per && per->number > 0 ? row->number / per->number : NAN;
-		e = find_event(g, row, hint);
+		e = find_event(g, row, per, hint);
 		if (!e)
 			return -ENOMEM;
 		hint = (size_t)(e - g->events) + 1;
@@ -324,7 +325,7 @@ static void print_side(const struct groups *g, const struct compare_group *side,
 {
 	char median[32], spread[32] = "";
 
-	if (side->median != 0 && isfinite(side->median))
+	if (side->count > 1 && side->median != 0 && isfinite(side->median))
 		snprintf(spread, sizeof(spread), "+-%.1f%%",
 			 50 * (side->high - side->low) / fabs(side->median));
 	fprintf(g->out, " %9s %-8s", number_short(side->median * scale, median, sizeof(median)),
@@ -364,11 +365,12 @@ static void print_text(const struct groups *g)
 	if (event + group + OTHER_COLUMNS > columns)
 		event = columns - group - OTHER_COLUMNS;
 	event = event < EVENT_LEAST ? EVENT_LEAST : event;
-	for (size_t n = 0; !by && n < 2; n++)
-		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n],
-			g -> options -> sides[n].paths[0],
-			g->options->sides[n].count > 1 ? " ..." : "", g->groups[n].captures,
-			g->groups[n].captures == 1 ? "" : "s");
+	for (size_t n = 0; !by && n < 2; n++) {
+		const struct capture_list *side = &g->options->sides[n];
+
+		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> paths[0],
+			side -> count > 1 ? " ..." : "", side->count, side->count == 1 ? "" : "s");
+	}
 	if (by)
 		fprintf(g->out, " %s captures of %zu groups by %s\n",
 			number_group(g->capture_count, number, sizeof(number)), g->group_count,
