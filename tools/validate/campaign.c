@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "builtin.h"
+#include "disassembly.h"
 
 enum { MAX_WEIGHT_OF_CAMPAIGN = 15, DEFAULT_MAX_WEIGHT = 2, DEFAULT_RUNS = 3, MAX_GROUPS = 1000 };
 
@@ -340,12 +341,61 @@ static void parse_benchmark_events(struct reader *r, const struct json_object *l
 	}
 }
 
+/* addresses and formulas */
+static struct taken *parse_taken(struct reader *r, const struct json_object *object, size_t *count)
+{
+	const struct json_object *list =
+		document_get(&r->doc, object, "taken", json_type_object, false);
+	struct taken *taken = NULL;
+
+	*count = 0;
+	if (!list)
+		return NULL;
+	json_object_object_foreach((struct json_object *)list, key, value)
+	{
+		char *end;
+
+		taken = arena_grow(r->doc.arena, taken, *count, sizeof(*taken));
+		taken[*count] = (struct taken){
+			.address = strtoull(key, &end, 16),
+			.formula = document_string(&r->doc, value ? value : list, key),
+		};
+		if (*end || end == key || !isxdigit((unsigned char)*key))
+			document_fail(&r->doc, list, "'%s' is no address, as 0x120", key);
+		++*count;
+	}
+	return taken;
+}
+
+static void parse_listing(struct reader *r, const struct json_object *object,
+			  const struct json_object *at, struct benchmark *benchmark)
+{
+	const char *symbol = document_get(&r->doc, object, "symbol", json_type_string, false) ?
+				     document_text(&r->doc, object, "symbol", NULL) :
+				     NULL;
+	struct taken *taken;
+	size_t count;
+
+	taken = parse_taken(r, object, &count);
+	benchmark->listing = find_listing(r, at, benchmark->listing_name);
+	benchmark->listing_file = benchmark->listing;
+	if (failed(r))
+		return;
+	if (is_disassembly(benchmark->listing))
+		benchmark->listing = convert_disassembly(r->doc.arena, benchmark->listing_name,
+							 benchmark->listing, symbol, taken, count,
+							 r->doc.failure);
+	else if (symbol || count)
+		document_fail(&r->doc, at, "'symbol' and 'taken' are for disassembled programs");
+}
+
 static void parse_benchmark(struct reader *r, const struct json_object *object, void *item)
 {
 	struct benchmark *benchmark = item;
 	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
 					    "kernels",	  "command", "reserve", "parameters",
-					    "quantities", "events",  NULL };
+					    "quantities", "events",  "symbol",	"taken",
+					    NULL };
 	struct json_object *member;
 
 	document_only(&r->doc, object, keys);
@@ -371,7 +421,7 @@ static void parse_benchmark(struct reader *r, const struct json_object *object, 
 	if (member) {
 		benchmark->listing_name = document_string(&r->doc, member, "listing");
 		if (!failed(r))
-			benchmark->listing = find_listing(r, member, benchmark->listing_name);
+			parse_listing(r, object, member, benchmark);
 	} else if (!benchmark->quantity_count && !failed(r)) {
 		document_fail(&r->doc, object, "a benchmark needs a 'listing' or 'quantities'");
 	}

@@ -64,6 +64,7 @@ struct benchmark {
 	/* text of a program, or NULL; its instructions are counted if there are no @quantities */
 	const char *listing;
 	const char *listing_name; /* for messages */
+	const char *listing_file; /* what the file has, a disassembly for example */
 	const char *threads; /* formula: threads of the listing */
 	const char *kernels; /* formula: number of times that the work is started */
 	/* words of vsoc-job with {FORMULA} in them, or a kernel of the CPU; or NULL */

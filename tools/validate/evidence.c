@@ -81,8 +81,8 @@ static int put_listings(const struct analysis *a, const char *folder)
 			return fail(a->failure,
 				    "listing %s: evidence needs listings in the campaign's folder",
 				    one->listing_name);
-		if (put_text(folder, one->listing_name, one->listing, strlen(one->listing),
-			     a->arena, a->failure) < 0)
+		if (put_text(folder, one->listing_name, one->listing_file,
+			     strlen(one->listing_file), a->arena, a->failure) < 0)
 			return -1;
 	}
 	return 0;

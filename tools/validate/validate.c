@@ -11,6 +11,7 @@
 #include "lib/option.h"
 #include "lib/verdicts.h"
 #include "report.h"
+#include "review.h"
 
 /* in addition to those of all subcommands: a measured counter is neither trusted nor explained */
 enum { EXIT_DOUBT = 5 };
@@ -35,6 +36,7 @@ static const char help[] =
 	"      --evidence DIR   a new folder for an assessor: inputs, results, reasoning, hashes\n"
 	"      --save[=FILE]    note the verdicts for list, stat and top to show\n"
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
+	"      --listings       only print the programs, with how often a thread executes what\n"
 	"      --list           built-in campaigns\n"
 	"\n"
 	"Verdicts: TRUSTED as documented; EXPLAINED not as documented, but one definition is\n"
@@ -56,6 +58,7 @@ struct options {
 	bool live;
 	bool verbose;
 	bool list;
+	bool listings;
 	char **campaigns;
 	size_t campaign_count;
 };
@@ -279,6 +282,18 @@ static int list_campaigns(struct validator *v)
 	return EXIT_FINE;
 }
 
+static int print_listings(struct validator *v)
+{
+	struct study study = { 0 };
+	int status = EXIT_FINE;
+
+	for (size_t n = 0; !status && n < v->options->campaign_count; n++)
+		if (load(v, v->options->campaigns[n], &study) < 0 ||
+		    review_listings(&study.analysis, v->options->json, v->app->out) < 0)
+			status = failed(v);
+	return status;
+}
+
 /* Writes a report to a file, and checks that it was written. */
 static int write_report(struct validator *v, const struct report *report, const char *path,
 			void (*write)(const struct report *report, FILE *out))
@@ -461,6 +476,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION(0, "evidence", TEXT, &o->evidence),
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
 		OPTION(0, "list", FLAG, &o->list),
+		OPTION(0, "listings", FLAG, &o->listings),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
@@ -474,6 +490,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 	if ((o->from || o->evidence) && !o->measured && o->campaign_count != 1)
 		return app_usage(app, "%s is for one campaign: give its name, or --measured",
 				 o->from ? "--from" : "--evidence");
+	if (o->listings && o->campaign_count != 1)
+		return app_usage(app, "--listings is for one campaign: give its name or file");
 	if (o->save && o->measured)
 		return app_usage(app, "--save is for this machine's counters: without --measured");
 	if (o->live && !o->measured)
@@ -491,6 +509,8 @@ static int validate_run(struct app *app, int argc, char **argv)
 		return status < 0 ? EXIT_FINE : status;
 	if (options.list) {
 		status = list_campaigns(&v);
+	} else if (options.listings) {
+		status = print_listings(&v);
 	} else if (options.measured) {
 		v.studies = arena_array(&v.arena, 1, sizeof(*v.studies));
 		status = evaluate_file(&v);

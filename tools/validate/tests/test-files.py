@@ -382,6 +382,82 @@ def findings_carried_over():
         os.unlink(file)
 
 
+PROGRAM = """
+	.globl kernel, other
+kernel:
+	movabs $0x1122334455667788, %rax
+	xor %ecx, %ecx
+1:	add $3, %rax
+	nop
+	inc %ecx
+	cmp %edi, %ecx
+	jl 1b
+	test %edi, %edi
+	je 2f
+	imul %rax, %rax
+2:	ret
+	nop
+other:	jmp *%rax
+"""
+
+
+@test
+def program_from_objdump():
+    """a campaign whose program objdump printed: reviewed, explained, refused where it must be"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "campaign.json")
+        campaign = {"campaign": "own",
+                    "events": [{"name": "retired", "documented": ["add", "inc", "nop"],
+                                "candidates": ["add", "inc", "nop", "cmp", "BRA", "BRA:off"]}],
+                    "benchmarks": [{"name": "loop", "listing": "k.lst", "symbol": "kernel",
+                                    "parameters": {"N": [1, 2, 10]}}]}
+        subprocess.run(["gcc", "-c", "-x", "assembler", "-o", "k.o", "-"], input=PROGRAM,
+                       cwd=folder, text=True, check=True)
+        for option in ([], ["--no-show-raw-insn"]):
+            with open(os.path.join(folder, "k.lst"), "w", encoding="utf-8") as f:
+                subprocess.run(["objdump", "-d", *option, "k.o"], cwd=folder, stdout=f, check=True)
+            # each refusal names the branch that lacks its number
+            taken = campaign["benchmarks"][0]["taken"] = {}
+            for formula in ("N - 1", "1"):
+                with open(path, "w", encoding="utf-8") as f:
+                    json.dump(campaign, f)
+                error = run("--listings", path, status=FAILED).stderr
+                check("k.lst:" in error and "how often it is executed" in error, error)
+                taken["0x" + error.split('"0x')[1].split('"')[0]] = formula
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(campaign, f)
+            found = json.loads(run("--listings", "--json", path, status=FINE).stdout)
+            counts = {p["point"]: [(i["mnemonic"], i["executed"], i["off"])
+                                   for i in p["instructions"]] for p in found}
+            for n in (1, 2, 10):
+                want = [("movabs", 1, 0), ("xor", 1, 0), ("add", n, 0), ("nop", n, 0),
+                        ("inc", n, 0), ("cmp", n, 0), ("BRA.jl", n - 1, 1), ("test", 1, 0),
+                        ("BRA.je", 1, 0), ("imul", 0, 0), ("EXIT", 1, 0), ("nop", 0, 0)]
+                check(counts[f"loop N={n}"] == want, f"{counts[f'loop N={n}']}")
+            text = run("--listings", path, status=FINE).stdout
+            check("loop of 5 instructions" in text and "1 instruction skipped" in text and
+                  "1 instruction behind the end" in text, text)
+        # the counter also counts branches that are taken: N - 1 of the loop and the last one
+        data = os.path.join(folder, "data.csv")
+        with open(data, "w", encoding="utf-8") as f:
+            f.write("# campaign: own\nbenchmark,N,event,value\n" + "".join(
+                f"loop,{n},retired,{3 * n + n}\n" for n in (1, 2, 10)))
+        done = run("--json", "-m", data, path, status=DOUBT)
+        retired = event(json.loads(done.stdout)["campaigns"][0], "retired")
+        # cmp executes as often as BRA is taken: N
+        check(retired["search"]["remaining"] > 1 and retired["verdict"] == "QUARANTINED",
+              f"{retired['verdict']}")
+        campaign["events"][0]["candidates"].remove("cmp")
+        campaign["events"][0]["max_weight"] = 1
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(campaign, f)
+        retired = event(json.loads(run("--json", "-m", data, path, status=FINE).stdout)
+                        ["campaigns"][0], "retired")
+        check(retired["verdict"] == "EXPLAINED" and
+              {t["feature"] for t in retired["rule"]} == {"add", "inc", "nop", "BRA"},
+              f"{retired['rule']}")
+
+
 @test
 def evidence():
     """the evidence folder is complete, its hashes are right, its verdicts can be made again"""

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "validate/campaign.h"
+#include "validate/disassembly.h"
 #include "validate/measured.h"
 #include "validate/solve.h"
 
@@ -130,6 +131,116 @@ TEST("sums beyond 64 bits give a correct result or an error")
 	CHECK(solve(&arena, &problem, &space, &failure) < 0);
 	CHECK(strstr(failure.text, "62 bits"));
 	arena_free(&arena);
+}
+
+static const char sass[] =
+	"\tcode for sm_72\n\t\tFunction : _Z4loopPfi\n"
+	"\t.headerflags    @\"EF_CUDA_SM72\"\n"
+	"        /*0000*/                   MOV R1, c[0x0][0x28] ;  /* 0x00000a0000017a02 */\n"
+	"                                                          /* 0x000fd00000000f00 */\n"
+	"        /*0010*/              @!PT SHFL.IDX PT, RZ, RZ, RZ, RZ ;\n"
+	"        /*0030*/              @!P0 EXIT ;\n"
+	"        /*0040*/                   LDG.E.128.CONSTANT.SYS.STRONG R2, [R2.64+0x4] ;\n"
+	".L_x_1:\n"
+	"        /*0050*/                   IADD3 R5, R5.reuse, 0x1, RZ ;\n"
+	"        /*0060*/              @!P1 BRA `(.L_x_1) ;\n"
+	"        /*0070*/               @PT EXIT ;\n"
+	"        /*0080*/                   BRA 0x80;\n\t\t..........\n";
+static const char arm64[] = "0000000000000000 <kernel>:\n"
+			    "   0:\td2800001 \tmov\tx1, #0x0 \t// #0\n"
+			    "   4:\t91000421 \tadd\tx1, x1, #0x1\n"
+			    "   c:\t54ffffc3 \tb.cc\t4 <kernel+0x4>  // b.lo, b.ul\n"
+			    "  18:\t14000002 \tb\t1c <kernel+0x1c>\n"
+			    "  1c:\tb4000020 \tcbz\tx0, 20\n"
+			    "  20:\td65f03c0 \tret\n";
+static const char x86[] =
+	"0000000000001139 <a>:\n    1139:\tf3 c3                \trepz ret\n"
+	"000000000000113b <b>:\n    113b:\t48 b8 88 77 66 55 44 \tmovabs $0x1,%rax\n"
+	"    1142:\t33 22 11 \n    1145:\t74 f4   \tje     113b <b>\n"
+	"    1147:\tc3                   \tret\n";
+
+static void check_text(const char *text, const char *wanted)
+{
+	CHECK(text && !strcmp(text, wanted));
+	if (!text || strcmp(text, wanted) != 0)
+		printf("# %s\n", text ? text : "refused");
+}
+
+TEST("disassembled programs become listings, line by line")
+{
+	struct taken gpu[] = { { 0x30, "0", false }, { 0x60, "N - 1", false } };
+	struct taken cpu[] = { { 0xc, "N", false }, { 0x1c, "1", false } };
+	struct taken one = { 0x1145, "0", false };
+	struct failure failure = { "" };
+	struct arena arena = { 0 };
+
+	CHECK(is_disassembly(sass) && is_disassembly(arm64) && is_disassembly(x86));
+	CHECK(!is_disassembly("loop:\tMOV R1\n\tEXIT\n") && !is_disassembly(""));
+	check_text(convert_disassembly(&arena, "f", sass, NULL, gpu, 2, &failure),
+		   "\n\n\nL0: MOV\n\nL10: @!PT SHFL.IDX\nL30: @P0{0} EXIT\n"
+		   "L40: LDG.E.128.CONSTANT.SYS\n\nL50: IADD3\nL60: @P0{N - 1} BRA L50\n"
+		   "L70: EXIT\nL80: BRA L80\n\n");
+	check_text(convert_disassembly(&arena, "f", arm64, NULL, cpu, 2, &failure),
+		   "\nL0: mov\nL4: add\nLc: @P0{N} BRA.b.cc L4\nL18: BRA.b L1c\n"
+		   "L1c: @P0{1} BRA.cbz L20\nL20: EXIT\n");
+	check_text(convert_disassembly(&arena, "f", x86, "b", &one, 1, &failure),
+		   "\n\n\nL113b: movabs\n\nL1145: @P0{0} BRA.je L113b\nL1147: EXIT\n");
+	arena_free(&arena);
+}
+
+TEST("a program whose flow is not static is refused, with line and column")
+{
+	static const struct {
+		const char *text, *symbol, *message;
+		uint64_t taken; /* 0: none */
+	} cases[] = {
+		{ sass, NULL, "f:7:31: how often it is executed", 0x60 },
+		{ sass, NULL, "f:11:31: how often it is executed", 0x30 },
+		{ x86, NULL, "one of: a, b", 0x1145 },
+		{ x86, "c", "no function c; there are: a, b", 0x1145 },
+		{ x86, "a", "\"taken\" names 0x1145, where nothing", 0x1145 },
+		{ "1:\tff e0 \tjmp    *%rax\n", NULL, "f:1:11: where it goes", 0 },
+		{ "1:\te8 00 \tcall   9 <x>\n", NULL, "f:1:11: where it goes", 0 },
+		{ "1:\teb 00 \tjmp    9 <x>\n", NULL, "f:1:18: the branch leaves", 0 },
+		{ "1:\teb 00 \tjmp    <x>\n", NULL, "f:1:18: the branch's target", 0 },
+		{ " /*0000*/ BRX R2 -0x10 ;\n", NULL, "f:1:11: where it goes", 0 },
+		{ " /*0000*/ BRA `(.L_9) ;\n", NULL, "f:1:15: the branch's target", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct taken taken = { cases[i].taken, "1", false };
+		struct failure failure = { "" };
+		struct arena arena = { 0 };
+
+		CHECK(!convert_disassembly(&arena, "f", cases[i].text, cases[i].symbol, &taken,
+					   cases[i].taken != 0, &failure));
+		if (!strstr(failure.text, cases[i].message))
+			printf("# %zu: %s\n", i, failure.text);
+		CHECK(strstr(failure.text, cases[i].message));
+		arena_free(&arena);
+	}
+}
+
+TEST("damaged disassembly is converted or refused")
+{
+	static const char *const texts[] = { sass, arm64, x86 };
+	static const char some[] = " \t\n/*@!P.<>:;(`b0";
+
+	for (int round = 0; round < 20000; round++) {
+		const char *from = texts[round % 3];
+		struct taken taken = { below(0x100), "1", false };
+		size_t length = strlen(from);
+		struct failure failure = { "" };
+		struct arena arena = { 0 };
+		char *text = arena_copy(&arena, from, length);
+
+		for (uint64_t n = below(8); n-- > 0;)
+			text[below(length)] = some[below(sizeof(some) - 1)];
+		text[length - below(length)] = '\0';
+		if (!convert_disassembly(&arena, "f", text, NULL, &taken, below(2), &failure))
+			CHECK(*failure.text);
+		arena_free(&arena);
+	}
 }
 
 static int parse(struct arena *arena, const char *text, size_t length, struct campaign *campaign,
