@@ -7,16 +7,10 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @methods-validated: METHODS takes SET and CONTROL of four slots with defined bits only, and only
- *   with MP counters
- * @store-validated: MP_STORE takes a buffer of this file with room for all records, and writes only
- *   these
  * @own-counts: two contexts with different shaders program and store their counters while both run
  *   and a session counts: all exact
- * @store-order: a store has the counts of the commands before it, and none of those after it
  * @state-kept: a context keeps its counters for its next job, no other context sees or changes
  *   them, a reset clears them
- * @state-suspend: suspend keeps a context's counters
  * @function-of-slots: a function of another slot's signal does not see the session's events in that
  *   slot
  * @all-slots: a context that uses all slots is not counted, and samples report it; other contexts
@@ -28,10 +22,6 @@
  * @hostile-methods: for any methods of a context, each sample is exact or flagged, and samples of
  *   other contexts are exact
  * @start-in-job: a session that starts and stops in the middle of a job has the counts of that time
- * @store-handle-closed: a job keeps the buffer that it stores to, even if its handle is closed
- * @store-file-closed: closing a file cancels its queued stores; a mapping keeps the file open, and
- *   its stores complete
- * @store-unplug: an unplugged device does not execute a queued store, and the memory stays
  */
 #include <errno.h>
 #include <string.h>
@@ -52,15 +42,12 @@
 /* the present TPCs: 0, 2, 16, 18 */
 #define LAST_TPC 18
 #define RECORDS (LAST_TPC + 1)
-#define OTHER_NUMBER 12
-#define OTHER_NUMBER_TEXT "12"
 
 /* unit and signal of an event in CONTROL */
 #define EVENT(unit, signal) ((uint32_t)(unit) << 4 | (uint32_t)(signal) << 24)
 #define INSTRUCTIONS EVENT(4, 0x04)
 #define BRANCH EVENT(4, 0x02)
 #define DIVERGENT_BRANCH EVENT(4, 0x09)
-#define WARP_SERIALIZE EVENT(0, 0x0b)
 
 /* the function that passes one slot's own signal */
 static const uint32_t own[SLOTS] = { 0xaaaa, 0xcccc, 0xf0f0, 0xff00 };
@@ -172,11 +159,6 @@ static void run(uint32_t ctx, const struct drm_vsoc_command *c, unsigned int cou
 	finish(queue(ctx, c, count));
 }
 
-static int try(const struct drm_vsoc_command *c)
-{
-	return igt_vsoc_submit_to(igt_nv50.dev.fd, DRM_VSOC_CTX_DEFAULT, c, 1, NULL, NULL);
-}
-
 static bool is_present(unsigned int tpc)
 {
 	return 0x50005 >> tpc & 1;
@@ -229,146 +211,6 @@ static void session_of(struct igt_perfctr_session *s, const char *const *names, 
 {
 	igt_nv50_session_create(s, 0, names, count);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
-}
-
-static void other_product(void)
-{
-	struct igt_perfctr_device other;
-	struct drm_vsoc_command c[2] = { event_in(0, INSTRUCTIONS), store_at(0, 1) };
-	uint64_t bytes;
-
-	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
-	igt_vsoc_add(&other, OTHER_NUMBER_TEXT);
-	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &c[1].mp_store.handle, &bytes),
-	       BUFFER_BYTES);
-	for (unsigned int i = 0; i < 2; i++)
-		igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, &c[i], 1, NULL,
-						 NULL),
-			      -EOPNOTSUPP);
-	/* the first invalid method decides */
-	c[0].methods.count = 11;
-	igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, c, 1, NULL, NULL),
-		      -EINVAL);
-	igt_vsoc_remove(&other, OTHER_NUMBER);
-}
-
-static void methods_validated(void)
-{
-	static const uint32_t wrong_methods[] = { 0,	 0x2cc,	 0x2f0,	     0x2ef, 0x2d1,
-						  0x2e2, 0x12f0, 0x800002e0, ~0u };
-	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_METHODS };
-
-	/* no method, then the most that fit */
-	igt_assert_eq(try(&c), -EINVAL);
-	for (unsigned int i = 0; i < 10; i++) {
-		add_method(&c, DRM_VSOC_MP_PM_SET(i % SLOTS), ~0u - i);
-		igt_assert_eq(try(&c), 0);
-	}
-	c.methods.count = 11;
-	igt_assert_eq(try(&c), -EINVAL);
-	c.methods.count = ~0u;
-	igt_assert_eq(try(&c), -EINVAL);
-	/* unused methods must be zero */
-	c.methods.count = 9;
-	igt_assert_eq(try(&c), -EINVAL);
-	c.methods.methods[9].method = 0;
-	igt_assert_eq(try(&c), -EINVAL);
-	c.methods.methods[9].data = 0;
-	igt_assert_eq(try(&c), 0);
-	c.methods.pad = 1;
-	igt_assert_eq(try(&c), -EINVAL);
-	c.methods.pad = 0;
-	c.pad = 1;
-	igt_assert_eq(try(&c), -EINVAL);
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(wrong_methods); i++) {
-		c = event_in(0, BRANCH);
-		add_method(&c, wrong_methods[i], 0);
-		igt_assert_eq(try(&c), -EINVAL);
-	}
-	for (unsigned int bit = 0; bit < 32; bit++) {
-		const bool undefined = (bit >= 1 && bit <= 3) || bit == 7;
-
-		c = control(bit % SLOTS, 1u << bit);
-		igt_assert_eq(try(&c), undefined ? -EINVAL : 0);
-	}
-	for (unsigned int unit = 0; unit < 8; unit++) {
-		c = control(3, unit << 4);
-		igt_assert_eq(try(&c), unit < 6 ? 0 : -EINVAL);
-	}
-	c = all_slots(0);
-	run(DRM_VSOC_CTX_DEFAULT, &c, 1);
-	other_product();
-}
-
-static void store_validated(void)
-{
-	const uint64_t room = BUFFER_BYTES - RECORDS * sizeof(struct drm_vsoc_mp_record);
-	const uint64_t last = room / DRM_VSOC_MP_STORE_ALIGN * DRM_VSOC_MP_STORE_ALIGN;
-	struct drm_prime_handle prime = { 0 };
-	struct igt_perfctr_device other;
-	struct drm_vsoc_command c;
-	uint32_t ctx;
-
-	create_store();
-	c = store_at(0, 1);
-	c.mp_store.handle = 0;
-	igt_assert_eq(try(&c), -ENOENT);
-	c.mp_store.handle = store.handle + 1000;
-	igt_assert_eq(try(&c), -ENOENT);
-	/* the handle of another file */
-	igt_perfctr_reopen(&other, &igt_nv50.dev);
-	c = store_at(0, 1);
-	igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, &c, 1, NULL, NULL),
-		      -ENOENT);
-	igt_perfctr_close(&other);
-	/* offset and address of the store */
-	for (unsigned int i = 1; i < DRM_VSOC_MP_STORE_ALIGN; i++) {
-		c = store_at(i, 1);
-		igt_assert_eq(try(&c), -EINVAL);
-	}
-	c = store_at(last + DRM_VSOC_MP_STORE_ALIGN, 1);
-	igt_assert_eq(try(&c), -ENOSPC);
-	c = store_at(~0ull - 7, 1);
-	igt_assert_eq(try(&c), -ENOSPC);
-	c = store_at(~0ull - 511, 1);
-	igt_assert_eq(try(&c), -ENOSPC);
-	c = store_at(0, 1);
-	c.reserved[2] = 1;
-	igt_assert_eq(try(&c), -EINVAL);
-	/* imported memory may be unmapped by its exporter */
-	igt_vsoc_driver("del_device", OTHER_NUMBER_TEXT);
-	igt_vsoc_add(&other, OTHER_NUMBER_TEXT);
-	munmap(igt_vsoc_buffer(other.fd, BUFFER_BYTES, &prime.handle, &store.bytes), BUFFER_BYTES);
-	igt_assert_eq(igt_perfctr_ioctl(other.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
-	igt_assert_eq(igt_perfctr_ioctl(igt_nv50.dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
-	close(prime.fd);
-	c.reserved[2] = 0;
-	c.mp_store.handle = prime.handle;
-	igt_assert_eq(try(&c), -EOPNOTSUPP);
-	igt_vsoc_gem_close(igt_nv50.dev.fd, prime.handle);
-	igt_vsoc_remove(&other, OTHER_NUMBER);
-
-	memset(store.map, 0xa5, BUFFER_BYTES);
-	c = store_at(last, 0x12345678);
-	ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-	run(ctx, &c, 1);
-	for (unsigned int slot = 0; slot < SLOTS; slot++)
-		igt_assert_eq_u64(stored(last, 0x12345678, slot), 0);
-	for (uint64_t i = 0; i < BUFFER_BYTES; i++) {
-		const uint64_t tpc = (i - last) / sizeof(struct drm_vsoc_mp_record);
-
-		if (i < last || tpc >= RECORDS || !is_present(tpc))
-			igt_assert_eq(store.map[i], (char)0xa5);
-	}
-	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-	destroy_store();
-}
-
-static void methods_tests(void)
-{
-	igt_nv50_subtest("methods-validated") methods_validated();
-	igt_nv50_subtest("store-validated") store_validated();
 }
 
 /* a job whose counts do not depend on what runs beside it */
@@ -445,32 +287,6 @@ static void own_counts(void)
 	destroy_store();
 }
 
-static void store_order(void)
-{
-	struct drm_vsoc_command c[8];
-	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-
-	create_store();
-	c[0] = store_at(0, 1);
-	c[1] = event_in(3, INSTRUCTIONS);
-	c[2] = compute(1600, 32);
-	c[3] = store_at(512, 2);
-	c[4] = compute(3200, 32);
-	c[5] = store_at(1024, 3);
-	/* a disabled counter keeps its value */
-	c[6] = control(3, 0);
-	c[7] = compute(16000, 32);
-	run(ctx, c, 8);
-	c[0] = store_at(1536, 4);
-	run(ctx, c, 1);
-	igt_assert_eq_u64(stored(0, 1, 3), 0);
-	igt_assert_eq_u64(stored(512, 2, 3), 100 * 32);
-	igt_assert_eq_u64(stored(1024, 3, 3), 300 * 32);
-	igt_assert_eq_u64(stored(1536, 4, 3), 300 * 32);
-	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-	destroy_store();
-}
-
 static void state_kept(void)
 {
 	struct igt_perfctr_session s;
@@ -520,23 +336,6 @@ static void state_kept(void)
 	destroy_store();
 }
 
-static void state_suspend(void)
-{
-	struct drm_vsoc_command c[2];
-	const uint32_t ctx = igt_vsoc_ctx_create(igt_nv50.dev.fd);
-
-	create_store();
-	c[0] = event_in(2, INSTRUCTIONS);
-	c[1] = compute(1600, 32);
-	run(ctx, c, 2);
-	igt_suspend(&igt_nv50.dev);
-	run(ctx, c, counting_job(c, 1600, 32, 0, 1));
-	igt_power(&igt_nv50.dev, "on");
-	igt_assert_eq_u64(stored(0, 1, 2), 200 * 32);
-	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
-	destroy_store();
-}
-
 static void function_of_slots(void)
 {
 	struct igt_perfctr_session s;
@@ -571,9 +370,7 @@ static void function_of_slots(void)
 static void own_tests(void)
 {
 	igt_nv50_subtest("own-counts") own_counts();
-	igt_nv50_subtest("store-order") store_order();
 	igt_nv50_subtest("state-kept") state_kept();
-	igt_nv50_subtest("state-suspend") state_suspend();
 	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
 
@@ -828,83 +625,13 @@ static void beside_tests(void)
 	igt_nv50_subtest("start-in-job") start_in_job();
 }
 
-static void lifetime_tests(void)
-{
-	struct drm_vsoc_command c[2];
-
-	igt_nv50_subtest("store-handle-closed")
-	{
-		uint64_t job;
-
-		create_store();
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-		c[0] = pass(MS);
-		c[1] = store_at(0, 1);
-		job = queue(DRM_VSOC_CTX_DEFAULT, c, 2);
-		igt_vsoc_gem_close(igt_nv50.dev.fd, store.handle);
-		/* virtual time is never ahead of real time */
-		usleep(10000);
-		igt_nv50_step(10 * MS);
-		finish(job);
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
-		igt_assert_eq_u64(stored(0, 1, 0), 0);
-		munmap(store.map, store.bytes);
-	}
-	igt_nv50_subtest("store-file-closed")
-	{
-		struct igt_perfctr_device other;
-
-		for (unsigned int mapped = 0; mapped < 2; mapped++) {
-			igt_perfctr_reopen(&other, &igt_nv50.dev);
-			store.map = igt_vsoc_buffer(other.fd, BUFFER_BYTES, &store.handle,
-						    &store.bytes);
-			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-			c[0] = pass(MS);
-			c[1] = store_at(0, 1);
-			for (unsigned int n = 0; n < JOBS; n++)
-				igt_assert_eq(igt_vsoc_submit_to(other.fd, DRM_VSOC_CTX_DEFAULT, c,
-								 2, NULL, NULL),
-					      0);
-			if (!mapped)
-				munmap(store.map, store.bytes);
-			igt_perfctr_close(&other);
-			igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
-			if (!mapped)
-				continue;
-			while (!*(volatile const __u32 *)&record(0, 0)->sequence)
-				usleep(1000);
-			munmap(store.map, store.bytes);
-		}
-	}
-	igt_nv50_subtest("store-unplug")
-	{
-		struct drm_vsoc_wait wait;
-
-		create_store();
-		igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
-		c[0] = pass(MS);
-		c[1] = store_at(0, 1);
-		for (unsigned int n = 0; n < JOBS; n++)
-			queue(DRM_VSOC_CTX_DEFAULT, c, 2);
-		igt_assert_eq(igt_vsoc_driver("del_device", IGT_NV50_NUMBER_TEXT), 0);
-		igt_assert_eq(igt_vsoc_wait_for(igt_nv50.dev.fd, 1, 0, &wait), -ENODEV);
-		igt_assert_eq_u32(record(0, 0)->sequence, 0);
-		store.map[0] = 1;
-		munmap(store.map, store.bytes);
-		igt_perfctr_close(&igt_nv50.dev);
-		igt_nv50_add();
-	}
-}
-
 int igt_main()
 {
 	igt_fixture() {
 		igt_nv50_add();
 	}
-	methods_tests();
 	own_tests();
 	beside_tests();
-	lifetime_tests();
 	igt_fixture() {
 		igt_nv50_remove();
 	}

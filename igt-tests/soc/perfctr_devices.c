@@ -7,14 +7,9 @@
  * Description: %arg[1]
  *
  * arg[1]:
- * @shape: a device has the requested shape, also when it was unbound and bound again, and the
- *   first one keeps its own
  * @core-masks: each core is a block with its number and counts exactly, with or without holes in
  *   firmware's samples
  * @blocks-beyond: requests for more than 65535 blocks are -E2BIG
- * @minors-exhausted: devices beyond the kernel's minors are refused, and the others continue to
- *   work
- * @shape-refused: an impossible shape is refused and leaves no device behind
  * @both-exact: sessions of two devices count only what their own device did
  * @handle-of-other-device: a handle of one device is -ENOENT on another
  * @unplug-under-load: the session of a device that is unplugged under load reports it, another
@@ -43,9 +38,6 @@
 #define OTHER_SHAPE \
 	OTHER " shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 #define CYCLES 50
-/* more than the DRM minors of one kind in 6.1 */
-#define MANY_DEVICES 68
-#define MANY_FIRST 100
 /* as many as a context accepts, so that cancelling them takes time */
 #define QUEUED_JOBS 1024
 #define CLOSES 20
@@ -144,31 +136,6 @@ static int many_blocks(uint32_t requests)
 	return igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
 }
 
-static void shape(void)
-{
-	unsigned int cores = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER);
-	unsigned int slices = blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS);
-
-	come();
-	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
-	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_MEMSYS), 1);
-	igt_assert_eq_u32(other.blocks[0].counters, 128);
-	/* blocks have the numbers of the cores in any packing of firmware */
-	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 1));
-	igt_assert(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, 4));
-	igt_perfctr_describe(&dev);
-	igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_SHADER), cores);
-	igt_assert_eq_u32(blocks_of(&dev, DRM_PERFCTR_MALI_BLOCK_MEMSYS), slices);
-	igt_perfctr_close(&other);
-	igt_assert_eq(igt_vsoc_driver("unbind", OTHER_PLATFORM), 0);
-	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
-	igt_assert_eq(igt_vsoc_driver("bind", OTHER_PLATFORM), 0);
-	igt_assert(igt_perfctr_open_device(&other, OTHER_PLATFORM));
-	igt_assert_eq_u32(blocks_of(&other, DRM_PERFCTR_MALI_BLOCK_SHADER), 2);
-	igt_assert_eq_u32(other.blocks[0].counters, 128);
-	go();
-}
-
 static void core_masks(void)
 {
 	static const uint64_t masks[] = { 0x1, 0x50005, 0x1110055, 0xffff };
@@ -218,70 +185,11 @@ static void blocks_beyond(void)
 	go();
 }
 
-static void minors_exhausted(void)
-{
-	char text[40];
-	unsigned int n;
-	int ret = 0;
-
-	for (n = 0; n < MANY_DEVICES && !ret; n++) {
-		snprintf(text, sizeof(text), "%u l2_slices=1 fw_slots=2", MANY_FIRST + n);
-		ret = igt_vsoc_driver("new_device", text);
-	}
-	/* 6.12 has minors for more devices than the test has time for */
-	igt_assert_f(!ret || ret == -ENOSPC, "device %u: %d\n", n, ret);
-	igt_info("%u devices: %d\n", n, ret);
-	n -= !!ret;
-	igt_vsoc_work(&dev, 0);
-	while (n--) {
-		snprintf(text, sizeof(text), "%u", MANY_FIRST + n);
-		igt_assert_eq(igt_vsoc_driver("del_device", text), 0);
-	}
-	come();
-	go();
-}
-
-static void shape_refused(void)
-{
-	static const struct {
-		const char *text;
-		int error;
-	} refused[] = {
-		{ "x", -EINVAL },
-		{ "-1", -EINVAL },
-		{ "256", -EINVAL },
-		{ OTHER " shader_present=0", -EINVAL },
-		{ OTHER " shader_present=yes", -EINVAL },
-		{ OTHER " l2_slices=0", -EINVAL },
-		{ OTHER " l2_slices=17", -EINVAL },
-		{ OTHER " counters_per_block=96", -EINVAL },
-		{ OTHER " fw_slots=3", -EINVAL },
-		{ OTHER " fw_slots=256", -EINVAL },
-		{ OTHER " profile=paper", -EINVAL },
-		{ OTHER " l2_slices", -EINVAL },
-		{ OTHER " cores=4", -EINVAL },
-		{ "0", -EEXIST },
-	};
-	static char long_text[600];
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(refused); i++)
-		igt_assert_eq(igt_vsoc_driver("new_device", refused[i].text), refused[i].error);
-	memset(long_text, ' ', sizeof(long_text) - 1);
-	long_text[0] = '9';
-	igt_assert_eq(igt_vsoc_driver("new_device", long_text), -E2BIG);
-	igt_assert_eq(igt_vsoc_driver("del_device", OTHER), -ENODEV);
-	igt_assert_eq(igt_vsoc_driver("del_device", "nine"), -EINVAL);
-	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
-}
-
 static void shape_tests(void)
 {
-	igt_subtest("shape") shape();
 	igt_subtest("core-masks") core_masks();
 	/* Covers: setup -E2BIG */
 	igt_subtest("blocks-beyond") blocks_beyond();
-	igt_subtest("minors-exhausted") minors_exhausted();
-	igt_subtest("shape-refused") shape_refused();
 }
 
 static void both_exact(void)
