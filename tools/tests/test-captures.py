@@ -727,10 +727,13 @@ def a_thousand_captures():
                              path("fleet")).stdout)["changes"]
     check({c["group"] for c in changes if c["verdict"] == "clear"} == set(fleet.ODD), "odd hosts")
     medians = {c["group"]: c["b"]["median"] for c in changes}
-    with subprocess.Popen([Tools.perfctr, "export", "-f", "csv", path("fleet")],
-                          stdout=subprocess.PIPE) as export:
-        harness.run("sqlite3", path("fleet.db"), ".import --csv /dev/stdin samples",
-                    stdin=export.stdout)
+    imports = {"csv": [".import --csv /dev/stdin samples"],
+               "json": ["CREATE TABLE lines (line)", ".mode ascii", '.separator "\\t" "\\n"',
+                        ".import /dev/stdin lines"]}
+    for form, words in imports.items():
+        with subprocess.Popen([Tools.perfctr, "export", "-f", form, path("fleet")],
+                              stdout=subprocess.PIPE) as export:
+            harness.run("sqlite3", path("fleet.db"), *words, stdin=export.stdout)
     rows = json.loads(harness.run("sqlite3", "-json", path("fleet.db"), """
         SELECT host, total(CASE WHEN event LIKE '%/READ' THEN value END) /
             total(CASE WHEN event LIKE '%/FRAMES' THEN value END) AS per_frame
@@ -738,6 +741,10 @@ def a_thousand_captures():
     check(len(rows) == fleet.HOSTS * fleet.EACH, f"{len(rows)} captures")
     theirs = {host: statistics.median(r["per_frame"] for r in rows if r["host"] == host)
               for host in medians}
+    sums = harness.run("sqlite3", path("fleet.db"), """
+        SELECT sum(CAST(value AS INTEGER)) FROM samples WHERE event = 'shader0/READ';
+        SELECT sum(line ->> '$.counters.shader0/READ') FROM lines""").stdout.split()
+    check(sums[0] == sums[1], f"CSV and JSON: {sums}")
     check(len(medians) == fleet.HOSTS and
           all(abs(medians[host] / theirs[host] - 1) < 1e-12 for host in theirs), f"{theirs}")
 
