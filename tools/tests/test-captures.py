@@ -611,7 +611,8 @@ def any_bytes_end_well():
         inputs.append(bytes(data))
     commands = (("report", "-A"), ("report", "--html"), ("report", "--svg", "-A"),
                 ("export", "-f", "perfetto"),
-                ("export", "-f", "json"), ("export", "-f", "csv"), ("diff", "-A", path("a.cap")))
+                ("export", "-f", "json"), ("export", "-f", "csv"), ("diff", "-A", path("a.cap")),
+                ("diff", "-A", "--per", "shader/EIGHT", path("a.cap")))
     ends = set()
     for number, data in enumerate(inputs):
         words = commands[number % len(commands)]

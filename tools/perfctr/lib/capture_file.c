@@ -20,10 +20,10 @@ static int out_of_memory(const struct app *app)
 	return EXIT_FAILED;
 }
 
-/* Copy of a text from the file that is safe to print on a terminal. */
+/* Copy of a text from the file that is valid UTF-8 and safe to print on a terminal. */
 static char *clean_copy(const char *text)
 {
-	char *copy = strdup(text);
+	char *copy = json_clean_text(text);
 
 	for (char *c = copy; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
