@@ -11,6 +11,7 @@ import importlib.util
 import io
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -135,6 +136,30 @@ def report_is_exact():
     # of single samples: 7 of both shaders in 10 ms, 2 of one in 30 ms
     check(sums["shader/EIGHT"]["sample_min"] == 2 / 0.03,
           f"min {sums['shader/EIGHT']['sample_min']}")
+
+
+@test
+def means_are_between_their_extremes():
+    """report --json: min <= mean <= max of counters and metrics, exactly, of random samples"""
+    chance = random.Random(27)
+    for number in range(40):
+        parts, end, even = [head(cb.UNHEARD_OF)], START, number % 4 == 0
+        parts.append(cb.metric(cb.UNHEARD_OF, cb.SHADER, "most", "", "max(EIGHT, 100 * LEVEL)"))
+        for n in range(chance.randrange(1, 30)):
+            span = chance.choice((10**7, 3, 77777777777, chance.randrange(1, 10**9)))
+            # the same rate in each sample, or any
+            counts = [span // 3 * 3] * 2 if even else [chance.randrange(2**chance.randrange(64))
+                                                       for _ in range(2)]
+            parts.append(cb.record(cb.SAMPLE, cb.sample(n, end, end + span, blocks(
+                *counts, valid=chance.choice((0x300, 0x200, 0)))[:-1] +
+                [pmu_block(chance.randrange(99), chance.choice((1, 300, 1000)))])))
+            end += span + chance.choice((0, 0, 50))
+        result = json.loads(run("report", "-j", "-A", write("mean.cap", b"".join(parts))).stdout)
+        for e in sum((result[k] for k in ("counters", "metrics", "block_counters",
+                                          "block_metrics")), []):
+            values = [e["sample_min"], e["sample_mean"], e["sample_max"]]
+            check(values == [None] * 3 or values == sorted(values), f"{number}: {e}")
+            check(e.get("rate") in (None, e["sample_mean"]), f"another mean: {e}")
 
 
 @test
@@ -556,12 +581,10 @@ def page_agrees_with_its_tables():
         return "no Chromium"
     legend, rows = tables(text)
     check(set(legend) == set(rows) and len(rows) >= 7, f"{set(legend) ^ set(rows)}")
-    for event, (_, count, unit, rate, least, most, rate_unit, _) in rows.items():
+    for event, (_, count, unit, mean, least, most, rate_unit, _) in rows.items():
         pinned = legend[event]
-        is_metric = event.startswith("metric:")
-        check(pinned[1] == rate_unit and pinned[7:9] == [least, most] and
-              (is_metric or pinned[9] == f"{count} {unit}") and
-              pinned[6] == (rate or count), f"{event}: {pinned}, {rows[event]}")
+        check(pinned[1] == rate_unit and pinned[6:9] == [mean, least, most] and
+              pinned[9] == f"{count} {unit}", f"{event}: {pinned}, {rows[event]}")
     counts = [[int(c) for c in line["count"]] for line in data["lines"]
               if line["event"] == "shader/EIGHT"][0]
     ends = data["to"]
@@ -589,7 +612,7 @@ def page_takes_input():
           f"{said[1]}")
     check(said[2] == ["B \u2212 A 30.000 ms, 1 sample", "fragments/s", "", "", "700", "",
                       "not measured", "", "", ""], f"{said[2]}")
-    check(said[3] == ["50.000 ms, 3 samples", "fragments/s", "", "", "", "", "160", "100", "700",
+    check(said[3] == ["50.000 ms, 3 samples", "fragments/s", "", "", "", "", "400", "100", "700",
                       "8 fragments"], f"{said[3]}")
     return None
 
@@ -766,7 +789,14 @@ def captures_of_version_1():
             now = re.sub(rb'(\}),"file":"[^{}]*(\}\n)', rb"\1\2", now)
             then = stored(f"{name}.{kind}.json")
             # empty arrays as json-c 0.18 prints them
+            now = re.sub(rb'\n *"sample_mean":.*', b"", now)
             lines = [re.sub(r"\[\s+\]", "[]", text.decode()).splitlines() for text in (then, now)]
+            # rates are means of samples now, and the extremes of what took turns those while it ran
+            number = re.compile(r'("(?:rate|sample_min|sample_max)": *)([0-9.e+]+)')
+            rates = [[number.match(line.strip()) for line in text] for text in lines]
+            check(all(math.isclose(float(a[2]), float(b[2]), rel_tol=0.02)
+                      for a, b in zip(*rates) if a and b and "rate" in a[1]), "rates")
+            lines = [[number.sub(r"\1", line) for line in text] for text in lines]
             check(lines[0] == lines[1], "\n".join([*difflib.unified_diff(*lines, n=0)][:20]))
         # a truncated file is read up to its end
         data = stored(f"{name}.cap")

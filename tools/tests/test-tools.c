@@ -21,6 +21,7 @@
 #include "lib/json.h"
 #include "perfkit/stat.h"
 #include "serve/share.h"
+#include "stat/stat.h"
 #include "top/view.h"
 #include "vsoc-job/command.h"
 #include "vsoc-job/workload.h"
@@ -689,4 +690,30 @@ TEST("clients of one user share one rate; other users have their own")
 	CHECK(!serve_share_take(shared, 5000, start + 900 * ms, &second));
 	CHECK(serve_share_take(shared, 5000, start + 2 * NS_PER_S, &second));
 	serve_shared_free(shared);
+}
+
+TEST("means of stat are between their extremes, and equal to them if all are equal")
+{
+	unsigned int outside = 0;
+
+	srandom(27);
+	for (unsigned int round = 0; round < 20000; round++) {
+		struct row_stat stat = { 0 };
+		const long count = 1 + random() % 9;
+		struct row row = { 0 };
+
+		for (long n = 0; n < count; n++) {
+			uint64_t ns = 1 + (uint64_t)random() * (round % 3 ? 1 : 1000);
+
+			if (!n || round % 2)
+				row.rate = ldexp((double)random() - RAND_MAX / 4,
+						 (int)(random() % 60));
+			/* the last one may belong to the one before */
+			row_stat_add_interval(&stat, &row, ns, !n || n + 1 < count || round % 5);
+		}
+		row_stat_end_run(&stat);
+		outside += !(stat.min <= row_stat_mean(&stat) && row_stat_mean(&stat) <= stat.max);
+		outside += round % 2 == 0 && stat.min != stat.max;
+	}
+	EQUAL(outside, 0);
 }

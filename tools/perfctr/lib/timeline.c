@@ -8,8 +8,7 @@
 
 struct filler {
 	struct timeline *t;
-	/* ns that contribute to the mean of each bin of each line */
-	double *weights;
+	struct mean *means; /* of each bin of each line, then of each line */
 	size_t capacity; /* bins that there is memory for */
 	uint64_t per_bin; /* samples of a bin at most */
 	uint64_t left; /* samples that are not in a bin yet */
@@ -24,8 +23,8 @@ static int allocate_bins(struct filler *f)
 	t->lines = calloc(t->line_count + 1, sizeof(*t->lines));
 	t->memory = malloc((3 * cells + 1) * sizeof(*t->memory));
 	t->counts = calloc(cells + 1, sizeof(*t->counts));
-	f->weights = calloc(cells + 1, sizeof(*f->weights));
-	if (!t->bins || !t->lines || !t->memory || !t->counts || !f->weights)
+	f->means = calloc(cells + t->line_count + 1, sizeof(*f->means));
+	if (!t->bins || !t->lines || !t->memory || !t->counts || !f->means)
 		return -ENOMEM;
 	for (size_t n = 0; n < 3 * cells; n++)
 		t->memory[n] = NAN;
@@ -37,6 +36,7 @@ static int allocate_bins(struct filler *f)
 		line->is_rate = t->values.lines[n].is_rate;
 		line->least = NAN;
 		line->most = NAN;
+		line->average = NAN;
 		line->min = t->memory + 3 * n * f->capacity;
 		line->max = line->min + f->capacity;
 		line->mean = line->max + f->capacity;
@@ -45,13 +45,18 @@ static int allocate_bins(struct filler *f)
 	return 0;
 }
 
-static void add_point(struct filler *f, size_t line, const struct perfctr_sample *sample,
-		      const struct values_item *item)
+/* Without any time the mean is the last value. */
+static double add_to_mean(struct mean *mean, double value, uint64_t ns)
+{
+	mean_add(mean, value, ns);
+	return mean->ns ? mean_of(mean) : value;
+}
+
+static void add_point(struct filler *f, size_t line, const struct values_item *item)
 {
 	const size_t n = f->t->bin_count - 1;
 	struct timeline_line *l = &f->t->lines[line];
-	double *weight = &f->weights[line * f->capacity + n];
-	double ns = (double)(sample->end_ns - sample->start_ns), value = item->number;
+	const double value = item->number;
 
 	l->count[n] = l->is_rate ? l->count[n] + item->count : item->count;
 	/* a sample of no time has counts and no rate */
@@ -66,11 +71,9 @@ static void add_point(struct filler *f, size_t line, const struct perfctr_sample
 		l->min[n] = value;
 	if (!(value <= l->max[n]))
 		l->max[n] = value;
-	if (isnan(l->mean[n]))
-		l->mean[n] = value;
-	else if (*weight + ns > 0)
-		l->mean[n] += (value - l->mean[n]) * ns / (*weight + ns);
-	*weight += ns;
+	l->mean[n] = add_to_mean(&f->means[line * f->capacity + n], value, item->ran_ns);
+	l->average =
+		add_to_mean(&f->means[f->t->line_count * f->capacity + line], value, item->ran_ns);
 }
 
 /* The bin of the next sample: a new one after a pause too, as long as the rest fits. */
@@ -110,7 +113,7 @@ static int take_sample(void *data, struct perfctr_sample *sample)
 	bin->flags |= sample->flags;
 	for (size_t n = 0; n < t->line_count; n++)
 		if (t->values.items[n].is_measured)
-			add_point(f, n, sample, &t->values.items[n]);
+			add_point(f, n, &t->values.items[n]);
 	return 0;
 }
 
@@ -143,7 +146,11 @@ int timeline_fill(const struct app *app, struct capture_file *file, size_t max_b
 	} else {
 		status = capture_file_each(app, file, take_sample, &f);
 	}
-	free(f.weights);
+	/* the rate is that of the time in which it was measured; the timeline owns its rows */
+	for (size_t n = 0; !status && n < timeline->line_count; n++)
+		if (timeline->lines[n].is_rate)
+			((struct row *)timeline->lines[n].row)->rate = timeline->lines[n].average;
+	free(f.means);
 	return status;
 }
 
@@ -155,8 +162,8 @@ void timeline_use_shares(struct timeline *t)
 		row_rate_unit(l->row, &scale);
 		if (scale == 1 || !l->is_rate)
 			continue;
-		/* the timeline owns its rows */
 		((struct row *)l->row)->rate *= scale;
+		l->average *= scale;
 		l->least *= scale;
 		l->most *= scale;
 		for (size_t n = 0; n < t->bin_count; n++) {

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "mean.h"
 #include "values.h"
 
 /* one counter or metric over time */
@@ -21,6 +22,7 @@ struct timeline_line {
 	uint64_t *count; /* exact, of measured samples; of a level the last one */
 	double least; /* smallest of @min, NAN if there is none */
 	double most;
+	double average; /* over the time of all samples that measured it; NAN if there is none */
 	uint64_t samples; /* samples in which it was measured */
 };
 

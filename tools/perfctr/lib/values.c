@@ -50,8 +50,7 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 	count = values->sums.count + values->blocks.count;
 	values->lines = calloc(count + 1, sizeof(*values->lines));
 	values->items = calloc(count + 1, sizeof(*values->items));
-	values->scaled = calloc(count + 1, sizeof(*values->scaled));
-	if (!values->lines || !values->items || !values->scaled)
+	if (!values->lines || !values->items)
 		return -ENOMEM;
 	add_lines(values, &values->sums, false);
 	add_lines(values, &values->blocks, true);
@@ -68,7 +67,6 @@ void values_free(struct values *values)
 	perfctr_totals_unref(values->one);
 	free(values->lines);
 	free(values->items);
-	free(values->scaled);
 	free(values->sources);
 	*values = (struct values){ 0 };
 }
@@ -139,23 +137,21 @@ static struct values_source *find_source(struct values *v, size_t n,
 	return s;
 }
 
-static void add_count(struct values *v, int line, bool valid, uint64_t count, double scaled)
+static void add_count(struct values *v, int line, bool valid, uint64_t count, uint64_t running_ns)
 {
 	const struct perfctr_counter_desc *desc;
 	struct values_item *item;
-	unsigned int shift;
 
 	if (line == NO_LINE)
 		return;
 	item = &v->items[line];
 	desc = v->lines[line].row->desc;
-	shift = desc ? desc->shift : 0;
 	item->is_present = true;
 	if (!valid)
 		return;
 	item->is_measured = true;
-	item->count += count << shift;
-	v->scaled[line] += scaled * (double)(1u << shift);
+	item->count += count << (desc ? desc->shift : 0);
+	item->ran_ns += running_ns;
 }
 
 static int take_blocks(struct values *v, struct perfctr_sample *sample)
@@ -166,13 +162,10 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 	perfctr_decode_rewind(sample);
 	for (size_t n = 0; perfctr_decode_block(sample, &block) > 0; n++) {
 		uint64_t mask = block.enable_mask;
-		uint64_t enabled_ns, least_ns;
 		const struct values_source *s;
-		bool has_times;
 
 		memset(&pmu, 0, sizeof(pmu));
 		perfctr_block_read_pmu(&block, &pmu);
-		has_times = perfctr_block_read_times(&block, &enabled_ns, &least_ns);
 		s = find_source(v, n, &block, &pmu);
 		if (!s)
 			return -ENOMEM;
@@ -181,37 +174,42 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 			bool valid = block.valid_mask >> bit & 1;
 			uint64_t count = perfctr_block_value(&block, i);
 			uint64_t running_ns = perfctr_block_running(&block, i);
-			double scaled = (double)count;
 
-			/* extrapolate at the same rate to the whole time */
-			if (has_times && block.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
-			    running_ns < enabled_ns) {
-				if (running_ns)
-					scaled *= (double)enabled_ns / (double)running_ns;
-				else
-					valid = false;
-			}
-			add_count(v, s->lines[bit], valid, count, scaled);
-			add_count(v, s->sum_lines[bit], valid, count, scaled);
-			add_count(v, s->named_lines[bit], valid, count, scaled);
+			valid &= running_ns || count ||
+				 !(block.states & DRM_PERFCTR_STATE_MULTIPLEXED);
+			add_count(v, s->lines[bit], valid, count, running_ns);
+			add_count(v, s->sum_lines[bit], valid, count, running_ns);
+			add_count(v, s->named_lines[bit], valid, count, running_ns);
 		}
 	}
 	return 0;
 }
 
+/*
+ * A multiplexed counter has its rate while it ran. The rate of the capture is that of all of this
+ * time, so it is between those of the samples; both have the capture's ratio of enabled time.
+ */
 static void finish_counters(struct values *v, const struct perfctr_sample *sample)
 {
-	const double elapsed_ns = (double)(sample->end_ns - sample->start_ns);
+	const double elapsed_ns = (double)perfctr_totals_span(v->file->totals)->elapsed_ns;
 
 	for (size_t n = 0; n < v->count; n++) {
-		const struct values_line *l = &v->lines[n];
+		const struct row *row = v->lines[n].row;
 		struct values_item *item = &v->items[n];
-		double number = v->scaled[n] * l->row->scale;
+		double scale = row->scale;
 
+		if (row->metric)
+			continue;
 		item->number = NAN;
+		if (row->flags & PERFCTR_VALUE_ESTIMATED)
+			scale *= (double)row->info->time_enabled / elapsed_ns;
+		else
+			item->ran_ns = sample->end_ns - sample->start_ns;
 		/* no time, no rate */
-		if (item->is_measured && (!l->is_rate || elapsed_ns > 0))
-			item->number = l->is_rate ? number * 1e9 / elapsed_ns : number;
+		if (item->is_measured && !v->lines[n].is_rate)
+			item->number = (double)item->count * row->scale;
+		else if (item->is_measured && item->ran_ns)
+			item->number = (double)item->count * 1e9 / (double)item->ran_ns * scale;
 	}
 }
 
@@ -261,6 +259,7 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 		    value.state == PERFCTR_VALUE_OK) {
 			v->items[n].is_measured = true;
 			v->items[n].number = value.number;
+			v->items[n].ran_ns = sample->end_ns - sample->start_ns;
 		}
 	}
 	perfctr_totals_unref(sum);
@@ -272,7 +271,6 @@ int values_take(struct values *values, struct perfctr_sample *sample)
 	int error;
 
 	memset(values->items, 0, values->count * sizeof(*values->items));
-	memset(values->scaled, 0, values->count * sizeof(*values->scaled));
 	error = take_blocks(values, sample);
 	if (error)
 		return error;

@@ -18,6 +18,7 @@ struct values_item {
 	bool is_measured;
 	uint64_t count; /* exact; for a line of a type the sum over the measured blocks */
 	double number; /* rate, level or metric; NAN if there is none */
+	uint64_t ran_ns; /* time of @number: of a multiplexed counter what it ran */
 };
 
 /* lines, and their values in the current sample */
@@ -34,7 +35,6 @@ struct values {
 	struct perfctr_totals *one;
 	struct values_source *sources;
 	size_t source_count;
-	double *scaled;
 };
 
 /*

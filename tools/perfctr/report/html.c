@@ -173,7 +173,7 @@ static void write_row(const struct report *report, const struct timeline_line *l
 	else
 		write_cell(out, " class=\"n\" data-v=\"-1\"", text);
 	write_cell(out, "", row->unit);
-	write_number(out, row->rate, number_short(row->rate, text, sizeof(text)));
+	write_number(out, line->average, number_short(line->average, text, sizeof(text)));
 	write_number(out, line->least, number_short(line->least, text, sizeof(text)));
 	write_number(out, line->most, number_short(line->most, text, sizeof(text)));
 	write_cell(out, "", describe_rate_unit(row, true, text, sizeof(text)));
@@ -189,7 +189,7 @@ static void write_table(const struct report *report, const char *title, bool of_
 	fprintf(out,
 		"<details%s>\n<summary>%s</summary>\n<div class=\"scroll\"><table>\n<thead><tr>"
 		"<th scope=\"col\">event</th><th scope=\"col\" class=\"n\">count</th>"
-		"<th scope=\"col\">unit</th><th scope=\"col\" class=\"n\">rate</th>"
+		"<th scope=\"col\">unit</th><th scope=\"col\" class=\"n\">mean</th>"
 		"<th scope=\"col\" class=\"n\">min</th><th scope=\"col\" class=\"n\">max</th>"
 		"<th scope=\"col\">unit</th><th scope=\"col\">notes</th></tr></thead>\n<tbody>\n",
 		of_blocks ? "" : " open", title);
@@ -264,15 +264,6 @@ static void write_counts(FILE *out, const struct timeline_line *line, size_t cou
 	fputc(']', out);
 }
 
-static double average_of(const struct timeline_line *line)
-{
-	const struct row *row = line->row;
-
-	if (row->state != PERFCTR_VALUE_OK)
-		return NAN;
-	return line->is_rate ? row->rate : row->number;
-}
-
 /* Text alternative of a plot, for screen readers. */
 static void describe(const struct timeline_line *line, char *text, size_t size)
 {
@@ -280,7 +271,7 @@ static void describe(const struct timeline_line *line, char *text, size_t size)
 
 	describe_rate_unit(line->row, true, unit, sizeof(unit));
 	snprintf(text, size, "mean %s%s, from %s%s to %s%s",
-		 number_short(average_of(line), mean, sizeof(mean)), unit,
+		 number_short(line->average, mean, sizeof(mean)), unit,
 		 number_short(line->least, least, sizeof(least)), unit,
 		 number_short(line->most, most, sizeof(most)), unit);
 }
@@ -302,13 +293,13 @@ static void write_line(const struct report *report, const struct timeline_line *
 		   row->desc   ? row->desc->short_text :
 				 "");
 	write_text(out, "unit", describe_rate_unit(row, true, unit, sizeof(unit)));
-	write_text(out, "total", row->metric ? NULL : describe_value(row, text, sizeof(text)));
+	write_text(out, "total", describe_value(row, text, sizeof(text)));
 	write_text(out, "totalUnit", row->unit);
 	write_text(out, "note", describe_notes(row, text, sizeof(text)));
 	describe(line, text, sizeof(text));
 	write_text(out, "say", text);
 	fprintf(out, "\"block\":%d,\"average\":", line->is_block);
-	write_value(out, average_of(line), 17);
+	write_value(out, line->average, 17);
 	fputs(",\"most\":", out);
 	write_value(out, line->most, 17);
 	fputs(",\"top\":", out);
@@ -385,8 +376,8 @@ static const char page_foot[] =
 	"<kbd>b</kbd> set a marker there, <kbd>/</kbd> search.</p>\n"
 	"<p>Counts are exact sums of all samples. The lines are rates over each sample's time; "
 	"metrics and levels are shown as they are. Grey: there is no value, as nobody measured or "
-	"a ratio would be one of nothing. \xe2\x89\x88: a metric's mean over a piece of time, not "
-	"weighted by counts. ";
+	"a ratio would be one of nothing. A mean is that over time, of the samples "
+	"that measured it. ";
 
 static const char page_exact[] = "Each step of a line is one sample.";
 

@@ -21,6 +21,7 @@ static void add_lines(struct json_object *root, const struct report *report, boo
 		o = row->metric ? rows_json_metric(row) : rows_json_counter(row);
 		/* over single samples: rates, levels, metrics */
 		json_add_double(o, "sample_min", line->least);
+		json_add_double(o, "sample_mean", line->average);
 		json_add_double(o, "sample_max", line->most);
 		json_add_text(o, "sample_unit", describe_rate_unit(row, false, unit, sizeof(unit)));
 		json_object_array_add(row->metric ? metrics : counters, o);

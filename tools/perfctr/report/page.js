@@ -320,12 +320,10 @@ function sums(line, { first, last, all }) {
 		min = min === null || low < min ? low : min;
 		max = max === null || high > max ? high : max;
 	}
-	const isRatio = line.total === null;
 	return {
-		count: all && line.total ? `${line.total} ${line.totalUnit}` :
+		count: all ? `${line.total} ${line.totalUnit}` :
 			count === null ? "" : exact(line, count),
-		mean: all ? short(line.average, "") :
-			`${isRatio && mean !== null ? "\u2248 " : ""}${short(mean, "")}`,
+		mean: short(all ? line.average : mean, ""),
 		min: min === null ? "" : short(min, ""),
 		max: max === null ? "" : short(max, ""),
 	};

@@ -27,18 +27,17 @@ int stat_find_rows(struct stat_report *report, const struct rows *rows)
 
 void row_stat_end_run(struct row_stat *stat)
 {
-	double number = stat->pending;
-	uint64_t elapsed_ns = stat->pending_ns;
+	double number = mean_of(&stat->pending);
+	uint64_t elapsed_ns = stat->pending.ns;
 
 	if (!elapsed_ns)
 		return;
-	stat->pending_ns = 0;
+	stat->pending = (struct mean){ 0 };
 	if (!stat->intervals || number < stat->min)
 		stat->min = number;
 	if (!stat->intervals || number > stat->max)
 		stat->max = number;
-	stat->weighted_sum += number * (double)elapsed_ns * 1e-9;
-	stat->elapsed_ns += elapsed_ns;
+	mean_add(&stat->mean, number, elapsed_ns);
 	stat->intervals++;
 }
 
@@ -51,23 +50,20 @@ void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_
 		return;
 	if (complete) {
 		row_stat_end_run(stat);
-		stat->pending = number;
-		stat->pending_ns = elapsed_ns;
-	} else if (stat->pending_ns && isfinite(row->rate)) {
-		stat->pending_ns += elapsed_ns;
-		stat->pending +=
-			(number - stat->pending) * (double)elapsed_ns / (double)stat->pending_ns;
+		mean_add(&stat->pending, number, elapsed_ns);
+	} else if (stat->pending.ns && isfinite(row->rate)) {
+		mean_add(&stat->pending, number, elapsed_ns);
 	}
 }
 
 double row_stat_mean(const struct row_stat *stat)
 {
-	return stat->weighted_sum / ((double)stat->elapsed_ns * 1e-9);
+	return mean_of(&stat->mean);
 }
 
 bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat)
 {
-	return stat && stat->intervals && stat->elapsed_ns >= report->rows.span.elapsed_ns / 2;
+	return stat && stat->intervals && stat->mean.ns >= report->rows.span.elapsed_ns / 2;
 }
 
 /* Welford's method: stable for many runs of large counts */

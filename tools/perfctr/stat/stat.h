@@ -4,6 +4,7 @@
 
 #include "lib/counting.h"
 #include "lib/json.h"
+#include "lib/mean.h"
 #include "lib/rows.h"
 #include "contexts.h"
 
@@ -26,10 +27,8 @@ struct row_stat {
 	double min; /* smallest rate of those, per second; the value of metrics and levels */
 	double max;
 	/* the last interval, which is counted when it is complete: a shorter rest belongs to it */
-	double pending;
-	uint64_t pending_ns;
-	double weighted_sum; /* sum of rate times seconds; @elapsed_ns: time of those intervals */
-	uint64_t elapsed_ns;
+	struct mean pending;
+	struct mean mean; /* of the intervals before it */
 	/* runs in which it was measured, with mean and sum of squared differences */
 	uint64_t runs;
 	double run_mean;
