@@ -6,6 +6,7 @@
  */
 #include <linux/delay.h>
 #include <linux/math64.h>
+#include <linux/module.h>
 #include <linux/uaccess.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
@@ -767,3 +768,6 @@ static struct kunit_suite core_suite = {
 };
 
 kunit_test_suite(core_suite);
+
+MODULE_DESCRIPTION("Tests of the counter core and the Tegra410 PMUs");
+MODULE_LICENSE("GPL");
