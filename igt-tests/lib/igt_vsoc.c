@@ -143,13 +143,6 @@ int igt_vsoc_ctx_destroy(int fd, uint32_t ctx)
 	return igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy);
 }
 
-void igt_vsoc_info(const struct igt_perfctr_device *dev, struct drm_vsoc_info *info)
-{
-	struct drm_vsoc_get_info get = { .pointer = (uintptr_t)info, .size = sizeof(*info) };
-
-	igt_assert_eq(igt_perfctr_ioctl(dev->fd, DRM_IOCTL_VSOC_GET_INFO, &get), 0);
-}
-
 static void debugfs_path(const struct igt_perfctr_device *dev, const char *file, char *path,
 			 size_t size)
 {

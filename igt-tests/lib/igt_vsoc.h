@@ -46,7 +46,6 @@ void igt_vsoc_gem_close(int fd, uint32_t handle);
 uint32_t igt_vsoc_ctx_create(int fd);
 /* 0 or -errno */
 int igt_vsoc_ctx_destroy(int fd, uint32_t ctx);
-void igt_vsoc_info(const struct igt_perfctr_device *dev, struct drm_vsoc_info *info);
 
 /*
  * Counts of a counter set at one moment: the truth, and the parts of it that firmware destroyed,
