@@ -226,6 +226,8 @@ static void tegra410_pmu_unbind(void *data)
 	if (pmu->pdata.irq_ops)
 		pmu->pdata.irq_ops->free(pmu->pdata.irq_ctx);
 	cpus_read_unlock();
+	if (pmu->pmu.dev)
+		sysfs_remove_link(&pmu->pmu.dev->kobj, "device");
 	/* does not change after detach */
 	if (!pmu->was_opened)
 		tegra410_pmu_unregister(pmu);
@@ -272,6 +274,9 @@ static int tegra410_pmu_bind(struct device *dev, const struct tegra410_pmu_platf
 			goto free_irq;
 	}
 	tegra410_pmu_go(pmu);
+	/* says whose PMU it is; a parent would have to outlive it */
+	if (pmu->pmu.dev && sysfs_create_link(&pmu->pmu.dev->kobj, &dev->kobj, "device"))
+		dev_warn(dev, "no link from %s\n", name);
 	*bound = pmu;
 	return 0;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fake.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -164,6 +165,17 @@ static int fake_poll(void *data, int fd, int64_t timeout_ns)
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* a file with the content "link:TARGET" */
+static int fake_readlink(void *data, const char *path, char *text, size_t size)
+{
+	struct fake *f = data;
+
+	for (size_t n = 0; n < f->file_count; n++)
+		if (!strcmp(f->files[n].path, path) && !strncmp(f->files[n].content, "link:", 5))
+			return snprintf(text, size, "%s", f->files[n].content + 5);
+	return -ENOENT;
 }
 
 static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
@@ -561,6 +573,7 @@ struct fake *fake_new(void)
 		.eventfd = fake_eventfd,
 		.poll = fake_poll,
 		.list = fake_list,
+		.readlink = fake_readlink,
 	};
 	f->step = 1;
 	f->mux_cycles = 500;

@@ -192,6 +192,56 @@ TEST_WITH(begin, end, "PMUs without a CPU are gone")
 	EQUAL(perfctr_selection_add(selection, "ucf0/mem_bytes_rd/"), -ENOENT);
 }
 
+static int count_names(void *data, const struct perfctr_pmu_event *event)
+{
+	*(unsigned int *)data += !strncmp(event->pmu, "nvidia_ucf", 10) ||
+				 !strncmp(event->pmu, "xe_", 3);
+	return 0;
+}
+
+static unsigned int offered(void)
+{
+	unsigned int found = 0;
+
+	EQUAL(perfctr_device_pmu_events(device, count_names, &found), 0);
+	return found;
+}
+
+TEST_WITH(begin, end, "PMUs of another GPU are selected by their names only")
+{
+	fake_file(fake, PMUS "xe_0000_03_00.0/type", "50\n");
+	fake_file(fake, PMUS "xe_0000_03_00.0/format/event", "config:0-7\n");
+	fake_file(fake, PMUS "xe_0000_03_00.0/events/engine-active", "event=2\n");
+	fake_file(fake, "/proc/self", "");
+	/* without links nobody owns a PMU */
+	EQUAL(offered(), 6);
+	fake_file(fake, "/sys/class/drm/card0", "link:../../devices/platform/vsoc.0/drm/card0");
+	fake_file(fake, "/sys/class/drm/renderD128",
+		  "link:../../devices/platform/vsoc.0/drm/renderD128");
+	fake_file(fake, "/sys/class/drm/card1", "link:../../devices/platform/vsoc.1/drm/card1");
+	fake_file(fake, "/sys/class/drm/card2",
+		  "link:../../devices/pci0000:00/0000:03:00.0/drm/card2");
+	EQUAL(offered(), 5);
+	EQUAL(perfctr_selection_add(selection, "metric:ucf.*") > 0, 1);
+	fake_file(fake, PMUS "nvidia_ucf_pmu_0/device", "link:../platform/vsoc.0/tegra410-pmu.1");
+	/* a part of a name is no parent */
+	fake_file(fake, PMUS "nvidia_ucf_pmu_1",
+		  "link:../../../devices/platform/vsoc.10/nvidia_ucf_pmu_1");
+	EQUAL(offered(), 5);
+	fake_file(fake, PMUS "nvidia_ucf_pmu_0/device", "link:../platform/vsoc.1/tegra410-pmu.1");
+	EQUAL(offered(), 2);
+	fake_file(fake, PMUS "nvidia_ucf_pmu_1",
+		  "link:../../../devices/platform/vsoc.1/nvidia_ucf_pmu_1");
+	EQUAL(offered(), 0);
+	selection = perfctr_selection_unref(selection);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	EQUAL(perfctr_selection_add(selection, "metric:ucf.*"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "u*/mem_bytes_rd"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "mem_bytes_rd"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "ucf/mem_bytes_rd/"), 2);
+	EQUAL(perfctr_selection_add(selection, "xe_0000_03_00.0/engine-active/"), 1);
+}
+
 TEST_WITH(begin, end, "a copy can be tried")
 {
 	struct perfctr_selection *copy = NULL;

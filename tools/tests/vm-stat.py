@@ -50,6 +50,26 @@ def intervals_add_up():
 
 
 @test
+def pmus_of_another_device():
+    """list, stat: a second device does not offer the fabric of the first, an event names it"""
+    def events(node, *words):
+        result = json.loads(run("perfctr", "stat", "-j", "-d", node, *words, "--", "true").stdout)
+        return {c["block"] for c in result["counters"]}
+
+    before = set(glob.glob("/dev/dri/renderD*"))
+    write("/sys/bus/platform/drivers/vsoc/new_device", "9")
+    try:
+        other, = set(glob.glob("/dev/dri/renderD*")) - before
+        check("ucf" in events(NODE) and "ucf" not in events(other), "defaults")
+        check("shader" in events(other), "no defaults of its own")
+        check("nvidia_ucf" in run("perfctr", "list", "-d", NODE).stdout and
+              "nvidia_" not in run("perfctr", "list", "-d", other).stdout, "list")
+        check("ucf0" in events(other, "-e", "ucf0/mem_bytes_rd/"), "named")
+    finally:
+        write("/sys/bus/platform/drivers/vsoc/del_device", "9")
+
+
+@test
 def ends_with_its_command():
     """stat -I 1 -p 1: ends with its command even if samples arrive faster than they are shown"""
     check(len(stat_against_truth("-I", "1", "-p", "1ms")["intervals"]) > 5, "too few intervals")

@@ -605,6 +605,18 @@ typedef int (*perfctr_pmu_event_fn)(void *data, const struct perfctr_pmu_event *
 int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data);
 
 /**
+ * perfctr_device_pmu_events() - as perfctr_pmu_events(), without the PMUs of other GPUs
+ * @device: from perfctr_device_open(). A PMU of another DRM device can be counted beside it, but
+ *	    only an event that names the PMU or its block selects it, no pattern and no metric.
+ * @fn: called for each event
+ * @data: passed to @fn
+ *
+ * Return: 0; what @fn returned; a negative errno.
+ */
+int perfctr_device_pmu_events(const struct perfctr_device *device, perfctr_pmu_event_fn fn,
+			      void *data);
+
+/**
  * struct perfctr_pcie_port - a PCIe root port and its root complex
  *
  * The PMUs of a Tegra410 are named after socket and root complex; lspci and drivers use PCI

@@ -340,6 +340,8 @@ static int load_pmus(struct parser *p)
 		return 0;
 	error = pmu_list_load(p->ctx, &p->pmus);
 	p->pmus_loaded = !error;
+	if (!error)
+		pmu_list_judge(p->device, &p->pmus);
 	return error;
 }
 
@@ -508,7 +510,8 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 
 	for (size_t n = 0; !error && n < p->pmus.count; n++) {
 		if (!pmu_matches(&p->pmus.pmus[n], head) ||
-		    (is_glob(head) && !counts_pmu(p, &p->pmus.pmus[n])))
+		    (is_glob(head) &&
+		     (!counts_pmu(p, &p->pmus.pmus[n]) || p->pmus.pmus[n].is_foreign)))
 			continue;
 		if (!known)
 			error = need_pmu_support(p, &p->pmus.pmus[n]);
@@ -542,8 +545,8 @@ static int add_pmu_plain(struct parser *p, const char *name)
 		const struct pmu *pmu = &p->pmus.pmus[n];
 		struct expansion e = { p, pmu, name, "", false };
 
-		if (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
-		    !strcmp(pmu->name, "software"))
+		if (!pmu->is_foreign && (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+					 !strcmp(pmu->name, "software")))
 			error = pmu_list_events(p->ctx, pmu, expand_event, &e);
 	}
 	return error;
@@ -565,7 +568,8 @@ static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 	for (size_t n = 0; n < p->pmus.count; n++) {
 		unsigned int other = p->pmus.pmus[n].block_type;
 
-		if (type ? other == type : other != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		if (!p->pmus.pmus[n].is_foreign &&
+		    (type ? other == type : other != DRM_PERFCTR_BLOCK_GENERIC_PMU))
 			return true;
 	}
 	return false;

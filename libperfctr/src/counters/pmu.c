@@ -12,6 +12,7 @@
 
 #define PMU_PATH "/sys/bus/event_source/devices"
 #define TRACEFS_PATH "/sys/kernel/tracing/events"
+#define DRM_CLASS_PATH "/sys/class/drm"
 #define DEBUGFS_TRACE_PATH "/sys/kernel/debug/tracing/events"
 
 enum { TEXT_BYTES = 256 };
@@ -125,6 +126,92 @@ void pmu_list_free(struct pmu_list *list)
 {
 	free(list->pmus);
 	*list = (struct pmu_list){ 0 };
+}
+
+/* --- PMUs of other devices ------------------------------------------------------ */
+
+/* Where a link in sysfs leads, below /sys/devices. Return: whether there is one. */
+static bool read_place(struct perfctr_ctx *ctx, const char *path, char *place)
+{
+	char target[PATH_BYTES], *rest = target, *up;
+
+	if (ctx->sys->readlink(ctx->sys->data, path, target, sizeof(target)) < 0)
+		return false;
+	while ((up = strstr(rest, "../")))
+		rest = up + strlen("../");
+	snprintf(place, PATH_BYTES, "%s",
+		 strncmp(rest, "devices/", strlen("devices/")) ? rest : strchr(rest, '/') + 1);
+	return true;
+}
+
+static bool read_drm_place(struct perfctr_ctx *ctx, const char *node, char *place)
+{
+	char path[PATH_BYTES], *end;
+
+	snprintf(path, sizeof(path), DRM_CLASS_PATH "/%.64s", node);
+	if (!read_place(ctx, path, place))
+		return false;
+	end = strstr(place, "/drm/");
+	if (end)
+		*end = '\0';
+	return end;
+}
+
+static bool is_below(const char *place, const char *device)
+{
+	size_t length = strlen(device);
+
+	return !strncmp(place, device, length) && place[length] == '/';
+}
+
+static bool belongs_to(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *device)
+{
+	const char *name = strrchr(device, '/');
+	char path[PATH_BYTES], place[PATH_BYTES], address[PATH_BYTES];
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/device", pmu->name);
+	if (read_place(ctx, path, place) && is_below(place, device))
+		return true;
+	snprintf(path, sizeof(path), PMU_PATH "/%s", pmu->name);
+	if (read_place(ctx, path, place) && is_below(place, device))
+		return true;
+	/* as of i915_0000_03_00.0 */
+	snprintf(address, sizeof(address), "%s", name ? name + 1 : device);
+	for (char *c = address; *c; c++)
+		*c = *c == ':' ? '_' : *c;
+	return strchr(address, '_') && strstr(pmu->name, address);
+}
+
+struct judge {
+	struct perfctr_ctx *ctx;
+	struct pmu_list *list;
+	char own[PATH_BYTES];
+};
+
+static int judge_node(void *arg, const char *node)
+{
+	struct judge *j = arg;
+	char place[PATH_BYTES];
+
+	if (!read_drm_place(j->ctx, node, place) || !strcmp(place, j->own))
+		return 0;
+	for (size_t n = 0; n < j->list->count; n++)
+		j->list->pmus[n].is_foreign |= belongs_to(j->ctx, &j->list->pmus[n], place);
+	return 0;
+}
+
+void pmu_list_judge(const struct perfctr_device *device, struct pmu_list *list)
+{
+	struct judge j = { device->ctx, list, "" };
+	const char *node = strrchr(device->path, '/');
+	bool has_own = false;
+
+	/* a device for the PMUs of the whole machine has no blocks of its own */
+	for (size_t n = 0; n < device->block_count; n++)
+		has_own |= !block_is_pmu(&device->blocks[n]);
+	if (has_own && node && device->ctx->sys->readlink &&
+	    read_drm_place(device->ctx, node + 1, j.own))
+		device->ctx->sys->list(device->ctx->sys->data, DRM_CLASS_PATH, judge_node, &j);
 }
 
 void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size)

@@ -14,6 +14,8 @@ struct pmu {
 	/* block type and index; GENERIC_PMU for all but the Tegra410 kinds */
 	uint16_t block_type;
 	uint16_t index;
+	/* belongs to another DRM device, see pmu_list_judge() */
+	bool is_foreign;
 };
 
 struct pmu_list {
@@ -32,6 +34,12 @@ struct pmu_event {
 /* All PMUs of the machine, empty without perf events. */
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
 void pmu_list_free(struct pmu_list *list);
+
+/*
+ * Mark the PMUs of other GPUs: their device in sysfs, the parent or the link "device", belongs to
+ * another DRM device than @device, or their name has its PCI address.
+ */
+void pmu_list_judge(const struct perfctr_device *device, struct pmu_list *list);
 
 /* "software" for PERF_TYPE_SOFTWARE; "pmu_type=77" if there is none. */
 void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size);

@@ -59,18 +59,34 @@ static int visit_event(void *arg, const char *name)
 	return visit_name(w, name);
 }
 
-EXPORT int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data)
+static int visit_pmus(struct perfctr_ctx *ctx, const struct perfctr_device *device,
+		      perfctr_pmu_event_fn fn, void *data)
 {
 	struct pmu_list list = { 0 };
 	int error = pmu_list_load(ctx, &list);
 
+	if (!error && device)
+		pmu_list_judge(device, &list);
 	for (size_t n = 0; !error && n < list.count; n++) {
 		struct walk w = { ctx, &list.pmus[n], fn, data, false };
 
+		if (list.pmus[n].is_foreign)
+			continue;
 		error = pmu_list_events(ctx, w.pmu, visit_event, &w);
 		if (!error && !w.any)
 			error = visit_name(&w, NULL);
 	}
 	pmu_list_free(&list);
 	return error;
+}
+
+EXPORT int perfctr_pmu_events(struct perfctr_ctx *ctx, perfctr_pmu_event_fn fn, void *data)
+{
+	return visit_pmus(ctx, NULL, fn, data);
+}
+
+EXPORT int perfctr_device_pmu_events(const struct perfctr_device *device, perfctr_pmu_event_fn fn,
+				     void *data)
+{
+	return visit_pmus(device->ctx, device, fn, data);
 }

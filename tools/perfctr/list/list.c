@@ -545,7 +545,7 @@ static void list_metrics(struct lister *l)
 static int list_all(struct lister *l, bool json)
 {
 	struct json_object *root = NULL;
-	int error;
+	int error = 0;
 
 	l->by = l->device ? perfctr_device_driver(l->device) : "";
 	if (json) {
@@ -558,7 +558,10 @@ static int list_all(struct lister *l, bool json)
 	for (unsigned int set = DRM_PERFCTR_SET_PRIMARY; set <= DRM_PERFCTR_SET_TERTIARY; set++)
 		list_counters(l, set);
 	list_unnamed(l);
-	error = l->all ? 0 : perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
+	if (l->device && !l->all)
+		error = perfctr_device_pmu_events(l->device, show_pmu_event, l);
+	else if (!l->all)
+		error = perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
 	l->by = "";
 	list_metrics(l);
 	if (json) {
