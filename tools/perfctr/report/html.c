@@ -123,7 +123,7 @@ static const char page_lines[] =
 	"<div id=\"window\" class=\"hidden\"></div></div>\n"
 	"<div id=\"axis\" aria-hidden=\"true\"></div>\n</div>\n</div>\n</div>\n"
 	"<div id=\"over\" aria-hidden=\"true\"></div>\n"
-	"<section id=\"pinned\">\n<div id=\"charts\"></div>\n<div class=\"scroll\">"
+	"<section id=\"pinned\" class=\"hidden\">\n<div id=\"charts\"></div>\n<div class=\"scroll\">"
 	"<table id=\"legend\"><thead><tr><th>pinned</th><th>unit</th><th>at cursor</th>"
 	"<th>at A</th><th>at B</th><th>B \xe2\x88\x92 A</th><th>mean</th><th>min</th><th>max</th>"
 	"<th id=\"range\">count</th></tr></thead><tbody></tbody></table></div>\n"
