@@ -18,6 +18,7 @@ import re
 import shutil
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tarfile
@@ -333,9 +334,9 @@ def perfetto_classes():
     return module
 
 
-def decode_trace(*options):
+def decode_trace(*options, capture="a.cap"):
     trace = perfetto_classes().Trace()
-    run("export", "-f", "perfetto", *options, "-o", path("a.pftrace"), path("a.cap"))
+    run("export", "-f", "perfetto", *options, "-o", path("a.pftrace"), path(capture))
     with open(path("a.pftrace"), "rb") as f:
         trace.ParseFromString(f.read())
     return trace
@@ -347,14 +348,14 @@ def perfetto_tracks():
     starts of samples"""
     trace = decode_trace()
     first = trace.packet[0]
-    check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 5,
+    check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 6,
           "defaults")
     check(len({p.trusted_packet_sequence_id for p in trace.packet}) == 1, "sequences")
     check({p.sequence_flags for p in trace.packet[1:]} == {2},
           "packets that need the defaults are not marked")
     snapshots = [{c.clock_id: c.timestamp for c in p.clock_snapshot.clocks} for p in trace.packet
                  if p.HasField("clock_snapshot")]
-    check(snapshots[0] == {5: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and
+    check(snapshots[0] == {5: START, 64: START, 3: START + 5, 6: START + 1000, 1: REALTIME} and
           len(snapshots) == 2, f"clocks {snapshots}")
     tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet
               if p.HasField("track_descriptor")}
@@ -364,6 +365,9 @@ def perfetto_tracks():
             names[tracks[track.parent_uuid].name, track.name] = track
     check(names["shader0", "EIGHT"].counter.unit_name == "fragments/s", "unit")
     check(names["shader16", "LEVEL"].counter.unit_name == "queues", "unit of a level")
+    check({name[1]: track.counter.y_axis_share_key for name, track in names.items()} ==
+          {"EIGHT": "fragments/s", "eights": "fragments/s", "LEVEL": "queues",
+           "my-event": "Joules/s"}, "shared axes")
     check(("shader16", "eights") in names and ("power", "my-event") in names,
           f"tracks {list(names)}")
     defined = set()
@@ -374,11 +378,54 @@ def perfetto_tracks():
             defined.add(p.track_descriptor.uuid)
         elif p.HasField("track_event"):
             check(p.track_event.track_uuid in defined, "event before its track")
-    points = [(p.timestamp, p.track_event.double_counter_value) for p in trace.packet
+    points = [(p.timestamp - 1000, p.track_event.double_counter_value) for p in trace.packet
               if p.HasField("track_event") and
               p.track_event.track_uuid == names["shader0", "EIGHT"].uuid]
     check(points == [(START, EXACT * 100.0), (START + 10 * MS, 2 / 0.03), (START + 40 * MS, 500.0),
                      (START + 50 * MS, 0.0)], f"points {points}")
+
+
+def trace_ids(trace):
+    return ({p.trusted_packet_sequence_id for p in trace.packet},
+            {p.track_descriptor.uuid for p in trace.packet if p.HasField("track_descriptor")})
+
+
+@test
+def perfetto_ids():
+    """export perfetto: ids are of the capture, the track and the unit; none is small"""
+    copy = head(cb.UNHEARD_OF).replace(b"a,host", b"b,host")
+    later = head(cb.UNHEARD_OF).replace(cb.anchor(START, REALTIME), cb.anchor(START, REALTIME + 1))
+    body = unknown_device()[len(head(cb.UNHEARD_OF)):]
+    write("host.cap", copy + body)
+    write("later.cap", later + body)
+    traces = [decode_trace(), decode_trace("--counts"), decode_trace(capture="host.cap"),
+              decode_trace(capture="later.cap")]
+    check(trace_ids(decode_trace()) == trace_ids(traces[0]), "ids change from export to export")
+    sequences = set().union(*(trace_ids(t)[0] for t in traces))
+    uuids = [trace_ids(t)[1] for t in traces]
+    check(len(sequences) == 4 and min(sequences) >= 2**31, f"sequences {sequences}")
+    check(len(uuids[0]) == 12 and len(set().union(*uuids)) == 48 and
+          min(set().union(*uuids)) > 2**32, f"tracks {uuids}")
+
+
+@test
+def perfetto_of_a_suspended_machine():
+    """export perfetto: times drift with the clock, and leap where the machine slept"""
+    parts = [head(cb.UNHEARD_OF)]
+    parts += [cb.record(cb.SAMPLE, cb.sample(n, START + n * 10 * MS, START + (n + 1) * 10 * MS,
+                                             blocks(n + 1, 1))) for n in range(4)]
+    # a drift of 2 us in 20 ms, then 8 hours of sleep
+    slept = 8 * 3600 * 10**9
+    for raw, drift, sleep in ((START + 20 * MS, 2000, 0), (START + 40 * MS, 4000, slept)):
+        ns = raw + 5 + drift
+        parts.append(cb.record(cb.ANCHOR, struct.pack("<QQQQQ", raw, ns, ns + 995 + sleep,
+                                                      REALTIME, 10)))
+    parts.append(cb.status(4))
+    write("slept.cap", b"".join(parts))
+    times = sorted({p.timestamp - START - 1000 for p in decode_trace(capture="slept.cap").packet
+                    if p.HasField("track_event")})
+    check(times == [0, 10 * MS + 1000, 20 * MS + 2000, 30 * MS + 2000, 40 * MS + 4000 + slept],
+          f"times {times}")
 
 
 @test

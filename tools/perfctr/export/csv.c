@@ -63,7 +63,7 @@ static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 		 "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%u,%" PRIu64, sample->seq,
 		 sample->start_ns, sample->end_ns, sample->user_data, flags, sample->merged_periods,
 		 sample->lost_ns);
-	if (capture_file_realtime(e->file, sample->end_ns, &ns))
+	if (capture_file_time(e->file, sample->end_ns, CLOCK_REALTIME, &ns))
 		snprintf(after, sizeof(after), ",%" PRIu64, ns);
 	for (size_t n = 0; n < e->values.count; n++) {
 		const struct values_item *item = &e->values.items[n];

@@ -85,7 +85,9 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 		return app_usage(app, "--counts is for perfetto: csv and json have counts anyway");
 	status = capture_list_add(app, argv + optind, argc - optind, &o->captures);
 	if (!status && o->format == &export_perfetto && o->captures.count > 1)
-		return app_usage(app, "a Perfetto trace has one capture, these are %zu",
+		return app_usage(app,
+				 "a Perfetto trace has one capture, these are %zu: export each, "
+				 "then concatenate the traces with cat",
 				 o->captures.count);
 	return status;
 }

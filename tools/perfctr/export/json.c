@@ -113,7 +113,7 @@ static int json_sample(struct export *e, const struct perfctr_sample *sample)
 	add_member(text, "{\"record\":\"sample\",\"seq\":", sample->seq);
 	add_member(text, ",\"start_ns\":", sample->start_ns);
 	add_member(text, ",\"end_ns\":", sample->end_ns);
-	if (capture_file_realtime(e->file, sample->end_ns, &ns))
+	if (capture_file_time(e->file, sample->end_ns, CLOCK_REALTIME, &ns))
 		add_member(text, ",\"end_realtime_ns\":", ns);
 	else
 		text_put(text, ",\"end_realtime_ns\":null");

@@ -3,9 +3,9 @@
  * A capture as a Perfetto trace.
  *
  * A track for the capture, below it one for the samples, and one for each block with a counter
- * track for each of its counters and metrics. Times are in CLOCK_MONOTONIC_RAW as in the samples;
- * clock snapshots relate it to the clocks of other traces. The value of a sample is written at the
- * sample's start: a counter track keeps a value until the next one.
+ * track for each of its counters and metrics. Times are in CLOCK_BOOTTIME, the clock of Perfetto's
+ * own traces, so that both can be concatenated. The value of a sample is written at the sample's
+ * start: a counter track keeps a value until the next one.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,16 +20,21 @@ enum {
 	CLOCK_ID_MONOTONIC = 3,
 	CLOCK_ID_MONOTONIC_RAW = 5,
 	CLOCK_ID_BOOTTIME = 6,
-	SEQUENCE_ID = 1,
+	/*
+	 * The clock of samples in this sequence of packets only. It makes the snapshots of each
+	 * capture a kind of their own: readers want the times of one kind in ascending order, also
+	 * in concatenated traces.
+	 */
+	CLOCK_ID_SAMPLES = 64,
 	INCREMENTAL_STATE_CLEARED = 1,
 	NEEDS_INCREMENTAL_STATE = 2,
 	ORDER_EXPLICIT = 3,
 	/* field 1, length-delimited */
 	TAG_PACKET = 1 << 3 | 2,
-	UUID_CAPTURE = 1,
-	UUID_SAMPLES = 2,
-	UUID_FIRST = 16, /* UUIDs of blocks follow, then those of counters */
 };
+
+/* what has an id of its own in the trace */
+enum { ID_SEQUENCE, ID_CAPTURE, ID_SAMPLES, ID_FIRST /* of blocks; then those of counters */ };
 
 struct track {
 	uint64_t uuid;
@@ -43,8 +48,55 @@ struct perfetto {
 	size_t room;
 	struct track *tracks;
 	size_t track_count;
+	uint64_t identity; /* of the capture */
 	bool failed;
 };
+
+/* --- ids ------------------------------------------------------------------- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	/* FNV-1a */
+	for (size_t n = 0; n < size; n++)
+		hash = (hash ^ ((const uint8_t *)bytes)[n]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* Of the host, the command, the device and the time: the same whenever a capture is exported. */
+static uint64_t identify(const struct export *e)
+{
+	const struct capture_file *file = e->file;
+	const char *name = perfctr_device_info(file->device)->name;
+	uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), name, strlen(name) + 1);
+
+	for (size_t n = 0; n < file->text_count; n++) {
+		const struct capture_text *text = &file->texts[n];
+
+		hash = hash_bytes(hash, text->key, strlen(text->key) + 1);
+		hash = hash_bytes(hash, text->value, strlen(text->value) + 1);
+	}
+	if (file->anchor_count)
+		hash = hash_bytes(hash, file->anchors, sizeof(*file->anchors));
+	hash = hash_bytes(hash, &perfctr_totals_span(file->totals)->start_ns, sizeof(uint64_t));
+	/* rates and counts of the same capture are different tracks */
+	return hash_bytes(hash, &e->counts, sizeof(e->counts));
+}
+
+/* The id of a track. Ids of other numbers differ: each step can be undone (as in splitmix64). */
+static uint64_t track_id(const struct export *e, uint64_t number)
+{
+	uint64_t id = ((const struct perfetto *)e->state)->identity + number;
+
+	id = (id ^ id >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	id = (id ^ id >> 27) * UINT64_C(0x94d049bb133111eb);
+	return id ^ id >> 31;
+}
+
+/* Perfetto's service numbers its sequences from 1 on. */
+static uint32_t sequence_id(const struct export *e)
+{
+	return (uint32_t)track_id(e, ID_SEQUENCE) | UINT32_C(1) << 31;
+}
 
 /* --- packets --------------------------------------------------------------- */
 
@@ -55,7 +107,7 @@ static int write_packet(struct export *e, Perfetto__TracePacket *packet)
 	size_t size, left, head_bytes = 1;
 
 	packet->has_trusted_packet_sequence_id = true;
-	packet->trusted_packet_sequence_id = SEQUENCE_ID;
+	packet->trusted_packet_sequence_id = sequence_id(e);
 	if (!packet->has_sequence_flags) {
 		/* the defaults in the first packet are needed to read this one */
 		packet->has_sequence_flags = true;
@@ -85,7 +137,8 @@ static int write_first(struct export *e)
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 
 	defaults.has_timestamp_clock_id = true;
-	defaults.timestamp_clock_id = CLOCK_ID_MONOTONIC_RAW;
+	defaults.timestamp_clock_id = e->file->anchor_count ? CLOCK_ID_BOOTTIME :
+							      CLOCK_ID_MONOTONIC_RAW;
 	packet.trace_packet_defaults = &defaults;
 	packet.has_sequence_flags = true;
 	packet.sequence_flags = INCREMENTAL_STATE_CLEARED;
@@ -102,6 +155,7 @@ static int write_anchor(struct export *e, const struct perfctr_anchor *anchor)
 		{ CLOCK_ID_MONOTONIC_RAW, anchor->raw_ns },
 		{ CLOCK_ID_MONOTONIC, anchor->monotonic_ns },
 		{ CLOCK_ID_REALTIME, anchor->realtime_ns },
+		{ CLOCK_ID_SAMPLES, anchor->raw_ns },
 	};
 	Perfetto__ClockSnapshot__Clock clocks[ARRAY_SIZE(readings)];
 	Perfetto__ClockSnapshot__Clock *pointers[ARRAY_SIZE(readings)];
@@ -160,11 +214,11 @@ static int block_track(struct export *e, size_t line, uint64_t *uuid)
 	for (size_t n = 0; n < line; n++) {
 		if (!v->lines[n].is_block || strcmp(v->lines[n].row->label, label))
 			continue;
-		*uuid = UUID_FIRST + n;
+		*uuid = track_id(e, ID_FIRST + n);
 		return 0;
 	}
-	*uuid = UUID_FIRST + line;
-	return write_group(e, *uuid, UUID_CAPTURE, label, NULL, (int32_t)line + 1);
+	*uuid = track_id(e, ID_FIRST + line);
+	return write_group(e, *uuid, track_id(e, ID_CAPTURE), label, NULL, (int32_t)line + 1);
 }
 
 static int write_counter_track(struct export *e, size_t line)
@@ -180,9 +234,12 @@ static int write_counter_track(struct export *e, size_t line)
 
 	if (error)
 		return error;
-	p->tracks[line].uuid = UUID_FIRST + e->values.count + line;
+	p->tracks[line].uuid = track_id(e, ID_FIRST + e->values.count + line);
 	snprintf(unit, sizeof(unit), "%s%s", row->unit, is_rate ? "/s" : "");
 	counter.unit_name = unit;
+	/* counters of a block that have the same unit are drawn to the same scale */
+	if (*row->unit)
+		counter.y_axis_share_key = unit;
 	if (!is_rate && !strcmp(row->unit, "bytes")) {
 		counter.has_unit = true;
 		counter.unit = PERFETTO__COUNTER_DESCRIPTOR__UNIT__UNIT_SIZE_BYTES;
@@ -200,10 +257,10 @@ static int write_tracks(struct export *e)
 	const struct perfctr_device *device = e->file->device;
 	int error;
 
-	error = write_group(e, UUID_CAPTURE, 0, perfctr_device_info(device)->name,
+	error = write_group(e, track_id(e, ID_CAPTURE), 0, perfctr_device_info(device)->name,
 			    capture_file_text(e->file, "command"), -1);
 	if (!error)
-		error = write_group(e, UUID_SAMPLES, UUID_CAPTURE, "samples",
+		error = write_group(e, track_id(e, ID_SAMPLES), track_id(e, ID_CAPTURE), "samples",
 				    "what is to be known about samples", 0);
 	for (size_t n = 0; !error && n < e->values.count; n++)
 		/* a metric of the whole device has no block: use its line of sums */
@@ -222,6 +279,7 @@ static int perfetto_begin(struct export *e)
 	if (!p)
 		return -ENOMEM;
 	e->state = p;
+	p->identity = identify(e);
 	p->tracks = calloc(e->values.count + 1, sizeof(*p->tracks));
 	p->track_count = e->values.count;
 	error = p->tracks ? write_first(e) : -ENOMEM;
@@ -235,6 +293,14 @@ static int perfetto_begin(struct export *e)
 }
 
 /* --- samples ----------------------------------------------------------------- */
+
+/* The time of the trace. A capture without anchors has the clock of samples only. */
+static uint64_t trace_time(const struct export *e, uint64_t raw_ns)
+{
+	uint64_t ns;
+
+	return capture_file_time(e->file, raw_ns, CLOCK_BOOTTIME, &ns) ? ns : raw_ns;
+}
 
 static int write_event(struct export *e, uint64_t time_ns, Perfetto__TrackEvent *event,
 		       Perfetto__TrackEvent__Type type, uint64_t track)
@@ -337,21 +403,23 @@ static int write_slice(struct export *e, const struct perfctr_sample *sample)
 	begin.n_debug_annotations = ARRAY_SIZE(notes);
 	begin.debug_annotations = pointers;
 	begin.name = flags;
-	error = write_event(e, sample->start_ns, &begin,
-			    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, UUID_SAMPLES);
+	error = write_event(e, trace_time(e, sample->start_ns), &begin,
+			    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, track_id(e, ID_SAMPLES));
 	if (!error)
-		error = write_event(e, sample->end_ns, &end,
-				    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END, UUID_SAMPLES);
+		error = write_event(e, trace_time(e, sample->end_ns), &end,
+				    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END,
+				    track_id(e, ID_SAMPLES));
 	return error;
 }
 
 static int perfetto_sample(struct export *e, const struct perfctr_sample *sample)
 {
+	uint64_t start_ns = trace_time(e, sample->start_ns);
 	int error = write_slice(e, sample);
 
 	for (size_t n = 0; !error && n < e->values.count; n++)
 		if (e->values.lines[n].is_block && e->values.items[n].is_present)
-			error = write_value(e, n, sample->start_ns);
+			error = write_value(e, n, start_ns);
 	return error;
 }
 
@@ -366,7 +434,7 @@ static int write_last(struct export *e)
 		if (!p->tracks[n].has_shown)
 			continue;
 		e->values.items[n] = (struct values_item){ .is_present = true };
-		error = write_value(e, n, span->end_ns);
+		error = write_value(e, n, trace_time(e, span->end_ns));
 	}
 	return error;
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rows.h"
@@ -243,8 +242,16 @@ const char *capture_file_text(const struct capture_file *file, const char *key)
 	return NULL;
 }
 
-bool capture_file_realtime(const struct capture_file *file, uint64_t raw_ns, uint64_t *ns)
+/* CLOCK_MONOTONIC stops in suspend, CLOCK_BOOTTIME does not. */
+static bool suspended(const struct perfctr_anchor *from, const struct perfctr_anchor *to)
 {
+	return to->boottime_ns - to->monotonic_ns >
+	       from->boottime_ns - from->monotonic_ns + NS_PER_MS;
+}
+
+bool capture_file_time(const struct capture_file *file, uint64_t raw_ns, int clock, uint64_t *ns)
+{
+	const struct perfctr_anchor *from, *to;
 	size_t last = 0;
 
 	if (!file->anchor_count)
@@ -258,8 +265,12 @@ bool capture_file_realtime(const struct capture_file *file, uint64_t raw_ns, uin
 		else
 			end = middle;
 	}
-	return !perfctr_time_convert(&file->anchors[last ? last - 1 : 0], &file->anchors[last],
-				     raw_ns, CLOCK_REALTIME, ns);
+	to = &file->anchors[last];
+	from = &file->anchors[last ? last - 1 : 0];
+	/* the clock leapt at an unknown instant: not a rate that one may interpolate with */
+	if (raw_ns < to->raw_ns && suspended(from, to))
+		to = from;
+	return !perfctr_time_convert(from, to, raw_ns, clock, ns);
 }
 
 uint64_t capture_file_absent(const struct capture_file *file)
@@ -309,7 +320,7 @@ struct json_object *capture_file_json(const struct capture_file *file)
 		json_add_text(texts, file->texts[n].key, file->texts[n].value);
 	json_add(o, "texts", texts);
 	json_add_known(o, "period_ns", file->session, file->session ? file->session->period_ns : 0);
-	known = span->samples && capture_file_realtime(file, span->start_ns, &ns);
+	known = span->samples && capture_file_time(file, span->start_ns, CLOCK_REALTIME, &ns);
 	json_add_known(o, "start_realtime_ns", known, ns);
 	json_add_bool(o, "finished", file->status);
 	json_add_u64(o, "cut_bytes", file->cut_bytes);

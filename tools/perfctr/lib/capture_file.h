@@ -2,6 +2,8 @@
 /* A capture file as the subcommands read it. */
 #pragma once
 
+#include <time.h>
+
 #include <perfctr/capture.h>
 
 #include "app.h"
@@ -66,8 +68,8 @@ void capture_file_close(struct capture_file *file);
 /* Text that the recorder wrote under @key, or NULL. */
 const char *capture_file_text(const struct capture_file *file, const char *key);
 
-/* Wall-clock time of a sample. Return: false if the file lacks it. */
-bool capture_file_realtime(const struct capture_file *file, uint64_t raw_ns, uint64_t *ns);
+/* A sample's time on CLOCK_REALTIME, BOOTTIME or MONOTONIC. Return: false if the file lacks it. */
+bool capture_file_time(const struct capture_file *file, uint64_t raw_ns, int clock, uint64_t *ns);
 
 /* Samples that the session published and the file lacks; 0 if unknown. */
 uint64_t capture_file_absent(const struct capture_file *file);

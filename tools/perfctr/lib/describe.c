@@ -16,7 +16,7 @@ char *describe_date(const struct capture_file *file, char *text, size_t size)
 	uint64_t ns;
 
 	*text = '\0';
-	if (!span->samples || !capture_file_realtime(file, span->start_ns, &ns))
+	if (!span->samples || !capture_file_time(file, span->start_ns, CLOCK_REALTIME, &ns))
 		return text;
 	seconds = (time_t)(ns / NS_PER_S);
 	if (!gmtime_r(&seconds, &parts) || !strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &parts))
