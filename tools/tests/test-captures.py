@@ -863,7 +863,8 @@ def interrupted_output():
     interrupted = process.wait(timeout=60) == -signal.SIGINT
     with open(out, encoding="ascii") as f:
         text = f.read()
-    check(text == "before" if interrupted else text.count("\n") == 120001, "half of a file")
+    # the signal may come when the file is complete and has its name
+    check(text.count("\n") == 120001 or interrupted and text == "before", "half of a file")
     check(not [n for n in os.listdir(Tools.work) if "part" in n], "something stays behind")
     run("export", "-f", "csv", "-o", out, path("a.cap"))
     run("report", "-o", "/dev/null", path("a.cap"))

@@ -31,19 +31,31 @@ static int open_nameless(const char *path)
 	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
+/* Return: whether the name fits. */
+static bool part_name(const struct output *output, char *part)
+{
+	return snprintf(part, PATH_BYTES, "%s.%ld.part", output->path, (long)getpid()) < PATH_BYTES;
+}
+
 int output_open(const struct app *app, const char *path, struct output *output)
 {
 	struct stat stat;
+	char part[PATH_BYTES];
 	int fd = -1;
 
 	*output = (struct output){ .stream = app->out, .path = path };
 	if (!path)
 		return 0;
 	/* a symbolic link stays: write to its target */
-	if (lstat(path, &stat) || S_ISREG(stat.st_mode))
+	if (lstat(path, &stat) || S_ISREG(stat.st_mode)) {
 		fd = open_nameless(path);
-	output->is_nameless = fd >= 0;
-	/* the file system has no unnamed files, or path is a device, a pipe, in no folder */
+		output->is_nameless = fd >= 0;
+		/* the file system has no unnamed files */
+		if (fd < 0 && part_name(output, part))
+			fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		output->is_beside = fd >= 0 && !output->is_nameless;
+	}
+	/* path is a device, a pipe, in no folder or in one that may not change */
 	if (fd < 0)
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
@@ -62,10 +74,9 @@ static int name_file(const struct output *output)
 	int error;
 
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(output->stream));
-	if (snprintf(part, sizeof(part), "%s.%ld.part", output->path, (long)getpid()) >=
-	    (int)sizeof(part))
+	if (!part_name(output, part))
 		return -ENAMETOOLONG;
-	if (linkat(AT_FDCWD, from, AT_FDCWD, part, AT_SYMLINK_FOLLOW))
+	if (output->is_nameless && linkat(AT_FDCWD, from, AT_FDCWD, part, AT_SYMLINK_FOLLOW))
 		return -errno;
 	if (!rename(part, output->path))
 		return 0;
@@ -77,9 +88,17 @@ static int name_file(const struct output *output)
 int output_close(const struct app *app, struct output *output, int status)
 {
 	int error = app_flush(output->stream);
+	char part[PATH_BYTES];
 
-	if (output->is_nameless && !error && !status)
-		error = name_file(output);
+	if (output->is_nameless || output->is_beside) {
+		/* the new name must not reach the disk before the contents */
+		if (!error && !status && fsync(fileno(output->stream)))
+			error = -errno;
+		if (!error && !status)
+			error = name_file(output);
+		else if (output->is_beside && part_name(output, part))
+			unlink(part);
+	}
 	if (output->path && fclose(output->stream) && !error)
 		error = -errno;
 	output->stream = NULL;

@@ -9,11 +9,12 @@ struct output {
 	FILE *stream; /* to write to */
 	const char *path; /* NULL for stdout */
 	bool is_nameless; /* the file gets its name when it is complete */
+	bool is_beside; /* the same where files need a name: PATH.PID.part until then */
 };
 
 /*
- * Begin a result. An existing file stays until output_close(), even if the process is killed
- * before. Devices and pipes are written directly.
+ * Begin a result. An existing file stays until output_close(), even if the process is killed or
+ * the machine stops before. Devices and pipes are written directly.
  * @app: for messages, and for stdout; @path: file, NULL for stdout; must outlive @output.
  * Return: 0 or an exit status, the message was printed.
  */
