@@ -164,3 +164,21 @@ char *number_seconds(double value, char *text, size_t size)
 	strncat(text, "s", size - strlen(text) - 1);
 	return text;
 }
+
+char *number_scaled(uint64_t value, double scale, char *text, size_t size)
+{
+	static const double tenths[] = { 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9 };
+	uint64_t power = 1;
+
+	for (int n = 0; n < 9; n++) {
+		power *= 10;
+		if (scale != tenths[n])
+			continue;
+		snprintf(text, size, "%llu.%0*llu", (unsigned long long)(value / power), n + 1,
+			 (unsigned long long)(value % power));
+		return text;
+	}
+	/* a long double holds 64 bits, and the other factors are powers of two */
+	snprintf(text, size, "%.21Lg", (long double)value * scale);
+	return text;
+}

@@ -38,3 +38,11 @@ char *number_short(double value, char *text, size_t size);
 
 /* As number_short() for seconds: "12.35 ms", "100.0 us". */
 char *number_seconds(double value, char *text, size_t size);
+
+/*
+ * Write an integer times a factor in decimal digits. Exact if @scale is a power of ten from 1e-9 to
+ * 1, or a power of two with a result of at most 21 digits.
+ * @text: buffer, 48 bytes are enough for all values.
+ * Return: @text.
+ */
+char *number_scaled(uint64_t value, double scale, char *text, size_t size);

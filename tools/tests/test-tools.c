@@ -18,6 +18,7 @@
 #include "export/text.h"
 #include "record/flight.h"
 #include "perfkit/frames.h"
+#include "lib/escape.h"
 #include "lib/json.h"
 #include "perfkit/stat.h"
 #include "serve/share.h"
@@ -30,11 +31,11 @@
 
 static unsigned int seeds;
 
-/* json-c's, instead of libc's */
+/* json-c's, instead of libc's; gnutls, which libmicrohttpd needs, does not wait */
 ssize_t getrandom(void *bytes, size_t size, unsigned int flags)
 {
 	memset(bytes, 0, size);
-	seeds++;
+	seeds += !(flags & GRND_NONBLOCK);
 	return (ssize_t)size;
 }
 
@@ -109,6 +110,27 @@ TEST("the fast text of numbers is that of JSON")
 			EQUAL_TEXT(text->bytes, number);
 	}
 	free(text);
+}
+
+TEST("scaled numbers and labels for Prometheus are exact")
+{
+	char text[48], *label = NULL;
+	size_t size;
+	FILE *out = open_memstream(&label, &size);
+
+	EQUAL_TEXT(number_scaled(UINT64_MAX, 1, text, sizeof(text)), "18446744073709551615");
+	EQUAL_TEXT(number_scaled(UINT64_MAX, 1e-9, text, sizeof(text)), "18446744073.709551615");
+	EQUAL_TEXT(number_scaled(5, 1e-9, text, sizeof(text)), "0.000000005");
+	EQUAL_TEXT(number_scaled(9007199254740993, 1e-6, text, sizeof(text)), "9007199254.740993");
+	/* units of RAPL's energy and of a memory controller's traffic, in 2^20 bytes */
+	EQUAL_TEXT(number_scaled(3, 0x1p-32, text, sizeof(text)), "6.98491930961608886719e-10");
+	EQUAL_TEXT(number_scaled(9007199254740993, 6.103515625e-5 * 0x1p20, text, sizeof(text)),
+		   "576460752303423552");
+	label_text(out, "a\\b \"c\"\nd", true);
+	label_text(out, "\"\n", false);
+	fclose(out);
+	EQUAL_TEXT(label, "a\\\\b \\\"c\\\"\\nd\"\\n");
+	free(label);
 }
 
 TEST("JSON has exact integers and clean text")

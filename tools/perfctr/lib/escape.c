@@ -49,3 +49,12 @@ void markup_text(FILE *out, const char *text)
 	}
 	free(clean);
 }
+
+void label_text(FILE *out, const char *text, bool quote)
+{
+	for (; *text; text++) {
+		if (*text == '\\' || *text == '\n' || (*text == '"' && quote))
+			fputc('\\', out);
+		fputc(*text == '\n' ? 'n' : *text, out);
+	}
+}

@@ -24,7 +24,7 @@ bool option_words_match(const struct option_words *patterns, const char *text)
 	return !patterns->count;
 }
 
-static int add_word(const struct app *app, struct option_words *words, const char *word)
+int option_words_add(const struct app *app, struct option_words *words, const char *word)
 {
 	const char **more = realloc(words->words, (words->count + 1) * sizeof(*more));
 
@@ -56,7 +56,7 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 		*(const char **)spec->to = text;
 		return 0;
 	case OPTION_WORDS:
-		return add_word(app, spec->to, text);
+		return option_words_add(app, spec->to, text);
 	case OPTION_SECONDS:
 		if (!number_parse_time(text, NS_PER_S, number))
 			return 0;
@@ -145,4 +145,13 @@ int option_parse(const struct app *app, int argc, char **argv, const char *help,
 	if (!status && end == THEN_NOTHING && optind < argc)
 		status = app_usage(app, "'%s' is too much", argv[optind]);
 	return status;
+}
+
+int option_take(const struct app *app, const struct option_spec *specs, const char *name,
+		const char *text)
+{
+	for (; specs->name; specs++)
+		if (!strcmp(specs->name, name))
+			return take(app, specs, text);
+	return app_usage(app, "there is no option --%s", name);
 }

@@ -11,6 +11,8 @@ struct option_words {
 	size_t count;
 };
 
+/* Add a text, which is not copied. Return: 0 or an exit status, the message was printed. */
+int option_words_add(const struct app *app, struct option_words *words, const char *word);
 void option_words_free(struct option_words *words);
 
 /* Whether a text matches one of the patterns of a shell, in any case; true if there are none. */
@@ -65,3 +67,7 @@ enum option_end { THEN_NOTHING, THEN_WORDS, THEN_COMMAND };
  */
 int option_parse(const struct app *app, int argc, char **argv, const char *help,
 		 const struct option_spec *specs, enum option_end end);
+
+/* Take an option from elsewhere by its long name. Return: 0 or an exit status, message printed. */
+int option_take(const struct app *app, const struct option_spec *specs, const char *name,
+		const char *text);

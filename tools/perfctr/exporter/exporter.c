@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+/* perfctr exporter: counters for Prometheus. */
+#include <errno.h>
+#include <ini.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "exporter.h"
+#include "lib/json.h"
+#include "lib/output.h"
+
+static const char help[] =
+	"usage: perfctr exporter [OPTION...]\n"
+	"\n"
+	"Counts until it is ended, and gives the totals to Prometheus: over HTTP at /metrics,\n"
+	"or in a file for the textfile collector of node_exporter.\n"
+	"\n"
+	"      --listen ADDRESS  HOST:PORT, [ADDRESS]:PORT or :PORT (default: 127.0.0.1:9738);\n"
+	"                        who can connect sees what all users of the machine do\n"
+	"      --textfile PATH   write PATH, a *.prom, at each sample, whole or not at all\n"
+	"      --once            one reading of a period, to the textfile or stdout; end\n"
+	"      --config FILE     a file with lines such as: period = 10s\n"
+	"  -p, --period TIME     time between samples; a number without unit is in ms (5s)\n"
+	"  -j, --json            with --once: as JSON\n"
+	"      --via SOCKET      through the broker (perfctr serve) there\n"
+	"  -d, --device DEVICE   node (renderD128), driver or name; local: perf PMUs. Each -d\n"
+	"                        begins a device, with the events that follow\n"
+	"  -e, --event EVENTS    what to count, as in perfctr stat (default: the main ones)\n"
+	"  -A, --per-core        a series for each block (also --per-block)\n"
+	"\n"
+	"Exit: 0 ended by a signal, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
+
+static int take_device(const struct app *app, void *exporter, const char *text)
+{
+	struct exporter *e = exporter;
+
+	if (e->count == MAX_SOURCES)
+		return app_usage(app, "at most %d devices", MAX_SOURCES);
+	e->sources[e->count++].which = text;
+	return 0;
+}
+
+/* The device that an option without one is about. */
+static struct source *current(struct exporter *e)
+{
+	e->count += !e->count;
+	return &e->sources[e->count - 1];
+}
+
+static int take_event(const struct app *app, void *exporter, const char *text)
+{
+	return option_words_add(app, &current(exporter)->events, text);
+}
+
+static int take_per_block(const struct app *app, void *exporter, const char *text)
+{
+	if (text && strcmp(text, "yes"))
+		return app_usage(app, "--per-core: yes, or no such line");
+	current(exporter)->per_block = true;
+	return 0;
+}
+
+/* Return: 1 to continue, 0 to stop with the line's number. The texts live with the process. */
+static int take_line(void *data, const char *section, const char *key, const char *value)
+{
+	struct exporter *e = data;
+	char *text = strdup(value);
+
+	return text && !*section && strcmp(key, "config") &&
+	       !option_take(e->app, e->options, key, text);
+}
+
+static int take_config(const struct app *app, void *exporter, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	int line = file ? ini_parse_file(file, take_line, exporter) : -1;
+
+	/* a folder can be opened and not read */
+	if (!file || (!line && ferror(file)))
+		line = -1;
+	if (line < 0)
+		app_usage(app, "--config %s: %s", path, strerror(errno));
+	if (file)
+		fclose(file);
+	if (line <= 0)
+		return line ? EXIT_USAGE : 0;
+	return app_usage(app, "%s:%d: give OPTION = VALUE, the long name of an option", path, line);
+}
+
+static int parse_options(struct exporter *e, int argc, char **argv)
+{
+	const struct option_spec options[] = {
+		OPTION(0, "listen", TEXT, &e->listen),
+		OPTION(0, "textfile", TEXT, &e->textfile),
+		OPTION(0, "once", FLAG, &e->once),
+		OPTION(0, "config", CALL, e, .call = take_config),
+		OPTION('p', "period", TIME, &e->period_ns),
+		OPTION('j', "json", FLAG, &e->json),
+		OPTION(0, "via", TEXT, &e->app->via),
+		OPTION('d', "device", CALL, e, .call = take_device),
+		OPTION('e', "event", CALL, e, .call = take_event),
+		OPTION('A', "per-core", CALL_PLAIN, e, .call = take_per_block),
+		OPTION('A', "per-block", CALL_PLAIN, e, .call = take_per_block),
+		OPTIONS_END,
+	};
+	int status;
+
+	e->options = options;
+	status = option_parse(e->app, argc, argv, help, options, THEN_NOTHING);
+	if (status)
+		return status;
+	if (e->json && !e->once)
+		return app_usage(e->app, "--json needs --once");
+	if (!e->listen && !e->textfile && !e->once)
+		e->listen = "127.0.0.1:9738";
+	current(e);
+	return 0;
+}
+
+/* Two names may be of the same device, whose series would be there twice. */
+static int open_sources(struct exporter *e)
+{
+	for (size_t n = 0; n < e->count; n++) {
+		struct source *s = &e->sources[n];
+		int status = source_open(e, s);
+
+		if (status)
+			return status;
+		for (size_t i = 0; i < n; i++)
+			if (!strcmp(e->sources[i].label, s->label))
+				return app_usage(e->app, "device %s is there twice", s->label);
+	}
+	return 0;
+}
+
+static int write_json(struct exporter *e, FILE *out)
+{
+	struct json_object *root = json_object_new_object(), *devices = json_object_new_array();
+	int error = 0;
+
+	for (size_t n = 0; n < e->count && !error; n++) {
+		struct source *s = &e->sources[n];
+		struct json_object *o = json_append(devices);
+		struct json_object *counters = json_object_new_array();
+		struct json_object *metrics = json_object_new_array();
+
+		error = source_rows(s);
+		json_add_text(o, "device", s->label);
+		json_add_text(o, "driver", s->driver);
+		json_add_text(o, "name", s->name);
+		rows_json_add_span(o, &s->sums.span);
+		for (size_t i = 0; i < s->sums.count; i++) {
+			const struct row *row = &s->sums.rows[i];
+
+			json_object_array_add(row->metric ? metrics : counters,
+					      row->metric ? rows_json_metric(row) :
+							    rows_json_counter(row));
+		}
+		json_add(o, "counters", counters);
+		json_add(o, "metrics", metrics);
+	}
+	json_add(root, "devices", devices);
+	json_write(out, root, true);
+	return error;
+}
+
+/* Return: 0 or an exit status, the message was printed. */
+static int write_file(struct exporter *e)
+{
+	struct output output;
+	int error, status = output_open(e->app, e->textfile, &output);
+
+	if (status)
+		return status;
+	error = e->json ? write_json(e, output.stream) : text_write(output.stream, e, false);
+	return output_close(e->app, &output, error ? app_failed(e->app, error) : 0);
+}
+
+/* Wait for a signal, a sample or a scraper. Return: whether a signal came. */
+static bool wait_for_events(struct exporter *e, int timeout_ms)
+{
+	struct pollfd fds[2 + MAX_SOURCES] = { { .fd = e->signals.fd, .events = POLLIN },
+					       { .fd = http_fd(e->http), .events = POLLIN } };
+	struct signalfd_siginfo info;
+	uint64_t wakes;
+
+	for (size_t n = 0; n < e->count; n++) {
+		struct perfctr_session *session = e->sources[n].session;
+
+		fds[2 + n] = (struct pollfd){ .fd = session ? perfctr_session_eventfd(session) : -1,
+					      .events = POLLIN };
+		/* a lost device is tried again each second */
+		if (!session && (timeout_ms < 0 || timeout_ms > 1000))
+			timeout_ms = 1000;
+	}
+	if (poll(fds, 2 + e->count, timeout_ms) < 0 && errno != EINTR)
+		return true;
+	for (size_t n = 2; n < 2 + e->count; n++)
+		if (fds[n].revents & POLLIN && read(fds[n].fd, &wakes, sizeof(wakes)) < 0 &&
+		    errno != EAGAIN)
+			return true;
+	return signals_next(&e->signals, &info);
+}
+
+static int run_once(struct exporter *e)
+{
+	if (wait_for_events(e, (int)(e->period_ns / NS_PER_MS)))
+		return EXIT_FINE;
+	for (size_t n = 0; n < e->count; n++) {
+		int error = perfctr_session_stop(e->sources[n].session, 0);
+
+		if (error)
+			return app_failed(e->app, error);
+		source_take(e, &e->sources[n]);
+	}
+	return write_file(e);
+}
+
+static int run(struct exporter *e)
+{
+	int status = 0, timeout_ms = 0;
+
+	while (!status && !wait_for_events(e, timeout_ms)) {
+		bool changed = false;
+
+		for (size_t n = 0; n < e->count; n++)
+			changed |= source_take(e, &e->sources[n]);
+		if (changed && e->textfile)
+			status = write_file(e);
+		if (changed && e->http)
+			http_refresh(e->http);
+		timeout_ms = e->http ? http_run(e->http) : -1;
+	}
+	return status;
+}
+
+int exporter_run(struct app *app, int argc, char **argv)
+{
+	struct exporter e = { .app = app, .period_ns = 5 * NS_PER_S, .signals.fd = -1 };
+	int status = parse_options(&e, argc, argv);
+
+	if (!status)
+		status = signals_catch(app, &e.signals, (const int[]){ 0 });
+	if (!status && !e.once && e.listen)
+		status = http_open(&e);
+	if (!status)
+		status = open_sources(&e);
+	if (!status)
+		status = e.once ? run_once(&e) : run(&e);
+	http_free(e.http);
+	signals_release(&e.signals);
+	for (size_t n = 0; n < e.count; n++)
+		source_free(&e.sources[n]);
+	return status < 0 ? EXIT_FINE : status;
+}

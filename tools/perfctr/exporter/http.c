@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/* The scrapers: one answer is shared by all until the next sample, and no connection lasts. */
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/number.h"
+#include "exporter.h"
+
+enum {
+	/* for one more than KEPT the oldest ends, so that slow readers keep nobody out */
+	MAX_CONNECTIONS = 64,
+	KEPT = 32,
+	REQUEST_BYTES = 16384,
+	DEADLINE_MS = 10000,
+};
+
+static const char plain_type[] = "text/plain; version=0.0.4; charset=utf-8";
+static const char open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+struct connection {
+	int fd; /* -1: unused */
+	uint64_t since_ns;
+	bool ended;
+};
+
+struct http {
+	struct exporter *exporter;
+	struct MHD_Daemon *daemon;
+	struct MHD_Response *answers[2]; /* plain and open, of the last sample; NULL: to be made */
+	struct connection connections[MAX_CONNECTIONS];
+};
+
+/* MHD notices the end and closes the connection. */
+static void end(struct connection *c)
+{
+	shutdown(c->fd, SHUT_RDWR);
+	c->ended = true;
+}
+
+static void on_connection(void *data, struct MHD_Connection *connection, void **mine,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct http *http = data;
+	struct connection *oldest = NULL, *unused = NULL, *c = *mine;
+	size_t alive = 0;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (c)
+			c->fd = -1;
+		return;
+	}
+	for (c = http->connections; c < http->connections + MAX_CONNECTIONS; c++) {
+		if (c->fd < 0) {
+			unused = c;
+		} else if (!c->ended) {
+			alive++;
+			if (!oldest || c->since_ns < oldest->since_ns)
+				oldest = c;
+		}
+	}
+	if (alive >= KEPT)
+		end(oldest);
+	*mine = unused;
+	if (unused)
+		*unused = (struct connection){
+			.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+				      ->connect_fd,
+			.since_ns = perfctr_time_raw_ns(),
+		};
+}
+
+/* Return: a response that owns the text; NULL: no memory, the text was freed. */
+static struct MHD_Response *new_response(char *text, const char *type)
+{
+	struct MHD_Response *r =
+		text ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE) :
+		       NULL;
+
+	if (!r) {
+		free(text);
+		return NULL;
+	}
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+	return r;
+}
+
+static char *metrics(struct exporter *e, bool open)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int error = out ? text_write(out, e, open) : -ENOMEM;
+
+	if (!out || (!fclose(out) && !error))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int status,
+			      const char *text)
+{
+	struct MHD_Response *r = new_response(strdup(text), plain_type);
+	enum MHD_Result result = r ? MHD_queue_response(connection, status, r) : MHD_NO;
+
+	if (r)
+		MHD_destroy_response(r);
+	return result;
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_size, void **request)
+{
+	struct http *http = data;
+	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+	bool open = accept && strcasestr(accept, "application/openmetrics-text");
+	struct MHD_Response **answer = &http->answers[open];
+
+	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "use GET\n");
+	if (strcmp(url, "/metrics"))
+		return refuse(connection, MHD_HTTP_NOT_FOUND,
+			      "perfctr exporter: the counters are at /metrics\n");
+	if (!*answer)
+		*answer =
+			new_response(metrics(http->exporter, open), open ? open_type : plain_type);
+	return *answer ? MHD_queue_response(connection, MHD_HTTP_OK, *answer) : MHD_NO;
+}
+
+int http_open(struct exporter *e)
+{
+	struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM },
+			*info = NULL;
+	const char *address = e->listen, *colon = strrchr(address, ':'), *reason;
+	const bool bracket = *address == '[' && colon && colon[-1] == ']';
+	struct http *http = calloc(1, sizeof(*http));
+	uint64_t port;
+	char host[256];
+	int error;
+
+	if (!colon || number_parse_count(colon + 1, &port) || port > UINT16_MAX ||
+	    (!bracket && strchr(address, ':') != colon)) {
+		free(http);
+		return app_usage(e->app, "--listen '%s': give HOST:PORT, [ADDRESS]:PORT or :PORT",
+				 address);
+	}
+	if (!http)
+		return app_failed(e->app, -ENOMEM);
+	e->http = http;
+	http->exporter = e;
+	for (size_t n = 0; n < MAX_CONNECTIONS; n++)
+		http->connections[n].fd = -1;
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - address) - 2 * bracket,
+		 address + bracket);
+	error = getaddrinfo(*host ? host : NULL, colon + 1, &hints, &info);
+	reason = gai_strerror(error);
+	if (!error) {
+		http->daemon = MHD_start_daemon(
+			MHD_USE_EPOLL | (info->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL,
+			NULL, on_request, http, MHD_OPTION_SOCK_ADDR, info->ai_addr,
+			MHD_OPTION_CONNECTION_LIMIT, (unsigned int)MAX_CONNECTIONS,
+			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
+			MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+		reason = strerror(errno);
+		freeaddrinfo(info);
+	}
+	if (!http->daemon) {
+		app_error(e->app, "cannot listen at %s: %s", address, reason);
+		return EXIT_FAILED;
+	}
+	app_error(e->app, "http://%s/metrics", address);
+	return 0;
+}
+
+int http_fd(const struct http *http)
+{
+	return http ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd : -1;
+}
+
+int http_run(struct http *http)
+{
+	const uint64_t now = perfctr_time_raw_ns();
+	struct connection *c = http->connections;
+	MHD_UNSIGNED_LONG_LONG pending;
+	int wait_ms = -1;
+
+	for (; c < http->connections + MAX_CONNECTIONS; c++) {
+		if (c->fd < 0)
+			continue;
+		if (!c->ended && now - c->since_ns >= DEADLINE_MS * NS_PER_MS)
+			end(c);
+		wait_ms = 1000;
+	}
+	MHD_run(http->daemon);
+	if (MHD_get_timeout(http->daemon, &pending) == MHD_YES && pending < 1000)
+		wait_ms = (int)pending;
+	return wait_ms;
+}
+
+void http_refresh(struct http *http)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(http->answers); n++) {
+		if (http->answers[n])
+			MHD_destroy_response(http->answers[n]);
+		http->answers[n] = NULL;
+	}
+}
+
+void http_free(struct http *http)
+{
+	if (!http)
+		return;
+	if (http->daemon)
+		MHD_stop_daemon(http->daemon);
+	http_refresh(http);
+	free(http);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "exporter.h"
+#include "lib/device.h"
+
+/* The selection keeps the device open, too, and its number from being used again. */
+static void close_session(struct source *s)
+{
+	s->selection = perfctr_selection_unref(s->selection);
+	s->cursor = perfctr_cursor_unref(s->cursor);
+	s->session = perfctr_session_unref(s->session);
+	s->device = perfctr_device_unref(s->device);
+}
+
+static int start(struct exporter *e, struct source *s)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts),
+					     .period_ns = e->once ? 0 : e->period_ns };
+	int error = perfctr_session_new(s->selection, &opts, &s->session);
+
+	if (!error)
+		error = perfctr_cursor_new(s->session, &s->cursor);
+	if (!error && !s->all)
+		error = perfctr_totals_new(e->app->ctx, &s->all);
+	if (!error && !s->last)
+		error = perfctr_totals_new(e->app->ctx, &s->last);
+	if (!error)
+		error = perfctr_session_start(s->session, 0);
+	return error ? app_failed(e->app, error) : 0;
+}
+
+int source_open(struct exporter *e, struct source *s)
+{
+	int error, status = device_open(e->app, s->which, &s->device);
+	struct timespec now;
+	const char *slash;
+
+	if (status)
+		return status;
+	error = perfctr_selection_new(s->device, &s->selection);
+	status = error ? app_failed(e->app, error) :
+			 device_select(e->app, s->device, s->selection, s->events.words,
+				       s->events.count);
+	if (!status)
+		status = start(e, s);
+	if (status)
+		close_session(s);
+	/* a device that comes back with another number continues its series */
+	if (status || s->created_ns)
+		return status;
+	clock_gettime(CLOCK_REALTIME, &now);
+	s->created_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	slash = device_is_local(s->device) ? NULL : strrchr(perfctr_device_path(s->device), '/');
+	snprintf(s->label, sizeof(s->label), "%s", slash ? slash + 1 : PERFCTR_DEVICE_LOCAL);
+	snprintf(s->driver, sizeof(s->driver), "%s", perfctr_device_driver(s->device));
+	snprintf(s->name, sizeof(s->name), "%s", perfctr_device_info(s->device)->name);
+	return 0;
+}
+
+static bool retry(struct exporter *e, struct source *s)
+{
+	FILE *err = e->app->err;
+	int status;
+
+	if (perfctr_time_raw_ns() < s->retry_ns)
+		return false;
+	/* one message per loss is enough */
+	e->app->err = fopen("/dev/null", "we");
+	status = e->app->err ? source_open(e, s) : EXIT_FAILED;
+	if (e->app->err)
+		fclose(e->app->err);
+	e->app->err = err;
+	s->retry_ns = perfctr_time_raw_ns() + NS_PER_S;
+	if (status)
+		return false;
+	s->restarts++;
+	app_error(e->app, "%s counts again", s->label);
+	return true;
+}
+
+bool source_take(struct exporter *e, struct source *s)
+{
+	struct perfctr_sample sample;
+	bool changed = false;
+	int result;
+
+	if (!s->session)
+		return retry(e, s);
+	while ((result = perfctr_cursor_next(s->cursor, &sample)) > 0) {
+		s->resets += !!(sample.flags & DRM_PERFCTR_SAMPLE_RESET);
+		perfctr_totals_reset(s->last);
+		result = perfctr_totals_add(s->all, &sample);
+		if (!result)
+			result = perfctr_totals_add(s->last, &sample);
+		if (!result)
+			result = perfctr_cursor_advance(s->cursor, 1);
+		if (result)
+			break;
+		changed = true;
+	}
+	if (result >= 0)
+		return changed;
+	app_error(e->app, "%s is lost: %s; trying again", s->label,
+		  result == -ENODEV ? "the device or the broker is gone" :
+				      perfctr_ctx_error(e->app->ctx));
+	perfctr_totals_reset(s->last);
+	source_rows(s);
+	close_session(s);
+	s->retry_ns = perfctr_time_raw_ns() + NS_PER_S;
+	return true;
+}
+
+int source_rows(struct source *s)
+{
+	int error = 0;
+
+	/* a lost one stays as it was */
+	if (s->selection)
+		error = rows_fill(&s->sums, s->all, s->selection, s->per_block);
+	if (s->selection && !error)
+		error = rows_fill(&s->now, s->last, s->selection, s->per_block);
+	return error;
+}
+
+void source_free(struct source *s)
+{
+	rows_free(&s->sums);
+	rows_free(&s->now);
+	perfctr_totals_unref(s->all);
+	perfctr_totals_unref(s->last);
+	close_session(s);
+	option_words_free(&s->events);
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "exporter.h"
+#include "lib/escape.h"
+
+enum kind { COUNTER, GAUGE, INFO };
+
+/* one value */
+struct series {
+	char family[256]; /* without _total and _info */
+	const char *unit; /* suffix of @family, or NULL */
+	const char *help;
+	enum kind kind;
+	char *labels;
+	char value[48];
+	uint64_t created_ns;
+};
+
+struct list {
+	struct series *series;
+	size_t count, capacity;
+	bool failed;
+};
+
+/* base units of OpenMetrics */
+static const struct base_unit {
+	const char *unit, *base;
+	double scale;
+} base_units[] = {
+	{ "ns", "seconds", 1e-9 },  { "us", "seconds", 1e-6 }, { "ms", "seconds", 1e-3 },
+	{ "s", "seconds", 1 },	    { "%", "ratio", 1e-2 },    { "bytes", "bytes", 1 },
+	{ "MiB", "bytes", 0x1p20 }, { "cycles", "cycles", 1 }, { "Hz", "hertz", 1 },
+	{ "J", "joules", 1 },	    { "Joules", "joules", 1 }, { "uJ", "joules", 1e-6 },
+	{ "W", "watts", 1 },	    { "uW", "watts", 1e-6 },   { "V", "volts", 1 },
+	{ "mV", "volts", 1e-3 },    { "degC", "celsius", 1 },  { "mdegC", "celsius", 1e-3 },
+};
+
+static bool is_gauge(const struct row *row)
+{
+	return row->metric || (row->desc && row->desc->kind == PERFCTR_KIND_LEVEL);
+}
+
+/* Append lower-case letters, digits and underscores to the family. */
+static void append(struct series *s, const char *text, size_t length)
+{
+	size_t at = strlen(s->family);
+
+	for (; length-- && *text && at + 1 < sizeof(s->family); text++)
+		s->family[at++] = (char)(isalnum((unsigned char)*text) ? tolower(*text) : '_');
+	s->family[at] = '\0';
+}
+
+/* None for "fragments", as in FRAGMENTS. Return: factor from the row's unit. */
+static double append_unit(struct series *s, const char *unit)
+{
+	const char *slash = strchr(unit, '/');
+	const size_t have = strlen(s->family);
+	char suffix[80] = "_";
+	double scale = 1;
+
+	for (size_t n = 0; n < ARRAY_SIZE(base_units); n++) {
+		if (!strcmp(base_units[n].unit, unit)) {
+			s->unit = base_units[n].base;
+			scale = base_units[n].scale;
+		}
+	}
+	if (s->unit)
+		snprintf(suffix, sizeof(suffix), "_%s", s->unit);
+	else if (slash)
+		snprintf(suffix, sizeof(suffix), "_%.*s_per_%s", (int)(slash - unit), unit,
+			 strcmp(slash, "/s") ? slash + 1 : "second");
+	/* not a second time */
+	if (suffix[1] &&
+	    (have < strlen(suffix) || strcmp(s->family + have - strlen(suffix), suffix)))
+		append(s, suffix, sizeof(suffix));
+	return scale;
+}
+
+static void label(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, ",%s=\"", name);
+	label_text(out, value, true);
+	fputc('"', out);
+}
+
+/* Name and labels of a row. @event: with the event's name even if the others tell it. */
+static void describe(struct series *s, const struct row *row, bool event, FILE *labels)
+{
+	const char *type =
+		perfctr_block_type_name(row->metric ? row->metric->block_type : row->info->type);
+	bool generic = !row->metric && row->info->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
+	const char *name = row->counter, *end;
+	size_t length;
+
+	/* "shader16" is a shader; a generic block has the name of its PMU */
+	type = generic || !type ? row->label : type;
+	length = strlen(type);
+	label(labels, "block", type);
+	/* "instance" is Prometheus' own */
+	if (!strncmp(row->label, type, length) && row->label[length])
+		label(labels, "index", row->label + length);
+	append(s, "perfctr_", 8);
+	append(s, type, length);
+	append(s, "_", 1);
+	end = name + strcspn(name, generic ? ",=/" : "");
+	/* not the device that a reading belongs to, nor the subsystem of a tracepoint */
+	for (const char *at = name; generic && at < end; at++)
+		if (*at == ':')
+			name = at + 1;
+	append(s, name, (size_t)(end - name));
+	for (name = row->counter; isalnum((unsigned char)*name) || *name == '_';)
+		name++;
+	if (event || generic || *name || strchr(row->event, ','))
+		label(labels, "event", row->event);
+	s->help = row->metric ? row->metric->short_text :
+		  row->desc   ? row->desc->short_text :
+				"An event of a perf PMU";
+}
+
+/*
+ * A new series of a source, or of a row of it.
+ * @name: of the exporter's own families, NULL: the row's.
+ * Return: NULL if there is no memory.
+ */
+static struct series *add(struct list *list, const struct source *source, const struct row *row,
+			  enum kind kind, const char *name)
+{
+	struct series *s = list->series;
+	FILE *labels = NULL;
+	size_t size;
+
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity ? 2 * list->capacity : 64;
+		s = realloc(list->series, list->capacity * sizeof(*s));
+	}
+	if (s) {
+		list->series = s;
+		s += list->count;
+		*s = (struct series){ .kind = kind, .created_ns = source->created_ns };
+		labels = open_memstream(&s->labels, &size);
+	}
+	list->failed |= !labels;
+	if (!labels)
+		return NULL;
+	list->count++;
+	fputs("device=\"", labels);
+	label_text(labels, source->label, true);
+	fputc('"', labels);
+	if (row)
+		describe(s, row, name, labels);
+	if (kind == INFO) {
+		label(labels, "driver", source->driver);
+		label(labels, "name", source->name);
+	}
+	if (name)
+		snprintf(s->family, sizeof(s->family), "perfctr_%s", name);
+	list->failed |= !!fclose(labels);
+	return s;
+}
+
+/* Return: whether the row has a value. */
+static bool add_row(struct list *list, const struct source *source, const struct row *row)
+{
+	struct series *s;
+	double scale;
+
+	if (row->state != PERFCTR_VALUE_OK || (row->metric && !isfinite(row->number)))
+		return false;
+	s = add(list, source, row, is_gauge(row) ? GAUGE : COUNTER, NULL);
+	if (!s)
+		return true;
+	scale = append_unit(s, row->unit);
+	if (row->metric)
+		snprintf(s->value, sizeof(s->value), "%.15g", row->number * scale);
+	else
+		number_scaled(row->value, row->scale * scale, s->value, sizeof(s->value));
+	if (row->metric || !(row->flags & PERFCTR_VALUE_ESTIMATED))
+		return true;
+	s = add(list, source, row, GAUGE, "running_ratio");
+	if (s) {
+		s->help = "Part of the time in which a multiplexed counter ran";
+		snprintf(s->value, sizeof(s->value), "%.15g", row->running_ratio);
+	}
+	return true;
+}
+
+static int add_source(struct list *list, struct source *source)
+{
+	const struct perfctr_span *span = perfctr_totals_span(source->all);
+	uint64_t unmeasured = 0, missed = 0;
+	int error = source_rows(source);
+
+	if (error)
+		return error;
+	for (size_t n = 0; n < source->sums.count; n++) {
+		missed += source->sums.rows[n].missed;
+		if (!is_gauge(&source->sums.rows[n]))
+			unmeasured += !add_row(list, source, &source->sums.rows[n]);
+	}
+	for (size_t n = 0; n < source->now.count; n++)
+		if (is_gauge(&source->now.rows[n]))
+			unmeasured += !add_row(list, source, &source->now.rows[n]);
+
+	const struct {
+		enum kind kind;
+		const char *name, *help;
+		uint64_t value;
+	} own[] = {
+		{ INFO, "device", "The device behind the label", 1 },
+		{ GAUGE, "up", "Whether the device is being counted", !!source->session },
+		{ GAUGE, "not_measured", "Counters and metrics that are absent: without a value",
+		  unmeasured },
+		{ COUNTER, "missed_values", "Values of counters that a sample did not have",
+		  missed },
+		{ COUNTER, "samples", "Samples that were added up", span->samples },
+		{ COUNTER, "sampled_seconds", "Time that the samples cover", span->elapsed_ns },
+		{ COUNTER, "lost_seconds", "At most this time's counts were lost by the hardware",
+		  span->lost_ns },
+		{ COUNTER, "merged_periods", "Periods in longer samples, without loss",
+		  span->merged_periods },
+		{ COUNTER, "device_resets", "Samples in which the device was reset",
+		  source->resets },
+		{ COUNTER, "device_restarts", "Times that counting began again after a loss",
+		  source->restarts },
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(own); n++) {
+		struct series *s = add(list, source, NULL, own[n].kind, own[n].name);
+
+		if (!s)
+			break;
+		s->help = own[n].help;
+		s->unit = strstr(own[n].name, "_seconds") ? "seconds" : NULL;
+		number_scaled(own[n].value, s->unit ? 1e-9 : 1, s->value, sizeof(s->value));
+	}
+	return list->failed ? -ENOMEM : 0;
+}
+
+/* A family has one type. */
+static int compare(const void *a, const void *b)
+{
+	const struct series *x = a, *y = b;
+	int order = strcmp(x->family, y->family);
+
+	order = order ? order : (int)x->kind - (int)y->kind;
+	return order ? order : strcmp(x->labels, y->labels);
+}
+
+static void write_series(FILE *out, const struct series *s, const struct series *before, bool open)
+{
+	static const char *const types[] = { "counter", "gauge", "info" };
+	const char *suffix = s->kind == COUNTER ? "_total" : s->kind == INFO ? "_info" : "";
+	/* OpenMetrics describes the family, the older format its samples */
+	const char *described = open ? "" : suffix;
+
+	if (!before || strcmp(before->family, s->family) || before->kind != s->kind) {
+		fprintf(out, "# HELP %s%s ", s->family, described);
+		label_text(out, s->help, open);
+		fprintf(out, "\n# TYPE %s%s %s\n", s->family, described,
+			types[s->kind == INFO && !open ? GAUGE : s->kind]);
+		if (s->unit && open)
+			fprintf(out, "# UNIT %s %s\n", s->family, s->unit);
+	} else if (!strcmp(before->labels, s->labels)) {
+		/* two names that differ in a character that names of families cannot have */
+		return;
+	}
+	fprintf(out, "%s%s{%s} %s\n", s->family, suffix, s->labels, s->value);
+	if (open && s->kind == COUNTER)
+		fprintf(out, "%s_created{%s} %llu.%09llu\n", s->family, s->labels,
+			(unsigned long long)(s->created_ns / NS_PER_S),
+			(unsigned long long)(s->created_ns % NS_PER_S));
+}
+
+int text_write(FILE *out, struct exporter *e, bool open)
+{
+	struct list list = { 0 };
+	int error = 0;
+
+	for (size_t n = 0; n < e->count && !error; n++)
+		error = add_source(&list, &e->sources[n]);
+	if (!error)
+		qsort(list.series, list.count, sizeof(*list.series), compare);
+	for (size_t n = 0; n < list.count && !error; n++)
+		write_series(out, &list.series[n], n ? &list.series[n - 1] : NULL, open);
+	if (!error && open)
+		fputs("# EOF\n", out);
+	while (list.count)
+		free(list.series[--list.count].labels);
+	free(list.series);
+	return error;
+}
