@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr exporter under Debian's Prometheus. Prints TAP. Runs as root in the guest; usage:
+tools/tests/exporter"""
+
+import collections
+import contextlib
+import fcntl
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import harness
+from harness import NOBODY, check, drop, run, test, wait_for, write
+from vsoc_truth import ALL_GPU, FOLDER, MISSING, MOVED_BY_MEASURING, counted, truth
+
+TOOLS = os.environ.get("PERFCTR_PROMETHEUS", "") + "/usr/bin/"
+FILES = os.path.realpath(os.path.dirname(harness.__file__) + "/../../packaging/prometheus/")
+RULES = FILES + "/perfctr.rules.yml"
+ADDRESS = "127.0.0.1:9738"
+METRICS = f"http://{ADDRESS}/metrics"
+PROMETHEUS = "http://127.0.0.1:9090/"
+DRIVER = "/sys/bus/platform/drivers/vsoc/"
+
+
+def get(url=METRICS, **options):
+    request = urllib.request.Request(url, **options)
+    with urllib.request.urlopen(request, timeout=5) as reply:
+        return reply.read().decode()
+
+
+def answers(url):
+    try:
+        return get(url)
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def background(*command, url=None, uid=None):
+    """A process that answers at url, until a signal ends it"""
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL,
+                          preexec_fn=drop(uid) if uid else None) as process:
+        try:
+            wait_for(lambda: not url or answers(url), f"{command}: no answer")
+            yield process
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+    # node_exporter does not catch the signal
+    check(process.returncode in (0, -15), f"{command}: {process.returncode}")
+
+
+def exporter(*options, uid=None):
+    return background("perfctr", "exporter", "--listen", ADDRESS, *options, url=METRICS, uid=uid)
+
+
+def values(text=None):
+    """{name: value}, added up over labels"""
+    found = collections.Counter()
+    for name, value in re.findall(r"^(\w+)\{.*\} (\S+)$", text or get(), re.MULTILINE):
+        found[name] += float(value)
+    return found
+
+
+def settle():
+    """After this, the exporter has a sample of what the GPU did until now"""
+    before = values()["perfctr_samples_total"]
+    wait_for(lambda: values()["perfctr_samples_total"] >= before + 2, "no new samples")
+
+
+def work(seed):
+    run("vsoc-job", "-q", "--random", "60", "--seed", str(seed), "-c", "3")
+
+
+def query(text):
+    reply = json.loads(get(f"{PROMETHEUS}api/v1/query?query={urllib.parse.quote(text)}"))
+    check(reply["status"] == "success", f"{reply}")
+    return reply["data"]["result"]
+
+
+def wait_for_scrape():
+    """Return: a time before the last scrape"""
+    now = time.time()
+    wait_for(lambda: any(t > now for s in query("perfctr_up[10m]") for t, _ in s["values"]),
+             "no scrape")
+    return now
+
+
+def compare_with(expected, begin):
+    """The last raw sample in Prometheus minus the first after begin is as expected."""
+    compared = []
+    for series in query('{__name__=~".*_total",index!=""}[10m]'):
+        labels = series["metric"]
+        raw = [int(value) for at, value in series["values"] if at >= begin]
+        check(raw == sorted(raw), f"{labels} went back: {raw}")
+        name = labels["__name__"][len(f"perfctr_{labels['block']}_"):-len("_total")].upper()
+        key = labels["block"], int(labels["index"]), name
+        # names of cycles end with the unit; they also count without work, before and after
+        if raw and key in expected and name not in MOVED_BY_MEASURING:
+            check(raw[-1] - raw[0] == expected[key], f"{key}: {raw}, truth {expected[key]}")
+            compared.append(expected[key])
+    check(len(compared) > 60 and len([v for v in compared if v]) > 30, f"compared {compared}")
+
+
+@test
+def prometheus_has_the_truth():
+    """for a minute: last minus first raw sample in Prometheus is the truth, per lifetime of the
+    exporter, with a GPU reset in the first and a device that is unbound in the second; rules and
+    dashboard have results"""
+    write("/tmp/prometheus.yml", f"""
+global: {{scrape_interval: 500ms, evaluation_interval: 1s}}
+rule_files: [{RULES}]
+scrape_configs:
+- {{job_name: perfctr, static_configs: [{{targets: ["{ADDRESS}"]}}]}}
+""")
+    options = "-p", "250ms", "-d", "vsoc", "-A", "-e", ALL_GPU, "-e", "metric:*"
+    begin = time.monotonic()
+    with background(TOOLS + "prometheus", "--config.file=/tmp/prometheus.yml",
+                    "--storage.tsdb.path=/tmp/tsdb", "--web.listen-address=127.0.0.1:9090",
+                    url=PROMETHEUS + "-/ready"):
+        for lifetime in 1, 2:
+            with exporter(*options):
+                settle()
+                first, before, n, earlier = wait_for_scrape(), truth(), 100 * lifetime, {}
+                while time.monotonic() < begin + 30 * lifetime - 15:
+                    work(n := n + 1)
+                settle()
+                if lifetime == 1:
+                    write(FOLDER + "/reset", "1")
+                else:
+                    earlier = counted(before, truth())
+                    write(DRIVER + "unbind", "vsoc.0")
+                    wait_for(lambda: values()["perfctr_up"] == 0, "up without a device")
+                    write(DRIVER + "bind", "vsoc.0")
+                    wait_for(lambda: values()["perfctr_up"] == 1, "not up")
+                    before = truth()
+                while time.monotonic() < begin + 30 * lifetime:
+                    work(n := n + 1)
+                settle()
+                wait_for_scrape()
+                after = counted(before, truth())
+                compare_with({k: after[k] + earlier.get(k, 0) for k in after}, first)
+                check(values()["perfctr_device_resets_total"] == (lifetime == 1) and
+                      values()["perfctr_device_restarts_total"] == (lifetime == 2), get())
+                with open(FILES + "/perfctr-dashboard.json", encoding="utf-8") as f:
+                    panels = [t["expr"] for p in json.load(f)["panels"] for t in p["targets"]]
+                with open(RULES, encoding="ascii") as f:
+                    panels += re.findall("record: (.*)", f.read())
+                for text in panels:
+                    text = text.replace("$counter", "perfctr_shader_fragments_total")
+                    check(query(text.replace("$__rate_interval", "30s")), f"{text} has no result")
+
+
+@test
+def promtool_is_silent():
+    """promtool check metrics and check rules find nothing; OpenMetrics ends with # EOF"""
+    with exporter("-p", "100ms", "-e", ALL_GPU, "-e", "metric:*"):
+        settle()
+        done = run(TOOLS + "promtool", "check", "metrics", input=get())
+        check(not done.stdout + done.stderr, done.stdout + done.stderr)
+        text = get(headers={"Accept": "application/openmetrics-text;version=1.0.0"})
+        check(text.endswith("\n# EOF\n") and "_created{" in text and
+              "# UNIT perfctr_cshw_gpu_active_cycles cycles\n" in text, text)
+        # a ratio of 0/0
+        check(not "l2_read_hit_ratio" in text and values()["perfctr_not_measured"] > 0, text)
+    run(TOOLS + "promtool", "check", "rules", RULES)
+
+
+@test
+def slow_and_hostile_scrapers():
+    """a hundred readers that send and read nothing, or a byte a second, neither delay others nor
+    make the exporter grow, and are gone after ten seconds; bad requests get an error"""
+    with exporter("-p", "100ms", "-A", "-e", ALL_GPU) as process:
+        settle()
+        crowd = []
+        for n in range(150):
+            s = socket.create_connection(("127.0.0.1", 9738))
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+            s.setblocking(False)
+            s.send((b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")[n % 3])
+            crowd.append(s)
+        files = f"/proc/{process.pid}/fd"
+        begin = time.monotonic()
+        while time.monotonic() < begin + 13:
+            at = time.monotonic()
+            get()
+            check(time.monotonic() - at < 2, f"{time.monotonic() - at} s for a scrape")
+            check(len(os.listdir(files)) < 100, "too many connections")
+            for s in crowd[::3]:
+                with contextlib.suppress(OSError):
+                    s.send(b"x")
+            time.sleep(0.5)
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            peak = int(re.search(r"VmHWM:\s+(\d+)", f.read()).group(1))
+        check(peak < 32768, f"{peak} KiB")
+        wait_for(lambda: len(os.listdir(files)) < 20, f"{os.listdir(files)} stay", 10)
+        for path, options, status in (("", {}, 404), ("metrics", {"data": b"x" * 99999}, 405),
+                                      ("metrics", {"headers": {"X": "x" * 99999}}, 431)):
+            try:
+                check(not get(f"http://{ADDRESS}/{path}", **options), f"/{path} is accepted")
+            except urllib.error.HTTPError as error:
+                check(error.code == status, f"/{path}: {error.code}, expected {status}")
+            except ConnectionError:
+                check(status != 404, f"/{path}: connection")
+
+
+@test
+def node_exporter_reads_the_file():
+    """--textfile: always whole; node_exporter's textfile collector has its values; --once"""
+    os.mkdir("/tmp/text")
+    # the second has no files without a name
+    for path in "/tmp/text/perfctr.prom", os.environ["PERFCTR_OUT"] + "/perfctr.prom":
+        with background("perfctr", "exporter", "-p", "10ms", "-e", "shader/*", "--textfile", path):
+            wait_for(lambda p=path: os.path.exists(p), "no file")
+            for _ in range(300):
+                with open(path, encoding="ascii") as f:
+                    check(f.read().splitlines()[-1].startswith("perfctr_up{"), "not whole")
+            work(7)
+            time.sleep(0.5)
+        check(os.listdir(os.path.dirname(path)) == ["perfctr.prom"], "a part stays")
+    node = "http://127.0.0.1:9100/metrics"
+    with background(TOOLS + "prometheus-node-exporter", "--collector.disable-defaults",
+                    "--collector.textfile", "--collector.textfile.directory=/tmp/text",
+                    "--web.listen-address=127.0.0.1:9100", url=node):
+        with open("/tmp/text/perfctr.prom", encoding="ascii") as f:
+            ours, theirs = values(f.read()), values(get(node))
+        check(ours["perfctr_shader_fragments_total"] > 0, f"{ours}")
+        check(all(ours[name] == theirs[name] for name in ours), f"{theirs}")
+    once = "perfctr", "exporter", "--once", "-p", "50ms", "-e", "FRAGMENTS"
+    check("\nperfctr_shader_fragments_total{" in run(*once).stdout, "--once")
+    result = json.loads(run(*once, "--json").stdout)
+    check(result["devices"][0]["counters"][0]["value"] == 0, f"{result}")
+
+
+@test
+def configuration():
+    """devices of a file, each with its events; mistakes have a line"""
+    write(DRIVER + "new_device", "7")
+    path = "/tmp/exporter.conf"
+    write(path, f"listen = {ADDRESS}\nperiod = 100ms\ndevice = renderD128\n"
+          "event = shader/FRAGMENTS\n  GPU_ACTIVE\nper-core = yes\ndevice = renderD129\n"
+          "event = FRAGMENTS\n")
+    with background("perfctr", "exporter", "--config", path, url=METRICS):
+        settle()
+        labels = re.findall(r"^perfctr_shader_fragments_total\{(.*)\}", get(), re.MULTILINE)
+        check(len(labels) == 5 and 'device="renderD129",block="shader"' in labels and
+              'device="renderD128",block="shader",index="16"' in labels, f"{labels}")
+    write(DRIVER + "del_device", "7")
+    for text, message in (("period = x", ":1: give OPTION"), ("\nfoo = x", "no option --foo"),
+                          ("\n\nx", ":3: give"), ("[a]\nperiod = 1s", ":2: give"),
+                          ("per-core = no", "--per-core: yes"), ("event = FOO", "FOO"),
+                          ("device = vsoc\ndevice = renderD128", "device renderD128 is there")):
+        write(path, text + "\n")
+        error = run("perfctr", "exporter", "--once", "--config", path, status=2).stderr
+        check(message in error, f"{text!r}: {error}")
+    for options, message in ((("--listen", "a:70000"), "give HOST:PORT"), (("-j",), "--once"),
+                             (("--config", "/tmp"), "Is a directory")):
+        check(message in run("perfctr", "exporter", *options, status=2).stderr, f"{options}")
+    run("perfctr", "exporter", "--listen", "1.2.3.4:1", status=1)
+
+
+@test
+def unprivileged_through_the_broker():
+    """a user of the broker's policy exports; over a restart of the broker no count is forgotten"""
+    write("/tmp/policy", "[rule x]\nusers = nobody\ndevices = *\nblocks = *\n")
+    broker = "perfctr", "serve", "--socket", "/tmp/serve", "--policy", "/tmp/policy"
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(background(*broker))
+        wait_for(lambda: os.path.exists("/tmp/serve"), "no broker")
+        with exporter("--via", "/tmp/serve", "-p", "100ms", "-e", "FRAGMENTS", uid=NOBODY):
+            for restarts in 0, 1:
+                before = truth()
+                work(restarts)
+                settle()
+                fragments = values()["perfctr_shader_fragments_total"]
+                if restarts:
+                    break
+                stack.close()
+                wait_for(lambda: values()["perfctr_up"] == 0, "up without a broker")
+                check(values()["perfctr_shader_fragments_total"] == fragments > 0, "counts")
+                stack.enter_context(background(*broker))
+                wait_for(lambda: values()["perfctr_up"] == 1, "not up")
+                kept = fragments
+            work_done = counted(before, truth())
+            check(fragments - kept == sum(v for (block, _, name), v in work_done.items()
+                                          if (block, name) == ("shader", "FRAGMENTS")), "truth")
+            check(values()["perfctr_device_restarts_total"] == 1, get())
+
+
+if __name__ == "__main__":
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as loopback:
+        # SIOCSIFFLAGS: up
+        fcntl.ioctl(loopback, 0x8914, struct.pack("16sh22x", b"lo", 0x49))
+    sys.exit(harness.main(MISSING))
