@@ -27,8 +27,8 @@ TRIPLE = "aarch64-linux-gnu"
 # packages for running the tests, and for building them
 ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2",
                  "libdrm-dev", "libgcc-12-dev", "libgmp-dev", "libgsl-dev", "libinih-dev",
-                 "libinih1", "libjson-c-dev", "libncurses-dev", "libprotobuf-c-dev",
-                 "linux-libc-dev", "procps", "python3", "sed", "util-linux"]
+                 "libinih1", "libjson-c-dev", "libmicrohttpd-dev", "libncurses-dev",
+                 "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3", "sed", "util-linux"]
 CROSS_PACKAGES = [f"gcc-12-{TRIPLE}", f"cpp-12-{TRIPLE}", f"binutils-{TRIPLE}",
                   "libgcc-12-dev-arm64-cross"]
 GCC = f"usr/bin/{TRIPLE}-gcc-12"
