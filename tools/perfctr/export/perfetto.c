@@ -49,7 +49,6 @@ struct perfetto {
 	struct track *tracks;
 	size_t track_count;
 	uint64_t identity; /* of the capture */
-	bool failed;
 };
 
 /* --- ids ------------------------------------------------------------------- */
