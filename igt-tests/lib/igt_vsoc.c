@@ -143,6 +143,13 @@ int igt_vsoc_ctx_destroy(int fd, uint32_t ctx)
 	return igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy);
 }
 
+int igt_vsoc_ctx_hold(int fd, uint32_t ctx, uint32_t hold)
+{
+	struct drm_vsoc_ctx_hold args = { .ctx_id = ctx, .hold = hold };
+
+	return igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_CTX_HOLD, &args);
+}
+
 static void debugfs_path(const struct igt_perfctr_device *dev, const char *file, char *path,
 			 size_t size)
 {

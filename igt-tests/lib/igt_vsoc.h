@@ -46,6 +46,7 @@ void igt_vsoc_gem_close(int fd, uint32_t handle);
 uint32_t igt_vsoc_ctx_create(int fd);
 /* 0 or -errno */
 int igt_vsoc_ctx_destroy(int fd, uint32_t ctx);
+int igt_vsoc_ctx_hold(int fd, uint32_t ctx, uint32_t hold);
 
 /*
  * Counts of a counter set at one moment: the truth, and the parts of it that firmware destroyed,

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: Samples in a job attribute counts to its commands
- * Description: What commands count between the samples of a job.
+ * TEST: How the virtual SoC's engine executes jobs
+ * Description: What commands count between the samples of a job; held contexts.
  *
  * SUBTEST: %s
  * Description: %arg[1]
  *
  * arg[1]:
  * @attribution-exact: two samples in a job enclose exactly the counts of the commands between them
+ * @hold-counts: holds at any time change no count, and keep no other context waiting
+ * @hold-ends: held jobs end when their context is destroyed, their file closed, the device reset
+ * @hold-rules: who may hold what
  */
 #include <errno.h>
 #include <string.h>
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_rights.h"
 #include "igt_vsoc.h"
 
 #define CONTEXTS 4
@@ -102,10 +106,128 @@ static void attribution(void)
 	igt_perfctr_close(&other);
 }
 
+/* counts of a type in all contexts, but for job starts (context switches depend on the order) */
+static uint64_t counted(const char *name)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int k = 0; k < after.count; k++)
+		if (!strcmp(after.at[k].name, name))
+			sum += after.at[k].value - before.at[k].value;
+	return sum;
+}
+
+static void hold_counts(void)
+{
+	struct drm_vsoc_command c[8] = { 0 };
+	struct drm_vsoc_wait w;
+	uint64_t job, other, steps = 0;
+	uint32_t ctx;
+
+	for (unsigned int i = 0; i < 8; i++) {
+		c[i].type = DRM_VSOC_CMD_DRAW;
+		c[i].draw.fragments = 10000 + i;
+	}
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+	igt_vsoc_truth(&dev, &before);
+	ctx = igt_vsoc_ctx_create(dev.fd);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, ctx, c, 8, &job, NULL), 0);
+	/* set aside after each command in turn, once for longer than the others need */
+	while (igt_vsoc_wait_for(dev.fd, job, 0, &w) == -ETIME) {
+		igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, steps & 2 ? DRM_VSOC_CTX_ALL : ctx, 1), 0);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", 50000);
+		if (steps == 3) {
+			igt_vsoc_debugfs_u64(&dev, "step_ns", MS);
+			igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 0, 0), 0);
+			igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, c, 1, &other, NULL), 0);
+			igt_vsoc_debugfs_u64(&dev, "step_ns", MS);
+			igt_assert_eq(igt_vsoc_wait_for(dev.fd, other, 0, &w), 0);
+			igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 0, &w), -ETIME);
+			igt_vsoc_truth(&dev, &after);
+			igt_assert_lte_u64(counted("FRAGMENTS"), 50000);
+			igt_vsoc_debugfs_u64(&dev, "step_ns", MS);
+		}
+		igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, DRM_VSOC_CTX_ALL, 0), 0);
+		igt_vsoc_debugfs_u64(&dev, "step_ns", 10000);
+		igt_assert_lte_u64(steps++, 1000);
+	}
+	igt_assert_eq(w.status, 0);
+	igt_vsoc_truth(&dev, &after);
+	igt_assert_eq_u64(counted("FRAGMENTS"), 8 * 10000 + 28 + 10000);
+	igt_assert_eq_u64(counted("JOBS_STARTED"), 2);
+	igt_assert_eq_u64(counted("JOBS_DONE"), 2);
+	igt_assert_lte_u64(4, steps);
+	igt_assert_eq(igt_vsoc_ctx_destroy(dev.fd, ctx), 0);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+}
+
+/* a job of ten commands, set aside */
+static uint64_t set_aside(int fd, uint32_t ctx)
+{
+	struct drm_vsoc_command c[10] = { 0 };
+	uint64_t job;
+
+	for (unsigned int i = 0; i < 10; i++) {
+		c[i].type = DRM_VSOC_CMD_WAIT;
+		c[i].wait.duration_ns = 10 * MS;
+	}
+	igt_assert_eq(igt_vsoc_submit_to(fd, ctx, c, 10, &job, NULL), 0);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 5 * MS);
+	igt_assert_eq(igt_vsoc_ctx_hold(fd, ctx, 1), 0);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 20 * MS);
+	return job;
+}
+
+static void hold_ends(void)
+{
+	struct igt_perfctr_device other;
+	struct drm_vsoc_wait w;
+	uint32_t ctx = igt_vsoc_ctx_create(dev.fd);
+	uint64_t job;
+
+	igt_vsoc_debugfs(&dev, "stepped", "1");
+	job = set_aside(dev.fd, ctx);
+	igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 0, &w), -ETIME);
+	igt_assert_eq(igt_vsoc_ctx_destroy(dev.fd, ctx), 0);
+	igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 0, &w), 0);
+	igt_assert_eq(w.status, -ECANCELED);
+
+	/* a reset ends the running job only */
+	job = set_aside(dev.fd, 0);
+	igt_vsoc_debugfs(&dev, "reset", "1");
+	igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 0, &w), -ETIME);
+	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 0, 0), 0);
+	igt_vsoc_debugfs_u64(&dev, "step_ns", 200 * MS);
+	igt_assert_eq(igt_vsoc_wait_for(dev.fd, job, 0, &w), 0);
+	igt_assert_eq(w.status, 0);
+
+	igt_perfctr_reopen(&other, &dev);
+	igt_assert_eq(igt_vsoc_ctx_hold(other.fd, DRM_VSOC_CTX_ALL, 1), 0);
+	ctx = igt_vsoc_ctx_create(other.fd);
+	job = set_aside(other.fd, ctx);
+	igt_perfctr_close(&other);
+	igt_vsoc_debugfs(&dev, "stepped", "0");
+	igt_vsoc_work(&dev, 1);
+}
+
+static void hold_rules(void)
+{
+	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 0, 2), -EINVAL);
+	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 77, 1), -ENOENT);
+	igt_fork(child, 1) {
+		igt_drop_to(65534, 0);
+		igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 0, 1), -EACCES);
+	}
+	igt_waitchildren();
+}
+
 int igt_main()
 {
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
 	igt_subtest("attribution-exact") attribution();
+	igt_subtest("hold-counts") hold_counts();
+	igt_subtest("hold-ends") hold_ends();
+	igt_subtest("hold-rules") hold_rules();
 }

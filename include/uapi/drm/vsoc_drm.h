@@ -11,6 +11,7 @@
  *   DRM_IOCTL_VSOC_CTX_CREATE   create an additional queue
  *   DRM_IOCTL_VSOC_CTX_DESTROY  destroy it, cancel its jobs
  *   DRM_IOCTL_VSOC_BO_CREATE    create memory for MP counters
+ *   DRM_IOCTL_VSOC_CTX_HOLD     keep a queue from running, or let it run again
  *
  * kernel/vsoc/README.md lists what each command adds to each counter, as exact integer rules. All
  * counts of a job are complete before WAIT reports it done or its fence signals.
@@ -38,6 +39,7 @@ extern "C" {
 #define DRM_VSOC_CTX_CREATE	0x03
 #define DRM_VSOC_CTX_DESTROY	0x04
 #define DRM_VSOC_BO_CREATE	0x05
+#define DRM_VSOC_CTX_HOLD	0x06
 
 #define DRM_IOCTL_VSOC_GET_INFO \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_GET_INFO, struct drm_vsoc_get_info)
@@ -51,6 +53,8 @@ extern "C" {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_DESTROY, struct drm_vsoc_ctx_destroy)
 #define DRM_IOCTL_VSOC_BO_CREATE \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_BO_CREATE, struct drm_vsoc_bo_create)
+#define DRM_IOCTL_VSOC_CTX_HOLD \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VSOC_CTX_HOLD, struct drm_vsoc_ctx_hold)
 
 #define DRM_VSOC_PRODUCT_CSF	0x0100 /* product number of the CSF-style GPU, see perfctr_drm.h */
 
@@ -58,7 +62,7 @@ extern "C" {
 
 /* struct drm_vsoc_info - shape and limits of the device */
 struct drm_vsoc_info {
-	__u32 version; /* of this interface; grows with each addition, now 4 */
+	__u32 version; /* of this interface; grows with each addition, now 5 */
 	__u32 counters_per_block; /* counter positions of a GPU block, 64 or 128 */
 	__u64 shader_present; /* bit n: shader core n exists */
 	__u32 l2_slices; /* L2 slices, one MEMSYS block each */
@@ -491,6 +495,30 @@ struct drm_vsoc_ctx_create {
 struct drm_vsoc_ctx_destroy {
 	__u32 ctx_id; /* from CTX_CREATE */
 	__u32 pad;
+};
+
+#define DRM_VSOC_CTX_ALL	0xffffffffu /* all contexts of the file, and those created later */
+
+/*
+ * struct drm_vsoc_ctx_hold - argument of DRM_IOCTL_VSOC_CTX_HOLD
+ *
+ * Since version 5. While a context is held, its jobs wait: no job of it starts, and the running one
+ * is set aside at the end of its current command, with its counts so far; it continues there after
+ * the release. Commands are never cut, so a context still counts up to the rest of one command.
+ * Other contexts run meanwhile. SUBMIT queues as always, WAIT times out as always, and destroying
+ * the context or closing the file cancels held jobs too. A reset does not end a job that is set
+ * aside. SAMPLE commands of a job that was set aside also contain what other contexts counted then.
+ *
+ * A hold has no count: the last call decides. The fences of held jobs signal after the release
+ * only, hence the capability. To hold contexts of another process, duplicate its DRM file
+ * (pidfd_getfd).
+ *
+ * Errors besides the common ones: -EACCES without CAP_SYS_NICE; -EINVAL @hold; -ENOENT no such
+ * context.
+ */
+struct drm_vsoc_ctx_hold {
+	__u32 ctx_id; /* a context of the file, or DRM_VSOC_CTX_ALL */
+	__u32 hold; /* 1: hold, 0: release */
 };
 
 /* --- buffers ------------------------------------------------------------- */

@@ -136,8 +136,15 @@ void op_context(struct world *w, struct rng *r)
 	__u32 *slot = &w->contexts[below(r, MAX_CONTEXTS)];
 	struct drm_vsoc_ctx_create create = { .flags = percent(r, 95) ? 0 : wild(r) };
 	struct drm_vsoc_ctx_destroy destroy = { .ctx_id = percent(r, 90) ? *slot : wild(r) };
+	/* more releases than holds: held jobs do nothing */
+	struct drm_vsoc_ctx_hold hold = {
+		.ctx_id = percent(r, 50) ? *slot : DRM_VSOC_CTX_ALL,
+		.hold = percent(r, 95) ? percent(r, 30) : wild(r),
+	};
 
-	if (percent(r, 50)) {
+	if (percent(r, 30)) {
+		call(any_fd(w, r), DRM_IOCTL_VSOC_CTX_HOLD, &hold);
+	} else if (percent(r, 50)) {
 		if (!call(any_fd(w, r), DRM_IOCTL_VSOC_CTX_CREATE, &create))
 			*slot = create.ctx_id;
 	} else {

@@ -41,7 +41,7 @@
 static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
 {
 	*info = (struct drm_vsoc_info) {
-		.version = 4,
+		.version = 5,
 		.counters_per_block = vsoc->shape.counters_per_block,
 		.shader_present = vsoc->shape.shader_present,
 		.l2_slices = vsoc->shape.l2_slices,
@@ -99,6 +99,7 @@ static const struct drm_ioctl_desc vsoc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VSOC_CTX_CREATE, vsoc_ctx_create_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VSOC_CTX_DESTROY, vsoc_ctx_destroy_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VSOC_BO_CREATE, vsoc_bo_create_ioctl, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(VSOC_CTX_HOLD, vsoc_ctx_hold_ioctl, DRM_RENDER_ALLOW),
 	DRM_PERFCTR_IOCTLS,
 };
 

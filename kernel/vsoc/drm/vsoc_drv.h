@@ -31,6 +31,7 @@ int vsoc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 int vsoc_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vsoc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int vsoc_ctx_hold_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 /* vsoc_store.c: buffers for MP counters */
 int vsoc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -2,6 +2,7 @@
 /*
  * Open files, their contexts and jobs: all ioctls except GET_INFO.
  */
+#include <linux/capability.h>
 #include <linux/dma-fence.h>
 #include <linux/file.h>
 #include <linux/module.h>
@@ -48,7 +49,9 @@ struct vsoc_file {
 	struct drm_perfctr_file perf;	/* counter sessions */
 	struct xarray ctxs;		/* contexts by id */
 	struct xarray jobs;		/* unfinished jobs by id */
-	struct mutex submit_lock;	/* job ids follow the order of queueing */
+	/* job ids follow the order of queueing; new contexts follow @held */
+	struct mutex submit_lock;
+	bool held;			/* all contexts are held, and those to come */
 	u64 last_job;			/* id of the last job; 0: none */
 	wait_queue_head_t job_end;	/* woken at the end of each job */
 	struct llist_head freed;	/* ended jobs, to be freed by @free_work */
@@ -163,7 +166,10 @@ static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
 	ctx->fence_context = dma_fence_context_alloc(1);
 	vsoc_engine_ctx_init(ctx);
 
+	mutex_lock(&vf->submit_lock);
+	ctx->held = vf->held;
 	ret = xa_alloc(&vf->ctxs, id, ctx, limit, GFP_KERNEL);
+	mutex_unlock(&vf->submit_lock);
 	if (ret) {
 		kfree(ctx->mp);
 		kfree(ctx);
@@ -206,6 +212,45 @@ int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *
 		return -ENOENT;
 	}
 	ctx_close(vf, ctx);
+	return 0;
+}
+
+static int ctx_hold(struct vsoc_file *vf, u32 id, bool hold)
+{
+	struct vsoc_ctx *ctx = ctx_get(vf, id);
+
+	if (!ctx)
+		return -ENOENT;
+	vsoc_engine_hold_ctx(vf->vsoc, ctx, hold);
+	vsoc_ctx_put(ctx);
+	return 0;
+}
+
+int vsoc_ctx_hold_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	const struct drm_vsoc_ctx_hold *args = data;
+	struct vsoc_file *vf = to_vsoc_file(file);
+	struct vsoc_ctx *ctx;
+	unsigned long id;
+
+	if (args->hold > 1) {
+		drm_dbg_driver(drm, "ctx_hold: hold %u must be 0 or 1\n", args->hold);
+		return -EINVAL;
+	}
+	if (!capable(CAP_SYS_NICE)) {
+		drm_dbg_driver(drm, "ctx_hold: needs CAP_SYS_NICE\n");
+		return -EACCES;
+	}
+	if (args->ctx_id != DRM_VSOC_CTX_ALL)
+		return ctx_hold(vf, args->ctx_id, args->hold);
+	mutex_lock(&vf->submit_lock);
+	vf->held = args->hold;
+	/* keeps contexts from being freed */
+	xa_lock(&vf->ctxs);
+	xa_for_each(&vf->ctxs, id, ctx)
+		vsoc_engine_hold_ctx(vf->vsoc, ctx, args->hold);
+	xa_unlock(&vf->ctxs);
+	mutex_unlock(&vf->submit_lock);
 	return 0;
 }
 

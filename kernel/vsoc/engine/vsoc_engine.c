@@ -42,6 +42,7 @@ struct vsoc_engine {
 
 	spinlock_t lock;	/* the queues: everything up to the next line, and the contexts' */
 	struct list_head ready;	/* contexts with waiting jobs, next one first */
+	struct list_head held;	/* the same, but they must wait */
 	struct vsoc_ctx *running;	/* context of the job in execution */
 	bool cancel;		/* the running job must end with its slice */
 	bool hung;	/* the watchdog requests a GPU reset because of the running job */
@@ -288,22 +289,45 @@ static void store(struct vsoc_engine *e, const struct vsoc_job_command *c)
 	e->vsoc->ops->store(e->vsoc, c->vaddr + c->cmd.mp_store.offset, c->cmd.mp_store.sequence);
 }
 
-static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_switch)
+static void start_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_switch)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+
+	vsoc->ops->core_power(vsoc, vsoc->shape.shader_present);
+	e->job_ns = job->device_ns;
+	vsoc->ops->job(vsoc, job->ctx);
+	if (job->started)
+		return;
+	job->started = true;
+	vsoc_rules_job_start(&e->work, context_switch);
+	vsoc->ops->command(vsoc, &e->work, NULL, NULL);
+	execute_surely(e);
+}
+
+/* leave the hardware to the next job */
+static void leave(struct vsoc_engine *e)
+{
+	wait_for_time(e);
+	e->vsoc->ops->job(e->vsoc, NULL);
+}
+
+/* returns false if its context is held: the job continues later at @job->next */
+static bool run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_switch)
 {
 	struct vsoc_device *vsoc = e->vsoc;
 	bool signalling = dma_fence_begin_signalling();
 	int status = 0;
 
-	vsoc->ops->core_power(vsoc, vsoc->shape.shader_present);
-	e->job_ns = 0;
-	vsoc->ops->job(vsoc, job->ctx);
-	vsoc_rules_job_start(&e->work, context_switch);
-	vsoc->ops->command(vsoc, &e->work, NULL, NULL);
-	execute_surely(e);
+	start_job(e, job, context_switch);
+	for (; job->next < job->count; job->next++) {
+		const struct vsoc_job_command *c = &job->commands[job->next];
 
-	for (u32 i = 0; i < job->count; i++) {
-		const struct vsoc_job_command *c = &job->commands[i];
-
+		if (READ_ONCE(job->ctx->held) && !job_cancelled(e)) {
+			job->device_ns = e->job_ns;
+			leave(e);
+			dma_fence_end_signalling(signalling);
+			return false;
+		}
 		if (vsoc_fault(vsoc, VSOC_FAULT_JOB_FAULT)) {
 			status = -EIO;
 			break;
@@ -327,10 +351,16 @@ static void run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	vsoc_rules_job_end(&e->work, status);
 	vsoc->ops->command(vsoc, &e->work, NULL, NULL);
 	execute_surely(e);
-	wait_for_time(e);
-	vsoc->ops->job(vsoc, NULL);
+	leave(e);
 	dma_fence_end_signalling(signalling);
 	vsoc->ops->job_finish(vsoc, job, status);
+	return true;
+}
+
+/* with the lock held: @ctx has jobs, and none of them runs */
+static void make_ready(struct vsoc_engine *e, struct vsoc_ctx *ctx)
+{
+	list_move_tail(&ctx->ready, ctx->held && !e->stopped ? &e->held : &e->ready);
 }
 
 /* the first job of the next context that has one */
@@ -388,14 +418,30 @@ static void skip_to_target(struct vsoc_engine *e)
 		move_time(e, target_ns);
 }
 
+static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struct list_head *jobs)
+{
+	struct vsoc_job *job, *next;
+
+	list_for_each_entry_safe(job, next, jobs, node) {
+		list_del_init(&job->node);
+		vsoc->ops->job_finish(vsoc, job, -ECANCELED);
+		spin_lock(&vsoc->engine->lock);
+		ctx->unfinished--;
+		spin_unlock(&vsoc->engine->lock);
+		wake_up_all(&vsoc->engine->job_end);
+		vsoc_ctx_put(ctx);
+	}
+}
+
 static int engine_thread(void *data)
 {
 	struct vsoc_engine *e = data;
 
 	while (!kthread_should_stop()) {
-		bool context_switch;
+		bool context_switch, ended;
 		struct vsoc_ctx *ctx;
 		struct vsoc_job *job;
+		LIST_HEAD(cancelled);
 
 		park(e);
 		job = next_job(e, &context_switch);
@@ -407,16 +453,21 @@ static int engine_thread(void *data)
 			continue;
 		}
 		ctx = job->ctx;
-		run_job(e, job, context_switch);
+		ended = run_job(e, job, context_switch);
 
 		spin_lock(&e->lock);
 		e->running = NULL;
-		ctx->unfinished--;
+		if (ended)
+			ctx->unfinished--;
+		else
+			list_add(&job->node, ctx->closed ? &cancelled : &ctx->jobs);
 		if (!list_empty(&ctx->jobs))
-			list_add_tail(&ctx->ready, &e->ready);
+			make_ready(e, ctx);
 		spin_unlock(&e->lock);
 		wake_up_all(&e->job_end);
-		vsoc_ctx_put(ctx);
+		cancel_waiting(e->vsoc, ctx, &cancelled);
+		if (ended)
+			vsoc_ctx_put(ctx);
 	}
 	return 0;
 }
@@ -586,7 +637,7 @@ bool vsoc_engine_idle(struct vsoc_device *vsoc)
 	bool idle;
 
 	spin_lock(&e->lock);
-	idle = !e->running && list_empty(&e->ready);
+	idle = !e->running && list_empty(&e->ready) && list_empty(&e->held);
 	spin_unlock(&e->lock);
 	return idle;
 }
@@ -634,7 +685,7 @@ int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_un
 		ctx->unfinished++;
 		list_add_tail(&job->node, &ctx->jobs);
 		if (list_empty(&ctx->ready) && e->running != ctx)
-			list_add_tail(&ctx->ready, &e->ready);
+			make_ready(e, ctx);
 		vsoc->gpu.account = ctx->account;
 		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_DOORBELLS, 1);
 		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_JOBS_SUBMITTED, 1);
@@ -656,21 +707,6 @@ static bool all_finished(struct vsoc_engine *e, const struct vsoc_ctx *ctx)
 	finished = !ctx->unfinished;
 	spin_unlock(&e->lock);
 	return finished;
-}
-
-static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struct list_head *jobs)
-{
-	struct vsoc_job *job, *next;
-
-	list_for_each_entry_safe(job, next, jobs, node) {
-		list_del_init(&job->node);
-		vsoc->ops->job_finish(vsoc, job, -ECANCELED);
-		spin_lock(&vsoc->engine->lock);
-		ctx->unfinished--;
-		spin_unlock(&vsoc->engine->lock);
-		wake_up_all(&vsoc->engine->job_end);
-		vsoc_ctx_put(ctx);
-	}
 }
 
 /*
@@ -696,6 +732,21 @@ void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
 	wait_event(e->job_end, all_finished(e, ctx));
 }
 
+/* keep the jobs of @ctx from running, or let them run again */
+void vsoc_engine_hold_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, bool held)
+{
+	struct vsoc_engine *e = vsoc->engine;
+
+	spin_lock(&e->lock);
+	if (ctx->held != held) {
+		WRITE_ONCE(ctx->held, held);
+		if (!list_empty(&ctx->ready))
+			make_ready(e, ctx);
+	}
+	spin_unlock(&e->lock);
+	wake_up(&e->wait);
+}
+
 int vsoc_engine_init(struct vsoc_device *vsoc)
 {
 	struct vsoc_engine *e;
@@ -709,6 +760,7 @@ int vsoc_engine_init(struct vsoc_device *vsoc)
 	init_waitqueue_head(&e->job_end);
 	spin_lock_init(&e->lock);
 	INIT_LIST_HEAD(&e->ready);
+	INIT_LIST_HEAD(&e->held);
 	e->work.shape = &vsoc->shape;
 	e->work.counting = &vsoc->counting;
 	e->work.capacity = vsoc_work_capacity(&vsoc->shape);
@@ -745,6 +797,7 @@ void vsoc_engine_fini(struct vsoc_device *vsoc)
 	e->task = NULL;
 
 	spin_lock(&e->lock);
+	list_splice_init(&e->held, &e->ready);
 	while ((ctx = list_first_entry_or_null(&e->ready, struct vsoc_ctx, ready))) {
 		LIST_HEAD(jobs);
 

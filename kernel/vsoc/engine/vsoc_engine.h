@@ -50,11 +50,12 @@ struct vsoc_ctx {
 
 	/* under the engine's lock */
 	struct list_head jobs;	/* queued jobs, oldest first */
-	/* in the engine's round-robin list if @jobs is not empty and none of its jobs runs */
+	/* in the engine's list of ready or held contexts if it has jobs and none of them runs */
 	struct list_head ready;
 	u32 unfinished;		/* jobs, queued and running */
 	u64 fence_seqno;	/* of the last job */
 	bool closed;		/* accepts no more jobs */
+	bool held;		/* its jobs wait */
 };
 
 struct vsoc_job {
@@ -65,6 +66,9 @@ struct vsoc_job {
 	struct dma_fence *fence;	/* signals the end; NULL if not requested */
 	u32 sample_errors;		/* SAMPLE commands that failed */
 	int sample_errno;		/* of the first failure */
+	bool started;			/* its start was executed */
+	u64 device_ns;			/* device time until it was set aside */
+	u32 next;			/* first command not executed */
 	u32 count;			/* elements of @commands */
 	struct vsoc_job_command commands[] __counted_by(count);
 };
@@ -72,6 +76,7 @@ struct vsoc_job {
 int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished);
 void vsoc_engine_ctx_init(struct vsoc_ctx *ctx);
 void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx);
+void vsoc_engine_hold_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, bool held);
 void vsoc_ctx_put(struct vsoc_ctx *ctx);
 
 int vsoc_engine_init(struct vsoc_device *vsoc);
