@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Capture files: round trips, and detection of truncated or damaged files. */
+#include <errno.h>
+#include <fcntl.h>
 #include <perfctr/capture.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -422,6 +425,91 @@ TEST("impossible samples are not written")
 	EQUAL(perfctr_capture_write_sample(writer, bytes, 3), -EBADMSG);
 	EQUAL(perfctr_capture_bytes(writer), 16);
 	EQUAL(perfctr_capture_flush(writer), -EBADF);
+	perfctr_capture_writer_unref(writer);
+	end();
+}
+
+/* Read a mark from the recorder's pipe. Return: its name, or NULL. */
+static const char *read_mark(int fd, struct perfctr_capture_mark *mark)
+{
+	static char name[PERFCTR_MARK_NAME_MAX + 1];
+
+	if (read(fd, mark, sizeof(*mark)) != sizeof(*mark) ||
+	    read(fd, name, mark->bytes - sizeof(*mark)) != (ssize_t)(mark->bytes - sizeof(*mark)))
+		return NULL;
+	return name;
+}
+
+TEST("marks reach the recorder, and those that find no room are counted")
+{
+	char text[PERFCTR_MARK_NAME_MAX + 2];
+	struct perfctr_capture_mark mark;
+	unsigned int sent = 0, missing = 0;
+	uint64_t before_ns;
+	struct stat stat;
+	int fds[2];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	EQUAL(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+	EQUAL(fstat(fds[0], &stat), 0);
+	snprintf(text, sizeof(text), "%d/%d/%llu", (int)getpid(), fds[0],
+		 (unsigned long long)stat.st_ino);
+	setenv(PERFCTR_MARKS_VARIABLE, text, 1);
+	memset(text, 'x', sizeof(text) - 1);
+
+	EQUAL(perfctr_mark(PERFCTR_MARK_POINT, ""), -EINVAL);
+	EQUAL(perfctr_mark(PERFCTR_MARK_POINT, NULL), -EINVAL);
+	EQUAL(perfctr_mark((enum perfctr_mark_kind)4, "x"), -EINVAL);
+	EQUAL(perfctr_mark(PERFCTR_MARK_POINT, text), -ENAMETOOLONG);
+	before_ns = perfctr_time_raw_ns();
+	EQUAL(perfctr_mark(PERFCTR_MARK_FRAME, text + 1), 0);
+	EQUAL_TEXT(read_mark(fds[0], &mark), text + 1);
+	CHECK(mark.time_ns >= before_ns && mark.time_ns <= perfctr_time_raw_ns());
+	EQUAL(mark.kind, PERFCTR_MARK_FRAME);
+	EQUAL(mark.pid, getpid());
+	EQUAL(mark.lost, 0);
+
+	while (!perfctr_mark(PERFCTR_MARK_BEGIN, "full"))
+		sent++;
+	EQUAL(perfctr_mark(PERFCTR_MARK_BEGIN, "full"), -EAGAIN);
+	CHECK(sent > 1000);
+	while (read_mark(fds[0], &mark))
+		missing++;
+	EQUAL(missing, sent);
+	EQUAL(perfctr_mark(PERFCTR_MARK_END, "full"), 0);
+	EQUAL_TEXT(read_mark(fds[0], &mark), "full");
+	EQUAL(mark.lost, 2);
+	/* without a reader there is no signal */
+	close(fds[0]);
+	close(fds[1]);
+	EQUAL(perfctr_mark(PERFCTR_MARK_END, "late"), 0);
+}
+
+TEST("what is no mark is not written")
+{
+	struct {
+		struct perfctr_capture_mark mark;
+		char name[8];
+	} message = { { .bytes = sizeof(message.mark) + 5 }, "name" };
+	struct perfctr_capture_writer *writer;
+	const size_t size = sizeof(message.mark) + 5;
+
+	perfctr_ctx_new(&ctx);
+	EQUAL(perfctr_capture_writer_new(ctx, -1, &writer), 0);
+	EQUAL(perfctr_capture_write_mark(writer, &message, size), 0);
+	EQUAL(perfctr_capture_write_mark(writer, &message, size - 1), -EBADMSG);
+	message.name[2] = '\0';
+	EQUAL(perfctr_capture_write_mark(writer, &message, size), -EBADMSG);
+	message.name[2] = message.name[4] = 'm';
+	EQUAL(perfctr_capture_write_mark(writer, &message, sizeof(message)), -EBADMSG);
+	message.name[4] = '\0';
+	message.mark.kind = PERFCTR_MARK_END + 1;
+	EQUAL(perfctr_capture_write_mark(writer, &message, size), -EBADMSG);
+	message.mark.kind = 0;
+	message.mark.bytes = sizeof(message.mark) + 1;
+	EQUAL(perfctr_capture_write_mark(writer, &message, size), -EBADMSG);
+	EQUAL(perfctr_capture_bytes(writer), 16 + 8 + sizeof(message));
 	perfctr_capture_writer_unref(writer);
 	end();
 }

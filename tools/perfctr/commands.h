@@ -11,6 +11,7 @@ int perfkit_run(struct app *app, int argc, char **argv);
 int top_run(struct app *app, int argc, char **argv);
 int check_run(struct app *app, int argc, char **argv);
 int record_run(struct app *app, int argc, char **argv);
+int mark_run(struct app *app, int argc, char **argv);
 int report_run(struct app *app, int argc, char **argv);
 int export_run(struct app *app, int argc, char **argv);
 int diff_run(struct app *app, int argc, char **argv);

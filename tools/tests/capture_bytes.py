@@ -3,7 +3,7 @@
 
 import struct
 
-REQUEST, LABEL, ANCHOR, TEXT, SESSION, COUNTER, METRIC, STATUS, NAMING = range(4, 13)
+REQUEST, LABEL, ANCHOR, TEXT, SESSION, COUNTER, METRIC, STATUS, NAMING, MARK = range(4, 14)
 SAMPLE = 16
 SHADER, GENERIC_PMU = 5, 32
 VSOC_CSF, PERF_PMU, UNHEARD_OF = 0x0100, 0x0500, 0x7777
@@ -74,6 +74,12 @@ def anchor(raw, realtime):
 def status(samples, merged=0, lost=0):
     return record(STATUS, struct.pack("<IIQQQQQQQQQQQ", 0, 16, samples, samples, merged, 0, lost, 0,
                                       0, 0, 0, 0, 0))
+
+
+def mark(kind, name, time, tid=1, pid=1, lost=0):
+    name = name.encode() + b"\0"
+    return record(MARK, struct.pack("<QIIIHBB", time, pid, tid, lost, 24 + len(name),
+                                    ("point", "frame", "begin", "end").index(kind), 0) + name)
 
 
 HEADER = b"perfctr\n" + struct.pack("<Q", 3)

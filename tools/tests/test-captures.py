@@ -671,9 +671,9 @@ def any_bytes_end_well():
     with tarfile.open(archive) as tar:
         names = [name for name in tar.getnames() if name.startswith("capture/")]
         inputs = [tar.extractfile(name).read() for name in names[::4] + ["capture/vsoc-in-stream"]]
-    whole, chance = unknown_device(), random.Random(7)
-    for _ in range(40):
-        data = bytearray(whole)
+    wholes, chance = (unknown_device(), marked_capture(3, 7)), random.Random(7)
+    for n in range(60):
+        data = bytearray(wholes[n // 3 % 2])
         for _ in range(chance.randrange(1, 6)):
             at = chance.randrange(16, len(data) - 8)
             data[at:at +
@@ -682,7 +682,9 @@ def any_bytes_end_well():
     commands = (("report", "-A"), ("report", "--html"), ("report", "--svg", "-A"),
                 ("export", "-f", "perfetto"),
                 ("export", "-f", "json"), ("export", "-f", "csv"), ("diff", "-A", path("a.cap")),
-                ("diff", "-A", "--per", "shader/EIGHT", path("a.cap")))
+                ("diff", "-A", "--per", "shader/EIGHT", path("a.cap")),
+                ("diff", "--by-mark", path("marks.cap"), "--against"))
+    write("marks.cap", marked_capture(3, 5))
     ends = set()
     for number, data in enumerate(inputs):
         words = commands[number % len(commands)]
@@ -790,6 +792,113 @@ def diff_compares_groups():
     check(b"no capture" in run("diff", path("empty"), path("groups"), status=1).stderr, "empty")
 
 
+def marked_capture(frames, rate):
+    """Frames of 12 ms in samples of 5 ms; the work of frame n is in its first half."""
+    work = [t % 12 < 6 for t in range(12 * frames)]
+    parts = [head(cb.UNHEARD_OF)]
+    for n in range(0, len(work), 5):
+        count = rate * sum(work[n:n + 5])
+        parts.append(cb.record(cb.SAMPLE, cb.sample(
+            n // 5, START + n * MS, START + (n + 5) * MS,
+            [cb.block(cb.SHADER, 0, {8: count, 9: 5}, product=cb.UNHEARD_OF)])))
+    marks = [cb.mark("frame", "f\x1b", START + n * 12 * MS) for n in range(frames + 1)]
+    for n in range(frames):
+        # of two threads, the second of which ends first
+        marks += [cb.mark("end", "half", START + (n * 12 + 6) * MS, tid=1),
+                  cb.mark("begin", "half", START + n * 12 * MS, tid=1),
+                  cb.mark("begin", "half", START + (n * 12 + 1) * MS, tid=2),
+                  cb.mark("end", "half", START + (n * 12 + 5) * MS, tid=2)]
+    marks += [cb.mark("point", "p", START + 3 * MS, lost=2), cb.mark("end", "none", START),
+              cb.mark("begin", "open", START + 6 * MS)]
+    return b"".join(parts + marks)
+
+
+@test
+def marks_are_spans():
+    """marks: frames end with the next one, phases match by thread; lost and unmatched are counted;
+    in text, JSON, picture, page and trace"""
+    write("m.cap", marked_capture(5, 1000))
+    report = json.loads(run("report", "-j", path("m.cap")).stdout)
+    check(report["capture"]["marks_lost"] == 2 and report["capture"]["marks_unmatched"] == 1,
+          "lost or unmatched")
+    spans = [(m["name"], m["kind"], (m["start_ns"] - START) // MS, (m["end_ns"] - START) // MS)
+             for m in report["marks"]]
+    expected = [("p", "point", 3, 3), ("open", "phase", 6, 60)]
+    for n in range(0, 60, 12):
+        expected += [("f?", "frame", n, n + 12), ("half", "phase", n, n + 6),
+                     ("half", "phase", n + 1, n + 5)]
+    check(sorted(spans) == sorted(expected), f"spans {spans}")
+    lines = run("export", "-j", path("m.cap")).stdout.decode().splitlines()
+    lines = [line for line in map(json.loads, lines) if line["record"] == "mark"]
+    check([{k: v for k, v in line.items() if k in report["marks"][0]} for line in lines] ==
+          report["marks"] and lines[0]["host"], "JSON lines")
+    check(re.search(r"\b5 +frame +0.060 s +0.012 s +f\?\n", run("report", path("m.cap"))
+                    .stdout.decode()), "text")
+    picture = xml.dom.minidom.parseString(run("report", "--svg", path("m.cap")).stdout)
+    titles = [t.firstChild.data for t in picture.getElementsByTagName("title")]
+    check(titles.count("half") == 10 and titles.count("f?") == 5, f"picture {titles}")
+    _, page = read_page(path("m.cap"))
+    data = json.loads(re.search('id="data">(.*?)</script>', page, re.S)[1])
+    check(sorted((m[4], m[3], m[0] // MS, m[1] // MS) for m in data["marks"]) == sorted(expected),
+          "page")
+    trace, begun, seen = decode_trace(capture="m.cap"), {}, []
+    names = {p.track_descriptor.uuid: p.track_descriptor.name for p in trace.packet
+             if p.HasField("track_descriptor")}
+    for p in trace.packet:
+        if not p.HasField("track_event") or names[p.track_event.track_uuid] != "marks":
+            continue
+        event, t = p.track_event, (p.timestamp - START - 1000) // MS
+        if event.type == event.TYPE_SLICE_END:
+            name, start = begun.pop(event.track_uuid)
+            seen.append((name, start, t))
+        elif event.type == event.TYPE_INSTANT:
+            seen.append((event.name, t, t))
+        else:
+            check(event.track_uuid not in begun, "slices of a track overlap")
+            begun[event.track_uuid] = event.name, t
+    check(sorted(seen) == sorted((n, a, b) for n, _, a, b in expected), f"trace {seen}")
+
+
+@test
+def diff_compares_marks():
+    """diff --by-mark: frames and phases of a capture; of two by name; samples cut by a mark count
+    with their share"""
+    a, b = write("m1.cap", marked_capture(10, 1000)), write("m2.cap", marked_capture(10, 1500))
+
+    def medians(*words):
+        result = json.loads(run("diff", "-j", "-a", *words).stdout)
+        return result, {(c["mark"], c["event"]): c for c in result["changes"]}
+
+    # per sample and span: count of the sample, share of the sample, time; by hand
+    def rate(start, stop, count):
+        shares = 0
+        for n in range(start // 5 * 5, stop, 5):
+            work = sum(t % 12 < 6 for t in range(n, n + 5))
+            shares += count * work * (min(stop, n + 5) - max(start, n)) / 5
+        return shares / (stop - start) * 1000
+
+    result, changes = medians("--by-mark", a)
+    halves = [r for n in range(0, 120, 12)
+              for r in (rate(n, n + 6, 1000), rate(n + 1, n + 5, 1000))]
+    half = changes["half", "shader/EIGHT"]
+    check(abs(half["b"]["median"] / statistics.median(halves) - 1) < 1e-12 and
+          half["b"]["captures"] == 20, f"{half['b']} {statistics.median(halves)}")
+    check({g["name"] for g in result["groups"]} == {"half", "f?", "open"}, "groups")
+    check(result["by_mark"] and result["short_spans"] == 20, f"short {result['short_spans']}")
+    result, changes = medians("--by-mark", a, b)
+    for name in "half", "f?", "open":
+        change = changes[name, "shader/EIGHT"]
+        check(abs(change["change_percent"] - 50) < 1e-9, f"{name}: {change}")
+    check(changes["f?", "shader/EIGHT"]["verdict"] == "clear" and
+          changes["open", "shader/EIGHT"]["verdict"] == "unknown", "verdicts")
+    _, per = medians("--by-mark", "--per", "shader/EIGHT", a, "--against", b, b)
+    check(per["f?", "shader/EIGHT"]["b"] ==
+          {"captures": 20, "median": 1, "lower_quartile": 1, "upper_quartile": 1, "min": 1,
+           "max": 1}, f"per {per['f?', 'shader/EIGHT']}")
+    for words in (("--by-mark", path("a.cap")), ("--by-mark", "--by", "host", a)):
+        run("diff", *words, status=2)
+
+
 @test
 def a_thousand_captures():
     """diff --by host of 1,000 captures finds the two hosts that differ; SQLite finds the same"""
@@ -836,7 +945,7 @@ def captures_of_version_1():
             now = re.sub(rb'(\}),"file":"[^{}]*(\}\n)', rb"\1\2", now)
             then = stored(f"{name}.{kind}.json")
             # empty arrays as json-c 0.18 prints them
-            now = re.sub(rb'\n *"sample_mean":.*', b"", now)
+            now = re.sub(rb'\n *"sample_mean":.*|\n? *"marks(_\w+)?": ?(0|\[\s*\]),', b"", now)
             lines = [re.sub(r"\[\s+\]", "[]", text.decode()).splitlines() for text in (then, now)]
             # rates are means of samples now, and the extremes of what took turns those while it ran
             number = re.compile(r'("(?:rate|sample_min|sample_max)": *)([0-9.e+]+)')

@@ -118,6 +118,39 @@ def samples_in_the_stream():
 
 
 @test
+def marks_of_a_command():
+    """record, mark, diff --by-mark: phases of a shell have exactly their work; SIGUSR1 and -F keep
+    marks; a pipe that is written to by others ends the marks only"""
+    script = "".join(f"perfctr mark {name} -- sh -c 'sleep .05; vsoc-job -q draw fragments={n}; "
+                     "sleep .05'; " for name, n in (("few", 1000), ("many", 5000)) * 2)
+    ended, line = record("-p", "5ms", "-e", "FRAGMENTS", "-o", path("m.cap"), "--", "sh", "-c",
+                         f"perfctr mark begin; {script} perfctr mark --begin open")
+    check(ended["marks"] == 10 and not ended["marks_lost"] and "; 10 marks" in line, f"{line!r}")
+    marks = report("m.cap")["marks"]
+    spans = [(m["name"], m["kind"]) for m in marks]
+    check(spans == [("begin", "point"), *[("few", "phase"), ("many", "phase")] * 2,
+                    ("open", "phase")], f"{spans}")
+    # the quarter of a period at the ends of a phase is idle, so nothing is shared
+    rates = json.loads(run("perfctr", "diff", "-j", "-a", "--by-mark", path("m.cap")).stdout)
+    lengths = {name: [m["end_ns"] - m["start_ns"] for m in marks if m["name"] == name]
+               for name in ("few", "many")}
+    for change in rates["changes"]:
+        if change["event"] == "shader/FRAGMENTS" and change["mark"] in lengths:
+            each = [{"few": 1000, "many": 5000}[change["mark"]] / ns * 1e9
+                    for ns in lengths[change["mark"]]]
+            check(abs(change["b"]["median"] / (sum(each) / 2) - 1) < 1e-9, f"{change} {each}")
+    record("-F", "10s", "-p", "5ms", "-e", "FRAGMENTS", "-o", path("mf.cap"), "--", "perfctr",
+           "mark", "all", "--", "vsoc-job", "-q", "draw", "fragments=7")
+    check([m["name"] for m in report("mf.cap")["marks"]] == ["all"], "marks of the flight")
+    script = ("IFS=/ read pid fd inode <<.\n$PERFCTR_MARKS\n.\nperfctr mark a; "
+              "yes nonsense | head -c 3000 >/proc/$pid/fd/$fd; perfctr mark b")
+    ended, line = record("-e", "FRAGMENTS", "-o", path("mb.cap"), "--", "sh", "-c",
+                         script.replace("\\n", "\n"))
+    check(ended["marks_damaged"] and ended["marks"] == 1 and "left out" in line, f"{line!r}")
+    check(report("mb.cap")["capture"]["finished"], "samples after other bytes")
+
+
+@test
 def every_end_leaves_a_file():
     """record: SIGINT and SIGTERM leave a complete file, SIGKILL one that is readable up to its
     last complete sample"""

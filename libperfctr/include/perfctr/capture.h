@@ -59,6 +59,8 @@ enum perfctr_capture_type {
 	 * perfctr_selection_naming().
 	 */
 	PERFCTR_CAPTURE_NAMING = 12,
+	/* struct perfctr_capture_mark, then its name, NUL terminated; not in order of time */
+	PERFCTR_CAPTURE_MARK = 13,
 	PERFCTR_CAPTURE_SAMPLE = 16, /* the bytes of a sample in the ring */
 };
 
@@ -104,6 +106,29 @@ struct perfctr_capture_metric {
 	uint8_t scope; /* enum perfctr_scope */
 	uint8_t trust; /* enum perfctr_trust */
 	uint16_t header_bytes; /* offset of the texts; at least 8 */
+};
+
+/**
+ * PERFCTR_MARKS_VARIABLE - environment variable by which perfctr_mark() finds its recorder
+ *
+ * Process id, descriptor and inode of a pipe, "%u/%u/%llu": the reading end that the recorder
+ * keeps open.
+ */
+#define PERFCTR_MARKS_VARIABLE "PERFCTR_MARKS"
+
+/**
+ * struct perfctr_capture_mark - a mark of perfctr_mark()
+ *
+ * These are also the bytes that perfctr_mark() writes to its recorder, with the name behind.
+ */
+struct perfctr_capture_mark {
+	uint64_t time_ns; /* on the clock of samples */
+	uint32_t pid; /* process, as it sees itself */
+	uint32_t tid; /* thread */
+	uint32_t lost; /* marks of the process that were lost before this one */
+	uint16_t bytes; /* of this structure and the name with its NUL */
+	uint8_t kind; /* enum perfctr_mark_kind */
+	uint8_t reserved; /* zero */
 };
 
 struct perfctr_capture_writer;
@@ -176,6 +201,16 @@ int perfctr_capture_write_text(struct perfctr_capture_writer *writer, const char
  */
 int perfctr_capture_write_sample(struct perfctr_capture_writer *writer, const void *bytes,
 				 size_t size);
+
+/**
+ * perfctr_capture_write_mark() - write a mark
+ * @bytes: struct perfctr_capture_mark and its name, from perfctr_mark(); not trusted
+ * @size: bytes that may be read; member bytes of them are written
+ *
+ * Return: 0; -EBADMSG this is no mark, or not all of one; another negative errno.
+ */
+int perfctr_capture_write_mark(struct perfctr_capture_writer *writer, const void *bytes,
+			       size_t size);
 
 /**
  * perfctr_capture_write_status() - write the kernel's totals of the session
@@ -264,6 +299,17 @@ void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to,
  */
 int perfctr_capture_text(const struct perfctr_capture_record *record, const char **key,
 			 const char **value);
+
+/**
+ * perfctr_capture_mark() - get a mark of a record
+ * @record: record of type PERFCTR_CAPTURE_MARK
+ * @mark: filled
+ * @name: set to its name
+ *
+ * Return: 0; -EBADMSG it is no mark.
+ */
+int perfctr_capture_mark(const struct perfctr_capture_record *record,
+			 struct perfctr_capture_mark *mark, const char **name);
 
 /**
  * perfctr_capture_device() - the device that was recorded

@@ -1332,6 +1332,36 @@ void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_lookup look
  */
 const char *perfctr_expr_name(const struct perfctr_expr *expr, size_t n);
 
+/* --- marks --------------------------------------------------------------- */
+
+/** enum perfctr_mark_kind - what a mark stands for */
+enum perfctr_mark_kind {
+	PERFCTR_MARK_POINT = 0, /* an instant */
+	PERFCTR_MARK_FRAME = 1, /* the end of a frame, and the beginning of the next one */
+	PERFCTR_MARK_BEGIN = 2, /* the beginning of a phase */
+	PERFCTR_MARK_END = 3, /* the end of the phase of that name that began last */
+};
+
+/** PERFCTR_MARK_NAME_MAX - longest name of a mark, in bytes without the NUL. */
+#define PERFCTR_MARK_NAME_MAX 127
+
+/**
+ * perfctr_mark() - annotate the capture that is being recorded
+ * @kind: what it is
+ * @name: name of the point, phase or kind of frame, UTF-8; not empty, at most
+ *        PERFCTR_MARK_NAME_MAX bytes
+ *
+ * Marks the current time for "perfctr record", which started this process or an ancestor of it,
+ * and which passes PERFCTR_MARKS in the environment. Costs one system call, and without a
+ * recorder none. May be called from any thread and never blocks. Frames and phases of one name
+ * belong to one another within a thread, else within the process, else within the capture.
+ *
+ * Return: 0, also if nothing records; -EINVAL unknown @kind or no @name; -ENAMETOOLONG;
+ * -EAGAIN the recorder did not keep up: the mark is lost, the next one says how many are;
+ * the negative errno of open(), e.g. -EACCES: the recorder belongs to another user.
+ */
+int perfctr_mark(enum perfctr_mark_kind kind, const char *name);
+
 /* --- time ---------------------------------------------------------------- */
 
 /** struct perfctr_anchor - one instant on several clocks */

@@ -51,3 +51,6 @@ void capture_meta_free(struct capture_meta *meta);
  * Return: 0 or -ENOMEM.
  */
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record);
+
+/* Check a mark and the name behind it, up to @size bytes. Return: 0 or -EBADMSG. */
+int capture_mark_check(const void *bytes, size_t size, struct perfctr_capture_mark *mark);

@@ -365,3 +365,13 @@ EXPORT int perfctr_capture_write_sample(struct perfctr_capture_writer *writer, c
 	}
 	return perfctr_fail(writer->ctx, -EBADMSG, "a sample whose size is not within its slot");
 }
+
+EXPORT int perfctr_capture_write_mark(struct perfctr_capture_writer *writer, const void *bytes,
+				      size_t size)
+{
+	struct perfctr_capture_mark mark;
+
+	if (capture_mark_check(bytes, size, &mark))
+		return perfctr_fail(writer->ctx, -EBADMSG, "bytes that are no mark");
+	return write_record(writer, PERFCTR_CAPTURE_MARK, bytes, mark.bytes, NULL, 0);
+}

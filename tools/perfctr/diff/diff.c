@@ -30,6 +30,7 @@ static const char help[] =
 	"usage: perfctr diff [OPTION...] A B\n"
 	"       perfctr diff [OPTION...] A... --against B...\n"
 	"       perfctr diff [OPTION...] --by KEY CAPTURE...\n"
+	"       perfctr diff [OPTION...] --by-mark CAPTURE\n"
 	"\n"
 	"Compares captures of perfctr record, counter by counter and metric by metric: totals,\n"
 	"and rates, which do not depend on how long was recorded. A directory stands for all\n"
@@ -38,6 +39,9 @@ static const char help[] =
 	"      --against B...       two groups of captures; must be last\n"
 	"      --by KEY             each group against all other captures: host, device, command\n"
 	"                           or another text of the captures (report --json: texts)\n"
+	"      --by-mark            of one capture: frames and phases by name, each against all\n"
+	"                           others (perfctr mark --help); of two, or with --against:\n"
+	"                           those of a name in A against those in B\n"
 	"      --per EVENT          divide counts by that counter's, not by the time\n"
 	"  -e, --event PATTERN      only what matches, e.g. 'metric:*'; may be repeated\n"
 	"  -A, --per-core           single blocks and cores too (also --per-block)\n"
@@ -82,8 +86,11 @@ static int take_captures(const struct app *app, char **words, int count, char **
 	for (int n = 0; n < other_count; n++)
 		if (others[n][0] == '-' && others[n][1])
 			return app_usage(app, "%s: options come before --against", others[n]);
-	if (o->by && others)
-		return app_usage(app, "--by and --against exclude each other");
+	if (o->by && (others || o->by_mark))
+		return app_usage(app, "--by excludes --against and --by-mark");
+	/* the marks are the groups */
+	if (o->by_mark && !others && count == 1)
+		o->by = "mark";
 	if (others && (!count || !other_count))
 		return app_usage(app, "give captures on both sides of --against");
 	if (o->by && !count)
@@ -94,7 +101,7 @@ static int take_captures(const struct app *app, char **words, int count, char **
 		others = words + 1;
 		count = other_count = 1;
 	}
-	o->is_of_groups = o->by || o->per || count > 1 || other_count > 1;
+	o->is_of_groups = o->by || o->by_mark || o->per || count > 1 || other_count > 1;
 	status = capture_list_add(app, words, count, &o->sides[0]);
 	if (!status && others)
 		status = capture_list_add(app, others, other_count, &o->sides[1]);
@@ -108,6 +115,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct di
 {
 	const struct option_spec options[] = {
 		OPTION(0, "by", TEXT, &o->by),
+		OPTION(0, "by-mark", FLAG, &o->by_mark),
 		OPTION(0, "per", TEXT, &o->per),
 		OPTION('e', "event", WORDS, &o->patterns),
 		OPTION_PER_BLOCK(&o->per_block),

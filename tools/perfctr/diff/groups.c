@@ -23,8 +23,9 @@ struct group {
 	size_t captures;
 };
 
-/* a counter or metric, and its number in each capture: NAN if that has none */
+/* a counter or metric, and its number in each capture or span: NAN if that has none */
 struct event {
+	char *mark; /* of --by-mark with two sides, else NULL */
 	char name[ROW_EVENT_BYTES];
 	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
 	double scale; /* for people */
@@ -47,8 +48,11 @@ struct groups {
 	const struct diff_options *options;
 	struct group *groups;
 	size_t group_count;
-	size_t *group_of; /* of each capture */
+	size_t *group_of; /* of each capture or span */
 	size_t capture_count;
+	size_t room; /* of @group_of and the numbers of events */
+	size_t side; /* of the current capture */
+	uint64_t short_spans; /* in no more than two samples, both in part */
 	struct event *events;
 	size_t event_count;
 	struct comparison *comparisons;
@@ -81,18 +85,50 @@ static int find_group(struct groups *g, const char *name, size_t *found)
 	return more[g->group_count++].name ? 0 : -ENOMEM;
 }
 
-/* @hint: likely index; captures of one kind have the same events in the same order. */
-static struct event *find_event(struct groups *g, const struct row *row, const struct row *per,
-				size_t hint)
+/* Have room for one more capture or span. Return: 0 or -ENOMEM. */
+static int make_room(struct groups *g)
 {
-	const size_t captures = g->options->sides[0].count + g->options->sides[1].count;
+	const size_t room = g->room ? 2 * g->room : 64;
+	size_t *group_of;
+
+	if (g->capture_count < g->room)
+		return 0;
+	group_of = realloc(g->group_of, room * sizeof(*group_of));
+	if (!group_of)
+		return -ENOMEM;
+	g->group_of = group_of;
+	for (struct event *e = g->events; e < g->events + g->event_count; e++) {
+		double *numbers = realloc(e->numbers, room * sizeof(*numbers));
+
+		if (!numbers)
+			return -ENOMEM;
+		e->numbers = numbers;
+		for (size_t n = g->room; n < room; n++)
+			numbers[n] = NAN;
+	}
+	g->room = room;
+	return 0;
+}
+
+static bool is_event(const struct event *e, const struct row *row, const char *mark)
+{
+	return !strcmp(e->name, row->event) && (!mark || !strcmp(e->mark, mark));
+}
+
+/*
+ * @mark: name of the span, NULL: the event is of all; @hint: likely index, because captures of one
+ * kind have the same events in the same order.
+ */
+static struct event *find_event(struct groups *g, const struct row *row, const struct row *per,
+				const char *mark, size_t hint)
+{
 	struct event *e;
 	char unit[64];
 
-	if (hint < g->event_count && !strcmp(g->events[hint].name, row->event))
+	if (hint < g->event_count && is_event(&g->events[hint], row, mark))
 		return &g->events[hint];
 	for (size_t n = 0; n < g->event_count; n++)
-		if (!strcmp(g->events[n].name, row->event))
+		if (is_event(&g->events[n], row, mark))
 			return &g->events[n];
 	e = realloc(g->events, (g->event_count + 1) * sizeof(*e));
 	if (!e)
@@ -100,10 +136,13 @@ static struct event *find_event(struct groups *g, const struct row *row, const s
 	g->events = e;
 	e += g->event_count;
 	*e = (struct event){ .scale = 1, .is_metric = row->metric };
-	e->numbers = malloc((captures + 1) * sizeof(*e->numbers));
-	if (!e->numbers)
+	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
+	e->mark = mark ? strdup(mark) : NULL;
+	if (!e->numbers || (mark && !e->mark)) {
+		free(e->numbers);
 		return NULL;
-	for (size_t n = 0; n < captures; n++)
+	}
+	for (size_t n = 0; n < g->room; n++)
 		e->numbers[n] = NAN;
 	snprintf(e->name, sizeof(e->name), "%s", row->event);
 	if (g->options->per && !isnan(row->rate)) {
@@ -134,7 +173,7 @@ static int add_rows(struct groups *g, const struct rows *rows, const struct row 
 			continue;
 		if (g->options->per && !isnan(row->rate))
 			number = per && per->number > 0 ? row->number / per->number : NAN;
-		e = find_event(g, row, per, hint);
+		e = find_event(g, row, per, NULL, hint);
 		if (!e)
 			return -ENOMEM;
 		hint = (size_t)(e - g->events) + 1;
@@ -151,10 +190,9 @@ static int add_capture(struct groups *g, const struct capture_file *file, size_t
 	const struct row *per = NULL;
 	int error;
 
-	if (o->by)
+	error = make_room(g);
+	if (!error && o->by)
 		error = find_group(g, capture_key(file, o->by), &side);
-	else
-		error = 0;
 	if (!error)
 		error = rows_fill(&sums, file->totals, file->selection, false);
 	if (!error && o->per_block)
@@ -175,6 +213,55 @@ static int add_capture(struct groups *g, const struct capture_file *file, size_t
 	return error;
 }
 
+/* The line of --per, or NULL. */
+static const struct values_line *find_per(const struct groups *g, const struct values *values)
+{
+	for (size_t n = 0; g->options->per && n < values->count; n++)
+		if (!values->lines[n].is_block && values->lines[n].is_rate &&
+		    !strcmp(values->lines[n].row->event, g->options->per))
+			return &values->lines[n];
+	return NULL;
+}
+
+/* A frame or phase is what a capture is without --by-mark. */
+static int add_span(void *data, const struct diff_span *span)
+{
+	struct groups *g = data;
+	const struct diff_options *o = g->options;
+	const struct values *v = span->values;
+	const struct values_line *per = find_per(g, v);
+	const double divisor = per ? span->numbers[per - v->lines] : NAN;
+	const char *mark = o->by ? NULL : span->mark->name;
+	size_t group = g->side, hint = 0;
+	int error = make_room(g);
+
+	if (!error && o->by)
+		error = find_group(g, span->mark->name, &group);
+	g->has_per |= per != NULL;
+	g->short_spans += span->samples <= 2;
+	for (size_t n = 0; !error && n < v->count; n++) {
+		const struct row *row = v->lines[n].row;
+		double number = span->numbers[n];
+		struct event *e;
+
+		if (!option_words_match(&o->patterns, row->event) ||
+		    (v->lines[n].is_block && row->metric && !row->info))
+			continue;
+		if (o->per && v->lines[n].is_rate)
+			number = divisor > 0 ? number / divisor : NAN;
+		e = find_event(g, row, per ? per->row : NULL, mark, hint);
+		if (!e)
+			return -ENOMEM;
+		hint = (size_t)(e - g->events) + 1;
+		e->numbers[g->capture_count] = number;
+	}
+	if (!error) {
+		g->group_of[g->capture_count++] = group;
+		g->groups[group].captures++;
+	}
+	return error;
+}
+
 /* Read all captures, one after the other. Return: 0 or an exit status. */
 static int read_captures(struct groups *g, int *damage)
 {
@@ -182,9 +269,6 @@ static int read_captures(struct groups *g, int *damage)
 	size_t all = o->sides[0].count + o->sides[1].count, group;
 	int status = 0, error = 0;
 
-	g->group_of = calloc(all, sizeof(*g->group_of));
-	if (!g->group_of)
-		error = -ENOMEM;
 	for (size_t n = 0; !error && !o->by && n < 2; n++)
 		error = find_group(g, n ? "B" : "A", &group);
 	for (size_t n = 0; !status && !error && n < all; n++) {
@@ -196,7 +280,11 @@ static int read_captures(struct groups *g, int *damage)
 		if (status)
 			break;
 		capture_file_warn(g->app, &file);
-		error = add_capture(g, &file, side);
+		g->side = side;
+		if (o->by_mark)
+			status = diff_spans(g->app, &file, o->per_block, add_span, g);
+		else
+			error = add_capture(g, &file, side);
 		if (capture_file_exit_status(&file))
 			*damage = EXIT_FAILED;
 		capture_file_close(&file);
@@ -207,6 +295,9 @@ static int read_captures(struct groups *g, int *damage)
 	}
 	if (status)
 		return status;
+	if (o->by_mark && !g->capture_count)
+		return app_usage(g->app, "--by-mark: the captures have no frames and phases; see "
+					 "perfctr mark --help");
 	if (o->per && !g->has_per)
 		return app_usage(g->app, "--per '%s': no capture has that event", o->per);
 	if (!g->event_count && o->patterns.count)
@@ -215,10 +306,9 @@ static int read_captures(struct groups *g, int *damage)
 	if (g->group_count < 2 && !strcmp(g->groups[0].name, UNKNOWN))
 		return app_usage(g->app, "--by %s: the captures have no such text", o->by);
 	if (g->group_count < 2)
-		return app_usage(g->app,
-				 "--by %s: all captures have '%s', there is nothing to "
-				 "compare",
-				 o->by, g->groups[0].name);
+		return app_usage(g->app, "--by%s: all %s have '%s', there is nothing to compare",
+				 o->by_mark ? "-mark" : "", o->by_mark ? "spans" : "captures",
+				 g->groups[0].name);
 	return 0;
 }
 
@@ -341,7 +431,8 @@ static void print_comparison(const struct groups *g, const struct comparison *c,
 		snprintf(p, sizeof(p), "%.2g", c->p);
 	columns_cut(g->out, c->event->name, event);
 	if (group)
-		fprintf(g->out, " %-*.*s", group, group, g->groups[c->group].name);
+		fprintf(g->out, " %-*.*s", group, group,
+			c->event->mark ? c->event->mark : g->groups[c->group].name);
 	print_side(g, &c->ranks.a, c->event->scale);
 	print_side(g, &c->ranks.b, c->event->scale);
 	fprintf(g->out, " %c%10s %8s  %s\n", compare_mark(c->verdict),
@@ -352,13 +443,16 @@ static void print_text(const struct groups *g)
 {
 	enum { OTHER_COLUMNS = 73 };
 	const bool by = g->options->by;
+	const char *column = g->options->by_mark ? "mark" : by ? g->options->by : "";
 	const int columns = app_columns(g->out, INT_MAX);
-	int event = (int)strlen("event"), group = by ? (int)strlen(g->options->by) : 0;
+	int event = (int)strlen("event"), group = (int)strlen(column);
 	size_t shown = 0, clear = 0;
 	char text[256], number[32];
 
 	for (size_t n = 0; by && n < g->group_count; n++)
 		group = columns_wider(group, g->groups[n].name);
+	for (size_t n = 0; n < g->event_count; n++)
+		group = columns_wider(group, g->events[n].mark ? g->events[n].mark : "");
 	group = group > GROUP_MOST ? GROUP_MOST : group;
 	for (size_t n = 0; n < g->event_count; n++)
 		event = columns_wider(event, g->events[n].name);
@@ -372,12 +466,17 @@ static void print_text(const struct groups *g)
 			side -> count > 1 ? " ..." : "", side->count, side->count == 1 ? "" : "s");
 	}
 	if (by)
-		fprintf(g->out, " %s captures of %zu groups by %s\n",
-			number_group(g->capture_count, number, sizeof(number)), g->group_count,
-			g->options->by);
+		fprintf(g->out, " %s %s of %zu groups by %s\n",
+			number_group(g->capture_count, number, sizeof(number)),
+			g->options->by_mark ? "spans" : "captures", g->group_count, g->options->by);
+	if (g->short_spans)
+		fprintf(g->out,
+			" %s spans of %zu are in no more than two samples: record with a "
+			"shorter period\n",
+			number_group(g->short_spans, number, sizeof(number)), g->capture_count);
 	fprintf(g->out, "\n%-*s", event, "event");
-	if (by)
-		fprintf(g->out, " %-*s", group, g->options->by);
+	if (group)
+		fprintf(g->out, " %-*s", group, column);
 	fprintf(g->out, " %9s %-8s %9s %-8s  %10s %8s  unit\n", by ? "others " : "median A",
 		"spread", by ? "median " : "median B", "spread", "change ", "p");
 	for (size_t n = 0; n < g->count; n++) {
@@ -420,6 +519,8 @@ static void print_json(const struct groups *g)
 
 	json_add_u64(root, "version", 1);
 	json_add_text(root, "by", g->options->by);
+	json_add_bool(root, "by_mark", g->options->by_mark);
+	json_add_u64(root, "short_spans", g->short_spans);
 	json_add_text(root, "per", g->options->per);
 	for (size_t n = 0; n < g->group_count; n++) {
 		o = json_append(groups);
@@ -436,6 +537,10 @@ static void print_json(const struct groups *g)
 		json_add_bool(o, "is_metric", c->event->is_metric);
 		json_add_text(o, "number_unit", c->event->unit);
 		json_add_text(o, "group", g->groups[c->group].name);
+		json_add_text(o, "mark",
+			      !g->options->by_mark ? NULL :
+			      c->event->mark	   ? c->event->mark :
+						     g->groups[c->group].name);
 		json_add(o, "a", side_json(&c->ranks.a));
 		json_add(o, "b", side_json(&c->ranks.b));
 		json_add_double(o, "change", c->ranks.b.median - c->ranks.a.median);
@@ -480,8 +585,10 @@ int diff_groups(struct app *app, const struct diff_options *options)
 			status = EXIT_DIFFERS;
 	for (size_t n = 0; n < g.group_count; n++)
 		free(g.groups[n].name);
-	for (size_t n = 0; n < g.event_count; n++)
+	for (size_t n = 0; n < g.event_count; n++) {
 		free(g.events[n].numbers);
+		free(g.events[n].mark);
+	}
 	free(g.groups);
 	free(g.events);
 	free(g.group_of);

@@ -71,6 +71,13 @@ static int json_begin(struct export *e)
 	json_add(o, "columns", columns(&e->values));
 	text_flush(&e->text);
 	json_write(e->out, o, false);
+	for (size_t n = 0; n < e->file->marks.count; n++) {
+		/* the members of each row */
+		o = json_tokener_parse(e->origin);
+		json_add_text(o, "record", "mark");
+		mark_json(&e->file->marks.all[n], o);
+		json_write(e->out, o, false);
+	}
 	return 0;
 }
 

@@ -34,7 +34,13 @@ enum {
 };
 
 /* what has an id of its own in the trace */
-enum { ID_SEQUENCE, ID_CAPTURE, ID_SAMPLES, ID_FIRST /* of blocks; then those of counters */ };
+enum {
+	ID_SEQUENCE,
+	ID_CAPTURE,
+	ID_SAMPLES,
+	ID_MARKS, /* a track for each lane */
+	ID_FIRST = ID_MARKS + MARKS_LANES /* of blocks; then those of counters */
+};
 
 struct track {
 	uint64_t uuid;
@@ -261,6 +267,9 @@ static int write_tracks(struct export *e)
 	if (!error)
 		error = write_group(e, track_id(e, ID_SAMPLES), track_id(e, ID_CAPTURE), "samples",
 				    "what is to be known about samples", 0);
+	for (int n = 0; !error && n < e->file->marks.lanes; n++)
+		error = write_group(e, track_id(e, ID_MARKS + (uint64_t)n), track_id(e, ID_CAPTURE),
+				    "marks", "what the recorded program marked", 0);
 	for (size_t n = 0; !error && n < e->values.count; n++)
 		/* a metric of the whole device has no block: use its line of sums */
 		if (e->values.lines[n].is_block)
@@ -269,6 +278,7 @@ static int write_tracks(struct export *e)
 }
 
 static int perfetto_end(struct export *e);
+static int write_marks(struct export *e);
 
 static int perfetto_begin(struct export *e)
 {
@@ -286,6 +296,8 @@ static int perfetto_begin(struct export *e)
 		error = write_anchor(e, &e->file->anchors[n]);
 	if (!error)
 		error = write_tracks(e);
+	if (!error)
+		error = write_marks(e);
 	if (error)
 		perfetto_end(e);
 	return error;
@@ -314,6 +326,31 @@ static int write_event(struct export *e, uint64_t time_ns, Perfetto__TrackEvent 
 	packet.timestamp = time_ns;
 	packet.track_event = event;
 	return write_packet(e, &packet);
+}
+
+static int write_marks(struct export *e)
+{
+	int error = 0;
+
+	for (size_t n = 0; !error && n < e->file->marks.count; n++) {
+		const struct mark *m = &e->file->marks.all[n];
+		const bool is_point = m->kind == PERFCTR_MARK_POINT;
+		const uint64_t track = track_id(e, ID_MARKS + (uint64_t)m->lane);
+		Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
+
+		if (m->lane < 0)
+			continue;
+		event.name = m->name;
+		error = write_event(e, trace_time(e, m->start_ns), &event,
+				    is_point ? PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT :
+					       PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN,
+				    track);
+		event.name = NULL;
+		if (!error && !is_point)
+			error = write_event(e, trace_time(e, m->end_ns), &event,
+					    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END, track);
+	}
+	return error;
 }
 
 static int write_value(struct export *e, size_t line, uint64_t time_ns)

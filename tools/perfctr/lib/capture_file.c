@@ -19,17 +19,6 @@ static int out_of_memory(const struct app *app)
 	return EXIT_FAILED;
 }
 
-/* Copy of a text from the file that is valid UTF-8 and safe to print on a terminal. */
-static char *clean_copy(const char *text)
-{
-	char *copy = json_clean_text(text);
-
-	for (char *c = copy; c && *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	return copy;
-}
-
 static int take_text(struct capture_file *file, const struct perfctr_capture_record *record)
 {
 	struct capture_text *texts, *text;
@@ -42,8 +31,8 @@ static int take_text(struct capture_file *file, const struct perfctr_capture_rec
 		return -ENOMEM;
 	file->texts = texts;
 	text = &texts[file->text_count++];
-	text->key = clean_copy(key);
-	text->value = clean_copy(value);
+	text->key = json_clean_line(key);
+	text->value = json_clean_line(value);
 	return text->key && text->value ? 0 : -ENOMEM;
 }
 
@@ -78,6 +67,8 @@ static int take_record(struct capture_file *file, const struct perfctr_capture_r
 		return take_text(file, record);
 	case PERFCTR_CAPTURE_ANCHOR:
 		return take_anchor(file, record);
+	case PERFCTR_CAPTURE_MARK:
+		return marks_add(&file->marks, record);
 	case PERFCTR_CAPTURE_SAMPLE:
 		if (perfctr_decode_sample(record->content, record->size, &sample) <= 0) {
 			file->bad_samples++;
@@ -162,11 +153,12 @@ static int read_file(const struct app *app, struct capture_file *file)
 			return out_of_memory(app);
 	}
 	if (result == -EBADMSG) {
-		file->damage = clean_copy(perfctr_ctx_error(app->ctx));
+		file->damage = json_clean_line(perfctr_ctx_error(app->ctx));
 	} else if (result) {
 		app_error(app, "%s: %s", file->path, strerror(-result));
 		return EXIT_FAILED;
 	}
+	marks_finish(&file->marks, perfctr_totals_span(file->totals)->end_ns);
 	file->session = perfctr_capture_session(file->reader);
 	file->status = perfctr_capture_status(file->reader);
 	file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
@@ -227,6 +219,7 @@ void capture_file_close(struct capture_file *file)
 		free(file->texts[n].value);
 	}
 	free(file->texts);
+	marks_free(&file->marks);
 	free(file->anchors);
 	free(file->damage);
 	if (file->fd >= 0)
@@ -295,6 +288,8 @@ void capture_file_warn(const struct app *app, const struct capture_file *file)
 	if (file->bad_samples)
 		app_error(app, "%s: %" PRIu64 " records are no samples and were left out",
 			  file->path, file->bad_samples);
+	if (file->marks.lost)
+		app_error(app, "%s: %" PRIu64 " marks were lost", file->path, file->marks.lost);
 }
 
 int capture_file_exit_status(const struct capture_file *file)
@@ -327,6 +322,8 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	json_add_text(o, "damage", file->damage);
 	json_add_u64(o, "bad_samples", file->bad_samples);
 	json_add_u64(o, "samples_not_in_file", capture_file_absent(file));
+	json_add_u64(o, "marks_lost", file->marks.lost);
+	json_add_u64(o, "marks_unmatched", file->marks.unmatched);
 	rows_json_add_span(o, span);
 	return o;
 }

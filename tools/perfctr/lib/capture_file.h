@@ -8,6 +8,7 @@
 
 #include "app.h"
 #include "json.h"
+#include "marks.h"
 
 /* file that record writes and the other subcommands read by default */
 #define CAPTURE_DEFAULT_FILE "perfctr.capture"
@@ -32,6 +33,7 @@ struct capture_file {
 	size_t text_count;
 	struct perfctr_anchor *anchors;
 	size_t anchor_count;
+	struct marks marks;
 	uint64_t bytes; /* of the file */
 	uint64_t cut_bytes; /* bytes after the last whole record */
 	uint64_t bad_samples; /* records of samples that are invalid */

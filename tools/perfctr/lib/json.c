@@ -83,6 +83,16 @@ char *json_clean_text(const char *text)
 	return clean;
 }
 
+char *json_clean_line(const char *text)
+{
+	char *copy = json_clean_text(text);
+
+	for (char *c = copy; c && *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return copy;
+}
+
 void json_add_text(struct json_object *object, const char *name, const char *value)
 {
 	char *clean = value ? json_clean_text(value) : NULL;

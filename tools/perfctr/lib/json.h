@@ -24,6 +24,9 @@ void json_add_text(struct json_object *object, const char *name, const char *val
 /* A copy in which bytes that are no UTF-8 are U+FFFD; the caller frees it. NULL: no memory. */
 char *json_clean_text(const char *text);
 
+/* The same in one line that is safe to print on a terminal. */
+char *json_clean_line(const char *text);
+
 enum { JSON_NUMBER_BYTES = 40 };
 
 /* The fewest digits, at least 15, that read back as the same number. Return: @text. */

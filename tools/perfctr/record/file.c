@@ -102,6 +102,8 @@ int record_dump(struct record *r, const char *path)
 		error = perfctr_capture_write_sample(writer, sample, size);
 	}
 	if (!error)
+		error = record_write_marks(r, writer);
+	if (!error)
 		error = record_end_file(r, writer);
 	if (!error) {
 		r->bytes = perfctr_capture_bytes(writer);

@@ -53,6 +53,7 @@ static const char help[] =
 	"      --progress         show progress also with a COMMAND; -q: not at all\n"
 	"  -j, --json             what was recorded, as JSON on stdout\n"
 	"\n"
+	"COMMAND and its children can mark times: perfctr mark, perfctr_mark().\n"
 	"Ctrl-C, SIGTERM and a full disk leave a valid file. Exit: the command's own status\n"
 	"(128 + signal), without one 0; 1 error, 2 usage, 3 not permitted, 4 no device, 126\n"
 	"and 127 the command cannot be run.\n";
@@ -150,6 +151,8 @@ static int drain(struct record *r)
 		}
 	}
 	perfctr_cursor_advance(r->cursor, taken);
+	if (result >= 0)
+		result = record_take_marks(r, now_ns);
 	return result < 0 ? result : 0;
 }
 
@@ -301,6 +304,8 @@ static int finish(struct record *r, bool write_more)
 		error = 0;
 	/* after a failed write nothing more is written */
 	result = write_more ? drain(r) : 0;
+	if (result == -ENODEV && record_take_marks(r, r->end_ns))
+		result = -EIO;
 	if (!error && result != -ENODEV)
 		error = result;
 	r->has_status = !perfctr_session_status(r->session, &r->status, sizeof(r->status));
@@ -403,9 +408,11 @@ static int prepare(struct record *r)
 {
 	const struct counting *c = &r->options.counting;
 	bool stdout_is_ours = c->json || !strcmp(c->output, "-");
+	int status = record_open_marks(r);
 
-	return counting_prepare(r->app, c, r->device, &r->command,
-				stdout_is_ours ? STDERR_FILENO : -1, create_session, r);
+	return status ? status :
+			counting_prepare(r->app, c, r->device, &r->command,
+					 stdout_is_ours ? STDERR_FILENO : -1, create_session, r);
 }
 
 int record_run(struct app *app, int argc, char **argv)
@@ -415,6 +422,7 @@ int record_run(struct app *app, int argc, char **argv)
 		.file_fd = -1,
 		.signals.fd = -1,
 		.command = { .shared_fd = -1, .watched_fd = -1 },
+		.marks.fds = { -1, -1 },
 	};
 	/* without SIGPIPE, write() to a closed pipe fails, which is reported at the end */
 	int more_signals[] = { SIGCHLD, SIGPIPE, 0, 0 };
@@ -452,6 +460,7 @@ int record_run(struct app *app, int argc, char **argv)
 		record_discard_output(&r);
 	signals_release(&r.signals);
 	command_close(&r.command);
+	record_close_marks(&r);
 	flight_free(&r.flight);
 	perfctr_capture_writer_unref(r.writer);
 	perfctr_cursor_unref(r.cursor);

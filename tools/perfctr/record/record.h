@@ -21,6 +21,17 @@ struct record_options {
 	bool quiet;
 };
 
+/* marks of the command: what is in the pipe, and read of it */
+struct record_marks {
+	int fds[2];
+	size_t used; /* bytes of an incomplete mark */
+	uint64_t count;
+	uint64_t lost;
+	bool is_bad; /* something else was written into the pipe, and the rest is left out */
+	struct flight flight;
+	unsigned char bytes[8192];
+};
+
 struct record {
 	struct app *app;
 	struct record_options options;
@@ -30,6 +41,7 @@ struct record {
 	struct perfctr_cursor *cursor;
 	struct perfctr_capture_writer *writer; /* NULL in flight mode until something is written */
 	struct flight flight;
+	struct record_marks marks;
 	struct command command;
 	struct signals signals;
 	int file_fd;
@@ -69,6 +81,20 @@ int record_dump(struct record *r, const char *path);
 
 /* The same into FILE.1, FILE.2, ... */
 int record_dump_numbered(struct record *r);
+
+/*
+ * --- marks.c
+ */
+
+/* Let the command mark times, before it is prepared. Return: 0 or an exit status. */
+int record_open_marks(struct record *r);
+
+/* Write the marks that have come, or keep them for the flight. Return: 0 or a negative errno. */
+int record_take_marks(struct record *r, uint64_t now_ns);
+
+/* Write the marks of the flight. Return: 0 or a negative errno. */
+int record_write_marks(const struct record *r, struct perfctr_capture_writer *writer);
+void record_close_marks(struct record *r);
 
 /*
  * --- end.c

@@ -121,7 +121,8 @@ static const char page_lines[] =
 	"<div id=\"overview\" role=\"slider\" tabindex=\"0\" aria-label=\"Visible time\" "
 	"aria-valuemin=\"0\" aria-valuemax=\"100\" aria-valuenow=\"0\">"
 	"<div id=\"window\" class=\"hidden\"></div></div>\n"
-	"<div id=\"axis\" aria-hidden=\"true\"></div>\n</div>\n</div>\n</div>\n"
+	"<div id=\"axis\" aria-hidden=\"true\"></div>\n<div id=\"marks\"></div>\n</div>\n</div>\n"
+	"</div>\n"
 	"<div id=\"over\" aria-hidden=\"true\"></div>\n"
 	"<section id=\"pinned\" class=\"hidden\">\n<div id=\"charts\"></div>\n"
 	"<div class=\"scroll\"><table id=\"legend\"><thead><tr><th>pinned</th><th>unit</th>"
@@ -202,24 +203,29 @@ static void write_table(const struct report *report, const char *title, bool of_
 
 /* --- data of the time lines ---------------------------------------------------------- */
 
-/* Write a member as JSON inside a script element: nothing in it can end the script. */
-static void write_text(FILE *out, const char *name, const char *value)
+/* Write a text as JSON inside a script element: nothing in it can end the script. */
+static void write_quoted(FILE *out, const char *value)
 {
 	struct json_object *o = json_object_new_object(), *text;
 	const char *bytes = "null";
 
-	json_add_text(o, name, value);
-	if (json_object_object_get_ex(o, name, &text) && text)
+	json_add_text(o, "", value);
+	if (json_object_object_get_ex(o, "", &text) && text)
 		bytes = json_object_to_json_string(text);
-	fprintf(out, "\"%s\":", name);
 	for (; *bytes; bytes++) {
 		if (*bytes == '<')
 			fputs("\\u003c", out);
 		else
 			fputc(*bytes, out);
 	}
-	fputc(',', out);
 	json_object_put(o);
+}
+
+static void write_text(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, "\"%s\":", name);
+	write_quoted(out, value);
+	fputc(',', out);
 }
 
 static void write_value(FILE *out, double value, int digits)
@@ -345,6 +351,28 @@ static void write_quality(const struct report *report)
 	fputc('}', report->out);
 }
 
+/* Times are those of the bins; a mark may precede the first one. */
+static void write_marks(const struct report *report)
+{
+	const struct marks *marks = &report->file->marks;
+	const uint64_t zero_ns = report->timeline->start_ns;
+	FILE *out = report->out;
+
+	fputs(",\n\"marks\":[", out);
+	for (size_t n = 0, written = 0; n < marks->count; n++) {
+		const struct mark *m = &marks->all[n];
+
+		if (m->lane < 0)
+			continue;
+		fprintf(out, "%s\n[%" PRId64 ",%" PRId64 ",%d,\"%s\",", written++ ? "," : "",
+			(int64_t)(m->start_ns - zero_ns), (int64_t)(m->end_ns - zero_ns), m->lane,
+			mark_kind(m));
+		write_quoted(out, m->name);
+		fputc(']', out);
+	}
+	fputc(']', out);
+}
+
 static void write_data(const struct report *report)
 {
 	const struct timeline *t = report->timeline;
@@ -361,6 +389,7 @@ static void write_data(const struct report *report)
 		fprintf(out, "%s%" PRIu64, n ? "," : "", t->bins[n].end_ns - t->start_ns);
 	fputc(']', out);
 	write_quality(report);
+	write_marks(report);
 	fputs(",\n\"lines\":[", out);
 	for (size_t n = 0; n < report->plot_count; n++)
 		write_line(report, report->plots[n], n == 0);
@@ -369,8 +398,9 @@ static void write_data(const struct report *report)
 
 static const char page_foot[] =
 	"<footer>\n<p>Tick counters to put them into one plot at the top. Drag over a plot to zoom "
-	"into a piece of time, click to set the markers A and B at borders of samples: then counts "
-	"are those between the markers. A double click or <kbd>Esc</kbd> resets both.</p>\n"
+	"into a piece of time, click to set the markers A and B at borders of samples, or on a "
+	"mark of the program to set them to its ends: then counts are those between the markers. "
+	"A double click or <kbd>Esc</kbd> resets both.</p>\n"
 	"<p>Keys: <kbd>\xe2\x86\x90</kbd> <kbd>\xe2\x86\x92</kbd> or <kbd>shift</kbd> drag move, "
 	"<kbd>+</kbd> <kbd>\xe2\x88\x92</kbd> or <kbd>ctrl</kbd> wheel zoom, <kbd>0</kbd> all, "
 	"<kbd>,</kbd> <kbd>.</kbd> cursor to the previous and next sample, <kbd>a</kbd> "

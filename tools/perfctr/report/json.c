@@ -34,6 +34,7 @@ void report_json(const struct report *report)
 {
 	struct json_object *root = json_object_new_object();
 	struct json_object *notes = json_object_new_array();
+	struct json_object *marks = json_object_new_array();
 	char text[512];
 
 	json_add_u64(root, "version", 1);
@@ -41,6 +42,9 @@ void report_json(const struct report *report)
 	for (size_t n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++)
 		json_object_array_add(notes, json_object_new_string(text));
 	json_add(root, "notes", notes);
+	for (size_t n = 0; n < report->file->marks.count; n++)
+		mark_json(&report->file->marks.all[n], json_append(marks));
+	json_add(root, "marks", marks);
 	add_lines(root, report, false);
 	if (report->per_block)
 		add_lines(root, report, true);

@@ -458,6 +458,33 @@ function drawAxis() {
 	byId("overview").setAttribute("aria-valuetext", `${time(left)} to ${time(right)}`);
 }
 
+// marks of the program; a click sets the markers A and B to its ends
+const markNames = [...new Set(data.marks.map((mark) => mark[4]))];
+function drawMarks() {
+	const box = byId("marks"), covered = [];
+	box.replaceChildren();
+	for (const [start, stop, lane, kind, name] of data.marks) {
+		const percent = 100 / (right - left);
+		const x = (Math.max(start, left) - left) * percent;
+		const width = (Math.min(stop, right) - Math.max(start, left)) * percent;
+		// no second element for the same piece of the screen
+		if (stop < left || start > right || x + width < covered[lane])
+			continue;
+		covered[lane] = x + Math.max(width, 100 * STEP / COLUMNS);
+		const length = kind === "point" ? "" : `, ${time(stop - start)}`;
+		const mark = node("i", box, kind, width > 2 ? name : "");
+		mark.title = `${name}: ${kind}${length}`;
+		mark.style.cssText = `left: ${x}%; width: ${width}%; top: ${18 * lane}px; ` +
+			`--mark: var(--g${markNames.indexOf(name) % COLORS})`;
+		mark.addEventListener("click", () => {
+			markers.a = border(start);
+			markers.b = border(stop);
+			redraw();
+		});
+	}
+	box.style.height = `${18 * data.marks.reduce((n, mark) => Math.max(n, mark[2] + 1), 0)}px`;
+}
+
 // the lines that cross all plots
 const cross = node("i", null, "cross"), selected = node("i", null, "select");
 function fitOverlay() {
@@ -478,6 +505,7 @@ function redraw() {
 function draw() {
 	pending = false;
 	drawAxis();
+	drawMarks();
 	for (const row of rows)
 		if (row.visible && !row.drawn)
 			drawRow(row);

@@ -23,6 +23,9 @@ enum {
 	GROUP_HEIGHT = 30,
 	AXIS_HEIGHT = 30,
 	STRIP_HEIGHT = 8,
+	MARK_HEIGHT = 17,
+	MARK_LETTERS = 30, /* the least width that has a name in it */
+	LETTER_WIDTH = 7,
 	LINE_HEIGHT = 19,
 	COLORS = 8,
 	TICKS = 8,
@@ -188,6 +191,44 @@ static void write_strip(struct picture *p)
 	}
 	if (any)
 		p->y += STRIP_HEIGHT + 6;
+}
+
+/* Marks of the program: spans with their names, points as lines. */
+static void write_marks(struct picture *p)
+{
+	const struct marks *marks = &p->report->file->marks;
+	const struct timeline *t = p->report->timeline;
+	double shown[MARKS_LANES] = { 0 };
+	char name[PERFCTR_MARK_NAME_MAX + 4];
+
+	for (size_t n = 0; n < marks->count; n++) {
+		const struct mark *m = &marks->all[n];
+		const double x = x_of(p, m->start_ns > t->start_ns ? m->start_ns : t->start_ns);
+		double width = x_of(p, m->end_ns < t->end_ns ? m->end_ns : t->end_ns) - x;
+		const double y = p->y + MARK_HEIGHT * m->lane;
+
+		/* of marks within a pixel only the first one is drawn */
+		if (m->lane < 0 || m->end_ns < t->start_ns || m->start_ns > t->end_ns ||
+		    x + width < shown[m->lane])
+			continue;
+		width = width < 1 ? 1 : width;
+		shown[m->lane] = x + width;
+		fputs("<g><title>", p->out);
+		markup_text(p->out, m->name);
+		fprintf(p->out,
+			"</title><rect style=\"fill:var(--g%d)\" class=\"%s\" x=\"%.1f\" "
+			"y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>",
+			marks_color(m) % COLORS, m->kind == PERFCTR_MARK_POINT ? "" : "area", x, y,
+			width < 2 ? width : width - 0.7, MARK_HEIGHT - 2);
+		snprintf(name, sizeof(name), "%s", m->name);
+		if (width > MARK_LETTERS)
+			write_text(p, x + 3, y + MARK_HEIGHT - 6, "small",
+				   cut(name, (size_t)(width / LETTER_WIDTH)));
+		fputs("</g>\n", p->out);
+	}
+	if (marks->lanes)
+		write_text(p, MARGIN, p->y + MARK_HEIGHT - 6, "quiet small", "marks");
+	p->y += MARK_HEIGHT * marks->lanes;
 }
 
 /* --- lines ---------------------------------------------------------------------------- */
@@ -372,7 +413,8 @@ static void write_list(struct picture *p, const char *title, bool zeros)
 static double picture_height(const struct picture *p)
 {
 	const char *group = NULL;
-	double height = 4 * LINE_HEIGHT + AXIS_HEIGHT + STRIP_HEIGHT + 80;
+	double height = 4 * LINE_HEIGHT + AXIS_HEIGHT + STRIP_HEIGHT + 80 +
+			MARK_HEIGHT * p->report->file->marks.lanes;
 	char text[512];
 
 	for (size_t n = 0; describe_trouble(p->report->file, n, text, sizeof(text)); n++)
@@ -412,6 +454,7 @@ void report_svg(const struct report *report)
 	if (span_ns > 0) {
 		write_axis(&p);
 		write_strip(&p);
+		write_marks(&p);
 	}
 	if (span_ns > 0)
 		write_lines(&p);

@@ -168,6 +168,56 @@ static void print_table(const struct report *report, const char *title, bool of_
 	}
 }
 
+/* Marks by name. */
+static void print_marks(const struct report *report)
+{
+	enum { MOST_NAMES = 20 };
+	const struct marks *marks = &report->file->marks;
+	struct {
+		const struct mark *first;
+		uint64_t count, ns;
+	} names[MOST_NAMES] = { 0 }, *name;
+	size_t count = 0, left_out = 0;
+	char number[32], time[32], mean[32];
+
+	for (size_t n = 0; n < marks->count; n++) {
+		const struct mark *m = &marks->all[n];
+
+		for (name = names; name < names + count; name++)
+			if (name->first->kind == m->kind && !strcmp(name->first->name, m->name))
+				break;
+		if (name == names + MOST_NAMES) {
+			left_out++;
+			continue;
+		}
+		if (name == names + count) {
+			name->first = m;
+			name->count = name->ns = 0;
+			count++;
+		}
+		name->count++;
+		name->ns += m->end_ns - m->start_ns;
+	}
+	if (count)
+		fprintf(report->out, "\n%10s  %-5s %12s %12s  mark\n", "marks", "kind", "time",
+			"mean");
+	for (name = names; name < names + count; name++) {
+		const double seconds = (double)name->ns * 1e-9;
+		const bool is_point = name->first->kind == PERFCTR_MARK_POINT;
+
+		fprintf(report->out, "%10s  %-5s %12s %12s  %s\n",
+			number_group(name->count, number, sizeof(number)), mark_kind(name->first),
+			is_point ? "" : number_seconds(seconds, time, sizeof(time)),
+			is_point ?
+				"" :
+				number_seconds(seconds / (double)name->count, mean, sizeof(mean)),
+			name->first->name);
+	}
+	if (left_out)
+		fprintf(report->out, "%10s  of other names (--json has all)\n",
+			number_group(left_out, number, sizeof(number)));
+}
+
 void report_text(const struct report *report)
 {
 	print_head(report);
@@ -178,4 +228,5 @@ void report_text(const struct report *report)
 	print_table(report, "count", false);
 	if (report->per_block)
 		print_table(report, "count of each block", true);
+	print_marks(report);
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/* Marks: from the program that is recorded, through a pipe of the recorder, into the capture. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture.h"
+
+_Static_assert(sizeof(struct perfctr_capture_mark) == 24, "wire format");
+_Static_assert(sizeof(struct perfctr_capture_mark) + PERFCTR_MARK_NAME_MAX + 1 <= 512,
+	       "POSIX's least PIPE_BUF: marks of several threads do not mix");
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* the recorder's pipe; -1: nothing records, below: a negative errno */
+static int recorder = -1;
+static atomic_uint lost;
+
+/*
+ * The recorder's process, descriptor and inode. Opened for reading too: then a recorder that has
+ * ended is no SIGPIPE.
+ */
+static void find_recorder(void)
+{
+	const char *text = secure_getenv(PERFCTR_MARKS_VARIABLE);
+	unsigned long long inode;
+	unsigned int pid, fd;
+	struct stat stat;
+	char path[64];
+
+	if (!text || sscanf(text, "%u/%u/%llu", &pid, &fd, &inode) != 3)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, fd);
+	recorder = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (recorder < 0) {
+		/* it has ended */
+		recorder = errno == ENOENT ? -1 : -errno - 1;
+	} else if (fstat(recorder, &stat) || !S_ISFIFO(stat.st_mode) || stat.st_ino != inode) {
+		close(recorder);
+		recorder = -1;
+	}
+}
+
+EXPORT int perfctr_mark(enum perfctr_mark_kind kind, const char *name)
+{
+	struct {
+		struct perfctr_capture_mark mark;
+		char name[PERFCTR_MARK_NAME_MAX + 1];
+	} message = { .mark = { .kind = (uint8_t)kind } };
+	const size_t length = name ? strnlen(name, sizeof(message.name)) : 0;
+	size_t size = sizeof(message.mark) + length + 1;
+
+	if (kind > PERFCTR_MARK_END || !length)
+		return -EINVAL;
+	if (length > PERFCTR_MARK_NAME_MAX)
+		return -ENAMETOOLONG;
+	pthread_once(&once, find_recorder);
+	if (recorder < 0)
+		return recorder + 1;
+	memcpy(message.name, name, length);
+	message.mark.time_ns = perfctr_time_raw_ns();
+	message.mark.pid = (uint32_t)getpid();
+	message.mark.tid = (uint32_t)gettid();
+	message.mark.bytes = (uint16_t)size;
+	message.mark.lost = atomic_exchange(&lost, 0);
+	if (write(recorder, &message, size) == (ssize_t)size)
+		return 0;
+	atomic_fetch_add(&lost, message.mark.lost + 1);
+	return -EAGAIN;
+}
+
+int capture_mark_check(const void *bytes, size_t size, struct perfctr_capture_mark *mark)
+{
+	const char *name = (const char *)bytes + sizeof(*mark);
+
+	if (size < sizeof(*mark))
+		return -EBADMSG;
+	memcpy(mark, bytes, sizeof(*mark));
+	if (mark->bytes > size || mark->bytes < sizeof(*mark) + 2 ||
+	    mark->bytes > sizeof(*mark) + PERFCTR_MARK_NAME_MAX + 1 ||
+	    mark->kind > PERFCTR_MARK_END)
+		return -EBADMSG;
+	return strnlen(name, mark->bytes - sizeof(*mark)) + 1 == mark->bytes - sizeof(*mark) ?
+		       0 :
+		       -EBADMSG;
+}
+
+EXPORT int perfctr_capture_mark(const struct perfctr_capture_record *record,
+				struct perfctr_capture_mark *mark, const char **name)
+{
+	*name = (const char *)record->content + sizeof(*mark);
+	return capture_mark_check(record->content, record->size, mark);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks of a capture as points and spans of time. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <perfctr/capture.h>
+
+struct json_object;
+
+/* in pictures spans that overlap are in different lanes; further ones are not drawn */
+enum { MARKS_LANES = 8 };
+
+/* a point, a frame, or a phase */
+struct mark {
+	uint64_t start_ns; /* on the clock of samples */
+	uint64_t end_ns; /* of a point: the same */
+	char *name;
+	uint32_t pid, tid;
+	uint8_t kind; /* PERFCTR_MARK_POINT, _FRAME, or _BEGIN for a phase */
+	int8_t lane; /* 0 .. MARKS_LANES - 1, or -1 */
+};
+
+struct marks {
+	struct mark *all; /* by time once they are finished */
+	size_t count;
+	size_t room;
+	uint64_t lost; /* marks that the recorder did not get */
+	uint64_t unmatched; /* ends of phases that had not begun */
+	int lanes; /* in use */
+};
+
+/* Add a record of type PERFCTR_CAPTURE_MARK. Return: 0 or -ENOMEM. */
+int marks_add(struct marks *marks, const struct perfctr_capture_record *record);
+
+/*
+ * Make spans of frames and phases, once all marks are there. A phase without an end reaches to
+ * @end_ns.
+ */
+void marks_finish(struct marks *marks, uint64_t end_ns);
+
+/* "point", "frame" or "phase" */
+const char *mark_kind(const struct mark *mark);
+
+/* The same number for marks of a name. */
+int marks_color(const struct mark *mark);
+
+/* Members of the mark. */
+void mark_json(const struct mark *mark, struct json_object *o);
+
+void marks_free(struct marks *marks);

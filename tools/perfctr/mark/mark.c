@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/* perfctr mark: annotate the capture that is being recorded, from a shell. */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "commands.h"
+#include "lib/command.h"
+#include "lib/option.h"
+
+static const char help[] =
+	"usage: perfctr mark [OPTION] NAME\n"
+	"       perfctr mark NAME -- COMMAND [ARGUMENT...]\n"
+	"\n"
+	"Marks the current time, or the time that COMMAND takes, in the capture of the perfctr\n"
+	"record that started this shell or program. Without one it does nothing, so scripts can\n"
+	"keep their marks.\n"
+	"\n"
+	"  -f, --frame  a frame called NAME ends, the next one begins\n"
+	"  -b, --begin  a phase called NAME begins\n"
+	"  -e, --end    the phase called NAME that began last ends\n"
+	"\n"
+	"Without an option NAME is a point. perfctr report shows marks, perfctr diff --by-mark\n"
+	"compares what was counted in phases and frames. Programs call perfctr_mark().\n"
+	"\n"
+	"Exit: COMMAND's own status, without one 0; 1 error, 2 usage, 126 and 127 COMMAND cannot\n"
+	"be run.\n";
+
+static int put(const struct app *app, enum perfctr_mark_kind kind, const char *name)
+{
+	const int error = perfctr_mark(kind, name);
+
+	if (error == -ENAMETOOLONG || error == -EINVAL)
+		return app_usage(app, "NAME has 1 to %d bytes", PERFCTR_MARK_NAME_MAX);
+	if (!error)
+		return 0;
+	app_error(app, "the mark %s is lost: %s", name,
+		  error == -EAGAIN ? "perfctr record does not keep up" : strerror(-error));
+	return EXIT_FAILED;
+}
+
+static int run_command(const struct app *app, const char *name, char **argv)
+{
+	struct command command = { .argv = argv, .shared_fd = -1, .watched_fd = -1 };
+	int status = command_prepare(app, &command, -1);
+
+	if (!status) {
+		status = put(app, PERFCTR_MARK_BEGIN, name);
+		if (status == EXIT_USAGE) {
+			command_abandon(&command);
+			return status;
+		}
+		/* the command runs also if its mark was lost */
+		status = command_go(app, &command);
+	}
+	if (status)
+		return status;
+	child_wait(&command.child);
+	put(app, PERFCTR_MARK_END, name);
+	return command_status(&command, 0);
+}
+
+int mark_run(struct app *app, int argc, char **argv)
+{
+	/* by enum perfctr_mark_kind; a point has no option */
+	bool kinds[PERFCTR_MARK_END + 1] = { 0 };
+	const struct option_spec options[] = {
+		OPTION('f', "frame", FLAG, &kinds[PERFCTR_MARK_FRAME]),
+		OPTION('b', "begin", FLAG, &kinds[PERFCTR_MARK_BEGIN]),
+		OPTION('e', "end", FLAG, &kinds[PERFCTR_MARK_END]),
+		OPTIONS_END,
+	};
+	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND), count = 0;
+	enum perfctr_mark_kind kind = PERFCTR_MARK_POINT;
+	char **words = argv + optind;
+
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
+	for (size_t n = 0; n < ARRAY_SIZE(kinds); n++) {
+		kind = kinds[n] ? (enum perfctr_mark_kind)n : kind;
+		count += kinds[n];
+	}
+	if (optind == argc || count > 1)
+		return app_usage(app, "give one NAME, and at most one option");
+	if (optind + 1 == argc)
+		return put(app, kind, *words);
+	if (strcmp(words[1], "--") || !words[2] || count)
+		return app_usage(app, "after NAME: -- COMMAND, without an option");
+	return run_command(app, *words, words + 2);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/* Marks of the command and its children, see perfctr_mark(). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record.h"
+
+enum {
+	PIPE_BYTES = 1 << 20, /* of a period without a reader, all that a user may have */
+	FLIGHT_BYTES = 16 << 20,
+	MAX_MARK_BYTES = sizeof(struct perfctr_capture_mark) + PERFCTR_MARK_NAME_MAX + 1,
+};
+
+int record_open_marks(struct record *r)
+{
+	struct record_marks *m = &r->marks;
+	struct stat stat;
+	char text[64];
+
+	if (!r->command.argv)
+		return 0;
+	if (pipe2(m->fds, O_CLOEXEC | O_NONBLOCK) || fstat(m->fds[0], &stat)) {
+		app_error(r->app, "a pipe for marks: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	fcntl(m->fds[1], F_SETPIPE_SZ, PIPE_BYTES);
+	snprintf(text, sizeof(text), "%u/%u/%llu", (unsigned int)getpid(), (unsigned int)m->fds[0],
+		 (unsigned long long)stat.st_ino);
+	setenv(PERFCTR_MARKS_VARIABLE, text, 1);
+	m->flight = (struct flight){
+		.keep_ns = r->options.flight_ns,
+		.stride = MAX_MARK_BYTES,
+		.limit_bytes = FLIGHT_BYTES,
+	};
+	return 0;
+}
+
+/* Take whole marks from the buffer. Return: 0 or a negative errno. */
+static int take(struct record *r, uint64_t now_ns)
+{
+	struct record_marks *m = &r->marks;
+	struct perfctr_capture_mark mark;
+	size_t at = 0;
+	int error = 0;
+
+	for (; !error && m->used - at >= sizeof(mark); at += mark.bytes) {
+		memcpy(&mark, m->bytes + at, sizeof(mark));
+		m->is_bad = mark.bytes < sizeof(mark) || mark.bytes > MAX_MARK_BYTES;
+		if (m->is_bad || mark.bytes > m->used - at)
+			break;
+		error = r->options.flight_ns ?
+				flight_add(&m->flight, m->bytes + at, mark.bytes, now_ns) :
+				perfctr_capture_write_mark(r->writer, m->bytes + at, mark.bytes);
+		m->is_bad = error == -EBADMSG;
+		if (m->is_bad)
+			return 0;
+		m->count++;
+		m->lost += mark.lost;
+	}
+	m->used -= at;
+	memmove(m->bytes, m->bytes + at, m->used);
+	return error;
+}
+
+int record_take_marks(struct record *r, uint64_t now_ns)
+{
+	struct record_marks *m = &r->marks;
+	ssize_t bytes;
+	int error = 0;
+
+	/* what follows bytes that are no mark has no known beginning */
+	while (!error && !m->is_bad && m->fds[0] >= 0) {
+		bytes = read(m->fds[0], m->bytes + m->used, sizeof(m->bytes) - m->used);
+		if (bytes <= 0)
+			break;
+		m->used += (size_t)bytes;
+		error = take(r, now_ns);
+	}
+	return error;
+}
+
+int record_write_marks(const struct record *r, struct perfctr_capture_writer *writer)
+{
+	int error = 0;
+	size_t size;
+
+	for (size_t n = 0; !error && n < r->marks.flight.count; n++) {
+		const void *mark = flight_get(&r->marks.flight, n, &size);
+
+		error = perfctr_capture_write_mark(writer, mark, size);
+	}
+	return error;
+}
+
+void record_close_marks(struct record *r)
+{
+	for (size_t n = 0; n < 2; n++)
+		if (r->marks.fds[n] >= 0)
+			close(r->marks.fds[n]);
+	flight_free(&r->marks.flight);
+}
