@@ -418,7 +418,13 @@ igt_perfctr_identity(const struct drm_perfctr_block_header *b)
 	return (const void *)(igt_perfctr_times(b) + 1);
 }
 
-/* formats: none, RUNNING_TIMES, RUNNING_TIMES | PMU_IDENTITY */
+const struct drm_perfctr_block_span *igt_perfctr_span(const struct drm_perfctr_block_header *b)
+{
+	igt_assert(b->format & DRM_PERFCTR_FORMAT_SPAN);
+	return (const void *)(igt_perfctr_identity(b) + 1);
+}
+
+/* formats: none, RUNNING_TIMES, RUNNING_TIMES | PMU_IDENTITY | SPAN */
 static void check_format(const struct drm_perfctr_block_header *b)
 {
 	const bool times = b->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES;
@@ -426,12 +432,15 @@ static void check_format(const struct drm_perfctr_block_header *b)
 	const unsigned int stored = __builtin_popcountll(b->enable_mask);
 
 	igt_assert_eq_u32(b->format & ~(DRM_PERFCTR_FORMAT_RUNNING_TIMES |
-					DRM_PERFCTR_FORMAT_PMU_IDENTITY),
+					DRM_PERFCTR_FORMAT_PMU_IDENTITY | DRM_PERFCTR_FORMAT_SPAN),
 			  0);
 	igt_assert(times || !pmu);
+	igt_assert_eq(!!(b->format & DRM_PERFCTR_FORMAT_SPAN), pmu);
 	igt_assert_eq(b->header_size,
 		      sizeof(*b) + (times ? sizeof(struct drm_perfctr_running_times) : 0) +
-			      (pmu ? sizeof(struct drm_perfctr_pmu_identity) : 0));
+			      (pmu ? sizeof(struct drm_perfctr_pmu_identity) +
+					       sizeof(struct drm_perfctr_block_span) :
+				     0));
 	igt_assert_eq(b->size, b->header_size + (times ? 2 : 1) * stored * sizeof(uint64_t));
 }
 
@@ -449,7 +458,27 @@ static void check_timestamp(struct igt_perfctr_session *s,
 	s->gpu_timestamp = h->gpu_timestamp;
 }
 
+/* spans of a block adjoin, and end in their samples or before */
+static void check_span(struct igt_perfctr_session *s, struct igt_perfctr_sum *sum,
+		       const struct drm_perfctr_sample_header *h,
+		       const struct drm_perfctr_block_header *b)
+{
+	const struct drm_perfctr_block_span *span;
+
+	if (!(b->format & DRM_PERFCTR_FORMAT_SPAN))
+		return;
+	span = igt_perfctr_span(b);
+	igt_assert_lte_u64(span->start_ns, span->end_ns);
+	igt_assert_lte_u64(span->end_ns, h->end_ns);
+	if (sum->span_end_ns && h->start_ns == s->last.end_ns)
+		igt_assert_eq_u64(span->start_ns, sum->span_end_ns);
+	if (h->end_ns - span->end_ns <= INT32_MAX)
+		igt_assert_eq_u64(span->end_ns, h->end_ns + b->capture_ns);
+	sum->span_end_ns = span->end_ns;
+}
+
 static void add_block(struct igt_perfctr_session *s, unsigned int n,
+		      const struct drm_perfctr_sample_header *h,
 		      const struct drm_perfctr_block_header *b)
 {
 	const uint64_t *values = (const void *)((const char *)b + b->header_size);
@@ -460,6 +489,7 @@ static void add_block(struct igt_perfctr_session *s, unsigned int n,
 	unsigned int i = 0;
 
 	check_format(b);
+	check_span(s, sum, h, b);
 	igt_assert_eq_u64(b->valid_mask & ~b->enable_mask, 0);
 	if (!s->samples) {
 		sum->type = b->type;
@@ -527,7 +557,7 @@ static void add_sample(struct igt_perfctr_session *s, const struct drm_perfctr_s
 	for (unsigned int n = 0; n < h->block_count; n++) {
 		const struct drm_perfctr_block_header *b = (const void *)at;
 
-		add_block(s, n, b);
+		add_block(s, n, h, b);
 		at += b->size;
 	}
 	igt_assert_eq(at - (const char *)h, h->size);

@@ -40,6 +40,7 @@ struct igt_perfctr_sum {
 	uint64_t cycles;
 	uint64_t saturated_cycles; /* fewest in a sample with SATURATED */
 	uint64_t time_enabled, time_running;
+	uint64_t span_end_ns; /* of a perf PMU: end of its counts */
 	uint64_t running[DRM_PERFCTR_SECTION_COUNTERS]; /* of a multiplexed block */
 	uint64_t value[DRM_PERFCTR_SECTION_COUNTERS];
 };
@@ -98,6 +99,7 @@ igt_perfctr_next_block(const struct drm_perfctr_sample_header *h,
 const struct drm_perfctr_running_times *igt_perfctr_times(const struct drm_perfctr_block_header *b);
 const struct drm_perfctr_pmu_identity *
 igt_perfctr_identity(const struct drm_perfctr_block_header *b);
+const struct drm_perfctr_block_span *igt_perfctr_span(const struct drm_perfctr_block_header *b);
 
 /* 0 or -errno; *@at is the mapping */
 int igt_perfctr_map(int ring_fd, uint64_t offset, size_t bytes, int prot, void **at);

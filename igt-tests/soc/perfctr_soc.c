@@ -548,10 +548,15 @@ static void perf_user(int cpu)
 
 static void fence_tests(void)
 {
-	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
+	/*
+	 * Covers: DRM_PERFCTR_SAMPLE_IN_STREAM, DRM_PERFCTR_FORMAT_SPAN, drm_perfctr_block_span
+	 */
 	igt_subtest("in-stream")
 	{
+		const struct drm_perfctr_sample_header *h;
 		const struct drm_perfctr_block_header *b;
+		const struct drm_perfctr_block_span *span;
+		uint64_t called_ns;
 		struct igt_perfctr_session s;
 
 		trace_session(&s, GLOBAL);
@@ -562,11 +567,19 @@ static void fence_tests(void)
 		b = first_pmu_block(igt_perfctr_slot(&s, 0));
 		igt_assert_eq_u64(b->valid_mask, 0);
 		igt_assert(b->capture_ns <= 0);
+		span = igt_perfctr_span(b);
+		igt_assert_eq_u64(span->start_ns, span->end_ns);
 		igt_sleep_ms(100);
+		called_ns = igt_raw_ns();
 		calls(200);
 		sample_in_job(&s, 2);
-		b = first_pmu_block(igt_perfctr_slot(&s, 1));
+		h = igt_perfctr_slot(&s, 1);
+		b = first_pmu_block(h);
 		igt_assert_eq_u64(b->valid_mask, 1);
+		/* the span of these counts, which ended before the calls */
+		igt_assert_eq_u64(igt_perfctr_span(b)->start_ns, span->end_ns);
+		igt_assert_lte_u64(h->start_ns, igt_perfctr_span(b)->end_ns);
+		igt_assert_lte_u64(igt_perfctr_span(b)->end_ns, called_ns);
 		igt_assert_eq_u64(*(const uint64_t *)((const char *)b + b->header_size), 10);
 		calls(3000);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);

@@ -125,6 +125,8 @@ static inline u32 drm_perfctr_header_size(u8 format)
 		size += sizeof(struct drm_perfctr_running_times);
 	if (format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
 		size += sizeof(struct drm_perfctr_pmu_identity);
+	if (format & DRM_PERFCTR_FORMAT_SPAN)
+		size += sizeof(struct drm_perfctr_block_span);
 	return size;
 }
 

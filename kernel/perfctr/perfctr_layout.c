@@ -15,6 +15,7 @@ static_assert(sizeof(struct drm_perfctr_sample_header) == 72);
 static_assert(sizeof(struct drm_perfctr_block_header) == 48);
 static_assert(sizeof(struct drm_perfctr_running_times) == 16);
 static_assert(sizeof(struct drm_perfctr_pmu_identity) == 64);
+static_assert(sizeof(struct drm_perfctr_block_span) == 16);
 static_assert(sizeof(struct drm_perfctr_ring_control) == 128);
 
 /* a time relative to the sample's end, clamped to the range of the block header */

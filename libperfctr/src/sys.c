@@ -99,6 +99,8 @@ static int real_poll(void *data, int fd, int64_t timeout_ns)
 	};
 	int result = ppoll(&p, 1, timeout_ns < 0 ? NULL : &limit, NULL);
 
+	if (result > 0 && p.revents & POLLNVAL)
+		return -EBADF;
 	return result < 0 ? -errno : result;
 }
 

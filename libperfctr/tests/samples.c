@@ -142,6 +142,16 @@ void sample_grow_block_header(struct sample_writer *w, size_t bytes)
 	b->header_size = (uint16_t)(b->header_size + bytes);
 }
 
+void sample_add_span(struct sample_writer *w, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct drm_perfctr_block_span span = { start_ns, end_ns };
+	struct drm_perfctr_block_header *b = (void *)(w->bytes + w->block);
+
+	sample_grow_block_header(w, sizeof(span));
+	b->format |= DRM_PERFCTR_FORMAT_SPAN;
+	memcpy((unsigned char *)b + b->header_size - sizeof(span), &span, sizeof(span));
+}
+
 void sample_grow_header(struct sample_writer *w, size_t bytes)
 {
 	struct drm_perfctr_sample_header *h = sample_header(w);

@@ -48,6 +48,9 @@ struct sample_pmu_block *sample_add_pmu(struct sample_writer *w, uint16_t type, 
 					uint64_t mask, const uint64_t *values,
 					const uint64_t *running, uint64_t enabled);
 
+/* Give the last block a span of its own. */
+void sample_add_span(struct sample_writer *w, uint64_t start_ns, uint64_t end_ns);
+
 /* Extend a header by @bytes of 0xa5, as a newer kernel would. */
 void sample_grow_block_header(struct sample_writer *w, size_t bytes);
 void sample_grow_header(struct sample_writer *w, size_t bytes);

@@ -249,6 +249,39 @@ TEST("unknown types are read by their format")
 	EQUAL(perfctr_decode_block(&s, &b), 0);
 }
 
+TEST("a block may have a span of its own")
+{
+	uint64_t start_ns = 1, end_ns = 2;
+	struct perfctr_block_pmu pmu;
+	struct perfctr_sample s;
+	struct perfctr_block b;
+
+	sample_begin(&w);
+	sample_add_pmu(&w, 5, 0, 0x10, numbers, NULL, 1000);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_read_span(&b, &start_ns, &end_ns), 0);
+	sample_add_span(&w, 900, 1100);
+	sample_grow_block_header(&w, 8);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_read_span(&b, &start_ns, &end_ns), 1);
+	EQUAL(start_ns, 900);
+	EQUAL(end_ns, 1100);
+	EQUAL(perfctr_block_read_pmu(&b, &pmu), 1);
+	EQUAL_TEXT(pmu.name, "software");
+	EQUAL(perfctr_block_value(&b, 0), numbers[0]);
+	/* of a block without other extensions; an end before the start is none */
+	sample_begin(&w);
+	sample_add_block(&w, 900, 1, 0x3, numbers);
+	sample_add_span(&w, 5, 4);
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	EQUAL(perfctr_decode_block(&s, &b), 1);
+	EQUAL(perfctr_block_read_span(&b, &start_ns, &end_ns), 0);
+	EQUAL(start_ns, 900);
+	EQUAL(perfctr_block_value(&b, 1), numbers[1]);
+}
+
 TEST("a sample of no blocks is a sample")
 {
 	struct perfctr_sample s;

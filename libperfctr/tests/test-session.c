@@ -110,6 +110,21 @@ TEST("a burst is read ahead and given back at once")
 	end();
 }
 
+TEST_WITH(begin_counting, end, "a sample follows the fence of a job")
+{
+	int fence = fake->sys.eventfd(fake->sys.data);
+
+	fake->eventfd_count = 0;
+	EQUAL(perfctr_session_sample_fence(session, fence, 1000, 7), -ETIMEDOUT);
+	EQUAL(perfctr_cursor_lag(cursor), 0);
+	fake_fail(fake, FAKE_POLL, 1, -EINTR);
+	EQUAL(perfctr_session_sample_fence(session, fence, 1000, 7), -EINTR);
+	fake->eventfd_count = 1;
+	EQUAL(perfctr_session_sample_fence(session, fence, -1, 7), 0);
+	EQUAL(perfctr_cursor_lag(cursor), 1);
+	fake->sys.close(fake->sys.data, fence);
+}
+
 TEST("a ring of one slot works")
 {
 	struct perfctr_sample sample;

@@ -137,6 +137,40 @@ TEST_WITH(begin, end, "not measured is no zero")
 	EQUAL(v.flags, PERFCTR_VALUE_PARTIAL);
 }
 
+/* as in a sample that a job took: read before, and the sum of a type as long as its longest span */
+TEST_WITH(begin, end, "rates are those of a block's own span")
+{
+	static const uint64_t spans[2][2] = { { 500, 1500 }, { 700, 1200 } };
+	const struct perfctr_totals_block_info *info;
+	struct perfctr_totals *sum;
+	const uint64_t value = 2000;
+	struct perfctr_value v;
+
+	for (int round = 0; round < 2; round++) {
+		sample_begin(&w)->seq = next_seq++;
+		for (uint16_t n = 0; n < 2; n++) {
+			sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, n, 1, &value, NULL, 500);
+			sample_add_span(&w, spans[n][0] + 1000 * (uint64_t)round,
+					spans[n][1] + 1000 * (uint64_t)round);
+		}
+		sample_header(&w)->start_ns += 1000 * (uint64_t)round;
+		sample_header(&w)->end_ns += 1000 * (uint64_t)round;
+		add();
+	}
+	info = perfctr_totals_block_info(perfctr_totals_block(totals, 1));
+	EQUAL(info->start_ns, 700);
+	EQUAL(info->end_ns, 2200);
+	EQUAL(info->elapsed_ns, 1000);
+	EQUAL(info->apart_ns, 800);
+	perfctr_totals_rate(totals, counter(totals, 1, 0), &v);
+	EQUAL(v.number, 4e9);
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	EQUAL(perfctr_totals_block_info(perfctr_totals_block(sum, 0))->elapsed_ns, 2000);
+	perfctr_totals_unref(sum);
+	perfctr_totals_reset(totals);
+	EQUAL(info->elapsed_ns, 0);
+}
+
 TEST_WITH(begin, end, "missing samples are counted")
 {
 	add_block_value(1, 0x10);

@@ -3,7 +3,9 @@
 """perfctr record against the virtual SoC's truth. Prints TAP. Runs as root in the guest."""
 
 import contextlib
+import csv
 import fcntl
+import io
 import json
 import os
 import re
@@ -148,6 +150,44 @@ def marks_of_a_command():
                          script.replace("\\n", "\n"))
     check(ended["marks_damaged"] and ended["marks"] == 1 and "left out" in line, f"{line!r}")
     check(report("mb.cap")["capture"]["finished"], "samples after other bytes")
+
+
+@test
+def spans_of_soc_values():
+    """record --in-stream: values of perf PMUs in samples of jobs are of the span before, which
+    CSV and JSON name; vsoc-job --fence takes samples whose values are all of the job"""
+    amounts = [n << 20 for n in (3, 5, 7)]
+    with open(path("jobs"), "w", encoding="ascii") as f:
+        f.writelines(f"draw fragments={n} copy bytes={n} read\nsync\n" for n in amounts)
+    for option in ("--tag-contexts", "--fence"):
+        record("--in-stream", "-e", "FRAGMENTS,ucf/mem_bytes_rd/", "-o", path("s.cap"), "--",
+               "vsoc-job", "-q", option, "-f", path("jobs"))
+        lines = run("perfctr", "export", "-f", "json", path("s.cap")).stdout.splitlines()
+        samples = [json.loads(line) for line in lines][1:-1]
+        tagged = [s for s in samples if s["user_data"]]
+        check(len(tagged) == len(amounts), f"{option}: {len(tagged)} samples of jobs")
+        table = list(csv.DictReader(io.StringIO(
+            run("perfctr", "export", "-f", "csv", path("s.cap")).stdout)))
+        end = None
+        for sample in samples:
+            spans = {tuple(span) for name, span in sample["spans"].items() if "ucf" in name}
+            rows = {(int(r["counts_start_ns"]), int(r["counts_end_ns"])) for r in table
+                    if int(r["seq"]) == sample["seq"] and "ucf" in r["event"]}
+            check(spans == rows and all(a <= b <= sample["end_ns"] for a, b in spans),
+                  f"{spans} {rows} {sample}")
+            check(all(not r["counts_start_ns"] for r in table if "FRAGMENTS" in r["event"]),
+                  "the GPU has no span of its own")
+            check(end in (None, {a for a, _ in spans}), f"a gap: {end} {spans}")
+            end = {b for _, b in spans}
+        soc = [sum(v or 0 for name, v in s["counters"].items() if "ucf" in name) for s in tagged]
+        gpu = [sum(v or 0 for name, v in s["counters"].items() if "FRAG" in name) for s in tagged]
+        check(gpu == amounts, f"{option}: {gpu}")
+        if option == "--fence":
+            check(all(amount <= n for amount, n in zip(amounts, soc)), f"{soc}")
+            base = soc[0] - amounts[0]
+            check(soc == [n + base for n in amounts], f"{soc}: more than the same for each job")
+        else:
+            check(soc[0] < amounts[0], f"the first job's sample has values after it: {soc}")
 
 
 @test

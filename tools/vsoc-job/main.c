@@ -40,6 +40,7 @@ struct options {
 	uint64_t contexts;
 	/* session that samples each job, 0: none */
 	uint64_t sample_handle;
+	bool fenced;
 	bool demo;
 	bool info;
 	bool json;
@@ -78,6 +79,8 @@ static const char usage_options[] =
 	"  -c, --contexts N      spread jobs over N contexts\n"
 	"      --tag-contexts    for perfctr stat --per-context and record --in-stream: a\n"
 	"                        sample around each job, tagged with 1 + its context's id\n"
+	"      --fence           the same, but samples are taken before the job and when it\n"
+	"                        is done, so the counts of perf PMUs are the job's too\n"
 	"  -t, --timeout TIME    longest wait for one job (default 30s)\n"
 	"  -j, --json            result as JSON; with -v each job too\n"
 	"  -v, --verbose  -q, --quiet  -h, --help  --info (shape of the device)\n"
@@ -93,10 +96,16 @@ static int take_session(const struct app *app, void *options, const char *text)
 
 	if (!fd || !session || number_parse_count(fd, &o->fd) || o->fd > INT_MAX ||
 	    number_parse_count(session, &o->sample_handle) || o->sample_handle > UINT32_MAX)
-		return app_usage(app, "--tag-contexts is for commands of perfctr stat "
+		return app_usage(app, "--tag-contexts and --fence are for commands of perfctr stat "
 				      "--per-context or perfctr record --in-stream");
 	o->has_fd = true;
 	return 0;
+}
+
+static int take_session_fenced(const struct app *app, void *options, const char *text)
+{
+	((struct options *)options)->fenced = true;
+	return take_session(app, options, text);
 }
 
 /* Return: as option_parse(). */
@@ -115,6 +124,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct op
 		OPTION(0, "demo", FLAG, &o->demo),
 		OPTION('c', "contexts", NUMBER, &o->contexts, .min = 1, .max = MAX_CONTEXTS),
 		OPTION(0, "tag-contexts", CALL_PLAIN, o, .call = take_session),
+		OPTION(0, "fence", CALL_PLAIN, o, .call = take_session_fenced),
 		OPTION('t', "timeout", SECONDS, &o->timeout_ns),
 		OPTION(0, "info", FLAG, &o->info),
 		OPTION('j', "json", FLAG, &o->json),
@@ -477,6 +487,7 @@ static int run(const struct options *o, const struct job *job)
 	struct runner runner = {
 		.fd = -1,
 		.sample_handle = (uint32_t)o->sample_handle,
+		.fenced = o->fenced,
 		.timeout_ns = o->timeout_ns,
 		.stop = &stop,
 		.on_result = on_result,

@@ -388,14 +388,14 @@ static int put_samples_around(struct runner *runner, const struct job *job, uint
 	return error ? fail(runner, error, "samples around a job", "") : 0;
 }
 
-int runner_submit(struct runner *runner, const struct job *job)
+static int submit(struct runner *runner, const struct job *job)
 {
 	const uint32_t ctx_id = runner->contexts[runner->next_context];
 	struct runner_job queued = { .ctx_id = ctx_id };
 	struct drm_vsoc_submit submit;
 	int ret;
 
-	if (runner->sample_handle) {
+	if (runner->sample_handle && !runner->fenced) {
 		ret = put_samples_around(runner, job, ctx_id);
 		if (ret)
 			return ret;
@@ -454,4 +454,33 @@ int runner_submit(struct runner *runner, const struct job *job)
 	for (size_t i = 0; i < job->count; i++)
 		command_amounts_add(runner->amounts, &job->commands[i]);
 	return 0;
+}
+
+/* a sample between jobs, in which all blocks end at the same time */
+static void sample_now(struct runner *runner, uint64_t user_data)
+{
+	struct drm_perfctr_sample sample = { .user_data = user_data };
+	struct drm_perfctr_control control = {
+		.cmd = DRM_PERFCTR_CMD_SAMPLE,
+		.handle = runner->sample_handle,
+		.size = sizeof(sample),
+		.pointer = (uintptr_t)&sample,
+	};
+
+	runner->sample_errors += !!ioctl(runner->fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
+}
+
+int runner_submit(struct runner *runner, const struct job *job)
+{
+	const uint32_t ctx_id = runner->contexts[runner->next_context];
+	int ret;
+
+	if (!runner->fenced)
+		return submit(runner, job);
+	sample_now(runner, 0);
+	ret = submit(runner, job);
+	if (!ret)
+		ret = runner_wait(runner, 0);
+	sample_now(runner, UINT64_C(1) + ctx_id);
+	return ret;
 }

@@ -48,6 +48,7 @@ struct runner {
 	 * the one after the last command has 1 + the context's id
 	 */
 	uint32_t sample_handle;
+	bool fenced; /* take these samples before and after the job instead of in it */
 	/* the submitted job, if it differs from the given one */
 	struct job sampled;
 	struct job stored;

@@ -108,6 +108,11 @@ enum drm_perfctr_block_format {
 	 * drm_perfctr_pmu_identity.
 	 */
 	DRM_PERFCTR_FORMAT_PMU_IDENTITY = 1u << 1,
+	/**
+	 * @DRM_PERFCTR_FORMAT_SPAN: the block's counts are of a span of its own, which may differ
+	 * from the sample's. Header: struct drm_perfctr_block_span.
+	 */
+	DRM_PERFCTR_FORMAT_SPAN = 1u << 2,
 };
 
 /**
@@ -201,8 +206,9 @@ enum drm_perfctr_sample_flags {
 	DRM_PERFCTR_SAMPLE_FINAL = 1u << 3,
 	/**
 	 * @DRM_PERFCTR_SAMPLE_IN_STREAM: taken between two commands of a job. A job
-	 * must not wait for perf: blocks of perf PMUs contain the last values read,
-	 * at their capture_ns, and are read again soon for the next sample.
+	 * must not wait for perf: blocks of perf PMUs contain the last values read, in
+	 * their own span (DRM_PERFCTR_FORMAT_SPAN), and are read again soon for the next
+	 * sample. For counts of one span, wait for the job's fence and SAMPLE.
 	 */
 	DRM_PERFCTR_SAMPLE_IN_STREAM = 1u << 4,
 	/**
@@ -363,6 +369,19 @@ struct drm_perfctr_pmu_identity {
 	__s32 cpu;
 	/** @pmu_name: the PMU's name, NUL terminated, truncated to 31 characters. */
 	char pmu_name[DRM_PERFCTR_PMU_NAME_BYTES];
+};
+
+/**
+ * struct drm_perfctr_block_span - DRM_PERFCTR_FORMAT_SPAN in the header
+ *
+ * The spans of a block adjoin, as those of samples do. A span is empty if the block was not read
+ * since the last sample.
+ */
+struct drm_perfctr_block_span {
+	/** @start_ns: CLOCK_MONOTONIC_RAW at the start of the block's counts. */
+	__u64 start_ns;
+	/** @end_ns: CLOCK_MONOTONIC_RAW at their end: capture_ns, but of any length. */
+	__u64 end_ns;
 };
 
 /* --- the ring ------------------------------------------------------------ */

@@ -14,6 +14,10 @@ struct drm_perfctr_sample_header;
 struct module;
 struct perfctr_pmu_event;
 
+/* of a block of perf events */
+#define PERFCTR_PMU_FORMAT	(DRM_PERFCTR_FORMAT_RUNNING_TIMES | \
+				 DRM_PERFCTR_FORMAT_PMU_IDENTITY | DRM_PERFCTR_FORMAT_SPAN)
+
 /*
  * counts of perf events
  *
@@ -40,6 +44,8 @@ struct perfctr_pmu_block {
 	u64 *base_running;
 	u32 states;
 	u64 time_ns;
+	/* @time_ns of the last sample */
+	u64 base_ns;
 
 	/* read but not handed over, under the session's pmu.lock */
 	struct {

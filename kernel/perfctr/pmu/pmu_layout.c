@@ -20,6 +20,7 @@ void drm_perfctr_pmu_baseline(struct perfctr_view *view)
 	memcpy(view->base, pmu->totals, size);
 	memcpy(pmu->base_enabled, pmu->enabled, size);
 	memcpy(pmu->base_running, pmu->running, size);
+	pmu->base_ns = pmu->time_ns;
 	pmu->states = 0;
 }
 
@@ -31,22 +32,27 @@ void drm_perfctr_pmu_baseline(struct perfctr_view *view)
 void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
 			     struct drm_perfctr_sample_header *sample, u32 *states)
 {
-	const u32 header_size = drm_perfctr_header_size(view->format);
 	struct perfctr_pmu_block *pmu = view->pmu;
-	struct drm_perfctr_block_header header = {
-		.size = drm_perfctr_view_size(view),
-		.type = pmu->type,
-		.index = pmu->index,
-		.format = view->format,
-		.clock = DRM_PERFCTR_CLOCK_NONE,
-		.states = pmu->states,
-		.enable_mask = view->mask,
-		.capture_ns = drm_perfctr_layout_capture((s64)(pmu->time_ns - sample->end_ns)),
-		.header_size = header_size,
-		.product = pmu->product,
+	struct {
+		struct drm_perfctr_block_header block;
+		struct drm_perfctr_running_times times;
+		struct drm_perfctr_pmu_identity identity;
+		struct drm_perfctr_block_span span;
+	} header = {
+		.block = {
+			.size = drm_perfctr_view_size(view),
+			.type = pmu->type, .index = pmu->index, .format = view->format,
+			.clock = DRM_PERFCTR_CLOCK_NONE,
+			.states = pmu->states,
+			.enable_mask = view->mask,
+			.capture_ns = drm_perfctr_layout_capture(pmu->time_ns - sample->end_ns),
+			.header_size = sizeof(header), .product = pmu->product,
+		},
+		.times = { .time_running = U64_MAX },
+		.identity = pmu->identity,
+		.span = { .start_ns = pmu->base_ns, .end_ns = pmu->time_ns },
 	};
-	struct drm_perfctr_running_times times = { .time_running = U64_MAX };
-	u64 *counters = dst + header_size;
+	u64 *counters = dst + sizeof(header);
 	u64 mask = view->mask;
 	unsigned int i;
 
@@ -57,11 +63,11 @@ void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
 
 		/* an event that was never scheduled is not measured, rather than zero */
 		if (running || value)
-			header.valid_mask |= mask & -mask;
+			header.block.valid_mask |= mask & -mask;
 		if (running < enabled)
-			header.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
-		times.time_running = min(times.time_running, running);
-		times.time_enabled = max(times.time_enabled, enabled);
+			header.block.states |= DRM_PERFCTR_STATE_MULTIPLEXED;
+		header.times.time_running = min(header.times.time_running, running);
+		header.times.time_enabled = max(header.times.time_enabled, enabled);
 
 		counters[i] = value;
 		counters[pmu->count + i] = running;
@@ -71,11 +77,10 @@ void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
 	}
 
 	memcpy(dst, &header, sizeof(header));
-	memcpy(dst + sizeof(header), &times, sizeof(times));
-	memcpy(dst + sizeof(header) + sizeof(times), &pmu->identity, sizeof(pmu->identity));
+	pmu->base_ns = pmu->time_ns;
 	if (pmu->states & DRM_PERFCTR_STATE_LOST)
 		sample->lost_ns = sample->end_ns - sample->start_ns;
 	pmu->states = 0;
-	*states |= header.states;
-	return dst + header.size;
+	*states |= header.block.states;
+	return dst + header.block.size;
 }

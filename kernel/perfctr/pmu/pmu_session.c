@@ -73,7 +73,7 @@ void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info)
 		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
 		.clock = DRM_PERFCTR_CLOCK_NONE,
-		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY,
+		.format = PERFCTR_PMU_FORMAT,
 		.available = { 1 },
 	};
 }
@@ -192,7 +192,7 @@ int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
 	view->pmu = pmu;
 	view->mask = request->mask;
 	view->totals = pmu->totals;
-	view->format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY;
+	view->format = PERFCTR_PMU_FORMAT;
 	session->pmu.present = true;
 	session->view_count++;
 	return 0;

@@ -209,18 +209,19 @@ TEST(pmu_block_reports_multiplexing)
 			.cpu = -1, .pmu_name = "nvidia_ucf_pmu_1",
 		},
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF, .index = 1,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT, .time_ns = 900,
+		.product = DRM_PERFCTR_TEGRA410_PRODUCT, .base_ns = 300, .time_ns = 900,
 		.count = 3, .totals = totals, .enabled = enabled,
 		.running = running, .base_enabled = base_enabled, .base_running = base_running,
 	};
 	struct perfctr_view view = {
 		.mask = 0x7, .totals = totals, .base = base, .pmu = &pmu,
-		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY,
+		.format = PERFCTR_PMU_FORMAT,
 	};
 	struct {
 		struct drm_perfctr_block_header header;
 		struct drm_perfctr_running_times span;
 		struct drm_perfctr_pmu_identity identity;
+		struct drm_perfctr_block_span own;
 		u64 counters[3];
 		u64 times[3];
 	} out;
@@ -230,8 +231,8 @@ TEST(pmu_block_reports_multiplexing)
 	check_eq(drm_perfctr_view_size(&view), sizeof(out));
 	check(drm_perfctr_pmu_layout(&out, &view, &sample, &states) == &out + 1);
 	check_eq(out.header.size, sizeof(out));
-	check_eq(out.header.header_size, 128);
-	check_eq(out.header.format, 3);
+	check_eq(out.header.header_size, 144);
+	check_eq(out.header.format, 7);
 	check_eq(out.header.valid_mask, 0x5);
 	check_eq(out.header.enable_mask, 0x7);
 	check_eq(out.identity.pmu_type, 42);
@@ -244,8 +245,10 @@ TEST(pmu_block_reports_multiplexing)
 	check_eq(out.counters[1], 0);
 	check_eq(out.counters[2], 50);
 	check_eq(out.times[2], 400);
+	check_eq(out.own.start_ns, 300);
+	check_eq(out.own.end_ns, 900);
 
-	/* the next span begins at these values */
+	/* the next span begins at these values, and ends before the sample if no read follows */
 	totals[1] = 8;
 	enabled[1] += 100;
 	running[1] += 100;
@@ -256,6 +259,8 @@ TEST(pmu_block_reports_multiplexing)
 	check_eq(out.header.valid_mask, 0x2);
 	check(!(states & DRM_PERFCTR_STATE_MULTIPLEXED));
 	check_eq(out.span.time_enabled, 100);
+	check_eq(out.own.start_ns, 900);
+	check_eq(out.own.end_ns, 900);
 
 	/* counts of a CPU are lost at an unknown time in the span */
 	check_eq(sample.lost_ns, 0);
@@ -272,6 +277,7 @@ TEST(header_size_follows_the_format)
 	check_eq(drm_perfctr_header_size(DRM_PERFCTR_FORMAT_PMU_IDENTITY), 48 + 64);
 	check_eq(drm_perfctr_header_size(DRM_PERFCTR_FORMAT_RUNNING_TIMES |
 					 DRM_PERFCTR_FORMAT_PMU_IDENTITY), 128);
+	check_eq(drm_perfctr_header_size(DRM_PERFCTR_FORMAT_SPAN), 48 + 16);
 }
 
 TEST(mask_is_split_into_runs)

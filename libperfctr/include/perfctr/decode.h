@@ -152,6 +152,20 @@ int perfctr_block_read_times(const struct perfctr_block *block, uint64_t *enable
 			     uint64_t *running_ns);
 
 /**
+ * perfctr_block_read_span() - read the span of a block's counts
+ * @block: from perfctr_decode_block()
+ * @start_ns: CLOCK_MONOTONIC_RAW of the begin of its counts, filled on success
+ * @end_ns: CLOCK_MONOTONIC_RAW of their end, filled on success
+ *
+ * Blocks of perf PMUs have a span of their own: it differs from the sample's in samples that a job
+ * took (DRM_PERFCTR_SAMPLE_IN_STREAM), where it is mostly that of the command before.
+ *
+ * Return: 1, or 0 if the span is the sample's.
+ */
+int perfctr_block_read_span(const struct perfctr_block *block, uint64_t *start_ns,
+			    uint64_t *end_ns);
+
+/**
  * perfctr_block_find() - read one counter by its position
  * @block: from perfctr_decode_block()
  * @position: position of the counter in the block, 64 * section + bit

@@ -899,6 +899,21 @@ int perfctr_session_start(struct perfctr_session *session, uint64_t user_data);
 int perfctr_session_sample(struct perfctr_session *session, uint64_t user_data);
 
 /**
+ * perfctr_session_sample_fence() - publish a sample when a job is done
+ * @fence_fd: sync_file of the job, which stays the caller's
+ * @timeout_ns: longest wait for it, negative: no limit
+ * @user_data: for this sample
+ *
+ * A sample that a job takes itself has values of perf PMUs from before. This one reads them after
+ * the fence, together with the GPU's: between two such samples all blocks have the counts of the
+ * same jobs, as long as no other work runs between a fence and its sample.
+ *
+ * Return: as perfctr_session_sample(); -ETIMEDOUT; -EINTR a signal; -EBADF @fence_fd.
+ */
+int perfctr_session_sample_fence(struct perfctr_session *session, int fence_fd, int64_t timeout_ns,
+				 uint64_t user_data);
+
+/**
  * perfctr_session_stop() - publish the final sample and stop counting
  * @user_data: for the final sample
  *
@@ -1106,6 +1121,15 @@ struct perfctr_totals_block_info {
 	uint64_t time_enabled; /* ns for which its counters were enabled */
 	uint64_t time_running; /* smallest running time of its counters, in ns */
 	const char *pmu; /* name of the PMU, empty if none */
+	/*
+	 * what its counts cover: for blocks with a span of their own, see
+	 * perfctr_block_read_span(), earliest start, latest end, and all spans added up; for others
+	 * the same of their samples. Of several blocks in a sample the longest span counts.
+	 */
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t elapsed_ns;
+	uint64_t apart_ns; /* largest distance of such a span's end from that of its sample */
 };
 
 /**

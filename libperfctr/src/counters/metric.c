@@ -172,7 +172,8 @@ static const struct perfctr_totals_block *clocked_part(const struct scope *scope
 static void lookup(void *data, const char *name, struct perfctr_value *value)
 {
 	const struct scope *scope = data;
-	uint64_t elapsed_ns = scope->totals->span.elapsed_ns;
+	uint64_t elapsed_ns = scope->clocked ? scope->clocked->info.elapsed_ns :
+					       scope->totals->span.elapsed_ns;
 
 	if (!strcmp(name, METRIC_ELAPSED_NS)) {
 		*value = value_of_u64(elapsed_ns);

@@ -177,6 +177,23 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 
 /* --- adding ---------------------------------------------------------------------- */
 
+static void add_block_span(struct perfctr_totals_block *b, const struct perfctr_block *block,
+			   const struct perfctr_sample *sample)
+{
+	uint64_t start_ns = sample->start_ns, end_ns = sample->end_ns, apart_ns;
+
+	perfctr_block_read_span(block, &start_ns, &end_ns);
+	if (!b->info.end_ns || start_ns < b->info.start_ns)
+		b->info.start_ns = start_ns;
+	if (end_ns > b->info.end_ns)
+		b->info.end_ns = end_ns;
+	if (end_ns - start_ns > b->pending_ns)
+		b->pending_ns = end_ns - start_ns;
+	apart_ns = end_ns > sample->end_ns ? end_ns - sample->end_ns : sample->end_ns - end_ns;
+	if (apart_ns > b->info.apart_ns)
+		b->info.apart_ns = apart_ns;
+}
+
 static void collect(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
 		    const struct perfctr_block *block, const struct perfctr_block_pmu *pmu)
 {
@@ -246,6 +263,8 @@ static void fold(struct perfctr_totals *t)
 		if (b->pending_blocks > b->info.blocks)
 			b->info.blocks = b->pending_blocks;
 		b->pending_blocks = 0;
+		b->info.elapsed_ns += b->pending_ns;
+		b->pending_ns = 0;
 	}
 }
 
@@ -303,6 +322,8 @@ static void add_prepared(struct perfctr_totals *t, struct perfctr_sample *sample
 		b = find_block(t, &block, &pmu, &hint);
 		if (b)
 			collect(t, b, &block, &pmu);
+		if (b)
+			add_block_span(b, &block, sample);
 	}
 	fold(t);
 	add_span(t, sample);
@@ -337,6 +358,7 @@ EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 		b->info.time_enabled = 0;
 		b->info.time_running = 0;
 		b->info.blocks = 0;
+		b->info.start_ns = b->info.end_ns = b->info.elapsed_ns = b->info.apart_ns = 0;
 	}
 	/* a gap in the sequence numbers is detected when the next sample is added */
 	totals->span = (struct perfctr_span){ 0 };
@@ -439,13 +461,21 @@ EXPORT int perfctr_totals_label(const struct perfctr_selection *selection,
 EXPORT void perfctr_totals_rate(const struct perfctr_totals *totals,
 				const struct perfctr_total *total, struct perfctr_value *value)
 {
+	uint64_t elapsed_ns = 0;
+
+	for (size_t n = 0; n < totals->block_count; n++) {
+		const struct perfctr_totals_block *b = totals->blocks[n];
+
+		if (total == &b->counters[total->position % DRM_PERFCTR_SECTION_COUNTERS].total)
+			elapsed_ns = b->info.elapsed_ns;
+	}
 	*value = (struct perfctr_value){ 0 };
 	if (!total->measured) {
 		value->state = PERFCTR_VALUE_NOT_MEASURED;
-	} else if (!totals->span.elapsed_ns) {
+	} else if (!elapsed_ns) {
 		value->state = PERFCTR_VALUE_ZERO_DENOMINATOR;
 	} else {
-		value->number = (double)total->sum * NS_PER_S / (double)totals->span.elapsed_ns;
+		value->number = (double)total->sum * NS_PER_S / (double)elapsed_ns;
 		value->flags = total->missed ? PERFCTR_VALUE_PARTIAL : 0;
 	}
 }

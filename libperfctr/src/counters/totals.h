@@ -22,6 +22,7 @@ struct perfctr_totals_block {
 	/* counters of the current sample, and the number of its blocks */
 	uint64_t pending_mask;
 	uint16_t pending_blocks;
+	uint64_t pending_ns; /* its longest span */
 	struct totals_counter counters[DRM_PERFCTR_SECTION_COUNTERS];
 };
 

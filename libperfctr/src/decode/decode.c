@@ -14,7 +14,8 @@ static inline uint32_t header_min(unsigned int format)
 {
 	return (uint32_t)LAYOUT_BLOCK_MIN +
 	       (format & LAYOUT_FORMAT_RUNNING_TIMES ? LAYOUT_TIMES_BYTES : 0) +
-	       (format & LAYOUT_FORMAT_PMU_IDENTITY ? LAYOUT_PMU_BYTES : 0);
+	       (format & LAYOUT_FORMAT_PMU_IDENTITY ? LAYOUT_PMU_BYTES : 0) +
+	       (format & LAYOUT_FORMAT_SPAN ? LAYOUT_SPAN_BYTES : 0);
 }
 
 static inline uint16_t load16(const unsigned char *p)
@@ -211,6 +212,24 @@ int perfctr_block_read_times(const struct perfctr_block *block, uint64_t *enable
 		return 0;
 	*enabled_ns = load64(p + LAYOUT_TIMES_ENABLED);
 	*running_ns = load64(p + LAYOUT_TIMES_RUNNING);
+	return 1;
+}
+
+int perfctr_block_read_span(const struct perfctr_block *block, uint64_t *start_ns, uint64_t *end_ns)
+{
+	const unsigned char *p =
+		block->bytes + header_min(block->format & (LAYOUT_FORMAT_SPAN - 1));
+	uint64_t start, end;
+
+	if (!(block->format & LAYOUT_FORMAT_SPAN))
+		return 0;
+	start = load64(p + LAYOUT_SPAN_START_NS);
+	end = load64(p + LAYOUT_SPAN_END_NS);
+	/* the bytes may be in shared memory */
+	if (end < start)
+		return 0;
+	*start_ns = start;
+	*end_ns = end;
 	return 1;
 }
 

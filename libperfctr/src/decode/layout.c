@@ -60,3 +60,8 @@ CHECK(LAYOUT_PMU_NAME, drm_perfctr_pmu_identity, pmu_name);
 _Static_assert(LAYOUT_PMU_BYTES == sizeof(struct drm_perfctr_pmu_identity), "pmu identity");
 _Static_assert(sizeof(((struct perfctr_block_pmu *)0)->name) == DRM_PERFCTR_PMU_NAME_BYTES,
 	       "pmu name");
+
+_Static_assert((unsigned int)LAYOUT_FORMAT_SPAN == DRM_PERFCTR_FORMAT_SPAN, "span");
+CHECK(LAYOUT_SPAN_START_NS, drm_perfctr_block_span, start_ns);
+CHECK(LAYOUT_SPAN_END_NS, drm_perfctr_block_span, end_ns);
+_Static_assert(LAYOUT_SPAN_BYTES == sizeof(struct drm_perfctr_block_span), "span");

@@ -44,6 +44,7 @@ enum {
 	/* enum drm_perfctr_block_format; the part of each bit follows that of the bit before */
 	LAYOUT_FORMAT_RUNNING_TIMES = 1,
 	LAYOUT_FORMAT_PMU_IDENTITY = 2,
+	LAYOUT_FORMAT_SPAN = 4,
 
 	/* struct drm_perfctr_running_times */
 	LAYOUT_TIMES_ENABLED = 0,
@@ -58,4 +59,9 @@ enum {
 	LAYOUT_PMU_CPU = 28,
 	LAYOUT_PMU_NAME = 32,
 	LAYOUT_PMU_BYTES = 64,
+
+	/* struct drm_perfctr_block_span */
+	LAYOUT_SPAN_START_NS = 0,
+	LAYOUT_SPAN_END_NS = 8,
+	LAYOUT_SPAN_BYTES = 16,
 };

@@ -11,6 +11,9 @@
 
 #include "counters/pmu.h"
 #include "sessions.h"
+#include "kernel.h"
+
+#include "../../../kernel/perfctr/pmu/pmu_block.h"
 
 enum { MAX_SESSIONS = 64, INTERFACE_VERSION = 3 };
 
@@ -48,7 +51,7 @@ static const struct drm_perfctr_block_info pmu_block = {
 	.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
 	.sets = 1,
 	.clock = DRM_PERFCTR_CLOCK_NONE,
-	.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY,
+	.format = PERFCTR_PMU_FORMAT,
 	.available = { 1 },
 };
 

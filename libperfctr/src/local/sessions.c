@@ -18,8 +18,6 @@
 #include "../../../kernel/perfctr/perfctr_ring.h"
 #include "../../../kernel/perfctr/pmu/pmu_block.h"
 
-enum { FORMAT = DRM_PERFCTR_FORMAT_RUNNING_TIMES | DRM_PERFCTR_FORMAT_PMU_IDENTITY };
-
 /* a block of the samples; its counters are consecutive in events.counters */
 struct local_block {
 	struct perfctr_view view;
@@ -394,7 +392,7 @@ static int add_block(struct local_session *s, const struct drm_perfctr_block_req
 	*b = (struct local_block){
 		.view = { .mask = r->mask,
 			  .section = r->section,
-			  .format = FORMAT,
+			  .format = PERFCTR_PMU_FORMAT,
 			  .pmu = &b->pmu,
 			  .base = words },
 		.pmu = { .type = r->type,

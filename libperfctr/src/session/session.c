@@ -306,6 +306,18 @@ EXPORT int perfctr_session_sample(struct perfctr_session *session, uint64_t user
 	return command(session, DRM_PERFCTR_CMD_SAMPLE, "sample", &sample, sizeof(sample));
 }
 
+EXPORT int perfctr_session_sample_fence(struct perfctr_session *session, int fence_fd,
+					int64_t timeout_ns, uint64_t user_data)
+{
+	const struct perfctr_sys *sys = session_ctx(session)->sys;
+	int ready = sys->poll(sys->data, fence_fd, timeout_ns);
+
+	if (ready > 0)
+		return perfctr_session_sample(session, user_data);
+	return perfctr_fail(session_ctx(session), ready ? ready : -ETIMEDOUT, "the job's fence: %s",
+			    strerror(ready ? -ready : ETIMEDOUT));
+}
+
 EXPORT int perfctr_session_stop(struct perfctr_session *session, uint64_t user_data)
 {
 	struct drm_perfctr_stop stop = { .user_data = user_data };

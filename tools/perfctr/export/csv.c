@@ -46,7 +46,8 @@ static int csv_begin(struct export *e)
 	if (e->is_first)
 		text_put(&e->text,
 			 "seq,start_ns,end_ns,user_data,flags,merged_periods,lost_ns,event,unit,"
-			 "scale,value,metric,end_realtime_ns,file,host,device\n");
+			 "scale,value,metric,counts_start_ns,counts_end_ns,end_realtime_ns,file,"
+			 "host,device\n");
 	return 0;
 }
 
@@ -78,6 +79,12 @@ static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 		text_put(&e->text, ",");
 		if (item->is_measured && is_metric && isfinite(item->number))
 			text_double(&e->text, item->number);
+		text_put(&e->text, ",");
+		if (item->has_span)
+			text_u64(&e->text, item->start_ns);
+		text_put(&e->text, ",");
+		if (item->has_span)
+			text_u64(&e->text, item->end_ns);
 		text_put(&e->text, after);
 		text_put(&e->text, e->origin);
 	}

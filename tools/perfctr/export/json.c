@@ -110,6 +110,26 @@ static void add_member(struct text *text, const char *name, uint64_t value)
 	text_u64(text, value);
 }
 
+/* Begin and end of the counts of blocks that have a span of their own. */
+static void add_spans(struct export *e)
+{
+	bool any = false;
+
+	for (size_t n = 0; n < e->values.count; n++) {
+		const struct values_item *item = &e->values.items[n];
+
+		if (!e->values.lines[n].is_block || !item->has_span)
+			continue;
+		text_put(&e->text, any ? "," : ",\"spans\":{");
+		text_put(&e->text, e->names[n]);
+		add_member(&e->text, "[", item->start_ns);
+		add_member(&e->text, ",", item->end_ns);
+		text_put(&e->text, "]");
+		any = true;
+	}
+	text_put(&e->text, any ? "}" : "");
+}
+
 /* By hand: json-c takes longer for this than the rest of the sample. */
 static int json_sample(struct export *e, const struct perfctr_sample *sample)
 {
@@ -140,7 +160,9 @@ static int json_sample(struct export *e, const struct perfctr_sample *sample)
 	add_values(e, false);
 	text_put(text, "},\"metrics\":{");
 	add_values(e, true);
-	text_put(text, "},");
+	text_put(text, "}");
+	add_spans(e);
+	text_put(text, ",");
 	/* without its brace */
 	text_put(text, e->origin + 1);
 	text_put(text, "\n");

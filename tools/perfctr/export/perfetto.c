@@ -450,12 +450,16 @@ static int write_slice(struct export *e, const struct perfctr_sample *sample)
 
 static int perfetto_sample(struct export *e, const struct perfctr_sample *sample)
 {
-	uint64_t start_ns = trace_time(e, sample->start_ns);
 	int error = write_slice(e, sample);
 
-	for (size_t n = 0; !error && n < e->values.count; n++)
-		if (e->values.lines[n].is_block && e->values.items[n].is_present)
-			error = write_value(e, n, start_ns);
+	for (size_t n = 0; !error && n < e->values.count; n++) {
+		const struct values_item *item = &e->values.items[n];
+
+		if (e->values.lines[n].is_block && item->is_present)
+			error = write_value(e, n,
+					    trace_time(e, item->has_span ? item->start_ns :
+									   sample->start_ns));
+	}
 	return error;
 }
 

@@ -139,6 +139,12 @@ char *describe_notes(const struct row *row, char *text, size_t size)
 					 "%snot measured in %" PRIu64 " of %" PRIu64 " samples",
 					 used ? "; " : "", row->missed,
 					 row->missed + row->measured);
+	/* a tenth of the mean sample */
+	if (row->info && row->measured && used < size &&
+	    row->info->apart_ns > row->info->elapsed_ns / row->measured / 10)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%sread up to %.3f ms off the ends of its samples",
+					 used ? "; " : "", (double)row->info->apart_ns * 1e-6);
 	if (row->metric && row->flags & PERFCTR_VALUE_PARTIAL && used < size)
 		used += (size_t)snprintf(text + used, size - used, "%snot measured in all samples",
 					 used ? "; " : "");

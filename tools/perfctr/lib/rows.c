@@ -74,8 +74,7 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 		 filters[0] ? "," : "", filters);
 }
 
-static void fill_value(struct row *row, const struct perfctr_total *total,
-		       const struct perfctr_span *span)
+static void fill_value(struct row *row, const struct perfctr_total *total)
 {
 	const struct perfctr_totals_block_info *info = row->info;
 	bool is_level = total->desc && total->desc->kind == PERFCTR_KIND_LEVEL;
@@ -106,8 +105,8 @@ static void fill_value(struct row *row, const struct perfctr_total *total,
 	} else if (row->scale == 1) {
 		row->flags |= PERFCTR_VALUE_INTEGER;
 	}
-	if (!is_level && span->elapsed_ns)
-		row->rate = row->number * 1e9 / (double)span->elapsed_ns;
+	if (!is_level && info->elapsed_ns)
+		row->rate = row->number * 1e9 / (double)info->elapsed_ns;
 }
 
 /* Note what is known of the last row; drop the row if it is not to be shown. */
@@ -220,7 +219,7 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 				snprintf(row->unit, sizeof(row->unit), "%s", row->desc->unit);
 		}
 		name_counter(row, row->info);
-		fill_value(row, total, perfctr_totals_span(totals));
+		fill_value(row, total);
 		judge_row(rows);
 	}
 	return 0;

@@ -70,6 +70,9 @@ struct json_object *rows_json_counter(const struct row *row)
 	json_add_double(c, "running_percent", 100 * row->running_ratio);
 	json_add_u64(c, "samples_measured", row->measured);
 	json_add_u64(c, "samples_missed", row->missed);
+	json_add_u64(c, "start_ns", row->info->start_ns);
+	json_add_u64(c, "end_ns", row->info->end_ns);
+	json_add_u64(c, "elapsed_ns", row->info->elapsed_ns);
 	perfctr_state_text(row->info->states, states, sizeof(states));
 	json_add_words(c, "block_states", states);
 	add_rate(c, row);

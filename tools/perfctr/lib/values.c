@@ -137,7 +137,13 @@ static struct values_source *find_source(struct values *v, size_t n,
 	return s;
 }
 
-static void add_count(struct values *v, int line, bool valid, uint64_t count, uint64_t running_ns)
+/* a block's span, and what a counter has in it */
+struct part {
+	bool has_span, valid;
+	uint64_t start_ns, end_ns, count, running_ns;
+};
+
+static void add_count(struct values *v, int line, const struct part *part)
 {
 	const struct perfctr_counter_desc *desc;
 	struct values_item *item;
@@ -146,12 +152,17 @@ static void add_count(struct values *v, int line, bool valid, uint64_t count, ui
 		return;
 	item = &v->items[line];
 	desc = v->lines[line].row->desc;
+	if (!item->is_present || part->start_ns < item->start_ns)
+		item->start_ns = part->start_ns;
+	if (part->end_ns > item->end_ns)
+		item->end_ns = part->end_ns;
+	item->has_span |= part->has_span;
 	item->is_present = true;
-	if (!valid)
+	if (!part->valid)
 		return;
 	item->is_measured = true;
-	item->count += count << (desc ? desc->shift : 0);
-	item->ran_ns += running_ns;
+	item->count += part->count << (desc ? desc->shift : 0);
+	item->ran_ns += part->running_ns;
 }
 
 static int take_blocks(struct values *v, struct perfctr_sample *sample)
@@ -162,8 +173,10 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 	perfctr_decode_rewind(sample);
 	for (size_t n = 0; perfctr_decode_block(sample, &block) > 0; n++) {
 		uint64_t mask = block.enable_mask;
+		struct part part = { .start_ns = sample->start_ns, .end_ns = sample->end_ns };
 		const struct values_source *s;
 
+		part.has_span = perfctr_block_read_span(&block, &part.start_ns, &part.end_ns);
 		memset(&pmu, 0, sizeof(pmu));
 		perfctr_block_read_pmu(&block, &pmu);
 		s = find_source(v, n, &block, &pmu);
@@ -171,15 +184,15 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 			return -ENOMEM;
 		for (unsigned int i = 0; mask; i++, mask &= mask - 1) {
 			unsigned int bit = (unsigned int)__builtin_ctzll(mask);
-			bool valid = block.valid_mask >> bit & 1;
-			uint64_t count = perfctr_block_value(&block, i);
-			uint64_t running_ns = perfctr_block_running(&block, i);
 
-			valid &= running_ns || count ||
-				 !(block.states & DRM_PERFCTR_STATE_MULTIPLEXED);
-			add_count(v, s->lines[bit], valid, count, running_ns);
-			add_count(v, s->sum_lines[bit], valid, count, running_ns);
-			add_count(v, s->named_lines[bit], valid, count, running_ns);
+			part.count = perfctr_block_value(&block, i);
+			part.running_ns = perfctr_block_running(&block, i);
+			part.valid = block.valid_mask >> bit & 1 &&
+				     (part.running_ns || part.count ||
+				      !(block.states & DRM_PERFCTR_STATE_MULTIPLEXED));
+			add_count(v, s->lines[bit], &part);
+			add_count(v, s->sum_lines[bit], &part);
+			add_count(v, s->named_lines[bit], &part);
 		}
 	}
 	return 0;
@@ -189,10 +202,8 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
  * A multiplexed counter has its rate while it ran. The rate of the capture is that of all of this
  * time, so it is between those of the samples; both have the capture's ratio of enabled time.
  */
-static void finish_counters(struct values *v, const struct perfctr_sample *sample)
+static void finish_counters(struct values *v)
 {
-	const double elapsed_ns = (double)perfctr_totals_span(v->file->totals)->elapsed_ns;
-
 	for (size_t n = 0; n < v->count; n++) {
 		const struct row *row = v->lines[n].row;
 		struct values_item *item = &v->items[n];
@@ -202,9 +213,9 @@ static void finish_counters(struct values *v, const struct perfctr_sample *sampl
 			continue;
 		item->number = NAN;
 		if (row->flags & PERFCTR_VALUE_ESTIMATED)
-			scale *= (double)row->info->time_enabled / elapsed_ns;
+			scale *= (double)row->info->time_enabled / (double)row->info->elapsed_ns;
 		else
-			item->ran_ns = sample->end_ns - sample->start_ns;
+			item->ran_ns = item->end_ns - item->start_ns;
 		/* no time, no rate */
 		if (item->is_measured && !v->lines[n].is_rate)
 			item->number = (double)item->count * row->scale;
@@ -259,6 +270,8 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 		    value.state == PERFCTR_VALUE_OK) {
 			v->items[n].is_measured = true;
 			v->items[n].number = value.number;
+			v->items[n].start_ns = sample->start_ns;
+			v->items[n].end_ns = sample->end_ns;
 			v->items[n].ran_ns = sample->end_ns - sample->start_ns;
 		}
 	}
@@ -274,6 +287,6 @@ int values_take(struct values *values, struct perfctr_sample *sample)
 	error = take_blocks(values, sample);
 	if (error)
 		return error;
-	finish_counters(values, sample);
+	finish_counters(values);
 	return take_metrics(values, sample);
 }

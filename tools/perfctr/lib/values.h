@@ -19,6 +19,9 @@ struct values_item {
 	uint64_t count; /* exact; for a line of a type the sum over the measured blocks */
 	double number; /* rate, level or metric; NAN if there is none */
 	uint64_t ran_ns; /* time of @number: of a multiplexed counter what it ran */
+	/* what @count covers: the sample, or the spans of its blocks */
+	bool has_span;
+	uint64_t start_ns, end_ns;
 };
 
 /* lines, and their values in the current sample */

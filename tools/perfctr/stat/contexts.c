@@ -49,12 +49,13 @@ static int insert(struct stat_contexts *contexts, struct perfctr_ctx *ctx, size_
 	return 0;
 }
 
-/* A tag is valid only for an in-stream sample that no other sample was merged into. */
+/* A tag is valid only for a sample of a job that no other sample was merged into. */
 static enum stat_context_kind kind_of(const struct perfctr_sample *sample)
 {
 	if (sample->flags & DRM_PERFCTR_SAMPLE_STRETCHED)
 		return STAT_CONTEXT_MIXED;
-	if (!(sample->flags & DRM_PERFCTR_SAMPLE_IN_STREAM) || !sample->user_data)
+	if (!(sample->flags & (DRM_PERFCTR_SAMPLE_IN_STREAM | DRM_PERFCTR_SAMPLE_MANUAL)) ||
+	    !sample->user_data)
 		return STAT_CONTEXT_OTHERS;
 	return STAT_CONTEXT_TAGGED;
 }

@@ -153,9 +153,13 @@ static int end_interval(struct stat *s)
 		error = stat_find_rows(&s->report, &s->scratch);
 	if (error)
 		return error;
-	for (size_t i = 0; wanted_ns && i < s->scratch.count; i++)
-		row_stat_add_interval(&s->report.stats[i], &s->scratch.rows[i], span->elapsed_ns,
+	for (size_t i = 0; wanted_ns && i < s->scratch.count; i++) {
+		const struct row *row = &s->scratch.rows[i];
+
+		row_stat_add_interval(&s->report.stats[i], row,
+				      row->info ? row->info->elapsed_ns : span->elapsed_ns,
 				      long_enough);
+	}
 	s->report.interval_count++;
 	if (s->options.interval_ns) {
 		s->format->interval(&s->report, &s->scratch);
