@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The model of a Mali CSF GPU: the device, and the interfaces between its parts.
+ * The model of a Mali GPU: the device, and the interfaces between its parts. The front end is
+ * either firmware with command streams (struct mali_mcu) or a job manager (struct mali_jm).
  *
  * Locks, outer to inner: mali_mcu.lock (a mutex: firmware and command streams), mali_gpu.lock (a
- * spinlock, interrupts off: every register, the address spaces' tables and the counters).
+ * spinlock, interrupts off: every register, job slots, the address spaces' tables, the counters).
  * A dedicated thread calls the host's interrupt handlers with neither lock held: a driver writes
  * registers with its own locks held.
  */
@@ -20,6 +21,7 @@ struct dentry;
 struct device;
 struct fwnode_handle;
 struct mali_counters;
+struct mali_jm;
 struct mali_mcu;
 struct mali_prfcnt;
 struct page;
@@ -35,12 +37,23 @@ struct page;
 /* supported frequencies, ascending */
 extern const unsigned long mali_core_hz[3];
 
+/* generations of counter blocks */
+enum mali_layout {
+	MALI_LAYOUT_CSF10,
+	MALI_LAYOUT_CSF13,
+	/* job managers */
+	MALI_LAYOUT_V4,
+	MALI_LAYOUT_V5,
+	MALI_LAYOUT_V6,
+};
+
 /* a GPU */
 struct mali_product {
 	const char *name;	/* value of the module parameter */
 	u32 gpu_id;	/* architecture, product and version */
 	u32 counters_per_block;	/* words of a block, header included */
 	u64 shader_present;	/* mask of cores; their numbers have gaps */
+	enum mali_layout layout;
 	bool coherent;	/* host caches are snooped; otherwise its mappings are write-combined */
 };
 
@@ -70,6 +83,10 @@ enum mali_fail {
 	MALI_FAIL_COUNTERS,		/* firmware does not acknowledge counter requests */
 	MALI_FAIL_OVERFLOW,		/* the next sample finds no free slot, once */
 	MALI_FAIL_UNRECOVERABLE,	/* the next instruction raises CS_UNRECOVERABLE, once */
+	/* of a job manager's GPU */
+	MALI_FAIL_SOFT_RESET,		/* a soft reset does not complete */
+	MALI_FAIL_SAMPLE,		/* samples are not written */
+	MALI_FAIL_JOB,			/* the next job ends with this exception, once */
 	MALI_FAILS,
 };
 
@@ -84,7 +101,8 @@ struct mali_irq {
 struct mali_as {
 	u32 reg[MALI_AS_BYTES / 4];	/* as written, and the last fault */
 	u64 root;	/* physical address of the table in use, set by UPDATE */
-	u64 config;	/* configuration of @root; MALI_MODE_UNMAPPED: every translation faults */
+	unsigned int commands;	/* that it got */
+	u64 config;	/* of @root, as in TRANSCFG; MALI_MODE_UNMAPPED: nothing is translated */
 };
 
 struct mali_gpu {
@@ -107,13 +125,16 @@ struct mali_gpu {
 	u32 mcu_control;	/* MALI_MCU_CONTROL_*, as written */
 	u32 mcu_status;	/* MALI_MCU_STATUS_* */
 	u32 flush_id;
-	u64 cycles;	/* until @clock_ns; advances only while the L2 cache is powered */
+	/* until @clock_ns; advances while the L2 cache is powered, and a job manager counts */
+	u64 cycles;
 	u64 clock_ns;
 	unsigned long core_hz;	/* current frequency */
 
 	struct mali_counters *counters;
+	/* the front end: NULL, or the other one is */
 	struct mali_mcu *mcu;
-	struct mali_prfcnt *prfcnt;
+	struct mali_jm *jm;
+	struct mali_prfcnt *prfcnt;	/* of firmware */
 
 	/* a fault is injected while its value is not zero; debugfs has a file for each */
 	u32 fail[MALI_FAILS];
@@ -125,6 +146,11 @@ struct mali_gpu {
 static inline u32 mali_arch(const struct mali_gpu *gpu)
 {
 	return gpu->product->gpu_id >> 28;
+}
+
+static inline bool mali_has_jm(const struct mali_gpu *gpu)
+{
+	return gpu->product->layout >= MALI_LAYOUT_V4;
 }
 
 /* mali_registers.c */
@@ -156,7 +182,7 @@ u64 mali_power_present(const struct mali_gpu *gpu, enum mali_domain domain);
 u32 mali_power_read(struct mali_gpu *gpu, u32 offset);
 void mali_power_write(struct mali_gpu *gpu, u32 offset, u32 value);
 void mali_power_set_locked(struct mali_gpu *gpu, enum mali_domain domain, u64 ready);
-void mali_power_reset(struct mali_gpu *gpu);
+void mali_power_reset_locked(struct mali_gpu *gpu);
 void mali_flush_caches_locked(struct mali_gpu *gpu);
 
 /* mali_mmu.c */

@@ -14,49 +14,42 @@
 
 /*
  * blocks by number: these, then the slices of the L2 cache, then the cores that are present, then
- * the group slots
+ * the group slots. A job manager's GPU has no firmware and no group slots.
  */
 enum mali_block {
 	MALI_BLOCK_FW,
-	MALI_BLOCK_CSHW,
+	MALI_BLOCK_FRONT,	/* command stream hardware or job manager */
 	MALI_BLOCK_TILER,
 	MALI_BLOCK_MEMSYS,
 };
 
-/* positions that the model counts, as in the hardware */
-enum mali_cshw_counter {
-	MALI_CSHW_GPU_ACTIVE = 4,
-	MALI_CSHW_MCU_ACTIVE = 5,
-	MALI_CSHW_MMU_FLUSH_COUNT = 7,
-	MALI_CSHW_GPU_IRQ_ACTIVE = 10,
-	MALI_CSHW_GPU_IRQ_COUNT = 11,
-	MALI_CSHW_CACHE_FLUSH = 13,
-};
-
-/* the front end's job counters, whose positions depend on the product */
-enum mali_job_counter {
-	MALI_JOB_TILER,
-	MALI_JOB_COMPUTE,
-	MALI_JOB_FRAGMENT,
-	MALI_JOB_FRAGMENT_TASKS,
-};
-
-enum mali_tiler_counter {
-	MALI_TILER_TRIANGLES = 6,
-	MALI_TILER_LINES = 7,
-	MALI_TILER_POINTS = 8,
-	MALI_TILER_POSITION_TASKS = 21,
-};
-
-enum mali_memsys_counter {
-	MALI_MEMSYS_MMU_REQUESTS = 4,
-	MALI_MEMSYS_TABLE_READS_L3 = 5,
-	MALI_MEMSYS_TABLE_READS_L2 = 6,
-};
-
-enum mali_shader_counter {
-	MALI_SHADER_FRAG_PTILES = 18,
-	MALI_SHADER_COMPUTE_TASKS = 23,
+/* what the model counts */
+enum mali_event {
+	/* in the front end */
+	MALI_GPU_ACTIVE,
+	MALI_MCU_ACTIVE,
+	MALI_IRQ_ACTIVE,
+	MALI_IRQ_COUNT,
+	MALI_MMU_FLUSHES,
+	MALI_CACHE_FLUSHES,
+	MALI_JOBS_TILER,
+	MALI_JOBS_COMPUTE,
+	MALI_JOBS_FRAGMENT,
+	MALI_TASKS_FRAGMENT,
+	MALI_TASKS_OTHER,
+	/* in the tiler */
+	MALI_TRIANGLES,
+	MALI_LINES,
+	MALI_POINTS,
+	MALI_POSITION_TASKS,
+	/* in the first slice, as the model has one MMU */
+	MALI_MMU_REQUESTS,
+	MALI_TABLE_READS_L2,
+	MALI_TABLE_READS_L3,
+	/* in shader cores, round-robin */
+	MALI_FRAGMENT_TILES,
+	MALI_COMPUTE_TASKS,
+	MALI_EVENTS,
 };
 
 /* the interface names no counters of these blocks: the model counts at places of its own */
@@ -87,12 +80,10 @@ static inline u32 mali_block_csg(const struct mali_gpu *gpu, u32 group)
 }
 
 int mali_counters_init(struct mali_gpu *gpu);
-void mali_count_locked(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount);
+void mali_event_locked(struct mali_gpu *gpu, enum mali_event event, u64 amount);
+void mali_event(struct mali_gpu *gpu, enum mali_event event, u64 amount);
 void mali_count(struct mali_gpu *gpu, u32 block, u32 counter, u64 amount);
-void mali_count_cores(struct mali_gpu *gpu, u32 counter, u64 amount);
-void mali_count_job(struct mali_gpu *gpu, enum mali_job_counter job, u64 amount);
 u64 mali_counters_modelled(const struct mali_gpu *gpu, u32 block);
-void mali_count_cycles_locked(struct mali_gpu *gpu, u64 cycles);
 void mali_count_walk_locked(struct mali_gpu *gpu, unsigned int level);
 
 #endif /* _MALI_COUNTERS_H_ */

@@ -2,10 +2,10 @@
 /*
  * Interrupt registers and lines.
  *
- * The line of a block is high while an unmasked cause is set. The host's controller is
- * edge-triggered; writing the mask can raise the line too. A thread calls the handlers, because a
- * driver writes registers with interrupts off and its locks held. It is not irq_work, which
- * User-mode Linux delays until its next tick.
+ * The line of a block is high while an unmasked cause is set; writing the mask can raise it too.
+ * A thread calls the handler when it rises, and again if it is still high afterwards: a driver
+ * writes registers with interrupts off and its locks held. It is not irq_work, which User-mode
+ * Linux delays until its next tick.
  */
 #include <linux/bitops.h>
 #include <linux/device.h>
@@ -28,7 +28,7 @@ static void update_line(struct mali_gpu *gpu, enum mali_irq_name name, u32 befor
 	if (before || !(irq->rawstat & irq->mask))
 		return;
 	set_bit(name, &gpu->irq_due);
-	mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_GPU_IRQ_COUNT, 1);
+	mali_event_locked(gpu, MALI_IRQ_COUNT, 1);
 	wake_up(&gpu->irq_wait);
 }
 
@@ -92,8 +92,12 @@ static int irq_thread(void *data)
 	while (!kthread_should_stop()) {
 		wait_event_idle(gpu->irq_wait, READ_ONCE(gpu->irq_due) || kthread_should_stop());
 		due = xchg(&gpu->irq_due, 0);
-		for_each_set_bit(name, &due, MALI_IRQS)
+		for_each_set_bit(name, &due, MALI_IRQS) {
 			generic_handle_irq_safe(gpu->irq[name].number);
+			if (READ_ONCE(gpu->irq[name].rawstat) & READ_ONCE(gpu->irq[name].mask))
+				set_bit(name, &gpu->irq_due);
+		}
+		cond_resched();
 	}
 	return 0;
 }

@@ -14,24 +14,31 @@
 
 #include "mali.h"
 #include "mali_counters.h"
+#include "mali_jm.h"
 #include "mali_mcu.h"
 
 const unsigned long mali_core_hz[3] = { 300000000, 500000000, 1000000000 };
 
 static const struct mali_product products[] = {
-	{ "g310", 0xac740000, 64, 0x1, true },
+	{ "g310", 0xac740000, 64, 0x1, MALI_LAYOUT_CSF10, true },
 	/* as in the RK3588: four cores */
-	{ "g610", 0xa8670005, 64, 0x50005, true },
-	{ "g610-incoherent", 0xa8670005, 64, 0x50005, false },
-	{ "g710", 0xa8620000, 64, 0x50777, true },
-	{ "g615", 0xb8030000, 128, 0x10015, true },
-	{ "g720", 0xc8700000, 128, 0x30077, true },
-	{ "g725", 0xd8300000, 128, 0x70077, true },
+	{ "g610", 0xa8670005, 64, 0x50005, MALI_LAYOUT_CSF10, true },
+	{ "g610-incoherent", 0xa8670005, 64, 0x50005, MALI_LAYOUT_CSF10, false },
+	{ "g710", 0xa8620000, 64, 0x50777, MALI_LAYOUT_CSF10, true },
+	{ "g615", 0xb8030000, 128, 0x10015, MALI_LAYOUT_CSF10, true },
+	{ "g720", 0xc8700000, 128, 0x30077, MALI_LAYOUT_CSF10, true },
+	{ "g725", 0xd8300000, 128, 0x70077, MALI_LAYOUT_CSF13, true },
+	/* with a job manager; cores as in Allwinner's H6, RK3399, S905X3, S922X, MT8192 */
+	{ "t720", 0x07201100, 64, 0x3, MALI_LAYOUT_V4, false },
+	{ "t860", 0x08602000, 64, 0xf, MALI_LAYOUT_V5, false },
+	{ "g31", 0x70930000, 64, 0x3, MALI_LAYOUT_V6, true },
+	{ "g52", 0x72120000, 64, 0x7, MALI_LAYOUT_V6, true },
+	{ "g57", 0x90910000, 64, 0x10055, MALI_LAYOUT_V6, true },
 };
 
 static char *product = "g610";
 module_param(product, charp, 0444);
-MODULE_PARM_DESC(product, "name of the GPU: g310, g610, g610-incoherent, g710, g615, g720, g725");
+MODULE_PARM_DESC(product, "name of the GPU, see README.md");
 
 static bool csg;
 module_param(csg, bool, 0444);
@@ -67,7 +74,7 @@ static int state_show(struct seq_file *file, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(state);
 
-static void create_fails(struct mali_gpu *gpu)
+static void create_files(struct mali_gpu *gpu)
 {
 	static const char * const names[MALI_FAILS] = {
 		[MALI_FAIL_BOOT] = "fail_boot",
@@ -76,11 +83,19 @@ static void create_fails(struct mali_gpu *gpu)
 		[MALI_FAIL_COUNTERS] = "fail_counters",
 		[MALI_FAIL_OVERFLOW] = "fail_overflow",
 		[MALI_FAIL_UNRECOVERABLE] = "fail_unrecoverable",
+		[MALI_FAIL_SOFT_RESET] = "fail_soft_reset",
+		[MALI_FAIL_SAMPLE] = "fail_sample",
+		[MALI_FAIL_JOB] = "fail_job",
 	};
+	const int first = mali_has_jm(gpu) ? MALI_FAIL_SOFT_RESET : 0;
+	const int end = mali_has_jm(gpu) ? MALI_FAILS : MALI_FAIL_SOFT_RESET;
 
-	for (int i = 0; i < MALI_FAILS; i++)
+	for (int i = first; i < end; i++)
 		debugfs_create_u32(names[i], 0600, gpu->debugfs, &gpu->fail[i]);
+	if (mali_has_jm(gpu))
+		return;
 	debugfs_create_u32("tiler_bytes", 0600, gpu->debugfs, &gpu->tiler_bytes);
+	debugfs_create_file("state", 0444, gpu->debugfs, gpu, &state_fops);
 }
 
 static struct mali_gpu *create(const struct mali_product *which, struct device *model)
@@ -121,15 +136,16 @@ static int __init mali_init(void)
 	err = -ENOMEM;
 	/* the window is last, because it cannot be undone */
 	if (gpu)
-		err = mali_counters_init(gpu) ?: mali_prfcnt_init(gpu) ?: mali_irq_init(gpu) ?:
-		      mali_mcu_init(gpu) ?: mali_platform_prepare(gpu) ?: mali_window_init(gpu);
+		err = mali_counters_init(gpu) ?: mali_irq_init(gpu) ?:
+		      (mali_has_jm(gpu) ? mali_jm_init(gpu) :
+					  mali_prfcnt_init(gpu) ?: mali_mcu_init(gpu)) ?:
+		      mali_platform_prepare(gpu) ?: mali_window_init(gpu);
 	if (err) {
 		debugfs_lookup_and_remove("mali", NULL);
 		platform_device_unregister(model);
 		return err;
 	}
-	create_fails(gpu);
-	debugfs_create_file("state", 0444, gpu->debugfs, gpu, &state_fops);
+	create_files(gpu);
 	err = mali_platform_add_device(gpu);
 	if (err)
 		pr_err("mali: there is a model, but no device: %d\n", err);
@@ -137,5 +153,5 @@ static int __init mali_init(void)
 }
 module_init(mali_init);
 
-MODULE_DESCRIPTION("Model of a Mali CSF GPU");
+MODULE_DESCRIPTION("Model of a Mali GPU");
 MODULE_LICENSE("GPL");

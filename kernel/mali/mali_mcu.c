@@ -115,7 +115,8 @@ static bool work(struct mali_mcu *mcu)
 
 	if (test_bit(MALI_MCU_EVENT_RESET, &events)) {
 		stop_all(mcu);
-		mali_power_reset(mcu->gpu);
+		scoped_guard(spinlock_irqsave, &mcu->gpu->lock)
+			mali_power_reset_locked(mcu->gpu);
 		/* the reset discards earlier writes to MCU_CONTROL */
 		return false;
 	}

@@ -15,6 +15,7 @@
 
 #include "mali.h"
 #include "mali_counters.h"
+#include "mali_jm.h"
 #include "mali_regs.h"
 
 #define TABLE_LEVELS		4
@@ -28,6 +29,11 @@
 #define ENTRY_ACCESS_FLAG	BIT_ULL(10)
 #define ENTRY_ADDRESS		GENMASK_ULL(47, 12)
 
+/* where TRANSTAB has the form; every leaf has the type of a block */
+#define TRANSTAB_BITS		48
+#define TRANSTAB_READ		BIT_ULL(6)
+#define TRANSTAB_WRITE		BIT_ULL(7)
+
 #define INPUT_BITS_BASE		55
 
 /* --- registers ----------------------------------------------------------- */
@@ -35,6 +41,21 @@
 static u64 reg64(const struct mali_as *as, u32 offset)
 {
 	return (u64)as->reg[offset / 4 + 1] << 32 | as->reg[offset / 4];
+}
+
+static u64 config_of(const struct mali_as *as)
+{
+	u64 config = reg64(as, MALI_AS_TRANSCFG);
+
+	if (config)
+		return config;
+	switch (FIELD_GET(MALI_TRANSTAB_MODE, reg64(as, MALI_AS_TRANSTAB))) {
+	case MALI_TRANSTAB_IDENTITY:
+		return MALI_MODE_IDENTITY;
+	case MALI_TRANSTAB_TABLE:
+		return MALI_MODE_TRANSTAB;
+	}
+	return MALI_MODE_UNMAPPED;
 }
 
 u32 mali_as_read(struct mali_gpu *gpu, u32 offset)
@@ -50,13 +71,16 @@ void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value)
 	offset %= MALI_AS_BYTES;
 	switch (offset) {
 	case MALI_AS_COMMAND:
+		as->commands++;
 		if (value == MALI_AS_COMMAND_UPDATE) {
 			as->root = reg64(as, MALI_AS_TRANSTAB) & ENTRY_ADDRESS;
-			as->config = reg64(as, MALI_AS_TRANSCFG);
+			as->config = config_of(as);
 		} else if (value == MALI_AS_COMMAND_FLUSH_MEM ||
 			   value == MALI_AS_COMMAND_FLUSH_PT) {
-			mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_MMU_FLUSH_COUNT, 1);
+			mali_event_locked(gpu, MALI_MMU_FLUSHES, 1);
 		}
+		if (gpu->jm)
+			mali_jm_retry_locked(gpu, as - gpu->as);
 		break;
 	case MALI_AS_TRANSTAB ... MALI_AS_LOCKADDR + 4:
 	case MALI_AS_TRANSCFG ... MALI_AS_TRANSCFG + 4:
@@ -76,6 +100,9 @@ void mali_as_reset_locked(struct mali_gpu *gpu)
 
 static u32 fault_of_leaf(const struct mali_as *as, u64 entry, u32 access)
 {
+	if (FIELD_GET(MALI_TRANSCFG_MODE, as->config) == MALI_MODE_TRANSTAB)
+		return entry & (access == MALI_AS_ACCESS_WRITE ? TRANSTAB_WRITE : TRANSTAB_READ) ?
+		       0 : MALI_EXCEPTION_PERMISSION;
 	if (!(entry & ENTRY_ACCESS_FLAG) && !(as->config & MALI_TRANSCFG_NO_AF_FAULT))
 		return MALI_EXCEPTION_ACCESS_FLAG;
 	if (entry & ENTRY_READ_ONLY && access == MALI_AS_ACCESS_WRITE)
@@ -91,6 +118,7 @@ static bool is_memory(u64 pa)
 /* returns zero and @pa, or the exception */
 static u32 walk(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 access, u64 *pa)
 {
+	const bool old = FIELD_GET(MALI_TRANSCFG_MODE, as->config) == MALI_MODE_TRANSTAB;
 	u64 table = as->root;
 	u32 fault;
 
@@ -108,8 +136,8 @@ static u32 walk(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 acce
 			table = entry & ENTRY_ADDRESS;
 			continue;
 		}
-		/* there are no blocks on level 0, and pages on the last level need the bit set */
-		if (!level || (level == LAST_LEVEL && !(entry & ENTRY_TABLE)))
+		/* there are no blocks on level 0, and pages on the last level have a type */
+		if (!level || (level == LAST_LEVEL && old == !!(entry & ENTRY_TABLE)))
 			return MALI_EXCEPTION_TRANSLATION + level;
 		fault = fault_of_leaf(as, entry, access);
 		if (fault)
@@ -129,6 +157,10 @@ static u32 translate(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32
 	case MALI_MODE_IDENTITY:
 		*pa = va;
 		return is_memory(va) ? 0 : MALI_EXCEPTION_ADDRESS_SIZE_OUT;
+	case MALI_MODE_TRANSTAB:
+		if (va >> TRANSTAB_BITS)
+			return MALI_EXCEPTION_ADDRESS_SIZE_IN;
+		return walk(gpu, as, va, access, pa);
 	case MALI_MODE_4K:
 		bits = INPUT_BITS_BASE - FIELD_GET(MALI_TRANSCFG_INPUT_BITS, as->config);
 		if (va >> min(bits, 63u))
@@ -159,7 +191,9 @@ static void *translate_or_fault(struct mali_gpu *gpu, u32 number, u64 va, u32 ac
 
 	if (!exception)
 		return phys_to_virt(pa);
-	report_fault(gpu, number, va, access, exception);
+	/* a job manager ends the job instead */
+	if (!gpu->jm || gpu->as[number].config != MALI_MODE_UNMAPPED)
+		report_fault(gpu, number, va, access, exception);
 	return NULL;
 }
 

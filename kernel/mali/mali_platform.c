@@ -15,7 +15,10 @@
 #include "mali_regs.h"
 
 /* of the driver too, which finds the device by it without a device tree */
-#define MALI_DEVICE_NAME	"panthor"
+static const char *device_name(const struct mali_gpu *gpu)
+{
+	return mali_has_jm(gpu) ? "panfrost" : "panthor";
+}
 
 /* --- clock --------------------------------------------------------------- */
 
@@ -64,7 +67,7 @@ static int clock_init(struct mali_gpu *gpu)
 	gpu->clock.init = &init;
 	/* one clock serves core, stacks and coregroup */
 	return devm_clk_hw_register(gpu->model, &gpu->clock) ?:
-	       devm_clk_hw_register_clkdev(gpu->model, &gpu->clock, NULL, MALI_DEVICE_NAME);
+	       devm_clk_hw_register_clkdev(gpu->model, &gpu->clock, NULL, device_name(gpu));
 }
 
 /* --- regulator ----------------------------------------------------------- */
@@ -82,8 +85,7 @@ static const struct regulator_desc regulator_desc = {
 
 static int regulator_init(struct mali_gpu *gpu)
 {
-	static struct regulator_consumer_supply supply =
-		REGULATOR_SUPPLY("mali", MALI_DEVICE_NAME);
+	static struct regulator_consumer_supply supply = { .supply = "mali" };
 	static const struct regulator_init_data init_data = {
 		.constraints = {
 			.min_uV = MALI_MICROVOLT,
@@ -98,6 +100,7 @@ static int regulator_init(struct mali_gpu *gpu)
 		.init_data = &init_data,
 	};
 
+	supply.dev_name = device_name(gpu);
 	return PTR_ERR_OR_ZERO(devm_regulator_register(config.dev, &regulator_desc, &config));
 }
 
@@ -113,7 +116,7 @@ int mali_platform_add_device(struct mali_gpu *gpu)
 		DEFINE_RES_IRQ_NAMED(gpu->irq[MALI_IRQ_GPU].number, "gpu"),
 	};
 	const struct platform_device_info info = {
-		.name = MALI_DEVICE_NAME,
+		.name = device_name(gpu),
 		.id = PLATFORM_DEVID_NONE,
 		.fwnode = gpu->fwnode,
 		.res = resources,

@@ -119,13 +119,12 @@ void mali_flush_caches_locked(struct mali_gpu *gpu)
 	if (!++gpu->flush_id)
 		gpu->flush_id = 1;
 	WRITE_ONCE(*page, gpu->flush_id);
-	mali_count_locked(gpu, MALI_BLOCK_CSHW, MALI_CSHW_CACHE_FLUSH, 1);
+	mali_event_locked(gpu, MALI_CACHE_FLUSHES, 1);
 }
 
 /* interrupt masks keep their values */
-void mali_power_reset(struct mali_gpu *gpu)
+void mali_power_reset_locked(struct mali_gpu *gpu)
 {
-	guard(spinlock_irqsave)(&gpu->lock);
 	mali_clock_update_locked(gpu);
 	for (unsigned int i = 0; i < MALI_DOMAINS; i++)
 		gpu->powered[i] = 0;

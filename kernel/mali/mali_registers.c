@@ -11,8 +11,31 @@
 #include <linux/printk.h>
 
 #include "mali.h"
+#include "mali_jm.h"
 #include "mali_mcu.h"
 #include "mali_regs.h"
+
+/* what a job manager's GPU has elsewhere or else; Mesa has values for registers that are zero */
+static u32 read_jm_identity(const struct mali_gpu *gpu, u32 offset)
+{
+	static const u32 js_features[MALI_JM_SLOTS] = { 0x20e, 0x1fe, 0x7e };
+
+	switch (offset) {
+	case MALI_CORE_FEATURES:
+		return 2;
+	case MALI_JS_PRESENT:
+		return BIT(MALI_JM_SLOTS) - 1;
+	case MALI_JS_FEATURES ... MALI_JS_FEATURES + 4 * (MALI_JM_SLOTS - 1):
+		return js_features[(offset - MALI_JS_FEATURES) / 4];
+	case MALI_JM_LATEST_FLUSH_ID:
+		return gpu->flush_id;
+	case MALI_THREAD_MAX_THREADS:
+	case MALI_THREAD_MAX_WORKGROUP:
+	case MALI_THREAD_MAX_BARRIER:
+		return 256;
+	}
+	return 0;
+}
 
 /* values of the Mali-G610 in the RK3588, except where the model depends on the product */
 static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
@@ -32,15 +55,6 @@ static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
 		return 40 << 8 | 48;
 	case MALI_AS_PRESENT:
 		return 0xff;
-	case MALI_CSF_ID:
-		return 0x040a0412;
-	case MALI_THREAD_MAX_THREADS:
-		return 2048;
-	case MALI_THREAD_MAX_WORKGROUP:
-	case MALI_THREAD_MAX_BARRIER:
-		return 1024;
-	case MALI_THREAD_FEATURES:
-		return 0x04010000;
 	case MALI_TEXTURE_FEATURES:
 		return 0xc1ffff9e;
 	case MALI_TEXTURE_FEATURES + 4:
@@ -56,11 +70,28 @@ static u32 read_identity(const struct mali_gpu *gpu, u32 offset)
 		/* ACE-Lite */
 		return product->coherent;
 	}
+	if (gpu->jm)
+		return read_jm_identity(gpu, offset);
+	switch (offset) {
+	case MALI_CSF_ID:
+		return 0x040a0412;
+	case MALI_THREAD_MAX_THREADS:
+		return 2048;
+	case MALI_THREAD_MAX_WORKGROUP:
+	case MALI_THREAD_MAX_BARRIER:
+		return 1024;
+	case MALI_THREAD_FEATURES:
+		return 0x04010000;
+	}
 	return 0;
 }
 
 static u32 read_gpu(struct mali_gpu *gpu, u32 offset)
 {
+	u32 value;
+
+	if (gpu->jm && mali_jm_read(gpu, offset, &value))
+		return value;
 	switch (offset) {
 	case MALI_CYCLE_COUNT ... MALI_CYCLE_COUNT + 4:
 		return mali_half(mali_cycles_locked(gpu), offset);
@@ -150,18 +181,20 @@ void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value)
 	int irq = irq_block(offset);
 
 	/* a doorbell orders earlier writes of the host to memory; takes no lock */
-	if (offset >= MALI_DOORBELL) {
+	if (offset >= MALI_DOORBELL && gpu->mcu) {
 		mali_mcu_doorbell(gpu, (offset - MALI_DOORBELL) / MALI_DOORBELL_BYTES);
 		return;
 	}
 	guard(spinlock_irqsave)(&gpu->lock);
+	if (gpu->jm && mali_jm_write(gpu, offset, value))
+		return;
 	if (irq >= 0)
 		mali_irq_write(gpu, irq, offset % MALI_IRQ_BLOCK_BYTES, value);
 	else if (within(offset, MALI_POWER_READY, POWER_BYTES))
 		mali_power_write(gpu, offset, value);
 	else if (within(offset, MALI_AS, AS_BYTES))
 		mali_as_write(gpu, offset - MALI_AS, value);
-	else
+	else if (gpu->mcu)
 		write_gpu(gpu, offset, value);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Registers of a Mali CSF GPU, as offsets in its window. All accesses are 32 bits wide; a 64-bit
+ * Registers of a Mali GPU, as offsets in its window. All accesses are 32 bits wide; a 64-bit
  * register is two words, the low one first.
  */
 #ifndef _MALI_REGS_H_
@@ -15,16 +15,19 @@
 /* identity and features */
 #define MALI_GPU_ID			0x000
 #define MALI_L2_FEATURES		0x004
+#define MALI_CORE_FEATURES		0x008
 #define MALI_TILER_FEATURES		0x00c
 #define MALI_MEM_FEATURES		0x010
 #define MALI_MMU_FEATURES		0x014
 #define MALI_AS_PRESENT			0x018
 #define MALI_CSF_ID			0x01c
+#define MALI_JS_PRESENT			0x01c	/* of a job manager */
 #define MALI_THREAD_MAX_THREADS		0x0a0
 #define MALI_THREAD_MAX_WORKGROUP	0x0a4
 #define MALI_THREAD_MAX_BARRIER		0x0a8
 #define MALI_THREAD_FEATURES		0x0ac
 #define MALI_TEXTURE_FEATURES		0x0b0	/* four words */
+#define MALI_JS_FEATURES		0x0c0	/* a word for each slot */
 #define MALI_SHADER_PRESENT		0x100
 #define MALI_TILER_PRESENT		0x110
 #define MALI_L2_PRESENT			0x120
@@ -43,6 +46,31 @@
 
 #define MALI_GPU_IRQ_RESET_DONE		BIT(8)
 #define MALI_GPU_IRQ_FLUSH_DONE		BIT(17)
+
+/* the GPU block of a job manager's GPU */
+#define MALI_JM_LATEST_FLUSH_ID		0x038
+#define MALI_JM_PRFCNT_BASE		0x060
+#define MALI_JM_PRFCNT_CONFIG		0x068
+#define MALI_JM_PRFCNT_EN_JM		0x06c
+#define MALI_JM_PRFCNT_EN_SHADER	0x070
+#define MALI_JM_PRFCNT_EN_TILER		0x074
+#define MALI_JM_PRFCNT_EN_MEMSYS	0x07c
+
+#define MALI_JM_PRFCNT_MODE		GENMASK(3, 0)
+#define MALI_JM_PRFCNT_MODE_MANUAL	1
+#define MALI_JM_PRFCNT_AS		GENMASK(7, 4)
+#define MALI_JM_PRFCNT_SET		GENMASK(9, 8)
+
+#define MALI_JM_COMMAND_SOFT_RESET	1
+#define MALI_JM_COMMAND_HARD_RESET	2
+#define MALI_JM_COMMAND_PRFCNT_CLEAR	3
+#define MALI_JM_COMMAND_PRFCNT_SAMPLE	4
+#define MALI_JM_COMMAND_CYCLES_START	5
+#define MALI_JM_COMMAND_CYCLES_STOP	6
+#define MALI_JM_COMMAND_CLEAN		7
+#define MALI_JM_COMMAND_CLEAN_INVALIDATE 8
+
+#define MALI_GPU_IRQ_SAMPLE_DONE	BIT(16)
 
 /* power: in each bank of registers, the three domains are 16 bytes apart */
 #define MALI_POWER_READY		0x140
@@ -74,6 +102,36 @@
 
 #define MALI_JOB_IRQ_GLOBAL		BIT(31)
 
+/* a job manager's slots: done in the low half of interrupt causes, failed in the high half */
+#define MALI_JM_STATE			0x1010
+#define MALI_JS				0x1800
+#define MALI_JS_BYTES			0x80
+#define MALI_JS_HEAD			0x00
+#define MALI_JS_TAIL			0x08
+#define MALI_JS_AFFINITY		0x10
+#define MALI_JS_CONFIG			0x18
+#define MALI_JS_COMMAND			0x20
+#define MALI_JS_STATUS			0x24
+#define MALI_JS_NEXT			0x40	/* head, affinity and so on of the next chain */
+#define MALI_JS_FLUSH_ID_NEXT		0x70
+#define MALI_JS_DONE(n)			BIT(n)
+#define MALI_JS_FAILED(n)		BIT((n) + 16)
+
+#define MALI_JS_CONFIG_AS		GENMASK(3, 0)
+#define MALI_JS_CONFIG_START_FLUSH	GENMASK(9, 8)
+#define MALI_JS_CONFIG_CHAIN_FLAG	BIT(11)
+#define MALI_JS_CONFIG_END_FLUSH	GENMASK(13, 12)
+#define MALI_JS_CONFIG_FLUSH_REDUCTION	BIT(14)
+#define MALI_JS_CONFIG_NO_WRITE_BACK	BIT(15)
+
+#define MALI_JS_COMMAND_NOP		0
+#define MALI_JS_COMMAND_START		1
+#define MALI_JS_COMMAND_SOFT_STOP	2	/* the odd ones are hard stops */
+#define MALI_JS_COMMAND_HARD_STOP	3
+#define MALI_JS_COMMAND_SOFT_STOP_0	4	/* if MALI_JS_CONFIG_CHAIN_FLAG is clear */
+#define MALI_JS_COMMAND_SOFT_STOP_1	6	/* if it is set */
+#define MALI_JS_COMMAND_HARD_STOP_1	7
+
 /* address spaces */
 #define MALI_AS				0x2400
 #define MALI_AS_TRANSTAB		0x00
@@ -87,6 +145,11 @@
 #define MALI_AS_COMMAND_FLUSH_PT	4
 #define MALI_AS_COMMAND_FLUSH_MEM	5
 
+/* the form of tables where TRANSCFG is 0 */
+#define MALI_TRANSTAB_MODE		GENMASK_ULL(1, 0)
+#define MALI_TRANSTAB_IDENTITY		2
+#define MALI_TRANSTAB_TABLE		3
+
 #define MALI_AS_FAULTSTATUS_TYPE	GENMASK(7, 0)
 #define MALI_AS_FAULTSTATUS_ACCESS	GENMASK(9, 8)
 #define MALI_AS_ACCESS_READ		2
@@ -98,6 +161,7 @@
 #define MALI_MODE_UNMAPPED		1
 #define MALI_MODE_IDENTITY		2
 #define MALI_MODE_4K			6
+#define MALI_MODE_TRANSTAB		15	/* no hardware has it: MALI_TRANSTAB_TABLE */
 
 /* userspace maps this page */
 #define MALI_FLUSH_ID			0x10000
@@ -111,7 +175,16 @@ static inline u32 mali_half(u64 value, u32 offset)
 	return offset & 4 ? upper_32_bits(value) : lower_32_bits(value);
 }
 
-/* exceptions: why a command stream stopped, or why an address was not translated */
+/* exceptions: states of a job slot, why a command stream stopped or a translation failed */
+#define MALI_EXCEPTION_DONE			0x01
+#define MALI_EXCEPTION_STOPPED			0x03
+#define MALI_EXCEPTION_TERMINATED		0x04
+#define MALI_EXCEPTION_ACTIVE			0x08
+#define MALI_EXCEPTION_JOB_CONFIG_FAULT		0x40
+#define MALI_EXCEPTION_JOB_POWER_FAULT		0x41
+#define MALI_EXCEPTION_JOB_AFFINITY_FAULT	0x44
+#define MALI_EXCEPTION_JOB_BUS_FAULT		0x48
+#define MALI_EXCEPTION_DATA_INVALID_FAULT	0x58
 #define MALI_EXCEPTION_CS_CONFIG_FAULT		0x40
 #define MALI_EXCEPTION_CS_UNRECOVERABLE		0x41
 #define MALI_EXCEPTION_CS_BUS_FAULT		0x48

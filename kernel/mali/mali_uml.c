@@ -23,7 +23,7 @@ static unsigned long window_read(void *priv, unsigned int offset, int size)
 
 	if (size != sizeof(u32))
 		return 0;
-	if (offset == MALI_MCU_STATUS)
+	if (offset == MALI_MCU_STATUS && gpu->mcu)
 		mali_mcu_poll(gpu);
 	return mali_register_read(gpu, offset);
 }
@@ -90,13 +90,26 @@ static int add_opps(struct device_node *opps)
 	return err;
 }
 
-static int add_gpu(struct device_node *node, bool coherent)
+static const char *compatible(const struct mali_gpu *gpu)
 {
-	int err = of_changeset_add_prop_string(&changeset, node, "compatible",
-					       "arm,mali-valhall-csf") ?:
+	switch (gpu->product->layout) {
+	case MALI_LAYOUT_V4:
+		return "arm,mali-t720";
+	case MALI_LAYOUT_V5:
+		return "arm,mali-t860";
+	case MALI_LAYOUT_V6:
+		return mali_arch(gpu) < 9 ? "arm,mali-bifrost" : "arm,mali-valhall-jm";
+	default:
+		return "arm,mali-valhall-csf";
+	}
+}
+
+static int add_gpu(struct device_node *node, const struct mali_gpu *gpu)
+{
+	int err = of_changeset_add_prop_string(&changeset, node, "compatible", compatible(gpu)) ?:
 		  of_changeset_add_prop_u32(&changeset, node, "operating-points-v2", OPP_PHANDLE);
 
-	if (!err && coherent)
+	if (!err && gpu->product->coherent)
 		err = of_changeset_add_prop_bool(&changeset, node, "dma-coherent");
 	/* prevents the OF core from creating a platform device for the node */
 	of_node_set_flag(node, OF_POPULATED);
@@ -119,7 +132,7 @@ int mali_host_init(struct mali_gpu *gpu)
 	opps = of_changeset_create_node(&changeset, of_root, "mali-opp-table");
 	node = of_changeset_create_node(&changeset, of_root, "mali-gpu");
 	if (opps && node)
-		err = add_opps(opps) ?: add_gpu(node, gpu->product->coherent) ?:
+		err = add_opps(opps) ?: add_gpu(node, gpu) ?:
 		      of_changeset_apply(&changeset);
 	if (err) {
 		pr_err("mali: cannot build the device tree: %d\n", err);
