@@ -11,8 +11,8 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)) + "/../../../tool
 
 from harness import check, run, wait_for, write  # pylint: disable=wrong-import-position
 
-DEVICE = "panthor"
-DRIVER = "/sys/bus/platform/drivers/panthor"
+DEVICE = "panfrost" if os.path.exists("/sys/bus/platform/devices/panfrost") else "panthor"
+DRIVER = f"/sys/bus/platform/drivers/{DEVICE}"
 POWER = f"/sys/bus/platform/devices/{DEVICE}/power"
 MODEL = "/sys/kernel/debug/mali"
 
@@ -46,6 +46,41 @@ class Log:
                  seconds=10)
 
 
+def truth(kind, counter):
+    """Counts at a position, in all blocks of that kind."""
+    return sum(int(line.split()[3]) for line in read(f"{MODEL}/truth").splitlines()
+               if line.split()[0] == kind and int(line.split()[2]) == counter)
+
+
+def broken_job(what, message):
+    """A job that ends with a fault; others work."""
+    log = Log()
+    jobs("store", what, state="fatal")
+    log.expect(message)
+    jobs("store")
+
+
+def probe_loop():
+    """unbind and bind 100 times, with a job each tenth time"""
+    for n in range(100):
+        bind("unbind")
+        bind()
+        if n % 10 == 0:
+            jobs("store")
+
+
+def many_jobs():
+    """500 jobs in a row in one group: what they store is in memory"""
+    jobs("-n", "500", "store")
+
+
+def suspend_and_resume():
+    """runtime suspend between jobs: memory and groups stay as they are"""
+    before = int(read(f"{POWER}/runtime_suspended_time"))
+    jobs("-n", "6", "-s", "150", "store")
+    check(int(read(f"{POWER}/runtime_suspended_time")) > before, "never suspended")
+
+
 def fail(what, on=1):
     write(f"{MODEL}/fail_{what}", str(on))
 
@@ -66,7 +101,7 @@ def suspended():
 
 
 def hung_job(*work):
-    """a job that never ends: timed out after the driver's five seconds, another one works beside"""
+    """a job that never ends: timed out by the driver, another one works beside"""
     work = work or ("store",)
     with subprocess.Popen(["mali-job", "-d", node(), *work, "hang"], stdout=subprocess.PIPE,
                           text=True) as hung:

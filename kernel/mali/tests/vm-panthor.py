@@ -9,15 +9,12 @@ import time
 from contextlib import suppress
 
 import mali
-from mali import MODEL, POWER, Log, bind, fail, jobs, node, read, run_job
+from mali import MODEL, Log, bind, broken_job, fail, jobs, node, run_job, truth
 import harness
 from harness import check, test, write
 
 
-@test
-def many_jobs():
-    """500 jobs in a row in one group: what they store is in memory"""
-    jobs("-n", "500", "store")
+test(mali.many_jobs)
 
 
 @test
@@ -26,19 +23,7 @@ def more_groups_than_slots():
     jobs("-g", "12", "-n", "8", "store", groups=12)
 
 
-@test
-def suspend_and_resume():
-    """runtime suspend between jobs: memory and groups stay as they are"""
-    before = int(read(f"{POWER}/runtime_suspended_time"))
-    jobs("-n", "6", "-s", "150", "store")
-    check(int(read(f"{POWER}/runtime_suspended_time")) > before, "never suspended")
-
-
-def broken_job(what, message):
-    log = Log()
-    jobs("store", what, state="fatal")
-    log.expect(message)
-    jobs("store")
+test(mali.suspend_and_resume)
 
 
 @test
@@ -63,11 +48,6 @@ def unrecoverable():
     run_job("store", status=1)
     log.expect("CS_UNRECOVERABLE")
     jobs("store")
-
-
-def truth(kind, counter):
-    return sum(int(line.split()[3]) for line in read(f"{MODEL}/truth").splitlines()
-               if line.split()[0] == kind and int(line.split()[2]) == counter)
 
 
 CHUNK_TRIANGLES = (128 << 10) // 64
@@ -147,14 +127,7 @@ def probe_fails():
     jobs("store")
 
 
-@test
-def probe_loop():
-    """unbind and bind 100 times, with a job each tenth time"""
-    for n in range(100):
-        bind("unbind")
-        bind()
-        if n % 10 == 0:
-            jobs("store")
+test(mali.probe_loop)
 
 
 if __name__ == "__main__":
