@@ -396,7 +396,7 @@ static int try_ucf(uint32_t pmu_type)
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.flags = DRM_PERFCTR_REQUEST_PMU,
 		.cpu = DRM_PERFCTR_CPU_ANY,
-		.mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD,
+		.mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD,
 		.pmu_type = pmu_type,
 	};
 	return igt_perfctr_session_probe(&s);

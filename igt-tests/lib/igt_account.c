@@ -175,8 +175,8 @@ static void assert_loss_reported(struct igt_account *account, const struct igt_p
  */
 static void settle_ucf(struct igt_account *account, const struct igt_perfctr_sum *sum)
 {
-	const uint64_t bit = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD;
-	uint64_t in_samples = sum->value[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD];
+	const uint64_t bit = 1ull << DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD;
+	uint64_t in_samples = sum->value[DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD];
 	uint64_t now = igt_vsoc_ucf_bytes_read(account->session->dev);
 	bool excused = sum->states & (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED) ||
 		       !(sum->valid & bit);

@@ -10,7 +10,7 @@ struct igt_account {
 	unsigned int set; /* enum drm_perfctr_set */
 	/* truth at the last settlement */
 	struct igt_vsoc_totals base;
-	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD */
+	uint64_t ucf_base; /* bytes, for sessions with DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD */
 	/* of gpu_idle, which also counts during comparisons, since the account began */
 	uint64_t idle_truth, idle_in_samples;
 	bool unplugged;

@@ -112,7 +112,7 @@ bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 		return false;
 	r = igt_perfctr_add_pmu(s, 0, igt_read_int(IGT_UCF_TYPE), 0, DRM_PERFCTR_CPU_ANY);
 	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
-	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD;
+	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD;
 	return true;
 }
 

@@ -398,7 +398,7 @@ void igt_vsoc_debugfs_u64(const struct igt_perfctr_device *dev, const char *file
 
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev)
 {
-	static const char event[] = " mem_bytes_rd=";
+	static const char event[] = " slc_bytes_rd=";
 	char path[96], line[1024];
 	uint64_t bytes = 0;
 	bool ours = false;

@@ -305,7 +305,7 @@ static void pmu_gone(void)
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_perfctr_drain(&s);
 	bytes = igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-				DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD);
+				DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD);
 	igt_assert_eq_u64(bytes, COPY_BYTES);
 
 	igt_perfctr_close(&dev);
@@ -322,7 +322,7 @@ static void pmu_gone(void)
 	igt_vsoc_assert_conserved(&s, &other_before, &other_after);
 	/* no counts after it was removed */
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
+					  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD),
 			  bytes);
 	igt_perfctr_session_fini(&s);
 	igt_assert_eq(igt_vsoc_driver("bind", "vsoc.0"), 0);
@@ -357,7 +357,7 @@ static void pmu_back(void)
 			  0);
 	igt_perfctr_drain(&t);
 	igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-					  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
+					  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD),
 			  COPY_BYTES);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_perfctr_session_fini(&s);

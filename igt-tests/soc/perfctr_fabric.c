@@ -41,13 +41,13 @@ static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t conf
 		igt_perfctr_add_pmu(s, index, ucf_type(), 0, DRM_PERFCTR_CPU_ANY);
 
 	r->type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
-	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD |
-		  1ull << DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR;
+	r->mask = 1ull << DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD |
+		  1ull << DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_WR;
 	r->config1 = config1;
 }
 
 #define UCF_COUNTERS 8
-#define UCF_MEM_BYTES_RD 0x123
+#define UCF_SLC_BYTES_RD 0x113
 
 static void ucf_events(struct igt_perfctr_session *s, unsigned int count)
 {
@@ -56,7 +56,7 @@ static void ucf_events(struct igt_perfctr_session *s, unsigned int count)
 	igt_assert_lt(0, type);
 	igt_perfctr_session_init_empty(s, &dev);
 	for (unsigned int i = 0; i < count; i++)
-		igt_perfctr_add_pmu(s, i, type, UCF_MEM_BYTES_RD, DRM_PERFCTR_CPU_ANY);
+		igt_perfctr_add_pmu(s, i, type, UCF_SLC_BYTES_RD, DRM_PERFCTR_CPU_ANY);
 	igt_perfctr_session_create(s);
 }
 
@@ -189,10 +189,10 @@ static void fabric_tests(void)
 		igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, &c, 1));
 		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD),
+						  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD),
 				  64000);
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-						  DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR),
+						  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_WR),
 				  0);
 		igt_perfctr_session_fini(&s);
 	}

@@ -93,8 +93,11 @@ static void job_hang(void)
 /* the job has ended when the late watchdog checks */
 static void watchdog_late(void)
 {
+	/* before counts are collected because registers might wrap */
+	igt_vsoc_debugfs(&dev, "fail_delay_ms", "10");
 	igt_fault_arm(&dev, "job_hang", 1);
 	job_hang();
+	igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
 	igt_assert_eq(igt_fault_disarm(&dev, "job_hang"), 1);
 }
 

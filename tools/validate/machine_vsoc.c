@@ -426,7 +426,7 @@ int machine_vsoc(struct analysis *a, const char *which, struct machine *machine,
 	if (*error)
 		return -1;
 	machine->name = arena_printf(a->arena, "%s", perfctr_device_info(v->device)->name);
-	*error = runner_open(&v->runner, NULL, perfctr_device_fd(v->device), 1);
+	*error = runner_open(&v->runner, NULL, perfctr_device_fd(v->device), 1, false);
 	if (*error)
 		fail(a->failure, "%s", v->runner.error);
 	else if (select_events(a, v) < 0 || use_cores(a, v) < 0)

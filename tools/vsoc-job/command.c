@@ -56,9 +56,6 @@ static const struct field draw_fields[] = {
 	FIELD(FIELD_AMOUNT, draw.fragments, "fragments"),
 	FIELD(FIELD_AMOUNT, draw.texels, "texels"),
 	FIELD(FIELD_AMOUNT, draw.primitives_culled, "culled"),
-	FIELD(FIELD_AMOUNT, draw.points, "points"),
-	FIELD(FIELD_AMOUNT, draw.lines, "lines"),
-	FIELD(FIELD_AMOUNT, draw.streamed, "streamed"),
 };
 
 static const struct field compute_fields[] = {
@@ -69,15 +66,17 @@ static const struct field compute_fields[] = {
 
 static const struct field copy_fields[] = {
 	FIELD(FIELD_AMOUNT, copy.bytes, "bytes"),
-	FIELD(FIELD_AMOUNT, copy.hit_bytes, "hit_bytes"),
 	FIELD(FIELD_NUMBER, copy.address, "address"),
 	FLAG(copy.flags, "read", DRM_VSOC_COPY_READ),
 	FLAG(copy.flags, "write", DRM_VSOC_COPY_WRITE),
+	FLAG(copy.flags, "atomic", DRM_VSOC_COPY_ATOMIC),
+	FLAG(copy.flags, "dataless", DRM_VSOC_COPY_DATALESS),
 	FIELD(FIELD_INITIATOR, copy.initiator, "initiator"),
 	FIELD(FIELD_HOME, copy.home, "home"),
 	FIELD(FIELD_NUMBER, copy.socket, "socket"),
-	FIELD(FIELD_NUMBER, copy.latency_cycles, "latency"),
 	FIELD(FIELD_NUMBER, copy.gpu, "gpu"),
+	FIELD(FIELD_NUMBER, copy.rate, "rate"),
+	FIELD(FIELD_NUMBER, copy.window, "window"),
 };
 
 static const struct field pcie_fields[] = {
@@ -93,7 +92,8 @@ static const struct field pcie_fields[] = {
 	FIELD(FIELD_NUMBER, pcie.bdf, "bdf"),
 	FIELD(FIELD_HOME, pcie.home, "home"),
 	FIELD(FIELD_INITIATOR, pcie.initiator, "initiator"),
-	FIELD(FIELD_NUMBER, pcie.latency_cycles, "latency"),
+	FIELD(FIELD_NUMBER, pcie.rate, "rate"),
+	FIELD(FIELD_NUMBER, pcie.window, "window"),
 };
 
 static const struct field wait_fields[] = {

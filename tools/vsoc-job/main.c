@@ -38,6 +38,7 @@ struct options {
 	bool random;
 	uint64_t seed;
 	uint64_t contexts;
+	bool concurrent;
 	/* session that samples each job, 0: none */
 	uint64_t sample_handle;
 	bool fenced;
@@ -77,6 +78,7 @@ static const char usage_options[] =
 	"      --random N        N random jobs; --seed S (default 1) repeats them exactly\n"
 	"      --demo            a load that breathes, until interrupted or --duration\n"
 	"  -c, --contexts N      spread jobs over N contexts\n"
+	"      --concurrent      run copy, pcie and wait beside jobs of the GPU\n"
 	"      --tag-contexts    for perfctr stat --per-context and record --in-stream: a\n"
 	"                        sample around each job, tagged with 1 + its context's id\n"
 	"      --fence           the same, but samples are taken before the job and when it\n"
@@ -123,6 +125,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct op
 		OPTION(0, "seed", NUMBER, &o->seed, .max = UINT64_MAX),
 		OPTION(0, "demo", FLAG, &o->demo),
 		OPTION('c', "contexts", NUMBER, &o->contexts, .min = 1, .max = MAX_CONTEXTS),
+		OPTION(0, "concurrent", FLAG, &o->concurrent),
 		OPTION(0, "tag-contexts", CALL_PLAIN, o, .call = take_session),
 		OPTION(0, "fence", CALL_PLAIN, o, .call = take_session_fenced),
 		OPTION('t', "timeout", SECONDS, &o->timeout_ns),
@@ -497,7 +500,8 @@ static int run(const struct options *o, const struct job *job)
 	int ret;
 
 	report.runner = &runner;
-	ret = runner_open(&runner, o->device, o->has_fd ? (int)o->fd : -1, (uint32_t)o->contexts);
+	ret = runner_open(&runner, o->device, o->has_fd ? (int)o->fd : -1, (uint32_t)o->contexts,
+			  o->concurrent);
 
 	if (ret) {
 		runner_failed(&runner, ret);

@@ -208,15 +208,23 @@ static int give_stores(struct runner *runner, const struct job **job, struct run
 	return error ? fail(runner, error, "stores of a job", "") : 0;
 }
 
-static int create_contexts(struct runner *runner, uint32_t count)
+static int create_contexts(struct runner *runner, uint32_t count, bool concurrent)
 {
+	uint32_t *context;
+
 	runner->contexts = calloc(count, sizeof(*runner->contexts));
 	if (!runner->contexts)
 		return fail(runner, -ENOMEM, "contexts", "");
 
-	runner->contexts[0] = DRM_VSOC_CTX_DEFAULT;
-	for (runner->context_count = 1; runner->context_count < count; runner->context_count++) {
-		struct drm_vsoc_ctx_create create = { 0 };
+	for (; runner->context_count < count; runner->context_count++) {
+		struct drm_vsoc_ctx_create create = {
+			.flags = concurrent ? DRM_VSOC_CTX_CONCURRENT : 0,
+		};
+
+		context = &runner->contexts[runner->context_count];
+		*context = DRM_VSOC_CTX_DEFAULT;
+		if (!concurrent && !runner->context_count)
+			continue;
 
 		if (ioctl(runner->fd, DRM_IOCTL_VSOC_CTX_CREATE, &create)) {
 			char help[64];
@@ -225,12 +233,13 @@ static int create_contexts(struct runner *runner, uint32_t count)
 				 runner->info.max_contexts);
 			return fail(runner, -errno, "creating contexts", help);
 		}
-		runner->contexts[runner->context_count] = create.ctx_id;
+		*context = create.ctx_id;
 	}
 	return 0;
 }
 
-int runner_open(struct runner *runner, const char *which, int fd, uint32_t contexts)
+int runner_open(struct runner *runner, const char *which, int fd, uint32_t contexts,
+		bool concurrent)
 {
 	struct drm_vsoc_get_info get = {
 		.pointer = (uintptr_t)&runner->info,
@@ -247,17 +256,18 @@ int runner_open(struct runner *runner, const char *which, int fd, uint32_t conte
 	if (ioctl(fd, DRM_IOCTL_VSOC_GET_INFO, &get))
 		return fail(runner, -errno, "asking the device for its shape",
 			    runner->owns_fd ? "" : "is --fd a file of a virtual SoC?");
-	return create_contexts(runner, contexts);
+	return create_contexts(runner, contexts, concurrent);
 }
 
 void runner_close(struct runner *runner)
 {
 	for (size_t i = 0; i < runner->queue_count; i++)
 		free_stores(runner, &runner->queue[i]);
-	for (uint32_t i = 1; i < runner->context_count; i++) {
+	for (uint32_t i = 0; i < runner->context_count; i++) {
 		struct drm_vsoc_ctx_destroy destroy = { .ctx_id = runner->contexts[i] };
 
-		ioctl(runner->fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy);
+		if (destroy.ctx_id != DRM_VSOC_CTX_DEFAULT)
+			ioctl(runner->fd, DRM_IOCTL_VSOC_CTX_DESTROY, &destroy);
 	}
 	if (runner->owns_fd && runner->fd >= 0)
 		close(runner->fd);

@@ -73,10 +73,12 @@ struct runner {
  * Open a virtual SoC.
  * @runner: zeroed but for sample_handle, timeout_ns, stop and on_result; @which: path of a
  * DRM node, last part of it, or NULL for the first one of driver vsoc; @fd: open DRM file to use
- * instead, or -1; @contexts: contexts to spread jobs over, at least 1.
+ * instead, or -1; @contexts: contexts to spread jobs over, at least 1;
+ * @concurrent: their jobs run beside those of the GPU.
  * Return: 0 or a negative errno with runner->error.
  */
-int runner_open(struct runner *runner, const char *which, int fd, uint32_t contexts);
+int runner_open(struct runner *runner, const char *which, int fd, uint32_t contexts,
+		bool concurrent);
 void runner_close(struct runner *runner);
 
 /*

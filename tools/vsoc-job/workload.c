@@ -11,7 +11,7 @@ enum {
 	RANDOM_MAX_INSTRUCTIONS = 200,
 	RANDOM_MAX_LINES = 4096,
 	RANDOM_MAX_WAIT_NS = 200000,
-	RANDOM_MAX_LATENCY_CYCLES = 2000,
+	RANDOM_MAX_WINDOW = 128,
 	RANDOM_ADDRESS_LINES = 1 << 20,
 };
 
@@ -43,8 +43,6 @@ static void random_draw(struct workload_random *random, struct drm_vsoc_cmd_draw
 static void random_copy(struct workload_random *random, struct drm_vsoc_cmd_copy *copy)
 {
 	copy->bytes = below(random, RANDOM_MAX_LINES + 1) * DRM_VSOC_LINE_BYTES;
-	copy->hit_bytes =
-		below(random, copy->bytes / DRM_VSOC_LINE_BYTES + 1) * DRM_VSOC_LINE_BYTES;
 	copy->address = below(random, RANDOM_ADDRESS_LINES) * DRM_VSOC_LINE_BYTES;
 	copy->flags = (uint32_t)(1 + below(random, 3));
 	copy->initiator = (uint32_t)below(random, DRM_VSOC_INITIATOR_REMOTE + 1);
@@ -54,7 +52,10 @@ static void random_copy(struct workload_random *random, struct drm_vsoc_cmd_copy
 		copy->socket = (uint32_t)below(random, random->info->sockets);
 	if (copy->home == DRM_VSOC_HOME_GMEM)
 		copy->gpu = (uint32_t)below(random, random->info->gpus);
-	copy->latency_cycles = (uint32_t)below(random, RANDOM_MAX_LATENCY_CYCLES);
+	copy->window = (uint32_t)below(random, RANDOM_MAX_WINDOW);
+	/* one of the accesses in the caches */
+	if (copy->initiator != DRM_VSOC_INITIATOR_GPU && !below(random, 4))
+		copy->flags = DRM_VSOC_COPY_ATOMIC << below(random, 2);
 }
 
 static void random_pcie(struct workload_random *random, struct drm_vsoc_cmd_pcie *pcie)
@@ -66,7 +67,7 @@ static void random_pcie(struct workload_random *random, struct drm_vsoc_cmd_pcie
 	pcie->root_complex = (uint32_t)below(random, random->info->root_complexes);
 	pcie->root_port = (uint32_t)below(random, random->info->root_ports);
 	pcie->bdf = (uint32_t)below(random, 65536);
-	pcie->latency_cycles = (uint32_t)below(random, RANDOM_MAX_LATENCY_CYCLES);
+	pcie->window = (uint32_t)below(random, RANDOM_MAX_WINDOW);
 	if (pcie->flags & DRM_VSOC_PCIE_TARGET) {
 		pcie->home = below(random, 2) ? DRM_VSOC_HOME_CXL : DRM_VSOC_HOME_PCIE_PEER;
 		pcie->initiator = (uint32_t)(DRM_VSOC_INITIATOR_CPU + below(random, 3));
@@ -162,7 +163,6 @@ int workload_demo_job(uint64_t frame, uint64_t frame_ns, const struct drm_vsoc_i
 
 	command = (struct drm_vsoc_command){ .type = DRM_VSOC_CMD_COPY };
 	command.copy.bytes = lines(1.5e9 * frame_s * stream);
-	command.copy.hit_bytes = lines(0.4 * (double)command.copy.bytes);
 	command.copy.flags = DRM_VSOC_COPY_READ;
 	command.copy.initiator = DRM_VSOC_INITIATOR_CPU;
 	ret = job_add(job, &command);
@@ -171,7 +171,6 @@ int workload_demo_job(uint64_t frame, uint64_t frame_ns, const struct drm_vsoc_i
 
 	command.copy.flags = DRM_VSOC_COPY_WRITE;
 	command.copy.bytes = lines(0.6e9 * frame_s * stream);
-	command.copy.hit_bytes = 0;
 	command.copy.socket = info->sockets > 1;
 	ret = job_add(job, &command);
 	if (ret || !disk || !info->root_complexes || !info->root_ports)

@@ -62,7 +62,7 @@ extern "C" {
 
 /* struct drm_vsoc_info - shape and limits of the device */
 struct drm_vsoc_info {
-	__u32 version; /* of this interface; grows with each addition, now 6 */
+	__u32 version; /* of this interface; grows with each addition, now 5 */
 	__u32 counters_per_block; /* counter positions of a GPU block, 64 or 128 */
 	__u64 shader_present; /* bit n: shader core n exists */
 	__u32 l2_slices; /* L2 slices, one MEMSYS block each */
@@ -142,10 +142,6 @@ struct drm_vsoc_cmd_draw {
 	__u64 fragments; /* fragments shaded */
 	__u64 texels; /* texels fetched by all fragments together */
 	__u64 primitives_culled; /* primitives that the tiler drops, at most @primitives */
-	/* part of @primitives; the rest are triangles. Since version 6, like the next. */
-	__u64 points;
-	__u64 lines; /* part of @primitives, at most what @points leaves */
-	__u64 streamed; /* primitives written by stream output, at most @primitives */
 };
 
 /*
@@ -197,7 +193,6 @@ enum drm_vsoc_opcode {
 	DRM_VSOC_OP_S2R = 0x600,
 	DRM_VSOC_OP_NOP = 0x601,
 	DRM_VSOC_OP_BAR = 0x602, /* barrier */
-	DRM_VSOC_OP_PMTRIG = 0x603, /* fire the profiler triggers in @target */
 	DRM_VSOC_OP_MOV = 0x700,
 	DRM_VSOC_OP_SHFL = 0x701, /* move between threads of a warp */
 };
@@ -220,11 +215,7 @@ struct drm_vsoc_instruction {
 	__u8 guard; /* enum drm_vsoc_guard */
 	__u8 pad;
 	__u32 guard_times; /* for DRM_VSOC_GUARD_TIMES, else zero */
-	/*
-	 * for a BRA, index of an instruction in the listing; for a PMTRIG, mask of triggers,
-	 * 1..255; else zero
-	 */
-	__u32 target;
+	__u32 target; /* for a BRA, index of an instruction in the listing; else zero */
 	__u32 reserved;
 };
 
@@ -256,27 +247,36 @@ struct drm_vsoc_cmd_compute {
 enum drm_vsoc_copy_flags {
 	DRM_VSOC_COPY_READ = 1u << 0, /* @bytes are read from the home */
 	DRM_VSOC_COPY_WRITE = 1u << 1, /* @bytes are written to the home */
+	/* @bytes are modified by the home's cache. Since version 5, like the next. */
+	DRM_VSOC_COPY_ATOMIC = 1u << 2,
+	DRM_VSOC_COPY_DATALESS = 1u << 3, /* caches are cleaned and invalidated for @bytes */
 };
 
 /*
  * struct drm_vsoc_cmd_copy - memory traffic
  *
- * With both flags, @bytes are read and @bytes are written. Without any, -EINVAL.
+ * With two flags, @bytes are accessed in each of both ways; no or more flags are -EINVAL, and so
+ * are ATOMIC and DATALESS of the GPU. How long it takes, and what the caches have, depends on the
+ * state of the memory system; a command takes at least the time in which it issues its requests.
  */
 struct drm_vsoc_cmd_copy {
 	__u64 bytes; /* 0..max_units, multiple of DRM_VSOC_LINE_BYTES */
 	__u64 address; /* physical address in the home, multiple of DRM_VSOC_LINE_BYTES */
-	/*
-	 * part of @bytes, in each direction, that the system level cache serves and that does not
-	 * reach the memory; multiple of DRM_VSOC_LINE_BYTES, at most @bytes
-	 */
-	__u64 hit_bytes;
+	__u64 reserved; /* zero; before version 5 an amount of hits */
 	__u32 flags; /* enum drm_vsoc_copy_flags */
 	__u32 initiator; /* enum drm_vsoc_initiator */
 	__u32 home; /* enum drm_vsoc_home */
 	__u32 socket; /* socket of the home and of the initiator, below sockets */
-	__u32 latency_cycles; /* of each read, in cycles of the memory clock, 0..65535; 0 = 200 */
+	__u32 reserved2; /* zero; before version 5 a latency */
 	__u32 gpu; /* number of the GPU of home GMEM, below gpus; else zero */
+	/*
+	 * bytes per second at which requests are issued, all flags together, 10^6..max_units;
+	 * 0: 16 * 10^9, for the GPU what its L2 can. Since version 5, like the next.
+	 */
+	__u64 rate;
+	/* requests in flight at most, of each flag, 1..256; 0: 64, GPU: 8 per slice */
+	__u32 window;
+	__u32 pad;
 };
 
 /* enum drm_vsoc_pcie_flags - @flags of struct drm_vsoc_cmd_pcie */
@@ -305,7 +305,10 @@ struct drm_vsoc_cmd_pcie {
 	 * zero
 	 */
 	__u32 initiator;
-	__u32 latency_cycles; /* of each read, in fabric cycles, 0..65535; 0 = 400 */
+	__u32 reserved; /* zero; before version 5 a latency */
+	__u64 rate; /* as of a COPY, 0: 16 * 10^9. Since version 5, like the next. */
+	__u32 window; /* as of a COPY, 0: 64 */
+	__u32 pad;
 };
 
 /* struct drm_vsoc_cmd_wait - pass virtual time */
@@ -484,13 +487,25 @@ struct drm_vsoc_wait {
 
 /* --- contexts ------------------------------------------------------------ */
 
+/* enum drm_vsoc_ctx_flags - @flags of struct drm_vsoc_ctx_create */
+enum drm_vsoc_ctx_flags {
+	/*
+	 * Its jobs run beside the GPU's and those of up to 6 other contexts of this kind, and
+	 * compete with them for the memory system only: CPUs, devices, the other socket, and copy
+	 * engines (initiator GPU), which bypass the L2. Their commands are COPY, PCIE and WAIT,
+	 * else SUBMIT returns -EINVAL; no block of the GPU counts them, and a reset does not affect
+	 * them. Since version 5.
+	 */
+	DRM_VSOC_CTX_CONCURRENT = 1u << 0,
+};
+
 /*
  * struct drm_vsoc_ctx_create - argument of DRM_IOCTL_VSOC_CTX_CREATE
  *
  * Errors besides the common ones: -EINVAL @flags; -EMFILE max_contexts reached; -ENOMEM.
  */
 struct drm_vsoc_ctx_create {
-	__u32 flags;
+	__u32 flags; /* enum drm_vsoc_ctx_flags */
 	__u32 ctx_id; /* out: never DRM_VSOC_CTX_DEFAULT */
 };
 

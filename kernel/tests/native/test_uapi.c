@@ -37,7 +37,6 @@ OFFSET(block_header, header_size, 44); OFFSET(block_header, product, 46);
 SIZE(pmu_identity, 64); OFFSET(pmu_identity, config, 0); OFFSET(pmu_identity, config1, 8);
 OFFSET(pmu_identity, config2, 16); OFFSET(pmu_identity, pmu_type, 24);
 OFFSET(pmu_identity, cpu, 28); OFFSET(pmu_identity, pmu_name, 32);
-SIZE(block_span, 16); OFFSET(block_span, start_ns, 0); OFFSET(block_span, end_ns, 8);
 
 SIZE(running_times, 16); OFFSET(running_times, time_enabled, 0);
 OFFSET(running_times, time_running, 8);
@@ -118,10 +117,9 @@ VSOC_OFFSET(info, max_steps, 92); VSOC_OFFSET(info, max_job_steps, 96);
 VSOC_SIZE(get_info, 16); VSOC_OFFSET(get_info, pointer, 0); VSOC_OFFSET(get_info, size, 8);
 VSOC_OFFSET(get_info, pad, 12);
 
-VSOC_SIZE(cmd_draw, 64); VSOC_OFFSET(cmd_draw, vertices, 0); VSOC_OFFSET(cmd_draw, primitives, 8);
+VSOC_SIZE(cmd_draw, 40); VSOC_OFFSET(cmd_draw, vertices, 0); VSOC_OFFSET(cmd_draw, primitives, 8);
 VSOC_OFFSET(cmd_draw, fragments, 16); VSOC_OFFSET(cmd_draw, texels, 24);
-VSOC_OFFSET(cmd_draw, primitives_culled, 32); VSOC_OFFSET(cmd_draw, points, 40);
-VSOC_OFFSET(cmd_draw, lines, 48); VSOC_OFFSET(cmd_draw, streamed, 56);
+VSOC_OFFSET(cmd_draw, primitives_culled, 32);
 
 VSOC_SIZE(instruction, 16); VSOC_OFFSET(instruction, opcode, 0); VSOC_OFFSET(instruction, guard, 2);
 VSOC_OFFSET(instruction, pad, 3); VSOC_OFFSET(instruction, guard_times, 4);
@@ -132,17 +130,19 @@ VSOC_OFFSET(cmd_compute, instructions, 8); VSOC_OFFSET(cmd_compute, listing_coun
 VSOC_OFFSET(cmd_compute, listing, 16); VSOC_OFFSET(cmd_compute, listing_stride, 24);
 VSOC_OFFSET(cmd_compute, pad, 28);
 
-VSOC_SIZE(cmd_copy, 48); VSOC_OFFSET(cmd_copy, bytes, 0); VSOC_OFFSET(cmd_copy, address, 8);
-VSOC_OFFSET(cmd_copy, hit_bytes, 16); VSOC_OFFSET(cmd_copy, flags, 24);
+VSOC_SIZE(cmd_copy, 64); VSOC_OFFSET(cmd_copy, bytes, 0); VSOC_OFFSET(cmd_copy, address, 8);
+VSOC_OFFSET(cmd_copy, reserved, 16); VSOC_OFFSET(cmd_copy, flags, 24);
 VSOC_OFFSET(cmd_copy, initiator, 28); VSOC_OFFSET(cmd_copy, home, 32);
-VSOC_OFFSET(cmd_copy, socket, 36); VSOC_OFFSET(cmd_copy, latency_cycles, 40);
-VSOC_OFFSET(cmd_copy, gpu, 44);
+VSOC_OFFSET(cmd_copy, socket, 36); VSOC_OFFSET(cmd_copy, reserved2, 40);
+VSOC_OFFSET(cmd_copy, gpu, 44); VSOC_OFFSET(cmd_copy, rate, 48);
+VSOC_OFFSET(cmd_copy, window, 56); VSOC_OFFSET(cmd_copy, pad, 60);
 
-VSOC_SIZE(cmd_pcie, 48); VSOC_OFFSET(cmd_pcie, bytes, 0); VSOC_OFFSET(cmd_pcie, address, 8);
+VSOC_SIZE(cmd_pcie, 64); VSOC_OFFSET(cmd_pcie, bytes, 0); VSOC_OFFSET(cmd_pcie, address, 8);
 VSOC_OFFSET(cmd_pcie, flags, 16); VSOC_OFFSET(cmd_pcie, socket, 20);
 VSOC_OFFSET(cmd_pcie, root_complex, 24); VSOC_OFFSET(cmd_pcie, root_port, 28);
 VSOC_OFFSET(cmd_pcie, bdf, 32); VSOC_OFFSET(cmd_pcie, home, 36);
-VSOC_OFFSET(cmd_pcie, initiator, 40); VSOC_OFFSET(cmd_pcie, latency_cycles, 44);
+VSOC_OFFSET(cmd_pcie, initiator, 40); VSOC_OFFSET(cmd_pcie, reserved, 44);
+VSOC_OFFSET(cmd_pcie, rate, 48); VSOC_OFFSET(cmd_pcie, window, 56); VSOC_OFFSET(cmd_pcie, pad, 60);
 
 VSOC_SIZE(cmd_wait, 8); VSOC_OFFSET(cmd_wait, duration_ns, 0);
 

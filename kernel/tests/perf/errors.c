@@ -138,7 +138,7 @@ static void table(const struct kind *kind)
 
 static void reserved_bits(void)
 {
-	expect(soc_event(UCF, 0x123, UINT64_C(1) << 40 | 0xf8, 0, -1), 0, UCF,
+	expect(soc_event(UCF, 0x113, UINT64_C(1) << 40 | 0xf8, 0, -1), 0, UCF,
 	       "bits without a meaning");
 	expect(soc_event(CMEM, 5, 0, 0, -1), 0, CMEM, "event modulo 4");
 	expect(soc_event(CMEM, 3, 0, 0, -1), ENOENT, CMEM, "event 3");
@@ -157,15 +157,15 @@ static void groups(void)
 	};
 	int leader, i;
 
-	leader = keep(soc_event(UCF, 0x123, 0, 0, -1));
+	leader = keep(soc_event(UCF, 0x113, 0, 0, -1));
 	expect(soc_event(PCIE, 0, 0, 0, leader), EINVAL, PCIE, "leader of another PMU");
 	close_all();
 
 	leader = keep(soc_open(&software, -1, soc_pmu_cpu(UCF), -1, 0));
-	expect(soc_event(UCF, 0x123, 0, 0, leader), 0, UCF, "software leader");
-	keep(soc_event(UCF, 0x123, 0, 0, leader));
+	expect(soc_event(UCF, 0x113, 0, 0, leader), 0, UCF, "software leader");
+	keep(soc_event(UCF, 0x113, 0, 0, leader));
 	keep(soc_open(&software, -1, soc_pmu_cpu(UCF), leader, 0));
-	expect(soc_event(UCF, 0x123, 0, 0, leader), 0, UCF, "software beside it");
+	expect(soc_event(UCF, 0x113, 0, 0, leader), 0, UCF, "software beside it");
 	expect(soc_event(PCIE, 0, 0, 0, leader), EINVAL, PCIE, "member of another PMU");
 	close_all();
 
@@ -173,16 +173,16 @@ static void groups(void)
 	expect(soc_event(UCF, CYCLES, 0, 0, leader), EINVAL, UCF, "cycles of a leader of cycles");
 	close_all();
 
-	leader = keep(soc_event(UCF, 0x123, 0, 0, -1));
+	leader = keep(soc_event(UCF, 0x113, 0, 0, -1));
 	for (i = 1; i < 8; i++)
-		keep(soc_event(UCF, 0x123, 0, 0, leader));
+		keep(soc_event(UCF, 0x113, 0, 0, leader));
 	tap(fd_count == 8, "%s: as many members as counters: %u", UCF, fd_count);
-	expect(soc_event(UCF, 0x123, 0, 0, leader), EINVAL, UCF, "one member more");
+	expect(soc_event(UCF, 0x113, 0, 0, leader), EINVAL, UCF, "one member more");
 	expect(soc_event(UCF, CYCLES, 0, 0, leader), 0, UCF, "cycles have a counter of their own");
 	keep(soc_event(UCF, CYCLES, 0, 0, leader));
 	expect(soc_event(UCF, CYCLES, 0, 0, leader), EINVAL, UCF, "two cycles in a group");
 	close_all();
-	expect(soc_event(UCF, 0x123, 0, 0, -1), 0, UCF, "after all that, a plain event");
+	expect(soc_event(UCF, 0x113, 0, 0, -1), 0, UCF, "after all that, a plain event");
 
 	leader = keep(soc_event(CMEM, 1, 0, 0, -1));
 	for (i = 1; i < 32; i++)

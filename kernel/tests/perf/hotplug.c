@@ -13,7 +13,9 @@
 #define CMEM "nvidia_cmem_latency_pmu_0"
 #define C2C "nvidia_nvlink_c2c_pmu_0"
 #define EVENTS 4
-#define COPY_CMEM "copy bytes=64Ki read write initiator=cpu home=cmem socket=0"
+/* the caches drop it again, so that the next one also reads memory */
+#define COPY_CMEM "copy bytes=64Ki read write initiator=cpu home=cmem socket=0 " \
+		  "copy bytes=64Ki dataless initiator=cpu home=cmem socket=0"
 #define COPY_GMEM "copy bytes=64Ki read initiator=cpu home=gmem socket=0"
 
 static const struct {
@@ -21,8 +23,8 @@ static const struct {
 	__u64 config;
 	const char *name;
 } events[EVENTS] = {
-	{ UCF, 0x123, "mem_bytes_rd" },
-	{ UCF, 0x124, "mem_bytes_wr" },
+	{ UCF, 0x113, "slc_bytes_rd" },
+	{ UCF, 0x114, "slc_bytes_wr" },
 	{ CMEM, 1, "rd_req" },
 	{ C2C, 6, "out_rd_req" },
 };
@@ -87,14 +89,14 @@ int main(int argc, char **argv)
 	tap(soc_cpu_online(first, false), "the last CPU of the socket goes offline");
 	tap(soc_pmu_cpu(UCF) == -1, "cpumask is empty: %d", soc_pmu_cpu(UCF));
 	{
-		struct perf_event_attr attr = soc_attr(UCF, 0x123, 0, 0);
+		struct perf_event_attr attr = soc_attr(UCF, 0x113, 0, 0);
 		int got = soc_open(&attr, -1, first, -1, 0);
 
 		tap(got < 0, "no event can be opened: %d", got);
 	}
 	soc_cpu_online(second, true);
 	tap(soc_pmu_cpu(UCF) == second, "the first CPU back owns it: %d", soc_pmu_cpu(UCF));
-	i = soc_event(UCF, 0x123, 0, 0, -1);
+	i = soc_event(UCF, 0x113, 0, 0, -1);
 	soc_job("copy bytes=64Ki read initiator=cpu home=cmem socket=0");
 	tap(i >= 0 && soc_read(i).value == 65536, "events count there");
 	soc_cpu_online(first, true);

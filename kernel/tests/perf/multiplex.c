@@ -9,7 +9,7 @@
 #define PCIE "nvidia_pcie_pmu_0_rc_3"
 #define COUNTERS 8
 #define EVENTS 12
-#define MEM_BYTES_RD 0x123
+#define SLC_BYTES_RD 0x113
 #define CYCLES (UINT64_C(1) << 32)
 #define UCF_GHZ 2.5
 #define LOAD_S 2
@@ -29,12 +29,12 @@ static void more_events_than_counters(void)
 	usleep(300000);
 	cycles = soc_event(UCF, CYCLES, 0, 0, -1);
 	for (i = 0; i < EVENTS; i++)
-		fd[i] = soc_event(UCF, MEM_BYTES_RD, 0, 0, -1);
-	truth = -(double)soc_truth(UCF, "mem_bytes_rd", "");
+		fd[i] = soc_event(UCF, SLC_BYTES_RD, 0, 0, -1);
+	truth = -(double)soc_truth(UCF, "slc_bytes_rd", "");
 	for (i = 0; i < EVENTS; i++)
 		first[i] = soc_read(fd[i]);
 	sleep(LOAD_S);
-	truth += (double)soc_truth(UCF, "mem_bytes_rd", "");
+	truth += (double)soc_truth(UCF, "slc_bytes_rd", "");
 	for (i = 0; i < EVENTS; i++) {
 		count = soc_read(fd[i]);
 		count.value -= first[i].value;
@@ -112,12 +112,12 @@ static void undisturbed(void)
 	pid_t load;
 	int fd, other, i;
 
-	fd = soc_event(UCF, MEM_BYTES_RD, 0, 0, -1);
-	truth = soc_truth(UCF, "mem_bytes_rd", "");
+	fd = soc_event(UCF, SLC_BYTES_RD, 0, 0, -1);
+	truth = soc_truth(UCF, "slc_bytes_rd", "");
 	counted = soc_read(fd).value;
 	load = soc_job_start("-D 60s copy bytes=64Ki read initiator=cpu home=cmem socket=0");
 	for (i = 0; i < 200; i++) {
-		other = soc_event(UCF, i % 2 ? CYCLES : MEM_BYTES_RD, 0, 0, -1);
+		other = soc_event(UCF, i % 2 ? CYCLES : SLC_BYTES_RD, 0, 0, -1);
 		usleep(2000);
 		close(other);
 	}
@@ -125,7 +125,7 @@ static void undisturbed(void)
 	/* let jobs end that were cut short with their submitter */
 	usleep(300000);
 	counted = soc_read(fd).value - counted;
-	truth = soc_truth(UCF, "mem_bytes_rd", "") - truth;
+	truth = soc_truth(UCF, "slc_bytes_rd", "") - truth;
 	tap(counted == truth && truth, "an event loses no count to 200 others: %lu of %lu",
 	    (unsigned long)counted, (unsigned long)truth);
 	close(fd);

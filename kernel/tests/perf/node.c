@@ -30,10 +30,11 @@
 #define PCIE "nvidia_pcie_pmu_0_rc_4"
 #define BDF UINT64_C(0x0108)
 #define JOB                                                                          \
-	"copy bytes=64Ki hit_bytes=4Ki read write initiator=cpu home=cmem socket=0 " \
+	"copy bytes=64Ki read write initiator=cpu home=cmem socket=0 " \
 	"copy bytes=4Ki read initiator=noncpu home=cmem socket=0 "                   \
 	"pcie bytes=8Ki read socket=0 rc=4 rp=1 bdf=0x108 home=cmem "                \
-	"pcie bytes=16Ki read socket=0 rc=4 rp=1 bdf=0x109 home=cmem"
+	"pcie bytes=16Ki read socket=0 rc=4 rp=1 bdf=0x109 home=cmem "               \
+	"copy bytes=64Ki dataless initiator=cpu home=cmem socket=0"
 
 enum { BLOCK_UCF, BLOCK_CMEM, BLOCK_PCIE, BLOCKS };
 

@@ -21,15 +21,15 @@ RESULTS = {"ok": 0, "not ok": 0}
 
 # Sizes differ, so that a wrong filter does not give the right sum by chance.
 MIXED = """
-copy bytes=64Ki read initiator=cpu home=cmem socket=0 latency=150
-copy bytes=72Ki hit_bytes=8Ki read write initiator=cpu home=cmem socket=0
+copy bytes=64Ki read initiator=cpu home=cmem socket=0
+copy bytes=72Ki read write initiator=cpu home=cmem socket=0
 copy bytes=96Ki write initiator=noncpu home=cmem socket=0
 copy bytes=20Ki read initiator=noncpu home=remote socket=0
 copy bytes=36Ki read initiator=cpu home=gmem gpu=0 socket=0
 copy bytes=44Ki read write initiator=cpu home=gmem gpu=1 socket=0
-copy bytes=52Ki read initiator=cpu home=cxl socket=0 latency=700
+copy bytes=52Ki read initiator=cpu home=cxl socket=0
 copy bytes=12Ki read initiator=remote home=cmem socket=0
-copy bytes=28Ki read write initiator=gpu home=cmem socket=0 latency=333
+copy bytes=28Ki read write initiator=gpu home=cmem socket=0
 copy bytes=40Ki read initiator=noncpu home=remote socket=1
 copy bytes=60Ki write initiator=noncpu home=remote socket=1
 copy bytes=24Ki read initiator=cpu home=remote socket=1
@@ -39,7 +39,7 @@ pcie bytes=100Ki write socket=0 rc=1 rp=0 bdf=0x0100 home=cmem
 pcie bytes=104Ki write socket=0 rc=1 rp=1 bdf=0x0108 home=cmem
 pcie bytes=108Ki write socket=0 rc=1 rp=2 bdf=0x0200 home=cmem
 pcie bytes=112Ki write socket=0 rc=1 rp=0 bdf=0x0100 home=gmem
-pcie bytes=116Ki read socket=0 rc=4 rp=3 bdf=0x0108 home=cmem latency=900
+pcie bytes=116Ki read socket=0 rc=4 rp=3 bdf=0x0108 home=cmem
 pcie bytes=120Ki read socket=0 rc=4 rp=3 bdf=0x0180 home=cmem
 pcie bytes=124Ki read socket=0 rc=4 rp=3 bdf=0x0108 home=remote
 pcie bytes=8Ki read socket=0 rc=4 rp=5 bdf=0x0300 home=peer
@@ -51,10 +51,13 @@ pcie bytes=80Ki read target socket=0 rc=0 rp=0 address=0x30000000 home=cxl initi
 pcie bytes=512 write target socket=0 rc=1 rp=0 address=0xff00 home=peer initiator=cpu
 pcie bytes=4Ki write target socket=0 rc=1 rp=0 address=0x110000 home=peer initiator=cpu
 pcie bytes=84Ki write target socket=0 rc=1 rp=4 address=0x40000000 home=peer initiator=cpu
+copy bytes=128Ki dataless initiator=cpu home=cmem socket=0
+copy bytes=128Ki dataless initiator=cpu home=cmem socket=1
+copy bytes=128Ki atomic dataless initiator=cpu home=cxl socket=0
 """
 HUGE = """
 copy bytes=12Gi read write initiator=cpu home=cmem socket=0
-pcie bytes=6Gi read socket=0 rc=4 rp=3 bdf=0x0108 home=cmem latency=900
+pcie bytes=6Gi read socket=0 rc=4 rp=3 bdf=0x0108 home=cmem
 """
 
 

@@ -67,17 +67,17 @@ def random_jobs(seed):
             f"compute threads={r.randint(1, 5000)} instructions={r.randint(1, 400)}",
             f"copy bytes={LINE_BYTES * lines} {r.choice(['read', 'write', 'read write'])} "
             f"initiator=gpu home={r.choice(['cmem', 'cmem', 'cxl', 'remote'])} "
-            f"socket={socket} latency={r.randint(1, 900)}",
-            f"copy bytes={LINE_BYTES * lines} hit_bytes={LINE_BYTES * r.randint(0, lines)} "
+            f"socket={socket} window={r.randint(1, 128)}",
+            f"copy bytes={LINE_BYTES * lines} address={LINE_BYTES * r.randint(0, lines)} "
             f"{r.choice(['read', 'write'])} initiator=cpu "
             f"home={r.choice(['cmem', 'gmem', 'remote'])} "
-            f"socket={socket} latency={r.randint(1, 900)}",
+            f"socket={socket} window={r.randint(1, 128)}",
             f"pcie bytes={LINE_BYTES * lines} "
             f"{r.choice(['read', 'write']) if n >= 6 else ['read', 'write'][n % 2]} "
             f"socket={socket} "
             f"rc={r.choice(ROOT_COMPLEXES)} rp={r.randint(0, 7)} bdf={r.randint(1, 0xffff)} "
             f"home={r.choice(['cmem', 'gmem', 'cxl', 'remote', 'peer']) if n >= 6 else 'cmem'} "
-            f"latency={r.randint(1, 900)}",
+            f"window={r.randint(1, 128)}",
         ]))
     file = tempfile.NamedTemporaryFile("w", suffix=".jobs", delete=False)
     file.write("\n".join(jobs) + "\n")
@@ -293,7 +293,8 @@ def multiplexed():
     """Nine events of a UCF with eight counters: estimates, marked as such, near the truth."""
     names = [n for n in METRICS["ucf0"][1] if n != "frequency"]
     jobs = ["vsoc-job", "-q", "-r", "300",
-            *"copy bytes=1Mi read write initiator=cpu home=cmem socket=0".split()]
+            *("copy bytes=1Mi read write initiator=cpu home=cmem socket=0 "
+              "copy bytes=1Mi dataless initiator=cpu home=cmem socket=0").split()]
     before = truth()
     counters, metrics_of, elapsed_ns = try_metrics("ucf0", names, jobs)
     after = truth()

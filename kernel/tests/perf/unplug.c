@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	cpu = soc_pmu_cpu(UCF);
-	ucf = soc_event(UCF, 0x123, 0, 0, -1);
+	ucf = soc_event(UCF, 0x113, 0, 0, -1);
 	tgt = soc_event(TGT, 1 << 11, 0x100000, 0xfff00000, -1);
 	soc_job(COPY);
 	tap(ucf >= 0 && tgt >= 0 && soc_read(ucf).value == BYTES, "events count");
@@ -65,14 +65,14 @@ int main(int argc, char **argv)
 	tap(before.value == BYTES && after.value == BYTES, "counts stay readable: %lu",
 	    (unsigned long)after.value);
 	tap(soc_pmu_cpu(UCF) == -1, "cpumask is empty");
-	attr = soc_attr(UCF, 0x123, 0, 0);
+	attr = soc_attr(UCF, 0x113, 0, 0);
 	got = soc_open(&attr, -1, cpu, -1, 0);
 	tap(got == -ENODEV, "opening: %s", got < 0 ? strerror(-got) : "accepted");
 	tap(!pmu_exists(UNUSED), "a PMU without events is gone");
 
 	tap(module_command("insmod", argv[1]), "the device is added");
 	soc_job(COPY);
-	got = soc_event(UCF, 0x123, 0, 0, -1);
+	got = soc_event(UCF, 0x113, 0, 0, -1);
 	soc_job(COPY);
 	tap(got >= 0 && soc_read(got).value == BYTES, "new events count");
 	close(got);

@@ -40,10 +40,6 @@ static const char *check_draw(const struct drm_vsoc_cmd_draw *d)
 		return "texels is above max_units";
 	if (d->primitives_culled > d->primitives)
 		return "primitives_culled is above primitives";
-	if (d->points > d->primitives || d->lines > d->primitives - d->points)
-		return "points and lines are above primitives";
-	if (d->streamed > d->primitives)
-		return "streamed is above primitives";
 	return NULL;
 }
 
@@ -66,27 +62,39 @@ static const char *check_compute(const struct drm_vsoc_cmd_compute *c)
 	return NULL;
 }
 
+static const char *check_issue(u64 rate, u32 window)
+{
+	if (rate && (rate < VSOC_MIN_RATE || !is_amount(rate)))
+		return "rate is below 1000000 or above max_units";
+	if (window > VSOC_MAX_WINDOW)
+		return "window is above 256";
+	return NULL;
+}
+
 static const char *check_copy(const struct drm_vsoc_cmd_copy *c)
 {
+	const u32 cache_flags = DRM_VSOC_COPY_ATOMIC | DRM_VSOC_COPY_DATALESS;
+	const u32 flags = DRM_VSOC_COPY_READ | DRM_VSOC_COPY_WRITE | cache_flags;
+
 	if (!is_amount(c->bytes) || !is_line(c->bytes))
 		return "bytes is above max_units or no multiple of 64";
 	if (!is_line(c->address))
 		return "address is no multiple of 64";
-	if (c->hit_bytes > c->bytes || !is_line(c->hit_bytes))
-		return "hit_bytes is above bytes or no multiple of 64";
-	if (!c->flags || c->flags & ~(DRM_VSOC_COPY_READ | DRM_VSOC_COPY_WRITE))
-		return "flags must have READ or WRITE and nothing else";
+	if (c->reserved || c->reserved2 || c->pad)
+		return "reserved, reserved2 and pad must be zero: hits and latency are not given";
+	if (!c->flags || c->flags & ~flags || hweight32(c->flags) > VSOC_MAX_STREAMS)
+		return "flags must have one or two of READ, WRITE, ATOMIC, DATALESS";
+	if (c->initiator == DRM_VSOC_INITIATOR_GPU && c->flags & cache_flags)
+		return "flags ATOMIC and DATALESS need another initiator than the GPU";
 	if (c->initiator > DRM_VSOC_INITIATOR_REMOTE)
 		return "initiator is unknown";
 	if (c->home > DRM_VSOC_HOME_REMOTE)
 		return "home is unknown";
 	if (c->socket >= VSOC_SOCKETS)
 		return "socket does not exist";
-	if (c->latency_cycles > VSOC_MAX_LATENCY_CYCLES)
-		return "latency_cycles is above 65535";
 	if (c->gpu >= (c->home == DRM_VSOC_HOME_GMEM ? VSOC_GPUS : 1))
 		return "gpu does not exist, or the home is not GMEM";
-	return NULL;
+	return check_issue(c->rate, c->window);
 }
 
 static const char *check_pcie(const struct drm_vsoc_cmd_pcie *p)
@@ -116,9 +124,9 @@ static const char *check_pcie(const struct drm_vsoc_cmd_pcie *p)
 		return "initiator must be CPU, NONCPU or REMOTE with TARGET";
 	if (!target && p->initiator)
 		return "initiator must be zero without TARGET";
-	if (p->latency_cycles > VSOC_MAX_LATENCY_CYCLES)
-		return "latency_cycles is above 65535";
-	return NULL;
+	if (p->reserved || p->pad)
+		return "reserved and pad must be zero: latency is not given";
+	return check_issue(p->rate, p->window);
 }
 
 static const char *check_wait(const struct drm_vsoc_cmd_wait *w)

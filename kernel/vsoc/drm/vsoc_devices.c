@@ -53,6 +53,10 @@ static char *product = "csf";
 module_param(product, charp, 0444);
 MODULE_PARM_DESC(product, "counters of the GPU: csf or nv50 (csf)");
 
+static char *memory = "coarse";
+module_param(memory, charp, 0444);
+MODULE_PARM_DESC(memory, "simulation of the memory system: coarse or exact (coarse)");
+
 static bool stepped;
 module_param(stepped, bool, 0644);
 MODULE_PARM_DESC(stepped, "a device that is bound begins with stepped time, always the same (N)");
@@ -94,6 +98,16 @@ static int product_by_name(const char *name)
 	return match_string(names, VSOC_PRODUCTS, name);
 }
 
+static int memory_by_name(const char *name)
+{
+	static const char * const names[VSOC_MEMORIES] = {
+		[VSOC_MEMORY_COARSE] = "coarse",
+		[VSOC_MEMORY_EXACT] = "exact",
+	};
+
+	return match_string(names, VSOC_MEMORIES, name);
+}
+
 static int config_from_parameters(struct vsoc_config *config)
 {
 	int number = vsoc_profile_by_name(profile);
@@ -106,8 +120,9 @@ static int config_from_parameters(struct vsoc_config *config)
 		.shader_dense = shader_dense,
 		.profile = number,
 		.product = product_by_name(product),
+		.memory = memory_by_name(memory),
 	};
-	return number < 0 || config->product < 0 ? -EINVAL : 0;
+	return number < 0 || config->product < 0 || config->memory < 0 ? -EINVAL : 0;
 }
 
 /*
@@ -130,6 +145,8 @@ const char *vsoc_config_fault(const struct vsoc_config *config)
 		return "profile must be xavier or documented";
 	if (config->product < 0)
 		return "product must be csf or nv50";
+	if (config->memory < 0)
+		return "memory must be coarse or exact";
 	return NULL;
 }
 
@@ -158,6 +175,8 @@ static const char *parse_word(struct vsoc_config *config, char *word)
 		config->profile = vsoc_profile_by_name(value);
 	else if (!strcmp(word, "product"))
 		config->product = product_by_name(value);
+	else if (!strcmp(word, "memory"))
+		config->memory = memory_by_name(value);
 	else
 		return "unknown key";
 	return ret ? "not a number" : NULL;

@@ -18,6 +18,12 @@ enum vsoc_product {
 	VSOC_PRODUCTS,
 };
 
+enum vsoc_memory {
+	VSOC_MEMORY_COARSE,	/* queues as fluids */
+	VSOC_MEMORY_EXACT,	/* each line is simulated */
+	VSOC_MEMORIES,
+};
+
 /* shape of a device */
 struct vsoc_config {
 	u64 shader_present;	/* mask of shader cores, not zero */
@@ -28,6 +34,7 @@ struct vsoc_config {
 	int product;		/* enum vsoc_product; negative: invalid */
 	bool shader_dense;	/* firmware's samples have no gaps for absent cores */
 	bool stepped;		/* time only advances in steps that a test requests */
+	int memory;		/* enum vsoc_memory; negative: invalid */
 };
 
 /* platform data */

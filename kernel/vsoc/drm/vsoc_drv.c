@@ -41,7 +41,7 @@
 static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
 {
 	*info = (struct drm_vsoc_info) {
-		.version = 6,
+		.version = 5,
 		.counters_per_block = vsoc->shape.counters_per_block,
 		.shader_present = vsoc->shape.shader_present,
 		.l2_slices = vsoc->shape.l2_slices,
@@ -278,6 +278,10 @@ static const struct vsoc_ops vsoc_ops = {
 	.unplug_soon = vsoc_unplug_soon,
 	.core_power = vsoc_fw_core_power,
 	.traffic = vsoc_fabric_traffic,
+	.advance = vsoc_fabric_advance,
+	.drain = vsoc_fabric_drain,
+	.backlog_ns = vsoc_fabric_backlog_ns,
+	.take_l2_read_ps = vsoc_fabric_take_l2_read_ps,
 	.idle = vsoc_nv50_idle,
 	.job = vsoc_nv50_job,
 	.command = vsoc_nv50_command,
@@ -318,6 +322,7 @@ static int probe_device(struct platform_device *pdev)
 	vsoc->shape.shader_dense = config.shader_dense;
 	vsoc->counting.profile = config.profile;
 	vsoc->product_nv50 = config.product == VSOC_PRODUCT_NV50;
+	vsoc->memory_exact = config.memory == VSOC_MEMORY_EXACT;
 
 	INIT_WORK(&vsoc->reset_work, vsoc_reset_work);
 	INIT_WORK(&vsoc->watchdog_work, vsoc_watchdog_work);

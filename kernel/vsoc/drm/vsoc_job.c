@@ -146,7 +146,13 @@ static struct vsoc_ctx *ctx_get(struct vsoc_file *vf, u32 id)
 	return ctx;
 }
 
-static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
+/* addresses that COPY commands rarely use */
+static u64 heap_address(u64 fence_context)
+{
+	return BIT_ULL(60) | (fence_context * 2 * VSOC_HEAP_BYTES & (BIT_ULL(60) - 1));
+}
+
+static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 flags, u32 *id)
 {
 	struct vsoc_ctx *ctx = NULL;
 	int ret;
@@ -164,6 +170,8 @@ static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 *id)
 	ctx->file = vf;
 	ctx->usage = &vf->usage;
 	ctx->fence_context = dma_fence_context_alloc(1);
+	ctx->heap = heap_address(ctx->fence_context);
+	ctx->concurrent = flags & DRM_VSOC_CTX_CONCURRENT;
 	vsoc_engine_ctx_init(ctx);
 
 	mutex_lock(&vf->submit_lock);
@@ -188,11 +196,12 @@ int vsoc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 {
 	struct drm_vsoc_ctx_create *args = data;
 
-	if (args->flags) {
-		drm_dbg_driver(drm, "ctx_create: flags %#x must be zero\n", args->flags);
+	if (args->flags & ~DRM_VSOC_CTX_CONCURRENT) {
+		drm_dbg_driver(drm, "ctx_create: flags %#x has an unknown bit\n", args->flags);
 		return -EINVAL;
 	}
-	return ctx_create(to_vsoc_file(file), XA_LIMIT(1, VSOC_MAX_CONTEXTS - 1), &args->ctx_id);
+	return ctx_create(to_vsoc_file(file), XA_LIMIT(1, VSOC_MAX_CONTEXTS - 1), args->flags,
+			  &args->ctx_id);
 }
 
 int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
@@ -303,7 +312,7 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	INIT_WORK(&vf->free_work, free_jobs);
 	spin_lock_init(&vf->record_lock);
 
-	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), &id);
+	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), 0, &id);
 	if (ret)
 		goto err_free;
 	drm_perfctr_file_open(vsoc->pc, &vf->perf);
@@ -439,6 +448,22 @@ static int read_commands(struct vsoc_file *vf, struct drm_file *file, struct vso
 	return 0;
 }
 
+/* jobs beside the GPU's have no commands for it */
+static bool only_moves_data(struct drm_device *drm, const struct vsoc_job *job)
+{
+	for (u32 i = 0; i < job->count; i++) {
+		const u32 type = job->commands[i].cmd.type;
+
+		if (type == DRM_VSOC_CMD_COPY || type == DRM_VSOC_CMD_PCIE ||
+		    type == DRM_VSOC_CMD_WAIT)
+			continue;
+		drm_dbg_driver(drm, "submit: command %u: a concurrent context only moves data\n",
+			       i);
+		return false;
+	}
+	return true;
+}
+
 static int check_submit(struct drm_device *drm, const struct drm_vsoc_submit *args)
 {
 	const char *wrong = NULL;
@@ -554,6 +579,10 @@ static int submit_job(struct drm_file *file, struct drm_vsoc_submit *args)
 		drm_dbg_driver(drm, "submit: no context %u\n", args->ctx_id);
 		ret = -ENOENT;
 		goto err_fd;
+	}
+	if (job->ctx->concurrent && !only_moves_data(drm, job)) {
+		ret = -EINVAL;
+		goto err_ctx;
 	}
 
 	ret = job_queue(vf, job, args->ctx_id, fence_out ? &sync : NULL, &args->job_id);

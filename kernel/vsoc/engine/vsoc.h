@@ -72,6 +72,7 @@ struct vsoc_gpu {
 	u64 clock_ns;			/* vsoc_now_ns() up to which @clocks are accounted */
 	u64 cores_on;			/* powered shader cores */
 	bool protected;			/* protected mode, in which nothing is counted */
+	u32 outstanding_rest, stall_rest;	/* parts of a core-group cycle */
 };
 
 /* time that only advances in steps that a test requests */
@@ -92,8 +93,12 @@ struct vsoc_ops {
 	void (*unplug_soon)(struct vsoc_device *vsoc);	/* remove the device later; any context */
 	/* power exactly these shader cores */
 	void (*core_power)(struct vsoc_device *vsoc, u64 cores_on);
-	/* memory or PCIe traffic occurs; hw_lock held */
-	void (*traffic)(struct vsoc_device *vsoc, const struct vsoc_traffic *t);
+	/* the fabric, see vsoc_fabric.h */
+	void (*traffic)(struct vsoc_device *vsoc, const struct vsoc_traffic *t, u64 ns);
+	void (*advance)(struct vsoc_device *vsoc, u64 ns);
+	void (*drain)(struct vsoc_device *vsoc, u32 lane);
+	u64 (*backlog_ns)(struct vsoc_device *vsoc, u32 lane, bool all);
+	u64 (*take_l2_read_ps)(struct vsoc_device *vsoc);
 
 	/* The rest is for NVIDIA-style counters and does nothing without them. */
 	/* account for the time without a running job; hw_lock held */
@@ -142,6 +147,7 @@ struct vsoc_device {
 	void *fw_ring;			/* its memory, while sessions exist */
 	/* the counter source on top of the firmware; NULL with @product_nv50 */
 	struct csf_perfctr *csf;
+	bool memory_exact;	/* the memory system simulates each line; constant */
 	bool product_nv50;	/* the GPU has NVIDIA-style counters; constant */
 	struct vsoc_nv50 *nv50;	/* NVIDIA-style counters, under hw_lock; or NULL */
 };
@@ -158,7 +164,8 @@ void vsoc_gpu_update_clocks(struct vsoc_device *vsoc);
 u64 vsoc_gpu_cycles(const struct vsoc_device *vsoc, enum vsoc_clock clock);
 void vsoc_gpu_set_hz(struct vsoc_device *vsoc, enum vsoc_clock clock, u64 hz);
 u64 vsoc_gpu_timestamp(u64 raw_ns);
-void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns);
+void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns, u64 time_ns);
+void vsoc_gpu_memory(struct vsoc_device *vsoc, u64 ps, u64 stall_ns, u64 work_ns, bool write);
 void vsoc_gpu_count(struct vsoc_device *vsoc, u32 block, u32 counter, u64 n);
 void vsoc_gpu_count_truth(struct vsoc_device *vsoc, size_t index, u64 n);
 u64 vsoc_now_ns(const struct vsoc_device *vsoc);

@@ -17,11 +17,13 @@
 #include "vsoc.h"
 #include "vsoc_account.h"
 #include "vsoc_csf_counters.h"
-#include "vsoc_engine.h"
+#include "vsoc_engine_state.h"
 #include "vsoc_fault.h"
 
 /* longest time whose work is counted at once */
 #define SLICE_NS	NSEC_PER_MSEC
+/* the same if the memory system simulates each line */
+#define EXACT_SLICE_NS	(50 * NSEC_PER_USEC)
 /* a delayed engine catches up by at most this */
 #define MAX_LAG_NS	NSEC_PER_MSEC
 /* a job without progress for this long hangs; also the interval at which a reset is retried */
@@ -32,30 +34,6 @@
 #define STEP_TIMEOUT	(20 * HZ)
 /* do not sleep for less than this; the next slice makes up for it */
 #define MIN_SLEEP_NS	(20 * NSEC_PER_USEC)
-
-/* executes the jobs of one device */
-struct vsoc_engine {
-	struct vsoc_device *vsoc;
-	struct task_struct *task;	/* the thread, which executes jobs */
-	wait_queue_head_t wait;		/* the idle thread sleeps here */
-	wait_queue_head_t job_end;	/* woken at the end of each job and when the thread parks */
-
-	spinlock_t lock;	/* the queues: everything up to the next line, and the contexts' */
-	struct list_head ready;	/* contexts with waiting jobs, next one first */
-	struct list_head held;	/* the same, but they must wait */
-	struct vsoc_ctx *running;	/* context of the job in execution */
-	bool cancel;		/* the running job must end with its slice */
-	bool hung;	/* the watchdog requests a GPU reset because of the running job */
-	u64 last_context;	/* fence context of the last job started */
-	bool stopped;		/* accepts no more jobs */
-	unsigned int pauses;	/* vsoc_engine_pause() calls not yet undone */
-	bool parked;		/* the thread is stopped until @pauses is zero */
-
-	/* private to the thread */
-	struct vsoc_work work;	/* the running command */
-	u64 time_ns;		/* CLOCK_MONOTONIC_RAW up to which work was done */
-	u64 job_ns;		/* device time that the running job has taken */
-};
 
 /* speed of work relative to nominal clocks */
 struct engine_rate {
@@ -94,6 +72,16 @@ static void move_time(struct vsoc_engine *e, u64 now_ns)
 	wake_up_all(&e->job_end);
 }
 
+static bool has_work(struct vsoc_engine *e)
+{
+	bool work;
+
+	spin_lock(&e->lock);
+	work = !list_empty(&e->ready);
+	spin_unlock(&e->lock);
+	return work;
+}
+
 static u64 step_target(struct vsoc_engine *e)
 {
 	u64 target_ns;
@@ -130,9 +118,16 @@ static u64 time_of(struct engine_rate rate, u64 ns)
 	return div64_u64(ns * rate.nominal_hz + rate.hz - 1, rate.hz);
 }
 
+/* something needs the thread that waits for time to pass */
+static bool is_wanted(struct vsoc_engine *e)
+{
+	return READ_ONCE(e->pauses) || job_cancelled(e) || READ_ONCE(e->lanes.cancel) ||
+	       (!e->running && has_work(e));
+}
+
 /*
  * Waits until a test advances time, and returns how much of @ns of work at nominal clocks fits
- * into it. Returns 0 if time is real again, the job was cancelled, or a pause begins.
+ * into it. Returns 0 if time is real again, a job was cancelled or became ready, or a pause begins.
  */
 static u64 pass_stepped_time(struct vsoc_engine *e, struct engine_rate rate, u64 ns)
 {
@@ -147,7 +142,7 @@ static u64 pass_stepped_time(struct vsoc_engine *e, struct engine_rate rate, u64
 	}
 	move_time(e, target_ns);
 	wait_event_idle(e->wait, step_target(e) != target_ns || !READ_ONCE(vsoc->stepped.on) ||
-			READ_ONCE(e->pauses) || job_cancelled(e));
+			is_wanted(e));
 	return 0;
 }
 
@@ -213,59 +208,129 @@ static void hang(struct vsoc_engine *e)
 	await_reset(e);
 }
 
-/* account for @ns of e->work */
-static void progress(struct vsoc_engine *e, u64 ns)
+static u64 backlog_ns(struct vsoc_engine *e)
 {
-	const struct engine_rate rate = current_rate(e->vsoc);
-	/* @ns are too many at the end of a cancelled job */
-	const u64 work_ns = min(ns, e->work.duration_ns - e->work.done_ns);
-	struct vsoc_usage *usage = e->running->usage;
-	struct vsoc_device *vsoc = e->vsoc;
+	const bool all = e->work.done_ns == e->work.duration_ns;
 
-	atomic64_add(time_of(rate, work_ns), &usage->busy_ns);
-	/* the top clock's nominal frequency is 1 GHz */
-	atomic64_add(work_ns, &usage->cycles);
+	return e->work.stream_count ? e->vsoc->ops->backlog_ns(e->vsoc, e->work.lane, all) : 0;
+}
+
+/*
+ * Account for @time_ns, in which @ns of e->work were executed. If time passed without work, the
+ * command waited for the memory system.
+ */
+static void progress(struct vsoc_engine *e, u64 ns, u64 time_ns)
+{
+	/* @ns are too many at the end of a cancelled job */
+	const u64 work_ns = ns ? min(ns, e->work.duration_ns - e->work.done_ns) :
+				 work_in(current_rate(e->vsoc), time_ns);
+	struct vsoc_device *vsoc = e->vsoc;
+	u64 stall_ns = ns ? 0 : time_ns;
+
 	mutex_lock(&vsoc->hw_lock);
-	vsoc->gpu.account = e->running->account;
-	vsoc_gpu_progress(vsoc, &e->work, ns);
-	vsoc->ops->progress(vsoc, &e->work, ns, time_of(rate, ns));
+	if (e->running) {
+		atomic64_add(time_ns, &e->running->usage->busy_ns);
+		/* the top clock's nominal frequency is 1 GHz */
+		atomic64_add(work_ns, &e->running->usage->cycles);
+		vsoc->gpu.account = e->running->account;
+		if (ns)
+			vsoc_gpu_progress(vsoc, &e->work, ns, time_ns);
+		vsoc->ops->progress(vsoc, &e->work, ns, time_ns);
+	}
+	vsoc_lanes_progress(&e->lanes, time_ns);
+	vsoc->ops->advance(vsoc, time_ns);
+	if (e->running)
+		vsoc_gpu_memory(vsoc, vsoc->ops->take_l2_read_ps(vsoc), stall_ns,
+				ns ? 0 : work_ns, !e->work.streams[0].lines);
 	vsoc->gpu.account = NULL;
 	WRITE_ONCE(vsoc->stepped.now_ns, max(vsoc->stepped.now_ns, e->time_ns));
 	mutex_unlock(&vsoc->hw_lock);
 }
 
+/* longest time until something may change */
+static u64 slice_ns(struct vsoc_engine *e)
+{
+	return vsoc_lanes_limit(&e->lanes, e->vsoc->memory_exact ? EXACT_SLICE_NS : SLICE_NS);
+}
+
+/* lets up to @ns pass, measured in work at @rate; returns how much did, 0: look again */
+static u64 pass_time(struct vsoc_engine *e, struct engine_rate rate, u64 ns)
+{
+	if (READ_ONCE(e->vsoc->stepped.on))
+		return pass_stepped_time(e, rate, ns);
+	pass_real_time(e, rate, ns);
+	return ns;
+}
+
+static void next_beside(struct vsoc_engine *e)
+{
+	if (vsoc_lanes_next(&e->lanes))
+		wake_up_all(&e->job_end);
+}
+
 /* execute e->work; returns false if the job was cancelled before its end */
 static bool execute(struct vsoc_engine *e)
 {
+	const struct engine_rate real = { 1, 1 };
 	struct vsoc_work *work = &e->work;
 
-	while (work->done_ns < work->duration_ns) {
+	for (;;) {
 		const struct engine_rate rate = current_rate(e->vsoc);
-		const u64 slice_ns = max(work_in(rate, SLICE_NS), 1ULL);
-		u64 ns = min(work->duration_ns - work->done_ns, slice_ns);
+		u64 ns, wait_ns = backlog_ns(e);
 
+		if (work->done_ns == work->duration_ns && !wait_ns)
+			return true;
 		park(e);
+		next_beside(e);
 		if (e->job_ns > (u64)READ_ONCE(e->vsoc->job_timeout_ms) * NSEC_PER_MSEC)
 			await_reset(e);
 		if (job_cancelled(e))
 			return false;
-		if (READ_ONCE(e->vsoc->stepped.on))
-			ns = pass_stepped_time(e, rate, ns);
-		else
-			pass_real_time(e, rate, ns);
-		if (!ns)
+		if (wait_ns) {
+			ns = pass_time(e, real, min(wait_ns, slice_ns(e)));
+			e->job_ns += ns;
+			if (ns)
+				progress(e, 0, ns);
 			continue;
+		}
+		ns = min(work->duration_ns - work->done_ns,
+			 max(work_in(rate, slice_ns(e)), 1ULL));
+		ns = pass_time(e, rate, ns);
 		e->job_ns += time_of(rate, ns);
-		progress(e, ns);
+		if (ns)
+			progress(e, ns, time_of(rate, ns));
 	}
-	return true;
 }
 
 /* the start and end of a job take time, but are counted even if the job is cancelled */
 static void execute_surely(struct vsoc_engine *e)
 {
 	if (!execute(e))
-		progress(e, e->work.duration_ns);
+		progress(e, e->work.duration_ns, e->work.duration_ns);
+}
+
+/* what a cancelled command has issued completes at once */
+static void drain(struct vsoc_engine *e)
+{
+	struct vsoc_device *vsoc = e->vsoc;
+
+	mutex_lock(&vsoc->hw_lock);
+	vsoc->ops->drain(vsoc, e->work.lane);
+	vsoc->gpu.account = e->running->account;
+	vsoc_gpu_memory(vsoc, vsoc->ops->take_l2_read_ps(vsoc), 0, 0, false);
+	vsoc->gpu.account = NULL;
+	mutex_unlock(&vsoc->hw_lock);
+}
+
+/* without a job of the GPU, let a slice of the others pass */
+static void execute_beside(struct vsoc_engine *e)
+{
+	u64 ns;
+
+	next_beside(e);
+	ns = pass_time(e, (struct engine_rate){ 1, 1 }, slice_ns(e));
+	if (ns)
+		progress(e, 0, ns);
 }
 
 static void take_sample(struct vsoc_engine *e, struct vsoc_job *job,
@@ -295,6 +360,8 @@ static void start_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_
 
 	vsoc->ops->core_power(vsoc, vsoc->shape.shader_present);
 	e->job_ns = job->device_ns;
+	/* contexts share no memory */
+	e->work.heap = job->ctx->heap;
 	vsoc->ops->job(vsoc, job->ctx);
 	if (job->started)
 		return;
@@ -337,6 +404,7 @@ static bool run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 		vsoc_rules_command(&e->work, &c->cmd, c->thread);
 		vsoc->ops->command(vsoc, &e->work, &c->cmd, c->thread);
 		if (!execute(e)) {
+			drain(e);
 			status = -ECANCELED;
 			break;
 		}
@@ -355,12 +423,6 @@ static bool run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	dma_fence_end_signalling(signalling);
 	vsoc->ops->job_finish(vsoc, job, status);
 	return true;
-}
-
-/* with the lock held: @ctx has jobs, and none of them runs */
-static void make_ready(struct vsoc_engine *e, struct vsoc_ctx *ctx)
-{
-	list_move_tail(&ctx->ready, ctx->held && !e->stopped ? &e->held : &e->ready);
 }
 
 /* the first job of the next context that has one */
@@ -386,16 +448,6 @@ static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 	return job;
 }
 
-static bool has_work(struct vsoc_engine *e)
-{
-	bool work;
-
-	spin_lock(&e->lock);
-	work = !list_empty(&e->ready);
-	spin_unlock(&e->lock);
-	return work;
-}
-
 /* a step has been requested and is not finished */
 static bool step_pending(struct vsoc_engine *e)
 {
@@ -411,26 +463,11 @@ static void skip_to_target(struct vsoc_engine *e)
 
 	spin_lock(&e->lock);
 	/* a job submitted before the step must be executed first */
-	if (list_empty(&e->ready))
+	if (list_empty(&e->ready) && list_empty(&e->lanes.ready))
 		target_ns = e->vsoc->stepped.target_ns;
 	spin_unlock(&e->lock);
 	if (target_ns && READ_ONCE(e->vsoc->stepped.on))
 		move_time(e, target_ns);
-}
-
-static void cancel_waiting(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, struct list_head *jobs)
-{
-	struct vsoc_job *job, *next;
-
-	list_for_each_entry_safe(job, next, jobs, node) {
-		list_del_init(&job->node);
-		vsoc->ops->job_finish(vsoc, job, -ECANCELED);
-		spin_lock(&vsoc->engine->lock);
-		ctx->unfinished--;
-		spin_unlock(&vsoc->engine->lock);
-		wake_up_all(&vsoc->engine->job_end);
-		vsoc_ctx_put(ctx);
-	}
 }
 
 static int engine_thread(void *data)
@@ -445,9 +482,14 @@ static int engine_thread(void *data)
 
 		park(e);
 		job = next_job(e, &context_switch);
+		if (!job && vsoc_lanes_busy(&e->lanes)) {
+			execute_beside(e);
+			continue;
+		}
 		if (!job) {
 			skip_to_target(e);
-			wait_event_idle(e->wait, has_work(e) || step_pending(e) ||
+			wait_event_idle(e->wait, has_work(e) || vsoc_lanes_busy(&e->lanes) ||
+					step_pending(e) ||
 					READ_ONCE(e->pauses) || kthread_should_stop());
 			e->time_ns = vsoc_now_ns(e->vsoc);
 			continue;
@@ -462,13 +504,15 @@ static int engine_thread(void *data)
 		else
 			list_add(&job->node, ctx->closed ? &cancelled : &ctx->jobs);
 		if (!list_empty(&ctx->jobs))
-			make_ready(e, ctx);
+			vsoc_engine_make_ready(e, ctx);
 		spin_unlock(&e->lock);
 		wake_up_all(&e->job_end);
-		cancel_waiting(e->vsoc, ctx, &cancelled);
+		vsoc_engine_cancel_jobs(e->vsoc, ctx, &cancelled);
 		if (ended)
 			vsoc_ctx_put(ctx);
 	}
+	vsoc_lanes_stop(&e->lanes);
+	wake_up_all(&e->job_end);
 	return 0;
 }
 
@@ -630,123 +674,6 @@ int vsoc_engine_step(struct vsoc_device *vsoc, u64 ns)
 	return left ? 0 : -ETIME;
 }
 
-/* nothing is running or queued */
-bool vsoc_engine_idle(struct vsoc_device *vsoc)
-{
-	struct vsoc_engine *e = vsoc->engine;
-	bool idle;
-
-	spin_lock(&e->lock);
-	idle = !e->running && list_empty(&e->ready) && list_empty(&e->held);
-	spin_unlock(&e->lock);
-	return idle;
-}
-
-static void ctx_release(struct kref *ref)
-{
-	struct vsoc_ctx *ctx = container_of(ref, struct vsoc_ctx, ref);
-
-	vsoc_account_close(ctx->account);
-	kfree(ctx->mp);
-	kfree(ctx);
-}
-
-void vsoc_ctx_put(struct vsoc_ctx *ctx)
-{
-	kref_put(&ctx->ref, ctx_release);
-}
-
-void vsoc_engine_ctx_init(struct vsoc_ctx *ctx)
-{
-	INIT_LIST_HEAD(&ctx->jobs);
-	INIT_LIST_HEAD(&ctx->ready);
-}
-
-/*
- * Queues @job. Returns 0; after -ENODEV, -ENOENT (the context was closed) or -EAGAIN, the caller
- * still owns the job.
- */
-int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished)
-{
-	struct vsoc_engine *e = vsoc->engine;
-	struct vsoc_ctx *ctx = job->ctx;
-	int ret = 0;
-
-	/* set the account before the job can run and end */
-	mutex_lock(&vsoc->hw_lock);
-	spin_lock(&e->lock);
-	if (e->stopped) {
-		ret = -ENODEV;
-	} else if (ctx->closed) {
-		ret = -ENOENT;
-	} else if (ctx->unfinished >= max_unfinished) {
-		ret = -EAGAIN;
-	} else {
-		ctx->unfinished++;
-		list_add_tail(&job->node, &ctx->jobs);
-		if (list_empty(&ctx->ready) && e->running != ctx)
-			make_ready(e, ctx);
-		vsoc->gpu.account = ctx->account;
-		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_DOORBELLS, 1);
-		vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_JOBS_SUBMITTED, 1);
-		vsoc->gpu.account = NULL;
-	}
-	spin_unlock(&e->lock);
-	mutex_unlock(&vsoc->hw_lock);
-
-	if (!ret)
-		wake_up(&e->wait);
-	return ret;
-}
-
-static bool all_finished(struct vsoc_engine *e, const struct vsoc_ctx *ctx)
-{
-	bool finished;
-
-	spin_lock(&e->lock);
-	finished = !ctx->unfinished;
-	spin_unlock(&e->lock);
-	return finished;
-}
-
-/*
- * Ends all jobs of @ctx, to which the caller has a reference, and accepts no more. Waits for the
- * running one, which ends with its current slice, and for those that vsoc_engine_fini() is
- * cancelling: the caller may free the file afterwards.
- */
-void vsoc_engine_close_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx)
-{
-	struct vsoc_engine *e = vsoc->engine;
-	LIST_HEAD(jobs);
-
-	spin_lock(&e->lock);
-	ctx->closed = true;
-	list_splice_init(&ctx->jobs, &jobs);
-	list_del_init(&ctx->ready);
-	if (e->running == ctx)
-		WRITE_ONCE(e->cancel, true);
-	spin_unlock(&e->lock);
-	wake_up(&e->wait);
-
-	cancel_waiting(vsoc, ctx, &jobs);
-	wait_event(e->job_end, all_finished(e, ctx));
-}
-
-/* keep the jobs of @ctx from running, or let them run again */
-void vsoc_engine_hold_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, bool held)
-{
-	struct vsoc_engine *e = vsoc->engine;
-
-	spin_lock(&e->lock);
-	if (ctx->held != held) {
-		WRITE_ONCE(ctx->held, held);
-		if (!list_empty(&ctx->ready))
-			make_ready(e, ctx);
-	}
-	spin_unlock(&e->lock);
-	wake_up(&e->wait);
-}
-
 int vsoc_engine_init(struct vsoc_device *vsoc)
 {
 	struct vsoc_engine *e;
@@ -761,6 +688,7 @@ int vsoc_engine_init(struct vsoc_device *vsoc)
 	spin_lock_init(&e->lock);
 	INIT_LIST_HEAD(&e->ready);
 	INIT_LIST_HEAD(&e->held);
+	vsoc_lanes_init(&e->lanes, e);
 	e->work.shape = &vsoc->shape;
 	e->work.counting = &vsoc->counting;
 	e->work.capacity = vsoc_work_capacity(&vsoc->shape);
@@ -798,6 +726,7 @@ void vsoc_engine_fini(struct vsoc_device *vsoc)
 
 	spin_lock(&e->lock);
 	list_splice_init(&e->held, &e->ready);
+	list_splice_tail_init(&e->lanes.ready, &e->ready);
 	while ((ctx = list_first_entry_or_null(&e->ready, struct vsoc_ctx, ready))) {
 		LIST_HEAD(jobs);
 
@@ -806,7 +735,7 @@ void vsoc_engine_fini(struct vsoc_device *vsoc)
 		list_splice_init(&ctx->jobs, &jobs);
 		list_del_init(&ctx->ready);
 		spin_unlock(&e->lock);
-		cancel_waiting(vsoc, ctx, &jobs);
+		vsoc_engine_cancel_jobs(vsoc, ctx, &jobs);
 		vsoc_ctx_put(ctx);
 		spin_lock(&e->lock);
 	}

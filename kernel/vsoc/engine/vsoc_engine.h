@@ -46,6 +46,8 @@ struct vsoc_ctx {
 	struct vsoc_file *file;		/* constant until the context is closed */
 	struct vsoc_account *account;	/* what its jobs count; set with its first job */
 	u64 fence_context;		/* for the jobs' fences */
+	u64 heap;			/* address of the memory of its shaders; constant */
+	bool concurrent;		/* its jobs run beside the GPU's; constant */
 	struct nv50_mp_context *mp; /* MP counters, under hw_lock; NULL if the product has none */
 
 	/* under the engine's lock */

@@ -9,6 +9,7 @@
 #include <drm/drm_managed.h>
 
 #include "vsoc.h"
+#include "vsoc_csf_counters.h"
 #include "vsoc_account.h"
 
 /* arbitrary: the GPU's timestamp is not aligned with the host's clock */
@@ -116,28 +117,24 @@ static u64 part_done(const struct vsoc_work *work, u64 total)
 	return mul_u64_u64_div_u64(total, work->done_ns, work->duration_ns);
 }
 
-static void report(struct vsoc_device *vsoc, struct vsoc_work_stream *s, u64 lines)
+static void report(struct vsoc_device *vsoc, struct vsoc_work_stream *s, u64 lines, u64 time_ns)
 {
 	struct vsoc_traffic t = s->traffic;
-	u64 hits_before, hits_after;
 
 	if (!lines)
 		return;
 
-	hits_before = mul_u64_u64_div_u64(s->hit_lines, s->done, s->lines);
-	hits_after = mul_u64_u64_div_u64(s->hit_lines, s->done + lines, s->lines);
 	t.address += s->done * DRM_VSOC_LINE_BYTES;
 	t.bytes = lines * DRM_VSOC_LINE_BYTES;
-	t.hit_bytes = (hits_after - hits_before) * DRM_VSOC_LINE_BYTES;
 	s->done += lines;
-	vsoc->ops->traffic(vsoc, &t);
+	vsoc->ops->traffic(vsoc, &t, time_ns);
 }
 
 /*
- * Execute @ns more nanoseconds of @work. At any time, each counter has its share of the total; at
- * the end, all of it.
+ * Execute @ns more nanoseconds of @work, which take @time_ns. At any time, each counter has its
+ * share of the total; at the end, all of it.
  */
-void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns)
+void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns, u64 time_ns)
 {
 	u64 lines[VSOC_MAX_STREAMS] = {};
 
@@ -160,6 +157,43 @@ void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns)
 
 		if (!s->by_counters)
 			lines[i] = part_done(work, s->lines) - s->done;
-		report(vsoc, s, lines[i]);
+		report(vsoc, s, lines[i], time_ns);
 	}
+}
+
+/* core-group cycles of @ps at the current clock; @rest: what earlier calls left over */
+static u64 coregroup_cycles(const struct vsoc_device *vsoc, u64 ps, u32 *rest)
+{
+	const u64 khz = div_u64(READ_ONCE(vsoc->gpu.clocks[VSOC_CLOCK_COREGROUP].hz), 1000);
+
+	return div_u64_rem(ps * khz + *rest, NSEC_PER_SEC, rest);
+}
+
+/*
+ * The memory system let @ps of requests × time pass for reads of the L2, and the command in
+ * execution waited for it for @stall_ns, that is @work_ns at nominal clocks.
+ */
+void vsoc_gpu_memory(struct vsoc_device *vsoc, u64 ps, u64 stall_ns, u64 work_ns, bool write)
+{
+	const u32 n = vsoc->shape.l2_slices;
+	struct vsoc_gpu *gpu = &vsoc->gpu;
+	const u64 outstanding = coregroup_cycles(vsoc, ps, &gpu->outstanding_rest);
+	const u64 stall = coregroup_cycles(vsoc, stall_ns * 1000, &gpu->stall_rest);
+
+	for (u32 k = 0; k < n; k++) {
+		const u32 b = VSOC_BLOCK_MEMSYS + k;
+
+		vsoc_gpu_count(vsoc, b, VSOC_MEMSYS_EXT_READ_OUTSTANDING,
+			       vsoc_share(outstanding, n, k));
+		vsoc_gpu_count(vsoc, b, write ? VSOC_MEMSYS_EXT_WRITE_STALL :
+			       VSOC_MEMSYS_EXT_READ_STALL, stall);
+		for (u32 set = 0; set < VSOC_SETS; set++)
+			vsoc_gpu_count(vsoc, b + set * vsoc->shape.blocks, VSOC_MEMSYS_L2_ACTIVE,
+				       stall);
+	}
+	vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_MCU_SLEEP, work_ns);
+	for (u32 set = 0; set < VSOC_SETS; set++)
+		vsoc_gpu_count(vsoc, VSOC_BLOCK_CSHW + set * vsoc->shape.blocks,
+			       VSOC_CSHW_GPU_ACTIVE, work_ns);
+	vsoc_gpu_count(vsoc, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_WAIT, work_ns);
 }

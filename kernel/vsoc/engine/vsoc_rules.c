@@ -9,6 +9,7 @@
 #include <drm/perfctr_drm.h>
 
 #include "vsoc_csf_counters.h"
+#include "memory/memsim.h"
 #include "vsoc_rules.h"
 
 #define WARP_THREADS		16
@@ -16,11 +17,10 @@
 #define WARP_INSTRUCTION_CYCLES	4	/* shader cycles that a warp instruction takes */
 #define LINE_BEATS		4	/* of 16 bytes */
 #define EXT_LINE_CYCLES		10	/* core-group cycles that a line takes on the bus */
-#define EXT_READ_CYCLES		40	/* core-group cycles that an external read is in flight */
 #define TILE_FRAGMENTS		256	/* 16 × 16 */
 #define MMU_PAGE_LINES		64	/* 4 KiB */
 #define MMU_WALK_READS		4	/* levels of a table walk */
-#define FABRIC_BYTES_PER_NS	16
+#define FABRIC_HZ		16000000000ULL	/* bytes per second, if the command has no rate */
 
 /* core-group and shader cycles to nanoseconds */
 #define COREGROUP_NS(cycles)	DIV64_U64_ROUND_UP((cycles) * 5, 4)
@@ -166,14 +166,6 @@ void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices
 	shape->l2_slices = l2_slices;
 	shape->counters_per_block = counters_per_block;
 	shape->blocks = VSOC_BLOCK_MEMSYS + l2_slices + shape->cores;
-	vsoc_shape_assign(shape, shader_present);
-}
-
-/* changes the partition: @assigned is a part of the cores present, not 0 */
-void vsoc_shape_assign(struct vsoc_shape *shape, u64 assigned)
-{
-	shape->assigned = assigned;
-	shape->assigned_cores = hweight64(assigned);
 }
 
 u32 vsoc_work_capacity(const struct vsoc_shape *shape)
@@ -255,16 +247,9 @@ static u16 memsys_block(u32 slice)
 	return VSOC_BLOCK_MEMSYS + slice;
 }
 
-/* of core number @core of those assigned to this system */
 static u16 shader_block(const struct vsoc_work *work, u32 core)
 {
-	const struct vsoc_shape *shape = work->shape;
-	u64 assigned = shape->assigned;
-
-	while (core--)
-		assigned &= assigned - 1;
-	return VSOC_BLOCK_MEMSYS + shape->l2_slices +
-	       hweight64(shape->shader_present & (BIT_ULL(__ffs64(assigned)) - 1));
+	return VSOC_BLOCK_MEMSYS + work->shape->l2_slices + core;
 }
 
 /* lines that the units of the GPU move through the L2 */
@@ -277,13 +262,13 @@ struct l2_load {
 };
 
 static struct vsoc_work_stream *add_traffic(struct vsoc_work *work, const struct vsoc_traffic *t,
-					    u64 lines, u64 hit_lines)
+					    u64 lines)
 {
-	struct vsoc_work_stream *s = &work->streams[work->stream_count++];
+	struct vsoc_work_stream *s = &work->streams[work->stream_count];
 
 	s->traffic = *t;
+	s->traffic.slot = vsoc_traffic_slot(work->lane, work->stream_count++);
 	s->lines = lines;
-	s->hit_lines = hit_lines;
 	s->done = 0;
 	s->by_counters = false;
 	return s;
@@ -294,7 +279,7 @@ static struct vsoc_work_stream *add_traffic(struct vsoc_work *work, const struct
  * nanoseconds that the busiest slice needs.
  */
 static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
-		  const struct vsoc_traffic *home, u64 hit_lines)
+		  const struct vsoc_traffic *home)
 {
 	const u32 n = work->shape->l2_slices;
 	struct vsoc_work_stream *in, *out;
@@ -302,12 +287,17 @@ static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 	u64 busiest_ns = 0;
 	u16 in_number, out_number;
 
-	t.write = false;
-	in = add_traffic(work, &t, 0, load->read_transfer ? hit_lines : 0);
+	if (!t.window)
+		t.window = VSOC_GPU_WINDOW * n;
+	t.op = MEMSIM_READ;
+	in = add_traffic(work, &t, 0);
 	in->by_counters = true;
 	in_number = work->stream_count;
-	t.write = true;
-	out = add_traffic(work, &t, 0, load->write_transfer ? hit_lines : 0);
+	t.op = MEMSIM_WRITE;
+	/* shaders write elsewhere than they read */
+	if (!load->read_transfer && !load->write_transfer)
+		t.address += VSOC_HEAP_BYTES;
+	out = add_traffic(work, &t, 0);
 	out->by_counters = true;
 	out_number = work->stream_count;
 
@@ -337,7 +327,6 @@ static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 		add(work, b, VSOC_MEMSYS_EXT_WRITE_BEATS, LINE_BEATS * ext_write);
 		add(work, b, VSOC_MEMSYS_EXT_READ_STALL, 2 * ext_read);
 		add(work, b, VSOC_MEMSYS_EXT_WRITE_STALL, ext_write);
-		add(work, b, VSOC_MEMSYS_EXT_READ_OUTSTANDING, EXT_READ_CYCLES * ext_read);
 		add(work, b, VSOC_MEMSYS_MMU_LOOKUPS, read + write);
 		add(work, b, VSOC_MEMSYS_MMU_MISSES, div_up(read + write, MMU_PAGE_LINES));
 		add(work, b, VSOC_MEMSYS_L2_READ_TILER, vsoc_share(load->read_tiler, n, k));
@@ -372,12 +361,16 @@ static u64 memsys(struct vsoc_work *work, const struct l2_load *load,
 	return busiest_ns;
 }
 
-static const struct vsoc_traffic gpu_home = {
-	.kind = VSOC_TRAFFIC_MEM,
-	.initiator = DRM_VSOC_INITIATOR_GPU,
-	.home = DRM_VSOC_HOME_CMEM,
-	.latency_cycles = VSOC_MEM_LATENCY_CYCLES,
-};
+/* what shaders and tiler access */
+static struct vsoc_traffic heap_traffic(const struct vsoc_work *work)
+{
+	return (struct vsoc_traffic){
+		.kind = VSOC_TRAFFIC_MEM,
+		.initiator = DRM_VSOC_INITIATOR_GPU,
+		.home = DRM_VSOC_HOME_CMEM,
+		.address = work->heap,
+	};
+}
 
 static const u16 thread_counters[VSOC_THREAD_COUNTERS] = {
 	[VSOC_THREAD_INTEGER] = VSOC_SHADER_THREAD_INST_INTEGER,
@@ -459,7 +452,7 @@ static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
 	div_u64_rem(threads, WARP_THREADS, &filled);
 	if (!filled)
 		return;
-	div_u64_rem(warps - 1, work->shape->assigned_cores, &core);
+	div_u64_rem(warps - 1, work->shape->cores, &core);
 	add(work, shader_block(work, core), VSOC_SHADER_INSTR_DIVERGED, per_warp);
 	add_secondary(work, shader_block(work, core), VSOC_SHADER_SECONDARY_LANES_EMPTY,
 		      WARP_THREADS - filled);
@@ -575,8 +568,9 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 {
 	const struct vsoc_thread thread = vsoc_rules_mix(DRAW_INSTRUCTIONS);
 	const struct draw_amounts a = draw_amounts(d);
-	const u32 n = work->shape->assigned_cores;
+	const u32 n = work->shape->cores;
 	const u64 warp_cycles = WARP_INSTRUCTION_CYCLES * DRAW_INSTRUCTIONS;
+	const struct vsoc_traffic heap = heap_traffic(work);
 	const struct l2_load load = {
 		.read_tiler = a.index_lines,
 		.read_shader = a.vertex_lines + a.texel_lines,
@@ -594,7 +588,7 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 			SHADER_NS(warp_cycles * div_up(a.vertex_warps, n)));
 	fragment_ns = SHADER_NS(max(warp_cycles * div_up(a.fragment_warps, n),
 				    div_up(d->texels, n)));
-	memory_ns = memsys(work, &load, &gpu_home, 0);
+	memory_ns = memsys(work, &load, &heap);
 
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 12);
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_JOBS, !!d->vertices + !!d->fragments);
@@ -611,7 +605,8 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 {
 	const struct vsoc_thread thread = listed ? *listed : vsoc_rules_mix(c->instructions);
 	const u64 warps = div_up(c->threads, WARP_THREADS);
-	const u32 n = work->shape->assigned_cores;
+	const u32 n = work->shape->cores;
+	const struct vsoc_traffic heap = heap_traffic(work);
 	const struct l2_load load = {
 		.read_shader = warps * thread.loads,
 		.write = warps * thread.stores,
@@ -648,7 +643,7 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_COMPUTE_JOBS, 1);
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_COMPUTE_QUEUE_ACTIVE, compute_ns);
 
-	return max3(compute_ns, counting_ns, memsys(work, &load, &gpu_home, 0));
+	return max3(compute_ns, counting_ns, memsys(work, &load, &heap));
 }
 
 /* the fabric snoops each L2 slice for the lines of a copy whose home is this GPU */
@@ -664,10 +659,16 @@ static void snoops(struct vsoc_work *work, u64 lines)
 	}
 }
 
+/* time in which @lines are issued at @rate bytes per second, or at the fabric's */
+static u64 issue_ns(u64 lines, u64 rate)
+{
+	return mul_u64_u64_div_u64(lines * DRM_VSOC_LINE_BYTES, NSEC_PER_SEC, rate ?: FABRIC_HZ);
+}
+
 static u64 copy(struct vsoc_work *work, const struct drm_vsoc_cmd_copy *c)
 {
+	static const u8 ops[] = { MEMSIM_READ, MEMSIM_WRITE, MEMSIM_ATOMIC, MEMSIM_DATALESS };
 	const u64 lines = c->bytes / DRM_VSOC_LINE_BYTES;
-	const u64 hit_lines = c->hit_bytes / DRM_VSOC_LINE_BYTES;
 	const u64 reads = c->flags & DRM_VSOC_COPY_READ ? lines : 0;
 	const u64 writes = c->flags & DRM_VSOC_COPY_WRITE ? lines : 0;
 	struct vsoc_traffic t = {
@@ -677,12 +678,13 @@ static u64 copy(struct vsoc_work *work, const struct drm_vsoc_cmd_copy *c)
 		.socket = c->socket,
 		.gpu = c->gpu,
 		.address = c->address,
-		.latency_cycles = c->latency_cycles ?: VSOC_MEM_LATENCY_CYCLES,
+		.window = c->window,
+		.engine = work->lane,
 	};
 
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 6);
 
-	if (c->initiator == DRM_VSOC_INITIATOR_GPU) {
+	if (c->initiator == DRM_VSOC_INITIATOR_GPU && !work->lane) {
 		const struct l2_load load = {
 			.read_transfer = reads,
 			.write_transfer = writes,
@@ -690,17 +692,21 @@ static u64 copy(struct vsoc_work *work, const struct drm_vsoc_cmd_copy *c)
 
 		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_JOBS, 1);
 		add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_TRANSFER_JOBS, 1);
-		return memsys(work, &load, &t, hit_lines);
+		return max(memsys(work, &load, &t),
+			   c->rate ? issue_ns(reads + writes, c->rate) : 0);
 	}
 
 	if (c->home == DRM_VSOC_HOME_GMEM)
 		snoops(work, reads + writes);
-	if (reads)
-		add_traffic(work, &t, reads, hit_lines);
-	t.write = true;
-	if (writes)
-		add_traffic(work, &t, writes, hit_lines);
-	return div_up((reads + writes) * DRM_VSOC_LINE_BYTES, FABRIC_BYTES_PER_NS);
+	if (!t.window)
+		t.window = VSOC_WINDOW;
+	for (u32 i = 0; lines && i < ARRAY_SIZE(ops); i++) {
+		if (!(c->flags & BIT(i)))
+			continue;
+		t.op = ops[i];
+		add_traffic(work, &t, lines);
+	}
+	return issue_ns(lines * work->stream_count, c->rate);
 }
 
 static u64 pcie(struct vsoc_work *work, const struct drm_vsoc_cmd_pcie *p)
@@ -710,19 +716,19 @@ static u64 pcie(struct vsoc_work *work, const struct drm_vsoc_cmd_pcie *p)
 		.kind = target ? VSOC_TRAFFIC_PCIE_TGT : VSOC_TRAFFIC_PCIE_SRC,
 		.initiator = target ? p->initiator : DRM_VSOC_INITIATOR_NONCPU,
 		.home = p->home,
-		.write = !(p->flags & DRM_VSOC_PCIE_READ),
+		.op = p->flags & DRM_VSOC_PCIE_READ ? MEMSIM_READ : MEMSIM_WRITE,
 		.socket = p->socket,
 		.root_complex = p->root_complex,
 		.root_port = p->root_port,
 		.bdf = p->bdf,
 		.address = p->address,
-		.latency_cycles = p->latency_cycles ?: VSOC_PCIE_LATENCY_CYCLES,
+		.window = p->window ?: VSOC_WINDOW,
 	};
 
 	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 6);
 	if (p->bytes)
-		add_traffic(work, &t, p->bytes / DRM_VSOC_LINE_BYTES, 0);
-	return div_up(p->bytes, FABRIC_BYTES_PER_NS);
+		add_traffic(work, &t, p->bytes / DRM_VSOC_LINE_BYTES);
+	return issue_ns(p->bytes / DRM_VSOC_LINE_BYTES, p->rate);
 }
 
 void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd,

@@ -7,6 +7,8 @@
 #define _VSOC_RULES_H_
 
 #include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/time64.h>
 #include <linux/types.h>
 #include <drm/vsoc_drm.h>
 #include "vsoc_listing.h"
@@ -18,7 +20,7 @@
 #define VSOC_MAX_UNITS		BIT_ULL(40)
 #define VSOC_MAX_INSTRUCTIONS	65535
 #define VSOC_DRAW_INSTRUCTIONS	16	/* of each vertex and each fragment thread */
-#define VSOC_MAX_LATENCY_CYCLES	65535
+#define VSOC_MIN_RATE		1000000	/* bytes per second that a COPY or PCIE offers */
 
 /* nominal clocks; durations of commands are nanoseconds at these */
 #define VSOC_TOP_HZ		1000000000ULL
@@ -26,10 +28,10 @@
 #define VSOC_SHADER_HZ		500000000ULL
 
 /*
- * Rate of the fastest counter: EXT_READ_OUTSTANDING, with 4 reads in flight in each of 800 million
- * cycles per second.
+ * Rate of the fastest counter: EXT_READ_OUTSTANDING, with VSOC_GPU_WINDOW reads in flight in each
+ * of 800 million cycles per second.
  */
-#define VSOC_MAX_COUNT_HZ	3200000000ULL
+#define VSOC_MAX_COUNT_HZ	6400000000ULL
 
 /* blocks of a shape, in the order of the firmware's sample */
 enum vsoc_block {
@@ -39,7 +41,7 @@ enum vsoc_block {
 	VSOC_BLOCK_MEMSYS, /* followed by the other slices, then the present cores */
 };
 
-/* what a GPU consists of; constant for a device, except for its partition */
+/* what a GPU consists of; constant for a device */
 struct vsoc_shape {
 	u64 shader_present;	/* bit n: core n exists */
 	u32 cores;		/* set bits of @shader_present, 1..VSOC_MAX_CORES */
@@ -47,9 +49,6 @@ struct vsoc_shape {
 	u32 counters_per_block;	/* 64 or 128 */
 	bool shader_dense;	/* the firmware's samples have no gaps for absent cores */
 	u32 blocks;	/* of each counter set: VSOC_BLOCK_MEMSYS + @l2_slices + @cores */
-	/* cores of this system, not 0; the others of @shader_present work for other systems */
-	u64 assigned;
-	u32 assigned_cores;	/* set bits of @assigned */
 };
 
 /* what a piece of work adds to one counter */
@@ -66,7 +65,6 @@ struct vsoc_work_stream {
 	struct vsoc_traffic traffic;	/* fields common to all parts */
 	u64 lines;			/* of DRM_VSOC_LINE_BYTES, when the work is finished */
 	u64 done;			/* lines reported already */
-	u64 hit_lines;			/* of @lines, served by the system level cache */
 	bool by_counters;		/* the counters that name this stream determine @done */
 };
 
@@ -116,12 +114,13 @@ enum vsoc_thread_counter {
 	VSOC_THREAD_COUNTERS,
 };
 
-#define VSOC_MAX_STREAMS	2
-
 /* a command during its execution */
 struct vsoc_work {
 	const struct vsoc_shape *shape;
 	struct vsoc_counting *counting;	/* counter logic of the shader cores */
+	u32 lane;		/* 0: the GPU's; the others run beside it and count nothing */
+	/* address of what the context's shaders read; they write VSOC_HEAP_BYTES above it */
+	u64 heap;
 	u64 duration_ns;		/* at nominal clocks */
 	u64 done_ns;			/* of @duration_ns, executed already */
 	struct vsoc_work_item *items;	/* affected counters */
@@ -133,7 +132,6 @@ struct vsoc_work {
 
 void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,
 		     u32 counters_per_block);
-void vsoc_shape_assign(struct vsoc_shape *shape, u64 assigned);
 u32 vsoc_work_capacity(const struct vsoc_shape *shape);
 
 /* a thread of @total instructions without a listing */
@@ -142,6 +140,9 @@ struct vsoc_thread vsoc_rules_mix(u64 total);
 /* what the registers count for one thread; @count_dead: VSOC_MISCOUNT_DEAD */
 void vsoc_rules_count_thread(const struct vsoc_thread *thread, enum vsoc_profile profile,
 			     bool count_dead, u64 counts[VSOC_THREAD_COUNTERS]);
+
+/* size of the parts of the heap that are read, and written */
+#define VSOC_HEAP_BYTES		BIT_ULL(36)
 
 /* Fills @work in. @cmd has been checked (vsoc_command.c). @thread: of its listing; NULL: none. */
 void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd,

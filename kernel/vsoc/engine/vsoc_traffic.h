@@ -15,9 +15,15 @@
 #define VSOC_ROOT_PORTS		8
 #define VSOC_GPUS		2
 
-/* defaults of commands without latency_cycles */
-#define VSOC_MEM_LATENCY_CYCLES		200
-#define VSOC_PCIE_LATENCY_CYCLES	400
+/* jobs that execute at once: one of the GPU, the others beside it */
+#define VSOC_LANES		8
+/* kinds of traffic of a command */
+#define VSOC_MAX_STREAMS	2
+
+/* requests that initiators have in flight at most */
+#define VSOC_GPU_WINDOW		8	/* for each L2 slice */
+#define VSOC_WINDOW		64	/* all others */
+#define VSOC_MAX_WINDOW		256
 
 /* path of the traffic */
 enum vsoc_traffic_kind {
@@ -29,23 +35,30 @@ enum vsoc_traffic_kind {
 /*
  * some traffic of one kind, direction and place
  *
- * A command larger than one time slice is reported in parts, which add up exactly. @bytes and
- * @hit_bytes are multiples of DRM_VSOC_LINE_BYTES.
+ * A command larger than one time slice is reported in parts, which add up exactly. @bytes is a
+ * multiple of DRM_VSOC_LINE_BYTES.
  */
 struct vsoc_traffic {
 	u8 kind;		/* enum vsoc_traffic_kind */
 	u8 initiator;		/* enum drm_vsoc_initiator; NONCPU for PCIE_SRC */
 	u8 home;		/* enum drm_vsoc_home, seen from @socket */
-	bool write;		/* direction, seen from the initiator */
-	u8 socket;		/* where it is observed; also the home's socket, unless REMOTE */
+	u8 op;			/* enum memsim_op */
+	u8 slot;		/* flow of the memory system: vsoc_traffic_slot() */
+	bool engine;		/* initiator GPU: a copy engine, not the L2 */
+	u16 window;		/* requests in flight at most */
+	u8 socket;		/* of the initiator and of the home, unless they are REMOTE */
 	u8 gpu;	/* for initiator GPU or home GMEM: number of the GPU behind the socket */
 	u8 root_complex;	/* for the PCIe kinds */
 	u8 root_port;		/* for the PCIe kinds */
 	u16 bdf;		/* for PCIE_SRC and PCIE_TGT: the device */
 	u64 address;		/* of the first byte of this part */
 	u64 bytes;		/* of this part, not zero */
-	u64 hit_bytes;		/* of @bytes, served by the system level cache */
-	u32 latency_cycles;	/* of each read request, in cycles of the observing PMU's clock */
 };
+
+/* flow of stream number @stream of a lane */
+static inline u32 vsoc_traffic_slot(u32 lane, u32 stream)
+{
+	return lane * VSOC_MAX_STREAMS + stream;
+}
 
 #endif /* _VSOC_TRAFFIC_H_ */

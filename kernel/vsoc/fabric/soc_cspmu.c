@@ -482,16 +482,6 @@ static enum hrtimer_restart cspmu_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/*
- * Largest amount by which traffic may increase a counter at once. Hardware counts one by one. The
- * model counts a transfer at once, and must not skip an overflow. Returns a quarter of a counter's
- * range.
- */
-u64 soc_cspmu_max_step(const struct soc_pmu *pmu)
-{
-	return (pmu->cs.counter_mask >> 2) + 1;
-}
-
 /* Set registers to their reset values. */
 void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 {

@@ -199,7 +199,6 @@ static inline u64 soc_pmu_cycles(const struct soc_pmu *pmu)
 /* soc_cspmu.c, soc_windows.c: models by kind */
 void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config);
 void soc_cspmu_fini(struct soc_pmu *pmu);
-u64 soc_cspmu_max_step(const struct soc_pmu *pmu);
 void soc_windows_init(struct soc_pmu *pmu);
 
 /* soc_irq.c */

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything outside the GPU: passes the workload engine's traffic to each PMU on its path.
- *
- * The routing below determines these PMUs and the amounts of their events; docs/tegra410.md lists
- * the rules. Nothing is rounded: traffic consists of whole 64-byte lines.
+ * Everything outside the GPU: the memory system, which takes the workload engine's traffic, and the
+ * PMUs on its ways.
  */
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
@@ -22,10 +20,15 @@
 #include "engine/vsoc.h"
 #include "engine/vsoc_fault.h"
 #include "vsoc_fabric.h"
+#include "vsoc_route.h"
 
-#define KINDS		(VSOC_TRAFFIC_PCIE_TGT + 1)
-#define INITIATORS	(DRM_VSOC_INITIATOR_REMOTE + 1)
-#define HOMES		(DRM_VSOC_HOME_REMOTE + 1)
+/* a command that goes on does not wait for less */
+#define LEAST_WAIT_PS	20000000
+/* the same in exact mode, where the time is not known: lines, and the steps of waiting */
+#define EXACT_LINES	1024
+#define EXACT_WAIT_PS	2000000
+/* step of waiting for the last requests of a command */
+#define LAST_WAIT_PS	250000
 
 /* duration of a stalled read, well below the kernel's lockup threshold */
 #define SLOW_READ_MS	20
@@ -62,319 +65,93 @@ static char *soc_cpus[VSOC_SOCKETS];
 module_param_array(soc_cpus, charp, NULL, 0444);
 MODULE_PARM_DESC(soc_cpus, "CPUs of each socket as ranges, e.g. 0-1,2-3 (split evenly)");
 
-/* the SoC around the GPU; hw_lock protects traffic */
-struct vsoc_fabric {
-	/* totals since the device exists, by read (0) and write (1) */
-	u64 bytes[KINDS][INITIATORS][HOMES][2];
-	u64 max_step;				/* limit of a counter's increment at once */
-	bool owner;				/* this device registers the PMUs' names */
-	struct soc_pmu *ucf[VSOC_SOCKETS];	/* models by socket */
-	struct soc_pmu *pcie[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES]; /* by socket and root complex */
-	/* by socket and root complex */
-	struct soc_pmu *pcie_tgt[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES];
-	struct soc_pmu *cmem[VSOC_SOCKETS];	/* by socket */
-	struct soc_pmu *c2c[VSOC_SOCKETS];	/* by socket */
-	struct soc_pmu *clink[VSOC_SOCKETS];	/* by socket */
-	struct soc_pmu *dlink[VSOC_SOCKETS];	/* by socket */
-	/* all models, in the order of creation */
-	struct soc_pmu *all[VSOC_SOCKETS * (5 + 2 * VSOC_ROOT_COMPLEXES)];
-	unsigned int count;		/* elements of @all */
-	struct mutex plug_lock;		/* protects the set of PMUs with a device */
-	struct work_struct leave_work;	/* removes the devices of PMUs that are leaving */
-};
-
 /* PMU names are global: only one virtual SoC can register them */
 static atomic_t soc_taken = ATOMIC_INIT(0);
 
-/* --- routing -------------------------------------------------------------- */
+/* --- memory system ---------------------------------------------------------- */
 
-/* a decoded piece of traffic */
-struct flow {
-	const struct vsoc_traffic *t;
-	u64 lines;
-	/* part of @lines that misses the system level cache */
-	u64 misses;
-	u64 latency;
-	u8 src;
-	u8 dst;
-};
-
-static u8 flow_src(const struct vsoc_traffic *t)
+void vsoc_fabric_traffic(struct vsoc_device *vsoc, const struct vsoc_traffic *t, u64 ns)
 {
-	switch (t->initiator) {
-	case DRM_VSOC_INITIATOR_CPU:
-		return SOC_SRC_LOC_CPU;
-	case DRM_VSOC_INITIATOR_REMOTE:
-		return SOC_SRC_REM;
-	default:
-		return SOC_SRC_LOC_NONCPU;
-	}
-}
-
-static u8 flow_dst(const struct vsoc_traffic *t)
-{
-	switch (t->home) {
-	case DRM_VSOC_HOME_CMEM:
-		return SOC_DST_CMEM;
-	case DRM_VSOC_HOME_GMEM:
-		return SOC_DST_GMEM;
-	case DRM_VSOC_HOME_CXL:
-		return SOC_DST_CXL;
-	case DRM_VSOC_HOME_PCIE_PEER:
-		return SOC_DST_PCIE_PEER;
-	default:
-		return SOC_DST_REM;
-	}
-}
-
-static void to_ucf(struct soc_pmu *pmu, const struct flow *f)
-{
-	const struct soc_tag tag = { .src = f->src, .dst = f->dst };
-	u64 hits = f->lines - f->misses;
-	u64 n[SOC_EVENTS] = {};
-
-	if (f->t->write) {
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_WR] = f->lines;
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_WR] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_REFILL_WR] = f->misses;
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_WB] = f->misses;
-		n[DRM_PERFCTR_TEGRA410_UCF_MEM_ACCESS_WR] = f->misses;
-		n[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_WR] = f->misses * SOC_LINE_BYTES;
-	} else {
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_ACCESS_RD] = f->lines;
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_HIT_RD] = hits;
-		n[DRM_PERFCTR_TEGRA410_UCF_SLC_REFILL_RD] = f->misses;
-		n[DRM_PERFCTR_TEGRA410_UCF_MEM_ACCESS_RD] = f->misses;
-		n[DRM_PERFCTR_TEGRA410_UCF_MEM_BYTES_RD] = f->misses * SOC_LINE_BYTES;
-	}
-	n[DRM_PERFCTR_TEGRA410_UCF_SLC_ALLOCATE] = f->misses;
-	if (f->src == SOC_SRC_LOC_CPU) {
-		n[DRM_PERFCTR_TEGRA410_UCF_LOCAL_SNOOP] = hits;
-	} else {
-		n[DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_ACCESS] = f->lines;
-		n[DRM_PERFCTR_TEGRA410_UCF_EXT_SNP_EVICT] = f->t->write ? f->misses : 0;
-	}
-	soc_pmu_count(pmu, &tag, n);
-}
-
-static void to_pcie(struct soc_pmu *pmu, const struct flow *f)
-{
-	const struct soc_tag tag = {
-		.bdf = f->t->bdf,
-		.rp = f->t->root_port,
-		.dst = f->dst,
-	};
-	u64 n[SOC_EVENTS] = {};
-
-	if (f->t->write) {
-		n[DRM_PERFCTR_TEGRA410_PCIE_WR_BYTES] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_TEGRA410_PCIE_WR_REQ] = f->lines;
-	} else {
-		n[DRM_PERFCTR_TEGRA410_PCIE_RD_BYTES] = f->lines * SOC_LINE_BYTES;
-		n[DRM_PERFCTR_TEGRA410_PCIE_RD_REQ] = f->lines;
-		n[DRM_PERFCTR_TEGRA410_PCIE_RD_CUM_OUTS] = f->lines * f->latency;
-	}
-	soc_pmu_count(pmu, &tag, n);
-}
-
-static void to_pcie_tgt(struct soc_pmu *pmu, const struct flow *f)
-{
-	u64 address = f->t->address, end = address + f->lines * SOC_LINE_BYTES, next;
-	struct soc_tag tag = { .rp = f->t->root_port, .dst = f->dst };
-	u64 n[SOC_EVENTS] = {};
-
-	/* split by address, as rows of truth are */
-	for (; address != end; address = next) {
-		next = round_down(address, SOC_TRUTH_REGION_BYTES) + SOC_TRUTH_REGION_BYTES;
-		if (end - address < next - address)
-			next = end;
-		tag.address = address;
-		tag.bytes = next - address;
-		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_BYTES :
-				DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_BYTES] = tag.bytes;
-		n[f->t->write ? DRM_PERFCTR_TEGRA410_PCIE_TGT_WR_REQ :
-				DRM_PERFCTR_TEGRA410_PCIE_TGT_RD_REQ] = tag.bytes / SOC_LINE_BYTES;
-		soc_pmu_count(pmu, &tag, n);
-	}
-}
-
-static void to_cmem(struct soc_pmu *pmu, const struct flow *f)
-{
-	const struct soc_tag tag = {};
-	u64 requests = f->misses * (SOC_LINE_BYTES / CMEM_REQUEST_BYTES);
-	u64 n[SOC_EVENTS] = {};
-
-	if (f->t->write || !requests)
-		return;
-	n[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_REQ] = requests;
-	n[DRM_PERFCTR_TEGRA410_CMEM_LATENCY_RD_CUM_OUTS] = requests * f->latency;
-	soc_pmu_count(pmu, &tag, n);
-}
-
-/* @lines over one of the links; @in: incoming */
-static void to_link(struct soc_pmu *pmu, const struct flow *f, u8 gpu, u64 lines, bool in)
-{
-	const struct soc_tag tag = { .gpu = gpu };
-	u64 n[SOC_EVENTS] = {};
-	u64 cum_outs = lines * f->latency;
-
-	if (!lines)
-		return;
-	if (f->t->write) {
-		/* links to other SoCs and to memory count reads only */
-		if (pmu->pdata.kind != TEGRA410_PMU_NVLINK_C2C || pmu->pdata.cpu_en_mask)
-			return;
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ :
-		       DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ] = lines;
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_CUM_OUTS :
-		       DRM_PERFCTR_TEGRA410_C2C_OUT_WR_CUM_OUTS] = cum_outs;
-	} else {
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_REQ :
-		       DRM_PERFCTR_TEGRA410_C2C_OUT_RD_REQ] = lines;
-		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_RD_CUM_OUTS :
-		       DRM_PERFCTR_TEGRA410_C2C_OUT_RD_CUM_OUTS] = cum_outs;
-	}
-	soc_pmu_count(pmu, &tag, n);
-}
-
-/* hardware number of the engine's GPU @gpu: the @gpu-th present one */
-static u8 link_gpu(u8 gpu)
-{
-	unsigned long present = soc_gpu_mask;
-	unsigned int bit;
-
-	for_each_set_bit(bit, &present, TEGRA410_PMU_MAX_GPUS) {
-		if (!gpu--)
-			return bit;
-	}
-	return __ffs(present);
-}
-
-/* beyond the cache, at the home of the traffic */
-static void to_home(struct vsoc_fabric *fabric, const struct flow *f)
-{
-	u8 socket = f->t->socket;
-
-	switch (f->dst) {
-	case SOC_DST_CMEM:
-		to_cmem(fabric->cmem[socket], f);
-		break;
-	case SOC_DST_GMEM:
-		if (soc_gpu_mask)
-			to_link(fabric->c2c[socket], f, link_gpu(f->t->gpu), f->misses, false);
-		break;
-	case SOC_DST_CXL:
-		to_link(fabric->dlink[socket], f, 0, f->misses, true);
-		break;
-	case SOC_DST_REM:
-		to_link(fabric->clink[socket], f, 0, f->misses, false);
-		if (!soc_gpu_mask)
-			to_link(fabric->c2c[socket], f, 0, f->misses, false);
-		break;
-	}
-}
-
-static void route_mem(struct vsoc_fabric *fabric, const struct flow *f)
-{
-	u8 socket = f->t->socket;
-
-	if (f->t->initiator == DRM_VSOC_INITIATOR_GPU && soc_gpu_mask)
-		to_link(fabric->c2c[socket], f, link_gpu(0), f->lines, true);
-	if (f->t->initiator == DRM_VSOC_INITIATOR_REMOTE) {
-		to_link(fabric->clink[socket], f, 0, f->lines, true);
-		if (!soc_gpu_mask)
-			to_link(fabric->c2c[socket], f, 0, f->lines, true);
-	}
-	to_ucf(fabric->ucf[socket], f);
-	to_home(fabric, f);
-}
-
-static void route_pcie(struct vsoc_fabric *fabric, const struct flow *f)
-{
-	u8 socket = f->t->socket;
-
-	to_pcie(fabric->pcie[socket][f->t->root_complex], f);
-	/* peer-to-peer traffic does not enter the coherent fabric */
-	if (f->dst == SOC_DST_PCIE_PEER)
-		return;
-	to_ucf(fabric->ucf[socket], f);
-	to_home(fabric, f);
-}
-
-static void route(struct vsoc_fabric *fabric, const struct vsoc_traffic *t)
-{
-	const struct flow f = {
-		.t = t,
-		.lines = t->bytes / SOC_LINE_BYTES,
-		.misses = (t->bytes - t->hit_bytes) / SOC_LINE_BYTES,
-		.latency = t->latency_cycles,
-		.src = flow_src(t),
-		.dst = flow_dst(t),
-	};
-
-	switch (t->kind) {
-	case VSOC_TRAFFIC_MEM:
-		route_mem(fabric, &f);
-		break;
-	case VSOC_TRAFFIC_PCIE_SRC:
-		route_pcie(fabric, &f);
-		break;
-	default:
-		to_pcie_tgt(fabric->pcie_tgt[t->socket][t->root_complex], &f);
-		/* CXL memory is coherent, a BAR is not */
-		if (f.dst == SOC_DST_CXL)
-			to_ucf(fabric->ucf[t->socket], &f);
-	}
-}
-
-/* number of lines that do not exceed max_step in any counter */
-static u64 max_lines(const struct vsoc_fabric *fabric, const struct vsoc_traffic *t)
-{
-	u64 per_line = max_t(u64, SOC_LINE_BYTES, t->latency_cycles);
-
-	return max(div64_u64(fabric->max_step, per_line), 1ULL);
-}
-
-void vsoc_fabric_traffic(struct vsoc_device *vsoc, const struct vsoc_traffic *t)
-{
-	struct vsoc_fabric *fabric = vsoc->fabric;
-	u64 part_bytes = max_lines(fabric, t) * SOC_LINE_BYTES;
-	struct vsoc_traffic part = *t;
-	u64 left = t->bytes, hits = t->hit_bytes;
-
 	lockdep_assert_held(&vsoc->hw_lock);
-	fabric->bytes[t->kind][t->initiator][t->home][t->write] += t->bytes;
+	vsoc_route_offer(vsoc->fabric, t, ns);
+}
 
-	for (; left; left -= part.bytes, hits -= part.hit_bytes) {
-		part.bytes = min(left, part_bytes);
-		part.hit_bytes = min(hits, part.bytes);
-		route(fabric, &part);
-		part.address += part.bytes;
+void vsoc_fabric_advance(struct vsoc_device *vsoc, u64 ns)
+{
+	lockdep_assert_held(&vsoc->hw_lock);
+	memsim_run(&vsoc->fabric->sim, ns * 1000);
+	vsoc_routes_count(vsoc->fabric);
+}
+
+void vsoc_fabric_drain(struct vsoc_device *vsoc, u32 lane)
+{
+	lockdep_assert_held(&vsoc->hw_lock);
+	for (u32 i = 0; i < VSOC_MAX_STREAMS; i++)
+		memsim_drain(&vsoc->fabric->sim, vsoc_traffic_slot(lane, i));
+	vsoc_routes_count(vsoc->fabric);
+}
+
+u64 vsoc_fabric_backlog_ns(struct vsoc_device *vsoc, u32 lane, bool all)
+{
+	const struct memsim *sim = &vsoc->fabric->sim;
+	u64 ps = 0, waiting = 0, pending = 0;
+
+	for (u32 i = 0; i < VSOC_MAX_STREAMS; i++) {
+		const struct memsim_flow *f = &sim->flows[vsoc_traffic_slot(lane, i)];
+
+		waiting += f->waiting;
+		pending += f->waiting + f->in_flight;
+		if (f->waiting)
+			ps = max(ps, div64_u64(f->waiting * sim->dt_ps, max(f->lines, 1ULL)));
 	}
+	if (sim->exact)
+		ps = waiting > EXACT_LINES ? EXACT_WAIT_PS : all && pending ? LAST_WAIT_PS : 0;
+	else if (!all && ps < LEAST_WAIT_PS)
+		ps = 0;
+	return DIV_ROUND_UP_ULL(ps, 1000);
+}
+
+u64 vsoc_fabric_take_l2_read_ps(struct vsoc_device *vsoc)
+{
+	const u64 ps = vsoc->fabric->l2_read_ps;
+
+	vsoc->fabric->l2_read_ps = 0;
+	return ps;
 }
 
 /* --- debugfs -------------------------------------------------------------- */
 
 static int traffic_show(struct seq_file *m, void *unused)
 {
-	static const char * const kinds[KINDS] = { "MEM", "PCIE_SRC", "PCIE_TGT" };
-	static const char * const initiators[INITIATORS] = { "GPU", "CPU", "NONCPU", "REMOTE" };
-	static const char * const homes[HOMES] = { "CMEM", "GMEM", "CXL", "PCIE_PEER", "REMOTE" };
+	static const char * const kinds[] = { "MEM", "PCIE_SRC", "PCIE_TGT" };
+	static const char * const initiators[] = { "GPU", "CPU", "NONCPU", "REMOTE" };
+	static const char * const homes[] = { "CMEM", "GMEM", "CXL", "PCIE_PEER", "REMOTE" };
+	static const char * const ops[] = { "read", "write", "atomic", "dataless" };
 	struct vsoc_device *vsoc = m->private;
 
 	mutex_lock(&vsoc->hw_lock);
-	for (unsigned int k = 0; k < KINDS; k++)
-		for (unsigned int i = 0; i < INITIATORS; i++)
-			for (unsigned int h = 0; h < HOMES; h++)
-				for (unsigned int w = 0; w < 2; w++)
+	for (unsigned int k = 0; k < VSOC_TRAFFIC_KINDS; k++)
+		for (unsigned int i = 0; i < VSOC_INITIATORS; i++)
+			for (unsigned int h = 0; h < VSOC_HOMES; h++)
+				for (unsigned int op = 0; op < MEMSIM_OPS; op++)
 					seq_printf(m, "%s %s %s %s %llu\n", kinds[k],
-						   initiators[i], homes[h], w ? "write" : "read",
-						   vsoc->fabric->bytes[k][i][h][w]);
+						   initiators[i], homes[h], ops[op],
+						   vsoc->fabric->bytes[k][i][h][op]);
 	mutex_unlock(&vsoc->hw_lock);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(traffic);
+
+static int memory_show(struct seq_file *m, void *unused)
+{
+	struct vsoc_device *vsoc = m->private;
+
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_routes_show(vsoc->fabric, m);
+	mutex_unlock(&vsoc->hw_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(memory);
 
 static void show_state(struct soc_pmu *pmu, struct seq_file *m)
 {
@@ -516,6 +293,7 @@ void vsoc_fabric_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 	debugfs_create_file("pmu_plug", 0200, dir, vsoc, &pmu_plug_fops);
 	debugfs_create_file("pmu_unplug", 0200, dir, vsoc, &pmu_unplug_fops);
 	debugfs_create_file("traffic", 0444, dir, vsoc, &traffic_fops);
+	debugfs_create_file("memory", 0444, dir, vsoc, &memory_fops);
 	debugfs_create_file("soc", 0444, dir, vsoc, &soc_fops);
 }
 
@@ -654,18 +432,18 @@ int vsoc_fabric_init(struct vsoc_device *vsoc)
 	ret = check_params(vsoc);
 	if (ret)
 		return ret;
-	vsoc->fabric = kzalloc(sizeof(*vsoc->fabric), GFP_KERNEL);
+	vsoc->fabric = kvzalloc(sizeof(*vsoc->fabric), GFP_KERNEL);
 	if (!vsoc->fabric)
 		return -ENOMEM;
+	vsoc->fabric->gpu_mask = soc_gpu_mask;
 	mutex_init(&vsoc->fabric->plug_lock);
 	INIT_WORK(&vsoc->fabric->leave_work, leave_work);
 
+	ret = vsoc_routes_init(vsoc->fabric, vsoc->memory_exact);
 	for (unsigned int socket = 0; !ret && socket < VSOC_SOCKETS; socket++)
 		ret = create_socket(vsoc, socket);
-	if (!ret) {
-		vsoc->fabric->max_step = soc_cspmu_max_step(vsoc->fabric->ucf[0]);
+	if (!ret)
 		ret = plug_all(vsoc);
-	}
 	if (ret)
 		vsoc_fabric_fini(vsoc);
 	return ret;
@@ -687,6 +465,7 @@ void vsoc_fabric_fini(struct vsoc_device *vsoc)
 		atomic_set(&soc_taken, 0);
 	for (unsigned int i = 0; i < fabric->count; i++)
 		soc_pmu_destroy(fabric->all[i]);
-	kfree(fabric);
+	vsoc_routes_fini(fabric);
+	kvfree(fabric);
 	vsoc->fabric = NULL;
 }

@@ -5,6 +5,8 @@
 #ifndef _VSOC_FABRIC_H_
 #define _VSOC_FABRIC_H_
 
+#include <linux/types.h>
+
 struct dentry;
 struct vsoc_device;
 struct vsoc_traffic;
@@ -14,7 +16,20 @@ int vsoc_fabric_init(struct vsoc_device *vsoc);
 void vsoc_fabric_fini(struct vsoc_device *vsoc);
 void vsoc_fabric_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
-/* Call with hw_lock held, never concurrently. Does not sleep long or call into the GPU model. */
-void vsoc_fabric_traffic(struct vsoc_device *vsoc, const struct vsoc_traffic *t);
+/* Call with hw_lock held, never concurrently. They do not sleep long or call into the GPU model. */
+/* @t is issued over the next @ns */
+void vsoc_fabric_traffic(struct vsoc_device *vsoc, const struct vsoc_traffic *t, u64 ns);
+/* let @ns pass in the memory system */
+void vsoc_fabric_advance(struct vsoc_device *vsoc, u64 ns);
+/* complete all requests of a lane */
+void vsoc_fabric_drain(struct vsoc_device *vsoc, u32 lane);
+/* requests of the GPU's L2 for reads that were in flight × time, since the last call */
+u64 vsoc_fabric_take_l2_read_ps(struct vsoc_device *vsoc);
+
+/*
+ * Time after which to look again whether all traffic of a lane was issued, or with @all completed;
+ * 0 if it was. Only for the engine's thread.
+ */
+u64 vsoc_fabric_backlog_ns(struct vsoc_device *vsoc, u32 lane, bool all);
 
 #endif /* _VSOC_FABRIC_H_ */
