@@ -14,6 +14,8 @@
  * @power-automatic: AUTOMATIC sessions get a sample for each transition of the cores
  * @automatic-overflow: an event that is no transition adds no sample to AUTOMATIC sessions
  * @power-protected: protected mode is reported as a state, and entering it is a transition
+ * @partition: shader cores that work for another system are unavailable and not measured; work and
+ *   counts are those of the others, before, meanwhile and afterwards
  * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS; then the
  *   session can be restarted and counts exactly
  * @reset-after-stop: sessions after a STOP and an immediate reset count exactly
@@ -25,6 +27,7 @@
  * @lost-unplug: what a device does not count before unplug is lost
  * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
  */
+#include <errno.h>
 #include <pthread.h>
 
 #include "minigt.h"
@@ -206,6 +209,56 @@ static void power_protected(void)
 	igt_perfctr_session_fini(&s);
 }
 
+/* States of the shader cores in sample @n; counters of unavailable ones are not measured. */
+static void check_partition(const struct igt_perfctr_session *s, uint64_t n, uint64_t mine,
+			    uint64_t away)
+{
+	const struct drm_perfctr_sample_header *h = igt_perfctr_slot(s, n);
+	const struct drm_perfctr_block_header *b = NULL;
+	unsigned int cores = 0;
+
+	for (unsigned int i = 0; i < h->block_count; i++) {
+		uint32_t expected;
+
+		b = igt_perfctr_next_block(h, b);
+		if (b->type != DRM_PERFCTR_MALI_BLOCK_SHADER)
+			continue;
+		expected = (mine >> b->index & 1 ? DRM_PERFCTR_STATE_AVAILABLE : 0) |
+			   (away >> b->index & 1 ? DRM_PERFCTR_STATE_UNAVAILABLE : 0);
+		igt_assert_eq_u32(b->states & (DRM_PERFCTR_STATE_AVAILABLE |
+					       DRM_PERFCTR_STATE_UNAVAILABLE),
+				  expected);
+		igt_assert_eq(!!b->valid_mask, !!(expected & DRM_PERFCTR_STATE_AVAILABLE));
+		cores++;
+	}
+	igt_assert_eq(cores, 4);
+}
+
+static void partition(void)
+{
+	struct igt_perfctr_session s;
+
+	create(&s, 0, 0);
+	begin(&s);
+	igt_vsoc_work(&dev, 0);
+	igt_vsoc_debugfs(&dev, "partition", "0x5");
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
+	igt_vsoc_debugfs(&dev, "partition", "0x50005");
+	igt_vsoc_work(&dev, 2);
+	igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
+	igt_vsoc_work(&dev, 3);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "partition", "0"), -EINVAL);
+	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "partition", "0x8"), -EINVAL);
+	igt_vsoc_stop_conserved(&s, &before);
+	check_partition(&s, 0, 0x50005, 0x50000);
+	check_partition(&s, 1, 0x5, 0x50000);
+	check_partition(&s, 2, 0x50005, 0x50000);
+	check_partition(&s, 3, 0x50005, 0);
+	igt_perfctr_session_fini(&s);
+}
+
 static void power_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
@@ -223,6 +276,8 @@ static void power_tests(void)
 	igt_subtest("automatic-overflow") igt_vsoc_only(&dev, automatic_overflow);
 	/* Covers: DRM_PERFCTR_STATE_NORMAL, DRM_PERFCTR_STATE_PROTECTED */
 	igt_subtest("power-protected") igt_vsoc_only(&dev, power_protected);
+	/* Covers: DRM_PERFCTR_STATE_AVAILABLE, DRM_PERFCTR_STATE_UNAVAILABLE */
+	igt_subtest("partition") igt_vsoc_only(&dev, partition);
 }
 
 static void start_in_reset(void)

@@ -173,6 +173,9 @@ void igt_nv50_work(unsigned int n)
 	c[0].draw.vertices = 3001 + n;
 	c[0].draw.primitives = 1003;
 	c[0].draw.primitives_culled = 301;
+	c[0].draw.points = 101 + n;
+	c[0].draw.lines = 207;
+	c[0].draw.streamed = 503;
 	c[0].draw.fragments = 50021 + 2 * n;
 	c[0].draw.texels = 70003;
 	c[1].compute.threads = 5001;

@@ -42,20 +42,6 @@ struct pctr_screen {
 	bool driver_has_monitors;
 };
 
-/* Functions of a context that are replaced. */
-struct pctr_functions {
-	void (*destroy)(struct pipe_context *pipe);
-	struct pipe_query *(*create_query)(struct pipe_context *pipe, unsigned type,
-					   unsigned index);
-	struct pipe_query *(*create_batch_query)(struct pipe_context *pipe, unsigned count,
-						 unsigned *types);
-	void (*destroy_query)(struct pipe_context *pipe, struct pipe_query *query);
-	bool (*begin_query)(struct pipe_context *pipe, struct pipe_query *query);
-	bool (*end_query)(struct pipe_context *pipe, struct pipe_query *query);
-	bool (*get_query_result)(struct pipe_context *pipe, struct pipe_query *query, bool wait,
-				 union pipe_query_result *result);
-};
-
 /* The context's original functions, and its counters. Stored in pipe_context::pctr. */
 struct pctr_hook {
 	const struct pctr_screen *screen;
@@ -68,6 +54,8 @@ struct pctr_hook {
 	struct pipe_query *statistics;
 	bool statistics_active;
 
+	/* counters of frames; NULL: none */
+	struct pctr_software *software;
 	struct pctr_functions driver;
 	void (*set_active_query_state)(struct pipe_context *pipe, bool enable);
 	void (*flush)(struct pipe_context *pipe, struct pipe_fence_handle **fence, unsigned flags);
@@ -411,7 +399,9 @@ static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **f
 	    !pctr_frames_listens(hook, say))
 		return;
 	finish_rendering(pipe);
-	pctr_frames_end(hook);
+	pctr_frames_end(hook, hook->software ? pctr_software_end(hook->software) : "");
+	if (hook->software)
+		pctr_software_begin(hook->software);
 }
 
 /* Drawing of the HUD and of the driver itself is not the program's work. */
@@ -442,6 +432,37 @@ static void begin_work(struct pipe_context *pipe)
 	pipe->set_active_query_state = hooked_set_active_query_state;
 	begin_statistics(pipe);
 }
+
+/* --- capabilities ---------------------------------------------------------- */
+
+/* Capabilities are a function up to Mesa 24; from 25 on, where the patch defines this, a struct. */
+#if PCTR_MESA < 25
+static bool has_statistics(struct pipe_screen *screen)
+{
+	return screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS);
+}
+
+/* the state tracker asks for groups itself */
+static bool offer_monitors(struct pipe_screen *screen, bool offered)
+{
+	return false;
+}
+#else
+static bool has_statistics(struct pipe_screen *screen)
+{
+	return screen->caps.query_pipeline_statistics;
+}
+
+/* The driver filled the struct before this hook ran. Return: the driver's value. */
+static bool offer_monitors(struct pipe_screen *screen, bool offered)
+{
+	struct pipe_caps *caps = (struct pipe_caps *)&screen->caps;
+	bool before = caps->performance_monitor;
+
+	caps->performance_monitor = offered;
+	return before;
+}
+#endif
 
 /* --- contexts -------------------------------------------------------------- */
 
@@ -494,6 +515,7 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 		hook->driver.destroy_query(pipe, hook->statistics);
 	}
 	pctr_frames_leave(hook);
+	pctr_software_free(hook->software);
 	pctr_vsoc_free(hook->vsoc);
 	pctr_context_free(hook->context);
 	restore(pipe, hook);
@@ -529,6 +551,9 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 	set_functions(pipe, &hooked_functions);
 	if (s->gives_work)
 		begin_work(pipe);
+	if (s->reports_frames)
+		hook->software = pctr_software_new(pipe, &hook->driver, s->get_driver_query_info,
+						   has_statistics(screen));
 	if (hook->vsoc || s->reports_frames) {
 		hook->flush = pipe->flush;
 		pipe->flush = hooked_flush;
@@ -627,35 +652,6 @@ static int hooked_driver_query_group_info(struct pipe_screen *screen, unsigned i
 	info->max_active_queries = group.max_active;
 	return 1;
 }
-
-/* Capabilities are a function up to Mesa 24; from 25 on, where the patch defines this, a struct. */
-#if PCTR_MESA < 25
-static bool has_statistics(struct pipe_screen *screen)
-{
-	return screen->get_param(screen, PIPE_CAP_QUERY_PIPELINE_STATISTICS);
-}
-
-/* the state tracker asks for groups itself */
-static bool offer_monitors(struct pipe_screen *screen, bool offered)
-{
-	return false;
-}
-#else
-static bool has_statistics(struct pipe_screen *screen)
-{
-	return screen->caps.query_pipeline_statistics;
-}
-
-/* The driver filled the struct before this hook ran. Return: the driver's value. */
-static bool offer_monitors(struct pipe_screen *screen, bool offered)
-{
-	struct pipe_caps *caps = (struct pipe_caps *)&screen->caps;
-	bool before = caps->performance_monitor;
-
-	caps->performance_monitor = offered;
-	return before;
-}
-#endif
 
 static void hooked_screen_destroy(struct pipe_screen *screen)
 {

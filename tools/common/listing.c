@@ -29,7 +29,7 @@ static const struct {
 	OPCODE(VABSDIFF),  OPCODE(VABSDIFF4), OPCODE(FADD), OPCODE(FMUL),    OPCODE(FSEL),
 	OPCODE(FSETP),	   OPCODE(LDG),	      OPCODE(STG),  OPCODE(LDS),     OPCODE(STS),
 	OPCODE(BRA),	   OPCODE(EXIT),      OPCODE(I2F),  OPCODE(S2R),     OPCODE(NOP),
-	OPCODE(BAR),	   OPCODE(MOV),	      OPCODE(SHFL),
+	OPCODE(BAR),	   OPCODE(MOV),	      OPCODE(SHFL), OPCODE(PMTRIG),
 };
 
 /* the definition of a label, or a branch that refers to one */
@@ -270,6 +270,17 @@ static int parse_target(struct parser *p, char *text, struct drm_vsoc_instructio
 	return 0;
 }
 
+static int parse_triggers(struct parser *p, const char *text, struct drm_vsoc_instruction *insn)
+{
+	char *end;
+	unsigned long mask = isdigit((unsigned char)*text) ? strtoul(text, &end, 0) : 0;
+
+	if (!mask || mask > UINT8_MAX || end[strspn(end, " \t\r;")])
+		return fail(p, p->line, "say which triggers PMTRIG fires: a mask from 1 to 0xff");
+	insn->target = (uint32_t)mask;
+	return 0;
+}
+
 static int parse_line(struct parser *p, char *text)
 {
 	struct drm_vsoc_instruction insn = { 0 };
@@ -311,6 +322,8 @@ static int parse_line(struct parser *p, char *text)
 		if (ret)
 			return ret;
 	}
+	if (insn.opcode == DRM_VSOC_OP_PMTRIG && parse_triggers(p, text, &insn))
+		return -1;
 	if (p->count + repeat > LISTING_MAX_INSTRUCTIONS)
 		return fail(p, p->line, "more than %d instructions", LISTING_MAX_INSTRUCTIONS);
 	for (size_t first = p->count; repeat--; p->count++) {
@@ -334,7 +347,8 @@ static int finish(struct parser *p)
 		p->instructions[branch->at].target = (uint32_t)label->at;
 	}
 	for (size_t i = 0; i < p->count; i++)
-		if (p->instructions[i].target >= p->count)
+		if (p->instructions[i].opcode == DRM_VSOC_OP_BRA &&
+		    p->instructions[i].target >= p->count)
 			return fail(p, 0, "the branch at instruction %zu leaves the listing", i);
 	/* a point of a campaign has parameters for other uses too */
 	for (size_t i = 0; i < p->parameter_count && !p->foreign; i++)

@@ -18,6 +18,7 @@
 #include "export/text.h"
 #include "record/flight.h"
 #include "perfkit/frames.h"
+#include "perfkit/software.h"
 #include "lib/escape.h"
 #include "lib/json.h"
 #include "perfkit/stat.h"
@@ -551,6 +552,53 @@ static bool was_closed(int fd)
 	return !recv(fd, text, sizeof(text), 0);
 }
 
+TEST("values of frames are checked, and added up")
+{
+	static const char *const bad[] = {
+		" ",
+		"\n",
+		"\na",
+		"\na ",
+		"\na -1",
+		"\na 1.5",
+		"\na 1 ",
+		"\na 1 two words",
+		"a 1",
+		"\na 9223372036854775808",
+		"\n\033[2J 1",
+		"\nb 1\n",
+		"\nname-that-is-longer-than-any-name-of-a-driver-has-ever-been 1",
+	};
+	struct perfkit_software s = { 0 };
+	char many[2 * 8 * SOFTWARE_MAX] = "", *at = many;
+
+	CHECK(perfkit_software_check("") && perfkit_software_check("\na 1\nb-c 2 bytes"));
+	for (size_t n = 0; n < ARRAY_SIZE(bad); n++)
+		CHECK(!perfkit_software_check(bad[n]));
+	for (size_t n = 0; n < SOFTWARE_MAX; n++)
+		at += sprintf(at, "\nx%zu 1", n);
+	CHECK(perfkit_software_check(many));
+	strcpy(at, "\ny 1");
+	CHECK(!perfkit_software_check(many));
+
+	CHECK(!perfkit_software_add(&s, "\na 1\nb 7 bytes", 0));
+	CHECK(!perfkit_software_add(&s, "\na 4", perfkit_now_ns() - NS_PER_S));
+	CHECK(s.count == 4 && s.values[0].stat.measured == 1 && s.values[1].stat.measured == 1);
+	/* a frame of a second or more */
+	CHECK(mpq_cmp_ui(s.values[0].stat.min, US_PER_S, 1) >= 0);
+	CHECK(mpq_cmp_ui(s.values[1].stat.sum, 1, 1) <= 0 && mpq_sgn(s.values[1].stat.sum) > 0);
+	CHECK(!strcmp(s.values[2].name, "a") && s.values[2].stat.measured == 2);
+	CHECK(!mpq_cmp_ui(s.values[2].stat.sum, 5, 1) && !mpq_cmp_ui(s.values[2].stat.max, 4, 1));
+	CHECK(!strcmp(s.values[3].unit, "bytes") && s.values[3].stat.measured == 1);
+	/* names without end */
+	for (size_t n = 0; n < 1000; n++) {
+		sprintf(many, "\nz%zu 1", n);
+		CHECK(!perfkit_software_add(&s, many, 0));
+	}
+	CHECK(s.count == 2 * SOFTWARE_MAX);
+	perfkit_software_free(&s);
+}
+
 TEST("frames of one process count at a time")
 {
 	struct pollfd fds[FRAMES_MAX_FDS];
@@ -575,6 +623,13 @@ TEST("frames of one process count at a time")
 
 	CHECK(sends(third, "frames") && !frames_next(&frames) && was_closed(third));
 	CHECK(complaints == 2 && frames_fds(&frames, fds) == 3);
+
+	/* values of the counted process, of no other; what is no value ends the connection */
+	CHECK(sends(second, "frame\ndraw-calls 7") && frames_next(&frames));
+	CHECK(!strcmp(frames.values, "\ndraw-calls 7"));
+	frames_answer(&frames);
+	CHECK(may_go(second) && sends(first, "frame\nother 1") && !frames_next(&frames));
+	CHECK(may_go(first) && !strcmp(frames.values, "\ndraw-calls 7"));
 
 	/* after it disconnects the next process is counted */
 	close(second);

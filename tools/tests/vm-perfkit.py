@@ -325,6 +325,25 @@ def check_frames(result, folder, skip, clocks):
               f"{key}: {c}, truth {expected}")
 
 
+def check_software(result, skip):
+    """What the application says of its frames, beside the counters of the same frames."""
+    values = {s["name"]: s for s in result["software"]}
+    drawn = range(skip, result["frames_needed"])
+    for name, unit, amounts in (("draw-calls", "", [n + 1 for n in drawn]),
+                                ("uploaded", "bytes", [64 * n for n in drawn])):
+        s = values[name]
+        found = [fractions.Fraction(s[k]["numerator"], s[k]["denominator"])
+                 for k in ("mean", "min", "max")]
+        check(s["unit"] == unit and s["measured"] == len(amounts) and found ==
+              [fractions.Fraction(sum(amounts), len(amounts)), min(amounts), max(amounts)], f"{s}")
+    # without the first frame of all, which includes the start of the program
+    time, fps = values["OGL frame time"], values["OGL FPS"]
+    check(time["measured"] == fps["measured"] == len(drawn) - (not skip), f"{time}")
+    for a, b in ("mean", "mean"), ("min", "max"), ("max", "min"):
+        check(fps[a]["numerator"] * time[b]["numerator"] ==
+              1000000 * fps[a]["denominator"] * time[b]["denominator"], f"{fps} {time}")
+
+
 @test
 def frames_equal_truth():
     """--frames: mean, min and max of every counter equal the truth of its pass's frames"""
@@ -340,6 +359,7 @@ def frames_equal_truth():
                 check((result["frames"], result["frames_reported"], result["frames_needed"],
                        result["exit_status"]) == (needed - skip, needed, needed, 0), f"{result}")
                 check_frames(result, folder, skip, units_truth.frequencies(node, path))
+                check_software(result, skip)
 
 
 @test

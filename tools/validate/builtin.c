@@ -34,28 +34,21 @@ EMBED(matrix_copy, "listings/matrix-copy.lst");
 EMBED(float_loop, "listings/float-loop.lst");
 EMBED(executed_nop, "listings/executed-nop.lst");
 EMBED(shared_loop, "listings/shared-loop.lst");
+EMBED(triggers, "listings/triggers.lst");
 EMBED(vector_add, "listings/vector-add.lst");
 EMBED(shared_barrier, "listings/shared-barrier.lst");
 EMBED(executed_nops, "listings/executed-nops.lst");
 
 const struct builtin builtins[] = {
-	BUILTIN(common_css, "common.css"),
-	BUILTIN(page_css, "page.css"),
-	BUILTIN(xavier_gpu, "xavier-gpu.json"),
-	BUILTIN(vsoc_gpu, "vsoc-gpu.json"),
-	BUILTIN(vsoc_memory, "vsoc-memory.json"),
-	BUILTIN(vsoc_pcounter, "vsoc-pcounter.json"),
-	BUILTIN(shared_loop, "shared-loop.lst"),
-	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),
-	BUILTIN(cpu, "cpu.json"),
-	BUILTIN(a53_copy, "a53-copy.json"),
-	BUILTIN(gpu_no_shfl, "gpu-no-shfl.json"),
-	BUILTIN(vector_add, "vector-add.lst"),
-	BUILTIN(shared_barrier, "shared-barrier.lst"),
-	BUILTIN(executed_nops, "executed-nops.lst"),
-	BUILTIN(matrix_copy, "matrix-copy.lst"),
-	BUILTIN(float_loop, "float-loop.lst"),
-	BUILTIN(executed_nop, "executed-nop.lst"),
+	BUILTIN(common_css, "common.css"),	     BUILTIN(page_css, "page.css"),
+	BUILTIN(xavier_gpu, "xavier-gpu.json"),	     BUILTIN(vsoc_gpu, "vsoc-gpu.json"),
+	BUILTIN(vsoc_memory, "vsoc-memory.json"),    BUILTIN(vsoc_pcounter, "vsoc-pcounter.json"),
+	BUILTIN(shared_loop, "shared-loop.lst"),     BUILTIN(triggers, "triggers.lst"),
+	BUILTIN(vsoc_pmus, "vsoc-pmus.json"),	     BUILTIN(cpu, "cpu.json"),
+	BUILTIN(a53_copy, "a53-copy.json"),	     BUILTIN(gpu_no_shfl, "gpu-no-shfl.json"),
+	BUILTIN(vector_add, "vector-add.lst"),	     BUILTIN(shared_barrier, "shared-barrier.lst"),
+	BUILTIN(executed_nops, "executed-nops.lst"), BUILTIN(matrix_copy, "matrix-copy.lst"),
+	BUILTIN(float_loop, "float-loop.lst"),	     BUILTIN(executed_nop, "executed-nop.lst"),
 };
 
 const size_t builtin_count = sizeof(builtins) / sizeof(builtins[0]);

@@ -56,6 +56,9 @@ static const struct field draw_fields[] = {
 	FIELD(FIELD_AMOUNT, draw.fragments, "fragments"),
 	FIELD(FIELD_AMOUNT, draw.texels, "texels"),
 	FIELD(FIELD_AMOUNT, draw.primitives_culled, "culled"),
+	FIELD(FIELD_AMOUNT, draw.points, "points"),
+	FIELD(FIELD_AMOUNT, draw.lines, "lines"),
+	FIELD(FIELD_AMOUNT, draw.streamed, "streamed"),
 };
 
 static const struct field compute_fields[] = {

@@ -62,7 +62,7 @@ extern "C" {
 
 /* struct drm_vsoc_info - shape and limits of the device */
 struct drm_vsoc_info {
-	__u32 version; /* of this interface; grows with each addition, now 5 */
+	__u32 version; /* of this interface; grows with each addition, now 6 */
 	__u32 counters_per_block; /* counter positions of a GPU block, 64 or 128 */
 	__u64 shader_present; /* bit n: shader core n exists */
 	__u32 l2_slices; /* L2 slices, one MEMSYS block each */
@@ -142,6 +142,10 @@ struct drm_vsoc_cmd_draw {
 	__u64 fragments; /* fragments shaded */
 	__u64 texels; /* texels fetched by all fragments together */
 	__u64 primitives_culled; /* primitives that the tiler drops, at most @primitives */
+	/* part of @primitives; the rest are triangles. Since version 6, like the next. */
+	__u64 points;
+	__u64 lines; /* part of @primitives, at most what @points leaves */
+	__u64 streamed; /* primitives written by stream output, at most @primitives */
 };
 
 /*
@@ -193,6 +197,7 @@ enum drm_vsoc_opcode {
 	DRM_VSOC_OP_S2R = 0x600,
 	DRM_VSOC_OP_NOP = 0x601,
 	DRM_VSOC_OP_BAR = 0x602, /* barrier */
+	DRM_VSOC_OP_PMTRIG = 0x603, /* fire the profiler triggers in @target */
 	DRM_VSOC_OP_MOV = 0x700,
 	DRM_VSOC_OP_SHFL = 0x701, /* move between threads of a warp */
 };
@@ -215,7 +220,11 @@ struct drm_vsoc_instruction {
 	__u8 guard; /* enum drm_vsoc_guard */
 	__u8 pad;
 	__u32 guard_times; /* for DRM_VSOC_GUARD_TIMES, else zero */
-	__u32 target; /* for a BRA, index of an instruction in the listing; else zero */
+	/*
+	 * for a BRA, index of an instruction in the listing; for a PMTRIG, mask of triggers,
+	 * 1..255; else zero
+	 */
+	__u32 target;
 	__u32 reserved;
 };
 

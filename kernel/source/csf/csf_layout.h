@@ -168,6 +168,12 @@ enum csf_metadata_word {
 	CSF_METADATA_CORES_ON = 14,
 	/* shader cores without power for part of the span, 64 bits, low word first */
 	CSF_METADATA_CORES_OFF = 16,
+	/*
+	 * shader cores that worked for this system for part of the span, and those that worked for
+	 * another one (virtualisation); all zero: firmware does not know
+	 */
+	CSF_METADATA_CORES_MINE = 18,
+	CSF_METADATA_CORES_AWAY = 20,
 };
 
 #endif /* _CSF_LAYOUT_H_ */

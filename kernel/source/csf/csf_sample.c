@@ -59,7 +59,9 @@ struct csf_sample_span {
 	u64 cores_written;
 	u32 reason;
 	bool timed; /* start and end are known */
-	bool cores_known; /* cores_on and cores_off are known */
+	u64 cores_mine; /* likewise, assigned to this system; both 0: unknown */
+	u64 cores_away;
+	bool cores_known; /* the masks are known */
 	u32 written; /* PRFCNT_EN of any block */
 	bool gap; /* preceding samples are missing */
 	bool lost; /* a block of this sample could not be used */
@@ -306,10 +308,13 @@ static bool read_extended(struct csf_reader *reader, const __le32 *words,
 	span->start_ticks = read64(words, CSF_METADATA_START);
 	span->cores_on = read64(words, CSF_METADATA_CORES_ON);
 	span->cores_off = read64(words, CSF_METADATA_CORES_OFF);
+	span->cores_mine = read64(words, CSF_METADATA_CORES_MINE);
+	span->cores_away = read64(words, CSF_METADATA_CORES_AWAY);
 
 	if (span->start_ticks > span->end_ticks || span->start_ticks < reader->end_ticks)
 		return false;
-	if ((span->cores_on | span->cores_off) & ~reader->shader_present)
+	if ((span->cores_on | span->cores_off | span->cores_mine | span->cores_away) &
+	    ~reader->shader_present)
 		return false;
 	if (missing > S32_MAX)
 		return false;
@@ -397,6 +402,16 @@ static u32 power_states(const struct csf_reader *reader, const struct csf_block 
 	if (!written || reader->shader_off || (span->reason & CSF_REASON_POWERON))
 		states |= DRM_PERFCTR_STATE_OFF;
 	return states;
+}
+
+static u32 assigned_states(const struct csf_block *block, const struct csf_sample_span *span)
+{
+	const bool known = block->type == CSF_PERFCTR_SHADER && span->cores_known;
+	const bool mine = known && span->cores_mine & BIT_ULL(block->index);
+	const bool away = known && span->cores_away & BIT_ULL(block->index);
+
+	return (mine || !away ? DRM_PERFCTR_STATE_AVAILABLE : 0) |
+	       (away ? DRM_PERFCTR_STATE_UNAVAILABLE : 0);
 }
 
 /* counts are lost if cores lost power without a preceding sample */
@@ -496,8 +511,12 @@ static void read_visible(struct csf_reader *reader, struct csf_block *block,
 	struct csf_block_span *span = &reader->spans[block->desc];
 	u64 ticks = read64(words, CSF_BLOCK_TIMESTAMP_LO);
 	u32 states = power_states(reader, block, sample, enabled);
+	u32 assigned = assigned_states(block, sample);
 
-	span->states |= states | mode | DRM_PERFCTR_STATE_AVAILABLE;
+	span->states |= states | mode | assigned;
+	/* what other systems count is not ours to see */
+	if (!enabled && !(assigned & DRM_PERFCTR_STATE_AVAILABLE))
+		return;
 
 	if (!enabled && !(states & DRM_PERFCTR_STATE_ON) &&
 	    !(sample->cores_due & BIT_ULL(block->index))) {

@@ -20,6 +20,8 @@ static void random_command(struct world *w, struct rng *r, struct drm_vsoc_comma
 		c->draw.vertices = below(r, MAX_UNITS);
 		c->draw.primitives = below(r, MAX_UNITS);
 		c->draw.primitives_culled = below(r, c->draw.primitives + 1);
+		c->draw.points = below(r, c->draw.primitives + 1);
+		c->draw.streamed = below(r, c->draw.primitives + 1);
 		c->draw.fragments = below(r, MAX_UNITS);
 		c->draw.texels = below(r, MAX_UNITS);
 		break;

@@ -207,6 +207,8 @@ static void put_metadata(u32 *words, u32 reason)
 		memset(&words[CSF_METADATA_CYCLES_TOP], 0, 3 * sizeof(u64));
 	put64(words, CSF_METADATA_CORES_ON, fw.cores_seen_on);
 	put64(words, CSF_METADATA_CORES_OFF, fw.cores_seen_off);
+	put64(words, CSF_METADATA_CORES_MINE, fw.config.shader_present);
+	put64(words, CSF_METADATA_CORES_AWAY, 0);
 	if (fault(&fw.fail.garbage_metadata)) {
 		unsigned int i;
 

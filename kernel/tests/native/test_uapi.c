@@ -37,6 +37,7 @@ OFFSET(block_header, header_size, 44); OFFSET(block_header, product, 46);
 SIZE(pmu_identity, 64); OFFSET(pmu_identity, config, 0); OFFSET(pmu_identity, config1, 8);
 OFFSET(pmu_identity, config2, 16); OFFSET(pmu_identity, pmu_type, 24);
 OFFSET(pmu_identity, cpu, 28); OFFSET(pmu_identity, pmu_name, 32);
+SIZE(block_span, 16); OFFSET(block_span, start_ns, 0); OFFSET(block_span, end_ns, 8);
 
 SIZE(running_times, 16); OFFSET(running_times, time_enabled, 0);
 OFFSET(running_times, time_running, 8);
@@ -117,9 +118,10 @@ VSOC_OFFSET(info, max_steps, 92); VSOC_OFFSET(info, max_job_steps, 96);
 VSOC_SIZE(get_info, 16); VSOC_OFFSET(get_info, pointer, 0); VSOC_OFFSET(get_info, size, 8);
 VSOC_OFFSET(get_info, pad, 12);
 
-VSOC_SIZE(cmd_draw, 40); VSOC_OFFSET(cmd_draw, vertices, 0); VSOC_OFFSET(cmd_draw, primitives, 8);
+VSOC_SIZE(cmd_draw, 64); VSOC_OFFSET(cmd_draw, vertices, 0); VSOC_OFFSET(cmd_draw, primitives, 8);
 VSOC_OFFSET(cmd_draw, fragments, 16); VSOC_OFFSET(cmd_draw, texels, 24);
-VSOC_OFFSET(cmd_draw, primitives_culled, 32);
+VSOC_OFFSET(cmd_draw, primitives_culled, 32); VSOC_OFFSET(cmd_draw, points, 40);
+VSOC_OFFSET(cmd_draw, lines, 48); VSOC_OFFSET(cmd_draw, streamed, 56);
 
 VSOC_SIZE(instruction, 16); VSOC_OFFSET(instruction, opcode, 0); VSOC_OFFSET(instruction, guard, 2);
 VSOC_OFFSET(instruction, pad, 3); VSOC_OFFSET(instruction, guard_times, 4);

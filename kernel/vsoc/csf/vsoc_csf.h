@@ -27,6 +27,7 @@ void vsoc_fw_map(struct vsoc_device *vsoc, u64 va, void *memory, size_t bytes);
 void vsoc_fw_set_irq(struct vsoc_device *vsoc, void (*handler)(struct vsoc_device *vsoc));
 void vsoc_fw_doorbell(struct vsoc_device *vsoc);
 void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on);
+void vsoc_fw_assign(struct vsoc_device *vsoc, u64 assigned);
 void vsoc_fw_protected(struct vsoc_device *vsoc, bool enter);
 void vsoc_fw_reset(struct vsoc_device *vsoc);
 void vsoc_fw_totals(struct vsoc_device *vsoc, u64 *truth, u64 *dropped, u64 *doubtful,

@@ -363,6 +363,20 @@ void vsoc_fw_core_power(struct vsoc_device *vsoc, u64 cores_on)
 	mutex_unlock(&fw->lock);
 }
 
+/* Changes which shader cores work for this system. The GPU must be idle, and powered. */
+void vsoc_fw_assign(struct vsoc_device *vsoc, u64 assigned)
+{
+	struct vsoc_fw *fw = vsoc->fw;
+
+	mutex_lock(&fw->lock);
+	mutex_lock(&vsoc->hw_lock);
+	vsoc_shape_assign(&vsoc->shape, assigned);
+	fw->cores_mine |= assigned;
+	fw->cores_away |= vsoc->shape.shader_present & ~assigned;
+	mutex_unlock(&vsoc->hw_lock);
+	mutex_unlock(&fw->lock);
+}
+
 /*
  * Enters or leaves protected mode, in which nothing is counted. A sample at each transition
  * separates its time span from others.

@@ -70,6 +70,8 @@ struct vsoc_fw {
 	u64 cycles[VSOC_CLOCKS];	/* clock cycles at that time */
 	u64 cores_on;		/* cores powered for part of the span */
 	u64 cores_off;		/* cores unpowered for part of the span */
+	u64 cores_mine;		/* cores of this system for part of the span */
+	u64 cores_away;		/* cores of other systems for part of the span */
 	u32 *base;		/* counter registers at the end of the last sample */
 	u64 *dropped;	/* lost in firmware or by a fault, since the device exists */
 	u64 *doubtful;		/* possibly lost, since the device exists */

@@ -95,6 +95,8 @@ static void sample_metadata(struct vsoc_fw *fw, __le32 *words, u32 reason, u64 t
 	put_u64(&words[CSF_METADATA_START], fw->start_ticks);
 	put_u64(&words[CSF_METADATA_CORES_ON], fw->cores_on);
 	put_u64(&words[CSF_METADATA_CORES_OFF], fw->cores_off);
+	put_u64(&words[CSF_METADATA_CORES_MINE], fw->cores_mine);
+	put_u64(&words[CSF_METADATA_CORES_AWAY], fw->cores_away);
 }
 
 /* starts a time span at @ticks; the clocks must be up to date */
@@ -108,6 +110,8 @@ void fw_begin_span(struct vsoc_fw *fw, u64 ticks)
 		fw->cycles[i] = vsoc_gpu_cycles(vsoc, i);
 	fw->cores_on = vsoc->gpu.cores_on;
 	fw->cores_off = present & ~vsoc->gpu.cores_on;
+	fw->cores_mine = vsoc->shape.assigned;
+	fw->cores_away = present & ~vsoc->shape.assigned;
 }
 
 /* write all blocks to @slot, or drop the counts if it is NULL */
@@ -145,6 +149,7 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 	for (core = 0; core < fls64(shape->shader_present); core++) {
 		bool present = shape->shader_present & BIT_ULL(core);
 		bool on = fw->cores_on & BIT_ULL(core);
+		bool mine = fw->cores_mine & BIT_ULL(core);
 
 		if (!present && shape->shader_dense)
 			continue;
@@ -153,9 +158,9 @@ static void sample_hardware(struct vsoc_fw *fw, __le32 *slot, u32 reason)
 			sample_block(fw, NULL, block + number++, fw->enable[FW_BLOCK_SHADER],
 				     ticks);
 		else if (present)
-			/* a core without power in the whole span has an empty mask */
-			sample_block(fw, slot, block + number++,
-				     on ? fw->enable[FW_BLOCK_SHADER] : 0, ticks);
+			/* the mask is empty if no part of the span had power, or was ours */
+			sample_block(fw, slot, block + number++, on && mine ?
+				     fw->enable[FW_BLOCK_SHADER] : 0, ticks);
 		/* like the slot of an absent core, which is zeroed when counting is enabled */
 		if (slot && present && on && dark)
 			memset(slot, 0, fw_block_bytes(shape));

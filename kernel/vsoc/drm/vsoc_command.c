@@ -40,6 +40,10 @@ static const char *check_draw(const struct drm_vsoc_cmd_draw *d)
 		return "texels is above max_units";
 	if (d->primitives_culled > d->primitives)
 		return "primitives_culled is above primitives";
+	if (d->points > d->primitives || d->lines > d->primitives - d->points)
+		return "points and lines are above primitives";
+	if (d->streamed > d->primitives)
+		return "streamed is above primitives";
 	return NULL;
 }
 

@@ -236,13 +236,13 @@ static int cores_on_get(void *data, u64 *value)
 	return 0;
 }
 
-/* -EBUSY during a job, which powers up all cores */
-static int cores_on_set(void *data, u64 value)
+/* between jobs, with the GPU powered; -EBUSY during one */
+static int set_cores(struct vsoc_device *vsoc, u64 cores,
+		     void (*set)(struct vsoc_device *vsoc, u64 cores))
 {
-	struct vsoc_device *vsoc = data;
 	int ret;
 
-	if (value & ~vsoc->shape.shader_present)
+	if (cores & ~vsoc->shape.shader_present)
 		return -EINVAL;
 	ret = vsoc_power_get(vsoc);
 	if (ret)
@@ -251,12 +251,38 @@ static int cores_on_set(void *data, u64 value)
 	if (vsoc_engine_busy(vsoc))
 		ret = -EBUSY;
 	else
-		vsoc_fw_core_power(vsoc, value);
+		set(vsoc, cores);
 	vsoc_engine_resume(vsoc);
 	vsoc_power_put(vsoc);
 	return ret;
 }
+
+/* a job powers up all cores */
+static int cores_on_set(void *data, u64 value)
+{
+	return set_cores(data, value, vsoc_fw_core_power);
+}
 DEFINE_DEBUGFS_ATTRIBUTE(cores_on_fops, cores_on_get, cores_on_set, "0x%llx\n");
+
+static int partition_get(void *data, u64 *value)
+{
+	struct vsoc_device *vsoc = data;
+
+	mutex_lock(&vsoc->hw_lock);
+	*value = vsoc->shape.assigned;
+	mutex_unlock(&vsoc->hw_lock);
+	return 0;
+}
+
+static int partition_set(void *data, u64 value)
+{
+	struct vsoc_device *vsoc = data;
+
+	if (vsoc->product_nv50)
+		return -EOPNOTSUPP;
+	return value ? set_cores(vsoc, value, vsoc_fw_assign) : -EINVAL;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(partition_fops, partition_get, partition_set, "0x%llx\n");
 
 static int protected_get(void *data, u64 *value)
 {
@@ -325,6 +351,7 @@ void vsoc_power_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 	debugfs_create_file("reset_ms", 0600, dir, vsoc, &reset_ms_fops);
 	debugfs_create_file("job_timeout_ms", 0600, dir, vsoc, &job_timeout_fops);
 	debugfs_create_file("cores_on", 0600, dir, vsoc, &cores_on_fops);
+	debugfs_create_file("partition", 0600, dir, vsoc, &partition_fops);
 	debugfs_create_file("protected", 0600, dir, vsoc, &protected_fops);
 	debugfs_create_file("top_hz", 0600, dir, vsoc, &top_hz_fops);
 	debugfs_create_file("coregroup_hz", 0600, dir, vsoc, &coregroup_hz_fops);

@@ -14,7 +14,7 @@ static const u16 last_opcode[VSOC_CLASSES] = {
 	[VSOC_CLASS_LD_ST] = DRM_VSOC_OP_STS,
 	[VSOC_CLASS_CONTROL] = DRM_VSOC_OP_EXIT,
 	[VSOC_CLASS_CONVERT] = DRM_VSOC_OP_I2F,
-	[VSOC_CLASS_MISC] = DRM_VSOC_OP_BAR,
+	[VSOC_CLASS_MISC] = DRM_VSOC_OP_PMTRIG,
 	[VSOC_CLASS_MOVE] = DRM_VSOC_OP_SHFL,
 };
 
@@ -33,9 +33,11 @@ const char *vsoc_listing_check(const struct drm_vsoc_instruction *insn, u32 coun
 		return "guard is unknown";
 	if (insn->guard != DRM_VSOC_GUARD_TIMES && insn->guard_times)
 		return "guard_times must be zero without GUARD_TIMES";
-	if (insn->opcode != DRM_VSOC_OP_BRA && insn->target)
-		return "target must be zero unless it is a BRA";
-	if (insn->target >= count)
+	if (insn->opcode == DRM_VSOC_OP_PMTRIG && (!insn->target || insn->target >> VSOC_TRIGGERS))
+		return "target of a PMTRIG is a mask of triggers, 1..255";
+	if (insn->opcode != DRM_VSOC_OP_BRA && insn->opcode != DRM_VSOC_OP_PMTRIG && insn->target)
+		return "target must be zero unless it is a BRA or PMTRIG";
+	if (insn->opcode == DRM_VSOC_OP_BRA && insn->target >= count)
 		return "target is outside of the listing";
 	if (insn->pad || insn->reserved)
 		return "pad and reserved must be zero";
@@ -70,6 +72,9 @@ static void count_step(const struct vsoc_step *step, bool on, struct vsoc_thread
 	thread->shuffles += step->insn.opcode == DRM_VSOC_OP_SHFL;
 	thread->loads += step->insn.opcode == DRM_VSOC_OP_LDG;
 	thread->stores += step->insn.opcode == DRM_VSOC_OP_STG;
+	if (step->insn.opcode == DRM_VSOC_OP_PMTRIG)
+		for (u32 i = 0; i < VSOC_TRIGGERS; i++)
+			thread->triggers[i] += step->insn.target >> i & 1;
 }
 
 static void count_dead(const struct vsoc_run *run, struct vsoc_thread *thread)

@@ -13,6 +13,8 @@
 #define VSOC_MAX_STEPS		BIT(20)
 #define VSOC_MAX_JOB_STEPS	BIT(22)
 
+#define VSOC_TRIGGERS		8
+
 /* upper byte of enum drm_vsoc_opcode */
 enum vsoc_class {
 	VSOC_CLASS_INTEGER = 1,
@@ -34,6 +36,7 @@ struct vsoc_thread {
 	u64 shuffles;	/* SHFL among @on of VSOC_CLASS_MOVE */
 	u64 loads;	/* LDG among @on of VSOC_CLASS_LD_ST */
 	u64 stores;	/* STG among @on of VSOC_CLASS_LD_ST */
+	u64 triggers[VSOC_TRIGGERS];	/* fired by PMTRIG */
 };
 
 /* an instruction of a listing and its state */

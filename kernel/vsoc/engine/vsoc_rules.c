@@ -166,6 +166,14 @@ void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices
 	shape->l2_slices = l2_slices;
 	shape->counters_per_block = counters_per_block;
 	shape->blocks = VSOC_BLOCK_MEMSYS + l2_slices + shape->cores;
+	vsoc_shape_assign(shape, shader_present);
+}
+
+/* changes the partition: @assigned is a part of the cores present, not 0 */
+void vsoc_shape_assign(struct vsoc_shape *shape, u64 assigned)
+{
+	shape->assigned = assigned;
+	shape->assigned_cores = hweight64(assigned);
 }
 
 u32 vsoc_work_capacity(const struct vsoc_shape *shape)
@@ -247,9 +255,16 @@ static u16 memsys_block(u32 slice)
 	return VSOC_BLOCK_MEMSYS + slice;
 }
 
+/* of core number @core of those assigned to this system */
 static u16 shader_block(const struct vsoc_work *work, u32 core)
 {
-	return VSOC_BLOCK_MEMSYS + work->shape->l2_slices + core;
+	const struct vsoc_shape *shape = work->shape;
+	u64 assigned = shape->assigned;
+
+	while (core--)
+		assigned &= assigned - 1;
+	return VSOC_BLOCK_MEMSYS + shape->l2_slices +
+	       hweight64(shape->shader_present & (BIT_ULL(__ffs64(assigned)) - 1));
 }
 
 /* lines that the units of the GPU move through the L2 */
@@ -452,7 +467,7 @@ static void divergence(struct vsoc_work *work, u64 threads, u64 per_warp)
 	div_u64_rem(threads, WARP_THREADS, &filled);
 	if (!filled)
 		return;
-	div_u64_rem(warps - 1, work->shape->cores, &core);
+	div_u64_rem(warps - 1, work->shape->assigned_cores, &core);
 	add(work, shader_block(work, core), VSOC_SHADER_INSTR_DIVERGED, per_warp);
 	add_secondary(work, shader_block(work, core), VSOC_SHADER_SECONDARY_LANES_EMPTY,
 		      WARP_THREADS - filled);
@@ -568,7 +583,7 @@ static u64 draw(struct vsoc_work *work, const struct drm_vsoc_cmd_draw *d)
 {
 	const struct vsoc_thread thread = vsoc_rules_mix(DRAW_INSTRUCTIONS);
 	const struct draw_amounts a = draw_amounts(d);
-	const u32 n = work->shape->cores;
+	const u32 n = work->shape->assigned_cores;
 	const u64 warp_cycles = WARP_INSTRUCTION_CYCLES * DRAW_INSTRUCTIONS;
 	const struct vsoc_traffic heap = heap_traffic(work);
 	const struct l2_load load = {
@@ -605,7 +620,7 @@ static u64 compute(struct vsoc_work *work, const struct drm_vsoc_cmd_compute *c,
 {
 	const struct vsoc_thread thread = listed ? *listed : vsoc_rules_mix(c->instructions);
 	const u64 warps = div_up(c->threads, WARP_THREADS);
-	const u32 n = work->shape->cores;
+	const u32 n = work->shape->assigned_cores;
 	const struct vsoc_traffic heap = heap_traffic(work);
 	const struct l2_load load = {
 		.read_shader = warps * thread.loads,

@@ -41,7 +41,7 @@ enum vsoc_block {
 	VSOC_BLOCK_MEMSYS, /* followed by the other slices, then the present cores */
 };
 
-/* what a GPU consists of; constant for a device */
+/* what a GPU consists of; constant for a device, except for its partition */
 struct vsoc_shape {
 	u64 shader_present;	/* bit n: core n exists */
 	u32 cores;		/* set bits of @shader_present, 1..VSOC_MAX_CORES */
@@ -49,6 +49,9 @@ struct vsoc_shape {
 	u32 counters_per_block;	/* 64 or 128 */
 	bool shader_dense;	/* the firmware's samples have no gaps for absent cores */
 	u32 blocks;	/* of each counter set: VSOC_BLOCK_MEMSYS + @l2_slices + @cores */
+	/* cores of this system, not 0; the others of @shader_present work for other systems */
+	u64 assigned;
+	u32 assigned_cores;	/* set bits of @assigned */
 };
 
 /* what a piece of work adds to one counter */
@@ -132,6 +135,7 @@ struct vsoc_work {
 
 void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,
 		     u32 counters_per_block);
+void vsoc_shape_assign(struct vsoc_shape *shape, u64 assigned);
 u32 vsoc_work_capacity(const struct vsoc_shape *shape);
 
 /* a thread of @total instructions without a listing */

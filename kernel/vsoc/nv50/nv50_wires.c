@@ -31,6 +31,10 @@ static const struct {
 	[NV50_IA_WAITS_FOR_FB] = { 1, 1 },
 	[NV50_VERTICES] = { 1, 1 },
 	[NV50_PRIMITIVES] = { 1, 1 },
+	[NV50_POINTS] = { 1, 1 },
+	[NV50_LINES] = { 1, 1 },
+	[NV50_TRIANGLES] = { 1, 1 },
+	[NV50_STREAMED] = { 1, 1 },
 	[NV50_CULLED] = { 1, 1 },
 	[NV50_TILES] = { 1, 4 },
 	[NV50_TILES_ZCULLED] = { 1, 4 },
@@ -80,6 +84,8 @@ static void mp_warps(struct nv50_demand *d, const struct vsoc_shape *shape,
 		/* accesses to shared memory: all threads hit the same banks, so they serialise */
 		d->mp[k][NV50_ACT_SERIALIZE] +=
 			w * (thread->on[VSOC_CLASS_LD_ST] - thread->loads - thread->stores);
+		for (u32 i = 0; i < VSOC_TRIGGERS; i++)
+			d->mp[k][NV50_ACT_TRIGGER + i] += w * thread->triggers[i];
 	}
 	/* in a partial last warp, some threads do not take the branch */
 	if (warps && threads % WARP_THREADS)
@@ -103,6 +109,10 @@ static void draw(struct nv50_demand *d, const struct vsoc_shape *shape,
 	gpu[NV50_IA_WAITS_FOR_FB] = min(v + p, lines);
 	gpu[NV50_VERTICES] = v;
 	gpu[NV50_PRIMITIVES] = p;
+	gpu[NV50_POINTS] = c->points;
+	gpu[NV50_LINES] = c->lines;
+	gpu[NV50_TRIANGLES] = p - c->points - c->lines;
+	gpu[NV50_STREAMED] = c->streamed;
 	gpu[NV50_CULLED] = c->primitives_culled;
 	gpu[NV50_TILES] = tiles;
 	gpu[NV50_TILES_ZCULLED] = tiles / 8;
@@ -295,8 +305,12 @@ static void core_a(struct nv50_waves *w, const u32 *mux, const u64 *e)
 		integer(w, e[NV50_VERTICES], 7, vertex_wires, ARRAY_SIZE(vertex_wires), NULL, 0);
 	}
 	HIGH(w, 0, e[NV50_VERTICES], 0x5d);
-	/* setup processes triangles only */
-	HIGH(w, 0, p, 0x5c, 0xd2, 0xd5, 0xd8, 0xd9);
+	/* the wires of a kind of primitives are high in the first clocks of all of them */
+	HIGH(w, 0, p, 0x5c, 0xd2, 0xd8, 0xd9);
+	HIGH(w, 0, e[NV50_POINTS], 0xd3);
+	HIGH(w, 0, e[NV50_LINES], 0xd4);
+	HIGH(w, 0, e[NV50_TRIANGLES], 0xd5);
+	HIGH(w, 0, e[NV50_STREAMED], 0x5e, 0x5f);
 	HIGH(w, 0, e[NV50_CULLED], 0xa4);
 	if (mux[NV50_MUX_402CA4] == 7)
 		integer(w, e[NV50_TILES_ZCULLED], activities[NV50_TILES].most, tile_wires,
@@ -430,6 +444,14 @@ static const struct {
 	[NV50_ACT_INSTRUCTIONS] = { 4, 0x04 },
 	[NV50_ACT_CTA] = { 1, 0x33 },
 	[NV50_ACT_SERIALIZE] = { 0, 0x0b },
+	[NV50_ACT_TRIGGER + 0] = { 1, 0x26 },
+	[NV50_ACT_TRIGGER + 1] = { 1, 0x27 },
+	[NV50_ACT_TRIGGER + 2] = { 1, 0x28 },
+	[NV50_ACT_TRIGGER + 3] = { 1, 0x29 },
+	[NV50_ACT_TRIGGER + 4] = { 1, 0x2a },
+	[NV50_ACT_TRIGGER + 5] = { 1, 0x2b },
+	[NV50_ACT_TRIGGER + 6] = { 1, 0x2c },
+	[NV50_ACT_TRIGGER + 7] = { 1, 0x2d },
 };
 
 /* signals of this unit share a multiplexer with PCOUNTER's shader domain */
@@ -473,7 +495,10 @@ void nv50_expect(const u64 *e, void (*count)(void *priv, u32 position, u64 n), v
 		{ NV50_PCOUNTER_GEOM_PRIMITIVE_IN_COUNT, NV50_PRIMITIVES },
 		{ NV50_PCOUNTER_GEOM_PRIMITIVE_OUT_COUNT, NV50_PRIMITIVES },
 		{ NV50_PCOUNTER_SETUP_PRIMITIVE_COUNT, NV50_PRIMITIVES },
-		{ NV50_PCOUNTER_SETUP_TRIANGLE_COUNT, NV50_PRIMITIVES },
+		{ NV50_PCOUNTER_SETUP_POINT_COUNT, NV50_POINTS },
+		{ NV50_PCOUNTER_SETUP_LINE_COUNT, NV50_LINES },
+		{ NV50_PCOUNTER_SETUP_TRIANGLE_COUNT, NV50_TRIANGLES },
+		{ NV50_PCOUNTER_STREAM_OUT_BUSY, NV50_STREAMED },
 		{ NV50_PCOUNTER_SETUP_PRIMITIVE_CULLED_COUNT, NV50_CULLED },
 		{ NV50_PCOUNTER_RASTERIZER_TILES_IN_COUNT, NV50_TILES },
 		{ NV50_PCOUNTER_RASTERIZER_TILES_KILLED_BY_ZCULL_COUNT, NV50_TILES_ZCULLED },
@@ -521,6 +546,14 @@ void nv50_expect_mp(const u64 *e, void (*count)(void *priv, u32 position, u64 n)
 		[NV50_ACT_INSTRUCTIONS] = NV50_MP_INSTRUCTIONS,
 		[NV50_ACT_CTA] = NV50_MP_SM_CTA_LAUNCHED,
 		[NV50_ACT_SERIALIZE] = NV50_MP_WARP_SERIALIZE,
+		[NV50_ACT_TRIGGER + 0] = NV50_MP_PROF_TRIGGER_00,
+		[NV50_ACT_TRIGGER + 1] = NV50_MP_PROF_TRIGGER_01,
+		[NV50_ACT_TRIGGER + 2] = NV50_MP_PROF_TRIGGER_02,
+		[NV50_ACT_TRIGGER + 3] = NV50_MP_PROF_TRIGGER_03,
+		[NV50_ACT_TRIGGER + 4] = NV50_MP_PROF_TRIGGER_04,
+		[NV50_ACT_TRIGGER + 5] = NV50_MP_PROF_TRIGGER_05,
+		[NV50_ACT_TRIGGER + 6] = NV50_MP_PROF_TRIGGER_06,
+		[NV50_ACT_TRIGGER + 7] = NV50_MP_PROF_TRIGGER_07,
 	};
 	unsigned int i;
 

@@ -52,7 +52,7 @@ static void add_frame(struct perfkit *p, unsigned int pass)
 /*
  * Handle the end of a frame. Return: 1 it was the last one, 0 more are wanted, or a negative errno.
  */
-static int take_frame(struct perfkit *p)
+static int take_frame(struct perfkit *p, const char *values, uint64_t began_ns)
 {
 	struct perfkit_report *r = &p->report;
 	int error;
@@ -63,6 +63,9 @@ static int take_frame(struct perfkit *p)
 								  0;
 		return error < 0 ? error : 0;
 	}
+	error = perfkit_software_add(&r->software, values, began_ns);
+	if (error)
+		return error;
 	error = perfctr_perfkit_sample(r->kit);
 	/* the next pass cannot begin; the one that ended is complete */
 	if (error >= 0 || (error == -EBUSY && r->passes > 1))
@@ -139,11 +142,15 @@ static void report_idle(const struct perfkit_report *r)
 static int measure(struct perfkit *p, struct frames *frames)
 {
 	int result = 0, failure = 0;
+	/* 0: the first frame includes the start of the program */
+	uint64_t began_ns = 0;
 
 	while (!result && wait_for_frame(p, frames)) {
-		result = take_frame(p);
-		if (!result)
-			frames_answer(frames);
+		result = take_frame(p, frames->values, began_ns);
+		if (result)
+			break;
+		began_ns = perfkit_now_ns();
+		frames_answer(frames);
 	}
 	if (result < 0)
 		failure = perfkit_count_no_more(p, result);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "frames.h"
+#include "software.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 /* messages of the protocol */
 #define FRAME "frame"
 #define GO "go"
-
-enum { MESSAGE_BYTES = 64 };
 
 static int failed(const struct frames *f, const char *call)
 {
@@ -126,23 +125,30 @@ static void note_other(struct frames *f, pid_t pid)
 /* Whether a counted frame of the process ended. @gone: out: the process reports no more */
 static bool receive_end(struct frames *f, const struct frame_reporter *reporter, bool *gone)
 {
-	char message[MESSAGE_BYTES];
-	ssize_t bytes = recv(reporter->fd, message, sizeof(message), MSG_DONTWAIT);
+	const size_t length = strlen(FRAME);
+	char message[FRAMES_MESSAGE_BYTES];
+	ssize_t bytes = recv(reporter->fd, message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
 
 	*gone = !bytes || (bytes < 0 && errno != EAGAIN && errno != EINTR);
 	if (bytes <= 0)
 		return false;
-	if (bytes != (ssize_t)strlen(FRAME) || memcmp(message, FRAME, strlen(FRAME))) {
+	if (bytes < (ssize_t)sizeof(message))
+		message[bytes] = '\0';
+	if (bytes >= (ssize_t)sizeof(message) || strlen(message) != (size_t)bytes ||
+	    strncmp(message, FRAME, length) || !perfkit_software_check(message + length)) {
 		app_error(f->app,
-			  "process %d: a message that is not '%s': it is not heard any more",
+			  "process %d: a message that is not '%s' and values: it is not heard "
+			  "any more",
 			  (int)reporter->pid, FRAME);
 		*gone = true;
 		return false;
 	}
 	if (f->counted_fd < 0)
 		f->counted_fd = reporter->fd;
-	if (f->counted_fd == reporter->fd)
+	if (f->counted_fd == reporter->fd) {
+		strcpy(f->values, message + length);
 		return true;
+	}
 	note_other(f, reporter->pid);
 	answer(reporter->fd);
 	return false;

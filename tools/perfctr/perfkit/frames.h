@@ -22,6 +22,7 @@ enum {
 	/* processes that report frames at the same time; further ones are ignored */
 	FRAMES_MAX_REPORTERS = 64,
 	FRAMES_MAX_FDS = FRAMES_MAX_REPORTERS + 1,
+	FRAMES_MESSAGE_BYTES = 4096,
 };
 
 /* processes that report ends of frames */
@@ -36,6 +37,8 @@ struct frames {
 	size_t reporter_count; /* number of connected processes */
 	/* descriptor whose frames are counted, -1: the next one that reports a frame */
 	int counted_fd;
+	/* values of the counted frame that ended, see perfkit_software_add() */
+	char values[FRAMES_MESSAGE_BYTES];
 	bool said_other; /* the note about frames of another process was printed */
 	bool stopped; /* no more frames are wanted */
 };

@@ -156,6 +156,7 @@ static void free_counters(struct perfkit *p)
 	for (size_t n = 0; p->report.stats && n < perfctr_perfkit_count(p->report.kit); n++)
 		perfkit_stat_clear(&p->report.stats[n]);
 	free(p->report.stats);
+	perfkit_software_free(&p->report.software);
 	perfctr_perfkit_unref(p->report.kit);
 }
 

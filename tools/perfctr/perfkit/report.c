@@ -11,7 +11,7 @@
 /*
  * 2: cycles, elapsed_ns are means, integers > 63 bits strings; 3: slices are separate from frames
  */
-enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63, NAME_WIDTH = 36, US_PER_S = 1000000 };
+enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63, NAME_WIDTH = 36 };
 
 uint64_t perfkit_frames_needed(const struct perfkit_report *r)
 {
@@ -64,6 +64,23 @@ static void print_row(const struct perfkit_report *r, size_t n, int width)
 	fprintf(r->out, "%-*s %15s %15s %15s %s%s\n", width, counter->name,
 		mean_text(stat, mean, sizeof(mean)), ratio_text(stat->min, min, sizeof(min)),
 		ratio_text(stat->max, max, sizeof(max)), counter->unit, marks(stat->flags));
+}
+
+static void print_software(const struct perfkit_report *r, int width)
+{
+	const struct perfkit_software *s = &r->software;
+
+	for (size_t n = 0; n < s->count; n++) {
+		const struct perfkit_stat *stat = &s->values[n].stat;
+		char mean[NUMBER_BYTES], min[NUMBER_BYTES], max[NUMBER_BYTES];
+
+		if (!stat->measured)
+			continue;
+		fprintf(r->out, "%-*s %15s %15s %15s %s\n", width, s->values[n].name,
+			mean_text(stat, mean, sizeof(mean)),
+			ratio_text(stat->min, min, sizeof(min)),
+			ratio_text(stat->max, max, sizeof(max)), s->values[n].unit);
+	}
 }
 
 static int name_of_unit(const struct perfctr_perfkit_counter *counter)
@@ -159,6 +176,7 @@ void perfkit_print_text(const struct perfkit_report *r)
 		print_row(r, n, width);
 		flags |= r->stats[n].flags;
 	}
+	print_software(r, width);
 	mpq_init(time_ns);
 	bottleneck = find_bottleneck(r, time_ns);
 	if (bottleneck >= 0)
@@ -247,6 +265,30 @@ static struct json_object *counter_object(const struct perfkit_report *r, size_t
 	return o;
 }
 
+static struct json_object *software_array(const struct perfkit_software *s)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t n = 0; n < s->count; n++) {
+		struct json_object *o;
+		mpq_t mean;
+
+		if (!s->values[n].stat.measured)
+			continue;
+		o = json_append(array);
+		json_add_text(o, "name", s->values[n].name);
+		json_add_text(o, "unit", s->values[n].unit);
+		json_add_u64(o, "measured", s->values[n].stat.measured);
+		mpq_init(mean);
+		perfkit_stat_mean(&s->values[n].stat, mean);
+		add_ratio(o, "mean", mean);
+		mpq_clear(mean);
+		add_ratio(o, "min", s->values[n].stat.min);
+		add_ratio(o, "max", s->values[n].stat.max);
+	}
+	return array;
+}
+
 static void add_mode(struct json_object *root, const struct perfkit_report *r)
 {
 	switch (r->mode) {
@@ -288,6 +330,7 @@ void perfkit_print_json(const struct perfkit_report *r)
 	for (size_t n = 0; n < perfctr_perfkit_count(r->kit); n++)
 		json_object_array_add(counters, counter_object(r, n));
 	json_add(root, "counters", counters);
+	json_add(root, "software", software_array(&r->software));
 	json_add_text(root, "bottleneck",
 		      bottleneck < 0 ? NULL :
 				       perfctr_perfkit_counter(r->kit, (size_t)bottleneck)->name);

@@ -5,6 +5,7 @@
 #include <perfctr/perfkit.h>
 
 #include "lib/app.h"
+#include "software.h"
 #include "stat.h"
 
 /* what the passes are distributed over */
@@ -22,6 +23,8 @@ struct perfkit_report {
 	char **command;
 	/* one for each counter of the kit */
 	struct perfkit_stat *stats;
+	/* what frames reported; empty for other modes */
+	struct perfkit_software software;
 	unsigned int passes;
 	enum perfkit_mode mode;
 	/* completed experiments; measured slices and frames */

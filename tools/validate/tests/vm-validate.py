@@ -189,9 +189,6 @@ def off_by_one():
     check(weights(event(campaign, "integer")).get("@unit") == 1, "not by unit")
 
 
-# no work of the model makes them count
-UNDRIVEN = {"stream_out_busy", "setup_point_count",
-            "setup_line_count"} | {f"prof_trigger_{n:02}" for n in range(8)}
 NV50 = "9"
 
 
@@ -202,13 +199,13 @@ def tell_driver(file, text):
 
 @test
 def nv50_counters():
-    """vsoc-pcounter: MP and PCOUNTER counters as documented; undriven ones are not trusted"""
+    """vsoc-pcounter: MP and PCOUNTER counters are as documented"""
     done = run("vsoc-pcounter", status=NO_DEVICE)
     check("no virtual SoC with counters of nv50" in done.stderr, done.stderr)
     # another number of cores than the campaign's default
     tell_driver("new_device", f"{NV50} product=nv50 shader_present=0x15")
     try:
-        campaign = live("vsoc-pcounter", status=DOUBT)
+        campaign = live("vsoc-pcounter")
         node = os.path.basename(glob.glob(f"/sys/bus/platform/devices/vsoc.{NV50}/drm/renderD*")[0])
         csf = next(n for n in map(os.path.basename, glob.glob("/dev/dri/renderD*")) if n != node)
         check("no device with counters of nv50" in run("-d", csf, "vsoc-pcounter",
@@ -219,20 +216,19 @@ def nv50_counters():
     finally:
         tell_driver("del_device", NV50)
     for name, verdict in verdicts(campaign).items():
-        expected = "MEASURED" if name in UNDRIVEN else "TRUSTED"
-        check(verdict == expected, f"{name} is {verdict}: {event(campaign, name)['reason']}")
+        check(verdict == "TRUSTED", f"{name} is {verdict}: {event(campaign, name)['reason']}")
     check(len(campaign["relations"]) == 10 and
           all(r["points"] and not r["violated"] for r in campaign["relations"]),
           f"{campaign['relations']}")
-    # ten passes, each of which has the anchor; twice at each of 19 points
+    # ten passes, each of which has the anchor; twice at each of 25 points
     check(len({r["run"] for r in campaign["rows"]
-               if r["event"] == "instructions"}) == 10 * 2 * 19 and
+               if r["event"] == "instructions"}) == 10 * 2 * 25 and
           not campaign["dropped_readings"], "the anchor is not in every run")
     # the result has the number of cores
     path = "/tmp/nv50.json"
     with open(path, "w", encoding="utf-8") as f:
         json.dump({n: campaign[n] for n in ("campaign", "configuration", "rows")}, f)
-    again = json.loads(run("--json", "--measured", path, status=DOUBT).stdout)["campaigns"][0]
+    again = json.loads(run("--json", "--measured", path).stdout)["campaigns"][0]
     check(verdicts(again) == verdicts(campaign), "verdicts differ")
     campaign["configuration"]["cores"] = "three"
     with open(path, "w", encoding="utf-8") as f:
@@ -254,7 +250,7 @@ def nv50_wrong_definitions():
     path = "/tmp/wrong.json"
     with open(path, "w", encoding="utf-8") as f:
         json.dump(campaign, f)
-    wrong = live(path, "--runs", "1", status=DOUBT)
+    wrong = live(path, "--runs", "1")
     found = {name: weights(event(wrong, name))
              for name in ("branch", "geom_busy", "instructions", "setup_primitive_count")
              if event(wrong, name)["verdict"] == "EXPLAINED"}
