@@ -14,7 +14,7 @@ struct fake_core core;
 int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source)
 {
 	core.source = source;
-	return -core.add_errno;
+	return 0;
 }
 
 u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block)
@@ -28,20 +28,13 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 {
 	assert(block < source->block_count && !core.reports[block]++);
 	assert(!(valid[0] & ~source->descs[block].available[0]));
-	core.states[block] = states;
-	core.valid[block] = valid[0];
 }
 
 void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
 			   const u64 *counted)
 {
-	u64 mask = counted[0];
-
 	assert(block < source->block_count);
-	assert(!(mask & ~source->descs[block].available[0]));
-	core.enabled[block] += ns;
-	for (; mask; mask &= mask - 1)
-		core.running[block][__ffs64(mask)] += ns;
+	assert(!(counted[0] & ~source->descs[block].available[0]));
 }
 
 void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block, u64 time_ns)
@@ -75,44 +68,17 @@ static void end(void *priv)
 {
 	assert(hw.held);
 	hw.held = false;
-	if (!hw.stay_silent)
-		memset(hw.silent, 0, sizeof(hw.silent));
-}
-
-static bool ignores_request(void)
-{
-	if (!hw.unanswered)
-		return false;
-	if (hw.answered_first) {
-		hw.answered_first--;
-		return false;
-	}
-	hw.unanswered--;
-	return true;
 }
 
 static u32 read_register(void *priv, u32 reg)
 {
-	const unsigned int d = reg / 4 % PCOUNTER_DOMAINS;
-	const u32 value = pm_read(&pm, reg);
-
 	assert(hw.held);
-	if ((reg == PCOUNTER_STATUS(d) || reg == PCOUNTER_RECORD_STATUS(d)) &&
-	    (hw.silent[d] || hw.stuck[d]))
-		return 0;
-	return value;
+	return pm_read(&pm, reg);
 }
 
 static void write_register(void *priv, u32 reg, u32 value)
 {
-	const unsigned int d = reg / 4 % PCOUNTER_DOMAINS;
-
 	assert(hw.held);
-	if (reg == PCOUNTER_OP(d, PCOUNTER_PRE))
-		hw.silent[d] = ignores_request();
-	if (reg == PGRAPH_PM_TRIGGER)
-		memset(hw.silent, ignores_request(), sizeof(hw.silent));
-	hw.set_up[d] += reg == PCOUNTER_CTRL(d);
 	pm_write(&pm, reg, value);
 }
 
@@ -172,8 +138,7 @@ const struct pcounter_ops fake_pcounter_ops = {
 
 /* --- steps -------------------------------------------------------------------------- */
 
-struct pcounter *fake_create(const struct pcounter_ops *ops, u64 tpcs, u32 record_bytes,
-			     int add_errno)
+struct pcounter *fake_create(const struct pcounter_ops *ops, u64 tpcs, u32 record_bytes)
 {
 	struct pcounter_config config = {
 		.ops = ops,
@@ -196,7 +161,6 @@ struct pcounter *fake_create(const struct pcounter_ops *ops, u64 tpcs, u32 recor
 	hw.tpcs = tpcs;
 	hw.time_ns = native_now_ns;
 	hw.hz = NSEC_PER_SEC;
-	core.add_errno = add_errno;
 	return drmm_pcounter_create(NULL, NULL, &config);
 }
 
@@ -212,7 +176,6 @@ int fake_collect(u64 until_ns)
 	int ret;
 
 	memset(core.reports, 0, sizeof(core.reports));
-	memset(core.states, 0, sizeof(core.states));
 	core.last = (struct drm_perfctr_collection){ .until_ns = until_ns };
 	ret = core.source->ops->collect(core.source, &core.last);
 	assert(!hw.held);

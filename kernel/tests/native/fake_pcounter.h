@@ -32,29 +32,16 @@ struct fake_hw {
 	u64 hz;
 	/* between begin() and end() */
 	bool held;
-	/* number of unanswered requests, after @answered_first answered ones */
-	unsigned int unanswered, answered_first;
-	/* STATUS and RECORD_STATUS read 0 until end(); with @stay_silent, until a request */
-	bool silent[PCOUNTER_DOMAINS], stay_silent;
-	/* silent until the test changes it */
-	bool stuck[PCOUNTER_DOMAINS];
-	/* writes of CTRL */
-	unsigned int set_up[PCOUNTER_DOMAINS];
 };
 
 struct fake_core {
 	struct drm_perfctr_source *source;
 	u64 totals[MAX_BLOCKS][DRM_PERFCTR_SECTION_COUNTERS];
-	u64 running[MAX_BLOCKS][DRM_PERFCTR_SECTION_COUNTERS];
-	u64 enabled[MAX_BLOCKS], cycles[PCOUNTER_DOMAINS];
+	u64 cycles[PCOUNTER_DOMAINS];
 	u64 wanted[MAX_BLOCKS][SECTIONS];
 	/* of the last collection */
 	struct drm_perfctr_collection last;
 	unsigned int reports[MAX_BLOCKS];
-	u32 states[MAX_BLOCKS];
-	u64 valid[MAX_BLOCKS];
-	/* result of adding a source */
-	int add_errno;
 };
 
 extern struct fake_hw hw;
@@ -62,8 +49,7 @@ extern struct fake_core core;
 extern const struct pcounter_ops fake_pcounter_ops;
 
 /* a source with @record_bytes of packets for each domain */
-struct pcounter *fake_create(const struct pcounter_ops *ops, u64 tpcs, u32 record_bytes,
-			     int add_errno);
+struct pcounter *fake_create(const struct pcounter_ops *ops, u64 tpcs, u32 record_bytes);
 /* the hardware counts until now */
 void fake_run(void);
 void fake_select(void);

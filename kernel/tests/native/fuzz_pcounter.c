@@ -77,7 +77,7 @@ static bool create(void)
 	running = false;
 	hardware_is_valid = true;
 	native_fail_alloc = input_below(input, 8) ? 0 : 1 + input_below(input, 2);
-	p = fake_create(&ops, TPCS, RECORD_BYTES, 0);
+	p = fake_create(&ops, TPCS, RECORD_BYTES);
 	if (IS_ERR(p))
 		require(native_fail_alloc == 0);
 	native_fail_alloc = 0;
