@@ -15,6 +15,12 @@
 #define MAX_LOAD	1000
 #define SOLVE_STEPS	40
 
+/* requests that pass the cache if it does not have the line */
+static bool waits_for_memory(const struct memsim_flow *f)
+{
+	return f->op == MEMSIM_READ || f->op == MEMSIM_ATOMIC;
+}
+
 void memsim_open(struct memsim *sim, unsigned int slot, const struct memsim_flow *flow)
 {
 	struct memsim_flow *f = &sim->flows[slot];
@@ -28,9 +34,9 @@ void memsim_open(struct memsim *sim, unsigned int slot, const struct memsim_flow
 	for (u32 hop = 0; hop < MEMSIM_HOPS; hop++)
 		f->since_ps[hop] = sim->now_ps;
 	f->credit = U64_MAX;
-	/* no better guess than that all lines go to the memory */
+	/* no better guess than that all lines that can go to the memory do */
 	f->passed = 1;
-	f->passed_misses = 1;
+	f->passed_misses = waits_for_memory(f);
 }
 
 void memsim_offer(struct memsim *sim, unsigned int slot, u64 lines, u64 ps)
@@ -58,16 +64,19 @@ void memsim_drain(struct memsim *sim, unsigned int slot)
 
 /* --- coarse mode ---------------------------------------------------------- */
 
-/* mean time of a line in a unit: streams of several flows close each other's rows */
+/*
+ * Mean time of a line in a unit. Streams close each other's rows: an open row survives each other
+ * stream in 11 of 12 cases, as in exact mode (within a tenth, for up to 8 streams).
+ */
 static u64 service_ps(const struct memsim_server *s, u32 flows)
 {
-	u64 closed = 1024 / MEMSIM_ROW_LINES;
+	u64 open = 1024 - 1024 / MEMSIM_ROW_LINES;
 
 	if (!s->row_ps)
 		return s->service_ps;
-	if (flows > 1)
-		closed += (u64)1024 * (flows - 1) / (flows * MEMSIM_BANKS);
-	return s->service_ps + s->row_ps * closed / 1024;
+	while (flows-- > 1)
+		open = open * 11 / 12;
+	return s->service_ps + s->row_ps * (1024 - open) / 1024;
 }
 
 static u64 part(u64 lines, u64 of, u64 total)
@@ -229,8 +238,7 @@ static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 		memsim_access(&sim->caches[f->hops[i].cache], f->line, f->lines, f->op, f->holder,
 			      &f->count.lookup);
 		misses -= f->count.lookup.hits - before.hits;
-		/* these do not wait for the memory */
-		if (f->op == MEMSIM_WRITE || f->op == MEMSIM_DATALESS)
+		if (!waits_for_memory(f))
 			misses = 0;
 	}
 	if (f->lines) {

@@ -26,7 +26,7 @@
 #define MEMSIM_SERVERS		48
 #define MEMSIM_CACHES		2
 #define MEMSIM_UNITS		4	/* parallel units of a server, by line address */
-#define MEMSIM_BANKS		8	/* open rows of a DRAM channel */
+#define MEMSIM_BANKS		8	/* open rows of a DRAM channel; their number has 3 bits */
 #define MEMSIM_ROW_LINES	32	/* lines of a row in a channel */
 #define MEMSIM_EXTENTS		96	/* ranges of lines in a coarse cache */
 #define MEMSIM_WINDOW_MAX	256

@@ -54,6 +54,13 @@ static void sift_down(struct memsim_exact *x)
 
 /* --- requests ------------------------------------------------------------- */
 
+/* scattered, so that streams with equal offsets are not always in one bank */
+static u32 bank_of(u64 row)
+{
+	row *= 0x9e3779b97f4a7c15ULL;
+	return ((row ^ row >> 32) * 0x9e3779b97f4a7c15ULL) >> 61;
+}
+
 /* A line passes a server. Returns when it is served. */
 u64 memsim_server_pass(struct memsim_server *s, u64 line, u64 now_ps)
 {
@@ -62,7 +69,7 @@ u64 memsim_server_pass(struct memsim_server *s, u64 line, u64 now_ps)
 
 	if (s->row_ps) {
 		const u64 row = div_u64(line, s->units * MEMSIM_ROW_LINES);
-		u64 *open = &s->row[unit][row & (MEMSIM_BANKS - 1)];
+		u64 *open = &s->row[unit][bank_of(row)];
 
 		/* 0: no row was opened yet */
 		if (*open != row + 1)
