@@ -120,8 +120,8 @@ unit: $(filter build-libperfctr build-tools,$(PARTS)) ## native unit tests with 
 kunit: uml-modules ## KUnit tests under User-mode Linux
 	$(Q)scripts/run-suites 'kunit*'
 
-igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1, and their runner; SUITES="igt-6.12"
-	$(Q)scripts/run-suites $(or $(SUITES),igt-runner igt-map igt-6.12 igt-6.1 igt-uml)
+igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1; SUITES="igt-6.12"
+	$(Q)scripts/run-suites $(or $(SUITES),igt-map igt-6.12 igt-6.1 igt-uml)
 
 mesa: generated | setup ## Mesa's software driver with our counters; the first time it compiles Mesa
 	$(Q)mesa/build 25.0.7
