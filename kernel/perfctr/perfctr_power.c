@@ -10,9 +10,8 @@
 static void new_epoch(struct drm_perfctr *pc)
 {
 	spin_lock(&pc->clock.lock);
-	pc->clock.epoch++;
 	/* 0 means that there is no timestamp */
-	if (!pc->clock.epoch)
+	if (!++pc->clock.epoch)
 		pc->clock.epoch = 1;
 	spin_unlock(&pc->clock.lock);
 }
@@ -53,7 +52,7 @@ static void restart_sources(struct drm_perfctr *pc)
 {
 	unsigned int i;
 
-	for (i = 0; i < pc->source_count; i++) {
+	for (i = 0; !pc->unplugged && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 		struct perfctr_source_state *state = source->state;
 
@@ -106,8 +105,8 @@ EXPORT_SYMBOL_GPL(drm_perfctr_resume);
  * drm_perfctr_pre_reset() - the hardware is about to be reset
  * @pc: the counters
  *
- * Counts since the last collection are lost, because the hardware may no longer respond, and so are
- * all counts until counting is restarted; the samples report both.
+ * Counts since the last collection are lost, because the hardware may no longer respond, unless the
+ * source says that it does. So are all counts until counting is restarted; the samples report both.
  */
 void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 {
@@ -118,6 +117,8 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
 
+		if (source->state->running && source->collect_at_reset)
+			drm_perfctr_sampler_collect_source(source);
 		/* includes sources that no session needs but release_work has not stopped yet */
 		if (source->state->running && source->ops->reset)
 			source->ops->reset(source);
@@ -140,8 +141,7 @@ void drm_perfctr_post_reset(struct drm_perfctr *pc)
 	drm_perfctr_lock_urgent(pc);
 	WRITE_ONCE(pc->resetting, false);
 	new_epoch(pc);
-	if (!pc->unplugged)
-		restart_sources(pc);
+	restart_sources(pc);
 	rt_mutex_unlock(&pc->lock);
 	wake_up_all(&pc->reset_wait);
 }

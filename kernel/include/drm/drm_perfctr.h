@@ -139,7 +139,7 @@ struct drm_perfctr_source_ops {
 		       struct drm_perfctr_collection *c);
 	/**
 	 * @reset: the hardware is about to be reset and loses its state; @stop is not called in
-	 * this case. Optional.
+	 * this case. Optional. See &drm_perfctr_source.collect_at_reset.
 	 */
 	void (*reset)(struct drm_perfctr_source *source);
 	/**
@@ -181,6 +181,11 @@ struct drm_perfctr_source {
 	 * Only @ops->select may change it.
 	 */
 	u64 batch_ns;
+	/**
+	 * @collect_at_reset: the hardware still answers in drm_perfctr_pre_reset(): a last
+	 * collection precedes @ops->reset. Otherwise counts since the last one are lost.
+	 */
+	bool collect_at_reset;
 	/**
 	 * @period_ns: for @ops->select: shortest period of the sessions whose samples could be made
 	 * from batches; 0: none.

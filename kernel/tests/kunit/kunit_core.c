@@ -653,6 +653,26 @@ static void repeated_power_changes_are_harmless(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block_at(sample_at(core, 2), 0)->valid_mask, 1);
 }
 
+static void last_collection_before_a_reset(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	u32 handle = session_of(core, 0, BIT(0), 0);
+	unsigned int collects, i;
+
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	for (i = 0; i < 2; i++) {
+		fake->base.collect_at_reset = i;
+		collects = fake->collects;
+		drm_perfctr_pre_reset(core->pc);
+		KUNIT_EXPECT_EQ(test, fake->collects, collects + i);
+		/* it is gone, whatever the source says */
+		drm_perfctr_pre_reset(core->pc);
+		KUNIT_EXPECT_EQ(test, fake->collects, collects + i);
+		drm_perfctr_post_reset(core->pc);
+	}
+}
+
 static void unplug_ends_all_sessions(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -755,6 +775,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(repeated_transitions_give_one_sample),
 	KUNIT_CASE(unrequested_transitions_are_ignored),
 	KUNIT_CASE(repeated_power_changes_are_harmless),
+	KUNIT_CASE(last_collection_before_a_reset),
 	KUNIT_CASE(unplug_ends_all_sessions),
 	KUNIT_CASE(periods_during_unplug_are_counted),
 	{ }
