@@ -44,9 +44,11 @@ static const struct drm_perfctr_block_info *info_of(uint16_t type, uint16_t inde
 	return NULL;
 }
 
-/* the clock of each GPU block type */
+/* the clock of each GPU block type; one drives all of a Mali with a job manager */
 static uint8_t clock_of(uint16_t type)
 {
+	if (dev.info.clock_count == 1 && type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return DRM_PERFCTR_MALI_CLOCK_TOP;
 	switch (type) {
 	case DRM_PERFCTR_MALI_BLOCK_FW:
 	case DRM_PERFCTR_MALI_BLOCK_CSHW:

@@ -8,7 +8,7 @@
 int igt_small_setup(int fd)
 {
 	struct drm_perfctr_block_request request = {
-		.type = DRM_PERFCTR_MALI_BLOCK_CSHW,
+		.type = DRM_PERFCTR_MALI_BLOCK_TILER,
 		.index = DRM_PERFCTR_INDEX_ALL,
 		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
 		.mask = ~0ull,
