@@ -189,8 +189,8 @@ test-arm64: arm64 ## all tests that run on arm64: Debian's 6.12 and newest kerne
 		-e 's,test/igt-arm64,&-newest,; p' scripts/suites-arm64 >$(BUILD)/test/suites-arm64
 	$(Q)scripts/run-suites -f $(BUILD)/test/suites-arm64 $(SUITES)
 
-panthor-check: | setup ## apply the panthor series to Debian's 6.12 and newest kernel, build it
-	$(Q)scripts/run-suites 'panthor*'
+panthor-check: | setup ## apply the series for panthor and panfrost to 6.12 and newest, build them
+	$(Q)scripts/run-suites 'panthor*' 'panfrost*'
 
 package-next: | setup ## packages in a fresh Debian 13, counting on its newest kernel
 	$(Q)packaging/test-deb trixie

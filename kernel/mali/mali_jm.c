@@ -4,7 +4,8 @@
  *
  * Register writes change a slot at once; a thread executes the jobs, one at a time, in the order of
  * their chain. A job's memory is written while it executes; its counts are added when it ends, if
- * its slot was not stopped or reset meanwhile: so each job counts once, however often it is resumed.
+ * its slot was not stopped or reset meanwhile. So each job counts once, however often it is
+ * resumed.
  */
 #include <linux/bitfield.h>
 #include <linux/bitmap.h>
@@ -75,18 +76,18 @@ static void end_locked(struct mali_jm *jm, struct mali_slot *slot, u32 status)
 static void command_locked(struct mali_jm *jm, struct mali_slot *slot, u32 command)
 {
 	const bool flag = slot->chain.config & MALI_JS_CONFIG_CHAIN_FLAG;
+	const bool wanted = command >= MALI_JS_COMMAND_SOFT_STOP_1;
 
 	if (!slot->active || command < MALI_JS_COMMAND_SOFT_STOP ||
 	    command > MALI_JS_COMMAND_HARD_STOP_1)
 		return;
 	/* commands for one of two chains */
-	if (command >= MALI_JS_COMMAND_SOFT_STOP_0 &&
-	    flag != (command >= MALI_JS_COMMAND_SOFT_STOP_1))
+	if (command >= MALI_JS_COMMAND_SOFT_STOP_0 && flag != wanted)
 		return;
 	end_locked(jm, slot, command & 1 ? MALI_EXCEPTION_TERMINATED : MALI_EXCEPTION_STOPPED);
 }
 
-/* an address space has got a command: perhaps what faulted is mapped now */
+/* registers of an address space were written: perhaps what faulted is mapped now */
 void mali_jm_retry_locked(struct mali_gpu *gpu, u32 as)
 {
 	for (u32 i = 0; i < MALI_JM_SLOTS; i++) {

@@ -196,13 +196,16 @@ static int dispatch(struct mali_gpu *gpu, struct mali_job *job)
 			return compute(gpu, job);
 		break;
 	case JOB_TILER:
+		if (job->slot)
+			return tile(gpu, job, false);
+		break;
 	case JOB_INDEXED_VERTEX:
+		if (job->slot && !is_midgard(gpu) && !is_valhall(gpu))
+			return tile(gpu, job, true);
+		break;
 	case JOB_MALLOC_VERTEX:
-		/* each generation has its own */
-		if (job->slot && (type == JOB_TILER ||
-				  (!is_midgard(gpu) &&
-				   is_valhall(gpu) == (type == JOB_MALLOC_VERTEX))))
-			return tile(gpu, job, type != JOB_TILER);
+		if (job->slot && is_valhall(gpu))
+			return tile(gpu, job, true);
 		break;
 	case JOB_FRAGMENT:
 		if (!job->slot)

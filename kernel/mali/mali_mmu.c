@@ -15,7 +15,6 @@
 
 #include "mali.h"
 #include "mali_counters.h"
-#include "mali_jm.h"
 #include "mali_regs.h"
 
 #define TABLE_LEVELS		4
@@ -79,8 +78,6 @@ void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value)
 			   value == MALI_AS_COMMAND_FLUSH_PT) {
 			mali_event_locked(gpu, MALI_MMU_FLUSHES, 1);
 		}
-		if (gpu->jm)
-			mali_jm_retry_locked(gpu, as - gpu->as);
 		break;
 	case MALI_AS_TRANSTAB ... MALI_AS_LOCKADDR + 4:
 	case MALI_AS_TRANSCFG ... MALI_AS_TRANSCFG + 4:

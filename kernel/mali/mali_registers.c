@@ -196,6 +196,8 @@ void mali_register_write(struct mali_gpu *gpu, u32 offset, u32 value)
 		mali_as_write(gpu, offset - MALI_AS, value);
 	else if (gpu->mcu)
 		write_gpu(gpu, offset, value);
+	if (gpu->jm && within(offset, MALI_AS, AS_BYTES))
+		mali_jm_retry_locked(gpu, (offset - MALI_AS) / MALI_AS_BYTES);
 }
 
 /* --- the window ---------------------------------------------------------- */

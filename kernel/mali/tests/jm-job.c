@@ -29,11 +29,10 @@ static const char usage[] =
 	"  flush, null        these job types\n"
 	"  heap=N             write to N places of memory that is allocated on faults\n"
 	"  fault              write to an address that is not mapped\n"
-	"  invalid=TYPE       a job of that type\n"
+	"  invalid[=TYPE]     a job of that type, by default one that does not exist\n"
 	"  hang               wait for a job that does not come\n"
-	"-c: count with the driver's own ioctls, and print what is not zero: block, position, count.\n"
-	"Prints the state of each file's jobs; exit status 1 if one was not done, 3 with -c if others\n"
-	"count.\n";
+	"-c: count with the driver's own ioctls, and print block, position, count unless it is 0.\n"
+	"Prints the state of each file's jobs; status 1 if one was not done, 3 if others count.\n";
 
 enum {
 	IN_FLIGHT = 4,
@@ -216,7 +215,7 @@ static void add_command(struct file *file, unsigned int place, struct chain *cha
 	} else if (!strcmp(text, "fault")) {
 		add_store(chain, UNMAPPED_VA);
 	} else if (!strncmp(text, "invalid", length)) {
-		add(chain, v[0], 0);
+		add(chain, equals ? v[0] : 0, 0);
 	} else if (!strcmp(text, "hang")) {
 		add(chain, JOB_NULL, 0xffff);
 	} else {
@@ -295,8 +294,10 @@ static int status_of(const struct file *file, __u32 syncobj)
 static void finish(struct file *file, unsigned int i)
 {
 	for (int which = 0; which < 2; which++) {
-		int status = file->submitted[i][which] ? status_of(file, file->syncobj[i][which]) : 1;
+		int status = 1;
 
+		if (file->submitted[i][which])
+			status = status_of(file, file->syncobj[i][which]);
 		if (status < 0)
 			file->state = status == -EINVAL ? "fatal" : "timed out";
 		file->submitted[i][which] = false;
@@ -307,7 +308,8 @@ static void finish(struct file *file, unsigned int i)
 	file->stored[i] = false;
 }
 
-static void submit_chain(struct file *file, unsigned int i, const struct chain *chain, bool fragment)
+static void submit_chain(struct file *file, unsigned int i, const struct chain *chain,
+			 bool fragment)
 {
 	struct drm_panfrost_submit submit = {
 		.jc = chain->va,
