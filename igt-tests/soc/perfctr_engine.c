@@ -217,6 +217,16 @@ static void hold_ends(void)
 
 static void hold_rules(void)
 {
+	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL };
+	struct igt_perfctr_device other;
+
+	igt_perfctr_reopen(&other, &dev);
+	args.fd = other.fd;
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), 0);
+	igt_perfctr_close(&other);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -EBADF);
+	args.fd = 0;
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -EBADF);
 	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 0, 2), -EINVAL);
 	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 77, 1), -ENOENT);
 	igt_fork(child, 1) {

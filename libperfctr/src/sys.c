@@ -114,9 +114,11 @@ static int real_readlink(void *data, const char *path, char *text, size_t size)
 	return (int)length;
 }
 
-static int real_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd)
+static int real_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd,
+				unsigned long flags)
 {
-	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd,
+			  flags | PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }

@@ -32,8 +32,9 @@ struct perfctr_sys {
 	int (*poll)(void *data, int fd, int64_t timeout_ns);
 	/* target of a symbolic link, cut to the size, with a NUL; return: length */
 	int (*readlink)(void *data, const char *path, char *text, size_t size);
-	/* close-on-exec; @attr: struct perf_event_attr */
-	int (*perf_event_open)(void *data, const void *attr, pid_t pid, int cpu, int group_fd);
+	/* close-on-exec; @attr: struct perf_event_attr; @flags: PERF_FLAG_PID_CGROUP or 0 */
+	int (*perf_event_open)(void *data, const void *attr, pid_t pid, int cpu, int group_fd,
+			       unsigned long flags);
 	/* memory of a fixed @size in bytes, close-on-exec */
 	int (*memfd)(void *data, const char *name, size_t size);
 	/* connect to a Unix socket of type SOCK_SEQPACKET, close-on-exec */

@@ -45,14 +45,15 @@ static struct seam {
 	size_t file_count;
 } seam;
 
-static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd)
+static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd,
+				unsigned long flags)
 {
 	if (seam.wants_kernel && ((const struct perf_event_attr *)attr)->exclude_kernel)
 		return -EINVAL;
 	if (seam.error)
 		return seam.error;
 	if (!seam.online)
-		return perfctr_sys_real.perf_event_open(data, attr, pid, cpu, group_fd);
+		return perfctr_sys_real.perf_event_open(data, attr, pid, cpu, group_fd, flags);
 	if (seam.file_count == MAX_FILES)
 		return -EMFILE;
 	seam.files[seam.file_count].fd = seam.sys.memfd(data, "event", 0);
@@ -566,16 +567,16 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 
 	begin("software/page-faults/");
 	setup = good;
-	EQUAL(local_setup(ctx, getpid(), &setup, &local), 0);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), 0);
 	setup = good;
 	setup.flags |= 1u << 31;
-	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), -EINVAL);
 	setup = good;
 	setup.reserved[1] = 1;
-	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), -EINVAL);
 	setup = good;
 	request.flags |= 1u << 31;
-	EQUAL(local_setup(ctx, getpid(), &setup, &local), -EINVAL);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), -EINVAL);
 	request.flags = DRM_PERFCTR_REQUEST_PMU;
 	setup.flags = 0;
 	setup.period_ns = 1000000;

@@ -67,6 +67,7 @@ static const struct subcommand subcommands[] = {
 	{ "export", "a capture for other programs: Perfetto, CSV, JSON", export_run },
 	{ "diff", "two captures, or groups of them, counter by counter", diff_run },
 	{ "validate", "which counters can be trusted, and why not", validate_exec },
+	{ "guard", "keep tasks to budgets of what they count", guard_run },
 	{ "exporter", "counters for Prometheus, over HTTP or in a file", exporter_run },
 	{ "serve", "give unprivileged users counters, within a policy", serve_run },
 	{ "check", "can counters be used here? If not, what helps?", check_run },

@@ -16,6 +16,7 @@
 #include "common/number.h"
 #include "diff/compare.h"
 #include "export/text.h"
+#include "guard/window.h"
 #include "record/flight.h"
 #include "perfkit/frames.h"
 #include "perfkit/software.h"
@@ -793,4 +794,85 @@ TEST("means of stat are between their extremes, and equal to them if all are equ
 		outside += round % 2 == 0 && stat.min != stat.max;
 	}
 	EQUAL(outside, 0);
+}
+
+/* counts of the events in (end - length, end] */
+static uint64_t events_in(const uint64_t *events, size_t count, uint64_t end, uint64_t length)
+{
+	uint64_t sum = 0;
+
+	for (size_t n = 0; n < count; n++)
+		sum += events[n] <= end && events[n] + length > end;
+	return sum;
+}
+
+TEST("no interval exceeds what a window counts, and it counts at most two samples more")
+{
+	enum { EVENTS = 200, SPAN = 2000 };
+	struct window *w = malloc(sizeof(*w));
+
+	srandom(25);
+	for (unsigned int round = 0; round < 60; round++) {
+		uint64_t events[EVENTS], start = 0;
+		const uint64_t length = 20 + (uint64_t)random() % 300;
+
+		*w = (struct window){ .length_ns = length };
+		for (size_t n = 0; n < EVENTS; n++)
+			events[n] = 1 + (uint64_t)random() % SPAN;
+		while (start < SPAN) {
+			const uint64_t end = start + 1 + (uint64_t)random() % 60;
+			const uint64_t in = events_in(events, EVENTS, end, end - start);
+			const uint64_t counted = window_add(w, start, end, in);
+			const uint64_t first = w->samples[w->first].start_ns;
+
+			for (uint64_t at = start + 1; at <= end; at++)
+				CHECK(events_in(events, EVENTS, at, length) <= counted);
+			/* whole samples, none of which ended before the interval begins */
+			EQUAL(counted, events_in(events, EVENTS, end, end - first));
+			CHECK(start < length || w->samples[w->first].end_ns > start - length);
+			start = end;
+		}
+	}
+	/* more samples than it holds, and sums beyond 64 bits */
+	*w = (struct window){ .length_ns = UINT64_MAX / 2 };
+	for (uint64_t n = 0; n < 2 * WINDOW_SAMPLES; n++)
+		EQUAL(window_add(w, n, n + 1, 3), 3 * (n + 1));
+	CHECK(window_add(w, 9999, 10000, UINT64_MAX) == UINT64_MAX);
+	free(w);
+}
+
+TEST("limits are counts in a window, rates and percent, in integers")
+{
+	static const struct {
+		const char *text;
+		uint64_t length_ns, full_hz, limit;
+		int error;
+	} cases[] = {
+		{ "20M", 1, 0, 20000000, 0 },
+		{ "2G/s", 10000000, 0, 20000000, 0 },
+		{ "2GB/s", 1, 0, 2, 0 },
+		{ "1/s", 999999999, 0, 0, 0 },
+		{ "30%", 10000000, 1000000000, 3000000, 0 },
+		{ "12.5%", 1000000, 800000000, 100000, 0 },
+		{ "0.000001%", 1000000000, 1000000000, 10, 0 },
+		{ "30%", 1, 0, 0, -EDOM },
+		{ "%", 1, 1, 0, -EINVAL },
+		{ "1..5%", 1, 1, 0, -EINVAL },
+		{ "-1", 1, 1, 0, -EINVAL },
+		{ "2G/h", 1, 1, 0, -EINVAL },
+		{ "/s", 1, 1, 0, -EINVAL },
+		{ "", 1, 1, 0, -EINVAL },
+		{ "18446744073709551616", 1, 1, 0, -ERANGE },
+		{ "18446744073709551615/s", 2000000000, 1, 0, -ERANGE },
+		{ "18446744073709551615%", UINT64_MAX, UINT64_MAX, 0, -ERANGE },
+	};
+
+	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
+		uint64_t limit = 0;
+		const int error =
+			window_limit(cases[n].text, cases[n].length_ns, cases[n].full_hz, &limit);
+
+		EQUAL(error, cases[n].error);
+		EQUAL(error ? 0 : limit, cases[n].limit);
+	}
 }

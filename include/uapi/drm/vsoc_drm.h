@@ -536,22 +536,24 @@ struct drm_vsoc_ctx_destroy {
  * struct drm_vsoc_ctx_hold - argument of DRM_IOCTL_VSOC_CTX_HOLD
  *
  * Since version 5. While a context is held, its jobs wait: no job of it starts, and the running one
- * is set aside at the end of its current command, with its counts so far; it continues there after
- * the release. Commands are never cut, so a context still counts up to the rest of one command.
+ * is set aside at the end of its current command, after SAMPLEs that follow it; it continues there
+ * after the release. Commands are never cut, so a context still counts the rest of one command.
  * Other contexts run meanwhile. SUBMIT queues as always, WAIT times out as always, and destroying
  * the context or closing the file cancels held jobs too. A reset does not end a job that is set
- * aside. SAMPLE commands of a job that was set aside also contain what other contexts counted then.
+ * aside. Its next SAMPLE also contains what other contexts counted meanwhile.
  *
  * A hold has no count: the last call decides. The fences of held jobs signal after the release
  * only, hence the capability. To hold contexts of another process, duplicate its DRM file
- * (pidfd_getfd).
+ * (pidfd_getfd) for @fd: calls on that file itself would make DRM think that the caller owns it.
  *
- * Errors besides the common ones: -EACCES without CAP_SYS_NICE; -EINVAL @hold; -ENOENT no such
- * context.
+ * Errors besides the common ones: -EACCES without CAP_SYS_NICE; -EINVAL @hold, @pad; -EBADF @fd is
+ * no DRM file of this device; -ENOENT no such context.
  */
 struct drm_vsoc_ctx_hold {
 	__u32 ctx_id; /* a context of the file, or DRM_VSOC_CTX_ALL */
 	__u32 hold; /* 1: hold, 0: release */
+	__s32 fd; /* the file whose context it is, -1: the one of this call */
+	__u32 pad;
 };
 
 /* --- buffers ------------------------------------------------------------- */

@@ -5,9 +5,9 @@
 
 #include "fuzz.h"
 
-#define MAX_COMMANDS	6
+#define MAX_COMMANDS 6
 /* short jobs, so that the device executes all of them */
-#define MAX_UNITS	20000
+#define MAX_UNITS 20000
 
 static void random_command(struct world *w, struct rng *r, struct drm_vsoc_command *c)
 {
@@ -142,6 +142,9 @@ void op_context(struct world *w, struct rng *r)
 	struct drm_vsoc_ctx_hold hold = {
 		.ctx_id = percent(r, 50) ? *slot : DRM_VSOC_CTX_ALL,
 		.hold = percent(r, 95) ? percent(r, 30) : wild(r),
+		.fd = percent(r, 50) ? -1 :
+		      percent(r, 80) ? any_fd(w, r) :
+				       (int)wild(r),
 	};
 
 	if (percent(r, 30)) {

@@ -49,9 +49,9 @@ struct vsoc_file {
 	struct drm_perfctr_file perf;	/* counter sessions */
 	struct xarray ctxs;		/* contexts by id */
 	struct xarray jobs;		/* unfinished jobs by id */
-	/* job ids follow the order of queueing; new contexts follow @held */
-	struct mutex submit_lock;
-	bool held;			/* all contexts are held, and those to come */
+	struct mutex submit_lock;	/* job ids follow the order of queueing */
+	/* all contexts are held, and those to come; under the lock of @ctxs */
+	bool held;
 	u64 last_job;			/* id of the last job; 0: none */
 	wait_queue_head_t job_end;	/* woken at the end of each job */
 	struct llist_head freed;	/* ended jobs, to be freed by @free_work */
@@ -174,10 +174,10 @@ static int ctx_create(struct vsoc_file *vf, struct xa_limit limit, u32 flags, u3
 	ctx->concurrent = flags & DRM_VSOC_CTX_CONCURRENT;
 	vsoc_engine_ctx_init(ctx);
 
-	mutex_lock(&vf->submit_lock);
+	xa_lock(&vf->ctxs);
+	ret = __xa_alloc(&vf->ctxs, id, ctx, limit, GFP_KERNEL);
 	ctx->held = vf->held;
-	ret = xa_alloc(&vf->ctxs, id, ctx, limit, GFP_KERNEL);
-	mutex_unlock(&vf->submit_lock);
+	xa_unlock(&vf->ctxs);
 	if (ret) {
 		kfree(ctx->mp);
 		kfree(ctx);
@@ -226,41 +226,52 @@ int vsoc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *
 
 static int ctx_hold(struct vsoc_file *vf, u32 id, bool hold)
 {
-	struct vsoc_ctx *ctx = ctx_get(vf, id);
+	struct vsoc_ctx *ctx;
+	unsigned long index;
 
-	if (!ctx)
-		return -ENOENT;
-	vsoc_engine_hold_ctx(vf->vsoc, ctx, hold);
-	vsoc_ctx_put(ctx);
+	if (id != DRM_VSOC_CTX_ALL) {
+		ctx = ctx_get(vf, id);
+		if (!ctx)
+			return -ENOENT;
+		vsoc_engine_hold_ctx(vf->vsoc, ctx, hold);
+		vsoc_ctx_put(ctx);
+		return 0;
+	}
+	xa_lock(&vf->ctxs);
+	vf->held = hold;
+	xa_for_each(&vf->ctxs, index, ctx)
+		vsoc_engine_hold_ctx(vf->vsoc, ctx, hold);
+	xa_unlock(&vf->ctxs);
 	return 0;
 }
 
 int vsoc_ctx_hold_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	const struct drm_vsoc_ctx_hold *args = data;
-	struct vsoc_file *vf = to_vsoc_file(file);
-	struct vsoc_ctx *ctx;
-	unsigned long id;
+	struct file *filp = NULL;
+	int ret;
 
-	if (args->hold > 1) {
-		drm_dbg_driver(drm, "ctx_hold: hold %u must be 0 or 1\n", args->hold);
+	if (args->hold > 1 || args->pad) {
+		drm_dbg_driver(drm, "ctx_hold: hold %u must be 0 or 1, and pad zero\n",
+			       args->hold);
 		return -EINVAL;
 	}
 	if (!capable(CAP_SYS_NICE)) {
 		drm_dbg_driver(drm, "ctx_hold: needs CAP_SYS_NICE\n");
 		return -EACCES;
 	}
-	if (args->ctx_id != DRM_VSOC_CTX_ALL)
-		return ctx_hold(vf, args->ctx_id, args->hold);
-	mutex_lock(&vf->submit_lock);
-	vf->held = args->hold;
-	/* keeps contexts from being freed */
-	xa_lock(&vf->ctxs);
-	xa_for_each(&vf->ctxs, id, ctx)
-		vsoc_engine_hold_ctx(vf->vsoc, ctx, args->hold);
-	xa_unlock(&vf->ctxs);
-	mutex_unlock(&vf->submit_lock);
-	return 0;
+	if (args->fd != -1) {
+		filp = fget(args->fd);
+		file = filp && filp->f_op == drm->driver->fops ? filp->private_data : NULL;
+	}
+	if (!file || file->minor->dev != drm) {
+		drm_dbg_driver(drm, "ctx_hold: fd %d is no DRM file of this device\n", args->fd);
+		file = NULL;
+	}
+	ret = file ? ctx_hold(to_vsoc_file(file), args->ctx_id, args->hold) : -EBADF;
+	if (filp)
+		fput(filp);
+	return ret;
 }
 
 /* --- files --------------------------------------------------------------- */

@@ -389,7 +389,8 @@ static bool run_job(struct vsoc_engine *e, struct vsoc_job *job, bool context_sw
 	for (; job->next < job->count; job->next++) {
 		const struct vsoc_job_command *c = &job->commands[job->next];
 
-		if (READ_ONCE(job->ctx->held) && !job_cancelled(e)) {
+		/* a sample belongs to the command before it */
+		if (READ_ONCE(job->ctx->held) && !c->session && !job_cancelled(e)) {
 			job->device_ns = e->job_ns;
 			leave(e);
 			dma_fence_end_signalling(signalling);

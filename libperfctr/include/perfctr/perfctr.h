@@ -216,6 +216,18 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
 
 /**
+ * perfctr_device_count_cgroup() - count a cgroup and those below it instead of the whole machine
+ * @device: the local device
+ * @path: folder of the cgroup, "/sys/fs/cgroup/batch.slice"
+ *
+ * As perfctr_device_count_task(), which it replaces. Needs CAP_PERFMON, or
+ * kernel.perf_event_paranoid below 1.
+ *
+ * Return: 0; -EOPNOTSUPP another device; errors of open().
+ */
+int perfctr_device_count_cgroup(struct perfctr_device *device, const char *path);
+
+/**
  * perfctr_device_open_fd() - make a device from an open DRM file
  * @fd: open DRM file; it is duplicated, so the caller may close it
  * @device: set to the device on success

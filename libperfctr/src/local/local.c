@@ -5,6 +5,7 @@
  * QUERY and CONTROL are answered at the ioctl level, so sessions, cursors and all other code are
  * the same as with a DRM device.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ enum { MAX_SESSIONS = 64, INTERFACE_VERSION = 3 };
 struct local {
 	struct perfctr_ctx *ctx;
 	pid_t task;
+	int cgroup; /* folder of the counted one, -1: none */
 	struct local_session *sessions[MAX_SESSIONS]; /* index: handle - 1 */
 };
 
@@ -113,7 +115,8 @@ static int local_control(struct local *local, struct drm_perfctr_control *c)
 			n++;
 		if (n == MAX_SESSIONS)
 			return -ENOSPC;
-		error = local_setup(local->ctx, local->task, argument, &local->sessions[n]);
+		error = local_setup(local->ctx, local->task, local->cgroup, argument,
+				    &local->sessions[n]);
 		c->handle = error || !local->sessions[n] ? 0 : n + 1;
 		return error;
 	}
@@ -157,6 +160,8 @@ static void local_free(void *data)
 	for (size_t n = 0; n < MAX_SESSIONS; n++)
 		if (local->sessions[n])
 			local_session_free(local->sessions[n]);
+	if (local->cgroup >= 0)
+		local->ctx->sys->close(local->ctx->sys->data, local->cgroup);
 	free(local);
 }
 
@@ -187,6 +192,7 @@ int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link,
 	if (!local)
 		return perfctr_no_memory(ctx);
 	local->ctx = ctx;
+	local->cgroup = -1;
 	*link = &local_link;
 	*data = local;
 	return 0;
@@ -201,7 +207,8 @@ pid_t perfctr_local_task(const struct perfctr_device *device)
 	return local->task < 0 ? -local->task : local->task;
 }
 
-EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
+/* Return: 0, with the former choice dropped; -EOPNOTSUPP. */
+static int choose(struct perfctr_device *device, const char *name)
 {
 	struct local *local = device->link_data;
 
@@ -210,8 +217,32 @@ EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 				    "%s counts what all processes do; the device \"local\" counts "
 				    "one of them",
 				    device->info.name);
-	local->task = task;
-	snprintf(device->info.name, sizeof(device->info.name), "%s",
-		 task ? "a process and its children" : device_info.name);
+	if (local->cgroup >= 0)
+		device->ctx->sys->close(device->ctx->sys->data, local->cgroup);
+	local->cgroup = -1;
+	local->task = 0;
+	snprintf(device->info.name, sizeof(device->info.name), "%s", name);
+	return 0;
+}
+
+EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
+{
+	int error = choose(device, task ? "a process and its children" : device_info.name);
+
+	if (!error)
+		((struct local *)device->link_data)->task = task;
+	return error;
+}
+
+EXPORT int perfctr_device_count_cgroup(struct perfctr_device *device, const char *path)
+{
+	int fd, error = choose(device, "a cgroup");
+
+	if (error)
+		return error;
+	fd = device->ctx->sys->open(device->ctx->sys->data, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return perfctr_fail(device->ctx, fd, "cgroup %s: %s", path, strerror(-fd));
+	((struct local *)device->link_data)->cgroup = fd;
 	return 0;
 }

@@ -7,7 +7,8 @@
  * even if CPUs go offline.
  *
  * If a process is counted, each of its threads has an event instead, which future threads and
- * children inherit. Uncore PMUs cannot do that and count the whole machine.
+ * children inherit. If a cgroup is counted, the events on the CPUs count while its tasks run.
+ * Uncore PMUs can do neither and count the whole machine.
  *
  * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read()
  * returns up to 32 of them. Events of CPU cores have no groups: a group counts completely or not at
@@ -78,6 +79,11 @@ static bool is_of_task(const struct perf_events *c, const struct local_counter *
 	return c->task && !counter->uncore && !is_reading(counter->pmu_type);
 }
 
+static bool is_of_cgroup(const struct perf_events *c, const struct local_counter *counter)
+{
+	return c->cgroup >= 0 && !counter->uncore && !is_reading(counter->pmu_type);
+}
+
 /* --- files ------------------------------------------------------------------------ */
 
 /* The leader of a group that an event can join; NO_FILE: none. */
@@ -120,12 +126,14 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 		.inherit = pid > 0,
 		.enable_on_exec = pid > 0 && c->from_exec,
 	};
-	int fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd);
+	const bool of_cgroup = is_of_cgroup(c, counter);
+	int fd = c->sys->perf_event_open(c->sys->data, &attr, of_cgroup ? c->cgroup : pid, cpu,
+					 group_fd, of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
 
 	/* unprivileged users may count their own processes without the kernel */
 	if (fd == -EACCES && pid > 0 && !is_of_kernel(counter)) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
-		fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd);
+		fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd, 0);
 		/* most likely the PMU cannot exclude the kernel, which needs permission */
 		fd = fd == -EINVAL ? -EACCES : fd;
 	}
@@ -391,7 +399,10 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 	ssize_t got = c->sys->read(c->sys->data, leader->fd, words, sizeof(words));
 
 	leader->detached = false;
-	if (!is_of_task(c, &c->counters[leader->counter]) && got >= (ssize_t)(5 * sizeof(words[0])))
+	/* the time of a cgroup's events stands still while none of its tasks runs */
+	if (!is_of_task(c, &c->counters[leader->counter]) &&
+	    !is_of_cgroup(c, &c->counters[leader->counter]) &&
+	    got >= (ssize_t)(5 * sizeof(words[0])))
 		check_time(c, leader, before_ns, words[1] - leader->last[1]);
 	leader->read_ns = perfctr_time_raw_ns();
 	for (; at != NO_FILE; at = c->files[at].next, n++) {
@@ -446,13 +457,13 @@ static bool read_files(struct perf_events *c)
 	return detached;
 }
 
-/* perf's times stand still while a process sleeps; that is not "not measured". */
+/* perf's times stand still while a process or cgroup sleeps; that is not "not measured". */
 static void add_sleep(struct perf_events *c, uint64_t now_ns)
 {
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 
-		if (!is_of_task(c, counter))
+		if (!is_of_task(c, counter) && !is_of_cgroup(c, counter))
 			continue;
 		if (counter->sum[1] == counter->enabled_ns)
 			counter->asleep_ns += now_ns - c->read_ns;
@@ -614,5 +625,7 @@ void perf_events_close(struct perf_events *c)
 	readings_free(c);
 	free(c->files);
 	free(c->counters);
-	*c = (struct perf_events){ .sys = c->sys };
+	if (c->cgroup >= 0)
+		c->sys->close(c->sys->data, c->cgroup);
+	*c = (struct perf_events){ .sys = c->sys, .cgroup = -1 };
 }

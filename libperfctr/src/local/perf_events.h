@@ -47,6 +47,8 @@ struct perf_events {
 	size_t file_count, file_room;
 	/* the counted process, with its future children; 0: the whole machine */
 	pid_t task;
+	/* folder of the counted cgroup, owned, -1: none */
+	int cgroup;
 	/* perf enables the process's events at its execve(), the first START does not */
 	bool from_exec;
 	/* the next read is the last one before STOP */

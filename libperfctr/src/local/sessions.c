@@ -476,7 +476,7 @@ static int make_ring(struct local_session *s, struct drm_perfctr_setup *setup)
 	return 0;
 }
 
-int local_setup(struct perfctr_ctx *ctx, pid_t task, struct drm_perfctr_setup *setup,
+int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perfctr_setup *setup,
 		struct local_session **session)
 {
 	struct local_session *s;
@@ -492,7 +492,10 @@ int local_setup(struct perfctr_ctx *ctx, pid_t task, struct drm_perfctr_setup *s
 	pthread_mutex_init(&s->lock, NULL);
 	s->events.task = task < 0 ? -task : task;
 	s->events.from_exec = task < 0;
-	error = add_blocks(ctx, s, setup);
+	s->events.cgroup = cgroup < 0 ? -1 : ctx->sys->dup(ctx->sys->data, cgroup);
+	error = cgroup >= 0 && s->events.cgroup < 0 ? s->events.cgroup : 0;
+	if (!error)
+		error = add_blocks(ctx, s, setup);
 	setup->sample_size = s->sample_bytes;
 	setup->slot_stride = (u32)round_up(s->sample_bytes, DRM_PERFCTR_SLOT_ALIGN);
 	setup->block_count = (u32)s->block_count;

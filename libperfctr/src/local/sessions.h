@@ -16,10 +16,10 @@ enum {
 #define LOCAL_MAX_RING_BYTES (64ull << 20)
 
 /*
- * SETUP; @task: as of perfctr_device_count_task(); @session stays NULL with TEST_ONLY. All but free
- * return 0 or the command's errno.
+ * SETUP; @task: as of perfctr_device_count_task(); @cgroup: its folder, or -1; @session stays NULL
+ * with TEST_ONLY. All but free return 0 or the command's errno.
  */
-int local_setup(struct perfctr_ctx *ctx, pid_t task, struct drm_perfctr_setup *setup,
+int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perfctr_setup *setup,
 		struct local_session **session);
 int local_start(struct local_session *s, const struct drm_perfctr_start *start);
 int local_sample(struct local_session *s, const struct drm_perfctr_sample *sample);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/* perfctr guard: keeps tasks to their budgets. The supervisor; guard.h has the two processes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "guard.h"
+
+static const char help[] =
+	"usage: perfctr guard [OPTION...] -b 'KEY=VALUE...' [-- COMMAND [ARGUMENT...]]\n"
+	"\n"
+	"Keeps tasks to budgets: a task that counted more than the limit in a window of time is\n"
+	"held until the window allows it again.\n"
+	"\n"
+	"  -b, --budget TEXT   a budget, words KEY=VALUE:\n"
+	"                        event=EVENT      as for perfctr stat; counts of a DRM device are\n"
+	"                                         everybody's, those of local the target's\n"
+	"                        limit=LIMIT      20M (in a window), 2G/s, 30% (of cycles, time)\n"
+	"                        window=TIME      10ms; period=TIME between samples: a tenth\n"
+	"                        cgroup=PATH | pid=NUMBER | context=NUMBER|all\n"
+	"                                         the target; the command if there is none\n"
+	"                        action=freeze|cpu.max:PERCENT%|stop|hold|report\n"
+	"                        on_loss=freeze|release   if counts are lost (freeze)\n"
+	"                        device=DEVICE    node, driver or local (first)\n"
+	"                        allow_untrusted=yes\n"
+	"  -c, --config FILE   budgets in sections [budget NAME], KEY = VALUE\n"
+	"  -g, --cgroup PATH   run the command in that cgroup, made if it does not exist\n"
+	"      --in-stream     no period: the command's jobs sample, as with perfctr record\n"
+	"      --allow-untrusted  also counters that perfctr validate did not find trusted\n"
+	"  -o, --output FILE   append the log to FILE, as JSON lines\n"
+	"  -j, --json          the same to stdout\n"
+	"  -v, --verbose       log each sample\n"
+	"  -q, --quiet         no lines about violations on stderr\n"
+	"      --via SOCKET    count through the broker (perfctr serve) there\n"
+	"\n"
+	"Exit: the command's own, 0 ended by a signal, 1 error or counting died, 2 usage,\n"
+	"3 not permitted, 4 no device.\n";
+
+static int parse_options(struct guard *g, int argc, char **argv)
+{
+	const struct option_spec options[] = {
+		OPTION('b', "budget", CALL, g, .call = policy_take),
+		OPTION('c', "config", CALL, g, .call = policy_read),
+		OPTION('g', "cgroup", TEXT, &g->cgroup),
+		OPTION(0, "in-stream", FLAG, &g->in_stream),
+		OPTION(0, "allow-untrusted", FLAG, &g->allow_untrusted),
+		OPTION('o', "output", TEXT, &g->output),
+		OPTION('j', "json", FLAG, &g->json),
+		OPTION('v', "verbose", FLAG, &g->verbose),
+		OPTION('q', "quiet", FLAG, &g->quiet),
+		OPTION(0, "via", TEXT, &g->app->via),
+		OPTIONS_END,
+	};
+	int status = option_parse(g->app, argc, argv, help, options, THEN_COMMAND);
+
+	if (status)
+		return status;
+	if (argv[optind])
+		g->command.argv = argv + optind;
+	if ((g->in_stream || g->cgroup) && !g->command.argv)
+		return app_usage(g->app, "%s needs a command", g->cgroup ? "-g" : "--in-stream");
+	if (g->json && g->output)
+		return app_usage(g->app, "-j logs to stdout, -o to a file: give one of them");
+	return 0;
+}
+
+static int open_log(struct guard *g)
+{
+	g->log = g->json ? g->app->out : NULL;
+	if (!g->output)
+		return 0;
+	g->log = fopen(g->output, "ae");
+	if (g->log)
+		return 0;
+	app_error(g->app, "%s: %s", g->output, strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* --- the command's cgroup ------------------------------------------------------------ */
+
+static int make_cgroup(struct guard *g, char **path, bool *made)
+{
+	if (!g->cgroup)
+		return 0;
+	*path = policy_cgroup(g->cgroup);
+	if (!*path)
+		return app_usage(g->app, "-g %s: give a path below /sys/fs/cgroup", g->cgroup);
+	*made = !mkdir(*path, 0755);
+	if (*made || errno == EEXIST)
+		return 0;
+	app_error(g->app, "cgroup %s: %s", *path, strerror(errno));
+	return errno == EACCES || errno == EPERM ? EXIT_DENIED : EXIT_FAILED;
+}
+
+static int join_cgroup(struct guard *g, const char *folder)
+{
+	char path[4096];
+	FILE *file;
+
+	if (!folder)
+		return 0;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	file = fopen(path, "we");
+	if (file && fprintf(file, "%d\n", g->command.child.pid) > 0 && !fclose(file))
+		return 0;
+	app_error(g->app, "%s: %s", path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* --- the watcher's life -------------------------------------------------------------- */
+
+struct watcher {
+	pid_t pid;
+	int socket;
+	int status; /* of waitpid() */
+	bool ready, ended;
+	uint64_t beat_ns;
+};
+
+static int start_watcher(struct guard *g, struct watcher *w, const struct signals *signals)
+{
+	int pair[2], status;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		app_error(g->app, "socketpair: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	fflush(NULL);
+	w->pid = fork();
+	if (!w->pid) {
+		close(pair[0]);
+		status = watch_run(g, signals, pair[1]);
+		watch_close(g);
+		fflush(NULL);
+		_exit(status);
+	}
+	close(pair[1]);
+	w->socket = pair[0];
+	w->beat_ns = perfctr_time_raw_ns();
+	if (w->pid > 0)
+		return 0;
+	app_error(g->app, "fork: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+static void reap(struct watcher *w, bool wait)
+{
+	if (!w->ended && w->pid > 0 && waitpid(w->pid, &w->status, wait ? 0 : WNOHANG) == w->pid)
+		w->ended = true;
+}
+
+/* Wait for a signal, a sign of life, or an end. Return: the signal that ends guarding, or 0. */
+static int wait_for_events(struct guard *g, struct watcher *w, struct signals *signals)
+{
+	struct pollfd fds[] = { { .fd = signals->fd, .events = POLLIN },
+				{ .fd = w->socket, .events = POLLIN } };
+	char bytes[64];
+	ssize_t length;
+
+	poll(fds, ARRAY_SIZE(fds), GUARD_BEAT_MS);
+	length = fds[1].revents ? recv(w->socket, bytes, sizeof(bytes), MSG_DONTWAIT) : 0;
+	if (length > 0) {
+		w->ready = true;
+		w->beat_ns = perfctr_time_raw_ns();
+	}
+	reap(w, false);
+	if (!length && fds[1].revents)
+		reap(w, true);
+	return command_take_signals(&g->command, signals);
+}
+
+/* The watcher died or hangs: nobody counts, so what the configuration says about a loss holds. */
+static int take_over(struct guard *g, struct watcher *w)
+{
+	char reason[64] = "the watching process does not answer";
+
+	if (w->ended)
+		snprintf(reason, sizeof(reason), "the watching process %s %d",
+			 WIFSIGNALED(w->status) ? "was killed by signal" : "ended with status",
+			 WIFSIGNALED(w->status) ? WTERMSIG(w->status) : WEXITSTATUS(w->status));
+	kill(w->pid, SIGKILL);
+	reap(w, true);
+	for (size_t n = 0; n < g->count; n++)
+		policy_on_loss(g, &g->budgets[n], reason);
+	app_error(g->app, "%s; start it again: it releases what is held", reason);
+	return EXIT_FAILED;
+}
+
+/* Release before the command gets time to end: it may be frozen. */
+static int finish(struct guard *g, struct watcher *w, int ended_by)
+{
+	uint64_t end_ns;
+
+	if (!w->ended)
+		kill(w->pid, SIGTERM);
+	reap(w, true);
+	if (!WIFEXITED(w->status) || WEXITSTATUS(w->status))
+		return take_over(g, w);
+	end_ns = perfctr_time_raw_ns() + COMMAND_GRACE_MS * NS_PER_MS;
+	while (g->command.argv && !command_has_ended(&g->command) && perfctr_time_raw_ns() < end_ns)
+		poll(NULL, 0, 10);
+	return command_status(&g->command, ended_by);
+}
+
+static int supervise(struct guard *g, struct signals *signals)
+{
+	struct watcher w = { .socket = -1 };
+	int ended_by = 0, status = start_watcher(g, &w, signals);
+	bool running = false;
+
+	while (!status && !ended_by) {
+		ended_by = wait_for_events(g, &w, signals);
+		if (w.ended)
+			return w.ready ? take_over(g, &w) : WEXITSTATUS(w.status);
+		if (w.ready && !running) {
+			running = true;
+			status = command_go(g->app, &g->command);
+		}
+		if (running && perfctr_time_raw_ns() - w.beat_ns > GUARD_HANGS_MS * NS_PER_MS)
+			return take_over(g, &w);
+		if (running && command_has_ended(&g->command))
+			break;
+	}
+	if (w.pid <= 0)
+		return status;
+	return status ? (finish(g, &w, 0), status) : finish(g, &w, ended_by);
+}
+
+int guard_run(struct app *app, int argc, char **argv)
+{
+	struct guard g = { .app = app,
+			   .command = { .shared_fd = -1,
+					.watched_fd = -1,
+					.child = { .pid = -1, .go_fd = -1, .error_fd = -1 } } };
+	struct signals signals = { .fd = -1 };
+	char *cgroup = NULL;
+	bool made = false;
+	int status = parse_options(&g, argc, argv);
+
+	if (!status)
+		status = open_log(&g);
+	if (!status)
+		status = make_cgroup(&g, &cgroup, &made);
+	if (!status)
+		status = policy_check(&g);
+	if (!status)
+		status = signals_catch(app, &signals, (const int[]){ SIGCHLD, 0 });
+	if (!status)
+		status = watch_open(&g);
+	if (!status)
+		status = command_prepare(app, &g.command, g.json ? STDERR_FILENO : -1);
+	if (!status) {
+		for (size_t n = 0; n < g.count; n++)
+			if (!g.budgets[n].target.pid && g.command.argv)
+				g.budgets[n].target.pid = g.command.child.pid;
+		status = join_cgroup(&g, cgroup);
+		if (!status)
+			status = supervise(&g, &signals);
+		if (g.command.argv && g.command.child.go_fd >= 0)
+			command_abandon(&g.command);
+	}
+	watch_close(&g);
+	command_close(&g.command);
+	signals_release(&signals);
+	if (made)
+		rmdir(cgroup);
+	if (g.output && g.log)
+		fclose(g.log);
+	policy_free(&g);
+	free(cgroup);
+	return status < 0 ? EXIT_FINE : status;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <drm/vsoc_drm.h>
+
+#include "common/number.h"
+#include "guard.h"
+
+enum { DEFAULT_WINDOW_MS = 10, SAMPLES_PER_WINDOW = 10 };
+
+static const char budget_prefix[] = "budget ";
+static const char cgroup_root[] = "/sys/fs/cgroup/";
+
+/* Return: the budget of that name, a new one if there is none; NULL: no room. */
+static struct budget *find(struct guard *g, const char *name)
+{
+	struct budget *b;
+
+	for (size_t n = 0; n < g->count; n++)
+		if (!strcmp(g->budgets[n].name, name))
+			return &g->budgets[n];
+	if (!g->budgets)
+		g->budgets = calloc(GUARD_MAX_BUDGETS, sizeof(*g->budgets));
+	if (!g->budgets || g->count == GUARD_MAX_BUDGETS)
+		return NULL;
+	b = &g->budgets[g->count];
+	b->name = strdup(name);
+	b->freeze_on_loss = true;
+	if (!b->name)
+		return NULL;
+	g->count++;
+	return b;
+}
+
+static bool take_yes(const char *value, const char *yes, const char *no, bool *to)
+{
+	*to = !strcmp(value, yes);
+	return *to || !strcmp(value, no);
+}
+
+static bool take_text(const char *value, char **to)
+{
+	free(*to);
+	*to = *value ? strdup(value) : NULL;
+	return *to;
+}
+
+static bool take_number(const char *value, uint64_t most, uint64_t *to)
+{
+	return !number_parse_count(value, to) && *to <= most;
+}
+
+char *policy_cgroup(const char *text)
+{
+	char *path;
+
+	if (!*text || strstr(text, "..") ||
+	    asprintf(&path, "%s%s", *text == '/' ? "" : cgroup_root, text) < 0)
+		return NULL;
+	return path;
+}
+
+static bool take_cgroup(const char *value, struct target *t)
+{
+	free(t->cgroup);
+	t->cgroup = policy_cgroup(value);
+	return t->cgroup;
+}
+
+static bool take_context(const char *value, struct target *t)
+{
+	uint64_t number = DRM_VSOC_CTX_ALL;
+
+	if (strcmp(value, "all") && !take_number(value, DRM_VSOC_CTX_ALL - 1, &number))
+		return false;
+	t->has_context = true;
+	t->context = (uint32_t)number;
+	return true;
+}
+
+static bool take_pid(const char *value, struct target *t)
+{
+	uint64_t number;
+
+	if (!take_number(value, INT32_MAX, &number) || !number)
+		return false;
+	t->pid = (pid_t)number;
+	return true;
+}
+
+static bool take_time(const char *value, uint64_t *to)
+{
+	return !number_parse_time(value, NS_PER_MS, to) && *to && *to < UINT64_MAX / 4;
+}
+
+/* Return: NULL, or what the value should be. */
+static const char *take(struct budget *b, const char *key, const char *value)
+{
+	struct target *t = &b->target;
+
+	if (!strcmp(key, "device"))
+		return take_text(value, &b->device) ? NULL : "a node, driver, or local";
+	if (!strcmp(key, "event"))
+		return take_text(value, &b->event) ? NULL : "an event, as for perfctr stat -e";
+	if (!strcmp(key, "limit"))
+		return take_text(value, &b->limit_text) ? NULL : "20M, 2G/s or 30%";
+	if (!strcmp(key, "window"))
+		return take_time(value, &b->window.length_ns) ? NULL : "a time such as 10ms";
+	if (!strcmp(key, "period"))
+		return take_time(value, &b->period_ns) ? NULL : "a time such as 1ms";
+	if (!strcmp(key, "cgroup"))
+		return take_cgroup(value, t) ? NULL : "a path below /sys/fs/cgroup";
+	if (!strcmp(key, "pid"))
+		return take_pid(value, t) ? NULL : "the number of a process";
+	if (!strcmp(key, "context"))
+		return take_context(value, t) ? NULL : "the number of a context, or all";
+	if (!strcmp(key, "action"))
+		return target_parse_action(value, t) ?
+			       "report, freeze, cpu.max:PERCENT%, hold or stop" :
+			       NULL;
+	if (!strcmp(key, "on_loss"))
+		return take_yes(value, "freeze", "release", &b->freeze_on_loss) ?
+			       NULL :
+			       "freeze or release";
+	if (!strcmp(key, "allow_untrusted"))
+		return take_yes(value, "yes", "no", &b->allow_untrusted) ? NULL : "yes or no";
+	return "no such key: device, event, limit, window, period, cgroup, pid, context, action, "
+	       "on_loss, allow_untrusted";
+}
+
+int policy_take(const struct app *app, void *guard, const char *text)
+{
+	struct guard *g = guard;
+	char name[16], *copy = strdup(text), *position, *word;
+	struct budget *b;
+	int status = 0;
+
+	snprintf(name, sizeof(name), "%zu", g->count + 1);
+	b = copy ? find(g, name) : NULL;
+	if (!b)
+		status = app_usage(app, "at most %d budgets", GUARD_MAX_BUDGETS);
+	for (word = b ? strtok_r(copy, " \t\n", &position) : NULL; word && !status;
+	     word = strtok_r(NULL, " \t\n", &position)) {
+		char *value = strchr(word, '=');
+		const char *wanted;
+
+		if (!value) {
+			status = app_usage(app, "-b '%s': '%s' is no KEY=VALUE", text, word);
+			break;
+		}
+		*value++ = '\0';
+		wanted = take(b, word, value);
+		if (wanted)
+			status = app_usage(app, "-b %s=%s: %s", word, value, wanted);
+	}
+	free(copy);
+	return status;
+}
+
+struct reader {
+	struct guard *guard;
+	char reason[256];
+};
+
+/* Return: 1 to continue, 0 to stop with the line's number. */
+static int take_line(void *data, const char *section, const char *key, const char *value)
+{
+	struct reader *r = data;
+	const size_t prefix = strlen(budget_prefix);
+	const char *wanted;
+	struct budget *b;
+
+	if (strncmp(section, budget_prefix, prefix) || !section[prefix]) {
+		snprintf(r->reason, sizeof(r->reason), "'%s' is in no section [budget NAME]", key);
+		return 0;
+	}
+	b = find(r->guard, section + prefix);
+	wanted = b ? take(b, key, value) : "too many budgets";
+	if (wanted)
+		snprintf(r->reason, sizeof(r->reason), "%s = %s: %s", key, value, wanted);
+	return !wanted;
+}
+
+int policy_read(const struct app *app, void *guard, const char *path)
+{
+	struct reader r = { .guard = guard };
+	FILE *file = fopen(path, "re");
+	int line = file ? ini_parse_file(file, take_line, &r) : -1;
+
+	/* a folder can be opened and not read */
+	if (!file || (!line && ferror(file)))
+		line = -1;
+	if (line < 0)
+		app_usage(app, "-c %s: %s", path, strerror(errno));
+	if (file)
+		fclose(file);
+	if (line <= 0)
+		return line ? EXIT_USAGE : 0;
+	return app_usage(app, "%s:%d: %s", path, line,
+			 *r.reason ? r.reason : "neither [budget NAME] nor KEY = VALUE");
+}
+
+/* Return: NULL, or what is wrong. */
+static const char *complete(struct guard *g, struct budget *b)
+{
+	struct target *t = &b->target;
+	uint64_t ignored;
+
+	if (!b->event)
+		return "it has no event";
+	if (!b->limit_text)
+		return "it has no limit";
+	if (!b->window.length_ns)
+		b->window.length_ns = DEFAULT_WINDOW_MS * NS_PER_MS;
+	if (window_limit(b->limit_text, b->window.length_ns, NS_PER_S, &ignored))
+		return "its limit is none: 20M (in a window), 2G/s or 30%";
+	if (!b->period_ns)
+		b->period_ns = b->window.length_ns / SAMPLES_PER_WINDOW;
+	if (!b->period_ns || b->period_ns > b->window.length_ns)
+		return "its period is longer than its window";
+	if (t->cgroup && (t->pid || t->has_context))
+		return "it has a cgroup, and another target";
+	if (g->cgroup && !t->cgroup && !t->pid && !t->has_context && !take_cgroup(g->cgroup, t))
+		return "out of memory";
+	if (!t->action)
+		t->action = t->cgroup ? TARGET_FREEZE : t->has_context ? TARGET_HOLD : TARGET_STOP;
+	if ((t->action == TARGET_FREEZE || t->action == TARGET_CPU_MAX) != !!t->cgroup &&
+	    t->action != TARGET_REPORT)
+		return t->cgroup ? "a cgroup can be frozen or limited by cpu.max" :
+				   "its action needs a cgroup";
+	if (t->action == TARGET_HOLD && !t->has_context)
+		return "hold needs context = NUMBER or all";
+	if (!t->cgroup && !t->pid && !g->command.argv && t->action != TARGET_REPORT)
+		return "it has no target: give cgroup, pid, or a command";
+	b->allow_untrusted |= g->allow_untrusted;
+	return NULL;
+}
+
+int policy_check(struct guard *g)
+{
+	char error[512];
+
+	if (!g->count)
+		return app_usage(g->app, "no budget: give -b or -c");
+	for (size_t n = 0; n < g->count; n++) {
+		const char *wrong = complete(g, &g->budgets[n]);
+
+		if (wrong)
+			return app_usage(g->app, "budget %s: %s", g->budgets[n].name, wrong);
+	}
+	for (size_t n = 0; n < g->count; n++) {
+		int result = target_open(&g->budgets[n].target, error, sizeof(error));
+
+		if (!result)
+			continue;
+		app_error(g->app, "budget %s: %s", g->budgets[n].name, error);
+		return result == -EACCES || result == -EPERM ? EXIT_DENIED : EXIT_FAILED;
+	}
+	return 0;
+}
+
+void policy_free(struct guard *g)
+{
+	for (size_t n = 0; n < g->count; n++) {
+		struct budget *b = &g->budgets[n];
+
+		free(b->name);
+		free(b->device);
+		free(b->event);
+		free(b->limit_text);
+		free(b->target.cgroup);
+	}
+	free(g->budgets);
+}

@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <drm/vsoc_drm.h>
+
+#include "common/number.h"
+#include "guard.h"
+#include "lib/device.h"
+#include "lib/json.h"
+
+enum { RETRY_MS = 1000, GROUPED_BYTES = 32 };
+
+/* user_data of the guard's own samples between those in jobs */
+static const uint64_t own_sample = UINT64_MAX;
+
+/* what makes the counts of a sample incomplete */
+static const uint32_t lossy_flags = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SAMPLE_ERROR |
+				    DRM_PERFCTR_SAMPLE_RESET | DRM_PERFCTR_SAMPLE_UNPLUGGED |
+				    DRM_PERFCTR_SAMPLE_MULTIPLEXED;
+
+/* --- sessions ------------------------------------------------------------------------ */
+
+static void close_session(struct budget *b)
+{
+	b->totals = perfctr_totals_unref(b->totals);
+	b->cursor = perfctr_cursor_unref(b->cursor);
+	b->session = perfctr_session_unref(b->session);
+	b->selection = perfctr_selection_unref(b->selection);
+	b->counts_on = perfctr_device_unref(b->counts_on);
+}
+
+/* The local device counts the target; others count everybody. */
+static int choose_target(const struct guard *g, struct budget *b)
+{
+	const struct target *t = &b->target;
+
+	if (!device_is_local(b->counts_on))
+		return 0;
+	if (t->cgroup)
+		return perfctr_device_count_cgroup(b->counts_on, t->cgroup);
+	if (t->pid && (!g->command.argv || t->pid != g->command.child.pid))
+		return perfctr_device_count_task(b->counts_on, t->pid);
+	return g->command.argv ? perfctr_device_count_task(b->counts_on, -g->command.child.pid) : 0;
+}
+
+static int open_session(struct guard *g, struct budget *b)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts),
+					     .period_ns = g->in_stream ? 0 : b->period_ns };
+	int error, status = device_open(g->app, b->device, &b->counts_on);
+
+	if (status)
+		return status;
+	error = choose_target(g, b);
+	if (!error)
+		error = perfctr_selection_new(b->counts_on, &b->selection);
+	if (!error)
+		status = device_select(g->app, b->counts_on, b->selection,
+				       (const char *const[]){ b->event }, 1);
+	if (status)
+		return status;
+	if (!error)
+		error = g->in_stream ?
+				counting_in_stream_session(b->selection, &opts, &b->session) :
+				perfctr_session_new(b->selection, &opts, &b->session);
+	return error ? app_failed(g->app, error) : 0;
+}
+
+/* Counts per second that are 100 %; 0: unknown. */
+static uint64_t full_rate(const struct budget *b, const struct perfctr_counter_desc *desc)
+{
+	if (desc && desc->kind == PERFCTR_KIND_TIME)
+		return NS_PER_S;
+	for (size_t n = 0; desc && desc->kind == PERFCTR_KIND_CYCLES &&
+			   n < perfctr_device_clock_count(b->counts_on);
+	     n++)
+		if (perfctr_device_clock(b->counts_on, n)->clock == desc->clock)
+			return perfctr_device_clock(b->counts_on, n)->max_frequency_hz;
+	return 0;
+}
+
+static const char *refuse(const struct budget *b, const struct verdicts *verdicts,
+			  const struct perfctr_counter_desc *desc)
+{
+	const unsigned int trust = verdicts_trust(verdicts, desc);
+
+	if (desc && desc->kind == PERFCTR_KIND_LEVEL)
+		return "is a level, which no window adds up";
+	if (b->allow_untrusted || trust == PERFCTR_TRUST_TRUSTED ||
+	    trust == PERFCTR_TRUST_EXPLAINED)
+		return NULL;
+	return trust == PERFCTR_TRUST_UNVALIDATED ?
+		       "was not validated: perfctr validate --save, or --allow-untrusted" :
+	       trust == PERFCTR_TRUST_QUARANTINED ?
+		       "is quarantined by perfctr validate; --allow-untrusted uses it" :
+		       "is untrusted by perfctr validate; --allow-untrusted uses it";
+}
+
+/* The counters in the first sample: whether they can be trusted; they make the limit a count. */
+static int check_counters(struct guard *g, struct budget *b)
+{
+	struct verdicts *verdicts = verdicts_load(g->app->err);
+	struct json_object *o = log_record("begin", b), *counters = json_object_new_array();
+	uint64_t full_hz = 0;
+	int error, status = 0;
+
+	for (size_t n = 0; !status && n < perfctr_totals_block_count(b->totals); n++) {
+		const struct perfctr_totals_block *block = perfctr_totals_block(b->totals, n);
+
+		for (size_t i = 0; !status && i < perfctr_totals_counter_count(block); i++) {
+			const struct perfctr_total *c = perfctr_totals_counter(block, i);
+			struct json_object *counter = json_append(counters);
+			char name[384], text[512];
+			const char *wrong = refuse(b, verdicts, c->desc);
+
+			perfctr_totals_label(b->selection, block, i, name, sizeof(name));
+			snprintf(text, sizeof(text), "%s/%s",
+				 perfctr_totals_block_info(block)->label, name);
+			json_add_text(counter, "counter", text);
+			json_add_text(counter, "trust",
+				      verdicts_trust_name(verdicts_trust(verdicts, c->desc)));
+			full_hz += full_rate(b, c->desc);
+			if (!wrong)
+				continue;
+			app_error(g->app, "budget %s: %s %s", b->name, text, wrong);
+			status = EXIT_FAILED;
+		}
+	}
+	verdicts_free(verdicts);
+	error = window_limit(b->limit_text, b->window.length_ns, full_hz, &b->limit);
+	if (error && !status)
+		status = app_usage(g->app, "budget %s: limit %s: %s", b->name, b->limit_text,
+				   error == -EDOM ? "the event has no rate that is 100%" :
+						    "beyond 64 bits");
+	json_add(o, "counters", counters);
+	json_add_text(o, "event", b->event);
+	json_add_text(o, "device", perfctr_device_driver(b->counts_on));
+	json_add_u64(o, "limit", b->limit);
+	json_add_u64(o, "window_ns", b->window.length_ns);
+	json_add_u64(o, "period_ns", g->in_stream ? 0 : b->period_ns);
+	json_add_text(o, "action", target_action_name(b->target.action));
+	json_add_text(o, "on_loss", b->freeze_on_loss ? "freeze" : "release");
+	if (status)
+		json_object_put(o);
+	else
+		log_write(g, b, o, NULL);
+	return status;
+}
+
+/* Return: 0 or an exit status, the message was printed. */
+static int begin_session(struct guard *g, struct budget *b)
+{
+	struct perfctr_sample sample;
+	int error, status = b->session ? 0 : open_session(g, b);
+
+	if (status)
+		return status;
+	error = perfctr_cursor_new(b->session, &b->cursor);
+	if (!error)
+		error = perfctr_totals_new(g->app->ctx, &b->totals);
+	if (!error)
+		error = perfctr_session_start(b->session, 0);
+	if (!error)
+		error = perfctr_session_sample(b->session, 0);
+	if (!error && perfctr_cursor_next(b->cursor, &sample) <= 0)
+		error = -EIO;
+	if (!error)
+		error = perfctr_totals_add(b->totals, &sample);
+	if (error)
+		return app_failed(g->app, error);
+	/* the sample is read again, as the first one of the window */
+	return check_counters(g, b);
+}
+
+int watch_open(struct guard *g)
+{
+	int status = g->in_stream ? open_session(g, &g->budgets[0]) : 0;
+
+	return status || !g->in_stream ? status :
+					 command_share(g->app, &g->command, g->budgets[0].counts_on,
+						       g->budgets[0].session);
+}
+
+void watch_close(struct guard *g)
+{
+	for (size_t n = 0; n < g->count; n++)
+		close_session(&g->budgets[n]);
+}
+
+/* --- decisions ----------------------------------------------------------------------- */
+
+/* Hold or release; what came since the last call is held too. */
+static void set_target(struct guard *g, struct budget *b, bool hold, uint64_t end_ns)
+{
+	const bool follows = b->target.action == TARGET_HOLD || b->target.action == TARGET_STOP;
+	const bool changes = hold != b->held;
+	uint64_t reaction_ns;
+	int error;
+
+	if (!changes && !(hold && follows))
+		return;
+	error = target_set(&b->target, hold);
+	reaction_ns = perfctr_time_raw_ns() - end_ns;
+	b->held = hold;
+	if (hold && changes) {
+		b->held_since_ns = end_ns;
+		b->peak = 0;
+		b->sums.reactions++;
+		b->sums.reaction_ns += reaction_ns;
+		if (reaction_ns > b->sums.max_reaction_ns)
+			b->sums.max_reaction_ns = reaction_ns;
+	} else if (changes) {
+		b->sums.held_ns += end_ns - b->held_since_ns;
+	}
+	if (error && error != -ESRCH && changes) {
+		struct json_object *o = log_record("failure", b);
+
+		b->sums.failures++;
+		json_add_text(o, "error", strerror(-error));
+		log_write(g, b, o, "%s: %s", hold ? "cannot hold it" : "cannot release it",
+			  strerror(-error));
+	}
+}
+
+static void add_sample(struct json_object *o, const struct budget *b,
+		       const struct perfctr_sample *s)
+{
+	json_add_u64(o, "start_ns", s->start_ns);
+	json_add_u64(o, "end_ns", s->end_ns);
+	json_add_u64(o, "counted", b->window.counted);
+	json_add_u64(o, "limit", b->limit);
+	json_add_u64(o, "window_ns", b->window.length_ns);
+}
+
+static void log_violation(struct guard *g, struct budget *b, const struct perfctr_sample *s)
+{
+	struct json_object *o = log_record("violation", b);
+	const uint64_t reaction_ns = perfctr_time_raw_ns() - s->end_ns;
+	char counted[GROUPED_BYTES], limit[GROUPED_BYTES], seconds[GROUPED_BYTES];
+
+	b->sums.violations++;
+	add_sample(o, b, s);
+	json_add_u64(o, "overshoot", b->window.counted - b->limit);
+	json_add_text(o, "action", target_action_name(b->target.action));
+	json_add_u64(o, "reaction_ns", reaction_ns);
+	log_write(g, b, o, "%s in the window, limit %s: %s, %s after the sample",
+		  number_group(b->window.counted, counted, sizeof(counted)),
+		  number_group(b->limit, limit, sizeof(limit)),
+		  target_action_name(b->target.action),
+		  number_seconds((double)reaction_ns / 1e9, seconds, sizeof(seconds)));
+}
+
+static void log_release(struct guard *g, struct budget *b, const struct perfctr_sample *s)
+{
+	struct json_object *o = log_record("release", b);
+	char seconds[GROUPED_BYTES];
+
+	add_sample(o, b, s);
+	json_add_u64(o, "held_ns", s->end_ns - b->held_since_ns);
+	json_add_u64(o, "peak", b->peak);
+	json_add_u64(o, "overshoot", b->peak > b->limit ? b->peak - b->limit : 0);
+	log_write(g, b, o, "released after %s",
+		  number_seconds((double)(s->end_ns - b->held_since_ns) / 1e9, seconds,
+				 sizeof(seconds)));
+}
+
+/* Why the counts of a sample are incomplete or late; NULL: they are not. */
+static const char *loss_of(const struct budget *b, const struct perfctr_sample *s, char *text,
+			   size_t size)
+{
+	if (s->flags & lossy_flags || s->lost_ns) {
+		perfctr_flag_text(s->flags & lossy_flags, text, size);
+		return *text ? text : "the hardware lost counts";
+	}
+	if (s->end_ns - s->start_ns > b->window.length_ns &&
+	    s->flags & DRM_PERFCTR_SAMPLE_STRETCHED)
+		return "a sample is longer than the window: the ring was full, or the sampler late";
+	for (size_t n = 0; n < perfctr_totals_block_count(b->totals); n++) {
+		const struct perfctr_totals_block *block = perfctr_totals_block(b->totals, n);
+
+		for (size_t i = 0; i < perfctr_totals_counter_count(block); i++)
+			if (!perfctr_totals_counter(block, i)->measured)
+				return "a counter was not measured";
+	}
+	return NULL;
+}
+
+static uint64_t counts_of(const struct guard *g, struct budget *b, const struct perfctr_sample *s)
+{
+	uint64_t sum = b->carried;
+
+	for (size_t n = 0; n < perfctr_totals_block_count(b->totals); n++) {
+		const struct perfctr_totals_block *block = perfctr_totals_block(b->totals, n);
+
+		for (size_t i = 0; i < perfctr_totals_counter_count(block); i++) {
+			const struct perfctr_total *c = perfctr_totals_counter(block, i);
+
+			sum = c->sum > UINT64_MAX - sum ? UINT64_MAX : sum + c->sum;
+		}
+	}
+	/* whose counts these are, the next sample in a job says */
+	b->carried = g->in_stream && s->user_data == own_sample ? sum : 0;
+	/* samples in jobs have 1 + the number of their context */
+	if (b->carried ||
+	    (g->in_stream && b->target.has_context && b->target.context != DRM_VSOC_CTX_ALL &&
+	     s->user_data != 1 + (uint64_t)b->target.context))
+		return 0;
+	return sum;
+}
+
+static void log_sample(struct guard *g, struct budget *b, const struct perfctr_sample *s,
+		       uint64_t counts)
+{
+	struct json_object *o;
+
+	if (!g->verbose)
+		return;
+	o = log_record("sample", b);
+	add_sample(o, b, s);
+	json_add_u64(o, "counts", counts);
+	json_add_bool(o, "held", b->held);
+	log_write(g, b, o, NULL);
+}
+
+static void take_sample(struct guard *g, struct budget *b, const struct perfctr_sample *s)
+{
+	const uint64_t counts = counts_of(g, b, s);
+	const bool was_over = b->window.counted > b->limit, was_held = b->held;
+	const bool was_lost = b->lost_ns;
+	char text[128] = "";
+	const char *loss = loss_of(b, s, text, sizeof(text));
+	bool over;
+
+	over = window_add(&b->window, s->start_ns, s->end_ns, counts) > b->limit;
+	b->sums.samples++;
+	b->sums.counted += counts;
+	if (loss)
+		b->lost_ns = s->end_ns;
+	else if (b->lost_ns && s->end_ns - b->lost_ns >= b->window.length_ns)
+		b->lost_ns = 0;
+	if (loss && !was_lost) {
+		if (b->freeze_on_loss && !b->held)
+			b->held_since_ns = s->end_ns;
+		policy_on_loss(g, b, loss);
+	}
+	set_target(g, b, over || (b->lost_ns && b->freeze_on_loss), s->end_ns);
+	if (b->window.counted > b->peak)
+		b->peak = b->window.counted;
+	if (over && b->window.counted - b->limit > b->sums.max_overshoot)
+		b->sums.max_overshoot = b->window.counted - b->limit;
+	if (over && !was_over)
+		log_violation(g, b, s);
+	if (was_held && !b->held)
+		log_release(g, b, s);
+	if (was_lost && !b->lost_ns)
+		log_write(g, b, log_record("recovered", b), "counts are complete again");
+	log_sample(g, b, s, counts);
+}
+
+/* --- the loop ------------------------------------------------------------------------ */
+
+static void lose_session(struct guard *g, struct budget *b, int error)
+{
+	b->lost_ns = perfctr_time_raw_ns();
+	policy_on_loss(g, b,
+		       error == -ENODEV ? "the device or the session is gone" :
+					  perfctr_ctx_error(g->app->ctx));
+	if (b->held)
+		b->held_since_ns = b->lost_ns;
+	close_session(b);
+	b->retry_ns = b->lost_ns + RETRY_MS * NS_PER_MS;
+}
+
+static void retry(struct guard *g, struct budget *b)
+{
+	FILE *err = g->app->err;
+	int status;
+
+	/* the command's jobs sample a session that cannot be replaced */
+	if (g->in_stream || perfctr_time_raw_ns() < b->retry_ns)
+		return;
+	/* one message per loss is enough */
+	g->app->err = fopen("/dev/null", "we");
+	status = g->app->err ? begin_session(g, b) : EXIT_FAILED;
+	if (g->app->err)
+		fclose(g->app->err);
+	g->app->err = err;
+	b->lost_ns = perfctr_time_raw_ns();
+	b->retry_ns = b->lost_ns + RETRY_MS * NS_PER_MS;
+	if (status)
+		close_session(b);
+}
+
+static void take_samples(struct guard *g, struct budget *b)
+{
+	struct perfctr_sample sample;
+	int result;
+
+	if (!b->session) {
+		retry(g, b);
+		return;
+	}
+	/* a context that is held takes no samples; without one it would never be released */
+	if (g->in_stream && b->held && perfctr_time_raw_ns() - b->seen_ns >= b->window.length_ns)
+		perfctr_session_sample(b->session, own_sample);
+	while ((result = perfctr_cursor_next(b->cursor, &sample)) > 0) {
+		perfctr_totals_reset(b->totals);
+		result = perfctr_totals_add(b->totals, &sample);
+		b->seen_ns = perfctr_time_raw_ns();
+		if (!result)
+			take_sample(g, b, &sample);
+		/* after the decision: whose slot is free again is dealt with */
+		if (!result)
+			result = perfctr_cursor_advance(b->cursor, 1);
+		if (result)
+			break;
+	}
+	if (result < 0)
+		lose_session(g, b, result);
+}
+
+/* Release all, and log what was seen. */
+static void end(struct guard *g, const char *reason)
+{
+	for (size_t n = 0; n < g->count; n++) {
+		struct budget *b = &g->budgets[n];
+		struct json_object *o;
+
+		if (!reason && b->session && !perfctr_session_stop(b->session, 0))
+			take_samples(g, b);
+		if (reason)
+			policy_on_loss(g, b, reason);
+		else
+			set_target(g, b, false, perfctr_time_raw_ns());
+		o = log_record("end", b);
+		json_add_u64(o, "samples", b->sums.samples);
+		json_add_u64(o, "counted", b->sums.counted);
+		json_add_u64(o, "violations", b->sums.violations);
+		json_add_u64(o, "losses", b->sums.losses);
+		json_add_u64(o, "failures", b->sums.failures);
+		json_add_u64(o, "held_ns", b->sums.held_ns);
+		json_add_u64(o, "max_overshoot", b->sums.max_overshoot);
+		json_add_u64(o, "max_reaction_ns", b->sums.max_reaction_ns);
+		json_add_known(o, "mean_reaction_ns", b->sums.reactions,
+			       b->sums.reactions ? b->sums.reaction_ns / b->sums.reactions : 0);
+		log_write(g, b, o,
+			  "%" PRIu64 " violations, %" PRIu64 " losses in %" PRIu64 " samples",
+			  b->sums.violations, b->sums.losses, b->sums.samples);
+	}
+}
+
+/* Return: false when the watcher shall end; @reason: set if the supervisor is gone. */
+static bool wait_for_samples(struct guard *g, const struct signals *signals, int supervisor,
+			     const char **reason)
+{
+	struct pollfd fds[2 + GUARD_MAX_BUDGETS] = { { .fd = signals->fd, .events = POLLIN },
+						     { .fd = supervisor, .events = POLLIN } };
+	struct signalfd_siginfo info;
+	uint64_t wakes, timeout_ns = GUARD_BEAT_MS * NS_PER_MS;
+
+	for (size_t n = 0; n < g->count; n++) {
+		const struct budget *b = &g->budgets[n];
+
+		fds[2 + n] = (struct pollfd){
+			.fd = b->session ? perfctr_session_eventfd(b->session) : -1,
+			.events = POLLIN,
+		};
+		if (g->in_stream && b->held && b->window.length_ns < timeout_ns)
+			timeout_ns = b->window.length_ns;
+	}
+	poll(fds, 2 + g->count, (int)((timeout_ns + NS_PER_MS - 1) / NS_PER_MS));
+	for (size_t n = 2; n < 2 + g->count; n++)
+		if (fds[n].revents & POLLIN && read(fds[n].fd, &wakes, sizeof(wakes)) < 0)
+			continue;
+	if (fds[1].revents)
+		*reason = "the supervising process died";
+	/* Ctrl-C reaches both processes: the supervisor decides */
+	while (!*reason && signals_next(signals, &info))
+		if (info.ssi_signo == SIGTERM)
+			return false;
+	return !*reason;
+}
+
+int watch_run(struct guard *g, const struct signals *signals, int supervisor)
+{
+	const struct sched_param priority = { .sched_priority = 1 };
+	const char *reason = NULL;
+	uint64_t beat_ns = 0;
+	int status = 0;
+
+	/* what it guards against must not delay it; the local device's thread inherits this */
+	sched_setscheduler(0, SCHED_FIFO, &priority);
+	for (size_t n = 0; n < g->count && !status; n++)
+		status = begin_session(g, &g->budgets[n]);
+	if (status)
+		return status;
+	send(supervisor, "R", 1, MSG_NOSIGNAL);
+	do {
+		for (size_t n = 0; n < g->count; n++)
+			take_samples(g, &g->budgets[n]);
+		if (perfctr_time_raw_ns() - beat_ns >= GUARD_BEAT_MS * NS_PER_MS) {
+			send(supervisor, "H", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+			beat_ns = perfctr_time_raw_ns();
+		}
+	} while (wait_for_samples(g, signals, supervisor, &reason));
+	end(g, reason);
+	return 0;
+}

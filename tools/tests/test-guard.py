@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""usage: test-guard.py PERFCTR: mistakes in budgets of perfctr guard. Prints TAP; no device."""
+
+import random
+import sys
+import tempfile
+
+import harness
+from harness import check, test
+
+PERFCTR = sys.argv[1]
+GOOD = "event=software/page-faults/ limit=5M window=10ms device=local"
+
+
+def guard(*words, status=2):
+    done = harness.run(PERFCTR, "guard", *words, status=status, text=False)
+    return done.stderr.decode(errors="replace")
+
+
+@test
+def mistakes_have_advice():
+    """each mistake in a budget is refused with its name and what to write"""
+    for text, wanted in (
+            ("", "no event"), ("event=a", "no limit"), ("nonsense", "is no KEY=VALUE"),
+            (GOOD, "no target"), (GOOD + " limit=x", "its limit is none"),
+            (GOOD + " window=0", "a time such as 10ms"), (GOOD + " period=11ms", "longer than"),
+            (GOOD + " colour=red", "no such key"), (GOOD + " pid=0", "number of a process"),
+            (GOOD + " context=-1", "number of a context"), (GOOD + " action=x", "report, freeze"),
+            (GOOD + " action=cpu.max:0%", "report, freeze"), (GOOD + " on_loss=pray", "freeze or"),
+            (GOOD + " allow_untrusted=maybe", "yes or no"), (GOOD + " cgroup=../x", "a path below"),
+            (GOOD + " cgroup=a pid=1", "another target"), (GOOD + " pid=1 action=freeze", "cgroup"),
+            (GOOD + " pid=1 action=hold", "hold needs context"),
+            (GOOD + " cgroup=a action=stop", "a cgroup can be frozen")):
+        error = guard("-b", text)
+        check(wanted in error, f"{text!r}: {error}")
+    check("no budget" in guard(), "without a budget")
+    check("-g needs a command" in guard("-b", GOOD, "-g", "x"), "-g")
+    check("cgroup.freeze: " in guard("-b", GOOD + " cgroup=none-such", status=1), "no cgroup")
+    many = [word for _ in range(17) for word in ("-b", GOOD)]
+    check("at most 16 budgets" in guard(*many), "too many")
+
+
+@test
+def configuration_is_robust():
+    """a configuration file: each mistake has its line; random bytes and cuts do no harm"""
+    lines = ["; a comment", "[budget hog]", "device = local", "event = software/page-faults/",
+             "limit = 2G/s", "window = 10ms", "pid = 1", "action = stop", "on_loss = release"]
+    with tempfile.NamedTemporaryFile() as file:
+        def config(data, status=2):
+            file.seek(0)
+            file.truncate()
+            file.write(data)
+            file.flush()
+            return guard("-c", file.name, status=status)
+
+        for at in range(1, len(lines)):
+            wrong = lines[:at] + ["wrong line"] + lines[at:]
+            check(f"{file.name}:{at + 1}: " in config("\n".join(wrong).encode()), f"line {at}")
+        check("in no section [budget NAME]" in config(b"limit = 1\n"), "no section")
+        rng = random.Random(25)
+        for _ in range(60):
+            data = bytearray("\n".join(lines).encode())
+            for _ in range(rng.randint(1, 8)):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            # without a target that exists, nothing begins
+            data = bytes(data[:rng.randrange(len(data))]).replace(b"pid", b"xid")
+            config(data)
+    check("No such file" in guard("-c", "/none/such"), "no file")
+    check("Is a directory" in guard("-c", "/"), "a folder")
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())

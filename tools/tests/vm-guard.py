@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr guard: budgets hold, in stepped virtual time and on cgroups. Prints TAP. Runs as root in
+the guest.
+
+"vm-guard.py hogs LOG RESULT" is the command that a guard runs: two contexts of the file that it
+shares.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import glob
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import harness
+import vsoc_truth
+from harness import check, run, test, wait_for, write
+
+WORK = tempfile.mkdtemp()
+DEBUG = vsoc_truth.FOLDER
+CGROUPS = "/sys/fs/cgroup"
+BEAT = 16
+STEP_NS = 100_000
+WINDOW_STEPS = 5
+STEPS = 10
+SEEDS = 20
+MAX_COPY = 128 << 10
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def records(name, kind=None):
+    """The whole lines of a log."""
+    with open(path(name), encoding="ascii") as f:
+        lines = [json.loads(line) for line in f if line.endswith("\n")]
+    return [r for r in lines if kind in (None, r["record"])]
+
+
+# --- the virtual SoC -----------------------------------------------------------------------
+
+SAMPLE, COPY, READ, STATUS = 6, 3, 1, 5
+IOCTLS = {"submit": (0x41, 40), "wait": (0x42, 32), "create": (0x43, 8)}
+
+
+def vsoc(fd, name, layout, *values):
+    """An ioctl of vsoc_drm.h. Return: the fields after it."""
+    number, size = IOCTLS[name]
+    data = bytearray(struct.pack(layout, *values).ljust(size, b"\0"))
+    fcntl.ioctl(fd, 0xc0006400 | number | size << 16, data)
+    return struct.unpack_from(layout, data)
+
+
+def submit(fd, ctx, commands):
+    text = b"".join(c.ljust(96, b"\0") for c in commands)
+    buffer = ctypes.create_string_buffer(text, len(text))
+    return vsoc(fd, "submit", "=IIQIIQiI", 0, ctx, ctypes.addressof(buffer), len(commands), 96, 0,
+                0, 0)[5]
+
+
+def done(fd, job):
+    try:
+        vsoc(fd, "wait", "=Qq", job, 0)
+    except OSError:
+        return False
+    return True
+
+
+def copy(size):
+    return struct.pack("=IIQQQI", COPY, 0, size, 0, 0, READ)
+
+
+def sample(session, ctx):
+    """The counts since the last sample belong to @ctx; None: to nobody."""
+    return struct.pack("=IIQI", SAMPLE, 0, 0 if ctx is None else 1 + ctx, session)
+
+
+def beats_of(ctx):
+    """EXT_READ_BEATS of a context of the guard's file: the truth."""
+    with open(f"{DEBUG}/truth_contexts", encoding="ascii") as f:
+        lines = [line.split() for line in f if " EXT_READ_BEATS " in line]
+    return sum(int(line[-1]) for line in lines
+               if line[0].startswith(f"{os.getppid()}/") and line[0].endswith(f"/{ctx}"))
+
+
+class Guard:
+    """The guard that runs this process, seen by its log."""
+
+    def __init__(self, log):
+        self.log = open(path(log), encoding="ascii")
+        self.read, self.part = 0, ""
+
+    def step(self, ns=STEP_NS):
+        """Let virtual time pass, then wait until the guard has dealt with all samples."""
+        write(f"{DEBUG}/step_ns", str(ns))
+        status = (ctypes.c_uint64 * 13)()
+        fcntl.ioctl(FD, 0xc018649e, bytearray(struct.pack(
+            "=IIQQ", STATUS, SESSION, ctypes.sizeof(status), ctypes.addressof(status))))
+        end = time.monotonic() + 20
+        while self.read < status[1]:
+            *lines, self.part = (self.part + self.log.read()).split("\n")
+            self.read += sum('"record":"sample"' in line for line in lines)
+            check(time.monotonic() < end, "the guard does not read")
+            time.sleep(0.001)
+
+
+def hogs(log, result):
+    """A hog, whose context has a budget, with a workload for each seed, and a victim."""
+    guard = Guard(log)
+    hog, victim = (vsoc(FD, "create", "=II", 0, 0)[1] for _ in range(2))
+    check((hog, victim) == (1, 2), "contexts")
+    queue, beats, latencies, job, now, began = [], [0], [], None, 0, 0
+    write(f"{DEBUG}/stepped", "1")
+    for seed in range(SEEDS):
+        rng = random.Random(seed)
+        least, most = rng.randint(1, 1000), rng.randint(1000, MAX_COPY // 64)
+        count = rng.randint(1, 9)
+        for now in range(now + 1, now + STEPS + 1):
+            queue = [j for j in queue if not done(FD, j)]
+            while len(queue) < rng.randint(1, 4):
+                commands = [sample(SESSION, None)]
+                for _ in range(rng.randint(1, count)):
+                    commands += [copy(64 * rng.randint(least, most)), sample(SESSION, hog)]
+                queue.append(submit(FD, hog, commands))
+            if job is None and not now % 7:
+                began, job = now, submit(FD, victim, [sample(SESSION, None)] + [copy(MAX_COPY)] * 10
+                                         + [sample(SESSION, victim)])
+            guard.step()
+            if job and done(FD, job):
+                latencies.append(now + 1 - began)
+                job = None
+            beats.append(beats_of(hog))
+    write(f"{DEBUG}/stepped", "0")
+    wait_for(lambda: all(done(FD, j) for j in queue + [job or 1]), "jobs do not end")
+    beats.append(beats_of(hog))
+    with open(result, "w", encoding="ascii") as f:
+        json.dump({"beats": beats, "latencies": latencies}, f)
+
+
+def guarded(action, limit):
+    """Run hogs() with a budget. Return: its result, the guard's log."""
+    for name in "log", "result":
+        if os.path.exists(path(name)):
+            os.unlink(path(name))
+    budget = (f"device=vsoc event=EXT_READ_BEATS limit={limit} context=1 action={action} "
+              f"window={WINDOW_STEPS * STEP_NS}ns")
+    run("perfctr", "guard", "--in-stream", "--allow-untrusted", "-q", "-v", "-o", path("log"), "-b",
+        budget, "--", os.path.realpath(__file__), "hogs", "log", path("result"),
+        env={**os.environ, "GUARD_WORK": WORK}, timeout=400)
+    with open(path("result"), encoding="ascii") as f:
+        return json.load(f), records("log")
+
+
+@test
+def hog_is_held_to_its_quota():
+    """20 seeded workloads in stepped time: no window exceeds the limit by more than what a step and
+    a command count, though they would; the guard counts exactly the truth"""
+    limit = 15_000
+    free, log = guarded("report", limit)
+    most = max(b - a for a, b in zip(free["beats"][:-1], free["beats"][1:-1]))
+    check(log[-1]["counted"] == free["beats"][-1], f"{log[-1]}, truth {free['beats'][-1]}")
+    check(log[-1]["max_overshoot"] > most, f"no hog: {log[-1]}")
+    held, log = guarded("hold", limit)
+    beats, end = held["beats"], log[-1]
+    for at in range(WINDOW_STEPS, len(beats) - 1):
+        count = beats[at] - beats[at - WINDOW_STEPS]
+        check(count <= limit + most + MAX_COPY // BEAT,
+              f"step {at}: {count} in a window, limit {limit}, {most} in a step")
+    check(beats[-1] > limit * (len(beats) // WINDOW_STEPS) // 2, "starved")
+    check(end["counted"] == beats[-1], f"{end}, truth {beats[-1]}")
+    check(end["losses"] == end["failures"] == 0 < end["violations"], f"{end}")
+    for r in log:
+        if r["record"] == "violation":
+            check(r["counted"] - r["limit"] == r["overshoot"] > 0, f"{r}")
+    print(f"# {end['violations']} violations; victim {free['latencies']} {held['latencies']}")
+
+
+# --- cgroups and processes -----------------------------------------------------------------
+
+FAULTS = """
+import mmap, resource, sys
+count = int(sys.argv[1])
+while count:
+    with mmap.mmap(-1, 4096 * 50) as m:
+        for page in range(50):
+            m[4096 * page] = 1
+    count -= 50
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+"""
+# a file: commands that are stopped would keep a pipe open
+ERRORS = open(path("errors"), "w", encoding="utf-8")
+# -50: never equal to zero
+ENDLESS = (sys.executable, "-c", FAULTS, "-50")
+
+
+class Running:
+    """A guard in the background, with one budget."""
+
+    def __init__(self, budget, *command, options=()):
+        if os.path.exists(path("log")):
+            os.unlink(path("log"))
+        self.process = subprocess.Popen(
+            ["perfctr", "guard", "-q", "-v", "--allow-untrusted", "-o", path("log"), *options, "-b",
+             budget, *(("--", *command) if command else ())], stderr=ERRORS)
+        self.wait_for("begin")
+
+    def wait_for(self, kind, count=1):
+        def seen():
+            if self.process.poll() is not None:
+                raise AssertionError(contents(ERRORS.name))
+            return os.path.exists(path("log")) and len(records("log", kind)) >= count
+        wait_for(seen, f"no record {kind}")
+
+    def children(self):
+        """The command, if there is one, and the watcher."""
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(child) for child in f.read().split()]
+
+    def kill_watcher(self, number=signal.SIGKILL):
+        os.kill(self.children()[-1], number)
+
+    def end(self, status=0):
+        if not status:
+            self.process.terminate()
+        check(self.process.wait(timeout=30) == status,
+              f"status {self.process.returncode}: {contents(ERRORS.name)}")
+        return records("log")
+
+
+def cgroup(name):
+    os.makedirs(f"{CGROUPS}/{name}", exist_ok=True)
+    return f"{CGROUPS}/{name}"
+
+
+def contents(*names):
+    with open(os.path.join(*names), encoding="ascii") as f:
+        return f.read().strip()
+
+
+def is_frozen(folder):
+    return "frozen 1" in contents(folder, "cgroup.events")
+
+
+def spawn(folder, *command):
+    """A process in a cgroup."""
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL,
+        preexec_fn=folder and (lambda: write(f"{folder}/cgroup.procs", str(os.getpid()))))
+
+
+def finish(process, folder=None):
+    if folder:
+        write(f"{folder}/cgroup.freeze", "0")
+    process.send_signal(signal.SIGCONT)
+    process.kill()
+    process.wait()
+
+
+def held_counts_nothing(log):
+    """From the moment that a target is frozen until its release no sample has counts."""
+    checked, since = 0, None
+    for r in log:
+        if r["record"] in ("violation", "release"):
+            since = r["raw_ns"] if r["record"] == "violation" else None
+        elif r["record"] == "sample" and since and r["held"] and r["start_ns"] >= since:
+            check(r["counts"] == 0, f"counted while it was held: {r}")
+            checked += 1
+    return checked
+
+
+@test
+def cgroup_is_frozen():
+    """-g: page faults of a cgroup are counted and held to their budget; frozen, it counts nothing;
+    the count is that of the process"""
+    log = path("log")
+    if os.path.exists(log):
+        os.unlink(log)
+    # a system without a service manager has no controllers, not even perf's
+    write(f"{CGROUPS}/cgroup.subtree_control", "+cpu")
+    done_ = run("perfctr", "guard", "-q", "-v", "--allow-untrusted", "-g", "hog", "-o", log, "-b",
+                "device=local event=software/page-faults/ limit=4000 window=1s", "--",
+                sys.executable, "-c", FAULTS, "20000")
+    end = records("log")[-1]
+    faults = int(done_.stdout)
+    check(faults - 2000 <= end["counted"] <= faults + 4000, f"{faults} faults: {end}")
+    check(end["violations"] > 0 == end["losses"] and not end["failures"], f"{end}")
+    check(held_counts_nothing(records("log")) > 0, "never held")
+    check(not os.path.exists(f"{CGROUPS}/hog"), "the cgroup is left")
+
+
+@test
+def cpu_is_limited():
+    """cpu.max: set while the budget is exceeded, as before at the end"""
+    folder = cgroup("limited")
+    write(f"{folder}/cpu.max", "50000 60000")
+    hog = spawn(folder, *ENDLESS)
+    guard = Running("device=local event=software/task-clock/ limit=1% window=100ms "
+                    "cgroup=limited action=cpu.max:20%")
+    guard.wait_for("violation")
+    check(contents(folder, "cpu.max") == "2000 10000", contents(folder, "cpu.max"))
+    check(guard.end()[-1]["failures"] == 0, "failures")
+    check(contents(folder, "cpu.max") == "50000 60000", contents(folder, "cpu.max"))
+    finish(hog, folder)
+    os.rmdir(folder)
+
+
+@test
+def killed_guard_leaves_what_is_configured():
+    """kill -9 of either process: the cgroup is frozen or released, as on_loss says; a new guard
+    begins with a release"""
+    folder = cgroup("left")
+    hog = spawn(folder, *ENDLESS)
+    for policy in "freeze", "release":
+        budget = (f"device=local event=software/page-faults/ limit=1 window=1s cgroup=left "
+                  f"on_loss={policy}")
+        for whole in False, True:
+            guard = Running(budget)
+            guard.wait_for("violation")
+            wait_for(lambda: is_frozen(folder), "not frozen")
+            if whole:
+                guard.process.kill()
+            else:
+                guard.kill_watcher()
+            wait_for(lambda: records("log", "loss"), "no record")
+            loss = records("log", "loss")[0]
+            check("died" in loss["reason"] or "signal 9" in loss["reason"], f"{loss}")
+            check(loss["on_loss"] == policy and not loss["error"], f"{loss}")
+            guard.end(-signal.SIGKILL if whole else 1)
+            wait_for(lambda: is_frozen(folder) == (policy == "freeze"), f"{policy}: {loss}")
+    finish(hog, folder)
+    os.rmdir(folder)
+
+
+@test
+def processes_are_stopped_with_children():
+    """stop: the command and its children stop and continue; kill -9 stops or continues them"""
+    def states():
+        found = []
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    line = contents("/proc", entry, "cmdline")
+                    if "mmap.mmap" in line and "guard" not in line:
+                        found.append(contents("/proc", entry, "stat").rsplit(")", 1)[1].split()[0])
+                except OSError:
+                    pass
+        return found
+
+    script = '"$@" & "$@" & wait'
+    for policy in "freeze", "release":
+        guard = Running("device=local event=software/page-faults/ limit=1 window=10s "
+                        f"on_loss={policy}", "sh", "-c", script, "sh", *ENDLESS)
+        guard.wait_for("violation")
+        wait_for(lambda: len(states()) == 3 and set(states()) == {"T"}, lambda: f"{states()}")
+        command = guard.children()[0]
+        guard.kill_watcher()
+        wait_for(lambda: ("T" in states()) == (policy == "freeze"), lambda: f"{policy}: {states()}")
+        guard.end(1)
+        run("pkill", "-KILL", "-P", str(command))
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(command, signal.SIGKILL)
+        wait_for(lambda: not states(), "not killed")
+
+
+@test
+def lost_counts_follow_the_policy():
+    """full ring, reset, unplug: the target is frozen or released until a window is complete"""
+    folder = cgroup("lost")
+    idle = spawn(folder, "sleep", "1000")
+    bus = "/sys/bus/platform/drivers/vsoc"
+
+    def full_ring(guard):
+        guard.kill_watcher(signal.SIGSTOP)
+        time.sleep(1)
+        guard.kill_watcher(signal.SIGCONT)
+
+    def reset(guard):
+        write(f"{DEBUG}/reset", "1")
+
+    def unplug(guard):
+        write(f"{bus}/del_device", "9")
+        # with a file open, the new device would have another number
+        files = f"/proc/{guard.children()[-1]}/fd/*"
+        wait_for(lambda: not any("/dri/" in os.path.realpath(file) for file in glob.glob(files)),
+                 "the device is still open")
+        write(f"{bus}/new_device", "9")
+
+    for event, reason in ((full_ring, "longer than"), (reset, "RESET"), (unplug, "unplugged")):
+        for policy in "freeze", "release":
+            device = os.path.basename(vsoc_truth.NODE)
+            if event is unplug:
+                write(f"{bus}/new_device", "9")
+                device = os.listdir("/sys/bus/platform/devices/vsoc.9/drm")
+                device = [name for name in device if name.startswith("renderD")][0]
+            guard = Running(f"device={device} event=FRAGMENTS limit=1T window=100ms period=10ms "
+                            f"cgroup=lost on_loss={policy}")
+            event(guard)
+            guard.wait_for("recovered")
+            wait_for(lambda: not is_frozen(folder), "not released")
+            log = guard.end()
+            losses = [r for r in log if r["record"] == "loss"]
+            check(reason.lower() in losses[0]["reason"].lower(), f"{losses}")
+            held = any(r["record"] == "release" for r in log)
+            check(held == (policy == "freeze"), f"{event.__name__}, {policy}: {losses}")
+            if event is unplug:
+                write(f"{bus}/del_device", "9")
+    finish(idle, folder)
+    os.rmdir(folder)
+
+
+@test
+def contexts_are_held():
+    """hold: contexts of a process stand still, those of others run; also after kill -9"""
+    def fragments():
+        return sum(v for (_, _, name), v in vsoc_truth.truth().items() if name == "FRAGMENTS")
+
+    hog = subprocess.Popen(["vsoc-job", "-q", "-D", "1000", "x9", "draw", "fragments=20000"])
+    guard = Running(f"device=vsoc event=FRAGMENTS limit=1 window=100s period=10ms pid={hog.pid} "
+                    "context=all")
+    guard.wait_for("violation")
+    wait_for(lambda: len({fragments() for _ in range(3)}) == 1, "not held")
+    before = fragments()
+    run("vsoc-job", "-q", "draw", "fragments=1234")
+    check(fragments() == before + 1234, "the other process")
+    guard.kill_watcher()
+    guard.process.wait()
+    check(fragments() == before + 1234, "not held after kill -9")
+    run("perfctr", "guard", "-q", "--allow-untrusted", "-b",
+        f"device=vsoc event=FRAGMENTS limit=1T context=all pid={hog.pid}", "--", "true")
+    wait_for(lambda: fragments() > before + 1234, "not released by the next guard")
+    finish(hog)
+    guard.end(1)
+
+
+@test
+def counters_must_be_trusted():
+    """only counters that validate found trusted or explained, without --allow-untrusted"""
+    store = path("verdicts.json")
+    budget = ("-b", "device=vsoc event=FRAGMENTS limit=1 action=report", "--", "true")
+    for trust, status in (None, 1), ("trusted", 0), ("explained", 0), ("quarantined", 1), \
+            ("untrusted", 1):
+        verdicts = {"vsoc_csf.shader.fragments": {"trust": trust}} if trust else {}
+        write(store, json.dumps({"format": "perfctr verdicts 1", "verdicts": verdicts}))
+        environment = {**os.environ, "PERFCTR_VERDICTS": store}
+        error = run("perfctr", "guard", *budget, status=status, env=environment).stderr
+        check(not status or ("FRAGMENTS" in error and "--allow-untrusted" in error), error)
+        run("perfctr", "guard", "--allow-untrusted", *budget, env=environment)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["hogs"]:
+        WORK = os.environ["GUARD_WORK"]
+        FD, SESSION = int(os.environ["PERFCTR_FD"]), int(os.environ["PERFCTR_SESSION"])
+        sys.exit(hogs(*sys.argv[2:]))
+    sys.exit(harness.main(vsoc_truth.MISSING))
