@@ -15,7 +15,7 @@ void vsoc_engine_make_ready(struct vsoc_engine *e, struct vsoc_ctx *ctx)
 {
 	struct list_head *ready = ctx->concurrent ? &e->lanes.ready : &e->ready;
 
-	list_move_tail(&ctx->ready, ctx->held && !e->stopped ? &e->held : ready);
+	list_move_tail(&ctx->ready, ctx->held && !e->stopped && !ctx->closed ? &e->held : ready);
 }
 
 /* ends @jobs, which were taken from the queue of @ctx */
