@@ -21,17 +21,32 @@ enum {
 
 enum kind { TRIANGLES, LINES, VERTICES, PIXEL_TILES, PIXELS, DRAWS, FRAGMENT_JOBS, KINDS };
 
-/* counters and metrics of a G610, and what a frame has of each */
-static const char *const names[KINDS + 1] = {
-	"tiler.TRIANGLES",
-	"tiler.LINES",
-	"tiler.tiler_position_shading_threads",
-	"shader.FRAG_PTILES",
-	"cshw.gpu_pixels",
-	"cshw.ITER_TILER_JOB_COMPLETED",
-	"cshw.ITER_FRAG_JOB_COMPLETED",
+/* counters and metrics, and what a frame has of each */
+static const struct family {
+	const char *names[KINDS + 1];
+	/* no product counts lines beside others that need shaders: tasks of 16 pixels instead */
+	bool tasks_for_lines;
+	unsigned int jobs_of_draw;
+} families[] = {
+	/* with command streams */
+	{ { "tiler.TRIANGLES", "tiler.LINES", "tiler.tiler_position_shading_threads",
+	    "shader.FRAG_PTILES", "cshw.gpu_pixels", "cshw.ITER_TILER_JOB_COMPLETED",
+	    "cshw.ITER_FRAG_JOB_COMPLETED" },
+	  false,
+	  1 },
+	/* with a job manager */
+	{ { "tiler.TRIANGLES", "tiler.LINES", "tiler.tiler_position_shading_threads",
+	    "shader.FRAG_PTILES", "jm.gpu_pixels", "jm.JS1_JOBS", "jm.JS0_JOBS" },
+	  false,
+	  1 },
+	/* Midgard: vertices are jobs and tasks of their own */
+	{ { "tiler.TRIANGLES", "jm.JS0_TASKS", "shader.COMPUTE_TASKS", "shader.FRAG_PTILES",
+	    "jm.gpu_pixels", "jm.JS1_JOBS", "jm.JS0_JOBS" },
+	  true,
+	  2 },
 };
-static const unsigned int in_frame[KINDS] = {
+static const char *const *names = families[0].names;
+static unsigned int in_frame[KINDS] = {
 	[TRIANGLES] = 2 * (RECTANGLES + INSTANCES),
 	[LINES] = CORNERS / 2,
 	[VERTICES] = CORNERS * (RECTANGLES + INSTANCES + 1),
@@ -40,6 +55,18 @@ static const unsigned int in_frame[KINDS] = {
 	[DRAWS] = RECTANGLES + 2,
 	[FRAGMENT_JOBS] = 1,
 };
+
+static void use_family(const char *renderer)
+{
+	bool midgard = strstr(renderer, "Mali-T");
+	bool streams = strstr(renderer, "0 (Panfrost)");
+	const struct family *family = &families[midgard ? 2 : streams ? 0 : 1];
+
+	names = family->names;
+	if (family->tasks_for_lines)
+		in_frame[LINES] = TILES;
+	in_frame[DRAWS] *= family->jobs_of_draw;
+}
 
 static struct groups groups;
 static int number, failures;
@@ -194,13 +221,14 @@ static double graphed(const char *directory, enum kind kind)
 static void test_hud(void)
 {
 	static const enum kind graphs[] = { TRIANGLES, VERTICES, PIXELS };
-	char directory[] = "/tmp/hud-XXXXXX", name[NAME_BYTES];
+	char directory[] = "/tmp/hud-XXXXXX", name[NAME_BYTES], wanted[3 * NAME_BYTES];
 	struct surface surface;
 
 	if (!mkdtemp(directory))
 		exit(1);
-	setenv("GALLIUM_HUD",
-	       "tiler.TRIANGLES,tiler.tiler_position_shading_threads,cshw.gpu_pixels", 1);
+	snprintf(wanted, sizeof(wanted), "%s,%s,%s", names[TRIANGLES], names[VERTICES],
+		 names[PIXELS]);
+	setenv("GALLIUM_HUD", wanted, 1);
 	setenv("GALLIUM_HUD_DUMP_DIR", directory, 1);
 	setenv("GALLIUM_HUD_PERIOD", "0", 1);
 	setenv("GALLIUM_HUD_SHARE", "0,1", 1);
@@ -238,6 +266,7 @@ int main(void)
 		renderer = "no renderer";
 	printf("# %s\n", renderer);
 	report(strstr(renderer, "Panfrost") != NULL, "the driver is panfrost");
+	use_family(renderer);
 	use_shaders();
 	groups_read(&groups);
 	monitor = monitor_of(&groups, names);
