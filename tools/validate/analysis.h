@@ -40,6 +40,7 @@ struct analysis {
 	struct failure *failure;
 	struct perfctr_ctx *ctx;
 	struct campaign *campaign;
+	bool may_run; /* programs of the campaign */
 	struct features features;
 	struct point *points;
 	size_t point_count;

@@ -10,44 +10,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cpu_kernels.h"
 #include "study.h"
 
-/* two instructions per round, one of them a branch that is taken in all but the last round */
-static int loop(uint64_t rounds)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(rounds) : : "cc");
-	return 0;
-#elif defined(__aarch64__)
-	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
-	return 0;
-#else
-	return -ENOTSUP;
-#endif
-}
-
-/* first write to each page of fresh memory */
-static int touch(uint64_t pages)
-{
-	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), bytes = pages * page_bytes;
-	volatile char *memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return -errno;
-	/* with huge pages one fault would cover many pages */
-	madvise((void *)memory, bytes, MADV_NOHUGEPAGE);
-	for (size_t at = 0; at < bytes; at += page_bytes)
-		memory[at] = 1;
-	munmap((void *)memory, bytes);
-	return 0;
-}
+enum { ATTEMPTS = 8, INTERRUPTS_BYTES = 1 << 20 };
 
 enum side { ASKS, ANSWERS, SIDES };
 /* read and write end of each side; a socket would also wake the reader when its message was read */
@@ -95,58 +67,148 @@ static int start_partner(cpu_set_t *affinity)
 	return -pthread_create(&thread, NULL, answer, NULL) ?: -pthread_detach(thread);
 }
 
-static const struct kernel {
-	const char *name;
-	int (*run)(uint64_t amount);
-} kernels[] = {
-	{ "loop", loop },
-	{ "touch", touch },
-	{ "sleep", sleeps },
-};
+#define CACHE(level, op, result)                                          \
+	(PERF_COUNT_HW_CACHE_##level | PERF_COUNT_HW_CACHE_OP_##op << 8 | \
+	 PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 
+/* names that are no events in sysfs; all others are resolved by libperfctr */
 static const struct cpu_event {
 	const char *name;
 	uint32_t type;
 	uint64_t config;
-	bool user_only;
 } cpu_events[] = {
-	{ "cpu/instructions/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true },
-	{ "cpu/branches/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, true },
-	{ "software/page-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false },
-	{ "software/minor-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, false },
-	{ "software/context-switches/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false },
+	{ "cpu/instructions/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cpu/branches/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "cpu/L1-dcache-loads/", PERF_TYPE_HW_CACHE, CACHE(L1D, READ, ACCESS) },
+	{ "cpu/L1-dcache-load-misses/", PERF_TYPE_HW_CACHE, CACHE(L1D, READ, MISS) },
+	{ "cpu/L1-dcache-stores/", PERF_TYPE_HW_CACHE, CACHE(L1D, WRITE, ACCESS) },
+	{ "software/page-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "software/minor-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	{ "software/context-switches/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
 };
 
 struct cpu {
-	/* where the process could run before */
+	struct analysis *analysis;
+	/* where the process could run before, and where it runs */
 	cpu_set_t affinity;
+	int number;
 	/* one for each event of the campaign, -1: not available */
 	int *fds;
+	bool *is_software;
 	size_t count;
 	uint64_t run;
+	/* /proc/interrupts, -1: not known */
+	int interrupts_fd;
+	char *interrupts;
+	/* readings with interrupts: repeated without one; corrected; neither */
+	uint64_t repeated, corrected, interrupted;
+	/* counts of an interrupt by which readings were corrected, of any event */
+	uint64_t least_cost, most_cost;
 };
 
-static int open_event(const char *name)
+/*
+ * Counts of the thread in user space; all of the thread, if the PMU cannot exclude the kernel; or of
+ * this CPU, if it does not count threads. Return: a file or a negative errno.
+ */
+static int open_counter(const struct cpu *cpu, struct perf_event_attr *attr)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(cpu_events); i++) {
-		struct perf_event_attr attr = {
-			.type = cpu_events[i].type,
-			.size = sizeof(attr),
-			.config = cpu_events[i].config,
-			.disabled = 1,
-			.exclude_kernel = cpu_events[i].user_only,
-			.exclude_hv = cpu_events[i].user_only,
-			.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
-				       PERF_FORMAT_TOTAL_TIME_RUNNING,
-		};
-		long fd;
+	static const struct {
+		bool user_only, of_cpu;
+	} ways[] = { { true, false }, { false, false }, { false, true } };
+	long fd = -1;
 
+	/* events of software happen in the kernel */
+	for (size_t i = attr->type == PERF_TYPE_SOFTWARE; fd < 0 && i < ARRAY_SIZE(ways); i++) {
+		attr->exclude_kernel = attr->exclude_hv = ways[i].user_only;
+		fd = syscall(SYS_perf_event_open, attr, ways[i].of_cpu ? -1 : 0,
+			     ways[i].of_cpu ? cpu->number : -1, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fd < 0 && errno != EINVAL && errno != EOPNOTSUPP)
+			break;
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* The event of any perf PMU, as perfctr stat has it. Return: 0 or a negative errno. */
+static int resolve(struct analysis *a, const char *name, struct perf_event_attr *attr)
+{
+	struct perfctr_selection *selection = NULL;
+	struct perfctr_device *device = NULL;
+	int error = perfctr_device_open(a->ctx, PERFCTR_DEVICE_LOCAL, &device);
+
+	if (!error)
+		error = perfctr_selection_new(device, &selection);
+	if (!error && perfctr_selection_add(selection, name) < 0)
+		error = -ENOENT;
+	if (!error) {
+		const struct drm_perfctr_block_request *r = perfctr_selection_request(selection, 0);
+
+		attr->type = r->pmu_type;
+		attr->config = r->config;
+		attr->config1 = r->config1;
+		attr->config2 = r->config2;
+	}
+	perfctr_selection_unref(selection);
+	perfctr_device_unref(device);
+	return error;
+}
+
+static int open_event(struct analysis *a, struct cpu *cpu, size_t event)
+{
+	const char *name = a->campaign->events[event].counter;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.disabled = 1,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+	};
+	int error;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cpu_events); i++) {
 		if (strcmp(cpu_events[i].name, name))
 			continue;
-		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-		return fd < 0 ? -errno : (int)fd;
+		attr.type = cpu_events[i].type;
+		attr.config = cpu_events[i].config;
+		cpu->is_software[event] = attr.type == PERF_TYPE_SOFTWARE;
+		return open_counter(cpu, &attr);
 	}
-	return -EINVAL;
+	error = resolve(a, name, &attr);
+	return error ? error : open_counter(cpu, &attr);
+}
+
+/* --- interrupts ------------------------------------------------------------------- */
+
+/* Sum of the column of a CPU in /proc/interrupts; 0 if it is not known. */
+static uint64_t interrupts_of(const struct cpu *cpu)
+{
+	ssize_t bytes = cpu->interrupts_fd < 0 ?
+				-1 :
+				pread(cpu->interrupts_fd, cpu->interrupts, INTERRUPTS_BYTES - 1, 0);
+	unsigned int column = 0, number = 0;
+	uint64_t sum = 0;
+	char *line, *next, *end;
+
+	if (bytes <= 0)
+		return 0;
+	cpu->interrupts[bytes] = '\0';
+	line = cpu->interrupts;
+	/* offline CPUs have no column */
+	for (char *at = line; (at = strstr(at, "CPU")) && at < strchr(line, '\n'); at++) {
+		number++;
+		if (atoi(at + 3) == cpu->number)
+			column = number;
+	}
+	for (; column && (next = strchr(line, '\n')); line = next + 1) {
+		char *at = strchr(line, ':');
+		unsigned long long value = 0;
+		unsigned int n = 0;
+
+		for (; at && at < next && n < column; n++, at = end - 1) {
+			value = strtoull(at + 1, &end, 10);
+			if (end == at + 1 || end > next)
+				break;
+		}
+		sum += n == column ? value : 0;
+	}
+	return sum;
 }
 
 /* the format of read() with PERF_FORMAT_TOTAL_TIME_* */
@@ -170,9 +232,81 @@ static void abandon_event(struct analysis *a, struct cpu *cpu, size_t event,
 			     counted->running_ns, counted->enabled_ns);
 }
 
+/* what is measured: a kernel, NULL: sleeps */
+struct task {
+	const struct cpu_kernel *kernel;
+	struct cpu_work work;
+};
+
+/* one reading, and the interrupts of the CPU meanwhile */
+struct attempt {
+	struct counted counted;
+	uint64_t interrupts;
+};
+
+static int attempt(struct cpu *cpu, int fd, const struct task *task, struct attempt *result)
+{
+	struct counted before;
+	int error;
+
+	/* the times are cumulative: RESET does not clear them */
+	if (read(fd, &before, sizeof(before)) != sizeof(before))
+		return -EIO;
+	result->interrupts = interrupts_of(cpu);
+	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	error = task->kernel ? task->kernel->run(&task->work) : sleeps(task->work.rounds);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	result->interrupts = interrupts_of(cpu) - result->interrupts;
+	if (!error && read(fd, &result->counted, sizeof(before)) != sizeof(before))
+		error = -EIO;
+	result->counted.enabled_ns -= before.enabled_ns;
+	result->counted.running_ns -= before.running_ns;
+	return error;
+}
+
+/*
+ * Counts of interrupts may be in a reading, although the kernel is excluded: some PMUs count the
+ * return from one, QEMU's counts handlers. What one counts is the median of the slopes between
+ * readings of the same work with different numbers of interrupts.
+ */
+static uint64_t without_interrupts(struct cpu *cpu, const struct attempt *attempts,
+				   const struct attempt *best)
+{
+	int64_t slopes[ATTEMPTS * ATTEMPTS / 2] = { 0 }, cost;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < ATTEMPTS; i++)
+		for (unsigned int j = 0; j < i; j++) {
+			const struct attempt *a = &attempts[i], *b = &attempts[j];
+			int64_t more = (int64_t)(a->interrupts - b->interrupts), slope;
+			unsigned int at;
+
+			if (!more)
+				continue;
+			slope = (int64_t)(a->counted.value - b->counted.value) / more;
+			for (at = count++; at && slopes[at - 1] > slope; at--)
+				slopes[at] = slopes[at - 1];
+			slopes[at] = slope;
+		}
+	cost = count ? slopes[count / 2] : -1;
+	/* interrupts of different kinds: the slopes say nothing */
+	if (count && (slopes[count / 4] < 0 || slopes[3 * count / 4] > 2 * slopes[count / 4] + 2))
+		cost = -1;
+	if (cost < 0 || (uint64_t)cost * best->interrupts > best->counted.value) {
+		cpu->interrupted++;
+		return best->counted.value;
+	}
+	if (!cpu->corrected++ || (uint64_t)cost < cpu->least_cost)
+		cpu->least_cost = (uint64_t)cost;
+	if ((uint64_t)cost > cpu->most_cost)
+		cpu->most_cost = (uint64_t)cost;
+	return best->counted.value - (uint64_t)cost * best->interrupts;
+}
+
 /* One event at a time, so that events neither disturb each other nor compete for counters. */
 static int measure_event(struct analysis *a, struct cpu *cpu, const struct point *point,
-			 size_t event, const struct kernel *kernel, uint64_t amount)
+			 size_t event, const struct task *task)
 {
 	struct reading reading = {
 		.benchmark = point->benchmark,
@@ -181,63 +315,110 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 		.sequence = NO_SEQUENCE,
 		.units = 1,
 	};
-	int fd = cpu->fds[event], error;
-	struct counted counted, before;
+	struct attempt attempts[ATTEMPTS], *best = attempts;
+	unsigned int count = 0;
 
 	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
-	/* the times are cumulative: RESET does not clear them */
-	if (read(fd, &before, sizeof(before)) != sizeof(before))
-		return fail(a->failure, "%s: %s", point->label, strerror(EIO));
-	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
-	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-	error = kernel->run(amount);
-	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (!error && read(fd, &counted, sizeof(counted)) != sizeof(counted))
-		error = -EIO;
-	if (error)
-		return fail(a->failure, "%s: %s", point->label, strerror(-error));
-	counted.enabled_ns -= before.enabled_ns;
-	counted.running_ns -= before.running_ns;
-	if (counted.running_ns < counted.enabled_ns) {
-		abandon_event(a, cpu, event, &counted);
-		return 0;
-	}
-	reading.value = counted.value;
+	do {
+		struct attempt *now = &attempts[count++];
+		int error = attempt(cpu, cpu->fds[event], task, now);
+
+		if (error)
+			return fail(a->failure, "%s: %s", point->label, strerror(-error));
+		if (now->counted.running_ns < now->counted.enabled_ns) {
+			abandon_event(a, cpu, event, &now->counted);
+			return 0;
+		}
+		if (now->interrupts < best->interrupts)
+			best = now;
+		/* what the kernel counts itself, an interrupt does not disturb */
+	} while (best->interrupts && count < ATTEMPTS && !cpu->is_software[event]);
+	cpu->repeated += count - 1;
+	reading.value = best->counted.value;
+	if (best->interrupts && !cpu->is_software[event])
+		reading.value = without_interrupts(cpu, attempts, best);
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
+	return 0;
+}
+
+/* The kernel and the amounts of "NAME FORMULA" or "NAME FORMULA, FORMULA". */
+static int parse_task(struct analysis *a, const struct point *point, struct task *task)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	size_t word = strcspn(b->command, " ");
+	const char *text = b->command + word, *comma = strchr(text, ',');
+	int64_t rounds, bytes = 0;
+	char usage[512];
+
+	task->kernel = cpu_kernel_find(b->command, word);
+	if ((!task->kernel && (word != 5 || memcmp(b->command, "sleep", 5))) || !*text ||
+	    !comma != !(task->kernel && task->kernel->buffers))
+		return fail(a->failure, "%s: work of the CPU is %sor 'sleep TIMES'", point->label,
+			    cpu_kernel_usage(usage, sizeof(usage)));
+	if (comma && analysis_formula(a, comma + 1, point, NULL, &bytes))
+		return -1;
+	if (analysis_formula(a, arena_copy(a->arena, text, strcspn(text, ",")), point, NULL,
+			     &rounds))
+		return -1;
+	if (rounds < 1 ||
+	    (comma && (bytes < CPU_LINE_BYTES || bytes > 1 << 30 || bytes & (bytes - 1))))
+		return fail(a->failure,
+			    "%s: rounds begin at 1, bytes are a power of two from %d to 2^30",
+			    point->label, CPU_LINE_BYTES);
+	task->work = (struct cpu_work){ .rounds = (uint64_t)rounds, .bytes = (uint64_t)bytes };
 	return 0;
 }
 
 static int measure(struct machine *machine, struct analysis *a, size_t number)
 {
 	const struct point *point = &a->points[number];
-	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
-	size_t word = strcspn(b->command, " ");
-	const struct kernel *kernel = NULL;
 	struct cpu *cpu = machine->data;
-	int64_t amount;
-	int ret = 0;
+	struct task task;
+	int ret = parse_task(a, point, &task);
 
-	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
-		if (strlen(kernels[i].name) == word && !memcmp(kernels[i].name, b->command, word))
-			kernel = &kernels[i];
-	if (!kernel || !b->command[word])
-		return fail(a->failure,
-			    "%s: a kernel of the CPU is 'loop', 'touch' or 'sleep' and a "
-			    "formula",
-			    point->label);
-	if (analysis_formula(a, b->command + word + 1, point, NULL, &amount))
-		return -1;
+	if (ret)
+		return ret;
+	if (task.kernel && task.kernel->buffers) {
+		int error = cpu_work_begin(&task.work, task.kernel);
+
+		/* caches have what they have after the same work */
+		if (!error)
+			error = task.kernel->run(&task.work);
+		if (error)
+			ret = fail(a->failure, "%s: %s", point->label, strerror(-error));
+	}
 	for (size_t e = 0; !ret && e < a->campaign->event_count; e++)
-		if (cpu->fds[e] >= 0 && benchmark_states(b, e))
-			ret = measure_event(a, cpu, point, e, kernel, (uint64_t)amount);
+		if (cpu->fds[e] >= 0 &&
+		    benchmark_states(&a->campaign->benchmarks[point->benchmark], e))
+			ret = measure_event(a, cpu, point, e, &task);
+	cpu_work_end(&task.work);
 	cpu->run++;
 	return ret;
+}
+
+static void note_interrupts(struct cpu *cpu)
+{
+	struct analysis *a = cpu->analysis;
+
+	measured_configure(a->arena, &a->measured, "interrupts",
+			   cpu->interrupts_fd < 0 ?
+				   "not known: no /proc/interrupts" :
+				   arena_printf(a->arena,
+						"%" PRIu64
+						" readings repeated because of one; %" PRIu64
+						" corrected, by %" PRIu64 " to %" PRIu64
+						" counts for each; %" PRIu64 " left as they are",
+						cpu->repeated, cpu->corrected, cpu->least_cost,
+						cpu->most_cost, cpu->interrupted));
 }
 
 static void close_cpu(struct machine *machine)
 {
 	struct cpu *cpu = machine->data;
 
+	note_interrupts(cpu);
+	if (cpu->interrupts_fd >= 0)
+		close(cpu->interrupts_fd);
 	for (size_t e = 0; e < cpu->count; e++)
 		if (cpu->fds[e] >= 0)
 			close(cpu->fds[e]);
@@ -266,6 +447,45 @@ static const char *cpu_model(struct analysis *a)
 	return NULL;
 }
 
+/* a file of one line in sysfs; NULL: there is none */
+static const char *sysfs_line(struct analysis *a, const char *path)
+{
+	struct failure ignored = { "" };
+	size_t length;
+	const char *text = read_file(a->arena, path, &length, &ignored);
+
+	return text && *text ? arena_copy(a->arena, text, strcspn(text, "\n")) : NULL;
+}
+
+/* What influences cycles and cache misses and cannot be controlled from here. */
+static void note_conditions(struct analysis *a, const struct cpu *cpu)
+{
+	const char *path =
+		arena_printf(a->arena, "/sys/devices/system/cpu/cpu%d/cpufreq/", cpu->number);
+	const char *governor = sysfs_line(a, arena_printf(a->arena, "%sscaling_governor", path));
+	const char *khz = sysfs_line(a, arena_printf(a->arena, "%sscaling_cur_freq", path));
+	int msr =
+		open(arena_printf(a->arena, "/dev/cpu/%d/msr", cpu->number), O_RDONLY | O_CLOEXEC);
+	const char *vendor = "GenuineIntel", *prefetch = "not known; chase defeats them";
+	struct failure ignored = { "" };
+	size_t length;
+	uint64_t off;
+	const char *info = read_file(a->arena, "/proc/cpuinfo", &length, &ignored);
+
+	/* Intel's MISC_FEATURE_CONTROL: a bit for each of four prefetchers that is off */
+	if (msr >= 0 && info && strstr(info, vendor) && pread(msr, &off, sizeof(off), 0x1a4) == 8)
+		prefetch = arena_printf(a->arena, "off: %#" PRIx64 " of 0xf (MSR 0x1a4)", off & 15);
+	if (msr >= 0)
+		close(msr);
+	measured_configure(a->arena, &a->measured, "pinned",
+			   arena_printf(a->arena, "CPU %d", cpu->number));
+	measured_configure(a->arena, &a->measured, "frequency",
+			   governor ? arena_printf(a->arena, "governor %s, %s kHz at the begin",
+						   governor, khz ? khz : "unknown") :
+				      "not known: no cpufreq");
+	measured_configure(a->arena, &a->measured, "prefetchers", prefetch);
+}
+
 static const char *why_not(struct analysis *a, int error)
 {
 	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
@@ -286,13 +506,18 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 		.close = close_cpu,
 	};
 	cpu->fds = arena_array(a->arena, events, sizeof(*cpu->fds));
+	cpu->is_software = arena_array(a->arena, events, sizeof(*cpu->is_software));
+	cpu->interrupts = arena_alloc(a->arena, INTERRUPTS_BYTES);
+	cpu->analysis = a;
 	cpu->count = events;
 	*error = start_partner(&cpu->affinity);
 	if (*error)
 		return fail(a->failure, "no thread can be pinned to a CPU: %s", strerror(-*error));
+	cpu->number = sched_getcpu();
+	cpu->interrupts_fd = open("/proc/interrupts", O_RDONLY | O_CLOEXEC);
 	*error = -ENODEV;
 	for (size_t e = 0; e < events; e++) {
-		cpu->fds[e] = open_event(a->campaign->events[e].counter);
+		cpu->fds[e] = open_event(a, cpu, e);
 		if (cpu->fds[e] < 0) {
 			*error = cpu->fds[e];
 			a->unavailable[e] = why_not(a, cpu->fds[e]);
@@ -304,6 +529,7 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 	a->measured.source = "live on this CPU";
 	if (cpu_model(a))
 		measured_configure(a->arena, &a->measured, "cpu", cpu_model(a));
+	note_conditions(a, cpu);
 	study_configure(a);
 	if (usable)
 		return 0;

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "study.h"
 #include "lib/rows.h"
 #include "vsoc-job/runner.h"
 
 enum { TIMEOUT_S = 30, MAX_WORDS = 32 };
+
+/* a command that is a program */
+#define RUN "run "
 
 /* events that are counted together */
 struct group {
@@ -150,13 +157,56 @@ static int listing_job(struct analysis *a, const struct point *point, struct job
 	return job_add(job, &command) ? fail(a->failure, "out of memory") : 0;
 }
 
+/* "run PROGRAM ARGUMENT...": its output is not of interest, its status is. */
+static int run_program(struct analysis *a, const struct point *point, const char *command)
+{
+	const char *text = expand(a, point, command + strlen(RUN)),
+		   *words[MAX_WORDS + 1] = { NULL };
+	posix_spawn_file_actions_t actions;
+	size_t count = 0;
+	int error, status;
+	pid_t pid;
+
+	if (!text)
+		return -1;
+	while (*text && count < MAX_WORDS) {
+		size_t length = strcspn(text, " ");
+
+		words[count++] = arena_copy(a->arena, text, length);
+		text += length + strspn(text + length, " ");
+	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	error = posix_spawnp(&pid, words[0], &actions, NULL, (char **)(uintptr_t)words, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error)
+		return fail(a->failure, "%s: %s: %s", point->label, words[0], strerror(error));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return fail(a->failure, "%s: %s", point->label, strerror(errno));
+	if (status)
+		return fail(a->failure, "%s: %s failed, wait status %#x", point->label, words[0],
+			    status);
+	return 0;
+}
+
 /* Does the point's work once, and waits for its end. */
 static int do_work(struct analysis *a, struct vsoc *v, const struct point *point)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
 	struct job job = { 0 };
-	int ret = b->listing ? listing_job(a, point, &job) :
-			       command_job(a, point, b->command, &job);
+	int ret = 0;
+
+	if (b->command && !strncmp(b->command, RUN, strlen(RUN))) {
+		for (int64_t k = 0; !ret && k < point->kernels; k++)
+			ret = run_program(a, point, b->command);
+		return ret;
+	}
+	if (v->runner.fd < 0)
+		return fail(a->failure,
+			    "%s: for work on %s give \"command\": \"run PROGRAM ARGUMENT...\"",
+			    point->label, perfctr_device_driver(v->device));
+	ret = b->listing ? listing_job(a, point, &job) : command_job(a, point, b->command, &job);
 
 	for (int64_t k = 0; !ret && k < point->kernels; k++)
 		if (runner_submit(&v->runner, &job) || runner_wait(&v->runner, 0))
@@ -339,9 +389,10 @@ static void configure(struct analysis *a, const struct vsoc *v)
 	measured_configure(a->arena, m, "driver", perfctr_device_driver(v->device));
 	if (profile)
 		measured_configure(a->arena, m, "profile", profile);
-	measured_configure(a->arena, m, "cores",
-			   arena_printf(a->arena, "%#" PRIx64,
-					(uint64_t)v->runner.info.shader_present));
+	if (v->runner.fd >= 0)
+		measured_configure(a->arena, m, "cores",
+				   arena_printf(a->arena, "%#" PRIx64,
+						(uint64_t)v->runner.info.shader_present));
 	study_configure(a);
 }
 
@@ -377,7 +428,7 @@ static void open_product(struct vsoc *v, const char *product)
 static int open_device(struct analysis *a, struct vsoc *v, const char *which)
 {
 	const char *product = a->campaign->product;
-	int error = perfctr_device_open(a->ctx, which ? which : "vsoc", &v->device);
+	int error = perfctr_device_open(a->ctx, which ? which : a->campaign->device, &v->device);
 
 	if (error) {
 		fail(a->failure, "%s", perfctr_ctx_error(a->ctx));
@@ -410,6 +461,21 @@ static int use_cores(struct analysis *a, const struct vsoc *v)
 	return analysis_set_cores(a, mask);
 }
 
+/* A campaign may come from anybody: its programs are run only on request. */
+static int check_programs(struct analysis *a)
+{
+	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
+		const char *command = a->campaign->benchmarks[b].command;
+
+		if (command && !strncmp(command, RUN, strlen(RUN)) && !a->may_run)
+			return fail(a->failure,
+				    "%s: '%s' is a program: read the campaign, then "
+				    "give --run-programs",
+				    a->campaign->benchmarks[b].name, command);
+	}
+	return 0;
+}
+
 int machine_vsoc(struct analysis *a, const char *which, struct machine *machine, int *error)
 {
 	struct vsoc *v = arena_alloc(a->arena, sizeof(*v));
@@ -426,10 +492,12 @@ int machine_vsoc(struct analysis *a, const char *which, struct machine *machine,
 	if (*error)
 		return -1;
 	machine->name = arena_printf(a->arena, "%s", perfctr_device_info(v->device)->name);
-	*error = runner_open(&v->runner, NULL, perfctr_device_fd(v->device), 1, false);
+	if (!strcmp(perfctr_device_driver(v->device), "vsoc"))
+		*error = runner_open(&v->runner, NULL, perfctr_device_fd(v->device), 1, false);
 	if (*error)
 		fail(a->failure, "%s", v->runner.error);
-	else if (select_events(a, v) < 0 || use_cores(a, v) < 0)
+	else if (check_programs(a) < 0 || select_events(a, v) < 0 ||
+		 (v->runner.fd >= 0 && use_cores(a, v) < 0))
 		*error = -EINVAL;
 	if (!*error) {
 		configure(a, v);

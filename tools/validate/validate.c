@@ -30,6 +30,7 @@ static const char help[] =
 	"      --from FILE      test first what another run's result file (--json) says\n"
 	"  -n, --runs N         measure everything N times, whatever the campaign has\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"      --run-programs   programs that a campaign names may be run\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
 	"  -o, --output FILE    write the report there instead of to stdout\n"
 	"      --html FILE      a page with tables, plots and the reasoning besides\n"
@@ -56,6 +57,7 @@ struct options {
 	const char *device;
 	uint64_t runs;
 	bool live;
+	bool run_programs;
 	bool verbose;
 	bool list;
 	bool listings;
@@ -92,6 +94,7 @@ static int load(struct validator *v, const char *which, struct study *study)
 		.failure = &v->failure,
 		.ctx = v->app->ctx,
 		.campaign = campaign,
+		.may_run = v->options->run_programs,
 	};
 	if (analysis_begin(&study->analysis) < 0)
 		return -1;
@@ -469,6 +472,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION('l', "live", FLAG, &o->live),
 		OPTION('n', "runs", NUMBER, &o->runs, .min = 1, .max = MAX_RUNS),
 		OPTION('d', "device", TEXT, &o->device),
+		OPTION(0, "run-programs", FLAG, &o->run_programs),
 		OPTION('o', "output", TEXT, &o->output),
 		OPTION('v', "verbose", FLAG, &o->verbose),
 		OPTION(0, "from", TEXT, &o->from),

@@ -387,5 +387,29 @@ def gives_the_ring_back():
     wait_for(suspended, "does not suspend")
 
 
+@test
+def validated_live():
+    """perfctr validate: kernels without GL, submitted to panthor, count as documented; a campaign's
+    program is not run unasked"""
+    path = os.path.join(tempfile.mkdtemp(), "mali.json")
+    event = "tiler/TRIANGLES" if HAS_128 else "shader/FRAG_PTILES"
+    work = "draw={3 * N}" if HAS_128 else "fragment={16 * N},16"
+    campaign = {"campaign": "mali", "device": node(), "runs": 2, "events": [{
+        "name": "e", "counter": event, "documented": ["things"], "candidates": ["things"]}],
+        "benchmarks": [{"name": "job", "command": f"run mali-job -d {node()} -q {work}",
+                        "parameters": {"N": [2, 5, 40]}, "quantities": {"things": "N"}}]}
+    with open(path, "w", encoding="ascii") as f:
+        json.dump(campaign, f)
+    check("--run-programs" in run("perfctr", "validate", path, status=1).stderr, "it was run")
+    out = run("perfctr", "validate", "--json", "--run-programs", path, status=(0, 5)).stdout
+    found, = json.loads(out)["campaigns"][0]["events"]
+    check(found["verdict"] == "TRUSTED" and len(found["points"]) == 3, f"{found}")
+    campaign["benchmarks"][0]["command"] = "run false {N}"
+    with open(path, "w", encoding="ascii") as f:
+        json.dump(campaign, f)
+    done = run("perfctr", "validate", "--run-programs", path, status=1)
+    check("false failed" in done.stderr, done.stderr)
+
+
 if __name__ == "__main__":
     sys.exit(harness.main(mali.MISSING))
