@@ -51,6 +51,9 @@ RECIPE_MODES = {"PCOUNTER": ("SIMPLE", "EVENT_B4", "EVENT_B6"), "MP": ("LOGOP", 
 # products of PMUs that have filters
 FILTERED = ("TEGRA410",)
 MAX_MUXES = 2
+# beside a page with recipes: what they are in other chipset families
+CHIPSETS = "chipsets.toml"
+CHIPSET_KEYS = {"name", "numbers", "domains", "without", "recipes"}
 FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
                "scope": str, "trust": str}
@@ -280,7 +283,7 @@ class Database:
     def __init__(self, folder, uapi):
         self.errors = Errors()
         self.pages = []
-        files = sorted(folder.rglob("*.toml"))
+        files = sorted(p for p in folder.rglob("*.toml") if p.name != CHIPSETS)
         if not files:
             self.errors.add(folder, 1, "no TOML file here")
         self.layouts = layouts.load(folder, Page, uapi, self.errors)
@@ -293,10 +296,38 @@ class Database:
             if page.ok:
                 self.pages.append(page)
         self.pages.sort(key=lambda p: (p.product, p.block, p.pmu))
+        self.chipsets = {}
+        for path in folder.rglob(CHIPSETS):
+            self.add_chipsets(layouts.Source(path, self.errors))
         self.positions()
         self.unique("id", "full_id")
         self.unique("name", "name", within=True)
         self.formulas()
+
+    def add_chipsets(self, source):
+        """Chipset families of the product of the file's folder, by name."""
+        page = next((p for p in self.pages if p.path.parent == source.path.parent and
+                     p.head["block"] == "PCOUNTER"), None)
+        names = {c["name"] for c in page.counters} if page else set()
+        numbers = set()
+        for index, chipset in enumerate((source.data or {}).get("chipset", [])):
+            def wrong(key, text, line=source.lines.of("chipset", index, None)):
+                self.errors.add(source.shown, line, f"chipset: {key}: {text}")
+
+            for key in chipset.keys() ^ CHIPSET_KEYS:
+                if key not in ("without", "recipes"):
+                    wrong(key, "missing or unknown")
+            if numbers & set(chipset.get("numbers", ())):
+                wrong("numbers", "another chipset has one of them")
+            numbers |= set(chipset.get("numbers", ()))
+            for name in (*chipset.get("recipes", ()), *chipset.get("without", ())):
+                if name not in names:
+                    wrong(name, "no counter of the page")
+            for name, recipe in chipset.get("recipes", {}).items():
+                page.recipe({"recipe": recipe}, lambda text, name=name: wrong(name, text))
+                if recipe.get("domain", 0) >= chipset.get("domains", 0):
+                    wrong(name, "there is no such domain")
+            self.chipsets[chipset.get("name")] = chipset
 
     @staticmethod
     def once(seen, key, page, table, row, at, text):
@@ -501,13 +532,20 @@ def kernel_set(name, text, counters):
     return out + [""]
 
 
-def recipes(prefix, pages):
-    """Recipes of an NVIDIA product as X-macros of integers, for the kernel."""
+def recipes(prefix, pages, chipset=None):
+    """Recipes of an NVIDIA product or chipset as X-macros of integers, for the kernel."""
+    others, without = (chipset or {}).get("recipes", {}), (chipset or {}).get("without", ())
     pages = {page.head["block"]: page for page in pages if page.head["block"] in RECIPE_KEYS}
     if not pages:
         return []
-    counters = lambda block: sorted(pages[block].counters,
-                                    key=lambda c: c["bit"]) if block in pages else []
+
+    def counters(block):
+        rows = pages[block].counters if block in pages else []
+        if block == "PCOUNTER":
+            rows = [{**c, "recipe": others.get(c["name"], c["recipe"])} for c in rows
+                    if c["name"] not in without]
+        return sorted(rows, key=lambda c: c["bit"])
+
     muxes = sorted({m for block in pages for c in counters(block)
                     for m in c["recipe"].get("mux", {})}, key=lambda m: (m != "MPC", m))
     name = lambda m: f"{prefix}_MUX_{m.removeprefix('0x').upper()}"
@@ -550,8 +588,10 @@ def recipes(prefix, pages):
     return out
 
 
-def kernel(db, product):
+def kernel(db, product, chipset=None):
     """Positions of one product's counters, usable in kernel and user space."""
+    if chipset and chipset not in db.chipsets:
+        raise SystemExit(f"no chipset '{chipset}'; there are {', '.join(db.chipsets)}")
     prefix = {"VSOC_CSF": "VSOC"}.get(product, product)
     guard = f"_{prefix}_COUNTERS_H_"
     out = ["/* SPDX-License-Identifier: GPL-2.0 OR MIT */",
@@ -573,7 +613,7 @@ def kernel(db, product):
                 shared = sum(1 << c["bit"] for c in counters if c in primary)
                 out += ["/* positions below 64 that mean the same in the primary set */",
                         f"#define {name}_SHARED\t{shared:#018x}ULL", ""]
-    out += recipes(prefix, pages)
+    out += recipes(prefix, pages, db.chipsets.get(chipset))
     out += [f"#endif /* {guard} */", ""]
     return "\n".join(out)
 
@@ -687,7 +727,8 @@ def main():
     parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "man", "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
-    if len(options.arguments) != {"check": 0, "kernel": 2}.get(options.what, 1):
+    counts = {"check": (0,), "kernel": (2, 3)}
+    if len(options.arguments) not in counts.get(options.what, (1,)):
         parser.error(f"{options.what}: wrong number of arguments")
     db = Database(options.database, Uapi(options.uapi))
     if db.errors.found:
@@ -696,7 +737,8 @@ def main():
     if options.what == "tables":
         write(options.arguments[0], tables(db))
     elif options.what == "kernel":
-        write(options.arguments[1], kernel(db, options.arguments[0]))
+        product, path, *chipset = options.arguments
+        write(path, kernel(db, product, *chipset))
     elif options.what == "docs":
         write(options.arguments[0], docs(db))
     elif options.what == "man":

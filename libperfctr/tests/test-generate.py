@@ -166,6 +166,75 @@ def report(good, name, text=""):
     print(f"{'ok' if good else 'not ok'} {len(results)} - {name}")
 
 
+# as published by Nouveau: domain, mode, EVENT and its table, START, multiplexers
+PUBLISHED = {
+    ("G84", "input_assembler_busy"): (1, "SIMPLE", 0x68697d7e, 0xf888, 0, {"400C0C": 1}),
+    ("G84", "stream_out_busy"): (1, "SIMPLE", 0xecec5f5e, 0x8888, 0, {}),
+    ("G84", "setup_line_count"): (1, "SIMPLE", 0xecd9d8d4, 0x8080, 0, {}),
+    ("G84", "shader_busy"): (3, "SIMPLE", 0x2c2c0400, 0xeeee, 0, {"MPC": 0x100}),
+    ("G84", "rop_samples_killed_by_earlyz_count"):
+        (2, "EVENT_B6", 0x05048c07, 0xaaaa, 0x03020100, {"408E50": 0x8000001a}),
+    ("G80", "gpu_idle"): (1, "SIMPLE", 0xeeeeeec8, 0xaaaa, 0, {}),
+    ("G80", "setup_point_count"): (1, "SIMPLE", 0xeee3e2dd, 0x8080, 0, {}),
+    ("GT200", "stream_out_busy"): (1, "SIMPLE", 0xecec8584, 0x8888, 0, {}),
+    ("GT200", "rop_busy"): (2, "SIMPLE", 0x05040302, 0xf888, 0, {"408750": 0x80000000}),
+    ("GT215", "geom_vertex_in_count"):
+        (1, "EVENT_B4", 0xecececec, 0x5555, 0xec565554, {"400C0C": 0}),
+}
+# signals that Nouveau names in domains 1 and 2, which all recipes there are made of; zero included
+NAMED = {
+    "G80": ({*range(0x20, 0x40), *range(0xdc, 0xe0), 0xe2, 0xe3, 0x7c, 0x7d, 0x7f, 0x80, 0xae,
+             0xc8, 0xee}, {*range(8), *range(0x52, 0x56), *range(0x70, 0x74), *range(0x40, 0x43),
+                     *range(0x6c, 0x70), 0xee}),
+    "G84": ({*range(7, 13), *range(0x5c, 0x80), *range(0xd2, 0xd6), 0xd8, 0xd9, 0xa4, 0xbd, 0xec},
+            {*range(8), *range(0x30, 0x34), *range(0x48, 0x4c), *range(0x1a, 0x1d),
+             *range(0x44, 0x48), 0x8c}),
+    "GT200": ({*range(7, 13), *range(0x46, 0x60), *range(0x82, 0x86), *range(0xde, 0xe2), 0xe4,
+               0xe5, 0xb0, 0xc9, 0xec},
+              {*range(8), *range(0x55, 0x59), *range(0x78, 0x7c), *range(0x32, 0x35),
+               *range(0x74, 0x78), 0xec}),
+}
+UNPUBLISHED = {f"shaded_pixel_count_{n}" for n in range(3)}
+
+
+def chipset_recipes(path, chipset):
+    """The kernel's table for a chipset: {name: (domain, mode, event, op, start, muxes)}."""
+    subprocess.run([*GENERATE, "kernel", "NV50", path, chipset], check=True)
+    text = path.read_text()
+    names = {int(n): name.lower() for name, n in
+             re.findall(r"NV50_PCOUNTER_(\w+) = (\d+)", text)}
+    rows = re.search(r"NV50_PCOUNTER_RECIPES\(X\)(.*?)\n\n", text, re.S)[1]
+    found = {}
+    for row in re.findall(r"X\((.*?)\)", rows):
+        bit, domain, mode, event, op, start, _, *mux = row.split(", ")
+        muxes = dict(zip(mux[::2], mux[1::2]))
+        found[names[int(bit)]] = (
+            int(domain), mode.removeprefix("PCOUNTER_"), int(event[:-1], 16), int(op[:-1], 16),
+            int(start[:-1], 16), {m.removeprefix("NV50_MUX_"): int(v[:-1], 16)
+                                  for m, v in muxes.items() if not m.endswith("NONE")})
+    return found
+
+
+def chipsets(folder):
+    path = Path(folder) / "chipset.h"
+    tables = {name: chipset_recipes(path, name) for name in ("G80", "G84", "GT200", "GT215")}
+    wrong = {key: tables[key[0]].get(key[1]) for key, recipe in PUBLISHED.items()
+             if tables[key[0]].get(key[1]) != recipe}
+    report(not wrong, "recipes of chipsets are those published", f"{wrong}")
+    report(tables["G84"].keys() == tables["GT200"].keys() == tables["GT215"].keys() ==
+           tables["G80"].keys() | UNPUBLISHED, "every counter has a recipe in every chipset family",
+           f"{ {name: len(t) for name, t in tables.items()} }")
+    strange = [(name, counter, hex(signal)) for name, named in NAMED.items()
+               for counter, (domain, mode, event, _, start, _) in tables[name].items()
+               for word in (event, *([start] if mode != "SIMPLE" else ()))
+               for signal in word.to_bytes(4, "big")
+               if domain in (1, 2) and signal not in named[domain - 1]]
+    report(not strange, "recipes use signals that Nouveau names", f"{strange}")
+    done = subprocess.run([*GENERATE, "kernel", "NV50", path, "G7"], capture_output=True, text=True,
+                          check=False)
+    report(done.returncode and "G80, GT200" in done.stderr, "an unknown chipset", done.stderr)
+
+
 def run(folder, *arguments):
     done = subprocess.run([*GENERATE, "--database", folder, *arguments], capture_output=True,
                           text=True)
@@ -211,6 +280,7 @@ with tempfile.TemporaryDirectory() as folder:
            and "#define NV50_PCOUNTER_DOMAIN1\t0x0000000000000001ULL" in text,
            "recipes for the kernel", text)
     refuses(folder, PCOUNTER, RECIPE_MISTAKES, "recipe: ")
+    chipsets(folder)
 
     page_of(folder, UCF)
     status, _, errors = run(folder, "check")

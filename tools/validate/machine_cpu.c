@@ -107,8 +107,8 @@ struct cpu {
 };
 
 /*
- * Counts of the thread in user space; all of the thread, if the PMU cannot exclude the kernel; or of
- * this CPU, if it does not count threads. Return: a file or a negative errno.
+ * Counts of the thread in user space; of the thread and the kernel in it, if the PMU cannot exclude
+ * that; or of this CPU, if it does not count threads. Return: a file or a negative errno.
  */
 static int open_counter(const struct cpu *cpu, struct perf_event_attr *attr)
 {
