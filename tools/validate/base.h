@@ -78,3 +78,47 @@ int fail(struct failure *failure, const char *format, ...) __attribute__((format
  * Return: the bytes followed by a NUL, or NULL.
  */
 char *read_file(struct arena *arena, const char *path, size_t *length, struct failure *failure);
+
+/* --- Files of campaigns/ and listings/ that are built into the program --- */
+
+/* a file */
+struct builtin {
+	const char *name; /* without the folder, for example "matrix-copy.lst" */
+	const char *text; /* NUL terminated */
+	const char *end; /* after the NUL */
+};
+
+extern const struct builtin builtins[];
+extern const size_t builtin_count;
+
+/* The file or NULL. */
+const struct builtin *builtin_find(const char *name);
+
+/* --- Rows of comma-separated values, with the column in which each cell begins --- */
+
+enum { CSV_MAX_COLUMNS = 32 };
+
+struct csv_cell {
+	const char *text;
+	unsigned int column; /* from 1 on, in bytes */
+};
+
+/* a parser's position in a text */
+struct csv {
+	const char *name;
+	struct arena *arena;
+	struct failure *failure;
+	const char *at; /* next byte to read */
+	const char *end;
+	unsigned int line; /* line that was read last */
+	/* line in which the row began: quoted cells may contain line feeds */
+	unsigned int row_line;
+	struct csv_cell cells[CSV_MAX_COLUMNS];
+	size_t count;
+};
+
+/* Reads the next row that is neither empty nor a comment. Returns 1, 0 at the end, -1. */
+int csv_row(struct csv *csv);
+
+/* Returns -1; @text may be NULL. */
+int csv_fail(const struct csv *csv, unsigned int column, const char *what, const char *text);

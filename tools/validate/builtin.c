@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "builtin.h"
+#include "base.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "builtin.h"
+#include "base.h"
 #include "disassembly.h"
 
 enum { MAX_WEIGHT_OF_CAMPAIGN = 15, DEFAULT_MAX_WEIGHT = 2, DEFAULT_RUNS = 3, MAX_GROUPS = 1000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "csv.h"
+#include "base.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ int csv_fail(const struct csv *csv, unsigned int column, const char *what, const
 		    text ? ": " : "", text ? text : "");
 }
 
-static int plain_cell(struct csv *csv, const char *line_start, struct cell *cell)
+static int plain_cell(struct csv *csv, const char *line_start, struct csv_cell *cell)
 {
 	const char *start = csv->at, *end;
 
@@ -37,7 +37,7 @@ static size_t quoted_length(const struct csv *csv)
 	return (size_t)(at - csv->at);
 }
 
-static int quoted_cell(struct csv *csv, struct cell *cell)
+static int quoted_cell(struct csv *csv, struct csv_cell *cell)
 {
 	char *to = arena_alloc(csv->arena, quoted_length(csv) + 1);
 
@@ -61,7 +61,7 @@ static int quoted_cell(struct csv *csv, struct cell *cell)
 static int read_cells(struct csv *csv, const char *line_start)
 {
 	for (csv->count = 0;; csv->at++) {
-		struct cell *cell = &csv->cells[csv->count];
+		struct csv_cell *cell = &csv->cells[csv->count];
 		int ret;
 
 		if (csv->count == CSV_MAX_COLUMNS)

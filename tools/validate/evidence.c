@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "evidence.h"
+#include "report.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "from.h"
+#include "search.h"
 
 #include <inttypes.h>
 #include <string.h>

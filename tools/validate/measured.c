@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "csv.h"
+#include "base.h"
 
 enum { MAX_UNITS = 1000000 };
 
@@ -127,7 +127,7 @@ static int read_header(struct csv *csv, const struct campaign *campaign, struct 
 	unsigned int seen = 0;
 
 	for (size_t i = 0; i < csv->count; i++) {
-		const struct cell *cell = &csv->cells[i];
+		const struct csv_cell *cell = &csv->cells[i];
 		enum column_kind kind = COLUMN_BENCHMARK;
 
 		while (kind < COLUMN_PARAMETER && strcmp(cell->text, column_names[kind]))
@@ -153,7 +153,7 @@ static int read_header(struct csv *csv, const struct campaign *campaign, struct 
 static int read_count(const struct csv *csv, size_t n, const char *name, uint64_t max,
 		      uint64_t *value)
 {
-	const struct cell *cell = &csv->cells[n];
+	const struct csv_cell *cell = &csv->cells[n];
 	enum number_error error = parse_count(cell->text, value);
 	char what[160];
 
@@ -169,7 +169,7 @@ static int read_names(const struct csv *csv, const struct campaign *campaign,
 		      const struct column *columns, struct reading *reading)
 {
 	for (size_t i = 0; i < csv->count; i++) {
-		const struct cell *cell = &csv->cells[i];
+		const struct csv_cell *cell = &csv->cells[i];
 		long found;
 
 		if (columns[i].kind == COLUMN_EVENT) {

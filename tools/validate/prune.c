@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "prune.h"
+#include "verdict.h"
 
 #include <string.h>
 

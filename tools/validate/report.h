@@ -5,6 +5,8 @@
 #include <sys/utsname.h>
 
 #include "study.h"
+#include <stdio.h>
+#include "analysis.h"
 
 /* contents of a report */
 struct report {
@@ -65,3 +67,28 @@ long chart_parameter(const struct benchmark *benchmark);
  */
 void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t parameter,
 		 size_t event);
+
+/* --- a folder with all that an assessor needs, from which the verdicts can be made again --- */
+
+/*
+ * Create the folder and write a study's inputs: campaign, listings, readings.
+ * @from: the file of --from, or NULL; @folder: must not exist.
+ * Return: 0; -1 with the analysis' failure.
+ */
+int evidence_inputs(const struct study *study, const char *from, const char *folder);
+
+/*
+ * Write the results, a description and the hashes of all files into the current directory.
+ * @report: of one study, evaluated from the inputs there.
+ * Return: 0; -1 with @failure.
+ */
+int evidence_results(const struct report *report, struct failure *failure);
+
+/* --- The programs of a campaign's benchmarks, with what a thread executes of them --- */
+
+/*
+ * Print each program at each point.
+ * @analysis: begun; @json: as one document.
+ * Return: 0; -1 with the analysis' failure.
+ */
+int review_listings(struct analysis *analysis, bool json, FILE *out);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "builtin.h"
+#include "base.h"
 #include "common/number.h"
 #include "lib/escape.h"
 #include "report.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "review.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

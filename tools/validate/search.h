@@ -73,3 +73,72 @@ struct rule_set search_set(const struct analysis *analysis, const struct search 
 			   struct arena *arena);
 /* "7 features, weights 0..2: 2187 rules". */
 const char *search_bounds(const struct search *search, struct arena *arena);
+
+/* --- Findings of an earlier run, on another product for example, as hypotheses about the events --- */
+
+enum carried_result { CARRIED_UNTESTED, CARRIED_CONFIRMED, CARRIED_REFUTED };
+
+/* what an earlier run found about an event, and what became of it */
+struct carried {
+	const char *campaign; /* of the earlier run; NULL: it says nothing of the event */
+	const char *verdict; /* its verdict there */
+	const char *definition; /* of the rule, or of the part that was known */
+	struct rule rule; /* the only rule that was left; not given: @set has those that were */
+	struct rule_set set;
+	/* by from_judge() */
+	enum carried_result result;
+	const char *text; /* why, a sentence without a full stop */
+};
+
+extern const char *const carried_names[];
+
+/*
+ * Read a result file of perfctr validate --json.
+ * @analysis: begun; @path: file, "-" for standard input; @carried: by event of the campaign, filled
+ * for those that have the same name there.
+ * Return: 0; -1 with the analysis' failure, also if no event is in the file.
+ */
+int from_read(struct analysis *analysis, const char *path, struct carried *carried);
+
+/* Compare a finding with the measurements. */
+void from_judge(struct analysis *analysis, size_t event, struct carried *carried);
+
+/*
+ * A benchmark in reserve that tests a finding of which nothing was measured yet.
+ * Return: its point, or -1.
+ */
+long from_next(const struct analysis *analysis, const struct carried *carried);
+
+/* --- The next benchmark: the one that separates most of the remaining rules --- */
+
+/* an event with several remaining rules */
+struct wish {
+	size_t event;
+	const struct search *search; /* its rules; NULL: too many to search yet */
+};
+
+/* how well a benchmark separates the rules of an event */
+struct split {
+	size_t event;
+	size_t rules; /* remaining rules that were examined */
+	size_t groups; /* different values that they predict */
+	size_t largest; /* rules of the largest group */
+};
+
+/* proposal for the next measurement */
+struct proposal {
+	long point; /* an unmeasured point of the campaign, or of @listing; -1: none helps */
+	const char *listing; /* text of a constructed benchmark, or NULL */
+	const char *name; /* of the benchmark */
+	struct split *splits; /* its effect on each event with open rules */
+	size_t split_count;
+};
+
+/*
+ * Choose or construct a benchmark.
+ * @analysis: a constructed benchmark is added to it, as a point in reserve; @wishes: events with
+ * open rules; @number: for the name of a constructed benchmark.
+ * Return: 0, also if nothing helps; -1 on failure.
+ */
+int split_propose(struct analysis *analysis, const struct wish *wishes, size_t count,
+		  unsigned int number, struct proposal *proposal);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "split.h"
+#include "search.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include <sys/utsname.h>
 
-#include "prune.h"
+#include "verdict.h"
 
 /* each round settles several features; more rounds mean that the search does not converge */
 enum { MAX_ROUNDS = 96 };

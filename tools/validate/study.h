@@ -2,8 +2,7 @@
 /* Runs a campaign to its verdicts: measure, judge, measure more. */
 #pragma once
 
-#include "from.h"
-#include "split.h"
+#include "search.h"
 #include "verdict.h"
 
 struct study;

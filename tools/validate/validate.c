@@ -7,11 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "evidence.h"
 #include "lib/option.h"
 #include "lib/verdicts.h"
 #include "report.h"
-#include "review.h"
 
 /* in addition to those of all subcommands: a measured counter is neither trusted nor explained */
 enum { EXIT_DOUBT = 5 };
