@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Devices: finding them, opening them, and their properties. */
-#include "counters/built_in.h"
+#include "counters/catalogue.h"
 #include "counters/pages.h"
 
 #include <drm/perfctr_mali.h>

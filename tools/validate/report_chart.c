@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/number.h"
-#include "lib/escape.h"
+#include "lib/output.h"
 
 enum {
 	WIDTH = 340,

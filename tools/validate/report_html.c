@@ -5,7 +5,7 @@
 
 #include "base.h"
 #include "common/number.h"
-#include "lib/escape.h"
+#include "lib/output.h"
 #include "report.h"
 
 /* Repeated for each column group of a table. */

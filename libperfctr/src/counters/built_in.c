@@ -5,7 +5,7 @@
  * Layouts that share texts are compact tables without pointers; the descriptions of a product are
  * made of them when it is first looked up, and stay until the process ends.
  */
-#include "built_in.h"
+#include "catalogue.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Lookups in the counter database: the built-in one and the pages of users. */
-#include "database.h"
+#include "catalogue.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "built_in.h"
 #include "pages.h"
 #include "tables.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "database.h"
+#include "catalogue.h"
 #include "metric.h"
 #include "pmu.h"
 #include "local/readings.h"

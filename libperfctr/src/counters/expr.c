@@ -4,7 +4,7 @@
  *
  * counters/generate.py uses the same grammar when it checks the database.
  */
-#include "expr.h"
+#include "metric.h"
 
 #include "fraction.h"
 

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include "private.h"
+#include "unit.h"
 
 #define METRIC_ELAPSED_NS "elapsed_ns"
 #define METRIC_ELAPSED_S "elapsed_s"
@@ -26,3 +28,17 @@ static inline bool metric_is_variable(const char *name)
 {
 	return metric_variable_unit(name);
 }
+
+/* --- Formulas as pages have them: with units in brackets --- */
+
+/* As perfctr_expr_new(); after -EINVAL *offset is that of the mistake. */
+int expr_read(struct perfctr_ctx *ctx, const char *text, struct perfctr_expr **expr,
+	      size_t *offset);
+
+/* The unit of a name; false: none, and why. */
+typedef bool (*expr_unit_of)(void *data, const char *name, struct unit *unit, char *why,
+			     size_t size);
+
+/* Return: whether the units of a formula agree and nothing is divided by a constant 0. */
+bool expr_unit(const struct perfctr_expr *expr, expr_unit_of unit_of, void *data, struct unit *unit,
+	       char *why, size_t size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Names of block types, flags and states. */
-#include "database.h"
+#include "catalogue.h"
 
 #include <drm/perfctr_mali.h>
 #include <drm/perfctr_nv50.h>

@@ -15,9 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "built_in.h"
-#include "database.h"
-#include "expr.h"
+#include "catalogue.h"
 #include "metric.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perf PMUs: from event text to the arguments of perf_event_open(). */
-#include "database.h"
+#include "catalogue.h"
 #include "pmu.h"
 
 #include <limits.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "commands.h"
-#include "lib/columns.h"
 #include "common/number.h"
 #include "diff.h"
 #include "lib/json.h"

@@ -9,7 +9,6 @@
 #include "common/number.h"
 #include "diff.h"
 #include "lib/capture_file.h"
-#include "lib/columns.h"
 #include "lib/describe.h"
 #include "lib/output.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "lib/escape.h"
+#include "lib/output.h"
 #include "export.h"
 
 /* Fields, each with a comma before it, then @end. Return: to be freed, or NULL. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "text.h"
+#include "export.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 
 #include "common/number.h"
 #include "exporter.h"
-#include "lib/escape.h"
+#include "lib/output.h"
 
 enum kind { COUNTER, GAUGE, INFO };
 

@@ -13,7 +13,7 @@
 #include "commands.h"
 #include "lib/device.h"
 #include "clients.h"
-#include "lib/columns.h"
+#include "lib/output.h"
 #include "common/number.h"
 #include "lib/json.h"
 #include "lib/option.h"

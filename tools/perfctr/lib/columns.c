@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "columns.h"
+#include "output.h"
 
 #include <stdbool.h>
 #include <string.h>

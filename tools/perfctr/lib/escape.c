@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "escape.h"
+#include "output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "app.h"
+#include <stdbool.h>
+#include <stdio.h>
 
 /* a result that is being written */
 struct output {
@@ -42,3 +44,34 @@ int output_open_live(const struct app *app, const char *path, FILE *otherwise, F
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
  */
 int output_close_live(const struct app *app, const char *path, FILE *stream, int status);
+
+/* --- Text in other formats --- */
+
+/* Write a field of CSV, in quotes if it has the separator, a quote or a line feed inside. */
+void csv_field(FILE *out, const char *text, const char *separator);
+
+/* Escape a text for elements and attributes of HTML and SVG. */
+void markup_text(FILE *out, const char *text);
+
+/* Escape a label's value or, without @quote, a help text for Prometheus. */
+void label_text(FILE *out, const char *text, bool quote);
+
+/* --- Text wrapped at the terminal's width --- */
+
+/* the first line is not indented, further lines are */
+enum { COLUMNS_UNINDENTED = -1 };
+
+/*
+ * Print text, broken between words. Ends with a line feed. A word that is too long for a line gets
+ * a line of its own.
+ * @text: words; line feeds are blanks; @column: current column of the stream, or
+ * COLUMNS_UNINDENTED; @indent: blanks before each further line, and before the first one if @column
+ * is 0; @columns: of the terminal.
+ */
+void columns_wrap(FILE *out, const char *text, int column, int indent, int columns);
+
+/* The larger one of a width and the length of a text. */
+int columns_wider(int width, const char *text);
+
+/* Print text padded or cut to a width. @text: ASCII; @width: columns, at least 1. */
+void columns_cut(FILE *out, const char *text, int width);

@@ -12,7 +12,7 @@
 
 #include "commands.h"
 #include "lib/device.h"
-#include "lib/columns.h"
+#include "lib/output.h"
 #include "lib/json.h"
 #include "lib/option.h"
 #include "lib/rows.h"

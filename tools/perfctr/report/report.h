@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/describe.h"
-#include "lib/escape.h"
+#include "lib/output.h"
 #include "lib/timeline.h"
 
 /* contents and format of a report */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/columns.h"
+#include "lib/output.h"
 #include "common/number.h"
 #include "report.h"
 

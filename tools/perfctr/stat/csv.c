@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "lib/escape.h"
+#include "lib/output.h"
 #include "stat.h"
 
 static void put_number(FILE *out, double value)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
-#include "lib/columns.h"
+#include "lib/output.h"
 #include "lib/describe.h"
 #include "stat.h"
 
