@@ -74,7 +74,7 @@ struct rule_set search_set(const struct analysis *analysis, const struct search 
 /* "7 features, weights 0..2: 2187 rules". */
 const char *search_bounds(const struct search *search, struct arena *arena);
 
-/* --- Findings of an earlier run, on another product for example, as hypotheses about the events --- */
+/* --- Findings of an earlier run, on another product too, as hypotheses about the events --- */
 
 enum carried_result { CARRIED_UNTESTED, CARRIED_CONFIRMED, CARRIED_REFUTED };
 
