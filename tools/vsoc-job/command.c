@@ -99,6 +99,10 @@ static const struct field pcie_fields[] = {
 	FIELD(FIELD_NUMBER, pcie.window, "window"),
 };
 
+static const struct field core_fields[] = {
+	FIELD(FIELD_AMOUNT, core.elements, "elements"),
+};
+
 static const struct field wait_fields[] = {
 	FIELD(FIELD_TIME, wait.duration_ns, "time"),
 };
@@ -137,6 +141,7 @@ static const struct command_kind kinds[] = {
 	{ "compute", DRM_VSOC_CMD_COMPUTE, compute_fields, ARRAY_SIZE(compute_fields) },
 	{ "copy", DRM_VSOC_CMD_COPY, copy_fields, ARRAY_SIZE(copy_fields) },
 	{ "pcie", DRM_VSOC_CMD_PCIE, pcie_fields, ARRAY_SIZE(pcie_fields) },
+	{ "core", DRM_VSOC_CMD_CORE, core_fields, ARRAY_SIZE(core_fields) },
 	{ "wait", DRM_VSOC_CMD_WAIT, wait_fields, ARRAY_SIZE(wait_fields) },
 	{ "sample", DRM_VSOC_CMD_SAMPLE, sample_fields, ARRAY_SIZE(sample_fields) },
 	{ "methods", DRM_VSOC_CMD_METHODS, methods_fields, ARRAY_SIZE(methods_fields) },

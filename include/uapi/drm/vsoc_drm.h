@@ -62,7 +62,7 @@ extern "C" {
 
 /* struct drm_vsoc_info - shape and limits of the device */
 struct drm_vsoc_info {
-	__u32 version; /* of this interface; grows with each addition, now 6 */
+	__u32 version; /* of this interface; grows with each addition, now 7 */
 	__u32 counters_per_block; /* counter positions of a GPU block, 64 or 128 */
 	__u64 shader_present; /* bit n: shader core n exists */
 	__u32 l2_slices; /* L2 slices, one MEMSYS block each */
@@ -110,6 +110,7 @@ enum drm_vsoc_cmd_type {
 	/* program MP counters; methods. Since version 3, like the next. */
 	DRM_VSOC_CMD_METHODS = 7,
 	DRM_VSOC_CMD_MP_STORE = 8, /* store MP counters; mp_store */
+	DRM_VSOC_CMD_CORE = 9, /* a CPU core copies an array; core. Since version 7. */
 };
 
 /* enum drm_vsoc_initiator - source of memory accesses */
@@ -320,6 +321,16 @@ struct drm_vsoc_cmd_pcie {
 	__u32 pad;
 };
 
+/*
+ * struct drm_vsoc_cmd_core - a CPU core of socket 0 copies an array of 4-byte elements
+ *
+ * The core has its own L1 and L2, which begin empty, and reads and writes CMEM of its socket. The
+ * perf PMU vsoc_core counts its events; kernel/vsoc/README.md describes it.
+ */
+struct drm_vsoc_cmd_core {
+	__u64 elements; /* 0..2^24 */
+};
+
 /* struct drm_vsoc_cmd_wait - pass virtual time */
 struct drm_vsoc_cmd_wait {
 	__u64 duration_ns; /* 0..max_units */
@@ -425,6 +436,7 @@ struct drm_vsoc_command {
 		struct drm_vsoc_cmd_sample sample; /* for DRM_VSOC_CMD_SAMPLE */
 		struct drm_vsoc_cmd_methods methods; /* for DRM_VSOC_CMD_METHODS */
 		struct drm_vsoc_cmd_mp_store mp_store; /* for DRM_VSOC_CMD_MP_STORE */
+		struct drm_vsoc_cmd_core core; /* for DRM_VSOC_CMD_CORE */
 		/* space for extensions; bytes unused by the command must be zero */
 		__u64 reserved[11];
 	};

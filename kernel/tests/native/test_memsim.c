@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernel.h"
-#include "memory/memsim.h"
+#include "memory/memsim_core.h"
 #include "test.h"
 
 enum { LINK, BANKS, DRAM, LINK_BACK };
@@ -365,4 +365,37 @@ TEST(ranges_hit_like_an_lru_stack)
 		check(sim.caches[0].used <= 512);
 	}
 	check(hits > 1000 && found.writebacks > 1000);
+}
+
+/* --- core ----------------------------------------------------------------- */
+
+/* the published copy: 524,288 elements, two arrays of 32,768 lines, 8,192 lines of L2 */
+TEST(copy_has_the_events_of_table_6)
+{
+	const u64 n = 524288, lines = 32768, left = 8192;
+	/* the line of the loop's variables, and what is outside the loop */
+	const u64 want[MEMSIM_EVENTS] = {
+		2 * lines + 1, 7 * n + 2, 5 * n + 1, 2 * n + 1, 21 * n + 8, 7 * n + 2,
+		2 * lines + 1, 2 * lines + 1, 4 * (2 * lines + 1 + lines - left),
+	};
+	static struct memsim_core core;
+
+	for (u32 counting = 0; counting < MEMSIM_L2_COUNTINGS; counting++) {
+		memset(&core, 0, sizeof(core));
+		core.counting = counting;
+		memsim_core_init(&core);
+		for (u64 i = 0; i < n; i += 4096)
+			memsim_core_copy(&core, i, 4096, i + 4096 == n);
+		for (u32 i = 0; i < MEMSIM_EVENTS; i++)
+			if (i != MEMSIM_L2D_CACHE)
+				check_eq(core.events[i], want[i]);
+		check_eq(core.evictions, lines - left);
+		if (counting == MEMSIM_L2_REFILLS)
+			check_eq(core.events[MEMSIM_L2D_CACHE], want[MEMSIM_L2D_CACHE]);
+		else if (counting == MEMSIM_L2_SPECULATIVE)
+			check_eq(core.events[MEMSIM_L2D_CACHE], 2 * want[MEMSIM_L2D_CACHE]);
+		else
+			/* but stored lines that are left in the L1 */
+			check(core.events[MEMSIM_L2D_CACHE] >= 3 * lines - 260);
+	}
 }

@@ -146,6 +146,7 @@ VSOC_OFFSET(cmd_pcie, bdf, 32); VSOC_OFFSET(cmd_pcie, home, 36);
 VSOC_OFFSET(cmd_pcie, initiator, 40); VSOC_OFFSET(cmd_pcie, reserved, 44);
 VSOC_OFFSET(cmd_pcie, rate, 48); VSOC_OFFSET(cmd_pcie, window, 56); VSOC_OFFSET(cmd_pcie, pad, 60);
 
+VSOC_SIZE(cmd_core, 8); VSOC_OFFSET(cmd_core, elements, 0);
 VSOC_SIZE(cmd_wait, 8); VSOC_OFFSET(cmd_wait, duration_ns, 0);
 
 VSOC_SIZE(cmd_sample, 16); VSOC_OFFSET(cmd_sample, user_data, 0);

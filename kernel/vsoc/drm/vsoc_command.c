@@ -200,6 +200,10 @@ int vsoc_check_command(struct vsoc_device *vsoc, const struct drm_vsoc_command *
 		wrong = check_methods(&cmd->methods);
 		used = sizeof(cmd->methods);
 		break;
+	case DRM_VSOC_CMD_CORE:
+		wrong = cmd->core.elements > VSOC_MAX_ELEMENTS ? "elements is above 2^24" : NULL;
+		used = sizeof(cmd->core);
+		break;
 	case DRM_VSOC_CMD_MP_STORE:
 		wrong = check_mp_store(&cmd->mp_store);
 		used = sizeof(cmd->mp_store);

@@ -26,6 +26,7 @@
 #include "engine/vsoc_engine.h"
 #include "engine/vsoc_fault.h"
 #include "engine/vsoc_log.h"
+#include "fabric/vsoc_core.h"
 #include "fabric/vsoc_fabric.h"
 #include "nv50/vsoc_nv50.h"
 #include "source/csf/csf_perfctr.h"
@@ -41,7 +42,7 @@
 static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
 {
 	*info = (struct drm_vsoc_info) {
-		.version = 6,
+		.version = 7,
 		.counters_per_block = vsoc->shape.counters_per_block,
 		.shader_present = vsoc->shape.shader_present,
 		.l2_slices = vsoc->shape.l2_slices,
@@ -282,6 +283,7 @@ static const struct vsoc_ops vsoc_ops = {
 	.drain = vsoc_fabric_drain,
 	.backlog_ns = vsoc_fabric_backlog_ns,
 	.take_l2_read_ps = vsoc_fabric_take_l2_read_ps,
+	.core = vsoc_fabric_core,
 	.idle = vsoc_nv50_idle,
 	.job = vsoc_nv50_job,
 	.command = vsoc_nv50_command,
@@ -402,7 +404,14 @@ static struct platform_driver vsoc_platform_driver = {
 
 static int __init vsoc_init(void)
 {
-	return vsoc_devices_init(&vsoc_platform_driver);
+	int ret = vsoc_core_pmu_init();
+
+	if (ret)
+		return ret;
+	ret = vsoc_devices_init(&vsoc_platform_driver);
+	if (ret)
+		vsoc_core_pmu_exit();
+	return ret;
 }
 
 static void __exit vsoc_exit(void)
@@ -410,6 +419,7 @@ static void __exit vsoc_exit(void)
 	/* this also removes new_device and del_device */
 	platform_driver_unregister(&vsoc_platform_driver);
 	vsoc_devices_exit();
+	vsoc_core_pmu_exit();
 }
 
 module_init(vsoc_init);

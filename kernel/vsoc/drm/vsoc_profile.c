@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counter logic of the shader cores, chosen in debugfs: how the product counts thread instructions,
- * and injected counting errors. It tests validation tools.
+ * Counter logic, chosen in debugfs: how the product counts thread instructions, injected counting
+ * errors, and what a core's L2D_CACHE counts. It tests validation tools.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 
 #include "engine/vsoc.h"
+#include "memory/memsim_core.h"
 #include "vsoc_drv.h"
 
 #define MAX_NAME_BYTES	32
@@ -28,6 +29,12 @@ static const char * const miscount_names[VSOC_MISCOUNTS] = {
 	[VSOC_MISCOUNT_STALE] = "stale",
 	[VSOC_MISCOUNT_OFF_BY_ONE] = "off-by-one",
 	[VSOC_MISCOUNT_MUX] = "mux",
+};
+
+static const char * const l2_counting_names[MEMSIM_L2_COUNTINGS] = {
+	[MEMSIM_L2_SPECULATIVE] = "speculative",
+	[MEMSIM_L2_REFILLS] = "refills",
+	[MEMSIM_L2_EVICTIONS] = "evictions",
 };
 
 /* returns an enum vsoc_profile or -EINVAL */
@@ -91,9 +98,11 @@ static int read_name(const char __user *from, size_t count, const char * const *
 
 NAMES_FILE(profile, VSOC_PROFILES);
 NAMES_FILE(miscount, VSOC_MISCOUNTS);
+NAMES_FILE(l2_counting, MEMSIM_L2_COUNTINGS);
 
 void vsoc_profile_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
 	debugfs_create_file("profile", 0600, dir, vsoc, &profile_fops);
 	debugfs_create_file("miscount", 0600, dir, vsoc, &miscount_fops);
+	debugfs_create_file("l2_counting", 0600, dir, vsoc, &l2_counting_fops);
 }

@@ -99,6 +99,7 @@ struct vsoc_ops {
 	void (*drain)(struct vsoc_device *vsoc, u32 lane);
 	u64 (*backlog_ns)(struct vsoc_device *vsoc, u32 lane, bool all);
 	u64 (*take_l2_read_ps)(struct vsoc_device *vsoc);
+	void (*core)(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 elements, u64 ns);
 
 	/* The rest is for NVIDIA-style counters and does nothing without them. */
 	/* account for the time without a running job; hw_lock held */

@@ -225,7 +225,8 @@ static void progress(struct vsoc_engine *e, u64 ns, u64 time_ns)
 	const u64 work_ns = ns ? min(ns, e->work.duration_ns - e->work.done_ns) :
 				 work_in(current_rate(e->vsoc), time_ns);
 	struct vsoc_device *vsoc = e->vsoc;
-	u64 stall_ns = ns ? 0 : time_ns;
+	/* a command that does not use the L2 waits without it */
+	const u64 stall_ns = ns || !e->work.streams[0].by_counters ? 0 : time_ns;
 
 	mutex_lock(&vsoc->hw_lock);
 	if (e->running) {

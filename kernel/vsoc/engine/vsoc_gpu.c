@@ -159,6 +159,12 @@ void vsoc_gpu_progress(struct vsoc_device *vsoc, struct vsoc_work *work, u64 ns,
 			lines[i] = part_done(work, s->lines) - s->done;
 		report(vsoc, s, lines[i], time_ns);
 	}
+	if (work->elements) {
+		const u64 delta = part_done(work, work->elements) - work->elements_done;
+
+		vsoc->ops->core(vsoc, work, delta, time_ns);
+		work->elements_done += delta;
+	}
 }
 
 /* core-group cycles of @ps at the current clock; @rest: what earlier calls left over */

@@ -26,6 +26,7 @@
 #define COREGROUP_NS(cycles)	DIV64_U64_ROUND_UP((cycles) * 5, 4)
 #define SHADER_NS(cycles)	((cycles) * 2)
 
+#define ELEMENT_NS		10	/* of a copy by a core: 21 instructions */
 #define COMMAND_NS		200	/* fixed part of every command */
 #define COMMAND_MCU_CYCLES	100
 #define COMMAND_CS_CYCLES	16
@@ -187,6 +188,8 @@ static void work_init(struct vsoc_work *work)
 	work->done_ns = 0;
 	work->count = 0;
 	work->stream_count = 0;
+	work->elements = 0;
+	work->elements_done = 0;
 }
 
 static void add_stream(struct vsoc_work *work, u16 block, u16 counter, u64 total, u16 stream)
@@ -746,6 +749,27 @@ static u64 pcie(struct vsoc_work *work, const struct drm_vsoc_cmd_pcie *p)
 	return issue_ns(p->bytes / DRM_VSOC_LINE_BYTES, p->rate);
 }
 
+/* its streams get their lines from the core's bus */
+static u64 core(struct vsoc_work *work, const struct drm_vsoc_cmd_core *c)
+{
+	struct vsoc_traffic t = {
+		.kind = VSOC_TRAFFIC_MEM,
+		.initiator = DRM_VSOC_INITIATOR_CPU,
+		.home = DRM_VSOC_HOME_CMEM,
+		.address = work->heap,
+		.window = VSOC_WINDOW,
+	};
+
+	add(work, VSOC_BLOCK_CSHW, VSOC_CSHW_CS_INSTRUCTIONS, 6);
+	t.op = MEMSIM_READ;
+	add_traffic(work, &t, 0);
+	t.op = MEMSIM_WRITE;
+	t.address += VSOC_HEAP_BYTES;
+	add_traffic(work, &t, 0);
+	work->elements = c->elements;
+	return c->elements * ELEMENT_NS;
+}
+
 void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *cmd,
 			const struct vsoc_thread *thread)
 {
@@ -765,6 +789,9 @@ void vsoc_rules_command(struct vsoc_work *work, const struct drm_vsoc_command *c
 		break;
 	case DRM_VSOC_CMD_PCIE:
 		ns = pcie(work, &cmd->pcie);
+		break;
+	case DRM_VSOC_CMD_CORE:
+		ns = core(work, &cmd->core);
 		break;
 	case DRM_VSOC_CMD_WAIT:
 		ns = cmd->wait.duration_ns;

@@ -19,6 +19,7 @@
 #define VSOC_SETS		3	/* enum drm_perfctr_set */
 #define VSOC_MAX_UNITS		BIT_ULL(40)
 #define VSOC_MAX_INSTRUCTIONS	65535
+#define VSOC_MAX_ELEMENTS	BIT_ULL(24)	/* that a core copies */
 #define VSOC_DRAW_INSTRUCTIONS	16	/* of each vertex and each fragment thread */
 #define VSOC_MIN_RATE		1000000	/* bytes per second that a COPY or PCIE offers */
 
@@ -101,6 +102,7 @@ struct vsoc_counting {
 	/* enum vsoc_profile; may change any time, read once for each kernel and core */
 	u32 profile;
 	u32 miscount;	/* enum vsoc_miscount, read in the same way */
+	u32 l2_counting;	/* enum memsim_l2_counting, read at each command */
 	/* integer thread instructions of the last kernel, by present core */
 	u64 last_integer[VSOC_MAX_CORES];
 };
@@ -131,6 +133,7 @@ struct vsoc_work {
 	u32 capacity;			/* elements of @items, vsoc_work_capacity() */
 	struct vsoc_work_stream streams[VSOC_MAX_STREAMS];	/* memory traffic */
 	u32 stream_count;		/* elements of @streams in use */
+	u64 elements, elements_done;	/* of an array that a core copies */
 };
 
 void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,

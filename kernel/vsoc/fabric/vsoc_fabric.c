@@ -19,6 +19,7 @@
 #include "tegra410/tegra410_regs.h"
 #include "engine/vsoc.h"
 #include "engine/vsoc_fault.h"
+#include "vsoc_core.h"
 #include "vsoc_fabric.h"
 #include "vsoc_route.h"
 
@@ -109,6 +110,32 @@ u64 vsoc_fabric_backlog_ns(struct vsoc_device *vsoc, u32 lane, bool all)
 	else if (!all && ps < LEAST_WAIT_PS)
 		ps = 0;
 	return DIV_ROUND_UP_ULL(ps, 1000);
+}
+
+void vsoc_fabric_core(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 elements,
+		      u64 ns)
+{
+	struct memsim_core *core = &vsoc->fabric->core;
+	const u64 first = work->elements_done, evictions = core->evictions;
+	u64 before[MEMSIM_EVENTS], lines[VSOC_MAX_STREAMS];
+
+	lockdep_assert_held(&vsoc->hw_lock);
+	memcpy(before, core->events, sizeof(before));
+	if (!first) {
+		core->counting = READ_ONCE(work->counting->l2_counting);
+		memsim_core_init(core);
+	}
+	memsim_core_copy(core, first, elements, first + elements == work->elements);
+	vsoc_core_count(core, before);
+	lines[0] = core->events[MEMSIM_L2D_CACHE_REFILL] - before[MEMSIM_L2D_CACHE_REFILL];
+	lines[1] = core->evictions - evictions;
+	for (u32 i = 0; i < VSOC_MAX_STREAMS; i++) {
+		struct vsoc_traffic t = work->streams[i].traffic;
+
+		t.bytes = lines[i] * DRM_VSOC_LINE_BYTES;
+		if (t.bytes)
+			vsoc_route_offer(vsoc->fabric, &t, ns);
+	}
 }
 
 u64 vsoc_fabric_take_l2_read_ps(struct vsoc_device *vsoc)

@@ -10,6 +10,7 @@
 struct dentry;
 struct vsoc_device;
 struct vsoc_traffic;
+struct vsoc_work;
 
 /* Process context; vsoc_fabric_init() returns 0 or a negative errno. */
 int vsoc_fabric_init(struct vsoc_device *vsoc);
@@ -25,6 +26,10 @@ void vsoc_fabric_advance(struct vsoc_device *vsoc, u64 ns);
 void vsoc_fabric_drain(struct vsoc_device *vsoc, u32 lane);
 /* requests of the GPU's L2 for reads that were in flight × time, since the last call */
 u64 vsoc_fabric_take_l2_read_ps(struct vsoc_device *vsoc);
+
+/* the core copies the next elements of @work in @ns */
+void vsoc_fabric_core(struct vsoc_device *vsoc, const struct vsoc_work *work, u64 elements,
+		      u64 ns);
 
 /*
  * Time after which to look again whether all traffic of a lane was issued, or with @all completed;

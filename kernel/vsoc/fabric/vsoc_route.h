@@ -6,7 +6,7 @@
 #define _VSOC_ROUTE_H_
 
 #include "engine/vsoc_traffic.h"
-#include "memory/memsim.h"
+#include "memory/memsim_core.h"
 #include "soc_model.h"
 
 #define VSOC_TRAFFIC_KINDS	(VSOC_TRAFFIC_PCIE_TGT + 1)
@@ -55,6 +55,7 @@ struct vsoc_route_total {
 struct vsoc_fabric {
 	struct memsim sim;
 	struct vsoc_route routes[MEMSIM_FLOWS];
+	struct memsim_core core;	/* copies; its caches hold nothing between commands */
 	u64 l2_read_ps;		/* reads of the GPU's L2 in flight × time, not yet taken */
 	u64 bytes[VSOC_TRAFFIC_KINDS][VSOC_INITIATORS][VSOC_HOMES][MEMSIM_OPS];
 	struct vsoc_route_total totals[VSOC_TRAFFIC_KINDS][VSOC_INITIATORS][MEMSIM_OPS];

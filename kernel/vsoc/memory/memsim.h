@@ -81,6 +81,7 @@ struct memsim_lookup {
 	u64 local_snoops;	/* lines that CPUs may have, requested by others */
 	u64 external_snoops;	/* lines that others may have, requested by somebody else */
 	u64 external_evicts;	/* lines that others may have, replaced */
+	u64 victim;		/* the last line written back, in exact mode */
 };
 
 struct memsim_extent {
@@ -201,6 +202,8 @@ u64 memsim_unloaded_ps(const struct memsim *sim, const struct memsim_flow *flow,
 /* parts of the simulation */
 void memsim_run_exact(struct memsim *sim, u64 until_ps);
 u64 memsim_server_pass(struct memsim_server *server, u64 line, u64 now_ps);
+/* exact mode: the cache has the line */
+bool memsim_has(const struct memsim_cache *cache, u64 line);
 void memsim_access(struct memsim_cache *cache, u64 line, u64 lines, enum memsim_op op, u8 holder,
 		   struct memsim_lookup *out);
 

@@ -24,6 +24,8 @@ static void count_hit(struct memsim_lookup *out, u64 lines, u8 had, u8 wants)
 
 static void count_leave(struct memsim_lookup *out, u64 line, u64 lines, bool dirty)
 {
+	if (dirty)
+		out->victim = line;
 	if (dirty && line & MEMSIM_FAR_LINE)
 		out->far_writebacks += lines;
 	else if (dirty)
@@ -54,17 +56,31 @@ static u8 tag_holder(u64 tag)
 	return tag >> TAG_HOLDER & 3;
 }
 
-static void access_set(struct memsim_cache *c, u64 line, enum memsim_op op, u8 holder,
-		       struct memsim_lookup *out)
+/* the way of a line in its set, or the number of ways */
+static u32 find_way(const struct memsim_cache *c, const u64 *set, u64 line)
 {
-	u64 *set = c->tags + (line & (c->sets - 1)) * c->ways;
-	u64 tag = 0;
 	u32 way;
 
 	for (way = 0; way < c->ways; way++) {
 		if ((set[way] & TAG_VALID) && set[way] >> TAG_LINE == line)
 			break;
 	}
+	return way;
+}
+
+bool memsim_has(const struct memsim_cache *cache, u64 line)
+{
+	return find_way(cache, cache->tags + (line & (cache->sets - 1)) * cache->ways, line) <
+	       cache->ways;
+}
+
+static void access_set(struct memsim_cache *c, u64 line, enum memsim_op op, u8 holder,
+		       struct memsim_lookup *out)
+{
+	u64 *set = c->tags + (line & (c->sets - 1)) * c->ways;
+	u32 way = find_way(c, set, line);
+	u64 tag = 0;
+
 	if (way < c->ways) {
 		tag = set[way];
 		count_hit(out, 1, tag_holder(tag), holder);

@@ -670,7 +670,7 @@ def without_device():
                                                              "vsoc-pcounter"} and
               all(s["reason"] for s in result["skipped"]), f"{result['skipped']}")
     run("xavier-gpu", status=4)
-    check("give --measured" in run("a53-copy", status=4).stderr, "a campaign for files only")
+    check("give --measured" in run("gpu-no-shfl", status=4).stderr, "a campaign for files only")
 
 
 class Page(html.parser.HTMLParser):

@@ -120,6 +120,18 @@ def right_device_is_trusted():
           not memory["dropped_readings"], "the anchor is not in every run")
 
 
+@test
+def table_6_live():
+    """a53-copy: caches and bus of a modelled core give table VI; L2D_CACHE as it is switched"""
+    for counting, verdict in (("evictions", "UNTRUSTED"), ("refills", "TRUSTED"),
+                              ("speculative", "EXPLAINED")):
+        choose("l2_counting", counting)
+        campaign = live("a53-copy", "--runs", "1", status=(FINE, DOUBT))
+        for name, is_verdict in verdicts(campaign).items():
+            check(is_verdict == (verdict if name == "L2D_CACHE" else "TRUSTED"),
+                  f"{counting}: {name}: {event(campaign, name)['reason']}")
+
+
 def with_fault(fault):
     choose("miscount", fault)
     try:
