@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The smallest driver that offers counters: docs/adding.md explains it, and its numbers are the
+ * steps there. The hardware, a few 32-bit counters that wrap, is memory; writing a number to the
+ * device's attribute "work" lets it count.
+ */
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
+#include <linux/sysfs.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_perfctr.h>
+#include <drm/perfctr_mali.h>
+
+#include "compat.h"
+
+#define COUNTERS	4
+#define MAX_COUNT_HZ	1000000000ull
+
+struct skeleton {
+	struct drm_device drm;
+	u32 reg[COUNTERS];	/* the hardware */
+	struct drm_perfctr *pc;
+	struct drm_perfctr_source source;
+	u32 last[COUNTERS];	/* registers at the last collection */
+};
+
+static struct skeleton *to_skeleton(struct drm_device *drm)
+{
+	return container_of(drm, struct skeleton, drm);
+}
+
+/* --- 1: the source ------------------------------------------------------- */
+
+static int start(struct drm_perfctr_source *source, u8 set)
+{
+	struct skeleton *skeleton = container_of(source, struct skeleton, source);
+
+	memcpy(skeleton->last, skeleton->reg, sizeof(skeleton->last));
+	return 0;
+}
+
+static void stop(struct drm_perfctr_source *source)
+{
+}
+
+static int collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
+{
+	struct skeleton *skeleton = container_of(source, struct skeleton, source);
+	u64 *totals = drm_perfctr_block_totals(source, 0);
+	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { GENMASK_ULL(COUNTERS - 1, 0) };
+
+	for (int i = 0; i < COUNTERS; i++) {
+		u32 now = READ_ONCE(skeleton->reg[i]);
+
+		totals[i] += now - skeleton->last[i];
+		skeleton->last[i] = now;
+	}
+	drm_perfctr_block_report(source, 0, DRM_PERFCTR_STATE_ON, valid);
+	return 0;
+}
+
+static const struct drm_perfctr_source_ops source_ops = {
+	.start = start,
+	.stop = stop,
+	.collect = collect,
+};
+
+static const struct drm_perfctr_block_desc block = {
+	.type = DRM_PERFCTR_MALI_BLOCK_TILER,
+	.counters = COUNTERS,
+	.product = DRM_PERFCTR_PRODUCT_UNKNOWN,
+	.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
+	.clock = DRM_PERFCTR_CLOCK_NONE,
+	.available = { GENMASK_ULL(COUNTERS - 1, 0) },
+};
+
+/* --- 2: files and ioctls ------------------------------------------------- */
+
+static int skeleton_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct drm_perfctr_file *perfctr = kzalloc(sizeof(*perfctr), GFP_KERNEL);
+
+	if (!perfctr)
+		return -ENOMEM;
+	drm_perfctr_file_open(to_skeleton(drm)->pc, perfctr);
+	file->driver_priv = perfctr;
+	return 0;
+}
+
+static void skeleton_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	drm_perfctr_file_close(file->driver_priv);
+	kfree(file->driver_priv);
+}
+
+DRM_PERFCTR_IOCTL_HANDLERS(to_skeleton(drm)->pc, file->driver_priv)
+
+static const struct drm_ioctl_desc ioctls[] = {
+	DRM_PERFCTR_IOCTLS,
+};
+
+static const struct file_operations fops = {
+	.owner = THIS_MODULE,
+	PERFCTR_DRM_FOPS,
+};
+
+static const struct drm_driver drm_driver = {
+	.driver_features = DRIVER_RENDER,
+	.open = skeleton_open,
+	.postclose = skeleton_postclose,
+	.ioctls = ioctls,
+	.num_ioctls = ARRAY_SIZE(ioctls),
+	.fops = &fops,
+	.name = "skeleton",
+	.desc = "The smallest driver with counters",
+	PERFCTR_DRM_DATE
+};
+
+/* --- 3: power and reset -------------------------------------------------- */
+
+static int runtime_suspend(struct device *dev)
+{
+	struct skeleton *skeleton = dev_get_drvdata(dev);
+
+	drm_perfctr_suspend(skeleton->pc);
+	/* the hardware loses its state */
+	memset(skeleton->reg, 0, sizeof(skeleton->reg));
+	return 0;
+}
+
+static int runtime_resume(struct device *dev)
+{
+	struct skeleton *skeleton = dev_get_drvdata(dev);
+
+	drm_perfctr_resume(skeleton->pc);
+	return 0;
+}
+
+static ssize_t work_store(struct device *dev, struct device_attribute *attribute, const char *text,
+			  size_t length)
+{
+	struct skeleton *skeleton = dev_get_drvdata(dev);
+	u32 amount;
+	int err = kstrtou32(text, 0, &amount) ?: pm_runtime_resume_and_get(dev);
+
+	if (err)
+		return err;
+	/* the second one is twice as fast */
+	for (int i = 0; i < COUNTERS; i++)
+		skeleton->reg[i] += amount * (i + 1);
+	pm_runtime_mark_last_busy(dev);
+	pm_runtime_put_autosuspend(dev);
+	return length;
+}
+static DEVICE_ATTR_WO(work);
+
+static ssize_t reset_store(struct device *dev, struct device_attribute *attribute,
+			   const char *text, size_t length)
+{
+	struct skeleton *skeleton = dev_get_drvdata(dev);
+
+	drm_perfctr_pre_reset(skeleton->pc);
+	memset(skeleton->reg, 0, sizeof(skeleton->reg));
+	drm_perfctr_post_reset(skeleton->pc);
+	return length;
+}
+static DEVICE_ATTR_WO(reset);
+
+static struct attribute *skeleton_attrs[] = {
+	&dev_attr_work.attr,
+	&dev_attr_reset.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(skeleton);
+
+/* --- 4: probe and remove ------------------------------------------------- */
+
+static int skeleton_probe(struct platform_device *pdev)
+{
+	static const struct drm_perfctr_config config = { .name = "skeleton" };
+	struct device *dev = &pdev->dev;
+	struct skeleton *skeleton;
+	int err;
+
+	skeleton = devm_drm_dev_alloc(dev, &drm_driver, struct skeleton, drm);
+	if (IS_ERR(skeleton))
+		return PTR_ERR(skeleton);
+	platform_set_drvdata(pdev, skeleton);
+	skeleton->pc = drmm_perfctr_create(&skeleton->drm, &config);
+	if (IS_ERR(skeleton->pc))
+		return PTR_ERR(skeleton->pc);
+	skeleton->source.name = "skeleton";
+	skeleton->source.ops = &source_ops;
+	skeleton->source.descs = &block;
+	skeleton->source.block_count = 1;
+	skeleton->source.max_interval_ns = U32_MAX * (u64)NSEC_PER_SEC / MAX_COUNT_HZ / 2;
+	skeleton->source.collect_at_reset = true;
+	err = drm_perfctr_add_source(skeleton->pc, &skeleton->source);
+	if (err)
+		return err;
+	pm_runtime_set_autosuspend_delay(dev, 50);
+	pm_runtime_use_autosuspend(dev);
+	pm_runtime_set_active(dev);
+	err = devm_pm_runtime_enable(dev);
+	return err ?: drm_dev_register(&skeleton->drm, 0);
+}
+
+static void skeleton_remove(struct platform_device *pdev)
+{
+	struct skeleton *skeleton = platform_get_drvdata(pdev);
+
+	drm_perfctr_unplug(skeleton->pc);
+	drm_dev_unplug(&skeleton->drm);
+}
+
+static const struct dev_pm_ops pm_ops = {
+	SET_RUNTIME_PM_OPS(runtime_suspend, runtime_resume, NULL)
+};
+
+static struct platform_driver skeleton_driver = {
+	.probe = skeleton_probe,
+	.PERFCTR_PLATFORM_REMOVE = skeleton_remove,
+	.driver = {
+		.name = "skeleton",
+		.pm = &pm_ops,
+		.dev_groups = skeleton_groups,
+	},
+};
+
+static struct platform_device *device;
+
+static int __init skeleton_init(void)
+{
+	int err = platform_driver_register(&skeleton_driver);
+
+	if (err)
+		return err;
+	device = platform_device_register_simple("skeleton", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(device))
+		platform_driver_unregister(&skeleton_driver);
+	return PTR_ERR_OR_ZERO(device);
+}
+module_init(skeleton_init);
+
+static void __exit skeleton_exit(void)
+{
+	platform_device_unregister(device);
+	platform_driver_unregister(&skeleton_driver);
+}
+module_exit(skeleton_exit);
+
+MODULE_DESCRIPTION("The smallest driver with counters");
+MODULE_LICENSE("GPL");
