@@ -244,6 +244,9 @@ struct pctr_software {
 	} queries[MOST_QUERIES];
 	unsigned count;
 	struct software_query statistics;
+	/* of the frame; the driver's own count, which may be another, takes precedence */
+	uint64_t draws;
+	bool counts_draws;
 	char text[TEXT_BYTES];
 };
 
@@ -305,6 +308,8 @@ static void add_queries(struct pctr_software *s, pctr_query_info_fn query_info)
 		q->unit = unit_of(&info);
 		q->query = s->driver->create_query(s->pipe, info.query_type, 0);
 		s->count += !!q->query;
+		if (q->query && strstr(info.name, "draw-calls"))
+			s->counts_draws = false;
 	}
 }
 
@@ -318,13 +323,10 @@ struct pctr_software *pctr_software_new(struct pipe_context *pipe,
 		return NULL;
 	s->pipe = pipe;
 	s->driver = driver;
+	s->counts_draws = true;
 	add_queries(s, query_info);
 	if (has_statistics)
 		s->statistics.query = driver->create_query(pipe, PIPE_QUERY_PIPELINE_STATISTICS, 0);
-	if (!s->count && !s->statistics.query) {
-		free(s);
-		return NULL;
-	}
 	pctr_software_begin(s);
 	return s;
 }
@@ -363,13 +365,21 @@ static void add_value(struct pctr_software *s, size_t *used, const char *name, u
 	s->text[*used] = '\0';
 }
 
-const char *pctr_software_end(struct pctr_software *software)
+void pctr_software_draw(struct pctr_software *software, unsigned draws)
+{
+	software->draws += draws;
+}
+
+const char *pctr_software_end(struct pctr_software *software, bool is_complete)
 {
 	struct pctr_software *s = software;
 	union pipe_query_result result;
 	size_t used = 0;
 
 	s->text[0] = '\0';
+	if (s->counts_draws && is_complete)
+		add_value(s, &used, "draw-calls", s->draws, "");
+	s->draws = 0;
 	for (unsigned n = 0; n < s->count; n++)
 		if (end(s, &s->queries[n], &result))
 			add_value(s, &used, s->queries[n].name, result.u64, s->queries[n].unit);

@@ -72,18 +72,22 @@ struct pctr_software;
  * Begin to count.
  * @driver: functions of the context, not hooked; must outlive the result; @query_info: may be NULL;
  * @has_statistics: the driver counts the pipeline's statistics.
- * Return: NULL if the driver has no counters, or out of memory.
+ * Return: NULL if out of memory.
  */
 struct pctr_software *pctr_software_new(struct pipe_context *pipe,
 					const struct pctr_functions *driver,
 					pctr_query_info_fn query_info, bool has_statistics);
 
+/* The program draws, @draws times in a call of the driver. */
+void pctr_software_draw(struct pctr_software *software, unsigned draws);
+
 /*
  * End a frame whose rendering has finished.
+ * @is_complete: pctr_software_draw() was called for all draws.
  * Return: its values, as the protocol of perfctr-perfkit(1) has them behind "frame"; valid until
  * the next call.
  */
-const char *pctr_software_end(struct pctr_software *software);
+const char *pctr_software_end(struct pctr_software *software, bool is_complete);
 
 /* Begin the next frame. */
 void pctr_software_begin(struct pctr_software *software);

@@ -56,6 +56,9 @@ struct pctr_hook {
 
 	/* counters of frames; NULL: none */
 	struct pctr_software *software;
+	void (*draw_vbo)(struct pipe_context *pipe, const struct pipe_draw_info *info,
+			 unsigned drawid_offset, const struct pipe_draw_indirect_info *indirect,
+			 const struct pipe_draw_start_count_bias *draws, unsigned num_draws);
 	struct pctr_functions driver;
 	void (*set_active_query_state)(struct pipe_context *pipe, bool enable);
 	void (*flush)(struct pipe_context *pipe, struct pipe_fence_handle **fence, unsigned flags);
@@ -387,6 +390,16 @@ static void flush_work(struct pipe_context *pipe, unsigned flags)
 		begin_statistics(pipe);
 }
 
+static void hooked_draw_vbo(struct pipe_context *pipe, const struct pipe_draw_info *info,
+			    unsigned drawid_offset, const struct pipe_draw_indirect_info *indirect,
+			    const struct pipe_draw_start_count_bias *draws, unsigned num_draws)
+{
+	struct pctr_hook *hook = pipe->pctr;
+
+	pctr_software_draw(hook->software, indirect ? 1 : num_draws);
+	hook->draw_vbo(pipe, info, drawid_offset, indirect, draws, num_draws);
+}
+
 static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,
 			 unsigned flags)
 {
@@ -399,7 +412,11 @@ static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **f
 	    !pctr_frames_listens(hook, say))
 		return;
 	finish_rendering(pipe);
-	pctr_frames_end(hook, hook->software ? pctr_software_end(hook->software) : "");
+	/* some drivers replace the function when states change */
+	pctr_frames_end(hook, hook->software ?
+				      pctr_software_end(hook->software,
+							pipe->draw_vbo == hooked_draw_vbo) :
+				      "");
 	if (hook->software)
 		pctr_software_begin(hook->software);
 }
@@ -497,6 +514,8 @@ static void restore(struct pipe_context *pipe, const struct pctr_hook *hook)
 	set_functions(pipe, &hook->driver);
 	if (hook->flush)
 		pipe->flush = hook->flush;
+	if (hook->draw_vbo && pipe->draw_vbo == hooked_draw_vbo)
+		pipe->draw_vbo = hook->draw_vbo;
 	if (hook->vsoc)
 		pipe->set_active_query_state = hook->set_active_query_state;
 }
@@ -554,6 +573,10 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 	if (s->reports_frames)
 		hook->software = pctr_software_new(pipe, &hook->driver, s->get_driver_query_info,
 						   has_statistics(screen));
+	if (hook->software) {
+		hook->draw_vbo = pipe->draw_vbo;
+		pipe->draw_vbo = hooked_draw_vbo;
+	}
 	if (hook->vsoc || s->reports_frames) {
 		hook->flush = pipe->flush;
 		pipe->flush = hooked_flush;
