@@ -387,7 +387,7 @@ def gives_the_ring_back():
     wait_for(suspended, "does not suspend")
 
 
-@test
+@test_csf
 def validated_live():
     """perfctr validate: kernels without GL, submitted to panthor, count as documented; a campaign's
     program is not run unasked"""
