@@ -410,8 +410,47 @@ def cpu_peer():
             "perf", "stat", "-a", "-e", f"{C2C}/event=4/", "true")
 
 
+def root_port(config):
+    """(bus, segment, root port, root complex, socket) from a configuration space"""
+    at, word = 0x100, lambda offset: int.from_bytes(config[offset:offset + 4], "little")
+    while at:
+        if word(at) & 0xffff == 0x23 and word(at + 4) & 0xffff == 0x10de and config[at + 8] == 4:
+            return tuple(config[at + 0xc:at + 0x11])
+        at = word(at) >> 20
+    return None
+
+
+def pci():
+    """--param vsoc.soc_pci=1: root ports name their root complex, as the document maps them"""
+    def found():
+        ports = {}
+        for path in glob.glob("/sys/bus/pci/devices/*/config"):
+            with open(path, "rb") as f:
+                config = f.read()
+            if config[:2] == b"\xde\x10" and len(config) > 0x100:
+                ports[path.split("/")[-2]] = root_port(config)
+        return ports
+
+    ports = found()
+    report(len(ports) == 2 * 6 * 8 and len(set(ports.values())) == len(ports),
+           "each root port has a place of its own", str(ports))
+    wrong = [(name, place) for name, place in ports.items()
+             if name != f"{place[1]:04x}:{place[0]:02x}:{place[2]:02x}.0" or
+             not os.path.exists(f"{SYSFS}/nvidia_pcie_pmu_{place[4]}_rc_{place[3]}")]
+    report(not wrong, "the place leads to the device and to a PMU", str(wrong))
+    info = json.loads(subprocess.run(["perfctr", "info", "-j"], stdout=subprocess.PIPE,
+                                     check=True).stdout)["pcie_root_ports"]
+    seen = {p["address"]: (p["bus"], p["segment"], p["root_port"], p["root_complex"], p["socket"])
+            for p in info}
+    report(seen == ports, "perfctr info maps them too", str(seen))
+    for name, left in (("unbind", 0), ("bind", len(ports))):
+        with open(f"/sys/bus/platform/drivers/vsoc/{name}", "w", encoding="ascii") as f:
+            f.write("vsoc.0")
+        report(len(found()) == left, f"after {name}: {left} root ports", str(found()))
+
+
 def main():
-    modes = {"forms": forms, "wide": wide, "second-gpu": second_gpu, "cpu-peer": cpu_peer}
+    modes = {"pci": pci, "forms": forms, "wide": wide, "second-gpu": second_gpu, "cpu-peer": cpu_peer}
     modes[sys.argv[1] if len(sys.argv) > 1 else "forms"]()
     healthy()
     print(f"1..{sum(RESULTS.values())}")

@@ -21,6 +21,7 @@
 #include "engine/vsoc_fault.h"
 #include "vsoc_core.h"
 #include "vsoc_fabric.h"
+#include "vsoc_pci.h"
 #include "vsoc_route.h"
 
 /* a command that goes on does not wait for less */
@@ -65,6 +66,10 @@ MODULE_PARM_DESC(soc_gpu_mask, "GPUs on NVLink-C2C, a bit for each of 2; 0: anot
 static char *soc_cpus[VSOC_SOCKETS];
 module_param_array(soc_cpus, charp, NULL, 0444);
 MODULE_PARM_DESC(soc_cpus, "CPUs of each socket as ranges, e.g. 0-1,2-3 (split evenly)");
+
+static bool soc_pci;
+module_param(soc_pci, bool, 0444);
+MODULE_PARM_DESC(soc_pci, "the first virtual SoC has PCI host bridges with its root ports (N)");
 
 /* PMU names are global: only one virtual SoC can register them */
 static atomic_t soc_taken = ATOMIC_INIT(0);
@@ -449,6 +454,15 @@ static int plug_all(struct vsoc_device *vsoc)
 	fabric->owner = true;
 	for (unsigned int i = 0; !ret && i < fabric->count; i++)
 		ret = soc_pmu_plug(fabric->all[i], vsoc->drm.dev);
+	if (ret || !soc_pci)
+		return ret;
+	fabric->pci = vsoc_pci_add(vsoc->drm.dev);
+	if (IS_ERR(fabric->pci)) {
+		ret = PTR_ERR(fabric->pci);
+		fabric->pci = NULL;
+		dev_err(vsoc->drm.dev, "soc_pci: no PCI host bridges, which need PCI on x86: %d\n",
+			ret);
+	}
 	return ret;
 }
 
@@ -482,6 +496,8 @@ void vsoc_fabric_fini(struct vsoc_device *vsoc)
 
 	if (!fabric)
 		return;
+	if (fabric->pci)
+		vsoc_pci_remove(fabric->pci);
 	/* no register is read afterwards, so leave_work is not scheduled again */
 	mutex_lock(&fabric->plug_lock);
 	for (unsigned int i = 0; i < fabric->count; i++)

@@ -61,6 +61,7 @@ struct vsoc_fabric {
 	struct vsoc_route_total totals[VSOC_TRAFFIC_KINDS][VSOC_INITIATORS][MEMSIM_OPS];
 	unsigned long gpu_mask;			/* GPUs on NVLink-C2C */
 	bool owner;				/* this device registers the PMUs' names */
+	struct vsoc_pci *pci;			/* its root ports, or NULL */
 	struct soc_pmu *ucf[VSOC_SOCKETS];	/* models by socket */
 	struct soc_pmu *pcie[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES]; /* by socket and root complex */
 	/* by socket and root complex */
