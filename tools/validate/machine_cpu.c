@@ -13,13 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cpu_kernels.h"
 #include "study.h"
 
-enum { ATTEMPTS = 8, INTERRUPTS_BYTES = 1 << 20 };
+enum { ATTEMPTS = 20, INTERRUPTS_BYTES = 1 << 20 };
 
 enum side { ASKS, ANSWERS, SIDES };
 /* read and write end of each side; a socket would also wake the reader when its message was read */
@@ -244,20 +245,31 @@ struct attempt {
 	uint64_t interrupts;
 };
 
-static int attempt(struct cpu *cpu, int fd, const struct task *task, struct attempt *result)
+/* What disturbs an event: interrupts, or for those of the kernel other tasks on this CPU. */
+static uint64_t disturbances(const struct cpu *cpu, size_t event)
 {
+	struct rusage usage;
+
+	if (!cpu->is_software[event])
+		return interrupts_of(cpu);
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nivcsw;
+}
+
+static int attempt(struct cpu *cpu, size_t event, const struct task *task, struct attempt *result)
+{
+	int fd = cpu->fds[event];
 	struct counted before;
 	int error;
 
 	/* the times are cumulative: RESET does not clear them */
 	if (read(fd, &before, sizeof(before)) != sizeof(before))
 		return -EIO;
-	result->interrupts = interrupts_of(cpu);
+	result->interrupts = disturbances(cpu, event);
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	error = task->kernel ? task->kernel->run(&task->work) : sleeps(task->work.rounds);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	result->interrupts = interrupts_of(cpu) - result->interrupts;
+	result->interrupts = disturbances(cpu, event) - result->interrupts;
 	if (!error && read(fd, &result->counted, sizeof(before)) != sizeof(before))
 		error = -EIO;
 	result->counted.enabled_ns -= before.enabled_ns;
@@ -321,7 +333,7 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
 	do {
 		struct attempt *now = &attempts[count++];
-		int error = attempt(cpu, cpu->fds[event], task, now);
+		int error = attempt(cpu, event, task, now);
 
 		if (error)
 			return fail(a->failure, "%s: %s", point->label, strerror(-error));
@@ -331,11 +343,10 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 		}
 		if (now->interrupts < best->interrupts)
 			best = now;
-		/* what the kernel counts itself, an interrupt does not disturb */
-	} while (best->interrupts && count < ATTEMPTS && !cpu->is_software[event]);
+	} while (best->interrupts && count < ATTEMPTS);
 	cpu->repeated += count - 1;
 	reading.value = best->counted.value;
-	if (best->interrupts && !cpu->is_software[event])
+	if (best->interrupts)
 		reading.value = without_interrupts(cpu, attempts, best);
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
 	return 0;

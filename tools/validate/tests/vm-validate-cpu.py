@@ -93,8 +93,8 @@ def interrupts():
     point, = events["e"]["points"]
     said = [int(n) for n in re.findall(r"\d+", result["configuration"]["interrupts"])]
     print("#", result["configuration"]["interrupts"], point)
-    # each of two readings had seven more attempts, and was corrected or could not be
-    check(said[0] == 14 and said[1] + said[-1] == 2, result["configuration"]["interrupts"])
+    # each of two readings had 19 more attempts, and was corrected or could not be
+    check(said[0] == 38 and said[1] + said[-1] == 2, result["configuration"]["interrupts"])
     check(events["e"]["verdict"] == "TRUSTED", events["e"]["reason"])
 
 
