@@ -14,6 +14,7 @@ import glob
 import json
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -30,8 +31,8 @@ DEBUG = vsoc_truth.FOLDER
 CGROUPS = "/sys/fs/cgroup"
 BEAT = 16
 STEP_NS = 100_000
-WINDOW_STEPS = 5
-STEPS = 10
+WINDOW_STEPS = 25
+STEPS = 12
 SEEDS = 20
 MAX_COPY = 128 << 10
 
@@ -49,7 +50,7 @@ def records(name, kind=None):
 
 # --- the virtual SoC -----------------------------------------------------------------------
 
-SAMPLE, COPY, READ, STATUS = 6, 3, 1, 5
+SAMPLE, COPY, READ, STATUS, CONCURRENT = 6, 3, 1, 5, 1
 IOCTLS = {"submit": (0x41, 40), "wait": (0x42, 32), "create": (0x43, 8)}
 
 
@@ -76,8 +77,8 @@ def done(fd, job):
     return True
 
 
-def copy(size):
-    return struct.pack("=IIQQQI", COPY, 0, size, 0, 0, READ)
+def copy(size, initiator=0):
+    return struct.pack("=IIQQQII", COPY, 0, size, 0x80000000, 0, READ, initiator)
 
 
 def sample(session, ctx):
@@ -114,40 +115,45 @@ class Guard:
             time.sleep(0.001)
 
 
-def hogs(log, result):
-    """A hog, whose context has a budget, with a workload for each seed, and a victim."""
+def latency_of_cpu():
+    """(sum in ps, number) of the CPU's reads: the truth"""
+    with open(f"{DEBUG}/memory", encoding="ascii") as f:
+        line = [line for line in f if line.startswith("flow MEM CPU read")][0]
+    return [int(re.search(key + r"=(\d+)", line)[1]) for key in ("latency_ps", "completed")]
+
+
+def hogs(log, result, alone):
+    """A victim, a CPU that reads, and a hog with a workload for each seed, whose context has a
+    budget."""
     guard = Guard(log)
-    hog, victim = (vsoc(FD, "create", "=II", 0, 0)[1] for _ in range(2))
+    hog, victim = (vsoc(FD, "create", "=II", flags, 0)[1] for flags in (0, CONCURRENT))
     check((hog, victim) == (1, 2), "contexts")
-    queue, beats, latencies, job, now, began = [], [0], [], None, 0, 0
+    queue, beats = [], [0]
     write(f"{DEBUG}/stepped", "1")
+    before = latency_of_cpu()
+    submit(FD, victim, [copy(4 << 30, 1)])
     for seed in range(SEEDS):
         rng = random.Random(seed)
         least, most = rng.randint(1, 1000), rng.randint(1000, MAX_COPY // 64)
         count = rng.randint(1, 9)
-        for now in range(now + 1, now + STEPS + 1):
+        for _ in range(STEPS):
             queue = [j for j in queue if not done(FD, j)]
-            while len(queue) < rng.randint(1, 4):
+            while alone == "no" and len(queue) < 2 + rng.randint(1, 4):
                 commands = [sample(SESSION, None)]
                 for _ in range(rng.randint(1, count)):
                     commands += [copy(64 * rng.randint(least, most)), sample(SESSION, hog)]
                 queue.append(submit(FD, hog, commands))
-            if job is None and not now % 7:
-                began, job = now, submit(FD, victim, [sample(SESSION, None)] + [copy(MAX_COPY)] * 10
-                                         + [sample(SESSION, victim)])
             guard.step()
-            if job and done(FD, job):
-                latencies.append(now + 1 - began)
-                job = None
             beats.append(beats_of(hog))
+    latency = [b - a for a, b in zip(before, latency_of_cpu())]
     write(f"{DEBUG}/stepped", "0")
-    wait_for(lambda: all(done(FD, j) for j in queue + [job or 1]), "jobs do not end")
+    wait_for(lambda: all(done(FD, j) for j in queue), "jobs do not end")
     beats.append(beats_of(hog))
     with open(result, "w", encoding="ascii") as f:
-        json.dump({"beats": beats, "latencies": latencies}, f)
+        json.dump({"beats": beats, "latency": latency}, f)
 
 
-def guarded(action, limit):
+def guarded(action, limit, alone="no"):
     """Run hogs() with a budget. Return: its result, the guard's log."""
     for name in "log", "result":
         if os.path.exists(path(name)):
@@ -155,7 +161,7 @@ def guarded(action, limit):
     budget = (f"device=vsoc event=EXT_READ_BEATS limit={limit} context=1 action={action} "
               f"window={WINDOW_STEPS * STEP_NS}ns")
     run("perfctr", "guard", "--in-stream", "--allow-untrusted", "-q", "-v", "-o", path("log"), "-b",
-        budget, "--", os.path.realpath(__file__), "hogs", "log", path("result"),
+        budget, "--", os.path.realpath(__file__), "hogs", "log", path("result"), alone,
         env={**os.environ, "GUARD_WORK": WORK}, timeout=400)
     with open(path("result"), encoding="ascii") as f:
         return json.load(f), records("log")
@@ -164,8 +170,9 @@ def guarded(action, limit):
 @test
 def hog_is_held_to_its_quota():
     """20 seeded workloads in stepped time: no window exceeds the limit by more than what a step and
-    a command count, though they would; the guard counts exactly the truth"""
-    limit = 15_000
+    a command count, though they would; the guard counts exactly the truth; the latency of a
+    victim's reads is within 5 % of that alone, though it would not be"""
+    limit = 4_000
     free, log = guarded("report", limit)
     most = max(b - a for a, b in zip(free["beats"][:-1], free["beats"][1:-1]))
     check(log[-1]["counted"] == free["beats"][-1], f"{log[-1]}, truth {free['beats'][-1]}")
@@ -182,7 +189,11 @@ def hog_is_held_to_its_quota():
     for r in log:
         if r["record"] == "violation":
             check(r["counted"] - r["limit"] == r["overshoot"] > 0, f"{r}")
-    print(f"# {end['violations']} violations; victim {free['latencies']} {held['latencies']}")
+    alone = guarded("report", limit, "yes")[0]["latency"]
+    print(f"# ps, reads: alone {alone}, held {held['latency']}, free {free['latency']}")
+    for latency, within in (held["latency"], True), (free["latency"], False):
+        check((100 * latency[0] * alone[1] <= 105 * alone[0] * latency[1]) == within,
+              f"ps, reads: alone {alone}, {'held' if within else 'free'} {latency}")
 
 
 # --- cgroups and processes -----------------------------------------------------------------

@@ -178,3 +178,40 @@ out:
 		fclose(file);
 	return copy;
 }
+
+/* --- ranks ---------------------------------------------------------------------------- */
+
+static int compare(const uint64_t a[2], const uint64_t b[2])
+{
+	const unsigned __int128 left = (unsigned __int128)a[0] * b[1];
+	const unsigned __int128 right = (unsigned __int128)b[0] * a[1];
+
+	return left < right ? -1 : left > right;
+}
+
+/* twice the rank, minus the mean of all: integers also with ties, and their sum is 0 */
+static void rank(const uint64_t (*values)[2], size_t count, int64_t *ranks)
+{
+	for (size_t i = 0; i < count; i++) {
+		ranks[i] = 0;
+		for (size_t j = 0; j < count; j++)
+			ranks[i] += compare(values[i], values[j]);
+	}
+}
+
+int rank_correlation(const uint64_t (*x)[2], const uint64_t (*y)[2], size_t count,
+		     uint64_t squared[2])
+{
+	int64_t a[RANKS_MAX], b[RANKS_MAX], both = 0, of_a = 0, of_b = 0;
+
+	rank(x, count, a);
+	rank(y, count, b);
+	for (size_t i = 0; i < count; i++) {
+		both += a[i] * b[i];
+		of_a += a[i] * a[i];
+		of_b += b[i] * b[i];
+	}
+	squared[0] = of_a && of_b ? (uint64_t)(both * both) : 0;
+	squared[1] = of_a && of_b ? (uint64_t)(of_a * of_b) : 1;
+	return both < 0 ? -1 : both > 0 && squared[0];
+}

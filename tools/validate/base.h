@@ -122,3 +122,16 @@ int csv_row(struct csv *csv);
 
 /* Returns -1; @text may be NULL. */
 int csv_fail(const struct csv *csv, unsigned int column, const char *what, const char *text);
+
+/* --- Ranks --- */
+
+enum { RANKS_MAX = 16 };
+
+/*
+ * Spearman's rank correlation of two series of fractions, exactly; ties share their mean rank.
+ * @x, @y: pairs of numerator and denominator, which is not 0; @count: up to RANKS_MAX.
+ * @squared: its square as numerator and denominator, 0/1 if a series is constant.
+ * Return: its sign.
+ */
+int rank_correlation(const uint64_t (*x)[2], const uint64_t (*y)[2], size_t count,
+		     uint64_t squared[2]);

@@ -29,6 +29,7 @@ EMBED(vsoc_pmus, "campaigns/vsoc-pmus.json");
 EMBED(vsoc_pcounter, "campaigns/vsoc-pcounter.json");
 EMBED(cpu, "campaigns/cpu.json");
 EMBED(a53_copy, "campaigns/a53-copy.json");
+EMBED(interference, "campaigns/interference.json");
 EMBED(gpu_no_shfl, "campaigns/gpu-no-shfl.json");
 EMBED(matrix_copy, "listings/matrix-copy.lst");
 EMBED(float_loop, "listings/float-loop.lst");
@@ -48,7 +49,8 @@ const struct builtin builtins[] = {
 	BUILTIN(a53_copy, "a53-copy.json"),	     BUILTIN(gpu_no_shfl, "gpu-no-shfl.json"),
 	BUILTIN(vector_add, "vector-add.lst"),	     BUILTIN(shared_barrier, "shared-barrier.lst"),
 	BUILTIN(executed_nops, "executed-nops.lst"), BUILTIN(matrix_copy, "matrix-copy.lst"),
-	BUILTIN(float_loop, "float-loop.lst"),	     BUILTIN(executed_nop, "executed-nop.lst"),
+	BUILTIN(interference, "interference"),	     BUILTIN(float_loop, "float-loop.lst"),
+	BUILTIN(executed_nop, "executed-nop.lst"),
 };
 
 const size_t builtin_count = sizeof(builtins) / sizeof(builtins[0]);

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interference.h"
 #include "lib/option.h"
 #include "lib/verdicts.h"
 #include "report.h"
@@ -37,6 +38,7 @@ static const char help[] =
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
 	"      --listings       only print the programs, with how often a thread executes what\n"
 	"      --list           built-in campaigns\n"
+	"      --interference[=FILE]  instead: a task alone and beside aggressors; what slows it\n"
 	"\n"
 	"Verdicts: TRUSTED as documented; EXPLAINED not as documented, but one definition is\n"
 	"left; QUARANTINED several are; UNTRUSTED none is. docs/validate.md has the formats.\n"
@@ -58,6 +60,8 @@ struct options {
 	bool run_programs;
 	bool verbose;
 	bool list;
+	bool interference;
+	const char *interference_path;
 	bool listings;
 	char **campaigns;
 	size_t campaign_count;
@@ -462,6 +466,15 @@ static int take_save(const struct app *app, void *options, const char *text)
 	return 0;
 }
 
+static int take_interference(const struct app *app, void *options, const char *text)
+{
+	struct options *o = options;
+
+	o->interference = true;
+	o->interference_path = text;
+	return 0;
+}
+
 static int parse_options(struct app *app, int argc, char **argv, struct options *o)
 {
 	const struct option_spec options[] = {
@@ -478,6 +491,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION(0, "evidence", TEXT, &o->evidence),
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
 		OPTION(0, "list", FLAG, &o->list),
+		OPTION(0, "interference", CALL_OPTIONAL, o, .call = take_interference),
 		OPTION(0, "listings", FLAG, &o->listings),
 		OPTIONS_END,
 	};
@@ -509,7 +523,10 @@ static int validate_run(struct app *app, int argc, char **argv)
 
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
-	if (options.list) {
+	if (options.interference) {
+		status = interference_run(app, options.interference_path, options.device,
+					  options.output, options.html, options.json);
+	} else if (options.list) {
 		status = list_campaigns(&v);
 	} else if (options.listings) {
 		status = print_listings(&v);

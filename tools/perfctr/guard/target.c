@@ -115,7 +115,7 @@ static int freeze(const struct target *t, bool hold)
 
 static char *cpu_limit(const struct target *t, char *text, size_t size)
 {
-	snprintf(text, size, "%u %u", t->cpu_percent * CPU_PERIOD_US / 100, CPU_PERIOD_US);
+	snprintf(text, size, "%u %d", t->cpu_percent * CPU_PERIOD_US / 100, CPU_PERIOD_US);
 	return text;
 }
 

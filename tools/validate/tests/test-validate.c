@@ -501,3 +501,49 @@ TEST("the solver finds what brute force finds")
 	for (unsigned int i = 0; i < TRIES; i++)
 		against_brute_force();
 }
+
+TEST("rank correlation is exact, also with ties")
+{
+	/* by Spearman's formula for ranks without ties: 1 - 6 sum(d^2) / (n (n^2 - 1)) */
+	for (unsigned int round = 0; round < 2000; round++) {
+		uint64_t x[8][2], y[8][2], squared[2];
+		int64_t d = 0, sum = 0;
+		int sign;
+
+		for (unsigned int n = 0; n < 8; n++) {
+			x[n][0] = n;
+			y[n][0] = n;
+			x[n][1] = y[n][1] = 1;
+		}
+		for (unsigned int n = 7; n; n--) {
+			const size_t other = below(n + 1);
+			const uint64_t value = y[n][0];
+
+			y[n][0] = y[other][0];
+			y[other][0] = value;
+		}
+		for (unsigned int n = 0; n < 8; n++) {
+			d = (int64_t)n - (int64_t)y[n][0];
+			sum += d * d;
+			/* an order that no double keeps */
+			y[n][0] += UINT64_MAX - 99;
+			y[n][1] = 3;
+		}
+		sign = rank_correlation((const uint64_t(*)[2])x, (const uint64_t(*)[2])y, 8,
+					squared);
+		EQUAL(sign, 6 * sum < 504 ? 1 : 6 * sum > 504 ? -1 : 0);
+		EQUAL((504 - 6 * sum) * (504 - 6 * sum) * (int64_t)squared[1],
+		      504 * 504 * (int64_t)squared[0]);
+	}
+
+	/* two ties in four: 1, 2.5, 2.5, 4 and 1, 2, 3, 4 correlate by 9/10 squared */
+	const uint64_t x[4][2] = { { 1, 2 }, { 2, 3 }, { 4, 6 }, { 1, 1 } };
+	const uint64_t y[4][2] = { { 1, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 } };
+	const uint64_t constant[4][2] = { { 1, 1 }, { 2, 2 }, { 3, 3 }, { 4, 4 } };
+	uint64_t squared[2];
+
+	EQUAL(rank_correlation(x, y, 4, squared), 1);
+	EQUAL(squared[0] * 10, squared[1] * 9);
+	EQUAL(rank_correlation(x, constant, 4, squared), 0);
+	EQUAL(squared[0], 0);
+}

@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Each aggressor runs at several levels beside the task. A channel explains the slowdown if the
+ * task uses it, if what it shows rises with the task's time over the levels (rank correlation),
+ * and if no other channel that does so shows more of it.
+ */
+#include "interference.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "document.h"
+#include "lib/json.h"
+#include "lib/output.h"
+#include "lib/rows.h"
+#include "vsoc-job/runner.h"
+
+enum {
+	MAX_CHANNELS = 24,
+	MAX_LEVELS = RANKS_MAX - 1,
+	MAX_WORDS = 32,
+	QUEUED = 256, /* jobs of an aggressor */
+	SETTLE_MS = 20,
+	BEGIN = 1, /* tags of samples */
+	END = 2,
+};
+
+enum kind {
+	WAIT, /* cycles that a request waits or travels */
+	HITS, /* of the cache, which the aggressor takes away */
+	OTHERS, /* work of others between the task's */
+};
+
+static const char *const kinds[] = { "wait", "hits", "others" };
+
+struct channel {
+	const char *name;
+	enum kind kind;
+	/* events: (counts - minus) / per */
+	const char *counts, *minus, *per;
+	uint64_t hz; /* of the cycles */
+	unsigned int trust; /* the least of its events */
+};
+
+struct point {
+	uint64_t level; /* 0: the task alone */
+	uint64_t time_ns;
+	uint64_t shown[MAX_CHANNELS][2]; /* by channel; the denominator is 0 if it is not used */
+};
+
+struct correlation {
+	int sign;
+	uint64_t squared[2];
+	bool rises; /* with the task's time; at least 0.7 */
+	double growth; /* ns of a request, part of all hits, or jobs */
+};
+
+struct aggressor {
+	const char *name, *command;
+	bool concurrent;
+	struct point points[MAX_LEVELS + 1];
+	size_t count;
+	struct correlation of[MAX_CHANNELS];
+	long channel; /* -1: none */
+};
+
+struct run {
+	struct app *app;
+	struct arena arena;
+	struct failure failure;
+	const char *title, *task;
+	uint64_t jobs;
+	struct channel channels[MAX_CHANNELS];
+	size_t channel_count;
+	struct aggressor *aggressors;
+	size_t aggressor_count;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection;
+	struct runner runner;
+};
+
+static double ratio(const uint64_t value[2])
+{
+	return value[1] ? (double)value[0] / (double)value[1] : 0;
+}
+
+/* --- the file ------------------------------------------------------------------------ */
+
+static int read_channel(struct run *r, struct document *d, struct json_object *o)
+{
+	static const char *const keys[] = { "name", "kind", "counts", "minus", "per", "hz", NULL };
+	struct channel *c = &r->channels[r->channel_count];
+	const char *kind = document_text(d, o, "kind", "wait");
+	size_t n = 0;
+
+	if (r->channel_count == MAX_CHANNELS)
+		return document_fail(d, o, "at most %d channels", MAX_CHANNELS);
+	c->name = document_text(d, o, "name", NULL);
+	c->counts = document_text(d, o, "counts", NULL);
+	c->minus = document_text(d, o, "minus", "");
+	c->per = document_text(d, o, "per", "");
+	c->hz = document_u64(d, o, "hz", UINT64_MAX, 1000000000);
+	while (kind && n < ARRAY_SIZE(kinds) && strcmp(kinds[n], kind) != 0)
+		n++;
+	if (n == ARRAY_SIZE(kinds))
+		return document_fail(d, o, "kind '%s': wait, hits or others", kind);
+	c->kind = (enum kind)n;
+	if (c->kind != OTHERS && c->per && !*c->per)
+		return document_fail(d, o, "it needs 'per', the requests");
+	r->channel_count++;
+	return document_only(d, o, keys);
+}
+
+static int read_aggressor(struct run *r, struct document *d, struct json_object *o)
+{
+	static const char *const keys[] = { "name", "command", "concurrent", "levels", NULL };
+	struct json_object *levels = document_get(d, o, "levels", json_type_array, true);
+	struct json_object *concurrent = document_get(d, o, "concurrent", json_type_boolean, false);
+	struct aggressor *a;
+	size_t count = levels ? json_object_array_length(levels) : 0;
+
+	r->aggressors = arena_grow(&r->arena, r->aggressors, r->aggressor_count, sizeof(*a));
+	a = &r->aggressors[r->aggressor_count++];
+	a->name = document_text(d, o, "name", NULL);
+	a->command = document_text(d, o, "command", NULL);
+	a->concurrent = concurrent && json_object_get_boolean(concurrent);
+	if (levels && (count < 3 || count > MAX_LEVELS))
+		return document_fail(d, levels, "give 3 to %d levels", MAX_LEVELS);
+	for (size_t n = 0; n < count; n++)
+		if (document_count(d, json_object_array_get_idx(levels, n), "a level", UINT64_MAX,
+				   &a->points[n + 1].level))
+			return -1;
+	a->count = count + 1;
+	return document_only(d, o, keys);
+}
+
+static int read_file_of(struct run *r, const char *path)
+{
+	static const char *const keys[] = {
+		"title", "task", "jobs", "channels", "aggressors", NULL
+	};
+	const struct builtin *builtin = path ? NULL : builtin_find("interference");
+	struct document d = { .name = path ? path : "interference.json",
+			      .arena = &r->arena,
+			      .failure = &r->failure };
+	struct json_object *channels, *aggressors;
+
+	d.text = builtin ? builtin->text : read_file(&r->arena, path, &d.length, &r->failure);
+	d.length = builtin ? (size_t)(builtin->end - builtin->text) - 1 : d.length;
+	if (!d.text || document_parse(&d) < 0)
+		return -1;
+	r->title = document_text(&d, d.root, "title", "Interference");
+	r->task = document_text(&d, d.root, "task", NULL);
+	r->jobs = document_u64(&d, d.root, "jobs", QUEUED, 1);
+	channels = document_get(&d, d.root, "channels", json_type_array, true);
+	aggressors = document_get(&d, d.root, "aggressors", json_type_array, true);
+	for (size_t n = 0; channels && n < json_object_array_length(channels); n++)
+		if (read_channel(r, &d, json_object_array_get_idx(channels, n)))
+			break;
+	for (size_t n = 0; aggressors && n < json_object_array_length(aggressors); n++)
+		if (read_aggressor(r, &d, json_object_array_get_idx(aggressors, n)))
+			break;
+	document_only(&d, d.root, keys);
+	document_free(&d);
+	return *r->failure.text ? -1 : 0;
+}
+
+/* --- measuring ----------------------------------------------------------------------- */
+
+static int add_event(struct run *r, struct channel *c, const struct verdicts *verdicts,
+		     const char *event)
+{
+	char plain[128];
+	unsigned int trust;
+
+	if (!*event)
+		return 0;
+	if (perfctr_selection_add(r->selection, event) < 0)
+		return fail(&r->failure, "channel %s: %s", c->name, perfctr_ctx_error(r->app->ctx));
+	/* a filter selects some of what the event counts */
+	snprintf(plain, sizeof(plain), "%.*s%s", (int)strcspn(event, ","), event,
+		 strchr(event, ',') ? "/" : "");
+	trust = verdicts_trust(verdicts, verdicts_counter(plain, 0));
+	if (trust != PERFCTR_TRUST_TRUSTED && trust != PERFCTR_TRUST_EXPLAINED)
+		c->trust = trust;
+	return 0;
+}
+
+static int open_all(struct run *r, const char *device)
+{
+	struct verdicts *verdicts = verdicts_load(r->app->err);
+	int error = perfctr_device_open(r->app->ctx, device ? device : "vsoc", &r->device), ret = 0;
+
+	r->runner.fd = -1;
+	r->runner.timeout_ns = 60ull * NS_PER_S;
+	if (!error)
+		error = perfctr_selection_new(r->device, &r->selection);
+	if (error)
+		ret = fail(&r->failure, "%s", perfctr_ctx_error(r->app->ctx));
+	else if (runner_open(&r->runner, NULL, perfctr_device_fd(r->device), 1, false))
+		ret = fail(&r->failure, "%s", r->runner.error);
+	for (size_t n = 0; n < r->channel_count && !ret; n++) {
+		struct channel *c = &r->channels[n];
+
+		c->trust = PERFCTR_TRUST_TRUSTED;
+		ret = add_event(r, c, verdicts, c->counts);
+		ret = ret ? ret : add_event(r, c, verdicts, c->minus);
+		ret = ret ? ret : add_event(r, c, verdicts, c->per);
+	}
+	verdicts_free(verdicts);
+	return ret;
+}
+
+/* The job of a command; {LEVEL} is replaced. */
+static int make_job(struct run *r, const char *command, uint64_t level, struct job *job)
+{
+	const char *at = strstr(command, "{LEVEL}"), *words[MAX_WORDS];
+	char *text = at ? arena_printf(&r->arena, "%.*s%" PRIu64 "%s", (int)(at - command), command,
+				       level, at + strlen("{LEVEL}")) :
+			  arena_printf(&r->arena, "%s", command);
+	char error[256] = "", *position;
+	size_t count = 0;
+
+	for (char *word = strtok_r(text, " ", &position); word && count < MAX_WORDS;
+	     word = strtok_r(NULL, " ", &position))
+		words[count++] = word;
+	if (job_parse(job, words, count, error, sizeof(error)))
+		return fail(&r->failure, "'%s': %s", command, error);
+	return 0;
+}
+
+static int add_sample(struct run *r, struct perfctr_session *session, uint64_t tag, struct job *job)
+{
+	const struct drm_vsoc_command sample = {
+		.type = DRM_VSOC_CMD_SAMPLE,
+		.sample = { .user_data = tag, .handle = perfctr_session_handle(session) },
+	};
+
+	return job_add(job, &sample) ? fail(&r->failure, "out of memory") : 0;
+}
+
+/* The task's jobs. The first one begins with a sample, the last one ends with another. */
+static int run_task(struct run *r, struct perfctr_session *session)
+{
+	int ret = 0;
+
+	for (uint64_t n = 0; n < r->jobs && !ret; n++) {
+		struct job job = { 0 };
+
+		if (session && !n)
+			ret = add_sample(r, session, BEGIN, &job);
+		if (!ret)
+			ret = make_job(r, r->task, 0, &job);
+		if (!ret && session && n + 1 == r->jobs)
+			ret = add_sample(r, session, END, &job);
+		if (!ret && runner_submit(&r->runner, &job))
+			ret = fail(&r->failure, "the task: %s", r->runner.error);
+		job_free(&job);
+	}
+	if (runner_wait(&r->runner, 0) || r->runner.timed_out || r->runner.cancelled)
+		ret = fail(&r->failure, "the task: %s",
+			   *r->runner.error ? r->runner.error : "a job was not done");
+	return ret;
+}
+
+static const struct row *find_row(const struct rows *blocks, const struct rows *types,
+				  const char *event)
+{
+	const struct row *row = rows_find(types, event, 0);
+
+	return row ? row : rows_find(blocks, event, 0);
+}
+
+/* @others: of the time of the task alone; PMUs are not read in jobs */
+static int take_point(struct run *r, struct perfctr_totals *totals, bool others, struct point *p)
+{
+	struct rows blocks = { 0 }, types = { 0 };
+	int ret = 0;
+
+	if (rows_fill(&blocks, totals, r->selection, true) ||
+	    rows_fill(&types, totals, r->selection, false))
+		ret = fail(&r->failure, "%s", perfctr_ctx_error(r->app->ctx));
+	for (size_t n = 0; n < r->channel_count && !ret; n++) {
+		const struct channel *c = &r->channels[n];
+
+		if (others != (c->kind == OTHERS))
+			continue;
+
+		const char *const events[] = { c->counts, c->minus, c->per };
+		uint64_t values[3] = { 0, 0, 1 };
+
+		for (size_t i = 0; i < ARRAY_SIZE(events) && !ret; i++) {
+			const struct row *row = *events[i] ? find_row(&blocks, &types, events[i]) :
+							     NULL;
+
+			if (row && row->state == PERFCTR_VALUE_OK &&
+			    !(row->flags & PERFCTR_VALUE_ESTIMATED))
+				values[i] = row->value;
+			else if (*events[i])
+				ret = fail(&r->failure, "%s was not measured: fewer channels",
+					   events[i]);
+		}
+		p->shown[n][0] = values[0] > values[1] ? values[0] - values[1] : 0;
+		p->shown[n][1] = values[2];
+	}
+	rows_free(&blocks);
+	rows_free(&types);
+	return ret;
+}
+
+/* The end of a sample by the GPU's clock, if it has one: PMUs are read at other times. */
+static uint64_t time_of(const struct run *r, const struct perfctr_sample *s)
+{
+	for (size_t n = 0; s->gpu_epoch && n < perfctr_device_clock_count(r->device); n++) {
+		const struct drm_perfctr_clock_info *clock = perfctr_device_clock(r->device, n);
+
+		if (clock->clock == DRM_PERFCTR_CLOCK_TIMESTAMP && clock->frequency_hz)
+			return (uint64_t)((unsigned __int128)s->gpu_timestamp * NS_PER_S /
+					  clock->frequency_hz);
+	}
+	return s->end_ns;
+}
+
+/* Count while the task runs. */
+static int measure(struct run *r, struct point *p)
+{
+	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 16 };
+	struct perfctr_session *session = NULL;
+	struct perfctr_cursor *cursor = NULL;
+	struct perfctr_totals *totals = NULL, *inside = NULL;
+	struct perfctr_sample s;
+	uint64_t begin_ns = 0;
+	int ret = run_task(r, NULL), error = ret;
+
+	if (!error)
+		error = perfctr_totals_new(r->app->ctx, &totals);
+	if (!error)
+		error = perfctr_totals_new(r->app->ctx, &inside);
+	if (!error)
+		error = perfctr_session_new(r->selection, &opts, &session);
+	if (!error)
+		error = perfctr_cursor_new(session, &cursor);
+	if (!error)
+		error = perfctr_session_start(session, 0);
+	if (!error) {
+		ret = run_task(r, session);
+		error = perfctr_session_stop(session, 0);
+	}
+	while (!error && perfctr_cursor_next(cursor, &s) > 0) {
+		if (s.user_data == BEGIN)
+			begin_ns = time_of(r, &s);
+		if (s.user_data == END)
+			p->time_ns = time_of(r, &s) - begin_ns;
+		error = perfctr_totals_add(totals, &s);
+		if (!error && s.user_data == END)
+			error = perfctr_totals_add(inside, &s);
+		perfctr_cursor_advance(cursor, 1);
+	}
+	if (error && !ret)
+		ret = fail(&r->failure, "%s", perfctr_ctx_error(r->app->ctx));
+	if (!ret && !p->time_ns)
+		ret = fail(&r->failure, "the task's last job was not sampled");
+	if (!ret)
+		ret = take_point(r, totals, false, p);
+	if (!ret)
+		ret = take_point(r, inside, true, p);
+	perfctr_cursor_unref(cursor);
+	perfctr_session_unref(session);
+	perfctr_totals_unref(totals);
+	perfctr_totals_unref(inside);
+	return ret;
+}
+
+static int measure_beside(struct run *r, const struct aggressor *a, struct point *p)
+{
+	const struct timespec settle = { .tv_nsec = SETTLE_MS * 1000000 };
+	struct runner other = { .timeout_ns = NS_PER_S };
+	struct job job = { 0 };
+	int ret = make_job(r, a->command, p->level, &job);
+
+	if (!ret && runner_open(&other, perfctr_device_path(r->device), -1, 1, a->concurrent))
+		ret = fail(&r->failure, "%s: %s", a->name, other.error);
+	for (size_t n = 0; n < QUEUED && !ret; n++)
+		if (runner_submit(&other, &job))
+			ret = fail(&r->failure, "%s: %s", a->name, other.error);
+	if (!ret) {
+		nanosleep(&settle, NULL);
+		ret = measure(r, p);
+	}
+	/* cancels its jobs */
+	runner_close(&other);
+	job_free(&job);
+	return ret;
+}
+
+/* --- analysis ------------------------------------------------------------------------ */
+
+static void correlate(const struct run *r, struct aggressor *a)
+{
+	uint64_t times[RANKS_MAX][2], shown[RANKS_MAX][2];
+	const struct point *alone = &a->points[0], *most = &a->points[a->count - 1];
+
+	for (size_t n = 0; n < r->channel_count; n++) {
+		const struct channel *c = &r->channels[n];
+		struct correlation *of = &a->of[n];
+		const bool used = c->kind == OTHERS || alone->shown[n][1];
+
+		for (size_t i = 0; i < a->count; i++) {
+			const uint64_t *value = a->points[i].shown[n];
+
+			times[i][0] = a->points[i].time_ns;
+			times[i][1] = 1;
+			shown[i][0] = value[0];
+			shown[i][1] = value[1] ? value[1] : 1;
+		}
+		of->sign = rank_correlation(times, shown, a->count, of->squared);
+		if (c->kind == HITS)
+			of->sign = -of->sign;
+		of->growth = ratio(most->shown[n]) - ratio(alone->shown[n]);
+		if (c->kind == WAIT)
+			of->growth *= 1e9 / (double)c->hz;
+		if (c->kind == HITS)
+			of->growth = -of->growth;
+		/* 0.7 squared */
+		of->rises = used && of->sign > 0 && of->growth > 0 &&
+			    (unsigned __int128)of->squared[0] * 100 >=
+				    (unsigned __int128)of->squared[1] * 49;
+	}
+}
+
+static bool slower(const struct aggressor *a)
+{
+	/* by a twentieth */
+	return (unsigned __int128)a->points[a->count - 1].time_ns * 20 >
+	       (unsigned __int128)a->points[0].time_ns * 21;
+}
+
+/* Work of others on the GPU delays all of the task's, and lost hits make it wait elsewhere. */
+static void name_channel(const struct run *r, struct aggressor *a)
+{
+	static const double least[] = { [WAIT] = 1, [HITS] = 0.1, [OTHERS] = 0.5 };
+	static const enum kind order[] = { OTHERS, HITS, WAIT };
+
+	a->channel = -1;
+	for (size_t k = 0; k < ARRAY_SIZE(order) && slower(a) && a->channel < 0; k++)
+		for (size_t n = 0; n < r->channel_count; n++)
+			if (r->channels[n].kind == order[k] && a->of[n].rises &&
+			    a->of[n].growth >= least[order[k]] &&
+			    (a->channel < 0 || a->of[n].growth > a->of[a->channel].growth))
+				a->channel = (long)n;
+}
+
+/* --- reports ------------------------------------------------------------------------- */
+
+static double slowdown(const struct aggressor *a, size_t n)
+{
+	return (double)a->points[n].time_ns / (double)a->points[0].time_ns;
+}
+
+static double rho(const struct correlation *of)
+{
+	return of->sign * sqrt(ratio(of->squared));
+}
+
+static void write_text(const struct run *r, FILE *out)
+{
+	static const char *const units[] = { "ns", "of hits lost", "jobs of others" };
+
+	fprintf(out, "%s\ntask: %s, %" PRIu64 " jobs, alone %.3f us\n", r->title, r->task, r->jobs,
+		(double)r->aggressors[0].points[0].time_ns / 1e3);
+	for (size_t i = 0; i < r->aggressor_count; i++) {
+		const struct aggressor *a = &r->aggressors[i];
+
+		fprintf(out,
+			"\nbeside %s: %.2f times as long at most\n  level       time    slowdown\n",
+			a->name, slowdown(a, a->count - 1));
+		for (size_t n = 0; n < a->count; n++)
+			fprintf(out, "  %-8" PRIu64 "%9.3f us %8.2f\n", a->points[n].level,
+				(double)a->points[n].time_ns / 1e3, slowdown(a, n));
+		for (size_t n = 0; n < r->channel_count; n++)
+			if (a->of[n].rises)
+				fprintf(out, "  %c %-34s rank correlation %+.2f, +%.3g %s\n",
+					verdicts_mark(r->channels[n].trust), r->channels[n].name,
+					rho(&a->of[n]), a->of[n].growth,
+					units[r->channels[n].kind]);
+		fprintf(out, "  interference channel: %s\n",
+			a->channel < 0 ? slower(a) ? "unknown: no channel explains it" : "none" :
+					 r->channels[a->channel].name);
+	}
+}
+
+static void add_fraction(struct json_object *o, const char *name, const uint64_t value[2])
+{
+	struct json_object *pair = json_object_new_array();
+
+	json_object_array_add(pair, json_object_new_uint64(value[0]));
+	json_object_array_add(pair, json_object_new_uint64(value[1]));
+	json_add(o, name, pair);
+}
+
+static void write_json(const struct run *r, FILE *out)
+{
+	struct json_object *root = json_object_new_object(), *list = json_object_new_array();
+
+	json_add_text(root, "title", r->title);
+	json_add_text(root, "task", r->task);
+	json_add_u64(root, "jobs", r->jobs);
+	json_add(root, "aggressors", list);
+	for (size_t i = 0; i < r->aggressor_count; i++) {
+		const struct aggressor *a = &r->aggressors[i];
+		struct json_object *o = json_append(list), *points = json_object_new_array();
+		struct json_object *channels = json_object_new_array();
+
+		json_add_text(o, "name", a->name);
+		json_add_text(o, "command", a->command);
+		json_add_text(o, "channel", a->channel < 0 ? NULL : r->channels[a->channel].name);
+		json_add_bool(o, "slower", slower(a));
+		json_add_double(o, "slowdown", slowdown(a, a->count - 1));
+		json_add(o, "points", points);
+		json_add(o, "channels", channels);
+		for (size_t n = 0; n < a->count; n++) {
+			struct json_object *p = json_append(points);
+			struct json_object *shown = json_object_new_object();
+
+			json_add_u64(p, "level", a->points[n].level);
+			json_add_u64(p, "time_ns", a->points[n].time_ns);
+			json_add(p, "shown", shown);
+			for (size_t c = 0; c < r->channel_count; c++)
+				add_fraction(shown, r->channels[c].name, a->points[n].shown[c]);
+		}
+		for (size_t n = 0; n < r->channel_count; n++) {
+			struct json_object *c = json_append(channels);
+
+			json_add_text(c, "name", r->channels[n].name);
+			json_add_text(c, "trust", verdicts_trust_name(r->channels[n].trust));
+			json_add_bool(c, "explains", a->of[n].rises);
+			json_add_double(c, "rank_correlation", rho(&a->of[n]));
+			add_fraction(c, "rank_correlation_squared", a->of[n].squared);
+			json_add_double(c, "growth", a->of[n].growth);
+		}
+	}
+	json_write(out, root, true);
+}
+
+/* Time of the task against the level, and what the channel shows, each from 0 to its maximum. */
+static void plot(const struct run *r, const struct aggressor *a, FILE *out)
+{
+	const double width = 340, high = 150, most = (double)a->points[a->count - 1].level;
+	double top[2] = { 0, 0 };
+
+	for (size_t line = 0; line < 2; line++)
+		for (size_t n = 0; n < a->count; n++)
+			top[line] = fmax(top[line], line ? a->channel < 0 ?
+							   0 :
+							   ratio(a->points[n].shown[a->channel]) :
+							   (double)a->points[n].time_ns);
+	fprintf(out,
+		"<svg viewBox=\"0 0 %g %g\" width=\"%g\"><path d=\"M0,0V%gH%g\" fill=\"none\" "
+		"stroke=\"#888\"/>\n",
+		width + 20, high + 20, width, high, width);
+	for (size_t line = 0; line < 2 && top[line] > 0; line++) {
+		fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
+			line ? "#c40" : "#06c");
+		for (size_t n = 0; n < a->count; n++)
+			fprintf(out, "%.1f,%.1f ",
+				most ? (double)a->points[n].level / most * width : 0,
+				high - high * 0.95 / top[line] *
+						(line ? ratio(a->points[n].shown[a->channel]) :
+							(double)a->points[n].time_ns));
+		fputs("\"/>\n", out);
+	}
+	fprintf(out,
+		"<text x=\"4\" y=\"%g\" font-size=\"11\">level 0 to %.0f; blue: time, 0 to "
+		"%.3f us; red: %s</text></svg>\n",
+		high + 14, most, top[0] / 1e3,
+		a->channel < 0 ? "none" : r->channels[a->channel].name);
+}
+
+static void write_html(const struct run *r, FILE *out)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", out);
+	markup_text(out, r->title);
+	fputs("</title><style>", out);
+	fputs(builtin_find("common.css")->text, out);
+	fputs(builtin_find("page.css")->text, out);
+	fputs("</style></head><body><main><h1>", out);
+	markup_text(out, r->title);
+	fputs("</h1>\n", out);
+	for (size_t i = 0; i < r->aggressor_count; i++) {
+		fputs("<section><h2>", out);
+		markup_text(out, r->aggressors[i].name);
+		fputs("</h2>\n", out);
+		plot(r, &r->aggressors[i], out);
+		fputs("</section>\n", out);
+	}
+	fputs("<h2>Numbers</h2><pre>", out);
+	{
+		char *text = NULL;
+		size_t size;
+		FILE *memory = open_memstream(&text, &size);
+
+		if (memory) {
+			write_text(r, memory);
+			fclose(memory);
+			markup_text(out, text);
+			free(text);
+		}
+	}
+	fputs("</pre></main></body></html>\n", out);
+}
+
+static int write_to(struct run *r, const char *path, void (*write)(const struct run *r, FILE *out))
+{
+	struct output output;
+	int status = output_open(r->app, path, &output);
+
+	if (status)
+		return status;
+	write(r, output.stream);
+	return output_close(r->app, &output, 0);
+}
+
+int interference_run(struct app *app, const char *path, const char *device, const char *output,
+		     const char *html, bool json)
+{
+	struct run r = { .app = app, .runner = { .fd = -1 } };
+	struct point alone = { 0 };
+	int ret = read_file_of(&r, path), status = EXIT_USAGE;
+
+	if (!ret && !r.aggressor_count)
+		ret = fail(&r.failure, "the file has no aggressor");
+	if (!ret) {
+		status = EXIT_FAILED;
+		ret = open_all(&r, device);
+	}
+	if (!ret)
+		ret = measure(&r, &alone);
+	for (size_t i = 0; i < r.aggressor_count && !ret; i++) {
+		struct aggressor *a = &r.aggressors[i];
+
+		a->points[0] = alone;
+		for (size_t n = 1; n < a->count && !ret; n++)
+			ret = measure_beside(&r, a, &a->points[n]);
+		if (!ret) {
+			correlate(&r, a);
+			name_channel(&r, a);
+		}
+	}
+	if (ret)
+		app_error(app, "%s", r.failure.text);
+	else
+		status = write_to(&r, output, json ? write_json : write_text);
+	if (!ret && !status && html)
+		status = write_to(&r, html, write_html);
+	runner_close(&r.runner);
+	perfctr_selection_unref(r.selection);
+	perfctr_device_unref(r.device);
+	arena_free(&r.arena);
+	return status;
+}
