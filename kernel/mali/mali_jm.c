@@ -194,11 +194,11 @@ static bool run_slot(struct mali_jm *jm, struct mali_slot *slot)
 
 	if (!begin_job(jm, slot, &job, &changes))
 		return false;
+	status = mali_job_read(gpu, &job);
 	/* jobs depend on earlier ones: a job that waits for any other waits forever */
-	status = mali_job_execute(gpu, &job);
 	if (!status && !mali_job_ready(&job, slot->done))
 		return false;
-	status = write_back(gpu, slot, &job, status);
+	status = write_back(gpu, slot, &job, status ?: mali_job_execute(gpu, &job));
 	guard(spinlock_irqsave)(&gpu->lock);
 	return slot->changes != changes || end_job(jm, slot, &job, status);
 }

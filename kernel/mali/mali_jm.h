@@ -70,6 +70,7 @@ void mali_jm_retry_locked(struct mali_gpu *gpu, u32 as);
 void mali_jm_kick(struct mali_jm *jm);
 
 /* mali_job.c */
+int mali_job_read(struct mali_gpu *gpu, struct mali_job *job);
 int mali_job_execute(struct mali_gpu *gpu, struct mali_job *job);
 u16 mali_job_index(const struct mali_job *job);
 u64 mali_job_next(const struct mali_job *job);

@@ -178,7 +178,20 @@ static int fragment(struct mali_gpu *gpu, struct mali_job *job)
 	return mali_clear(gpu, job->as, words64(&payload[2]), &box);
 }
 
-static int dispatch(struct mali_gpu *gpu, struct mali_job *job)
+/*
+ * Call without lock. @job: with slot, as and va. Returns 0, -EFAULT if the descriptor is not mapped,
+ * or an exception.
+ */
+int mali_job_read(struct mali_gpu *gpu, struct mali_job *job)
+{
+	memset(job->counts, 0, sizeof(job->counts));
+	if (job->va % JOB_ALIGN)
+		return MALI_EXCEPTION_JOB_CONFIG_FAULT;
+	return mali_mem_read(gpu, job->as, job->va, job->words, sizeof(job->words));
+}
+
+/* likewise; @job has been read */
+int mali_job_execute(struct mali_gpu *gpu, struct mali_job *job)
 {
 	const u32 type = FIELD_GET(HEADER_TYPE, job->words[4]);
 
@@ -213,19 +226,4 @@ static int dispatch(struct mali_gpu *gpu, struct mali_job *job)
 		break;
 	}
 	return MALI_EXCEPTION_JOB_CONFIG_FAULT;
-}
-
-/*
- * Call without lock. @job: with slot, as and va. Returns 0, -EFAULT if an address is not mapped, or
- * an exception.
- */
-int mali_job_execute(struct mali_gpu *gpu, struct mali_job *job)
-{
-	int err;
-
-	memset(job->counts, 0, sizeof(job->counts));
-	if (job->va % JOB_ALIGN)
-		return MALI_EXCEPTION_JOB_CONFIG_FAULT;
-	err = mali_mem_read(gpu, job->as, job->va, job->words, sizeof(job->words));
-	return err ?: dispatch(gpu, job);
 }
