@@ -179,8 +179,8 @@ static int fragment(struct mali_gpu *gpu, struct mali_job *job)
 }
 
 /*
- * Call without lock. @job: with slot, as and va. Returns 0, -EFAULT if the descriptor is not mapped,
- * or an exception.
+ * Call without lock. @job: with slot, as and va. Returns 0, an exception, or -EFAULT if the
+ * descriptor is not mapped.
  */
 int mali_job_read(struct mali_gpu *gpu, struct mali_job *job)
 {
