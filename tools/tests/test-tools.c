@@ -16,7 +16,7 @@
 #include "common/number.h"
 #include "diff/compare.h"
 #include "export/export.h"
-#include "guard/window.h"
+#include "guard/guard.h"
 #include "record/flight.h"
 #include "perfkit/frames.h"
 #include "perfkit/software.h"

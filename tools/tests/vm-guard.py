@@ -455,6 +455,17 @@ def contexts_are_held():
 
 
 @test
+def limits_become_counts():
+    """percent of an event's clock and rates per second become counts in the window, once"""
+    for event, limit, counts in (("GPU_ACTIVE", "30%", 3_000_000), ("L2_ACTIVE", "1%", 2 * 80_000),
+                                 ("ucf0/mem_bytes_rd,src_loc_cpu=1/", "2G/s", 20_000_000)):
+        budget = f"device=vsoc event={event} limit={limit} window=10ms action=report"
+        done_ = run("perfctr", "guard", "-q", "-j", "--allow-untrusted", "-b", budget, "--", "true")
+        begin = json.loads(done_.stdout.splitlines()[0])
+        check(begin["record"] == "begin" and begin["limit"] == counts, f"{begin}")
+
+
+@test
 def counters_must_be_trusted():
     """only counters that validate found trusted or explained, without --allow-untrusted"""
     store = path("verdicts.json")

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interference.h"
 #include "lib/option.h"
 #include "lib/verdicts.h"
 #include "report.h"

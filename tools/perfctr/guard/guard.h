@@ -8,8 +8,84 @@
 #include "lib/app.h"
 #include "lib/counting.h"
 #include "lib/verdicts.h"
-#include "target.h"
-#include "window.h"
+
+/* --- window.c: counts in a sliding window ----------------------------------------------- */
+
+/*
+ * Counts of samples in a sliding window, in integers.
+ *
+ * Where in its span a sample's counts occurred is unknown, so each sample counts as a whole. After
+ * a sample the window has the counts of all samples that end after (start of that sample - length).
+ * These include all counts of any interval of that length that ends within the sample: no interval
+ * exceeds a limit unseen. They exceed the counts of the largest such interval by at most those of
+ * two samples.
+ */
+enum { WINDOW_SAMPLES = 4096 };
+
+struct window {
+	uint64_t length_ns;
+	/* of the samples, saturated at UINT64_MAX */
+	uint64_t counted;
+	/* a ring, oldest sample first */
+	size_t first, count;
+	struct window_sample {
+		uint64_t start_ns, end_ns, counts;
+	} samples[WINDOW_SAMPLES];
+};
+
+/* Add a sample. If there is no room, it joins the one before. Return: the window's counts. */
+uint64_t window_add(struct window *window, uint64_t start_ns, uint64_t end_ns, uint64_t counts);
+
+/*
+ * Counts that a budget allows in a window: a count, or a rate times the window, rounded down.
+ * @text: "20M" (counts), "2G/s", "2GB/s" (per second), "30%" (of @full_hz, counts per second)
+ * @full_hz: what 100 % are, 0: unknown
+ * Return: 0; -EINVAL no limit; -ERANGE beyond 64 bits; -EDOM percent of an unknown rate.
+ */
+int window_limit(const char *text, uint64_t length_ns, uint64_t full_hz, uint64_t *limit);
+
+/* --- target.c: what a budget holds, and how ----------------------------------------------- */
+
+enum target_action {
+	TARGET_DEFAULT, /* by what the target is */
+	TARGET_REPORT, /* nothing */
+	TARGET_FREEZE, /* cgroup.freeze */
+	TARGET_CPU_MAX, /* cpu.max of the cgroup */
+	TARGET_HOLD, /* the virtual GPU's scheduler holds contexts */
+	TARGET_STOP, /* SIGSTOP */
+};
+
+struct target {
+	enum target_action action;
+	char *cgroup; /* path, NULL: none */
+	pid_t pid; /* 0: the command */
+	bool has_context;
+	uint32_t context; /* DRM_VSOC_CTX_ALL: all */
+	unsigned int cpu_percent; /* TARGET_CPU_MAX: of one CPU, while held */
+	char cpu_max[64]; /* contents of the file before */
+};
+
+/* "freeze", "cpu.max" and so on */
+const char *target_action_name(enum target_action action);
+
+/* Read an action: a name, or "cpu.max:20%". Return: 0; -EINVAL. */
+int target_parse_action(const char *text, struct target *target);
+
+/*
+ * Check that the target can be held, and release it. To be called before the first hold.
+ * @error: set to the reason on failure.
+ */
+int target_open(struct target *target, char *error, size_t size);
+
+/*
+ * Hold or release. Returns when the target has stopped: a cgroup when the kernel reports it frozen.
+ * Processes and contexts that come later are not held: repeat the call.
+ * Return: 0 or a negative errno; -ESRCH there is nothing to hold any more; -ETIMEDOUT tasks of the
+ * cgroup do not freeze, they stay in a system call.
+ */
+int target_set(const struct target *target, bool hold);
+
+/* --- budgets ------------------------------------------------------------------------- */
 
 enum { GUARD_MAX_BUDGETS = 16 };
 
@@ -85,7 +161,7 @@ void watch_close(struct guard *guard);
 
 enum { GUARD_BEAT_MS = 250, GUARD_HANGS_MS = 3000 };
 
-/* --- log.c --------------------------------------------------------------------------- */
+/* --- the log, in watch.c ------------------------------------------------------------ */
 
 struct json_object;
 

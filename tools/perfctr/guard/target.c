@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "target.h"
+#include "guard.h"
 
 #include <dirent.h>
 #include <errno.h>

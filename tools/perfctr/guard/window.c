@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "window.h"
+#include "guard.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -74,7 +74,7 @@ def scenarios_chosen_by_seed():
     thread.start()
     try:
         for channel, server, task, command, levels in random.Random(SEED).sample(SCENARIOS, 6):
-            specification.update(task=task, jobs=3, aggressors=[{
+            specification.update(task=task, jobs=3, runs=1, aggressors=[{
                 "name": "somebody", "command": command, "levels": levels,
                 "concurrent": command.startswith("copy")}])
             before = servers()
