@@ -2,10 +2,14 @@
 /* perfctr mark: annotate the capture that is being recorded, from a shell. */
 #include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <perfctr/capture.h>
 
 #include "commands.h"
 #include "lib/command.h"
+#include "lib/json.h"
 #include "lib/option.h"
 
 static const char help[] =
@@ -19,12 +23,12 @@ static const char help[] =
 	"  -f, --frame  a frame called NAME ends, the next one begins\n"
 	"  -b, --begin  a phase called NAME begins\n"
 	"  -e, --end    the phase called NAME that began last ends\n"
+	"  -j, --json   whether there was a recorder, as JSON; not with COMMAND\n"
 	"\n"
 	"Without an option NAME is a point. perfctr report shows marks, perfctr diff --by-mark\n"
 	"compares what was counted in phases and frames. Programs call perfctr_mark().\n"
 	"\n"
-	"Exit: COMMAND's own status, without one 0; 1 error, 2 usage, 126 and 127 COMMAND cannot\n"
-	"be run.\n";
+	"Exit: COMMAND's own status, else 0 fine; 1 error, 2 usage, 126 and 127 it cannot run.\n";
 
 static int put(const struct app *app, enum perfctr_mark_kind kind, const char *name)
 {
@@ -60,14 +64,27 @@ static int run_command(const struct app *app, const char *name, char **argv)
 	return command_status(&command, 0);
 }
 
+static int print_json(const struct app *app, const char *name, int status)
+{
+	struct json_object *root = json_object_new_object();
+
+	json_add_u64(root, "version", 1);
+	json_add_text(root, "name", name);
+	json_add_bool(root, "recorder", getenv(PERFCTR_MARKS_VARIABLE));
+	json_add(root, "exit_status", json_object_new_int(status));
+	json_write(app->out, root, true);
+	return status;
+}
+
 int mark_run(struct app *app, int argc, char **argv)
 {
 	/* by enum perfctr_mark_kind; a point has no option */
-	bool kinds[PERFCTR_MARK_END + 1] = { 0 };
+	bool kinds[PERFCTR_MARK_END + 1] = { 0 }, json = false;
 	const struct option_spec options[] = {
 		OPTION('f', "frame", FLAG, &kinds[PERFCTR_MARK_FRAME]),
 		OPTION('b', "begin", FLAG, &kinds[PERFCTR_MARK_BEGIN]),
 		OPTION('e', "end", FLAG, &kinds[PERFCTR_MARK_END]),
+		OPTION('j', "json", FLAG, &json),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND), count = 0;
@@ -82,9 +99,11 @@ int mark_run(struct app *app, int argc, char **argv)
 	}
 	if (optind == argc || count > 1)
 		return app_usage(app, "give one NAME, and at most one option");
-	if (optind + 1 == argc)
-		return put(app, kind, *words);
-	if (strcmp(words[1], "--") || !words[2] || count)
+	if (optind + 1 == argc) {
+		status = put(app, kind, *words);
+		return json ? print_json(app, *words, status) : status;
+	}
+	if (strcmp(words[1], "--") || !words[2] || count || json)
 		return app_usage(app, "after NAME: -- COMMAND, without an option");
 	return run_command(app, *words, words + 2);
 }
