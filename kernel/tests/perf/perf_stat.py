@@ -450,7 +450,8 @@ def pci():
 
 
 def main():
-    modes = {"pci": pci, "forms": forms, "wide": wide, "second-gpu": second_gpu, "cpu-peer": cpu_peer}
+    modes = {"forms": forms, "wide": wide, "pci": pci, "second-gpu": second_gpu,
+             "cpu-peer": cpu_peer}
     modes[sys.argv[1] if len(sys.argv) > 1 else "forms"]()
     healthy()
     print(f"1..{sum(RESULTS.values())}")
