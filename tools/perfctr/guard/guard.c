@@ -39,7 +39,6 @@ static const char help[] =
 	"  -j, --json          the same to stdout\n"
 	"  -v, --verbose       log each sample\n"
 	"  -q, --quiet         no lines about violations on stderr\n"
-	"      --via SOCKET    count through the broker (perfctr serve) there\n"
 	"\n"
 	"Exit: the command's own, 0 ended by a signal, 1 error or counting died, 2 usage,\n"
 	"3 not permitted, 4 no device.\n";
@@ -56,7 +55,6 @@ static int parse_options(struct guard *g, int argc, char **argv)
 		OPTION('j', "json", FLAG, &g->json),
 		OPTION('v', "verbose", FLAG, &g->verbose),
 		OPTION('q', "quiet", FLAG, &g->quiet),
-		OPTION(0, "via", TEXT, &g->app->via),
 		OPTIONS_END,
 	};
 	int status = option_parse(g->app, argc, argv, help, options, THEN_COMMAND);
@@ -260,7 +258,7 @@ int guard_run(struct app *app, int argc, char **argv)
 	if (!status) {
 		for (size_t n = 0; n < g.count; n++)
 			if (!g.budgets[n].target.pid && g.command.argv)
-				g.budgets[n].target.pid = g.command.child.pid;
+				target_set_process(&g.budgets[n].target, g.command.child.pid);
 		status = join_cgroup(&g, cgroup);
 		if (!status)
 			status = supervise(&g, &signals);

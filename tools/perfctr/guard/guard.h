@@ -59,6 +59,7 @@ struct target {
 	enum target_action action;
 	char *cgroup; /* path, NULL: none */
 	pid_t pid; /* 0: the command */
+	int pidfd; /* of it */
 	bool has_context;
 	uint32_t context; /* DRM_VSOC_CTX_ALL: all */
 	unsigned int cpu_percent; /* TARGET_CPU_MAX: of one CPU, while held */
@@ -66,6 +67,9 @@ struct target {
 };
 
 /* "freeze", "cpu.max" and so on */
+/* Choose the process. */
+void target_set_process(struct target *target, pid_t pid);
+
 const char *target_action_name(enum target_action action);
 
 /* Read an action: a name, or "cpu.max:20%". Return: 0; -EINVAL. */

@@ -165,10 +165,14 @@ static void add_children(pid_t pid, pid_t *pids, size_t *count)
 static int for_each_process(const struct target *t, bool hold,
 			    int (*fn)(const struct target *t, pid_t pid, bool hold))
 {
+	struct pollfd process = { .fd = t->pidfd, .events = POLLIN };
 	pid_t pids[MAX_PROCESSES] = { t->pid };
 	size_t count = 1, done = 0, before;
 	int error = -ESRCH;
 
+	/* another process may have its number now */
+	if (poll(&process, 1, 0))
+		return -ESRCH;
 	do {
 		for (; done < count; done++) {
 			int result = fn(t, pids[done], hold);
@@ -187,6 +191,9 @@ static int for_each_process(const struct target *t, bool hold,
 
 static int stop(const struct target *t, pid_t pid, bool hold)
 {
+	/* a guard that the target started */
+	if (pid == getpid() || pid == getppid())
+		return 0;
 	return kill(pid, hold ? SIGSTOP : SIGCONT) ? -errno : 0;
 }
 
@@ -284,6 +291,33 @@ int target_set(const struct target *target, bool hold)
 	return error == -ENOENT ? -ESRCH : error;
 }
 
+void target_set_process(struct target *t, pid_t pid)
+{
+	t->pid = pid;
+	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* Whether this process is in the cgroup or below it: it would freeze itself. */
+static bool is_inside(const struct target *t)
+{
+	char line[4096] = "", ours[4200], *wanted = realpath(t->cgroup, NULL);
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	size_t length = wanted ? strlen(wanted) : 0;
+	bool inside = false;
+
+	/* the line of version 2 */
+	while (length && file && fgets(line, sizeof(line), file)) {
+		snprintf(ours, sizeof(ours), "/sys/fs/cgroup%.*s/", (int)strcspn(line + 3, "\n"),
+			 line + 3);
+		inside |= !strncmp(line, "0::", 3) && !strncmp(ours, wanted, length) &&
+			  ours[length] == '/';
+	}
+	if (file)
+		fclose(file);
+	free(wanted);
+	return inside;
+}
+
 int target_open(struct target *t, char *error, size_t size)
 {
 	const char *file = t->action == TARGET_CPU_MAX ? "cpu.max" : "cgroup.freeze";
@@ -316,8 +350,13 @@ int target_open(struct target *t, char *error, size_t size)
 			 "this kernel does not list the children of processes "
 			 "(CONFIG_PROC_CHILDREN): give a cgroup");
 	}
+	if (!result && t->cgroup && t->action != TARGET_REPORT && is_inside(t)) {
+		result = -EINVAL;
+		snprintf(error, size, "%s: this guard is in it, and would hold itself", t->cgroup);
+	}
 	if (!result && t->pid && t->action != TARGET_REPORT) {
-		result = kill(t->pid, 0) ? -errno : 0;
+		target_set_process(t, t->pid);
+		result = t->pidfd < 0 ? -errno : 0;
 		if (result)
 			snprintf(error, size, "process %d: %s", t->pid, strerror(-result));
 	}
