@@ -44,9 +44,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_vsoc_device.h"
 #include "igt_perfctr.h"
-#include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 

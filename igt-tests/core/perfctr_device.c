@@ -31,8 +31,7 @@
 #include <pthread.h>
 
 #include "minigt.h"
-#include "igt_rights.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 #include "igt_sys.h"
 
 static struct igt_perfctr_device dev;

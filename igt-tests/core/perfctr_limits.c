@@ -33,9 +33,6 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
-#include "igt_rights.h"
-#include "igt_setup.h"
-#include "igt_small.h"
 #include "igt_vsoc.h"
 
 #define PAGE 4096

@@ -32,9 +32,8 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
-#include "igt_rights.h"
 #include "igt_sys.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 
 #define PAGE 4096u
 #define RW (PROT_READ | PROT_WRITE)

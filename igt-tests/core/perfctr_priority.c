@@ -29,8 +29,6 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
-#include "igt_rights.h"
-#include "igt_small.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 

@@ -89,7 +89,6 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
-#include "igt_setup.h"
 #include "igt_sys.h"
 
 /* largest size of a structure or request */

@@ -23,7 +23,7 @@
 
 #include "minigt.h"
 #include "igt_sys.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 
 #define NEW 8
 #define NS_PER_S 1e9

@@ -49,7 +49,6 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
-#include "igt_setup.h"
 
 /* largest size of a structure */
 #define STRUCT_BYTES_MAX 4096u

@@ -25,9 +25,8 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_rights.h"
 #include "igt_sys.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 
 /* user_data of automatic samples */
 #define START_DATA 0x5eedu

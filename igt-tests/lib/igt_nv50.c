@@ -5,7 +5,7 @@
 
 #include "minigt.h"
 #include "igt_sys.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 #include "igt_nv50.h"
 
 struct igt_nv50 igt_nv50;

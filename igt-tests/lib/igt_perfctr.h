@@ -166,4 +166,17 @@ void igt_perfctr_session_map(struct igt_perfctr_session *s);
 void igt_perfctr_session_unmap(struct igt_perfctr_session *s);
 void igt_perfctr_session_fini(struct igt_perfctr_session *s);
 
+/*
+ * SETUP with any contents, for tests of what it refuses.
+ */
+
+/* a SETUP of two slots that succeeds */
+struct igt_perfctr_session igt_setup_request(const struct igt_perfctr_device *dev);
+/*
+ * Send SETUP, the second with @size bytes at @arg; 0 or -errno. The ring is closed, the handle
+ * kept.
+ */
+int igt_setup_send(struct igt_perfctr_session *s);
+int igt_setup_send_sized(struct igt_perfctr_session *s, void *arg, uint64_t size);
+
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_rights.h"
+#include "igt_sys.h"
 
 void igt_drop_to(unsigned int uid, uint64_t capabilities)
 {

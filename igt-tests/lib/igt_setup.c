@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_setup.h"
+#include "igt_perfctr.h"
 
 struct igt_perfctr_session igt_setup_request(const struct igt_perfctr_device *dev)
 {

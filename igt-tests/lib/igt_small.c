@@ -2,8 +2,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_rights.h"
-#include "igt_small.h"
+#include "igt_sys.h"
 
 int igt_small_setup(int fd)
 {

@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "igt_perfctr.h"
+#include <sys/types.h>
+#include <linux/capability.h>
 
 #define IGT_PERF_PARANOID "/proc/sys/kernel/perf_event_paranoid"
 #define IGT_TRACING "/sys/kernel/tracing/"
@@ -62,5 +64,35 @@ void igt_bind_again(struct igt_perfctr_device *dev);
  */
 void igt_trace_begin(const char *event, const char *filter);
 unsigned int igt_trace_end(const char *event, const char *text, unsigned int *hard);
+
+/*
+ * Sessions of one slot, for tests that create many of them.
+ */
+
+/* a session of one slot, its ring closed; a handle or -errno */
+int igt_small_setup(int fd);
+/* as many as that file may have; *@error is the errno of the one that failed */
+unsigned int igt_small_fill(int fd, int *error);
+void igt_small_teardown(int fd, uint32_t handle);
+
+/* Processes with fewer rights, and root's settings. */
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+#define IGT_NOBODY 65534
+
+/* become @uid with exactly these capabilities, for good */
+void igt_drop_to(unsigned int uid, uint64_t capabilities);
+/* the session belongs to an unprivileged user; the caller is root again on return */
+void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s);
+/* a descriptor passed to another process, and received there, close-on-exec */
+void igt_send_fd(int socket, int fd);
+int igt_receive_fd(int socket);
+/* set dev.perfctr.@name */
+void igt_perfctr_sysctl(const char *name, const char *value);
+/* reset the limits of unprivileged users to their defaults */
+void igt_perfctr_default_limits(void);
 
 #endif

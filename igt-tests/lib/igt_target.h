@@ -3,7 +3,7 @@
 #ifndef IGT_TARGET_H
 #define IGT_TARGET_H
 
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 
 #define IGT_TARGET_JOBS 48
 /* covers a watchdog, a reset and several time-outs of firmware on a busy machine */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "minigt.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 #include "igt_sys.h"
 
 int igt_vsoc_driver(const char *file, const char *text)

@@ -31,7 +31,7 @@
 #include "minigt.h"
 #include "igt_random.h"
 #include "igt_sys.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 #include "igt_nv50.h"
 
 #define SLOTS DRM_VSOC_MP_COUNTERS

@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 #include "igt_nv50.h"
 #include "igt_sys.h"
 

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 #include "igt_sys.h"
 
 #define SLOTS 64

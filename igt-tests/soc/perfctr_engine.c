@@ -17,7 +17,7 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
-#include "igt_rights.h"
+#include "igt_sys.h"
 #include "igt_vsoc.h"
 
 #define CONTEXTS 4

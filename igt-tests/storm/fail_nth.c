@@ -37,7 +37,6 @@
 #include "minigt.h"
 #include "igt_nv50.h"
 #include "igt_perfctr.h"
-#include "igt_rights.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 

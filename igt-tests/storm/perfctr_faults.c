@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 #include "igt_target.h"
 #include "igt_account.h"
 #include "igt_sys.h"

@@ -26,7 +26,7 @@
 #include "minigt.h"
 #include "igt_account.h"
 #include "igt_sys.h"
-#include "igt_vsoc_device.h"
+#include "igt_vsoc.h"
 
 /* covers several waits for firmware that time out */
 #define TIME_LIMIT_NS (60000 * MS)

@@ -28,8 +28,7 @@
 #include "minigt.h"
 #include "igt_client.h"
 #include "igt_random.h"
-#include "igt_rights.h"
-#include "igt_setup.h"
+#include "igt_perfctr.h"
 #include "igt_sys.h"
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"

@@ -9,7 +9,6 @@
  *	end MONITOR			value GROUP.COUNTER VALUE
  */
 #include "common/monitor.h"
-#include "common/ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,6 @@
  *	value GROUP COUNTER VALUE
  */
 #include "common/monitor.h"
-#include "common/ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>

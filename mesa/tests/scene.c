@@ -13,7 +13,6 @@
  *  -r  repeat everything TIMES times with a new display each: the driver is unloaded in between
  */
 #include "common/monitor.h"
-#include "common/ring.h"
 
 #include <X11/Xlib.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ring.h"
+#include "monitor.h"
 
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>

@@ -6,7 +6,6 @@
 
 #include "compare.h"
 #include "lib/capture_file.h"
-#include "lib/capture_list.h"
 #include "lib/option.h"
 #include "lib/values.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "lib/capture_list.h"
+#include "lib/capture_file.h"
 #include "lib/option.h"
 #include "lib/output.h"
 

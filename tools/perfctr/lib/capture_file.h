@@ -9,6 +9,7 @@
 #include "app.h"
 #include "json.h"
 #include "marks.h"
+#include <stddef.h>
 
 /* file that record writes and the other subcommands read by default */
 #define CAPTURE_DEFAULT_FILE "perfctr.capture"
@@ -84,3 +85,23 @@ int capture_file_exit_status(const struct capture_file *file);
 
 /* Description of the file, for the JSON of all subcommands. */
 struct json_object *capture_file_json(const struct capture_file *file);
+
+/* Captures that a command line names as files and directories. */
+
+struct capture_list {
+	char **paths;
+	size_t count;
+};
+
+/*
+ * Add captures in the order of the words. A directory stands for the captures in it and in those
+ * below it, by name; its other files are left out.
+ * @words: files, directories, or - for standard input; @count: of @words, 0: the file that record
+ * writes by default; @list: zeroed or filled
+ * before; call capture_list_free() also after a failure.
+ * Return: 0 or an exit status, the message was printed.
+ */
+int capture_list_add(const struct app *app, char *const *words, int count,
+		     struct capture_list *list);
+
+void capture_list_free(struct capture_list *list);

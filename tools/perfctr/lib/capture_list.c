@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "capture_list.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "commands.h"
-#include "lib/capture_list.h"
+#include "lib/capture_file.h"
 #include "lib/option.h"
 #include "lib/output.h"
 
