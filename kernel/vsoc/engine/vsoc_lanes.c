@@ -59,9 +59,6 @@ static bool begin_job(struct vsoc_lanes *lanes, struct vsoc_lane *lane)
 {
 	struct vsoc_ctx *ctx;
 
-	/* the usual case; a context that arrives now is noticed in the next slice */
-	if (list_empty(&lanes->ready))
-		return false;
 	spin_lock(lanes->lock);
 	ctx = list_first_entry_or_null(&lanes->ready, struct vsoc_ctx, ready);
 	if (ctx) {

@@ -363,8 +363,7 @@ void vsoc_route_offer(struct vsoc_fabric *fabric, const struct vsoc_traffic *t, 
 
 	fabric->bytes[t->kind][t->initiator][t->home][t->op] += t->bytes;
 	fabric->totals[t->kind][t->initiator][t->op].offered += lines;
-	/* a command begins when all requests of the one before are done */
-	if (!fabric->routes[t->slot].hop_count || fabric->routes[t->slot].t.command != t->command)
+	if (!memsim_pending(&fabric->sim, t->slot))
 		open_route(fabric, t);
 	memsim_offer(&fabric->sim, t->slot, lines, ns * 1000);
 }
@@ -543,8 +542,7 @@ void vsoc_routes_count(struct vsoc_fabric *fabric)
 		struct vsoc_route_total *total =
 			&fabric->totals[route->t.kind][route->t.initiator][route->t.op];
 
-		if (!route->hop_count || (!fabric->sim.flows[slot].in_flight &&
-					  count->left[0] == route->left))
+		if (!route->hop_count)
 			continue;
 		for (u32 i = 0; i < route->hop_count; i++)
 			count_hop(fabric, route, count, i);

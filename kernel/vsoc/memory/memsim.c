@@ -86,7 +86,7 @@ static u64 part(u64 lines, u64 of, u64 total)
 
 /* calls @add for each server with the requests that @lines of a flow bring it */
 static void each_load(struct memsim *sim, const struct memsim_flow *f, u64 lines,
-		      void (*add)(struct memsim *sim, u8 server, u64 lines))
+		      void (*add)(struct memsim_server *server, u64 lines))
 {
 	u64 deep = lines;
 
@@ -94,40 +94,32 @@ static void each_load(struct memsim *sim, const struct memsim_flow *f, u64 lines
 		const struct memsim_hop *hop = &f->hops[i];
 
 		if (hop->forward != MEMSIM_NONE)
-			add(sim, hop->forward, deep);
+			add(&sim->servers[hop->forward], deep);
 		if (hop->back != MEMSIM_NONE)
-			add(sim, hop->back, deep);
+			add(&sim->servers[hop->back], deep);
 		if (hop->cache != MEMSIM_NONE) {
 			const struct memsim_cache *cache = &sim->caches[hop->cache];
 
-			if (f->passed_writebacks)
-				add(sim, cache->memory,
-				    part(lines, f->passed_writebacks, f->passed));
-			if (f->passed_far)
-				add(sim, cache->far, part(lines, f->passed_far, f->passed));
+			add(&sim->servers[cache->memory],
+			    part(lines, f->passed_writebacks, f->passed));
+			add(&sim->servers[cache->far], part(lines, f->passed_far, f->passed));
 			deep = part(lines, f->passed_misses, f->passed);
 		}
 	}
 }
 
-static void add_flow(struct memsim *sim, u8 server, u64 lines)
+static void add_flow(struct memsim_server *s, u64 lines)
 {
-	if (!sim->servers[server].flows++)
-		sim->busy[sim->busy_count++] = server;
+	s->flows += !!lines;
 }
 
-static void add_load(struct memsim *sim, u8 server, u64 lines)
+static void add_load(struct memsim_server *s, u64 lines)
 {
-	sim->servers[server].load_ps += lines * sim->servers[server].line_ps;
+	s->load_ps += lines * s->line_ps;
 }
 
-static void add_requests(struct memsim *sim, u8 server, u64 lines)
+static void add_requests(struct memsim_server *s, u64 lines)
 {
-	struct memsim_server *s = &sim->servers[server];
-
-	/* lines that were not expected to come here: the next run has less room for others */
-	if (!s->line_ps)
-		s->line_ps = div_u64(service_ps(s, 1), s->units);
 	s->requests += lines;
 	s->busy_ps += lines * s->line_ps * s->units;
 	s->credit_ps -= lines * s->line_ps;
@@ -152,10 +144,8 @@ static u64 hop_times(const struct memsim *sim, const struct memsim_flow *f, u64 
 			if (servers[k] == MEMSIM_NONE)
 				continue;
 			s = &sim->servers[servers[k]];
-			if (loaded && s->flows)
-				ps += s->unit_ps + s->wait_ps + s->full_ps;
-			else
-				ps += service_ps(s, 1);
+			ps += service_ps(s, loaded ? s->flows : 1);
+			ps += loaded ? s->wait_ps + s->full_ps : 0;
 		}
 		if (times)
 			times[i] = ps;
@@ -178,8 +168,8 @@ static u64 slack(const struct memsim *sim, const struct memsim_flow *f)
 /* chooses the lines that closed loops of the flows' windows pass at the current waiting times */
 static void set_lines(struct memsim *sim)
 {
-	for (u32 i = 0; i < sim->busy_count; i++)
-		sim->servers[sim->busy[i]].load_ps = 0;
+	for (u32 i = 0; i < MEMSIM_SERVERS; i++)
+		sim->servers[i].load_ps = 0;
 	for (u32 i = 0; i < MEMSIM_FLOWS; i++) {
 		struct memsim_flow *f = &sim->flows[i];
 		u64 ps;
@@ -199,43 +189,29 @@ static bool is_overloaded(const struct memsim *sim, const struct memsim_server *
 	return s->load_ps && (s64)s->load_ps > s->credit_ps + (s64)sim->dt_ps;
 }
 
-static bool is_too_short(struct memsim *sim, struct memsim_server *s, u64 ps)
-{
-	s->full_ps = ps;
-	set_lines(sim);
-	return is_overloaded(sim, s);
-}
-
-/*
- * Finds the waiting time at which the loops through a server just fill it, to 1/512. The search
- * begins at that of an earlier run, as load seldom changes.
- */
+/* finds the waiting time at which the loops through a server just fill it */
 static void solve(struct memsim *sim, struct memsim_server *s)
 {
-	u64 low = s->full_ps, high = max(s->last_full_ps, low + 1), middle;
+	u64 low = s->full_ps, high = max(low, 1ULL);
 
 	if (!is_overloaded(sim, s))
 		return;
-	if (is_too_short(sim, s, high)) {
-		for (u32 i = 0; i < SOLVE_STEPS && is_overloaded(sim, s); i++) {
-			low = high;
-			high *= 2;
-			is_too_short(sim, s, high);
-		}
-	} else {
-		while (high / 2 > low && !is_too_short(sim, s, high / 2))
-			high /= 2;
-		low = max(low, high / 2);
+	for (u32 i = 0; i < SOLVE_STEPS && is_overloaded(sim, s); i++) {
+		low = high;
+		high *= 2;
+		s->full_ps = high;
+		set_lines(sim);
 	}
-	while (high - low > 1 + low / 512) {
-		middle = low + (high - low) / 2;
-		if (is_too_short(sim, s, middle))
-			low = middle;
+	while (high - low > 1 + low / 1024) {
+		s->full_ps = low + (high - low) / 2;
+		set_lines(sim);
+		if (is_overloaded(sim, s))
+			low = s->full_ps;
 		else
-			high = middle;
+			high = s->full_ps;
 	}
-	is_too_short(sim, s, high);
-	s->last_full_ps = high;
+	s->full_ps = high;
+	set_lines(sim);
 }
 
 /* the mean wait in M/D/1 with this load, for a server that is not saturated */
@@ -247,7 +223,7 @@ static void set_wait(const struct memsim *sim, struct memsim_server *s)
 	if (s->full_ps || !sim->dt_ps)
 		return;
 	load = min_t(u64, div64_u64(s->load_ps * 1024, sim->dt_ps), MAX_LOAD);
-	s->wait_ps = div64_u64(load * s->unit_ps, 2 * (1024 - load));
+	s->wait_ps = div64_u64(load * service_ps(s, s->flows), 2 * (1024 - load));
 }
 
 /* the lines of a flow pass: looks them up and counts them */
@@ -288,50 +264,33 @@ static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 	each_load(sim, f, f->lines, add_requests);
 }
 
-/* which servers are in use, and how fast they are then */
-static void find_busy(struct memsim *sim)
-{
-	for (u32 i = 0; i < sim->busy_count; i++)
-		sim->servers[sim->busy[i]].flows = 0;
-	sim->busy_count = 0;
-	for (u32 i = 0; i < MEMSIM_FLOWS; i++)
-		each_load(sim, &sim->flows[i], sim->flows[i].waiting, add_flow);
-	for (u32 i = 0; i < sim->busy_count; i++) {
-		struct memsim_server *s = &sim->servers[sim->busy[i]];
-
-		s->full_ps = 0;
-		s->unit_ps = service_ps(s, s->flows);
-		s->line_ps = div_u64(s->unit_ps, s->units);
-		/* it was idle for as long as nobody used it */
-		s->credit_ps = min(s->credit_ps + (s64)(sim->now_ps - s->used_ps), SLACK_PS);
-	}
-}
-
 static void run_coarse(struct memsim *sim, u64 ps)
 {
-	sim->dt_ps = ps;
-	find_busy(sim);
-	if (sim->busy_count)
-		set_lines(sim);
-	/* twice: the second server that is saturated may relieve the first one */
-	for (u32 i = 0; i < 2 * sim->busy_count; i++)
-		solve(sim, &sim->servers[sim->busy[i % sim->busy_count]]);
-	sim->now_ps += ps;
-	for (u32 i = 0; i < sim->busy_count; i++) {
-		struct memsim_server *s = &sim->servers[sim->busy[i]];
+	struct memsim_server *s;
 
+	sim->dt_ps = ps;
+	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++) {
+		s->flows = 0;
+		s->full_ps = 0;
+	}
+	for (u32 i = 0; i < MEMSIM_FLOWS; i++)
+		each_load(sim, &sim->flows[i], sim->flows[i].waiting, add_flow);
+	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++)
+		s->line_ps = s->units ? div_u64(service_ps(s, s->flows), s->units) : 0;
+	set_lines(sim);
+	/* twice: the second server that is saturated may relieve the first one */
+	for (u32 i = 0; i < 2 * MEMSIM_SERVERS; i++)
+		solve(sim, &sim->servers[i % MEMSIM_SERVERS]);
+	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++) {
 		set_wait(sim, s);
 		s->credit_ps += ps;
-		s->used_ps = sim->now_ps;
 	}
 	for (u32 i = 0; i < MEMSIM_FLOWS; i++)
 		if (sim->flows[i].waiting)
 			pass_flow(sim, &sim->flows[i]);
-	for (u32 i = 0; i < sim->busy_count; i++) {
-		struct memsim_server *s = &sim->servers[sim->busy[i]];
-
+	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++)
 		s->credit_ps = min(s->credit_ps, SLACK_PS);
-	}
+	sim->now_ps += ps;
 }
 
 void memsim_run(struct memsim *sim, u64 ps)

@@ -64,15 +64,12 @@ struct memsim_server {
 	u64 row[MEMSIM_UNITS][MEMSIM_BANKS];
 	/* coarse mode */
 	s64 credit_ps;		/* capacity left over, or used in advance */
-	u64 used_ps;		/* end of the last run with flows */
-	u64 last_full_ps;	/* @full_ps when it was last saturated */
 	u64 wait_ps;		/* mean wait in M/D/1, in the last run */
 	/* coarse mode, in this run */
 	u64 line_ps;		/* capacity that a line takes: of the server, not of a unit */
 	u64 load_ps;		/* by the lines that pass */
 	u64 full_ps;		/* wait with which closed loops just fill the server */
-	u32 flows;		/* that use it; 0: none, and the rest is not set */
-	u64 unit_ps;		/* mean service time of a line in a unit */
+	u32 flows;		/* that use it */
 };
 
 /* what an access of a cache caused, in lines */
@@ -171,8 +168,6 @@ struct memsim_exact {
 struct memsim {
 	u64 now_ps;
 	u64 dt_ps;		/* length of this run, coarse mode */
-	u8 busy[MEMSIM_SERVERS];	/* servers with flows, coarse mode */
-	u32 busy_count;
 	struct memsim_server servers[MEMSIM_SERVERS];
 	struct memsim_cache caches[MEMSIM_CACHES];
 	struct memsim_flow flows[MEMSIM_FLOWS];

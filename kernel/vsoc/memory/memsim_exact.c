@@ -106,9 +106,9 @@ static bool look_up(struct memsim *sim, struct memsim_flow *f, const struct mems
 	memsim_access(c, line, 1, f->op, f->holder, &f->count.lookup);
 	/* posted: nobody waits for them */
 	if (f->count.lookup.writebacks != before.writebacks)
-		pass(sim, c->memory, f->count.lookup.victim, sim->now_ps);
+		pass(sim, c->memory, line, sim->now_ps);
 	if (f->count.lookup.far_writebacks != before.far_writebacks)
-		pass(sim, c->far, f->count.lookup.victim, sim->now_ps);
+		pass(sim, c->far, line, sim->now_ps);
 	return f->op == MEMSIM_WRITE || f->op == MEMSIM_DATALESS ||
 	       f->count.lookup.hits != before.hits;
 }
