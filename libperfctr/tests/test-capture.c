@@ -463,27 +463,34 @@ TEST("marks reach the recorder, and those that find no room are counted")
 	EQUAL(perfctr_mark((enum perfctr_mark_kind)4, "x"), -EINVAL);
 	EQUAL(perfctr_mark(PERFCTR_MARK_POINT, text), -ENAMETOOLONG);
 	before_ns = perfctr_time_raw_ns();
-	EQUAL(perfctr_mark(PERFCTR_MARK_FRAME, text + 1), 0);
+	EQUAL(perfctr_mark(PERFCTR_MARK_FRAME, text + 1), 1);
 	EQUAL_TEXT(read_mark(fds[0], &mark), text + 1);
 	CHECK(mark.time_ns >= before_ns && mark.time_ns <= perfctr_time_raw_ns());
 	EQUAL(mark.kind, PERFCTR_MARK_FRAME);
 	EQUAL(mark.pid, getpid());
 	EQUAL(mark.lost, 0);
 
-	while (!perfctr_mark(PERFCTR_MARK_BEGIN, "full"))
+	while (perfctr_mark(PERFCTR_MARK_BEGIN, "full") == 1)
 		sent++;
 	EQUAL(perfctr_mark(PERFCTR_MARK_BEGIN, "full"), -EAGAIN);
 	CHECK(sent > 1000);
 	while (read_mark(fds[0], &mark))
 		missing++;
 	EQUAL(missing, sent);
-	EQUAL(perfctr_mark(PERFCTR_MARK_END, "full"), 0);
+	EQUAL(perfctr_mark(PERFCTR_MARK_END, "full"), 1);
 	EQUAL_TEXT(read_mark(fds[0], &mark), "full");
 	EQUAL(mark.lost, 2);
 	/* without a reader there is no signal */
 	close(fds[0]);
 	close(fds[1]);
-	EQUAL(perfctr_mark(PERFCTR_MARK_END, "late"), 0);
+	EQUAL(perfctr_mark(PERFCTR_MARK_END, "late"), 1);
+	/* the descriptor of the mark's end is the next one: closed, it is a file of the program */
+	EQUAL(close(fds[1] + 1), 0);
+	EQUAL(pipe(fds), 0);
+	EQUAL(dup2(fds[1], fds[1] + 1), fds[1] + 1);
+	EQUAL(perfctr_mark(PERFCTR_MARK_END, "closed"), 0);
+	EQUAL(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
+	CHECK(!read_mark(fds[0], &mark));
 }
 
 TEST("what is no mark is not written")

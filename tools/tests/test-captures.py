@@ -808,6 +808,8 @@ def marked_capture(frames, rate):
                   cb.mark("begin", "half", START + n * 12 * MS, tid=1),
                   cb.mark("begin", "half", START + (n * 12 + 1) * MS, tid=2),
                   cb.mark("end", "half", START + (n * 12 + 5) * MS, tid=2)]
+    # frames of two threads, in turn; what each has is its own
+    marks += [cb.mark("frame", "g", START + n * 6 * MS, tid=7 + n % 2) for n in range(2 * frames)]
     marks += [cb.mark("point", "p", START + 3 * MS, lost=2), cb.mark("end", "none", START),
               cb.mark("begin", "open", START + 6 * MS)]
     return b"".join(parts + marks)
@@ -825,6 +827,8 @@ def marks_are_spans():
              for m in report["marks"]]
     expected = [("p", "point", 3, 3), ("open", "phase", 6, 60)]
     for n in range(0, 60, 12):
+        if n < 48:
+            expected += [("g", "frame", n, n + 12), ("g", "frame", n + 6, n + 18)]
         expected += [("f?", "frame", n, n + 12), ("half", "phase", n, n + 6),
                      ("half", "phase", n + 1, n + 5)]
     check(sorted(spans) == sorted(expected), f"spans {spans}")
@@ -883,7 +887,7 @@ def diff_compares_marks():
     half = changes["half", "shader/EIGHT"]
     check(abs(half["b"]["median"] / statistics.median(halves) - 1) < 1e-12 and
           half["b"]["captures"] == 20, f"{half['b']} {statistics.median(halves)}")
-    check({g["name"] for g in result["groups"]} == {"half", "f?", "open"}, "groups")
+    check({g["name"] for g in result["groups"]} == {"half", "f?", "g", "open"}, "groups")
     check(result["by_mark"] and result["short_spans"] == 20, f"short {result['short_spans']}")
     result, changes = medians("--by-mark", a, b)
     for name in "half", "f?", "open":

@@ -150,6 +150,9 @@ def marks_of_a_command():
                          script.replace("\\n", "\n"))
     check(ended["marks_damaged"] and ended["marks"] == 1 and "left out" in line, f"{line!r}")
     check(report("mb.cap")["capture"]["finished"], "samples after other bytes")
+    ended, line = record("-F", "10s", "-e", "FRAGMENTS", "-o", path("mc.cap"), "--", "sh", "-c",
+                         script.replace("\\n", "\n"))
+    check(ended["marks_damaged"] and report("mc.cap")["marks"][0]["name"] == "a", f"{line!r}")
 
 
 @test

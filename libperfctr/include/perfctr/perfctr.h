@@ -1388,13 +1388,15 @@ enum perfctr_mark_kind {
  *        PERFCTR_MARK_NAME_MAX bytes
  *
  * Marks the current time for "perfctr record", which started this process or an ancestor of it,
- * and which passes PERFCTR_MARKS in the environment. Costs one system call, and without a
- * recorder none. May be called from any thread and never blocks. Frames and phases of one name
- * belong to one another within a thread, else within the process, else within the capture.
+ * and which passes PERFCTR_MARKS in the environment. Costs two system calls, and without a
+ * recorder none. May be called from any thread and never blocks. Frames of a name belong to one
+ * another within a thread that has several, else within such a process, else within the capture;
+ * the end of a phase belongs to the last beginning in its thread, else process, else capture.
+ * Marks stop if the program closes the descriptor, and do not leave a PID namespace.
  *
- * Return: 0, also if nothing records; -EINVAL unknown @kind or no @name; -ENAMETOOLONG;
- * -EAGAIN the recorder did not keep up: the mark is lost, the next one says how many are;
- * the negative errno of open(), e.g. -EACCES: the recorder belongs to another user.
+ * Return: 1; 0 nothing records; -EINVAL unknown @kind or no @name; -ENAMETOOLONG; -EAGAIN the
+ * recorder did not keep up: the mark is lost, which the process' next one reports; the negative
+ * errno of open(), e.g. -EACCES: the recorder belongs to another user.
  */
 int perfctr_mark(enum perfctr_mark_kind kind, const char *name);
 

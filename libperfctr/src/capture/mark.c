@@ -17,32 +17,52 @@ _Static_assert(sizeof(struct perfctr_capture_mark) + PERFCTR_MARK_NAME_MAX + 1 <
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* the recorder's pipe; -1: nothing records, below: a negative errno */
-static int recorder = -1;
+static atomic_int recorder = -1;
+static struct stat recorder_pipe;
 static atomic_uint lost;
 
+static bool is_pipe(const struct stat *stat)
+{
+	return S_ISFIFO(stat->st_mode) && stat->st_ino == recorder_pipe.st_ino &&
+	       stat->st_dev == recorder_pipe.st_dev;
+}
+
+static void forget_lost(void)
+{
+	atomic_store(&lost, 0);
+}
+
 /*
- * The recorder's process, descriptor and inode. Opened for reading too: then a recorder that has
- * ended is no SIGPIPE.
+ * The recorder's process, descriptor and inode; of a number that is used again, neither may be
+ * opened. Opened for reading too: then a recorder that has ended is no SIGPIPE.
  */
 static void find_recorder(void)
 {
 	const char *text = secure_getenv(PERFCTR_MARKS_VARIABLE);
 	unsigned long long inode;
 	unsigned int pid, fd;
-	struct stat stat;
+	struct stat opened;
 	char path[64];
 
 	if (!text || sscanf(text, "%u/%u/%llu", &pid, &fd, &inode) != 3)
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, fd);
-	recorder = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (recorder < 0) {
+	if (stat(path, &recorder_pipe)) {
 		/* it has ended */
 		recorder = errno == ENOENT ? -1 : -errno - 1;
-	} else if (fstat(recorder, &stat) || !S_ISFIFO(stat.st_mode) || stat.st_ino != inode) {
+		return;
+	}
+	if (recorder_pipe.st_ino != inode || !is_pipe(&recorder_pipe))
+		return;
+	recorder = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (recorder < 0) {
+		recorder = -errno - 1;
+	} else if (fstat(recorder, &opened) || !is_pipe(&opened)) {
 		close(recorder);
 		recorder = -1;
 	}
+	/* the parent reports its own */
+	pthread_atfork(NULL, NULL, forget_lost);
 }
 
 EXPORT int perfctr_mark(enum perfctr_mark_kind kind, const char *name)
@@ -53,22 +73,30 @@ EXPORT int perfctr_mark(enum perfctr_mark_kind kind, const char *name)
 	} message = { .mark = { .kind = (uint8_t)kind } };
 	const size_t length = name ? strnlen(name, sizeof(message.name)) : 0;
 	size_t size = sizeof(message.mark) + length + 1;
+	struct stat stat;
+	int fd;
 
 	if (kind > PERFCTR_MARK_END || !length)
 		return -EINVAL;
 	if (length > PERFCTR_MARK_NAME_MAX)
 		return -ENAMETOOLONG;
 	pthread_once(&once, find_recorder);
-	if (recorder < 0)
-		return recorder + 1;
+	fd = recorder;
+	if (fd < 0)
+		return fd + 1;
+	/* the program may have closed it, and opened a file of its own */
+	if (fstat(fd, &stat) || !is_pipe(&stat)) {
+		recorder = -1;
+		return 0;
+	}
 	memcpy(message.name, name, length);
 	message.mark.time_ns = perfctr_time_raw_ns();
 	message.mark.pid = (uint32_t)getpid();
 	message.mark.tid = (uint32_t)gettid();
 	message.mark.bytes = (uint16_t)size;
 	message.mark.lost = atomic_exchange(&lost, 0);
-	if (write(recorder, &message, size) == (ssize_t)size)
-		return 0;
+	if (write(fd, &message, size) == (ssize_t)size)
+		return 1;
 	atomic_fetch_add(&lost, message.mark.lost + 1);
 	return -EAGAIN;
 }

@@ -70,29 +70,35 @@ static int end(struct walk *w, uint64_t now_ns)
 static void add_sample(struct walk *w, struct open_span *span, const struct perfctr_sample *s)
 {
 	const struct mark *m = span->mark;
-	const uint64_t from = s->start_ns > m->start_ns ? s->start_ns : m->start_ns;
-	const uint64_t to = s->end_ns < m->end_ns ? s->end_ns : m->end_ns;
 
-	if (to <= from)
-		return;
-	span->samples++;
-	for (size_t n = 0; n < w->values.count; n++)
-		if (w->values.items[n].is_measured && isfinite(w->values.items[n].number))
-			mean_add(&span->means[n], w->values.items[n].number, to - from);
+	span->samples += s->end_ns > m->start_ns && s->start_ns < m->end_ns;
+	for (size_t n = 0; n < w->values.count; n++) {
+		const struct values_item *item = &w->values.items[n];
+		/* perf PMUs may have a span of their own */
+		const uint64_t from = item->start_ns > m->start_ns ? item->start_ns : m->start_ns;
+		const uint64_t to = item->end_ns < m->end_ns ? item->end_ns : m->end_ns;
+
+		if (item->is_measured && isfinite(item->number) && to > from)
+			mean_add(&span->means[n], item->number, to - from);
+	}
 }
 
 static int take_sample(void *data, struct perfctr_sample *sample)
 {
 	struct walk *w = data;
 	const struct marks *marks = &w->file->marks;
-	int error = end(w, sample->start_ns);
+	uint64_t earliest_ns = sample->start_ns;
+	int error = values_take(&w->values, sample);
 
+	for (size_t n = 0; !error && n < w->values.count; n++)
+		if (w->values.items[n].is_measured && w->values.items[n].start_ns < earliest_ns)
+			earliest_ns = w->values.items[n].start_ns;
+	if (!error)
+		error = end(w, earliest_ns);
 	for (; !error && w->next < marks->count && marks->all[w->next].start_ns < sample->end_ns;
 	     w->next++)
 		if (marks->all[w->next].kind != PERFCTR_MARK_POINT)
 			error = begin(w, &marks->all[w->next]);
-	if (!error && w->open_count)
-		error = values_take(&w->values, sample);
 	for (size_t n = 0; !error && n < w->open_count; n++)
 		add_sample(w, &w->open[n], sample);
 	return error;

@@ -158,7 +158,13 @@ static int read_file(const struct app *app, struct capture_file *file)
 		app_error(app, "%s: %s", file->path, strerror(-result));
 		return EXIT_FAILED;
 	}
-	marks_finish(&file->marks, perfctr_totals_span(file->totals)->end_ns);
+	/* a flight recorder has forgotten marks of before */
+	if (marks_finish(&file->marks,
+			 capture_file_text(file, "flight_ns") ?
+				 perfctr_totals_span(file->totals)->start_ns :
+				 0,
+			 perfctr_totals_span(file->totals)->end_ns))
+		return out_of_memory(app);
 	file->session = perfctr_capture_session(file->reader);
 	file->status = perfctr_capture_status(file->reader);
 	file->cut_bytes = perfctr_capture_cut_bytes(file->reader);

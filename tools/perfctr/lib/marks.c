@@ -62,18 +62,27 @@ struct open_marks {
 	size_t count;
 };
 
+/*
+ * How alike their origins are: 3 the same thread, 2 the same process, 1 the same capture. Marks of
+ * a shell are of one process each.
+ */
+static int likeness_of(const struct mark *a, const struct mark *b)
+{
+	return a->pid != b->pid ? 1 : a->tid != b->tid ? 2 : 3;
+}
+
 /* The latest of the same thread, else of the same process, else of the capture. */
 static size_t find_open(const struct marks *marks, const struct open_marks *open,
 			const struct mark *mark)
 {
 	size_t found = open->count;
-	int best = 0;
+	int best = mark->level ? mark->level - 1 : 0;
 
 	for (size_t n = open->count; n--;) {
 		const struct mark *m = &marks->all[open->all[n]];
-		const int likeness = m->pid != mark->pid ? 1 : m->tid != mark->tid ? 2 : 3;
+		const int likeness = likeness_of(m, mark);
 
-		if (likeness > best && !strcmp(m->name, mark->name)) {
+		if (likeness > best && m->level == mark->level && !strcmp(m->name, mark->name)) {
 			best = likeness;
 			found = n;
 		}
@@ -87,8 +96,50 @@ static void remove_open(struct open_marks *open, size_t n)
 	memmove(&open->all[n], &open->all[n + 1], (open->count - n) * sizeof(*open->all));
 }
 
-/* Give beginnings their ends. */
-static void match(struct marks *marks, uint64_t end_ns)
+static int by_origin(const void *a, const void *b)
+{
+	const struct mark *const *x = a, *const *y = b;
+	int order = strcmp((*x)->name, (*y)->name);
+
+	order = order ? order : ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
+	return order ? order : ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
+}
+
+/*
+ * Frames of a name belong to one another within a thread that has several, else within such a
+ * process, else within the capture. Return: 0 or -ENOMEM.
+ */
+static int set_levels(struct marks *marks)
+{
+	struct mark **frames = calloc(marks->count + 1, sizeof(*frames));
+	size_t count = 0;
+
+	if (!frames)
+		return -ENOMEM;
+	for (size_t n = 0; n < marks->count; n++)
+		if (marks->all[n].kind == PERFCTR_MARK_FRAME)
+			frames[count++] = &marks->all[n];
+	qsort(frames, count, sizeof(*frames), by_origin);
+	for (size_t n = 0; n < count; n++) {
+		int level = 1;
+
+		for (int side = -1; side <= 1; side += 2) {
+			const size_t other = n + (size_t)side;
+			int likeness;
+
+			if (other >= count || strcmp(frames[other]->name, frames[n]->name))
+				continue;
+			likeness = likeness_of(frames[other], frames[n]);
+			level = likeness > level ? likeness : level;
+		}
+		frames[n]->level = (int8_t)level;
+	}
+	free(frames);
+	return 0;
+}
+
+/* Give beginnings their ends. @start_ns: not 0: what has no beginning there began then. */
+static void match(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
 {
 	struct open_marks phases = { .count = 0 }, frames = { .count = 0 };
 
@@ -103,6 +154,10 @@ static void match(struct marks *marks, uint64_t end_ns)
 		if (begin < open->count) {
 			marks->all[open->all[begin]].end_ns = m->start_ns;
 			remove_open(open, begin);
+		} else if (m->kind == PERFCTR_MARK_END && start_ns && start_ns < m->end_ns) {
+			m->kind = PERFCTR_MARK_BEGIN;
+			m->start_ns = start_ns;
+			continue;
 		} else if (m->kind == PERFCTR_MARK_END) {
 			marks->unmatched++;
 		}
@@ -151,14 +206,18 @@ static void choose_lanes(struct marks *marks)
 	}
 }
 
-void marks_finish(struct marks *marks, uint64_t end_ns)
+int marks_finish(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
 {
 	if (!marks->count)
-		return;
+		return 0;
 	qsort(marks->all, marks->count, sizeof(*marks->all), by_time);
-	match(marks, end_ns);
+	if (set_levels(marks))
+		return -ENOMEM;
+	match(marks, start_ns, end_ns);
 	drop_ends(marks);
+	qsort(marks->all, marks->count, sizeof(*marks->all), by_time);
 	choose_lanes(marks);
+	return 0;
 }
 
 const char *mark_kind(const struct mark *mark)

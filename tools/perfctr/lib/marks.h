@@ -19,6 +19,7 @@ struct mark {
 	char *name;
 	uint32_t pid, tid;
 	uint8_t kind; /* PERFCTR_MARK_POINT, _FRAME, or _BEGIN for a phase */
+	int8_t level; /* of frames: 3 of a thread, 2 of a process, 1 of the capture */
 	int8_t lane; /* 0 .. MARKS_LANES - 1, or -1 */
 };
 
@@ -36,9 +37,10 @@ int marks_add(struct marks *marks, const struct perfctr_capture_record *record);
 
 /*
  * Make spans of frames and phases, once all marks are there. A phase without an end reaches to
- * @end_ns.
+ * @end_ns; one without a beginning began at @start_ns, if that is not 0.
+ * Return: 0 or -ENOMEM.
  */
-void marks_finish(struct marks *marks, uint64_t end_ns);
+int marks_finish(struct marks *marks, uint64_t start_ns, uint64_t end_ns);
 
 /* "point", "frame" or "phase" */
 const char *mark_kind(const struct mark *mark);

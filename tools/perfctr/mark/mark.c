@@ -2,10 +2,8 @@
 /* perfctr mark: annotate the capture that is being recorded, from a shell. */
 #include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
+#include <signal.h>
 #include <string.h>
-
-#include <perfctr/capture.h>
 
 #include "commands.h"
 #include "lib/command.h"
@@ -30,26 +28,37 @@ static const char help[] =
 	"\n"
 	"Exit: COMMAND's own status, else 0 fine; 1 error, 2 usage, 126 and 127 it cannot run.\n";
 
-static int put(const struct app *app, enum perfctr_mark_kind kind, const char *name)
+/* @recorder: set to whether there is one. */
+static int put(const struct app *app, enum perfctr_mark_kind kind, const char *name, bool *recorder)
 {
 	const int error = perfctr_mark(kind, name);
 
+	*recorder = error == 1 || error == -EAGAIN;
+
 	if (error == -ENAMETOOLONG || error == -EINVAL)
 		return app_usage(app, "NAME has 1 to %d bytes", PERFCTR_MARK_NAME_MAX);
-	if (!error)
+	if (error >= 0)
 		return 0;
 	app_error(app, "the mark %s is lost: %s", name,
 		  error == -EAGAIN ? "perfctr record does not keep up" : strerror(-error));
 	return EXIT_FAILED;
 }
 
+static volatile sig_atomic_t running; /* process of the command */
+
+static void forward(int number)
+{
+	kill((pid_t)running, number);
+}
+
 static int run_command(const struct app *app, const char *name, char **argv)
 {
+	bool recorder;
 	struct command command = { .argv = argv, .shared_fd = -1, .watched_fd = -1 };
 	int status = command_prepare(app, &command, -1);
 
 	if (!status) {
-		status = put(app, PERFCTR_MARK_BEGIN, name);
+		status = put(app, PERFCTR_MARK_BEGIN, name, &recorder);
 		if (status == EXIT_USAGE) {
 			command_abandon(&command);
 			return status;
@@ -59,18 +68,23 @@ static int run_command(const struct app *app, const char *name, char **argv)
 	}
 	if (status)
 		return status;
+	/* a terminal signals the command too */
+	running = command.child.pid;
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGTERM, forward);
 	child_wait(&command.child);
-	put(app, PERFCTR_MARK_END, name);
+	put(app, PERFCTR_MARK_END, name, &recorder);
 	return command_status(&command, 0);
 }
 
-static int print_json(const struct app *app, const char *name, int status)
+static int print_json(const struct app *app, const char *name, bool recorder, int status)
 {
 	struct json_object *root = json_object_new_object();
 
 	json_add_u64(root, "version", 1);
 	json_add_text(root, "name", name);
-	json_add_bool(root, "recorder", getenv(PERFCTR_MARKS_VARIABLE));
+	json_add_bool(root, "recorder", recorder);
 	json_add(root, "exit_status", json_object_new_int(status));
 	json_write(app->out, root, true);
 	return status;
@@ -79,7 +93,7 @@ static int print_json(const struct app *app, const char *name, int status)
 int mark_run(struct app *app, int argc, char **argv)
 {
 	/* by enum perfctr_mark_kind; a point has no option */
-	bool kinds[PERFCTR_MARK_END + 1] = { 0 }, json = false;
+	bool kinds[PERFCTR_MARK_END + 1] = { 0 }, json = false, recorder;
 	const struct option_spec options[] = {
 		OPTION('f', "frame", FLAG, &kinds[PERFCTR_MARK_FRAME]),
 		OPTION('b', "begin", FLAG, &kinds[PERFCTR_MARK_BEGIN]),
@@ -100,8 +114,8 @@ int mark_run(struct app *app, int argc, char **argv)
 	if (optind == argc || count > 1)
 		return app_usage(app, "give one NAME, and at most one option");
 	if (optind + 1 == argc) {
-		status = put(app, kind, *words);
-		return json ? print_json(app, *words, status) : status;
+		status = put(app, kind, *words, &recorder);
+		return json ? print_json(app, *words, recorder, status) : status;
 	}
 	if (strcmp(words[1], "--") || !words[2] || count || json)
 		return app_usage(app, "after NAME: -- COMMAND, without an option");

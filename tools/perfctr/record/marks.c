@@ -44,6 +44,7 @@ static int take(struct record *r, uint64_t now_ns)
 {
 	struct record_marks *m = &r->marks;
 	struct perfctr_capture_mark mark;
+	const char *name;
 	size_t at = 0;
 	int error = 0;
 
@@ -52,12 +53,16 @@ static int take(struct record *r, uint64_t now_ns)
 		m->is_bad = mark.bytes < sizeof(mark) || mark.bytes > MAX_MARK_BYTES;
 		if (m->is_bad || mark.bytes > m->used - at)
 			break;
+		/* the bytes of the workload are not trusted */
+		m->is_bad = perfctr_capture_mark(
+			&(struct perfctr_capture_record){ .content = m->bytes + at,
+							  .size = mark.bytes },
+			&mark, &name);
+		if (m->is_bad)
+			break;
 		error = r->options.flight_ns ?
 				flight_add(&m->flight, m->bytes + at, mark.bytes, now_ns) :
 				perfctr_capture_write_mark(r->writer, m->bytes + at, mark.bytes);
-		m->is_bad = error == -EBADMSG;
-		if (m->is_bad)
-			return 0;
 		m->count++;
 		m->lost += mark.lost;
 	}
