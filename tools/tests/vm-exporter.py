@@ -256,6 +256,8 @@ def configuration():
               'device="renderD128",block="shader",index="16"' in labels, f"{labels}")
     write(DRIVER + "del_device", "7")
     for text, message in (("period = x", ":1: give OPTION"), ("\nfoo = x", "no option --foo"),
+                          ("\nevent = " + 191 * "x" + "\nx", ":3: give"),
+                          ("\nevent = " + 192 * "x", ":2: longer than 199 characters: repeat"),
                           ("\n\nx", ":3: give"), ("[a]\nperiod = 1s", ":2: give"),
                           ("per-core = no", "--per-core: yes"), ("event = FOO", "FOO"),
                           ("device = vsoc\ndevice = renderD128", "device renderD128 is there")):

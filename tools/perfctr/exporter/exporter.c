@@ -73,10 +73,32 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	       !option_take(e->app, e->options, key, text);
 }
 
+struct reader {
+	FILE *file;
+	int line, too_long; /* numbers of lines; 0: none */
+};
+
+/* fgets(), but a line that does not fit ends the file: inih takes its rest as another line. */
+static char *read_line(char *text, int size, void *data)
+{
+	struct reader *r = data;
+	char *line = fgets(text, size, r->file);
+	int next = '\n';
+
+	r->line++;
+	if (line && strlen(line) + 1 == (size_t)size && line[size - 2] != '\n')
+		next = getc(r->file);
+	if (next == '\n' || next == EOF)
+		return line;
+	r->too_long = r->line;
+	return NULL;
+}
+
 static int take_config(const struct app *app, void *exporter, const char *path)
 {
 	FILE *file = fopen(path, "re");
-	int line = file ? ini_parse_file(file, take_line, exporter) : -1;
+	struct reader r = { .file = file };
+	int line = file ? ini_parse_stream(read_line, &r, take_line, exporter) : -1;
 
 	/* a folder can be opened and not read */
 	if (!file || (!line && ferror(file)))
@@ -85,6 +107,9 @@ static int take_config(const struct app *app, void *exporter, const char *path)
 		app_usage(app, "--config %s: %s", path, strerror(errno));
 	if (file)
 		fclose(file);
+	if (!line && r.too_long)
+		return app_usage(app, "%s:%d: longer than %d characters: repeat event =", path,
+				 r.too_long, INI_MAX_LINE - 1);
 	if (line <= 0)
 		return line ? EXIT_USAGE : 0;
 	return app_usage(app, "%s:%d: give OPTION = VALUE, the long name of an option", path, line);
