@@ -215,7 +215,8 @@ def slow_and_hostile_scrapers():
 
 @test
 def node_exporter_reads_the_file():
-    """--textfile: always whole; node_exporter's textfile collector has its values; --once"""
+    """--textfile: always whole, tried again after a failure; node_exporter's textfile collector has
+    its values; --once"""
     os.mkdir("/tmp/text")
     # the second has no files without a name
     for path in "/tmp/text/perfctr.prom", os.environ["PERFCTR_OUT"] + "/perfctr.prom":
@@ -235,7 +236,20 @@ def node_exporter_reads_the_file():
             ours, theirs = values(f.read()), values(get(node))
         check(ours["perfctr_shader_fragments_total"] > 0, f"{ours}")
         check(all(ours[name] == theirs[name] for name in ours), f"{theirs}")
+    path, errors = "/tmp/gone/perfctr.prom", "/tmp/text-errors"
+    with background("sh", "-c", f"exec perfctr exporter --listen {ADDRESS} -p 50ms -e FRAGMENTS "
+                    f"--textfile {path} 2>{errors}", url=METRICS):
+        for failures in 1, 2:
+            settle()
+            with open(errors, encoding="ascii") as f:
+                check(f.read().count(path) == failures, "a failure is printed once")
+            os.mkdir("/tmp/gone")
+            wait_for(lambda: os.path.exists(path), "no file after a failure")
+            settle()
+            # at once: a write between two removals would be a success
+            os.rename("/tmp/gone", f"/tmp/gone{failures}")
     once = "perfctr", "exporter", "--once", "-p", "50ms", "-e", "FRAGMENTS"
+    run(*once, "--textfile", path, status=1)
     check("\nperfctr_shader_fragments_total{" in run(*once).stdout, "--once")
     result = json.loads(run(*once, "--json").stdout)
     check(result["devices"][0]["counters"][0]["value"] == 0, f"{result}")

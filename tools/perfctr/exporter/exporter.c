@@ -244,22 +244,38 @@ static int run_once(struct exporter *e)
 	return write_file(e);
 }
 
-static int run(struct exporter *e)
+/* A failure is printed once until a write succeeds; the next sample tries again. */
+static void write_sample(struct exporter *e)
 {
-	int status = 0, timeout_ms = 0;
+	FILE *err = e->app->err, *null = NULL;
 
-	while (!status && !wait_for_events(e, timeout_ms)) {
+	if (e->write_failed) {
+		null = fopen("/dev/null", "we");
+		if (!null)
+			return;
+		e->app->err = null;
+	}
+	e->write_failed = write_file(e);
+	e->app->err = err;
+	if (null)
+		fclose(null);
+}
+
+static void run(struct exporter *e)
+{
+	int timeout_ms = 0;
+
+	while (!wait_for_events(e, timeout_ms)) {
 		bool changed = false;
 
 		for (size_t n = 0; n < e->count; n++)
 			changed |= source_take(e, &e->sources[n]);
 		if (changed && e->textfile)
-			status = write_file(e);
+			write_sample(e);
 		if (changed && e->http)
 			http_refresh(e->http);
 		timeout_ms = e->http ? http_run(e->http) : -1;
 	}
-	return status;
 }
 
 int exporter_run(struct app *app, int argc, char **argv)
@@ -273,8 +289,10 @@ int exporter_run(struct app *app, int argc, char **argv)
 		status = http_open(&e);
 	if (!status)
 		status = open_sources(&e);
-	if (!status)
-		status = e.once ? run_once(&e) : run(&e);
+	if (!status && e.once)
+		status = run_once(&e);
+	else if (!status)
+		run(&e);
 	http_free(e.http);
 	signals_release(&e.signals);
 	for (size_t n = 0; n < e.count; n++)

@@ -35,6 +35,7 @@ struct exporter {
 	const char *listen, *textfile; /* NULL: none */
 	uint64_t period_ns;
 	bool once, json;
+	bool write_failed; /* the last write of the textfile */
 	struct source sources[MAX_SOURCES];
 	size_t count;
 	struct signals signals;
