@@ -56,6 +56,8 @@ struct pctr_hook {
 
 	/* counters of frames; NULL: none */
 	struct pctr_software *software;
+	/* drivers divide a draw and call draw_vbo again */
+	unsigned draw_depth;
 	void (*draw_vbo)(struct pipe_context *pipe, const struct pipe_draw_info *info,
 			 unsigned drawid_offset, const struct pipe_draw_indirect_info *indirect,
 			 const struct pipe_draw_start_count_bias *draws, unsigned num_draws);
@@ -396,8 +398,10 @@ static void hooked_draw_vbo(struct pipe_context *pipe, const struct pipe_draw_in
 {
 	struct pctr_hook *hook = pipe->pctr;
 
-	pctr_software_draw(hook->software, indirect ? 1 : num_draws);
+	if (!hook->draw_depth++)
+		pctr_software_draw(hook->software, indirect ? 1 : num_draws);
 	hook->draw_vbo(pipe, info, drawid_offset, indirect, draws, num_draws);
+	hook->draw_depth--;
 }
 
 static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **fence,

@@ -2,7 +2,7 @@
 /*
  * An animated scene in a window: a rotating, pulsating ring of lit blocks. A frame depends on its
  * number only.
- * usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m] [-r TIMES]
+ * usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] [-m] [-d] [-r TIMES]
  *  -s  size of the window in pixels, default 200x200
  *  -n  frames to draw, default 100
  *  -b  blocks of the ring at most, default 24
@@ -10,6 +10,7 @@
  *  -c  print "frame vertices primitives fragments" of each frame, from GL's pipeline statistics
  *  -m  in each frame two monitors of GL_AMD_performance_monitor, and print their counts: the first
  *	counts fragments; the second begins and ends after it and counts primitives
+ *  -d  in each frame also three points, by one glMultiDrawArrays()
  *  -r  repeat everything TIMES times with a new display each: the driver is unloaded in between
  */
 #include "common/monitor.h"
@@ -24,7 +25,7 @@ enum { STATISTICS = 3 };
 struct options {
 	int width, height, frames, blocks, times;
 	const char *command;
-	bool statistics, monitors;
+	bool statistics, monitors, points;
 };
 
 static const GLenum targets[STATISTICS] = { GL_VERTEX_SHADER_INVOCATIONS_ARB,
@@ -130,6 +131,19 @@ static void draw_monitored(const struct options *options, int frame, const struc
 	       (unsigned long long)only_value(groups, monitors[1]));
 }
 
+/* A driver may divide this into three draws. */
+static void draw_points(void)
+{
+	static const float points[] = { 0, 0, 0.1f, 0, 0, 0.1f };
+	static const GLint first[] = { 0, 1, 2 };
+	static const GLsizei count[] = { 1, 1, 1 };
+
+	glEnableClientState(GL_VERTEX_ARRAY);
+	glVertexPointer(2, GL_FLOAT, 0, points);
+	glMultiDrawArrays(GL_POINTS, first, count, 3);
+	glDisableClientState(GL_VERTEX_ARRAY);
+}
+
 /* Run the command that checks the frame that just ended. */
 static void run_command(const struct options *options, int frame)
 {
@@ -149,7 +163,7 @@ static struct options read_options(int argc, char **argv)
 	};
 	int option;
 
-	while ((option = getopt(argc, argv, "s:n:b:x:cmr:")) != -1) {
+	while ((option = getopt(argc, argv, "s:n:b:x:cmdr:")) != -1) {
 		switch (option) {
 		case 's':
 			if (sscanf(optarg, "%dx%d", &options.width, &options.height) != 2)
@@ -170,12 +184,15 @@ static struct options read_options(int argc, char **argv)
 		case 'm':
 			options.monitors = true;
 			break;
+		case 'd':
+			options.points = true;
+			break;
 		case 'r':
 			options.times = atoi(optarg);
 			break;
 		default:
 			fputs("usage: scene [-s WxH] [-n FRAMES] [-b BLOCKS] [-x COMMAND] [-c] "
-			      "[-m] [-r TIMES]\n",
+			      "[-m] [-d] [-r TIMES]\n",
 			      stderr);
 			exit(2);
 		}
@@ -210,6 +227,8 @@ static void show(const struct options *options)
 			draw_monitored(options, frame, &groups, monitors);
 		else
 			ring_draw(options->blocks, aspect(options), frame);
+		if (options->points)
+			draw_points();
 		eglSwapBuffers(window.display, window.surface);
 		run_command(options, frame);
 	}
