@@ -112,12 +112,12 @@ static const char *expand(const struct analysis *a, const struct point *point, c
 	return out;
 }
 
-static int command_job(const struct analysis *a, const struct point *point, const char *command,
-		       struct job *job)
+/* The words of a command with its formulas evaluated. Return: their number or -1. */
+static int split(const struct analysis *a, const struct point *point, const char *command,
+		 const char **words)
 {
-	const char *text = expand(a, point, command), *words[MAX_WORDS];
-	char error[256] = "";
-	size_t count = 0;
+	const char *text = expand(a, point, command);
+	int count = 0;
 
 	if (!text)
 		return -1;
@@ -127,7 +127,22 @@ static int command_job(const struct analysis *a, const struct point *point, cons
 		words[count++] = arena_copy(a->arena, text, length);
 		text += length + strspn(text + length, " ");
 	}
-	if (job_parse(job, words, count, error, sizeof(error)))
+	if (*text || !count)
+		return fail(a->failure, "%s: '%s': a command has 1 to %d words", point->label,
+			    command, MAX_WORDS);
+	return count;
+}
+
+static int command_job(const struct analysis *a, const struct point *point, const char *command,
+		       struct job *job)
+{
+	const char *words[MAX_WORDS];
+	int count = split(a, point, command, words);
+	char error[256] = "";
+
+	if (count < 0)
+		return -1;
+	if (job_parse(job, words, (size_t)count, error, sizeof(error)))
 		return fail(a->failure, "%s: %s", point->label, error);
 	return 0;
 }
@@ -160,21 +175,13 @@ static int listing_job(struct analysis *a, const struct point *point, struct job
 /* "run PROGRAM ARGUMENT...": its output is not of interest, its status is. */
 static int run_program(struct analysis *a, const struct point *point, const char *command)
 {
-	const char *text = expand(a, point, command + strlen(RUN)),
-		   *words[MAX_WORDS + 1] = { NULL };
+	const char *words[MAX_WORDS + 1] = { NULL };
 	posix_spawn_file_actions_t actions;
-	size_t count = 0;
 	int error, status;
 	pid_t pid;
 
-	if (!text)
+	if (split(a, point, command + strlen(RUN), words) < 0)
 		return -1;
-	while (*text && count < MAX_WORDS) {
-		size_t length = strcspn(text, " ");
-
-		words[count++] = arena_copy(a->arena, text, length);
-		text += length + strspn(text + length, " ");
-	}
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	error = posix_spawnp(&pid, words[0], &actions, NULL, (char **)(uintptr_t)words, environ);
