@@ -20,7 +20,7 @@
 #include "cpu_kernels.h"
 #include "study.h"
 
-enum { ATTEMPTS = 20, INTERRUPTS_BYTES = 1 << 20 };
+enum { ATTEMPTS = 20, INTERRUPTS_BYTES = 1 << 14 };
 
 enum side { ASKS, ANSWERS, SIDES };
 /* read and write end of each side; a socket would also wake the reader when its message was read */
@@ -101,6 +101,7 @@ struct cpu {
 	/* /proc/interrupts, -1: not known */
 	int interrupts_fd;
 	char *interrupts;
+	size_t interrupts_bytes;
 	/* readings with interrupts: repeated without one; corrected; neither */
 	uint64_t repeated, corrected, interrupted;
 	/* counts of an interrupt by which readings were corrected, of any event */
@@ -177,19 +178,36 @@ static int open_event(struct analysis *a, struct cpu *cpu, size_t event)
 
 /* --- interrupts ------------------------------------------------------------------- */
 
-/* Sum of the column of a CPU in /proc/interrupts; 0 if it is not known. */
-static uint64_t interrupts_of(const struct cpu *cpu)
+/* Read all of /proc/interrupts; a read returns one page at most. */
+static bool read_interrupts(struct cpu *cpu)
 {
-	ssize_t bytes = cpu->interrupts_fd < 0 ?
-				-1 :
-				pread(cpu->interrupts_fd, cpu->interrupts, INTERRUPTS_BYTES - 1, 0);
+	const int fd = cpu->interrupts_fd;
+	size_t bytes = 0;
+	ssize_t got;
+
+	if (fd < 0 || lseek(fd, 0, SEEK_SET))
+		return false;
+	while ((got = read(fd, cpu->interrupts + bytes, cpu->interrupts_bytes - 1 - bytes)) > 0) {
+		bytes += (size_t)got;
+		if (bytes + 1 < cpu->interrupts_bytes)
+			continue;
+		cpu->interrupts =
+			arena_grow(cpu->analysis->arena, cpu->interrupts, cpu->interrupts_bytes, 1);
+		cpu->interrupts_bytes *= 2;
+	}
+	cpu->interrupts[bytes] = '\0';
+	return bytes && !got;
+}
+
+/* Sum of the column of a CPU in /proc/interrupts; 0 if it is not known. */
+static uint64_t interrupts_of(struct cpu *cpu)
+{
 	unsigned int column = 0, number = 0;
 	uint64_t sum = 0;
 	char *line, *next, *end;
 
-	if (bytes <= 0)
+	if (!read_interrupts(cpu))
 		return 0;
-	cpu->interrupts[bytes] = '\0';
 	line = cpu->interrupts;
 	/* offline CPUs have no column */
 	for (char *at = line; (at = strstr(at, "CPU")) && at < strchr(line, '\n'); at++) {
@@ -246,7 +264,7 @@ struct attempt {
 };
 
 /* What disturbs an event: interrupts, or for those of the kernel other tasks on this CPU. */
-static uint64_t disturbances(const struct cpu *cpu, size_t event)
+static uint64_t disturbances(struct cpu *cpu, size_t event)
 {
 	struct rusage usage;
 
@@ -518,7 +536,8 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 	};
 	cpu->fds = arena_array(a->arena, events, sizeof(*cpu->fds));
 	cpu->is_software = arena_array(a->arena, events, sizeof(*cpu->is_software));
-	cpu->interrupts = arena_alloc(a->arena, INTERRUPTS_BYTES);
+	cpu->interrupts_bytes = INTERRUPTS_BYTES;
+	cpu->interrupts = arena_alloc(a->arena, cpu->interrupts_bytes);
 	cpu->analysis = a;
 	cpu->count = events;
 	*error = start_partner(&cpu->affinity);
