@@ -20,7 +20,7 @@
 #include "cpu_kernels.h"
 #include "study.h"
 
-enum { ATTEMPTS = 20, INTERRUPTS_BYTES = 1 << 14 };
+enum { ATTEMPTS = 20, INTERRUPTS_BYTES = 1 << 14, MOST_BYTES = 1 << 30 };
 
 enum side { ASKS, ANSWERS, SIDES };
 /* read and write end of each side; a socket would also wake the reader when its message was read */
@@ -376,6 +376,7 @@ static int parse_task(struct analysis *a, const struct point *point, struct task
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
 	size_t word = strcspn(b->command, " ");
 	const char *text = b->command + word, *comma = strchr(text, ',');
+	const long most_pages = MOST_BYTES / sysconf(_SC_PAGESIZE);
 	int64_t rounds, bytes = 0;
 	char usage[512];
 
@@ -390,10 +391,13 @@ static int parse_task(struct analysis *a, const struct point *point, struct task
 			     &rounds))
 		return -1;
 	if (rounds < 1 ||
-	    (comma && (bytes < CPU_LINE_BYTES || bytes > 1 << 30 || bytes & (bytes - 1))))
+	    (comma && (bytes < CPU_LINE_BYTES || bytes > MOST_BYTES || bytes & (bytes - 1))))
 		return fail(a->failure,
 			    "%s: rounds begin at 1, bytes are a power of two from %d to 2^30",
 			    point->label, CPU_LINE_BYTES);
+	if (task->kernel && !strcmp(task->kernel->name, "touch") && rounds > most_pages)
+		return fail(a->failure, "%s: touch takes at most %ld pages, 2^30 bytes",
+			    point->label, most_pages);
 	task->work = (struct cpu_work){ .rounds = (uint64_t)rounds, .bytes = (uint64_t)bytes };
 	return 0;
 }

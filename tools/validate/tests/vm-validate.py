@@ -374,5 +374,22 @@ def broken_verdicts():
     check("no file of verdicts" in done.stderr and "shader/FRAGMENTS" in done.stdout, done.stderr)
 
 
+@test
+def refused_commands():
+    """commands that would be cut or whose memory is too large are refused"""
+    for device, counter, command, error in (
+            ("cpu", "software/page-faults/", "touch 4503599627370496", "touch takes at most"),
+            ("vsoc", "shader/FRAGMENTS", "run true" + 32 * " x", "1 to 32 words"),
+            ("vsoc", "shader/FRAGMENTS", "run ", "1 to 32 words")):
+        campaign = {"campaign": "refused", "device": device, "events": [{
+            "name": "e", "counter": counter, "documented": ["n"]}],
+            "benchmarks": [{"name": "b", "command": command, "parameters": {"N": [1]},
+                            "quantities": {"n": "N"}}]}
+        with open("/tmp/refused.json", "w", encoding="ascii") as f:
+            json.dump(campaign, f)
+        done = run("--run-programs", "/tmp/refused.json", status=1)
+        check(error in done.stderr, done.stderr)
+
+
 if __name__ == "__main__":
     sys.exit(harness.main(MISSING))
