@@ -26,7 +26,6 @@
 #include "engine/vsoc_engine.h"
 #include "engine/vsoc_fault.h"
 #include "engine/vsoc_log.h"
-#include "fabric/vsoc_core.h"
 #include "fabric/vsoc_fabric.h"
 #include "nv50/vsoc_nv50.h"
 #include "source/csf/csf_perfctr.h"

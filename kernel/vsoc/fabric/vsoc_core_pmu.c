@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <linux/perf_event.h>
 
-#include "vsoc_core.h"
+#include "vsoc_fabric.h"
 
 /* the CPU on which events are opened: the counters belong to no CPU */
 #define CPU	0

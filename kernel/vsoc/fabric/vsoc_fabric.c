@@ -19,9 +19,7 @@
 #include "tegra410/tegra410_regs.h"
 #include "engine/vsoc.h"
 #include "engine/vsoc_fault.h"
-#include "vsoc_core.h"
 #include "vsoc_fabric.h"
-#include "vsoc_pci.h"
 #include "vsoc_route.h"
 
 /* a command that goes on does not wait for less */

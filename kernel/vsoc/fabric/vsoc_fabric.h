@@ -6,6 +6,9 @@
 #define _VSOC_FABRIC_H_
 
 #include <linux/types.h>
+#include <linux/err.h>
+#include <linux/kconfig.h>
+#include "memory/memsim_core.h"
 
 struct dentry;
 struct vsoc_device;
@@ -36,5 +39,44 @@ void vsoc_fabric_core(struct vsoc_device *vsoc, const struct vsoc_work *work, u6
  * 0 if it was. Only for the engine's thread.
  */
 u64 vsoc_fabric_backlog_ns(struct vsoc_device *vsoc, u32 lane, bool all);
+
+/*
+ * Host bridges of the modelled root complexes, so that PCI tools see their root ports.
+ */
+
+struct device;
+struct vsoc_pci;
+
+#if IS_ENABLED(CONFIG_PCI) && defined(CONFIG_X86)
+/* Process context. Returns an error pointer if a bridge cannot be added. */
+struct vsoc_pci *vsoc_pci_add(struct device *parent);
+void vsoc_pci_remove(struct vsoc_pci *pci);
+#else
+static inline struct vsoc_pci *vsoc_pci_add(struct device *parent)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void vsoc_pci_remove(struct vsoc_pci *pci) { }
+#endif
+
+/*
+ * The perf PMU of modelled cores; without perf events only the truth counts them.
+ */
+
+#ifdef CONFIG_PERF_EVENTS
+int vsoc_core_pmu_init(void);
+void vsoc_core_pmu_exit(void);
+/* count what was added since the core's events were @before */
+void vsoc_core_count(const struct memsim_core *core, const u64 *before);
+#else
+static inline int vsoc_core_pmu_init(void)
+{
+	return 0;
+}
+
+static inline void vsoc_core_pmu_exit(void) { }
+static inline void vsoc_core_count(const struct memsim_core *core, const u64 *before) { }
+#endif
 
 #endif /* _VSOC_FABRIC_H_ */

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "engine/vsoc_traffic.h"
-#include "vsoc_pci.h"
+#include "vsoc_fabric.h"
 
 #define FIRST_SEGMENT		0x40
 /* any number that no driver binds to */
