@@ -224,13 +224,14 @@ def metric_values(result, block):
 
 
 def try_metrics(block, names, jobs):
-    """(counts of the block, values of the metrics, elapsed time)"""
+    """(counts of the block, values of the metrics, time in which the block counted)"""
     kind = block.rstrip("0123456789")
     kind = kind[:-len("0_rc")] if kind.endswith("_rc") else kind
     result = stat([f"metric:{kind}.{name}" for name in names], jobs, "-A")
-    return ({c["counter"]: c for c in result["counters"] if c["block"] == block},
-            metric_values(result, block),
-            result["elapsed_ns"])
+    counters = {c["counter"]: c for c in result["counters"] if c["block"] == block}
+    # PMUs are read one after the other
+    elapsed_ns = [c["elapsed_ns"] for c in counters.values()]
+    return counters, metric_values(result, block), elapsed_ns[0]
 
 
 def check_metrics(block, pmu, formulas):
