@@ -261,7 +261,7 @@ def refuses(folder, page, rows, kind=""):
                f"expected line {line}: {text}\n{errors}")
 
 
-print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 11}")
+print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 15}")
 with tempfile.TemporaryDirectory() as folder:
     page_of(folder, PAGE)
     status, _, errors = run(folder, "check")

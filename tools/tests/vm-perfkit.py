@@ -76,7 +76,8 @@ def all_counters_equal_truth():
             continue
         key = tuple(c["name"].split("/"))
         check(c["state"] == "ok" and not c["estimated"] and not c["partial"], f"{key}: {c}")
-        if key[1] in MOVED_BY_MEASURING:
+        # latency depends on what the system level cache still has
+        if key[1] in MOVED_BY_MEASURING | {"EXT_READ_OUTSTANDING"}:
             continue
         check(all_passes[key] == passes * once[key],
               f"{key}: {once[key]} in one run, {all_passes[key]} in {passes}")

@@ -166,6 +166,7 @@ VSOC_SIZE(command, 96); VSOC_OFFSET(command, type, 0); VSOC_OFFSET(command, pad,
 VSOC_OFFSET(command, draw, 8); VSOC_OFFSET(command, compute, 8); VSOC_OFFSET(command, copy, 8);
 VSOC_OFFSET(command, pcie, 8); VSOC_OFFSET(command, wait, 8); VSOC_OFFSET(command, sample, 8);
 VSOC_OFFSET(command, methods, 8); VSOC_OFFSET(command, mp_store, 8);
+VSOC_OFFSET(command, core, 8);
 VSOC_OFFSET(command, reserved, 8);
 
 VSOC_SIZE(submit, 40); VSOC_OFFSET(submit, flags, 0); VSOC_OFFSET(submit, ctx_id, 4);
@@ -181,6 +182,8 @@ VSOC_SIZE(ctx_create, 8); VSOC_OFFSET(ctx_create, flags, 0); VSOC_OFFSET(ctx_cre
 
 VSOC_SIZE(ctx_destroy, 8); VSOC_OFFSET(ctx_destroy, ctx_id, 0); VSOC_OFFSET(ctx_destroy, pad, 4);
 
+VSOC_SIZE(ctx_hold, 16); VSOC_OFFSET(ctx_hold, ctx_id, 0); VSOC_OFFSET(ctx_hold, hold, 4);
+VSOC_OFFSET(ctx_hold, fd, 8); VSOC_OFFSET(ctx_hold, pad, 12);
 VSOC_SIZE(bo_create, 24); VSOC_OFFSET(bo_create, size, 0); VSOC_OFFSET(bo_create, mmap_offset, 8);
 VSOC_OFFSET(bo_create, handle, 16); VSOC_OFFSET(bo_create, pad, 20);
 

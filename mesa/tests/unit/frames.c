@@ -86,13 +86,13 @@ static bool end_frame(const void *context, const char *with)
 	if (!pctr_frames_listens(context, say))
 		return false;
 	pthread_create(&thread, NULL, serve, NULL);
-	pctr_frames_end(context);
+	pctr_frames_end(context, "");
 	pthread_join(thread, NULL);
 	return heard == before + 1;
 }
 
 /* Reset to the state of a new process. */
-static void begin(int type)
+static void restart(int type)
 {
 	forget();
 	if (client >= 0)
@@ -133,10 +133,10 @@ static void test_names(void)
 	check(refuses("3") && refuses("@") && refuses(name) && refuses("/nowhere/at/all") &&
 		      refuses("@nobody of this name"),
 	      "a name of no socket is reported once");
-	begin(SOCK_STREAM);
+	restart(SOCK_STREAM);
 	strcpy(name, getenv(VARIABLE));
 	check(refuses(name), "a socket of another type is reported once");
-	begin(SOCK_SEQPACKET);
+	restart(SOCK_SEQPACKET);
 	strcpy(name, getenv(VARIABLE));
 	close(server);
 	server = -1;
@@ -170,7 +170,7 @@ static void test_users(void)
 		printf("ok %d - %s # SKIP needs root\n", ++number, name);
 		return;
 	}
-	begin(SOCK_SEQPACKET);
+	restart(SOCK_SEQPACKET);
 	check(hears_listener(1, 1) && hears_listener(0, 1) && hears_listener(0, 0) && !messages &&
 		      !hears_listener(1, 2) && messages == 1 &&
 		      strstr(last_message, "of this user") && !hears_listener(1, 0) &&
@@ -188,7 +188,7 @@ static bool hung_up(int fd)
 /* The library is unloaded with its last display. */
 static void test_unload(void)
 {
-	begin(SOCK_SEQPACKET);
+	restart(SOCK_SEQPACKET);
 	end_frame(&contexts[0], "go");
 	check(fcntl(connection, F_GETFD) & FD_CLOEXEC,
 	      "programs that are started do not have the connection");
@@ -198,7 +198,7 @@ static void test_unload(void)
 
 static void test_frames(void)
 {
-	begin(SOCK_SEQPACKET);
+	restart(SOCK_SEQPACKET);
 	check(pctr_frames_wanted() && end_frame(&contexts[0], "go") &&
 		      end_frame(&contexts[0], "go"),
 	      "a frame is reported, and drawing continues after the answer");
@@ -213,16 +213,16 @@ static void test_frames(void)
 	      "when the first one is destroyed those of the next one are");
 	check(end_frame(&contexts[1], NULL) && !end_frame(&contexts[1], "go") && !messages,
 	      "a tool that closes gets no more frames");
-	begin(SOCK_SEQPACKET);
+	restart(SOCK_SEQPACKET);
 	check(end_frame(&contexts[0], "gone") && !end_frame(&contexts[0], "go"),
 	      "nor is one that answers anything else");
-	begin(SOCK_SEQPACKET);
+	restart(SOCK_SEQPACKET);
 	end_frame(&contexts[0], "go");
 	close(client);
 	client = -1;
 	close(server);
 	server = -1;
-	pctr_frames_end(&contexts[0]);
+	pctr_frames_end(&contexts[0], "");
 	check(!pctr_frames_listens(&contexts[0], say), "nor one that is gone");
 }
 
@@ -232,14 +232,14 @@ static void test_fork(void)
 	int status = -1, parents;
 	pid_t pid;
 
-	begin(SOCK_SEQPACKET);
+	restart(SOCK_SEQPACKET);
 	end_frame(&contexts[0], "go");
 	parents = client;
 	pid = fork();
 	if (!pid) {
 		bool ok = pctr_frames_listens(&contexts[1], say);
 
-		pctr_frames_end(&contexts[1]);
+		pctr_frames_end(&contexts[1], "");
 		_exit(ok && pctr_frames_listens(&contexts[1], say) ? 0 : 1);
 	}
 	client = -1;
