@@ -117,12 +117,26 @@ static struct compare_group describe(const double *sorted, size_t count)
 	};
 }
 
+/*
+ * Two-sided, by Fisher's exact test: how often chance spreads equal values so unevenly.
+ * @equal: so many values of @count, @equal_b of those of the group with @b values.
+ */
+static double exact_equal_p(size_t equal, size_t equal_b, size_t count, size_t b)
+{
+	const unsigned int k = (unsigned int)equal_b, n = (unsigned int)equal;
+	const unsigned int rest = (unsigned int)(count - equal), draws = (unsigned int)b;
+	const double fewer = gsl_cdf_hypergeometric_P(k, n, rest, draws);
+	const double more = k ? gsl_cdf_hypergeometric_Q(k - 1, n, rest, draws) : 1;
+
+	return fmin(1, 2 * fmin(fewer, more));
+}
+
 int compare_ranks(const struct compare_value *sorted, size_t count, size_t group,
 		  struct compare_ranks *result)
 {
 	double *sides = calloc(2 * count + 1, sizeof(*sides)), distance, variance, ties = 0;
 	size_t *ranks = malloc((count + 1) * sizeof(*ranks));
-	size_t counts[2] = { 0 }, sum = 0, last = 0;
+	size_t counts[2] = { 0 }, sum = 0, last = 0, most = 0, most_b = 0;
 
 	*result = (struct compare_ranks){ .p = NAN, .least_p = 1 };
 	if (!sides || !ranks) {
@@ -134,12 +148,15 @@ int compare_ranks(const struct compare_value *sorted, size_t count, size_t group
 		const bool is_b = sorted[n].group == group;
 
 		if (n == last) {
+			size_t equal_b = 0;
 			double equal;
 
-			while (last < count && sorted[last].number == sorted[n].number)
-				last++;
+			for (; last < count && sorted[last].number == sorted[n].number; last++)
+				equal_b += sorted[last].group == group;
 			equal = (double)(last - n);
 			ties += equal * equal * equal - equal;
+			most_b = last - n > most ? equal_b : most_b;
+			most = last - n > most ? last - n : most;
 			/* the first and the last rank of equal values */
 			ranks[n] = n + 1 + last;
 		} else {
@@ -164,6 +181,10 @@ int compare_ranks(const struct compare_value *sorted, size_t count, size_t group
 				1, 2 * gsl_cdf_ugaussian_Q((distance / 2 - 0.5) / sqrt(variance)));
 		else
 			result->p = 1;
+		/* ranks of which most are equal are not normal */
+		if (count > EXACT_COUNT && 2 * most > count)
+			result->p = fmax(result->p, exact_equal_p(most, most_b, count, counts[1]));
+		result->p = fmax(result->p, result->least_p);
 	}
 	free(sides);
 	free(ranks);

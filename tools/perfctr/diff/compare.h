@@ -65,7 +65,8 @@ struct compare_ranks {
 
 /*
  * Compare a group with all other values by their ranks (Wilcoxon, Mann and Whitney): exact up to 30
- * values, else by the normal distribution, with the correction for equal values.
+ * values, else by the normal distribution, with the correction for equal values; p is no less than
+ * that of Fisher's exact test where more than half are equal.
  * @sorted: ascending, without NAN; @group: b; all other values are a.
  * Return: 0 or -ENOMEM.
  */
