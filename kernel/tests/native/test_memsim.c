@@ -271,6 +271,40 @@ TEST(coarse_mode_agrees_with_exact_mode)
 	}
 }
 
+/*
+ * Nobody writes faster than the memory takes what is written back. Coarse mode divides its time
+ * between readers and writers by what they did in the run before; their sum is within 10 %.
+ */
+TEST(memory_bounds_what_is_written)
+{
+	for (unsigned int writers = 1; writers <= 3; writers++) {
+		u64 passed[2] = { 0 }, read[2] = { 0 };
+
+		for (unsigned int mode = 0; mode < 2; mode++) {
+			begin(mode);
+			for (unsigned int i = 0; i < 3; i++) {
+				const struct memsim_flow flow =
+					full(i < writers ? MEMSIM_WRITE : MEMSIM_READ,
+					     ((u64)i << 24) + 777 * i, 32);
+
+				memsim_open(&sim, i, &flow);
+				memsim_offer(&sim, i, 10000000, 0);
+			}
+			for (unsigned int k = 0; k < 200; k++)
+				memsim_run(&sim, 100000000);
+			for (unsigned int i = 0; i < 3; i++) {
+				passed[mode] += sim.flows[i].count.left[0];
+				read[mode] += sim.flows[i].count.left[2];
+			}
+			check(sim.servers[DRAM].busy_ps <=
+			      (sim.now_ps + 1000000) * sim.servers[DRAM].units);
+		}
+		check(fabs((double)passed[0] / passed[1] - 1) < 0.1);
+		if (writers < 3)
+			check(fabs((double)read[0] / read[1] - 1) < 0.5);
+	}
+}
+
 /* --- cache ---------------------------------------------------------------- */
 
 /* the oracle: a list of lines, most recently used first; a hit is a distance below the ways */

@@ -183,20 +183,24 @@ void vsoc_gpu_memory(struct vsoc_device *vsoc, u64 ps, u64 stall_ns, u64 work_ns
 {
 	const u32 n = vsoc->shape.l2_slices;
 	struct vsoc_gpu *gpu = &vsoc->gpu;
-	const u64 outstanding = coregroup_cycles(vsoc, ps, &gpu->outstanding_rest);
-	const u64 stall = coregroup_cycles(vsoc, stall_ns * 1000, &gpu->stall_rest);
+	const u64 outstanding = ps ? coregroup_cycles(vsoc, ps, &gpu->outstanding_rest) : 0;
+	const u64 stall = stall_ns ?
+			  coregroup_cycles(vsoc, stall_ns * 1000, &gpu->stall_rest) : 0;
 
-	for (u32 k = 0; k < n; k++) {
+	for (u32 k = 0; outstanding && k < n; k++)
+		vsoc_gpu_count(vsoc, VSOC_BLOCK_MEMSYS + k, VSOC_MEMSYS_EXT_READ_OUTSTANDING,
+			       vsoc_share(outstanding, n, k));
+	for (u32 k = 0; stall && k < n; k++) {
 		const u32 b = VSOC_BLOCK_MEMSYS + k;
 
-		vsoc_gpu_count(vsoc, b, VSOC_MEMSYS_EXT_READ_OUTSTANDING,
-			       vsoc_share(outstanding, n, k));
 		vsoc_gpu_count(vsoc, b, write ? VSOC_MEMSYS_EXT_WRITE_STALL :
 			       VSOC_MEMSYS_EXT_READ_STALL, stall);
 		for (u32 set = 0; set < VSOC_SETS; set++)
 			vsoc_gpu_count(vsoc, b + set * vsoc->shape.blocks, VSOC_MEMSYS_L2_ACTIVE,
 				       stall);
 	}
+	if (!work_ns)
+		return;
 	vsoc_gpu_count(vsoc, VSOC_BLOCK_FW, VSOC_FW_MCU_SLEEP, work_ns);
 	for (u32 set = 0; set < VSOC_SETS; set++)
 		vsoc_gpu_count(vsoc, VSOC_BLOCK_CSHW + set * vsoc->shape.blocks,

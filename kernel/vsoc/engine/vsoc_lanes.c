@@ -40,6 +40,7 @@ static void leave(struct vsoc_lanes *lanes, struct vsoc_lane *lane, bool aside)
 		ctx->unfinished--;
 	lane->ctx = NULL;
 	lane->job = NULL;
+	lanes->running--;
 	if (!list_empty(&ctx->jobs))
 		vsoc_engine_make_ready(lanes->engine, ctx);
 	spin_unlock(lanes->lock);
@@ -67,6 +68,7 @@ static bool begin_job(struct vsoc_lanes *lanes, struct vsoc_lane *lane)
 		list_del_init(&lane->job->node);
 		/* requeued at the end of the job: the jobs of a context run in their order */
 		list_del_init(&ctx->ready);
+		lanes->running++;
 	}
 	spin_unlock(lanes->lock);
 	lane->work.duration_ns = 0;
@@ -89,7 +91,8 @@ bool vsoc_lanes_next(struct vsoc_lanes *lanes)
 
 	/* what is cancelled from now on is noticed in the next slice */
 	WRITE_ONCE(lanes->cancel, false);
-	for (u32 i = 0; i < ARRAY_SIZE(lanes->lanes); i++) {
+	/* a context that arrives now is noticed in the next slice, too */
+	for (u32 i = 0; vsoc_lanes_busy(lanes) && i < ARRAY_SIZE(lanes->lanes); i++) {
 		struct vsoc_lane *lane = &lanes->lanes[i];
 		bool cancelled, held;
 
@@ -120,7 +123,7 @@ bool vsoc_lanes_next(struct vsoc_lanes *lanes)
 
 u64 vsoc_lanes_limit(const struct vsoc_lanes *lanes, u64 ns)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(lanes->lanes); i++) {
+	for (u32 i = 0; lanes->running && i < ARRAY_SIZE(lanes->lanes); i++) {
 		const struct vsoc_lane *lane = &lanes->lanes[i];
 
 		if (lane->job)
@@ -134,7 +137,7 @@ void vsoc_lanes_progress(struct vsoc_lanes *lanes, u64 ns)
 {
 	struct vsoc_device *vsoc = lanes->vsoc;
 
-	for (u32 i = 0; i < ARRAY_SIZE(lanes->lanes); i++) {
+	for (u32 i = 0; lanes->running && i < ARRAY_SIZE(lanes->lanes); i++) {
 		struct vsoc_lane *lane = &lanes->lanes[i];
 
 		if (!lane->job || backlog_ns(lanes, lane))

@@ -22,6 +22,7 @@ struct vsoc_lanes {
 	spinlock_t *lock;		/* the engine's */
 	struct list_head ready;		/* contexts with waiting jobs; under the lock */
 	struct vsoc_lane lanes[VSOC_LANES - 1];	/* numbers 1.. */
+	u32 running;			/* lanes with a job */
 	bool cancel;			/* a lane's context was closed; under the lock */
 };
 
@@ -43,10 +44,7 @@ void vsoc_lanes_stop(struct vsoc_lanes *lanes);
 /* a job runs or waits; needs no lock in the engine's thread */
 static inline bool vsoc_lanes_busy(const struct vsoc_lanes *lanes)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(lanes->lanes); i++)
-		if (lanes->lanes[i].job)
-			return true;
-	return !list_empty(&lanes->ready);
+	return lanes->running || !list_empty(&lanes->ready);
 }
 
 /* a lane runs a job of @ctx; with the lock held */

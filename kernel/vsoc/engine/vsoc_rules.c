@@ -190,6 +190,7 @@ static void work_init(struct vsoc_work *work)
 	work->stream_count = 0;
 	work->elements = 0;
 	work->elements_done = 0;
+	work->number++;
 }
 
 static void add_stream(struct vsoc_work *work, u16 block, u16 counter, u64 total, u16 stream)
@@ -285,6 +286,7 @@ static struct vsoc_work_stream *add_traffic(struct vsoc_work *work, const struct
 	struct vsoc_work_stream *s = &work->streams[work->stream_count];
 
 	s->traffic = *t;
+	s->traffic.command = work->number;
 	s->traffic.slot = vsoc_traffic_slot(work->lane, work->stream_count++);
 	s->lines = lines;
 	s->done = 0;

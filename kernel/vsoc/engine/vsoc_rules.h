@@ -134,6 +134,7 @@ struct vsoc_work {
 	struct vsoc_work_stream streams[VSOC_MAX_STREAMS];	/* memory traffic */
 	u32 stream_count;		/* elements of @streams in use */
 	u64 elements, elements_done;	/* of an array that a core copies */
+	u32 number;			/* changes with each command */
 };
 
 void vsoc_shape_init(struct vsoc_shape *shape, u64 shader_present, u32 l2_slices,

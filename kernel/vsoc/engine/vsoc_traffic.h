@@ -44,6 +44,7 @@ struct vsoc_traffic {
 	u8 home;		/* enum drm_vsoc_home, seen from @socket */
 	u8 op;			/* enum memsim_op */
 	u8 slot;		/* flow of the memory system: vsoc_traffic_slot() */
+	u32 command;		/* its number; parts of one command have the same */
 	bool engine;		/* initiator GPU: a copy engine, not the L2 */
 	u16 window;		/* requests in flight at most */
 	u8 socket;		/* of the initiator and of the home, unless they are REMOTE */

@@ -151,6 +151,7 @@ struct soc_truth_row {
 /* exact totals by tag */
 struct soc_truth {
 	DECLARE_HASHTABLE(rows, SOC_TRUTH_BITS);	/* by tag */
+	struct soc_truth_row *last;			/* found last, or NULL */
 	unsigned int row_count;				/* at most SOC_TRUTH_MAX_ROWS */
 	u64 dropped;					/* pieces of traffic without a row */
 };

@@ -20,7 +20,6 @@ void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *am
 	soc_truth_add(pmu, tag, amounts);
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
-	pmu->ops->sync(pmu);
 	pmu->ops->count(pmu, tag, amounts);
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 

@@ -58,12 +58,17 @@ static u32 truth_hash(const struct soc_tag *key)
 static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc_tag *tag)
 {
 	struct soc_tag key = truth_key(tag);
-	u32 hash = truth_hash(&key);
 	struct soc_truth_row *row;
+	u32 hash;
 
+	if (truth->last && truth_same(&truth->last->tag, &key))
+		return truth->last;
+	hash = truth_hash(&key);
 	hash_for_each_possible(truth->rows, row, node, hash) {
-		if (truth_same(&row->tag, &key))
+		if (truth_same(&row->tag, &key)) {
+			truth->last = row;
 			return row;
+		}
 	}
 	if (truth->row_count == SOC_TRUTH_MAX_ROWS)
 		return NULL;
@@ -75,23 +80,6 @@ static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc
 	hash_add(truth->rows, &row->node, hash);
 	truth->row_count++;
 	return row;
-}
-
-/*
- * Account for traffic.
- * @pmu: the PMU that it passed; @tag: its attributes; it must not cross a multiple of
- * SOC_TRUTH_REGION_BYTES; @amounts: by catalogue number.
- */
-void soc_truth_add(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
-{
-	struct soc_truth_row *row = truth_row(&pmu->truth, tag);
-
-	if (!row) {
-		pmu->truth.dropped++;
-		return;
-	}
-	for (unsigned int i = 0; i < SOC_EVENTS; i++)
-		row->total[i] += amounts[i];
 }
 
 static const char * const *truth_names(const struct soc_pmu *pmu, unsigned int *count)
@@ -113,6 +101,25 @@ static const char * const *truth_names(const struct soc_pmu *pmu, unsigned int *
 		*count = ARRAY_SIZE(c2c_names);
 		return c2c_names;
 	}
+}
+
+/*
+ * Account for traffic.
+ * @pmu: the PMU that it passed; @tag: its attributes; it must not cross a multiple of
+ * SOC_TRUTH_REGION_BYTES; @amounts: by catalogue number.
+ */
+void soc_truth_add(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts)
+{
+	struct soc_truth_row *row = truth_row(&pmu->truth, tag);
+	unsigned int count;
+
+	if (!row) {
+		pmu->truth.dropped++;
+		return;
+	}
+	truth_names(pmu, &count);
+	for (unsigned int i = 0; i < count; i++)
+		row->total[i] += amounts[i];
 }
 
 static void truth_show_tag(const struct soc_pmu *pmu, const struct soc_tag *tag,

@@ -363,7 +363,8 @@ void vsoc_route_offer(struct vsoc_fabric *fabric, const struct vsoc_traffic *t, 
 
 	fabric->bytes[t->kind][t->initiator][t->home][t->op] += t->bytes;
 	fabric->totals[t->kind][t->initiator][t->op].offered += lines;
-	if (!memsim_pending(&fabric->sim, t->slot))
+	/* a command begins when all requests of the one before are done */
+	if (!fabric->routes[t->slot].hop_count || fabric->routes[t->slot].t.command != t->command)
 		open_route(fabric, t);
 	memsim_offer(&fabric->sim, t->slot, lines, ns * 1000);
 }
@@ -539,13 +540,14 @@ void vsoc_routes_count(struct vsoc_fabric *fabric)
 	for (u32 slot = 0; slot < MEMSIM_FLOWS; slot++) {
 		const struct memsim_count *count = &fabric->sim.flows[slot].count;
 		struct vsoc_route *route = &fabric->routes[slot];
-		struct vsoc_route_total *total =
-			&fabric->totals[route->t.kind][route->t.initiator][route->t.op];
+		struct vsoc_route_total *total;
 
-		if (!route->hop_count)
+		if (!route->hop_count || (!fabric->sim.flows[slot].in_flight &&
+					  count->left[0] == route->left))
 			continue;
 		for (u32 i = 0; i < route->hop_count; i++)
 			count_hop(fabric, route, count, i);
+		total = &fabric->totals[route->t.kind][route->t.initiator][route->t.op];
 		total->completed += count->left[0] - route->left;
 		total->latency_ps += count->latency_ps[0] - route->latency_ps;
 		total->outstanding_ps += count->outstanding_ps[0] - route->outstanding_ps;

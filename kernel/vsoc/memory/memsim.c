@@ -13,31 +13,10 @@
 #define SLACK_PS	1000000LL
 /* highest load for which the wait of M/D/1 is computed, in 1/1024 */
 #define MAX_LOAD	1000
-#define SOLVE_STEPS	40
-
-/* requests that pass the cache if it does not have the line */
-static bool waits_for_memory(const struct memsim_flow *f)
-{
-	return f->op == MEMSIM_READ || f->op == MEMSIM_ATOMIC;
-}
-
-void memsim_open(struct memsim *sim, unsigned int slot, const struct memsim_flow *flow)
-{
-	struct memsim_flow *f = &sim->flows[slot];
-	const struct memsim_count count = f->count;
-
-	*f = *flow;
-	f->count = count;
-	f->waiting = 0;
-	f->in_flight = 0;
-	/* a hop's counts are of different paths, but nobody is there now */
-	for (u32 hop = 0; hop < MEMSIM_HOPS; hop++)
-		f->since_ps[hop] = sim->now_ps;
-	f->credit = U64_MAX;
-	/* no better guess than that all lines that can go to the memory do */
-	f->passed = 1;
-	f->passed_misses = waits_for_memory(f);
-}
+/* longest wait for a full server: nobody makes progress with it */
+#define MAX_WAIT_PS	1000000000000ULL
+/* shares of the lines of a flow are in 1/ONE */
+#define ONE		65536ULL
 
 void memsim_offer(struct memsim *sim, unsigned int slot, u64 lines, u64 ps)
 {
@@ -79,108 +58,128 @@ static u64 service_ps(const struct memsim_server *s, u32 flows)
 	return s->service_ps + s->row_ps * (1024 - open) / 1024;
 }
 
-static u64 part(u64 lines, u64 of, u64 total)
+static u64 part(u64 n, u32 share)
 {
-	return total ? mul_u64_u64_div_u64(lines, of, total) : 0;
+	return n * share / ONE;
 }
 
-/* calls @add for each server with the requests that @lines of a flow bring it */
-static void each_load(struct memsim *sim, const struct memsim_flow *f, u64 lines,
-		      void (*add)(struct memsim_server *server, u64 lines))
+/* requests that pass the cache if it does not have the line */
+static bool waits_for_memory(const struct memsim_flow *f)
 {
-	u64 deep = lines;
+	return f->op == MEMSIM_READ || f->op == MEMSIM_ATOMIC;
+}
 
-	for (u32 i = 0; lines && i < f->hop_count; i++) {
+static void add_use(struct memsim_flow *f, u8 server, u32 share)
+{
+	if (server != MEMSIM_NONE && share)
+		f->uses[f->use_count++] = (struct memsim_use){ share, server };
+}
+
+/* shares of lines that pass the cache, and for which others are written back */
+static void set_shares(const struct memsim *sim, struct memsim_flow *f, u32 missed, u32 written,
+		       u32 written_far)
+{
+	u32 share = ONE;
+
+	if (f->use_count && f->missed == missed && f->written == written &&
+	    f->written_far == written_far)
+		return;
+	f->missed = missed;
+	f->written = written;
+	f->written_far = written_far;
+	f->use_count = 0;
+	for (u32 i = 0; i < f->hop_count; i++) {
 		const struct memsim_hop *hop = &f->hops[i];
 
-		if (hop->forward != MEMSIM_NONE)
-			add(&sim->servers[hop->forward], deep);
-		if (hop->back != MEMSIM_NONE)
-			add(&sim->servers[hop->back], deep);
-		if (hop->cache != MEMSIM_NONE) {
-			const struct memsim_cache *cache = &sim->caches[hop->cache];
-
-			add(&sim->servers[cache->memory],
-			    part(lines, f->passed_writebacks, f->passed));
-			add(&sim->servers[cache->far], part(lines, f->passed_far, f->passed));
-			deep = part(lines, f->passed_misses, f->passed);
-		}
+		add_use(f, hop->forward, share);
+		add_use(f, hop->back, share);
+		if (hop->cache == MEMSIM_NONE)
+			continue;
+		add_use(f, sim->caches[hop->cache].memory, written);
+		add_use(f, sim->caches[hop->cache].far, written_far);
+		share = missed;
 	}
 }
 
-static void add_flow(struct memsim_server *s, u64 lines)
+/*
+ * Times of a request at each hop, from its arrival to its answer. A line that is written back waits
+ * for a full server, as the line that takes its place does.
+ * @base_ps: set to the time at the first hop without the waits for full servers.
+ * Return: the time at the first hop.
+ */
+static u64 hop_times(const struct memsim *sim, const struct memsim_flow *f, u64 *times,
+		     u64 *base_ps)
 {
-	s->flows += !!lines;
-}
-
-static void add_load(struct memsim_server *s, u64 lines)
-{
-	s->load_ps += lines * s->line_ps;
-}
-
-static void add_requests(struct memsim_server *s, u64 lines)
-{
-	s->requests += lines;
-	s->busy_ps += lines * s->line_ps * s->units;
-	s->credit_ps -= lines * s->line_ps;
-}
-
-/* times of a request at each hop, from its arrival to its answer; returns that at the first */
-static u64 hop_times(const struct memsim *sim, const struct memsim_flow *f, u64 misses, u64 lines,
-		     bool loaded, u64 *times)
-{
-	u64 ps = 0;
+	u64 ps = 0, base = 0;
 
 	for (u32 i = f->hop_count; i--;) {
 		const struct memsim_hop *hop = &f->hops[i];
 		const u8 servers[] = { hop->forward, hop->back };
 
-		if (hop->cache != MEMSIM_NONE)
-			ps = part(ps, misses, lines);
-		ps += 2 * hop->wire_ps;
+		if (hop->cache != MEMSIM_NONE) {
+			const struct memsim_cache *c = &sim->caches[hop->cache];
+
+			base = part(base, f->missed);
+			ps = part(ps, f->missed) +
+			     part(sim->servers[c->memory].full_ps, f->written) +
+			     part(sim->servers[c->far].full_ps, f->written_far);
+		}
 		for (u32 k = 0; k < 2; k++) {
 			const struct memsim_server *s;
+			u64 own_ps;
 
 			if (servers[k] == MEMSIM_NONE)
 				continue;
 			s = &sim->servers[servers[k]];
-			ps += service_ps(s, loaded ? s->flows : 1);
-			ps += loaded ? s->wait_ps + s->full_ps : 0;
+			own_ps = s->flows ? s->unit_ps + s->wait_ps : service_ps(s, 1);
+			base += own_ps;
+			ps += own_ps + s->full_ps;
 		}
-		if (times)
-			times[i] = ps;
+		base += 2 * hop->wire_ps;
+		ps += 2 * hop->wire_ps;
+		times[i] = ps;
 	}
+	*base_ps = base;
 	return ps;
 }
 
-u64 memsim_unloaded_ps(const struct memsim *sim, const struct memsim_flow *flow, u64 misses,
-		       u64 lines)
+void memsim_open(struct memsim *sim, unsigned int slot, const struct memsim_flow *flow)
 {
-	return hop_times(sim, flow, misses, lines, false, NULL);
-}
+	struct memsim_flow *f = &sim->flows[slot];
+	const struct memsim_count count = f->count;
+	u64 times[MEMSIM_HOPS];
 
-/* requests × time of its window that a flow may make up for, because runs end between requests */
-static u64 slack(const struct memsim *sim, const struct memsim_flow *f)
-{
-	return f->window * memsim_unloaded_ps(sim, f, f->passed_misses, f->passed);
+	*f = *flow;
+	f->count = count;
+	f->waiting = 0;
+	f->in_flight = 0;
+	/* a hop's counts are of different paths, but nobody is there now */
+	for (u32 hop = 0; hop < MEMSIM_HOPS; hop++)
+		f->since_ps[hop] = sim->now_ps;
+	/* no better guess than that all lines that can go to the memory do */
+	f->use_count = 0;
+	set_shares(sim, f, waits_for_memory(f) ? ONE : 0, 0, 0);
+	f->credit = f->window * hop_times(sim, f, times, &f->base_ps);
 }
 
 /* chooses the lines that closed loops of the flows' windows pass at the current waiting times */
 static void set_lines(struct memsim *sim)
 {
-	for (u32 i = 0; i < MEMSIM_SERVERS; i++)
-		sim->servers[i].load_ps = 0;
-	for (u32 i = 0; i < MEMSIM_FLOWS; i++) {
-		struct memsim_flow *f = &sim->flows[i];
-		u64 ps;
+	for (u32 i = 0; i < sim->busy_count; i++)
+		sim->servers[sim->busy[i]].load_ps = 0;
+	for (u32 i = 0; i < sim->active_count; i++) {
+		struct memsim_flow *f = &sim->flows[sim->active[i]];
+		const struct memsim_use *use, *end = f->uses + f->use_count;
+		u64 ps = f->base_ps;
 
-		f->lines = 0;
-		if (!f->waiting)
-			continue;
-		ps = max(hop_times(sim, f, f->passed_misses, f->passed, true, NULL), 1ULL);
-		f->lines = min(f->waiting, div64_u64(f->window * sim->dt_ps +
-						     min(f->credit, slack(sim, f)), ps));
-		each_load(sim, f, f->lines, add_load);
+		for (use = f->uses; use < end; use++)
+			ps += part(sim->servers[use->server].full_ps, use->share);
+		f->lines = min(f->waiting, div64_u64(f->room, max(ps, 1ULL)));
+		for (use = f->uses; use < end; use++) {
+			struct memsim_server *s = &sim->servers[use->server];
+
+			s->load_ps += part(f->lines, use->share) * s->line_ps;
+		}
 	}
 }
 
@@ -189,29 +188,47 @@ static bool is_overloaded(const struct memsim *sim, const struct memsim_server *
 	return s->load_ps && (s64)s->load_ps > s->credit_ps + (s64)sim->dt_ps;
 }
 
-/* finds the waiting time at which the loops through a server just fill it */
+static bool is_too_short(struct memsim *sim, struct memsim_server *s, u64 ps)
+{
+	s->full_ps = ps;
+	set_lines(sim);
+	return is_overloaded(sim, s);
+}
+
+/*
+ * Finds the waiting time at which the loops through a server just fill it, to 1/512. The search
+ * begins at that of an earlier run, as load seldom changes.
+ */
 static void solve(struct memsim *sim, struct memsim_server *s)
 {
-	u64 low = s->full_ps, high = max(low, 1ULL);
+	u64 low = s->full_ps, high = clamp(s->last_full_ps, low + 1, MAX_WAIT_PS);
+	u64 step = high / 512 + 1;
 
 	if (!is_overloaded(sim, s))
 		return;
-	for (u32 i = 0; i < SOLVE_STEPS && is_overloaded(sim, s); i++) {
-		low = high;
-		high *= 2;
-		s->full_ps = high;
-		set_lines(sim);
+	if (is_too_short(sim, s, high)) {
+		do {
+			low = high;
+			high += step;
+			step *= 2;
+		} while (is_too_short(sim, s, high) && high < MAX_WAIT_PS);
+	} else {
+		while (high > low + step && !is_too_short(sim, s, high - step)) {
+			high -= step;
+			step *= 2;
+		}
+		low = max(low, high - min(step, high));
 	}
-	while (high - low > 1 + low / 1024) {
-		s->full_ps = low + (high - low) / 2;
-		set_lines(sim);
-		if (is_overloaded(sim, s))
-			low = s->full_ps;
+	while (high - low > 1 + low / 512) {
+		const u64 middle = low + (high - low) / 2;
+
+		if (is_too_short(sim, s, middle))
+			low = middle;
 		else
-			high = s->full_ps;
+			high = middle;
 	}
-	s->full_ps = high;
-	set_lines(sim);
+	is_too_short(sim, s, high);
+	s->last_full_ps = high;
 }
 
 /* the mean wait in M/D/1 with this load, for a server that is not saturated */
@@ -223,74 +240,124 @@ static void set_wait(const struct memsim *sim, struct memsim_server *s)
 	if (s->full_ps || !sim->dt_ps)
 		return;
 	load = min_t(u64, div64_u64(s->load_ps * 1024, sim->dt_ps), MAX_LOAD);
-	s->wait_ps = div64_u64(load * service_ps(s, s->flows), 2 * (1024 - load));
+	s->wait_ps = div64_u64(load * s->unit_ps, 2 * (1024 - load));
+}
+
+static void count_requests(struct memsim *sim, u8 server, u64 lines)
+{
+	struct memsim_server *s;
+
+	if (server == MEMSIM_NONE || !lines)
+		return;
+	s = &sim->servers[server];
+	/* lines that were not expected to come here: the next run has less room for others */
+	if (!s->line_ps)
+		s->line_ps = div_u64(service_ps(s, 1), s->units);
+	s->requests += lines;
+	s->busy_ps += lines * s->line_ps * s->units;
+	s->credit_ps -= lines * s->line_ps;
+}
+
+/* looks the lines of a flow up; returns how many go to the memory */
+static u64 look_up(struct memsim *sim, struct memsim_flow *f, struct memsim_cache *cache)
+{
+	struct memsim_lookup *now = &f->count.lookup;
+	const u64 hits = now->hits, writebacks = now->writebacks, far = now->far_writebacks;
+	u64 misses, written, written_far;
+
+	memsim_access(cache, f->line, f->lines, f->op, f->holder, now);
+	misses = waits_for_memory(f) ? f->lines - (now->hits - hits) : 0;
+	written = now->writebacks - writebacks;
+	written_far = now->far_writebacks - far;
+	count_requests(sim, cache->memory, written);
+	count_requests(sim, cache->far, written_far);
+	set_shares(sim, f, div64_u64(misses * ONE, f->lines), div64_u64(written * ONE, f->lines),
+		   div64_u64(written_far * ONE, f->lines));
+	return misses;
 }
 
 /* the lines of a flow pass: looks them up and counts them */
 static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 {
-	const struct memsim_lookup before = f->count.lookup;
-	u64 times[MEMSIM_HOPS], deep = f->lines, misses = f->lines, ps;
+	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS], deep = f->lines, ps;
+	const u32 hops = deep ? f->hop_count : 0;
 
-	for (u32 i = 0; i < f->hop_count; i++) {
-		if (f->hops[i].cache == MEMSIM_NONE)
-			continue;
-		memsim_access(&sim->caches[f->hops[i].cache], f->line, f->lines, f->op, f->holder,
-			      &f->count.lookup);
-		misses -= f->count.lookup.hits - before.hits;
-		if (!waits_for_memory(f))
-			misses = 0;
-	}
-	if (f->lines) {
-		f->passed = f->lines;
-		f->passed_misses = misses;
-		f->passed_writebacks = f->count.lookup.writebacks - before.writebacks;
-		f->passed_far = f->count.lookup.far_writebacks - before.far_writebacks;
+	for (u32 i = 0; i < hops; i++) {
+		const struct memsim_hop *hop = &f->hops[i];
+
+		lines[i] = deep;
+		count_requests(sim, hop->forward, deep);
+		count_requests(sim, hop->back, deep);
+		if (hop->cache != MEMSIM_NONE)
+			deep = look_up(sim, f, &sim->caches[hop->cache]);
 	}
 	/* what really missed may take more time than the window had */
-	ps = hop_times(sim, f, f->passed_misses, f->passed, true, times);
-	f->credit = min(f->credit, slack(sim, f)) + f->window * sim->dt_ps;
-	f->credit = min(f->credit - min(f->credit, f->lines * ps), slack(sim, f));
-	for (u32 i = 0; i < f->hop_count; i++) {
-		f->count.entered[i] += deep;
-		f->count.left[i] += deep;
-		f->count.outstanding_ps[i] += deep * times[i];
-		f->count.latency_ps[i] += deep * times[i];
-		if (f->hops[i].cache != MEMSIM_NONE)
-			deep = misses;
+	ps = hop_times(sim, f, times, &f->base_ps);
+	f->credit = min(f->room - min(f->room, f->lines * ps), f->window * ps);
+	for (u32 i = 0; i < hops; i++) {
+		f->count.entered[i] += lines[i];
+		f->count.left[i] += lines[i];
+		f->count.outstanding_ps[i] += lines[i] * times[i];
+		f->count.latency_ps[i] += lines[i] * times[i];
 	}
 	f->line += f->lines;
 	f->waiting -= f->lines;
-	each_load(sim, f, f->lines, add_requests);
+}
+
+/* which flows and servers are in use, and how fast they are then */
+static void find_busy(struct memsim *sim)
+{
+	for (u32 i = 0; i < sim->busy_count; i++) {
+		sim->servers[sim->busy[i]].flows = 0;
+		sim->servers[sim->busy[i]].full_ps = 0;
+	}
+	sim->busy_count = 0;
+	sim->active_count = 0;
+	for (u32 i = 0; i < MEMSIM_FLOWS; i++) {
+		struct memsim_flow *f = &sim->flows[i];
+
+		if (!f->waiting)
+			continue;
+		sim->active[sim->active_count++] = i;
+		f->room = f->window * sim->dt_ps + f->credit;
+		for (u32 k = 0; k < f->use_count; k++)
+			if (!sim->servers[f->uses[k].server].flows++)
+				sim->busy[sim->busy_count++] = f->uses[k].server;
+	}
+	for (u32 i = 0; i < sim->busy_count; i++) {
+		struct memsim_server *s = &sim->servers[sim->busy[i]];
+
+		s->unit_ps = service_ps(s, s->flows);
+		s->line_ps = div_u64(s->unit_ps, s->units);
+		/* it was idle for as long as nobody used it */
+		s->credit_ps = min(s->credit_ps + (s64)(sim->now_ps - s->used_ps), SLACK_PS);
+	}
 }
 
 static void run_coarse(struct memsim *sim, u64 ps)
 {
-	struct memsim_server *s;
-
 	sim->dt_ps = ps;
-	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++) {
-		s->flows = 0;
-		s->full_ps = 0;
-	}
-	for (u32 i = 0; i < MEMSIM_FLOWS; i++)
-		each_load(sim, &sim->flows[i], sim->flows[i].waiting, add_flow);
-	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++)
-		s->line_ps = s->units ? div_u64(service_ps(s, s->flows), s->units) : 0;
-	set_lines(sim);
+	find_busy(sim);
+	if (sim->busy_count)
+		set_lines(sim);
 	/* twice: the second server that is saturated may relieve the first one */
-	for (u32 i = 0; i < 2 * MEMSIM_SERVERS; i++)
-		solve(sim, &sim->servers[i % MEMSIM_SERVERS]);
-	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++) {
+	for (u32 i = 0; i < 2 * sim->busy_count; i++)
+		solve(sim, &sim->servers[sim->busy[i % sim->busy_count]]);
+	sim->now_ps += ps;
+	for (u32 i = 0; i < sim->busy_count; i++) {
+		struct memsim_server *s = &sim->servers[sim->busy[i]];
+
 		set_wait(sim, s);
 		s->credit_ps += ps;
+		s->used_ps = sim->now_ps;
 	}
-	for (u32 i = 0; i < MEMSIM_FLOWS; i++)
-		if (sim->flows[i].waiting)
-			pass_flow(sim, &sim->flows[i]);
-	for (s = sim->servers; s < sim->servers + MEMSIM_SERVERS; s++)
+	for (u32 i = 0; i < sim->active_count; i++)
+		pass_flow(sim, &sim->flows[sim->active[i]]);
+	for (u32 i = 0; i < sim->busy_count; i++) {
+		struct memsim_server *s = &sim->servers[sim->busy[i]];
+
 		s->credit_ps = min(s->credit_ps, SLACK_PS);
-	sim->now_ps += ps;
+	}
 }
 
 void memsim_run(struct memsim *sim, u64 ps)

@@ -23,11 +23,13 @@
 #define MEMSIM_LINE_BYTES	64
 #define MEMSIM_FLOWS		16
 #define MEMSIM_HOPS		12
+#define MEMSIM_USES		(2 * MEMSIM_HOPS + 2 * MEMSIM_CACHES)
 #define MEMSIM_SERVERS		48
 #define MEMSIM_CACHES		2
 #define MEMSIM_UNITS		4	/* parallel units of a server, by line address */
 #define MEMSIM_BANKS		8	/* open rows of a DRAM channel; their number has 3 bits */
 #define MEMSIM_ROW_LINES	32	/* lines of a row in a channel */
+#define MEMSIM_POSTED		16	/* lines to be written that a unit of a server holds */
 #define MEMSIM_EXTENTS		96	/* ranges of lines in a coarse cache */
 #define MEMSIM_WINDOW_MAX	256
 #define MEMSIM_REQUESTS		1024	/* requests in flight of all flows, in exact mode */
@@ -64,12 +66,15 @@ struct memsim_server {
 	u64 row[MEMSIM_UNITS][MEMSIM_BANKS];
 	/* coarse mode */
 	s64 credit_ps;		/* capacity left over, or used in advance */
+	u64 used_ps;		/* end of the last run with flows */
+	u64 last_full_ps;	/* @full_ps when it was last saturated */
 	u64 wait_ps;		/* mean wait in M/D/1, in the last run */
 	/* coarse mode, in this run */
 	u64 line_ps;		/* capacity that a line takes: of the server, not of a unit */
 	u64 load_ps;		/* by the lines that pass */
 	u64 full_ps;		/* wait with which closed loops just fill the server */
-	u32 flows;		/* that use it */
+	u32 flows;		/* that use it; 0: none, and the rest is not set */
+	u64 unit_ps;		/* mean service time of a line in a unit */
 };
 
 /* what an access of a cache caused, in lines */
@@ -121,6 +126,12 @@ struct memsim_count {
 	struct memsim_lookup lookup;
 };
 
+/* a server that requests of a flow, or their write-backs, need */
+struct memsim_use {
+	u32 share;		/* for each line, in 1/65536 */
+	u8 server;
+};
+
 struct memsim_flow {
 	struct memsim_hop hops[MEMSIM_HOPS];
 	u8 hop_count;		/* 0: the flow is not in use */
@@ -139,8 +150,12 @@ struct memsim_flow {
 	/* coarse mode */
 	u64 credit;		/* window not used, in requests × ps */
 	u64 lines;		/* that pass in this run */
-	u64 passed;		/* lines of an earlier run, and what they caused */
-	u64 passed_misses, passed_writebacks, passed_far;
+	u64 room;		/* the window over this run and @credit, in requests × ps */
+	u64 base_ps;		/* of a request, without full servers */
+	struct memsim_use uses[MEMSIM_USES];
+	u32 use_count;
+	/* of the last run: misses, and lines written back to either server for a line */
+	u32 missed, written, written_far;
 };
 
 struct memsim_request {
@@ -168,6 +183,9 @@ struct memsim_exact {
 struct memsim {
 	u64 now_ps;
 	u64 dt_ps;		/* length of this run, coarse mode */
+	/* coarse mode: servers with flows, and flows with requests */
+	u8 busy[MEMSIM_SERVERS], active[MEMSIM_FLOWS];
+	u32 busy_count, active_count;
 	struct memsim_server servers[MEMSIM_SERVERS];
 	struct memsim_cache caches[MEMSIM_CACHES];
 	struct memsim_flow flows[MEMSIM_FLOWS];
@@ -194,10 +212,6 @@ static inline u64 memsim_pending(const struct memsim *sim, unsigned int slot)
 {
 	return sim->flows[slot].waiting + sim->flows[slot].in_flight;
 }
-
-/* time of a request that meets no other one; @misses of @lines pass the cache */
-u64 memsim_unloaded_ps(const struct memsim *sim, const struct memsim_flow *flow, u64 misses,
-		       u64 lines);
 
 /* parts of the simulation */
 void memsim_run_exact(struct memsim *sim, u64 until_ps);

@@ -185,7 +185,7 @@ static u64 access_range(struct memsim_cache *c, u64 line, u64 lines, enum memsim
 			struct memsim_lookup *out)
 {
 	bool dirty = dirties(op);
-	u64 run = lines;
+	u64 run = lines, passing = 0;
 	u32 i;
 
 	/* a cut and an extent more must fit */
@@ -205,12 +205,16 @@ static u64 access_range(struct memsim_cache *c, u64 line, u64 lines, enum memsim
 	} else {
 		if (op == MEMSIM_DATALESS)
 			return run;
-		if (c->used == c->lines)
-			evict(c, run, out);
-		run = min(run, c->lines - c->used);
+		while (c->used && c->used + run > c->lines)
+			evict(c, c->used + run - c->lines, out);
 		out->fills += run;
+		/* the first of more lines than fit are replaced by the others */
+		if (run > c->lines) {
+			passing = run - c->lines;
+			count_evict(out, line, passing, dirty, holder);
+		}
 	}
-	append(c, line, run, dirty, holder);
+	append(c, line + passing, run - passing, dirty, holder);
 	return run;
 }
 

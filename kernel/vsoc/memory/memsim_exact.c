@@ -96,19 +96,27 @@ static void integrate(struct memsim *sim, struct memsim_flow *f, u32 hop)
 	f->since_ps[hop] = sim->now_ps;
 }
 
-/* looks a line up; returns whether the request turns around */
-static bool look_up(struct memsim *sim, struct memsim_flow *f, const struct memsim_hop *hop,
-		    u64 line)
+/* Writes a line back. The request that caused it goes on when the server has room to hold it. */
+static void write_back(struct memsim *sim, struct memsim_request *r, u8 server, u64 line)
 {
+	const u64 hold_ps = MEMSIM_POSTED * sim->servers[server].service_ps;
+	const u64 end_ps = pass(sim, server, line, sim->now_ps);
+
+	r->at_ps = max(r->at_ps, end_ps - min(end_ps, hold_ps));
+}
+
+/* looks a request's line up; returns whether it turns around */
+static bool look_up(struct memsim *sim, struct memsim_request *r, const struct memsim_hop *hop)
+{
+	struct memsim_flow *f = &sim->flows[r->flow];
 	struct memsim_cache *c = &sim->caches[hop->cache];
 	const struct memsim_lookup before = f->count.lookup;
 
-	memsim_access(c, line, 1, f->op, f->holder, &f->count.lookup);
-	/* posted: nobody waits for them */
+	memsim_access(c, r->line, 1, f->op, f->holder, &f->count.lookup);
 	if (f->count.lookup.writebacks != before.writebacks)
-		pass(sim, c->memory, line, sim->now_ps);
+		write_back(sim, r, c->memory, f->count.lookup.victim);
 	if (f->count.lookup.far_writebacks != before.far_writebacks)
-		pass(sim, c->far, line, sim->now_ps);
+		write_back(sim, r, c->far, f->count.lookup.victim);
 	return f->op == MEMSIM_WRITE || f->op == MEMSIM_DATALESS ||
 	       f->count.lookup.hits != before.hits;
 }
@@ -130,7 +138,7 @@ static bool arrive(struct memsim *sim, struct memsim_request *r)
 		r->at_ps = pass(sim, hop->forward, r->line, sim->now_ps) + hop->wire_ps;
 		r->hop++;
 		r->back = r->hop == f->hop_count;
-		if (hop->cache != MEMSIM_NONE && look_up(sim, f, hop, r->line))
+		if (hop->cache != MEMSIM_NONE && look_up(sim, r, hop))
 			r->back = true;
 		return true;
 	}
