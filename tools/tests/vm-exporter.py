@@ -168,7 +168,7 @@ def promtool_is_silent():
         done = run(TOOLS + "promtool", "check", "metrics", input=get())
         check(not done.stdout + done.stderr, done.stdout + done.stderr)
         text = get(headers={"Accept": "application/openmetrics-text;version=1.0.0"})
-        check(text.endswith("\n# EOF\n") and "_created{" in text and
+        check(text.endswith("\n# EOF\n") and
               "# UNIT perfctr_cshw_gpu_active_cycles cycles\n" in text, text)
         # a ratio of 0/0
         check(not "l2_read_hit_ratio" in text and values()["perfctr_not_measured"] > 0, text)
@@ -281,7 +281,36 @@ def configuration():
     for options, message in ((("--listen", "a:70000"), "give HOST:PORT"), (("-j",), "--once"),
                              (("--config", "/tmp"), "Is a directory")):
         check(message in run("perfctr", "exporter", *options, status=2).stderr, f"{options}")
-    run("perfctr", "exporter", "--listen", "1.2.3.4:1", status=1)
+    for address in "1.2.3.4:1", "[]:9738":
+        run("perfctr", "exporter", "--listen", address, status=1)
+
+
+@test
+def only_the_device_of_the_label():
+    """an unbound GPU stays lost, although there is another, which then gets its node, until it is
+    back with another node"""
+    write(DRIVER + "new_device", "7")
+
+    def draw(node, count):
+        run("vsoc-job", "-q", "-d", f"/dev/dri/{node}", "draw", f"fragments={count}")
+        time.sleep(2)
+        return values()["perfctr_up"], values()["perfctr_shader_fragments_total"]
+
+    with exporter("-p", "100", "-e", "FRAGMENTS"):
+        check(draw("renderD128", 10) == (1, 10), get())
+        write(DRIVER + "unbind", "vsoc.0")
+        wait_for(lambda: values()["perfctr_up"] == 0, "up without a device")
+        write(DRIVER + "new_device", "8")
+        for node in "renderD128", "renderD129":
+            check(draw(node, 77777) == (0, 10), get())
+        write(DRIVER + "bind", "vsoc.0")
+        wait_for(lambda: values()["perfctr_up"] == 1, "not up")
+        check(draw("renderD130", 5) == (1, 15), get())
+        check('device="renderD128"} 1\n' in get(), get())
+    for device in "7", "8":
+        write(DRIVER + "del_device", device)
+    for action in "unbind", "bind":
+        write(DRIVER + action, "vsoc.0")
 
 
 @test

@@ -504,6 +504,30 @@ def killed_broker_leaves_nothing():
 
 
 @test
+def killed_broker_and_exporter():
+    """an exporter of the local device is not up without a broker, and up with the next one"""
+    policy = POLICY.replace("devices = vsoc", "devices = local\npmus = software")
+    path = "/tmp/local.prom"
+
+    def is_up():
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as f:
+            return "\nperfctr_up{device=\"local\"} 1\n" in f.read()
+
+    broker = Broker(policy)
+    with subprocess.Popen(["perfctr", "exporter", "--via", SOCKET, "-d", "local", "-e",
+                           "page-faults", "-p", "200ms", "--textfile", path],
+                          preexec_fn=drop(USER)) as user, contextlib.ExitStack() as stack:
+        stack.callback(user.kill)
+        wait_for(is_up, "not up")
+        broker.end(signal.SIGKILL)
+        wait_for(lambda: not is_up(), "up without a broker")
+        with Broker(policy):
+            wait_for(is_up, "not up again")
+            user.terminate()
+            check(not user.wait(timeout=60) and not os.path.exists(path), f"{user.returncode}")
+
+
+@test
 def limits_hold():
     """sessions, memory and connections are limited; a ring that a client keeps counts"""
     with Broker() as broker:

@@ -217,9 +217,6 @@ static bool wait_for_events(struct exporter *e, int timeout_ms)
 
 		fds[2 + n] = (struct pollfd){ .fd = session ? perfctr_session_eventfd(session) : -1,
 					      .events = POLLIN };
-		/* a lost device is tried again each second */
-		if (!session && (timeout_ms < 0 || timeout_ms > 1000))
-			timeout_ms = 1000;
 	}
 	if (poll(fds, 2 + e->count, timeout_ms) < 0 && errno != EINTR)
 		return true;
@@ -274,7 +271,8 @@ static void run(struct exporter *e)
 			write_sample(e);
 		if (changed && e->http)
 			http_refresh(e->http);
-		timeout_ms = e->http ? http_run(e->http) : -1;
+		/* each second a lost device is tried again, and a silent one asked */
+		timeout_ms = e->http ? http_run(e->http) : 1000;
 	}
 }
 

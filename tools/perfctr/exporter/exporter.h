@@ -11,7 +11,9 @@ enum { MAX_SOURCES = 16 };
 
 /* a device: one session, made again when it is lost */
 struct source {
-	const char *which; /* node, driver or name; NULL: the first */
+	const char *which; /* node, driver or name; NULL: the first; once open: @node */
+	char node[64];
+	char *parent; /* of the node in sysfs: the same device if it comes back; NULL: none */
 	struct option_words events; /* names; empty: the defaults */
 	bool per_block;
 	char label[64]; /* value of the label "device": "renderD128", "local" */
@@ -23,10 +25,9 @@ struct source {
 	struct perfctr_totals *all; /* since the exporter began, over all sessions */
 	struct perfctr_totals *last; /* the last sample */
 	struct rows sums, now; /* of these totals; filled by source_rows() */
-	uint64_t created_ns; /* CLOCK_REALTIME when counting began */
 	uint64_t resets; /* samples in which the device was reset */
 	uint64_t restarts; /* sessions after the first */
-	uint64_t retry_ns; /* when to try again, on the clock of samples */
+	uint64_t retry_ns; /* when to try again, or to ask whether it counts; clock of samples */
 };
 
 struct exporter {
@@ -43,14 +44,14 @@ struct exporter {
 };
 
 /*
- * Open a device and begin to count. After a failure it can be opened again.
+ * Open a device and begin to count. After a failure it can be opened again, if it is the same one.
  * Return: 0 or an exit status, the message was printed.
  */
 int source_open(struct exporter *exporter, struct source *source);
 
 /*
  * Take in the samples of the ring. A session that ended is closed, with a message; its counts stay,
- * and it is made again, at most once a second.
+ * and it is made again for the same device, at most once a second.
  * Return: whether anything changed.
  */
 bool source_take(struct exporter *exporter, struct source *source);
@@ -72,7 +73,7 @@ int http_open(struct exporter *exporter);
 /* File to poll for input; -1: not open. */
 int http_fd(const struct http *http);
 
-/* Serve what can be served without waiting. Return: longest time to wait in ms, -1: no limit. */
+/* Serve what can be served without waiting. Return: longest time to wait, at most 1000 ms. */
 int http_run(struct http *http);
 
 /* The sources have changed. */

@@ -188,14 +188,11 @@ int http_run(struct http *http)
 	const uint64_t now = perfctr_time_raw_ns();
 	struct connection *c = http->connections;
 	MHD_UNSIGNED_LONG_LONG pending;
-	int wait_ms = -1;
+	int wait_ms = 1000;
 
 	for (; c < http->connections + MAX_CONNECTIONS; c++) {
-		if (c->fd < 0)
-			continue;
-		if (!c->ended && now - c->since_ns >= DEADLINE_MS * NS_PER_MS)
+		if (c->fd >= 0 && !c->ended && now - c->since_ns >= DEADLINE_MS * NS_PER_MS)
 			end(c);
-		wait_ms = 1000;
 	}
 	MHD_run(http->daemon);
 	if (MHD_get_timeout(http->daemon, &pending) == MHD_YES && pending < 1000)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "exporter.h"
 #include "lib/device.h"
@@ -32,11 +34,45 @@ static int start(struct exporter *e, struct source *s)
 	return error ? app_failed(e->app, error) : 0;
 }
 
+/* Label and identity of a device that was opened for the first time. */
+static void identify(struct source *s)
+{
+	char path[PATH_MAX], link[PATH_MAX];
+	const char *slash;
+
+	/* the broker's node may be hidden from this process */
+	if (!realpath(perfctr_device_path(s->device), path))
+		snprintf(path, sizeof(path), "%s", perfctr_device_path(s->device));
+	slash = device_is_local(s->device) ? NULL : strrchr(path, '/');
+	snprintf(s->label, sizeof(s->label), "%s", slash ? slash + 1 : PERFCTR_DEVICE_LOCAL);
+	snprintf(s->driver, sizeof(s->driver), "%s", perfctr_device_driver(s->device));
+	snprintf(s->name, sizeof(s->name), "%s", perfctr_device_info(s->device)->name);
+	snprintf(link, sizeof(link), "/sys/class/drm/%s/device", s->label);
+	s->parent = slash ? realpath(link, NULL) : NULL;
+	s->which = strcpy(s->node, s->label);
+}
+
+/* A device may come back with another node, and another device with its. Return: whether it is. */
+static bool find_node(struct source *s)
+{
+	const int length = (int)strcspn(s->label, "0123456789");
+	char pattern[PATH_MAX];
+	glob_t nodes;
+	bool found;
+
+	if (!s->parent)
+		return !strcmp(s->label, PERFCTR_DEVICE_LOCAL);
+	snprintf(pattern, sizeof(pattern), "%s/drm/%.*s*", s->parent, length, s->label);
+	found = !glob(pattern, 0, NULL, &nodes);
+	if (found)
+		snprintf(s->node, sizeof(s->node), "%s", strrchr(nodes.gl_pathv[0], '/') + 1);
+	globfree(&nodes);
+	return found;
+}
+
 int source_open(struct exporter *e, struct source *s)
 {
 	int error, status = device_open(e->app, s->which, &s->device);
-	struct timespec now;
-	const char *slash;
 
 	if (status)
 		return status;
@@ -48,16 +84,20 @@ int source_open(struct exporter *e, struct source *s)
 		status = start(e, s);
 	if (status)
 		close_session(s);
-	/* a device that comes back with another number continues its series */
-	if (status || s->created_ns)
-		return status;
-	clock_gettime(CLOCK_REALTIME, &now);
-	s->created_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	slash = device_is_local(s->device) ? NULL : strrchr(perfctr_device_path(s->device), '/');
-	snprintf(s->label, sizeof(s->label), "%s", slash ? slash + 1 : PERFCTR_DEVICE_LOCAL);
-	snprintf(s->driver, sizeof(s->driver), "%s", perfctr_device_driver(s->device));
-	snprintf(s->name, sizeof(s->name), "%s", perfctr_device_info(s->device)->name);
-	return 0;
+	else if (!*s->label)
+		identify(s);
+	return status;
+}
+
+/* Once a second. */
+static bool is_time(struct source *s)
+{
+	const uint64_t now = perfctr_time_raw_ns();
+	const bool is = now >= s->retry_ns;
+
+	if (is)
+		s->retry_ns = now + NS_PER_S;
+	return is;
 }
 
 static bool retry(struct exporter *e, struct source *s)
@@ -65,7 +105,7 @@ static bool retry(struct exporter *e, struct source *s)
 	FILE *err = e->app->err;
 	int status;
 
-	if (perfctr_time_raw_ns() < s->retry_ns)
+	if (!is_time(s) || !find_node(s))
 		return false;
 	/* one message per loss is enough */
 	e->app->err = fopen("/dev/null", "we");
@@ -73,7 +113,6 @@ static bool retry(struct exporter *e, struct source *s)
 	if (e->app->err)
 		fclose(e->app->err);
 	e->app->err = err;
-	s->retry_ns = perfctr_time_raw_ns() + NS_PER_S;
 	if (status)
 		return false;
 	s->restarts++;
@@ -83,6 +122,7 @@ static bool retry(struct exporter *e, struct source *s)
 
 bool source_take(struct exporter *e, struct source *s)
 {
+	struct drm_perfctr_status status;
 	struct perfctr_sample sample;
 	bool changed = false;
 	int result;
@@ -101,6 +141,9 @@ bool source_take(struct exporter *e, struct source *s)
 			break;
 		changed = true;
 	}
+	/* the ring of a local session does not tell that a broker was killed */
+	if (!result && !changed && is_time(s))
+		result = perfctr_session_status(s->session, &status, sizeof(status));
 	if (result >= 0)
 		return changed;
 	app_error(e->app, "%s is lost: %s; trying again", s->label,
@@ -109,7 +152,7 @@ bool source_take(struct exporter *e, struct source *s)
 	perfctr_totals_reset(s->last);
 	source_rows(s);
 	close_session(s);
-	s->retry_ns = perfctr_time_raw_ns() + NS_PER_S;
+	is_time(s);
 	return true;
 }
 
@@ -132,5 +175,6 @@ void source_free(struct source *s)
 	perfctr_totals_unref(s->all);
 	perfctr_totals_unref(s->last);
 	close_session(s);
+	free(s->parent);
 	option_words_free(&s->events);
 }

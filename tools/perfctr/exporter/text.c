@@ -19,7 +19,6 @@ struct series {
 	enum kind kind;
 	char *labels;
 	char value[48];
-	uint64_t created_ns;
 };
 
 struct list {
@@ -142,7 +141,7 @@ static struct series *add(struct list *list, const struct source *source, const 
 	if (s) {
 		list->series = s;
 		s += list->count;
-		*s = (struct series){ .kind = kind, .created_ns = source->created_ns };
+		*s = (struct series){ .kind = kind };
 		labels = open_memstream(&s->labels, &size);
 	}
 	list->failed |= !labels;
@@ -271,10 +270,6 @@ static void write_series(FILE *out, const struct series *s, const struct series 
 		return;
 	}
 	fprintf(out, "%s%s{%s} %s\n", s->family, suffix, s->labels, s->value);
-	if (open && s->kind == COUNTER)
-		fprintf(out, "%s_created{%s} %llu.%09llu\n", s->family, s->labels,
-			(unsigned long long)(s->created_ns / NS_PER_S),
-			(unsigned long long)(s->created_ns % NS_PER_S));
 }
 
 int text_write(FILE *out, struct exporter *e, bool open)
