@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* perfctr exporter: counters for Prometheus. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <ini.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static const char help[] =
 	"\n"
 	"      --listen ADDRESS  HOST:PORT, [ADDRESS]:PORT or :PORT (default: 127.0.0.1:9738);\n"
 	"                        who can connect sees what all users of the machine do\n"
-	"      --textfile PATH   write PATH, a *.prom, at each sample, whole or not at all\n"
+	"      --textfile PATH   write PATH, a *.prom, at each sample, whole or not at all;\n"
+	"                        it is removed at the end\n"
 	"      --once            one reading of a period, to the textfile or stdout; end\n"
 	"      --config FILE     a file with lines such as: period = 10s\n"
 	"  -p, --period TIME     time between samples; a number without unit is in ms (5s)\n"
@@ -69,8 +71,12 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	struct exporter *e = data;
 	char *text = strdup(value);
 
-	return text && !*section && strcmp(key, "config") &&
-	       !option_take(e->app, e->options, key, text);
+	if (!text || *section || !strcmp(key, "config"))
+		return 0;
+	if (!option_take(e->app, e->options, key, text))
+		return 1;
+	e->refused = true;
+	return 0;
 }
 
 struct reader {
@@ -82,11 +88,14 @@ struct reader {
 static char *read_line(char *text, int size, void *data)
 {
 	struct reader *r = data;
-	char *line = fgets(text, size, r->file);
 	int next = '\n';
+	char *line;
 
+	/* is overwritten when the text is full; it may have zeroes */
+	text[size - 1] = 1;
+	line = fgets(text, size, r->file);
 	r->line++;
-	if (line && strlen(line) + 1 == (size_t)size && line[size - 2] != '\n')
+	if (line && !line[size - 1] && line[size - 2] != '\n')
 		next = getc(r->file);
 	if (next == '\n' || next == EOF)
 		return line;
@@ -96,9 +105,10 @@ static char *read_line(char *text, int size, void *data)
 
 static int take_config(const struct app *app, void *exporter, const char *path)
 {
+	struct exporter *e = exporter;
 	FILE *file = fopen(path, "re");
 	struct reader r = { .file = file };
-	int line = file ? ini_parse_stream(read_line, &r, take_line, exporter) : -1;
+	int line = file ? ini_parse_stream(read_line, &r, take_line, e) : -1;
 
 	/* a folder can be opened and not read */
 	if (!file || (!line && ferror(file)))
@@ -112,7 +122,11 @@ static int take_config(const struct app *app, void *exporter, const char *path)
 				 r.too_long, INI_MAX_LINE - 1);
 	if (line <= 0)
 		return line ? EXIT_USAGE : 0;
-	return app_usage(app, "%s:%d: give OPTION = VALUE, the long name of an option", path, line);
+	if (!e->refused)
+		return app_usage(app, "%s:%d: give OPTION = VALUE, the long name of an option",
+				 path, line);
+	app_error(app, "%s:%d: this line", path, line);
+	return EXIT_USAGE;
 }
 
 static int parse_options(struct exporter *e, int argc, char **argv)
@@ -139,6 +153,11 @@ static int parse_options(struct exporter *e, int argc, char **argv)
 		return status;
 	if (e->json && !e->once)
 		return app_usage(e->app, "--json needs --once");
+	if (e->listen && e->once)
+		return app_usage(e->app, "--once does not listen");
+	if (e->textfile && fnmatch("*.prom", e->textfile, 0))
+		return app_usage(e->app, "--textfile %s: node_exporter reads only *.prom",
+				 e->textfile);
 	if (!e->listen && !e->textfile && !e->once)
 		e->listen = "127.0.0.1:9738";
 	current(e);
@@ -291,6 +310,9 @@ int exporter_run(struct app *app, int argc, char **argv)
 		status = run_once(&e);
 	else if (!status)
 		run(&e);
+	/* node_exporter would show the last values for ever */
+	if (!status && !e.once && e.textfile)
+		unlink(e.textfile);
 	http_free(e.http);
 	signals_release(&e.signals);
 	for (size_t n = 0; n < e.count; n++)

@@ -106,8 +106,11 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int st
 			      const char *text)
 {
 	struct MHD_Response *r = new_response(strdup(text), plain_type);
-	enum MHD_Result result = r ? MHD_queue_response(connection, status, r) : MHD_NO;
+	enum MHD_Result result;
 
+	if (r && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = r ? MHD_queue_response(connection, status, r) : MHD_NO;
 	if (r)
 		MHD_destroy_response(r);
 	return result;
@@ -138,7 +141,7 @@ int http_open(struct exporter *e)
 	struct addrinfo hints = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM },
 			*info = NULL;
 	const char *address = e->listen, *colon = strrchr(address, ':'), *reason;
-	const bool bracket = *address == '[' && colon && colon[-1] == ']';
+	const bool bracket = *address == '[' && colon > address + 2 && colon[-1] == ']';
 	struct http *http = calloc(1, sizeof(*http));
 	uint64_t port;
 	char host[256];

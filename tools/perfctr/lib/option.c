@@ -39,6 +39,7 @@ int option_words_add(const struct app *app, struct option_words *words, const ch
 
 static int take(const struct app *app, const struct option_spec *spec, const char *text)
 {
+	const struct option_spec *pid;
 	char option[32];
 	uint64_t *number = spec->to;
 
@@ -63,8 +64,10 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 		return app_usage(app, "%s '%s': give a time such as 30 (s) or 500ms", option, text);
 	case OPTION_TIME:
 	case OPTION_TIME_OR_ZERO:
-		/* perf's -p is a process */
-		if (spec->letter == 'p' && strcmp(text, "0") && *text &&
+		/* perf's -p is a process, which is further on in the table */
+		for (pid = spec; pid->name && strcmp(pid->name, "pid");)
+			pid++;
+		if (spec->letter == 'p' && pid->name && strcmp(text, "0") && *text &&
 		    !text[strspn(text, "0123456789")])
 			return app_usage(app,
 					 "-p takes a period with a unit (%sms); to count a "
