@@ -895,7 +895,7 @@ def diff_compares_marks():
         check(abs(change["change_percent"] - 50) < 1e-9, f"{name}: {change}")
     check(changes["f?", "shader/EIGHT"]["verdict"] == "clear" and
           changes["open", "shader/EIGHT"]["verdict"] == "unknown", "verdicts")
-    _, per = medians("--by-mark", "--per", "shader/EIGHT", a, "--against", b, b)
+    _, per = medians("--by-mark", "--per", "shader/EIGHT", a, "--against", b)
     check(per["f?", "shader/EIGHT"]["b"] ==
           {"captures": 20, "median": 1, "lower_quartile": 1, "upper_quartile": 1, "min": 1,
            "max": 1}, f"per {per['f?', 'shader/EIGHT']}")
@@ -994,6 +994,13 @@ def interrupted_output():
     run("report", "-o", path("link"), path("a.cap"))
     check(os.path.islink(path("link")) and os.path.getsize(out) > 500, "the link is gone")
 
+    # a capture is no output, and a file with several names counts once
+    run("export", "-j", "-o", path("a.cap"), path("a.cap"), status=2)
+    os.makedirs(path("names"))
+    os.symlink(path("a.cap"), path("names/link"))
+    os.link(path("a.cap"), path("names/again"))
+    rows = run("export", "-f", "csv", path("names"), path("a.cap"), path("a.cap")).stdout
+    check(len(rows.splitlines()) == 1 + 3 * 7, f"{rows}")
 
 def main():
     if len(sys.argv) != 3:

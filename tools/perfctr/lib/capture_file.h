@@ -2,6 +2,7 @@
 /* A capture file as the subcommands read it. */
 #pragma once
 
+#include <sys/stat.h>
 #include <time.h>
 
 #include <perfctr/capture.h>
@@ -90,12 +91,16 @@ struct json_object *capture_file_json(const struct capture_file *file);
 
 struct capture_list {
 	char **paths;
+	struct stat *stats; /* of the files */
 	size_t count;
 };
 
+/* Whether a file begins as captures do. */
+bool capture_file_is(const char *path);
+
 /*
  * Add captures in the order of the words. A directory stands for the captures in it and in those
- * below it, by name; its other files are left out.
+ * below it, by name; its other files are left out. A file with several names counts once.
  * @words: files, directories, or - for standard input; @count: of @words, 0: the file that record
  * writes by default; @list: zeroed or filled
  * before; call capture_list_free() also after a failure.

@@ -9,15 +9,23 @@
 
 #include "capture_file.h"
 
-static int add_path(const struct app *app, struct capture_list *list, const char *path)
+/* @stat: of the file, which is added once; NULL: always. */
+static int add_path(const struct app *app, struct capture_list *list, const char *path,
+		    const struct stat *stat)
 {
 	char **more = realloc(list->paths, (list->count + 1) * sizeof(*more));
+	struct stat *stats = realloc(list->stats, (list->count + 1) * sizeof(*stats));
 
-	if (more) {
-		list->paths = more;
+	list->paths = more ? more : list->paths;
+	list->stats = stats ? stats : list->stats;
+	for (size_t n = 0; stat && n < list->count; n++)
+		if (list->stats[n].st_ino == stat->st_ino && list->stats[n].st_dev == stat->st_dev)
+			return 0;
+	if (more && stats) {
+		stats[list->count] = stat ? *stat : (struct stat){ 0 };
 		more[list->count] = strdup(path);
 	}
-	if (!more || !more[list->count]) {
+	if (!more || !stats || !more[list->count]) {
 		app_error(app, "out of memory");
 		return EXIT_FAILED;
 	}
@@ -25,7 +33,7 @@ static int add_path(const struct app *app, struct capture_list *list, const char
 	return 0;
 }
 
-static bool is_capture(const char *path)
+bool capture_file_is(const char *path)
 {
 	static const char magic[] = "perfctr\n";
 	char bytes[sizeof(magic) - 1];
@@ -49,8 +57,7 @@ static int add_word(const struct app *app, struct capture_list *list, char *word
 {
 	char *const roots[] = { word, NULL };
 	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
-	const size_t before = list->count;
-	bool is_directory = false;
+	bool is_directory = false, found = false;
 	int status = 0;
 	FTSENT *e;
 
@@ -62,12 +69,14 @@ static int add_word(const struct app *app, struct capture_list *list, char *word
 		} else if (e->fts_info == FTS_DNR || (e->fts_info == FTS_NS && !is_word)) {
 			app_error(app, "%s: %s", e->fts_path, strerror(e->fts_errno));
 			status = EXIT_FAILED;
-		} else if (is_word || (e->fts_info == FTS_F && is_capture(e->fts_accpath))) {
+		} else if (is_word || (e->fts_info == FTS_F && capture_file_is(e->fts_accpath))) {
 			/* what is wrong with a file that was named, its reader says */
-			status = add_path(app, list, e->fts_path);
+			status = add_path(app, list, e->fts_path,
+					  e->fts_info == FTS_F ? e->fts_statp : NULL);
+			found = true;
 		}
 	}
-	if (!walk || (!status && list->count == before)) {
+	if (!walk || (!status && !found)) {
 		app_error(app, "%s: %s", word,
 			  is_directory ? "no capture of perfctr record is in this directory" :
 					 strerror(walk ? ENOENT : errno));
@@ -81,11 +90,11 @@ static int add_word(const struct app *app, struct capture_list *list, char *word
 int capture_list_add(const struct app *app, char *const *words, int count,
 		     struct capture_list *list)
 {
-	int status = count ? 0 : add_path(app, list, CAPTURE_DEFAULT_FILE);
+	int status = count ? 0 : add_path(app, list, CAPTURE_DEFAULT_FILE, NULL);
 
 	for (int n = 0; !status && n < count; n++)
 		status = strcmp(words[n], "-") ? add_word(app, list, words[n]) :
-						 add_path(app, list, words[n]);
+						 add_path(app, list, words[n], NULL);
 	return status;
 }
 
@@ -94,5 +103,6 @@ void capture_list_free(struct capture_list *list)
 	for (size_t n = 0; n < list->count; n++)
 		free(list->paths[n]);
 	free(list->paths);
+	free(list->stats);
 	*list = (struct capture_list){ 0 };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "output.h"
+#include "capture_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,15 +40,17 @@ static bool part_name(const struct output *output, char *part)
 
 int output_open(const struct app *app, const char *path, struct output *output)
 {
-	struct stat stat;
+	struct stat info;
 	char part[PATH_BYTES];
 	int fd = -1;
 
 	*output = (struct output){ .stream = app->out, .path = path };
 	if (!path)
 		return 0;
+	if (!stat(path, &info) && S_ISREG(info.st_mode) && capture_file_is(path))
+		return app_usage(app, "-o %s: a capture is there", path);
 	/* a symbolic link stays: write to its target */
-	if (lstat(path, &stat) || S_ISREG(stat.st_mode)) {
+	if (lstat(path, &info) || S_ISREG(info.st_mode)) {
 		fd = open_nameless(path);
 		output->is_nameless = fd >= 0;
 		/* the file system has no unnamed files */

@@ -16,7 +16,7 @@ struct output {
 
 /*
  * Begin a result. An existing file stays until output_close(), even if the process is killed or
- * the machine stops before. Devices and pipes are written directly.
+ * the machine stops before; a capture is never replaced. Devices and pipes are written directly.
  * @app: for messages, and for stdout; @path: file, NULL for stdout; must outlive @output.
  * Return: 0 or an exit status, the message was printed.
  */
