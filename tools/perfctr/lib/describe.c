@@ -8,6 +8,16 @@
 
 #include "common/number.h"
 
+char *describe_device(const struct capture_file *file, char *text, size_t size)
+{
+	if (*perfctr_device_info(file->device)->name)
+		snprintf(text, size, "%s (%s, %s)", perfctr_device_info(file->device)->name,
+			 perfctr_device_driver(file->device), perfctr_device_path(file->device));
+	else
+		snprintf(text, size, "unknown: the file ends before it is named");
+	return text;
+}
+
 char *describe_date(const struct capture_file *file, char *text, size_t size)
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);

@@ -5,6 +5,9 @@
 #include "capture_file.h"
 #include "rows.h"
 
+/* "NAME (DRIVER, NODE)". Return: @text. */
+char *describe_device(const struct capture_file *file, char *text, size_t size);
+
 /* "2026-11-21 07:31:12 UTC", empty if the capture has none. Return: @text. */
 char *describe_date(const struct capture_file *file, char *text, size_t size);
 

@@ -38,9 +38,7 @@ static void write_facts(const struct report *report)
 	char text[256], number[32], other[32];
 
 	fputs("<dl class=\"facts\">\n", report->out);
-	snprintf(text, sizeof(text), "%s (%s)", perfctr_device_info(file->device)->name,
-		 perfctr_device_driver(file->device));
-	write_fact(report, "device", text);
+	write_fact(report, "device", describe_device(file, text, sizeof(text)));
 	write_fact(report, "recorded", describe_date(file, text, sizeof(text)));
 	snprintf(text, sizeof(text), "%.6f s", (double)span->elapsed_ns * 1e-9);
 	write_fact(report, "time", text);
@@ -54,6 +52,7 @@ static void write_facts(const struct report *report)
 	snprintf(text, sizeof(text), "%sB",
 		 number_short((double)file->bytes, other, sizeof(other)));
 	write_fact(report, "file", text);
+	write_fact(report, "host", capture_file_text(file, "host"));
 	write_fact(report, "kernel", capture_file_text(file, "kernel"));
 	fputs("</dl>\n", report->out);
 }

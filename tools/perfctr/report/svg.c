@@ -101,18 +101,20 @@ static void write_head(struct picture *p)
 	const struct capture_file *file = p->report->file;
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	const char *command = capture_file_text(file, "command");
-	char text[600], date[64], number[32];
+	const char *host = capture_file_text(file, "host");
+	char text[600], device[300], date[64], number[32];
 
 	snprintf(text, sizeof(text), "%s",
 		 command ? command : perfctr_device_info(file->device)->name);
 	p->y += 22;
 	write_text(p, MARGIN, p->y, "title", cut(text, 110));
-	snprintf(text, sizeof(text), "%s (%s) \xc2\xb7 %s \xc2\xb7 %.3f s \xc2\xb7 %s samples",
-		 perfctr_device_info(file->device)->name, perfctr_device_driver(file->device),
+	snprintf(text, sizeof(text), "%s \xc2\xb7 %s \xc2\xb7 %.3f s \xc2\xb7 %s samples%s%s",
+		 describe_device(file, device, sizeof(device)),
 		 describe_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
-		 number_group(span->samples, number, sizeof(number)));
+		 number_group(span->samples, number, sizeof(number)), host ? " \xc2\xb7 " : "",
+		 host ? host : "");
 	p->y += LINE_HEIGHT + 2;
-	write_text(p, MARGIN, p->y, "quiet", text);
+	write_text(p, MARGIN, p->y, "quiet", cut(text, 150));
 	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++) {
 		p->y += LINE_HEIGHT;
 		fprintf(p->out, "<path class=\"warn\" d=\"M%d %.1fl5 -9l5 9z\"/>", MARGIN, p->y);

@@ -40,24 +40,17 @@ static void print_session(const struct report *report)
 static void print_head(const struct report *report)
 {
 	const struct capture_file *file = report->file;
-	const struct perfctr_device *device = file->device;
 	const char *host = capture_file_text(file, "host");
 	const char *kernel = capture_file_text(file, "kernel");
 	char text[512];
 
-	if (*perfctr_device_info(device)->name)
-		snprintf(text, sizeof(text), "%s (%s, %s)", perfctr_device_info(device)->name,
-			 perfctr_device_driver(device), perfctr_device_path(device));
-	else
-		snprintf(text, sizeof(text), "unknown: the file ends before it is named");
-	print_field(report->out, "device", text);
+	print_field(report->out, "device", describe_device(file, text, sizeof(text)));
 	print_field(report->out, "command", capture_file_text(file, "command"));
 	print_field(report->out, "excludes", capture_file_text(file, "excludes"));
 	print_field(report->out, "recorded", describe_date(file, text, sizeof(text)));
-	if (host && kernel) {
-		snprintf(text, sizeof(text), "%.200s, %.200s", host, kernel);
-		print_field(report->out, "on", text);
-	}
+	snprintf(text, sizeof(text), "%.200s%s%.200s", host ? host : "", host && kernel ? ", " : "",
+		 kernel ? kernel : "");
+	print_field(report->out, "on", text);
 	print_session(report);
 	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++)
 		print_field(report->out, n ? "" : "note", text);
