@@ -47,6 +47,7 @@ struct track {
 	/* current value of the track; an unchanged value is not written again */
 	double shown;
 	bool has_shown;
+	double scale; /* from the sample's value */
 };
 
 struct perfetto {
@@ -233,14 +234,18 @@ static int write_counter_track(struct export *e, size_t line)
 	struct perfetto *p = e->state;
 	const struct row *row = e->values.lines[line].row;
 	bool is_rate = e->values.lines[line].is_rate && !e->counts;
-	char unit[ROW_UNIT_BYTES + 2];
+	char unit[ROW_UNIT_BYTES + sizeof("CPUs")];
 	uint64_t parent;
+	double scale;
+	const char *per_second = row_rate_unit(row, &scale);
 	int error = block_track(e, line, &parent);
 
 	if (error)
 		return error;
 	p->tracks[line].uuid = track_id(e, ID_FIRST + e->values.count + line);
-	snprintf(unit, sizeof(unit), "%s%s", row->unit, is_rate ? "/s" : "");
+	p->tracks[line].scale = is_rate ? scale : 1;
+	snprintf(unit, sizeof(unit), "%s%s", is_rate && scale != 1 ? "" : row->unit,
+		 is_rate ? per_second : "");
 	counter.unit_name = unit;
 	/* counters of a block that have the same unit are drawn to the same scale */
 	if (*row->unit)
@@ -359,7 +364,7 @@ static int write_value(struct export *e, size_t line, uint64_t time_ns)
 	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
 	struct track *track = &((struct perfetto *)e->state)->tracks[line];
 	bool is_count = e->counts && !e->values.lines[line].row->metric;
-	double number = is_count ? (double)item->count : item->number;
+	double number = is_count ? (double)item->count : item->number * track->scale;
 
 	if (!item->is_measured || !isfinite(number))
 		number = 0;
