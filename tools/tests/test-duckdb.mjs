@@ -31,11 +31,12 @@ function medians(sums, from) {
 }
 
 const recipes = {
-	csv: [`FROM read_csv('${work}/csv', types = {value: 'UBIGINT'})`,
+	csv: [`FROM read_csv('${work}/csv', types = {value: 'UBIGINT'}, sample_size = -1)`,
 	      "sum(value) FILTER (event LIKE '%/READ') / " +
 	      "sum(value) FILTER (event LIKE '%/FRAMES')"],
 	json: [`SELECT file, host, device, seq, end_realtime_ns, counters FROM
-		read_ndjson('${work}/json', map_inference_threshold = 0) WHERE record = 'sample'`,
+		read_ndjson('${work}/json', map_inference_threshold = 0,
+		sample_size = -1) WHERE record = 'sample'`,
 	       "sum(list_sum(map_values(map_from_entries(list_filter(map_entries(counters), " +
 	       "x -> x.key LIKE '%/READ'))))) / sum(list_sum(map_values(map_from_entries(" +
 	       "list_filter(map_entries(counters), x -> x.key LIKE '%/FRAMES')))))"],
@@ -44,11 +45,13 @@ const recipes = {
 execFileSync(join(here, "fleet.py"), [fleet]);
 const changes = JSON.parse(execFileSync(perfctr, ["diff", "-j", "--by", "host", "--per",
 	"shader/FRAMES", "-e", "*/READ", fleet])).changes;
-const ours = new Map(changes.map(c => [c.group, c.b.median]));
+// The last hosts are no numbers, which the first 20,480 rows do not show.
+const ours = new Map(changes.map(c => [c.group.replace(/host0([0-8])/, "1$1"), c.b.median]));
 let failed = 0;
 console.log(`1..${Object.keys(recipes).length}`);
 for (const [number, [format, [select, sums]]] of Object.entries(recipes).entries()) {
-	execSync(`${perfctr} export -f ${format} ${fleet} >${work}/${format}`);
+	execSync(`${perfctr} export -f ${format} ${fleet} |` +
+		 ` sed 's/host0\\([0-8]\\)/1\\1/g' >${work}/${format}`);
 	await base.run(`COPY (${select}) TO '${work}/${format}.parquet'`);
 	const theirs = await medians(sums, `${work}/${format}.parquet`);
 	const ok = theirs.length === ours.size &&
