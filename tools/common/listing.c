@@ -49,6 +49,7 @@ struct parser {
 	bool unknown; /* a formula has a name that is no parameter */
 	struct drm_vsoc_instruction *instructions;
 	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
+	uint32_t *lines;
 	size_t count;
 	struct label *labels;
 	size_t label_count;
@@ -78,6 +79,15 @@ fail(struct parser *p, size_t line, const char *format, ...)
 static char *skip_space(char *text)
 {
 	return text + strspn(text, " \t\r");
+}
+
+const char *listing_line(const char *text, size_t lines)
+{
+	for (; lines && *text; lines--) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return text;
 }
 
 size_t listing_name_length(const char *text)
@@ -195,11 +205,14 @@ static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instructio
 	if (!strncmp(at, "!PT", 3)) {
 		insn->guard = DRM_VSOC_GUARD_FALSE;
 		at += 3;
-	} else if (!strncmp(at, "PT", 2)) {
+	} else if (!strncmp(at, "PT", 2) && !(p->foreign && at[2] == '{')) {
 		at += 2;
 	} else {
+		const bool stated = !strncmp(at, "PT", 2);
+
+		insn->guard = stated ? DRM_VSOC_GUARD_TRUE : DRM_VSOC_GUARD_TIMES;
 		at += *at == '!';
-		if (at[0] != 'P' || !isdigit((unsigned char)at[1]))
+		if (at[0] != 'P' || (!stated && !isdigit((unsigned char)at[1])))
 			return fail(p, p->line,
 				    "a guard is @PT, @!PT, @P0{FORMULA} or @!P0{FORMULA}");
 		at += 2;
@@ -213,7 +226,6 @@ static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instructio
 			return ret;
 		if (times < 0 || times > UINT32_MAX)
 			return fail(p, p->line, "the guard would be true %" PRId64 " times", times);
-		insn->guard = DRM_VSOC_GUARD_TIMES;
 		insn->guard_times = (uint32_t)times;
 		at = end + 1;
 	}
@@ -328,6 +340,7 @@ static int parse_line(struct parser *p, char *text)
 		return fail(p, p->line, "more than %d instructions", LISTING_MAX_INSTRUCTIONS);
 	for (size_t first = p->count; repeat--; p->count++) {
 		p->instructions[p->count] = insn;
+		p->lines[p->count] = (uint32_t)p->line;
 		if (p->count > first)
 			memcpy(p->mnemonics[p->count], p->mnemonics[first], LISTING_MNEMONIC_BYTES);
 	}
@@ -368,6 +381,7 @@ int listing_read(FILE *file, const char *name, bool foreign, struct listing_para
 		.parameter_count = parameter_count,
 		.instructions = calloc(LISTING_MAX_INSTRUCTIONS, sizeof(*p.instructions)),
 		.mnemonics = calloc(LISTING_MAX_INSTRUCTIONS, sizeof(*p.mnemonics)),
+		.lines = calloc(LISTING_MAX_INSTRUCTIONS, sizeof(*p.lines)),
 		.error = error,
 		.error_bytes = error_bytes,
 	};
@@ -375,7 +389,7 @@ int listing_read(FILE *file, const char *name, bool foreign, struct listing_para
 	char *line = NULL;
 	int ret = perfctr_ctx_new(&p.ctx);
 
-	if (!p.instructions || !p.mnemonics)
+	if (!p.instructions || !p.mnemonics || !p.lines)
 		ret = -ENOMEM;
 
 	for (size_t i = 0; i < parameter_count; i++)
@@ -400,8 +414,12 @@ int listing_read(FILE *file, const char *name, bool foreign, struct listing_para
 	if (ret) {
 		free(p.instructions);
 		free(p.mnemonics);
+		free(p.lines);
 	} else {
-		*listing = (struct listing){ p.instructions, p.mnemonics, p.count };
+		*listing = (struct listing){ .instructions = p.instructions,
+					     .mnemonics = p.mnemonics,
+					     .count = p.count,
+					     .lines = p.lines };
 	}
 	return ret;
 }
@@ -410,5 +428,6 @@ void listing_free(struct listing *listing)
 {
 	free(listing->instructions);
 	free(listing->mnemonics);
+	free(listing->lines);
 	*listing = (struct listing){ 0 };
 }

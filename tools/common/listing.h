@@ -30,6 +30,9 @@ struct listing {
 	/* as written, with modifiers, one for each instruction; owned */
 	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
 	size_t count; /* elements of @instructions */
+	uint32_t *lines; /* in the file, from 1 on; owned */
+	/* name and text of a disassembled program, whose guards have totals; NULL: others */
+	const char *name, *source;
 };
 
 /*
@@ -40,7 +43,8 @@ struct listing {
  * failure.
  *
  * With @foreign, an instruction that the virtual SoC does not have gets opcode 0 and may have small
- * letters. BRA and EXIT still end a basic block. Parameters may be unused.
+ * letters, and @PT{FORMULA} sets @guard_times. BRA and EXIT still end a basic block. Parameters may
+ * be unused.
  * Return: 0; -EINVAL with @error, also for an unused parameter; -ENOMEM; -EIO.
  */
 int listing_read(FILE *file, const char *name, bool foreign, struct listing_parameter *parameters,
@@ -57,3 +61,6 @@ const char *listing_mnemonic(uint16_t opcode);
 
 /* length of the name that @text begins with, 0: none */
 size_t listing_name_length(const char *text);
+
+/* the line of a text that is @lines behind its first one */
+const char *listing_line(const char *text, size_t lines);

@@ -114,6 +114,11 @@ int analysis_listing(struct analysis *a, const struct point *point, struct listi
 	ret = listing_read(file, b->listing_name, true, parameters, b->parameter_count, listing,
 			   error, sizeof(error));
 	fclose(file);
+	/* a disassembled program was converted */
+	if (!ret && b->listing_file && b->listing != b->listing_file) {
+		listing->name = b->listing_name;
+		listing->source = b->listing_file;
+	}
 	return ret ? fail(a->failure, "%s", error) : 0;
 }
 
@@ -132,13 +137,15 @@ static int count_listing(struct analysis *a, struct point *point)
 	if (analysis_formula(a, b->threads, point, NULL, &threads) ||
 	    analysis_listing(a, point, &listing))
 		return -1;
-	ret = listing_features(a->arena, &a->features, a->campaign->keep, &listing, &point->counts,
+	ret = listing_features(a->arena, &a->features, &a->campaign->keep, &listing, &point->counts,
 			       a->failure);
 	listing_free(&listing);
 	if (ret < 0)
 		return -1;
 	point->known = a->features.count;
-	if (threads < 0 || __builtin_mul_overflow(threads, point->kernels, &times))
+	if (threads < 1)
+		return fail(a->failure, "%s: it has %" PRId64 " threads", point->label, threads);
+	if (__builtin_mul_overflow(threads, point->kernels, &times))
 		return too_many(a, point);
 	for (size_t f = 0; f < point->known; f++)
 		if (__builtin_mul_overflow(point->counts[f], times, &point->counts[f]))
@@ -306,8 +313,9 @@ int analysis_begin(struct analysis *a)
 	/* features that only a hypothesis names count too */
 	for (size_t e = 0; e < a->campaign->event_count; e++)
 		for (size_t i = 0; i < a->campaign->events[e].candidate_count; i++)
-			features_intern(a->arena, &a->features,
-					&a->campaign->events[e].candidates[i]);
+			if (strcmp(a->campaign->events[e].candidates[i].name, "*") != 0)
+				features_intern(a->arena, &a->features,
+						&a->campaign->events[e].candidates[i]);
 	for (size_t i = 0; i < a->campaign->benchmark_count; i++)
 		if (add_points(a, i) < 0)
 			return -1;

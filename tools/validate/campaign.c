@@ -119,10 +119,13 @@ static void parse_term(struct reader *r, const struct json_object *value, struct
 			continue;
 		for (const char **name = r->classes[c].members; *name; name++) {
 			feature.name = *name;
+			features_intern(r->doc.arena, &r->campaign->keep, &feature);
 			rule_add(r->doc.arena, rule, &feature, weight);
 		}
 		return;
 	}
+	/* a name with modifiers can count something only if it is kept */
+	features_intern(r->doc.arena, &r->campaign->keep, &feature);
 	rule_add(r->doc.arena, rule, &feature, weight);
 }
 
@@ -486,6 +489,7 @@ static void parse_root(struct reader *r)
 					    "benchmarks", "relations", "product", NULL };
 	const struct json_object *root = r->doc.root, *member;
 	struct campaign *campaign = r->campaign;
+	struct rule kept = { 0 };
 
 	document_only(&r->doc, root, keys);
 	campaign->name = document_text(&r->doc, root, "campaign", NULL);
@@ -500,7 +504,7 @@ static void parse_root(struct reader *r)
 	campaign->runs = (unsigned int)document_u64(&r->doc, root, "runs", MAX_RUNS, DEFAULT_RUNS);
 	member = document_get(&r->doc, root, "keep", json_type_array, false);
 	if (member)
-		campaign->keep = parse_names(r, member);
+		parse_rule(r, member, &kept);
 	member = document_get(&r->doc, root, "classes", json_type_object, false);
 	if (member)
 		parse_classes(r, member);

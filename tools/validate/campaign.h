@@ -104,8 +104,7 @@ struct campaign {
 	const char *product; /* perfctr_product_name() of the devices that it needs, or "" */
 	bool database; /* the documentation is the counter database */
 	const char *anchor; /* event that joins runs of different events, or NULL */
-	/* mnemonics with modifiers that are separate features (NULL at the end) */
-	const char **keep;
+	struct features keep; /* mnemonics with modifiers that are separate features */
 	struct event *events;
 	size_t event_count;
 	struct benchmark *benchmarks;

@@ -8,11 +8,16 @@
 
 #include "common/listing.h"
 
+/* a message names fewer functions */
+enum { MAX_NAMES = 11 };
+
 /* a line of the text: an instruction, the name of a function, a label, or nothing of these */
 struct line {
 	const char *start;
 	size_t number;
+	size_t index; /* instructions of the function above it */
 	bool is_code;
+	bool is_data; /* it has an address and no instruction */
 	bool is_gpu;
 	uint64_t address;
 	const char *name; /* of a function, or label; NULL: none */
@@ -25,16 +30,6 @@ struct line {
 	const char *operands;
 	const char *end;
 };
-
-static bool is_word(const struct line *l, const char *word)
-{
-	return strlen(word) == l->length && !memcmp(l->mnemonic, word, l->length);
-}
-
-static bool begins(const struct line *l, const char *word)
-{
-	return l->length >= strlen(word) && !memcmp(l->mnemonic, word, strlen(word));
-}
 
 static const char *skip(const char *at, const char *end, const char *what)
 {
@@ -76,6 +71,87 @@ static const char *read_hex(const char *at, const char *end, const char *stop, u
 	return at + strlen(stop);
 }
 
+enum flow { FLOW_NEXT, FLOW_BRANCH, FLOW_IF, FLOW_END, FLOW_UNKNOWN };
+
+/* words of mnemonics; "rep*": all that begin so */
+static const char prefixes[] = "lock rep* bnd notrack data16 data32 addr16 addr32 rex* cs ds es fs "
+			       "gs ss xacquire xrelease";
+
+/* the first row with a fitting word applies */
+static const struct {
+	enum flow flow;
+	const char *words;
+} flows[] = {
+	/* x86-64 and arm64 */
+	{ FLOW_END, "ret*" },
+	{ FLOW_BRANCH, "jmp* b" },
+	{ FLOW_NEXT, "cbw cbtw" },
+	{ FLOW_IF, "j* loop* b.* bc.* cb* tbz tbnz" },
+	{ FLOW_UNKNOWN, "call* lcall* ljmp* lret* iret* int* sys* hlt ud0 ud1 ud2 xbegin* xabort* "
+			"uiret bl blr* br bra* brk eret* svc hvc smc udf dcps* drps" },
+	/* GPUs: also calls, and ends that depend on other threads */
+	{ FLOW_BRANCH, "BRA" },
+	{ FLOW_END, "EXIT" },
+	{ FLOW_UNKNOWN, "BRX BRXU JMX JMXU JMP CALL CAL JCAL PCAL RET PRET SYNC BSYNC BRK PBK CONT "
+			"PCNT SSY KILL RTT LONGJMP PLONGJMP BPT" },
+};
+
+static bool is_one_of(const struct line *l, const char *words)
+{
+	for (size_t n; *words; words += n + (words[n] == ' ')) {
+		size_t length;
+		bool part;
+
+		n = strcspn(words, " ");
+		part = words[n - 1] == '*';
+		length = n - part;
+		if (l->length < length || memcmp(l->mnemonic, words, length) != 0)
+			continue;
+		if (part || l->length == length || (l->is_gpu && l->mnemonic[length] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* the last operand, without a name or a comment behind it */
+static const char *last_operand(const struct line *l, const char **end)
+{
+	static const char *const behind[] = { " <", "//", ";", "/*" };
+	const char *at;
+
+	*end = l->end;
+	for (size_t i = 0; i < ARRAY_SIZE(behind); i++) {
+		at = find(l->operands, *end, behind[i]);
+		*end = at ? at : *end;
+	}
+	while (*end > l->operands && strchr(" \t\r", (*end)[-1]))
+		--*end;
+	at = *end;
+	while (at > l->operands && at[-1] != ',')
+		at--;
+	return skip(at, *end, " \t`");
+}
+
+static enum flow flow_of(const struct line *l)
+{
+	enum flow flow = FLOW_NEXT;
+	const char *end, *last;
+
+	for (size_t i = 0; i < ARRAY_SIZE(flows); i++) {
+		if (is_one_of(l, flows[i].words)) {
+			flow = flows[i].flow;
+			break;
+		}
+	}
+	if (!l->is_gpu || (flow != FLOW_BRANCH && flow != FLOW_END))
+		return flow;
+	/* a predicate may be an operand: "BRA P1, 0x40" */
+	last = last_operand(l, &end);
+	if (flow == FLOW_BRANCH)
+		return last > skip(l->operands, end, "`") ? FLOW_IF : flow;
+	return last < end ? FLOW_UNKNOWN : flow;
+}
+
 /* --- lines ------------------------------------------------------------------------------ */
 
 /* "@!PT SHFL.IDX PT, RZ ;" */
@@ -93,6 +169,7 @@ static void read_instruction(struct line *l, const char *at)
 	l->length = (size_t)(at - l->mnemonic);
 	l->operands = skip(at, l->end, " \t");
 	l->is_code = l->length && isalpha((unsigned char)*l->mnemonic);
+	l->is_data = !l->is_code;
 }
 
 /* a field of objdump that has only the bytes of an instruction */
@@ -107,32 +184,33 @@ static bool has_bytes(const char *at, const char *end)
 			at++;
 		if (at == word)
 			return any && at == end;
-		if (at - word != 2 && at - word != 4 && at - word != 8)
+		if (at - word != 2 && at - word != 8)
 			return false;
 		any = true;
 	}
 	return any;
 }
 
+/* @at: behind the colon. llvm-objdump prints no tab there */
 static void read_cpu(struct line *l, const char *at)
 {
-	static const char *const prefixes[] = { "lock", "rep", "repz", "repnz", "bnd", "notrack" };
-	const char *tab = memchr(at, '\t', (size_t)(l->end - at));
-	bool prefix = true;
+	const char *start = skip(at, l->end, " "), *tab;
+	const bool is_tab = start < l->end && *start == '\t';
 
-	if (has_bytes(at, tab ? tab : l->end)) {
+	start += is_tab;
+	tab = memchr(start, '\t', (size_t)(l->end - start));
+	if (has_bytes(start, tab ? tab : l->end)) {
 		/* bytes of the instruction above */
 		if (!tab)
 			return;
-		at = tab;
+		start = tab;
+	} else if (!is_tab) {
+		return;
 	}
-	while (prefix) {
-		read_instruction(l, at);
-		prefix = false;
-		for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-			prefix |= is_word(l, prefixes[i]);
-		at = l->operands;
-	}
+	do {
+		read_instruction(l, start);
+		start = l->operands;
+	} while (is_one_of(l, prefixes));
 }
 
 static void read_line(struct line *l)
@@ -159,8 +237,11 @@ static void read_line(struct line *l)
 	} else if (read_hex(at, l->end, " <", &l->address)) {
 		l->name = find(at, l->end, "<") + 1;
 		l->is_function = true;
+		rest = memrchr(l->name, '>', (size_t)(l->end - l->name));
+		l->name_length = rest ? (size_t)(rest - l->name) : 0;
+		return;
 	} else {
-		rest = read_hex(at, l->end, ":\t", &l->address);
+		rest = read_hex(at, l->end, ":", &l->address);
 		if (rest)
 			read_cpu(l, rest);
 		return;
@@ -196,42 +277,14 @@ bool is_disassembly(const char *text)
 struct conversion {
 	struct arena *arena;
 	const char *file;
-	const char *text;
 	const char *symbol;
 	struct taken *taken;
 	size_t count;
 	struct failure *failure;
+	struct line *lines; /* instructions and labels of the function */
+	size_t line_count;
+	size_t code; /* number of instructions */
 };
-
-enum flow { FLOW_NEXT, FLOW_BRANCH, FLOW_IF, FLOW_END, FLOW_UNKNOWN };
-
-static enum flow flow_of(const struct line *l)
-{
-	/* of a GPU: targets in registers, calls, and ends that depend on other threads */
-	static const char *const unknown[] = { "BRX", "JMX",  "JMP", "CALL", "RET",  "SYNC",
-					       "BRK", "CONT", "PBK", "SSY",  "KILL", "RTT" };
-	static const char *const cpu_calls[] = { "call", "bl",	"blr", "br",  "jmpq", "syscall",
-						 "svc",	 "hlt", "ud2", "brk", "braa", "blraa" };
-
-	if (l->is_gpu) {
-		for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
-			if (begins(l, unknown[i]))
-				return FLOW_UNKNOWN;
-		return begins(l, "BRA") ? FLOW_BRANCH : begins(l, "EXIT") ? FLOW_END : FLOW_NEXT;
-	}
-	if (begins(l, "ret"))
-		return FLOW_END;
-	for (size_t i = 0; i < ARRAY_SIZE(cpu_calls); i++)
-		if (is_word(l, cpu_calls[i]) || (i == 0 && begins(l, cpu_calls[i])))
-			return FLOW_UNKNOWN;
-	if (is_word(l, "jmp") || is_word(l, "b"))
-		return memchr(l->operands, '*', (size_t)(l->end - l->operands)) ? FLOW_UNKNOWN :
-										  FLOW_BRANCH;
-	if (*l->mnemonic == 'j' || begins(l, "loop") || begins(l, "b.") || is_word(l, "cbz") ||
-	    is_word(l, "cbnz") || is_word(l, "tbz") || is_word(l, "tbnz"))
-		return FLOW_IF;
-	return FLOW_NEXT;
-}
 
 static int refuse(const struct conversion *c, const struct line *l, const char *at,
 		  const char *reason)
@@ -240,91 +293,67 @@ static int refuse(const struct conversion *c, const struct line *l, const char *
 		    reason);
 }
 
-/* whether a line is in the function that is converted */
-static bool selects(const struct conversion *c, const struct line *l, bool inside)
+/* the number of the instruction that a branch goes to */
+static int target_of(const struct conversion *c, const struct line *l, size_t *target)
 {
-	if (!l->name || !l->is_function)
-		return inside;
-	return !c->symbol ||
-	       (l->name_length == strlen(c->symbol) && !memcmp(l->name, c->symbol, l->name_length));
-}
+	const char *end, *at = last_operand(l, &end), *digits;
+	const bool label = l->is_gpu && at < end && *at == '(';
+	uint64_t address = 0;
 
-/* the address that a name in a branch stands for: that of the next instruction */
-static bool find_label(const struct conversion *c, const char *name, size_t length,
-		       uint64_t *address)
-{
-	struct line l = { 0 };
-	bool found = false;
-
-	while (next_line(&l, c->text)) {
-		found |= l.name && l.name_length == length && !memcmp(l.name, name, length);
-		*address = l.address;
-		if (found && l.is_code)
-			return true;
-	}
-	return false;
-}
-
-/* whether the function has an instruction at an address */
-static bool has_address(const struct conversion *c, uint64_t address)
-{
-	struct line l = { 0 };
-	bool inside = !c->symbol;
-
-	while (next_line(&l, c->text)) {
-		inside = selects(c, &l, inside);
-		if (inside && l.is_code && l.address == address)
-			return true;
-	}
-	return false;
-}
-
-static int target_of(const struct conversion *c, const struct line *l, uint64_t *target)
-{
-	const char *at = find(l->operands, l->end, " <"), *end = l->end, *name;
-	bool found;
-
-	name = l->is_gpu ? find(l->operands, l->end, "(.") : NULL;
-	if (name) {
-		end = memchr(name, ')', (size_t)(l->end - name));
-		found = end && find_label(c, name + 1, (size_t)(end - name) - 1, target);
-	} else {
-		/* the last number before the name, a comment or the end */
-		const char *comment = find(l->operands, l->end, l->is_gpu ? ";" : "//");
-
-		end = at ? at : comment ? comment : end;
-		while (end > l->operands && strchr(" \t\r", end[-1]))
-			end--;
-		at = end;
-		while (at > l->operands && (isxdigit((unsigned char)at[-1]) || at[-1] == 'x'))
-			at--;
-		at += end - at > 2 && at[1] == 'x' ? 2 : 0;
-		found = read_hex(at, end, "", target) != NULL;
-	}
-	if (!found)
+	digits = at + (end - at > 2 && !memcmp(at, "0x", 2) ? 2 : 0);
+	if (!label && read_hex(digits, end, "", &address) != end)
 		return refuse(c, l, l->operands, "the branch's target is no address or label");
-	return has_address(c, *target) ?
-		       0 :
-		       refuse(c, l, l->operands, "the branch leaves the function");
+	for (size_t i = 0; i < c->line_count; i++) {
+		const struct line *there = &c->lines[i];
+
+		*target = there->index;
+		if (*target >= c->code)
+			break;
+		if (!label && there->is_code && there->address == address)
+			return 0;
+		if (label && there->name && there->name_length == (size_t)(end - at) - 2 &&
+		    !memcmp(there->name, at + 1, there->name_length))
+			return 0;
+	}
+	return refuse(c, l, l->operands, "the branch leaves the function");
 }
 
-/* "@P0{FORMULA} " of an instruction that depends on something, "" of others; NULL: refused */
-static const char *guard_of(const struct conversion *c, const struct line *l, enum flow flow)
+/* whether threads go on behind a BSYNC: there they wait, and go where their BSSY says */
+static bool goes_on(const struct conversion *c, const struct line *l)
+{
+	size_t target;
+
+	for (size_t i = 0; i < c->line_count; i++)
+		if (c->lines[i].is_code && is_one_of(&c->lines[i], "BSSY") &&
+		    !strncmp(c->lines[i].operands, l->operands, 2) &&
+		    !target_of(c, &c->lines[i], &target) && target == l->index + 1)
+			return true;
+	return false;
+}
+
+/*
+ * "@P0{FORMULA} " of an instruction that depends on something, "@PT{FORMULA} " of a branch that
+ * does not, "" of others; NULL: refused. @back: it is a branch back
+ */
+static const char *guard_of(const struct conversion *c, const struct line *l, enum flow flow,
+			    bool back)
 {
 	const bool inverted = l->guard && l->guard[1] == '!';
-	const char *predicate = l->guard ? l->guard + 1 + inverted : "";
+	const bool constant = l->guard && l->guard_length == (size_t)(3 + inverted) &&
+			      !memcmp(l->guard + 1 + inverted, "PT", 2);
+	const bool depends = flow == FLOW_IF || (l->guard && !constant);
 
-	if (l->guard && l->guard_length == (size_t)(3 + inverted) && predicate[0] == 'P' &&
-	    predicate[1] == 'T')
-		return inverted ? "@!PT " : "";
-	if (!l->guard && flow != FLOW_IF)
-		return "";
+	if (constant && inverted)
+		return "@!PT ";
 	for (size_t i = 0; i < c->count; i++) {
-		if (c->taken[i].address != l->address)
+		if (c->taken[i].address != l->address || (!depends && !back))
 			continue;
 		c->taken[i].used = true;
-		return arena_printf(c->arena, "@P0{%s} ", c->taken[i].formula);
+		return arena_printf(c->arena, "@%s{%s} ", depends ? "P0" : "PT",
+				    c->taken[i].formula);
 	}
+	if (!depends && !back)
+		return "";
 	refuse(c, l, l->guard ? l->guard : l->mnemonic,
 	       arena_printf(c->arena,
 			    "how often it is executed is not in the program: give the benchmark "
@@ -333,28 +362,16 @@ static const char *guard_of(const struct conversion *c, const struct line *l, en
 	return NULL;
 }
 
-/* modifiers that do not fit are left out */
-static int mnemonic_length(const struct line *l, size_t room)
-{
-	size_t length = l->length;
-
-	while (length > room) {
-		const char *dot = memrchr(l->mnemonic, '.', length);
-
-		if (!dot || dot == l->mnemonic)
-			return (int)room;
-		length = (size_t)(dot - l->mnemonic);
-	}
-	return (int)length;
-}
-
-/* "L120: @P0{N - 1} BRA.NE L90" */
+/* "@P0{N - 1} BRA.NE -3" */
 static const char *convert_line(const struct conversion *c, const struct line *l)
 {
-	const enum flow flow = flow_of(l);
-	const char *guard = guard_of(c, l, flow);
-	const size_t room = LISTING_MNEMONIC_BYTES - 1;
-	uint64_t target = 0;
+	const bool waits = l->is_gpu && is_one_of(l, "BSYNC") && goes_on(c, l);
+	const enum flow flow = waits ? FLOW_NEXT : flow_of(l);
+	const bool branches = flow == FLOW_BRANCH || flow == FLOW_IF;
+	const char *guard, *bra = branches && !l->is_gpu ? "BRA." : "";
+	const int room = LISTING_MNEMONIC_BYTES - 1 - (int)strlen(bra);
+	const int length = l->length < (size_t)room ? (int)l->length : room;
+	size_t target = l->index;
 
 	if (flow == FLOW_UNKNOWN) {
 		refuse(c, l, l->mnemonic,
@@ -362,73 +379,98 @@ static const char *convert_line(const struct conversion *c, const struct line *l
 		       "calls, returns in the middle and targets in registers");
 		return NULL;
 	}
-	if (!guard || ((flow == FLOW_BRANCH || flow == FLOW_IF) && target_of(c, l, &target) < 0))
+	if (branches && target_of(c, l, &target) < 0)
 		return NULL;
-	if (flow == FLOW_NEXT || (flow == FLOW_END && l->is_gpu))
-		return arena_printf(c->arena, "L%" PRIx64 ": %s%.*s", l->address, guard,
-				    mnemonic_length(l, room), l->mnemonic);
-	if (flow == FLOW_END)
-		return arena_printf(c->arena, "L%" PRIx64 ": EXIT", l->address);
-	if (l->is_gpu)
-		return arena_printf(c->arena, "L%" PRIx64 ": %s%.*s L%" PRIx64, l->address, guard,
-				    mnemonic_length(l, room), l->mnemonic, target);
-	return arena_printf(c->arena, "L%" PRIx64 ": %sBRA.%.*s L%" PRIx64, l->address, guard,
-			    mnemonic_length(l, room - strlen("BRA.")), l->mnemonic, target);
+	guard = guard_of(c, l, flow, target < l->index);
+	if (!guard || (flow == FLOW_END && !l->is_gpu))
+		return guard ? "EXIT" : NULL;
+	return arena_printf(c->arena, branches ? "%s%s%.*s %+ld" : "%s%s%.*s", guard, bra, length,
+			    l->mnemonic, (long)target - (long)l->index);
 }
 
-/* the functions of the text: "a, b, c" */
-static const char *functions(const struct conversion *c, size_t *count)
+/* the functions of a text: "a, b, c" */
+static const char *functions(struct arena *arena, const char *text)
 {
 	const char *names = "";
 	struct line l = { 0 };
+	int count = 0;
 
-	*count = 0;
-	while (next_line(&l, c->text))
-		if (l.is_function)
-			names = arena_printf(c->arena, "%s%s%.*s", names, (*count)++ ? ", " : "",
+	while (count < MAX_NAMES && next_line(&l, text))
+		if (l.is_function && ++count < MAX_NAMES)
+			names = arena_printf(arena, "%s%s%.*s", names, count > 1 ? ", " : "",
 					     (int)l.name_length, l.name);
-	return names;
+	return count < MAX_NAMES ? names : arena_printf(arena, "%s, ...", names);
+}
+
+/* the lines of the function */
+static int find_function(struct conversion *c, const char *text)
+{
+	bool inside = !c->symbol;
+	struct line l = { 0 };
+	size_t found = 0;
+
+	while (next_line(&l, text)) {
+		if (l.is_function) {
+			inside = !c->symbol || (l.name_length == strlen(c->symbol) &&
+						!memcmp(l.name, c->symbol, l.name_length));
+			found += inside;
+			if (found > 1 && !c->symbol)
+				return fail(c->failure,
+					    "%s: give the benchmark a \"symbol\", one of: %s",
+					    c->file, functions(c->arena, text));
+			if (found > 1 && inside)
+				return refuse(c, &l, l.name, "a second function of this name");
+		} else if (l.name && l.name_length == 8 && !memcmp(l.name, ".section", 8)) {
+			inside = false;
+		}
+		if (inside && l.is_data)
+			return refuse(c, &l, l.mnemonic, "this is no instruction");
+		if (!inside || (!l.is_code && !l.name))
+			continue;
+		l.index = c->code;
+		c->code += l.is_code;
+		if (c->code > LISTING_MAX_INSTRUCTIONS)
+			return refuse(c, &l, l.start, "the function is too long");
+		c->lines = arena_grow(c->arena, c->lines, c->line_count, sizeof(l));
+		c->lines[c->line_count++] = l;
+	}
+	return c->code ? 0 :
+			 fail(c->failure, "%s: there is no function %s; there are: %s", c->file,
+			      c->symbol ? c->symbol : "", functions(c->arena, text));
 }
 
 const char *convert_disassembly(struct arena *arena, const char *name, const char *text,
 				const char *symbol, struct taken *taken, size_t count,
 				struct failure *failure)
 {
-	struct conversion c = { arena, name, text, symbol, taken, count, failure };
-	struct line l = { 0 };
+	struct conversion c = { arena, name, symbol, taken, count, failure, NULL, 0, 0 };
+	bool refused = find_function(&c, text) < 0;
+	const char *result = NULL;
 	char *listing = NULL;
-	size_t size = 0, code = 0, named;
-	const char *names = functions(&c, &named);
-	bool inside = !symbol, refused = !symbol && named > 1;
+	size_t size = 0, number = 1;
 	FILE *out = open_memstream(&listing, &size);
 
-	if (refused)
-		fail(failure, "%s: give the benchmark a \"symbol\", one of: %s", name, names);
-	while (out && !refused && next_line(&l, text)) {
-		const char *line = "";
+	for (size_t i = 0; out && !refused && i < c.line_count; i++) {
+		const char *line;
 
-		inside = selects(&c, &l, inside);
-		if (inside && l.is_code) {
-			line = convert_line(&c, &l);
-			refused = !line;
-			code++;
-		}
-		fprintf(out, "%s\n", line ? line : "");
+		if (!c.lines[i].is_code)
+			continue;
+		line = convert_line(&c, &c.lines[i]);
+		refused = !line;
+		for (; number < c.lines[i].number; number++)
+			fputc('\n', out);
+		fputs(line ? line : "", out);
 	}
-	if (!out || fclose(out)) {
-		fail(failure, "%s: out of memory", name);
-		refused = true;
-	}
-	if (!refused && !code)
-		refused = fail(failure, "%s: there is no function %s; there are: %s", name, symbol,
-			       names);
+	if (!out || fclose(out))
+		refused = fail(failure, "%s: out of memory", name);
 	for (size_t i = 0; !refused && i < count; i++)
 		if (!taken[i].used)
 			refused = fail(failure,
 				       "%s: \"taken\" names 0x%" PRIx64
-				       ", where nothing depends on a predicate or a flag",
+				       ", where there is no branch and no predicate",
 				       name, taken[i].address);
-	names = refused ? NULL : arena_copy(arena, listing, size);
+	if (!refused)
+		result = arena_copy(arena, listing, size);
 	free(listing);
-	return names;
+	return result;
 }

@@ -15,7 +15,7 @@ int feature_parse(struct arena *arena, const char *text, struct feature *feature
 
 	*feature = (struct feature){ .name = arena_copy(arena, text, length) };
 	for (size_t i = 0; i < length; i++)
-		if (!isalnum((unsigned char)text[i]) && !strchr("._@", text[i]))
+		if (!isalnum((unsigned char)text[i]) && !strchr("._@*", text[i]))
 			length = 0;
 	if (!length)
 		return fail(failure, "'%s' is no feature; write MOV, SHFL:off or NOP:dead", text);
@@ -45,6 +45,8 @@ bool feature_covers(const struct feature *part, const struct feature *whole)
 		p++;
 		w++;
 	}
+	if (!strcmp(part->name, "*"))
+		return part->state == whole->state && *whole->name != '@';
 	return part->state == whole->state && !*p && (!*w || *w == '.');
 }
 
@@ -108,54 +110,22 @@ const char *rule_text(struct arena *arena, const struct rule *rule)
 	return *text ? text : "nothing";
 }
 
-/* a thread on its way through a listing */
-struct walk {
-	struct tally *tallies;
-	struct tally *before; /* tallies when @branch was taken last */
-	uint32_t *used; /* by instruction: how often its guard was true since it was false */
-	size_t branch; /* backward branch with a limit that was taken last */
-	unsigned long limited; /* guards with a limit that were evaluated */
-	unsigned long limited_before; /* @limited when @branch was taken last */
-};
-
-static bool guard_is_true(struct walk *w, const struct drm_vsoc_instruction *insn, size_t at)
+/* @used: by instruction, how often its guard was true since it was false */
+static bool guard_is_true(uint32_t *used, const struct drm_vsoc_instruction *insn, size_t at)
 {
 	if (insn->guard != DRM_VSOC_GUARD_TIMES)
 		return insn->guard == DRM_VSOC_GUARD_TRUE;
-	w->limited++;
-	if (w->used[at] < insn->guard_times) {
-		w->used[at]++;
-		return true;
-	}
-	w->used[at] = 0;
-	return false;
+	used[at] = used[at] < insn->guard_times ? used[at] + 1 : 0;
+	return used[at] > 0;
 }
 
-/*
- * A branch back was taken. If no other guard with a limit was evaluated since it was taken before,
- * all rounds are equal: add those that are left.
- */
-static void skip_rounds(struct walk *w, const struct listing *listing, size_t at)
-{
-	const uint32_t left = listing->instructions[at].guard_times - w->used[at];
-
-	if (w->branch == at && w->limited == w->limited_before + 1) {
-		for (size_t i = 0; i < listing->count; i++) {
-			w->tallies[i].on += left * (w->tallies[i].on - w->before[i].on);
-			w->tallies[i].off += left * (w->tallies[i].off - w->before[i].off);
-		}
-		w->used[at] += left;
-	}
-	memcpy(w->before, w->tallies, listing->count * sizeof(*w->before));
-	w->branch = at;
-	w->limited_before = w->limited;
-}
-
-static int walk(struct walk *w, const struct listing *listing, size_t *exit_at,
-		struct failure *failure)
+/* one step after the other */
+static int walk(const struct listing *listing, uint32_t *used, struct tally *tallies,
+		size_t *exit_at, struct failure *failure)
 {
 	size_t at = 0;
 
+	memset(tallies, 0, listing->count * sizeof(*tallies));
 	for (unsigned long steps = 0; steps < MAX_STEPS; steps++) {
 		const struct drm_vsoc_instruction *insn;
 		bool on;
@@ -164,54 +134,135 @@ static int walk(struct walk *w, const struct listing *listing, size_t *exit_at,
 			return fail(failure,
 				    "the thread runs past the end of the listing; EXIT is missing");
 		insn = &listing->instructions[at];
-		on = guard_is_true(w, insn, at);
+		on = guard_is_true(used, insn, at);
 		if (on)
-			w->tallies[at].on++;
+			tallies[at].on++;
 		else
-			w->tallies[at].off++;
+			tallies[at].off++;
 		if (on && insn->opcode == DRM_VSOC_OP_EXIT) {
 			*exit_at = at;
 			return 0;
 		}
-		if (on && insn->opcode == DRM_VSOC_OP_BRA) {
-			if (insn->target <= at && insn->guard == DRM_VSOC_GUARD_TIMES)
-				skip_rounds(w, listing, at);
-			at = insn->target;
-		} else {
-			at++;
-		}
+		at = on && insn->opcode == DRM_VSOC_OP_BRA ? insn->target : at + 1;
 	}
 	return fail(failure, "the listing does not end within %d steps", MAX_STEPS);
+}
+
+static int refuse(const struct listing *l, size_t at, uint64_t says, uint64_t comes,
+		  struct failure *failure)
+{
+	const char *line;
+
+	if (!l->source)
+		return fail(failure, "guards have no totals");
+	line = listing_line(l->source, l->lines[at] - 1);
+	return fail(failure,
+		    "%s:%u:%zu: \"taken\" says %" PRIu64 ", but from the start a thread comes "
+		    "here %" PRIu64 " times",
+		    l->name, l->lines[at], strspn(line, " \t") + 1, says, comes);
+}
+
+/* how often a thread goes on behind an instruction */
+static uint64_t falls(const struct drm_vsoc_instruction *insn, const struct tally *tally)
+{
+	const bool leaves = insn->opcode == DRM_VSOC_OP_BRA || insn->opcode == DRM_VSOC_OP_EXIT;
+
+	return tally->off + (leaves ? 0 : tally->on);
+}
+
+/*
+ * Amounts of a program. If all guards and branches back have totals, the amounts of the
+ * instructions above give that of the next one: what comes to an instruction leaves it. A thread
+ * with these amounts exists if the start leads to all of them. The guards of a listing have totals
+ * if each is false once; of others it fails.
+ * @in: how often a thread comes to each instruction, one more; zeroed
+ */
+static int follow_totals(const struct listing *l, struct tally *tallies, size_t *exit_at,
+			 uint64_t *in, struct failure *failure)
+{
+	const struct drm_vsoc_instruction *insn = l->instructions;
+	bool more = true;
+
+	*exit_at = l->count;
+	in[0] = 1;
+	for (size_t i = 0; i < l->count; i++)
+		if (insn[i].opcode == DRM_VSOC_OP_BRA)
+			in[insn[i].target] += insn[i].guard_times;
+	for (size_t i = 0; i < l->count; i++) {
+		const bool bra = insn[i].opcode == DRM_VSOC_OP_BRA;
+		const bool always = insn[i].guard == DRM_VSOC_GUARD_TRUE;
+		const bool stated = always && bra && insn[i].target < i;
+		struct tally *t = &tallies[i];
+
+		t->on = always && !stated ? in[i] : insn[i].guard_times;
+		t->off = in[i] - t->on;
+		if (t->on > in[i] || (stated && t->off) ||
+		    (!l->source && !always && t->on && t->off != 1))
+			return refuse(l, i, t->on, in[i], failure);
+		if (insn[i].opcode == DRM_VSOC_OP_EXIT && t->on)
+			*exit_at = i;
+		if (bra && always && !stated)
+			in[insn[i].target] += t->on;
+		in[i + 1] += falls(&insn[i], t);
+	}
+	if (*exit_at == l->count)
+		return fail(failure, "%s: the function does not end with a return or EXIT",
+			    l->name);
+	/* zero what the start leads to */
+	for (in[0] = 0; more;) {
+		more = false;
+		for (size_t i = 0; i < l->count; i++) {
+			if (!in[i] && falls(&insn[i], &tallies[i]))
+				in[i + 1] = 0;
+			if (in[i] || insn[i].opcode != DRM_VSOC_OP_BRA || !tallies[i].on)
+				continue;
+			more |= in[insn[i].target] > 0;
+			in[insn[i].target] = 0;
+		}
+	}
+	for (size_t i = 0; i < l->count; i++)
+		if (in[i])
+			return refuse(l, i, in[i], 0, failure);
+	return 0;
 }
 
 int listing_run(const struct listing *listing, struct tally *tallies, size_t *exit_at,
 		struct failure *failure)
 {
-	struct walk w = {
-		.tallies = tallies,
-		.before = calloc(listing->count, sizeof(*w.before)),
-		.used = calloc(listing->count, sizeof(*w.used)),
-		.branch = SIZE_MAX,
-	};
+	uint64_t *in = calloc(listing->count + 1, sizeof(*in));
+	uint32_t *used = calloc(listing->count, sizeof(*used));
+	struct failure ignored = { "" };
 	int ret;
 
-	memset(tallies, 0, listing->count * sizeof(*tallies));
-	ret = w.before && w.used ? walk(&w, listing, exit_at, failure) :
-				   fail(failure, "out of memory");
-	free(w.before);
-	free(w.used);
+	if (!used || !in)
+		ret = fail(failure, "out of memory");
+	else
+		ret = follow_totals(listing, tallies, exit_at, in,
+				    listing->source ? failure : &ignored);
+	if (*ignored.text)
+		ret = walk(listing, used, tallies, exit_at, failure);
+	free(used);
+	free(in);
 	return ret;
 }
 
-static const char *feature_name(struct arena *arena, const char *const *keep, const char *mnemonic)
+/* the longest kept name that covers a mnemonic, or the operation */
+static const char *feature_name(struct arena *arena, const struct features *keep,
+				const char *mnemonic)
 {
-	for (; keep && *keep; keep++)
-		if (!strcmp(*keep, mnemonic))
-			return *keep;
-	return arena_copy(arena, mnemonic, strcspn(mnemonic, "."));
+	const char *name = arena_copy(arena, mnemonic, strcspn(mnemonic, "."));
+
+	for (size_t i = 0; i < keep->count; i++) {
+		const struct feature whole = { mnemonic, keep->items[i].state };
+
+		if (feature_covers(&keep->items[i], &whole) &&
+		    strlen(keep->items[i].name) > strlen(name))
+			name = keep->items[i].name;
+	}
+	return name;
 }
 
-int listing_features(struct arena *arena, struct features *features, const char *const *keep,
+int listing_features(struct arena *arena, struct features *features, const struct features *keep,
 		     const struct listing *listing, int64_t **counts, struct failure *failure)
 {
 	struct tally *tallies = arena_array(arena, listing->count, sizeof(*tallies));

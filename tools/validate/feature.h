@@ -50,7 +50,7 @@ int feature_parse(struct arena *arena, const char *text, struct feature *feature
 		  struct failure *failure);
 /* "NOP:dead"; "MOV" for state on. Returns @text. */
 char *feature_text(const struct feature *feature, char *text, size_t size);
-/* Whether @part is @whole, or an operation of which @whole is a modification. */
+/* Whether @part is @whole, an operation of which @whole is a modification, or "*". */
 bool feature_covers(const struct feature *part, const struct feature *whole);
 /* Adds a feature if it is new. Returns its number. */
 size_t features_intern(struct arena *arena, struct features *features,
@@ -74,9 +74,10 @@ struct tally {
 #define MAX_STEPS 10000000
 
 /*
- * Follow one thread.
+ * Follow one thread, or, of a disassembled program, the amounts that its guards state.
  * @tallies: one for each instruction, filled; @exit_at: set to the instruction that ended the
- * thread; @failure: set if the thread leaves the listing or never ends.
+ * thread; @failure: set if the thread leaves the listing or never ends, or if no thread has these
+ * amounts.
  * Return: 0 or -1.
  */
 int listing_run(const struct listing *listing, struct tally *tallies, size_t *exit_at,
@@ -85,9 +86,9 @@ int listing_run(const struct listing *listing, struct tally *tallies, size_t *ex
 /*
  * How often each feature occurs in one thread.
  * @arena: owner of the result; @features: grows by those that are new; @keep: mnemonics with
- * modifiers that are separate features (NULL at the end), or NULL; @counts: set to an array, index
+ * modifiers that are separate features; @counts: set to an array, index
  * is the feature's; ends with @features->count; @failure: see listing_run().
  * Return: 0 or -1.
  */
-int listing_features(struct arena *arena, struct features *features, const char *const *keep,
+int listing_features(struct arena *arena, struct features *features, const struct features *keep,
 		     const struct listing *listing, int64_t **counts, struct failure *failure);

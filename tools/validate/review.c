@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/json.h"
 
@@ -38,10 +39,19 @@ static void print_note(FILE *out, const struct listing *listing, const struct ta
 static void print_point(FILE *out, const struct point *point, const struct listing *listing,
 			const struct tally *tallies, size_t exit_at)
 {
+	const char *line = listing->source;
+
 	fprintf(out, "\n%s, a thread:\n  %5s %12s %12s\n", point->label, "", "executed", "off");
 	for (size_t i = 0; i < listing->count; i++) {
-		fprintf(out, "  %5zu %12" PRIu64 " %12" PRIu64 "  %s", i, tallies[i].on,
-			tallies[i].off, listing->mnemonics[i]);
+		const char *text = listing->mnemonics[i];
+
+		if (line) {
+			line = listing_line(line,
+					    listing->lines[i] - (i ? listing->lines[i - 1] : 1));
+			text = line + strspn(line, " \t");
+		}
+		fprintf(out, "  %5zu %12" PRIu64 " %12" PRIu64 "  %.*s", i, tallies[i].on,
+			tallies[i].off, (int)strcspn(text, "\r\n"), text);
 		print_note(out, listing, tallies, i, exit_at);
 		fputc('\n', out);
 	}

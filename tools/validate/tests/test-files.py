@@ -413,7 +413,7 @@ def program_from_objdump():
                                     "parameters": {"N": [1, 2, 10]}}]}
         subprocess.run(["gcc", "-c", "-x", "assembler", "-o", "k.o", "-"], input=PROGRAM,
                        cwd=folder, text=True, check=True)
-        for option in ([], ["--no-show-raw-insn"]):
+        for option in ([], ["--no-show-raw-insn"], ["-Mintel"]):
             with open(os.path.join(folder, "k.lst"), "w", encoding="utf-8") as f:
                 subprocess.run(["objdump", "-d", *option, "k.o"], cwd=folder, stdout=f, check=True)
             # each refusal names the branch that lacks its number
@@ -456,6 +456,54 @@ def program_from_objdump():
         check(retired["verdict"] == "EXPLAINED" and
               {t["feature"] for t in retired["rule"]} == {"add", "inc", "nop", "BRA"},
               f"{retired['rule']}")
+
+
+ROUNDS = """Function : k
+ /*0000*/ @!P2 EXIT ;
+.L_1:
+ /*0010*/ ISETP.GE P0, PT, R1, 0xa, PT ;
+ /*0020*/ @P0 BRA `(.L_3) ;
+ /*0030*/ @P1 FADD.FTZ R2, R2, R3 ;
+ /*0040*/ IADD3 R1, R1, 0x1, RZ ;
+ /*0050*/ BRA `(.L_1) ;
+.L_3:
+ /*0060*/ EXIT ;
+"""
+
+
+@test
+def totals():
+    """taken is a total: loops tested at the top, an if in them; what no thread does is refused"""
+    right = {"0x0": "0", "0x20": "1", "0x30": "5", "0x50": "10"}
+    with tempfile.TemporaryDirectory() as folder:
+        path, data = os.path.join(folder, "c.json"), os.path.join(folder, "data.csv")
+
+        def campaign(taken, threads="1"):
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"campaign": "own", "events": [
+                    {"name": "adds", "documented": ["FADD.FTZ"]},
+                    {"name": "all", "documented": ["*"], "candidates": ["*"]},
+                    {"name": "off", "documented": ["*:off"]}],
+                           "benchmarks": [{"name": "k", "listing": "k.lst", "taken": taken,
+                                           "threads": threads}]}, f)
+        with open(os.path.join(folder, "k.lst"), "w", encoding="utf-8") as f:
+            f.write(ROUNDS)
+        with open(data, "w", encoding="utf-8") as f:
+            f.write("# campaign: own\nbenchmark,event,value\nk,adds,5\nk,all,38\nk,off,16\n")
+        campaign(right)
+        found = json.loads(run("-j", "-m", data, path, status=FINE).stdout)["campaigns"][0]
+        check({e["verdict"] for e in found["events"]} == {"TRUSTED"}, f"{found['events']}")
+        text = run("--listings", path, status=FINE).stdout
+        check("    5            5  /*0030*/ @P1 FADD.FTZ R2, R2, R3 ;" in text, text)
+        for wrong, words in (({"0x20": "2"}, 'k.lst:8:2: "taken" says 10, but from the start a'),
+                             ({"0x30": "11"}, 'k.lst:6:2: "taken" says 11'),
+                             ({"0x0": "1", "0x20": "0"}, "k.lst:4:2: \"taken\" says 10, but from "
+                              "the start a thread comes here 0 times")):
+            campaign(right | wrong)
+            error = run("--listings", path, status=FAILED).stderr
+            check(words in error, error)
+        campaign(right, "0")
+        check("it has 0 threads" in run("--listings", path, status=FAILED).stderr, "no threads")
 
 
 @test
