@@ -56,8 +56,9 @@ static void add_comparison(struct chain *c, const struct study *study, const str
 	const struct analysis *a = &study->analysis;
 
 	if (event->documented.given)
-		add(c, arena_printf(c->arena, "documented: %s",
-				    rule_text(c->arena, &event->documented)));
+		add(c, arena_printf(c->arena, "documented: %s%s%s",
+				    rule_text(c->arena, &event->documented),
+				    *o->absent ? "; no benchmark had: " : "", o->absent));
 	if (o->off)
 		add(c, arena_printf(c->arena,
 				    "%zu of %zu points are off; the worst is %s: expected %s, "
@@ -120,13 +121,13 @@ static void add_search(struct chain *c, const struct outcome *o)
 		add(c, arena_printf(c->arena, "of %s rules the relation %s leaves %s",
 				    count_text(c->arena, o->before), o->pruned_by,
 				    count_text(c->arena, o->remaining)));
+	if (*o->untested)
+		add(c, arena_printf(c->arena, "searched, but no benchmark had: %s", o->untested));
 	if (!o->remaining)
 		return;
 	add(c, arena_printf(c->arena, "proven to count: %s", o->proven));
 	if (*o->excluded)
 		add(c, arena_printf(c->arena, "proven not to count: %s", o->excluded));
-	if (*o->untested)
-		add(c, arena_printf(c->arena, "no benchmark had: %s", o->untested));
 }
 
 const char *carried_text(const struct carried *c, struct arena *arena)

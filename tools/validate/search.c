@@ -93,6 +93,7 @@ int search_rules(const struct analysis *a, size_t event_number, const struct rul
 	struct solve_row *rows;
 	unsigned int *weights;
 	uint32_t *choices;
+	bool impossible = false;
 
 	*s = (struct search){ .max_weight = event->max_weight };
 	choose_variables(a, event, s);
@@ -109,13 +110,13 @@ int search_rules(const struct analysis *a, size_t event_number, const struct rul
 		if (!cell.count)
 			continue;
 		add_row(a, event, &a->points[p], &cell, s, &rows[s->points]);
-		if (rows[s->points].lo > rows[s->points].hi) {
-			/* if readings differ by more than the acceptance, no rule fits */
-			s->space.solutions = 0;
-			s->space.allowed = arena_array(&s->arena, s->count, sizeof(uint32_t));
-			return 0;
-		}
+		/* if readings differ by more than the acceptance, no rule fits */
+		impossible |= rows[s->points].lo > rows[s->points].hi;
 		s->points++;
+	}
+	if (impossible) {
+		s->space.allowed = arena_array(&s->arena, s->count, sizeof(uint32_t));
+		return 0;
 	}
 	if (within)
 		keep_within(a, within, s, choices, &rows[s->points]);
@@ -153,7 +154,7 @@ const char *search_proven(const struct analysis *a, const struct search *s, stru
 	struct rule rule = { .given = true };
 
 	for (size_t v = 0; v < s->count; v++)
-		if (search_weight(s, v) > 0)
+		if (s->occurs[v] && search_weight(s, v) > 0)
 			rule_add(arena, &rule, &a->features.items[s->variables[v]],
 				 search_weight(s, v));
 	return rule_text(arena, &rule);
@@ -172,7 +173,7 @@ static const char *names(const struct analysis *a, const struct search *s, struc
 	char name[96];
 
 	for (size_t v = 0; v < s->count; v++)
-		if (untested ? !s->occurs[v] : !search_weight(s, v))
+		if (untested ? !s->occurs[v] : s->occurs[v] && !search_weight(s, v))
 			text = append(arena, text,
 				      feature_text(&a->features.items[s->variables[v]], name,
 						   sizeof(name)));

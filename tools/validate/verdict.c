@@ -383,6 +383,31 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
+static const char *absent(const struct analysis *a, size_t number)
+{
+	const struct rule *rule = &a->campaign->events[number].documented;
+	const size_t features = a->features.count;
+	const char *text = "";
+	char name[96];
+
+	for (size_t t = 0; t < rule->count; t++) {
+		const struct feature *term = &rule->terms[t].feature;
+		bool had = false;
+
+		for (size_t i = 0; i < features * a->point_count && !had; i++) {
+			const struct cell cell = analysis_cell(a, i / features, number);
+
+			had = cell.count &&
+			      feature_covers(term, &a->features.items[i % features]) &&
+			      analysis_count(a, &a->points[i / features], i % features, cell.units);
+		}
+		feature_text(term, name, sizeof(name));
+		if (!had)
+			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "", name);
+	}
+	return text;
+}
+
 /* whether any reading of an event is not zero */
 static bool ever_counted(const struct analysis *a, size_t number)
 {
@@ -424,6 +449,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	*o = (struct outcome){ .rounds = o->rounds,
 			       .round_count = o->round_count,
 			       .pruned_by = o->pruned_by,
+			       .absent = "",
 			       .before = o->before };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
@@ -431,6 +457,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
+	o->absent = absent(a, number);
 	compare(a, number, o);
 	try_ideas(a, number, o);
 	searched = search_event(a, number, after, search, o);
@@ -448,8 +475,9 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		return searched;
 	}
 	step(o, VERDICT_TRUSTED);
-	o->reason = arena_printf(a->arena, "as documented at %zu point%s", o->points,
-				 plural(o->points));
+	o->reason = arena_printf(a->arena, "as documented at %zu point%s%s%s", o->points,
+				 plural(o->points), *o->absent ? "; no benchmark had: " : "",
+				 o->absent);
 	define(o, &event->documented, rule_text(a->arena, &event->documented));
 	return searched;
 }

@@ -70,6 +70,7 @@ struct outcome {
 	 * them is off; "" if none
 	 */
 	const char *violated;
+	const char *absent; /* documented features that no measured benchmark had; "" if none */
 	struct idea_result *ideas;
 	bool searched; /* the members below are valid */
 	const char *search_error; /* why it could not be searched, or NULL */

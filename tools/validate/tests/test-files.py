@@ -481,7 +481,7 @@ def totals():
         def campaign(taken, threads="1"):
             with open(path, "w", encoding="utf-8") as f:
                 json.dump({"campaign": "own", "events": [
-                    {"name": "adds", "documented": ["FADD.FTZ"]},
+                    {"name": "adds", "documented": ["FADD.FTZ", "FADD.X"]},
                     {"name": "all", "documented": ["*"], "candidates": ["*"]},
                     {"name": "off", "documented": ["*:off"]}],
                            "benchmarks": [{"name": "k", "listing": "k.lst", "taken": taken,
@@ -493,6 +493,7 @@ def totals():
         campaign(right)
         found = json.loads(run("-j", "-m", data, path, status=FINE).stdout)["campaigns"][0]
         check({e["verdict"] for e in found["events"]} == {"TRUSTED"}, f"{found['events']}")
+        check(event(found, "adds")["reason"].endswith("; no benchmark had: FADD.X"), f"{found}")
         text = run("--listings", path, status=FINE).stdout
         check("    5            5  /*0030*/ @P1 FADD.FTZ R2, R2, R3 ;" in text, text)
         for wrong, words in (({"0x20": "2"}, 'k.lst:8:2: "taken" says 10, but from the start a'),
