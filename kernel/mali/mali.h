@@ -85,7 +85,8 @@ enum mali_fail {
 	MALI_FAIL_UNRECOVERABLE,	/* the next instruction raises CS_UNRECOVERABLE, once */
 	/* of a job manager's GPU */
 	MALI_FAIL_SOFT_RESET,		/* a soft reset does not complete */
-	MALI_FAIL_SAMPLE,		/* samples are not written */
+	MALI_FAIL_SOFT_STOP,		/* jobs ignore soft stops */
+	MALI_FAIL_SAMPLE,		/* samples are not written; 2: not those of cores */
 	MALI_FAIL_JOB,			/* the next job ends with this exception, once */
 	MALI_FAILS,
 };
@@ -102,6 +103,10 @@ struct mali_as {
 	u32 reg[MALI_AS_BYTES / 4];	/* as written, and the last fault */
 	u64 root;	/* physical address of the table in use, set by UPDATE */
 	unsigned int commands;	/* that it got */
+	/* the last page that was translated: its number plus one, what the table had, its memory */
+	u64 tlb_page;
+	u64 tlb_entry;
+	u64 tlb_pa;
 	u64 config;	/* of @root, as in TRANSCFG; MALI_MODE_UNMAPPED: nothing is translated */
 };
 

@@ -81,6 +81,8 @@ static void command_locked(struct mali_jm *jm, struct mali_slot *slot, u32 comma
 	if (!slot->active || command < MALI_JS_COMMAND_SOFT_STOP ||
 	    command > MALI_JS_COMMAND_HARD_STOP_1)
 		return;
+	if (!(command & 1) && READ_ONCE(jm->gpu->fail[MALI_FAIL_SOFT_STOP]))
+		return;
 	/* commands for one of two chains */
 	if (command >= MALI_JS_COMMAND_SOFT_STOP_0 && flag != wanted)
 		return;
@@ -113,9 +115,7 @@ static void reset_locked(struct mali_jm *jm)
 	}
 	jm->state = 0;
 	jm->cycle_count = false;
-	jm->sample_due = false;
-	jm->prfcnt_config = 0;
-	memset(jm->prfcnt_enable, 0, sizeof(jm->prfcnt_enable));
+	mali_jm_prfcnt_reset_locked(jm);
 	mali_power_reset_locked(jm->gpu);
 }
 
@@ -215,7 +215,7 @@ static int jm_thread(void *data)
 		for (u32 i = 0; i < MALI_JM_SLOTS; i++)
 			if (run_slot(jm, &jm->slot[i]))
 				WRITE_ONCE(jm->events, true);
-		mali_jm_prfcnt_sample(jm);
+		mali_jm_prfcnt_work(jm);
 		cond_resched();
 	}
 	return 0;
@@ -317,7 +317,7 @@ static void gpu_command(struct mali_jm *jm, u32 command)
 		mali_jm_prfcnt_clear_locked(jm);
 		break;
 	case MALI_JM_COMMAND_PRFCNT_SAMPLE:
-		jm->sample_due = true;
+		mali_jm_prfcnt_request_locked(jm);
 		mali_jm_kick(jm);
 		break;
 	case MALI_JM_COMMAND_CYCLES_START:
@@ -328,7 +328,8 @@ static void gpu_command(struct mali_jm *jm, u32 command)
 	case MALI_JM_COMMAND_CLEAN:
 	case MALI_JM_COMMAND_CLEAN_INVALIDATE:
 		mali_flush_caches_locked(gpu);
-		mali_irq_raise_locked(gpu, MALI_IRQ_GPU, MALI_GPU_IRQ_FLUSH_DONE);
+		jm->clean_due = true;
+		mali_jm_kick(jm);
 		break;
 	}
 }

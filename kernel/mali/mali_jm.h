@@ -44,9 +44,13 @@ struct mali_jm {
 	u64 prfcnt_base;
 	u32 prfcnt_config;
 	u32 prfcnt_enable[MALI_BLOCK_MEMSYS + 2];	/* last: cores */
-	u32 *base;	/* counters at the last sample */
+	u32 *base;	/* counters that do not count; else what is to be subtracted */
 	u32 *sample;	/* as written to memory */
-	bool sample_due;
+	u64 sample_va;
+	u32 sample_as;
+	bool sample_due;	/* was requested */
+	bool sample_held;	/* was taken, and is in caches */
+	bool clean_due;
 
 	bool events;
 	wait_queue_head_t wait;
@@ -80,6 +84,8 @@ bool mali_job_ready(const struct mali_job *job, const unsigned long *done);
 int mali_jm_prfcnt_init(struct mali_gpu *gpu);
 bool mali_jm_prfcnt_write(struct mali_jm *jm, u32 offset, u32 value);
 void mali_jm_prfcnt_clear_locked(struct mali_jm *jm);
-void mali_jm_prfcnt_sample(struct mali_jm *jm);
+void mali_jm_prfcnt_reset_locked(struct mali_jm *jm);
+void mali_jm_prfcnt_request_locked(struct mali_jm *jm);
+void mali_jm_prfcnt_work(struct mali_jm *jm);
 
 #endif /* _MALI_JM_H_ */

@@ -84,6 +84,7 @@ static void create_files(struct mali_gpu *gpu)
 		[MALI_FAIL_OVERFLOW] = "fail_overflow",
 		[MALI_FAIL_UNRECOVERABLE] = "fail_unrecoverable",
 		[MALI_FAIL_SOFT_RESET] = "fail_soft_reset",
+		[MALI_FAIL_SOFT_STOP] = "fail_soft_stop",
 		[MALI_FAIL_SAMPLE] = "fail_sample",
 		[MALI_FAIL_JOB] = "fail_job",
 	};

@@ -20,7 +20,7 @@
 #include "panfrost_drm.h"
 
 static const char usage[] =
-	"usage: mali-job [-d NODE] [-g FILES] [-n JOBS] [-s MS] [-q] [-c SET] COMMAND...\n"
+	"usage: mali-job [-d NODE] [-g FILES] [-n JOBS] [-s MS] [-q] [-w] [-c SET] COMMAND...\n"
 	"Submit JOBS jobs through each of FILES open files, MS ms apart, and wait.\n"
 	"  compute=X,Y,Z      workgroups\n"
 	"  draw=VERTICES[,N]  triangles, N instances\n"
@@ -31,6 +31,7 @@ static const char usage[] =
 	"  fault              write to an address that is not mapped\n"
 	"  invalid[=TYPE]     a job of that type, by default one that does not exist\n"
 	"  hang               wait for a job that does not come\n"
+	"-w: close the files at the end of standard input, whatever the jobs do.\n"
 	"-c: count with the driver's own ioctls, and print block, position, count unless it is 0.\n"
 	"Prints the state of each file's jobs; status 1 if one was not done, 3 if others count.\n";
 
@@ -38,7 +39,9 @@ enum {
 	IN_FLIGHT = 4,
 	JOB_BYTES = 8 << 10,
 	DESCRIPTOR_BYTES = 128,
-	STORE_OFFSET = JOB_BYTES - 64,
+	/* where a sample of counters in another address space would be */
+	STORE_OFFSET = 0,
+	CHAIN_OFFSET = 128,
 	FRAGMENT_OFFSET = JOB_BYTES - 256,
 	BO_BYTES = IN_FLIGHT * JOB_BYTES,
 	HEAP_BYTES = 16 << 20,
@@ -107,7 +110,7 @@ static __u32 *add(struct chain *chain, enum job_type type, unsigned int dependen
 	__u32 *words = chain->first + chain->count * (DESCRIPTOR_BYTES / 4);
 	__u64 va = chain->va + chain->count * DESCRIPTOR_BYTES;
 
-	if (++chain->count > FRAGMENT_OFFSET / DESCRIPTOR_BYTES)
+	if (++chain->count > (FRAGMENT_OFFSET - CHAIN_OFFSET) / DESCRIPTOR_BYTES)
 		errx(2, "too many commands");
 	memset(words, 0, DESCRIPTOR_BYTES);
 	/* bit 0: 64-bit addresses, without a choice on Valhall */
@@ -331,8 +334,8 @@ static void submit(struct file *file, unsigned int job, char **commands)
 {
 	const unsigned int i = job % IN_FLIGHT, place = i * JOB_BYTES;
 	struct chain chain = {
-		.first = (__u32 *)(file->memory + place),
-		.va = file->va + place,
+		.first = (__u32 *)(file->memory + place + CHAIN_OFFSET),
+		.va = file->va + place + CHAIN_OFFSET,
 	};
 	struct chain fragment = {
 		.first = (__u32 *)(file->memory + place + FRAGMENT_OFFSET),
@@ -378,9 +381,9 @@ int main(int argc, char **argv)
 	static struct file files[MAX_FILES];
 	unsigned int count = 1, jobs = 1, ms = 0, f, job;
 	int option, set = -1, status = 0;
-	bool quiet = false;
+	bool quiet = false, leave = false;
 
-	while ((option = getopt(argc, argv, "d:g:n:s:c:q")) != -1) {
+	while ((option = getopt(argc, argv, "d:g:n:s:c:qw")) != -1) {
 		switch (option) {
 		case 'd':
 			node = optarg;
@@ -400,6 +403,9 @@ int main(int argc, char **argv)
 		case 'q':
 			quiet = true;
 			break;
+		case 'w':
+			leave = true;
+			break;
 		default:
 			fputs(usage, stderr);
 			return 2;
@@ -418,7 +424,13 @@ int main(int argc, char **argv)
 			submit(&files[f], job, argv + optind);
 		usleep(ms * 1000);
 	}
-	for (f = 0; f < count; f++) {
+	if (leave)
+		getchar();
+	for (f = 0; leave && f < count; f++) {
+		munmap(files[f].memory, BO_BYTES);
+		close(files[f].fd);
+	}
+	for (f = 0; !leave && f < count; f++) {
 		for (int i = 0; i < IN_FLIGHT; i++)
 			finish(&files[f], i);
 		if (!quiet)

@@ -41,6 +41,10 @@ def heap_grows():
     jobs("-n", "3", "heap=8", "store")
 
 
+# before faults on a G57, which may lose a job with all that it holds
+test(mali.probe_loop)
+
+
 @test
 def page_fault():
     """an address that is not mapped: the job ends, others work"""
@@ -77,11 +81,14 @@ test(mali.hung_job)
 
 @test
 def hard_reset():
-    """a soft reset that does not complete: the driver resets harder"""
+    """a job that ignores a stop, and a soft reset that does not complete: a hard one follows"""
     log = Log()
+    fail("soft_stop")
     fail("soft_reset")
     jobs("hang", state="timed out")
+    log.expect("Soft-stop failed")
     log.expect("gpu soft reset timed out, attempting hard reset")
+    fail("soft_stop", 0)
     fail("soft_reset", 0)
     jobs("-n", "10", *WORK)
 
@@ -143,9 +150,6 @@ def counters_of_the_driver():
         run_job("-c", "0", "store", status=3)
         job.kill()
     run_job("-c", "0", "store")
-
-
-test(mali.probe_loop)
 
 
 if __name__ == "__main__":
