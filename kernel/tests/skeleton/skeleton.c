@@ -96,6 +96,19 @@ static void skeleton_postclose(struct drm_device *drm, struct drm_file *file)
 	kfree(file->driver_priv);
 }
 
+static void skeleton_show_fdinfo(struct seq_file *m, struct file *filp)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+	struct drm_file *file = filp->private_data;
+
+	drm_perfctr_show_fdinfo(&p, file->driver_priv);
+}
+
+static void skeleton_debugfs_init(struct drm_minor *minor)
+{
+	drm_perfctr_debugfs_init(to_skeleton(minor->dev)->pc, minor->debugfs_root);
+}
+
 DRM_PERFCTR_IOCTL_HANDLERS(to_skeleton(drm)->pc, file->driver_priv)
 
 static const struct drm_ioctl_desc ioctls[] = {
@@ -105,6 +118,7 @@ static const struct drm_ioctl_desc ioctls[] = {
 static const struct file_operations fops = {
 	.owner = THIS_MODULE,
 	PERFCTR_DRM_FOPS,
+	.show_fdinfo = skeleton_show_fdinfo,
 };
 
 static const struct drm_driver drm_driver = {
@@ -114,6 +128,7 @@ static const struct drm_driver drm_driver = {
 	.ioctls = ioctls,
 	.num_ioctls = ARRAY_SIZE(ioctls),
 	.fops = &fops,
+	.debugfs_init = skeleton_debugfs_init,
 	.name = "skeleton",
 	.desc = "The smallest driver with counters",
 	PERFCTR_DRM_DATE
@@ -138,6 +153,23 @@ static int runtime_resume(struct device *dev)
 	drm_perfctr_resume(skeleton->pc);
 	return 0;
 }
+
+/* for sessions that keep the device awake */
+static int wake(struct drm_device *drm)
+{
+	return pm_runtime_resume_and_get(drm->dev);
+}
+
+static void relax(struct drm_device *drm)
+{
+	pm_runtime_mark_last_busy(drm->dev);
+	pm_runtime_put_autosuspend(drm->dev);
+}
+
+static const struct drm_perfctr_driver_ops driver_ops = {
+	.wake = wake,
+	.relax = relax,
+};
 
 static ssize_t work_store(struct device *dev, struct device_attribute *attribute, const char *text,
 			  size_t length)
@@ -180,7 +212,10 @@ ATTRIBUTE_GROUPS(skeleton);
 
 static int skeleton_probe(struct platform_device *pdev)
 {
-	static const struct drm_perfctr_config config = { .name = "skeleton" };
+	static const struct drm_perfctr_config config = {
+		.name = "skeleton",
+		.ops = &driver_ops,
+	};
 	struct device *dev = &pdev->dev;
 	struct skeleton *skeleton;
 	int err;
