@@ -780,6 +780,14 @@ def diff_compares_groups():
                   side["captures"] == len(values) and side["max"] == 4 * max(values), f"{side}")
         check(change["verdict"] == {"two": "within noise", "far": "clear", "few": "unknown"}[b],
               f"{change}")
+    # of more captures p is no less than the exact one, also of mostly equal values
+    os.mkdir(path("zeros"))
+    zeros = [write(f"zeros/{n}.cap", host_capture("zero", [1], 0)[0]) for n in range(40)]
+    one = write("one.cap", host_capture("zero", [1], 1)[0])
+    for against, values in ((one,), [1]), ((one, zeros.pop()), [1, 0]):
+        result = json.loads(run("diff", "-j", *zeros, "--against", *against).stdout)
+        p = by_event(result["changes"])["shader/EIGHT"]["p"]
+        check(p >= rank_test([0] * len(zeros), values), f"p {p} of {values}")
     run("diff", "--per", "power/my-event/", "--threshold", "5", path("groups/one"),
         path("groups/far"), status=5)
     check(b" clearly (p < 0.01)" in run("diff", path("groups/one"), path("groups/two")).stdout,

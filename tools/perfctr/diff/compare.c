@@ -117,10 +117,7 @@ static struct compare_group describe(const double *sorted, size_t count)
 	};
 }
 
-/*
- * Two-sided, by Fisher's exact test: how often chance spreads equal values so unevenly.
- * @equal: so many values of @count, @equal_b of those of the group with @b values.
- */
+/* Fisher: how often chance puts so few or so many (@equal_b) of the equal values into b. */
 static double exact_equal_p(size_t equal, size_t equal_b, size_t count, size_t b)
 {
 	const unsigned int k = (unsigned int)equal_b, n = (unsigned int)equal;
