@@ -832,8 +832,9 @@ def marks_are_spans():
     report = json.loads(run("report", "-j", path("m.cap")).stdout)
     check(report["capture"]["marks_lost"] == 2 and report["capture"]["marks_unmatched"] == 1,
           "lost or unmatched")
-    spans = [(m["name"], m["kind"], (m["start_ns"] - START) // MS, (m["end_ns"] - START) // MS)
-             for m in report["marks"]]
+    check([m["name"] for m in report["marks"] if m["end_ns"] is None] == ["open"], "unfinished")
+    spans = [(m["name"], m["kind"], (m["start_ns"] - START) // MS,
+              60 if m["end_ns"] is None else (m["end_ns"] - START) // MS) for m in report["marks"]]
     expected = [("p", "point", 3, 3), ("open", "phase", 6, 60)]
     for n in range(0, 60, 12):
         if n < 48:
@@ -845,8 +846,9 @@ def marks_are_spans():
     lines = [line for line in map(json.loads, lines) if line["record"] == "mark"]
     check([{k: v for k, v in line.items() if k in report["marks"][0]} for line in lines] ==
           report["marks"] and lines[0]["host"], "JSON lines")
-    check(re.search(r"\b5 +frame +0.060 s +0.012 s +f\?\n", run("report", path("m.cap"))
-                    .stdout.decode()), "text")
+    text = run("report", path("m.cap")).stdout.decode()
+    check(re.search(r"\b5 +frame +0.060 s +0.012 s +f\?\n", text) and
+          re.search(r"\b1 +unfinished .* open\n +1 +ends without a beginning\n", text), text)
     picture = xml.dom.minidom.parseString(run("report", "--svg", path("m.cap")).stdout)
     titles = [t.firstChild.data for t in picture.getElementsByTagName("title")]
     check(titles.count("half") == 10 and titles.count("f?") == 5, f"picture {titles}")

@@ -7,10 +7,7 @@
 
 #include "json.h"
 
-enum {
-	MAX_MARKS = 1000000,
-	MAX_OPEN = 1024, /* phases and kinds of frames that are searched for a beginning */
-};
+enum { MAX_OPEN = 1024 }; /* phases and kinds of frames that are searched for a beginning */
 
 int marks_add(struct marks *marks, const struct perfctr_capture_record *record)
 {
@@ -21,7 +18,7 @@ int marks_add(struct marks *marks, const struct perfctr_capture_record *record)
 	if (perfctr_capture_mark(record, &mark, &name))
 		return 0;
 	marks->lost += mark.lost;
-	if (marks->count == MAX_MARKS) {
+	if (marks->count == MARKS_MOST) {
 		marks->lost++;
 		return 0;
 	}
@@ -78,7 +75,7 @@ static size_t find_open(const struct marks *marks, const struct open_marks *open
 	size_t found = open->count;
 	int best = mark->level ? mark->level - 1 : 0;
 
-	for (size_t n = open->count; n--;) {
+	for (size_t n = open->count; n-- && best < 3;) {
 		const struct mark *m = &marks->all[open->all[n]];
 		const int likeness = likeness_of(m, mark);
 
@@ -153,6 +150,7 @@ static void match(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
 		begin = m->kind == PERFCTR_MARK_BEGIN ? open->count : find_open(marks, open, m);
 		if (begin < open->count) {
 			marks->all[open->all[begin]].end_ns = m->start_ns;
+			marks->all[open->all[begin]].open = false;
 			remove_open(open, begin);
 		} else if (m->kind == PERFCTR_MARK_END && start_ns && start_ns < m->end_ns) {
 			m->kind = PERFCTR_MARK_BEGIN;
@@ -165,7 +163,8 @@ static void match(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
 			continue;
 		if (open->count == MAX_OPEN)
 			remove_open(open, 0);
-		if (m->kind == PERFCTR_MARK_BEGIN && m->start_ns < end_ns)
+		m->open = m->kind == PERFCTR_MARK_BEGIN;
+		if (m->open && m->start_ns < end_ns)
 			m->end_ns = end_ns;
 		open->all[open->count++] = n;
 	}
@@ -241,7 +240,7 @@ void mark_json(const struct mark *mark, struct json_object *o)
 	json_add_text(o, "name", mark->name);
 	json_add_text(o, "kind", mark_kind(mark));
 	json_add_u64(o, "start_ns", mark->start_ns);
-	json_add_u64(o, "end_ns", mark->end_ns);
+	json_add_known(o, "end_ns", !mark->open, mark->end_ns);
 	json_add_u64(o, "pid", mark->pid);
 	json_add_u64(o, "tid", mark->tid);
 }

@@ -2,6 +2,7 @@
 /* Marks of a capture as points and spans of time. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,7 @@
 struct json_object;
 
 /* in pictures spans that overlap are in different lanes; further ones are not drawn */
-enum { MARKS_LANES = 8 };
+enum { MARKS_LANES = 8, MARKS_MOST = 1000000 /* marks of a capture */ };
 
 /* a point, a frame, or a phase */
 struct mark {
@@ -21,13 +22,14 @@ struct mark {
 	uint8_t kind; /* PERFCTR_MARK_POINT, _FRAME, or _BEGIN for a phase */
 	int8_t level; /* of frames: 3 of a thread, 2 of a process, 1 of the capture */
 	int8_t lane; /* 0 .. MARKS_LANES - 1, or -1 */
+	bool open; /* a phase without an end; @end_ns is that of the capture */
 };
 
 struct marks {
 	struct mark *all; /* by time once they are finished */
 	size_t count;
 	size_t room;
-	uint64_t lost; /* marks that the recorder did not get */
+	uint64_t lost; /* marks that the recorder did not get, or beyond MARKS_MOST */
 	uint64_t unmatched; /* ends of phases that had not begun */
 	int lanes; /* in use */
 };

@@ -177,7 +177,8 @@ static void print_marks(const struct report *report)
 		const struct mark *m = &marks->all[n];
 
 		for (name = names; name < names + count; name++)
-			if (name->first->kind == m->kind && !strcmp(name->first->name, m->name))
+			if (name->first->kind == m->kind && name->first->open == m->open &&
+			    !strcmp(name->first->name, m->name))
 				break;
 		if (name == names + MOST_NAMES) {
 			left_out++;
@@ -192,14 +193,15 @@ static void print_marks(const struct report *report)
 		name->ns += m->end_ns - m->start_ns;
 	}
 	if (count)
-		fprintf(report->out, "\n%10s  %-5s %12s %12s  mark\n", "marks", "kind", "time",
+		fprintf(report->out, "\n%10s  %-10s %12s %12s  mark\n", "marks", "kind", "time",
 			"mean");
 	for (name = names; name < names + count; name++) {
 		const double seconds = (double)name->ns * 1e-9;
 		const bool is_point = name->first->kind == PERFCTR_MARK_POINT;
 
-		fprintf(report->out, "%10s  %-5s %12s %12s  %s\n",
-			number_group(name->count, number, sizeof(number)), mark_kind(name->first),
+		fprintf(report->out, "%10s  %-10s %12s %12s  %s\n",
+			number_group(name->count, number, sizeof(number)),
+			name->first->open ? "unfinished" : mark_kind(name->first),
 			is_point ? "" : number_seconds(seconds, time, sizeof(time)),
 			is_point ?
 				"" :
@@ -209,6 +211,9 @@ static void print_marks(const struct report *report)
 	if (left_out)
 		fprintf(report->out, "%10s  of other names (--json has all)\n",
 			number_group(left_out, number, sizeof(number)));
+	if (marks->unmatched)
+		fprintf(report->out, "%10s  ends without a beginning\n",
+			number_group(marks->unmatched, number, sizeof(number)));
 }
 
 void report_text(const struct report *report)
