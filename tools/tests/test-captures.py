@@ -788,6 +788,9 @@ def diff_compares_groups():
         result = json.loads(run("diff", "-j", *zeros, "--against", *against).stdout)
         p = by_event(result["changes"])["shader/EIGHT"]["p"]
         check(p >= rank_test([0] * len(zeros), values), f"p {p} of {values}")
+    write("none.cap", head(cb.UNHEARD_OF))
+    done = run("diff", path("none.cap"), path("groups/one"), "--against", path("groups/far"))
+    check(b"none.cap: no samples" in done.stderr and b"...: 7 captures" in done.stdout, f"{done}")
     run("diff", "--per", "power/my-event/", "--threshold", "5", path("groups/one"),
         path("groups/far"), status=5)
     check(b" clearly (p < 0.01)" in run("diff", path("groups/one"), path("groups/two")).stdout,
@@ -877,41 +880,42 @@ def marks_are_spans():
 @test
 def diff_compares_marks():
     """diff --by-mark: frames and phases of a capture; of two by name; samples cut by a mark count
-    with their share"""
-    a, b = write("m1.cap", marked_capture(10, 1000)), write("m2.cap", marked_capture(10, 1500))
+    with their share; those of one run are one number"""
+    a, b = [[write(f"m{rate + n}.cap", marked_capture(10, rate + n)) for n in range(5)]
+            for rate in (1000, 1500)]
 
     def medians(*words):
         result = json.loads(run("diff", "-j", "-a", *words).stdout)
         return result, {(c["mark"], c["event"]): c for c in result["changes"]}
 
-    # per sample and span: count of the sample, share of the sample, time; by hand
-    def rate(start, stop, count):
-        shares = 0
-        for n in range(start // 5 * 5, stop, 5):
-            work = sum(t % 12 < 6 for t in range(n, n + 5))
-            shares += count * work * (min(stop, n + 5) - max(start, n)) / 5
-        return shares / (stop - start) * 1000
-
-    result, changes = medians("--by-mark", a)
-    halves = [r for n in range(0, 120, 12)
-              for r in (rate(n, n + 6, 1000), rate(n + 1, n + 5, 1000))]
-    half = changes["half", "shader/EIGHT"]
-    check(abs(half["b"]["median"] / statistics.median(halves) - 1) < 1e-12 and
-          half["b"]["captures"] == 20, f"{half['b']} {statistics.median(halves)}")
-    check({g["name"] for g in result["groups"]} == {"half", "f?", "g", "open"}, "groups")
-    check(result["by_mark"] and result["short_spans"] == 20, f"short {result['short_spans']}")
-    result, changes = medians("--by-mark", a, b)
-    for name in "half", "f?", "open":
+    result, changes = medians("--by-mark", a[0])
+    # of each ms the share of its sample; two spans of each name
+    each = [sum(t % 12 < 6 for t in range(n - n % 5, n - n % 5 + 5)) / 5 for n in range(120)]
+    halves = sum(sum(each[n:n + 6] + each[n + 1:n + 5]) for n in range(0, 120, 12))
+    half = changes["half", "shader/EIGHT"]["b"]
+    check(abs(half["median"] / (1000 * halves / 0.1) - 1) < 1e-12 and half["captures"] == 1,
+          f"{half} {halves}")
+    check({g["name"] for g in result["groups"]} == {"half", "f?", "g"}, "groups")
+    done = run("diff", "--by-mark", a[0])
+    check(b" half " in done.stdout and b"too few captures" in done.stdout and
+          b"1 unfinished" in done.stderr, f"{done}")
+    _, changes = medians("--by-mark", a[0], b[0])
+    for name in "half", "f?":
         change = changes[name, "shader/EIGHT"]
-        check(abs(change["change_percent"] - 50) < 1e-9, f"{name}: {change}")
-    check(changes["f?", "shader/EIGHT"]["verdict"] == "clear" and
-          changes["open", "shader/EIGHT"]["verdict"] == "unknown", "verdicts")
-    _, per = medians("--by-mark", "--per", "shader/EIGHT", a, "--against", b)
+        check(abs(change["change_percent"] - 50) < 1e-9 and change["verdict"] == "unknown",
+              f"{name}: {change}")
+    _, changes = medians("--by-mark", *a, "--against", *b)
+    check(changes["f?", "shader/EIGHT"]["verdict"] == "clear", "verdicts")
+    _, per = medians("--by-mark", "--per", "shader/EIGHT", a[0], "--against", *b[:2])
     check(per["f?", "shader/EIGHT"]["b"] ==
-          {"captures": 10, "median": 1, "lower_quartile": 1, "upper_quartile": 1, "min": 1,
+          {"captures": 2, "median": 1, "lower_quartile": 1, "upper_quartile": 1, "min": 1,
            "max": 1}, f"per {per['f?', 'shader/EIGHT']}")
-    for words in (("--by-mark", path("a.cap")), ("--by-mark", "--by", "host", a)):
-        run("diff", *words, status=2)
+    marks = [cb.mark("frame", str(n // 2), START + n) for n in range(2 * 257)]
+    write("many.cap", marked_capture(1, 1) + b"".join(marks))
+    marks = [cb.mark("frame", "half", START + n) for n in range(2)]
+    write("both.cap", marked_capture(1, 1) + b"".join(marks))
+    for words in ([path("a.cap")], ["--by", "host", a[0]], [path("many.cap")], [path("both.cap")]):
+        run("diff", "--by-mark", *words, status=2)
 
 
 @test

@@ -40,7 +40,7 @@ static const char help[] =
 	"                           or another text of the captures (report --json: texts)\n"
 	"      --by-mark            of one capture: frames and phases by name, each against all\n"
 	"                           others (perfctr mark --help); of two, or with --against:\n"
-	"                           those of a name in A against those in B\n"
+	"                           those of a name in A against B, a number in each capture\n"
 	"      --per EVENT          divide counts by that counter's, not by the time\n"
 	"  -e, --event PATTERN      only what matches, e.g. 'metric:*'; may be repeated\n"
 	"  -A, --per-core           single blocks and cores too (also --per-block)\n"

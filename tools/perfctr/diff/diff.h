@@ -6,6 +6,7 @@
 
 #include "compare.h"
 #include "lib/capture_file.h"
+#include "lib/mean.h"
 #include "lib/option.h"
 #include "lib/values.h"
 
@@ -36,20 +37,19 @@ static inline bool diff_exceeds(const struct diff_options *options, enum verdict
 /* Compare groups of captures. Return: exit status. */
 int diff_groups(struct app *app, const struct diff_options *options);
 
-/* what was counted in a frame or a phase */
-struct diff_span {
-	const struct mark *mark;
-	const struct values *values; /* names of the numbers */
-	const double *numbers; /* rate, level or metric of each line; NAN: not measured */
-	uint64_t samples; /* that lie in it, at least in part */
-};
-
-/* Return: 0 or a negative errno, which ends the walk. */
-typedef int (*diff_span_fn)(void *data, const struct diff_span *span);
+enum { DIFF_MOST_NAMES = 256 }; /* of frames and phases: each is compared */
 
 /*
- * Evaluate the frames and phases of a capture, in the order of their ends. A sample that is in
- * parts within a span counts with the share of its time.
+ * What was counted in all frames or phases of a name. They are of one run, so they are one number.
+ * @means: rate, level or metric of each line of @values, over their time.
+ * Return: 0 or a negative errno.
+ */
+typedef int (*diff_span_fn)(void *data, const char *name, const struct values *values,
+			    const struct mean *means);
+
+/*
+ * Evaluate the frames and phases of a capture by name. A sample that is in parts within one counts
+ * with the share of its time.
  * Return: 0 or an exit status, the message was printed.
  */
 int diff_spans(const struct app *app, struct capture_file *file, bool per_block, diff_span_fn fn,

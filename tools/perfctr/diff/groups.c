@@ -22,7 +22,7 @@ struct group {
 	size_t captures;
 };
 
-/* a counter or metric, and its number in each capture or span: NAN if that has none */
+/* a counter or metric, and its number in each capture or mark: NAN if that has none */
 struct event {
 	char *mark; /* of --by-mark with two sides, else NULL */
 	char name[ROW_EVENT_BYTES];
@@ -47,11 +47,9 @@ struct groups {
 	const struct diff_options *options;
 	struct group *groups;
 	size_t group_count;
-	size_t *group_of; /* of each capture or span */
+	size_t *group_of; /* of each capture; if the groups are marks, of each mark of each */
 	size_t capture_count;
 	size_t room; /* of @group_of and the numbers of events */
-	size_t side; /* of the current capture */
-	uint64_t short_spans; /* in no more than two samples, both in part */
 	struct event *events;
 	size_t event_count;
 	struct comparison *comparisons;
@@ -82,31 +80,6 @@ static int find_group(struct groups *g, const char *name, size_t *found)
 	g->groups = more;
 	more[g->group_count] = (struct group){ .name = strdup(name) };
 	return more[g->group_count++].name ? 0 : -ENOMEM;
-}
-
-/* Have room for one more capture or span. Return: 0 or -ENOMEM. */
-static int make_room(struct groups *g)
-{
-	const size_t room = g->room ? 2 * g->room : 64;
-	size_t *group_of;
-
-	if (g->capture_count < g->room)
-		return 0;
-	group_of = realloc(g->group_of, room * sizeof(*group_of));
-	if (!group_of)
-		return -ENOMEM;
-	g->group_of = group_of;
-	for (struct event *e = g->events; e < g->events + g->event_count; e++) {
-		double *numbers = realloc(e->numbers, room * sizeof(*numbers));
-
-		if (!numbers)
-			return -ENOMEM;
-		e->numbers = numbers;
-		for (size_t n = g->room; n < room; n++)
-			numbers[n] = NAN;
-	}
-	g->room = room;
-	return 0;
 }
 
 static bool is_event(const struct event *e, const struct row *row, const char *mark)
@@ -157,29 +130,46 @@ static struct event *find_event(struct groups *g, const struct row *row, const s
 	return e;
 }
 
+/* Add a number of the current capture to those of its event. */
+static int add_number(struct groups *g, const struct row *row, bool is_block, const struct row *per,
+		      const char *mark, double number, size_t *hint)
+{
+	struct event *e;
+
+	/* a metric of the device is in another line */
+	if (!option_words_match(&g->options->patterns, row->event) ||
+	    (is_block && row->metric && !row->info))
+		return 0;
+	e = find_event(g, row, per, mark, *hint);
+	if (!e)
+		return -ENOMEM;
+	*hint = (size_t)(e - g->events) + 1;
+	e->numbers[g->capture_count] = number;
+	return 0;
+}
+
 static int add_rows(struct groups *g, const struct rows *rows, const struct row *per,
 		    bool of_blocks)
 {
 	size_t hint = 0;
+	int error = 0;
 
-	for (size_t n = 0; n < rows->count; n++) {
+	for (size_t n = 0; !error && n < rows->count; n++) {
 		const struct row *row = &rows->rows[n];
 		double number = isnan(row->rate) ? row->number : row->rate;
-		struct event *e;
 
-		if (!option_words_match(&g->options->patterns, row->event) ||
-		    (of_blocks && row->metric && !row->info))
-			continue;
 		if (g->options->per && !isnan(row->rate))
 			number = per && per->number > 0 ? row->number / per->number : NAN;
-		e = find_event(g, row, per, NULL, hint);
-		if (!e)
-			return -ENOMEM;
-		hint = (size_t)(e - g->events) + 1;
-		if (row->state == PERFCTR_VALUE_OK)
-			e->numbers[g->capture_count] = number;
+		number = row->state == PERFCTR_VALUE_OK ? number : NAN;
+		error = add_number(g, row, of_blocks, per, NULL, number, &hint);
 	}
-	return 0;
+	return error;
+}
+
+static void end_capture(struct groups *g, size_t group)
+{
+	g->group_of[g->capture_count++] = group;
+	g->groups[group].captures++;
 }
 
 static int add_capture(struct groups *g, const struct capture_file *file, size_t side)
@@ -187,10 +177,9 @@ static int add_capture(struct groups *g, const struct capture_file *file, size_t
 	const struct diff_options *o = g->options;
 	struct rows sums = { 0 }, blocks = { 0 };
 	const struct row *per = NULL;
-	int error;
+	int error = 0;
 
-	error = make_room(g);
-	if (!error && o->by)
+	if (o->by)
 		error = find_group(g, capture_key(file, o->by), &side);
 	if (!error)
 		error = rows_fill(&sums, file->totals, file->selection, false);
@@ -203,10 +192,8 @@ static int add_capture(struct groups *g, const struct capture_file *file, size_t
 		error = add_rows(g, &sums, per, false);
 	if (!error)
 		error = add_rows(g, &blocks, per, true);
-	if (!error) {
-		g->group_of[g->capture_count++] = side;
-		g->groups[side].captures++;
-	}
+	if (!error)
+		end_capture(g, side);
 	rows_free(&sums);
 	rows_free(&blocks);
 	return error;
@@ -222,42 +209,27 @@ static const struct values_line *find_per(const struct groups *g, const struct v
 	return NULL;
 }
 
-/* A frame or phase is what a capture is without --by-mark. */
-static int add_span(void *data, const struct diff_span *span)
+/* The frames and phases of a name are what a capture is without --by-mark. */
+static int add_span(void *data, const char *name, const struct values *v, const struct mean *means)
 {
 	struct groups *g = data;
-	const struct diff_options *o = g->options;
-	const struct values *v = span->values;
+	const bool by = g->options->by;
 	const struct values_line *per = find_per(g, v);
-	const double divisor = per ? span->numbers[per - v->lines] : NAN;
-	const char *mark = o->by ? NULL : span->mark->name;
-	size_t group = g->side, hint = 0;
-	int error = make_room(g);
+	const double divisor = per ? mean_of(&means[per - v->lines]) : NAN;
+	size_t hint = 0, group;
+	int error = by ? find_group(g, name, &group) : 0;
 
-	if (!error && o->by)
-		error = find_group(g, span->mark->name, &group);
 	g->has_per |= per != NULL;
-	g->short_spans += span->samples <= 2;
 	for (size_t n = 0; !error && n < v->count; n++) {
-		const struct row *row = v->lines[n].row;
-		double number = span->numbers[n];
-		struct event *e;
+		double number = mean_of(&means[n]);
 
-		if (!option_words_match(&o->patterns, row->event) ||
-		    (v->lines[n].is_block && row->metric && !row->info))
-			continue;
-		if (o->per && v->lines[n].is_rate)
+		if (g->options->per && v->lines[n].is_rate)
 			number = divisor > 0 ? number / divisor : NAN;
-		e = find_event(g, row, per ? per->row : NULL, mark, hint);
-		if (!e)
-			return -ENOMEM;
-		hint = (size_t)(e - g->events) + 1;
-		e->numbers[g->capture_count] = number;
+		error = add_number(g, v->lines[n].row, v->lines[n].is_block, per ? per->row : NULL,
+				   by ? NULL : name, number, &hint);
 	}
-	if (!error) {
-		g->group_of[g->capture_count++] = group;
-		g->groups[group].captures++;
-	}
+	if (!error && by)
+		end_capture(g, group);
 	return error;
 }
 
@@ -268,6 +240,9 @@ static int read_captures(struct groups *g, int *damage)
 	size_t all = o->sides[0].count + o->sides[1].count, group;
 	int status = 0, error = 0;
 
+	g->room = o->by_mark && o->by ? all * DIFF_MOST_NAMES : all;
+	g->group_of = calloc(g->room + 1, sizeof(*g->group_of));
+	error = g->group_of ? 0 : -ENOMEM;
 	for (size_t n = 0; !error && !o->by && n < 2; n++)
 		error = find_group(g, n ? "B" : "A", &group);
 	for (size_t n = 0; !status && !error && n < all; n++) {
@@ -279,11 +254,15 @@ static int read_captures(struct groups *g, int *damage)
 		if (status)
 			break;
 		capture_file_warn(g->app, &file);
-		g->side = side;
-		if (o->by_mark)
+		if (!perfctr_totals_span(file.totals)->samples) {
+			app_error(g->app, "%s: no samples, left out", path);
+		} else if (o->by_mark) {
 			status = diff_spans(g->app, &file, o->per_block, add_span, g);
-		else
+			if (!o->by)
+				end_capture(g, side);
+		} else {
 			error = add_capture(g, &file, side);
+		}
 		if (capture_file_exit_status(&file))
 			*damage = EXIT_FAILED;
 		capture_file_close(&file);
@@ -294,19 +273,21 @@ static int read_captures(struct groups *g, int *damage)
 	}
 	if (status)
 		return status;
-	if (o->by_mark && !g->capture_count)
-		return app_usage(g->app, "--by-mark: the captures have no frames and phases; see "
-					 "perfctr mark --help");
-	if (o->per && !g->has_per)
-		return app_usage(g->app, "--per '%s': no capture has that event", o->per);
 	if (!g->event_count && o->patterns.count)
 		return app_usage(g->app, "nothing in the captures matches '%s'",
 				 o->patterns.words[0]);
+	if (!g->event_count && o->by_mark)
+		return app_usage(g->app, "--by-mark: the captures have no frames and phases; see "
+					 "perfctr mark --help");
+	if (!g->capture_count)
+		return EXIT_FAILED;
+	if (o->per && !g->has_per)
+		return app_usage(g->app, "--per '%s': no capture has that event", o->per);
 	if (g->group_count < 2 && !strcmp(g->groups[0].name, UNKNOWN))
 		return app_usage(g->app, "--by %s: the captures have no such text", o->by);
 	if (g->group_count < 2)
 		return app_usage(g->app, "--by%s: all %s have '%s', there is nothing to compare",
-				 o->by_mark ? "-mark" : "", o->by_mark ? "spans" : "captures",
+				 o->by_mark ? "-mark" : "", o->by_mark ? "marks" : "captures",
 				 g->groups[0].name);
 	return 0;
 }
@@ -445,7 +426,7 @@ static void print_text(const struct groups *g)
 	const char *column = g->options->by_mark ? "mark" : by ? g->options->by : "";
 	const int columns = app_columns(g->out, INT_MAX);
 	int event = (int)strlen("event"), group = (int)strlen(column);
-	size_t shown = 0, clear = 0;
+	size_t shown = 0, clear = 0, unknown = 0;
 	char text[256], number[32];
 
 	for (size_t n = 0; by && n < g->group_count; n++)
@@ -460,38 +441,38 @@ static void print_text(const struct groups *g)
 	event = event < EVENT_LEAST ? EVENT_LEAST : event;
 	for (size_t n = 0; !by && n < 2; n++) {
 		const struct capture_list *side = &g->options->sides[n];
+		const size_t count = g->groups[n].captures;
 
 		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> paths[0],
-			side -> count > 1 ? " ..." : "", side->count, side->count == 1 ? "" : "s");
+			side -> count > 1 ? " ..." : "", count, count == 1 ? "" : "s");
 	}
-	if (by)
-		fprintf(g->out, " %s %s of %zu groups by %s\n",
-			number_group(g->capture_count, number, sizeof(number)),
-			g->options->by_mark ? "spans" : "captures", g->group_count, g->options->by);
-	if (g->short_spans)
-		fprintf(g->out,
-			" %s spans of %zu are in no more than two samples: record with a "
-			"shorter period\n",
-			number_group(g->short_spans, number, sizeof(number)), g->capture_count);
+	if (by && !g->options->by_mark)
+		fprintf(g->out, " %s captures of %zu groups by %s\n",
+			number_group(g->capture_count, number, sizeof(number)), g->group_count,
+			g->options->by);
 	fprintf(g->out, "\n%-*s", event, "event");
 	if (group)
 		fprintf(g->out, " %-*s", group, column);
 	fprintf(g->out, " %9s %-8s %9s %-8s  %10s %8s  unit\n", by ? "others " : "median A",
 		"spread", by ? "median " : "median B", "spread", "change ", "p");
 	for (size_t n = 0; n < g->count; n++) {
+		clear += g->comparisons[n].verdict == VERDICT_CLEAR;
+		unknown += g->comparisons[n].verdict == VERDICT_UNKNOWN;
+	}
+	for (size_t n = 0; n < g->count; n++) {
 		const struct comparison *c = &g->comparisons[n];
 
-		clear += c->verdict == VERDICT_CLEAR;
 		/* of many groups only those that the question is about */
-		if (by && !g->options->all && c->verdict != VERDICT_CLEAR)
+		if (by && unknown < g->count && !g->options->all && c->verdict != VERDICT_CLEAR)
 			continue;
 		print_comparison(g, c, event, group);
 		shown++;
 	}
 	snprintf(text, sizeof(text),
-		 "%zu compared, %zu differ clearly (p < %.2f)%s; ~: maybe chance, ?: too few",
+		 "%zu compared, %zu differ clearly (p < %.2f)%s; ~: maybe chance, ?: too few%s",
 		 g->count, clear, CLEAR_P,
-		 shown < g->count ? ", only these are shown (-a: all)" : "");
+		 shown < g->count ? ", only these are shown (-a: all)" : "",
+		 unknown < g->count ? "" : " captures to know what varies from run to run");
 	fputc('\n', g->out);
 	columns_wrap(g->out, text, 0, 0, columns);
 }
@@ -519,7 +500,6 @@ static void print_json(const struct groups *g)
 	json_add_u64(root, "version", 1);
 	json_add_text(root, "by", g->options->by);
 	json_add_bool(root, "by_mark", g->options->by_mark);
-	json_add_u64(root, "short_spans", g->short_spans);
 	json_add_text(root, "per", g->options->per);
 	for (size_t n = 0; n < g->group_count; n++) {
 		o = json_append(groups);

@@ -1,77 +1,74 @@
 // SPDX-License-Identifier: MIT
-/* Numbers of the frames and phases of a capture. */
+/* Numbers of the frames and phases of a capture, by name. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "diff.h"
-#include "lib/mean.h"
 
-enum { MOST_OPEN = 256 }; /* spans at one time; those beyond are left out */
-
-/* a span that has begun */
-struct open_span {
-	const struct mark *mark;
+/* all frames or phases of a name */
+struct span_name {
+	const struct mark *first;
 	struct mean *means; /* of each line */
-	uint64_t samples;
 };
 
 struct walk {
 	struct capture_file *file;
 	struct values values;
-	struct open_span open[MOST_OPEN];
+	struct span_name names[DIFF_MOST_NAMES];
+	size_t name_count;
+	/* indices of marks: those that have begun */
+	size_t *open;
 	size_t open_count;
 	size_t next; /* mark that begins next */
-	uint64_t left_out;
-	double *numbers;
-	diff_span_fn fn;
-	void *data;
+	uint8_t *name_of; /* each mark: index of its name */
 };
 
-static int begin(struct walk *w, const struct mark *mark)
+static bool is_span(const struct mark *mark)
 {
-	struct open_span *span = &w->open[w->open_count];
+	return mark->kind != PERFCTR_MARK_POINT && !mark->open;
+}
 
-	if (w->open_count == MOST_OPEN) {
-		w->left_out++;
-		return 0;
+/* Find the names of the spans. Return: 0 or an exit status. */
+static int find_names(const struct app *app, struct walk *w)
+{
+	const struct marks *marks = &w->file->marks;
+	uint64_t unfinished = 0;
+
+	for (size_t i = 0; i < marks->count; i++) {
+		const struct mark *m = &marks->all[i];
+		size_t n = 0;
+
+		unfinished += m->open;
+		if (!is_span(m))
+			continue;
+		while (n < w->name_count && strcmp(w->names[n].first->name, m->name))
+			n++;
+		if (n == DIFF_MOST_NAMES ||
+		    (n < w->name_count && w->names[n].first->kind != m->kind))
+			return app_usage(app,
+					 "--by-mark: '%s' of %s: name all frames alike, at most %d "
+					 "names, each only of frames or only of phases",
+					 m->name, w->file->path, DIFF_MOST_NAMES);
+		if (n == w->name_count)
+			w->names[w->name_count++] = (struct span_name){
+				m, calloc(w->values.count + 1, sizeof(struct mean))
+			};
+		if (!w->names[n].means)
+			return app_failed(app, -ENOMEM);
+		w->name_of[i] = (uint8_t)n;
 	}
-	*span = (struct open_span){ .mark = mark,
-				    .means = calloc(w->values.count + 1, sizeof(*span->means)) };
-	if (!span->means)
-		return -ENOMEM;
-	w->open_count++;
+	if (unfinished)
+		app_error(app, "%s: %llu unfinished phases are left out", w->file->path,
+			  (unsigned long long)unfinished);
 	return 0;
 }
 
-/* Pass on the spans that end by @now_ns. */
-static int end(struct walk *w, uint64_t now_ns)
+static void add_sample(struct walk *w, size_t index)
 {
-	size_t kept = 0;
-	int error = 0;
+	const struct mark *m = &w->file->marks.all[index];
+	struct mean *means = w->names[w->name_of[index]].means;
 
-	for (size_t n = 0; n < w->open_count; n++) {
-		struct open_span *span = &w->open[n];
-
-		if (span->mark->end_ns > now_ns) {
-			w->open[kept++] = *span;
-			continue;
-		}
-		for (size_t i = 0; i < w->values.count; i++)
-			w->numbers[i] = mean_of(&span->means[i]);
-		if (!error)
-			error = w->fn(w->data, &(struct diff_span){ span->mark, &w->values,
-								    w->numbers, span->samples });
-		free(span->means);
-	}
-	w->open_count = kept;
-	return error;
-}
-
-static void add_sample(struct walk *w, struct open_span *span, const struct perfctr_sample *s)
-{
-	const struct mark *m = span->mark;
-
-	span->samples += s->end_ns > m->start_ns && s->start_ns < m->end_ns;
 	for (size_t n = 0; n < w->values.count; n++) {
 		const struct values_item *item = &w->values.items[n];
 		/* perf PMUs may have a span of their own */
@@ -79,7 +76,7 @@ static void add_sample(struct walk *w, struct open_span *span, const struct perf
 		const uint64_t to = item->end_ns < m->end_ns ? item->end_ns : m->end_ns;
 
 		if (item->is_measured && isfinite(item->number) && to > from)
-			mean_add(&span->means[n], item->number, to - from);
+			mean_add(&means[n], item->number, to - from);
 	}
 }
 
@@ -89,47 +86,46 @@ static int take_sample(void *data, struct perfctr_sample *sample)
 	const struct marks *marks = &w->file->marks;
 	uint64_t earliest_ns = sample->start_ns;
 	int error = values_take(&w->values, sample);
+	size_t kept = 0;
 
-	for (size_t n = 0; !error && n < w->values.count; n++)
+	for (size_t n = 0; n < w->values.count; n++)
 		if (w->values.items[n].is_measured && w->values.items[n].start_ns < earliest_ns)
 			earliest_ns = w->values.items[n].start_ns;
-	if (!error)
-		error = end(w, earliest_ns);
-	for (; !error && w->next < marks->count && marks->all[w->next].start_ns < sample->end_ns;
-	     w->next++)
-		if (marks->all[w->next].kind != PERFCTR_MARK_POINT)
-			error = begin(w, &marks->all[w->next]);
+	for (size_t n = 0; n < w->open_count; n++)
+		if (marks->all[w->open[n]].end_ns > earliest_ns)
+			w->open[kept++] = w->open[n];
+	w->open_count = kept;
+	for (; w->next < marks->count && marks->all[w->next].start_ns < sample->end_ns; w->next++)
+		if (is_span(&marks->all[w->next]))
+			w->open[w->open_count++] = w->next;
 	for (size_t n = 0; !error && n < w->open_count; n++)
-		add_sample(w, &w->open[n], sample);
+		add_sample(w, w->open[n]);
 	return error;
 }
 
 int diff_spans(const struct app *app, struct capture_file *file, bool per_block, diff_span_fn fn,
 	       void *data)
 {
-	struct walk *w = calloc(1, sizeof(*w));
-	int error = w ? values_init(app, file, per_block, &w->values) : -ENOMEM, status = 0;
+	struct walk w = { .file = file };
+	int error = values_init(app, file, per_block, &w.values), status = 0;
 
-	if (!error) {
-		w->file = file;
-		w->fn = fn;
-		w->data = data;
-		w->numbers = malloc((w->values.count + 1) * sizeof(*w->numbers));
-		error = w->numbers ? 0 : -ENOMEM;
+	w.open = calloc(file->marks.count + 1, sizeof(*w.open));
+	w.name_of = calloc(file->marks.count + 1, sizeof(*w.name_of));
+	if (!w.open || !w.name_of)
+		error = -ENOMEM;
+	if (!error)
+		status = find_names(app, &w);
+	if (!error && !status)
+		status = capture_file_each(app, file, take_sample, &w);
+	for (size_t n = 0; n < w.name_count; n++) {
+		if (!error && !status)
+			error = fn(data, w.names[n].first->name, &w.values, w.names[n].means);
+		free(w.names[n].means);
 	}
-	if (!error) {
-		status = capture_file_each(app, file, take_sample, w);
-		error = end(w, UINT64_MAX);
-		if (w->left_out)
-			app_error(app, "%s: %llu spans are left out: more than %d at one time",
-				  file->path, (unsigned long long)w->left_out, MOST_OPEN);
-	}
-	if (w) {
-		free(w->numbers);
-		values_free(&w->values);
-		free(w);
-	}
-	if (error && !status) {
+	free(w.open);
+	free(w.name_of);
+	values_free(&w.values);
+	if (error) {
 		app_error(app, "%s: %s", file->path, strerror(-error));
 		status = EXIT_FAILED;
 	}
