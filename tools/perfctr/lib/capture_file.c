@@ -295,7 +295,10 @@ void capture_file_warn(const struct app *app, const struct capture_file *file)
 		app_error(app, "%s: %" PRIu64 " records are no samples and were left out",
 			  file->path, file->bad_samples);
 	if (file->marks.lost)
-		app_error(app, "%s: %" PRIu64 " marks were lost", file->path, file->marks.lost);
+		app_error(app, "%s: at least %" PRIu64 " marks were lost or left out", file->path,
+			  file->marks.lost);
+	if (capture_file_text(file, "marks_damaged"))
+		app_error(app, "%s: %s", file->path, capture_file_text(file, "marks_damaged"));
 }
 
 int capture_file_exit_status(const struct capture_file *file)

@@ -55,12 +55,12 @@ void record_print_end(const struct record *r, bool whole)
 	if (r->flight_was_cut)
 		fprintf(err, "; %d MiB of memory were not enough for all of it",
 			RECORD_FLIGHT_LIMIT_MIB);
-	if (r->marks.count || r->marks.lost || r->marks.is_bad)
+	if (r->marks.count || r->marks.lost || record_marks_trouble(r))
 		fprintf(err, "; %" PRIu64 " marks", r->marks.count);
 	if (r->marks.lost)
-		fprintf(err, ", %" PRIu64 " LOST", r->marks.lost);
-	if (r->marks.is_bad)
-		fputs(", then something that is none, so those behind are left out", err);
+		fprintf(err, ", at least %" PRIu64 " LOST", r->marks.lost);
+	if (record_marks_trouble(r))
+		fprintf(err, ", %s", record_marks_trouble(r));
 	/* the last totals may have been read before */
 	if (r->device_is_gone)
 		fputs("; the device is gone", err);
@@ -84,7 +84,7 @@ void record_print_json(const struct record *r, int exit_status, bool whole)
 	json_add_u64(root, "flight_dumps", r->dumps);
 	json_add_u64(root, "marks", r->marks.count);
 	json_add_u64(root, "marks_lost", r->marks.lost);
-	json_add_bool(root, "marks_damaged", r->marks.is_bad);
+	json_add_bool(root, "marks_damaged", record_marks_trouble(r) != NULL);
 	json_add(root, "kernel", r->has_status ? rows_json_status(&r->status) : NULL);
 	json_add_text(root, "ended_by", r->ended_by ? sigabbrev_np(r->ended_by) : NULL);
 	json_add(root, "exit_status", json_object_new_int(exit_status));

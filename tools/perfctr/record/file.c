@@ -70,8 +70,11 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 /* A device that is gone has no totals. */
 int record_end_file(struct record *r, struct perfctr_capture_writer *writer)
 {
+	const char *trouble = record_marks_trouble(r);
 	int error = perfctr_capture_write_anchor(writer);
 
+	if (!error && trouble)
+		error = perfctr_capture_write_text(writer, "marks_damaged", trouble);
 	if (!error) {
 		error = perfctr_capture_write_status(writer, r->session);
 		if (error == -ENODEV)

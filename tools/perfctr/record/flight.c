@@ -57,8 +57,10 @@ int flight_add(struct flight *f, const void *bytes, size_t size, uint64_t now_ns
 
 	if (size > f->stride)
 		return -E2BIG;
-	while (f->count && now_ns - f->entries[slot_of(f, 0)].taken_ns > f->keep_ns)
+	while (f->count && now_ns - f->entries[slot_of(f, 0)].taken_ns > f->keep_ns) {
 		drop_first(f);
+		f->cut_short = 0;
+	}
 	if (f->count == f->capacity && !grow(f)) {
 		if (!f->capacity)
 			return -ENOMEM;

@@ -20,7 +20,7 @@ struct flight {
 	size_t capacity; /* allocated slots, a power of two or 0 */
 	size_t first; /* free-running index of the oldest sample */
 	size_t count; /* samples kept */
-	uint64_t cut_short; /* samples younger than @keep_ns that were dropped for lack of memory */
+	uint64_t cut_short; /* dropped for lack of memory, until all of @keep_ns are there again */
 	struct flight_entry *entries;
 	unsigned char *bytes;
 };

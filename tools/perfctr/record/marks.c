@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/marks.h"
 #include "record.h"
 
 enum {
@@ -50,16 +51,20 @@ static int take(struct record *r, uint64_t now_ns)
 
 	for (; !error && m->used - at >= sizeof(mark); at += mark.bytes) {
 		memcpy(&mark, m->bytes + at, sizeof(mark));
-		m->is_bad = mark.bytes < sizeof(mark) || mark.bytes > MAX_MARK_BYTES;
-		if (m->is_bad || mark.bytes > m->used - at)
+		if (mark.bytes > m->used - at && mark.bytes <= MAX_MARK_BYTES)
 			break;
 		/* the bytes of the workload are not trusted */
-		m->is_bad = perfctr_capture_mark(
-			&(struct perfctr_capture_record){ .content = m->bytes + at,
-							  .size = mark.bytes },
-			&mark, &name);
-		if (m->is_bad)
-			break;
+		if (perfctr_capture_mark(&(struct perfctr_capture_record){ .content = m->bytes + at,
+									   .size = m->used - at },
+					 &mark, &name))
+			m->trouble = "later marks are left out: something else was in their pipe";
+		else if (m->count == MARKS_MOST && !r->options.flight_ns)
+			m->trouble = "later marks are left out: too many";
+		if (m->trouble) {
+			/* what follows has no known beginning; nobody marks in vain from now on */
+			record_close_marks(r);
+			return 0;
+		}
 		error = r->options.flight_ns ?
 				flight_add(&m->flight, m->bytes + at, mark.bytes, now_ns) :
 				perfctr_capture_write_mark(r->writer, m->bytes + at, mark.bytes);
@@ -77,8 +82,8 @@ int record_take_marks(struct record *r, uint64_t now_ns)
 	ssize_t bytes;
 	int error = 0;
 
-	/* what follows bytes that are no mark has no known beginning */
-	while (!error && !m->is_bad && m->fds[0] >= 0) {
+	/* a program that marks in a loop keeps the pipe filled */
+	for (size_t all = 0; !error && all < PIPE_BYTES && m->fds[0] >= 0; all += (size_t)bytes) {
 		bytes = read(m->fds[0], m->bytes + m->used, sizeof(m->bytes) - m->used);
 		if (bytes <= 0)
 			break;
@@ -88,11 +93,12 @@ int record_take_marks(struct record *r, uint64_t now_ns)
 	return error;
 }
 
-int record_write_marks(const struct record *r, struct perfctr_capture_writer *writer)
+int record_write_marks(struct record *r, struct perfctr_capture_writer *writer)
 {
 	int error = 0;
 	size_t size;
 
+	r->marks.count = r->marks.flight.count;
 	for (size_t n = 0; !error && n < r->marks.flight.count; n++) {
 		const void *mark = flight_get(&r->marks.flight, n, &size);
 
@@ -101,10 +107,16 @@ int record_write_marks(const struct record *r, struct perfctr_capture_writer *wr
 	return error;
 }
 
+const char *record_marks_trouble(const struct record *r)
+{
+	return r->marks.trouble		 ? r->marks.trouble :
+	       r->marks.flight.cut_short ? "earlier marks are left out: too little memory" :
+					   NULL;
+}
+
 void record_close_marks(struct record *r)
 {
-	for (size_t n = 0; n < 2; n++)
-		if (r->marks.fds[n] >= 0)
-			close(r->marks.fds[n]);
-	flight_free(&r->marks.flight);
+	close(r->marks.fds[0]);
+	close(r->marks.fds[1]);
+	r->marks.fds[0] = r->marks.fds[1] = -1;
 }

@@ -461,6 +461,7 @@ int record_run(struct app *app, int argc, char **argv)
 	signals_release(&r.signals);
 	command_close(&r.command);
 	record_close_marks(&r);
+	flight_free(&r.marks.flight);
 	flight_free(&r.flight);
 	perfctr_capture_writer_unref(r.writer);
 	perfctr_cursor_unref(r.cursor);

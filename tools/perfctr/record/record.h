@@ -27,7 +27,7 @@ struct record_marks {
 	size_t used; /* bytes of an incomplete mark */
 	uint64_t count;
 	uint64_t lost;
-	bool is_bad; /* something else was written into the pipe, and the rest is left out */
+	const char *trouble; /* why there are no more marks, or NULL */
 	struct flight flight;
 	unsigned char bytes[8192];
 };
@@ -89,11 +89,14 @@ int record_dump_numbered(struct record *r);
 /* Let the command mark times, before it is prepared. Return: 0 or an exit status. */
 int record_open_marks(struct record *r);
 
-/* Write the marks that have come, or keep them for the flight. Return: 0 or a negative errno. */
+/* Write the marks that are there, or keep them for the flight. Return: 0 or a negative errno. */
 int record_take_marks(struct record *r, uint64_t now_ns);
 
 /* Write the marks of the flight. Return: 0 or a negative errno. */
-int record_write_marks(const struct record *r, struct perfctr_capture_writer *writer);
+int record_write_marks(struct record *r, struct perfctr_capture_writer *writer);
+
+/* Why marks of the command are not in the file, or NULL. */
+const char *record_marks_trouble(const struct record *r);
 void record_close_marks(struct record *r);
 
 /*
