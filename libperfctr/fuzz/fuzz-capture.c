@@ -59,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct perfctr_totals *totals;
 	struct perfctr_sample sample;
 	struct perfctr_ctx *ctx;
+	struct perfctr_capture_mark mark;
 	const char *key, *value;
 	size_t used = 16;
 
@@ -79,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (!perfctr_capture_text(&record, &key, &value) &&
 			    strlen(key) + strlen(value) + 2 > record.size)
 				abort();
+			perfctr_capture_mark(&record, &mark, &key);
 		}
 		if (used > size + 8)
 			abort();

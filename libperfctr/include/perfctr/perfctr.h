@@ -1392,7 +1392,8 @@ enum perfctr_mark_kind {
  * recorder none. May be called from any thread and never blocks. Frames of a name belong to one
  * another within a thread that has several, else within such a process, else within the capture;
  * the end of a phase belongs to the last beginning in its thread, else process, else capture.
- * Marks stop if the program closes the descriptor, and do not leave a PID namespace.
+ * Marks stop if the program closes the descriptor, and do not leave a PID namespace. The clock of
+ * another time namespace may be shifted, and its marks with it.
  *
  * Return: 1; 0 nothing records; -EINVAL unknown @kind or no @name; -ENAMETOOLONG; -EAGAIN the
  * recorder did not keep up: the mark is lost, which the process' next one reports; the negative

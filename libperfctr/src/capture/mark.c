@@ -19,6 +19,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* the recorder's pipe; -1: nothing records, below: a negative errno */
 static atomic_int recorder = -1;
 static struct stat recorder_pipe;
+static char recorder_path[64];
 static atomic_uint lost;
 
 static bool is_pipe(const struct stat *stat)
@@ -42,19 +43,18 @@ static void find_recorder(void)
 	unsigned long long inode;
 	unsigned int pid, fd;
 	struct stat opened;
-	char path[64];
 
 	if (!text || sscanf(text, "%u/%u/%llu", &pid, &fd, &inode) != 3)
 		return;
-	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, fd);
-	if (stat(path, &recorder_pipe)) {
+	snprintf(recorder_path, sizeof(recorder_path), "/proc/%u/fd/%u", pid, fd);
+	if (stat(recorder_path, &recorder_pipe)) {
 		/* it has ended */
 		recorder = errno == ENOENT ? -1 : -errno - 1;
 		return;
 	}
 	if (recorder_pipe.st_ino != inode || !is_pipe(&recorder_pipe))
 		return;
-	recorder = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	recorder = open(recorder_path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (recorder < 0) {
 		recorder = -errno - 1;
 	} else if (fstat(recorder, &opened) || !is_pipe(&opened)) {
@@ -73,7 +73,7 @@ EXPORT int perfctr_mark(enum perfctr_mark_kind kind, const char *name)
 	} message = { .mark = { .kind = (uint8_t)kind } };
 	const size_t length = name ? strnlen(name, sizeof(message.name)) : 0;
 	size_t size = sizeof(message.mark) + length + 1;
-	struct stat stat;
+	struct stat now;
 	int fd;
 
 	if (kind > PERFCTR_MARK_END || !length)
@@ -85,7 +85,7 @@ EXPORT int perfctr_mark(enum perfctr_mark_kind kind, const char *name)
 	if (fd < 0)
 		return fd + 1;
 	/* the program may have closed it, and opened a file of its own */
-	if (fstat(fd, &stat) || !is_pipe(&stat)) {
+	if (fstat(fd, &now) || !is_pipe(&now)) {
 		recorder = -1;
 		return 0;
 	}
@@ -97,6 +97,9 @@ EXPORT int perfctr_mark(enum perfctr_mark_kind kind, const char *name)
 	message.mark.lost = atomic_exchange(&lost, 0);
 	if (write(fd, &message, size) == (ssize_t)size)
 		return 1;
+	/* nobody reads any more */
+	if (stat(recorder_path, &now) ? errno == ENOENT : !is_pipe(&now))
+		return 0;
 	atomic_fetch_add(&lost, message.mark.lost + 1);
 	return -EAGAIN;
 }

@@ -24,7 +24,8 @@ static const char help[] =
 	"  -j, --json   whether there was a recorder, as JSON; not with COMMAND\n"
 	"\n"
 	"Without an option NAME is a point. perfctr report shows marks, perfctr diff --by-mark\n"
-	"compares what was counted in phases and frames. Programs call perfctr_mark().\n"
+	"compares what was counted in phases and frames. Programs call perfctr_mark(). Phases of\n"
+	"a name that run in parallel need -- COMMAND: ends of others may take the wrong one.\n"
 	"\n"
 	"Exit: COMMAND's own status, else 0 fine; 1 error, 2 usage, 126 and 127 it cannot run.\n";
 
@@ -41,7 +42,8 @@ static int put(const struct app *app, enum perfctr_mark_kind kind, const char *n
 		return 0;
 	app_error(app, "the mark %s is lost: %s", name,
 		  error == -EAGAIN ? "perfctr record does not keep up" : strerror(-error));
-	return EXIT_FAILED;
+	/* a script of another user goes on */
+	return error == -EACCES ? 0 : EXIT_FAILED;
 }
 
 static volatile sig_atomic_t running; /* process of the command */
@@ -57,25 +59,26 @@ static int run_command(const struct app *app, const char *name, char **argv)
 	struct command command = { .argv = argv, .shared_fd = -1, .watched_fd = -1 };
 	int status = command_prepare(app, &command, -1);
 
-	if (!status) {
-		status = put(app, PERFCTR_MARK_BEGIN, name, &recorder);
-		if (status == EXIT_USAGE) {
-			command_abandon(&command);
-			return status;
-		}
-		/* the command runs also if its mark was lost */
-		status = command_go(app, &command);
-	}
 	if (status)
 		return status;
-	/* a terminal signals the command too */
-	running = command.child.pid;
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	signal(SIGTERM, forward);
-	child_wait(&command.child);
+	status = put(app, PERFCTR_MARK_BEGIN, name, &recorder);
+	if (status == EXIT_USAGE) {
+		command_abandon(&command);
+		return status;
+	}
+	/* the command runs also if its mark was lost */
+	status = command_go(app, &command);
+	if (!status) {
+		/* a terminal signals the command too */
+		running = command.child.pid;
+		signal(SIGINT, SIG_IGN);
+		signal(SIGQUIT, SIG_IGN);
+		signal(SIGTERM, forward);
+		child_wait(&command.child);
+		status = command_status(&command, 0);
+	}
 	put(app, PERFCTR_MARK_END, name, &recorder);
-	return command_status(&command, 0);
+	return status;
 }
 
 static int print_json(const struct app *app, const char *name, bool recorder, int status)
