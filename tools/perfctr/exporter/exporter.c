@@ -71,12 +71,8 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	struct exporter *e = data;
 	char *text = strdup(value);
 
-	if (!text || *section || !strcmp(key, "config"))
-		return 0;
-	if (!option_take(e->app, e->options, key, text))
-		return 1;
-	e->refused = true;
-	return 0;
+	return text && !*section && strcmp(key, "config") &&
+	       !option_take(e->app, e->options, key, text);
 }
 
 struct reader {
@@ -105,10 +101,9 @@ static char *read_line(char *text, int size, void *data)
 
 static int take_config(const struct app *app, void *exporter, const char *path)
 {
-	struct exporter *e = exporter;
 	FILE *file = fopen(path, "re");
 	struct reader r = { .file = file };
-	int line = file ? ini_parse_stream(read_line, &r, take_line, e) : -1;
+	int line = file ? ini_parse_stream(read_line, &r, take_line, exporter) : -1;
 
 	/* a folder can be opened and not read */
 	if (!file || (!line && ferror(file)))
@@ -120,13 +115,9 @@ static int take_config(const struct app *app, void *exporter, const char *path)
 	if (!line && r.too_long)
 		return app_usage(app, "%s:%d: longer than %d characters: repeat event =", path,
 				 r.too_long, INI_MAX_LINE - 1);
-	if (line <= 0)
-		return line ? EXIT_USAGE : 0;
-	if (!e->refused)
-		return app_usage(app, "%s:%d: give OPTION = VALUE, the long name of an option",
-				 path, line);
-	app_error(app, "%s:%d: this line", path, line);
-	return EXIT_USAGE;
+	if (line > 0)
+		app_error(app, "%s:%d: no valid OPTION = VALUE", path, line);
+	return line ? EXIT_USAGE : 0;
 }
 
 static int parse_options(struct exporter *e, int argc, char **argv)
@@ -263,18 +254,12 @@ static int run_once(struct exporter *e)
 /* A failure is printed once until a write succeeds; the next sample tries again. */
 static void write_sample(struct exporter *e)
 {
-	FILE *err = e->app->err, *null = NULL;
+	FILE *err = e->app->err;
 
-	if (e->write_failed) {
-		null = fopen("/dev/null", "we");
-		if (!null)
-			return;
-		e->app->err = null;
-	}
+	if (e->write_failed)
+		e->app->err = e->null;
 	e->write_failed = write_file(e);
 	e->app->err = err;
-	if (null)
-		fclose(null);
 }
 
 static void run(struct exporter *e)
@@ -300,6 +285,9 @@ int exporter_run(struct app *app, int argc, char **argv)
 	struct exporter e = { .app = app, .period_ns = 5 * NS_PER_S, .signals.fd = -1 };
 	int status = parse_options(&e, argc, argv);
 
+	e.null = fopen("/dev/null", "we");
+	if (!status && !e.null)
+		status = app_failed(app, -errno);
 	if (!status)
 		status = signals_catch(app, &e.signals, (const int[]){ 0 });
 	if (!status && !e.once && e.listen)
@@ -315,6 +303,8 @@ int exporter_run(struct app *app, int argc, char **argv)
 		unlink(e.textfile);
 	http_free(e.http);
 	signals_release(&e.signals);
+	if (e.null)
+		fclose(e.null);
 	for (size_t n = 0; n < e.count; n++)
 		source_free(&e.sources[n]);
 	return status < 0 ? EXIT_FINE : status;

@@ -36,7 +36,7 @@ struct exporter {
 	const char *listen, *textfile; /* NULL: none */
 	uint64_t period_ns;
 	bool once, json;
-	bool refused; /* the value of a line of the configuration */
+	FILE *null; /* for messages that were printed before */
 	bool write_failed; /* the last write of the textfile */
 	struct source sources[MAX_SOURCES];
 	size_t count;

@@ -37,7 +37,7 @@ static int start(struct exporter *e, struct source *s)
 /* Label and identity of a device that was opened for the first time. */
 static void identify(struct source *s)
 {
-	char path[PATH_MAX], link[PATH_MAX];
+	char path[PATH_MAX];
 	const char *slash;
 
 	/* the broker's node may be hidden from this process */
@@ -47,8 +47,8 @@ static void identify(struct source *s)
 	snprintf(s->label, sizeof(s->label), "%s", slash ? slash + 1 : PERFCTR_DEVICE_LOCAL);
 	snprintf(s->driver, sizeof(s->driver), "%s", perfctr_device_driver(s->device));
 	snprintf(s->name, sizeof(s->name), "%s", perfctr_device_info(s->device)->name);
-	snprintf(link, sizeof(link), "/sys/class/drm/%s/device", s->label);
-	s->parent = slash ? realpath(link, NULL) : NULL;
+	snprintf(path, sizeof(path), "/sys/class/drm/%s/device", s->label);
+	s->parent = slash ? realpath(path, NULL) : NULL;
 	s->which = strcpy(s->node, s->label);
 }
 
@@ -58,16 +58,15 @@ static bool find_node(struct source *s)
 	const int length = (int)strcspn(s->label, "0123456789");
 	char pattern[PATH_MAX];
 	glob_t nodes;
-	bool found;
 
 	if (!s->parent)
 		return !strcmp(s->label, PERFCTR_DEVICE_LOCAL);
 	snprintf(pattern, sizeof(pattern), "%s/drm/%.*s*", s->parent, length, s->label);
-	found = !glob(pattern, 0, NULL, &nodes);
-	if (found)
-		snprintf(s->node, sizeof(s->node), "%s", strrchr(nodes.gl_pathv[0], '/') + 1);
+	if (glob(pattern, 0, NULL, &nodes))
+		return false;
+	snprintf(s->node, sizeof(s->node), "%s", strrchr(nodes.gl_pathv[0], '/') + 1);
 	globfree(&nodes);
-	return found;
+	return true;
 }
 
 int source_open(struct exporter *e, struct source *s)
@@ -89,29 +88,15 @@ int source_open(struct exporter *e, struct source *s)
 	return status;
 }
 
-/* Once a second. */
-static bool is_time(struct source *s)
-{
-	const uint64_t now = perfctr_time_raw_ns();
-	const bool is = now >= s->retry_ns;
-
-	if (is)
-		s->retry_ns = now + NS_PER_S;
-	return is;
-}
-
 static bool retry(struct exporter *e, struct source *s)
 {
 	FILE *err = e->app->err;
 	int status;
 
-	if (!is_time(s) || !find_node(s))
+	if (!find_node(s))
 		return false;
-	/* one message per loss is enough */
-	e->app->err = fopen("/dev/null", "we");
-	status = e->app->err ? source_open(e, s) : EXIT_FAILED;
-	if (e->app->err)
-		fclose(e->app->err);
+	e->app->err = e->null;
+	status = source_open(e, s);
 	e->app->err = err;
 	if (status)
 		return false;
@@ -124,11 +109,15 @@ bool source_take(struct exporter *e, struct source *s)
 {
 	struct drm_perfctr_status status;
 	struct perfctr_sample sample;
+	const uint64_t now = perfctr_time_raw_ns();
+	const bool is_time = now >= s->retry_ns;
 	bool changed = false;
 	int result;
 
+	if (is_time)
+		s->retry_ns = now + NS_PER_S;
 	if (!s->session)
-		return retry(e, s);
+		return is_time && retry(e, s);
 	while ((result = perfctr_cursor_next(s->cursor, &sample)) > 0) {
 		s->resets += !!(sample.flags & DRM_PERFCTR_SAMPLE_RESET);
 		perfctr_totals_reset(s->last);
@@ -142,7 +131,7 @@ bool source_take(struct exporter *e, struct source *s)
 		changed = true;
 	}
 	/* the ring of a local session does not tell that a broker was killed */
-	if (!result && !changed && is_time(s))
+	if (!result && !changed && is_time)
 		result = perfctr_session_status(s->session, &status, sizeof(status));
 	if (result >= 0)
 		return changed;
@@ -152,7 +141,6 @@ bool source_take(struct exporter *e, struct source *s)
 	perfctr_totals_reset(s->last);
 	source_rows(s);
 	close_session(s);
-	is_time(s);
 	return true;
 }
 
