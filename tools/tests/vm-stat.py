@@ -18,7 +18,7 @@ import time
 import harness
 import kit
 from harness import NOBODY, check, drop, run, test, wait_for, write
-from vsoc_truth import (ALL_GPU, MISSING, MOVED_BY_MEASURING, NODE, compare, counted, truth,
+from vsoc_truth import (ALL_GPU, FOLDER, MISSING, MOVED_BY_MEASURING, NODE, compare, counted, truth,
                         truth_of_contexts)
 
 
@@ -47,6 +47,25 @@ def intervals_add_up():
     for n, c in enumerate(result["counters"]):
         total = sum(i["counters"][n]["value"] for i in result["intervals"])
         check(total == c["value"], f"{c['event']}: {total} in intervals, {c['value']} in all")
+
+
+@test
+def partition_is_the_whole():
+    """stat: cores of another partition are no part of a sum, of its clock and of a metric"""
+    partition = os.path.join(FOLDER, "partition")
+    with open(partition, encoding="ascii") as f:
+        whole = f.read()
+    write(partition, "0x1")
+    try:
+        result = json.loads(run("perfctr", "stat", "-j", "-e", "shader/CORE_ACTIVE",
+                                "-e", "metric:shader_utilization", "--", "vsoc-job", "-q",
+                                "--random", "40").stdout)
+    finally:
+        write(partition, whole)
+    core, = result["counters"]
+    metric, = result["metrics"]
+    check(core["value"] and not core.get("samples_missed"), f"{core}")
+    check(0 < metric["value"] <= 100, f"{metric}")
 
 
 @test

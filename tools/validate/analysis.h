@@ -55,6 +55,7 @@ struct analysis {
 	struct hash_table cell_table; /* by event and point */
 	struct hash_table sequence_table; /* the first reading of each position in time */
 	const char **unavailable; /* by event: why it cannot be measured here, or NULL */
+	const char *strangers; /* events of the file of --from that the campaign lacks, or NULL */
 	/* the reading at which analysis_merge() failed, or NULL */
 	const struct reading *bad_reading;
 	size_t dropped; /* readings that are left out because the anchor of their run was off */

@@ -91,7 +91,7 @@ static struct acceptance parse_accept(struct reader *r, const struct json_object
 		return result;
 	document_only(&r->doc, accept, keys);
 	result.absolute = document_u64(&r->doc, accept, "absolute", INT64_MAX, 0);
-	result.relative_ppm = document_u64(&r->doc, accept, "relative_ppm", PPM, 0);
+	result.relative_ppm = document_u64(&r->doc, accept, "relative_ppm", PPM - 1, 0);
 	return result;
 }
 

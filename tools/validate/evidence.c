@@ -14,11 +14,14 @@ static const char description[] =
 	"  campaign.json   documented rule and acceptance of each event (expected results,\n"
 	"                  pass criteria), benchmarks (test procedures)\n"
 	"  *.lst           the programs of the benchmarks\n"
-	"  readings.json   all raw readings with run and order (test results), and the\n"
-	"                  configuration of the measured item: device, kernel, versions\n"
+	"  readings.json   all readings with run and order (test results); \"raw\": the value\n"
+	"                  before counts of interrupts were subtracted; if measured by perfctr,\n"
+	"                  the configuration of the measured item: device, kernel, versions\n"
+	"  measured        the file of --measured as it was, if the readings are from one\n"
 	"  from.json       result of an earlier product whose findings were tested, if any\n"
 	"Results\n"
-	"  result.json     verdict, reasoning, rules left, next benchmark of each event\n"
+	"  result.json     verdict, reasoning, rules left, next benchmark of each event; kernel\n"
+	"                  and machine are those of the analysis\n"
 	"  report.txt, report.html   the same to read: tables, plots, open questions\n"
 	"  SHA256SUMS      hashes of all files; to check them: sha256sum -c SHA256SUMS\n"
 	"\n"
@@ -77,10 +80,6 @@ static int put_listings(const struct analysis *a, const char *folder)
 		/* constructed ones are part of the readings */
 		if (!one->listing || one->constructed || again)
 			continue;
-		if (strchr(one->listing_name, '/'))
-			return fail(a->failure,
-				    "listing %s: evidence needs listings in the campaign's folder",
-				    one->listing_name);
 		if (put_text(folder, one->listing_name, one->listing_file,
 			     strlen(one->listing_file), a->arena, a->failure) < 0)
 			return -1;
@@ -88,15 +87,46 @@ static int put_listings(const struct analysis *a, const char *folder)
 	return 0;
 }
 
-int evidence_inputs(const struct study *study, const char *from, const char *folder)
+int evidence_begin(const struct campaign *c, const char *folder, struct failure *failure)
+{
+	static const char *const own[] = {
+		"campaign.json", "readings.json", "measured",	"from.json",  "result.json",
+		"report.txt",	 "report.html",	  "README.txt", "SHA256SUMS",
+	};
+
+	for (size_t b = 0; b < c->benchmark_count; b++) {
+		const char *name = c->benchmarks[b].listing_name;
+
+		if (!c->benchmarks[b].listing)
+			continue;
+		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+			if (strchr(name, '/') || !strcmp(name, own[i]))
+				return fail(failure,
+					    "listing %s: evidence needs listings in the campaign's "
+					    "folder, not named as files of its own",
+					    name);
+	}
+	if (mkdir(folder, 0777) < 0)
+		return fail(failure, "%s: %s; give the name of a new folder", folder,
+			    strerror(errno));
+	return 0;
+}
+
+static int put_copy(const char *folder, const char *name, const char *path,
+		    const struct analysis *a)
+{
+	size_t length;
+	const char *text = read_file(a->arena, path, &length, a->failure);
+
+	return text ? put_text(folder, name, text, length, a->arena, a->failure) : -1;
+}
+
+int evidence_inputs(const struct study *study, const char *measured, const char *from,
+		    const char *folder)
 {
 	const struct analysis *a = &study->analysis;
-	size_t length;
 	FILE *out;
 
-	if (mkdir(folder, 0777) < 0)
-		return fail(a->failure, "%s: %s; give the name of a new folder", folder,
-			    strerror(errno));
 	if (put_text(folder, "campaign.json", a->campaign->source, strlen(a->campaign->source),
 		     a->arena, a->failure) < 0 ||
 	    put_listings(a, folder) < 0)
@@ -107,13 +137,9 @@ int evidence_inputs(const struct study *study, const char *from, const char *fol
 	validate_readings(study, out);
 	if (finish(out, "readings.json", a->failure) < 0)
 		return -1;
-	if (from) {
-		const char *text = read_file(a->arena, from, &length, a->failure);
-
-		if (!text || put_text(folder, "from.json", text, length, a->arena, a->failure) < 0)
-			return -1;
-	}
-	return 0;
+	if (measured && put_copy(folder, "measured", measured, a) < 0)
+		return -1;
+	return from ? put_copy(folder, "from.json", from, a) : 0;
 }
 
 /* as sha256sum prints them, so that it can check them */

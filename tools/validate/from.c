@@ -137,7 +137,7 @@ static int read_event(const struct document *doc, const struct json_object *even
 }
 
 static int read_result(const struct document *doc, const struct json_object *result,
-		       const struct campaign *campaign, struct carried *carried, size_t *count)
+		       struct analysis *a, struct carried *carried, size_t *count)
 {
 	const char *name = document_text(doc, result, "campaign", NULL);
 	const struct json_object *events =
@@ -150,7 +150,11 @@ static int read_result(const struct document *doc, const struct json_object *res
 
 		if (!text)
 			return -1;
-		number = campaign_event(campaign, text);
+		number = campaign_event(a->campaign, text);
+		if (number < 0)
+			a->strangers = arena_printf(doc->arena, "%s%s%s",
+						    a->strangers ? a->strangers : "",
+						    a->strangers ? ", " : "", text);
 		if (number < 0 || carried[number].campaign)
 			continue;
 		if (read_event(doc, event, name, &carried[number]) < 0)
@@ -178,7 +182,7 @@ int from_read(struct analysis *a, const char *path, struct carried *carried)
 	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
 		const struct json_object *result = element(&doc, list, i);
 
-		ret = result ? read_result(&doc, result, a->campaign, carried, &count) : -1;
+		ret = result ? read_result(&doc, result, a, carried, &count) : -1;
 		if (ret < 0)
 			break;
 	}
@@ -258,12 +262,15 @@ static void judge_set(struct analysis *a, size_t event, struct carried *c)
 	} else {
 		if (!both.space.solutions)
 			c->result = CARRIED_REFUTED;
+		else if (here.space.solutions == UINT64_MAX)
+			c->text = "more than 2^64 rules fit here";
 		else if (both.space.solutions == here.space.solutions)
 			c->result = CARRIED_CONFIRMED;
-		c->text = arena_printf(a->arena,
-				       "of %" PRIu64 " rules that fit here, %" PRIu64
-				       " also fitted there",
-				       here.space.solutions, both.space.solutions);
+		if (!c->text)
+			c->text = arena_printf(a->arena,
+					       "of %" PRIu64 " rules that fit here, %" PRIu64
+					       " also fitted there",
+					       here.space.solutions, both.space.solutions);
 		search_free(&both);
 	}
 	search_free(&here);
@@ -272,6 +279,7 @@ static void judge_set(struct analysis *a, size_t event, struct carried *c)
 void from_judge(struct analysis *a, size_t event, struct carried *c)
 {
 	c->result = CARRIED_UNTESTED;
+	c->text = NULL;
 	if (c->rule.given)
 		judge_rule(a, event, c);
 	else

@@ -141,6 +141,9 @@ static int resolve(struct analysis *a, const char *name, struct perf_event_attr 
 		error = perfctr_selection_new(device, &selection);
 	if (!error && perfctr_selection_add(selection, name) < 0)
 		error = -ENOENT;
+	/* a pattern: a campaign needs one event */
+	if (!error && perfctr_selection_request_count(selection) != 1)
+		error = -E2BIG;
 	if (!error) {
 		const struct drm_perfctr_block_request *r = perfctr_selection_request(selection, 0);
 
@@ -364,8 +367,11 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 	} while (best->interrupts && count < ATTEMPTS);
 	cpu->repeated += count - 1;
 	reading.value = best->counted.value;
-	if (best->interrupts)
+	if (best->interrupts) {
+		reading.raw = reading.value;
+		reading.interrupts = best->interrupts;
 		reading.value = without_interrupts(cpu, attempts, best);
+	}
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
 	return 0;
 }
@@ -523,6 +529,8 @@ static const char *why_not(struct analysis *a, int error)
 {
 	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
 		return "not measured: this CPU has no PMU that counts it";
+	if (error == -E2BIG)
+		return "not measured: its counter names several events";
 	return arena_printf(a->arena, "not measured: %s", strerror(-error));
 }
 

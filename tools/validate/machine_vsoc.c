@@ -12,7 +12,7 @@
 #include "lib/rows.h"
 #include "vsoc-job/runner.h"
 
-enum { TIMEOUT_S = 30, MAX_WORDS = 32 };
+enum { TIMEOUT_S = 30, MAX_WORDS = 32, MAX_TRIES = 3 };
 
 /* a command that is a program */
 #define RUN "run "
@@ -65,8 +65,10 @@ static int select_events(struct analysis *a, struct vsoc *v)
 		long group;
 
 		v->group_of[e] = -1;
-		if (!*event->counter)
+		if (!*event->counter) {
+			a->unavailable[e] = "not measured: the campaign names no counter of it";
 			continue;
+		}
 		group = find_group(a, v, event);
 		if (group < 0)
 			return -1;
@@ -191,9 +193,12 @@ static int run_program(struct analysis *a, const struct point *point, const char
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return fail(a->failure, "%s: %s", point->label, strerror(errno));
+	if (WIFSIGNALED(status))
+		return fail(a->failure, "%s: %s was killed by signal %d", point->label, words[0],
+			    WTERMSIG(status));
 	if (status)
-		return fail(a->failure, "%s: %s failed, wait status %#x", point->label, words[0],
-			    status);
+		return fail(a->failure, "%s: %s ended with status %d", point->label, words[0],
+			    WEXITSTATUS(status));
 	return 0;
 }
 
@@ -238,7 +243,17 @@ static int add_samples(struct perfctr_cursor *cursor, struct perfctr_totals *tot
 		if (error)
 			return error;
 	}
-	return got == -ENODEV ? 0 : got;
+	return got;
+}
+
+/* Whether totals are less than what the hardware counted; the samples say so. */
+static bool has_losses(const struct perfctr_totals *totals)
+{
+	const struct perfctr_span *span = perfctr_totals_span(totals);
+
+	return span->lost_ns || span->missing_samples ||
+	       span->flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW |
+			      DRM_PERFCTR_SAMPLE_RESET);
 }
 
 /* Counts the events of a group while the work is done. */
@@ -266,13 +281,30 @@ static int count_work(struct analysis *a, struct vsoc *v, const struct group *gr
 	return ret;
 }
 
+/* the only row of a counter that is named without its block, or NULL */
+static const struct row *find_alone(const struct rows *rows, const char *counter)
+{
+	const struct row *found = NULL;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		if (strcmp(rows->rows[i].counter, counter))
+			continue;
+		if (found)
+			return NULL;
+		found = &rows->rows[i];
+	}
+	return found;
+}
+
 /* a single block, or all blocks of a type together */
 static const struct row *find_row(const struct rows *blocks, const struct rows *types,
 				  const char *counter)
 {
 	const struct row *row = rows_find(types, counter, 0);
 
-	return row ? row : rows_find(blocks, counter, 0);
+	if (!row)
+		row = rows_find(blocks, counter, 0);
+	return row ? row : find_alone(types, counter);
 }
 
 static int add_reading(struct analysis *a, const struct vsoc *v, size_t number,
@@ -286,16 +318,13 @@ static int add_reading(struct analysis *a, const struct vsoc *v, size_t number,
 	};
 
 	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
-	if (row) {
-		if (row->state != PERFCTR_VALUE_OK ||
-		    row->flags & (PERFCTR_VALUE_ESTIMATED | PERFCTR_VALUE_PARTIAL))
-			return fail(a->failure,
-				    "%s: %s was not measured all the time; count fewer events in "
-				    "one group",
-				    point->label, event->name);
-		reading.value = row->value;
-		reading.units = row->info->blocks ? row->info->blocks : 1;
-	}
+	if (row->state != PERFCTR_VALUE_OK ||
+	    row->flags & (PERFCTR_VALUE_ESTIMATED | PERFCTR_VALUE_PARTIAL))
+		return fail(a->failure,
+			    "%s: %s was not measured all the time; count fewer events in one group",
+			    point->label, event->name);
+	reading.value = row->value;
+	reading.units = row->info->blocks ? row->info->blocks : 1;
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
 	return 0;
 }
@@ -314,23 +343,47 @@ static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
 	for (size_t e = 0; !ret && e < c->event_count; e++) {
 		const struct event *event = &c->events[e];
 		bool is_anchor = c->anchor && !strcmp(c->anchor, event->name);
-		const struct row *row = NULL;
+		const struct row *row;
 
-		if (!benchmark_states(&c->benchmarks[point->benchmark], e))
+		if (!benchmark_states(&c->benchmarks[point->benchmark], e) ||
+		    (v->group_of[e] != (long)group && !is_anchor))
 			continue;
-		/* an event without a counter counts zero: that is a measurement too */
-		if (*event->counter ? v->group_of[e] != (long)group && !is_anchor : group > 0)
-			continue;
-		if (*event->counter)
-			row = find_row(&blocks, &types, event->counter);
-		if (row || !*event->counter)
+		row = find_row(&blocks, &types, event->counter);
+		if (row)
 			ret = add_reading(a, v, e, event, point, row);
 		else
-			ret = fail(a->failure, "%s: no sample has '%s'", event->name,
-				   event->counter);
+			ret = fail(a->failure, "%s: '%s' is not one counter of the samples",
+				   event->name, event->counter);
 	}
 	rows_free(&blocks);
 	rows_free(&types);
+	return ret;
+}
+
+/* Counts a group once more if counts were lost: they say nothing of the counter. */
+static int measure_group(struct analysis *a, struct vsoc *v, size_t group,
+			 const struct point *point)
+{
+	int ret = 1;
+
+	for (unsigned int tries = 1; ret > 0; tries++) {
+		struct perfctr_totals *totals;
+
+		if (perfctr_totals_new(v->ctx, &totals))
+			return fail(a->failure, "out of memory");
+		ret = count_work(a, v, &v->groups[group], point, totals);
+		if (!ret && !has_losses(totals))
+			ret = add_readings(a, v, group, point, totals);
+		else if (!ret && tries < MAX_TRIES)
+			ret = 1;
+		else if (!ret)
+			ret = fail(a->failure, "%s: the hardware lost counts, in each of %d tries",
+				   point->label, MAX_TRIES);
+		perfctr_totals_unref(totals);
+		v->run++;
+		/* number of the last of several kernels */
+		v->sequence += (uint64_t)point->kernels;
+	}
 	return ret;
 }
 
@@ -341,21 +394,9 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 	const struct point *point = &a->points[number];
 	int ret = 0;
 
-	for (size_t g = 0; g < v->group_count && !ret; g++) {
-		struct perfctr_totals *totals;
-
-		if (!perfctr_selection_request_count(v->groups[g].selection))
-			continue;
-		if (perfctr_totals_new(v->ctx, &totals))
-			return fail(a->failure, "out of memory");
-		ret = count_work(a, v, &v->groups[g], point, totals);
-		if (!ret)
-			ret = add_readings(a, v, g, point, totals);
-		perfctr_totals_unref(totals);
-		v->run++;
-		/* number of the last of several kernels */
-		v->sequence += (uint64_t)point->kernels;
-	}
+	for (size_t g = 0; g < v->group_count && !ret; g++)
+		if (perfctr_selection_request_count(v->groups[g].selection))
+			ret = measure_group(a, v, g, point);
 	return ret;
 }
 

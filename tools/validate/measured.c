@@ -351,8 +351,9 @@ static int json_parameters(const struct document *doc, const struct json_object 
 static int json_reading(const struct document *doc, const struct json_object *row,
 			const struct campaign *campaign, struct reading *reading)
 {
-	static const char *const keys[] = { "benchmark", "event",    "parameters", "value", "run",
-					    "sequence",	 "expected", "units",	   NULL };
+	static const char *const keys[] = { "benchmark", "event",      "parameters", "value",
+					    "run",	 "sequence",   "expected",   "units",
+					    "raw",	 "interrupts", NULL };
 	struct json_object *member;
 
 	*reading = (struct reading){ 0 };
@@ -367,6 +368,8 @@ static int json_reading(const struct document *doc, const struct json_object *ro
 	reading->run = document_u64(doc, row, "run", INT64_MAX, 0);
 	reading->sequence = document_u64(doc, row, "sequence", INT64_MAX, NO_SEQUENCE);
 	reading->units = document_u64(doc, row, "units", MAX_UNITS, 0);
+	reading->raw = document_u64(doc, row, "raw", UINT64_MAX, 0);
+	reading->interrupts = document_u64(doc, row, "interrupts", UINT64_MAX, 0);
 	reading->has_published = json_object_object_get_ex(row, "expected", NULL);
 	reading->published = document_u64(doc, row, "expected", UINT64_MAX, 0);
 	return json_parameters(doc, row, &campaign->benchmarks[reading->benchmark], reading);

@@ -23,6 +23,8 @@ struct reading {
 	uint64_t sequence; /* position of the work in time, or NO_SEQUENCE */
 	uint64_t units; /* blocks that counted; 0: unknown */
 	uint64_t value;
+	uint64_t interrupts; /* during the reading, of which the counts were subtracted, or 0 */
+	uint64_t raw; /* the value before that */
 	uint64_t published; /* what the source of the data expected */
 	bool has_published; /* whether @published was given */
 	unsigned int line; /* in a file of CSV */

@@ -71,11 +71,19 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 /* --- a folder with all that an assessor needs, from which the verdicts can be made again --- */
 
 /*
- * Create the folder and write a study's inputs: campaign, listings, readings.
- * @from: the file of --from, or NULL; @folder: must not exist.
+ * Create the folder.
+ * @folder: must not exist.
+ * Return: 0; -1 with @failure.
+ */
+int evidence_begin(const struct campaign *campaign, const char *folder, struct failure *failure);
+
+/*
+ * Write a study's inputs: campaign, listings, readings.
+ * @measured: the file of --measured; @from: that of --from; either may be NULL.
  * Return: 0; -1 with the analysis' failure.
  */
-int evidence_inputs(const struct study *study, const char *from, const char *folder);
+int evidence_inputs(const struct study *study, const char *measured, const char *from,
+		    const char *folder);
 
 /*
  * Write the results, a description and the hashes of all files into the current directory.

@@ -54,6 +54,10 @@ static struct json_object *rows_json(const struct study *study)
 		if (r->has_published)
 			json_add_u64(row, "expected", r->published);
 		json_add_u64(row, "value", r->value);
+		if (r->interrupts) {
+			json_add_u64(row, "raw", r->raw);
+			json_add_u64(row, "interrupts", r->interrupts);
+		}
 	}
 	return rows;
 }
@@ -292,6 +296,7 @@ static struct json_object *study_json(const struct report *report, const struct 
 	for (size_t e = 0; e < a->campaign->event_count; e++)
 		json_object_array_add(events, event_json(report, study, e));
 	json_add(s, "events", events);
+	json_add_text(s, "carried_untested", a->strangers);
 	json_add(s, "relations", relations_json(study));
 	json_add(s, "next", next_json(study));
 	json_add(s, "dropped_readings", json_object_new_uint64(a->dropped));

@@ -89,10 +89,23 @@ static void print_verdicts(const struct report *report, const struct study *stud
 			o->reason);
 		if (o->definition && o->verdict != VERDICT_TRUSTED)
 			fprintf(out, "  %-22s %-12s = %s\n", "", "", o->definition);
+		if (c->events[e].accept.absolute || c->events[e].accept.relative_ppm)
+			fprintf(out,
+				"  %-22s %-12s accepted: differences of %" PRIu64 " or %" PRIu64
+				" ppm\n",
+				"", "", c->events[e].accept.absolute,
+				c->events[e].accept.relative_ppm);
 		if (study->carried && study->carried[e].campaign)
 			fprintf(out, "  %-22s %-12s %s\n", "", "",
 				carried_text(&study->carried[e], report->arena));
 	}
+}
+
+static void print_strangers(const struct study *study, FILE *out)
+{
+	if (study->analysis.strangers)
+		fprintf(out, "\n  untested, as the campaign has no such event: %s\n",
+			study->analysis.strangers);
 }
 
 static void print_relations(const struct study *study, FILE *out)
@@ -170,6 +183,7 @@ void validate_text(const struct report *report, FILE *out)
 			fputc('\n', out);
 		print_tables(study, out);
 		print_verdicts(report, study, out);
+		print_strangers(study, out);
 		print_relations(study, out);
 		print_chains(report, study, out);
 		print_next(study, out);

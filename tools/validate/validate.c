@@ -42,7 +42,7 @@ static const char help[] =
 	"Verdicts: TRUSTED as documented; EXPLAINED not as documented, but one definition is\n"
 	"left; QUARANTINED several are; UNTRUSTED none is. docs/validate.md has the formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
-	"5 a counter is neither.\n";
+	"5 a counter is neither; one that could not be measured here does not matter.\n";
 
 struct options {
 	const char *measured;
@@ -98,6 +98,8 @@ static int load(struct validator *v, const char *which, struct study *study)
 		.may_run = v->options->run_programs,
 	};
 	if (analysis_begin(&study->analysis) < 0)
+		return -1;
+	if (v->options->evidence && evidence_begin(campaign, v->options->evidence, &v->failure) < 0)
 		return -1;
 	if (!v->options->from)
 		return 0;
@@ -414,7 +416,8 @@ static int write_evidence(struct validator *v)
 	struct report report;
 	int status;
 
-	if (evidence_inputs(&v->studies[0], v->options->from, v->options->evidence) < 0)
+	if (evidence_inputs(&v->studies[0], v->options->measured, v->options->from,
+			    v->options->evidence) < 0)
 		return failed(v);
 	if (chdir(v->options->evidence) < 0) {
 		app_error(v->app, "%s: %s", v->options->evidence, strerror(errno));
@@ -539,6 +542,9 @@ static int validate_run(struct app *app, int argc, char **argv)
 		if (!status)
 			status = conclude(&v);
 	}
+	/* an empty folder; it is kept if something was measured */
+	if (status && options.evidence)
+		rmdir(options.evidence);
 	arena_free(&v.arena);
 	return status;
 }

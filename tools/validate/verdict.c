@@ -290,8 +290,9 @@ static void explain(const struct analysis *a, size_t number, const struct rule *
 			reason);
 		return;
 	}
-	step(o, VERDICT_EXPLAINED);
 	o->reason = reason;
+	/* the right definition of a counter that cannot count is of no use */
+	step(o, rule->count ? VERDICT_EXPLAINED : VERDICT_UNTRUSTED);
 }
 
 /* whether two rules are equal at all measured points, by their weights of each feature */

@@ -201,6 +201,10 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 	uint64_t enabled_ns, running_ns;
 
 	add_counters(totals, b, mask);
+	b->info.states |= block->states;
+	/* what belongs to another partition is no part of a sum */
+	if (totals->by_type && block->states & DRM_PERFCTR_STATE_UNAVAILABLE && !block->valid_mask)
+		return;
 	for (unsigned int n = 0; mask; n++, mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
 		struct totals_counter *c = &b->counters[bit];
@@ -221,7 +225,6 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 	}
 	b->pending_mask |= block->enable_mask;
 	b->pending_blocks++;
-	b->info.states |= block->states;
 	b->info.clock_cycles += block->clock_cycles;
 	if (perfctr_block_read_times(block, &enabled_ns, &running_ns)) {
 		b->info.time_enabled += enabled_ns;

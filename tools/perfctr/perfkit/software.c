@@ -38,21 +38,35 @@ static const char *take_word(const char *at, char *word, size_t size)
 	return at + length;
 }
 
-/* Return: where the line ends, NULL: it has no value. */
-static const char *take_line(const char *at, struct value *value)
+static bool parse_value(const char *at, const char *line_end, struct value *value)
 {
 	char *end;
 
-	*value = (struct value){ 0 };
-	at = *at == '\n' ? take_word(at + 1, value->name, sizeof(value->name)) : NULL;
+	at = take_word(at, value->name, sizeof(value->name));
 	if (!at || *at != ' ' || !isdigit((unsigned char)at[1]))
-		return NULL;
+		return false;
 	errno = 0;
 	value->number = strtoull(at + 1, &end, 10);
 	if (errno || value->number > INT64_MAX)
+		return false;
+	return (*end == ' ' ? take_word(end + 1, value->unit, sizeof(value->unit)) : end) ==
+	       line_end;
+}
+
+/*
+ * @value: set; without a name if the line has none: drivers name counters as they like.
+ * Return: where the line ends, NULL: it is none.
+ */
+static const char *take_line(const char *at, struct value *value)
+{
+	const char *end = at + 1 + (*at ? strcspn(at + 1, "\n") : 0);
+
+	*value = (struct value){ 0 };
+	if (*at != '\n')
 		return NULL;
-	at = *end == ' ' ? take_word(end + 1, value->unit, sizeof(value->unit)) : end;
-	return at && (!*at || *at == '\n') ? at : NULL;
+	if (!parse_value(at + 1, end, value))
+		value->name[0] = '\0';
+	return end;
 }
 
 bool perfkit_software_check(const char *text)
@@ -131,6 +145,8 @@ int perfkit_software_add(struct perfkit_software *software, const char *text, ui
 		int n;
 
 		text = take_line(text, &value);
+		if (!value.name[0])
+			continue;
 		n = find(software, value.name, value.unit);
 		if (n == -ENOMEM)
 			return n;

@@ -518,7 +518,7 @@ def evidence():
         run("-o", "/dev/null", "-m", table, "--from", first, "--evidence", folder, status=DOUBT)
         names = {"README.txt", "SHA256SUMS", "campaign.json", "readings.json", "from.json",
                  "result.json", "report.txt", "report.html", "matrix-copy.lst", "float-loop.lst",
-                 "executed-nop.lst"}
+                 "executed-nop.lst", "measured"}
         check(set(os.listdir(folder)) == names, f"{os.listdir(folder)}")
         subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=folder,
                        check=True)
