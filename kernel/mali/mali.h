@@ -103,10 +103,6 @@ struct mali_as {
 	u32 reg[MALI_AS_BYTES / 4];	/* as written, and the last fault */
 	u64 root;	/* physical address of the table in use, set by UPDATE */
 	unsigned int commands;	/* that it got */
-	/* the last page that was translated: its number plus one, what the table had, its memory */
-	u64 tlb_page;
-	u64 tlb_entry;
-	u64 tlb_pa;
 	u64 config;	/* of @root, as in TRANSCFG; MALI_MODE_UNMAPPED: nothing is translated */
 };
 

@@ -2,9 +2,8 @@
 /*
  * Address spaces: their registers, page-table walks, accesses to the host's memory.
  *
- * Tables are those of Arm's LPAE, stage 1, 4 KiB granule. The TLB of an address space is its last
- * translation, until any command: a driver that changes tables without one accesses what was there.
- * A locked region stalls no access.
+ * Tables are those of Arm's LPAE, stage 1, 4 KiB granule. There is no TLB: each access walks the
+ * table, so a flush has nothing to do. A locked region stalls no access.
  */
 #include <linux/bitfield.h>
 #include <linux/bits.h>
@@ -72,7 +71,6 @@ void mali_as_write(struct mali_gpu *gpu, u32 offset, u32 value)
 	switch (offset) {
 	case MALI_AS_COMMAND:
 		as->commands++;
-		as->tlb_page = 0;
 		if (value == MALI_AS_COMMAND_UPDATE) {
 			as->root = reg64(as, MALI_AS_TRANSTAB) & ENTRY_ADDRESS;
 			as->config = config_of(as);
@@ -115,17 +113,12 @@ static bool is_memory(u64 pa)
 }
 
 /* returns zero and @pa, or the exception */
-static u32 walk(struct mali_gpu *gpu, struct mali_as *as, u64 va, u32 access, u64 *pa)
+static u32 walk(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 access, u64 *pa)
 {
 	const bool old = FIELD_GET(MALI_TRANSCFG_MODE, as->config) == MALI_MODE_TRANSTAB;
-	const u64 page = (va >> GRANULE_SHIFT) + 1, offset = va & (BIT(GRANULE_SHIFT) - 1);
 	u64 table = as->root;
 	u32 fault;
 
-	if (as->tlb_page == page && !fault_of_leaf(as, as->tlb_entry, access)) {
-		*pa = as->tlb_pa + offset;
-		return 0;
-	}
 	for (unsigned int level = 0; level < TABLE_LEVELS; level++) {
 		unsigned int shift = GRANULE_SHIFT + (LAST_LEVEL - level) * TABLE_BITS;
 		u64 index = (va >> shift) & (BIT(TABLE_BITS) - 1);
@@ -148,17 +141,12 @@ static u32 walk(struct mali_gpu *gpu, struct mali_as *as, u64 va, u32 access, u6
 			return fault + level;
 		mali_count_walk_locked(gpu, level);
 		*pa = (entry & ENTRY_ADDRESS & ~(BIT_ULL(shift) - 1)) | (va & (BIT_ULL(shift) - 1));
-		if (!is_memory(*pa))
-			return MALI_EXCEPTION_ADDRESS_SIZE_OUT + level;
-		as->tlb_page = page;
-		as->tlb_entry = entry;
-		as->tlb_pa = *pa - offset;
-		return 0;
+		return is_memory(*pa) ? 0 : MALI_EXCEPTION_ADDRESS_SIZE_OUT + level;
 	}
 	return MALI_EXCEPTION_TRANSLATION;
 }
 
-static u32 translate(struct mali_gpu *gpu, struct mali_as *as, u64 va, u32 access, u64 *pa)
+static u32 translate(struct mali_gpu *gpu, const struct mali_as *as, u64 va, u32 access, u64 *pa)
 {
 	u32 bits;
 

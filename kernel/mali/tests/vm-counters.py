@@ -342,7 +342,7 @@ def very_late_sample():
     stat.end()
     # the source is kept for a second
     time.sleep(1.5)
-    with subprocess.Popen(["mali-job", "-d", node(), "-n", "4", "-s", "700", "store"],
+    with subprocess.Popen(["mali-job", "-d", node(), "-n", "4", "-s", "1000", "store"],
                           stdout=subprocess.PIPE, text=True) as job:
         time.sleep(2.5)
         fail("sample", 0)
