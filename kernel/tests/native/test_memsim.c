@@ -305,6 +305,24 @@ TEST(memory_bounds_what_is_written)
 	}
 }
 
+/* also while nobody passes a memory that is busy with something else for many runs */
+TEST(window_bounds_what_is_in_flight)
+{
+	for (unsigned int window = 1; window <= 16; window *= 4) {
+		const struct memsim_flow flow = full(MEMSIM_READ, 1ULL << 40, window);
+
+		begin(false);
+		memsim_open(&sim, 0, &flow);
+		memsim_offer(&sim, 0, 1 << 24, 0);
+		sim.servers[DRAM].credit_ps = -500000000;
+		for (unsigned int i = 0; i < 100; i++) {
+			memsim_run(&sim, 20000000);
+			check(fabs((double)sim.flows[0].count.outstanding_ps[0] /
+				   (window * sim.now_ps) - 1) < 0.02);
+		}
+	}
+}
+
 /* --- cache ---------------------------------------------------------------- */
 
 /* the oracle: a list of lines, most recently used first; a hit is a distance below the ways */
@@ -399,6 +417,20 @@ TEST(ranges_hit_like_an_lru_stack)
 		check(sim.caches[0].used <= 512);
 	}
 	check(hits > 1000 && found.writebacks > 1000);
+}
+
+/* lines without neighbours, each a range of its own, cost a large range nothing */
+TEST(single_lines_do_not_evict_a_large_range)
+{
+	struct memsim_lookup found = { 0 };
+
+	begin(false);
+	memsim_access(&sim.caches[0], 0, 2048, MEMSIM_WRITE, 0, &found);
+	for (unsigned int i = 0; i < 500; i++)
+		memsim_access(&sim.caches[0], 1000000 + 1000 * i, 1, MEMSIM_READ, 0, &found);
+	memsim_access(&sim.caches[0], 0, 2048, MEMSIM_READ, 0, &found);
+	check_eq(found.hits, 2048);
+	check_eq(found.writebacks, 0);
 }
 
 /* --- core ----------------------------------------------------------------- */

@@ -84,6 +84,8 @@ static const char *check_copy(const struct drm_vsoc_cmd_copy *c)
 		return "bytes is above max_units or no multiple of 64";
 	if (!is_line(c->address))
 		return "address is no multiple of 64";
+	if (c->bytes > -c->address && c->address)
+		return "address and bytes are beyond 2^64";
 	if (c->reserved || c->reserved2 || c->pad)
 		return "reserved, reserved2 and pad must be zero: hits and latency are not given";
 	if (!c->flags || c->flags & ~flags || hweight32(c->flags) > VSOC_MAX_STREAMS)

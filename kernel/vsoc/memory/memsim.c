@@ -271,15 +271,17 @@ static u64 look_up(struct memsim *sim, struct memsim_flow *f, struct memsim_cach
 	written_far = now->far_writebacks - far;
 	count_requests(sim, cache->memory, written);
 	count_requests(sim, cache->far, written_far);
-	set_shares(sim, f, div64_u64(misses * ONE, f->lines), div64_u64(written * ONE, f->lines),
-		   div64_u64(written_far * ONE, f->lines));
+	/* a range that made room for another is no share: the servers' credit has it */
+	set_shares(sim, f, div64_u64(misses * ONE, f->lines),
+		   div64_u64(min(written, f->lines) * ONE, f->lines),
+		   div64_u64(min(written_far, f->lines) * ONE, f->lines));
 	return misses;
 }
 
 /* the lines of a flow pass: looks them up and counts them */
 static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 {
-	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS], deep = f->lines, ps;
+	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS], deep = f->lines, ps, stall_ps, left;
 	const u32 hops = deep ? f->hop_count : 0;
 
 	for (u32 i = 0; i < hops; i++) {
@@ -293,15 +295,24 @@ static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 	}
 	/* what really missed may take more time than the window had */
 	ps = hop_times(sim, f, times, &f->base_ps);
-	f->credit = min(f->room - min(f->room, f->lines * ps), f->window * ps);
+	left = f->room - min(f->room, f->lines * ps);
+	f->credit = min(left, f->window * f->base_ps);
+	f->line += f->lines;
+	f->waiting -= f->lines;
+	/* those that stand at a full server for longer than the run */
+	stall_ps = div_u64(left - f->credit, f->window) * min_t(u64, f->waiting, f->window);
+	for (u32 i = 0; stall_ps && i < f->hop_count; i++) {
+		f->count.outstanding_ps[i] += stall_ps;
+		f->count.latency_ps[i] += stall_ps;
+		if (f->hops[i].cache != MEMSIM_NONE)
+			stall_ps = part(stall_ps, f->missed);
+	}
 	for (u32 i = 0; i < hops; i++) {
 		f->count.entered[i] += lines[i];
 		f->count.left[i] += lines[i];
 		f->count.outstanding_ps[i] += lines[i] * times[i];
 		f->count.latency_ps[i] += lines[i] * times[i];
 	}
-	f->line += f->lines;
-	f->waiting -= f->lines;
 }
 
 /* which flows and servers are in use, and how fast they are then */

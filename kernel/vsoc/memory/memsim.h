@@ -11,8 +11,11 @@
  * Exact mode simulates each request as events. Coarse mode, the default, treats what was offered
  * for a run as a fluid: it solves for the waiting time at which closed loops of @window requests
  * just fill a saturated server, adds the mean wait of M/D/1 below saturation, and keeps the cache
- * as ranges of lines. Its cost does not depend on the number of lines. Both count each line once,
- * at each hop.
+ * as at most MEMSIM_EXTENTS ranges of lines, the smallest of which makes room for another. Its cost
+ * does not depend on the number of lines. Both count each line once, at each hop.
+ *
+ * Coarse mode takes arrivals for random: below saturation a single regular stream waits twice as
+ * long as in exact mode. Beside a writer that fills the memory, a reader waits up to a third less.
  */
 #ifndef _MEMSIM_H_
 #define _MEMSIM_H_

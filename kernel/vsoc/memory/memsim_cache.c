@@ -128,6 +128,20 @@ static u64 evict(struct memsim_cache *c, u64 lines, struct memsim_lookup *out)
 	return lines;
 }
 
+/* makes room for another extent: the smallest one costs least, the oldest of these first */
+static void drop_extent(struct memsim_cache *c, struct memsim_lookup *out)
+{
+	u32 least = 0;
+
+	for (u32 i = 1; i < c->extent_count; i++)
+		if (c->extents[i].lines < c->extents[least].lines)
+			least = i;
+	c->used -= c->extents[least].lines;
+	count_evict(out, c->extents[least].first, c->extents[least].lines,
+		    c->extents[least].dirty, c->extents[least].holder);
+	remove_extent(c, least);
+}
+
 /* takes [@line, @line + @lines) out of extent @i */
 static void cut(struct memsim_cache *c, u32 i, u64 line, u64 lines)
 {
@@ -190,7 +204,7 @@ static u64 access_range(struct memsim_cache *c, u64 line, u64 lines, enum memsim
 
 	/* a cut and an extent more must fit */
 	while (c->extent_count > MEMSIM_EXTENTS - 2)
-		evict(c, U64_MAX, out);
+		drop_extent(c, out);
 	i = find_extent(c, line, &run);
 	if (i < c->extent_count) {
 		const struct memsim_extent e = c->extents[i];
