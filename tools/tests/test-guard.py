@@ -30,8 +30,9 @@ def mistakes_have_advice():
             (GOOD + " action=cpu.max:0%", "report, freeze"), (GOOD + " on_loss=pray", "freeze or"),
             (GOOD + " allow_untrusted=maybe", "yes or no"), (GOOD + " cgroup=../x", "a path below"),
             (GOOD + " cgroup=a pid=1", "another target"), (GOOD + " pid=1 action=freeze", "cgroup"),
-            (GOOD + " pid=1 action=hold", "hold needs context"),
-            (GOOD + " cgroup=a action=stop", "a cgroup can be frozen")):
+            (GOOD + " pid=1", "its cgroup (freeze) or its context (hold)"),
+            (GOOD + " cgroup=/tmp/x", "a path below"), (GOOD + " cgroup=" + "x" * 4001, "a path"),
+            (GOOD + " pid=1 action=stop", "report, freeze, cpu.max:PERCENT% or hold")):
         error = guard("-b", text)
         check(wanted in error, f"{text!r}: {error}")
     check("no budget" in guard(), "without a budget")
@@ -45,7 +46,7 @@ def mistakes_have_advice():
 def configuration_is_robust():
     """a configuration file: each mistake has its line; random bytes and cuts do no harm"""
     lines = ["; a comment", "[budget hog]", "device = local", "event = software/page-faults/",
-             "limit = 2G/s", "window = 10ms", "pid = 1", "action = stop", "on_loss = release"]
+             "limit = 2G/s", "window = 10ms", "pid = 1", "action = hold", "on_loss = release"]
     with tempfile.NamedTemporaryFile() as file:
         def config(data, status=2):
             file.seek(0)

@@ -27,7 +27,7 @@ static const char help[] =
 	"                        window=TIME      10ms; period=TIME between samples: a tenth\n"
 	"                        cgroup=PATH | pid=NUMBER | context=NUMBER|all\n"
 	"                                         the target; the command if there is none\n"
-	"                        action=freeze|cpu.max:PERCENT%|stop|hold|report\n"
+	"                        action=freeze|cpu.max:PERCENT%|hold|report\n"
 	"                        on_loss=freeze|release   if counts are lost (freeze)\n"
 	"                        device=DEVICE    node, driver or local (first)\n"
 	"                        allow_untrusted=yes\n"
@@ -187,7 +187,7 @@ static int take_over(struct guard *g, struct watcher *w)
 	kill(w->pid, SIGKILL);
 	reap(w, true);
 	for (size_t n = 0; n < g->count; n++)
-		policy_on_loss(g, &g->budgets[n], reason);
+		policy_on_loss(g, &g->budgets[n], reason, perfctr_time_raw_ns());
 	app_error(g->app, "%s; start it again: it releases what is held", reason);
 	return EXIT_FAILED;
 }
@@ -235,6 +235,7 @@ static int supervise(struct guard *g, struct signals *signals)
 int guard_run(struct app *app, int argc, char **argv)
 {
 	struct guard g = { .app = app,
+			   .supervisor = -1,
 			   .command = { .shared_fd = -1,
 					.watched_fd = -1,
 					.child = { .pid = -1, .go_fd = -1, .error_fd = -1 } } };

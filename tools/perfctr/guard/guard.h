@@ -52,7 +52,6 @@ enum target_action {
 	TARGET_FREEZE, /* cgroup.freeze */
 	TARGET_CPU_MAX, /* cpu.max of the cgroup */
 	TARGET_HOLD, /* the virtual GPU's scheduler holds contexts */
-	TARGET_STOP, /* SIGSTOP */
 };
 
 struct target {
@@ -63,13 +62,13 @@ struct target {
 	bool has_context;
 	uint32_t context; /* DRM_VSOC_CTX_ALL: all */
 	unsigned int cpu_percent; /* TARGET_CPU_MAX: of one CPU, while held */
-	char cpu_max[64]; /* contents of the file before */
+	uint64_t inode; /* of the cgroup */
 };
 
-/* "freeze", "cpu.max" and so on */
 /* Choose the process. */
 void target_set_process(struct target *target, pid_t pid);
 
+/* "freeze", "cpu.max" and so on */
 const char *target_action_name(enum target_action action);
 
 /* Read an action: a name, or "cpu.max:20%". Return: 0; -EINVAL. */
@@ -83,11 +82,17 @@ int target_open(struct target *target, char *error, size_t size);
 
 /*
  * Hold or release. Returns when the target has stopped: a cgroup when the kernel reports it frozen.
- * Processes and contexts that come later are not held: repeat the call.
- * Return: 0 or a negative errno; -ESRCH there is nothing to hold any more; -ETIMEDOUT tasks of the
- * cgroup do not freeze, they stay in a system call.
+ * Files that the process opens later are not held: repeat the call.
+ * Return: 0 or a negative errno; -ESRCH there is nothing to hold any more; -ENXIO the process has
+ * no such context; -ETIMEDOUT tasks of the cgroup do not freeze, they stay in a system call.
  */
 int target_set(const struct target *target, bool hold);
+
+/* Whether holding one holds the other, by the same means. */
+bool target_overlaps(const struct target *a, const struct target *b);
+
+/* Whether the cgroup is another one of that name than at the last call. */
+bool target_was_replaced(struct target *target);
 
 /* --- budgets ------------------------------------------------------------------------- */
 
@@ -109,7 +114,8 @@ struct budget {
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
 	struct perfctr_totals *totals; /* of the last sample */
-	bool held;
+	bool held; /* shall be */
+	int error; /* of the last hold or release */
 	/* counts are incomplete until a whole window without a loss follows this time; 0: fine */
 	uint64_t lost_ns;
 	uint64_t retry_ns; /* when to open a lost session again */
@@ -132,6 +138,9 @@ struct guard {
 	bool json, quiet, verbose, in_stream, allow_untrusted;
 	struct command command;
 	FILE *log; /* JSON lines, NULL: none */
+	/* the watcher's */
+	int supervisor; /* socket */
+	uint64_t beat_ns;
 };
 
 /* --- policy.c ------------------------------------------------------------------------ */
@@ -175,5 +184,5 @@ struct json_object *log_record(const char *kind, const struct budget *budget);
 void log_write(const struct guard *guard, const struct budget *budget, struct json_object *record,
 	       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Apply the policy of a loss: hold or release the target; log it. */
-void policy_on_loss(struct guard *guard, struct budget *budget, const char *reason);
+/* Apply the policy of a loss at that time: hold or release the target; log it. */
+void policy_on_loss(struct guard *guard, struct budget *budget, const char *reason, uint64_t ns);

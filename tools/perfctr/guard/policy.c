@@ -10,7 +10,7 @@
 #include "common/number.h"
 #include "guard.h"
 
-enum { DEFAULT_WINDOW_MS = 10, SAMPLES_PER_WINDOW = 10 };
+enum { DEFAULT_WINDOW_MS = 10, SAMPLES_PER_WINDOW = 10, MAX_PATH = 4000 };
 
 static const char budget_prefix[] = "budget ";
 static const char cgroup_root[] = "/sys/fs/cgroup/";
@@ -56,10 +56,12 @@ static bool take_number(const char *value, uint64_t most, uint64_t *to)
 
 char *policy_cgroup(const char *text)
 {
+	const size_t root = strlen(cgroup_root);
 	char *path;
 
-	if (!*text || strstr(text, "..") ||
-	    asprintf(&path, "%s%s", *text == '/' ? "" : cgroup_root, text) < 0)
+	text += strncmp(text, cgroup_root, root) ? 0 : root;
+	if (!*text || *text == '/' || strstr(text, "..") || strlen(text) > MAX_PATH ||
+	    asprintf(&path, "%s%s", cgroup_root, text) < 0)
 		return NULL;
 	return path;
 }
@@ -119,9 +121,8 @@ static const char *take(struct budget *b, const char *key, const char *value)
 	if (!strcmp(key, "context"))
 		return take_context(value, t) ? NULL : "the number of a context, or all";
 	if (!strcmp(key, "action"))
-		return target_parse_action(value, t) ?
-			       "report, freeze, cpu.max:PERCENT%, hold or stop" :
-			       NULL;
+		return target_parse_action(value, t) ? "report, freeze, cpu.max:PERCENT% or hold" :
+						       NULL;
 	if (!strcmp(key, "on_loss"))
 		return take_yes(value, "freeze", "release", &b->freeze_on_loss) ?
 			       NULL :
@@ -226,16 +227,16 @@ static const char *complete(struct guard *g, struct budget *b)
 		return "it has a cgroup, and another target";
 	if (g->cgroup && !t->cgroup && !t->pid && !t->has_context && !take_cgroup(g->cgroup, t))
 		return "out of memory";
+	if (!t->cgroup && !t->pid && !g->command.argv && t->action != TARGET_REPORT)
+		return "it has no target: give cgroup, pid, or a command";
 	if (!t->action)
-		t->action = t->cgroup ? TARGET_FREEZE : t->has_context ? TARGET_HOLD : TARGET_STOP;
+		t->action = t->cgroup ? TARGET_FREEZE : TARGET_HOLD;
 	if ((t->action == TARGET_FREEZE || t->action == TARGET_CPU_MAX) != !!t->cgroup &&
 	    t->action != TARGET_REPORT)
 		return t->cgroup ? "a cgroup can be frozen or limited by cpu.max" :
 				   "its action needs a cgroup";
 	if (t->action == TARGET_HOLD && !t->has_context)
-		return "hold needs context = NUMBER or all";
-	if (!t->cgroup && !t->pid && !g->command.argv && t->action != TARGET_REPORT)
-		return "it has no target: give cgroup, pid, or a command";
+		return "a process is held by its cgroup (freeze) or its context (hold): give one";
 	b->allow_untrusted |= g->allow_untrusted;
 	return NULL;
 }
@@ -253,12 +254,21 @@ int policy_check(struct guard *g)
 			return app_usage(g->app, "budget %s: %s", g->budgets[n].name, wrong);
 	}
 	for (size_t n = 0; n < g->count; n++) {
-		int result = target_open(&g->budgets[n].target, error, sizeof(error));
+		struct target *t = &g->budgets[n].target;
+		int result = target_open(t, error, sizeof(error));
 
-		if (!result)
-			continue;
-		app_error(g->app, "budget %s: %s", g->budgets[n].name, error);
-		return result == -EACCES || result == -EPERM ? EXIT_DENIED : EXIT_FAILED;
+		if (result) {
+			app_error(g->app, "budget %s: %s", g->budgets[n].name, error);
+			return result == -EACCES || result == -EPERM ? EXIT_DENIED : EXIT_FAILED;
+		}
+		/* a release of one would change what the other holds */
+		for (const struct budget *o = g->budgets; o < g->budgets + n; o++)
+			if (target_overlaps(&o->target, t) &&
+			    (o->target.context != t->context ||
+			     o->target.cpu_percent != t->cpu_percent))
+				return app_usage(g->app,
+						 "budget %s holds what %s holds differently",
+						 g->budgets[n].name, o->name);
 	}
 	return 0;
 }

@@ -5,24 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <drm/vsoc_drm.h>
 
 #include "common/number.h"
 
-enum { FREEZE_TIMEOUT_MS = 1000, CPU_PERIOD_US = 10000, MAX_PROCESSES = 4096 };
+enum { TIMEOUT_MS = 500, CPU_PERIOD_US = 100000, DRM_MAJOR = 226 };
 
-static const char *const action_names[] = {
-	"default", "report", "freeze", "cpu.max", "hold", "stop"
-};
+static const char *const action_names[] = { "default", "report", "freeze", "cpu.max", "hold" };
 
 const char *target_action_name(enum target_action action)
 {
@@ -35,7 +33,7 @@ int target_parse_action(const char *text, struct target *target)
 	uint64_t percent;
 	char number[16];
 
-	for (unsigned int n = TARGET_REPORT; n <= TARGET_STOP; n++) {
+	for (unsigned int n = TARGET_REPORT; n <= TARGET_HOLD; n++) {
 		if (n == TARGET_CPU_MAX || strcmp(text, action_names[n]))
 			continue;
 		target->action = (enum target_action)n;
@@ -77,191 +75,162 @@ static int write_in(const struct target *t, const char *file, const char *text)
 	return error;
 }
 
-static int now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int)(t.tv_sec % 100000 * 1000 + t.tv_nsec / 1000000);
-}
-
 /* Tasks stop on their way out of the kernel, so writing the file is only the beginning. */
 static int freeze(const struct target *t, bool hold)
 {
 	const char *wanted = hold ? "frozen 1" : "frozen 0";
 	struct pollfd events = { .fd = open_in(t, "cgroup.events", O_RDONLY), .events = POLLPRI };
-	const int end_ms = now_ms() + FREEZE_TIMEOUT_MS;
+	const uint64_t end_ns = perfctr_time_raw_ns() + TIMEOUT_MS * NS_PER_MS;
 	char text[256];
 	int error;
 
 	if (events.fd < 0)
-		return events.fd == -ENOENT ? -ESRCH : events.fd;
+		return events.fd;
 	error = write_in(t, "cgroup.freeze", hold ? "1" : "0");
 	while (!error) {
 		ssize_t length = pread(events.fd, text, sizeof(text) - 1, 0);
-		int left_ms = end_ms - now_ms();
+		uint64_t now_ns = perfctr_time_raw_ns();
 
 		text[length > 0 ? length : 0] = '\0';
 		if (strstr(text, wanted))
 			break;
-		if (left_ms <= 0)
+		if (now_ns >= end_ns)
 			error = -ETIMEDOUT;
 		else
-			poll(&events, 1, left_ms);
+			poll(&events, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
 	}
 	close(events.fd);
 	return error;
 }
 
-static char *cpu_limit(const struct target *t, char *text, size_t size)
-{
-	snprintf(text, size, "%u %d", t->cpu_percent * CPU_PERIOD_US / 100, CPU_PERIOD_US);
-	return text;
-}
-
+/*
+ * The former cpu.max is an attribute of the cgroup while it is limited: the next guard restores it,
+ * too. Only privileged processes can change trusted attributes.
+ */
 static int limit_cpu(const struct target *t, bool hold)
 {
-	char text[64];
+	static const char former[] = "trusted.perfctr_cpu_max";
+	char text[64] = "";
+	int error = 0;
 
-	return write_in(t, "cpu.max", hold ? cpu_limit(t, text, sizeof(text)) : t->cpu_max);
-}
+	if (hold) {
+		int fd = open_in(t, "cpu.max", O_RDONLY);
+		ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
-/* --- processes ----------------------------------------------------------------------- */
-
-static bool has(const pid_t *pids, size_t count, pid_t pid)
-{
-	while (count-- > 0)
-		if (pids[count] == pid)
-			return true;
-	return false;
-}
-
-/* Add the children of a process, which its threads list, to the list. */
-static void add_children(pid_t pid, pid_t *pids, size_t *count)
-{
-	struct dirent *thread;
-	char path[300];
-	DIR *threads;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	threads = opendir(path);
-	while (threads && (thread = readdir(threads))) {
-		FILE *file;
-		int child;
-
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", pid, thread->d_name);
-		file = *thread->d_name == '.' ? NULL : fopen(path, "re");
-		while (file && fscanf(file, "%d", &child) == 1)
-			if (!has(pids, *count, child) && *count < MAX_PROCESSES)
-				pids[(*count)++] = child;
-		if (file)
-			fclose(file);
+		if (fd < 0)
+			return fd;
+		close(fd);
+		if (length <= 0)
+			return -EIO;
+		if (setxattr(t->cgroup, former, text, (size_t)length, XATTR_CREATE) &&
+		    errno != EEXIST)
+			return -errno;
+		snprintf(text, sizeof(text), "%u %d", t->cpu_percent * (CPU_PERIOD_US / 100),
+			 CPU_PERIOD_US);
+		return write_in(t, "cpu.max", text);
 	}
-	if (threads)
-		closedir(threads);
-}
-
-/* Call @fn for the process and all its descendants, also for those that begin meanwhile. */
-static int for_each_process(const struct target *t, bool hold,
-			    int (*fn)(const struct target *t, pid_t pid, bool hold))
-{
-	struct pollfd process = { .fd = t->pidfd, .events = POLLIN };
-	pid_t pids[MAX_PROCESSES] = { t->pid };
-	size_t count = 1, done = 0, before;
-	int error = -ESRCH;
-
-	/* another process may have its number now */
-	if (poll(&process, 1, 0))
-		return -ESRCH;
-	do {
-		for (; done < count; done++) {
-			int result = fn(t, pids[done], hold);
-
-			/* any that is held is a success; a refusal is worth a message */
-			if (!result || (result != -ESRCH && error))
-				error = result;
-			add_children(pids[done], pids, &count);
-		}
-		before = count;
-		for (size_t n = 0; n < before; n++)
-			add_children(pids[n], pids, &count);
-	} while (count > before);
+	if (getxattr(t->cgroup, former, text, sizeof(text) - 1) > 0)
+		error = write_in(t, "cpu.max", text);
+	if (!error && removexattr(t->cgroup, former) && errno != ENODATA)
+		error = -errno;
 	return error;
 }
 
-static int stop(const struct target *t, pid_t pid, bool hold)
+bool target_was_replaced(struct target *t)
 {
-	/* a guard that the target started */
-	if (pid == getpid() || pid == getppid())
-		return 0;
-	return kill(pid, hold ? SIGSTOP : SIGCONT) ? -errno : 0;
+	const uint64_t before = t->inode;
+	struct stat folder;
+
+	if (!t->cgroup || stat(t->cgroup, &folder))
+		return false;
+	t->inode = folder.st_ino;
+	return t->inode != before;
 }
 
 /* --- contexts ------------------------------------------------------------------------ */
 
-/* A file of our own for the calls, kept open: the device of the last one, -1: none. */
+/* The last part of a link's text, "" if there is none. */
+static const char *link_name(const char *path, char *text, size_t size)
+{
+	ssize_t length = readlink(path, text, size - 1);
+
+	text[length > 0 ? length : 0] = '\0';
+	return strrchr(text, '/') ? strrchr(text, '/') + 1 : "";
+}
+
+/* A file of our own for the calls, kept open: the node of the last one, -1: none. */
 static int own_fd = -1;
 
-static int own_file(const char *path)
+/* Return: our file of that DRM node, -1: it is not a virtual GPU's. The target names no path. */
+static int own_file(unsigned int node)
 {
-	static char opened[64];
+	static unsigned int opened;
+	char path[64], text[512];
 
-	if (own_fd >= 0 && !strcmp(opened, path))
+	if (own_fd >= 0 && opened == node)
 		return own_fd;
+	snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device/driver", DRM_MAJOR, node);
+	if (strcmp(link_name(path, text, sizeof(text)), "vsoc"))
+		return -1;
+	snprintf(path, sizeof(path), "/sys/dev/char/%d:%u", DRM_MAJOR, node);
+	snprintf(path, sizeof(path), "/dev/dri/%.40s", link_name(path, text, sizeof(text)));
 	if (own_fd >= 0)
 		close(own_fd);
-	snprintf(opened, sizeof(opened), "%s", path);
+	opened = node;
 	own_fd = open(path, O_RDWR | O_CLOEXEC);
 	return own_fd;
 }
 
-/* Hold contexts of one of the process's open files. Only the file of a DRM device is duplicated. */
-static int hold_file(const struct target *t, int process, int folder, const char *name, bool hold)
+/* Hold contexts of one of the process's open files. Only those of the virtual GPU are touched. */
+static int hold_file(const struct target *t, int folder, const char *name, bool hold)
 {
 	struct drm_vsoc_ctx_hold args = { .ctx_id = t->context, .hold = hold };
-	char link[64];
-	ssize_t length = readlinkat(folder, name, link, sizeof(link) - 1);
+	struct statx file;
 	int error = 0;
 
-	link[length > 0 ? length : 0] = '\0';
-	if (strncmp(link, "/dev/dri/", 9))
-		return -ESRCH;
-	args.fd = (int)syscall(SYS_pidfd_getfd, process, (int)strtol(name, NULL, 10), 0);
+	/* a file system of the target is not asked: it might never answer */
+	if (statx(folder, name, AT_STATX_DONT_SYNC, STATX_TYPE, &file) || !S_ISCHR(file.stx_mode) ||
+	    file.stx_rdev_major != DRM_MAJOR || own_file(file.stx_rdev_minor) < 0)
+		return -ENXIO;
+	args.fd = (int)syscall(SYS_pidfd_getfd, t->pidfd, (int)strtol(name, NULL, 10), 0);
 	if (args.fd < 0)
-		return errno == EBADF ? -ESRCH : -errno;
-	if (ioctl(own_file(link), DRM_IOCTL_VSOC_CTX_HOLD, &args)) {
-		/* other drivers, other files, or a device that is gone */
-		error = errno == EACCES || errno == EPERM ? -errno : -ESRCH;
-		if (own_fd >= 0 && (errno == ENODEV || errno == EBADF))
-			close(own_fd);
-		own_fd = errno == ENODEV || errno == EBADF ? -1 : own_fd;
+		return errno == EBADF ? -ENXIO : -errno;
+	if (ioctl(own_fd, DRM_IOCTL_VSOC_CTX_HOLD, &args)) {
+		/* no such context, or a device that is gone */
+		error = errno == EACCES || errno == EPERM ? -errno : -ENXIO;
+		close(own_fd);
+		own_fd = -1;
 	}
 	close(args.fd);
 	return error;
 }
 
-static int hold_contexts(const struct target *t, pid_t pid, bool hold)
+static int hold_contexts(const struct target *t, bool hold)
 {
-	int process = (int)syscall(SYS_pidfd_open, pid, 0), error = -ESRCH;
+	const uint64_t end_ns = perfctr_time_raw_ns() + TIMEOUT_MS * NS_PER_MS;
+	struct pollfd process = { .fd = t->pidfd, .events = POLLIN };
+	int error = -ENXIO;
 	struct dirent *entry;
 	char path[32];
 	DIR *files;
 
-	if (process < 0)
-		return -errno;
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", t->pid);
 	files = opendir(path);
 	if (!files)
-		error = errno == ENOENT ? -ESRCH : -errno;
-	while (files && (entry = readdir(files))) {
-		int result = hold_file(t, process, dirfd(files), entry->d_name, hold);
+		return -errno;
+	/* another process may have its number now */
+	if (poll(&process, 1, 0))
+		error = -ESRCH;
+	while (error != -ESRCH && error != -ETIMEDOUT && (entry = readdir(files))) {
+		int result = hold_file(t, dirfd(files), entry->d_name, hold);
 
-		if (!result || (result != -ESRCH && error))
+		/* any that is held is a success; a refusal is worth a message */
+		if (!result || (result != -ENXIO && error))
 			error = result;
+		if (perfctr_time_raw_ns() >= end_ns)
+			error = -ETIMEDOUT;
 	}
-	if (files)
-		closedir(files);
-	close(process);
+	closedir(files);
 	return error;
 }
 
@@ -282,13 +251,10 @@ int target_set(const struct target *target, bool hold)
 		error = limit_cpu(target, hold);
 		break;
 	case TARGET_HOLD:
-		error = for_each_process(target, hold, hold_contexts);
-		break;
-	case TARGET_STOP:
-		error = for_each_process(target, hold, stop);
+		error = hold_contexts(target, hold);
 		break;
 	}
-	return error == -ENOENT ? -ESRCH : error;
+	return error == -ENOENT || error == -ENODEV ? -ESRCH : error;
 }
 
 void target_set_process(struct target *t, pid_t pid)
@@ -318,52 +284,50 @@ static bool is_inside(const struct target *t)
 	return inside;
 }
 
+bool target_overlaps(const struct target *a, const struct target *b)
+{
+	if (a->action != b->action || a->action == TARGET_REPORT)
+		return false;
+	if (a->cgroup)
+		return a->inode == b->inode;
+	return a->pid == b->pid && (a->context == b->context || a->context == DRM_VSOC_CTX_ALL ||
+				    b->context == DRM_VSOC_CTX_ALL);
+}
+
 int target_open(struct target *t, char *error, size_t size)
 {
 	const char *file = t->action == TARGET_CPU_MAX ? "cpu.max" : "cgroup.freeze";
-	ssize_t length = 0;
-	char text[64];
-	int fd = -1, result = 0;
+	int fd, result = 0;
 
-	if (t->action == TARGET_FREEZE || t->action == TARGET_CPU_MAX) {
+	target_was_replaced(t);
+	if (t->action == TARGET_REPORT)
+		return 0;
+	if (t->cgroup) {
 		fd = open_in(t, file, O_RDWR);
-		result = fd < 0 ? fd : 0;
-		if (result)
-			snprintf(error, size, "%s/%s: %s%s", t->cgroup, file, strerror(-result),
-				 result != -ENOENT	     ? "" :
+		if (fd < 0) {
+			snprintf(error, size, "%s/%s: %s%s", t->cgroup, file, strerror(-fd),
+				 fd != -ENOENT		     ? "" :
 				 t->action == TARGET_CPU_MAX ? "; its parent does not enable cpu" :
 							       "; it is no cgroup of version 2");
-	}
-	if (!result && t->action == TARGET_CPU_MAX) {
-		length = read(fd, t->cpu_max, sizeof(t->cpu_max) - 1);
-		t->cpu_max[length > 0 ? length - 1 : 0] = '\0';
-		/* what an earlier guard left */
-		if (!strcmp(t->cpu_max, cpu_limit(t, text, sizeof(text))))
-			strcpy(t->cpu_max, "max");
-	}
-	if (fd >= 0)
+			return fd;
+		}
 		close(fd);
-	if ((t->action == TARGET_STOP || t->action == TARGET_HOLD) &&
-	    access("/proc/thread-self/children", R_OK)) {
-		result = -errno;
-		snprintf(error, size,
-			 "this kernel does not list the children of processes "
-			 "(CONFIG_PROC_CHILDREN): give a cgroup");
-	}
-	if (!result && t->cgroup && t->action != TARGET_REPORT && is_inside(t)) {
-		result = -EINVAL;
-		snprintf(error, size, "%s: this guard is in it, and would hold itself", t->cgroup);
-	}
-	if (!result && t->pid && t->action != TARGET_REPORT) {
+		if (is_inside(t)) {
+			snprintf(error, size, "%s: this guard is in it, and would hold itself",
+				 t->cgroup);
+			return -EINVAL;
+		}
+	} else if (t->pid) {
 		target_set_process(t, t->pid);
-		result = t->pidfd < 0 ? -errno : 0;
-		if (result)
-			snprintf(error, size, "process %d: %s", t->pid, strerror(-result));
+		if (t->pidfd < 0)
+			result = -errno;
 	}
-	if (!result && t->action == TARGET_FREEZE) {
+	/* what an earlier guard left; the command begins later */
+	if (!result && (t->cgroup || t->pid))
 		result = target_set(t, false);
-		if (result)
-			snprintf(error, size, "%s: %s", t->cgroup, strerror(-result));
-	}
+	if (!result || (t->action == TARGET_HOLD && result == -ENXIO))
+		return 0;
+	snprintf(error, size, "%s cannot be released: %s", t->cgroup ? t->cgroup : "the process",
+		 strerror(-result));
 	return result;
 }

@@ -68,19 +68,58 @@ void log_write(const struct guard *guard, const struct budget *budget, struct js
 	fflush(guard->log);
 }
 
-void policy_on_loss(struct guard *guard, struct budget *b, const char *reason)
+/* --- hold and release -------------------------------------------------------------------- */
+
+static void beat(struct guard *g)
 {
-	const int error = target_set(&b->target, b->freeze_on_loss);
+	if (perfctr_time_raw_ns() - g->beat_ns < GUARD_BEAT_MS * NS_PER_MS)
+		return;
+	send(g->supervisor, "H", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	g->beat_ns = perfctr_time_raw_ns();
+}
+
+/* Hold or release. What another budget holds as well, its own release releases. */
+static void set_target(struct guard *g, struct budget *b, bool hold, uint64_t ns)
+{
+	const int before = b->error;
+	struct json_object *o;
+
+	if (hold && !b->held) {
+		b->held_since_ns = ns;
+		b->peak = 0;
+	} else if (!hold && b->held) {
+		b->sums.held_ns += ns - b->held_since_ns;
+	}
+	b->held = hold;
+	b->error = 0;
+	for (size_t n = 0; n < g->count && !hold; n++)
+		if (g->budgets[n].held && target_overlaps(&g->budgets[n].target, &b->target))
+			return;
+	b->error = target_set(&b->target, hold);
+	beat(g);
+	if (b->error == -ESRCH || (b->error == -ENXIO && !hold))
+		b->error = 0;
+	if (!b->error || b->error == before)
+		return;
+	o = log_record("failure", b);
+	b->sums.failures++;
+	json_add_text(o, "error", strerror(-b->error));
+	log_write(g, b, o, "%s: %s", hold ? "cannot hold it" : "cannot release it",
+		  strerror(-b->error));
+}
+
+void policy_on_loss(struct guard *guard, struct budget *b, const char *reason, uint64_t ns)
+{
 	struct json_object *o = log_record("loss", b);
 
-	b->held = b->freeze_on_loss;
+	set_target(guard, b, b->freeze_on_loss, ns);
 	json_add_text(o, "reason", reason);
 	json_add_text(o, "on_loss", b->freeze_on_loss ? "freeze" : "release");
 	json_add_text(o, "action", target_action_name(b->target.action));
-	json_add_text(o, "error", error && error != -ESRCH ? strerror(-error) : NULL);
+	json_add_text(o, "error", b->error ? strerror(-b->error) : NULL);
 	b->sums.losses++;
-	log_write(guard, b, o, "counts are lost: %s; %s", reason,
-		  b->freeze_on_loss ? "the target is held" : "the target is released");
+	log_write(guard, b, o, "counts are lost: %s; the target is %s%s", reason,
+		  b->error ? "not " : "", b->freeze_on_loss ? "held" : "released");
 }
 
 /* --- sessions ------------------------------------------------------------------------ */
@@ -254,39 +293,6 @@ void watch_close(struct guard *g)
 
 /* --- decisions ----------------------------------------------------------------------- */
 
-/* Hold or release; what came since the last call is held too. */
-static void set_target(struct guard *g, struct budget *b, bool hold, uint64_t end_ns)
-{
-	const bool follows = b->target.action == TARGET_HOLD || b->target.action == TARGET_STOP;
-	const bool changes = hold != b->held;
-	uint64_t reaction_ns;
-	int error;
-
-	if (!changes && !(hold && follows))
-		return;
-	error = target_set(&b->target, hold);
-	reaction_ns = perfctr_time_raw_ns() - end_ns;
-	b->held = hold;
-	if (hold && changes) {
-		b->held_since_ns = end_ns;
-		b->peak = 0;
-		b->sums.reactions++;
-		b->sums.reaction_ns += reaction_ns;
-		if (reaction_ns > b->sums.max_reaction_ns)
-			b->sums.max_reaction_ns = reaction_ns;
-	} else if (changes) {
-		b->sums.held_ns += end_ns - b->held_since_ns;
-	}
-	if (error && error != -ESRCH && changes) {
-		struct json_object *o = log_record("failure", b);
-
-		b->sums.failures++;
-		json_add_text(o, "error", strerror(-error));
-		log_write(g, b, o, "%s: %s", hold ? "cannot hold it" : "cannot release it",
-			  strerror(-error));
-	}
-}
-
 static void add_sample(struct json_object *o, const struct budget *b,
 		       const struct perfctr_sample *s)
 {
@@ -297,10 +303,10 @@ static void add_sample(struct json_object *o, const struct budget *b,
 	json_add_u64(o, "window_ns", b->window.length_ns);
 }
 
-static void log_violation(struct guard *g, struct budget *b, const struct perfctr_sample *s)
+static void log_violation(struct guard *g, struct budget *b, const struct perfctr_sample *s,
+			  uint64_t reaction_ns)
 {
 	struct json_object *o = log_record("violation", b);
-	const uint64_t reaction_ns = perfctr_time_raw_ns() - s->end_ns;
 	char counted[GROUPED_BYTES], limit[GROUPED_BYTES], seconds[GROUPED_BYTES];
 
 	b->sums.violations++;
@@ -311,7 +317,7 @@ static void log_violation(struct guard *g, struct budget *b, const struct perfct
 	log_write(g, b, o, "%s in the window, limit %s: %s, %s after the sample",
 		  number_group(b->window.counted, counted, sizeof(counted)),
 		  number_group(b->limit, limit, sizeof(limit)),
-		  target_action_name(b->target.action),
+		  b->error ? strerror(-b->error) : target_action_name(b->target.action),
 		  number_seconds((double)reaction_ns / 1e9, seconds, sizeof(seconds)));
 }
 
@@ -383,7 +389,7 @@ static void log_sample(struct guard *g, struct budget *b, const struct perfctr_s
 	o = log_record("sample", b);
 	add_sample(o, b, s);
 	json_add_u64(o, "counts", counts);
-	json_add_bool(o, "held", b->held);
+	json_add_bool(o, "held", b->held && !b->error);
 	log_write(g, b, o, NULL);
 }
 
@@ -394,27 +400,34 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 	const bool was_lost = b->lost_ns;
 	char text[128] = "";
 	const char *loss = loss_of(b, s, text, sizeof(text));
-	bool over;
+	uint64_t reaction_ns;
+	bool over, hold;
 
 	over = window_add(&b->window, s->start_ns, s->end_ns, counts) > b->limit;
 	b->sums.samples++;
 	b->sums.counted += counts;
 	if (loss)
 		b->lost_ns = s->end_ns;
-	else if (b->lost_ns && s->end_ns - b->lost_ns >= b->window.length_ns)
+	else if (b->lost_ns && s->end_ns >= b->lost_ns + b->window.length_ns)
 		b->lost_ns = 0;
-	if (loss && !was_lost) {
-		if (b->freeze_on_loss && !b->held)
-			b->held_since_ns = s->end_ns;
-		policy_on_loss(g, b, loss);
+	if (loss && !was_lost)
+		policy_on_loss(g, b, loss, s->end_ns);
+	hold = over || (b->lost_ns && b->freeze_on_loss);
+	if (hold != b->held)
+		set_target(g, b, hold, s->end_ns);
+	reaction_ns = perfctr_time_raw_ns() - s->end_ns;
+	if (b->held && !was_held && !b->error) {
+		b->sums.reactions++;
+		b->sums.reaction_ns += reaction_ns;
+		if (reaction_ns > b->sums.max_reaction_ns)
+			b->sums.max_reaction_ns = reaction_ns;
 	}
-	set_target(g, b, over || (b->lost_ns && b->freeze_on_loss), s->end_ns);
 	if (b->window.counted > b->peak)
 		b->peak = b->window.counted;
 	if (over && b->window.counted - b->limit > b->sums.max_overshoot)
 		b->sums.max_overshoot = b->window.counted - b->limit;
 	if (over && !was_over)
-		log_violation(g, b, s);
+		log_violation(g, b, s, reaction_ns);
 	if (was_held && !b->held)
 		log_release(g, b, s);
 	if (was_lost && !b->lost_ns)
@@ -424,14 +437,10 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 
 /* --- the loop ------------------------------------------------------------------------ */
 
-static void lose_session(struct guard *g, struct budget *b, int error)
+static void lose_session(struct guard *g, struct budget *b, const char *reason)
 {
 	b->lost_ns = perfctr_time_raw_ns();
-	policy_on_loss(g, b,
-		       error == -ENODEV ? "the device or the session is gone" :
-					  perfctr_ctx_error(g->app->ctx));
-	if (b->held)
-		b->held_since_ns = b->lost_ns;
+	policy_on_loss(g, b, reason, b->lost_ns);
 	close_session(b);
 	b->retry_ns = b->lost_ns + RETRY_MS * NS_PER_MS;
 }
@@ -461,6 +470,11 @@ static void take_samples(struct guard *g, struct budget *b)
 	struct perfctr_sample sample;
 	int result;
 
+	if (target_was_replaced(&b->target))
+		lose_session(g, b, "the cgroup was removed and made again");
+	/* the last one failed, or new files of the process: not for each sample, it takes time */
+	else if (b->error || (b->held && b->target.action == TARGET_HOLD))
+		set_target(g, b, b->held, perfctr_time_raw_ns());
 	if (!b->session) {
 		retry(g, b);
 		return;
@@ -481,7 +495,9 @@ static void take_samples(struct guard *g, struct budget *b)
 			break;
 	}
 	if (result < 0)
-		lose_session(g, b, result);
+		lose_session(g, b,
+			     result == -ENODEV ? "the device or the session is gone" :
+						 perfctr_ctx_error(g->app->ctx));
 }
 
 /* Release all, and log what was seen. */
@@ -494,7 +510,7 @@ static void end(struct guard *g, const char *reason)
 		if (!reason && b->session && !perfctr_session_stop(b->session, 0))
 			take_samples(g, b);
 		if (reason)
-			policy_on_loss(g, b, reason);
+			policy_on_loss(g, b, reason, perfctr_time_raw_ns());
 		else
 			set_target(g, b, false, perfctr_time_raw_ns());
 		o = log_record("end", b);
@@ -550,9 +566,9 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 {
 	const struct sched_param priority = { .sched_priority = 1 };
 	const char *reason = NULL;
-	uint64_t beat_ns = 0;
 	int status = 0;
 
+	g->supervisor = supervisor;
 	/* what it guards against must not delay it; the local device's thread inherits this */
 	sched_setscheduler(0, SCHED_FIFO, &priority);
 	for (size_t n = 0; n < g->count && !status; n++)
@@ -563,10 +579,7 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 	do {
 		for (size_t n = 0; n < g->count; n++)
 			take_samples(g, &g->budgets[n]);
-		if (perfctr_time_raw_ns() - beat_ns >= GUARD_BEAT_MS * NS_PER_MS) {
-			send(supervisor, "H", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-			beat_ns = perfctr_time_raw_ns();
-		}
+		beat(g);
 	} while (wait_for_samples(g, signals, supervisor, &reason));
 	end(g, reason);
 	return 0;
