@@ -280,7 +280,7 @@ TEST("a refused set-up has a message with the fix")
 	} cases[] = {
 		{ -EACCES, "dev.perfctr.paranoid=0" },
 		{ -EPERM, "the shortest is 1 ms" },
-		{ -EBUSY, "in use by something other" },
+		{ -EBUSY, "something other than perfctr uses" },
 		{ -EACCES, "lets all users of this machine watch each other" },
 		{ -EACCES, "\"perfctr serve\" gives single users" },
 		{ -ENOSPC, "8 sessions already" },

@@ -415,7 +415,8 @@ void refusal_explain(struct perfctr_selection *selection, const struct drm_perfc
 		return;
 	case -EBUSY:
 		perfctr_fail(ctx, error,
-			     "%s: the hardware is in use by something other than perfctr",
+			     "%s: something other than perfctr uses the counters, as the driver's "
+			     "own counter ioctls do",
 			     info->name);
 		return;
 	case -ERANGE:

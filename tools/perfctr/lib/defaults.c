@@ -41,9 +41,6 @@ static const char *const gpu_events[] = {
 	"pcounter/rop_busy",
 };
 
-/* all counters of a GPU whose counters have no names */
-static const char *const unnamed_gpu_events[] = { "C[0-9]*" };
-
 static const char *const soc_events[] = {
 	"metric:slc_read_bandwidth",  "metric:mem_read_bandwidth",   "metric:mem_write_bandwidth",
 	"metric:pcie.read_bandwidth", "metric:pcie.write_bandwidth", "metric:cmem_read_latency",
@@ -228,8 +225,13 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 		return added;
 	}
 	added += add_known(selection, gpu_events, ARRAY_SIZE(gpu_events), &error);
+	/* none of these names: all counters that the driver has */
 	if (!added)
-		added += add_known(selection, unnamed_gpu_events, 1, &error);
+		added = perfctr_selection_add(selection, "*");
+	if (added < 0) {
+		error = added;
+		added = 0;
+	}
 	error = perfctr_selection_copy(selection, &all);
 	if (!error)
 		soc = add_known(all, soc_events, ARRAY_SIZE(soc_events), &error);
@@ -250,8 +252,6 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 	if (!app->via &&
 	    (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN)))
 		added += add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);
-	if (!added)
-		added = perfctr_selection_add(selection, "*");
 	return added ? added : error;
 }
 
