@@ -188,8 +188,8 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 	}
 	if (error == -EBUSY) {
 		/* not a problem of the setup: another session is active */
-		say(k, VERDICT_NOTE, "sample", NULL,
-		    "not tried: %s", perfctr_ctx_error(k->app->ctx));
+		say(k, VERDICT_NOTE, "sample", NULL, "not tried: %s",
+		    perfctr_ctx_error(k->app->ctx));
 		error = 0;
 	} else if (error) {
 		say(k, VERDICT_BAD, "sample", NULL, "counting failed: %s",
