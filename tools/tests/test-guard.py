@@ -38,7 +38,8 @@ def mistakes_have_advice():
     check("no budget" in guard(), "without a budget")
     check("-g needs a command" in guard("-b", GOOD, "-g", "x"), "-g")
     check("cgroup.freeze: " in guard("-b", GOOD + " cgroup=none-such", status=1), "no cgroup")
-    many = [word for _ in range(17) for word in ("-b", GOOD)]
+    many = ["-b", GOOD] * 17
+    check("one budget" in guard("--in-stream", *many[:4], "--", "true"), "--in-stream")
     check("at most 16 budgets" in guard(*many), "too many")
 
 

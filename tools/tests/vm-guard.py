@@ -267,16 +267,14 @@ def spawn(folder, *command):
     """A process in a cgroup."""
     return subprocess.Popen(
         command, stdout=subprocess.DEVNULL,
-        preexec_fn=folder and (lambda: write(f"{folder}/cgroup.procs", str(os.getpid()))))
+        preexec_fn=lambda: write(f"{folder}/cgroup.procs", str(os.getpid())))
 
 
-def finish(process, folder=None):
-    if folder:
-        write(f"{folder}/cgroup.freeze", "0")
+def finish(process, folder):
+    write(f"{folder}/cgroup.freeze", "0")
     process.kill()
     process.wait()
-    if folder:
-        os.rmdir(folder)
+    os.rmdir(folder)
 
 
 def held_counts_nothing(log):
@@ -335,30 +333,19 @@ def cpu_is_limited():
 
 @test
 def budgets_share_a_cgroup():
-    """what one budget holds, another of the same cgroup does not release"""
+    """what one budget holds, another does not release; a cgroup made again is held too"""
     folder = cgroup("two")
-    hog = spawn(folder, *ENDLESS)
-    budget = "device=local event=software/page-faults/ cgroup=two period=50ms limit="
+    budget = "device=local event=software/page-faults/ cgroup=two on_loss=release " \
+             "period=50ms limit="
     guard = Running(budget + "1 window=100s", options=("-b", budget + "100 window=200ms"))
+    os.rmdir(folder)
+    hog = spawn(cgroup("two"), *ENDLESS)
     guard.wait_for("violation", 2)
     guard.wait_for("release")
+    check("made again" in records("log", "loss")[0]["reason"], f"{records('log', 'loss')}")
     time.sleep(0.5)
     check(is_frozen(folder), "released by the other budget")
     check(not guard.end()[-1]["failures"] and not is_frozen(folder), "not released")
-    finish(hog, folder)
-
-
-@test
-def cgroup_is_made_again():
-    """a cgroup of the same name is a loss, and then held to the budget"""
-    folder = cgroup("again")
-    guard = Running("device=local event=software/page-faults/ limit=1 window=1s cgroup=again")
-    os.rmdir(folder)
-    cgroup("again")
-    hog = spawn(folder, *ENDLESS)
-    guard.wait_for("violation")
-    check("made again" in records("log", "loss")[0]["reason"], f"{records('log', 'loss')}")
-    guard.end()
     finish(hog, folder)
 
 
@@ -462,8 +449,23 @@ def contexts_are_held():
         f"device=vsoc event=FRAGMENTS limit=1T window=10s context=all pid={hog.pid}", "--",
         "true")
     wait_for(lambda: fragments() > before + 1234, "not released by the next guard")
-    finish(hog)
+    hog.kill()
+    hog.wait()
     guard.end(1)
+
+
+@test
+def broken_log_is_an_error():
+    """a full disk, a reader that ends: said once, and status 1; a stopped watcher ends too"""
+    budget = "device=vsoc event=FRAGMENTS limit=1 window=9s period=10ms action=report"
+    for log in "-o /dev/full -- true", "-j -- sleep 1 | true":
+        error = run("bash", "-c", "set -o pipefail; perfctr guard --allow-untrusted -v "
+                    f"-b '{budget}' {log}", status=1).stderr
+        check(error.count("the log is incomplete") == 1 and "are lost" not in error, error)
+    guard = Running(budget)
+    guard.kill_watcher(signal.SIGSTOP)
+    guard.process.terminate()
+    check("not answer" in guard.end(1)[-1]["reason"], "no loss")
 
 
 @test

@@ -73,10 +73,9 @@ static int parse_options(struct guard *g, int argc, char **argv)
 static int open_log(struct guard *g)
 {
 	g->log = g->json ? g->app->out : NULL;
-	if (!g->output)
-		return 0;
-	g->log = fopen(g->output, "ae");
-	if (g->log)
+	if (g->output)
+		g->log = fopen(g->output, "ae");
+	if (g->log || !g->output)
 		return 0;
 	app_error(g->app, "%s: %s", g->output, strerror(errno));
 	return EXIT_FAILED;
@@ -184,7 +183,8 @@ static int take_over(struct guard *g, struct watcher *w)
 		snprintf(reason, sizeof(reason), "the watching process %s %d",
 			 WIFSIGNALED(w->status) ? "was killed by signal" : "ended with status",
 			 WIFSIGNALED(w->status) ? WTERMSIG(w->status) : WEXITSTATUS(w->status));
-	kill(w->pid, SIGKILL);
+	if (!w->ended)
+		kill(w->pid, SIGKILL);
 	reap(w, true);
 	for (size_t n = 0; n < g->count; n++)
 		policy_on_loss(g, &g->budgets[n], reason, perfctr_time_raw_ns());
@@ -199,8 +199,12 @@ static int finish(struct guard *g, struct watcher *w, int ended_by)
 
 	if (!w->ended)
 		kill(w->pid, SIGTERM);
-	reap(w, true);
-	if (!WIFEXITED(w->status) || WEXITSTATUS(w->status))
+	end_ns = perfctr_time_raw_ns() + GUARD_HANGS_MS * NS_PER_MS;
+	for (; !w->ended && perfctr_time_raw_ns() < end_ns; poll(NULL, 0, 10))
+		reap(w, false);
+	if (w->ended && WIFEXITED(w->status) && WEXITSTATUS(w->status) == GUARD_NO_LOG)
+		g->log_failed = true;
+	else if (!w->ended || w->status)
 		return take_over(g, w);
 	end_ns = perfctr_time_raw_ns() + COMMAND_GRACE_MS * NS_PER_MS;
 	while (g->command.argv && !command_has_ended(&g->command) && perfctr_time_raw_ns() < end_ns)
@@ -244,25 +248,18 @@ int guard_run(struct app *app, int argc, char **argv)
 	bool made = false;
 	int status = parse_options(&g, argc, argv);
 
-	if (!status)
-		status = open_log(&g);
-	if (!status)
-		status = make_cgroup(&g, &cgroup, &made);
-	if (!status)
-		status = policy_check(&g);
-	if (!status)
-		status = signals_catch(app, &signals, (const int[]){ SIGCHLD, 0 });
-	if (!status)
-		status = watch_open(&g);
-	if (!status)
-		status = command_prepare(app, &g.command, g.json ? STDERR_FILENO : -1);
+	status = status ?: open_log(&g);
+	status = status ?: make_cgroup(&g, &cgroup, &made);
+	status = status ?: policy_check(&g);
+	status = status ?: signals_catch(app, &signals, (const int[]){ SIGCHLD, SIGPIPE, 0 });
+	status = status ?: watch_open(&g);
+	status = status ?: command_prepare(app, &g.command, g.json ? STDERR_FILENO : -1);
 	if (!status) {
 		for (size_t n = 0; n < g.count; n++)
 			if (!g.budgets[n].target.pid && g.command.argv)
 				target_set_process(&g.budgets[n].target, g.command.child.pid);
 		status = join_cgroup(&g, cgroup);
-		if (!status)
-			status = supervise(&g, &signals);
+		status = status ?: supervise(&g, &signals);
 		if (g.command.argv && g.command.child.go_fd >= 0)
 			command_abandon(&g.command);
 	}
@@ -273,6 +270,8 @@ int guard_run(struct app *app, int argc, char **argv)
 		rmdir(cgroup);
 	if (g.output && g.log)
 		fclose(g.log);
+	if (g.log_failed)
+		status = EXIT_FAILED;
 	policy_free(&g);
 	free(cgroup);
 	return status < 0 ? EXIT_FINE : status;

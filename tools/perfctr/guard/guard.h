@@ -138,6 +138,7 @@ struct guard {
 	bool json, quiet, verbose, in_stream, allow_untrusted;
 	struct command command;
 	FILE *log; /* JSON lines, NULL: none */
+	bool log_failed;
 	/* the watcher's */
 	int supervisor; /* socket */
 	uint64_t beat_ns;
@@ -164,7 +165,7 @@ void policy_free(struct guard *guard);
 /*
  * The watcher: count and enforce until SIGTERM, or until the supervisor dies.
  * @supervisor: socket: gets 'R' once counting has begun, then 'H' at least each GUARD_BEAT_MS.
- * Return: exit status.
+ * Return: exit status; GUARD_NO_LOG if the log is incomplete.
  */
 int watch_run(struct guard *guard, const struct signals *signals, int supervisor);
 
@@ -172,7 +173,7 @@ int watch_run(struct guard *guard, const struct signals *signals, int supervisor
 int watch_open(struct guard *guard);
 void watch_close(struct guard *guard);
 
-enum { GUARD_BEAT_MS = 250, GUARD_HANGS_MS = 3000 };
+enum { GUARD_BEAT_MS = 250, GUARD_HANGS_MS = 3000, GUARD_NO_LOG = 64 };
 
 /* --- the log, in watch.c ------------------------------------------------------------ */
 
@@ -181,7 +182,7 @@ struct json_object;
 /* A record of the log, with the members that all have. */
 struct json_object *log_record(const char *kind, const struct budget *budget);
 /* Write it to the log, and a line to stderr if there is a format. */
-void log_write(const struct guard *guard, const struct budget *budget, struct json_object *record,
+void log_write(struct guard *guard, const struct budget *budget, struct json_object *record,
 	       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Apply the policy of a loss at that time: hold or release the target; log it. */

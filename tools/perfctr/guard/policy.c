@@ -247,6 +247,8 @@ int policy_check(struct guard *g)
 
 	if (!g->count)
 		return app_usage(g->app, "no budget: give -b or -c");
+	if (g->in_stream && g->count > 1)
+		return app_usage(g->app, "--in-stream takes one budget");
 	for (size_t n = 0; n < g->count; n++) {
 		const char *wrong = complete(g, &g->budgets[n]);
 

@@ -16,8 +16,6 @@
 
 #include <drm/vsoc_drm.h>
 
-#include "common/number.h"
-
 enum { TIMEOUT_MS = 500, CPU_PERIOD_US = 100000, DRM_MAJOR = 226 };
 
 static const char *const action_names[] = { "default", "report", "freeze", "cpu.max", "hold" };
@@ -29,9 +27,8 @@ const char *target_action_name(enum target_action action)
 
 int target_parse_action(const char *text, struct target *target)
 {
-	static const char cpu_max[] = "cpu.max:";
-	uint64_t percent;
-	char number[16];
+	unsigned int percent;
+	int end = 0;
 
 	for (unsigned int n = TARGET_REPORT; n <= TARGET_HOLD; n++) {
 		if (n == TARGET_CPU_MAX || strcmp(text, action_names[n]))
@@ -39,15 +36,11 @@ int target_parse_action(const char *text, struct target *target)
 		target->action = (enum target_action)n;
 		return 0;
 	}
-	if (strncmp(text, cpu_max, strlen(cpu_max)))
-		return -EINVAL;
-	text += strlen(cpu_max);
-	snprintf(number, sizeof(number), "%.*s", (int)strcspn(text, "%"), text);
-	if (strcmp(text + strlen(number), "%") || number_parse_count(number, &percent) ||
-	    !percent || percent > 100000)
+	if (sscanf(text, "cpu.max:%6u%%%n", &percent, &end) != 1 || text[end] || !percent ||
+	    percent > 100000)
 		return -EINVAL;
 	target->action = TARGET_CPU_MAX;
-	target->cpu_percent = (unsigned int)percent;
+	target->cpu_percent = percent;
 	return 0;
 }
 
@@ -117,11 +110,10 @@ static int limit_cpu(const struct target *t, bool hold)
 		int fd = open_in(t, "cpu.max", O_RDONLY);
 		ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
-		if (fd < 0)
-			return fd;
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		if (length <= 0)
-			return -EIO;
+			return fd < 0 ? fd : -EIO;
 		if (setxattr(t->cgroup, former, text, (size_t)length, XATTR_CREATE) &&
 		    errno != EEXIST)
 			return -errno;

@@ -12,12 +12,11 @@
 
 #include <drm/vsoc_drm.h>
 
-#include "common/number.h"
 #include "guard.h"
 #include "lib/device.h"
 #include "lib/json.h"
 
-enum { RETRY_MS = 1000, GROUPED_BYTES = 32 };
+enum { RETRY_MS = 1000 };
 
 /* user_data of the guard's own samples between those in jobs */
 static const uint64_t own_sample = UINT64_MAX;
@@ -47,7 +46,7 @@ struct json_object *log_record(const char *kind, const struct budget *budget)
 	return o;
 }
 
-void log_write(const struct guard *guard, const struct budget *budget, struct json_object *record,
+void log_write(struct guard *guard, const struct budget *budget, struct json_object *record,
 	       const char *format, ...)
 {
 	va_list args;
@@ -65,7 +64,10 @@ void log_write(const struct guard *guard, const struct budget *budget, struct js
 	}
 	json_write(guard->log, record, false);
 	/* a line that was written survives the process */
-	fflush(guard->log);
+	if (!fflush(guard->log) || guard->log_failed)
+		return;
+	guard->log_failed = true;
+	app_error(guard->app, "the log is incomplete: %s", strerror(errno));
 }
 
 /* --- hold and release -------------------------------------------------------------------- */
@@ -307,32 +309,30 @@ static void log_violation(struct guard *g, struct budget *b, const struct perfct
 			  uint64_t reaction_ns)
 {
 	struct json_object *o = log_record("violation", b);
-	char counted[GROUPED_BYTES], limit[GROUPED_BYTES], seconds[GROUPED_BYTES];
 
 	b->sums.violations++;
 	add_sample(o, b, s);
 	json_add_u64(o, "overshoot", b->window.counted - b->limit);
 	json_add_text(o, "action", target_action_name(b->target.action));
 	json_add_u64(o, "reaction_ns", reaction_ns);
-	log_write(g, b, o, "%s in the window, limit %s: %s, %s after the sample",
-		  number_group(b->window.counted, counted, sizeof(counted)),
-		  number_group(b->limit, limit, sizeof(limit)),
+	log_write(g, b, o,
+		  "%" PRIu64 " in the window, limit %" PRIu64 ": %s, %" PRIu64
+		  " us after the sample",
+		  b->window.counted, b->limit,
 		  b->error ? strerror(-b->error) : target_action_name(b->target.action),
-		  number_seconds((double)reaction_ns / 1e9, seconds, sizeof(seconds)));
+		  reaction_ns / 1000);
 }
 
 static void log_release(struct guard *g, struct budget *b, const struct perfctr_sample *s)
 {
 	struct json_object *o = log_record("release", b);
-	char seconds[GROUPED_BYTES];
 
 	add_sample(o, b, s);
 	json_add_u64(o, "held_ns", s->end_ns - b->held_since_ns);
 	json_add_u64(o, "peak", b->peak);
 	json_add_u64(o, "overshoot", b->peak > b->limit ? b->peak - b->limit : 0);
-	log_write(g, b, o, "released after %s",
-		  number_seconds((double)(s->end_ns - b->held_since_ns) / 1e9, seconds,
-				 sizeof(seconds)));
+	log_write(g, b, o, "released after %" PRIu64 " ms",
+		  (s->end_ns - b->held_since_ns) / 1000000);
 }
 
 /* Why the counts of a sample are incomplete or late; NULL: they are not. */
@@ -379,20 +379,6 @@ static uint64_t counts_of(const struct guard *g, struct budget *b, const struct 
 	return sum;
 }
 
-static void log_sample(struct guard *g, struct budget *b, const struct perfctr_sample *s,
-		       uint64_t counts)
-{
-	struct json_object *o;
-
-	if (!g->verbose)
-		return;
-	o = log_record("sample", b);
-	add_sample(o, b, s);
-	json_add_u64(o, "counts", counts);
-	json_add_bool(o, "held", b->held && !b->error);
-	log_write(g, b, o, NULL);
-}
-
 static void take_sample(struct guard *g, struct budget *b, const struct perfctr_sample *s)
 {
 	const uint64_t counts = counts_of(g, b, s);
@@ -400,6 +386,7 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 	const bool was_lost = b->lost_ns;
 	char text[128] = "";
 	const char *loss = loss_of(b, s, text, sizeof(text));
+	struct json_object *o;
 	uint64_t reaction_ns;
 	bool over, hold;
 
@@ -432,7 +419,13 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 		log_release(g, b, s);
 	if (was_lost && !b->lost_ns)
 		log_write(g, b, log_record("recovered", b), "counts are complete again");
-	log_sample(g, b, s, counts);
+	if (!g->verbose)
+		return;
+	o = log_record("sample", b);
+	add_sample(o, b, s);
+	json_add_u64(o, "counts", counts);
+	json_add_bool(o, "held", b->held && !b->error);
+	log_write(g, b, o, NULL);
 }
 
 /* --- the loop ------------------------------------------------------------------------ */
@@ -582,5 +575,5 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 		beat(g);
 	} while (wait_for_samples(g, signals, supervisor, &reason));
 	end(g, reason);
-	return 0;
+	return g->log_failed ? GUARD_NO_LOG : 0;
 }
