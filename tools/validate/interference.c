@@ -2,7 +2,7 @@
 /*
  * Each aggressor runs at several levels beside the task. A channel explains the slowdown if the
  * task uses it, if what it shows rises with the task's time over the levels (rank correlation),
- * and if no other channel that does so shows more of it.
+ * and if that is long enough for a quarter of the time that the task takes longer.
  */
 #include "report.h"
 
@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 
 #include "document.h"
@@ -21,9 +22,10 @@
 
 enum {
 	MAX_CHANNELS = 24,
+	MIN_LEVELS = 5, /* fewer rise with the time too often by chance */
 	MAX_LEVELS = RANKS_MAX - 1,
 	MAX_WORDS = 32,
-	QUEUED = 256, /* jobs of an aggressor */
+	QUEUED = 1000, /* jobs of an aggressor */
 	SETTLE_MS = 20,
 	BEGIN = 1, /* tags of samples */
 	END = 2,
@@ -32,7 +34,7 @@ enum {
 enum kind {
 	WAIT, /* cycles that a request waits or travels */
 	HITS, /* of the cache, which the aggressor takes away */
-	OTHERS, /* work of others between the task's */
+	OTHERS, /* cycles of others' work between the task's */
 };
 
 static const char *const kinds[] = { "wait", "hits", "others" };
@@ -42,7 +44,8 @@ struct channel {
 	enum kind kind;
 	/* events: (counts - minus) / per */
 	const char *counts, *minus, *per;
-	uint64_t hz; /* of the cycles */
+	double ns; /* of a cycle, or of a lost hit */
+	uint64_t window;
 	unsigned int trust; /* the least of its events */
 };
 
@@ -55,14 +58,16 @@ struct load {
 struct correlation {
 	int sign;
 	uint64_t squared[2];
-	bool rises; /* with the task's time; at least 0.7 */
-	double growth; /* ns of a request, part of all hits, or jobs */
+	bool explains;
+	double growth; /* ns of a request, part of all hits, or ns */
+	double added_ns; /* of the task's time */
 };
 
 struct aggressor {
 	const char *name, *command;
 	bool concurrent;
 	struct load points[MAX_LEVELS + 1];
+	const struct load *slowest;
 	size_t count;
 	struct correlation of[MAX_CHANNELS];
 	long channel; /* -1: none */
@@ -80,7 +85,7 @@ struct run {
 	size_t aggressor_count;
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
-	struct runner runner;
+	struct runner runner, *beside; /* an aggressor on the GPU: held while the task is not run */
 };
 
 static double ratio(const uint64_t value[2])
@@ -92,7 +97,8 @@ static double ratio(const uint64_t value[2])
 
 static int read_channel(struct run *r, struct document *d, struct json_object *o)
 {
-	static const char *const keys[] = { "name", "kind", "counts", "minus", "per", "hz", NULL };
+	static const char *const keys[] = { "name", "kind", "counts", "minus", "per",
+					    "hz",   "ns",   "window", NULL };
 	struct channel *c = &r->channels[r->channel_count];
 	const char *kind = document_text(d, o, "kind", "wait");
 	size_t n = 0;
@@ -103,14 +109,18 @@ static int read_channel(struct run *r, struct document *d, struct json_object *o
 	c->counts = document_text(d, o, "counts", NULL);
 	c->minus = document_text(d, o, "minus", "");
 	c->per = document_text(d, o, "per", "");
-	c->hz = document_u64(d, o, "hz", UINT64_MAX, 1000000000);
 	while (kind && n < ARRAY_SIZE(kinds) && strcmp(kinds[n], kind) != 0)
 		n++;
 	if (n == ARRAY_SIZE(kinds))
 		return document_fail(d, o, "kind '%s': wait, hits or others", kind);
 	c->kind = (enum kind)n;
+	c->window = document_u64(d, o, "window", UINT64_MAX, c->kind == OTHERS);
+	c->ns = c->kind == HITS ? (double)document_u64(d, o, "ns", UINT64_MAX, 0) :
+				  1e9 / (double)document_u64(d, o, "hz", UINT64_MAX, 1000000000);
 	if (c->kind != OTHERS && c->per && !*c->per)
 		return document_fail(d, o, "it needs 'per', the requests");
+	if (!c->window || c->ns <= 0 || isinf(c->ns))
+		return document_fail(d, o, "it needs 'window', and hits 'ns'");
 	r->channel_count++;
 	return document_only(d, o, keys);
 }
@@ -128,12 +138,13 @@ static int read_aggressor(struct run *r, struct document *d, struct json_object 
 	a->name = document_text(d, o, "name", NULL);
 	a->command = document_text(d, o, "command", NULL);
 	a->concurrent = concurrent && json_object_get_boolean(concurrent);
-	if (levels && (count < 3 || count > MAX_LEVELS))
-		return document_fail(d, levels, "give 3 to %d levels", MAX_LEVELS);
+	if (levels && (count < MIN_LEVELS || count > MAX_LEVELS))
+		return document_fail(d, levels, "give %d to %d levels", MIN_LEVELS, MAX_LEVELS);
 	for (size_t n = 0; n < count; n++)
 		if (document_count(d, json_object_array_get_idx(levels, n), "a level", UINT64_MAX,
-				   &a->points[n + 1].level))
-			return -1;
+				   &a->points[n + 1].level) ||
+		    (n && a->points[n + 1].level <= a->points[n].level))
+			return document_fail(d, levels, "give ascending levels");
 	a->count = count + 1;
 	return document_only(d, o, keys);
 }
@@ -243,10 +254,21 @@ static int add_sample(struct run *r, struct perfctr_session *session, uint64_t t
 	return job_add(job, &sample) ? fail(&r->failure, "out of memory") : 0;
 }
 
+/* The task and an aggressor on the GPU start no job: there are no gaps, and enough are left. */
+static int hold(struct run *r, bool held)
+{
+	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL, .hold = held, .fd = -1 };
+
+	if ((r->beside && ioctl(r->beside->fd, DRM_IOCTL_VSOC_CTX_HOLD, &args)) ||
+	    ioctl(r->runner.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args))
+		return fail(&r->failure, "holding jobs: %s", strerror(errno));
+	return 0;
+}
+
 /* The task's jobs. The first one begins with a sample, the last one ends with another. */
 static int run_task(struct run *r, struct perfctr_session *session)
 {
-	int ret = 0;
+	int ret = hold(r, true);
 
 	for (uint64_t n = 0; n < r->jobs && !ret; n++) {
 		struct job job = { 0 };
@@ -261,10 +283,12 @@ static int run_task(struct run *r, struct perfctr_session *session)
 			ret = fail(&r->failure, "the task: %s", r->runner.error);
 		job_free(&job);
 	}
+	if (ret || hold(r, false))
+		return -1;
 	if (runner_wait(&r->runner, 0) || r->runner.timed_out || r->runner.cancelled)
-		ret = fail(&r->failure, "the task: %s",
-			   *r->runner.error ? r->runner.error : "a job was not done");
-	return ret;
+		return fail(&r->failure, "the task: %s",
+			    *r->runner.error ? r->runner.error : "a job was not done");
+	return hold(r, true);
 }
 
 static const struct row *find_row(const struct rows *blocks, const struct rows *types,
@@ -390,6 +414,11 @@ static int measure_best(struct run *r, uint64_t runs, struct load *p)
 	return ret;
 }
 
+static double slowdown(const struct aggressor *a, const struct load *p)
+{
+	return (double)p->time_ns / (double)a->points[0].time_ns;
+}
+
 static int measure_beside(struct run *r, const struct aggressor *a, struct load *p)
 {
 	const struct timespec settle = { .tv_nsec = SETTLE_MS * 1000000 };
@@ -399,6 +428,8 @@ static int measure_beside(struct run *r, const struct aggressor *a, struct load 
 
 	if (!ret && runner_open(&other, perfctr_device_path(r->device), -1, 1, a->concurrent))
 		ret = fail(&r->failure, "%s: %s", a->name, other.error);
+	r->beside = a->concurrent ? NULL : &other;
+	ret = ret ? ret : hold(r, true);
 	for (size_t n = 0; n < QUEUED && !ret; n++)
 		if (runner_submit(&other, &job))
 			ret = fail(&r->failure, "%s: %s", a->name, other.error);
@@ -406,6 +437,15 @@ static int measure_beside(struct run *r, const struct aggressor *a, struct load 
 		nanosleep(&settle, NULL);
 		ret = measure_best(r, r->runs, p);
 	}
+	/* those that are not done time out */
+	other.timeout_ns = 0;
+	if (!ret && (runner_wait(&other, 0) || !other.timed_out))
+		ret = fail(&r->failure, "%s, level %" PRIu64 ": its %d jobs ended before the task",
+			   a->name, p->level, QUEUED);
+	if (!ret && slowdown(a, p) < 0.95)
+		ret = fail(&r->failure, "%s, level %" PRIu64 ": the task is quicker than alone",
+			   a->name, p->level);
+	r->beside = NULL;
 	/* cancels its jobs */
 	runner_close(&other);
 	job_free(&job);
@@ -414,15 +454,20 @@ static int measure_beside(struct run *r, const struct aggressor *a, struct load 
 
 /* --- analysis ------------------------------------------------------------------------ */
 
+static bool slower(const struct aggressor *a)
+{
+	return slowdown(a, a->slowest) > 1.05;
+}
+
 static void correlate(const struct run *r, struct aggressor *a)
 {
 	uint64_t times[RANKS_MAX][2], shown[RANKS_MAX][2];
-	const struct load *alone = &a->points[0], *most = &a->points[a->count - 1];
+	const double added_ns = (double)(a->slowest->time_ns - a->points[0].time_ns);
 
 	for (size_t n = 0; n < r->channel_count; n++) {
 		const struct channel *c = &r->channels[n];
+		const uint64_t *alone = a->points[0].shown[n];
 		struct correlation *of = &a->of[n];
-		const bool used = c->kind == OTHERS || alone->shown[n][1];
 
 		for (size_t i = 0; i < a->count; i++) {
 			const uint64_t *value = a->points[i].shown[n];
@@ -433,48 +478,33 @@ static void correlate(const struct run *r, struct aggressor *a)
 			shown[i][1] = value[1] ? value[1] : 1;
 		}
 		of->sign = rank_correlation(times, shown, a->count, of->squared);
-		if (c->kind == HITS)
+		of->growth = ratio(a->slowest->shown[n]) - ratio(alone);
+		if (c->kind == HITS) {
 			of->sign = -of->sign;
-		of->growth = ratio(most->shown[n]) - ratio(alone->shown[n]);
-		if (c->kind == WAIT)
-			of->growth *= 1e9 / (double)c->hz;
-		if (c->kind == HITS)
 			of->growth = -of->growth;
-		/* 0.7 squared */
-		of->rises = used && of->sign > 0 && of->growth > 0 &&
-			    (unsigned __int128)of->squared[0] * 100 >=
-				    (unsigned __int128)of->squared[1] * 49;
+		}
+		/* the requests of a window wait at the same time */
+		of->added_ns = of->growth * c->ns * (double)alone[1] / (double)c->window;
+		if (c->kind != HITS)
+			of->growth *= c->ns;
+		/* 0.8 squared */
+		of->explains = slower(a) && of->sign > 0 && ratio(of->squared) >= 0.64 &&
+			       of->added_ns * 4 >= added_ns;
 	}
-}
-
-static bool slower(const struct aggressor *a)
-{
-	/* by a twentieth */
-	return (unsigned __int128)a->points[a->count - 1].time_ns * 20 >
-	       (unsigned __int128)a->points[0].time_ns * 21;
 }
 
 /* Work of others on the GPU delays all of the task's, and lost hits make it wait elsewhere. */
 static void name_channel(const struct run *r, struct aggressor *a)
 {
-	static const double least[] = { [WAIT] = 1, [HITS] = 0.1, [OTHERS] = 0.5 };
-	static const enum kind order[] = { OTHERS, HITS, WAIT };
-
 	a->channel = -1;
-	for (size_t k = 0; k < ARRAY_SIZE(order) && slower(a) && a->channel < 0; k++)
+	for (int kind = OTHERS; kind >= WAIT && a->channel < 0; kind--)
 		for (size_t n = 0; n < r->channel_count; n++)
-			if (r->channels[n].kind == order[k] && a->of[n].rises &&
-			    a->of[n].growth >= least[order[k]] &&
-			    (a->channel < 0 || a->of[n].growth > a->of[a->channel].growth))
+			if ((int)r->channels[n].kind == kind && a->of[n].explains &&
+			    (a->channel < 0 || a->of[n].added_ns > a->of[a->channel].added_ns))
 				a->channel = (long)n;
 }
 
 /* --- reports ------------------------------------------------------------------------- */
-
-static double slowdown(const struct aggressor *a, size_t n)
-{
-	return (double)a->points[n].time_ns / (double)a->points[0].time_ns;
-}
 
 static double rho(const struct correlation *of)
 {
@@ -483,25 +513,22 @@ static double rho(const struct correlation *of)
 
 static void write_text(const struct run *r, FILE *out)
 {
-	static const char *const units[] = { "ns", "of hits lost", "jobs of others" };
-
 	fprintf(out, "%s\ntask: %s, %" PRIu64 " jobs, alone %.3f us\n", r->title, r->task, r->jobs,
 		(double)r->aggressors[0].points[0].time_ns / 1e3);
 	for (size_t i = 0; i < r->aggressor_count; i++) {
 		const struct aggressor *a = &r->aggressors[i];
 
 		fprintf(out, "\nbeside %s: %.2f times as long at most\n", a->name,
-			slowdown(a, a->count - 1));
+			slowdown(a, a->slowest));
 		fputs("  level                 time  slowdown\n", out);
 		for (size_t n = 0; n < a->count; n++)
 			fprintf(out, "  %-13" PRIu64 "%10.3f us %8.2f\n", a->points[n].level,
-				(double)a->points[n].time_ns / 1e3, slowdown(a, n));
+				(double)a->points[n].time_ns / 1e3, slowdown(a, &a->points[n]));
 		for (size_t n = 0; n < r->channel_count; n++)
-			if (a->of[n].rises)
-				fprintf(out, "  %c %-34s rank correlation %+.2f, +%.3g %s\n",
+			if (a->of[n].explains)
+				fprintf(out, "  %c %-34s rank correlation %+.2f, adds %.3f us\n",
 					verdicts_mark(r->channels[n].trust), r->channels[n].name,
-					rho(&a->of[n]), a->of[n].growth,
-					units[r->channels[n].kind]);
+					rho(&a->of[n]), a->of[n].added_ns / 1e3);
 		fprintf(out, "  interference channel: %s\n",
 			a->channel < 0 ? slower(a) ? "unknown: no channel explains it" : "none" :
 					 r->channels[a->channel].name);
@@ -534,7 +561,7 @@ static void write_json(const struct run *r, FILE *out)
 		json_add_text(o, "command", a->command);
 		json_add_text(o, "channel", a->channel < 0 ? NULL : r->channels[a->channel].name);
 		json_add_bool(o, "slower", slower(a));
-		json_add_double(o, "slowdown", slowdown(a, a->count - 1));
+		json_add_double(o, "slowdown", slowdown(a, a->slowest));
 		json_add(o, "points", points);
 		json_add(o, "channels", channels);
 		for (size_t n = 0; n < a->count; n++) {
@@ -552,10 +579,11 @@ static void write_json(const struct run *r, FILE *out)
 
 			json_add_text(c, "name", r->channels[n].name);
 			json_add_text(c, "trust", verdicts_trust_name(r->channels[n].trust));
-			json_add_bool(c, "explains", a->of[n].rises);
+			json_add_bool(c, "explains", a->of[n].explains);
 			json_add_double(c, "rank_correlation", rho(&a->of[n]));
 			add_fraction(c, "rank_correlation_squared", a->of[n].squared);
 			json_add_double(c, "growth", a->of[n].growth);
+			json_add_double(c, "added_ns", a->of[n].added_ns);
 		}
 	}
 	json_write(out, root, true);
@@ -659,8 +687,12 @@ int interference_run(struct app *app, const char *path, const char *device, cons
 		struct aggressor *a = &r.aggressors[i];
 
 		a->points[0] = alone;
-		for (size_t n = 1; n < a->count && !ret; n++)
+		a->slowest = a->points;
+		for (size_t n = 1; n < a->count && !ret; n++) {
 			ret = measure_beside(&r, a, &a->points[n]);
+			if (a->points[n].time_ns > a->slowest->time_ns)
+				a->slowest = &a->points[n];
+		}
 		if (!ret) {
 			correlate(&r, a);
 			name_channel(&r, a);
