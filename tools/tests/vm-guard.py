@@ -483,6 +483,10 @@ def guard_never_holds_itself():
 @test
 def limits_become_counts():
     """percent of an event's clock and rates per second become counts in the window, once"""
+    for budget, text in (("limit=1 limit=2", "twice"), ("limit=101%", "above 100 %"),
+                         ("limit=1/s window=10ms", "below 1 in a window")):
+        done = run("perfctr", "guard", "-b", f"device=vsoc event=FRAGMENTS {budget}", status=2)
+        check(text in done.stderr, done.stderr)
     for event, limit, counts in (("GPU_ACTIVE", "30%", 3_000_000), ("L2_ACTIVE", "1%", 2 * 80_000),
                                  ("ucf0/mem_bytes_rd,src_loc_cpu=1/", "2G/s", 20_000_000)):
         budget = f"device=vsoc event={event} limit={limit} window=10ms action=report"

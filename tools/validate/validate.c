@@ -503,6 +503,11 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		return status;
 	o->campaigns = argv + optind;
 	o->campaign_count = (size_t)(argc - optind);
+	if (o->interference &&
+	    (o->campaign_count || o->measured || o->from || o->evidence || o->runs))
+		return app_usage(app,
+				 "--interference[=FILE] takes neither a campaign nor options for "
+				 "one");
 	if (o->measured && o->campaign_count > 1)
 		return app_usage(app, "a file of measurements is of one campaign");
 	if ((o->from || o->evidence) && !o->measured && o->campaign_count != 1)

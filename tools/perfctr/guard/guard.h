@@ -102,6 +102,7 @@ enum { GUARD_MAX_BUDGETS = 16 };
 struct budget {
 	/* as configured */
 	char *name, *device, *event, *limit_text;
+	uint32_t given; /* keys, a bit each */
 	uint64_t period_ns; /* between samples */
 	bool freeze_on_loss; /* the target is held while counts are missing; else released */
 	bool allow_untrusted;

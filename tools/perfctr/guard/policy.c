@@ -36,6 +36,24 @@ static struct budget *find(struct guard *g, const char *name)
 	return b;
 }
 
+static const char *const keys[] = {
+	"device", "event",   "limit",  "window",  "period",	     "cgroup",
+	"pid",	  "context", "action", "on_loss", "allow_untrusted",
+};
+
+/* Whether a budget has a key already, which it has from now on. */
+static bool is_again(struct budget *b, const char *key)
+{
+	bool again = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(key, keys[i])) {
+			again = b->given >> i & 1;
+			b->given |= 1u << i;
+		}
+	return again;
+}
+
 static bool take_yes(const char *value, const char *yes, const char *no, bool *to)
 {
 	*to = !strcmp(value, yes);
@@ -104,6 +122,8 @@ static const char *take(struct budget *b, const char *key, const char *value)
 {
 	struct target *t = &b->target;
 
+	if (is_again(b, key))
+		return "the budget has this key twice";
 	if (!strcmp(key, "device"))
 		return take_text(value, &b->device) ? NULL : "a node, driver, or local";
 	if (!strcmp(key, "event"))
@@ -218,7 +238,8 @@ static const char *complete(struct guard *g, struct budget *b)
 	if (!b->window.length_ns)
 		b->window.length_ns = DEFAULT_WINDOW_MS * NS_PER_MS;
 	if (window_limit(b->limit_text, b->window.length_ns, NS_PER_S, &ignored))
-		return "its limit is none: 20M (in a window), 2G/s or 30%";
+		return "its limit is none, above 100 %, or below 1 in a window: "
+		       "20M (in a window), 2G/s or 30%";
 	if (!b->period_ns)
 		b->period_ns = b->window.length_ns / SAMPLES_PER_WINDOW;
 	if (!b->period_ns || b->period_ns > b->window.length_ns)

@@ -76,6 +76,8 @@ int window_limit(const char *text, uint64_t length_ns, uint64_t full_hz, uint64_
 		error = parse_percent(number, &value, &divisor);
 		if (!error && !full_hz)
 			error = -EDOM;
+		if (!error && value / divisor >= 100 && value != 100 * divisor)
+			error = -ERANGE;
 		rate = full_hz;
 		divisor *= 100;
 	} else if (length > 2 && !strcmp(number + length - 2, "/s")) {
@@ -92,7 +94,7 @@ int window_limit(const char *text, uint64_t length_ns, uint64_t full_hz, uint64_
 	if (__builtin_mul_overflow((unsigned __int128)value * rate, length_ns, &wide))
 		return -ERANGE;
 	wide = wide / divisor / ns_per_s;
-	if (wide > UINT64_MAX)
+	if (wide > UINT64_MAX || (value && !wide))
 		return -ERANGE;
 	*limit = (uint64_t)wide;
 	return 0;
