@@ -384,7 +384,7 @@ def ioctls_of_the_driver():
         errors = run("perfctr", "stat", "-d", node(), "-e", FRAGMENT_JOBS, "--", "true",
                      status=1).stderr
         job.kill()
-    check("in use by something other" in errors, errors)
+    check("something other than perfctr uses" in errors, errors)
     count_exactly("-n", "5", number=5)
 
 
