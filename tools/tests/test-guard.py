@@ -23,8 +23,9 @@ def mistakes_have_advice():
     """each mistake in a budget is refused with its name and what to write"""
     for text, wanted in (
             ("", "no event"), ("event=a", "no limit"), ("nonsense", "is no KEY=VALUE"),
-            (GOOD, "no target"), (GOOD + " limit=x", "its limit is none"),
-            (GOOD + " window=0", "a time such as 10ms"), (GOOD + " period=11ms", "longer than"),
+            (GOOD, "no target"), ("event=a limit=x", "its limit is none"),
+            ("window=0", "a time such as 10ms"), (GOOD + " period=11ms", "longer than"),
+            (GOOD + " limit=1", "this key twice"),
             (GOOD + " colour=red", "no such key"), (GOOD + " pid=0", "number of a process"),
             (GOOD + " context=-1", "number of a context"), (GOOD + " action=x", "report, freeze"),
             (GOOD + " action=cpu.max:0%", "report, freeze"), (GOOD + " on_loss=pray", "freeze or"),

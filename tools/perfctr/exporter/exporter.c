@@ -23,7 +23,8 @@ static const char help[] =
 	"                        who can connect sees what all users of the machine do\n"
 	"      --textfile PATH   write PATH, a *.prom, at each sample, whole or not at all;\n"
 	"                        it is removed at the end\n"
-	"      --once            one reading of a period, to the textfile or stdout; end\n"
+	"      --once            one reading of a period, to the textfile or stdout; it does not\n"
+	"                        listen\n"
 	"      --config FILE     a file with lines such as: period = 10s\n"
 	"  -p, --period TIME     time between samples; a number without unit is in ms (5s)\n"
 	"  -j, --json            with --once: as JSON\n"
@@ -144,8 +145,6 @@ static int parse_options(struct exporter *e, int argc, char **argv)
 		return status;
 	if (e->json && !e->once)
 		return app_usage(e->app, "--json needs --once");
-	if (e->listen && e->once)
-		return app_usage(e->app, "--once does not listen");
 	if (e->textfile && fnmatch("*.prom", e->textfile, 0))
 		return app_usage(e->app, "--textfile %s: node_exporter reads only *.prom",
 				 e->textfile);
