@@ -50,6 +50,20 @@ def intervals_add_up():
 
 
 @test
+def node_of_pmus():
+    """stat: defaults of a node that has only PMUs are metrics, not each event of each PMU"""
+    before = set(glob.glob("/dev/dri/renderD*"))
+    run("insmod", os.path.join(os.environ["PERFCTR_KMOD"], "perfctr_soc.ko"))
+    try:
+        node, = set(glob.glob("/dev/dri/renderD*")) - before
+        blocks = {c["block"] for c in json.loads(
+            run("perfctr", "stat", "-j", "-d", node, "--", "true").stdout)["counters"]}
+        check("ucf" in blocks and "nvclink" not in blocks, f"{blocks}")
+    finally:
+        run("rmmod", "perfctr_soc")
+
+
+@test
 def partition_is_the_whole():
     """stat: cores of another partition are no part of a sum, of its clock and of a metric"""
     partition = os.path.join(FOLDER, "partition")

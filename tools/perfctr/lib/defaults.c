@@ -110,6 +110,25 @@ static int add_known(struct perfctr_selection *selection, const char *const *eve
 	return added;
 }
 
+/* All counters of the blocks that are no PMUs. Return: counters added. */
+static int add_blocks(struct perfctr_selection *selection, const struct perfctr_device *device,
+		      int *error)
+{
+	int added = 0;
+
+	for (size_t n = 0; n < perfctr_device_block_count(device); n++) {
+		const struct drm_perfctr_block_info *b = perfctr_device_block(device, n);
+		const char *type = perfctr_block_type_name(b->type);
+		char text[64];
+
+		if (!type || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
+			continue;
+		snprintf(text, sizeof(text), "%s/*", type);
+		added += add_known(selection, &(const char *const){ text }, 1, error);
+	}
+	return added;
+}
+
 static bool is_accepted(struct perfctr_selection *selection, int *error)
 {
 	*error = perfctr_session_check(selection, NULL, NULL);
@@ -225,13 +244,8 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 		return added;
 	}
 	added += add_known(selection, gpu_events, ARRAY_SIZE(gpu_events), &error);
-	/* none of these names: all counters that the driver has */
 	if (!added)
-		added = perfctr_selection_add(selection, "*");
-	if (added < 0) {
-		error = added;
-		added = 0;
-	}
+		added += add_blocks(selection, device, &error);
 	error = perfctr_selection_copy(selection, &all);
 	if (!error)
 		soc = add_known(all, soc_events, ARRAY_SIZE(soc_events), &error);
@@ -252,6 +266,8 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 	if (!app->via &&
 	    (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN)))
 		added += add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);
+	if (!added)
+		added = perfctr_selection_add(selection, "*");
 	return added ? added : error;
 }
 
