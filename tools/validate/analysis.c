@@ -364,6 +364,25 @@ bool analysis_exercises(const struct analysis *a, size_t event, size_t feature)
 	return false;
 }
 
+const char *analysis_missing(const struct analysis *a, size_t event, const struct rule *rule)
+{
+	const char *text = "";
+	char name[96];
+
+	for (size_t t = 0; t < rule->count; t++) {
+		bool found = false;
+
+		for (size_t f = 0; f < a->features.count && !found; f++)
+			found = feature_covers(&rule->terms[t].feature, &a->features.items[f]) &&
+				analysis_exercises(a, event, f);
+		if (!found)
+			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
+					    feature_text(&rule->terms[t].feature, name,
+							 sizeof(name)));
+	}
+	return text;
+}
+
 int analysis_expected(const struct analysis *a, const struct point *point, const struct rule *rule,
 		      uint64_t units, uint64_t *value)
 {

@@ -109,6 +109,10 @@ int64_t analysis_count(const struct analysis *analysis, const struct point *poin
 /* Whether some measurement of an event is of work with a feature. */
 bool analysis_exercises(const struct analysis *analysis, size_t event, size_t feature);
 
+/* The features of a rule that no measurement of an event has: "SHFL:off, I2F". */
+const char *analysis_missing(const struct analysis *analysis, size_t event,
+			     const struct rule *rule);
+
 /* The value that a rule gives at a point. Return: 0; -1 it is negative or beyond 63 bits. */
 int analysis_expected(const struct analysis *analysis, const struct point *point,
 		      const struct rule *rule, uint64_t units, uint64_t *value);

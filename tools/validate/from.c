@@ -197,26 +197,6 @@ int from_read(struct analysis *a, const char *path, struct carried *carried)
 
 /* --- comparing -------------------------------------------------------------------------- */
 
-/* features of a rule that no measurement of an event has: "SHFL:off, I2F" */
-static const char *missing(const struct analysis *a, size_t event, const struct rule *rule)
-{
-	const char *text = "";
-	char name[96];
-
-	for (size_t t = 0; t < rule->count; t++) {
-		bool found = false;
-
-		for (size_t f = 0; f < a->features.count && !found; f++)
-			found = feature_covers(&rule->terms[t].feature, &a->features.items[f]) &&
-				analysis_exercises(a, event, f);
-		if (!found)
-			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
-					    feature_text(&rule->terms[t].feature, name,
-							 sizeof(name)));
-	}
-	return text;
-}
-
 static void judge_rule(struct analysis *a, size_t event, struct carried *c)
 {
 	size_t points = 0;
@@ -239,7 +219,7 @@ static void judge_rule(struct analysis *a, size_t event, struct carried *c)
 		}
 		points += value > 0;
 	}
-	rest = missing(a, event, &c->rule);
+	rest = analysis_missing(a, event, &c->rule);
 	/* as for any definition, a single point is not enough */
 	c->result = points > 1 ? CARRIED_CONFIRMED : CARRIED_UNTESTED;
 	c->text = arena_printf(a->arena, "it agrees at %zu point%s where it counts%s%s", points,

@@ -291,14 +291,6 @@ static int run_task(struct run *r, struct perfctr_session *session)
 	return hold(r, true);
 }
 
-static const struct row *find_row(const struct rows *blocks, const struct rows *types,
-				  const char *event)
-{
-	const struct row *row = rows_find(types, event, 0);
-
-	return row ? row : rows_find(blocks, event, 0);
-}
-
 /* @others: of the time of the task alone; PMUs are not read in jobs */
 static int take_point(struct run *r, struct perfctr_totals *totals, bool others, struct load *p)
 {
@@ -318,8 +310,8 @@ static int take_point(struct run *r, struct perfctr_totals *totals, bool others,
 		uint64_t values[3] = { 0, 0, 1 };
 
 		for (size_t i = 0; i < ARRAY_SIZE(events) && !ret; i++) {
-			const struct row *row = *events[i] ? find_row(&blocks, &types, events[i]) :
-							     NULL;
+			const struct row *row =
+				*events[i] ? rows_find_counter(&types, &blocks, events[i]) : NULL;
 
 			if (row && row->state == PERFCTR_VALUE_OK &&
 			    !(row->flags & PERFCTR_VALUE_ESTIMATED))

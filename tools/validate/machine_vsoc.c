@@ -281,32 +281,6 @@ static int count_work(struct analysis *a, struct vsoc *v, const struct group *gr
 	return ret;
 }
 
-/* the only row of a counter that is named without its block, or NULL */
-static const struct row *find_alone(const struct rows *rows, const char *counter)
-{
-	const struct row *found = NULL;
-
-	for (size_t i = 0; i < rows->count; i++) {
-		if (strcmp(rows->rows[i].counter, counter))
-			continue;
-		if (found)
-			return NULL;
-		found = &rows->rows[i];
-	}
-	return found;
-}
-
-/* a single block, or all blocks of a type together */
-static const struct row *find_row(const struct rows *blocks, const struct rows *types,
-				  const char *counter)
-{
-	const struct row *row = rows_find(types, counter, 0);
-
-	if (!row)
-		row = rows_find(blocks, counter, 0);
-	return row ? row : find_alone(types, counter);
-}
-
 static int add_reading(struct analysis *a, const struct vsoc *v, size_t number,
 		       const struct event *event, const struct point *point, const struct row *row)
 {
@@ -348,7 +322,7 @@ static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
 		if (!benchmark_states(&c->benchmarks[point->benchmark], e) ||
 		    (v->group_of[e] != (long)group && !is_anchor))
 			continue;
-		row = find_row(&blocks, &types, event->counter);
+		row = rows_find_counter(&types, &blocks, event->counter);
 		if (row)
 			ret = add_reading(a, v, e, event, point, row);
 		else

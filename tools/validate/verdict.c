@@ -384,31 +384,6 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-static const char *absent(const struct analysis *a, size_t number)
-{
-	const struct rule *rule = &a->campaign->events[number].documented;
-	const size_t features = a->features.count;
-	const char *text = "";
-	char name[96];
-
-	for (size_t t = 0; t < rule->count; t++) {
-		const struct feature *term = &rule->terms[t].feature;
-		bool had = false;
-
-		for (size_t i = 0; i < features * a->point_count && !had; i++) {
-			const struct cell cell = analysis_cell(a, i / features, number);
-
-			had = cell.count &&
-			      feature_covers(term, &a->features.items[i % features]) &&
-			      analysis_count(a, &a->points[i / features], i % features, cell.units);
-		}
-		feature_text(term, name, sizeof(name));
-		if (!had)
-			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "", name);
-	}
-	return text;
-}
-
 /* whether any reading of an event is not zero */
 static bool ever_counted(const struct analysis *a, size_t number)
 {
@@ -458,7 +433,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
-	o->absent = absent(a, number);
+	o->absent = analysis_missing(a, number, &a->campaign->events[number].documented);
 	compare(a, number, o);
 	try_ideas(a, number, o);
 	searched = search_event(a, number, after, search, o);

@@ -361,3 +361,17 @@ const struct row *rows_find(const struct rows *rows, const char *event, size_t h
 			return &rows->rows[i];
 	return NULL;
 }
+
+const struct row *rows_find_counter(const struct rows *types, const struct rows *blocks,
+				    const char *name)
+{
+	const struct row *row = rows_find(types, name, 0);
+	size_t found = 0;
+
+	row = row ? row : rows_find(blocks, name, 0);
+	for (size_t i = 0; !row && i < types->count; i++)
+		found += !strcmp(types->rows[i].counter, name);
+	for (size_t i = 0; !row && found == 1 && i < types->count; i++)
+		row = strcmp(types->rows[i].counter, name) ? NULL : &types->rows[i];
+	return row;
+}

@@ -100,6 +100,14 @@ void rows_free(struct rows *rows);
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
 
+/*
+ * The row of a counter that is named as stat -e takes it: all blocks of a type together, a single
+ * block, or the only counter of a name. NULL: there is none, or several.
+ * @types, @blocks: of the same totals.
+ */
+const struct row *rows_find_counter(const struct rows *types, const struct rows *blocks,
+				    const char *name);
+
 /* --- rows_json.c: the same members in every subcommand ------------------------- */
 
 struct json_object;
