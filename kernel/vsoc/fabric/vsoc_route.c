@@ -542,7 +542,7 @@ void vsoc_routes_count(struct vsoc_fabric *fabric)
 		struct vsoc_route *route = &fabric->routes[slot];
 		struct vsoc_route_total *total;
 
-		if (!route->hop_count || (!fabric->sim.flows[slot].in_flight &&
+		if (!route->hop_count || (!memsim_pending(&fabric->sim, slot) &&
 					  count->left[0] == route->left))
 			continue;
 		for (u32 i = 0; i < route->hop_count; i++)
