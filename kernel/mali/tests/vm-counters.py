@@ -297,36 +297,33 @@ def mute_firmware():
     count_exactly("-n", "5", number=5)
 
 
-@test_jm
-def late_samples():
-    """samples that the hardware writes half a second late: reported, and exact"""
+def with_failing_samples(value, pause_s):
+    """What was counted of three times five jobs, of which samples fail during the second."""
     # a suspend would discard what could not be read, and report it
     write(f"{POWER}/control", "on")
     stat = Stat()
     jobs("-n", "5", *WORK)
-    fail("sample")
+    fail("sample", value)
     jobs("-n", "5", *WORK)
-    time.sleep(0.5)
+    time.sleep(pause_s)
     fail("sample", 0)
     jobs("-n", "5", *WORK)
     result = stat.end()
     write(f"{POWER}/control", "auto")
+    return stat, result
+
+
+@test_jm
+def late_samples():
+    """samples that the hardware writes half a second late: reported, and exact"""
+    stat, result = with_failing_samples(1, 0.5)
     check(stat.compare(result)[FRAGMENT_JOBS] == 15 and result["kernel"]["errors"], result)
 
 
 @test_jm
 def partial_samples():
     """samples that lack blocks: those are reported, the others exact"""
-    write(f"{POWER}/control", "on")
-    stat = Stat()
-    jobs("-n", "5", *WORK)
-    fail("sample", 2)
-    jobs("-n", "5", *WORK)
-    time.sleep(0.1)
-    fail("sample", 0)
-    jobs("-n", "5", *WORK)
-    result = stat.end()
-    write(f"{POWER}/control", "auto")
+    stat, result = with_failing_samples(2, 0.1)
     cores = [c for c in result["counters"] if c["type"] == "shader"]
     check(cores and all(c["samples_missed"] for c in cores), cores)
     result["counters"] = [c for c in result["counters"] if c["type"] != "shader"]
