@@ -7,18 +7,25 @@
 #include "report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "document.h"
 #include "lib/json.h"
 #include "lib/output.h"
 #include "lib/rows.h"
 #include "vsoc-job/runner.h"
+
+/* of virtual time, a short part of a job's */
+#define STEP_NS "20000"
 
 enum {
 	MAX_CHANNELS = 24,
@@ -27,6 +34,10 @@ enum {
 	MAX_WORDS = 32,
 	QUEUED = 1000, /* jobs of an aggressor */
 	SETTLE_MS = 20,
+	READINGS = 32, /* of PMUs while the task runs, about */
+	MIN_PERIOD_NS = 100000,
+	MAX_TRIES = 20, /* a busy host reads PMUs late */
+	TOO_SHORT = 1, /* PMUs were not read while the task ran */
 	BEGIN = 1, /* tags of samples */
 	END = 2,
 };
@@ -51,7 +62,7 @@ struct channel {
 
 struct load {
 	uint64_t level; /* 0: the task alone */
-	uint64_t time_ns;
+	uint64_t time_ns, max_time_ns; /* of the quickest run, of the slowest one */
 	uint64_t shown[MAX_CHANNELS][2]; /* by channel; the denominator is 0 if it is not used */
 };
 
@@ -85,6 +96,9 @@ struct run {
 	size_t aggressor_count;
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
+	struct measured measured; /* its configuration */
+	pid_t stepper; /* process that steps time, 0: none */
+	int steps; /* it runs until this is closed */
 	struct runner runner, *beside; /* an aggressor on the GPU: held while the task is not run */
 };
 
@@ -201,6 +215,21 @@ static int add_event(struct run *r, struct channel *c, const struct verdicts *ve
 	return 0;
 }
 
+static void configure(struct run *r)
+{
+	struct arena *arena = &r->arena;
+	char *time = arena_printf(arena, "%31s", "");
+
+	report_time(time, 32);
+	measured_configure(arena, &r->measured, "device",
+			   arena_printf(arena, "%s", perfctr_device_path(r->device)));
+	measured_configure(arena, &r->measured, "driver",
+			   arena_printf(arena, "%s", perfctr_device_driver(r->device)));
+	study_configure(arena, &r->measured);
+	measured_configure(arena, &r->measured, "date", time);
+	measured_configure(arena, &r->measured, "runs", arena_printf(arena, "%" PRIu64, r->runs));
+}
+
 static int open_all(struct run *r, const char *device)
 {
 	struct verdicts *verdicts = verdicts_load(r->app->err);
@@ -223,7 +252,64 @@ static int open_all(struct run *r, const char *device)
 		ret = ret ? ret : add_event(r, c, verdicts, c->per);
 	}
 	verdicts_free(verdicts);
+	if (!ret)
+		configure(r);
 	return ret;
+}
+
+/* Step time until the other process closes its end of the pipe, then let it pass as @before. */
+static void step_until_closed(int pipe, int stepped, int step, const char *before)
+{
+	struct pollfd other = { .fd = pipe, .events = POLLIN };
+
+	/* Ctrl-C is for the other process */
+	setsid();
+	while (!poll(&other, 1, 0))
+		if (write(step, STEP_NS, strlen(STEP_NS)) < 0)
+			break;
+	if (write(stepped, before, 1) != 1)
+		_exit(EXIT_FAILED);
+	_exit(EXIT_FINE);
+}
+
+/*
+ * Begin to step the virtual SoC's time, which a busy host then does not distort. A process of its
+ * own does it, and ends with this one, however that ends. Without debugfs time stays real.
+ */
+static void begin_steps(struct run *r)
+{
+	const char *path = perfctr_device_path(r->device);
+	const char *folder = arena_printf(&r->arena, "/sys/kernel/debug/dri/%s/vsoc/",
+					  path + strcspn(path, "0123456789"));
+	int stepped = open(arena_printf(&r->arena, "%sstepped", folder), O_RDWR | O_CLOEXEC);
+	int step = open(arena_printf(&r->arena, "%sstep_ns", folder), O_RDWR | O_CLOEXEC);
+	char before[2] = "0";
+	int ends[2] = { -1, -1 };
+
+	if (stepped >= 0 && step >= 0 && read(stepped, before, 1) == 1 && !pipe2(ends, O_CLOEXEC) &&
+	    write(stepped, "1", 1) == 1) {
+		fflush(NULL);
+		r->stepper = fork();
+		if (!r->stepper) {
+			close(ends[1]);
+			step_until_closed(ends[0], stepped, step, before);
+		}
+		if (r->stepper < 0 && write(stepped, before, 1) < 0)
+			app_error(r->app, "%sstepped: %s", folder, strerror(errno));
+	}
+	close(ends[0]);
+	close(step);
+	close(stepped);
+	r->steps = ends[1];
+	measured_configure(&r->arena, &r->measured, "time", r->stepper > 0 ? "stepped" : "real");
+}
+
+static void end_steps(struct run *r)
+{
+	if (r->steps >= 0)
+		close(r->steps);
+	if (r->stepper > 0)
+		waitpid(r->stepper, NULL, 0);
 }
 
 /* The job of a command; {LEVEL} is replaced. */
@@ -291,7 +377,7 @@ static int run_task(struct run *r, struct perfctr_session *session)
 	return hold(r, true);
 }
 
-/* @others: of the time of the task alone; PMUs are not read in jobs */
+/* @others: channels of that kind; else all others */
 static int take_point(struct run *r, struct perfctr_totals *totals, bool others, struct load *p)
 {
 	struct rows blocks = { 0 }, types = { 0 };
@@ -341,21 +427,72 @@ static uint64_t time_of(const struct run *r, const struct perfctr_sample *s)
 	return s->end_ns;
 }
 
-/* Count while the task runs. */
-static int measure(struct run *r, struct load *p)
+/* Whether a sample has counts of all perf PMUs, which began at that time or later. */
+static bool pmus_began(const struct perfctr_totals *of_sample, uint64_t ns)
 {
-	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = 16 };
+	for (size_t n = 0; n < perfctr_totals_block_count(of_sample); n++) {
+		const struct perfctr_totals_block_info *info =
+			perfctr_totals_block_info(perfctr_totals_block(of_sample, n));
+
+		if (info->is_pmu && (info->start_ns < ns || info->start_ns == info->end_ns))
+			return false;
+	}
+	return true;
+}
+
+/* totals of a session: of all samples, of the task's, of those whose PMUs counted the task only */
+struct counts {
+	struct perfctr_totals *all, *task, *pmus, *sample;
+};
+
+static int add_samples(struct run *r, struct perfctr_cursor *cursor, struct counts *c,
+		       struct load *p)
+{
+	uint64_t begin_ns = 0, raw_ns = 0;
+	struct perfctr_sample s;
+	int error = 0;
+
+	while (!error && perfctr_cursor_next(cursor, &s) > 0) {
+		error = perfctr_totals_add(c->all, &s);
+		if (!error && raw_ns && !p->time_ns)
+			error = perfctr_totals_add(c->task, &s);
+		perfctr_totals_reset(c->sample);
+		if (!error)
+			error = perfctr_totals_add(c->sample, &s);
+		/* the PMUs' counts of a sample end before it does */
+		if (!error && raw_ns && !p->time_ns && pmus_began(c->sample, raw_ns))
+			error = perfctr_totals_add(c->pmus, &s);
+		if (s.user_data == BEGIN) {
+			begin_ns = time_of(r, &s);
+			raw_ns = s.end_ns;
+		}
+		if (s.user_data == END)
+			p->time_ns = time_of(r, &s) - begin_ns;
+		perfctr_cursor_advance(cursor, 1);
+	}
+	return error;
+}
+
+/* Count while the task runs. PMUs are read meanwhile. Return: 0; -1 with a failure; TOO_SHORT. */
+static int measure(struct run *r, bool beside, struct load *p)
+{
+	const uint64_t start_ns = perfctr_time_raw_ns();
+	int ret = run_task(r, NULL), error = ret;
+	struct perfctr_session_opts opts = {
+		.size = sizeof(opts),
+		.slots = 1024,
+		.period_ns = (perfctr_time_raw_ns() - start_ns) / READINGS,
+	};
 	struct perfctr_session *session = NULL;
 	struct perfctr_cursor *cursor = NULL;
-	struct perfctr_totals *totals = NULL, *inside = NULL;
-	struct perfctr_sample s;
-	uint64_t begin_ns = 0;
-	int ret = run_task(r, NULL), error = ret;
+	struct perfctr_totals *totals[4] = { NULL };
+	struct counts c;
 
-	if (!error)
-		error = perfctr_totals_new(r->app->ctx, &totals);
-	if (!error)
-		error = perfctr_totals_new(r->app->ctx, &inside);
+	if (opts.period_ns < MIN_PERIOD_NS)
+		opts.period_ns = MIN_PERIOD_NS;
+	for (size_t n = 0; n < ARRAY_SIZE(totals) && !error; n++)
+		error = perfctr_totals_new(r->app->ctx, &totals[n]);
+	c = (struct counts){ totals[0], totals[1], totals[2], totals[3] };
 	if (!error)
 		error = perfctr_session_new(r->selection, &opts, &session);
 	if (!error)
@@ -366,43 +503,48 @@ static int measure(struct run *r, struct load *p)
 		ret = run_task(r, session);
 		error = perfctr_session_stop(session, 0);
 	}
-	while (!error && perfctr_cursor_next(cursor, &s) > 0) {
-		if (s.user_data == BEGIN)
-			begin_ns = time_of(r, &s);
-		if (s.user_data == END)
-			p->time_ns = time_of(r, &s) - begin_ns;
-		error = perfctr_totals_add(totals, &s);
-		if (!error && s.user_data == END)
-			error = perfctr_totals_add(inside, &s);
-		perfctr_cursor_advance(cursor, 1);
-	}
+	error = error ? error : add_samples(r, cursor, &c, p);
 	if (error && !ret)
 		ret = fail(&r->failure, "%s", perfctr_ctx_error(r->app->ctx));
 	if (!ret && !p->time_ns)
 		ret = fail(&r->failure, "the task's last job was not sampled");
+	/* alone there is nothing else to count, and all requests of the task are needed */
+	if (!ret && beside && !perfctr_totals_span(c.pmus)->samples)
+		ret = TOO_SHORT;
 	if (!ret)
-		ret = take_point(r, totals, false, p);
+		ret = take_point(r, beside ? c.pmus : c.all, false, p);
 	if (!ret)
-		ret = take_point(r, inside, true, p);
+		ret = take_point(r, c.task, true, p);
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);
-	perfctr_totals_unref(totals);
-	perfctr_totals_unref(inside);
+	for (size_t n = 0; n < ARRAY_SIZE(totals); n++)
+		perfctr_totals_unref(totals[n]);
 	return ret;
 }
 
 /* The quickest run: what else happens on the machine only adds time. */
-static int measure_best(struct run *r, uint64_t runs, struct load *p)
+static int measure_best(struct run *r, bool beside, uint64_t runs, struct load *p)
 {
+	uint64_t max_time_ns = 0;
 	int ret = 0;
 
 	for (uint64_t n = 0; n < runs && !ret; n++) {
-		struct load run = { .level = p->level };
+		struct load run;
+		int tries = 0;
 
-		ret = measure(r, &run);
+		do {
+			run = (struct load){ .level = p->level };
+			ret = measure(r, beside, &run);
+		} while (ret == TOO_SHORT && ++tries < MAX_TRIES);
+		if (ret == TOO_SHORT)
+			ret = fail(&r->failure,
+				   "no PMU was read while the task ran: make it longer");
+		if (run.time_ns > max_time_ns)
+			max_time_ns = run.time_ns;
 		if (!n || run.time_ns < p->time_ns)
 			*p = run;
 	}
+	p->max_time_ns = max_time_ns;
 	return ret;
 }
 
@@ -427,7 +569,7 @@ static int measure_beside(struct run *r, const struct aggressor *a, struct load 
 			ret = fail(&r->failure, "%s: %s", a->name, other.error);
 	if (!ret) {
 		nanosleep(&settle, NULL);
-		ret = measure_best(r, r->runs, p);
+		ret = measure_best(r, true, r->runs, p);
 	}
 	/* those that are not done time out */
 	other.timeout_ns = 0;
@@ -503,24 +645,46 @@ static double rho(const struct correlation *of)
 	return of->sign * sqrt(ratio(of->squared));
 }
 
+/* What a channel shows at a load: of a request, part of all hits, or cycles. */
+static double shown(const struct channel *c, const struct load *p, size_t n)
+{
+	return ratio(p->shown[n]) * (c->kind == WAIT ? c->ns : c->kind == HITS ? 100 : 1);
+}
+
+static const char *const shown_units[] = { "ns of a request", "% of accesses hit",
+					   "cycles of others" };
+
 static void write_text(const struct run *r, FILE *out)
 {
-	fprintf(out, "%s\ntask: %s, %" PRIu64 " jobs, alone %.3f us\n", r->title, r->task, r->jobs,
+	fprintf(out, "%s\ntask: %s, %" PRIu64 " jobs, alone %.3f us", r->title, r->task, r->jobs,
 		(double)r->aggressors[0].points[0].time_ns / 1e3);
+	report_print_configuration(out, &r->measured);
+	fputc('\n', out);
 	for (size_t i = 0; i < r->aggressor_count; i++) {
 		const struct aggressor *a = &r->aggressors[i];
 
 		fprintf(out, "\nbeside %s: %.2f times as long at most\n", a->name,
 			slowdown(a, a->slowest));
-		fputs("  level                 time  slowdown\n", out);
+		fputs("  level                 time  slowdown  slowest run\n", out);
 		for (size_t n = 0; n < a->count; n++)
-			fprintf(out, "  %-13" PRIu64 "%10.3f us %8.2f\n", a->points[n].level,
-				(double)a->points[n].time_ns / 1e3, slowdown(a, &a->points[n]));
-		for (size_t n = 0; n < r->channel_count; n++)
-			if (a->of[n].explains)
-				fprintf(out, "  %c %-34s rank correlation %+.2f, adds %.3f us\n",
-					verdicts_mark(r->channels[n].trust), r->channels[n].name,
-					rho(&a->of[n]), a->of[n].added_ns / 1e3);
+			fprintf(out, "  %-13" PRIu64 "%10.3f us %8.2f %+10.1f %%\n",
+				a->points[n].level, (double)a->points[n].time_ns / 1e3,
+				slowdown(a, &a->points[n]),
+				100 * ((double)a->points[n].max_time_ns /
+					       (double)a->points[n].time_ns -
+				       1));
+		for (size_t n = 0; n < r->channel_count && slower(a); n++)
+			if (a->of[n].sign)
+				fprintf(out,
+					"  %s (%s): rank correlation %+.2f, adds %.3f us%s;"
+					" %.1f %s, %.1f alone\n",
+					r->channels[n].name,
+					verdicts_trust_name(r->channels[n].trust), rho(&a->of[n]),
+					a->of[n].added_ns / 1e3,
+					a->of[n].explains ? "" : ": too little",
+					shown(&r->channels[n], a->slowest, n),
+					shown_units[r->channels[n].kind],
+					shown(&r->channels[n], a->points, n));
 		fprintf(out, "  interference channel: %s\n",
 			a->channel < 0 ? slower(a) ? "unknown: no channel explains it" : "none" :
 					 r->channels[a->channel].name);
@@ -543,6 +707,7 @@ static void write_json(const struct run *r, FILE *out)
 	json_add_text(root, "title", r->title);
 	json_add_text(root, "task", r->task);
 	json_add_u64(root, "jobs", r->jobs);
+	report_add_configuration(root, &r->measured);
 	json_add(root, "aggressors", list);
 	for (size_t i = 0; i < r->aggressor_count; i++) {
 		const struct aggressor *a = &r->aggressors[i];
@@ -562,6 +727,7 @@ static void write_json(const struct run *r, FILE *out)
 
 			json_add_u64(p, "level", a->points[n].level);
 			json_add_u64(p, "time_ns", a->points[n].time_ns);
+			json_add_u64(p, "max_time_ns", a->points[n].max_time_ns);
 			json_add(p, "shown", shown);
 			for (size_t c = 0; c < r->channel_count; c++)
 				add_fraction(shown, r->channels[c].name, a->points[n].shown[c]);
@@ -581,42 +747,60 @@ static void write_json(const struct run *r, FILE *out)
 	json_write(out, root, true);
 }
 
-/* Time of the task against the level, and what the channel shows, each from 0 to its maximum. */
-static void plot(const struct run *r, const struct aggressor *a, FILE *out)
+/* A value against the level. @channel: what it shows; -1: the task's time, and its slowest run. */
+static double plotted(const struct run *r, const struct load *p, long channel, bool slowest)
 {
-	const double width = 340, high = 150, most = (double)a->points[a->count - 1].level;
-	double top[2] = { 0, 0 };
+	return channel >= 0 ? shown(&r->channels[channel], p, (size_t)channel) :
+			      (double)(slowest ? p->max_time_ns : p->time_ns) / 1e3;
+}
 
-	for (size_t line = 0; line < 2; line++)
-		for (size_t n = 0; n < a->count; n++)
-			top[line] = fmax(top[line], line ? a->channel < 0 ?
-							   0 :
-							   ratio(a->points[n].shown[a->channel]) :
-							   (double)a->points[n].time_ns);
-	fprintf(out,
-		"<svg viewBox=\"0 0 %g %g\" width=\"%g\"><path d=\"M0,0V%gH%g\" fill=\"none\" "
-		"stroke=\"#888\"/>\n",
-		width + 20, high + 20, width, high, width);
-	for (size_t line = 0; line < 2 && top[line] > 0; line++) {
-		fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
-			line ? "#c40" : "#06c");
-		for (size_t n = 0; n < a->count; n++)
-			fprintf(out, "%.1f,%.1f ",
-				most ? (double)a->points[n].level / most * width : 0,
-				high - high * 0.95 / top[line] *
-						(line ? ratio(a->points[n].shown[a->channel]) :
-							(double)a->points[n].time_ns));
-		fputs("\"/>\n", out);
+static void plot(const struct run *r, const struct aggressor *a, long channel, FILE *out)
+{
+	struct axes axes = { .x_max = (double)a->points[a->count - 1].level };
+	double xs[MAX_LEVELS + 1];
+
+	for (size_t n = 0; n < a->count; n++) {
+		xs[n] = (double)a->points[n].level;
+		axes.y_max = fmax(axes.y_max, 1.06 * plotted(r, &a->points[n], channel, true));
 	}
-	fprintf(out,
-		"<text x=\"4\" y=\"%g\" font-size=\"11\">level 0 to %.0f; blue: time, 0 to "
-		"%.3f us; red: %s</text></svg>\n",
-		high + 14, most, top[0] / 1e3,
-		a->channel < 0 ? "none" : r->channels[a->channel].name);
+	/* nobody uses the channel */
+	if (axes.y_max <= 0)
+		return;
+	fputs("<figure><figcaption><b>", out);
+	markup_text(out, channel < 0 ? "time of the task" : r->channels[channel].name);
+	fprintf(out, "</b><span>%s%s</span></figcaption>",
+		channel < 0 ? "us; bars: slowest run" : shown_units[r->channels[channel].kind],
+		channel < 0		? "" :
+		channel == a->channel	? ": the channel" :
+		a->of[channel].explains ? ": explains it" :
+					  "");
+	axes_begin(&axes, out, xs, a->count, "level of the aggressor, 0: alone");
+	fprintf(out, "<polyline class=\"%s\" points=\"",
+		channel >= 0 && channel == a->channel ? "i3" : "refined");
+	for (size_t n = 0; n < a->count; n++)
+		if (channel < 0 || a->points[n].shown[channel][1])
+			fprintf(out, "%.1f,%.1f ", axes_x(&axes, xs[n]),
+				axes_y(&axes, plotted(r, &a->points[n], channel, false)));
+	fputs("\"/>", out);
+	for (size_t n = 0; n < a->count; n++)
+		if (channel < 0 || a->points[n].shown[channel][1])
+			fprintf(out,
+				"<circle class=\"measured\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>"
+				"<path class=\"axis\" d=\"M%.1f %.1fV%.1f\"/>",
+				axes_x(&axes, xs[n]),
+				axes_y(&axes, plotted(r, &a->points[n], channel, false)),
+				axes_x(&axes, xs[n]),
+				axes_y(&axes, plotted(r, &a->points[n], channel, false)),
+				axes_y(&axes, plotted(r, &a->points[n], channel, true)));
+	fputs("</svg></figure>\n", out);
 }
 
 static void write_html(const struct run *r, FILE *out)
 {
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", out);
 	markup_text(out, r->title);
 	fputs("</title><style>", out);
@@ -624,26 +808,31 @@ static void write_html(const struct run *r, FILE *out)
 	fputs(builtin_find("page.css")->text, out);
 	fputs("</style></head><body><main><h1>", out);
 	markup_text(out, r->title);
-	fputs("</h1>\n", out);
+	fputs("</h1>\n<dl>", out);
+	report_fact(out, "task", r->task);
+	for (size_t n = 0; n < r->measured.configuration_count; n++)
+		report_fact(out, r->measured.configuration[2 * n],
+			    r->measured.configuration[2 * n + 1]);
+	fputs("</dl>\n", out);
 	for (size_t i = 0; i < r->aggressor_count; i++) {
 		fputs("<section><h2>", out);
 		markup_text(out, r->aggressors[i].name);
-		fputs("</h2>\n", out);
-		plot(r, &r->aggressors[i], out);
-		fputs("</section>\n", out);
+		fputs("</h2>\n<p><code>", out);
+		markup_text(out, r->aggressors[i].command);
+		fputs("</code></p><div class=\"plots\">", out);
+		for (long channel = -1; channel < (long)r->channel_count; channel++)
+			plot(r, &r->aggressors[i], channel, out);
+		fputs("</div></section>\n", out);
 	}
 	fputs("<h2>Numbers</h2><pre>", out);
-	{
-		char *text = NULL;
-		size_t size;
-		FILE *memory = open_memstream(&text, &size);
-
-		if (memory) {
-			write_text(r, memory);
-			fclose(memory);
-			markup_text(out, text);
-			free(text);
+	if (memory) {
+		write_text(r, memory);
+		fclose(memory);
+		for (char *at = text, *line; (line = strsep(&at, "\n"));) {
+			markup_text(out, line);
+			fputc('\n', out);
 		}
+		free(text);
 	}
 	fputs("</pre></main></body></html>\n", out);
 }
@@ -662,7 +851,7 @@ static int write_to(struct run *r, const char *path, void (*write)(const struct 
 int interference_run(struct app *app, const char *path, const char *device, const char *output,
 		     const char *html, bool json)
 {
-	struct run r = { .app = app, .runner = { .fd = -1 } };
+	struct run r = { .app = app, .steps = -1, .runner = { .fd = -1 } };
 	struct load alone = { 0 };
 	int ret = read_file_of(&r, path), status = EXIT_USAGE;
 
@@ -673,8 +862,10 @@ int interference_run(struct app *app, const char *path, const char *device, cons
 		ret = open_all(&r, device);
 	}
 	if (!ret)
+		begin_steps(&r);
+	if (!ret)
 		/* all others are compared with it */
-		ret = measure_best(&r, 3 * r.runs, &alone);
+		ret = measure_best(&r, false, 3 * r.runs, &alone);
 	for (size_t i = 0; i < r.aggressor_count && !ret; i++) {
 		struct aggressor *a = &r.aggressors[i];
 
@@ -696,6 +887,7 @@ int interference_run(struct app *app, const char *path, const char *device, cons
 		status = write_to(&r, output, json ? write_json : write_text);
 	if (!ret && !status && html)
 		status = write_to(&r, html, write_html);
+	end_steps(&r);
 	runner_close(&r.runner);
 	perfctr_selection_unref(r.selection);
 	perfctr_device_unref(r.device);

@@ -572,7 +572,7 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 	if (cpu_model(a))
 		measured_configure(a->arena, &a->measured, "cpu", cpu_model(a));
 	note_conditions(a, cpu);
-	study_configure(a);
+	study_configure(a->arena, &a->measured);
 	if (usable)
 		return 0;
 	fail(a->failure, "perf events of a thread cannot be opened: %s", strerror(-*error));

@@ -415,7 +415,7 @@ static void configure(struct analysis *a, const struct vsoc *v)
 		measured_configure(a->arena, m, "cores",
 				   arena_printf(a->arena, "%#" PRIx64,
 						(uint64_t)v->runner.info.shader_present));
-	study_configure(a);
+	study_configure(a->arena, &a->measured);
 }
 
 /* --- which device -------------------------------------------------------- */

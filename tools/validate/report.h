@@ -39,6 +39,18 @@ void validate_html(const struct report *report, FILE *out);
 /* All readings with the configuration, as --measured takes them. */
 void validate_readings(const struct study *study, FILE *out);
 
+struct json_object;
+
+/* Add the member "configuration"; print it as text, which begins with a comma. */
+void report_add_configuration(struct json_object *to, const struct measured *measured);
+void report_print_configuration(FILE *out, const struct measured *measured);
+
+/* A name and a value in a list of HTML. */
+void report_fact(FILE *out, const char *name, const char *value);
+
+/* The time now, for example 2026-01-31T23:59:59Z */
+void report_time(char *text, size_t size);
+
 /* A line of a table; false if the event was not measured there. */
 bool validate_row(const struct study *study, size_t point, size_t event, struct table_row *row);
 
@@ -55,6 +67,22 @@ const char *carried_text(const struct carried *carried, struct arena *arena);
 
 /* Whether an event can be used: TRUSTED or EXPLAINED. */
 bool validate_usable(const struct outcome *outcome);
+
+/* a plot: both axes begin at 0 */
+struct axes {
+	double x_max, y_max; /* above 0 */
+};
+
+/*
+ * Print the beginning of an SVG: grid, and ticks at @xs, which ascend; the caller ends it.
+ * @label: of the horizontal axis.
+ */
+void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t count,
+		const char *label);
+
+/* Where a value is. */
+double axes_x(const struct axes *axes, double value);
+double axes_y(const struct axes *axes, double value);
 
 /* Number of the first parameter that takes several values, or -1. */
 long chart_parameter(const struct benchmark *benchmark);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A plot of expected and measured values over a parameter, as SVG in HTML. */
+/* Plots as SVG in HTML: expected and measured values over a parameter. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -34,9 +34,76 @@ struct chart {
 	size_t event;
 	struct spot spots[MAX_POINTS];
 	size_t count;
-	double x_max;
-	double y_max;
+	struct axes axes;
 };
+
+double axes_x(const struct axes *axes, double value)
+{
+	return LEFT + (WIDTH - LEFT - RIGHT) * value / axes->x_max;
+}
+
+double axes_y(const struct axes *axes, double value)
+{
+	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / axes->y_max;
+}
+
+/* 1, 2 or 5 times a power of ten, so that at most TICKS steps cover the range */
+static double nice_step(double range)
+{
+	double power = pow(10, floor(log10(range / TICKS)));
+
+	for (double step = power;; step = step < 2 * power ? 2 * power :
+					  step < 5 * power ? 5 * power :
+							     10 * power)
+		if (range / step <= TICKS + 0.001)
+			return step;
+}
+
+/* Without the space that number_short() leaves for a unit. */
+static const char *tick_text(double value, char *text, size_t size)
+{
+	size_t length;
+
+	if (value == floor(value) && fabs(value) < 100000)
+		snprintf(text, size, "%.0f", value);
+	else
+		number_short(value, text, size);
+	length = strlen(text);
+	if (length && text[length - 1] == ' ')
+		text[length - 1] = '\0';
+	return text;
+}
+
+void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t count,
+		const char *label)
+{
+	const double step = nice_step(axes->y_max), last = axes_x(axes, xs[count - 1]);
+	char text[32];
+
+	fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\">", WIDTH, HEIGHT);
+	for (double y = 0; y <= axes->y_max * 1.001; y += step)
+		fprintf(out,
+			"<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+			LEFT, WIDTH - RIGHT, axes_y(axes, y), axes_y(axes, y), LEFT - 5,
+			axes_y(axes, y) + 3.5, tick_text(y, text, sizeof(text)));
+	for (size_t n = 0; n < count; n++) {
+		const double x = axes_x(axes, xs[n]);
+
+		/* label the first and the last, and those that do not touch a neighbour */
+		if (n && n + 1 < count && (x - axes_x(axes, xs[n - 1]) < 24 || last - x < 24))
+			continue;
+		fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>", x,
+			HEIGHT - BOTTOM + 13, n && n + 1 == count ? "end" : "middle",
+			tick_text(xs[n], text, sizeof(text)));
+	}
+	fprintf(out,
+		"<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
+		LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - 3);
+	markup_text(out, label);
+	fputs("</text>", out);
+}
 
 static int by_x(const void *a, const void *b)
 {
@@ -93,65 +160,8 @@ static void stretch(struct chart *c, const struct rule *rule)
 	double value;
 
 	for (size_t n = 0; n < c->count; n++)
-		if (predicted(c, n, rule, &value) && value > c->y_max)
-			c->y_max = value;
-}
-
-static double x_of(const struct chart *c, size_t n)
-{
-	return LEFT + (WIDTH - LEFT - RIGHT) * (double)c->spots[n].x / c->x_max;
-}
-
-static double y_of(const struct chart *c, double value)
-{
-	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / c->y_max;
-}
-
-/* 1, 2 or 5 times a power of ten, so that at most TICKS steps cover the range */
-static double nice_step(double range)
-{
-	double power = pow(10, floor(log10(range / TICKS)));
-
-	for (double step = power;; step = step < 2 * power ? 2 * power :
-					  step < 5 * power ? 5 * power :
-							     10 * power)
-		if (range / step <= TICKS + 0.001)
-			return step;
-}
-
-static void print_grid(const struct chart *c, const char *parameter)
-{
-	double step = nice_step(c->y_max);
-	char text[32];
-
-	for (double y = 0; y <= c->y_max * 1.001; y += step) {
-		size_t length;
-
-		number_short(y, text, sizeof(text));
-		length = strlen(text);
-		if (length && text[length - 1] == ' ')
-			text[length - 1] = '\0';
-		fprintf(c->out,
-			"<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
-			LEFT, WIDTH - RIGHT, y_of(c, y), y_of(c, y), LEFT - 5, y_of(c, y) + 3.5,
-			y > 0 ? text : "0");
-	}
-	for (size_t n = 0; n < c->count; n++) {
-		/* label the first and the last, and those that do not touch a neighbour */
-		if (n && n + 1 < c->count &&
-		    (x_of(c, n) - x_of(c, n - 1) < 24 || x_of(c, c->count - 1) - x_of(c, n) < 24))
-			continue;
-		fprintf(c->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%" PRId64 "</text>",
-			x_of(c, n), HEIGHT - BOTTOM + 13, n && n + 1 == c->count ? "end" : "middle",
-			c->spots[n].x);
-	}
-	fprintf(c->out,
-		"<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
-		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
-		LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - 3);
-	markup_text(c->out, parameter);
-	fputs("</text>", c->out);
+		if (predicted(c, n, rule, &value) && value > c->axes.y_max)
+			c->axes.y_max = value;
 }
 
 static void print_line(const struct chart *c, const struct rule *rule, const char *style)
@@ -161,7 +171,8 @@ static void print_line(const struct chart *c, const struct rule *rule, const cha
 	fprintf(c->out, "<polyline class=\"%s\" points=\"", style);
 	for (size_t n = 0; n < c->count; n++)
 		if (predicted(c, n, rule, &value))
-			fprintf(c->out, "%.1f,%.1f ", x_of(c, n), y_of(c, value));
+			fprintf(c->out, "%.1f,%.1f ", axes_x(&c->axes, (double)c->spots[n].x),
+				axes_y(&c->axes, value));
 	fputs("\"/>", c->out);
 }
 
@@ -174,7 +185,8 @@ static void print_measured(const struct chart *c)
 		fprintf(c->out,
 			"<circle class=\"measured\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.6\">"
 			"<title>%" PRId64 ": %s</title></circle>",
-			x_of(c, n), y_of(c, (double)cell.value), c->spots[n].x,
+			axes_x(&c->axes, (double)c->spots[n].x),
+			axes_y(&c->axes, (double)cell.value), c->spots[n].x,
 			number_group(cell.value, text, sizeof(text)));
 	}
 }
@@ -201,34 +213,35 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 	const struct event *event = &campaign->events[number];
 	const struct outcome *o = &study->outcomes[number];
 	const struct rule *found = o->verdict == VERDICT_EXPLAINED ? &o->found : NULL;
-	struct chart c = { .out = out, .study = study, .event = number, .x_max = 1 };
+	struct chart c = { .out = out, .study = study, .event = number, .axes.x_max = 1 };
+	double xs[MAX_POINTS];
 	char style[8];
 
 	collect(&c, benchmark, parameter);
 	if (c.count < 2)
 		return;
 	if (c.spots[c.count - 1].x > 0)
-		c.x_max = (double)c.spots[c.count - 1].x;
+		c.axes.x_max = (double)c.spots[c.count - 1].x;
 	for (size_t n = 0; n < c.count; n++) {
 		struct cell cell = analysis_cell(&study->analysis, c.spots[n].point, number);
 
-		if ((double)cell.value > c.y_max)
-			c.y_max = (double)cell.value;
+		xs[n] = (double)c.spots[n].x;
+		c.axes.y_max = fmax(c.axes.y_max, (double)cell.value);
 	}
 	stretch(&c, &event->documented);
 	for (size_t i = 0; i < event->idea_count; i++)
 		stretch(&c, &event->ideas[i].rule);
 	/* only zeros: the table shows that better */
-	if (c.y_max <= 0)
+	if (c.axes.y_max <= 0)
 		return;
-	c.y_max *= 1.06;
+	c.axes.y_max *= 1.06;
 
 	fputs("<figure><figcaption><b>", out);
 	markup_text(out, event->name);
 	fprintf(out, "</b><span class=\"verdict %s\">%s</span></figcaption>",
 		verdict_names[o->verdict], verdict_names[o->verdict]);
-	fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\">", WIDTH, HEIGHT);
-	print_grid(&c, campaign->benchmarks[benchmark].parameters[parameter].name);
+	axes_begin(&c.axes, out, xs, c.count,
+		   campaign->benchmarks[benchmark].parameters[parameter].name);
 	for (size_t i = 0; i < event->idea_count; i++) {
 		snprintf(style, sizeof(style), "i%zu", i % IDEA_STYLES);
 		print_line(&c, &event->ideas[i].rule, style);

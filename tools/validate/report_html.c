@@ -24,7 +24,7 @@ static void element(FILE *out, const char *tag, const char *words)
 	fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
 }
 
-static void fact(FILE *out, const char *name, const char *value)
+void report_fact(FILE *out, const char *name, const char *value)
 {
 	fputs("<div>", out);
 	element(out, "dt", name);
@@ -325,14 +325,15 @@ static void print_study(const struct report *report, const struct study *study, 
 	element(out, "h2", a->campaign->title);
 	element(out, "p class=\"quiet\"", a->campaign->text);
 	fputs("\n<dl>", out);
-	fact(out, "campaign", a->campaign->name);
-	fact(out, "measured", m->source ? m->source : "");
+	report_fact(out, "campaign", a->campaign->name);
+	report_fact(out, "measured", m->source ? m->source : "");
 	for (size_t i = 0; i < m->configuration_count; i++)
-		fact(out, m->configuration[2 * i], m->configuration[2 * i + 1]);
+		report_fact(out, m->configuration[2 * i], m->configuration[2 * i + 1]);
 	if (a->dropped)
-		fact(out, "left out",
-		     arena_printf(report->arena, "%zu readings, the anchor %s of their run was off",
-				  a->dropped, a->campaign->anchor));
+		report_fact(out, "left out",
+			    arena_printf(report->arena,
+					 "%zu readings, the anchor %s of their run was off",
+					 a->dropped, a->campaign->anchor));
 	fputs("</dl>\n", out);
 	print_verdicts(study, out);
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
@@ -357,10 +358,10 @@ static void print_head(const struct report *report, FILE *out)
 	fputs(builtin_find("common.css")->text, out);
 	fputs(builtin_find("page.css")->text, out);
 	fputs("</style></head><body><h1>Which counters can be trusted</h1>\n<dl>", out);
-	fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
-	fact(out, "written", report->time);
-	fact(out, "on",
-	     arena_printf(report->arena, "%s, %s", report->on.release, report->on.machine));
+	report_fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
+	report_fact(out, "written", report->time);
+	report_fact(out, "on",
+		    arena_printf(report->arena, "%s, %s", report->on.release, report->on.machine));
 	fputs("</dl>\n<p>", out);
 	for (size_t i = 0; i < report->count; i++)
 		for (size_t e = 0; e < report->studies[i].analysis.campaign->event_count; e++)

@@ -260,17 +260,23 @@ static struct json_object *next_json(const struct study *study)
 	return next;
 }
 
+void report_add_configuration(struct json_object *to, const struct measured *measured)
+{
+	struct json_object *o = json_object_new_object();
+
+	for (size_t i = 0; i < measured->configuration_count; i++)
+		json_add_text(o, measured->configuration[2 * i],
+			      measured->configuration[2 * i + 1]);
+	json_add(to, "configuration", o);
+}
+
 /* what --measured reads */
 static void add_inputs(struct json_object *to, const struct study *study)
 {
 	const struct analysis *a = &study->analysis;
-	struct json_object *configuration = json_object_new_object();
 	struct json_object *made = json_object_new_array();
 
-	for (size_t i = 0; i < a->measured.configuration_count; i++)
-		json_add_text(configuration, a->measured.configuration[2 * i],
-			      a->measured.configuration[2 * i + 1]);
-	json_add(to, "configuration", configuration);
+	report_add_configuration(to, &a->measured);
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
 		struct json_object *one;
 

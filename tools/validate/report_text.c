@@ -2,9 +2,27 @@
 /* The report for terminals. */
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/number.h"
 #include "report.h"
+
+void report_time(char *text, size_t size)
+{
+	const time_t now = time(NULL);
+	struct tm utc;
+
+	*text = '\0';
+	if (gmtime_r(&now, &utc))
+		strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+void report_print_configuration(FILE *out, const struct measured *measured)
+{
+	for (size_t n = 0; n < measured->configuration_count; n++)
+		fprintf(out, ", %s %s", measured->configuration[2 * n],
+			measured->configuration[2 * n + 1]);
+}
 
 static const char *signed_group(uint64_t from, uint64_t to, char *text, size_t size)
 {
@@ -176,9 +194,7 @@ void validate_text(const struct report *report, FILE *out)
 			study->analysis.campaign->title);
 		if (m->source)
 			fprintf(out, "  measured: %s", m->source);
-		for (size_t n = 0; n < m->configuration_count; n++)
-			fprintf(out, ", %s %s", m->configuration[2 * n],
-				m->configuration[2 * n + 1]);
+		report_print_configuration(out, m);
 		if (m->source)
 			fputc('\n', out);
 		print_tables(study, out);

@@ -10,17 +10,17 @@
 /* each round settles several features; more rounds mean that the search does not converge */
 enum { MAX_ROUNDS = 96 };
 
-void study_configure(struct analysis *a)
+void study_configure(struct arena *arena, struct measured *measured)
 {
 	struct utsname kernel;
 
 	if (!uname(&kernel)) {
-		measured_configure(a->arena, &a->measured, "kernel",
-				   arena_printf(a->arena, "%s", kernel.release));
-		measured_configure(a->arena, &a->measured, "machine",
-				   arena_printf(a->arena, "%s", kernel.machine));
+		measured_configure(arena, measured, "kernel",
+				   arena_printf(arena, "%s", kernel.release));
+		measured_configure(arena, measured, "machine",
+				   arena_printf(arena, "%s", kernel.machine));
 	}
-	measured_configure(a->arena, &a->measured, "perfctr", PERFCTR_VERSION);
+	measured_configure(arena, measured, "perfctr", PERFCTR_VERSION);
 }
 
 /* Changes the point from reading to reading, so that stale counts show. */

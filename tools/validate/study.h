@@ -41,7 +41,7 @@ struct study {
 int study_run(struct study *study, struct machine *machine, FILE *progress);
 
 /* Adds the kernel, its machine and this program's version to the configuration. */
-void study_configure(struct analysis *analysis);
+void study_configure(struct arena *arena, struct measured *measured);
 
 /*
  * A virtual SoC, counted through libperfctr.

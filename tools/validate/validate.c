@@ -4,7 +4,6 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/option.h"
@@ -391,11 +390,8 @@ static struct report report_of(struct validator *v)
 		.verbose = v->options->verbose,
 		.arena = &v->arena,
 	};
-	const time_t now = time(NULL);
-	struct tm utc;
 
-	if (gmtime_r(&now, &utc))
-		strftime(report.time, sizeof(report.time), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	report_time(report.time, sizeof(report.time));
 	uname(&report.on);
 	return report;
 }
