@@ -271,6 +271,26 @@ TEST(coarse_mode_agrees_with_exact_mode)
 	}
 }
 
+/* a full server serves a flow in proportion to its window, beside others of large windows; 5 % */
+TEST(each_flow_has_the_share_of_its_window)
+{
+	for (unsigned int victim = 1; victim <= 64; victim *= 8) {
+		const u64 ps = 2000000000, others = 7 * MEMSIM_WINDOW_MAX;
+
+		begin(true);
+		for (unsigned int i = 0; i < 8; i++) {
+			const struct memsim_flow flow =
+				single(LINK, i < 7 ? MEMSIM_WINDOW_MAX : victim, 5000);
+
+			memsim_open(&sim, i, &flow);
+			memsim_offer(&sim, i, 10000000, 0);
+		}
+		memsim_run(&sim, ps);
+		check(fabs((double)sim.flows[7].count.left[0] * (others + victim) /
+			   (victim * ps / 2000) - 1) < 0.05);
+	}
+}
+
 /*
  * Nobody writes faster than the memory takes what is written back. Coarse mode divides its time
  * between readers and writers by what they did in the run before; their sum is within 10 %.

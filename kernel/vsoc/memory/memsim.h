@@ -35,7 +35,7 @@
 #define MEMSIM_POSTED		16	/* lines to be written that a unit of a server holds */
 #define MEMSIM_EXTENTS		96	/* ranges of lines in a coarse cache */
 #define MEMSIM_WINDOW_MAX	256
-#define MEMSIM_REQUESTS		1024	/* requests in flight of all flows, in exact mode */
+#define MEMSIM_REQUESTS		(MEMSIM_FLOWS * MEMSIM_WINDOW_MAX) /* in flight, in exact mode */
 #define MEMSIM_NONE		0xff	/* no server, no cache */
 
 /* bit of a line number: the line is not in the DRAM beside the cache, but behind @far */

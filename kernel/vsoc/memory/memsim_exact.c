@@ -191,7 +191,7 @@ static void advance(struct memsim *sim)
 /* when the flow can issue its next request */
 static u64 issue_ps(const struct memsim *sim, const struct memsim_flow *f)
 {
-	if (!f->waiting || f->in_flight >= f->window || sim->exact->count == MEMSIM_REQUESTS)
+	if (!f->waiting || f->in_flight >= f->window)
 		return U64_MAX;
 	return f->waiting == f->fresh ? max(f->next_ps, sim->now_ps) : sim->now_ps;
 }
