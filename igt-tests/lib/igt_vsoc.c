@@ -145,7 +145,7 @@ int igt_vsoc_ctx_destroy(int fd, uint32_t ctx)
 
 int igt_vsoc_ctx_hold(int fd, uint32_t ctx, uint32_t hold)
 {
-	struct drm_vsoc_ctx_hold args = { .ctx_id = ctx, .hold = hold, .fd = -1 };
+	struct drm_vsoc_ctx_hold args = { .ctx_id = ctx, .hold = hold };
 
 	return igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_CTX_HOLD, &args);
 }

@@ -10,10 +10,13 @@
  * @attribution-exact: two samples in a job enclose exactly the counts of the commands between them
  * @hold-counts: holds at any time change no count, and keep no other context waiting
  * @hold-ends: held jobs end when their context is destroyed, their file closed, the device reset
+ * @hold-process: a process is held with what its children opened, and released when it has ended
  * @hold-rules: who may hold what
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "minigt.h"
 #include "igt_perfctr.h"
@@ -215,18 +218,74 @@ static void hold_ends(void)
 	igt_vsoc_work(&dev, 1);
 }
 
+/* A job of a file of its own, which waits until it is released. */
+static void held_job(int from, int to)
+{
+	struct igt_perfctr_device own;
+	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW, .draw.fragments = 1000 };
+	struct drm_vsoc_wait w;
+	uint64_t job;
+	char byte;
+
+	igt_perfctr_reopen(&own, &dev);
+	igt_assert_eq(write(to, "o", 1), 1);
+	igt_assert_eq(read(from, &byte, 1), 1);
+	igt_assert_eq(igt_vsoc_submit_to(own.fd, 0, &c, 1, &job, NULL), 0);
+	igt_assert_eq(igt_vsoc_wait_for(own.fd, job, 100 * MS, &w), -ETIME);
+	igt_assert_eq(write(to, "w", 1), 1);
+	igt_assert_eq(igt_vsoc_wait_for(own.fd, job, 10000 * MS, &w), 0);
+	igt_assert_eq(write(to, "d", 1), 1);
+}
+
+static void hold_process(void)
+{
+	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL, .hold = 1 };
+	int to[2], from[2], end[2];
+	pid_t child;
+	char byte;
+
+	igt_assert_eq(pipe(to) | pipe(from) | pipe(end), 0);
+	child = fork();
+	if (!child) {
+		close(end[1]);
+		if (fork()) {
+			/* until the end of the pipe */
+			_exit((int)read(end[0], &byte, 1));
+		}
+		close(from[0]);
+		held_job(to[0], from[1]);
+		_exit(0);
+	}
+	close(from[1]);
+	args.pid = child;
+	igt_assert_eq(read(from[0], &byte, 1), 1);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), 0);
+	args.ctx_id = 77;
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ENOENT);
+	args.ctx_id = DRM_VSOC_CTX_ALL;
+	igt_assert_eq(write(to[1], "s", 1), 1);
+	igt_assert_eq(read(from[0], &byte, 1), 1);
+	/* the file's process loses its parent, and is found again for the release */
+	close(end[1]);
+	igt_assert_eq(waitpid(child, NULL, 0), child);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ESRCH);
+	args.hold = 0;
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), 0);
+	igt_assert_eq(read(from[0], &byte, 1), 1);
+	igt_assert_eq(byte, 'd');
+	close(to[0]);
+	close(to[1]);
+	close(from[0]);
+	close(end[0]);
+}
+
 static void hold_rules(void)
 {
-	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL };
-	struct igt_perfctr_device other;
+	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL, .pid = getpid() };
 
-	igt_perfctr_reopen(&other, &dev);
-	args.fd = other.fd;
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), 0);
-	igt_perfctr_close(&other);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -EBADF);
-	args.fd = 0;
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -EBADF);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ESRCH);
+	args.pid = -1;
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -EINVAL);
 	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 0, 2), -EINVAL);
 	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 77, 1), -ENOENT);
 	igt_fork(child, 1) {
@@ -244,5 +303,6 @@ int igt_main()
 	igt_subtest("attribution-exact") attribution();
 	igt_subtest("hold-counts") hold_counts();
 	igt_subtest("hold-ends") hold_ends();
+	igt_subtest("hold-process") hold_process();
 	igt_subtest("hold-rules") hold_rules();
 }

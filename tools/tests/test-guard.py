@@ -33,13 +33,19 @@ def mistakes_have_advice():
             (GOOD + " cgroup=a pid=1", "another target"), (GOOD + " pid=1 action=freeze", "cgroup"),
             (GOOD + " pid=1", "its cgroup (freeze) or its context (hold)"),
             (GOOD + " cgroup=/tmp/x", "a path below"), (GOOD + " cgroup=" + "x" * 4001, "a path"),
-            (GOOD + " pid=1 action=stop", "report, freeze, cpu.max:PERCENT% or hold")):
+            (GOOD + " pid=1 action=stop", "report, freeze, cpu.max:PERCENT% or hold"),
+            (GOOD + " action=cpu.max:100000%", "below 100 for each CPU"),
+            ("event=metric:x limit=1", "a metric is no count")):
         error = guard("-b", text)
         check(wanted in error, f"{text!r}: {error}")
     check("no budget" in guard(), "without a budget")
     check("-g needs a command" in guard("-b", GOOD, "-g", "x"), "-g")
     check("cgroup.freeze: " in guard("-b", GOOD + " cgroup=none-such", status=1), "no cgroup")
     many = ["-b", GOOD] * 17
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("[budget 2]\nevent = a\n")
+        file.flush()
+        check("give -b first" in guard("-c", file.name, "-b", GOOD), "merged")
     check("one budget" in guard("--in-stream", *many[:4], "--", "true"), "--in-stream")
     check("at most 16 budgets" in guard(*many), "too many")
 

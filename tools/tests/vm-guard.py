@@ -232,14 +232,10 @@ class Running:
             return len(records("log", kind)) >= count
         wait_for(seen, lambda: f"no record {kind}: {records('log')[-3:]} {contents(ERRORS.name)}")
 
-    def children(self):
-        """The command, if there is one, and the watcher."""
-        pid = self.process.pid
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            return [int(child) for child in f.read().split()]
-
     def kill_watcher(self, number=signal.SIGKILL):
-        os.kill(self.children()[-1], number)
+        pid = self.process.pid
+        children = contents(f"/proc/{pid}/task/{pid}/children").split()
+        os.kill(int(next(c for c in children if contents(f"/proc/{c}/comm") == "perfctr")), number)
 
     def end(self, status=0):
         if not status:
@@ -250,6 +246,8 @@ class Running:
 
 
 def cgroup(name):
+    # a system without a service manager has no controllers, not even perf's
+    write(f"{CGROUPS}/cgroup.subtree_control", "+cpu")
     os.makedirs(f"{CGROUPS}/{name}", exist_ok=True)
     return f"{CGROUPS}/{name}"
 
@@ -296,8 +294,7 @@ def cgroup_is_frozen():
     log = path("log")
     if os.path.exists(log):
         os.unlink(log)
-    # a system without a service manager has no controllers, not even perf's
-    write(f"{CGROUPS}/cgroup.subtree_control", "+cpu")
+    os.rmdir(cgroup("hog"))
     done_ = run("perfctr", "guard", "-q", "-v", "--allow-untrusted", "-g", "hog", "-o", log, "-b",
                 "device=local event=software/page-faults/ limit=4000 window=1s", "--",
                 sys.executable, "-c", FAULTS, "20000")
@@ -337,16 +334,46 @@ def budgets_share_a_cgroup():
     folder = cgroup("two")
     budget = "device=local event=software/page-faults/ cgroup=two on_loss=release " \
              "period=50ms limit="
-    guard = Running(budget + "1 window=100s", options=("-b", budget + "100 window=200ms"))
+    # the short one is exceeded first, and ends first
+    guard = Running(budget + "1 window=1s", options=("-b", budget + "200 window=100s"))
+    guard.wait_for("begin", 2)
     os.rmdir(folder)
     hog = spawn(cgroup("two"), *ENDLESS)
-    guard.wait_for("violation", 2)
-    guard.wait_for("release")
-    check("made again" in records("log", "loss")[0]["reason"], f"{records('log', 'loss')}")
+    last = {1: "release", 200: "violation"}
+    wait_for(lambda: [r["limit"] for r in records("log") if r["record"] == last.get(r.get("limit"))]
+             [-2:] == [200, 1], "no release after the other's violation")
+    check(any("made again" in r["reason"] for r in records("log", "loss")),
+          f"{records('log', 'loss')}")
+    write(f"{folder}/cgroup.freeze", "0")
+    wait_for(lambda: is_frozen(folder), "thawed by somebody else")
     time.sleep(0.5)
     check(is_frozen(folder), "released by the other budget")
-    check(not guard.end()[-1]["failures"] and not is_frozen(folder), "not released")
+    guard.end()
+    wait_for(lambda: not is_frozen(folder), "not released")
     finish(hog, folder)
+
+
+@test
+def cgroup_below_a_frozen_one():
+    """a release does not wait for it; other budgets react meanwhile; a new guard thaws it, whatever
+    its action"""
+    above, below = cgroup("upper"), cgroup("upper/lower")
+    hog = spawn(below, *ENDLESS)
+    write(f"{above}/cgroup.freeze", "1")
+    begin = time.monotonic()
+    guard = Running("device=local event=software/page-faults/ limit=1 window=1s cgroup=upper/lower")
+    for _ in range(2):
+        guard.wait_for("sample", 20)
+    check(time.monotonic() - begin < 20 and not records("log", "failure"), f"{records('log')[-1]}")
+    guard.end()
+    write(f"{below}/cgroup.freeze", "1")
+    write(f"{above}/cgroup.freeze", "0")
+    Running("device=local event=software/page-faults/ limit=1T window=1s cgroup=upper/lower "
+            "action=cpu.max:10%" if os.path.exists(f"{below}/cpu.max") else
+            "device=local event=software/page-faults/ limit=1T window=1s cgroup=upper/lower").end()
+    wait_for(lambda: not is_frozen(below), "not thawed")
+    finish(hog, below)
+    os.rmdir(above)
 
 
 @test
@@ -435,7 +462,7 @@ def contexts_are_held():
         return sum(v for (_, _, name), v in vsoc_truth.truth().items() if name == "FRAGMENTS")
 
     hog = subprocess.Popen(["vsoc-job", "-q", "-D", "1000", "x9", "draw", "fragments=20000"])
-    guard = Running(f"device=vsoc event=FRAGMENTS limit=1 window=100s period=10ms pid={hog.pid} "
+    guard = Running(f"device=vsoc event=FRAGMENTS limit=1 window=100s period=50ms pid={hog.pid} "
                     "context=all")
     guard.wait_for("violation")
     wait_for(lambda: len({fragments() for _ in range(3)}) == 1, "not held")
@@ -454,6 +481,43 @@ def contexts_are_held():
     guard.end(1)
 
 
+# a child with a file of its own, which loses its parent; the command ends when it is killed
+ORPHAN = "(vsoc-job -q -D 1000 x9 draw fragments=20000 & echo $! >{}); exec sleep 1000"
+
+
+@test
+def command_cannot_escape():
+    """children and orphans of the command are held; the log says what was held, by whom; nothing is
+    said to be held that is not, and a hold that fails is an error"""
+    def fragments():
+        return sum(v for (_, _, name), v in vsoc_truth.truth().items() if name == "FRAGMENTS")
+
+    guard = Running("device=vsoc event=FRAGMENTS limit=20000 window=50s period=50ms context=all",
+                    "sh", "-c", ORPHAN.format(path("pid")))
+    guard.wait_for("violation")
+    wait_for(lambda: len({fragments() for _ in range(3)}) == 1, "not held")
+    violation, begin = records("log", "violation")[0], records("log", "begin")[0]
+    check(violation["held"] and violation["reaction_ns"] and not violation["error"], f"{violation}")
+    check(begin["command"] == "sh" and begin["node"] and begin["counters"][0]["trust"], f"{begin}")
+    numbers = [r["sequence"] for r in records("log")]
+    check(numbers == list(range(1, 1 + len(numbers))), f"{numbers}")
+    child = int(contents(path("pid")))
+    guard.kill_watcher()
+    guard.process.wait()
+    check(not records("log", "loss")[0]["error"] and records("log", "loss")[0]["held"], "not held")
+    before = fragments()
+    run("perfctr", "guard", "-q", "--allow-untrusted", "-b", "device=vsoc event=FRAGMENTS limit=1T "
+        f"window=10s context=all pid={child}", "--", "true")
+    wait_for(lambda: fragments() > before, "not released by a guard of the child")
+    os.kill(child, signal.SIGKILL)
+    for target, status in (("context=all", 0), ("context=77", 1)):
+        run("perfctr", "guard", "-q", "--allow-untrusted", "-o", path("log"), "-b",
+            f"device=vsoc event=FRAGMENTS limit=1 window=1s {target}", "--", "sh", "-c",
+            "vsoc-job -q -D 1 draw fragments=20000" if status else "sleep 1", status=status)
+    end = records("log")[-1]
+    check(end["violations"] and end["failures"] and not end["held_ns"], f"{end}")
+
+
 @test
 def broken_log_is_an_error():
     """a full disk, a reader that ends: said once, and status 1; a stopped watcher ends too"""
@@ -466,6 +530,15 @@ def broken_log_is_an_error():
     guard.kill_watcher(signal.SIGSTOP)
     guard.process.terminate()
     check("not answer" in guard.end(1)[-1]["reason"], "no loss")
+    # a reader that stops: the pipe is full, and the guard goes on
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, 1031, 4096)
+    with subprocess.Popen(["perfctr", "guard", "--allow-untrusted", "-q", "-j", "-v", "-b", budget,
+                           "--", "sleep", "2"], stdout=writer, stderr=subprocess.PIPE) as guard_:
+        error = guard_.communicate(timeout=60)[1].decode()
+    check(guard_.returncode == 1 and "is incomplete" in error and "answer" not in error, error)
+    os.close(reader)
+    os.close(writer)
 
 
 @test
@@ -484,7 +557,8 @@ def guard_never_holds_itself():
 def limits_become_counts():
     """percent of an event's clock and rates per second become counts in the window, once"""
     for budget, text in (("limit=1 limit=2", "twice"), ("limit=101%", "above 100 %"),
-                         ("limit=1/s window=10ms", "below 1 in a window")):
+                         ("limit=1/s window=10ms", "below 1 in a window"),
+                         ("limit=0", "below 1"), ("limit=1 window=100s period=10ms", "4095")):
         done = run("perfctr", "guard", "-b", f"device=vsoc event=FRAGMENTS {budget}", status=2)
         check(text in done.stderr, done.stderr)
     for event, limit, counts in (("GPU_ACTIVE", "30%", 3_000_000), ("L2_ACTIVE", "1%", 2 * 80_000),
@@ -508,6 +582,9 @@ def counters_must_be_trusted():
         error = run("perfctr", "guard", *budget, status=status, env=environment).stderr
         check(not status or ("FRAGMENTS" in error and "--allow-untrusted" in error), error)
         run("perfctr", "guard", "--allow-untrusted", *budget, env=environment)
+    filtered = "device=vsoc event=ucf0/mem_bytes_rd,src_loc_cpu=1/ limit=1 action=report"
+    error = run("perfctr", "guard", "-b", filtered, "--", "true", status=1).stderr
+    check("has a filter" in error, error)
 
 
 if __name__ == "__main__":

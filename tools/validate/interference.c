@@ -343,7 +343,7 @@ static int add_sample(struct run *r, struct perfctr_session *session, uint64_t t
 /* The task and an aggressor on the GPU start no job: there are no gaps, and enough are left. */
 static int hold(struct run *r, bool held)
 {
-	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL, .hold = held, .fd = -1 };
+	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL, .hold = held };
 
 	if ((r->beside && ioctl(r->beside->fd, DRM_IOCTL_VSOC_CTX_HOLD, &args)) ||
 	    ioctl(r->runner.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args))

@@ -62,7 +62,7 @@ extern "C" {
 
 /* struct drm_vsoc_info - shape and limits of the device */
 struct drm_vsoc_info {
-	__u32 version; /* of this interface; grows with each addition, now 7 */
+	__u32 version; /* of this interface; grows with each change, now 8 */
 	__u32 counters_per_block; /* counter positions of a GPU block, 64 or 128 */
 	__u64 shader_present; /* bit n: shader core n exists */
 	__u32 l2_slices; /* L2 slices, one MEMSYS block each */
@@ -542,7 +542,7 @@ struct drm_vsoc_ctx_destroy {
 	__u32 pad;
 };
 
-#define DRM_VSOC_CTX_ALL	0xffffffffu /* all contexts of the file, and those created later */
+#define DRM_VSOC_CTX_ALL	0xffffffffu /* all contexts of a file, and those created later */
 
 /*
  * struct drm_vsoc_ctx_hold - argument of DRM_IOCTL_VSOC_CTX_HOLD
@@ -555,16 +555,20 @@ struct drm_vsoc_ctx_destroy {
  * aside. Its next SAMPLE also contains what other contexts counted meanwhile.
  *
  * A hold has no count: the last call decides. The fences of held jobs signal after the release
- * only, hence the capability. To hold contexts of another process, duplicate its DRM file
- * (pidfd_getfd) for @fd: calls on that file itself would make DRM think that the caller owns it.
+ * only, hence the capability.
  *
- * Errors besides the common ones: -EACCES without CAP_SYS_NICE; -EINVAL @hold, @pad; -EBADF @fd is
- * no DRM file of this device; -ENOENT no such context.
+ * Files of a process are those that it or a descendant of it opened, and are still open, wherever
+ * they were passed; files of the caller's own process are left out. A release also reaches the
+ * files that were held by the same @pid before, so that nothing stays held if processes end
+ * meanwhile. Files that are opened later are not held: repeat the call.
+ *
+ * Errors besides the common ones: -EACCES without CAP_SYS_NICE; -EINVAL @hold, @pad; -ESRCH the
+ * process has no file of this device; -ENOENT no file has such a context.
  */
 struct drm_vsoc_ctx_hold {
 	__u32 ctx_id; /* a context of the file, or DRM_VSOC_CTX_ALL */
 	__u32 hold; /* 1: hold, 0: release */
-	__s32 fd; /* the file whose context it is, -1: the one of this call */
+	__s32 pid; /* process whose files are meant, 0: the file of this call only */
 	__u32 pad;
 };
 

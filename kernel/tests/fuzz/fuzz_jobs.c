@@ -142,9 +142,9 @@ void op_context(struct world *w, struct rng *r)
 	struct drm_vsoc_ctx_hold hold = {
 		.ctx_id = percent(r, 50) ? *slot : DRM_VSOC_CTX_ALL,
 		.hold = percent(r, 95) ? percent(r, 30) : wild(r),
-		.fd = percent(r, 50) ? -1 :
-		      percent(r, 80) ? any_fd(w, r) :
-				       (int)wild(r),
+		.pid = percent(r, 50) ? 0 :
+		       percent(r, 80) ? (int)getppid() :
+					(int)wild(r),
 	};
 
 	if (percent(r, 30)) {

@@ -183,7 +183,7 @@ VSOC_SIZE(ctx_create, 8); VSOC_OFFSET(ctx_create, flags, 0); VSOC_OFFSET(ctx_cre
 VSOC_SIZE(ctx_destroy, 8); VSOC_OFFSET(ctx_destroy, ctx_id, 0); VSOC_OFFSET(ctx_destroy, pad, 4);
 
 VSOC_SIZE(ctx_hold, 16); VSOC_OFFSET(ctx_hold, ctx_id, 0); VSOC_OFFSET(ctx_hold, hold, 4);
-VSOC_OFFSET(ctx_hold, fd, 8); VSOC_OFFSET(ctx_hold, pad, 12);
+VSOC_OFFSET(ctx_hold, pid, 8); VSOC_OFFSET(ctx_hold, pad, 12);
 VSOC_SIZE(bo_create, 24); VSOC_OFFSET(bo_create, size, 0); VSOC_OFFSET(bo_create, mmap_offset, 8);
 VSOC_OFFSET(bo_create, handle, 16); VSOC_OFFSET(bo_create, pad, 20);
 

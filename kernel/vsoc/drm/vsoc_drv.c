@@ -41,7 +41,7 @@
 static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info)
 {
 	*info = (struct drm_vsoc_info) {
-		.version = 7,
+		.version = 8,
 		.counters_per_block = vsoc->shape.counters_per_block,
 		.shader_present = vsoc->shape.shader_present,
 		.l2_slices = vsoc->shape.l2_slices,

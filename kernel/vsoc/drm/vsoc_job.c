@@ -43,7 +43,8 @@ struct vsoc_record {
 
 struct vsoc_file {
 	struct vsoc_device *vsoc;
-	pid_t pid;			/* of the opener */
+	struct pid *pid;		/* of the process that opened it */
+	pid_t held_for;			/* number with which it was held, 0: never */
 	u32 number;			/* number of the file, from 1 */
 	struct vsoc_usage usage;	/* what its jobs took */
 	struct drm_perfctr_file perf;	/* counter sessions */
@@ -245,33 +246,61 @@ static int ctx_hold(struct vsoc_file *vf, u32 id, bool hold)
 	return 0;
 }
 
+/* Whether a process or a descendant of it opened the file. */
+static bool opened_by(const struct vsoc_file *vf, const struct pid *pid)
+{
+	struct task_struct *task;
+	bool found = vf->pid == pid;
+
+	rcu_read_lock();
+	/* up to the idle task, which has number 0 */
+	for (task = pid_task(vf->pid, PIDTYPE_TGID); task && task_pid_nr(task) && !found;
+	     task = rcu_dereference(task->real_parent))
+		found = task_tgid(task) == pid;
+	rcu_read_unlock();
+	return found;
+}
+
+static int hold_process(struct drm_device *drm, const struct drm_vsoc_ctx_hold *args)
+{
+	struct pid *pid = find_get_pid(args->pid);
+	struct drm_file *file;
+	int ret = -ESRCH;
+
+	mutex_lock(&drm->filelist_mutex);
+	list_for_each_entry(file, &drm->filelist, lhead) {
+		struct vsoc_file *vf = to_vsoc_file(file);
+		bool meant = pid && vf->pid != task_tgid(current) && opened_by(vf, pid);
+		int result;
+
+		if (!meant && (args->hold || vf->held_for != args->pid))
+			continue;
+		if (args->hold)
+			vf->held_for = args->pid;
+		result = ctx_hold(vf, args->ctx_id, args->hold);
+		if (ret)
+			ret = result;
+	}
+	mutex_unlock(&drm->filelist_mutex);
+	put_pid(pid);
+	return ret;
+}
+
 int vsoc_ctx_hold_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	const struct drm_vsoc_ctx_hold *args = data;
-	struct file *filp = NULL;
-	int ret;
 
-	if (args->hold > 1 || args->pad) {
-		drm_dbg_driver(drm, "ctx_hold: hold %u must be 0 or 1, and pad zero\n",
-			       args->hold);
+	if (args->hold > 1 || args->pad || args->pid < 0) {
+		drm_dbg_driver(drm, "ctx_hold: hold %u must be 0 or 1, pid %d not below 0, pad 0\n",
+			       args->hold, args->pid);
 		return -EINVAL;
 	}
 	if (!capable(CAP_SYS_NICE)) {
 		drm_dbg_driver(drm, "ctx_hold: needs CAP_SYS_NICE\n");
 		return -EACCES;
 	}
-	if (args->fd != -1) {
-		filp = fget(args->fd);
-		file = filp && filp->f_op == drm->driver->fops ? filp->private_data : NULL;
-	}
-	if (!file || file->minor->dev != drm) {
-		drm_dbg_driver(drm, "ctx_hold: fd %d is no DRM file of this device\n", args->fd);
-		file = NULL;
-	}
-	ret = file ? ctx_hold(to_vsoc_file(file), args->ctx_id, args->hold) : -EBADF;
-	if (filp)
-		fput(filp);
-	return ret;
+	return args->pid ? hold_process(drm, args) :
+			   ctx_hold(to_vsoc_file(file), args->ctx_id, args->hold);
 }
 
 /* --- files --------------------------------------------------------------- */
@@ -313,7 +342,7 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	if (!vf)
 		return -ENOMEM;
 	vf->vsoc = vsoc;
-	vf->pid = task_tgid_nr(current);
+	vf->pid = get_pid(task_tgid(current));
 	vf->number = atomic_inc_return(&vsoc->files);
 	xa_init_flags(&vf->ctxs, XA_FLAGS_ALLOC);
 	xa_init(&vf->jobs);
@@ -331,6 +360,7 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	return 0;
 
 err_free:
+	put_pid(vf->pid);
 	xa_destroy(&vf->ctxs);
 	mutex_destroy(&vf->submit_lock);
 	kfree(vf);
@@ -353,6 +383,7 @@ void vsoc_postclose(struct drm_device *drm, struct drm_file *file)
 	xa_destroy(&vf->ctxs);
 	xa_destroy(&vf->jobs);
 	mutex_destroy(&vf->submit_lock);
+	put_pid(vf->pid);
 	kfree(vf);
 }
 
@@ -530,7 +561,7 @@ static int job_queue(struct vsoc_file *vf, struct vsoc_job *job, u32 ctx_id,
 	*id = vf->last_job + 1;
 	job->id = *id;
 	if (!ctx->account)
-		ctx->account = vsoc_account_open(vf->vsoc, vf->pid, vf->number, ctx_id);
+		ctx->account = vsoc_account_open(vf->vsoc, pid_nr(vf->pid), vf->number, ctx_id);
 	if (!ctx->account) {
 		ret = -ENOMEM;
 		goto out;

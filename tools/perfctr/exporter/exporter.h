@@ -13,7 +13,7 @@ enum { MAX_SOURCES = 16 };
 struct source {
 	const char *which; /* node, driver or name; NULL: the first; once open: @node */
 	char node[64];
-	char *parent; /* of the node in sysfs: the same device if it comes back; NULL: none */
+	char *place; /* of the device, NULL: it has no node */
 	struct option_words events; /* names; empty: the defaults */
 	bool per_block;
 	char label[64]; /* value of the label "device": "renderD128", "local" */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,26 +46,8 @@ static void identify(struct source *s)
 	snprintf(s->label, sizeof(s->label), "%s", slash ? slash + 1 : PERFCTR_DEVICE_LOCAL);
 	snprintf(s->driver, sizeof(s->driver), "%s", perfctr_device_driver(s->device));
 	snprintf(s->name, sizeof(s->name), "%s", perfctr_device_info(s->device)->name);
-	snprintf(path, sizeof(path), "/sys/class/drm/%s/device", s->label);
-	s->parent = slash ? realpath(path, NULL) : NULL;
+	s->place = device_place(s->device);
 	s->which = strcpy(s->node, s->label);
-}
-
-/* A device may come back with another node, and another device with its. Return: whether it is. */
-static bool find_node(struct source *s)
-{
-	const int length = (int)strcspn(s->label, "0123456789");
-	char pattern[PATH_MAX];
-	glob_t nodes;
-
-	if (!s->parent)
-		return !strcmp(s->label, PERFCTR_DEVICE_LOCAL);
-	snprintf(pattern, sizeof(pattern), "%s/drm/%.*s*", s->parent, length, s->label);
-	if (glob(pattern, 0, NULL, &nodes))
-		return false;
-	snprintf(s->node, sizeof(s->node), "%s", strrchr(nodes.gl_pathv[0], '/') + 1);
-	globfree(&nodes);
-	return true;
 }
 
 int source_open(struct exporter *e, struct source *s)
@@ -93,7 +74,8 @@ static bool retry(struct exporter *e, struct source *s)
 	FILE *err = e->app->err;
 	int status;
 
-	if (!find_node(s))
+	/* a device may come back with another node, and another device with its */
+	if (s->place && !device_at(s->place, s->node, sizeof(s->node)))
 		return false;
 	e->app->err = e->null;
 	status = source_open(e, s);
@@ -163,6 +145,6 @@ void source_free(struct source *s)
 	perfctr_totals_unref(s->all);
 	perfctr_totals_unref(s->last);
 	close_session(s);
-	free(s->parent);
+	free(s->place);
 	option_words_free(&s->events);
 }

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -40,7 +42,7 @@ static const char help[] =
 	"  -v, --verbose       log each sample\n"
 	"  -q, --quiet         no lines about violations on stderr\n"
 	"\n"
-	"Exit: the command's own, 0 ended by a signal, 1 error or counting died, 2 usage,\n"
+	"Exit: the command's own, 0 ended by a signal, 1 error, or a hold failed, 2 usage,\n"
 	"3 not permitted, 4 no device.\n";
 
 static int parse_options(struct guard *g, int argc, char **argv)
@@ -148,6 +150,16 @@ static int start_watcher(struct guard *g, struct watcher *w, const struct signal
 	return EXIT_FAILED;
 }
 
+/* Processes of the command that lost their parents are ours, so that they are held, too. */
+static void reap_orphans(const struct guard *g, const struct watcher *w)
+{
+	siginfo_t info = { 0 };
+
+	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
+	       info.si_pid != w->pid && info.si_pid != g->command.child.pid)
+		waitpid(info.si_pid, NULL, 0);
+}
+
 static void reap(struct watcher *w, bool wait)
 {
 	if (!w->ended && w->pid > 0 && waitpid(w->pid, &w->status, wait ? 0 : WNOHANG) == w->pid)
@@ -171,6 +183,7 @@ static int wait_for_events(struct guard *g, struct watcher *w, struct signals *s
 	reap(w, false);
 	if (!length && fds[1].revents)
 		reap(w, true);
+	reap_orphans(g, w);
 	return command_take_signals(&g->command, signals);
 }
 
@@ -185,10 +198,13 @@ static int take_over(struct guard *g, struct watcher *w)
 			 WIFSIGNALED(w->status) ? WTERMSIG(w->status) : WEXITSTATUS(w->status));
 	if (!w->ended)
 		kill(w->pid, SIGKILL);
-	reap(w, true);
+	/* all, before the log, whose file system may hang, too */
 	for (size_t n = 0; n < g->count; n++)
-		policy_on_loss(g, &g->budgets[n], reason, perfctr_time_raw_ns());
-	app_error(g->app, "%s; start it again: it releases what is held", reason);
+		target_apply(g, &g->budgets[n], g->budgets[n].freeze_on_loss,
+			     perfctr_time_raw_ns());
+	for (size_t n = 0; n < g->count; n++)
+		loss_log(g, &g->budgets[n], reason);
+	app_error(g->app, "%s; a guard with the same cgroup or pid releases what is held", reason);
 	return EXIT_FAILED;
 }
 
@@ -196,20 +212,21 @@ static int take_over(struct guard *g, struct watcher *w)
 static int finish(struct guard *g, struct watcher *w, int ended_by)
 {
 	uint64_t end_ns;
+	int failed;
 
 	if (!w->ended)
 		kill(w->pid, SIGTERM);
 	end_ns = perfctr_time_raw_ns() + GUARD_HANGS_MS * NS_PER_MS;
 	for (; !w->ended && perfctr_time_raw_ns() < end_ns; poll(NULL, 0, 10))
 		reap(w, false);
-	if (w->ended && WIFEXITED(w->status) && WEXITSTATUS(w->status) == GUARD_NO_LOG)
-		g->log_failed = true;
-	else if (!w->ended || w->status)
+	if (!w->ended || !WIFEXITED(w->status) ||
+	    WEXITSTATUS(w->status) & ~(GUARD_NO_LOG | GUARD_NOT_HELD))
 		return take_over(g, w);
+	failed = WEXITSTATUS(w->status);
 	end_ns = perfctr_time_raw_ns() + COMMAND_GRACE_MS * NS_PER_MS;
 	while (g->command.argv && !command_has_ended(&g->command) && perfctr_time_raw_ns() < end_ns)
 		poll(NULL, 0, 10);
-	return command_status(&g->command, ended_by);
+	return failed ? EXIT_FAILED : command_status(&g->command, ended_by);
 }
 
 static int supervise(struct guard *g, struct signals *signals)
@@ -236,10 +253,18 @@ static int supervise(struct guard *g, struct signals *signals)
 	return status ? (finish(g, &w, 0), status) : finish(g, &w, ended_by);
 }
 
+/* All that the command begins are descendants of this process. */
+static void set_command(const struct guard *g, struct target *t)
+{
+	t->pid = g->command.child.pid;
+	t->tree = g->pid;
+}
+
 int guard_run(struct app *app, int argc, char **argv)
 {
 	struct guard g = { .app = app,
 			   .supervisor = -1,
+			   .pid = getpid(),
 			   .command = { .shared_fd = -1,
 					.watched_fd = -1,
 					.child = { .pid = -1, .go_fd = -1, .error_fd = -1 } } };
@@ -249,15 +274,21 @@ int guard_run(struct app *app, int argc, char **argv)
 	int status = parse_options(&g, argc, argv);
 
 	status = status ?: open_log(&g);
+	g.sequence = mmap(NULL, sizeof(*g.sequence), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!status && g.sequence == MAP_FAILED)
+		status = app_failed(app, -errno);
 	status = status ?: make_cgroup(&g, &cgroup, &made);
 	status = status ?: policy_check(&g);
 	status = status ?: signals_catch(app, &signals, (const int[]){ SIGCHLD, SIGPIPE, 0 });
 	status = status ?: watch_open(&g);
+	if (!status && g.command.argv)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	status = status ?: command_prepare(app, &g.command, g.json ? STDERR_FILENO : -1);
 	if (!status) {
 		for (size_t n = 0; n < g.count; n++)
 			if (!g.budgets[n].target.pid && g.command.argv)
-				target_set_process(&g.budgets[n].target, g.command.child.pid);
+				set_command(&g, &g.budgets[n].target);
 		status = join_cgroup(&g, cgroup);
 		status = status ?: supervise(&g, &signals);
 		if (g.command.argv && g.command.child.go_fd >= 0)

@@ -57,16 +57,19 @@ enum target_action {
 struct target {
 	enum target_action action;
 	char *cgroup; /* path, NULL: none */
-	pid_t pid; /* 0: the command */
-	int pidfd; /* of it */
+	pid_t pid; /* 0: the command, as long as it has no number */
+	pid_t tree; /* the process with whose descendants it is held */
+	char node[80]; /* TARGET_HOLD: path of the virtual GPU */
+	int node_fd; /* of it while something is held, else -1 */
+	bool is_slow; /* its tasks did not freeze in time */
 	bool has_context;
 	uint32_t context; /* DRM_VSOC_CTX_ALL: all */
 	unsigned int cpu_percent; /* TARGET_CPU_MAX: of one CPU, while held */
 	uint64_t inode; /* of the cgroup */
 };
 
-/* Choose the process. */
-void target_set_process(struct target *target, pid_t pid);
+/* The target for people, in @text, which is returned. */
+const char *target_text(const struct target *target, char *text, size_t size);
 
 /* "freeze", "cpu.max" and so on */
 const char *target_action_name(enum target_action action);
@@ -81,12 +84,12 @@ int target_parse_action(const char *text, struct target *target);
 int target_open(struct target *target, char *error, size_t size);
 
 /*
- * Hold or release. Returns when the target has stopped: a cgroup when the kernel reports it frozen.
- * Files that the process opens later are not held: repeat the call.
- * Return: 0 or a negative errno; -ESRCH there is nothing to hold any more; -ENXIO the process has
- * no such context; -ETIMEDOUT tasks of the cgroup do not freeze, they stay in a system call.
+ * Hold or release. A hold returns when the target has stopped: a cgroup when the kernel reports it
+ * frozen. Files that are opened later are not held, and others may release: repeat the call.
+ * Return: 0 or a negative errno; -ESRCH there is nothing to hold; -ENOENT no such context;
+ * -ETIMEDOUT tasks of the cgroup do not freeze, they stay in a system call.
  */
-int target_set(const struct target *target, bool hold);
+int target_set(struct target *target, bool hold);
 
 /* Whether holding one holds the other, by the same means. */
 bool target_overlaps(const struct target *a, const struct target *b);
@@ -102,6 +105,8 @@ enum { GUARD_MAX_BUDGETS = 16 };
 struct budget {
 	/* as configured */
 	char *name, *device, *event, *limit_text;
+	char *place; /* of the device that was opened first, see device_place() */
+	char node[64]; /* its name now */
 	uint32_t given; /* keys, a bit each */
 	uint64_t period_ns; /* between samples */
 	bool freeze_on_loss; /* the target is held while counts are missing; else released */
@@ -115,7 +120,8 @@ struct budget {
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
 	struct perfctr_totals *totals; /* of the last sample */
-	bool held; /* shall be */
+	bool wanted; /* a hold */
+	bool held; /* it is */
 	int error; /* of the last hold or release */
 	/* counts are incomplete until a whole window without a loss follows this time; 0: fine */
 	uint64_t lost_ns;
@@ -123,6 +129,7 @@ struct budget {
 	uint64_t seen_ns; /* when the last sample was read */
 	uint64_t carried; /* counts of the guard's own samples between those in jobs */
 	uint64_t held_since_ns; /* sample that led to the hold */
+	uint64_t held_ns; /* of holds since a hold was wanted */
 	uint64_t peak; /* most counts in the window since then */
 	struct {
 		uint64_t samples, counted, violations, losses, failures, held_ns;
@@ -138,8 +145,10 @@ struct guard {
 	const char *config, *output, *cgroup;
 	bool json, quiet, verbose, in_stream, allow_untrusted;
 	struct command command;
+	pid_t pid; /* of the supervisor */
 	FILE *log; /* JSON lines, NULL: none */
 	bool log_failed;
+	uint64_t *sequence; /* of the last record; both processes have it */
 	/* the watcher's */
 	int supervisor; /* socket */
 	uint64_t beat_ns;
@@ -166,25 +175,31 @@ void policy_free(struct guard *guard);
 /*
  * The watcher: count and enforce until SIGTERM, or until the supervisor dies.
  * @supervisor: socket: gets 'R' once counting has begun, then 'H' at least each GUARD_BEAT_MS.
- * Return: exit status; GUARD_NO_LOG if the log is incomplete.
+ * Return: exit status; GUARD_NO_LOG if the log is incomplete, GUARD_NOT_HELD if a hold or a release
+ * failed, or both.
  */
 int watch_run(struct guard *guard, const struct signals *signals, int supervisor);
+
+/* Find each budget's device, which stays the same if it is lost. Return: 0 or an exit status. */
+int watch_find_devices(struct guard *guard);
 
 /* Open what the watcher shares with the command, before both. Return: 0 or an exit status. */
 int watch_open(struct guard *guard);
 void watch_close(struct guard *guard);
 
-enum { GUARD_BEAT_MS = 250, GUARD_HANGS_MS = 3000, GUARD_NO_LOG = 64 };
+enum { GUARD_BEAT_MS = 250, GUARD_HANGS_MS = 3000, GUARD_NO_LOG = 64, GUARD_NOT_HELD = 32 };
 
 /* --- the log, in watch.c ------------------------------------------------------------ */
 
 struct json_object;
 
 /* A record of the log, with the members that all have. */
-struct json_object *log_record(const char *kind, const struct budget *budget);
-/* Write it to the log, and a line to stderr if there is a format. */
+struct json_object *log_record(const struct guard *guard, const char *kind,
+			       const struct budget *budget);
+/* Write it to the log, and a line to stderr if there is a format. Readers that stop lose it. */
 void log_write(struct guard *guard, const struct budget *budget, struct json_object *record,
 	       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Apply the policy of a loss at that time: hold or release the target; log it. */
-void policy_on_loss(struct guard *guard, struct budget *budget, const char *reason, uint64_t ns);
+/* Hold or release the target, from that time on; log a loss that was the reason. */
+void target_apply(struct guard *guard, struct budget *budget, bool hold, uint64_t ns);
+void loss_log(struct guard *guard, struct budget *budget, const char *reason);

@@ -30,6 +30,7 @@ static struct budget *find(struct guard *g, const char *name)
 	b = &g->budgets[g->count];
 	b->name = strdup(name);
 	b->freeze_on_loss = true;
+	b->target.node_fd = -1;
 	if (!b->name)
 		return NULL;
 	g->count++;
@@ -108,7 +109,7 @@ static bool take_pid(const char *value, struct target *t)
 
 	if (!take_number(value, INT32_MAX, &number) || !number)
 		return false;
-	t->pid = (pid_t)number;
+	t->pid = t->tree = (pid_t)number;
 	return true;
 }
 
@@ -141,7 +142,8 @@ static const char *take(struct budget *b, const char *key, const char *value)
 	if (!strcmp(key, "context"))
 		return take_context(value, t) ? NULL : "the number of a context, or all";
 	if (!strcmp(key, "action"))
-		return target_parse_action(value, t) ? "report, freeze, cpu.max:PERCENT% or hold" :
+		return target_parse_action(value, t) ? "report, freeze, cpu.max:PERCENT% or hold; "
+						       "PERCENT below 100 for each CPU" :
 						       NULL;
 	if (!strcmp(key, "on_loss"))
 		return take_yes(value, "freeze", "release", &b->freeze_on_loss) ?
@@ -161,6 +163,13 @@ int policy_take(const struct app *app, void *guard, const char *text)
 	int status = 0;
 
 	snprintf(name, sizeof(name), "%zu", g->count + 1);
+	for (size_t n = 0; n < g->count && !status; n++)
+		if (!strcmp(g->budgets[n].name, name))
+			status = app_usage(app, "budget %s is there: give -b first", name);
+	if (status) {
+		free(copy);
+		return status;
+	}
 	b = copy ? find(g, name) : NULL;
 	if (!b)
 		status = app_usage(app, "at most %d budgets", GUARD_MAX_BUDGETS);
@@ -195,6 +204,9 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	const char *wanted;
 	struct budget *b;
 
+	/* it goes on after the first mistake */
+	if (*r->reason)
+		return 0;
 	if (strncmp(section, budget_prefix, prefix) || !section[prefix]) {
 		snprintf(r->reason, sizeof(r->reason), "'%s' is in no section [budget NAME]", key);
 		return 0;
@@ -233,17 +245,21 @@ static const char *complete(struct guard *g, struct budget *b)
 
 	if (!b->event)
 		return "it has no event";
+	if (!strncmp(b->event, "metric:", strlen("metric:")))
+		return "a metric is no count: give its events";
 	if (!b->limit_text)
 		return "it has no limit";
 	if (!b->window.length_ns)
 		b->window.length_ns = DEFAULT_WINDOW_MS * NS_PER_MS;
-	if (window_limit(b->limit_text, b->window.length_ns, NS_PER_S, &ignored))
+	if (window_limit(b->limit_text, b->window.length_ns, NS_PER_S, &ignored) || !ignored)
 		return "its limit is none, above 100 %, or below 1 in a window: "
 		       "20M (in a window), 2G/s or 30%";
 	if (!b->period_ns)
 		b->period_ns = b->window.length_ns / SAMPLES_PER_WINDOW;
 	if (!b->period_ns || b->period_ns > b->window.length_ns)
 		return "its period is longer than its window";
+	if (!g->in_stream && b->window.length_ns / b->period_ns >= WINDOW_SAMPLES)
+		return "its window has more than 4095 periods";
 	if (t->cgroup && (t->pid || t->has_context))
 		return "it has a cgroup, and another target";
 	if (g->cgroup && !t->cgroup && !t->pid && !t->has_context && !take_cgroup(g->cgroup, t))
@@ -265,6 +281,7 @@ static const char *complete(struct guard *g, struct budget *b)
 int policy_check(struct guard *g)
 {
 	char error[512];
+	int status;
 
 	if (!g->count)
 		return app_usage(g->app, "no budget: give -b or -c");
@@ -276,7 +293,8 @@ int policy_check(struct guard *g)
 		if (wrong)
 			return app_usage(g->app, "budget %s: %s", g->budgets[n].name, wrong);
 	}
-	for (size_t n = 0; n < g->count; n++) {
+	status = watch_find_devices(g);
+	for (size_t n = 0; n < g->count && !status; n++) {
 		struct target *t = &g->budgets[n].target;
 		int result = target_open(t, error, sizeof(error));
 
@@ -293,7 +311,7 @@ int policy_check(struct guard *g)
 						 "budget %s holds what %s holds differently",
 						 g->budgets[n].name, o->name);
 	}
-	return 0;
+	return status;
 }
 
 void policy_free(struct guard *g)
@@ -303,6 +321,7 @@ void policy_free(struct guard *g)
 
 		free(b->name);
 		free(b->device);
+		free(b->place);
 		free(b->event);
 		free(b->limit_text);
 		free(b->target.cgroup);

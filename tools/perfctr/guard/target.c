@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "guard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <drm/vsoc_drm.h>
 
-enum { TIMEOUT_MS = 500, CPU_PERIOD_US = 100000, DRM_MAJOR = 226 };
+enum { TIMEOUT_MS = 500, CPU_PERIOD_US = 100000 };
 
 static const char *const action_names[] = { "default", "report", "freeze", "cpu.max", "hold" };
 
@@ -37,7 +36,7 @@ int target_parse_action(const char *text, struct target *target)
 		return 0;
 	}
 	if (sscanf(text, "cpu.max:%6u%%%n", &percent, &end) != 1 || text[end] || !percent ||
-	    percent > 100000)
+	    percent >= 100 * (unsigned long)sysconf(_SC_NPROCESSORS_ONLN))
 		return -EINVAL;
 	target->action = TARGET_CPU_MAX;
 	target->cpu_percent = percent;
@@ -68,30 +67,35 @@ static int write_in(const struct target *t, const char *file, const char *text)
 	return error;
 }
 
-/* Tasks stop on their way out of the kernel, so writing the file is only the beginning. */
-static int freeze(const struct target *t, bool hold)
+/*
+ * Tasks stop on their way out of the kernel, so writing the file is only the beginning. A release
+ * is not waited for: below a cgroup that is frozen as well, it has no effect yet.
+ */
+static int freeze(struct target *t, bool hold)
 {
-	const char *wanted = hold ? "frozen 1" : "frozen 0";
 	struct pollfd events = { .fd = open_in(t, "cgroup.events", O_RDONLY), .events = POLLPRI };
-	const uint64_t end_ns = perfctr_time_raw_ns() + TIMEOUT_MS * NS_PER_MS;
+	const uint64_t timeout_ns = t->is_slow ? 0 : TIMEOUT_MS * NS_PER_MS;
+	const uint64_t end_ns = perfctr_time_raw_ns() + timeout_ns;
 	char text[256];
 	int error;
 
 	if (events.fd < 0)
 		return events.fd;
 	error = write_in(t, "cgroup.freeze", hold ? "1" : "0");
-	while (!error) {
+	while (!error && hold) {
 		ssize_t length = pread(events.fd, text, sizeof(text) - 1, 0);
 		uint64_t now_ns = perfctr_time_raw_ns();
 
 		text[length > 0 ? length : 0] = '\0';
-		if (strstr(text, wanted))
+		if (strstr(text, "frozen 1"))
 			break;
 		if (now_ns >= end_ns)
 			error = -ETIMEDOUT;
 		else
 			poll(&events, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
 	}
+	/* other targets do not wait for this one twice */
+	t->is_slow = error == -ETIMEDOUT;
 	close(events.fd);
 	return error;
 }
@@ -141,94 +145,30 @@ bool target_was_replaced(struct target *t)
 
 /* --- contexts ------------------------------------------------------------------------ */
 
-/* The last part of a link's text, "" if there is none. */
-static const char *link_name(const char *path, char *text, size_t size)
+/* The file for the calls is open while something is held. */
+static int hold_contexts(struct target *t, bool hold)
 {
-	ssize_t length = readlink(path, text, size - 1);
-
-	text[length > 0 ? length : 0] = '\0';
-	return strrchr(text, '/') ? strrchr(text, '/') + 1 : "";
-}
-
-/* A file of our own for the calls, kept open: the node of the last one, -1: none. */
-static int own_fd = -1;
-
-/* Return: our file of that DRM node, -1: it is not a virtual GPU's. The target names no path. */
-static int own_file(unsigned int node)
-{
-	static unsigned int opened;
-	char path[64], text[512];
-
-	if (own_fd >= 0 && opened == node)
-		return own_fd;
-	snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device/driver", DRM_MAJOR, node);
-	if (strcmp(link_name(path, text, sizeof(text)), "vsoc"))
-		return -1;
-	snprintf(path, sizeof(path), "/sys/dev/char/%d:%u", DRM_MAJOR, node);
-	snprintf(path, sizeof(path), "/dev/dri/%.40s", link_name(path, text, sizeof(text)));
-	if (own_fd >= 0)
-		close(own_fd);
-	opened = node;
-	own_fd = open(path, O_RDWR | O_CLOEXEC);
-	return own_fd;
-}
-
-/* Hold contexts of one of the process's open files. Only those of the virtual GPU are touched. */
-static int hold_file(const struct target *t, int folder, const char *name, bool hold)
-{
-	struct drm_vsoc_ctx_hold args = { .ctx_id = t->context, .hold = hold };
-	struct statx file;
+	const struct drm_vsoc_ctx_hold args = { .ctx_id = t->context,
+						.hold = hold,
+						.pid = t->tree };
 	int error = 0;
 
-	/* a file system of the target is not asked: it might never answer */
-	if (statx(folder, name, AT_STATX_DONT_SYNC, STATX_TYPE, &file) || !S_ISCHR(file.stx_mode) ||
-	    file.stx_rdev_major != DRM_MAJOR || own_file(file.stx_rdev_minor) < 0)
-		return -ENXIO;
-	args.fd = (int)syscall(SYS_pidfd_getfd, t->pidfd, (int)strtol(name, NULL, 10), 0);
-	if (args.fd < 0)
-		return errno == EBADF ? -ENXIO : -errno;
-	if (ioctl(own_fd, DRM_IOCTL_VSOC_CTX_HOLD, &args)) {
-		/* no such context, or a device that is gone */
-		error = errno == EACCES || errno == EPERM ? -errno : -ENXIO;
-		close(own_fd);
-		own_fd = -1;
-	}
-	close(args.fd);
-	return error;
-}
-
-static int hold_contexts(const struct target *t, bool hold)
-{
-	const uint64_t end_ns = perfctr_time_raw_ns() + TIMEOUT_MS * NS_PER_MS;
-	struct pollfd process = { .fd = t->pidfd, .events = POLLIN };
-	int error = -ENXIO;
-	struct dirent *entry;
-	char path[32];
-	DIR *files;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", t->pid);
-	files = opendir(path);
-	if (!files)
+	if (t->node_fd < 0)
+		t->node_fd = open(t->node, O_RDWR | O_CLOEXEC);
+	if (t->node_fd < 0)
 		return -errno;
-	/* another process may have its number now */
-	if (poll(&process, 1, 0))
-		error = -ESRCH;
-	while (error != -ESRCH && error != -ETIMEDOUT && (entry = readdir(files))) {
-		int result = hold_file(t, dirfd(files), entry->d_name, hold);
-
-		/* any that is held is a success; a refusal is worth a message */
-		if (!result || (result != -ENXIO && error))
-			error = result;
-		if (perfctr_time_raw_ns() >= end_ns)
-			error = -ETIMEDOUT;
+	if (ioctl(t->node_fd, DRM_IOCTL_VSOC_CTX_HOLD, &args))
+		error = -errno;
+	if (error || !hold) {
+		close(t->node_fd);
+		t->node_fd = -1;
 	}
-	closedir(files);
 	return error;
 }
 
 /* --- all ----------------------------------------------------------------------------- */
 
-int target_set(const struct target *target, bool hold)
+int target_set(struct target *target, bool hold)
 {
 	int error = 0;
 
@@ -246,13 +186,21 @@ int target_set(const struct target *target, bool hold)
 		error = hold_contexts(target, hold);
 		break;
 	}
+	if (target->action == TARGET_HOLD)
+		return error == -ENODEV ? -ESRCH : error;
 	return error == -ENOENT || error == -ENODEV ? -ESRCH : error;
 }
 
-void target_set_process(struct target *t, pid_t pid)
+const char *target_text(const struct target *t, char *text, size_t size)
 {
-	t->pid = pid;
-	t->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (t->cgroup)
+		snprintf(text, size, "cgroup %s", t->cgroup);
+	else if (t->has_context && t->context != DRM_VSOC_CTX_ALL)
+		snprintf(text, size, "context %u of process %d", t->context, (int)t->pid);
+	else
+		snprintf(text, size, "%sprocess %d", t->has_context ? "all contexts of " : "",
+			 (int)t->pid);
+	return text;
 }
 
 /* Whether this process is in the cgroup or below it: it would freeze itself. */
@@ -309,15 +257,18 @@ int target_open(struct target *t, char *error, size_t size)
 				 t->cgroup);
 			return -EINVAL;
 		}
-	} else if (t->pid) {
-		target_set_process(t, t->pid);
-		if (t->pidfd < 0)
-			result = -errno;
+		/* also what a guard with another action left */
+		if (t->action == TARGET_FREEZE)
+			limit_cpu(t, false);
+		else
+			freeze(t, false);
+	} else if (t->pid && kill(t->pid, 0)) {
+		result = -errno;
 	}
 	/* what an earlier guard left; the command begins later */
 	if (!result && (t->cgroup || t->pid))
 		result = target_set(t, false);
-	if (!result || (t->action == TARGET_HOLD && result == -ENXIO))
+	if (!result || (t->action == TARGET_HOLD && (result == -ENOENT || result == -ESRCH)))
 		return 0;
 	snprintf(error, size, "%s cannot be released: %s", t->cgroup ? t->cgroup : "the process",
 		 strerror(-result));

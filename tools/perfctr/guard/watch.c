@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ static const uint32_t lossy_flags = DRM_PERFCTR_SAMPLE_OVERFLOW | DRM_PERFCTR_SA
 
 /* --- the log: both processes append to it ------------------------------------------------ */
 
-struct json_object *log_record(const char *kind, const struct budget *budget)
+struct json_object *log_record(const struct guard *guard, const char *kind,
+			       const struct budget *budget)
 {
 	struct json_object *o = json_object_new_object();
 	struct timespec now;
@@ -43,7 +45,17 @@ struct json_object *log_record(const char *kind, const struct budget *budget)
 	json_add_text(o, "time", text);
 	json_add_u64(o, "raw_ns", perfctr_time_raw_ns());
 	json_add_text(o, "budget", budget->name);
+	json_add_u64(o, "guard", (uint64_t)guard->pid);
+	json_add_u64(o, "sequence", __atomic_add_fetch(guard->sequence, 1, __ATOMIC_RELAXED));
 	return o;
+}
+
+/* Whether a line can be written without waiting for a reader. */
+static bool is_ready(FILE *file)
+{
+	struct pollfd out = { .fd = fileno(file), .events = POLLOUT };
+
+	return poll(&out, 1, 0) == 1 && out.revents & (POLLOUT | POLLERR);
 }
 
 void log_write(struct guard *guard, const struct budget *budget, struct json_object *record,
@@ -51,7 +63,7 @@ void log_write(struct guard *guard, const struct budget *budget, struct json_obj
 {
 	va_list args;
 
-	if (format && !guard->quiet) {
+	if (format && !guard->quiet && is_ready(guard->app->err)) {
 		fprintf(guard->app->err, "perfctr guard: %s: ", budget->name);
 		va_start(args, format);
 		vfprintf(guard->app->err, format, args);
@@ -62,12 +74,18 @@ void log_write(struct guard *guard, const struct budget *budget, struct json_obj
 		json_object_put(record);
 		return;
 	}
-	json_write(guard->log, record, false);
-	/* a line that was written survives the process */
-	if (!fflush(guard->log) || guard->log_failed)
-		return;
+	errno = EAGAIN;
+	if (is_ready(guard->log)) {
+		json_write(guard->log, record, false);
+		/* a line that was written survives the process */
+		if (!fflush(guard->log))
+			return;
+	} else {
+		json_object_put(record);
+	}
+	if (!guard->log_failed && is_ready(guard->app->err))
+		app_error(guard->app, "the log is incomplete: %s", strerror(errno));
 	guard->log_failed = true;
-	app_error(guard->app, "the log is incomplete: %s", strerror(errno));
 }
 
 /* --- hold and release -------------------------------------------------------------------- */
@@ -80,48 +98,64 @@ static void beat(struct guard *g)
 	g->beat_ns = perfctr_time_raw_ns();
 }
 
+static bool another_holds(const struct guard *g, const struct budget *b)
+{
+	for (size_t n = 0; n < g->count; n++)
+		if (&g->budgets[n] != b && g->budgets[n].wanted &&
+		    target_overlaps(&g->budgets[n].target, &b->target))
+			return true;
+	return false;
+}
+
 /* Hold or release. What another budget holds as well, its own release releases. */
-static void set_target(struct guard *g, struct budget *b, bool hold, uint64_t ns)
+void target_apply(struct guard *g, struct budget *b, bool hold, uint64_t ns)
 {
 	const int before = b->error;
+	const bool was_held = b->held;
 	struct json_object *o;
 
-	if (hold && !b->held) {
+	if (hold && !b->wanted)
+		b->peak = b->held_ns = 0;
+	b->wanted = hold;
+	b->error = hold || !another_holds(g, b) ? target_set(&b->target, hold) : 0;
+	b->held = hold && !b->error && b->target.action != TARGET_REPORT;
+	if (b->held && !was_held)
 		b->held_since_ns = ns;
-		b->peak = 0;
-	} else if (!hold && b->held) {
+	if (!b->held && was_held && ns > b->held_since_ns) {
+		b->held_ns += ns - b->held_since_ns;
 		b->sums.held_ns += ns - b->held_since_ns;
 	}
-	b->held = hold;
-	b->error = 0;
-	for (size_t n = 0; n < g->count && !hold; n++)
-		if (g->budgets[n].held && target_overlaps(&g->budgets[n].target, &b->target))
-			return;
-	b->error = target_set(&b->target, hold);
 	beat(g);
-	if (b->error == -ESRCH || (b->error == -ENXIO && !hold))
+	/* nothing is there that could be held */
+	if (b->error == -ESRCH || (b->error == -ENOENT && !hold))
 		b->error = 0;
-	if (!b->error || b->error == before)
+	/* the supervisor logs it with the loss, after all are held */
+	if (!b->error || b->error == before || g->supervisor < 0)
 		return;
-	o = log_record("failure", b);
+	o = log_record(g, "failure", b);
 	b->sums.failures++;
 	json_add_text(o, "error", strerror(-b->error));
 	log_write(g, b, o, "%s: %s", hold ? "cannot hold it" : "cannot release it",
-		  strerror(-b->error));
+		  b->error == -ENOENT ? "no such context" : strerror(-b->error));
 }
 
-void policy_on_loss(struct guard *guard, struct budget *b, const char *reason, uint64_t ns)
+void loss_log(struct guard *guard, struct budget *b, const char *reason)
 {
-	struct json_object *o = log_record("loss", b);
+	struct json_object *o = log_record(guard, "loss", b);
+	char text[4200];
 
-	set_target(guard, b, b->freeze_on_loss, ns);
 	json_add_text(o, "reason", reason);
 	json_add_text(o, "on_loss", b->freeze_on_loss ? "freeze" : "release");
 	json_add_text(o, "action", target_action_name(b->target.action));
+	json_add_bool(o, "held", b->held);
 	json_add_text(o, "error", b->error ? strerror(-b->error) : NULL);
 	b->sums.losses++;
-	log_write(guard, b, o, "counts are lost: %s; the target is %s%s", reason,
-		  b->error ? "not " : "", b->freeze_on_loss ? "held" : "released");
+	log_write(guard, b, o, "counts are lost: %s; %s: %s", reason,
+		  target_text(&b->target, text, sizeof(text)),
+		  b->held   ? "held" :
+		  b->error  ? "not held, or not released" :
+		  b->wanted ? "not held" :
+			      "released");
 }
 
 /* --- sessions ------------------------------------------------------------------------ */
@@ -133,6 +167,17 @@ static void close_session(struct budget *b)
 	b->session = perfctr_session_unref(b->session);
 	b->selection = perfctr_selection_unref(b->selection);
 	b->counts_on = perfctr_device_unref(b->counts_on);
+}
+
+/* The device may have another node now, and another one has its former node. */
+static bool find_device(struct budget *b)
+{
+	if (!b->place)
+		return true;
+	if (!device_at(b->place, b->node, sizeof(b->node)))
+		return false;
+	snprintf(b->target.node, sizeof(b->target.node), "/dev/dri/%s", b->node);
+	return true;
 }
 
 /* The local device counts the target; others count everybody. */
@@ -153,7 +198,7 @@ static int open_session(struct guard *g, struct budget *b)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts),
 					     .period_ns = g->in_stream ? 0 : b->period_ns };
-	int error, status = device_open(g->app, b->device, &b->counts_on);
+	int error, status = device_open(g->app, *b->node ? b->node : b->device, &b->counts_on);
 
 	if (status)
 		return status;
@@ -192,8 +237,12 @@ static const char *refuse(const struct budget *b, const struct verdicts *verdict
 
 	if (desc && desc->kind == PERFCTR_KIND_LEVEL)
 		return "is a level, which no window adds up";
-	if (b->allow_untrusted || trust == PERFCTR_TRUST_TRUSTED ||
-	    trust == PERFCTR_TRUST_EXPLAINED)
+	if (b->allow_untrusted)
+		return NULL;
+	/* campaigns validate whole events */
+	if (strchr(b->event, ','))
+		return "has a filter, which was not validated; --allow-untrusted uses it";
+	if (trust == PERFCTR_TRUST_TRUSTED || trust == PERFCTR_TRUST_EXPLAINED)
 		return NULL;
 	return trust == PERFCTR_TRUST_UNVALIDATED ?
 		       "was not validated: perfctr validate --save, or --allow-untrusted" :
@@ -202,11 +251,54 @@ static const char *refuse(const struct budget *b, const struct verdicts *verdict
 		       "is untrusted by perfctr validate; --allow-untrusted uses it";
 }
 
+/* Who is guarded, how, and where: what an assessor asks first. */
+static void add_configuration(const struct guard *g, const struct budget *b, struct json_object *o)
+{
+	const struct target *t = &b->target;
+	struct utsname kernel = { 0 };
+
+	uname(&kernel);
+	json_add_text(o, "event", b->event);
+	json_add_text(o, "device", perfctr_device_driver(b->counts_on));
+	json_add_text(o, "node", *b->node ? b->node : NULL);
+	json_add_text(o, "limit_text", b->limit_text);
+	json_add_u64(o, "limit", b->limit);
+	json_add_u64(o, "window_ns", b->window.length_ns);
+	json_add_u64(o, "period_ns", g->in_stream ? 0 : b->period_ns);
+	json_add_text(o, "cgroup", t->cgroup);
+	json_add_known(o, "pid", t->pid, (uint64_t)t->pid);
+	json_add_known(o, "context", t->has_context && t->context != DRM_VSOC_CTX_ALL, t->context);
+	json_add_text(o, "command", g->command.argv ? g->command.argv[0] : NULL);
+	json_add_text(o, "action", target_action_name(t->action));
+	json_add_known(o, "cpu_percent", t->action == TARGET_CPU_MAX, t->cpu_percent);
+	json_add_text(o, "on_loss", b->freeze_on_loss ? "freeze" : "release");
+	json_add_text(o, "scheduler", sched_getscheduler(0) == SCHED_FIFO ? "fifo" : "normal");
+	json_add_text(o, "kernel", kernel.release);
+	json_add_text(o, "host", kernel.nodename);
+	json_add_text(o, "perfctr", PERFCTR_VERSION);
+}
+
+/* A counter as a member of the log. Return: NULL, or why it is refused. */
+static const char *add_counter(struct json_object *counters, const struct budget *b,
+			       const struct verdicts *verdicts,
+			       const struct perfctr_counter_desc *desc, const char *name)
+{
+	struct json_object *o = json_append(counters);
+	struct verdict_note note = { 0 };
+
+	json_add_text(o, "counter", name);
+	json_add_text(o, "trust", verdicts_trust_name(verdicts_trust(verdicts, desc)));
+	verdicts_find(verdicts, desc, &note);
+	json_add_text(o, "campaign", note.campaign);
+	json_add_text(o, "validated", note.time);
+	return refuse(b, verdicts, desc);
+}
+
 /* The counters in the first sample: whether they can be trusted; they make the limit a count. */
 static int check_counters(struct guard *g, struct budget *b)
 {
 	struct verdicts *verdicts = verdicts_load(g->app->err);
-	struct json_object *o = log_record("begin", b), *counters = json_object_new_array();
+	struct json_object *counters = json_object_new_array(), *o;
 	uint64_t full_hz = 0;
 	int error, status = 0;
 
@@ -215,16 +307,13 @@ static int check_counters(struct guard *g, struct budget *b)
 
 		for (size_t i = 0; !status && i < perfctr_totals_counter_count(block); i++) {
 			const struct perfctr_total *c = perfctr_totals_counter(block, i);
-			struct json_object *counter = json_append(counters);
 			char name[384], text[512];
-			const char *wrong = refuse(b, verdicts, c->desc);
+			const char *wrong;
 
 			perfctr_totals_label(b->selection, block, i, name, sizeof(name));
 			snprintf(text, sizeof(text), "%s/%s",
 				 perfctr_totals_block_info(block)->label, name);
-			json_add_text(counter, "counter", text);
-			json_add_text(counter, "trust",
-				      verdicts_trust_name(verdicts_trust(verdicts, c->desc)));
+			wrong = add_counter(counters, b, verdicts, c->desc, text);
 			full_hz += full_rate(b, c->desc);
 			if (!wrong)
 				continue;
@@ -238,19 +327,15 @@ static int check_counters(struct guard *g, struct budget *b)
 		status = app_usage(g->app, "budget %s: limit %s: %s", b->name, b->limit_text,
 				   error == -EDOM ? "the event has no rate that is 100%" :
 						    "beyond 64 bits");
+	if (status) {
+		json_object_put(counters);
+		return status;
+	}
+	o = log_record(g, "begin", b);
 	json_add(o, "counters", counters);
-	json_add_text(o, "event", b->event);
-	json_add_text(o, "device", perfctr_device_driver(b->counts_on));
-	json_add_u64(o, "limit", b->limit);
-	json_add_u64(o, "window_ns", b->window.length_ns);
-	json_add_u64(o, "period_ns", g->in_stream ? 0 : b->period_ns);
-	json_add_text(o, "action", target_action_name(b->target.action));
-	json_add_text(o, "on_loss", b->freeze_on_loss ? "freeze" : "release");
-	if (status)
-		json_object_put(o);
-	else
-		log_write(g, b, o, NULL);
-	return status;
+	add_configuration(g, b, o);
+	log_write(g, b, o, NULL);
+	return 0;
 }
 
 /* Return: 0 or an exit status, the message was printed. */
@@ -276,6 +361,30 @@ static int begin_session(struct guard *g, struct budget *b)
 		return app_failed(g->app, error);
 	/* the sample is read again, as the first one of the window */
 	return check_counters(g, b);
+}
+
+int watch_find_devices(struct guard *g)
+{
+	int status = 0;
+
+	for (size_t n = 0; n < g->count && !status; n++) {
+		struct budget *b = &g->budgets[n];
+
+		status = device_open(g->app, b->device, &b->counts_on);
+		if (status)
+			break;
+		if (b->target.action == TARGET_HOLD &&
+		    strcmp(perfctr_device_driver(b->counts_on), "vsoc") != 0)
+			status = app_usage(g->app,
+					   "budget %s: only the virtual GPU's scheduler holds "
+					   "contexts: device=vsoc, or action=report",
+					   b->name);
+		b->place = device_place(b->counts_on);
+		if (!status && b->place && !find_device(b))
+			status = EXIT_NO_DEVICE;
+		close_session(b);
+	}
+	return status;
 }
 
 int watch_open(struct guard *g)
@@ -308,31 +417,36 @@ static void add_sample(struct json_object *o, const struct budget *b,
 static void log_violation(struct guard *g, struct budget *b, const struct perfctr_sample *s,
 			  uint64_t reaction_ns)
 {
-	struct json_object *o = log_record("violation", b);
+	struct json_object *o = log_record(g, "violation", b);
 
 	b->sums.violations++;
 	add_sample(o, b, s);
 	json_add_u64(o, "overshoot", b->window.counted - b->limit);
 	json_add_text(o, "action", target_action_name(b->target.action));
-	json_add_u64(o, "reaction_ns", reaction_ns);
+	json_add_bool(o, "held", b->held);
+	json_add_text(o, "error", b->error ? strerror(-b->error) : NULL);
+	json_add_known(o, "reaction_ns", b->held, reaction_ns);
 	log_write(g, b, o,
 		  "%" PRIu64 " in the window, limit %" PRIu64 ": %s, %" PRIu64
 		  " us after the sample",
 		  b->window.counted, b->limit,
-		  b->error ? strerror(-b->error) : target_action_name(b->target.action),
+		  b->error ? strerror(-b->error) :
+		  b->held || b->target.action == TARGET_REPORT ?
+			     target_action_name(b->target.action) :
+			     "nothing to hold",
 		  reaction_ns / 1000);
 }
 
 static void log_release(struct guard *g, struct budget *b, const struct perfctr_sample *s)
 {
-	struct json_object *o = log_record("release", b);
+	struct json_object *o = log_record(g, "release", b);
 
 	add_sample(o, b, s);
-	json_add_u64(o, "held_ns", s->end_ns - b->held_since_ns);
+	json_add_u64(o, "held_ns", b->held_ns);
 	json_add_u64(o, "peak", b->peak);
 	json_add_u64(o, "overshoot", b->peak > b->limit ? b->peak - b->limit : 0);
-	log_write(g, b, o, "released after %" PRIu64 " ms",
-		  (s->end_ns - b->held_since_ns) / 1000000);
+	log_write(g, b, o, "within its limit; it was held for %" PRIu64 " ms",
+		  b->held_ns / 1000000);
 }
 
 /* Why the counts of a sample are incomplete or late; NULL: they are not. */
@@ -383,6 +497,7 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 {
 	const uint64_t counts = counts_of(g, b, s);
 	const bool was_over = b->window.counted > b->limit, was_held = b->held;
+	const bool was_wanted = b->wanted;
 	const bool was_lost = b->lost_ns;
 	char text[128] = "";
 	const char *loss = loss_of(b, s, text, sizeof(text));
@@ -397,13 +512,13 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 		b->lost_ns = s->end_ns;
 	else if (b->lost_ns && s->end_ns >= b->lost_ns + b->window.length_ns)
 		b->lost_ns = 0;
-	if (loss && !was_lost)
-		policy_on_loss(g, b, loss, s->end_ns);
 	hold = over || (b->lost_ns && b->freeze_on_loss);
-	if (hold != b->held)
-		set_target(g, b, hold, s->end_ns);
+	if (hold != b->wanted)
+		target_apply(g, b, hold, s->end_ns);
 	reaction_ns = perfctr_time_raw_ns() - s->end_ns;
-	if (b->held && !was_held && !b->error) {
+	if (loss && !was_lost)
+		loss_log(g, b, loss);
+	if (b->held && !was_held) {
 		b->sums.reactions++;
 		b->sums.reaction_ns += reaction_ns;
 		if (reaction_ns > b->sums.max_reaction_ns)
@@ -415,16 +530,16 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 		b->sums.max_overshoot = b->window.counted - b->limit;
 	if (over && !was_over)
 		log_violation(g, b, s, reaction_ns);
-	if (was_held && !b->held)
+	if (was_wanted && !b->wanted)
 		log_release(g, b, s);
 	if (was_lost && !b->lost_ns)
-		log_write(g, b, log_record("recovered", b), "counts are complete again");
+		log_write(g, b, log_record(g, "recovered", b), "counts are complete again");
 	if (!g->verbose)
 		return;
-	o = log_record("sample", b);
+	o = log_record(g, "sample", b);
 	add_sample(o, b, s);
 	json_add_u64(o, "counts", counts);
-	json_add_bool(o, "held", b->held && !b->error);
+	json_add_bool(o, "held", b->held);
 	log_write(g, b, o, NULL);
 }
 
@@ -433,7 +548,8 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 static void lose_session(struct guard *g, struct budget *b, const char *reason)
 {
 	b->lost_ns = perfctr_time_raw_ns();
-	policy_on_loss(g, b, reason, b->lost_ns);
+	target_apply(g, b, b->freeze_on_loss || b->window.counted > b->limit, b->lost_ns);
+	loss_log(g, b, reason);
 	close_session(b);
 	b->retry_ns = b->lost_ns + RETRY_MS * NS_PER_MS;
 }
@@ -448,7 +564,7 @@ static void retry(struct guard *g, struct budget *b)
 		return;
 	/* one message per loss is enough */
 	g->app->err = fopen("/dev/null", "we");
-	status = g->app->err ? begin_session(g, b) : EXIT_FAILED;
+	status = g->app->err && find_device(b) ? begin_session(g, b) : EXIT_FAILED;
 	if (g->app->err)
 		fclose(g->app->err);
 	g->app->err = err;
@@ -465,15 +581,15 @@ static void take_samples(struct guard *g, struct budget *b)
 
 	if (target_was_replaced(&b->target))
 		lose_session(g, b, "the cgroup was removed and made again");
-	/* the last one failed, or new files of the process: not for each sample, it takes time */
-	else if (b->error || (b->held && b->target.action == TARGET_HOLD))
-		set_target(g, b, b->held, perfctr_time_raw_ns());
+	/* the last one failed, there are new files, or somebody has released it */
+	else if (b->error || b->wanted)
+		target_apply(g, b, b->wanted, perfctr_time_raw_ns());
 	if (!b->session) {
 		retry(g, b);
 		return;
 	}
 	/* a context that is held takes no samples; without one it would never be released */
-	if (g->in_stream && b->held && perfctr_time_raw_ns() - b->seen_ns >= b->window.length_ns)
+	if (g->in_stream && b->wanted && perfctr_time_raw_ns() - b->seen_ns >= b->window.length_ns)
 		perfctr_session_sample(b->session, own_sample);
 	while ((result = perfctr_cursor_next(b->cursor, &sample)) > 0) {
 		perfctr_totals_reset(b->totals);
@@ -502,11 +618,13 @@ static void end(struct guard *g, const char *reason)
 
 		if (!reason && b->session && !perfctr_session_stop(b->session, 0))
 			take_samples(g, b);
-		if (reason)
-			policy_on_loss(g, b, reason, perfctr_time_raw_ns());
-		else
-			set_target(g, b, false, perfctr_time_raw_ns());
-		o = log_record("end", b);
+		if (reason) {
+			target_apply(g, b, b->freeze_on_loss, perfctr_time_raw_ns());
+			loss_log(g, b, reason);
+		} else {
+			target_apply(g, b, false, perfctr_time_raw_ns());
+		}
+		o = log_record(g, "end", b);
 		json_add_u64(o, "samples", b->sums.samples);
 		json_add_u64(o, "counted", b->sums.counted);
 		json_add_u64(o, "violations", b->sums.violations);
@@ -539,7 +657,7 @@ static bool wait_for_samples(struct guard *g, const struct signals *signals, int
 			.fd = b->session ? perfctr_session_eventfd(b->session) : -1,
 			.events = POLLIN,
 		};
-		if (g->in_stream && b->held && b->window.length_ns < timeout_ns)
+		if (g->in_stream && b->wanted && b->window.length_ns < timeout_ns)
 			timeout_ns = b->window.length_ns;
 	}
 	poll(fds, 2 + g->count, (int)((timeout_ns + NS_PER_MS - 1) / NS_PER_MS));
@@ -575,5 +693,7 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 		beat(g);
 	} while (wait_for_samples(g, signals, supervisor, &reason));
 	end(g, reason);
-	return g->log_failed ? GUARD_NO_LOG : 0;
+	for (size_t n = 0; n < g->count; n++)
+		status |= g->budgets[n].sums.failures ? GUARD_NOT_HELD : 0;
+	return status | (g->log_failed ? GUARD_NO_LOG : 0);
 }

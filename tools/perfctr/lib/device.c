@@ -2,6 +2,10 @@
 #include "device.h"
 
 #include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <perfctr/broker.h>
@@ -118,4 +122,35 @@ int device_select_clients(const struct app *app, struct perfctr_selection *selec
 	app_error(app, "--per-client: no process that this user may see uses a GPU whose driver "
 		       "shows engine times");
 	return EXIT_USAGE;
+}
+
+char *device_place(const struct perfctr_device *device)
+{
+	char path[PATH_MAX], link[PATH_MAX + 64], *parent, *place;
+	const char *name;
+
+	if (device_is_local(device))
+		return NULL;
+	/* the broker's node may be hidden from this process */
+	if (!realpath(perfctr_device_path(device), path))
+		snprintf(path, sizeof(path), "%s", perfctr_device_path(device));
+	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	snprintf(link, sizeof(link), "/sys/class/drm/%s/device", name);
+	parent = realpath(link, NULL);
+	if (!parent ||
+	    asprintf(&place, "%s/drm/%.*s*", parent, (int)strcspn(name, "0123456789"), name) < 0)
+		place = NULL;
+	free(parent);
+	return place;
+}
+
+bool device_at(const char *place, char *node, size_t size)
+{
+	glob_t nodes;
+
+	if (glob(place, 0, NULL, &nodes))
+		return false;
+	snprintf(node, size, "%s", strrchr(nodes.gl_pathv[0], '/') + 1);
+	globfree(&nodes);
+	return true;
 }

@@ -18,6 +18,15 @@ static inline bool device_is_local(const struct perfctr_device *device)
  */
 int device_open(const struct app *app, const char *which, struct perfctr_device **device);
 
+/*
+ * Where a device is: a pattern of its nodes in sysfs, so that it is found again after it was lost.
+ * The caller frees it. Return: NULL if it has no node.
+ */
+char *device_place(const struct perfctr_device *device);
+
+/* The name of the node of the device at a place. Return: false if there is none now. */
+bool device_at(const char *place, char *node, size_t size);
+
 /* Open a device for queries only: by the broker if --via names one or the node cannot be opened. */
 int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
 
