@@ -505,7 +505,8 @@ def killed_broker_leaves_nothing():
 
 @test
 def killed_broker_and_exporter():
-    """an exporter of the local device is not up without a broker, and up with the next one"""
+    """an exporter of the local device is not up without a broker, and up with the next one; stat
+    ends"""
     policy = POLICY.replace("devices = vsoc", "devices = local\npmus = software")
     path = "/tmp/local.prom"
 
@@ -519,7 +520,14 @@ def killed_broker_and_exporter():
                           preexec_fn=drop(USER)) as user, contextlib.ExitStack() as stack:
         stack.callback(user.kill)
         wait_for(is_up, "not up")
+        stat = subprocess.Popen(
+            ["perfctr", "stat", "--via", SOCKET, "-d", "local", "-e", "page-faults", "-I", "100"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=drop(USER))
+        stack.callback(stat.kill)
+        check(stat.stdout.readline() + stat.stdout.readline(), "nothing")
         broker.end(signal.SIGKILL)
+        error = stat.communicate(timeout=60)[1]
+        check(stat.returncode == 1 and "ended the connection" in error, error)
         wait_for(lambda: not is_up(), "up without a broker")
         with Broker(policy):
             wait_for(is_up, "not up again")
