@@ -271,23 +271,35 @@ TEST(coarse_mode_agrees_with_exact_mode)
 	}
 }
 
-/* a full server serves a flow in proportion to its window, beside others of large windows; 5 % */
+/*
+ * A full server serves a flow in proportion to its window, beside others of large windows, in runs
+ * that are longer and shorter than the wait for it; 5 %. The window is in flight all the time.
+ */
+static void share(bool with_exact, unsigned int window, u64 run_ps)
+{
+	const u64 others = 7 * MEMSIM_WINDOW_MAX, ps = 2000000000;
+	const struct memsim_count *count = &sim.flows[7].count;
+
+	begin(with_exact);
+	for (unsigned int i = 0; i < 8; i++) {
+		const struct memsim_flow flow = single(LINK, i < 7 ? MEMSIM_WINDOW_MAX : window,
+						       5000);
+
+		memsim_open(&sim, i, &flow);
+		memsim_offer(&sim, i, 10000000, 0);
+	}
+	for (unsigned int i = 0; i < ps / run_ps; i++)
+		memsim_run(&sim, run_ps);
+	check(fabs((double)count->left[0] * (others + window) / (window * ps / 2000) - 1) < 0.05);
+	check(fabs((double)count->outstanding_ps[0] / (window * ps) - 1) < 0.01);
+}
+
 TEST(each_flow_has_the_share_of_its_window)
 {
-	for (unsigned int victim = 1; victim <= 64; victim *= 8) {
-		const u64 ps = 2000000000, others = 7 * MEMSIM_WINDOW_MAX;
-
-		begin(true);
-		for (unsigned int i = 0; i < 8; i++) {
-			const struct memsim_flow flow =
-				single(LINK, i < 7 ? MEMSIM_WINDOW_MAX : victim, 5000);
-
-			memsim_open(&sim, i, &flow);
-			memsim_offer(&sim, i, 10000000, 0);
-		}
-		memsim_run(&sim, ps);
-		check(fabs((double)sim.flows[7].count.left[0] * (others + victim) /
-			   (victim * ps / 2000) - 1) < 0.05);
+	for (unsigned int window = 1; window <= 64; window *= 8) {
+		share(true, window, 10000000);
+		for (u64 run_ps = 100000; run_ps <= 100000000; run_ps *= 10)
+			share(false, window, run_ps);
 	}
 }
 

@@ -156,10 +156,12 @@ void memsim_open(struct memsim *sim, unsigned int slot, const struct memsim_flow
 	/* a hop's counts are of different paths, but nobody is there now */
 	for (u32 hop = 0; hop < MEMSIM_HOPS; hop++)
 		f->since_ps[hop] = sim->now_ps;
+	f->stood = 0;
 	/* no better guess than that all lines that can go to the memory do */
 	f->use_count = 0;
 	set_shares(sim, f, waits_for_memory(f) ? ONE : 0, 0, 0);
-	f->credit = f->window * hop_times(sim, f, times, &f->base_ps);
+	hop_times(sim, f, times, &f->base_ps);
+	f->credit = f->window * f->base_ps;
 }
 
 /* chooses the lines that closed loops of the flows' windows pass at the current waiting times */
@@ -170,11 +172,13 @@ static void set_lines(struct memsim *sim)
 	for (u32 i = 0; i < sim->active_count; i++) {
 		struct memsim_flow *f = &sim->flows[sim->active[i]];
 		const struct memsim_use *use, *end = f->uses + f->use_count;
-		u64 ps = f->base_ps;
+		u64 ps = f->base_ps, room;
 
 		for (use = f->uses; use < end; use++)
 			ps += part(sim->servers[use->server].full_ps, use->share);
-		f->lines = min(f->waiting, div64_u64(f->room, max(ps, 1ULL)));
+		/* of those that stood, no more than the window's pass at once */
+		room = min(f->room, f->window * (sim->dt_ps + ps));
+		f->lines = min(f->waiting, div64_u64(room, max(ps, 1ULL)));
 		for (use = f->uses; use < end; use++) {
 			struct memsim_server *s = &sim->servers[use->server];
 
@@ -196,13 +200,13 @@ static bool is_too_short(struct memsim *sim, struct memsim_server *s, u64 ps)
 }
 
 /*
- * Finds the waiting time at which the loops through a server just fill it, to 1/512. The search
+ * Finds the waiting time at which the loops through a server just fill it, to 1/256. The search
  * begins at that of an earlier run, as load seldom changes.
  */
 static void solve(struct memsim *sim, struct memsim_server *s)
 {
 	u64 low = s->full_ps, high = clamp(s->last_full_ps, low + 1, MAX_WAIT_PS);
-	u64 step = high / 512 + 1;
+	u64 step = high / 256 + 1;
 
 	if (!is_overloaded(sim, s))
 		return;
@@ -210,16 +214,16 @@ static void solve(struct memsim *sim, struct memsim_server *s)
 		do {
 			low = high;
 			high += step;
-			step *= 2;
+			step *= 8;
 		} while (is_too_short(sim, s, high) && high < MAX_WAIT_PS);
 	} else {
 		while (high > low + step && !is_too_short(sim, s, high - step)) {
 			high -= step;
-			step *= 2;
+			step *= 8;
 		}
 		low = max(low, high - min(step, high));
 	}
-	while (high - low > 1 + low / 512) {
+	while (high - low > 1 + low / 256) {
 		const u64 middle = low + (high - low) / 2;
 
 		if (is_too_short(sim, s, middle))
@@ -278,10 +282,38 @@ static u64 look_up(struct memsim *sim, struct memsim_flow *f, struct memsim_cach
 	return misses;
 }
 
+/*
+ * Counts the time that requests were in flight in this run: that of the lines that passed, and of
+ * those that stand, which had @left requests × ps of the window since. What was counted of these
+ * in earlier runs is not counted again when they pass. Each hop has its share of a request's time.
+ */
+static void count_times(struct memsim_flow *f, const u64 *lines, const u64 *times, u64 left)
+{
+	const u64 standing = min_t(u64, f->waiting, f->window), stood = f->stood;
+	const u64 stand = div_u64(left, f->window) * standing;
+	u32 reach = ONE;
+
+	f->stood = div_u64(f->credit, f->window) * standing;
+	for (u32 i = 0; i < f->hop_count; i++) {
+		u64 ps = f->lines ? lines[i] * times[i] : 0;
+
+		if (stand != stood) {
+			const u32 share = div64_u64(part(times[i], reach) * ONE, times[0]);
+
+			ps += part(stand, share);
+			ps -= min(ps, part(stood, share));
+		}
+		f->count.outstanding_ps[i] += ps;
+		f->count.latency_ps[i] += ps;
+		if (f->hops[i].cache != MEMSIM_NONE)
+			reach = part(reach, f->missed);
+	}
+}
+
 /* the lines of a flow pass: looks them up and counts them */
 static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 {
-	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS], deep = f->lines, ps, stall_ps, left;
+	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS], deep = f->lines, ps, left;
 	const u32 hops = deep ? f->hop_count : 0;
 
 	for (u32 i = 0; i < hops; i++) {
@@ -296,23 +328,14 @@ static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 	/* what really missed may take more time than the window had */
 	ps = hop_times(sim, f, times, &f->base_ps);
 	left = f->room - min(f->room, f->lines * ps);
-	f->credit = min(left, f->window * f->base_ps);
+	f->credit = min(left, f->window * ps);
 	f->line += f->lines;
 	f->waiting -= f->lines;
-	/* those that stand at a full server for longer than the run */
-	stall_ps = div_u64(left - f->credit, f->window) * min_t(u64, f->waiting, f->window);
-	for (u32 i = 0; stall_ps && i < f->hop_count; i++) {
-		f->count.outstanding_ps[i] += stall_ps;
-		f->count.latency_ps[i] += stall_ps;
-		if (f->hops[i].cache != MEMSIM_NONE)
-			stall_ps = part(stall_ps, f->missed);
-	}
 	for (u32 i = 0; i < hops; i++) {
 		f->count.entered[i] += lines[i];
 		f->count.left[i] += lines[i];
-		f->count.outstanding_ps[i] += lines[i] * times[i];
-		f->count.latency_ps[i] += lines[i] * times[i];
 	}
+	count_times(f, lines, times, left);
 }
 
 /* which flows and servers are in use, and how fast they are then */

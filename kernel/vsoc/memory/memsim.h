@@ -151,7 +151,8 @@ struct memsim_flow {
 	u64 interval_ps;
 	u64 since_ps[MEMSIM_HOPS];	/* time of the last change of entered or left */
 	/* coarse mode */
-	u64 credit;		/* window not used, in requests × ps */
+	u64 credit;		/* window that no line used yet, in requests × ps */
+	u64 stood;		/* what of it was counted already: requests in flight had it */
 	u64 lines;		/* that pass in this run */
 	u64 room;		/* the window over this run and @credit, in requests × ps */
 	u64 base_ps;		/* of a request, without full servers */
