@@ -443,7 +443,6 @@ static struct vsoc_job *next_job(struct vsoc_engine *e, bool *context_switch)
 		*context_switch = ctx->fence_context != e->last_context;
 		e->last_context = ctx->fence_context;
 		e->running = ctx;
-		WRITE_ONCE(e->cancel, false);
 		e->hung = false;
 	}
 	spin_unlock(&e->lock);
@@ -501,6 +500,8 @@ static int engine_thread(void *data)
 
 		spin_lock(&e->lock);
 		e->running = NULL;
+		/* a thread that is cancelled does not wait, not even for jobs beside the GPU's */
+		WRITE_ONCE(e->cancel, false);
 		if (ended)
 			ctx->unfinished--;
 		else
