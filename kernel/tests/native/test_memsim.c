@@ -72,6 +72,13 @@ static struct memsim_flow full(enum memsim_op op, u64 line, u32 window)
 	};
 }
 
+/* lets all requests of a flow complete */
+static void finish(unsigned int slot)
+{
+	while (memsim_pending(&sim, slot))
+		memsim_run(&sim, 1000000);
+}
+
 /* --- queues --------------------------------------------------------------- */
 
 /* arrivals at a fixed rate: no wait below the rate of service, a wait that grows linearly above */
@@ -86,7 +93,7 @@ TEST(dd1_has_its_closed_form)
 		begin(true);
 		memsim_open(&sim, 0, &flow);
 		memsim_offer(&sim, 0, n, n * gap_ps);
-		memsim_drain(&sim, 0);
+		finish(0);
 		check_eq(sim.flows[0].count.latency_ps[0],
 			 n * (2000 + 2 * 7000) + late_ps * n * (n - 1) / 2);
 	}
@@ -111,7 +118,7 @@ TEST(md1_waits_as_long_as_theory_says)
 			memsim_offer(&sim, 0, 1, 0);
 			memsim_run(&sim, (u64)(-log(1 - u) * 2000 / loads[i]));
 		}
-		memsim_drain(&sim, 0);
+		finish(0);
 		wait = (double)sim.flows[0].count.latency_ps[0] / n - 2000;
 		check(fabs(wait / theory - 1) < 0.02);
 
@@ -174,7 +181,7 @@ TEST(integral_of_occupancy_is_the_sum_of_latencies)
 			check_eq(sim.flows[i].in_flight,
 				 sim.flows[i].count.entered[0] - sim.flows[i].count.left[0]);
 		for (unsigned int i = 0; i < 6; i++)
-			memsim_drain(&sim, i);
+			finish(i);
 		for (unsigned int i = 0; i < 6; i++) {
 			const struct memsim_count *c = &sim.flows[i].count;
 
@@ -210,7 +217,7 @@ TEST(each_line_is_counted_once_at_each_hop)
 			}
 			memsim_run(&sim, random_below(&random, 20000000));
 			for (unsigned int i = 0; i < 8; i++)
-				memsim_drain(&sim, i);
+				finish(i);
 		}
 		for (unsigned int i = 0; i < 8; i++) {
 			const struct memsim_count *c = &sim.flows[i].count;
@@ -334,6 +341,33 @@ TEST(memory_bounds_what_is_written)
 		check(fabs((double)passed[0] / passed[1] - 1) < 0.1);
 		if (writers < 3)
 			check(fabs((double)read[0] / read[1] - 1) < 0.5);
+	}
+}
+
+/* a flow that ends takes no time, and its server no more than its window: others do not notice */
+TEST(flows_that_end_leave_others_alone)
+{
+	for (unsigned int mode = 0; mode < 2; mode++) {
+		const struct memsim_flow flow = single(LINK, 64, 5000);
+		const struct memsim_flow other = single(LINK, 1, 5000);
+		const struct memsim_count *count = &sim.flows[0].count;
+		const struct memsim_count *ended = &sim.flows[1].count;
+
+		begin(mode);
+		memsim_open(&sim, 0, &flow);
+		memsim_offer(&sim, 0, 1000000, 0);
+		for (unsigned int i = 1; i <= 20; i++) {
+			memsim_open(&sim, 1, &other);
+			memsim_offer(&sim, 1, 100000, 0);
+			memsim_run(&sim, 50000000);
+			memsim_drain(&sim, 1);
+			check_eq(sim.now_ps, i * 50000000ULL);
+			check_eq(memsim_pending(&sim, 1), 0);
+			check_eq(ended->offered, ended->left[0]);
+		}
+		check(fabs((double)count->left[0] / (sim.now_ps / 2000 * 64 / 65) - 1) < 0.02);
+		check(fabs((double)count->outstanding_ps[0] / (64 * sim.now_ps) - 1) < 0.02);
+		check(ended->outstanding_ps[0] <= sim.now_ps + 20 * 12000);
 	}
 }
 

@@ -89,10 +89,18 @@ void vsoc_fabric_advance(struct vsoc_device *vsoc, u64 ns)
 
 void vsoc_fabric_drain(struct vsoc_device *vsoc, u32 lane)
 {
+	struct vsoc_fabric *fabric = vsoc->fabric;
+
 	lockdep_assert_held(&vsoc->hw_lock);
-	for (u32 i = 0; i < VSOC_MAX_STREAMS; i++)
-		memsim_drain(&vsoc->fabric->sim, vsoc_traffic_slot(lane, i));
-	vsoc_routes_count(vsoc->fabric);
+	for (u32 i = 0; i < VSOC_MAX_STREAMS; i++) {
+		const u32 slot = vsoc_traffic_slot(lane, i);
+		const u64 lines = memsim_drain(&fabric->sim, slot);
+		const struct vsoc_traffic *t = &fabric->routes[slot].t;
+
+		fabric->totals[t->kind][t->initiator][t->op].offered -= lines;
+		fabric->bytes[t->kind][t->initiator][t->home][t->op] -= lines * SOC_LINE_BYTES;
+	}
+	vsoc_routes_count(fabric);
 }
 
 u64 vsoc_fabric_backlog_ns(struct vsoc_device *vsoc, u32 lane, bool all)

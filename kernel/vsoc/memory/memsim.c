@@ -31,16 +31,6 @@ void memsim_offer(struct memsim *sim, unsigned int slot, u64 lines, u64 ps)
 	f->interval_ps = div64_u64(ps, lines);
 }
 
-void memsim_drain(struct memsim *sim, unsigned int slot)
-{
-	u64 ps = SLACK_PS;
-
-	while (memsim_pending(sim, slot)) {
-		memsim_run(sim, ps);
-		ps *= 2;
-	}
-}
-
 /* --- coarse mode ---------------------------------------------------------- */
 
 /*
@@ -295,10 +285,11 @@ static void count_times(struct memsim_flow *f, const u64 *lines, const u64 *time
 
 	f->stood = div_u64(f->credit, f->window) * standing;
 	for (u32 i = 0; i < f->hop_count; i++) {
-		u64 ps = f->lines ? lines[i] * times[i] : 0;
+		u64 ps = lines[i] * times[i];
 
 		if (stand != stood) {
-			const u32 share = div64_u64(part(times[i], reach) * ONE, times[0]);
+			const u32 share = div64_u64(part(times[i], reach) * ONE,
+						    max(times[0], 1ULL));
 
 			ps += part(stand, share);
 			ps -= min(ps, part(stood, share));
@@ -310,31 +301,35 @@ static void count_times(struct memsim_flow *f, const u64 *lines, const u64 *time
 	}
 }
 
-/* the lines of a flow pass: looks them up and counts them */
-static void pass_flow(struct memsim *sim, struct memsim_flow *f)
+/* the lines of a flow pass: looks them up and counts them; @lines: those at each hop */
+static void pass_lines(struct memsim *sim, struct memsim_flow *f, u64 *lines)
 {
-	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS], deep = f->lines, ps, left;
-	const u32 hops = deep ? f->hop_count : 0;
+	u64 deep = f->lines;
 
-	for (u32 i = 0; i < hops; i++) {
+	for (u32 i = 0; deep && i < f->hop_count; i++) {
 		const struct memsim_hop *hop = &f->hops[i];
 
 		lines[i] = deep;
+		f->count.entered[i] += deep;
+		f->count.left[i] += deep;
 		count_requests(sim, hop->forward, deep);
 		count_requests(sim, hop->back, deep);
 		if (hop->cache != MEMSIM_NONE)
 			deep = look_up(sim, f, &sim->caches[hop->cache]);
 	}
+	f->line += f->lines;
+	f->waiting -= f->lines;
+}
+
+static void pass_flow(struct memsim *sim, struct memsim_flow *f)
+{
+	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS] = { 0 }, ps, left;
+
+	pass_lines(sim, f, lines);
 	/* what really missed may take more time than the window had */
 	ps = hop_times(sim, f, times, &f->base_ps);
 	left = f->room - min(f->room, f->lines * ps);
 	f->credit = min(left, f->window * ps);
-	f->line += f->lines;
-	f->waiting -= f->lines;
-	for (u32 i = 0; i < hops; i++) {
-		f->count.entered[i] += lines[i];
-		f->count.left[i] += lines[i];
-	}
 	count_times(f, lines, times, left);
 }
 
@@ -400,4 +395,22 @@ void memsim_run(struct memsim *sim, u64 ps)
 		memsim_run_exact(sim, sim->now_ps + ps);
 	else
 		run_coarse(sim, ps);
+}
+
+u64 memsim_drain(struct memsim *sim, unsigned int slot)
+{
+	struct memsim_flow *f = &sim->flows[slot];
+	u64 lines[MEMSIM_HOPS], dropped = f->waiting;
+
+	f->waiting = 0;
+	if (sim->exact) {
+		memsim_drain_exact(sim, slot);
+	} else {
+		f->lines = min_t(u64, dropped, f->window);
+		f->waiting = f->lines;
+		dropped -= f->lines;
+		pass_lines(sim, f, lines);
+	}
+	f->count.offered -= dropped;
+	return dropped;
 }

@@ -118,7 +118,7 @@ struct memsim_hop {
 	u32 wire_ps;		/* of a request, and again of its answer */
 };
 
-/* totals of a flow; they only grow */
+/* totals of a flow; they only grow, but memsim_drain() takes from @offered */
 struct memsim_count {
 	u64 offered;
 	u64 entered[MEMSIM_HOPS];	/* requests by hop */
@@ -208,8 +208,11 @@ void memsim_offer(struct memsim *sim, unsigned int slot, u64 lines, u64 ps);
 /* Advances the clock by @ps. */
 void memsim_run(struct memsim *sim, u64 ps);
 
-/* Completes all requests of a flow, whatever time that takes. */
-void memsim_drain(struct memsim *sim, unsigned int slot);
+/*
+ * Ends a flow: its requests in flight complete at once, without time, the others are never issued
+ * and are no longer offered. Returns the number of those.
+ */
+u64 memsim_drain(struct memsim *sim, unsigned int slot);
 
 /* requests of a flow that are not completed */
 static inline u64 memsim_pending(const struct memsim *sim, unsigned int slot)
@@ -219,6 +222,7 @@ static inline u64 memsim_pending(const struct memsim *sim, unsigned int slot)
 
 /* parts of the simulation */
 void memsim_run_exact(struct memsim *sim, u64 until_ps);
+void memsim_drain_exact(struct memsim *sim, unsigned int slot);
 u64 memsim_server_pass(struct memsim_server *server, u64 line, u64 now_ps);
 /* exact mode: the cache has the line */
 bool memsim_has(const struct memsim_cache *cache, u64 line);

@@ -172,6 +172,18 @@ static void issue(struct memsim *sim, u32 slot)
 	sift_up(x, x->count++);
 }
 
+/* the request at @i of the heap is done; the last one takes its place there */
+static void end(struct memsim *sim, u32 i)
+{
+	struct memsim_exact *x = sim->exact;
+	const struct memsim_request *r = &x->requests[x->heap[i]];
+
+	sim->flows[r->flow].in_flight--;
+	if (x->done)
+		x->done(x->data, &sim->flows[r->flow], r, sim->now_ps);
+	swap_entries(x, i, --x->count);
+}
+
 /* advance the earliest request */
 static void advance(struct memsim *sim)
 {
@@ -179,13 +191,26 @@ static void advance(struct memsim *sim)
 	struct memsim_request *r = &x->requests[x->heap[0]];
 
 	r->order = x->order++;
-	if (!arrive(sim, r)) {
-		sim->flows[r->flow].in_flight--;
-		if (x->done)
-			x->done(x->data, &sim->flows[r->flow], r, sim->now_ps);
-		swap_entries(x, 0, --x->count);
-	}
+	if (!arrive(sim, r))
+		end(sim, 0);
 	sift_down(x);
+}
+
+void memsim_drain_exact(struct memsim *sim, unsigned int slot)
+{
+	struct memsim_exact *x = sim->exact;
+
+	for (u32 i = x->count; i--;) {
+		struct memsim_request *r = &x->requests[x->heap[i]];
+
+		if (r->flow != slot)
+			continue;
+		while (arrive(sim, r))
+			;
+		end(sim, i);
+	}
+	for (u32 i = 1; i < x->count; i++)
+		sift_up(x, i);
 }
 
 /* when the flow can issue its next request */
