@@ -211,9 +211,9 @@ def closed_files_leave_nothing_in_flight():
     """jobs that are killed in the middle: what was offered completes, and the GPU goes on"""
     def measure(memory):
         with Soc(memory) as soc:
-            soc.start(DEVICE + str(LINE * 60000) + " window=256")
+            soc.start(DEVICE + str(LINE * 100000) + " window=256 rate=40000000000")
             for job in (CPU, GPU) * 5:
-                soc.start(job + str(LINE * 300000))
+                soc.start(job + str(LINE * 300000) + " window=1")
                 soc.step(20000)
                 check(any(f["offered"] > f["completed"] for key, f in soc.flows().items()
                           if key[1].lower() in job), "not started")
