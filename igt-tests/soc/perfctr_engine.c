@@ -221,10 +221,10 @@ static void hold_ends(void)
 /* A job of a file of its own, which waits until it is released. */
 static void held_job(int from, int to)
 {
-	struct igt_perfctr_device own;
+	struct igt_perfctr_device own, second;
 	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_DRAW, .draw.fragments = 1000 };
 	struct drm_vsoc_wait w;
-	uint64_t job;
+	uint64_t job, other;
 	char byte;
 
 	igt_perfctr_reopen(&own, &dev);
@@ -232,8 +232,12 @@ static void held_job(int from, int to)
 	igt_assert_eq(read(from, &byte, 1), 1);
 	igt_assert_eq(igt_vsoc_submit_to(own.fd, 0, &c, 1, &job, NULL), 0);
 	igt_assert_eq(igt_vsoc_wait_for(own.fd, job, 100 * MS, &w), -ETIME);
+	igt_perfctr_reopen(&second, &dev);
+	igt_assert_eq(igt_vsoc_submit_to(second.fd, 0, &c, 1, &other, NULL), 0);
+	igt_assert_eq(igt_vsoc_wait_for(second.fd, other, 100 * MS, &w), -ETIME);
 	igt_assert_eq(write(to, "w", 1), 1);
 	igt_assert_eq(igt_vsoc_wait_for(own.fd, job, 10000 * MS, &w), 0);
+	igt_assert_eq(igt_vsoc_wait_for(second.fd, other, 10000 * MS, &w), 0);
 	igt_assert_eq(write(to, "d", 1), 1);
 }
 
@@ -259,16 +263,14 @@ static void hold_process(void)
 	close(from[1]);
 	args.pid = child;
 	igt_assert_eq(read(from[0], &byte, 1), 1);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), 0);
-	args.ctx_id = 77;
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ENOENT);
-	args.ctx_id = DRM_VSOC_CTX_ALL;
+	/* no jobs, but held from now on */
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ESRCH);
 	igt_assert_eq(write(to[1], "s", 1), 1);
 	igt_assert_eq(read(from[0], &byte, 1), 1);
-	/* the file's process loses its parent, and is found again for the release */
+	/* the group stays when its process ends, and takes what the orphan opens */
 	close(end[1]);
 	igt_assert_eq(waitpid(child, NULL, 0), child);
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ESRCH);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), 0);
 	args.hold = 0;
 	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), 0);
 	igt_assert_eq(read(from[0], &byte, 1), 1);
@@ -281,9 +283,10 @@ static void hold_process(void)
 
 static void hold_rules(void)
 {
-	struct drm_vsoc_ctx_hold args = { .ctx_id = DRM_VSOC_CTX_ALL, .pid = getpid() };
+	struct drm_vsoc_ctx_hold args = { .ctx_id = 77, .pid = getpid() };
 
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ESRCH);
+	igt_vsoc_work(&dev, 1);
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -ENOENT);
 	args.pid = -1;
 	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_VSOC_CTX_HOLD, &args), -EINVAL);
 	igt_assert_eq(igt_vsoc_ctx_hold(dev.fd, 0, 2), -EINVAL);

@@ -23,7 +23,7 @@ def mistakes_have_advice():
     """each mistake in a budget is refused with its name and what to write"""
     for text, wanted in (
             ("", "no event"), ("event=a", "no limit"), ("nonsense", "is no KEY=VALUE"),
-            (GOOD, "no target"), ("event=a limit=x", "its limit is none"),
+            (GOOD, "no target"), ("event=a limit=x", "its limit is no integer"),
             ("window=0", "a time such as 10ms"), (GOOD + " period=11ms", "longer than"),
             (GOOD + " limit=1", "this key twice"),
             (GOOD + " colour=red", "no such key"), (GOOD + " pid=0", "number of a process"),

@@ -224,6 +224,9 @@ class Running:
             ["perfctr", "guard", "-q", "-v", "--allow-untrusted", "-o", path("log"), *options, "-b",
              budget, *(("--", *command) if command else ())], stderr=ERRORS)
         self.wait_for("begin")
+        pid = self.process.pid
+        children = contents(f"/proc/{pid}/task/{pid}/children").split()
+        self.watcher = int(next(c for c in children if contents(f"/proc/{c}/comm") == "perfctr"))
 
     def wait_for(self, kind, count=1):
         def seen():
@@ -233,9 +236,7 @@ class Running:
         wait_for(seen, lambda: f"no record {kind}: {records('log')[-3:]} {contents(ERRORS.name)}")
 
     def kill_watcher(self, number=signal.SIGKILL):
-        pid = self.process.pid
-        children = contents(f"/proc/{pid}/task/{pid}/children").split()
-        os.kill(int(next(c for c in children if contents(f"/proc/{c}/comm") == "perfctr")), number)
+        os.kill(self.watcher, number)
 
     def end(self, status=0):
         if not status:
@@ -481,8 +482,11 @@ def contexts_are_held():
     guard.end(1)
 
 
-# a child with a file of its own, which loses its parent; the command ends when it is killed
-ORPHAN = "(vsoc-job -q -D 1000 x9 draw fragments=20000 & echo $! >{}); exec sleep 1000"
+# a file whose opener ends, and jobs of a child that loses its parents
+ORPHAN = ("(exec 3<>/dev/dri/{}; sh -c 'vsoc-job --fd 3 -q -D 1000 x9 draw fragments=20000 & "
+          "echo $! >{}' & wait); exec sleep 1000")
+# each file is closed if its job waits
+REOPEN = "while :; do timeout 0.05 vsoc-job -q -r 20 draw fragments=2000; done"
 
 
 @test
@@ -493,7 +497,7 @@ def command_cannot_escape():
         return sum(v for (_, _, name), v in vsoc_truth.truth().items() if name == "FRAGMENTS")
 
     guard = Running("device=vsoc event=FRAGMENTS limit=20000 window=50s period=50ms context=all",
-                    "sh", "-c", ORPHAN.format(path("pid")))
+                    "sh", "-c", ORPHAN.format(os.path.basename(vsoc_truth.NODE), path("pid")))
     guard.wait_for("violation")
     wait_for(lambda: len({fragments() for _ in range(3)}) == 1, "not held")
     violation, begin = records("log", "violation")[0], records("log", "begin")[0]
@@ -501,15 +505,28 @@ def command_cannot_escape():
     check(begin["command"] == "sh" and begin["node"] and begin["counters"][0]["trust"], f"{begin}")
     numbers = [r["sequence"] for r in records("log")]
     check(numbers == list(range(1, 1 + len(numbers))), f"{numbers}")
-    child = int(contents(path("pid")))
-    guard.kill_watcher()
+    guard.kill_watcher(signal.SIGSTOP)
+    guard.process.kill()
+    time.sleep(0.3)
+    guard.kill_watcher(signal.SIGCONT)
+    wait_for(lambda: records("log", "loss"), "no loss")
     guard.process.wait()
     check(not records("log", "loss")[0]["error"] and records("log", "loss")[0]["held"], "not held")
     before = fragments()
-    run("perfctr", "guard", "-q", "--allow-untrusted", "-b", "device=vsoc event=FRAGMENTS limit=1T "
-        f"window=10s context=all pid={child}", "--", "true")
-    wait_for(lambda: fragments() > before, "not released by a guard of the child")
-    os.kill(child, signal.SIGKILL)
+    again = run("perfctr", "guard", "-b", "device=vsoc event=FRAGMENTS limit=1T window=10s "
+                f"context=all pid={guard.process.pid}", status=1).stderr
+    check("left held is released" in again, again)
+    wait_for(lambda: fragments() > before, "not released by a guard of the guard")
+    os.kill(int(contents(path("pid"))), signal.SIGKILL)
+    guard = Running("device=vsoc event=FRAGMENTS limit=20000 window=50s period=50ms context=all",
+                    "sh", "-c", REOPEN)
+    guard.wait_for("violation")
+    wait_for(lambda: len({fragments() for _ in range(3)}) == 1, "not held")
+    before = fragments()
+    time.sleep(1)
+    check(fragments() == before, f"{fragments() - before} with new files")
+    guard.process.terminate()
+    guard.end(128 + signal.SIGTERM)
     for target, status in (("context=all", 0), ("context=77", 1)):
         run("perfctr", "guard", "-q", "--allow-untrusted", "-o", path("log"), "-b",
             f"device=vsoc event=FRAGMENTS limit=1 window=1s {target}", "--", "sh", "-c",

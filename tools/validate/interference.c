@@ -97,6 +97,7 @@ struct run {
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
 	struct measured measured; /* its configuration */
+	int stepped; /* file that stops time; -1: time is real */
 	pid_t stepper; /* process that steps time, 0: none */
 	int steps; /* it runs until this is closed */
 	struct runner runner, *beside; /* an aggressor on the GPU: held while the task is not run */
@@ -257,59 +258,66 @@ static int open_all(struct run *r, const char *device)
 	return ret;
 }
 
-/* Step time until the other process closes its end of the pipe, then let it pass as @before. */
-static void step_until_closed(int pipe, int stepped, int step, const char *before)
+/* Step time until the other process closes its end of the pipe, then let it pass. */
+static void step_until_closed(int pipe, int stepped, int step)
 {
+	const struct timespec pause = { .tv_nsec = 100000 };
 	struct pollfd other = { .fd = pipe, .events = POLLIN };
 
 	/* Ctrl-C is for the other process */
 	setsid();
-	while (!poll(&other, 1, 0))
+	/* the readers of PMUs get time, too */
+	while (!ppoll(&other, 1, &pause, NULL))
 		if (write(step, STEP_NS, strlen(STEP_NS)) < 0)
 			break;
-	if (write(stepped, before, 1) != 1)
-		_exit(EXIT_FAILED);
-	_exit(EXIT_FINE);
+	_exit(write(stepped, "0", 1) == 1 ? EXIT_FINE : EXIT_FAILED);
 }
 
 /*
  * Begin to step the virtual SoC's time, which a busy host then does not distort. A process of its
  * own does it, and ends with this one, however that ends. Without debugfs time stays real.
  */
-static void begin_steps(struct run *r)
+static int begin_steps(struct run *r)
 {
 	const char *path = perfctr_device_path(r->device);
 	const char *folder = arena_printf(&r->arena, "/sys/kernel/debug/dri/%s/vsoc/",
 					  path + strcspn(path, "0123456789"));
-	int stepped = open(arena_printf(&r->arena, "%sstepped", folder), O_RDWR | O_CLOEXEC);
-	int step = open(arena_printf(&r->arena, "%sstep_ns", folder), O_RDWR | O_CLOEXEC);
-	char before[2] = "0";
-	int ends[2] = { -1, -1 };
+	int step = open(arena_printf(&r->arena, "%sstep_ns", folder), O_WRONLY | O_CLOEXEC);
+	int ends[2] = { -1, -1 }, ret = 0;
 
-	if (stepped >= 0 && step >= 0 && read(stepped, before, 1) == 1 && !pipe2(ends, O_CLOEXEC) &&
-	    write(stepped, "1", 1) == 1) {
-		fflush(NULL);
+	r->stepped = open(arena_printf(&r->arena, "%sstepped", folder), O_WRONLY | O_CLOEXEC);
+	measured_configure(&r->arena, &r->measured, "time", r->stepped >= 0 ? "stepped" : "real");
+	if (r->stepped < 0)
+		return 0;
+	if (write(r->stepped, "1", 1) != 1)
+		return fail(&r->failure, "%sstepped: %s: somebody steps time; 0 lets it pass",
+			    folder, strerror(errno));
+	fflush(NULL);
+	if (!pipe2(ends, O_CLOEXEC))
 		r->stepper = fork();
-		if (!r->stepper) {
-			close(ends[1]);
-			step_until_closed(ends[0], stepped, step, before);
-		}
-		if (r->stepper < 0 && write(stepped, before, 1) < 0)
-			app_error(r->app, "%sstepped: %s", folder, strerror(errno));
+	if (!r->stepper && ends[0] >= 0) {
+		close(ends[1]);
+		step_until_closed(ends[0], r->stepped, step);
 	}
+	if (r->stepper <= 0)
+		ret = fail(&r->failure, "a process that steps time: %s", strerror(errno));
 	close(ends[0]);
 	close(step);
-	close(stepped);
 	r->steps = ends[1];
-	measured_configure(&r->arena, &r->measured, "time", r->stepper > 0 ? "stepped" : "real");
+	return ret;
 }
 
 static void end_steps(struct run *r)
 {
-	if (r->steps >= 0)
-		close(r->steps);
+	int status = -1;
+
+	close(r->steps);
 	if (r->stepper > 0)
-		waitpid(r->stepper, NULL, 0);
+		waitpid(r->stepper, &status, 0);
+	/* it was killed, or did not begin */
+	if (r->stepped >= 0 && status && write(r->stepped, "0", 1) != 1 && errno != EALREADY)
+		app_error(r->app, "virtual time stays stepped: %s", strerror(errno));
+	close(r->stepped);
 }
 
 /* The job of a command; {LEVEL} is replaced. */
@@ -522,32 +530,6 @@ static int measure(struct run *r, bool beside, struct load *p)
 	return ret;
 }
 
-/* The quickest run: what else happens on the machine only adds time. */
-static int measure_best(struct run *r, bool beside, uint64_t runs, struct load *p)
-{
-	uint64_t max_time_ns = 0;
-	int ret = 0;
-
-	for (uint64_t n = 0; n < runs && !ret; n++) {
-		struct load run;
-		int tries = 0;
-
-		do {
-			run = (struct load){ .level = p->level };
-			ret = measure(r, beside, &run);
-		} while (ret == TOO_SHORT && ++tries < MAX_TRIES);
-		if (ret == TOO_SHORT)
-			ret = fail(&r->failure,
-				   "no PMU was read while the task ran: make it longer");
-		if (run.time_ns > max_time_ns)
-			max_time_ns = run.time_ns;
-		if (!n || run.time_ns < p->time_ns)
-			*p = run;
-	}
-	p->max_time_ns = max_time_ns;
-	return ret;
-}
-
 static double slowdown(const struct aggressor *a, const struct load *p)
 {
 	return (double)p->time_ns / (double)a->points[0].time_ns;
@@ -569,7 +551,7 @@ static int measure_beside(struct run *r, const struct aggressor *a, struct load 
 			ret = fail(&r->failure, "%s: %s", a->name, other.error);
 	if (!ret) {
 		nanosleep(&settle, NULL);
-		ret = measure_best(r, true, r->runs, p);
+		ret = measure(r, true, p);
 	}
 	/* those that are not done time out */
 	other.timeout_ns = 0;
@@ -583,6 +565,35 @@ static int measure_beside(struct run *r, const struct aggressor *a, struct load 
 	/* cancels its jobs */
 	runner_close(&other);
 	job_free(&job);
+	return ret;
+}
+
+/*
+ * The quickest run: what else happens on the machine only adds time. The aggressor begins anew for
+ * each. @a: NULL: alone.
+ */
+static int measure_level(struct run *r, const struct aggressor *a, uint64_t runs, struct load *p)
+{
+	uint64_t max_time_ns = 0;
+	int ret = 0;
+
+	for (uint64_t n = 0; n < runs && !ret; n++) {
+		struct load run;
+		int tries = 0;
+
+		do {
+			run = (struct load){ .level = p->level };
+			ret = a ? measure_beside(r, a, &run) : measure(r, false, &run);
+		} while (ret == TOO_SHORT && ++tries < MAX_TRIES);
+		if (ret == TOO_SHORT)
+			ret = fail(&r->failure,
+				   "no PMU was read while the task ran: make it longer");
+		if (run.time_ns > max_time_ns)
+			max_time_ns = run.time_ns;
+		if (!n || run.time_ns < p->time_ns)
+			*p = run;
+	}
+	p->max_time_ns = max_time_ns;
 	return ret;
 }
 
@@ -663,8 +674,7 @@ static void write_text(const struct run *r, FILE *out)
 	for (size_t i = 0; i < r->aggressor_count; i++) {
 		const struct aggressor *a = &r->aggressors[i];
 
-		fprintf(out, "\nbeside %s: %.2f times as long at most\n", a->name,
-			slowdown(a, a->slowest));
+		fprintf(out, "\nbeside %s: %.2f times as long\n", a->name, slowdown(a, a->slowest));
 		fputs("  level                 time  slowdown  slowest run\n", out);
 		for (size_t n = 0; n < a->count; n++)
 			fprintf(out, "  %-13" PRIu64 "%10.3f us %8.2f %+10.1f %%\n",
@@ -851,7 +861,7 @@ static int write_to(struct run *r, const char *path, void (*write)(const struct 
 int interference_run(struct app *app, const char *path, const char *device, const char *output,
 		     const char *html, bool json)
 {
-	struct run r = { .app = app, .steps = -1, .runner = { .fd = -1 } };
+	struct run r = { .app = app, .stepped = -1, .steps = -1, .runner = { .fd = -1 } };
 	struct load alone = { 0 };
 	int ret = read_file_of(&r, path), status = EXIT_USAGE;
 
@@ -862,17 +872,17 @@ int interference_run(struct app *app, const char *path, const char *device, cons
 		ret = open_all(&r, device);
 	}
 	if (!ret)
-		begin_steps(&r);
+		ret = begin_steps(&r);
 	if (!ret)
 		/* all others are compared with it */
-		ret = measure_best(&r, false, 3 * r.runs, &alone);
+		ret = measure_level(&r, NULL, 3 * r.runs, &alone);
 	for (size_t i = 0; i < r.aggressor_count && !ret; i++) {
 		struct aggressor *a = &r.aggressors[i];
 
 		a->points[0] = alone;
 		a->slowest = a->points;
 		for (size_t n = 1; n < a->count && !ret; n++) {
-			ret = measure_beside(&r, a, &a->points[n]);
+			ret = measure_level(&r, a, r.runs, &a->points[n]);
 			if (a->points[n].time_ns > a->slowest->time_ns)
 				a->slowest = &a->points[n];
 		}

@@ -557,13 +557,14 @@ struct drm_vsoc_ctx_destroy {
  * A hold has no count: the last call decides. The fences of held jobs signal after the release
  * only, hence the capability.
  *
- * Files of a process are those that it or a descendant of it opened, and are still open, wherever
- * they were passed; files of the caller's own process are left out. A release also reaches the
- * files that were held by the same @pid before, so that nothing stays held if processes end
- * meanwhile. Files that are opened later are not held: repeat the call.
+ * The first call with a @pid, a release too, makes a group of files: those that the process and its
+ * descendants opened before, and all that they open from then on, wherever they are passed, even if
+ * they end. While all contexts of a group are held, new files of it begin held. A group lasts
+ * until its process has ended and its files are closed; until then its number is that of the ended
+ * process. Files before the first call of which the opener has ended are in no group.
  *
- * Errors besides the common ones: -EACCES without CAP_SYS_NICE; -EINVAL @hold, @pad; -ESRCH the
- * process has no file of this device; -ENOENT no file has such a context.
+ * Errors besides the common ones: -EACCES without CAP_SYS_NICE; -EINVAL @hold, @pad; -ESRCH no file
+ * of the group ever had a job; -ENOENT no such file has that context; -ENOSPC more than 32 groups.
  */
 struct drm_vsoc_ctx_hold {
 	__u32 ctx_id; /* a context of the file, or DRM_VSOC_CTX_ALL */

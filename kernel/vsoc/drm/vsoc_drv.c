@@ -179,6 +179,7 @@ static const struct drm_driver vsoc_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER,
 	.open = vsoc_open,
 	.postclose = vsoc_postclose,
+	.release = vsoc_release,
 	.ioctls = vsoc_ioctls,
 	.num_ioctls = ARRAY_SIZE(vsoc_ioctls),
 	.fops = &vsoc_fops,

@@ -23,6 +23,7 @@ void vsoc_unplug_soon(struct vsoc_device *vsoc);
 /* vsoc_job.c: files, contexts, jobs and their ioctls */
 int vsoc_open(struct drm_device *drm, struct drm_file *file);
 void vsoc_postclose(struct drm_device *drm, struct drm_file *file);
+void vsoc_release(struct drm_device *drm);
 struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file);
 u64 vsoc_client_id(struct drm_file *file);
 void vsoc_show_usage(struct drm_printer *p, struct drm_file *file);

@@ -44,7 +44,7 @@ struct vsoc_record {
 struct vsoc_file {
 	struct vsoc_device *vsoc;
 	struct pid *pid;		/* of the process that opened it */
-	pid_t held_for;			/* number with which it was held, 0: never */
+	u32 groups;			/* mask of the device's groups in which it is */
 	u32 number;			/* number of the file, from 1 */
 	struct vsoc_usage usage;	/* what its jobs took */
 	struct drm_perfctr_file perf;	/* counter sessions */
@@ -246,44 +246,130 @@ static int ctx_hold(struct vsoc_file *vf, u32 id, bool hold)
 	return 0;
 }
 
-/* Whether a process or a descendant of it opened the file. */
-static bool opened_by(const struct vsoc_file *vf, const struct pid *pid)
+/* --- groups of files; the caller has filelist_mutex ------------------------------- */
+
+/* Mask of the groups of a process: it or an ancestor is theirs. */
+static u32 groups_of(struct vsoc_device *vsoc, struct pid *pid)
 {
 	struct task_struct *task;
-	bool found = vf->pid == pid;
+	u32 groups = 0;
 
 	rcu_read_lock();
 	/* up to the idle task, which has number 0 */
-	for (task = pid_task(vf->pid, PIDTYPE_TGID); task && task_pid_nr(task) && !found;
+	for (task = pid_task(pid, PIDTYPE_TGID); task && task_pid_nr(task);
 	     task = rcu_dereference(task->real_parent))
-		found = task_tgid(task) == pid;
+		for (u32 i = 0; i < VSOC_MAX_GROUPS; i++)
+			if (vsoc->groups[i].pid && vsoc->groups[i].pid == task_tgid(task))
+				groups |= BIT(i);
 	rcu_read_unlock();
-	return found;
+	return groups;
+}
+
+static u32 groups_in_use(struct vsoc_device *vsoc)
+{
+	struct drm_file *file;
+	u32 used = 0;
+
+	list_for_each_entry(file, &vsoc->drm.filelist, lhead)
+		used |= to_vsoc_file(file)->groups;
+	rcu_read_lock();
+	for (u32 i = 0; i < VSOC_MAX_GROUPS; i++)
+		if (vsoc->groups[i].pid && pid_task(vsoc->groups[i].pid, PIDTYPE_TGID))
+			used |= BIT(i);
+	rcu_read_unlock();
+	return used;
+}
+
+/* The group of a process, with all that its descendants have open now. Return: its number. */
+static int group_make(struct vsoc_device *vsoc, struct pid *pid)
+{
+	const u32 used = groups_in_use(vsoc);
+	struct drm_file *file;
+	int n;
+
+	for (n = 0; n < VSOC_MAX_GROUPS; n++)
+		if (vsoc->groups[n].pid == pid)
+			return n;
+	n = ffs(~used) - 1;
+	if (n < 0)
+		return -ENOSPC;
+	put_pid(vsoc->groups[n].pid);
+	vsoc->groups[n] = (struct vsoc_group){ .pid = get_pid(pid) };
+	list_for_each_entry(file, &vsoc->drm.filelist, lhead) {
+		struct vsoc_file *vf = to_vsoc_file(file);
+
+		vf->groups |= groups_of(vsoc, vf->pid) & BIT(n);
+		/* also what an ended process left */
+		if (vf->pid == pid)
+			vf->groups |= BIT(n);
+	}
+	return n;
+}
+
+/* Groups in which a file begins: also those of the process's other files, if its parents ended. */
+static void group_join(struct vsoc_file *vf)
+{
+	struct vsoc_device *vsoc = vf->vsoc;
+	struct drm_file *file;
+
+	vf->groups = groups_of(vsoc, vf->pid);
+	list_for_each_entry(file, &vsoc->drm.filelist, lhead)
+		if (to_vsoc_file(file)->pid == vf->pid)
+			vf->groups |= to_vsoc_file(file)->groups;
+	for (u32 i = 0; i < VSOC_MAX_GROUPS; i++)
+		vf->held |= vf->groups & BIT(i) && vsoc->groups[i].held;
+}
+
+/* A drm_driver's release */
+void vsoc_release(struct drm_device *drm)
+{
+	for (u32 i = 0; i < VSOC_MAX_GROUPS; i++)
+		put_pid(to_vsoc(drm)->groups[i].pid);
+}
+
+static int hold_group(struct vsoc_device *vsoc, const struct drm_vsoc_ctx_hold *args, u32 n)
+{
+	int ret = -ESRCH, result;
+	struct drm_file *file;
+
+	if (args->ctx_id == DRM_VSOC_CTX_ALL)
+		vsoc->groups[n].held = args->hold;
+	list_for_each_entry(file, &vsoc->drm.filelist, lhead) {
+		struct vsoc_file *vf = to_vsoc_file(file);
+
+		if (!(vf->groups & BIT(n)))
+			continue;
+		result = ctx_hold(vf, args->ctx_id, args->hold);
+		/* files without jobs are those of a process that only counts */
+		if (READ_ONCE(vf->last_job) && ret)
+			ret = result;
+	}
+	return ret;
 }
 
 static int hold_process(struct drm_device *drm, const struct drm_vsoc_ctx_hold *args)
 {
+	struct vsoc_device *vsoc = to_vsoc(drm);
 	struct pid *pid = find_get_pid(args->pid);
-	struct drm_file *file;
-	int ret = -ESRCH;
+	int ret = -ESRCH, result = 0;
 
 	mutex_lock(&drm->filelist_mutex);
-	list_for_each_entry(file, &drm->filelist, lhead) {
-		struct vsoc_file *vf = to_vsoc_file(file);
-		bool meant = pid && vf->pid != task_tgid(current) && opened_by(vf, pid);
-		int result;
+	if (pid)
+		result = group_make(vsoc, pid);
+	/* a process that ended has its group by its number */
+	for (u32 n = 0; n < VSOC_MAX_GROUPS && result >= 0; n++) {
+		struct pid *of = vsoc->groups[n].pid;
 
-		if (!meant && (args->hold || vf->held_for != args->pid))
+		if (!of || (of != pid && (pid_vnr(of) != args->pid || (pid && args->hold))))
 			continue;
-		if (args->hold)
-			vf->held_for = args->pid;
-		result = ctx_hold(vf, args->ctx_id, args->hold);
+		result = hold_group(vsoc, args, n);
 		if (ret)
 			ret = result;
+		result = 0;
 	}
 	mutex_unlock(&drm->filelist_mutex);
 	put_pid(pid);
-	return ret;
+	return result < 0 ? result : ret;
 }
 
 int vsoc_ctx_hold_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
@@ -351,6 +437,9 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	init_llist_head(&vf->freed);
 	INIT_WORK(&vf->free_work, free_jobs);
 	spin_lock_init(&vf->record_lock);
+	mutex_lock(&drm->filelist_mutex);
+	group_join(vf);
+	mutex_unlock(&drm->filelist_mutex);
 
 	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), 0, &id);
 	if (ret)

@@ -118,6 +118,14 @@ struct vsoc_ops {
 	void (*store)(struct vsoc_device *vsoc, struct drm_vsoc_mp_record *records, u32 sequence);
 };
 
+#define VSOC_MAX_GROUPS	32	/* bits of a mask */
+
+/* files of a process and its descendants, which CTX_HOLD holds together */
+struct vsoc_group {
+	struct pid *pid;		/* NULL: no group */
+	bool held;			/* files that are opened begin so */
+};
+
 /* one virtual SoC */
 struct vsoc_device {
 	struct drm_device drm;
@@ -132,6 +140,7 @@ struct vsoc_device {
 	struct vsoc_gpu gpu;		/* registers */
 	struct vsoc_stepped stepped;	/* stepped time, if on */
 	atomic_t files;			/* number of files opened since the device exists */
+	struct vsoc_group groups[VSOC_MAX_GROUPS];	/* under @drm's filelist_mutex */
 	struct vsoc_fw *fw;		/* the microcontroller and its firmware */
 	struct vsoc_engine *engine;	/* executes jobs */
 	struct vsoc_faults *faults;	/* fault injection */

@@ -152,7 +152,7 @@ void vsoc_engine_hold_ctx(struct vsoc_device *vsoc, struct vsoc_ctx *ctx, bool h
 		WRITE_ONCE(ctx->held, held);
 		if (!list_empty(&ctx->ready))
 			vsoc_engine_make_ready(e, ctx);
+		wake_up(&e->wait);
 	}
 	spin_unlock(&e->lock);
-	wake_up(&e->wait);
 }

@@ -204,7 +204,9 @@ static int take_over(struct guard *g, struct watcher *w)
 			     perfctr_time_raw_ns());
 	for (size_t n = 0; n < g->count; n++)
 		loss_log(g, &g->budgets[n], reason);
-	app_error(g->app, "%s; a guard with the same cgroup or pid releases what is held", reason);
+	app_error(g->app,
+		  "%s; a guard of the same cgroup or process releases what is held%s (pid=%d)",
+		  reason, g->command.argv ? ", of the command this one" : "", (int)g->pid);
 	return EXIT_FAILED;
 }
 
@@ -253,11 +255,16 @@ static int supervise(struct guard *g, struct signals *signals)
 	return status ? (finish(g, &w, 0), status) : finish(g, &w, ended_by);
 }
 
-/* All that the command begins are descendants of this process. */
+/*
+ * All that the command begins are descendants of this process. The first call, before the command
+ * runs, makes the group of their files.
+ */
 static void set_command(const struct guard *g, struct target *t)
 {
 	t->pid = g->command.child.pid;
 	t->tree = g->pid;
+	if (t->action == TARGET_HOLD)
+		target_set(t, false);
 }
 
 int guard_run(struct app *app, int argc, char **argv)

@@ -129,6 +129,7 @@ struct budget {
 	uint64_t seen_ns; /* when the last sample was read */
 	uint64_t carried; /* counts of the guard's own samples between those in jobs */
 	uint64_t held_since_ns; /* sample that led to the hold */
+	uint64_t wanted_since_ns; /* end of the sample that led to a hold to come, 0: none */
 	uint64_t held_ns; /* of holds since a hold was wanted */
 	uint64_t peak; /* most counts in the window since then */
 	struct {

@@ -252,7 +252,7 @@ static const char *complete(struct guard *g, struct budget *b)
 	if (!b->window.length_ns)
 		b->window.length_ns = DEFAULT_WINDOW_MS * NS_PER_MS;
 	if (window_limit(b->limit_text, b->window.length_ns, NS_PER_S, &ignored) || !ignored)
-		return "its limit is none, above 100 %, or below 1 in a window: "
+		return "its limit is no integer, above 100 %, or below 1 in a window: "
 		       "20M (in a window), 2G/s or 30%";
 	if (!b->period_ns)
 		b->period_ns = b->window.length_ns / SAMPLES_PER_WINDOW;

@@ -196,10 +196,10 @@ const char *target_text(const struct target *t, char *text, size_t size)
 	if (t->cgroup)
 		snprintf(text, size, "cgroup %s", t->cgroup);
 	else if (t->has_context && t->context != DRM_VSOC_CTX_ALL)
-		snprintf(text, size, "context %u of process %d", t->context, (int)t->pid);
+		snprintf(text, size, "context %u of process %d", t->context, (int)t->tree);
 	else
 		snprintf(text, size, "%sprocess %d", t->has_context ? "all contexts of " : "",
-			 (int)t->pid);
+			 (int)t->tree);
 	return text;
 }
 
@@ -237,7 +237,7 @@ bool target_overlaps(const struct target *a, const struct target *b)
 int target_open(struct target *t, char *error, size_t size)
 {
 	const char *file = t->action == TARGET_CPU_MAX ? "cpu.max" : "cgroup.freeze";
-	int fd, result = 0;
+	int result = 0, fd;
 
 	target_was_replaced(t);
 	if (t->action == TARGET_REPORT)
@@ -262,12 +262,15 @@ int target_open(struct target *t, char *error, size_t size)
 			limit_cpu(t, false);
 		else
 			freeze(t, false);
-	} else if (t->pid && kill(t->pid, 0)) {
-		result = -errno;
 	}
 	/* what an earlier guard left; the command begins later */
 	if (!result && (t->cgroup || t->pid))
 		result = target_set(t, false);
+	if (t->pid && kill(t->pid, 0)) {
+		snprintf(error, size, "process %d: %s%s", (int)t->pid, strerror(errno),
+			 result ? "" : "; what it left held is released");
+		return -errno;
+	}
 	if (!result || (t->action == TARGET_HOLD && (result == -ENOENT || result == -ESRCH)))
 		return 0;
 	snprintf(error, size, "%s cannot be released: %s", t->cgroup ? t->cgroup : "the process",

@@ -121,6 +121,15 @@ void target_apply(struct guard *g, struct budget *b, bool hold, uint64_t ns)
 	b->held = hold && !b->error && b->target.action != TARGET_REPORT;
 	if (b->held && !was_held)
 		b->held_since_ns = ns;
+	if (b->held && b->wanted_since_ns) {
+		const uint64_t reaction_ns = perfctr_time_raw_ns() - b->wanted_since_ns;
+
+		b->wanted_since_ns = 0;
+		b->sums.reactions++;
+		b->sums.reaction_ns += reaction_ns;
+		if (reaction_ns > b->sums.max_reaction_ns)
+			b->sums.max_reaction_ns = reaction_ns;
+	}
 	if (!b->held && was_held && ns > b->held_since_ns) {
 		b->held_ns += ns - b->held_since_ns;
 		b->sums.held_ns += ns - b->held_since_ns;
@@ -426,15 +435,12 @@ static void log_violation(struct guard *g, struct budget *b, const struct perfct
 	json_add_bool(o, "held", b->held);
 	json_add_text(o, "error", b->error ? strerror(-b->error) : NULL);
 	json_add_known(o, "reaction_ns", b->held, reaction_ns);
-	log_write(g, b, o,
-		  "%" PRIu64 " in the window, limit %" PRIu64 ": %s, %" PRIu64
-		  " us after the sample",
-		  b->window.counted, b->limit,
+	log_write(g, b, o, "%" PRIu64 " in the window, limit %" PRIu64 ": %s", b->window.counted,
+		  b->limit,
 		  b->error ? strerror(-b->error) :
 		  b->held || b->target.action == TARGET_REPORT ?
 			     target_action_name(b->target.action) :
-			     "nothing to hold",
-		  reaction_ns / 1000);
+			     "nothing to hold");
 }
 
 static void log_release(struct guard *g, struct budget *b, const struct perfctr_sample *s)
@@ -496,8 +502,7 @@ static uint64_t counts_of(const struct guard *g, struct budget *b, const struct 
 static void take_sample(struct guard *g, struct budget *b, const struct perfctr_sample *s)
 {
 	const uint64_t counts = counts_of(g, b, s);
-	const bool was_over = b->window.counted > b->limit, was_held = b->held;
-	const bool was_wanted = b->wanted;
+	const bool was_over = b->window.counted > b->limit, was_wanted = b->wanted;
 	const bool was_lost = b->lost_ns;
 	char text[128] = "";
 	const char *loss = loss_of(b, s, text, sizeof(text));
@@ -513,17 +518,13 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 	else if (b->lost_ns && s->end_ns >= b->lost_ns + b->window.length_ns)
 		b->lost_ns = 0;
 	hold = over || (b->lost_ns && b->freeze_on_loss);
-	if (hold != b->wanted)
+	if (hold != b->wanted) {
+		b->wanted_since_ns = hold ? s->end_ns : 0;
 		target_apply(g, b, hold, s->end_ns);
+	}
 	reaction_ns = perfctr_time_raw_ns() - s->end_ns;
 	if (loss && !was_lost)
 		loss_log(g, b, loss);
-	if (b->held && !was_held) {
-		b->sums.reactions++;
-		b->sums.reaction_ns += reaction_ns;
-		if (reaction_ns > b->sums.max_reaction_ns)
-			b->sums.max_reaction_ns = reaction_ns;
-	}
 	if (b->window.counted > b->peak)
 		b->peak = b->window.counted;
 	if (over && b->window.counted - b->limit > b->sums.max_overshoot)
@@ -548,7 +549,7 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 static void lose_session(struct guard *g, struct budget *b, const char *reason)
 {
 	b->lost_ns = perfctr_time_raw_ns();
-	target_apply(g, b, b->freeze_on_loss || b->window.counted > b->limit, b->lost_ns);
+	target_apply(g, b, b->freeze_on_loss, b->lost_ns);
 	loss_log(g, b, reason);
 	close_session(b);
 	b->retry_ns = b->lost_ns + RETRY_MS * NS_PER_MS;
@@ -574,6 +575,19 @@ static void retry(struct guard *g, struct budget *b)
 		close_session(b);
 }
 
+static void hold_again(struct guard *g, struct budget *b)
+{
+	const uint64_t since_ns = b->wanted_since_ns;
+	struct json_object *o;
+
+	target_apply(g, b, b->wanted, perfctr_time_raw_ns());
+	if (!since_ns || !b->held)
+		return;
+	o = log_record(g, "held", b);
+	json_add_u64(o, "reaction_ns", perfctr_time_raw_ns() - since_ns);
+	log_write(g, b, o, "now it is held");
+}
+
 static void take_samples(struct guard *g, struct budget *b)
 {
 	struct perfctr_sample sample;
@@ -583,7 +597,7 @@ static void take_samples(struct guard *g, struct budget *b)
 		lose_session(g, b, "the cgroup was removed and made again");
 	/* the last one failed, there are new files, or somebody has released it */
 	else if (b->error || b->wanted)
-		target_apply(g, b, b->wanted, perfctr_time_raw_ns());
+		hold_again(g, b);
 	if (!b->session) {
 		retry(g, b);
 		return;
