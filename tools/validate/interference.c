@@ -289,9 +289,14 @@ static int begin_steps(struct run *r)
 	measured_configure(&r->arena, &r->measured, "time", r->stepped >= 0 ? "stepped" : "real");
 	if (r->stepped < 0)
 		return 0;
-	if (write(r->stepped, "1", 1) != 1)
-		return fail(&r->failure, "%sstepped: %s: somebody steps time; 0 lets it pass",
-			    folder, strerror(errno));
+	if (write(r->stepped, "1", 1) != 1) {
+		ret = fail(&r->failure, "%sstepped: %s: somebody steps time; 0 lets it pass",
+			   folder, strerror(errno));
+		close(step);
+		close(r->stepped);
+		r->stepped = -1;
+		return ret;
+	}
 	fflush(NULL);
 	if (!pipe2(ends, O_CLOEXEC))
 		r->stepper = fork();

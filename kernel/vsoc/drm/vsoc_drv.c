@@ -316,6 +316,10 @@ static int probe_device(struct platform_device *pdev)
 	vsoc->fw_slots = config.fw_slots;
 	spin_lock_init(&vsoc->req_lock);
 	init_rwsem(&vsoc->reset_sem);
+	INIT_LIST_HEAD(&vsoc->open_files);
+	ret = drmm_mutex_init(&vsoc->drm, &vsoc->groups_lock);
+	if (ret)
+		return ret;
 	ret = drmm_mutex_init(&vsoc->drm, &vsoc->hw_lock);
 	if (ret)
 		return ret;

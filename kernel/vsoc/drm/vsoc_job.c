@@ -45,6 +45,7 @@ struct vsoc_file {
 	struct vsoc_device *vsoc;
 	struct pid *pid;		/* of the process that opened it */
 	u32 groups;			/* mask of the device's groups in which it is */
+	struct list_head link;		/* in the device's @open_files */
 	u32 number;			/* number of the file, from 1 */
 	struct vsoc_usage usage;	/* what its jobs took */
 	struct drm_perfctr_file perf;	/* counter sessions */
@@ -246,7 +247,7 @@ static int ctx_hold(struct vsoc_file *vf, u32 id, bool hold)
 	return 0;
 }
 
-/* --- groups of files; the caller has filelist_mutex ------------------------------- */
+/* --- groups of files; the caller has groups_lock ---------------------------------- */
 
 /* Mask of the groups of a process: it or an ancestor is theirs. */
 static u32 groups_of(struct vsoc_device *vsoc, struct pid *pid)
@@ -267,11 +268,11 @@ static u32 groups_of(struct vsoc_device *vsoc, struct pid *pid)
 
 static u32 groups_in_use(struct vsoc_device *vsoc)
 {
-	struct drm_file *file;
+	struct vsoc_file *vf;
 	u32 used = 0;
 
-	list_for_each_entry(file, &vsoc->drm.filelist, lhead)
-		used |= to_vsoc_file(file)->groups;
+	list_for_each_entry(vf, &vsoc->open_files, link)
+		used |= vf->groups;
 	rcu_read_lock();
 	for (u32 i = 0; i < VSOC_MAX_GROUPS; i++)
 		if (vsoc->groups[i].pid && pid_task(vsoc->groups[i].pid, PIDTYPE_TGID))
@@ -284,7 +285,7 @@ static u32 groups_in_use(struct vsoc_device *vsoc)
 static int group_make(struct vsoc_device *vsoc, struct pid *pid)
 {
 	const u32 used = groups_in_use(vsoc);
-	struct drm_file *file;
+	struct vsoc_file *vf;
 	int n;
 
 	for (n = 0; n < VSOC_MAX_GROUPS; n++)
@@ -295,9 +296,7 @@ static int group_make(struct vsoc_device *vsoc, struct pid *pid)
 		return -ENOSPC;
 	put_pid(vsoc->groups[n].pid);
 	vsoc->groups[n] = (struct vsoc_group){ .pid = get_pid(pid) };
-	list_for_each_entry(file, &vsoc->drm.filelist, lhead) {
-		struct vsoc_file *vf = to_vsoc_file(file);
-
+	list_for_each_entry(vf, &vsoc->open_files, link) {
 		vf->groups |= groups_of(vsoc, vf->pid) & BIT(n);
 		/* also what an ended process left */
 		if (vf->pid == pid)
@@ -310,14 +309,22 @@ static int group_make(struct vsoc_device *vsoc, struct pid *pid)
 static void group_join(struct vsoc_file *vf)
 {
 	struct vsoc_device *vsoc = vf->vsoc;
-	struct drm_file *file;
+	struct vsoc_file *other;
 
 	vf->groups = groups_of(vsoc, vf->pid);
-	list_for_each_entry(file, &vsoc->drm.filelist, lhead)
-		if (to_vsoc_file(file)->pid == vf->pid)
-			vf->groups |= to_vsoc_file(file)->groups;
+	list_for_each_entry(other, &vsoc->open_files, link)
+		if (other->pid == vf->pid)
+			vf->groups |= other->groups;
 	for (u32 i = 0; i < VSOC_MAX_GROUPS; i++)
 		vf->held |= vf->groups & BIT(i) && vsoc->groups[i].held;
+	list_add(&vf->link, &vsoc->open_files);
+}
+
+static void group_leave(struct vsoc_file *vf)
+{
+	mutex_lock(&vf->vsoc->groups_lock);
+	list_del(&vf->link);
+	mutex_unlock(&vf->vsoc->groups_lock);
 }
 
 /* A drm_driver's release */
@@ -330,13 +337,11 @@ void vsoc_release(struct drm_device *drm)
 static int hold_group(struct vsoc_device *vsoc, const struct drm_vsoc_ctx_hold *args, u32 n)
 {
 	int ret = -ESRCH, result;
-	struct drm_file *file;
+	struct vsoc_file *vf;
 
 	if (args->ctx_id == DRM_VSOC_CTX_ALL)
 		vsoc->groups[n].held = args->hold;
-	list_for_each_entry(file, &vsoc->drm.filelist, lhead) {
-		struct vsoc_file *vf = to_vsoc_file(file);
-
+	list_for_each_entry(vf, &vsoc->open_files, link) {
 		if (!(vf->groups & BIT(n)))
 			continue;
 		result = ctx_hold(vf, args->ctx_id, args->hold);
@@ -353,7 +358,7 @@ static int hold_process(struct drm_device *drm, const struct drm_vsoc_ctx_hold *
 	struct pid *pid = find_get_pid(args->pid);
 	int ret = -ESRCH, result = 0;
 
-	mutex_lock(&drm->filelist_mutex);
+	mutex_lock(&vsoc->groups_lock);
 	if (pid)
 		result = group_make(vsoc, pid);
 	/* a process that ended has its group by its number */
@@ -367,7 +372,7 @@ static int hold_process(struct drm_device *drm, const struct drm_vsoc_ctx_hold *
 			ret = result;
 		result = 0;
 	}
-	mutex_unlock(&drm->filelist_mutex);
+	mutex_unlock(&vsoc->groups_lock);
 	put_pid(pid);
 	return result < 0 ? result : ret;
 }
@@ -437,9 +442,9 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	init_llist_head(&vf->freed);
 	INIT_WORK(&vf->free_work, free_jobs);
 	spin_lock_init(&vf->record_lock);
-	mutex_lock(&drm->filelist_mutex);
+	mutex_lock(&vsoc->groups_lock);
 	group_join(vf);
-	mutex_unlock(&drm->filelist_mutex);
+	mutex_unlock(&vsoc->groups_lock);
 
 	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), 0, &id);
 	if (ret)
@@ -449,6 +454,7 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	return 0;
 
 err_free:
+	group_leave(vf);
 	put_pid(vf->pid);
 	xa_destroy(&vf->ctxs);
 	mutex_destroy(&vf->submit_lock);
@@ -462,6 +468,7 @@ void vsoc_postclose(struct drm_device *drm, struct drm_file *file)
 	struct vsoc_ctx *ctx;
 	unsigned long id;
 
+	group_leave(vf);
 	/* end the jobs first: they hold references to sessions */
 	xa_for_each(&vf->ctxs, id, ctx) {
 		xa_erase(&vf->ctxs, id);

@@ -140,7 +140,9 @@ struct vsoc_device {
 	struct vsoc_gpu gpu;		/* registers */
 	struct vsoc_stepped stepped;	/* stepped time, if on */
 	atomic_t files;			/* number of files opened since the device exists */
-	struct vsoc_group groups[VSOC_MAX_GROUPS];	/* under @drm's filelist_mutex */
+	struct mutex groups_lock;	/* protects @groups and @open_files */
+	struct vsoc_group groups[VSOC_MAX_GROUPS];
+	struct list_head open_files;	/* DRM's own list has them only after they were opened */
 	struct vsoc_fw *fw;		/* the microcontroller and its firmware */
 	struct vsoc_engine *engine;	/* executes jobs */
 	struct vsoc_faults *faults;	/* fault injection */

@@ -259,12 +259,18 @@ static int supervise(struct guard *g, struct signals *signals)
  * All that the command begins are descendants of this process. The first call, before the command
  * runs, makes the group of their files.
  */
-static void set_command(const struct guard *g, struct target *t)
+static int set_command(const struct guard *g, struct budget *b)
 {
-	t->pid = g->command.child.pid;
-	t->tree = g->pid;
-	if (t->action == TARGET_HOLD)
-		target_set(t, false);
+	int error = 0;
+
+	b->target.pid = g->command.child.pid;
+	b->target.tree = g->pid;
+	if (b->target.action == TARGET_HOLD)
+		error = target_set(&b->target, false);
+	if (!error || error == -ESRCH || error == -ENOENT)
+		return 0;
+	app_error(g->app, "budget %s: contexts cannot be held: %s", b->name, strerror(-error));
+	return error == -EACCES || error == -EPERM ? EXIT_DENIED : EXIT_FAILED;
 }
 
 int guard_run(struct app *app, int argc, char **argv)
@@ -295,8 +301,8 @@ int guard_run(struct app *app, int argc, char **argv)
 	if (!status) {
 		for (size_t n = 0; n < g.count; n++)
 			if (!g.budgets[n].target.pid && g.command.argv)
-				set_command(&g, &g.budgets[n].target);
-		status = join_cgroup(&g, cgroup);
+				status = status ?: set_command(&g, &g.budgets[n]);
+		status = status ?: join_cgroup(&g, cgroup);
 		status = status ?: supervise(&g, &signals);
 		if (g.command.argv && g.command.child.go_fd >= 0)
 			command_abandon(&g.command);

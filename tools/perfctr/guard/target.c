@@ -156,7 +156,7 @@ static int hold_contexts(struct target *t, bool hold)
 	if (t->node_fd < 0)
 		t->node_fd = open(t->node, O_RDWR | O_CLOEXEC);
 	if (t->node_fd < 0)
-		return -errno;
+		return errno == ENOENT || errno == ENODEV || errno == ENXIO ? -ESRCH : -errno;
 	if (ioctl(t->node_fd, DRM_IOCTL_VSOC_CTX_HOLD, &args))
 		error = -errno;
 	if (error || !hold) {
@@ -230,8 +230,9 @@ bool target_overlaps(const struct target *a, const struct target *b)
 		return false;
 	if (a->cgroup)
 		return a->inode == b->inode;
-	return a->pid == b->pid && (a->context == b->context || a->context == DRM_VSOC_CTX_ALL ||
-				    b->context == DRM_VSOC_CTX_ALL);
+	return a->pid == b->pid && !strcmp(a->node, b->node) &&
+	       (a->context == b->context || a->context == DRM_VSOC_CTX_ALL ||
+		b->context == DRM_VSOC_CTX_ALL);
 }
 
 int target_open(struct target *t, char *error, size_t size)
