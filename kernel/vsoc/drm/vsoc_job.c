@@ -284,24 +284,19 @@ static u32 groups_in_use(struct vsoc_device *vsoc)
 /* The group of a process, with all that its descendants have open now. Return: its number. */
 static int group_make(struct vsoc_device *vsoc, struct pid *pid)
 {
-	const u32 used = groups_in_use(vsoc);
 	struct vsoc_file *vf;
 	int n;
 
 	for (n = 0; n < VSOC_MAX_GROUPS; n++)
 		if (vsoc->groups[n].pid == pid)
 			return n;
-	n = ffs(~used) - 1;
+	n = ffs(~groups_in_use(vsoc)) - 1;
 	if (n < 0)
 		return -ENOSPC;
 	put_pid(vsoc->groups[n].pid);
 	vsoc->groups[n] = (struct vsoc_group){ .pid = get_pid(pid) };
-	list_for_each_entry(vf, &vsoc->open_files, link) {
+	list_for_each_entry(vf, &vsoc->open_files, link)
 		vf->groups |= groups_of(vsoc, vf->pid) & BIT(n);
-		/* also what an ended process left */
-		if (vf->pid == pid)
-			vf->groups |= BIT(n);
-	}
 	return n;
 }
 
@@ -356,25 +351,24 @@ static int hold_process(struct drm_device *drm, const struct drm_vsoc_ctx_hold *
 {
 	struct vsoc_device *vsoc = to_vsoc(drm);
 	struct pid *pid = find_get_pid(args->pid);
-	int ret = -ESRCH, result = 0;
+	int made = 0, ret = -ESRCH, result;
 
 	mutex_lock(&vsoc->groups_lock);
 	if (pid)
-		result = group_make(vsoc, pid);
-	/* a process that ended has its group by its number */
-	for (u32 n = 0; n < VSOC_MAX_GROUPS && result >= 0; n++) {
+		made = group_make(vsoc, pid);
+	for (u32 n = 0; n < VSOC_MAX_GROUPS && made != -ENOSPC; n++) {
 		struct pid *of = vsoc->groups[n].pid;
 
+		/* a process that ended has its group by its number */
 		if (!of || (of != pid && (pid_vnr(of) != args->pid || (pid && args->hold))))
 			continue;
 		result = hold_group(vsoc, args, n);
 		if (ret)
 			ret = result;
-		result = 0;
 	}
 	mutex_unlock(&vsoc->groups_lock);
 	put_pid(pid);
-	return result < 0 ? result : ret;
+	return made == -ENOSPC ? made : ret;
 }
 
 int vsoc_ctx_hold_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
