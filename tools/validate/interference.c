@@ -219,15 +219,15 @@ static int add_event(struct run *r, struct channel *c, const struct verdicts *ve
 static void configure(struct run *r)
 {
 	struct arena *arena = &r->arena;
-	char *time = arena_printf(arena, "%31s", "");
+	char time[32];
 
-	report_time(time, 32);
+	report_time(time, sizeof(time));
 	measured_configure(arena, &r->measured, "device",
 			   arena_printf(arena, "%s", perfctr_device_path(r->device)));
 	measured_configure(arena, &r->measured, "driver",
 			   arena_printf(arena, "%s", perfctr_device_driver(r->device)));
 	study_configure(arena, &r->measured);
-	measured_configure(arena, &r->measured, "date", time);
+	measured_configure(arena, &r->measured, "date", arena_printf(arena, "%s", time));
 	measured_configure(arena, &r->measured, "runs", arena_printf(arena, "%" PRIu64, r->runs));
 }
 
@@ -279,19 +279,17 @@ static void step_until_closed(int pipe, int stepped, int step)
  */
 static int begin_steps(struct run *r)
 {
-	const char *path = perfctr_device_path(r->device);
-	const char *folder = arena_printf(&r->arena, "/sys/kernel/debug/dri/%s/vsoc/",
-					  path + strcspn(path, "0123456789"));
-	int step = open(arena_printf(&r->arena, "%sstep_ns", folder), O_WRONLY | O_CLOEXEC);
+	const char *stepped = machine_debugfs(&r->arena, r->device, "stepped");
+	int step = open(machine_debugfs(&r->arena, r->device, "step_ns"), O_WRONLY | O_CLOEXEC);
 	int ends[2] = { -1, -1 }, ret = 0;
 
-	r->stepped = open(arena_printf(&r->arena, "%sstepped", folder), O_WRONLY | O_CLOEXEC);
+	r->stepped = open(stepped, O_WRONLY | O_CLOEXEC);
 	measured_configure(&r->arena, &r->measured, "time", r->stepped >= 0 ? "stepped" : "real");
 	if (r->stepped < 0)
 		return 0;
 	if (write(r->stepped, "1", 1) != 1) {
-		ret = fail(&r->failure, "%sstepped: %s: somebody steps time; 0 lets it pass",
-			   folder, strerror(errno));
+		ret = fail(&r->failure, "%s: %s: somebody steps time; 0 lets it pass", stepped,
+			   strerror(errno));
 		close(step);
 		close(r->stepped);
 		r->stepped = -1;

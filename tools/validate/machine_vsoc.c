@@ -386,17 +386,23 @@ static void close_vsoc(struct machine *machine)
 	perfctr_device_unref(v->device);
 }
 
-/* the chosen profile is in brackets; without root debugfs is unreadable and the profile unknown */
-static const char *profile_of(struct analysis *a, const char *path)
+const char *machine_debugfs(struct arena *arena, const struct perfctr_device *device,
+			    const char *file)
 {
-	const char *digits = path + strcspn(path, "0123456789");
+	const char *path = perfctr_device_path(device);
+
+	return arena_printf(arena, "/sys/kernel/debug/dri/%s/vsoc/%s",
+			    path + strcspn(path, "0123456789"), file);
+}
+
+/* the chosen profile is in brackets; without root debugfs is unreadable and the profile unknown */
+static const char *profile_of(struct analysis *a, const struct perfctr_device *device)
+{
 	struct failure ignored = { "" };
 	const char *text, *open;
 	size_t length;
 
-	text = read_file(a->arena,
-			 arena_printf(a->arena, "/sys/kernel/debug/dri/%s/vsoc/profile", digits),
-			 &length, &ignored);
+	text = read_file(a->arena, machine_debugfs(a->arena, device, "profile"), &length, &ignored);
 	open = text ? strchr(text, '[') : NULL;
 	return open ? arena_copy(a->arena, open + 1, strcspn(open + 1, "]")) : NULL;
 }
@@ -404,7 +410,7 @@ static const char *profile_of(struct analysis *a, const char *path)
 static void configure(struct analysis *a, const struct vsoc *v)
 {
 	struct measured *m = &a->measured;
-	const char *path = perfctr_device_path(v->device), *profile = profile_of(a, path);
+	const char *path = perfctr_device_path(v->device), *profile = profile_of(a, v->device);
 
 	m->source = arena_printf(a->arena, "live on %s (%s)", perfctr_device_info(v->device)->name,
 				 path);

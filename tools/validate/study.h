@@ -52,5 +52,9 @@ void study_configure(struct arena *arena, struct measured *measured);
  */
 int machine_vsoc(struct analysis *analysis, const char *which, struct machine *machine, int *error);
 
+/* The path of a virtual SoC's file in debugfs, in the arena. */
+const char *machine_debugfs(struct arena *arena, const struct perfctr_device *device,
+			    const char *file);
+
 /* machine_cpu() - this CPU, counted with perf events of the calling thread; as machine_vsoc() */
 int machine_cpu(struct analysis *analysis, struct machine *machine, int *error);
