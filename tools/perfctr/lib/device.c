@@ -137,8 +137,8 @@ char *device_place(const struct perfctr_device *device)
 	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	snprintf(link, sizeof(link), "/sys/class/drm/%s/device", name);
 	parent = realpath(link, NULL);
-	if (!parent ||
-	    asprintf(&place, "%s/drm/%.*s*", parent, (int)strcspn(name, "0123456789"), name) < 0)
+	if (asprintf(&place, "%s/drm/%.*s*", parent ? parent : link,
+		     (int)strcspn(name, "0123456789"), name) < 0)
 		place = NULL;
 	free(parent);
 	return place;
