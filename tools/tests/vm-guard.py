@@ -362,7 +362,9 @@ def budgets_share_a_cgroup():
 def cgroup_below_a_frozen_one():
     """a release does not wait for it; other budgets react meanwhile; a new guard thaws it, whatever
     its action"""
-    above, below = cgroup("upper"), cgroup("upper/lower")
+    above = cgroup("upper")
+    write(f"{above}/cgroup.subtree_control", "+cpu")
+    below = cgroup("upper/lower")
     hog = spawn(below, *ENDLESS)
     write(f"{above}/cgroup.freeze", "1")
     begin = time.monotonic()
@@ -374,8 +376,7 @@ def cgroup_below_a_frozen_one():
     write(f"{below}/cgroup.freeze", "1")
     write(f"{above}/cgroup.freeze", "0")
     Running("device=local event=software/page-faults/ limit=1T window=1s cgroup=upper/lower "
-            "action=cpu.max:10%" if os.path.exists(f"{below}/cpu.max") else
-            "device=local event=software/page-faults/ limit=1T window=1s cgroup=upper/lower").end()
+            "action=cpu.max:10%").end()
     wait_for(lambda: not is_frozen(below), "not thawed")
     finish(hog, below)
     os.rmdir(above)

@@ -260,7 +260,7 @@ static const char *refuse(const struct budget *b, const struct verdicts *verdict
 		       "is untrusted by perfctr validate; --allow-untrusted uses it";
 }
 
-/* Who is guarded, how, and where: what an assessor asks first. */
+/* The configuration of a budget, for the record "begin". */
 static void add_configuration(const struct guard *g, const struct budget *b, struct json_object *o)
 {
 	const struct target *t = &b->target;
