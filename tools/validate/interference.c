@@ -7,25 +7,18 @@
 #include "report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "document.h"
 #include "lib/json.h"
 #include "lib/output.h"
 #include "lib/rows.h"
 #include "vsoc-job/runner.h"
-
-/* of virtual time, a short part of a job's */
-#define STEP_NS "20000"
 
 enum {
 	MAX_CHANNELS = 24,
@@ -97,9 +90,7 @@ struct run {
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
 	struct measured measured; /* its configuration */
-	int stepped; /* file that stops time; -1: time is real */
-	pid_t stepper; /* process that steps time, 0: none */
-	int steps; /* it runs until this is closed */
+	struct steps steps;
 	struct runner runner, *beside; /* an aggressor on the GPU: held while the task is not run */
 };
 
@@ -256,71 +247,6 @@ static int open_all(struct run *r, const char *device)
 	if (!ret)
 		configure(r);
 	return ret;
-}
-
-/* Step time until the other process closes its end of the pipe, then let it pass. */
-static void step_until_closed(int pipe, int stepped, int step)
-{
-	const struct timespec pause = { .tv_nsec = 100000 };
-	struct pollfd other = { .fd = pipe, .events = POLLIN };
-
-	/* Ctrl-C is for the other process */
-	setsid();
-	/* the readers of PMUs get time, too */
-	while (!ppoll(&other, 1, &pause, NULL))
-		if (write(step, STEP_NS, strlen(STEP_NS)) < 0)
-			break;
-	_exit(write(stepped, "0", 1) == 1 ? EXIT_FINE : EXIT_FAILED);
-}
-
-/*
- * Begin to step the virtual SoC's time, which a busy host then does not distort. A process of its
- * own does it, and ends with this one, however that ends. Without debugfs time stays real.
- */
-static int begin_steps(struct run *r)
-{
-	const char *stepped = machine_debugfs(&r->arena, r->device, "stepped");
-	int step = open(machine_debugfs(&r->arena, r->device, "step_ns"), O_WRONLY | O_CLOEXEC);
-	int ends[2] = { -1, -1 }, ret = 0;
-
-	r->stepped = open(stepped, O_WRONLY | O_CLOEXEC);
-	measured_configure(&r->arena, &r->measured, "time", r->stepped >= 0 ? "stepped" : "real");
-	if (r->stepped < 0)
-		return 0;
-	if (write(r->stepped, "1", 1) != 1) {
-		ret = fail(&r->failure, "%s: %s: somebody steps time; 0 lets it pass", stepped,
-			   strerror(errno));
-		close(step);
-		close(r->stepped);
-		r->stepped = -1;
-		return ret;
-	}
-	fflush(NULL);
-	if (!pipe2(ends, O_CLOEXEC))
-		r->stepper = fork();
-	if (!r->stepper && ends[0] >= 0) {
-		close(ends[1]);
-		step_until_closed(ends[0], r->stepped, step);
-	}
-	if (r->stepper <= 0)
-		ret = fail(&r->failure, "a process that steps time: %s", strerror(errno));
-	close(ends[0]);
-	close(step);
-	r->steps = ends[1];
-	return ret;
-}
-
-static void end_steps(struct run *r)
-{
-	int status = -1;
-
-	close(r->steps);
-	if (r->stepper > 0)
-		waitpid(r->stepper, &status, 0);
-	/* it was killed, or did not begin */
-	if (r->stepped >= 0 && status && write(r->stepped, "0", 1) != 1 && errno != EALREADY)
-		app_error(r->app, "virtual time stays stepped: %s", strerror(errno));
-	close(r->stepped);
 }
 
 /* The job of a command; {LEVEL} is replaced. */
@@ -864,7 +790,7 @@ static int write_to(struct run *r, const char *path, void (*write)(const struct 
 int interference_run(struct app *app, const char *path, const char *device, const char *output,
 		     const char *html, bool json)
 {
-	struct run r = { .app = app, .stepped = -1, .steps = -1, .runner = { .fd = -1 } };
+	struct run r = { .app = app, .steps = STEPS_NONE, .runner = { .fd = -1 } };
 	struct load alone = { 0 };
 	int ret = read_file_of(&r, path), status = EXIT_USAGE;
 
@@ -875,7 +801,10 @@ int interference_run(struct app *app, const char *path, const char *device, cons
 		ret = open_all(&r, device);
 	}
 	if (!ret)
-		ret = begin_steps(&r);
+		ret = steps_begin(&r.steps, &r.arena, r.device, &r.failure);
+	if (!ret)
+		measured_configure(&r.arena, &r.measured, "time",
+				   r.steps.stepped >= 0 ? "stepped" : "real");
 	if (!ret)
 		/* all others are compared with it */
 		ret = measure_level(&r, NULL, 3 * r.runs, &alone);
@@ -894,13 +823,14 @@ int interference_run(struct app *app, const char *path, const char *device, cons
 			name_channel(&r, a);
 		}
 	}
+	if (steps_end(&r.steps) && !ret)
+		ret = fail(&r.failure, "the process that steps time ended");
 	if (ret)
 		app_error(app, "%s", r.failure.text);
 	else
 		status = write_to(&r, output, json ? write_json : write_text);
 	if (!ret && !status && html)
 		status = write_to(&r, html, write_html);
-	end_steps(&r);
 	runner_close(&r.runner);
 	perfctr_selection_unref(r.selection);
 	perfctr_device_unref(r.device);

@@ -52,9 +52,26 @@ void study_configure(struct arena *arena, struct measured *measured);
  */
 int machine_vsoc(struct analysis *analysis, const char *which, struct machine *machine, int *error);
 
-/* The path of a virtual SoC's file in debugfs, in the arena. */
-const char *machine_debugfs(struct arena *arena, const struct perfctr_device *device,
-			    const char *file);
+/* a process that steps the time of a virtual SoC */
+struct steps {
+	int stepped; /* file that stops time; -1: time is real */
+	int pipe; /* it runs until this is closed */
+	pid_t process;
+};
+
+#define STEPS_NONE ((struct steps){ .stepped = -1, .pipe = -1 })
+
+/*
+ * Begin to step time, which a busy host then does not distort. The process ends with this one,
+ * however that ends. Without debugfs time stays real.
+ * @steps: STEPS_NONE, for steps_end() in any case.
+ * Return: 0; -1 with @failure, also if somebody else steps time.
+ */
+int steps_begin(struct steps *steps, struct arena *arena, const struct perfctr_device *device,
+		struct failure *failure);
+
+/* Return: 0; -ECHILD the process had ended before, and time passed since. */
+int steps_end(struct steps *steps);
 
 /* machine_cpu() - this CPU, counted with perf events of the calling thread; as machine_vsoc() */
 int machine_cpu(struct analysis *analysis, struct machine *machine, int *error);

@@ -6,6 +6,8 @@ root in the guest."""
 import json
 import os
 import random
+import signal
+import subprocess
 import sys
 import tempfile
 
@@ -43,6 +45,11 @@ SCENARIOS = (
 def aggressor(command, levels):
     return [{"name": "somebody", "command": command, "levels": levels,
              "concurrent": command.startswith("copy")}]
+
+
+def contents(path):
+    with open(path, encoding="ascii") as f:
+        return f.read()
 
 
 def servers():
@@ -110,6 +117,21 @@ def nothing_is_reported_without_evidence():
             f"copy read initiator=cpu address=0x80000000 bytes={size} rate={{LEVEL}}", rates)
         error = interference(specification, status=1).stderr
         check(text in error, error)
+
+
+@test
+def time_passes_again():
+    """a second run does not disturb the first one; if what steps time is killed, time passes, and
+    there is no report"""
+    with subprocess.Popen(["perfctr", "validate", "--interference"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as first:
+        children = f"/proc/{first.pid}/task/{first.pid}/children"
+        harness.wait_for(lambda: contents(children), "no process steps time")
+        error = run("perfctr", "validate", "--interference", status=1).stderr
+        check("somebody steps time" in error and contents(f"{DEBUG}/stepped") == "1\n", error)
+        os.kill(int(contents(children)), signal.SIGKILL)
+        error = first.communicate(timeout=200)[1]
+        check(first.returncode == 1 and contents(f"{DEBUG}/stepped") == "0\n", error)
 
 
 @test
