@@ -256,8 +256,7 @@ int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask)
 	for_each_set_bit(id, &mask, PERFCTR_MAX_SOURCES) {
 		int err = drm_perfctr_sampler_collect_source(pc->sources[id]);
 
-		if (!ret)
-			ret = err;
+		ret = ret ?: err;
 	}
 	return ret;
 }
@@ -338,19 +337,26 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
 }
 
-/* the sources have one session less; deferred, so that the caller does not wait for hardware */
+/*
+ * The sources have one session less. release_work does the rest, so that TEARDOWN does not wait for
+ * hardware. START and STOP have collected: they drop the counters of the session at once, because
+ * others would share the hardware with them until the worker runs.
+ */
 static void release_sources(struct drm_perfctr_session *session, unsigned int count)
 {
 	struct drm_perfctr *pc = session->pc;
 
 	while (count--) {
-		struct perfctr_source_state *state = session->sources[count].source->state;
+		struct drm_perfctr_source *source = session->sources[count].source;
+		struct perfctr_source_state *state = source->state;
 
 		state->users--;
 		WRITE_ONCE(state->privileged_users,
 			   state->privileged_users - perfctr_is_privileged(session));
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = true;
+		if (state->users && !session->dead)
+			drm_perfctr_sampler_select(source, NULL);
 	}
 	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
 }
@@ -432,7 +438,6 @@ void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
 	struct perfctr_class *class = session->class;
 
-	lockdep_assert_held(&session->pc->lock);
 	WRITE_ONCE(session->active, false);
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)

@@ -158,8 +158,10 @@ void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, 
 {
 	drm_perfctr_sampler_end(session);
 	drm_perfctr_ring_free(&session->ring);
-	drm_perfctr_sampler_detach(session);
+	WRITE_ONCE(session->active, false);
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
+	/* afterwards, because counts of the next selection are not part of the sample */
+	drm_perfctr_sampler_detach(session);
 }
 
 /* STOP, likewise */
@@ -296,9 +298,9 @@ static void end(struct drm_perfctr_session *session)
 	struct drm_perfctr *pc = session->pc;
 
 	lockdep_assert_held(&pc->lock);
+	WRITE_ONCE(session->dead, true);
 	if (session->active)
 		drm_perfctr_sampler_detach(session);
-	WRITE_ONCE(session->dead, true);
 	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
 	drm_perfctr_wake(session);
 	if (!perfctr_is_privileged(session))

@@ -485,6 +485,9 @@ static struct pctr_session *session_exact(struct pctr_context *c, const struct p
 	s = session_new(c, query);
 	if (s && !fits(c)) {
 		c->sessions = s->next;
+		/* closing it drops its counters too, but not at once: others would go on waiting */
+		if (!c->gone)
+			pctr.session_stop(s->session, PCTR_MARK_OTHER);
 		session_free(s);
 		s = NULL;
 	}

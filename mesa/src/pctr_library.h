@@ -56,6 +56,7 @@
 	X(session_new)              \
 	X(session_sample)           \
 	X(session_start)            \
+	X(session_stop)             \
 	X(session_unref)            \
 	X(totals_add)               \
 	X(totals_block)             \

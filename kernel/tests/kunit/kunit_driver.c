@@ -134,6 +134,8 @@ static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
 	struct fake_source *fake = to_fake(source);
 
 	fake->wanted = wanted[0];
+	if (current == fake->caller)
+		fake->caller_wanted = wanted[0];
 	fake->period_ns = source->period_ns;
 	source->batch_ns = fake->pieces && source->period_ns ? NSEC_PER_SEC * 3600 : 0;
 }

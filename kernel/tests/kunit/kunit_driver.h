@@ -40,6 +40,9 @@ struct fake_source {
 	unsigned int resets;
 	u64 wanted;
 	u64 period_ns;
+	/* a task; what it selected last */
+	struct task_struct *caller;
+	u64 caller_wanted;
 	/* whether it counts; calls in the wrong state */
 	bool counting;
 	unsigned int wrong_calls;
