@@ -298,43 +298,58 @@ static int attempt(struct cpu *cpu, size_t event, const struct task *task, struc
 	return error;
 }
 
+static int by_interrupts(const void *a, const void *b)
+{
+	const struct attempt *x = a, *y = b;
+
+	return (x->interrupts > y->interrupts) - (x->interrupts < y->interrupts);
+}
+
 /*
  * Counts of interrupts may be in a reading, although the kernel is excluded: some PMUs count the
  * return from one, QEMU's counts handlers. What one counts is the median of the slopes between
- * readings of the same work with different numbers of interrupts.
+ * pairs of readings of the same work with different numbers of interrupts. Each reading is in one
+ * pair, so that one with an unusual interrupt decides nothing. If there are few pairs, or their
+ * slopes differ, nothing is subtracted. Sorts @attempts.
  */
-static uint64_t without_interrupts(struct cpu *cpu, const struct attempt *attempts,
-				   const struct attempt *best)
+static void correct(struct cpu *cpu, struct attempt *attempts, struct reading *reading)
 {
-	int64_t slopes[ATTEMPTS * ATTEMPTS / 2] = { 0 }, cost;
+	int64_t slopes[ATTEMPTS / 2] = { 0 }, cost;
 	unsigned int count = 0;
 
-	for (unsigned int i = 0; i < ATTEMPTS; i++)
-		for (unsigned int j = 0; j < i; j++) {
-			const struct attempt *a = &attempts[i], *b = &attempts[j];
-			int64_t more = (int64_t)(a->interrupts - b->interrupts), slope;
-			unsigned int at;
+	qsort(attempts, ATTEMPTS, sizeof(*attempts), by_interrupts);
+	for (unsigned int i = 0; i < ATTEMPTS / 2; i++) {
+		const struct attempt *a = &attempts[i], *b = &attempts[i + ATTEMPTS / 2];
+		int64_t more = (int64_t)(b->interrupts - a->interrupts), slope;
+		unsigned int at;
 
-			if (!more)
-				continue;
-			slope = (int64_t)(a->counted.value - b->counted.value) / more;
-			for (at = count++; at && slopes[at - 1] > slope; at--)
-				slopes[at] = slopes[at - 1];
-			slopes[at] = slope;
-		}
-	cost = count ? slopes[count / 2] : -1;
-	/* interrupts of different kinds: the slopes say nothing */
-	if (count && (slopes[count / 4] < 0 || slopes[3 * count / 4] > 2 * slopes[count / 4] + 2))
-		cost = -1;
-	if (cost < 0 || (uint64_t)cost * best->interrupts > best->counted.value) {
+		if (!more)
+			continue;
+		slope = (int64_t)(b->counted.value - a->counted.value) / more;
+		for (at = count++; at && slopes[at - 1] > slope; at--)
+			slopes[at] = slopes[at - 1];
+		slopes[at] = slope;
+	}
+	cost = slopes[count / 2];
+	if (count < ATTEMPTS / 4 || slopes[count / 4] < 0 ||
+	    slopes[3 * count / 4] > slopes[count / 4] + slopes[count / 4] / 8 + 2 ||
+	    (uint64_t)cost * reading->interrupts > reading->raw) {
 		cpu->interrupted++;
-		return best->counted.value;
+		return;
 	}
 	if (!cpu->corrected++ || (uint64_t)cost < cpu->least_cost)
 		cpu->least_cost = (uint64_t)cost;
 	if ((uint64_t)cost > cpu->most_cost)
 		cpu->most_cost = (uint64_t)cost;
-	return best->counted.value - (uint64_t)cost * best->interrupts;
+	reading->value -= (uint64_t)cost * reading->interrupts;
+}
+
+/* Whether an attempt has fewer counts of interrupts than another one: they only add to it. */
+static bool is_better(const struct attempt *attempt, const struct attempt *than)
+{
+	if (!attempt->interrupts || !than->interrupts)
+		return attempt->interrupts < than->interrupts;
+	return attempt->counted.value < than->counted.value;
 }
 
 /* One event at a time, so that events neither disturb each other nor compete for counters. */
@@ -362,7 +377,7 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 			abandon_event(a, cpu, event, &now->counted);
 			return 0;
 		}
-		if (now->interrupts < best->interrupts)
+		if (is_better(now, best))
 			best = now;
 	} while (best->interrupts && count < ATTEMPTS);
 	cpu->repeated += count - 1;
@@ -370,7 +385,7 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 	if (best->interrupts) {
 		reading.raw = reading.value;
 		reading.interrupts = best->interrupts;
-		reading.value = without_interrupts(cpu, attempts, best);
+		correct(cpu, attempts, &reading);
 	}
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
 	return 0;
