@@ -64,12 +64,13 @@ def broken_job(what, message):
 def probe_loop():
     """unbind and bind 100 times, with a job each tenth time"""
     for n in range(100):
-        bind("unbind")
-        bind()
         if n % 10 == 0:
             jobs("store")
             # a job is freed after its end; an unbind before that would lose it
             time.sleep(0.1)
+        bind("unbind")
+        bind()
+    jobs("store")
 
 
 def many_jobs():
