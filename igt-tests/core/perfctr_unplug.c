@@ -206,8 +206,11 @@ static void unplug_busy(void)
 	igt_perfctr_sysctl("paranoid", "1");
 	igt_info("%llu samples of %u callers during unplug\n", (unsigned long long)samples,
 		 SESSIONS / 2);
-	/* a final one each, and those that ended before unplug began */
-	igt_assert_lte_u64(samples, 4 * SESSIONS / 2);
+	/*
+	 * A final one each, and those that ended before unplug began: up to 30 on a busy machine. A
+	 * kernel that lets callers queue during unplug makes 160.
+	 */
+	igt_assert_lte_u64(samples, 12 * SESSIONS / 2);
 	igt_bind_again(&dev);
 }
 
