@@ -310,8 +310,11 @@ static void add_period(const struct drm_perfctr_session *session,
 
 /**
  * drm_perfctr_sampler_select() - pass a source the counters that all active sessions need
- * @source: the source, just collected if it runs
+ * @source: the source
  * @session: counted as active; may be NULL
+ *
+ * Collects before, as counts so far belong to the previous selection, and afterwards, so that the
+ * totals have the time of all counts.
  */
 void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 				const struct drm_perfctr_session *session)
@@ -322,6 +325,8 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 
 	if (!wanted)
 		return;
+	if (source->state->running)
+		drm_perfctr_sampler_collect_source(source);
 	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
 	source->period_ns = 0;
 	source->state->batch_ns = 0;
@@ -335,12 +340,14 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 	}
 	source->ops->select(source, wanted);
 	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
+	if (source->state->running)
+		drm_perfctr_sampler_collect_source(source);
 }
 
 /*
  * The sources have one session less. release_work does the rest, so that TEARDOWN does not wait for
- * hardware. START and STOP have collected: they drop the counters of the session at once, because
- * others would share the hardware with them until the worker runs.
+ * hardware. STOP drops the session's counters at once, because others would share the hardware with
+ * them until the worker runs.
  */
 static void release_sources(struct drm_perfctr_session *session, unsigned int count)
 {
@@ -354,8 +361,8 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		WRITE_ONCE(state->privileged_users,
 			   state->privileged_users - perfctr_is_privileged(session));
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
-		state->release_due = true;
-		if (state->users && !session->dead)
+		state->release_due = !state->users || !state->running || session->dead;
+		if (!state->release_due)
 			drm_perfctr_sampler_select(source, NULL);
 	}
 	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
@@ -375,9 +382,6 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 		state->pending_flags = 0;
 		state->pending_lost = false;
 	}
-	/* counts so far belong to the previous selection */
-	if (state->running && state->wanted)
-		drm_perfctr_sampler_collect_source(source);
 	drm_perfctr_sampler_select(source, session);
 	ret = drm_perfctr_source_start(source);
 	if (ret) {
@@ -433,12 +437,14 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
 }
 
-/* undoes attach and add; release_work stops idle sources and sets the timers anew */
+/*
+ * Undoes attach and add of a session that is no longer active, or dead. release_work stops idle
+ * sources and sets the timers anew.
+ */
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
 	struct perfctr_class *class = session->class;
 
-	WRITE_ONCE(session->active, false);
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);

@@ -182,8 +182,9 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
 		drm_perfctr_session_finish(session, 0, user_data);
-		relax = session->awake;
-		session->awake = false;
+		/* privileged sessions do not wait for the ordinary worker */
+		drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
+		swap(relax, session->awake);
 	}
 	drm_perfctr_unlock_call(session);
 	if (!ret)

@@ -270,9 +270,8 @@ static void release(struct kthread_work *work)
 		state->release_due = false;
 		if (!state->users)
 			drm_perfctr_source_stop(source);
-		else if (state->running && state->wanted)
-			drm_perfctr_sampler_collect_source(source);
-		drm_perfctr_sampler_select(source, NULL);
+		else
+			drm_perfctr_sampler_select(source, NULL);
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_ORDINARY]);
