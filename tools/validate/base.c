@@ -215,3 +215,56 @@ int rank_correlation(const uint64_t (*x)[2], const uint64_t (*y)[2], size_t coun
 	squared[1] = of_a && of_b ? (uint64_t)(of_a * of_b) : 1;
 	return both < 0 ? -1 : both > 0 && squared[0];
 }
+
+static int by_disturbances(const void *a, const void *b)
+{
+	const struct disturbed *x = a, *y = b;
+
+	return (x->disturbances > y->disturbances) - (x->disturbances < y->disturbances);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	/* what an unusual reading lacks makes it negative */
+	const int64_t x = (int64_t)((const struct disturbed *)a)->value;
+	const int64_t y = (int64_t)((const struct disturbed *)b)->value;
+
+	return (x > y) - (x < y);
+}
+
+/* Slopes between each of the readings in the lower half and one in the upper half, sorted. */
+static size_t find_slopes(const struct disturbed *readings, size_t half, int64_t *slopes)
+{
+	size_t count = 0;
+
+	for (size_t n = 0; n < half; n++) {
+		const struct disturbed *a = &readings[n], *b = &readings[n + half];
+		int64_t slope;
+		size_t at;
+
+		if (a->disturbances == b->disturbances)
+			continue;
+		slope = (int64_t)(b->value - a->value) /
+			(int64_t)(b->disturbances - a->disturbances);
+		for (at = count++; at && slopes[at - 1] > slope; at--)
+			slopes[at] = slopes[at - 1];
+		slopes[at] = slope;
+	}
+	return count;
+}
+
+int64_t disturbed_correct(struct disturbed *readings, size_t count)
+{
+	int64_t slopes[DISTURBED_MAX / 2], cost = -1;
+	size_t found;
+
+	qsort(readings, count, sizeof(*readings), by_disturbances);
+	found = find_slopes(readings, count / 2, slopes);
+	if (found >= count / 4 && slopes[found / 4] >= 0 &&
+	    slopes[3 * found / 4] <= slopes[found / 4] + slopes[found / 4] / 8 + 2)
+		cost = slopes[found / 2];
+	for (size_t n = 0; n < count && cost > 0; n++)
+		readings[n].value -= (uint64_t)cost * readings[n].disturbances;
+	qsort(readings, count, sizeof(*readings), by_value);
+	return cost;
+}

@@ -135,3 +135,22 @@ enum { RANKS_MAX = 16 };
  */
 int rank_correlation(const uint64_t (*x)[2], const uint64_t (*y)[2], size_t count,
 		     uint64_t squared[2]);
+
+/* --- Disturbed readings --- */
+
+enum { DISTURBED_MAX = 20 };
+
+struct disturbed {
+	uint64_t value;
+	uint64_t disturbances; /* each adds to the value */
+};
+
+/*
+ * Subtracts from readings of the same work what disturbances added, and sorts them by their value.
+ * What one adds is the median of the slopes between pairs of readings with different numbers of
+ * them. Each reading is in one pair, so that one with an unusual disturbance decides nothing.
+ * @count: even, up to DISTURBED_MAX.
+ * Return: what one adds; or -1 if less than half of the pairs have a slope, or slopes differ by
+ * more than an eighth. In that case no value changes.
+ */
+int64_t disturbed_correct(struct disturbed *readings, size_t count);

@@ -20,7 +20,7 @@
 #include "cpu_kernels.h"
 #include "study.h"
 
-enum { ATTEMPTS = 20, INTERRUPTS_BYTES = 1 << 14, MOST_BYTES = 1 << 30 };
+enum { ATTEMPTS = DISTURBED_MAX, INTERRUPTS_BYTES = 1 << 14, MOST_BYTES = 1 << 30 };
 
 enum side { ASKS, ANSWERS, SIDES };
 /* read and write end of each side; a socket would also wake the reader when its message was read */
@@ -298,58 +298,32 @@ static int attempt(struct cpu *cpu, size_t event, const struct task *task, struc
 	return error;
 }
 
-static int by_interrupts(const void *a, const void *b)
-{
-	const struct attempt *x = a, *y = b;
-
-	return (x->interrupts > y->interrupts) - (x->interrupts < y->interrupts);
-}
-
 /*
- * Counts of interrupts may be in a reading, although the kernel is excluded: some PMUs count the
- * return from one, QEMU's counts handlers. What one counts is the median of the slopes between
- * pairs of readings of the same work with different numbers of interrupts. Each reading is in one
- * pair, so that one with an unusual interrupt decides nothing. If there are few pairs, or their
- * slopes differ, nothing is subtracted. Sorts @attempts.
+ * Counts of interrupts may be in readings, although the kernel is excluded: some PMUs count the
+ * return from one, QEMU's counts handlers. The result is the median of the corrected readings, or
+ * the lowest reading if they do not agree.
  */
-static void correct(struct cpu *cpu, struct attempt *attempts, struct reading *reading)
+static void correct(struct cpu *cpu, const struct attempt *attempts, struct reading *reading)
 {
-	int64_t slopes[ATTEMPTS / 2] = { 0 }, cost;
-	unsigned int count = 0;
+	struct disturbed all[ATTEMPTS], *used = all;
+	int64_t cost;
 
-	qsort(attempts, ATTEMPTS, sizeof(*attempts), by_interrupts);
-	for (unsigned int i = 0; i < ATTEMPTS / 2; i++) {
-		const struct attempt *a = &attempts[i], *b = &attempts[i + ATTEMPTS / 2];
-		int64_t more = (int64_t)(b->interrupts - a->interrupts), slope;
-		unsigned int at;
-
-		if (!more)
-			continue;
-		slope = (int64_t)(b->counted.value - a->counted.value) / more;
-		for (at = count++; at && slopes[at - 1] > slope; at--)
-			slopes[at] = slopes[at - 1];
-		slopes[at] = slope;
-	}
-	cost = slopes[count / 2];
-	if (count < ATTEMPTS / 4 || slopes[count / 4] < 0 ||
-	    slopes[3 * count / 4] > slopes[count / 4] + slopes[count / 4] / 8 + 2 ||
-	    (uint64_t)cost * reading->interrupts > reading->raw) {
+	for (unsigned int i = 0; i < ATTEMPTS; i++)
+		all[i] = (struct disturbed){ attempts[i].counted.value, attempts[i].interrupts };
+	cost = disturbed_correct(all, ATTEMPTS);
+	if (cost < 0) {
 		cpu->interrupted++;
-		return;
+		cost = 0;
+	} else {
+		used = &all[ATTEMPTS / 2];
+		if (!cpu->corrected++ || (uint64_t)cost < cpu->least_cost)
+			cpu->least_cost = (uint64_t)cost;
+		if ((uint64_t)cost > cpu->most_cost)
+			cpu->most_cost = (uint64_t)cost;
 	}
-	if (!cpu->corrected++ || (uint64_t)cost < cpu->least_cost)
-		cpu->least_cost = (uint64_t)cost;
-	if ((uint64_t)cost > cpu->most_cost)
-		cpu->most_cost = (uint64_t)cost;
-	reading->value -= (uint64_t)cost * reading->interrupts;
-}
-
-/* Whether an attempt has fewer counts of interrupts than another one: they only add to it. */
-static bool is_better(const struct attempt *attempt, const struct attempt *than)
-{
-	if (!attempt->interrupts || !than->interrupts)
-		return attempt->interrupts < than->interrupts;
-	return attempt->counted.value < than->counted.value;
+	reading->value = used->value;
+	reading->interrupts = used->disturbances;
+	reading->raw = used->value + (uint64_t)cost * used->disturbances;
 }
 
 /* One event at a time, so that events neither disturb each other nor compete for counters. */
@@ -377,16 +351,13 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 			abandon_event(a, cpu, event, &now->counted);
 			return 0;
 		}
-		if (is_better(now, best))
+		if (now->interrupts < best->interrupts)
 			best = now;
 	} while (best->interrupts && count < ATTEMPTS);
 	cpu->repeated += count - 1;
 	reading.value = best->counted.value;
-	if (best->interrupts) {
-		reading.raw = reading.value;
-		reading.interrupts = best->interrupts;
+	if (best->interrupts)
 		correct(cpu, attempts, &reading);
-	}
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
 	return 0;
 }

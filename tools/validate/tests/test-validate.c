@@ -572,3 +572,46 @@ TEST("rank correlation is exact, also with ties")
 	EQUAL(rank_correlation(x, constant, 4, squared), 0);
 	EQUAL(squared[0], 0);
 }
+
+enum { WORK = 2000000 };
+
+/* @costs: what each disturbance of a reading adds, in turn; their number grows with readings. */
+static int64_t corrected(struct disturbed *readings, const uint64_t *costs)
+{
+	for (unsigned int n = 0; n < DISTURBED_MAX; n++) {
+		readings[n] = (struct disturbed){ WORK, 1 + n % 4 };
+		for (unsigned int k = 0; k < readings[n].disturbances; k++)
+			readings[n].value += costs[(n + k) % 3];
+	}
+	return disturbed_correct(readings, DISTURBED_MAX);
+}
+
+TEST("what disturbances added is subtracted if readings agree on it")
+{
+	struct disturbed readings[DISTURBED_MAX];
+
+	EQUAL(corrected(readings, (const uint64_t[]){ 2500, 2500, 2500 }), 2500);
+	for (unsigned int n = 0; n < DISTURBED_MAX; n++)
+		EQUAL(readings[n].value, WORK);
+	EQUAL(corrected(readings, (const uint64_t[]){ 0, 0, 0 }), 0);
+	EQUAL(readings[0].value, WORK);
+	/* of different kinds */
+	EQUAL(corrected(readings, (const uint64_t[]){ 2500, 60000, 9000 }), -1);
+	CHECK(readings[0].value > WORK);
+
+	/* most of them had two and cost 5 each; two unusual ones, of which one lost counts */
+	for (unsigned int n = 0; n < DISTURBED_MAX; n++)
+		readings[n] = (struct disturbed){ WORK + 5 * (n % 2 + 1), n % 2 + 1 };
+	readings[3].value += 190000;
+	readings[8].value = 0;
+	EQUAL(disturbed_correct(readings, DISTURBED_MAX), 5);
+	EQUAL(readings[DISTURBED_MAX / 2].value, WORK);
+	EQUAL((int64_t)readings[0].value, -5);
+
+	/* one with an unusual interrupt is the only one with a slope */
+	for (unsigned int n = 0; n < DISTURBED_MAX; n++)
+		readings[n] = (struct disturbed){ WORK + 2500, 1 };
+	readings[7] = (struct disturbed){ WORK + 192500, 2 };
+	EQUAL(disturbed_correct(readings, DISTURBED_MAX), -1);
+	EQUAL(readings[0].value, WORK + 2500);
+}
