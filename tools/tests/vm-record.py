@@ -156,7 +156,7 @@ def marks_of_a_command():
     flood = ("import os, struct\np, fd, _ = os.environ['PERFCTR_MARKS'].split('/')\n"
              "m = 99 * (struct.pack('<QIIIHH', 1, 1, 1, 0, 26, 0) + b'x\\0')\n"
              "with open(f'/proc/{p}/fd/{fd}', 'rb+', 0) as f:\n while 1: f.write(m)")
-    ended, line = record("-e", "FRAGMENTS", "--timeout", "1s", "-o", path("md.cap"), "--",
+    ended, line = record("-e", "FRAGMENTS", "--timeout", "4s", "-o", path("md.cap"), "--",
                          "python3", "-c", flood, status=143)
     check(0 < ended["marks"] <= 1000000 and ended["whole"], f"{line!r}")
 
