@@ -634,7 +634,11 @@ enum drm_perfctr_cmd {
 	DRM_PERFCTR_CMD_TEARDOWN = 1,
 	/** @DRM_PERFCTR_CMD_START: start counting; struct drm_perfctr_start. */
 	DRM_PERFCTR_CMD_START = 2,
-	/** @DRM_PERFCTR_CMD_STOP: publish a final sample and stop; struct drm_perfctr_stop. */
+	/**
+	 * @DRM_PERFCTR_CMD_STOP: publish a final sample and stop; struct
+	 * drm_perfctr_stop. When it returns 0, counters of other sessions no longer
+	 * wait for those of this one. After TEARDOWN alone they may, for a short time.
+	 */
 	DRM_PERFCTR_CMD_STOP = 3,
 	/** @DRM_PERFCTR_CMD_SAMPLE: publish a sample; struct drm_perfctr_sample. */
 	DRM_PERFCTR_CMD_SAMPLE = 4,
