@@ -339,7 +339,15 @@ def budgets_share_a_cgroup():
     guard = Running(budget + "1 window=1s", options=("-b", budget + "20 window=100s"))
     guard.wait_for("begin", 2)
     os.rmdir(folder)
-    hog = spawn(cgroup("two"), *ENDLESS)
+    cgroup("two")
+
+    def both_count():
+        last = {r["budget"]: r["record"] for r in records("log")}
+        return len(records("log", "loss")) == 2 and set(last.values()) == {"sample"}
+
+    # otherwise one may hold the task before the other one counts
+    wait_for(both_count, "not both have samples of the new cgroup")
+    hog = spawn(folder, *ENDLESS)
     last = {1: "release", 20: "violation"}
 
     def released():
