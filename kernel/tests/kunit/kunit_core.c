@@ -230,6 +230,11 @@ static void source_counts_for_all_sessions(struct kunit *test)
 	/* STOP drops its counters itself */
 	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, one, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->caller_wanted, BIT(0) | BIT(2));
+	/* TEARDOWN does not touch the hardware: the worker drops them */
+	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, one, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &one, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->caller_wanted, BIT(0) | BIT(1) | BIT(2));
+	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0) | BIT(2)));
 }
 
 /* only periodic sessions with this source alone get batches */
