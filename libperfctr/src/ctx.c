@@ -36,7 +36,13 @@ EXPORT int perfctr_ctx_new(struct perfctr_ctx **ctx)
 	return perfctr_ctx_new_with(&perfctr_sys_real, ctx);
 }
 
-DEFINE_REFS(EXPORT, perfctr_ctx, free)
+static void free_ctx(struct perfctr_ctx *ctx)
+{
+	free(ctx->capacities);
+	free(ctx);
+}
+
+DEFINE_REFS(EXPORT, perfctr_ctx, free_ctx)
 
 EXPORT void perfctr_ctx_set_log(struct perfctr_ctx *ctx, perfctr_log_fn fn, void *data)
 {

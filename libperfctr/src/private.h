@@ -22,6 +22,12 @@ enum {
 	LABEL_BYTES = 64,
 };
 
+/* how many engines an event of DRM clients stands for */
+struct drm_capacity {
+	uint64_t event; /* perfctr_hash() of its name */
+	unsigned int engines;
+};
+
 struct perfctr_ctx {
 	atomic_uint refs;
 	const struct perfctr_sys *sys;
@@ -30,6 +36,9 @@ struct perfctr_ctx {
 	int log_level;
 	bool log_from_environment;
 	char error[1024];
+	/* what the last searches for DRM clients found */
+	struct drm_capacity *capacities;
+	size_t capacity_count;
 };
 
 int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx);

@@ -274,3 +274,39 @@ int perfctr_sys_read_text(const struct perfctr_sys *sys, const char *path, char 
 	text[length] = '\0';
 	return (int)length;
 }
+
+char *perfctr_sys_read_all(const struct perfctr_sys *sys, const char *path)
+{
+	size_t length = 0, room = 4096;
+	char *text = malloc(room);
+	ssize_t done = -ENOMEM;
+	int fd = sys->open(sys->data, path, O_RDONLY);
+
+	while (fd >= 0 && text) {
+		char *more;
+
+		done = sys->read(sys->data, fd, text + length, room - length - 1);
+		if (done <= 0)
+			break;
+		length += (size_t)done;
+		if (length + 1 < room)
+			continue;
+		room *= 2;
+		more = realloc(text, room);
+		if (!more) {
+			done = -ENOMEM;
+			break;
+		}
+		text = more;
+	}
+	if (fd >= 0)
+		sys->close(sys->data, fd);
+	if (!text || done) {
+		free(text);
+		return NULL;
+	}
+	while (length && text[length - 1] == '\n')
+		length--;
+	text[length] = '\0';
+	return text;
+}

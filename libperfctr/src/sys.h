@@ -59,3 +59,9 @@ extern const struct perfctr_sys perfctr_sys_real;
  * Return: length, at most size - 1; -EFBIG if it is longer.
  */
 int perfctr_sys_read_text(const struct perfctr_sys *sys, const char *path, char *text, size_t size);
+
+/*
+ * Read a text file of any length, without the line feed at its end.
+ * Return: the text, for the caller to free; NULL: it cannot be read, or there is no memory.
+ */
+char *perfctr_sys_read_all(const struct perfctr_sys *sys, const char *path);

@@ -60,13 +60,15 @@ static void put(const char *path, const char *content)
 		mkdir(text, 0755);
 		*slash = '/';
 	}
+	if (!strcmp(strrchr(text, '/'), "/."))
+		return;
 	file = fopen(text, "w");
 	if (!file || fputs(content, file) < 0 || fclose(file))
 		abort();
 }
 
-/* A DRM file of a process. */
-static void put_client(int pid, int fd, const char *content)
+/* A DRM file of a process, by the name of its node. */
+static void put_node(int pid, int fd, const char *content, const char *node)
 {
 	char path[PATH_BYTES], link[2 * PATH_BYTES];
 
@@ -77,8 +79,13 @@ static void put_client(int pid, int fd, const char *content)
 	mkdir(link, 0755);
 	snprintf(link, sizeof(link), "%s/proc/%d/fd/%d", root, pid, fd);
 	unlink(link);
-	if (symlink("/dev/dri/renderD128", link))
+	if (symlink(node, link))
 		abort();
+}
+
+static void put_client(int pid, int fd, const char *content)
+{
+	put_node(pid, fd, content, "/dev/dri/renderD128");
 }
 
 static void put_i915(int pid, int fd, int client, unsigned int render_ns)
@@ -157,6 +164,19 @@ static struct seen take_sample(void)
 		seen.states |= block.states;
 	}
 	perfctr_cursor_advance(cursor, 1);
+	return seen;
+}
+
+/* The sample that finds new clients: a search for them comes after a pause. */
+static struct seen take_sample_with(uint32_t valid, uint64_t value)
+{
+	struct seen seen = take_sample();
+
+	for (unsigned int n = 0; n < 1000 && (seen.valid != valid || seen.values[0] != value);
+	     n++) {
+		usleep(10000);
+		seen = take_sample();
+	}
 	return seen;
 }
 
@@ -357,4 +377,247 @@ TEST_WITH(begin, end_tree, "a driver's switch for engine times is named if it is
 	put("/sys/bus/platform/drivers/panfrost/ffe40000.gpu/profiling", "1\n");
 	start("drm/panfrost:curfreq-fragment/,drm/panfrost:resident-memory/", 2);
 	EQUAL(take_sample().values[2], 36496ull << 10);
+}
+
+TEST_WITH(begin, end_tree, "the clock of an engine goes on while clients come and go")
+{
+	uint64_t cycles = 0, total = 0;
+	struct seen seen;
+
+	put_xe(100, 1, 0, 1000000);
+	start("drm/xe@0000:03:00.0:cycles-rcs/,drm/xe@0000:03:00.0:total-cycles-rcs/", 2);
+	for (unsigned int n = 1; n <= 3; n++) {
+		char path[32];
+
+		put_xe(99 + (int)n, (int)n, 1000, 1000000 + 1000 * n);
+		seen = take_sample();
+		cycles += seen.values[0];
+		total += seen.values[1];
+		snprintf(path, sizeof(path), "/proc/%u", 99 + n);
+		drop(path);
+		put_xe(100 + (int)n, (int)n + 1, 0, 1000000 + 1000 * n);
+	}
+	EQUAL(cycles, 3000);
+	EQUAL(total, 3000);
+	/* without a client nobody shows the clock; the next one shows how far it went */
+	drop("/proc/103");
+	EQUAL(take_sample().valid, 1);
+	put_xe(104, 5, 10, 1005000);
+	seen = take_sample_with(3, 10);
+	EQUAL(seen.valid, 3);
+	EQUAL(seen.values[0], 10);
+	EQUAL(seen.values[1], 2000);
+	/* it starts again */
+	put_xe(104, 5, 10, 100);
+	EQUAL(take_sample().values[1], 0);
+	put_xe(104, 5, 10, 400);
+	EQUAL(take_sample().values[1], 300);
+}
+
+TEST_WITH(begin, end_tree, "an id of a client that ended may be another client's")
+{
+	put_i915(100, 3, 7, 5000);
+	start(I915 "engine-render/", 1);
+	put_i915(100, 3, 7, 5100);
+	EQUAL(take_sample().values[0], 100);
+	drop("/proc/100");
+	put_i915(101, 3, 7, 40);
+	EQUAL(take_sample().values[0], 40);
+	drop("/proc/101");
+	EQUAL(take_sample().values[0], 0);
+	put_i915(102, 3, 7, 30);
+	EQUAL(take_sample_with(1, 30).values[0], 30);
+}
+
+TEST_WITH(begin, end_tree, "a client that starts again counts on; a dip counts nothing twice")
+{
+	put_i915(100, 3, 7, 4294967000u);
+	start(I915 "engine-render/", 1);
+	/* a 32-bit counter that wraps */
+	put_i915(100, 3, 7, 100);
+	CHECK(take_sample().states & DRM_PERFCTR_STATE_LOST);
+	put_i915(100, 3, 7, 700);
+	EQUAL(take_sample().values[0], 600);
+	put_i915(100, 3, 7, 4294967050u);
+	EQUAL(take_sample().values[0], 0);
+	/* a little lower: the document asks to wait */
+	put_i915(100, 3, 7, 4294967000u);
+	EQUAL(take_sample().values[0], 0);
+	put_i915(100, 3, 7, 4294967040u);
+	EQUAL(take_sample().values[0], 0);
+	put_i915(100, 3, 7, 4294967060u);
+	EQUAL(take_sample().values[0], 10);
+}
+
+TEST_WITH(begin, end_tree, "pid= counts a client that several processes share, and its clock")
+{
+	struct seen seen;
+
+	put_xe(100, 1, 10, 1000);
+	put_xe(101, 1, 10, 1000);
+	put_xe(102, 2, 10, 1000);
+	start("drm/xe@0000:03:00.0:cycles-rcs,pid=101/,"
+	      "drm/xe@0000:03:00.0:total-cycles-rcs,pid=101/",
+	      2);
+	put_xe(100, 1, 60, 1200);
+	put_xe(101, 1, 60, 1200);
+	put_xe(102, 2, 90, 1201);
+	seen = take_sample();
+	EQUAL(seen.values[0], 50);
+	EQUAL(seen.values[1], 201);
+}
+
+/* the time of a class of engines is that of all; its share is that of one */
+TEST_WITH(begin, end_tree, "the factor of an event divides by the engines of its class")
+{
+	const struct perfctr_block block = { .type = DRM_PERFCTR_BLOCK_GENERIC_PMU, .index = 0 };
+	char unit[16];
+	double scale;
+
+	put_i915(100, 3, 7, 1000);
+	EQUAL(perfctr_selection_add(selection, I915 "engine-video/," I915 "engine-render/"), 2);
+	perfctr_counter_unit(selection, &block, 0, unit, sizeof(unit), &scale);
+	CHECK(scale == 0.5);
+	perfctr_counter_unit(selection, &(struct perfctr_block){ .type = block.type, .index = 1 },
+			     0, unit, sizeof(unit), &scale);
+	CHECK(scale == 1);
+}
+
+static void put_panthor(unsigned int cycles, unsigned int ns)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "drm-driver:\tpanthor\ndrm-client-id:\t3\ndrm-engine-panthor:\t%u ns\n"
+		 "drm-cycles-panthor:\t%u\ndrm-maxfreq-panthor:\t1000000000 Hz\n",
+		 ns, cycles);
+	put_client(100, 3, text);
+}
+
+#define PANTHOR_SWITCH "/sys/bus/platform/drivers/panthor/fb000000.gpu/profiling"
+
+TEST_WITH(begin, end_tree, "panthor's switch has a bit for cycles and one for time")
+{
+	put_panthor(0, 0);
+	put_i915(101, 3, 7, 1000);
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_selection_add(selection, "drm/panthor:engine-panthor/"), 1);
+	for (const char *bits = "01"; *bits; bits++) {
+		const char text[] = { *bits, '\n', '\0' };
+
+		put(PANTHOR_SWITCH, text);
+		EQUAL(perfctr_session_new(selection, NULL, &session), -EOPNOTSUPP);
+		HAS_TEXT(perfctr_ctx_error(ctx), "echo 3 | sudo tee " PANTHOR_SWITCH);
+	}
+	put(PANTHOR_SWITCH, "2\n");
+	start(I915 "engine-render/", 1);
+	put_panthor(0, 70);
+	EQUAL(take_sample().values[0], 70);
+	/* somebody turns it off: the value stands still, and nobody measures it */
+	put(PANTHOR_SWITCH, "1\n");
+	EQUAL(take_sample().valid, 2);
+}
+
+TEST_WITH(begin, end_tree, "another driver's switch is no reason to refuse an event")
+{
+	put_panthor(0, 0);
+	put_i915(101, 3, 7, 1000);
+	put(PANTHOR_SWITCH, "0\n");
+	start(I915 "engine-render/", 1);
+	put_i915(101, 3, 7, 1200);
+	EQUAL(take_sample().values[0], 200);
+}
+
+/* 20 KB: more than the text of any driver today */
+TEST_WITH(begin, end_tree, "a DRM file is known by its text, of whatever node and length")
+{
+	static char text[20000];
+	struct seen seen;
+	size_t used;
+
+	put_node(55, 4,
+		 "pos:\t0\ndrm-driver:\tamdxdna_accel_driver\ndrm-client-id:\t76\n"
+		 "drm-pdev:\t0000:c5:00.1\ndrm-engine-npu-amdxdna:\t5 ns\n",
+		 "/dev/accel/accel0");
+	used = (size_t)snprintf(text, sizeof(text),
+				"drm-driver:\tamdgpu\ndrm-client-id:\t5\n"
+				"drm-pdev:\t0000:08:00.0\n");
+	for (unsigned int n = 0; used < sizeof(text) - 100; n++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "drm-total-region%u:\t%u KiB\n", n, n);
+	snprintf(text + used, sizeof(text) - used,
+		 "drm-memory-vram:\t2 GiB\ndrm-memory-gtt:\t2 pages\n");
+	put_node(60, 4, text, "/dev/gpu0");
+	put_node(61, 4, "drm-driver:\ti915\ndrm-client-id:\t1\n", "socket:[123]");
+	start("drm/amdxdna*:engine-npu-amdxdna/,drm/amdgpu*:memory-vram/", 2);
+	seen = take_sample();
+	EQUAL(seen.values[0], 0);
+	EQUAL(seen.values[1], 2ull << 30);
+	/* a value with an unknown unit is none */
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_selection_add(selection, "drm/amdgpu*:memory-gtt/"), -ENOENT);
+	EQUAL(perfctr_selection_add(selection, "drm/i915:*/"), -ENOENT);
+}
+
+TEST_WITH(begin, end_tree, "energy that reads low for a while counts what was used at most")
+{
+	static const char energy[] = "/sys/class/hwmon/hwmon7/energy1_input";
+	uint64_t sum = 0;
+	struct seen seen;
+
+	put("/sys/class/hwmon/hwmon7/name", "xe\n");
+	put(energy, "22543283000000\n");
+	start("hwmon/hwmon7-xe:*/", 1);
+	put(energy, "200000000\n");
+	seen = take_sample();
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	sum += seen.values[0];
+	put(energy, "200000300\n");
+	sum += take_sample().values[0];
+	put(energy, "22543300000000\n");
+	sum += take_sample().values[0];
+	EQUAL(sum, 17000000);
+	put(energy, "22543301000000\n");
+	EQUAL(take_sample().values[0], 1000000);
+}
+
+/* numbers of hwmon are those of the order of probing */
+TEST_WITH(begin, end_tree, "a sensor that comes back under another number is read again")
+{
+	char link[PATH_BYTES];
+
+	put("/sys/devices/pci0/a/hwmon/hwmon3/name", "xe\n");
+	put("/sys/devices/pci0/a/hwmon/hwmon3/temp1_input", "41000\n");
+	put("/sys/class/hwmon/.", "");
+	snprintf(link, sizeof(link), "%s/sys/class/hwmon/hwmon3", root);
+	if (symlink("../../devices/pci0/a/hwmon/hwmon3", link))
+		abort();
+	start("hwmon/hwmon3-xe:temp1_input/", 1);
+	EQUAL(take_sample().values[0], 41000);
+	unlink(link);
+	drop("/sys/devices/pci0/a");
+	put("/sys/devices/pci0/a/hwmon/hwmon4/name", "xe\n");
+	put("/sys/devices/pci0/a/hwmon/hwmon4/temp1_input", "42000\n");
+	put("/sys/devices/usb/b/hwmon/hwmon3/name", "xe\n");
+	put("/sys/devices/usb/b/hwmon/hwmon3/temp1_input", "1000\n");
+	if (symlink("../../devices/usb/b/hwmon/hwmon3", link))
+		abort();
+	/* its number is another device's */
+	EQUAL(take_sample().valid, 0);
+	snprintf(link, sizeof(link), "%s/sys/class/hwmon/hwmon4", root);
+	if (symlink("../../devices/pci0/a/hwmon/hwmon4", link))
+		abort();
+	EQUAL(take_sample().values[0], 42000);
+}
+
+TEST_WITH(begin, end_tree, "reading the sensors of a GPU does not wake it")
+{
+	put("/sys/class/hwmon/hwmon7/name", "xe\n");
+	put("/sys/class/hwmon/hwmon7/temp1_input", "41000\n");
+	put("/sys/class/hwmon/hwmon7/device/drm/card0/dev", "226:0\n");
+	put("/sys/class/hwmon/hwmon7/device/power/runtime_status", "suspended\n");
+	start("hwmon/hwmon7-xe:*/", 1);
+	EQUAL(take_sample().valid, 0);
+	put("/sys/class/hwmon/hwmon7/device/power/runtime_status", "active\n");
+	EQUAL(take_sample().valid, 1);
 }

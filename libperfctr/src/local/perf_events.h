@@ -27,13 +27,7 @@ struct local_counter {
 	uint64_t enabled_ns, asleep_ns;
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	char cpus_path[PATH_BYTES]; /* sysfs file with the PMU's CPUs */
-	/*
-	 * readings.c: a value at the time of the sample, not a count; the largest of all clients,
-	 * not the sum; it was read; its file, empty for DRM clients, and the factor to its unit
-	 */
-	bool is_level, largest, has_value;
-	unsigned int factor;
-	char path[PATH_BYTES];
+	bool is_level; /* readings.c: a value at the time of the sample, signed, not a count */
 };
 
 struct local_file;

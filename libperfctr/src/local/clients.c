@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+/*
+ * DRM clients of a session. A client may have several files and processes, and counts once. The
+ * clock of an engine is the same for all clients: it is the engine's, so it goes on while clients
+ * come and go. The time of a client that ends is lost from the last reading on; the sample says so
+ * by lost_ns. A search for new clients takes at most a fiftieth of the time.
+ */
+#include "clients.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_LOOK_NS = 10000000 };
+
+/* a DRM client, by all its files */
+struct client {
+	char *key; /* "i915@0000:00:02.0#7" */
+	char path[64]; /* of the text of one of its files */
+	long pid; /* of that file */
+	/* in this search: it was found, for the first time; it ended */
+	bool seen, is_new, gone;
+	uint64_t read_ns;
+	/* of each counter */
+	struct {
+		struct meter meter; /* of a level only the last value */
+		bool of_pid; /* the client belongs to the counter's process */
+	} values[];
+};
+
+uint64_t perfctr_hash(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	while (*text)
+		h = (h ^ (unsigned char)*text++) * 0x100000001b3;
+	return h;
+}
+
+int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int config, long pid)
+{
+	struct drm_counter *counters =
+		realloc(clients->counters, (clients->counter_count + 1) * sizeof(*counters));
+
+	if (!counters)
+		return -ENOMEM;
+	clients->counters = counters;
+	counters[clients->counter_count++] =
+		(struct drm_counter){ .name = name, .config = config, .pid = pid };
+	return 0;
+}
+
+/* --- one client --------------------------------------------------------------------- */
+
+/* The first value of a client: all of it counts if it did it since START. */
+static void begin(const struct drm_clients *clients, const struct drm_counter *counter,
+		  const struct client *client, struct meter *meter, uint64_t value)
+{
+	/* drivers leave out the time of an engine as long as it is zero */
+	bool whole = client->is_new || (counter->config == DRM_TIME && !counter->pid);
+
+	meter_begin(meter, clients->started && whole ? 0 : value);
+}
+
+static void take_value(struct drm_clients *clients, struct client *client,
+		       const struct drm_file *file, const struct drm_value *value)
+{
+	const uint64_t name = perfctr_hash(value->name);
+
+	for (size_t n = 0; n < clients->counter_count; n++) {
+		struct drm_counter *c = &clients->counters[n];
+		struct meter *meter = &client->values[n].meter;
+		const bool wanted = !c->pid || client->values[n].of_pid;
+
+		if (c->name != name || c->config != value->config)
+			continue;
+		if (wanted && !c->seen)
+			memcpy(c->driver, file->driver, sizeof(c->driver));
+		c->seen |= wanted;
+		/* the clock of a process's engine is that of the others */
+		if (wanted || c->config == DRM_CLOCK) {
+			c->largest = c->is_here && c->largest > value->value ? c->largest :
+									       value->value;
+			c->is_here = true;
+		}
+		if (!wanted || c->config == DRM_CLOCK)
+			continue;
+		if (drm_is_level(c->config) || !meter->read)
+			begin(clients, c, client, meter, value->value);
+		if (!drm_is_level(c->config))
+			c->lost |= meter_step(meter, value->value);
+		else
+			meter->last = value->value;
+	}
+}
+
+static void take_values(struct drm_clients *clients, struct client *client,
+			const struct drm_file *file, const char *text)
+{
+	struct drm_value value;
+
+	client->read_ns = perfctr_time_raw_ns();
+	while (drm_next_value(file, &text, &value))
+		take_value(clients, client, file, &value);
+}
+
+/* Whether a count of the text is far below the client's: then it is another client's. */
+static bool is_lower(const struct drm_clients *clients, const struct client *client,
+		     const struct drm_file *file, const char *text)
+{
+	struct drm_value value;
+
+	while (drm_next_value(file, &text, &value)) {
+		const uint64_t name = perfctr_hash(value.name);
+
+		for (size_t n = 0; n < clients->counter_count; n++)
+			if (clients->counters[n].name == name && !drm_is_level(value.config) &&
+			    client->values[n].meter.read &&
+			    value.value < client->values[n].meter.last / 2)
+				return true;
+	}
+	return false;
+}
+
+static struct client *add_client(struct drm_clients *clients, const char *key)
+{
+	struct client **list = realloc(clients->list, (clients->count + 1) * sizeof(*list));
+	struct client *c = NULL;
+
+	if (!list)
+		return NULL;
+	clients->list = list;
+	c = calloc(1, sizeof(*c) + clients->counter_count * sizeof(c->values[0]));
+	if (c)
+		c->key = strdup(key);
+	if (!c || !c->key) {
+		free(c);
+		return NULL;
+	}
+	c->is_new = true;
+	list[clients->count++] = c;
+	return c;
+}
+
+/* A client that ended keeps its counts; what it did since its last reading is lost. */
+static void end_client(struct drm_clients *clients, struct client *client, uint64_t now_ns)
+{
+	const uint64_t lost_ns = now_ns - client->read_ns;
+
+	client->gone = true;
+	for (size_t n = 0; n < clients->counter_count; n++) {
+		struct drm_counter *c = &clients->counters[n];
+
+		if (drm_is_level(c->config) || !client->values[n].meter.read)
+			continue;
+		c->lost = true;
+		if (lost_ns > clients->lost_ns)
+			clients->lost_ns = lost_ns;
+	}
+}
+
+/* Drop the states that the last reading found; a file may show fewer now. */
+static void drop_levels(const struct drm_clients *clients, struct client *client)
+{
+	for (size_t n = 0; n < clients->counter_count; n++)
+		if (drm_is_level(clients->counters[n].config))
+			client->values[n].meter.last = 0;
+}
+
+/* --- all of them -------------------------------------------------------------------- */
+
+/* The client of a file. An id may be that of a client that ended. NULL: it is a new one. */
+static struct client *find_client(struct drm_clients *clients, const struct drm_file *file,
+				  const char *text)
+{
+	struct client *found = NULL;
+
+	for (size_t n = 0; n < clients->count; n++)
+		if (!strcmp(clients->list[n]->key, file->client))
+			found = clients->list[n];
+	if (!found || found->seen ||
+	    (found->pid == file->pid && (!found->gone || !is_lower(clients, found, file, text))) ||
+	    (!found->gone && !is_lower(clients, found, file, text)))
+		return found;
+	if (!found->gone)
+		end_client(clients, found, perfctr_time_raw_ns());
+	return NULL;
+}
+
+static int see_client(void *arg, const struct drm_file *file, const char *text)
+{
+	struct drm_clients *clients = arg;
+	struct client *c = find_client(clients, file, text);
+
+	if (!c)
+		c = add_client(clients, file->client);
+	if (!c)
+		return -ENOMEM;
+	for (size_t n = 0; n < clients->counter_count; n++)
+		c->values[n].of_pid |= clients->counters[n].pid == file->pid;
+	if (!c->seen) {
+		c->pid = file->pid;
+		snprintf(c->path, sizeof(c->path), "%s", file->path);
+		drop_levels(clients, c);
+	}
+	c->seen = true;
+	c->gone = false;
+	take_values(clients, c, file, text);
+	return 0;
+}
+
+static bool reread(struct drm_clients *clients, struct client *client)
+{
+	struct drm_file f = { .pid = client->pid };
+	char *text;
+	/* the descriptor may be of another file by now */
+	const bool is_same = drm_file_read(clients->ctx->sys, client->path, &f, &text) &&
+			     !strcmp(f.client, client->key);
+
+	if (is_same) {
+		drop_levels(clients, client);
+		take_values(clients, client, &f, text);
+	}
+	free(text);
+	return is_same;
+}
+
+static void look(struct drm_clients *clients, uint64_t now_ns)
+{
+	uint64_t took_ns;
+
+	for (size_t n = 0; n < clients->count; n++) {
+		clients->list[n]->seen = false;
+		for (size_t i = 0; i < clients->counter_count; i++)
+			clients->list[n]->values[i].of_pid = false;
+	}
+	drm_scan(clients->ctx, see_client, clients);
+	took_ns = perfctr_time_raw_ns() - now_ns;
+	clients->next_look_ns = now_ns + MIN_LOOK_NS + 50 * took_ns;
+	for (size_t n = 0; n < clients->count; n++) {
+		clients->list[n]->is_new = false;
+		if (!clients->list[n]->seen && !clients->list[n]->gone)
+			end_client(clients, clients->list[n], now_ns);
+	}
+}
+
+static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < clients->count; i++) {
+		const struct client *client = clients->list[i];
+		const struct meter *meter = &client->values[n].meter;
+
+		sum += !drm_is_level(c->config) ? meter->total : client->gone ? 0 : meter->last;
+	}
+	if (c->config == DRM_CLOCK && c->is_here && !c->clock.read)
+		meter_begin(&c->clock, c->largest);
+	else if (c->config == DRM_CLOCK && c->is_here)
+		c->lost |= meter_step(&c->clock, c->largest);
+	c->value = c->config == DRM_CLOCK     ? c->clock.total :
+		   c->config == DRM_FREQUENCY ? c->largest :
+						sum;
+	/* of clocks nothing is known without a client; the rest of them is zero then */
+	c->measured = c->seen &&
+		      (c->is_here || (c->config != DRM_CLOCK && c->config != DRM_FREQUENCY));
+	if (c->seen && c->config <= DRM_CYCLES)
+		c->measured &= drm_measures(clients->ctx, c->driver, c->config, NULL, 0);
+}
+
+void drm_clients_read(struct drm_clients *clients, uint64_t now_ns)
+{
+	bool must_look = now_ns >= clients->next_look_ns;
+
+	for (size_t n = 0; n < clients->counter_count; n++) {
+		clients->counters[n].is_here = false;
+		clients->counters[n].largest = 0;
+	}
+	for (size_t n = 0; !must_look && n < clients->count; n++)
+		must_look = !clients->list[n]->gone && !reread(clients, clients->list[n]);
+	if (must_look)
+		look(clients, now_ns);
+	for (size_t n = 0; n < clients->counter_count; n++)
+		finish(clients, &clients->counters[n], n);
+}
+
+static void forget(struct drm_clients *clients)
+{
+	while (clients->count) {
+		struct client *c = clients->list[--clients->count];
+
+		free(c->key);
+		free(c);
+	}
+	for (size_t n = 0; n < clients->counter_count; n++) {
+		clients->counters[n].clock = (struct meter){ 0 };
+		clients->counters[n].seen = clients->counters[n].lost = false;
+	}
+	clients->next_look_ns = 0;
+	clients->started = false;
+}
+
+void drm_clients_start(struct drm_clients *clients)
+{
+	forget(clients);
+	drm_clients_read(clients, perfctr_time_raw_ns());
+	clients->started = true;
+}
+
+void drm_clients_free(struct drm_clients *clients)
+{
+	forget(clients);
+	free(clients->list);
+	free(clients->counters);
+	*clients = (struct drm_clients){ 0 };
+}

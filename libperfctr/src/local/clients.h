@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The DRM clients that a session counts. */
+#pragma once
+
+#include "fdinfo.h"
+#include "meter.h"
+
+struct client;
+
+/* an event of clients */
+struct drm_counter {
+	uint64_t name; /* perfctr_hash() of the event's */
+	unsigned int config; /* DRM_TIME and so on */
+	long pid; /* only clients of this process, 0: of all */
+	/* as of the last reading: count since START, or level */
+	uint64_t value;
+	bool measured;
+	bool lost; /* something may be missing; the user resets it */
+	/* a client had it, of this driver; the clock of an engine, which all clients show */
+	bool seen;
+	char driver[64];
+	struct meter clock;
+	/* the largest value of all clients in this reading, and whether there is one */
+	uint64_t largest;
+	bool is_here;
+};
+
+struct drm_clients {
+	struct perfctr_ctx *ctx;
+	struct drm_counter *counters;
+	size_t counter_count;
+	struct client **list;
+	size_t count;
+	bool started; /* a new client is newer than START */
+	uint64_t next_look_ns;
+	uint64_t lost_ns; /* longest time that ended clients did not show; the user resets it */
+};
+
+uint64_t perfctr_hash(const char *text);
+
+/* Whether values are states instead of counts. */
+static inline bool drm_is_level(unsigned int config)
+{
+	return config >= DRM_MEMORY;
+}
+
+/* Add a counter, before the first reading. Return: 0; -ENOMEM. */
+int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int config, long pid);
+
+/* Begin to count: what clients did before does not count. */
+void drm_clients_start(struct drm_clients *clients);
+
+/* Bring the values of all counters up to date. */
+void drm_clients_read(struct drm_clients *clients, uint64_t now_ns);
+void drm_clients_free(struct drm_clients *clients);

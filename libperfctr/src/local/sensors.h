@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of devices as files of sysfs: sensors (hwmon), clocks (devfreq), state of GPUs (drm). */
+#pragma once
+
+#include "meter.h"
+#include "private.h"
+
+enum {
+	SENSOR_NAME_BYTES = 2 * PATH_BYTES,
+	/* config of the events, as in counters/perf/hwmon.toml: what a value is */
+	HWMON_TEMPERATURE = 0,
+	HWMON_POWER,
+	HWMON_ENERGY,
+	HWMON_FREQUENCY,
+	HWMON_VOLTAGE,
+	HWMON_CURRENT,
+	HWMON_FAN,
+	HWMON_PWM,
+};
+
+struct sensor_rule;
+
+/* a file */
+struct sensor {
+	const struct sensor_rule *rule;
+	char path[PATH_BYTES];
+	/* its device: the target of the link below /sys/class; empty: unknown */
+	char device[PATH_BYTES];
+	struct meter meter; /* of a count */
+};
+
+/* Return: 0; else the walk ends with it. */
+typedef int (*sensor_fn)(void *arg, const struct sensor_rule *rule, const char *name,
+			 const char *path);
+
+/* Call fn for each file of a PMU. */
+int sensors_walk(struct perfctr_ctx *ctx, const char *pmu, sensor_fn fn, void *arg);
+
+/* What the file of a rule has, as config of its PMU. */
+unsigned int sensor_config(const struct sensor_rule *rule);
+
+/* Unit and factor to it of a PMU's values. Return: NULL: as the kernel has them. */
+const char *sensor_unit(const char *pmu, unsigned int config, double *scale);
+
+/* What a person calls it, "Package id 0"; empty: it has no such name. */
+void sensor_label(const struct perfctr_sys *sys, const char *path, char *text, size_t size);
+
+void sensor_open(const struct perfctr_sys *sys, struct sensor *s, const struct sensor_rule *rule,
+		 const char *path);
+
+/*
+ * Read a value, which may be negative. A GPU that sleeps is not read: that would wake it. A device
+ * that came back under another number is found again.
+ * Return: 0; -EAGAIN it sleeps; -ENODEV it is gone; another negative errno.
+ */
+int sensor_read(struct perfctr_ctx *ctx, struct sensor *s, const char *pmu, int64_t *value);
