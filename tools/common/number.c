@@ -112,6 +112,28 @@ char *number_group(uint64_t value, char *text, size_t size)
 	return text;
 }
 
+/* Write a minus if there is one. Return: its bytes. */
+static size_t write_sign(int64_t value, char *text, size_t size)
+{
+	if (value >= 0 || size < 2)
+		return 0;
+	*text = '-';
+	return 1;
+}
+
+static uint64_t without_sign(int64_t value)
+{
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+char *number_group_signed(int64_t value, char *text, size_t size)
+{
+	const size_t sign = write_sign(value, text, size);
+
+	number_group(without_sign(value), text + sign, size - sign);
+	return text;
+}
+
 static char *shorten(double value, bool is_time, char *text, size_t size)
 {
 	static const char *const large[] = { "", "k", "M", "G", "T", "P", "E" };
@@ -180,5 +202,13 @@ char *number_scaled(uint64_t value, double scale, char *text, size_t size)
 	}
 	/* a long double holds 64 bits, and the other factors are powers of two */
 	snprintf(text, size, "%.21Lg", (long double)value * scale);
+	return text;
+}
+
+char *number_scaled_signed(int64_t value, double scale, char *text, size_t size)
+{
+	const size_t sign = write_sign(value, text, size);
+
+	number_scaled(without_sign(value), scale, text + sign, size - sign);
 	return text;
 }

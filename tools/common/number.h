@@ -27,6 +27,9 @@ int number_parse_time(const char *text, uint64_t unit_ns, uint64_t *value_ns);
  */
 char *number_group(uint64_t value, char *text, size_t size);
 
+/* The same of a number that may be negative. */
+char *number_group_signed(int64_t value, char *text, size_t size);
+
 /*
  * Write a number with four digits and a prefix of 1000: "12.35 M". A blank follows the digits even
  * without a prefix, so that a unit can be appended.
@@ -46,3 +49,6 @@ char *number_seconds(double value, char *text, size_t size);
  * Return: @text.
  */
 char *number_scaled(uint64_t value, double scale, char *text, size_t size);
+
+/* The same of a number that may be negative; 49 bytes are enough. */
+char *number_scaled_signed(int64_t value, double scale, char *text, size_t size);

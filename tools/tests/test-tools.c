@@ -123,6 +123,10 @@ TEST("scaled numbers and labels for Prometheus are exact")
 	EQUAL_TEXT(number_scaled(UINT64_MAX, 1, text, sizeof(text)), "18446744073709551615");
 	EQUAL_TEXT(number_scaled(UINT64_MAX, 1e-9, text, sizeof(text)), "18446744073.709551615");
 	EQUAL_TEXT(number_scaled(5, 1e-9, text, sizeof(text)), "0.000000005");
+	EQUAL_TEXT(number_scaled_signed(-11810, 1e-3, text, sizeof(text)), "-11.810");
+	EQUAL_TEXT(number_scaled_signed(INT64_MIN, 1, text, sizeof(text)), "-9223372036854775808");
+	EQUAL_TEXT(number_group_signed(-1234567, text, sizeof(text)), "-1,234,567");
+	EQUAL_TEXT(number_group_signed(999, text, sizeof(text)), "999");
 	EQUAL_TEXT(number_scaled(9007199254740993, 1e-6, text, sizeof(text)), "9007199254.740993");
 	/* units of RAPL's energy and of a memory controller's traffic, in 2^20 bytes */
 	EQUAL_TEXT(number_scaled(3, 0x1p-32, text, sizeof(text)), "6.98491930961608886719e-10");

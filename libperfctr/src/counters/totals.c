@@ -234,22 +234,29 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 		b->info.cpu = -1;
 }
 
+/* Levels are signed. */
+static bool is_less(uint64_t a, uint64_t b, bool is_level)
+{
+	return is_level ? (int64_t)a < (int64_t)b : a < b;
+}
+
 static void fold_counter(struct totals_counter *c)
 {
 	struct perfctr_total *t = &c->total;
+	const bool is_level = t->desc && t->desc->kind == PERFCTR_KIND_LEVEL;
 
 	if (c->pending.measured) {
-		if (!t->measured || c->pending.value < t->min)
+		if (!t->measured || is_less(c->pending.value, t->min, is_level))
 			t->min = c->pending.value;
-		if (c->pending.value > t->max)
+		if (!t->measured || is_less(t->max, c->pending.value, is_level))
 			t->max = c->pending.value;
 		t->last = c->pending.value;
 		t->measured++;
-		if (t->desc && t->desc->kind == PERFCTR_KIND_LEVEL)
+		if (is_level)
 			t->sum = c->pending.value;
 		else if (__builtin_add_overflow(t->sum, c->pending.value, &t->sum))
 			t->overflow = 1;
-		t->overflow |= c->pending.overflow;
+		t->overflow |= c->pending.overflow && !is_level;
 	}
 	t->missed += c->pending.missed;
 	t->running_ns += c->pending.running_ns;

@@ -319,16 +319,18 @@ static char *difference_text(const struct change *c, char *text, size_t size)
 	const struct row *a = c->sides[0].line ? c->sides[0].line->row : NULL;
 	const struct row *b = c->sides[1].line ? c->sides[1].line->row : NULL;
 	char number[32];
+	bool is_more;
 
 	*text = '\0';
 	if (!a || !b || a->metric || !(a->flags & b->flags & PERFCTR_VALUE_INTEGER))
 		return text;
+	is_more = row_is_level(a) ? (int64_t)b->value > (int64_t)a->value : b->value > a->value;
 	snprintf(text, size, "%s%s",
 		 b->value == a->value ? "" :
-		 b->value > a->value  ? "+" :
+		 is_more	      ? "+" :
 					"-",
-		 number_group(b->value > a->value ? b->value - a->value : a->value - b->value,
-			      number, sizeof(number)));
+		 number_group(is_more ? b->value - a->value : a->value - b->value, number,
+			      sizeof(number)));
 	return text;
 }
 
@@ -487,7 +489,7 @@ static struct json_object *side_json(const struct side *side)
 		return NULL;
 	row = side->line->row;
 	o = json_object_new_object();
-	json_add_known(o, "value", !row->metric && row->state == PERFCTR_VALUE_OK, row->value);
+	json_add(o, "value", rows_json_value(row));
 	json_add_double(o, "number", side->number);
 	json_add_text(o, "state", perfctr_value_state_text(row->state));
 	json_add_bool(o, "estimated", row->flags & PERFCTR_VALUE_ESTIMATED);

@@ -75,7 +75,7 @@ static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 		text_put(&e->text, before);
 		text_put(&e->text, e->names[n]);
 		if (item->is_measured && !is_metric)
-			text_u64(&e->text, item->count);
+			text_value(&e->text, e->values.lines[n].row, item->count);
 		text_put(&e->text, ",");
 		if (item->is_measured && is_metric && isfinite(item->number))
 			text_double(&e->text, item->number);

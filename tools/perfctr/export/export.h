@@ -24,6 +24,8 @@ void text_flush(struct text *text);
 /* Append bytes. */
 void text_add(struct text *text, const char *bytes, size_t size);
 void text_u64(struct text *text, uint64_t value);
+/* a value of a row: signed if it is a level */
+void text_value(struct text *text, const struct row *row, uint64_t value);
 /* Append a finite number as json_add_double() writes it: the fewest digits that read back as it. */
 void text_double(struct text *text, double value);
 

@@ -100,7 +100,7 @@ static void add_values(struct export *e, bool of_metrics)
 		else if (of_metrics)
 			text_double(&e->text, item->number);
 		else
-			text_u64(&e->text, item->count);
+			text_value(&e->text, line->row, item->count);
 	}
 }
 

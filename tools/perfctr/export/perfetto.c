@@ -364,13 +364,14 @@ static int write_value(struct export *e, size_t line, uint64_t time_ns)
 	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
 	struct track *track = &((struct perfetto *)e->state)->tracks[line];
 	bool is_count = e->counts && !e->values.lines[line].row->metric;
-	double number = is_count ? (double)item->count : item->number * track->scale;
+	const struct row *row = e->values.lines[line].row;
+	double number = is_count ? row_number(row, item->count) : item->number * track->scale;
 
 	if (!item->is_measured || !isfinite(number))
 		number = 0;
 	if (is_count) {
 		/* the trace's integers are signed */
-		event.has_counter_value = item->count <= INT64_MAX;
+		event.has_counter_value = item->count <= INT64_MAX || row_is_level(row);
 		event.counter_value = (int64_t)item->count;
 		event.has_double_counter_value = !event.has_counter_value;
 		event.double_counter_value = number;

@@ -55,6 +55,15 @@ void text_u64(struct text *text, uint64_t value)
 	text_add(text, start, (size_t)(end - start));
 }
 
+void text_value(struct text *text, const struct row *row, uint64_t value)
+{
+	const bool is_negative = row_is_level(row) && (int64_t)value < 0;
+
+	if (is_negative)
+		text_put(text, "-");
+	text_u64(text, is_negative ? -value : value);
+}
+
 /*
  * The fewest digits, at least 15, that read back as the value: integer * 10^-places, by exact
  * arithmetic, rounded to even as printf() does.

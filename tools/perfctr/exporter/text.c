@@ -18,7 +18,7 @@ struct series {
 	const char *help;
 	enum kind kind;
 	char *labels;
-	char value[48];
+	char value[56];
 };
 
 struct list {
@@ -38,11 +38,12 @@ static const struct base_unit {
 	{ "J", "joules", 1 },	    { "Joules", "joules", 1 }, { "uJ", "joules", 1e-6 },
 	{ "W", "watts", 1 },	    { "uW", "watts", 1e-6 },   { "V", "volts", 1 },
 	{ "mV", "volts", 1e-3 },    { "degC", "celsius", 1 },  { "mdegC", "celsius", 1e-3 },
+	{ "A", "amperes", 1 },	    { "mA", "amperes", 1e-3 }, { "RPM", "rpm", 1 },
 };
 
 static bool is_gauge(const struct row *row)
 {
-	return row->metric || (row->desc && row->desc->kind == PERFCTR_KIND_LEVEL);
+	return row->metric || row_is_level(row);
 }
 
 /* Append lower-case letters, digits and underscores to the family. */
@@ -177,6 +178,9 @@ static bool add_row(struct list *list, const struct source *source, const struct
 	scale = append_unit(s, row->unit);
 	if (row->metric)
 		snprintf(s->value, sizeof(s->value), "%.15g", row->number * scale);
+	else if (row_is_level(row))
+		number_scaled_signed((int64_t)row->value, row->scale * scale, s->value,
+				     sizeof(s->value));
 	else
 		number_scaled(row->value, row->scale * scale, s->value, sizeof(s->value));
 	if (row->metric || !(row->flags & PERFCTR_VALUE_ESTIMATED))

@@ -112,6 +112,8 @@ char *describe_value(const struct row *row, char *text, size_t size)
 		snprintf(text, size, "%.2f", row->number);
 	else if (row->flags & PERFCTR_VALUE_ESTIMATED && row->number >= 0 && row->number < 1.8e19)
 		number_group((uint64_t)llround(row->number), text, size);
+	else if (row_is_level(row))
+		number_group_signed((int64_t)row->value, text, size);
 	else
 		number_group(row->value, text, size);
 	if (*text && text[strlen(text) - 1] == ' ')
@@ -124,7 +126,7 @@ char *describe_rate_unit(const struct row *row, bool of_shares, char *text, size
 	double scale;
 	const char *unit = row_rate_unit(row, &scale);
 
-	if (row->metric || (row->desc && row->desc->kind == PERFCTR_KIND_LEVEL))
+	if (row->metric || row_is_level(row))
 		snprintf(text, size, "%s", row->unit);
 	else if (of_shares && scale != 1)
 		snprintf(text, size, "%s", unit);

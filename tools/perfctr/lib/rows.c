@@ -77,7 +77,6 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 static void fill_value(struct row *row, const struct perfctr_total *total)
 {
 	const struct perfctr_totals_block_info *info = row->info;
-	bool is_level = total->desc && total->desc->kind == PERFCTR_KIND_LEVEL;
 
 	row->value = total->sum;
 	row->measured = total->measured;
@@ -92,7 +91,7 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 		row->state = PERFCTR_VALUE_OVERFLOW;
 		return;
 	}
-	row->number = (double)total->sum * row->scale;
+	row->number = row_number(row, total->sum) * row->scale;
 	if (info->states & DRM_PERFCTR_STATE_MULTIPLEXED && info->time_enabled &&
 	    total->running_ns < info->time_enabled) {
 		row->running_ratio = (double)total->running_ns / (double)info->time_enabled;
@@ -105,7 +104,7 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 	} else if (row->scale == 1) {
 		row->flags |= PERFCTR_VALUE_INTEGER;
 	}
-	if (!is_level && info->elapsed_ns)
+	if (!row_is_level(row) && info->elapsed_ns)
 		row->rate = row->number * 1e9 / (double)info->elapsed_ns;
 }
 

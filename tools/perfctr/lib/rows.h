@@ -28,7 +28,7 @@ struct row {
 	const struct perfctr_totals_block_info *info;
 	uint32_t state; /* enum perfctr_value_state; if not OK there is no value */
 	uint32_t flags; /* enum perfctr_value_flags */
-	uint64_t value; /* exact count; counters only */
+	uint64_t value; /* exact count; counters only; of a level an int64_t */
 	double number; /* value for people: scaled, extrapolated; the result of a metric */
 	double scale; /* factor from @value to @unit, 1 for most */
 	double running_ratio; /* fraction of the time in which a multiplexed counter ran, else 1 */
@@ -73,6 +73,18 @@ int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_s
  */
 char *row_clock_text(const struct row *row, char *text, size_t size);
 
+/* Whether values of a row are states, which are signed and do not add up. */
+static inline bool row_is_level(const struct row *row)
+{
+	return row->desc && row->desc->kind == PERFCTR_KIND_LEVEL;
+}
+
+/* A value of a row, not scaled. */
+static inline double row_number(const struct row *row, uint64_t value)
+{
+	return row_is_level(row) ? (double)(int64_t)value : (double)value;
+}
+
 /*
  * The unit of a row's rate without that of its counts: time per second is a share, "CPUs" or "%".
  * @scale: set to the factor from @rate. Return: "/s" for most.
@@ -114,6 +126,8 @@ struct json_object;
 
 /* An object that the caller owns. A value that was not measured is null, never 0. */
 struct json_object *rows_json_counter(const struct row *row);
+/* The exact value of a counter; null if there is none. */
+struct json_object *rows_json_value(const struct row *row);
 struct json_object *rows_json_metric(const struct row *row);
 /* Totals of a session. */
 struct json_object *rows_json_status(const struct drm_perfctr_status *status);

@@ -31,6 +31,14 @@ static void add_rate(struct json_object *object, const struct row *row)
 	json_add_text(object, "rate_unit", unit);
 }
 
+struct json_object *rows_json_value(const struct row *row)
+{
+	if (row->metric || row->state != PERFCTR_VALUE_OK)
+		return NULL;
+	return row_is_level(row) ? json_object_new_int64((int64_t)row->value) :
+				   json_object_new_uint64(row->value);
+}
+
 struct json_object *rows_json_counter(const struct row *row)
 {
 	struct json_object *c = json_object_new_object();
@@ -59,7 +67,7 @@ struct json_object *rows_json_counter(const struct row *row)
 	json_add_text(c, "kind", rows_kind_name(row->desc));
 	json_add_text(c, "unit", *row->unit ? row->unit : NULL);
 	/* null, never 0, if the counter was not measured */
-	json_add_known(c, "value", ok, row->value);
+	json_add(c, "value", rows_json_value(row));
 	json_add_text(c, "state", perfctr_value_state_text(row->state));
 	if (row->scale != 1) {
 		json_add_double(c, "scale", row->scale);

@@ -25,12 +25,11 @@ static void add_lines(struct values *v, const struct rows *rows, bool is_block)
 {
 	for (size_t n = 0; n < rows->count; n++) {
 		const struct row *row = &rows->rows[n];
-		bool is_level = row->desc && row->desc->kind == PERFCTR_KIND_LEVEL;
 
 		v->lines[v->count++] = (struct values_line){
 			.row = row,
 			.is_block = is_block,
-			.is_rate = !row->metric && !is_level,
+			.is_rate = !row->metric && !row_is_level(row),
 		};
 	}
 }
@@ -218,7 +217,7 @@ static void finish_counters(struct values *v)
 			item->ran_ns = item->end_ns - item->start_ns;
 		/* no time, no rate */
 		if (item->is_measured && !v->lines[n].is_rate)
-			item->number = (double)item->count * row->scale;
+			item->number = row_number(row, item->count) * row->scale;
 		else if (item->is_measured && item->ran_ns)
 			item->number = (double)item->count * 1e9 / (double)item->ran_ns * scale;
 	}

@@ -166,7 +166,7 @@ static void write_row(const struct report *report, const struct timeline_line *l
 	markup_text(out, row->event);
 	fputs("</td>", out);
 	describe_value(row, text, sizeof(text));
-	if (ok && !row->metric && row->flags & PERFCTR_VALUE_INTEGER)
+	if (ok && !row->metric && !row_is_level(row) && row->flags & PERFCTR_VALUE_INTEGER)
 		fprintf(out, "<td class=\"n%s\" data-v=\"%" PRIu64 "\">%s</td>",
 			row->value ? "" : " zero", row->value, text);
 	else if (ok)
@@ -258,12 +258,15 @@ static void write_counts(FILE *out, const struct timeline_line *line, size_t cou
 	fprintf(out, ",\"scale\":%.17g,\"isLevel\":%s,\"count\":[", line->row->scale,
 		line->is_rate ? "false" : "true");
 	for (size_t n = 0; n < count; n++) {
-		const char *quote = line->count[n] > most ? "\"" : "";
+		const bool is_level = !line->is_rate;
+		const char *quote = !is_level && line->count[n] > most ? "\"" : "";
 
 		if (n)
 			fputc(',', out);
 		if (isnan(line->mean[n]) && !line->count[n])
 			fputs("null", out);
+		else if (is_level)
+			fprintf(out, "%" PRId64, (int64_t)line->count[n]);
 		else
 			fprintf(out, "%s%" PRIu64 "%s", quote, line->count[n], quote);
 	}

@@ -84,7 +84,7 @@ static char *cut(char *text, size_t characters)
 
 static bool is_zero(const struct timeline_line *line)
 {
-	return !(line->most > 0) && line->row->state == PERFCTR_VALUE_OK;
+	return !(line->most > 0) && !(line->least < 0) && line->row->state == PERFCTR_VALUE_OK;
 }
 
 static bool is_drawn(const struct picture *p, const struct timeline_line *line)
@@ -249,37 +249,43 @@ static bool next_run(const struct timeline *t, const double *values, size_t *fir
 	return *first < n;
 }
 
-static double y_of(double bottom, double value, double top)
-{
-	double share = value > 0 ? value / top : 0;
+/* what a plot shows: values from @low, which is 0 unless some are negative, to @top */
+struct scale {
+	double bottom, low, top; /* @bottom: y of the lowest value */
+};
 
-	return share > 1 ? bottom - PLOT_HEIGHT : bottom - (PLOT_HEIGHT - 3) * share;
+static double y_of(const struct scale *s, double value)
+{
+	double share = value > s->low ? (value - s->low) / (s->top - s->low) : 0;
+
+	return share > 1 ? s->bottom - PLOT_HEIGHT : s->bottom - (PLOT_HEIGHT - 3) * share;
 }
 
 static void write_steps(const struct picture *p, const double *values, size_t first, size_t last,
-			double bottom, double top)
+			const struct scale *s)
 {
 	const struct timeline *t = p->report->timeline;
 
 	for (size_t n = first; n < last; n++)
 		fprintf(p->out, "%c%.1f %.1fH%.1f", n == first ? 'M' : 'L',
-			x_of(p, t->bins[n].start_ns), y_of(bottom, values[n], top),
+			x_of(p, t->bins[n].start_ns), y_of(s, values[n]),
 			x_of(p, t->bins[n].end_ns));
 }
 
-static void write_area(const struct picture *p, const struct timeline_line *line, double bottom,
-		       double top)
+static void write_area(const struct picture *p, const struct timeline_line *line,
+		       const struct scale *s)
 {
 	const struct timeline *t = p->report->timeline;
 	size_t first = 0, last = 0;
 
 	while (next_run(t, line->max, &first, &last)) {
-		write_steps(p, t->is_exact ? line->mean : line->max, first, last, bottom, top);
+		write_steps(p, t->is_exact ? line->mean : line->max, first, last, s);
 		if (t->is_exact)
-			fprintf(p->out, "V%.1fH%.1fZ", bottom, x_of(p, t->bins[first].start_ns));
+			fprintf(p->out, "V%.1fH%.1fZ", y_of(s, 0),
+				x_of(p, t->bins[first].start_ns));
 		for (size_t n = last; !t->is_exact && n-- > first;)
 			fprintf(p->out, "L%.1f %.1fH%.1f%s", x_of(p, t->bins[n].end_ns),
-				y_of(bottom, line->min[n], top), x_of(p, t->bins[n].start_ns),
+				y_of(s, line->min[n]), x_of(p, t->bins[n].start_ns),
 				n == first ? "Z" : "");
 	}
 }
@@ -287,16 +293,19 @@ static void write_area(const struct picture *p, const struct timeline_line *line
 static void write_curve(const struct picture *p, const struct timeline_line *line, int color)
 {
 	const struct timeline *t = p->report->timeline;
-	const double bottom = p->y + PLOT_HEIGHT, top = report_top(t, line);
+	const double top = report_top(t, line);
+	const struct scale s = { .bottom = p->y + PLOT_HEIGHT,
+				 .low = line->least < 0 ? line->least : 0,
+				 .top = top > 0 ? top : 0 };
 	size_t first = 0, last = 0;
 	char text[200], unit[64], number[32], most[32];
 
 	fprintf(p->out, "<path class=\"%s\" style=\"fill:var(--g%d)\" d=\"",
 		t->is_exact ? "fill" : "area", color);
-	write_area(p, line, bottom, top);
+	write_area(p, line, &s);
 	fprintf(p->out, "\"/><path class=\"mean\" style=\"stroke:var(--g%d)\" d=\"", color);
 	while (next_run(t, line->mean, &first, &last))
-		write_steps(p, line->mean, first, last, bottom, top);
+		write_steps(p, line->mean, first, last, &s);
 	fputs("\"/>", p->out);
 	describe_rate_unit(line->row, true, unit, sizeof(unit));
 	number_short(top, number, sizeof(number));

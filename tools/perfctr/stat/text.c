@@ -121,7 +121,7 @@ static void row_value(struct stat_report *report, const struct row *row,
 	bool runs = report->runs > 1 && stat && stat->runs;
 
 	if (runs && row->state == PERFCTR_VALUE_OK && !row->metric && row->scale == 1)
-		number_group((uint64_t)llround(stat->run_mean), value, size);
+		number_group_signed(llround(stat->run_mean), value, size);
 	else
 		value_text(row, runs ? stat->run_mean : row->number, value, size);
 }
