@@ -23,8 +23,10 @@ struct client {
 	uint64_t read_ns;
 	/* of each counter */
 	struct {
-		struct meter meter; /* of a level only the last value */
-		bool of_pid; /* the client belongs to the counter's process */
+		struct meter meter; /* of a level or clock only the last value */
+		bool is_here; /* the last reading had it */
+		bool of_pid; /* the counter's process has a file of the client */
+		bool lost; /* something may be missing since the last reading */
 	} values[];
 };
 
@@ -70,27 +72,18 @@ static void take_value(struct drm_clients *clients, struct client *client,
 	for (size_t n = 0; n < clients->counter_count; n++) {
 		struct drm_counter *c = &clients->counters[n];
 		struct meter *meter = &client->values[n].meter;
-		const bool wanted = !c->pid || client->values[n].of_pid;
 
 		if (c->name != name || c->config != value->config)
 			continue;
-		if (wanted && !c->seen)
-			memcpy(c->driver, file->driver, sizeof(c->driver));
-		c->seen |= wanted;
-		/* the clock of a process's engine is that of the others */
-		if (wanted || c->config == DRM_CLOCK) {
-			c->largest = c->is_here && c->largest > value->value ? c->largest :
-									       value->value;
-			c->is_here = true;
-		}
-		if (!wanted || c->config == DRM_CLOCK)
-			continue;
-		if (drm_is_level(c->config) || !meter->read)
-			begin(clients, c, client, meter, value->value);
-		if (!drm_is_level(c->config))
-			c->lost |= meter_step(meter, value->value);
-		else
+		memcpy(c->driver, file->driver, sizeof(c->driver));
+		client->values[n].is_here = true;
+		if (!drm_is_count(c->config)) {
 			meter->last = value->value;
+			continue;
+		}
+		if (!meter->read)
+			begin(clients, c, client, meter, value->value);
+		client->values[n].lost |= meter_step(meter, value->value);
 	}
 }
 
@@ -100,6 +93,8 @@ static void take_values(struct drm_clients *clients, struct client *client,
 	struct drm_value value;
 
 	client->read_ns = perfctr_time_raw_ns();
+	for (size_t n = 0; n < clients->counter_count; n++)
+		client->values[n].is_here = false;
 	while (drm_next_value(file, &text, &value))
 		take_value(clients, client, file, &value);
 }
@@ -114,8 +109,7 @@ static bool is_lower(const struct drm_clients *clients, const struct client *cli
 		const uint64_t name = perfctr_hash(value.name);
 
 		for (size_t n = 0; n < clients->counter_count; n++)
-			if (clients->counters[n].name == name && !drm_is_level(value.config) &&
-			    client->values[n].meter.read &&
+			if (clients->counters[n].name == name && client->values[n].meter.read &&
 			    value.value < client->values[n].meter.last / 2)
 				return true;
 	}
@@ -149,22 +143,14 @@ static void end_client(struct drm_clients *clients, struct client *client, uint6
 
 	client->gone = true;
 	for (size_t n = 0; n < clients->counter_count; n++) {
-		struct drm_counter *c = &clients->counters[n];
-
-		if (drm_is_level(c->config) || !client->values[n].meter.read)
+		client->values[n].is_here = false;
+		if (!client->values[n].meter.read ||
+		    (clients->counters[n].pid && !client->values[n].of_pid))
 			continue;
-		c->lost = true;
+		client->values[n].lost = true;
 		if (lost_ns > clients->lost_ns)
 			clients->lost_ns = lost_ns;
 	}
-}
-
-/* Drop the states that the last reading found; a file may show fewer now. */
-static void drop_levels(const struct drm_clients *clients, struct client *client)
-{
-	for (size_t n = 0; n < clients->counter_count; n++)
-		if (drm_is_level(clients->counters[n].config))
-			client->values[n].meter.last = 0;
 }
 
 /* --- all of them -------------------------------------------------------------------- */
@@ -198,11 +184,11 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 		return -ENOMEM;
 	for (size_t n = 0; n < clients->counter_count; n++)
 		c->values[n].of_pid |= clients->counters[n].pid == file->pid;
-	if (!c->seen) {
-		c->pid = file->pid;
-		snprintf(c->path, sizeof(c->path), "%s", file->path);
-		drop_levels(clients, c);
-	}
+	/* its other files have the same values */
+	if (c->seen)
+		return 0;
+	c->pid = file->pid;
+	snprintf(c->path, sizeof(c->path), "%s", file->path);
 	c->seen = true;
 	c->gone = false;
 	take_values(clients, c, file, text);
@@ -217,10 +203,8 @@ static bool reread(struct drm_clients *clients, struct client *client)
 	const bool is_same = drm_file_read(clients->ctx->sys, client->path, &f, &text) &&
 			     !strcmp(f.client, client->key);
 
-	if (is_same) {
-		drop_levels(clients, client);
+	if (is_same)
 		take_values(clients, client, &f, text);
-	}
 	free(text);
 	return is_same;
 }
@@ -229,11 +213,8 @@ static void look(struct drm_clients *clients, uint64_t now_ns)
 {
 	uint64_t took_ns;
 
-	for (size_t n = 0; n < clients->count; n++) {
+	for (size_t n = 0; n < clients->count; n++)
 		clients->list[n]->seen = false;
-		for (size_t i = 0; i < clients->counter_count; i++)
-			clients->list[n]->values[i].of_pid = false;
-	}
 	drm_scan(clients->ctx, see_client, clients);
 	took_ns = perfctr_time_raw_ns() - now_ns;
 	clients->next_look_ns = now_ns + MIN_LOOK_NS + 50 * took_ns;
@@ -244,38 +225,52 @@ static void look(struct drm_clients *clients, uint64_t now_ns)
 	}
 }
 
+/* Add up a counter's clients. */
 static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, largest = 0;
+	bool is_here = false, any_here = false;
 
 	for (size_t i = 0; i < clients->count; i++) {
 		const struct client *client = clients->list[i];
+		const bool wanted = !c->pid || client->values[n].of_pid;
 		const struct meter *meter = &client->values[n].meter;
 
-		sum += !drm_is_level(c->config) ? meter->total : client->gone ? 0 : meter->last;
+		any_here |= client->values[n].is_here;
+		is_here |= wanted && client->values[n].is_here;
+		/* the clock of a process's engine is that of the others */
+		if (client->values[n].is_here && (wanted || c->config == DRM_CLOCK) &&
+		    meter->last > largest)
+			largest = meter->last;
+		if (wanted && drm_is_count(c->config))
+			sum += meter->total;
+		else if (wanted && client->values[n].is_here)
+			sum += meter->last;
+		c->lost |= wanted && client->values[n].lost;
+		clients->list[i]->values[n].lost = false;
 	}
-	if (c->config == DRM_CLOCK && c->is_here && !c->clock.read)
-		meter_begin(&c->clock, c->largest);
-	else if (c->config == DRM_CLOCK && c->is_here)
-		c->lost |= meter_step(&c->clock, c->largest);
+	c->seen |= is_here;
+	if (c->config == DRM_CLOCK && any_here && !c->clock.read)
+		meter_begin(&c->clock, largest);
+	else if (c->config == DRM_CLOCK && any_here)
+		c->lost |= meter_step(&c->clock, largest);
 	c->value = c->config == DRM_CLOCK     ? c->clock.total :
-		   c->config == DRM_FREQUENCY ? c->largest :
+		   c->config == DRM_FREQUENCY ? largest :
 						sum;
 	/* of clocks nothing is known without a client; the rest of them is zero then */
-	c->measured = c->seen &&
-		      (c->is_here || (c->config != DRM_CLOCK && c->config != DRM_FREQUENCY));
-	if (c->seen && c->config <= DRM_CYCLES)
-		c->measured &= drm_measures(clients->ctx, c->driver, c->config, NULL, 0);
+	c->measured = c->seen;
+	if (c->config == DRM_CLOCK)
+		c->measured &= any_here;
+	else if (c->config == DRM_FREQUENCY)
+		c->measured &= is_here;
+	else if (c->seen && drm_is_count(c->config))
+		c->measured = drm_measures(clients->ctx, c->driver, c->config, NULL, 0);
 }
 
 void drm_clients_read(struct drm_clients *clients, uint64_t now_ns)
 {
 	bool must_look = now_ns >= clients->next_look_ns;
 
-	for (size_t n = 0; n < clients->counter_count; n++) {
-		clients->counters[n].is_here = false;
-		clients->counters[n].largest = 0;
-	}
 	for (size_t n = 0; !must_look && n < clients->count; n++)
 		must_look = !clients->list[n]->gone && !reread(clients, clients->list[n]);
 	if (must_look)

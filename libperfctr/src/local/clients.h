@@ -20,9 +20,6 @@ struct drm_counter {
 	bool seen;
 	char driver[64];
 	struct meter clock;
-	/* the largest value of all clients in this reading, and whether there is one */
-	uint64_t largest;
-	bool is_here;
 };
 
 struct drm_clients {
@@ -38,10 +35,10 @@ struct drm_clients {
 
 uint64_t perfctr_hash(const char *text);
 
-/* Whether values are states instead of counts. */
-static inline bool drm_is_level(unsigned int config)
+/* Whether values are counts of clients; a clock is a count of the engine. */
+static inline bool drm_is_count(unsigned int config)
 {
-	return config >= DRM_MEMORY;
+	return config == DRM_TIME || config == DRM_CYCLES;
 }
 
 /* Add a counter, before the first reading. Return: 0; -ENOMEM. */
