@@ -10,9 +10,16 @@
 #include <string.h>
 #include <strings.h>
 
-#define DRI_PATH "/dev/dri"
 #define DRM_CLASS_PATH "/sys/class/drm"
 #define RENDER_NODE "/dev/dri/renderD"
+
+/* folders of nodes, and what sysfs has of them */
+static const struct node_folder {
+	const char *path, *class;
+} node_folders[] = {
+	{ "/dev/dri", DRM_CLASS_PATH },
+	{ "/dev/accel", "/sys/class/accel" },
+};
 
 enum {
 	MAX_ELEMENTS = 65536, /* more than any device has: the driver misunderstood the query */
@@ -315,6 +322,8 @@ struct perfctr_device_list {
 	struct perfctr_ctx *ctx;
 	struct list_entry **entries;
 	size_t count;
+	const struct node_folder *folder; /* that is being listed */
+	bool has_core;
 };
 
 static int find_render_node(void *arg, const char *name)
@@ -337,15 +346,61 @@ static bool has_render_node(struct perfctr_ctx *ctx, const char *card)
 	return found;
 }
 
+/* Whether the kernel has the counter core: without it no DRM node has counters. */
+static bool has_core(struct perfctr_ctx *ctx)
+{
+	char text[8];
+
+	return perfctr_sys_read_text(ctx->sys, PERFCTR_PARANOID_PATH, text, sizeof(text)) > 0;
+}
+
+static bool is_node(struct perfctr_device_list *list, const char *name)
+{
+	if (list->folder != node_folders)
+		return !strncmp(name, "accel", strlen("accel"));
+	return !strncmp(name, "renderD", strlen("renderD")) ||
+	       (!strncmp(name, "card", strlen("card")) && !has_render_node(list->ctx, name));
+}
+
+/* The last part of a link of a node's device in sysfs; empty if there is none. */
+static void read_link(const struct perfctr_device_list *list, const char *name, const char *link,
+		      char *text, size_t size)
+{
+	const struct perfctr_sys *sys = list->ctx->sys;
+	char path[PATH_BYTES], target[PATH_BYTES];
+
+	*text = '\0';
+	snprintf(path, sizeof(path), "%s/%.64s/device/%s", list->folder->class, name, link);
+	if (sys->readlink(sys->data, path, target, sizeof(target)) > 0 && strrchr(target, '/'))
+		snprintf(text, size, "%s", strrchr(target, '/') + 1);
+}
+
+/*
+ * Whether opening a node would wake its device. Drivers of GPUs on PCI resume the device for any
+ * open file; those of a SoC's GPUs, which sleep whenever they have no work, resume it for jobs.
+ * Without the counter core there is no reason to rely on that.
+ */
+static bool would_wake(const struct perfctr_device_list *list, const char *name)
+{
+	char path[PATH_BYTES], text[32];
+
+	snprintf(path, sizeof(path), "%s/%.64s/device/power/runtime_status", list->folder->class,
+		 name);
+	if (perfctr_sys_read_text(list->ctx->sys, path, text, sizeof(text)) <= 0 ||
+	    (strcmp(text, "suspended") && strcmp(text, "suspending")))
+		return false;
+	read_link(list, name, "subsystem", text, sizeof(text));
+	return !list->has_core || !*text || !strcmp(text, "pci");
+}
+
 static int list_add(void *arg, const char *name)
 {
 	struct perfctr_device_list *list = arg;
-	struct perfctr_device *device;
+	struct perfctr_device *device = NULL;
 	struct list_entry **entries;
 	struct list_entry *e;
 
-	if (strncmp(name, "renderD", strlen("renderD")) &&
-	    (strncmp(name, "card", strlen("card")) || has_render_node(list->ctx, name)))
+	if (!is_node(list, name))
 		return 0;
 
 	entries = realloc(list->entries, (list->count + 1) * sizeof(*entries));
@@ -357,12 +412,17 @@ static int list_add(void *arg, const char *name)
 		return -ENOMEM;
 	entries[list->count++] = e;
 
-	snprintf(e->path, sizeof(e->path), DRI_PATH "/%s", name);
+	snprintf(e->path, sizeof(e->path), "%s/%s", list->folder->path, name);
 	e->entry = (struct perfctr_device_entry){
 		.path = e->path,
 		.driver = e->driver,
 		.name = e->name,
 	};
+	if (would_wake(list, name)) {
+		read_link(list, name, "driver", e->driver, sizeof(e->driver));
+		e->entry.error = -EHOSTDOWN;
+		return 0;
+	}
 	e->entry.error = open_path(list->ctx, e->path, &device);
 	if (device)
 		memcpy(e->driver, device->driver, sizeof(e->driver));
@@ -376,21 +436,27 @@ EXPORT int perfctr_device_list_new(struct perfctr_ctx *ctx, struct perfctr_devic
 {
 	struct perfctr_device_list *l = calloc(1, sizeof(*l));
 	int level = ctx->log_level;
-	int error;
+	int error = 0;
 
 	if (!l)
 		return perfctr_no_memory(ctx);
 	atomic_init(&l->refs, 1);
 	l->ctx = perfctr_ctx_ref(ctx);
+	l->has_core = has_core(ctx);
 
 	/* a node without counters is not an error here */
 	if (level < PERFCTR_LOG_DEBUG)
 		ctx->log_level = PERFCTR_LOG_NONE;
-	error = ctx->sys->list(ctx->sys->data, DRI_PATH, list_add, l);
+	for (size_t n = 0; !error && n < ARRAY_SIZE(node_folders); n++) {
+		l->folder = &node_folders[n];
+		error = ctx->sys->list(ctx->sys->data, l->folder->path, list_add, l);
+		error = error == -ENOENT ? 0 : error;
+	}
 	ctx->log_level = level;
-	if (error && error != -ENOENT) {
+	if (error) {
+		perfctr_fail(ctx, error, "%s: %s", l->folder->path, strerror(-error));
 		perfctr_device_list_unref(l);
-		return perfctr_fail(ctx, error, DRI_PATH ": %s", strerror(-error));
+		return error;
 	}
 	*list = l;
 	return 0;
@@ -437,14 +503,6 @@ static int open_local(struct perfctr_ctx *ctx, struct perfctr_device **device)
 						PERFCTR_DEVICE_LOCAL, device);
 }
 
-/* Whether the kernel has the counter core: without it no DRM node has counters. */
-static bool has_core(struct perfctr_ctx *ctx)
-{
-	char text[8];
-
-	return perfctr_sys_read_text(ctx->sys, PERFCTR_PARANOID_PATH, text, sizeof(text)) > 0;
-}
-
 EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 			       struct perfctr_device **device)
 {
@@ -473,7 +531,8 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 
 		if (!entry_is(e, which))
 			continue;
-		if (!e->error)
+		/* a device that was named is wanted even if it sleeps */
+		if (!e->error || (e->error == -EHOSTDOWN && which))
 			error = open_path(ctx, e->path, &d);
 		else if (e->error == -EACCES || e->error == -EPERM || which)
 			denied = e;

@@ -49,6 +49,69 @@ TEST_WITH(begin_fake, end, "gives the reason why nothing opens")
 	CHECK(!device);
 }
 
+/* Return: the entry's error; @driver: its driver. */
+static int list_one(size_t n, char *driver)
+{
+	struct perfctr_device_list *list;
+	const struct perfctr_device_entry *e;
+	int error;
+
+	driver[0] = '\0';
+	if (!EQUAL(perfctr_device_list_new(ctx, &list), 0))
+		return 0;
+	e = perfctr_device_list_get(list, n);
+	strcpy(driver, e ? e->driver : "");
+	error = e ? e->error : 0;
+	perfctr_device_list_unref(list);
+	return error;
+}
+
+TEST_WITH(begin_fake, end, "a GPU that sleeps is opened only by its name")
+{
+	static const char status[] = "/sys/class/drm/renderD128/device/power/runtime_status";
+	static const char subsystem[] = "/sys/class/drm/renderD128/device/subsystem";
+	char driver[32];
+	int opened;
+
+	fake_file(fake, status, "suspended\n");
+	fake_file(fake, subsystem, "link:../../../bus/pci");
+	fake_file(fake, "/sys/class/drm/renderD128/device/driver", "link:../../bus/pci/drivers/xe");
+	for (const char *core = "01"; *core; core++) {
+		if (*core == '1')
+			fake_file(fake, "/proc/sys/dev/perfctr/paranoid", "1\n");
+		opened = fake->calls[FAKE_QUERY];
+		EQUAL(list_one(0, driver), -EHOSTDOWN);
+		EQUAL_TEXT(driver, "xe");
+		EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
+		EQUAL_TEXT(perfctr_device_driver(device), PERFCTR_DEVICE_LOCAL);
+		device = perfctr_device_unref(device);
+		EQUAL(fake->calls[FAKE_QUERY], opened);
+	}
+	EQUAL(perfctr_device_open(ctx, "xe", &device), 0);
+	EQUAL_TEXT(perfctr_device_info(device)->name, "Fake SoC");
+	device = perfctr_device_unref(device);
+	EQUAL(perfctr_device_open(ctx, "renderD128", &device), 0);
+	device = perfctr_device_unref(device);
+	/* a SoC's GPU sleeps between its jobs, and opening it does not wake it */
+	fake_file(fake, subsystem, "link:../../../bus/platform");
+	EQUAL(list_one(0, driver), 0);
+	EQUAL_TEXT(driver, "vsoc");
+	fake_file(fake, subsystem, "link:../../../bus/pci");
+	fake_file(fake, status, "active\n");
+	EQUAL(list_one(0, driver), 0);
+}
+
+TEST_WITH(begin_fake, end, "nodes of accelerators are listed behind those of GPUs")
+{
+	char driver[32];
+
+	fake_file(fake, "/dev/accel/accel0", "node:amdxdna_accel_driver");
+	EQUAL(list_one(1, driver), -ENOTTY);
+	EQUAL_TEXT(driver, "amdxdna_accel_driver");
+	fake_file(fake, "/sys/class/accel/accel0/device/power/runtime_status", "suspended\n");
+	EQUAL(list_one(1, driver), -EHOSTDOWN);
+}
+
 TEST_WITH(begin_fake, end, "panthor reports the width of a Mali GPU's external bus")
 {
 	static const struct {

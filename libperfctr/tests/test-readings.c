@@ -621,3 +621,31 @@ TEST_WITH(begin, end_tree, "reading the sensors of a GPU does not wake it")
 	put("/sys/class/hwmon/hwmon7/device/power/runtime_status", "active\n");
 	EQUAL(take_sample().valid, 1);
 }
+
+/* below 0 degrees, and a rail of -12 V */
+TEST_WITH(begin, end_tree, "values of sensors may be negative, and so may least and largest")
+{
+	static const char *const inputs[] = { "-5000\n", "-7000\n", "-6000\n" };
+	const struct perfctr_total *total;
+	struct perfctr_totals *totals;
+	struct perfctr_sample sample;
+
+	put("/sys/class/hwmon/hwmon0/name", "coretemp\n");
+	put("/sys/class/hwmon/hwmon0/temp1_input", inputs[0]);
+	start("hwmon/hwmon0-coretemp:*/", 1);
+	EQUAL(perfctr_totals_new(ctx, &totals), 0);
+	for (size_t n = 0; n < ARRAY_SIZE(inputs); n++) {
+		put("/sys/class/hwmon/hwmon0/temp1_input", inputs[n]);
+		EQUAL(perfctr_session_sample(session, 0), 0);
+		EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+		EQUAL(perfctr_totals_add(totals, &sample), 0);
+		perfctr_cursor_advance(cursor, 1);
+	}
+	total = perfctr_totals_counter(perfctr_totals_block(totals, 0), 0);
+	EQUAL((int64_t)total->sum, -6000);
+	EQUAL((int64_t)total->min, -7000);
+	EQUAL((int64_t)total->max, -5000);
+	EQUAL(total->measured, 3);
+	EQUAL(total->overflow, 0);
+	perfctr_totals_unref(totals);
+}

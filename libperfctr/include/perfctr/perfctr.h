@@ -142,22 +142,23 @@ const char *perfctr_ctx_error(const struct perfctr_ctx *ctx);
 
 /** struct perfctr_device_entry - a DRM node of the machine */
 struct perfctr_device_entry {
-	const char *path; /* path of the node, for example /dev/dri/renderD128 */
+	const char *path; /* path of the node, /dev/dri/renderD128 or /dev/accel/accel0 */
 	const char *driver; /* name of the kernel driver, empty if unknown */
 	const char *name; /* name of the device or product, empty without counters */
 	/*
 	 * 0 if the device offers counters; -EACCES or -EPERM the node may not be opened; -ENOTTY or
-	 * -EINVAL its driver has no counters; another negative errno
+	 * -EINVAL its driver has no counters; -EHOSTDOWN the device sleeps, and was not opened
+	 * because that would wake it, so whether it has counters is unknown; another negative errno
 	 */
 	int error;
 };
 
 /**
  * perfctr_device_list_new() - list all DRM nodes of the machine
- * @list: set to the list on success, ordered by path
+ * @list: set to the list on success; GPUs first, both by path
  *
- * Render nodes, and primary nodes of devices that have no render node. Nodes
- * without counters are listed too, with the reason.
+ * Render nodes, primary nodes of devices that have no render node, and nodes of accelerators.
+ * Nodes without counters are listed too, with the reason. A GPU that sleeps is not woken.
  *
  * Return: 0 or a negative errno. A machine without DRM gives an empty list.
  */
@@ -188,7 +189,8 @@ const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_
  * perfctr_device_open() - open a device
  * @which: path of a node ("/dev/dri/renderD128"), last part of it ("renderD128"),
  *	   name of a driver ("vsoc"), name of a device, PERFCTR_DEVICE_LOCAL, or NULL for
- *	   the first device that offers counters, or the local device if there is none
+ *	   the first device that is awake and offers counters, or the local device if there
+ *	   is none
  * @device: set to the device on success
  *
  * A session of the local device counts in this process: a thread reads perf events and
@@ -352,7 +354,8 @@ enum perfctr_kind {
 	PERFCTR_KIND_CYCLES = 1, /* cycles of the counter's clock; values add up */
 	PERFCTR_KIND_BYTES = 2, /* bytes; values add up */
 	PERFCTR_KIND_TIME = 3, /* nanoseconds; values add up */
-	PERFCTR_KIND_LEVEL = 4, /* a state at the sample's end; values do not add up */
+	/* a state at the sample's end; values do not add up, and are signed: cast to int64_t */
+	PERFCTR_KIND_LEVEL = 4,
 };
 
 /** enum perfctr_trust - verdict of the validation of a counter */

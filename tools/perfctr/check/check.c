@@ -110,6 +110,7 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 {
 	size_t count = perfctr_device_list_count(list);
 	const char *denied = NULL;
+	bool asleep = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
@@ -117,6 +118,10 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		if (!e->error)
 			say(k, VERDICT_OK, "node", NULL, "%s: %s, driver %s", e->path, e->name,
 			    e->driver);
+		else if (e->error == -EHOSTDOWN && *path)
+			say(k, VERDICT_NOTE, "node", NULL, "%s: %s", e->path,
+			    permission_entry_text(e));
+		asleep |= e->error == -EHOSTDOWN;
 	}
 	if (*path)
 		return EXIT_FINE;
@@ -135,7 +140,9 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		return EXIT_DENIED;
 	}
 	say(k, VERDICT_NOTE, "node", NULL, "%s: perfctr counts this machine's perf PMUs",
-	    count ? "no driver of a DRM node has counters" : "there is no DRM node in /dev/dri");
+	    asleep ? "no driver of a DRM node that is awake has counters" :
+	    count  ? "no driver of a DRM node has counters" :
+		     "there is no DRM node in /dev/dri");
 	*path = PERFCTR_DEVICE_LOCAL;
 	return EXIT_FINE;
 }

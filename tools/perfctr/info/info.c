@@ -384,8 +384,9 @@ static int show_all(struct app *app, struct json_object *array, struct json_obje
 			json_add_text(node, "driver", e->driver);
 			json_add_text(node, "reason", permission_entry_text(e));
 		} else {
-			fprintf(app->out, "%s: %s%s%s: no counters: %s\n", e->path,
+			fprintf(app->out, "%s: %s%s%s: %s%s\n", e->path,
 				*e->driver ? "driver " : "", e->driver, *e->driver ? "" : "unknown",
+				e->error == -EHOSTDOWN ? "" : "no counters: ",
 				permission_entry_text(e));
 		}
 	}

@@ -82,6 +82,24 @@ int device_open_to_look(const struct app *app, const char *which, struct perfctr
 	return open_device(app, which, false, device);
 }
 
+void device_note_sleepers(const struct app *app, const char *which,
+			  const struct perfctr_device *device)
+{
+	struct perfctr_device_list *list;
+
+	if (which || app->via || !device_is_local(device) ||
+	    perfctr_device_list_new(app->ctx, &list))
+		return;
+	for (size_t n = 0; n < perfctr_device_list_count(list); n++) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
+
+		if (e->error == -EHOSTDOWN)
+			app_error(app, "%s%s%s: %s", e->path, *e->driver ? ", driver " : "",
+				  e->driver, permission_entry_text(e));
+	}
+	perfctr_device_list_unref(list);
+}
+
 int device_select(const struct app *app, const struct perfctr_device *device,
 		  struct perfctr_selection *selection, const char *const *events, size_t count)
 {

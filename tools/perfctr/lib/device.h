@@ -30,6 +30,10 @@ bool device_at(const char *place, char *node, size_t size);
 /* Open a device for queries only: by the broker if --via names one or the node cannot be opened. */
 int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
 
+/* If the local device was chosen because no other is awake: say which devices sleep. */
+void device_note_sleepers(const struct app *app, const char *which,
+			  const struct perfctr_device *device);
+
 /*
  * Add the events to the selection, or the defaults if there are none. Return: 0 or an exit status.
  */

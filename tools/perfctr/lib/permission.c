@@ -173,6 +173,11 @@ const char *permission_entry_text(const struct perfctr_device_entry *entry)
 		return "its driver has no counters";
 	case -ENODEV:
 		return "the device is gone";
+	case -EHOSTDOWN:
+		snprintf(denied, sizeof(denied),
+			 "asleep (runtime_status is suspended): -d %s opens it, which wakes it",
+			 strrchr(entry->path, '/') + 1);
+		return denied;
 	default:
 		return strerror(-entry->error);
 	}

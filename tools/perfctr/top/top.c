@@ -641,6 +641,8 @@ int top_run(struct app *app, int argc, char **argv)
 	status = signals_catch(app, &t.signals, more_signals);
 	if (!status)
 		status = device_open(app, t.which, &t.device);
+	if (!status && !t.events.count)
+		device_note_sleepers(app, t.which, t.device);
 	if (!status)
 		status = select_set(&t, t.set, &t.selection);
 	if (!status)
