@@ -351,6 +351,9 @@ TEST_WITH(begin, end_tree, "the list has the keys of all clients once")
 	HAS_TEXT(perfctr_ctx_error(ctx), "did you mean i915@0000:00:02.0:engine-render");
 	put("/proc/102/comm", "Xorg\n");
 	EQUAL(perfctr_selection_add(selection, "drm/*:engine-render,pid=*/"), 2);
+	/* a name does it, too */
+	EQUAL(perfctr_selection_add(selection, I915 "engine-render,pid=*/"), 2);
+	EQUAL(perfctr_selection_request_count(selection), 2);
 	{
 		const struct perfctr_block block = { .type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
 						     .index = 1 };
@@ -648,4 +651,45 @@ TEST_WITH(begin, end_tree, "values of sensors may be negative, and so may least 
 	EQUAL(total->measured, 3);
 	EQUAL(total->overflow, 0);
 	perfctr_totals_unref(totals);
+}
+
+static struct {
+	char titles[256], units[64];
+} listed;
+
+static int note_sensor(void *data, const struct perfctr_pmu_event *event)
+{
+	if (strcmp(event->pmu, "hwmon") != 0)
+		return 0;
+	strcat(strcat(listed.titles, event->title), ";");
+	strcat(strcat(listed.units, event->unit), ";");
+	return 0;
+}
+
+TEST_WITH(begin, end_tree, "sensors have the kernel's names and units of people")
+{
+	static const char *const files[][2] = {
+		{ "name", "amdgpu\n" },	     { "temp1_input", "41000\n" },
+		{ "temp1_label", "edge\n" }, { "power1_average", "15000000\n" },
+		{ "power1_label", "PPT\n" }, { "curr1_input", "-1500\n" },
+		{ "fan1_input", "1200\n" },  { "fan1_label", "CPU\x1b fan\n" },
+		{ "pwm1", "255\n" },	     { "pwm1_enable", "2\n" },
+	};
+	struct seen seen;
+
+	for (size_t n = 0; n < ARRAY_SIZE(files); n++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon0/%s", files[n][0]);
+		put(path, files[n][1]);
+	}
+	memset(&listed, 0, sizeof(listed));
+	EQUAL(perfctr_pmu_events(ctx, note_sensor, NULL), 0);
+	EQUAL_TEXT(listed.titles, "edge;PPT;;CPU? fan;;");
+	EQUAL_TEXT(listed.units, "degC;W;A;RPM;%;");
+	start("hwmon/*/", 5);
+	seen = take_sample();
+	EQUAL((int64_t)seen.values[2], -1500);
+	EQUAL(seen.values[3], 1200);
+	EQUAL(seen.values[4], 255);
 }

@@ -599,6 +599,7 @@ struct perfctr_pmu_event {
 	uint32_t pmu_type; /* type number of the PMU on this machine */
 	uint16_t block_type; /* block type, see perfctr_drm.h */
 	uint16_t index; /* index of the block; no meaning for GENERIC_PMU */
+	const char *title; /* what the kernel calls a sensor, "Package id 0"; else empty */
 };
 
 /**

@@ -479,6 +479,8 @@ static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *t
 
 	memcpy(pattern, terms, length);
 	pattern[length] = '\0';
+	if (!is_glob(pattern) && is_reading(pmu->type) && !strcmp(e.filters, ",pid=*"))
+		return expand_event(&e, pattern);
 	if (!is_glob(pattern) || strchr(pattern, '='))
 		return add_pmu_event(p, pmu, terms, single);
 	return pmu_list_events(p->ctx, pmu, expand_event, &e);

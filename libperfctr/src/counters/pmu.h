@@ -29,6 +29,7 @@ struct pmu_event {
 	int32_t cpu;
 	char unit[16];
 	double scale;
+	char title[64]; /* of a sensor, as the kernel names it; empty for most */
 };
 
 /* All PMUs of the machine, empty without perf events. */

@@ -25,6 +25,7 @@ static int visit_name(struct walk *w, const char *name)
 		.pmu_type = pmu->type,
 		.unit = "",
 		.scale = 1,
+		.title = resolved.title,
 	};
 	char text[PMU_NAME_BYTES + 256];
 	int length;

@@ -219,6 +219,8 @@ int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char
 	event->config1 = s.hash;
 	if (config == DRM_TIME || config == DRM_CYCLES)
 		find_capacity(ctx, s.hash, event);
+	if (config < 0)
+		sensor_label(ctx->sys, s.path, event->title, sizeof(event->title));
 	unit = sensor_unit(pmu->name, (unsigned int)event->config, &event->scale);
 	if (unit)
 		snprintf(event->unit, sizeof(event->unit), "%s", unit);

@@ -158,6 +158,10 @@ void sensor_label(const struct perfctr_sys *sys, const char *path, char *text, s
 		read = perfctr_sys_read_all(sys, label);
 	if (read)
 		snprintf(text, size, "%s", read);
+	/* it may come from a chip, and terminals print it */
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
 	free(read);
 }
 

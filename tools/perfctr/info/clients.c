@@ -13,14 +13,15 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { DRM_MAJOR = 226, LINE_BYTES = 256, NAME_BYTES = 64 };
+enum { DRM_MAJOR = 226, ACCEL_MAJOR = 261, LINE_BYTES = 256, NAME_BYTES = 64 };
 
 /* Path in sysfs that all nodes of a device share; NULL if @node is no DRM node, or is gone. */
 static char *device_of(const struct stat *node)
 {
 	char path[NAME_BYTES];
 
-	if (!S_ISCHR(node->st_mode) || major(node->st_rdev) != DRM_MAJOR)
+	if (!S_ISCHR(node->st_mode) ||
+	    (major(node->st_rdev) != DRM_MAJOR && major(node->st_rdev) != ACCEL_MAJOR))
 		return NULL;
 	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device", major(node->st_rdev),
 		 minor(node->st_rdev));

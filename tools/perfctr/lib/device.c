@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "device.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <perfctr/broker.h>
@@ -144,21 +147,34 @@ int device_select_clients(const struct app *app, struct perfctr_selection *selec
 
 char *device_place(const struct perfctr_device *device)
 {
-	char path[PATH_MAX], link[PATH_MAX + 64], *parent, *place;
+	char path[PATH_MAX], *place = NULL, *node = NULL;
 	const char *name;
+	struct stat st;
+	size_t length;
 
 	if (device_is_local(device))
 		return NULL;
+	/* by its number: the node may have any name */
+	if (!stat(perfctr_device_path(device), &st) && S_ISCHR(st.st_mode)) {
+		snprintf(path, sizeof(path), "/sys/dev/char/%u:%u", major(st.st_rdev),
+			 minor(st.st_rdev));
+		node = realpath(path, NULL);
+	}
 	/* the broker's node may be hidden from this process */
-	if (!realpath(perfctr_device_path(device), path))
-		snprintf(path, sizeof(path), "%s", perfctr_device_path(device));
-	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	snprintf(link, sizeof(link), "/sys/class/drm/%s/device", name);
-	parent = realpath(link, NULL);
-	if (asprintf(&place, "%s/drm/%.*s*", parent ? parent : link,
-		     (int)strcspn(name, "0123456789"), name) < 0)
+	if (!node) {
+		name = strrchr(perfctr_device_path(device), '/');
+		snprintf(path, sizeof(path), "/sys/class/drm/%s",
+			 name ? name + 1 : perfctr_device_path(device));
+		node = realpath(path, NULL);
+	}
+	/* ".../drm/renderD*": the same device may have another number later */
+	name = node ? node : path;
+	length = strlen(name);
+	while (node && length && isdigit((unsigned char)name[length - 1]))
+		length--;
+	if (asprintf(&place, "%.*s%s", (int)length, name, node ? "*" : "") < 0)
 		place = NULL;
-	free(parent);
+	free(node);
 	return place;
 }
 

@@ -210,16 +210,19 @@ static bool is_hidden(const struct lister *l, unsigned int trust)
 
 /* --- counters of the database --------------------------------------------- */
 
-/* @unit: of the value as stat shows it, which may be scaled */
+/* @unit: of the value as stat shows it, which may be scaled; @title: a sensor's, or empty */
 static void show_counter(struct lister *l, const char *text, const struct perfctr_counter_desc *c,
-			 const char *unit, const char *blocks)
+			 const char *unit, const char *blocks, const char *title)
 {
+	char shorter[192];
 	const char *kind = rows_kind_name(c);
 	unsigned int verdict = verdicts_trust(l->verdicts, c);
 	const char *trust = verdicts_trust_name(verdict);
 	struct verdict_note note = { 0 };
 
-	if (!wanted(l, c->product, c->id, text, c->name, c->short_text) || is_hidden(l, verdict))
+	snprintf(shorter, sizeof(shorter), "%s%s%.100s%s", c->short_text, *title ? " (" : "", title,
+		 *title ? ")" : "");
+	if (!wanted(l, c->product, c->id, text, c->name, shorter) || is_hidden(l, verdict))
 		return;
 	if (!verdicts_find(l->verdicts, c, &note))
 		note.definition = c->definition;
@@ -242,8 +245,9 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_text(e, "definition", note.definition);
 		json_add_text(e, "short", c->short_text);
 		json_add_text(e, "long", c->long_text);
+		json_add_text(e, "title", *title ? title : NULL);
 	} else {
-		print_entry(l, text, unit, c->short_text, verdict);
+		print_entry(l, text, unit, shorter, verdict);
 		add_note(l, c);
 		if (l->is_long) {
 			columns_wrap(l->app->out, c->long_text, 0, 6, l->width);
@@ -311,7 +315,7 @@ static void list_counters(struct lister *l, unsigned int set)
 			snprintf(l->heading + strlen(l->heading),
 				 sizeof(l->heading) - strlen(l->heading), " in counter set %u",
 				 set);
-		show_counter(l, text, c, c->unit, blocks);
+		show_counter(l, text, c, c->unit, blocks, "");
 	}
 }
 
@@ -424,7 +428,7 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 	if (event->desc) {
 		size_t before = l->found;
 
-		show_counter(l, event->text, event->desc, event->unit, event->label);
+		show_counter(l, event->text, event->desc, event->unit, event->label, event->title);
 		if (l->found > before && l->is_long && !l->events)
 			print_filters(l, event->block_type);
 		return 0;
