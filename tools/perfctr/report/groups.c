@@ -69,7 +69,7 @@ static int by_value(const void *a, const void *b)
 double report_top(const struct timeline *t, const struct timeline_line *line)
 {
 	const bool is_percent = !strcmp(line->row->unit, "%");
-	double full = is_percent && line->most < 100 ? 100 : line->most;
+	double full = is_percent && line->most < 100 ? 100 : line->most > 0 ? line->most : 0;
 	double *sorted = malloc((t->bin_count + 1) * sizeof(*sorted)), common = 0;
 	size_t count = 0;
 

@@ -706,7 +706,7 @@ function filter() {
 	for (const { line, box } of rows) {
 		const text = `${line.event} ${line.text} ${line.group}`.toLowerCase();
 		const show = (blocks || !line.block) &&
-			(zero || line.most > 0 || line.most === null) &&
+			(zero || line.most > 0 || line.average < 0 || line.most === null) &&
 			words.every((w) => text.includes(w));
 		box.classList.toggle("hidden", !show);
 		shown += show;

@@ -293,10 +293,9 @@ static void write_area(const struct picture *p, const struct timeline_line *line
 static void write_curve(const struct picture *p, const struct timeline_line *line, int color)
 {
 	const struct timeline *t = p->report->timeline;
-	const double top = report_top(t, line);
 	const struct scale s = { .bottom = p->y + PLOT_HEIGHT,
 				 .low = line->least < 0 ? line->least : 0,
-				 .top = top > 0 ? top : 0 };
+				 .top = report_top(t, line) };
 	size_t first = 0, last = 0;
 	char text[200], unit[64], number[32], most[32];
 
@@ -308,10 +307,13 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 		write_steps(p, line->mean, first, last, &s);
 	fputs("\"/>", p->out);
 	describe_rate_unit(line->row, true, unit, sizeof(unit));
-	number_short(top, number, sizeof(number));
-	if (line->most > top)
+	number_short(s.top, number, sizeof(number));
+	if (line->most > s.top)
 		snprintf(text, sizeof(text), "%s%s, peaks to %s%s", number, unit,
 			 number_short(line->most, most, sizeof(most)), unit);
+	else if (s.low < 0)
+		snprintf(text, sizeof(text), "%s%s, down to %s%s", number, unit,
+			 number_short(s.low, most, sizeof(most)), unit);
 	else
 		snprintf(text, sizeof(text), "%s%s", number, unit);
 	write_text(p, PLOT_X + 4, p->y + 10, "quiet small", text);
