@@ -275,38 +275,27 @@ int perfctr_sys_read_text(const struct perfctr_sys *sys, const char *path, char 
 	return (int)length;
 }
 
-char *perfctr_sys_read_all(const struct perfctr_sys *sys, const char *path)
+int perfctr_sys_read_all(const struct perfctr_sys *sys, const char *path, char **text)
 {
-	size_t length = 0, room = 4096;
-	char *text = malloc(room);
-	ssize_t done = -ENOMEM;
-	int fd = sys->open(sys->data, path, O_RDONLY);
+	/* a page, as most files in sysfs */
+	size_t size = 4096;
+	int length;
 
-	while (fd >= 0 && text) {
-		char *more;
+	*text = NULL;
+	do {
+		char *more = realloc(*text, size);
 
-		done = sys->read(sys->data, fd, text + length, room - length - 1);
-		if (done <= 0)
-			break;
-		length += (size_t)done;
-		if (length + 1 < room)
-			continue;
-		room *= 2;
-		more = realloc(text, room);
 		if (!more) {
-			done = -ENOMEM;
+			length = -ENOMEM;
 			break;
 		}
-		text = more;
-	}
-	if (fd >= 0)
-		sys->close(sys->data, fd);
-	if (!text || done) {
-		free(text);
-		return NULL;
-	}
-	while (length && text[length - 1] == '\n')
-		length--;
-	text[length] = '\0';
-	return text;
+		*text = more;
+		length = perfctr_sys_read_text(sys, path, *text, size);
+		size *= 4;
+	} while (length == -EFBIG && size <= SYS_MAX_TEXT_BYTES);
+	if (length >= 0)
+		return length;
+	free(*text);
+	*text = NULL;
+	return length;
 }

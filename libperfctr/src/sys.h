@@ -60,8 +60,12 @@ extern const struct perfctr_sys perfctr_sys_real;
  */
 int perfctr_sys_read_text(const struct perfctr_sys *sys, const char *path, char *text, size_t size);
 
+/* longest text of perfctr_sys_read_all(): a list of all CPUs of the largest machine is far below */
+enum { SYS_MAX_TEXT_BYTES = 1 << 20 };
+
 /*
- * Read a text file of any length, without the line feed at its end.
- * Return: the text, for the caller to free; NULL: it cannot be read, or there is no memory.
+ * Read a whole text file of any sane length, without the line feed at its end.
+ * @text: set to the text, which the caller frees; NULL after a failure.
+ * Return: length; -EFBIG if it is longer than SYS_MAX_TEXT_BYTES; another negative errno.
  */
-char *perfctr_sys_read_all(const struct perfctr_sys *sys, const char *path);
+int perfctr_sys_read_all(const struct perfctr_sys *sys, const char *path, char **text);

@@ -693,3 +693,33 @@ TEST_WITH(begin, end_tree, "sensors have the kernel's names and units of people"
 	EQUAL(seen.values[3], 1200);
 	EQUAL(seen.values[4], 255);
 }
+
+TEST_WITH(begin, end_tree, "what no device can use and no sensor measured is not counted")
+{
+	static const char energy[] = "/sys/class/hwmon/hwmon7/energy1_input";
+	struct seen seen;
+
+	put("/sys/class/hwmon/hwmon7/name", "xe\n");
+	/* low at START, high in between */
+	put(energy, "200\n");
+	put("/sys/class/hwmon/hwmon7/temp1_input", "127000\n");
+	put("/sys/class/hwmon/hwmon7/temp1_fault", "1\n");
+	start("hwmon/hwmon7-xe:energy1_input/,hwmon/hwmon7-xe:temp1_input/", 2);
+	put(energy, "22543283000000\n");
+	seen = take_sample();
+	EQUAL(seen.values[0], 0);
+	EQUAL(seen.valid, 1);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	put(energy, "22543284000000\n");
+	put("/sys/class/hwmon/hwmon7/temp1_fault", "0\n");
+	seen = take_sample();
+	EQUAL(seen.values[0], 1000000);
+	EQUAL(seen.valid, 3);
+	EQUAL(seen.values[1], 127000);
+	put(energy, "9922543284000000\n");
+	EQUAL(take_sample().values[0], 0);
+	put(energy, "22543285000000\n");
+	EQUAL(take_sample().values[0], 0);
+	put(energy, "22543286000000\n");
+	EQUAL(take_sample().values[0], 1000000);
+}

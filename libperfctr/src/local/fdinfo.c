@@ -203,8 +203,7 @@ struct scan {
 bool drm_file_read(const struct perfctr_sys *sys, const char *path, struct drm_file *file,
 		   char **text)
 {
-	*text = perfctr_sys_read_all(sys, path);
-	if (!*text)
+	if (perfctr_sys_read_all(sys, path, text) <= 0)
 		return false;
 	file->path = path;
 	if (strncmp(*text, "drm-", 4) != 0 && !strstr(*text, "\ndrm-"))

@@ -321,7 +321,8 @@ int readings_open(struct perfctr_ctx *ctx, struct perf_events *events,
 	return add_client_event(ctx, events->readings, reading, counter);
 }
 
-static void read_sensor(struct perf_events *events, struct local_counter *c, struct sensor *s)
+static void read_sensor(struct perf_events *events, struct local_counter *c, struct sensor *s,
+			uint64_t now_ns)
 {
 	int64_t value;
 
@@ -333,9 +334,7 @@ static void read_sensor(struct perf_events *events, struct local_counter *c, str
 		c->sum[0] = (uint64_t)value;
 		return;
 	}
-	if (!s->meter.read)
-		meter_begin(&s->meter, (uint64_t)value);
-	if (meter_step(&s->meter, (uint64_t)value))
+	if (sensor_count(s, (uint64_t)value, now_ns))
 		c->states |= DRM_PERFCTR_STATE_LOST;
 	c->sum[0] = s->meter.total;
 }
@@ -370,7 +369,7 @@ void readings_read(struct perf_events *events, uint64_t now_ns)
 		if (reading->is_client)
 			read_client_event(c, &r->clients.counters[reading->client]);
 		else
-			read_sensor(events, c, &reading->sensor);
+			read_sensor(events, c, &reading->sensor, now_ns);
 	}
 }
 

@@ -9,6 +9,9 @@
 
 #include "fdinfo.h"
 
+/* of energy: 1 MW for the time since the last reading, and 1 MJ */
+enum { UJ_PER_NS = 1000, LARGEST_STEP_MJ = 1 };
+
 /* Files below the root of a PMU; the first folder is part of the event's name. */
 static const struct sensor_rule {
 	const char *pmu, *pattern, *title; /* @title: a file beside it with the device's name */
@@ -73,7 +76,7 @@ static int visit_file(struct walk *w)
 	if (w->rule->title) {
 		snprintf(path, sizeof(path), "%.*s/%s", (int)(file - w->path), w->path,
 			 w->rule->title);
-		title = perfctr_sys_read_all(w->ctx->sys, path);
+		perfctr_sys_read_all(w->ctx->sys, path, &title);
 	}
 	if (snprintf(name, sizeof(name), "%.*s%s%s:%s", (int)(file - first), first,
 		     title && *title ? "-" : "", title ? title : "",
@@ -155,7 +158,7 @@ void sensor_label(const struct perfctr_sys *sys, const char *path, char *text, s
 	if (end && (!strcmp(end, "_input") || !strcmp(end, "_average")) &&
 	    snprintf(label, sizeof(label), "%.*s_label", (int)(end - path), path) <
 		    (int)sizeof(label))
-		read = perfctr_sys_read_all(sys, label);
+		perfctr_sys_read_all(sys, label, &read);
 	if (read)
 		snprintf(text, size, "%s", read);
 	/* it may come from a chip, and terminals print it */
@@ -261,6 +264,35 @@ static bool find_device(struct perfctr_ctx *ctx, struct sensor *s, const char *p
 	return !strcmp(device, s->device) || sensors_walk(ctx, pmu, find_again, &f) == 1;
 }
 
+/* "temp1_fault" beside "temp1_input": then the value has no meaning */
+static bool is_faulty(const struct perfctr_sys *sys, const char *file)
+{
+	const char *end = strrchr(file, '_');
+	char path[PATH_BYTES], text[8];
+
+	return end && !strcmp(end, "_input") &&
+	       snprintf(path, sizeof(path), "%.*s_fault", (int)(end - file), file) <
+		       (int)sizeof(path) &&
+	       perfctr_sys_read_text(sys, path, text, sizeof(text)) > 0 && !strcmp(text, "1");
+}
+
+bool sensor_count(struct sensor *s, uint64_t energy, uint64_t now_ns)
+{
+	const uint64_t before = s->meter.total;
+	const uint64_t limit =
+		LARGEST_STEP_MJ * 1000000000000ull + (now_ns - s->read_ns) * UJ_PER_NS;
+	bool lost;
+
+	if (!s->meter.read)
+		meter_begin(&s->meter, energy);
+	lost = meter_step(&s->meter, energy);
+	s->read_ns = now_ns;
+	if (s->meter.total - before <= limit)
+		return lost;
+	s->meter.total = before;
+	return true;
+}
+
 int sensor_read(struct perfctr_ctx *ctx, struct sensor *s, const char *pmu, int64_t *value)
 {
 	char text[64], *end;
@@ -271,6 +303,8 @@ int sensor_read(struct perfctr_ctx *ctx, struct sensor *s, const char *pmu, int6
 		return -ENODEV;
 	if (sleeps(ctx->sys, s->path))
 		return -EAGAIN;
+	if (is_faulty(ctx->sys, s->path))
+		return -EIO;
 	length = perfctr_sys_read_text(ctx->sys, s->path, text, sizeof(text));
 	if (length < 0)
 		return length;

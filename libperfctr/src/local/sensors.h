@@ -27,6 +27,7 @@ struct sensor {
 	/* its device: the target of the link below /sys/class; empty: unknown */
 	char device[PATH_BYTES];
 	struct meter meter; /* of a count */
+	uint64_t read_ns; /* when it was read last */
 };
 
 /* Return: 0; else the walk ends with it. */
@@ -49,8 +50,14 @@ void sensor_open(const struct perfctr_sys *sys, struct sensor *s, const struct s
 		 const char *path);
 
 /*
+ * Count up to an energy in uJ that was read at a time. More than any device uses is not counted:
+ * the reading before was wrong, or this one is. Return: whether something may be missing.
+ */
+bool sensor_count(struct sensor *s, uint64_t energy, uint64_t now_ns);
+
+/*
  * Read a value, which may be negative. A GPU that sleeps is not read: that would wake it. A device
  * that came back under another number is found again.
- * Return: 0; -EAGAIN it sleeps; -ENODEV it is gone; another negative errno.
+ * Return: 0; -EAGAIN it sleeps; -EIO it says that it is faulty; -ENODEV it is gone; another negative errno.
  */
 int sensor_read(struct perfctr_ctx *ctx, struct sensor *s, const char *pmu, int64_t *value);
