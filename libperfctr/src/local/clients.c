@@ -220,7 +220,9 @@ static void look(struct drm_clients *clients, uint64_t now_ns)
 	clients->next_look_ns = now_ns + MIN_LOOK_NS + 50 * took_ns;
 	for (size_t n = 0; n < clients->count; n++) {
 		clients->list[n]->is_new = false;
-		if (!clients->list[n]->seen && !clients->list[n]->gone)
+		/* the search may have missed it, as a folder that is read changes */
+		if (!clients->list[n]->seen && !clients->list[n]->gone &&
+		    !reread(clients, clients->list[n]))
 			end_client(clients, clients->list[n], now_ns);
 	}
 }
