@@ -58,6 +58,7 @@ bool sensor_count(struct sensor *s, uint64_t energy, uint64_t now_ns);
 /*
  * Read a value, which may be negative. A GPU that sleeps is not read: that would wake it. A device
  * that came back under another number is found again.
- * Return: 0; -EAGAIN it sleeps; -EIO it says that it is faulty; -ENODEV it is gone; another negative errno.
+ * Return: 0; -EAGAIN it sleeps; -EIO it says that it is faulty; -ENODEV it is gone; another
+ * negative errno.
  */
 int sensor_read(struct perfctr_ctx *ctx, struct sensor *s, const char *pmu, int64_t *value);
