@@ -582,6 +582,17 @@ TEST_WITH(begin, end_tree, "energy that reads low for a while counts what was us
 	EQUAL(sum, 17000000);
 	put(energy, "22543301000000\n");
 	EQUAL(take_sample().values[0], 1000000);
+	/* a little lower, and not as high again yet */
+	for (const char *const *low =
+		     (const char *const[]){ "22543290000000\n", "22543295000000\n", NULL };
+	     *low; low++) {
+		put(energy, *low);
+		seen = take_sample();
+		EQUAL(seen.values[0], 0);
+		CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	}
+	put(energy, "22543302000000\n");
+	EQUAL(take_sample().values[0], 1000000);
 }
 
 /* numbers of hwmon are those of the order of probing */

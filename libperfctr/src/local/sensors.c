@@ -286,6 +286,8 @@ bool sensor_count(struct sensor *s, uint64_t energy, uint64_t now_ns)
 	if (!s->meter.read)
 		meter_begin(&s->meter, energy);
 	lost = meter_step(&s->meter, energy);
+	/* nothing allows an energy to fall, not even by a little */
+	lost |= s->meter.peak && !s->meter.restarted;
 	s->read_ns = now_ns;
 	if (s->meter.total - before <= limit)
 		return lost;
