@@ -734,3 +734,27 @@ TEST_WITH(begin, end_tree, "what no device can use and no sensor measured is not
 	put(energy, "22543286000000\n");
 	EQUAL(take_sample().values[0], 1000000);
 }
+
+TEST_WITH(begin, end_tree, "the clients of a GPU of xe that sleeps are not read, which wakes it")
+{
+	static const char status[] = "/sys/class/drm/renderD128/device/power/runtime_status";
+	char link[PATH_BYTES];
+	struct seen seen;
+
+	put_xe(100, 1, 10, 1000);
+	put(status, "active\n");
+	snprintf(link, sizeof(link), "%s/sys/class/drm/renderD128/device/driver", root);
+	if (symlink("../../bus/pci/drivers/xe", link))
+		abort();
+	start("drm/xe@0000:03:00.0:cycles-rcs/,drm/xe@0000:03:00.0:total-cycles-rcs/", 2);
+	put(status, "suspended\n");
+	put_xe(100, 1, 60, 1100);
+	seen = take_sample();
+	EQUAL(seen.values[0], 0);
+	EQUAL(seen.values[1], 0);
+	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
+	put(status, "active\n");
+	seen = take_sample();
+	EQUAL(seen.values[0], 50);
+	EQUAL(seen.values[1], 100);
+}

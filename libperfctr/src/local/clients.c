@@ -18,6 +18,7 @@ struct client {
 	char *key; /* "i915@0000:00:02.0#7" */
 	char path[64]; /* of the text of one of its files */
 	long pid; /* of that file */
+	char node[32];
 	/* in this search: it was found, for the first time; it ended */
 	bool seen, is_new, gone;
 	uint64_t read_ns;
@@ -189,6 +190,7 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 		return 0;
 	c->pid = file->pid;
 	snprintf(c->path, sizeof(c->path), "%s", file->path);
+	snprintf(c->node, sizeof(c->node), "%s", file->node);
 	c->seen = true;
 	c->gone = false;
 	take_values(clients, c, file, text);
@@ -199,9 +201,14 @@ static bool reread(struct drm_clients *clients, struct client *client)
 {
 	struct drm_file f = { .pid = client->pid };
 	char *text;
+	bool is_same;
+
+	/* nothing changes while it sleeps */
+	if (drm_read_wakes(clients->ctx->sys, client->node))
+		return true;
 	/* the descriptor may be of another file by now */
-	const bool is_same = drm_file_read(clients->ctx->sys, client->path, &f, &text) &&
-			     !strcmp(f.client, client->key);
+	is_same = drm_file_read(clients->ctx->sys, client->path, &f, &text) &&
+		  !strcmp(f.client, client->key);
 
 	if (is_same)
 		take_values(clients, client, &f, text);

@@ -223,6 +223,23 @@ static bool may_be_node(const char *target)
 	return *target == '/';
 }
 
+bool drm_read_wakes(const struct perfctr_sys *sys, const char *node)
+{
+	char path[PATH_BYTES], text[PATH_BYTES];
+	const char *driver;
+
+	if (strncmp(node, "renderD", 7) != 0 && strncmp(node, "card", 4) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/sys/class/drm/%.64s/device/power/runtime_status", node);
+	if (perfctr_sys_read_text(sys, path, text, sizeof(text)) <= 0 || strcmp(text, "suspended"))
+		return false;
+	snprintf(path, sizeof(path), "/sys/class/drm/%.64s/device/driver", node);
+	if (sys->readlink(sys->data, path, text, sizeof(text)) < 0)
+		return false;
+	driver = strrchr(text, '/');
+	return driver && !strcmp(driver + 1, "xe");
+}
+
 static int scan_file(void *arg, const char *name)
 {
 	const struct scan *s = arg;
@@ -233,6 +250,9 @@ static int scan_file(void *arg, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/%ld/fd/%.20s", s->pid, name);
 	if (sys->readlink(sys->data, path, target, sizeof(target)) < 0 || !may_be_node(target))
+		return 0;
+	f.node = strrchr(target, '/') + 1;
+	if (drm_read_wakes(sys, f.node))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%ld/fdinfo/%.20s", s->pid, name);
 	if (drm_file_read(sys, path, &f, &text))

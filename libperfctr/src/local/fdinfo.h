@@ -23,6 +23,7 @@ enum {
 struct drm_file {
 	const char *path; /* of the text */
 	long pid;
+	const char *node; /* that was opened, by its last name in this process's view */
 	char driver[64];
 	char device[DRM_NAME_BYTES]; /* "i915@0000:00:02.0" */
 	char client[DRM_NAME_BYTES]; /* "i915@0000:00:02.0#7": the same for all files of a client */
@@ -48,6 +49,9 @@ int drm_scan(struct perfctr_ctx *ctx, drm_file_fn fn, void *arg);
  */
 bool drm_file_read(const struct perfctr_sys *sys, const char *path, struct drm_file *file,
 		   char **text);
+
+/* Whether reading the text of a file of a node would wake its device: xe's does. */
+bool drm_read_wakes(const struct perfctr_sys *sys, const char *node);
 
 /* The next value in a client's text; *text moves on. Return: whether there is one. */
 bool drm_next_value(const struct drm_file *file, const char **text, struct drm_value *value);
