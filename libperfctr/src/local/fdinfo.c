@@ -114,8 +114,7 @@ static bool parse_value(const struct line *line, uint64_t *value)
 	return false;
 }
 
-/* Replace what has a meaning in the text of an event. */
-static void clean(char *text)
+void event_name_clean(char *text)
 {
 	for (; *text; text++)
 		if (strchr(",/*?[]{}= ", *text))
@@ -139,7 +138,7 @@ static bool identify(const char *text, struct drm_file *f)
 	}
 	snprintf(f->device, sizeof(f->device), "%.63s%s%.*s", f->driver, pdev.value ? "@" : "",
 		 (int)pdev.value_length, pdev.value ? pdev.value : "");
-	clean(f->device);
+	event_name_clean(f->device);
 	if (snprintf(f->client, sizeof(f->client), "%s#%.*s", f->device, (int)id.value_length,
 		     id.value ? id.value : "") >= (int)sizeof(f->client))
 		return false;
@@ -158,7 +157,7 @@ bool drm_next_value(const struct drm_file *file, const char **text, struct drm_v
 			     (int)line.key_length, line.key) >= (int)sizeof(value->name))
 			continue;
 		value->config = (unsigned int)config;
-		clean(value->name);
+		event_name_clean(value->name);
 		return true;
 	}
 	return false;
@@ -183,7 +182,7 @@ unsigned int drm_capacity(const char *text, const char *event)
 		if (config_of(line.key) != -1 || strncmp(line.key, "engine-capacity-", 16) != 0)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)line.key_length - 16, line.key + 16);
-		clean(name);
+		event_name_clean(name);
 		if (!strcmp(name, engine + 1) && parse_value(&line, &value) && value &&
 		    value <= UINT16_MAX)
 			return (unsigned int)value;

@@ -36,6 +36,9 @@ struct drm_value {
 	uint64_t value; /* in ns, cycles, bytes or Hz */
 };
 
+/* Replace what has a meaning in the text of an event, in a name of the kernel. */
+void event_name_clean(char *text);
+
 /* Return: 0; else the walk ends with it. */
 typedef int (*drm_file_fn)(void *arg, const struct drm_file *file, const char *text);
 

@@ -58,14 +58,6 @@ struct walk {
 	void *arg;
 };
 
-/* Replace what has a meaning in the text of an event. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if (strchr(",/*?[]{}= ", *text))
-			*text = '-';
-}
-
 /* "hwmon2-coretemp:temp1_input" of "/sys/class/hwmon/hwmon2/temp1_input" */
 static int visit_file(struct walk *w)
 {
@@ -81,7 +73,7 @@ static int visit_file(struct walk *w)
 	if (snprintf(name, sizeof(name), "%.*s%s%s:%s", (int)(file - first), first,
 		     title && *title ? "-" : "", title ? title : "",
 		     strncmp(file, "/device/", 8) ? file + 1 : file + 8) < (int)sizeof(name)) {
-		clean(name);
+		event_name_clean(name);
 		result = w->fn(w->arg, w->rule, name, w->path);
 	}
 	free(title);
