@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "analysis.h"
+#include "architecture.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -96,6 +97,41 @@ bool analysis_formula_has(const struct analysis *analysis, const char *text, con
 
 /* --- what points do ------------------------------------------------------------------ */
 
+/* A written listing has the branches of the virtual SoC, and no others that would not be seen. */
+static int check_mnemonics(struct analysis *a, const struct benchmark *b,
+			   const struct listing *listing)
+{
+	struct architecture of = { 0 };
+	const char *name, *odd = NULL;
+	size_t line = 0;
+
+	for (size_t i = 0; i < listing->count; i++) {
+		const char *mnemonic = listing->mnemonics[i];
+		const char *text = listing_line(b->listing, listing->lines[i] - 1);
+		const char *operands = strstr(text, mnemonic);
+
+		if (listing->instructions[i].opcode || !operands)
+			continue;
+		operands += strlen(mnemonic);
+		architecture_take(&of,
+				  &(struct printed){ .mnemonic = mnemonic,
+						     .mnemonic_length = strlen(mnemonic),
+						     .operands = operands,
+						     .operands_length = strcspn(operands, "#\n") });
+		if (odd || !architecture_is_foreign(mnemonic))
+			continue;
+		odd = mnemonic;
+		line = listing->lines[i];
+	}
+	if (!odd)
+		return 0;
+	architecture_of(&of, NULL, 0, &name);
+	return fail(a->failure,
+		    "%s:%zu: '%s' is no instruction of a listing, where only BRA and EXIT end a "
+		    "block%s%s; give what a disassembler prints for x86-64, arm64 or NVIDIA's SASS",
+		    b->listing_name, line, odd, name ? "; this looks like " : "", name ? name : "");
+}
+
 int analysis_listing(struct analysis *a, const struct point *point, struct listing *listing)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
@@ -114,12 +150,18 @@ int analysis_listing(struct analysis *a, const struct point *point, struct listi
 	ret = listing_read(file, b->listing_name, true, parameters, b->parameter_count, listing,
 			   error, sizeof(error));
 	fclose(file);
+	if (ret)
+		return fail(a->failure, "%s", error);
 	/* a disassembled program was converted */
-	if (!ret && b->listing_file && b->listing != b->listing_file) {
+	if (b->listing_file && b->listing != b->listing_file) {
 		listing->name = b->listing_name;
 		listing->source = b->listing_file;
+		return 0;
 	}
-	return ret ? fail(a->failure, "%s", error) : 0;
+	ret = check_mnemonics(a, b, listing);
+	if (ret)
+		listing_free(listing);
+	return ret;
 }
 
 static int too_many(struct analysis *a, const struct point *point)

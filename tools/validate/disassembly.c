@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "architecture.h"
 #include "common/listing.h"
 
 /* a message names fewer functions */
@@ -28,6 +29,8 @@ struct line {
 	const char *mnemonic;
 	size_t length; /* of @mnemonic */
 	const char *operands;
+	const char *bytes; /* of the instruction, as printed; NULL: none */
+	size_t bytes_length;
 	const char *end;
 };
 
@@ -113,20 +116,28 @@ static bool is_one_of(const struct line *l, const char *words)
 	return false;
 }
 
-/* the last operand, without a name or a comment behind it */
+/* the end of the operands, without a name or a comment behind them */
+static const char *operands_end(const struct line *l)
+{
+	static const char *const behind[] = { " <", "//", ";", "/*", "\t#", " # " };
+	const char *end = l->end;
+
+	for (size_t i = 0; i < ARRAY_SIZE(behind); i++) {
+		const char *at = find(l->operands, end, behind[i]);
+
+		end = at ? at : end;
+	}
+	while (end > l->operands && strchr(" \t\r", end[-1]))
+		end--;
+	return end;
+}
+
+/* the last operand */
 static const char *last_operand(const struct line *l, const char **end)
 {
-	static const char *const behind[] = { " <", "//", ";", "/*" };
 	const char *at;
 
-	*end = l->end;
-	for (size_t i = 0; i < ARRAY_SIZE(behind); i++) {
-		at = find(l->operands, *end, behind[i]);
-		*end = at ? at : *end;
-	}
-	while (*end > l->operands && strchr(" \t\r", (*end)[-1]))
-		--*end;
-	at = *end;
+	at = *end = operands_end(l);
 	while (at > l->operands && at[-1] != ',')
 		at--;
 	return skip(at, *end, " \t`");
@@ -203,6 +214,8 @@ static void read_cpu(struct line *l, const char *at)
 		/* bytes of the instruction above */
 		if (!tab)
 			return;
+		l->bytes = skip(start, l->end, " ");
+		l->bytes_length = (size_t)(tab - l->bytes);
 		start = tab;
 	} else if (!is_tab) {
 		return;
@@ -216,6 +229,10 @@ static void read_cpu(struct line *l, const char *at)
 static void read_line(struct line *l)
 {
 	const char *at = skip(l->start, l->end, " \t"), *name, *rest;
+
+	/* a file may be called "f" */
+	if (find(at, l->end, "file format "))
+		return;
 
 	/* the address in a comment, then the instruction: a GPU */
 	if (l->end - at > 2 && !memcmp(at, "/*", 2)) {
@@ -269,7 +286,7 @@ bool is_disassembly(const char *text)
 	while (next_line(&l, text))
 		if (l.is_code)
 			return true;
-	return false;
+	return architecture_format(text, text + strlen(text), &(size_t){ 0 });
 }
 
 /* --- flow ------------------------------------------------------------------------------- */
@@ -402,12 +419,56 @@ static const char *functions(struct arena *arena, const char *text)
 	return count < MAX_NAMES ? names : arena_printf(arena, "%s, ...", names);
 }
 
+/* Refuse a program of a machine whose branches are not known. @data: a line of it, or NULL */
+static int check_architecture(const struct conversion *c, const char *text, const struct line *data)
+{
+	const struct line *first = data, *odd = data;
+	struct architecture a = { 0 };
+	enum architecture_support support;
+	const char *format, *name, *reason;
+	size_t length, at;
+
+	for (size_t i = c->line_count; i-- > 0;)
+		first = c->lines[i].is_code ? &c->lines[i] : first;
+	for (size_t i = 0; i < c->line_count; i++) {
+		const struct line *l = &c->lines[i];
+
+		if (l->is_code)
+			architecture_take(&a, &(struct printed){
+						      .mnemonic = l->mnemonic,
+						      .mnemonic_length = l->length,
+						      .operands = l->operands,
+						      .operands_length = (size_t)(operands_end(l) -
+										  l->operands),
+						      .bytes = l->bytes,
+						      .bytes_length = l->bytes_length,
+						      .is_gpu = l->is_gpu,
+					      });
+	}
+	format = architecture_format(text, first ? first->start : text + strlen(text), &length);
+	support = architecture_of(&a, format, length, &name);
+	if (support > ARCHITECTURE_FOREIGN)
+		return data ? refuse(c, data, data->mnemonic, "this is no instruction") : 0;
+	reason = support == ARCHITECTURE_UNKNOWN ?
+			 "nothing shows which machine this program is for" :
+			 arena_printf(c->arena, "programs of %.*s are not supported",
+				      name ? (int)strlen(name) : (int)length, name ? name : format);
+	reason =
+		arena_printf(c->arena, "%s; supported are x86-64, arm64 and NVIDIA's SASS", reason);
+	/* the first instruction that rules out the likeliest machine */
+	at = a.sass ? a.not_sass : a.arm64 > a.x86 ? a.not_arm64 : a.not_x86;
+	for (size_t i = 0; at && i < c->line_count; i++)
+		odd = c->lines[i].is_code && c->lines[i].index + 1 == at ? &c->lines[i] : odd;
+	return odd ? refuse(c, odd, odd->mnemonic, reason) :
+		     fail(c->failure, "%s: %s", c->file, reason);
+}
+
 /* the lines of the function */
 static int find_function(struct conversion *c, const char *text)
 {
 	bool inside = !c->symbol;
-	struct line l = { 0 };
-	size_t found = 0;
+	struct line l = { 0 }, data = { 0 };
+	size_t found = 0, length;
 
 	while (next_line(&l, text)) {
 		if (l.is_function) {
@@ -423,8 +484,8 @@ static int find_function(struct conversion *c, const char *text)
 		} else if (l.name && l.name_length == 8 && !memcmp(l.name, ".section", 8)) {
 			inside = false;
 		}
-		if (inside && l.is_data)
-			return refuse(c, &l, l.mnemonic, "this is no instruction");
+		if (inside && l.is_data && !data.start)
+			data = l;
 		if (!inside || (!l.is_code && !l.name))
 			continue;
 		l.index = c->code;
@@ -434,9 +495,10 @@ static int find_function(struct conversion *c, const char *text)
 		c->lines = arena_grow(c->arena, c->lines, c->line_count, sizeof(l));
 		c->lines[c->line_count++] = l;
 	}
-	return c->code ? 0 :
-			 fail(c->failure, "%s: there is no function %s; there are: %s", c->file,
-			      c->symbol ? c->symbol : "", functions(c->arena, text));
+	if (c->code || data.start || (!c->symbol && architecture_format(text, l.end, &length)))
+		return check_architecture(c, text, data.start ? &data : NULL);
+	return fail(c->failure, "%s: there is no function %s; there are: %s", c->file,
+		    c->symbol ? c->symbol : "", functions(c->arena, text));
 }
 
 const char *convert_disassembly(struct arena *arena, const char *name, const char *text,

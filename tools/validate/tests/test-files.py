@@ -458,6 +458,29 @@ def program_from_objdump():
               f"{retired['rule']}")
 
 
+@test
+def written_listing_has_known_branches():
+    """a written listing with branches of another machine is refused by its name, not read straight"""
+    listings = {"\taddi a0,a0,-1\n\tbnez a0,f\n\tret\n": "RISC-V",
+                "s_add_u32 s0, s0, 1\ns_cbranch_scc1 BB0\ns_endpgm\n": "AMD GCN or RDNA",
+                "IADD.s32 r0, r1, r2\nBRANCHZ.eq r0, 1\n": "Mali", "mov r1\n": "'mov'",
+                "IADD R0\nBSYNC B0\nEXIT\n": "'BSYNC'",
+                "k.o: file format elf64-amdgpu\n\ts_endpgm // 0: BF810000\n": "AMD GCN or RDNA"}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "campaign.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"campaign": "own", "events": [{"name": "I", "documented": ["*"]}],
+                       "benchmarks": [{"name": "k", "listing": "k.lst", "threads": "1"}]}, f)
+        for text, name in listings.items():
+            with open(os.path.join(folder, "k.lst"), "w", encoding="utf-8") as f:
+                f.write(text)
+            error = run("--listings", path, status=FAILED).stderr
+            check("k.lst:" in error and name in error, f"{name}: {error}")
+        with open(os.path.join(folder, "k.lst"), "w", encoding="utf-8") as f:
+            f.write("IADD3 R0\nNEW.OP R1\nEXIT\n")
+        run("--listings", path, status=FINE)
+
+
 ROUNDS = """Function : k
  /*0000*/ @!P2 EXIT ;
 .L_1:

@@ -244,6 +244,76 @@ TEST("a program whose flow is not static is refused, with line and column")
 	}
 }
 
+TEST("a program of a machine that is not supported is refused by its name")
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{ "t.o:     file format elf64-littleriscv\n\n0 <f>:\n 0:\t00008067\tret\n",
+		  "programs of RISC-V are" },
+		{ "0 <f>:\n   0:\tfff50513\taddi\ta0,a0,-1\n   4:\tfe051ee3\tbnez\ta0,0 <f>\n",
+		  "programs of RISC-V are" },
+		/* registers by number: only the words differ from arm64's */
+		{ "0:\taddi\tx10,x10,-1\n4:\tbnez\tx10,0 <f>\n8:\tret\n", "f:2:" },
+		/* the encoding of ret is not arm64's */
+		{ "0:\tadd\tx10,x10,x11\n4:\t00008067\tret\n", "f:2:13" },
+		{ "0:\t02fffc84 \taddi.w\t$a0, $a0, -1\n4:\t47fffc9f \tbnez\t$a0, -4\t# 0 <f>\n",
+		  "programs of LoongArch are" },
+		{ "0:\t2484ffff\taddiu\ta0,a0,-1\n4:\t1480fffe\tbnez\ta0,0 <f>\n"
+		  "8:\t03e00008\tjr\tra\n",
+		  "programs of MIPS are" },
+		{ "0:\t3863ffff \taddi    r3,r3,-1\n4:\t4200fffc \tbdnz    0 <f>\n"
+		  "8:\t4e800020 \tblr\n",
+		  "programs of PowerPC are" },
+		{ "0:\ta7 2b ff ff \taghi\t%r2,-1\n4:\ta7 74 ff fe \tjne\t0 <f>\n"
+		  "8:\t07 fe \tbr\t%r14\n",
+		  "programs of s390x are" },
+		{ "0:\t90 02 3f ff \tadd\t%o0, -1, %o0\n4:\t12 bf ff ff \tbne\t0 <f>\n"
+		  "8:\t81 c3 e0 08 \tretl\n",
+		  "programs of SPARC are" },
+		{ "0:\te2500001 \tsubs\tr0, r0, #1\n4:\t1afffffd \tbne\t0 <f>\n"
+		  "8:\te12fff1e \tbx\tlr\n",
+		  "programs of 32-bit Arm are" },
+		{ "f:\tfile format elf32-nios2\n0:\taddi\tr2,r2,1\n", "of elf32-nios2 are" },
+		{ "f:\tfile format elf64-amdgpu\n\ts_cbranch_scc1 4 // 0: BF850004\n",
+		  "programs of AMD GCN or RDNA are" },
+		{ " /*0000*/ s_cbranch_scc1 0x4 ;\n", "programs of AMD GCN or RDNA are" },
+		{ "0:\tnop\n4:\tret\n", "which machine this program is for" },
+	};
+	/* what looks like another machine's: addresses, and formats of the supported ones */
+	static const char *const fine[] = {
+		"a0:\t48 ff c8 \tdec    %rax\na3:\t75 fb \tjne    a0\na5:\tc3 \tret\n",
+		"x.o:     file format pei-x86-64\n0:\tnop\n1:\tret\n",
+		"x.o:\tfile format mach-o arm64\n0:\tnop\n4:\tret\n",
+		"a0:\tsubs\tx0, x0, #1\na4:\tb.ne\ta0 <f>\na8:\tret\n",
+		"0:\td65f03c0 \tret\n",
+		"0:\tc3 \tret\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct failure failure = { "" };
+		struct arena arena = { 0 };
+
+		CHECK(is_disassembly(cases[i].text));
+		CHECK(!convert_disassembly(&arena, "f", cases[i].text, NULL, NULL, 0, &failure));
+		if (!strstr(failure.text, cases[i].message))
+			printf("# %zu: %s\n", i, failure.text);
+		CHECK(strstr(failure.text, cases[i].message));
+		arena_free(&arena);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
+		struct taken taken[] = { { 0xa3, "1", false }, { 0xa4, "1", false } };
+		struct failure failure = { "" };
+		struct arena arena = { 0 };
+
+		if (!convert_disassembly(&arena, "f", fine[i], NULL, i == 3 ? &taken[1] : taken,
+					 i == 0 || i == 3, &failure))
+			printf("# %zu: %s\n", i, failure.text);
+		CHECK(!*failure.text);
+		arena_free(&arena);
+	}
+}
+
 TEST("damaged disassembly is converted or refused")
 {
 	static const char *const texts[] = { sass, arm64, x86 };
