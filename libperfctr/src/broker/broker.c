@@ -44,14 +44,6 @@ static void drop_files(struct broker *b)
 	}
 }
 
-/* Messages of a broker are printed on terminals: one line, no control characters. */
-static void clean_text(unsigned char *text, size_t bytes)
-{
-	for (size_t n = 0; n < bytes && text[n]; n++)
-		if (text[n] < ' ' || text[n] == 0x7f)
-			text[n] = ' ';
-}
-
 static int refused(struct broker *b, size_t bytes)
 {
 	struct message *m = &b->message;
@@ -64,7 +56,7 @@ static int refused(struct broker *b, size_t bytes)
 	if (!b->explained)
 		return error;
 	m->content[bytes < CONTENT_BYTES ? bytes : CONTENT_BYTES - 1] = '\0';
-	clean_text(m->content, bytes);
+	perfctr_clean_text((char *)m->content);
 	return perfctr_fail(b->ctx, error, "%s", (const char *)m->content);
 }
 

@@ -37,9 +37,9 @@ static void take_name(char *to, size_t size, const char *from, size_t room)
 
 	if (length >= size)
 		length = size - 1;
-	for (size_t n = 0; n < length; n++)
-		to[n] = (unsigned char)from[n] < ' ' || from[n] == 0x7f ? '?' : from[n];
+	memmove(to, from, length);
 	to[length] = '\0';
+	perfctr_clean_text(to);
 }
 
 static void *grow(struct perfctr_device *d, void *array, size_t count, size_t bytes)

@@ -85,9 +85,7 @@ static bool take_texts(const struct perfctr_capture_record *record, size_t offse
 		if (length == left)
 			return false;
 		texts[n] = to;
-		for (size_t i = 0; i < length; i++)
-			if ((unsigned char)to[i] < ' ' || to[i] == 0x7f)
-				to[i] = '?';
+		perfctr_clean_text(to);
 		to += length + 1;
 		offset += length + 1;
 	}

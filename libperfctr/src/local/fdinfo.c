@@ -116,6 +116,7 @@ static bool parse_value(const struct line *line, uint64_t *value)
 
 void event_name_clean(char *text)
 {
+	perfctr_clean_text(text);
 	for (; *text; text++)
 		if (strchr(",/*?[]{}= ", *text))
 			*text = '-';

@@ -153,10 +153,8 @@ void sensor_label(const struct perfctr_sys *sys, const char *path, char *text, s
 		perfctr_sys_read_all(sys, label, &read);
 	if (read)
 		snprintf(text, size, "%s", read);
-	/* it may come from a chip, and terminals print it */
-	for (; *text; text++)
-		if (iscntrl((unsigned char)*text))
-			*text = '?';
+	/* it may come from a chip */
+	perfctr_clean_text(text);
 	free(read);
 }
 

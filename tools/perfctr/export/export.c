@@ -12,6 +12,7 @@
 #include "lib/capture_file.h"
 #include "lib/option.h"
 #include "lib/output.h"
+#include "lib/stream.h"
 
 static const char help[] =
 	"usage: perfctr export [OPTION...] [CAPTURE...]\n"
@@ -176,6 +177,8 @@ int export_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = output_open(app, options.output, &output);
 	if (!status) {
+		if (options.format == &export_perfetto)
+			stream_is_binary(output.stream);
 		status = write_all(app, &options, output.stream, &damage);
 		status = output_close(app, &output, status);
 	}

@@ -52,7 +52,8 @@ static void append(struct series *s, const char *text, size_t length)
 	size_t at = strlen(s->family);
 
 	for (; length-- && *text && at + 1 < sizeof(s->family); text++)
-		s->family[at++] = (char)(isalnum((unsigned char)*text) ? tolower(*text) : '_');
+		/* without the letters of a locale */
+		s->family[at++] = (char)(*text > 0 && isalnum(*text) ? tolower(*text) : '_');
 	s->family[at] = '\0';
 }
 

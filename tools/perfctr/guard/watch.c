@@ -16,6 +16,7 @@
 #include "guard.h"
 #include "lib/device.h"
 #include "lib/json.h"
+#include "lib/stream.h"
 
 enum { RETRY_MS = 1000 };
 
@@ -53,7 +54,7 @@ struct json_object *log_record(const struct guard *guard, const char *kind,
 /* Whether a line can be written without waiting for a reader. */
 static bool is_ready(FILE *file)
 {
-	struct pollfd out = { .fd = fileno(file), .events = POLLOUT };
+	struct pollfd out = { .fd = stream_fd(file), .events = POLLOUT };
 
 	return poll(&out, 1, 0) == 1 && out.revents & (POLLOUT | POLLERR);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "app.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,13 +12,31 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+const char *app_reason(int error)
+{
+	static char text[128];
+	const char *name = strerrorname_np(error);
+
+	snprintf(text, sizeof(text), "%s%s%s%s", strerror(error), name ? " (" : "",
+		 name ? name : "", name ? ")" : "");
+	return text;
+}
+
 int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 {
 	int status, error;
 
-	*app = (struct app){ .name = app->name, .out = stdout, .err = stderr, .argv = argv };
+	stream_keep_standard();
+	*app = (struct app){ .name = app->name,
+			     .out = stream_new(STDOUT_FILENO, false),
+			     .err = stream_new(STDERR_FILENO, false),
+			     .argv = argv };
+	if (!app->out || !app->err)
+		return EXIT_FAILED;
 	/* "perfctr list | head" ends quietly, even if the caller ignores SIGPIPE */
 	signal(SIGPIPE, SIG_DFL);
+	/* a limit of a file's size is an error of write(); child_prepare() restores the default */
+	signal(SIGXFSZ, SIG_IGN);
 	/* only LC_CTYPE, so that numbers keep the decimal point */
 	setlocale(LC_CTYPE, "");
 	/* getopt_long() leaves the message to app_bad_option() */
@@ -29,14 +48,14 @@ int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 	}
 	status = run(app, argc, argv);
 	perfctr_ctx_unref(app->ctx);
-	error = app_flush(stdout);
-	/* the subcommand has printed the reason */
-	if (error && status == EXIT_FAILED)
-		return status;
+	/* 0 if the subcommand has reported it */
+	error = app_flush(app->out);
 	if (error) {
-		app_error(app, "writing the result: %s", strerror(-error));
-		return EXIT_FAILED;
+		app_error(app, "standard output: %s", app_reason(-error));
+		status = EXIT_FAILED;
 	}
+	fclose(app->out);
+	fclose(app->err);
 	return status;
 }
 
@@ -48,9 +67,16 @@ static void print_name(const struct app *app)
 
 static void print_message(const struct app *app, const char *format, va_list args)
 {
+	char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	/* a line feed of an argument or a file's name: a message is one line */
+	for (char *c = text; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
 	print_name(app);
-	fputs(": ", app->err);
-	vfprintf(app->err, format, args);
+	fprintf(app->err, ": %s", text);
+	free(text);
 }
 
 void app_error(const struct app *app, const char *format, ...)
@@ -117,18 +143,14 @@ int app_columns(FILE *out, int otherwise)
 {
 	struct winsize size;
 
-	if (!ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
+	if (!ioctl(stream_fd(out), TIOCGWINSZ, &size) && size.ws_col)
 		return size.ws_col;
 	return otherwise;
 }
 
 int app_flush(FILE *out)
 {
-	errno = 0;
-	if (!fflush(out) && !ferror(out))
-		return 0;
-	/* an earlier write failed, and its errno is lost */
-	return errno ? -errno : -EIO;
+	return stream_flush(out);
 }
 
 bool app_has_capability(unsigned int number)

@@ -30,8 +30,9 @@ struct app {
 	struct perfctr_ctx *ctx; /* the library */
 	const char *program; /* NULL: perfctr */
 	const char *name; /* name of the subcommand, for messages */
-	FILE *out; /* requested results; stdout except in tests */
-	FILE *err; /* messages; stderr except in tests */
+	/* streams of stream.h except in tests */
+	FILE *out; /* requested results */
+	FILE *err; /* messages */
 	char **argv; /* arguments of the subcommand, for messages */
 	const char *via; /* socket of the broker to use, or NULL */
 };
@@ -65,8 +66,14 @@ int app_failed(const struct app *app, int error);
 /* Terminal width of a stream, @otherwise if it is no terminal. */
 int app_columns(FILE *out, int otherwise);
 
-/* Flush @out. Return: 0 if everything was written, else -errno. */
+/*
+ * Flush @out. Return: 0 if everything was written, else the -errno of the first write that failed;
+ * of a stream of stream.h only once.
+ */
 int app_flush(FILE *out);
+
+/* "No space left on device (ENOSPC)". Return: valid until the next call. */
+const char *app_reason(int error);
 
 /* Whether this process has a capability in its effective set; number from capability(7). */
 bool app_has_capability(unsigned int number);

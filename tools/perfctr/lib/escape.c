@@ -8,17 +8,21 @@
 
 void csv_field(FILE *out, const char *text, const char *separator)
 {
-	if (!strstr(text, separator) && !strpbrk(text, "\"\n")) {
-		fputs(text, out);
+	char *clean = json_clean_text(text);
+
+	if (clean && !strstr(clean, separator) && !strpbrk(clean, "\"\n\r")) {
+		fputs(clean, out);
+		free(clean);
 		return;
 	}
 	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
+	for (const char *c = clean; c && *c; c++) {
+		if (*c == '"')
 			fputc('"', out);
-		fputc(*text, out);
+		fputc(*c, out);
 	}
 	fputc('"', out);
+	free(clean);
 }
 
 void markup_text(FILE *out, const char *text)
@@ -52,9 +56,12 @@ void markup_text(FILE *out, const char *text)
 
 void label_text(FILE *out, const char *text, bool quote)
 {
-	for (; *text; text++) {
-		if (*text == '\\' || *text == '\n' || (*text == '"' && quote))
+	char *clean = json_clean_text(text);
+
+	for (const char *c = clean; c && *c; c++) {
+		if (*c == '\\' || *c == '\n' || (*c == '"' && quote))
 			fputc('\\', out);
-		fputc(*text == '\n' ? 'n' : *text, out);
+		fputc(*c == '\n' ? 'n' : *c, out);
 	}
+	free(clean);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "json.h"
+#include "stream.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,34 +42,19 @@ struct json_object *json_append(struct json_object *array)
 	return object;
 }
 
-/* Bytes of the UTF-8 sequence at text, 0 if there is none. */
-static size_t utf8_length(const unsigned char *text)
-{
-	size_t length = *text < 0x80		      ? 1 :
-			*text >= 0xc2 && *text < 0xe0 ? 2 :
-			*text >= 0xe0 && *text < 0xf0 ? 3 :
-			*text >= 0xf0 && *text < 0xf5 ? 4 :
-							0;
-
-	for (size_t i = 1; i < length; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	/* overlong forms, surrogates, beyond U+10FFFF */
-	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-		return 0;
-	return length;
-}
-
 char *json_clean_text(const char *text)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
-	char *clean = malloc(3 * strlen(text) + 1), *to = clean;
+	const char *end = text + strlen(text);
+	char *clean = malloc(3 * (size_t)(end - text) + 1), *to = clean;
 
 	while (clean && *text) {
-		size_t length = utf8_length((const unsigned char *)text);
+		size_t length = stream_utf8_length((const unsigned char *)text, (size_t)(end - text));
 
-		if (length) {
+		if (length && stream_is_control((const unsigned char *)text, length)) {
+			*to++ = '?';
+			text += length;
+		} else if (length) {
 			memcpy(to, text, length);
 			to += length;
 			text += length;
@@ -87,10 +73,27 @@ char *json_clean_line(const char *text)
 {
 	char *copy = json_clean_text(text);
 
-	for (char *c = copy; c && *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	if (copy)
+		json_clean_field(copy);
 	return copy;
+}
+
+void json_clean_field(char *text)
+{
+	unsigned char *from = (unsigned char *)text, *to = from;
+	size_t left = strlen(text);
+
+	while (left) {
+		const size_t length = stream_utf8_length(from, left);
+
+		if (!length || stream_is_control(from, length) || *from < ' ')
+			*to++ = '?';
+		else
+			to = (unsigned char *)memmove(to, from, length) + length;
+		from += length ? length : 1;
+		left -= length ? length : 1;
+	}
+	*to = '\0';
 }
 
 void json_add_text(struct json_object *object, const char *name, const char *value)
@@ -98,6 +101,14 @@ void json_add_text(struct json_object *object, const char *name, const char *val
 	char *clean = value ? json_clean_text(value) : NULL;
 
 	json_add(object, name, clean ? json_object_new_string(clean) : NULL);
+	free(clean);
+}
+
+void json_append_text(struct json_object *array, const char *value)
+{
+	char *clean = json_clean_text(value);
+
+	json_object_array_add(array, clean ? json_object_new_string(clean) : NULL);
 	free(clean);
 }
 

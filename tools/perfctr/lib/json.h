@@ -18,14 +18,23 @@ void json_add_bool(struct json_object *object, const char *name, bool value);
 /* A new object at the end of an array. */
 struct json_object *json_append(struct json_object *array);
 
-/* NULL becomes null. Bytes that are no UTF-8 become U+FFFD, so that the result is valid. */
+/*
+ * NULL becomes null. Bytes that are no UTF-8 become U+FFFD, so that the result is valid, and control
+ * characters but line feed and tab '?'.
+ */
 void json_add_text(struct json_object *object, const char *name, const char *value);
 
-/* A copy in which bytes that are no UTF-8 are U+FFFD; the caller frees it. NULL: no memory. */
+/* A copy that is cleaned so; the caller frees it. NULL: no memory. */
 char *json_clean_text(const char *text);
 
 /* The same in one line that is safe to print on a terminal. */
 char *json_clean_line(const char *text);
+
+/* Make a text such a line in place: '?' for what is no UTF-8 and for control characters. */
+void json_clean_field(char *text);
+
+/* Such a text at the end of an array. */
+void json_append_text(struct json_object *array, const char *value);
 
 enum { JSON_NUMBER_BYTES = 40 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "output.h"
 #include "capture_file.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@ enum { PATH_BYTES = 4096 };
 
 static int failed(const struct app *app, const char *path, int error)
 {
-	app_error(app, "%s: %s", path ? path : "writing the result", strerror(error));
+	app_error(app, "%s: %s", path ? path : "standard output", app_reason(error));
 	return EXIT_FAILED;
 }
 
@@ -63,7 +64,7 @@ int output_open(const struct app *app, const char *path, struct output *output)
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return failed(app, path, errno);
-	output->stream = fdopen(fd, "w");
+	output->stream = stream_new(fd, true);
 	if (output->stream)
 		return 0;
 	close(fd);
@@ -76,7 +77,7 @@ static int name_file(const struct output *output)
 	char from[40], part[PATH_BYTES];
 	int error;
 
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(output->stream));
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", stream_fd(output->stream));
 	if (!part_name(output, part))
 		return -ENAMETOOLONG;
 	if (output->is_nameless && linkat(AT_FDCWD, from, AT_FDCWD, part, AT_SYMLINK_FOLLOW))
@@ -95,7 +96,7 @@ int output_close(const struct app *app, struct output *output, int status)
 
 	if (output->is_nameless || output->is_beside) {
 		/* the new name must not reach the disk before the contents */
-		if (!error && !status && fsync(fileno(output->stream)))
+		if (!error && !status && fsync(stream_fd(output->stream)))
 			error = -errno;
 		if (!error && !status)
 			error = name_file(output);
@@ -110,8 +111,18 @@ int output_close(const struct app *app, struct output *output, int status)
 
 int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream)
 {
-	*stream = path ? fopen(path, "we") : otherwise;
-	return *stream ? 0 : failed(app, path, errno);
+	int fd;
+
+	*stream = path ? NULL : otherwise;
+	if (!path)
+		return 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	*stream = fd < 0 ? NULL : stream_new(fd, true);
+	if (*stream)
+		return 0;
+	if (fd >= 0)
+		close(fd);
+	return failed(app, path, errno);
 }
 
 int output_close_live(const struct app *app, const char *path, FILE *stream, int status)
@@ -123,5 +134,5 @@ int output_close_live(const struct app *app, const char *path, FILE *stream, int
 	error = app_flush(stream);
 	if (path && fclose(stream) && !error)
 		error = -errno;
-	return error ? failed(app, NULL, -error) : status;
+	return error ? failed(app, path, -error) : status;
 }

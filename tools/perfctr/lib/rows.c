@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "json.h"
 
 static struct row *add_row(struct rows *rows)
 {
@@ -46,12 +47,16 @@ static bool is_software(const struct perfctr_totals_block_info *info,
 	return false;
 }
 
-/* A name may come from a file or a driver: it must not contain terminal escapes. */
-static void clean(char *text)
+/*
+ * Names come from processes, files and drivers, are any bytes, and may be cut within a character:
+ * all that is shown of them is UTF-8 in one line.
+ */
+static void clean(struct row *row)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
+	json_clean_field(row->label);
+	json_clean_field(row->counter);
+	json_clean_field(row->event);
+	json_clean_field(row->unit);
 }
 
 /* Event names of SoC blocks end with a slash, as perf's do. */
@@ -61,8 +66,6 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 	const char *label = row->is_software ? "software" : info->label;
 
 	snprintf(row->label, sizeof(row->label), "%s", label);
-	clean(row->label);
-	clean(row->counter);
 	if (!info->is_pmu) {
 		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
 		return;
@@ -218,6 +221,7 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 				snprintf(row->unit, sizeof(row->unit), "%s", row->desc->unit);
 		}
 		name_counter(row, row->info);
+		clean(row);
 		fill_value(row, total);
 		judge_row(rows);
 	}
@@ -247,6 +251,7 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	snprintf(row->counter, sizeof(row->counter), "%s", metric->name);
 	snprintf(row->event, sizeof(row->event), "metric:%s.%s", row->label, metric->name);
 	snprintf(row->unit, sizeof(row->unit), "%s", metric->unit);
+	clean(row);
 	judge_row(rows);
 	return 0;
 }

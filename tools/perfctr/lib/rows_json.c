@@ -57,9 +57,9 @@ struct json_object *rows_json_counter(const struct row *row)
 	json_add_u64(c, "blocks", row->info->blocks);
 	names = json_object_new_array();
 	if (!row->parts)
-		json_object_array_add(names, json_object_new_string(row->label));
+		json_append_text(names, row->label);
 	while ((part = row_part(row, &n)))
-		json_object_array_add(names, json_object_new_string(part->label));
+		json_append_text(names, part->label);
 	json_add(c, "block_names", names);
 	json_add_text(c, "counter", row->counter);
 	json_add_text(c, "id", row->desc ? row->desc->id : NULL);

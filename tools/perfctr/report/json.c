@@ -40,7 +40,7 @@ void report_json(const struct report *report)
 	json_add_u64(root, "version", 1);
 	json_add(root, "capture", capture_file_json(report->file));
 	for (size_t n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++)
-		json_object_array_add(notes, json_object_new_string(text));
+		json_append_text(notes, text);
 	json_add(root, "notes", notes);
 	for (size_t n = 0; n < report->file->marks.count; n++)
 		mark_json(&report->file->marks.all[n], json_append(marks));

@@ -164,7 +164,7 @@ static void add_json_words(struct json_object *o, const char *key, const struct 
 	struct json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < words->count; i++)
-		json_object_array_add(list, json_object_new_string(words->words[i]));
+		json_append_text(list, words->words[i]);
 	json_add(o, key, list);
 }
 

@@ -83,16 +83,10 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 	json_add_text(device, "name", perfctr_device_info(report->device)->name);
 	json_add(root, "device", device);
 	if (o->counting.command) {
-		struct json_object *holder = json_object_new_object(), *text;
 		struct json_object *words = json_object_new_array();
 
-		/* through an object, which checks the bytes */
-		for (char **word = o->counting.command; *word; word++) {
-			json_add_text(holder, "word", *word);
-			json_object_object_get_ex(holder, "word", &text);
-			json_object_array_add(words, json_object_get(text));
-		}
-		json_object_put(holder);
+		for (char **word = o->counting.command; *word; word++)
+			json_append_text(words, *word);
 		json_add(root, "command", words);
 	} else {
 		json_add(root, "command", NULL);

@@ -608,8 +608,7 @@ static int run_screen(struct top *t)
 
 static int run(struct top *t)
 {
-	bool screen = !t->plain && !t->snapshot && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) &&
-		      t->app->out == stdout;
+	bool screen = !t->plain && !t->snapshot && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 	int status = start(t);
 
 	if (status)
