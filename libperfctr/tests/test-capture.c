@@ -412,6 +412,74 @@ TEST("a full disk loses nothing that was kept")
 	end();
 }
 
+static size_t room_bytes;
+
+static ssize_t write_with_room(void *data, int fd, const void *bytes, size_t size)
+{
+	const size_t left = room_bytes - written_bytes, part = size < left ? size : left;
+
+	if (!part)
+		return -ENOSPC;
+	memcpy(written + written_bytes, bytes, part);
+	written_bytes += part;
+	return (ssize_t)part;
+}
+
+static uint64_t count_samples(void)
+{
+	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_record record;
+	int fd = open_bytes(written, written_bytes);
+	uint64_t count = 0;
+
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	while (perfctr_capture_next(reader, &record) > 0)
+		count += record.type == PERFCTR_CAPTURE_SAMPLE;
+	perfctr_capture_reader_unref(reader);
+	close(fd);
+	return count;
+}
+
+TEST("what a writer counts as written is what a reader finds, wherever the disk was full")
+{
+	enum { WHOLE = 16 + 2 * (8 + 128) + 2 * (8 + 16) };
+	struct perfctr_capture_written now, all;
+	struct perfctr_capture_writer *writer;
+	struct perfctr_sys sys = perfctr_sys_real;
+	uint32_t sample[32] = { sizeof(sample) };
+	struct perfctr_ctx *small;
+
+	perfctr_ctx_new(&ctx);
+	sys.write = write_with_room;
+	perfctr_ctx_new_with(&sys, &small);
+	for (size_t limit = 0; limit < 700; limit++) {
+		written_bytes = 0;
+		room_bytes = limit;
+		EQUAL(perfctr_capture_writer_new(small, 0, &writer), 0);
+		for (int n = 0; n < 2; n++) {
+			/* a header of 8 bytes each */
+			EQUAL(perfctr_capture_write_sample(writer, sample, sizeof(sample)), 0);
+			EQUAL(perfctr_capture_write_text(writer, "key", "value"), 0);
+		}
+		EQUAL(perfctr_capture_flush(writer), limit < WHOLE ? -ENOSPC : 0);
+		perfctr_capture_written(writer, &now, sizeof(now));
+		EQUAL(now.bytes, written_bytes);
+		if (written_bytes >= 16)
+			EQUAL(now.samples, count_samples());
+		/* it goes on with the first unwritten byte, also within a record */
+		room_bytes = sizeof(written);
+		EQUAL(perfctr_capture_write_sample(writer, sample, sizeof(sample)), 0);
+		EQUAL(perfctr_capture_flush(writer), 0);
+		perfctr_capture_written(writer, &all, sizeof(all));
+		EQUAL(all.samples, 3);
+		EQUAL(all.samples, count_samples());
+		EQUAL(all.bytes, perfctr_capture_bytes(writer));
+		perfctr_capture_writer_unref(writer);
+	}
+	perfctr_ctx_unref(small);
+	end();
+}
+
 TEST("impossible samples are not written")
 {
 	struct perfctr_capture_writer *writer;

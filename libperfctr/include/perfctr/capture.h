@@ -239,6 +239,21 @@ int perfctr_capture_flush(struct perfctr_capture_writer *writer);
  */
 uint64_t perfctr_capture_bytes(const struct perfctr_capture_writer *writer);
 
+/** struct perfctr_capture_written - what the file has, without what is buffered */
+struct perfctr_capture_written {
+	uint64_t bytes;
+	uint64_t samples; /* whole ones */
+	uint64_t marks; /* whole ones */
+};
+
+/**
+ * perfctr_capture_written() - get what reached the file
+ * @written: set to what write() has taken so far
+ * @size: sizeof(struct perfctr_capture_written)
+ */
+void perfctr_capture_written(const struct perfctr_capture_writer *writer,
+			     struct perfctr_capture_written *written, size_t size);
+
 /** struct perfctr_capture_record - a record of a file */
 struct perfctr_capture_record {
 	const void *content; /* bytes, aligned to 8; valid until the next record is read */

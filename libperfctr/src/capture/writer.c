@@ -15,7 +15,10 @@ struct perfctr_capture_writer {
 	int fd;
 	unsigned char *buffer;
 	size_t used, room;
-	uint64_t flushed;
+	/* bytes of the buffer's beginning that belong to a record which is partly in the file */
+	size_t torn;
+	uint32_t torn_type;
+	struct perfctr_capture_written written;
 };
 
 EXPORT int perfctr_capture_writer_new(struct perfctr_ctx *ctx, int fd,
@@ -51,6 +54,34 @@ static void free_capture_writer(struct perfctr_capture_writer *writer)
 
 DEFINE_REFS(EXPORT, perfctr_capture_writer, free_capture_writer)
 
+/* Count the records that end within the first bytes of the buffer, which the file now has. */
+static void count_written(struct perfctr_capture_writer *w, size_t done)
+{
+	struct capture_record_header header;
+	size_t at = 0, size;
+
+	for (; at < done; at += size) {
+		const bool is_header = !w->written.bytes && !at;
+
+		if (w->torn) {
+			size = w->torn;
+			header.type = htole32(w->torn_type);
+		} else if (is_header) {
+			size = CAPTURE_HEADER_BYTES;
+		} else {
+			memcpy(&header, w->buffer + at, sizeof(header));
+			size = le32toh(header.size);
+		}
+		w->torn = at + size > done ? at + size - done : 0;
+		w->torn_type = w->torn && !is_header ? le32toh(header.type) : 0;
+		if (w->torn || is_header)
+			continue;
+		w->written.samples += le32toh(header.type) == PERFCTR_CAPTURE_SAMPLE;
+		w->written.marks += le32toh(header.type) == PERFCTR_CAPTURE_MARK;
+	}
+	w->written.bytes += done;
+}
+
 EXPORT int perfctr_capture_flush(struct perfctr_capture_writer *writer)
 {
 	const struct perfctr_sys *sys = writer->ctx->sys;
@@ -64,10 +95,10 @@ EXPORT int perfctr_capture_flush(struct perfctr_capture_writer *writer)
 			break;
 		done += (size_t)result;
 	}
+	count_written(writer, done);
 	/* after an error continue with the first unwritten byte */
 	memmove(writer->buffer, writer->buffer + done, writer->used - done);
 	writer->used -= done;
-	writer->flushed += done;
 	if (!writer->used)
 		return 0;
 	result = result ? result : -EIO;
@@ -77,7 +108,15 @@ EXPORT int perfctr_capture_flush(struct perfctr_capture_writer *writer)
 
 EXPORT uint64_t perfctr_capture_bytes(const struct perfctr_capture_writer *writer)
 {
-	return writer->flushed + writer->used;
+	return writer->written.bytes + writer->used;
+}
+
+EXPORT void perfctr_capture_written(const struct perfctr_capture_writer *writer,
+				    struct perfctr_capture_written *written, size_t size)
+{
+	memset(written, 0, size);
+	memcpy(written, &writer->written,
+	       size < sizeof(writer->written) ? size : sizeof(writer->written));
 }
 
 static int make_room(struct perfctr_capture_writer *w, size_t size)

@@ -24,6 +24,7 @@ static void become(char **argv, int stdout_fd, int go_fd, int error_fd)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGXFSZ, SIG_DFL);
 	if (stdout_fd >= 0 && dup2(stdout_fd, STDOUT_FILENO) < 0)
 		_exit(EXIT_FAILURE);
 	/* no byte: the parent gave up or died */

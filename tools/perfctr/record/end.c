@@ -15,6 +15,19 @@ char *record_bytes_text(uint64_t bytes, char *text, size_t size)
 	return text;
 }
 
+uint64_t record_lost_samples(const struct record *r)
+{
+	if (r->options.flight_ns)
+		return r->flight.count - r->written.samples;
+	/* after a failed write, more remain in the ring */
+	return (r->has_status ? (uint64_t)r->status.insert_idx : r->taken) - r->written.samples;
+}
+
+uint64_t record_lost_marks(const struct record *r)
+{
+	return r->marks.lost + r->marks.count - r->written.marks;
+}
+
 void record_print_end(const struct record *r, bool whole)
 {
 	const struct drm_perfctr_status *st = &r->status;
@@ -23,10 +36,15 @@ void record_print_end(const struct record *r, bool whole)
 	FILE *err = r->app->err;
 
 	fprintf(err, "perfctr record: %s: %s sample%s, %s, %.3f s; ", r->options.counting.output,
-		number_group(r->samples, samples, sizeof(samples)), r->samples == 1 ? "" : "s",
-		record_bytes_text(r->bytes, size, sizeof(size)), seconds);
+		number_group(r->written.samples, samples, sizeof(samples)),
+		r->written.samples == 1 ? "" : "s",
+		record_bytes_text(r->written.bytes, size, sizeof(size)), seconds);
 	if (!r->has_status) {
-		fputs("the device is gone, its totals with it\n", err);
+		fputs("the device is gone, its totals with it", err);
+		if (record_lost_samples(r))
+			fprintf(err, "; %" PRIu64 " samples are NOT in the file",
+				record_lost_samples(r));
+		fputc('\n', err);
 		return;
 	}
 	if (st->merged_periods)
@@ -49,16 +67,15 @@ void record_print_end(const struct record *r, bool whole)
 			(double)r->options.flight_ns * 1e-9,
 			number_group(st->insert_idx, merged, sizeof(merged)),
 			st->insert_idx == 1 ? "" : "s");
-	else if (st->insert_idx != r->samples)
-		fprintf(err, "; %" PRIu64 " samples are NOT in the file",
-			(uint64_t)st->insert_idx - r->samples);
+	if (record_lost_samples(r))
+		fprintf(err, "; %" PRIu64 " samples are NOT in the file", record_lost_samples(r));
 	if (r->flight_was_cut)
 		fprintf(err, "; %d MiB of memory were not enough for all of it",
 			RECORD_FLIGHT_LIMIT_MIB);
 	if (r->marks.count || r->marks.lost || record_marks_trouble(r))
-		fprintf(err, "; %" PRIu64 " marks", r->marks.count);
-	if (r->marks.lost)
-		fprintf(err, ", at least %" PRIu64 " LOST", r->marks.lost);
+		fprintf(err, "; %" PRIu64 " marks", r->written.marks);
+	if (record_lost_marks(r))
+		fprintf(err, ", at least %" PRIu64 " LOST", record_lost_marks(r));
 	if (record_marks_trouble(r))
 		fprintf(err, ", %s", record_marks_trouble(r));
 	/* the last totals may have been read before */
@@ -75,15 +92,17 @@ void record_print_json(const struct record *r, int exit_status, bool whole)
 
 	json_add_u64(root, "version", 1);
 	json_add_text(root, "file", r->options.counting.output);
-	json_add_u64(root, "bytes", r->bytes);
-	json_add_u64(root, "samples", r->samples);
+	json_add_u64(root, "bytes", r->written.bytes);
+	json_add_u64(root, "samples", r->written.samples);
+	json_add_u64(root, "samples_not_in_file", record_lost_samples(r));
 	json_add_text(root, "excludes", counting_excludes(&r->options.counting));
 	json_add_u64(root, "duration_ns", r->end_ns - r->begin_ns);
 	json_add_u64(root, "period_ns", r->options.counting.period_ns);
 	json_add_bool(root, "whole", whole);
 	json_add_u64(root, "flight_dumps", r->dumps);
-	json_add_u64(root, "marks", r->marks.count);
-	json_add_u64(root, "marks_lost", r->marks.lost);
+	json_add_u64(root, "flight_dumps_failed", r->failed_dumps);
+	json_add_u64(root, "marks", r->written.marks);
+	json_add_u64(root, "marks_lost", record_lost_marks(r));
 	json_add_bool(root, "marks_damaged", record_marks_trouble(r) != NULL);
 	json_add(root, "kernel", r->has_status ? rows_json_status(&r->status) : NULL);
 	json_add_text(root, "ended_by", r->ended_by ? sigabbrev_np(r->ended_by) : NULL);

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/json.h"
 #include "record.h"
 
 enum { PATH_BYTES = 4096 };
@@ -14,10 +15,17 @@ enum { PATH_BYTES = 4096 };
 /* a file of the flight recorder while it is written */
 #define PART_FORMAT "%.4080s.part"
 
-static int file_failed(struct record *r, const char *path, int error)
+int record_file_failed(const struct record *r, const char *path, int error)
 {
-	app_error(r->app, "%s: %s", path, strerror(-error));
+	app_error(r->app, "%s: %s", strcmp(path, "-") ? path : "standard output",
+		  app_reason(-error));
 	return EXIT_FAILED;
+}
+
+/* Pipes and devices have no disk to reach. */
+static int reach_disk(int fd)
+{
+	return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -errno : 0;
 }
 
 /* Write what a reader needs besides the session. */
@@ -28,9 +36,11 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 	int error;
 
 	error = perfctr_capture_write_text(writer, "tool", "perfctr " PERFCTR_VERSION);
-	if (!error && r->command.argv)
-		error = perfctr_capture_write_text(
-			writer, "command", command_text(r->command.argv, text, sizeof(text)));
+	if (!error && r->command.argv) {
+		/* arguments are any bytes, and may be cut */
+		json_clean_field(command_text(r->command.argv, text, sizeof(text)));
+		error = perfctr_capture_write_text(writer, "command", text);
+	}
 	if (!error && counting_excludes(&r->options.counting))
 		error = perfctr_capture_write_text(writer, "excludes",
 						   counting_excludes(&r->options.counting));
@@ -97,7 +107,7 @@ int record_dump(struct record *r, const char *path)
 	snprintf(hidden, sizeof(hidden), PART_FORMAT, path);
 	fd = open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return file_failed(r, hidden, -errno);
+		return record_file_failed(r, hidden, -errno);
 	error = record_begin_file(r, fd, &writer);
 	for (size_t n = 0; !error && n < r->flight.count; n++) {
 		const void *sample = flight_get(&r->flight, n, &size);
@@ -108,20 +118,22 @@ int record_dump(struct record *r, const char *path)
 		error = record_write_marks(r, writer);
 	if (!error)
 		error = record_end_file(r, writer);
-	if (!error) {
-		r->bytes = perfctr_capture_bytes(writer);
-		r->samples = r->flight.count;
-	}
+	r->written = (struct perfctr_capture_written){ 0 };
+	if (!error)
+		perfctr_capture_written(writer, &r->written, sizeof(r->written));
 	perfctr_capture_writer_unref(writer);
+	/* the name must not reach the disk before the contents */
+	if (!error)
+		error = reach_disk(fd);
 	if (close(fd) && !error)
 		error = -errno;
 	if (!error && rename(hidden, path))
 		error = -errno;
-	if (error) {
-		unlink(hidden);
-		return file_failed(r, path, error);
-	}
-	return 0;
+	if (!error)
+		return 0;
+	r->written = (struct perfctr_capture_written){ 0 };
+	unlink(hidden);
+	return record_file_failed(r, path, error);
 }
 
 int record_dump_numbered(struct record *r)
@@ -129,11 +141,15 @@ int record_dump_numbered(struct record *r)
 	char path[PATH_BYTES];
 	int status;
 
-	snprintf(path, sizeof(path), "%.4060s.%u", r->options.counting.output, ++r->dumps);
+	snprintf(path, sizeof(path), "%.4060s.%u", r->options.counting.output, r->dumps + 1);
 	status = record_dump(r, path);
+	if (status)
+		r->failed_dumps++;
+	else
+		r->dumps++;
 	if (!status && !r->options.quiet)
-		app_error(r->app, "%s: the last %.3f s, %zu samples", path,
-			  (double)r->options.flight_ns * 1e-9, r->flight.count);
+		app_error(r->app, "%s: the last %.3f s, %" PRIu64 " samples", path,
+			  (double)r->options.flight_ns * 1e-9, r->written.samples);
 	return status;
 }
 
@@ -157,7 +173,18 @@ int record_open_output(struct record *r)
 		if (r->file_fd < 0)
 			r->file_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
-	return r->file_fd < 0 ? file_failed(r, path, -errno) : 0;
+	return r->file_fd < 0 ? record_file_failed(r, path, -errno) : 0;
+}
+
+int record_close_output(struct record *r)
+{
+	int error = reach_disk(r->file_fd);
+
+	/* NFS and quotas report a lack of room here */
+	if (close(r->file_fd) && !error)
+		error = -errno;
+	r->file_fd = -1;
+	return error;
 }
 
 void record_discard_output(const struct record *r)

@@ -68,6 +68,7 @@ static int take(struct record *r, uint64_t now_ns)
 		error = r->options.flight_ns ?
 				flight_add(&m->flight, m->bytes + at, mark.bytes, now_ns) :
 				perfctr_capture_write_mark(r->writer, m->bytes + at, mark.bytes);
+		r->write_failed |= error && !r->options.flight_ns;
 		m->count++;
 		m->lost += mark.lost;
 	}

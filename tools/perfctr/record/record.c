@@ -104,13 +104,20 @@ static int parse_options(struct app *app, int argc, char **argv, struct record_o
 
 /* --- recording --------------------------------------------------------------- */
 
+/* Note whose an error is. Return: @error. */
+static int wrote(struct record *r, int error)
+{
+	r->write_failed |= error != 0;
+	return error;
+}
+
 static int keep(struct record *r, const struct perfctr_slot *slot, uint64_t now_ns)
 {
 	uint32_t size;
 	int error;
 
 	if (!r->options.flight_ns)
-		return perfctr_capture_write_sample(r->writer, slot->bytes, slot->size);
+		return wrote(r, perfctr_capture_write_sample(r->writer, slot->bytes, slot->size));
 	/* the first word of a sample is its size; it may be shorter than the slot */
 	memcpy(&size, slot->bytes, sizeof(size));
 	if (size > slot->size)
@@ -143,7 +150,7 @@ static int drain(struct record *r)
 			return error;
 		}
 		if (!r->options.flight_ns)
-			r->samples++;
+			r->taken++;
 		left--;
 		if (++taken == burst) {
 			perfctr_cursor_advance(r->cursor, taken);
@@ -164,11 +171,11 @@ static int write_on_time(struct record *r, uint64_t now_ns)
 		return 0;
 	if (now_ns - r->anchored_ns >= ANCHOR_MS * NS_PER_MS) {
 		r->anchored_ns = now_ns;
-		error = perfctr_capture_write_anchor(r->writer);
+		error = wrote(r, perfctr_capture_write_anchor(r->writer));
 	}
 	if (!error && now_ns - r->flushed_ns >= FLUSH_MS * NS_PER_MS) {
 		r->flushed_ns = now_ns;
-		error = perfctr_capture_flush(r->writer);
+		error = wrote(r, perfctr_capture_flush(r->writer));
 	}
 	return error;
 }
@@ -182,7 +189,7 @@ static void show_progress(struct record *r, uint64_t now_ns)
 		return;
 	r->shown_ns = now_ns;
 	bytes = r->writer ? perfctr_capture_bytes(r->writer) : r->flight.count * r->flight.stride;
-	count = r->writer ? r->samples : r->flight.count;
+	count = r->writer ? r->taken : r->flight.count;
 	snprintf(text, sizeof(text),
 		 "%s %.1f s, %s samples, %s; %" PRIu64 " merged, %.3f s lost; %s",
 		 r->options.flight_ns ? "keeping:" : "recording:",
@@ -192,15 +199,14 @@ static void show_progress(struct record *r, uint64_t now_ns)
 		 (double)perfctr_cursor_lost_ns(r->cursor) * 1e-9,
 		 r->command.argv ? "until the command ends" : "Ctrl-C ends");
 	/* a line that wraps could not be erased */
-	fprintf(r->app->err, "\r\033[K%.*s", app_columns(r->app->err, (int)sizeof(text)) - 1, text);
-	fflush(r->app->err);
+	fprintf(stderr, "\r\033[K%.*s", app_columns(stderr, (int)sizeof(text)) - 1, text);
 	r->progress_on_screen = true;
 }
 
 static void clear_progress(struct record *r)
 {
 	if (r->progress_on_screen)
-		fputs("\r\033[K", r->app->err);
+		fputs("\r\033[K", stderr);
 	r->progress_on_screen = false;
 }
 
@@ -294,6 +300,15 @@ static int collect(struct record *r)
 
 /* --- running ------------------------------------------------------------------------ */
 
+/* Print why recording failed. */
+static void report_failure(struct record *r, int error)
+{
+	if (r->write_failed)
+		record_file_failed(r, r->options.counting.output, error);
+	else
+		app_failed(r->app, error);
+}
+
 /* Stop, write what is left, close the file. Return: 0 or a negative errno. */
 static int finish(struct record *r, bool write_more)
 {
@@ -311,10 +326,13 @@ static int finish(struct record *r, bool write_more)
 	r->has_status = !perfctr_session_status(r->session, &r->status, sizeof(r->status));
 	if (r->writer) {
 		if (write_more) {
-			result = record_end_file(r, r->writer);
+			result = wrote(r, record_end_file(r, r->writer));
 			error = error ? error : result;
 		}
-		r->bytes = perfctr_capture_bytes(r->writer);
+		perfctr_capture_written(r->writer, &r->written, sizeof(r->written));
+		result = record_close_output(r);
+		r->write_failed |= !error && result;
+		error = error ? error : result;
 	}
 	return error;
 }
@@ -339,7 +357,8 @@ static int run(struct record *r)
 			record_print_json(r, status, false);
 		return status;
 	}
-	error = r->options.flight_ns ? 0 : record_begin_file(r, r->file_fd, &r->writer);
+	error = r->options.flight_ns ? 0 :
+				       wrote(r, record_begin_file(r, r->file_fd, &r->writer));
 	if (!error)
 		error = collect(r);
 	/* unplugged: keep what was recorded */
@@ -349,17 +368,19 @@ static int run(struct record *r)
 	failed = error != 0;
 	clear_progress(r);
 	if (failed) {
-		app_failed(r->app, error);
+		report_failure(r, error);
 		if (r->command.argv && !r->command.child.ended)
 			app_error(r->app, "%s goes on without being recorded", r->command.argv[0]);
 	}
 	error = finish(r, !failed);
 	if (!failed && error) {
 		failed = true;
-		app_failed(r->app, error);
+		report_failure(r, error);
 	}
 	if (r->options.flight_ns && record_dump(r, r->options.counting.output))
 		failed = true;
+	/* the message was printed when it happened */
+	failed |= r->failed_dumps != 0;
 	if (!r->options.quiet)
 		record_print_end(r, !failed);
 	if (r->device_is_gone && r->command.argv)
@@ -452,11 +473,9 @@ int record_run(struct app *app, int argc, char **argv)
 			command_abandon(&r.command);
 	}
 
-	if (r.file_fd >= 0 && close(r.file_fd) && !status) {
-		app_error(app, "%s: %s", r.options.counting.output, strerror(errno));
-		status = EXIT_FAILED;
-	}
-	if (!r.writer)
+	if (r.file_fd >= 0)
+		close(r.file_fd);
+	if (!r.written.bytes && !r.options.flight_ns)
 		record_discard_output(&r);
 	signals_release(&r.signals);
 	command_close(&r.command);

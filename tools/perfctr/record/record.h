@@ -46,11 +46,13 @@ struct record {
 	struct signals signals;
 	int file_fd;
 	bool file_is_new; /* record_open_output() created it */
-	uint64_t samples;
-	uint64_t bytes;
+	uint64_t taken; /* samples from the ring */
+	/* what reached the file; of the flight recorder, the last one */
+	struct perfctr_capture_written written;
+	bool write_failed; /* the error is one of the file */
 	uint64_t begin_ns, end_ns;
 	uint64_t flushed_ns, anchored_ns, shown_ns;
-	unsigned int dumps; /* files that the flight recorder wrote */
+	unsigned int dumps, failed_dumps; /* files that the flight recorder wrote, and could not */
 	int ended_by; /* signal that ended it, 0 if none */
 	bool shows_progress;
 	bool progress_on_screen;
@@ -67,7 +69,7 @@ struct record {
 /* Check that the file can be written, before anything is counted. */
 int record_open_output(struct record *r);
 
-/* Nothing was recorded: remove a new file. An old one is as it was. */
+/* Nothing was recorded: remove a new file. An old one is as it was, if it was not truncated. */
 void record_discard_output(const struct record *r);
 
 /* Write what precedes the samples. Return: 0 or a negative errno. */
@@ -75,6 +77,12 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 
 /* Write the kernel's totals and another time anchor. Return: 0 or a negative errno. */
 int record_end_file(struct record *r, struct perfctr_capture_writer *writer);
+
+/* Close the file, which is on the disk then. Return: 0 or a negative errno. */
+int record_close_output(struct record *r);
+
+/* Print that the file could not be written. Return: EXIT_FAILED. */
+int record_file_failed(const struct record *r, const char *path, int error);
 
 /* Write what the flight recorder keeps into a file. */
 int record_dump(struct record *r, const char *path);
@@ -102,6 +110,10 @@ void record_close_marks(struct record *r);
 /*
  * --- end.c
  */
+
+/* Samples and marks that were taken and are not in the file. */
+uint64_t record_lost_samples(const struct record *r);
+uint64_t record_lost_marks(const struct record *r);
 
 /* "12.3 kB"; 40 bytes are enough. Return: @text. */
 char *record_bytes_text(uint64_t bytes, char *text, size_t size);
