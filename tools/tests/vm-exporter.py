@@ -241,17 +241,24 @@ def node_exporter_reads_the_file():
         check(ours["perfctr_shader_fragments_total"] > 0, f"{ours}")
         check(all(ours[name] == theirs[name] for name in ours), f"{theirs}")
     path, errors = "/tmp/gone/perfctr.prom", "/tmp/text-errors"
+    error = run("perfctr", "exporter", "-e", "FRAGMENTS", "--textfile", path, status=1).stderr
+    check(f"{path}: No such file or directory" in error, error)
+    os.mkdir("/tmp/gone")
     with background("sh", "-c", f"exec perfctr exporter --listen {ADDRESS} -p 50ms -e FRAGMENTS "
                     f"--textfile {path} 2>{errors}", url=METRICS):
         for failures in 1, 2:
-            settle()
-            with open(errors, encoding="ascii") as f:
-                check(f.read().count(path) == failures, "a failure is printed once")
-            os.mkdir("/tmp/gone")
             wait_for(lambda: os.path.exists(path), "no file after a failure")
             settle()
             # at once: a write between two removals would be a success
             os.rename("/tmp/gone", f"/tmp/gone{failures}")
+            settle()
+            with open(errors, encoding="ascii") as f:
+                check(f.read().count(f"{path}: No such") == failures, "a failure is printed once")
+            os.mkdir("/tmp/gone")
+        wait_for(lambda: os.path.exists(path), "no file after a failure")
+        with open(errors, encoding="ascii") as f:
+            check(f.read().count("is written again") == 2, "a success is printed")
+        os.rename("/tmp/gone", "/tmp/gone3")
     once = "perfctr", "exporter", "--once", "-p", "50ms", "-e", "FRAGMENTS"
     run(*once, "--textfile", path, status=1)
     check("\nperfctr_shader_fragments_total{" in run(*once).stdout, "--once")

@@ -22,7 +22,7 @@ static const char help[] =
 	"      --listen ADDRESS  HOST:PORT, [ADDRESS]:PORT or :PORT (default: 127.0.0.1:9738);\n"
 	"                        who can connect sees what all users of the machine do\n"
 	"      --textfile PATH   write PATH, a *.prom, at each sample, whole or not at all;\n"
-	"                        it is removed at the end\n"
+	"                        it is removed at the end. Its folder must be there\n"
 	"      --once            one reading of a period, to the textfile or stdout; it does not\n"
 	"                        listen\n"
 	"      --config FILE     a file with lines such as: period = 10s\n"
@@ -34,7 +34,8 @@ static const char help[] =
 	"  -e, --event EVENTS    what to count, as in perfctr stat (default: the main ones)\n"
 	"  -A, --per-core        a series for each block (also --per-block)\n"
 	"\n"
-	"Exit: 0 ended by a signal, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
+	"Exit: 0 ended by a signal, 1 error, also if PATH could not be written at last, 2 usage,\n"
+	"3 not permitted, 4 no device.\n";
 
 static int take_device(const struct app *app, void *exporter, const char *text)
 {
@@ -253,12 +254,15 @@ static int run_once(struct exporter *e)
 /* A failure is printed once until a write succeeds; the next sample tries again. */
 static void write_sample(struct exporter *e)
 {
+	const bool failed = e->write_failed;
 	FILE *err = e->app->err;
 
-	if (e->write_failed)
+	if (failed)
 		e->app->err = e->null;
 	e->write_failed = write_file(e);
 	e->app->err = err;
+	if (failed && !e->write_failed)
+		app_error(e->app, "%s: is written again", e->textfile);
 }
 
 static void run(struct exporter *e)
@@ -289,6 +293,8 @@ int exporter_run(struct app *app, int argc, char **argv)
 		status = app_failed(app, -errno);
 	if (!status)
 		status = signals_catch(app, &e.signals, (const int[]){ 0 });
+	if (!status && e.textfile)
+		status = output_check_folder(app, e.textfile);
 	if (!status && !e.once && e.listen)
 		status = http_open(&e);
 	if (!status)
@@ -300,6 +306,9 @@ int exporter_run(struct app *app, int argc, char **argv)
 	/* node_exporter would show the last values for ever */
 	if (!status && !e.once && e.textfile)
 		unlink(e.textfile);
+	/* the message was printed when it began */
+	if (!status && e.write_failed)
+		status = EXIT_FAILED;
 	http_free(e.http);
 	signals_release(&e.signals);
 	if (e.null)

@@ -39,6 +39,25 @@ static bool part_name(const struct output *output, char *part)
 	return snprintf(part, PATH_BYTES, "%s.%ld.part", output->path, (long)getpid()) < PATH_BYTES;
 }
 
+int output_check_folder(const struct app *app, const char *path)
+{
+	const struct output output = { .path = path };
+	char part[PATH_BYTES];
+	int fd = open_nameless(path), error = errno;
+
+	/* the file system has no unnamed files */
+	if (fd < 0 && (error == EOPNOTSUPP || error == EISDIR) && part_name(&output, part)) {
+		fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		error = errno;
+		if (fd >= 0)
+			unlink(part);
+	}
+	if (fd < 0)
+		return failed(app, path, error);
+	close(fd);
+	return 0;
+}
+
 int output_open(const struct app *app, const char *path, struct output *output)
 {
 	struct stat info;

@@ -23,6 +23,12 @@ struct output {
 int output_open(const struct app *app, const char *path, struct output *output);
 
 /*
+ * Check that a new file can replace @path, before there is one.
+ * Return: 0 or EXIT_FAILED, the message was printed.
+ */
+int output_check_folder(const struct app *app, const char *path);
+
+/*
  * End a result.
  * @status: of the writer; the file is discarded if it is not 0.
  * Return: @status, or EXIT_FAILED if the result could not be written; the message was printed.
