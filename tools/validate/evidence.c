@@ -2,10 +2,14 @@
 #include "report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "lib/app.h"
+#include "lib/stream.h"
 
 static const char description[] =
 	"Evidence of perfctr validate: which counters of a campaign can be trusted, and why\n"
@@ -39,20 +43,24 @@ static FILE *create(const char *folder, const char *name, struct arena *arena,
 		    struct failure *failure)
 {
 	const char *path = arena_printf(arena, "%s%s%s", folder, *folder ? "/" : "", name);
-	FILE *out = fopen(path, "wxe");
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	FILE *out = fd < 0 ? NULL : stream_new(fd, true);
 
-	if (!out)
-		fail(failure, "%s: %s", path, strerror(errno));
-	return out;
+	if (out)
+		return out;
+	fail(failure, "%s: %s", path, app_reason(errno));
+	if (fd >= 0)
+		close(fd);
+	return NULL;
 }
 
 static int finish(FILE *out, const char *name, struct failure *failure)
 {
-	int error = ferror(out) ? EIO : 0;
+	int error = -app_flush(out);
 
 	if (fclose(out) && !error)
 		error = errno;
-	return error ? fail(failure, "%s: %s", name, strerror(error)) : 0;
+	return error ? fail(failure, "%s: %s", name, app_reason(error)) : 0;
 }
 
 static int put_text(const char *folder, const char *name, const char *text, size_t length,
@@ -62,6 +70,8 @@ static int put_text(const char *folder, const char *name, const char *text, size
 
 	if (!out)
 		return -1;
+	/* a copy is the same */
+	stream_is_binary(out);
 	fwrite(text, 1, length, out);
 	return finish(out, name, failure);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/option.h"
+#include "lib/output.h"
 #include "lib/verdicts.h"
 #include "report.h"
 
@@ -303,19 +304,13 @@ static int print_listings(struct validator *v)
 static int write_report(struct validator *v, const struct report *report, const char *path,
 			void (*write)(const struct report *report, FILE *out))
 {
-	FILE *out = path ? fopen(path, "we") : v->app->out;
-	int error = out ? 0 : -errno;
+	struct output output;
+	int status = output_open(v->app, path, &output);
 
-	if (out) {
-		write(report, out);
-		error = path ? app_flush(out) : 0;
-		if (path && fclose(out) && !error)
-			error = -errno;
-	}
-	if (!error)
-		return EXIT_FINE;
-	app_error(v->app, "%s: %s", path ? path : "output", strerror(-error));
-	return EXIT_FAILED;
+	if (status)
+		return status;
+	write(report, output.stream);
+	return output_close(v->app, &output, EXIT_FINE);
 }
 
 static void put_verdicts(const struct study *study, const char *date, struct verdicts *verdicts,
@@ -373,7 +368,7 @@ static int save_verdicts(struct validator *v, const char *date)
 	error = verdicts_save(verdicts, v->options->save_path, where, sizeof(where));
 	verdicts_free(verdicts);
 	if (error) {
-		app_error(v->app, "%s: %s", where, strerror(-error));
+		app_error(v->app, "%s: %s", where, app_reason(-error));
 		return EXIT_FAILED;
 	}
 	fprintf(v->app->err, "%zu verdicts saved in %s\n", saved, where);

@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "guard.h"
+#include "lib/stream.h"
 
 static const char help[] =
 	"usage: perfctr guard [OPTION...] -b 'KEY=VALUE...' [-- COMMAND [ARGUMENT...]]\n"
@@ -74,12 +75,16 @@ static int parse_options(struct guard *g, int argc, char **argv)
 
 static int open_log(struct guard *g)
 {
+	int fd;
+
 	g->log = g->json ? g->app->out : NULL;
-	if (g->output)
-		g->log = fopen(g->output, "ae");
-	if (g->log || !g->output)
+	if (!g->output)
 		return 0;
-	app_error(g->app, "%s: %s", g->output, strerror(errno));
+	fd = open(g->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	g->log = fd < 0 ? NULL : stream_new(fd, true);
+	if (g->log)
+		return 0;
+	app_error(g->app, "%s: %s", g->output, app_reason(errno));
 	return EXIT_FAILED;
 }
 
@@ -312,8 +317,10 @@ int guard_run(struct app *app, int argc, char **argv)
 	signals_release(&signals);
 	if (made)
 		rmdir(cgroup);
-	if (g.output && g.log)
-		fclose(g.log);
+	if (g.output && g.log && fclose(g.log)) {
+		app_error(app, "%s: %s", g.output, app_reason(errno));
+		g.log_failed = true;
+	}
 	if (g.log_failed)
 		status = EXIT_FAILED;
 	policy_free(&g);

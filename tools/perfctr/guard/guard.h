@@ -148,6 +148,7 @@ struct guard {
 	struct command command;
 	pid_t pid; /* of the supervisor */
 	FILE *log; /* JSON lines, NULL: none */
+	bool log_is_torn; /* the last line could not be written */
 	bool log_failed;
 	uint64_t *sequence; /* of the last record; both processes have it */
 	/* the watcher's */

@@ -62,6 +62,7 @@ static bool is_ready(FILE *file)
 void log_write(struct guard *guard, const struct budget *budget, struct json_object *record,
 	       const char *format, ...)
 {
+	int error = -EAGAIN;
 	va_list args;
 
 	if (format && !guard->quiet && is_ready(guard->app->err)) {
@@ -75,17 +76,22 @@ void log_write(struct guard *guard, const struct budget *budget, struct json_obj
 		json_object_put(record);
 		return;
 	}
-	errno = EAGAIN;
 	if (is_ready(guard->log)) {
+		/* a part of a line may be there */
+		if (guard->log_is_torn)
+			fputc('\n', guard->log);
 		json_write(guard->log, record, false);
 		/* a line that was written survives the process */
-		if (!fflush(guard->log))
+		error = app_flush(guard->log);
+		guard->log_is_torn = error;
+		if (!error)
 			return;
 	} else {
 		json_object_put(record);
 	}
 	if (!guard->log_failed && is_ready(guard->app->err))
-		app_error(guard->app, "the log is incomplete: %s", strerror(errno));
+		app_error(guard->app, "%s: the log is incomplete: %s",
+			  guard->output ? guard->output : "standard output", app_reason(-error));
 	guard->log_failed = true;
 }
 

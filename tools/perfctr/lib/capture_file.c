@@ -98,8 +98,10 @@ static int spool(const struct app *app)
 	while ((bytes = read(STDIN_FILENO, buffer, sizeof(buffer))) > 0)
 		if (fwrite(buffer, 1, (size_t)bytes, file) != (size_t)bytes)
 			break;
-	if (bytes || fflush(file))
-		app_error(app, "reading standard input: %s", strerror(errno));
+	if (bytes < 0)
+		app_error(app, "reading standard input: %s", app_reason(errno));
+	else if (bytes || fflush(file))
+		app_error(app, "a copy of standard input: %s", app_reason(errno));
 	else
 		fd = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3);
 	fclose(file);

@@ -22,7 +22,7 @@ struct stream {
 	FILE *file;
 	int fd;
 	int error; /* of the first write that failed */
-	bool owned, is_binary, is_taken;
+	bool owned, is_binary;
 	/* the beginning of a character whose end was not written yet */
 	unsigned char pending[LONGEST_CHARACTER];
 	size_t pending_bytes;
@@ -280,11 +280,11 @@ int stream_flush(FILE *stream)
 	/* of another stream, the errno of an earlier write is lost */
 	if (fflush(stream) || ferror(stream))
 		error = s && s->error ? s->error : errno ? errno : EIO;
-	if (!s)
-		return -error;
-	if (s->is_taken)
-		return 0;
-	s->is_taken = error != 0;
+	if (s && error) {
+		/* a log goes on when there is room again */
+		s->error = 0;
+		clearerr(stream);
+	}
 	return -error;
 }
 

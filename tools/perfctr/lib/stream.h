@@ -26,7 +26,8 @@ void stream_is_binary(FILE *stream);
 int stream_fd(FILE *stream);
 
 /*
- * Flush, and take the stream's error: that of the first write that failed, once.
+ * Flush, and take the stream's error: that of the first write that failed. Until then nothing more
+ * is written, afterwards it is tried again.
  * Return: 0 or -errno.
  */
 int stream_flush(FILE *stream);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "app.h"
 #include "json.h"
+#include "stream.h"
 
 enum { PATH_BYTES = 1024, NAME_BYTES = 128 };
 
@@ -127,8 +129,8 @@ int verdicts_save(const struct verdicts *verdicts, const char *path, char *where
 	const char *chosen = getenv("PERFCTR_VERDICTS");
 	struct json_object *root = json_object_new_object();
 	char temporary[PATH_BYTES + 8];
+	int fd, error;
 	FILE *file;
-	int error = 0;
 
 	if (path)
 		snprintf(where, size, "%s", path);
@@ -142,16 +144,21 @@ int verdicts_save(const struct verdicts *verdicts, const char *path, char *where
 	json_add_text(root, "format", format_name);
 	json_add(root, "verdicts", json_object_get(verdicts->all));
 	snprintf(temporary, sizeof(temporary), "%s.new", where);
-	file = fopen(temporary, "we");
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	file = fd < 0 ? NULL : stream_new(fd, true);
 	if (!file) {
+		error = -errno;
 		json_object_put(root);
-		return -errno;
+		if (fd >= 0)
+			close(fd);
+		return error;
 	}
 	/* readers see either the old file or the new one */
 	json_write(file, root, true);
-	if (ferror(file))
-		error = -EIO;
-	if (fclose(file))
+	error = app_flush(file);
+	if (!error && fsync(fd))
+		error = -errno;
+	if (fclose(file) && !error)
 		error = -errno;
 	if (!error && rename(temporary, where))
 		error = -errno;

@@ -189,6 +189,7 @@ static int run_all(struct perfkit *p)
 
 int perfkit_run(struct app *app, int argc, char **argv)
 {
+	struct output output = { 0 };
 	struct perfkit p = { .report.app = app, .signals.fd = -1 };
 	const int more_signals[] = { SIGCHLD, 0 };
 	int status = parse_options(app, argc, argv, &p.options);
@@ -212,15 +213,21 @@ int perfkit_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = add_counters(&p);
 	if (!status)
-		status = output_open_live(app, p.options.output,
-					  p.options.json || p.options.passes_only ? app->out :
-										    app->err,
-					  &p.report.out);
+		status = output_open(app, p.options.output, &output);
+	p.report.out = p.options.output || p.options.json || p.options.passes_only ? output.stream :
+										     app->err;
 	if (!status)
 		status = signals_catch(app, &p.signals, more_signals);
 	if (!status)
 		status = run_all(&p);
-	status = output_close_live(app, p.options.output, p.report.out, status);
+	if (output.stream) {
+		/* the status of a command that was counted is no failure of ours */
+		int closed = output_close(app, &output, p.report.passes ? 0 : status);
+
+		status = closed ? closed : status;
+		if (p.report.out == app->err)
+			status = output_close_live(app, NULL, app->err, status);
+	}
 
 	signals_release(&p.signals);
 	free_counters(&p);

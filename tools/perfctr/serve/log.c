@@ -5,17 +5,20 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "lib/app.h"
 #include "lib/json.h"
 
 enum { LINE_BYTES = 1024 };
 
-/* One write() for a line: processes that share the file do not mix their lines. */
-static void put(struct serve_log *log, const char *line, int length)
+/*
+ * One write() for a line: processes that share the file do not mix their lines. A line that could
+ * not be written is reported with the next one.
+ */
+static void put(struct serve_log *log, const char *line, size_t length)
 {
-	if (length <= 0)
-		return;
-	fwrite(line, 1, length < LINE_BYTES ? (size_t)length : LINE_BYTES - 1, log->to);
-	fflush(log->to);
+	fwrite(line, 1, length, log->to);
+	if (app_flush(log->to))
+		log->suppressed++;
 }
 
 static void put_json(struct serve_log *log, const char *event, const struct serve_peer *peer,
@@ -42,10 +45,8 @@ static void put_json(struct serve_log *log, const char *event, const struct serv
 		return;
 	}
 	json_write(memory, o, false);
-	if (!fclose(memory)) {
-		fwrite(line, 1, length, log->to);
-		fflush(log->to);
-	}
+	if (!fclose(memory))
+		put(log, line, length);
 	free(line);
 }
 
@@ -65,7 +66,8 @@ static void put_line(struct serve_log *log, const char *event, const struct serv
 				  peer->number, peer->uid, peer->pid, event, text);
 	else
 		length = snprintf(line, sizeof(line), "perfctr serve: %s: %s\n", event, text);
-	put(log, line, length);
+	if (length > 0)
+		put(log, line, length < LINE_BYTES ? (size_t)length : LINE_BYTES - 1);
 }
 
 void serve_log_line(struct serve_log *log, const char *event, const struct serve_peer *peer,

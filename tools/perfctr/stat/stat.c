@@ -127,6 +127,7 @@ struct stat {
 	struct rows scratch;
 	struct signals signals;
 	struct command command;
+	struct output output; /* a file that appears as a whole */
 	bool prepared; /* the next run's workload waits to be executed */
 };
 
@@ -458,6 +459,37 @@ static FILE *usual_output(const struct stat *s)
 	return data || !s->command.argv ? s->app->out : s->app->err;
 }
 
+/* Only who prints intervals has a reader that follows; another result appears as a whole. */
+static bool is_live(const struct stat *s)
+{
+	return !s->options.counting.output || s->options.interval_ns || s->options.jsonl;
+}
+
+static int open_output(struct stat *s)
+{
+	int status;
+
+	if (is_live(s))
+		return output_open_live(s->app, s->options.counting.output, usual_output(s),
+					&s->report.out);
+	status = output_open(s->app, s->options.counting.output, &s->output);
+	s->report.out = s->output.stream;
+	return status;
+}
+
+static int close_output(struct stat *s, int status)
+{
+	int closed;
+
+	if (is_live(s))
+		return output_close_live(s->app, s->options.counting.output, s->report.out, status);
+	if (!s->output.stream)
+		return status;
+	/* the status of a command that was counted is no failure of ours */
+	closed = output_close(s->app, &s->output, s->report.runs ? 0 : status);
+	return closed ? closed : status;
+}
+
 static const struct stat_format *choose_format(const struct stat_options *o)
 {
 	if (o->counting.json)
@@ -495,13 +527,12 @@ int stat_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = prepare(&s);
 	if (!status)
-		status = output_open_live(app, s.options.counting.output, usual_output(&s),
-					  &s.report.out);
+		status = open_output(&s);
 	if (!status)
 		status = signals_catch(app, &s.signals, more_signals);
 	if (!status)
 		status = run_all(&s);
-	status = output_close_live(app, s.options.counting.output, s.report.out, status);
+	status = close_output(&s, status);
 
 	if (s.prepared)
 		command_abandon(&s.command);

@@ -313,6 +313,9 @@ static int run_plain(struct top *t)
 		if (updates)
 			fputc('\n', t->app->out);
 		print_view(t, app_columns(t->app->out, SNAPSHOT_COLUMNS));
+		/* app_main() says why */
+		if (ferror(t->app->out))
+			break;
 		updates += (uint64_t)got;
 	}
 	return EXIT_FINE;
