@@ -13,13 +13,32 @@ static void put_number(FILE *out, double value)
 		fprintf(out, "%.15g", value);
 }
 
+/*
+ * Time that the counter ran, in ns: of a perf PMU without the time in which it was multiplexed, of
+ * all its CPUs; a metric has none.
+ */
+static void put_running(FILE *out, const struct row *row, uint32_t runs)
+{
+	double ns;
+
+	if (row->metric || !row->info || !row->measured)
+		return;
+	ns = row->info->is_pmu && row->info->time_enabled ? (double)row->info->time_enabled :
+							    (double)row->info->elapsed_ns;
+	fprintf(out, "%.0f", ns * row->running_ratio / runs);
+}
+
 static void put_row(struct stat_report *report, const struct row *row, const struct row_stat *stat)
 {
 	const char *separator = report->options->separator;
+	const bool repeats = report->options->repeat > 1;
+	const bool has_runs = repeats && stat && stat->runs;
 	FILE *out = report->out;
 
 	if (row->state != PERFCTR_VALUE_OK)
 		fprintf(out, "<%s>", perfctr_value_state_text(row->state));
+	else if (has_runs)
+		put_number(out, stat->run_mean);
 	else if (row->metric || row->scale != 1)
 		put_number(out, row->number);
 	else if (row_is_level(row))
@@ -32,8 +51,7 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 	fputs(separator, out);
 	csv_field(out, row->event, separator);
 	fputs(separator, out);
-	if (row->info && row->info->is_pmu && !row->metric)
-		fprintf(out, "%.0f", (double)row->info->time_enabled * row->running_ratio);
+	put_running(out, row, repeats && report->runs ? report->runs : 1);
 	fputs(separator, out);
 	fprintf(out, "%.2f", 100 * row->running_ratio);
 	fputs(separator, out);
@@ -45,6 +63,12 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 		put_number(out, stat->max);
 	} else {
 		fprintf(out, "%s%s", separator, separator);
+	}
+	if (repeats) {
+		fputs(separator, out);
+		if (has_runs && stat->runs > 1)
+			put_number(out, row_stat_stddev_percent(stat));
+		fprintf(out, "%s%" PRIu64, separator, has_runs ? stat->runs : 0);
 	}
 	fputc('\n', out);
 }

@@ -24,9 +24,13 @@ static void add_statistics(struct json_object *object, const struct stat_report 
 		json_add_double(object, is_rate ? "mean_rate" : "mean", row_stat_mean(stat));
 		json_add_double(object, is_rate ? "max_rate" : "max", stat->max);
 	}
-	if (stat && report->runs > 1) {
-		json_add_double(object, "run_mean", stat->run_mean);
-		json_add_double(object, "run_stddev_percent", row_stat_stddev_percent(stat));
+	if (report->options->repeat > 1) {
+		const uint64_t runs = stat ? stat->runs : 0;
+
+		json_add_u64(object, "runs", runs);
+		json_add_double(object, "run_mean", runs ? stat->run_mean : NAN);
+		json_add_double(object, "run_stddev_percent",
+				runs > 1 ? row_stat_stddev_percent(stat) : NAN);
 	}
 }
 

@@ -45,13 +45,16 @@ void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_
 			   bool complete)
 {
 	double number = isfinite(row->rate) ? row->rate : row->number;
+	/* a metric is treated as the row whose rate it may be: one mean, one largest value */
+	bool adds_up = isfinite(row->rate) || row->metric;
 
-	if (row->state != PERFCTR_VALUE_OK || row->missed)
+	if (row->state != PERFCTR_VALUE_OK || row->missed || !isfinite(number) ||
+	    (row->metric && row->flags & PERFCTR_VALUE_PARTIAL))
 		return;
 	if (complete) {
 		row_stat_end_run(stat);
 		mean_add(&stat->pending, number, elapsed_ns);
-	} else if (stat->pending.ns && isfinite(row->rate)) {
+	} else if (stat->pending.ns && adds_up) {
 		mean_add(&stat->pending, number, elapsed_ns);
 	}
 }
