@@ -30,6 +30,7 @@ import xml.dom.minidom
 import capture_bytes as cb
 import fleet
 import harness
+import picture
 from harness import check, test
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -526,12 +527,33 @@ def pictures_are_well_formed():
         check(any("</script>" in w for w in words), f"title {words[:3]}")
         check(not svg.getElementsByTagName("script"), "scripts")
         paths = [p.getAttribute("d") for p in svg.getElementsByTagName("path")
-                 if p.getAttribute("class") == "mean"]
+                 if "mean" in p.getAttribute("class").split()]
         check(paths and all(re.fullmatch(r"[MLHVZ0-9. -]*", p) for p in paths), "paths")
         if name == "a.cap":
             check(any(p.count("M") == 2 for p in paths), "no hole")
             check([r for r in svg.getElementsByTagName("rect") if r.getAttribute("class") == "bad"],
                   "no mark")
+
+
+@test
+def pictures_have_their_colours():
+    """report --svg and the pictures of the documents, by librsvg: a white page, lines and warnings in
+    their colours, not black"""
+    if not picture.available():
+        return "no rsvg-convert"
+    found = picture.pixels(run("report", "--svg", path("a.cap")).stdout)
+    for color, what in (("#b3261e", "merged, lost"), ("#f6f7f9", "card"),
+                        ("#1a1f26", "text"), ("#0b62c4", "first group"), ("#c2570c", "second")):
+        check(found.get(color, 0) > 20, f"{what}: {found.get(color)} pixels of {color}")
+    pictures = os.path.join(HERE, "..", "..", "docs", "pictures")
+    for name in sorted(n for n in os.listdir(pictures) if n.endswith(".svg")):
+        with open(os.path.join(pictures, name), "rb") as f:
+            shown = picture.pixels(f.read())
+        check(shown.get("#ffffff", 0) > sum(shown.values()) / 4 and len(shown) > 20,
+              f"{name}: {sorted(shown.items(), key=lambda c: -c[1])[:5]}")
+        check(shown.get("#000000", 0) < sum(shown.values()) / 50, f"{name}: black")
+    check(found["#ffffff"] > sum(found.values()) / 2 and "#000000" not in found, "not black")
+    return None
 
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"

@@ -693,6 +693,16 @@ static double plotted(const struct run *r, const struct load *p, long channel, b
 			      (double)(slowest ? p->max_time_ns : p->time_ns) / 1e3;
 }
 
+/* A point with a bar to the slowest run. */
+static void write_point(FILE *out, double x, double y, double slowest)
+{
+	fputs("<circle", out);
+	chart_class(out, "measured");
+	fprintf(out, " cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/><path", x, y);
+	chart_class(out, "axis");
+	fprintf(out, " d=\"M%.1f %.1fV%.1f\"/>", x, y, slowest);
+}
+
 static void plot(const struct run *r, const struct aggressor *a, long channel, FILE *out)
 {
 	struct axes axes = { .x_max = (double)a->points[a->count - 1].level };
@@ -714,8 +724,9 @@ static void plot(const struct run *r, const struct aggressor *a, long channel, F
 		a->of[channel].explains ? ": explains it" :
 					  "");
 	axes_begin(&axes, out, xs, a->count, "level of the aggressor, 0: alone");
-	fprintf(out, "<polyline class=\"%s\" points=\"",
-		channel >= 0 && channel == a->channel ? "i3" : "refined");
+	fputs("<polyline", out);
+	chart_class(out, channel >= 0 && channel == a->channel ? "i3" : "refined");
+	fputs(" points=\"", out);
 	for (size_t n = 0; n < a->count; n++)
 		if (channel < 0 || a->points[n].shown[channel][1])
 			fprintf(out, "%.1f,%.1f ", axes_x(&axes, xs[n]),
@@ -723,14 +734,9 @@ static void plot(const struct run *r, const struct aggressor *a, long channel, F
 	fputs("\"/>", out);
 	for (size_t n = 0; n < a->count; n++)
 		if (channel < 0 || a->points[n].shown[channel][1])
-			fprintf(out,
-				"<circle class=\"measured\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>"
-				"<path class=\"axis\" d=\"M%.1f %.1fV%.1f\"/>",
-				axes_x(&axes, xs[n]),
-				axes_y(&axes, plotted(r, &a->points[n], channel, false)),
-				axes_x(&axes, xs[n]),
-				axes_y(&axes, plotted(r, &a->points[n], channel, false)),
-				axes_y(&axes, plotted(r, &a->points[n], channel, true)));
+			write_point(out, axes_x(&axes, xs[n]),
+				    axes_y(&axes, plotted(r, &a->points[n], channel, false)),
+				    axes_y(&axes, plotted(r, &a->points[n], channel, true)));
 	fputs("</svg></figure>\n", out);
 }
 

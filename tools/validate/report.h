@@ -73,6 +73,9 @@ struct axes {
 	double x_max, y_max; /* above 0 */
 };
 
+/* Write the class of a chart's element, with its colours. @style: of page.css */
+void chart_class(FILE *out, const char *style);
+
 /*
  * Print the beginning of an SVG: grid, and ticks at @xs, which ascend; the caller ends it.
  * @label: of the horizontal axis.

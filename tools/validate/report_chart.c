@@ -74,19 +74,48 @@ static const char *tick_text(double value, char *text, size_t size)
 	return text;
 }
 
+void chart_class(FILE *out, const char *style)
+{
+	/* also as attributes, for renderers whose style sheets have no variables */
+	static const struct {
+		const char *style, *attributes;
+	} styles[] = {
+		{ "grid", "stroke=\"#e8ebef\"" },
+		{ "axis", "stroke=\"#d9dee4\"" },
+		{ "measured", "fill=\"#1a1f26\" stroke=\"#f6f7f9\"" },
+		{ "documented", "fill=\"none\" stroke=\"#5b6673\" stroke-dasharray=\"5 4\"" },
+		{ "refined", "fill=\"none\" stroke=\"#1a7f4b\" stroke-width=\"2.2\"" },
+		{ "i0", "fill=\"none\" stroke=\"#c2570c\" stroke-width=\"6\" opacity=\".55\"" },
+		{ "i1", "fill=\"none\" stroke=\"#7a4bb5\" stroke-width=\"5\" opacity=\".6\"" },
+		{ "i2", "fill=\"none\" stroke=\"#1f7a96\" stroke-width=\"4\" opacity=\".7\"" },
+		{ "i3", "fill=\"none\" stroke=\"#a8336f\" stroke-width=\"3\" opacity=\".8\"" },
+	};
+
+	fprintf(out, " class=\"%s\"", style);
+	for (size_t n = 0; n < ARRAY_SIZE(styles); n++)
+		if (!strcmp(styles[n].style, style))
+			fprintf(out, " %s", styles[n].attributes);
+}
+
 void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t count,
 		const char *label)
 {
 	const double step = nice_step(axes->y_max), last = axes_x(axes, xs[count - 1]);
 	char text[32];
 
-	fprintf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\">", WIDTH, HEIGHT);
-	for (double y = 0; y <= axes->y_max * 1.001; y += step)
+	fprintf(out,
+		"<svg viewBox=\"0 0 %d %d\" role=\"img\" "
+		"fill=\"#5b6673\" font-size=\"10\">",
+		WIDTH, HEIGHT);
+	for (double y = 0; y <= axes->y_max * 1.001; y += step) {
+		fputs("<line", out);
+		chart_class(out, "grid");
 		fprintf(out,
-			"<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+			" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
 			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
 			LEFT, WIDTH - RIGHT, axes_y(axes, y), axes_y(axes, y), LEFT - 5,
 			axes_y(axes, y) + 3.5, tick_text(y, text, sizeof(text)));
+	}
 	for (size_t n = 0; n < count; n++) {
 		const double x = axes_x(axes, xs[n]);
 
@@ -97,8 +126,10 @@ void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t cou
 			HEIGHT - BOTTOM + 13, n && n + 1 == count ? "end" : "middle",
 			tick_text(xs[n], text, sizeof(text)));
 	}
+	fputs("<line", out);
+	chart_class(out, "axis");
 	fprintf(out,
-		"<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
+		" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
 		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
 		LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - 3);
 	markup_text(out, label);
@@ -168,7 +199,9 @@ static void print_line(const struct chart *c, const struct rule *rule, const cha
 {
 	double value;
 
-	fprintf(c->out, "<polyline class=\"%s\" points=\"", style);
+	fputs("<polyline", c->out);
+	chart_class(c->out, style);
+	fputs(" points=\"", c->out);
 	for (size_t n = 0; n < c->count; n++)
 		if (predicted(c, n, rule, &value))
 			fprintf(c->out, "%.1f,%.1f ", axes_x(&c->axes, (double)c->spots[n].x),
@@ -182,8 +215,10 @@ static void print_measured(const struct chart *c)
 		struct cell cell = analysis_cell(&c->study->analysis, c->spots[n].point, c->event);
 		char text[40];
 
+		fputs("<circle", c->out);
+		chart_class(c->out, "measured");
 		fprintf(c->out,
-			"<circle class=\"measured\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.6\">"
+			" cx=\"%.1f\" cy=\"%.1f\" r=\"3.6\">"
 			"<title>%" PRId64 ": %s</title></circle>",
 			axes_x(&c->axes, (double)c->spots[n].x),
 			axes_y(&c->axes, (double)cell.value), c->spots[n].x,
@@ -193,15 +228,10 @@ static void print_measured(const struct chart *c)
 
 static void print_key(FILE *out, const char *style, const char *name)
 {
-	if (style)
-		fprintf(out,
-			"<span><svg viewBox=\"0 0 22 9\"><polyline class=\"%s\" "
-			"points=\"0,4.5 22,4.5\"/></svg>",
-			style);
-	else
-		fputs("<span><svg viewBox=\"0 0 22 9\"><circle class=\"measured\" cx=\"11\" "
-		      "cy=\"4.5\" r=\"3.6\"/></svg>",
-		      out);
+	fprintf(out, "<span><svg viewBox=\"0 0 22 9\"><%s", style ? "polyline" : "circle");
+	chart_class(out, style ? style : "measured");
+	fprintf(out, " %s/></svg>",
+		style ? "points=\"0,4.5 22,4.5\"" : "cx=\"11\" cy=\"4.5\" r=\"3.6\"");
 	markup_text(out, name);
 	fputs("</span>", out);
 }

@@ -155,7 +155,7 @@ int verdicts_save(const struct verdicts *verdicts, const char *path, char *where
 	}
 	/* readers see either the old file or the new one */
 	json_write(file, root, true);
-	error = app_flush(file);
+	error = stream_flush(file);
 	if (!error && fsync(fd))
 		error = -errno;
 	if (fclose(file) && !error)

@@ -31,21 +31,55 @@ enum {
 	TICKS = 8,
 };
 
+/*
+ * What a class means, as attributes, which every renderer has: without them a picture is black where
+ * style sheets have no variables. The style sheet only has the colours of dark pages.
+ */
+static const struct {
+	const char *class, *attributes;
+} classes[] = {
+	{ "page", "fill=\"#ffffff\"" },
+	{ "card", "fill=\"#f6f7f9\"" },
+	{ "grid", "stroke=\"#dfe3e8\" stroke-width=\"1\"" },
+	{ "quiet", "fill=\"#5b6673\"" },
+	{ "warn", "fill=\"#c98500\"" },
+	{ "bad", "fill=\"#b3261e\"" },
+	{ "title", "font-size=\"17\" font-weight=\"600\"" },
+	{ "group", "font-size=\"14\" font-weight=\"600\"" },
+	{ "name", "font-weight=\"500\"" },
+	{ "small", "font-size=\"11\"" },
+	{ "end", "text-anchor=\"end\"" },
+	{ "middle", "text-anchor=\"middle\"" },
+	{ "mean", "fill=\"none\" stroke-width=\"1.2\"" },
+	{ "area", "opacity=\".3\"" },
+	{ "pale", "opacity=\".14\"" },
+	{ "f0", "fill=\"#0b62c4\"" },
+	{ "f1", "fill=\"#c2570c\"" },
+	{ "f2", "fill=\"#0f8265\"" },
+	{ "f3", "fill=\"#7a4bb5\"" },
+	{ "f4", "fill=\"#a8336f\"" },
+	{ "f5", "fill=\"#54710f\"" },
+	{ "f6", "fill=\"#1f7a96\"" },
+	{ "f7", "fill=\"#8a5a2b\"" },
+	{ "s0", "stroke=\"#0b62c4\"" },
+	{ "s1", "stroke=\"#c2570c\"" },
+	{ "s2", "stroke=\"#0f8265\"" },
+	{ "s3", "stroke=\"#7a4bb5\"" },
+	{ "s4", "stroke=\"#a8336f\"" },
+	{ "s5", "stroke=\"#54710f\"" },
+	{ "s6", "stroke=\"#1f7a96\"" },
+	{ "s7", "stroke=\"#8a5a2b\"" },
+};
+
 static const char style[] =
-	"svg{--page:#fff;--card:#f6f7f9;--text:#1a1f26;--quiet:#5b6673;--grid:#dfe3e8;"
-	"--warn:#c98500;--bad:#b3261e;--g0:#0b62c4;--g1:#c2570c;--g2:#0f8265;--g3:#7a4bb5;"
-	"--g4:#a8336f;--g5:#54710f;--g6:#1f7a96;--g7:#8a5a2b;"
-	"font:13px system-ui,'Segoe UI','DejaVu Sans',sans-serif;"
-	"font-variant-numeric:tabular-nums;fill:var(--text)}\n"
-	"@media (prefers-color-scheme:dark){svg{--page:#12161b;--card:#1a2027;--text:#e6eaef;"
-	"--quiet:#9aa6b3;--grid:#2b343e;--warn:#f0b34a;--bad:#ff8a80;--g0:#6cb0ff;--g1:#ff9d5c;"
-	"--g2:#4fd1ad;--g3:#c09bf2;--g4:#f28bbd;--g5:#b6d35f;--g6:#63c9e6;--g7:#d9a571}}\n"
-	".page{fill:var(--page)}.card{fill:var(--card)}.title{font-size:17px;font-weight:650}\n"
-	".group{font-size:14px;font-weight:650}.name{font-weight:550}\n"
-	".quiet{fill:var(--quiet)}.small{font-size:11px}.end{text-anchor:end}\n"
-	".middle{text-anchor:middle}.grid{stroke:var(--grid);stroke-width:1}\n"
-	".mean{fill:none;stroke-width:1.2}.area{opacity:.3}.fill{opacity:.14}\n"
-	".warn{fill:var(--warn)}.bad{fill:var(--bad)}\n";
+	"svg{font-variant-numeric:tabular-nums}\n"
+	"@media (prefers-color-scheme:dark){svg{fill:#e6eaef}.page{fill:#12161b}"
+	".card{fill:#1a2027}.grid{stroke:#2b343e}.quiet{fill:#9aa6b3}.warn{fill:#f0b34a}"
+	".bad{fill:#ff8a80}"
+	".f0{fill:#6cb0ff}.s0{stroke:#6cb0ff}.f1{fill:#ff9d5c}.s1{stroke:#ff9d5c}"
+	".f2{fill:#4fd1ad}.s2{stroke:#4fd1ad}.f3{fill:#c09bf2}.s3{stroke:#c09bf2}"
+	".f4{fill:#f28bbd}.s4{stroke:#f28bbd}.f5{fill:#b6d35f}.s5{stroke:#b6d35f}"
+	".f6{fill:#63c9e6}.s6{stroke:#63c9e6}.f7{fill:#d9a571}.s7{stroke:#d9a571}}";
 
 struct picture {
 	const struct report *report;
@@ -60,10 +94,39 @@ static double x_of(const struct picture *p, uint64_t ns)
 	return PLOT_X + (double)(ns - p->start_ns) * p->ns_width;
 }
 
+/* Write the class attribute of an element, and what its words mean. */
+static void write_class(const struct picture *p, const char *words)
+{
+	if (!*words)
+		return;
+	fprintf(p->out, " class=\"%s\"", words);
+	while (*words) {
+		const size_t length = strcspn(words, " ");
+
+		for (size_t n = 0; n < ARRAY_SIZE(classes); n++)
+			if (strlen(classes[n].class) == length &&
+			    !memcmp(classes[n].class, words, length))
+				fprintf(p->out, " %s", classes[n].attributes);
+		words += length;
+		words += *words == ' ';
+	}
+}
+
+/* The same with one of the colours, for filling ('f') or a line ('s'). */
+static void write_colored(const struct picture *p, char what, int color, const char *words)
+{
+	char all[64];
+
+	snprintf(all, sizeof(all), "%c%d%s%s", what, color, *words ? " " : "", words);
+	write_class(p, all);
+}
+
 static void write_text(const struct picture *p, double x, double y, const char *class,
 		       const char *text)
 {
-	fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
+	fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\"", x, y);
+	write_class(p, class);
+	fputc('>', p->out);
 	markup_text(p->out, text);
 	fputs("</text>", p->out);
 }
@@ -117,7 +180,9 @@ static void write_head(struct picture *p)
 	write_text(p, MARGIN, p->y, "quiet", cut(text, 150));
 	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++) {
 		p->y += LINE_HEIGHT;
-		fprintf(p->out, "<path class=\"warn\" d=\"M%d %.1fl5 -9l5 9z\"/>", MARGIN, p->y);
+		fputs("<path", p->out);
+		write_class(p, "warn");
+		fprintf(p->out, " d=\"M%d %.1fl5 -9l5 9z\"/>", MARGIN, p->y);
 		write_text(p, MARGIN + 16, p->y, "", cut(text, 150));
 	}
 	p->y += 12;
@@ -165,7 +230,9 @@ static void write_grid(const struct picture *p, double top, double bottom)
 	const struct timeline *t = p->report->timeline;
 	const double span_ns = (double)(t->end_ns - t->start_ns);
 
-	fputs("<path class=\"grid\" d=\"", p->out);
+	fputs("<path", p->out);
+	write_class(p, "grid");
+	fputs(" d=\"", p->out);
 	for (double ns = 0; ns <= span_ns * (1 + 1e-9); ns += tick_ns(span_ns))
 		fprintf(p->out, "M%.1f %.1fV%.1f", PLOT_X + ns * p->ns_width, top, bottom);
 	fputs("\"/>", p->out);
@@ -187,9 +254,10 @@ static void write_strip(struct picture *p)
 		if (!any)
 			write_text(p, MARGIN, p->y + STRIP_HEIGHT, "quiet small", "merged, lost");
 		any = true;
-		fprintf(p->out,
-			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>",
-			is_bad ? "bad" : "warn", x, p->y, width < 1 ? 1 : width, STRIP_HEIGHT);
+		fputs("<rect", p->out);
+		write_class(p, is_bad ? "bad" : "warn");
+		fprintf(p->out, " x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>", x, p->y,
+			width < 1 ? 1 : width, STRIP_HEIGHT);
 	}
 	if (any)
 		p->y += STRIP_HEIGHT + 6;
@@ -217,10 +285,10 @@ static void write_marks(struct picture *p)
 		shown[m->lane] = x + width;
 		fputs("<g><title>", p->out);
 		markup_text(p->out, m->name);
-		fprintf(p->out,
-			"</title><rect style=\"fill:var(--g%d)\" class=\"%s\" x=\"%.1f\" "
-			"y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>",
-			marks_color(m) % COLORS, m->kind == PERFCTR_MARK_POINT ? "" : "area", x, y,
+		fputs("</title><rect", p->out);
+		write_colored(p, 'f', marks_color(m) % COLORS,
+			      m->kind == PERFCTR_MARK_POINT ? "" : "area");
+		fprintf(p->out, " x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>", x, y,
 			width < 2 ? width : width - 0.7, MARK_HEIGHT - 2);
 		snprintf(name, sizeof(name), "%s", m->name);
 		if (width > MARK_LETTERS)
@@ -299,10 +367,13 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 	size_t first = 0, last = 0;
 	char text[200], unit[64], number[32], most[32];
 
-	fprintf(p->out, "<path class=\"%s\" style=\"fill:var(--g%d)\" d=\"",
-		t->is_exact ? "fill" : "area", color);
+	fputs("<path", p->out);
+	write_colored(p, 'f', color, t->is_exact ? "pale" : "area");
+	fputs(" d=\"", p->out);
 	write_area(p, line, &s);
-	fprintf(p->out, "\"/><path class=\"mean\" style=\"stroke:var(--g%d)\" d=\"", color);
+	fputs("\"/><path", p->out);
+	write_colored(p, 's', color, "mean");
+	fputs(" d=\"", p->out);
 	while (next_run(t, line->mean, &first, &last))
 		write_steps(p, line->mean, first, last, &s);
 	fputs("\"/>", p->out);
@@ -358,9 +429,10 @@ static void write_line(struct picture *p, const struct timeline_line *line, int 
 	fputs("</title>", p->out);
 	write_text(p, MARGIN + indent, p->y + 15, "name", cut(name, 26));
 	write_text(p, MARGIN + indent, p->y + 30, "quiet small", cut(text, 36));
-	fprintf(p->out,
-		"<rect class=\"card\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"2\"/>",
-		PLOT_X, p->y, PLOT_WIDTH, PLOT_HEIGHT);
+	fputs("<rect", p->out);
+	write_class(p, "card");
+	fprintf(p->out, " x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"2\"/>", PLOT_X, p->y,
+		PLOT_WIDTH, PLOT_HEIGHT);
 	write_grid(p, p->y, p->y + PLOT_HEIGHT);
 	write_curve(p, line, color);
 	write_values(p, line);
@@ -390,7 +462,9 @@ static void write_lines(struct picture *p)
 		if (is_new_group(p, line, &group)) {
 			color = (color + 1) % COLORS;
 			p->y += GROUP_HEIGHT - 8;
-			fprintf(p->out, "<g style=\"fill:var(--g%d)\">", color);
+			fputs("<g", p->out);
+			write_colored(p, 'f', color, "");
+			fputc('>', p->out);
 			write_text(p, MARGIN, p->y, "group", group);
 			fputs("</g>\n", p->out);
 			p->y += 8;
@@ -456,13 +530,16 @@ void report_svg(const struct report *report)
 
 	fprintf(p.out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
-		"height=\"%.0f\" role=\"img\">\n<title>",
+		"height=\"%.0f\" role=\"img\" fill=\"#1a1f26\" font-size=\"13\" "
+		"font-family=\"system-ui,'Segoe UI','DejaVu Sans',sans-serif\">\n<title>",
 		WIDTH, height, WIDTH, height);
 	markup_text(p.out, perfctr_device_info(report->file->device)->name);
 	fprintf(p.out,
 		": counters over time</title>\n<!-- made by perfctr report %s -->\n"
-		"<style>%s</style>\n<rect class=\"page\" width=\"%d\" height=\"%.0f\"/>\n",
-		PERFCTR_VERSION, style, WIDTH, height);
+		"<style>%s</style>\n<rect",
+		PERFCTR_VERSION, style);
+	write_class(&p, "page");
+	fprintf(p.out, " width=\"%d\" height=\"%.0f\"/>\n", WIDTH, height);
 	write_head(&p);
 	if (span_ns > 0) {
 		write_axis(&p);

@@ -5,6 +5,7 @@
 import html.parser
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests"))
 import harness
+import picture
 from harness import check, test
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
@@ -456,6 +458,29 @@ def program_from_objdump():
         check(retired["verdict"] == "EXPLAINED" and
               {t["feature"] for t in retired["rule"]} == {"add", "inc", "nop", "BRA"},
               f"{retired['rule']}")
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="660" '
+
+
+@test
+def charts_have_their_colours():
+    """charts of validate --html without the page's style, by librsvg: lines in their colours"""
+    if not picture.available():
+        return "no rsvg-convert"
+    with tempfile.TemporaryDirectory() as folder:
+        page = os.path.join(folder, "page.html")
+        run("-m", os.path.join(MEASURED, "xavier-gpu-tables.csv"), "--html", page, status=DOUBT)
+        with open(page, encoding="utf-8") as f:
+            charts = re.findall(r"<svg [^>]*role=.*?</svg>", f.read(), re.S)
+    check(len(charts) > 4, f"{len(charts)} charts")
+    for chart in charts:
+        # a size, as the page gives it
+        found = picture.pixels(re.sub("^<svg ", SVG, chart).encode(), "white")
+        check(found.get("#1a1f26", 0) > 20, f"no measured points: {sorted(found)[:9]}")
+        check("stroke=\"#1a7f4b\"" not in chart or "#1a7f4b" in found, "no refined line")
+        check(found["#ffffff"] > sum(found.values()) / 3 and "#000000" not in found, f"{found}")
+    return None
 
 
 @test
