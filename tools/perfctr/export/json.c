@@ -175,7 +175,7 @@ static int json_end(struct export *e)
 
 	json_add_text(o, "record", "end");
 	rows_json_add_span(o, perfctr_totals_span(e->file->totals));
-	json_add_bool(o, "finished", e->file->status);
+	json_add_bool(o, "finished", e->file->is_finished);
 	text_flush(&e->text);
 	json_write(e->out, o, false);
 	return 0;

@@ -36,11 +36,27 @@ static int take_text(struct capture_file *file, const struct perfctr_capture_rec
 	return text->key && text->value ? 0 : -ENOMEM;
 }
 
+/*
+ * Numbers that no recording has are damage, and are neither shown nor added up. Limits are generous:
+ * a sample or a merged period each microsecond, an hour of lost counts, a century since the boot.
+ */
+enum { LEAST_PERIOD_NS = 1000, MOST_YEARS = 100, MOST_LOST_S = 3600 };
+
+static bool is_time(uint64_t ns)
+{
+	return ns < MOST_YEARS * 366ull * 86400 * NS_PER_S;
+}
+
 static int take_anchor(struct capture_file *file, const struct perfctr_capture_record *record)
 {
 	struct perfctr_anchor *anchors, anchor;
 
 	perfctr_capture_copy(record, &anchor, sizeof(anchor));
+	if (!is_time(anchor.raw_ns) || !is_time(anchor.monotonic_ns) ||
+	    !is_time(anchor.boottime_ns) || !is_time(anchor.realtime_ns)) {
+		file->has_bad_numbers = true;
+		return 0;
+	}
 	/* conversion needs ascending times; skip an anchor that is out of order */
 	if (file->anchor_count == MAX_ANCHORS || !anchor.raw_ns ||
 	    (file->anchor_count && anchor.raw_ns < file->anchors[file->anchor_count - 1].raw_ns))
@@ -57,6 +73,37 @@ static int take_anchor(struct capture_file *file, const struct perfctr_capture_r
 	return 0;
 }
 
+/* @at: of the samples before, updated if the sample is plausible */
+static bool is_plausible(const struct perfctr_sample *s, struct capture_position *at)
+{
+	const uint64_t ns = s->end_ns - s->start_ns;
+	bool plausible = is_time(s->start_ns) && is_time(s->end_ns) && s->end_ns >= s->start_ns &&
+			 s->merged_periods <= ns / LEAST_PERIOD_NS + NS_PER_S / LEAST_PERIOD_NS &&
+			 s->lost_ns <= ns + MOST_LOST_S * NS_PER_S;
+
+	/* a flight recorder begins with any number */
+	if (at->is_known)
+		plausible = plausible && s->seq >= at->next_seq &&
+			    s->seq - at->next_seq <=
+				    (s->end_ns > at->end_ns ? s->end_ns - at->end_ns : 0) /
+						    LEAST_PERIOD_NS +
+					    NS_PER_S / LEAST_PERIOD_NS;
+	if (plausible)
+		*at = (struct capture_position){ s->seq + 1, s->end_ns, true };
+	return plausible;
+}
+
+static bool is_plausible_status(const struct capture_file *file,
+				const struct drm_perfctr_status *status)
+{
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
+	const uint64_t ns = span->samples ? span->end_ns - span->start_ns : 0;
+	const uint64_t most = ns / LEAST_PERIOD_NS + MOST_LOST_S * (NS_PER_S / LEAST_PERIOD_NS);
+
+	return status->insert_idx >= span->samples &&
+	       status->insert_idx - span->samples <= most + file->at.next_seq;
+}
+
 static int take_record(struct capture_file *file, const struct perfctr_capture_record *record)
 {
 	struct perfctr_sample sample;
@@ -70,7 +117,8 @@ static int take_record(struct capture_file *file, const struct perfctr_capture_r
 	case PERFCTR_CAPTURE_MARK:
 		return marks_add(&file->marks, record);
 	case PERFCTR_CAPTURE_SAMPLE:
-		if (perfctr_decode_sample(record->content, record->size, &sample) <= 0) {
+		if (perfctr_decode_sample(record->content, record->size, &sample) <= 0 ||
+		    !is_plausible(&sample, &file->at)) {
 			file->bad_samples++;
 			return 0;
 		}
@@ -134,6 +182,20 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 	return EXIT_FAILED;
 }
 
+/* What the recorder and the kernel say of the whole, if it is possible. */
+static void take_totals(struct capture_file *file)
+{
+	const struct perfctr_capture_session *session = perfctr_capture_session(file->reader);
+	const struct drm_perfctr_status *status = perfctr_capture_status(file->reader);
+
+	file->is_finished = status;
+	if (session && is_time(session->period_ns))
+		file->session = session;
+	if (status && is_plausible_status(file, status))
+		file->status = status;
+	file->has_bad_numbers |= (session && !file->session) || (status && !file->status);
+}
+
 static int read_file(const struct app *app, struct capture_file *file)
 {
 	struct perfctr_capture_record record;
@@ -167,8 +229,7 @@ static int read_file(const struct app *app, struct capture_file *file)
 				 0,
 			 perfctr_totals_span(file->totals)->end_ns))
 		return out_of_memory(app);
-	file->session = perfctr_capture_session(file->reader);
-	file->status = perfctr_capture_status(file->reader);
+	take_totals(file);
 	file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
 	file->bytes = (uint64_t)lseek(file->fd, 0, SEEK_END);
 	return 0;
@@ -188,6 +249,7 @@ int capture_file_open(const struct app *app, const char *path, struct capture_fi
 int capture_file_each(const struct app *app, struct capture_file *file, capture_sample_fn fn,
 		      void *data)
 {
+	struct capture_position at = { .is_known = false };
 	struct perfctr_capture_reader *reader;
 	struct perfctr_capture_record record;
 	struct perfctr_sample sample;
@@ -202,7 +264,8 @@ int capture_file_each(const struct app *app, struct capture_file *file, capture_
 		return app_failed(app, result);
 	while ((result = perfctr_capture_next(reader, &record)) > 0) {
 		if (record.type != PERFCTR_CAPTURE_SAMPLE ||
-		    perfctr_decode_sample(record.content, record.size, &sample) <= 0)
+		    perfctr_decode_sample(record.content, record.size, &sample) <= 0 ||
+		    !is_plausible(&sample, &at))
 			continue;
 		result = fn(data, &sample);
 		if (result)
@@ -290,12 +353,15 @@ void capture_file_warn(const struct app *app, const struct capture_file *file)
 	if (file->cut_bytes && !file->damage)
 		app_error(app, "%s: cut off in the middle of a record (%" PRIu64 " bytes left out)",
 			  file->path, file->cut_bytes);
-	else if (!file->status && !file->damage &&
+	else if (!file->is_finished && !file->damage &&
 		 !(perfctr_totals_span(file->totals)->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED))
 		app_error(app, "%s: recording was not finished, the end is missing", file->path);
 	if (file->bad_samples)
 		app_error(app, "%s: %" PRIu64 " records are no samples and were left out",
 			  file->path, file->bad_samples);
+	if (file->has_bad_numbers)
+		app_error(app, "%s: damaged: numbers that no recording has were left out",
+			  file->path);
 	if (file->marks.lost)
 		app_error(app, "%s: at least %" PRIu64 " marks were lost or left out", file->path,
 			  file->marks.lost);
@@ -305,7 +371,7 @@ void capture_file_warn(const struct app *app, const struct capture_file *file)
 
 int capture_file_exit_status(const struct capture_file *file)
 {
-	return file->damage || file->bad_samples ? EXIT_FAILED : EXIT_FINE;
+	return file->damage || file->bad_samples || file->has_bad_numbers ? EXIT_FAILED : EXIT_FINE;
 }
 
 struct json_object *capture_file_json(const struct capture_file *file)
@@ -328,10 +394,11 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	json_add_known(o, "period_ns", file->session, file->session ? file->session->period_ns : 0);
 	known = span->samples && capture_file_time(file, span->start_ns, CLOCK_REALTIME, &ns);
 	json_add_known(o, "start_realtime_ns", known, ns);
-	json_add_bool(o, "finished", file->status);
+	json_add_bool(o, "finished", file->is_finished);
 	json_add_u64(o, "cut_bytes", file->cut_bytes);
 	json_add_text(o, "damage", file->damage);
 	json_add_u64(o, "bad_samples", file->bad_samples);
+	json_add_bool(o, "bad_numbers", file->has_bad_numbers);
 	json_add_u64(o, "samples_not_in_file", capture_file_absent(file));
 	json_add_u64(o, "marks_lost", file->marks.lost);
 	json_add_u64(o, "marks_unmatched", file->marks.unmatched);

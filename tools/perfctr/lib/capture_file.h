@@ -21,6 +21,13 @@ struct capture_text {
 	char *value;
 };
 
+/* where a reader is among the samples */
+struct capture_position {
+	uint64_t next_seq;
+	uint64_t end_ns;
+	bool is_known; /* there was a sample */
+};
+
 /* an open capture, read once */
 struct capture_file {
 	const char *path; /* as the user wrote it, "stdin" for - */
@@ -28,8 +35,10 @@ struct capture_file {
 	struct perfctr_capture_reader *reader; /* owns device and selection */
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
-	const struct perfctr_capture_session *session; /* NULL if the file has none */
-	const struct drm_perfctr_status *status; /* NULL if the recording was not finished */
+	/* NULL if the file has none, or one of impossible numbers */
+	const struct perfctr_capture_session *session;
+	/* NULL if the recording was not finished, or its numbers are impossible */
+	const struct drm_perfctr_status *status;
 	struct perfctr_totals *totals; /* over all samples */
 	struct capture_text *texts;
 	size_t text_count;
@@ -38,7 +47,10 @@ struct capture_file {
 	struct marks marks;
 	uint64_t bytes; /* of the file */
 	uint64_t cut_bytes; /* bytes after the last whole record */
-	uint64_t bad_samples; /* records of samples that are invalid */
+	uint64_t bad_samples; /* records of samples that are invalid, or impossible */
+	bool has_bad_numbers; /* other records have impossible numbers, which were left out */
+	bool is_finished; /* it has the totals of its end */
+	struct capture_position at; /* behind the last sample */
 	char *damage; /* description of the damage, NULL if the file is intact */
 };
 

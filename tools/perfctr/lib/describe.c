@@ -81,7 +81,7 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 		return file->damage;
 	case 6:
 		snprintf(text, size, "recording was not finished: the end is missing");
-		return !file->status && !file->damage &&
+		return !file->is_finished && !file->damage &&
 		       !(span->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	case 7:
 		snprintf(text, size, "%" PRIu64 " records are no samples and were left out",
