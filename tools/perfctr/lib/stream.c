@@ -83,7 +83,8 @@ static ssize_t write_quietly(int fd, const void *bytes, size_t size)
 	pthread_sigmask(SIG_BLOCK, &pipe, &before);
 	done = write(fd, bytes, size);
 	error = errno;
-	if (done < 0 && error == EPIPE && !was_pending)
+	/* also with a part that was written before the reader went */
+	if (!was_pending)
 		sigtimedwait(&pipe, NULL, &(struct timespec){ 0 });
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = error;

@@ -1,0 +1,356 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""usage: test-writes.py BUILD: commands that write, and files that cannot be written: what was lost
+is what was said. Prints TAP; no device."""
+
+import errno
+import fcntl
+import json
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import harness
+from harness import check, test
+from machine import Machine
+
+BUILD = os.path.abspath(sys.argv[1])
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
+COUNT = "-d", "local", "-e", "cpu/work/"
+MEASURED = os.path.join(TOP, "campaigns/measured/xavier-gpu-tables.csv")
+# a call that fails, its errno
+FAULTS = [("write", errno.ENOSPC), ("write", errno.EDQUOT), ("write", errno.EIO),
+          ("write", errno.EFBIG), ("fsync", errno.EIO), ("close", errno.EDQUOT)]
+OLD = b"old contents\n"
+
+
+class World:
+    machine = folder = capture = None
+
+
+def run(*words, fault=None, after=0, where=None, **options):
+    """Run perfctr in the made-up machine. fault: (call, errno) of files in where."""
+    environment = World.machine.environment()
+    if fault:
+        environment["LD_PRELOAD"] = f"{BUILD}/tests/faults.so {environment['LD_PRELOAD']}"
+        environment.update(FAULT_FOLDER=where or World.folder, FAULT_CALL=fault[0],
+                           FAULT_ERRNO=str(fault[1]), FAULT_BYTES=str(after))
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([f"{BUILD}/bin/perfctr", *words], env=environment, check=False,
+                          stderr=subprocess.PIPE, timeout=60, cwd=World.folder, **options)
+
+
+def says(done, path, number):
+    """One message names the file and the error."""
+    name = f"({errno.errorcode[number]})"
+    text = done.stderr.decode()
+    return [line for line in text.splitlines() if path in line and name in line]
+
+
+def samples(path):
+    """Samples that report finds in a file."""
+    done = run("report", "-j", path)
+    return json.loads(done.stdout)["capture"]["samples"] if done.stdout else 0
+
+
+def set_up():
+    World.machine = m = Machine(BUILD)
+    m.pmu("cpu", 4, {"format/event": "config:0-7", "events/work": "event=0x3c"})
+    m.perf("4 0x3c * rate 1000000")
+    World.folder = tempfile.mkdtemp(prefix="writes-")
+    World.capture = os.path.join(m.root, "capture")
+    done = run("record", *COUNT, "-a", "-p", "2ms", "-o", World.capture, "--", "sleep", "0.4")
+    check(done.returncode == 0, done.stderr)
+
+
+# those whose file appears as a whole: path of the file after the words
+WHOLE = {
+    "export csv": ("export", "-f", "csv", None, "-o"),
+    "export json": ("export", "-f", "json", None, "-o"),
+    "export perfetto": ("export", "-f", "perfetto", None, "-o"),
+    "report": ("report", "-A", None, "-o"),
+    "report json": ("report", "-j", None, "-o"),
+    "report svg": ("report", "--svg", None, "-o"),
+    "report html": ("report", "--html", None, "-o"),
+    "diff": ("diff", None, None, "-o"),
+    "stat": ("stat", *COUNT, "-a", "-o"),
+    "stat csv": ("stat", "-x", ",", "-r", "2", *COUNT, "-a", "-o"),
+    "stat json": ("stat", "-j", *COUNT, "-a", "-o"),
+    "exporter": ("exporter", "--once", "-p", "50ms", *COUNT, "--textfile"),
+    "validate": ("validate", "-m", MEASURED, "-o"),
+    "validate html": ("validate", "-m", MEASURED, "--html"),
+}
+
+
+@test
+def results_are_whole_or_not_there():
+    """a result whose file cannot be written: the error by its name with the path, status 1, the old
+    file as it was, nothing beside it"""
+    for name, words in WHOLE.items():
+        path = os.path.join(World.folder, "result.prom")
+        words = [World.capture if word is None else word for word in words] + [path]
+        if name.startswith("stat"):
+            words += ["--", "true"]
+        for call, number in FAULTS:
+            for old in (None, OLD):
+                if old:
+                    with open(path, "wb") as f:
+                        f.write(old)
+                # a partial write, too
+                done = run(*words, fault=(call, number), after=20)
+                what = f"{name}, {call}, {errno.errorcode[number]}"
+                check(done.returncode == 1, f"{what}: status {done.returncode}: {done.stderr}")
+                check(len(says(done, path, number)) == 1, f"{what}: {done.stderr}")
+                # close() fails when the file has its name
+                whole = call == "close"
+                check(sorted(os.listdir(World.folder)) == (["result.prom"] if old or whole else []),
+                      f"{what}: {os.listdir(World.folder)}")
+                if old and not whole:
+                    with open(path, "rb") as f:
+                        check(f.read() == OLD, f"{what}: the old file is lost")
+                if os.path.exists(path):
+                    os.unlink(path)
+
+
+@test
+def recordings_count_what_is_in_the_file():
+    """record on a full disk, over a quota and so on: samples in JSON and in the last line are those
+    that report finds; the others are named"""
+    path = os.path.join(World.folder, "capture")
+    words = "record", *COUNT, "-a", "-p", "1ms", "-o", path
+    for call, number in FAULTS:
+        for after in ((0, 10, 4000, 20000) if number == errno.ENOSPC else (9001, )):
+            for form in (("-j", ), ()) if number == errno.ENOSPC else (("-j", ), ):
+                what = f"{call}, {errno.errorcode[number]}, {after} bytes, {form}"
+                done = run(*words, *form, "--", "sleep", "0.4", fault=(call, number), after=after)
+                check(done.returncode == 1, f"{what}: status {done.returncode}: {done.stderr}")
+                check(len(says(done, path, number)) == 1, f"{what}: {done.stderr}")
+                found = samples(path) if os.path.exists(path) else 0
+                check(os.path.exists(path) or not after, f"{what}: no file")
+                text = re.search(r"capture: ([0-9,]+) sample", done.stderr.decode())
+                check(int(text[1].replace(",", "")) == found, f"{what}: {found}, {done.stderr}")
+                lost = re.search(r"([0-9]+) samples are NOT in the file", done.stderr.decode())
+                check(bool(lost) == (call == "write"), f"{what}: {done.stderr}")
+                if form:
+                    said = json.loads(done.stdout)
+                    check(said["samples"] == found and not said["whole"] and
+                          said["exit_status"] == 1, f"{what}: {found}, {said}")
+                    check(said["samples_not_in_file"] == (int(lost[1]) if lost else 0) and
+                          found + said["samples_not_in_file"] == said["kernel"]["samples"],
+                          f"{what}: {said}")
+                    check(not os.path.exists(path) or os.path.getsize(path) == said["bytes"],
+                          f"{what}: {said}")
+                if os.path.exists(path):
+                    os.unlink(path)
+
+
+@test
+def flight_recordings_are_whole():
+    """record --flight: a file that cannot be written is not there, is not counted, and fails the
+    command; also one that a signal wanted"""
+    path = os.path.join(World.folder, "capture")
+    words = "record", *COUNT, "-a", "-p", "2ms", "-F", "1s", "-j", "-o", path, "--"
+    for call, number in FAULTS:
+        done = run(*words, "sleep", "0.3", fault=(call, number), after=500)
+        said = json.loads(done.stdout)
+        check(done.returncode == 1 and says(done, path, number), f"{call}: {done.stderr}")
+        check(said["samples"] == 0 and said["bytes"] == 0 and said["samples_not_in_file"] > 0 and
+              not said["whole"], f"{call}: {said}")
+        check(not os.listdir(World.folder), f"{call}: {os.listdir(World.folder)}")
+    # the third file finds a folder where it wants to write
+    os.mkdir(path + ".1.part")
+    done = run(*words, "sh", "-c", "kill -USR1 $PPID; sleep 0.3")
+    said = json.loads(done.stdout)
+    check(done.returncode == 1 and (said["flight_dumps"], said["flight_dumps_failed"]) == (0, 1),
+          f"{said}: {done.stderr}")
+    check(said["samples"] == samples(path) > 0, f"{said}")
+    os.rmdir(path + ".1.part")
+    os.unlink(path)
+
+
+# results on standard output
+PRINTED = {
+    "help": ("--help", ), "list": ("list", "-d", "local"), "info": ("info", ),
+    "stat": ("stat", "-j", *COUNT, "-a", "--", "true"),
+    "intervals": ("stat", "-I", "100", "-x", ",", *COUNT, "-a", "--", "sleep", "0.3"),
+    "export": ("export", "-f", "csv", None), "trace": ("export", "-f", "perfetto", None),
+    "report": ("report", None), "page": ("report", "--html", None), "diff": ("diff", None, None),
+    "exporter": ("exporter", "--once", "-p", "50ms", *COUNT),
+    "top": ("top", "-d", "local", "-e", "cpu/work/", "--snapshot"),
+    "record": ("record", *COUNT, "-a", "-p", "2ms", "-o", "-", "--", "sleep", "0.2"),
+    "record json": ("record", "-j", *COUNT, "-a", "-o", "capture", "--", "true"),
+    "campaigns": ("validate", "--list"), "verdicts": ("validate", "-m", MEASURED),
+}
+
+
+def printed(name):
+    return [World.capture if word is None else word for word in PRINTED[name]]
+
+
+@test
+def standard_output_is_checked():
+    """every command: standard output that is full, closed or over a quota is an error with status 1"""
+    for name in PRINTED:
+        with open("/dev/full", "wb") as full:
+            done = run(*printed(name), stdout=full)
+        check(done.returncode == 1 and len(says(done, "standard output", errno.ENOSPC)) == 1,
+              f"{name}: {done.returncode}, {done.stderr}")
+        done = run(*printed(name), stdout=None, preexec_fn=lambda: os.close(1))
+        check(done.returncode == 1 and len(says(done, "standard output", errno.EBADF)) == 1,
+              f"{name}: {done.returncode}, {done.stderr}")
+        if name == "record":
+            continue
+        done = run(*printed(name), fault=("write", errno.EDQUOT), after=20, where="stdout")
+        check(done.returncode == 1 and len(says(done, "standard output", errno.EDQUOT)) == 1,
+              f"{name}: {done.returncode}, {done.stderr}")
+    # the table of a command is on standard error
+    done = subprocess.run(["sh", "-c", f"exec {BUILD}/bin/perfctr stat -d local -a -e cpu/work/ "
+                           "true 2>/dev/full"], env=World.machine.environment(), check=False)
+    check(done.returncode == 1, f"{done.returncode}")
+
+
+@test
+def closed_pipes_end_commands():
+    """a pipe without a reader: SIGPIPE ends who prints, as always; a recording counts, and a file
+    that is a pipe is an error"""
+    for name in PRINTED:
+        read, write = os.pipe()
+        os.close(read)
+        done = run(*printed(name), stdout=write)
+        os.close(write)
+        if name == "record":
+            check(done.returncode == 1 and says(done, "standard output", errno.EPIPE), done.stderr)
+            check(b" 0 samples" in done.stderr, done.stderr)
+        else:
+            check(done.returncode == -signal.SIGPIPE, f"{name}: {done.returncode}: {done.stderr}")
+    path = os.path.join(World.folder, "pipe")
+    os.mkfifo(path)
+    for words in (("report", "--html", World.capture, "-o", path),
+                  ("stat", "-x", ",", *COUNT, "-a", "-o", path, "--", "sleep", "0.3")):
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+        environment = World.machine.environment()
+        with subprocess.Popen([f"{BUILD}/bin/perfctr", *words], env=environment,
+                              stderr=subprocess.PIPE) as process:
+            # it opens the pipe at once; a page is longer than what the pipe takes
+            time.sleep(0.15 if words[0] == "stat" else 0)
+            if words[0] == "report":
+                select.select([reader], [], [], 30)
+            os.close(reader)
+            error = process.communicate(timeout=60)[1].decode()
+        check(process.returncode == 1 and f"{path}: Broken pipe (EPIPE)" in error,
+              f"{words[0]}: {process.returncode}: {error}")
+
+
+@test
+def limits_of_a_file_are_errors():
+    """RLIMIT_FSIZE: EFBIG by its name instead of SIGXFSZ, which the command that is counted keeps"""
+    path = os.path.join(World.folder, "result")
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    done = run("export", "-f", "csv", World.capture, "-o", path, preexec_fn=limit)
+    check(done.returncode == 1 and says(done, path, errno.EFBIG), done.stderr)
+    check(not os.path.exists(path), "a part of the result")
+    done = run("stat", *COUNT, "-a", "-o", path, "--", "grep", "SigIgn", "/proc/self/status")
+    ignored = int(done.stdout.split()[1], 16)
+    check(not ignored >> (signal.SIGXFSZ - 1) & 1, f"{ignored:x}")
+
+
+@test
+def textfile_needs_its_folder():
+    """exporter --textfile: no folder ends it; a folder that vanishes is reported, and so is the end"""
+    missing = os.path.join(World.folder, "no", "x.prom")
+    done = run("exporter", *COUNT, "--textfile", missing)
+    check(done.returncode == 1 and says(done, missing, errno.ENOENT), done.stderr)
+    folder = os.path.join(World.folder, "folder")
+    os.mkdir(folder)
+    path = os.path.join(folder, "x.prom")
+    with World.machine.start("exporter", *COUNT, "-p", "50ms", "--textfile", path) as process:
+        harness.wait_for(lambda: os.path.exists(path), "no file")
+        os.rename(folder, folder + "2")
+        time.sleep(0.4)
+        os.mkdir(folder)
+        harness.wait_for(lambda: os.path.exists(path), "no file again")
+        os.rename(folder, folder + "3")
+        time.sleep(0.4)
+        process.send_signal(signal.SIGINT)
+        error = process.communicate(timeout=30)[1].decode()
+    check(process.returncode == 1, f"{process.returncode}: {error}")
+    check(error.count(f"{path}: No such file or directory (ENOENT)") == 2 and
+          error.count("is written again") == 1, error)
+
+
+@test
+def evidence_names_its_files():
+    """validate --evidence on a full disk: the file and the error"""
+    for after in (0, 5000, 60000):
+        folder = os.path.join(World.folder, "evidence")
+        done = run("validate", "-m", MEASURED, "--evidence", folder,
+                   fault=("write", errno.ENOSPC), after=after)
+        check(done.returncode == 1 and says(done, "", errno.ENOSPC), f"{done.stderr}")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@test
+def texts_are_clean():
+    """names and arguments of any bytes: all output is UTF-8 without control characters"""
+    World.machine.client(100, 3, "drm-driver:\tamdgpu\ndrm-pdev:\t0000:08:00.0\n"
+                         "drm-client-id:\t7\ndrm-engine-gfx:\t1000 ns\n",
+                         comm=b"a\x1b[31m\xe5\x90\x8c\xe6\xad\n")
+    events = "-d", "local", "-e", "drm/*:engine-gfx,pid=*/"
+    path, bad = os.path.join(World.folder, "capture"), b"\x1b]0;t\x07\xc2\x9b1m\xff"
+    run("record", *events, "-o", path, "--", "sh", "-c", "sleep 0.2", bad)
+    outputs = {"stat": run("stat", *events, "--", "true").stderr,
+               "csv": run("stat", "-x", ";", *events, "--", "true").stdout,
+               "json": run("stat", "-j", *events, "--", "true", bad).stdout,
+               "metrics": run("exporter", "--once", "-p", "100ms", *events).stdout,
+               "no command": run(b"x" + bad + b"\n").stderr, "option": run("stat", b"--" + bad).stderr,
+               "event": run("stat", "-e", b"a/" + bad + b"/", "true").stderr,
+               "file": run("report", b"no-" + bad).stderr,
+               "device": run("stat", "-d", bad, "true").stderr,
+               "number": run("stat", "-p", bad, "true").stderr}
+    for words in (("report", ), ("report", "-A", "-j"), ("report", "--svg"), ("report", "--html"),
+                  ("export", "-f", "csv"), ("export", "-f", "json"), ("diff", path)):
+        done = run(*words, path)
+        check(done.stdout, f"{words}: {done.stderr}")
+        outputs[" ".join(words)] = done.stdout + done.stderr
+    for what, output in outputs.items():
+        check(output, f"{what}: nothing")
+        text = output.decode("utf-8")
+        check(not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f]", text), f"{what}: {text!r}")
+    trace = run("export", "-f", "perfetto", path).stdout
+    check(b"\xe6\xad)" not in trace and b"\x1b[" not in trace and
+          b"\x1b]" not in trace, "trace")
+
+
+def main():
+    set_up()
+    try:
+        return harness.main(attempt=attempt)
+    finally:
+        World.machine.close()
+        shutil.rmtree(World.folder, ignore_errors=True)
+
+
+def attempt(function):
+    try:
+        return function()
+    finally:
+        for name in os.listdir(World.folder):
+            path = os.path.join(World.folder, name)
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+
+
+sys.exit(main())
