@@ -332,6 +332,25 @@ def texts_are_clean():
           b"\x1b]" not in trace, "trace")
 
 
+@test
+def repeated_runs_have_one_mean():
+    """stat -r: CSV and JSON have the mean of a run, its deviation and the number of runs"""
+    words = "stat", "-r", "3", *COUNT, "-a"
+    row = run(*words, "-x", ",", "--", "sleep", "0.2").stdout.decode().splitlines()[0].split(",")
+    check(len(row) == 10 and row[2] == "cpu/work/" and row[9] == "3", f"{row}")
+    # a million a second on each of 4 CPUs
+    check(8e5 <= float(row[0]) < 16e5 and 0 <= float(row[8]) < 50, f"{row}")
+    check(8e8 <= float(row[3]) < 16e8 and row[4] == "100.00", f"time: {row}")
+    check(abs(float(row[0]) / float(row[3]) * 1e3 - 1) < 0.1, f"count and time: {row}")
+    done = json.loads(run(*words, "-j", "--", "sleep", "0.2").stdout)
+    counter = done["counters"][0]
+    check(done["runs"] == counter["runs"] == 3 and
+          abs(3 * counter["run_mean"] - counter["value"]) < 1 and
+          counter["run_stddev_percent"] is not None, f"{counter}")
+    single = run("stat", *COUNT, "-a", "-x", ",", "--", "true").stdout.decode().split(",")
+    check(len(single) == 8, f"{single}")
+
+
 def main():
     set_up()
     try:

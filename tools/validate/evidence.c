@@ -54,13 +54,15 @@ static FILE *create(const char *folder, const char *name, struct arena *arena,
 	return NULL;
 }
 
-static int finish(FILE *out, const char *name, struct failure *failure)
+static int finish(FILE *out, const char *folder, const char *name, struct failure *failure)
 {
 	int error = -app_flush(out);
 
 	if (fclose(out) && !error)
 		error = errno;
-	return error ? fail(failure, "%s: %s", name, app_reason(error)) : 0;
+	return error ? fail(failure, "%s%s%s: %s", folder, *folder ? "/" : "", name,
+			    app_reason(error)) :
+		       0;
 }
 
 static int put_text(const char *folder, const char *name, const char *text, size_t length,
@@ -73,7 +75,7 @@ static int put_text(const char *folder, const char *name, const char *text, size
 	/* a copy is the same */
 	stream_is_binary(out);
 	fwrite(text, 1, length, out);
-	return finish(out, name, failure);
+	return finish(out, folder, name, failure);
 }
 
 static int put_listings(const struct analysis *a, const char *folder)
@@ -145,7 +147,7 @@ int evidence_inputs(const struct study *study, const char *measured, const char 
 	if (!out)
 		return -1;
 	validate_readings(study, out);
-	if (finish(out, "readings.json", a->failure) < 0)
+	if (finish(out, folder, "readings.json", a->failure) < 0)
 		return -1;
 	if (measured && put_copy(folder, "measured", measured, a) < 0)
 		return -1;
@@ -191,7 +193,7 @@ int evidence_results(const struct report *report, struct failure *failure)
 		if (!out)
 			return -1;
 		files[i].write(report, out);
-		if (finish(out, files[i].name, failure) < 0)
+		if (finish(out, "", files[i].name, failure) < 0)
 			return -1;
 	}
 	if (put_text("", "README.txt", text, strlen(text), report->arena, failure) < 0)
