@@ -49,7 +49,8 @@ char *json_clean_text(const char *text)
 	char *clean = malloc(3 * (size_t)(end - text) + 1), *to = clean;
 
 	while (clean && *text) {
-		size_t length = stream_utf8_length((const unsigned char *)text, (size_t)(end - text));
+		size_t length =
+			stream_utf8_length((const unsigned char *)text, (size_t)(end - text));
 
 		if (length && stream_is_control((const unsigned char *)text, length)) {
 			*to++ = '?';

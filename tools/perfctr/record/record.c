@@ -357,8 +357,7 @@ static int run(struct record *r)
 			record_print_json(r, status, false);
 		return status;
 	}
-	error = r->options.flight_ns ? 0 :
-				       wrote(r, record_begin_file(r, r->file_fd, &r->writer));
+	error = r->options.flight_ns ? 0 : wrote(r, record_begin_file(r, r->file_fd, &r->writer));
 	if (!error)
 		error = collect(r);
 	/* unplugged: keep what was recorded */
