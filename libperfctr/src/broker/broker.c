@@ -44,6 +44,15 @@ static void drop_files(struct broker *b)
 	}
 }
 
+/* Messages of a broker are printed on terminals: one line, without control characters. */
+static void clean_text(char *text)
+{
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	perfctr_clean_text(text);
+}
+
 static int refused(struct broker *b, size_t bytes)
 {
 	struct message *m = &b->message;
@@ -56,7 +65,7 @@ static int refused(struct broker *b, size_t bytes)
 	if (!b->explained)
 		return error;
 	m->content[bytes < CONTENT_BYTES ? bytes : CONTENT_BYTES - 1] = '\0';
-	perfctr_clean_text((char *)m->content);
+	clean_text((char *)m->content);
 	return perfctr_fail(b->ctx, error, "%s", (const char *)m->content);
 }
 
