@@ -20,6 +20,8 @@ enum {
 	NS_PER_S = 1000000000,
 	PATH_BYTES = 512,
 	LABEL_BYTES = 64,
+	EVENT_BYTES = 512, /* of the text of an event, including the final NUL */
+	UNIT_BYTES = 64,
 };
 
 /* how many engines an event of DRM clients stands for */
@@ -88,6 +90,22 @@ static inline bool request_is_pmu(const struct drm_perfctr_block_request *reques
 	return request->flags & DRM_PERFCTR_REQUEST_PMU;
 }
 
+/*
+ * More bits of a request's @flags. Only this process's own sessions of perf events take them, not
+ * the kernel and brokers: the value is a level; do not count in user space, the kernel, the
+ * hypervisor, while idle, in guests, on the host.
+ */
+enum {
+	LOCAL_REQUEST_LEVEL = 1u << 16,
+	LOCAL_REQUEST_NO_USER = 1u << 17,
+	LOCAL_REQUEST_NO_KERNEL = 1u << 18,
+	LOCAL_REQUEST_NO_HV = 1u << 19,
+	LOCAL_REQUEST_NO_IDLE = 1u << 20,
+	LOCAL_REQUEST_NO_GUEST = 1u << 21,
+	LOCAL_REQUEST_NO_HOST = 1u << 22,
+	LOCAL_REQUEST_FLAGS = 0x7fu << 16,
+};
+
 static inline bool block_is_pmu(const struct drm_perfctr_block_info *block)
 {
 	return block->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY;
@@ -148,8 +166,8 @@ pid_t perfctr_local_task(const struct perfctr_device *device);
 
 /* name of a perf PMU's event, for request number n of a selection */
 struct selection_label {
-	char text[LABEL_BYTES];
-	char unit[16];
+	char text[EVENT_BYTES];
+	char unit[UNIT_BYTES];
 	double scale;
 	/* bits of the request's mask that were named with and without the block's index */
 	uint64_t single, summed;

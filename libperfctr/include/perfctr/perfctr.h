@@ -836,6 +836,15 @@ int perfctr_counter_unit(const struct perfctr_selection *selection,
 
 /* --- sessions ------------------------------------------------------------ */
 
+/**
+ * PERFCTR_SESSION_SKIP_UNSUPPORTED - count the other events if perf refuses some
+ *
+ * A flag of struct perfctr_session_opts. On the local device an event that the PMU does not have
+ * is in the samples with DRM_PERFCTR_STATE_UNAVAILABLE and never measured, as <not supported> of
+ * perf stat; SETUP fails only if perf refuses all. Other devices ignore it.
+ */
+#define PERFCTR_SESSION_SKIP_UNSUPPORTED (1u << 16)
+
 /** struct perfctr_session_opts - options of a session */
 struct perfctr_session_opts {
 	size_t size; /* sizeof(struct perfctr_session_opts) */
@@ -850,7 +859,11 @@ struct perfctr_session_opts {
 	 * watermark of all slots means one less
 	 */
 	uint32_t watermark;
-	uint32_t flags; /* DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC */
+	/*
+	 * DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC,
+	 * PERFCTR_SESSION_SKIP_UNSUPPORTED
+	 */
+	uint32_t flags;
 	uint32_t reserved; /* zero */
 };
 
@@ -1161,9 +1174,10 @@ struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals);
 /**
  * perfctr_totals_describe() - set the source of names and kinds of unknown counters
  * @totals: totals, still empty
- * @selection: from perfctr_capture_selection(); other selections have no effect
+ * @selection: of the samples' session, or from perfctr_capture_selection()
  *
- * Counters that are not in this library's database are described from the capture file.
+ * Counters that are not in this library's database are described from the capture file. Of a perf
+ * PMU's events the selection knows which are levels, whose values do not add up.
  *
  * Return: 0; -EBUSY @totals has blocks already.
  */
@@ -1283,6 +1297,7 @@ enum perfctr_value_state {
 	PERFCTR_VALUE_NOT_MEASURED = 2, /* a counter that it needs was not measured */
 	PERFCTR_VALUE_ZERO_DENOMINATOR = 3, /* a division by zero */
 	PERFCTR_VALUE_OVERFLOW = 4, /* the result is out of range */
+	PERFCTR_VALUE_NOT_SUPPORTED = 5, /* the PMU does not have the event */
 };
 
 /** enum perfctr_value_flags - accuracy of a value */

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "catalogue.h"
+#include "generic.h"
 #include "metric.h"
 #include "pmu.h"
 #include "local/readings.h"
@@ -15,7 +16,7 @@
 
 #define METRIC_PREFIX "metric:"
 
-enum { EVENT_BYTES = 512, NEAR_BYTES = 64 };
+enum { NEAR_BYTES = 64, MODIFIER_BYTES = 16 };
 
 struct parser {
 	struct perfctr_ctx *ctx;
@@ -24,7 +25,14 @@ struct parser {
 	struct pmu_list pmus;
 	bool pmus_loaded;
 	int found; /* counters that the text named */
+	bool gpu_first; /* a GPU's "instructions" before those of CPU cores */
+	/* perf's modifiers of the event that is added, "u", and their LOCAL_REQUEST_... bits */
+	char modifiers[MODIFIER_BYTES];
+	uint32_t flags;
 };
+
+#define MODES_OF_CPU (LOCAL_REQUEST_NO_USER | LOCAL_REQUEST_NO_KERNEL | LOCAL_REQUEST_NO_HV)
+#define MODES_OF_GUEST (LOCAL_REQUEST_NO_GUEST | LOCAL_REQUEST_NO_HOST)
 
 static bool matches(const char *pattern, const char *name)
 {
@@ -165,7 +173,8 @@ static int add_gpu_counters(struct parser *p, const char *blocks, const char *co
 {
 	int found = 0;
 
-	for (size_t n = 0; n < p->device->block_count; n++) {
+	/* none has modifiers */
+	for (size_t n = 0; !p->flags && n < p->device->block_count; n++) {
 		const struct drm_perfctr_block_info *b = &p->device->blocks[n];
 		int result;
 
@@ -212,7 +221,8 @@ static int fail_other_set(const struct parser *p, const char *blocks, const char
 struct nearest {
 	const char *name;
 	unsigned int distance;
-	char best[NEAR_BYTES];
+	char best[NEAR_BYTES + LABEL_BYTES + 2];
+	const char *label; /* of the PMU that is considered, if the name alone says too little */
 };
 
 /* Letters to insert, remove or change. */
@@ -250,7 +260,8 @@ static int consider(void *arg, const char *name)
 	d = distance(n->name, name);
 	if (d < n->distance) {
 		n->distance = d;
-		snprintf(n->best, sizeof(n->best), "%s", name);
+		snprintf(n->best, sizeof(n->best), "%s%s%s%s", n->label ? n->label : "",
+			 n->label ? "/" : "", name, n->label ? "/" : "");
 	}
 	return 0;
 }
@@ -305,8 +316,10 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 	if (!other.distance)
 		return fail_no_metric(p, name);
 	for (size_t i = 0; !load_pmus(p) && i < p->pmus.count; i++) {
+		n.label = NULL;
 		if (!head)
 			consider(&n, p->pmus.pmus[i].name);
+		n.label = head ? NULL : p->pmus.pmus[i].label;
 		if (!head || pmu_matches(&p->pmus.pmus[i], head))
 			pmu_list_events(p->ctx, &p->pmus.pmus[i], consider, &n);
 	}
@@ -386,50 +399,163 @@ static void add_process_name(const struct parser *p, long pid, struct selection_
 		snprintf(label->text + length, sizeof(label->text) - length, " (%s)", name);
 }
 
+static bool is_local(const struct parser *p)
+{
+	return p->device->link && p->device->link->local;
+}
+
+/* Whether the device can count an event that way. Return: 0 or a negative errno. */
+static int check_way(const struct parser *p, const struct pmu *pmu, const char *terms,
+		     const struct pmu_event *event)
+{
+	const bool has_modes = !pmu->is_uncore && !is_reading(pmu->type) &&
+			       pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
+
+	if (p->flags && !has_modes)
+		return perfctr_fail(p->ctx, -EINVAL,
+				    "%s/%s/%s: modifiers have no meaning for these counters: %s "
+				    "counts for the whole machine",
+				    pmu->label, terms, p->modifiers, pmu->label);
+	if (is_local(p) || !(p->flags || event->flags))
+		return 0;
+	return perfctr_fail(p->ctx, -EINVAL,
+			    "%s/%s/%s: %s for %s: choose the device \"local\" (-d local)",
+			    pmu->label, terms, p->modifiers,
+			    p->flags ? "modifiers have no meaning" :
+				       "sysfs says that it is a level, which has no meaning",
+			    p->device->info.name);
+}
+
+/* The name of a generic event in outputs: its terms, "/" and its modifiers; "cpu=3" of a CPU. */
+static int set_label(const struct parser *p, const char *terms, int cpu,
+		     struct selection_label *label)
+{
+	char on[24] = "";
+
+	if (cpu != DRM_PERFCTR_CPU_ANY)
+		snprintf(on, sizeof(on), ",cpu=%d", cpu);
+	if (snprintf(label->text, sizeof(label->text), "%s%s%s%s", terms, on,
+		     *p->modifiers ? "/" : "", p->modifiers) < (int)sizeof(label->text))
+		return 0;
+	return perfctr_fail(p->ctx, -EINVAL, "an event of more than %zu characters: %.64s...",
+			    sizeof(label->text) - 1, terms);
+}
+
+/* An event of a PMU without a catalogue. A level has no sum: one for each CPU. */
+static int add_generic(struct parser *p, const struct pmu *pmu, const char *terms,
+		       const struct pmu_event *event, struct drm_perfctr_block_request *r)
+{
+	struct selection_label label = { .scale = event->scale };
+	struct cpu_list cpus = { 0 };
+	int error = 0;
+
+	memcpy(label.unit, event->unit, sizeof(label.unit));
+	if (event->flags & LOCAL_REQUEST_LEVEL && r->cpu == DRM_PERFCTR_CPU_ANY &&
+	    !perfctr_local_task(p->device))
+		error = pmu_cpus(p->ctx, pmu, &cpus);
+	for (size_t n = 0; !error && cpus.count > 1 && n < cpus.count; n++) {
+		r->cpu = cpus.cpus[n];
+		error = set_label(p, terms, r->cpu, &label);
+		if (!error)
+			error = selection_add_generic(p->selection, r, &label);
+	}
+	if (!error && cpus.count < 2) {
+		error = set_label(p, terms, DRM_PERFCTR_CPU_ANY, &label);
+		if (is_reading(pmu->type) && event->config2)
+			add_process_name(p, (long)event->config2, &label);
+		if (!error)
+			error = selection_add_generic(p->selection, r, &label);
+	}
+	cpu_list_free(&cpus);
+	return error;
+}
+
+static int add_event_of(struct parser *p, const struct pmu *pmu, const char *terms,
+			const struct pmu_event *event, bool single)
+{
+	struct drm_perfctr_block_request r = {
+		.flags = DRM_PERFCTR_REQUEST_PMU | p->flags | event->flags,
+		.type = pmu->block_type,
+		.index = pmu->index,
+		.cpu = event->cpu,
+		.pmu_type = event->has_type ? event->type : pmu->type,
+		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
+	};
+	const struct perfctr_counter_desc *desc;
+	uint64_t event_bits;
+	int error = check_way(p, pmu, terms, event);
+
+	if (error)
+		return error;
+	p->found++;
+	if (pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+		return add_generic(p, pmu, *event->name ? event->name : terms, event, &r);
+	event_bits = pmu_event_bits(p->ctx, pmu);
+	desc = pmu_typed_event(pmu, event->config & event_bits);
+	if (!desc)
+		return add_generic(p, pmu, terms, event, &r);
+	r.section = (uint16_t)(desc->position / DRM_PERFCTR_SECTION_COUNTERS);
+	r.mask = UINT64_C(1) << desc->position % DRM_PERFCTR_SECTION_COUNTERS;
+	r.config &= ~event_bits;
+	return selection_add_pmu(p->selection, &r, single);
+}
+
+static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms, bool single);
+
+static size_t core_pmu_count(const struct parser *p)
+{
+	size_t count = 0;
+
+	for (size_t n = 0; n < p->pmus.count; n++)
+		count += p->pmus.pmus[n].is_core;
+	return count;
+}
+
+/* perf's generic event of a PMU of CPU cores: by its name in sysfs, else by its number. */
+static int add_generic_of(struct parser *p, const struct pmu *pmu, const char *name,
+			  const struct generic_event *generic)
+{
+	struct pmu_event event = {
+		.cpu = DRM_PERFCTR_CPU_ANY,
+		.has_type = true,
+		.type = generic->type,
+		.config = generic->config,
+	};
+
+	for (const char *const *names = generic->names; *names; names++)
+		if (pmu_has_event(p->ctx, pmu, *names))
+			return add_pmu_event(p, pmu, *names, false);
+	/* other devices take the PMUs of sysfs only */
+	if (!is_local(p))
+		return 0;
+	/* the number alone is that of whatever core it is asked on */
+	if (core_pmu_count(p) > 1)
+		event.config |= (uint64_t)pmu->type << 32;
+	return add_event_of(p, pmu, name, &event, false);
+}
+
 static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
 {
 	struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY };
-	struct drm_perfctr_block_request r = { .flags = DRM_PERFCTR_REQUEST_PMU };
-	struct selection_label label = { 0 };
-	const struct perfctr_counter_desc *desc;
+	struct generic_event generic;
 	char text[EVENT_BYTES];
 	char *term, *rest = text;
-	uint64_t event_bits;
 	int error = 0;
 
+	if (pmu->is_core && generic_event_find(terms, &generic) &&
+	    !pmu_has_event(p->ctx, pmu, terms))
+		return add_generic_of(p, pmu, terms, &generic);
 	snprintf(text, sizeof(text), "%s", terms);
 	while (!error && (term = strsep(&rest, ",")))
 		if (*term)
 			error = pmu_add_term(p->ctx, pmu, term, &event);
 	if (error == -ENOENT && !strpbrk(terms, is_reading(pmu->type) ? "," : "=,:"))
 		return fail_unknown(p, pmu->label, terms);
-	if (error)
-		return error;
-
-	p->found++;
-	r.type = pmu->block_type;
-	r.index = pmu->index;
-	r.cpu = event.cpu;
-	r.pmu_type = pmu->type;
-	r.config1 = event.config1;
-	r.config2 = event.config2;
-
-	event_bits = pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? UINT64_MAX :
-									pmu_event_bits(p->ctx, pmu);
-	desc = pmu_typed_event(pmu, event.config & event_bits);
-	if (desc) {
-		r.section = (uint16_t)(desc->position / DRM_PERFCTR_SECTION_COUNTERS);
-		r.mask = UINT64_C(1) << desc->position % DRM_PERFCTR_SECTION_COUNTERS;
-		r.config = event.config & ~event_bits;
-		return selection_add_pmu(p->selection, &r, single);
-	}
-	r.config = event.config;
-	snprintf(label.text, sizeof(label.text), "%s", terms);
-	if (is_reading(pmu->type) && event.config2)
-		add_process_name(p, (long)event.config2, &label);
-	memcpy(label.unit, event.unit, sizeof(label.unit));
-	label.scale = event.scale;
-	return selection_add_generic(p->selection, &r, &label);
+	if (!error)
+		error = pmu_check_params(p->ctx, pmu, terms, &event);
+	return error ? error : add_event_of(p, pmu, terms, &event, single);
 }
 
 struct expansion {
@@ -646,58 +772,50 @@ static int add_metrics(struct parser *p, const char *pattern)
 
 /* --- the text -------------------------------------------------------------------- */
 
-static bool is_cpu_pmu(const struct pmu *pmu)
-{
-	return !strncmp(pmu->name, "cpu", 3) || !strncmp(pmu->name, "armv", 4) ||
-	       !strncmp(pmu->name, "apple_", 6);
-}
-
 /*
- * Add an event of CPU cores by the name that perf gives it on every machine.
- *
- * Return: 0: added, or no such event; negative error, also if a local device has no PMU of them.
+ * Add an event of all kinds of CPU cores, a generic one or a raw one of that config.
+ * Return: 0 or a negative errno, -ENOENT if there is no PMU of them.
  */
-static int add_cpu_event(struct parser *p, const char *name)
+static int add_of_cores(struct parser *p, const char *name, const struct generic_event *generic,
+			uint64_t raw)
 {
-	/* perf's name; in sysfs on x86, on arm64 (armv8_pmuv3_perf_map in the kernel) */
-	static const char *const events[][3] = {
-		{ "cycles", "cpu-cycles", "cpu_cycles" },
-		{ "instructions", "instructions", "inst_retired" },
-		{ "branches", "branch-instructions", "br_retired" },
-		{ "branch-misses", "branch-misses", "br_mis_pred" },
-		{ "cache-references", "cache-references", "l1d_cache" },
-		{ "cache-misses", "cache-misses", "l1d_cache_refill" },
-	};
-	size_t row = 0;
-	bool has_cpu = false;
-	int error;
+	const struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY, .config = raw };
+	const int before = p->found;
+	int error = p->device->info.features & DRM_PERFCTR_FEATURE_PMU ? load_pmus(p) : -EOPNOTSUPP;
 
-	while (row < ARRAY_SIZE(events) && strcmp(events[row][0], name))
-		row++;
-	if (row == ARRAY_SIZE(events) || !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU))
-		return 0;
-	error = load_pmus(p);
+	if (error == -EOPNOTSUPP)
+		return perfctr_fail(
+			p->ctx, error,
+			"%s is an event of CPU cores, and %s takes no perf PMUs: choose "
+			"the device \"local\" (-d local); a GPU's counter of that name "
+			"has its block before it (perfctr list)",
+			name, p->device->info.name);
+	if (!error && !core_pmu_count(p))
+		return perfctr_fail(p->ctx, -ENOENT,
+				    "%s: this machine shows no CPU PMU, as many virtual machines; "
+				    "\"perfctr list\" has what it can count",
+				    name);
 	for (size_t n = 0; !error && n < p->pmus.count; n++) {
 		const struct pmu *pmu = &p->pmus.pmus[n];
 
-		has_cpu |= is_cpu_pmu(pmu);
-		for (size_t at = 1; !error && is_cpu_pmu(pmu) && at < ARRAY_SIZE(*events); at++) {
-			struct expansion e = { p, pmu, events[row][at], "", false };
-
-			error = pmu_list_events(p->ctx, pmu, expand_event, &e);
-		}
+		if (pmu->is_core)
+			error = generic ? add_generic_of(p, pmu, name, generic) :
+					  add_event_of(p, pmu, name, &event, false);
 	}
-	if (error || has_cpu || !p->device->link || !p->device->link->local)
+	if (error || p->found != before)
 		return error;
 	return perfctr_fail(p->ctx, -ENOENT,
-			    "%s: this machine shows no CPU PMU, as many virtual machines; "
-			    "\"perfctr list\" has what it can count",
+			    "%s: sysfs has no event of that name for these CPU PMUs; the device "
+			    "\"local\" (-d local) counts it by its number",
 			    name);
 }
 
-static int add_plain(struct parser *p, const char *name)
+/* Counters, PMU events and metrics whose name, without a block or PMU, matches. */
+static int add_by_name(struct parser *p, const char *name)
 {
 	int before = p->found;
+	struct generic_event generic;
+	uint64_t raw;
 	int result;
 
 	if (!strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX))) {
@@ -705,6 +823,9 @@ static int add_plain(struct parser *p, const char *name)
 		result = add_metrics(p, name);
 		return result ? (result < 0 ? result : 0) : fail_no_metric(p, name);
 	}
+	/* also where a fabric or a GPU has a counter of that name */
+	if (!p->gpu_first && generic_event_find(name, &generic))
+		return add_of_cores(p, name, &generic, 0);
 	if (is_gpu_block_alone(p, name))
 		return add_gpu_event(p, name, "");
 	result = add_gpu_counters(p, NULL, name);
@@ -714,14 +835,74 @@ static int add_plain(struct parser *p, const char *name)
 	if (result < 0)
 		return result;
 	result = p->found == before ? fail_other_set(p, NULL, name) : 0;
-	if (!result && p->found == before)
-		result = add_cpu_event(p, name);
 	if (result || p->found != before)
 		return result;
-	result = add_metrics(p, name);
+	result = p->flags ? 0 : add_metrics(p, name);
 	if (result)
 		return result < 0 ? result : 0;
+	if (generic_event_find(name, &generic))
+		return add_of_cores(p, name, &generic, 0);
+	if (raw_event_parse(name, &raw))
+		return add_of_cores(p, name, NULL, raw);
 	return fail_unknown(p, NULL, name);
+}
+
+/* Take perf's modifiers of an event, "u" or "kp". */
+static int take_modifiers(struct parser *p, const char *event, const char *text, size_t length)
+{
+	static const struct {
+		char letter;
+		uint32_t others; /* bits of which the first letter sets all but its own */
+		uint32_t own;
+	} modes[] = {
+		{ 'u', MODES_OF_CPU, LOCAL_REQUEST_NO_USER },
+		{ 'k', MODES_OF_CPU, LOCAL_REQUEST_NO_KERNEL },
+		{ 'h', MODES_OF_CPU, LOCAL_REQUEST_NO_HV },
+		{ 'G', MODES_OF_GUEST, LOCAL_REQUEST_NO_GUEST },
+		{ 'H', MODES_OF_GUEST, LOCAL_REQUEST_NO_HOST },
+	};
+	uint32_t chosen = 0, seen = 0;
+	bool no_idle = false;
+
+	for (size_t n = 0, row = 0; n < length; n++) {
+		for (row = 0; row < ARRAY_SIZE(modes) && modes[row].letter != text[n];)
+			row++;
+		no_idle |= text[n] == 'I';
+		if (row < ARRAY_SIZE(modes)) {
+			seen |= modes[row].others;
+			chosen |= modes[row].own;
+		} else if (text[n] != 'I') {
+			return perfctr_fail(
+				p->ctx, -EINVAL,
+				"%s: the modifier \"%c\" is not supported%s; modifiers are u, k, h (count in "
+				"user space, the kernel, the hypervisor only), G, H (in guests, on the "
+				"host only) and I (not while idle)",
+				event, text[n],
+				strchr("pP", text[n]) ? ": it is for sampling, and perfctr counts" :
+							"");
+		}
+	}
+	if (length >= sizeof(p->modifiers))
+		return perfctr_fail(p->ctx, -EINVAL, "%s: too many modifiers", event);
+	p->flags = (seen & ~chosen) | (no_idle ? LOCAL_REQUEST_NO_IDLE : 0);
+	memcpy(p->modifiers, text, length);
+	p->modifiers[length] = '\0';
+	return 0;
+}
+
+/* "cycles" or "cycles:u". */
+static int add_plain(struct parser *p, char *name)
+{
+	char *colon = strrchr(name, ':');
+	int error = 0;
+
+	/* all that perf knows, to name the one that is not supported */
+	if (colon && colon[1] && strspn(colon + 1, "ukhGHIpPSDWebR") == strlen(colon + 1) &&
+	    strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX)) != 0) {
+		*colon = '\0';
+		error = take_modifiers(p, name, colon + 1, strlen(colon + 1));
+	}
+	return error ? error : add_by_name(p, name);
 }
 
 static int cut(struct parser *p, char *to, const char *from, size_t length)
@@ -748,6 +929,8 @@ static int add_event(struct parser *p, const char **text)
 	const char *close;
 	int error;
 
+	p->flags = 0;
+	p->modifiers[0] = '\0';
 	if (!strncmp(start, METRIC_PREFIX, strlen(METRIC_PREFIX)))
 		head_length = length;
 	error = cut(p, head, start, head_length);
@@ -775,11 +958,17 @@ static int add_event(struct parser *p, const char **text)
 	error = cut(p, tail, start, length);
 	if (error)
 		return error;
-	if (**text && !strchr(",{}", **text))
+	*text += **text == ':' && close && close < *text;
+	length = strcspn(*text, ",{} ");
+	if (length && is_gpu_block(p, head))
 		return perfctr_fail(
 			p->ctx, -EINVAL,
 			"\"%s\" after %s/%s/: modifiers have no meaning for these counters", *text,
 			head, tail);
+	error = take_modifiers(p, tail, *text, length);
+	if (error)
+		return error;
+	*text += length;
 	return is_gpu_block(p, head) ? add_gpu_event(p, head, tail) : add_pmu_head(p, head, tail);
 }
 
@@ -833,9 +1022,13 @@ size_t selection_event_length(struct perfctr_device *device, const char *text)
 	return (size_t)(close - text) + strcspn(close, ",");
 }
 
-EXPORT int perfctr_selection_add(struct perfctr_selection *selection, const char *text)
+static int add_to(struct perfctr_selection *selection, const char *text, bool gpu_first)
 {
-	struct parser p = { .ctx = selection->device->ctx, .device = selection->device };
+	struct parser p = {
+		.ctx = selection->device->ctx,
+		.device = selection->device,
+		.gpu_first = gpu_first,
+	};
 	int error;
 
 	error = perfctr_selection_copy(selection, &p.selection);
@@ -849,4 +1042,14 @@ EXPORT int perfctr_selection_add(struct perfctr_selection *selection, const char
 	}
 	selection_take(selection, p.selection);
 	return p.found;
+}
+
+EXPORT int perfctr_selection_add(struct perfctr_selection *selection, const char *text)
+{
+	return add_to(selection, text, false);
+}
+
+int selection_add_of_gpu(struct perfctr_selection *selection, const char *text)
+{
+	return add_to(selection, text, true);
 }

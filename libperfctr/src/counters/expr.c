@@ -579,6 +579,7 @@ EXPORT const char *perfctr_value_state_text(unsigned int state)
 		[PERFCTR_VALUE_NOT_MEASURED] = "not measured",
 		[PERFCTR_VALUE_ZERO_DENOMINATOR] = "division by zero",
 		[PERFCTR_VALUE_OVERFLOW] = "overflow",
+		[PERFCTR_VALUE_NOT_SUPPORTED] = "not supported",
 	};
 
 	return state < ARRAY_SIZE(texts) ? texts[state] : "unknown";

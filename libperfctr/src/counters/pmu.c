@@ -4,12 +4,15 @@
 #include "pmu.h"
 
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "generic.h"
 #include "local/readings.h"
 
+#define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
 #define PMU_PATH "/sys/bus/event_source/devices"
 #define TRACEFS_PATH "/sys/kernel/tracing/events"
 #define DRM_CLASS_PATH "/sys/class/drm"
@@ -52,13 +55,32 @@ static void classify(struct pmu *pmu)
 	}
 }
 
-/* Whether the driver has lost its device: the PMU stays registered, without a CPU that counts. */
-static bool is_gone(struct perfctr_ctx *ctx, const char *name)
+/* Length of a file of a PMU; negative: it has none. */
+static int length_of(struct perfctr_ctx *ctx, const char *name, const char *file)
 {
-	char path[PATH_BYTES], cpus[TEXT_BYTES];
+	char path[PATH_BYTES], *text;
+	int length;
 
-	snprintf(path, sizeof(path), PMU_PATH "/%s/cpumask", name);
-	return !perfctr_sys_read_text(ctx->sys, path, cpus, sizeof(cpus));
+	snprintf(path, sizeof(path), PMU_PATH "/%s/%s", name, file);
+	length = perfctr_sys_read_all(ctx->sys, path, &text);
+	free(text);
+	return length;
+}
+
+/*
+ * Find out what it counts for.
+ * Return: false: the driver has lost its device. The PMU stays registered, without a CPU.
+ */
+static bool find_scope(struct perfctr_ctx *ctx, struct pmu *pmu)
+{
+	static const char *const cores[] = { "cpu", "armv", "apple_" };
+	int length = length_of(ctx, pmu->name, "cpumask");
+
+	pmu->is_uncore = length > 0;
+	pmu->is_core = length < 0 && length_of(ctx, pmu->name, "cpus") >= 0;
+	for (size_t n = 0; length < 0 && n < ARRAY_SIZE(cores); n++)
+		pmu->is_core |= !strncmp(pmu->name, cores[n], strlen(cores[n]));
+	return length;
 }
 
 struct load {
@@ -100,7 +122,7 @@ static int load_one(void *arg, const char *name)
 	if (perfctr_sys_read_text(load->ctx->sys, path, text, sizeof(text)) < 0)
 		return 0;
 	pmu.type = (uint32_t)strtoul(text, &end, 10);
-	if (end == text || *end || is_gone(load->ctx, name))
+	if (end == text || *end || !find_scope(load->ctx, &pmu))
 		return 0;
 	classify(&pmu);
 	return append(load, &pmu);
@@ -214,17 +236,68 @@ void pmu_list_judge(const struct perfctr_device *device, struct pmu_list *list)
 		device->ctx->sys->list(device->ctx->sys->data, DRM_CLASS_PATH, judge_node, &j);
 }
 
-void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size)
+const struct pmu *pmu_of_event(const struct pmu_list *list, uint32_t type, uint64_t config)
+{
+	const bool is_generic = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
+	const uint32_t wanted = is_generic ? (uint32_t)(config >> 32) : type;
+
+	for (size_t n = 0; n < list->count; n++) {
+		const struct pmu *pmu = &list->pmus[n];
+
+		if (is_generic && !wanted ? pmu->is_core : pmu->type == wanted)
+			return pmu;
+	}
+	return NULL;
+}
+
+void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, uint64_t config, char *name,
+		      size_t size)
 {
 	struct pmu_list list = { 0 };
+	const struct pmu *pmu;
 
 	snprintf(name, size, "pmu_type=%u", type);
 	if (pmu_list_load(ctx, &list))
 		return;
-	for (size_t n = 0; n < list.count; n++)
-		if (list.pmus[n].type == type)
-			snprintf(name, size, "%s", list.pmus[n].name);
+	pmu = pmu_of_event(&list, type, config);
+	if (pmu)
+		snprintf(name, size, "%s", pmu->name);
 	pmu_list_free(&list);
+}
+
+/* Remove the CPUs that are not in @other. */
+static void intersect(struct cpu_list *cpus, const struct cpu_list *other)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < cpus->count; n++)
+		if (cpu_list_has(other, cpus->cpus[n]))
+			cpus->cpus[kept++] = cpus->cpus[n];
+	cpus->count = kept;
+}
+
+int pmu_cpus(struct perfctr_ctx *ctx, const struct pmu *pmu, struct cpu_list *cpus)
+{
+	struct cpu_list own = { 0 }, online = { 0 };
+	char path[PATH_BYTES];
+	int error;
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/%s", pmu->name,
+		 pmu->is_uncore ? "cpumask" : "cpus");
+	error = cpu_list_read(ctx->sys, path, &own);
+	error = error == -ENOENT ? 0 : error;
+	if (!error && !pmu->is_uncore)
+		error = cpu_list_read(ctx->sys, CPUS_ONLINE_PATH, &online);
+	if (error == -ENOENT)
+		error = cpu_list_parse("0", &online);
+	if (error)
+		perfctr_fail(ctx, error, "cannot read the CPUs of the PMU %s: %s", pmu->name,
+			     strerror(-error));
+	if (own.count && online.count)
+		intersect(&own, &online);
+	*cpus = own.count || pmu->is_uncore ? own : online;
+	cpu_list_free(own.count || pmu->is_uncore ? &online : &own);
+	return error;
 }
 
 struct names {
@@ -280,6 +353,16 @@ int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn 
 			return error;
 	}
 	return 0;
+}
+
+static int is_name(void *wanted, const char *name)
+{
+	return !strcmp(wanted, name);
+}
+
+bool pmu_has_event(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name)
+{
+	return pmu_list_events(ctx, pmu, is_name, (void *)name) == 1;
 }
 
 static int parse_number(const char *text, uint64_t *value)
@@ -350,7 +433,7 @@ static int add_field(struct perfctr_ctx *ctx, const struct pmu *pmu, const char 
 {
 	static const char *const words[] = { "config", "config1", "config2" };
 	uint64_t *const to[] = { &event->config, &event->config1, &event->config2 };
-	char path[PATH_BYTES], format[TEXT_BYTES];
+	char path[PATH_BYTES], *format;
 	int error;
 
 	for (size_t n = 0; n < ARRAY_SIZE(words); n++) {
@@ -368,38 +451,131 @@ static int add_field(struct perfctr_ctx *ctx, const struct pmu *pmu, const char 
 	}
 
 	snprintf(path, sizeof(path), PMU_PATH "/%s/format/%s", pmu->name, name);
-	if (strchr(name, '/') || perfctr_sys_read_text(ctx->sys, path, format, sizeof(format)) < 0)
-		return perfctr_fail(ctx, -ENOENT,
-				    "the PMU %s has no event or field \"%s\"; see " PMU_PATH
-				    "/%s/events and /format",
-				    pmu->name, name, pmu->name);
+	error = strchr(name, '/') ? -ENOENT : perfctr_sys_read_all(ctx->sys, path, &format);
+	if (error < 0)
+		return perfctr_fail(
+			ctx, error == -ENOENT ? -ENOENT : -EINVAL,
+			error == -ENOENT ? "the PMU %s has no event or field \"%s\"; see " PMU_PATH
+					   "/%s/events and /format" :
+					   "the PMU %s: cannot read the format of \"%s\", " PMU_PATH
+					   "/%s/format",
+			pmu->name, name, pmu->name);
 	error = apply_format(format, &value, event, NULL);
 	if (error == -ERANGE)
-		return perfctr_fail(ctx, -EINVAL, "%s: %s=0x%llx does not fit its field %s",
-				    pmu->name, name, (unsigned long long)value, format);
-	if (error)
-		return perfctr_fail(ctx, -EINVAL, "%s: cannot read the format \"%s\" of %s",
-				    pmu->name, format, name);
+		perfctr_fail(ctx, -EINVAL, "%s: %s=0x%llx does not fit its field %s", pmu->name,
+			     name, (unsigned long long)value, format);
+	else if (error)
+		perfctr_fail(ctx, -EINVAL, "%s: cannot read the format \"%s\" of %s", pmu->name,
+			     format, name);
+	free(format);
+	return error ? -EINVAL : 0;
+}
+
+/* Append ",name" to a list of fields. Return: whether there is room. */
+static bool note_field(char *list, const char *name)
+{
+	size_t length = strlen(list);
+
+	return snprintf(list + length, EVENT_BYTES - length, ",%s", name) <
+	       (int)(EVENT_BYTES - length);
+}
+
+/* Whether a list of fields has the first @length bytes of @name. */
+static bool has_field(const char *list, const char *name, size_t length)
+{
+	for (; *list; list += strcspn(list, ",")) {
+		list++;
+		if (strcspn(list, ",") == length && !strncmp(list, name, length))
+			return true;
+	}
+	return false;
+}
+
+int pmu_check_params(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *terms,
+		     const struct pmu_event *event)
+{
+	char missing[EVENT_BYTES] = "", example[2 * EVENT_BYTES] = "";
+
+	for (const char *at = event->params; *at;) {
+		size_t length = strcspn(++at, ","), used = strlen(missing), end = strlen(example);
+
+		if (!has_field(event->given, at, length)) {
+			snprintf(missing + used, sizeof(missing) - used, "%s%.*s", used ? ", " : "",
+				 (int)length, at);
+			snprintf(example + end, sizeof(example) - end, ",%.*s=N", (int)length, at);
+		}
+		at += length;
+	}
+	if (!*missing)
+		return 0;
+	return perfctr_fail(ctx, -EINVAL,
+			    "%s/%s/ leaves values to you: give %s, as %s/%s%s/ with numbers N; "
+			    "their bits are in " PMU_PATH "/%s/format",
+			    pmu->label, terms, missing, pmu->label, terms, example, pmu->name);
+}
+
+/* What perf's other terms are about: it would be wrong to count as if they were not there. */
+static int refuse_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name)
+{
+	static const char *const terms[] = {
+		"period",	   "freq",	 "branch_type",	  "time",      "call-graph",
+		"stack-size",	   "no-inherit", "inherit",	  "max-stack", "nr",
+		"no-overwrite",	   "overwrite",	 "driver-config", "percore",   "aux-output",
+		"aux-sample-size", "metric-id",
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(terms); n++)
+		if (!strcmp(terms[n], name))
+			return perfctr_fail(
+				ctx, -EINVAL,
+				"%s: perf's term \"%s\" is not supported: perfctr counts "
+				"events and takes no samples of them",
+				pmu->name, name);
+	return 0;
+}
+
+/* "name=foo". */
+static int take_event_name(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *text,
+			   struct pmu_event *event)
+{
+	if (!*text || text[strcspn(text, "/=:*?[]{}\"'")] || strlen(text) >= sizeof(event->name))
+		return perfctr_fail(ctx, -EINVAL, "%s: \"%s\" is no name for an event", pmu->name,
+				    text);
+	strcpy(event->name, text);
 	return 0;
 }
 
 /* "name=value" or "name", which means 1. */
 static int add_assignment(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
-			  struct pmu_event *event)
+			  bool of_user, struct pmu_event *event)
 {
 	char name[TEXT_BYTES];
 	const char *equals = strchr(term, '=');
 	size_t length = equals ? (size_t)(equals - term) : strlen(term);
 	uint64_t value = 1;
+	int error;
 
 	if (!length || length >= sizeof(name))
 		return perfctr_fail(ctx, -EINVAL, "%s: \"%s\" is no term", pmu->name, term);
 	memcpy(name, term, length);
 	name[length] = '\0';
+	if (of_user && equals && !strcmp(name, "name"))
+		return take_event_name(ctx, pmu, equals + 1, event);
+	if (equals && !strcmp(equals, "=?"))
+		return of_user ? perfctr_fail(ctx, -EINVAL,
+					      "%s: give a number for \"%s\" "
+					      "instead of the question mark",
+					      pmu->name, name) :
+		       note_field(event->params, name) ?
+				 0 :
+				 perfctr_fail(ctx, -EINVAL, "%s: too many fields", pmu->name);
 	if (equals && parse_number(equals + 1, &value))
 		return perfctr_fail(ctx, -EINVAL, "%s: \"%s\" is no number in \"%s\"", pmu->name,
 				    equals + 1, term);
-	return add_field(ctx, pmu, name, value, event);
+	if (of_user && !note_field(event->given, name))
+		return perfctr_fail(ctx, -EINVAL, "%s: too many fields", pmu->name);
+	error = add_field(ctx, pmu, name, value, event);
+	return error == -ENOENT && of_user && refuse_term(ctx, pmu, name) ? -EINVAL : error;
 }
 
 /* The content of an event's file: assignments separated by commas. */
@@ -410,26 +586,92 @@ static int add_event_text(struct perfctr_ctx *ctx, const struct pmu *pmu, char *
 	int error = 0;
 
 	while (!error && (term = strsep(&rest, ",")))
-		error = add_assignment(ctx, pmu, term, event);
+		if (*term)
+			error = add_assignment(ctx, pmu, term, false, event);
 	return error;
 }
 
-static void read_unit(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
-		      struct pmu_event *event)
+/* The file "EVENT.unit" or alike. Return: its length, 0: there is none; a negative errno. */
+static int read_attribute(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+			  const char *attribute, char *path, char **text)
 {
-	char path[PATH_BYTES], text[TEXT_BYTES];
-	char *end;
-	double scale;
+	int length;
 
-	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s.unit", pmu->name, name);
-	if (perfctr_sys_read_text(ctx->sys, path, text, sizeof(event->unit)) > 0)
-		memcpy(event->unit, text, sizeof(event->unit));
-	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s.scale", pmu->name, name);
-	if (perfctr_sys_read_text(ctx->sys, path, text, sizeof(text)) > 0) {
-		scale = perfctr_strtod(text, &end);
-		if (end != text && !*end && scale > 0)
-			event->scale = scale;
-	}
+	snprintf(path, PATH_BYTES, PMU_PATH "/%s/events/%s.%s", pmu->name, name, attribute);
+	length = perfctr_sys_read_all(ctx->sys, path, text);
+	if (length >= 0 || length == -ENOENT)
+		return length < 0 ? 0 : length;
+	return perfctr_fail(ctx, length == -ENOMEM ? length : -EINVAL, "%s: %s", path,
+			    strerror(-length));
+}
+
+static int read_scale(struct perfctr_ctx *ctx, const char *path, const char *text, double *scale)
+{
+	char *end;
+
+	*scale = perfctr_strtod(text, &end);
+	while (*end == ' ')
+		end++;
+	if (end == text || *end || !(*scale > 0 && *scale < 1e30))
+		return perfctr_fail(ctx, -EINVAL, "%s: \"%.64s\" is no factor", path, text);
+	return 0;
+}
+
+/* Unit and scale of an event of sysfs, and whether it is a level. */
+static int read_attributes(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+			   struct pmu_event *event)
+{
+	char path[PATH_BYTES], *text;
+	int length = read_attribute(ctx, pmu, name, "unit", path, &text), error = 0;
+
+	if (length >= (int)sizeof(event->unit))
+		error = perfctr_fail(ctx, -EINVAL, "%s: a unit of %d characters", path, length);
+	else if (length > 0)
+		strcpy(event->unit, text);
+	if (length >= 0)
+		free(text);
+	if (length < 0 || error)
+		return length < 0 ? length : error;
+
+	length = read_attribute(ctx, pmu, name, "scale", path, &text);
+	if (length > 0)
+		error = read_scale(ctx, path, text, &event->scale);
+	if (length >= 0)
+		free(text);
+	if (length < 0 || error)
+		return length < 0 ? length : error;
+
+	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s.snapshot", pmu->name, name);
+	length = perfctr_sys_read_all(ctx->sys, path, &text);
+	if (length > 0 && strcmp(text, "0") != 0)
+		event->flags |= LOCAL_REQUEST_LEVEL;
+	free(text);
+	return 0;
+}
+
+/* The name of an event of sysfs. Return: -ENOENT there is none; -EINVAL it makes no sense. */
+static int add_named(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+		     struct pmu_event *event)
+{
+	char path[PATH_BYTES], *text, *rest;
+	int length, error;
+
+	if (strpbrk(name, "/."))
+		return -ENOENT;
+	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s", pmu->name, name);
+	length = perfctr_sys_read_all(ctx->sys, path, &text);
+	if (length < 0)
+		return length == -ENOENT || length == -ENOMEM || length == -EISDIR ?
+			       length :
+			       perfctr_fail(ctx, -EINVAL, "%s: %s", path, strerror(-length));
+	rest = strdup(text);
+	error = rest ? add_event_text(ctx, pmu, rest, event) : perfctr_no_memory(ctx);
+	if (error && error != -ENOMEM)
+		error = perfctr_fail(ctx, -EINVAL, "%s/%s/ is \"%.200s\" by sysfs: %s", pmu->label,
+				     name, text, perfctr_ctx_error(ctx));
+	free(rest);
+	free(text);
+	return error ? error : read_attributes(ctx, pmu, name, event);
 }
 
 /* "sched:sched_switch" of the PMU "tracepoint". */
@@ -465,39 +707,42 @@ int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *ter
 		 struct pmu_event *event)
 {
 	const struct perfctr_counter_desc *desc = NULL;
-	char path[PATH_BYTES], text[TEXT_BYTES];
+	uint64_t raw;
+	int error;
 
 	if (is_reading(pmu->type))
 		return readings_add_term(ctx, pmu, term, event);
 	if (strchr(term, '='))
-		return add_assignment(ctx, pmu, term, event);
+		return add_assignment(ctx, pmu, term, true, event);
 	if (!strcmp(pmu->name, "tracepoint") && strchr(term, ':') && !strchr(term, '/'))
 		return add_tracepoint(ctx, term, event);
 
-	snprintf(path, sizeof(path), PMU_PATH "/%s/events/%s", pmu->name, term);
-	if (!strchr(term, '/') && !strchr(term, '.') &&
-	    perfctr_sys_read_text(ctx->sys, path, text, sizeof(text)) >= 0) {
-		read_unit(ctx, pmu, term, event);
-		return add_event_text(ctx, pmu, text, event);
-	}
+	error = add_named(ctx, pmu, term, event);
+	if (error != -ENOENT)
+		return error;
 	while ((desc = database_event(pmu, desc))) {
 		if (!strcmp(desc->name, term)) {
 			event->config = desc->event;
 			return 0;
 		}
 	}
-	return add_assignment(ctx, pmu, term, event);
+	error = add_assignment(ctx, pmu, term, true, event);
+	if (error != -ENOENT || !raw_event_parse(term, &raw))
+		return error;
+	event->config = raw;
+	return 0;
 }
 
 uint64_t pmu_event_bits(struct perfctr_ctx *ctx, const struct pmu *pmu)
 {
-	char path[PATH_BYTES], format[TEXT_BYTES];
+	char path[PATH_BYTES], *format;
 	struct pmu_event unused = { 0 };
 	uint64_t mask = 0;
 
 	snprintf(path, sizeof(path), PMU_PATH "/%s/format/event", pmu->name);
-	if (perfctr_sys_read_text(ctx->sys, path, format, sizeof(format)) < 0 ||
+	if (perfctr_sys_read_all(ctx->sys, path, &format) < 0 ||
 	    apply_format(format, NULL, &unused, &mask))
-		return UINT64_MAX;
+		mask = UINT64_MAX;
+	free(format);
 	return mask;
 }

@@ -2,7 +2,7 @@
 /* perf PMUs as sysfs describes them. */
 #pragma once
 
-#include "private.h"
+#include "local/cpus.h"
 
 enum { PMU_NAME_BYTES = 64 };
 
@@ -16,6 +16,8 @@ struct pmu {
 	uint16_t index;
 	/* belongs to another DRM device, see pmu_list_judge() */
 	bool is_foreign;
+	bool is_core; /* counts events of CPU cores */
+	bool is_uncore; /* has a cpumask: it counts for the whole machine, on some CPUs */
 };
 
 struct pmu_list {
@@ -27,9 +29,15 @@ struct pmu_list {
 struct pmu_event {
 	uint64_t config, config1, config2;
 	int32_t cpu;
-	char unit[16];
+	bool has_type; /* it is of another type than its PMU, perf's generic ones */
+	uint32_t type;
+	uint32_t flags; /* LOCAL_REQUEST_... */
+	char unit[UNIT_BYTES];
 	double scale;
 	char title[64]; /* of a sensor, as the kernel names it; empty for most */
+	char name[EVENT_BYTES]; /* chosen by the user, empty: none */
+	/* fields that sysfs leaves to the user ("chip=?"), and fields that terms gave; ",chip,lpar" */
+	char params[EVENT_BYTES], given[EVENT_BYTES];
 };
 
 /* All PMUs of the machine, empty without perf events. */
@@ -42,18 +50,36 @@ void pmu_list_free(struct pmu_list *list);
  */
 void pmu_list_judge(const struct perfctr_device *device, struct pmu_list *list);
 
+/*
+ * The PMU of an event, NULL: none. Of perf's generic types it is the one whose type is in the upper
+ * half of @config, or the first of CPU cores.
+ */
+const struct pmu *pmu_of_event(const struct pmu_list *list, uint32_t type, uint64_t config);
+
 /* "software" for PERF_TYPE_SOFTWARE; "pmu_type=77" if there is none. */
-void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, char *name, size_t size);
+void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, uint64_t config, char *name,
+		      size_t size);
+
+/* The CPUs on which a PMU counts now. Return: 0 or a negative errno, the reason is kept. */
+int pmu_cpus(struct perfctr_ctx *ctx, const struct pmu *pmu, struct cpu_list *cpus);
 
 /* Call fn for each event that the PMU names, from sysfs or from the database. */
 int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg);
 
+/* Whether the PMU names that event. */
+bool pmu_has_event(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name);
+
 /*
  * Add one term: the name of an event, a format field with a value, config=,
- * config1=, config2=, cpu=. Return: 0; -ENOENT, -EINVAL with the reason kept.
+ * config1=, config2=, cpu=, name=, a raw event r1c0. Return: 0; -ENOENT, -EINVAL, -EFBIG with the
+ * reason kept.
  */
 int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
 		 struct pmu_event *event);
+
+/* Whether all fields that sysfs leaves to the user were given: 0, else -EINVAL and the reason. */
+int pmu_check_params(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *terms,
+		     const struct pmu_event *event);
 
 /* The database's counter for an event of a SoC block, without its filters; NULL: none. */
 const struct perfctr_counter_desc *pmu_typed_event(const struct pmu *pmu, uint64_t config);

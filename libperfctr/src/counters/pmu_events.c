@@ -27,16 +27,20 @@ static int visit_name(struct walk *w, const char *name)
 		.scale = 1,
 		.title = resolved.title,
 	};
-	char text[PMU_NAME_BYTES + 256];
-	int length;
+	char text[PMU_NAME_BYTES + 4 * EVENT_BYTES];
+	size_t length;
 
-	length = snprintf(text, sizeof(text), "%s/%s/", pmu->label, name ? name : "");
-	if (length < 0 || (size_t)length >= sizeof(text))
-		return 0;
-	event.text = text;
 	/* skip an event whose description in sysfs this library cannot parse */
 	if (name && pmu_add_term(w->ctx, pmu, name, &resolved))
 		return 0;
+	length = (size_t)snprintf(text, sizeof(text), "%s/%.*s", pmu->label, EVENT_BYTES,
+				  name ? name : "");
+	/* ",chip" becomes ",chip=?": the user gives the value */
+	for (const char *at = resolved.params; *at; at += strcspn(at + 1, ",") + 1)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%.*s=?",
+					   (int)strcspn(at + 1, ",") + 1, at);
+	snprintf(text + length, sizeof(text) - length, "/");
+	event.text = text;
 	if (name) {
 		event.config = resolved.config;
 		event.desc = pmu->block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU ?

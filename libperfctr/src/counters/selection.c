@@ -110,7 +110,7 @@ static bool same_event(const struct drm_perfctr_block_request *a,
 		       const struct drm_perfctr_block_request *b)
 {
 	return a->pmu_type == b->pmu_type && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 && a->cpu == b->cpu;
+	       a->config2 == b->config2 && a->cpu == b->cpu && a->flags == b->flags;
 }
 
 /* A broker lists only the blocks that its policy allows; sysfs lists all perf PMUs. */
@@ -267,26 +267,35 @@ perfctr_selection_metric(const struct perfctr_selection *selection, size_t n)
 
 /* --- names ------------------------------------------------------------------- */
 
-static const struct selection_label *find_label(const struct perfctr_selection *s,
-						unsigned int type, unsigned int index)
+/* The number of an event of a perf PMU in the selection; request_count: it is none. */
+static size_t find_generic(const struct perfctr_selection *s, const struct counter_key *key)
 {
-	if (type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !s)
-		return NULL;
-	for (size_t n = 0; n < s->request_count; n++)
-		if (s->requests[n].type == type && s->requests[n].index == index)
-			return &s->labels[n];
-	return NULL;
+	size_t n = 0;
+
+	while (n < s->request_count &&
+	       (key->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || s->requests[n].type != key->type ||
+		s->requests[n].index != key->index))
+		n++;
+	return n;
+}
+
+static const struct selection_label *find_label(const struct perfctr_selection *s,
+						const struct counter_key *key)
+{
+	size_t n = s ? find_generic(s, key) : 0;
+
+	return s && n < s->request_count ? &s->labels[n] : NULL;
 }
 
 int selection_counter_label(const struct perfctr_selection *selection,
 			    const struct counter_key *key, char *text, size_t size)
 {
-	const struct selection_label *label = find_label(selection, key->type, key->index);
+	const struct selection_label *label = find_label(selection, key);
 	const struct perfctr_counter_desc *desc = counter_key_desc(selection, key);
 
 	if (label && label->text[0])
 		return snprintf(text, size, "%s", label->text);
-	if (desc)
+	if (desc && *desc->name)
 		return snprintf(text, size, "%s", desc->name);
 	if (key->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return snprintf(text, size, "C%u", key->position);
@@ -300,7 +309,7 @@ int selection_counter_label(const struct perfctr_selection *selection,
 int selection_unit(const struct perfctr_selection *selection, const struct counter_key *key,
 		   const struct perfctr_counter_desc *desc, char *text, size_t size, double *scale)
 {
-	const struct selection_label *label = find_label(selection, key->type, key->index);
+	const struct selection_label *label = find_label(selection, key);
 
 	if (scale)
 		*scale = label && label->scale > 0 ? label->scale : 1;
@@ -312,6 +321,22 @@ int selection_unit(const struct perfctr_selection *selection, const struct count
 const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,
 						    const struct counter_key *key)
 {
+	/* sysfs says of an event only that it is a level; name and unit are in the label */
+	static const struct perfctr_counter_desc level = {
+		.id = "",
+		.name = "",
+		.short_text = "",
+		.long_text = "",
+		.unit = "",
+		.pmu = "",
+		.block_type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+		.kind = PERFCTR_KIND_LEVEL,
+	};
+	size_t n = selection ? find_generic(selection, key) : 0;
+
+	if (selection && n < selection->request_count &&
+	    selection->requests[n].flags & LOCAL_REQUEST_LEVEL)
+		return &level;
 	if (key->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return perfctr_counter_of_pmu(key->pmu, key->config);
 	if (selection && selection->catalogue)

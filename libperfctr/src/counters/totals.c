@@ -125,6 +125,7 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 		struct perfctr_total *t = &b->counters[bit].total;
 		struct counter_key key = {
 			.type = b->info.type,
+			.index = b->info.index,
 			.product = b->info.product,
 			.set = b->info.set,
 			.position = b->info.section * DRM_PERFCTR_SECTION_COUNTERS + bit,

@@ -50,30 +50,6 @@ struct local_file {
 	bool detached;
 };
 
-/* The next CPU of "0-3,6" after @cpu; -1: none. */
-static int next_cpu(const char *list, int cpu)
-{
-	char *end;
-
-	while (*list) {
-		long low = strtol(list, &end, 10), high = low;
-
-		if (end == list)
-			break;
-		if (*end == '-')
-			high = strtol(end + 1, &end, 10);
-		if (cpu < high)
-			return cpu < low ? (int)low : cpu + 1;
-		list = *end == ',' ? end + 1 : end;
-	}
-	return -1;
-}
-
-static bool has_cpu(const char *list, int cpu)
-{
-	return next_cpu(list, cpu - 1) == cpu;
-}
-
 static bool is_of_task(const struct perf_events *c, const struct local_counter *counter)
 {
 	return c->task && !counter->uncore && !is_reading(counter->pmu_type);
@@ -125,13 +101,19 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 		.disabled = group_fd == -1,
 		.inherit = pid > 0,
 		.enable_on_exec = pid > 0 && c->from_exec,
+		.exclude_user = !!(counter->flags & LOCAL_REQUEST_NO_USER),
+		.exclude_kernel = !!(counter->flags & LOCAL_REQUEST_NO_KERNEL),
+		.exclude_hv = !!(counter->flags & LOCAL_REQUEST_NO_HV),
+		.exclude_idle = !!(counter->flags & LOCAL_REQUEST_NO_IDLE),
+		.exclude_guest = !!(counter->flags & LOCAL_REQUEST_NO_GUEST),
+		.exclude_host = !!(counter->flags & LOCAL_REQUEST_NO_HOST),
 	};
 	const bool of_cgroup = is_of_cgroup(c, counter);
 	int fd = c->sys->perf_event_open(c->sys->data, &attr, of_cgroup ? c->cgroup : pid, cpu,
 					 group_fd, of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
 
 	/* unprivileged users may count their own processes without the kernel */
-	if (fd == -EACCES && pid > 0 && !is_of_kernel(counter)) {
+	if (fd == -EACCES && pid > 0 && !is_of_kernel(counter) && !attr.exclude_user) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
 		fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd, 0);
 		/* most likely the PMU cannot exclude the kernel, which needs permission */
@@ -168,7 +150,7 @@ static int open_on(struct perf_events *c, uint32_t which, pid_t pid, int cpu)
 		fd = open_event(c, counter, pid, cpu, -1);
 	}
 	/* the list of CPUs names one that is about to leave */
-	c->look_again |= fd == -ENODEV && has_cpu(c->online, cpu);
+	c->look_again |= fd == -ENODEV && cpu_list_has(&c->online, cpu);
 	if (fd < 0)
 		return fd;
 	f = &c->files[c->file_count];
@@ -242,47 +224,36 @@ static int open_on_task(struct perf_events *c, uint32_t which)
 }
 
 /* The driver moved the events of CPUs that left its mask to those that joined it. */
-static void follow_mask(struct perf_events *c, uint32_t which, const char *cpus)
+static void follow_mask(struct perf_events *c, uint32_t which, const struct cpu_list *cpus)
 {
-	int cpu = -1;
+	size_t next = 0;
 
 	for (size_t n = 0; n < c->file_count; n++) {
 		struct local_file *f = &c->files[n];
 
-		if (f->counter != which || has_cpu(cpus, f->cpu))
+		if (f->counter != which || cpu_list_has(cpus, f->cpu))
 			continue;
-		do
-			cpu = next_cpu(cpus, cpu);
-		while (cpu >= 0 && is_open_on(c, which, cpu));
-		if (cpu < 0)
+		while (next < cpus->count && is_open_on(c, which, cpus->cpus[next]))
+			next++;
+		if (next == cpus->count)
 			return;
-		f->cpu = c->counters[which].open_cpu = cpu;
+		f->cpu = c->counters[which].open_cpu = cpus->cpus[next];
 		c->counters[which].states |= DRM_PERFCTR_STATE_MIGRATED;
 	}
 }
 
-/* Open the event on the CPUs requested. Return: 0; the error of a CPU that the sum would miss. */
-static int open_where_wanted(struct perf_events *c, uint32_t which)
+static int open_on_cpus(struct perf_events *c, uint32_t which, const struct cpu_list *cpus)
 {
 	struct local_counter *counter = &c->counters[which];
-	char cpus[256];
 	int error = -ENODEV;
 
-	if (is_reading(counter->pmu_type))
-		return 0;
-	if (is_of_task(c, counter))
-		return counter->open_count ? 0 : open_on_task(c, which);
-	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
-		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, -1, counter->cpu);
-	if (!*counter->cpus_path ||
-	    perfctr_sys_read_text(c->sys, counter->cpus_path, cpus, sizeof(cpus)) <= 0)
-		memcpy(cpus, c->online, sizeof(cpus));
 	if (counter->uncore)
 		follow_mask(c, which, cpus);
-	for (int cpu = next_cpu(cpus, -1); cpu >= 0; cpu = next_cpu(cpus, cpu)) {
-		int result;
+	for (size_t n = 0; n < cpus->count; n++) {
+		int cpu = cpus->cpus[n], result;
 
-		if (is_open_on(c, which, cpu) || (!counter->uncore && !has_cpu(c->online, cpu)))
+		if (is_open_on(c, which, cpu) ||
+		    (!counter->uncore && !cpu_list_has(&c->online, cpu)))
 			continue;
 		result = open_on(c, which, -1, cpu);
 		if (result && !is_elsewhere(result))
@@ -294,11 +265,45 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 	return counter->open_count ? 0 : error;
 }
 
-static void read_online(struct perf_events *c)
+/* Open the event on the CPUs requested. Return: 0; the error of a CPU that the sum would miss. */
+static int open_where_wanted(struct perf_events *c, uint32_t which)
 {
-	if (perfctr_sys_read_text(c->sys, ONLINE_PATH, c->online, sizeof(c->online)) <= 0)
-		strcpy(c->online, "0");
+	struct local_counter *counter = &c->counters[which];
+	struct cpu_list own = { 0 };
+	int error = 0;
+
+	if (is_reading(counter->pmu_type) || counter->unsupported)
+		return 0;
+	if (is_of_task(c, counter))
+		return counter->open_count ? 0 : open_on_task(c, which);
+	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
+		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, -1, counter->cpu);
+	if (*counter->cpus_path)
+		error = cpu_list_read(c->sys, counter->cpus_path, &own);
+	/* a PMU that left, or whose CPUs all are offline, has no list */
+	if (!error || error == -ENOENT || error == -ENODEV)
+		error = open_on_cpus(c, which, own.count ? &own : &c->online);
+	cpu_list_free(&own);
+	return error;
+}
+
+/* A kernel without CPU hotplug has no list: one CPU. */
+static int read_online(struct perf_events *c)
+{
+	struct cpu_list online;
+	int error = cpu_list_read(c->sys, ONLINE_PATH, &online);
+
+	if (error == -ENOENT || (!error && !online.count)) {
+		cpu_list_free(&online);
+		error = cpu_list_parse("0", &online);
+	}
+	if (error)
+		return perfctr_fail(c->ctx, error, ONLINE_PATH " is no list of CPUs: %s",
+				    strerror(-error));
+	cpu_list_free(&c->online);
+	c->online = online;
 	c->looked_ns = perfctr_time_raw_ns();
+	return 0;
 }
 
 /* Find the CPUs that the PMU counts on. Return: 0, or an error if there is no such PMU. */
@@ -306,50 +311,110 @@ static int describe(struct perfctr_ctx *ctx, const struct pmu_list *pmus,
 		    struct local_counter *counter)
 {
 	static const char *const files[] = { "cpumask", "cpus" };
-	char cpus[256];
+	const struct pmu *pmu = pmu_of_event(pmus, counter->pmu_type, counter->config);
+	char *path = counter->cpus_path;
 
-	for (size_t n = 0; n < pmus->count; n++) {
-		const struct pmu *pmu = &pmus->pmus[n];
+	if (!pmu)
+		return -ENOENT;
+	snprintf(counter->pmu, sizeof(counter->pmu), "%.*s", (int)sizeof(counter->pmu) - 1,
+		 pmu->name);
+	for (size_t n = 0; n < ARRAY_SIZE(files) && !*path; n++) {
+		struct cpu_list cpus;
+		int error;
 
-		if (pmu->type != counter->pmu_type)
-			continue;
-		snprintf(counter->pmu, sizeof(counter->pmu), "%.*s", (int)sizeof(counter->pmu) - 1,
-			 pmu->name);
-		for (size_t i = 0; i < ARRAY_SIZE(files) && !*counter->cpus_path; i++) {
-			char *path = counter->cpus_path;
-
-			snprintf(path, sizeof(counter->cpus_path), PMU_PATH "/%s/%s", pmu->name,
-				 files[i]);
-			counter->uncore = !i;
-			if (perfctr_sys_read_text(ctx->sys, path, cpus, sizeof(cpus)) <= 0)
-				*path = '\0';
-		}
-		counter->uncore &= *counter->cpus_path != '\0';
-		counter->grouped = counter->uncore || pmu->type == PERF_TYPE_SOFTWARE;
-		return 0;
+		snprintf(path, sizeof(counter->cpus_path), PMU_PATH "/%s/%s", pmu->name, files[n]);
+		error = cpu_list_read(ctx->sys, path, &cpus);
+		if (error && error != -ENOENT)
+			return perfctr_fail(ctx, error, "%s is no list of CPUs: %s", path,
+					    strerror(-error));
+		counter->uncore = !n;
+		if (!cpus.count)
+			*path = '\0';
+		cpu_list_free(&cpus);
 	}
-	return -ENOENT;
+	counter->uncore &= *path != '\0';
+	counter->grouped = counter->uncore || pmu->type == PERF_TYPE_SOFTWARE;
+	return 0;
+}
+
+/* Errors with which perf says that there is no such event; perf stat then counts the others. */
+static bool is_unsupported(int error)
+{
+	return error == -ENOENT || error == -EOPNOTSUPP || error == -EINVAL || error == -ENXIO ||
+	       error == -ENOSYS;
+}
+
+/* Remove the last file from the list of its group. */
+static void leave_group(struct perf_events *c)
+{
+	const uint32_t last = (uint32_t)c->file_count - 1;
+	uint32_t before = 0;
+
+	if (c->files[last].leads)
+		return;
+	while (c->files[before].next != last)
+		before++;
+	c->files[before].next = NO_FILE;
+	/* members of a group are behind their leader, in the order of the list */
+	while (!c->files[before].leads || c->files[before].cpu != c->files[last].cpu ||
+	       c->counters[c->files[before].counter].pmu_type !=
+		       c->counters[c->files[last].counter].pmu_type)
+		before--;
+	c->files[before].members--;
+}
+
+/* Close what was opened on some CPUs or threads for the last counter. */
+static void give_up(struct perf_events *c, uint32_t which)
+{
+	c->counters[which].unsupported = true;
+	c->counters[which].open_count = 0;
+	while (c->file_count && c->files[c->file_count - 1].counter == which) {
+		leave_group(c);
+		c->sys->close(c->sys->data, c->files[--c->file_count].fd);
+	}
+}
+
+/*
+ * Open the event of a counter.
+ * @refused: set to the error if it is one that the session counts the others without
+ */
+static int open_counter(struct perfctr_ctx *ctx, struct perf_events *c, uint32_t which,
+			const struct pmu_list *pmus, int *refused)
+{
+	struct local_counter *counter = &c->counters[which];
+	int error;
+
+	*refused = 0;
+	if (is_reading(counter->pmu_type))
+		return readings_open(ctx, c, counter);
+	error = describe(ctx, pmus, counter);
+	if (error)
+		return error;
+	error = open_where_wanted(c, which);
+	if (!c->skips_unsupported || !is_unsupported(error))
+		return error;
+	give_up(c, which);
+	*refused = error;
+	return 0;
 }
 
 int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
 {
 	struct pmu_list pmus;
-	int error = pmu_list_load(ctx, &pmus);
+	int error = pmu_list_load(ctx, &pmus), refused, first_refused = 0;
+	size_t refused_count = 0;
 
 	c->sys = ctx->sys;
 	c->ctx = ctx;
-	read_online(c);
-	for (size_t n = 0; !error && n < c->counter_count; n++) {
-		if (is_reading(c->counters[n].pmu_type)) {
-			error = readings_open(ctx, c, &c->counters[n]);
-			continue;
-		}
-		error = describe(ctx, &pmus, &c->counters[n]);
-		if (!error)
-			error = open_where_wanted(c, (uint32_t)n);
+	if (!error)
+		error = read_online(c);
+	for (uint32_t n = 0; !error && n < c->counter_count; n++) {
+		error = open_counter(ctx, c, n, &pmus, &refused);
+		refused_count += !!refused;
+		first_refused = first_refused ? first_refused : refused;
 	}
 	pmu_list_free(&pmus);
-	return error;
+	return !error && refused_count == c->counter_count ? first_refused : error;
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -438,9 +503,13 @@ static bool read_files(struct perf_events *c)
 
 		if (!is_reading(counter->pmu_type))
 			memcpy(counter->sum, counter->gone, sizeof(counter->sum));
+		/* a CPU that went offline has no level */
+		if (!is_reading(counter->pmu_type) && counter->is_level)
+			counter->sum[0] = 0;
 		counter->incomplete |= counter->missing;
-		counter->states |= counter->open_count ? DRM_PERFCTR_STATE_ON :
-							 DRM_PERFCTR_STATE_OFF;
+		counter->states |= counter->unsupported ? DRM_PERFCTR_STATE_UNAVAILABLE :
+				   counter->open_count	? DRM_PERFCTR_STATE_ON :
+							  DRM_PERFCTR_STATE_OFF;
 		if (counter->missing) {
 			counter->states |= DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST;
 			c->span_lost = true;
@@ -463,7 +532,7 @@ static void add_sleep(struct perf_events *c, uint64_t now_ns)
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 
-		if (!is_of_task(c, counter) && !is_of_cgroup(c, counter))
+		if (counter->unsupported || (!is_of_task(c, counter) && !is_of_cgroup(c, counter)))
 			continue;
 		if (counter->sum[1] == counter->enabled_ns)
 			counter->asleep_ns += now_ns - c->read_ns;
@@ -476,7 +545,7 @@ static void add_sleep(struct perf_events *c, uint64_t now_ns)
 
 static bool is_offline(const struct perf_events *c, const struct local_file *f)
 {
-	return !c->counters[f->counter].uncore && f->cpu >= 0 && !has_cpu(c->online, f->cpu);
+	return !c->counters[f->counter].uncore && f->cpu >= 0 && !cpu_list_has(&c->online, f->cpu);
 }
 
 /*
@@ -524,16 +593,23 @@ static int drop_files(struct perf_events *c, uint64_t *gap_ns)
  */
 static int follow_cpus(struct perf_events *c, bool detached)
 {
-	char before[sizeof(c->online)];
+	struct cpu_list before = c->online;
 	uint64_t looked_ns = c->looked_ns, gap_ns = 0;
-	int error = 0;
+	bool same;
+	int error;
 
-	memcpy(before, c->online, sizeof(before));
-	read_online(c);
-	if (!detached && !c->look_again && !strcmp(before, c->online))
+	c->online = (struct cpu_list){ 0 };
+	error = read_online(c);
+	if (error) {
+		c->online = before;
+		return error;
+	}
+	same = cpu_list_equal(&before, &c->online);
+	cpu_list_free(&before);
+	if (!detached && !c->look_again && same)
 		return 0;
 	/* a CPU may have been online since the last look */
-	if (c->look_again || strcmp(before, c->online))
+	if (c->look_again || !same)
 		gap_ns = c->looked_ns - looked_ns;
 	c->look_again = false;
 	error = drop_files(c, &gap_ns);
@@ -623,6 +699,7 @@ void perf_events_close(struct perf_events *c)
 	while (c->file_count)
 		c->sys->close(c->sys->data, c->files[--c->file_count].fd);
 	readings_free(c);
+	cpu_list_free(&c->online);
 	free(c->files);
 	free(c->counters);
 	if (c->cgroup >= 0)

@@ -2,18 +2,20 @@
 /* perf events of a local session: open, read, follow CPU hotplug, close. */
 #pragma once
 
-#include "private.h"
+#include "cpus.h"
 
 /* one event on all CPUs of its PMU */
 struct local_counter {
 	uint32_t pmu_type;
 	uint64_t config, config1, config2;
+	uint32_t flags; /* LOCAL_REQUEST_... */
 	int32_t cpu; /* the CPU requested, or DRM_PERFCTR_CPU_ANY */
 	bool uncore; /* the PMU has a cpumask and migrates its events itself on CPU hotplug */
 	/* may share a group with the PMU's other events, so that one call reads them */
 	bool grouped;
 	/* a CPU is not counted; since the last collection, or a file could not be read */
 	bool missing, incomplete;
+	bool unsupported; /* perf refused it at SETUP: the PMU has no such event */
 	/* open files, and the CPU of the last one */
 	unsigned int open_count;
 	int open_cpu;
@@ -47,8 +49,9 @@ struct perf_events {
 	bool from_exec;
 	/* the next read is the last one before STOP */
 	bool active, ends;
+	bool skips_unsupported; /* count the others if perf refuses some events at SETUP */
 	/* online CPUs at the last look, and whether perf refused one of them */
-	char online[256];
+	struct cpu_list online;
 	bool look_again;
 	uint64_t looked_ns;
 	uint64_t read_ns; /* time of the last read */

@@ -318,7 +318,8 @@ void local_status(struct local_session *s, struct drm_perfctr_status *status)
 
 static int check_request(const struct drm_perfctr_block_request *r)
 {
-	const u32 known = DRM_PERFCTR_REQUEST_AVAILABLE | DRM_PERFCTR_REQUEST_PMU;
+	const u32 known = DRM_PERFCTR_REQUEST_AVAILABLE | DRM_PERFCTR_REQUEST_PMU |
+			  LOCAL_REQUEST_FLAGS;
 
 	if (r->pad || r->pad2 || r->flags & ~known || !r->mask || r->set ||
 	    r->index == DRM_PERFCTR_INDEX_ALL || r->cpu < DRM_PERFCTR_CPU_ANY ||
@@ -333,8 +334,9 @@ static int check(const struct drm_perfctr_setup *setup)
 	const struct drm_perfctr_block_request *r = (const void *)(uintptr_t)setup->requests;
 	const u32 absent = DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC;
 
-	if (setup->flags & ~(absent | DRM_PERFCTR_SETUP_TEST_ONLY) || setup->reserved[0] ||
-	    setup->reserved[1])
+	if (setup->flags &
+		    ~(absent | DRM_PERFCTR_SETUP_TEST_ONLY | PERFCTR_SESSION_SKIP_UNSUPPORTED) ||
+	    setup->reserved[0] || setup->reserved[1])
 		return -EINVAL;
 	if (setup->flags & absent)
 		return -EOPNOTSUPP;
@@ -369,6 +371,8 @@ static int add_counter(struct local_session *s, const struct drm_perfctr_block_r
 		.config1 = r->config1,
 		.config2 = r->config2,
 		.cpu = r->cpu,
+		.flags = r->flags & LOCAL_REQUEST_FLAGS,
+		.is_level = r->flags & LOCAL_REQUEST_LEVEL,
 	};
 	if (r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
 		desc = perfctr_counter_at(DRM_PERFCTR_TEGRA410_PRODUCT, r->type, 0,
@@ -492,6 +496,7 @@ int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perf
 	pthread_mutex_init(&s->lock, NULL);
 	s->events.task = task < 0 ? -task : task;
 	s->events.from_exec = task < 0;
+	s->events.skips_unsupported = setup->flags & PERFCTR_SESSION_SKIP_UNSUPPORTED;
 	s->events.cgroup = cgroup < 0 ? -1 : ctx->sys->dup(ctx->sys->data, cgroup);
 	error = cgroup >= 0 && s->events.cgroup < 0 ? s->events.cgroup : 0;
 	if (!error)

@@ -272,7 +272,7 @@ static int select_text(struct perfctr_perfkit *kit, unsigned int set, const char
 	if (!error)
 		error = perfctr_selection_set_counter_set(*selection, set);
 	if (!error)
-		error = perfctr_selection_add(*selection, text);
+		error = selection_add_of_gpu(*selection, text);
 	/* metrics have entries of their own, not those of their counters */
 	if (error > 0 && (*selection)->metric_count)
 		error = -ENOENT;

@@ -7,7 +7,11 @@
 #include "counters/fraction.h"
 #include "private.h"
 
-enum { KIT_NAME_BYTES = 3 * LABEL_BYTES, KIT_MOST_OBJECTS = 65536, KIT_NO_PASS = ~0u };
+enum {
+	KIT_NAME_BYTES = EVENT_BYTES + 2 * LABEL_BYTES,
+	KIT_MOST_OBJECTS = 65536,
+	KIT_NO_PASS = ~0u
+};
 
 /* one counter of one block, as requested from the kernel; mask has one bit */
 struct kit_need {

@@ -70,6 +70,8 @@ static int find_totals(struct perfctr_perfkit *kit, unsigned int object,
 	if (!*slot) {
 		int error = perfctr_totals_new(kit_ctx(kit), slot);
 
+		if (!error)
+			error = perfctr_totals_describe(*slot, kit->passes[kit->pass].selection);
 		if (error)
 			return error;
 	}

@@ -13,6 +13,7 @@
 
 #include "counters/pmu.h"
 #include "counters/selection.h"
+#include "local/cpus.h"
 #include "local/readings.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
@@ -95,25 +96,6 @@ static void explain_denial(struct perfctr_selection *s, const struct drm_perfctr
 		name, label, perf);
 }
 
-/* "0-3,6" */
-static bool is_in_list(const char *text, long number)
-{
-	char *end;
-
-	while (*text) {
-		long low = strtol(text, &end, 10), high = low;
-
-		if (*end == '-')
-			high = strtol(end + 1, &end, 10);
-		if (number >= low && number <= high)
-			return true;
-		if (*end != ',')
-			return false;
-		text = end + 1;
-	}
-	return false;
-}
-
 static uint64_t filter_value(const struct drm_perfctr_block_request *r,
 			     const struct perfctr_filter_desc *f)
 {
@@ -166,15 +148,21 @@ static void event_of_request(struct perfctr_selection *s, const struct drm_perfc
 static bool explain_cpu(struct perfctr_ctx *ctx, const struct drm_perfctr_block_request *r,
 			const char *label, const char *event, int error)
 {
-	char online[256];
+	struct cpu_list online;
+	bool is_offline;
+	char *text;
 
 	if (r->cpu == DRM_PERFCTR_CPU_ANY ||
-	    perfctr_sys_read_text(ctx->sys, CPU_ONLINE_PATH, online, sizeof(online)) <= 0 ||
-	    is_in_list(online, r->cpu))
+	    perfctr_sys_read_all(ctx->sys, CPU_ONLINE_PATH, &text) < 0)
 		return false;
-	perfctr_fail(ctx, error, "%s/%s/: CPU %d is not online; there are %s", label, event, r->cpu,
-		     online);
-	return true;
+	is_offline = !cpu_list_parse(text, &online) && online.count &&
+		     !cpu_list_has(&online, r->cpu);
+	if (is_offline)
+		perfctr_fail(ctx, error, "%s/%s/: CPU %d is not online; there are %s", label, event,
+			     r->cpu, text);
+	cpu_list_free(&online);
+	free(text);
+	return is_offline;
 }
 
 static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
@@ -182,11 +170,11 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 {
 	const struct perfctr_filter_desc *filter, *on;
 	struct perfctr_ctx *ctx = s->device->ctx;
-	char label[LABEL_BYTES], event[256];
+	char label[LABEL_BYTES], event[EVENT_BYTES];
 
 	event_of_request(s, r, event, sizeof(event));
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
-		pmu_name_of_type(ctx, r->pmu_type, label, sizeof(label));
+		pmu_name_of_type(ctx, r->pmu_type, r->config, label, sizeof(label));
 	else
 		perfctr_block_label(r->type, r->index, label, sizeof(label));
 
@@ -294,7 +282,7 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 	struct perfctr_ctx *ctx = s->device->ctx;
 	pid_t task = perfctr_local_task(s->device);
-	char pmu[LABEL_BYTES] = "*", event[256], advice[640];
+	char pmu[LABEL_BYTES] = "*", event[EVENT_BYTES], advice[640];
 
 	/* it has left its reason */
 	if (r && is_reading(r->pmu_type))
@@ -305,7 +293,7 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 			     perf_advice(ctx, error, task, pmu, advice, sizeof(advice)));
 		return;
 	}
-	pmu_name_of_type(ctx, r->pmu_type, pmu, sizeof(pmu));
+	pmu_name_of_type(ctx, r->pmu_type, r->config, pmu, sizeof(pmu));
 	event_of_request(s, r, event, sizeof(event));
 	if (!explain_cpu(ctx, r, pmu, event, error))
 		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event,

@@ -24,6 +24,8 @@ static uint32_t round_up_slots(uint64_t wanted, uint32_t most)
 static void fill_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
 		       uint32_t flags, int eventfd, struct drm_perfctr_setup *setup)
 {
+	const struct device_link *link = selection->device->link;
+	const bool is_local = link && link->local;
 	uint64_t slots = opts->slots;
 
 	if (!slots) {
@@ -33,7 +35,7 @@ static void fill_setup(struct perfctr_selection *selection, const struct perfctr
 			slots = selection->device->info.max_slots;
 	}
 	*setup = (struct drm_perfctr_setup){
-		.flags = opts->flags | flags,
+		.flags = (opts->flags | flags) & ~(is_local ? 0 : PERFCTR_SESSION_SKIP_UNSUPPORTED),
 		/* 2^31 fits, and no kernel accepts more */
 		.slots = round_up_slots(slots, 1u << 31),
 		.eventfd = eventfd,
@@ -105,7 +107,8 @@ static int take_opts(struct perfctr_ctx *ctx, const struct perfctr_session_opts 
 	if (opts->reserved)
 		return perfctr_fail(ctx, -EINVAL,
 				    "struct perfctr_session_opts: reserved is not zero");
-	if (opts->flags & ~(uint32_t)(DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC))
+	if (opts->flags & ~(uint32_t)(DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC |
+				      PERFCTR_SESSION_SKIP_UNSUPPORTED))
 		return perfctr_fail(ctx, -EINVAL, "struct perfctr_session_opts: unknown flags 0x%x",
 				    opts->flags);
 	return 0;

@@ -19,15 +19,16 @@ static void close_session(struct source *s)
 static int start(struct exporter *e, struct source *s)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts),
-					     .period_ns = e->once ? 0 : e->period_ns };
+					     .period_ns = e->once ? 0 : e->period_ns,
+					     .flags = PERFCTR_SESSION_SKIP_UNSUPPORTED };
 	int error = perfctr_session_new(s->selection, &opts, &s->session);
 
 	if (!error)
 		error = perfctr_cursor_new(s->session, &s->cursor);
 	if (!error && !s->all)
-		error = perfctr_totals_new(e->app->ctx, &s->all);
+		error = rows_totals(e->app, s->selection, &s->all);
 	if (!error && !s->last)
-		error = perfctr_totals_new(e->app->ctx, &s->last);
+		error = rows_totals(e->app, s->selection, &s->last);
 	if (!error)
 		error = perfctr_session_start(s->session, 0);
 	return error ? app_failed(e->app, error) : 0;

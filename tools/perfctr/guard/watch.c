@@ -16,6 +16,7 @@
 #include "guard.h"
 #include "lib/device.h"
 #include "lib/json.h"
+#include "lib/rows.h"
 #include "lib/stream.h"
 
 enum { RETRY_MS = 1000 };
@@ -364,7 +365,7 @@ static int begin_session(struct guard *g, struct budget *b)
 		return status;
 	error = perfctr_cursor_new(b->session, &b->cursor);
 	if (!error)
-		error = perfctr_totals_new(g->app->ctx, &b->totals);
+		error = rows_totals(g->app, b->selection, &b->totals);
 	if (!error)
 		error = perfctr_session_start(b->session, 0);
 	if (!error)

@@ -11,6 +11,14 @@
 #include "common/number.h"
 #include "json.h"
 
+int rows_totals(const struct app *app, struct perfctr_selection *selection,
+		struct perfctr_totals **totals)
+{
+	int error = perfctr_totals_new(app->ctx, totals);
+
+	return error ? error : perfctr_totals_describe(*totals, selection);
+}
+
 static struct row *add_row(struct rows *rows)
 {
 	struct row *row;
@@ -67,14 +75,17 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 
 	snprintf(row->label, sizeof(row->label), "%s", label);
 	if (!info->is_pmu) {
-		snprintf(row->event, sizeof(row->event), "%s/%.180s", row->label, row->counter);
+		snprintf(row->event, sizeof(row->event), "%s/%s", row->label, row->counter);
 		return;
 	}
-	/* the name of a generic PMU's counter is the whole event, as the user wrote it */
+	/*
+	 * the name of a generic PMU's counter is the whole event, as the user wrote it, with the
+	 * slash before modifiers
+	 */
 	perfctr_filter_text(info->type, info->config, info->config1, info->config2, filters,
 			    sizeof(filters));
-	snprintf(row->event, sizeof(row->event), "%s/%.120s%s%s/", row->label, row->counter,
-		 filters[0] ? "," : "", filters);
+	snprintf(row->event, sizeof(row->event), "%s/%s%s%s%s", row->label, row->counter,
+		 filters[0] ? "," : "", filters, strchr(row->counter, '/') ? "" : "/");
 }
 
 static void fill_value(struct row *row, const struct perfctr_total *total)
@@ -87,7 +98,9 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 	if (total->missed)
 		row->flags |= PERFCTR_VALUE_PARTIAL;
 	if (!total->measured) {
-		row->state = PERFCTR_VALUE_NOT_MEASURED;
+		row->state = info->is_pmu && info->states & DRM_PERFCTR_STATE_UNAVAILABLE ?
+				     PERFCTR_VALUE_NOT_SUPPORTED :
+				     PERFCTR_VALUE_NOT_MEASURED;
 		return;
 	}
 	if (total->overflow) {
@@ -95,8 +108,8 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 		return;
 	}
 	row->number = row_number(row, total->sum) * row->scale;
-	if (info->states & DRM_PERFCTR_STATE_MULTIPLEXED && info->time_enabled &&
-	    total->running_ns < info->time_enabled) {
+	if (!row_is_level(row) && info->states & DRM_PERFCTR_STATE_MULTIPLEXED &&
+	    info->time_enabled && total->running_ns < info->time_enabled) {
 		row->running_ratio = (double)total->running_ns / (double)info->time_enabled;
 		if (!total->running_ns) {
 			row->state = PERFCTR_VALUE_NOT_MEASURED;

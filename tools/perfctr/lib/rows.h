@@ -7,9 +7,11 @@
 
 #include <perfctr/perfctr.h>
 
+#include "app.h"
 #include "verdicts.h"
 
-enum { ROW_EVENT_BYTES = 384, ROW_UNIT_BYTES = 32 };
+/* an event as the user may write it, with a PMU before it and filters behind it */
+enum { ROW_EVENT_BYTES = 768, ROW_COUNTER_BYTES = 512, ROW_UNIT_BYTES = 64 };
 
 /* one counter or metric */
 struct row {
@@ -17,7 +19,7 @@ struct row {
 	char unit[ROW_UNIT_BYTES]; /* of the value, of the scaled one if @scale is not 1 */
 	unsigned int position; /* of the counter in its block */
 	char label[64]; /* name of the block, for example "shader16" or "shader" */
-	char counter[ROW_EVENT_BYTES]; /* name of the counter or metric alone */
+	char counter[ROW_COUNTER_BYTES]; /* name of the counter or metric alone */
 	/* of the counter, NULL if unknown or a metric */
 	const struct perfctr_counter_desc *desc;
 	const struct perfctr_metric_desc *metric; /* NULL for a counter */
@@ -41,6 +43,10 @@ struct row {
 	uint64_t missed; /* samples in which it was not */
 	unsigned int trust; /* enum perfctr_trust; a metric has that of its least trusted counter */
 };
+
+/* Totals of samples of a selection. Return: 0 or a negative errno. */
+int rows_totals(const struct app *app, struct perfctr_selection *selection,
+		struct perfctr_totals **totals);
 
 /* a table */
 struct rows {

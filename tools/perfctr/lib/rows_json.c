@@ -62,7 +62,7 @@ struct json_object *rows_json_counter(const struct row *row)
 		json_append_text(names, part->label);
 	json_add(c, "block_names", names);
 	json_add_text(c, "counter", row->counter);
-	json_add_text(c, "id", row->desc ? row->desc->id : NULL);
+	json_add_text(c, "id", row->desc && *row->desc->id ? row->desc->id : NULL);
 	json_add_text(c, "trust", verdicts_trust_name(row->trust));
 	json_add_text(c, "kind", rows_kind_name(row->desc));
 	json_add_text(c, "unit", *row->unit ? row->unit : NULL);

@@ -55,8 +55,7 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 	add_lines(values, &values->blocks, true);
 	if (!perfctr_selection_metric_count(file->selection))
 		return 0;
-	error = perfctr_totals_new(app->ctx, &values->one);
-	return error ? error : perfctr_totals_describe(values->one, file->selection);
+	return rows_totals(app, file->selection, &values->one);
 }
 
 void values_free(struct values *values)

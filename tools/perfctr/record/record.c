@@ -402,7 +402,8 @@ static int create_session(void *data)
 	struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
 		.period_ns = o->counting.period_ns,
-		.flags = (o->counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0) |
+		.flags = PERFCTR_SESSION_SKIP_UNSUPPORTED |
+			 (o->counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0) |
 			 (o->automatic ? DRM_PERFCTR_SETUP_AUTOMATIC : 0),
 	};
 	uint64_t samples = opts.period_ns ? LATENCY_MS * NS_PER_MS / opts.period_ns : 1;

@@ -311,7 +311,8 @@ static int create_session(void *data)
 	struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
 		.period_ns = s->options.counting.period_ns,
-		.flags = s->options.counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0,
+		.flags = PERFCTR_SESSION_SKIP_UNSUPPORTED |
+			 (s->options.counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0),
 	};
 	uint64_t samples = s->options.interval_ns ? s->options.interval_ns / opts.period_ns : 1;
 	int error;
@@ -328,11 +329,11 @@ static int create_session(void *data)
 	if (!error)
 		error = perfctr_cursor_new(s->session, &s->cursor);
 	if (!error && !s->all)
-		error = perfctr_totals_new(s->app->ctx, &s->all);
+		error = rows_totals(s->app, s->report.selection, &s->all);
 	if (!error && !s->run)
-		error = perfctr_totals_new(s->app->ctx, &s->run);
+		error = rows_totals(s->app, s->report.selection, &s->run);
 	if (!error && !s->interval)
-		error = perfctr_totals_new(s->app->ctx, &s->interval);
+		error = rows_totals(s->app, s->report.selection, &s->interval);
 	if (error)
 		return app_failed(s->app, error);
 	return s->options.per_context ?

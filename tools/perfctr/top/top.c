@@ -179,6 +179,7 @@ static int start(struct top *t)
 {
 	struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
+		.flags = PERFCTR_SESSION_SKIP_UNSUPPORTED,
 		/* a snapshot takes exactly one interval, not the rest of a period */
 		.period_ns = t->snapshot ? 0 : t->interval_ns,
 	};
@@ -187,7 +188,7 @@ static int start(struct top *t)
 	if (!error)
 		error = perfctr_cursor_new(t->session, &t->cursor);
 	if (!error)
-		error = perfctr_totals_new(t->app->ctx, &t->totals);
+		error = rows_totals(t->app, t->selection, &t->totals);
 	if (!error)
 		error = perfctr_session_start(t->session, 0);
 	return error ? app_failed(t->app, error) : 0;
