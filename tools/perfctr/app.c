@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "lib/command.h"
 
 /* validate is a separate program: next to this one in a checkout, in libexec if installed. */
 static int validate_exec(struct app *app, int argc, char **argv)
@@ -18,6 +19,7 @@ static int validate_exec(struct app *app, int argc, char **argv)
 	name = strrchr(path, '/');
 	for (size_t i = 0; name && i < ARRAY_SIZE(places); i++) {
 		strcpy(stpcpy(name + 1, places[i]), "perfctr-validate");
+		child_restore_files();
 		execv(path, argv);
 		if (errno != ENOENT)
 			break;
@@ -125,5 +127,7 @@ int main(int argc, char **argv)
 {
 	struct app app = { 0 };
 
+	/* an event takes a file on each CPU */
+	child_raise_files();
 	return app_main(&app, run_command, argc, argv);
 }

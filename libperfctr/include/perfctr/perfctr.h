@@ -747,6 +747,18 @@ int perfctr_selection_add_request(struct perfctr_selection *selection,
 				  const struct drm_perfctr_block_request *request);
 
 /**
+ * perfctr_selection_per_cpu() - count events of perf PMUs apart by CPU
+ * @selection: complete selection
+ *
+ * On the local device, counting the whole machine, replaces each event that its PMU counts on
+ * several CPUs by one for each of the CPUs that are online now, "cpu/cycles,cpu=3/". Other
+ * selections stay as they are.
+ *
+ * Return: 0 or a negative errno; then the selection is unchanged.
+ */
+int perfctr_selection_per_cpu(struct perfctr_selection *selection);
+
+/**
  * perfctr_selection_set_counter_set() - choose the counter set of the GPU's blocks
  * @selection: selection, still empty
  * @set: enum drm_perfctr_set; default primary

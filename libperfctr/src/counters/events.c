@@ -31,9 +31,6 @@ struct parser {
 	uint32_t flags;
 };
 
-#define MODES_OF_CPU (LOCAL_REQUEST_NO_USER | LOCAL_REQUEST_NO_KERNEL | LOCAL_REQUEST_NO_HV)
-#define MODES_OF_GUEST (LOCAL_REQUEST_NO_GUEST | LOCAL_REQUEST_NO_HOST)
-
 static bool matches(const char *pattern, const char *name)
 {
 	return !fnmatch(pattern, name, FNM_CASEFOLD);
@@ -850,44 +847,11 @@ static int add_by_name(struct parser *p, const char *name)
 /* Take perf's modifiers of an event, "u" or "kp". */
 static int take_modifiers(struct parser *p, const char *event, const char *text, size_t length)
 {
-	static const struct {
-		char letter;
-		uint32_t others; /* bits of which the first letter sets all but its own */
-		uint32_t own;
-	} modes[] = {
-		{ 'u', MODES_OF_CPU, LOCAL_REQUEST_NO_USER },
-		{ 'k', MODES_OF_CPU, LOCAL_REQUEST_NO_KERNEL },
-		{ 'h', MODES_OF_CPU, LOCAL_REQUEST_NO_HV },
-		{ 'G', MODES_OF_GUEST, LOCAL_REQUEST_NO_GUEST },
-		{ 'H', MODES_OF_GUEST, LOCAL_REQUEST_NO_HOST },
-	};
-	uint32_t chosen = 0, seen = 0;
-	bool no_idle = false;
-
-	for (size_t n = 0, row = 0; n < length; n++) {
-		for (row = 0; row < ARRAY_SIZE(modes) && modes[row].letter != text[n];)
-			row++;
-		no_idle |= text[n] == 'I';
-		if (row < ARRAY_SIZE(modes)) {
-			seen |= modes[row].others;
-			chosen |= modes[row].own;
-		} else if (text[n] != 'I') {
-			return perfctr_fail(
-				p->ctx, -EINVAL,
-				"%s: the modifier \"%c\" is not supported%s; modifiers are u, k, h (count in "
-				"user space, the kernel, the hypervisor only), G, H (in guests, on the "
-				"host only) and I (not while idle)",
-				event, text[n],
-				strchr("pP", text[n]) ? ": it is for sampling, and perfctr counts" :
-							"");
-		}
-	}
 	if (length >= sizeof(p->modifiers))
 		return perfctr_fail(p->ctx, -EINVAL, "%s: too many modifiers", event);
-	p->flags = (seen & ~chosen) | (no_idle ? LOCAL_REQUEST_NO_IDLE : 0);
 	memcpy(p->modifiers, text, length);
 	p->modifiers[length] = '\0';
-	return 0;
+	return modifiers_parse(p->ctx, event, p->modifiers, &p->flags);
 }
 
 /* "cycles" or "cycles:u". */
@@ -897,7 +861,7 @@ static int add_plain(struct parser *p, char *name)
 	int error = 0;
 
 	/* all that perf knows, to name the one that is not supported */
-	if (colon && colon[1] && strspn(colon + 1, "ukhGHIpPSDWebR") == strlen(colon + 1) &&
+	if (colon && colon[1] && strspn(colon + 1, PERF_MODIFIERS) == strlen(colon + 1) &&
 	    strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX)) != 0) {
 		*colon = '\0';
 		error = take_modifiers(p, name, colon + 1, strlen(colon + 1));

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MODES_OF_CPU (LOCAL_REQUEST_NO_USER | LOCAL_REQUEST_NO_KERNEL | LOCAL_REQUEST_NO_HV)
+#define MODES_OF_GUEST (LOCAL_REQUEST_NO_GUEST | LOCAL_REQUEST_NO_HOST)
+
 enum { MAX_NAMES = 5 };
 
 /*
@@ -25,7 +28,10 @@ static const struct {
 	  NULL,
 	  PERF_COUNT_HW_CACHE_REFERENCES,
 	  { "cache-references", "l1d_cache" } },
-	{ "cache-misses", NULL, PERF_COUNT_HW_CACHE_MISSES, { "cache-misses", "l1d_cache_refill" } },
+	{ "cache-misses",
+	  NULL,
+	  PERF_COUNT_HW_CACHE_MISSES,
+	  { "cache-misses", "l1d_cache_refill", NULL } },
 	{ "branches",
 	  "branch-instructions",
 	  PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
@@ -117,4 +123,48 @@ bool raw_event_parse(const char *name, uint64_t *config)
 		return false;
 	*config = strtoull(digits, NULL, 16);
 	return true;
+}
+
+/* a letter: the bits that the first of its kind sets, and the one that it takes back */
+static const struct mode {
+	char letter;
+	uint32_t kind, own;
+} modes[] = {
+	{ 'u', MODES_OF_CPU, LOCAL_REQUEST_NO_USER },
+	{ 'k', MODES_OF_CPU, LOCAL_REQUEST_NO_KERNEL },
+	{ 'h', MODES_OF_CPU, LOCAL_REQUEST_NO_HV },
+	{ 'G', MODES_OF_GUEST, LOCAL_REQUEST_NO_GUEST },
+	{ 'H', MODES_OF_GUEST, LOCAL_REQUEST_NO_HOST },
+	{ 'I', LOCAL_REQUEST_NO_IDLE, 0 },
+};
+
+static const struct mode *find_mode(char letter)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(modes); n++)
+		if (modes[n].letter == letter)
+			return &modes[n];
+	return NULL;
+}
+
+int modifiers_parse(struct perfctr_ctx *ctx, const char *event, const char *text, uint32_t *flags)
+{
+	uint32_t excluded = 0, chosen = 0;
+
+	for (; *text; text++) {
+		const struct mode *mode = find_mode(*text);
+
+		if (!mode)
+			return perfctr_fail(
+				ctx, -EINVAL,
+				"%s: the modifier \"%c\" is not supported%s; modifiers are u, k, h "
+				"(count in user space, the kernel, the hypervisor only), G, H (in "
+				"guests, on the host only) and I (not while idle)",
+				event, *text,
+				strchr("pP", *text) ? ": it is for sampling, and perfctr counts" :
+						      "");
+		excluded |= mode->kind;
+		chosen |= mode->own;
+	}
+	*flags = excluded & ~chosen;
+	return 0;
 }

@@ -17,3 +17,13 @@ bool generic_event_find(const char *name, struct generic_event *event);
 
 /* "r1c0": the config of a raw event in hexadecimal. Return: whether it is one. */
 bool raw_event_parse(const char *name, uint64_t *config);
+
+/* all letters that perf takes behind an event, also those that are refused */
+#define PERF_MODIFIERS "ukhGHIpPSDWebR"
+
+/*
+ * Read perf's modifiers, "u".
+ * @event: for the message; @flags: set to LOCAL_REQUEST_... bits.
+ * Return: 0; -EINVAL one is not supported, the reason is kept.
+ */
+int modifiers_parse(struct perfctr_ctx *ctx, const char *event, const char *text, uint32_t *flags);

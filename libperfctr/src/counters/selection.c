@@ -325,7 +325,7 @@ const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selecti
 	static const struct perfctr_counter_desc level = {
 		.id = "",
 		.name = "",
-		.short_text = "",
+		.short_text = "a level, as the driver of the PMU shows it",
 		.long_text = "",
 		.unit = "",
 		.pmu = "",

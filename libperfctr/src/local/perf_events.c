@@ -50,7 +50,7 @@ struct local_file {
 	bool detached;
 };
 
-static bool is_of_task(const struct perf_events *c, const struct local_counter *counter)
+bool perf_events_of_task(const struct perf_events *c, const struct local_counter *counter)
 {
 	return c->task && !counter->uncore && !is_reading(counter->pmu_type);
 }
@@ -66,7 +66,8 @@ static bool is_of_cgroup(const struct perf_events *c, const struct local_counter
 static uint32_t find_leader(const struct perf_events *c, const struct local_counter *counter,
 			    int cpu)
 {
-	for (size_t n = c->file_count; counter->grouped && !is_of_task(c, counter) && n-- > 0;) {
+	for (size_t n = c->file_count;
+	     counter->grouped && !perf_events_of_task(c, counter) && n-- > 0;) {
 		const struct local_file *f = &c->files[n];
 
 		if (f->leads && f->cpu == cpu && f->members < MAX_GROUP &&
@@ -274,7 +275,7 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 
 	if (is_reading(counter->pmu_type) || counter->unsupported)
 		return 0;
-	if (is_of_task(c, counter))
+	if (perf_events_of_task(c, counter))
 		return counter->open_count ? 0 : open_on_task(c, which);
 	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
 		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, -1, counter->cpu);
@@ -306,8 +307,18 @@ static int read_online(struct perf_events *c)
 	return 0;
 }
 
+/* How many of the online CPUs a list has, 0: all. */
+static unsigned int count_of_online(const struct perf_events *c, const struct cpu_list *cpus)
+{
+	unsigned int count = 0;
+
+	for (size_t n = 0; n < cpus->count; n++)
+		count += cpu_list_has(&c->online, cpus->cpus[n]);
+	return count == c->online.count ? 0 : count;
+}
+
 /* Find the CPUs that the PMU counts on. Return: 0, or an error if there is no such PMU. */
-static int describe(struct perfctr_ctx *ctx, const struct pmu_list *pmus,
+static int describe(struct perfctr_ctx *ctx, struct perf_events *c, const struct pmu_list *pmus,
 		    struct local_counter *counter)
 {
 	static const char *const files[] = { "cpumask", "cpus" };
@@ -328,6 +339,7 @@ static int describe(struct perfctr_ctx *ctx, const struct pmu_list *pmus,
 			return perfctr_fail(ctx, error, "%s is no list of CPUs: %s", path,
 					    strerror(-error));
 		counter->uncore = !n;
+		counter->of_some_cores = n ? count_of_online(c, &cpus) : 0;
 		if (!cpus.count)
 			*path = '\0';
 		cpu_list_free(&cpus);
@@ -364,7 +376,7 @@ static void leave_group(struct perf_events *c)
 }
 
 /* Close what was opened on some CPUs or threads for the last counter. */
-static void give_up(struct perf_events *c, uint32_t which)
+static void leave_out(struct perf_events *c, uint32_t which)
 {
 	c->counters[which].unsupported = true;
 	c->counters[which].open_count = 0;
@@ -387,13 +399,13 @@ static int open_counter(struct perfctr_ctx *ctx, struct perf_events *c, uint32_t
 	*refused = 0;
 	if (is_reading(counter->pmu_type))
 		return readings_open(ctx, c, counter);
-	error = describe(ctx, pmus, counter);
+	error = describe(ctx, c, pmus, counter);
 	if (error)
 		return error;
 	error = open_where_wanted(c, which);
 	if (!c->skips_unsupported || !is_unsupported(error))
 		return error;
-	give_up(c, which);
+	leave_out(c, which);
 	*refused = error;
 	return 0;
 }
@@ -465,7 +477,7 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 
 	leader->detached = false;
 	/* the time of a cgroup's events stands still while none of its tasks runs */
-	if (!is_of_task(c, &c->counters[leader->counter]) &&
+	if (!perf_events_of_task(c, &c->counters[leader->counter]) &&
 	    !is_of_cgroup(c, &c->counters[leader->counter]) &&
 	    got >= (ssize_t)(5 * sizeof(words[0])))
 		check_time(c, leader, before_ns, words[1] - leader->last[1]);
@@ -477,9 +489,10 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 		f->detached = leader->detached;
 		f->gap_ns = leader->gap_ns;
 		f->read_ns = leader->read_ns;
-		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
+		if (perf_events_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
-		} else if (!is_of_task(c, counter) && got >= (ssize_t)(5 * sizeof(words[0]))) {
+		} else if (!perf_events_of_task(c, counter) &&
+			   got >= (ssize_t)(5 * sizeof(words[0]))) {
 			if (n < words[0])
 				f->last[0] = words[3 + 2 * n];
 			else
@@ -532,7 +545,8 @@ static void add_sleep(struct perf_events *c, uint64_t now_ns)
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 
-		if (counter->unsupported || (!is_of_task(c, counter) && !is_of_cgroup(c, counter)))
+		if (counter->unsupported ||
+		    (!perf_events_of_task(c, counter) && !is_of_cgroup(c, counter)))
 			continue;
 		if (counter->sum[1] == counter->enabled_ns)
 			counter->asleep_ns += now_ns - c->read_ns;
@@ -659,6 +673,8 @@ uint64_t perf_events_read(struct perf_events *c)
 	if (read_at_once(c, &now_ns) || (c->ends && read_at_once(c, &now_ns)))
 		follow_cpus(c, true);
 	readings_read(c, perfctr_time_raw_ns());
+	if (c->task)
+		hybrid_add_away(c);
 	add_sleep(c, now_ns);
 	return now_ns;
 }
@@ -669,14 +685,14 @@ int perf_events_start(struct perf_events *c)
 
 	/* perf does not say which events it detached while they were disabled: open all again */
 	for (size_t n = 0; n < c->file_count; n++)
-		c->files[n].detached = !is_of_task(c, &c->counters[c->files[n].counter]);
+		c->files[n].detached = !perf_events_of_task(c, &c->counters[c->files[n].counter]);
 	error = follow_cpus(c, true);
 	if (error)
 		return error;
 	for (size_t n = 0; n < c->file_count; n++) {
 		struct local_file *f = &c->files[n];
 
-		if (f->leads && !(c->from_exec && is_of_task(c, &c->counters[f->counter])))
+		if (f->leads && !(c->from_exec && perf_events_of_task(c, &c->counters[f->counter])))
 			control(c, f, PERF_EVENT_IOC_ENABLE);
 		f->read_ns = perfctr_time_raw_ns();
 	}

@@ -27,9 +27,15 @@ struct local_counter {
 	uint64_t sum[3], gone[3];
 	/* perf's enabled time at the last read; time asleep, in which a process counts zero */
 	uint64_t enabled_ns, asleep_ns;
+	/*
+	 * hybrid.c: how many of the online CPUs its PMU has, 0: all; @sum at the last read; time in
+	 * which the task was on other kinds of cores; time in which it may have been
+	 */
+	unsigned int of_some_cores;
+	uint64_t before_ns[3], away_ns, unsure_ns;
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	char cpus_path[PATH_BYTES]; /* sysfs file with the PMU's CPUs */
-	bool is_level; /* readings.c: a value at the time of the sample, signed, not a count */
+	bool is_level; /* a value at the time of the sample, signed, not a count */
 };
 
 struct local_file;
@@ -74,4 +80,8 @@ int perf_events_start(struct perf_events *c);
 void perf_events_stop(struct perf_events *c);
 /* Read all counters. Return: CLOCK_MONOTONIC_RAW of the read. */
 uint64_t perf_events_read(struct perf_events *c);
+/* Whether a counter counts the session's task, not the machine. */
+bool perf_events_of_task(const struct perf_events *c, const struct local_counter *counter);
+/* hybrid.c. After a read: add the time in which a task was on other kinds of cores to @sum[2]. */
+void hybrid_add_away(struct perf_events *c);
 void perf_events_close(struct perf_events *c);

@@ -8,7 +8,7 @@ struct local_session;
 
 enum {
 	LOCAL_MAX_SLOTS = 65536,
-	LOCAL_MAX_REQUESTS = 1024,
+	LOCAL_MAX_REQUESTS = 32768, /* dozens of events on each CPU of a large machine */
 	LOCAL_MIN_PERIOD_NS = 100000,
 };
 

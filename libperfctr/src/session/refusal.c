@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "counters/pmu.h"
 #include "counters/selection.h"
@@ -17,6 +18,9 @@
 #include "local/readings.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
+/* files of a process that are no perf events: the standard ones, rings, folders */
+enum { FURTHER_FILES = 64 };
+
 #define CPU_ONLINE_PATH "/sys/devices/system/cpu/online"
 
 /* Return: whether the file holds a number. */
@@ -257,9 +261,6 @@ static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, c
 	case -EBUSY:
 		return "the counter is in use: end the other profiler, or the NMI "
 		       "watchdog with sudo sysctl kernel.nmi_watchdog=0";
-	case -EMFILE:
-		return "each event takes a file on each CPU: raise the limit with ulimit -n, or "
-		       "count fewer events, or on one CPU with cpu=0 behind the event";
 	case -ENODEV:
 		return "its CPU is offline or its hardware is gone; "
 		       "/sys/devices/system/cpu/online has the CPUs";
@@ -276,6 +277,51 @@ static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, c
 	}
 }
 
+/* Files of a selection's perf events, one for each event and CPU. 0: unknown. */
+static size_t files_needed(struct perfctr_ctx *ctx, const struct perfctr_selection *s, pid_t task)
+{
+	struct pmu_list pmus;
+	size_t files = 0;
+	int error = pmu_list_load(ctx, &pmus);
+
+	for (size_t n = 0; !error && n < s->request_count; n++) {
+		const struct drm_perfctr_block_request *r = &s->requests[n];
+		const struct pmu *pmu = pmu_of_event(&pmus, r->pmu_type, r->config);
+		struct cpu_list cpus = { 0 };
+		size_t each = 1;
+
+		if (!pmu || is_reading(r->pmu_type))
+			continue;
+		if (r->cpu == DRM_PERFCTR_CPU_ANY && (!task || pmu->is_uncore)) {
+			error = pmu_cpus(ctx, pmu, &cpus);
+			each = cpus.count;
+			cpu_list_free(&cpus);
+		}
+		files += each * (size_t)__builtin_popcountll(r->mask);
+	}
+	pmu_list_free(&pmus);
+	return error ? 0 : files;
+}
+
+static void explain_files(struct perfctr_selection *s, pid_t task, int error)
+{
+	struct perfctr_ctx *ctx = s->device->ctx;
+	size_t files = files_needed(ctx, s, task);
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	perfctr_fail(
+		ctx, error,
+		"perf events take a file for each event and %s, here %zu%s, and this process may "
+		"have %llu open: ulimit -n %zu%s, or count fewer events, or on one CPU with "
+		"cpu=0 behind the event",
+		task ? "thread" : "CPU", files, task ? " for each thread" : "",
+		(unsigned long long)limit.rlim_cur, files + FURTHER_FILES,
+		limit.rlim_max >= files + FURTHER_FILES ?
+			"" :
+			" by root, as this is beyond the hard limit (LimitNOFILE= of a service)");
+}
+
 static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
 			  int error)
 {
@@ -284,6 +330,10 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 	pid_t task = perfctr_local_task(s->device);
 	char pmu[LABEL_BYTES] = "*", event[EVENT_BYTES], advice[640];
 
+	if (error == -EMFILE) {
+		explain_files(s, task, error);
+		return;
+	}
 	/* it has left its reason */
 	if (r && is_reading(r->pmu_type))
 		return;

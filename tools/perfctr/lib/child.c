@@ -5,8 +5,30 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* the caller's limit; rlim_max 0: child_raise_files() did not change it */
+static struct rlimit callers_files;
+
+void child_raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return;
+	callers_files = limit;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		callers_files = (struct rlimit){ 0 };
+}
+
+void child_restore_files(void)
+{
+	if (callers_files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &callers_files);
+}
 
 static void close_fd(int *fd)
 {
@@ -30,6 +52,7 @@ static void become(char **argv, int stdout_fd, int go_fd, int error_fd)
 	/* no byte: the parent gave up or died */
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(EXIT_FAILURE);
+	child_restore_files();
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(error_fd, &error, sizeof(error)) != sizeof(error))

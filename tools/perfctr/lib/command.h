@@ -20,6 +20,14 @@ struct child {
 };
 
 /*
+ * Raise this process's soft limit of open files to the hard one. Children that are executed get
+ * the caller's limit.
+ */
+void child_raise_files(void);
+/* Set the caller's limit again, before another program is executed. */
+void child_restore_files(void);
+
+/*
  * Fork a process that waits to execute the workload. Signals that the caller blocks are unblocked
  * in it. End a child that is never started with child_abandon().
  * @argv: workload and arguments, NULL at the end; @stdout_fd: its standard output, or -1 to inherit

@@ -145,6 +145,13 @@ int device_select_clients(const struct app *app, struct perfctr_selection *selec
 	return EXIT_USAGE;
 }
 
+int device_select_per_cpu(const struct app *app, struct perfctr_selection *selection)
+{
+	int error = perfctr_selection_per_cpu(selection);
+
+	return error ? app_failed(app, error) : 0;
+}
+
 char *device_place(const struct perfctr_device *device)
 {
 	char path[PATH_MAX], *place = NULL, *node = NULL;

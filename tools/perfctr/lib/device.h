@@ -42,3 +42,9 @@ int device_select(const struct app *app, const struct perfctr_device *device,
 
 /* --per-client: add the engine times of each process that uses a GPU. Return: as device_select() */
 int device_select_clients(const struct app *app, struct perfctr_selection *selection);
+
+/*
+ * For -A: count events of perf PMUs apart by CPU, where the local device counts the machine.
+ * Return: 0 or an exit status, the message was printed.
+ */
+int device_select_per_cpu(const struct app *app, struct perfctr_selection *selection);

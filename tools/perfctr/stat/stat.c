@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "lib/command.h"
+#include "lib/device.h"
 #include "lib/output.h"
 #include "lib/signals.h"
 
@@ -29,7 +30,8 @@ static const char help[] =
 	"                         software/cpu-clock/,ucf0/mem_bytes_rd,src_loc_cpu=1/\n"
 	"  -I, --interval TIME    print each interval; a number without unit is in ms\n"
 	"  -p, --period TIME      sample that often (default: the interval, else 100ms)\n"
-	"  -A, --per-core         a line for each block (also --per-block, --no-aggr)\n"
+	"  -A, --per-core         a line for each block, and for each CPU that an event is\n"
+	"                         counted on with -a (also --per-block, --no-aggr)\n"
 	"      --per-context      by the tags of the samples that jobs of COMMAND carry; it\n"
 	"                         finds PERFCTR_FD and PERFCTR_SESSION in its environment\n"
 	"  -r, --repeat N         run the command N times, show mean and deviation\n"
@@ -525,6 +527,8 @@ int stat_run(struct app *app, int argc, char **argv)
 	s.report.rows.trusted_only = s.options.trusted_only;
 
 	status = counting_open(app, &s.options.counting, &s.report.device, &s.report.selection);
+	if (!status && s.options.per_block)
+		status = device_select_per_cpu(app, s.report.selection);
 	if (!status)
 		status = prepare(&s);
 	if (!status)

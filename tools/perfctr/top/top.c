@@ -424,8 +424,11 @@ static int select_set(struct top *t, size_t set, struct perfctr_selection **sele
 		int status = device_select(t->app, t->device, *selection, t->events.words,
 					   t->events.count);
 
-		return status || !t->per_client ? status :
-						  device_select_clients(t->app, *selection);
+		if (!status && t->per_client)
+			status = device_select_clients(t->app, *selection);
+		if (!status && t->per_block)
+			status = device_select_per_cpu(t->app, *selection);
+		return status;
 	}
 	error = top_set_select(&top_sets[set], *selection);
 	if (error > 0)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Events of a task on a machine with several kinds of CPU cores.
+ *
+ * perf's time enabled goes on while the task runs on cores of another kind, where its events do not
+ * run. That is no multiplexing: there the event counts zero. This file finds that time. An event of
+ * a kind that is always on a counter runs whenever the task is on those cores, so the longest time
+ * running of a kind's events is the time that the task was there. If events of all kinds are
+ * counted, the times of all kinds are the time enabled; what is missing was multiplexed, and is
+ * taken to be the same part on each kind.
+ */
+#include "perf_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* of clocks that are read one after the other */
+enum { SLACK_PERCENT = 2 };
+
+static bool takes_part(const struct perf_events *c, const struct local_counter *counter)
+{
+	return counter->of_some_cores && !counter->unsupported && perf_events_of_task(c, counter) &&
+	       counter->cpu == DRM_PERFCTR_CPU_ANY;
+}
+
+static bool is_same_kind(const struct local_counter *a, const struct local_counter *b)
+{
+	return !strcmp(a->cpus_path, b->cpus_path);
+}
+
+static uint64_t grown_ns(const struct local_counter *counter, int time)
+{
+	return counter->sum[time] - counter->before_ns[time];
+}
+
+/* How long events of a counter's kind ran since the last read, the longest of them. */
+static uint64_t ran_ns(const struct perf_events *c, const struct local_counter *kind)
+{
+	uint64_t ran = 0;
+
+	for (size_t n = 0; n < c->counter_count; n++)
+		if (takes_part(c, &c->counters[n]) && is_same_kind(&c->counters[n], kind) &&
+		    grown_ns(&c->counters[n], 2) > ran)
+			ran = grown_ns(&c->counters[n], 2);
+	return ran;
+}
+
+static bool is_first_of_kind(const struct perf_events *c, size_t which)
+{
+	for (size_t n = 0; n < which; n++)
+		if (takes_part(c, &c->counters[n]) &&
+		    is_same_kind(&c->counters[n], &c->counters[which]))
+			return false;
+	return true;
+}
+
+/* Add to a counter's time away the time enabled in which the task was not @here_ns long here. */
+static void add_away(struct local_counter *counter, uint64_t here_ns, bool is_certain)
+{
+	const uint64_t enabled_ns = grown_ns(counter, 1);
+
+	/* not here, or no counter was free? If it ever runs, it was not here */
+	if (!here_ns && !is_certain && !counter->sum[2]) {
+		counter->unsure_ns += enabled_ns;
+		return;
+	}
+	counter->away_ns += counter->unsure_ns + (enabled_ns > here_ns ? enabled_ns - here_ns : 0);
+	counter->unsure_ns = 0;
+}
+
+void hybrid_add_away(struct perf_events *c)
+{
+	uint64_t enabled_ns = 0, total_ns = 0;
+	unsigned int cpus = 0;
+	bool all_kinds, is_certain;
+
+	for (size_t n = 0; n < c->counter_count; n++) {
+		const struct local_counter *counter = &c->counters[n];
+
+		if (!takes_part(c, counter))
+			continue;
+		if (grown_ns(counter, 1) > enabled_ns)
+			enabled_ns = grown_ns(counter, 1);
+		if (!is_first_of_kind(c, n))
+			continue;
+		total_ns += ran_ns(c, counter);
+		cpus += counter->of_some_cores;
+	}
+	all_kinds = cpus >= c->online.count;
+	is_certain = all_kinds && total_ns >= enabled_ns - enabled_ns * SLACK_PERCENT / 100;
+	for (size_t n = 0; n < c->counter_count; n++) {
+		struct local_counter *counter = &c->counters[n];
+		double here_ns;
+
+		if (!takes_part(c, counter))
+			continue;
+		here_ns = (double)ran_ns(c, counter);
+		if (all_kinds && !is_certain && total_ns)
+			here_ns *= (double)enabled_ns / (double)total_ns;
+		add_away(counter, (uint64_t)here_ns, is_certain);
+	}
+	for (size_t n = 0; n < c->counter_count; n++) {
+		struct local_counter *counter = &c->counters[n];
+
+		memcpy(counter->before_ns + 1, counter->sum + 1, 2 * sizeof(counter->sum[0]));
+		counter->sum[2] += counter->away_ns;
+	}
+}
