@@ -561,22 +561,23 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 	};
 	uint64_t tag = 1;
 	struct local_session *local;
+	bool explained;
 	struct drm_perfctr_setup setup;
 	struct stat tasks;
 	int files;
 
 	begin("software/page-faults/");
 	setup = good;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), 0);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), 0);
 	setup = good;
 	setup.flags |= 1u << 31;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), -EINVAL);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), -EINVAL);
 	setup = good;
 	setup.reserved[1] = 1;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), -EINVAL);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), -EINVAL);
 	setup = good;
 	request.flags |= 1u << 31;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local), -EINVAL);
+	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), -EINVAL);
 	request.flags = DRM_PERFCTR_REQUEST_PMU;
 	setup.flags = 0;
 	setup.period_ns = 1000000;

@@ -223,6 +223,7 @@ static int read_mode(const char *mode, char *rest, struct event *event)
 	return event->level_count ? 0 : EINVAL;
 }
 
+/* Return: NULL if the process has too many files. */
 static FILE *open_at_root(const char *name, const char *mode)
 {
 	char path[PATH_BYTES];
@@ -230,7 +231,7 @@ static FILE *open_at_root(const char *name, const char *mode)
 
 	snprintf(path, sizeof(path), "%s/%s", root(), name);
 	file = REAL(fopen)(path, mode);
-	if (!file) {
+	if (!file && errno != EMFILE) {
 		perror(path);
 		abort();
 	}
@@ -240,10 +241,13 @@ static FILE *open_at_root(const char *name, const char *mode)
 /* Return: 0 or an errno, ENOENT if no line matches. */
 static int look_up(struct event *event, int cpu)
 {
-	FILE *table = open_at_root("perf.txt", "r");
+	FILE *table = open_at_root("perf.txt", "re");
 	char line[LINE_BYTES], configs[80], place[16], mode[16];
 	int error = ENOENT;
 
+	/* a test of the limit */
+	if (!table)
+		return EMFILE;
 	while (fgets(line, sizeof(line), table)) {
 		unsigned int type;
 		int used = 0;
@@ -260,8 +264,13 @@ static int look_up(struct event *event, int cpu)
 
 static void log_call(const struct perf_event_attr *attr, int pid, int cpu, int group, int result)
 {
-	FILE *log = open_at_root("perf.log", "a");
+	static FILE *log;
 
+	/* the first event is opened before there are too many files */
+	if (!log)
+		log = open_at_root("perf.log", "ae");
+	if (!log)
+		return;
 	fprintf(log,
 		"type %u config %#llx config1 %#llx config2 %#llx pid %d cpu %d group %d excludes "
 		"%s%s%s%s%s%s -> %d\n",
@@ -274,7 +283,7 @@ static void log_call(const struct perf_event_attr *attr, int pid, int cpu, int g
 			"" :
 			"-",
 		result);
-	fclose(log);
+	fflush(log);
 }
 
 /* Return: a file descriptor or a negative errno. */

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """usage: test-machine.py BUILD: perf events of made-up machines. Prints TAP; no device."""
 
+import errno
 import json
+import resource
 import sys
 
 import harness
@@ -11,6 +13,9 @@ from machine import Machine
 
 BUILD = sys.argv[1]
 LOCAL = "-d", "local", "-a"
+LISTS = ",".join(str(8 * n) for n in range(100)), "0-799:1/8", "1000-1099", "4096-4195"
+HYBRID = {"cpu_core": (4, "0-1"), "cpu_atom": (10, "2-3")}
+CYCLES = {"format/event": "config:0-7", "events/cpu-cycles": "event=0x3c"}
 
 
 def counters(done):
@@ -31,6 +36,372 @@ def machine_counts():
         calls = m.calls()
         for cpu in range(4):
             check(any(f" cpu {cpu} " in line for line in calls), f"CPU {cpu}: {calls}")
+
+
+def stat(m, events, *more, command=("true",)):
+    return m.run("stat", *LOCAL, *more, "-e", events, "--", *command)
+
+
+def refused(done, *texts):
+    """An error with these texts."""
+    check(done.returncode, f"no error: {done.stdout}{done.stderr}")
+    for text in texts:
+        check(text in done.stderr, f"'{text}' is not in: {done.stderr}")
+
+
+def cpus_of(m):
+    return {line.split(" cpu ")[1].split()[0] for line in m.calls()}
+
+
+@test
+def lists_of_cpus():
+    """lists of CPUs of any length, with strides and large numbers, are counted on each CPU"""
+    for cpus in LISTS:
+        for uncore in (False, True):
+            with Machine(BUILD) as m:
+                m.put("/sys/devices/system/cpu/online", "0-9999" if uncore else cpus)
+                m.pmu("core_imc" if uncore else "cpu", 9,
+                      {"format/event": "config:0-31", "events/cyc": "event=0x28",
+                       **({"cpumask": cpus} if uncore else {})})
+                m.perf("9 * * rate 1000")
+                name = "core_imc/cyc/" if uncore else "cpu/cyc/"
+                c = counters(stat(m, name, "-j"))
+                check(c[name]["state"] == "ok", c)
+                check(len(cpus_of(m)) == 100, f"{cpus[:40]}: {len(cpus_of(m))} CPUs")
+
+
+@test
+def damaged_lists_of_cpus():
+    """a list of CPUs that makes no sense is an error, not a smaller sum"""
+    for path in "devices/system/cpu/online", "bus/event_source/devices/cpu/cpus":
+        for text in "0-3,x", "3-0", "0-", "0-3;5", "999999999", "0-7:0/2", "1" * (2 << 20):
+            with Machine(BUILD) as m:
+                m.pmu("cpu", 9, {**CYCLES, "cpus": "0-3"})
+                m.put("/sys/" + path, text)
+                m.perf("9 * * rate 1000")
+                refused(stat(m, "cpu/cpu-cycles/"), "CPUs")
+
+
+@test
+def long_texts_of_sysfs():
+    """long formats, events and units are read whole"""
+    bits = ",".join(str(n) for n in range(0, 64, 2))
+    event = ",".join(f"{'f' * 60}{n}=1" for n in range(8))
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 9, {"format/spread": "config:" + bits + " " * 0, "events/long": event,
+                         **{f"format/{'f' * 60}{n}": f"config1:{n}" for n in range(8)},
+                         "events/long.unit": "megabytes of a long unit",
+                         "events/long.scale": "0.0000009536743164062500000000000000000000000000"})
+        m.perf("9 * * rate 1000000000")
+        c = counters(stat(m, "cpu/long,spread=0xffffffff/", "-j"))
+        check("config 0x5555555555555555 config1 0xff " in m.calls()[0], m.calls()[0])
+        row = c["cpu/long,spread=0xffffffff/"]
+        check(row["unit"] == "megabytes of a long unit", row["unit"])
+        check(abs(row["scale"] - 2**-20) < 1e-12, row["scale"])
+        m.put("/sys/bus/event_source/devices/cpu/events/long.unit", "u" * 64)
+        refused(stat(m, "cpu/long/"), "a unit of 64 characters")
+        m.put("/sys/bus/event_source/devices/cpu/events/long.unit", "MiB")
+        m.put("/sys/bus/event_source/devices/cpu/events/long.scale", "1 MiB")
+        refused(stat(m, "cpu/long/"), "is no factor")
+
+
+def with_fabric(core=True):
+    m = Machine(BUILD)
+    if core:
+        m.pmu("armv8_pmuv3_0", 10, {"cpus": "0-3", "format/event": "config:0-15",
+                                    "events/cpu_cycles": "event=0x11",
+                                    "events/inst_retired": "event=0x8"})
+    for number, name in (20, "nvidia_ucf_pmu_0"), (30, "nvidia_pcie_pmu_0_rc_0"):
+        m.pmu(name, number, {"cpumask": "0", "format/event": "config:0-32",
+                             "events/cycles": "event=0x100000000"})
+    m.perf("10 * * rate 1000", "20 * * rate 1000", "30 * * rate 1000")
+    return m
+
+
+@test
+def generic_names_are_of_cpus():
+    """cycles and instructions are events of CPU cores also where a fabric has such names"""
+    with with_fabric() as m:
+        c = counters(stat(m, "cycles,instructions", "-j"))
+        check(list(c) == ["armv8_pmuv3_0/cpu_cycles/", "armv8_pmuv3_0/inst_retired/"], list(c))
+        c = counters(stat(m, "ucf0/cycles/", "-j"))
+        check(list(c) == ["ucf0/cycles/"], list(c))
+    with with_fabric(core=False) as m:
+        for name in "cycles", "branches", "L1-dcache-load-misses", "r1c0":
+            refused(stat(m, name), "no CPU PMU")
+
+
+@test
+def generic_names_by_number():
+    """names that sysfs lacks count by perf's number, on each kind of cores"""
+    plain = {"format/event": "config:0-15"}
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 11, plain)
+        m.perf("0 0 * rate 1000", "0 4 * rate 1000", "3 0x10000 * rate 1000")
+        names = "cycles,branches,branch-instructions,L1-dcache-load-misses,cpu/cpu-cycles/"
+        c = counters(stat(m, names, "-j"))
+        check(list(c) == ["cpu/cycles/", "cpu/branches/", "cpu/L1-dcache-load-misses/"], list(c))
+        check(all(row["state"] == "ok" for row in c.values()), c)
+        check(cpus_of(m) == {"0", "1", "2", "3"}, m.calls())
+    for kernel_knows_kinds in (True, False):
+        with Machine(BUILD) as m:
+            m.pmu("armv8_cortex_a53", 11, {**plain, "cpus": "0-1",
+                                           "events/pc_write_retired": "event=0xc"})
+            m.pmu("armv8_cortex_a72", 12, {**plain, "cpus": "2-3"})
+            m.perf("11 0xc * rate 1", "0 0xc00000004 2 rate 1" if kernel_knows_kinds else
+                   "0 4 2 rate 1", "0 0xc00000004 3 rate 1" if kernel_knows_kinds else
+                   "0 4 3 rate 1")
+            c = counters(stat(m, "branches", "-j"))
+            check(list(c) == ["armv8_cortex_a53/pc_write_retired/", "armv8_cortex_a72/branches/"],
+                  list(c))
+
+
+@test
+def syntax_of_perf():
+    """modifiers, raw events and name= count as with perf, or are refused by their name"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, {"format/event": "config:0-7", "format/umask": "config:8-15",
+                         "events/instructions": "event=0xc0"})
+        m.pmu("imc", 9, {"cpumask": "0", "format/event": "config:0-7", "events/rd": "event=1"})
+        m.perf("4 * * rate 1000", "9 * * rate 1000")
+        for event, row, config, excludes in (
+                ("instructions:u", "cpu/instructions/u", "0xc0", "kh"),
+                ("cpu/instructions/k", "cpu/instructions/k", "0xc0", "uh"),
+                ("cpu/instructions/:uk", "cpu/instructions/uk", "0xc0", "h"),
+                ("instructions:G", "cpu/instructions/G", "0xc0", "H"),
+                ("instructions:uH", "cpu/instructions/uH", "0xc0", "khG"),
+                ("r1c0", "cpu/r1c0/", "0x1c0", "-"), ("cpu/r1c0/", "cpu/r1c0/", "0x1c0", "-"),
+                ("r1c0:k", "cpu/r1c0/k", "0x1c0", "uh"),
+                ("cpu/event=0xc0,umask=1,name=foo/", "cpu/foo/", "0x1c0", "-")):
+            c = counters(stat(m, event, "-j"))
+            check(list(c) == [row] and c[row]["state"] == "ok", f"{event}: {c}")
+            last = m.calls()[-1]
+            check(f"config {config} " in last and f" excludes {excludes} " in last,
+                  f"{event}: {last}")
+        c = counters(stat(m, "instructions:u,instructions:k,instructions", "-j"))
+        check(len(c) == 3, f"three events are one: {list(c)}")
+        for event, text in (
+                ("instructions:p", "modifier \"p\" is not supported"),
+                ("cpu/instructions/uD", "modifier \"D\" is not supported"),
+                ("imc/rd/u", "modifiers have no meaning"),
+                ("cpu/instructions,period=10/", "\"period\" is not supported"),
+                ("cpu/event=0x1g/", "\"0x1g\" is no number"),
+                ("cpu/event=8 GiB/", "\"8 GiB\" is no number"),
+                ("cpu/event=5%/", "\"5%\" is no number")):
+            refused(stat(m, event), text)
+
+
+@test
+def values_of_the_user():
+    """an event with a question mark is listed with it and counts with the user's value"""
+    with Machine(BUILD) as m:
+        m.pmu("hv_24x7", 8, {
+            "cpumask": "0", "format/domain": "config:0-3", "format/chip": "config:16-31",
+            "format/lpar": "config1:0-15", "format/offset": "config:32-63",
+            "events/PM_PB_CYC": "domain=1,offset=0x80,chip=?,lpar=0x0",
+            "events/PM_TWO": "domain=2,chip=?,lpar=?"})
+        m.perf("8 * * rate 1000")
+        listed = m.run("list", "-d", "local").stdout
+        for name in "hv_24x7/PM_PB_CYC,chip=?/", "hv_24x7/PM_TWO,chip=?,lpar=?/":
+            check(name in listed, listed)
+        for event in "PM_PB_CYC,chip=3", "chip=3,PM_PB_CYC":
+            counters(stat(m, f"hv_24x7/{event}/", "-j"))
+            check("config 0x8000030001 config1 0 " in m.calls()[-1], m.calls()[-1])
+        refused(stat(m, "hv_24x7/PM_PB_CYC/"), "give chip, as hv_24x7/PM_PB_CYC,chip=N/")
+        refused(stat(m, "hv_24x7/PM_TWO,chip=1/"), "give lpar,")
+        refused(stat(m, "hv_24x7/PM_TWO/"), "give chip, lpar,")
+        refused(stat(m, "hv_24x7/PM_PB_CYC,chip=?/"), "give a number for \"chip\"")
+        refused(stat(m, "hv_24x7/PM_PB_CYC,chip=65536/"), "does not fit")
+
+
+def with_level(cpus="0"):
+    m = Machine(BUILD)
+    m.put("/sys/devices/system/cpu/online", cpus)
+    m.pmu("msr", 6, {"format/event": "config:0-63", "events/margin": "event=0x07",
+                     "events/margin.snapshot": "1", "events/margin.unit": "C"})
+    m.perf("6 7 * level 45 45 44 43 40 38")
+    return m
+
+
+@test
+def levels():
+    """an event with .snapshot is a level in stat, captures, the exporter: no rate, no sum"""
+    name = "msr/margin/"
+    with with_level() as m:
+        c = counters(stat(m, name, "-j", command=("sleep", "0.8")))[name]
+        check((c["value"], c["rate"], c["kind"]) == (38, None, "level"), c)
+        check(c["max"] <= 45 and c["min"] >= 38, c)
+        file = m.root + "/capture"
+        done = m.run("record", *LOCAL, "-o", file, "-e", name, "--", "sleep", "0.8")
+        check(done.returncode == 0, done.stderr)
+        done = m.run("report", "--json", file)
+        row = json.loads(done.stdout)["counters"][0]
+        check((row["value"], row["rate"], row["kind"]) == (38, None, "level"), row)
+        text = m.run("exporter", "-d", "local", "--once", "-e", name).stdout
+        check("# TYPE perfctr_msr_margin gauge" in text, text)
+        check('perfctr_msr_margin{device="local",block="msr",event="msr/margin/"} 38\n' in text,
+              text)
+    with with_level("0-1") as m:
+        c = counters(stat(m, name, "-j", command=("sleep", "0.8")))
+        check([(n, row["value"]) for n, row in c.items()] ==
+              [("msr/margin,cpu=0/", 38), ("msr/margin,cpu=1/", 38)], c)
+
+
+def with_hybrid(*lines):
+    m = Machine(BUILD)
+    for name, (number, cpus) in HYBRID.items():
+        m.pmu(name, number, {**CYCLES, "events/branches": "event=0xc4", "cpus": cpus})
+    m.perf(*lines)
+    return m
+
+
+def of_task(m, events):
+    """Sums of counts and of what is shown."""
+    c = counters(m.run("stat", "-d", "local", "-j", "-e", events, "--", "sleep", "0.4"))
+    return c, sum(row["value"] or 0 for row in c.values()), sum(
+        row.get("estimate") or row["value"] or 0 for row in c.values())
+
+
+@test
+def hybrid_tasks():
+    """a task on several kinds of cores is scaled only if its events were multiplexed"""
+    with with_hybrid("4 * * rate 1000000 0.18", "10 * * rate 1000000 0.82") as m:
+        _, true, shown = of_task(m, "cycles")
+        check(true <= shown < 1.05 * true, f"{shown} shown for {true}")
+        _, true, shown = of_task(m, "cpu_core/cpu-cycles/")
+        check(true <= shown < 1.05 * true, f"one kind: {shown} shown for {true}")
+    with with_hybrid("4 60 * rate 1000000 0.09", "10 60 * rate 1000000 0.41") as m:
+        _, true, shown = of_task(m, "cycles")
+        check(1.9 * true < shown < 2.1 * true, f"half the time: {shown} shown for {true}")
+    with with_hybrid("4 60 * rate 1000000 0.2", "4 * * rate 1000000 0.1",
+                     "10 * * rate 1000000 0.8") as m:
+        c, _, _ = of_task(m, "cycles,branches")
+        row = c["cpu_core/branches/"]
+        check(1.9 * row["value"] < row["estimate"] < 2.1 * row["value"], row)
+        check("estimate" not in c["cpu_core/cpu-cycles/"], c)
+    with with_hybrid("4 * * rate 1000000 0", "10 * * rate 1000000 1") as m:
+        c, _, _ = of_task(m, "cycles")
+        row = c["cpu_core/cpu-cycles/"]
+        check((row["value"], row["state"]) == (0, "ok"), f"never there: {row}")
+    with with_hybrid("4 * * rate 1000000 0") as m:
+        c, _, _ = of_task(m, "cpu_core/cpu-cycles/,cpu_atom/cpu-cycles/")
+        row = c["cpu_core/cpu-cycles/"]
+        check(row["state"] == "not measured", f"never on a counter: {row}")
+    with with_hybrid("4 * * rate 1000000 0.5", "10 * * rate 1000000 0.5") as m:
+        c = counters(stat(m, "cycles", "-j", command=("sleep", "0.2")))
+        for row in c.values():
+            check(1.9 * row["value"] < row["estimate"] < 2.1 * row["value"], row)
+
+
+@test
+def unsupported_events():
+    """an event that perf refuses is <not supported> beside others, and an error alone"""
+    for number in errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL:
+        with Machine(BUILD) as m:
+            m.pmu("cpu", 4, {**CYCLES, "events/stalled": "event=0xa9"})
+            m.perf("4 60 * rate 5000", f"4 169 * err {number}")
+            names = "cpu/stalled/,cpu/cpu-cycles/"
+            done = stat(m, names, command=("sleep", "0.2"))
+            check(done.returncode == 0 and "<not supported>" in done.stderr, done.stderr)
+            done = stat(m, names, "-x,")
+            check("<not supported>,,cpu/stalled/,0,100.00,,," in done.stdout, done.stdout)
+            check(stat(m, names, command=("false",)).returncode == 1, "the command's status")
+            c = counters(stat(m, names, "-j"))
+            check(c["cpu/stalled/"]["state"] == "not supported" and
+                  c["cpu/stalled/"]["value"] is None and c["cpu/cpu-cycles/"]["state"] == "ok", c)
+            c = counters(m.run("stat", "-d", "local", "-j", "-e", names, "--", "sleep", "0.1"))
+            check(c["cpu/stalled/"]["state"] == "not supported", f"of a task: {c}")
+            file = m.root + "/capture"
+            done = m.run("record", *LOCAL, "-o", file, "-e", names, "--", "sleep", "0.2")
+            check(done.returncode == 0, done.stderr)
+            text = m.run("report", file).stdout
+            check("not supported" in text, text)
+            text = m.run("exporter", "-d", "local", "--once", "-e", names).stdout
+            check("perfctr_not_measured{device=\"local\"} 1" in text and
+                  "perfctr_cpu_stalled" not in text, text)
+            text = m.run("top", "-d", "local", "--snapshot", "-e", names)
+            check(text.returncode == 0 and "stalled" in text.stdout, text)
+            done = stat(m, "cpu/stalled/")
+            check(done.returncode and "perf refuses cpu/stalled/" in done.stderr, done.stderr)
+    with Machine(BUILD) as m:
+        m.pmu("imc", 9, {"cpumask": "0,2", "format/event": "config:0-7", "events/a": "event=1",
+                         "events/b": "event=2", "events/c": "event=3"})
+        m.perf("9 1 * rate 1000", f"9 2 2 err {errno.EOPNOTSUPP}", "9 * * rate 3000")
+        c = counters(stat(m, "imc/a/,imc/b/,imc/c/", "-j", command=("sleep", "0.2")))
+        check(c["imc/b/"]["state"] == "not supported", c)
+        ratio = c["imc/c/"]["value"] / c["imc/a/"]["value"]
+        check(2.9 < ratio < 3.1, f"the group without b: {c}")
+
+
+@test
+def limit_of_files():
+    """events may take more files than the soft limit, the command keeps it"""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+    def limit(soft, most):
+        return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, most))
+
+    with Machine(BUILD) as m:
+        m.put("/sys/devices/system/cpu/online", "0-199")
+        m.pmu("cpu", 4, {"format/event": "config:0-7",
+                         **{f"events/e{n}": f"event={n}" for n in range(1, 7)}})
+        m.perf("4 * * rate 1000")
+        words = "stat", *LOCAL, "-e", ",".join(f"cpu/e{n}/" for n in range(1, 7)), "--", "sh", \
+            "-c", "ulimit -Sn"
+        done = m.run(*words, preexec_fn=limit(256, hard))
+        check(done.returncode == 0 and done.stdout == "256\n", f"{done.stdout}{done.stderr}")
+        refused(m.run(*words, preexec_fn=limit(256, 1000)), "here 1200", "1000 open",
+                "ulimit -n 1264", "hard limit")
+
+
+@test
+def apart_by_cpu():
+    """-A has a line for each CPU that an event is counted on"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, CYCLES)
+        m.pmu("imc", 9, {"cpumask": "0,2", "format/event": "config:0-7", "events/rd": "event=1"})
+        m.pmu("one", 8, {"cpumask": "0", "format/event": "config:0-7", "events/rd": "event=1"})
+        m.perf(*(f"4 * {cpu} rate {(cpu + 1) * 1000000}" for cpu in range(4)),
+               "9 * * rate 1000", "8 * * rate 1000", "4 * -1 rate 1000")
+        c = counters(stat(m, "cycles:u,imc/rd/,one/rd/", "-j", "-A", command=("sleep", "0.2")))
+        check(list(c) == [f"cpu/cpu-cycles,cpu={cpu}/u" for cpu in range(4)] +
+              ["imc/rd,cpu=0/", "imc/rd,cpu=2/", "one/rd/"], list(c))
+        ratio = c["cpu/cpu-cycles,cpu=3/u"]["value"] / c["cpu/cpu-cycles,cpu=0/u"]["value"]
+        check(3.9 < ratio < 4.1, f"CPU 3 counts four times as fast: {ratio}")
+        c = counters(m.run("stat", "-d", "local", "-A", "-j", "-e", "cycles", "--", "true"))
+        check(list(c) == ["cpu/cpu-cycles/"], f"a task has no CPUs: {list(c)}")
+
+
+@test
+def long_names():
+    """events whose texts differ only far behind are told apart everywhere"""
+    terms = ",".join(f"field_with_a_long_name{n}=1" for n in range(8))
+    names = [f"cpu/{terms},last={n}/" for n in (1, 2)]
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, {**{f"format/field_with_a_long_name{n}": f"config:{n}" for n in range(8)},
+                         "format/last": "config:8-15"})
+        m.perf("4 0x1ff * rate 1000", "4 * * rate 9000")
+        check(list(counters(stat(m, ",".join(names), "-j"))) == names, "stat")
+        check(all(name in stat(m, ",".join(names)).stderr for name in names), "text of stat")
+        file = m.root + "/capture"
+        m.run("record", *LOCAL, "-o", file, "-e", ",".join(names), "--", "sleep", "0.2")
+        rows = json.loads(m.run("report", "--json", file).stdout)["counters"]
+        check([row["event"] for row in rows] == names, rows)
+        text = m.run("export", "-f", "csv", file).stdout
+        check(all(name in text for name in names), text[:2000])
+
+
+@test
+def suggestions():
+    """an error names an event that can be written that way, and never the text itself"""
+    with Machine(BUILD) as m:
+        m.pmu("msr", 6, {"format/event": "config:0-63", "events/tsc": "event=0x00"})
+        m.pmu("odd", 7, {"events/tsc": "event=0x00"})
+        m.perf("6 * * rate 1")
+        refused(stat(m, "tsc"), "did you mean msr/tsc/;")
+        refused(stat(m, "msr/tsx/"), "did you mean tsc;")
+        refused(stat(m, "odd/tsc/"), "odd/tsc/ is \"event=0x00\" by sysfs",
+                "no event or field \"event\"")
 
 
 sys.exit(harness.main())

@@ -36,7 +36,7 @@ struct pmu_event {
 	double scale;
 	char title[64]; /* of a sensor, as the kernel names it; empty for most */
 	char name[EVENT_BYTES]; /* chosen by the user, empty: none */
-	/* fields that sysfs leaves to the user ("chip=?"), and those that terms gave; ",chip,lpar" */
+	/* fields that sysfs leaves to the user, and those that terms gave: ",chip,lpar" */
 	char params[EVENT_BYTES], given[EVENT_BYTES];
 };
 

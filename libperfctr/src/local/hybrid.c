@@ -3,24 +3,24 @@
  * Events of a task on a machine with several kinds of CPU cores.
  *
  * perf's time enabled goes on while the task runs on cores of another kind, where its events do not
- * run. That is no multiplexing: there the event counts zero. This file finds that time. An event of
- * a kind that is always on a counter runs whenever the task is on those cores, so the longest time
- * running of a kind's events is the time that the task was there. If events of all kinds are
- * counted, the times of all kinds are the time enabled; what is missing was multiplexed, and is
- * taken to be the same part on each kind.
+ * run. That is no multiplexing: there the event counts zero. This file finds that time, and has the
+ * time running grow in it as it does when the task is on the event's cores.
+ *
+ * An event of a kind that is always on a counter runs whenever the task is on those cores, so the
+ * longest time running of a kind's events is the time that the task was there. If events of all
+ * kinds are counted, the times of all kinds are the time enabled; what is missing was multiplexed,
+ * and is taken to be the same part on each kind.
  */
 #include "perf_events.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* of clocks that are read one after the other */
 enum { SLACK_PERCENT = 2 };
 
-static bool takes_part(const struct perf_events *c, const struct local_counter *counter)
+static bool takes_part(const struct local_counter *counter)
 {
-	return counter->of_some_cores && !counter->unsupported && perf_events_of_task(c, counter) &&
-	       counter->cpu == DRM_PERFCTR_CPU_ANY;
+	return counter->of_some_cores && !counter->unsupported;
 }
 
 static bool is_same_kind(const struct local_counter *a, const struct local_counter *b)
@@ -39,7 +39,7 @@ static uint64_t ran_ns(const struct perf_events *c, const struct local_counter *
 	uint64_t ran = 0;
 
 	for (size_t n = 0; n < c->counter_count; n++)
-		if (takes_part(c, &c->counters[n]) && is_same_kind(&c->counters[n], kind) &&
+		if (takes_part(&c->counters[n]) && is_same_kind(&c->counters[n], kind) &&
 		    grown_ns(&c->counters[n], 2) > ran)
 			ran = grown_ns(&c->counters[n], 2);
 	return ran;
@@ -48,23 +48,33 @@ static uint64_t ran_ns(const struct perf_events *c, const struct local_counter *
 static bool is_first_of_kind(const struct perf_events *c, size_t which)
 {
 	for (size_t n = 0; n < which; n++)
-		if (takes_part(c, &c->counters[n]) &&
+		if (takes_part(&c->counters[n]) &&
 		    is_same_kind(&c->counters[n], &c->counters[which]))
 			return false;
 	return true;
 }
 
-/* Add to a counter's time away the time enabled in which the task was not @here_ns long here. */
-static void add_away(struct local_counter *counter, uint64_t here_ns, bool is_certain)
+/*
+ * Add to a counter's time running what makes its part of the time enabled that of the @here_ns in
+ * which the task was here.
+ */
+static void add_away(struct local_counter *counter, double here_ns, bool is_certain)
 {
-	const uint64_t enabled_ns = grown_ns(counter, 1);
+	const double enabled_ns = (double)grown_ns(counter, 1);
+	const double ran = (double)grown_ns(counter, 2);
 
 	/* not here, or no counter was free? If it ever runs, it was not here */
-	if (!here_ns && !is_certain && !counter->sum[2]) {
-		counter->unsure_ns += enabled_ns;
+	if (here_ns <= 0 && !is_certain && !counter->sum[2]) {
+		counter->unsure_ns += grown_ns(counter, 1);
 		return;
 	}
-	counter->away_ns += counter->unsure_ns + (enabled_ns > here_ns ? enabled_ns - here_ns : 0);
+	if (here_ns > 0)
+		counter->part = ran < here_ns ? ran / here_ns : 1;
+	else if (!counter->sum[2])
+		counter->part = 1;
+	counter->away_ns += (uint64_t)((double)counter->unsure_ns * counter->part);
+	if (enabled_ns * counter->part > ran)
+		counter->away_ns += (uint64_t)(enabled_ns * counter->part - ran);
 	counter->unsure_ns = 0;
 }
 
@@ -77,7 +87,7 @@ void hybrid_add_away(struct perf_events *c)
 	for (size_t n = 0; n < c->counter_count; n++) {
 		const struct local_counter *counter = &c->counters[n];
 
-		if (!takes_part(c, counter))
+		if (!takes_part(counter))
 			continue;
 		if (grown_ns(counter, 1) > enabled_ns)
 			enabled_ns = grown_ns(counter, 1);
@@ -92,12 +102,12 @@ void hybrid_add_away(struct perf_events *c)
 		struct local_counter *counter = &c->counters[n];
 		double here_ns;
 
-		if (!takes_part(c, counter))
+		if (!takes_part(counter))
 			continue;
 		here_ns = (double)ran_ns(c, counter);
 		if (all_kinds && !is_certain && total_ns)
 			here_ns *= (double)enabled_ns / (double)total_ns;
-		add_away(counter, (uint64_t)here_ns, is_certain);
+		add_away(counter, here_ns, is_certain);
 	}
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];

@@ -23,6 +23,7 @@ struct local {
 	pid_t task;
 	int cgroup; /* folder of the counted one, -1: none */
 	struct local_session *sessions[MAX_SESSIONS]; /* index: handle - 1 */
+	bool explained; /* the context has the reason of the last failure */
 };
 
 /* --- QUERY ------------------------------------------------------------------------ */
@@ -99,6 +100,7 @@ static int local_control(struct local *local, struct drm_perfctr_control *c)
 	size_t size = size_of(c->cmd);
 	int error;
 
+	local->explained = false;
 	if (c->cmd > DRM_PERFCTR_CMD_STATUS)
 		return -EINVAL;
 	/* as the kernel: without a structure only its size is returned */
@@ -116,7 +118,7 @@ static int local_control(struct local *local, struct drm_perfctr_control *c)
 		if (n == MAX_SESSIONS)
 			return -ENOSPC;
 		error = local_setup(local->ctx, local->task, local->cgroup, argument,
-				    &local->sessions[n]);
+				    &local->sessions[n], &local->explained);
 		c->handle = error || !local->sessions[n] ? 0 : n + 1;
 		return error;
 	}
@@ -149,7 +151,9 @@ static int local_ioctl(void *data, unsigned long request, void *argument)
 
 static bool local_explained(const void *data)
 {
-	return false;
+	const struct local *local = data;
+
+	return local->explained;
 }
 
 /* Sessions of perfctr_device_control() end with the device, as with a DRM file. */

@@ -50,7 +50,7 @@ struct local_file {
 	bool detached;
 };
 
-bool perf_events_of_task(const struct perf_events *c, const struct local_counter *counter)
+static bool is_of_task(const struct perf_events *c, const struct local_counter *counter)
 {
 	return c->task && !counter->uncore && !is_reading(counter->pmu_type);
 }
@@ -66,8 +66,7 @@ static bool is_of_cgroup(const struct perf_events *c, const struct local_counter
 static uint32_t find_leader(const struct perf_events *c, const struct local_counter *counter,
 			    int cpu)
 {
-	for (size_t n = c->file_count;
-	     counter->grouped && !perf_events_of_task(c, counter) && n-- > 0;) {
+	for (size_t n = c->file_count; counter->grouped && !is_of_task(c, counter) && n-- > 0;) {
 		const struct local_file *f = &c->files[n];
 
 		if (f->leads && f->cpu == cpu && f->members < MAX_GROUP &&
@@ -275,7 +274,7 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 
 	if (is_reading(counter->pmu_type) || counter->unsupported)
 		return 0;
-	if (perf_events_of_task(c, counter))
+	if (is_of_task(c, counter))
 		return counter->open_count ? 0 : open_on_task(c, which);
 	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
 		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, -1, counter->cpu);
@@ -286,6 +285,13 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 		error = open_on_cpus(c, which, own.count ? &own : &c->online);
 	cpu_list_free(&own);
 	return error;
+}
+
+/* Leave the reason for an error of a file. */
+static int explain(struct perf_events *c, int error, const char *path)
+{
+	c->explained = true;
+	return perfctr_fail(c->ctx, error, "%s is no list of CPUs: %s", path, strerror(-error));
 }
 
 /* A kernel without CPU hotplug has no list: one CPU. */
@@ -299,8 +305,7 @@ static int read_online(struct perf_events *c)
 		error = cpu_list_parse("0", &online);
 	}
 	if (error)
-		return perfctr_fail(c->ctx, error, ONLINE_PATH " is no list of CPUs: %s",
-				    strerror(-error));
+		return explain(c, error, ONLINE_PATH);
 	cpu_list_free(&c->online);
 	c->online = online;
 	c->looked_ns = perfctr_time_raw_ns();
@@ -336,10 +341,10 @@ static int describe(struct perfctr_ctx *ctx, struct perf_events *c, const struct
 		snprintf(path, sizeof(counter->cpus_path), PMU_PATH "/%s/%s", pmu->name, files[n]);
 		error = cpu_list_read(ctx->sys, path, &cpus);
 		if (error && error != -ENOENT)
-			return perfctr_fail(ctx, error, "%s is no list of CPUs: %s", path,
-					    strerror(-error));
+			return explain(c, error, path);
 		counter->uncore = !n;
-		counter->of_some_cores = n ? count_of_online(c, &cpus) : 0;
+		if (n && is_of_task(c, counter))
+			counter->of_some_cores = count_of_online(c, &cpus);
 		if (!cpus.count)
 			*path = '\0';
 		cpu_list_free(&cpus);
@@ -477,7 +482,7 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 
 	leader->detached = false;
 	/* the time of a cgroup's events stands still while none of its tasks runs */
-	if (!perf_events_of_task(c, &c->counters[leader->counter]) &&
+	if (!is_of_task(c, &c->counters[leader->counter]) &&
 	    !is_of_cgroup(c, &c->counters[leader->counter]) &&
 	    got >= (ssize_t)(5 * sizeof(words[0])))
 		check_time(c, leader, before_ns, words[1] - leader->last[1]);
@@ -489,10 +494,9 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 		f->detached = leader->detached;
 		f->gap_ns = leader->gap_ns;
 		f->read_ns = leader->read_ns;
-		if (perf_events_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
+		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
-		} else if (!perf_events_of_task(c, counter) &&
-			   got >= (ssize_t)(5 * sizeof(words[0]))) {
+		} else if (!is_of_task(c, counter) && got >= (ssize_t)(5 * sizeof(words[0]))) {
 			if (n < words[0])
 				f->last[0] = words[3 + 2 * n];
 			else
@@ -545,14 +549,22 @@ static void add_sleep(struct perf_events *c, uint64_t now_ns)
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 
-		if (counter->unsupported ||
-		    (!perf_events_of_task(c, counter) && !is_of_cgroup(c, counter)))
+		if (counter->unsupported || (!is_of_task(c, counter) && !is_of_cgroup(c, counter)))
 			continue;
-		if (counter->sum[1] == counter->enabled_ns)
+		if (counter->sum[1] == counter->enabled_ns) {
+			/* the same part as when awake: sleep does not change how events share */
+			double part = counter->sum[1] ?
+					      (double)counter->sum[2] / (double)counter->sum[1] :
+					      1;
+
 			counter->asleep_ns += now_ns - c->read_ns;
+			counter->asleep_ran_ns +=
+				part < 1 ? (uint64_t)((double)(now_ns - c->read_ns) * part) :
+					   now_ns - c->read_ns;
+		}
 		counter->enabled_ns = counter->sum[1];
 		counter->sum[1] += counter->asleep_ns;
-		counter->sum[2] += counter->asleep_ns;
+		counter->sum[2] += counter->asleep_ran_ns;
 	}
 	c->read_ns = now_ns;
 }
@@ -685,14 +697,14 @@ int perf_events_start(struct perf_events *c)
 
 	/* perf does not say which events it detached while they were disabled: open all again */
 	for (size_t n = 0; n < c->file_count; n++)
-		c->files[n].detached = !perf_events_of_task(c, &c->counters[c->files[n].counter]);
+		c->files[n].detached = !is_of_task(c, &c->counters[c->files[n].counter]);
 	error = follow_cpus(c, true);
 	if (error)
 		return error;
 	for (size_t n = 0; n < c->file_count; n++) {
 		struct local_file *f = &c->files[n];
 
-		if (f->leads && !(c->from_exec && perf_events_of_task(c, &c->counters[f->counter])))
+		if (f->leads && !(c->from_exec && is_of_task(c, &c->counters[f->counter])))
 			control(c, f, PERF_EVENT_IOC_ENABLE);
 		f->read_ns = perfctr_time_raw_ns();
 	}

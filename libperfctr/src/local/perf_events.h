@@ -25,14 +25,20 @@ struct local_counter {
 	 * read, and sum of the closed files
 	 */
 	uint64_t sum[3], gone[3];
-	/* perf's enabled time at the last read; time asleep, in which a process counts zero */
-	uint64_t enabled_ns, asleep_ns;
 	/*
-	 * hybrid.c: how many of the online CPUs its PMU has, 0: all; @sum at the last read; time in
-	 * which the task was on other kinds of cores; time in which it may have been
+	 * perf's enabled time at the last read; time asleep, in which a process counts zero, and
+	 * what is added to the time running for it
+	 */
+	uint64_t enabled_ns, asleep_ns, asleep_ran_ns;
+	/*
+	 * hybrid.c, for a task: how many of the online CPUs its PMU has, 0: all; @sum at the last
+	 * read; what is added to the time running for the time in which the task was on other kinds
+	 * of cores; time in which it may have been; the part of the time on these cores in which
+	 * the event ran
 	 */
 	unsigned int of_some_cores;
 	uint64_t before_ns[3], away_ns, unsure_ns;
+	double part;
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	char cpus_path[PATH_BYTES]; /* sysfs file with the PMU's CPUs */
 	bool is_level; /* a value at the time of the sample, signed, not a count */
@@ -55,6 +61,7 @@ struct perf_events {
 	bool from_exec;
 	/* the next read is the last one before STOP */
 	bool active, ends;
+	bool explained; /* the context has the reason of a failure */
 	bool skips_unsupported; /* count the others if perf refuses some events at SETUP */
 	/* online CPUs at the last look, and whether perf refused one of them */
 	struct cpu_list online;
@@ -80,8 +87,6 @@ int perf_events_start(struct perf_events *c);
 void perf_events_stop(struct perf_events *c);
 /* Read all counters. Return: CLOCK_MONOTONIC_RAW of the read. */
 uint64_t perf_events_read(struct perf_events *c);
-/* Whether a counter counts the session's task, not the machine. */
-bool perf_events_of_task(const struct perf_events *c, const struct local_counter *counter);
 /* hybrid.c. After a read: add the time in which a task was on other kinds of cores to @sum[2]. */
 void hybrid_add_away(struct perf_events *c);
 void perf_events_close(struct perf_events *c);

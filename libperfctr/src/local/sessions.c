@@ -481,7 +481,7 @@ static int make_ring(struct local_session *s, struct drm_perfctr_setup *setup)
 }
 
 int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perfctr_setup *setup,
-		struct local_session **session)
+		struct local_session **session, bool *explained)
 {
 	struct local_session *s;
 	int error = check(setup);
@@ -501,6 +501,7 @@ int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perf
 	error = cgroup >= 0 && s->events.cgroup < 0 ? s->events.cgroup : 0;
 	if (!error)
 		error = add_blocks(ctx, s, setup);
+	*explained = error && s->events.explained;
 	setup->sample_size = s->sample_bytes;
 	setup->slot_stride = (u32)round_up(s->sample_bytes, DRM_PERFCTR_SLOT_ALIGN);
 	setup->block_count = (u32)s->block_count;

@@ -17,10 +17,11 @@ enum {
 
 /*
  * SETUP; @task: as of perfctr_device_count_task(); @cgroup: its folder, or -1; @session stays NULL
- * with TEST_ONLY. All but free return 0 or the command's errno.
+ * with TEST_ONLY; @explained: set to whether the context has the reason of a failure. All but free
+ * return 0 or the command's errno.
  */
 int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perfctr_setup *setup,
-		struct local_session **session);
+		struct local_session **session, bool *explained);
 int local_start(struct local_session *s, const struct drm_perfctr_start *start);
 int local_sample(struct local_session *s, const struct drm_perfctr_sample *sample);
 int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop);

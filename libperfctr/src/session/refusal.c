@@ -303,23 +303,23 @@ static size_t files_needed(struct perfctr_ctx *ctx, const struct perfctr_selecti
 	return error ? 0 : files;
 }
 
-static void explain_files(struct perfctr_selection *s, pid_t task, int error)
+/* Advice for an event, or for all together. */
+static const char *files_advice(struct perfctr_selection *s, pid_t task, char *text, size_t size)
 {
-	struct perfctr_ctx *ctx = s->device->ctx;
-	size_t files = files_needed(ctx, s, task);
+	const size_t files = files_needed(s->device->ctx, s, task);
 	struct rlimit limit = { 0 };
 
 	getrlimit(RLIMIT_NOFILE, &limit);
-	perfctr_fail(
-		ctx, error,
-		"perf events take a file for each event and %s, here %zu%s, and this process may "
-		"have %llu open: ulimit -n %zu%s, or count fewer events, or on one CPU with "
-		"cpu=0 behind the event",
-		task ? "thread" : "CPU", files, task ? " for each thread" : "",
-		(unsigned long long)limit.rlim_cur, files + FURTHER_FILES,
-		limit.rlim_max >= files + FURTHER_FILES ?
-			"" :
-			" by root, as this is beyond the hard limit (LimitNOFILE= of a service)");
+	snprintf(text, size,
+		 "each event takes a file %s, here %zu%s, and this process may have %llu open: "
+		 "raise the limit with ulimit -n %zu%s, or count fewer events, or on one CPU with "
+		 "cpu=0 behind the event",
+		 task ? "for each thread" : "on each CPU", files, task ? " for each thread" : "",
+		 (unsigned long long)limit.rlim_cur, files + FURTHER_FILES,
+		 limit.rlim_max >= files + FURTHER_FILES ?
+			 "" :
+			 " as root, beyond the hard limit (LimitNOFILE= of a service)");
+	return text;
 }
 
 static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
@@ -328,26 +328,24 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 	struct perfctr_ctx *ctx = s->device->ctx;
 	pid_t task = perfctr_local_task(s->device);
-	char pmu[LABEL_BYTES] = "*", event[EVENT_BYTES], advice[640];
+	char pmu[LABEL_BYTES] = "*", event[EVENT_BYTES], text[640];
+	const char *advice;
 
-	if (error == -EMFILE) {
-		explain_files(s, task, error);
-		return;
-	}
 	/* it has left its reason */
 	if (r && is_reading(r->pmu_type))
 		return;
+	if (r)
+		pmu_name_of_type(ctx, r->pmu_type, r->config, pmu, sizeof(pmu));
+	advice = error == -EMFILE ? files_advice(s, task, text, sizeof(text)) :
+				    perf_advice(ctx, error, task, pmu, text, sizeof(text));
 	if (!r) {
 		perfctr_fail(ctx, error, "perf refuses %u events together: %s",
-			     setup->request_count,
-			     perf_advice(ctx, error, task, pmu, advice, sizeof(advice)));
+			     setup->request_count, advice);
 		return;
 	}
-	pmu_name_of_type(ctx, r->pmu_type, r->config, pmu, sizeof(pmu));
 	event_of_request(s, r, event, sizeof(event));
 	if (!explain_cpu(ctx, r, pmu, event, error))
-		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event,
-			     perf_advice(ctx, error, task, pmu, advice, sizeof(advice)));
+		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event, advice);
 }
 
 static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
