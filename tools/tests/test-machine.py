@@ -183,6 +183,7 @@ def syntax_of_perf():
         for event, text in (
                 ("instructions:p", "modifier \"p\" is not supported"),
                 ("cpu/instructions/uD", "modifier \"D\" is not supported"),
+                ("{instructions,r1c0}:u", "modifiers of a group are not supported"),
                 ("imc/rd/u", "modifiers have no meaning"),
                 ("cpu/instructions,period=10/", "\"period\" is not supported"),
                 ("cpu/event=0x1g/", "\"0x1g\" is no number"),

@@ -952,6 +952,14 @@ static int add_text(struct parser *p, const char *text)
 			break;
 		case '{':
 		case '}':
+			if (text[1] == ':')
+				return perfctr_fail(
+					p->ctx, -EINVAL,
+					"\"%s\": modifiers of a group are not supported: "
+					"write them behind each event",
+					text + 1);
+			text++;
+			break;
 		case ' ':
 			text++;
 			break;
