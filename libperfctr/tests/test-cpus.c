@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Texts of sysfs and perf: lists of CPUs, files of any length, generic and raw events, modifiers. */
+/* Texts of sysfs and perf: lists of CPUs, files of any length, generic events, modifiers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

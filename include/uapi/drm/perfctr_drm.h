@@ -164,8 +164,8 @@ enum drm_perfctr_block_states {
 	/** @DRM_PERFCTR_STATE_AVAILABLE: usable by this system for part of the span. */
 	DRM_PERFCTR_STATE_AVAILABLE = 1u << 2,
 	/**
-	 * @DRM_PERFCTR_STATE_UNAVAILABLE: assigned elsewhere (virtualisation, partition); in samples
-	 * of libperfctr's local device: perf refuses the event.
+	 * @DRM_PERFCTR_STATE_UNAVAILABLE: assigned elsewhere (virtualisation, partition); in
+	 * samples of libperfctr's local device: perf refuses the event.
 	 */
 	DRM_PERFCTR_STATE_UNAVAILABLE = 1u << 3,
 	/** @DRM_PERFCTR_STATE_NORMAL: in normal mode for part of the span. */
