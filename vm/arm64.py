@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Debian 12 for arm64 in the cache: kernel, headers, root file system and cross compiler.
+"""Debian for arm64 in the cache: kernel, headers, root file system and cross compiler.
 
 usage: vm/arm64.py fetch        make them available
        vm/arm64.py env          shell assignments for a cross build: CC, PKG_CONFIG_*, ...
 
-A private apt downloads the arm64 packages from this machine's archives. They are unpacked, not
-installed. So is the cross compiler, whose installation would remove gcc-multilib (32-bit tests).
+A private apt downloads the arm64 packages from this machine's archives, so they are of the same
+release. They are unpacked, not installed. So is the cross compiler, of the version of gcc here.
 """
 
 import glob
@@ -14,55 +14,45 @@ import hashlib
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 
 from debian import Apt, finish_root, unpack
-from debian_kernels import (Kernel, KernelError, cache_dir, find_debian, lock, note, publish,
-                            run)
+from debian_kernels import (Kernel, KernelError, cache_dir, find_debian, headers_root, lock, note,
+                            publish, raw_image, relocate_headers, run)
 
 NAME = "arm64"
 TRIPLE = "aarch64-linux-gnu"
+# version of the release's compiler
+GCC_VERSION = run("gcc", "-dumpversion").split(".")[0].strip() if shutil.which("gcc") else ""
 # packages for running the tests, and for building them
 ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2",
-                 "libdrm-dev", "libgcc-12-dev", "libgmp-dev", "libgsl-dev", "libinih-dev",
-                 "libinih1", "libjson-c-dev", "libmicrohttpd-dev", "libncurses-dev",
-                 "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3", "sed", "util-linux"]
-CROSS_PACKAGES = [f"gcc-12-{TRIPLE}", f"cpp-12-{TRIPLE}", f"binutils-{TRIPLE}",
-                  "libgcc-12-dev-arm64-cross"]
-GCC = f"usr/bin/{TRIPLE}-gcc-12"
+                 "libdrm-dev", f"libgcc-{GCC_VERSION}-dev", "libgmp-dev", "libgsl-dev",
+                 "libinih-dev", "libinih1", "libjson-c-dev", "libmicrohttpd-dev",
+                 "libncurses-dev", "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3",
+                 "sed", "util-linux"]
+CROSS_PACKAGES = [f"gcc-{GCC_VERSION}-{TRIPLE}", f"cpp-{GCC_VERSION}-{TRIPLE}",
+                  f"binutils-{TRIPLE}", f"libgcc-{GCC_VERSION}-dev-arm64-cross"]
+GCC = f"usr/bin/{TRIPLE}-gcc-{GCC_VERSION}"
 
 
 def base_dir():
+    # 2: the headers are relocated
     key = hashlib.sha256(" ".join(ROOT_PACKAGES + CROSS_PACKAGES
-                                  + [amd64_release()]).encode()).hexdigest()[:12]
+                                  + [amd64_release(), "2"]).encode()).hexdigest()[:12]
     return os.path.join(cache_dir(), f"arm64-{key}")
 
 
 def amd64_release():
-    """The release of both architectures, which share the installed headers."""
+    """The release of both architectures, which share the common part of the headers."""
     return find_debian("6.12").kver.removesuffix("-amd64")
-
-
-def raw_image(vmlinuz, image):
-    """The kernel as QEMU loads it; Debian's may be a compressed Image."""
-    with open(vmlinuz, "rb") as f:
-        start = f.read(64)
-    if start.startswith(b"\x1f\x8b"):
-        with open(image, "wb") as f:
-            subprocess.run(["gzip", "-dc", vmlinuz], stdout=f, check=True)
-    elif start[56:60] == b"ARM\x64":
-        shutil.copyfile(vmlinuz, image)
-    else:
-        raise KernelError(f"{vmlinuz}: not an arm64 image")
 
 
 def make(final):
     release = amd64_release()
     image, headers = f"linux-image-{release}-arm64-unsigned", f"linux-headers-{release}-arm64"
     os.makedirs(os.path.dirname(final), exist_ok=True)
-    note("fetching Debian 12 for arm64 (once, about a minute)")
+    note("fetching Debian for arm64 (once, about a minute)")
     with tempfile.TemporaryDirectory(dir=os.path.dirname(final), prefix=".arm64-") as work:
         apt = Apt(os.path.join(work, "apt"), NAME)
         apt("update")
@@ -70,16 +60,16 @@ def make(final):
         tree = os.path.join(work, "tree")
         root, modules = os.path.join(tree, "root"), os.path.join(tree, "kernel")
         unpack(glob.glob(f"{apt.archives}/*.deb"), root)
-        finish_root(root, {"usr/bin/sh": "dash", "usr/bin/python3": "python3.11"},
+        python = os.path.basename(glob.glob(f"{root}/usr/bin/python3.[0-9]*")[0])
+        finish_root(root, {"usr/bin/sh": "dash", "usr/bin/python3": python},
                     ("dev", "proc", "sys", "tmp", "run", "mnt", "var/tmp", "root", "host"))
 
         # their dependencies are of another architecture, or not needed
         unpack(apt.download(image), modules)
-        unpack(apt.download(headers), os.path.join(tree, "headers"))
+        shared = headers_root(f"{release}-amd64")
+        unpack(apt.download(headers, f"linux-headers-{release}-common"), f"{tree}/headers")
         # tools of the build run on this machine
-        kbuild = f"usr/lib/linux-kbuild-{release}"
-        os.makedirs(os.path.join(tree, "headers/usr/lib"), exist_ok=True)
-        os.symlink(f"/{kbuild}", os.path.join(tree, "headers", kbuild))
+        relocate_headers(f"{tree}/headers", headers, f"{shared}/usr/lib/linux-kbuild-{release}")
         raw_image(glob.glob(f"{modules}/boot/vmlinuz-*")[0], os.path.join(tree, "Image"))
         shutil.rmtree(f"{modules}/boot")
         run("depmod", "-b", modules, f"{release}-arm64")

@@ -18,12 +18,19 @@ import subprocess
 import sys
 import tempfile
 
+# Debian's name of this machine's architecture, and its name in the kernel
+DEBIAN_ARCH, ARCH = {"aarch64": ("arm64", "arm64")}.get(os.uname().machine, ("amd64", "x86_64"))
 # series name -> package name patterns; the number group orders the releases
 DEBIAN_SERIES = {
-    "6.12": r"6\.12\.(\d+)\+deb12-amd64",
-    "6.12-rt": r"6\.12\.(\d+)\+deb12-rt-amd64",
-    "6.1": r"6\.1\.0-(\d+)-amd64",
+    "6.12": rf"6\.12\.(\d+)\+deb\d+-{DEBIAN_ARCH}",
+    "6.12-rt": rf"6\.12\.(\d+)\+deb\d+-rt-{DEBIAN_ARCH}",
+    "6.1": rf"6\.1\.0-(\d+)-{DEBIAN_ARCH}",
 }
+# the release of Debian whose kernel it is: any release can take it from there
+HOME_SUITE = {"6.12": "trixie", "6.12-rt": "trixie", "6.1": "bookworm"}
+SETUP = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "scripts/setup")
+# depmod and others, which the PATH of users may lack
+os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
 
 class KernelError(Exception):
@@ -55,7 +62,11 @@ def cache_dir():
         if not os.access(path, os.W_OK):
             home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
             path = os.path.join(home, "perfctr")
-    os.makedirs(path, exist_ok=True)
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise KernelError(f"the cache needs a directory, and {path} cannot be made "
+                          f"({error.strerror}): set PERFCTR_CACHE to one") from None
     return os.path.realpath(path)
 
 
@@ -66,6 +77,16 @@ def lock(name):
     with open(path, "w", encoding="ascii") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         yield
+
+
+def merge_usr(tree):
+    """Move lib to usr/lib, behind a link: depmod of Debian 12 looks in one, that of 13 in the
+    other."""
+    os.makedirs(os.path.join(tree, "usr"), exist_ok=True)
+    if os.path.isdir(os.path.join(tree, "lib")):
+        os.rename(os.path.join(tree, "lib"), os.path.join(tree, "usr/lib"))
+    os.makedirs(os.path.join(tree, "usr/lib"), exist_ok=True)
+    os.symlink("usr/lib", os.path.join(tree, "lib"))
 
 
 def run(*argv, **kwargs):
@@ -111,8 +132,13 @@ def extract_vmlinux(bzimage, vmlinux):
         f.write(elf)
 
 
+def headers_root(kver):
+    """Where the packages of a kernel's headers are unpacked."""
+    return os.path.join(cache_dir(), "headers", kver)
+
+
 def headers_dir(kver):
-    return f"/usr/src/linux-headers-{kver}"
+    return f"{headers_root(kver)}/usr/src/linux-headers-{kver}"
 
 
 def debian_dir(kver):
@@ -120,7 +146,7 @@ def debian_dir(kver):
 
 
 def debian_cached(series):
-    """Cached releases of a series whose headers are installed, newest first."""
+    """Cached releases of a series with their headers, newest first."""
     found = []
     for path in glob.glob(os.path.join(cache_dir(), "kernels", "*", ".complete")):
         kver = os.path.basename(os.path.dirname(path))
@@ -142,20 +168,65 @@ def debian_offered(series):
     return [(kver, package) for _, _, kver, package in sorted(found, reverse=True)]
 
 
-def root_command():
-    if os.geteuid() == 0:
-        return []
-    if shutil.which("sudo"):
-        return ["sudo"]
-    raise KernelError("installing packages needs root: run scripts/setup as root or install sudo")
+def apt_download(packages, what, work):
+    """The files of packages, without those that they depend on."""
+    sizes = re.findall(r"^Size: (\d+)", run("apt-cache", "show", "--no-all-versions", *packages),
+                       re.MULTILINE)
+    note(f"fetching {what} into the cache ({sum(map(int, sizes)) / 1e6:.0f} MB)")
+    with tempfile.TemporaryDirectory(dir=work) as debs:
+        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3",
+            "download", *packages, cwd=debs)
+        for deb in glob.glob(f"{debs}/*.deb"):
+            run("dpkg", "-x", deb, f"{work}/tree")
+    return f"{work}/tree"
 
 
-def install_headers(kver):
+def relocate_headers(tree, name, kbuild):
+    """Headers name the directory of their common part, which is in the same tree here, and links
+    lead to the programs of linux-kbuild, which is in the directory kbuild."""
+    makefile = f"{tree}/usr/src/{name}/Makefile"
+    with open(makefile, encoding="ascii") as f:
+        text = f.read()
+    with open(makefile, "w", encoding="ascii") as f:
+        f.write(text.replace(" /usr/src/", " $(dir $(lastword $(MAKEFILE_LIST)))../"))
+    if not os.path.isdir(f"{tree}/usr/lib/{os.path.basename(kbuild)}"):
+        os.makedirs(f"{tree}/usr/lib", exist_ok=True)
+        os.symlink(kbuild, f"{tree}/usr/lib/{os.path.basename(kbuild)}")
+
+
+def fetch_headers(kver):
+    """Unpack a kernel's headers into the cache. Installed they would bring the image along, which
+    becomes the kernel that this machine boots."""
     if os.path.isdir(headers_dir(kver)):
         return
-    note(f"installing linux-headers-{kver}")
-    run(*root_command(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-q",
-        "--no-install-recommends", f"linux-headers-{kver}")
+    name = f"linux-headers-{kver}"
+    packages = [name, *re.findall(r"Depends: (linux-headers-\S+|linux-kbuild-\S+)",
+                                  run("apt-cache", "depends", name))]
+    os.makedirs(os.path.dirname(headers_root(kver)), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(headers_root(kver)),
+                                     prefix=".fetch-") as work:
+        tree = apt_download(packages, name, work)
+        kbuild = os.path.basename(glob.glob(f"{tree}/usr/lib/linux-kbuild-*")[0])
+        relocate_headers(tree, name, kbuild)
+        publish(tree, headers_root(kver))
+
+
+def raw_image(vmlinuz, image):
+    """An arm64 kernel as QEMU loads it; Debian's may be a compressed Image."""
+    with open(vmlinuz, "rb") as f:
+        start = f.read(64)
+    if start.startswith(b"\x1f\x8b"):
+        with open(image, "wb") as f:
+            subprocess.run(["gzip", "-dc", vmlinuz], stdout=f, check=True)
+    elif start[56:60] == b"ARM\x64":
+        shutil.copyfile(vmlinuz, image)
+    else:
+        raise KernelError(f"{vmlinuz}: not an arm64 image")
+
+
+def unpack_image(kver, vmlinuz, image):
+    """The kernel of a package as an emulator loads it."""
+    (raw_image if kver.endswith("-arm64") else extract_vmlinux)(vmlinuz, image)
 
 
 def fetch_debian(kver, package):
@@ -163,45 +234,41 @@ def fetch_debian(kver, package):
     final = debian_dir(kver)
     if is_cached(kver):
         return
-    note(f"unpacking {package} into the cache")
     os.makedirs(os.path.dirname(final), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(final), prefix=".fetch-") as work:
-        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=work)
-        deb = glob.glob(os.path.join(work, "*.deb"))[0]
-        tree = os.path.join(work, "tree")
-        run("dpkg", "-x", deb, tree)
-        extract_vmlinux(f"{tree}/boot/vmlinuz-{kver}", f"{tree}/vmlinux")
-        run("depmod", "-b", tree, kver)
+        tree = apt_download([package], package, work)
+        unpack_image(kver, f"{tree}/boot/vmlinuz-{kver}", f"{tree}/vmlinux")
         shutil.rmtree(f"{tree}/boot")
-        shutil.rmtree(f"{tree}/usr", ignore_errors=True)
+        shutil.rmtree(f"{tree}/usr/share", ignore_errors=True)
+        merge_usr(tree)
+        run("depmod", "-b", tree, kver)
         publish(tree, final)
 
 
-def fetch_series(series, update=False):
-    """Make sure that a kernel of the series is cached with its headers; returns its release."""
-    with lock("debian-" + series):
-        cached = debian_cached(series)
-        if cached and not update:
-            return cached[0]
-        errors = []
-        for attempt in range(2):
-            for kver, package in debian_offered(series)[:2]:
-                try:
-                    fetch_debian(kver, package)
-                    install_headers(kver)
-                    return kver
-                except KernelError as error:
-                    errors.append(str(error))
-            if attempt == 0:
-                # stale package lists have releases that the mirror lacks
-                with contextlib.suppress(KernelError):
-                    run(*root_command(), "apt-get", "-q", "update")
-        if cached:
-            note(f"no newer {series} kernel can be had from apt; using cached {cached[0]}")
-            return cached[0]
-        raise KernelError(f"apt offers no Debian {series} kernel that can be installed. Enable the "
-                          "bookworm-security archive (its main section) and run scripts/setup again"
-                          + "".join("\n" + error for error in errors[-1:]))
+def update_lists():
+    subprocess.run([SETUP, "--lists"], check=False)
+
+
+def fetch_own(series):
+    """The newest release that this machine's apt offers, cached with its headers; None if it offers
+    none."""
+    offered = debian_offered(series)
+    errors = []
+    for attempt in range(2):
+        for kver, package in offered[:2]:
+            try:
+                fetch_debian(kver, package)
+                fetch_headers(kver)
+                return kver
+            except KernelError as error:
+                errors.append(str(error))
+        if attempt == 0 and (errors or not run("apt-cache", "pkgnames", "linux-")):
+            # stale package lists have releases that the archive lacks
+            update_lists()
+            offered = debian_offered(series)
+    if errors:
+        raise KernelError(f"Debian's {series} kernel cannot be installed:\n{errors[-1]}")
+    return None
 
 
 def is_cached(kver):
@@ -214,10 +281,10 @@ def find_debian(name):
     if name in DEBIAN_SERIES:
         cached = debian_cached(name)
         if not cached:
-            raise KernelError(f"no Debian {name} kernel in {cache_dir()}: run scripts/setup")
+            raise KernelError(f"no Debian {name} kernel in {cache_dir()}: run scripts/setup {name}")
         kver = cached[0]
     elif not is_cached(name):
         raise KernelError(f"unknown kernel '{name}': run vm/run --help for the list, or use a "
                           f"Debian release that is in {cache_dir()}/kernels")
     tree = debian_dir(kver)
-    return Kernel(name, kver, "x86_64", headers_dir(kver), f"{tree}/vmlinux", tree, True)
+    return Kernel(name, kver, ARCH, headers_dir(kver), f"{tree}/vmlinux", tree, True)

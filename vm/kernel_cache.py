@@ -12,8 +12,9 @@ import tempfile
 
 import arm64
 import newest
-from debian_kernels import (DEBIAN_SERIES, Kernel, KernelError, cache_dir, fetch_series,
-                            find_debian, is_cached, lock, note, run)
+from debian_kernels import (DEBIAN_SERIES, HOME_SUITE, Kernel, KernelError, cache_dir,
+                            debian_cached, fetch_own, find_debian, is_cached, lock, merge_usr, note,
+                            run, update_lists)
 
 VM_DIR = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(VM_DIR)
@@ -186,12 +187,41 @@ def build_tier(tier, jobs=None):
         run_with_log(["nice", "-n", "10", *make, f"-j{jobs or os.cpu_count() or 1}", *targets],
                      env, f"building kernel '{tier}' (once, several minutes)",
                      os.path.join(final, "build.log"))
+        if not os.path.lexists(f"{final}/root/lib"):
+            merge_usr(f"{final}/root")
         run(*make, f"INSTALL_MOD_PATH={final}/root", "modules_install", env=env)
         open(os.path.join(final, ".complete"), "w", encoding="ascii").close()
 
 
+def fetch_series(series, update=False):
+    """Make a kernel of the series available: the one of this machine's apt, with its headers, or
+    else that of the series' own release of Debian, beside a compiler of that release."""
+    with lock("debian-" + series):
+        cached = debian_cached(series) or newest.cached(DEBIAN_SERIES[series])
+        if cached and not update:
+            return
+        if update:
+            update_lists()
+        try:
+            if not fetch_own(series):
+                newest.fetch_series(DEBIAN_SERIES[series], HOME_SUITE[series])
+        except KernelError as error:
+            if not cached:
+                raise
+            note(f"no newer {series} kernel can be had, so {cached[0]} stays: {error}")
+
+
+def find_series(series):
+    elsewhere = newest.cached(DEBIAN_SERIES[series])
+    if elsewhere and not debian_cached(series):
+        return dataclasses.replace(newest.find(elsewhere[0]), name=series)
+    return find_debian(series)
+
+
 def find(name):
     """The kernel that a name or version stands for."""
+    if name in DEBIAN_SERIES:
+        return find_series(name)
     if name == arm64.NAME:
         return arm64.find()
     if name in (newest.NAME, newest.ARM64) or newest.is_cached(name):

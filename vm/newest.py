@@ -18,10 +18,9 @@ import re
 import sys
 import tempfile
 
-from arm64 import raw_image
 from debian import Apt, finish_root, unpack
-from debian_kernels import (Kernel, KernelError, cache_dir, extract_vmlinux, lock, note, publish,
-                            run)
+from debian_kernels import (DEBIAN_ARCH, Kernel, KernelError, cache_dir, lock, note, publish, run,
+                            unpack_image)
 
 NAME = "newest"
 ARM64 = "arm64-newest"
@@ -29,7 +28,8 @@ RECORD = os.path.join(os.path.dirname(os.path.realpath(__file__)), "newest")
 # packages that kbuild runs, and those that it needs; the headers depend on the compiler
 ROOT_PACKAGES = ["bash", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "kmod",
                  "make", "mawk", "perl-base", "sed", "util-linux"]
-NUMBERS = r"(\d+)\.(\d+)\.(\d+)\+deb\d+-"
+NUMBERS = r"(\d+)\.(\d+)\.(\d+)(?:\+deb\d+|-(\d+))-"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 def wanted():
@@ -63,14 +63,15 @@ def archive():
 
 
 def sources(suites):
-    return [f"deb {archive()} {suite} main" for suite in suites]
+    key = f"[signed-by={KEYRING}] " if os.path.exists(KEYRING) else ""
+    return [f"deb {key}{archive()} {suite} main" for suite in suites]
 
 
 def offered(apt, arch="amd64"):
     """Releases with image and headers, newest first."""
     names = set(apt.cache("pkgnames", "linux-").split())
     found = [re.fullmatch(rf"linux-headers-({NUMBERS}{arch})", name) for name in names]
-    releases = [(tuple(map(int, m.groups()[1:])), m.group(1)) for m in found
+    releases = [(tuple(map(int, m.groups("0")[1:])), m.group(1)) for m in found
                 if m and f"linux-image-{m.group(1)}" in names]
     return [release for _, release in sorted(releases, reverse=True)]
 
@@ -118,12 +119,13 @@ def make(release, suites, files=()):
     note(f"fetching Debian's kernel {release} and a compiler for it (once, about a minute)")
     with tempfile.TemporaryDirectory(dir=directory(""), prefix=".newest-") as work:
         arch = architecture(release)
-        # headers for arm64 depend on a compiler that runs here
-        architectures = "amd64" if arch == "amd64" else f"amd64,{arch}"
+        # headers for another architecture depend on a compiler that runs here
+        architectures = DEBIAN_ARCH if arch == DEBIAN_ARCH else f"{DEBIAN_ARCH},{arch}"
         apt = Apt(os.path.join(work, "apt"), architectures, sources(suites))
         apt("update")
         known = offered(apt, arch)
-        if release not in known and not files:
+        has_headers = f"linux-headers-{release}" in apt.cache("pkgnames", "linux-headers-").split()
+        if not has_headers and not files:
             if (not known or "PERFCTR_NEWEST" in os.environ
                     or release not in (record()[0], release_of(ARM64, record()[0]))):
                 raise KernelError(f"Debian's suites {' '.join(suites)} have no kernel {release}. "
@@ -144,7 +146,7 @@ def make(release, suites, files=()):
         images = glob.glob(f"{tree}/boot/vmlinuz-*") + glob.glob(f"{tree}/lib/modules/*/vmlinuz")
         if not images:
             raise KernelError("no vmlinuz: name linux-binary-*.deb and linux-modules-*.deb, too")
-        (raw_image if arch == "arm64" else extract_vmlinux)(images[0], f"{tree}/vmlinux")
+        unpack_image(release, images[0], f"{tree}/vmlinux")
         os.unlink(images[0])
         run("depmod", "-b", tree, release)
         publish(tree, directory(release))
@@ -180,6 +182,30 @@ def fetch(name=NAME, *more):
         note(f"warning: Debian's archive has gone on: the tests of the newest kernel use {release},"
              f" not {release_of(name, wanted()[0])} of vm/newest. Write it there.")
     return release
+
+
+def cached(pattern):
+    """Releases in the cache whose whole name matches; the first group of the newest is the
+    greatest."""
+    names = [name for name in os.listdir(directory("")) if is_cached(name)] \
+        if os.path.isdir(directory("")) else []
+    found = [re.fullmatch(pattern, name) for name in names]
+    return [m.group() for m in sorted(filter(None, found), key=lambda m: -int(m.group(1)))]
+
+
+def fetch_series(pattern, suite):
+    """The newest release of a suite whose name matches, like the newest kernel."""
+    with lock(NAME):
+        with tempfile.TemporaryDirectory() as work:
+            apt = Apt(work, DEBIAN_ARCH, sources([suite]))
+            apt("update")
+            found = [re.fullmatch(f"linux-headers-({pattern})", name)
+                     for name in apt.cache("pkgnames", "linux-headers-").split()]
+        if not any(found):
+            raise KernelError(f"Debian's suite {suite} has no kernel {pattern}")
+        release = max(filter(None, found), key=lambda m: int(m.group(2))).group(1)
+        if not is_cached(release):
+            make(release, [suite])
 
 
 def is_cached(release):
