@@ -41,19 +41,50 @@ FUZZ_KERNEL ?= 6.12
 export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
-.PHONY: all setup generated modules booted-modules uml-modules newest-modules vm shell unit \
-	kunit igt mesa-test mesa-next fuzz debug-test bench check next \
-	install dkms deb package-test package-next panthor-check arm64 test-arm64 test demo \
-	demo-mali mesa mesa-shim demo-hud clean help $(PARTS)
+.PHONY: all setup generated modules vm shell mesa-next fuzz debug-test bench check next install \
+	dkms deb package-next arm64 test-arm64 demo demo-mali mesa mesa-shim demo-hud clean help \
+	$(PARTS) test unit kunit igt mesa-test panthor-check package-test
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
-# the demo should start soon: skip the packages that only tests need
-DEMO_ONLY := $(and $(filter demo,$(MAKECMDGOALS)),$(filter 6.12,$(KERNEL)),\
-	$(if $(filter-out demo,$(MAKECMDGOALS)),,y))
+# --- what is installed ---
+
+# Suites of the targets that run tests
+SUITES_test = $(SUITES)
+SUITES_unit := 'unit*'
+SUITES_kunit := 'kunit*'
+SUITES_igt = $(or $(SUITES),igt-map igt-6.12 igt-6.1 igt-uml)
+SUITES_mesa-test := 'mesa*'
+SUITES_panthor-check := 'panthor*' 'panfrost*'
+SUITES_package-test := 'package*'
+TESTS := test unit kunit igt mesa-test panthor-check package-test
+GOALS := $(or $(MAKECMDGOALS),all)
+# what they need, by scripts/suites: words of the targets need-WORD
+NEEDS := $(sort $(foreach t,$(filter $(TESTS),$(GOALS)),$(shell scripts/suite-needs $(SUITES_$t))))
+
+# What scripts/setup installs for a target or a need: sections of docs/dependencies.md and kernels
+# of Debian. For other targets it is all of both.
+IN_VM := demo unit build test
+SETUP_generated := demo
+SETUP_demo := demo $(if $(filter 6.12,$(KERNEL)),6.12,build)
+SETUP_need-unit := demo unit
+SETUP_check := demo build check 6.12 6.1
+SETUP_need-check := $(SETUP_check)
+SETUP_need-package := $(IN_VM) package
+SETUP_all := $(IN_VM) check package 6.12 6.12-rt 6.1
+$(foreach k,6.12 6.12-rt 6.1,$(eval SETUP_need-$k := $(IN_VM) $k))
+$(foreach n,parts kernels mesa mesa-shim arm64 uml newest uml-newest,\
+	$(eval SETUP_need-$n := $(IN_VM)))
+SETUP_FOR := demo $(foreach g,$(filter-out $(TESTS),$(GOALS)) $(NEEDS:%=need-%),\
+	$(or $(SETUP_$g),$(SETUP_all)))
+# the outermost make does it once
+SETUP := $(or $(PERFCTR_SETUP),scripts/setup $(sort $(SETUP_FOR)))
+export PERFCTR_SETUP := :
 
 setup: ## install Debian packages and fetch the kernels under test (every target does it by itself)
-	$(Q)scripts/setup $(if $(DEMO_ONLY),--demo)
+	$(Q)$(SETUP)
+
+# --- what is built ---
 
 # Tables generated from the counter database, for the library and for the kernel's catalogue.
 generated: | setup
@@ -64,21 +95,18 @@ $(PARTS): generated | setup
 		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; $(MAKE) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 
-modules: generated | setup ## kernel modules; KVER="6.12 6.1" (default), newest, uml, ...
+modules: $(KVER:%=modules-%) ## kernel modules; KVER="6.12 6.1" (default), newest, uml, ...
 	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: use KVER="6.12 6.1"' >&2; exit 2)
-	$(Q)for k in $(KVER); do \
-		vm/kernel_cache.py build $$k && scripts/build-modules $$k || exit; done
 
-# Modules of the kernel to boot, in addition to those that "all" builds.
-booted-modules: all
-	$(Q)$(if $(filter $(KERNEL),$(KVER)),:,$(MAKE) modules KVER=$(KERNEL))
+modules-%: generated | setup
+	$(Q)vm/kernel_cache.py build $* && scripts/build-modules $*
 
-vm: booted-modules ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, newest, uml, ...
+vm: all modules-$(KERNEL) ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, newest, uml
 	$(Q)$(if $(CMD),,echo 'make vm: CMD is empty: make vm CMD="perfctr list"' >&2; exit 2)
 	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
-SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),$(PARTS) uml-modules,booted-modules)
+SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),$(PARTS) modules-uml,all modules-$(KERNEL))
 MALI = uml -- kernel/mali/start $(filter-out mali,$(KERNEL))
 shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6.12, mali (Mali GPU)
 	$(Q)vm/run --kernel $(if $(filter mali,$(KERNEL)),$(MALI),$(KERNEL) --) \
@@ -87,48 +115,49 @@ shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6
 # Statuses of vm/run itself: kernel complaint, timeout, no guest. A shell that ends is no error.
 VM_FAILURES := 99 | 124 | 125
 
-demo: build-tools ## counters of a virtual GPU and of kernel PMUs, live, from the VM
-	$(call need,tools/demo,the demo)
-	$(Q)$(if $(DEMO_ONLY),scripts/build-modules $(KERNEL),$(MAKE) modules KVER=$(KERNEL))
+demo: build-tools modules-$(KERNEL) ## counters of a virtual GPU and of kernel PMUs, live, in the VM
 	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
 
-demo-mali: build-tools build-mesa mesa uml-modules ## counters and GL on a model of a Mali
+demo-mali: build-tools build-mesa mesa modules-uml ## counters and GL on a model of a Mali
 	$(Q)vm/run --kernel uml -- kernel/mali/start kernel/mali/demo
 
 demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures
 	$(Q)mesa/demo-hud
 
-# The suites are listed in scripts/suites.
-test: all uml-modules newest-modules arm64 mesa mesa-shim ## all tests, or SUITES="igt-6.12 check"
-	$(Q)scripts/run-suites $(SUITES)
+# --- tests: the suites are listed in scripts/suites ---
 
-newest-modules: generated | setup
-	$(Q)$(MAKE) modules KVER="newest uml-newest"
+need-check: generated
+need-unit: build-libperfctr build-tools
+need-parts need-package need-kernels: $(PARTS)
+need-mesa need-mesa-shim: need-%: $(PARTS) %
+need-arm64: $(PARTS) arm64
+need-all: all modules-uml modules-newest modules-uml-newest arm64 mesa mesa-shim
+# a kernel
+need-%: $(PARTS) modules-%
+	@:
+
+test: ## all tests, or SUITES="igt-6.12 check"
+unit: ## native unit tests with sanitizers; they need no kernel
+kunit: ## KUnit tests under User-mode Linux
+igt: ## IGT tests in the VM on 6.12 and 6.1; SUITES="igt-6.12"
+mesa-test: ## Mesa provider: piglit, HUD and GL client in the VM
+panthor-check: ## apply the series for panthor and panfrost to 6.12 and newest, build them
+package-test: ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
+$(TESTS): $(NEEDS:%=need-%) | setup
+	$(Q)scripts/run-suites $(SUITES_$@)
 
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
 	$(Q)scripts/next $(if $(filter file,$(origin KERNEL)),,$(KERNEL))
 
-uml-modules: generated | setup
-	$(Q)$(MAKE) modules KVER=uml
-
 check: generated | setup ## static checks of all committed sources; silent when clean
 	$(Q)scripts/check
-
-unit: $(filter build-libperfctr build-tools,$(PARTS)) ## native unit tests with sanitizers
-	$(Q)scripts/run-suites 'unit*'
-
-kunit: uml-modules ## KUnit tests under User-mode Linux
-	$(Q)scripts/run-suites 'kunit*'
-
-igt: all uml-modules ## IGT tests in the VM on 6.12 and 6.1; SUITES="igt-6.12"
-	$(Q)scripts/run-suites $(or $(SUITES),igt-map igt-6.12 igt-6.1 igt-uml)
 
 mesa: generated | setup ## Mesa's software driver with our counters; the first time it compiles Mesa
 	$(Q)mesa/build 25.0.7
 
 # the suites of Mesa 25.0.7, whose names have no version; see mesa/build for panfrost of 26
 WITHOUT_PANFROST = $(if $(shell grep '^2[0-5]' '$(MESA)/VERSION'),,/run -g/d;)
-mesa-next: all uml-modules ## another version of Mesa, built and tested: MESA=SOURCE-TREE
+mesa-next: all modules-uml ## another version of Mesa, built and tested: MESA=SOURCE-TREE
 	$(Q)$(if $(wildcard $(MESA)/VERSION),,echo 'make $@: use MESA=SOURCE-TREE' >&2; exit 2)
 	$(Q)mesa/build '$(MESA)'
 	$(Q)mkdir -p $(BUILD)/test && sed -n -e ':a; /\\$$/ { N; ba }' \
@@ -139,20 +168,17 @@ mesa-next: all uml-modules ## another version of Mesa, built and tested: MESA=SO
 mesa-shim: generated | setup
 	$(Q)mesa/build 22.3.6
 
-mesa-test: all uml-modules mesa mesa-shim ## Mesa provider: piglit, HUD and GL client in the VM
-	$(Q)scripts/run-suites 'mesa*'
-
+fuzz: modules-$(FUZZ_KERNEL)
 fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.12, FUZZ_SEED
 	$(call need,kernel/tests/Makefile,the kernel fuzzers)
 	$(call need,libperfctr/Makefile,the library fuzzers)
 	$(Q)case '$(FUZZ_S)' in ''|0*|*[!0-9]*) \
 		echo "make $@: FUZZ_S='$(FUZZ_S)': use whole seconds, 1 or more" >&2; exit 2 ;; esac
-	$(Q)$(MAKE) modules KVER=$(FUZZ_KERNEL)
 	$(Q)$(MAKE) -C libperfctr fuzz
 	$(Q)$(MAKE) -C kernel/tests fuzz
 
+debug-test: modules-uml-debug modules-debug modules-kcsan
 debug-test: all mesa ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak; SUITES=
-	$(Q)$(MAKE) modules KVER="uml-debug debug kcsan"
 	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
 
 bench: all ## ratios measured in one run
@@ -172,7 +198,7 @@ dkms: ## sources of the modules for DKMS, and how to install them
 		"dkms install $(subst perfctr-,perfctr/,$(notdir $(DKMS_TREE)))"
 
 deb: ## Debian packages in build/deb, judged by lintian; on any Debian
-	$(Q)scripts/setup --deb
+	$(Q)scripts/setup package
 	$(Q)packaging/build-deb
 
 # arm64 is cross-built with the packages that vm/arm64.py fetches
@@ -189,14 +215,8 @@ test-arm64: arm64 ## all tests that run on arm64: Debian's 6.12 and newest kerne
 		-e 's,test/igt-arm64,&-newest,; p' scripts/suites-arm64 >$(BUILD)/test/suites-arm64
 	$(Q)scripts/run-suites -f $(BUILD)/test/suites-arm64 $(SUITES)
 
-panthor-check: | setup ## apply the series for panthor and panfrost to 6.12 and newest, build them
-	$(Q)scripts/run-suites 'panthor*' 'panfrost*'
-
 package-next: | setup ## packages in a fresh Debian 13, counting on its newest kernel
 	$(Q)packaging/test-deb trixie
-
-package-test: all ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
-	$(Q)scripts/run-suites 'package*'
 
 clean: ## remove build/; the kernels in the cache stay
 	$(Q)rm -rf $(BUILD)
