@@ -71,12 +71,20 @@ SETUP_need-unit := demo unit
 SETUP_check := demo build check 6.12 6.1
 SETUP_need-check := $(SETUP_check)
 SETUP_need-package := $(IN_VM) package
-SETUP_all := $(IN_VM) check package 6.12 6.12-rt 6.1
+SETUP_all := $(IN_VM) 6.12 6.1
+EVERYTHING := $(IN_VM) check package 6.12 6.12-rt 6.1
+SETUP_need-all := $(EVERYTHING)
 $(foreach k,6.12 6.12-rt 6.1,$(eval SETUP_need-$k := $(IN_VM) $k))
 $(foreach n,parts kernels mesa mesa-shim arm64 uml newest uml-newest,\
 	$(eval SETUP_need-$n := $(IN_VM)))
 SETUP_FOR := demo $(foreach g,$(filter-out $(TESTS),$(GOALS)) $(NEEDS:%=need-%),\
-	$(or $(SETUP_$g),$(SETUP_all)))
+	$(or $(SETUP_$g),$(EVERYTHING)))
+ifneq ($(shell uname -m),x86_64)
+ifneq ($(filter demo demo-% vm shell,$(GOALS)),)
+$(error The virtual machine needs an amd64 host. Here work: make, make unit, make deb, and \
+	build/bin/perfctr stat -- sleep 1 for the counters of this machine)
+endif
+endif
 # the outermost make does it once
 SETUP := $(or $(PERFCTR_SETUP),scripts/setup $(sort $(SETUP_FOR)))
 export PERFCTR_SETUP := :
@@ -126,6 +134,8 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 
 # --- tests: the suites are listed in scripts/suites ---
 
+# phony, so that the pattern for kernels does not match them
+.PHONY: $(addprefix need-,check unit parts package kernels mesa mesa-shim arm64 all)
 need-check: generated
 need-unit: build-libperfctr build-tools
 need-parts need-package need-kernels: $(PARTS)
