@@ -574,7 +574,7 @@ def pictures_are_well_formed():
 
 @test
 def pictures_have_their_colours():
-    """report --svg and the pictures of the documents, by librsvg: a white page, lines and warnings in
+    """report --svg and the pictures of the documents, by librsvg: a white page, lines, warnings in
     their colours, not black"""
     if not picture.available():
         return "no rsvg-convert"

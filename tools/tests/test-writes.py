@@ -196,7 +196,7 @@ def printed(name):
 
 @test
 def standard_output_is_checked():
-    """every command: standard output that is full, closed or over a quota is an error with status 1"""
+    """every command: standard output that is full, closed or over a quota is an error, status 1"""
     for name in PRINTED:
         with open("/dev/full", "wb") as full:
             done = run(*printed(name), stdout=full)
@@ -251,7 +251,7 @@ def closed_pipes_end_commands():
 
 @test
 def limits_of_a_file_are_errors():
-    """RLIMIT_FSIZE: EFBIG by its name instead of SIGXFSZ, which the command that is counted keeps"""
+    """RLIMIT_FSIZE: EFBIG by its name instead of SIGXFSZ, which the counted command keeps"""
     path = os.path.join(World.folder, "result")
 
     def limit():
@@ -267,7 +267,7 @@ def limits_of_a_file_are_errors():
 
 @test
 def textfile_needs_its_folder():
-    """exporter --textfile: no folder ends it; a folder that vanishes is reported, and so is the end"""
+    """exporter --textfile: no folder ends it; one that vanishes is reported, and so is the end"""
     missing = os.path.join(World.folder, "no", "x.prom")
     done = run("exporter", *COUNT, "--textfile", missing)
     check(done.returncode == 1 and says(done, missing, errno.ENOENT), done.stderr)
@@ -313,7 +313,8 @@ def texts_are_clean():
                "csv": run("stat", "-x", ";", *events, "--", "true").stdout,
                "json": run("stat", "-j", *events, "--", "true", bad).stdout,
                "metrics": run("exporter", "--once", "-p", "100ms", *events).stdout,
-               "no command": run(b"x" + bad + b"\n").stderr, "option": run("stat", b"--" + bad).stderr,
+               "no command": run(b"x" + bad + b"\n").stderr,
+               "option": run("stat", b"--" + bad).stderr,
                "event": run("stat", "-e", b"a/" + bad + b"/", "true").stderr,
                "file": run("report", b"no-" + bad).stderr,
                "device": run("stat", "-d", bad, "true").stderr,

@@ -36,7 +36,8 @@ static struct {
 	  { .text = "%(rd|rs|fd|p|tid|ctaid|ntid)[0-9.xyz]*" } },
 	{ "RISC-V",
 	  { .text = ".*riscv.*" },
-	  { .text = "auipc|jalr|jal|addiw|sext\\.[bhw]|zext\\.[bhw]|fence(\\.[a-z]+)?|b(lt|ge|gt|le)z|"
+	  { .text = "auipc|jalr|jal|addiw|sext\\.[bhw]|zext\\.[bhw]|fence(\\.[a-z]+)?|b(lt|ge|"
+		    "gt|le)z|"
 		    "b(lt|ge|gt|le)u|c\\.[a-z0-9.]+|vsetv?l?i?|li|csrr[wsc]?i?" },
 	  { .text = "[ast][0-9]+|f[ast][0-9]+|[gt]p|ra|zero" } },
 	{ "LoongArch",
@@ -45,7 +46,8 @@ static struct {
 	  { .text = "\\$(r[0-9]+|f[ast]?[0-9]+|[vx]r[0-9]+|fcc[0-7]|[ast][0-9]|ra|tp|zero)" } },
 	{ "MIPS",
 	  { .text = ".*mips.*" },
-	  { .text = "addiu|daddiu|lui|b(eq|ne|gt|lt|ge|le)zl?(al)?c?|jalr|jal|jr|bc1[tf]l?|teq|bovc" },
+	  { .text = "addiu|daddiu|lui|b(eq|ne|gt|lt|ge|le)zl?(al)?c?|jalr|jal|jr|bc1[tf]l?|teq|"
+		    "bovc" },
 	  { .text = "\\$(at|[atvks][0-9]|ra|gp|fp|sp|zero|f[0-9]+)|k[01]|at" } },
 	{ "PowerPC",
 	  { .text = ".*(powerpc|ppc|rs6000|xcoff).*" },
@@ -59,11 +61,13 @@ static struct {
 	  { .text = "%[rfav][0-9]+" } },
 	{ "SPARC",
 	  { .text = ".*sparc.*" },
-	  { .text = "retl|restore|save|sethi|b[a-z]+(,a)?(,p[tn])?|[fc]b[a-z]+|stx?|ldx?|brn?[lgz]+e?z" },
+	  { .text = "retl|restore|save|sethi|b[a-z]+(,a)?(,p[tn])?|[fc]b[a-z]+|stx?|ldx?|"
+		    "brn?[lgz]+e?z" },
 	  { .text = "%([goli][0-7]|fp|[ix]cc|f[0-9]+)" } },
 	{ "32-bit Arm",
 	  { .text = "elf32-(little|big)arm|.*-arm|arm.*|.*thumb.*" },
-	  { .text = "b(l|x|lx)?(eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?(\\.[nw])?|push|pop|"
+	  { .text = "b(l|x|lx)?(eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?(\\.[nw])?|"
+		    "push|pop|"
 		    "(ld|st)m(ia|db|fd)?|vpush|vpop|cbn?z|(add|sub|cmp|mov)s?(\\.w)?" },
 	  { .text = "r[0-9]+|sl|ip|fp|lr|pc|\\{r.*" } },
 	{ "eBPF",
@@ -94,39 +98,47 @@ static struct pattern
 	arm64_format = { .text = ".*(aarch64|arm64).*" };
 static struct pattern no_format = { .text = "binary|srec|symbolsrec|ihex|tekhex|verilog" };
 static struct pattern x86_token = {
-	.text = "%?([re]?(ax|bx|cx|dx|si|di|bp|sp|ip)|[abcd][lh]|(si|di|bp|sp)l|r([89]|1[0-5])[dwb]?|"
+	.text = "%?([re]?(ax|bx|cx|dx|si|di|bp|sp|ip)|[abcd][lh]|(si|di|bp|sp)l|r([89]|"
+		"1[0-5])[dwb]?|"
 		"[xyz]?mm[0-9]+|[cdefgs]s|st|k[0-7]|[cd]r[0-9]+|bnd[0-3]|riz|eiz)|"
 		"%st|([dqxyzt]?mm)?(byte|o?word|dword|qword|tbyte|ptr)"
 };
 static struct pattern arm64_token = {
-	.text = "([xw]([12]?[0-9]|30)|w?sp|[xw]zr|[bhsdqvz]([12]?[0-9]|3[01])(\\..*)?|pn?([0-9]|1[0-5])"
+	.text = "([xw]([12]?[0-9]|30)|w?sp|[xw]zr|[bhsdqvz]([12]?[0-9]|3[01])(\\..*)?|pn?([0-9]|"
+		"1[0-5])"
 		"(\\..*|/[mz])?|za[0-9]*.*|lr|nzcv|fpcr|fpsr|daif|[a-z0-9_]+_el[0-3])"
 };
 /* what begins as a branch: others of that beginning are of another machine */
 static struct pattern x86_branch = {
-	.text = "j(mp[lqw]?|n?[abglceopsz]|n?[abgl]e|p[eo]|[er]?cxz)(,p[tn])?|bs[fr].?|bt[crs]?.?|bswap.?|"
+	.text = "j(mp[lqw]?|n?[abglceopsz]|n?[abgl]e|p[eo]|[er]?cxz)(,p[tn])?|bs[fr].?|"
+		"bt[crs]?.?|bswap.?|"
 		"bound.?|bextr.?|bls.*|bzhi.?|bnd.*|bl[ct].*|loop.*"
 };
 static struct pattern arm64_branch = {
-	.text = "b|bl|br|blr|b\\.[a-z]+|bc\\.[a-z]+|bl?ra[ab]z?|brk|bti|bf.*|bic.*|bi[ft]|bsl.*|bcax|bdep|"
+	.text = "b|bl|br|blr|b\\.[a-z]+|bc\\.[a-z]+|bl?ra[ab]z?|brk|bti|bf.*|bic.*|bi[ft]|bsl.*|"
+		"bcax|bdep|"
 		"bext|bgrp|bmop[as]|br[kn][a-z]*|b1.*"
 };
 /* words of branches, calls and ends that have no such beginning there */
 static struct pattern elsewhere = {
-	.text = "ret[a-z].*|rts|jal.*|jr.*|jirl|call\\..*|tail|auipc|addiu|daddiu|lui|sethi|retl|restore|"
+	.text = "ret[a-z].*|rts|jal.*|jr.*|jirl|call\\..*|tail|auipc|addiu|daddiu|lui|sethi|"
+		"retl|restore|"
 		"(s|v)_[a-z0-9_]+|[a-z.0-9]+\\([0-9]+\\).*|goto|exit|if|bra|brct.*|pop\\..*"
 };
 static struct pattern x86_returns = { .text = "ret[lqwf]?|retn?" };
 static struct pattern arm64_returns = { .text = "reta[ab](sppcr?)?|ret" };
 /* registers that neither of them has */
 static struct pattern foreign_token = {
-	.text = "\\$[a-z][a-z0-9]*|%([goli][0-7]|[rfav][0-7]|f[0-9]+|v[0-9]+|fp|[ix]cc|rd[0-9]+|rs[0-9]+)|"
+	.text = "\\$[a-z][a-z0-9]*|%([goli][0-7]|[rfav][0-7]|f[0-9]+|v[0-9]+|fp|[ix]cc|rd[0-9]+|"
+		"rs[0-9]+)|"
 		"[at][0-9]|r[0-7]|ra|zero|[gt]p|f[ast][0-9]+|cr[0-7]"
 };
 /* capital letters of a GPU that is not NVIDIA's, and branches that have no target in a listing */
 static struct pattern gpu_elsewhere = {
-	.text = "(BRANCH|JUMP|BLEND|CLPER|DISCARD|LD_VAR|LEA_TEX|TEXC|NEXPORT)[A-Z_0-9]*(\\..*)?|B\\..*|"
-		"(BRX|BRXU|JMX|JMXU|JMP|CALL|CAL|JCAL|PCAL|RET|PRET|SYNC|BSYNC|BRK|PBK|CONT|PCNT|SSY|KILL|"
+	.text = "(BRANCH|JUMP|BLEND|CLPER|DISCARD|LD_VAR|LEA_TEX|TEXC|"
+		"NEXPORT)[A-Z_0-9]*(\\..*)?|B\\..*|"
+		"(BRX|BRXU|JMX|JMXU|JMP|CALL|CAL|JCAL|PCAL|RET|PRET|SYNC|BSYNC|BRK|PBK|CONT|"
+		"PCNT|SSY|KILL|"
 		"RTT|LONGJMP|PLONGJMP|BPT|J|JR|JAL|JALR|BL|BLR|BR)(\\..*)?"
 };
 

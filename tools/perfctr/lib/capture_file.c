@@ -37,8 +37,9 @@ static int take_text(struct capture_file *file, const struct perfctr_capture_rec
 }
 
 /*
- * Numbers that no recording has are damage, and are neither shown nor added up. Limits are generous:
- * a sample or a merged period each microsecond, an hour of lost counts, a century since the boot.
+ * Numbers that no recording has are damage, and are neither shown nor added up. Limits are
+ * generous: a sample or a merged period each microsecond, an hour of lost counts, a century since
+ * the boot.
  */
 enum { LEAST_PERIOD_NS = 1000, MOST_YEARS = 100, MOST_LOST_S = 3600 };
 

@@ -19,8 +19,8 @@ void json_add_bool(struct json_object *object, const char *name, bool value);
 struct json_object *json_append(struct json_object *array);
 
 /*
- * NULL becomes null. Bytes that are no UTF-8 become U+FFFD, so that the result is valid, and control
- * characters but line feed and tab '?'.
+ * NULL becomes null. Bytes that are no UTF-8 become U+FFFD, so that the result is valid, and
+ * control characters but line feed and tab '?'.
  */
 void json_add_text(struct json_object *object, const char *name, const char *value);
 

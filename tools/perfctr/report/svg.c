@@ -32,8 +32,8 @@ enum {
 };
 
 /*
- * What a class means, as attributes, which every renderer has: without them a picture is black where
- * style sheets have no variables. The style sheet only has the colours of dark pages.
+ * What a class means, as attributes, which every renderer has: without them a picture is black
+ * where style sheets have no variables. The style sheet only has the colours of dark pages.
  */
 static const struct {
 	const char *class, *attributes;
