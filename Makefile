@@ -29,7 +29,7 @@ MAKEFLAGS += --no-print-directory $(if $(filter 1,$(V)),,-s)
 Q := $(if $(filter 1,$(V)),,@)
 
 # Parts of user space in build order.
-PARTS_ALL := libperfctr tools bench igt-tests mesa
+PARTS_ALL := libperfctr tools lab/vsoc lab/bench igt-tests mesa
 PARTS := $(patsubst %/Makefile,build-%,$(wildcard $(PARTS_ALL:%=%/Makefile)))
 
 # $(call need,FILE,WHAT): fail if FILE does not exist
@@ -102,32 +102,33 @@ $(PARTS): generated | setup
 	$(Q)$(MAKE) -q -C $(@:build-%=%) all >/dev/null 2>&1 || \
 		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; $(MAKE) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
+build-lab/vsoc: build-tools
 
 modules: $(KVER:%=modules-%) ## kernel modules; KVER="6.12 6.1" (default), newest, uml, ...
 	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: use KVER="6.12 6.1"' >&2; exit 2)
 
 modules-%: generated | setup
-	$(Q)vm/kernel_cache.py build $* && scripts/build-modules $*
+	$(Q)lab/vm/kernel_cache.py build $* && scripts/build-modules $*
 
 vm: all modules-$(KERNEL) ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, newest, uml
 	$(Q)$(if $(CMD),,echo 'make vm: CMD is empty: make vm CMD="perfctr list"' >&2; exit 2)
-	$(Q)vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
+	$(Q)lab/vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
 SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),$(PARTS) modules-uml,all modules-$(KERNEL))
-MALI = uml -- kernel/mali/start $(filter-out mali,$(KERNEL))
+MALI = uml -- lab/mali/start $(filter-out mali,$(KERNEL))
 shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6.12, mali (Mali GPU)
-	$(Q)vm/run --kernel $(if $(filter mali,$(KERNEL)),$(MALI),$(KERNEL) --) \
+	$(Q)lab/vm/run --kernel $(if $(filter mali,$(KERNEL)),$(MALI),$(KERNEL) --) \
 		bash -i; status=$$?; \
 		case $$status in $(VM_FAILURES)) exit $$status ;; esac
-# Statuses of vm/run itself: kernel complaint, timeout, no guest. A shell that ends is no error.
+# Statuses of lab/vm/run itself: kernel complaint, timeout, no guest. A shell that ends is no error.
 VM_FAILURES := 99 | 124 | 125
 
-demo: build-tools modules-$(KERNEL) ## counters of a virtual GPU and of kernel PMUs, live, in the VM
-	$(Q)vm/run --kernel $(KERNEL) -- tools/demo
+demo: build-lab/vsoc modules-$(KERNEL) ## counters of a virtual GPU and of kernel PMUs, live
+	$(Q)lab/vm/run --kernel $(KERNEL) -- lab/vsoc/demo
 
-demo-mali: build-tools build-mesa mesa modules-uml ## counters and GL on a model of a Mali
-	$(Q)vm/run --kernel uml -- kernel/mali/start kernel/mali/demo
+demo-mali: build-lab/vsoc build-mesa mesa modules-uml ## counters and GL on a model of a Mali
+	$(Q)lab/vm/run --kernel uml -- lab/mali/start lab/mali/demo
 
 demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures
 	$(Q)mesa/demo-hud
@@ -137,7 +138,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 # phony, so that the pattern for kernels does not match them
 .PHONY: $(addprefix need-,check unit parts package kernels mesa mesa-shim arm64 all)
 need-check: generated
-need-unit: build-libperfctr build-tools
+need-unit: build-libperfctr build-tools build-lab/vsoc
 need-parts need-package need-kernels: $(PARTS)
 need-mesa need-mesa-shim: need-%: $(PARTS) %
 need-arm64: $(PARTS) arm64
@@ -192,8 +193,8 @@ debug-test: all mesa ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmem
 	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
 
 bench: all ## ratios measured in one run
-	$(call need,bench/Makefile,the benchmarks)
-	$(Q)$(MAKE) -C bench run
+	$(call need,lab/bench/Makefile,the benchmarks)
+	$(Q)$(MAKE) -C lab/bench run
 
 install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
 	$(call need,libperfctr/Makefile,the library)
@@ -203,7 +204,7 @@ install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
 # the sources as installed below /usr/src
 DKMS_TREE := $(BUILD)/dkms/perfctr-$(shell sed -n 's/^PERFCTR_VERSION := //p' version.mk)
 dkms: ## sources of the modules for DKMS, and how to install them
-	$(Q)$(MAKE) -C libperfctr generated && packaging/dkms-tree $(DKMS_TREE)
+	$(Q)packaging/dkms-tree $(DKMS_TREE)
 	@echo "$(DKMS_TREE): copy it to /usr/src, then run:" \
 		"dkms install $(subst perfctr-,perfctr/,$(notdir $(DKMS_TREE)))"
 
@@ -211,15 +212,15 @@ deb: ## Debian packages in build/deb, judged by lintian; on any Debian
 	$(Q)scripts/setup package
 	$(Q)packaging/build-deb
 
-# arm64 is cross-built with the packages that vm/arm64.py fetches
+# arm64 is cross-built with the packages that lab/vm/arm64.py fetches
 arm64: generated | setup ## cross-build everything for arm64 into build/arm64
-	$(Q)vm/arm64.py fetch >/dev/null
+	$(Q)lab/vm/arm64.py fetch >/dev/null
 	$(Q)$(PRINT_BUILD) "  BUILD   arm64: library, commands, tests, modules"
 	$(Q)scripts/build-arm64
 
 # each suite, then the same on the newest kernel
 test-arm64: arm64 ## all tests that run on arm64: Debian's 6.12 and newest kernel, emulated
-	$(Q)vm/kernel_cache.py build arm64-newest && scripts/build-arm64 arm64-newest
+	$(Q)lab/vm/kernel_cache.py build arm64-newest && scripts/build-arm64 arm64-newest
 	$(Q)mkdir -p $(BUILD)/test && sed -n -e ':a; /\\$$/ { N; ba }' -e '/^#/d; p' \
 		-e 's/^[a-z0-9-]*/&-new/; s/--kernel arm64/&-newest/' \
 		-e 's,test/igt-arm64,&-newest,; p' scripts/suites-arm64 >$(BUILD)/test/suites-arm64

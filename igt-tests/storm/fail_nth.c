@@ -2,7 +2,7 @@
 /**
  * TEST: Out of memory at every allocation: -ENOMEM or success, and no leak
  * Description: Each allocation (and user copy) of each call fails once. Needs fault injection
- *   (vm/run --kernel uml-debug or debug); not named perfctr_*, so that other suites skip it.
+ *   (lab/vm/run --kernel uml-debug or debug); not named perfctr_*, so that other suites skip it.
  *
  * SUBTEST: %s
  * Description: %arg[1]

@@ -2,9 +2,10 @@
 /*
  * Registers of the Tegra410 uncore PMUs.
  *
- * The only header shared by the drivers and the register models (kernel/vsoc/fabric/). Each PMU has
- * one regmap with 32-bit values for all its registers: window << TEGRA410_WINDOW_SHIFT | offset. A
- * window is one memory resource of the device. 64-bit registers are pairs, low word first.
+ * The only header shared by the drivers and the register models (lab/vsoc/driver/fabric/). Each PMU
+ * has one regmap with 32-bit values for all its registers: window << TEGRA410_WINDOW_SHIFT |
+ * offset. A window is one memory resource of the device. 64-bit registers are pairs, low word
+ * first.
  */
 #ifndef _TEGRA410_REGS_H_
 #define _TEGRA410_REGS_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * PID 1 of the guests that vm/run boots. It connects to the host over one character device,
+ * PID 1 of the guests that lab/vm/run boots. It connects to the host over one character device,
  * executes the host's directives (mounts, modules, environment), runs one command and relays its
  * terminal or pipes, the kernel log and the exit status.
  *
  * Both directions carry frames: one byte type, 32-bit little-endian length, payload. The types are
- * listed at enum frame_type; the peer is vm/run.
+ * listed at enum frame_type; the peer is lab/vm/run.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Debian for arm64 in the cache: kernel, headers, root file system and cross compiler.
 
-usage: vm/arm64.py fetch        make them available
-       vm/arm64.py env          shell assignments for a cross build: CC, PKG_CONFIG_*, ...
+usage: lab/vm/arm64.py fetch        make them available
+       lab/vm/arm64.py env          shell assignments for a cross build: CC, PKG_CONFIG_*, ...
 
 A private apt downloads the arm64 packages from this machine's archives, so they are of the same
 release. They are unpacked, not installed. So is the cross compiler, of the version of gcc here.
@@ -93,7 +93,7 @@ def fetch():
 def base():
     final = base_dir()
     if not os.path.exists(os.path.join(final, ".complete")):
-        raise KernelError("Debian for arm64 is not in the cache: run vm/arm64.py fetch")
+        raise KernelError("Debian for arm64 is not in the cache: run lab/vm/arm64.py fetch")
     return final
 
 

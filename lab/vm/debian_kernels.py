@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The cache directory, and Debian's amd64 kernels in it.
 
-Checkouts share the cache. Its entries are keyed by their inputs and never stale. See vm/README.md.
-"""
+Checkouts share the cache. Its entries are keyed by their inputs and never stale. See
+lab/vm/README.md. """
 
 import contextlib
 import dataclasses
@@ -284,7 +284,7 @@ def find_debian(name):
             raise KernelError(f"no Debian {name} kernel in {cache_dir()}: run scripts/setup {name}")
         kver = cached[0]
     elif not is_cached(name):
-        raise KernelError(f"unknown kernel '{name}': run vm/run --help for the list, or use a "
+        raise KernelError(f"unknown kernel '{name}': run lab/vm/run --help for the list, or use a "
                           f"Debian release that is in {cache_dir()}/kernels")
     tree = debian_dir(kver)
     return Kernel(name, kver, ARCH, headers_dir(kver), f"{tree}/vmlinux", tree, True)

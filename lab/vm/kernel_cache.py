@@ -17,7 +17,7 @@ from debian_kernels import (DEBIAN_SERIES, HOME_SUITE, Kernel, KernelError, cach
                             run, update_lists)
 
 VM_DIR = os.path.dirname(os.path.realpath(__file__))
-TOP = os.path.dirname(VM_DIR)
+TOP = os.path.dirname(os.path.dirname(VM_DIR))
 SOURCE_PACKAGE = "linux-source-6.12"
 
 # tier -> (kernel architecture, configuration fragments); TIER-newest is one of the newest kernel
@@ -128,7 +128,7 @@ def find_tier(tier):
     build = os.path.join(tier_dir(tier), "build")
     if not os.path.exists(os.path.join(tier_dir(tier), ".complete")):
         raise KernelError(
-            f"kernel '{tier}' is not built yet: run 'vm/kernel_cache.py build {tier}'")
+            f"kernel '{tier}' is not built yet: run 'lab/vm/kernel_cache.py build {tier}'")
     source_tree(is_newest(tier))  # modules are built against both
     with open(f"{build}/include/config/kernel.release", encoding="ascii") as f:
         kver = f.read().strip()
@@ -229,7 +229,7 @@ def find(name):
     return find_tier(name) if base(name) in TIERS else find_debian(name)
 
 
-USAGE = """usage: vm/kernel_cache.py COMMAND [ARGUMENT...]
+USAGE = """usage: lab/vm/kernel_cache.py COMMAND [ARGUMENT...]
   fetch [--update] SERIES...  make Debian kernels (6.12, 6.1) and their headers available
   build NAME...               make any kernel available: Debian's (6.12, 6.12-rt, 6.1, newest), or
                               our own builds (fast, debug, kcsan, uml, uml-debug; uml-newest ...)

@@ -2,7 +2,6 @@
 """Modules that a guest loads, the kernel's and ours, in order."""
 
 import glob
-import itertools
 import lzma
 import os
 import re
@@ -65,7 +64,7 @@ def read_depends(path):
 
 
 def read_modules_list():
-    """vm/modules.list: [(name, parameters)], and the names that must not be loaded."""
+    """lab/vm/modules.list: [(name, parameters)], and the names that must not be loaded."""
     wanted, unwanted = [], set()
     with open(os.path.join(VM_DIR, "modules.list"), encoding="ascii") as f:
         for line in f:
@@ -88,14 +87,17 @@ def changed_source(directory):
             raise KernelError(
                 f"the last build of the modules in {directory} failed, or is not over") from None
         return None
-    tests = os.path.join(TOP, "kernel/tests")
-    sources = itertools.chain.from_iterable(
-        glob.iglob(os.path.join(glob.escape(TOP), pattern), recursive=True) for pattern in
-        ("kernel/**/*.[chS]", "kernel/**/Kbuild", "include/uapi/**/*.h"))
-    return next((path for path in sources if os.stat(path).st_ctime_ns > built_ns and
-                 # some of the tests are programs
-                 (not path.startswith(tests) or
-                  os.path.exists(os.path.join(os.path.dirname(path), "Kbuild")))), None)
+    # the build directory has links to the sources; folders of tests without a Kbuild have programs
+    tests = os.path.join(directory, "tests")
+    for folder, _, names in os.walk(directory):
+        if folder.startswith(tests) and "Kbuild" not in names:
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.islink(path) and re.search(r"\.[chS]$|^Kbuild$", name) and \
+                    os.stat(path).st_ctime_ns > built_ns:
+                return os.path.realpath(path)
+    return None
 
 
 def plan(kernel, directory, parameters):

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 """The newest kernel that Debian ships, in the cache: image, headers and a root to build in.
 
-usage: vm/newest.py fetch [RELEASE | FILE.deb...]  make the recorded release, or another, available;
+usage: lab/vm/newest.py fetch [RELEASE | FILE.deb...]  make the recorded release, or another, ready;
                               print it; arm64-newest: the recorded release for arm64
-       vm/newest.py offered   print the releases in the recorded suites, newest first
+       lab/vm/newest.py offered   print the releases in the recorded suites, newest first
 
-vm/newest has the release and its suites; PERFCTR_NEWEST, with the same words or a release and its
-source tree, replaces them. If the archive has gone on, its newest release takes the place of that
-of vm/newest, with a warning. Debian 12's compiler and C library are too old for the headers, so the
-packages are unpacked beside a compiler of the same suite. Nothing is installed.
+lab/vm/newest has the release and its suites; PERFCTR_NEWEST, with the same words or a release and
+its source tree, replaces them. If the archive has gone on, its newest release takes the place of
+that of lab/vm/newest, with a warning. Debian 12's compiler and C library are too old for the
+headers, so the packages are unpacked beside a compiler of the same suite. Nothing is installed.
 """
 
 import glob
@@ -180,7 +180,7 @@ def fetch(name=NAME, *more):
     release = replaced(release)
     if release != release_of(name, wanted()[0]):
         note(f"warning: Debian's archive has gone on: the tests of the newest kernel use {release},"
-             f" not {release_of(name, wanted()[0])} of vm/newest. Write it there.")
+             f" not {release_of(name, wanted()[0])} of lab/vm/newest. Write it there.")
     return release
 
 
@@ -216,7 +216,8 @@ def find(name=NAME):
     release = replaced(release_of(name, record()[0]))
     top = directory(release)
     if not is_cached(release):
-        raise KernelError(f"Debian's kernel {release} is not in the cache: run vm/newest.py fetch "
+        raise KernelError(f"Debian's kernel {release} is not in the cache: run "
+                          f"lab/vm/newest.py fetch "
                           f"{name if name == ARM64 else release}")
     arch = architecture(release).replace("amd64", "x86_64")
     return Kernel(name, release, arch, f"/usr/src/linux-headers-{release}", f"{top}/vmlinux", top,

@@ -9,7 +9,7 @@
     generate.py --uapi FOLDER man FOLDER                 man pages, one for each product
     generate.py --uapi FOLDER trust FILE                 take over what validate --save noted
 
-Each TOML file below the folder of this program (or --database DIR) is one page:
+Each TOML file below the folder of this program (or each --database DIR) is one page:
 the counters of one block type of one product. See docs/pages.md for the keys.
 """
 import argparse
@@ -57,6 +57,7 @@ CHIPSET_KEYS = {"name", "numbers", "domains", "without", "recipes"}
 FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
                "scope": str, "trust": str}
+UNIT_KEYS = {"name": str, "busy": str, "waits": list}
 
 
 class Uapi:
@@ -64,20 +65,21 @@ class Uapi:
 
     NAMES = {
         "BLOCK": r"DRM_PERFCTR_(?:[A-Z0-9]+_)?BLOCK_(\w+)",
-        # the short name has the family: MALI_V10, VSOC_CSF
+        # the short name has the family: MALI_V10
         "PRODUCT": r"DRM_(?:PERFCTR_)?((?:[A-Z0-9]+_)?PRODUCT(?:_\w+)?)",
         "CLOCK": r"DRM_PERFCTR_(?:[A-Z0-9]+_)?CLOCK_(\w+)",
         "SET": r"DRM_PERFCTR_SET_(\w+)",
     }
 
-    def __init__(self, folder):
-        text = "\n".join(p.read_text(encoding="utf-8") for p in sorted(Path(folder).glob("*.h")))
+    def __init__(self, *folders):
+        text = "\n".join(p.read_text(encoding="utf-8")
+                         for folder in folders for p in sorted(Path(folder).glob("*.h")))
         self.kinds = {}
         for kind, name in self.NAMES.items():
             found = re.findall(rf"^(?:\s*{name}\s*=|#define\s+{name}\s)\s*(0x[0-9a-fA-F]+|\d+),?"
                                r"(?: /\*.*)?$", text, re.M)
             if not found:
-                raise SystemExit(f"{folder}: no numbers of kind {kind} found")
+                raise SystemExit(f"{folders[0]}: no numbers of kind {kind} found")
             self.kinds[kind] = {(a or b).replace("PRODUCT_",
                                                  "").replace("_PRODUCT", ""): int(value, 0)
                                 for a, b, value in found}
@@ -106,16 +108,16 @@ class Page:
 
     def __init__(self, source, uapi, data=None, lines=None):
         self.source, self.path, self.shown = source, source.path, source.shown
-        self.counters, self.metrics, self.filters = [], [], []
+        self.counters, self.metrics, self.filters, self.units = [], [], [], []
         self.ok = False
         self.lines, self.shared = lines or source.lines, data is not None
         data = data or source.data
         if not data:
             return
         for key in data:
-            if key not in ("page", "counter", "filter", "metric"):
+            if key not in ("page", "counter", "filter", "metric", "unit"):
                 self.error(key, 0, None,
-                           f"unknown table '{key}'; known: page, counter, filter, metric")
+                           f"unknown table '{key}'; known: page, counter, filter, metric, unit")
         self.head = data.get("page", {})
         if not self.table("page", 0, self.head, PAGE_KEYS, ("product", "block", "text")):
             return
@@ -137,6 +139,8 @@ class Page:
             self.filter(index, row)
         for index, metric in enumerate(data.get("metric", [])):
             self.metric(index, metric)
+        for index, unit in enumerate(data.get("unit", [])):
+            self.unit(index, unit)
         self.ok = True
 
     def error(self, table, index, key, text):
@@ -276,33 +280,48 @@ class Page:
         data["full_id"] = f"{self.prefix}.{data['id']}"
         self.metrics.append(data)
 
+    def unit(self, index, data):
+        """A unit of the block, for perfctr perfkit: when it is busy, and what it waits for."""
+        if not self.table("unit", index, data, UNIT_KEYS, ("name", "busy")):
+            return
+        cycles = {c["name"] for c in self.counters if c["unit"] == "cycles"}
+        for key, names in (("busy", [data["busy"]]), ("waits", data.get("waits", []))):
+            for name in names:
+                if name not in cycles:
+                    self.error("unit", index, key, f"unit '{data['name']}': {key}: "
+                               f"'{name}' is no counter of this page in cycles")
+        self.units.append({"waits": [], **data})
+
 
 class Database:
     """All pages, checked against each other."""
 
-    def __init__(self, folder, uapi):
+    def __init__(self, folders, uapi):
         self.errors = Errors()
-        self.pages = []
+        self.pages, self.layouts, self.chipsets = [], [], {}
+        for folder in folders:
+            self.add_pages(folder, uapi)
+        self.pages.sort(key=lambda p: (p.product, p.block, p.pmu))
+        for path in (path for folder in folders for path in folder.rglob(CHIPSETS)):
+            self.add_chipsets(layouts.Source(path, self.errors))
+        self.positions()
+        self.unique("id", "full_id")
+        self.unique("name", "name", within=True)
+        self.formulas()
+
+    def add_pages(self, folder, uapi):
         files = sorted(p for p in folder.rglob("*.toml") if p.name != CHIPSETS)
         if not files:
             self.errors.add(folder, 1, "no TOML file here")
-        self.layouts = layouts.load(folder, Page, uapi, self.errors)
+        self.layouts += layouts.load(folder, Page, uapi, self.errors)
         for layout in self.layouts:
-            self.pages += layout.pages
+            self.pages += [page for page in layout.pages if page not in self.pages]
         for path in files:
             if path.parent in layouts.folders(files):
                 continue
             page = Page(layouts.Source(path, self.errors), uapi)
             if page.ok:
                 self.pages.append(page)
-        self.pages.sort(key=lambda p: (p.product, p.block, p.pmu))
-        self.chipsets = {}
-        for path in folder.rglob(CHIPSETS):
-            self.add_chipsets(layouts.Source(path, self.errors))
-        self.positions()
-        self.unique("id", "full_id")
-        self.unique("name", "name", within=True)
-        self.formulas()
 
     def add_chipsets(self, source):
         """Chipset families of the product of the file's folder, by name."""
@@ -437,6 +456,29 @@ def static_rows(pages):
     return rows, metric_rows
 
 
+def unit_rows(pages):
+    """SOL (speed of light) of a unit: the share of cycles in which it was busy. Bottleneck: the
+    part of it in which it did not wait for another unit. Names as in NVPerfKit."""
+    rows = []
+    for page in pages:
+        for u in page.units:
+            waits = "".join(f" - {name}" for name in u["waits"])
+            for name, short, text, share in (
+                    ("SOL", "busy", "had work", u["busy"]),
+                    ("Bottleneck", "busy, waits for no other unit", "waited for no unit",
+                     f"max(0, {u['busy']}{waits})")):
+                rows.append("\t{\n" + "".join(f"\t\t.{k} = {v},\n" for k, v in (
+                    ("name", c_string(f"{u['name']} {name}")),
+                    ("short_text", c_string(f"{u['name']} {short}")),
+                    ("long_text", c_string(f"Share of the cycles in which the unit {text}."
+                                           if name == "SOL" else
+                                           f"Share of the cycles in which it {text}.")),
+                    ("unit", c_string("%")),
+                    ("formula", c_string(f"100 * {share} / block.cycles")),
+                    ("product", f"{page.product:#06x}"), ("block_type", page.block))) + "\t},")
+    return rows
+
+
 def shared_rows(layout, texts, strings, counters, metrics):
     """Counters and metrics of a layout, as numbers of texts."""
     def text(row):
@@ -499,7 +541,9 @@ def tables(db):
            "/* Generated by counters/generate.py from the TOML files; do not edit. */",
            '#include "counters/tables.h"', "",
            "const struct perfctr_counter_desc perfctr_counter_table[] = {", *rows, "};", "",
-           "const struct perfctr_metric_desc perfctr_metric_table[] = {", *metric_rows, "};", ""]
+           "const struct perfctr_metric_desc perfctr_metric_table[] = {", *metric_rows, "};", "",
+           "const struct perfctr_metric_desc perfctr_unit_table[] = {", *(units := unit_rows(own)),
+           "};", f"const unsigned int perfctr_unit_table_count = {len(units)};", ""]
     out += array("perfctr_filter_desc", "perfctr_filter_table", filters)
     out += array("table_product", "table_products", [products[p] for p in sorted(products)])
     out += array("table_text", "table_texts", list(texts))
@@ -592,7 +636,7 @@ def kernel(db, product, chipset=None):
     """Positions of one product's counters, usable in kernel and user space."""
     if chipset and chipset not in db.chipsets:
         raise SystemExit(f"no chipset '{chipset}'; there are {', '.join(db.chipsets)}")
-    prefix = {"VSOC_CSF": "VSOC"}.get(product, product)
+    prefix = product.removesuffix("_CSF")
     guard = f"_{prefix}_COUNTERS_H_"
     out = ["/* SPDX-License-Identifier: GPL-2.0 OR MIT */",
            "/* Generated by libperfctr/counters/generate.py from the TOML files; do not edit. */",
@@ -722,15 +766,17 @@ def docs(db):
 
 def main():
     parser = argparse.ArgumentParser(description="Check the counter database and generate from it.")
-    parser.add_argument("--uapi", required=True, help="include/uapi/drm, the source of all numbers")
-    parser.add_argument("--database", type=Path, default=HERE, help="folder of the TOML files")
+    parser.add_argument("--uapi", required=True, action="append",
+                        help="a folder of headers, the source of all numbers; may be repeated")
+    parser.add_argument("--database", type=Path, action="append",
+                        help="a folder of TOML files; may be repeated; default: this program's")
     parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "man", "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
     counts = {"check": (0,), "kernel": (2, 3)}
     if len(options.arguments) not in counts.get(options.what, (1,)):
         parser.error(f"{options.what}: wrong number of arguments")
-    db = Database(options.database, Uapi(options.uapi))
+    db = Database(options.database or [HERE], Uapi(*options.uapi))
     if db.errors.found:
         db.errors.print()
         return 1

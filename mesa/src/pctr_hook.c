@@ -4,7 +4,7 @@
 #include "pctr_catalogue.h"
 #include "pctr_context.h"
 #include "pctr_frames.h"
-#include "pctr_vsoc.h"
+#include "pctr_worker.h"
 
 #include "pipe/p_context.h"
 #include "pipe/p_defines.h"
@@ -49,7 +49,7 @@ struct pctr_hook {
 	bool context_failed;
 
 	/* Rendering that becomes jobs of the virtual GPU. */
-	struct pctr_vsoc *vsoc;
+	struct pctr_worker *worker;
 	struct pctr_work work;
 	struct pipe_query *statistics;
 	bool statistics_active;
@@ -183,7 +183,7 @@ static bool fill_batch_query(struct pipe_context *pipe, struct hooked_query *que
 	driver_count = query->count - (unsigned)our_count;
 	/* only a job can take samples between commands */
 	if (query->for_monitor)
-		flags = PCTR_QUERY_EXACT | (hook->vsoc ? PCTR_QUERY_ATTRIBUTED : 0);
+		flags = PCTR_QUERY_EXACT | (hook->worker ? PCTR_QUERY_ATTRIBUTED : 0);
 	query->ours = pctr_query_new(context, ours, (unsigned)our_count, flags);
 	if (!query->ours)
 		return false;
@@ -263,8 +263,8 @@ static void finish_rendering(struct pipe_context *pipe)
 			     "rendering is not done after 10 s: its end is not in the values");
 		screen->fence_reference(screen, &fence, NULL);
 	}
-	if (hook->vsoc)
-		pctr_vsoc_wait(hook->vsoc);
+	if (hook->worker)
+		pctr_worker_ops->wait(hook->worker);
 }
 
 static bool hooked_begin_query(struct pipe_context *pipe, struct pipe_query *query)
@@ -374,7 +374,7 @@ static void end_statistics(struct pipe_context *pipe)
 
 static void submit_work(struct pctr_hook *hook)
 {
-	pctr_vsoc_submit(hook->vsoc, &hook->work);
+	pctr_worker_ops->submit(hook->worker, &hook->work);
 	memset(&hook->work, 0, sizeof(hook->work));
 }
 
@@ -387,7 +387,7 @@ static void flush_work(struct pipe_context *pipe, unsigned flags)
 	submit_work(hook);
 	/* glFinish() waits for the GPU, so wait for the jobs too */
 	if (flags & PIPE_FLUSH_HINT_FINISH)
-		pctr_vsoc_wait(hook->vsoc);
+		pctr_worker_ops->wait(hook->worker);
 	if (active)
 		begin_statistics(pipe);
 }
@@ -410,7 +410,7 @@ static void hooked_flush(struct pipe_context *pipe, struct pipe_fence_handle **f
 	struct pctr_hook *hook = pipe->pctr;
 
 	hook->flush(pipe, fence, flags);
-	if (hook->vsoc)
+	if (hook->worker)
 		flush_work(pipe, flags);
 	if (!(flags & PIPE_FLUSH_END_OF_FRAME) || !hook->screen->reports_frames ||
 	    !pctr_frames_listens(hook, say))
@@ -446,8 +446,8 @@ static void begin_work(struct pipe_context *pipe)
 	hook->statistics = hook->driver.create_query(pipe, PIPE_QUERY_PIPELINE_STATISTICS, 0);
 	if (!hook->statistics)
 		return;
-	hook->vsoc = pctr_vsoc_new(hook->context);
-	if (!hook->vsoc)
+	hook->worker = pctr_worker_ops->begin(hook->context);
+	if (!hook->worker)
 		return;
 	hook->set_active_query_state = pipe->set_active_query_state;
 	pipe->set_active_query_state = hooked_set_active_query_state;
@@ -520,7 +520,7 @@ static void restore(struct pipe_context *pipe, const struct pctr_hook *hook)
 		pipe->flush = hook->flush;
 	if (hook->draw_vbo && pipe->draw_vbo == hooked_draw_vbo)
 		pipe->draw_vbo = hook->draw_vbo;
-	if (hook->vsoc)
+	if (hook->worker)
 		pipe->set_active_query_state = hook->set_active_query_state;
 }
 
@@ -529,17 +529,18 @@ static void hooked_context_destroy(struct pipe_context *pipe)
 	struct pctr_hook *hook = pipe->pctr;
 
 	if (hook->statistics) {
-		if (hook->vsoc) {
+		if (hook->worker) {
 			end_statistics(pipe);
 			submit_work(hook);
 			/* the kernel cancels unfinished work when the device is closed */
-			pctr_vsoc_wait(hook->vsoc);
+			pctr_worker_ops->wait(hook->worker);
 		}
 		hook->driver.destroy_query(pipe, hook->statistics);
 	}
 	pctr_frames_leave(hook);
 	pctr_software_free(hook->software);
-	pctr_vsoc_free(hook->vsoc);
+	if (hook->worker)
+		pctr_worker_ops->end(hook->worker);
 	pctr_context_free(hook->context);
 	restore(pipe, hook);
 	free(hook);
@@ -581,7 +582,7 @@ static struct pipe_context *hooked_context_create(struct pipe_screen *screen, vo
 		hook->draw_vbo = pipe->draw_vbo;
 		pipe->draw_vbo = hooked_draw_vbo;
 	}
-	if (hook->vsoc || s->reports_frames) {
+	if (hook->worker || s->reports_frames) {
 		hook->flush = pipe->flush;
 		pipe->flush = hooked_flush;
 	}
@@ -733,8 +734,8 @@ static bool gives_work(struct pipe_screen *screen, const struct pctr_catalogue *
 	const char *name = screen->get_name(screen);
 
 	return catalogue && (!strncmp(name, "softpipe", 8) || !strncmp(name, "llvmpipe", 8)) &&
-	       pctr_vsoc_is_device(catalogue) && has_statistics(screen) &&
-	       debug_get_bool_option("GALLIUM_PERFCTR_JOBS", true);
+	       pctr_worker_ops && !strcmp(catalogue->driver, pctr_worker_ops->driver) &&
+	       has_statistics(screen) && debug_get_bool_option("GALLIUM_PERFCTR_JOBS", true);
 }
 
 /* The variable's value: "1" or a device; NULL: no counters. */

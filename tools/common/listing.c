@@ -12,26 +12,6 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-#define OPCODE(name)                      \
-	{                                 \
-#name, DRM_VSOC_OP_##name \
-	}
-
-static const struct {
-	const char *mnemonic;
-	uint16_t opcode;
-} opcodes[] = {
-	OPCODE(BMSK),	   OPCODE(BREV),      OPCODE(FLO),  OPCODE(IABS),    OPCODE(IADD),
-	OPCODE(IADD3),	   OPCODE(IADD32I),   OPCODE(IDP),  OPCODE(IDP4A),   OPCODE(IMAD),
-	OPCODE(IMMA),	   OPCODE(IMNMX),     OPCODE(IMUL), OPCODE(IMUL32I), OPCODE(ISCADD),
-	OPCODE(ISCADD32I), OPCODE(ISETP),     OPCODE(LEA),  OPCODE(LOP),     OPCODE(LOP3),
-	OPCODE(LOP32I),	   OPCODE(POPC),      OPCODE(SHF),  OPCODE(SHL),     OPCODE(SHR),
-	OPCODE(VABSDIFF),  OPCODE(VABSDIFF4), OPCODE(FADD), OPCODE(FMUL),    OPCODE(FSEL),
-	OPCODE(FSETP),	   OPCODE(LDG),	      OPCODE(STG),  OPCODE(LDS),     OPCODE(STS),
-	OPCODE(BRA),	   OPCODE(EXIT),      OPCODE(I2F),  OPCODE(S2R),     OPCODE(NOP),
-	OPCODE(BAR),	   OPCODE(MOV),	      OPCODE(SHFL), OPCODE(PMTRIG),
-};
-
 /* the definition of a label, or a branch that refers to one */
 struct label {
 	char name[LISTING_NAME_BYTES];
@@ -43,11 +23,11 @@ struct parser {
 	struct perfctr_ctx *ctx;
 	const char *file;
 	size_t line;
-	bool foreign;
+	const struct listing_machine *machine;
 	struct listing_parameter *parameters;
 	size_t parameter_count;
 	bool unknown; /* a formula has a name that is no parameter */
-	struct drm_vsoc_instruction *instructions;
+	struct listing_instruction *instructions;
 	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
 	uint32_t *lines;
 	size_t count;
@@ -99,14 +79,6 @@ size_t listing_name_length(const char *text)
 	while (isalnum((unsigned char)text[length]) || text[length] == '_')
 		length++;
 	return length;
-}
-
-const char *listing_mnemonic(uint16_t opcode)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++)
-		if (opcodes[i].opcode == opcode)
-			return opcodes[i].mnemonic;
-	return NULL;
 }
 
 static void lookup(void *data, const char *name, struct perfctr_value *value)
@@ -193,7 +165,7 @@ static int parse_repeat(struct parser *p, char **text, unsigned long *repeat)
 	return 0;
 }
 
-static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instruction *insn)
+static int parse_guard(struct parser *p, char **text, struct listing_instruction *insn)
 {
 	char *at = *text, *end;
 	int64_t times;
@@ -203,14 +175,14 @@ static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instructio
 		return 0;
 	at++;
 	if (!strncmp(at, "!PT", 3)) {
-		insn->guard = DRM_VSOC_GUARD_FALSE;
+		insn->guard = LISTING_NEVER;
 		at += 3;
-	} else if (!strncmp(at, "PT", 2) && !(p->foreign && at[2] == '{')) {
+	} else if (!strncmp(at, "PT", 2) && !(!p->machine && at[2] == '{')) {
 		at += 2;
 	} else {
 		const bool stated = !strncmp(at, "PT", 2);
 
-		insn->guard = stated ? DRM_VSOC_GUARD_TRUE : DRM_VSOC_GUARD_TIMES;
+		insn->guard = stated ? LISTING_ALWAYS : LISTING_TIMES;
 		at += *at == '!';
 		if (at[0] != 'P' || (!stated && !isdigit((unsigned char)at[1])))
 			return fail(p, p->line,
@@ -235,34 +207,40 @@ static int parse_guard(struct parser *p, char **text, struct drm_vsoc_instructio
 	return 0;
 }
 
-static int parse_mnemonic(struct parser *p, char **text, struct drm_vsoc_instruction *insn)
+static enum listing_kind kind_of(const char *mnemonic, size_t length)
+{
+	static const char *const names[] = {
+		[LISTING_BRANCH] = "BRA", [LISTING_EXIT] = "EXIT", [LISTING_TRIGGER] = "PMTRIG"
+	};
+
+	for (size_t kind = LISTING_BRANCH; kind < ARRAY_SIZE(names); kind++)
+		if (strlen(names[kind]) == length && !memcmp(names[kind], mnemonic, length))
+			return (enum listing_kind)kind;
+	return LISTING_STEP;
+}
+
+static int parse_mnemonic(struct parser *p, char **text, struct listing_instruction *insn)
 {
 	size_t word = strcspn(*text, " \t\r;"), base = strcspn(*text, ". \t\r;");
-	bool sound = isalpha((unsigned char)**text) && word < LISTING_MNEMONIC_BYTES;
+	bool known = isalpha((unsigned char)**text) && word < LISTING_MNEMONIC_BYTES;
 
 	for (size_t i = 0; i < word; i++)
-		sound &= isalnum((unsigned char)(*text)[i]) || strchr("._", (*text)[i]);
+		known &= isalnum((unsigned char)(*text)[i]) || strchr("._", (*text)[i]);
 	if (word >= LISTING_MNEMONIC_BYTES)
 		return fail(p, p->line, "'%.*s' is longer than the %d characters of a mnemonic",
 			    (int)word, *text, LISTING_MNEMONIC_BYTES - 1);
+	if (p->machine)
+		known = p->machine->knows(*text, base);
+	if (!known)
+		return fail(p, p->line, "'%.*s' is no instruction%s%s", (int)word, *text,
+			    p->machine ? " of " : "", p->machine ? p->machine->name : "");
 	memcpy(p->mnemonics[p->count], *text, word);
-	for (size_t i = 0; i < ARRAY_SIZE(opcodes); i++) {
-		if (strlen(opcodes[i].mnemonic) == base &&
-		    !memcmp(opcodes[i].mnemonic, *text, base)) {
-			insn->opcode = opcodes[i].opcode;
-			*text = skip_space(*text + word);
-			return 0;
-		}
-	}
-	if (p->foreign && sound) {
-		*text = skip_space(*text + word);
-		return 0;
-	}
-	return fail(p, p->line, "'%.*s' is no instruction%s", (int)word, *text,
-		    p->foreign ? "" : " of the virtual SoC");
+	insn->kind = kind_of(*text, base);
+	*text = skip_space(*text + word);
+	return 0;
 }
 
-static int parse_target(struct parser *p, char *text, struct drm_vsoc_instruction *insn)
+static int parse_target(struct parser *p, char *text, struct listing_instruction *insn)
 {
 	char *end;
 	long target;
@@ -282,7 +260,7 @@ static int parse_target(struct parser *p, char *text, struct drm_vsoc_instructio
 	return 0;
 }
 
-static int parse_triggers(struct parser *p, const char *text, struct drm_vsoc_instruction *insn)
+static int parse_triggers(struct parser *p, const char *text, struct listing_instruction *insn)
 {
 	char *end;
 	unsigned long mask = isdigit((unsigned char)*text) ? strtoul(text, &end, 0) : 0;
@@ -295,7 +273,7 @@ static int parse_triggers(struct parser *p, const char *text, struct drm_vsoc_in
 
 static int parse_line(struct parser *p, char *text)
 {
-	struct drm_vsoc_instruction insn = { 0 };
+	struct listing_instruction insn = { 0 };
 	unsigned long repeat = 1;
 	bool labelled = false;
 	size_t length;
@@ -326,15 +304,15 @@ static int parse_line(struct parser *p, char *text)
 		ret = parse_mnemonic(p, &text, &insn);
 	if (ret)
 		return ret;
-	if (repeat > 1 && (labelled || insn.opcode == DRM_VSOC_OP_BRA))
+	if (repeat > 1 && (labelled || insn.kind == LISTING_BRANCH))
 		return fail(p, p->line, "a label or a branch stands for one place, not for %lu",
 			    repeat);
-	if (insn.opcode == DRM_VSOC_OP_BRA) {
+	if (insn.kind == LISTING_BRANCH) {
 		ret = parse_target(p, text, &insn);
 		if (ret)
 			return ret;
 	}
-	if (insn.opcode == DRM_VSOC_OP_PMTRIG && parse_triggers(p, text, &insn))
+	if (insn.kind == LISTING_TRIGGER && parse_triggers(p, text, &insn))
 		return -1;
 	if (p->count + repeat > LISTING_MAX_INSTRUCTIONS)
 		return fail(p, p->line, "more than %d instructions", LISTING_MAX_INSTRUCTIONS);
@@ -360,23 +338,24 @@ static int finish(struct parser *p)
 		p->instructions[branch->at].target = (uint32_t)label->at;
 	}
 	for (size_t i = 0; i < p->count; i++)
-		if (p->instructions[i].opcode == DRM_VSOC_OP_BRA &&
+		if (p->instructions[i].kind == LISTING_BRANCH &&
 		    p->instructions[i].target >= p->count)
 			return fail(p, 0, "the branch at instruction %zu leaves the listing", i);
 	/* a point of a campaign has parameters for other uses too */
-	for (size_t i = 0; i < p->parameter_count && !p->foreign; i++)
+	for (size_t i = 0; i < p->parameter_count && p->machine; i++)
 		if (!p->parameters[i].used)
 			return fail(p, 0, "no formula has the parameter '%s'",
 				    p->parameters[i].name);
 	return 0;
 }
 
-int listing_read(FILE *file, const char *name, bool foreign, struct listing_parameter *parameters,
-		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes)
+int listing_read(FILE *file, const char *name, const struct listing_machine *machine,
+		 struct listing_parameter *parameters, size_t parameter_count,
+		 struct listing *listing, char *error, size_t error_bytes)
 {
 	struct parser p = {
 		.file = name,
-		.foreign = foreign,
+		.machine = machine,
 		.parameters = parameters,
 		.parameter_count = parameter_count,
 		.instructions = calloc(LISTING_MAX_INSTRUCTIONS, sizeof(*p.instructions)),

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Instruction listings as text, see vsoc-job(1). */
+/* Instruction listings as text. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include <drm/vsoc_drm.h>
 
 enum {
 	LISTING_MAX_INSTRUCTIONS = 4096,
@@ -24,9 +22,42 @@ struct listing_parameter {
 	bool used; /* set by listing_read() if a formula has it */
 };
 
+/* what an instruction does to the order of a thread's steps */
+enum listing_kind {
+	LISTING_STEP, /* nothing: the next one follows */
+	LISTING_BRANCH, /* BRA: goes to @target if the guard is true */
+	LISTING_EXIT, /* EXIT: the thread ends if the guard is true */
+	LISTING_TRIGGER, /* PMTRIG: fires the profiler triggers in @target */
+};
+
+enum listing_guard {
+	LISTING_ALWAYS, /* no guard predicate, or PT */
+	LISTING_NEVER, /* !PT */
+	/*
+	 * true the first @guard_times times that a thread reaches it, then false once, then
+	 * repeated
+	 */
+	LISTING_TIMES,
+};
+
+struct listing_instruction {
+	enum listing_kind kind;
+	enum listing_guard guard;
+	uint32_t guard_times; /* of LISTING_TIMES, and what is stated of others; else 0 */
+	/* of a branch, index of an instruction; of a trigger, a mask from 1 to 255; else 0 */
+	uint32_t target;
+};
+
+/* a machine that executes listings */
+struct listing_machine {
+	const char *name; /* for errors */
+	/* whether it has an instruction of that name; modifiers are cut off */
+	bool (*knows)(const char *mnemonic, size_t length);
+};
+
 /* the instructions of a thread; zeroed when empty */
 struct listing {
-	struct drm_vsoc_instruction *instructions; /* in the kernel's format; owned */
+	struct listing_instruction *instructions; /* owned */
 	/* as written, with modifiers, one for each instruction; owned */
 	char (*mnemonics)[LISTING_MNEMONIC_BYTES];
 	size_t count; /* elements of @instructions */
@@ -37,27 +68,21 @@ struct listing {
 
 /*
  * Read a listing.
- * @file: open for reading; @name: of the file, for errors; @foreign: of any machine; @parameters:
- * names of formulas; @parameter_count: elements of @parameters, at most LISTING_MAX_PARAMETERS;
- * @listing: filled on success, to be given to listing_free(); @error: set to "NAME:LINE: reason" on
- * failure.
+ * @file: open for reading; @name: of the file, for errors; @machine: that is to execute it, NULL:
+ * of any machine; @parameters: names of formulas; @parameter_count: elements of @parameters, at
+ * most LISTING_MAX_PARAMETERS; @listing: filled on success, to be given to listing_free(); @error:
+ * set to "NAME:LINE: reason" on failure.
  *
- * With @foreign, an instruction that the virtual SoC does not have gets opcode 0 and may have small
- * letters, and @PT{FORMULA} sets @guard_times. BRA and EXIT still end a basic block. Parameters may
- * be unused.
- * Return: 0; -EINVAL with @error, also for an unused parameter; -ENOMEM; -EIO.
+ * Of any machine, mnemonics may have small letters, @PT{FORMULA} sets @guard_times, and parameters
+ * may be unused.
+ * Return: 0; -EINVAL with @error, also for an instruction that the machine does not have and for an
+ * unused parameter; -ENOMEM; -EIO.
  */
-int listing_read(FILE *file, const char *name, bool foreign, struct listing_parameter *parameters,
-		 size_t parameter_count, struct listing *listing, char *error, size_t error_bytes);
+int listing_read(FILE *file, const char *name, const struct listing_machine *machine,
+		 struct listing_parameter *parameters, size_t parameter_count,
+		 struct listing *listing, char *error, size_t error_bytes);
 
 void listing_free(struct listing *listing);
-
-/*
- * Name of an opcode.
- * @opcode: enum drm_vsoc_opcode.
- * Return: the name without modifiers, NULL if unknown.
- */
-const char *listing_mnemonic(uint16_t opcode);
 
 /* length of the name that @text begins with, 0: none */
 size_t listing_name_length(const char *text);

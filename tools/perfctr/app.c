@@ -1,30 +1,58 @@
 // SPDX-License-Identifier: MIT
 /* perfctr: the table of its subcommands. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
 #include "lib/command.h"
 
-/* validate is a separate program: next to this one in a checkout, in libexec if installed. */
-static int validate_exec(struct app *app, int argc, char **argv)
+enum { PATH_BYTES = 4096, MOST_OF_A_NAME = 64 };
+
+/*
+ * A subcommand that is a program of its own, perfctr-NAME: next to this one in a checkout, in
+ * libexec if installed.
+ * @path: set to where it is, or to the last place that was tried.
+ * Return: whether it is there.
+ */
+static bool find_program(const char *name, char path[PATH_BYTES])
 {
 	static const char *const places[] = { "", "../libexec/" };
-	char path[4096];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 64);
-	char *name;
+	ssize_t length = readlink("/proc/self/exe", path, PATH_BYTES - MOST_OF_A_NAME);
+	char *end;
 
 	path[length > 0 ? length : 0] = '\0';
-	name = strrchr(path, '/');
-	for (size_t i = 0; name && i < ARRAY_SIZE(places); i++) {
-		strcpy(stpcpy(name + 1, places[i]), "perfctr-validate");
+	end = strrchr(path, '/');
+	for (size_t i = 0; end && i < ARRAY_SIZE(places); i++) {
+		snprintf(end + 1, MOST_OF_A_NAME, "%sperfctr-%s", places[i], name);
+		if (!access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
+static int program_exec(struct app *app, int argc, char **argv)
+{
+	char path[PATH_BYTES];
+
+	if (find_program(*argv, path)) {
 		child_restore_files();
 		execv(path, argv);
-		if (errno != ENOENT)
-			break;
 	}
 	app_error(app, "cannot run %s: %s; install perfctr again", path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+/* It needs a virtual SoC: the installed programs are without it. */
+static int interference_exec(struct app *app, int argc, char **argv)
+{
+	char path[PATH_BYTES];
+
+	if (find_program(*argv, path))
+		return program_exec(app, argc, argv);
+	app_error(app,
+		  "contention is measured on a virtual SoC only: run make shell in a checkout");
 	return EXIT_FAILED;
 }
 
@@ -68,7 +96,8 @@ static const struct subcommand subcommands[] = {
 	{ "report", "what a capture holds: tables, a picture, a page to explore", report_run },
 	{ "export", "a capture for other programs: Perfetto, CSV, JSON", export_run },
 	{ "diff", "two captures, or groups of them, counter by counter", diff_run },
-	{ "validate", "which counters can be trusted, and why not", validate_exec },
+	{ "validate", "which counters can be trusted, and why not", program_exec },
+	{ "interference", "what slows a task down, on a virtual SoC", interference_exec },
 	{ "guard", "keep tasks to budgets of what they count", guard_run },
 	{ "exporter", "counters for Prometheus, over HTTP or in a file", exporter_run },
 	{ "serve", "give unprivileged users counters, within a policy", serve_run },
@@ -77,11 +106,15 @@ static const struct subcommand subcommands[] = {
 
 static void usage(FILE *to)
 {
+	char path[PATH_BYTES];
+
 	fputs("usage: perfctr COMMAND [OPTION...]\n\n"
 	      "Performance counters of GPUs and of the SoC around them.\n\n",
 	      to);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
-		fprintf(to, "  %-8s  %s\n", subcommands[i].name, subcommands[i].summary);
+		if (subcommands[i].run != interference_exec ||
+		    find_program(subcommands[i].name, path))
+			fprintf(to, "  %-8s  %s\n", subcommands[i].name, subcommands[i].summary);
 	fputs("\n"
 	      "perfctr COMMAND --help lists the options, man perfctr-COMMAND has the details.\n"
 	      "Begin with: perfctr check; perfctr list; perfctr stat sleep 1\n"

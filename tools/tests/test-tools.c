@@ -26,8 +26,9 @@
 #include "serve/share.h"
 #include "stat/stat.h"
 #include "top/view.h"
-#include "vsoc-job/command.h"
-#include "vsoc-job/workload.h"
+#include "job/command.h"
+#include "job/instructions.h"
+#include "job/workload.h"
 
 #include "tests/test.h"
 
@@ -197,7 +198,7 @@ static int listing(const char *text, int64_t n, struct listing *listing, char *e
 {
 	struct listing_parameter parameter = { .name = "N", .value = n };
 	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	int ret = listing_read(file, "x", false, &parameter, n >= 0, listing, error, 256);
+	int ret = listing_read(file, "x", &virtual_soc, &parameter, n >= 0, listing, error, 256);
 
 	fclose(file);
 	return ret;
@@ -238,6 +239,7 @@ TEST("listings are read, mistakes have a line")
 		{ "NOP\n", 1, "x: no formula has the parameter 'N'" },
 	};
 	struct listing l = { 0 };
+	struct drm_vsoc_instruction *code;
 	char error[256], text[128];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -256,15 +258,22 @@ TEST("listings are read, mistakes have a line")
 	CHECK(!listing("a:\n@!PT SHFL.IDX PT, RZ # text\r\n\t@!P1{max(N - 1, 0) * (2 + 1)} BRA a;\n"
 		       "BRA -1\n2 * IMAD.MOV R1, R2\n@PT EXIT",
 		       5, &l, error));
-	CHECK(l.count == 6 && l.instructions[0].opcode == DRM_VSOC_OP_SHFL);
-	CHECK(l.instructions[0].guard == DRM_VSOC_GUARD_FALSE);
-	CHECK(l.instructions[1].guard == DRM_VSOC_GUARD_TIMES);
+	CHECK(l.count == 6 && l.instructions[0].kind == LISTING_STEP);
+	CHECK(l.instructions[0].guard == LISTING_NEVER);
+	CHECK(l.instructions[1].guard == LISTING_TIMES);
 	CHECK(l.instructions[1].guard_times == 12 && l.instructions[1].target == 0);
-	CHECK(l.instructions[2].target == 1 && l.instructions[4].opcode == DRM_VSOC_OP_IMAD);
-	CHECK(l.instructions[5].opcode == DRM_VSOC_OP_EXIT && !l.instructions[5].guard);
+	CHECK(l.instructions[2].target == 1 && l.instructions[2].kind == LISTING_BRANCH);
+	CHECK(l.instructions[5].kind == LISTING_EXIT && !l.instructions[5].guard);
+	code = instructions_of(&l, error, sizeof(error));
+	CHECK(code && code[0].opcode == DRM_VSOC_OP_SHFL && code[4].opcode == DRM_VSOC_OP_IMAD);
+	CHECK(code && code[0].guard == DRM_VSOC_GUARD_FALSE && code[1].target == 0);
+	CHECK(code && code[1].guard == DRM_VSOC_GUARD_TIMES && code[1].guard_times == 12);
+	CHECK(code && code[5].opcode == DRM_VSOC_OP_EXIT && code[5].guard == DRM_VSOC_GUARD_TRUE);
+	free(code);
+	strcpy(l.mnemonics[0], "SHUFFLE.IDX");
+	CHECK(!instructions_of(&l, error, sizeof(error)));
+	EQUAL_TEXT(error, "'SHUFFLE.IDX' is no instruction of the virtual SoC");
 	listing_free(&l);
-	EQUAL_TEXT(listing_mnemonic(DRM_VSOC_OP_VABSDIFF4), "VABSDIFF4");
-	CHECK(!listing_mnemonic(0));
 }
 
 TEST("commands have listings with parameters")
@@ -280,7 +289,7 @@ TEST("commands have listings with parameters")
 	CHECK(!parse(&job, line, error) && job.count == 3 && job.listing_count == 1);
 	CHECK(job.commands[0].compute.listing == job.commands[1].compute.listing);
 	CHECK(job.commands[1].compute.listing_count == 2);
-	CHECK(job.listings[0].instructions[0].guard_times == 3);
+	CHECK(job.listings[0][0].guard_times == 3);
 	CHECK(!job.commands[2].compute.listing);
 	CHECK(parse(&job, "compute threads=16 N=3", error) == -EINVAL && strstr(error, "listing="));
 	CHECK(parse(&job, "compute listing=/nonexistent", error) == -EINVAL);

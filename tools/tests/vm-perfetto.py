@@ -158,9 +158,9 @@ def main():
         return harness.main()
     try:
         run(f"{TOP}/packaging/clean-root", ROOT, "sid", timeout=900)
-        run(f"{TOP}/vm/in-root", ROOT, "--", "apt-get", "install", "-y", "-q",
+        run(f"{TOP}/lab/vm/in-root", ROOT, "--", "apt-get", "install", "-y", "-q",
             "--no-install-recommends", "perfetto", timeout=300)
-        return subprocess.run([f"{TOP}/vm/run", "--kernel", "6.12", "--", __file__]).returncode
+        return subprocess.run([f"{TOP}/lab/vm/run", "--kernel", "6.12", "--", __file__]).returncode
     finally:
         subprocess.run(["rm", "-rf", "--one-file-system", ROOT])
 

@@ -48,7 +48,7 @@ def totals(path, suffixes=SUFFIXES):
 
 
 def truth_of_contexts():
-    """{account: {(block type, index, counter): total}}; accounts as in kernel/vsoc/README.md"""
+    """{account: {(block type, index, counter): total}}; accounts as in lab/vsoc/README.md"""
     accounts = {}
     with open(os.path.join(FOLDER, "truth_contexts"), encoding="ascii") as f:
         for line in f:

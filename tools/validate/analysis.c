@@ -97,7 +97,7 @@ bool analysis_formula_has(const struct analysis *analysis, const char *text, con
 
 /* --- what points do ------------------------------------------------------------------ */
 
-/* A written listing has the branches of the virtual SoC, and no others that would not be seen. */
+/* A written listing has the branches of listing.h, and no others that would not be seen. */
 static int check_mnemonics(struct analysis *a, const struct benchmark *b,
 			   const struct listing *listing)
 {
@@ -110,7 +110,8 @@ static int check_mnemonics(struct analysis *a, const struct benchmark *b,
 		const char *text = listing_line(b->listing, listing->lines[i] - 1);
 		const char *operands = strstr(text, mnemonic);
 
-		if (listing->instructions[i].opcode || !operands)
+		if (listing->instructions[i].kind != LISTING_STEP || !operands ||
+		    !architecture_is_foreign(mnemonic))
 			continue;
 		operands += strlen(mnemonic);
 		architecture_take(&of,
@@ -118,7 +119,7 @@ static int check_mnemonics(struct analysis *a, const struct benchmark *b,
 						     .mnemonic_length = strlen(mnemonic),
 						     .operands = operands,
 						     .operands_length = strcspn(operands, "#\n") });
-		if (odd || !architecture_is_foreign(mnemonic))
+		if (odd)
 			continue;
 		odd = mnemonic;
 		line = listing->lines[i];
@@ -147,7 +148,7 @@ int analysis_listing(struct analysis *a, const struct point *point, struct listi
 			 b->parameters[i].name);
 		parameters[i].value = point->parameters[i];
 	}
-	ret = listing_read(file, b->listing_name, true, parameters, b->parameter_count, listing,
+	ret = listing_read(file, b->listing_name, NULL, parameters, b->parameter_count, listing,
 			   error, sizeof(error));
 	fclose(file);
 	if (ret)

@@ -79,21 +79,6 @@ int fail(struct failure *failure, const char *format, ...) __attribute__((format
  */
 char *read_file(struct arena *arena, const char *path, size_t *length, struct failure *failure);
 
-/* --- Files of campaigns/ and listings/ that are built into the program --- */
-
-/* a file */
-struct builtin {
-	const char *name; /* without the folder, for example "matrix-copy.lst" */
-	const char *text; /* NUL terminated */
-	const char *end; /* after the NUL */
-};
-
-extern const struct builtin builtins[];
-extern const size_t builtin_count;
-
-/* The file or NULL. */
-const struct builtin *builtin_find(const char *name);
-
 /* --- Rows of comma-separated values, with the column in which each cell begins --- */
 
 enum { CSV_MAX_COLUMNS = 32 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "builtin.h"
 #include "campaign.h"
 
 #include <ctype.h>
@@ -558,12 +559,11 @@ size_t campaign_construct(struct arena *arena, struct campaign *campaign, const 
 
 const char *campaign_builtin(size_t n)
 {
-	for (size_t i = 0; i < builtin_count; i++) {
-		const char *end = strstr(builtins[i].name, ".json");
+	const struct builtin *file;
 
-		if (end && !n--)
-			return builtins[i].name;
-	}
+	for (size_t i = 0; (file = builtin_get(i)); i++)
+		if (strstr(file->name, ".json") && !n--)
+			return file->name;
 	return NULL;
 }
 

@@ -67,7 +67,7 @@ struct benchmark {
 	const char *listing_file; /* what the file has, a disassembly for example */
 	const char *threads; /* formula: threads of the listing */
 	const char *kernels; /* formula: number of times that the work is started */
-	/* words of vsoc-job with {FORMULA} in them, or a kernel of the CPU; or NULL */
+	/* words of a device's work with {FORMULA} in them, or a kernel of the CPU; or NULL */
 	const char *command;
 	struct parameter parameters[MAX_PARAMETERS];
 	size_t parameter_count;
@@ -98,7 +98,7 @@ struct campaign {
 	const char *title;
 	const char *text;
 	const char *source; /* the whole file */
-	/* device that runs it: "vsoc", "cpu", or "" for measurements from a file only */
+	/* device that runs it: a driver, "cpu", or "" for measurements from a file only */
 	const char *device;
 	const char *profile; /* profile of the virtual SoC that it needs, or "" */
 	const char *product; /* perfctr_product_name() of the devices that it needs, or "" */

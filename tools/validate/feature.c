@@ -111,10 +111,10 @@ const char *rule_text(struct arena *arena, const struct rule *rule)
 }
 
 /* @used: by instruction, how often its guard was true since it was false */
-static bool guard_is_true(uint32_t *used, const struct drm_vsoc_instruction *insn, size_t at)
+static bool guard_is_true(uint32_t *used, const struct listing_instruction *insn, size_t at)
 {
-	if (insn->guard != DRM_VSOC_GUARD_TIMES)
-		return insn->guard == DRM_VSOC_GUARD_TRUE;
+	if (insn->guard != LISTING_TIMES)
+		return insn->guard == LISTING_ALWAYS;
 	used[at] = used[at] < insn->guard_times ? used[at] + 1 : 0;
 	return used[at] > 0;
 }
@@ -127,7 +127,7 @@ static int walk(const struct listing *listing, uint32_t *used, struct tally *tal
 
 	memset(tallies, 0, listing->count * sizeof(*tallies));
 	for (unsigned long steps = 0; steps < MAX_STEPS; steps++) {
-		const struct drm_vsoc_instruction *insn;
+		const struct listing_instruction *insn;
 		bool on;
 
 		if (at >= listing->count)
@@ -139,11 +139,11 @@ static int walk(const struct listing *listing, uint32_t *used, struct tally *tal
 			tallies[at].on++;
 		else
 			tallies[at].off++;
-		if (on && insn->opcode == DRM_VSOC_OP_EXIT) {
+		if (on && insn->kind == LISTING_EXIT) {
 			*exit_at = at;
 			return 0;
 		}
-		at = on && insn->opcode == DRM_VSOC_OP_BRA ? insn->target : at + 1;
+		at = on && insn->kind == LISTING_BRANCH ? insn->target : at + 1;
 	}
 	return fail(failure, "the listing does not end within %d steps", MAX_STEPS);
 }
@@ -163,9 +163,9 @@ static int refuse(const struct listing *l, size_t at, uint64_t says, uint64_t co
 }
 
 /* how often a thread goes on behind an instruction */
-static uint64_t falls(const struct drm_vsoc_instruction *insn, const struct tally *tally)
+static uint64_t falls(const struct listing_instruction *insn, const struct tally *tally)
 {
-	const bool leaves = insn->opcode == DRM_VSOC_OP_BRA || insn->opcode == DRM_VSOC_OP_EXIT;
+	const bool leaves = insn->kind == LISTING_BRANCH || insn->kind == LISTING_EXIT;
 
 	return tally->off + (leaves ? 0 : tally->on);
 }
@@ -180,17 +180,17 @@ static uint64_t falls(const struct drm_vsoc_instruction *insn, const struct tall
 static int follow_totals(const struct listing *l, struct tally *tallies, size_t *exit_at,
 			 uint64_t *in, struct failure *failure)
 {
-	const struct drm_vsoc_instruction *insn = l->instructions;
+	const struct listing_instruction *insn = l->instructions;
 	bool more = true;
 
 	*exit_at = l->count;
 	in[0] = 1;
 	for (size_t i = 0; i < l->count; i++)
-		if (insn[i].opcode == DRM_VSOC_OP_BRA)
+		if (insn[i].kind == LISTING_BRANCH)
 			in[insn[i].target] += insn[i].guard_times;
 	for (size_t i = 0; i < l->count; i++) {
-		const bool bra = insn[i].opcode == DRM_VSOC_OP_BRA;
-		const bool always = insn[i].guard == DRM_VSOC_GUARD_TRUE;
+		const bool bra = insn[i].kind == LISTING_BRANCH;
+		const bool always = insn[i].guard == LISTING_ALWAYS;
 		const bool stated = always && bra && insn[i].target < i;
 		struct tally *t = &tallies[i];
 
@@ -199,7 +199,7 @@ static int follow_totals(const struct listing *l, struct tally *tallies, size_t 
 		if (t->on > in[i] || (stated && t->off) ||
 		    (!l->source && !always && t->on && t->off != 1))
 			return refuse(l, i, t->on, in[i], failure);
-		if (insn[i].opcode == DRM_VSOC_OP_EXIT && t->on)
+		if (insn[i].kind == LISTING_EXIT && t->on)
 			*exit_at = i;
 		if (bra && always && !stated)
 			in[insn[i].target] += t->on;
@@ -214,7 +214,7 @@ static int follow_totals(const struct listing *l, struct tally *tallies, size_t 
 		for (size_t i = 0; i < l->count; i++) {
 			if (!in[i] && falls(&insn[i], &tallies[i]))
 				in[i + 1] = 0;
-			if (in[i] || insn[i].opcode != DRM_VSOC_OP_BRA || !tallies[i].on)
+			if (in[i] || insn[i].kind != LISTING_BRANCH || !tallies[i].on)
 				continue;
 			more |= in[insn[i].target] > 0;
 			in[insn[i].target] = 0;

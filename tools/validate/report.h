@@ -131,15 +131,3 @@ int evidence_results(const struct report *report, struct failure *failure);
  * Return: 0; -1 with the analysis' failure.
  */
 int review_listings(struct analysis *analysis, bool json, FILE *out);
-
-/* --- interference.c: contention, measured ------------------------------------------------ */
-
-struct app;
-
-/*
- * Measure what a file describes (docs/validate.md, "Interference"), and report it.
- * @path: NULL: the built-in one; @device, @output, @html: as the options; @json: instead of text.
- * Return: exit status; messages were printed.
- */
-int interference_run(struct app *app, const char *path, const char *device, const char *output,
-		     const char *html, bool json);

@@ -6,6 +6,7 @@
 #include "base.h"
 #include "common/number.h"
 #include "lib/output.h"
+#include "builtin.h"
 #include "report.h"
 
 /* Repeated for each column group of a table. */

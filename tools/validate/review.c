@@ -18,13 +18,13 @@ static enum state fate(const struct tally *tally, size_t at, size_t exit_at)
 static void print_note(FILE *out, const struct listing *listing, const struct tally *tallies,
 		       size_t at, size_t exit_at)
 {
-	const struct drm_vsoc_instruction *insn = &listing->instructions[at];
+	const struct listing_instruction *insn = &listing->instructions[at];
 	const enum state state = fate(&tallies[at], at, exit_at);
 	size_t same = 0;
 
-	if (insn->opcode == DRM_VSOC_OP_BRA && insn->target <= at && state != STATE_DEAD)
+	if (insn->kind == LISTING_BRANCH && insn->target <= at && state != STATE_DEAD)
 		fprintf(out, "  loop of %zu instructions", at - insn->target + 1);
-	else if (insn->opcode == DRM_VSOC_OP_BRA && state != STATE_DEAD)
+	else if (insn->kind == LISTING_BRANCH && state != STATE_DEAD)
 		fprintf(out, "  to %u", insn->target);
 	if (state == STATE_OFF)
 		fputs("  its guard is false", out);
@@ -64,7 +64,7 @@ static void add_point(struct json_object *list, const struct point *point,
 
 	json_add_text(one, "point", point->label);
 	for (size_t i = 0; i < listing->count; i++) {
-		const struct drm_vsoc_instruction *insn = &listing->instructions[i];
+		const struct listing_instruction *insn = &listing->instructions[i];
 		struct json_object *at = json_append(code);
 
 		json_add_text(at, "mnemonic", listing->mnemonics[i]);
@@ -72,8 +72,7 @@ static void add_point(struct json_object *list, const struct point *point,
 		json_add_u64(at, "off", tallies[i].off);
 		json_add_text(at, "fate", state_names[fate(&tallies[i], i, exit_at)]);
 		json_add(at, "target",
-			 insn->opcode == DRM_VSOC_OP_BRA ? json_object_new_int64(insn->target) :
-							   NULL);
+			 insn->kind == LISTING_BRANCH ? json_object_new_int64(insn->target) : NULL);
 	}
 	json_add(one, "instructions", code);
 }

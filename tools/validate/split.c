@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "search.h"
+#include "worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,22 +128,17 @@ static bool is_open(const struct analysis *a, const struct wish *wish, size_t fe
 	return false;
 }
 
-/* the virtual SoC executes some mnemonics; for others a person must write the benchmark */
+/* a device may execute some mnemonics only; for others a person must write the benchmark */
 static bool can_build(const struct analysis *a, const struct feature *feature)
 {
 	size_t length = strcspn(feature->name, ".");
+	const struct worker *worker;
 
 	if (*feature->name == '@')
 		return false;
-	if (strcmp(a->campaign->device, "vsoc"))
-		return !strpbrk(feature->name, "abcdefghijklmnopqrstuvwxyz");
-	for (unsigned int opcode = 0x100; opcode < 0x800; opcode++) {
-		const char *name = listing_mnemonic((uint16_t)opcode);
-
-		if (name && strlen(name) == length && !memcmp(name, feature->name, length))
-			return true;
-	}
-	return false;
+	worker = worker_of(a->campaign->device);
+	return worker ? worker->executes(feature->name, length) :
+			!strpbrk(feature->name, "abcdefghijklmnopqrstuvwxyz");
 }
 
 static int by_wishes(const void *a, const void *b)

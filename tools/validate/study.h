@@ -44,34 +44,15 @@ int study_run(struct study *study, struct machine *machine, FILE *progress);
 void study_configure(struct arena *arena, struct measured *measured);
 
 /*
- * A virtual SoC, counted through libperfctr.
+ * A device, counted through libperfctr; see worker.h for its work.
  * @analysis: campaign; its configuration is completed, and events that cannot be counted are noted;
- * @which: device as of perfctr_device_open(), NULL: the first virtual SoC; @machine: filled on
- * success, to be closed; @error: set to the error of the library if the result is -1.
+ * @which: device as of perfctr_device_open(), NULL: the first one of the campaign's driver;
+ * @machine: filled on success, to be closed; @error: set to the error of the library if the result
+ * is -1.
  * Return: 0; -1 with the analysis' failure.
  */
-int machine_vsoc(struct analysis *analysis, const char *which, struct machine *machine, int *error);
+int machine_device(struct analysis *analysis, const char *which, struct machine *machine,
+		   int *error);
 
-/* a process that steps the time of a virtual SoC */
-struct steps {
-	int stepped; /* file that stops time; -1: time is real */
-	int pipe; /* it runs until this is closed */
-	pid_t process;
-};
-
-#define STEPS_NONE ((struct steps){ .stepped = -1, .pipe = -1 })
-
-/*
- * Begin to step time, which a busy host then does not distort. The process ends with this one,
- * however that ends. Without debugfs time stays real.
- * @steps: STEPS_NONE, for steps_end() in any case.
- * Return: 0; -1 with @failure, also if somebody else steps time.
- */
-int steps_begin(struct steps *steps, struct arena *arena, const struct perfctr_device *device,
-		struct failure *failure);
-
-/* Return: 0; -ECHILD the process had ended before, and time passed since. */
-int steps_end(struct steps *steps);
-
-/* machine_cpu() - this CPU, counted with perf events of the calling thread; as machine_vsoc() */
+/* machine_cpu() - this CPU, counted with perf events of the calling thread; as machine_device() */
 int machine_cpu(struct analysis *analysis, struct machine *machine, int *error);

@@ -37,7 +37,6 @@ static const char help[] =
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
 	"      --listings       only print the programs, with how often a thread executes what\n"
 	"      --list           built-in campaigns\n"
-	"      --interference[=FILE]  instead: a task alone and beside aggressors; what slows it\n"
 	"\n"
 	"Verdicts: TRUSTED as documented; EXPLAINED not as documented, but one definition is\n"
 	"left; QUARANTINED several are; UNTRUSTED none is. docs/validate.md has the formats.\n"
@@ -59,8 +58,6 @@ struct options {
 	bool run_programs;
 	bool verbose;
 	bool list;
-	bool interference;
-	const char *interference_path;
 	bool listings;
 	char **campaigns;
 	size_t campaign_count;
@@ -117,7 +114,7 @@ static int run_live(struct validator *v, struct study *study)
 	int error = 0, ret;
 
 	ret = cpu ? machine_cpu(a, &machine, &error) :
-		    machine_vsoc(a, v->options->device, &machine, &error);
+		    machine_device(a, v->options->device, &machine, &error);
 	if (ret < 0)
 		return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
 		       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
@@ -459,15 +456,6 @@ static int take_save(const struct app *app, void *options, const char *text)
 	return 0;
 }
 
-static int take_interference(const struct app *app, void *options, const char *text)
-{
-	struct options *o = options;
-
-	o->interference = true;
-	o->interference_path = text;
-	return 0;
-}
-
 static int parse_options(struct app *app, int argc, char **argv, struct options *o)
 {
 	const struct option_spec options[] = {
@@ -484,7 +472,6 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION(0, "evidence", TEXT, &o->evidence),
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
 		OPTION(0, "list", FLAG, &o->list),
-		OPTION(0, "interference", CALL_OPTIONAL, o, .call = take_interference),
 		OPTION(0, "listings", FLAG, &o->listings),
 		OPTIONS_END,
 	};
@@ -494,11 +481,6 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		return status;
 	o->campaigns = argv + optind;
 	o->campaign_count = (size_t)(argc - optind);
-	if (o->interference &&
-	    (o->campaign_count || o->measured || o->from || o->evidence || o->runs))
-		return app_usage(app,
-				 "--interference[=FILE] takes neither a campaign nor options for "
-				 "one");
 	if (o->measured && o->campaign_count > 1)
 		return app_usage(app, "a file of measurements is of one campaign");
 	if ((o->from || o->evidence) && !o->measured && o->campaign_count != 1)
@@ -521,10 +503,7 @@ static int validate_run(struct app *app, int argc, char **argv)
 
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
-	if (options.interference) {
-		status = interference_run(app, options.interference_path, options.device,
-					  options.output, options.html, options.json);
-	} else if (options.list) {
+	if (options.list) {
 		status = list_campaigns(&v);
 	} else if (options.listings) {
 		status = print_listings(&v);

@@ -3,7 +3,7 @@
  * Registers and memory of the Mali CSF firmware's counter interface.
  *
  * The only header shared by the driver (csf_protocol.c) and the models of firmware
- * (kernel/vsoc/, kernel/mali/). Names follow the public interface: PRFCNT_*, GLB_*.
+ * (lab/). Names follow the public interface: PRFCNT_*, GLB_*.
  */
 #ifndef _CSF_LAYOUT_H_
 #define _CSF_LAYOUT_H_

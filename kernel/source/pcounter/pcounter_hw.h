@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * PCOUNTER and MP counters of the nv50 family: registers, methods, record packets. The only header
- * shared by the source and the model in kernel/vsoc/nv50.
+ * shared by the source and the model in lab/nv50.
  *
  * Addresses, CTRL and PM_TRIGGER are as documented by envytools (docs/hw/pcounter/intro.rst,
  * NV40:GF100) and programmed by nouveau's nv40.c; methods are those of Mesa's nv50 driver.

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(TOP, "tools/tests"))
 import capture_bytes as cb  # noqa: E402
 

@@ -8,7 +8,7 @@ import resource
 import statistics
 import subprocess
 
-BUILD = os.environ.get("BUILD") or os.path.join(os.path.dirname(__file__), "../../build")
+BUILD = os.environ.get("BUILD") or os.path.join(os.path.dirname(__file__), "../../../build")
 PERFCTR = os.path.join(BUILD, "bin/perfctr")
 # every machine has the twelve events of the software PMU; it ignores config1
 EVENTS = ",".join(f"software/config={n % 12},config1={n // 12}/" for n in range(64))

@@ -11,7 +11,7 @@
  *  - checking a page of 10,000 counters.
  *
  * Subject and reference alternate in the same run; each figure is the median of all rounds. Prints
- * JSON; bench/run has the goals.
+ * JSON; lab/bench/run has the goals.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@ import os
 import resource
 import subprocess
 
-BUILD = os.environ.get("BUILD") or os.path.join(os.path.dirname(__file__), "../../build")
+BUILD = os.environ.get("BUILD") or os.path.join(os.path.dirname(__file__), "../../../build")
 # counts of a thread: in each round and beside, without any round
 COUNTS = {"DMOV": (0, 0, 0), "inst_misc": (1, 6, 5), "inst_integer": (3, 6, 4),
           "inst_fp_32": (3, 4, 3), "inst_compute_ld_st": (0, 3, 3), "inst_control": (1, 0, 2),

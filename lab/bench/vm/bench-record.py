@@ -3,7 +3,7 @@
 """perfctr record at 10 kHz on a device (in the VM: the virtual SoC).
 
 Two figures: the recorder's CPU time, and the share of requested samples that arrived. Under
-emulation the device is the slow side. Prints JSON; bench/run has the goals.
+emulation the device is the slow side. Prints JSON; lab/bench/run has the goals.
 """
 
 import json

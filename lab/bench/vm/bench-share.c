@@ -12,11 +12,11 @@
  * measured separately. The wakeups and switches of the model's thread are measured by a bare
  * sampler whose hardware is a thread too. Both are subtracted.
  *
- * --instructions: the machine runs an instruction in a nanosecond (vm/run --count-instructions), so
- * times are counts, and independent of the host.
+ * --instructions: the machine runs an instruction in a nanosecond (lab/vm/run
+ * --count-instructions), so times are counts, and independent of the host.
  *
  * usage: bench-share [--instructions], as root where perfctr_soak.ko is loaded, on one CPU. Prints
- * JSON; bench/run has the goals.
+ * JSON; lab/bench/run has the goals.
  */
 #include <errno.h>
 #include <sched.h>

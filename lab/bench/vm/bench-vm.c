@@ -8,7 +8,7 @@
  *    trip between two threads.
  *
  * Subject and reference alternate in the same run; each figure is the median of all rounds. Prints
- * JSON; bench/run has the goals.
+ * JSON; lab/bench/run has the goals.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What tests on a model of a Mali GPU share. They run as root in the guest, under
-kernel/mali/start."""
+lab/mali/start."""
 
 import glob
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Our series for panthor or panfrost, the core and perfctr on a model of a Mali GPU: what is
-counted equals the model's truth. Prints TAP. Runs as root in the guest, under kernel/mali/start."""
+counted equals the model's truth. Prints TAP. Runs as root in the guest, under lab/mali/start."""
 
 import csv
 import glob

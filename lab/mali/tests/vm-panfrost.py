@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The unmodified panfrost of Debian's kernel source on a model of a Mali GPU with a job manager.
-Prints TAP. Runs as root in the guest, under kernel/mali/start."""
+Prints TAP. Runs as root in the guest, under lab/mali/start."""
 
 import subprocess
 import sys

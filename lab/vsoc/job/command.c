@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.h"
+#include "instructions.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -164,7 +165,7 @@ static const char *const homes[] = {
 void job_clear(struct job *job)
 {
 	for (size_t i = 0; i < job->listing_count; i++)
-		listing_free(&job->listings[i]);
+		free(job->listings[i]);
 	job->listing_count = 0;
 	job->count = 0;
 }
@@ -322,10 +323,29 @@ static int parse_parameter(struct reader *r, const char *word, size_t length)
 	return 0;
 }
 
+int job_add_listing(struct job *job, struct drm_vsoc_cmd_compute *compute,
+		    const struct listing *listing, char *error, size_t error_bytes)
+{
+	struct drm_vsoc_instruction **listings = realloc(
+		job->listings, (job->listing_count + 1) * sizeof(struct drm_vsoc_instruction *));
+
+	if (!listings) {
+		snprintf(error, error_bytes, "out of memory");
+		return -ENOMEM;
+	}
+	job->listings = listings;
+	listings[job->listing_count] = instructions_of(listing, error, error_bytes);
+	if (!listings[job->listing_count])
+		return -EINVAL;
+	compute->listing = (uintptr_t)listings[job->listing_count++];
+	compute->listing_count = (uint32_t)listing->count;
+	compute->listing_stride = sizeof(struct drm_vsoc_instruction);
+	return 0;
+}
+
 static int read_listing(struct reader *r, struct job *job)
 {
-	struct drm_vsoc_cmd_compute *compute = &r->command.compute;
-	struct listing *listings;
+	struct listing listing;
 	FILE *file;
 	int ret;
 
@@ -337,26 +357,19 @@ static int read_listing(struct reader *r, struct job *job)
 			 r->parameters[0].name);
 		return -EINVAL;
 	}
-	listings = realloc(job->listings, (job->listing_count + 1) * sizeof(*listings));
-	if (!listings)
-		return -ENOMEM;
-	job->listings = listings;
-
 	file = fopen(r->listing, "re");
 	if (!file) {
 		snprintf(r->error, r->error_bytes, "%s: %s", r->listing, strerror(errno));
 		return -EINVAL;
 	}
-	ret = listing_read(file, r->listing, false, r->parameters, r->parameter_count,
-			   &listings[job->listing_count], r->error, r->error_bytes);
+	ret = listing_read(file, r->listing, &virtual_soc, r->parameters, r->parameter_count,
+			   &listing, r->error, r->error_bytes);
 	fclose(file);
 	if (ret)
 		return ret == -EIO ? -EINVAL : ret;
-	compute->listing = (uintptr_t)listings[job->listing_count].instructions;
-	compute->listing_count = (uint32_t)listings[job->listing_count].count;
-	compute->listing_stride = sizeof(struct drm_vsoc_instruction);
-	job->listing_count++;
-	return 0;
+	ret = job_add_listing(job, &r->command.compute, &listing, r->error, r->error_bytes);
+	listing_free(&listing);
+	return ret;
 }
 
 static int parse_method(struct reader *r, const struct field *field, const char *word,

@@ -15,7 +15,7 @@ struct job {
 	struct drm_vsoc_command *commands; /* in the kernel's format */
 	size_t count; /* elements of @commands in use */
 	size_t capacity; /* elements of @commands allocated */
-	struct listing *listings; /* listings that commands point to */
+	struct drm_vsoc_instruction **listings; /* that commands point to */
 	size_t listing_count; /* elements of @listings */
 };
 
@@ -24,6 +24,15 @@ void job_free(struct job *job);
 
 /* Append a command. @command: command, copied. Return: 0 or -ENOMEM. */
 int job_add(struct job *job, const struct drm_vsoc_command *command);
+
+/*
+ * Let a command execute a listing.
+ * @compute: of a command that is added to the job afterwards; @listing: copied; @error: set to a
+ * reason on failure.
+ * Return: 0; -EINVAL the virtual SoC has no such instruction; -ENOMEM.
+ */
+int job_add_listing(struct job *job, struct drm_vsoc_cmd_compute *compute,
+		    const struct listing *listing, char *error, size_t error_bytes);
 
 /*
  * Append commands from words.

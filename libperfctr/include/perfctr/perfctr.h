@@ -188,7 +188,7 @@ const struct perfctr_device_entry *perfctr_device_list_get(const struct perfctr_
 /**
  * perfctr_device_open() - open a device
  * @which: path of a node ("/dev/dri/renderD128"), last part of it ("renderD128"),
- *	   name of a driver ("vsoc"), name of a device, PERFCTR_DEVICE_LOCAL, or NULL for
+ *	   name of a driver ("panthor"), name of a device, PERFCTR_DEVICE_LOCAL, or NULL for
  *	   the first device that is awake and offers counters, or the local device if there
  *	   is none
  * @device: set to the device on success
@@ -370,7 +370,7 @@ enum perfctr_trust {
 
 /** struct perfctr_counter_desc - description of a counter */
 struct perfctr_counter_desc {
-	const char *id; /* stable name, for example "vsoc_csf.shader.fragments" */
+	const char *id; /* stable name, for example "mali_v10.shader.frag_active" */
 	const char *name; /* short name, for example "FRAGMENTS" */
 	const char *short_text; /* a few words */
 	const char *long_text; /* exactly which events it counts */
@@ -398,7 +398,7 @@ enum perfctr_scope {
 
 /** struct perfctr_metric_desc - a value computed from counters */
 struct perfctr_metric_desc {
-	const char *id; /* stable name, for example "vsoc_csf.memsys.l2_read_hit_ratio" */
+	const char *id; /* stable name, for example "mali_v10.memsys.l2_read_hit_rate" */
 	const char *name; /* short name, for example "l2_read_hit_ratio" */
 	const char *short_text; /* a few words */
 	const char *long_text; /* exact meaning */
@@ -496,7 +496,7 @@ const char *perfctr_block_type_name(unsigned int type);
  * perfctr_product_name() - name of a product
  * @product: product number
  *
- * Return: for example "vsoc_csf"; NULL if unknown.
+ * Return: for example "mali_v10"; NULL if unknown.
  */
 const char *perfctr_product_name(unsigned int product);
 

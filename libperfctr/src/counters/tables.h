@@ -47,6 +47,9 @@ struct table_unit {
 /* ordered by product, block type, PMU, position, event */
 extern const struct perfctr_counter_desc perfctr_counter_table[];
 extern const struct perfctr_metric_desc perfctr_metric_table[];
+/* two rows for each unit of a GPU: NAME SOL, NAME Bottleneck */
+extern const struct perfctr_metric_desc perfctr_unit_table[];
+extern const unsigned int perfctr_unit_table_count;
 extern const struct perfctr_filter_desc perfctr_filter_table[];
 extern const unsigned int perfctr_filter_table_count;
 extern const struct table_product table_products[]; /* ordered by product */

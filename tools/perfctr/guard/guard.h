@@ -51,7 +51,7 @@ enum target_action {
 	TARGET_REPORT, /* nothing */
 	TARGET_FREEZE, /* cgroup.freeze */
 	TARGET_CPU_MAX, /* cpu.max of the cgroup */
-	TARGET_HOLD, /* the virtual GPU's scheduler holds contexts */
+	TARGET_HOLD, /* the GPU's scheduler holds contexts, see holder.h */
 };
 
 struct target {
@@ -59,11 +59,12 @@ struct target {
 	char *cgroup; /* path, NULL: none */
 	pid_t pid; /* 0: the command, as long as it has no number */
 	pid_t tree; /* the process with whose descendants it is held */
-	char node[80]; /* TARGET_HOLD: path of the virtual GPU */
+	char node[80]; /* TARGET_HOLD: path of the GPU's node */
+	const struct context_holder *holder; /* TARGET_HOLD: what holds contexts */
 	int node_fd; /* of it while something is held, else -1 */
 	bool is_slow; /* its tasks did not freeze in time */
 	bool has_context;
-	uint32_t context; /* DRM_VSOC_CTX_ALL: all */
+	uint32_t context; /* HOLDER_ALL_CONTEXTS: all */
 	unsigned int cpu_percent; /* TARGET_CPU_MAX: of one CPU, while held */
 	uint64_t inode; /* of the cgroup */
 };

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <drm/vsoc_drm.h>
-
 #include "common/number.h"
 #include "guard.h"
+#include "holder.h"
 
 enum { DEFAULT_WINDOW_MS = 10, SAMPLES_PER_WINDOW = 10, MAX_PATH = 4000 };
 
@@ -94,9 +93,9 @@ static bool take_cgroup(const char *value, struct target *t)
 
 static bool take_context(const char *value, struct target *t)
 {
-	uint64_t number = DRM_VSOC_CTX_ALL;
+	uint64_t number = HOLDER_ALL_CONTEXTS;
 
-	if (strcmp(value, "all") && !take_number(value, DRM_VSOC_CTX_ALL - 1, &number))
+	if (strcmp(value, "all") && !take_number(value, HOLDER_ALL_CONTEXTS - 1, &number))
 		return false;
 	t->has_context = true;
 	t->context = (uint32_t)number;

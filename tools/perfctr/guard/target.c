@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "guard.h"
+#include "holder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include <drm/vsoc_drm.h>
 
 enum { TIMEOUT_MS = 500, CPU_PERIOD_US = 100000 };
 
@@ -145,20 +144,33 @@ bool target_was_replaced(struct target *t)
 
 /* --- contexts ------------------------------------------------------------------------ */
 
+static struct context_holder *holders;
+
+void holder_add(struct context_holder *holder)
+{
+	holder->next = holders;
+	holders = holder;
+}
+
+const struct context_holder *holder_of(const char *driver)
+{
+	const struct context_holder *holder = holders;
+
+	while (holder && strcmp(holder->driver, driver) != 0)
+		holder = holder->next;
+	return holder;
+}
+
 /* The file for the calls is open while something is held. */
 static int hold_contexts(struct target *t, bool hold)
 {
-	const struct drm_vsoc_ctx_hold args = { .ctx_id = t->context,
-						.hold = hold,
-						.pid = t->tree };
-	int error = 0;
+	int error;
 
 	if (t->node_fd < 0)
 		t->node_fd = open(t->node, O_RDWR | O_CLOEXEC);
 	if (t->node_fd < 0)
 		return errno == ENOENT || errno == ENODEV || errno == ENXIO ? -ESRCH : -errno;
-	if (ioctl(t->node_fd, DRM_IOCTL_VSOC_CTX_HOLD, &args))
-		error = -errno;
+	error = t->holder->set(t->node_fd, t->tree, t->context, hold);
 	if (error || !hold) {
 		close(t->node_fd);
 		t->node_fd = -1;
@@ -195,7 +207,7 @@ const char *target_text(const struct target *t, char *text, size_t size)
 {
 	if (t->cgroup)
 		snprintf(text, size, "cgroup %s", t->cgroup);
-	else if (t->has_context && t->context != DRM_VSOC_CTX_ALL)
+	else if (t->has_context && t->context != HOLDER_ALL_CONTEXTS)
 		snprintf(text, size, "context %u of process %d", t->context, (int)t->tree);
 	else
 		snprintf(text, size, "%sprocess %d", t->has_context ? "all contexts of " : "",
@@ -231,8 +243,8 @@ bool target_overlaps(const struct target *a, const struct target *b)
 	if (a->cgroup)
 		return a->inode == b->inode;
 	return a->pid == b->pid && !strcmp(a->node, b->node) &&
-	       (a->context == b->context || a->context == DRM_VSOC_CTX_ALL ||
-		b->context == DRM_VSOC_CTX_ALL);
+	       (a->context == b->context || a->context == HOLDER_ALL_CONTEXTS ||
+		b->context == HOLDER_ALL_CONTEXTS);
 }
 
 int target_open(struct target *t, char *error, size_t size)

@@ -11,9 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <drm/vsoc_drm.h>
-
 #include "guard.h"
+#include "holder.h"
 #include "lib/device.h"
 #include "lib/json.h"
 #include "lib/rows.h"
@@ -284,7 +283,8 @@ static void add_configuration(const struct guard *g, const struct budget *b, str
 	json_add_u64(o, "period_ns", g->in_stream ? 0 : b->period_ns);
 	json_add_text(o, "cgroup", t->cgroup);
 	json_add_known(o, "pid", t->pid, (uint64_t)t->pid);
-	json_add_known(o, "context", t->has_context && t->context != DRM_VSOC_CTX_ALL, t->context);
+	json_add_known(o, "context", t->has_context && t->context != HOLDER_ALL_CONTEXTS,
+		       t->context);
 	json_add_text(o, "command", g->command.argv ? g->command.argv[0] : NULL);
 	json_add_text(o, "action", target_action_name(t->action));
 	json_add_known(o, "cpu_percent", t->action == TARGET_CPU_MAX, t->cpu_percent);
@@ -390,12 +390,12 @@ int watch_find_devices(struct guard *g)
 		status = device_open(g->app, b->device, &b->counts_on);
 		if (status)
 			break;
-		if (b->target.action == TARGET_HOLD &&
-		    strcmp(perfctr_device_driver(b->counts_on), "vsoc") != 0)
+		b->target.holder = holder_of(perfctr_device_driver(b->counts_on));
+		if (b->target.action == TARGET_HOLD && !b->target.holder)
 			status = app_usage(g->app,
-					   "budget %s: only the virtual GPU's scheduler holds "
-					   "contexts: device=vsoc, or action=report",
-					   b->name);
+					   "budget %s: the driver %s cannot hold contexts: use "
+					   "action=freeze with a cgroup, or action=report",
+					   b->name, perfctr_device_driver(b->counts_on));
 		b->place = device_place(b->counts_on);
 		if (!status && b->place && !find_device(b))
 			status = EXIT_NO_DEVICE;
@@ -501,7 +501,7 @@ static uint64_t counts_of(const struct guard *g, struct budget *b, const struct 
 	b->carried = g->in_stream && s->user_data == own_sample ? sum : 0;
 	/* samples in jobs have 1 + the number of their context */
 	if (b->carried ||
-	    (g->in_stream && b->target.has_context && b->target.context != DRM_VSOC_CTX_ALL &&
+	    (g->in_stream && b->target.has_context && b->target.context != HOLDER_ALL_CONTEXTS &&
 	     s->user_data != 1 + (uint64_t)b->target.context))
 		return 0;
 	return sum;

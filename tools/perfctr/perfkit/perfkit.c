@@ -41,7 +41,7 @@ static const char help[] =
 	"\n"
 	"A table goes to stderr; JSON goes to stdout, and what the command prints then goes\n"
 	"to stderr. Passes of different runs are comparable only if COMMAND does the same work\n"
-	"each time: a job file of vsoc-job, a trace that is replayed, a fixed number of frames.\n"
+	"each time: a trace that is replayed, a fixed number of frames.\n"
 	"With --frames, frames of about the same work are enough.\n"
 	"Exit: the command's own status (128 + signal), 1 error or too few frames, 2 usage,\n"
 	"3 not permitted, 4 no device, 126 and 127 the command cannot be run.\n";

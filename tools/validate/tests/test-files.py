@@ -18,7 +18,8 @@ from harness import check, test
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
 BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
-PERFCTR = os.path.join(BUILD, "bin/perfctr")
+# with the campaigns of the virtual SoC
+PERFCTR = os.path.join(BUILD, "lab/bin/perfctr")
 MEASURED = os.path.join(TOP, "campaigns/measured")
 FINE, FAILED, USAGE, DOUBT = 0, 1, 2, 5
 

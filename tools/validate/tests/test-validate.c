@@ -546,22 +546,22 @@ static bool walk(const struct listing *l, struct tally *tallies)
 	size_t at = 0;
 
 	for (int steps = 0; steps < 20000 && at < l->count; steps++) {
-		const struct drm_vsoc_instruction *i = &l->instructions[at];
-		bool on = i->guard == DRM_VSOC_GUARD_TRUE;
+		const struct listing_instruction *i = &l->instructions[at];
+		bool on = i->guard == LISTING_ALWAYS;
 
-		if (i->guard == DRM_VSOC_GUARD_TIMES)
+		if (i->guard == LISTING_TIMES)
 			used[at] = (on = used[at] < i->guard_times) ? used[at] + 1 : 0;
 		*(on ? &tallies[at].on : &tallies[at].off) += 1;
-		if (on && i->opcode == DRM_VSOC_OP_EXIT)
+		if (on && i->kind == LISTING_EXIT)
 			return true;
-		at = on && i->opcode == DRM_VSOC_OP_BRA ? i->target : at + 1;
+		at = on && i->kind == LISTING_BRANCH ? i->target : at + 1;
 	}
 	return false;
 }
 
 TEST("loops count as their steps do")
 {
-	struct drm_vsoc_instruction code[STEPS];
+	struct listing_instruction code[STEPS];
 	struct listing listing = { .instructions = code, .count = STEPS };
 	unsigned int ended = 0;
 
@@ -571,16 +571,16 @@ TEST("loops count as their steps do")
 		size_t end;
 
 		for (uint32_t i = 0; i < STEPS; i++)
-			code[i] = (struct drm_vsoc_instruction){
-				.opcode = i == STEPS - 1 ? DRM_VSOC_OP_EXIT :
-					  below(2)	 ? DRM_VSOC_OP_BRA :
-							   DRM_VSOC_OP_MOV,
-				.guard = i == STEPS - 1 || !below(4) ? DRM_VSOC_GUARD_TRUE :
-								       DRM_VSOC_GUARD_TIMES,
+			code[i] = (struct listing_instruction){
+				.kind = i == STEPS - 1 ? LISTING_EXIT :
+					below(2)       ? LISTING_BRANCH :
+							 LISTING_STEP,
+				.guard = i == STEPS - 1 || !below(4) ? LISTING_ALWAYS :
+								       LISTING_TIMES,
 				.target = (uint32_t)below(STEPS),
 			};
 		for (uint32_t i = 0; i < STEPS; i++)
-			if (code[i].guard == DRM_VSOC_GUARD_TIMES)
+			if (code[i].guard == LISTING_TIMES)
 				code[i].guard_times = (uint32_t)below(9);
 		if (!walk(&listing, slow))
 			continue;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr validate --interference: it names the channel that the model made. Prints TAP. Runs as
+"""perfctr interference: it names the channel that the model made. Prints TAP. Runs as
 root in the guest."""
 
 import json
@@ -61,12 +61,12 @@ def servers():
 def interference(specification, *options, status=0):
     name = os.path.join(WORK, "spec.json")
     write(name, json.dumps(specification))
-    return run("perfctr", "validate", f"--interference={name}", *options, status=status,
+    return run("perfctr", "interference", name, *options, status=status,
                timeout=200)
 
 
 def builtin(**changes):
-    with open(os.path.join(TOP, "campaigns/interference.json"), encoding="utf-8") as f:
+    with open(os.path.join(TOP, "lab/vsoc/campaigns/interference.json"), encoding="utf-8") as f:
         return {**json.load(f), **changes}
 
 
@@ -123,11 +123,11 @@ def nothing_is_reported_without_evidence():
 def time_passes_again():
     """a second run does not disturb the first one; if what steps time is killed, time passes, and
     there is no report"""
-    with subprocess.Popen(["perfctr", "validate", "--interference"], stdout=subprocess.DEVNULL,
+    with subprocess.Popen(["perfctr", "interference"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as first:
         children = f"/proc/{first.pid}/task/{first.pid}/children"
         harness.wait_for(lambda: contents(children), "no process steps time")
-        error = run("perfctr", "validate", "--interference", status=1).stderr
+        error = run("perfctr", "interference", status=1).stderr
         check("somebody steps time" in error and contents(f"{DEBUG}/stepped") == "1\n", error)
         os.kill(int(contents(children)), signal.SIGKILL)
         error = first.communicate(timeout=200)[1]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""perfctr validate cpu with a PMU (vm/run --kernel arm64 --count-instructions). Prints TAP. Runs
+"""perfctr validate cpu with a PMU (lab/vm/run --kernel arm64 --count-instructions). Prints TAP.
+Runs
 as root in the guest."""
 
 import ctypes

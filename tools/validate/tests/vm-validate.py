@@ -267,7 +267,7 @@ def nv50_counters():
 def nv50_wrong_definitions():
     """Three faults: wrong documentation, a wire of another unit, a pass with too many counters."""
     top = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../..")
-    with open(os.path.join(top, "campaigns/vsoc-pcounter.json"), encoding="utf-8") as f:
+    with open(os.path.join(top, "lab/vsoc/campaigns/vsoc-pcounter.json"), encoding="utf-8") as f:
         campaign = json.load(f)
     events = {e["name"]: e for e in campaign["events"]}
     events["geom_busy"]["documented"] = ["2 geom_cycles"]

@@ -13,7 +13,7 @@
  *   DRM_IOCTL_VSOC_BO_CREATE    create memory for MP counters
  *   DRM_IOCTL_VSOC_CTX_HOLD     keep a queue from running, or let it run again
  *
- * kernel/vsoc/README.md lists what each command adds to each counter, as exact integer rules. All
+ * lab/vsoc/README.md lists what each command adds to each counter, as exact integer rules. All
  * counts of a job are complete before WAIT reports it done or its fence signals.
  *
  * All structures are little-endian, have the same layout for 32- and 64-bit userspace and are
@@ -325,7 +325,7 @@ struct drm_vsoc_cmd_pcie {
  * struct drm_vsoc_cmd_core - a CPU core of socket 0 copies an array of 4-byte elements
  *
  * The core has its own L1 and L2, which begin empty, and reads and writes CMEM of its socket. The
- * perf PMU vsoc_core counts its events; kernel/vsoc/README.md describes it.
+ * perf PMU vsoc_core counts its events; lab/vsoc/README.md describes it.
  */
 struct drm_vsoc_cmd_core {
 	__u64 elements; /* 0..2^24 */

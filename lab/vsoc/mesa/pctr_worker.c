@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "pctr_vsoc.h"
+/* Work for the virtual SoC: software rendering becomes a job of the virtual GPU. */
+#include "pctr_worker.h"
 
 #include <drm/vsoc_drm.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ enum {
 #define WAIT_STEP_NS 1000000000ll
 #define WAIT_STEPS 30
 
-struct pctr_vsoc {
+struct pctr_worker {
 	struct pctr_context *context;
 	uint64_t last_job;
 	uint64_t done_job;
@@ -27,26 +28,21 @@ struct pctr_vsoc {
 	bool stopped; /* the device accepts no more work */
 };
 
-bool pctr_vsoc_is_device(const struct pctr_catalogue *catalogue)
+static struct pctr_worker *begin(struct pctr_context *context)
 {
-	return !strcmp(catalogue->driver, "vsoc");
-}
-
-struct pctr_vsoc *pctr_vsoc_new(struct pctr_context *context)
-{
-	struct pctr_vsoc *v = calloc(1, sizeof(*v));
+	struct pctr_worker *v = calloc(1, sizeof(*v));
 
 	if (v)
 		v->context = context;
 	return v;
 }
 
-void pctr_vsoc_free(struct pctr_vsoc *vsoc)
+static void end(struct pctr_worker *worker)
 {
-	free(vsoc);
+	free(worker);
 }
 
-static void stop(struct pctr_vsoc *v, const char *what, int error)
+static void stop(struct pctr_worker *v, const char *what, int error)
 {
 	char text[128];
 
@@ -67,33 +63,33 @@ static int call(int fd, unsigned long request, void *argument)
 	return result;
 }
 
-void pctr_vsoc_wait(struct pctr_vsoc *vsoc)
+static void wait_for_work(struct pctr_worker *v)
 {
-	struct drm_vsoc_wait wait = { .job_id = vsoc->last_job };
-	int fd = pctr_context_fd(vsoc->context);
+	struct drm_vsoc_wait wait = { .job_id = v->last_job };
+	int fd = pctr_context_fd(v->context);
 
-	if (vsoc->stopped || vsoc->done_job == vsoc->last_job)
+	if (v->stopped || v->done_job == v->last_job)
 		return;
 	for (int n = 0; n < WAIT_STEPS; n++) {
 		wait.timeout_ns = WAIT_STEP_NS;
 		if (!call(fd, DRM_IOCTL_VSOC_WAIT, &wait))
 			break;
 		if (errno != ETIME) {
-			stop(vsoc, "WAIT", errno);
+			stop(v, "WAIT", errno);
 			return;
 		}
 		if (n == WAIT_STEPS - 1) {
-			stop(vsoc, "a job is not done after 30 s", ETIME);
+			stop(v, "a job is not done after 30 s", ETIME);
 			return;
 		}
 	}
-	vsoc->done_job = vsoc->last_job;
-	vsoc->due_samples = 0;
+	v->done_job = v->last_job;
+	v->due_samples = 0;
 	if (wait.sample_errors)
-		pctr_context_fail(vsoc->context,
+		pctr_context_fail(v->context,
 				  "a job could not be sampled: values of the GPU are too low");
 	else if (wait.status)
-		pctr_context_fail(vsoc->context, "a job of the virtual GPU was cut short");
+		pctr_context_fail(v->context, "a job of the virtual GPU was cut short");
 }
 
 static void add_samples(struct drm_vsoc_command *commands, uint32_t *count, const uint32_t *handles,
@@ -130,52 +126,61 @@ static uint32_t build(struct drm_vsoc_command *commands, const struct pctr_work 
 	return count;
 }
 
-static void queue(struct pctr_vsoc *v, struct drm_vsoc_command *commands, uint32_t count)
+static void queue(struct pctr_worker *v, struct drm_vsoc_command *commands, uint32_t count)
 {
-	struct drm_vsoc_submit submit = {
+	struct drm_vsoc_submit args = {
 		.ctx_id = DRM_VSOC_CTX_DEFAULT,
 		.commands = (uintptr_t)commands,
 		.command_count = count,
 		.command_stride = sizeof(*commands),
 	};
 
-	while (call(pctr_context_fd(v->context), DRM_IOCTL_VSOC_SUBMIT, &submit)) {
+	while (call(pctr_context_fd(v->context), DRM_IOCTL_VSOC_SUBMIT, &args)) {
 		/* the queue is full; if all our jobs are done, waiting does not help */
 		if (errno != EAGAIN || v->done_job == v->last_job) {
 			stop(v, "SUBMIT", errno);
 			return;
 		}
-		pctr_vsoc_wait(v);
+		wait_for_work(v);
 		if (v->stopped)
 			return;
 	}
-	v->last_job = submit.job_id;
+	v->last_job = args.job_id;
 }
 
-void pctr_vsoc_submit(struct pctr_vsoc *vsoc, const struct pctr_work *work)
+static void submit(struct pctr_worker *v, const struct pctr_work *work)
 {
-	unsigned int handle_count = pctr_context_handles(vsoc->context, NULL, 0);
+	unsigned int handle_count = pctr_context_handles(v->context, NULL, 0);
 	struct drm_vsoc_command *commands;
 	uint32_t *handles;
 
-	if (vsoc->stopped || !(work->vertices | work->primitives | work->fragments | work->threads))
+	if (v->stopped || !(work->vertices | work->primitives | work->fragments | work->threads))
 		return;
 	handles = calloc(handle_count + 1, sizeof(*handles));
 	commands = calloc(SAMPLES_OF_A_JOB * handle_count + WORK_COMMANDS, sizeof(*commands));
 	if (!handles || !commands) {
-		stop(vsoc, "a job", ENOMEM);
+		stop(v, "a job", ENOMEM);
 		goto out;
 	}
-	if (handle_count &&
-	    pctr_context_room(vsoc->context) < vsoc->due_samples + SAMPLES_OF_A_JOB) {
-		pctr_vsoc_wait(vsoc);
-		pctr_context_room(vsoc->context);
+	if (handle_count && pctr_context_room(v->context) < v->due_samples + SAMPLES_OF_A_JOB) {
+		wait_for_work(v);
+		pctr_context_room(v->context);
 	}
-	pctr_context_handles(vsoc->context, handles, handle_count);
-	queue(vsoc, commands, build(commands, work, handles, handle_count));
+	pctr_context_handles(v->context, handles, handle_count);
+	queue(v, commands, build(commands, work, handles, handle_count));
 	if (handle_count)
-		vsoc->due_samples += SAMPLES_OF_A_JOB;
+		v->due_samples += SAMPLES_OF_A_JOB;
 out:
 	free(commands);
 	free(handles);
 }
+
+static const struct pctr_worker_ops virtual_soc = {
+	.driver = "vsoc",
+	.begin = begin,
+	.submit = submit,
+	.wait = wait_for_work,
+	.end = end,
+};
+
+const struct pctr_worker_ops *const pctr_worker_ops = &virtual_soc;

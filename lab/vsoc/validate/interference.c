@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
 /*
+ * perfctr interference: contention, measured on a virtual SoC.
+ *
  * Each aggressor runs at several levels beside the task. A channel explains the slowdown if the
  * task uses it, if what it shows rises with the task's time over the levels (rank correlation),
  * and if that is long enough for a quarter of the time that the task takes longer.
  */
-#include "report.h"
-
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "document.h"
+#include "job/runner.h"
 #include "lib/json.h"
+#include "lib/option.h"
 #include "lib/output.h"
 #include "lib/rows.h"
-#include "vsoc-job/runner.h"
+#include "steps.h"
+#include "validate/builtin.h"
+#include "validate/document.h"
+#include "validate/report.h"
 
 enum {
 	MAX_CHANNELS = 24,
@@ -793,12 +799,41 @@ static int write_to(struct run *r, const char *path, void (*write)(const struct 
 	return output_close(r->app, &output, 0);
 }
 
-int interference_run(struct app *app, const char *path, const char *device, const char *output,
-		     const char *html, bool json)
+static const char help[] =
+	"usage: perfctr interference [OPTION...] [FILE]\n"
+	"\n"
+	"Measures contention on the virtual SoC: a task alone, then beside each aggressor at\n"
+	"several levels; and which channel explains the task's time. FILE is JSON, see\n"
+	"docs/validate.md; without it: the built-in one.\n"
+	"\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -j, --json           as JSON\n"
+	"  -o, --output FILE    write the report there instead of to stdout\n"
+	"      --html FILE      a page with plots of time and latency against load besides\n"
+	"\n"
+	"Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
+
+static int run_interference(struct app *app, int argc, char **argv)
 {
 	struct run r = { .app = app, .steps = STEPS_NONE, .runner = { .fd = -1 } };
+	const char *device = NULL, *output = NULL, *html = NULL;
+	bool json = false;
+	const struct option_spec options[] = {
+		OPTION('d', "device", TEXT, &device),
+		OPTION('j', "json", FLAG, &json),
+		OPTION('o', "output", TEXT, &output),
+		OPTION(0, "html", TEXT, &html),
+		OPTIONS_END,
+	};
 	struct load alone = { 0 };
-	int ret = read_file_of(&r, path), status = EXIT_USAGE;
+	int ret, status = option_parse(app, argc, argv, help, options, THEN_WORDS);
+
+	if (status)
+		return status < 0 ? EXIT_FINE : status;
+	if (argc - optind > 1)
+		return app_usage(app, "give one FILE");
+	ret = read_file_of(&r, argv[optind]);
+	status = EXIT_USAGE;
 
 	if (!ret && !r.aggressor_count)
 		ret = fail(&r.failure, "the file has no aggressor");
@@ -842,4 +877,11 @@ int interference_run(struct app *app, const char *path, const char *device, cons
 	perfctr_device_unref(r.device);
 	arena_free(&r.arena);
 	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct app app = { .name = "interference" };
+
+	return app_main(&app, run_interference, argc, argv);
 }

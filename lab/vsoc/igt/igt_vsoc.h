@@ -50,7 +50,7 @@ int igt_vsoc_ctx_hold(int fd, uint32_t ctx, uint32_t hold);
 
 /*
  * Counts of a counter set at one moment: the truth, and the parts of it that firmware destroyed,
- * that a host need not have received, and that hardware still holds (kernel/vsoc/README.md,
+ * that a host need not have received, and that hardware still holds (lab/vsoc/README.md,
  * "debugfs"). Product nv50 has zero for all but the truth.
  */
 struct igt_vsoc_totals {

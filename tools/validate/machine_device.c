@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Measures a campaign on a device, through libperfctr. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "study.h"
 #include "lib/rows.h"
-#include "vsoc-job/runner.h"
+#include "study.h"
+#include "worker.h"
 
-enum { TIMEOUT_S = 30, MAX_WORDS = 32, MAX_TRIES = 3 };
+enum { MAX_WORDS = 32, MAX_TRIES = 3 };
 
 /* a command that is a program */
 #define RUN "run "
@@ -26,10 +27,11 @@ struct group {
 	struct perfctr_selection *selection;
 };
 
-struct vsoc {
+struct counted_device {
 	struct perfctr_ctx *ctx;
 	struct perfctr_device *device;
-	struct runner runner;
+	const struct worker *worker; /* NULL: its work is programs */
+	void *worker_state;
 	struct group *groups;
 	size_t group_count;
 	/* group of each event, -1: not counted */
@@ -40,7 +42,7 @@ struct vsoc {
 
 /* --- selections ---------------------------------------------------------- */
 
-static long find_group(struct analysis *a, struct vsoc *v, const struct event *event)
+static long find_group(struct analysis *a, struct counted_device *v, const struct event *event)
 {
 	struct group *group;
 
@@ -57,7 +59,7 @@ static long find_group(struct analysis *a, struct vsoc *v, const struct event *e
 	return (long)v->group_count++;
 }
 
-static int select_events(struct analysis *a, struct vsoc *v)
+static int select_events(struct analysis *a, struct counted_device *v)
 {
 	const struct campaign *c = a->campaign;
 
@@ -137,45 +139,6 @@ static int split(const struct analysis *a, const struct point *point, const char
 	return count;
 }
 
-static int command_job(const struct analysis *a, const struct point *point, const char *command,
-		       struct job *job)
-{
-	const char *words[MAX_WORDS];
-	int count = split(a, point, command, words);
-	char error[256] = "";
-
-	if (count < 0)
-		return -1;
-	if (job_parse(job, words, (size_t)count, error, sizeof(error)))
-		return fail(a->failure, "%s: %s", point->label, error);
-	return 0;
-}
-
-static int listing_job(struct analysis *a, const struct point *point, struct job *job)
-{
-	struct drm_vsoc_command command = { .type = DRM_VSOC_CMD_COMPUTE };
-	int64_t threads;
-
-	if (analysis_formula(a, a->campaign->benchmarks[point->benchmark].threads, point, NULL,
-			     &threads))
-		return -1;
-	job->listings = calloc(1, sizeof(*job->listings));
-	if (!job->listings)
-		return fail(a->failure, "out of memory");
-	if (analysis_listing(a, point, &job->listings[0]) < 0)
-		return -1;
-	job->listing_count = 1;
-	for (size_t i = 0; i < job->listings[0].count; i++)
-		if (!job->listings[0].instructions[i].opcode)
-			return fail(a->failure, "%s: '%s' is no instruction of the virtual SoC",
-				    point->label, job->listings[0].mnemonics[i]);
-	command.compute.threads = (uint64_t)threads;
-	command.compute.listing = (uintptr_t)job->listings[0].instructions;
-	command.compute.listing_count = (uint32_t)job->listings[0].count;
-	command.compute.listing_stride = sizeof(job->listings[0].instructions[0]);
-	return job_add(job, &command) ? fail(a->failure, "out of memory") : 0;
-}
-
 /* "run PROGRAM ARGUMENT...": its output is not of interest, its status is. */
 static int run_program(struct analysis *a, const struct point *point, const char *command)
 {
@@ -205,30 +168,24 @@ static int run_program(struct analysis *a, const struct point *point, const char
 }
 
 /* Does the point's work once, and waits for its end. */
-static int do_work(struct analysis *a, struct vsoc *v, const struct point *point)
+static int do_work(struct analysis *a, struct counted_device *v, const struct point *point)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
-	struct job job = { 0 };
-	int ret = 0;
+	const char *words[MAX_WORDS];
+	int count = 0, ret = 0;
 
 	if (b->command && !strncmp(b->command, RUN, strlen(RUN))) {
 		for (int64_t k = 0; !ret && k < point->kernels; k++)
 			ret = run_program(a, point, b->command);
 		return ret;
 	}
-	if (v->runner.fd < 0)
+	if (!v->worker)
 		return fail(a->failure,
 			    "%s: for work on %s give \"command\": \"run PROGRAM ARGUMENT...\"",
 			    point->label, perfctr_device_driver(v->device));
-	ret = b->listing ? listing_job(a, point, &job) : command_job(a, point, b->command, &job);
-
-	for (int64_t k = 0; !ret && k < point->kernels; k++)
-		if (runner_submit(&v->runner, &job) || runner_wait(&v->runner, 0))
-			ret = fail(a->failure, "%s: %s", point->label, v->runner.error);
-	if (!ret && (v->runner.timed_out || v->runner.cancelled))
-		ret = fail(a->failure, "%s: the job was cut short", point->label);
-	job_free(&job);
-	return ret;
+	if (!b->listing)
+		count = split(a, point, b->command, words);
+	return count < 0 ? -1 : v->worker->work(v->worker_state, a, point, words, (size_t)count);
 }
 
 /* --- counting ------------------------------------------------------------ */
@@ -259,7 +216,7 @@ static bool has_losses(const struct perfctr_totals *totals)
 }
 
 /* Counts the events of a group while the work is done. */
-static int count_work(struct analysis *a, struct vsoc *v, const struct group *group,
+static int count_work(struct analysis *a, struct counted_device *v, const struct group *group,
 		      const struct point *point, struct perfctr_totals *totals)
 {
 	struct perfctr_session *session = NULL;
@@ -283,7 +240,7 @@ static int count_work(struct analysis *a, struct vsoc *v, const struct group *gr
 	return ret;
 }
 
-static int add_reading(struct analysis *a, const struct vsoc *v, size_t number,
+static int add_reading(struct analysis *a, const struct counted_device *v, size_t number,
 		       const struct event *event, const struct point *point, const struct row *row)
 {
 	struct reading reading = {
@@ -305,7 +262,7 @@ static int add_reading(struct analysis *a, const struct vsoc *v, size_t number,
 	return 0;
 }
 
-static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
+static int add_readings(struct analysis *a, const struct counted_device *v, size_t group,
 			const struct point *point, struct perfctr_totals *totals)
 {
 	struct perfctr_selection *selection = v->groups[group].selection;
@@ -337,7 +294,7 @@ static int add_readings(struct analysis *a, const struct vsoc *v, size_t group,
 }
 
 /* Counts a group once more if counts were lost: they say nothing of the counter. */
-static int measure_group(struct analysis *a, struct vsoc *v, size_t group,
+static int measure_group(struct analysis *a, struct counted_device *v, size_t group,
 			 const struct point *point)
 {
 	int ret = 1;
@@ -365,7 +322,7 @@ static int measure_group(struct analysis *a, struct vsoc *v, size_t group,
 
 static int measure(struct machine *machine, struct analysis *a, size_t number)
 {
-	struct vsoc *v = machine->data;
+	struct counted_device *v = machine->data;
 	/* analysis_formula() and the other functions never add points: the address is stable */
 	const struct point *point = &a->points[number];
 	int ret = 0;
@@ -378,65 +335,45 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 
 /* --- opening and closing ------------------------------------------------- */
 
-static void close_vsoc(struct machine *machine)
+static void close_device(struct machine *machine)
 {
-	struct vsoc *v = machine->data;
+	struct counted_device *v = machine->data;
 
 	for (size_t g = 0; g < v->group_count; g++)
 		perfctr_selection_unref(v->groups[g].selection);
-	runner_close(&v->runner);
+	if (v->worker_state)
+		v->worker->close(v->worker_state);
 	perfctr_device_unref(v->device);
 }
 
-static const char *debugfs_file(struct arena *arena, const struct perfctr_device *device,
-				const char *file)
-{
-	const char *path = perfctr_device_path(device);
-
-	return arena_printf(arena, "/sys/kernel/debug/dri/%s/vsoc/%s",
-			    path + strcspn(path, "0123456789"), file);
-}
-
-/* the chosen profile is in brackets; without root debugfs is unreadable and the profile unknown */
-static const char *profile_of(struct analysis *a, const struct perfctr_device *device)
-{
-	struct failure ignored = { "" };
-	const char *text, *open;
-	size_t length;
-
-	text = read_file(a->arena, debugfs_file(a->arena, device, "profile"), &length, &ignored);
-	open = text ? strchr(text, '[') : NULL;
-	return open ? arena_copy(a->arena, open + 1, strcspn(open + 1, "]")) : NULL;
-}
-
-static void configure(struct analysis *a, const struct vsoc *v)
+static void configure(struct analysis *a, const struct counted_device *v)
 {
 	struct measured *m = &a->measured;
-	const char *path = perfctr_device_path(v->device), *profile = profile_of(a, v->device);
+	const char *path = perfctr_device_path(v->device);
 
 	m->source = arena_printf(a->arena, "live on %s (%s)", perfctr_device_info(v->device)->name,
 				 path);
 	measured_configure(a->arena, m, "driver", perfctr_device_driver(v->device));
-	if (profile)
-		measured_configure(a->arena, m, "profile", profile);
-	if (v->runner.fd >= 0)
+	if (v->worker)
+		v->worker->configure(v->worker_state, a);
+	if (v->worker)
 		measured_configure(a->arena, m, "cores",
 				   arena_printf(a->arena, "%#" PRIx64,
-						(uint64_t)v->runner.info.shader_present));
+						v->worker->cores(v->worker_state)));
 	study_configure(a->arena, &a->measured);
 }
 
 /* --- which device -------------------------------------------------------- */
 
-static bool is_product(const struct vsoc *v, const char *product)
+static bool is_product(const struct counted_device *v, const char *product)
 {
 	const char *name = perfctr_product_name(perfctr_device_info(v->device)->product);
 
 	return !*product || (name && !strcmp(name, product));
 }
 
-/* Opens another virtual SoC of the product instead, if there is one. */
-static void open_product(struct vsoc *v, const char *product)
+/* Opens another device of the driver that has the product, if there is one. */
+static void open_product(struct counted_device *v, const char *driver, const char *product)
 {
 	struct perfctr_device_list *list;
 
@@ -445,7 +382,7 @@ static void open_product(struct vsoc *v, const char *product)
 	for (size_t i = 0; !v->device && i < perfctr_device_list_count(list); i++) {
 		const struct perfctr_device_entry *entry = perfctr_device_list_get(list, i);
 
-		if (entry->error || strcmp(entry->driver, "vsoc") ||
+		if (entry->error || strcmp(entry->driver, driver) ||
 		    perfctr_device_open(v->ctx, entry->path, &v->device))
 			continue;
 		if (!is_product(v, product))
@@ -454,8 +391,8 @@ static void open_product(struct vsoc *v, const char *product)
 	perfctr_device_list_unref(list);
 }
 
-/* The first virtual SoC that the campaign accepts; or @which, if it accepts that. */
-static int open_device(struct analysis *a, struct vsoc *v, const char *which)
+/* The first device that the campaign accepts; or @which, if it accepts that. */
+static int open_device(struct analysis *a, struct counted_device *v, const char *which)
 {
 	const char *product = a->campaign->product;
 	int error = perfctr_device_open(a->ctx, which ? which : a->campaign->device, &v->device);
@@ -468,21 +405,22 @@ static int open_device(struct analysis *a, struct vsoc *v, const char *which)
 		return 0;
 	v->device = perfctr_device_unref(v->device);
 	if (!which)
-		open_product(v, product);
+		open_product(v, a->campaign->device, product);
 	if (v->device)
 		return 0;
 	if (which)
 		fail(a->failure, "%s is no device with counters of %s", which, product);
 	else
-		fail(a->failure, "there is no virtual SoC with counters of %s", product);
+		fail(a->failure, "there is no %s with counters of %s", a->campaign->device,
+		     product);
 	return -ENODEV;
 }
 
 /* The work of benchmarks may depend on the number of cores. */
-static int use_cores(struct analysis *a, const struct vsoc *v)
+static int use_cores(struct analysis *a, const struct counted_device *v)
 {
 	const int64_t *cores = campaign_constant(a->campaign, CORES_CONSTANT);
-	const uint64_t mask = v->runner.info.shader_present;
+	const uint64_t mask = v->worker->cores(v->worker_state);
 
 	if (cores && a->measured.count && *cores != __builtin_popcountll(mask))
 		return fail(a->failure,
@@ -506,28 +444,25 @@ static int check_programs(struct analysis *a)
 	return 0;
 }
 
-int machine_vsoc(struct analysis *a, const char *which, struct machine *machine, int *error)
+int machine_device(struct analysis *a, const char *which, struct machine *machine, int *error)
 {
-	struct vsoc *v = arena_alloc(a->arena, sizeof(*v));
+	struct counted_device *v = arena_alloc(a->arena, sizeof(*v));
 
 	v->ctx = a->ctx;
-	v->runner.fd = -1;
-	v->runner.timeout_ns = TIMEOUT_S * UINT64_C(1000000000);
 	*machine = (struct machine){
 		.data = v,
 		.measure = measure,
-		.close = close_vsoc,
+		.close = close_device,
 	};
 	*error = open_device(a, v, which);
 	if (*error)
 		return -1;
 	machine->name = arena_printf(a->arena, "%s", perfctr_device_info(v->device)->name);
-	if (!strcmp(perfctr_device_driver(v->device), "vsoc"))
-		*error = runner_open(&v->runner, NULL, perfctr_device_fd(v->device), 1, false);
-	if (*error)
-		fail(a->failure, "%s", v->runner.error);
-	else if (check_programs(a) < 0 || select_events(a, v) < 0 ||
-		 (v->runner.fd >= 0 && use_cores(a, v) < 0))
+	v->worker = worker_of(perfctr_device_driver(v->device));
+	if (v->worker)
+		*error = v->worker->open(a, v->device, &v->worker_state);
+	if (!*error && (check_programs(a) < 0 || select_events(a, v) < 0 ||
+			(v->worker && use_cores(a, v) < 0)))
 		*error = -EINVAL;
 	if (!*error) {
 		configure(a, v);
@@ -539,89 +474,6 @@ int machine_vsoc(struct analysis *a, const char *which, struct machine *machine,
 			fail(a->failure, "%s", perfctr_ctx_error(a->ctx));
 	}
 	if (*error)
-		close_vsoc(machine);
+		close_device(machine);
 	return *error ? -1 : 0;
-}
-
-/* --- stepped time ------------------------------------------------------------------- */
-
-/* Step time until the other process closes its end of the pipe, then let it pass. */
-static void step_until_closed(int pipe, int stepped, int step)
-{
-	/* of virtual time: a short part of a job's */
-	static const char ns[] = "20000";
-	const struct timespec pause = { .tv_nsec = 100000 };
-	struct pollfd other = { .fd = pipe, .events = POLLIN };
-
-	/* Ctrl-C is for the other process */
-	setsid();
-	/* the readers of PMUs get time, too */
-	while (!ppoll(&other, 1, &pause, NULL))
-		if (write(step, ns, strlen(ns)) < 0)
-			break;
-	_exit(write(stepped, "0", 1) != 1);
-}
-
-static int time_file;
-
-/* The process that steps time ended: jobs would never. */
-static void let_time_pass(int number)
-{
-	const int before = errno;
-	/* an error means that time passes already */
-	const ssize_t ignored = write(time_file, "0", 1);
-
-	(void)number;
-	(void)ignored;
-	errno = before;
-}
-
-int steps_begin(struct steps *s, struct arena *arena, const struct perfctr_device *device,
-		struct failure *failure)
-{
-	const char *path = debugfs_file(arena, device, "stepped");
-	int step, ends[2] = { -1, -1 };
-
-	s->stepped = open(path, O_WRONLY | O_CLOEXEC);
-	if (s->stepped < 0)
-		return 0;
-	if (write(s->stepped, "1", 1) != 1) {
-		fail(failure, "%s: %s: somebody steps time; 0 lets it pass", path, strerror(errno));
-		close(s->stepped);
-		s->stepped = -1;
-		return -1;
-	}
-	step = open(debugfs_file(arena, device, "step_ns"), O_WRONLY | O_CLOEXEC);
-	time_file = s->stepped;
-	signal(SIGCHLD, let_time_pass);
-	fflush(NULL);
-	s->process = pipe2(ends, O_CLOEXEC) ? -1 : fork();
-	if (!s->process) {
-		close(ends[1]);
-		step_until_closed(ends[0], s->stepped, step);
-	}
-	close(ends[0]);
-	close(step);
-	s->pipe = ends[1];
-	if (s->process > 0)
-		return 0;
-	fail(failure, "stepping time: %s", strerror(errno));
-	let_time_pass(0);
-	return -1;
-}
-
-int steps_end(struct steps *s)
-{
-	int error = 0;
-
-	/* it ends after the pipe does */
-	if (s->process > 0 && waitpid(s->process, NULL, WNOHANG))
-		error = -ECHILD;
-	signal(SIGCHLD, SIG_DFL);
-	close(s->pipe);
-	if (s->process > 0 && !error)
-		waitpid(s->process, NULL, 0);
-	close(s->stepped);
-	*s = STEPS_NONE;
-	return error;
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that are built into the program: campaigns, listings, parts of pages. */
+#pragma once
+
+#include <stddef.h>
+
+/* a file */
+struct builtin {
+	const char *name; /* without the folder, for example "matrix-copy.lst" */
+	const char *text; /* NUL terminated */
+	const char *end; /* after the NUL */
+};
+
+struct builtin_list {
+	const struct builtin *files;
+	size_t count; /* elements of @files */
+	struct builtin_list *next;
+};
+
+/* A program with more files adds them before main(). @list: stays until the program ends. */
+void builtin_add(struct builtin_list *list);
+
+/* Return: a file by number, from 0 on; NULL: there are no more. */
+const struct builtin *builtin_get(size_t n);
+
+/* The file or NULL. */
+const struct builtin *builtin_find(const char *name);
+
+/* @path: from the top of the checkout, where the assembler searches, see the Makefile */
+#define EMBED(symbol, path)                       \
+	__asm__(".section .rodata\n"              \
+		".global embed_" #symbol "\n"     \
+		"embed_" #symbol ":\n"            \
+		".incbin \"" path "\"\n"          \
+		".byte 0\n"                       \
+		".global embed_" #symbol "_end\n" \
+		"embed_" #symbol "_end:\n"        \
+		".previous\n");                   \
+	extern const char embed_##symbol[], embed_##symbol##_end[]
+
+#define BUILTIN(symbol, name)                              \
+	{                                                  \
+		name, embed_##symbol, embed_##symbol##_end \
+	}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#include "worker.h"
+
+#include <string.h>
+
+static struct worker *workers;
+
+void worker_add(struct worker *worker)
+{
+	worker->next = workers;
+	workers = worker;
+}
+
+const struct worker *worker_of(const char *driver)
+{
+	const struct worker *worker = workers;
+
+	while (worker && strcmp(worker->driver, driver) != 0)
+		worker = worker->next;
+	return worker;
+}
