@@ -10,7 +10,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 GENERATE = [sys.executable, TOP / "libperfctr/counters/generate.py",
-            "--uapi", TOP / "include/uapi/drm"]
+            "--uapi", TOP / "include/uapi/drm", "--uapi", TOP / "lab/vsoc/include/drm"]
 
 PAGE = """\
 [page]
