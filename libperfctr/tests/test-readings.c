@@ -624,6 +624,38 @@ TEST_WITH(begin, end_tree, "a sensor that comes back under another number is rea
 	EQUAL(take_sample().values[0], 42000);
 }
 
+static void put_virtual(unsigned int number, const char *name, const char *input)
+{
+	char path[PATH_BYTES], link[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "/sys/devices/virtual/hwmon/hwmon%u/name", number);
+	put(path, name);
+	snprintf(path, sizeof(path), "/sys/devices/virtual/hwmon/hwmon%u/temp1_input", number);
+	put(path, input);
+	put("/sys/class/hwmon/.", "");
+	snprintf(link, sizeof(link), "%s/sys/class/hwmon/hwmon%u", root, number);
+	snprintf(path, sizeof(path), "../../devices/virtual/hwmon/hwmon%u", number);
+	if (symlink(path, link) && errno != EEXIST)
+		abort();
+}
+
+TEST_WITH(begin, end_tree, "a sensor that is gone is never read from another device")
+{
+	put_virtual(0, "acpitz\n", "40000\n");
+	put_virtual(1, "acpitz\n", "90000\n");
+	put_virtual(2, "other\n", "91000\n");
+	start("hwmon/hwmon0-acpitz:temp1_input/", 1);
+	EQUAL(take_sample().values[0], 40000);
+	drop("/sys/class/hwmon/hwmon0");
+	drop("/sys/devices/virtual/hwmon/hwmon0");
+	EQUAL(take_sample().valid, 0);
+	/* its number is another device's */
+	put_virtual(0, "other\n", "92000\n");
+	EQUAL(take_sample().valid, 0);
+	put_virtual(0, "acpitz\n", "41000\n");
+	EQUAL(take_sample().values[0], 41000);
+}
+
 TEST_WITH(begin, end_tree, "reading the sensors of a GPU does not wake it")
 {
 	put("/sys/class/hwmon/hwmon7/name", "xe\n");

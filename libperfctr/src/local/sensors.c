@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clients.h"
 #include "fdinfo.h"
 
 /* of energy: 1 MW for the time since the last reading, and 1 MJ */
@@ -181,11 +182,28 @@ static void read_device(const struct perfctr_sys *sys, const char *path, char *d
 		*device = '\0';
 }
 
+/* Hash of the device's name beside the file; 0: it has none. */
+static uint64_t read_name(const struct perfctr_sys *sys, const struct sensor_rule *rule,
+			  const char *path)
+{
+	char file[PATH_BYTES + 16], *text = NULL;
+	uint64_t name = 0;
+
+	if (!rule->title)
+		return 0;
+	snprintf(file, sizeof(file), "%.*s/%s", (int)entry_length(path), path, rule->title);
+	if (perfctr_sys_read_all(sys, file, &text) >= 0)
+		name = perfctr_hash(text);
+	free(text);
+	return name;
+}
+
 void sensor_open(const struct perfctr_sys *sys, struct sensor *s, const struct sensor_rule *rule,
 		 const char *path)
 {
 	s->rule = rule;
 	snprintf(s->path, sizeof(s->path), "%s", path);
+	s->name = read_name(sys, rule, path);
 	read_device(sys, s->path, s->device, sizeof(s->device));
 }
 
@@ -208,11 +226,16 @@ static bool sleeps(const struct perfctr_sys *sys, const char *file)
 	       sys->list(sys->data, path, is_there, NULL) > 0;
 }
 
-/* Whether two targets of links are of the same device: all but the number at the end is equal. */
+/*
+ * Whether two targets of links are of the same device: all but the number at the end is equal. Of
+ * virtual devices nothing but numbers tells one from another.
+ */
 static bool is_same_device(const char *a, const char *b)
 {
 	size_t length = strlen(a), other = strlen(b);
 
+	if (strstr(a, "/devices/virtual/"))
+		return !strcmp(a, b);
 	while (length && isdigit((unsigned char)a[length - 1]))
 		length--;
 	while (other && isdigit((unsigned char)b[other - 1]))
@@ -235,7 +258,7 @@ static int find_again(void *arg, const struct sensor_rule *rule, const char *nam
 	    strcmp(path + entry_length(path), s->path + entry_length(s->path)) != 0)
 		return 0;
 	read_device(f->sys, path, device, sizeof(device));
-	if (!is_same_device(device, s->device))
+	if (!is_same_device(device, s->device) || read_name(f->sys, rule, path) != s->name)
 		return 0;
 	snprintf(s->path, sizeof(s->path), "%s", path);
 	memcpy(s->device, device, sizeof(device));
@@ -248,10 +271,10 @@ static bool find_device(struct perfctr_ctx *ctx, struct sensor *s, const char *p
 	struct find f = { ctx->sys, s };
 	char device[PATH_BYTES];
 
-	if (!*s->device)
-		return true;
 	read_device(ctx->sys, s->path, device, sizeof(device));
-	return !strcmp(device, s->device) || sensors_walk(ctx, pmu, find_again, &f) == 1;
+	if (!strcmp(device, s->device) && read_name(ctx->sys, s->rule, s->path) == s->name)
+		return true;
+	return *s->device && sensors_walk(ctx, pmu, find_again, &f) == 1;
 }
 
 /* "temp1_fault" beside "temp1_input": then the value has no meaning */

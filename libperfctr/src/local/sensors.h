@@ -26,6 +26,7 @@ struct sensor {
 	char path[PATH_BYTES];
 	/* its device: the target of the link below /sys/class; empty: unknown */
 	char device[PATH_BYTES];
+	uint64_t name; /* hash of what it is called, 0: nothing */
 	struct meter meter; /* of a count */
 	uint64_t read_ns; /* when it was read last */
 };
