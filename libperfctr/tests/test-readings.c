@@ -743,11 +743,17 @@ TEST_WITH(begin, end_tree, "what no device can use and no sensor measured is not
 	struct seen seen;
 
 	put("/sys/class/hwmon/hwmon7/name", "xe\n");
-	/* low at START, high in between */
-	put(energy, "200\n");
+	/* low at START, by less than a megajoule, then by more */
+	put(energy, "200000\n");
 	put("/sys/class/hwmon/hwmon7/temp1_input", "127000\n");
 	put("/sys/class/hwmon/hwmon7/temp1_fault", "1\n");
 	start("hwmon/hwmon7-xe:energy1_input/,hwmon/hwmon7-xe:temp1_input/", 2);
+	put(energy, "900000000000\n");
+	seen = take_sample();
+	EQUAL(seen.values[0], 0);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	put(energy, "900001000000\n");
+	EQUAL(take_sample().values[0], 1000000);
 	put(energy, "22543283000000\n");
 	seen = take_sample();
 	EQUAL(seen.values[0], 0);

@@ -10,8 +10,11 @@
 #include "clients.h"
 #include "fdinfo.h"
 
-/* of energy: 1 MW for the time since the last reading, and 1 MJ */
-enum { UJ_PER_NS = 1000, LARGEST_STEP_MJ = 1 };
+/*
+ * The largest step of an energy: 10 kW, several times the largest accelerator, since the value
+ * changed last, for a sensor may be slower than its readers; and 100 J.
+ */
+enum { LARGEST_UJ_PER_NS = 10, LARGEST_STEP_UJ = 100000000 };
 
 /* Files below the root of a PMU; the first folder is part of the event's name. */
 static const struct sensor_rule {
@@ -292,16 +295,16 @@ static bool is_faulty(const struct perfctr_sys *sys, const char *file)
 bool sensor_count(struct sensor *s, uint64_t energy, uint64_t now_ns)
 {
 	const uint64_t before = s->meter.total;
-	const uint64_t limit =
-		LARGEST_STEP_MJ * 1000000000000ull + (now_ns - s->read_ns) * UJ_PER_NS;
+	const uint64_t limit = LARGEST_STEP_UJ + (now_ns - s->changed_ns) * LARGEST_UJ_PER_NS;
 	bool lost;
 
+	if (!s->meter.read || s->meter.last != energy)
+		s->changed_ns = now_ns;
 	if (!s->meter.read)
 		meter_begin(&s->meter, energy);
 	lost = meter_step(&s->meter, energy);
 	/* nothing allows an energy to fall, not even by a little */
 	lost |= s->meter.peak && !s->meter.restarted;
-	s->read_ns = now_ns;
 	if (s->meter.total - before <= limit)
 		return lost;
 	s->meter.total = before;

@@ -28,7 +28,7 @@ struct sensor {
 	char device[PATH_BYTES];
 	uint64_t name; /* hash of what it is called, 0: nothing */
 	struct meter meter; /* of a count */
-	uint64_t read_ns; /* when it was read last */
+	uint64_t changed_ns; /* when it was found to be another value */
 };
 
 /* Return: 0; else the walk ends with it. */
