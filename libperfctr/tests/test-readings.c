@@ -531,6 +531,31 @@ TEST_WITH(begin, end_tree, "another driver's switch is no reason to refuse an ev
 	EQUAL(take_sample().values[0], 200);
 }
 
+static void put_without_id(int pid, int fd, unsigned int ns)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "drm-driver:\tetnaviv\ndrm-engine-3D:\t%u ns\n", ns);
+	put_client(pid, fd, text);
+}
+
+TEST_WITH(begin, end_tree, "files without a client's id, which is optional, are clients")
+{
+	put_without_id(100, 3, 1000);
+	put_without_id(100, 4, 2000);
+	put_without_id(101, 3, 3000);
+	start("drm/etnaviv:engine-3D/,drm/etnaviv:engine-3D,pid=101/", 2);
+	put_without_id(100, 3, 1010);
+	put_without_id(100, 4, 2020);
+	put_without_id(101, 3, 3030);
+	{
+		struct seen seen = take_sample();
+
+		EQUAL(seen.values[0], 60);
+		EQUAL(seen.values[1], 30);
+	}
+}
+
 /* 20 KB: more than the text of any driver today */
 TEST_WITH(begin, end_tree, "a DRM file is known by its text, of whatever node and length")
 {

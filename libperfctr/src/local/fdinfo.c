@@ -140,10 +140,11 @@ static bool identify(const char *text, struct drm_file *f)
 	snprintf(f->device, sizeof(f->device), "%.63s%s%.*s", f->driver, pdev.value ? "@" : "",
 		 (int)pdev.value_length, pdev.value ? pdev.value : "");
 	event_name_clean(f->device);
-	if (snprintf(f->client, sizeof(f->client), "%s#%.*s", f->device, (int)id.value_length,
-		     id.value ? id.value : "") >= (int)sizeof(f->client))
-		return false;
-	return *f->driver && id.value;
+	/* an id is optional: without one each file is a client */
+	if (!id.value)
+		id = (struct line){ .value = f->path, .value_length = strlen(f->path) };
+	return *f->driver && snprintf(f->client, sizeof(f->client), "%s#%.*s", f->device,
+				      (int)id.value_length, id.value) < (int)sizeof(f->client);
 }
 
 bool drm_next_value(const struct drm_file *file, const char **text, struct drm_value *value)

@@ -26,7 +26,8 @@ struct drm_file {
 	const char *node; /* that was opened, by its last name in this process's view */
 	char driver[64];
 	char device[DRM_NAME_BYTES]; /* "i915@0000:00:02.0" */
-	char client[DRM_NAME_BYTES]; /* "i915@0000:00:02.0#7": the same for all files of a client */
+	/* "i915@0000:00:02.0#7": the same for all files of a client; without an id, of the path */
+	char client[DRM_NAME_BYTES];
 };
 
 /* a value of a client */
