@@ -417,6 +417,30 @@ TEST_WITH(begin, end_tree, "the clock of an engine goes on while clients come an
 	EQUAL(take_sample().values[1], 300);
 }
 
+TEST_WITH(begin, end_tree, "cycles begin with their clock if no client was there at START")
+{
+	struct seen seen;
+
+	start("drm/xe@0000:03:00.0:cycles-rcs/,drm/xe@0000:03:00.0:total-cycles-rcs/", 2);
+	EQUAL(take_sample().valid, 0);
+	put_xe(100, 1, 900, 1000000);
+	put_xe(101, 2, 800, 1000000);
+	seen = take_sample_with(3, 0);
+	EQUAL(seen.valid, 3);
+	EQUAL(seen.values[0], 0);
+	EQUAL(seen.values[1], 0);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	put_xe(100, 1, 950, 1000100);
+	seen = take_sample();
+	EQUAL(seen.values[0], 50);
+	EQUAL(seen.values[1], 100);
+	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
+	/* from now on the clock is known, and all cycles of a new client count */
+	put_xe(102, 3, 70, 1000200);
+	seen = take_sample_with(3, 70);
+	EQUAL(seen.values[0], 70);
+}
+
 TEST_WITH(begin, end_tree, "an id of a client that ended may be another client's")
 {
 	put_i915(100, 3, 7, 5000);

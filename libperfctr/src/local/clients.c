@@ -55,14 +55,35 @@ int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int con
 
 /* --- one client --------------------------------------------------------------------- */
 
-/* The first value of a client: all of it counts if it did it since START. */
-static void begin(const struct drm_clients *clients, const struct drm_counter *counter,
-		  const struct client *client, struct meter *meter, uint64_t value)
+/* Whether cycles "...:cycles-rcs" are counted beside their clock, which no client showed yet. */
+static bool lacks_clock(const struct drm_clients *clients, const struct drm_value *value)
+{
+	const char *key = strrchr(value->name, ':') + 1;
+	char clock[DRM_NAME_BYTES + 8];
+	uint64_t name;
+
+	snprintf(clock, sizeof(clock), "%.*stotal-%s", (int)(key - value->name), value->name, key);
+	name = perfctr_hash(clock);
+	for (size_t n = 0; n < clients->counter_count; n++)
+		if (clients->counters[n].name == name && !clients->counters[n].clock.read)
+			return true;
+	return false;
+}
+
+/*
+ * The first value of a client: all of it counts if it did it since START. Cycles begin with their
+ * clock, though, so that they are never more. Return: whether something may be missing.
+ */
+static bool begin(const struct drm_clients *clients, const struct drm_counter *counter,
+		  const struct client *client, struct meter *meter, const struct drm_value *value)
 {
 	/* drivers leave out the time of an engine as long as it is zero */
-	bool whole = client->is_new || (counter->config == DRM_TIME && !counter->pid);
+	const bool whole = clients->started &&
+			   (client->is_new || (counter->config == DRM_TIME && !counter->pid));
+	const bool is_late = whole && counter->config == DRM_CYCLES && lacks_clock(clients, value);
 
-	meter_begin(meter, clients->started && whole ? 0 : value);
+	meter_begin(meter, whole && !is_late ? 0 : value->value);
+	return is_late;
 }
 
 static void take_value(struct drm_clients *clients, struct client *client,
@@ -83,7 +104,7 @@ static void take_value(struct drm_clients *clients, struct client *client,
 			continue;
 		}
 		if (!meter->read)
-			begin(clients, c, client, meter, value->value);
+			client->values[n].lost |= begin(clients, c, client, meter, value);
 		client->values[n].lost |= meter_step(meter, value->value);
 	}
 }
@@ -259,10 +280,12 @@ static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 		clients->list[i]->values[n].lost = false;
 	}
 	c->seen |= is_here;
-	if (c->config == DRM_CLOCK && any_here && !c->clock.read)
+	if (c->config == DRM_CLOCK && any_here && !c->clock.read) {
 		meter_begin(&c->clock, largest);
-	else if (c->config == DRM_CLOCK && any_here)
+		c->lost |= clients->started;
+	} else if (c->config == DRM_CLOCK && any_here) {
 		c->lost |= meter_step(&c->clock, largest);
+	}
 	c->value = c->config == DRM_CLOCK     ? c->clock.total :
 		   c->config == DRM_FREQUENCY ? largest :
 						sum;
