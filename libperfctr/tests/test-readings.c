@@ -441,6 +441,41 @@ TEST_WITH(begin, end_tree, "cycles begin with their clock if no client was there
 	EQUAL(seen.values[0], 70);
 }
 
+static void put_seconds(const char *engine, unsigned int seconds)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "drm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-memory-vram:\t8 KiB\n"
+		 "drm-engine-gfx:\t%u s\n%s",
+		 seconds, engine);
+	put_client(70, 4, text);
+}
+
+TEST_WITH(begin, end_tree, "more time than engines have is lost, not counted")
+{
+	struct seen seen;
+
+	put_seconds("", 5);
+	start("drm/amdgpu:engine-gfx/,drm/amdgpu:engine-dec/", 2);
+	put_seconds("", 3605);
+	seen = take_sample();
+	EQUAL(seen.values[0], 0);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	put_seconds("", 3606);
+	seen = take_sample();
+	EQUAL(seen.values[0], 1000000000);
+	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
+	/* a value that was missing, not zero */
+	put_seconds("drm-engine-dec:\t7200000000000 ns\n", 3606);
+	seen = take_sample();
+	EQUAL(seen.values[1], 0);
+	EQUAL(seen.valid, 3);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	put_seconds("drm-engine-dec:\t7200000000500 ns\n", 3606);
+	EQUAL(take_sample().values[1], 500);
+}
+
 TEST_WITH(begin, end_tree, "an id of a client that ended may be another client's")
 {
 	put_i915(100, 3, 7, 5000);

@@ -13,6 +13,12 @@
 
 enum { MIN_LOOK_NS = 10000000 };
 
+/*
+ * The largest growth of a client's time, and of its cycles at 4 GHz: that of so many engines since
+ * the value changed last, for some drivers add a job's time at its end; and the delay of a driver.
+ */
+enum { MOST_ENGINES = 64, MOST_CYCLES_PER_NS = 4, MOST_DELAY_NS = 100000000 };
+
 /* a DRM client, by all its files */
 struct client {
 	char *key; /* "i915@0000:00:02.0#7" */
@@ -25,6 +31,7 @@ struct client {
 	/* of each counter */
 	struct {
 		struct meter meter; /* of a level or clock only the last value */
+		uint64_t changed_ns; /* when a count was found to be another value */
 		bool is_here; /* the last reading had it */
 		bool of_pid; /* the counter's process has a file of the client */
 		bool lost; /* something may be missing since the last reading */
@@ -86,39 +93,68 @@ static bool begin(const struct drm_clients *clients, const struct drm_counter *c
 	return is_late;
 }
 
+/* Bring a count of a client up to date. @before_ns: the time of its reading before, 0: none. */
+static void count_value(struct drm_clients *clients, size_t n, struct client *client,
+			const struct drm_value *value, uint64_t before_ns)
+{
+	const unsigned int per_ns = value->config == DRM_CYCLES ? MOST_CYCLES_PER_NS : 1;
+	struct meter *meter = &client->values[n].meter;
+	uint64_t *changed_ns = &client->values[n].changed_ns;
+	uint64_t total;
+	bool lost = false;
+
+	if (!meter->read) {
+		lost = begin(clients, &clients->counters[n], client, meter, value);
+		*changed_ns = client->is_new ? clients->started_ns : before_ns;
+		if (meter->last == value->value)
+			*changed_ns = client->read_ns;
+	}
+	if (meter->last == value->value) {
+		client->values[n].lost |= lost;
+		return;
+	}
+	total = meter->total;
+	lost |= meter_step(meter, value->value);
+	if ((meter->total - total) / per_ns / MOST_ENGINES >
+	    client->read_ns - *changed_ns + MOST_DELAY_NS) {
+		meter->total = total;
+		lost = true;
+	}
+	*changed_ns = client->read_ns;
+	client->values[n].lost |= lost;
+}
+
 static void take_value(struct drm_clients *clients, struct client *client,
-		       const struct drm_file *file, const struct drm_value *value)
+		       const struct drm_file *file, const struct drm_value *value,
+		       uint64_t before_ns)
 {
 	const uint64_t name = perfctr_hash(value->name);
 
 	for (size_t n = 0; n < clients->counter_count; n++) {
 		struct drm_counter *c = &clients->counters[n];
-		struct meter *meter = &client->values[n].meter;
 
 		if (c->name != name || c->config != value->config)
 			continue;
 		memcpy(c->driver, file->driver, sizeof(c->driver));
 		client->values[n].is_here = true;
-		if (!drm_is_count(c->config)) {
-			meter->last = value->value;
-			continue;
-		}
-		if (!meter->read)
-			client->values[n].lost |= begin(clients, c, client, meter, value);
-		client->values[n].lost |= meter_step(meter, value->value);
+		if (drm_is_count(c->config))
+			count_value(clients, n, client, value, before_ns);
+		else
+			client->values[n].meter.last = value->value;
 	}
 }
 
 static void take_values(struct drm_clients *clients, struct client *client,
 			const struct drm_file *file, const char *text)
 {
+	const uint64_t before_ns = client->read_ns;
 	struct drm_value value;
 
 	client->read_ns = perfctr_time_raw_ns();
 	for (size_t n = 0; n < clients->counter_count; n++)
 		client->values[n].is_here = false;
 	while (drm_next_value(file, &text, &value))
-		take_value(clients, client, file, &value);
+		take_value(clients, client, file, &value, before_ns);
 }
 
 /* Whether a count of the text is far below the client's: then it is another client's. */
@@ -332,6 +368,7 @@ void drm_clients_start(struct drm_clients *clients)
 	forget(clients);
 	drm_clients_read(clients, perfctr_time_raw_ns());
 	clients->started = true;
+	clients->started_ns = perfctr_time_raw_ns();
 }
 
 void drm_clients_free(struct drm_clients *clients)

@@ -29,6 +29,7 @@ struct drm_clients {
 	struct client **list;
 	size_t count;
 	bool started; /* a new client is newer than START */
+	uint64_t started_ns;
 	uint64_t next_look_ns;
 	uint64_t lost_ns; /* longest time that ended clients did not show; the user resets it */
 };
