@@ -81,6 +81,34 @@ def capacity():
 
 
 @test
+def late_capacity():
+    """so they are for a client that comes after START, also in an exporter from boot on"""
+    with Machine(BUILD) as m:
+        events = "-d", "local", "-e", I915 + "engine-video/"
+
+        def client(ns):
+            m.client(70, 4, "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t9\n"
+                     f"drm-engine-video:\t{ns} ns\ndrm-engine-capacity-video:\t2\n")
+
+        steps = [(0.3, lambda: client(0)), (0.3, lambda: client(200000001))]
+        c = counters(m.script(["stat", "-j", *events], steps))["engine-video/"]
+        check(c["value"] == 100000000 and "scale" not in c, f"the time of one: {c}")
+        m.drop("/proc/70")
+        file = m.root + "/metrics.prom"
+        texts = []
+
+        def read():
+            with open(file, encoding="ascii") as f:
+                texts.append(f.read())
+
+        done = m.script(["exporter", "--textfile", file, "-p", "100", *events],
+                        [*steps, (0.1, read)], settle=0.5)
+        check(texts, f"exporter: {done.stderr}")
+        found = re.search(r"^perfctr_drm_engine_video_seconds_total\S* ([\d.]+)", texts[0], re.M)
+        check(found and float(found[1]) == 0.1, f"exporter: {texts[0]}")
+
+
+@test
 def negative():
     """a temperature of -5 degrees and a rail of -12 V are that in every output"""
     with Machine(BUILD) as m:

@@ -14,8 +14,9 @@
 enum { MIN_LOOK_NS = 10000000 };
 
 /*
- * The largest growth of a client's time, and of its cycles at 4 GHz: that of so many engines since
- * the value changed last, for some drivers add a job's time at its end; and the delay of a driver.
+ * The largest growth of a client's time, and of its cycles at 4 GHz: that of so many engines (or
+ * classes of them) since the value changed last, for some drivers add a job's time at its end; and
+ * the delay of a driver.
  */
 enum { MOST_ENGINES = 64, MOST_CYCLES_PER_NS = 4, MOST_DELAY_NS = 100000000 };
 
@@ -47,7 +48,8 @@ uint64_t perfctr_hash(const char *text)
 	return h;
 }
 
-int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int config, long pid)
+int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int config, long pid,
+		    unsigned int assumed)
 {
 	struct drm_counter *counters =
 		realloc(clients->counters, (clients->counter_count + 1) * sizeof(*counters));
@@ -55,8 +57,10 @@ int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int con
 	if (!counters)
 		return -ENOMEM;
 	clients->counters = counters;
-	counters[clients->counter_count++] =
-		(struct drm_counter){ .name = name, .config = config, .pid = pid };
+	assumed = assumed ? assumed : 1;
+	counters[clients->counter_count++] = (struct drm_counter){
+		.name = name, .config = config, .pid = pid, .assumed = assumed, .engines = assumed
+	};
 	return 0;
 }
 
@@ -98,6 +102,7 @@ static void count_value(struct drm_clients *clients, size_t n, struct client *cl
 			const struct drm_value *value, uint64_t before_ns)
 {
 	const unsigned int per_ns = value->config == DRM_CYCLES ? MOST_CYCLES_PER_NS : 1;
+	const unsigned int engines = MOST_ENGINES * clients->counters[n].engines;
 	struct meter *meter = &client->values[n].meter;
 	uint64_t *changed_ns = &client->values[n].changed_ns;
 	uint64_t total;
@@ -115,7 +120,7 @@ static void count_value(struct drm_clients *clients, size_t n, struct client *cl
 	}
 	total = meter->total;
 	lost |= meter_step(meter, value->value);
-	if ((meter->total - total) / per_ns / MOST_ENGINES >
+	if ((meter->total - total) / per_ns / engines >
 	    client->read_ns - *changed_ns + MOST_DELAY_NS) {
 		meter->total = total;
 		lost = true;
@@ -125,7 +130,7 @@ static void count_value(struct drm_clients *clients, size_t n, struct client *cl
 }
 
 static void take_value(struct drm_clients *clients, struct client *client,
-		       const struct drm_file *file, const struct drm_value *value,
+		       const struct drm_file *file, const char *text, const struct drm_value *value,
 		       uint64_t before_ns)
 {
 	const uint64_t name = perfctr_hash(value->name);
@@ -137,6 +142,11 @@ static void take_value(struct drm_clients *clients, struct client *client,
 			continue;
 		memcpy(c->driver, file->driver, sizeof(c->driver));
 		client->values[n].is_here = true;
+		if (drm_is_count(c->config) && !client->values[n].meter.read) {
+			const unsigned int engines = drm_capacity(text, value->name);
+
+			c->engines = engines > c->engines ? engines : c->engines;
+		}
 		if (drm_is_count(c->config))
 			count_value(clients, n, client, value, before_ns);
 		else
@@ -148,13 +158,14 @@ static void take_values(struct drm_clients *clients, struct client *client,
 			const struct drm_file *file, const char *text)
 {
 	const uint64_t before_ns = client->read_ns;
+	const char *at = text;
 	struct drm_value value;
 
 	client->read_ns = perfctr_time_raw_ns();
 	for (size_t n = 0; n < clients->counter_count; n++)
 		client->values[n].is_here = false;
-	while (drm_next_value(file, &text, &value))
-		take_value(clients, client, file, &value, before_ns);
+	while (drm_next_value(file, &at, &value))
+		take_value(clients, client, file, text, &value, before_ns);
 }
 
 /* Whether a count of the text is far below the client's: then it is another client's. */
@@ -291,6 +302,18 @@ static void look(struct drm_clients *clients, uint64_t now_ns)
 	}
 }
 
+/* Count up to a sum of the clients, as part of the engines. */
+static void add_growth(struct drm_counter *c, uint64_t sum)
+{
+	const uint64_t growth = sum - c->sum;
+
+	c->sum = sum;
+	c->value += growth / c->engines * c->assumed;
+	c->rest += growth % c->engines * c->assumed;
+	c->value += c->rest / c->engines;
+	c->rest %= c->engines;
+}
+
 /* Add up a counter's clients. */
 static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 {
@@ -322,9 +345,12 @@ static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 	} else if (c->config == DRM_CLOCK && any_here) {
 		c->lost |= meter_step(&c->clock, largest);
 	}
-	c->value = c->config == DRM_CLOCK     ? c->clock.total :
-		   c->config == DRM_FREQUENCY ? largest :
-						sum;
+	if (drm_is_count(c->config))
+		add_growth(c, sum);
+	else
+		c->value = c->config == DRM_CLOCK     ? c->clock.total :
+			   c->config == DRM_FREQUENCY ? largest :
+							sum;
 	/* of clocks nothing is known without a client; the rest of them is zero then */
 	c->measured = c->seen;
 	if (c->config == DRM_CLOCK)
@@ -358,6 +384,8 @@ static void forget(struct drm_clients *clients)
 	for (size_t n = 0; n < clients->counter_count; n++) {
 		clients->counters[n].clock = (struct meter){ 0 };
 		clients->counters[n].seen = clients->counters[n].lost = false;
+		clients->counters[n].value = clients->counters[n].sum = 0;
+		clients->counters[n].rest = 0;
 	}
 	clients->next_look_ns = 0;
 	clients->started = false;

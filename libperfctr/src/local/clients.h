@@ -16,6 +16,12 @@ struct drm_counter {
 	uint64_t value;
 	bool measured;
 	bool lost; /* something may be missing; the user resets it */
+	/*
+	 * Engines that the factor of the event's unit stands for, and that clients show, which may
+	 * be more: then the value is that part of their time, so that the share is that of one.
+	 */
+	unsigned int assumed, engines;
+	uint64_t sum, rest; /* of the clients; what the division left */
 	/* a client had it, of this driver; the clock of an engine, which all clients show */
 	bool seen;
 	char driver[64];
@@ -42,8 +48,13 @@ static inline bool drm_is_count(unsigned int config)
 	return config == DRM_TIME || config == DRM_CYCLES;
 }
 
-/* Add a counter, before the first reading. Return: 0; -ENOMEM. */
-int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int config, long pid);
+/*
+ * Add a counter, before the first reading.
+ * @assumed: engines that the factor of its unit stands for; 0: 1.
+ * Return: 0; -ENOMEM.
+ */
+int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int config, long pid,
+		    unsigned int assumed);
 
 /* Begin to count: what clients did before does not count. */
 void drm_clients_start(struct drm_clients *clients);

@@ -75,21 +75,27 @@ static int list_name(struct listing *l, const char *name)
 	return l->fn(l->arg, name);
 }
 
+/* How many engines an event stands for in this context; 0: nobody asked. */
+static unsigned int find_capacity(const struct perfctr_ctx *ctx, uint64_t event)
+{
+	for (size_t n = 0; n < ctx->capacity_count; n++)
+		if (ctx->capacities[n].event == event)
+			return ctx->capacities[n].engines;
+	return 0;
+}
+
 /* Keep how many engines an event stands for, so that one search serves all events. */
-static void note_capacity(struct perfctr_ctx *ctx, const char *text, const char *event)
+static void note_capacity(struct perfctr_ctx *ctx, uint64_t event, unsigned int engines)
 {
 	struct drm_capacity *list;
-	const uint64_t name = perfctr_hash(event);
 
-	for (size_t n = 0; n < ctx->capacity_count; n++)
-		if (ctx->capacities[n].event == name)
-			return;
+	if (find_capacity(ctx, event))
+		return;
 	list = realloc(ctx->capacities, (ctx->capacity_count + 1) * sizeof(*list));
 	if (!list)
 		return;
 	ctx->capacities = list;
-	list[ctx->capacity_count++] =
-		(struct drm_capacity){ .event = name, .engines = drm_capacity(text, event) };
+	list[ctx->capacity_count++] = (struct drm_capacity){ .event = event, .engines = engines };
 }
 
 static int list_client(void *arg, const struct drm_file *file, const char *text)
@@ -101,7 +107,8 @@ static int list_client(void *arg, const struct drm_file *file, const char *text)
 
 	while (!error && drm_next_value(file, &at, &value)) {
 		if (value.config <= DRM_CYCLES)
-			note_capacity(l->ctx, text, value.name);
+			note_capacity(l->ctx, perfctr_hash(value.name),
+				      drm_capacity(text, value.name));
 		error = l->fn ? list_name(l, value.name) : 0;
 	}
 	return error;
@@ -176,23 +183,19 @@ static int search_file(void *arg, const struct sensor_rule *rule, const char *na
 
 /*
  * An event of a class of several engines has their time: its share of the elapsed time is that of
- * one engine of the class, so the unit's factor divides by their number.
+ * one engine of the class, so the unit's factor divides by their number. That of an event which no
+ * client has yet is 1 for good: the session divides then, see struct drm_counter.
  */
-static void find_capacity(struct perfctr_ctx *ctx, uint64_t event, struct pmu_event *result)
+static void add_capacity(struct perfctr_ctx *ctx, uint64_t event, struct pmu_event *result)
 {
-	for (int searched = 0; searched < 2; searched++) {
-		struct listing l = { .ctx = ctx };
+	struct listing l = { .ctx = ctx };
 
-		for (size_t n = 0; n < ctx->capacity_count; n++) {
-			if (ctx->capacities[n].event != event)
-				continue;
-			if (ctx->capacities[n].engines > 1)
-				result->scale = 1.0 / ctx->capacities[n].engines;
-			return;
-		}
-		if (!searched)
-			drm_scan(ctx, list_client, &l);
+	if (!find_capacity(ctx, event)) {
+		drm_scan(ctx, list_client, &l);
+		note_capacity(ctx, event, 1);
 	}
+	if (find_capacity(ctx, event) > 1)
+		result->scale = 1.0 / find_capacity(ctx, event);
 }
 
 int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
@@ -218,7 +221,7 @@ int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char
 	event->config = config >= 0 ? (unsigned int)config : sensor_config(s.rule);
 	event->config1 = s.hash;
 	if (config == DRM_TIME || config == DRM_CYCLES)
-		find_capacity(ctx, s.hash, event);
+		add_capacity(ctx, s.hash, event);
 	if (config < 0)
 		sensor_label(ctx->sys, s.path, event->title, sizeof(event->title));
 	unit = sensor_unit(pmu->name, (unsigned int)event->config, &event->scale);
@@ -273,7 +276,7 @@ static int add_client_event(struct perfctr_ctx *ctx, struct readings *r, struct 
 	reading->is_client = true;
 	reading->client = r->clients.counter_count;
 	if (drm_clients_add(&r->clients, counter->config1, (unsigned int)counter->config,
-			    (long)counter->config2))
+			    (long)counter->config2, find_capacity(ctx, counter->config1)))
 		return perfctr_no_memory(ctx);
 	return 0;
 }
