@@ -13,7 +13,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,6 +114,20 @@ static int real_readlink(void *data, const char *path, char *text, size_t size)
 		return -errno;
 	text[length] = '\0';
 	return (int)length;
+}
+
+static int real_node_number(void *data, const char *path, unsigned int *major_number,
+			    unsigned int *minor_number)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISCHR(st.st_mode))
+		return -ENODEV;
+	*major_number = major(st.st_rdev);
+	*minor_number = minor(st.st_rdev);
+	return 0;
 }
 
 static int real_perf_event_open(void *data, const void *attr, pid_t pid, int cpu, int group_fd,
@@ -241,6 +257,7 @@ const struct perfctr_sys perfctr_sys_real = {
 	.eventfd = real_eventfd,
 	.poll = real_poll,
 	.readlink = real_readlink,
+	.node_number = real_node_number,
 	.perf_event_open = real_perf_event_open,
 	.memfd = real_memfd,
 	.connect = real_connect,

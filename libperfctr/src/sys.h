@@ -32,6 +32,8 @@ struct perfctr_sys {
 	int (*poll)(void *data, int fd, int64_t timeout_ns);
 	/* target of a symbolic link, cut to the size, with a NUL; return: length */
 	int (*readlink)(void *data, const char *path, char *text, size_t size);
+	/* numbers of a device node, also behind links; -ENODEV: the file is none */
+	int (*node_number)(void *data, const char *path, unsigned int *major, unsigned int *minor);
 	/* close-on-exec; @attr: struct perf_event_attr; @flags: PERF_FLAG_PID_CGROUP or 0 */
 	int (*perf_event_open)(void *data, const void *attr, pid_t pid, int cpu, int group_fd,
 			       unsigned long flags);

@@ -168,6 +168,11 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* a file with the content "link:TARGET" */
+static int fake_node_number(void *data, const char *path, unsigned int *major, unsigned int *minor)
+{
+	return -ENOENT;
+}
+
 static int fake_readlink(void *data, const char *path, char *text, size_t size)
 {
 	struct fake *f = data;
@@ -574,6 +579,7 @@ struct fake *fake_new(void)
 		.poll = fake_poll,
 		.list = fake_list,
 		.readlink = fake_readlink,
+		.node_number = fake_node_number,
 	};
 	f->step = 1;
 	f->mux_cycles = 500;

@@ -22,7 +22,7 @@ static char root[32];
 static const char *in_tree(const char *path, char *text)
 {
 	if (strncmp(path, "/proc", 5) && strncmp(path, "/sys/class", 10) &&
-	    strncmp(path, "/sys/bus/platform", 17))
+	    strncmp(path, "/sys/bus/platform", 17) && strncmp(path, "/sys/dev/char", 13))
 		return path;
 	snprintf(text, PATH_BYTES, "%s%s", root, path);
 	return text;
@@ -40,6 +40,17 @@ static int tree_readlink(void *data, const char *path, char *target, size_t size
 	char text[PATH_BYTES];
 
 	return perfctr_sys_real.readlink(data, in_tree(path, text), target, size);
+}
+
+/* "/anywhere/226:129" is a node of that number; others cannot be found out. */
+static int tree_node_number(void *data, const char *path, unsigned int *major, unsigned int *minor)
+{
+	char target[PATH_BYTES];
+
+	if (tree_readlink(data, path, target, sizeof(target)) < 0 ||
+	    sscanf(strrchr(target, '/'), "/%u:%u", major, minor) != 2)
+		return -ENOENT;
+	return 0;
 }
 
 static int tree_list(void *data, const char *path, sys_list_fn fn, void *arg)
@@ -123,6 +134,7 @@ static void begin(void)
 	sys = perfctr_sys_real;
 	sys.open = tree_open;
 	sys.readlink = tree_readlink;
+	sys.node_number = tree_node_number;
 	sys.list = tree_list;
 	put("/sys/class/drm/version", "drm\n");
 	put("/proc/stat", "");
@@ -879,4 +891,47 @@ TEST_WITH(begin, end_tree, "the clients of a GPU of xe that sleeps are not read,
 	seen = take_sample();
 	EQUAL(seen.values[0], 50);
 	EQUAL(seen.values[1], 100);
+}
+
+static void put_xe_node(int pid, const char *node)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "drm-driver:\txe\ndrm-client-id:\t%d\ndrm-pdev:\t0000:03:00.0\n"
+		 "drm-cycles-rcs:\t1\n",
+		 pid);
+	put_node(pid, 3, text, node);
+}
+
+TEST_WITH(begin, end_tree, "a GPU of xe that sleeps is left alone whatever its node is called")
+{
+	static const char status[] = "/sys/dev/char/226:129/device/power/runtime_status";
+	static const char by_name[] = "/sys/class/drm/renderD129/device/power/runtime_status";
+	static const char *const folders[] = { "/sys/dev/char/226:129",
+					       "/sys/class/drm/renderD129" };
+	const char *const event = "drm/xe@0000:03:00.0:cycles-rcs,pid=*/";
+
+	put(status, "active\n");
+	put(by_name, "active\n");
+	for (size_t n = 0; n < ARRAY_SIZE(folders); n++) {
+		char link[PATH_BYTES];
+
+		snprintf(link, sizeof(link), "%s%s/device/driver", root, folders[n]);
+		if (symlink("../../bus/pci/drivers/xe", link))
+			abort();
+	}
+	put_xe_node(100, "/run/containers/storage/overlay-containers/"
+			 "0123456789abcdef0123456789abcdef0123456789abcdef/dev/226:129");
+	put_xe_node(101, "/dev/gpu0");
+	/* awake, but another number */
+	put("/sys/dev/char/226:130/device/power/runtime_status", "active\n");
+	put_xe_node(102, "/dev/dri/226:130");
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_selection_add(selection, event), 3);
+	put(status, "suspended\n");
+	put(by_name, "suspended\n");
+	perfctr_selection_unref(selection);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	EQUAL(perfctr_selection_add(selection, event), 1);
 }

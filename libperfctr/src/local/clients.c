@@ -25,7 +25,7 @@ struct client {
 	char *key; /* "i915@0000:00:02.0#7" */
 	char path[64]; /* of the text of one of its files */
 	long pid; /* of that file */
-	char node[32];
+	char sysfs[DRM_SYSFS_BYTES];
 	/* in this search: it was found, for the first time; it ended */
 	bool seen, is_new, gone;
 	uint64_t read_ns;
@@ -258,7 +258,7 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 		return 0;
 	c->pid = file->pid;
 	snprintf(c->path, sizeof(c->path), "%s", file->path);
-	snprintf(c->node, sizeof(c->node), "%s", file->node);
+	memcpy(c->sysfs, file->sysfs, sizeof(c->sysfs));
 	c->seen = true;
 	c->gone = false;
 	take_values(clients, c, file, text);
@@ -272,7 +272,7 @@ static bool reread(struct drm_clients *clients, struct client *client)
 	bool is_same;
 
 	/* nothing changes while it sleeps */
-	if (drm_read_wakes(clients->ctx->sys, client->node))
+	if (drm_read_wakes(clients->ctx->sys, client->sysfs))
 		return true;
 	/* the descriptor may be of another file by now */
 	is_same = drm_file_read(clients->ctx->sys, client->path, &f, &text) &&

@@ -224,21 +224,60 @@ static bool may_be_node(const char *target)
 	return *target == '/';
 }
 
-bool drm_read_wakes(const struct perfctr_sys *sys, const char *node)
+static int is_there(void *arg, const char *name)
+{
+	return 1;
+}
+
+/*
+ * Find the folder in sysfs of the device behind a file: by the number of its node, which may have
+ * any name, or by its name where the number cannot be read. Return: false: it is no node.
+ */
+static bool find_sysfs(const struct perfctr_sys *sys, const char *path, const char *target,
+		       char *folder, size_t size)
+{
+	unsigned int major, minor;
+	int error = sys->node_number(sys->data, path, &major, &minor);
+
+	if (error == -ENODEV)
+		return false;
+	if (error)
+		snprintf(folder, size, "/sys/class/drm/%.32s/device", strrchr(target, '/') + 1);
+	else
+		snprintf(folder, size, "/sys/dev/char/%u:%u/device", major, minor);
+	if (sys->list(sys->data, folder, is_there, NULL) <= 0)
+		*folder = '\0';
+	return true;
+}
+
+static bool is_sleeping_xe(const struct perfctr_sys *sys, const char *folder)
 {
 	char path[PATH_BYTES], text[PATH_BYTES];
 	const char *driver;
 
-	if (strncmp(node, "renderD", 7) != 0 && strncmp(node, "card", 4) != 0)
-		return false;
-	snprintf(path, sizeof(path), "/sys/class/drm/%.64s/device/power/runtime_status", node);
+	snprintf(path, sizeof(path), "%.200s/power/runtime_status", folder);
 	if (perfctr_sys_read_text(sys, path, text, sizeof(text)) <= 0 || strcmp(text, "suspended"))
 		return false;
-	snprintf(path, sizeof(path), "/sys/class/drm/%.64s/device/driver", node);
+	snprintf(path, sizeof(path), "%.200s/driver", folder);
 	if (sys->readlink(sys->data, path, text, sizeof(text)) < 0)
 		return false;
 	driver = strrchr(text, '/');
 	return driver && !strcmp(driver + 1, "xe");
+}
+
+static int check_node(void *arg, const char *name)
+{
+	char folder[PATH_BYTES];
+
+	snprintf(folder, sizeof(folder), "/sys/class/drm/%.64s/device", name);
+	return is_sleeping_xe(arg, folder);
+}
+
+bool drm_read_wakes(const struct perfctr_sys *sys, const char *folder)
+{
+	if (*folder)
+		return is_sleeping_xe(sys, folder);
+	return sys->list(sys->data, "/sys/class/drm", check_node, (void *)sys) > 0;
 }
 
 static int scan_file(void *arg, const char *name)
@@ -246,14 +285,13 @@ static int scan_file(void *arg, const char *name)
 	const struct scan *s = arg;
 	const struct perfctr_sys *sys = s->ctx->sys;
 	struct drm_file f = { .pid = s->pid };
-	char path[64], target[64], *text;
+	char path[64], target[PATH_BYTES], *text;
 	int result = 0;
 
 	snprintf(path, sizeof(path), "/proc/%ld/fd/%.20s", s->pid, name);
-	if (sys->readlink(sys->data, path, target, sizeof(target)) < 0 || !may_be_node(target))
-		return 0;
-	f.node = strrchr(target, '/') + 1;
-	if (drm_read_wakes(sys, f.node))
+	if (sys->readlink(sys->data, path, target, sizeof(target)) < 0 || !may_be_node(target) ||
+	    !find_sysfs(sys, path, target, f.sysfs, sizeof(f.sysfs)) ||
+	    drm_read_wakes(sys, f.sysfs))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%ld/fdinfo/%.20s", s->pid, name);
 	if (drm_file_read(sys, path, &f, &text))

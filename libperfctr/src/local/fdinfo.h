@@ -10,6 +10,7 @@
 
 enum {
 	DRM_NAME_BYTES = 256, /* of a device, client or event; a longer one does not exist */
+	DRM_SYSFS_BYTES = 64,
 	/* config of the events, as in counters/perf/drm.toml: what a value is */
 	DRM_TIME = 0,
 	DRM_CYCLES,
@@ -23,7 +24,7 @@ enum {
 struct drm_file {
 	const char *path; /* of the text */
 	long pid;
-	const char *node; /* that was opened, by its last name in this process's view */
+	char sysfs[DRM_SYSFS_BYTES]; /* folder of its device; empty: unknown */
 	char driver[64];
 	char device[DRM_NAME_BYTES]; /* "i915@0000:00:02.0" */
 	/* "i915@0000:00:02.0#7": the same for all files of a client; without an id, of the path */
@@ -54,8 +55,11 @@ int drm_scan(struct perfctr_ctx *ctx, drm_file_fn fn, void *arg);
 bool drm_file_read(const struct perfctr_sys *sys, const char *path, struct drm_file *file,
 		   char **text);
 
-/* Whether reading the text of a file of a node would wake its device: xe's does. */
-bool drm_read_wakes(const struct perfctr_sys *sys, const char *node);
+/*
+ * Whether reading the text of a file would wake its device: xe's does.
+ * @folder: of the device in sysfs; empty: unknown, then whether it may wake one.
+ */
+bool drm_read_wakes(const struct perfctr_sys *sys, const char *folder);
 
 /* The next value in a client's text; *text moves on. Return: whether there is one. */
 bool drm_next_value(const struct drm_file *file, const char **text, struct drm_value *value);
