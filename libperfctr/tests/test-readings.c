@@ -935,3 +935,57 @@ TEST_WITH(begin, end_tree, "a GPU of xe that sleeps is left alone whatever its n
 	EQUAL(perfctr_selection_new(device, &selection), 0);
 	EQUAL(perfctr_selection_add(selection, event), 1);
 }
+
+/* A client of panthor at a node "226:N", whose device sysfs calls fbN00000.gpu. */
+static void put_panthor_at(int number, unsigned int ns)
+{
+	char text[256], path[PATH_BYTES], link[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "/sys/devices/platform/fb%d00000.gpu/uevent", number);
+	put(path, "");
+	put("/sys/dev/char/.", "");
+	snprintf(path, sizeof(path), "/sys/dev/char/226:%d/.", number);
+	put(path, "");
+	snprintf(path, sizeof(path), "%s/sys/devices/platform/fb%d00000.gpu", root, number);
+	snprintf(link, sizeof(link), "%s/sys/dev/char/226:%d/device", root, number);
+	if (symlink(path, link) && errno != EEXIST)
+		abort();
+	snprintf(text, sizeof(text),
+		 "drm-driver:\tpanthor\ndrm-client-id:\t3\ndrm-engine-panthor:\t%u ns\n", ns);
+	snprintf(path, sizeof(path), "/dev/dri/226:%d", number);
+	put_node(100 + number, 3, text, path);
+}
+
+TEST_WITH(begin, end_tree, "GPUs of one driver without drm-pdev are apart, and so are switches")
+{
+	struct seen seen;
+
+	put_panthor_at(1, 1000);
+	put_panthor_at(2, 5000);
+	put("/sys/bus/platform/drivers/panthor/fb100000.gpu/profiling", "0\n");
+	put("/sys/bus/platform/drivers/panthor/fb200000.gpu/profiling", "3\n");
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_selection_add(selection, "drm/panthor@fb100000.gpu:engine-panthor/"), 1);
+	EQUAL(perfctr_session_new(selection, NULL, &session), -EOPNOTSUPP);
+	HAS_TEXT(perfctr_ctx_error(ctx), "tee /sys/bus/platform/drivers/panthor/fb100000.gpu/");
+	perfctr_selection_unref(selection);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	start("drm/panthor@fb200000.gpu:engine-panthor/", 1);
+	put_panthor_at(1, 1100);
+	put_panthor_at(2, 5070);
+	seen = take_sample();
+	EQUAL(seen.values[0], 70);
+	EQUAL(seen.valid, 1);
+	put("/sys/bus/platform/drivers/panthor/fb200000.gpu/profiling", "0\n");
+	EQUAL(take_sample().valid, 0);
+}
+
+TEST_WITH(begin, end_tree, "one of a driver's GPUs that is off is no reason to refuse another")
+{
+	put_panthor(0, 0);
+	put(PANTHOR_SWITCH, "0\n");
+	put("/sys/bus/platform/drivers/panthor/fc000000.gpu/profiling", "2\n");
+	start("drm/panthor:engine-panthor/", 1);
+	put_panthor(0, 70);
+	EQUAL(take_sample().values[0], 70);
+}

@@ -141,6 +141,7 @@ static void take_value(struct drm_clients *clients, struct client *client,
 		if (c->name != name || c->config != value->config)
 			continue;
 		memcpy(c->driver, file->driver, sizeof(c->driver));
+		memcpy(c->place, file->place, sizeof(c->place));
 		client->values[n].is_here = true;
 		if (drm_is_count(c->config) && !client->values[n].meter.read) {
 			const unsigned int engines = drm_capacity(text, value->name);
@@ -275,6 +276,7 @@ static bool reread(struct drm_clients *clients, struct client *client)
 	if (drm_read_wakes(clients->ctx->sys, client->sysfs))
 		return true;
 	/* the descriptor may be of another file by now */
+	drm_set_sysfs(clients->ctx->sys, &f, client->sysfs);
 	is_same = drm_file_read(clients->ctx->sys, client->path, &f, &text) &&
 		  !strcmp(f.client, client->key);
 
@@ -358,7 +360,7 @@ static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 	else if (c->config == DRM_FREQUENCY)
 		c->measured &= is_here;
 	else if (c->seen && drm_is_count(c->config))
-		c->measured = drm_measures(clients->ctx, c->driver, c->config, NULL, 0);
+		c->measured = drm_measures(clients->ctx, c->driver, c->place, c->config, NULL, 0);
 }
 
 void drm_clients_read(struct drm_clients *clients, uint64_t now_ns)

@@ -137,8 +137,10 @@ static bool identify(const char *text, struct drm_file *f)
 		else if (is_key(&line, "client-id"))
 			id = line;
 	}
-	snprintf(f->device, sizeof(f->device), "%.63s%s%.*s", f->driver, pdev.value ? "@" : "",
-		 (int)pdev.value_length, pdev.value ? pdev.value : "");
+	if (!pdev.value)
+		pdev = (struct line){ .value = f->place, .value_length = strlen(f->place) };
+	snprintf(f->device, sizeof(f->device), "%.63s%s%.*s", f->driver,
+		 pdev.value_length ? "@" : "", (int)pdev.value_length, pdev.value);
 	event_name_clean(f->device);
 	/* an id is optional: without one each file is a client */
 	if (!id.value)
@@ -250,6 +252,17 @@ static bool find_sysfs(const struct perfctr_sys *sys, const char *path, const ch
 	return true;
 }
 
+void drm_set_sysfs(const struct perfctr_sys *sys, struct drm_file *file, const char *folder)
+{
+	char target[PATH_BYTES];
+	const char *name = NULL;
+
+	snprintf(file->sysfs, sizeof(file->sysfs), "%s", folder);
+	if (*folder && sys->readlink(sys->data, folder, target, sizeof(target)) >= 0)
+		name = strrchr(target, '/');
+	snprintf(file->place, sizeof(file->place), "%s", name ? name + 1 : "");
+}
+
 static bool is_sleeping_xe(const struct perfctr_sys *sys, const char *folder)
 {
 	char path[PATH_BYTES], text[PATH_BYTES];
@@ -285,14 +298,14 @@ static int scan_file(void *arg, const char *name)
 	const struct scan *s = arg;
 	const struct perfctr_sys *sys = s->ctx->sys;
 	struct drm_file f = { .pid = s->pid };
-	char path[64], target[PATH_BYTES], *text;
+	char path[64], target[PATH_BYTES], folder[DRM_SYSFS_BYTES], *text;
 	int result = 0;
 
 	snprintf(path, sizeof(path), "/proc/%ld/fd/%.20s", s->pid, name);
 	if (sys->readlink(sys->data, path, target, sizeof(target)) < 0 || !may_be_node(target) ||
-	    !find_sysfs(sys, path, target, f.sysfs, sizeof(f.sysfs)) ||
-	    drm_read_wakes(sys, f.sysfs))
+	    !find_sysfs(sys, path, target, folder, sizeof(folder)) || drm_read_wakes(sys, folder))
 		return 0;
+	drm_set_sysfs(sys, &f, folder);
 	snprintf(path, sizeof(path), "/proc/%ld/fdinfo/%.20s", s->pid, name);
 	if (drm_file_read(sys, path, &f, &text))
 		result = s->fn(s->arg, &f, text);
@@ -328,13 +341,14 @@ struct check {
 	struct perfctr_ctx *ctx;
 	const struct profiling *driver;
 	unsigned int needed;
-	char *advice;
+	char *advice; /* of the first device that is off */
 	size_t size;
+	unsigned int on, off;
 };
 
 static int check_switch(void *arg, const char *name)
 {
-	const struct check *c = arg;
+	struct check *c = arg;
 	char path[PATH_BYTES], text[24], *end;
 	unsigned long long bits;
 
@@ -342,31 +356,46 @@ static int check_switch(void *arg, const char *name)
 	if (perfctr_sys_read_text(c->ctx->sys, path, text, sizeof(text)) <= 0)
 		return 0;
 	bits = strtoull(text, &end, 0);
-	if (*end || bits & c->needed)
+	if (*end)
 		return 0;
-	if (c->advice)
+	if (bits & c->needed)
+		c->on++;
+	else if (!c->off++ && c->advice)
 		snprintf(c->advice, c->size, "echo %llu | sudo tee %s", bits | c->driver->all,
 			 path);
-	return 1;
+	return 0;
 }
 
-bool drm_measures(struct perfctr_ctx *ctx, const char *driver, unsigned int config, char *advice,
-		  size_t size)
+/* Count the switches of a driver, of all its devices if @place is empty or has none. */
+static void check_switches(struct check *c, const struct profiling *p, const char *place,
+			   unsigned int config)
 {
-	for (size_t n = 0; n < ARRAY_SIZE(profiling); n++) {
-		const struct profiling *p = &profiling[n];
-		struct check c = { ctx, p, config == DRM_TIME ? p->time : p->cycles, advice, size };
+	c->driver = p;
+	c->needed = config == DRM_TIME ? p->time : p->cycles;
+	if (*place)
+		check_switch(c, place);
+	if (!c->on && !c->off)
+		c->ctx->sys->list(c->ctx->sys->data, p->folder, check_switch, c);
+}
 
-		if (!strcmp(p->driver, driver))
-			return ctx->sys->list(ctx->sys->data, p->folder, check_switch, &c) <= 0;
-	}
-	return true;
+bool drm_measures(struct perfctr_ctx *ctx, const char *driver, const char *place,
+		  unsigned int config, char *advice, size_t size)
+{
+	struct check c = { .ctx = ctx, .advice = advice, .size = size };
+
+	for (size_t n = 0; n < ARRAY_SIZE(profiling); n++)
+		if (!strcmp(profiling[n].driver, driver))
+			check_switches(&c, &profiling[n], place, config);
+	return c.on || !c.off;
 }
 
 bool drm_all_measure(struct perfctr_ctx *ctx, unsigned int config)
 {
-	for (size_t n = 0; n < ARRAY_SIZE(profiling); n++)
-		if (!drm_measures(ctx, profiling[n].driver, config, NULL, 0))
-			return false;
-	return true;
+	struct check c = { .ctx = ctx };
+
+	for (size_t n = 0; n < ARRAY_SIZE(profiling) && !c.off; n++) {
+		c.on = 0;
+		check_switches(&c, &profiling[n], "", config);
+	}
+	return !c.off;
 }

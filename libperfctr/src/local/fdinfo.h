@@ -25,8 +25,9 @@ struct drm_file {
 	const char *path; /* of the text */
 	long pid;
 	char sysfs[DRM_SYSFS_BYTES]; /* folder of its device; empty: unknown */
+	char place[64]; /* name of the device in sysfs, "fb000000.gpu"; empty: unknown */
 	char driver[64];
-	char device[DRM_NAME_BYTES]; /* "i915@0000:00:02.0" */
+	char device[DRM_NAME_BYTES]; /* "i915@0000:00:02.0", by drm-pdev or else the place */
 	/* "i915@0000:00:02.0#7": the same for all files of a client; without an id, of the path */
 	char client[DRM_NAME_BYTES];
 };
@@ -46,6 +47,9 @@ typedef int (*drm_file_fn)(void *arg, const struct drm_file *file, const char *t
 
 /* Call fn for each open DRM file of a client that this user may see. */
 int drm_scan(struct perfctr_ctx *ctx, drm_file_fn fn, void *arg);
+
+/* Set the folder of the device and its place before drm_file_read(). */
+void drm_set_sysfs(const struct perfctr_sys *sys, struct drm_file *file, const char *folder);
 
 /*
  * Read a file of a client again.
@@ -72,10 +76,11 @@ int drm_event_config(const char *event);
 
 /*
  * Whether the driver of a device measures a kind of value now; some have a switch in sysfs.
+ * @place: of the device; empty: unknown, then whether any of the driver's devices does.
  * @config: DRM_TIME or DRM_CYCLES; @advice: for the command that turns the switch on, or NULL.
  */
-bool drm_measures(struct perfctr_ctx *ctx, const char *driver, unsigned int config, char *advice,
-		  size_t size);
+bool drm_measures(struct perfctr_ctx *ctx, const char *driver, const char *place,
+		  unsigned int config, char *advice, size_t size);
 
 /* Whether the drivers of this machine measure a kind of value; no search for clients. */
 bool drm_all_measure(struct perfctr_ctx *ctx, unsigned int config);

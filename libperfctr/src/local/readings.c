@@ -234,7 +234,7 @@ int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char
 
 struct owner {
 	uint64_t event;
-	char driver[64];
+	char driver[64], place[64];
 };
 
 static int find_owner(void *arg, const struct drm_file *file, const char *text)
@@ -246,6 +246,7 @@ static int find_owner(void *arg, const struct drm_file *file, const char *text)
 		if (perfctr_hash(value.name) != o->event)
 			continue;
 		memcpy(o->driver, file->driver, sizeof(o->driver));
+		memcpy(o->place, file->place, sizeof(o->place));
 		return 1;
 	}
 	return 0;
@@ -259,7 +260,8 @@ static int check_switches(struct perfctr_ctx *ctx, const struct local_counter *c
 
 	if (drm_all_measure(ctx, (unsigned int)counter->config) ||
 	    drm_scan(ctx, find_owner, &owner) != 1 ||
-	    drm_measures(ctx, owner.driver, (unsigned int)counter->config, advice, sizeof(advice)))
+	    drm_measures(ctx, owner.driver, owner.place, (unsigned int)counter->config, advice,
+			 sizeof(advice)))
 		return 0;
 	return perfctr_fail(ctx, -EOPNOTSUPP, "the driver counts %s of engines only after: %s",
 			    counter->config == DRM_TIME ? "the time" : "cycles", advice);
