@@ -813,6 +813,8 @@ TEST_WITH(begin, end_tree, "sensors have the kernel's names and units of people"
 		{ "power1_label", "PPT\n" }, { "curr1_input", "-1500\n" },
 		{ "fan1_input", "1200\n" },  { "fan1_label", "CPU\x1b fan\n" },
 		{ "pwm1", "255\n" },	     { "pwm1_enable", "2\n" },
+		{ "pwm10", "51\n" },	     { "humidity1_input", "45000\n" },
+		{ "in2_average", "5000\n" }, { "curr2_average", "70\n" },
 	};
 	struct seen seen;
 
@@ -824,13 +826,17 @@ TEST_WITH(begin, end_tree, "sensors have the kernel's names and units of people"
 	}
 	memset(&listed, 0, sizeof(listed));
 	EQUAL(perfctr_pmu_events(ctx, note_sensor, NULL), 0);
-	EQUAL_TEXT(listed.titles, "edge;PPT;;CPU? fan;;");
-	EQUAL_TEXT(listed.units, "degC;W;A;RPM;%;");
-	start("hwmon/*/", 5);
+	EQUAL_TEXT(listed.titles, "edge;PPT;;;;;CPU? fan;;;");
+	EQUAL_TEXT(listed.units, "degC;W;V;A;A;%;RPM;%;%;");
+	start("hwmon/*:[!t]*/", 8);
 	seen = take_sample();
+	EQUAL(seen.values[1], 5000);
 	EQUAL((int64_t)seen.values[2], -1500);
-	EQUAL(seen.values[3], 1200);
-	EQUAL(seen.values[4], 255);
+	EQUAL(seen.values[3], 70);
+	EQUAL(seen.values[4], 45000);
+	EQUAL(seen.values[5], 1200);
+	EQUAL(seen.values[6], 255);
+	EQUAL(seen.values[7], 51);
 }
 
 TEST_WITH(begin, end_tree, "what no device can use and no sensor measured is not counted")

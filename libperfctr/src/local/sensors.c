@@ -27,9 +27,13 @@ static const struct sensor_rule {
 	{ "hwmon", "hwmon*/energy*_input", "name", HWMON_ENERGY, 1 },
 	{ "hwmon", "hwmon*/freq*_input", "name", HWMON_FREQUENCY, 1 },
 	{ "hwmon", "hwmon*/in*_input", "name", HWMON_VOLTAGE, 1 },
+	{ "hwmon", "hwmon*/in*_average", "name", HWMON_VOLTAGE, 1 },
 	{ "hwmon", "hwmon*/curr*_input", "name", HWMON_CURRENT, 1 },
+	{ "hwmon", "hwmon*/curr*_average", "name", HWMON_CURRENT, 1 },
+	{ "hwmon", "hwmon*/humidity*_input", "name", HWMON_HUMIDITY, 1 },
 	{ "hwmon", "hwmon*/fan*_input", "name", HWMON_FAN, 1 },
 	{ "hwmon", "hwmon*/pwm[1-9]", "name", HWMON_PWM, 1 },
+	{ "hwmon", "hwmon*/pwm[1-9][0-9]", "name", HWMON_PWM, 1 },
 	{ "devfreq", "*/cur_freq", NULL, 0, 1 },
 	{ "drm", "card*/gt/gt*/rps_act_freq_mhz", NULL, DRM_FREQUENCY, 1000000 },
 	{ "drm", "card*/device/tile*/gt*/freq*/act_freq", NULL, DRM_FREQUENCY, 1000000 },
@@ -47,7 +51,7 @@ static const struct {
 	{ "hwmon", HWMON_TEMPERATURE, "degC", 1e-3 }, { "hwmon", HWMON_POWER, "W", 1e-6 },
 	{ "hwmon", HWMON_ENERGY, "J", 1e-6 },	      { "hwmon", HWMON_VOLTAGE, "V", 1e-3 },
 	{ "hwmon", HWMON_CURRENT, "A", 1e-3 },	      { "hwmon", HWMON_FAN, "RPM", 1 },
-	{ "hwmon", HWMON_PWM, "%", 100.0 / 255 },
+	{ "hwmon", HWMON_PWM, "%", 100.0 / 255 },     { "hwmon", HWMON_HUMIDITY, "%", 1e-3 },
 };
 
 /* --- finding ------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@ enum {
 	HWMON_CURRENT,
 	HWMON_FAN,
 	HWMON_PWM,
+	HWMON_HUMIDITY,
 };
 
 struct sensor_rule;
