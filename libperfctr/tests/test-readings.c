@@ -256,6 +256,24 @@ TEST_WITH(begin, end_tree, "pid= counts the clients of one process")
 	EQUAL(take_sample().values[0], 3);
 }
 
+TEST_WITH(begin, end_tree, "pid= takes the number of one process")
+{
+	static const char *const wrong[] = {
+		"-1", "0", "x", "7x", "", "99999999999", "100,pid=101"
+	};
+
+	put_i915(100, 3, 7, 1000);
+	put_i915(101, 3, 8, 1000);
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	for (size_t n = 0; n < ARRAY_SIZE(wrong); n++) {
+		char event[96];
+
+		snprintf(event, sizeof(event), I915 "engine-render,pid=%s/", wrong[n]);
+		EQUAL(perfctr_selection_add(selection, event), -EINVAL);
+		HAS_TEXT(perfctr_ctx_error(ctx), "pid=");
+	}
+}
+
 static void put_xe(int pid, int client, unsigned int cycles, unsigned int total)
 {
 	char text[256];

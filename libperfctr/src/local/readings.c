@@ -2,6 +2,8 @@
 /* Engine times, memory, power, temperature and frequency, as text of the kernel. */
 #include "readings.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,20 +200,37 @@ static void add_capacity(struct perfctr_ctx *ctx, uint64_t event, struct pmu_eve
 		result->scale = 1.0 / find_capacity(ctx, event);
 }
 
+/* A term "pid=7", with the process's name in parentheses in labels. */
+static int add_pid(struct perfctr_ctx *ctx, const char *term, struct pmu_event *event)
+{
+	const char *number = term + strlen("pid=");
+	unsigned long pid;
+	char *end;
+
+	errno = 0;
+	pid = strtoul(number, &end, 10);
+	if (!isdigit((unsigned char)*number) || errno || !pid || pid > INT_MAX ||
+	    (*end && *end != ' '))
+		return perfctr_fail(ctx, -EINVAL,
+				    "%s is no process: pid= takes its number, or * for each", term);
+	if (event->config2)
+		return perfctr_fail(ctx, -EINVAL,
+				    "%s is the second pid= of an event: give an event for each",
+				    term);
+	event->config2 = pid;
+	return 0;
+}
+
 int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
 		      struct pmu_event *event)
 {
 	struct search s = { .hash = perfctr_hash(term) };
 	const char *unit;
-	unsigned long pid;
-	int config = -1, end = 0;
+	int config = -1;
 
 	if (!strcmp(pmu->name, "drm")) {
-		/* labels have the process's name in parentheses */
-		if (sscanf(term, "pid=%lu%n", &pid, &end) == 1 && strchr(" ", term[end])) {
-			event->config2 = pid;
-			return 0;
-		}
+		if (!strncmp(term, "pid=", 4))
+			return add_pid(ctx, term, event);
 		/* a client of the device may come later */
 		config = drm_event_config(term);
 	}
