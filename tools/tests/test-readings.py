@@ -168,12 +168,18 @@ def asleep():
         m.link("/sys/class/drm/renderD128/device/driver", "../../bus/pci/drivers/xe")
         opens = Opens(m.root + "/dev/dri/renderD128")
         for words in (["list"], ["check"], ["info"], ["info", "-j"], ["stat", "--", "true"],
-                      ["top", "--snapshot"]):
+                      ["top", "--snapshot"], ["exporter", "--once", "-p", "100"],
+                      ["perfkit", "--passes"], ["stat", "-e", "gpu_utilization", "--", "true"],
+                      ["exporter", "--once", "-p", "100", "-e", "gpu_utilization"],
+                      ["guard", "-b", "event=context-switches limit=1G window=100ms "
+                       "action=report allow_untrusted=yes", "--", "true"]):
             done = m.run(*words)
             check(not opens.any(), f"{words[0]} opens the node")
             text = done.stdout + done.stderr
             check("asleep" in text and "-d renderD128" in text and "xe" in text,
                   f"{words[0]}: {text}")
+            check(words[0] in ("list", "check", "info") or text.count("asleep") == 1,
+                  f"{words[0]} says it again: {text}")
         m.run("info", "-d", "renderD128")
         check(opens.any(), "-d does not open the node")
         m.put("/sys/class/drm/renderD128/device/power/runtime_status", "active")

@@ -61,6 +61,8 @@ int source_open(struct exporter *e, struct source *s)
 	status = error ? app_failed(e->app, error) :
 			 device_select(e->app, s->device, s->selection, s->events.words,
 				       s->events.count);
+	if (!*s->label && (status || !s->events.count))
+		device_note_sleepers(e->app, s->which, s->device);
 	if (!status && s->per_block)
 		status = device_select_per_cpu(e->app, s->selection);
 	if (!status)

@@ -382,6 +382,7 @@ static int begin_session(struct guard *g, struct budget *b)
 
 int watch_find_devices(struct guard *g)
 {
+	bool noted = false;
 	int status = 0;
 
 	for (size_t n = 0; n < g->count && !status; n++) {
@@ -390,6 +391,9 @@ int watch_find_devices(struct guard *g)
 		status = device_open(g->app, b->device, &b->counts_on);
 		if (status)
 			break;
+		if (!b->device && !noted)
+			device_note_sleepers(g->app, b->device, b->counts_on);
+		noted |= !b->device;
 		b->target.holder = holder_of(perfctr_device_driver(b->counts_on));
 		if (b->target.action == TARGET_HOLD && !b->target.holder)
 			status = app_usage(g->app,

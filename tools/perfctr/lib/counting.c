@@ -41,10 +41,10 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 		error = perfctr_selection_set_counter_set(*selection, (unsigned int)counting->set);
 	if (error)
 		return app_failed(app, error);
-	if (!counting->events.count)
-		device_note_sleepers(app, which, *device);
 	status = device_select(app, *device, *selection, counting->events.words,
 			       counting->events.count);
+	if (status || !counting->events.count)
+		device_note_sleepers(app, which, *device);
 	return status || !counting->per_client ? status : device_select_clients(app, *selection);
 }
 
