@@ -917,6 +917,29 @@ TEST_WITH(begin, end_tree, "the clients of a GPU of xe that sleeps are not read,
 	EQUAL(seen.values[1], 100);
 }
 
+TEST_WITH(begin, end_tree, "a client that was hidden by sleep at START is not new")
+{
+	static const char status[] = "/sys/class/drm/renderD128/device/power/runtime_status";
+	char link[PATH_BYTES];
+	struct seen seen;
+
+	put_xe(100, 1, 5000, 100000);
+	put(status, "suspended\n");
+	snprintf(link, sizeof(link), "%s/sys/class/drm/renderD128/device/driver", root);
+	if (symlink("../../bus/pci/drivers/xe", link))
+		abort();
+	start("drm/xe@0000:03:00.0:cycles-rcs/", 1);
+	EQUAL(take_sample().valid, 0);
+	put(status, "active\n");
+	seen = take_sample_with(1, 0);
+	EQUAL(seen.valid, 1);
+	EQUAL(seen.values[0], 0);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	/* one that comes while it is awake is new */
+	put_xe(101, 2, 70, 100100);
+	EQUAL(take_sample_with(1, 70).values[0], 70);
+}
+
 static void put_xe_node(int pid, const char *node)
 {
 	char text[256];

@@ -83,7 +83,8 @@ static bool lacks_clock(const struct drm_clients *clients, const struct drm_valu
 
 /*
  * The first value of a client: all of it counts if it did it since START. Cycles begin with their
- * clock, though, so that they are never more. Return: whether something may be missing.
+ * clock, though, so that they are never more, and with the end of the GPU's sleep, in which older
+ * clients are not seen. Return: whether something may be missing.
  */
 static bool begin(const struct drm_clients *clients, const struct drm_counter *counter,
 		  const struct client *client, struct meter *meter, const struct drm_value *value)
@@ -91,7 +92,9 @@ static bool begin(const struct drm_clients *clients, const struct drm_counter *c
 	/* drivers leave out the time of an engine as long as it is zero */
 	const bool whole = clients->started &&
 			   (client->is_new || (counter->config == DRM_TIME && !counter->pid));
-	const bool is_late = whole && counter->config == DRM_CYCLES && lacks_clock(clients, value);
+	const bool is_late = whole && counter->config == DRM_CYCLES &&
+			     (lacks_clock(clients, value) ||
+			      (clients->slept && drm_is_hidden_asleep(counter->driver)));
 
 	meter_begin(meter, whole && !is_late ? 0 : value->value);
 	return is_late;
@@ -293,6 +296,7 @@ static void look(struct drm_clients *clients, uint64_t now_ns)
 	for (size_t n = 0; n < clients->count; n++)
 		clients->list[n]->seen = false;
 	drm_scan(clients->ctx, see_client, clients);
+	clients->slept = drm_read_wakes(clients->ctx->sys, "");
 	took_ns = perfctr_time_raw_ns() - now_ns;
 	clients->next_look_ns = now_ns + MIN_LOOK_NS + 50 * took_ns;
 	for (size_t n = 0; n < clients->count; n++) {

@@ -36,6 +36,7 @@ struct drm_clients {
 	size_t count;
 	bool started; /* a new client is newer than START */
 	uint64_t started_ns;
+	bool slept; /* at the last search a device did whose clients are not read then */
 	uint64_t next_look_ns;
 	uint64_t lost_ns; /* longest time that ended clients did not show; the user resets it */
 };

@@ -263,7 +263,12 @@ void drm_set_sysfs(const struct perfctr_sys *sys, struct drm_file *file, const c
 	snprintf(file->place, sizeof(file->place), "%s", name ? name + 1 : "");
 }
 
-static bool is_sleeping_xe(const struct perfctr_sys *sys, const char *folder)
+bool drm_is_hidden_asleep(const char *driver)
+{
+	return !strcmp(driver, "xe");
+}
+
+static bool is_hidden(const struct perfctr_sys *sys, const char *folder)
 {
 	char path[PATH_BYTES], text[PATH_BYTES];
 	const char *driver;
@@ -275,7 +280,7 @@ static bool is_sleeping_xe(const struct perfctr_sys *sys, const char *folder)
 	if (sys->readlink(sys->data, path, text, sizeof(text)) < 0)
 		return false;
 	driver = strrchr(text, '/');
-	return driver && !strcmp(driver + 1, "xe");
+	return driver && drm_is_hidden_asleep(driver + 1);
 }
 
 static int check_node(void *arg, const char *name)
@@ -283,13 +288,13 @@ static int check_node(void *arg, const char *name)
 	char folder[PATH_BYTES];
 
 	snprintf(folder, sizeof(folder), "/sys/class/drm/%.64s/device", name);
-	return is_sleeping_xe(arg, folder);
+	return is_hidden(arg, folder);
 }
 
 bool drm_read_wakes(const struct perfctr_sys *sys, const char *folder)
 {
 	if (*folder)
-		return is_sleeping_xe(sys, folder);
+		return is_hidden(sys, folder);
 	return sys->list(sys->data, "/sys/class/drm", check_node, (void *)sys) > 0;
 }
 

@@ -59,6 +59,9 @@ void drm_set_sysfs(const struct perfctr_sys *sys, struct drm_file *file, const c
 bool drm_file_read(const struct perfctr_sys *sys, const char *path, struct drm_file *file,
 		   char **text);
 
+/* Whether clients of a driver are not read while their device sleeps: that would wake it. */
+bool drm_is_hidden_asleep(const char *driver);
+
 /*
  * Whether reading the text of a file would wake its device: xe's does.
  * @folder: of the device in sysfs; empty: unknown, then whether it may wake one.
