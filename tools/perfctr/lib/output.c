@@ -64,7 +64,8 @@ int output_open(const struct app *app, const char *path, struct output *output)
 	char part[PATH_BYTES];
 	int fd = -1;
 
-	*output = (struct output){ .stream = app->out, .path = path };
+	/* without a stream it is not open: output_close() has nothing to do */
+	*output = (struct output){ .stream = path ? NULL : app->out, .path = path };
 	if (!path)
 		return 0;
 	if (!stat(path, &info) && S_ISREG(info.st_mode) && capture_file_is(path))
@@ -110,8 +111,12 @@ static int name_file(const struct output *output)
 
 int output_close(const struct app *app, struct output *output, int status)
 {
-	int error = app_flush(output->stream);
+	int error;
 	char part[PATH_BYTES];
+
+	if (!output->stream)
+		return status;
+	error = app_flush(output->stream);
 
 	if (output->is_nameless || output->is_beside) {
 		/* the new name must not reach the disk before the contents */
