@@ -39,12 +39,11 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 		fprintf(out, "<%s>", perfctr_value_state_text(row->state));
 	else if (has_runs)
 		put_number(out, stat->run_mean);
-	else if (row->metric || row->scale != 1)
+	else if (row->metric || row->scale != 1 || row->flags & PERFCTR_VALUE_ESTIMATED)
 		put_number(out, row->number);
 	else if (row_is_level(row))
 		fprintf(out, "%" PRId64, (int64_t)row->value);
 	else
-		/* the raw count; the running percentage shows how it extrapolates */
 		fprintf(out, "%" PRIu64, row->value);
 	fputs(separator, out);
 	csv_field(out, row->unit, separator);
