@@ -280,8 +280,12 @@ static bool has_block(struct parser *p, unsigned int product, unsigned int type)
 static int load_pmus(struct parser *p);
 static bool pmu_matches(const struct pmu *pmu, const char *pattern);
 
-/* @head: block or PMU, NULL: none was given. Return: -ENOENT, the reason has the nearest name. */
-static int fail_unknown(struct parser *p, const char *head, const char *name)
+/*
+ * @head: block or PMU, NULL: none was given; @name: of what is not there; @is_head: it is a block or
+ * PMU itself.
+ * Return: -ENOENT, the reason has the nearest name.
+ */
+static int fail_unknown(struct parser *p, const char *head, const char *name, bool is_head)
 {
 	struct nearest n = { .name = name, .distance = (unsigned int)strlen(name) / 3 + 1 };
 	struct nearest other = n; /* that the device lacks */
@@ -298,7 +302,7 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 		else if (!lacking && !strcasecmp(c->name, name))
 			lacking = c;
 	}
-	if (lacking && !has_block(p, 0, lacking->block_type))
+	if (lacking && !is_head && !has_block(p, 0, lacking->block_type))
 		return perfctr_fail(p->ctx, -ENOENT,
 				    "%s is a counter of %s blocks (as of %s), which %s", name,
 				    perfctr_block_type_name(lacking->block_type),
@@ -323,8 +327,8 @@ static int fail_unknown(struct parser *p, const char *head, const char *name)
 	return perfctr_fail(p->ctx, -ENOENT, "%s%s \"%s\"%s%s%s%s%s; see \"perfctr list\"",
 			    head ? head : "no counter, metric, block or PMU is named",
 			    head ? " has no counter or event" : "", name,
-			    lacking ? ", a counter of " : "",
-			    lacking ? perfctr_product_name(lacking->product) : "",
+			    lacking && !is_head ? ", a counter of " : "",
+			    lacking && !is_head ? perfctr_product_name(lacking->product) : "",
 			    *n.best || *other.best ? ": did you mean " : "",
 			    *n.best ? n.best : other.best,
 			    *n.best || !*other.best ? "" : ", which this device lacks");
@@ -337,7 +341,7 @@ static int add_gpu_event(struct parser *p, const char *blocks, const char *count
 	if (found)
 		return found < 0 ? found : 0;
 	found = fail_other_set(p, blocks, counters);
-	return found ? found : fail_unknown(p, blocks, counters);
+	return found ? found : fail_unknown(p, blocks, counters, false);
 }
 
 /* --- perf PMUs --------------------------------------------------------------- */
@@ -549,7 +553,7 @@ static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *te
 		if (*term)
 			error = pmu_add_term(p->ctx, pmu, term, &event);
 	if (error == -ENOENT && !strpbrk(terms, is_reading(pmu->type) ? "," : "=,:"))
-		return fail_unknown(p, pmu->label, terms);
+		return fail_unknown(p, pmu->label, terms, false);
 	if (!error)
 		error = pmu_check_params(p->ctx, pmu, terms, &event);
 	return error ? error : add_event_of(p, pmu, terms, &event, single);
@@ -652,9 +656,9 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 				    *head == 'd' ? "GPU whose driver shows its use (drm)" :
 						   "sensors (hwmon)");
 	if (!known)
-		return fail_unknown(p, NULL, head);
+		return fail_unknown(p, NULL, head, true);
 	if (p->found == before)
-		return fail_unknown(p, head, terms);
+		return fail_unknown(p, head, terms, false);
 	return 0;
 }
 
@@ -841,7 +845,7 @@ static int add_by_name(struct parser *p, const char *name)
 		return add_of_cores(p, name, &generic, 0);
 	if (raw_event_parse(name, &raw))
 		return add_of_cores(p, name, NULL, raw);
-	return fail_unknown(p, NULL, name);
+	return fail_unknown(p, NULL, name, false);
 }
 
 /* Take perf's modifiers of an event, "u" or "kp". */
