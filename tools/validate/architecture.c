@@ -19,77 +19,46 @@ struct pattern {
 };
 
 /*
- * Machines that are not supported: file formats of objdump, words that only they have, registers.
- * The first fitting one names a program.
+ * Machines that are not supported: file formats of objdump, and instructions that no other machine
+ * prints like this: "MNEMONIC OPERANDS". Registers such as a0 and r1 name none: many have them.
  */
 static struct {
 	const char *name;
-	struct pattern format, mnemonic, token;
+	struct pattern format, instruction;
 } foreign[] = {
 	{ "AMD GCN or RDNA",
 	  { .text = "elf64-amdgpu|.*amdgcn.*" },
-	  { .text = "(s|v|ds|flat|global|buffer|tbuffer|image|scratch|exp|lds)_[a-z0-9_]+" },
-	  { .text = "exec(_lo|_hi)?|vcc(_lo|_hi)?|s\\[.*|v\\[.*" } },
+	  { .text = "s_(endpgm|waitcnt|cbranch_[a-z0-9_]+) .*|"
+		    "[sv]_[a-z0-9_]+_[biuf](16|32|64)(_[a-z0-9]+)? .*" } },
 	{ "NVIDIA PTX",
 	  { .text = ".*nvptx.*" },
-	  { .text = "(ld|st|cvta|cvt|mad|setp|selp|bra|bar|atom)\\.[a-z0-9.:]+" },
-	  { .text = "%(rd|rs|fd|p|tid|ctaid|ntid)[0-9.xyz]*" } },
+	  { .text = "(ld|st)\\.(param|global|shared|const)\\.[a-z0-9.]+ .*" } },
 	{ "RISC-V",
 	  { .text = ".*riscv.*" },
-	  { .text = "auipc|jalr|jal|addiw|sext\\.[bhw]|zext\\.[bhw]|fence(\\.[a-z]+)?|b(lt|ge|"
-		    "gt|le)z|"
-		    "b(lt|ge|gt|le)u|c\\.[a-z0-9.]+|vsetv?l?i?|li|csrr[wsc]?i?" },
-	  { .text = "[ast][0-9]+|f[ast][0-9]+|[gt]p|ra|zero" } },
+	  { .text = "(auipc|addiw|sext\\.w|csrr[wsc]?i?) .*|"
+		    "addi (zero|ra|a0|[st][0-9]+), ?(zero|ra|a0|[st][0-9]+),.*" } },
 	{ "LoongArch",
 	  { .text = ".*loongarch.*" },
-	  { .text = "jirl|bceqz|bcnez|pcaddu12i|pcalau12i|[a-z]+\\.[bhwd]u?|lu12i\\.w|move" },
-	  { .text = "\\$(r[0-9]+|f[ast]?[0-9]+|[vx]r[0-9]+|fcc[0-7]|[ast][0-9]|ra|tp|zero)" } },
-	{ "MIPS",
-	  { .text = ".*mips.*" },
-	  { .text = "addiu|daddiu|lui|b(eq|ne|gt|lt|ge|le)zl?(al)?c?|jalr|jal|jr|bc1[tf]l?|teq|"
-		    "bovc" },
-	  { .text = "\\$(at|[atvks][0-9]|ra|gp|fp|sp|zero|f[0-9]+)|k[01]|at" } },
+	  { .text = "(addi\\.[wd]|lu12i\\.w|jirl|pcaddu12i|pcalau12i|bceqz|bcnez) \\$.*" } },
+	{ "MIPS", { .text = ".*mips.*" }, { .text = "d?addiu .*" } },
 	{ "PowerPC",
 	  { .text = ".*(powerpc|ppc|rs6000|xcoff).*" },
-	  { .text = "b(c|d)?(n?z)?(lr|ctr)l?|bdn?z[lfta]*[+-]?|b(eq|ne|[lg][te]|so|ns)[+-]?|"
-		    "mflr|mtlr|stwu|stdu|addis?|cmpl?[wd]i?|m[tf]ctr|rlwinm|lwzu?|ldu?" },
-	  { .text = "r[0-9]+|cr[0-7]" } },
+	  { .text = "(mflr|mtlr|mtctr|bdnz|stwu|stdu) .*" } },
 	{ "s390x",
 	  { .text = ".*s390.*" },
-	  { .text = "br(c|ct|ctg|as|asl|xh|xle)|j[a-z]*|[cl]g?[hf]?[ir]j[a-z]*|l?[ag]h?g?[ifr]+|"
-		    "bcr|bctg?r?|bc|stmg|lmg|larl" },
-	  { .text = "%[rfav][0-9]+" } },
-	{ "SPARC",
-	  { .text = ".*sparc.*" },
-	  { .text = "retl|restore|save|sethi|b[a-z]+(,a)?(,p[tn])?|[fc]b[a-z]+|stx?|ldx?|"
-		    "brn?[lgz]+e?z" },
-	  { .text = "%([goli][0-7]|fp|[ix]cc|f[0-9]+)" } },
+	  { .text = "(brasl|larl|stmg|lmg|brctg|aghi) %r[0-9]+,.*" } },
+	{ "SPARC", { .text = ".*sparc.*" }, { .text = "retl |.*%[goli][0-7].*" } },
 	{ "32-bit Arm",
 	  { .text = "elf32-(little|big)arm|.*-arm|arm.*|.*thumb.*" },
-	  { .text = "b(l|x|lx)?(eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al)?(\\.[nw])?|"
-		    "push|pop|"
-		    "(ld|st)m(ia|db|fd)?|vpush|vpop|cbn?z|(add|sub|cmp|mov)s?(\\.w)?" },
-	  { .text = "r[0-9]+|sl|ip|fp|lr|pc|\\{r.*" } },
-	{ "eBPF",
-	  { .text = ".*bpf.*" },
-	  { .text = "r[0-9]+|w[0-9]+|if|goto|exit" },
-	  { .text = "r[0-9]+|goto" } },
+	  { .text = "(push|pop)(\\.w)? \\{.*|bx lr" } },
+	{ "eBPF", { .text = ".*bpf.*" }, { .text = "if [rw][0-9] .* goto .*" } },
 	{ "Mali",
 	  { .text = ".*mali.*|.*bifrost.*|.*valhall.*" },
-	  { .text = "(BRANCH|JUMP|BLEND|CLPER|DISCARD|LD_VAR|LEA_TEX|TEXC|TEXS|NEXPORT)[A-Z_0-9]*"
-		    "(\\..*)?" },
-	  { .text = NULL } },
-	{ "Intel EU",
-	  { .text = NULL },
-	  { .text = "[a-z.0-9]+\\([0-9]+\\).*" },
-	  { .text = "g[0-9]+(\\..*)?" } },
-	{ "Alpha, IA-64, PA-RISC, m68k, SuperH or Xtensa",
-	  { .text = ".*(alpha|ia64|hppa|m68k|-sh|xtensa).*" },
-	  { .text = "br\\.[a-z.]+|rts|bsr|jsr|bra?s|bv|b,n|retw(\\.n)?|ret\\.n|entry" },
-	  { .text = NULL } },
+	  { .text = "(BRANCHZ|CLPER|LD_VAR|LEA_TEX|TEXC|TEXS|NEXPORT)[A-Z_0-9]*(\\.[^ ]*)? .*" } },
+	{ "Intel EU", { .text = NULL }, { .text = "[a-z.0-9]+\\([0-9]+\\) .*g[0-9]+.*" } },
 };
 
-_Static_assert(ARRAY_SIZE(foreign) <= ARRAY_SIZE(((struct architecture *)0)->names), "names");
+_Static_assert(ARRAY_SIZE(foreign) <= 8 * sizeof(((struct architecture *)0)->names), "names");
 
 /* what the supported machines have */
 static struct pattern
@@ -249,6 +218,19 @@ static bool agrees_with_x86(const struct printed *p, const char *mnemonic)
 	return strchr("cCfF", p->bytes[0]) && strchr("2233aAbB", p->bytes[1]);
 }
 
+static void take_name(struct architecture *a, const struct printed *p)
+{
+	size_t blanks = strspn(p->operands, " \t");
+	char text[128];
+
+	blanks = blanks < p->operands_length ? blanks : p->operands_length;
+	snprintf(text, sizeof(text), "%.*s %.*s", (int)p->mnemonic_length, p->mnemonic,
+		 (int)(p->operands_length - blanks), p->operands + blanks);
+	for (size_t n = 0; n < ARRAY_SIZE(foreign); n++)
+		if (same(&foreign[n].instruction, text))
+			a->names |= 1u << n;
+}
+
 static void take_gpu(struct architecture *a, const char *mnemonic)
 {
 	bool is_sass = isupper((unsigned char)*mnemonic);
@@ -262,7 +244,6 @@ void architecture_take(struct architecture *a, const struct printed *p)
 {
 	const char *at = p->operands, *end;
 	bool x86 = false, arm64 = false, neither = false, strange;
-	bool named[ARRAY_SIZE(foreign)] = { false };
 	char mnemonic[TOKEN_BYTES], word[TOKEN_BYTES];
 
 	a->count++;
@@ -274,11 +255,8 @@ void architecture_take(struct architecture *a, const struct printed *p)
 		x86 |= is_x86;
 		arm64 |= is_arm64;
 		neither |= !is_x86 && !is_arm64 && same(&foreign_token, word);
-		for (size_t n = 0; n < ARRAY_SIZE(foreign); n++)
-			named[n] |= same(&foreign[n].token, word);
 	}
-	for (size_t n = 0; n < ARRAY_SIZE(foreign); n++)
-		a->names[n] += named[n] + 2 * same(&foreign[n].mnemonic, mnemonic);
+	take_name(a, p);
 	if (p->is_gpu) {
 		take_gpu(a, mnemonic);
 		return;
@@ -305,17 +283,13 @@ void architecture_take(struct architecture *a, const struct printed *p)
 		a->arm64++;
 }
 
+/* NULL: no instruction names a machine, or two name different ones */
 static const char *name_of(const struct architecture *a)
 {
-	size_t best = 0;
-
-	for (size_t n = 1; n < ARRAY_SIZE(foreign); n++)
-		if (a->names[n] > a->names[best])
-			best = n;
-	/* data between the instructions look like those of any machine */
-	if (a->names[best] <= a->x86 || a->names[best] <= a->arm64)
-		return NULL;
-	return a->names[best] ? foreign[best].name : NULL;
+	for (size_t n = 0; n < ARRAY_SIZE(foreign); n++)
+		if (a->names == 1u << n)
+			return foreign[n].name;
+	return NULL;
 }
 
 static enum architecture_support by_format(const char *format, size_t length, const char **name)

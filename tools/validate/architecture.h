@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which machine a program is for. Only x86-64, arm64 and NVIDIA's SASS have known branches; the
- * program of another machine would be read as straight code, so it is refused by its name.
+ * program of another machine would be read as straight code, so it is refused.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ struct architecture {
 	/* an instruction that this machine does not have, from 1 on; 0: none */
 	size_t not_x86, not_arm64, not_sass;
 	size_t count;
-	size_t names[16]; /* instructions that fit to a machine that is not supported */
+	unsigned int names; /* machines that are not supported and alone have such instructions */
 };
 
 /* Consider the next instruction. */
@@ -41,7 +41,7 @@ void architecture_take(struct architecture *a, const struct printed *printed);
 /*
  * The machine of the instructions.
  * @format: "file format" of objdump, not terminated, NULL: not printed; it decides; @length: of it;
- * @name: set to the name of a machine that is not supported; NULL: it has none here.
+ * @name: set to the name of a machine that is not supported; NULL: nothing tells it.
  */
 enum architecture_support architecture_of(const struct architecture *a, const char *format,
 					  size_t length, const char **name);

@@ -244,7 +244,7 @@ TEST("a program whose flow is not static is refused, with line and column")
 	}
 }
 
-TEST("a program of a machine that is not supported is refused by its name")
+TEST("a program of a machine that is not supported is refused")
 {
 	static const struct {
 		const char *text, *message;
