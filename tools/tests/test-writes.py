@@ -300,14 +300,23 @@ def evidence_names_its_files():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# characters that change the direction of others, their lines, or show nothing
+FORMATS = "\u061c\u200b\u200f\u2028\u202a\u202e\u2060\u2066\u2069\ufeff"
+
+
 @test
 def texts_are_clean():
-    """names and arguments of any bytes: all output is UTF-8 without control characters"""
+    """names and arguments of any bytes: all output is UTF-8 without control and
+    format characters"""
     World.machine.client(100, 3, "drm-driver:\tamdgpu\ndrm-pdev:\t0000:08:00.0\n"
                          "drm-client-id:\t7\ndrm-engine-gfx:\t1000 ns\n",
                          comm=b"a\x1b[31m\xe5\x90\x8c\xe6\xad\n")
+    World.machine.client(101, 3, "drm-driver:\tamdgpu\ndrm-pdev:\t0000:08:00.0\n"
+                         "drm-client-id:\t8\ndrm-engine-gfx:\t1000 ns\n",
+                         comm="b\u202e\ufeff\u200f\x85\n".encode())
     events = "-d", "local", "-e", "drm/*:engine-gfx,pid=*/"
-    path, bad = os.path.join(World.folder, "capture"), b"\x1b]0;t\x07\xc2\x9b1m\xff"
+    path = os.path.join(World.folder, "capture")
+    bad = b"\x1b]0;t\x07\xc2\x9b1m\xff" + FORMATS.encode()
     run("record", *events, "-o", path, "--", "sh", "-c", "sleep 0.2", bad)
     outputs = {"stat": run("stat", *events, "--", "true").stderr,
                "csv": run("stat", "-x", ";", *events, "--", "true").stdout,
@@ -327,10 +336,10 @@ def texts_are_clean():
     for what, output in outputs.items():
         check(output, f"{what}: nothing")
         text = output.decode("utf-8")
-        check(not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f]", text), f"{what}: {text!r}")
+        check(not re.search(f"[\0-\x08\x0b-\x1f\x7f-\x9f{FORMATS}]", text), f"{what}: {text!r}")
     trace = run("export", "-f", "perfetto", path).stdout
     check(b"\xe6\xad)" not in trace and b"\x1b[" not in trace and
-          b"\x1b]" not in trace, "trace")
+          b"\x1b]" not in trace and not any(c.encode() in trace for c in FORMATS), "trace")
 
 
 @test

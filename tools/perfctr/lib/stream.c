@@ -59,11 +59,26 @@ size_t stream_utf8_length(const unsigned char *text, size_t room)
 	return length;
 }
 
+/*
+ * Whether a character shows nothing, but changes the order or the lines of others: U+061C, U+200B to
+ * U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF.
+ */
+static bool is_format(const unsigned char *text)
+{
+	if (text[0] == 0xd8)
+		return text[1] == 0x9c;
+	if (text[0] == 0xe2 && text[1] == 0x80)
+		return (text[2] >= 0x8b && text[2] <= 0x8f) || (text[2] >= 0xa8 && text[2] <= 0xae);
+	if (text[0] == 0xe2 && text[1] == 0x81)
+		return text[2] >= 0xa0 && text[2] <= 0xaf;
+	return text[0] == 0xef && text[1] == 0xbb && text[2] == 0xbf;
+}
+
 bool stream_is_control(const unsigned char *text, size_t length)
 {
 	if (length == 1)
 		return (*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f;
-	return length == 2 && text[0] == 0xc2 && text[1] < 0xa0;
+	return (length == 2 && text[0] == 0xc2 && text[1] < 0xa0) || is_format(text);
 }
 
 /* --- writing --------------------------------------------------------------------------- */

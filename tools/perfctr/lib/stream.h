@@ -38,5 +38,8 @@ void stream_keep_standard(void);
 /* Bytes of the UTF-8 sequence at @text, of at most @room bytes; 0: there is none. */
 size_t stream_utf8_length(const unsigned char *text, size_t room);
 
-/* Whether the character of so many bytes controls a terminal: C0 but line feed and tab, C1, DEL. */
+/*
+ * Whether the character of so many bytes controls a terminal, C0 but line feed and tab, C1, DEL, or
+ * the order of others: bidirectional controls, and those that show nothing.
+ */
 bool stream_is_control(const unsigned char *text, size_t length);
