@@ -4,7 +4,9 @@
 
 import errno
 import json
+import os
 import resource
+import signal
 import sys
 
 import harness
@@ -353,6 +355,33 @@ def limit_of_files():
         check(done.returncode == 0 and done.stdout == "256\n", f"{done.stdout}{done.stderr}")
         refused(m.run(*words, preexec_fn=limit(256, 1000)), "here 1200", "1000 open",
                 "ulimit -n 1264", "hard limit")
+
+
+@test
+def programs_of_validate_keep_limits():
+    """validate takes the hard limit of files; its programs have the caller's, and default signals"""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with Machine(BUILD) as m:
+        m.put("/sys/devices/system/cpu/online", "0-199")
+        m.pmu("cpu", 4, {"format/event": "config:0-7",
+                         **{f"events/e{n}": f"event={n}" for n in range(1, 7)}})
+        m.perf("4 * * rate 1000")
+        seen = os.path.join(m.root, "seen")
+        m.put("/work.sh", f"ulimit -Sn >{seen}\ngrep SigIgn /proc/self/status >>{seen}")
+        m.put("/campaign.json", json.dumps({
+            "campaign": "limits", "device": "local",
+            "events": [{"name": f"e{n}", "counter": f"cpu/e{n}/", "documented": ["n"]}
+                       for n in range(1, 7)],
+            "benchmarks": [{"name": "b", "command": f"run sh {m.root}/work.sh",
+                            "parameters": {"N": [1]}, "quantities": {"n": "N"}}]}))
+        done = m.run("validate", "--run-programs", m.root + "/campaign.json",
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard)))
+        check(os.path.exists(seen), done.stdout + done.stderr)
+        check("not measured" not in done.stdout + done.stderr, done.stdout + done.stderr)
+        with open(seen, encoding="ascii") as f:
+            files, ignored = f.read().split("\n")[:2]
+        check(files == "256", f"{files} files")
+        check(not int(ignored.split()[1], 16) >> (signal.SIGXFSZ - 1) & 1, ignored)
 
 
 @test

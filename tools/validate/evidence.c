@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/app.h"
+#include "lib/command.h"
 #include "lib/stream.h"
 
 static const char description[] =
@@ -161,6 +162,7 @@ static int put_hashes(struct failure *failure)
 	pid_t pid = fork();
 
 	if (!pid) {
+		child_restore_files();
 		execlp("sh", "sh", "-c", "LC_ALL=C exec sha256sum -- * >SHA256SUMS.new", NULL);
 		_exit(127);
 	}

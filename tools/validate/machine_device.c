@@ -5,12 +5,12 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/command.h"
 #include "lib/rows.h"
 #include "study.h"
 #include "worker.h"
@@ -143,21 +143,22 @@ static int split(const struct analysis *a, const struct point *point, const char
 static int run_program(struct analysis *a, const struct point *point, const char *command)
 {
 	const char *words[MAX_WORDS + 1] = { NULL };
-	posix_spawn_file_actions_t actions;
-	int error, status;
-	pid_t pid;
+	struct child child;
+	int error, output, status;
 
 	if (split(a, point, command + strlen(RUN), words) < 0)
 		return -1;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	error = posix_spawnp(&pid, words[0], &actions, NULL, (char **)(uintptr_t)words, environ);
-	posix_spawn_file_actions_destroy(&actions);
+	output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (output < 0)
+		return fail(a->failure, "%s: /dev/null: %s", point->label, strerror(errno));
+	error = child_prepare(&child, (char **)(uintptr_t)words, output);
+	if (!error)
+		error = child_go(&child);
+	close(output);
 	if (error)
-		return fail(a->failure, "%s: %s: %s", point->label, words[0], strerror(error));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return fail(a->failure, "%s: %s", point->label, strerror(errno));
+		return fail(a->failure, "%s: %s: %s", point->label, words[0], strerror(-error));
+	child_wait(&child);
+	status = child.status;
 	if (WIFSIGNALED(status))
 		return fail(a->failure, "%s: %s was killed by signal %d", point->label, words[0],
 			    WTERMSIG(status));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/command.h"
 #include "lib/option.h"
 #include "lib/output.h"
 #include "lib/verdicts.h"
@@ -528,5 +529,7 @@ int main(int argc, char **argv)
 {
 	struct app app = { .name = "validate" };
 
+	/* an event takes a file on each CPU */
+	child_raise_files();
 	return app_main(&app, validate_run, argc, argv);
 }
