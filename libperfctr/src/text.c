@@ -3,8 +3,8 @@
 #include "private.h"
 
 /*
- * Whether a character shows nothing, but changes the order or the lines of others: U+061C, U+200B to
- * U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF.
+ * Whether a character shows nothing, but changes the order or the lines of others: U+061C, U+200B
+ * to U+200F, U+2028 to U+202E, U+2060 to U+206F, U+FEFF.
  */
 static bool is_format(const unsigned char *text)
 {

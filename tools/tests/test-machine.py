@@ -359,7 +359,7 @@ def limit_of_files():
 
 @test
 def programs_of_validate_keep_limits():
-    """validate takes the hard limit of files; its programs have the caller's, and default signals"""
+    """validate raises its limit of files; programs keep the caller's, and default signals"""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with Machine(BUILD) as m:
         m.put("/sys/devices/system/cpu/online", "0-199")
