@@ -312,6 +312,7 @@ def unsupported_events():
             c = counters(stat(m, names, "-j"))
             check(c["cpu/stalled/"]["state"] == "not supported" and
                   c["cpu/stalled/"]["value"] is None and c["cpu/cpu-cycles/"]["state"] == "ok", c)
+            check(c["cpu/stalled/"]["running_percent"] is None, "nothing ran")
             c = counters(m.run("stat", "-d", "local", "-j", "-e", names, "--", "sleep", "0.1"))
             check(c["cpu/stalled/"]["state"] == "not supported", f"of a task: {c}")
             file = m.root + "/capture"

@@ -98,6 +98,7 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 	if (total->missed)
 		row->flags |= PERFCTR_VALUE_PARTIAL;
 	if (!total->measured) {
+		row->running_ratio = 0;
 		row->state = info->is_pmu && info->states & DRM_PERFCTR_STATE_UNAVAILABLE ?
 				     PERFCTR_VALUE_NOT_SUPPORTED :
 				     PERFCTR_VALUE_NOT_MEASURED;

@@ -33,7 +33,8 @@ struct row {
 	uint64_t value; /* exact count; counters only; of a level an int64_t */
 	double number; /* value for people: scaled, extrapolated; the result of a metric */
 	double scale; /* factor from @value to @unit, 1 for most */
-	double running_ratio; /* fraction of the time in which a multiplexed counter ran, else 1 */
+	/* fraction of the time in which a multiplexed counter ran, else 1; not measured: 0 */
+	double running_ratio;
 	/*
 	 * @number per second, NAN for metrics and levels. A row that adds up several blocks has
 	 * their total rate, also for cycles. All subcommands use this rule.

@@ -75,7 +75,8 @@ struct json_object *rows_json_counter(const struct row *row)
 	}
 	if (row->flags & PERFCTR_VALUE_ESTIMATED)
 		json_add_double(c, "estimate", row->number);
-	json_add_double(c, "running_percent", 100 * row->running_ratio);
+	/* null if no sample has it: it neither ran nor was it kept from running */
+	json_add_double(c, "running_percent", row->measured ? 100 * row->running_ratio : NAN);
 	json_add_u64(c, "samples_measured", row->measured);
 	json_add_u64(c, "samples_missed", row->missed);
 	json_add_u64(c, "start_ns", row->info->start_ns);

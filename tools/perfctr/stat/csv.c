@@ -15,13 +15,13 @@ static void put_number(FILE *out, double value)
 
 /*
  * Time that the counter ran, in ns: of a perf PMU without the time in which it was multiplexed, of
- * all its CPUs; a metric has none.
+ * all its CPUs, and 0 if it did not count; a metric and a block that was not measured have none.
  */
 static void put_running(FILE *out, const struct row *row, uint32_t runs)
 {
 	double ns;
 
-	if (row->metric || !row->info || !row->measured)
+	if (row->metric || !row->info || (!row->measured && !row->info->is_pmu))
 		return;
 	ns = row->info->is_pmu && row->info->time_enabled ? (double)row->info->time_enabled :
 							    (double)row->info->elapsed_ns;
@@ -52,7 +52,9 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 	fputs(separator, out);
 	put_running(out, row, repeats && report->runs ? report->runs : 1);
 	fputs(separator, out);
-	fprintf(out, "%.2f", 100 * row->running_ratio);
+	/* perf's 0 of 0 ns are 100 % */
+	fprintf(out, "%.2f",
+		row->state == PERFCTR_VALUE_NOT_SUPPORTED ? 100 : 100 * row->running_ratio);
 	fputs(separator, out);
 	put_number(out, row->rate);
 	if (row_stat_has_range(report, stat)) {
