@@ -271,8 +271,12 @@ def hybrid_tasks():
     with with_hybrid("4 * * rate 1000000 0.18", "10 * * rate 1000000 0.82") as m:
         _, true, shown = of_task(m, "cycles")
         check(true <= shown < 1.05 * true, f"{shown} shown for {true}")
-        _, true, shown = of_task(m, "cpu_core/cpu-cycles/")
+        c, true, shown = of_task(m, "cpu_core/cpu-cycles/")
         check(true <= shown < 1.05 * true, f"one kind: {shown} shown for {true}")
+        row = c["cpu_core/cpu-cycles/"]
+        check(17.5 < row["running_percent"] < 18.5 and row["partial"], f"a part is whole: {row}")
+        done = m.run("stat", "-d", "local", "-e", "cpu_core/cpu-cycles/", "--", "sleep", "0.1")
+        check("ran 18" in done.stderr and "multiplexed" in done.stderr, done.stderr)
     with with_hybrid("4 60 * rate 1000000 0.09", "10 60 * rate 1000000 0.41") as m:
         _, true, shown = of_task(m, "cycles")
         check(1.9 * true < shown < 2.1 * true, f"half the time: {shown} shown for {true}")
@@ -294,6 +298,30 @@ def hybrid_tasks():
         c = counters(stat(m, "cycles", "-j", command=("sleep", "0.2")))
         for row in c.values():
             check(1.9 * row["value"] < row["estimate"] < 2.1 * row["value"], row)
+
+
+@test
+def rotating_events_of_tasks():
+    """twelve events of each kind of cores are no whole counts, with and without the other kind"""
+    of_core = ",".join(f"cpu_core/event={n}/" for n in range(1, 13))
+    with with_hybrid("4 * * rate 1000000 0.66", "10 * * rate 1000000 0") as m:
+        c, true, shown = of_task(m, of_core)
+        check(len(c) == 12 and shown == true, f"scaled, though the task may be elsewhere: {c}")
+        for row in c.values():
+            check(row["partial"] and 65 < row["running_percent"] < 67, f"a part is whole: {row}")
+    with with_hybrid("4 * * rate 1000000 0.33", "10 * * rate 1000000 0.33") as m:
+        c, true, shown = of_task(m, of_core + "," + of_core.replace("core", "atom"))
+        check(len(c) == 24 and 1.45 * true < shown < 1.55 * true, f"{shown} shown for {true}")
+    with with_hybrid("4 * * rate 1000000 1") as m:
+        c, _, _ = of_task(m, "cpu_core/cpu-cycles/")
+        row = c["cpu_core/cpu-cycles/"]
+        check(row["running_percent"] == 100 and not row["partial"], f"all the time: {row}")
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, CYCLES)
+        m.perf("4 * 1 rate 1000000 0.25", "4 * -1 rate 1000000 1")
+        c, true, shown = of_task(m, "cpu/cpu-cycles,cpu=1/")
+        row, = c.values()
+        check(shown == true and row["partial"], f"of one CPU: {row}")
 
 
 @test

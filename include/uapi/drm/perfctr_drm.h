@@ -165,7 +165,10 @@ enum drm_perfctr_block_states {
 	DRM_PERFCTR_STATE_AVAILABLE = 1u << 2,
 	/**
 	 * @DRM_PERFCTR_STATE_UNAVAILABLE: assigned elsewhere (virtualisation, partition); in
-	 * samples of libperfctr's local device: perf refuses the event.
+	 * samples of libperfctr's local device: perf refuses the event; with
+	 * @DRM_PERFCTR_STATE_AVAILABLE: a task's event ran for time_running of time_enabled,
+	 * and whether it was multiplexed or the task on CPUs that the event does not count
+	 * on is not known, so nothing can be extrapolated.
 	 */
 	DRM_PERFCTR_STATE_UNAVAILABLE = 1u << 3,
 	/** @DRM_PERFCTR_STATE_NORMAL: in normal mode for part of the span. */

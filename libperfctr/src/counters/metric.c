@@ -54,6 +54,14 @@ static bool takes_turns(const struct perfctr_totals_block *b)
 	return b->info.time_enabled && !b->info.is_pmu;
 }
 
+/* The event may not have run because the task was on other CPUs, where it counted zero. */
+static bool is_part_of_task(const struct perfctr_totals_block *b)
+{
+	const uint32_t both = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_UNAVAILABLE;
+
+	return b->info.is_pmu && (b->info.states & both) == both;
+}
+
 static struct perfctr_value value_of_counter(const struct perfctr_totals_block *b,
 					     const struct perfctr_total *t)
 {
@@ -64,8 +72,10 @@ static struct perfctr_value value_of_counter(const struct perfctr_totals_block *
 	if (t->overflow)
 		return (struct perfctr_value){ .state = PERFCTR_VALUE_OVERFLOW };
 	/* events of a block are enabled one by one, so a shorter time alone is no multiplexing */
-	if (b->info.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
-	    t->running_ns < b->info.time_enabled) {
+	if (is_part_of_task(b) && t->running_ns < b->info.time_enabled) {
+		v.flags |= PERFCTR_VALUE_PARTIAL;
+	} else if (b->info.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
+		   t->running_ns < b->info.time_enabled) {
 		/* multiplexed: extrapolate at the same rate */
 		v.number *= (double)b->info.time_enabled / (double)t->running_ns;
 		v.integer = 0;

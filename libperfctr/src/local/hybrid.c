@@ -10,17 +10,36 @@
  * longest time running of a kind's events is the time that the task was there. If events of all
  * kinds are counted, the times of all kinds are the time enabled; what is missing was multiplexed,
  * and is taken to be the same part on each kind.
+ *
+ * If a kind is not counted, nobody knows whether the task was there or the events were multiplexed.
+ * The same holds for an event of one CPU. These keep perf's times, and their states say that the
+ * count is that of a part, from which nothing follows about the rest.
  */
 #include "perf_events.h"
 
 #include <string.h>
 
+#include "readings.h"
+
 /* of clocks that are read one after the other */
 enum { SLACK_PERCENT = 2 };
 
+static bool is_of_one_cpu(const struct local_counter *counter)
+{
+	return counter->cpu != DRM_PERFCTR_CPU_ANY && !counter->uncore &&
+	       !is_reading(counter->pmu_type);
+}
+
 static bool takes_part(const struct local_counter *counter)
 {
-	return counter->of_some_cores && !counter->unsupported;
+	return counter->of_some_cores && !counter->unsupported && !is_of_one_cpu(counter);
+}
+
+/* Leave perf's times, and mark the counter if they differ. */
+static void mark_part(struct local_counter *counter)
+{
+	if (!counter->unsupported && counter->sum[2] < counter->sum[1])
+		counter->states |= DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_UNAVAILABLE;
 }
 
 static bool is_same_kind(const struct local_counter *a, const struct local_counter *b)
@@ -97,15 +116,17 @@ void hybrid_add_away(struct perf_events *c)
 		cpus += counter->of_some_cores;
 	}
 	all_kinds = cpus >= c->online.count;
-	is_certain = all_kinds && total_ns >= enabled_ns - enabled_ns * SLACK_PERCENT / 100;
+	is_certain = total_ns >= enabled_ns - enabled_ns * SLACK_PERCENT / 100;
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 		double here_ns;
 
-		if (!takes_part(counter))
+		if (is_of_one_cpu(counter) || (takes_part(counter) && !all_kinds))
+			mark_part(counter);
+		if (!takes_part(counter) || !all_kinds)
 			continue;
 		here_ns = (double)ran_ns(c, counter);
-		if (all_kinds && !is_certain && total_ns)
+		if (!is_certain && total_ns)
 			here_ns *= (double)enabled_ns / (double)total_ns;
 		add_away(counter, here_ns, is_certain);
 	}

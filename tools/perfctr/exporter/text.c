@@ -184,7 +184,7 @@ static bool add_row(struct list *list, const struct source *source, const struct
 				     sizeof(s->value));
 	else
 		number_scaled(row->value, row->scale * scale, s->value, sizeof(s->value));
-	if (row->metric || !(row->flags & PERFCTR_VALUE_ESTIMATED))
+	if (row->metric || row->running_ratio >= 1)
 		return true;
 	s = add(list, source, row, GAUGE, "running_ratio");
 	if (s) {

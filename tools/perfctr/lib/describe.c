@@ -144,6 +144,11 @@ char *describe_notes(const struct row *row, char *text, size_t size)
 		used += (size_t)snprintf(text + used, size - used,
 					 "%sestimated: ran %.2f%% of the time", used ? "; " : "",
 					 100 * row->running_ratio);
+	else if (!row->metric && row->measured && row->running_ratio < 1)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%sran %.2f%% of the time: the task was elsewhere, or the "
+					 "event was multiplexed",
+					 used ? "; " : "", 100 * row->running_ratio);
 	else if (row->flags & PERFCTR_VALUE_ESTIMATED)
 		used += (size_t)snprintf(text, size, "estimated: multiplexed");
 	if (row->missed && row->measured && used < size)

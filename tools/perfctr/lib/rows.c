@@ -88,6 +88,14 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 		 filters[0] ? "," : "", filters, strchr(row->counter, '/') ? "" : "/");
 }
 
+/* The event may not have run because the task was on other CPUs, where it counted zero. */
+static bool is_part_of_task(const struct perfctr_totals_block_info *info)
+{
+	const uint32_t both = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_UNAVAILABLE;
+
+	return info->is_pmu && (info->states & both) == both;
+}
+
 static void fill_value(struct row *row, const struct perfctr_total *total)
 {
 	const struct perfctr_totals_block_info *info = row->info;
@@ -99,7 +107,8 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 		row->flags |= PERFCTR_VALUE_PARTIAL;
 	if (!total->measured) {
 		row->running_ratio = 0;
-		row->state = info->is_pmu && info->states & DRM_PERFCTR_STATE_UNAVAILABLE ?
+		row->state = info->is_pmu && info->states & DRM_PERFCTR_STATE_UNAVAILABLE &&
+					     !is_part_of_task(info) ?
 				     PERFCTR_VALUE_NOT_SUPPORTED :
 				     PERFCTR_VALUE_NOT_MEASURED;
 		return;
@@ -116,8 +125,12 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 			row->state = PERFCTR_VALUE_NOT_MEASURED;
 			return;
 		}
-		row->number /= row->running_ratio;
-		row->flags |= PERFCTR_VALUE_ESTIMATED;
+		if (is_part_of_task(info)) {
+			row->flags |= PERFCTR_VALUE_PARTIAL;
+		} else {
+			row->number /= row->running_ratio;
+			row->flags |= PERFCTR_VALUE_ESTIMATED;
+		}
 	} else if (row->scale == 1) {
 		row->flags |= PERFCTR_VALUE_INTEGER;
 	}

@@ -75,6 +75,7 @@ struct json_object *rows_json_counter(const struct row *row)
 	}
 	if (row->flags & PERFCTR_VALUE_ESTIMATED)
 		json_add_double(c, "estimate", row->number);
+	json_add_bool(c, "partial", row->flags & PERFCTR_VALUE_PARTIAL);
 	/* null if no sample has it: it neither ran nor was it kept from running */
 	json_add_double(c, "running_percent", row->measured ? 100 * row->running_ratio : NAN);
 	json_add_u64(c, "samples_measured", row->measured);
