@@ -250,6 +250,21 @@ def levels():
               [("msr/margin,cpu=0/", 38), ("msr/margin,cpu=1/", 38)], c)
 
 
+@test
+def levels_of_tasks():
+    """a level is that of a CPU: for a task it is refused, not summed over the threads"""
+    with with_level() as m:
+        refused(m.run("stat", "-d", "local", "-e", "msr/margin/", "--", "true"),
+                "msr/margin/ is a level", "(-a)")
+    with Machine(BUILD) as m:
+        m.pmu("power", 7, {"cpumask": "0,2", "format/event": "config:0-7", "events/t": "event=1",
+                           "events/t.snapshot": "1"})
+        m.perf("7 1 * level 40")
+        c = counters(m.run("stat", "-d", "local", "-j", "-e", "power/t/", "--", "sleep", "0.1"))
+        check([(n, row["value"]) for n, row in c.items()] ==
+              [("power/t,cpu=0/", 40), ("power/t,cpu=2/", 40)], f"of the machine: {c}")
+
+
 def with_hybrid(*lines):
     m = Machine(BUILD)
     for name, (number, cpus) in HYBRID.items():

@@ -451,8 +451,12 @@ static int add_generic(struct parser *p, const struct pmu *pmu, const char *term
 	int error = 0;
 
 	memcpy(label.unit, event->unit, sizeof(label.unit));
-	if (event->flags & LOCAL_REQUEST_LEVEL && r->cpu == DRM_PERFCTR_CPU_ANY &&
-	    !perfctr_local_task(p->device))
+	if (event->flags & LOCAL_REQUEST_LEVEL && !pmu->is_uncore && perfctr_local_task(p->device))
+		return perfctr_fail(p->ctx, -EINVAL,
+				    "%s/%s/ is a level by sysfs, and the threads of a process have "
+				    "none that could be added up: count the whole machine (-a)",
+				    pmu->label, terms);
+	if (event->flags & LOCAL_REQUEST_LEVEL && r->cpu == DRM_PERFCTR_CPU_ANY)
 		error = pmu_cpus(p->ctx, pmu, &cpus);
 	for (size_t n = 0; !error && cpus.count > 1 && n < cpus.count; n++) {
 		r->cpu = cpus.cpus[n];
