@@ -159,6 +159,19 @@ def generic_names_by_number():
 
 
 @test
+def pmus_of_cpus():
+    """on s390 only cpum_cf counts generic events; no PMU is a kind of cores by "cpu" alone"""
+    with Machine(BUILD) as m:
+        m.pmu("cpum_cf", 8, {"format/event": "config:0-63", "events/CPU_CYCLES": "event=0x0000"})
+        for number, name in (9, "cpum_sf"), (11, "cpum_cf_diag"), (12, "cpu_fabric"):
+            m.pmu(name, number, {"format/event": "config:0-63"})
+        m.perf("0 0 * rate 1000", "8 * * rate 1000")
+        c = counters(stat(m, "cycles,r10", "-j"))
+        check([(n, row["state"]) for n, row in c.items()] ==
+              [("cpum_cf/cycles/", "ok"), ("cpum_cf/r10/", "ok")], c)
+
+
+@test
 def syntax_of_perf():
     """modifiers, raw events and name= count as with perf, or are refused by their name"""
     with Machine(BUILD) as m:

@@ -73,13 +73,17 @@ static int length_of(struct perfctr_ctx *ctx, const char *name, const char *file
  */
 static bool find_scope(struct perfctr_ctx *ctx, struct pmu *pmu)
 {
-	static const char *const cores[] = { "cpu", "armv", "apple_" };
+	/* cpum_cf: of s390, whose other PMUs cpum_sf, cpum_cf_diag, pai_... take samples or more */
+	static const char *const names[] = { "cpu", "cpum_cf" }, *const kinds[] = { "armv",
+										    "apple_" };
 	int length = length_of(ctx, pmu->name, "cpumask");
 
 	pmu->is_uncore = length > 0;
 	pmu->is_core = length < 0 && length_of(ctx, pmu->name, "cpus") >= 0;
-	for (size_t n = 0; length < 0 && n < ARRAY_SIZE(cores); n++)
-		pmu->is_core |= !strncmp(pmu->name, cores[n], strlen(cores[n]));
+	for (size_t n = 0; length < 0 && n < ARRAY_SIZE(names); n++)
+		pmu->is_core |= !strcmp(pmu->name, names[n]);
+	for (size_t n = 0; length < 0 && n < ARRAY_SIZE(kinds); n++)
+		pmu->is_core |= !strncmp(pmu->name, kinds[n], strlen(kinds[n]));
 	return length;
 }
 
