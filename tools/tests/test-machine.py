@@ -394,6 +394,30 @@ def unsupported_events():
 
 
 @test
+def refused_cpus():
+    """an event that some CPUs of its PMU refuse has no smaller sum, one of no CPU is an error"""
+    for number in errno.ENOENT, errno.EINVAL:
+        for files in {"cpumask": "0-3"}, {"cpus": "0-3"}, {}:
+            with Machine(BUILD) as m:
+                m.pmu("cpu", 4, CYCLES)
+                m.pmu("other", 9, {"format/event": "config:0-7", "events/a": "event=1", **files})
+                m.perf("4 * * rate 1000", f"9 1 2 err {number}", f"9 1 3 err {number}",
+                       "9 * * rate 1000")
+                c = counters(stat(m, "other/a/,cpu/cpu-cycles/", "-j"))
+                row = c["other/a/"]
+                check((row["state"], row["value"]) == ("not supported", None), f"{files}: {row}")
+                refused(stat(m, "other/a/"), "other/a/")
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, CYCLES)
+        m.perf("4 * * rate 1000")
+        for event in "cpu/cpu-cycles,cpu=77/", "cpu/cpu-cycles,cpu=77/,cpu/cpu-cycles/":
+            refused(stat(m, event), "CPU 77 is not online")
+            refused(m.run("stat", "-d", "local", "-e", event, "--", "true"), "CPU 77")
+        m.put("/sys/devices/system/cpu/online", "")
+        refused(stat(m, "cpu/cpu-cycles/"), "cpu/online")
+
+
+@test
 def limit_of_files():
     """events may take more files than the soft limit, the command keeps it"""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

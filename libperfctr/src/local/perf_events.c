@@ -187,10 +187,15 @@ static bool is_open_on(const struct perf_events *c, uint32_t which, int cpu)
 	return false;
 }
 
-/* The PMU does not count on that CPU, or the CPU or PMU is going away. */
-static bool is_elsewhere(int error)
+/*
+ * The CPU or PMU is going away, or it is a PMU of CPU cores of which sysfs does not say which of
+ * several kinds it counts on. A PMU that refuses a CPU of its list is an error.
+ */
+static bool is_elsewhere(const struct perf_events *c, const struct local_counter *counter,
+			 int error)
 {
-	return error == -ENODEV || error == -ENOENT || error == -EINVAL;
+	return error == -ENODEV ||
+	       (counter->is_unlisted && c->core_pmus > 1 && (error == -ENOENT || error == -EINVAL));
 }
 
 struct threads {
@@ -256,7 +261,7 @@ static int open_on_cpus(struct perf_events *c, uint32_t which, const struct cpu_
 		    (!counter->uncore && !cpu_list_has(&c->online, cpu)))
 			continue;
 		result = open_on(c, which, -1, cpu);
-		if (result && !is_elsewhere(result))
+		if (result && !is_elsewhere(c, counter, result))
 			return result;
 		/* -ENOENT, no such event, is the most helpful error */
 		if (result && error != -ENOENT)
@@ -281,6 +286,7 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 	if (*counter->cpus_path)
 		error = cpu_list_read(c->sys, counter->cpus_path, &own);
 	/* a PMU that left, or whose CPUs all are offline, has no list */
+	counter->is_unlisted = !own.count;
 	if (!error || error == -ENOENT || error == -ENODEV)
 		error = open_on_cpus(c, which, own.count ? &own : &c->online);
 	cpu_list_free(&own);
@@ -300,10 +306,10 @@ static int read_online(struct perf_events *c)
 	struct cpu_list online;
 	int error = cpu_list_read(c->sys, ONLINE_PATH, &online);
 
-	if (error == -ENOENT || (!error && !online.count)) {
-		cpu_list_free(&online);
+	if (error == -ENOENT)
 		error = cpu_list_parse("0", &online);
-	}
+	else if (!error && !online.count)
+		error = -EINVAL;
 	if (error)
 		return explain(c, error, ONLINE_PATH);
 	cpu_list_free(&c->online);
@@ -407,6 +413,13 @@ static int open_counter(struct perfctr_ctx *ctx, struct perf_events *c, uint32_t
 	error = describe(ctx, c, pmus, counter);
 	if (error)
 		return error;
+	if (counter->cpu != DRM_PERFCTR_CPU_ANY && !cpu_list_has(&c->online, counter->cpu)) {
+		c->explained = true;
+		return perfctr_fail(ctx, -ENODEV,
+				    "%s: CPU %d is not online; " ONLINE_PATH
+				    " lists those that are",
+				    counter->pmu, counter->cpu);
+	}
 	error = open_where_wanted(c, which);
 	if (!c->skips_unsupported || !is_unsupported(error))
 		return error;
@@ -425,6 +438,8 @@ int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
 	c->ctx = ctx;
 	if (!error)
 		error = read_online(c);
+	for (size_t n = 0; n < pmus.count; n++)
+		c->core_pmus += pmus.pmus[n].is_core;
 	for (uint32_t n = 0; !error && n < c->counter_count; n++) {
 		error = open_counter(ctx, c, n, &pmus, &refused);
 		refused_count += !!refused;
@@ -651,7 +666,7 @@ static int follow_cpus(struct perf_events *c, bool detached)
 			c->counters[n].states |= DRM_PERFCTR_STATE_LOST;
 			c->lost_ns = gap_ns > c->lost_ns ? gap_ns : c->lost_ns;
 		}
-		c->counters[n].missing = result && !is_elsewhere(result);
+		c->counters[n].missing = result && !is_elsewhere(c, &c->counters[n], result);
 		if (c->counters[n].missing)
 			error = result;
 	}

@@ -11,6 +11,7 @@ struct local_counter {
 	uint32_t flags; /* LOCAL_REQUEST_... */
 	int32_t cpu; /* the CPU requested, or DRM_PERFCTR_CPU_ANY */
 	bool uncore; /* the PMU has a cpumask and migrates its events itself on CPU hotplug */
+	bool is_unlisted; /* the PMU has no list of CPUs now: all that are online are tried */
 	/* may share a group with the PMU's other events, so that one call reads them */
 	bool grouped;
 	/* a CPU is not counted; since the last collection, or a file could not be read */
@@ -62,6 +63,7 @@ struct perf_events {
 	/* the next read is the last one before STOP */
 	bool active, ends;
 	bool explained; /* the context has the reason of a failure */
+	unsigned int core_pmus; /* of CPU cores, of how many kinds of them */
 	bool skips_unsupported; /* count the others if perf refuses some events at SETUP */
 	/* online CPUs at the last look, and whether perf refused one of them */
 	struct cpu_list online;
