@@ -170,6 +170,7 @@ pid_t perfctr_local_task(const struct perfctr_device *device);
 /* name of a perf PMU's event, for request number n of a selection */
 struct selection_label {
 	char text[EVENT_BYTES];
+	bool is_chosen; /* the user named the event (name=), and may name it twice */
 	char unit[UNIT_BYTES];
 	double scale;
 	/* bits of the request's mask that were named with and without the block's index */

@@ -176,9 +176,12 @@ def syntax_of_perf():
     """modifiers, raw events and name= count as with perf, or are refused by their name"""
     with Machine(BUILD) as m:
         m.pmu("cpu", 4, {"format/event": "config:0-7", "format/umask": "config:8-15",
-                         "events/instructions": "event=0xc0"})
+                         "events/cpu-cycles": "event=0x3c", "events/instructions": "event=0xc0"})
+        m.pmu("software", 1, {})
+        m.pmu("tracepoint", 2, {})
+        m.put("/sys/kernel/tracing/events/sched/sched_switch/id", "300")
         m.pmu("imc", 9, {"cpumask": "0", "format/event": "config:0-7", "events/rd": "event=1"})
-        m.perf("4 * * rate 1000", "9 * * rate 1000")
+        m.perf(*(f"{number} * * rate 1000" for number in (0, 1, 2, 3, 4, 9)))
         for event, row, config, excludes in (
                 ("instructions:u", "cpu/instructions/u", "0xc0", "kh"),
                 ("cpu/instructions/k", "cpu/instructions/k", "0xc0", "uh"),
@@ -187,6 +190,16 @@ def syntax_of_perf():
                 ("instructions:uH", "cpu/instructions/uH", "0xc0", "khG"),
                 ("r1c0", "cpu/r1c0/", "0x1c0", "-"), ("cpu/r1c0/", "cpu/r1c0/", "0x1c0", "-"),
                 ("r1c0:k", "cpu/r1c0/k", "0x1c0", "uh"),
+                ("cpu/cycles,umask=1,name=foo/", "cpu/foo/", "0x13c", "-"),
+                ("cpu/cycles,umask=2/u", "cpu/cycles,umask=2/u", "0x23c", "kh"),
+                ("cpu/branches,name='a b'/", "cpu/a b/", "0x4", "-"),
+                ("g1:{instructions:u}", "cpu/instructions/u", "0xc0", "kh"),
+                ("LLC-misses", "cpu/LLC-misses/", "0x10002", "-"),
+                ("cs", "software/context-switches/", "0x3", "-"),
+                ("faults", "software/page-faults/", "0x2", "-"),
+                ("migrations", "software/cpu-migrations/", "0x4", "-"),
+                ("sched:sched_switch", "tracepoint/sched:sched_switch/", "0x12c", "-"),
+                ("sched:sched_switch:u", "tracepoint/sched:sched_switch/u", "0x12c", "kh"),
                 ("cpu/event=0xc0,umask=1,name=foo/", "cpu/foo/", "0x1c0", "-")):
             c = counters(stat(m, event, "-j"))
             check(list(c) == [row] and c[row]["state"] == "ok", f"{event}: {c}")
@@ -195,7 +208,14 @@ def syntax_of_perf():
                   f"{event}: {last}")
         c = counters(stat(m, "instructions:u,instructions:k,instructions", "-j"))
         check(len(c) == 3, f"three events are one: {list(c)}")
+        c = counters(stat(m, "cpu/event=1,name=a/,cpu/event=1,name=b/,cpu/event=1,name=a/", "-j"))
+        check(list(c) == ["cpu/a/", "cpu/b/"], f"two names of one event: {list(c)}")
         for event, text in (
+                ("cpu/branches,umask=1/", "write event=N instead"),
+                ("mem:0x1234:rw", "mem:0x1234:rw is not supported"),
+                ("duration_time", "duration_time is not supported"),
+                ("user_time", "user_time is not supported"),
+                ("sched:*", "sched:* is not supported"),
                 ("instructions:p", "modifier \"p\" is not supported"),
                 ("cpu/instructions/uD", "modifier \"D\" is not supported"),
                 ("{instructions,r1c0}:u", "modifiers of a group are not supported"),

@@ -446,7 +446,7 @@ static int set_label(const struct parser *p, const char *terms, int cpu,
 static int add_generic(struct parser *p, const struct pmu *pmu, const char *terms,
 		       const struct pmu_event *event, struct drm_perfctr_block_request *r)
 {
-	struct selection_label label = { .scale = event->scale };
+	struct selection_label label = { .scale = event->scale, .is_chosen = *event->name };
 	struct cpu_list cpus = { 0 };
 	int error = 0;
 
@@ -518,6 +518,12 @@ static size_t core_pmu_count(const struct parser *p)
 	return count;
 }
 
+/* A generic number of a PMU; alone it is that of whatever core it is asked on. */
+static uint64_t of_cores(const struct parser *p, const struct pmu *pmu, uint64_t config)
+{
+	return core_pmu_count(p) > 1 ? config | (uint64_t)pmu->type << 32 : config;
+}
+
 /* perf's generic event of a PMU of CPU cores: by its name in sysfs, else by its number. */
 static int add_generic_of(struct parser *p, const struct pmu *pmu, const char *name,
 			  const struct generic_event *generic)
@@ -526,7 +532,6 @@ static int add_generic_of(struct parser *p, const struct pmu *pmu, const char *n
 		.cpu = DRM_PERFCTR_CPU_ANY,
 		.has_type = true,
 		.type = generic->type,
-		.config = generic->config,
 	};
 
 	for (const char *const *names = generic->names; *names; names++)
@@ -535,10 +540,43 @@ static int add_generic_of(struct parser *p, const struct pmu *pmu, const char *n
 	/* other devices take the PMUs of sysfs only */
 	if (!is_local(p))
 		return 0;
-	/* the number alone is that of whatever core it is asked on */
-	if (core_pmu_count(p) > 1)
-		event.config |= (uint64_t)pmu->type << 32;
+	event.config = of_cores(p, pmu, generic->config);
 	return add_event_of(p, pmu, name, &event, false);
+}
+
+/*
+ * The first of several terms, if it is perf's name of an event that sysfs does not have: start with
+ * the event. Return: 1; 0: it is another term; a negative errno.
+ */
+static int start_generic(struct parser *p, const struct pmu *pmu, const char *term,
+			 struct pmu_event *event)
+{
+	struct generic_event generic;
+
+	if (!pmu->is_core || !generic_event_find(term, &generic) ||
+	    pmu_has_event(p->ctx, pmu, term))
+		return 0;
+	for (const char *const *names = generic.names; *names; names++)
+		if (pmu_has_event(p->ctx, pmu, *names))
+			return pmu_add_term(p->ctx, pmu, *names, event) ? -EINVAL : 1;
+	if (!is_local(p))
+		return 0;
+	event->has_type = true;
+	event->type = generic.type;
+	event->config = of_cores(p, pmu, generic.config);
+	return 1;
+}
+
+/* A generic number is no config of the PMU, so it has no fields. */
+static int check_fields(const struct parser *p, const struct pmu *pmu, const char *terms,
+			const struct pmu_event *event, uint64_t config)
+{
+	if (!event->has_type || (event->config == config && !event->config1 && !event->config2))
+		return 0;
+	return perfctr_fail(p->ctx, -EINVAL,
+			    "%s/%s/: sysfs does not have the event, so perf counts it by a number "
+			    "that has no fields: write event=N instead of its name",
+			    pmu->label, terms);
 }
 
 static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
@@ -547,15 +585,25 @@ static int add_pmu_event(struct parser *p, const struct pmu *pmu, const char *te
 	struct generic_event generic;
 	char text[EVENT_BYTES];
 	char *term, *rest = text;
+	uint64_t config;
 	int error = 0;
 
 	if (pmu->is_core && generic_event_find(terms, &generic) &&
 	    !pmu_has_event(p->ctx, pmu, terms))
 		return add_generic_of(p, pmu, terms, &generic);
 	snprintf(text, sizeof(text), "%s", terms);
+	text[strcspn(text, ",")] = '\0';
+	error = start_generic(p, pmu, text, &event);
+	snprintf(text, sizeof(text), "%s", terms);
+	if (error > 0)
+		strsep(&rest, ",");
+	error = error < 0 ? error : 0;
+	config = event.config;
 	while (!error && (term = strsep(&rest, ",")))
 		if (*term)
 			error = pmu_add_term(p->ctx, pmu, term, &event);
+	if (!error)
+		error = check_fields(p, pmu, terms, &event, config);
 	if (error == -ENOENT && !strpbrk(terms, is_reading(pmu->type) ? "," : "=,:"))
 		return fail_unknown(p, pmu->label, terms, false);
 	if (!error)
@@ -815,6 +863,59 @@ static int add_of_cores(struct parser *p, const char *name, const struct generic
 			    name);
 }
 
+/* perf's short names of software events; events of perf's own tool; kinds without a PMU to count */
+static const char *software_name(const char *name)
+{
+	static const char *const aliases[][2] = {
+		{ "cs", "context-switches" },
+		{ "faults", "page-faults" },
+		{ "migrations", "cpu-migrations" },
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(aliases); n++)
+		if (!strcmp(aliases[n][0], name))
+			return aliases[n][1];
+	return name;
+}
+
+static bool is_of_tool(const char *name)
+{
+	return !strcmp(name, "duration_time") || !strcmp(name, "user_time") ||
+	       !strcmp(name, "system_time");
+}
+
+static bool has_tracepoints(const struct parser *p)
+{
+	for (size_t n = 0; n < p->pmus.count; n++)
+		if (!strcmp(p->pmus.pmus[n].name, "tracepoint"))
+			return true;
+	return false;
+}
+
+/* Events that perf writes in ways of their own. Return: -ENOENT: it is none of them. */
+static int add_special(struct parser *p, const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	if (is_of_tool(name))
+		return perfctr_fail(p->ctx, -EOPNOTSUPP,
+				    "%s is not supported: perf stat measures it, no PMU does; "
+				    "outputs of perfctr have the time of the counts",
+				    name);
+	if (!strncmp(name, "mem:", strlen("mem:")))
+		return perfctr_fail(p->ctx, -EOPNOTSUPP,
+				    "%s is not supported: perfctr counts no breakpoints", name);
+	/* "sched:sched_switch" */
+	if (!colon || !colon[1] || colon == name || strchr(colon + 1, ':') ||
+	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || load_pmus(p) ||
+	    !has_tracepoints(p))
+		return -ENOENT;
+	if (is_glob(name))
+		return perfctr_fail(p->ctx, -EOPNOTSUPP,
+				    "%s is not supported: name one tracepoint at a time", name);
+	return add_pmu_head(p, "tracepoint", name);
+}
+
 /* Counters, PMU events and metrics whose name, without a block or PMU, matches. */
 static int add_by_name(struct parser *p, const char *name)
 {
@@ -828,6 +929,9 @@ static int add_by_name(struct parser *p, const char *name)
 		result = add_metrics(p, name);
 		return result ? (result < 0 ? result : 0) : fail_no_metric(p, name);
 	}
+	result = add_special(p, name);
+	if (result != -ENOENT)
+		return result;
 	/* also where a fabric or a GPU has a counter of that name */
 	if (!p->gpu_first && generic_event_find(name, &generic))
 		return add_of_cores(p, name, &generic, 0);
@@ -836,7 +940,7 @@ static int add_by_name(struct parser *p, const char *name)
 	result = add_gpu_counters(p, NULL, name);
 	if (result)
 		return result < 0 ? result : 0;
-	result = add_pmu_plain(p, name);
+	result = add_pmu_plain(p, software_name(name));
 	if (result < 0)
 		return result;
 	result = p->found == before ? fail_other_set(p, NULL, name) : 0;
@@ -972,6 +1076,12 @@ static int add_text(struct parser *p, const char *text)
 			text++;
 			break;
 		default:
+			/* perf's name of a group: "g1:{" */
+			if (text[strcspn(text, ":,{}/ ")] == ':' &&
+			    text[strcspn(text, ":,{}/ ") + 1] == '{') {
+				text += strcspn(text, "{");
+				break;
+			}
 			if (!expect_event)
 				return perfctr_fail(p->ctx, -EINVAL, "a comma is missing at \"%s\"",
 						    text);

@@ -55,7 +55,11 @@ static const struct {
 	uint64_t config;
 } caches[] = {
 	{ "L1-dcache", PERF_COUNT_HW_CACHE_L1D },
+	{ "L1-d", PERF_COUNT_HW_CACHE_L1D },
+	{ "l1d", PERF_COUNT_HW_CACHE_L1D },
 	{ "L1-icache", PERF_COUNT_HW_CACHE_L1I },
+	{ "L1-i", PERF_COUNT_HW_CACHE_L1I },
+	{ "l1i", PERF_COUNT_HW_CACHE_L1I },
 	{ "LLC", PERF_COUNT_HW_CACHE_LL },
 	{ "dTLB", PERF_COUNT_HW_CACHE_DTLB },
 	{ "iTLB", PERF_COUNT_HW_CACHE_ITLB },
@@ -63,6 +67,7 @@ static const struct {
 	{ "node", PERF_COUNT_HW_CACHE_NODE },
 }, actions[] = {
 	{ "-loads", PERF_COUNT_HW_CACHE_OP_READ << 8 },
+	{ "-misses", PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
 	{ "-load-misses",
 	  PERF_COUNT_HW_CACHE_OP_READ << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16 },
 	{ "-stores", PERF_COUNT_HW_CACHE_OP_WRITE << 8 },

@@ -538,10 +538,18 @@ static int refuse_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const cha
 	return 0;
 }
 
-/* "name=foo". */
+/* "name=foo", "name='my foo'". */
 static int take_event_name(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *text,
 			   struct pmu_event *event)
 {
+	char unquoted[EVENT_BYTES];
+	const size_t length = strlen(text);
+
+	if (length > 2 && length < sizeof(unquoted) && strchr("'\"", *text) &&
+	    text[length - 1] == *text) {
+		snprintf(unquoted, sizeof(unquoted), "%.*s", (int)length - 2, text + 1);
+		text = unquoted;
+	}
 	if (!*text || text[strcspn(text, "/=:*?[]{}\"'")] || strlen(text) >= sizeof(event->name))
 		return perfctr_fail(ctx, -EINVAL, "%s: \"%s\" is no name for an event", pmu->name,
 				    text);

@@ -164,6 +164,11 @@ int selection_add_pmu(struct perfctr_selection *s, const struct drm_perfctr_bloc
 	return error ? error : add(s, r, single, true);
 }
 
+static bool differs_by_choice(const struct selection_label *a, const struct selection_label *b)
+{
+	return b && (a->is_chosen || b->is_chosen) && strcmp(a->text, b->text) != 0;
+}
+
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
 			  const struct selection_label *label)
 {
@@ -176,7 +181,7 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 	for (size_t n = 0; n < s->request_count; n++) {
 		if (s->requests[n].type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			continue;
-		if (same_event(&s->requests[n], r))
+		if (same_event(&s->requests[n], r) && !differs_by_choice(&s->labels[n], label))
 			return 0;
 		if (s->requests[n].index >= index)
 			index = s->requests[n].index + 1u;
