@@ -54,8 +54,8 @@ int perfctr_fail(struct perfctr_ctx *ctx, int error, const char *format, ...) PR
 int perfctr_no_memory(struct perfctr_ctx *ctx);
 
 /*
- * Make a text one line of UTF-8: "?" for each byte that is none, and for those of control and format
- * characters.
+ * Make a text one line of UTF-8: "?" for each byte that is none, and for those of control and
+ * format characters.
  */
 void perfctr_clean_text(char *text);
 

@@ -41,7 +41,7 @@ void architecture_take(struct architecture *a, const struct printed *printed);
 /*
  * The machine of the instructions.
  * @format: "file format" of objdump, not terminated, NULL: not printed; it decides; @length: of it;
- * @name: set to the name of a machine that is not supported; NULL: nothing tells it.
+ * @name: set to the name of a machine that is not supported; NULL: nothing shows it.
  */
 enum architecture_support architecture_of(const struct architecture *a, const char *format,
 					  size_t length, const char **name);

@@ -281,8 +281,8 @@ static int load_pmus(struct parser *p);
 static bool pmu_matches(const struct pmu *pmu, const char *pattern);
 
 /*
- * @head: block or PMU, NULL: none was given; @name: of what is not there; @is_head: it is a block or
- * PMU itself.
+ * @head: block or PMU, NULL: none was given; @name: of what is not there; @is_head: it is a block
+ * or PMU itself.
  * Return: -ENOENT, the reason has the nearest name.
  */
 static int fail_unknown(struct parser *p, const char *head, const char *name, bool is_head)

@@ -22,7 +22,10 @@ struct drm_counter {
 	 */
 	unsigned int assumed, engines;
 	uint64_t sum, rest; /* of the clients; what the division left */
-	/* a client had it, of this driver at this place; the clock of an engine, which all clients show */
+	/*
+	 * a client had it, of this driver at this place; the clock of an engine, which all
+	 * clients show
+	 */
 	bool seen;
 	char driver[64], place[64];
 	struct meter clock;

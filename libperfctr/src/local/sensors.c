@@ -234,8 +234,8 @@ static bool sleeps(const struct perfctr_sys *sys, const char *file)
 }
 
 /*
- * Whether two targets of links are of the same device: all but the number at the end is equal. Of
- * virtual devices nothing but numbers tells one from another.
+ * Whether two targets of links are of the same device: all but the number at the end is equal.
+ * Virtual devices differ in nothing else.
  */
 static bool is_same_device(const char *a, const char *b)
 {

@@ -497,7 +497,7 @@ NAMELESS = ("   0:\t9c 63 ff ff \tl.addi\tr3,r3,-1\n   4:\t10 00 00 00 \tl.bf\t0
 @test
 def written_listing_has_known_branches():
     """a written listing with branches of another machine is refused, by its name if the
-    listing tells it"""
+    listing shows it"""
     listings = {"\taddi a0,a0,-1\n\tbnez a0,f\n\tret\n": "RISC-V",
                 "s_add_u32 s0, s0, 1\ns_cbranch_scc1 BB0\ns_endpgm\n": "AMD GCN or RDNA",
                 "IADD.s32 r0, r1, r2\nBRANCHZ.eq r0, 1\n": "Mali", "mov r1\n": "'mov'",
