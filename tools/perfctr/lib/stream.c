@@ -232,7 +232,7 @@ static int end(void *cookie)
 	int error;
 
 	if (s->pending_bytes)
-		write_pending(s, NULL, 0);
+		write_pending(s, (const unsigned char *)"", 0);
 	error = s->error;
 	/* NFS and quotas report a lack of room here */
 	if (s->owned && close(s->fd) && !error)
