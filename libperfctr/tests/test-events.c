@@ -117,6 +117,7 @@ TEST_WITH(begin, end, "events of CPU cores by perf's names, in each PMU of cores
 {
 	fake_file(fake, PMUS "cpu_atom/type", "10\n");
 	fake_file(fake, PMUS "cpu_atom/format/event", "config:0-7\n");
+	fake_file(fake, PMUS "cpu_atom/cpus", "0\n");
 	fake_file(fake, PMUS "cpu_atom/events/branch-instructions", "event=0xc4\n");
 	fake_file(fake, PMUS "armv8_cortex_a53/type", "11\n");
 	fake_file(fake, PMUS "armv8_cortex_a53/format/event", "config:0-15\n");

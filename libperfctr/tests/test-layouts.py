@@ -118,12 +118,12 @@ def errors_of(files):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             (Path(folder) / f"{name}.toml").write_text(text, encoding="utf-8")
-        return generate.Database(Path(folder), UAPI).errors.found
+        return generate.Database([Path(folder)], UAPI).errors.found
 
 
 report.count = 0
 print(f"1..{len(MISTAKES) + 7}")
-database = generate.Database(generate.HERE, UAPI)
+database = generate.Database([generate.HERE], UAPI)
 found = {}
 for layout in database.layouts:
     front = {**layout.blocks.get("JM", {}), **layout.blocks.get("CSHW", {})}

@@ -415,7 +415,7 @@ static int open_counter(struct perfctr_ctx *ctx, struct perf_events *c, uint32_t
 		return error;
 	if (counter->cpu != DRM_PERFCTR_CPU_ANY && !cpu_list_has(&c->online, counter->cpu)) {
 		c->explained = true;
-		return perfctr_fail(ctx, -ENODEV,
+		return perfctr_fail(ctx, -EINVAL,
 				    "%s: CPU %d is not online; " ONLINE_PATH
 				    " lists those that are",
 				    counter->pmu, counter->cpu);
