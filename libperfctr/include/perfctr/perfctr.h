@@ -1185,13 +1185,14 @@ struct perfctr_totals *perfctr_totals_unref(struct perfctr_totals *totals);
 
 /**
  * perfctr_totals_describe() - set the source of names and kinds of unknown counters
- * @totals: totals, still empty
- * @selection: of the samples' session, or from perfctr_capture_selection()
+ * @totals: totals, still empty if the selection is of a capture
+ * @selection: of the samples' session, or from perfctr_capture_selection(); NULL: none
  *
  * Counters that are not in this library's database are described from the capture file. Of a perf
- * PMU's events the selection knows which are levels, whose values do not add up.
+ * PMU's events the selection knows which are levels, whose values do not add up. Totals keep the
+ * selection, and with it the device, until another one or NULL replaces it.
  *
- * Return: 0; -EBUSY @totals has blocks already.
+ * Return: 0; -EBUSY @totals has blocks already, and one of the selections is of a capture.
  */
 int perfctr_totals_describe(struct perfctr_totals *totals, struct perfctr_selection *selection);
 

@@ -55,12 +55,19 @@ static void free_totals(struct perfctr_totals *totals)
 
 DEFINE_REFS(EXPORT, perfctr_totals, free_totals)
 
+/* Whether descriptions of counters may be of the selection, and end with it. */
+static bool is_of_capture(const struct perfctr_selection *selection)
+{
+	return selection && selection->catalogue;
+}
+
 EXPORT int perfctr_totals_describe(struct perfctr_totals *totals,
 				   struct perfctr_selection *selection)
 {
-	if (totals->block_count)
+	if (totals->block_count && (is_of_capture(totals->selection) || is_of_capture(selection)))
 		return perfctr_fail(totals->ctx, -EBUSY, "the totals have blocks already");
-	perfctr_selection_ref(selection);
+	if (selection)
+		perfctr_selection_ref(selection);
 	perfctr_selection_unref(totals->selection);
 	totals->selection = selection;
 	return totals->sums ? perfctr_totals_describe(totals->sums, selection) : 0;

@@ -10,10 +10,22 @@
 /* The selection keeps the device open, too, and its number from being used again. */
 static void close_session(struct source *s)
 {
+	/* totals refer to it */
+	if (s->all)
+		perfctr_totals_describe(s->all, NULL);
+	if (s->last)
+		perfctr_totals_describe(s->last, NULL);
 	s->selection = perfctr_selection_unref(s->selection);
 	s->cursor = perfctr_cursor_unref(s->cursor);
 	s->session = perfctr_session_unref(s->session);
 	s->device = perfctr_device_unref(s->device);
+}
+
+/* Totals stay while the device is lost. */
+static int describe_totals(struct exporter *e, struct source *s, struct perfctr_totals **totals)
+{
+	return *totals ? perfctr_totals_describe(*totals, s->selection) :
+			 rows_totals(e->app, s->selection, totals);
 }
 
 static int start(struct exporter *e, struct source *s)
@@ -25,10 +37,10 @@ static int start(struct exporter *e, struct source *s)
 
 	if (!error)
 		error = perfctr_cursor_new(s->session, &s->cursor);
-	if (!error && !s->all)
-		error = rows_totals(e->app, s->selection, &s->all);
-	if (!error && !s->last)
-		error = rows_totals(e->app, s->selection, &s->last);
+	if (!error)
+		error = describe_totals(e, s, &s->all);
+	if (!error)
+		error = describe_totals(e, s, &s->last);
 	if (!error)
 		error = perfctr_session_start(s->session, 0);
 	return error ? app_failed(e->app, error) : 0;

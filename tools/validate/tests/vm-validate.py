@@ -229,7 +229,7 @@ def tell_driver(file, text):
 def nv50_counters():
     """vsoc-pcounter: MP and PCOUNTER counters are as documented"""
     done = run("vsoc-pcounter", status=NO_DEVICE)
-    check("no virtual SoC with counters of nv50" in done.stderr, done.stderr)
+    check("no vsoc with counters of nv50" in done.stderr, done.stderr)
     # another number of cores than the campaign's default
     tell_driver("new_device", f"{NV50} product=nv50 shader_present=0x15")
     try:
