@@ -157,11 +157,11 @@ int source_rows(struct source *s)
 
 void source_free(struct source *s)
 {
+	close_session(s);
 	rows_free(&s->sums);
 	rows_free(&s->now);
 	perfctr_totals_unref(s->all);
 	perfctr_totals_unref(s->last);
-	close_session(s);
 	free(s->place);
 	option_words_free(&s->events);
 }
