@@ -499,7 +499,7 @@ def contexts_are_held():
 ORPHAN = ("(exec 3<>/dev/dri/{}; sh -c 'vsoc-job --fd 3 -q -D 1000 x9 draw fragments=20000 & "
           "echo $! >{}' & wait); exec sleep 1000")
 # each file is closed if its job waits
-REOPEN = "while :; do timeout 0.05 vsoc-job -q -r 20 draw fragments=2000; done"
+REOPEN = "while :; do timeout 0.3 vsoc-job -q -r 20 draw fragments=2000; done"
 
 
 @test
