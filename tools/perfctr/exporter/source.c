@@ -10,11 +10,11 @@
 /* The selection keeps the device open, too, and its number from being used again. */
 static void close_session(struct source *s)
 {
-	/* totals refer to it */
-	if (s->all)
-		perfctr_totals_describe(s->all, NULL);
-	if (s->last)
-		perfctr_totals_describe(s->last, NULL);
+	struct perfctr_totals *const refer[] = { s->all, s->last, s->sums.sum, s->now.sum };
+
+	for (size_t n = 0; n < ARRAY_SIZE(refer); n++)
+		if (refer[n])
+			perfctr_totals_describe(refer[n], NULL);
 	s->selection = perfctr_selection_unref(s->selection);
 	s->cursor = perfctr_cursor_unref(s->cursor);
 	s->session = perfctr_session_unref(s->session);
