@@ -160,7 +160,7 @@ $(TESTS): $(NEEDS:%=need-%) | setup
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
 	$(Q)scripts/next $(if $(filter file,$(origin KERNEL)),,$(KERNEL))
 
-check: generated | setup ## static checks of all committed sources; silent when clean
+check: generated | setup ## static checks of all committed sources; prints their lines by part
 	$(Q)scripts/check
 
 mesa: generated | setup ## Mesa's software driver with our counters; the first time it compiles Mesa
