@@ -159,7 +159,7 @@ $(filter-out release-test,$(TESTS)): $(NEEDS:%=need-%) | setup
 	$(Q)scripts/run-suites $(SUITES_$@)
 
 # each part runs, also after one that failed
-release-test: $(NEEDS:%=need-%) | setup ## what "test" leaves out, debug-test, test-arm64, package-next
+release-test: $(NEEDS:%=need-%) | setup ## what "test" leaves out, on other kernels and machines
 	$(Q)scripts/run-suites $(SUITES_$@); failed=$$?; \
 	for part in debug-test test-arm64 package-next; do \
 		$(MAKE) $$part || failed=1; \
