@@ -3,7 +3,11 @@
  * DRM clients of a session. A client may have several files and processes, and counts once. The
  * clock of an engine is the same for all clients: it is the engine's, so it goes on while clients
  * come and go. The time of a client that ends is lost from the last reading on; the sample says so
- * by lost_ns. A search for new clients takes at most a fiftieth of the time.
+ * by lost_ns. A search for new clients takes at most a fiftieth of the time, whatever ends.
+ *
+ * What a client did moves into the counters at each reading, so one that ended leaves nothing
+ * behind. It is remembered for a while, because a search may miss one that is still there: it must
+ * not count again what it did before.
  */
 #include "clients.h"
 
@@ -11,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_LOOK_NS = 10000000 };
+enum { MIN_LOOK_NS = 10000000, FIRST_BUCKETS = 64 };
 
 /*
  * The largest growth of a client's time, and of its cycles at 4 GHz: that of so many engines (or
@@ -20,18 +24,28 @@ enum { MIN_LOOK_NS = 10000000 };
  */
 enum { MOST_ENGINES = 64, MOST_CYCLES_PER_NS = 4, MOST_DELAY_NS = 100000000 };
 
+enum state {
+	CLIENT_LIVE,
+	CLIENT_MISSING, /* its file is gone; the next search may find another one */
+	CLIENT_ENDED, /* a search did not find it, either */
+};
+
 /* a DRM client, by all its files */
 struct client {
+	struct client *next; /* of the same bucket */
+	uint64_t hash;
 	char *key; /* "i915@0000:00:02.0#7" */
+	enum state state;
 	char path[64]; /* of the text of one of its files */
 	long pid; /* of that file */
 	char sysfs[DRM_SYSFS_BYTES];
-	/* in this search: it was found, for the first time; it ended */
-	bool seen, is_new, gone;
+	/* in this search: it was found, for the first time */
+	bool seen, is_new;
 	uint64_t read_ns;
 	/* of each counter */
 	struct {
-		struct meter meter; /* of a level or clock only the last value */
+		/* of a level or clock only the last value; the total is not in the counter yet */
+		struct meter meter;
 		uint64_t changed_ns; /* when a count was found to be another value */
 		bool is_here; /* the last reading had it */
 		bool of_pid; /* the counter's process has a file of the client */
@@ -189,72 +203,195 @@ static bool is_lower(const struct drm_clients *clients, const struct client *cli
 	return false;
 }
 
-static struct client *add_client(struct drm_clients *clients, const char *key)
+/* --- the table of clients ------------------------------------------------------------- */
+
+static struct client *find_client(const struct drm_clients *clients, const char *key)
 {
-	struct client **list = realloc(clients->list, (clients->count + 1) * sizeof(*list));
+	const uint64_t hash = perfctr_hash(key);
 	struct client *c = NULL;
 
-	if (!list)
-		return NULL;
-	clients->list = list;
-	c = calloc(1, sizeof(*c) + clients->counter_count * sizeof(c->values[0]));
-	if (c)
-		c->key = strdup(key);
-	if (!c || !c->key) {
-		free(c);
-		return NULL;
-	}
-	c->is_new = true;
-	list[clients->count++] = c;
+	if (clients->bucket_count)
+		c = clients->buckets[hash & (clients->bucket_count - 1)];
+	while (c && (c->hash != hash || strcmp(c->key, key) != 0))
+		c = c->next;
 	return c;
 }
 
-/* A client that ended keeps its counts; what it did since its last reading is lost. */
+static void insert_client(struct client **buckets, size_t bucket_count, struct client *c)
+{
+	struct client **bucket = &buckets[c->hash & (bucket_count - 1)];
+
+	c->next = *bucket;
+	*bucket = c;
+}
+
+/* Keep at most one client a bucket on average. Return: 0; -ENOMEM, with no bucket at all. */
+static int make_room(struct drm_clients *clients)
+{
+	const size_t count = clients->bucket_count ? 2 * clients->bucket_count : FIRST_BUCKETS;
+	struct client **buckets;
+
+	if (clients->known < clients->bucket_count)
+		return 0;
+	buckets = calloc(count, sizeof(*buckets));
+	if (!buckets)
+		return clients->bucket_count ? 0 : -ENOMEM;
+	for (size_t n = 0; n < clients->bucket_count; n++)
+		for (struct client *c = clients->buckets[n], *next; c; c = next) {
+			next = c->next;
+			insert_client(buckets, count, c);
+		}
+	free(clients->buckets);
+	clients->buckets = buckets;
+	clients->bucket_count = count;
+	return 0;
+}
+
+static void free_client(struct client *c)
+{
+	free(c->key);
+	free(c);
+}
+
+static void drop_client(struct drm_clients *clients, struct client *c)
+{
+	struct client **at = &clients->buckets[c->hash & (clients->bucket_count - 1)];
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	clients->known--;
+	free_client(c);
+}
+
+/* Return: 0; -ENOMEM. */
+static int list_client(struct drm_clients *clients, struct client *c)
+{
+	struct client **list = realloc(clients->list, (clients->count + 1) * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	clients->list = list;
+	list[clients->count++] = c;
+	return 0;
+}
+
+static struct client *add_client(struct drm_clients *clients, const char *key)
+{
+	struct client *c = NULL;
+
+	if (make_room(clients))
+		return NULL;
+	c = calloc(1, sizeof(*c) + clients->counter_count * sizeof(c->values[0]));
+	if (c)
+		c->key = strdup(key);
+	if (!c || !c->key || list_client(clients, c)) {
+		if (c)
+			free_client(c);
+		return NULL;
+	}
+	c->hash = perfctr_hash(key);
+	c->is_new = true;
+	insert_client(clients->buckets, clients->bucket_count, c);
+	clients->known++;
+	return c;
+}
+
+/* Remember a client that ended in place of the one that ended DRM_ENDED_CLIENTS before it. */
+static void remember(struct drm_clients *clients, struct client *c)
+{
+	struct client **place = &clients->ended[clients->ended_count++ % DRM_ENDED_CLIENTS];
+
+	if (*place)
+		drop_client(clients, *place);
+	*place = c;
+	c->state = CLIENT_ENDED;
+}
+
+/* Return: 0; -ENOMEM. */
+static int revive(struct drm_clients *clients, struct client *c)
+{
+	if (c->state != CLIENT_ENDED)
+		return 0;
+	if (list_client(clients, c))
+		return -ENOMEM;
+	for (size_t n = 0; n < DRM_ENDED_CLIENTS; n++)
+		if (clients->ended[n] == c)
+			clients->ended[n] = NULL;
+	return 0;
+}
+
+static bool is_wanted(const struct drm_counter *counter, const struct client *client, size_t n)
+{
+	return !counter->pid || client->values[n].of_pid;
+}
+
+/* Move what a client did into the counters. */
+static void settle(struct drm_clients *clients, struct client *client)
+{
+	for (size_t n = 0; n < clients->counter_count; n++) {
+		struct drm_counter *c = &clients->counters[n];
+
+		if (!is_wanted(c, client, n))
+			continue;
+		c->lost |= client->values[n].lost;
+		client->values[n].lost = false;
+		if (!drm_is_count(c->config))
+			continue;
+		c->growth += client->values[n].meter.total;
+		client->values[n].meter.total = 0;
+	}
+}
+
+/* What a client that ended did since its last reading is lost. */
 static void end_client(struct drm_clients *clients, struct client *client, uint64_t now_ns)
 {
 	const uint64_t lost_ns = now_ns - client->read_ns;
 
-	client->gone = true;
+	client->state = CLIENT_MISSING;
 	for (size_t n = 0; n < clients->counter_count; n++) {
 		client->values[n].is_here = false;
-		if (!client->values[n].meter.read ||
-		    (clients->counters[n].pid && !client->values[n].of_pid))
+		if (!client->values[n].meter.read || !is_wanted(&clients->counters[n], client, n))
 			continue;
 		client->values[n].lost = true;
 		if (lost_ns > clients->lost_ns)
 			clients->lost_ns = lost_ns;
 	}
+	settle(clients, client);
 }
 
 /* --- all of them -------------------------------------------------------------------- */
 
-/* The client of a file. An id may be that of a client that ended. NULL: it is a new one. */
-static struct client *find_client(struct drm_clients *clients, const struct drm_file *file,
-				  const char *text)
+/* Whether the id of a client is that of another one by now. */
+static bool is_another(const struct drm_clients *clients, const struct client *client,
+		       const struct drm_file *file, const char *text)
 {
-	struct client *found = NULL;
+	const bool is_same_process = client->pid == file->pid;
 
-	for (size_t n = 0; n < clients->count; n++)
-		if (!strcmp(clients->list[n]->key, file->client))
-			found = clients->list[n];
-	if (!found || found->seen ||
-	    (found->pid == file->pid && (!found->gone || !is_lower(clients, found, file, text))) ||
-	    (!found->gone && !is_lower(clients, found, file, text)))
-		return found;
-	if (!found->gone)
-		end_client(clients, found, perfctr_time_raw_ns());
-	return NULL;
+	if (client->seen)
+		return false;
+	if (is_lower(clients, client, file, text))
+		return client->state != CLIENT_LIVE || !is_same_process;
+	return client->state == CLIENT_ENDED && !is_same_process;
 }
 
 static int see_client(void *arg, const struct drm_file *file, const char *text)
 {
 	struct drm_clients *clients = arg;
-	struct client *c = find_client(clients, file, text);
+	struct client *c = find_client(clients, file->client);
 
+	if (c && is_another(clients, c, file, text)) {
+		if (c->state == CLIENT_LIVE)
+			end_client(clients, c, perfctr_time_raw_ns());
+		memset(c->values, 0, clients->counter_count * sizeof(c->values[0]));
+		c->read_ns = 0;
+		c->is_new = true;
+	}
 	if (!c)
 		c = add_client(clients, file->client);
-	if (!c)
+	if (!c || revive(clients, c))
 		return -ENOMEM;
+	c->state = CLIENT_LIVE;
 	for (size_t n = 0; n < clients->counter_count; n++)
 		c->values[n].of_pid |= clients->counters[n].pid == file->pid;
 	/* its other files have the same values */
@@ -264,7 +401,6 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 	snprintf(c->path, sizeof(c->path), "%s", file->path);
 	memcpy(c->sysfs, file->sysfs, sizeof(c->sysfs));
 	c->seen = true;
-	c->gone = false;
 	take_values(clients, c, file, text);
 	return 0;
 }
@@ -291,33 +427,37 @@ static bool reread(struct drm_clients *clients, struct client *client)
 
 static void look(struct drm_clients *clients, uint64_t now_ns)
 {
-	uint64_t took_ns;
+	const uint64_t begin_ns = perfctr_time_raw_ns();
+	size_t kept = 0;
 
 	for (size_t n = 0; n < clients->count; n++)
 		clients->list[n]->seen = false;
 	drm_scan(clients->ctx, see_client, clients);
 	clients->slept = drm_read_wakes(clients->ctx->sys, "");
-	took_ns = perfctr_time_raw_ns() - now_ns;
-	clients->next_look_ns = now_ns + MIN_LOOK_NS + 50 * took_ns;
+	clients->next_look_ns = now_ns + MIN_LOOK_NS + 50 * (perfctr_time_raw_ns() - begin_ns);
 	for (size_t n = 0; n < clients->count; n++) {
-		clients->list[n]->is_new = false;
+		struct client *c = clients->list[n];
+
+		c->is_new = false;
 		/* the search may have missed it, as a folder that is read changes */
-		if (!clients->list[n]->seen && !clients->list[n]->gone &&
-		    !reread(clients, clients->list[n]))
-			end_client(clients, clients->list[n], now_ns);
+		if (!c->seen && c->state == CLIENT_LIVE && !reread(clients, c))
+			end_client(clients, c, now_ns);
+		if (c->state == CLIENT_LIVE)
+			clients->list[kept++] = c;
+		else
+			remember(clients, c);
 	}
+	clients->count = kept;
 }
 
-/* Count up to a sum of the clients, as part of the engines. */
-static void add_growth(struct drm_counter *c, uint64_t sum)
+/* Count what the clients did, as part of the engines. */
+static void add_growth(struct drm_counter *c)
 {
-	const uint64_t growth = sum - c->sum;
-
-	c->sum = sum;
-	c->value += growth / c->engines * c->assumed;
-	c->rest += growth % c->engines * c->assumed;
+	c->value += c->growth / c->engines * c->assumed;
+	c->rest += c->growth % c->engines * c->assumed;
 	c->value += c->rest / c->engines;
 	c->rest %= c->engines;
+	c->growth = 0;
 }
 
 /* Add up a counter's clients. */
@@ -328,7 +468,7 @@ static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 
 	for (size_t i = 0; i < clients->count; i++) {
 		const struct client *client = clients->list[i];
-		const bool wanted = !c->pid || client->values[n].of_pid;
+		const bool wanted = is_wanted(c, client, n);
 		const struct meter *meter = &client->values[n].meter;
 
 		any_here |= client->values[n].is_here;
@@ -337,12 +477,8 @@ static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 		if (client->values[n].is_here && (wanted || c->config == DRM_CLOCK) &&
 		    meter->last > largest)
 			largest = meter->last;
-		if (wanted && drm_is_count(c->config))
-			sum += meter->total;
-		else if (wanted && client->values[n].is_here)
+		if (wanted && client->values[n].is_here)
 			sum += meter->last;
-		c->lost |= wanted && client->values[n].lost;
-		clients->list[i]->values[n].lost = false;
 	}
 	c->seen |= is_here;
 	if (c->config == DRM_CLOCK && any_here && !c->clock.read) {
@@ -352,7 +488,7 @@ static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 		c->lost |= meter_step(&c->clock, largest);
 	}
 	if (drm_is_count(c->config))
-		add_growth(c, sum);
+		add_growth(c);
 	else
 		c->value = c->config == DRM_CLOCK     ? c->clock.total :
 			   c->config == DRM_FREQUENCY ? largest :
@@ -369,28 +505,34 @@ static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
 
 void drm_clients_read(struct drm_clients *clients, uint64_t now_ns)
 {
-	bool must_look = now_ns >= clients->next_look_ns;
-
-	for (size_t n = 0; !must_look && n < clients->count; n++)
-		must_look = !clients->list[n]->gone && !reread(clients, clients->list[n]);
-	if (must_look)
+	if (now_ns >= clients->next_look_ns)
 		look(clients, now_ns);
+	else
+		for (size_t n = 0; n < clients->count; n++)
+			if (clients->list[n]->state == CLIENT_LIVE &&
+			    !reread(clients, clients->list[n]))
+				end_client(clients, clients->list[n], now_ns);
+	for (size_t n = 0; n < clients->count; n++)
+		settle(clients, clients->list[n]);
 	for (size_t n = 0; n < clients->counter_count; n++)
 		finish(clients, &clients->counters[n], n);
 }
 
 static void forget(struct drm_clients *clients)
 {
-	while (clients->count) {
-		struct client *c = clients->list[--clients->count];
-
-		free(c->key);
-		free(c);
-	}
+	for (size_t n = 0; n < clients->bucket_count; n++)
+		for (struct client *c = clients->buckets[n], *next; c; c = next) {
+			next = c->next;
+			free_client(c);
+		}
+	free(clients->buckets);
+	clients->buckets = NULL;
+	clients->bucket_count = clients->known = clients->count = clients->ended_count = 0;
+	memset(clients->ended, 0, sizeof(clients->ended));
 	for (size_t n = 0; n < clients->counter_count; n++) {
 		clients->counters[n].clock = (struct meter){ 0 };
 		clients->counters[n].seen = clients->counters[n].lost = false;
-		clients->counters[n].value = clients->counters[n].sum = 0;
+		clients->counters[n].value = clients->counters[n].growth = 0;
 		clients->counters[n].rest = 0;
 	}
 	clients->next_look_ns = 0;

@@ -21,7 +21,7 @@ struct drm_counter {
 	 * be more: then the value is that part of their time, so that the share is that of one.
 	 */
 	unsigned int assumed, engines;
-	uint64_t sum, rest; /* of the clients; what the division left */
+	uint64_t growth, rest; /* since the last reading; what the division left */
 	/*
 	 * a client had it, of this driver at this place; the clock of an engine, which all
 	 * clients show
@@ -31,12 +31,22 @@ struct drm_counter {
 	struct meter clock;
 };
 
+/* Clients that ended and are remembered: more than end while a search runs. */
+enum { DRM_ENDED_CLIENTS = 1024 };
+
 struct drm_clients {
 	struct perfctr_ctx *ctx;
 	struct drm_counter *counters;
 	size_t counter_count;
+	/* all clients by the hash of their key; @known: their number */
+	struct client **buckets;
+	size_t bucket_count, known;
+	/* those that the last search found, or that end since */
 	struct client **list;
 	size_t count;
+	/* those that it did not; @ended_count: of all since START */
+	struct client *ended[DRM_ENDED_CLIENTS];
+	size_t ended_count;
 	bool started; /* a new client is newer than START */
 	uint64_t started_ns;
 	bool slept; /* at the last search a device did whose clients are not read then */

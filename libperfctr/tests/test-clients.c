@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+/* Clients of GPUs that come and go, by what their number costs. */
+#include "client_churn.h"
+#include "fixture.h"
+
+/* of the address sanitizer, whose headers not every compiler brings */
+size_t __sanitizer_get_current_allocated_bytes(void);
+
+enum { ALL = 100000 };
+
+static struct drm_clients clients;
+
+static void begin(void)
+{
+	memset(&proc, 0, sizeof(proc));
+	EQUAL(perfctr_ctx_new_with(&proc_sys, &ctx), 0);
+	clients = (struct drm_clients){ .ctx = ctx };
+	EQUAL(drm_clients_add(&clients, ENGINE_TIME, DRM_TIME, 0, 0), 0);
+}
+
+static void end_clients(void)
+{
+	drm_clients_free(&clients);
+	ctx = perfctr_ctx_unref(ctx);
+}
+
+/* what a generation of clients costs */
+struct cost {
+	uint64_t calls, searches, bytes;
+};
+
+static struct cost cost_of(unsigned int first)
+{
+	const struct cost before = { proc.calls, proc.searches, proc.bytes };
+
+	proc_live_and_end(&clients, first);
+	return (struct cost){ proc.calls - before.calls, proc.searches - before.searches,
+			      proc.bytes - before.bytes };
+}
+
+TEST_WITH(begin, end_clients, "100,000 clients that ended count, and cost nothing any more")
+{
+	const unsigned int warm = 2 * DRM_ENDED_CLIENTS;
+	struct cost early, late;
+	unsigned int id = 100000; /* as many digits as the last */
+	size_t heap, known;
+
+	drm_clients_start(&clients);
+	for (; id < 100000 + warm; id += GENERATION)
+		proc_live_and_end(&clients, id);
+	early = cost_of(id);
+	id += GENERATION;
+	heap = __sanitizer_get_current_allocated_bytes();
+	known = clients.known;
+	for (; id < 100000 + ALL - GENERATION; id += GENERATION)
+		proc_live_and_end(&clients, id);
+	late = cost_of(id);
+	EQUAL(clients.counters[0].value, 7ull * ALL);
+	CHECK(clients.counters[0].measured);
+	EQUAL(early.searches, 1);
+	EQUAL(late.searches, 1);
+	EQUAL(late.calls, early.calls);
+	EQUAL(late.bytes, early.bytes);
+	EQUAL(clients.known, known);
+	CHECK(known <= DRM_ENDED_CLIENTS + GENERATION);
+	CHECK(clients.bucket_count <= 4 * known);
+	EQUAL(__sanitizer_get_current_allocated_bytes(), heap);
+}
+
+TEST_WITH(begin, end_clients, "a client that ends causes no search for others")
+{
+	uint64_t now_ns;
+
+	for (unsigned int n = 0; n < MOST_CLIENTS; n++)
+		proc_add(100 + n, n, 1000);
+	drm_clients_start(&clients);
+	now_ns = clients.next_look_ns - 1000;
+	proc.searches = 0;
+	while (proc.count) {
+		proc.clients[0].busy_ns += 5;
+		drm_clients_read(&clients, now_ns++);
+		proc.clients[0] = proc.clients[--proc.count];
+		drm_clients_read(&clients, now_ns++);
+		CHECK(clients.counters[0].lost);
+		CHECK(clients.lost_ns > 0);
+		clients.counters[0].lost = false;
+		clients.lost_ns = 0;
+	}
+	EQUAL(proc.searches, 0);
+	EQUAL(clients.counters[0].value, 5 * MOST_CLIENTS);
+	drm_clients_read(&clients, clients.next_look_ns);
+	EQUAL(proc.searches, 1);
+}
+
+TEST_WITH(begin, end_clients, "a client that cannot be seen for a while counts nothing twice")
+{
+	proc_add(100, 7, 5000);
+	drm_clients_start(&clients);
+	for (unsigned int n = 0; n < 3; n++) {
+		proc.clients[0].busy_ns += 10;
+		drm_clients_read(&clients, clients.next_look_ns);
+		proc.hidden = true;
+		/* not by its file, nor by 0 to 2 searches */
+		drm_clients_read(&clients, clients.next_look_ns - 1);
+		for (unsigned int i = 0; i < n; i++)
+			drm_clients_read(&clients, clients.next_look_ns);
+		proc.clients[0].busy_ns += 100;
+		proc.hidden = false;
+		drm_clients_read(&clients, clients.next_look_ns);
+		EQUAL(clients.counters[0].value, 110 * (n + 1));
+	}
+	EQUAL(clients.known, 1);
+}
+
+TEST_WITH(begin, end_clients, "a client that another process takes over counts on")
+{
+	proc_add(100, 7, 5000);
+	drm_clients_start(&clients);
+	proc.clients[0].pid = 101;
+	drm_clients_read(&clients, clients.next_look_ns - 1);
+	proc.clients[0].busy_ns += 30;
+	drm_clients_read(&clients, clients.next_look_ns);
+	EQUAL(clients.counters[0].value, 30);
+}
