@@ -709,9 +709,10 @@ static int add_pmu_head(struct parser *p, const char *head, const char *terms)
 						   "sensors (hwmon)");
 	if (!known)
 		return fail_unknown(p, NULL, head, true);
-	if (p->found == before)
-		return fail_unknown(p, head, terms, false);
-	return 0;
+	if (p->found != before)
+		return 0;
+	error = readings_explain(p->ctx, head);
+	return error ? error : fail_unknown(p, head, terms, false);
 }
 
 /* Events of SoC blocks and of the software PMU by name only. */

@@ -10,27 +10,41 @@
 
 #include "clients.h"
 #include "counters/pmu.h"
+#include "gauge.h"
 #include "sensors.h"
 
+/* by type number: a folder of files, or a source of tables */
 static const struct {
 	const char *name, *root;
+	const struct gauge_source *source;
 } pmus[] = {
-	{ "drm", "/sys/class/drm" },
-	{ "hwmon", "/sys/class/hwmon" },
-	{ "devfreq", "/sys/class/devfreq" },
+	{ "drm", "/sys/class/drm", NULL },
+	{ "hwmon", "/sys/class/hwmon", NULL },
+	{ "devfreq", "/sys/class/devfreq", NULL },
+	{ "amdgpu", NULL, &amdgpu_source },
 };
 
-/* what a counter of a session reads: @client of the session's clients, or a sensor */
+/* what a counter of a session reads: @client of the session's clients, a table, or a sensor */
 struct reading {
 	bool is_used, is_client;
 	size_t client;
+	struct gauge *gauge;
 	struct sensor sensor;
 };
 
 struct readings {
 	struct drm_clients clients;
+	void *states[ARRAY_SIZE(pmus)]; /* of the sources */
 	struct reading *list; /* by number of the counter */
 };
+
+static const struct gauge_source *source_of(const char *pmu)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(pmus); n++)
+		if (!strcmp(pmus[n].name, pmu))
+			return pmus[n].source;
+	return NULL;
+}
 
 /* --- names -------------------------------------------------------------------------- */
 
@@ -45,7 +59,9 @@ int readings_pmus(struct perfctr_ctx *ctx, int (*fn)(void *arg, const char *name
 	int error = 0;
 
 	for (size_t n = 0; !error && n < ARRAY_SIZE(pmus); n++)
-		if (ctx->sys->list(ctx->sys->data, pmus[n].root, is_there, NULL) > 0)
+		if (pmus[n].source ?
+			    pmus[n].source->exists(ctx) :
+			    ctx->sys->list(ctx->sys->data, pmus[n].root, is_there, NULL) > 0)
 			error = fn(arg, pmus[n].name, READINGS_TYPE + (uint32_t)n);
 	return error;
 }
@@ -121,11 +137,22 @@ static int list_file(void *arg, const struct sensor_rule *rule, const char *name
 	return list_name(arg, name);
 }
 
+static int list_gauge(void *arg, const char *name, const struct gauge_kind *kind)
+{
+	const struct listing *l = arg;
+
+	return l->fn(l->arg, name);
+}
+
 int readings_list(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg)
 {
 	struct listing l = { .ctx = ctx, .fn = fn, .arg = arg };
+	const struct gauge_source *source = source_of(pmu->name);
+	char reason[GAUGE_REASON_BYTES] = "";
 	int error = 0;
 
+	if (source)
+		return source->list(ctx, list_gauge, &l, reason);
 	if (!strcmp(pmu->name, "drm"))
 		error = drm_scan(ctx, list_client, &l);
 	if (!error)
@@ -134,6 +161,21 @@ int readings_list(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn
 		free(l.names[--l.count]);
 	free(l.names);
 	return error;
+}
+
+static int ignore_gauge(void *arg, const char *name, const struct gauge_kind *kind)
+{
+	return 0;
+}
+
+int readings_explain(struct perfctr_ctx *ctx, const char *pmu)
+{
+	const struct gauge_source *source = source_of(pmu);
+	char reason[GAUGE_REASON_BYTES] = "";
+
+	if (source)
+		source->list(ctx, ignore_gauge, NULL, reason);
+	return *reason ? perfctr_fail(ctx, -EOPNOTSUPP, "%s: %s", pmu, reason) : 0;
 }
 
 struct pids {
@@ -169,7 +211,18 @@ struct search {
 	uint64_t hash;
 	const struct sensor_rule *rule;
 	char path[PATH_BYTES];
+	const struct gauge_kind *kind;
 };
+
+static int search_gauge(void *arg, const char *name, const struct gauge_kind *kind)
+{
+	struct search *s = arg;
+
+	if (perfctr_hash(name) != s->hash)
+		return 0;
+	s->kind = kind;
+	return 1;
+}
 
 static int search_file(void *arg, const struct sensor_rule *rule, const char *name,
 		       const char *path)
@@ -221,13 +274,40 @@ static int add_pid(struct perfctr_ctx *ctx, const char *term, struct pmu_event *
 	return 0;
 }
 
+static void set_unit(const struct pmu *pmu, struct pmu_event *event)
+{
+	const char *unit = sensor_unit(pmu->name, (unsigned int)event->config, &event->scale);
+
+	if (unit)
+		snprintf(event->unit, sizeof(event->unit), "%s", unit);
+}
+
+static int add_gauge(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
+		     struct pmu_event *event)
+{
+	struct search s = { .hash = perfctr_hash(term) };
+	char reason[GAUGE_REASON_BYTES] = "";
+	const int found = source_of(pmu->name)->list(ctx, search_gauge, &s, reason);
+
+	if (found != 1 && *reason)
+		return perfctr_fail(ctx, -EOPNOTSUPP, "%s: %s", pmu->name, reason);
+	if (found != 1)
+		return perfctr_fail(ctx, -ENOENT, "%s has no event \"%s\"; see \"perfctr list\"",
+				    pmu->name, term);
+	event->config = s.kind->config;
+	event->config1 = s.hash;
+	set_unit(pmu, event);
+	return 0;
+}
+
 int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
 		      struct pmu_event *event)
 {
 	struct search s = { .hash = perfctr_hash(term) };
-	const char *unit;
 	int config = -1;
 
+	if (source_of(pmu->name))
+		return add_gauge(ctx, pmu, term, event);
 	if (!strcmp(pmu->name, "drm")) {
 		if (!strncmp(term, "pid=", 4))
 			return add_pid(ctx, term, event);
@@ -243,9 +323,7 @@ int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char
 		add_capacity(ctx, s.hash, event);
 	if (config < 0)
 		sensor_label(ctx->sys, s.path, event->title, sizeof(event->title));
-	unit = sensor_unit(pmu->name, (unsigned int)event->config, &event->scale);
-	if (unit)
-		snprintf(event->unit, sizeof(event->unit), "%s", unit);
+	set_unit(pmu, event);
 	return 0;
 }
 
@@ -302,6 +380,21 @@ static int add_client_event(struct perfctr_ctx *ctx, struct readings *r, struct 
 	return 0;
 }
 
+static int open_gauge(struct perfctr_ctx *ctx, struct readings *r, size_t source,
+		      struct reading *reading, const struct local_counter *counter)
+{
+	char reason[GAUGE_REASON_BYTES] = "";
+	const int error = pmus[source].source->open(ctx, &r->states[source], counter->config1,
+						    &reading->gauge, reason);
+
+	if (error == -ENOMEM)
+		return perfctr_no_memory(ctx);
+	if (!error && reading->gauge->kind->config == counter->config)
+		return 0;
+	return perfctr_fail(ctx, error ? error : -ENOENT, "%s: %s", counter->pmu,
+			    *reason ? reason : "an event is gone");
+}
+
 int readings_open(struct perfctr_ctx *ctx, struct perf_events *events,
 		  struct local_counter *counter)
 {
@@ -334,6 +427,8 @@ int readings_open(struct perfctr_ctx *ctx, struct perf_events *events,
 	counter->is_level = desc->kind == PERFCTR_KIND_LEVEL;
 	reading = &events->readings->list[counter - events->counters];
 	reading->is_used = true;
+	if (pmus[n].source)
+		return open_gauge(ctx, events->readings, n, reading, counter);
 	error = sensors_walk(ctx, pmus[n].name, search_file, &s);
 	if (error == 1) {
 		sensor_open(ctx->sys, &reading->sensor, s.rule, s.path);
@@ -372,6 +467,16 @@ static void read_client_event(struct local_counter *c, struct drm_counter *count
 	counter->lost = false;
 }
 
+static void read_gauge(struct local_counter *c, struct gauge *gauge)
+{
+	c->incomplete |= !gauge->measured;
+	c->sum[0] = gauge->value;
+	if (gauge->lost)
+		c->states |= DRM_PERFCTR_STATE_LOST;
+	gauge->lost = false;
+	gauge->began = true;
+}
+
 void readings_read(struct perf_events *events, uint64_t now_ns)
 {
 	struct readings *r = events->readings;
@@ -383,6 +488,9 @@ void readings_read(struct perf_events *events, uint64_t now_ns)
 	if (r->clients.lost_ns > events->lost_ns)
 		events->lost_ns = r->clients.lost_ns;
 	r->clients.lost_ns = 0;
+	for (size_t n = 0; n < ARRAY_SIZE(pmus); n++)
+		if (r->states[n])
+			pmus[n].source->read(events->ctx, r->states[n]);
 	for (size_t n = 0; n < events->counter_count; n++) {
 		struct local_counter *c = &events->counters[n];
 		struct reading *reading = &r->list[n];
@@ -392,6 +500,8 @@ void readings_read(struct perf_events *events, uint64_t now_ns)
 		c->sum[1] = c->sum[2] = now_ns;
 		if (reading->is_client)
 			read_client_event(c, &r->clients.counters[reading->client]);
+		else if (reading->gauge)
+			read_gauge(c, reading->gauge);
 		else
 			read_sensor(events, c, &reading->sensor, now_ns);
 	}
@@ -405,6 +515,9 @@ void readings_start(struct perf_events *events)
 		return;
 	if (r->clients.counter_count)
 		drm_clients_start(&r->clients);
+	for (size_t n = 0; n < ARRAY_SIZE(pmus); n++)
+		if (r->states[n])
+			pmus[n].source->start(r->states[n]);
 	readings_read(events, perfctr_time_raw_ns());
 }
 
@@ -415,6 +528,9 @@ void readings_free(struct perf_events *events)
 	if (!r)
 		return;
 	drm_clients_free(&r->clients);
+	for (size_t n = 0; n < ARRAY_SIZE(pmus); n++)
+		if (r->states[n])
+			pmus[n].source->close(r->states[n]);
 	free(r->list);
 	free(r);
 }

@@ -29,6 +29,12 @@ int readings_list(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn
 int readings_pids(struct perfctr_ctx *ctx, const char *name, int (*fn)(void *arg, long pid),
 		  void *arg);
 
+/*
+ * Keep why a PMU, or a device of it, shows no events.
+ * Return: a negative errno; 0: there is no such reason.
+ */
+int readings_explain(struct perfctr_ctx *ctx, const char *pmu);
+
 /* Add a term: the name of an event, or pid=N. Return: 0; -ENOENT, the reason is kept. */
 int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
 		      struct pmu_event *event);

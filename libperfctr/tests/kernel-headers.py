@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""usage: kernel-headers.py [newest]
+The library's own declarations of kernel interfaces, against the headers of 6.12 or of the newest
+kernel. Prints TAP."""
+
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
+sys.path.insert(0, os.path.join(TOP, "tools/tests"))
+from harness import check, main, test  # noqa: E402  (found through the path above)
+
+WHICH = sys.argv[1:2]
+
+HEADER = "drivers/gpu/drm/amd/include/kgd_pp_interface.h"
+# what the library leaves out, see gpu_metrics.c
+LEFT_OUT = re.compile(r"(.*\.)?(common_header|padding\d?(-\d+)?|system_clock_counter|fan_pwm|"
+                      r"firmware_timestamp|mem_max_bandwidth|time_filter_alphavalue)")
+MEMBER = re.compile(r"^\s*(u?int(\d+)_t|struct (\w+))\s+(\w+)(?:\[(\w+)\])?;", re.M)
+CHUNKS = r"^#define (?:NUM|MAX)_\w+ +\d+$|^#define AMDGPU_METRICS_(?:[^\n]*\\\n)*[^\n]*|" \
+    r"^(?:struct|enum) (?:metrics_table_header|amdgpu_metrics_\w+|amdgpu_xcp_metrics\w*|" \
+    r"gpu_metrics_v\d_\d) \{.*?^\};"
+
+
+class Kernel:
+    """The header's structures, as the compiler lays them out."""
+
+    def __init__(self, folder, work):
+        with open(os.path.join(folder, HEADER), encoding="utf-8") as f:
+            self.text = f.read()
+        self.chunks = re.findall(CHUNKS, self.text, re.M | re.S)
+        self.structs = {m[1]: m[2] for m in re.finditer(r"struct (\w+) \{(.*?)^\};",
+                                                        "\n".join(self.chunks), re.M | re.S)}
+        self.numbers = dict(re.findall(r"#define ((?:NUM|MAX)_\w+) +(\d+)", self.text))
+        self.work = work
+
+    def run(self, body):
+        """Standard output of C statements that know the header."""
+        source, program = (os.path.join(self.work, name) for name in ("truth.c", "truth"))
+        with open(source, "w", encoding="ascii") as f:
+            f.write("#include <stdio.h>\n#include <stdint.h>\n#include <stddef.h>\n"
+                    "typedef uint64_t u64;\nstruct gpu_metrics_attr { u64 a; void *b; };\n" +
+                    "\n".join(self.chunks).encode("ascii", "ignore").decode() +
+                    f"\nint main(void) {{ {body} return 0; }}\n")
+        subprocess.run([os.environ.get("CC", "cc"), "-o", program, source], check=True)
+        return subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    def members(self, name, prefix=""):
+        """The values of a structure, each with its C expression."""
+        for _, bits, inner, member, count in MEMBER.findall(self.structs[name]):
+            indices = range(int(self.numbers.get(count, count))) if count else [None]
+            for n in indices:
+                text = member if n is None else f"{member}-{n}"
+                c = member if n is None else f"{member}[{n}]"
+                if not inner:
+                    yield prefix + text, c, int(bits) // 8
+                elif inner != "metrics_table_header":
+                    for a, b, size in self.members(inner):
+                        yield f"{text}.{a}", f"{c}.{b}", size
+
+    def formats(self):
+        return sorted(n[len("gpu_metrics_v"):] for n in self.structs
+                      if n.startswith("gpu_metrics_v"))
+
+
+def build_printer(work):
+    program = os.path.join(work, "print-gpu-metrics")
+    flags = subprocess.run(["pkg-config", "--cflags", "libdrm"], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout.split()
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", *flags,
+                    *(f"-I{TOP}/{folder}" for folder in ("libperfctr/src", "libperfctr/include",
+                                                         "include/uapi")),
+                    "-o", program, f"{TOP}/libperfctr/tests/print-gpu-metrics.c",
+                    f"{BUILD}/lib/libperfctr.a", "-lm", "-pthread"], check=True)
+    return program
+
+
+def ours(printer, data):
+    """Values that the library finds: name -> (place, bytes, kind)."""
+    out = subprocess.run([printer], input=data, stdout=subprocess.PIPE, check=True).stdout.decode()
+    check("refused" not in out, out)
+    return {line.split()[0]: tuple(map(int, line.split()[1:])) for line in out.splitlines()}
+
+
+def with_kernel(function):
+    """Call a function with the kernel's header, or skip."""
+    done = subprocess.run([os.path.join(TOP, "lab/vm/kernel_cache.py"), "source", *WHICH],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        return f"no source of that kernel: {done.stderr.strip()}"
+    with tempfile.TemporaryDirectory() as work:
+        function(Kernel(done.stdout.strip(), work), build_printer(work))
+    return None
+
+
+@test
+def layouts():
+    """every value of every format of gpu_metrics is where the kernel's structure has it"""
+    def compare(kernel, printer):
+        formats = kernel.formats()
+        known = [f"1_{n}" for n in range(10)] + [f"2_{n}" for n in range(5)] + ["3_0"]
+        check(len(formats) > 10 and set(formats) <= set(known) and
+              (formats == known or not WHICH), f"the kernel has the formats {formats}")
+        for name in formats:
+            if name == "1_9":
+                continue
+            c = f"struct gpu_metrics_v{name}"
+            members = list(kernel.members(c.split()[1]))
+            lines = kernel.run(f'printf("%zu\\n", sizeof({c}));' + "".join(
+                f'printf("%zu\\n", offsetof({c}, {expression}));' for _, expression, _ in members))
+            size, *places = map(int, lines.split())
+            truth = {m[0]: (at, m[2]) for m, at in zip(members, places)
+                     if not LEFT_OUT.fullmatch(m[0])}
+            format_, content = map(int, name.split("_"))
+            found = ours(printer, struct.pack("<HBB", size, format_, content) + bytes(size - 4))
+            check({n: v[:2] for n, v in found.items()} == truth,
+                  f"{name}: {set((n, v[:2]) for n, v in found.items()) ^ set(truth.items())}")
+            check(len(truth) > 20, name)
+    return with_kernel(compare)
+
+
+def attributes():
+    """the attributes of the format 1.9 have the kernel's numbers, types and units"""
+    def compare(kernel, printer):
+        def enumerators(name):
+            return re.findall(r"\b(AMDGPU_METRICS_\w+)", re.search(
+                rf"enum amdgpu_metrics_attr_{name} \{{(.*?)\}};", kernel.text, re.S)[1])
+
+        ids, units, types = map(enumerators, ("id", "unit", "type"))
+        check(len(units) == 12 and len(types) == 9, f"{units} {types}")
+        # each attribute with two values of each type; degrees, so that all have a meaning
+        wanted = [(i, t) for i in ids[:-1] for t in types[:-1]]
+        lines = kernel.run("".join(
+            f'printf("%llu\\n", (unsigned long long)AMDGPU_METRICS_ENC_ATTR('
+            f'AMDGPU_METRICS_UNIT_TEMP_1, {t}, {i}, 2));' for i, t in wanted))
+        for (name, type_), code in zip(wanted, map(int, lines.split())):
+            size = int(re.search(r"\d+$", type_)[0]) // 8
+            data = struct.pack("<HBBiQ", 0, 1, 9, 1, code) + bytes(2 * size)
+            found = ours(printer, data)
+            text = name[len("AMDGPU_METRICS_ATTR_ID_"):].lower()
+            known = ids.index(name) <= ids.index("AMDGPU_METRICS_ATTR_ID_TEMPERATURE_XCD") and \
+                not LEFT_OUT.fullmatch(text)
+            check({n: v[:2] for n, v in found.items()} ==
+                  ({f"{text}-{n}": (16 + n * size, size) for n in range(2)} if known else {}),
+                  f"{name} {type_}: {found}")
+        # units, of an attribute that has none of its own
+        kinds = {}
+        lines = kernel.run("".join(
+            f'printf("%llu\\n", (unsigned long long)AMDGPU_METRICS_ENC_ATTR({u}, '
+            f'AMDGPU_METRICS_TYPE_U32, AMDGPU_METRICS_ATTR_ID_NUM_PARTITION, 1));'
+            for u in units[:-1]))
+        for unit, code in zip(units, map(int, lines.split())):
+            data = struct.pack("<HBBiQI", 0, 1, 9, 1, code, 5)
+            kinds[unit] = [v[2] for v in ours(printer, data).values()]
+        check([kinds[u] for u in units[:-1]] ==
+              [[18], [3], [0], [1], [], [], [16], [16], [9], [10], [4]], f"{kinds}")
+    return with_kernel(compare)
+
+
+if WHICH:  # 6.12 has no format that describes itself
+    test(attributes)
+if __name__ == "__main__":
+    sys.exit(main())
