@@ -3,6 +3,7 @@
 #include "sys.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -245,6 +246,17 @@ static int real_list(void *data, const char *path, sys_list_fn fn, void *arg)
 	return result;
 }
 
+static void *real_symbol(void *data, const char *library, const char *name)
+{
+	/* a library that started threads must not go */
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	void *symbol = handle ? dlsym(handle, name) : NULL;
+
+	if (handle)
+		dlclose(handle);
+	return symbol;
+}
+
 const struct perfctr_sys perfctr_sys_real = {
 	.open = real_open,
 	.close = real_close,
@@ -263,6 +275,7 @@ const struct perfctr_sys perfctr_sys_real = {
 	.connect = real_connect,
 	.send = real_send,
 	.receive = real_receive,
+	.symbol = real_symbol,
 	.list = real_list,
 };
 

@@ -50,6 +50,8 @@ struct perfctr_sys {
 	 */
 	ssize_t (*receive)(void *data, int fd, void *bytes, size_t size, int *files,
 			   size_t *file_count);
+	/* a function of a shared library, which stays loaded; NULL: one of them does not exist */
+	void *(*symbol)(void *data, const char *library, const char *name);
 	/* call fn for each name in a folder, in byte order; an error of fn ends the walk */
 	int (*list)(void *data, const char *path, sys_list_fn fn, void *arg);
 };

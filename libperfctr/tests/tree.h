@@ -22,7 +22,8 @@ static char root[32];
 static inline const char *in_tree(const char *path, char *text)
 {
 	if (strncmp(path, "/proc", 5) && strncmp(path, "/sys/class", 10) &&
-	    strncmp(path, "/sys/bus/platform", 17) && strncmp(path, "/sys/dev/char", 13))
+	    strncmp(path, "/sys/bus/platform", 17) && strncmp(path, "/sys/bus/pci", 12) &&
+	    strncmp(path, "/sys/dev/char", 13))
 		return path;
 	snprintf(text, PATH_BYTES, "%s%s", root, path);
 	return text;

@@ -644,7 +644,7 @@ static int expand_event(void *arg, const char *name)
 	if (!matches(e->pattern, name))
 		return 0;
 	if (is_reading(e->pmu->type) && !strcmp(e->filters, ",pid=*"))
-		return readings_pids(e->parser->ctx, name, add_of_client, &each);
+		return readings_pids(e->parser->ctx, e->pmu, name, add_of_client, &each);
 	snprintf(terms, sizeof(terms), "%s%s", name, e->filters);
 	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }

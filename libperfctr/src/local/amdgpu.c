@@ -254,8 +254,8 @@ static int open_card(struct walk *w, struct card *card, const char *place)
 	return result == 1 ? keep_gauge(w->arg, w, card) : result;
 }
 
-static int amdgpu_open(struct perfctr_ctx *ctx, void **state, uint64_t name, struct gauge **gauge,
-		       char *reason)
+static int amdgpu_open(struct perfctr_ctx *ctx, void **state, uint64_t name, long pid,
+		       struct gauge **gauge, char *reason)
 {
 	struct amdgpu *a = *state ? *state : calloc(1, sizeof(*a));
 	struct walk w = { .ctx = ctx, .fn = open_card, .arg = a, .hash = name, .reason = reason };
@@ -280,6 +280,7 @@ static void amdgpu_start(void *state)
 
 static void amdgpu_read(struct perfctr_ctx *ctx, void *state)
 {
+	const uint64_t now_ns = perfctr_time_raw_ns();
 	struct amdgpu *a = state;
 
 	for (size_t n = 0; n < a->card_count; n++)
@@ -291,7 +292,7 @@ static void amdgpu_read(struct perfctr_ctx *ctx, void *state)
 		g->gauge.measured = false;
 		if (g->card->bytes &&
 		    gpu_metrics_read(g->card->file, g->card->bytes, &g->field, &value))
-			gauge_take(&g->gauge, value);
+			gauge_take(&g->gauge, value, now_ns);
 	}
 }
 

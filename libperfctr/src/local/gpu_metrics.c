@@ -22,30 +22,30 @@ static const struct kind {
 	char letter;
 	struct gauge_kind kind;
 } kinds[] = {
-	{ 'T', { AMDGPU_TEMPERATURE, false, 1000, 1 } }, /* degC */
-	{ 't', { AMDGPU_TEMPERATURE, false, 10, 1 } }, /* 0.01 degC */
-	{ 'W', { AMDGPU_POWER, false, 1000, 1 } },
-	{ 'w', { AMDGPU_POWER, false, 1, 1 } }, /* mW */
-	{ 'J', { AMDGPU_ENERGY, true, 15625, 1024 } }, /* 2^-16 J */
-	{ 'M', { AMDGPU_CLOCK, false, 1000000, 1 } }, /* MHz */
-	{ 'P', { AMDGPU_ACTIVITY, false, 1000, 1 } }, /* percent */
-	{ 'p', { AMDGPU_ACTIVITY, false, 10, 1 } }, /* 0.01 percent */
-	{ 'V', { AMDGPU_VOLTAGE, false, 1, 1 } }, /* mV */
-	{ 'I', { AMDGPU_CURRENT, false, 1, 1 } }, /* mA */
-	{ 'F', { AMDGPU_FAN, false, 1, 1 } },
-	{ 'B', { AMDGPU_BANDWIDTH, false, 1, 1 } }, /* MB/s */
-	{ 'G', { AMDGPU_LARGE_BANDWIDTH, false, 1, 1 } }, /* GB/s */
-	{ 'K', { AMDGPU_DATA, true, 1, 1 } }, /* KB */
-	{ 'C', { AMDGPU_EVENTS, true, 1, 1 } },
-	{ 'R', { AMDGPU_TICKS, true, 1, 1 } },
-	{ 'A', { AMDGPU_ACTIVITY_SUM, true, 1, 1 } },
-	{ 'g', { AMDGPU_BANDWIDTH_SUM, true, 1, 1 } },
-	{ 'L', { AMDGPU_LANES, false, 1, 1 } },
-	{ 'S', { AMDGPU_LINK_SPEED, false, 100, 1 } }, /* 0.1 GT/s */
-	{ 's', { AMDGPU_LINK_SPEED, false, 1000, 1 } }, /* GT/s */
-	{ 'b', { AMDGPU_STATUS, false, 1, 1 } },
-	{ 'v', { AMDGPU_VALUE, false, 1, 1 } },
-	{ 'e', { AMDGPU_SUM, true, 1, 1 } },
+	{ 'T', { AMDGPU_TEMPERATURE, false, 1000, 1, 0 } }, /* degC */
+	{ 't', { AMDGPU_TEMPERATURE, false, 10, 1, 0 } }, /* 0.01 degC */
+	{ 'W', { AMDGPU_POWER, false, 1000, 1, 0 } },
+	{ 'w', { AMDGPU_POWER, false, 1, 1, 0 } }, /* mW */
+	{ 'J', { AMDGPU_ENERGY, true, 15625, 1024, 655360000 } }, /* 2^-16 J; 10 kW */
+	{ 'M', { AMDGPU_CLOCK, false, 1000000, 1, 0 } }, /* MHz */
+	{ 'P', { AMDGPU_ACTIVITY, false, 1000, 1, 0 } }, /* percent */
+	{ 'p', { AMDGPU_ACTIVITY, false, 10, 1, 0 } }, /* 0.01 percent */
+	{ 'V', { AMDGPU_VOLTAGE, false, 1, 1, 0 } }, /* mV */
+	{ 'I', { AMDGPU_CURRENT, false, 1, 1, 0 } }, /* mA */
+	{ 'F', { AMDGPU_FAN, false, 1, 1, 0 } },
+	{ 'B', { AMDGPU_BANDWIDTH, false, 1, 1, 0 } }, /* MB/s */
+	{ 'G', { AMDGPU_LARGE_BANDWIDTH, false, 1, 1, 0 } }, /* GB/s */
+	{ 'K', { AMDGPU_DATA, true, 1, 1, 0 } }, /* KB */
+	{ 'C', { AMDGPU_EVENTS, true, 1, 1, 0 } },
+	{ 'R', { AMDGPU_TICKS, true, 1, 1, 0 } },
+	{ 'A', { AMDGPU_ACTIVITY_SUM, true, 1, 1, 0 } },
+	{ 'g', { AMDGPU_BANDWIDTH_SUM, true, 1, 1, 0 } },
+	{ 'L', { AMDGPU_LANES, false, 1, 1, 0 } },
+	{ 'S', { AMDGPU_LINK_SPEED, false, 100, 1, 0 } }, /* 0.1 GT/s */
+	{ 's', { AMDGPU_LINK_SPEED, false, 1000, 1, 0 } }, /* GT/s */
+	{ 'b', { AMDGPU_STATUS, false, 1, 1, 0 } },
+	{ 'v', { AMDGPU_VALUE, false, 1, 1, 0 } },
+	{ 'e', { AMDGPU_SUM, true, 1, 1, 0 } },
 };
 
 /* Left out, as '-': the header, times, constants, and fan_pwm, whose full drive nothing states. */

@@ -22,6 +22,7 @@ static const struct {
 	{ "hwmon", "/sys/class/hwmon", NULL },
 	{ "devfreq", "/sys/class/devfreq", NULL },
 	{ "amdgpu", NULL, &amdgpu_source },
+	{ "nvml", NULL, &nvml_source },
 };
 
 /* what a counter of a session reads: @client of the session's clients, a table, or a sensor */
@@ -199,11 +200,21 @@ static int list_pid(void *arg, const struct drm_file *file, const char *text)
 	return 0;
 }
 
-int readings_pids(struct perfctr_ctx *ctx, const char *name, int (*fn)(void *arg, long pid),
-		  void *arg)
+int readings_pids(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+		  int (*fn)(void *arg, long pid), void *arg)
 {
+	const struct gauge_source *source = source_of(pmu->name);
 	struct pids p = { .name = name, .fn = fn, .arg = arg };
+	char reason[GAUGE_REASON_BYTES] = "";
+	int error;
 
+	if (source && !source->pids)
+		return 0;
+	if (source) {
+		error = source->pids(ctx, name, fn, arg, reason);
+		return error && *reason ? perfctr_fail(ctx, error, "%s: %s", pmu->name, reason) :
+					  error;
+	}
 	return drm_scan(ctx, list_pid, &p);
 }
 
@@ -286,9 +297,13 @@ static int add_gauge(struct perfctr_ctx *ctx, const struct pmu *pmu, const char 
 		     struct pmu_event *event)
 {
 	struct search s = { .hash = perfctr_hash(term) };
+	const struct gauge_source *source = source_of(pmu->name);
 	char reason[GAUGE_REASON_BYTES] = "";
-	const int found = source_of(pmu->name)->list(ctx, search_gauge, &s, reason);
+	int found;
 
+	if (source->pids && !strncmp(term, "pid=", 4))
+		return add_pid(ctx, term, event);
+	found = source->list(ctx, search_gauge, &s, reason);
 	if (found != 1 && *reason)
 		return perfctr_fail(ctx, -EOPNOTSUPP, "%s: %s", pmu->name, reason);
 	if (found != 1)
@@ -385,7 +400,8 @@ static int open_gauge(struct perfctr_ctx *ctx, struct readings *r, size_t source
 {
 	char reason[GAUGE_REASON_BYTES] = "";
 	const int error = pmus[source].source->open(ctx, &r->states[source], counter->config1,
-						    &reading->gauge, reason);
+						    (long)counter->config2, &reading->gauge,
+						    reason);
 
 	if (error == -ENOMEM)
 		return perfctr_no_memory(ctx);
@@ -427,8 +443,11 @@ int readings_open(struct perfctr_ctx *ctx, struct perf_events *events,
 	counter->is_level = desc->kind == PERFCTR_KIND_LEVEL;
 	reading = &events->readings->list[counter - events->counters];
 	reading->is_used = true;
-	if (pmus[n].source)
-		return open_gauge(ctx, events->readings, n, reading, counter);
+	if (pmus[n].source) {
+		error = open_gauge(ctx, events->readings, n, reading, counter);
+		counter->unsupported = error == -EOPNOTSUPP && events->skips_unsupported;
+		return counter->unsupported ? 0 : error;
+	}
 	error = sensors_walk(ctx, pmus[n].name, search_file, &s);
 	if (error == 1) {
 		sensor_open(ctx->sys, &reading->sensor, s.rule, s.path);
@@ -498,6 +517,11 @@ void readings_read(struct perf_events *events, uint64_t now_ns)
 		if (!reading->is_used)
 			continue;
 		c->sum[1] = c->sum[2] = now_ns;
+		if (c->unsupported) {
+			c->incomplete = true;
+			c->states |= DRM_PERFCTR_STATE_UNAVAILABLE;
+			continue;
+		}
 		if (reading->is_client)
 			read_client_event(c, &r->clients.counters[reading->client]);
 		else if (reading->gauge)

@@ -26,8 +26,8 @@ int readings_pmus(struct perfctr_ctx *ctx, int (*fn)(void *arg, const char *name
 int readings_list(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg);
 
 /* Call fn for each process whose clients have an event. */
-int readings_pids(struct perfctr_ctx *ctx, const char *name, int (*fn)(void *arg, long pid),
-		  void *arg);
+int readings_pids(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+		  int (*fn)(void *arg, long pid), void *arg);
 
 /*
  * Keep why a PMU, or a device of it, shows no events.

@@ -10,6 +10,7 @@
 #include "clients.h"
 #include "fdinfo.h"
 #include "gpu_metrics.h"
+#include "nvml.h"
 
 /*
  * The largest step of an energy: 10 kW, several times the largest accelerator, since the value
@@ -49,13 +50,23 @@ static const struct {
 	const char *unit;
 	double scale;
 } units[] = {
-	{ "hwmon", HWMON_TEMPERATURE, "degC", 1e-3 },	{ "hwmon", HWMON_POWER, "W", 1e-6 },
-	{ "hwmon", HWMON_ENERGY, "J", 1e-6 },		{ "hwmon", HWMON_VOLTAGE, "V", 1e-3 },
-	{ "hwmon", HWMON_CURRENT, "A", 1e-3 },		{ "hwmon", HWMON_FAN, "RPM", 1 },
-	{ "hwmon", HWMON_PWM, "%", 100.0 / 255 },	{ "hwmon", HWMON_HUMIDITY, "%", 1e-3 },
-	{ "amdgpu", AMDGPU_TEMPERATURE, "degC", 1e-3 }, { "amdgpu", AMDGPU_POWER, "W", 1e-3 },
-	{ "amdgpu", AMDGPU_ENERGY, "J", 1e-6 },		{ "amdgpu", AMDGPU_ACTIVITY, "%", 1e-3 },
-	{ "amdgpu", AMDGPU_VOLTAGE, "V", 1e-3 },	{ "amdgpu", AMDGPU_CURRENT, "A", 1e-3 },
+	{ "hwmon", HWMON_TEMPERATURE, "degC", 1e-3 },
+	{ "hwmon", HWMON_POWER, "W", 1e-6 },
+	{ "hwmon", HWMON_ENERGY, "J", 1e-6 },
+	{ "hwmon", HWMON_VOLTAGE, "V", 1e-3 },
+	{ "hwmon", HWMON_CURRENT, "A", 1e-3 },
+	{ "hwmon", HWMON_FAN, "RPM", 1 },
+	{ "hwmon", HWMON_PWM, "%", 100.0 / 255 },
+	{ "hwmon", HWMON_HUMIDITY, "%", 1e-3 },
+	{ "amdgpu", AMDGPU_TEMPERATURE, "degC", 1e-3 },
+	{ "amdgpu", AMDGPU_POWER, "W", 1e-3 },
+	{ "amdgpu", AMDGPU_ENERGY, "J", 1e-6 },
+	{ "amdgpu", AMDGPU_ACTIVITY, "%", 1e-3 },
+	{ "amdgpu", AMDGPU_VOLTAGE, "V", 1e-3 },
+	{ "amdgpu", AMDGPU_CURRENT, "A", 1e-3 },
+	{ "nvml", NVML_TEMPERATURE, "degC", 1e-3 },
+	{ "nvml", NVML_POWER, "W", 1e-3 },
+	{ "nvml", NVML_ENERGY, "J", 1e-6 },
 };
 
 /* --- finding ------------------------------------------------------------------------ */
