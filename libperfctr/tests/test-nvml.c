@@ -123,12 +123,12 @@ TEST_WITH(begin_gpu, end_gpu, "looking calls nothing, and a GPU that sleeps is n
 	EQUAL(listed, 29);
 	EQUAL(perfctr_selection_add(selection, GPU "power/"), 1);
 	EQUAL(nvml_stub.calls, 0);
-	EQUAL(perfctr_session_new(selection, NULL, &session), -EAGAIN);
+	EQUAL(perfctr_session_new(selection, NULL, &session), -EHOSTDOWN);
 	HAS_TEXT(perfctr_ctx_error(ctx), PLACE " sleeps");
 	/* another one sleeps, and the library's start would wake it */
 	put(STATUS, "active\n");
 	put("/sys/bus/pci/drivers/nvidia/0000:81:00.0/power/runtime_status", "suspended\n");
-	EQUAL(perfctr_session_new(selection, NULL, &session), -EAGAIN);
+	EQUAL(perfctr_session_new(selection, NULL, &session), -EHOSTDOWN);
 	HAS_TEXT(perfctr_ctx_error(ctx), "0000:81:00.0 sleeps");
 	EQUAL(nvml_stub.calls, 0);
 	drop("/sys/bus/pci/drivers/nvidia/0000:81:00.0");
@@ -152,10 +152,10 @@ TEST_WITH(begin_gpu, end_gpu, "a library that cannot be used is refused with wha
 		int result, error;
 		const char *text;
 	} starts[] = {
-		{ NVML_NO_DRIVER, -EOPNOTSUPP, "modprobe nvidia" },
-		{ NVML_OTHER_VERSION, -EOPNOTSUPP, "restart the machine" },
+		{ NVML_NO_DRIVER, -ENODEV, "modprobe nvidia" },
+		{ NVML_OTHER_VERSION, -ENODEV, "restart the machine" },
 		{ NVML_NO_PERMISSION, -EACCES, "RmProfilingAdminOnly" },
-		{ 999, -EOPNOTSUPP, "NVML error 999" },
+		{ 999, -ENODEV, "NVML error 999" },
 	};
 
 	EQUAL(perfctr_selection_add(selection, GPU "power/"), 1);
@@ -166,7 +166,7 @@ TEST_WITH(begin_gpu, end_gpu, "a library that cannot be used is refused with wha
 	}
 	nvml_stub.init_result = 0;
 	nvml_stub.missing = "nvml";
-	EQUAL(perfctr_session_new(selection, NULL, &session), -EOPNOTSUPP);
+	EQUAL(perfctr_session_new(selection, NULL, &session), -ENODEV);
 	HAS_TEXT(perfctr_ctx_error(ctx), "libnvidia-ml.so.1");
 	nvml_stub.missing = NULL;
 	nvml_stub.handle_result = NVML_GPU_LOST;

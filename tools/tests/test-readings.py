@@ -187,4 +187,70 @@ def asleep():
         check(opens.any(), "the node of a GPU that is awake is not opened")
 
 
+def amd_card(m, card, place, data):
+    """A card of amdgpu with a file gpu_metrics."""
+    folder = f"/sys/devices/pci0000:00/{place}"
+    m.put(f"{folder}/gpu_metrics", data)
+    m.put(f"{folder}/power/runtime_status", "active")
+    m.link(f"{folder}/driver", "../../../bus/pci/drivers/amdgpu")
+    m.link(f"/sys/class/drm/card{card}/device", f"../../../devices/pci0000:00/{place}")
+
+
+def gpu_metrics(format_, content, size, **fields):
+    """A file whose fields are named by place and bytes, as at22_2=85."""
+    data = bytearray(b"\xff" * size)
+    data[:4] = size.to_bytes(2, "little") + bytes((format_, content))
+    for name, value in fields.items():
+        at, length = map(int, name[2:].split("_"))
+        data[at:at + length] = value.to_bytes(length, "little")
+    return bytes(data)
+
+
+@test
+def amd_gpus():
+    """values of amdgpu's firmware are listed, counted and, with a known unit, a default"""
+    with Machine(BUILD) as m:
+        amd_card(m, 0, "0000:03:00.0", gpu_metrics(1, 4, 288, at10_2=85, at24_8=1 << 40))
+        amd_card(m, 1, "0000:43:00.0", gpu_metrics(1, 3, 120, at22_2=33, at24_8=7))
+        text = m.run("list", "-d", "local", "amdgpu").stdout
+        check("amdgpu/0000:03:00.0:curr_socket_power/" in text and
+              "amdgpu/0000:43:00.0:average_socket_power/" in text and "_activity" not in text, text)
+        found = counters(m.run("stat", "-d", "local", "-j", "-e", "amdgpu/*power/", "--", "true"))
+        check([(name, c["value"], c["unit"], c["scale"]) for name, c in sorted(found.items())] ==
+              [("average_socket_power/", 33000, "W", 0.001),
+               ("curr_socket_power/", 85000, "W", 0.001)], f"{found}")
+        found = m.run("stat", "-d", "local", "-j", "--", "true").stdout
+        check("03:00.0:energy_accumulator" in found and "43:00.0:energy" not in found, found)
+        amd_card(m, 1, "0000:43:00.0", gpu_metrics(9, 1, 200))
+        done = m.run("stat", "-d", "local", "-e", "amdgpu/0000:43:00.0:*/", "--", "true")
+        check(done.returncode and "format 9.1 of 200 bytes" in done.stderr, done.stderr)
+        text = m.run("check", "-d", "local").stdout
+        check("0000:03:00.0, amdgpu: drm/*:engine-*/" in text and
+              "amdgpu/0000:03:00.0:*/ by gpu_metrics, 2 values: any user" in text and
+              "format 9.1 of 200 bytes" in text, text)
+
+
+@test
+def nvidia_gpus():
+    """events of NVML are listed without its library, and a missing one or sleep is explained"""
+    with Machine(BUILD) as m:
+        folder = "/sys/bus/pci/drivers/nvidia/0000:01:00.0/power"
+        m.put(f"{folder}/runtime_status", "active")
+        m.put(f"{folder}/control", "on")
+        m.pmu("software", 1, {})
+        m.perf("1 0x1 * rate 1000", "1 0x0 * rate 1000")
+        text = m.run("list", "-d", "local", "nvml").stdout
+        check("nvml/0000:01:00.0:energy/" in text and "sm-cycles-active" in text, text)
+        check(m.run("stat", "-d", "local", "--", "true").returncode == 0, "stat")
+        done = m.run("stat", "-d", "local", "-e", "nvml/*:power/", "--", "true")
+        check("libnvidia-ml.so.1" in done.stderr, done.stderr)
+        text = m.run("check", "-d", "local").stdout
+        check("0000:01:00.0, nvidia: nvml/0000:01:00.0:*/ by NVML" in text and
+              "does not sleep while one is counted" in text, text)
+        m.put(f"{folder}/runtime_status", "suspended")
+        done = m.run("stat", "-d", "local", "-e", "nvml/*:power/", "--", "true")
+        check("0000:01:00.0 sleeps, and NVML would wake it" in done.stderr, done.stderr)
+        check("0000:01:00.0, nvidia, asleep" in m.run("check", "-d", "local").stdout, "check")
+
+
 sys.exit(harness.main())

@@ -250,7 +250,7 @@ static int open_library(struct perfctr_ctx *ctx, struct nvml *nvml, char *reason
 		return 0;
 	if (walk_gpus(&w) == 1) {
 		snprintf(reason, GAUGE_REASON_BYTES, "%s sleeps, and NVML would wake it", w.place);
-		return -EAGAIN;
+		return -EHOSTDOWN;
 	}
 #define NVML_FIND(member, name, old, arguments) \
 	*(void **)&nvml->api.member = find_function(ctx->sys, name, old);
@@ -260,12 +260,12 @@ static int open_library(struct perfctr_ctx *ctx, struct nvml *nvml, char *reason
 		snprintf(reason, GAUGE_REASON_BYTES,
 			 NVML_LIBRARY " of the NVIDIA driver cannot be loaded (on Debian: "
 				      "sudo apt install libnvidia-ml1)");
-		return -EOPNOTSUPP;
+		return -ENODEV;
 	}
 	result = nvml->api.init();
 	if (result) {
 		snprintf(reason, GAUGE_REASON_BYTES, "%s (NVML error %d)", explain(result), result);
-		return result == NVML_NO_PERMISSION ? -EACCES : -EOPNOTSUPP;
+		return result == NVML_NO_PERMISSION ? -EACCES : -ENODEV;
 	}
 	nvml->is_open = true;
 	return 0;

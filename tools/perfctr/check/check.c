@@ -11,6 +11,7 @@
 #include <perfctr/broker.h>
 
 #include "commands.h"
+#include "check/gpus.h"
 #include "lib/device.h"
 #include "lib/defaults.h"
 #include "lib/json.h"
@@ -21,7 +22,8 @@ static const char help[] =
 	"usage: perfctr check [-j] [-d DEVICE]\n"
 	"\n"
 	"Goes from the kernel to a real sample and stops at what is missing: module, node,\n"
-	"permission. Each line that is not ok ends with the command that fixes it.\n"
+	"permission. Each line that is not ok ends with the command that fixes it. A line for\n"
+	"each GPU has the interface that counts it, its cost and the permission it needs.\n"
 	"\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"  -j, --json           as JSON\n"
@@ -48,7 +50,7 @@ static void __attribute__((format(printf, 5, 6)))
 say(struct checker *k, enum verdict verdict, const char *name, const char *fix, const char *format,
     ...)
 {
-	char text[512];
+	char text[1024];
 	va_list args;
 
 	va_start(args, format);
@@ -145,6 +147,21 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		     "there is no DRM node in /dev/dri");
 	*path = PERFCTR_DEVICE_LOCAL;
 	return EXIT_FINE;
+}
+
+static void say_gpu(void *arg, bool is_counted, const char *fix, const char *text)
+{
+	say(arg, is_counted && !fix ? VERDICT_OK : VERDICT_NOTE, "gpu", fix, "%s", text);
+}
+
+static void check_gpus(struct checker *k)
+{
+	struct perfctr_device *local;
+
+	if (perfctr_device_open(k->app->ctx, PERFCTR_DEVICE_LOCAL, &local))
+		return;
+	gpus_walk(k->app->ctx, local, say_gpu, k);
+	perfctr_device_unref(local);
 }
 
 static int check_permission(struct checker *k, struct perfctr_device *device)
@@ -316,6 +333,7 @@ static int check_all(struct checker *k)
 	check_kernel(k);
 	check_module(k, path);
 	status = check_nodes(k, list, &path);
+	check_gpus(k);
 	if (status == EXIT_FINE || k->which)
 		status = check_device(k, k->which ? k->which : path);
 	if (status == EXIT_DENIED)

@@ -83,6 +83,11 @@ static const struct local_event {
 	{ "drm", "*:engine-*" },
 	{ "drm", "*:cycles-*" },
 	{ "drm", "*:gpu_busy_percent" },
+	{ "amdgpu", "*:energy_accumulator" },
+	{ "amdgpu", "*:average_dram_*s" },
+	{ "nvml", "*:energy" },
+	{ "nvml", "*:utilization-gpu" },
+	{ "nvml", "*:memory-used" },
 	{ "hwmon", "*:power*" },
 };
 
@@ -192,11 +197,35 @@ struct local_defaults {
 	int added;
 };
 
+/* Counting keeps a GPU of NVML awake, which only one that never sleeps does not notice. */
+static bool harms_nobody(const struct perfctr_pmu_event *event)
+{
+	const char *end = strrchr(event->event, ':');
+	char path[160], control[16] = "";
+	FILE *file;
+
+	/* a value whose unit nobody knows says nothing without its name */
+	if (!strcmp(event->unit, "units"))
+		return false;
+	if (strcmp(event->pmu, "nvml") != 0 || !end)
+		return true;
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/nvidia/%.*s/power/control",
+		 (int)(end - event->event), event->event);
+	file = fopen(path, "re");
+	if (file && !fgets(control, sizeof(control), file))
+		*control = '\0';
+	if (file)
+		fclose(file);
+	return !strncmp(control, "on", 2);
+}
+
 static int add_local_event(void *data, const struct perfctr_pmu_event *event)
 {
 	struct local_defaults *l = data;
 
-	for (size_t i = 0; event->event && i < ARRAY_SIZE(local_events); i++)
+	if (!event->event || !harms_nobody(event))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(local_events); i++)
 		if (!fnmatch(local_events[i].pmu, event->pmu, 0) &&
 		    !fnmatch(local_events[i].event, event->event, 0))
 			l->added += add_permitted(l->selection, l->empty, event->text, l->left_out);

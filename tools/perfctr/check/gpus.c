@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "gpus.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/app.h"
+
+#define DRM_CLASS "/sys/class/drm"
+#define NVIDIA_DRIVER "/sys/bus/pci/drivers/nvidia"
+#define ENGINES "drm/*:engine-*/ by fdinfo: any user, own clients (CAP_SYS_PTRACE: all)"
+
+/* @all: what turns on all that the switch "profiling" of the driver has */
+static const struct driver {
+	const char *name, *text, *all;
+} drivers[] = {
+	{ "amdgpu", ENGINES, NULL },
+	{ "i915", ENGINES "; i915/*/: CAP_PERFMON", NULL },
+	{ "xe", ENGINES ", which are not read while it sleeps; xe_*/*/: CAP_PERFMON", NULL },
+	{ "panfrost", ENGINES ", while the switch profiling is on, which costs time in each job",
+	  "1" },
+	{ "panthor", ENGINES ", while the switch profiling is on, which costs time in each job",
+	  "3" },
+	{ "nouveau", "nothing: the driver shows no engine times", NULL },
+	/* any other */
+	{ "", ENGINES ", if the driver shows them", NULL },
+};
+
+static bool read_line(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	const bool done = file && fgets(text, (int)size, file);
+
+	if (file)
+		fclose(file);
+	if (done)
+		text[strcspn(text, "\n")] = '\0';
+	return done;
+}
+
+/* The last part of the target of a link. */
+static bool read_target(const char *path, char *name, size_t size)
+{
+	char target[512];
+	const ssize_t length = readlink(path, target, sizeof(target) - 1);
+	const char *last;
+
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	last = strrchr(target, '/');
+	snprintf(name, size, "%.63s", last ? last + 1 : target);
+	return true;
+}
+
+static bool is_asleep(const char *folder)
+{
+	char path[512], text[24];
+
+	snprintf(path, sizeof(path), "%s/power/runtime_status", folder);
+	return read_line(path, text, sizeof(text)) && !strcmp(text, "suspended");
+}
+
+/* What gpu_metrics of a card offers. */
+static void add_amdgpu(struct perfctr_ctx *ctx, struct perfctr_device *device, const char *place,
+		       char *text, size_t size)
+{
+	struct perfctr_selection *selection = NULL;
+	char events[128];
+	int count = -1;
+
+	snprintf(events, sizeof(events), "amdgpu/%s:*/", place);
+	if (!perfctr_selection_new(device, &selection))
+		count = perfctr_selection_add(selection, events);
+	if (count > 0)
+		snprintf(
+			text, size,
+			"; amdgpu/%s:*/ by gpu_metrics, %d values: any user, each reading asks the "
+			"firmware, at most each 5 ms",
+			place, count);
+	else
+		snprintf(text, size, "; %s", perfctr_ctx_error(ctx));
+	perfctr_selection_unref(selection);
+}
+
+static void visit_card(struct perfctr_ctx *ctx, struct perfctr_device *device, const char *name,
+		       gpus_fn fn, void *arg)
+{
+	char folder[256], path[512], driver[64], place[64], more[512] = "", text[1024], fix[256];
+	const struct driver *d = drivers;
+
+	snprintf(folder, sizeof(folder), DRM_CLASS "/%.64s/device", name);
+	snprintf(path, sizeof(path), "%s/driver", folder);
+	if (!read_target(path, driver, sizeof(driver)) ||
+	    !read_target(folder, place, sizeof(place)) || !strcmp(driver, "nvidia"))
+		return;
+	while (*d->name && strcmp(d->name, driver) != 0)
+		d++;
+	if (!strcmp(driver, "amdgpu"))
+		add_amdgpu(ctx, device, place, more, sizeof(more));
+	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/%s/%s/profiling", driver, place);
+	snprintf(fix, sizeof(fix), "echo %s | sudo tee %.200s", d->all ? d->all : "", path);
+	snprintf(text, sizeof(text), "%s, %s%s: %s%s", place, driver,
+		 is_asleep(folder) ? ", asleep" : "", d->text, more);
+	fn(arg, strncmp(d->text, "nothing", 7) != 0,
+	   d->all && read_line(path, more, sizeof(more)) && strcmp(more, d->all) ? fix : NULL,
+	   text);
+}
+
+static void visit_nvidia(const char *place, gpus_fn fn, void *arg)
+{
+	char folder[256], text[512];
+
+	snprintf(folder, sizeof(folder), NVIDIA_DRIVER "/%.64s", place);
+	if (is_asleep(folder))
+		snprintf(
+			text, sizeof(text),
+			"%s, nvidia, asleep: nvml/*/ only while it is awake, as NVML would wake it",
+			place);
+	else
+		snprintf(
+			text, sizeof(text),
+			"%s, nvidia: nvml/%s:*/ by NVML (libnvidia-ml.so.1): any user, and the GPU "
+			"does not sleep while one is counted",
+			place, place);
+	fn(arg, true, NULL, text);
+}
+
+static bool is_card(const char *name)
+{
+	return !strncmp(name, "card", 4) && isdigit((unsigned char)name[4]) && !strchr(name, '-');
+}
+
+static bool is_pci(const char *name)
+{
+	return strchr(name, ':');
+}
+
+void gpus_walk(struct perfctr_ctx *ctx, struct perfctr_device *device, gpus_fn fn, void *arg)
+{
+	static const struct {
+		const char *folder;
+		bool (*is_gpu)(const char *name);
+	} places[] = { { DRM_CLASS, is_card }, { NVIDIA_DRIVER, is_pci } };
+
+	for (size_t p = 0; p < ARRAY_SIZE(places); p++) {
+		struct dirent **entries;
+		const int count = scandir(places[p].folder, &entries, NULL, alphasort);
+
+		for (int n = 0; n < count; n++) {
+			if (places[p].is_gpu(entries[n]->d_name)) {
+				if (p)
+					visit_nvidia(entries[n]->d_name, fn, arg);
+				else
+					visit_card(ctx, device, entries[n]->d_name, fn, arg);
+			}
+			free(entries[n]);
+		}
+		if (count >= 0)
+			free(entries);
+	}
+}
