@@ -159,7 +159,7 @@ def attributes():
             data = struct.pack("<HBBiQI", 0, 1, 9, 1, code, 5)
             kinds[unit] = [v[2] for v in ours(printer, data).values()]
         check([kinds[u] for u in units[:-1]] ==
-              [[18], [3], [0], [1], [], [], [16], [16], [9], [10], [4]], f"{kinds}")
+              [[17], [3], [0], [1], [], [], [15], [15], [8], [9], [4]], f"{kinds}")
     return with_kernel(compare)
 
 

@@ -138,6 +138,22 @@ TEST_WITH(begin_card, end_tree, "energy in steps of 2^-16 J adds up to the last 
 	EQUAL(sum, 64ull * 1021 * 1000000 / 65536);
 }
 
+TEST_WITH(begin_card, end_tree, "traffic is in bytes")
+{
+	struct seen seen;
+
+	make_file(1, 5, 360);
+	set(136, 8, 12);
+	set(176, 8, 1000);
+	place_file();
+	start(AMD "pcie_bandwidth_inst/," AMD "xgmi_read_data_acc-0/", 2);
+	set(176, 8, 1005);
+	place_file();
+	seen = take_sample();
+	EQUAL(seen.values[0], 12000000000);
+	EQUAL(seen.values[1], 5000);
+}
+
 static unsigned int listed;
 static char last[GPU_METRICS_NAME_BYTES];
 

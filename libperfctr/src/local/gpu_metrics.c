@@ -9,7 +9,8 @@
  * Units are those that the header states or that all drivers assume which write the format, in
  * their own sensors. Where these contradict each other the value has no unit: the power of 2.0 to
  * 2.2 is in mW or W by the firmware, the activity of 2.3 and later in percent or hundredths, the
- * energy before 1.4 in a unit of the chip.
+ * energy before 1.4 in a unit of the chip. Prefixes of bytes are those of SI, as the header has
+ * them.
  */
 #include "gpu_metrics.h"
 
@@ -33,9 +34,9 @@ static const struct kind {
 	{ 'V', { AMDGPU_VOLTAGE, false, 1, 1, 0 } }, /* mV */
 	{ 'I', { AMDGPU_CURRENT, false, 1, 1, 0 } }, /* mA */
 	{ 'F', { AMDGPU_FAN, false, 1, 1, 0 } },
-	{ 'B', { AMDGPU_BANDWIDTH, false, 1, 1, 0 } }, /* MB/s */
-	{ 'G', { AMDGPU_LARGE_BANDWIDTH, false, 1, 1, 0 } }, /* GB/s */
-	{ 'K', { AMDGPU_DATA, true, 1, 1, 0 } }, /* KB */
+	{ 'B', { AMDGPU_BANDWIDTH, false, 1000000, 1, 0 } }, /* MB/s */
+	{ 'G', { AMDGPU_BANDWIDTH, false, 1000000000, 1, 0 } }, /* GB/s */
+	{ 'K', { AMDGPU_DATA, true, 1000, 1, 0 } }, /* KB */
 	{ 'C', { AMDGPU_EVENTS, true, 1, 1, 0 } },
 	{ 'R', { AMDGPU_TICKS, true, 1, 1, 0 } },
 	{ 'A', { AMDGPU_ACTIVITY_SUM, true, 1, 1, 0 } },
