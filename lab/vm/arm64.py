@@ -27,10 +27,10 @@ TRIPLE = "aarch64-linux-gnu"
 GCC_VERSION = run("gcc", "-dumpversion").split(".")[0].strip() if shutil.which("gcc") else ""
 # packages for running the tests, and for building them
 ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2",
-                 "libdrm-dev", f"libgcc-{GCC_VERSION}-dev", "libgmp-dev", "libgsl-dev",
-                 "libinih-dev", "libinih1", "libjson-c-dev", "libmicrohttpd-dev",
-                 "libncurses-dev", "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3",
-                 "sed", "util-linux"]
+                 "libdrm-dev", f"libgcc-{GCC_VERSION}-dev", "libgmp-dev", "libinih-dev",
+                 "libinih1", "libjson-c-dev", "libmicrohttpd-dev", "libncurses-dev",
+                 "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3", "sed",
+                 "util-linux"]
 CROSS_PACKAGES = [f"gcc-{GCC_VERSION}-{TRIPLE}", f"cpp-{GCC_VERSION}-{TRIPLE}",
                   f"binutils-{TRIPLE}", f"libgcc-{GCC_VERSION}-dev-arm64-cross"]
 GCC = f"usr/bin/{TRIPLE}-gcc-{GCC_VERSION}"

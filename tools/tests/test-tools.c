@@ -15,6 +15,7 @@
 #include "common/listing.h"
 #include "common/number.h"
 #include "diff/compare.h"
+#include "diff/distribution.h"
 #include "export/export.h"
 #include "guard/guard.h"
 #include "record/flight.h"
@@ -433,6 +434,36 @@ TEST("means are compared as by the tables of Student's t distribution")
 	CHECK(!compare_error(&x, &y, &error));
 	y = compare_mean_of(NULL, 0);
 	CHECK(!y.count && !compare_error(&x, &y, &error));
+}
+
+static bool is_near(double value, double expected)
+{
+	return fabs(value - expected) < 1e-9 * fabs(expected);
+}
+
+TEST("distributions are those of the tables, or of a count of all cases")
+{
+	const double freedom[] = { 1, 2, 5, 5.5, 30, 1000 };
+	/* from 1 to 5.5 degrees the distribution is not like the normal one at all */
+	const double t[] = { 63.656741162871583, 9.9248432009182928, 4.0321429835552278,
+			     3.8499114660010312, 2.7499956535672259, 2.5807546980659506 };
+	const double sorted[] = { 1, 2, 4, 8, 16, 32 };
+
+	for (size_t n = 0; n < ARRAY_SIZE(t); n++)
+		CHECK(is_near(student_t_995(freedom[n]), t[n]));
+	CHECK(is_near(normal_above(1.959963984540054), 0.025));
+	CHECK(is_near(normal_above(-1), 0.841344746068543));
+	CHECK(is_near(normal_above(10), 7.61985302416052e-24));
+	CHECK(is_near(exp(ln_choices(52, 5)), 2598960) && fabs(ln_choices(9, 0)) < 1e-12);
+	/* of 50 balls 5 are marked; 10 are drawn, of which 4 are marked */
+	CHECK(is_near(hypergeometric_part(50, 5, 10, 4, 4), 8145060.0 / 2054455634));
+	CHECK(is_near(hypergeometric_part(50, 5, 10, 0, 5), 1));
+	/* 8 of 10 are marked, so that 5 draws have 3 marked ones or more */
+	CHECK(is_near(hypergeometric_part(10, 8, 5, 0, 3), 56.0 / 252));
+	CHECK(hypergeometric_part(10, 8, 5, 0, 2) == 0);
+	CHECK(sorted_quantile(sorted, 6, 0) == 1 && sorted_quantile(sorted, 6, 1) == 32);
+	CHECK(sorted_quantile(sorted, 6, 0.5) == 6 && sorted_quantile(sorted, 5, 0.5) == 4);
+	CHECK(sorted_quantile(sorted, 6, 0.25) == 2.5 && sorted_quantile(sorted, 1, 0.75) == 1);
 }
 
 TEST("means of many ratios are exact")

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
+/* Whether groups of values differ by more than chance: Welch's interval, tests of ranks. */
 #include "compare.h"
+#include "distribution.h"
 
 #include <errno.h>
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_sf_gamma.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +71,7 @@ bool compare_error(const struct compare_mean *a, const struct compare_mean *b, d
 	freedom = sum * sum /
 		  (a->variance * a->variance / (double)(a->count - 1) +
 		   b->variance * b->variance / (double)(b->count - 1));
-	*error = gsl_cdf_tdist_Pinv(0.995, freedom) * sqrt(sum);
+	*error = student_t_995(freedom) * sqrt(sum);
 	return true;
 }
 
@@ -109,9 +108,9 @@ static struct compare_group describe(const double *sorted, size_t count)
 		return (struct compare_group){ 0, NAN, NAN, NAN, NAN, NAN };
 	return (struct compare_group){
 		.count = count,
-		.median = gsl_stats_median_from_sorted_data(sorted, 1, count),
-		.low = gsl_stats_quantile_from_sorted_data(sorted, 1, count, 0.25),
-		.high = gsl_stats_quantile_from_sorted_data(sorted, 1, count, 0.75),
+		.median = sorted_quantile(sorted, count, 0.5),
+		.low = sorted_quantile(sorted, count, 0.25),
+		.high = sorted_quantile(sorted, count, 0.75),
 		.least = sorted[0],
 		.most = sorted[count - 1],
 	};
@@ -120,10 +119,8 @@ static struct compare_group describe(const double *sorted, size_t count)
 /* Fisher: how often chance puts so few or so many (@equal_b) of the equal values into b. */
 static double exact_equal_p(size_t equal, size_t equal_b, size_t count, size_t b)
 {
-	const unsigned int k = (unsigned int)equal_b, n = (unsigned int)equal;
-	const unsigned int rest = (unsigned int)(count - equal), draws = (unsigned int)b;
-	const double fewer = gsl_cdf_hypergeometric_P(k, n, rest, draws);
-	const double more = k ? gsl_cdf_hypergeometric_Q(k - 1, n, rest, draws) : 1;
+	const double fewer = hypergeometric_part(count, equal, b, 0, equal_b);
+	const double more = hypergeometric_part(count, equal, b, equal_b, equal);
 
 	return fmin(1, 2 * fmin(fewer, more));
 }
@@ -169,13 +166,12 @@ int compare_ranks(const struct compare_value *sorted, size_t count, size_t group
 
 		distance = fabs((double)sum - b * (all + 1));
 		variance = a * b / 12 * (all + 1 - ties / (all * (all - 1)));
-		result->least_p =
-			2 * exp(-gsl_sf_lnchoose((unsigned int)count, (unsigned int)counts[1]));
+		result->least_p = 2 * exp(-ln_choices(count, counts[1]));
 		if (count <= EXACT_COUNT)
 			result->p = exact_p(ranks, count, counts[1], distance);
 		else if (variance > 0)
-			result->p = fmin(
-				1, 2 * gsl_cdf_ugaussian_Q((distance / 2 - 0.5) / sqrt(variance)));
+			result->p =
+				fmin(1, 2 * normal_above((distance / 2 - 0.5) / sqrt(variance)));
 		else
 			result->p = 1;
 		/* ranks of which most are equal are not normal */
