@@ -12,13 +12,13 @@ enum { PATH_BYTES = 4096, MOST_OF_A_NAME = 64 };
 
 /*
  * A subcommand that is a program of its own, perfctr-NAME: next to this one in a checkout, in
- * libexec if installed.
+ * libexec/perfctr if installed.
  * @path: set to where it is, or to the last place that was tried.
  * Return: whether it is there.
  */
 static bool find_program(const char *name, char path[PATH_BYTES])
 {
-	static const char *const places[] = { "", "../libexec/" };
+	static const char *const places[] = { "", "../libexec/perfctr/" };
 	ssize_t length = readlink("/proc/self/exe", path, PATH_BYTES - MOST_OF_A_NAME);
 	char *end;
 
@@ -99,7 +99,7 @@ static const struct subcommand subcommands[] = {
 	{ "validate", "which counters can be trusted, and why not", program_exec },
 	{ "interference", "what slows a task down, on a virtual SoC", interference_exec },
 	{ "guard", "keep tasks to budgets of what they count", guard_run },
-	{ "exporter", "counters for Prometheus, over HTTP or in a file", exporter_run },
+	{ "exporter", "counters for Prometheus, over HTTP or in a file", program_exec },
 	{ "serve", "give unprivileged users counters, within a policy", serve_run },
 	{ "check", "can counters be used here? If not, what helps?", check_run },
 };

@@ -16,5 +16,4 @@ int report_run(struct app *app, int argc, char **argv);
 int export_run(struct app *app, int argc, char **argv);
 int diff_run(struct app *app, int argc, char **argv);
 int serve_run(struct app *app, int argc, char **argv);
-int exporter_run(struct app *app, int argc, char **argv);
 int guard_run(struct app *app, int argc, char **argv);

@@ -143,9 +143,31 @@ says_what_gpus_need() {
 	[ "${PIPESTATUS[*]}" = "2 0" ]
 }
 
+# HTTP and TLS are the exporter's only, and no library is under the GPL
+loads_no_foreign_stack() {
+	local heavy='gnutls|microhttpd|libssl|libcrypto' libraries
+	libraries=$(ldd "$perfctr") && grep -q libjson-c <<<"$libraries" &&
+		! grep -E "$heavy|libgsl" <<<"$libraries" &&
+		ldd "$build/bin/perfctr-exporter" | grep -Eq "$heavy"
+}
+
+# subcommands that are programs of their own are found where they are installed, and missed
+finds_programs() {
+	local folder status
+	folder=$(mktemp -d) || return
+	make -s -C "$top/tools" install BUILD="$build" DESTDIR="$folder" PREFIX=/usr >/dev/null &&
+		"$folder/usr/bin/perfctr" exporter --help | grep -q '^usage: perfctr exporter' &&
+		"$folder/usr/bin/perfctr" validate --help | grep -q '^usage: perfctr validate' &&
+		rm -r "$folder/usr/libexec" &&
+		"$folder/usr/bin/perfctr" exporter 2>&1 | grep -q "libexec/perfctr/perfctr-exporter"
+	status="${PIPESTATUS[*]}"
+	rm -r "$folder"
+	[ "$status" = "1 0" ]
+}
+
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 5 + 7))"
+echo "1..$((${#commands[@]} * 5 + 10))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -161,4 +183,6 @@ check "the defaults exist, on all products" defaults_exist
 check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
 check "stat: -p with the number of a process, and with no time" refuses_pid
 check "stat: a counter of GPUs on the local device" says_what_gpus_need
+check "perfctr loads no HTTP or TLS stack, and nothing under the GPL" loads_no_foreign_stack
+check "programs of their own are found where they are installed" finds_programs
 exit "$tap_failed"

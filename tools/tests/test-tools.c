@@ -35,7 +35,7 @@
 
 static unsigned int seeds;
 
-/* json-c's, instead of libc's; gnutls, which libmicrohttpd needs, does not wait */
+/* json-c's, instead of libc's */
 ssize_t getrandom(void *bytes, size_t size, unsigned int flags)
 {
 	memset(bytes, 0, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perfctr exporter: counters for Prometheus. */
+/* perfctr exporter, a program of its own: counters for Prometheus. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <ini.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
 #include "exporter.h"
+#include "lib/command.h"
 #include "lib/json.h"
 #include "lib/output.h"
 
@@ -283,7 +283,7 @@ static void run(struct exporter *e)
 	}
 }
 
-int exporter_run(struct app *app, int argc, char **argv)
+static int exporter_run(struct app *app, int argc, char **argv)
 {
 	struct exporter e = { .app = app, .period_ns = 5 * NS_PER_S, .signals.fd = -1 };
 	int status = parse_options(&e, argc, argv);
@@ -316,4 +316,13 @@ int exporter_run(struct app *app, int argc, char **argv)
 	for (size_t n = 0; n < e.count; n++)
 		source_free(&e.sources[n]);
 	return status < 0 ? EXIT_FINE : status;
+}
+
+int main(int argc, char **argv)
+{
+	struct app app = { .name = "exporter" };
+
+	/* an event takes a file on each CPU */
+	child_raise_files();
+	return app_main(&app, exporter_run, argc, argv);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of perfctr exporter: devices, their text, the scrapers. */
+/* The parts of perfctr-exporter: devices, their text, the scrapers. */
 #pragma once
 
 #include "lib/app.h"
