@@ -5,8 +5,6 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-EMBED(common_css, "tools/common/page.css");
-EMBED(page_css, "tools/validate/page.css");
 EMBED(xavier_gpu, "campaigns/xavier-gpu.json");
 EMBED(cpu, "campaigns/cpu.json");
 EMBED(a53_copy, "campaigns/a53-copy.json");
@@ -19,8 +17,6 @@ EMBED(shared_barrier, "listings/shared-barrier.lst");
 EMBED(executed_nops, "listings/executed-nops.lst");
 
 static const struct builtin files[] = {
-	BUILTIN(common_css, "common.css"),
-	BUILTIN(page_css, "page.css"),
 	BUILTIN(xavier_gpu, "xavier-gpu.json"),
 	BUILTIN(cpu, "cpu.json"),
 	BUILTIN(a53_copy, "a53-copy.json"),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are built into the program: campaigns, listings, parts of pages. */
+/* Files that are built into the program: campaigns and listings. */
 #pragma once
 
 #include <stddef.h>
+
+#include "lib/embed.h"
 
 /* a file */
 struct builtin {
@@ -25,18 +27,6 @@ const struct builtin *builtin_get(size_t n);
 
 /* The file or NULL. */
 const struct builtin *builtin_find(const char *name);
-
-/* @path: from the top of the checkout, where the assembler searches, see the Makefile */
-#define EMBED(symbol, path)                       \
-	__asm__(".section .rodata\n"              \
-		".global embed_" #symbol "\n"     \
-		"embed_" #symbol ":\n"            \
-		".incbin \"" path "\"\n"          \
-		".byte 0\n"                       \
-		".global embed_" #symbol "_end\n" \
-		"embed_" #symbol "_end:\n"        \
-		".previous\n");                   \
-	extern const char embed_##symbol[], embed_##symbol##_end[]
 
 #define BUILTIN(symbol, name)                              \
 	{                                                  \

@@ -45,8 +45,8 @@ struct json_object;
 void report_add_configuration(struct json_object *to, const struct measured *measured);
 void report_print_configuration(FILE *out, const struct measured *measured);
 
-/* A name and a value in a list of HTML. */
-void report_fact(FILE *out, const char *name, const char *value);
+/* page_begin() with the styles of tables and charts. */
+void report_page_begin(FILE *out, const char *command, const char *title);
 
 /* The time now, for example 2026-01-31T23:59:59Z */
 void report_time(char *text, size_t size);

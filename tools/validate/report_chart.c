@@ -9,6 +9,7 @@
 
 #include "common/number.h"
 #include "lib/output.h"
+#include "lib/page.h"
 
 enum {
 	WIDTH = 340,
@@ -47,18 +48,6 @@ double axes_y(const struct axes *axes, double value)
 	return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / axes->y_max;
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most TICKS steps cover the range */
-static double nice_step(double range)
-{
-	double power = pow(10, floor(log10(range / TICKS)));
-
-	for (double step = power;; step = step < 2 * power ? 2 * power :
-					  step < 5 * power ? 5 * power :
-							     10 * power)
-		if (range / step <= TICKS + 0.001)
-			return step;
-}
-
 /* Without the space that number_short() leaves for a unit. */
 static const char *tick_text(double value, char *text, size_t size)
 {
@@ -76,10 +65,7 @@ static const char *tick_text(double value, char *text, size_t size)
 
 void chart_class(FILE *out, const char *style)
 {
-	/* also as attributes, for renderers whose style sheets have no variables */
-	static const struct {
-		const char *style, *attributes;
-	} styles[] = {
+	static const struct picture_class classes[] = {
 		{ "grid", "stroke=\"#e8ebef\"" },
 		{ "axis", "stroke=\"#d9dee4\"" },
 		{ "measured", "fill=\"#1a1f26\" stroke=\"#f6f7f9\"" },
@@ -91,16 +77,13 @@ void chart_class(FILE *out, const char *style)
 		{ "i3", "fill=\"none\" stroke=\"#a8336f\" stroke-width=\"3\" opacity=\".8\"" },
 	};
 
-	fprintf(out, " class=\"%s\"", style);
-	for (size_t n = 0; n < ARRAY_SIZE(styles); n++)
-		if (!strcmp(styles[n].style, style))
-			fprintf(out, " %s", styles[n].attributes);
+	picture_class(out, classes, ARRAY_SIZE(classes), style);
 }
 
 void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t count,
 		const char *label)
 {
-	const double step = nice_step(axes->y_max), last = axes_x(axes, xs[count - 1]);
+	const double step = picture_step(axes->y_max, TICKS), last = axes_x(axes, xs[count - 1]);
 	char text[32];
 
 	fprintf(out,

@@ -5,9 +5,12 @@
 
 #include "base.h"
 #include "common/number.h"
+#include "lib/embed.h"
 #include "lib/output.h"
-#include "builtin.h"
+#include "lib/page.h"
 #include "report.h"
+
+EMBED(validate_css, "tools/validate/page.css");
 
 /* Repeated for each column group of a table. */
 enum { COLUMNS = 3 };
@@ -17,20 +20,9 @@ static void text(FILE *out, const char *words)
 	markup_text(out, words);
 }
 
-static void element(FILE *out, const char *tag, const char *words)
+void report_page_begin(FILE *out, const char *command, const char *title)
 {
-	fprintf(out, "<%s>", tag);
-	text(out, words);
-	/* the name of the element ends at its first attribute */
-	fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
-}
-
-void report_fact(FILE *out, const char *name, const char *value)
-{
-	fputs("<div>", out);
-	element(out, "dt", name);
-	element(out, "dd", value);
-	fputs("</div>", out);
+	page_begin(out, command, title, embed_validate_css);
 }
 
 static void number_cell(FILE *out, const char *style, bool known, uint64_t value)
@@ -54,12 +46,12 @@ static void print_verdicts(const struct study *study, FILE *out)
 		const struct outcome *o = &study->outcomes[e];
 
 		fputs("<tr>", out);
-		element(out, "td", c->events[e].name);
-		element(out, "td class=\"quiet\"", c->events[e].counter);
+		page_element(out, "td", c->events[e].name);
+		page_element(out, "td class=\"quiet\"", c->events[e].counter);
 		fprintf(out, "<td><span class=\"verdict %s\">%s</span>", verdict_names[o->verdict],
 			verdict_names[o->verdict]);
-		element(out, "td", o->reason);
-		element(out, "td class=\"rule\"", o->definition ? o->definition : "");
+		page_element(out, "td", o->reason);
+		page_element(out, "td class=\"rule\"", o->definition ? o->definition : "");
 		if (o->searched && !o->search_error && o->remaining == UINT64_MAX)
 			fputs("<td class=\"n\">&gt; 2<sup>64</sup>", out);
 		else
@@ -136,7 +128,8 @@ static void print_slips(const struct study *study, const size_t *points, size_t 
 	for (size_t e = 0; e < a->campaign->event_count; e++)
 		for (size_t i = 0; i < count; i++)
 			if (validate_row(study, points[i], e, &row) && row.slip)
-				element(out, "p class=\"quiet\"",
+				page_element(
+					out, "p class=\"quiet\"",
 					arena_printf(a->arena,
 						     "* %s, %s: the source of the data expected "
 						     "%s; what is documented gives %s for its "
@@ -161,7 +154,7 @@ static void print_table(const struct study *study, size_t benchmark, FILE *out)
 	fputs("<h3>", out);
 	text(out, b->name);
 	fputs(" ", out);
-	element(out, "span class=\"quiet\"", b->title);
+	page_element(out, "span class=\"quiet\"", b->title);
 	fputs("</h3><div class=\"scroll\"><table><tr><th>", out);
 	for (size_t i = 0; i < count; i++) {
 		const char *values = a->points[points[i]].label + strlen(b->name);
@@ -183,7 +176,7 @@ static void print_table(const struct study *study, size_t benchmark, FILE *out)
 		if (!any.cell.count)
 			continue;
 		fputs("<tr>", out);
-		element(out, "td", a->campaign->events[e].name);
+		page_element(out, "td", a->campaign->events[e].name);
 		for (size_t i = 0; i < count; i++) {
 			struct table_row row;
 			bool known = validate_row(study, points[i], e, &row);
@@ -229,10 +222,10 @@ static void print_chain(const struct report *report, const struct study *study, 
 			verdict_names[o->path[i]], verdict_names[o->path[i]]);
 	fputs("</summary>", out);
 	if (*event->text)
-		element(out, "p class=\"quiet\"", event->text);
+		page_element(out, "p class=\"quiet\"", event->text);
 	fputs("<ol>\n", out);
 	for (size_t i = 0; i < count; i++)
-		element(out, "li", steps[i]);
+		page_element(out, "li", steps[i]);
 	fputs("</ol></details>\n", out);
 }
 
@@ -250,9 +243,9 @@ static void print_relations(const struct study *study, FILE *out)
 		const struct relation_result *result = &study->relations[r];
 
 		fputs("<tr>", out);
-		element(out, "td", relation->name);
-		element(out, "td class=\"rule\"", relation->left);
-		element(out, "td class=\"rule\"", relation->right);
+		page_element(out, "td", relation->name);
+		page_element(out, "td class=\"rule\"", relation->left);
+		page_element(out, "td class=\"rule\"", relation->right);
 		if (!result->points)
 			fputs("<td class=\"quiet\">not measured", out);
 		else if (!result->violated)
@@ -274,7 +267,7 @@ static void print_listing(FILE *out, const char *name, const char *listing, cons
 	fputs("<details><summary>", out);
 	text(out, name);
 	fputs(" ", out);
-	element(out, "span class=\"quiet\"", note);
+	page_element(out, "span class=\"quiet\"", note);
 	fputs("</summary><pre>", out);
 	/* line by line: markup_text() would turn line feeds into blanks */
 	for (const char *line = listing; line && *line;) {
@@ -323,18 +316,18 @@ static void print_study(const struct report *report, const struct study *study, 
 	const struct analysis *a = &study->analysis;
 	const struct measured *m = &a->measured;
 
-	element(out, "h2", a->campaign->title);
-	element(out, "p class=\"quiet\"", a->campaign->text);
+	page_element(out, "h2", a->campaign->title);
+	page_element(out, "p class=\"quiet\"", a->campaign->text);
 	fputs("\n<dl>", out);
-	report_fact(out, "campaign", a->campaign->name);
-	report_fact(out, "measured", m->source ? m->source : "");
+	page_fact(out, "campaign", a->campaign->name);
+	page_fact(out, "measured", m->source);
 	for (size_t i = 0; i < m->configuration_count; i++)
-		report_fact(out, m->configuration[2 * i], m->configuration[2 * i + 1]);
+		page_fact(out, m->configuration[2 * i], m->configuration[2 * i + 1]);
 	if (a->dropped)
-		report_fact(out, "left out",
-			    arena_printf(report->arena,
-					 "%zu readings, the anchor %s of their run was off",
-					 a->dropped, a->campaign->anchor));
+		page_fact(out, "left out",
+			  arena_printf(report->arena,
+				       "%zu readings, the anchor %s of their run was off",
+				       a->dropped, a->campaign->anchor));
 	fputs("</dl>\n", out);
 	print_verdicts(study, out);
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
@@ -352,17 +345,12 @@ static void print_head(const struct report *report, FILE *out)
 {
 	size_t counts[VERDICTS] = { 0 };
 
-	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-	      "<title>perfctr validate</title><style>\n",
-	      out);
-	fputs(builtin_find("common.css")->text, out);
-	fputs(builtin_find("page.css")->text, out);
-	fputs("</style></head><body><h1>Which counters can be trusted</h1>\n<dl>", out);
-	report_fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
-	report_fact(out, "written", report->time);
-	report_fact(out, "on",
-		    arena_printf(report->arena, "%s, %s", report->on.release, report->on.machine));
+	report_page_begin(out, "validate", "perfctr validate");
+	fputs("<h1>Which counters can be trusted</h1>\n<dl>", out);
+	page_fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
+	page_fact(out, "written", report->time);
+	page_fact(out, "on",
+		  arena_printf(report->arena, "%s, %s", report->on.release, report->on.machine));
 	fputs("</dl>\n<p>", out);
 	for (size_t i = 0; i < report->count; i++)
 		for (size_t e = 0; e < report->studies[i].analysis.campaign->event_count; e++)
@@ -380,9 +368,9 @@ void validate_html(const struct report *report, FILE *out)
 	for (size_t i = 0; i < report->count; i++)
 		print_study(report, &report->studies[i], out);
 	for (size_t i = 0; i < report->skipped_count; i++) {
-		element(out, "p class=\"quiet\"",
-			arena_printf(report->arena, "Campaign %s was not run: %s",
-				     report->skipped[2 * i], report->skipped[2 * i + 1]));
+		page_element(out, "p class=\"quiet\"",
+			     arena_printf(report->arena, "Campaign %s was not run: %s",
+					  report->skipped[2 * i], report->skipped[2 * i + 1]));
 	}
 	fputs("</body></html>\n", out);
 }

@@ -20,6 +20,7 @@
 #include "lib/json.h"
 #include "lib/option.h"
 #include "lib/output.h"
+#include "lib/page.h"
 #include "lib/rows.h"
 #include "steps.h"
 #include "validate/builtin.h"
@@ -752,25 +753,21 @@ static void write_html(const struct run *r, FILE *out)
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);
 
-	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", out);
-	markup_text(out, r->title);
-	fputs("</title><style>", out);
-	fputs(builtin_find("common.css")->text, out);
-	fputs(builtin_find("page.css")->text, out);
-	fputs("</style></head><body><main><h1>", out);
-	markup_text(out, r->title);
-	fputs("</h1>\n<dl>", out);
-	report_fact(out, "task", r->task);
+	report_page_begin(out, "interference", r->title);
+	fputs("<main>", out);
+	page_element(out, "h1", r->title);
+	fputs("\n<dl>", out);
+	page_fact(out, "task", r->task);
 	for (size_t n = 0; n < r->measured.configuration_count; n++)
-		report_fact(out, r->measured.configuration[2 * n],
-			    r->measured.configuration[2 * n + 1]);
+		page_fact(out, r->measured.configuration[2 * n],
+			  r->measured.configuration[2 * n + 1]);
 	fputs("</dl>\n", out);
 	for (size_t i = 0; i < r->aggressor_count; i++) {
-		fputs("<section><h2>", out);
-		markup_text(out, r->aggressors[i].name);
-		fputs("</h2>\n<p><code>", out);
-		markup_text(out, r->aggressors[i].command);
-		fputs("</code></p><div class=\"plots\">", out);
+		fputs("<section>", out);
+		page_element(out, "h2", r->aggressors[i].name);
+		fputs("\n<p>", out);
+		page_element(out, "code", r->aggressors[i].command);
+		fputs("</p><div class=\"plots\">", out);
 		for (long channel = -1; channel < (long)r->channel_count; channel++)
 			plot(r, &r->aggressors[i], channel, out);
 		fputs("</div></section>\n", out);

@@ -9,9 +9,13 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "lib/embed.h"
 #include "lib/json.h"
+#include "lib/page.h"
 #include "report.h"
-#include "report_page.h"
+
+EMBED(report_css, "tools/perfctr/report/page.css");
+EMBED(report_js, "tools/perfctr/report/page.js");
 
 /* --- head --------------------------------------------------------------------- */
 
@@ -22,15 +26,6 @@ static const char *title_of(const struct report *report)
 	return command ? command : perfctr_device_info(report->file->device)->name;
 }
 
-static void write_fact(const struct report *report, const char *name, const char *value)
-{
-	if (!value || !*value)
-		return;
-	fprintf(report->out, "<div><dt>%s</dt><dd>", name);
-	markup_text(report->out, value);
-	fputs("</dd></div>\n", report->out);
-}
-
 static void write_facts(const struct report *report)
 {
 	const struct capture_file *file = report->file;
@@ -38,22 +33,22 @@ static void write_facts(const struct report *report)
 	char text[256], number[32], other[32];
 
 	fputs("<dl class=\"facts\">\n", report->out);
-	write_fact(report, "device", describe_device(file, text, sizeof(text)));
-	write_fact(report, "recorded", describe_date(file, text, sizeof(text)));
+	page_fact(report->out, "device", describe_device(file, text, sizeof(text)));
+	page_fact(report->out, "recorded", describe_date(file, text, sizeof(text)));
 	snprintf(text, sizeof(text), "%.6f s", (double)span->elapsed_ns * 1e-9);
-	write_fact(report, "time", text);
-	write_fact(report, "samples", number_group(span->samples, number, sizeof(number)));
+	page_fact(report->out, "time", text);
+	page_fact(report->out, "samples", number_group(span->samples, number, sizeof(number)));
 	if (file->session && file->session->period_ns) {
 		snprintf(text, sizeof(text), "%s",
 			 number_seconds((double)file->session->period_ns * 1e-9, number,
 					sizeof(number)));
-		write_fact(report, "period", text);
+		page_fact(report->out, "period", text);
 	}
 	snprintf(text, sizeof(text), "%sB",
 		 number_short((double)file->bytes, other, sizeof(other)));
-	write_fact(report, "file", text);
-	write_fact(report, "host", capture_file_text(file, "host"));
-	write_fact(report, "kernel", capture_file_text(file, "kernel"));
+	page_fact(report->out, "file", text);
+	page_fact(report->out, "host", capture_file_text(file, "host"));
+	page_fact(report->out, "kernel", capture_file_text(file, "kernel"));
 	fputs("</dl>\n", report->out);
 }
 
@@ -80,20 +75,13 @@ static void write_notes(const struct report *report)
 static void write_head(const struct report *report)
 {
 	FILE *out = report->out;
+	char title[600];
 
-	fputs("<!DOCTYPE html>\n<!-- made by perfctr report " PERFCTR_VERSION " -->\n"
-	      "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
-	      "form-action 'none'\">\n<title>",
-	      out);
-	markup_text(out, title_of(report));
-	fputs(" \xe2\x80\x93 perfctr</title>\n<style>\n", out);
-	fputs(report_page_style, out);
-	fputs("</style>\n</head>\n<body>\n<header>\n<h1>", out);
-	markup_text(out, title_of(report));
-	fputs("</h1>\n", out);
+	snprintf(title, sizeof(title), "%s \xe2\x80\x93 perfctr", title_of(report));
+	page_begin(out, "report", title, embed_report_css);
+	fputs("<header>\n", out);
+	page_element(out, "h1", title_of(report));
+	fputc('\n', out);
 	write_facts(report);
 	write_notes(report);
 	fputs("</header>\n", out);
@@ -143,13 +131,6 @@ static void write_number(FILE *out, double value, const char *text)
 		fputs("<td class=\"n\" data-v=\"-1\"></td>", out);
 }
 
-static void write_cell(FILE *out, const char *class, const char *text)
-{
-	fprintf(out, "<td%s>", class);
-	markup_text(out, text);
-	fputs("</td>", out);
-}
-
 static void write_row(const struct report *report, const struct timeline_line *line)
 {
 	const struct row *row = line->row;
@@ -172,13 +153,13 @@ static void write_row(const struct report *report, const struct timeline_line *l
 	else if (ok)
 		write_number(out, row->number, text);
 	else
-		write_cell(out, " class=\"n\" data-v=\"-1\"", text);
-	write_cell(out, "", row->unit);
+		page_element(out, "td class=\"n\" data-v=\"-1\"", text);
+	page_element(out, "td", row->unit);
 	write_number(out, line->average, number_short(line->average, text, sizeof(text)));
 	write_number(out, line->least, number_short(line->least, text, sizeof(text)));
 	write_number(out, line->most, number_short(line->most, text, sizeof(text)));
-	write_cell(out, "", describe_rate_unit(row, true, text, sizeof(text)));
-	write_cell(out, " class=\"note\"", describe_notes(row, notes, sizeof(notes)));
+	page_element(out, "td", describe_rate_unit(row, true, text, sizeof(text)));
+	page_element(out, "td class=\"note\"", describe_notes(row, notes, sizeof(notes)));
 	fputs("</tr>\n", out);
 }
 
@@ -436,6 +417,6 @@ void report_html(const struct report *report)
 	fputs("</p>\n</footer>\n", out);
 	write_data(report);
 	fputs("<script>\n", out);
-	fputs(report_page_script, out);
+	fputs(embed_report_js, out);
 	fputs("</script>\n</body>\n</html>\n", out);
 }

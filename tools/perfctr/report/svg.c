@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "lib/page.h"
 #include "report.h"
 
 enum {
@@ -28,16 +29,11 @@ enum {
 	LETTER_WIDTH = 7,
 	LINE_HEIGHT = 19,
 	COLORS = 8,
-	TICKS = 8,
+	TICKS = 16, /* at most: labels of more would touch */
 };
 
-/*
- * What a class means, as attributes, which every renderer has: without them a picture is black
- * where style sheets have no variables. The style sheet only has the colours of dark pages.
- */
-static const struct {
-	const char *class, *attributes;
-} classes[] = {
+/* The style sheet only has the colours of dark pages. */
+static const struct picture_class classes[] = {
 	{ "page", "fill=\"#ffffff\"" },
 	{ "card", "fill=\"#f6f7f9\"" },
 	{ "grid", "stroke=\"#dfe3e8\" stroke-width=\"1\"" },
@@ -94,25 +90,12 @@ static double x_of(const struct picture *p, uint64_t ns)
 	return PLOT_X + (double)(ns - p->start_ns) * p->ns_width;
 }
 
-/* Write the class attribute of an element, and what its words mean. */
 static void write_class(const struct picture *p, const char *words)
 {
-	if (!*words)
-		return;
-	fprintf(p->out, " class=\"%s\"", words);
-	while (*words) {
-		const size_t length = strcspn(words, " ");
-
-		for (size_t n = 0; n < ARRAY_SIZE(classes); n++)
-			if (strlen(classes[n].class) == length &&
-			    !memcmp(classes[n].class, words, length))
-				fprintf(p->out, " %s", classes[n].attributes);
-		words += length;
-		words += *words == ' ';
-	}
+	picture_class(p->out, classes, ARRAY_SIZE(classes), words);
 }
 
-/* The same with one of the colours, for filling ('f') or a line ('s'). */
+/* A class with one of the colours, for filling ('f') or a line ('s'). */
 static void write_colored(const struct picture *p, char what, int color, const char *words)
 {
 	char all[64];
@@ -188,16 +171,6 @@ static void write_head(struct picture *p)
 	p->y += 12;
 }
 
-/* Length of a step of the axis: 1, 2 or 5 times a power of ten. */
-static double tick_ns(double span_ns)
-{
-	double step = pow(10, floor(log10(span_ns / TICKS)));
-
-	if (span_ns / TICKS / step >= 5)
-		return 5 * step;
-	return span_ns / TICKS / step >= 2 ? 2 * step : step;
-}
-
 static void time_text(double ns, double span_ns, char *text, size_t size)
 {
 	if (span_ns >= 1e9)
@@ -212,7 +185,7 @@ static void write_axis(struct picture *p)
 {
 	const struct timeline *t = p->report->timeline;
 	const double span_ns = (double)(t->end_ns - t->start_ns);
-	const double step = tick_ns(span_ns);
+	const double step = picture_step(span_ns, TICKS);
 	char text[32];
 
 	p->y += AXIS_HEIGHT - 8;
@@ -229,11 +202,12 @@ static void write_grid(const struct picture *p, double top, double bottom)
 {
 	const struct timeline *t = p->report->timeline;
 	const double span_ns = (double)(t->end_ns - t->start_ns);
+	const double step = picture_step(span_ns, TICKS);
 
 	fputs("<path", p->out);
 	write_class(p, "grid");
 	fputs(" d=\"", p->out);
-	for (double ns = 0; ns <= span_ns * (1 + 1e-9); ns += tick_ns(span_ns))
+	for (double ns = 0; ns <= span_ns * (1 + 1e-9); ns += step)
 		fprintf(p->out, "M%.1f %.1fV%.1f", PLOT_X + ns * p->ns_width, top, bottom);
 	fputs("\"/>", p->out);
 }
