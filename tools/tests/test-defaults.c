@@ -5,7 +5,7 @@
 /* its lists */
 #include "lib/defaults.c"
 
-#include "top/sets.h"
+#include "top/views.h"
 
 #include "tests/fixture.h"
 
@@ -39,8 +39,8 @@ static size_t list_events(const char **events)
 		events[count++] = soc_events[n];
 	for (size_t n = 0; n < ARRAY_SIZE(kernel_events); n++)
 		events[count++] = kernel_events[n];
-	for (size_t n = 0; n < top_set_count; n++)
-		for (const char *const *e = top_sets[n].events; e && *e; e++)
+	for (size_t n = 0; n < top_view_count; n++)
+		for (const char *const *e = top_views[n].events; e && *e; e++)
 			events[count++] = *e;
 	CHECK(count <= MOST_EVENTS);
 	return count;

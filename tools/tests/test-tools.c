@@ -25,7 +25,7 @@
 #include "perfkit/stat.h"
 #include "serve/share.h"
 #include "stat/stat.h"
-#include "top/view.h"
+#include "top/screen.h"
 
 #include "tests/test.h"
 
@@ -179,36 +179,36 @@ TEST("lines of top are folded and formatted")
 		  .trust = 4 },
 	};
 	struct rows rows = { .rows = row, .count = 2 }, more = { .rows = row, .count = 3 };
-	struct top_view view = { 0 };
+	struct top_screen screen = { 0 };
 	struct top_line *lines = NULL;
 	char text[512];
 	size_t count = 0;
 
-	CHECK(!top_view_update(&view, &rows));
+	CHECK(!top_screen_update(&screen, &rows));
 	row[0].rate = 25;
-	CHECK(!top_view_update(&view, &rows));
-	CHECK(top_item_fill(&view.items[0]) == 0.5);
+	CHECK(!top_screen_update(&screen, &rows));
+	CHECK(top_item_fill(&screen.items[0]) == 0.5);
 	top_bar(0.5, 4, false, text);
 	EQUAL_TEXT(text, "##  ");
-	top_spark(&view.items[0], 4, false, text);
+	top_spark(&screen.items[0], 4, false, text);
 	EQUAL_TEXT(text, "  #-");
-	top_value(&view.items[1], text, sizeof(text));
+	top_value(&screen.items[1], text, sizeof(text));
 	EQUAL_TEXT(text, "<not measured>");
-	CHECK(!top_view_lines(&view, &lines, &count) && count == 4);
+	CHECK(!top_screen_lines(&screen, &lines, &count) && count == 4);
 	free(lines);
 	lines = NULL;
-	top_view_fold(&view, "shader");
-	CHECK(!top_view_lines(&view, &lines, &count) && count == 3 && lines[0].folded);
+	top_screen_fold(&screen, "shader");
+	CHECK(!top_screen_lines(&screen, &lines, &count) && count == 3 && lines[0].folded);
 	free(lines);
 	lines = NULL;
 	/* the second counter of a group stays in it, regardless of its number */
-	CHECK(!top_view_update(&view, &more));
-	CHECK(!top_view_lines(&view, &lines, &count) && count == 4);
+	CHECK(!top_screen_update(&screen, &more));
+	CHECK(!top_screen_lines(&screen, &lines, &count) && count == 4);
 	CHECK(lines[3].kind == TOP_LINE_ITEM && !strcmp(lines[3].item->counter, "C"));
 	top_format(&lines[3], 60, false, text, sizeof(text));
 	CHECK(!strncmp(text, "! C", 3) && strstr(text, " 0.500 CPUs"));
 	free(lines);
-	top_view_free(&view);
+	top_screen_free(&screen);
 }
 
 static uint64_t flight_number(const struct flight *flight, size_t n)

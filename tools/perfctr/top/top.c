@@ -15,8 +15,8 @@
 #include "lib/json.h"
 #include "lib/option.h"
 #include "lib/signals.h"
-#include "sets.h"
-#include "view.h"
+#include "views.h"
+#include "screen.h"
 
 enum {
 	DEFAULT_INTERVAL_MS = 500,
@@ -73,10 +73,10 @@ struct top {
 	struct perfctr_totals *totals;
 	struct rows rows;
 	struct verdicts *verdicts;
-	struct top_view view;
+	struct top_screen screen;
 	struct signals signals;
-	/* index into top_sets, and the error of the last attempt to switch */
-	size_t set;
+	/* index into top_views, and the error of the last attempt to switch */
+	size_t view;
 	char note[64];
 	bool paused;
 	bool quit;
@@ -88,11 +88,11 @@ struct top {
 static int take_view(const struct app *app, void *top, const char *text)
 {
 	struct top *t = top;
-	int set = top_set_find(text);
+	int view = top_view_find(text);
 
-	if (set < 0)
+	if (view < 0)
 		return app_usage(app, "--view '%s': overview, gpu, memory, pcie, links", text);
-	t->set = (size_t)set;
+	t->view = (size_t)view;
 	return 0;
 }
 
@@ -159,14 +159,14 @@ static int take_samples(struct top *t)
 			error = perfctr_cursor_advance(t->cursor, 1);
 		if (!error)
 			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
-		if (!error && top_sets[t->set].events)
+		if (!error && top_views[t->view].events)
 			keep_metrics(&t->rows);
 		/* the first period is shorter: periods lie on a grid */
 		if (!error &&
-		    (t->view.samples || t->snapshot ||
+		    (t->screen.samples || t->snapshot ||
 		     sample.end_ns - sample.start_ns >= t->interval_ns / 2) &&
 		    !t->paused) {
-			error = top_view_update(&t->view, &t->rows);
+			error = top_screen_update(&t->screen, &t->rows);
 			updates++;
 		}
 		if (error)
@@ -233,9 +233,9 @@ static void print_view(struct top *t, unsigned int width)
 	struct top_line *lines;
 	size_t count;
 
-	if (top_view_lines(&t->view, &lines, &count))
+	if (top_screen_lines(&t->screen, &lines, &count))
 		return;
-	top_status(&t->view, text, sizeof(text));
+	top_status(&t->screen, text, sizeof(text));
 	fprintf(t->app->out, "%s: %s\n", perfctr_device_info(t->device)->name, text);
 	for (size_t i = 0; i < count; i++) {
 		top_format(&lines[i], width, t->utf8, text, sizeof(text));
@@ -254,9 +254,9 @@ static void print_json(struct top *t)
 	struct json_object *items = json_object_new_array();
 
 	json_add_text(root, "device", perfctr_device_info(t->device)->name);
-	json_add_u64(root, "elapsed_ns", t->view.span.elapsed_ns);
-	for (size_t i = 0; i < t->view.count; i++) {
-		const struct top_item *item = &t->view.items[i];
+	json_add_u64(root, "elapsed_ns", t->screen.span.elapsed_ns);
+	for (size_t i = 0; i < t->screen.count; i++) {
+		const struct top_item *item = &t->screen.items[i];
 		struct json_object *o = json_append(items);
 		char unit[ROW_UNIT_BYTES + 2];
 
@@ -388,7 +388,7 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 		t->first = t->at - room + 1;
 
 	erase();
-	top_status(&t->view, status, sizeof(status));
+	top_status(&t->screen, status, sizeof(status));
 	snprintf(text, sizeof(text), "%.40s: %.120s%s%s%s", perfctr_device_info(t->device)->name,
 		 status, t->paused ? "  PAUSED" : "", *t->note ? "  " : "", t->note);
 	mvaddnstr(0, 0, text, width);
@@ -398,8 +398,8 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 	attron(A_REVERSE);
 	snprintf(text, sizeof(text),
 		 "q quit  space fold  a all  s sort: %s  c %s  v view: %s  p pause",
-		 sort_names[t->view.sort], t->per_block ? "sums" : "single blocks",
-		 top_sets[t->set].name);
+		 sort_names[t->screen.sort], t->per_block ? "sums" : "single blocks",
+		 top_views[t->view].name);
 	mvaddnstr(height - 1, 0, text, width);
 	attroff(A_REVERSE);
 	refresh();
@@ -407,20 +407,20 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 
 static void begin_anew(struct top *t)
 {
-	enum top_sort sort = t->view.sort;
+	enum top_sort sort = t->screen.sort;
 
-	top_view_free(&t->view);
-	t->view = (struct top_view){ .sort = sort };
+	top_screen_free(&t->screen);
+	t->screen = (struct top_screen){ .sort = sort };
 	t->at = 0;
 }
 
-static int select_set(struct top *t, size_t set, struct perfctr_selection **selection)
+static int select_view(struct top *t, size_t view, struct perfctr_selection **selection)
 {
 	int error = perfctr_selection_new(t->device, selection);
 
 	if (error)
 		return app_failed(t->app, error);
-	if (!top_sets[set].events) {
+	if (!top_views[view].events) {
 		int status = device_select(t->app, t->device, *selection, t->events.words,
 					   t->events.count);
 
@@ -430,17 +430,17 @@ static int select_set(struct top *t, size_t set, struct perfctr_selection **sele
 			status = device_select_per_cpu(t->app, *selection);
 		return status;
 	}
-	error = top_set_select(&top_sets[set], *selection);
+	error = top_view_select(&top_views[view], *selection);
 	if (error > 0)
 		return 0;
 	if (error < 0)
 		return app_failed(t->app, error);
-	app_error(t->app, "view %s: nothing of it can be counted here", top_sets[set].name);
+	app_error(t->app, "view %s: nothing of it can be counted here", top_views[view].name);
 	return EXIT_FAILED;
 }
 
 /* A view is a session of its own, so only what is shown is counted. Return: 0 or an exit status. */
-static int change_set(struct top *t, size_t set)
+static int change_view(struct top *t, size_t view)
 {
 	struct perfctr_selection *selection = NULL;
 	FILE *err = t->app->err;
@@ -450,14 +450,14 @@ static int change_set(struct top *t, size_t set)
 
 	/* show its error on the screen */
 	t->app->err = open_memstream(&text, &length);
-	status = t->app->err ? select_set(t, set, &selection) : EXIT_FAILED;
+	status = t->app->err ? select_view(t, view, &selection) : EXIT_FAILED;
 	if (t->app->err)
 		fclose(t->app->err);
 	t->app->err = err;
 	free(text);
 	if (status) {
 		perfctr_selection_unref(selection);
-		snprintf(t->note, sizeof(t->note), "no counters for %s here", top_sets[set].name);
+		snprintf(t->note, sizeof(t->note), "no counters for %s here", top_views[view].name);
 		return 0;
 	}
 	perfctr_session_stop(t->session, 0);
@@ -466,7 +466,7 @@ static int change_set(struct top *t, size_t set)
 	t->session = perfctr_session_unref(t->session);
 	perfctr_selection_unref(t->selection);
 	t->selection = selection;
-	t->set = set;
+	t->view = view;
 	t->note[0] = '\0';
 	begin_anew(t);
 	return start(t);
@@ -475,11 +475,11 @@ static int change_set(struct top *t, size_t set)
 /* The next view that has something to show. */
 static int next_set(struct top *t)
 {
-	size_t before = t->set;
+	size_t before = t->view;
 	int status = 0;
 
-	for (size_t i = 1; i < top_set_count && !status && t->set == before; i++)
-		status = change_set(t, (before + i) % top_set_count);
+	for (size_t i = 1; i < top_view_count && !status && t->view == before; i++)
+		status = change_view(t, (before + i) % top_view_count);
 	return status;
 }
 
@@ -491,7 +491,7 @@ static void fold_all(struct top *t, const struct top_line *lines, size_t count)
 		any_open |= lines[i].kind == TOP_LINE_GROUP && !lines[i].folded;
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].kind == TOP_LINE_GROUP && lines[i].folded != any_open)
-			top_view_fold(&t->view, lines[i].item->group);
+			top_screen_fold(&t->screen, lines[i].item->group);
 	t->at = 0;
 }
 
@@ -523,13 +523,13 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 	case '\n':
 	case KEY_ENTER:
 		if (t->at < count)
-			top_view_fold(&t->view, lines[t->at].item->group);
+			top_screen_fold(&t->screen, lines[t->at].item->group);
 		break;
 	case 'a':
 		fold_all(t, lines, count);
 		break;
 	case 's':
-		t->view.sort = (t->view.sort + 1) % TOP_SORTS;
+		t->screen.sort = (t->screen.sort + 1) % TOP_SORTS;
 		break;
 	case 'c':
 		/* items of single blocks have other names */
@@ -543,7 +543,7 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 	case '3':
 	case '4':
 	case '5':
-		return change_set(t, (size_t)(key - '1'));
+		return change_view(t, (size_t)(key - '1'));
 	case 'p':
 		t->paused = !t->paused;
 		break;
@@ -583,7 +583,7 @@ static int run_screen(struct top *t)
 		size_t count;
 		int key;
 
-		result = top_view_lines(&t->view, &lines, &count);
+		result = top_screen_lines(&t->screen, &lines, &count);
 		if (result)
 			break;
 		draw(t, lines, count);
@@ -594,7 +594,7 @@ static int run_screen(struct top *t)
 			/* lines point into the view, which a key may have changed */
 			free(lines);
 			lines = NULL;
-			result = top_view_lines(&t->view, &lines, &count);
+			result = top_screen_lines(&t->screen, &lines, &count);
 			if (result)
 				break;
 		}
@@ -650,14 +650,14 @@ int top_run(struct app *app, int argc, char **argv)
 	if (!status && !t.events.count)
 		device_note_sleepers(app, t.which, t.device);
 	if (!status)
-		status = select_set(&t, t.set, &t.selection);
+		status = select_view(&t, t.view, &t.selection);
 	if (!status)
 		status = run(&t);
 
 	signals_release(&t.signals);
 	verdicts_free(t.verdicts);
 	rows_free(&t.rows);
-	top_view_free(&t.view);
+	top_screen_free(&t.screen);
 	perfctr_totals_unref(t.totals);
 	perfctr_cursor_unref(t.cursor);
 	perfctr_session_unref(t.session);

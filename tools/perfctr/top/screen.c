@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "view.h"
+#include "screen.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,23 +24,23 @@ static const char *const eighths[] = { " ", "▏", "▎", "▍", "▌", "▋", "
 static const char *const steps[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char ascii_steps[] = "_.,-=+*#";
 
-static struct top_item *find_item(struct top_view *view, const struct row *row, size_t hint)
+static struct top_item *find_item(struct top_screen *screen, const struct row *row, size_t hint)
 {
 	struct top_item *items, *item;
 	const char *group = row->metric ? "metrics" : row->label;
 
-	if (hint < view->count && !strcmp(view->items[hint].event, row->event))
-		return &view->items[hint];
-	for (size_t i = 0; i < view->count; i++)
-		if (!strcmp(view->items[i].event, row->event))
-			return &view->items[i];
+	if (hint < screen->count && !strcmp(screen->items[hint].event, row->event))
+		return &screen->items[hint];
+	for (size_t i = 0; i < screen->count; i++)
+		if (!strcmp(screen->items[i].event, row->event))
+			return &screen->items[i];
 
-	items = realloc(view->items, (view->count + 1) * sizeof(*items));
+	items = realloc(screen->items, (screen->count + 1) * sizeof(*items));
 	if (!items)
 		return NULL;
-	view->items = items;
-	item = &items[view->count];
-	*item = (struct top_item){ .order = view->count, .group_order = view->count + 1 };
+	screen->items = items;
+	item = &items[screen->count];
+	*item = (struct top_item){ .order = screen->count, .group_order = screen->count + 1 };
 	snprintf(item->event, sizeof(item->event), "%s", row->event);
 	snprintf(item->group, sizeof(item->group), "%s", group);
 	if (row->metric)
@@ -51,21 +51,21 @@ static struct top_item *find_item(struct top_view *view, const struct row *row, 
 	/* metrics first: they are the most useful */
 	if (row->metric)
 		item->group_order = 0;
-	for (size_t i = 0; !row->metric && i < view->count; i++) {
+	for (size_t i = 0; !row->metric && i < screen->count; i++) {
 		if (!strcmp(items[i].group, group)) {
 			item->group_order = items[i].group_order;
 			break;
 		}
 	}
-	view->count++;
+	screen->count++;
 	return item;
 }
 
-int top_view_update(struct top_view *view, const struct rows *rows)
+int top_screen_update(struct top_screen *screen, const struct rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
-		struct top_item *item = find_item(view, row, i);
+		struct top_item *item = find_item(screen, row, i);
 		bool ok = row->state == PERFCTR_VALUE_OK;
 		double scale;
 		const char *unit = row_rate_unit(row, &scale);
@@ -90,40 +90,41 @@ int top_view_update(struct top_view *view, const struct rows *rows)
 		if (item->history_count < TOP_HISTORY)
 			item->history_count++;
 	}
-	view->span = rows->span;
-	view->merged_periods += rows->span.merged_periods;
-	view->lost_ns += rows->span.lost_ns;
-	view->samples += rows->span.samples;
-	view->seconds += (double)rows->span.elapsed_ns * 1e-9;
+	screen->span = rows->span;
+	screen->merged_periods += rows->span.merged_periods;
+	screen->lost_ns += rows->span.lost_ns;
+	screen->samples += rows->span.samples;
+	screen->seconds += (double)rows->span.elapsed_ns * 1e-9;
 	return 0;
 }
 
-void top_view_free(struct top_view *view)
+void top_screen_free(struct top_screen *screen)
 {
-	free(view->items);
-	view->items = NULL;
-	view->count = 0;
+	free(screen->items);
+	screen->items = NULL;
+	screen->count = 0;
 }
 
-static bool is_folded(const struct top_view *view, const char *group)
+static bool is_folded(const struct top_screen *screen, const char *group)
 {
-	for (size_t i = 0; i < view->folded_count; i++)
-		if (!strcmp(view->folded[i], group))
+	for (size_t i = 0; i < screen->folded_count; i++)
+		if (!strcmp(screen->folded[i], group))
 			return true;
 	return false;
 }
 
-void top_view_fold(struct top_view *view, const char *group)
+void top_screen_fold(struct top_screen *screen, const char *group)
 {
-	for (size_t i = 0; i < view->folded_count; i++) {
-		if (strcmp(view->folded[i], group))
+	for (size_t i = 0; i < screen->folded_count; i++) {
+		if (strcmp(screen->folded[i], group))
 			continue;
-		memcpy(view->folded[i], view->folded[--view->folded_count],
-		       sizeof(view->folded[i]));
+		memcpy(screen->folded[i], screen->folded[--screen->folded_count],
+		       sizeof(screen->folded[i]));
 		return;
 	}
-	if (view->folded_count < ARRAY_SIZE(view->folded))
-		snprintf(view->folded[view->folded_count++], sizeof(view->folded[0]), "%s", group);
+	if (screen->folded_count < ARRAY_SIZE(screen->folded))
+		snprintf(screen->folded[screen->folded_count++], sizeof(screen->folded[0]), "%s",
+			 group);
 }
 
 static int by_group(const struct top_item *a, const struct top_item *b)
@@ -160,15 +161,15 @@ static int by_value(const void *x, const void *y)
 	return va > vb ? -1 : va < vb ? 1 : a->order < b->order ? -1 : 1;
 }
 
-int top_view_lines(const struct top_view *view, struct top_line **lines, size_t *count)
+int top_screen_lines(const struct top_screen *screen, struct top_line **lines, size_t *count)
 {
 	static int (*const compare[])(const void *, const void *) = {
 		[TOP_SORT_EVENT] = by_event,
 		[TOP_SORT_VALUE] = by_value,
 		[TOP_SORT_NAME] = by_name,
 	};
-	const struct top_item **order = calloc(view->count + 1, sizeof(*order));
-	struct top_line *out = calloc(2 * view->count + 1, sizeof(*out));
+	const struct top_item **order = calloc(screen->count + 1, sizeof(*order));
+	struct top_line *out = calloc(2 * screen->count + 1, sizeof(*out));
 	struct top_line *head = NULL;
 
 	*count = 0;
@@ -179,14 +180,14 @@ int top_view_lines(const struct top_view *view, struct top_line **lines, size_t 
 		*lines = NULL;
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < view->count; i++)
-		order[i] = &view->items[i];
-	qsort(order, view->count, sizeof(*order), compare[view->sort]);
-	for (size_t i = 0; i < view->count; i++) {
+	for (size_t i = 0; i < screen->count; i++)
+		order[i] = &screen->items[i];
+	qsort(order, screen->count, sizeof(*order), compare[screen->sort]);
+	for (size_t i = 0; i < screen->count; i++) {
 		if (!head || strcmp(head->item->group, order[i]->group)) {
 			head = &out[(*count)++];
 			*head = (struct top_line){ .kind = TOP_LINE_GROUP, .item = order[i] };
-			head->folded = is_folded(view, order[i]->group);
+			head->folded = is_folded(screen, order[i]->group);
 		}
 		head->items++;
 		if (!head->folded)
@@ -286,15 +287,15 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 		 bar ? " |" : "", bar_text, bar ? "|" : "", spark ? " " : "", spark_text);
 }
 
-void top_status(const struct top_view *view, char *text, size_t size)
+void top_status(const struct top_screen *screen, char *text, size_t size)
 {
-	int used = snprintf(text, size, "%.1f s, %" PRIu64 " sample%s", view->seconds,
-			    view->samples, view->samples == 1 ? "" : "s");
+	int used = snprintf(text, size, "%.1f s, %" PRIu64 " sample%s", screen->seconds,
+			    screen->samples, screen->samples == 1 ? "" : "s");
 
-	if (view->merged_periods && used > 0 && (size_t)used < size)
+	if (screen->merged_periods && used > 0 && (size_t)used < size)
 		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " period%s merged",
-				 view->merged_periods, view->merged_periods == 1 ? "" : "s");
-	if (view->lost_ns && used > 0 && (size_t)used < size)
+				 screen->merged_periods, screen->merged_periods == 1 ? "" : "s");
+	if (screen->lost_ns && used > 0 && (size_t)used < size)
 		snprintf(text + used, size - (size_t)used, ", up to %.3f s lost by the hardware",
-			 (double)view->lost_ns * 1e-9);
+			 (double)screen->lost_ns * 1e-9);
 }

@@ -31,7 +31,7 @@ struct top_item {
 };
 
 /* the contents of the screen */
-struct top_view {
+struct top_screen {
 	struct top_item *items;
 	size_t count;
 	enum top_sort sort;
@@ -54,18 +54,18 @@ struct top_line {
 };
 
 /* Take in an interval. @rows: table of the interval. Return: 0 or -ENOMEM. */
-int top_view_update(struct top_view *view, const struct rows *rows);
-void top_view_free(struct top_view *view);
+int top_screen_update(struct top_screen *screen, const struct rows *rows);
+void top_screen_free(struct top_screen *screen);
 
 /*
  * Make the list of lines.
  * @lines: set to an array to be freed by the caller; @count: set to its elements.
  * Return: 0 or -ENOMEM.
  */
-int top_view_lines(const struct top_view *view, struct top_line **lines, size_t *count);
+int top_screen_lines(const struct top_screen *screen, struct top_line **lines, size_t *count);
 
 /* Fold or unfold a group. */
-void top_view_fold(struct top_view *view, const char *group);
+void top_screen_fold(struct top_screen *screen, const char *group);
 
 /* Part of a full bar, 0..1. */
 double top_item_fill(const struct top_item *item);
@@ -96,4 +96,4 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 		size_t size);
 
 /* Time, samples, merged periods, lost time. */
-void top_status(const struct top_view *view, char *text, size_t size);
+void top_status(const struct top_screen *screen, char *text, size_t size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sets.h"
+#include "views.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,25 +27,25 @@ static const char *const links[] = {
 	NULL,
 };
 
-const struct top_set top_sets[] = {
+const struct top_view top_views[] = {
 	{ "overview", NULL }, { "gpu", gpu },	  { "memory", memory },
 	{ "pcie", pcie },     { "links", links },
 };
-const size_t top_set_count = ARRAY_SIZE(top_sets);
+const size_t top_view_count = ARRAY_SIZE(top_views);
 
-int top_set_find(const char *name)
+int top_view_find(const char *name)
 {
-	for (size_t i = 0; i < top_set_count; i++)
-		if (!strcmp(top_sets[i].name, name))
+	for (size_t i = 0; i < top_view_count; i++)
+		if (!strcmp(top_views[i].name, name))
 			return (int)i;
 	return -1;
 }
 
-int top_set_select(const struct top_set *set, struct perfctr_selection *selection)
+int top_view_select(const struct top_view *view, struct perfctr_selection *selection)
 {
 	int added = 0;
 
-	for (const char *const *event = set->events; *event; event++) {
+	for (const char *const *event = view->events; *event; event++) {
 		int result = perfctr_selection_add(selection, *event);
 
 		/* no device has all kinds of blocks, no policy allows all */
