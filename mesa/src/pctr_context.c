@@ -662,21 +662,21 @@ static void end_frame(struct pctr_query *q)
 {
 	const struct pctr_catalogue *catalogue = q->context->catalogue;
 	struct pctr_window *w = q->window;
-	struct pctr_view view = { w->totals, NULL, ++w->frames };
+	struct pctr_sums sums = { w->totals, NULL, ++w->frames };
 	bool was_multiplexed = waits_of(w->totals).waited, is_exact;
 
 	if (!pctr_window_is_full(w))
 		return;
-	if (pctr.totals_sum(w->totals, &view.sum)) {
+	if (pctr.totals_sum(w->totals, &sums.sum)) {
 		say_once(q->context, "out of memory");
 		return;
 	}
 	for (unsigned int n = 0; n < w->count; n++) {
-		w->values[n] = pctr_value_of(&catalogue->counters[w->counters[n]], &view,
+		w->values[n] = pctr_value_of(&catalogue->counters[w->counters[n]], &sums,
 					     q->session->selection, &is_exact);
 		w->waited[n] = was_multiplexed && !is_exact;
 	}
-	pctr.totals_unref(view.sum);
+	pctr.totals_unref(sums.sum);
 	pctr.totals_reset(w->totals);
 	w->frames = 0;
 }
@@ -684,8 +684,8 @@ static void end_frame(struct pctr_query *q)
 static void compute(struct pctr_query *q)
 {
 	const struct pctr_catalogue *catalogue = q->context->catalogue;
-	struct pctr_view all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
-	struct pctr_view undisturbed = { q->undisturbed, NULL, 1 };
+	struct pctr_sums all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
+	struct pctr_sums undisturbed = { q->undisturbed, NULL, 1 };
 	bool was_multiplexed = waits_of(q->totals).waited;
 
 	if (pctr.totals_sum(q->totals, &all.sum) || pctr.totals_sum(q->own, &own.sum) ||
@@ -697,14 +697,14 @@ static void compute(struct pctr_query *q)
 		end_frame(q);
 	for (unsigned int n = 0; n < q->count; n++) {
 		const struct pctr_counter *counter = &catalogue->counters[q->counters[n]];
-		const struct pctr_view *view = &all;
+		const struct pctr_sums *sums = &all;
 		bool is_exact;
 
 		if (q->attributed && !(counter->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY))
-			view = &own;
+			sums = &own;
 		else if (q->exact && pctr_is_multiplexed(counter->format))
-			view = &undisturbed;
-		q->values[n] = pctr_value_of(counter, view, q->session->selection, &is_exact);
+			sums = &undisturbed;
+		q->values[n] = pctr_value_of(counter, sums, q->session->selection, &is_exact);
 		if (!is_in_window(q) || !pctr_is_multiplexed(counter->format))
 			continue;
 		q->window->waited[n] |= was_multiplexed && !is_exact;

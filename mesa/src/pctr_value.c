@@ -97,13 +97,13 @@ static bool is_amount(const struct pctr_counter *counter)
 	return strcmp(unit, "%") && strcmp(unit, "Hz") && !strchr(unit, '/');
 }
 
-union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_view *view,
+union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_sums *sums,
 			       const struct perfctr_selection *selection, bool *is_exact)
 {
 	bool is_sum = counter->block_index == DRM_PERFCTR_INDEX_ALL;
 	unsigned int index = counter->block_index;
-	const struct perfctr_totals *totals = is_sum ? view->sum : view->single;
-	unsigned int frames = is_amount(counter) ? view->frames : 1;
+	const struct perfctr_totals *totals = is_sum ? sums->sum : sums->single;
+	unsigned int frames = is_amount(counter) ? sums->frames : 1;
 	const struct perfctr_totals_block *block;
 	union pctr_value value = { 0 };
 	struct number count;

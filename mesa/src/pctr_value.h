@@ -8,7 +8,7 @@
 #include "pctr_catalogue.h"
 
 /* samples of a query, added up */
-struct pctr_view {
+struct pctr_sums {
 	const struct perfctr_totals *single; /* each block for itself */
 	struct perfctr_totals *sum; /* blocks of a type added up */
 	unsigned int frames; /* of how many frames, at least 1: amounts are the mean of them */
@@ -16,9 +16,9 @@ struct pctr_view {
 
 /*
  * Value of a counter.
- * @counter: counter of the catalogue; @view: samples; @selection: of their session; @is_exact: out:
- * whether @view has all of it; if not it is extrapolated, or there is none.
+ * @counter: counter of the catalogue; @sums: samples; @selection: of their session; @is_exact: out:
+ * whether @sums has all of it; if not it is extrapolated, or there is none.
  * Return: the value in the counter's own unit, zero if it was never measured.
  */
-union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_view *view,
+union pctr_value pctr_value_of(const struct pctr_counter *counter, const struct pctr_sums *sums,
 			       const struct perfctr_selection *selection, bool *is_exact);
