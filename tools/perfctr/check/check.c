@@ -33,9 +33,9 @@ static const char help[] =
 
 #define CORE_FIX "sudo modprobe drm_perfctr; if missing: make dkms, or package perfctr-dkms"
 
-enum verdict { VERDICT_OK, VERDICT_NOTE, VERDICT_BAD };
+enum outcome { OUTCOME_OK, OUTCOME_NOTE, OUTCOME_BAD };
 
-static const char *const verdict_names[] = { "ok", "note", "bad" };
+static const char *const outcome_names[] = { "ok", "note", "bad" };
 
 struct checker {
 	struct app *app;
@@ -47,7 +47,7 @@ struct checker {
 };
 
 static void __attribute__((format(printf, 5, 6)))
-say(struct checker *k, enum verdict verdict, const char *name, const char *fix, const char *format,
+say(struct checker *k, enum outcome outcome, const char *name, const char *fix, const char *format,
     ...)
 {
 	char text[1024];
@@ -60,23 +60,23 @@ say(struct checker *k, enum verdict verdict, const char *name, const char *fix, 
 		struct json_object *o = json_append(k->list);
 
 		json_add_text(o, "check", name);
-		json_add_text(o, "verdict", verdict_names[verdict]);
+		json_add_text(o, "verdict", outcome_names[outcome]);
 		json_add_text(o, "text", text);
 		json_add_text(o, "fix", fix);
 		return;
 	}
-	fprintf(k->app->out, "%-5s %-11s %s\n", verdict_names[verdict], name, text);
+	fprintf(k->app->out, "%-5s %-11s %s\n", outcome_names[outcome], name, text);
 	if (fix)
 		fprintf(k->app->out, "      fix:        %s\n", fix);
 }
 
 /* A user that the broker accepts needs no other permission. */
-static enum verdict denial(struct checker *k)
+static enum outcome denial(struct checker *k)
 {
 	if (!k->broker && !access(PERFCTR_BROKER_SOCKET, F_OK) &&
 	    perfctr_device_open_broker(k->app->ctx, NULL, k->which, &k->broker))
 		snprintf(k->refusal, sizeof(k->refusal), "%s", perfctr_ctx_error(k->app->ctx));
-	return k->broker ? VERDICT_NOTE : VERDICT_BAD;
+	return k->broker ? OUTCOME_NOTE : OUTCOME_BAD;
 }
 
 static void check_kernel(struct checker *k)
@@ -88,7 +88,7 @@ static void check_kernel(struct checker *k)
 	if (regcomp(&known, KERNELS_PATTERN, REG_EXTENDED | REG_NOSUB))
 		return;
 	k->known_kernel = !regexec(&known, name.release, 0, NULL, 0);
-	say(k, k->known_kernel ? VERDICT_OK : VERDICT_NOTE, "kernel", NULL, "Linux %s%s",
+	say(k, k->known_kernel ? OUTCOME_OK : OUTCOME_NOTE, "kernel", NULL, "Linux %s%s",
 	    name.release, k->known_kernel ? "" : ": the modules are for Linux " KERNELS);
 	regfree(&known);
 }
@@ -96,14 +96,14 @@ static void check_kernel(struct checker *k)
 static void check_module(struct checker *k, bool has_device)
 {
 	if (!access("/sys/module/drm_perfctr", F_OK))
-		say(k, VERDICT_OK, "core", NULL, "drm_perfctr is loaded");
+		say(k, OUTCOME_OK, "core", NULL, "drm_perfctr is loaded");
 	else if (has_device)
-		say(k, VERDICT_OK, "core", NULL, "part of the kernel or of its driver");
+		say(k, OUTCOME_OK, "core", NULL, "part of the kernel or of its driver");
 	else if (access("/proc/modules", F_OK))
-		say(k, VERDICT_NOTE, "core", NULL,
+		say(k, OUTCOME_NOTE, "core", NULL,
 		    "this kernel takes no modules: no counters of GPUs through drm_perfctr");
 	else
-		say(k, VERDICT_NOTE, "core", k->known_kernel ? CORE_FIX : NULL,
+		say(k, OUTCOME_NOTE, "core", k->known_kernel ? CORE_FIX : NULL,
 		    "the counter core drm_perfctr is not loaded: no counters of GPUs through it");
 }
 
@@ -118,10 +118,10 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
 
 		if (!e->error)
-			say(k, VERDICT_OK, "node", NULL, "%s: %s, driver %s", e->path, e->name,
+			say(k, OUTCOME_OK, "node", NULL, "%s: %s, driver %s", e->path, e->name,
 			    e->driver);
 		else if (e->error == -EHOSTDOWN && *path)
-			say(k, VERDICT_NOTE, "node", NULL, "%s: %s", e->path,
+			say(k, OUTCOME_NOTE, "node", NULL, "%s: %s", e->path,
 			    permission_entry_text(e));
 		asleep |= e->error == -EHOSTDOWN;
 	}
@@ -133,7 +133,7 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 
 		if (e->error == -EACCES || e->error == -EPERM)
 			denied = e->path;
-		say(k, VERDICT_NOTE, "node", NULL, "%s%s%s: %s", e->path,
+		say(k, OUTCOME_NOTE, "node", NULL, "%s%s%s: %s", e->path,
 		    *e->driver ? ", driver " : "", e->driver, permission_entry_text(e));
 	}
 	if (denied && !access(PARANOID_PATH, F_OK)) {
@@ -141,7 +141,7 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		    "no node that this user may open offers counters");
 		return EXIT_DENIED;
 	}
-	say(k, VERDICT_NOTE, "node", NULL, "%s: perfctr counts this machine's perf PMUs",
+	say(k, OUTCOME_NOTE, "node", NULL, "%s: perfctr counts this machine's perf PMUs",
 	    asleep ? "no driver of a DRM node that is awake has counters" :
 	    count  ? "no driver of a DRM node has counters" :
 		     "there is no DRM node in /dev/dri");
@@ -151,7 +151,7 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 
 static void say_gpu(void *arg, bool is_counted, const char *fix, const char *text)
 {
-	say(arg, is_counted && !fix ? VERDICT_OK : VERDICT_NOTE, "gpu", fix, "%s", text);
+	say(arg, is_counted && !fix ? OUTCOME_OK : OUTCOME_NOTE, "gpu", fix, "%s", text);
 }
 
 static void check_gpus(struct checker *k)
@@ -171,17 +171,17 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 
 	permission_of(k->app, device, &p);
 	if (!app_read_number(PARANOID_PATH, &paranoid))
-		say(k, VERDICT_OK, "sysctl", NULL, "dev.perfctr.paranoid = %ld: %s", paranoid,
+		say(k, OUTCOME_OK, "sysctl", NULL, "dev.perfctr.paranoid = %ld: %s", paranoid,
 		    paranoid ? "counters need CAP_PERFMON" :
 			       "all users of this machine may count and so watch each other");
 	if (p.may_count && !p.error) {
-		say(k, VERDICT_OK, "permission", NULL, "this user %s", p.text);
+		say(k, OUTCOME_OK, "permission", NULL, "this user %s", p.text);
 		return EXIT_FINE;
 	}
 	if (p.own_only)
 		perfctr_device_count_task(device, getpid());
 	p.may_count |= p.own_only;
-	say(k, p.may_count ? VERDICT_NOTE : denial(k), "permission", *p.fix ? p.fix : NULL,
+	say(k, p.may_count ? OUTCOME_NOTE : denial(k), "permission", *p.fix ? p.fix : NULL,
 	    "this user %s", p.text);
 	if (p.may_count)
 		return EXIT_FINE;
@@ -212,19 +212,19 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 	}
 	if (error == -EBUSY) {
 		/* not a problem of the setup: another session is active */
-		say(k, VERDICT_NOTE, "sample", NULL, "not tried: %s",
+		say(k, OUTCOME_NOTE, "sample", NULL, "not tried: %s",
 		    perfctr_ctx_error(k->app->ctx));
 		error = 0;
 	} else if (error) {
-		say(k, VERDICT_BAD, "sample", NULL, "counting failed: %s",
+		say(k, OUTCOME_BAD, "sample", NULL, "counting failed: %s",
 		    *perfctr_ctx_error(k->app->ctx) ? perfctr_ctx_error(k->app->ctx) :
 						      strerror(-error));
 	} else if (sample.flags & DRM_PERFCTR_SAMPLE_ERROR) {
-		say(k, VERDICT_BAD, "sample", NULL,
+		say(k, OUTCOME_BAD, "sample", NULL,
 		    "the hardware did not answer: the sample is marked with an error");
 		error = -EIO;
 	} else {
-		say(k, VERDICT_OK, "sample", NULL,
+		say(k, OUTCOME_OK, "sample", NULL,
 		    "%u blocks counted for %.1f ms, %u bytes through the ring", sample.block_count,
 		    (double)(sample.end_ns - sample.start_ns) * 1e-6, sample.size);
 	}
@@ -239,17 +239,17 @@ static void check_perf(struct checker *k, const struct perfctr_device *device,
 	char why[128];
 
 	if (!(perfctr_device_info(device)->features & DRM_PERFCTR_FEATURE_PMU)) {
-		say(k, VERDICT_NOTE, "perf PMUs", NULL,
+		say(k, OUTCOME_NOTE, "perf PMUs", NULL,
 		    "not through this device: kernel without CONFIG_PERF_EVENTS");
 		return;
 	}
 	if (*left_out->blocks) {
 		const char *fix = defaults_why(left_out, why, sizeof(why));
 
-		say(k, VERDICT_NOTE, "perf PMUs", fix, "not %s: %s", left_out->blocks, why);
+		say(k, OUTCOME_NOTE, "perf PMUs", fix, "not %s: %s", left_out->blocks, why);
 		return;
 	}
-	say(k, VERDICT_OK, "perf PMUs", NULL, "%s can be counted in the same sample",
+	say(k, OUTCOME_OK, "perf PMUs", NULL, "%s can be counted in the same sample",
 	    app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN) ?
 		    "all" :
 		    "those of the SoC's blocks");
@@ -266,14 +266,14 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 	if (!error)
 		error = defaults_add(k->app, device, selection, &left_out);
 	if (left_out.software_only)
-		say(k, VERDICT_NOTE, "events", NULL, "%s", defaults_software_only());
+		say(k, OUTCOME_NOTE, "events", NULL, "%s", defaults_software_only());
 	/* a broker leaves PMUs out by its policy, not by perf's; the local device has only these */
 	if (!by_broker && (!device_is_local(device) || app_has_capability(APP_CAP_PERFMON)))
 		check_perf(k, device, &left_out);
 	if (error >= 0)
 		status = check_sample(k, selection);
 	else
-		say(k, VERDICT_BAD, "sample", NULL, "nothing can be counted: %s",
+		say(k, OUTCOME_BAD, "sample", NULL, "nothing can be counted: %s",
 		    perfctr_ctx_error(k->app->ctx));
 	perfctr_selection_unref(selection);
 	return status;
@@ -283,17 +283,17 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 static int check_broker(struct checker *k, int status)
 {
 	if (access(PERFCTR_BROKER_SOCKET, F_OK)) {
-		say(k, VERDICT_NOTE, "broker",
+		say(k, OUTCOME_NOTE, "broker",
 		    "sudo systemctl enable --now perfctr-serve.socket; sudo adduser $USER perfctr",
 		    "no broker at %s", PERFCTR_BROKER_SOCKET);
 		return status;
 	}
 	if (!k->broker) {
-		say(k, VERDICT_NOTE, "broker", "sudo adduser $USER perfctr, then log in again",
+		say(k, OUTCOME_NOTE, "broker", "sudo adduser $USER perfctr, then log in again",
 		    "the broker at %s refuses: %s", PERFCTR_BROKER_SOCKET, k->refusal);
 		return status;
 	}
-	say(k, VERDICT_OK, "broker", NULL, "%s lets this user count on %s", PERFCTR_BROKER_SOCKET,
+	say(k, OUTCOME_OK, "broker", NULL, "%s lets this user count on %s", PERFCTR_BROKER_SOCKET,
 	    perfctr_device_info(k->broker)->name);
 	return check_counting(k, k->broker, true);
 }
@@ -309,7 +309,7 @@ static int check_device(struct checker *k, const char *which)
 		bool denied = error == -EACCES || error == -EPERM;
 
 		snprintf(reason, sizeof(reason), "%s", perfctr_ctx_error(k->app->ctx));
-		say(k, denied ? denial(k) : VERDICT_BAD, "device", NULL, "%s", reason);
+		say(k, denied ? denial(k) : OUTCOME_BAD, "device", NULL, "%s", reason);
 		return denied ? EXIT_DENIED : EXIT_NO_DEVICE;
 	}
 	status = check_permission(k, device);

@@ -10,10 +10,10 @@
 
 enum { EXACT_COUNT = 30 }; /* up to so many values all assignments to the two groups are counted */
 
-const char *const compare_verdict_names[] = {
-	[VERDICT_UNKNOWN] = "unknown",
-	[VERDICT_NOISE] = "within noise",
-	[VERDICT_CLEAR] = "clear",
+const char *const compare_result_names[] = {
+	[COMPARE_UNKNOWN] = "unknown",
+	[COMPARE_NOISE] = "within noise",
+	[COMPARE_CLEAR] = "clear",
 };
 
 double compare_percent(double a, double b)
@@ -34,9 +34,9 @@ char *compare_percent_text(double percent, char *text, size_t size)
 	return text;
 }
 
-char compare_mark(enum verdict verdict)
+char compare_mark(enum compare_result result)
 {
-	return verdict == VERDICT_NOISE ? '~' : verdict == VERDICT_CLEAR ? ' ' : '?';
+	return result == COMPARE_NOISE ? '~' : result == COMPARE_CLEAR ? ' ' : '?';
 }
 
 struct compare_mean compare_mean_of(const double *values, size_t count)

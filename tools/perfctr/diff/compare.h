@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum verdict { VERDICT_UNKNOWN, VERDICT_NOISE, VERDICT_CLEAR };
+enum compare_result { COMPARE_UNKNOWN, COMPARE_NOISE, COMPARE_CLEAR };
 
-extern const char *const compare_verdict_names[];
+extern const char *const compare_result_names[];
 
 /* '~' for what may be chance, '?' for too little to say, else a blank. */
-char compare_mark(enum verdict verdict);
+char compare_mark(enum compare_result result);
 /* Change from a to b in percent; NAN from 0 to something else. */
 double compare_percent(double a, double b);
 /* "+1.25 %", "-" for NAN. Return: @text. */

@@ -154,7 +154,7 @@ struct change {
 	double percent;
 	/* half the width of the confidence interval of the difference, NAN if unknown */
 	double error;
-	enum verdict verdict;
+	enum compare_result result;
 };
 
 struct capture {
@@ -205,7 +205,7 @@ static void compare(const struct diff *d, struct change *c)
 	if (!compare_error(&means[0], &means[1], &error))
 		return;
 	c->error = error;
-	c->verdict = fabs(c->difference) > error ? VERDICT_CLEAR : VERDICT_NOISE;
+	c->result = fabs(c->difference) > error ? COMPARE_CLEAR : COMPARE_NOISE;
 }
 
 static const struct timeline_line *find_line(const struct timeline *t,
@@ -434,7 +434,7 @@ static void print_change(const struct diff *d, const struct change *c, const str
 			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
 			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
 			describe_rate_unit(row, true, unit, sizeof(unit)));
-	fprintf(d->out, " %c%10s", compare_mark(c->verdict),
+	fprintf(d->out, " %c%10s", compare_mark(c->result),
 		compare_percent_text(c->percent, percent, sizeof(percent)));
 	if (l->has_error)
 		fprintf(d->out, " %-9s", error);
@@ -456,7 +456,7 @@ static void print_text(const struct diff *d)
 	char text[128];
 
 	for (size_t n = 0; n < d->count; n++) {
-		clear += d->changes[n].verdict == VERDICT_CLEAR;
+		clear += d->changes[n].result == COMPARE_CLEAR;
 		both += d->changes[n].sides[0].line && d->changes[n].sides[1].line;
 	}
 	print_capture(d, 0);
@@ -513,7 +513,7 @@ static struct json_object *change_json(const struct change *c)
 	json_add_double(o, "change", c->difference);
 	json_add_double(o, "change_percent", c->percent);
 	json_add_double(o, "change_error", c->error);
-	json_add_text(o, "verdict", compare_verdict_names[c->verdict]);
+	json_add_text(o, "verdict", compare_result_names[c->result]);
 	return o;
 }
 
@@ -589,7 +589,7 @@ static int compare_two(struct app *app, const struct diff_options *options)
 	for (size_t n = 0; !status && n < 2; n++)
 		status = capture_file_exit_status(&d.captures[n].file);
 	for (size_t n = 0; !status && n < d.count; n++)
-		if (diff_exceeds(options, d.changes[n].verdict, d.changes[n].percent))
+		if (diff_exceeds(options, d.changes[n].result, d.changes[n].percent))
 			status = EXIT_DIFFERS;
 	free(d.changes);
 	for (size_t n = 0; n < 2; n++) {

@@ -27,10 +27,10 @@ struct diff_options {
 };
 
 /* Whether a change is clear and exceeds --threshold, as one from zero does. */
-static inline bool diff_exceeds(const struct diff_options *options, enum verdict verdict,
+static inline bool diff_exceeds(const struct diff_options *options, enum compare_result result,
 				double percent)
 {
-	return options->has_threshold && verdict == VERDICT_CLEAR &&
+	return options->has_threshold && result == COMPARE_CLEAR &&
 	       !(fabs(percent) <= options->threshold_percent);
 }
 

@@ -23,7 +23,7 @@ struct group {
 };
 
 /* a counter or metric, and its number in each capture or mark: NAN if that has none */
-struct event {
+struct group_event {
 	char *mark; /* of --by-mark with two sides, else NULL */
 	char name[ROW_EVENT_BYTES];
 	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
@@ -34,12 +34,12 @@ struct event {
 
 /* a group against all other captures */
 struct comparison {
-	const struct event *event;
+	const struct group_event *event;
 	size_t group;
 	struct compare_ranks ranks;
 	double p; /* adjusted for the number of groups */
 	double percent;
-	enum verdict verdict;
+	enum compare_result result;
 };
 
 struct groups {
@@ -50,7 +50,7 @@ struct groups {
 	size_t *group_of; /* of each capture; if the groups are marks, of each mark of each */
 	size_t capture_count;
 	size_t room; /* of @group_of and the numbers of events */
-	struct event *events;
+	struct group_event *events;
 	size_t event_count;
 	struct comparison *comparisons;
 	size_t count;
@@ -82,7 +82,7 @@ static int find_group(struct groups *g, const char *name, size_t *found)
 	return more[g->group_count++].name ? 0 : -ENOMEM;
 }
 
-static bool is_event(const struct event *e, const struct row *row, const char *mark)
+static bool is_event(const struct group_event *e, const struct row *row, const char *mark)
 {
 	return !strcmp(e->name, row->event) && (!mark || !strcmp(e->mark, mark));
 }
@@ -91,10 +91,10 @@ static bool is_event(const struct event *e, const struct row *row, const char *m
  * @mark: name of the span, NULL: the event is of all; @hint: likely index, because captures of one
  * kind have the same events in the same order.
  */
-static struct event *find_event(struct groups *g, const struct row *row, const struct row *per,
-				const char *mark, size_t hint)
+static struct group_event *find_event(struct groups *g, const struct row *row,
+				      const struct row *per, const char *mark, size_t hint)
 {
-	struct event *e;
+	struct group_event *e;
 	char unit[64];
 
 	if (hint < g->event_count && is_event(&g->events[hint], row, mark))
@@ -107,7 +107,7 @@ static struct event *find_event(struct groups *g, const struct row *row, const s
 		return NULL;
 	g->events = e;
 	e += g->event_count;
-	*e = (struct event){ .scale = 1, .is_metric = row->metric };
+	*e = (struct group_event){ .scale = 1, .is_metric = row->metric };
 	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
 	e->mark = mark ? strdup(mark) : NULL;
 	if (!e->numbers || (mark && !e->mark)) {
@@ -134,7 +134,7 @@ static struct event *find_event(struct groups *g, const struct row *row, const s
 static int add_number(struct groups *g, const struct row *row, bool is_block, const struct row *per,
 		      const char *mark, double number, size_t *hint)
 {
-	struct event *e;
+	struct group_event *e;
 
 	/* a metric of the device is in another line */
 	if (!option_words_match(&g->options->patterns, row->event) ||
@@ -308,7 +308,7 @@ static int by_p(const void *a, const void *b)
 }
 
 /*
- * Decide about the groups of an event. Holm's correction: the chance that a verdict of one or more
+ * Decide about the groups of an event. Holm's correction: the chance that a result of one or more
  * groups is wrong is CLEAR_P.
  */
 static int judge(struct comparison *comparisons, size_t count)
@@ -329,15 +329,16 @@ static int judge(struct comparison *comparisons, size_t count)
 		most = fmax(most, fmin(1, (double)(valid - n) * c->ranks.p));
 		c->p = most;
 		c->percent = compare_percent(c->ranks.a.median, c->ranks.b.median);
-		c->verdict = c->p < CLEAR_P				? VERDICT_CLEAR :
-			     (double)valid * c->ranks.least_p < CLEAR_P ? VERDICT_NOISE :
-									  VERDICT_UNKNOWN;
+		c->result = c->p < CLEAR_P			       ? COMPARE_CLEAR :
+			    (double)valid * c->ranks.least_p < CLEAR_P ? COMPARE_NOISE :
+									 COMPARE_UNKNOWN;
 	}
 	free(order);
 	return 0;
 }
 
-static int compare_event(struct groups *g, const struct event *e, struct compare_value *values)
+static int compare_event(struct groups *g, const struct group_event *e,
+			 struct compare_value *values)
 {
 	const struct diff_options *o = g->options;
 	struct comparison *first = g->comparisons + g->count;
@@ -415,7 +416,7 @@ static void print_comparison(const struct groups *g, const struct comparison *c,
 			c->event->mark ? c->event->mark : g->groups[c->group].name);
 	print_side(g, &c->ranks.a, c->event->scale);
 	print_side(g, &c->ranks.b, c->event->scale);
-	fprintf(g->out, " %c%10s %8s  %s\n", compare_mark(c->verdict),
+	fprintf(g->out, " %c%10s %8s  %s\n", compare_mark(c->result),
 		compare_percent_text(c->percent, percent, sizeof(percent)), p, c->event->unit);
 }
 
@@ -456,14 +457,14 @@ static void print_text(const struct groups *g)
 	fprintf(g->out, " %9s %-8s %9s %-8s  %10s %8s  unit\n", by ? "others " : "median A",
 		"spread", by ? "median " : "median B", "spread", "change ", "p");
 	for (size_t n = 0; n < g->count; n++) {
-		clear += g->comparisons[n].verdict == VERDICT_CLEAR;
-		unknown += g->comparisons[n].verdict == VERDICT_UNKNOWN;
+		clear += g->comparisons[n].result == COMPARE_CLEAR;
+		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
 	}
 	for (size_t n = 0; n < g->count; n++) {
 		const struct comparison *c = &g->comparisons[n];
 
 		/* of many groups only those that the question is about */
-		if (by && unknown < g->count && !g->options->all && c->verdict != VERDICT_CLEAR)
+		if (by && unknown < g->count && !g->options->all && c->result != COMPARE_CLEAR)
 			continue;
 		print_comparison(g, c, event, group);
 		shown++;
@@ -525,7 +526,7 @@ static void print_json(const struct groups *g)
 		json_add_double(o, "change", c->ranks.b.median - c->ranks.a.median);
 		json_add_double(o, "change_percent", c->percent);
 		json_add_double(o, "p", c->p);
-		json_add_text(o, "verdict", compare_verdict_names[c->verdict]);
+		json_add_text(o, "verdict", compare_result_names[c->result]);
 	}
 	json_add(root, "changes", changes);
 	json_write(g->out, root, true);
@@ -560,7 +561,7 @@ int diff_groups(struct app *app, const struct diff_options *options)
 	if (!status)
 		status = damage;
 	for (size_t n = 0; !status && n < g.count; n++)
-		if (diff_exceeds(options, g.comparisons[n].verdict, g.comparisons[n].percent))
+		if (diff_exceeds(options, g.comparisons[n].result, g.comparisons[n].percent))
 			status = EXIT_DIFFERS;
 	for (size_t n = 0; n < g.group_count; n++)
 		free(g.groups[n].name);
