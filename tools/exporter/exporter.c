@@ -77,7 +77,7 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	       !option_take(e->app, e->options, key, text);
 }
 
-struct reader {
+struct config_reader {
 	FILE *file;
 	int line, too_long; /* numbers of lines; 0: none */
 };
@@ -85,7 +85,7 @@ struct reader {
 /* fgets(), but a line that does not fit ends the file: inih takes its rest as another line. */
 static char *read_line(char *text, int size, void *data)
 {
-	struct reader *r = data;
+	struct config_reader *r = data;
 	int next = '\n';
 	char *line;
 
@@ -104,7 +104,7 @@ static char *read_line(char *text, int size, void *data)
 static int take_config(const struct app *app, void *exporter, const char *path)
 {
 	FILE *file = fopen(path, "re");
-	struct reader r = { .file = file };
+	struct config_reader r = { .file = file };
 	int line = file ? ini_parse_stream(read_line, &r, take_line, exporter) : -1;
 
 	/* a folder can be opened and not read */

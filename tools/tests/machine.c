@@ -158,11 +158,11 @@ OF_PATH(int, scandir64, (const char *path, struct dirent64 ***list, filter64 f, 
 
 /* --- perf events -------------------------------------------------------------------- */
 
-struct event {
+struct made_event {
 	struct perf_event_attr attr;
 	uint64_t id;
-	struct event *leader; /* itself if it leads */
-	struct event *members[MAX_GROUP]; /* of a leader, with itself first */
+	struct made_event *leader; /* itself if it leads */
+	struct made_event *members[MAX_GROUP]; /* of a leader, with itself first */
 	size_t member_count;
 	double rate, part;
 	long long levels[MAX_LEVELS];
@@ -171,9 +171,9 @@ struct event {
 	uint64_t on_ns, enabled_ns; /* the last time it was enabled; the time until then */
 };
 
-static struct event *events[MAX_FILES];
+static struct made_event *events[MAX_FILES];
 
-static struct event *event_of(int fd)
+static struct made_event *event_of(int fd)
 {
 	return fd >= 0 && fd < MAX_FILES ? events[fd] : NULL;
 }
@@ -202,7 +202,7 @@ static bool matches(const char *configs, const char *place, const struct perf_ev
 }
 
 /* Set what an event counts by the end of its line. Return: 0 or the errno of the line. */
-static int read_mode(const char *mode, char *rest, struct event *event)
+static int read_mode(const char *mode, char *rest, struct made_event *event)
 {
 	char *end = rest;
 
@@ -239,7 +239,7 @@ static FILE *open_at_root(const char *name, const char *mode)
 }
 
 /* Return: 0 or an errno, ENOENT if no line matches. */
-static int look_up(struct event *event, int cpu)
+static int look_up(struct made_event *event, int cpu)
 {
 	FILE *table = open_at_root("perf.txt", "re");
 	char line[LINE_BYTES], configs[80], place[16], mode[16];
@@ -290,7 +290,7 @@ static void log_call(const struct perf_event_attr *attr, int pid, int cpu, int g
 static int make_event(const struct perf_event_attr *attr, int cpu, int group)
 {
 	static uint64_t last_id = 1000;
-	struct event *event = calloc(1, sizeof(*event)), *leader = event_of(group);
+	struct made_event *event = calloc(1, sizeof(*event)), *leader = event_of(group);
 	int error = event ? 0 : ENOMEM;
 	int fd = -1;
 
@@ -318,7 +318,7 @@ static int make_event(const struct perf_event_attr *attr, int cpu, int group)
 	return fd;
 }
 
-static uint64_t enabled_ns(const struct event *event)
+static uint64_t enabled_ns(const struct made_event *event)
 {
 	/* a member counts while its leader does */
 	if (!event->leader->on && event->on)
@@ -326,7 +326,7 @@ static uint64_t enabled_ns(const struct event *event)
 	return event->enabled_ns + (event->on ? now_ns() - event->on_ns : 0);
 }
 
-static uint64_t value_of(const struct event *event)
+static uint64_t value_of(const struct made_event *event)
 {
 	uint64_t ns = enabled_ns(event);
 	size_t step = ns / LEVEL_NS;
@@ -338,10 +338,10 @@ static uint64_t value_of(const struct event *event)
 	return (uint64_t)event->levels[step < event->level_count ? step : event->level_count - 1];
 }
 
-static void enable(struct event *event, bool on)
+static void enable(struct made_event *event, bool on)
 {
 	for (size_t n = 0; n < event->member_count; n++) {
-		struct event *member = event->members[n];
+		struct made_event *member = event->members[n];
 
 		if (member->on && (!on || !event->on))
 			member->enabled_ns += on ? 0 : now_ns() - member->on_ns;
@@ -351,7 +351,7 @@ static void enable(struct event *event, bool on)
 	}
 }
 
-static ssize_t read_event(const struct event *event, void *bytes, size_t size)
+static ssize_t read_event(const struct made_event *event, void *bytes, size_t size)
 {
 	uint64_t words[3 + 2 * MAX_GROUP], ns = enabled_ns(event);
 	size_t count = 0;
@@ -395,7 +395,7 @@ long syscall(long number, ...)
 
 int ioctl(int fd, unsigned long request, ...)
 {
-	struct event *event = event_of(fd);
+	struct made_event *event = event_of(fd);
 	va_list list;
 	void *argument;
 
@@ -414,7 +414,7 @@ int ioctl(int fd, unsigned long request, ...)
 
 ssize_t read(int fd, void *bytes, size_t size)
 {
-	const struct event *event = event_of(fd);
+	const struct made_event *event = event_of(fd);
 
 	return event ? read_event(event, bytes, size) : REAL(read)(fd, bytes, size);
 }

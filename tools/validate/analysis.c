@@ -167,7 +167,7 @@ int analysis_listing(struct analysis *a, const struct point *point, struct listi
 
 static int too_many(struct analysis *a, const struct point *point)
 {
-	return fail(a->failure, "%s: it does more than 2^63 of something", point->label);
+	return fail(a->failure, "%s: it does more than 2^63 of something", point->name);
 }
 
 static int count_listing(struct analysis *a, struct point *point)
@@ -187,7 +187,7 @@ static int count_listing(struct analysis *a, struct point *point)
 		return -1;
 	point->known = a->features.count;
 	if (threads < 1)
-		return fail(a->failure, "%s: it has %" PRId64 " threads", point->label, threads);
+		return fail(a->failure, "%s: it has %" PRId64 " threads", point->name, threads);
 	if (__builtin_mul_overflow(threads, point->kernels, &times))
 		return too_many(a, point);
 	for (size_t f = 0; f < point->known; f++)
@@ -215,13 +215,13 @@ static int count_quantities(struct analysis *a, struct point *point)
 			return -1;
 		if (amount < 0 || __builtin_mul_overflow(amount, point->kernels, &amount))
 			return fail(a->failure, "%s: quantity '%s' is negative or beyond 63 bits",
-				    point->label, feature.name);
+				    point->name, feature.name);
 		point->counts[features_find(&a->features, &feature)] += amount;
 	}
 	return 0;
 }
 
-static const char *label(struct analysis *a, size_t benchmark, const int64_t *parameters)
+static const char *point_name(struct analysis *a, size_t benchmark, const int64_t *parameters)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[benchmark];
 	const char *text = b->name;
@@ -258,11 +258,11 @@ long analysis_point(struct analysis *a, size_t benchmark, const int64_t *paramet
 	point = &a->points[a->point_count];
 	*point = (struct point){ .benchmark = benchmark, .reserve = b->reserve };
 	memcpy(point->parameters, parameters, bytes);
-	point->label = label(a, benchmark, parameters);
+	point->name = point_name(a, benchmark, parameters);
 	if (analysis_formula(a, b->kernels, point, NULL, &point->kernels))
 		return -1;
 	if (point->kernels < 1)
-		return fail(a->failure, "%s: it is started %" PRId64 " times", point->label,
+		return fail(a->failure, "%s: it is started %" PRId64 " times", point->name,
 			    point->kernels);
 	if (count_point(a, point))
 		return -1;
@@ -305,7 +305,7 @@ static bool is_quantity(const struct campaign *c, const struct feature *feature)
 	return false;
 }
 
-static int check_feature(const struct analysis *a, const struct event *event,
+static int check_feature(const struct analysis *a, const struct campaign_event *event,
 			 const struct feature *feature)
 {
 	char text[96];
@@ -326,7 +326,7 @@ static int check_names(const struct analysis *a)
 		if (!c->benchmarks[b].quantity_count)
 			return 0;
 	for (size_t e = 0; e < c->event_count; e++) {
-		const struct event *event = &c->events[e];
+		const struct campaign_event *event = &c->events[e];
 
 		for (size_t i = 0; i < event->documented.count; i++)
 			if (check_feature(a, event, &event->documented.terms[i].feature) < 0)
@@ -443,7 +443,7 @@ int analysis_expected(const struct analysis *a, const struct point *point, const
 	return 0;
 }
 
-bool analysis_accepts(const struct event *event, uint64_t expected, uint64_t value)
+bool analysis_accepts(const struct campaign_event *event, uint64_t expected, uint64_t value)
 {
 	uint64_t apart = expected > value ? expected - value : value - expected;
 
@@ -566,7 +566,7 @@ static void fill_cells(struct analysis *a)
 
 static void drop_runs(struct analysis *a, size_t anchor)
 {
-	const struct event *event = &a->campaign->events[anchor];
+	const struct campaign_event *event = &a->campaign->events[anchor];
 	struct measured *m = &a->measured;
 
 	for (size_t i = 0; i < m->count; i++) {

@@ -17,7 +17,7 @@ struct point {
 	int64_t *counts;
 	size_t known; /* elements of @counts */
 	int64_t kernels; /* number of times that the work is started */
-	const char *label; /* label for people, for example "float-loop N=10" */
+	const char *name; /* for people, for example "float-loop N=10" */
 	bool reserve; /* not measured yet; only measured if the engine requests it */
 };
 
@@ -118,7 +118,7 @@ int analysis_expected(const struct analysis *analysis, const struct point *point
 		      const struct rule *rule, uint64_t units, uint64_t *value);
 
 /* Whether a value is within the acceptance of an event. */
-bool analysis_accepts(const struct event *event, uint64_t expected, uint64_t value);
+bool analysis_accepts(const struct campaign_event *event, uint64_t expected, uint64_t value);
 
 /*
  * Compute a formula over integers.

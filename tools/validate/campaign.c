@@ -56,7 +56,7 @@ struct class
 	const char **members;
 };
 
-struct reader {
+struct campaign_reader {
 	struct document doc;
 	struct campaign *campaign;
 	struct class *classes;
@@ -65,12 +65,12 @@ struct reader {
 	bool own; /* a file, whose listings are preferred to built-in ones */
 };
 
-static bool failed(const struct reader *r)
+static bool failed(const struct campaign_reader *r)
 {
 	return r->doc.failure->text[0];
 }
 
-static const char **parse_names(struct reader *r, const struct json_object *list)
+static const char **parse_names(struct campaign_reader *r, const struct json_object *list)
 {
 	size_t count = json_object_array_length(list);
 	const char **names = arena_array(r->doc.arena, count + 1, sizeof(*names));
@@ -80,7 +80,7 @@ static const char **parse_names(struct reader *r, const struct json_object *list
 	return names;
 }
 
-static struct acceptance parse_accept(struct reader *r, const struct json_object *object,
+static struct acceptance parse_accept(struct campaign_reader *r, const struct json_object *object,
 				      const struct acceptance *fallback)
 {
 	static const char *const keys[] = { "absolute", "relative_ppm", NULL };
@@ -97,7 +97,8 @@ static struct acceptance parse_accept(struct reader *r, const struct json_object
 }
 
 /* "MOV", "NOP:dead", "2 BRA", "-1 BRA", "INTEGER:off" with INTEGER a class */
-static void parse_term(struct reader *r, const struct json_object *value, struct rule *rule)
+static void parse_term(struct campaign_reader *r, const struct json_object *value,
+		       struct rule *rule)
 {
 	const char *text = document_string(&r->doc, value, "a feature");
 	struct failure reason = { "" };
@@ -130,7 +131,7 @@ static void parse_term(struct reader *r, const struct json_object *value, struct
 	rule_add(r->doc.arena, rule, &feature, weight);
 }
 
-static void parse_rule(struct reader *r, const struct json_object *list, struct rule *rule)
+static void parse_rule(struct campaign_reader *r, const struct json_object *list, struct rule *rule)
 {
 	rule->given = true;
 	for (size_t i = 0; i < json_object_array_length(list) && !failed(r); i++)
@@ -138,7 +139,7 @@ static void parse_rule(struct reader *r, const struct json_object *list, struct 
 }
 
 /* rule of "sum": the sum of the documented rules of other events */
-static void parse_sum(struct reader *r, const struct json_object *list, struct rule *rule)
+static void parse_sum(struct campaign_reader *r, const struct json_object *list, struct rule *rule)
 {
 	for (size_t i = 0; i < json_object_array_length(list) && !failed(r); i++) {
 		const struct json_object *value = json_object_array_get_idx(list, i);
@@ -157,7 +158,7 @@ static void parse_sum(struct reader *r, const struct json_object *list, struct r
 	}
 }
 
-static unsigned int parse_set(struct reader *r, const struct json_object *object)
+static unsigned int parse_set(struct campaign_reader *r, const struct json_object *object)
 {
 	static const char *const names[] = { "primary", "secondary", "tertiary" };
 	const char *set = document_text(&r->doc, object, "set", names[0]);
@@ -170,10 +171,10 @@ static unsigned int parse_set(struct reader *r, const struct json_object *object
 }
 
 /* Calls @parse for each object of a list; returns the array, of @count elements of @bytes. */
-static void *parse_objects(struct reader *r, const struct json_object *root, const char *key,
-			   bool required, size_t bytes, size_t *count,
-			   void (*parse)(struct reader *r, const struct json_object *object,
-					 void *item))
+static void *parse_objects(struct campaign_reader *r, const struct json_object *root,
+			   const char *key, bool required, size_t bytes, size_t *count,
+			   void (*parse)(struct campaign_reader *r,
+					 const struct json_object *object, void *item))
 {
 	const struct json_object *list =
 		document_get(&r->doc, root, key, json_type_array, required);
@@ -182,7 +183,7 @@ static void *parse_objects(struct reader *r, const struct json_object *root, con
 
 	/* the parsers read the elements before theirs */
 	if (count == &r->campaign->event_count)
-		r->campaign->events = (struct event *)items;
+		r->campaign->events = (struct campaign_event *)items;
 	else if (count == &r->campaign->benchmark_count)
 		r->campaign->benchmarks = (struct benchmark *)items;
 	for (size_t i = 0; i < length && !failed(r); i++) {
@@ -199,7 +200,7 @@ static void *parse_objects(struct reader *r, const struct json_object *root, con
 	return items;
 }
 
-static void parse_idea(struct reader *r, const struct json_object *object, void *item)
+static void parse_idea(struct campaign_reader *r, const struct json_object *object, void *item)
 {
 	static const char *const keys[] = { "name", "rule", NULL };
 	struct idea *idea = item;
@@ -212,9 +213,9 @@ static void parse_idea(struct reader *r, const struct json_object *object, void 
 		parse_rule(r, rule, &idea->rule);
 }
 
-static void parse_event(struct reader *r, const struct json_object *object, void *item)
+static void parse_event(struct campaign_reader *r, const struct json_object *object, void *item)
 {
-	struct event *event = item;
+	struct campaign_event *event = item;
 	static const char *const keys[] = { "name",	  "counter",	"set",	      "group",
 					    "text",	  "documented", "sum",	      "candidates",
 					    "max_weight", "accept",	"hypotheses", NULL };
@@ -252,7 +253,7 @@ static void parse_event(struct reader *r, const struct json_object *object, void
 				     &event->idea_count, parse_idea);
 }
 
-static void parse_parameters(struct reader *r, const struct json_object *object,
+static void parse_parameters(struct campaign_reader *r, const struct json_object *object,
 			     struct benchmark *benchmark)
 {
 	json_object_object_foreach((struct json_object *)object, key, list)
@@ -286,7 +287,7 @@ static void parse_parameters(struct reader *r, const struct json_object *object,
 	}
 }
 
-static void parse_quantities(struct reader *r, const struct json_object *object,
+static void parse_quantities(struct campaign_reader *r, const struct json_object *object,
 			     struct benchmark *benchmark)
 {
 	benchmark->quantities = arena_array(r->doc.arena, (size_t)json_object_object_length(object),
@@ -311,7 +312,8 @@ static void parse_quantities(struct reader *r, const struct json_object *object,
 }
 
 /* a built-in listing, or a file in the campaign's folder */
-static const char *find_listing(struct reader *r, const struct json_object *at, const char *name)
+static const char *find_listing(struct campaign_reader *r, const struct json_object *at,
+				const char *name)
 {
 	const struct builtin *builtin = r->own ? NULL : builtin_find(name);
 	struct failure reason = { "" };
@@ -328,7 +330,7 @@ static const char *find_listing(struct reader *r, const struct json_object *at, 
 	return builtin ? builtin->text : text;
 }
 
-static void parse_benchmark_events(struct reader *r, const struct json_object *list,
+static void parse_benchmark_events(struct campaign_reader *r, const struct json_object *list,
 				   struct benchmark *benchmark)
 {
 	benchmark->events =
@@ -346,7 +348,8 @@ static void parse_benchmark_events(struct reader *r, const struct json_object *l
 }
 
 /* addresses and formulas */
-static struct taken *parse_taken(struct reader *r, const struct json_object *object, size_t *count)
+static struct taken *parse_taken(struct campaign_reader *r, const struct json_object *object,
+				 size_t *count)
 {
 	const struct json_object *list =
 		document_get(&r->doc, object, "taken", json_type_object, false);
@@ -371,7 +374,7 @@ static struct taken *parse_taken(struct reader *r, const struct json_object *obj
 	return taken;
 }
 
-static void parse_listing(struct reader *r, const struct json_object *object,
+static void parse_listing(struct campaign_reader *r, const struct json_object *object,
 			  const struct json_object *at, struct benchmark *benchmark)
 {
 	const char *symbol = document_get(&r->doc, object, "symbol", json_type_string, false) ?
@@ -393,7 +396,7 @@ static void parse_listing(struct reader *r, const struct json_object *object,
 		document_fail(&r->doc, at, "'symbol' and 'taken' are for disassembled programs");
 }
 
-static void parse_benchmark(struct reader *r, const struct json_object *object, void *item)
+static void parse_benchmark(struct campaign_reader *r, const struct json_object *object, void *item)
 {
 	struct benchmark *benchmark = item;
 	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
@@ -431,7 +434,7 @@ static void parse_benchmark(struct reader *r, const struct json_object *object, 
 	}
 }
 
-static void parse_relation(struct reader *r, const struct json_object *object, void *item)
+static void parse_relation(struct campaign_reader *r, const struct json_object *object, void *item)
 {
 	struct relation *relation = item;
 	static const char *const keys[] = { "name", "left", "right", "accept", NULL };
@@ -446,7 +449,7 @@ static void parse_relation(struct reader *r, const struct json_object *object, v
 
 /* --- the file --------------------------------------------------------------------------- */
 
-static void parse_classes(struct reader *r, const struct json_object *object)
+static void parse_classes(struct campaign_reader *r, const struct json_object *object)
 {
 	r->classes = arena_array(r->doc.arena, (size_t)json_object_object_length(object),
 				 sizeof(*r->classes));
@@ -464,7 +467,7 @@ static void parse_classes(struct reader *r, const struct json_object *object)
 	}
 }
 
-static void parse_constants(struct reader *r, const struct json_object *object)
+static void parse_constants(struct campaign_reader *r, const struct json_object *object)
 {
 	struct campaign *campaign = r->campaign;
 
@@ -482,7 +485,7 @@ static void parse_constants(struct reader *r, const struct json_object *object)
 	}
 }
 
-static void parse_root(struct reader *r)
+static void parse_root(struct campaign_reader *r)
 {
 	static const char *const keys[] = { "campaign",	  "database",  "title",	  "text",
 					    "device",	  "profile",   "anchor",  "keep",
@@ -512,8 +515,8 @@ static void parse_root(struct reader *r)
 	member = document_get(&r->doc, root, "constants", json_type_object, false);
 	if (member)
 		parse_constants(r, member);
-	parse_objects(r, root, "events", true, sizeof(struct event), &campaign->event_count,
-		      parse_event);
+	parse_objects(r, root, "events", true, sizeof(struct campaign_event),
+		      &campaign->event_count, parse_event);
 	parse_objects(r, root, "benchmarks", true, sizeof(struct benchmark),
 		      &campaign->benchmark_count, parse_benchmark);
 	campaign->relations = parse_objects(r, root, "relations", false, sizeof(struct relation),
@@ -571,7 +574,7 @@ int campaign_load(struct arena *arena, const char *which, struct campaign *campa
 		  struct failure *failure)
 {
 	const struct builtin *builtin = builtin_find(arena_printf(arena, "%s.json", which));
-	struct reader r = {
+	struct campaign_reader r = {
 		.doc = { .arena = arena, .failure = failure },
 		.campaign = campaign,
 		.folder = "",

@@ -28,7 +28,7 @@ struct idea {
 };
 
 /* an event and its documented rule */
-struct event {
+struct campaign_event {
 	const char *name; /* name in the campaign, and in formulas of relations */
 	const char *counter; /* as in perfctr stat -e; empty if there is no counter for it */
 	const char *text; /* documentation, as far as it is known */
@@ -105,7 +105,7 @@ struct campaign {
 	bool database; /* the documentation is the counter database */
 	const char *anchor; /* event that joins runs of different events, or NULL */
 	struct features keep; /* mnemonics with modifiers that are separate features */
-	struct event *events;
+	struct campaign_event *events;
 	size_t event_count;
 	struct benchmark *benchmarks;
 	size_t benchmark_count;

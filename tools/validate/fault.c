@@ -6,7 +6,7 @@ enum { MIN_BITS = 8, MAX_BITS = 48, MAX_MULTIPLE = 4 };
 /* a hypothesis that is compared with all readings of an event */
 struct trial {
 	const struct analysis *a;
-	const struct event *event;
+	const struct campaign_event *event;
 	size_t number;
 	struct rule rule; /* for linear faults: the rule of what is counted */
 	/* for other faults */
@@ -176,7 +176,7 @@ static void try_others(struct catalogue *c)
 	const struct rule *own = &campaign->events[c->event].documented;
 
 	for (size_t o = 0; o < campaign->event_count; o++) {
-		const struct event *other = &campaign->events[o];
+		const struct campaign_event *other = &campaign->events[o];
 
 		if (o == c->event || !other->documented.given || !other->documented.count ||
 		    !rule_agrees(c->a, c->event, &other->documented))

@@ -61,7 +61,7 @@ static int read_terms(const struct document *doc, const struct json_object *list
 }
 
 static int read_weights(const struct document *doc, const struct json_object *list,
-			struct rule_set *set)
+			struct rule_group *set)
 {
 	set->features =
 		arena_array(doc->arena, json_object_array_length(list), sizeof(*set->features));
@@ -88,12 +88,12 @@ static int read_weights(const struct document *doc, const struct json_object *li
 }
 
 static int read_facts(const struct document *doc, const struct json_object *list,
-		      struct rule_set *set)
+		      struct rule_group *set)
 {
 	set->facts = arena_array(doc->arena, json_object_array_length(list), sizeof(*set->facts));
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		const struct json_object *one = element(doc, list, i), *sum;
-		struct set_fact *fact = &set->facts[i];
+		struct sum_fact *fact = &set->facts[i];
 
 		sum = one ? document_get(doc, one, "sum", json_type_array, true) : NULL;
 		if (!sum || read_terms(doc, sum, &fact->sum) < 0 ||
@@ -214,7 +214,7 @@ static void judge_rule(struct analysis *a, size_t event, struct carried *c)
 			c->result = CARRIED_REFUTED;
 			c->text = arena_printf(a->arena,
 					       "it gives %" PRIu64 " at %s, measured %" PRIu64,
-					       value, a->points[p].label, cell.value);
+					       value, a->points[p].name, cell.value);
 			return;
 		}
 		points += value > 0;

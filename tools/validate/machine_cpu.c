@@ -346,7 +346,7 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 		int error = attempt(cpu, event, task, now);
 
 		if (error)
-			return fail(a->failure, "%s: %s", point->label, strerror(-error));
+			return fail(a->failure, "%s: %s", point->name, strerror(-error));
 		if (now->counted.running_ns < now->counted.enabled_ns) {
 			abandon_event(a, cpu, event, &now->counted);
 			return 0;
@@ -375,7 +375,7 @@ static int parse_task(struct analysis *a, const struct point *point, struct task
 	task->kernel = cpu_kernel_find(b->command, word);
 	if ((!task->kernel && (word != 5 || memcmp(b->command, "sleep", 5))) || !*text ||
 	    !comma != !(task->kernel && task->kernel->buffers))
-		return fail(a->failure, "%s: work of the CPU is %sor 'sleep TIMES'", point->label,
+		return fail(a->failure, "%s: work of the CPU is %sor 'sleep TIMES'", point->name,
 			    cpu_kernel_usage(usage, sizeof(usage)));
 	if (comma && analysis_formula(a, comma + 1, point, NULL, &bytes))
 		return -1;
@@ -386,10 +386,10 @@ static int parse_task(struct analysis *a, const struct point *point, struct task
 	    (comma && (bytes < CPU_LINE_BYTES || bytes > MOST_BYTES || bytes & (bytes - 1))))
 		return fail(a->failure,
 			    "%s: rounds begin at 1, bytes are a power of two from %d to 2^30",
-			    point->label, CPU_LINE_BYTES);
+			    point->name, CPU_LINE_BYTES);
 	if (task->kernel && !strcmp(task->kernel->name, "touch") && rounds > most_pages)
 		return fail(a->failure, "%s: touch takes at most %ld pages, 2^30 bytes",
-			    point->label, most_pages);
+			    point->name, most_pages);
 	task->work = (struct cpu_work){ .rounds = (uint64_t)rounds, .bytes = (uint64_t)bytes };
 	return 0;
 }
@@ -410,7 +410,7 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 		if (!error)
 			error = task.kernel->run(&task.work);
 		if (error)
-			ret = fail(a->failure, "%s: %s", point->label, strerror(-error));
+			ret = fail(a->failure, "%s: %s", point->name, strerror(-error));
 	}
 	for (size_t e = 0; !ret && e < a->campaign->event_count; e++)
 		if (cpu->fds[e] >= 0 &&

@@ -42,7 +42,8 @@ struct counted_device {
 
 /* --- selections ---------------------------------------------------------- */
 
-static long find_group(struct analysis *a, struct counted_device *v, const struct event *event)
+static long find_group(struct analysis *a, struct counted_device *v,
+		       const struct campaign_event *event)
 {
 	struct group *group;
 
@@ -65,7 +66,7 @@ static int select_events(struct analysis *a, struct counted_device *v)
 
 	v->group_of = arena_array(a->arena, c->event_count, sizeof(*v->group_of));
 	for (size_t e = 0; e < c->event_count; e++) {
-		const struct event *event = &c->events[e];
+		const struct campaign_event *event = &c->events[e];
 		long group;
 
 		v->group_of[e] = -1;
@@ -134,7 +135,7 @@ static int split(const struct analysis *a, const struct point *point, const char
 		text += length + strspn(text + length, " ");
 	}
 	if (*text || !count)
-		return fail(a->failure, "%s: '%s': a command has 1 to %d words", point->label,
+		return fail(a->failure, "%s: '%s': a command has 1 to %d words", point->name,
 			    command, MAX_WORDS);
 	return count;
 }
@@ -150,20 +151,20 @@ static int run_program(struct analysis *a, const struct point *point, const char
 		return -1;
 	output = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (output < 0)
-		return fail(a->failure, "%s: /dev/null: %s", point->label, strerror(errno));
+		return fail(a->failure, "%s: /dev/null: %s", point->name, strerror(errno));
 	error = child_prepare(&child, (char **)(uintptr_t)words, output);
 	if (!error)
 		error = child_go(&child);
 	close(output);
 	if (error)
-		return fail(a->failure, "%s: %s: %s", point->label, words[0], strerror(-error));
+		return fail(a->failure, "%s: %s: %s", point->name, words[0], strerror(-error));
 	child_wait(&child);
 	status = child.status;
 	if (WIFSIGNALED(status))
-		return fail(a->failure, "%s: %s was killed by signal %d", point->label, words[0],
+		return fail(a->failure, "%s: %s was killed by signal %d", point->name, words[0],
 			    WTERMSIG(status));
 	if (status)
-		return fail(a->failure, "%s: %s ended with status %d", point->label, words[0],
+		return fail(a->failure, "%s: %s ended with status %d", point->name, words[0],
 			    WEXITSTATUS(status));
 	return 0;
 }
@@ -183,7 +184,7 @@ static int do_work(struct analysis *a, struct counted_device *v, const struct po
 	if (!v->worker)
 		return fail(a->failure,
 			    "%s: for work on %s give \"command\": \"run PROGRAM ARGUMENT...\"",
-			    point->label, perfctr_device_driver(v->device));
+			    point->name, perfctr_device_driver(v->device));
 	if (!b->listing)
 		count = split(a, point, b->command, words);
 	return count < 0 ? -1 : v->worker->work(v->worker_state, a, point, words, (size_t)count);
@@ -235,14 +236,15 @@ static int count_work(struct analysis *a, struct counted_device *v, const struct
 	if (!error)
 		error = add_samples(cursor, totals);
 	if (error && !ret)
-		ret = fail(a->failure, "%s: %s", point->label, perfctr_ctx_error(v->ctx));
+		ret = fail(a->failure, "%s: %s", point->name, perfctr_ctx_error(v->ctx));
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);
 	return ret;
 }
 
 static int add_reading(struct analysis *a, const struct counted_device *v, size_t number,
-		       const struct event *event, const struct point *point, const struct row *row)
+		       const struct campaign_event *event, const struct point *point,
+		       const struct row *row)
 {
 	struct reading reading = {
 		.benchmark = point->benchmark,
@@ -256,7 +258,7 @@ static int add_reading(struct analysis *a, const struct counted_device *v, size_
 	    row->flags & (PERFCTR_VALUE_ESTIMATED | PERFCTR_VALUE_PARTIAL))
 		return fail(a->failure,
 			    "%s: %s was not measured all the time; count fewer events in one group",
-			    point->label, event->name);
+			    point->name, event->name);
 	reading.value = row->value;
 	reading.units = row->info->blocks ? row->info->blocks : 1;
 	measured_add(a->arena, &a->measured, a->campaign, &reading);
@@ -273,9 +275,9 @@ static int add_readings(struct analysis *a, const struct counted_device *v, size
 
 	if (rows_fill(&blocks, totals, selection, true) ||
 	    rows_fill(&types, totals, selection, false))
-		ret = fail(a->failure, "%s: %s", point->label, perfctr_ctx_error(v->ctx));
+		ret = fail(a->failure, "%s: %s", point->name, perfctr_ctx_error(v->ctx));
 	for (size_t e = 0; !ret && e < c->event_count; e++) {
-		const struct event *event = &c->events[e];
+		const struct campaign_event *event = &c->events[e];
 		bool is_anchor = c->anchor && !strcmp(c->anchor, event->name);
 		const struct row *row;
 
@@ -312,7 +314,7 @@ static int measure_group(struct analysis *a, struct counted_device *v, size_t gr
 			ret = 1;
 		else if (!ret)
 			ret = fail(a->failure, "%s: the hardware lost counts, in each of %d tries",
-				   point->label, MAX_TRIES);
+				   point->name, MAX_TRIES);
 		perfctr_totals_unref(totals);
 		v->run++;
 		/* number of the last of several kernels */

@@ -12,7 +12,7 @@ bool validate_usable(const struct outcome *o)
 bool validate_row(const struct study *study, size_t point, size_t event, struct table_row *row)
 {
 	const struct analysis *a = &study->analysis;
-	const struct event *of = &a->campaign->events[event];
+	const struct campaign_event *of = &a->campaign->events[event];
 	const struct outcome *o = &study->outcomes[event];
 	const struct point *at = &a->points[point];
 
@@ -51,7 +51,7 @@ static const char *count_text(struct arena *arena, uint64_t count)
 }
 
 static void add_comparison(struct chain *c, const struct study *study, const struct outcome *o,
-			   const struct event *event)
+			   const struct campaign_event *event)
 {
 	const struct analysis *a = &study->analysis;
 
@@ -63,7 +63,7 @@ static void add_comparison(struct chain *c, const struct study *study, const str
 		add(c, arena_printf(c->arena,
 				    "%zu of %zu points are off; the worst is %s: expected %s, "
 				    "measured %s",
-				    o->off, o->points, a->points[o->worst].label,
+				    o->off, o->points, a->points[o->worst].name,
 				    count_text(c->arena, o->worst_expected),
 				    count_text(c->arena, o->worst_value)));
 	else if (event->documented.given && o->points)
@@ -78,7 +78,7 @@ static void add_comparison(struct chain *c, const struct study *study, const str
 }
 
 static void add_ideas(struct chain *c, const struct study *study, const struct outcome *o,
-		      const struct event *event, size_t number)
+		      const struct campaign_event *event, size_t number)
 {
 	const struct analysis *a = &study->analysis;
 
@@ -93,7 +93,7 @@ static void add_ideas(struct chain *c, const struct study *study, const struct o
 			add(c, arena_printf(c->arena,
 					    "hypothesis '%s' is rejected at %s: it gives %s, "
 					    "measured %s",
-					    event->ideas[i].name, a->points[result->point].label,
+					    event->ideas[i].name, a->points[result->point].name,
 					    count_text(c->arena, result->predicted),
 					    count_text(c->arena, cell.value)));
 	}
@@ -140,7 +140,7 @@ const char **validate_chain(const struct study *study, size_t event, struct aren
 			    size_t *count)
 {
 	const struct analysis *a = &study->analysis;
-	const struct event *of = &a->campaign->events[event];
+	const struct campaign_event *of = &a->campaign->events[event];
 	const struct outcome *o = &study->outcomes[event];
 	const struct proposal *next = &study->next;
 	struct chain c = { .arena = arena };

@@ -78,10 +78,10 @@ void chart_class(FILE *out, const char *style);
 
 /*
  * Print the beginning of an SVG: grid, and ticks at @xs, which ascend; the caller ends it.
- * @label: of the horizontal axis.
+ * @caption: of the horizontal axis.
  */
 void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t count,
-		const char *label);
+		const char *caption);
 
 /* Where a value is. */
 double axes_x(const struct axes *axes, double value);

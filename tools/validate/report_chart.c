@@ -81,7 +81,7 @@ void chart_class(FILE *out, const char *style)
 }
 
 void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t count,
-		const char *label)
+		const char *caption)
 {
 	const double step = picture_step(axes->y_max, TICKS), last = axes_x(axes, xs[count - 1]);
 	char text[32];
@@ -115,7 +115,7 @@ void axes_begin(const struct axes *axes, FILE *out, const double *xs, size_t cou
 		" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
 		"<text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
 		LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - 3);
-	markup_text(out, label);
+	markup_text(out, caption);
 	fputs("</text>", out);
 }
 
@@ -223,7 +223,7 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 		 size_t number)
 {
 	const struct campaign *campaign = study->analysis.campaign;
-	const struct event *event = &campaign->events[number];
+	const struct campaign_event *event = &campaign->events[number];
 	const struct outcome *o = &study->outcomes[number];
 	const struct rule *found = o->verdict == VERDICT_EXPLAINED ? &o->found : NULL;
 	struct chart c = { .out = out, .study = study, .event = number, .axes.x_max = 1 };

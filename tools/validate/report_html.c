@@ -135,7 +135,7 @@ static void print_slips(const struct study *study, const size_t *points, size_t 
 						     "%s; what is documented gives %s for its "
 						     "listing.",
 						     a->campaign->events[e].name,
-						     a->points[points[i]].label,
+						     a->points[points[i]].name,
 						     number_group(row.cell.published, printed,
 								  sizeof(printed)),
 						     number_group(row.expected, follows,
@@ -157,7 +157,7 @@ static void print_table(const struct study *study, size_t benchmark, FILE *out)
 	page_element(out, "span class=\"quiet\"", b->title);
 	fputs("</h3><div class=\"scroll\"><table><tr><th>", out);
 	for (size_t i = 0; i < count; i++) {
-		const char *values = a->points[points[i]].label + strlen(b->name);
+		const char *values = a->points[points[i]].name + strlen(b->name);
 
 		fprintf(out, "<th class=\"group\" colspan=\"%d\">", COLUMNS);
 		text(out, *values ? values : b->name);
@@ -206,7 +206,7 @@ static void print_plots(const struct study *study, size_t benchmark, FILE *out)
 
 static void print_chain(const struct report *report, const struct study *study, size_t e, FILE *out)
 {
-	const struct event *event = &study->analysis.campaign->events[e];
+	const struct campaign_event *event = &study->analysis.campaign->events[e];
 	const struct outcome *o = &study->outcomes[e];
 	const char **steps;
 	size_t count;

@@ -67,7 +67,7 @@ static struct json_object *hypotheses_json(const struct study *study, size_t poi
 					   uint64_t units)
 {
 	const struct analysis *a = &study->analysis;
-	const struct event *event = &a->campaign->events[number];
+	const struct campaign_event *event = &a->campaign->events[number];
 	struct json_object *hypotheses = json_object_new_object();
 
 	for (size_t i = 0; i < event->idea_count; i++) {
@@ -92,7 +92,7 @@ static struct json_object *points_json(const struct study *study, size_t event)
 		if (!validate_row(study, p, event, &row))
 			continue;
 		point = json_append(points);
-		json_add_text(point, "point", study->analysis.points[p].label);
+		json_add_text(point, "point", study->analysis.points[p].name);
 		json_add(point, "expected",
 			 row.has_expected ? json_object_new_uint64(row.expected) : NULL);
 		json_add_u64(point, "measured", row.cell.value);
@@ -111,7 +111,7 @@ static struct json_object *points_json(const struct study *study, size_t event)
 }
 
 /* the weights that are left, for --from of another run */
-static struct json_object *weights_json(const struct rule_set *set)
+static struct json_object *weights_json(const struct rule_group *set)
 {
 	struct json_object *list = json_object_new_array();
 	char text[96];
@@ -128,7 +128,7 @@ static struct json_object *weights_json(const struct rule_set *set)
 	return list;
 }
 
-static struct json_object *facts_json(const struct rule_set *set)
+static struct json_object *facts_json(const struct rule_group *set)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -189,7 +189,7 @@ static struct json_object *search_json(const struct outcome *o)
 static struct json_object *event_json(const struct report *report, const struct study *study,
 				      size_t number)
 {
-	const struct event *event = &study->analysis.campaign->events[number];
+	const struct campaign_event *event = &study->analysis.campaign->events[number];
 	const struct outcome *o = &study->outcomes[number];
 	struct json_object *e = json_object_new_object(), *list = json_object_new_array();
 	const char **steps;

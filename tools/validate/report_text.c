@@ -35,7 +35,7 @@ static const char *signed_group(uint64_t from, uint64_t to, char *text, size_t s
 	return text;
 }
 
-static void print_row(FILE *out, const struct event *event, const struct table_row *row)
+static void print_row(FILE *out, const struct campaign_event *event, const struct table_row *row)
 {
 	char expected[40] = "-", measured[40], refined[40] = "", apart[48] = "";
 
@@ -69,7 +69,7 @@ static void print_point(const struct study *study, size_t point, FILE *out)
 		if (!validate_row(study, point, e, &row))
 			continue;
 		if (!any)
-			fprintf(out, "\n  %-22s %15s %15s %15s %15s\n", a->points[point].label,
+			fprintf(out, "\n  %-22s %15s %15s %15s %15s\n", a->points[point].name,
 				"expected", "measured", "difference", "refined");
 		any = true;
 		print_row(out, &a->campaign->events[e], &row);
@@ -145,7 +145,7 @@ static void print_relations(const struct study *study, FILE *out)
 		else
 			fprintf(out,
 				"violated at %zu of %zu; %s: %" PRId64 " against %" PRId64 "\n",
-				result->violated, result->points, a->points[result->worst].label,
+				result->violated, result->points, a->points[result->worst].name,
 				result->left, result->right);
 	}
 }

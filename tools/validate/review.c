@@ -41,7 +41,7 @@ static void print_point(FILE *out, const struct point *point, const struct listi
 {
 	const char *line = listing->source;
 
-	fprintf(out, "\n%s, a thread:\n  %5s %12s %12s\n", point->label, "", "executed", "off");
+	fprintf(out, "\n%s, a thread:\n  %5s %12s %12s\n", point->name, "", "executed", "off");
 	for (size_t i = 0; i < listing->count; i++) {
 		const char *text = listing->mnemonics[i];
 
@@ -62,7 +62,7 @@ static void add_point(struct json_object *list, const struct point *point,
 {
 	struct json_object *one = json_append(list), *code = json_object_new_array();
 
-	json_add_text(one, "point", point->label);
+	json_add_text(one, "point", point->name);
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct listing_instruction *insn = &listing->instructions[i];
 		struct json_object *at = json_append(code);

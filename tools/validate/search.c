@@ -7,7 +7,7 @@
 /* open features that are listed one by one */
 enum { MAX_LISTED = 12 };
 
-bool search_may_use(const struct event *event, const struct feature *feature)
+bool search_may_use(const struct campaign_event *event, const struct feature *feature)
 {
 	for (size_t i = 0; i < event->candidate_count; i++)
 		if (feature_covers(&event->candidates[i], feature))
@@ -16,7 +16,8 @@ bool search_may_use(const struct event *event, const struct feature *feature)
 	return !event->candidate_count && *feature->name != '@' && feature->state != STATE_SKIPPED;
 }
 
-static void choose_variables(const struct analysis *a, const struct event *event, struct search *s)
+static void choose_variables(const struct analysis *a, const struct campaign_event *event,
+			     struct search *s)
 {
 	s->variables = arena_array(&s->arena, a->features.count, sizeof(*s->variables));
 	for (size_t f = 0; f < a->features.count; f++)
@@ -30,8 +31,9 @@ static int64_t clip(uint64_t value)
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-static void add_row(const struct analysis *a, const struct event *event, const struct point *point,
-		    const struct cell *cell, struct search *s, struct solve_row *row)
+static void add_row(const struct analysis *a, const struct campaign_event *event,
+		    const struct point *point, const struct cell *cell, struct search *s,
+		    struct solve_row *row)
 {
 	const uint64_t limit = acceptance_limit(&event->accept, cell->value);
 	int64_t *coefficients = arena_array(&s->arena, s->count, sizeof(*coefficients));
@@ -58,7 +60,7 @@ static long variable_of(const struct analysis *a, const struct search *s,
 }
 
 /* Excludes weights that are not in a set, as far as the event's measurements have its features. */
-static void keep_within(const struct analysis *a, const struct rule_set *set, struct search *s,
+static void keep_within(const struct analysis *a, const struct rule_group *set, struct search *s,
 			uint32_t *choices, struct solve_row *rows)
 {
 	for (size_t i = 0; i < set->count; i++) {
@@ -68,7 +70,7 @@ static void keep_within(const struct analysis *a, const struct rule_set *set, st
 			choices[v] &= set->allowed[i];
 	}
 	for (size_t i = 0; i < set->fact_count; i++) {
-		const struct set_fact *fact = &set->facts[i];
+		const struct sum_fact *fact = &set->facts[i];
 		int64_t *coefficients = arena_array(&s->arena, s->count, sizeof(*coefficients));
 		long v = 0;
 
@@ -83,10 +85,10 @@ static void keep_within(const struct analysis *a, const struct rule_set *set, st
 	}
 }
 
-int search_rules(const struct analysis *a, size_t event_number, const struct rule_set *within,
+int search_rules(const struct analysis *a, size_t event_number, const struct rule_group *within,
 		 struct search *s)
 {
-	const struct event *event = &a->campaign->events[event_number];
+	const struct campaign_event *event = &a->campaign->events[event_number];
 	const uint32_t *limits = a->limits ? a->limits[event_number] : NULL;
 	const size_t more = within ? within->fact_count : 0;
 	struct solve_problem problem;
@@ -275,10 +277,10 @@ const char *search_open(const struct analysis *a, const struct search *s, struct
 	return text;
 }
 
-struct rule_set search_set(const struct analysis *a, const struct search *s, struct arena *arena)
+struct rule_group search_set(const struct analysis *a, const struct search *s, struct arena *arena)
 {
-	struct rule_set set = { .features = arena_array(arena, s->count, sizeof(*set.features)),
-				.allowed = arena_array(arena, s->count, sizeof(*set.allowed)) };
+	struct rule_group set = { .features = arena_array(arena, s->count, sizeof(*set.features)),
+				  .allowed = arena_array(arena, s->count, sizeof(*set.allowed)) };
 
 	for (size_t v = 0; v < s->count; v++) {
 		if (!s->occurs[v] || !s->space.allowed[v])
@@ -291,7 +293,7 @@ struct rule_set search_set(const struct analysis *a, const struct search *s, str
 
 		for (size_t i = 0; component->solutions > 1 && i < component->fact_count; i++) {
 			const struct solve_fact *fact = component->facts[i];
-			struct set_fact open = { .lo = fact->lo, .hi = fact->hi };
+			struct sum_fact open = { .lo = fact->lo, .hi = fact->hi };
 
 			for (size_t v = 0; v < s->count; v++) {
 				const int64_t factor = fact->coefficients[v];

@@ -21,18 +21,18 @@ struct search {
 };
 
 /* what is known of several open weights together: lo <= sum <= hi */
-struct set_fact {
+struct sum_fact {
 	struct rule sum; /* coefficients instead of weights */
 	int64_t lo;
 	int64_t hi;
 };
 
 /* rules by their features, independent of a campaign */
-struct rule_set {
+struct rule_group {
 	struct feature *features;
 	uint32_t *allowed; /* of each feature: bit w if it may have the weight w */
 	size_t count; /* elements of both */
-	struct set_fact *facts;
+	struct sum_fact *facts;
 	size_t fact_count;
 };
 
@@ -42,12 +42,12 @@ struct rule_set {
  * @search: filled; to be freed, even on failure.
  * Return: 0; -1 with @search->failure.
  */
-int search_rules(const struct analysis *analysis, size_t event, const struct rule_set *within,
+int search_rules(const struct analysis *analysis, size_t event, const struct rule_group *within,
 		 struct search *search);
 void search_free(struct search *search);
 
 /* Whether a feature belongs to the space of an event's rules. */
-bool search_may_use(const struct event *event, const struct feature *feature);
+bool search_may_use(const struct campaign_event *event, const struct feature *feature);
 
 /* Weight of a variable in all remaining rules, or -1 if they differ. */
 int search_weight(const struct search *search, size_t variable);
@@ -69,8 +69,8 @@ const char *search_open(const struct analysis *analysis, const struct search *se
 const char *search_untested(const struct analysis *analysis, const struct search *search,
 			    struct arena *arena);
 /* The remaining rules, by the features that occur in some measurement. */
-struct rule_set search_set(const struct analysis *analysis, const struct search *search,
-			   struct arena *arena);
+struct rule_group search_set(const struct analysis *analysis, const struct search *search,
+			     struct arena *arena);
 /* "7 features, weights 0..2: 2187 rules". */
 const char *search_bounds(const struct search *search, struct arena *arena);
 
@@ -84,7 +84,7 @@ struct carried {
 	const char *verdict; /* its verdict there */
 	const char *definition; /* of the rule, or of the part that was known */
 	struct rule rule; /* the only rule that was left; not given: @set has those that were */
-	struct rule_set set;
+	struct rule_group set;
 	/* by from_judge() */
 	enum carried_result result;
 	const char *text; /* why, a sentence without a full stop */

@@ -268,7 +268,7 @@ int split_propose(struct analysis *a, const struct wish *wishes, size_t count, u
 			best = score;
 			*proposal = with;
 			proposal->point = (long)p;
-			proposal->name = a->points[p].label;
+			proposal->name = a->points[p].name;
 		}
 	}
 	if (listing) {

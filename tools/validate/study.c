@@ -121,7 +121,7 @@ static int propose(struct study *study, const struct wish *wishes, size_t count,
 		point = from_next(a, study->carried);
 	if (point < 0)
 		return split_propose(a, wishes, count, round, &study->next);
-	study->next = (struct proposal){ .point = point, .name = a->points[point].label };
+	study->next = (struct proposal){ .point = point, .name = a->points[point].name };
 	return 0;
 }
 

@@ -323,7 +323,7 @@ static void put_verdicts(const struct study *study, const char *date, struct ver
 	const struct campaign *campaign = study->analysis.campaign;
 
 	for (size_t e = 0; e < campaign->event_count; e++) {
-		const struct event *event = &campaign->events[e];
+		const struct campaign_event *event = &campaign->events[e];
 		const struct outcome *o = &study->outcomes[e];
 		const struct perfctr_counter_desc *desc =
 			verdicts_counter(event->counter, event->set);

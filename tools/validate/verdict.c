@@ -57,7 +57,7 @@ int verdict_relations(const struct analysis *a, struct relation_result *results)
 /* whether a measurement of an event differs from the documentation */
 static bool is_off(const struct analysis *a, size_t number)
 {
-	const struct event *event = &a->campaign->events[number];
+	const struct campaign_event *event = &a->campaign->events[number];
 
 	for (size_t p = 0; p < a->point_count && event->documented.given; p++) {
 		struct cell cell = analysis_cell(a, p, number);
@@ -134,7 +134,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 /* the reading that differs most from the documentation, over all points */
 static void compare(const struct analysis *a, size_t number, struct outcome *o)
 {
-	const struct event *event = &a->campaign->events[number];
+	const struct campaign_event *event = &a->campaign->events[number];
 
 	o->repeatable = true;
 	for (size_t p = 0; p < a->point_count; p++) {
@@ -166,7 +166,7 @@ static void compare(const struct analysis *a, size_t number, struct outcome *o)
 
 static void try_ideas(const struct analysis *a, size_t number, struct outcome *o)
 {
-	const struct event *event = &a->campaign->events[number];
+	const struct campaign_event *event = &a->campaign->events[number];
 
 	o->ideas = arena_array(a->arena, event->idea_count, sizeof(*o->ideas));
 	for (size_t i = 0; i < event->idea_count; i++) {
@@ -203,7 +203,7 @@ static void add_round(const struct analysis *a, struct outcome *o, const char *a
 static int search_event(const struct analysis *a, size_t number, const char *after,
 			struct search *search, struct outcome *o)
 {
-	const struct event *event = &a->campaign->events[number];
+	const struct campaign_event *event = &a->campaign->events[number];
 
 	o->searched = event->candidate_count || event->documented.given;
 	if (!o->searched)
@@ -418,7 +418,7 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 int verdict_event(const struct analysis *a, size_t number, const struct relation_result *relations,
 		  const char *after, struct search *search, struct outcome *o)
 {
-	const struct event *event = &a->campaign->events[number];
+	const struct campaign_event *event = &a->campaign->events[number];
 	struct held held;
 	int searched;
 

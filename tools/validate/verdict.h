@@ -80,7 +80,7 @@ struct outcome {
 	const char *excluded;
 	const char *open;
 	const char *untested;
-	struct rule_set left; /* the remaining rules */
+	struct rule_group left; /* the remaining rules */
 	/* relations that excluded rules, which were @before them; NULL: none did */
 	const char *pruned_by;
 	uint64_t before;

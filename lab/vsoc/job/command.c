@@ -287,7 +287,7 @@ static const char *value_help(enum field_kind kind)
 }
 
 /* state of the parser of a command */
-struct reader {
+struct command_reader {
 	const struct command_kind *kind;
 	struct drm_vsoc_command command;
 	const char *listing;
@@ -300,7 +300,7 @@ struct reader {
 };
 
 /* "N=10" */
-static int parse_parameter(struct reader *r, const char *word, size_t length)
+static int parse_parameter(struct command_reader *r, const char *word, size_t length)
 {
 	struct listing_parameter *parameter = &r->parameters[r->parameter_count];
 	uint64_t value;
@@ -343,7 +343,7 @@ int job_add_listing(struct job *job, struct drm_vsoc_cmd_compute *compute,
 	return 0;
 }
 
-static int read_listing(struct reader *r, struct job *job)
+static int read_listing(struct command_reader *r, struct job *job)
 {
 	struct listing listing;
 	FILE *file;
@@ -372,7 +372,7 @@ static int read_listing(struct reader *r, struct job *job)
 	return ret;
 }
 
-static int parse_method(struct reader *r, const struct field *field, const char *word,
+static int parse_method(struct command_reader *r, const struct field *field, const char *word,
 			const char *text)
 {
 	struct drm_vsoc_cmd_methods *methods = &r->command.methods;
@@ -393,7 +393,7 @@ static int parse_method(struct reader *r, const struct field *field, const char 
 	return 0;
 }
 
-static int parse_field(struct reader *r, const char *word)
+static int parse_field(struct command_reader *r, const char *word)
 {
 	const struct command_kind *kind = r->kind;
 	struct drm_vsoc_command *command = &r->command;
@@ -452,7 +452,7 @@ int job_parse(struct job *job, const char *const *words, size_t count, char *err
 	size_t at = 0;
 
 	while (at < count) {
-		struct reader r = { .error = error, .error_bytes = error_bytes };
+		struct command_reader r = { .error = error, .error_bytes = error_bytes };
 		uint64_t repeat = 1;
 		char known[256];
 		int ret;

@@ -54,7 +54,7 @@ static int listing_job(struct analysis *a, const struct point *point, struct job
 	error = job_add_listing(job, &command.compute, &listing, text, sizeof(text));
 	listing_free(&listing);
 	if (error)
-		return fail(a->failure, "%s: %s", point->label, text);
+		return fail(a->failure, "%s: %s", point->name, text);
 	command.compute.threads = (uint64_t)threads;
 	return job_add(job, &command) ? fail(a->failure, "out of memory") : 0;
 }
@@ -70,12 +70,12 @@ static int work(void *state, struct analysis *a, const struct point *point,
 	if (!count)
 		ret = listing_job(a, point, &job);
 	else if (job_parse(&job, words, count, error, sizeof(error)))
-		ret = fail(a->failure, "%s: %s", point->label, error);
+		ret = fail(a->failure, "%s: %s", point->name, error);
 	for (int64_t k = 0; !ret && k < point->kernels; k++)
 		if (runner_submit(runner, &job) || runner_wait(runner, 0))
-			ret = fail(a->failure, "%s: %s", point->label, runner->error);
+			ret = fail(a->failure, "%s: %s", point->name, runner->error);
 	if (!ret && (runner->timed_out || runner->cancelled))
-		ret = fail(a->failure, "%s: the job was cut short", point->label);
+		ret = fail(a->failure, "%s: the job was cut short", point->name);
 	job_free(&job);
 	return ret;
 }

@@ -190,7 +190,7 @@ int policy_take(const struct app *app, void *guard, const char *text)
 	return status;
 }
 
-struct reader {
+struct budget_reader {
 	struct guard *guard;
 	char reason[256];
 };
@@ -198,7 +198,7 @@ struct reader {
 /* Return: 1 to continue, 0 to stop with the line's number. */
 static int take_line(void *data, const char *section, const char *key, const char *value)
 {
-	struct reader *r = data;
+	struct budget_reader *r = data;
 	const size_t prefix = strlen(budget_prefix);
 	const char *wanted;
 	struct budget *b;
@@ -219,7 +219,7 @@ static int take_line(void *data, const char *section, const char *key, const cha
 
 int policy_read(const struct app *app, void *guard, const char *path)
 {
-	struct reader r = { .guard = guard };
+	struct budget_reader r = { .guard = guard };
 	FILE *file = fopen(path, "re");
 	int line = file ? ini_parse_file(file, take_line, &r) : -1;
 

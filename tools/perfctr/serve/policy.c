@@ -27,7 +27,7 @@ enum {
 
 static const char rule_prefix[] = "rule ";
 
-struct reader {
+struct policy_reader {
 	struct serve_policy *policy;
 	char *error;
 	size_t size;
@@ -74,7 +74,8 @@ bool serve_words_match(const struct serve_words *words, const char *name)
 }
 
 /* Return: 0, which stops the parser. */
-static int __attribute__((format(printf, 2, 3))) fail(struct reader *r, const char *format, ...)
+static int __attribute__((format(printf, 2, 3)))
+fail(struct policy_reader *r, const char *format, ...)
 {
 	va_list args;
 
@@ -124,7 +125,7 @@ static struct serve_rule *find_rule(struct serve_policy *policy, const char *nam
 	return rule;
 }
 
-static int take_limit(struct reader *r, const char *key, const char *value)
+static int take_limit(struct policy_reader *r, const char *key, const char *value)
 {
 	uint32_t *to = !strcmp(key, "clients")		? &r->policy->clients :
 		       !strcmp(key, "clients_per_user") ? &r->policy->clients_per_user :
@@ -137,7 +138,8 @@ static int take_limit(struct reader *r, const char *key, const char *value)
 	return 1;
 }
 
-static int take_words(struct reader *r, struct serve_rule *rule, const char *key, const char *value)
+static int take_words(struct policy_reader *r, struct serve_rule *rule, const char *key,
+		      const char *value)
 {
 	struct serve_words *to = !strcmp(key, "users")	 ? &rule->users :
 				 !strcmp(key, "groups")	 ? &rule->groups :
@@ -156,7 +158,8 @@ static int take_words(struct reader *r, struct serve_rule *rule, const char *key
 	return 1;
 }
 
-static int take_rule(struct reader *r, struct serve_rule *rule, const char *key, const char *value)
+static int take_rule(struct policy_reader *r, struct serve_rule *rule, const char *key,
+		     const char *value)
 {
 	if (!strcmp(key, "min_period")) {
 		if (number_parse_time(value, NS_PER_MS, &rule->min_period_ns) ||
@@ -193,7 +196,7 @@ static int take_rule(struct reader *r, struct serve_rule *rule, const char *key,
 /* Return: 1 to continue, 0 to stop with the line's number. */
 static int take_line(void *data, const char *section, const char *key, const char *value)
 {
-	struct reader *r = data;
+	struct policy_reader *r = data;
 	struct serve_rule *rule;
 
 	if (!strcmp(section, "limits"))
@@ -207,7 +210,7 @@ static int take_line(void *data, const char *section, const char *key, const cha
 }
 
 /* Reject names of no account: a rule with one would silently never match. */
-static int check_names(struct reader *r)
+static int check_names(struct policy_reader *r)
 {
 	char *end;
 
@@ -236,7 +239,7 @@ static int check_names(struct reader *r)
 
 int serve_policy_read(const char *path, struct serve_policy *policy, char *error, size_t size)
 {
-	struct reader r = { .policy = policy, .error = error, .size = size };
+	struct policy_reader r = { .policy = policy, .error = error, .size = size };
 	char reason[256] = "";
 	FILE *file = fopen(path, "re");
 	int line, result = 0;
