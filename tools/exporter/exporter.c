@@ -41,17 +41,17 @@ static int take_device(const struct app *app, void *exporter, const char *text)
 {
 	struct exporter *e = exporter;
 
-	if (e->count == MAX_SOURCES)
-		return app_usage(app, "at most %d devices", MAX_SOURCES);
-	e->sources[e->count++].which = text;
+	if (e->count == MAX_DEVICES)
+		return app_usage(app, "at most %d devices", MAX_DEVICES);
+	e->devices[e->count++].which = text;
 	return 0;
 }
 
 /* The device that an option without one is about. */
-static struct source *current(struct exporter *e)
+static struct exported *current(struct exporter *e)
 {
 	e->count += !e->count;
-	return &e->sources[e->count - 1];
+	return &e->devices[e->count - 1];
 }
 
 static int take_event(const struct app *app, void *exporter, const char *text)
@@ -155,18 +155,18 @@ static int parse_options(struct exporter *e, int argc, char **argv)
 	return 0;
 }
 
-/* Two names may be of the same device, whose series would be there twice. */
-static int open_sources(struct exporter *e)
+/* Two words may be of the same device, whose series would be there twice. */
+static int open_devices(struct exporter *e)
 {
 	for (size_t n = 0; n < e->count; n++) {
-		struct source *s = &e->sources[n];
-		int status = source_open(e, s);
+		struct exported *d = &e->devices[n];
+		int status = exported_open(e, d);
 
 		if (status)
 			return status;
 		for (size_t i = 0; i < n; i++)
-			if (!strcmp(e->sources[i].label, s->label))
-				return app_usage(e->app, "device %s is there twice", s->label);
+			if (exported_is_same(&e->devices[i], d))
+				return app_usage(e->app, "device %s is there twice", d->name);
 	}
 	return 0;
 }
@@ -177,18 +177,18 @@ static int write_json(struct exporter *e, FILE *out)
 	int error = 0;
 
 	for (size_t n = 0; n < e->count && !error; n++) {
-		struct source *s = &e->sources[n];
+		struct exported *d = &e->devices[n];
 		struct json_object *o = json_append(devices);
 		struct json_object *counters = json_object_new_array();
 		struct json_object *metrics = json_object_new_array();
 
-		error = source_rows(s);
-		json_add_text(o, "device", s->label);
-		json_add_text(o, "driver", s->driver);
-		json_add_text(o, "name", s->name);
-		rows_json_add_span(o, &s->sums.span);
-		for (size_t i = 0; i < s->sums.count; i++) {
-			const struct row *row = &s->sums.rows[i];
+		error = exported_rows(d);
+		json_add_text(o, "device", d->name);
+		json_add_text(o, "driver", d->device ? perfctr_device_driver(d->device) : NULL);
+		json_add_text(o, "name", d->device ? perfctr_device_info(d->device)->name : NULL);
+		rows_json_add_span(o, &d->sums.span);
+		for (size_t i = 0; i < d->sums.count; i++) {
+			const struct row *row = &d->sums.rows[i];
 
 			json_object_array_add(row->metric ? metrics : counters,
 					      row->metric ? rows_json_metric(row) :
@@ -217,13 +217,13 @@ static int write_file(struct exporter *e)
 /* Wait for a signal, a sample or a scraper. Return: whether a signal came. */
 static bool wait_for_events(struct exporter *e, int timeout_ms)
 {
-	struct pollfd fds[2 + MAX_SOURCES] = { { .fd = e->signals.fd, .events = POLLIN },
+	struct pollfd fds[2 + MAX_DEVICES] = { { .fd = e->signals.fd, .events = POLLIN },
 					       { .fd = http_fd(e->http), .events = POLLIN } };
 	struct signalfd_siginfo info;
 	uint64_t wakes;
 
 	for (size_t n = 0; n < e->count; n++) {
-		struct perfctr_session *session = e->sources[n].session;
+		struct perfctr_session *session = e->devices[n].session;
 
 		fds[2 + n] = (struct pollfd){ .fd = session ? perfctr_session_eventfd(session) : -1,
 					      .events = POLLIN };
@@ -242,11 +242,11 @@ static int run_once(struct exporter *e)
 	if (wait_for_events(e, (int)(e->period_ns / NS_PER_MS)))
 		return EXIT_FINE;
 	for (size_t n = 0; n < e->count; n++) {
-		int error = perfctr_session_stop(e->sources[n].session, 0);
+		int error = perfctr_session_stop(e->devices[n].session, 0);
 
 		if (error)
 			return app_failed(e->app, error);
-		source_take(e, &e->sources[n]);
+		exported_take(e, &e->devices[n]);
 	}
 	return write_file(e);
 }
@@ -273,7 +273,7 @@ static void run(struct exporter *e)
 		bool changed = false;
 
 		for (size_t n = 0; n < e->count; n++)
-			changed |= source_take(e, &e->sources[n]);
+			changed |= exported_take(e, &e->devices[n]);
 		if (changed && e->textfile)
 			write_sample(e);
 		if (changed && e->http)
@@ -298,7 +298,7 @@ static int exporter_run(struct app *app, int argc, char **argv)
 	if (!status && !e.once && e.listen)
 		status = http_open(&e);
 	if (!status)
-		status = open_sources(&e);
+		status = open_devices(&e);
 	if (!status && e.once)
 		status = run_once(&e);
 	else if (!status)
@@ -314,7 +314,7 @@ static int exporter_run(struct app *app, int argc, char **argv)
 	if (e.null)
 		fclose(e.null);
 	for (size_t n = 0; n < e.count; n++)
-		source_free(&e.sources[n]);
+		exported_free(&e.devices[n]);
 	return status < 0 ? EXIT_FINE : status;
 }
 

@@ -7,24 +7,22 @@
 #include "lib/rows.h"
 #include "lib/signals.h"
 
-enum { MAX_SOURCES = 16 };
+enum { MAX_DEVICES = 16 };
 
 /* a device: one session, made again when it is lost */
-struct source {
-	const char *which; /* node, driver or name; NULL: the first; once open: @node */
-	char node[64];
-	char *place; /* of the device, NULL: it has no node */
+struct exported {
+	const char *which; /* of the command line: node, driver or name; NULL: the first */
+	char *place; /* which device it is: device_place(); NULL: the local one, or never open */
+	char name[64]; /* value of the label "device": its node, "local"; a lost one's last node */
 	struct option_words events; /* names; empty: the defaults */
 	bool per_block;
-	char label[64]; /* value of the label "device": "renderD128", "local" */
-	char driver[64], name[64];
-	struct perfctr_device *device;
+	struct perfctr_device *device; /* as all below but the sums: NULL while it is lost */
 	struct perfctr_selection *selection;
-	struct perfctr_session *session; /* NULL: lost */
+	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
 	struct perfctr_totals *all; /* since the exporter began, over all sessions */
 	struct perfctr_totals *last; /* the last sample */
-	struct rows sums, now; /* of these totals; filled by source_rows() */
+	struct rows sums, now; /* of these totals; filled by exported_rows() */
 	uint64_t resets; /* samples in which the device was reset */
 	uint64_t restarts; /* sessions after the first */
 	uint64_t retry_ns; /* when to try again, or to ask whether it counts; clock of samples */
@@ -38,31 +36,35 @@ struct exporter {
 	bool once, json;
 	FILE *null; /* for messages that were printed before */
 	bool write_failed; /* the last write of the textfile */
-	struct source sources[MAX_SOURCES];
+	struct exported devices[MAX_DEVICES];
 	size_t count;
 	struct signals signals;
 	struct http *http;
 };
 
 /*
- * Open a device and begin to count. After a failure it can be opened again, if it is the same one.
+ * Open a device and begin to count. It has the name of its node, also of another one than before;
+ * a lost device whose node it took then has the name of what that one was attached to.
  * Return: 0 or an exit status, the message was printed.
  */
-int source_open(struct exporter *exporter, struct source *source);
+int exported_open(struct exporter *exporter, struct exported *device);
+
+/* Whether two that are open are the same device, whatever they were opened by. */
+bool exported_is_same(const struct exported *a, const struct exported *b);
 
 /*
  * Take in the samples of the ring. A session that ended is closed, with a message; its counts stay,
  * and it is made again for the same device, at most once a second.
  * Return: whether anything changed.
  */
-bool source_take(struct exporter *exporter, struct source *source);
+bool exported_take(struct exporter *exporter, struct exported *device);
 
 /* Fill the tables. Return: 0 or a negative errno. */
-int source_rows(struct source *source);
-void source_free(struct source *source);
+int exported_rows(struct exported *device);
+void exported_free(struct exported *device);
 
 /*
- * Write all that the sources have; each family is in one piece.
+ * Write all that the devices have; each family is in one piece.
  * @open: as OpenMetrics 1.0.0, else as Prometheus' text 0.0.4.
  * Return: 0, or a negative errno and nothing was written.
  */
@@ -77,6 +79,6 @@ int http_fd(const struct http *http);
 /* Serve what can be served without waiting. Return: longest time to wait, at most 1000 ms. */
 int http_run(struct http *http);
 
-/* The sources have changed. */
+/* The devices have new samples. */
 void http_refresh(struct http *http);
 void http_free(struct http *http);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* What the exporter writes: families and series in the text formats of Prometheus. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -125,11 +126,11 @@ static void describe(struct series *s, const struct row *row, bool event, FILE *
 }
 
 /*
- * A new series of a source, or of a row of it.
+ * A new series of a device, or of a row of it.
  * @name: of the exporter's own families, NULL: the row's.
  * Return: NULL if there is no memory.
  */
-static struct series *add(struct list *list, const struct source *source, const struct row *row,
+static struct series *add(struct list *list, const struct exported *device, const struct row *row,
 			  enum kind kind, const char *name)
 {
 	struct series *s = list->series;
@@ -151,13 +152,13 @@ static struct series *add(struct list *list, const struct source *source, const 
 		return NULL;
 	list->count++;
 	fputs("device=\"", labels);
-	label_text(labels, source->label, true);
+	label_text(labels, device->name, true);
 	fputc('"', labels);
 	if (row)
 		describe(s, row, name, labels);
 	if (kind == INFO) {
-		label(labels, "driver", source->driver);
-		label(labels, "name", source->name);
+		label(labels, "driver", perfctr_device_driver(device->device));
+		label(labels, "name", perfctr_device_info(device->device)->name);
 	}
 	if (name)
 		snprintf(s->family, sizeof(s->family), "perfctr_%s", name);
@@ -166,14 +167,14 @@ static struct series *add(struct list *list, const struct source *source, const 
 }
 
 /* Return: whether the row has a value. */
-static bool add_row(struct list *list, const struct source *source, const struct row *row)
+static bool add_row(struct list *list, const struct exported *device, const struct row *row)
 {
 	struct series *s;
 	double scale;
 
 	if (row->state != PERFCTR_VALUE_OK || (row->metric && !isfinite(row->number)))
 		return false;
-	s = add(list, source, row, is_gauge(row) ? GAUGE : COUNTER, NULL);
+	s = add(list, device, row, is_gauge(row) ? GAUGE : COUNTER, NULL);
 	if (!s)
 		return true;
 	scale = append_unit(s, row->unit);
@@ -186,7 +187,7 @@ static bool add_row(struct list *list, const struct source *source, const struct
 		number_scaled(row->value, row->scale * scale, s->value, sizeof(s->value));
 	if (row->metric || row->running_ratio >= 1)
 		return true;
-	s = add(list, source, row, GAUGE, "running_ratio");
+	s = add(list, device, row, GAUGE, "running_ratio");
 	if (s) {
 		s->help = "Part of the time in which a multiplexed counter ran";
 		snprintf(s->value, sizeof(s->value), "%.15g", row->running_ratio);
@@ -194,30 +195,30 @@ static bool add_row(struct list *list, const struct source *source, const struct
 	return true;
 }
 
-static int add_source(struct list *list, struct source *source)
+static int add_device(struct list *list, struct exported *device)
 {
-	const struct perfctr_span *span = perfctr_totals_span(source->all);
+	const struct perfctr_span *span = perfctr_totals_span(device->all);
 	uint64_t unmeasured = 0, missed = 0;
-	int error = source_rows(source);
+	int error = exported_rows(device);
 
 	if (error)
 		return error;
-	for (size_t n = 0; n < source->sums.count; n++) {
-		missed += source->sums.rows[n].missed;
-		if (!is_gauge(&source->sums.rows[n]))
-			unmeasured += !add_row(list, source, &source->sums.rows[n]);
+	for (size_t n = 0; n < device->sums.count; n++) {
+		missed += device->sums.rows[n].missed;
+		if (!is_gauge(&device->sums.rows[n]))
+			unmeasured += !add_row(list, device, &device->sums.rows[n]);
 	}
-	for (size_t n = 0; n < source->now.count; n++)
-		if (is_gauge(&source->now.rows[n]))
-			unmeasured += !add_row(list, source, &source->now.rows[n]);
+	for (size_t n = 0; n < device->now.count; n++)
+		if (is_gauge(&device->now.rows[n]))
+			unmeasured += !add_row(list, device, &device->now.rows[n]);
 
 	const struct {
 		enum kind kind;
 		const char *name, *help;
 		uint64_t value;
 	} own[] = {
-		{ INFO, "device", "The device behind the label", 1 },
-		{ GAUGE, "up", "Whether the device is being counted", !!source->session },
+		{ INFO, "device", "The device behind the label, if it is not lost", 1 },
+		{ GAUGE, "up", "Whether the device is being counted", !!device->session },
 		{ GAUGE, "not_measured", "Counters and metrics that are absent: without a value",
 		  unmeasured },
 		{ COUNTER, "missed_values", "Values of counters that a sample did not have",
@@ -229,13 +230,14 @@ static int add_source(struct list *list, struct source *source)
 		{ COUNTER, "merged_periods", "Periods in longer samples, without loss",
 		  span->merged_periods },
 		{ COUNTER, "device_resets", "Samples in which the device was reset",
-		  source->resets },
+		  device->resets },
 		{ COUNTER, "device_restarts", "Times that counting began again after a loss",
-		  source->restarts },
+		  device->restarts },
 	};
 
-	for (size_t n = 0; n < ARRAY_SIZE(own); n++) {
-		struct series *s = add(list, source, NULL, own[n].kind, own[n].name);
+	/* nothing is behind the name of a lost one */
+	for (size_t n = device->device ? 0 : 1; n < ARRAY_SIZE(own); n++) {
+		struct series *s = add(list, device, NULL, own[n].kind, own[n].name);
 
 		if (!s)
 			break;
@@ -283,7 +285,7 @@ int text_write(FILE *out, struct exporter *e, bool open)
 	int error = 0;
 
 	for (size_t n = 0; n < e->count && !error; n++)
-		error = add_source(&list, &e->sources[n]);
+		error = add_device(&list, &e->devices[n]);
 	if (!error)
 		qsort(list.series, list.count, sizeof(*list.series), compare);
 	for (size_t n = 0; n < list.count && !error; n++)

@@ -302,7 +302,7 @@ def configuration():
 @test
 def only_the_device_of_the_label():
     """an unbound GPU stays lost, although there is another, which then gets its node, until it is
-    back with another node"""
+    back with another node, whose name its totals have at once"""
     write(DRIVER + "new_device", "7")
 
     def draw(node, count):
@@ -319,10 +319,43 @@ def only_the_device_of_the_label():
             check(draw(node, 77777) == (0, 10), get())
         write(DRIVER + "bind", "vsoc.0")
         wait_for(lambda: values()["perfctr_up"] == 1, "not up")
-        check(draw("renderD130", 5) == (1, 15) and 'device="renderD128"} 1\n' in get(), get())
+        check('device="renderD130"} 1\n' in get() and "renderD128" not in get(), get())
+        check(draw("renderD130", 5) == (1, 15), get())
     for name, value in (("del_device", "7"), ("del_device", "8"), ("unbind", "vsoc.0"),
                         ("bind", "vsoc.0")):
         write(DRIVER + name, value)
+
+
+@test
+def devices_that_swap_nodes():
+    """of two GPUs that come back with each other's node each keeps its totals, under the name that
+    it has; the one that is away meanwhile has the name of what it was attached to"""
+    write(DRIVER + "new_device", "7")
+
+    def fragments():
+        return dict(re.findall(r'perfctr_shader_fragments_total\{device="(.*?)".*\} (\d+)', get()))
+
+    def draw(node, count):
+        run("vsoc-job", "-q", "-d", f"/dev/dri/{node}", "draw", f"fragments={count}")
+        time.sleep(2)
+        return fragments()
+
+    with exporter("-p", "100", "-d", "renderD128", "-e", "FRAGMENTS", "-d", "renderD129", "-e",
+                  "FRAGMENTS"):
+        draw("renderD128", 10)
+        check(draw("renderD129", 20) == {"renderD128": "10", "renderD129": "20"}, get())
+        write(DRIVER + "unbind", "vsoc.0")
+        write(DRIVER + "unbind", "vsoc.7")
+        wait_for(lambda: values()["perfctr_up"] == 0, "up without devices")
+        write(DRIVER + "bind", "vsoc.7")
+        wait_for(lambda: values()["perfctr_up"] == 1, "not up")
+        check(fragments() == {"vsoc.0": "10", "renderD128": "20"}, get())
+        write(DRIVER + "bind", "vsoc.0")
+        wait_for(lambda: values()["perfctr_up"] == 2, "not up")
+        check(draw("renderD128", 5) == {"renderD129": "10", "renderD128": "25"}, get())
+    write(DRIVER + "del_device", "7")
+    for name in "unbind", "bind":
+        write(DRIVER + name, "vsoc.0")
 
 
 @test
