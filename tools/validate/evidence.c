@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Writes the folder of --evidence: inputs, results, description, hashes. */
 #include "report.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ static const char description[] =
 static FILE *create(const char *folder, const char *name, struct arena *arena,
 		    struct failure *failure)
 {
-	const char *path = arena_printf(arena, "%s%s%s", folder, *folder ? "/" : "", name);
+	const char *path = arena_printf(arena, "%s/%s", folder, name);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	FILE *out = fd < 0 ? NULL : stream_new(fd, true);
 
@@ -61,9 +62,7 @@ static int finish(FILE *out, const char *folder, const char *name, struct failur
 
 	if (fclose(out) && !error)
 		error = errno;
-	return error ? fail(failure, "%s%s%s: %s", folder, *folder ? "/" : "", name,
-			    app_reason(error)) :
-		       0;
+	return error ? fail(failure, "%s/%s: %s", folder, name, app_reason(error)) : 0;
 }
 
 static int put_text(const char *folder, const char *name, const char *text, size_t length,
@@ -156,23 +155,26 @@ int evidence_inputs(const struct study *study, const char *measured, const char 
 }
 
 /* as sha256sum prints them, so that it can check them */
-static int put_hashes(struct failure *failure)
+static int put_hashes(const char *folder, struct failure *failure)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
 		child_restore_files();
-		execlp("sh", "sh", "-c", "LC_ALL=C exec sha256sum -- * >SHA256SUMS.new", NULL);
+		if (!chdir(folder))
+			execlp("sh", "sh", "-c",
+			       "LC_ALL=C sha256sum -- * >SHA256SUMS.new &&"
+			       "exec mv SHA256SUMS.new SHA256SUMS",
+			       NULL);
 		_exit(127);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) ||
-	    rename("SHA256SUMS.new", "SHA256SUMS") < 0)
-		return fail(failure, "SHA256SUMS: sha256sum failed");
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+		return fail(failure, "%s/SHA256SUMS: sha256sum failed", folder);
 	return 0;
 }
 
-int evidence_results(const struct report *report, struct failure *failure)
+int evidence_results(const struct report *report, const char *folder, struct failure *failure)
 {
 	static const struct {
 		const char *name;
@@ -190,15 +192,15 @@ int evidence_results(const struct report *report, struct failure *failure)
 		description, from);
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		FILE *out = create("", files[i].name, report->arena, failure);
+		FILE *out = create(folder, files[i].name, report->arena, failure);
 
 		if (!out)
 			return -1;
 		files[i].write(report, out);
-		if (finish(out, "", files[i].name, failure) < 0)
+		if (finish(out, folder, files[i].name, failure) < 0)
 			return -1;
 	}
-	if (put_text("", "README.txt", text, strlen(text), report->arena, failure) < 0)
+	if (put_text(folder, "README.txt", text, strlen(text), report->arena, failure) < 0)
 		return -1;
-	return put_hashes(failure);
+	return put_hashes(folder, failure);
 }

@@ -117,11 +117,11 @@ int evidence_inputs(const struct study *study, const char *measured, const char 
 		    const char *folder);
 
 /*
- * Write the results, a description and the hashes of all files into the current directory.
+ * Write the results, a description and the hashes of all files into the folder.
  * @report: of one study, evaluated from the inputs there.
  * Return: 0; -1 with @failure.
  */
-int evidence_results(const struct report *report, struct failure *failure);
+int evidence_results(const struct report *report, const char *folder, struct failure *failure);
 
 /* --- The programs of a campaign's benchmarks, with what a thread executes of them --- */
 

@@ -240,8 +240,10 @@ static int evaluate_live(struct validator *v, const char *which, bool by_name)
 		v->study_count++;
 		return EXIT_FINE;
 	}
-	if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE))
-		return failed(v) == EXIT_FAILED ? status : EXIT_FAILED;
+	if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE)) {
+		failed(v);
+		return status;
+	}
 	v->skipped_status = status;
 	skip(v, study->analysis.campaign->name);
 	return EXIT_FINE;
@@ -392,11 +394,11 @@ static struct report report_of(struct validator *v)
 /* The results are those of the files in the folder, so that they can be made again from these. */
 static int write_evidence(struct validator *v)
 {
-	static char campaign[] = "./campaign.json";
-	char *campaigns[] = { campaign };
+	const char *folder = v->options->evidence;
+	char *campaigns[] = { arena_printf(&v->arena, "%s/campaign.json", folder) };
 	const struct options options = {
-		.measured = "readings.json",
-		.from = v->options->from ? "from.json" : NULL,
+		.measured = arena_printf(&v->arena, "%s/readings.json", folder),
+		.from = v->options->from ? arena_printf(&v->arena, "%s/from.json", folder) : NULL,
 		.campaigns = campaigns,
 		.campaign_count = 1,
 		.verbose = true,
@@ -405,18 +407,16 @@ static int write_evidence(struct validator *v)
 	struct report report;
 	int status;
 
-	if (evidence_inputs(&v->studies[0], v->options->measured, v->options->from,
-			    v->options->evidence) < 0)
+	if (evidence_inputs(&v->studies[0], v->options->measured, v->options->from, folder) < 0)
 		return failed(v);
-	if (chdir(v->options->evidence) < 0) {
-		app_error(v->app, "%s: %s", v->options->evidence, strerror(errno));
-		return EXIT_FAILED;
-	}
 	again.studies = arena_array(&again.arena, 1, sizeof(*again.studies));
 	status = evaluate_file(&again);
 	if (!status) {
+		/* as who makes them again in the folder names it */
+		again.studies[0].analysis.measured.source = "readings.json";
 		report = report_of(&again);
-		status = evidence_results(&report, &again.failure) < 0 ? failed(&again) : 0;
+		if (evidence_results(&report, folder, &again.failure) < 0)
+			status = failed(&again);
 	}
 	arena_free(&again.arena);
 	return status;
