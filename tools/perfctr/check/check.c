@@ -70,8 +70,8 @@ say(struct checker *k, enum outcome outcome, const char *name, const char *fix, 
 		fprintf(k->app->out, "      fix:        %s\n", fix);
 }
 
-/* A user that the broker accepts needs no other permission. */
-static enum outcome denial(struct checker *k)
+/* Connect to the broker: a user that it accepts needs no other permission. */
+static enum outcome ask_broker(struct checker *k)
 {
 	if (!k->broker && !access(PERFCTR_BROKER_SOCKET, F_OK) &&
 	    perfctr_device_open_broker(k->app->ctx, NULL, k->which, &k->broker))
@@ -137,7 +137,7 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 		    *e->driver ? ", driver " : "", e->driver, permission_entry_text(e));
 	}
 	if (denied && !access(PARANOID_PATH, F_OK)) {
-		say(k, denial(k), "node", permission_node_fix(denied),
+		say(k, ask_broker(k), "node", permission_node_fix(denied),
 		    "no node that this user may open offers counters");
 		return EXIT_DENIED;
 	}
@@ -181,7 +181,7 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 	if (p.own_only)
 		perfctr_device_count_task(device, getpid());
 	p.may_count |= p.own_only;
-	say(k, p.may_count ? OUTCOME_NOTE : denial(k), "permission", *p.fix ? p.fix : NULL,
+	say(k, p.may_count ? OUTCOME_NOTE : ask_broker(k), "permission", *p.fix ? p.fix : NULL,
 	    "this user %s", p.text);
 	if (p.may_count)
 		return EXIT_FINE;
@@ -279,7 +279,7 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 	return status;
 }
 
-/* After denial(). Return: exit status. */
+/* After ask_broker(). Return: exit status. */
 static int check_broker(struct checker *k, int status)
 {
 	if (access(PERFCTR_BROKER_SOCKET, F_OK)) {
@@ -309,7 +309,7 @@ static int check_device(struct checker *k, const char *which)
 		bool denied = error == -EACCES || error == -EPERM;
 
 		snprintf(reason, sizeof(reason), "%s", perfctr_ctx_error(k->app->ctx));
-		say(k, denied ? denial(k) : OUTCOME_BAD, "device", NULL, "%s", reason);
+		say(k, denied ? ask_broker(k) : OUTCOME_BAD, "device", NULL, "%s", reason);
 		return denied ? EXIT_DENIED : EXIT_NO_DEVICE;
 	}
 	status = check_permission(k, device);
