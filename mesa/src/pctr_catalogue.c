@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Groups and counters of a device, with the names and types that GL shows. */
 #include "pctr_catalogue.h"
 
 #include "pctr_passes.h"

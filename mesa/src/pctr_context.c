@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Queries of a GL context: sessions, samples at begin and end, values, windows of the HUD. */
 #include "pctr_context.h"
 
 #include "pctr_passes.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The connection to perfctr perfkit: reports each end of a frame and waits for the answer. */
 #include "pctr_frames.h"
 
 #include "pipe/p_context.h"

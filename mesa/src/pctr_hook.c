@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Replaces functions of each screen and context, and forwards to those of the driver. */
 #include "pctr_hook.h"
 
 #include "pctr_catalogue.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Finds the functions of libperfctr with dlopen() and dlsym(). */
 #include "pctr_library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* A sum, level or metric as the float, percentage or 64-bit number that GL wants. */
 #include "pctr_value.h"
 
 #include "pctr_library.h"

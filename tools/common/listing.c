@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reader of instruction listings: mnemonics, guards, labels, branches, formulas. */
 #include "listing.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Sizes, times and counts from text; numbers with units, groups of digits or all digits. */
 #include "number.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Makes the points of a campaign, counts their features, and sums up their readings. */
 #include "analysis.h"
 #include "architecture.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Recognises the machine of a program by what its instructions look like. */
 #include "architecture.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Arena, hashes, first error, whole files, and readings without what disturbed them. */
 #include "base.h"
 
 #include <errno.h>

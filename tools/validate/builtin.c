@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The campaigns and listings that the installed program has. */
 #include "builtin.h"
 
 #include <string.h>

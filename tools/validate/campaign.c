@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reads a campaign from JSON, and checks what it refers to. */
 #include "builtin.h"
 #include "campaign.h"
 

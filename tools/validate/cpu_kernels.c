@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The table of kernels, and their loops for x86-64, arm64 and in C. */
 #include "cpu_kernels.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Rows of a CSV file with quotes, for measured.c. */
 #include "base.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reads what four disassemblers print, and makes listings of it. */
 #include "disassembly.h"
 
 #include <ctype.h>

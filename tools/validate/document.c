@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Parses a JSON file, and finds the line of a value that is wrong. */
 #include "document.h"
 
 #include <stdarg.h>

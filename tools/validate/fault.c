@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The table of known faults, and which of them predict all readings. */
 #include "fault.h"
 
 enum { MIN_BITS = 8, MAX_BITS = 48, MAX_MULTIPLE = 4 };

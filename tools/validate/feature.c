@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Finds the features of listings, and counts each for a thread or a core. */
 #include "feature.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* --from: reads the findings of an earlier result, and judges them by new readings. */
 #include "search.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reads measurements from CSV and JSON, and checks them against their campaign. */
 #include "measured.h"
 
 #include <string.h>

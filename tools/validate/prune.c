@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Removes rules with which no rules of the related events can satisfy a relation. */
 #include "verdict.h"
 
 #include <string.h>

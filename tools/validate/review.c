@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* --listings: prints programs with what a thread executes of them. */
 #include "report.h"
 
 #include <inttypes.h>

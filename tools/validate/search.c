@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Sets up the search for an event, counts the rules that are left, and names them. */
 #include "search.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reduces the linear system, then walks the weights that are left, with bounds. */
 #include "solve.h"
 
 #include <stdlib.h>

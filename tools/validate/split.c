@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Proposes the measurement that would separate the remaining rules best. */
 #include "search.h"
 #include "worker.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The loop of a campaign: measure, judge, propose, measure again. */
 #include "study.h"
 
 #include <string.h>

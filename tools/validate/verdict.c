@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Judges each event: what agrees, which fault or rule explains it, which step follows. */
 #include "verdict.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The list of devices that a program with more than this one has added. */
 #include "worker.h"
 
 #include <string.h>

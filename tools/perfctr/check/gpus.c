@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The GPUs of /sys/class/drm and of the NVIDIA driver, each with a line of what can be counted. */
 #include "gpus.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* A buffer of output, and numbers as text faster than printf(): the same digits. */
 #include "export.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Budgets from the command line and from the policy file; checks whether they are complete. */
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* What a budget holds, a cgroup or contexts, and how it is frozen, slowed and released. */
 #include "guard.h"
 #include "holder.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The watcher: counts, adds up windows, applies the actions, and writes the log. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

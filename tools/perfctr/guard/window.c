@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Limits as text, and the sum of the samples in a sliding window. */
 #include "guard.h"
 
 #include <ctype.h>

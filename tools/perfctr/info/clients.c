@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reads the sessions of processes from /proc/PID/fdinfo, and those of a device from debugfs. */
 #include "clients.h"
 
 #include <ctype.h>

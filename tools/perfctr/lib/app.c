@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* main() of every program: streams, signals, locale; messages and what errors mean. */
 #include "app.h"
 #include "stream.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Opens a capture, reads all its samples into totals, and notes damage. */
 #include "capture_file.h"
 
 #include <errno.h>

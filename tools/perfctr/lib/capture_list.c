@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The captures that file names and directories stand for, each once. */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* A process that waits on a pipe until counting has begun, then executes the workload. */
 #include "command.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Words in columns of a terminal: wrapped, padded or cut. */
 #include "output.h"
 
 #include <stdbool.h>

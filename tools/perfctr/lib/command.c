@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Workload and watched process while counting: environment, signals, exit status. */
 #include "command.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The options that stat and record share, and what they select on a device. */
 #include "counting.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The events without -e: those of GPUs by product, those of the local device. */
 #include "defaults.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Device, date, trouble and notes of a capture, values and units of a row, in words. */
 #include "describe.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Opens a device or asks the broker for it, selects events, finds it again by its place. */
 #include "device.h"
 
 #include <ctype.h>

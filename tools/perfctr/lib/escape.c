@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Text in CSV, in HTML and SVG, and in labels of Prometheus. */
 #include "output.h"
 
 #include <stdlib.h>

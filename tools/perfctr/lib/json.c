@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Members and elements of JSON documents, clean UTF-8, numbers with all their digits. */
 #include "json.h"
 #include "stream.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Pairs begin and end of marks, and gives each a lane that nothing else uses then. */
 #include "marks.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Parses a command line, or a line of a configuration, by a table of options. */
 #include "option.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Writes a file without its name, or beside it, syncs it, and names it when it is complete. */
 #include "output.h"
 #include "capture_file.h"
 #include "stream.h"

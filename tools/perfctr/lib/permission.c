@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Asks the kernel whether this user may count, and finds the command that helps if not. */
 #include "permission.h"
 
 #include <errno.h>

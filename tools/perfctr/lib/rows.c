@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Fills tables from totals: counters by type or block, metrics, trust, rates, names. */
 #include "rows.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Rows of a table as JSON, the same for every command. */
 #include "rows.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Blocks signals and reads them from a signalfd. */
 #include "signals.h"
 
 #include <errno.h>

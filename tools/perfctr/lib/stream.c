@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Streams on a file descriptor: text is made valid UTF-8, and the first error is kept. */
 #include "stream.h"
 
 #include <errno.h>

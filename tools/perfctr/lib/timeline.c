@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Adds up samples to bins, and gives each line its values over them. */
 #include "timeline.h"
 
 #include <errno.h>

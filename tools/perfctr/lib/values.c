@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Which lines each counter of a sample belongs to, found once, and their values in it. */
 #include "values.h"
 
 #include <errno.h>

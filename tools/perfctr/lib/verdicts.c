@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reads and writes the file of verdicts, and looks up what a row can be trusted for. */
 #include "verdicts.h"
 
 #include <ctype.h>

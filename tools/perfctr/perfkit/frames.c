@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The socket of frames: connections, ends of frames, answers while counters change. */
 #include "frames.h"
 #include "software.h"
 

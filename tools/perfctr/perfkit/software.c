@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Adds up what the driver reports of frames, and its means. */
 #include "software.h"
 
 #include <ctype.h>

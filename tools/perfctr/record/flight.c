@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* A ring of samples with a limit in time and in bytes. */
 #include "flight.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* One line of the log, written at once. */
 #include "log.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Reads the policy file, and finds the rule of a client by user, group or program. */
 #include "policy.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Makes, uses and ends the sessions of a client within the limits of its rule. */
 #include "session.h"
 
 #include <errno.h>

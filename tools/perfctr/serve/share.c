@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Slots of clients and users in shared memory: periods and commands of a user share one rate. */
 #include "share.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Adds up tagged samples by context. */
 #include "contexts.h"
 
 #include <errno.h>

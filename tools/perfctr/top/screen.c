@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* Items over time, their order and groups, bars and lines as text. */
 #include "screen.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+/* The table of views, and how one is selected on a device. */
 #include "views.h"
 
 #include <errno.h>
