@@ -522,7 +522,6 @@ int igt_main()
 {
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
-		igt_vsoc_optional = true;
 		igt_perfctr_sysctl("paranoid", "0");
 		igt_perfctr_default_limits();
 		/* unprivileged processes cannot read it */

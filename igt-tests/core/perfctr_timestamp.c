@@ -240,7 +240,6 @@ int igt_main()
 {
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
-		igt_vsoc_optional = true;
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
 			      "no GPU timestamp\n");
 		igt_hold_power(&dev);

@@ -25,13 +25,6 @@ void igt_vsoc_only(const struct igt_perfctr_device *dev, void (*test)(void))
 	test();
 }
 
-bool igt_vsoc_optional;
-
-static bool left_out(const struct igt_perfctr_device *dev)
-{
-	return igt_vsoc_optional && !dev->is_vsoc;
-}
-
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n)
 {
 	memset(commands, 0, 3 * sizeof(commands[0]));
@@ -101,10 +94,14 @@ void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n)
 {
 	struct drm_vsoc_command commands[3];
 
-	if (left_out(dev))
-		return;
 	igt_vsoc_mixed(commands, n);
 	igt_assert_eq(igt_vsoc_wait(dev, igt_vsoc_submit(dev, commands, 3)).status, 0);
+}
+
+void igt_vsoc_work_if_known(const struct igt_perfctr_device *dev, unsigned int n)
+{
+	if (dev->is_vsoc)
+		igt_vsoc_work(dev, n);
 }
 
 void *igt_vsoc_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped)
@@ -237,8 +234,6 @@ static bool try_truth(const struct igt_perfctr_device *dev, unsigned int set,
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
 			   struct igt_vsoc_truth *truth)
 {
-	if (left_out(dev))
-		return;
 	require_file(dev, "truth");
 	igt_assert_f(try_truth(dev, set, truth), "vsoc/truth of debugfs is incomplete: %s\n",
 		     strerror(errno));
@@ -304,8 +299,6 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 {
 	unsigned int compared = 0, enabled = 0;
 
-	if (left_out(s->dev))
-		return;
 	igt_assert_eq(before->count, after->count);
 	for (unsigned int b = 0; b < s->setup.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
@@ -333,37 +326,70 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 	igt_assert_eq(compared, enabled);
 }
 
-void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_vsoc_truth *before)
+void igt_vsoc_truth_if_known(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth)
 {
-	igt_vsoc_truth(s->dev, before);
+	if (dev->is_vsoc)
+		igt_vsoc_truth(dev, truth);
+}
+
+void igt_vsoc_compare_if_known(const struct igt_perfctr_session *s,
+			       const struct igt_vsoc_truth *before,
+			       const struct igt_vsoc_truth *after)
+{
+	if (s->dev->is_vsoc)
+		igt_vsoc_assert_conserved(s, before, after);
+}
+
+void igt_vsoc_start_if_known(struct igt_perfctr_session *s, struct igt_vsoc_truth *before)
+{
+	igt_vsoc_truth_if_known(s->dev, before);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 }
 
-void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before)
+void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_vsoc_truth *before)
+{
+	igt_vsoc_require(s->dev);
+	igt_vsoc_start_if_known(s, before);
+}
+
+void igt_vsoc_stop_if_known(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before)
 {
 	static struct igt_vsoc_truth after;
 
 	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_vsoc_truth(s->dev, &after);
+	igt_vsoc_truth_if_known(s->dev, &after);
 	igt_perfctr_drain(s);
-	igt_vsoc_assert_conserved(s, before, &after);
+	igt_vsoc_compare_if_known(s, before, &after);
+}
+
+void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before)
+{
+	igt_vsoc_require(s->dev);
+	igt_vsoc_stop_if_known(s, before);
+}
+
+void igt_vsoc_conserve_if_known(struct igt_perfctr_session *s, unsigned int jobs,
+				void (*step)(struct igt_perfctr_session *s, unsigned int n))
+{
+	static struct igt_vsoc_truth before;
+
+	igt_vsoc_start_if_known(s, &before);
+	for (unsigned int n = 0; n < jobs; n++) {
+		igt_vsoc_work_if_known(s->dev, n);
+		if (step)
+			step(s, n);
+	}
+	igt_vsoc_stop_if_known(s, &before);
+	igt_assert_eq_u64(s->final, 1);
+	igt_assert_eq_u64(s->lost_ns, 0);
+	igt_perfctr_assert_status(s, false);
 }
 
 void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
 		       void (*step)(struct igt_perfctr_session *s, unsigned int n))
 {
-	static struct igt_vsoc_truth before;
-
-	igt_vsoc_start(s, &before);
-	for (unsigned int n = 0; n < jobs; n++) {
-		igt_vsoc_work(s->dev, n);
-		if (step)
-			step(s, n);
-	}
-	igt_vsoc_stop_conserved(s, &before);
-	igt_assert_eq_u64(s->final, 1);
-	igt_assert_eq_u64(s->lost_ns, 0);
-	igt_perfctr_assert_status(s, false);
+	igt_vsoc_require(s->dev);
+	igt_vsoc_conserve_if_known(s, jobs, step);
 }
 
 void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n)

@@ -23,11 +23,6 @@ struct igt_vsoc_truth {
 void igt_vsoc_require(const struct igt_perfctr_device *dev);
 /* the same, then @test */
 void igt_vsoc_only(const struct igt_perfctr_device *dev, void (*test)(void));
-/*
- * For programs that test more than counts: on other devices igt_vsoc_work() does nothing, and
- * functions that read the truth or compare with it leave that out, instead of a skip.
- */
-extern bool igt_vsoc_optional;
 /* commands for one job: a draw, a compute and a copy; @n makes jobs differ */
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n);
 uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
@@ -87,6 +82,20 @@ void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_vsoc_truth *before
  */
 void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
 		       void (*step)(struct igt_perfctr_session *s, unsigned int n));
+/*
+ * The same for tests of more than counts: on another device than the virtual SoC no work is known
+ * and no truth, so these submit nothing and compare nothing. START, STOP, drain and STATUS are done
+ * and checked on all.
+ */
+void igt_vsoc_work_if_known(const struct igt_perfctr_device *dev, unsigned int n);
+void igt_vsoc_truth_if_known(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
+void igt_vsoc_compare_if_known(const struct igt_perfctr_session *s,
+			       const struct igt_vsoc_truth *before,
+			       const struct igt_vsoc_truth *after);
+void igt_vsoc_start_if_known(struct igt_perfctr_session *s, struct igt_vsoc_truth *before);
+void igt_vsoc_stop_if_known(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before);
+void igt_vsoc_conserve_if_known(struct igt_perfctr_session *s, unsigned int jobs,
+				void (*step)(struct igt_perfctr_session *s, unsigned int n));
 /* a @step: SAMPLE with tag @n, and read it */
 void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n);
 /* bytes read from memory that the UCF PMU of socket 0 has counted; 0 without the fabric's file */
