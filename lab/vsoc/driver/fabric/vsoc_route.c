@@ -72,14 +72,22 @@ static const char * const server_names[SERVERS] = {
 
 static u8 server_of(enum server server, u8 socket)
 {
-	BUILD_BUG_ON(VSOC_SOCKETS * SERVERS > MEMSIM_SERVERS);
+	static_assert(VSOC_SOCKETS * SERVERS <= MEMSIM_SERVERS, "each socket has its servers");
 	return socket * SERVERS + server;
+}
+
+/* the other end of a link, REMOTE of the interface */
+static u8 other(u8 socket)
+{
+	static_assert(VSOC_SOCKETS == 2, "REMOTE names one other socket, and links have two ends");
+	return !socket;
 }
 
 int vsoc_routes_init(struct vsoc_fabric *fabric, bool exact)
 {
 	struct memsim *sim = &fabric->sim;
 
+	static_assert(VSOC_SOCKETS <= MEMSIM_CACHES, "each socket has a cache");
 	for (u8 socket = 0; socket < VSOC_SOCKETS; socket++) {
 		struct memsim_cache *slc = &sim->caches[socket];
 
@@ -178,8 +186,8 @@ static void add_cached_memory(struct way *w, u8 socket, u8 src, u8 dst)
 static void add_socket_link(struct way *w, struct soc_pmu **ends, enum server server, u8 from)
 {
 	add_hop(w, VSOC_ROLE_OUT, ends[from], CLINK_WIRE_PS);
-	use_link(w, server_of(server, from), server_of(server, !from));
-	add_hop(w, VSOC_ROLE_IN, ends[!from], 0);
+	use_link(w, server_of(server, from), server_of(server, other(from)));
+	add_hop(w, VSOC_ROLE_IN, ends[other(from)], 0);
 }
 
 static void cross(struct way *w, u8 from)
@@ -243,7 +251,7 @@ static void add_home(struct way *w, const struct vsoc_traffic *t, u8 src)
 	default:
 		add_ucf(w, socket, src, SOC_DST_REM);
 		cross(w, socket);
-		add_cached_memory(w, !socket, SOC_SRC_REM, SOC_DST_CMEM);
+		add_cached_memory(w, other(socket), SOC_SRC_REM, SOC_DST_CMEM);
 	}
 }
 
@@ -260,8 +268,8 @@ static void route_memory(struct way *w, const struct vsoc_traffic *t)
 		src = SOC_SRC_LOC_CPU;
 		break;
 	case DRM_VSOC_INITIATOR_REMOTE:
-		add_ucf(w, !t->socket, SOC_SRC_LOC_CPU, SOC_DST_REM);
-		cross(w, !t->socket);
+		add_ucf(w, other(t->socket), SOC_SRC_LOC_CPU, SOC_DST_REM);
+		cross(w, other(t->socket));
 		src = SOC_SRC_REM;
 		break;
 	}
@@ -307,8 +315,8 @@ static void route_pcie_target(struct way *w, const struct vsoc_traffic *t)
 	struct vsoc_route_hop *hop;
 
 	if (remote) {
-		add_ucf(w, !t->socket, SOC_SRC_LOC_CPU, SOC_DST_REM);
-		cross(w, !t->socket);
+		add_ucf(w, other(t->socket), SOC_SRC_LOC_CPU, SOC_DST_REM);
+		cross(w, other(t->socket));
 	}
 	/* CXL memory is coherent, a BAR is not */
 	if (t->home == DRM_VSOC_HOME_CXL)
