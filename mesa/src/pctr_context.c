@@ -663,7 +663,7 @@ static void end_frame(struct pctr_query *q)
 {
 	const struct pctr_catalogue *catalogue = q->context->catalogue;
 	struct pctr_window *w = q->window;
-	struct pctr_sums sums = { w->totals, NULL, ++w->frames };
+	struct pctr_sums sums = { .single = w->totals, .frames = ++w->frames };
 	bool was_multiplexed = waits_of(w->totals).waited, is_exact;
 
 	if (!pctr_window_is_full(w))
@@ -685,8 +685,9 @@ static void end_frame(struct pctr_query *q)
 static void compute(struct pctr_query *q)
 {
 	const struct pctr_catalogue *catalogue = q->context->catalogue;
-	struct pctr_sums all = { q->totals, NULL, 1 }, own = { q->own, NULL, 1 };
-	struct pctr_sums undisturbed = { q->undisturbed, NULL, 1 };
+	struct pctr_sums all = { .single = q->totals, .frames = 1 },
+			 own = { .single = q->own, .frames = 1 };
+	struct pctr_sums undisturbed = { .single = q->undisturbed, .frames = 1 };
 	bool was_multiplexed = waits_of(q->totals).waited;
 
 	if (pctr.totals_sum(q->totals, &all.sum) || pctr.totals_sum(q->own, &own.sum) ||

@@ -711,16 +711,16 @@ static const char *const *kernel_drivers(const char *name)
 		const char *part;
 		const char *drivers[4];
 	} known[] = {
-		{ "Panfrost", { "panfrost", "panthor" } },
-		{ "Mali4", { "lima" } },
-		{ "V3D", { "v3d" } },
-		{ "VC4", { "vc4", "v3d" } },
-		{ "Vivante", { "etnaviv" } },
-		{ "FD", { "msm" } },
-		{ "Adreno", { "msm" } },
-		{ "NV", { "nouveau", "nova-drm" } },
-		{ "AMD", { "amdgpu", "radeon" } },
-		{ "Intel", { "i915", "xe" } },
+		{ .part = "Panfrost", .drivers = { "panfrost", "panthor" } },
+		{ .part = "Mali4", .drivers = { "lima" } },
+		{ .part = "V3D", .drivers = { "v3d" } },
+		{ .part = "VC4", .drivers = { "vc4", "v3d" } },
+		{ .part = "Vivante", .drivers = { "etnaviv" } },
+		{ .part = "FD", .drivers = { "msm" } },
+		{ .part = "Adreno", .drivers = { "msm" } },
+		{ .part = "NV", .drivers = { "nouveau", "nova-drm" } },
+		{ .part = "AMD", .drivers = { "amdgpu", "radeon" } },
+		{ .part = "Intel", .drivers = { "i915", "xe" } },
 	};
 	static const char *const none[] = { NULL };
 

@@ -126,16 +126,16 @@ static int touch(const struct cpu_work *w)
 }
 
 static const struct cpu_kernel kernels[] = {
-	{ "loop", "ROUNDS", loop, 0 },
-	{ "alu", "ROUNDS", alu, 0 },
-	{ "branch", "ROUNDS", branch, 0 },
-	{ "load", "ROUNDS, BYTES", load, 1 },
-	{ "store", "ROUNDS, BYTES", store, 2 },
-	{ "copy", "ROUNDS, BYTES", copy, 2 },
-	{ "chase", "ROUNDS, BYTES", chase, 1 },
-	{ "c-load", "ROUNDS, BYTES", c_load, 1 },
-	{ "c-copy", "ROUNDS, BYTES", c_copy, 2 },
-	{ "touch", "PAGES", touch, 0 },
+	{ .name = "loop", .usage = "ROUNDS", .run = loop },
+	{ .name = "alu", .usage = "ROUNDS", .run = alu },
+	{ .name = "branch", .usage = "ROUNDS", .run = branch },
+	{ .name = "load", .usage = "ROUNDS, BYTES", .run = load, .buffers = 1 },
+	{ .name = "store", .usage = "ROUNDS, BYTES", .run = store, .buffers = 2 },
+	{ .name = "copy", .usage = "ROUNDS, BYTES", .run = copy, .buffers = 2 },
+	{ .name = "chase", .usage = "ROUNDS, BYTES", .run = chase, .buffers = 1 },
+	{ .name = "c-load", .usage = "ROUNDS, BYTES", .run = c_load, .buffers = 1 },
+	{ .name = "c-copy", .usage = "ROUNDS, BYTES", .run = c_copy, .buffers = 2 },
+	{ .name = "touch", .usage = "PAGES", .run = touch },
 };
 
 const struct cpu_kernel *cpu_kernel_find(const char *name, unsigned long length)

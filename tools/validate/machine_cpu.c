@@ -78,14 +78,30 @@ static const struct cpu_event {
 	uint32_t type;
 	uint64_t config;
 } cpu_events[] = {
-	{ "cpu/instructions/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
-	{ "cpu/branches/", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
-	{ "cpu/L1-dcache-loads/", PERF_TYPE_HW_CACHE, CACHE(L1D, READ, ACCESS) },
-	{ "cpu/L1-dcache-load-misses/", PERF_TYPE_HW_CACHE, CACHE(L1D, READ, MISS) },
-	{ "cpu/L1-dcache-stores/", PERF_TYPE_HW_CACHE, CACHE(L1D, WRITE, ACCESS) },
-	{ "software/page-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
-	{ "software/minor-faults/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
-	{ "software/context-switches/", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ .name = "cpu/instructions/",
+	  .type = PERF_TYPE_HARDWARE,
+	  .config = PERF_COUNT_HW_INSTRUCTIONS },
+	{ .name = "cpu/branches/",
+	  .type = PERF_TYPE_HARDWARE,
+	  .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ .name = "cpu/L1-dcache-loads/",
+	  .type = PERF_TYPE_HW_CACHE,
+	  .config = CACHE(L1D, READ, ACCESS) },
+	{ .name = "cpu/L1-dcache-load-misses/",
+	  .type = PERF_TYPE_HW_CACHE,
+	  .config = CACHE(L1D, READ, MISS) },
+	{ .name = "cpu/L1-dcache-stores/",
+	  .type = PERF_TYPE_HW_CACHE,
+	  .config = CACHE(L1D, WRITE, ACCESS) },
+	{ .name = "software/page-faults/",
+	  .type = PERF_TYPE_SOFTWARE,
+	  .config = PERF_COUNT_SW_PAGE_FAULTS },
+	{ .name = "software/minor-faults/",
+	  .type = PERF_TYPE_SOFTWARE,
+	  .config = PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	{ .name = "software/context-switches/",
+	  .type = PERF_TYPE_SOFTWARE,
+	  .config = PERF_COUNT_SW_CONTEXT_SWITCHES },
 };
 
 struct cpu {

@@ -419,12 +419,12 @@ static int write_slice(struct export *e, const struct perfctr_sample *sample)
 		uint64_t number;
 		const char *text;
 	} facts[] = {
-		{ "seq", sample->seq, NULL },
-		{ "user_data", sample->user_data, NULL },
-		{ "merged_periods", sample->merged_periods, NULL },
-		{ "lost_ns", sample->lost_ns, NULL },
-		{ "flags", 0, flags },
-		{ "not_measured", 0, holes },
+		{ .name = "seq", .number = sample->seq },
+		{ .name = "user_data", .number = sample->user_data },
+		{ .name = "merged_periods", .number = sample->merged_periods },
+		{ .name = "lost_ns", .number = sample->lost_ns },
+		{ .name = "flags", .text = flags },
+		{ .name = "not_measured", .text = holes },
 	};
 	int error;
 

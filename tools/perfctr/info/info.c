@@ -36,13 +36,21 @@ static const struct {
 	const char *name;
 	const char *text;
 } features[] = {
-	{ DRM_PERFCTR_FEATURE_PERIODIC, "periodic", "periodic sampling" },
-	{ DRM_PERFCTR_FEATURE_STATES, "states", "power states of blocks" },
-	{ DRM_PERFCTR_FEATURE_AUTOMATIC, "automatic", "samples on power transitions" },
-	{ DRM_PERFCTR_FEATURE_PMU, "pmu", "perf PMUs in the same sample" },
-	{ DRM_PERFCTR_FEATURE_IN_STREAM, "in_stream", "samples inside of jobs" },
-	{ DRM_PERFCTR_FEATURE_KEEP_AWAKE, "keep_awake", "keeping the GPU powered while counting" },
-	{ DRM_PERFCTR_FEATURE_GPU_TIMESTAMP, "gpu_timestamp", "the GPU's own time in each sample" },
+	{ .bit = DRM_PERFCTR_FEATURE_PERIODIC, .name = "periodic", .text = "periodic sampling" },
+	{ .bit = DRM_PERFCTR_FEATURE_STATES, .name = "states", .text = "power states of blocks" },
+	{ .bit = DRM_PERFCTR_FEATURE_AUTOMATIC,
+	  .name = "automatic",
+	  .text = "samples on power transitions" },
+	{ .bit = DRM_PERFCTR_FEATURE_PMU, .name = "pmu", .text = "perf PMUs in the same sample" },
+	{ .bit = DRM_PERFCTR_FEATURE_IN_STREAM,
+	  .name = "in_stream",
+	  .text = "samples inside of jobs" },
+	{ .bit = DRM_PERFCTR_FEATURE_KEEP_AWAKE,
+	  .name = "keep_awake",
+	  .text = "keeping the GPU powered while counting" },
+	{ .bit = DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
+	  .name = "gpu_timestamp",
+	  .text = "the GPU's own time in each sample" },
 };
 
 static const char *const set_names[] = { "primary", "secondary", "tertiary" };

@@ -29,8 +29,11 @@ static const char *const links[] = {
 };
 
 const struct top_view top_views[] = {
-	{ "overview", NULL }, { "gpu", gpu },	  { "memory", memory },
-	{ "pcie", pcie },     { "links", links },
+	{ .name = "overview" },
+	{ .name = "gpu", .events = gpu },
+	{ .name = "memory", .events = memory },
+	{ .name = "pcie", .events = pcie },
+	{ .name = "links", .events = links },
 };
 const size_t top_view_count = ARRAY_SIZE(top_views);
 
