@@ -267,7 +267,6 @@ static void print_json(struct top *t)
 		json_add_double(o, "value", item->now);
 		json_add_text(o, "unit", unit);
 		/* 0.1 divided the rate of cycles by the number of blocks */
-		json_add_bool(o, "of_one_block", false);
 		json_add_text(o, "state", perfctr_value_state_text(item->state));
 		json_add_bool(o, "estimated", item->flags & PERFCTR_VALUE_ESTIMATED);
 	}
