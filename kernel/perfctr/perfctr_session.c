@@ -123,7 +123,7 @@ static int start_outside_reset(struct drm_perfctr_session *session, u64 user_dat
 	return ret;
 }
 
-/* -ENODEV: the device was removed */
+/* -ENODEV: the device was removed; -EIO: whatever else keeps it from waking, as no argument does */
 static int wake_device(struct drm_perfctr *pc)
 {
 	int idx, ret;
@@ -132,7 +132,9 @@ static int wake_device(struct drm_perfctr *pc)
 		return -ENODEV;
 	ret = pc->config.ops->wake(pc->drm);
 	drm_dev_exit(idx);
-	return ret;
+	if (!ret || ret == -EINTR)
+		return ret;
+	return perfctr_reject(pc, EIO, "START: the device does not power up: %d", ret);
 }
 
 /* START; returns 0 or an errno as in the uAPI header */

@@ -463,8 +463,9 @@ static void failed_start_stops_its_sources(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 
-	core->wake_error = -EAGAIN;
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EAGAIN);
+	/* as runtime PM's after a failed resume: no mistake of the caller */
+	core->wake_error = -EINVAL;
+	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 	core->wake_error = 0;
 	b->collect_error = 0;
