@@ -12,6 +12,8 @@
  * @map-slots-forced: /proc/self/mem cannot write to slots either
  * @map-whole: the whole file can be mapped at once for reading
  * @map-private: a private mapping is -EINVAL
+ * @map-pinned: no page can be kept beyond its mapping: vmsplice() and process_vm_readv() fail, and
+ *   write() from a slot works
  * @map-beyond: no mapping reaches or grows beyond the end of the ring; offsets of 4 GiB and more
  *   never wrap to a valid one
  * @map-part-unmapped: a part of a mapping can be unmapped; the rest stays mapped
@@ -28,6 +30,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -309,6 +312,34 @@ static void unplugged_state(void)
 	igt_perfctr_close(&mine);
 }
 
+static void not_kept(const void *at, int pipe_fd)
+{
+	struct iovec from = { .iov_base = (void *)(uintptr_t)at, .iov_len = 64 };
+	char copy[64];
+	struct iovec to = { .iov_base = copy, .iov_len = sizeof(copy) };
+
+	igt_assert_eq(vmsplice(pipe_fd, &from, 1, 0) < 0 ? errno : 0, EFAULT);
+	/* ENOSYS: User-mode Linux without CROSS_MEMORY_ATTACH */
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) >= 0 || errno != ENOSYS)
+		igt_assert_eq(errno, EFAULT);
+	igt_assert_eq((int)write(pipe_fd, at, 64), 64);
+}
+
+static void unpinnable(void)
+{
+	int fds[2];
+
+	begin(16);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(pipe(fds), 0);
+	not_kept(igt_perfctr_slot(&s, 0), fds[1]);
+	not_kept(s.control, fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+	igt_perfctr_session_fini(&s);
+}
+
 int igt_main()
 {
 	igt_fixture() {
@@ -320,6 +351,7 @@ int igt_main()
 	igt_subtest("map-slots-forced") slots_forced();
 	igt_subtest("map-whole") whole_read_only();
 	igt_subtest("map-private") private_refused();
+	igt_subtest("map-pinned") unpinnable();
 	igt_subtest("map-beyond") beyond_refused();
 	igt_subtest("map-part-unmapped") part_unmapped();
 	igt_subtest("map-no-file") not_a_file_to_read();

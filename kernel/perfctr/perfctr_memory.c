@@ -95,6 +95,8 @@ static int memory_mmap(struct file *file, struct vm_area_struct *vma)
 	struct perfctr_memory *memory = file->private_data;
 	unsigned long first = vma->vm_pgoff;
 	unsigned long count = vma_pages(vma);
+	unsigned long i;
+	int ret;
 
 	if (!(vma->vm_flags & VM_SHARED) || first >= memory->count ||
 	    count > memory->count - first)
@@ -104,8 +106,16 @@ static int memory_mmap(struct file *file, struct vm_area_struct *vma)
 			return -EACCES;
 		perfctr_vm_flags_clear(vma, VM_MAYWRITE);
 	}
-	perfctr_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	return vm_map_pages(vma, memory->pages, memory->count);
+	/* pages that could be pinned would stay in use after they are no longer charged */
+	perfctr_vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	for (i = 0; i < count; i++) {
+		ret = remap_pfn_range(vma, vma->vm_start + (i << PAGE_SHIFT),
+				      page_to_pfn(memory->pages[first + i]), PAGE_SIZE,
+				      vma->vm_page_prot);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 static int memory_file_release(struct inode *inode, struct file *file)
