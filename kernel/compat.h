@@ -5,9 +5,11 @@
 #ifndef _PERFCTR_COMPAT_H_
 #define _PERFCTR_COMPAT_H_
 
+#include <linux/capability.h>
 #include <linux/eventfd.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
+#include <linux/perf_event.h>
 #include <linux/seq_file.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
@@ -148,6 +150,19 @@ static inline void perfctr_drm_show_memory(struct drm_printer *p, struct drm_fil
 		total += obj->size;
 	spin_unlock(&file->table_lock);
 	drm_printf(p, "drm-total-memory:\t%zu\n", total);
+#endif
+}
+
+/*
+ * perf's rule for counters of a whole machine. It is exported with 7.3, with the say of security
+ * modules; before that the capability decides alone.
+ */
+static inline int perfctr_allow_cpu(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+	return perf_allow_cpu();
+#else
+	return perfmon_capable() ? 0 : -EACCES;
 #endif
 }
 

@@ -23,7 +23,7 @@
  * @permission-namespace: CAP_PERFMON in a user namespace grants nothing: -EACCES
  * @permission-audit: a missing capability is audited only where it decides about -EACCES
  * @permission-cap-sys-admin: CAP_SYS_ADMIN includes CAP_PERFMON
- * @permission-query: QUERY needs no capability
+ * @permission-query: QUERY needs no capability, but does not show others when somebody samples
  * @permission-paranoid: paranoid=0 opens GPU counters to every user, with a limited rate, but no
  *   other PMUs, for which perf has its own policy
  * @permission-soc: SoC blocks also need perf's permission: -EACCES without it
@@ -425,16 +425,44 @@ static void permission_namespace(void)
 	igt_waitchildren();
 }
 
+/* whether QUERY_CLOCKS shows when the last collection was */
+static bool shows_last_collection(void)
+{
+	struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1];
+	const unsigned int count = igt_perfctr_clocks(&dev, clocks);
+	bool shows = false;
+
+	for (unsigned int i = 0; i < count; i++)
+		shows |= clocks[i].gpu_timestamp || clocks[i].raw_ns || clocks[i].age_ns ||
+			 clocks[i].epoch;
+	return shows;
+}
+
 static void permission_query(void)
 {
+	const bool timestamps = dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
+	struct igt_perfctr_session s;
+
+	igt_perfctr_begin_setup(&s, &dev, SLOTS, 0);
+	igt_assert_eq(shows_last_collection(), timestamps);
 	igt_fork(child, 1) {
 		struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
 
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
 		igt_assert_eq_u32(q.count, dev.block_count);
+		igt_assert(!shows_last_collection());
 	}
 	igt_waitchildren();
+	igt_perfctr_sysctl("paranoid", "0");
+	igt_fork(child, 1) {
+		igt_drop_to(IGT_NOBODY, 0);
+		igt_assert_eq(shows_last_collection(), timestamps);
+	}
+	igt_waitchildren();
+	igt_perfctr_sysctl("paranoid", "1");
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	igt_perfctr_session_fini(&s);
 }
 
 static void permission_paranoid(void)

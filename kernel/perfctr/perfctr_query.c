@@ -82,7 +82,7 @@ static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 	return 0;
 }
 
-/* the pair of clock readings of the last collection; does not access the hardware */
+/* the pair of clock readings of the last collection, which shows when others sample */
 static void fill_timestamp(struct drm_perfctr *pc, struct drm_perfctr_clock_info *info)
 {
 	*info = (struct drm_perfctr_clock_info) {
@@ -92,6 +92,8 @@ static void fill_timestamp(struct drm_perfctr *pc, struct drm_perfctr_clock_info
 		.max_frequency_hz = pc->config.timestamp_hz,
 		.name = "timestamp",
 	};
+	if (!drm_perfctr_may_see_activity())
+		return;
 	spin_lock(&pc->clock.lock);
 	info->gpu_timestamp = pc->clock.gpu_timestamp;
 	info->raw_ns = pc->clock.raw_ns;

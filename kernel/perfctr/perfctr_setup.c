@@ -312,7 +312,7 @@ struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
 	int ret;
 
 	ret = check_setup(pc, setup);
-	if (!ret && !drm_perfctr_may_observe(privileged))
+	if (!ret && !drm_perfctr_may_observe())
 		ret = perfctr_reject(pc, EACCES, "needs CAP_PERFMON or dev.perfctr.paranoid=0");
 	if (!ret)
 		ret = check_period(pc, setup->period_ns, privileged);

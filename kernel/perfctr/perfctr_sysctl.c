@@ -60,10 +60,16 @@ bool drm_perfctr_has_privilege(void)
 	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
 }
 
-/* counters reveal other users' activity */
-bool drm_perfctr_may_observe(bool privileged)
+/* whether the caller may count, as counters reveal other users' activity; a refusal is audited */
+bool drm_perfctr_may_observe(void)
 {
-	return privileged || !READ_ONCE(perfctr_paranoid) || perfmon_capable();
+	return !READ_ONCE(perfctr_paranoid) || !perfctr_allow_cpu();
+}
+
+/* whether a description may show others' activity; not audited */
+bool drm_perfctr_may_see_activity(void)
+{
+	return !READ_ONCE(perfctr_paranoid) || drm_perfctr_has_privilege();
 }
 
 u64 drm_perfctr_unprivileged_min_period_ns(void)
