@@ -863,9 +863,9 @@ struct drm_perfctr_setup {
  * No sample contains counts from before START. During a reset of the device, START waits for its
  * end. Errors besides the common ones: -EALREADY the session is active; -EBUSY an active session
  * uses another counter set; -ENOSPC no slot is free for the final sample; -ETIMEDOUT or -EIO the
- * hardware does not power up or could not be started; perf's error if counting fails on a CPU that came online since
- * SETUP. The hardware's blocks count from the first sample's start_ns on, those of perf PMUs from a
- * moment later, for time_enabled.
+ * hardware does not power up or could not be started; perf's error if counting fails on a CPU that
+ * came online since SETUP. The hardware's blocks count from the first sample's start_ns on, those
+ * of perf PMUs from a moment later, for time_enabled.
  */
 struct drm_perfctr_start {
 	/** @user_data: for the periodic and automatic samples. */
