@@ -355,6 +355,39 @@ TEST("a command counts from its exec on, and nothing without one")
 	program = NULL;
 }
 
+TEST("a process that sleeps counts zero in no time, which is measured")
+{
+	uint64_t enabled_ns, running_ns;
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+
+	begin("software/task-clock/");
+	if (pipe2(to_child, O_CLOEXEC))
+		abort();
+	child = fork();
+	if (!child)
+		_exit(read(to_child[0], &(char){ 0 }, 1) != 1);
+	EQUAL(perfctr_device_count_task(device, child), 0);
+	new_session(0, 4);
+	usleep(50000);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	usleep(20000);
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	EQUAL(perfctr_decode_block(&sample, &block), 1);
+	EQUAL(block.valid_mask, 1);
+	EQUAL(perfctr_block_value(&block, 0), 0);
+	EQUAL(perfctr_block_read_times(&block, &enabled_ns, &running_ns), 1);
+	EQUAL(enabled_ns, 0);
+	EQUAL(running_ns, 0);
+	perfctr_cursor_advance(cursor, 1);
+	EQUAL(write(to_child[1], "", 1), 1);
+	waitpid(child, NULL, 0);
+	close(to_child[0]);
+	close(to_child[1]);
+	end();
+}
+
 TEST("each period is a sample or merged into one")
 {
 	const struct timespec pause = { 0, 50000000 };

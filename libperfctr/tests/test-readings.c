@@ -125,6 +125,22 @@ TEST_WITH(begin, end_tree, "clients that end keep their counts and lose time; ne
 	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
 }
 
+/* the sums of the session before must not be what the next one begins with */
+TEST_WITH(begin, end_tree, "a session that starts again without its client begins at zero")
+{
+	put_i915(100, 3, 7, 1000);
+	start(I915 "engine-render/", 1);
+	put_i915(100, 3, 7, 5000);
+	EQUAL(take_sample().values[0], 4000);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	perfctr_cursor_advance(cursor, 1);
+	drop("/proc/100");
+	EQUAL(perfctr_session_start(session, 0), 0);
+	EQUAL(take_sample().valid, 0);
+	put_i915(103, 3, 9, 77);
+	EQUAL(take_sample_with(1, 77).values[0], 77);
+}
+
 TEST_WITH(begin, end_tree, "pid= counts the clients of one process")
 {
 	put_i915(100, 3, 7, 1000);

@@ -9,12 +9,13 @@
  * event decides:
  *
  *	TYPE CONFIG[/CONFIG1[/CONFIG2]] CPU err ERRNO
- *	TYPE CONFIG[/CONFIG1[/CONFIG2]] CPU rate PER_SECOND [PART]
+ *	TYPE CONFIG[/CONFIG1[/CONFIG2]] CPU rate PER_SECOND [PART [AWAKE_S]]
  *	TYPE CONFIG[/CONFIG1[/CONFIG2]] CPU level VALUE...
  *
  * "*" for CONFIG or CPU matches all; CPU is -1 for an event of a task on any CPU. Without a line
  * the event does not exist (ENOENT). A rate counts in time enabled; with PART it is on a PMU's
  * counter in that part of the time only, so perf's time running is shorter than its time enabled.
+ * With AWAKE_S its times stand still after so many seconds, as those of a task that sleeps.
  * A level has one value after the other, each for 0.1 s, and keeps the last one. Values are whole
  * numbers in decimal, PER_SECOND and PART may have a fraction.
  *
@@ -164,7 +165,7 @@ struct made_event {
 	struct made_event *leader; /* itself if it leads */
 	struct made_event *members[MAX_GROUP]; /* of a leader, with itself first */
 	size_t member_count;
-	double rate, part;
+	double rate, part, awake_s; /* awake_s: 0: it never sleeps */
 	long long levels[MAX_LEVELS];
 	size_t level_count;
 	bool on;
@@ -210,7 +211,7 @@ static int read_mode(const char *mode, char *rest, struct made_event *event)
 		return atoi(rest);
 	event->part = 1;
 	if (!strcmp(mode, "rate")) {
-		sscanf(rest, "%lf %lf", &event->rate, &event->part);
+		sscanf(rest, "%lf %lf %lf", &event->rate, &event->part, &event->awake_s);
 		return 0;
 	}
 	for (; event->level_count < MAX_LEVELS; rest = end) {
@@ -320,10 +321,14 @@ static int make_event(const struct perf_event_attr *attr, int cpu, int group)
 
 static uint64_t enabled_ns(const struct made_event *event)
 {
+	uint64_t ns = event->enabled_ns;
+
 	/* a member counts while its leader does */
-	if (!event->leader->on && event->on)
-		return event->enabled_ns;
-	return event->enabled_ns + (event->on ? now_ns() - event->on_ns : 0);
+	if (event->leader->on && event->on)
+		ns += now_ns() - event->on_ns;
+	if (event->awake_s > 0 && (double)ns > event->awake_s * 1e9)
+		return (uint64_t)(event->awake_s * 1e9);
+	return ns;
 }
 
 static uint64_t value_of(const struct made_event *event)

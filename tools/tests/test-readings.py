@@ -109,6 +109,29 @@ def late_capacity():
 
 
 @test
+def time_of_readings():
+    """the running time of a reading in CSV is that in which it had a value"""
+    with Machine(BUILD) as m:
+        m.put("/sys/class/hwmon/hwmon0/name", "coretemp")
+        m.put("/sys/class/hwmon/hwmon0/energy1_input", "100000")
+
+        def client():
+            m.client(70, 4, "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t9\n"
+                     "drm-engine-video:\t0 ns\n")
+
+        done = m.script(["stat", "-x,", "-I", "100", "-d", "local", "-e",
+                         I915 + "engine-video/,hwmon/*/"], [(0.4, client)], settle=0.45)
+        before, span = 0, {}
+        for row in [line.split(",") for line in done.stdout.splitlines()]:
+            end = round(float(row[0]) * 1e9)
+            before, span = (before, span) if end in span else (end, {end: end - before})
+            ns = 0 if "not measured" in row[1] else span[end]
+            # the first sample begins a moment after START
+            check(abs(int(row[4]) - ns) < 1e6, f"{row}: {ns}")
+        check("<not measured>" in done.stdout and ",0,ns," in done.stdout, done.stdout)
+
+
+@test
 def negative():
     """a temperature of -5 degrees and a rail of -12 V are that in every output"""
     with Machine(BUILD) as m:

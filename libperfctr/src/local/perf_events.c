@@ -559,29 +559,15 @@ static bool read_files(struct perf_events *c)
 }
 
 /* perf's times stand still while a process or cgroup sleeps; that is not "not measured". */
-static void add_sleep(struct perf_events *c, uint64_t now_ns)
+static void note_sleep(struct perf_events *c)
 {
 	for (size_t n = 0; n < c->counter_count; n++) {
 		struct local_counter *counter = &c->counters[n];
 
-		if (counter->unsupported || (!is_of_task(c, counter) && !is_of_cgroup(c, counter)))
-			continue;
-		if (counter->sum[1] == counter->enabled_ns) {
-			/* the same part as when awake: sleep does not change how events share */
-			double part = counter->sum[1] ?
-					      (double)counter->sum[2] / (double)counter->sum[1] :
-					      1;
-
-			counter->asleep_ns += now_ns - c->read_ns;
-			counter->asleep_ran_ns +=
-				part < 1 ? (uint64_t)((double)(now_ns - c->read_ns) * part) :
-					   now_ns - c->read_ns;
-		}
+		counter->asleep = !counter->unsupported && counter->sum[1] == counter->enabled_ns &&
+				  (is_of_task(c, counter) || is_of_cgroup(c, counter));
 		counter->enabled_ns = counter->sum[1];
-		counter->sum[1] += counter->asleep_ns;
-		counter->sum[2] += counter->asleep_ran_ns;
 	}
-	c->read_ns = now_ns;
 }
 
 static bool is_offline(const struct perf_events *c, const struct local_file *f)
@@ -699,10 +685,10 @@ uint64_t perf_events_read(struct perf_events *c)
 		follow_cpus(c, false);
 	if (read_at_once(c, &now_ns) || (c->ends && read_at_once(c, &now_ns)))
 		follow_cpus(c, true);
-	readings_read(c, perfctr_time_raw_ns());
+	readings_read(c, now_ns);
 	if (c->task)
 		hybrid_add_away(c);
-	add_sleep(c, now_ns);
+	note_sleep(c);
 	return now_ns;
 }
 

@@ -27,10 +27,11 @@ struct local_counter {
 	 */
 	uint64_t sum[3], gone[3];
 	/*
-	 * perf's enabled time at the last read; time asleep, in which a process counts zero, and
-	 * what is added to the time running for it
+	 * time enabled at the last read; whether it stood still since then, because no thread of
+	 * the process or cgroup was awake: it counted zero, in no time
 	 */
-	uint64_t enabled_ns, asleep_ns, asleep_ran_ns;
+	uint64_t enabled_ns;
+	bool asleep;
 	/*
 	 * hybrid.c, for a task: how many of the online CPUs its PMU has, 0: all; @sum at the last
 	 * read; what is added to the time running for the time in which the task was on other kinds
@@ -69,7 +70,6 @@ struct perf_events {
 	struct cpu_list online;
 	bool look_again;
 	uint64_t looked_ns;
-	uint64_t read_ns; /* time of the last read */
 	/* length of a read to be repeated, 0: never; length of the shortest one */
 	uint64_t slow_ns, quick_ns;
 	struct perfctr_ctx *ctx;

@@ -37,6 +37,7 @@ struct readings {
 	struct drm_clients clients;
 	void *states[ARRAY_SIZE(pmus)]; /* of the sources */
 	struct reading *list; /* by number of the counter */
+	uint64_t read_ns; /* time of the last read */
 };
 
 static const struct gauge_source *source_of(const char *pmu)
@@ -516,7 +517,6 @@ void readings_read(struct perf_events *events, uint64_t now_ns)
 
 		if (!reading->is_used)
 			continue;
-		c->sum[1] = c->sum[2] = now_ns;
 		if (c->unsupported) {
 			c->incomplete = true;
 			c->states |= DRM_PERFCTR_STATE_UNAVAILABLE;
@@ -528,7 +528,12 @@ void readings_read(struct perf_events *events, uint64_t now_ns)
 			read_gauge(c, reading->gauge);
 		else
 			read_sensor(events, c, &reading->sensor, now_ns);
+		/* what has a value was there all the time, and else at none */
+		if (!c->incomplete)
+			c->sum[1] += now_ns - r->read_ns;
+		c->sum[2] = c->sum[1];
 	}
+	r->read_ns = now_ns;
 }
 
 void readings_start(struct perf_events *events)
@@ -542,7 +547,8 @@ void readings_start(struct perf_events *events)
 	for (size_t n = 0; n < ARRAY_SIZE(pmus); n++)
 		if (r->states[n])
 			pmus[n].source->start(r->states[n]);
-	readings_read(events, perfctr_time_raw_ns());
+	r->read_ns = perfctr_time_raw_ns();
+	readings_read(events, r->read_ns);
 }
 
 void readings_free(struct perf_events *events)

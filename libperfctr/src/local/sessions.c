@@ -23,6 +23,7 @@ struct local_block {
 	struct perfctr_view view;
 	struct perfctr_pmu_block pmu;
 	size_t first;
+	u64 asleep_mask; /* counters whose process slept since the last collection */
 	u64 *words; /* base, totals, enabled, running, base_enabled, base_running of each counter */
 };
 
@@ -53,22 +54,29 @@ static u64 round_up(u64 value, u64 to)
 
 /* --- samples ---------------------------------------------------------------------- */
 
-/* Read the counters into the blocks. Return: CLOCK_MONOTONIC_RAW of the read. */
-static u64 collect(struct local_session *s)
+/*
+ * Read the counters into the blocks. Return: CLOCK_MONOTONIC_RAW of the read.
+ * @starts: the next counts begin with what is known, even of a counter that cannot be read now
+ */
+static u64 collect(struct local_session *s, bool starts)
 {
 	u64 now = perf_events_read(&s->events);
 
 	for (size_t n = 0; n < s->block_count; n++) {
 		struct perfctr_pmu_block *pmu = &s->blocks[n].pmu;
+		u64 mask = s->blocks[n].view.mask;
 		unsigned int open_count = 0;
 
-		for (unsigned int i = 0; i < pmu->count; i++) {
+		s->blocks[n].asleep_mask = 0;
+		for (unsigned int i = 0; i < pmu->count; i++, mask &= mask - 1) {
 			struct local_counter *c = &s->events.counters[s->blocks[n].first + i];
 
-			if (!c->incomplete) {
+			if (!c->incomplete || starts) {
 				pmu->totals[i] = c->sum[0];
 				pmu->enabled[i] = c->sum[1];
 				pmu->running[i] = c->sum[2];
+				if (c->asleep)
+					s->blocks[n].asleep_mask |= mask & -mask;
 			} else if (c->is_level) {
 				pmu->totals[i] = 0;
 			}
@@ -129,10 +137,14 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 	u32 states = 0, unread;
 
 	for (size_t n = 0; n < s->block_count; n++) {
+		struct drm_perfctr_block_header *block = at;
+
 		/* a level is no difference */
 		if (s->events.counters[s->blocks[n].first].is_level)
 			*s->blocks[n].view.base = 0;
 		at = drm_perfctr_pmu_layout(at, &s->blocks[n].view, &header, &states);
+		/* the zero of a process that slept is a count, which took no time */
+		block->valid_mask |= s->blocks[n].asleep_mask;
 	}
 	/* not the whole span, which the layout assumes; a loss may be found after its sample */
 	if (s->events.span_lost)
@@ -179,7 +191,7 @@ static u64 tick(struct local_session *s)
 	 */
 	if (count_periods(s, now) && drm_perfctr_ring_free(&s->ring) >= 2 &&
 	    now - s->tick_ns >= s->period_ns / 2) {
-		s->tick_ns = collect(s);
+		s->tick_ns = collect(s, false);
 		publish(s, s->tick_ns, DRM_PERFCTR_SAMPLE_PERIODIC, s->user_data);
 	}
 	update_status(s);
@@ -244,7 +256,7 @@ int local_start(struct local_session *s, const struct drm_perfctr_start *start)
 	if (error)
 		return error;
 	s->user_data = start->user_data;
-	s->start_ns = s->end_ns = s->tick_ns = collect(s);
+	s->start_ns = s->end_ns = s->tick_ns = collect(s, true);
 	s->periods = s->status.pending_merged = 0;
 	for (size_t n = 0; n < s->block_count; n++) {
 		drm_perfctr_pmu_baseline(&s->blocks[n].view);
@@ -275,7 +287,7 @@ int local_sample(struct local_session *s, const struct drm_perfctr_sample *sampl
 		s->status.ring_full++;
 		error = -ENOSPC;
 	} else {
-		u64 now = collect(s);
+		u64 now = collect(s, false);
 
 		count_periods(s, now);
 		publish(s, now, DRM_PERFCTR_SAMPLE_MANUAL, sample->user_data);
@@ -295,7 +307,7 @@ int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop)
 		return -EALREADY;
 	}
 	s->events.ends = true;
-	now = collect(s);
+	now = collect(s, false);
 	s->events.ends = false;
 	perf_events_stop(&s->events);
 	count_periods(s, now);

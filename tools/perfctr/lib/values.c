@@ -139,7 +139,7 @@ static struct values_source *find_source(struct values *v, size_t n,
 /* a block's span, and what a counter has in it */
 struct part {
 	bool has_span, valid;
-	uint64_t start_ns, end_ns, count, running_ns;
+	uint64_t start_ns, end_ns, count, enabled_ns, running_ns;
 };
 
 static void add_count(struct values *v, int line, const struct part *part)
@@ -161,6 +161,7 @@ static void add_count(struct values *v, int line, const struct part *part)
 		return;
 	item->is_measured = true;
 	item->count += part->count << (desc ? desc->shift : 0);
+	item->enabled_ns += part->enabled_ns;
 	item->ran_ns += part->running_ns;
 }
 
@@ -174,7 +175,9 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 		uint64_t mask = block.enable_mask;
 		struct part part = { .start_ns = sample->start_ns, .end_ns = sample->end_ns };
 		const struct values_source *s;
+		uint64_t running_ns;
 
+		perfctr_block_read_times(&block, &part.enabled_ns, &running_ns);
 		part.has_span = perfctr_block_read_span(&block, &part.start_ns, &part.end_ns);
 		memset(&pmu, 0, sizeof(pmu));
 		perfctr_block_read_pmu(&block, &pmu);
@@ -198,28 +201,46 @@ static int take_blocks(struct values *v, struct perfctr_sample *sample)
 }
 
 /*
+ * The time in which a multiplexed counter ran, as part of its sample's time. A process has the time
+ * enabled only while it is awake; asleep, the part is that of the capture. In a kernel's sample
+ * that time may be of another span than the sample, so the part is by the capture's.
+ */
+static uint64_t time_running(const struct values *v, const struct values_item *item,
+			     const struct row *row)
+{
+	const double ns = (double)(item->end_ns - item->start_ns);
+
+	if (strcmp(perfctr_device_driver(v->file->device), PERFCTR_DEVICE_LOCAL) != 0)
+		return (uint64_t)((double)item->ran_ns * (double)row->info->elapsed_ns /
+				  (double)row->info->time_enabled);
+	if (!item->enabled_ns)
+		return (uint64_t)(ns * row->running_ratio);
+	return (uint64_t)(ns * (double)item->ran_ns / (double)item->enabled_ns);
+}
+
+/*
  * A multiplexed counter has its rate while it ran. The rate of the capture is that of all of this
- * time, so it is between those of the samples; both have the capture's ratio of enabled time.
+ * time, so it is between those of the samples.
  */
 static void finish_counters(struct values *v)
 {
 	for (size_t n = 0; n < v->count; n++) {
 		const struct row *row = v->lines[n].row;
 		struct values_item *item = &v->items[n];
-		double scale = row->scale;
 
 		if (row->metric)
 			continue;
 		item->number = NAN;
 		if (row->flags & PERFCTR_VALUE_ESTIMATED)
-			scale *= (double)row->info->time_enabled / (double)row->info->elapsed_ns;
+			item->ran_ns = time_running(v, item, row);
 		else
 			item->ran_ns = item->end_ns - item->start_ns;
 		/* no time, no rate */
 		if (item->is_measured && !v->lines[n].is_rate)
 			item->number = row_number(row, item->count) * row->scale;
 		else if (item->is_measured && item->ran_ns)
-			item->number = (double)item->count * 1e9 / (double)item->ran_ns * scale;
+			item->number =
+				(double)item->count * 1e9 / (double)item->ran_ns * row->scale;
 	}
 }
 

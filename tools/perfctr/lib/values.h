@@ -18,7 +18,8 @@ struct values_item {
 	bool is_measured;
 	uint64_t count; /* exact; for a line of a type the sum over the measured blocks */
 	double number; /* rate, level or metric; NAN if there is none */
-	uint64_t ran_ns; /* time of @number: of a multiplexed counter what it ran */
+	/* time of @number: of a multiplexed counter what it ran; time enabled of all its blocks */
+	uint64_t ran_ns, enabled_ns;
 	/* what @count covers: the sample, or the spans of its blocks */
 	bool has_span;
 	uint64_t start_ns, end_ns;

@@ -14,8 +14,9 @@ static void put_number(FILE *out, double value)
 }
 
 /*
- * Time that the counter ran, in ns: of a perf PMU without the time in which it was multiplexed, of
- * all its CPUs, and 0 if it did not count; a metric and a block that was not measured have none.
+ * Time that the counter ran, in ns: of a perf PMU without the time in which it was multiplexed or
+ * its process slept, of all its CPUs, and 0 if it did not count; a metric and a block that was not
+ * measured have none.
  */
 static void put_running(FILE *out, const struct row *row, uint32_t runs)
 {
@@ -23,8 +24,7 @@ static void put_running(FILE *out, const struct row *row, uint32_t runs)
 
 	if (row->metric || !row->info || (!row->measured && !row->info->is_pmu))
 		return;
-	ns = row->info->is_pmu && row->info->time_enabled ? (double)row->info->time_enabled :
-							    (double)row->info->elapsed_ns;
+	ns = (double)(row->info->is_pmu ? row->info->time_enabled : row->info->elapsed_ns);
 	fprintf(out, "%.0f", ns * row->running_ratio / runs);
 }
 
