@@ -165,5 +165,7 @@ static inline struct seen take_sample(void)
 		seen.states |= block.states;
 	}
 	perfctr_cursor_advance(cursor, 1);
+	/* a loss is said by block and by time, or not at all */
+	EQUAL(!!(seen.states & DRM_PERFCTR_STATE_LOST), !!seen.lost_ns);
 	return seen;
 }

@@ -132,6 +132,41 @@ def time_of_readings():
 
 
 @test
+def losses():
+    """an energy or a client's time that falls is said to be lost in every output"""
+    with Machine(BUILD) as m:
+        energy = "/sys/class/hwmon/hwmon0/energy1_input"
+
+        def client(ns):
+            m.client(70, 4, "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t9\n"
+                     f"drm-engine-video:\t{ns} ns\n")
+
+        m.put("/sys/class/hwmon/hwmon0/name", "coretemp")
+        cases = {"hwmon/*/": lambda fallen: m.put(energy, "1000" if fallen else "90000000"),
+                 I915 + "engine-video/": lambda fallen: client(1000 if fallen else 90000000)}
+        m.put(energy, "1")
+        for event, put in cases.items():
+            def script(*words, event=event, put=put):
+                put(False)
+                done = m.script([*words, "-d", "local", "-e", event],
+                                [(0.4, lambda: put(True))], settle=0.5)
+                check(done.returncode == 0, f"{words}: {done.stderr}")
+                return done
+
+            done = script("stat")
+            check("seconds at most whose counts" in done.stdout + done.stderr, f"{event}: {done}")
+            done = script("stat", "-x,")
+            check(re.search(r"counts of up to 0\.\d+ s were lost", done.stderr), f"{done}")
+            check("lost" not in done.stdout, done.stdout)
+            check(json.loads(script("stat", "-j").stdout)["lost_ns"] > 0, "JSON")
+            capture = m.root + "/a.pctr"
+            done = script("record", "-o", capture)
+            check("LOST" in done.stderr, f"record: {done.stderr}")
+            text = m.run("report", capture).stdout
+            check("lost counts of up to" in text, f"report: {text}")
+
+
+@test
 def negative():
     """a temperature of -5 degrees and a rail of -12 V are that in every output"""
     with Machine(BUILD) as m:

@@ -31,6 +31,7 @@ struct reading {
 	size_t client;
 	struct gauge *gauge;
 	struct sensor sensor;
+	uint64_t valued_ns; /* time of the last read that had a value, or of START */
 };
 
 struct readings {
@@ -528,9 +529,14 @@ void readings_read(struct perf_events *events, uint64_t now_ns)
 			read_gauge(c, reading->gauge);
 		else
 			read_sensor(events, c, &reading->sensor, now_ns);
+		if (c->states & DRM_PERFCTR_STATE_LOST &&
+		    now_ns - reading->valued_ns > events->lost_ns)
+			events->lost_ns = now_ns - reading->valued_ns;
 		/* what has a value was there all the time, and else at none */
-		if (!c->incomplete)
+		if (!c->incomplete) {
 			c->sum[1] += now_ns - r->read_ns;
+			reading->valued_ns = now_ns;
+		}
 		c->sum[2] = c->sum[1];
 	}
 	r->read_ns = now_ns;
@@ -548,6 +554,8 @@ void readings_start(struct perf_events *events)
 		if (r->states[n])
 			pmus[n].source->start(r->states[n]);
 	r->read_ns = perfctr_time_raw_ns();
+	for (size_t n = 0; n < events->counter_count; n++)
+		r->list[n].valued_ns = r->read_ns;
 	readings_read(events, r->read_ns);
 }
 

@@ -48,6 +48,6 @@ int readings_open(struct perfctr_ctx *ctx, struct perf_events *events,
 /* Begin to count: what clients did before does not count. */
 void readings_start(struct perf_events *events);
 
-/* Read all. Adds to events->lost_ns. */
+/* Read all. Raises events->lost_ns to the longest time whose counts may be missing. */
 void readings_read(struct perf_events *events, uint64_t now_ns);
 void readings_free(struct perf_events *events);

@@ -92,11 +92,23 @@ static void csv_interval(struct stat_report *report, const struct rows *rows)
 	}
 }
 
+/* What is missing in the values: perf's fields have no place for it. */
+static void say_losses(const struct perfctr_span *span)
+{
+	if (span->lost_ns)
+		fprintf(stderr, "perfctr stat: counts of up to %.6f s were lost\n",
+			(double)span->lost_ns * 1e-9);
+	if (span->missing_samples)
+		fprintf(stderr, "perfctr stat: %" PRIu64 " sample%s missing\n",
+			span->missing_samples, span->missing_samples == 1 ? " is" : "s are");
+}
+
 static void csv_end(struct stat_report *report)
 {
 	const struct stat_contexts *contexts = &report->contexts;
 	char name[32];
 
+	say_losses(&report->rows.span);
 	/* as perf: no summary beside parts, or sums would be counted twice */
 	for (size_t i = 0; i < contexts->count; i++) {
 		const struct rows *rows = &contexts->contexts[i].rows;
