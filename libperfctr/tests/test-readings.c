@@ -922,6 +922,40 @@ TEST_WITH(begin, end_tree, "GPUs of one driver without drm-pdev are apart, and s
 	EQUAL(take_sample().valid, 0);
 }
 
+TEST_WITH(begin, end_tree, "an event of a driver without a device is that of each of its GPUs")
+{
+	static const char folder[] = "/sys/bus/platform/drivers/panthor/fb300000.gpu/drm/card0/.";
+	struct seen seen;
+
+	put_panthor_at(1, 1000);
+	put_panthor_at(2, 5000);
+	put_i915(110, 3, 8, 5000);
+	start("drm/panthor:engine-panthor/,drm/panthor:engine-*/,drm/i915:engine-render/", 5);
+	put_panthor_at(1, 1100);
+	put_panthor_at(2, 5070);
+	put_i915(110, 3, 8, 5003);
+	seen = take_sample();
+	EQUAL(seen.valid, 7);
+	EQUAL(seen.values[0], 100);
+	EQUAL(seen.values[1], 70);
+	EQUAL(seen.values[2], 3);
+	EQUAL(perfctr_selection_add(selection, "drm/panthor:engine-panthor,pid=*/"), 2);
+	end();
+	/* no client yet: of the devices in sysfs that have nodes, not of other files there */
+	drop("/proc");
+	put("/proc/stat", "");
+	put("/sys/bus/platform/drivers/panthor/module/parameters/x", "");
+	put(folder, "");
+	EQUAL(perfctr_ctx_new_with(&sys, &ctx), 0);
+	open_device(PERFCTR_DEVICE_LOCAL);
+	start("drm/panthor:engine-panthor/", 1);
+	EQUAL(take_sample().valid, 0);
+	put_panthor_at(3, 42);
+	EQUAL(take_sample_with(1, 42).values[0], 42);
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_selection_add(selection, "drm/panthor:nothing/"), -ENOENT);
+}
+
 TEST_WITH(begin, end_tree, "one of a driver's GPUs that is off is no reason to refuse another")
 {
 	put_panthor(0, 0);

@@ -618,6 +618,7 @@ struct expansion {
 	/* terms after the name, including the comma before them */
 	const char *filters;
 	bool single;
+	char any_device[EVENT_BYTES]; /* the pattern for each device of a driver; empty: none */
 };
 
 struct per_client {
@@ -641,7 +642,7 @@ static int expand_event(void *arg, const char *name)
 	struct per_client each = { e, name };
 	char terms[EVENT_BYTES];
 
-	if (!matches(e->pattern, name))
+	if (!matches(e->pattern, name) && !(*e->any_device && matches(e->any_device, name)))
 		return 0;
 	if (is_reading(e->pmu->type) && !strcmp(e->filters, ",pid=*"))
 		return readings_pids(e->parser->ctx, e->pmu, name, add_of_client, &each);
@@ -649,15 +650,63 @@ static int expand_event(void *arg, const char *name)
 	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }
 
+/* "panthor:engine-*" means "panthor@*:engine-*", too: GPUs have the names DRIVER@DEVICE. */
+static void find_driver(struct expansion *e)
+{
+	const size_t length = strcspn(e->pattern, ":");
+
+	if (strcmp(e->pmu->name, "drm") || !e->pattern[length] || !length ||
+	    memchr(e->pattern, '@', length) || e->pattern[0] == '*' ||
+	    snprintf(e->any_device, sizeof(e->any_device), "%.*s@*%s", (int)length, e->pattern,
+		     e->pattern + length) >= (int)sizeof(e->any_device))
+		*e->any_device = '\0';
+}
+
+static int add_of_device(void *arg, const char *device)
+{
+	const struct expansion *e = arg;
+	char name[EVENT_BYTES];
+
+	snprintf(name, sizeof(name), "%.*s@%s%s", (int)strcspn(e->pattern, ":"), e->pattern, device,
+		 strchr(e->pattern, ':'));
+	return expand_event(arg, name);
+}
+
+/* An event of a driver without a device: of each that has a client, else of each in sysfs. */
+static int add_of_driver(struct expansion *e)
+{
+	const int before = e->parser->found;
+	char driver[EVENT_BYTES];
+	int error = pmu_list_events(e->parser->ctx, e->pmu, expand_event, e);
+
+	snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(e->pattern, ":"), e->pattern);
+	if (!error && e->parser->found == before && !is_glob(e->pattern))
+		error = readings_devices(e->parser->ctx, driver, add_of_device, e);
+	return error;
+}
+
 /* All events of a PMU whose name matches the first term. */
 static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *terms, bool single)
 {
 	char pattern[EVENT_BYTES];
 	size_t length = strcspn(terms, ",");
-	struct expansion e = { p, pmu, pattern, terms + length, single };
+	struct expansion e = {
+		.parser = p,
+		.pmu = pmu,
+		.pattern = pattern,
+		.filters = terms + length,
+		.single = single,
+	};
+	const int before = p->found;
+	int error = 0;
 
 	memcpy(pattern, terms, length);
 	pattern[length] = '\0';
+	find_driver(&e);
+	if (*e.any_device)
+		error = add_of_driver(&e);
+	if (error || p->found != before)
+		return error;
 	if (!is_glob(pattern) && is_reading(pmu->type) && !strcmp(e.filters, ",pid=*"))
 		return expand_event(&e, pattern);
 	if (!is_glob(pattern) || strchr(pattern, '='))
@@ -725,7 +774,7 @@ static int add_pmu_plain(struct parser *p, const char *name)
 	error = load_pmus(p);
 	for (size_t n = 0; !error && n < p->pmus.count; n++) {
 		const struct pmu *pmu = &p->pmus.pmus[n];
-		struct expansion e = { p, pmu, name, "", false };
+		struct expansion e = { .parser = p, .pmu = pmu, .pattern = name, .filters = "" };
 
 		if (!pmu->is_foreign && (pmu->block_type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
 					 !strcmp(pmu->name, "software")))

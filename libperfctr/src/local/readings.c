@@ -220,6 +220,42 @@ int readings_pids(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *na
 	return drm_scan(ctx, list_pid, &p);
 }
 
+struct device_list {
+	struct perfctr_ctx *ctx;
+	const char *folder;
+	sys_list_fn fn;
+	void *arg;
+	int result; /* of fn */
+};
+
+static int list_device(void *arg, const char *name)
+{
+	struct device_list *l = arg;
+	char path[PATH_BYTES], clean[DRM_NAME_BYTES];
+
+	snprintf(path, sizeof(path), "%s/%.128s/drm", l->folder, name);
+	if (l->ctx->sys->list(l->ctx->sys->data, path, is_there, NULL) <= 0)
+		return 0;
+	snprintf(clean, sizeof(clean), "%s", name);
+	event_name_clean(clean);
+	l->result = l->fn(l->arg, clean);
+	return l->result;
+}
+
+int readings_devices(struct perfctr_ctx *ctx, const char *driver, sys_list_fn fn, void *arg)
+{
+	static const char *const buses[] = { "platform", "pci" };
+	char folder[PATH_BYTES];
+	struct device_list l = { .ctx = ctx, .folder = folder, .fn = fn, .arg = arg };
+
+	/* most have devices on one bus only */
+	for (size_t n = 0; !l.result && n < ARRAY_SIZE(buses); n++) {
+		snprintf(folder, sizeof(folder), "/sys/bus/%s/drivers/%.64s", buses[n], driver);
+		ctx->sys->list(ctx->sys->data, folder, list_device, &l);
+	}
+	return l.result;
+}
+
 struct search {
 	uint64_t hash;
 	const struct sensor_rule *rule;

@@ -35,6 +35,9 @@ int readings_pids(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *na
  */
 int readings_explain(struct perfctr_ctx *ctx, const char *pmu);
 
+/* Call fn for each device with DRM nodes that a driver has in sysfs, "fb000000.gpu". */
+int readings_devices(struct perfctr_ctx *ctx, const char *driver, sys_list_fn fn, void *arg);
+
 /* Add a term: the name of an event, or pid=N. Return: 0; -ENOENT, the reason is kept. */
 int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
 		      struct pmu_event *event);
