@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "lib/command.h"
+#include "../../libperfctr/src/near.h"
 
 enum { PATH_BYTES = 4096, MOST_OF_A_NAME = 64 };
 
@@ -152,6 +153,18 @@ static void usage(FILE *to)
 	      to);
 }
 
+static void fail_unknown(const struct app *app, const char *name)
+{
+	unsigned int distance = near_distance_limit(name);
+	const char *best = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (near_is_nearer(name, subcommands[i].name, &distance))
+			best = subcommands[i].name;
+	app_error(app, "there is no command '%s'%s%s", name, best ? ": did you mean " : "",
+		  best ? best : "");
+}
+
 static int run_command(struct app *app, int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -180,7 +193,7 @@ static int run_command(struct app *app, int argc, char **argv)
 		return subcommands[i].run(app, argc - 1, argv + 1);
 	}
 	if (*name)
-		app_error(app, "there is no command '%s'", name);
+		fail_unknown(app, name);
 	usage(app->err);
 	return EXIT_USAGE;
 }

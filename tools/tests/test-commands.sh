@@ -50,6 +50,20 @@ rejects_nonsense() {
 	[ "$? $text" = "2 $wanted; see perfctr $1 --help" ] || { echo "$text"; return 1; }
 }
 
+# a misspelt command names the one that was meant, others none
+names_nearest() {
+	local pair text
+	for pair in stta:stat exprot:export recrod:record lst:list chekc:check; do
+		text=$("$perfctr" "${pair%:*}" 2>&1)
+		if [ $? != 2 ] || [ "${text%%$'\n'*}" != \
+			"perfctr: there is no command '${pair%:*}': did you mean ${pair#*:}" ]; then
+			echo "$text"
+			return 1
+		fi
+	done
+	[ "$("$perfctr" zzz 2>&1 | head -n 1)" = "perfctr: there is no command 'zzz'" ]
+}
+
 # a vendor's specification becomes pages without a mistake, with their names, units and GPUs
 imports_specification() {
 	local folder PATH=${perfctr%/*}:$PATH
@@ -167,7 +181,7 @@ finds_programs() {
 
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 5 + 10))"
+echo "1..$((${#commands[@]} * 5 + 11))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -182,6 +196,7 @@ check "list: products by a part of their name" finds_products
 check "the defaults exist, on all products" defaults_exist
 check "record: a command that cannot run leaves the old capture alone" keeps_old_capture
 check "stat: -p with the number of a process, and with no time" refuses_pid
+check "an unknown command names the nearest one" names_nearest
 check "stat: a counter of GPUs on the local device" says_what_gpus_need
 check "perfctr loads no HTTP or TLS stack, and nothing under the GPL" loads_no_foreign_stack
 check "programs of their own are found where they are installed" finds_programs

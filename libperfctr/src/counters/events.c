@@ -10,13 +10,14 @@
 #include "catalogue.h"
 #include "generic.h"
 #include "metric.h"
+#include "near.h"
 #include "pmu.h"
 #include "local/readings.h"
 #include "selection.h"
 
 #define METRIC_PREFIX "metric:"
 
-enum { NEAR_BYTES = 64, MODIFIER_BYTES = 16 };
+enum { MODIFIER_BYTES = 16 };
 
 struct parser {
 	struct perfctr_ctx *ctx;
@@ -222,44 +223,13 @@ struct nearest {
 	const char *label; /* of the PMU that is considered, if the name alone says too little */
 };
 
-/* Letters to insert, remove or change. */
-static unsigned int distance(const char *a, const char *b)
-{
-	unsigned int row[NEAR_BYTES];
-
-	for (unsigned int i = 0; i <= strlen(b); i++)
-		row[i] = i;
-	for (; *a; a++) {
-		unsigned int diagonal = row[0]++;
-
-		for (unsigned int i = 0; b[i]; i++) {
-			unsigned int change = diagonal + (tolower((unsigned char)*a) !=
-							  tolower((unsigned char)b[i]));
-			unsigned int least = (row[i] < row[i + 1] ? row[i] : row[i + 1]) + 1;
-
-			diagonal = row[i + 1];
-			row[i + 1] = change < least ? change : least;
-		}
-	}
-	return row[strlen(b)];
-}
-
 static int consider(void *arg, const char *name)
 {
 	struct nearest *n = arg;
-	size_t wanted = strlen(n->name), length = strlen(name);
-	unsigned int d;
 
-	/* each letter too many or too few is one to remove or insert */
-	if (length >= NEAR_BYTES || length >= wanted + n->distance ||
-	    wanted >= length + n->distance)
-		return 0;
-	d = distance(n->name, name);
-	if (d < n->distance) {
-		n->distance = d;
+	if (near_is_nearer(n->name, name, &n->distance))
 		snprintf(n->best, sizeof(n->best), "%s%s%s%s", n->label ? n->label : "",
 			 n->label ? "/" : "", name, n->label ? "/" : "");
-	}
 	return 0;
 }
 
@@ -287,7 +257,7 @@ static bool pmu_matches(const struct pmu *pmu, const char *pattern);
  */
 static int fail_unknown(struct parser *p, const char *head, const char *name, bool is_head)
 {
-	struct nearest n = { .name = name, .distance = (unsigned int)strlen(name) / 3 + 1 };
+	struct nearest n = { .name = name, .distance = near_distance_limit(name) };
 	struct nearest other = n; /* that the device lacks */
 	const struct perfctr_counter_desc *c = NULL, *lacking = NULL;
 	const struct perfctr_metric_desc *m = NULL;
