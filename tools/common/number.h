@@ -19,6 +19,12 @@ int number_parse_count(const char *text, uint64_t *value);
  */
 int number_parse_time(const char *text, uint64_t unit_ns, uint64_t *value_ns);
 
+/* The end of a noun after a number: "s", or nothing after 1. */
+static inline const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /*
  * Write an integer with a comma at each thousand.
  * @text: buffer, always NUL terminated after the call; @size: bytes at @text; 27 are enough for all

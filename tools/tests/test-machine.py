@@ -397,6 +397,20 @@ def sleeping_tasks():
 
 
 @test
+def one_sample():
+    """one sample is 1 sample, not 1 samples"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, CYCLES)
+        m.perf("4 * * rate 1000000")
+        file = m.root + "/a.pctr"
+        done = m.run("record", *LOCAL, "-p", "9s", "-e", "cycles", "-o", file, "--", "true")
+        texts = [done.stderr, m.run("report", "--svg", file).stdout]
+        texts.append(m.run("stat", *LOCAL, "-p", "9s", "-e", "cycles", "--", "true").stderr)
+        for text in texts:
+            check("1 sample" in text and "1 samples" not in text, text)
+
+
+@test
 def unsupported_events():
     """an event that perf refuses is <not supported> beside others, and an error alone"""
     for number in errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL:

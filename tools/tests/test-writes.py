@@ -136,7 +136,8 @@ def recordings_count_what_is_in_the_file():
                 check(os.path.exists(path) or not after, f"{what}: no file")
                 text = re.search(r"capture: ([0-9,]+) sample", done.stderr.decode())
                 check(int(text[1].replace(",", "")) == found, f"{what}: {found}, {done.stderr}")
-                lost = re.search(r"([0-9]+) samples are NOT in the file", done.stderr.decode())
+                lost = re.search(r"([0-9]+) samples? (?:is|are) NOT in the file",
+                                 done.stderr.decode())
                 check(bool(lost) == (call == "write"), f"{what}: {done.stderr}")
                 if form:
                     said = json.loads(done.stdout)

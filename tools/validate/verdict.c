@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/number.h"
+
 const char *const verdict_names[VERDICTS] = {
 	[VERDICT_SELECTED] = "SELECTED",   [VERDICT_MEASURED] = "MEASURED",
 	[VERDICT_TRUSTED] = "TRUSTED",	   [VERDICT_QUARANTINED] = "QUARANTINED",
@@ -233,11 +235,6 @@ bool verdict_is_open(const struct outcome *o)
 }
 
 /* --- judging ---------------------------------------------------------------------------- */
-
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
 
 static void define(struct outcome *o, const struct rule *rule, const char *text)
 {

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "check/gpus.h"
+#include "common/number.h"
 #include "lib/device.h"
 #include "lib/defaults.h"
 #include "lib/json.h"
@@ -225,8 +226,9 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 		error = -EIO;
 	} else {
 		say(k, OUTCOME_OK, "sample", NULL,
-		    "%u blocks counted for %.1f ms, %u bytes through the ring", sample.block_count,
-		    (double)(sample.end_ns - sample.start_ns) * 1e-6, sample.size);
+		    "%u block%s counted for %.1f ms, %u bytes through the ring", sample.block_count,
+		    plural(sample.block_count), (double)(sample.end_ns - sample.start_ns) * 1e-6,
+		    sample.size);
 	}
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);

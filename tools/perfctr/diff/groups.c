@@ -448,8 +448,9 @@ static void print_text(const struct groups *g)
 			side -> count > 1 ? " ..." : "", count, count == 1 ? "" : "s");
 	}
 	if (by && !g->options->by_mark)
-		fprintf(g->out, " %s captures of %zu groups by %s\n",
-			number_group(g->capture_count, number, sizeof(number)), g->group_count,
+		fprintf(g->out, " %s capture%s of %zu group%s by %s\n",
+			number_group(g->capture_count, number, sizeof(number)),
+			plural(g->capture_count), g->group_count, plural(g->group_count),
 			g->options->by);
 	fprintf(g->out, "\n%-*s", event, "event");
 	if (group)

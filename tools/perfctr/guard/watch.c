@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/number.h"
 #include "guard.h"
 #include "holder.h"
 #include "lib/device.h"
@@ -663,8 +664,10 @@ static void end(struct guard *g, const char *reason)
 		json_add_known(o, "mean_reaction_ns", b->sums.reactions,
 			       b->sums.reactions ? b->sums.reaction_ns / b->sums.reactions : 0);
 		log_write(g, b, o,
-			  "%" PRIu64 " violations, %" PRIu64 " losses in %" PRIu64 " samples",
-			  b->sums.violations, b->sums.losses, b->sums.samples);
+			  "%" PRIu64 " violation%s, %" PRIu64 " loss%s in %" PRIu64 " sample%s",
+			  b->sums.violations, plural(b->sums.violations), b->sums.losses,
+			  b->sums.losses == 1 ? "" : "es", b->sums.samples,
+			  plural(b->sums.samples));
 	}
 }
 

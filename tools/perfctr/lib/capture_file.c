@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/number.h"
 #include "rows.h"
 
 enum { MAX_TEXTS = 1000, MAX_ANCHORS = 1000000 };
@@ -353,20 +354,22 @@ void capture_file_warn(const struct app *app, const struct capture_file *file)
 	if (file->damage)
 		app_error(app, "%s: %s; shown is what comes before", file->path, file->damage);
 	if (file->cut_bytes && !file->damage)
-		app_error(app, "%s: cut off in the middle of a record (%" PRIu64 " bytes left out)",
-			  file->path, file->cut_bytes);
+		app_error(app,
+			  "%s: cut off in the middle of a record (%" PRIu64 " byte%s left out)",
+			  file->path, file->cut_bytes, plural(file->cut_bytes));
 	else if (!file->is_finished && !file->damage &&
 		 !(perfctr_totals_span(file->totals)->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED))
 		app_error(app, "%s: recording was not finished, the end is missing", file->path);
 	if (file->bad_samples)
-		app_error(app, "%s: %" PRIu64 " records are no samples and were left out",
-			  file->path, file->bad_samples);
+		app_error(app, "%s: %" PRIu64 " record%s left out", file->path, file->bad_samples,
+			  file->bad_samples == 1 ? " is no sample and was" :
+						   "s are no samples and were");
 	if (file->has_bad_numbers)
 		app_error(app, "%s: damaged: numbers that no recording has were left out",
 			  file->path);
 	if (file->marks.lost)
-		app_error(app, "%s: at least %" PRIu64 " marks were lost or left out", file->path,
-			  file->marks.lost);
+		app_error(app, "%s: at least %" PRIu64 " mark%s lost or left out", file->path,
+			  file->marks.lost, file->marks.lost == 1 ? " was" : "s were");
 	if (capture_file_text(file, "marks_damaged"))
 		app_error(app, "%s: %s", file->path, capture_file_text(file, "marks_damaged"));
 }

@@ -67,15 +67,16 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 		return describe_flags(span, text, size);
 	case 3:
 		if (capture_file_text(file, "flight_ns"))
-			snprintf(text, size,
-				 "a flight recorder: %s older samples are not in the file",
-				 number_group(absent, number, sizeof(number)));
+			snprintf(text, size, "a flight recorder: %s older sample%s not in the file",
+				 number_group(absent, number, sizeof(number)),
+				 absent == 1 ? " is" : "s are");
 		else
-			snprintf(text, size, "%" PRIu64 " samples are not in the file", absent);
+			snprintf(text, size, "%" PRIu64 " sample%s not in the file", absent,
+				 absent == 1 ? " is" : "s are");
 		return absent;
 	case 4:
-		snprintf(text, size, "%" PRIu64 " samples are missing in between",
-			 span->missing_samples);
+		snprintf(text, size, "%" PRIu64 " sample%s missing in between",
+			 span->missing_samples, span->missing_samples == 1 ? " is" : "s are");
 		return span->missing_samples;
 	case 5:
 		snprintf(text, size, "%s", file->damage ? file->damage : "");
@@ -85,8 +86,9 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 		return !file->is_finished && !file->damage &&
 		       !(span->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	case 7:
-		snprintf(text, size, "%" PRIu64 " records are no samples and were left out",
-			 file->bad_samples);
+		snprintf(text, size, "%" PRIu64 " record%s left out", file->bad_samples,
+			 file->bad_samples == 1 ? " is no sample and was" :
+						  "s are no samples and were");
 		return file->bad_samples;
 	default:
 		return false;

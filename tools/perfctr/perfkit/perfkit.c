@@ -103,8 +103,9 @@ static int tell_passes(struct perfkit *p)
 		perfctr_perfkit_count(kit) == 1 ? "" : "s", p->report.passes,
 		p->report.passes == 1 ? "" : "es");
 	if (p->report.mode == PERFKIT_FRAMES)
-		fprintf(p->report.out, "%" PRIu64 " frames are needed\n",
-			perfkit_frames_needed(&p->report));
+		fprintf(p->report.out, "%" PRIu64 " frame%s needed\n",
+			perfkit_frames_needed(&p->report),
+			perfkit_frames_needed(&p->report) == 1 ? " is" : "s are");
 	for (unsigned int pass = 0; pass < p->report.passes; pass++) {
 		fprintf(p->report.out, "pass %u:\n", pass + 1);
 		for (size_t n = 0; n < perfctr_perfkit_count(kit); n++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "lib/json.h"
 
 /*
@@ -110,11 +111,6 @@ static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck, 
 		separator = ", ";
 	}
 	fputs(separator[0] == ',' ? ")\n" : "\n", r->out);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 static void print_mode(const struct perfkit_report *r)

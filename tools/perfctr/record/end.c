@@ -28,6 +28,14 @@ uint64_t record_lost_marks(const struct record *r)
 	return r->marks.lost + r->marks.count - r->written.marks;
 }
 
+static void print_lost_samples(const struct record *r)
+{
+	const uint64_t lost = record_lost_samples(r);
+
+	fprintf(r->app->err, "; %" PRIu64 " sample%s NOT in the file", lost,
+		lost == 1 ? " is" : "s are");
+}
+
 void record_print_end(const struct record *r, bool whole)
 {
 	const struct drm_perfctr_status *st = &r->status;
@@ -42,8 +50,7 @@ void record_print_end(const struct record *r, bool whole)
 	if (!r->has_status) {
 		fputs("the device is gone, its totals with it", err);
 		if (record_lost_samples(r))
-			fprintf(err, "; %" PRIu64 " samples are NOT in the file",
-				record_lost_samples(r));
+			print_lost_samples(r);
 		fputc('\n', err);
 		return;
 	}
@@ -68,12 +75,12 @@ void record_print_end(const struct record *r, bool whole)
 			number_group(st->insert_idx, merged, sizeof(merged)),
 			st->insert_idx == 1 ? "" : "s");
 	if (record_lost_samples(r))
-		fprintf(err, "; %" PRIu64 " samples are NOT in the file", record_lost_samples(r));
+		print_lost_samples(r);
 	if (r->flight_was_cut)
 		fprintf(err, "; %d MiB of memory were not enough for all of it",
 			RECORD_FLIGHT_LIMIT_MIB);
 	if (r->marks.count || r->marks.lost || record_marks_trouble(r))
-		fprintf(err, "; %" PRIu64 " marks", r->written.marks);
+		fprintf(err, "; %" PRIu64 " mark%s", r->written.marks, plural(r->written.marks));
 	if (record_lost_marks(r))
 		fprintf(err, ", at least %" PRIu64 " LOST", record_lost_marks(r));
 	if (record_marks_trouble(r))

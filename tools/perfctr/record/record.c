@@ -191,10 +191,10 @@ static void show_progress(struct record *r, uint64_t now_ns)
 	bytes = r->writer ? perfctr_capture_bytes(r->writer) : r->flight.count * r->flight.stride;
 	count = r->writer ? r->taken : r->flight.count;
 	snprintf(text, sizeof(text),
-		 "%s %.1f s, %s samples, %s; %" PRIu64 " merged, %.3f s lost; %s",
+		 "%s %.1f s, %s sample%s, %s; %" PRIu64 " merged, %.3f s lost; %s",
 		 r->options.flight_ns ? "keeping:" : "recording:",
 		 (double)(now_ns - r->begin_ns) * 1e-9,
-		 number_group(count, samples, sizeof(samples)),
+		 number_group(count, samples, sizeof(samples)), plural(count),
 		 record_bytes_text(bytes, size, sizeof(size)), perfctr_cursor_merged(r->cursor),
 		 (double)perfctr_cursor_lost_ns(r->cursor) * 1e-9,
 		 r->command.argv ? "until the command ends" : "Ctrl-C ends");

@@ -154,11 +154,11 @@ static void write_head(struct picture *p)
 		 command ? command : perfctr_device_info(file->device)->name);
 	p->y += 22;
 	write_text(p, MARGIN, p->y, "title", cut(text, 110));
-	snprintf(text, sizeof(text), "%s \xc2\xb7 %s \xc2\xb7 %.3f s \xc2\xb7 %s samples%s%s",
+	snprintf(text, sizeof(text), "%s \xc2\xb7 %s \xc2\xb7 %.3f s \xc2\xb7 %s sample%s%s%s",
 		 describe_device(file, device, sizeof(device)),
 		 describe_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
-		 number_group(span->samples, number, sizeof(number)), host ? " \xc2\xb7 " : "",
-		 host ? host : "");
+		 number_group(span->samples, number, sizeof(number)), plural(span->samples),
+		 host ? " \xc2\xb7 " : "", host ? host : "");
 	p->y += LINE_HEIGHT + 2;
 	write_text(p, MARGIN, p->y, "quiet", cut(text, 150));
 	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++) {

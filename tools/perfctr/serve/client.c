@@ -406,9 +406,10 @@ static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
 	}
 	if (device_is_local(c->device) && counters > c->rule->counters)
 		return refuse(c, -E2BIG,
-			      "the broker's policy (rule %s) allows %u counters in a session of "
+			      "the broker's policy (rule %s) allows %u counter%s in a session of "
 			      "the local device, not %llu",
-			      c->rule->name, c->rule->counters, (unsigned long long)counters);
+			      c->rule->name, c->rule->counters, plural(c->rule->counters),
+			      (unsigned long long)counters);
 	if (s->period_ns && s->period_ns < c->rule->min_period_ns)
 		return forbid(c, "a period of %s, the shortest is %s",
 			      number_seconds((double)s->period_ns * 1e-9, period, sizeof(period)),
@@ -425,8 +426,8 @@ static int check_limits(struct client *c, const struct drm_perfctr_setup *s)
 
 	if (serve_sessions_use(&c->sessions, &bytes) >= c->rule->sessions)
 		return refuse(c, -ENOSPC,
-			      "the broker's policy (rule %s) allows %u sessions at a time",
-			      c->rule->name, c->rule->sessions);
+			      "the broker's policy (rule %s) allows %u session%s at a time",
+			      c->rule->name, c->rule->sessions, plural(c->rule->sessions));
 	if (ring_bytes > c->rule->ring_bytes || bytes > c->rule->ring_bytes - ring_bytes)
 		return refuse(c, -ERANGE,
 			      "the broker's policy (rule %s) allows rings of %llu bytes in all",
@@ -509,9 +510,9 @@ static int create_session(struct client *c, struct drm_perfctr_setup *s, const i
 	c->message.header.handle = session->handle;
 	*files = session->files;
 	serve_log_line(c->log, "setup", c->peer,
-		       "session %u: %u blocks, period %llu ns, ring of %llu bytes", session->handle,
-		       s->block_count, (unsigned long long)s->period_ns,
-		       (unsigned long long)s->ring_bytes);
+		       "session %u: %u block%s, period %llu ns, ring of %llu bytes",
+		       session->handle, s->block_count, plural(s->block_count),
+		       (unsigned long long)s->period_ns, (unsigned long long)s->ring_bytes);
 	return 0;
 }
 
@@ -652,8 +653,8 @@ static void wait_for_remains(struct client *c)
 
 	while (serve_sessions_use(&c->sessions, NULL)) {
 		if (!refused)
-			serve_log_line(c->log, "remains", c->peer, "%zu rings are still mapped",
-				       c->sessions.count);
+			serve_log_line(c->log, "remains", c->peer, "%zu ring%s still mapped",
+				       c->sessions.count, c->sessions.count == 1 ? " is" : "s are");
 		refused = true;
 		nanosleep(&pause, NULL);
 	}

@@ -21,6 +21,7 @@
 #include <perfctr/broker.h>
 
 #include "commands.h"
+#include "common/number.h"
 #include "lib/device.h"
 #include "lib/json.h"
 #include "lib/option.h"
@@ -138,8 +139,8 @@ static void show_policy(const struct server *s)
 {
 	FILE *out = s->app->out;
 
-	fprintf(out, "%s: %u clients, %u of a user\n", s->policy_path, s->policy.clients,
-		s->policy.clients_per_user);
+	fprintf(out, "%s: %u client%s, %u of a user\n", s->policy_path, s->policy.clients,
+		plural(s->policy.clients), s->policy.clients_per_user);
 	for (size_t i = 0; i < s->policy.rule_count; i++) {
 		const struct serve_rule *r = &s->policy.rules[i];
 
@@ -150,9 +151,10 @@ static void show_policy(const struct server *s)
 		print_words(out, "blocks", &r->blocks);
 		print_words(out, "pmus", &r->pmus);
 		fprintf(out,
-			"  %-11s %u sessions, %u counters, %llu bytes of rings, period %llu ns, "
+			"  %-11s %u session%s, %u counter%s, %llu bytes of rings, period %llu ns, "
 			"%s\n",
-			"limits", r->sessions, r->counters, (unsigned long long)r->ring_bytes,
+			"limits", r->sessions, plural(r->sessions), r->counters,
+			plural(r->counters), (unsigned long long)r->ring_bytes,
 			(unsigned long long)r->min_period_ns,
 			r->keep_awake ? "may keep the GPU awake" : "may not keep the GPU awake");
 	}
@@ -391,12 +393,12 @@ static void admit(struct server *s, int fd)
 			  "root changes that in %s",
 			  peer.uid, s->policy_path);
 	else if (s->child_count >= s->policy.clients)
-		turn_away(s, &peer, fd, -EUSERS, "the broker has %zu clients, the most it takes",
-			  s->child_count);
+		turn_away(s, &peer, fd, -EUSERS, "the broker has %zu client%s, the most it takes",
+			  s->child_count, plural(s->child_count));
 	else if (clients_of(s, peer.uid) >= s->policy.clients_per_user)
 		turn_away(s, &peer, fd, -EUSERS,
-			  "user %u has %zu connections to the broker, the most it takes", peer.uid,
-			  clients_of(s, peer.uid));
+			  "user %u has %zu connection%s to the broker, the most it takes", peer.uid,
+			  clients_of(s, peer.uid), plural(clients_of(s, peer.uid)));
 	else
 		start_child(s, rule, &peer, fd);
 	free(peer.groups);
@@ -451,8 +453,8 @@ static void reload(struct server *s)
 	}
 	serve_policy_free(&s->policy);
 	s->policy = policy;
-	serve_log_line(&s->log, "policy", NULL, "%s: %zu rules", s->policy_path,
-		       s->policy.rule_count);
+	serve_log_line(&s->log, "policy", NULL, "%s: %zu rule%s", s->policy_path,
+		       s->policy.rule_count, plural(s->policy.rule_count));
 }
 
 /* Return: whether to exit. */

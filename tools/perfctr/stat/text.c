@@ -224,8 +224,8 @@ static void print_trouble(struct stat_report *report)
 		fprintf(report->out, " %13.6f seconds at most whose counts the hardware lost\n",
 			(double)span->lost_ns * 1e-9);
 	if (span->missing_samples)
-		fprintf(report->out, " %13" PRIu64 " samples missing: please report\n",
-			span->missing_samples);
+		fprintf(report->out, " %13" PRIu64 " sample%s missing: please report\n",
+			span->missing_samples, plural(span->missing_samples));
 	if (describe_flags(span, flags, sizeof(flags)))
 		fprintf(report->out, " %s\n", flags);
 	if (status->bad_extract)
