@@ -397,6 +397,26 @@ def sleeping_tasks():
 
 
 @test
+def misunderstood_options():
+    """options that do nothing, or something else than meant, say so"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, CYCLES)
+        m.perf("4 * * rate 1000000")
+        words = "stat", "-d", "local", "-e", "cpu/cpu-cycles/"
+        for option in "--timeout", "-I", "-p":
+            done = m.run(*words, option, "0.3", "--", "true")
+            refused(done, f"{option} '0.3'", "in ms", "0.3s or 0.3ms")
+            check(done.returncode == 2, f"status {done.returncode}")
+        check(m.run(*words, "-p", "0.3s", "--", "true").returncode == 0, "0.3s")
+        done = m.run(*words, "-A", "--", "true")
+        check(done.returncode == 0 and "-A changes nothing" in done.stderr, done.stderr)
+        check("changes nothing" not in m.run(*words, "-A", "-a", "--", "true").stderr, "-A -a")
+        done = m.run(*words, "--per-context", "--", "true")
+        refused(done, "only jobs of a DRM device carry samples")
+        check("broker" not in done.stderr, done.stderr)
+
+
+@test
 def one_sample():
     """one sample is 1 sample, not 1 samples"""
     with Machine(BUILD) as m:

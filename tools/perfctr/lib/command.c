@@ -10,12 +10,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "device.h"
+
 int command_share(const struct app *app, struct command *command, struct perfctr_device *device,
 		  const struct perfctr_session *session)
 {
 	char number[16];
 
 	if (perfctr_device_fd(device) < 0) {
+		if (device_is_local(device)) {
+			app_error(app, "only jobs of a DRM device carry samples, and this is the "
+				       "local device");
+			return EXIT_USAGE;
+		}
 		app_error(app, "samples in the command's jobs need the open device: through a "
 			       "broker there is none");
 		return EXIT_DENIED;

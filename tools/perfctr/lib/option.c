@@ -74,6 +74,12 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 					 "-p takes a period with a unit (%sms); to count a "
 					 "process: --pid %s",
 					 text, text);
+		/* a fraction is of a second, while a number is in ms, as perf's */
+		if (*text && !text[strspn(text, "0123456789.")] && strchr(text, '.'))
+			return app_usage(app,
+					 "%s '%s': a number without a unit is in ms: give %ss or "
+					 "%sms",
+					 option, text, text, text);
 		if (!number_parse_time(text, NS_PER_MS, number) &&
 		    (*number || spec->kind == OPTION_TIME_OR_ZERO))
 			return 0;

@@ -502,6 +502,20 @@ static const struct stat_format *choose_format(const struct stat_options *o)
 	return o->separator ? &stat_csv : &stat_text;
 }
 
+static int select_per_cpu(const struct app *app, const struct stat *s)
+{
+	struct perfctr_selection *selection = s->report.selection;
+	const size_t before = perfctr_selection_request_count(selection);
+	int status = device_select_per_cpu(app, selection);
+
+	if (!status && s->options.counting.of_task &&
+	    perfctr_selection_request_count(selection) == before)
+		fputs("perfctr stat: -A changes nothing: events of a process have no CPU; -a "
+		      "counts those of all\n",
+		      stderr);
+	return status;
+}
+
 int stat_run(struct app *app, int argc, char **argv)
 {
 	struct stat s = { .app = app,
@@ -528,7 +542,7 @@ int stat_run(struct app *app, int argc, char **argv)
 
 	status = counting_open(app, &s.options.counting, &s.report.device, &s.report.selection);
 	if (!status && s.options.per_block)
-		status = device_select_per_cpu(app, s.report.selection);
+		status = select_per_cpu(app, &s);
 	if (!status)
 		status = prepare(&s);
 	if (!status)
