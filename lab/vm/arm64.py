@@ -125,6 +125,9 @@ def build_env():
 
 
 def main(argv):
+    if argv[:1] in (["--help"], ["-h"]):
+        print(__doc__)
+        return 0
     try:
         if argv == ["fetch"]:
             print(fetch())

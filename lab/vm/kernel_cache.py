@@ -239,6 +239,9 @@ USAGE = """usage: lab/vm/kernel_cache.py COMMAND [ARGUMENT...]
 
 
 def main(argv):
+    if argv[:1] in (["--help"], ["-h"]):
+        print(USAGE)
+        return 0
     try:
         command, *args = argv or [""]
         if command == "fetch" and args:

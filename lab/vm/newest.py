@@ -225,6 +225,9 @@ def find(name=NAME):
 
 
 def main(argv):
+    if argv[:1] in (["--help"], ["-h"]):
+        print(__doc__)
+        return 0
     try:
         if argv[:1] == ["fetch"]:
             print(fetch(*argv[1:]))
