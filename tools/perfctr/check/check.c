@@ -179,6 +179,11 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 		say(k, OUTCOME_OK, "permission", NULL, "this user %s", p.text);
 		return EXIT_FINE;
 	}
+	/* nobody may count what is not there */
+	if (p.error == -ENOENT && device_is_local(device)) {
+		say(k, OUTCOME_BAD, "perf PMUs", NULL, "%s", p.text);
+		return EXIT_FAILED;
+	}
 	if (p.own_only)
 		perfctr_device_count_task(device, getpid());
 	p.may_count |= p.own_only;

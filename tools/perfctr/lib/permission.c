@@ -10,6 +10,29 @@
 
 #include "device.h"
 
+/* An event of perf; what the library reads from files needs no permission of perf's. */
+static int take_event(void *data, const struct perfctr_pmu_event *event)
+{
+	static const char *const files[] = { "drm", "hwmon", "devfreq" };
+	int count;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (!strcmp(event->pmu, files[i]))
+			return 0;
+	count = event->event ? perfctr_selection_add(data, event->text) : 0;
+	return count > 0 ? count : 0;
+}
+
+/* The event that each kernel with perf has, or that of any PMU. Return: > 0; a negative errno. */
+static int add_event(struct perfctr_device *device, struct perfctr_selection *selection)
+{
+	int error = perfctr_selection_add(selection, "software/task-clock/");
+
+	if (error == -ENOENT)
+		error = perfctr_device_pmu_events(device, take_event, selection);
+	return error ? error : -ENOENT;
+}
+
 /* Check a session with the first counter of the first block of the wanted kind. */
 static int try_block(struct perfctr_device *device, bool pmu)
 {
@@ -20,7 +43,7 @@ static int try_block(struct perfctr_device *device, bool pmu)
 		return error;
 	error = -ENOENT;
 	if (pmu) {
-		error = perfctr_selection_add(selection, "software/task-clock/");
+		error = add_event(device, selection);
 	} else {
 		for (size_t i = 0; error < 0 && i < perfctr_device_block_count(device); i++) {
 			const struct drm_perfctr_block_info *b = perfctr_device_block(device, i);
@@ -118,6 +141,12 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 						"sudo sysctl kernel.perf_event_paranoid=2 for "
 						"own processes; for all with it: ",
 			 setcap);
+		return;
+	}
+	if (permission->error == -ENOENT && device_is_local(device)) {
+		snprintf(permission->text, sizeof(permission->text),
+			 "this kernel names no PMU of perf, not even \"software\": it lacks "
+			 "CONFIG_PERF_EVENTS, or a sandbox hides them");
 		return;
 	}
 	if (permission->error == -EACCES || permission->error == -EPERM) {
