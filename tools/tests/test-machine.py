@@ -431,6 +431,33 @@ def one_sample():
 
 
 @test
+def names_of_record():
+    """report -e and diff -e take an event as record -e did, without its PMU"""
+    with Machine(BUILD) as m:
+        m.pmu("software", 1, {})
+        m.perf("1 * * rate 1000000")
+        file = m.root + "/a.pctr"
+        m.run("record", *LOCAL, "-e", "task-clock,page-faults", "-o", file, "--", "sleep", "0.1")
+        for words in ("report", "-e", "task-clock"), ("diff", "-e", "task-clock", file):
+            done = m.run(*words, file)
+            check(done.returncode == 0 and "task-clock" in done.stdout and
+                  "page-faults" not in done.stdout, f"{words}: {done}")
+
+
+@test
+def check_without_software():
+    """perfctr check: a kernel without the PMU "software" is no problem of permission"""
+    with Machine(BUILD) as m:
+        done = m.run("check")
+        check(done.returncode == 1 and "permission" not in done.stdout and
+              "names no PMU of perf" in done.stdout, done.stdout)
+        m.pmu("cpu", 4, CYCLES)
+        m.perf("4 * * rate 1000000")
+        done = m.run("check")
+        check(done.returncode == 0 and "may count everything" in done.stdout, done.stdout)
+
+
+@test
 def unsupported_events():
     """an event that perf refuses is <not supported> beside others, and an error alone"""
     for number in errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL:

@@ -220,7 +220,7 @@ static const struct timeline_line *find_line(const struct timeline *t,
 
 static bool is_shown(const struct diff *d, const struct change *c)
 {
-	if (!option_words_match(&d->options.patterns, any_row(c)->event))
+	if (!row_matches(any_row(c), &d->options.patterns))
 		return false;
 	if (d->options.all)
 		return true;

@@ -137,8 +137,7 @@ static int add_number(struct groups *g, const struct row *row, bool is_block, co
 	struct group_event *e;
 
 	/* a metric of the device is in another line */
-	if (!option_words_match(&g->options->patterns, row->event) ||
-	    (is_block && row->metric && !row->info))
+	if (!row_matches(row, &g->options->patterns) || (is_block && row->metric && !row->info))
 		return 0;
 	e = find_event(g, row, per, mark, *hint);
 	if (!e)

@@ -407,3 +407,9 @@ const struct row *rows_find_counter(const struct rows *types, const struct rows 
 		row = strcmp(types->rows[i].counter, name) ? NULL : &types->rows[i];
 	return row;
 }
+
+bool row_matches(const struct row *row, const struct option_words *patterns)
+{
+	return option_words_match(patterns, row->event) ||
+	       option_words_match(patterns, row->counter);
+}

@@ -8,6 +8,7 @@
 #include <perfctr/perfctr.h>
 
 #include "app.h"
+#include "option.h"
 #include "verdicts.h"
 
 /* an event as the user may write it, with a PMU before it and filters behind it */
@@ -118,6 +119,9 @@ void rows_free(struct rows *rows);
 
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
+
+/* Whether a pattern matches a row's event, or its counter without the block; without any: true. */
+bool row_matches(const struct row *row, const struct option_words *patterns);
 
 /*
  * The row of a counter that is named as stat -e takes it: all blocks of a type together, a single

@@ -100,7 +100,7 @@ static int select_lines(const struct app *app, const struct report_options *o, s
 	size_t kept = 0;
 
 	for (size_t n = 0; n < t->line_count; n++)
-		if (option_words_match(&o->patterns, t->lines[n].row->event))
+		if (row_matches(t->lines[n].row, &o->patterns))
 			t->lines[kept++] = t->lines[n];
 	if (t->line_count && !kept)
 		return app_usage(app, "nothing in the capture matches '%s'", o->patterns.words[0]);
