@@ -167,6 +167,27 @@ def losses():
 
 
 @test
+def names_apart():
+    """names that do not fit differ in pictures and top: keys of memory, and pid="""
+    with Machine(BUILD) as m:
+        for pid in 70, 71:
+            m.client(pid, 4, "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\n"
+                     f"drm-client-id:\t{pid}\ndrm-engine-render:\t0 ns\n"
+                     "drm-resident-stolen-system0:\t4 KiB\ndrm-resident-stolen-local0:\t4 KiB\n"
+                     "drm-purgeable-stolen-local0:\t4 KiB\n")
+        words = "-d", "local", "-e", f"drm/*stolen*/,{I915}purgeable-stolen-local0,pid=*/"
+        m.run("record", *words, "-o", m.root + "/a.pctr", "--", "sleep", "0.2")
+        picture = m.run("report", "--svg", m.root + "/a.pctr").stdout
+        names = re.findall(r'class="name"[^>]*>([^<]*)<', picture)
+        check(len(names) == 5 == len({*names}), f"picture: {names}")
+        check(any("pid=70" in name for name in names), names)
+        check(re.search(r'class="quiet small edged"[^>]* paint-order="stroke"', picture), "edge")
+        text = m.run("top", "--snapshot", *words).stdout
+        names = re.findall(r"^. (\S*\.\.\.\S*)", text, re.M)
+        check(len(names) == len({*names}) and len(names) >= 3, f"top: {text}")
+
+
+@test
 def negative():
     """a temperature of -5 degrees and a rail of -12 V are that in every output"""
     with Machine(BUILD) as m:

@@ -46,6 +46,27 @@ void columns_cut(FILE *out, const char *text, int width)
 		fprintf(out, "%.*s…", width - 1, text);
 }
 
+static bool continues(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+char *columns_squeeze(char *text, size_t bytes)
+{
+	const size_t length = strlen(text);
+	size_t head = bytes / 3, tail = length - (bytes - head - 3);
+
+	if (length <= bytes || bytes < 12)
+		return text;
+	while (head && continues(text[head]))
+		head--;
+	while (continues(text[tail]))
+		tail++;
+	memcpy(text + head, "...", 3);
+	memmove(text + head + 3, text + tail, length - tail + 1);
+	return text;
+}
+
 int columns_wider(int width, const char *text)
 {
 	int length = (int)strlen(text);

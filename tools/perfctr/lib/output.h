@@ -79,5 +79,11 @@ void columns_wrap(FILE *out, const char *text, int column, int indent, int colum
 /* The larger one of a width and the length of a text. */
 int columns_wider(int width, const char *text);
 
+/*
+ * Shorten a name to that many bytes, in the middle: names differ at their ends, "...,pid=7".
+ * @text: UTF-8, changed in place. Return: @text.
+ */
+char *columns_squeeze(char *text, size_t bytes);
+
 /* Print text padded or cut to a width. @text: ASCII; @width: columns, at least 1. */
 void columns_cut(FILE *out, const char *text, int width);

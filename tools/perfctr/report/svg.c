@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "lib/output.h"
 #include "lib/page.h"
 #include "report.h"
 
@@ -43,6 +44,8 @@ static const struct picture_class classes[] = {
 	{ "title", "font-size=\"17\" font-weight=\"600\"" },
 	{ "group", "font-size=\"14\" font-weight=\"600\"" },
 	{ "name", "font-weight=\"500\"" },
+	/* readable on a line: an edge of the card's colour below the letters */
+	{ "edged", "stroke=\"#f6f7f9\" stroke-width=\"3\" paint-order=\"stroke\"" },
 	{ "small", "font-size=\"11\"" },
 	{ "end", "text-anchor=\"end\"" },
 	{ "middle", "text-anchor=\"middle\"" },
@@ -70,7 +73,8 @@ static const struct picture_class classes[] = {
 static const char style[] =
 	"svg{font-variant-numeric:tabular-nums}\n"
 	"@media (prefers-color-scheme:dark){svg{fill:#e6eaef}.page{fill:#12161b}"
-	".card{fill:#1a2027}.grid{stroke:#2b343e}.quiet{fill:#9aa6b3}.warn{fill:#f0b34a}"
+	".card{fill:#1a2027}.grid{stroke:#2b343e}.edged{stroke:#1a2027}"
+	".quiet{fill:#9aa6b3}.warn{fill:#f0b34a}"
 	".bad{fill:#ff8a80}"
 	".f0{fill:#6cb0ff}.s0{stroke:#6cb0ff}.f1{fill:#ff9d5c}.s1{stroke:#ff9d5c}"
 	".f2{fill:#4fd1ad}.s2{stroke:#4fd1ad}.f3{fill:#c09bf2}.s3{stroke:#c09bf2}"
@@ -361,7 +365,7 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 			 number_short(s.low, most, sizeof(most)), unit);
 	else
 		snprintf(text, sizeof(text), "%s%s", number, unit);
-	write_text(p, PLOT_X + 4, p->y + 10, "quiet small", text);
+	write_text(p, PLOT_X + 4, p->y + 10, "quiet small edged", text);
 }
 
 static void write_values(const struct picture *p, const struct timeline_line *line)
@@ -401,7 +405,7 @@ static void write_line(struct picture *p, const struct timeline_line *line, int 
 	fputs("<g><title>", p->out);
 	markup_text(p->out, row->event);
 	fputs("</title>", p->out);
-	write_text(p, MARGIN + indent, p->y + 15, "name", cut(name, 26));
+	write_text(p, MARGIN + indent, p->y + 15, "name", columns_squeeze(name, 26));
 	write_text(p, MARGIN + indent, p->y + 30, "quiet small", cut(text, 36));
 	fputs("<rect", p->out);
 	write_class(p, "card");

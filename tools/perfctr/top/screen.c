@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "lib/output.h"
 
 enum {
 	/* columns of a line besides name, bar and sparkline */
@@ -265,6 +266,7 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 {
 	unsigned int name = width / 3, bar = BAR_COLUMNS, spark;
 	char value[64], bar_text[4 * BAR_COLUMNS + 1], spark_text[4 * MAX_SPARK_COLUMNS + 1];
+	char counter[ROW_EVENT_BYTES];
 
 	if (line->kind == TOP_LINE_GROUP) {
 		snprintf(text, size, "%s %s (%zu)", line->folded ? "+" : "-", line->item->group,
@@ -283,8 +285,10 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 	top_value(line->item, value, sizeof(value));
 	top_bar(top_item_fill(line->item), bar, utf8, bar_text);
 	top_spark(line->item, spark, utf8, spark_text);
+	snprintf(counter, sizeof(counter), "%s", line->item->counter);
+	columns_squeeze(counter, name);
 	snprintf(text, size, "%c %-*.*s %*.*s%s%s%s%s%s", verdicts_mark(line->item->trust),
-		 (int)name, (int)name, line->item->counter, VALUE_COLUMNS, VALUE_COLUMNS, value,
+		 (int)name, (int)name, counter, VALUE_COLUMNS, VALUE_COLUMNS, value,
 		 bar ? " |" : "", bar_text, bar ? "|" : "", spark ? " " : "", spark_text);
 }
 
