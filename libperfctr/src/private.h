@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include <drm/perfctr_tegra410.h>
 #include <perfctr/perfctr.h>
@@ -58,6 +59,18 @@ int perfctr_no_memory(struct perfctr_ctx *ctx);
  * format characters.
  */
 void perfctr_clean_text(char *text);
+
+/* As snprintf() with "%s", which is dear where each sample names each counter. */
+static inline int copy_text(char *text, size_t size, const char *from)
+{
+	size_t length = strlen(from), room = length < size ? length : size - 1;
+
+	if (size) {
+		memcpy(text, from, room);
+		text[room] = '\0';
+	}
+	return (int)length;
+}
 
 /* Defines type_ref() and type_unref() for objects with a member refs. */
 #define DEFINE_REFS(scope, type, release)                                                   \

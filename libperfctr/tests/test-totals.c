@@ -107,6 +107,51 @@ TEST_WITH(begin, end, "sums per block and per type")
 	perfctr_totals_unref(sum);
 }
 
+TEST_WITH(begin, end, "sums by type without a copy follow the samples")
+{
+	const struct perfctr_totals *types = perfctr_totals_by_type(totals);
+
+	CHECK(types == perfctr_totals_by_type(types));
+	begin_sample(100, 25);
+	add();
+	EQUAL(perfctr_totals_block_count(types), 1);
+	EQUAL(counter(types, 0, 0)->sum, 200);
+	begin_sample(1, 1);
+	add();
+	EQUAL(counter(types, 0, 0)->sum, 202);
+	EQUAL(perfctr_totals_span(types)->samples, 2);
+	perfctr_totals_reset(totals);
+	EQUAL(counter(types, 0, 0)->sum, 0);
+	EQUAL(perfctr_totals_span(types)->samples, 0);
+}
+
+/* Another process may write to the bytes after they were checked. */
+TEST_WITH(begin, end, "of a sample that becomes malformed nothing is added")
+{
+	struct perfctr_sample s;
+
+	begin_sample(100, 25);
+	add();
+	begin_sample(7, 7);
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, 0x10, &(uint64_t){ 9 });
+	EQUAL(perfctr_decode_sample(w.bytes, w.size, &s), w.size);
+	memset(w.bytes + w.block, 0xff, sizeof(uint32_t));
+	EQUAL(perfctr_totals_add(totals, &s), -EBADMSG);
+	CHECK(strstr(perfctr_ctx_error(ctx), "sample 1"));
+	EQUAL(perfctr_totals_span(totals)->samples, 1);
+	EQUAL(perfctr_totals_block_info(perfctr_totals_block(totals, 0))->clock_cycles, 500);
+	EQUAL(counter(totals, 0, 0)->sum, 100);
+	EQUAL(counter(perfctr_totals_by_type(totals), 0, 0)->sum, 200);
+	/* nor in the next one */
+	begin_sample(10, 5);
+	add();
+	EQUAL(counter(totals, 0, 0)->sum, 110);
+	EQUAL(counter(totals, 0, 0)->min, 10);
+	EQUAL(counter(totals, 0, 0)->measured, 2);
+	EQUAL(counter(perfctr_totals_by_type(totals), 0, 0)->max, 200);
+	EQUAL(perfctr_totals_block_info(perfctr_totals_block(totals, 1))->blocks, 1);
+}
+
 TEST_WITH(begin, end, "large counts stay exact")
 {
 	const uint64_t odd = (UINT64_C(1) << 53) + 1;

@@ -1223,6 +1223,17 @@ void perfctr_totals_reset(struct perfctr_totals *totals);
 int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_totals **sum);
 
 /**
+ * perfctr_totals_by_type() - the blocks of each type added up, without a copy
+ * @totals: totals of single blocks
+ *
+ * As perfctr_totals_sum(), but the result changes with each sample that is added to @totals, and
+ * with perfctr_totals_reset().
+ *
+ * Return: the sums, valid as long as @totals; @totals if it came from perfctr_totals_sum().
+ */
+const struct perfctr_totals *perfctr_totals_by_type(const struct perfctr_totals *totals);
+
+/**
  * perfctr_totals_span() - the samples that were added up
  *
  * Return: the span, valid as long as the totals.

@@ -2,6 +2,7 @@
 /* Metrics: formulas of the database, computed from totals. */
 #include "metric.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -223,6 +224,33 @@ static const struct perfctr_totals_block *first_block(const struct perfctr_total
 	return NULL;
 }
 
+/* The formula, from the last time if there was one. @expr: the caller drops it. */
+static int find_formula(const struct perfctr_totals *totals, const char *text,
+			struct perfctr_expr **expr)
+{
+	struct totals_formulas *f = totals->formulas;
+	struct totals_formula *more;
+	int error;
+
+	for (size_t n = 0; n < f->count; n++) {
+		if (!strcmp(f->formulas[n].text, text)) {
+			*expr = perfctr_expr_ref(f->formulas[n].expr);
+			return 0;
+		}
+	}
+	error = perfctr_expr_new(totals->ctx, text, expr);
+	if (error)
+		return error;
+	more = realloc(f->formulas, (f->count + 1) * sizeof(*more));
+	if (!more)
+		return 0;
+	f->formulas = more;
+	more[f->count] = (struct totals_formula){ .text = strdup(text) };
+	if (more[f->count].text)
+		more[f->count++].expr = perfctr_expr_ref(*expr);
+	return 0;
+}
+
 EXPORT int perfctr_totals_metric(const struct perfctr_totals *totals,
 				 const struct perfctr_metric_desc *metric,
 				 const struct perfctr_totals_block *block,
@@ -240,7 +268,7 @@ EXPORT int perfctr_totals_metric(const struct perfctr_totals *totals,
 	    (block->info.type != metric->block_type || block->info.product != metric->product))
 		return perfctr_fail(totals->ctx, -EINVAL, "the metric %s is not of the block %s",
 				    metric->name, block->info.label);
-	error = perfctr_expr_new(totals->ctx, metric->formula, &expr);
+	error = find_formula(totals, metric->formula, &expr);
 	if (error)
 		return error;
 	scope.clocked = clocked_part(&scope, expr);

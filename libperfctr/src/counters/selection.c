@@ -299,9 +299,9 @@ int selection_counter_label(const struct perfctr_selection *selection,
 	const struct perfctr_counter_desc *desc = counter_key_desc(selection, key);
 
 	if (label && label->text[0])
-		return snprintf(text, size, "%s", label->text);
+		return copy_text(text, size, label->text);
 	if (desc && *desc->name)
-		return snprintf(text, size, "%s", desc->name);
+		return copy_text(text, size, desc->name);
 	if (key->type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return snprintf(text, size, "C%u", key->position);
 	if (key->config1 || key->config2)
@@ -319,8 +319,8 @@ int selection_unit(const struct perfctr_selection *selection, const struct count
 	if (scale)
 		*scale = label && label->scale > 0 ? label->scale : 1;
 	if (label && label->unit[0])
-		return snprintf(text, size, "%s", label->unit);
-	return snprintf(text, size, "%s", desc ? desc->unit : "");
+		return copy_text(text, size, label->unit);
+	return copy_text(text, size, desc ? desc->unit : "");
 }
 
 const struct perfctr_counter_desc *counter_key_desc(const struct perfctr_selection *selection,

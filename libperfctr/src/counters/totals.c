@@ -2,8 +2,9 @@
 /*
  * Totals: samples added up exactly, per block and per type of block.
  *
- * A sample is first collected in the pending members and then folded in, so that minimum and
- * maximum of a type refer to its sum.
+ * One pass over a sample collects its blocks in the pending members, of the block and of the sum of
+ * its type. They are folded in after the last block: minimum and maximum of a type refer to its
+ * sum, and a sample is added as a whole or not at all.
  */
 #include "totals.h"
 
@@ -17,8 +18,12 @@ static int totals_alloc(struct perfctr_ctx *ctx, bool by_type, struct perfctr_to
 {
 	struct perfctr_totals *t = calloc(1, sizeof(*t));
 
-	if (!t)
+	if (t)
+		t->formulas = calloc(1, sizeof(*t->formulas));
+	if (!t || !t->formulas) {
+		free(t);
 		return perfctr_no_memory(ctx);
+	}
 	atomic_init(&t->refs, 1);
 	t->ctx = perfctr_ctx_ref(ctx);
 	t->by_type = by_type;
@@ -47,6 +52,12 @@ static void free_totals(struct perfctr_totals *totals)
 	for (size_t n = 0; n < totals->block_count; n++)
 		free(totals->blocks[n]);
 	free(totals->blocks);
+	for (size_t n = 0; n < totals->formulas->count; n++) {
+		free(totals->formulas->formulas[n].text);
+		perfctr_expr_unref(totals->formulas->formulas[n].expr);
+	}
+	free(totals->formulas->formulas);
+	free(totals->formulas);
 	perfctr_selection_unref(totals->selection);
 	perfctr_totals_unref(totals->sums);
 	perfctr_ctx_unref(totals->ctx);
@@ -124,10 +135,11 @@ static void describe(const struct perfctr_totals *totals, struct perfctr_totals_
 	i->pmu = b->pmu;
 }
 
+/* Describe counters that the block did not have before this sample. */
 static void add_counters(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
 			 uint64_t mask)
 {
-	for (mask &= ~b->mask; mask; mask &= mask - 1) {
+	for (mask &= ~(b->mask | b->pending.seen); mask; mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
 		struct perfctr_total *t = &b->counters[bit].total;
 		struct counter_key key = {
@@ -142,7 +154,6 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 
 		t->position = (uint16_t)key.position;
 		t->desc = counter_key_desc(totals->selection, &key);
-		b->mask |= UINT64_C(1) << bit;
 	}
 }
 
@@ -185,61 +196,72 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 
 /* --- adding ---------------------------------------------------------------------- */
 
-static void add_block_span(struct perfctr_totals_block *b, const struct perfctr_block *block,
+static void add_block_span(struct totals_pending *p, const struct perfctr_block *block,
 			   const struct perfctr_sample *sample)
 {
 	uint64_t start_ns = sample->start_ns, end_ns = sample->end_ns, apart_ns;
 
 	perfctr_block_read_span(block, &start_ns, &end_ns);
-	if (!b->info.end_ns || start_ns < b->info.start_ns)
-		b->info.start_ns = start_ns;
-	if (end_ns > b->info.end_ns)
-		b->info.end_ns = end_ns;
-	if (end_ns - start_ns > b->pending_ns)
-		b->pending_ns = end_ns - start_ns;
+	if (!p->end_ns || start_ns < p->start_ns)
+		p->start_ns = start_ns;
+	if (end_ns > p->end_ns)
+		p->end_ns = end_ns;
+	if (end_ns - start_ns > p->elapsed_ns)
+		p->elapsed_ns = end_ns - start_ns;
 	apart_ns = end_ns > sample->end_ns ? end_ns - sample->end_ns : sample->end_ns - end_ns;
-	if (apart_ns > b->info.apart_ns)
-		b->info.apart_ns = apart_ns;
+	if (apart_ns > p->apart_ns)
+		p->apart_ns = apart_ns;
 }
 
-static void collect(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
-		    const struct perfctr_block *block, const struct perfctr_block_pmu *pmu)
+static void collect_counter(struct totals_counter *c, const struct perfctr_block *block,
+			    unsigned int n, bool is_valid)
 {
-	uint64_t mask = block->enable_mask;
-	uint64_t enabled_ns, running_ns;
+	const struct perfctr_counter_desc *desc = c->total.desc;
+	uint64_t value;
 
-	add_counters(totals, b, mask);
-	b->info.states |= block->states;
+	c->pending.running_ns += perfctr_block_running(block, n);
+	if (!is_valid) {
+		c->pending.missed = true;
+		return;
+	}
+	value = perfctr_block_value(block, n);
+	if (desc && desc->shift)
+		c->pending.overflow |=
+			__builtin_mul_overflow(value, UINT64_C(1) << desc->shift, &value);
+	c->pending.overflow |= __builtin_add_overflow(c->pending.value, value, &c->pending.value);
+	c->pending.measured = true;
+}
+
+/* Collect a block of a sample in the pending members. */
+static void collect(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
+		    const struct perfctr_block *block, const struct perfctr_block_pmu *pmu,
+		    const struct perfctr_sample *sample)
+{
+	struct totals_pending *p = &b->pending;
+	uint64_t enabled_ns, running_ns;
+	unsigned int n = 0;
+
+	add_counters(totals, b, block->enable_mask);
+	p->is_touched = true;
+	p->seen |= block->enable_mask;
+	p->states |= block->states;
+	add_block_span(p, block, sample);
 	/* what belongs to another partition is no part of a sum */
 	if (totals->by_type && block->states & DRM_PERFCTR_STATE_UNAVAILABLE && !block->valid_mask)
 		return;
-	for (unsigned int n = 0; mask; n++, mask &= mask - 1) {
+	for (uint64_t mask = block->enable_mask; mask; n++, mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
-		struct totals_counter *c = &b->counters[bit];
 
-		if (block->valid_mask >> bit & 1) {
-			const struct perfctr_counter_desc *desc = c->total.desc;
-			uint64_t value = perfctr_block_value(block, n);
-
-			c->pending.overflow |= __builtin_mul_overflow(
-				value, UINT64_C(1) << (desc ? desc->shift : 0), &value);
-			c->pending.overflow |=
-				__builtin_add_overflow(c->pending.value, value, &c->pending.value);
-			c->pending.measured = true;
-		} else {
-			c->pending.missed = true;
-		}
-		c->pending.running_ns += perfctr_block_running(block, n);
+		collect_counter(&b->counters[bit], block, n, block->valid_mask >> bit & 1);
 	}
-	b->pending_mask |= block->enable_mask;
-	b->pending_blocks++;
-	b->info.clock_cycles += block->clock_cycles;
+	p->mask |= block->enable_mask;
+	p->blocks++;
+	p->clock_cycles += block->clock_cycles;
 	if (perfctr_block_read_times(block, &enabled_ns, &running_ns)) {
-		b->info.time_enabled += enabled_ns;
-		b->info.time_running += running_ns;
+		p->time_enabled += enabled_ns;
+		p->time_running += running_ns;
 	}
-	if (b->info.is_pmu && b->info.cpu != pmu->cpu)
-		b->info.cpu = -1;
+	p->is_of_other_cpu |= b->info.is_pmu && b->info.cpu != pmu->cpu;
 }
 
 /* Levels are signed. */
@@ -268,22 +290,52 @@ static void fold_counter(struct totals_counter *c)
 	}
 	t->missed += c->pending.missed;
 	t->running_ns += c->pending.running_ns;
-	memset(&c->pending, 0, sizeof(c->pending));
 }
 
-static void fold(struct perfctr_totals *t)
+static void fold_block(struct perfctr_totals_block *b)
+{
+	struct perfctr_totals_block_info *i = &b->info;
+	const struct totals_pending *p = &b->pending;
+
+	for (uint64_t mask = p->mask; mask; mask &= mask - 1)
+		fold_counter(&b->counters[__builtin_ctzll(mask)]);
+	b->mask |= p->seen;
+	i->states |= p->states;
+	i->clock_cycles += p->clock_cycles;
+	i->time_enabled += p->time_enabled;
+	i->time_running += p->time_running;
+	if (!i->end_ns || p->start_ns < i->start_ns)
+		i->start_ns = p->start_ns;
+	if (p->end_ns > i->end_ns)
+		i->end_ns = p->end_ns;
+	if (p->apart_ns > i->apart_ns)
+		i->apart_ns = p->apart_ns;
+	i->elapsed_ns += p->elapsed_ns;
+	if (p->blocks > i->blocks)
+		i->blocks = p->blocks;
+	if (p->is_of_other_cpu)
+		i->cpu = -1;
+}
+
+/* Take the pending values of a whole sample into the totals, or drop those of a part of one. */
+static void end_sample(struct perfctr_totals *t, bool is_whole)
 {
 	for (size_t n = 0; n < t->block_count; n++) {
 		struct perfctr_totals_block *b = t->blocks[n];
 
-		for (; b->pending_mask; b->pending_mask &= b->pending_mask - 1)
-			fold_counter(&b->counters[__builtin_ctzll(b->pending_mask)]);
-		if (b->pending_blocks > b->info.blocks)
-			b->info.blocks = b->pending_blocks;
-		b->pending_blocks = 0;
-		b->info.elapsed_ns += b->pending_ns;
-		b->pending_ns = 0;
+		if (!b->pending.is_touched)
+			continue;
+		if (is_whole)
+			fold_block(b);
+		for (uint64_t mask = b->pending.mask; mask; mask &= mask - 1) {
+			struct totals_counter *c = &b->counters[__builtin_ctzll(mask)];
+
+			memset(&c->pending, 0, sizeof(c->pending));
+		}
+		memset(&b->pending, 0, sizeof(b->pending));
 	}
+	if (t->sums)
+		end_sample(t->sums, is_whole);
 }
 
 static void add_span(struct perfctr_totals *t, const struct perfctr_sample *sample)
@@ -303,62 +355,48 @@ static void add_span(struct perfctr_totals *t, const struct perfctr_sample *samp
 		s->missing_samples += sample->seq - t->next_seq;
 	t->has_seq = true;
 	t->next_seq = sample->seq + 1;
+	if (t->sums)
+		add_span(t->sums, sample);
 }
 
-/* Create all blocks of the sample first, so that a sample is added completely or not at all. */
-static int prepare(struct perfctr_totals *t, struct perfctr_sample *sample)
+/* Find the blocks that a block of a sample belongs to, and collect it in them. */
+static int collect_block(struct perfctr_totals *t, const struct perfctr_block *block,
+			 const struct perfctr_block_pmu *pmu, const struct perfctr_sample *sample,
+			 size_t *hint)
 {
-	struct perfctr_block_pmu pmu = { 0 };
-	struct perfctr_block block;
-	size_t hint = 0;
-	int result;
+	struct perfctr_totals_block *b = find_block(t, block, pmu, hint);
+	size_t from_first = 0;
 
-	perfctr_decode_rewind(sample);
-	while ((result = perfctr_decode_block(sample, &block)) > 0) {
-		perfctr_block_read_pmu(&block, &pmu);
-		if (!find_block(t, &block, &pmu, &hint))
-			return perfctr_no_memory(t->ctx);
-	}
-	if (result < 0)
-		return perfctr_fail(t->ctx, -EBADMSG, "sample %llu has %s",
-				    (unsigned long long)sample->seq,
-				    perfctr_decode_error_text(result));
+	if (b && t->sums && !b->sum)
+		b->sum = find_block(t->sums, block, pmu, &from_first);
+	if (!b || (t->sums && !b->sum))
+		return perfctr_no_memory(t->ctx);
+	collect(t, b, block, pmu, sample);
+	if (t->sums)
+		collect(t->sums, b->sum, block, pmu, sample);
 	return 0;
-}
-
-static void add_prepared(struct perfctr_totals *t, struct perfctr_sample *sample)
-{
-	struct perfctr_block_pmu pmu = { 0 };
-	struct perfctr_block block;
-	size_t hint = 0;
-
-	perfctr_decode_rewind(sample);
-	while (perfctr_decode_block(sample, &block) > 0) {
-		struct perfctr_totals_block *b;
-
-		perfctr_block_read_pmu(&block, &pmu);
-		b = find_block(t, &block, &pmu, &hint);
-		if (b)
-			collect(t, b, &block, &pmu);
-		if (b)
-			add_block_span(b, &block, sample);
-	}
-	fold(t);
-	add_span(t, sample);
 }
 
 EXPORT int perfctr_totals_add(struct perfctr_totals *totals, struct perfctr_sample *sample)
 {
-	int error = prepare(totals, sample);
+	struct perfctr_block_pmu pmu = { 0 };
+	struct perfctr_block block;
+	size_t hint = 0;
+	int result, error = 0;
 
-	if (!error && totals->sums)
-		error = prepare(totals->sums, sample);
-	if (error)
-		return error;
-	add_prepared(totals, sample);
-	if (totals->sums)
-		add_prepared(totals->sums, sample);
-	return 0;
+	perfctr_decode_rewind(sample);
+	while (!error && (result = perfctr_decode_block(sample, &block)) > 0) {
+		perfctr_block_read_pmu(&block, &pmu);
+		error = collect_block(totals, &block, &pmu, sample, &hint);
+	}
+	if (!error && result < 0)
+		error = perfctr_fail(totals->ctx, -EBADMSG, "sample %llu has %s",
+				     (unsigned long long)sample->seq,
+				     perfctr_decode_error_text(result));
+	end_sample(totals, !error);
+	if (!error)
+		add_span(totals, sample);
+	return error;
 }
 
 EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
@@ -384,9 +422,14 @@ EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 		perfctr_totals_reset(totals->sums);
 }
 
+EXPORT const struct perfctr_totals *perfctr_totals_by_type(const struct perfctr_totals *totals)
+{
+	return totals->by_type ? totals : totals->sums;
+}
+
 EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_totals **sum)
 {
-	const struct perfctr_totals *from = totals->by_type ? totals : totals->sums;
+	const struct perfctr_totals *from = perfctr_totals_by_type(totals);
 	struct perfctr_totals *t = NULL;
 	int error = totals_alloc(totals->ctx, true, &t);
 

@@ -13,17 +13,34 @@ struct totals_counter {
 	} pending;
 };
 
+/* what the current sample adds to a block */
+struct totals_pending {
+	bool is_touched, is_of_other_cpu;
+	uint16_t blocks;
+	uint32_t states;
+	uint64_t seen, mask; /* counters that it has, and those with a pending value */
+	uint64_t start_ns, end_ns, elapsed_ns, apart_ns; /* @elapsed_ns: of the longest span */
+	uint64_t clock_cycles, time_enabled, time_running;
+};
+
 struct perfctr_totals_block {
 	struct perfctr_totals_block_info info;
 	char label[PATH_BYTES / 8];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	uint32_t pmu_type;
 	uint64_t mask; /* counters seen so far; bit n belongs to counters[n] */
-	/* counters of the current sample, and the number of its blocks */
-	uint64_t pending_mask;
-	uint16_t pending_blocks;
-	uint64_t pending_ns; /* its longest span */
+	struct totals_pending pending;
+	struct perfctr_totals_block *sum; /* of its type, in @sums of the totals; NULL: not known */
 	struct totals_counter counters[DRM_PERFCTR_SECTION_COUNTERS];
+};
+
+/* formulas of metrics that were computed, so that each is parsed once */
+struct totals_formulas {
+	struct totals_formula {
+		char *text;
+		struct perfctr_expr *expr;
+	} * formulas;
+	size_t count;
 };
 
 struct perfctr_totals {
@@ -37,5 +54,6 @@ struct perfctr_totals {
 	struct perfctr_span span;
 	bool has_seq;
 	uint64_t next_seq;
+	struct totals_formulas *formulas;
 	struct perfctr_totals *sums; /* the same samples added up by type; NULL if by_type */
 };
