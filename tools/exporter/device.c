@@ -11,7 +11,7 @@
 /* The selection keeps the device open, too, and its number from being used again. */
 static void close_session(struct exported *d)
 {
-	struct perfctr_totals *const refer[] = { d->all, d->last, d->sums.sum, d->now.sum };
+	struct perfctr_totals *const refer[] = { d->all, d->last };
 
 	for (size_t n = 0; n < ARRAY_SIZE(refer); n++)
 		if (refer[n])

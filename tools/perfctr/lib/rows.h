@@ -27,7 +27,7 @@ struct row {
 	bool is_software; /* an event of the kernel's PMU "software" */
 	/* the single blocks of which @info is the sum; NULL if it is a single one */
 	const struct perfctr_totals *parts;
-	/* of the block; valid until rows_clear(); NULL for a metric of the device */
+	/* of the block, and valid as long as the totals; NULL for a metric of the device */
 	const struct perfctr_totals_block_info *info;
 	uint32_t state; /* enum perfctr_value_state; if not OK there is no value */
 	uint32_t flags; /* enum perfctr_value_flags */
@@ -56,10 +56,16 @@ struct rows {
 	size_t count;
 	size_t capacity;
 	struct perfctr_span span; /* what was added up */
-	struct perfctr_totals *sum; /* owns what @info of rows points to */
+	const struct perfctr_totals *sum; /* of the totals; not owned */
 	/* verdicts of this machine, not owned, or NULL; kept when the table is filled again */
 	const struct verdicts *verdicts;
 	struct perfctr_ctx *ctx; /* for formulas of metrics; needed with @verdicts */
+	/* what the verdicts say of metrics; all fills of a table are of one capture */
+	struct judged_metric {
+		const struct perfctr_metric_desc *metric;
+		unsigned int trust;
+	} * judged;
+	size_t judged_count;
 	bool trusted_only; /* leave out counters that are not trusted */
 	size_t hidden; /* rows that were left out */
 };

@@ -258,7 +258,6 @@ static size_t block_number(const struct perfctr_totals *totals,
 
 static int take_metrics(struct values *v, struct perfctr_sample *sample)
 {
-	struct perfctr_totals *sum = NULL;
 	int error;
 
 	if (!v->one)
@@ -281,12 +280,8 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 						     block_number(v->file->totals, l->row->info));
 		if (of_block && !block)
 			continue;
-		if (!block && !sum) {
-			error = perfctr_totals_sum(v->one, &sum);
-			if (error)
-				break;
-		}
-		if (!perfctr_totals_metric(block ? v->one : sum, l->row->metric, block, &value) &&
+		if (!perfctr_totals_metric(block ? v->one : perfctr_totals_by_type(v->one),
+					   l->row->metric, block, &value) &&
 		    value.state == PERFCTR_VALUE_OK) {
 			v->items[n].is_measured = true;
 			v->items[n].number = value.number;
@@ -295,8 +290,7 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 			v->items[n].ran_ns = sample->end_ns - sample->start_ns;
 		}
 	}
-	perfctr_totals_unref(sum);
-	return error;
+	return 0;
 }
 
 int values_take(struct values *values, struct perfctr_sample *sample)

@@ -460,6 +460,7 @@ static int change_view(struct top *t, size_t view)
 		return 0;
 	}
 	perfctr_session_stop(t->session, 0);
+	rows_clear(&t->rows);
 	t->totals = perfctr_totals_unref(t->totals);
 	t->cursor = perfctr_cursor_unref(t->cursor);
 	t->session = perfctr_session_unref(t->session);
