@@ -18,13 +18,17 @@ struct series {
 	const char *unit; /* suffix of @family, or NULL */
 	const char *help;
 	enum kind kind;
-	char *labels;
+	size_t labels; /* where they are in the text of the list */
 	char value[56];
 };
 
 struct list {
 	struct series *series;
 	size_t count, capacity;
+	/* labels of all series, each with a NUL; the text is complete when the stream was closed */
+	FILE *labels;
+	char *text;
+	size_t text_bytes;
 	bool failed;
 };
 
@@ -148,23 +152,20 @@ static struct series *add(struct list *list, const struct exported *device, cons
 			  enum kind kind, const char *name)
 {
 	struct series *s = list->series;
-	FILE *labels = NULL;
-	size_t size;
+	FILE *labels = list->labels;
 
 	if (list->count == list->capacity) {
 		list->capacity = list->capacity ? 2 * list->capacity : 64;
 		s = realloc(list->series, list->capacity * sizeof(*s));
 	}
-	if (s) {
-		list->series = s;
-		s += list->count;
-		*s = (struct series){ .kind = kind };
-		labels = open_memstream(&s->labels, &size);
-	}
-	list->failed |= !labels;
-	if (!labels)
+	/* fflush() also updates text_bytes */
+	if (!s || fflush(labels)) {
+		list->failed = true;
 		return NULL;
-	list->count++;
+	}
+	list->series = s;
+	s += list->count++;
+	*s = (struct series){ .kind = kind, .labels = list->text_bytes };
 	fputs("device=\"", labels);
 	label_text(labels, device->name, true);
 	fputc('"', labels);
@@ -176,7 +177,7 @@ static struct series *add(struct list *list, const struct exported *device, cons
 	}
 	if (name)
 		snprintf(s->family, sizeof(s->family), "perfctr_%s", name);
-	list->failed |= !!fclose(labels);
+	fputc('\0', labels);
 	return s;
 }
 
@@ -287,17 +288,19 @@ static int add_device(struct list *list, struct exported *device)
 }
 
 /* A family has one type. */
-static int compare(const void *a, const void *b)
+static int compare(const void *a, const void *b, void *list)
 {
 	const struct series *x = a, *y = b;
+	const char *text = ((const struct list *)list)->text;
 	int order = strcmp(x->family, y->family);
 
 	order = order ? order : (int)x->kind - (int)y->kind;
-	return order ? order : strcmp(x->labels, y->labels);
+	return order ? order : strcmp(text + x->labels, text + y->labels);
 }
 
-static void write_series(FILE *out, const struct series *s, const struct series *before, bool open)
+static void write_series(FILE *out, const struct list *list, size_t n, bool open)
 {
+	const struct series *s = &list->series[n], *before = n ? s - 1 : NULL;
 	static const char *const types[] = { "counter", "gauge", "info" };
 	const char *suffix = s->kind == COUNTER ? "_total" : s->kind == INFO ? "_info" : "";
 	/* OpenMetrics describes the family, the older format its samples */
@@ -310,11 +313,11 @@ static void write_series(FILE *out, const struct series *s, const struct series 
 			types[s->kind == INFO && !open ? GAUGE : s->kind]);
 		if (s->unit && open)
 			fprintf(out, "# UNIT %s %s\n", s->family, s->unit);
-	} else if (!strcmp(before->labels, s->labels)) {
+	} else if (!strcmp(list->text + before->labels, list->text + s->labels)) {
 		/* two names that differ in a character that names of families cannot have */
 		return;
 	}
-	fprintf(out, "%s%s{%s} %s\n", s->family, suffix, s->labels, s->value);
+	fprintf(out, "%s%s{%s} %s\n", s->family, suffix, list->text + s->labels, s->value);
 }
 
 int text_write(FILE *out, struct exporter *e, bool open)
@@ -322,16 +325,20 @@ int text_write(FILE *out, struct exporter *e, bool open)
 	struct list list = { 0 };
 	int error = 0;
 
+	list.labels = open_memstream(&list.text, &list.text_bytes);
+	if (!list.labels)
+		return -ENOMEM;
 	for (size_t n = 0; n < e->count && !error; n++)
 		error = add_device(&list, &e->devices[n]);
+	if (fclose(list.labels) && !error)
+		error = -ENOMEM;
 	if (!error)
-		qsort(list.series, list.count, sizeof(*list.series), compare);
+		qsort_r(list.series, list.count, sizeof(*list.series), compare, &list);
 	for (size_t n = 0; n < list.count && !error; n++)
-		write_series(out, &list.series[n], n ? &list.series[n - 1] : NULL, open);
+		write_series(out, &list, n, open);
 	if (!error && open)
 		fputs("# EOF\n", out);
-	while (list.count)
-		free(list.series[--list.count].labels);
+	free(list.text);
 	free(list.series);
 	return error;
 }

@@ -60,6 +60,12 @@ void label_text(FILE *out, const char *text, bool quote)
 	char *clean = json_clean_text(text);
 
 	for (const char *c = clean; c && *c; c++) {
+		const size_t as_it_is = strcspn(c, "\\\n\"");
+
+		fwrite(c, 1, as_it_is, out);
+		c += as_it_is;
+		if (!*c)
+			break;
 		if (*c == '\\' || *c == '\n' || (*c == '"' && quote))
 			fputc('\\', out);
 		fputc(*c == '\n' ? 'n' : *c, out);

@@ -51,7 +51,13 @@ char *json_clean_text(const char *text)
 
 	while (clean && *text) {
 		size_t length =
-			stream_utf8_length((const unsigned char *)text, (size_t)(end - text));
+			stream_plain_length((const unsigned char *)text, (size_t)(end - text));
+
+		to = (char *)memcpy(to, text, length) + length;
+		text += length;
+		if (!*text)
+			break;
+		length = stream_utf8_length((const unsigned char *)text, (size_t)(end - text));
 
 		if (length && stream_is_control((const unsigned char *)text, length)) {
 			*to++ = '?';
@@ -82,9 +88,10 @@ char *json_clean_line(const char *text)
 
 void json_clean_field(char *text)
 {
-	unsigned char *from = (unsigned char *)text, *to = from;
-	size_t left = strlen(text);
+	size_t left = strlen(text), plain = stream_plain_length((unsigned char *)text, left);
+	unsigned char *from = (unsigned char *)text + plain, *to = from;
 
+	left -= plain;
 	while (left) {
 		const size_t length = stream_utf8_length(from, left);
 

@@ -82,6 +82,15 @@ bool stream_is_control(const unsigned char *text, size_t length)
 	return (length == 2 && text[0] == 0xc2 && text[1] < 0xa0) || is_format(text);
 }
 
+size_t stream_plain_length(const unsigned char *text, size_t room)
+{
+	size_t length = 0;
+
+	while (length < room && text[length] >= ' ' && text[length] < 0x7f)
+		length++;
+	return length;
+}
+
 /* --- writing --------------------------------------------------------------------------- */
 
 /* Write to a pipe without a reader: EPIPE instead of SIGPIPE. */
@@ -152,8 +161,12 @@ static size_t clean_bytes(const unsigned char *text, size_t size)
 	size_t at = 0;
 
 	while (at < size) {
-		const size_t length = stream_utf8_length(text + at, size - at);
+		size_t length = stream_plain_length(text + at, size - at);
 
+		at += length;
+		if (at == size)
+			break;
+		length = stream_utf8_length(text + at, size - at);
 		if (!length || stream_is_control(text + at, length))
 			break;
 		at += length;

@@ -38,6 +38,9 @@ void stream_keep_standard(void);
 /* Bytes of the UTF-8 sequence at @text, of at most @room bytes; 0: there is none. */
 size_t stream_utf8_length(const unsigned char *text, size_t room);
 
+/* Bytes at the beginning that are printable ASCII, which need no change anywhere. */
+size_t stream_plain_length(const unsigned char *text, size_t room);
+
 /*
  * Whether the character of so many bytes controls a terminal, C0 but line feed and tab, C1, DEL, or
  * the order of others: bidirectional controls, and those that show nothing.
