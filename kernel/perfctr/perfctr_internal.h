@@ -22,9 +22,9 @@
 #include <drm/drm_perfctr.h>
 #include <drm/drm_print.h>
 
-#include "perfctr_block.h"
-#include "perfctr_layout.h"
-#include "perfctr_ring.h"
+#include "format/perfctr_block.h"
+#include "format/perfctr_layout.h"
+#include "format/perfctr_ring.h"
 
 struct eventfd_ctx;
 struct file;

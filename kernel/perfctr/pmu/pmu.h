@@ -11,7 +11,7 @@
 
 #if IS_ENABLED(CONFIG_DRM_PERFCTR_PMU)
 
-#include "pmu_block.h"
+#include "../format/pmu_block.h"
 
 int drm_perfctr_pmu_init(void);
 void drm_perfctr_pmu_exit(void);

@@ -13,7 +13,7 @@
 #include <drm/perfctr_mali.h>
 
 #include "csf_sample.h"
-#include "perfctr_mask.h"
+#include "format/perfctr_mask.h"
 
 /**
  * DOC: validation of a firmware sample

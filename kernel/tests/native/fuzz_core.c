@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "fuzz_input.h"
-#include "perfctr_layout.h"
-#include "perfctr_ring.h"
+#include "format/perfctr_layout.h"
+#include "format/perfctr_ring.h"
 
 #define VIEWS		4
 #define SECTIONS	2

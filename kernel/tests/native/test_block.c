@@ -8,9 +8,9 @@
 #include <drm/perfctr_nv50.h>
 #include <drm/perfctr_tegra410.h>
 #include <drm/vsoc_drm.h>
-#include "perfctr_layout.h"
-#include "perfctr_mask.h"
-#include "pmu/pmu_block.h"
+#include "format/perfctr_layout.h"
+#include "format/perfctr_mask.h"
+#include "format/pmu_block.h"
 
 static void emit_into(u64 *sums, u64 *base, const u64 *totals, u64 mask)
 {

@@ -8,7 +8,7 @@
 
 #include "kernel.h"
 #include "test.h"
-#include "pmu/pmu_block.h"
+#include "format/pmu_block.h"
 #include <drm/perfctr_tegra410.h>
 
 #define MAX_EVENTS	64

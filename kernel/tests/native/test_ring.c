@@ -4,7 +4,7 @@
  */
 #include "kernel.h"
 #include "test.h"
-#include "perfctr_ring.h"
+#include "format/perfctr_ring.h"
 
 #define STRIDE	64
 #define SLOTS	8

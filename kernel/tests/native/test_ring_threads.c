@@ -7,7 +7,7 @@
 #include <sched.h>
 
 #include "kernel.h"
-#include "perfctr_ring.h"
+#include "format/perfctr_ring.h"
 #include "test.h"
 
 #define WORDS	8

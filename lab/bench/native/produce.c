@@ -6,8 +6,8 @@
 #include "kernel.h"
 #include <drm/perfctr_mali.h>
 
-#include "perfctr_layout.h"
-#include "perfctr_ring.h"
+#include "format/perfctr_layout.h"
+#include "format/perfctr_ring.h"
 #include "produce.h"
 
 struct bench_session {

@@ -14,7 +14,7 @@
 #include "sessions.h"
 #include "kernel.h"
 
-#include "../../../kernel/perfctr/pmu/pmu_block.h"
+#include "format/pmu_block.h"
 
 enum { MAX_SESSIONS = 64, INTERFACE_VERSION = 3 };
 

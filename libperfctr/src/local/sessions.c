@@ -15,8 +15,8 @@
 #include "perf_events.h"
 #include "kernel.h"
 
-#include "../../../kernel/perfctr/perfctr_ring.h"
-#include "../../../kernel/perfctr/pmu/pmu_block.h"
+#include "format/perfctr_ring.h"
+#include "format/pmu_block.h"
 
 /* a block of the samples; its counters are consecutive in events.counters */
 struct local_block {

@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#include "../perfctr_layout.h"
+#include "perfctr_layout.h"
 #include "pmu_block.h"
 
 /* begins a new span of a block of perf events, discarding the old one */

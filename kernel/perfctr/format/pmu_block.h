@@ -6,7 +6,7 @@
 #define _PERFCTR_PMU_BLOCK_H_
 
 #include <linux/types.h>
-#include "../perfctr_block.h"
+#include "perfctr_block.h"
 
 struct cred;
 struct drm_perfctr;
