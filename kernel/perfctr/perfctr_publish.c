@@ -122,7 +122,7 @@ static __always_inline void *publish_view(struct drm_perfctr_session *session,
 	const struct drm_perfctr_block *block = view->block;
 	const struct perfctr_source_state *state;
 	const struct perfctr_source_view *sv;
-	struct perfctr_span span;
+	struct perfctr_block_status span;
 	u64 cycles;
 
 	if (view->pmu)

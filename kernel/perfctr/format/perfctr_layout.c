@@ -29,7 +29,7 @@ s32 drm_perfctr_layout_capture(s64 ns)
  * address after them. Not inlined: most blocks have none.
  */
 static noinline __le64 *emit_times(struct drm_perfctr_running_times *summary, __le64 *times,
-				   struct perfctr_view *view, struct perfctr_span *span)
+				   struct perfctr_view *view, struct perfctr_block_status *span)
 {
 	const u64 enabled = view->block->enabled - view->base_enabled;
 	u64 *base = view->base_running;
@@ -55,7 +55,8 @@ static noinline __le64 *emit_times(struct drm_perfctr_running_times *summary, __
  * Writes a block of a source, begins its next span, and returns the address after it. Adds
  * MULTIPLEXED to the span's states. Never reads @dst.
  */
-void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perfctr_span *span)
+void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view,
+			       struct perfctr_block_status *span)
 {
 	const struct drm_perfctr_block_desc *desc = &view->block->desc;
 	const u32 header_size = drm_perfctr_header_size(view->format);

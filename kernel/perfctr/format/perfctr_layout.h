@@ -9,9 +9,9 @@
 #include "perfctr_block.h"
 
 /**
- * struct perfctr_span - status of one block in the span of a sample
+ * struct perfctr_block_status - status of one block in the span of a sample
  */
-struct perfctr_span {
+struct perfctr_block_status {
 	/** @states: enum drm_perfctr_block_states seen in the span. */
 	u32 states;
 	/** @valid: counters of the section that were measured. */
@@ -22,7 +22,8 @@ struct perfctr_span {
 	s64 capture_ns;
 };
 
-void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view, struct perfctr_span *span);
+void *drm_perfctr_layout_block(void *dst, struct perfctr_view *view,
+			       struct perfctr_block_status *span);
 s32 drm_perfctr_layout_capture(s64 ns);
 
 /* writes a sample's header to a slot, which is never read */

@@ -13,7 +13,7 @@
 #include <linux/timekeeping.h>
 
 #include "../perfctr_internal.h"
-#include "../format/pmu_block.h"
+#include "pmu_events.h"
 
 /**
  * DOC: events and CPUs

@@ -7,7 +7,7 @@
 #include <linux/string.h>
 
 #include <drm/drm_perfctr.h>
-#include "../format/pmu_block.h"
+#include "pmu_events.h"
 
 static DEFINE_MUTEX(tables_lock);
 static struct drm_perfctr_pmu_kinds *tables;

@@ -12,6 +12,7 @@
 #include <linux/wait.h>
 
 #include "pmu.h"
+#include "pmu_events.h"
 
 /**
  * DOC: perf events and fences

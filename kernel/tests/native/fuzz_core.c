@@ -112,7 +112,7 @@ static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *
 
 	require(slot >= memory && slot + ring->stride <= memory + ring->slots * ring->stride);
 	for (v = 0; v < VIEWS; v++) {
-		struct perfctr_span span = {
+		struct perfctr_block_status span = {
 			.states = input_u8(in), .valid = ~0ull, .clock_cycles = input_u8(in),
 			.capture_ns = (s64)input_u64(in),
 		};

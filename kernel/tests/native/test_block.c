@@ -108,7 +108,7 @@ TEST(block_bytes_are_as_documented)
 		.mask = BIT_ULL(3) | BIT_ULL(63), .totals = totals + 64, .base = base,
 		.block = &block, .section = 1, .set = DRM_PERFCTR_SET_SECONDARY,
 	};
-	struct perfctr_span span = {
+	struct perfctr_block_status span = {
 		.states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(63) | BIT_ULL(5),
 		.clock_cycles = 77, .capture_ns = -5000000000ll,
 	};
@@ -157,7 +157,7 @@ TEST(multiplexed_counters_come_with_their_times)
 		.running = running, .base_running = base_running, .base_enabled = 4000,
 		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES,
 	};
-	struct perfctr_span span = { .states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(4) };
+	struct perfctr_block_status span = { .states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(4) };
 	struct {
 		struct drm_perfctr_block_header header;
 		struct drm_perfctr_running_times span;
@@ -187,7 +187,7 @@ TEST(multiplexed_counters_come_with_their_times)
 	running[4] += 300;
 	running[9] += 300;
 	totals[9] = 3;
-	span = (struct perfctr_span){ .states = DRM_PERFCTR_STATE_ON, .valid = view.mask };
+	span = (struct perfctr_block_status){ .states = DRM_PERFCTR_STATE_ON, .valid = view.mask };
 	drm_perfctr_layout_block(&out, &view, &span);
 	check_eq(out.span.time_enabled, 300);
 	check_eq(out.span.time_running, 300);

@@ -8,7 +8,7 @@
 
 #include "kernel.h"
 #include "test.h"
-#include "format/pmu_block.h"
+#include "pmu/pmu_events.h"
 #include <drm/perfctr_tegra410.h>
 
 #define MAX_EVENTS	64

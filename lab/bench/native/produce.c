@@ -100,7 +100,7 @@ static void publish(struct bench_session *s)
 		.end_ns = now_ns,
 		.flags = DRM_PERFCTR_SAMPLE_PERIODIC,
 	};
-	struct perfctr_span span = {
+	struct perfctr_block_status span = {
 		.states = drm_perfctr_sticky_since(&block.states, s->base_seq),
 		.valid = drm_perfctr_sticky_since(&valid, s->base_seq),
 	};
