@@ -28,31 +28,6 @@ enum {
 	OLD_SAMPLE_HEADER_SIZE = 64,
 };
 
-int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument)
-{
-	const struct perfctr_sys *sys = device->ctx->sys;
-
-	if (device->link)
-		return device->link->ioctl(device->link_data, request, argument);
-	return sys->ioctl(sys->data, device->fd, request, argument);
-}
-
-EXPORT int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
-				  void *argument, size_t bytes)
-{
-	struct drm_perfctr_control c = {
-		.cmd = cmd,
-		.handle = *handle,
-		.size = bytes,
-		.pointer = (uintptr_t)argument,
-	};
-	int error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_CONTROL, &c);
-
-	if (!error)
-		*handle = c.handle;
-	return error;
-}
-
 /* Query an array. @elements is allocated; members that the kernel's elements lack are zero. */
 static int query(struct perfctr_device *device, uint32_t type, size_t element_bytes,
 		 void **elements, size_t *count)
@@ -62,7 +37,9 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 	int error;
 
 	*elements = NULL;
-	error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_QUERY, &q);
+	if (!device->link)
+		return -EBADF;
+	error = device->link->query(device->link_data, &q);
 	while (!error) {
 		room = q.count;
 		if (room > MAX_ELEMENTS) {
@@ -81,7 +58,7 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 		};
 		if (!room)
 			break;
-		error = perfctr_device_ioctl(device, DRM_IOCTL_PERFCTR_QUERY, &q);
+		error = device->link->query(device->link_data, &q);
 		/* the number may have grown since the last query */
 		if (!error && q.count <= room) {
 			room = q.count;
@@ -187,7 +164,7 @@ static int query_all(struct perfctr_device *device)
 	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
 	if (!error)
 		error = info_count == 1 ? check_info(info) : -EPROTO;
-	if (is_unknown_ioctl(error) && !device->link)
+	if (is_unknown_ioctl(error) && device_is(device, LINK_KERNEL))
 		error = -ENOTTY;
 	if (!error)
 		error = query(device, DRM_PERFCTR_QUERY_BLOCKS, sizeof(*device->blocks), &blocks,
@@ -239,10 +216,7 @@ static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link 
 	int error;
 
 	if (!d) {
-		if (fd >= 0)
-			ctx->sys->close(ctx->sys->data, fd);
-		if (link)
-			link->free(link_data);
+		link->free(link_data);
 		return perfctr_no_memory(ctx);
 	}
 	atomic_init(&d->refs, 1);
@@ -277,7 +251,16 @@ static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link 
 static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
 			  struct perfctr_device **device)
 {
-	return device_new(ctx, fd, NULL, NULL, path, "", device);
+	const struct device_link *link;
+	void *data;
+	int error = session_kernel_link(ctx, fd, &link, &data);
+
+	if (error) {
+		ctx->sys->close(ctx->sys->data, fd);
+		*device = NULL;
+		return error;
+	}
+	return device_new(ctx, fd, link, data, path, "", device);
 }
 
 int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
@@ -582,8 +565,6 @@ EXPORT int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfct
 
 static void free_device(struct perfctr_device *device)
 {
-	if (device->fd >= 0)
-		device->ctx->sys->close(device->ctx->sys->data, device->fd);
 	if (device->link)
 		device->link->free(device->link_data);
 	perfctr_ctx_unref(device->ctx);

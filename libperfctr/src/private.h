@@ -132,25 +132,62 @@ static inline bool product_is_pmu(unsigned int product)
 	return product == DRM_PERFCTR_TEGRA410_PRODUCT || product == DRM_PERFCTR_PRODUCT_PERF_PMU;
 }
 
-/* Access to a device that this process did not open. Both calls get @data of the device. */
+struct mapping {
+	void *address;
+	size_t bytes;
+};
+
+/* what a session shall be, and what it became */
+struct session_setup {
+	uint32_t flags; /* enum drm_perfctr_setup_flags, and PERFCTR_SESSION_SKIP_UNSUPPORTED */
+	uint32_t slots; /* a power of two */
+	uint64_t period_ns; /* 0: manual */
+	uint32_t watermark;
+	const struct drm_perfctr_block_request *requests;
+	uint32_t request_count;
+	/* set by open(), the files -1 with TEST_ONLY; the caller owns them */
+	int eventfd, ring_fd;
+	uint32_t slot_stride, sample_size, block_count;
+	uint64_t ring_offset, ring_bytes;
+};
+
+/* who answers */
+enum link_kind {
+	LINK_KERNEL, /* a driver, through a file of this process */
+	LINK_BROKER,
+	LINK_LOCAL, /* this process counts perf events itself */
+};
+
+/*
+ * How a device is reached. All calls get @data of the device; sessions are numbers that open()
+ * gives. All but the last two return 0 or a negative errno.
+ */
 struct device_link {
-	/*
-	 * as the kernel's two ioctls; SETUP also returns an eventfd, which the caller owns like
-	 * ring_fd
-	 */
-	int (*ioctl)(void *data, unsigned long request, void *argument);
-	/* whether the last failed ioctl() left its reason in the context */
+	enum link_kind kind;
+	/* elements as DRM_IOCTL_PERFCTR_QUERY gives them */
+	int (*query)(void *data, struct drm_perfctr_query *query);
+	/* -ERANGE: among others if the ring is too large */
+	int (*open)(void *data, struct session_setup *setup, uint32_t *session);
+	int (*start)(void *data, uint32_t session, uint64_t user_data);
+	int (*sample)(void *data, uint32_t session, uint64_t user_data);
+	int (*stop)(void *data, uint32_t session, uint64_t user_data);
+	int (*status)(void *data, uint32_t session, struct drm_perfctr_status *status);
+	/* map the control area, writable, and the slots; explains a failure in the context */
+	int (*map)(void *data, const struct session_setup *setup, struct mapping *control,
+		   struct mapping *ring);
+	int (*close)(void *data, uint32_t session);
+	/* a command of version 3 as it came; NULL: perfctr_device_control() uses the others */
+	int (*control)(void *data, uint32_t cmd, uint32_t *handle, void *argument, size_t bytes);
+	/* whether the last failed operation left its reason in the context */
 	bool (*explained)(const void *data);
 	void (*free)(void *data);
-	bool local; /* this process counts perf events itself */
 };
 
 struct perfctr_device {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
-	/* the DRM file, or -1 and a link */
-	int fd;
-	const struct device_link *link;
+	int fd; /* the DRM file, which its link closes; -1: none */
+	const struct device_link *link; /* NULL: a device of a capture */
 	void *link_data;
 	char path[PATH_BYTES];
 	char driver[32];
@@ -162,10 +199,12 @@ struct perfctr_device {
 	unsigned int ext_bus_bytes; /* of a beat of a Mali GPU's external bus, 0 if unknown */
 };
 
-/* DRM_IOCTL_PERFCTR_QUERY or DRM_IOCTL_PERFCTR_CONTROL, directly or through the link. */
-int perfctr_device_ioctl(struct perfctr_device *device, unsigned long request, void *argument);
+static inline bool device_is(const struct perfctr_device *device, enum link_kind kind)
+{
+	return device->link && device->link->kind == kind;
+}
 
-/* Whether the context already has the reason of the last failed ioctl. */
+/* Whether the context already has the reason of the last failed operation. */
 static inline bool perfctr_device_explained(const struct perfctr_device *device)
 {
 	return device->link && device->link->explained(device->link_data);
@@ -205,11 +244,6 @@ struct perfctr_selection {
 	struct catalogue *catalogue; /* NULL unless the selection was read from a file */
 };
 
-struct mapping {
-	void *address;
-	size_t bytes;
-};
-
 struct perfctr_session {
 	atomic_uint refs;
 	struct perfctr_selection *selection;
@@ -228,6 +262,16 @@ static inline struct perfctr_ctx *session_ctx(const struct perfctr_session *sess
 	return session->selection->device->ctx;
 }
 
-/* session/refusal.c. Store the reason for an error of SETUP as the context's error text. */
-void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
+/* session/refusal.c. Store the reason for an error of open() as the context's error text. */
+void refusal_explain(struct perfctr_selection *selection, const struct session_setup *setup,
 		     int error);
+
+/* session/kernel.c. Link to the driver of a DRM file, which it owns unless it fails. */
+int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_link **link,
+			void **data);
+/* session/control.c. To and from version 3 of the interface; the files are -1 at first. */
+struct drm_perfctr_setup setup_of_session(const struct session_setup *s);
+void session_take_setup(struct session_setup *s, const struct drm_perfctr_setup *setup);
+/* session/map.c. The map() of sessions with a ring_fd. */
+int session_map_ring(struct perfctr_ctx *ctx, const struct session_setup *setup,
+		     struct mapping *control, struct mapping *ring);

@@ -133,9 +133,11 @@ TEST_WITH(begin_fake, end, "panthor reports the width of a Mali GPU's external b
 	}
 }
 
-static int forward(void *data, unsigned long request, void *argument)
+static int forward(void *data, struct drm_perfctr_query *query)
 {
-	return perfctr_device_ioctl(data, request, argument);
+	struct perfctr_device *to = data;
+
+	return to->link->query(to->link_data, query);
 }
 
 static bool never(const void *data)
@@ -149,7 +151,9 @@ static void keep(void *data)
 
 TEST_WITH(begin_fake, end, "with a broker too, if its path is a render node that opens")
 {
-	static const struct device_link link = { forward, never, keep, false };
+	static const struct device_link link = {
+		.kind = LINK_BROKER, .query = forward, .explained = never, .free = keep
+	};
 	static const struct {
 		const char *path;
 		unsigned int bytes;

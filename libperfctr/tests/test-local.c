@@ -593,25 +593,34 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 		.request_stride = sizeof(request),
 	};
 	uint64_t tag = 1;
-	struct local_session *local;
-	bool explained;
+	struct {
+		struct drm_perfctr_setup setup;
+		uint64_t more;
+	} longer = { 0 };
 	struct drm_perfctr_setup setup;
 	struct stat tasks;
 	int files;
 
 	begin("software/page-faults/");
 	setup = good;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), 0);
+	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), 0);
 	setup = good;
 	setup.flags |= 1u << 31;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), -EINVAL);
+	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
 	setup = good;
 	setup.reserved[1] = 1;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), -EINVAL);
+	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
+	setup = good;
+	setup.request_stride--;
+	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
 	setup = good;
 	request.flags |= 1u << 31;
-	EQUAL(local_setup(ctx, getpid(), -1, &setup, &local, &explained), -EINVAL);
+	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
 	request.flags = DRM_PERFCTR_REQUEST_PMU;
+	longer.setup = good;
+	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &longer, sizeof(longer)), 0);
+	longer.more = 1;
+	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &longer, sizeof(longer)), -E2BIG);
 	setup.flags = 0;
 	setup.period_ns = 1000000;
 	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, 80), -EINVAL);

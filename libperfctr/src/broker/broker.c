@@ -2,8 +2,8 @@
 /*
  * Client side of the protocol in perfctr/broker.h.
  *
- * QUERY and CONTROL become messages at the ioctl level, so the code for devices and sessions does
- * not depend on which process has the DRM file.
+ * The operations of a device's link become messages, so the code for devices and sessions does not
+ * depend on which process has the DRM file.
  */
 #include "private.h"
 
@@ -135,11 +135,12 @@ static int malformed(struct broker *b)
 	return perfctr_fail(b->ctx, -EPROTO, "the broker does not follow the protocol");
 }
 
-/* --- the ioctls ------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------- */
 
 /* The reply may need several messages. */
-static int ask_query(struct broker *b, struct drm_perfctr_query *q)
+static int ask_query(void *data, struct drm_perfctr_query *q)
 {
+	struct broker *b = data;
 	struct message *m = &b->message;
 	unsigned char *to = (unsigned char *)(uintptr_t)q->pointer;
 	uint32_t done = 0, total;
@@ -177,80 +178,106 @@ static int ask_query(struct broker *b, struct drm_perfctr_query *q)
 	return 0;
 }
 
-static int ask_setup(struct broker *b, struct drm_perfctr_control *c)
+static int broker_open(void *data, struct session_setup *s, uint32_t *session)
 {
-	struct drm_perfctr_setup *setup = (struct drm_perfctr_setup *)(uintptr_t)c->pointer;
-	const void *requests = (const void *)(uintptr_t)setup->requests;
-	size_t request_bytes = (size_t)setup->request_count * setup->request_stride;
+	struct broker *b = data;
+	size_t request_bytes = (size_t)s->request_count * sizeof(*s->requests);
 	struct message *m = &b->message;
-	struct drm_perfctr_setup reply = { 0 }, sent = *setup;
-	bool test = setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	struct drm_perfctr_setup reply = { 0 }, sent = setup_of_session(s);
+	bool test = s->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
 	size_t bytes = sizeof(sent) + request_bytes;
 	int error;
 
 	if (request_bytes > CONTENT_BYTES - sizeof(sent)) {
 		b->explained = true;
 		return perfctr_fail(b->ctx, -E2BIG, "%u requests do not fit a broker's message",
-				    setup->request_count);
+				    s->request_count);
 	}
 	sent.requests = 0;
-	sent.eventfd = -1;
 	m->header = (struct perfctr_broker_header){
-		.code = c->cmd,
-		.count = setup->request_count,
-		.stride = setup->request_stride,
+		.code = DRM_PERFCTR_CMD_SETUP,
+		.count = s->request_count,
+		.stride = sizeof(*s->requests),
 	};
 	memcpy(m->content, &sent, sizeof(sent));
-	memcpy(m->content + sizeof(sent), requests, request_bytes);
+	memcpy(m->content + sizeof(sent), s->requests, request_bytes);
 	error = ask(b, PERFCTR_BROKER_CONTROL, &bytes);
 	if (error)
 		return error;
 	if (!test && b->files[BROKER_EVENTFD] < 0)
 		return malformed(b);
 	memcpy(&reply, m->content, bytes < sizeof(reply) ? bytes : sizeof(reply));
-	setup->slot_stride = reply.slot_stride;
-	setup->sample_size = reply.sample_size;
-	setup->block_count = reply.block_count;
-	setup->ring_offset = reply.ring_offset;
-	setup->ring_bytes = reply.ring_bytes;
+	/* they are what was asked for, and the files come with the message */
+	reply.slots = s->slots;
+	reply.ring_fd = reply.eventfd = -1;
 	if (!test) {
-		setup->ring_fd = b->files[BROKER_RING];
-		setup->eventfd = b->files[BROKER_EVENTFD];
+		reply.ring_fd = b->files[BROKER_RING];
+		reply.eventfd = b->files[BROKER_EVENTFD];
 		b->files[BROKER_RING] = b->files[BROKER_EVENTFD] = -1;
 	}
-	c->handle = m->header.handle;
+	session_take_setup(s, &reply);
+	*session = m->header.handle;
 	return 0;
 }
 
-static int ask_control(struct broker *b, struct drm_perfctr_control *c)
+/* A command with a structure of @size bytes, which the reply fills. */
+static int ask_command(struct broker *b, uint32_t cmd, uint32_t session, void *argument,
+		       size_t size)
 {
-	void *argument = (void *)(uintptr_t)c->pointer;
 	struct message *m = &b->message;
-	size_t bytes = c->size;
+	size_t bytes = size;
 	int error;
 
-	if (c->cmd == DRM_PERFCTR_CMD_SETUP)
-		return ask_setup(b, c);
-	m->header = (struct perfctr_broker_header){ .code = c->cmd, .handle = c->handle };
-	if (bytes)
-		memcpy(m->content, argument, bytes);
+	m->header = (struct perfctr_broker_header){ .code = cmd, .handle = session };
+	if (size)
+		memcpy(m->content, argument, size);
 	error = ask(b, PERFCTR_BROKER_CONTROL, &bytes);
 	if (error)
 		return error;
-	if (bytes < c->size)
+	if (bytes < size)
 		return malformed(b);
-	if (c->size)
-		memcpy(argument, m->content, c->size);
+	if (size)
+		memcpy(argument, m->content, size);
 	return 0;
 }
 
-static int broker_ioctl(void *data, unsigned long request, void *argument)
+static int broker_start(void *data, uint32_t session, uint64_t user_data)
 {
-	if (request == DRM_IOCTL_PERFCTR_QUERY)
-		return ask_query(data, argument);
-	if (request == DRM_IOCTL_PERFCTR_CONTROL)
-		return ask_control(data, argument);
-	return -ENOTTY;
+	struct drm_perfctr_start start = { .user_data = user_data };
+
+	return ask_command(data, DRM_PERFCTR_CMD_START, session, &start, sizeof(start));
+}
+
+static int broker_sample(void *data, uint32_t session, uint64_t user_data)
+{
+	struct drm_perfctr_sample sample = { .user_data = user_data };
+
+	return ask_command(data, DRM_PERFCTR_CMD_SAMPLE, session, &sample, sizeof(sample));
+}
+
+static int broker_stop(void *data, uint32_t session, uint64_t user_data)
+{
+	struct drm_perfctr_stop stop = { .user_data = user_data };
+
+	return ask_command(data, DRM_PERFCTR_CMD_STOP, session, &stop, sizeof(stop));
+}
+
+static int broker_status(void *data, uint32_t session, struct drm_perfctr_status *status)
+{
+	return ask_command(data, DRM_PERFCTR_CMD_STATUS, session, status, sizeof(*status));
+}
+
+static int broker_map(void *data, const struct session_setup *setup, struct mapping *control,
+		      struct mapping *ring)
+{
+	struct broker *b = data;
+
+	return session_map_ring(b->ctx, setup, control, ring);
+}
+
+static int broker_close(void *data, uint32_t session)
+{
+	return ask_command(data, DRM_PERFCTR_CMD_TEARDOWN, session, NULL, 0);
 }
 
 static bool broker_explained(const void *data)
@@ -273,7 +300,15 @@ static void broker_free(void *data)
 }
 
 static const struct device_link broker_link = {
-	.ioctl = broker_ioctl,
+	.kind = LINK_BROKER,
+	.query = ask_query,
+	.open = broker_open,
+	.start = broker_start,
+	.sample = broker_sample,
+	.stop = broker_stop,
+	.status = broker_status,
+	.map = broker_map,
+	.close = broker_close,
 	.explained = broker_explained,
 	.free = broker_free,
 };

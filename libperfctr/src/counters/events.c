@@ -236,7 +236,7 @@ static int consider(void *arg, const char *name)
 /* Whether a broker hides what its policy does not allow. */
 static bool is_by_policy(const struct parser *p)
 {
-	return p->device->link && !p->device->link->local;
+	return device_is(p->device, LINK_BROKER);
 }
 
 static int fail_no_metric(struct parser *p, const char *pattern)
@@ -279,7 +279,8 @@ static int fail_unknown(struct parser *p, const char *head, const char *name, bo
 				    perfctr_product_name(lacking->product),
 				    is_by_policy(p) ? "the device lacks, or the broker's policy "
 						      "does not allow" :
-				    p->device->link ? "need a DRM device with counters; "
+				    !device_is(p->device, LINK_KERNEL) ?
+						      "need a DRM device with counters; "
 						      "\"perfctr check\" shows what is missing" :
 						      "the device lacks; see \"perfctr list\"");
 	while (!head && (m = perfctr_metric_next(m)))
@@ -372,7 +373,7 @@ static void add_process_name(const struct parser *p, long pid, struct selection_
 
 static bool is_local(const struct parser *p)
 {
-	return p->device->link && p->device->link->local;
+	return device_is(p->device, LINK_LOCAL);
 }
 
 /* Whether the device can count an event that way. Return: 0 or a negative errno. */
@@ -686,7 +687,7 @@ static int add_pmu_events(struct parser *p, const struct pmu *pmu, const char *t
 
 static bool counts_pmu(const struct parser *p, const struct pmu *pmu)
 {
-	return !is_reading(pmu->type) || (p->device->link && p->device->link->local);
+	return !is_reading(pmu->type) || device_is(p->device, LINK_LOCAL);
 }
 
 static int need_pmu_support(struct parser *p, const struct pmu *pmu)

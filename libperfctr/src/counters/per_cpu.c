@@ -55,7 +55,7 @@ EXPORT int perfctr_selection_per_cpu(struct perfctr_selection *selection)
 	struct pmu_list pmus;
 	int error;
 
-	if (!device->link || !device->link->local || perfctr_local_task(device))
+	if (!device_is(device, LINK_LOCAL) || perfctr_local_task(device))
 		return 0;
 	error = perfctr_selection_copy(selection, &to);
 	if (error)

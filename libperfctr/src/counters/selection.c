@@ -118,7 +118,7 @@ static int check_broker(struct perfctr_selection *s, unsigned int type)
 {
 	const struct perfctr_device *device = s->device;
 
-	if (!device->link || !strcmp(device->driver, PERFCTR_DEVICE_LOCAL))
+	if (!device_is(device, LINK_BROKER) || !strcmp(device->driver, PERFCTR_DEVICE_LOCAL))
 		return 0;
 	for (size_t n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == type)

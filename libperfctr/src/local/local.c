@@ -2,8 +2,8 @@
 /*
  * The local device: the perf PMUs of this machine, without a kernel module.
  *
- * QUERY and CONTROL are answered at the ioctl level, so sessions, cursors and all other code are
- * the same as with a DRM device.
+ * It is a link like that to a driver, so sessions, cursors and all other code are the same as with
+ * a DRM device.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static const struct drm_perfctr_block_info pmu_block = {
 	.available = { 1 },
 };
 
-static int local_query(struct drm_perfctr_query *q)
+static int local_query(void *data, struct drm_perfctr_query *q)
 {
 	static const struct {
 		const void *element;
@@ -83,70 +83,80 @@ static int local_query(struct drm_perfctr_query *q)
 	return 0;
 }
 
-/* --- CONTROL ---------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------- */
 
-static size_t size_of(uint32_t cmd)
+static struct local_session *session_at(struct local *local, uint32_t session)
 {
-	return cmd == DRM_PERFCTR_CMD_SETUP    ? sizeof(struct drm_perfctr_setup) :
-	       cmd == DRM_PERFCTR_CMD_STATUS   ? sizeof(struct drm_perfctr_status) :
-	       cmd == DRM_PERFCTR_CMD_TEARDOWN ? 0 :
-						 sizeof(struct drm_perfctr_start);
+	local->explained = false;
+	return session && session <= MAX_SESSIONS ? local->sessions[session - 1] : NULL;
 }
 
-static int local_control(struct local *local, struct drm_perfctr_control *c)
+static int local_open(void *data, struct session_setup *setup, uint32_t *session)
 {
-	void *argument = (void *)(uintptr_t)c->pointer;
-	struct local_session **session;
-	size_t size = size_of(c->cmd);
+	struct local *local = data;
+	uint32_t n = 0;
 	int error;
 
 	local->explained = false;
-	if (c->cmd > DRM_PERFCTR_CMD_STATUS)
-		return -EINVAL;
-	/* as the kernel: without a structure only its size is returned */
-	if (!argument && size) {
-		c->size = size;
-		return 0;
-	}
-	if (c->size < size)
-		return -EINVAL;
-	if (c->cmd == DRM_PERFCTR_CMD_SETUP) {
-		uint32_t n = 0;
-
-		while (n < MAX_SESSIONS && local->sessions[n])
-			n++;
-		if (n == MAX_SESSIONS)
-			return -ENOSPC;
-		error = local_setup(local->ctx, local->task, local->cgroup, argument,
-				    &local->sessions[n], &local->explained);
-		c->handle = error || !local->sessions[n] ? 0 : n + 1;
-		return error;
-	}
-	if (!c->handle || c->handle > MAX_SESSIONS || !local->sessions[c->handle - 1])
-		return -ENOENT;
-	session = &local->sessions[c->handle - 1];
-	switch (c->cmd) {
-	case DRM_PERFCTR_CMD_TEARDOWN:
-		local_session_free(*session);
-		*session = NULL;
-		return 0;
-	case DRM_PERFCTR_CMD_START:
-		return local_start(*session, argument);
-	case DRM_PERFCTR_CMD_STOP:
-		return local_stop(*session, argument);
-	case DRM_PERFCTR_CMD_SAMPLE:
-		return local_sample(*session, argument);
-	default:
-		local_status(*session, argument);
-		return 0;
-	}
+	while (n < MAX_SESSIONS && local->sessions[n])
+		n++;
+	if (n == MAX_SESSIONS)
+		return -ENOSPC;
+	error = local_setup(local->ctx, local->task, local->cgroup, setup, &local->sessions[n],
+			    &local->explained);
+	*session = error || !local->sessions[n] ? 0 : n + 1;
+	return error;
 }
 
-static int local_ioctl(void *data, unsigned long request, void *argument)
+static int local_start(void *data, uint32_t session, uint64_t user_data)
 {
-	if (request == DRM_IOCTL_PERFCTR_QUERY)
-		return local_query(argument);
-	return local_control(data, argument);
+	struct local_session *s = session_at(data, session);
+
+	return s ? local_session_start(s, user_data) : -ENOENT;
+}
+
+static int local_sample(void *data, uint32_t session, uint64_t user_data)
+{
+	struct local_session *s = session_at(data, session);
+
+	return s ? local_session_sample(s, user_data) : -ENOENT;
+}
+
+static int local_stop(void *data, uint32_t session, uint64_t user_data)
+{
+	struct local_session *s = session_at(data, session);
+
+	return s ? local_session_stop(s, user_data) : -ENOENT;
+}
+
+static int local_status(void *data, uint32_t session, struct drm_perfctr_status *status)
+{
+	struct local_session *s = session_at(data, session);
+
+	if (!s)
+		return -ENOENT;
+	local_session_status(s, status);
+	return 0;
+}
+
+static int local_map(void *data, const struct session_setup *setup, struct mapping *control,
+		     struct mapping *ring)
+{
+	struct local *local = data;
+
+	return session_map_ring(local->ctx, setup, control, ring);
+}
+
+static int local_close(void *data, uint32_t session)
+{
+	struct local *local = data;
+	struct local_session *s = session_at(local, session);
+
+	if (!s)
+		return -ENOENT;
+	local_session_free(s);
+	local->sessions[session - 1] = NULL;
+	return 0;
 }
 
 static bool local_explained(const void *data)
@@ -170,10 +180,17 @@ static void local_free(void *data)
 }
 
 static const struct device_link local_link = {
-	.ioctl = local_ioctl,
+	.kind = LINK_LOCAL,
+	.query = local_query,
+	.open = local_open,
+	.start = local_start,
+	.sample = local_sample,
+	.stop = local_stop,
+	.status = local_status,
+	.map = local_map,
+	.close = local_close,
 	.explained = local_explained,
 	.free = local_free,
-	.local = true,
 };
 
 /* --- life ------------------------------------------------------------------------- */
@@ -206,7 +223,7 @@ pid_t perfctr_local_task(const struct perfctr_device *device)
 {
 	const struct local *local = device->link_data;
 
-	if (!device->link->local)
+	if (!device_is(device, LINK_LOCAL))
 		return 0;
 	return local->task < 0 ? -local->task : local->task;
 }
@@ -216,7 +233,7 @@ static int choose(struct perfctr_device *device, const char *name)
 {
 	struct local *local = device->link_data;
 
-	if (!device->link || !device->link->local)
+	if (!device_is(device, LINK_LOCAL))
 		return perfctr_fail(device->ctx, -EOPNOTSUPP,
 				    "%s counts what all processes do; the device \"local\" counts "
 				    "one of them",

@@ -244,7 +244,7 @@ static void end_thread(struct local_session *s)
 	s->sys->read(s->sys->data, s->wake, &value, sizeof(value));
 }
 
-int local_start(struct local_session *s, const struct drm_perfctr_start *start)
+int local_session_start(struct local_session *s, uint64_t user_data)
 {
 	int error = 0;
 
@@ -255,7 +255,7 @@ int local_start(struct local_session *s, const struct drm_perfctr_start *start)
 	error = perf_events_start(&s->events);
 	if (error)
 		return error;
-	s->user_data = start->user_data;
+	s->user_data = user_data;
 	s->start_ns = s->end_ns = s->tick_ns = collect(s, true);
 	s->periods = s->status.pending_merged = 0;
 	for (size_t n = 0; n < s->block_count; n++) {
@@ -276,7 +276,7 @@ int local_start(struct local_session *s, const struct drm_perfctr_start *start)
 	return error;
 }
 
-int local_sample(struct local_session *s, const struct drm_perfctr_sample *sample)
+int local_session_sample(struct local_session *s, uint64_t user_data)
 {
 	int error = 0;
 
@@ -290,14 +290,14 @@ int local_sample(struct local_session *s, const struct drm_perfctr_sample *sampl
 		u64 now = collect(s, false);
 
 		count_periods(s, now);
-		publish(s, now, DRM_PERFCTR_SAMPLE_MANUAL, sample->user_data);
+		publish(s, now, DRM_PERFCTR_SAMPLE_MANUAL, user_data);
 	}
 	update_status(s);
 	pthread_mutex_unlock(&s->lock);
 	return error;
 }
 
-int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop)
+int local_session_stop(struct local_session *s, uint64_t user_data)
 {
 	u64 now;
 
@@ -313,13 +313,13 @@ int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop)
 	count_periods(s, now);
 	drm_perfctr_ring_free(&s->ring);
 	s->status.flags &= ~(u32)DRM_PERFCTR_STATUS_ACTIVE;
-	publish(s, now, DRM_PERFCTR_SAMPLE_FINAL, stop->user_data);
+	publish(s, now, DRM_PERFCTR_SAMPLE_FINAL, user_data);
 	pthread_mutex_unlock(&s->lock);
 	end_thread(s);
 	return 0;
 }
 
-void local_status(struct local_session *s, struct drm_perfctr_status *status)
+void local_session_status(struct local_session *s, struct drm_perfctr_status *status)
 {
 	pthread_mutex_lock(&s->lock);
 	*status = s->status;
@@ -341,19 +341,18 @@ static int check_request(const struct drm_perfctr_block_request *r)
 	return request_is_pmu(r) ? 0 : -ENXIO;
 }
 
-static int check(const struct drm_perfctr_setup *setup)
+static int check(const struct session_setup *setup)
 {
-	const struct drm_perfctr_block_request *r = (const void *)(uintptr_t)setup->requests;
+	const struct drm_perfctr_block_request *r = setup->requests;
 	const u32 absent = DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC;
 
 	if (setup->flags &
-		    ~(absent | DRM_PERFCTR_SETUP_TEST_ONLY | PERFCTR_SESSION_SKIP_UNSUPPORTED) ||
-	    setup->reserved[0] || setup->reserved[1])
+	    ~(absent | DRM_PERFCTR_SETUP_TEST_ONLY | PERFCTR_SESSION_SKIP_UNSUPPORTED))
 		return -EINVAL;
 	if (setup->flags & absent)
 		return -EOPNOTSUPP;
-	if (!setup->request_count || setup->request_stride != sizeof(*r) || !setup->slots ||
-	    setup->slots & (setup->slots - 1) || setup->watermark > setup->slots)
+	if (!setup->request_count || !setup->slots || setup->slots & (setup->slots - 1) ||
+	    setup->watermark > setup->slots)
 		return -EINVAL;
 	if (setup->slots > LOCAL_MAX_SLOTS ||
 	    (setup->period_ns &&
@@ -438,9 +437,9 @@ static int add_block(struct local_session *s, const struct drm_perfctr_block_req
 }
 
 static int add_blocks(struct perfctr_ctx *ctx, struct local_session *s,
-		      const struct drm_perfctr_setup *setup)
+		      const struct session_setup *setup)
 {
-	const struct drm_perfctr_block_request *r = (const void *)(uintptr_t)setup->requests;
+	const struct drm_perfctr_block_request *r = setup->requests;
 	size_t counters = 0;
 	int error = 0;
 
@@ -462,7 +461,7 @@ static int add_blocks(struct perfctr_ctx *ctx, struct local_session *s,
 }
 
 /* File descriptors for the program: the ring and its eventfd. */
-static int make_ring(struct local_session *s, struct drm_perfctr_setup *setup)
+static int make_ring(struct local_session *s, struct session_setup *setup)
 {
 	const struct perfctr_sys *sys = s->sys;
 	int error;
@@ -492,7 +491,7 @@ static int make_ring(struct local_session *s, struct drm_perfctr_setup *setup)
 	return 0;
 }
 
-int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perfctr_setup *setup,
+int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct session_setup *setup,
 		struct local_session **session, bool *explained)
 {
 	struct local_session *s;

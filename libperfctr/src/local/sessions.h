@@ -16,14 +16,14 @@ enum {
 #define LOCAL_MAX_RING_BYTES (64ull << 20)
 
 /*
- * SETUP; @task: as of perfctr_device_count_task(); @cgroup: its folder, or -1; @session stays NULL
- * with TEST_ONLY; @explained: set to whether the context has the reason of a failure. All but free
- * return 0 or the command's errno.
+ * Open a session; @task: as of perfctr_device_count_task(); @cgroup: its folder, or -1; @session
+ * stays NULL with TEST_ONLY; @explained: set to whether the context has the reason of a failure.
+ * All but free return 0 or the command's errno.
  */
-int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct drm_perfctr_setup *setup,
+int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct session_setup *setup,
 		struct local_session **session, bool *explained);
-int local_start(struct local_session *s, const struct drm_perfctr_start *start);
-int local_sample(struct local_session *s, const struct drm_perfctr_sample *sample);
-int local_stop(struct local_session *s, const struct drm_perfctr_stop *stop);
-void local_status(struct local_session *s, struct drm_perfctr_status *status);
+int local_session_start(struct local_session *s, uint64_t user_data);
+int local_session_sample(struct local_session *s, uint64_t user_data);
+int local_session_stop(struct local_session *s, uint64_t user_data);
+void local_session_status(struct local_session *s, struct drm_perfctr_status *status);
 void local_session_free(struct local_session *s);

@@ -36,18 +36,16 @@ static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
 
 /* The first request that fails alone with the same error; NULL: they fail only together. */
 static const struct drm_perfctr_block_request *
-refused_request(struct perfctr_selection *s, const struct drm_perfctr_setup *setup, int error)
+refused_request(struct perfctr_selection *s, const struct session_setup *setup, int error)
 {
 	for (size_t n = 0; n < s->request_count; n++) {
-		struct drm_perfctr_setup one = *setup;
+		struct session_setup one = *setup;
 		uint32_t handle = 0;
 
 		one.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-		one.eventfd = -1;
-		one.requests = (uintptr_t)&s->requests[n];
+		one.requests = &s->requests[n];
 		one.request_count = 1;
-		if (perfctr_device_control(s->device, DRM_PERFCTR_CMD_SETUP, &handle, &one,
-					   sizeof(one)) == error)
+		if (s->device->link->open(s->device->link_data, &one, &handle) == error)
 			return &s->requests[n];
 	}
 	return NULL;
@@ -61,7 +59,7 @@ static bool has_pmu(const struct perfctr_selection *s)
 	return false;
 }
 
-static void explain_denial(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
+static void explain_denial(struct perfctr_selection *s, const struct session_setup *setup,
 			   int error)
 {
 	const char *name = s->device->info.name;
@@ -322,8 +320,7 @@ static const char *files_advice(struct perfctr_selection *s, pid_t task, char *t
 	return text;
 }
 
-static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
-			  int error)
+static void explain_local(struct perfctr_selection *s, const struct session_setup *setup, int error)
 {
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 	struct perfctr_ctx *ctx = s->device->ctx;
@@ -348,8 +345,7 @@ static void explain_local(struct perfctr_selection *s, const struct drm_perfctr_
 		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event, advice);
 }
 
-static void explain_other(struct perfctr_selection *s, const struct drm_perfctr_setup *setup,
-			  int error)
+static void explain_other(struct perfctr_selection *s, const struct session_setup *setup, int error)
 {
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 
@@ -377,8 +373,7 @@ static char *duration(uint64_t ns, char *text, size_t size)
 }
 
 /* Return: whether the period is the reason. */
-static bool explain_period(struct perfctr_device *device, const struct drm_perfctr_setup *s,
-			   int error)
+static bool explain_period(struct perfctr_device *device, const struct session_setup *s, int error)
 {
 	const struct drm_perfctr_device_info *info = &device->info;
 	char period[32], least[32], most[32];
@@ -396,7 +391,7 @@ static bool explain_period(struct perfctr_device *device, const struct drm_perfc
 /* Return: whether it is an error of the broker that counts this machine's perf events. */
 static bool explain_broker(struct perfctr_device *device, int error)
 {
-	if (device->link->local)
+	if (device_is(device, LINK_LOCAL))
 		return false;
 	if (error == -EPERM || error == -EACCES)
 		perfctr_fail(device->ctx, error,
@@ -412,20 +407,20 @@ static bool explain_broker(struct perfctr_device *device, int error)
 	return true;
 }
 
-void refusal_explain(struct perfctr_selection *selection, const struct drm_perfctr_setup *setup,
+void refusal_explain(struct perfctr_selection *selection, const struct session_setup *setup,
 		     int error)
 {
 	struct perfctr_device *device = selection->device;
 	const struct drm_perfctr_device_info *info = &device->info;
-	const struct drm_perfctr_setup *s = setup;
+	const struct session_setup *s = setup;
 	struct perfctr_ctx *ctx = device->ctx;
 	char period[32], least[32];
 
 	if (perfctr_device_explained(device))
 		return;
 	/* errors that do not concern the ring come from perf */
-	if (device->link && !strcmp(device->driver, PERFCTR_DEVICE_LOCAL) && error != -ERANGE &&
-	    error != -E2BIG && error != -ENOSPC) {
+	if (!strcmp(device->driver, PERFCTR_DEVICE_LOCAL) && error != -ERANGE && error != -E2BIG &&
+	    error != -ENOSPC) {
 		if (!explain_period(device, s, error) && !explain_broker(device, error))
 			explain_local(selection, setup, error);
 		return;

@@ -22,10 +22,9 @@ static uint32_t round_up_slots(uint64_t wanted, uint32_t most)
 }
 
 static void fill_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
-		       uint32_t flags, int eventfd, struct drm_perfctr_setup *setup)
+		       uint32_t flags, struct session_setup *setup)
 {
-	const struct device_link *link = selection->device->link;
-	const bool is_local = link && link->local;
+	const bool is_local = device_is(selection->device, LINK_LOCAL);
 	uint64_t slots = opts->slots;
 
 	if (!slots) {
@@ -34,34 +33,35 @@ static void fill_setup(struct perfctr_selection *selection, const struct perfctr
 		if (selection->device->info.max_slots && slots > selection->device->info.max_slots)
 			slots = selection->device->info.max_slots;
 	}
-	*setup = (struct drm_perfctr_setup){
+	*setup = (struct session_setup){
 		.flags = (opts->flags | flags) & ~(is_local ? 0 : PERFCTR_SESSION_SKIP_UNSUPPORTED),
 		/* 2^31 fits, and no kernel accepts more */
 		.slots = round_up_slots(slots, 1u << 31),
-		.eventfd = eventfd,
 		.watermark = opts->watermark,
 		.period_ns = opts->period_ns,
-		.requests = (uintptr_t)selection->requests,
+		.requests = selection->requests,
 		.request_count = (uint32_t)selection->request_count,
-		.request_stride = sizeof(*selection->requests),
+		.eventfd = -1,
 		.ring_fd = -1,
 	};
 }
 
-/* SETUP; a ring of default size may shrink. */
+/* Open it; a ring of default size may shrink. */
 static int try_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
-		     struct drm_perfctr_setup *setup, uint32_t *handle)
+		     struct session_setup *setup, uint32_t *handle)
 {
 	struct perfctr_device *device = selection->device;
 	int error;
 
+	if (!device->link)
+		return perfctr_fail(device->ctx, -EBADF, "%s: a capture's device cannot count",
+				    device->info.name);
 	if (!selection->request_count)
 		return perfctr_fail(device->ctx, -EINVAL, "nothing is selected");
 
 	do {
 		*handle = 0;
-		error = perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, handle, setup,
-					       sizeof(*setup));
+		error = device->link->open(device->link_data, setup, handle);
 		if (error != -ERANGE || opts->slots || setup->slots == 1)
 			break;
 		setup->slots /= 2;
@@ -79,7 +79,7 @@ static int try_setup(struct perfctr_selection *selection, const struct perfctr_s
 	return error;
 }
 
-static void take_sizes(const struct drm_perfctr_setup *setup, struct perfctr_session_sizes *sizes)
+static void take_sizes(const struct session_setup *setup, struct perfctr_session_sizes *sizes)
 {
 	*sizes = (struct perfctr_session_sizes){
 		.size = sizeof(*sizes),
@@ -120,7 +120,7 @@ EXPORT int perfctr_session_check(struct perfctr_selection *selection,
 {
 	struct perfctr_ctx *ctx = selection->device->ctx;
 	struct perfctr_session_sizes mine;
-	struct drm_perfctr_setup setup;
+	struct session_setup setup;
 	struct perfctr_session_opts o;
 	uint32_t handle;
 	int error;
@@ -130,7 +130,7 @@ EXPORT int perfctr_session_check(struct perfctr_selection *selection,
 				    "struct perfctr_session_sizes: its size is not set");
 	error = take_opts(ctx, opts, &o);
 	if (!error) {
-		fill_setup(selection, &o, DRM_PERFCTR_SETUP_TEST_ONLY, -1, &setup);
+		fill_setup(selection, &o, DRM_PERFCTR_SETUP_TEST_ONLY, &setup);
 		error = try_setup(selection, &o, &setup, &handle);
 	}
 	if (error || !sizes)
@@ -145,23 +145,6 @@ EXPORT int perfctr_session_check(struct perfctr_selection *selection,
 
 /* --- life --------------------------------------------------------------------------- */
 
-static int map(struct perfctr_session *s, const char *what, uint64_t offset, uint64_t bytes,
-	       bool writable, struct mapping *mapping)
-{
-	struct perfctr_device *device = s->selection->device;
-	const struct perfctr_sys *sys = device->ctx->sys;
-	int error;
-
-	mapping->bytes = (size_t)bytes;
-	error = sys->mmap(sys->data, s->ring_fd, offset, mapping->bytes, writable,
-			  &mapping->address);
-	if (!error)
-		return 0;
-	mapping->address = NULL;
-	return perfctr_fail(device->ctx, error, "%s: cannot map the %s: %s", device->info.name,
-			    what, strerror(-error));
-}
-
 static void unmap(struct perfctr_session *s, struct mapping *mapping)
 {
 	const struct perfctr_sys *sys = session_ctx(s)->sys;
@@ -173,18 +156,10 @@ static void unmap(struct perfctr_session *s, struct mapping *mapping)
 static int session_setup(struct perfctr_session *s, const struct perfctr_session_opts *opts)
 {
 	struct perfctr_device *device = s->selection->device;
-	const struct perfctr_sys *sys = device->ctx->sys;
-	struct drm_perfctr_setup setup;
+	struct session_setup setup;
 	int error;
 
-	/* with a link the eventfd comes with the ring */
-	if (!device->link) {
-		s->eventfd = sys->eventfd(sys->data);
-		if (s->eventfd < 0)
-			return perfctr_fail(device->ctx, s->eventfd, "cannot create an eventfd: %s",
-					    strerror(-s->eventfd));
-	}
-	fill_setup(s->selection, opts, 0, s->eventfd, &setup);
+	fill_setup(s->selection, opts, 0, &setup);
 	error = try_setup(s->selection, opts, &setup, &s->handle);
 	s->ring_fd = setup.ring_fd;
 	s->eventfd = setup.eventfd;
@@ -194,9 +169,7 @@ static int session_setup(struct perfctr_session *s, const struct perfctr_session
 	take_sizes(&setup, &s->sizes);
 	s->period_ns = opts->period_ns;
 	s->flags = opts->flags;
-	error = map(s, "control area", 0, setup.ring_offset, true, &s->control);
-	if (!error)
-		error = map(s, "ring", setup.ring_offset, setup.ring_bytes, false, &s->ring);
+	error = device->link->map(device->link_data, &setup, &s->control, &s->ring);
 	if (error)
 		return error;
 	perfctr_log(device->ctx, PERFCTR_LOG_INFO,
@@ -245,7 +218,7 @@ static void free_session(struct perfctr_session *session)
 	const struct perfctr_sys *sys = device->ctx->sys;
 
 	if (session->handle)
-		perfctr_device_control(device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle, NULL, 0);
+		device->link->close(device->link_data, session->handle);
 	unmap(session, &session->control);
 	unmap(session, &session->ring);
 	if (session->ring_fd >= 0)
@@ -260,12 +233,11 @@ DEFINE_REFS(EXPORT, perfctr_session, free_session)
 
 /* --- commands ------------------------------------------------------------------------ */
 
-static int command(struct perfctr_session *s, uint32_t cmd, const char *name, void *argument,
-		   size_t bytes)
+/* The outcome of an operation: explain an error of it. */
+static int outcome(struct perfctr_session *s, const char *name, int error)
 {
 	struct perfctr_device *device = s->selection->device;
 	const char *reason;
-	int error = perfctr_device_control(device, cmd, &s->handle, argument, bytes);
 
 	if (error && perfctr_device_explained(device))
 		return error;
@@ -273,7 +245,7 @@ static int command(struct perfctr_session *s, uint32_t cmd, const char *name, vo
 	case 0:
 		return 0;
 	case -EALREADY:
-		reason = cmd == DRM_PERFCTR_CMD_START ? "it counts already" : "it does not count";
+		reason = !strcmp(name, "start") ? "it counts already" : "it does not count";
 		break;
 	case -ENOTCONN:
 		reason = "it does not count; start it first";
@@ -297,16 +269,18 @@ static int command(struct perfctr_session *s, uint32_t cmd, const char *name, vo
 
 EXPORT int perfctr_session_start(struct perfctr_session *session, uint64_t user_data)
 {
-	struct drm_perfctr_start start = { .user_data = user_data };
+	struct perfctr_device *device = session->selection->device;
 
-	return command(session, DRM_PERFCTR_CMD_START, "start", &start, sizeof(start));
+	return outcome(session, "start",
+		       device->link->start(device->link_data, session->handle, user_data));
 }
 
 EXPORT int perfctr_session_sample(struct perfctr_session *session, uint64_t user_data)
 {
-	struct drm_perfctr_sample sample = { .user_data = user_data };
+	struct perfctr_device *device = session->selection->device;
 
-	return command(session, DRM_PERFCTR_CMD_SAMPLE, "sample", &sample, sizeof(sample));
+	return outcome(session, "sample",
+		       device->link->sample(device->link_data, session->handle, user_data));
 }
 
 EXPORT int perfctr_session_sample_fence(struct perfctr_session *session, int fence_fd,
@@ -323,18 +297,21 @@ EXPORT int perfctr_session_sample_fence(struct perfctr_session *session, int fen
 
 EXPORT int perfctr_session_stop(struct perfctr_session *session, uint64_t user_data)
 {
-	struct drm_perfctr_stop stop = { .user_data = user_data };
+	struct perfctr_device *device = session->selection->device;
 
-	return command(session, DRM_PERFCTR_CMD_STOP, "stop", &stop, sizeof(stop));
+	return outcome(session, "stop",
+		       device->link->stop(device->link_data, session->handle, user_data));
 }
 
 EXPORT int perfctr_session_status(struct perfctr_session *session,
 				  struct drm_perfctr_status *status, size_t size)
 {
+	struct perfctr_device *device = session->selection->device;
 	struct drm_perfctr_status mine = { 0 };
 	int error;
 
-	error = command(session, DRM_PERFCTR_CMD_STATUS, "ask", &mine, sizeof(mine));
+	error = outcome(session, "ask",
+			device->link->status(device->link_data, session->handle, &mine));
 	if (error)
 		return error;
 	memset(status, 0, size);
