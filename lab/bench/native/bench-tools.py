@@ -28,7 +28,7 @@ def commands(socket, textfile):
         "read": (BENCH, "read", socket, EVENTS),
         "top": (PERFCTR, "top", "--plain", "--via", socket, "-e", EVENTS),
         "stat": (PERFCTR, "stat", "-I", "1000", "--via", socket, "-e", EVENTS),
-        "exporter": (PERFCTR, "exporter", "--textfile", textfile, "--via", socket, "-e", EVENTS),
+        "exporter": (PERFCTR + "-exporter", "--textfile", textfile, "--via", socket, "-e", EVENTS),
     }
 
 
