@@ -33,6 +33,7 @@ struct bridge {
 struct vsoc_pci {
 	struct bridge bridges[VSOC_SOCKETS * VSOC_ROOT_COMPLEXES];
 };
+
 static_assert(FIRST_SEGMENT + VSOC_SOCKETS * VSOC_ROOT_COMPLEXES <= 0x100,
 	      "DVSEC has 8 bits for a segment");
 

@@ -79,7 +79,7 @@ static u8 server_of(enum server server, u8 socket)
 /* the other end of a link, REMOTE of the interface */
 static u8 other(u8 socket)
 {
-	static_assert(VSOC_SOCKETS == 2, "REMOTE names one other socket, and links have two ends");
+	static_assert(VSOC_SOCKETS == 2, "REMOTE names one socket, and links have two ends");
 	return !socket;
 }
 
