@@ -413,9 +413,9 @@ enum drm_perfctr_ring_state {
  *
  * It is at offset 0 of ring_fd, in an area of ring_offset bytes that may be mapped for reading and
  * writing. The slots after it may be mapped for reading only. Mappings must be MAP_SHARED. Their
- * pages cannot be pinned: O_DIRECT, vmsplice() and ptrace() from them fail with -EFAULT or -EIO,
- * write() works. ring_fd may be passed to another process to read the session; it remains readable
- * after the session has ended. poll() of it is undefined so far: wait for the eventfd of SETUP.
+ * pages cannot be pinned: O_DIRECT, vmsplice() and ptrace() from them fail, write() works. ring_fd
+ * may be passed to another process to read the session; it remains readable after the session has
+ * ended. poll() of it is undefined so far: wait for the eventfd of SETUP.
  *
  * Both indices are free-running, slot = index & (slots - 1), and the number of
  * published, unread samples is insert_idx - extract_idx; all slots are usable.
@@ -600,8 +600,8 @@ struct drm_perfctr_block_info {
  * The element with @clock DRM_PERFCTR_CLOCK_TIMESTAMP exists if the device has
  * DRM_PERFCTR_FEATURE_GPU_TIMESTAMP. It relates the GPU's time to the host's:
  * @gpu_timestamp and @raw_ns are simultaneous, at the end of the last collection. All members below
- * @name are zero in other elements, before the first collection, and for callers that SETUP would
- * refuse with -EACCES: they would show when others sample.
+ * @name are zero in other elements, before the first collection, and for callers without the
+ * permission that SETUP needs: they would show when others sample.
  */
 struct drm_perfctr_clock_info {
 	/** @clock: number of the domain, or DRM_PERFCTR_CLOCK_TIMESTAMP. */
