@@ -143,6 +143,20 @@ typedef int (*order64)(const struct dirent64 **, const struct dirent64 **);
 
 OPEN(open)
 OPEN(open64)
+
+/* what these are with _FORTIFY_SOURCE, as in a package */
+int __open_2(const char *path, int flags);
+int __open_2(const char *path, int flags)
+{
+	return open(path, flags);
+}
+
+int __open64_2(const char *path, int flags);
+int __open64_2(const char *path, int flags)
+{
+	return open64(path, flags);
+}
+
 OF_PATH(int, access, (const char *path, int mode), mode)
 OF_PATH(int, stat, (const char *path, struct stat *status), status)
 OF_PATH(int, stat64, (const char *path, struct stat64 *status), status)
