@@ -360,6 +360,13 @@ TEST_WITH(begin_gpu, end_gpu, "a process has its memory and its part of the time
 	EQUAL(take_sample().valid, 1);
 }
 
+TEST_WITH(begin_gpu, end_gpu, "pid=* of a GPU that is lost is an error, not no process")
+{
+	nvml_stub.handle_result = NVML_GPU_LOST;
+	EQUAL(perfctr_selection_add(selection, GPU "process-memory,pid=*/"), -ENODEV);
+	HAS_TEXT(perfctr_ctx_error(ctx), "fell off the bus");
+}
+
 TEST_WITH(begin_gpu, end_gpu, "pid= belongs to events of a process, and to no other")
 {
 	EQUAL(perfctr_selection_add(selection, GPU "power,pid=7/"), 1);

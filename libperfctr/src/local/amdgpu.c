@@ -15,6 +15,7 @@
 #define DRM_CLASS "/sys/class/drm"
 
 struct card {
+	struct card *next;
 	/* in sysfs, and where that leads: another GPU may get its number; empty: unknown */
 	char folder[PATH_BYTES], target[PATH_BYTES];
 	uint32_t header; /* of the file, as of the first reading: its size and format */
@@ -24,16 +25,16 @@ struct card {
 
 /* an event of a session */
 struct amdgpu_gauge {
+	struct amdgpu_gauge *next;
 	struct gauge gauge;
 	struct gpu_field field;
 	struct card *card;
 };
 
+/* a session */
 struct amdgpu {
-	struct card **cards;
-	size_t card_count;
-	struct amdgpu_gauge **gauges;
-	size_t gauge_count;
+	struct card *cards;
+	struct amdgpu_gauge *gauges; /* the newest first */
 };
 
 /* --- a card ------------------------------------------------------------------------- */
@@ -213,38 +214,34 @@ static int match_field(void *arg, const char *name, const struct gpu_field *fiel
 /* Return: the card, NULL: out of memory. */
 static struct card *keep_card(struct amdgpu *a, const struct card *card)
 {
-	struct card **cards;
+	struct card *kept;
 
-	for (size_t n = 0; n < a->card_count; n++)
-		if (!strcmp(a->cards[n]->folder, card->folder))
-			return a->cards[n];
-	cards = realloc(a->cards, (a->card_count + 1) * sizeof(*cards));
-	if (!cards)
+	for (kept = a->cards; kept; kept = kept->next)
+		if (!strcmp(kept->folder, card->folder))
+			return kept;
+	kept = malloc(sizeof(*kept));
+	if (!kept)
 		return NULL;
-	a->cards = cards;
-	cards[a->card_count] = malloc(sizeof(*card));
-	if (!cards[a->card_count])
-		return NULL;
-	*cards[a->card_count] = *card;
-	return cards[a->card_count++];
+	*kept = *card;
+	kept->next = a->cards;
+	a->cards = kept;
+	return kept;
 }
 
 static int keep_gauge(struct amdgpu *a, const struct walk *w, const struct card *card)
 {
-	struct amdgpu_gauge **gauges = realloc(a->gauges, (a->gauge_count + 1) * sizeof(*gauges));
-	struct amdgpu_gauge *g = calloc(1, sizeof(*g));
+	struct amdgpu_gauge *g = malloc(sizeof(*g));
+	struct card *kept = keep_card(a, card);
 
-	if (gauges)
-		a->gauges = gauges;
-	if (!gauges || !g) {
+	if (!g || !kept) {
 		free(g);
 		return -ENOMEM;
 	}
-	g->field = w->field;
-	g->gauge.kind = w->field.kind;
-	g->card = keep_card(a, card);
-	gauges[a->gauge_count++] = g;
-	return g->card ? 1 : -ENOMEM;
+	*g = (struct amdgpu_gauge){
+		.next = a->gauges, .gauge.kind = w->field.kind, .field = w->field, .card = kept
+	};
+	a->gauges = g;
+	return 1;
 }
 
 static int open_card(struct walk *w, struct card *card, const char *place)
@@ -266,7 +263,7 @@ static int amdgpu_open(struct perfctr_ctx *ctx, void **state, uint64_t name, lon
 	*state = a;
 	result = walk_cards(&w);
 	if (result == 1)
-		*gauge = &a->gauges[a->gauge_count - 1]->gauge;
+		*gauge = &a->gauges->gauge;
 	return result < 0 ? result : result == 1 ? 0 : -ENOENT;
 }
 
@@ -274,8 +271,8 @@ static void amdgpu_start(void *state)
 {
 	struct amdgpu *a = state;
 
-	for (size_t n = 0; n < a->gauge_count; n++)
-		gauge_start(&a->gauges[n]->gauge);
+	for (struct amdgpu_gauge *g = a->gauges; g; g = g->next)
+		gauge_start(&g->gauge);
 }
 
 static void amdgpu_read(struct perfctr_ctx *ctx, void *state)
@@ -283,10 +280,9 @@ static void amdgpu_read(struct perfctr_ctx *ctx, void *state)
 	const uint64_t now_ns = perfctr_time_raw_ns();
 	struct amdgpu *a = state;
 
-	for (size_t n = 0; n < a->card_count; n++)
-		read_card(ctx->sys, a->cards[n]);
-	for (size_t n = 0; n < a->gauge_count; n++) {
-		struct amdgpu_gauge *g = a->gauges[n];
+	for (struct card *card = a->cards; card; card = card->next)
+		read_card(ctx->sys, card);
+	for (struct amdgpu_gauge *g = a->gauges; g; g = g->next) {
 		uint64_t value;
 
 		g->gauge.measured = false;
@@ -300,12 +296,14 @@ static void amdgpu_close(void *state)
 {
 	struct amdgpu *a = state;
 
-	while (a->card_count)
-		free(a->cards[--a->card_count]);
-	while (a->gauge_count)
-		free(a->gauges[--a->gauge_count]);
-	free(a->cards);
-	free(a->gauges);
+	for (struct card *card = a->cards, *next; card; card = next) {
+		next = card->next;
+		free(card);
+	}
+	for (struct amdgpu_gauge *g = a->gauges, *next; g; g = next) {
+		next = g->next;
+		free(g);
+	}
 	free(a);
 }
 

@@ -87,6 +87,7 @@ static const struct event {
 };
 
 struct gpu {
+	struct gpu *next;
 	char place[32]; /* "0000:01:00.0" */
 	void *handle;
 	void *first, *second; /* GPM samples: of the first reading, and of the last */
@@ -97,19 +98,19 @@ struct gpu {
 };
 
 struct nvml_gauge {
+	struct nvml_gauge *next;
 	struct gauge gauge;
 	const struct event *event;
 	struct gpu *gpu;
 	long pid;
 };
 
+/* a session */
 struct nvml {
 	struct nvml_api api;
 	bool is_open;
-	struct gpu **gpus;
-	size_t gpu_count;
-	struct nvml_gauge **gauges;
-	size_t gauge_count;
+	struct gpu *gpus;
+	struct nvml_gauge *gauges; /* the newest first */
 };
 
 /* --- GPUs --------------------------------------------------------------------------- */
@@ -512,20 +513,15 @@ static void begin_reading(struct reading *r, struct nvml *nvml, struct gpu *gpu)
 
 static struct gpu *find_gpu(struct nvml *nvml, const char *place, char *reason)
 {
-	struct gpu **gpus, *gpu;
+	struct gpu *gpu;
 	int result;
 
-	for (size_t n = 0; n < nvml->gpu_count; n++)
-		if (!strcmp(nvml->gpus[n]->place, place))
-			return nvml->gpus[n];
-	gpus = realloc(nvml->gpus, (nvml->gpu_count + 1) * sizeof(*gpus));
+	for (gpu = nvml->gpus; gpu; gpu = gpu->next)
+		if (!strcmp(gpu->place, place))
+			return gpu;
 	gpu = calloc(1, sizeof(*gpu));
-	if (gpus)
-		nvml->gpus = gpus;
-	if (!gpus || !gpu) {
-		free(gpu);
+	if (!gpu)
 		return NULL;
-	}
 	snprintf(gpu->place, sizeof(gpu->place), "%s", place);
 	result = nvml->api.handle(place, &gpu->handle);
 	if (result) {
@@ -534,27 +530,25 @@ static struct gpu *find_gpu(struct nvml *nvml, const char *place, char *reason)
 		free(gpu);
 		return NULL;
 	}
-	gpus[nvml->gpu_count++] = gpu;
+	gpu->next = nvml->gpus;
+	nvml->gpus = gpu;
 	return gpu;
 }
 
 static int keep_gauge(struct nvml *nvml, const struct walk *w, struct gpu *gpu, long pid)
 {
-	struct nvml_gauge **gauges =
-		realloc(nvml->gauges, (nvml->gauge_count + 1) * sizeof(*gauges));
-	struct nvml_gauge *g = calloc(1, sizeof(*g));
+	struct nvml_gauge *g = malloc(sizeof(*g));
 
-	if (gauges)
-		nvml->gauges = gauges;
-	if (!gauges || !g) {
-		free(g);
+	if (!g)
 		return -ENOMEM;
-	}
-	g->gauge.kind = w->event->kind;
-	g->event = w->event;
-	g->gpu = gpu;
-	g->pid = pid;
-	gauges[nvml->gauge_count++] = g;
+	*g = (struct nvml_gauge){
+		.next = nvml->gauges,
+		.gauge.kind = w->event->kind,
+		.event = w->event,
+		.gpu = gpu,
+		.pid = pid,
+	};
+	nvml->gauges = g;
 	return 0;
 }
 
@@ -603,7 +597,7 @@ static int nvml_open(struct perfctr_ctx *ctx, void **state, uint64_t name, long 
 	if (!error)
 		error = open_event(nvml, &w, pid, reason);
 	if (!error)
-		*gauge = &nvml->gauges[nvml->gauge_count - 1]->gauge;
+		*gauge = &nvml->gauges->gauge;
 	return error;
 }
 
@@ -611,21 +605,20 @@ static void nvml_close(void *state)
 {
 	struct nvml *nvml = state;
 
-	while (nvml->gpu_count) {
-		struct gpu *gpu = nvml->gpus[--nvml->gpu_count];
-
+	for (struct gpu *gpu = nvml->gpus, *next; gpu; gpu = next) {
+		next = gpu->next;
 		if (gpu->first)
 			nvml->api.gpm_free(gpu->first);
 		if (gpu->second)
 			nvml->api.gpm_free(gpu->second);
 		free(gpu);
 	}
-	while (nvml->gauge_count)
-		free(nvml->gauges[--nvml->gauge_count]);
+	for (struct nvml_gauge *g = nvml->gauges, *next; g; g = next) {
+		next = g->next;
+		free(g);
+	}
 	if (nvml->is_open)
 		nvml->api.shutdown();
-	free(nvml->gpus);
-	free(nvml->gauges);
 	free(nvml);
 }
 
@@ -664,8 +657,10 @@ static int nvml_pids(struct perfctr_ctx *ctx, const char *name, int (*fn)(void *
 	if (!nvml)
 		return -ENOMEM;
 	error = walk_gpus(&w) == 1 ? open_library(ctx, nvml, reason) : -ENOENT;
-	if (!error)
+	if (!error) {
 		gpu = find_gpu(nvml, w.place, reason);
+		error = gpu ? 0 : *reason ? -ENODEV : -ENOMEM;
+	}
 	if (gpu && is_of_process(w.event)) {
 		note_processes(&p, gpu, nvml->api.compute);
 		note_processes(&p, gpu, nvml->api.graphics);
@@ -680,8 +675,8 @@ static void nvml_start(void *state)
 {
 	struct nvml *nvml = state;
 
-	for (size_t n = 0; n < nvml->gauge_count; n++)
-		gauge_start(&nvml->gauges[n]->gauge);
+	for (struct nvml_gauge *g = nvml->gauges; g; g = g->next)
+		gauge_start(&g->gauge);
 }
 
 static void read_gpu(struct perfctr_ctx *ctx, struct nvml *nvml, struct gpu *gpu)
@@ -691,8 +686,7 @@ static void read_gpu(struct perfctr_ctx *ctx, struct nvml *nvml, struct gpu *gpu
 	struct reading r;
 
 	begin_reading(&r, nvml, gpu);
-	for (size_t n = 0; n < nvml->gauge_count; n++) {
-		struct nvml_gauge *g = nvml->gauges[n];
+	for (struct nvml_gauge *g = nvml->gauges; g; g = g->next) {
 		uint64_t value;
 
 		if (g->gpu != gpu)
@@ -707,8 +701,8 @@ static void nvml_read(struct perfctr_ctx *ctx, void *state)
 {
 	struct nvml *nvml = state;
 
-	for (size_t n = 0; n < nvml->gpu_count; n++)
-		read_gpu(ctx, nvml, nvml->gpus[n]);
+	for (struct gpu *gpu = nvml->gpus; gpu; gpu = gpu->next)
+		read_gpu(ctx, nvml, gpu);
 }
 
 const struct gauge_source nvml_source = {
