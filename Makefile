@@ -43,7 +43,8 @@ export FUZZ_S FUZZ_KERNEL
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules vm shell mesa-next fuzz debug-test bench check next install \
 	dkms deb package-next arm64 test-arm64 demo demo-mali mesa mesa-shim demo-hud clean help \
-	$(PARTS) test unit kunit igt mesa-test panthor-check package-test release-test
+	$(PARTS) test unit kunit igt mesa-test panthor-check package-test release-suites \
+	release-test
 
 all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
@@ -51,17 +52,18 @@ all: $(PARTS) modules ## build everything: library, tools, tests, modules for De
 
 # Suites of the targets that run tests
 SUITES_test = $(SUITES)
-SUITES_release-test := --release
+SUITES_release-suites := --release
 SUITES_unit := 'unit*'
 SUITES_kunit := 'kunit*'
 SUITES_igt = $(or $(SUITES),igt-map igt-6.12 igt-6.1 igt-uml)
 SUITES_mesa-test := 'mesa*'
 SUITES_panthor-check := 'panthor*' 'panfrost*'
 SUITES_package-test := 'package*'
-TESTS := test unit kunit igt mesa-test panthor-check package-test release-test
+TESTS := test unit kunit igt mesa-test panthor-check package-test release-suites
 GOALS := $(or $(MAKECMDGOALS),all)
 # what they need, by scripts/suites: words of the targets need-WORD
-NEEDS := $(sort $(foreach t,$(filter $(TESTS),$(GOALS)),$(shell scripts/suite-needs $(SUITES_$t))))
+NEEDS := $(sort $(foreach t,$(filter $(TESTS),$(GOALS:release-test=release-suites)),\
+	$(shell scripts/suite-needs $(SUITES_$t))))
 
 # What scripts/setup installs for a target or a need: sections of docs/dependencies.md and kernels
 # of Debian. For other targets it is all of both.
@@ -155,15 +157,12 @@ igt: ## IGT tests in the VM on 6.12 and 6.1; SUITES="igt-6.12"
 mesa-test: ## Mesa provider: piglit, HUD and GL client in the VM
 panthor-check: ## apply the series for panthor and panfrost to 6.12 and newest, build them
 package-test: ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
-$(filter-out release-test,$(TESTS)): $(NEEDS:%=need-%) | setup
+$(TESTS): $(NEEDS:%=need-%) | setup
 	$(Q)scripts/run-suites $(SUITES_$@)
 
 # each part runs, also after one that failed
-release-test: $(NEEDS:%=need-%) | setup ## what "test" leaves out, on other kernels and machines
-	$(Q)scripts/run-suites $(SUITES_$@); failed=$$?; \
-	for part in debug-test test-arm64 package-next; do \
-		$(MAKE) $$part || failed=1; \
-	done; exit $$failed
+MAKEFLAGS += $(if $(filter release-test,$(GOALS)),-k)
+release-test: release-suites debug-test test-arm64 package-next ## what "make test" leaves out
 
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
 	$(Q)scripts/next $(if $(filter file,$(origin KERNEL)),,$(KERNEL))
