@@ -26,6 +26,7 @@
 #include <perfctr/perfctr.h>
 
 #include "bench.h"
+#include "samples.h"
 
 #define PRODUCT DRM_PERFCTR_MALI_PRODUCT_V10
 #define FIRST_NS UINT64_C(1000000000000)
@@ -35,7 +36,6 @@ enum {
 	MEMSYS = 2,
 	BLOCKS = 1 + 1 + MEMSYS + SHADERS,
 	RING_OFFSET = 4096,
-	MAX_SAMPLE_BYTES = 1 << 16,
 	HANDLE = 1,
 };
 
@@ -51,7 +51,7 @@ struct server {
 	struct drm_perfctr_setup setup; /* of the session that counts */
 	int ring_fd, eventfd;
 	unsigned char *ring; /* the control area, then the slots */
-	unsigned char sample[MAX_SAMPLE_BYTES];
+	struct sample_writer sample;
 	uint64_t published;
 };
 
@@ -92,57 +92,48 @@ static void describe_device(struct server *s)
 
 /* --- samples -------------------------------------------------------------------------- */
 
-/* Lay the sample of a request out: header and zeroes. Return: bytes with this request. */
-static uint32_t add_request(struct server *s, const struct drm_perfctr_block_request *r,
-			    uint32_t bytes, uint32_t *block_count)
+/* Add the blocks that a request selects. Return: 0; -E2BIG the sample has no room for them. */
+static int add_request(struct server *s, const struct drm_perfctr_block_request *r)
 {
+	uint64_t values[DRM_PERFCTR_SECTION_COUNTERS];
+
 	for (unsigned int n = 0; n < BLOCKS; n++) {
 		const struct drm_perfctr_block_info *b = &s->blocks[n];
-		struct drm_perfctr_block_header header = {
-			.type = b->type,
-			.index = b->index,
-			.section = (uint8_t)r->section,
-			.states = DRM_PERFCTR_STATE_ON,
-			.clock_cycles = 1000000,
-			.enable_mask = r->mask,
-			.valid_mask = r->mask,
-			.header_size = sizeof(header),
-			.product = PRODUCT,
-		};
+		struct drm_perfctr_block_header *header;
 
 		if (b->type != r->type ||
 		    (r->index != DRM_PERFCTR_INDEX_ALL && r->index != b->index))
 			continue;
-		header.size =
-			(uint32_t)sizeof(header) + 8 * (uint32_t)__builtin_popcountll(r->mask);
-		if (bytes + header.size > MAX_SAMPLE_BYTES)
-			return 0;
-		memcpy(s->sample + bytes, &header, sizeof(header));
-		for (uint32_t at = sizeof(header); at < header.size; at += 8)
-			memcpy(s->sample + bytes + at, &(uint64_t){ 1000 * n + at }, 8);
-		bytes += header.size;
-		(*block_count)++;
+		if (s->sample.size + sizeof(*header) + sizeof(values) > sizeof(s->sample.bytes))
+			return -E2BIG;
+		for (unsigned int i = 0; i < DRM_PERFCTR_SECTION_COUNTERS; i++)
+			values[i] = 1000 * n + i;
+		header = sample_add_block(&s->sample, b->type, b->index, r->mask, values);
+		header->section = (uint8_t)r->section;
+		header->product = PRODUCT;
+		header->clock_cycles = 1000000;
 	}
-	return bytes;
+	return 0;
 }
 
 static int lay_out(struct server *s, struct drm_perfctr_setup *setup, const unsigned char *requests)
 {
-	uint32_t bytes = sizeof(struct drm_perfctr_sample_header);
+	int error = 0;
 
-	setup->block_count = 0;
-	for (uint32_t n = 0; n < setup->request_count; n++) {
+	sample_begin(&s->sample);
+	for (uint32_t n = 0; !error && n < setup->request_count; n++) {
 		struct drm_perfctr_block_request r;
 
 		memcpy(&r, requests + (size_t)n * setup->request_stride, sizeof(r));
-		bytes = add_request(s, &r, bytes, &setup->block_count);
-		if (!bytes)
-			return -E2BIG;
+		error = add_request(s, &r);
 	}
+	if (error)
+		return error;
+	setup->block_count = sample_header(&s->sample)->block_count;
 	if (!setup->block_count)
 		return -ENXIO;
-	setup->sample_size = bytes;
-	setup->slot_stride = (bytes + 63) / 64 * 64;
+	setup->sample_size = (uint32_t)s->sample.size;
+	setup->slot_stride = (setup->sample_size + 63) / 64 * 64;
 	setup->ring_offset = RING_OFFSET;
 	setup->ring_bytes = (uint64_t)setup->slots * setup->slot_stride;
 	return 0;
@@ -157,20 +148,15 @@ static struct drm_perfctr_ring_control *control(const struct server *s)
 static int publish(struct server *s)
 {
 	const uint64_t period_ns = s->setup.period_ns ? s->setup.period_ns : 1000000000;
-	const struct drm_perfctr_sample_header header = {
-		.size = s->setup.sample_size,
-		.header_size = sizeof(header),
-		.block_count = (uint16_t)s->setup.block_count,
-		.seq = s->published,
-		.start_ns = FIRST_NS + s->published * period_ns,
-		.end_ns = FIRST_NS + (s->published + 1) * period_ns,
-		.flags = DRM_PERFCTR_SAMPLE_PERIODIC,
-	};
+	struct drm_perfctr_sample_header *header = sample_header(&s->sample);
 	unsigned char *slot = s->ring + RING_OFFSET +
 			      (s->published & (s->setup.slots - 1)) * s->setup.slot_stride;
 
-	memcpy(s->sample, &header, sizeof(header));
-	memcpy(slot, s->sample, header.size);
+	header->seq = s->published;
+	header->start_ns = FIRST_NS + s->published * period_ns;
+	header->end_ns = header->start_ns + period_ns;
+	header->flags = DRM_PERFCTR_SAMPLE_PERIODIC;
+	memcpy(slot, s->sample.bytes, s->sample.size);
 	__atomic_store_n(&control(s)->insert_idx, ++s->published, __ATOMIC_RELEASE);
 	return write(s->eventfd, &(uint64_t){ 1 }, 8) == 8 ? 0 : failed("eventfd");
 }
