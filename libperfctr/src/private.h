@@ -9,7 +9,7 @@
 #include <drm/perfctr_tegra410.h>
 #include <perfctr/perfctr.h>
 
-#include "sys.h"
+#include "base/sys.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define PRINTF(string, first) __attribute__((format(printf, string, first)))

@@ -8,7 +8,7 @@
 
 #include "counters/generic.h"
 #include "fixture.h"
-#include "local/cpus.h"
+#include "base/cpus.h"
 
 #define LIST_PATH "/sys/devices/system/cpu/online"
 

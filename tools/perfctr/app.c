@@ -7,7 +7,7 @@
 
 #include "commands.h"
 #include "lib/command.h"
-#include "../../libperfctr/src/near.h"
+#include "../../libperfctr/src/base/near.h"
 
 enum { PATH_BYTES = 4096, MOST_OF_A_NAME = 64 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "near.h"
+#include "base/near.h"
 
 bool event_matches(const char *pattern, const char *name)
 {

@@ -2,7 +2,7 @@
 /* perf PMUs as sysfs describes them. */
 #pragma once
 
-#include "local/cpus.h"
+#include "base/cpus.h"
 
 enum { PMU_NAME_BYTES = 64 };
 

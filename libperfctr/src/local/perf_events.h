@@ -2,7 +2,7 @@
 /* perf events of a local session: open, read, follow CPU hotplug, close. */
 #pragma once
 
-#include "cpus.h"
+#include "base/cpus.h"
 
 /* one event on all CPUs of its PMU */
 struct local_counter {

@@ -14,7 +14,7 @@
 
 #include "counters/pmu.h"
 #include "counters/selection.h"
-#include "local/cpus.h"
+#include "base/cpus.h"
 #include "local/readings.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
