@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "local/clients.h"
+#include "local/local.h"
 
 enum { MOST_CLIENTS = 64 };
 

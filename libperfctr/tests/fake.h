@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "private.h"
+#include "local/local.h"
 
 #include "samples.h"
 

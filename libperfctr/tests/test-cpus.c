@@ -6,9 +6,9 @@
 
 #include <linux/perf_event.h>
 
+#include "base/cpus.h"
 #include "counters/generic.h"
 #include "fixture.h"
-#include "base/cpus.h"
 
 #define LIST_PATH "/sys/devices/system/cpu/online"
 

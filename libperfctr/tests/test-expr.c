@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "counters/fraction.h"
-#include "private.h"
+#include "base/ctx.h"
 #include "samples.h"
 #include "test.h"
 

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "private.h"
 #include "local/sessions.h"
 #include "fixture.h"
 

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "private.h"
 #include "fixture.h"
 
 static struct perfctr_sys sys;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The events of the defaults and of top's views on every product of the database. */
-#include "private.h"
+#include "base/ctx.h"
 
 /* its lists */
 #include "lib/defaults.c"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cpus.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

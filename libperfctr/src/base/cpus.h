@@ -2,7 +2,10 @@
 /* Lists of CPUs as sysfs has them: "0-3,8,16-30:1/2". */
 #pragma once
 
-#include "private.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sys.h"
 
 struct cpu_list {
 	int *cpus; /* ascending, each once */

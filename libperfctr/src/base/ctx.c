@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The context: log and error text. */
-#include "private.h"
+#include "ctx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,8 @@ static const char *const level_names[] = {
 	[PERFCTR_LOG_DEBUG] = "debug",
 };
 
-int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx)
+int ctx_new(const struct perfctr_sys *sys, const struct reading_ops *readings,
+	    struct perfctr_ctx **ctx)
 {
 	const char *wanted = getenv("PERFCTR_LOG");
 	struct perfctr_ctx *c = calloc(1, sizeof(*c));
@@ -21,6 +22,7 @@ int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx
 		return -ENOMEM;
 	atomic_init(&c->refs, 1);
 	c->sys = sys;
+	c->readings = readings;
 	for (size_t n = 0; wanted && n < ARRAY_SIZE(level_names); n++) {
 		if (!strcmp(wanted, level_names[n])) {
 			c->log_level = (int)n;
@@ -29,11 +31,6 @@ int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx
 	}
 	*ctx = c;
 	return 0;
-}
-
-EXPORT int perfctr_ctx_new(struct perfctr_ctx **ctx)
-{
-	return perfctr_ctx_new_with(&perfctr_sys_real, ctx);
 }
 
 static void free_ctx(struct perfctr_ctx *ctx)

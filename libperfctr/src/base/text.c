@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Text of processes, files and drivers: any bytes, also cut within a character. */
-#include "private.h"
+#include "ctx.h"
 
 /*
  * Whether a character shows nothing, but changes the order or the lines of others: U+061C, U+200B

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Time: conversion between the clock of samples and other clocks. */
-#include "private.h"
+#include "device.h"
 
 #include <time.h>
 

@@ -5,7 +5,7 @@
  * The operations of a device's link become messages, so the code for devices and sessions does not
  * depend on which process has the DRM file.
  */
-#include "private.h"
+#include "session/link.h"
 
 #include <stdlib.h>
 #include <string.h>

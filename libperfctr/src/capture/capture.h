@@ -5,7 +5,7 @@
 #include <endian.h>
 #include <perfctr/capture.h>
 
-#include "private.h"
+#include "base/device.h"
 
 #define CAPTURE_MAGIC "perfctr\n"
 

@@ -6,6 +6,7 @@
 
 #include "capture.h"
 #include "decode/layout.h"
+#include "session/session.h"
 
 enum { BUFFER_BYTES = 256 * 1024 };
 

@@ -4,7 +4,9 @@
 
 #include <perfctr/capture.h>
 
-#include "private.h"
+#include "base/device.h"
+
+struct catalogue;
 
 /* identifies a counter */
 struct counter_key {

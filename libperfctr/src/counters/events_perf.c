@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "local/readings.h"
-
 /* Whether a pattern for PMUs selects individual PMUs instead of a whole kind. */
 static bool selects_some_pmus(const struct event_parser *p, const struct pmu *pmu,
 			      const char *pattern)
@@ -86,7 +84,7 @@ static int add_generic(struct event_parser *p, const struct pmu *pmu, const char
 	int error = 0;
 
 	memcpy(label.unit, event->unit, sizeof(label.unit));
-	if (event->flags & LOCAL_REQUEST_LEVEL && !pmu->is_uncore && perfctr_local_task(p->device))
+	if (event->flags & LOCAL_REQUEST_LEVEL && !pmu->is_uncore && p->device->task)
 		return perfctr_fail(p->ctx, -EINVAL,
 				    "%s/%s/ is a level by sysfs, and the threads of a process have "
 				    "none that could be added up: count the whole machine (-a)",
@@ -283,7 +281,8 @@ static int expand_event(void *arg, const char *name)
 	    !(*e->any_device && event_matches(e->any_device, name)))
 		return 0;
 	if (is_reading(e->pmu->type) && !strcmp(e->filters, ",pid=*"))
-		return readings_pids(e->parser->ctx, e->pmu, name, add_of_client, &each);
+		return e->parser->ctx->readings->pids(e->parser->ctx, e->pmu, name, add_of_client,
+						      &each);
 	snprintf(terms, sizeof(terms), "%s%s", name, e->filters);
 	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }
@@ -319,7 +318,7 @@ static int add_of_driver(struct expansion *e)
 
 	snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(e->pattern, ":"), e->pattern);
 	if (!error && e->parser->found == before && !event_is_glob(e->pattern))
-		error = readings_devices(e->parser->ctx, driver, add_of_device, e);
+		error = e->parser->ctx->readings->devices(e->parser->ctx, driver, add_of_device, e);
 	return error;
 }
 
@@ -399,7 +398,7 @@ int event_add_pmu(struct event_parser *p, const char *head, const char *terms)
 		return event_fail_unknown(p, NULL, head, true);
 	if (p->found != before)
 		return 0;
-	error = readings_explain(p->ctx, head);
+	error = p->ctx->readings->explain(p->ctx, head);
 	return error ? error : event_fail_unknown(p, head, terms, false);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Filters of SoC blocks as text. */
-#include "private.h"
+#include "base/device.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* perf's generic events: names that mean the same on every CPU. */
 #pragma once
 
-#include "private.h"
+#include "base/device.h"
 
 /* an event by its names in sysfs, or by its number for the kernel, which knows each CPU's event */
 struct generic_event {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "selection.h"
 #include "totals.h"
 
 struct scope {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include "private.h"
+#include "base/device.h"
 #include "unit.h"
 
 #define METRIC_ELAPSED_NS "elapsed_ns"

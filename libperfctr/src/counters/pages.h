@@ -2,7 +2,7 @@
 /* Pages of the counter database that users add: TOML files read at run time. */
 #pragma once
 
-#include "private.h"
+#include "base/device.h"
 
 struct page_gpu {
 	uint64_t id, mask; /* of the whole GPU_ID */

@@ -3,7 +3,7 @@
  * The PCI segment that the PMU of a root complex counts. Root ports of Tegra410 have it in a
  * vendor-specific capability (DVSEC) of their configuration space.
  */
-#include "private.h"
+#include "base/device.h"
 
 #include <errno.h>
 #include <stdio.h>

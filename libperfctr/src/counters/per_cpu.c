@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "local/readings.h"
 #include "pmu.h"
 #include "selection.h"
 
@@ -55,7 +54,7 @@ EXPORT int perfctr_selection_per_cpu(struct perfctr_selection *selection)
 	struct pmu_list pmus;
 	int error;
 
-	if (!device_is(device, LINK_LOCAL) || perfctr_local_task(device))
+	if (!device_is(device, LINK_LOCAL) || device->task)
 		return 0;
 	error = perfctr_selection_copy(selection, &to);
 	if (error)

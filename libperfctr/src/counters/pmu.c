@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "generic.h"
-#include "local/readings.h"
 
 #define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
 #define PMU_PATH "/sys/bus/event_source/devices"
@@ -140,7 +139,7 @@ int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
 	*list = (struct pmu_list){ 0 };
 	error = ctx->sys->list(ctx->sys->data, PMU_PATH, load_one, &load);
 	if (!error || error == -ENOENT)
-		error = readings_pmus(ctx, load_readings, &load);
+		error = ctx->readings->pmus(ctx, load_readings, &load);
 	if (error) {
 		pmu_list_free(list);
 		return perfctr_fail(ctx, error, PMU_PATH ": %s", strerror(-error));
@@ -346,7 +345,7 @@ int pmu_list_events(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn 
 	int error;
 
 	if (is_reading(pmu->type))
-		return readings_list(ctx, pmu, fn, arg);
+		return ctx->readings->list(ctx, pmu, fn, arg);
 	snprintf(path, sizeof(path), PMU_PATH "/%s/events", pmu->name);
 	error = ctx->sys->list(ctx->sys->data, path, event_name, &names);
 	if (error != -ENOENT)
@@ -723,7 +722,7 @@ int pmu_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *ter
 	int error;
 
 	if (is_reading(pmu->type))
-		return readings_add_term(ctx, pmu, term, event);
+		return ctx->readings->add_term(ctx, pmu, term, event);
 	if (strchr(term, '='))
 		return add_assignment(ctx, pmu, term, true, event);
 	if (!strcmp(pmu->name, "tracepoint") && strchr(term, ':') && !strchr(term, '/'))

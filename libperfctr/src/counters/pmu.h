@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/cpus.h"
+#include "base/device.h"
 
 enum { PMU_NAME_BYTES = 64 };
 
@@ -86,3 +87,36 @@ const struct perfctr_counter_desc *pmu_typed_event(const struct pmu *pmu, uint64
 
 /* Bits of config that select the event; the others are filters. */
 uint64_t pmu_event_bits(struct perfctr_ctx *ctx, const struct pmu *pmu);
+
+/*
+ * PMUs that exist only in this library: what the kernel shows as text. The context has them.
+ */
+
+/* Type numbers that perf does not assign. */
+#define READINGS_TYPE 0xfffff000u
+
+static inline bool is_reading(uint32_t pmu_type)
+{
+	return pmu_type >= READINGS_TYPE;
+}
+
+struct reading_ops {
+	/* call fn for each of these PMUs that this machine has */
+	int (*pmus)(struct perfctr_ctx *ctx, int (*fn)(void *arg, const char *name, uint32_t type),
+		    void *arg);
+	/* call fn for each event of a PMU, "i915@0000:00:02.0:engine-render" */
+	int (*list)(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg);
+	/* call fn for each process whose clients have an event */
+	int (*pids)(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+		    int (*fn)(void *arg, long pid), void *arg);
+	/*
+	 * Keep why a PMU, or a device of it, shows no events.
+	 * Return: a negative errno; 0: there is no such reason.
+	 */
+	int (*explain)(struct perfctr_ctx *ctx, const char *pmu);
+	/* call fn for each device with DRM nodes that a driver has in sysfs, "fb000000.gpu" */
+	int (*devices)(struct perfctr_ctx *ctx, const char *driver, sys_list_fn fn, void *arg);
+	/* add a term: the name of an event, or pid=N; 0; -ENOENT, the reason is kept */
+	int (*add_term)(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
+			struct pmu_event *event);
+};

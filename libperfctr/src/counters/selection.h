@@ -2,7 +2,30 @@
 /* Building a selection, and the names of its counters. */
 #pragma once
 
+#include "base/device.h"
 #include "catalogue.h"
+
+/* name of a perf PMU's event, for request number n of a selection */
+struct selection_label {
+	char text[EVENT_BYTES];
+	bool is_chosen; /* the user named the event (name=), and may name it twice */
+	char unit[UNIT_BYTES];
+	double scale;
+	/* bits of the request's mask that were named with and without the block's index */
+	uint64_t single, summed;
+};
+
+struct perfctr_selection {
+	atomic_uint refs;
+	struct perfctr_device *device;
+	unsigned int set;
+	struct drm_perfctr_block_request *requests;
+	struct selection_label *labels;
+	size_t request_count;
+	const struct perfctr_metric_desc **metrics;
+	size_t metric_count;
+	struct catalogue *catalogue; /* NULL unless the selection was read from a file */
+};
 
 /* Move the contents of one selection into another; drops @from. */
 void selection_take(struct perfctr_selection *to, struct perfctr_selection *from);

@@ -2,7 +2,7 @@
 /* Internals of totals. */
 #pragma once
 
-#include "private.h"
+#include "base/device.h"
 
 /* one counter: the totals, and the pending values of the current sample */
 struct totals_counter {

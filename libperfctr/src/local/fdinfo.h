@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "private.h"
+#include "base/device.h"
 
 enum {
 	DRM_NAME_BYTES = 256, /* of a device, client or event; a longer one does not exist */

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "meter.h"
-#include "private.h"
+#include "base/device.h"
 
 /* How a value of a table becomes one of an event. */
 struct gauge_kind {

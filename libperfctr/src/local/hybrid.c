@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-#include "readings.h"
+#include "counters/pmu.h"
 
 /* of clocks that are read one after the other */
 enum { SLACK_PERCENT = 2 };

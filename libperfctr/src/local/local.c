@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "counters/pmu.h"
+#include "local.h"
 #include "sessions.h"
 #include "kernel.h"
 
@@ -219,15 +220,6 @@ int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link,
 	return 0;
 }
 
-pid_t perfctr_local_task(const struct perfctr_device *device)
-{
-	const struct local *local = device->link_data;
-
-	if (!device_is(device, LINK_LOCAL))
-		return 0;
-	return local->task < 0 ? -local->task : local->task;
-}
-
 /* Return: 0, with the former choice dropped; -EOPNOTSUPP. */
 static int choose(struct perfctr_device *device, const char *name)
 {
@@ -242,6 +234,7 @@ static int choose(struct perfctr_device *device, const char *name)
 		device->ctx->sys->close(device->ctx->sys->data, local->cgroup);
 	local->cgroup = -1;
 	local->task = 0;
+	device->task = 0;
 	snprintf(device->info.name, sizeof(device->info.name), "%s", name);
 	return 0;
 }
@@ -250,9 +243,11 @@ EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 {
 	int error = choose(device, task ? "a process and its children" : device_info.name);
 
-	if (!error)
-		((struct local *)device->link_data)->task = task;
-	return error;
+	if (error)
+		return error;
+	((struct local *)device->link_data)->task = task;
+	device->task = task < 0 ? -task : task;
+	return 0;
 }
 
 EXPORT int perfctr_device_count_cgroup(struct perfctr_device *device, const char *path)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/cpus.h"
+#include "base/ctx.h"
 
 /* one event on all CPUs of its PMU */
 struct local_counter {

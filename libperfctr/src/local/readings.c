@@ -13,6 +13,12 @@
 #include "gauge.h"
 #include "sensors.h"
 
+/* how many engines an event of DRM clients stands for */
+struct drm_capacity {
+	uint64_t event; /* perfctr_hash() of its name */
+	unsigned int engines;
+};
+
 /* by type number: a folder of files, or a source of tables */
 static const struct {
 	const char *name, *root;
@@ -56,8 +62,8 @@ static int is_there(void *arg, const char *name)
 	return 1;
 }
 
-int readings_pmus(struct perfctr_ctx *ctx, int (*fn)(void *arg, const char *name, uint32_t type),
-		  void *arg)
+static int readings_pmus(struct perfctr_ctx *ctx,
+			 int (*fn)(void *arg, const char *name, uint32_t type), void *arg)
 {
 	int error = 0;
 
@@ -147,7 +153,7 @@ static int list_gauge(void *arg, const char *name, const struct gauge_kind *kind
 	return l->fn(l->arg, name);
 }
 
-int readings_list(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg)
+static int readings_list(struct perfctr_ctx *ctx, const struct pmu *pmu, sys_list_fn fn, void *arg)
 {
 	struct listing l = { .ctx = ctx, .fn = fn, .arg = arg };
 	const struct gauge_source *source = source_of(pmu->name);
@@ -171,7 +177,7 @@ static int ignore_gauge(void *arg, const char *name, const struct gauge_kind *ki
 	return 0;
 }
 
-int readings_explain(struct perfctr_ctx *ctx, const char *pmu)
+static int readings_explain(struct perfctr_ctx *ctx, const char *pmu)
 {
 	const struct gauge_source *source = source_of(pmu);
 	char reason[GAUGE_REASON_BYTES] = "";
@@ -202,8 +208,8 @@ static int list_pid(void *arg, const struct drm_file *file, const char *text)
 	return 0;
 }
 
-int readings_pids(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
-		  int (*fn)(void *arg, long pid), void *arg)
+static int readings_pids(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *name,
+			 int (*fn)(void *arg, long pid), void *arg)
 {
 	const struct gauge_source *source = source_of(pmu->name);
 	struct pids p = { .name = name, .fn = fn, .arg = arg };
@@ -242,7 +248,7 @@ static int list_device(void *arg, const char *name)
 	return l->result;
 }
 
-int readings_devices(struct perfctr_ctx *ctx, const char *driver, sys_list_fn fn, void *arg)
+static int readings_devices(struct perfctr_ctx *ctx, const char *driver, sys_list_fn fn, void *arg)
 {
 	static const char *const buses[] = { "platform", "pci" };
 	char folder[PATH_BYTES];
@@ -353,8 +359,8 @@ static int add_gauge(struct perfctr_ctx *ctx, const struct pmu *pmu, const char 
 	return 0;
 }
 
-int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
-		      struct pmu_event *event)
+static int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, const char *term,
+			     struct pmu_event *event)
 {
 	struct search s = { .hash = perfctr_hash(term) };
 	int config = -1;
@@ -608,3 +614,12 @@ void readings_free(struct perf_events *events)
 	free(r->list);
 	free(r);
 }
+
+const struct reading_ops local_readings = {
+	.pmus = readings_pmus,
+	.list = readings_list,
+	.pids = readings_pids,
+	.explain = readings_explain,
+	.devices = readings_devices,
+	.add_term = readings_add_term,
+};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "meter.h"
-#include "private.h"
+#include "base/device.h"
 
 enum {
 	SENSOR_NAME_BYTES = 2 * PATH_BYTES,

@@ -2,7 +2,7 @@
 /* Sessions of a local device, equivalent to the kernel core's sessions of a DRM device. */
 #pragma once
 
-#include "private.h"
+#include "session/link.h"
 
 struct local_session;
 

@@ -5,7 +5,7 @@
 #include <perfctr/perfkit.h>
 
 #include "counters/fraction.h"
-#include "private.h"
+#include "base/device.h"
 
 enum {
 	KIT_NAME_BYTES = EVENT_BYTES + 2 * LABEL_BYTES,

@@ -3,7 +3,7 @@
  * Commands of perfctr_drm.h for devices that are none of the kernel: version 3's structures become
  * operations of a link, by the kernel's rules of size.
  */
-#include "private.h"
+#include "link.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * and reads the shared one only when it has no more unread samples, so reading a burst touches the
  * shared cache line once.
  */
-#include "private.h"
+#include "session.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Devices of the kernel: the operations of a link as the ioctls of interface version 3. */
-#include "private.h"
+#include "link.h"
 
 #include <stdlib.h>
 #include <string.h>

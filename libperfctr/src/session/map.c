@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Mapping the ring of a session that came as a file. */
-#include "private.h"
+#include "link.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * The kernel returns only an errno. This file finds the reason from the properties of the request
  * and by trying each request alone.
  */
-#include "private.h"
+#include "session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,6 @@
 
 #include "counters/pmu.h"
 #include "counters/selection.h"
-#include "base/cpus.h"
-#include "local/readings.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 /* files of a process that are no perf events: the standard ones, rings, folders */
@@ -324,7 +322,7 @@ static void explain_local(struct perfctr_selection *s, const struct session_setu
 {
 	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
 	struct perfctr_ctx *ctx = s->device->ctx;
-	pid_t task = perfctr_local_task(s->device);
+	pid_t task = s->device->task;
 	char pmu[LABEL_BYTES] = "*", event[EVENT_BYTES], text[640];
 	const char *advice;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Sessions: ring and commands. */
-#include "private.h"
+#include "session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+/* Devices that a link reaches: opening them, and asking them for their properties. */
+#include "link.h"
+
+#include <drm/perfctr_mali.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counters/catalogue.h"
+#include "counters/pages.h"
+
+#define RENDER_NODE "/dev/dri/renderD"
+
+enum {
+	MAX_ELEMENTS = 65536, /* more than any device has: the driver misunderstood the query */
+	/* version of the interface in perfctr_drm.h, and its predecessor */
+	LEAST_VERSION = 3,
+	OLD_SAMPLE_HEADER_SIZE = 64,
+};
+
+/* Query an array. @elements is allocated; members that the kernel's elements lack are zero. */
+static int query(struct perfctr_device *device, uint32_t type, size_t element_bytes,
+		 void **elements, size_t *count)
+{
+	struct drm_perfctr_query q = { .type = type };
+	uint32_t room = 0;
+	int error;
+
+	*elements = NULL;
+	if (!device->link)
+		return -EBADF;
+	error = device->link->query(device->link_data, &q);
+	while (!error) {
+		room = q.count;
+		if (room > MAX_ELEMENTS) {
+			error = -EPROTO;
+			break;
+		}
+		free(*elements);
+		*elements = calloc(room ? room : 1, element_bytes);
+		if (!*elements)
+			return -ENOMEM;
+		q = (struct drm_perfctr_query){
+			.type = type,
+			.count = room,
+			.stride = (uint32_t)element_bytes,
+			.pointer = (uintptr_t)*elements,
+		};
+		if (!room)
+			break;
+		error = device->link->query(device->link_data, &q);
+		/* the number may have grown since the last query */
+		if (!error && q.count <= room) {
+			room = q.count;
+			break;
+		}
+	}
+	if (error < 0) {
+		free(*elements);
+		*elements = NULL;
+		return error;
+	}
+	*count = room;
+	return 0;
+}
+
+/* Errors of drivers without the ioctl. */
+static bool is_unknown_ioctl(int error)
+{
+	return error == -ENOTTY || error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP ||
+	       error == -EACCES || error == -EPROTO;
+}
+
+/* Return: 0; -EPROTO it is not an answer to the query; -EPROTONOSUPPORT the kernel is too old. */
+static int check_info(const struct drm_perfctr_device_info *info)
+{
+	if (info->version >= LEAST_VERSION &&
+	    info->sample_header_size >= sizeof(struct drm_perfctr_sample_header))
+		return 0;
+	return info->version && info->version < LEAST_VERSION &&
+			       info->sample_header_size == OLD_SAMPLE_HEADER_SIZE ?
+		       -EPROTONOSUPPORT :
+		       -EPROTO;
+}
+
+/* Of panthor's DRM_IOCTL_PANTHOR_DEV_QUERY, see panthor_drm.h of Linux 6.10 and later. */
+struct panthor_query {
+	uint32_t type, size;
+	uint64_t pointer;
+};
+
+struct panthor_gpu_info {
+	uint32_t gpu_id, gpu_rev, csf_id, l2_features;
+	uint32_t others[60]; /* panthor refuses less than its first version had */
+};
+
+static void find_bus_bytes(struct perfctr_device *device)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+	struct panthor_gpu_info info = { 0 };
+	struct panthor_query q = { .size = sizeof(info), .pointer = (uintptr_t)&info };
+	int fd = device->fd;
+
+	if (strcmp(device->driver, "panthor"))
+		return;
+	/* a broker passes no node on, and what it says is checked */
+	if (fd < 0 && !strncmp(device->path, RENDER_NODE, strlen(RENDER_NODE)) &&
+	    !strchr(device->path + strlen(RENDER_NODE), '/'))
+		fd = sys->open(sys->data, device->path, O_RDWR);
+	if (fd < 0)
+		return;
+	/* bits 31:24: log2 of the bus width in bits */
+	if (!sys->ioctl(sys->data, fd, DRM_IOWR(DRM_COMMAND_BASE, struct panthor_query), &q) &&
+	    info.l2_features >> 24 >= 3 && info.l2_features >> 24 < 16)
+		device->ext_bus_bytes = 1u << ((info.l2_features >> 24) - 3);
+	if (fd != device->fd)
+		sys->close(sys->data, fd);
+}
+
+/* By its GPU_ID, if the kernel names no other product: its name, its product. */
+static void find_product(struct perfctr_device *device)
+{
+	unsigned int cores = 0, product = 0;
+	const char *name;
+
+	/* a broker's pages have numbers of their own */
+	if (device->info.product >= PAGES_PRODUCT)
+		device->info.product = 0;
+	for (size_t n = 0; n < device->block_count; n++) {
+		if (device->blocks[n].product >= PAGES_PRODUCT)
+			device->blocks[n].product = 0;
+		cores += device->blocks[n].type == DRM_PERFCTR_MALI_BLOCK_SHADER;
+	}
+	name = device->info.gpu_id ? perfctr_gpu_name(device->info.gpu_id, cores, &product) : NULL;
+	if (!name || (device->info.product && device->info.product != product))
+		return;
+	snprintf(device->info.name, sizeof(device->info.name), "%s%s",
+		 built_in_product_name(product) && strncmp(name, "Immortalis", 10) ? "Mali-" : "",
+		 name);
+	if (device->info.product)
+		return;
+	device->info.product = product;
+	for (size_t n = 0; n < device->block_count; n++)
+		if (!device->blocks[n].product)
+			device->blocks[n].product = (uint16_t)product;
+}
+
+static int query_all(struct perfctr_device *device)
+{
+	void *info = NULL, *blocks = NULL, *clocks = NULL;
+	size_t info_count = 0, block_count = 0, clock_count = 0;
+	int error;
+
+	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
+	if (!error)
+		error = info_count == 1 ? check_info(info) : -EPROTO;
+	if (is_unknown_ioctl(error) && device_is(device, LINK_KERNEL))
+		error = -ENOTTY;
+	if (!error)
+		error = query(device, DRM_PERFCTR_QUERY_BLOCKS, sizeof(*device->blocks), &blocks,
+			      &block_count);
+	if (!error)
+		error = query(device, DRM_PERFCTR_QUERY_CLOCKS, sizeof(*device->clocks), &clocks,
+			      &clock_count);
+	if (error) {
+		free(info);
+		free(blocks);
+		free(clocks);
+		return error;
+	}
+
+	memcpy(&device->info, info, sizeof(device->info));
+	device->info.name[sizeof(device->info.name) - 1] = '\0';
+	free(info);
+	free(device->blocks);
+	device->blocks = blocks;
+	device->block_count = block_count;
+	free(device->clocks);
+	device->clocks = clocks;
+	device->clock_count = clock_count;
+	find_product(device);
+	find_bus_bytes(device);
+	return 0;
+}
+
+static void read_driver_name(struct perfctr_device *device)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+	struct drm_version version = {
+		.name = device->driver,
+		.name_len = sizeof(device->driver) - 1,
+	};
+
+	if (sys->ioctl(sys->data, device->fd, DRM_IOCTL_VERSION, &version))
+		device->driver[0] = '\0';
+	else if (version.name_len < sizeof(device->driver))
+		device->driver[version.name_len] = '\0';
+}
+
+/* Sets *device even for -ENOTTY: its driver is known then. */
+static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link *link,
+		      void *link_data, const char *path, const char *driver,
+		      struct perfctr_device **device)
+{
+	struct perfctr_device *d = calloc(1, sizeof(*d));
+	int error;
+
+	if (!d) {
+		link->free(link_data);
+		return perfctr_no_memory(ctx);
+	}
+	atomic_init(&d->refs, 1);
+	d->ctx = perfctr_ctx_ref(ctx);
+	d->fd = fd;
+	d->kind = link->kind;
+	d->link = link;
+	d->free_link = link->free;
+	d->link_data = link_data;
+	snprintf(d->path, sizeof(d->path), "%s", path);
+	snprintf(d->driver, sizeof(d->driver), "%s", driver);
+	if (fd >= 0)
+		read_driver_name(d);
+	pages_report(ctx);
+	error = query_all(d);
+	*device = d;
+	if (error && perfctr_device_explained(d))
+		return error;
+	if (error == -ENOTTY)
+		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
+			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
+	else if (error == -EPROTONOSUPPORT)
+		perfctr_fail(ctx, error,
+			     "%s: the kernel modules are too old: this library needs interface "
+			     "version %d",
+			     path[0] ? path : "this DRM file", LEAST_VERSION);
+	else if (error)
+		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
+			     path[0] ? path : "this DRM file", strerror(-error));
+	return error;
+}
+
+/* Takes ownership of fd, also on failure. Sets *device as device_new() does. */
+static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
+			  struct perfctr_device **device)
+{
+	const struct device_link *link;
+	void *data;
+	int error = session_kernel_link(ctx, fd, &link, &data);
+
+	if (error) {
+		ctx->sys->close(ctx->sys->data, fd);
+		*device = NULL;
+		return error;
+	}
+	return device_new(ctx, fd, link, data, path, "", device);
+}
+
+int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
+			     const char *path, const char *driver, struct perfctr_device **device)
+{
+	struct perfctr_device *d = NULL;
+	int error = device_new(ctx, -1, link, data, path, driver, &d);
+
+	if (error)
+		perfctr_device_unref(d);
+	else
+		*device = d;
+	return error;
+}
+
+int session_open_node(struct perfctr_ctx *ctx, const char *path, struct perfctr_device **device)
+{
+	int fd = ctx->sys->open(ctx->sys->data, path, O_RDWR);
+
+	*device = NULL;
+	if (fd == -EACCES || fd == -EPERM)
+		return perfctr_fail(
+			ctx, fd,
+			"%s: %s; the user must be a member of the node's group (often \"render\")",
+			path, strerror(-fd));
+	if (fd < 0)
+		return perfctr_fail(ctx, fd, "%s: %s", path, strerror(-fd));
+	return device_from_fd(ctx, fd, path, device);
+}
+
+EXPORT int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_device **device)
+{
+	struct perfctr_device *d;
+	int copy = ctx->sys->dup(ctx->sys->data, fd);
+	int error;
+
+	if (copy < 0)
+		return perfctr_fail(ctx, copy, "file descriptor %d: %s", fd, strerror(-copy));
+	error = device_from_fd(ctx, copy, "", &d);
+	if (error)
+		perfctr_device_unref(d);
+	else
+		*device = d;
+	return error;
+}
+
+EXPORT int perfctr_device_refresh(struct perfctr_device *device)
+{
+	int error = query_all(device);
+
+	if (error)
+		return perfctr_fail(device->ctx, error, "%s: cannot ask the device again: %s",
+				    device->path, strerror(-error));
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A session, and why one is refused. */
+#pragma once
+
+#include "counters/selection.h"
+#include "link.h"
+
+struct perfctr_session {
+	atomic_uint refs;
+	struct perfctr_selection *selection;
+	struct perfctr_session_sizes sizes;
+	uint64_t period_ns;
+	uint32_t flags;
+	uint32_t handle;
+	int eventfd, ring_fd;
+	/* the indices, and slot 0; the kernel writes to both */
+	struct mapping control, ring;
+	atomic_bool has_cursor;
+};
+
+static inline struct perfctr_ctx *session_ctx(const struct perfctr_session *session)
+{
+	return session->selection->device->ctx;
+}
+
+/* Store the reason for an error of open() as the context's error text. */
+void refusal_explain(struct perfctr_selection *selection, const struct session_setup *setup,
+		     int error);
