@@ -169,10 +169,8 @@ static void merged_arithmetic(bool others, bool slow_stop)
 	uint64_t merged = 0, periods;
 
 	igt_perfctr_session_setup(&s, &dev, 4, period_ns);
-	for (unsigned int i = 0; i < 20; i++) {
-		c[i].type = DRM_VSOC_CMD_SAMPLE;
-		c[i].sample.handle = s.handle;
-	}
+	for (unsigned int i = 0; i < 20; i++)
+		c[i] = igt_vsoc_sample(&s, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_sleep_ms(60);
 	if (others)

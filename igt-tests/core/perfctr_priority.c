@@ -184,11 +184,11 @@ static void submit_until_killed(const struct igt_perfctr_device *mine,
 	struct drm_vsoc_command c[8] = { 0 };
 
 	for (unsigned int i = 0; i < 8; i++) {
-		c[i].type = i % 2 || !s ? DRM_VSOC_CMD_WAIT : DRM_VSOC_CMD_SAMPLE;
+		c[i].type = DRM_VSOC_CMD_WAIT;
 		if (i % 2)
 			c[i].wait.duration_ns = MS / 4;
 		else if (s)
-			c[i].sample.handle = s[i / 2 % 2].handle;
+			c[i] = igt_vsoc_sample(&s[i / 2 % 2], 0);
 	}
 	report_ready();
 	for (;;) {
@@ -311,11 +311,10 @@ static uint64_t job_time(const struct igt_perfctr_session *s)
 	uint64_t job, start_ns = igt_raw_ns();
 
 	for (unsigned int i = 0; i < 8; i++) {
-		c[i].type = i % 2 ? DRM_VSOC_CMD_SAMPLE : DRM_VSOC_CMD_WAIT;
+		c[i].type = DRM_VSOC_CMD_WAIT;
+		c[i].wait.duration_ns = MS / 4;
 		if (i % 2)
-			c[i].sample.handle = s->handle;
-		else
-			c[i].wait.duration_ns = MS / 4;
+			c[i] = igt_vsoc_sample(s, 0);
 	}
 	job = igt_vsoc_submit(&dev, c, 8);
 	igt_assert_eq(igt_vsoc_wait(&dev, job).status, 0);

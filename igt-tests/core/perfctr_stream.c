@@ -469,9 +469,7 @@ static void in_stream_attribution(void)
 		c[2 * i].type = DRM_VSOC_CMD_DRAW;
 		c[2 * i].draw.vertices = 300 * (i + 1);
 		c[2 * i].draw.primitives = 100 * (i + 1);
-		c[2 * i + 1].type = DRM_VSOC_CMD_SAMPLE;
-		c[2 * i + 1].sample.handle = s.handle;
-		c[2 * i + 1].sample.user_data = 70 + i;
+		c[2 * i + 1] = igt_vsoc_sample(&s, 70 + i);
 	}
 	igt_vsoc_start(&s, &before);
 	wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 6));
@@ -498,10 +496,8 @@ static void in_stream_full(void)
 	struct drm_vsoc_wait wait;
 
 	igt_perfctr_session_setup(&s, &dev, 2, 0);
-	for (unsigned int i = 0; i < 3; i++) {
-		c[i].type = DRM_VSOC_CMD_SAMPLE;
-		c[i].sample.handle = s.handle;
-	}
+	for (unsigned int i = 0; i < 3; i++)
+		c[i] = igt_vsoc_sample(&s, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	wait = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 3));
 	igt_assert_eq(wait.sample_errors, 2);
@@ -515,13 +511,13 @@ static void in_stream_full(void)
 
 static void in_stream_bad_handle(void)
 {
-	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_SAMPLE };
 	struct igt_perfctr_device other;
 	struct igt_perfctr_session s;
+	struct drm_vsoc_command c;
 
 	igt_vsoc_require(&dev);
 	igt_perfctr_session_setup(&s, &dev, 4, 0);
-	c.sample.handle = s.handle;
+	c = igt_vsoc_sample(&s, 0);
 	igt_perfctr_reopen(&other, &dev);
 	igt_assert_eq(igt_vsoc_submit_to(other.fd, 0, &c, 1, NULL, NULL), -ENOENT);
 	igt_perfctr_close(&other);
@@ -539,8 +535,7 @@ static void in_stream_torn_down(void)
 	igt_perfctr_session_setup(&s, &dev, 4, 0);
 	c[0].type = DRM_VSOC_CMD_WAIT;
 	c[0].wait.duration_ns = 30 * MS;
-	c[1].type = DRM_VSOC_CMD_SAMPLE;
-	c[1].sample.handle = s.handle;
+	c[1] = igt_vsoc_sample(&s, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	job = igt_vsoc_submit(&dev, c, 2);
 	igt_perfctr_session_fini(&s);
@@ -570,10 +565,8 @@ static void in_stream_unprivileged(void)
 		igt_perfctr_create_as_nobody(&s);
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_drop_to(IGT_NOBODY, 0);
-		for (unsigned int i = 0; i < 4; i++) {
-			c[i].type = DRM_VSOC_CMD_SAMPLE;
-			c[i].sample.handle = s.handle;
-		}
+		for (unsigned int i = 0; i < 4; i++)
+			c[i] = igt_vsoc_sample(&s, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_assert_eq(igt_vsoc_submit_to(mine.fd, 0, c, 4, &job, NULL), 0);
 		igt_assert_eq(igt_vsoc_wait_for(mine.fd, job, 10000 * MS, &wait), 0);

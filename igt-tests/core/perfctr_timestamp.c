@@ -102,11 +102,10 @@ static void element(void)
 
 static void in_job(const struct igt_perfctr_session *s)
 {
-	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_WAIT },
-					 { .type = DRM_VSOC_CMD_SAMPLE } };
+	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_WAIT } };
 
 	c[0].wait.duration_ns = MS;
-	c[1].sample.handle = s->handle;
+	c[1] = igt_vsoc_sample(s, 0);
 	igt_assert_eq(igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 2)).status, 0);
 }
 

@@ -132,15 +132,6 @@ static struct drm_vsoc_command store_at(uint64_t offset, uint32_t sequence)
 	return c;
 }
 
-static struct drm_vsoc_command sample(const struct igt_perfctr_session *s, uint64_t user_data)
-{
-	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_SAMPLE };
-
-	c.sample.handle = s->handle;
-	c.sample.user_data = user_data;
-	return c;
-}
-
 static uint64_t queue(uint32_t ctx, const struct drm_vsoc_command *c, unsigned int count)
 {
 	uint64_t job;
@@ -253,9 +244,9 @@ static void own_counts(void)
 			jobs[i] = queue(ctx[i], c,
 					counting_job(c, shaders[i].threads, shaders[i].instructions,
 						     512 * i, n));
-		c[0] = sample(&s, 2);
+		c[0] = igt_vsoc_sample(&s, 2);
 		c[1] = compute(shaders[2].threads, shaders[2].instructions);
-		c[2] = sample(&s, 3);
+		c[2] = igt_vsoc_sample(&s, 3);
 		jobs[2] = queue(ctx[2], c, 3);
 		/* the ring has a slot for each of its samples */
 		for (unsigned int i = 0; n == JOBS && i < 3; i++)
@@ -440,9 +431,9 @@ static void all_slots_invalid(void)
 	uint64_t unread;
 
 	session_of(&s, beside_four, 4);
-	job[1] = sample(&s, 2);
+	job[1] = igt_vsoc_sample(&s, 2);
 	job[2] = compute(1600, 32);
-	job[3] = sample(&s, 3);
+	job[3] = igt_vsoc_sample(&s, 3);
 	run(ctx, job, 4);
 	unread = igt_perfctr_unread(&s);
 	igt_assert_eq_u64(unread, 2);
@@ -531,12 +522,12 @@ static void hostile_methods(void)
 	unsigned int exact = 0, flagged = 0;
 
 	session_of(&s, names, 2);
-	other[0] = sample(&s, 4);
+	other[0] = igt_vsoc_sample(&s, 4);
 	other[1] = compute(4800, 160);
-	other[2] = sample(&s, 5);
+	other[2] = igt_vsoc_sample(&s, 5);
 	for (unsigned int n = 0; n < HOSTILE_JOBS; n++) {
 		igt_chance_begin(&r, n);
-		c[0] = sample(&s, 2);
+		c[0] = igt_vsoc_sample(&s, 2);
 		for (unsigned int i = 1; i < 11; i += 2) {
 			c[i] = (struct drm_vsoc_command){ .type = DRM_VSOC_CMD_METHODS };
 			for (unsigned int k = igt_chance_any(&r, 10) + 1; k; k--) {
@@ -554,7 +545,7 @@ static void hostile_methods(void)
 			}
 			c[i + 1] = compute(1600, 64);
 		}
-		c[11] = sample(&s, 3);
+		c[11] = igt_vsoc_sample(&s, 3);
 		queue(ctx, c, 12);
 		run(DRM_VSOC_CTX_DEFAULT, other, 3);
 		for (uint64_t i = s.extract; i != s.extract + igt_perfctr_unread(&s); i++) {

@@ -244,10 +244,8 @@ static void context_tests(void)
 			igt_perfctr_session_create(&s[i]);
 			ctx[i] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
 			memset(c[i], 0, sizeof(c[i]));
-			c[i][0].type = c[i][2].type = DRM_VSOC_CMD_SAMPLE;
-			c[i][0].sample.handle = c[i][2].sample.handle = s[i].handle;
-			c[i][0].sample.user_data = 2;
-			c[i][2].sample.user_data = 3;
+			c[i][0] = igt_vsoc_sample(&s[i], 2);
+			c[i][2] = igt_vsoc_sample(&s[i], 3);
 			c[i][1].type = DRM_VSOC_CMD_COMPUTE;
 			c[i][1].compute.threads = shaders[i].threads;
 			c[i][1].compute.instructions = shaders[i].instructions;

@@ -41,7 +41,6 @@ static void attribution(void)
 	unsigned int compared = 0;
 	uint32_t ctx[CONTEXTS];
 
-	c[0].type = c[2].type = c[4].type = DRM_VSOC_CMD_SAMPLE;
 	c[1].type = c[3].type = DRM_VSOC_CMD_DRAW;
 	c[1].draw.vertices = 301;
 	c[1].draw.primitives = 99;
@@ -62,10 +61,8 @@ static void attribution(void)
 
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_session_create(&s);
-	for (unsigned int i = 0; i < 5; i += 2) {
-		c[i].sample.handle = s.handle;
-		c[i].sample.user_data = i;
-	}
+	for (unsigned int i = 0; i < 5; i += 2)
+		c[i] = igt_vsoc_sample(&s, i);
 	igt_perfctr_reopen(&other, &dev);
 	noise.draw.fragments = 200000;
 	noise.draw.vertices = 1000;

@@ -520,10 +520,7 @@ static void hotplug_tests(void)
 /* a job with nothing but a SAMPLE, and a fence */
 static void sample_in_job(const struct igt_perfctr_session *s, uint64_t user_data)
 {
-	struct drm_vsoc_command c = {
-		.type = DRM_VSOC_CMD_SAMPLE,
-		.sample = { .handle = s->handle, .user_data = user_data },
-	};
+	struct drm_vsoc_command c = igt_vsoc_sample(s, user_data);
 	uint64_t job = 0;
 	int fence = -1;
 

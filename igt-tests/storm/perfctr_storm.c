@@ -191,7 +191,8 @@ static bool do_job(void)
 	int ret;
 
 	ret = igt_vsoc_submit_to(d->dev.fd, d->contexts[any(3)], commands,
-				 igt_random_commands(&chance, commands, d->nv50, 0, 0), &job, NULL);
+				 igt_random_commands(&chance, commands, d->nv50, NULL, 0), &job,
+				 NULL);
 	if (igt_target_is_gone(d, ret))
 		return true;
 	igt_assert_f(!ret || ret == -EAGAIN || (ret == -ENOMEM && d->armed), "SUBMIT: %d\n", ret);
@@ -217,8 +218,8 @@ static bool do_in_stream(void)
 	if (!c)
 		return false;
 	ret = igt_vsoc_submit_to(c->file.fd, DRM_VSOC_CTX_DEFAULT, commands,
-				 igt_random_commands(&chance, commands, c->on->nv50,
-						     c->session.handle, storm.step),
+				 igt_random_commands(&chance, commands, c->on->nv50, &c->session,
+						     storm.step),
 				 &job, NULL);
 	if (igt_target_is_gone(c->on, ret))
 		return true;

@@ -55,7 +55,8 @@ static void choose_methods(struct igt_chance *chance, struct drm_vsoc_cmd_method
 }
 
 unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
-				 bool nv50, uint32_t session, uint64_t user_data)
+				 bool nv50, const struct igt_perfctr_session *session,
+				 uint64_t user_data)
 {
 	unsigned int count = 1 + igt_chance_any(chance, 5);
 
@@ -99,9 +100,7 @@ unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_comm
 			c->draw.primitives = 1;
 			break;
 		default:
-			c->type = DRM_VSOC_CMD_SAMPLE;
-			c->sample.handle = session;
-			c->sample.user_data = user_data;
+			*c = igt_vsoc_sample(session, user_data);
 			break;
 		}
 	}

@@ -22,11 +22,12 @@ bool igt_chance_one_in(struct igt_chance *chance, uint32_t n);
 #define IGT_RANDOM_COMMANDS 8
 
 /*
- * Up to IGT_RANDOM_COMMANDS commands, with SAMPLEs for a session between them if its handle is not
- * zero, and with METHODS for MP counters on product @nv50. Returns their number.
+ * Up to IGT_RANDOM_COMMANDS commands, with SAMPLEs of @session between them if it is not NULL,
+ * and with METHODS for MP counters on product @nv50. Returns their number.
  */
 unsigned int igt_random_commands(struct igt_chance *chance, struct drm_vsoc_command *commands,
-				 bool nv50, uint32_t session, uint64_t user_data);
+				 bool nv50, const struct igt_perfctr_session *session,
+				 uint64_t user_data);
 enum igt_random_kind {
 	/* drop random blocks and counters of the session's requests; at least one is left */
 	IGT_RANDOM_ANY,

@@ -25,6 +25,14 @@ void igt_vsoc_only(const struct igt_perfctr_device *dev, void (*test)(void))
 	test();
 }
 
+struct drm_vsoc_command igt_vsoc_sample(const struct igt_perfctr_session *s, uint64_t user_data)
+{
+	return (struct drm_vsoc_command){
+		.type = DRM_VSOC_CMD_SAMPLE,
+		.sample = { .handle = s->handle, .user_data = user_data },
+	};
+}
+
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n)
 {
 	memset(commands, 0, 3 * sizeof(commands[0]));

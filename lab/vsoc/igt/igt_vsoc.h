@@ -23,6 +23,8 @@ struct igt_vsoc_truth {
 void igt_vsoc_require(const struct igt_perfctr_device *dev);
 /* the same, then @test */
 void igt_vsoc_only(const struct igt_perfctr_device *dev, void (*test)(void));
+/* a command that takes a sample of @s */
+struct drm_vsoc_command igt_vsoc_sample(const struct igt_perfctr_session *s, uint64_t user_data);
 /* commands for one job: a draw, a compute and a copy; @n makes jobs differ */
 void igt_vsoc_mixed(struct drm_vsoc_command commands[3], unsigned int n);
 uint64_t igt_vsoc_submit(const struct igt_perfctr_device *dev,
