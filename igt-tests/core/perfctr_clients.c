@@ -68,17 +68,17 @@ static void start_many(void)
 		struct igt_perfctr_session *s = &many[i];
 
 		igt_perfctr_session_init(s, &dev);
-		s->setup.slots = 1u << i % 6;
+		s->params.slots = 1u << i % 6;
 		/* manual, or periods of at least 2 ms, none a multiple of another */
-		s->setup.period_ns = i % 3 ? 2 * MS + i * 137000 : 0;
-		s->setup.request_count = 1 + i % s->setup.request_count;
-		for (unsigned int r = 0; r < s->setup.request_count; r++) {
+		s->params.period_ns = i % 3 ? 2 * MS + i * 137000 : 0;
+		s->params.request_count = 1 + i % s->params.request_count;
+		for (unsigned int r = 0; r < s->params.request_count; r++) {
 			uint64_t mask = s->requests[r].mask & (0x5bd1e995a5a5c3c3ull << i % 7);
 
 			if (mask)
 				s->requests[r].mask = mask;
 		}
-		igt_perfctr_session_create(s);
+		igt_perfctr_session_open(s);
 	}
 	igt_vsoc_truth_if_known(&dev, &before);
 	for (unsigned int i = 0; i < SESSIONS; i++)
@@ -102,40 +102,40 @@ static void many_tests(void)
 
 			igt_perfctr_finish(s);
 			igt_vsoc_compare_if_known(s, &before, &after);
-			igt_perfctr_session_fini(s);
+			igt_perfctr_session_close(s);
 		}
 	}
 	igt_subtest("many-torn-down")
 	{
 		start_many();
 		for (unsigned int i = 1; i < SESSIONS; i++) {
-			igt_perfctr_session_fini(&many[i * 29 % SESSIONS]);
+			igt_perfctr_session_close(&many[i * 29 % SESSIONS]);
 			if (i % 8 == 0)
 				igt_vsoc_work_if_known(&dev, i);
 		}
 		finish_conserved(&many[0]);
-		igt_perfctr_session_fini(&many[0]);
+		igt_perfctr_session_close(&many[0]);
 	}
 	igt_subtest("close-active")
 	{
 		struct igt_perfctr_device other;
 		struct igt_perfctr_session s, theirs[8];
 
-		igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
+		igt_perfctr_session_open_with(&s, &dev, SLOTS, 0);
 		igt_vsoc_start_if_known(&s, &before);
 		igt_perfctr_reopen(&other, &dev);
 		for (unsigned int i = 0; i < 8; i++) {
-			igt_perfctr_session_setup(&theirs[i], &other, SLOTS, i & 1 ? MS : 0);
+			igt_perfctr_session_open_with(&theirs[i], &other, SLOTS, i & 1 ? MS : 0);
 			if (i & 2)
 				igt_assert_eq(igt_perfctr_start(&theirs[i], 0), 0);
 		}
 		igt_perfctr_close(&other);
 		for (unsigned int i = 0; i < 8; i++) {
 			igt_assert_eq_u32(theirs[i].control->state, DRM_PERFCTR_RING_DEAD);
-			igt_perfctr_session_unmap(&theirs[i]);
+			igt_perfctr_session_drop(&theirs[i]);
 		}
 		finish_conserved(&s);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -178,14 +178,14 @@ static void set_up_and_end(enum end end, int ready_fd)
 	/* 20 rounds of 60 sessions exceed the limit of all users together */
 	for (unsigned int i = 0; i < 60; i++) {
 		igt_perfctr_session_init(&many[0], &mine);
-		many[0].setup.request_count = 1;
-		many[0].setup.period_ns = i % 2 * 3 * MS;
+		many[0].params.request_count = 1;
+		many[0].params.period_ns = i % 2 * 3 * MS;
 		if (i % 16 == 0) {
 			igt_perfctr_add_ucf(&many[0]);
-			many[0].setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
-			many[0].setup.eventfd = eventfd(0, EFD_CLOEXEC);
+			many[0].params.flags = IGT_PERFCTR_KEEP_AWAKE;
+			many[0].params.eventfd = eventfd(0, EFD_CLOEXEC);
 		}
-		if (igt_perfctr_session_try(&many[0]) || igt_perfctr_start(&many[0], 0))
+		if (igt_perfctr_session_try_open(&many[0]) || igt_perfctr_start(&many[0], 0))
 			_exit(1);
 	}
 	if (write(ready_fd, "x", 1) != 1)
@@ -208,7 +208,7 @@ static void child_ends(enum end end)
 	int users[MODULES];
 
 	count_users(users);
-	igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
+	igt_perfctr_session_open_with(&s, &dev, SLOTS, MS);
 	igt_vsoc_start_if_known(&s, &before);
 	for (unsigned int round = 0; round < 20; round++) {
 		int pipes[2], status;
@@ -235,7 +235,7 @@ static void child_ends(enum end end)
 		igt_perfctr_drain(&s);
 	}
 	finish_conserved(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	wait_until_free(users);
 	igt_suspend(&dev);
 	igt_power(&dev, "on");
@@ -251,13 +251,13 @@ static void process_tests(void)
 	{
 		struct igt_perfctr_session s;
 
-		igt_perfctr_session_setup(&s, &dev, SLOTS, MS);
+		igt_perfctr_session_open_with(&s, &dev, SLOTS, MS);
 		igt_vsoc_start_if_known(&s, &before);
 		igt_fork(child, 1)
 			close(dev.fd);
 		igt_waitchildren();
 		finish_conserved(&s);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_subtest("dup-close")
 	{
@@ -266,53 +266,53 @@ static void process_tests(void)
 		int copy;
 
 		igt_perfctr_reopen(&mine, &dev);
-		igt_perfctr_session_setup(&s, &mine, SLOTS, 0);
+		igt_perfctr_session_open_with(&s, &mine, SLOTS, 0);
 		igt_vsoc_start_if_known(&s, &before);
 		copy = dup(mine.fd);
 		close(mine.fd);
 		mine.fd = copy;
 		finish_conserved(&s);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 		igt_perfctr_close(&mine);
 	}
 }
 
-static uint32_t raced_handle;
+static struct igt_perfctr_session raced;
 static volatile int raced_bad;
 
 static void *race(void *arg)
 {
-	uint64_t x = (uintptr_t)arg * 2654435761u + 1, tag = 0;
-	struct drm_perfctr_status status;
+	uint64_t x = (uintptr_t)arg * 2654435761u + 1;
+	struct igt_perfctr_session mine = raced;
+	struct igt_perfctr_status status;
 
 	for (unsigned int n = 0; n < 400; n++) {
-		uint32_t handle = raced_handle;
 		int ret;
 
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		switch (x % 5) {
 		case 0:
-			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_START, &handle, &tag, 8);
+			ret = igt_perfctr_start(&mine, 0);
 			break;
 		case 1:
-			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STOP, &handle, &tag, 8);
+			ret = igt_perfctr_stop(&mine, 0);
 			break;
 		case 2:
-			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &handle, &status,
-						  sizeof(status));
+			ret = igt_perfctr_try_status(&mine, &status);
 			break;
 		case 3:
 			if (n % 16 == 0) {
-				ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle,
-							  NULL, 0);
+				struct igt_perfctr_session ended = mine;
+
+				ret = igt_perfctr_session_end(&ended);
 				break;
 			}
 			/* fallthrough */
 		default:
-			ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SAMPLE, &handle, &tag, 8);
+			ret = igt_perfctr_sample(&mine, 0);
 		}
-		/* errors that the header allows; -ENOENT if another thread tore the session down */
-		if (ret && ret != -ENOENT && ret != -EALREADY && ret != -ENOTCONN &&
+		/* errors that the header allows */
+		if (ret && ret != -IGT_PERFCTR_ENDED && ret != -EALREADY && ret != -ENOTCONN &&
 		    ret != -ENOSPC && ret != -ENODEV)
 			raced_bad = ret;
 	}
@@ -328,16 +328,15 @@ static void race_tests(void)
 			struct igt_perfctr_session s;
 			pthread_t threads[3];
 
-			igt_perfctr_session_setup(&s, &dev, SLOTS, round & 1 ? MS : 0);
-			raced_handle = s.handle;
+			igt_perfctr_session_open_with(&s, &dev, SLOTS, round & 1 ? MS : 0);
+			raced = s;
 			for (uintptr_t i = 0; i < 3; i++)
 				pthread_create(&threads[i], NULL, race,
 					       (void *)(round * 3 + i + 1));
 			for (unsigned int i = 0; i < 3; i++)
 				pthread_join(threads[i], NULL);
-			igt_perfctr_teardown(&s); /* another thread may have torn it down */
-			s.handle = 0;
-			igt_perfctr_session_fini(&s);
+			igt_perfctr_session_end(&s); /* another thread may have ended it */
+			igt_perfctr_session_close(&s);
 		}
 		igt_assert_eq(raced_bad, 0);
 	}
@@ -349,11 +348,12 @@ static void race_tests(void)
 				struct igt_perfctr_session s;
 
 				igt_perfctr_reopen(&mine, &dev);
-				igt_perfctr_begin_setup(&s, &mine, SLOTS, i % 2 ? MS : 0);
+				igt_perfctr_begin_with(&s, &mine, SLOTS, i % 2 ? MS : 0);
 				igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 				if (i % 3)
-					igt_perfctr_session_fini(&s);
+					igt_perfctr_session_close(&s);
 				igt_perfctr_close(&mine);
+				igt_perfctr_session_drop(&s);
 			}
 		}
 		igt_waitchildren();
@@ -365,7 +365,7 @@ static int try_period(uint64_t period_ns)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.period_ns = period_ns;
+	s.params.period_ns = period_ns;
 	return igt_perfctr_session_probe(&s);
 }
 
@@ -389,7 +389,7 @@ static int try_ucf(uint32_t pmu_type)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.request_count = 1;
+	s.params.request_count = 1;
 	s.requests[0] = (struct drm_perfctr_block_request){
 		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF,
 		.flags = DRM_PERFCTR_REQUEST_PMU,
@@ -443,7 +443,7 @@ static void permission_query(void)
 	const bool timestamps = dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
 	struct igt_perfctr_session s;
 
-	igt_perfctr_begin_setup(&s, &dev, SLOTS, 0);
+	igt_perfctr_begin_with(&s, &dev, SLOTS, 0);
 	igt_assert_eq(shows_last_collection(), timestamps);
 	igt_fork(child, 1) {
 		struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
@@ -462,7 +462,7 @@ static void permission_query(void)
 	igt_waitchildren();
 	igt_perfctr_sysctl("paranoid", "1");
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void permission_paranoid(void)
@@ -527,31 +527,25 @@ static void permission_fd_passed(void)
 		struct igt_perfctr_session s;
 		struct igt_perfctr_device mine = dev;
 
-		/* fork inherits handle, sizes and mappings; the file comes through the socket */
-		igt_assert_eq(recv(sockets[1], &s, sizeof(s), MSG_WAITALL), (int)sizeof(s));
 		igt_drop_to(IGT_NOBODY, 0);
 		close(dev.fd);
-		mine.fd = igt_receive_fd(sockets[1]);
-		s.dev = &mine;
+		igt_perfctr_session_receive(sockets[1], &s, &mine);
 		igt_assert_eq(igt_perfctr_start(&s, 1), 0);
 		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 3), 0);
-		igt_assert_eq(igt_perfctr_control(mine.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
-						  &s.setup, sizeof(s.setup)),
-			      -EACCES);
+		igt_assert_eq(igt_perfctr_session_try_bare(&s), -EACCES);
 	}
 	{
 		struct igt_perfctr_device mine;
 		struct igt_perfctr_session s;
 
 		igt_perfctr_reopen(&mine, &dev);
-		igt_perfctr_session_setup(&s, &mine, SLOTS, 0);
-		igt_assert_eq(write(sockets[0], &s, sizeof(s)), (int)sizeof(s));
-		igt_send_fd(sockets[0], mine.fd);
+		igt_perfctr_session_open_with(&s, &mine, SLOTS, 0);
+		igt_perfctr_session_send(sockets[0], &s);
 		igt_waitchildren();
 		igt_assert_eq(igt_perfctr_drain(&s), 2);
 		igt_assert_eq_u64(s.last.user_data, 3);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 		igt_perfctr_close(&mine);
 	}
 	close(sockets[0]);

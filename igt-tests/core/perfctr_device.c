@@ -40,10 +40,10 @@ static struct igt_vsoc_truth before, after;
 static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t period_ns)
 {
 	igt_perfctr_session_init(s, &dev);
-	s->setup.slots = 64;
-	s->setup.flags = flags;
-	s->setup.period_ns = period_ns;
-	igt_perfctr_session_create(s);
+	s->params.slots = 64;
+	s->params.flags = flags;
+	s->params.period_ns = period_ns;
+	igt_perfctr_session_open(s);
 }
 
 /* user_data of automatic samples */
@@ -80,14 +80,14 @@ static void power_suspended(void)
 	igt_vsoc_work_if_known(&dev, 1);
 	igt_vsoc_stop_if_known(&s, &before);
 	igt_assert_eq_u32(s.last.flags, DRM_PERFCTR_SAMPLE_FINAL);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void power_keep_awake(void)
 {
 	struct igt_perfctr_session s;
 
-	create(&s, DRM_PERFCTR_SETUP_KEEP_AWAKE, 0);
+	create(&s, IGT_PERFCTR_KEEP_AWAKE, 0);
 	igt_suspend(&dev);
 	/* START wakes the GPU; that transition precedes the session */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -100,7 +100,7 @@ static void power_keep_awake(void)
 	igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
 	igt_await_suspend(&dev);
 	igt_power(&dev, "on");
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void power_start_suspended(void)
@@ -114,7 +114,7 @@ static void power_start_suspended(void)
 	igt_vsoc_work_if_known(&dev, 2);
 	igt_power(&dev, "on");
 	igt_vsoc_stop_if_known(&s, &before);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void power_protected_suspended(void)
@@ -132,14 +132,14 @@ static void power_protected_suspended(void)
 					  igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_FW,
 							   "PROTECTED_ENTRIES")),
 			  1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void power_automatic(void)
 {
 	struct igt_perfctr_session s, plain;
 
-	create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+	create(&s, IGT_PERFCTR_AUTOMATIC, 0);
 	create(&plain, 0, 0);
 	begin(&s);
 	igt_assert_eq(igt_perfctr_start(&plain, 0), 0);
@@ -162,18 +162,18 @@ static void power_automatic(void)
 	igt_vsoc_compare_if_known(&plain, &before, &after);
 	igt_assert_lte_u64(2, s.automatic);
 	igt_assert_eq_u64(plain.automatic, 0);
-	for (unsigned int b = 0; b < plain.setup.block_count; b++)
+	for (unsigned int b = 0; b < plain.layout.block_count; b++)
 		if (plain.sums[b].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
 			igt_assert(plain.sums[b].states & DRM_PERFCTR_STATE_OFF);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&plain);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&plain);
 }
 
 static void automatic_overflow(void)
 {
 	struct igt_perfctr_session s;
 
-	create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+	create(&s, IGT_PERFCTR_AUTOMATIC, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "fail_overflow", "1000 1");
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
@@ -184,7 +184,7 @@ static void automatic_overflow(void)
 	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(s.samples, 2);
 	igt_assert_eq_u64(s.automatic, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void power_protected(void)
@@ -192,7 +192,7 @@ static void power_protected(void)
 	struct igt_perfctr_session s;
 	uint32_t states = 0;
 
-	create(&s, DRM_PERFCTR_SETUP_AUTOMATIC, 0);
+	create(&s, IGT_PERFCTR_AUTOMATIC, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "protected", "1");
 	igt_vsoc_work_if_known(&dev, 0);
@@ -200,12 +200,12 @@ static void power_protected(void)
 	igt_vsoc_debugfs(&dev, "protected", "0");
 	igt_perfctr_wait_unread(&s, 2);
 	igt_perfctr_finish(&s);
-	for (unsigned int b = 0; b < s.setup.block_count; b++)
+	for (unsigned int b = 0; b < s.layout.block_count; b++)
 		states |= s.sums[b].states;
 	igt_assert(states & DRM_PERFCTR_STATE_PROTECTED);
 	igt_assert(states & DRM_PERFCTR_STATE_NORMAL);
 	igt_assert_eq_u64(s.automatic, 2);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* States of the shader cores in sample @n; counters of unavailable ones are not measured. */
@@ -255,7 +255,7 @@ static void partition(void)
 	check_partition(&s, 1, 0x5, 0x50000);
 	check_partition(&s, 2, 0x50005, 0x50000);
 	check_partition(&s, 3, 0x50005, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void power_tests(void)
@@ -287,7 +287,7 @@ static void start_in_reset(void)
 
 	igt_perfctr_sysctl("paranoid", "0");
 	igt_perfctr_session_init(&s, &dev);
-	igt_perfctr_create_as_nobody(&s);
+	igt_perfctr_open_as_nobody(&s);
 	igt_vsoc_debugfs_u64(&dev, "reset_ms", reset_ms);
 	igt_fork(child, 1)
 		igt_vsoc_debugfs(&dev, "reset", "1");
@@ -302,7 +302,7 @@ static void start_in_reset(void)
 	igt_vsoc_work_if_known(&dev, 0);
 	igt_vsoc_stop_if_known(&s, &before);
 	igt_assert_eq_u64(s.lost_ns, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
@@ -318,13 +318,13 @@ static void reset_after_stop(void)
 		if (i % 3)
 			igt_vsoc_debugfs(&dev, "reset", "1");
 		igt_perfctr_drain(&s);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 		create(&s, 0, 0);
 		begin(&s);
 		igt_vsoc_work_if_known(&dev, i);
 		igt_vsoc_stop_if_known(&s, &before);
 		igt_assert_eq_u64(s.lost_ns, 0);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -355,7 +355,7 @@ static void reset_tests(void)
 		igt_vsoc_work_if_known(&dev, 4);
 		igt_vsoc_stop_if_known(&s, &before);
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_subtest("reset-after-stop") igt_vsoc_only(&dev, reset_after_stop);
 	igt_subtest("start-in-reset") igt_vsoc_only(&dev, start_in_reset);
@@ -372,7 +372,7 @@ static bool reports_loss(const struct igt_perfctr_session *s, const struct igt_p
 
 static void assert_losses_reported(const struct igt_perfctr_session *s)
 {
-	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+	for (unsigned int b = 0; b < s->layout.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 
 		for (unsigned int i = 0; i < after.count && !reports_loss(s, sum); i++) {
@@ -418,8 +418,8 @@ static void end_beside(struct beside *b, uint32_t flags, uint64_t lost_ns)
 	igt_assert_eq_u32(b->periodic.flags & flags, flags);
 	igt_assert_lte_u64(lost_ns, b->manual.lost_ns);
 	igt_assert_lte_u64(lost_ns, b->periodic.lost_ns);
-	igt_perfctr_session_fini(&b->manual);
-	igt_perfctr_session_fini(&b->periodic);
+	igt_perfctr_session_close(&b->manual);
+	igt_perfctr_session_close(&b->periodic);
 }
 
 static void *reset_gpu(void *begun)
@@ -461,7 +461,7 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 	igt_assert_lte_u64(awake_ns + 1, s.last.lost_ns);
 	/* no time of the suspend is lost */
 	igt_assert_lte_u64(s.last.lost_ns + 500 * MS, s.last.end_ns - s.last.start_ns);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* Returns false if the resetting thread ran so late that little time remained in the reset. */
@@ -520,7 +520,7 @@ static void lost_reset(void)
 	igt_perfctr_finish(&after_it);
 	igt_assert_eq_u64(after_it.lost_ns, 0);
 	igt_assert(!(after_it.flags & DRM_PERFCTR_SAMPLE_RESET));
-	igt_perfctr_session_fini(&after_it);
+	igt_perfctr_session_close(&after_it);
 	igt_sleep_ms(50);
 	end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
 	igt_assert_eq_u64(b.manual.last.lost_ns, 0);
@@ -559,7 +559,7 @@ static void lost_resume(void)
 	igt_vsoc_stop_if_known(&other, &before);
 	igt_assert_eq_u64(other.lost_ns, 0);
 	igt_assert_eq_u32(other.flags, DRM_PERFCTR_SAMPLE_FINAL);
-	igt_perfctr_session_fini(&other);
+	igt_perfctr_session_close(&other);
 	end_beside(&b, DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_SUSPENDED, dead_ns);
 }
 

@@ -79,8 +79,8 @@ static int try_flag(const struct igt_perfctr_device *d, uint32_t flag)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_init(&s, d);
-	s.setup.flags = flag;
-	s.setup.request_count = 1;
+	s.params.flags = flag;
+	s.params.request_count = 1;
 	s.requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
 	return igt_perfctr_session_probe(&s);
 }
@@ -90,8 +90,8 @@ static void features_enforced(void)
 	static const struct {
 		uint32_t flag, feature;
 	} flags[] = {
-		{ DRM_PERFCTR_SETUP_AUTOMATIC, DRM_PERFCTR_FEATURE_AUTOMATIC },
-		{ DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_FEATURE_KEEP_AWAKE },
+		{ IGT_PERFCTR_AUTOMATIC, DRM_PERFCTR_FEATURE_AUTOMATIC },
+		{ IGT_PERFCTR_KEEP_AWAKE, DRM_PERFCTR_FEATURE_KEEP_AWAKE },
 	};
 	struct igt_perfctr_device devices[2] = { dev };
 
@@ -115,7 +115,7 @@ static void pmu_enforced(void)
 	igt_require_f(!(dev.info.features & DRM_PERFCTR_FEATURE_PMU), "the kernel has perf\n");
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_add_pmu(&s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
-	igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
+	igt_assert_eq(igt_perfctr_session_try_open(&s), -EOPNOTSUPP);
 }
 
 static void blocks_and_products(void)
@@ -160,7 +160,7 @@ static void words_of_blocks(void)
 			igt_assert(info->sets >> set & 1);
 		}
 		igt_perfctr_drain(&s);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -173,8 +173,8 @@ static void clock_cycles(void)
 	uint64_t span_ns;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
-	igt_perfctr_session_create(&s);
+	s.params.flags = IGT_PERFCTR_KEEP_AWAKE;
+	igt_perfctr_session_open(&s);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_work_if_known(&dev, 0);
@@ -184,7 +184,7 @@ static void clock_cycles(void)
 	igt_perfctr_clocks(&dev, clocks);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	span_ns = s.last.end_ns - s.last.start_ns;
-	for (unsigned int b = 0; b < s.setup.block_count; b++) {
+	for (unsigned int b = 0; b < s.layout.block_count; b++) {
 		const uint8_t clock = clock_of(s.sums[b].type);
 		uint64_t cycles;
 
@@ -199,7 +199,7 @@ static void clock_cycles(void)
 		seen |= 1u << clock;
 	}
 	igt_assert_eq_u32(seen, (1u << CLOCKS) - 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void frequencies(void)
@@ -255,17 +255,17 @@ static void capture(void)
 	igt_assert_lte_u64(before_ns, pmu_at_ns);
 	igt_assert_lte_u64(h->start_ns, pmu_at_ns);
 	igt_perfctr_finish(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* totals of STATUS and of the control area equal those of the samples and are not zero */
 static void totals(void)
 {
 	unsigned int errors = 0, overflows = 0, resets = 0;
-	struct drm_perfctr_status status;
+	struct igt_perfctr_status status;
 	struct igt_perfctr_session s;
 
-	igt_perfctr_begin_setup(&s, &dev, 16, 0);
+	igt_perfctr_begin_with(&s, &dev, 16, 0);
 	igt_vsoc_debugfs(&dev, "reset", "1");
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	igt_fault_arm(&dev, "overflow", 1);
@@ -294,7 +294,7 @@ static void totals(void)
 	igt_assert_lte_u64(1, s.lost_ns);
 	igt_assert_eq_u64(status.lost_ns, s.lost_ns);
 	igt_assert_eq_u64(s.control->lost_ns, s.lost_ns);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 int igt_main()

@@ -36,10 +36,13 @@
 #include "igt_vsoc.h"
 
 #define PAGE 4096
+/* more sessions than a file may have */
+#define MOST 256
 /* sessions of all unprivileged users on a device */
 #define UNPRIVILEGED_SESSIONS 1024
 
 static struct igt_perfctr_device dev;
+static struct igt_small smalls[MOST];
 
 struct gate {
 	int pipe[2];
@@ -78,27 +81,27 @@ static void user_sessions(void)
 {
 	const struct gate taken = gate_create(), tried = gate_create();
 	struct igt_perfctr_device mine;
+	unsigned int count;
 	int error;
 
 	igt_perfctr_sysctl("max_user_sessions", "20");
 	igt_fork(child, 2) {
 		struct igt_perfctr_device a, b;
-		int handle;
+		struct igt_small first, other;
 
 		igt_perfctr_reopen(&a, &dev);
 		igt_perfctr_reopen(&b, &dev);
 		igt_drop_to(IGT_NOBODY - child, 0);
 		if (child)
 			gate_pass(&taken, 1);
-		handle = igt_small_setup(a.fd);
-		igt_assert_lt(0, handle);
-		igt_assert_eq(igt_small_fill(a.fd, &error), 19);
+		igt_assert_eq(igt_small_open(a.fd, &first), 0);
+		igt_assert_eq(igt_small_fill(a.fd, smalls, MOST, &error), 19);
 		igt_assert_eq(error, -EDQUOT);
 		/* on another file, too */
-		igt_assert_eq(igt_small_setup(b.fd), -EDQUOT);
-		igt_small_teardown(a.fd, handle);
-		igt_assert_lt(0, igt_small_setup(b.fd));
-		igt_assert_eq(igt_small_setup(a.fd), -EDQUOT);
+		igt_assert_eq(igt_small_open(b.fd, &other), -EDQUOT);
+		igt_small_close(&first);
+		igt_assert_eq(igt_small_open(b.fd, &other), 0);
+		igt_assert_eq(igt_small_open(a.fd, &first), -EDQUOT);
 		/* keep the sessions until the second user has tried */
 		gate_open(child ? &tried : &taken, 1);
 		if (!child)
@@ -109,8 +112,11 @@ static void user_sessions(void)
 	gate_close(&tried);
 	/* root has no limit of users, and the children's sessions have ended */
 	igt_perfctr_reopen(&mine, &dev);
-	igt_assert_eq_u32(igt_small_fill(mine.fd, &error), mine.info.max_sessions_per_file);
+	count = igt_small_fill(mine.fd, smalls, MOST, &error);
+	igt_assert_eq_u32(count, mine.info.max_sessions_per_file);
 	igt_assert_eq(error, -ENOSPC);
+	while (count--)
+		igt_small_close(&smalls[count]);
 	igt_perfctr_close(&mine);
 	igt_perfctr_default_limits();
 }
@@ -121,13 +127,13 @@ static void root_counts(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 8192;
-	s.setup.request_count = 1;
+	s.params.slots = 8192;
+	s.params.request_count = 1;
 	igt_perfctr_begin(&s);
 	igt_vsoc_work_if_known(&dev, 1);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* Users create as many sessions as their limit allows and keep them until signalled. */
@@ -148,11 +154,11 @@ static void device_not_exhausted(void)
 			igt_perfctr_reopen(&files[i], &dev);
 		igt_drop_to(IGT_NOBODY - child, 0);
 		for (unsigned int i = 0; i < FILES; i++)
-			count += igt_small_fill(files[i].fd, &error);
+			count += igt_small_fill(files[i].fd, smalls, MOST, &error);
 		igt_assert(error == -EDQUOT || error == -ENFILE);
 		/* other users have filled the device: -ENFILE even for a first session */
 		if (!count)
-			igt_assert_eq(igt_small_setup(files[0].fd), -ENFILE);
+			igt_assert_eq(igt_small_open(files[0].fd, smalls), -ENFILE);
 		__atomic_fetch_add(total, count, __ATOMIC_SEQ_CST);
 		gate_open(&ready, 1);
 		gate_pass(&done, 1);
@@ -169,19 +175,14 @@ static void device_not_exhausted(void)
 	root_counts();
 }
 
-/* a session of one block with a ring of @bytes, without the control area; a handle or -errno */
-static int ring_session(int fd, uint32_t slots)
+/* a session of one block, not mapped; 0 or -errno */
+static int ring_session(struct igt_perfctr_session *s, const struct igt_perfctr_device *file,
+			uint32_t slots)
 {
-	struct igt_perfctr_device mine = dev;
-	struct igt_perfctr_session s;
-	int ret;
-
-	mine.fd = fd;
-	igt_perfctr_session_init(&s, &mine);
-	s.setup.slots = slots;
-	s.setup.request_count = 1;
-	ret = igt_setup_send(&s);
-	return ret ? ret : (int)s.handle;
+	igt_perfctr_session_init(s, file);
+	s->params.slots = slots;
+	s->params.request_count = 1;
+	return igt_perfctr_session_try_bare(s);
 }
 
 static void user_memory(void)
@@ -190,28 +191,26 @@ static void user_memory(void)
 	uint32_t stride;
 
 	igt_perfctr_session_init(&probe, &dev);
-	probe.setup.request_count = 1;
-	probe.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-	igt_assert_eq(igt_setup_send(&probe), 0);
-	stride = probe.setup.slot_stride;
+	probe.params.request_count = 1;
+	igt_assert_eq(igt_perfctr_session_check(&probe), 0);
+	stride = probe.layout.slot_stride;
 	igt_fork(child, 1) {
 		const uint32_t slots = 1024;
+		struct igt_perfctr_session s, other, refused;
 		struct igt_perfctr_device mine;
 		char kib[16];
-		int handle;
 
 		/* a page less than two rings with their control areas */
 		snprintf(kib, sizeof(kib), "%u", 2 * (slots * stride / 1024 + PAGE / 1024) - 4);
 		igt_perfctr_sysctl("max_user_ring_kb", kib);
 		igt_perfctr_reopen(&mine, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
-		igt_assert_eq(ring_session(mine.fd, 4 * slots), -EDQUOT);
-		handle = ring_session(mine.fd, slots);
-		igt_assert_lt(0, handle);
-		igt_assert_eq(ring_session(mine.fd, slots), -EDQUOT);
-		igt_assert_lt(0, ring_session(mine.fd, slots / 2));
-		igt_small_teardown(mine.fd, handle);
-		igt_assert_lt(0, ring_session(mine.fd, slots));
+		igt_assert_eq(ring_session(&refused, &mine, 4 * slots), -EDQUOT);
+		igt_assert_eq(ring_session(&s, &mine, slots), 0);
+		igt_assert_eq(ring_session(&refused, &mine, slots), -EDQUOT);
+		igt_assert_eq(ring_session(&other, &mine, slots / 2), 0);
+		igt_perfctr_session_close(&s);
+		igt_assert_eq(ring_session(&s, &mine, slots), 0);
 	}
 	igt_waitchildren();
 	igt_perfctr_default_limits();
@@ -224,11 +223,11 @@ static void user_memory_kept(void)
 	char kib[24];
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-	igt_assert_eq(igt_setup_send(&s), 0);
+	igt_assert_eq(igt_perfctr_session_check(&s), 0);
 	/* memory for one and a half rings */
 	snprintf(kib, sizeof(kib), "%llu",
-		 (unsigned long long)(s.setup.ring_bytes + 2 * PAGE) * 3 / 2 / 1024);
+		 ((unsigned long long)s.layout.slots * s.layout.slot_stride + 2 * PAGE) * 3 / 2 /
+			 1024);
 	igt_perfctr_sysctl("max_user_ring_kb", kib);
 	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
@@ -237,31 +236,26 @@ static void user_memory_kept(void)
 		igt_perfctr_reopen(&mine, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_perfctr_session_init(&s, &mine);
-		igt_perfctr_session_create(&s);
-		fd = dup(s.setup.ring_fd);
-		igt_perfctr_session_fini(&s);
-		igt_assert_eq(igt_perfctr_session_try(&s), -EDQUOT);
+		igt_perfctr_session_open(&s);
+		fd = igt_perfctr_session_reader(&s);
+		igt_perfctr_session_close(&s);
+		igt_assert_eq(igt_perfctr_session_try_open(&s), -EDQUOT);
 		close(fd);
-		igt_perfctr_session_create(&s);
+		igt_perfctr_session_open(&s);
 	}
 	igt_waitchildren();
 	igt_perfctr_default_limits();
 }
 
-/* a handle or -errno; TEST_ONLY: 0 */
-static int pmu_session(int fd, uint32_t flags, unsigned int counters)
+/* 0 or -errno */
+static int pmu_session(struct igt_perfctr_session *s, const struct igt_perfctr_device *file,
+		       uint32_t flags, unsigned int counters)
 {
-	struct igt_perfctr_device mine = dev;
-	struct igt_perfctr_session s;
-	int ret;
-
-	mine.fd = fd;
-	igt_perfctr_session_init_empty(&s, &mine);
-	s.setup.slots = 1;
-	s.setup.flags = flags;
-	igt_perfctr_add_ucf_counters(&s, counters);
-	ret = igt_setup_send(&s);
-	return ret ? ret : (int)s.handle;
+	igt_perfctr_session_init_empty(s, file);
+	s->params.slots = 1;
+	s->params.flags = flags;
+	igt_perfctr_add_ucf_counters(s, counters);
+	return igt_perfctr_session_try_bare(s);
 }
 
 static void user_pmu_counters(void)
@@ -271,21 +265,19 @@ static void user_pmu_counters(void)
 	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
 	igt_write_int(IGT_PERF_PARANOID, 0);
 	igt_fork(child, 1) {
-		const uint32_t test_only = DRM_PERFCTR_SETUP_TEST_ONLY;
+		struct igt_perfctr_session first, second, third;
 		struct igt_perfctr_device a, b;
-		int first;
 
 		igt_perfctr_reopen(&a, &dev);
 		igt_perfctr_reopen(&b, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
-		first = pmu_session(a.fd, 0, 256);
-		igt_assert_lt(0, first);
-		igt_assert_lt(0, pmu_session(b.fd, 0, 256));
-		igt_assert_eq(pmu_session(b.fd, 0, 16), -EDQUOT);
-		igt_assert_eq(pmu_session(b.fd, test_only, 16), -EDQUOT);
-		igt_small_teardown(a.fd, first);
-		igt_assert_eq(pmu_session(b.fd, test_only, 16), 0);
-		igt_assert_lt(0, pmu_session(b.fd, 0, 16));
+		igt_assert_eq(pmu_session(&first, &a, 0, 256), 0);
+		igt_assert_eq(pmu_session(&second, &b, 0, 256), 0);
+		igt_assert_eq(pmu_session(&third, &b, 0, 16), -EDQUOT);
+		igt_assert_eq(pmu_session(&third, &b, IGT_PERFCTR_CHECK, 16), -EDQUOT);
+		igt_perfctr_session_close(&first);
+		igt_assert_eq(pmu_session(&third, &b, IGT_PERFCTR_CHECK, 16), 0);
+		igt_assert_eq(pmu_session(&third, &b, 0, 16), 0);
 	}
 	igt_waitchildren();
 	igt_write_int(IGT_PERF_PARANOID, paranoid);
@@ -310,15 +302,14 @@ static void charged_to_caller(void)
 		igt_perfctr_reopen(&mine, &dev);
 		igt_perfctr_session_init(&s, &mine);
 		do {
-			s.setup.slots *= 2;
-			s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-			igt_assert_eq(igt_setup_send(&s), 0);
-			s.setup.flags = 0;
-		} while (s.setup.ring_bytes < (unsigned int)bytes);
+			s.params.slots *= 2;
+			igt_assert_eq(igt_perfctr_session_check(&s), 0);
+		} while (s.layout.map_bytes - s.layout.ring_offset < (unsigned int)bytes);
 		before = GROUP_BYTES;
-		igt_assert_eq(igt_setup_send(&s), 0);
+		igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 		igt_assert_lte(before + bytes, GROUP_BYTES);
 		igt_perfctr_close(&mine);
+		igt_perfctr_session_drop(&s);
 		igt_assert_lte(GROUP_BYTES, before + bytes / 2);
 	}
 	igt_waitchildren();
@@ -453,24 +444,24 @@ static void fdinfo_shows(void)
 		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
 				    DRM_PERFCTR_CPU_ANY);
-		igt_perfctr_session_create(&s);
-		kib = (s.ring_map + s.setup.ring_offset) / 1024;
+		igt_perfctr_session_open(&s);
+		kib = s.layout.map_bytes / 1024;
 		/* a session of PMU blocks has no set */
 		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 		igt_assert(is_listed("-", "no"));
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_perfctr_session_init_set(&s, &dev, set);
-	igt_perfctr_session_create(&s);
-	kib = (s.ring_map + s.setup.ring_offset) / 1024;
+	igt_perfctr_session_open(&s);
+	kib = s.layout.map_bytes / 1024;
 	igt_assert_lt(0, kib);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 1, kib, set });
 	/* another set cannot be used */
-	igt_perfctr_session_setup(&busy, &other, 1, 0);
+	igt_perfctr_session_open_with(&busy, &other, 1, 0);
 	igt_assert_eq(igt_perfctr_start(&busy, 0), set ? -EBUSY : 0);
-	igt_perfctr_session_fini(&busy);
+	igt_perfctr_session_close(&busy);
 	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
@@ -484,7 +475,7 @@ static void fdinfo_shows(void)
 		igt_assert_eq(errno, EACCES);
 	}
 	igt_waitchildren();
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	assert_fdinfo(dev.fd, (struct fdinfo){ 0, 0, 0, -1 });
 	igt_perfctr_close(&other);
 }
@@ -501,24 +492,24 @@ static void hidden_is_listed(void)
 	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_init_set(&s, &mine, set);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_assert(is_listed("-", "no"));
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_send_fd(sockets[0], mine.fd);
 	igt_perfctr_close(&mine);
-	igt_perfctr_session_setup(&busy, &dev, 1, 0);
+	igt_perfctr_session_open_with(&busy, &dev, 1, 0);
 	igt_assert(is_listed(text, "yes"));
 	if (set)
 		igt_assert_eq(igt_perfctr_start(&busy, 0), -EBUSY);
 	close(sockets[0]);
 	close(sockets[1]);
-	igt_perfctr_session_unmap(&s);
+	igt_perfctr_session_drop(&s);
 	/* a kworker closes it */
 	for (unsigned int i = 0; i < 1000 && is_listed(text, "yes"); i++)
 		igt_sleep_ms(10);
 	igt_assert(!is_listed(text, "yes"));
 	igt_assert_eq(igt_perfctr_start(&busy, 0), 0);
-	igt_perfctr_session_fini(&busy);
+	igt_perfctr_session_close(&busy);
 }
 
 int igt_main()

@@ -46,13 +46,19 @@ static struct igt_perfctr_session s;
 
 static void begin(uint32_t slots)
 {
-	igt_perfctr_session_setup(&s, &dev, slots, 0);
+	igt_perfctr_session_open_with(&s, &dev, slots, 0);
+}
+
+/* of the slots' mapping */
+static uint32_t slots_bytes(void)
+{
+	return s.layout.map_bytes - s.layout.ring_offset;
 }
 
 static int map_only(uint64_t offset, size_t bytes, int prot)
 {
 	void *at;
-	int ret = igt_perfctr_map(s.setup.ring_fd, offset, bytes, prot, &at);
+	int ret = igt_perfctr_map(s.fd, offset, bytes, prot, &at);
 
 	if (!ret)
 		munmap(at, bytes);
@@ -65,25 +71,25 @@ static void control_writable(void)
 	void *at;
 
 	begin(4);
-	igt_assert_eq_u64(s.setup.ring_offset % PAGE, 0);
-	igt_assert_lte_u64(sizeof(*second), s.setup.ring_offset);
-	igt_assert_eq(igt_perfctr_map(s.setup.ring_fd, 0, PAGE, RW, &at), 0);
+	igt_assert_eq_u64(s.layout.ring_offset % PAGE, 0);
+	igt_assert_lte_u64(sizeof(*second), s.layout.ring_offset);
+	igt_assert_eq(igt_perfctr_map(s.fd, 0, PAGE, RW, &at), 0);
 	second = at;
 	second->user_reserved[3] = 4711;
 	igt_assert_eq_u64(s.control->user_reserved[3], 4711);
 	munmap(at, PAGE);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void slots_read_only(void)
 {
 	begin(4);
-	igt_assert_eq(map_only(s.setup.ring_offset, s.ring_map, RW), -EACCES);
-	igt_assert_eq(map_only(s.setup.ring_offset, PAGE, PROT_WRITE), -EACCES);
-	igt_assert_eq(map_only(0, s.setup.ring_offset + s.ring_map, RW), -EACCES);
-	igt_assert(mprotect(s.ring, s.ring_map, RW) < 0 && errno == EACCES);
+	igt_assert_eq(map_only(s.layout.ring_offset, slots_bytes(), RW), -EACCES);
+	igt_assert_eq(map_only(s.layout.ring_offset, PAGE, PROT_WRITE), -EACCES);
+	igt_assert_eq(map_only(0, s.layout.map_bytes, RW), -EACCES);
+	igt_assert(mprotect(s.ring, slots_bytes(), RW) < 0 && errno == EACCES);
 	igt_assert(mprotect(s.ring, PAGE, RW) < 0 && errno == EACCES);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* /proc/self/mem ignores the protection of private mappings, but cannot write slots either */
@@ -97,7 +103,7 @@ static void slots_forced(void)
 	igt_assert_eq(pwrite(fd, &word, sizeof(word), (off_t)(uintptr_t)s.ring), -1);
 	igt_assert_eq_u64(*(uint64_t *)s.ring, 0);
 	close(fd);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void whole_read_only(void)
@@ -107,31 +113,31 @@ static void whole_read_only(void)
 	void *at;
 
 	begin(4);
-	bytes = s.setup.ring_offset + s.ring_map;
-	igt_assert_eq(igt_perfctr_map(s.setup.ring_fd, 0, bytes, PROT_READ, &at), 0);
+	bytes = s.layout.map_bytes;
+	igt_assert_eq(igt_perfctr_map(s.fd, 0, bytes, PROT_READ, &at), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 4711), 0);
-	h = (void *)((char *)at + s.setup.ring_offset);
+	h = (void *)((char *)at + s.layout.ring_offset);
 	igt_assert_eq_u64(h->user_data, 4711);
 	igt_assert(!memcmp(h, s.ring, h->size));
 	/* a range with slots never becomes writable */
 	igt_assert(mprotect(at, PAGE, RW) < 0 && errno == EACCES);
 	munmap(at, bytes);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void private_refused(void)
 {
 	begin(4);
 	for (unsigned int write = 0; write < 2; write++) {
-		igt_assert(mmap(NULL, PAGE, write ? RW : PROT_READ, MAP_PRIVATE, s.setup.ring_fd,
-				0) == MAP_FAILED);
+		igt_assert(mmap(NULL, PAGE, write ? RW : PROT_READ, MAP_PRIVATE, s.fd, 0) ==
+			   MAP_FAILED);
 		igt_assert_eq(errno, EINVAL);
 	}
-	igt_assert(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, s.setup.ring_fd, s.setup.ring_offset) ==
+	igt_assert(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, s.fd, s.layout.ring_offset) ==
 		   MAP_FAILED);
 	igt_assert_eq(errno, EINVAL);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void beyond_refused(void)
@@ -143,31 +149,32 @@ static void beyond_refused(void)
 	uint64_t end;
 
 	begin(64);
-	end = s.setup.ring_offset + s.ring_map;
-	igt_assert_eq(map_only(s.setup.ring_offset, s.ring_map, PROT_READ), 0);
-	igt_assert_eq(map_only(s.setup.ring_offset, s.ring_map + PAGE, PROT_READ), -EINVAL);
+	end = s.layout.map_bytes;
+	igt_assert_eq(map_only(s.layout.ring_offset, slots_bytes(), PROT_READ), 0);
+	igt_assert_eq(map_only(s.layout.ring_offset, slots_bytes() + PAGE, PROT_READ), -EINVAL);
 	igt_assert_eq(map_only(end, PAGE, PROT_READ), -EINVAL);
 	igt_assert_eq(map_only(end - PAGE, 2 * PAGE, PROT_READ), -EINVAL);
 	igt_assert_eq(map_only(0, 1u << 30, PROT_READ), -EINVAL);
-	igt_assert(mremap(s.ring, s.ring_map, s.ring_map + PAGE, MREMAP_MAYMOVE) == MAP_FAILED);
+	igt_assert(mremap(s.ring, slots_bytes(), slots_bytes() + PAGE, MREMAP_MAYMOVE) ==
+		   MAP_FAILED);
 	for (unsigned int i = 0; i < ARRAY_SIZE(far); i++) {
 		int ret = map_only(far[i], PAGE, PROT_READ);
 
 		igt_assert_f(ret == -EINVAL || ret == -EOVERFLOW, "offset %#llx: %d\n",
 			     (unsigned long long)far[i], ret);
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void part_unmapped(void)
 {
 	begin(64);
-	igt_assert_lte_u64(2 * PAGE, s.ring_map);
-	igt_assert_eq(munmap(s.ring + PAGE, s.ring_map - PAGE), 0);
+	igt_assert_lte_u64(2 * PAGE, slots_bytes());
+	igt_assert_eq(munmap(s.ring + PAGE, slots_bytes() - PAGE), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 5), 0);
 	igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 5);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void not_a_file_to_read(void)
@@ -175,11 +182,11 @@ static void not_a_file_to_read(void)
 	char byte = 0;
 
 	begin(4);
-	igt_assert(read(s.setup.ring_fd, &byte, 1) < 0);
-	igt_assert(write(s.setup.ring_fd, &byte, 1) < 0);
-	igt_assert(ftruncate(s.setup.ring_fd, PAGE) < 0);
-	igt_assert_eq(fcntl(s.setup.ring_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-	igt_perfctr_session_fini(&s);
+	igt_assert(read(s.fd, &byte, 1) < 0);
+	igt_assert(write(s.fd, &byte, 1) < 0);
+	igt_assert(ftruncate(s.fd, PAGE) < 0);
+	igt_assert_eq(fcntl(s.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	igt_perfctr_session_close(&s);
 }
 
 static void zeroed(void)
@@ -188,55 +195,54 @@ static void zeroed(void)
 
 	for (unsigned int i = 0; i < 8; i++) {
 		begin(16);
-		for (uint64_t at = 0; at < s.ring_map; at += PAGE)
+		for (uint64_t at = 0; at < slots_bytes(); at += PAGE)
 			igt_assert(!memcmp(s.ring + at, zeroes, PAGE));
 		igt_assert(!memcmp(s.control, zeroes, sizeof(*s.control)));
 		/* write a pattern that the next ring must not show */
 		memset(s.control, 0xa5, sizeof(*s.control));
 		igt_assert_eq(igt_perfctr_start(&s, ~0ull), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, ~0ull), 0);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
 /* the reader is an unprivileged process that could not create the session */
 static void other_process_reads(void)
 {
-	int sockets[2];
+	int sockets[2], fd;
+	void *at;
 
 	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
 	igt_fork(child, 1) {
-		struct igt_perfctr_session r = { .dev = &dev };
-		void *at;
+		struct igt_perfctr_session r;
 
+		igt_perfctr_session_init(&r, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
-		r.setup.ring_fd = igt_receive_fd(sockets[1]);
-		igt_assert_eq(read(sockets[1], &r.setup.ring_offset, 8), 8);
-		igt_assert_eq(igt_perfctr_map(r.setup.ring_fd, 0, r.setup.ring_offset, RW, &at), 0);
-		r.control = at;
-		igt_assert_eq(igt_perfctr_map(r.setup.ring_fd, r.setup.ring_offset, PAGE, RW, &at),
-			      -EACCES);
-		igt_assert_eq(igt_perfctr_map(r.setup.ring_fd, r.setup.ring_offset, PAGE, PROT_READ,
-					      &at),
-			      0);
-		igt_assert_eq_u64(__atomic_load_n(&r.control->insert_idx, __ATOMIC_ACQUIRE), 1);
-		igt_assert(((struct drm_perfctr_sample_header *)at)->flags &
-			   DRM_PERFCTR_SAMPLE_MANUAL);
-		__atomic_store_n(&r.control->extract_idx, 1, __ATOMIC_RELEASE);
+		fd = igt_receive_fd(sockets[1]);
+		igt_assert_eq(read(sockets[1], &r.layout, sizeof(r.layout)),
+			      (ssize_t)sizeof(r.layout));
+		r.fd = fd;
+		igt_perfctr_session_map(&r);
+		igt_assert_eq(igt_perfctr_map(fd, r.layout.ring_offset, PAGE, RW, &at), -EACCES);
+		igt_assert_eq_u64(igt_perfctr_published(&r), 1);
+		igt_assert(igt_perfctr_slot(&r, 0)->flags & DRM_PERFCTR_SAMPLE_MANUAL);
+		igt_perfctr_free_slots(&r, 1);
 	}
 	begin(2);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), -ENOSPC);
-	igt_send_fd(sockets[0], s.setup.ring_fd);
-	igt_assert_eq(write(sockets[0], &s.setup.ring_offset, 8), 8);
+	fd = igt_perfctr_session_reader(&s);
+	igt_send_fd(sockets[0], fd);
+	close(fd);
+	igt_assert_eq(write(sockets[0], &s.layout, sizeof(s.layout)), (ssize_t)sizeof(s.layout));
 	igt_waitchildren();
 	s.extract = 1;
 	igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-	igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 1);
+	igt_assert_eq_u64(igt_perfctr_status(&s).freed, 1);
 	close(sockets[0]);
 	close(sockets[1]);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void child_keeps_mapping(void)
@@ -247,12 +253,12 @@ static void child_keeps_mapping(void)
 	igt_fork(child, 1) {
 		igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 6);
 		igt_assert(mprotect(s.ring, PAGE, RW) < 0 && errno == EACCES);
-		__atomic_store_n(&s.control->extract_idx, 1, __ATOMIC_RELEASE);
+		igt_perfctr_free_slots(&s, 1);
 	}
 	igt_waitchildren();
 	igt_assert_eq(igt_perfctr_sample(&s, 7), 0);
-	igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 1);
-	igt_perfctr_session_fini(&s);
+	igt_assert_eq_u64(igt_perfctr_status(&s).freed, 1);
+	igt_perfctr_session_close(&s);
 }
 
 /* first only a mapping of the ring remains, then only its descriptor */
@@ -265,16 +271,16 @@ static void outlives_session(void)
 
 	for (unsigned int by_close = 0; by_close < 2; by_close++) {
 		igt_perfctr_reopen(&mine, &dev);
-		igt_perfctr_begin_setup(&s, &mine, 2, 0);
+		igt_perfctr_begin_with(&s, &mine, 2, 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 99), 0);
-		fd = dup(s.setup.ring_fd);
-		offset = s.setup.ring_offset;
+		fd = igt_perfctr_session_reader(&s);
+		offset = s.layout.ring_offset;
 		if (!by_close)
-			igt_assert_eq(igt_perfctr_teardown(&s), 0);
+			igt_assert_eq(igt_perfctr_session_end(&s), 0);
 		igt_perfctr_close(&mine);
 		igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 99);
 		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_perfctr_session_unmap(&s);
+		igt_perfctr_session_drop(&s);
 		igt_assert_eq(igt_perfctr_map(fd, offset, PAGE, PROT_READ, &at), 0);
 		igt_assert_eq_u64(((struct drm_perfctr_sample_header *)at)->user_data, 99);
 		close(fd);
@@ -285,15 +291,17 @@ static void outlives_session(void)
 
 static void session_outlives_file(void)
 {
-	struct drm_perfctr_status st;
+	struct igt_perfctr_status st;
 
 	begin(2);
 	igt_perfctr_session_unmap(&s);
+	/* what ends the session closes this number later */
+	igt_assert_eq(dup2(dev.fd, s.fd), s.fd);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 1), 0);
 	st = igt_perfctr_status(&s);
-	igt_assert_eq_u64(st.insert_idx, 1);
-	igt_perfctr_session_fini(&s);
+	igt_assert_eq_u64(st.published, 1);
+	igt_perfctr_session_close(&s);
 }
 
 static void unplugged_state(void)
@@ -302,13 +310,13 @@ static void unplugged_state(void)
 
 	igt_vsoc_require(&dev);
 	igt_vsoc_add(&mine, "8");
-	igt_perfctr_begin_setup(&s, &mine, 4, 0);
+	igt_perfctr_begin_with(&s, &mine, 4, 0);
 	igt_assert_eq(igt_vsoc_driver("del_device", "8"), 0);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
-	igt_assert_eq(map_only(s.setup.ring_offset, PAGE, PROT_READ), 0);
-	igt_perfctr_session_unmap(&s);
+	igt_assert_eq(map_only(s.layout.ring_offset, PAGE, PROT_READ), 0);
+	igt_perfctr_session_drop(&s);
 	igt_perfctr_close(&mine);
 }
 
@@ -337,7 +345,7 @@ static void unpinnable(void)
 	not_kept(s.control, fds[1]);
 	close(fds[0]);
 	close(fds[1]);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 int igt_main()

@@ -77,7 +77,7 @@ static void every_period(uint64_t period_ns, unsigned int periods)
 	struct igt_perfctr_session s;
 	uint64_t accounted = 0, ended, start_ns = 0;
 
-	igt_perfctr_begin_setup(&s, &dev, MAX_PERIODS, period_ns);
+	igt_perfctr_begin_with(&s, &dev, MAX_PERIODS, period_ns);
 	igt_sleep_ms(periods * period_ns / MS);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++) {
@@ -96,8 +96,8 @@ static void every_period(uint64_t period_ns, unsigned int periods)
 	igt_assert_lte_u64(periods, ended);
 	igt_assert_lte_u64(ended, accounted + 1);
 	igt_assert_eq_u64(accounted, s.periodic + s.merged);
-	igt_assert_eq_u64(igt_perfctr_status(&s).merged_periods, s.merged);
-	igt_perfctr_session_fini(&s);
+	igt_assert_eq_u64(igt_perfctr_status(&s).merged, s.merged);
+	igt_perfctr_session_close(&s);
 }
 
 /*
@@ -115,7 +115,7 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 	unsigned int n = 0;
 	pthread_t thread;
 
-	igt_perfctr_session_setup(&s, &dev, MAX_PERIODS, period_ns);
+	igt_perfctr_session_open_with(&s, &dev, MAX_PERIODS, period_ns);
 	igt_assert_lt(periods, MAX_PERIODS);
 	peer = (struct peer){ .period_ns = period_ns };
 	before_ns = igt_sampler_ns(&dev, &turns);
@@ -149,7 +149,7 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 		 (int)s.periodic, (int)s.merged, rate, late[n / 2] / 1e3, late[n * 99 / 100] / 1e3,
 		 late[n - 1] / 1e3, share, (int)peer.wakes, peer.late[peer.wakes / 2] / 1e3,
 		 peer.late[peer.wakes - 1] / 1e3);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	/* each period is published or merged; either end may cut one off */
 	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
 	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
@@ -168,7 +168,7 @@ static void merged_arithmetic(bool others, bool slow_stop)
 	struct igt_perfctr_session s;
 	uint64_t merged = 0, periods;
 
-	igt_perfctr_session_setup(&s, &dev, 4, period_ns);
+	igt_perfctr_session_open_with(&s, &dev, 4, period_ns);
 	for (unsigned int i = 0; i < 20; i++)
 		c[i] = igt_vsoc_sample(&s, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -193,7 +193,7 @@ static void merged_arithmetic(bool others, bool slow_stop)
 	igt_assert_eq_u64(s.merged_others, merged);
 	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
 	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* on PREEMPT_RT, a timer that is not HARD expires in a thread */
@@ -204,12 +204,12 @@ static void hard_timer(void)
 	unsigned int fired, hard;
 
 	igt_trace_begin(event, "0");
-	igt_perfctr_begin_setup(&s, &dev, MAX_PERIODS, 5 * MS);
+	igt_perfctr_begin_with(&s, &dev, MAX_PERIODS, 5 * MS);
 	while (igt_perfctr_unread(&s) < 3)
 		igt_sleep_ms(5);
 	fired = igt_trace_end(event, "timer_fired", &hard);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_info("%u of %u timers in hard interrupt context\n", hard, fired);
 	igt_assert_lt(0, fired);
 	igt_assert_eq(hard, fired);
@@ -232,7 +232,7 @@ static void periodic_tests(void)
 		struct igt_perfctr_session s;
 
 		igt_vsoc_require(&dev);
-		igt_perfctr_begin_setup(&s, &dev, 2, 0);
+		igt_perfctr_begin_with(&s, &dev, 2, 0);
 		igt_sleep_ms(100);
 		span_ns = igt_raw_ns();
 		samples = igt_vsoc_firmware(&dev, "samples_written");
@@ -249,7 +249,7 @@ static void periodic_tests(void)
 		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
 		igt_assert_lte_u64(turns, 10 * samples);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_subtest("periodic-rate") every_period(MS, 200);
 	igt_subtest("periodic-prompt")

@@ -104,13 +104,13 @@ static void add_collection(uint64_t ns)
 /* frees all slots, and reports the collections that the samples show */
 static void report_samples(struct igt_perfctr_session *s)
 {
-	const uint64_t insert = __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE);
+	const uint64_t published = igt_perfctr_published(s);
 
-	for (uint64_t i = s->control->extract_idx; i < insert; i++) {
-		add_collection(igt_perfctr_slot(s, i)->start_ns);
-		add_collection(igt_perfctr_slot(s, i)->end_ns);
+	for (; s->extract < published; s->extract++) {
+		add_collection(igt_perfctr_slot(s, s->extract)->start_ns);
+		add_collection(igt_perfctr_slot(s, s->extract)->end_ns);
 	}
-	__atomic_store_n(&s->control->extract_idx, insert, __ATOMIC_RELEASE);
+	igt_perfctr_free_slots(s, s->extract);
 }
 
 static int query(int fd, uint32_t type)
@@ -138,7 +138,7 @@ static void call_everything(unsigned int number)
 		_exit(1);
 	report_ready();
 	for (;;) {
-		igt_perfctr_session_setup(&s, &mine, 4, number % 3 ? 0 : MS);
+		igt_perfctr_session_open_with(&s, &mine, 4, number % 3 ? 0 : MS);
 		for (unsigned int i = 0; i < 4; i++) {
 			igt_perfctr_start(&s, 0);
 			igt_perfctr_sample(&s, 0);
@@ -149,7 +149,7 @@ static void call_everything(unsigned int number)
 			igt_perfctr_stop(&s, 0);
 			report_samples(&s);
 		}
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -172,7 +172,7 @@ static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perf
 	for (unsigned int k = 0; k < 2; k++) {
 		igt_perfctr_session_init_empty(&s[k], mine);
 		igt_perfctr_add_ucf_counters(&s[k], 256);
-		s[k].setup.period_ns = MS + k * 300000;
+		s[k].params.period_ns = MS + k * 300000;
 		igt_perfctr_begin(&s[k]);
 	}
 }
@@ -281,7 +281,7 @@ static unsigned int collections_between(const uint64_t *all, unsigned int count,
 /* that waited for too many collections: a slow host makes these longer, but not more */
 static uint64_t count_late(const struct igt_perfctr_session *s)
 {
-	const uint64_t period_ns = s->setup.period_ns;
+	const uint64_t period_ns = s->params.period_ns;
 	unsigned int count = shared->collections, before;
 	uint64_t offset_ns, late = 0;
 	struct timespec mono;
@@ -332,11 +332,11 @@ static struct latencies measure(unsigned int attackers, void (*attack)(unsigned 
 	jobs.count = samples.count = 0;
 	begin_attack(attackers, attack);
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 2048;
-	s.setup.period_ns = period_ns;
-	s.setup.request_count = 1;
-	igt_perfctr_session_create(&s);
-	igt_perfctr_begin_setup(&in_job, &dev, 64, 0);
+	s.params.slots = 2048;
+	s.params.period_ns = period_ns;
+	s.params.request_count = 1;
+	igt_perfctr_session_open(&s);
+	igt_perfctr_begin_with(&in_job, &dev, 64, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	end_ns = igt_raw_ns() + SPAN_NS;
 	while (igt_raw_ns() < end_ns) {
@@ -362,8 +362,8 @@ static struct latencies measure(unsigned int attackers, void (*attack)(unsigned 
 	/* late or not, each period is accounted for */
 	igt_assert_lte_u64((s.last.end_ns - s.first.start_ns) / period_ns,
 			   s.periodic + s.merged + 2);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&in_job);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&in_job);
 	igt_info("%u users: %u collections; late %llu of %llu; job %llu us, SAMPLE %llu us\n",
 		 attackers, shared->collections, (unsigned long long)latencies.late,
 		 (unsigned long long)latencies.periodic,
@@ -436,8 +436,8 @@ static void set_firmware_silent(bool dead)
 static void add_clocks(struct igt_perfctr_session *s)
 {
 	igt_perfctr_session_init(s, &dev);
-	s->setup.slots = 4;
-	s->setup.period_ns = 5 * MS;
+	s->params.slots = 4;
+	s->params.period_ns = 5 * MS;
 	igt_perfctr_add_pmu(s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, DRM_PERFCTR_CPU_ANY);
 }
 
@@ -484,13 +484,13 @@ static unsigned int waits_at_end(bool by_teardown, bool events)
 	add_clocks(&s);
 	s.dev = &mine;
 	/* without the events */
-	s.setup.request_count -= !events;
+	s.params.request_count -= !events;
 	igt_perfctr_begin(&s);
 	set_firmware_silent(true);
 	usleep(500000);
 	waits = collections();
 	if (by_teardown)
-		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_assert_eq(igt_perfctr_session_end(&s), 0);
 	else
 		igt_perfctr_close(&mine);
 	waits = collections() - waits;
@@ -498,7 +498,7 @@ static unsigned int waits_at_end(bool by_teardown, bool events)
 	set_firmware_silent(false);
 	if (by_teardown)
 		igt_perfctr_close(&mine);
-	igt_perfctr_session_unmap(&s);
+	igt_perfctr_session_drop(&s);
 	return waits;
 }
 

@@ -55,10 +55,10 @@ static uint64_t checksum(const struct igt_perfctr_session *s)
 {
 	uint64_t hash = 14695981039346656037ull;
 
-	for (uint64_t i = 0; i < s->setup.slots; i++) {
+	for (uint64_t i = 0; i < s->params.slots; i++) {
 		const uint8_t *slot = (const void *)igt_perfctr_slot(s, i);
 
-		for (uint32_t b = 0; b < s->setup.sample_size; b++)
+		for (uint32_t b = 0; b < s->layout.sample_size; b++)
 			hash = (hash ^ slot[b]) * 1099511628211ull;
 	}
 	return hash;
@@ -69,10 +69,10 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	/* a GPU without work may be suspended */
 	const uint32_t allowed = DRM_PERFCTR_SAMPLE_STRETCHED | DRM_PERFCTR_SAMPLE_SUSPENDED;
 	struct igt_perfctr_session s;
-	struct drm_perfctr_status st;
+	struct igt_perfctr_status st;
 	uint64_t sum;
 
-	igt_perfctr_session_setup(&s, &dev, slots, period_ns);
+	igt_perfctr_session_open_with(&s, &dev, slots, period_ns);
 	igt_vsoc_start_if_known(&s, &before);
 	if (period_ns) {
 		/* until only the slot of STOP is free */
@@ -93,28 +93,28 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	igt_assert_eq_u64(igt_perfctr_unread(&s), slots - 1);
 	st = igt_perfctr_status(&s);
 	igt_assert_eq_u64(st.ring_full, 3);
-	igt_assert_eq_u64(st.insert_idx, slots - 1);
-	igt_assert_eq_u64(st.extract_idx, 0);
-	igt_assert_eq(!!st.pending_merged, !!period_ns);
+	igt_assert_eq_u64(st.published, slots - 1);
+	igt_assert_eq_u64(st.freed, 0);
+	igt_assert_eq(!!st.pending, !!period_ns);
 
 	igt_assert_eq(igt_perfctr_stop(&s, 77), 0);
 	igt_vsoc_truth_if_known(&dev, &after);
 	igt_assert_eq_u64(igt_perfctr_unread(&s), slots);
-	igt_assert_eq_u64(igt_perfctr_status(&s).pending_merged, 0);
+	igt_assert_eq_u64(igt_perfctr_status(&s).pending, 0);
 	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
 	igt_assert_eq_u64(s.last.user_data, 77);
 	igt_assert_eq_u32(s.last.flags & ~allowed, DRM_PERFCTR_SAMPLE_FINAL);
 	igt_vsoc_compare_if_known(&s, &before, &after);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void hostile_extract(uint64_t value)
 {
 	struct igt_perfctr_session s, other;
-	struct drm_perfctr_status st;
+	struct igt_perfctr_status st;
 
-	igt_perfctr_session_setup(&s, &dev, 8, 0);
-	igt_perfctr_session_setup(&other, &dev, 8, 0);
+	igt_perfctr_session_open_with(&s, &dev, 8, 0);
+	igt_perfctr_session_open_with(&other, &dev, 8, 0);
 	igt_vsoc_start_if_known(&s, &before);
 	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
 	for (unsigned int i = 0; i < 3; i++)
@@ -122,7 +122,7 @@ static void hostile_extract(uint64_t value)
 	igt_perfctr_drain(&s);
 	/* the kernel reads the index, and accepts 3 */
 	igt_assert_eq(igt_perfctr_sample(&s, 3), 0);
-	igt_assert_eq_u64(igt_perfctr_status(&s).extract_idx, 3);
+	igt_assert_eq_u64(igt_perfctr_status(&s).freed, 3);
 
 	__atomic_store_n(&s.control->extract_idx, value, __ATOMIC_RELEASE);
 	/* no slot becomes free: 7 of 8 are for samples, one has been used */
@@ -130,11 +130,11 @@ static void hostile_extract(uint64_t value)
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
 	st = igt_perfctr_status(&s);
-	igt_assert_eq_u64(st.extract_idx, 3);
+	igt_assert_eq_u64(st.freed, 3);
 	igt_assert_lte_u64(1, st.bad_extract);
 
 	/* a valid index works again */
-	__atomic_store_n(&s.control->extract_idx, s.extract, __ATOMIC_RELEASE);
+	igt_perfctr_free_slots(&s, s.extract);
 	igt_vsoc_work_if_known(&dev, 1);
 	igt_assert_eq(igt_perfctr_drain(&s), 7);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
@@ -146,8 +146,8 @@ static void hostile_extract(uint64_t value)
 	igt_vsoc_compare_if_known(&s, &before, &after);
 	igt_vsoc_compare_if_known(&other, &before, &after);
 	igt_perfctr_assert_status(&other, false);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&other);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&other);
 }
 
 static volatile bool scribbling;
@@ -156,7 +156,7 @@ static void *scribble(void *arg)
 {
 	struct igt_perfctr_session *s = arg;
 	volatile uint64_t *control = (void *)s->control;
-	const uint32_t control_words = s->setup.ring_offset / 8;
+	const uint32_t control_words = s->layout.ring_offset / 8;
 	struct igt_chance chance = { .seed = 1 };
 
 	igt_chance_begin(&chance, 0);
@@ -182,12 +182,13 @@ static void ring_largest(void)
 	unsigned int published = 0;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = slots;
-	s.setup.period_ns = dev.info.min_period_ns;
+	s.params.slots = slots;
+	s.params.period_ns = dev.info.min_period_ns;
 	/* the smallest sample */
-	s.setup.request_count = 1;
-	igt_perfctr_session_create(&s);
-	igt_assert_lte_u64(s.setup.ring_bytes, dev.info.max_ring_bytes);
+	s.params.request_count = 1;
+	igt_perfctr_session_open(&s);
+	igt_assert_lte_u64((uint64_t)s.layout.slots * s.layout.slot_stride,
+			   dev.info.max_ring_bytes);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	/* periodic samples at the highest rate; these fill the ring */
 	while (igt_perfctr_unread(&s) < slots - 1) {
@@ -200,7 +201,7 @@ static void ring_largest(void)
 	igt_assert_eq_u64(igt_perfctr_unread(&s), slots);
 	igt_assert_eq(igt_perfctr_start(&s, 0), -ENOSPC);
 	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void ring_all_sizes(void)
@@ -209,14 +210,14 @@ static void ring_all_sizes(void)
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_init(&s, &dev);
-		s.setup.slots = slots;
-		s.setup.request_count = 1;
+		s.params.slots = slots;
+		s.params.request_count = 1;
 		igt_perfctr_begin(&s);
 		for (uint32_t i = 0; i < slots - 1 && i < 70; i++)
 			igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_drain(&s), slots < 71 ? (int)slots : 71);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -225,8 +226,8 @@ static void ring_scribbled(void)
 	struct igt_perfctr_session s, other;
 	pthread_t thread;
 
-	igt_perfctr_session_setup(&s, &dev, 8, MS);
-	igt_perfctr_session_setup(&other, &dev, 256, MS);
+	igt_perfctr_session_open_with(&s, &dev, 8, MS);
+	igt_perfctr_session_open_with(&other, &dev, 256, MS);
 	igt_vsoc_start_if_known(&other, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	scribbling = true;
@@ -246,31 +247,31 @@ static void ring_scribbled(void)
 	igt_vsoc_stop_if_known(&other, &before);
 	igt_perfctr_assert_status(&other, false);
 	igt_assert_lte_u64(1, igt_perfctr_status(&s).bad_extract);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&other);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&other);
 }
 
 static void insert_index_written(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_begin_setup(&s, &dev, 8, 0);
+	igt_perfctr_begin_with(&s, &dev, 8, 0);
 	s.control->insert_idx = 12345;
 	s.control->state = ~0u;
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-	igt_assert_eq_u64(s.control->insert_idx, 1);
+	igt_assert_eq_u64(igt_perfctr_published(&s), 1);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_assert_eq_u64(s.control->insert_idx, 2);
+	igt_assert_eq_u64(igt_perfctr_published(&s), 2);
 	igt_assert_eq_u32(s.control->state, 0);
 	igt_perfctr_drain(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void control_reserved(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 8, 0);
+	igt_perfctr_session_open_with(&s, &dev, 8, 0);
 	for (unsigned int i = 0; i < 7; i++)
 		s.control->user_reserved[i] = i + 1;
 	igt_vsoc_conserve_if_known(&s, 2, igt_vsoc_step_sample);
@@ -279,24 +280,23 @@ static void control_reserved(void)
 	for (unsigned int i = 0; i < 4; i++)
 		igt_assert_eq_u64(s.control->kernel_reserved[i], 0);
 	igt_assert_eq_u32(s.control->pad, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void ring_state(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	igt_perfctr_session_open_with(&s, &dev, 4, 0);
 	igt_assert_eq_u32(s.control->state, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_ACTIVE);
 	igt_assert_eq_u32(igt_perfctr_status(&s).flags, DRM_PERFCTR_STATUS_ACTIVE);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq_u32(s.control->state, 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_assert_eq(igt_perfctr_session_end(&s), 0);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-	s.handle = 0;
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void ring_tests(void)
@@ -375,8 +375,8 @@ static void wake_watermark(void)
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.eventfd = fd;
-	s.setup.watermark = 4;
+	s.params.eventfd = fd;
+	s.params.watermark = 4;
 	igt_perfctr_begin(&s);
 	for (unsigned int i = 1; i <= 6; i++) {
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
@@ -388,7 +388,7 @@ static void wake_watermark(void)
 	igt_assert_eq_u64(igt_perfctr_status(&s).wakeups, 3);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert(is_signalled(fd));
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	/* the ring is DEAD */
 	igt_assert(is_signalled(fd));
 	close(fd);
@@ -400,13 +400,13 @@ static void wake_zero(void)
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.eventfd = fd;
+	s.params.eventfd = fd;
 	igt_perfctr_begin(&s);
 	for (unsigned int i = 0; i < 3; i++) {
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 		igt_assert(is_signalled(fd));
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	close(fd);
 }
 
@@ -416,14 +416,14 @@ static void wake_poll(void)
 	struct pollfd p = { .fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN };
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.eventfd = p.fd;
-	s.setup.watermark = 3;
-	s.setup.period_ns = 5 * MS;
+	s.params.eventfd = p.fd;
+	s.params.watermark = 3;
+	s.params.period_ns = 5 * MS;
 	igt_perfctr_begin(&s);
 	igt_assert_eq(poll(&p, 1, 5000), 1);
 	igt_assert_lte_u64(3, igt_perfctr_unread(&s));
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	close(p.fd);
 }
 
@@ -434,9 +434,9 @@ static void wake_full(void)
 		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
 		igt_perfctr_session_init(&s, &dev);
-		s.setup.slots = slots;
-		s.setup.eventfd = fd;
-		s.setup.watermark = slots;
+		s.params.slots = slots;
+		s.params.eventfd = fd;
+		s.params.watermark = slots;
 		igt_perfctr_begin(&s);
 		for (uint32_t i = 1; i < slots; i++) {
 			igt_assert(is_quiet(fd));
@@ -444,7 +444,7 @@ static void wake_full(void)
 		}
 		igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
 		igt_assert(is_signalled(fd));
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 		close(fd);
 	}
 }
@@ -456,7 +456,7 @@ static void wake_stop_state(void)
 	pthread_t thread;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.eventfd = w.eventfd;
+	s.params.eventfd = w.eventfd;
 	igt_perfctr_begin(&s);
 	igt_assert_eq(pthread_create(&thread, NULL, be_woken, &w), 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -464,7 +464,7 @@ static void wake_stop_state(void)
 	igt_assert(w.woken);
 	igt_assert_eq_u64(w.unread, 1);
 	igt_assert_eq_u32(w.state, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	close(w.eventfd);
 }
 
@@ -474,11 +474,11 @@ static void wake_closed_eventfd(void)
 	int fd = eventfd(0, EFD_CLOEXEC);
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.eventfd = fd;
-	igt_perfctr_session_create(&s);
+	s.params.eventfd = fd;
+	igt_perfctr_session_open(&s);
 	close(fd);
 	igt_vsoc_conserve_if_known(&s, 3, igt_vsoc_step_sample);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void wake_tests(void)

@@ -89,6 +89,7 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_raw.h"
 #include "igt_sys.h"
 
 /* largest size of a structure or request */
@@ -101,18 +102,19 @@ static struct igt_perfctr_session good; /* set up and stopped */
 /* The request fails with @error; a correct one works. */
 static void refused(struct igt_perfctr_session *s, int error)
 {
-	struct igt_perfctr_session fine = igt_setup_request(&dev);
+	struct igt_perfctr_session fine = igt_perfctr_two_slots(&dev);
 
-	igt_assert_eq(igt_setup_send(s), -error);
-	igt_assert_eq(igt_setup_send(&fine), 0);
-	igt_assert_eq(igt_perfctr_teardown(&fine), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(s), -error);
+	igt_perfctr_session_close(s);
+	igt_assert_eq(igt_perfctr_session_try_bare(&fine), 0);
+	igt_perfctr_session_close(&fine);
 }
 
 static void only_pmu(struct igt_perfctr_session *s)
 {
 	igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU,
 		      "the kernel has no perf events\n");
-	s->setup.request_count = 0;
+	s->params.request_count = 0;
 	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK */
 	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
 }
@@ -130,30 +132,29 @@ struct rule {
 		__VA_ARGS__;                            \
 	}
 
-SPOIL(bad_flags, s->setup.flags = 1u << 31)
-SPOIL(bad_reserved, s->setup.reserved[0] = 1)
-SPOIL(bad_reserved2, s->setup.reserved[1] = 1)
-SPOIL(slots_zero, s->setup.slots = 0)
-SPOIL(slots_three, s->setup.slots = 3)
-SPOIL(slots_beyond, s->setup.slots = 2 * dev.info.max_slots)
-SPOIL(slots_huge, s->setup.slots = 1u << 31)
-SPOIL(ring_beyond, s->setup.slots = dev.info.max_slots)
-SPOIL(count_zero, s->setup.request_count = 0)
-SPOIL(count_beyond, s->setup.request_count = dev.info.max_requests + 1)
-SPOIL(stride_short, s->setup.request_stride = sizeof(s->requests[0]) - 8)
-SPOIL(stride_odd, s->setup.request_stride = 60)
-SPOIL(stride_long, s->setup.request_stride = STRUCT_BYTES_MAX + 8)
-SPOIL(pointer_bad, s->setup.requests = 8; s->keep_pointer = true)
-SPOIL(watermark_beyond, s->setup.watermark = s->setup.slots + 1)
-SPOIL(period_short, s->setup.period_ns = dev.info.min_period_ns - 1)
-SPOIL(period_long, s->setup.period_ns = dev.info.max_period_ns + 1)
-SPOIL(eventfd_closed, s->setup.eventfd = 1000)
-SPOIL(eventfd_negative, s->setup.eventfd = -2)
-SPOIL(eventfd_other, s->setup.eventfd = dev.fd)
-SPOIL(test_only_eventfd, s->setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-      s->setup.eventfd = an_eventfd)
+SPOIL(bad_flags, s->params.flags = 1u << 31)
+SPOIL(bad_reserved, s->params.reserved[0] = 1)
+SPOIL(bad_reserved2, s->params.reserved[1] = 1)
+SPOIL(slots_zero, s->params.slots = 0)
+SPOIL(slots_three, s->params.slots = 3)
+SPOIL(slots_beyond, s->params.slots = 2 * dev.info.max_slots)
+SPOIL(slots_huge, s->params.slots = 1u << 31)
+SPOIL(ring_beyond, s->params.slots = dev.info.max_slots)
+SPOIL(count_zero, s->params.request_count = 0)
+SPOIL(count_beyond, s->params.request_count = dev.info.max_requests + 1)
+SPOIL(stride_short, s->params.request_stride = sizeof(s->requests[0]) - 8)
+SPOIL(stride_odd, s->params.request_stride = 60)
+SPOIL(stride_long, s->params.request_stride = STRUCT_BYTES_MAX + 8)
+SPOIL(pointer_bad, s->params.requests = 8)
+SPOIL(watermark_beyond, s->params.watermark = s->params.slots + 1)
+SPOIL(period_short, s->params.period_ns = dev.info.min_period_ns - 1)
+SPOIL(period_long, s->params.period_ns = dev.info.max_period_ns + 1)
+SPOIL(eventfd_closed, s->params.eventfd = 1000)
+SPOIL(eventfd_negative, s->params.eventfd = -2)
+SPOIL(eventfd_other, s->params.eventfd = dev.fd)
+SPOIL(test_only_eventfd, s->params.flags = IGT_PERFCTR_CHECK; s->params.eventfd = an_eventfd)
 /* bit 0 is a place of the header, no counter */
-SPOIL(nothing_available, s->setup.request_count = 1; s->requests[0].mask = 1;
+SPOIL(nothing_available, s->params.request_count = 1; s->requests[0].mask = 1;
       s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE)
 SPOIL(request_pad, s->requests[1].pad = 1)
 SPOIL(request_pad2, s->requests[1].pad2 = 1)
@@ -167,8 +168,8 @@ SPOIL(type_huge, s->requests[0].type = 0xffff)
 SPOIL(index_absent, s->requests[0].index = 17)
 SPOIL(section_absent, s->requests[0].section = 3)
 SPOIL(section_huge, s->requests[0].section = 0xffff)
-SPOIL(set_absent, s->requests[0].set = DRM_PERFCTR_SET_TERTIARY + 1; s->setup.request_count = 1)
-SPOIL(set_huge, s->requests[0].set = 200; s->setup.request_count = 1)
+SPOIL(set_absent, s->requests[0].set = DRM_PERFCTR_SET_TERTIARY + 1; s->params.request_count = 1)
+SPOIL(set_huge, s->requests[0].set = 200; s->params.request_count = 1)
 SPOIL(twice, s->requests[1] = s->requests[0])
 SPOIL(gpu_cpu, s->requests[0].cpu = 1)
 SPOIL(gpu_pmu_type, s->requests[0].pmu_type = 1)
@@ -274,7 +275,7 @@ static int open_cgroup(const char *file)
 static void setup_enomem(void)
 {
 	static struct drm_perfctr_block_request many[DRM_PERFCTR_MAX_PMU_COUNTERS];
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 	unsigned int failed = 0, worked = 0;
 	int control, procs, root, limit;
 	int bad = 0;
@@ -293,11 +294,10 @@ static void setup_enomem(void)
 		many[i].index = i;
 	}
 	/* three quarters of the memory is for PMU blocks */
-	s.setup.requests = (uintptr_t)many;
-	s.setup.request_count = 24;
-	s.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-	s.keep_pointer = true;
-	igt_assert_eq(igt_setup_send(&s), 0);
+	s.params.requests = (uintptr_t)many;
+	s.params.request_count = 24;
+	s.params.flags = IGT_PERFCTR_CHECK;
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 	igt_assert_eq(mlockall(MCL_CURRENT), 0);
 	/* An odd step gives both sizes of request. On PREEMPT_RT one limit takes two seconds. */
 	for (unsigned int pages = 0; pages < 64 && !bad; pages += 3) {
@@ -305,10 +305,10 @@ static void setup_enomem(void)
 		int length = snprintf(bytes, sizeof(bytes), "%u", pages * 4096);
 		int ret;
 
-		s.setup.request_count = pages % 2 ? DRM_PERFCTR_MAX_PMU_COUNTERS : 24;
+		s.params.request_count = pages % 2 ? DRM_PERFCTR_MAX_PMU_COUNTERS : 24;
 		if (write(procs, "0", 1) != 1 || write(limit, bytes, length) != length)
 			bad = errno;
-		ret = igt_setup_send(&s);
+		ret = igt_perfctr_session_try_bare(&s);
 		if (write(limit, "max", 3) != 3 || write(root, "0", 1) != 1)
 			bad = errno;
 		if (ret == -ENOMEM)
@@ -328,44 +328,48 @@ static void setup_enomem(void)
 	close(root);
 	igt_assert_eq(rmdir("/sys/fs/cgroup/perfctr-nomem"), 0);
 	/* with memory it works */
-	s.setup.request_count = 24;
-	igt_assert_eq(igt_setup_send(&s), 0);
+	s.params.request_count = 24;
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 }
 
 /* more attempts than a file may have sessions: a failed SETUP must not count */
 static void setup_result_pointer(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev), fine = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev),
+				   fine = igt_perfctr_two_slots(&dev);
 	struct drm_perfctr_setup *setup;
 
 	setup = mmap(NULL, sizeof(*setup), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
 	igt_assert(setup != MAP_FAILED);
-	s.setup.requests = (uintptr_t)s.requests;
-	*setup = s.setup;
+	*setup = igt_raw_setup(&s);
 	igt_assert_eq(mprotect(setup, sizeof(*setup), PROT_READ), 0);
 	for (unsigned int i = 0; i <= dev.info.max_sessions_per_file; i++) {
-		igt_assert_eq(igt_setup_send_sized(&s, setup, sizeof(*setup)), -EFAULT);
-		igt_assert_eq_u32(s.handle, 0);
+		uint32_t handle = 0;
+
+		igt_assert_eq(igt_raw_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &handle, setup,
+					      sizeof(*setup)),
+			      -EFAULT);
+		igt_assert_eq_u32(handle, 0);
 	}
 	munmap(setup, sizeof(*setup));
-	igt_assert_eq(igt_setup_send(&fine), 0);
-	igt_assert_eq(igt_perfctr_teardown(&fine), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(&fine), 0);
+	igt_perfctr_session_close(&fine);
 }
 
 static void setup_sets_differ(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 
 	igt_require_f(dev.info.sets >> DRM_PERFCTR_SET_SECONDARY, "the GPU has one counter set\n");
 	igt_perfctr_session_init_set(&s, &dev, DRM_PERFCTR_SET_SECONDARY);
-	s.setup.slots = 2;
+	s.params.slots = 2;
 	/* each alone is valid */
-	igt_assert_lte(2, s.setup.request_count);
-	igt_assert_eq(igt_perfctr_teardown(&good), 0);
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
-	igt_assert_eq(igt_setup_send(&good), 0);
+	igt_assert_lte(2, s.params.request_count);
+	igt_perfctr_session_close(&good);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	igt_perfctr_session_close(&s);
+	igt_assert_eq(igt_perfctr_session_try_bare(&good), 0);
 	s.requests[1].set = DRM_PERFCTR_SET_PRIMARY;
 	refused(&s, EINVAL);
 }
@@ -379,8 +383,8 @@ static void setup_set_in_use(void)
 	/* sessions that do not count keep nobody from SETUP and START */
 	for (unsigned int set = 0; set < sets; set++) {
 		igt_perfctr_session_init_set(&s[set], &dev, set);
-		s[set].setup.slots = 2;
-		igt_perfctr_session_create(&s[set]);
+		s[set].params.slots = 2;
+		igt_perfctr_session_open(&s[set]);
 	}
 	for (unsigned int used = 0; used < sets; used++) {
 		igt_assert_eq(igt_perfctr_start(&s[used], 0), 0);
@@ -389,25 +393,25 @@ static void setup_set_in_use(void)
 				      set == used ? -EALREADY : -EBUSY);
 		/* nor does a session that counts keep anybody from SETUP */
 		igt_perfctr_session_init_set(&t, &dev, used ? used - 1 : 1);
-		igt_assert_eq(igt_setup_send(&t), 0);
-		igt_assert_eq(igt_perfctr_teardown(&t), 0);
+		igt_assert_eq(igt_perfctr_session_try_bare(&t), 0);
+		igt_perfctr_session_close(&t);
 		/* PMU blocks have no set */
 		if (dev.info.features & DRM_PERFCTR_FEATURE_PMU) {
-			t = igt_setup_request(&dev);
+			t = igt_perfctr_two_slots(&dev);
 			only_pmu(&t);
-			igt_assert_eq(igt_setup_send(&t), 0);
+			igt_assert_eq(igt_perfctr_session_try_bare(&t), 0);
 			igt_assert_eq(igt_perfctr_start(&t, 0), 0);
-			igt_assert_eq(igt_perfctr_teardown(&t), 0);
+			igt_perfctr_session_close(&t);
 		}
 		igt_perfctr_finish(&s[used]);
 	}
 	for (unsigned int set = 0; set < sets; set++)
-		igt_perfctr_session_fini(&s[set]);
+		igt_perfctr_session_close(&s[set]);
 }
 
 static void setup_set_not_of_block(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 	bool found = false;
 
 	igt_require_f(dev.info.sets >> DRM_PERFCTR_SET_SECONDARY, "the GPU has one counter set\n");
@@ -420,7 +424,7 @@ static void setup_set_not_of_block(void)
 				continue;
 			for (unsigned int n = 0; n < 4; n++)
 				igt_assert_eq_u64(b->set_available[set - 1][n], 0);
-			s.setup.request_count = 1;
+			s.params.request_count = 1;
 			s.requests[0] = (struct drm_perfctr_block_request){
 				.type = b->type,
 				.index = b->index,
@@ -436,62 +440,62 @@ static void setup_set_not_of_block(void)
 
 static void setup_test_only(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev), t = s;
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev), t = s;
 
 	for (unsigned int i = 0; i < 2 * dev.info.max_sessions_per_file; i++) {
 		igt_perfctr_session_init(&t, &dev);
-		t.setup.slots = 2;
-		t.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-		igt_assert_eq(igt_setup_send(&t), 0);
-		igt_assert_eq_u32(t.handle, 0);
-		igt_assert_eq(t.setup.ring_fd, -1);
+		t.params.slots = 2;
+		igt_assert_eq(igt_perfctr_session_check(&t), 0);
+		igt_assert_eq(t.fd, -1);
 	}
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq_u64(s.setup.ring_offset, t.setup.ring_offset);
-	igt_assert_eq_u32(s.setup.slot_stride, t.setup.slot_stride);
-	igt_assert_eq_u32(s.setup.sample_size, t.setup.sample_size);
-	igt_assert_eq_u64(s.setup.ring_bytes, t.setup.ring_bytes);
-	igt_assert_eq_u32(s.setup.block_count, t.setup.block_count);
-	igt_assert_eq_u64(s.setup.ring_bytes, 2ull * s.setup.slot_stride);
-	igt_assert_eq_u32(s.setup.slot_stride % DRM_PERFCTR_SLOT_ALIGN, 0);
-	igt_assert_lte(s.setup.sample_size, s.setup.slot_stride);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	igt_assert_eq_u64(s.layout.ring_offset, t.layout.ring_offset);
+	igt_assert_eq_u32(s.layout.slot_stride, t.layout.slot_stride);
+	igt_assert_eq_u32(s.layout.sample_size, t.layout.sample_size);
+	igt_assert_eq_u32(s.layout.map_bytes, t.layout.map_bytes);
+	igt_assert_eq_u32(s.layout.block_count, t.layout.block_count);
+	igt_assert_eq_u32(s.layout.slots, 2);
+	igt_assert_eq_u32(s.layout.slot_stride % DRM_PERFCTR_SLOT_ALIGN, 0);
+	igt_assert_lte(s.layout.sample_size, s.layout.slot_stride);
+	igt_perfctr_session_close(&s);
 }
 
 static void setup_available(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev), all = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev),
+				   all = igt_perfctr_two_slots(&dev);
 
-	igt_assert_eq(igt_setup_send(&all), 0);
-	for (unsigned int i = 0; i < s.setup.request_count; i++) {
+	igt_assert_eq(igt_perfctr_session_try_bare(&all), 0);
+	for (unsigned int i = 0; i < s.params.request_count; i++) {
 		s.requests[i].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
 		s.requests[i].mask = ~0ull;
 	}
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq_u32(s.setup.sample_size, all.setup.sample_size);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&all), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	igt_assert_eq_u32(s.layout.sample_size, all.layout.sample_size);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&all);
 }
 
 static void setup_available_none(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev), others = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev),
+				   others = igt_perfctr_two_slots(&dev);
 	uint32_t left_out = 0;
 
 	for (unsigned int i = 0; i < dev.block_count; i++)
 		left_out += dev.blocks[i].type == s.requests[0].type;
 	igt_assert_lte(1, left_out);
-	others.setup.request_count--;
+	others.params.request_count--;
 	memmove(others.requests, others.requests + 1,
-		others.setup.request_count * sizeof(others.requests[0]));
-	igt_assert_eq(igt_setup_send(&others), 0);
+		others.params.request_count * sizeof(others.requests[0]));
+	igt_assert_eq(igt_perfctr_session_try_bare(&others), 0);
 	s.requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
 	s.requests[0].mask = 1;
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq_u32(s.setup.block_count, others.setup.block_count);
-	igt_assert_eq_u32(s.setup.sample_size, others.setup.sample_size);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&others), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	igt_assert_eq_u32(s.layout.block_count, others.layout.block_count);
+	igt_assert_eq_u32(s.layout.sample_size, others.layout.sample_size);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&others);
 }
 
 static void setup_period_ends(void)
@@ -499,18 +503,18 @@ static void setup_period_ends(void)
 	const uint64_t ends[] = { dev.info.min_period_ns, dev.info.max_period_ns };
 
 	for (unsigned int i = 0; i < 2; i++) {
-		struct igt_perfctr_session s = igt_setup_request(&dev);
+		struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 
-		s.setup.period_ns = ends[i];
-		igt_assert_eq(igt_setup_send(&s), 0);
+		s.params.period_ns = ends[i];
+		igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_assert_eq(igt_perfctr_teardown(&s), 0);
+		igt_perfctr_session_close(&s);
 	}
 }
 
 static void setup_count_most(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 	const uint32_t count = dev.info.max_requests;
 	struct drm_perfctr_block_request *requests = calloc(count, sizeof(*requests));
 
@@ -522,39 +526,33 @@ static void setup_count_most(void)
 			requests[i].mask = 1;
 		requests[i].flags = DRM_PERFCTR_REQUEST_AVAILABLE;
 	}
-	s.setup.requests = (uintptr_t)requests;
-	s.setup.request_count = count;
-	s.keep_pointer = true;
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	s.params.requests = (uintptr_t)requests;
+	s.params.request_count = count;
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	igt_perfctr_session_close(&s);
 	free(requests);
 }
 
 static void setup_sessions_of_file(void)
 {
-	struct igt_perfctr_session s;
-	uint32_t handles[256], count = 0;
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
+	struct igt_small smalls[256];
+	unsigned int count;
+	int error;
 
-	for (;;) {
-		s = igt_setup_request(&dev);
-		if (igt_setup_send(&s))
-			break;
-		igt_assert_lt(count, 256);
-		handles[count++] = s.handle;
-	}
-	igt_assert_eq(igt_setup_send(&s), -ENOSPC);
+	count = igt_small_fill(dev.fd, smalls, ARRAY_SIZE(smalls), &error);
+	igt_assert_eq(error, -ENOSPC);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), -ENOSPC);
 	/* beside the session of the fixture */
 	igt_assert_eq_u32(count + 1, dev.info.max_sessions_per_file);
 	while (count--)
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handles[count],
-						  NULL, 0),
-			      0);
+		igt_small_close(&smalls[count]);
 	refused(&s, 0);
 }
 
 static void setup_emfile(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 	struct rlimit old, none;
 
 	igt_assert_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
@@ -562,12 +560,12 @@ static void setup_emfile(void)
 	none.rlim_cur = 0;
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	for (unsigned int i = 0; i <= dev.info.max_sessions_per_file; i++)
-		if (igt_setup_send(&s) != -EMFILE)
+		if (igt_perfctr_session_try_bare(&s) != -EMFILE)
 			break;
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
-	igt_assert_eq_u32(s.handle, 0);
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_assert_eq(s.fd, -1);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	igt_perfctr_session_close(&s);
 }
 
 static void setup_tests(void)
@@ -575,7 +573,7 @@ static void setup_tests(void)
 	for (unsigned int i = 0; i < ARRAY_SIZE(rules); i++) {
 		igt_subtest(rules[i].name)
 		{
-			struct igt_perfctr_session s = igt_setup_request(&dev);
+			struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 
 			rules[i].spoil(&s);
 			refused(&s, rules[i].error);
@@ -623,11 +621,11 @@ int igt_main()
 		an_eventfd = eventfd(0, EFD_CLOEXEC);
 		igt_assert(an_eventfd >= 0);
 		igt_perfctr_session_init(&good, &dev);
-		igt_perfctr_session_create(&good);
+		igt_perfctr_session_open(&good);
 	}
 	setup_tests();
 	igt_fixture() {
-		igt_perfctr_session_fini(&good);
+		igt_perfctr_session_close(&good);
 		igt_perfctr_close(&dev);
 	}
 }

@@ -70,11 +70,11 @@ static void conserve_manual(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	igt_perfctr_session_open_with(&s, &dev, 4, 0);
 	igt_vsoc_conserve(&s, 23, igt_vsoc_step_sample);
 	igt_assert_eq_u64(s.manual, 23);
-	igt_assert_eq_u64(s.control->insert_idx, 24);
-	igt_perfctr_session_fini(&s);
+	igt_assert_eq_u64(igt_perfctr_published(&s), 24);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_sets(void)
@@ -86,9 +86,9 @@ static void conserve_sets(void)
 			struct igt_perfctr_session s;
 
 			igt_perfctr_session_init_set(&s, &dev, set);
-			s.setup.slots = 256;
-			s.setup.period_ns = MS;
-			igt_perfctr_session_create(&s);
+			s.params.slots = 256;
+			s.params.period_ns = MS;
+			igt_perfctr_session_open(&s);
 			igt_vsoc_truth_of_set(&dev, set, &before);
 			igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 			igt_perfctr_describe(&dev);
@@ -103,7 +103,7 @@ static void conserve_sets(void)
 			igt_vsoc_assert_conserved(&s, &before, &after);
 			different[set] = igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
 			igt_assert(different[set]);
-			igt_perfctr_session_fini(&s);
+			igt_perfctr_session_close(&s);
 			igt_perfctr_describe(&dev);
 			igt_assert_eq_u32(dev.info.active_set, DRM_PERFCTR_SET_PRIMARY);
 		}
@@ -118,48 +118,48 @@ static void conserve_final_only(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 1, 0);
+	igt_perfctr_session_open_with(&s, &dev, 1, 0);
 	igt_vsoc_conserve(&s, 3, NULL);
 	igt_assert_eq_u64(s.samples, 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_periodic(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 256, MS);
+	igt_perfctr_session_open_with(&s, &dev, 256, MS);
 	igt_vsoc_conserve(&s, 8, step_two_periods);
 	igt_assert_lt(1, s.periodic);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_periodic_and_manual(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 256, 2 * MS);
+	igt_perfctr_session_open_with(&s, &dev, 256, 2 * MS);
 	igt_vsoc_conserve(&s, 8, igt_vsoc_step_sample);
 	igt_assert_eq_u64(s.manual, 8);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_stretched(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 4, MS);
+	igt_perfctr_session_open_with(&s, &dev, 4, MS);
 	igt_vsoc_conserve(&s, 10, step_until_merged);
 	igt_assert_eq_u64(s.samples, 4);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_sleeping_consumer(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 4, MS);
+	igt_perfctr_session_open_with(&s, &dev, 4, MS);
 	igt_vsoc_start(&s, &before);
 	for (unsigned int round = 0; round < 3; round++) {
 		igt_vsoc_work(&dev, round);
@@ -169,14 +169,14 @@ static void conserve_sleeping_consumer(void)
 	}
 	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_start_stop_start(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_perfctr_session_open_with(&s, &dev, 16, 0);
 	igt_vsoc_work(&dev, 50); /* before the first START */
 	igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -185,22 +185,22 @@ static void conserve_start_stop_start(void)
 		s.final = 0;
 		igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_two_sessions(void)
 {
 	struct igt_perfctr_session a, b;
 
-	igt_perfctr_session_setup(&a, &dev, 64, MS);
+	igt_perfctr_session_open_with(&a, &dev, 64, MS);
 	igt_perfctr_session_init(&b, &dev);
 	/* every other counter of the second and third type only */
 	b.requests[0] = b.requests[1];
 	b.requests[1] = b.requests[2];
 	b.requests[0].mask &= 0x5555555555555555;
 	b.requests[1].mask &= 0x3333333333333333;
-	b.setup.request_count = 2;
-	igt_perfctr_session_create(&b);
+	b.params.request_count = 2;
+	igt_perfctr_session_open(&b);
 
 	igt_vsoc_start(&a, &before);
 	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
@@ -217,8 +217,8 @@ static void conserve_two_sessions(void)
 	igt_perfctr_drain(&b);
 	igt_vsoc_assert_conserved(&a, &before, &after);
 	igt_vsoc_assert_conserved(&b, &before, &after);
-	igt_perfctr_session_fini(&a);
-	igt_perfctr_session_fini(&b);
+	igt_perfctr_session_close(&a);
+	igt_perfctr_session_close(&b);
 }
 
 static void conserve_joining_and_leaving(void)
@@ -226,43 +226,43 @@ static void conserve_joining_and_leaving(void)
 	struct igt_perfctr_session s, other;
 	pthread_t thread;
 
-	igt_perfctr_session_setup(&s, &dev, 64, MS);
+	igt_perfctr_session_open_with(&s, &dev, 64, MS);
 	igt_vsoc_start(&s, &before);
 	igt_assert_eq(pthread_create(&thread, NULL, jobs_thread, NULL), 0);
 	for (unsigned int n = 0; n < 12; n++) {
 		igt_perfctr_session_init(&other, &dev);
-		other.setup.request_count = 1 + n % other.setup.request_count;
-		other.setup.period_ns = n & 1 ? MS / 2 : 0;
+		other.params.request_count = 1 + n % other.params.request_count;
+		other.params.period_ns = n & 1 ? MS / 2 : 0;
 		igt_perfctr_begin(&other);
 		igt_perfctr_drain(&s);
 		if (n % 3)
 			igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
-		igt_perfctr_session_fini(&other);
+		igt_perfctr_session_close(&other);
 	}
 	pthread_join(thread, NULL);
 	igt_vsoc_stop_conserved(&s, &before);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void idle_is_measured_zero(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_perfctr_session_open_with(&s, &dev, 16, 0);
 	igt_vsoc_conserve(&s, 0, NULL);
-	for (unsigned int b = 0; b < s.setup.block_count; b++) {
+	for (unsigned int b = 0; b < s.layout.block_count; b++) {
 		igt_assert_eq_u64(s.sums[b].valid, s.sums[b].mask);
 		for (unsigned int i = 0; i < 64; i++)
 			igt_assert_eq_u64(s.sums[b].value[i], 0);
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conserve_each_sample(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_begin_setup(&s, &dev, 16, 0);
+	igt_perfctr_begin_with(&s, &dev, 16, 0);
 	for (unsigned int n = 0; n < 5; n++) {
 		igt_perfctr_clear_sums(&s);
 		igt_vsoc_truth(&dev, &before);
@@ -272,7 +272,7 @@ static void conserve_each_sample(void)
 		igt_assert_eq(igt_perfctr_drain(&s), 1);
 		igt_vsoc_assert_conserved(&s, &before, &after);
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void conservation_tests(void)
@@ -306,7 +306,7 @@ static void user_data(void)
 	struct igt_perfctr_session s;
 	uint64_t i;
 
-	igt_perfctr_session_setup(&s, &dev, 256, 2 * MS);
+	igt_perfctr_session_open_with(&s, &dev, 256, 2 * MS);
 	igt_assert_eq(igt_perfctr_start(&s, 0x5eed), 0);
 	for (unsigned int n = 0; n < 4; n++) {
 		igt_sleep_ms(5);
@@ -330,7 +330,7 @@ static void user_data(void)
 	igt_perfctr_drain(&s);
 	igt_assert_lt(0, s.periodic);
 	igt_assert_eq_u64(s.final, 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void time_spans(void)
@@ -338,7 +338,7 @@ static void time_spans(void)
 	struct igt_perfctr_session s;
 	uint64_t t0, t1, t2, t3;
 
-	igt_perfctr_session_setup(&s, &dev, 64, 0);
+	igt_perfctr_session_open_with(&s, &dev, 64, 0);
 	t0 = igt_raw_ns();
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	t1 = igt_raw_ns();
@@ -354,36 +354,35 @@ static void time_spans(void)
 	igt_assert_lte_u64(5 * MS, s.first.end_ns - s.first.start_ns + (t1 - t0));
 	igt_assert_lte_u64(s.last.start_ns, t2);
 	igt_assert_lte_u64(s.last.end_ns, t3);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void seq_over_restart(void)
 {
 	struct igt_perfctr_session s;
 
-	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_perfctr_session_open_with(&s, &dev, 16, 0);
 	for (unsigned int i = 0; i < 4; i++) {
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_assert_eq(igt_perfctr_drain(&s), 1);
 		igt_assert_eq_u64(s.last.seq, i);
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void teardown_active(void)
 {
 	struct igt_perfctr_session s;
-	uint64_t insert;
+	uint64_t published;
 
-	igt_perfctr_begin_setup(&s, &dev, 64, MS);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_perfctr_begin_with(&s, &dev, 64, MS);
+	igt_assert_eq(igt_perfctr_session_end(&s), 0);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-	insert = s.control->insert_idx;
+	published = igt_perfctr_published(&s);
 	igt_sleep_ms(10);
-	igt_assert_eq_u64(s.control->insert_idx, insert);
-	s.handle = 0;
-	igt_perfctr_session_fini(&s);
+	igt_assert_eq_u64(igt_perfctr_published(&s), published);
+	igt_perfctr_session_close(&s);
 }
 
 struct watcher {
@@ -425,7 +424,7 @@ static void stop_visible(void)
 	igt_require_write(IGT_TRACING "kprobe_events", "p:perfctr_stop drm_perfctr_sampler_detach");
 	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/trigger", "stacktrace");
 	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/enable", "1");
-	igt_perfctr_session_setup(&w.s, &dev, 4, 0);
+	igt_perfctr_session_open_with(&w.s, &dev, 4, 0);
 	igt_assert_eq(pthread_create(&thread, NULL, watch_stops, &w), 0);
 	for (unsigned int i = 0; i < 200; i++) {
 		igt_assert_eq(igt_perfctr_start(&w.s, 0), 0);
@@ -439,7 +438,7 @@ static void stop_visible(void)
 	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/trigger", "!stacktrace");
 	igt_require_write(IGT_TRACING "kprobe_events", "");
 	igt_assert_eq_u32(w.wrong, 0);
-	igt_perfctr_session_fini(&w.s);
+	igt_perfctr_session_close(&w.s);
 }
 
 static void header_tests(void)
@@ -464,7 +463,7 @@ static void in_stream_attribution(void)
 	struct drm_vsoc_wait wait;
 	uint16_t counter;
 
-	igt_perfctr_session_setup(&s, &dev, 16, 0);
+	igt_perfctr_session_open_with(&s, &dev, 16, 0);
 	for (unsigned int i = 0; i < 3; i++) {
 		c[2 * i].type = DRM_VSOC_CMD_DRAW;
 		c[2 * i].draw.vertices = 300 * (i + 1);
@@ -486,7 +485,7 @@ static void in_stream_attribution(void)
 				  300 * (i + 1));
 	}
 	igt_vsoc_stop_conserved(&s, &before);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void in_stream_full(void)
@@ -495,7 +494,7 @@ static void in_stream_full(void)
 	struct igt_perfctr_session s;
 	struct drm_vsoc_wait wait;
 
-	igt_perfctr_session_setup(&s, &dev, 2, 0);
+	igt_perfctr_session_open_with(&s, &dev, 2, 0);
 	for (unsigned int i = 0; i < 3; i++)
 		c[i] = igt_vsoc_sample(&s, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -506,7 +505,7 @@ static void in_stream_full(void)
 	igt_assert_eq(igt_perfctr_drain(&s), 2);
 	igt_assert_eq_u64(s.last.merged_others, 2);
 	igt_assert_eq_u64(s.last.merged_periods, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void in_stream_bad_handle(void)
@@ -516,12 +515,12 @@ static void in_stream_bad_handle(void)
 	struct drm_vsoc_command c;
 
 	igt_vsoc_require(&dev);
-	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	igt_perfctr_session_open_with(&s, &dev, 4, 0);
 	c = igt_vsoc_sample(&s, 0);
 	igt_perfctr_reopen(&other, &dev);
 	igt_assert_eq(igt_vsoc_submit_to(other.fd, 0, &c, 1, NULL, NULL), -ENOENT);
 	igt_perfctr_close(&other);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), -ENOENT);
 }
 
@@ -532,13 +531,13 @@ static void in_stream_torn_down(void)
 	struct drm_vsoc_wait wait;
 	uint64_t job;
 
-	igt_perfctr_session_setup(&s, &dev, 4, 0);
+	igt_perfctr_session_open_with(&s, &dev, 4, 0);
 	c[0].type = DRM_VSOC_CMD_WAIT;
 	c[0].wait.duration_ns = 30 * MS;
 	c[1] = igt_vsoc_sample(&s, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	job = igt_vsoc_submit(&dev, c, 2);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	wait = igt_vsoc_wait(&dev, job);
 	igt_assert_eq(wait.status, 0);
 	igt_assert_eq(wait.sample_errors, 1);
@@ -562,7 +561,7 @@ static void in_stream_unprivileged(void)
 		igt_perfctr_reopen(&mine, &dev);
 		close(dev.fd);
 		igt_perfctr_session_init(&s, &mine);
-		igt_perfctr_create_as_nobody(&s);
+		igt_perfctr_open_as_nobody(&s);
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_drop_to(IGT_NOBODY, 0);
 		for (unsigned int i = 0; i < 4; i++)
@@ -575,7 +574,7 @@ static void in_stream_unprivileged(void)
 		igt_assert_eq_u64(s.in_stream, 4);
 		igt_assert_eq_u64(s.merged_others, 0);
 		igt_perfctr_session_init(&late, &mine);
-		igt_assert_eq(igt_perfctr_session_try(&late), -EACCES);
+		igt_assert_eq(igt_perfctr_session_try_open(&late), -EACCES);
 	}
 	igt_waitchildren();
 	igt_perfctr_sysctl("paranoid", "1");

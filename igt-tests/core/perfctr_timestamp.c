@@ -60,7 +60,7 @@ static struct drm_perfctr_clock_info timestamp(void)
 /* START and a sample: QUERY_CLOCKS has the pair from then on */
 static void begin(struct igt_perfctr_session *s)
 {
-	igt_perfctr_begin_setup(s, &dev, 64, 0);
+	igt_perfctr_begin_with(s, &dev, 64, 0);
 	igt_perfctr_sample_and_drain(s);
 	igt_assert_lt(0, (int)s->last.gpu_epoch);
 }
@@ -68,7 +68,7 @@ static void begin(struct igt_perfctr_session *s)
 static void end(struct igt_perfctr_session *s)
 {
 	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_perfctr_session_fini(s);
+	igt_perfctr_session_close(s);
 }
 
 static void element(void)

@@ -48,7 +48,7 @@
 #include <string.h>
 
 #include "minigt.h"
-#include "igt_perfctr.h"
+#include "igt_raw.h"
 
 /* largest size of a structure */
 #define STRUCT_BYTES_MAX 4096u
@@ -58,7 +58,7 @@ static struct igt_perfctr_session good; /* set up and stopped */
 
 static int command(uint32_t cmd, uint32_t handle, void *arg, uint64_t size)
 {
-	return igt_perfctr_control(dev.fd, cmd, &handle, arg, size);
+	return igt_raw_control(dev.fd, cmd, &handle, arg, size);
 }
 
 /* age_ns differs between two queries */
@@ -264,21 +264,22 @@ static void growth_tail(uint64_t tail, int expected)
 		struct drm_perfctr_setup setup;
 		uint64_t more[20];
 	} longer = { .more[19] = tail };
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 	uint64_t tag[3] = { 7, 0, tail };
+	uint32_t handle = 0;
 
-	s.setup.requests = (uintptr_t)s.requests;
-	longer.setup = s.setup;
-	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle, &longer,
-					  sizeof(longer)),
+	longer.setup = igt_raw_setup(&s);
+	igt_assert_eq(igt_raw_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &handle, &longer,
+				      sizeof(longer)),
 		      expected);
 	if (expected)
-		s.handle = good.handle;
-	igt_assert_eq(command(DRM_PERFCTR_CMD_START, s.handle, tag, sizeof(tag)), expected);
+		handle = good.handle;
+	igt_assert_eq(command(DRM_PERFCTR_CMD_START, handle, tag, sizeof(tag)), expected);
 	if (expected)
 		return;
-	igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, s.handle, tag, sizeof(tag)), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_raw_opened(&s, &longer.setup, handle);
+	igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, handle, tag, sizeof(tag)), 0);
+	igt_perfctr_session_close(&s);
 }
 
 static void growth_status(void)
@@ -297,32 +298,32 @@ static void growth_requests(void)
 		struct drm_perfctr_block_request request;
 		uint64_t more;
 	} longer[2] = { 0 };
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 
 	longer[0].request = s.requests[0];
 	longer[1].request = s.requests[1];
-	s.setup.request_count = 2;
-	s.setup.request_stride = sizeof(longer[0]);
-	s.setup.requests = (uintptr_t)longer;
-	s.keep_pointer = true;
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	s.params.request_count = 2;
+	s.params.request_stride = sizeof(longer[0]);
+	s.params.requests = (uintptr_t)longer;
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	igt_perfctr_session_close(&s);
 	longer[1].more = 1;
-	igt_assert_eq(igt_setup_send(&s), -E2BIG);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), -E2BIG);
 }
 
 static void size_too_small(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 	uint64_t short_words[sizeof(struct drm_perfctr_setup) / 8];
+	struct drm_perfctr_setup setup;
 
-	s.setup.requests = (uintptr_t)s.requests;
-	memcpy(short_words, &s.setup, sizeof(short_words));
+	setup = igt_raw_setup(&s);
+	memcpy(short_words, &setup, sizeof(short_words));
 	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++)
 		for (uint64_t size = 0; size < commands[i].size; size++)
 			igt_assert_eq(command(commands[i].cmd, good.handle, short_words, size),
 				      -EINVAL);
-	igt_assert_eq_u64(igt_perfctr_status(&good).insert_idx, 0);
+	igt_assert_eq_u64(igt_perfctr_status(&good).published, 0);
 }
 
 static void size_huge(void)
@@ -350,10 +351,10 @@ static void growth_tests(void)
 			/* with a structure these commands would have an effect */
 			const bool active = commands[i].cmd != DRM_PERFCTR_CMD_START;
 			struct drm_perfctr_control c = { .cmd = commands[i].cmd };
-			struct drm_perfctr_status status;
+			struct igt_perfctr_status status;
 			struct igt_perfctr_session s;
 
-			igt_perfctr_session_setup(&s, &dev, 4, 0);
+			igt_perfctr_session_open_with(&s, &dev, 4, 0);
 			if (active)
 				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 			c.handle = s.handle;
@@ -362,8 +363,8 @@ static void growth_tests(void)
 			igt_assert_eq_u32(c.handle, s.handle);
 			status = igt_perfctr_status(&s);
 			igt_assert_eq(!!(status.flags & DRM_PERFCTR_STATUS_ACTIVE), active);
-			igt_assert_eq_u64(status.insert_idx, 0);
-			igt_perfctr_session_fini(&s);
+			igt_assert_eq_u64(status.published, 0);
+			igt_perfctr_session_close(&s);
 			/* a query for the size needs no session */
 			c = (struct drm_perfctr_control){ .cmd = commands[i].cmd };
 			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
@@ -411,13 +412,13 @@ static void command_other_file(void)
 
 	igt_perfctr_reopen(&other, &dev);
 	for (unsigned int i = 1; i < ARRAY_SIZE(commands); i++)
-		igt_assert_eq(igt_perfctr_control(other.fd, commands[i].cmd, &handle, words,
-						  commands[i].size),
+		igt_assert_eq(igt_raw_control(other.fd, commands[i].cmd, &handle, words,
+					      commands[i].size),
 			      -ENOENT);
-	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0),
+	igt_assert_eq(igt_raw_control(other.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0),
 		      -ENOENT);
 	igt_perfctr_close(&other);
-	igt_assert_eq(igt_perfctr_status(&good).slots, good.setup.slots);
+	igt_assert_eq(igt_perfctr_status(&good).slots, good.layout.slots);
 }
 
 static void command_bad_pointer(void)
@@ -435,27 +436,28 @@ static void teardown_structure(void)
 	igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, words, 8), -EINVAL);
 	igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, NULL, 8), -EINVAL);
 	igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, words, 0), -EINVAL);
-	igt_assert_eq(igt_perfctr_status(&good).slots, good.setup.slots);
+	igt_assert_eq(igt_perfctr_status(&good).slots, good.layout.slots);
 }
 
 static void teardown_twice(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev), again;
 
-	igt_assert_eq(igt_setup_send(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), -ENOENT);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
+	again = s;
+	igt_perfctr_session_close(&s);
+	igt_assert_eq(igt_perfctr_session_end(&again), -IGT_PERFCTR_ENDED);
 }
 
 static void start_active(void)
 {
-	struct igt_perfctr_session s = igt_setup_request(&dev);
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
 
-	igt_assert_eq(igt_setup_send(&s), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), -EALREADY);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_assert_eq(igt_perfctr_teardown(&s), 0);
+	igt_perfctr_session_close(&s);
 }
 
 static void start_full(void)
@@ -463,24 +465,24 @@ static void start_full(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 1;
+	s.params.slots = 1;
 	igt_perfctr_begin(&s);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), -ENOSPC);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void handles(void)
 {
-	struct igt_perfctr_session a = igt_setup_request(&dev), b = igt_setup_request(&dev);
+	struct igt_perfctr_session a = igt_perfctr_two_slots(&dev), b = igt_perfctr_two_slots(&dev);
 
-	igt_assert_eq(igt_setup_send(&a), 0);
-	igt_assert_eq(igt_setup_send(&b), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(&a), 0);
+	igt_assert_eq(igt_perfctr_session_try_bare(&b), 0);
 	igt_assert(a.handle && b.handle && a.handle != b.handle);
-	igt_assert_eq(igt_perfctr_teardown(&a), 0);
-	igt_assert_eq(igt_perfctr_teardown(&b), 0);
+	igt_perfctr_session_close(&a);
+	igt_perfctr_session_close(&b);
 }
 
 static void command_tests(void)
@@ -512,13 +514,13 @@ int igt_main()
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 		igt_perfctr_session_init(&good, &dev);
-		igt_perfctr_session_create(&good);
+		igt_perfctr_session_open(&good);
 	}
 	query_tests();
 	growth_tests();
 	command_tests();
 	igt_fixture() {
-		igt_perfctr_session_fini(&good);
+		igt_perfctr_session_close(&good);
 		igt_perfctr_close(&dev);
 	}
 }

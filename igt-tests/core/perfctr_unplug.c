@@ -112,15 +112,15 @@ static void unplug_active(void)
 {
 	struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
 	struct igt_perfctr_session s, idle;
-	struct drm_perfctr_status status = { 0 };
+	struct igt_perfctr_status status;
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.eventfd = fd;
-	s.setup.watermark = 16;
-	igt_perfctr_session_create(&s);
-	igt_perfctr_session_setup(&idle, &dev, 64, 0);
+	s.params.eventfd = fd;
+	s.params.watermark = 16;
+	igt_perfctr_session_open(&s);
+	igt_perfctr_session_open_with(&idle, &dev, 64, 0);
 	igt_vsoc_truth_if_known(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(&s, START_DATA), 0);
 	igt_vsoc_work_if_known(&dev, 0);
@@ -138,25 +138,21 @@ static void unplug_active(void)
 	igt_vsoc_compare_if_known(&s, &before, &after);
 
 	igt_assert_eq(igt_perfctr_query(dev.fd, &query), -ENODEV);
-	idle.setup.flags = DRM_PERFCTR_SETUP_TEST_ONLY;
-	idle.setup.requests = (uintptr_t)idle.requests;
-	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, NULL, &idle.setup,
-					  sizeof(idle.setup)),
-		      -ENODEV);
+	igt_assert_eq(igt_perfctr_session_check(&idle), -ENODEV);
 	igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
-	igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
-					  sizeof(status)),
-		      -ENODEV);
-	igt_assert_eq(igt_perfctr_teardown(&s), -ENODEV);
+	igt_assert_eq(igt_perfctr_try_status(&s, &status), -ENODEV);
+	igt_assert_eq(igt_perfctr_session_end(&s), -ENODEV);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_drop(&idle);
 	close(fd);
 	igt_bind_again(&dev);
-	igt_perfctr_session_setup(&s, &dev, 64, 0);
+	igt_perfctr_session_open_with(&s, &dev, 64, 0);
 	igt_vsoc_start_if_known(&s, &before);
 	igt_vsoc_work_if_known(&dev, 2);
 	igt_vsoc_stop_if_known(&s, &before);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* SAMPLE until unplug, without room for more than one more sample */
@@ -167,8 +163,7 @@ static void *sample_until_unplug(void *data)
 
 	do {
 		ret = igt_perfctr_sample(s, 0);
-		__atomic_store_n(&s->control->extract_idx, s->control->insert_idx,
-				 __ATOMIC_RELEASE);
+		igt_perfctr_free_slots(s, igt_perfctr_published(s));
 	} while (!ret);
 	igt_assert_eq(ret, -ENODEV);
 	return NULL;
@@ -185,8 +180,8 @@ static void unplug_busy(void)
 	igt_perfctr_sysctl("paranoid", "0");
 	for (unsigned int i = 0; i < SESSIONS; i++) {
 		igt_perfctr_session_init(&s[i], &dev);
-		s[i].setup.period_ns = i % 2 ? 0 : 5 * MS;
-		igt_perfctr_create_as_nobody(&s[i]);
+		s[i].params.period_ns = i % 2 ? 0 : 5 * MS;
+		igt_perfctr_open_as_nobody(&s[i]);
 		igt_assert_eq(igt_perfctr_start(&s[i], 0), 0);
 	}
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
@@ -196,11 +191,11 @@ static void unplug_busy(void)
 	for (unsigned int i = 1; i < SESSIONS; i += 2)
 		igt_perfctr_wait_unread(&s[i], 1);
 	for (unsigned int i = 1; i < SESSIONS; i += 2)
-		samples -= s[i].control->insert_idx;
+		samples -= igt_perfctr_published(&s[i]);
 	igt_unbind(&dev);
 	for (unsigned int i = 1; i < SESSIONS; i += 2) {
 		igt_assert_eq(pthread_join(threads[i], NULL), 0);
-		samples += s[i].control->insert_idx;
+		samples += igt_perfctr_published(&s[i]);
 		igt_assert_eq_u32(s[i].control->state, DRM_PERFCTR_RING_DEAD);
 	}
 	igt_perfctr_sysctl("paranoid", "1");
@@ -211,6 +206,8 @@ static void unplug_busy(void)
 	 * kernel that lets callers queue during unplug makes 160.
 	 */
 	igt_assert_lte_u64(samples, 12 * SESSIONS / 2);
+	for (unsigned int i = 0; i < SESSIONS; i++)
+		igt_perfctr_session_drop(&s[i]);
 	igt_bind_again(&dev);
 }
 

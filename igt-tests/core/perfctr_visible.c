@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_perfctr.h"
+#include "igt_raw.h"
 
 /* SETUP gives the lowest handle on a new file */
 #define GUESSES 64
@@ -26,6 +26,7 @@ static struct igt_perfctr_device dev;
 struct maker {
 	struct igt_perfctr_session s;
 	struct drm_perfctr_setup *setup;
+	uint32_t handle;
 	int ret;
 };
 
@@ -33,8 +34,8 @@ static void *make(void *data)
 {
 	struct maker *m = data;
 
-	m->ret = igt_perfctr_control(m->s.dev->fd, DRM_PERFCTR_CMD_SETUP, &m->s.handle, m->setup,
-				     sizeof(*m->setup));
+	m->ret = igt_raw_control(m->s.dev->fd, DRM_PERFCTR_CMD_SETUP, &m->handle, m->setup,
+				 sizeof(*m->setup));
 	return NULL;
 }
 
@@ -84,12 +85,11 @@ static void setup_guessed(void)
 
 	igt_perfctr_reopen(&mine, &dev);
 	igt_perfctr_session_init(&m.s, &mine);
-	m.s.setup.slots = 4;
-	m.s.setup.requests = (uintptr_t)m.s.requests;
-
+	m.s.params.slots = 4;
+	m.handle = 0;
 	m.setup = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	igt_assert(m.setup != MAP_FAILED);
-	*m.setup = m.s.setup;
+	*m.setup = igt_raw_setup(&m.s);
 	fd = protect(m.setup, bytes);
 	igt_assert_eq(pthread_create(&thread, NULL, make, &m), 0);
 	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
@@ -101,9 +101,9 @@ static void setup_guessed(void)
 			struct drm_perfctr_status any = { 0 };
 			uint32_t handle = guess;
 
-			igt_assert_eq(igt_perfctr_control(mine.fd, commands[i], &handle,
-							  teardown ? NULL : &any,
-							  teardown ? 0 : sizeof(any)),
+			igt_assert_eq(igt_raw_control(mine.fd, commands[i], &handle,
+						      teardown ? NULL : &any,
+						      teardown ? 0 : sizeof(any)),
 				      -ENOENT);
 		}
 	}
@@ -111,15 +111,15 @@ static void setup_guessed(void)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	close(fd);
 	igt_assert_eq(m.ret, 0);
-	igt_assert_lt(m.s.handle, GUESSES);
+	igt_assert_lt(m.handle, GUESSES);
 	/* now the session is visible and complete */
-	m.s.setup = *m.setup;
+	igt_raw_opened(&m.s, m.setup, m.handle);
 	igt_perfctr_session_map(&m.s);
 	igt_assert_eq(igt_perfctr_start(&m.s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&m.s, 0), 0);
 	igt_assert_eq(igt_perfctr_drain(&m.s), 1);
 	munmap(m.setup, bytes);
-	igt_perfctr_session_fini(&m.s);
+	igt_perfctr_session_close(&m.s);
 	igt_perfctr_close(&mine);
 }
 

@@ -26,21 +26,6 @@ int igt_perfctr_query(int fd, struct drm_perfctr_query *query)
 	return igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, query);
 }
 
-int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size)
-{
-	struct drm_perfctr_control control = {
-		.cmd = cmd,
-		.handle = handle ? *handle : 0,
-		.size = size,
-		.pointer = (uintptr_t)arg,
-	};
-	int ret = igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
-
-	if (!ret && handle)
-		*handle = control.handle;
-	return ret;
-}
-
 static bool driver_is(int fd, const char *driver, char name[32])
 {
 	struct drm_version version = { .name = name, .name_len = 31 };
@@ -172,12 +157,6 @@ void igt_perfctr_close(struct igt_perfctr_device *dev)
 	dev->fd = -1;
 }
 
-int igt_perfctr_map(int ring_fd, uint64_t offset, size_t bytes, int prot, void **at)
-{
-	*at = mmap(NULL, bytes, prot, MAP_SHARED, ring_fd, offset);
-	return *at == MAP_FAILED ? -errno : 0;
-}
-
 void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev)
 {
 	igt_perfctr_session_init_set(s, dev, DRM_PERFCTR_SET_PRIMARY);
@@ -188,10 +167,10 @@ void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
 {
 	memset(s, 0, sizeof(*s));
 	s->dev = dev;
-	s->setup.slots = 16;
-	s->setup.eventfd = -1;
-	s->setup.ring_fd = -1;
-	s->setup.request_stride = sizeof(s->requests[0]);
+	s->fd = -1;
+	s->params.slots = 16;
+	s->params.eventfd = -1;
+	s->params.request_stride = sizeof(s->requests[0]);
 
 	for (unsigned int section = 0; section < DRM_PERFCTR_BLOCK_INFO_SECTIONS; section++) {
 		uint16_t type = 0;
@@ -205,7 +184,7 @@ void igt_perfctr_session_init_set(struct igt_perfctr_session *s,
 			    !available[section])
 				continue;
 			type = b->type;
-			r = &s->requests[s->setup.request_count++];
+			r = &s->requests[s->params.request_count++];
 			r->type = type;
 			r->index = DRM_PERFCTR_INDEX_ALL;
 			r->section = section;
@@ -220,13 +199,13 @@ void igt_perfctr_session_init_empty(struct igt_perfctr_session *s,
 {
 	igt_perfctr_session_init(s, dev);
 	memset(s->requests, 0, sizeof(s->requests));
-	s->setup.request_count = 0;
+	s->params.request_count = 0;
 }
 
 struct drm_perfctr_block_request *igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index,
 						      uint32_t type, uint64_t config, int cpu)
 {
-	struct drm_perfctr_block_request *r = &s->requests[s->setup.request_count++];
+	struct drm_perfctr_block_request *r = &s->requests[s->params.request_count++];
 
 	memset(r, 0, sizeof(*r));
 	r->type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
@@ -239,124 +218,14 @@ struct drm_perfctr_block_request *igt_perfctr_add_pmu(struct igt_perfctr_session
 	return r;
 }
 
-static int send_setup(struct igt_perfctr_session *s)
-{
-	if (!s->keep_pointer)
-		s->setup.requests = (uintptr_t)s->requests;
-	return igt_perfctr_control(s->dev->fd, DRM_PERFCTR_CMD_SETUP, &s->handle, &s->setup,
-				   sizeof(s->setup));
-}
-
-void igt_perfctr_session_map(struct igt_perfctr_session *s)
-{
-	const long page = sysconf(_SC_PAGESIZE);
-	void *at;
-
-	s->ring_map = (s->setup.ring_bytes + page - 1) / page * page;
-	igt_assert_eq(igt_perfctr_map(s->setup.ring_fd, 0, s->setup.ring_offset,
-				      PROT_READ | PROT_WRITE, &at),
-		      0);
-	s->control = at;
-	igt_assert_eq(igt_perfctr_map(s->setup.ring_fd, s->setup.ring_offset, s->ring_map,
-				      PROT_READ, &at),
-		      0);
-	s->ring = at;
-}
-
-int igt_perfctr_session_try(struct igt_perfctr_session *s)
-{
-	struct drm_perfctr_setup want = s->setup, tested;
-	int ret;
-
-	s->setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-	s->setup.eventfd = -1;
-	ret = send_setup(s);
-	if (ret)
-		return ret;
-	tested = s->setup;
-	igt_assert_eq(tested.ring_fd, -1);
-	want.requests = tested.requests;
-	s->setup = want;
-	ret = send_setup(s);
-	if (ret)
-		return ret;
-	igt_assert_lte(0, s->setup.ring_fd);
-	igt_assert_eq(s->setup.slot_stride, tested.slot_stride);
-	igt_assert_eq(s->setup.sample_size, tested.sample_size);
-	igt_assert_eq_u64(s->setup.ring_offset, tested.ring_offset);
-	igt_assert_eq_u64(s->setup.ring_bytes, tested.ring_bytes);
-	igt_perfctr_session_map(s);
-	return 0;
-}
-
-int igt_perfctr_session_probe(struct igt_perfctr_session *s)
-{
-	int ret = igt_perfctr_session_try(s);
-
-	if (!ret)
-		igt_perfctr_session_fini(s);
-	return ret;
-}
-
-void igt_perfctr_session_create(struct igt_perfctr_session *s)
-{
-	igt_assert_eq(igt_perfctr_session_try(s), 0);
-	igt_assert(s->handle != 0);
-}
-
-static int tagged(struct igt_perfctr_session *s, uint32_t cmd, uint64_t user_data)
-{
-	return igt_perfctr_control(s->dev->fd, cmd, &s->handle, &user_data, sizeof(user_data));
-}
-
-void igt_perfctr_session_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
-			       uint32_t slots, uint64_t period_ns)
-{
-	igt_perfctr_session_init(s, dev);
-	s->setup.slots = slots;
-	s->setup.period_ns = period_ns;
-	igt_perfctr_session_create(s);
-}
-
-int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data)
-{
-	s->restarted = true;
-	return tagged(s, DRM_PERFCTR_CMD_START, user_data);
-}
-
-int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data)
-{
-	return tagged(s, DRM_PERFCTR_CMD_STOP, user_data);
-}
-
-int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data)
-{
-	return tagged(s, DRM_PERFCTR_CMD_SAMPLE, user_data);
-}
-
-int igt_perfctr_teardown(struct igt_perfctr_session *s)
-{
-	return igt_perfctr_control(s->dev->fd, DRM_PERFCTR_CMD_TEARDOWN, &s->handle, NULL, 0);
-}
-
-struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s)
-{
-	struct drm_perfctr_status status;
-
-	igt_assert_eq(igt_perfctr_control(s->dev->fd, DRM_PERFCTR_CMD_STATUS, &s->handle, &status,
-					  sizeof(status)),
-		      0);
-	return status;
-}
-
-bool igt_perfctr_is_batched(struct igt_perfctr_session *s)
+bool igt_perfctr_is_batched(const struct igt_perfctr_session *s)
 {
 	return igt_perfctr_status(s).flags & DRM_PERFCTR_STATUS_BATCHED;
 }
 
 uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s)
 {
-	return __atomic_load_n(&s->control->insert_idx, __ATOMIC_ACQUIRE) - s->extract;
+	return igt_perfctr_published(s) - s->extract;
 }
 
 /* milliseconds on an idle machine; only a defect of the kernel takes this long */
@@ -378,7 +247,7 @@ void igt_perfctr_wait_unread(const struct igt_perfctr_session *s, uint64_t sampl
 
 void igt_perfctr_wait_merged(struct igt_perfctr_session *s)
 {
-	for (unsigned int waited = 0; !igt_perfctr_status(s).pending_merged;)
+	for (unsigned int waited = 0; !igt_perfctr_status(s).pending;)
 		pause_ms(&waited);
 }
 
@@ -394,7 +263,7 @@ const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfct
 							 uint64_t index)
 {
 	return (const void *)(s->ring +
-			      (index & (s->setup.slots - 1)) * (uint64_t)s->setup.slot_stride);
+			      (index & (s->layout.slots - 1)) * (uint64_t)s->layout.slot_stride);
 }
 
 const struct drm_perfctr_block_header *
@@ -538,10 +407,10 @@ static void add_sample(struct igt_perfctr_session *s, const struct drm_perfctr_s
 {
 	const char *at = (const char *)h + h->header_size;
 
-	igt_assert_eq_u32(h->size, s->setup.sample_size);
+	igt_assert_eq_u32(h->size, s->layout.sample_size);
 	igt_assert_lte(sizeof(*h), h->header_size);
 	igt_assert_eq(h->header_size % 8, 0);
-	igt_assert_eq(h->block_count, s->setup.block_count);
+	igt_assert_eq(h->block_count, s->layout.block_count);
 	igt_assert_lte(h->block_count, IGT_PERFCTR_MAX_BLOCKS);
 	igt_assert_eq_u64(h->seq, s->samples);
 	check_timestamp(s, h);
@@ -586,9 +455,9 @@ unsigned int igt_perfctr_drain(struct igt_perfctr_session *s)
 	unsigned int n = 0;
 
 	while (igt_perfctr_unread(s)) {
-		igt_assert_lte_u64(igt_perfctr_unread(s), s->setup.slots);
+		igt_assert_lte_u64(igt_perfctr_unread(s), s->layout.slots);
 		add_sample(s, igt_perfctr_slot(s, s->extract));
-		__atomic_store_n(&s->control->extract_idx, ++s->extract, __ATOMIC_RELEASE);
+		igt_perfctr_free_slots(s, ++s->extract);
 		n++;
 	}
 	return n;
@@ -596,16 +465,16 @@ unsigned int igt_perfctr_drain(struct igt_perfctr_session *s)
 
 void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active)
 {
-	struct drm_perfctr_status st = igt_perfctr_status(s);
+	struct igt_perfctr_status st = igt_perfctr_status(s);
 
 	igt_assert_eq_u32(st.flags, active ? DRM_PERFCTR_STATUS_ACTIVE : 0);
-	igt_assert_eq_u32(st.slots, s->setup.slots);
-	igt_assert_eq_u64(st.insert_idx, s->control->insert_idx);
-	igt_assert_eq_u64(st.insert_idx, s->samples + igt_perfctr_unread(s));
+	igt_assert_eq_u32(st.slots, s->layout.slots);
+	igt_assert_eq_u64(st.published, igt_perfctr_published(s));
+	igt_assert_eq_u64(st.published, s->samples + igt_perfctr_unread(s));
 	/* as of the last sample or command */
-	igt_assert_lte_u64(st.extract_idx, s->extract);
+	igt_assert_lte_u64(st.freed, s->extract);
 	if (!igt_perfctr_unread(s)) {
-		igt_assert_eq_u64(st.merged_periods, s->merged);
+		igt_assert_eq_u64(st.merged, s->merged);
 		igt_assert_eq_u64(st.merged_others, s->merged_others);
 		igt_assert_eq_u64(st.lost_ns, s->lost_ns);
 		igt_assert_eq_u64(s->control->merged_periods, s->merged);
@@ -619,14 +488,14 @@ void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active)
 
 void igt_perfctr_begin(struct igt_perfctr_session *s)
 {
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 }
 
-void igt_perfctr_begin_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
-			     uint32_t slots, uint64_t period_ns)
+void igt_perfctr_begin_with(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
+			    uint32_t slots, uint64_t period_ns)
 {
-	igt_perfctr_session_setup(s, dev, slots, period_ns);
+	igt_perfctr_session_open_with(s, dev, slots, period_ns);
 	igt_assert_eq(igt_perfctr_start(s, 0), 0);
 }
 
@@ -674,14 +543,14 @@ uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t t
 
 void igt_perfctr_clear_sums(struct igt_perfctr_session *s)
 {
-	for (unsigned int b = 0; b < s->setup.block_count; b++)
+	for (unsigned int b = 0; b < s->layout.block_count; b++)
 		memset(s->sums[b].value, 0, sizeof(s->sums[b].value));
 }
 
 uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
 			 uint16_t counter)
 {
-	for (unsigned int i = 0; i < s->setup.block_count; i++) {
+	for (unsigned int i = 0; i < s->layout.block_count; i++) {
 		const struct igt_perfctr_sum *sum = &s->sums[i];
 
 		if (sum->type == type && sum->index == index &&
@@ -693,21 +562,11 @@ uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uin
 	return 0;
 }
 
-void igt_perfctr_session_unmap(struct igt_perfctr_session *s)
+struct igt_perfctr_session igt_perfctr_two_slots(const struct igt_perfctr_device *dev)
 {
-	if (!s->ring)
-		return;
-	munmap(s->ring, s->ring_map);
-	munmap(s->control, s->setup.ring_offset);
-	close(s->setup.ring_fd);
-	s->ring = NULL;
-	s->setup.ring_fd = -1;
-}
+	struct igt_perfctr_session s;
 
-void igt_perfctr_session_fini(struct igt_perfctr_session *s)
-{
-	if (s->handle)
-		igt_assert_eq(igt_perfctr_teardown(s), 0);
-	igt_perfctr_session_unmap(s);
-	s->handle = 0;
+	igt_perfctr_session_init(&s, dev);
+	s.params.slots = 2;
+	return s;
 }

@@ -20,6 +20,53 @@
 #define IGT_PERFCTR_MAX_BLOCKS 80
 #define IGT_PERFCTR_MAX_REQUESTS 16
 
+/* errno of a command on a session that another thread has ended */
+#define IGT_PERFCTR_ENDED ENOENT
+
+enum igt_perfctr_flags {
+	IGT_PERFCTR_CHECK = DRM_PERFCTR_SETUP_TEST_ONLY, /* create nothing */
+	IGT_PERFCTR_KEEP_AWAKE = DRM_PERFCTR_SETUP_KEEP_AWAKE,
+	IGT_PERFCTR_AUTOMATIC = DRM_PERFCTR_SETUP_AUTOMATIC,
+};
+
+/* what a session is opened with; the members are those of the interface */
+struct igt_perfctr_params {
+	uint32_t flags; /* enum igt_perfctr_flags */
+	uint32_t slots;
+	uint64_t period_ns;
+	int32_t eventfd;
+	uint32_t watermark;
+	uint64_t requests; /* address, 0: the session's requests[] */
+	uint32_t request_count;
+	uint32_t request_stride;
+	uint64_t reserved[2];
+};
+
+/* sizes in bytes */
+struct igt_perfctr_layout {
+	uint32_t slots;
+	uint32_t slot_stride;
+	uint32_t sample_size;
+	uint32_t block_count;
+	uint32_t ring_offset; /* of slot 0; the control area is before it */
+	uint32_t map_bytes; /* control area and slots, whole pages */
+};
+
+/* totals since the session was opened, as of its last sample or command */
+struct igt_perfctr_status {
+	uint32_t flags; /* enum drm_perfctr_status_flags */
+	uint32_t slots;
+	uint64_t published; /* samples */
+	uint64_t freed; /* samples whose slot the kernel knows to be free */
+	uint64_t merged, merged_others; /* in published samples */
+	uint64_t pending; /* due samples that wait for a free slot */
+	uint64_t lost_ns;
+	uint64_t errors, overflows, resets; /* samples with that flag */
+	uint64_t bad_extract;
+	uint64_t ring_full;
+	uint64_t wakeups;
+};
+
 struct igt_perfctr_device {
 	int fd;
 	int minor; /* of the render node */
@@ -47,15 +94,17 @@ struct igt_perfctr_sum {
 
 struct igt_perfctr_session {
 	const struct igt_perfctr_device *dev;
-	/* arguments of SETUP; change them between init and create */
-	struct drm_perfctr_setup setup;
+	/* change them between init and open */
+	struct igt_perfctr_params params;
 	struct drm_perfctr_block_request requests[IGT_PERFCTR_MAX_REQUESTS];
-	bool keep_pointer; /* setup.requests was set by the test */
-	uint32_t handle;
-	uint8_t *ring; /* slots, read only */
-	size_t ring_map;
+	/* of an open session; -1: not open */
+	int fd;
+	uint32_t handle; /* for igt_session.c and tests of the raw commands */
+	struct igt_perfctr_layout layout;
+	/* NULL: not mapped */
 	struct drm_perfctr_ring_control *control;
-	uint64_t extract;
+	uint8_t *ring; /* slots, read only */
+	uint64_t extract; /* samples read */
 
 	/* results of drain() */
 	struct igt_perfctr_sum sums[IGT_PERFCTR_MAX_BLOCKS];
@@ -89,7 +138,6 @@ unsigned int igt_perfctr_clocks(const struct igt_perfctr_device *dev,
 /* all return 0 or -errno */
 int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
 int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
-int igt_perfctr_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
 
 /* the block after @b in a sample, NULL: the first */
 const struct drm_perfctr_block_header *
@@ -102,7 +150,7 @@ igt_perfctr_identity(const struct drm_perfctr_block_header *b);
 const struct drm_perfctr_block_span *igt_perfctr_span(const struct drm_perfctr_block_header *b);
 
 /* 0 or -errno; *@at is the mapping */
-int igt_perfctr_map(int ring_fd, uint64_t offset, size_t bytes, int prot, void **at);
+int igt_perfctr_map(int fd, uint64_t offset, size_t bytes, int prot, void **at);
 
 /* 16 slots, manual, all available counters of all GPU blocks */
 void igt_perfctr_session_init(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev);
@@ -114,32 +162,68 @@ void igt_perfctr_session_init_empty(struct igt_perfctr_session *s,
 				    const struct igt_perfctr_device *dev);
 struct drm_perfctr_block_request *igt_perfctr_add_pmu(struct igt_perfctr_session *s, uint16_t index,
 						      uint32_t type, uint64_t config, int cpu);
-/* TEST_ONLY, SETUP, the ring mapped; 0 or -errno */
-int igt_perfctr_session_try(struct igt_perfctr_session *s);
+/* the same as init with two slots */
+struct igt_perfctr_session igt_perfctr_two_slots(const struct igt_perfctr_device *dev);
+
+/*
+ * Opening, in igt_session.c. An error leaves the session and what it has open as it was.
+ */
+
+/* check only, without the eventfd: sets the layout; 0 or -errno */
+int igt_perfctr_session_check(struct igt_perfctr_session *s);
+/* open as the parameters say, or check with IGT_PERFCTR_CHECK, without mapping; 0 or -errno */
+int igt_perfctr_session_try_bare(struct igt_perfctr_session *s);
+/* check, open, map; 0 or -errno */
+int igt_perfctr_session_try_open(struct igt_perfctr_session *s);
 /* the same, and without the session again */
 int igt_perfctr_session_probe(struct igt_perfctr_session *s);
-void igt_perfctr_session_create(struct igt_perfctr_session *s);
-/* init with that number of slots and period, and create */
-void igt_perfctr_session_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
-			       uint32_t slots, uint64_t period_ns);
+void igt_perfctr_session_open(struct igt_perfctr_session *s);
+/* init with that number of slots and period, and open */
+void igt_perfctr_session_open_with(struct igt_perfctr_session *s,
+				   const struct igt_perfctr_device *dev, uint32_t slots,
+				   uint64_t period_ns);
+/* map control area and slots of an open session; never fails */
+void igt_perfctr_session_map(struct igt_perfctr_session *s);
+void igt_perfctr_session_unmap(struct igt_perfctr_session *s);
+/* a descriptor that can be mapped as the session's, and outlives it; the caller closes it */
+int igt_perfctr_session_reader(const struct igt_perfctr_session *s);
+/* end the session and keep its mappings; 0 or -errno, after which it is not open either */
+int igt_perfctr_session_end(struct igt_perfctr_session *s);
+/* end it, unless that has happened, and unmap it */
+void igt_perfctr_session_close(struct igt_perfctr_session *s);
+/* the same if its device is gone, or its file was or will be closed */
+void igt_perfctr_session_drop(struct igt_perfctr_session *s);
+/* pass an open session, and the file of its device, to another process */
+void igt_perfctr_session_send(int socket, const struct igt_perfctr_session *s);
+/* @dev gets the received file; the session is not mapped */
+void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
+				 struct igt_perfctr_device *dev);
+
+/* 0 or -errno */
 int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data);
-int igt_perfctr_teardown(struct igt_perfctr_session *s);
-struct drm_perfctr_status igt_perfctr_status(struct igt_perfctr_session *s);
+int igt_perfctr_try_status(const struct igt_perfctr_session *s, struct igt_perfctr_status *status);
+struct igt_perfctr_status igt_perfctr_status(const struct igt_perfctr_session *s);
+
+/* samples published, by the control area */
+uint64_t igt_perfctr_published(const struct igt_perfctr_session *s);
+/* tell the kernel that so many samples have been read since the session was opened */
+void igt_perfctr_free_slots(const struct igt_perfctr_session *s, uint64_t samples);
+
 /* indices, state and totals of STATUS are those of the reader; no error, no loss */
 void igt_perfctr_assert_status(struct igt_perfctr_session *s, bool active);
 /* the hardware recorded the session at its last sample or command */
-bool igt_perfctr_is_batched(struct igt_perfctr_session *s);
+bool igt_perfctr_is_batched(const struct igt_perfctr_session *s);
 /* wait until it is or is not recorded; bounded */
 void igt_perfctr_await_batched(struct igt_perfctr_session *s, bool batched);
 /* read and check everything that is published, free the slots; returns the samples read */
 unsigned int igt_perfctr_drain(struct igt_perfctr_session *s);
-/* create and START, which must succeed */
+/* open and START, which must succeed */
 void igt_perfctr_begin(struct igt_perfctr_session *s);
 /* the same with that number of slots and period */
-void igt_perfctr_begin_setup(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
-			     uint32_t slots, uint64_t period_ns);
+void igt_perfctr_begin_with(struct igt_perfctr_session *s, const struct igt_perfctr_device *dev,
+			    uint32_t slots, uint64_t period_ns);
 /* STOP, which must succeed, and drain */
 void igt_perfctr_finish(struct igt_perfctr_session *s);
 /* SAMPLE, which must succeed, and drain */
@@ -160,23 +244,5 @@ uint64_t igt_perfctr_value(const struct drm_perfctr_sample_header *h, uint16_t t
 uint64_t igt_perfctr_sum(const struct igt_perfctr_session *s, uint16_t type, uint16_t index,
 			 uint16_t counter);
 void igt_perfctr_clear_sums(struct igt_perfctr_session *s);
-/* control area and slots of setup.ring_fd; never fails */
-void igt_perfctr_session_map(struct igt_perfctr_session *s);
-/* unmap and close the ring only: its device is gone, or its file will be closed */
-void igt_perfctr_session_unmap(struct igt_perfctr_session *s);
-void igt_perfctr_session_fini(struct igt_perfctr_session *s);
-
-/*
- * SETUP with any contents, for tests of what it refuses.
- */
-
-/* a SETUP of two slots that succeeds */
-struct igt_perfctr_session igt_setup_request(const struct igt_perfctr_device *dev);
-/*
- * Send SETUP, the second with @size bytes at @arg; 0 or -errno. The ring is closed, the handle
- * kept.
- */
-int igt_setup_send(struct igt_perfctr_session *s);
-int igt_setup_send_sized(struct igt_perfctr_session *s, void *arg, uint64_t size);
 
 #endif

@@ -64,10 +64,10 @@ int igt_receive_fd(int socket)
 	return fd;
 }
 
-void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s)
+void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s)
 {
 	igt_assert_eq(setresuid(IGT_NOBODY, IGT_NOBODY, 0), 0);
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 	igt_assert_eq(setresuid(0, 0, 0), 0);
 }
 

@@ -69,11 +69,17 @@ unsigned int igt_trace_end(const char *event, const char *text, unsigned int *ha
  * Sessions of one slot, for tests that create many of them.
  */
 
-/* a session of one slot, its ring closed; a handle or -errno */
-int igt_small_setup(int fd);
-/* as many as that file may have; *@error is the errno of the one that failed */
-unsigned int igt_small_fill(int fd, int *error);
-void igt_small_teardown(int fd, uint32_t handle);
+struct igt_small {
+	int file; /* of the device */
+	int fd;
+	uint32_t handle; /* for igt_small.c */
+};
+
+/* a session of one slot on the file, not mapped; 0 or -errno */
+int igt_small_open(int file, struct igt_small *small);
+/* as many as that file may have, below @most; *@error is of the one that failed */
+unsigned int igt_small_fill(int file, struct igt_small *smalls, unsigned int most, int *error);
+void igt_small_close(struct igt_small *small);
 
 /* Processes with fewer rights, and root's settings. */
 
@@ -86,7 +92,7 @@ void igt_small_teardown(int fd, uint32_t handle);
 /* become @uid with exactly these capabilities, for good */
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
 /* the session belongs to an unprivileged user; the caller is root again on return */
-void igt_perfctr_create_as_nobody(struct igt_perfctr_session *s);
+void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s);
 /* a descriptor passed to another process, and received there, close-on-exec */
 void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);

@@ -181,7 +181,7 @@ static uint64_t total(const struct igt_perfctr_session *s, const char *name)
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
 	uint64_t sum = 0;
 
-	for (unsigned int b = 0; b < s->setup.block_count; b++)
+	for (unsigned int b = 0; b < s->layout.block_count; b++)
 		if (s->sums[b].type == DRM_PERFCTR_NV50_BLOCK_MP)
 			sum += s->sums[b].value[c.position];
 	return sum;
@@ -272,7 +272,7 @@ static void own_counts(void)
 	}
 	igt_assert_eq_u64(s.extract + igt_perfctr_unread(&s), 2 * JOBS);
 	igt_perfctr_finish(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	for (unsigned int i = 0; i < 3; i++)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
 	destroy_store();
@@ -315,7 +315,7 @@ static void state_kept(void)
 			igt_assert_eq_u64(stored(1536, 4 + i, slot), 0);
 	}
 	igt_perfctr_finish(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	for (unsigned int i = 0; i < 2; i++)
 		igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx[i]), 0);
 	/* a later context does not have that state */
@@ -354,7 +354,7 @@ static void function_of_slots(void)
 	/* the session had no slot while the jobs ran, as its times show */
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
 	igt_assert_eq_u64(total(&s, "instructions"), 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	destroy_store();
 }
 
@@ -402,7 +402,7 @@ static void check_all_slots(void)
 			  igt_nv50_sum(&s, "shader_busy")->time_enabled);
 	igt_assert_eq_u32(igt_nv50_sum(&s, "shader_busy")->states & DRM_PERFCTR_STATE_MULTIPLEXED,
 			  0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 
 	/* the context releases them */
 	run(ctx, give, 1);
@@ -417,7 +417,7 @@ static void check_all_slots(void)
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
 	igt_assert_eq_u64(igt_nv50_ran(&s, "branch"), igt_nv50_sum(&s, "branch")->time_enabled);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 }
 
@@ -450,7 +450,7 @@ static void all_slots_invalid(void)
 		igt_assert(b->states & DRM_PERFCTR_STATE_MULTIPLEXED);
 	}
 	igt_perfctr_finish(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 }
 
@@ -483,7 +483,7 @@ static void slot_taken(void)
 	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 	destroy_store();
 }
@@ -509,7 +509,7 @@ static void slots_shared(void)
 	/* counted in some jobs, not in all */
 	igt_assert_lte_u64(1000 * 64, total(&s, "instructions"));
 	igt_assert_lte_u64(total(&s, "instructions"), (JOBS - 1) * 1000 * 64);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 }
 
@@ -571,7 +571,7 @@ static void hostile_methods(void)
 	igt_assert_eq_u64(s.lost_ns, 0);
 	igt_info("%u samples exact, %u multiplexed\n", exact, flagged);
 	igt_assert_lt(0, flagged);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 }
 
@@ -601,7 +601,7 @@ static void start_in_job(void)
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
 	igt_assert_eq_u64(stored(0, 1, 0), 1000 * 64);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_ctx_destroy(igt_nv50.dev.fd, ctx), 0);
 	destroy_store();
 }

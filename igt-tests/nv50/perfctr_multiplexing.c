@@ -50,7 +50,7 @@ static uint64_t counted(const struct igt_perfctr_session *s, const char *name)
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
 	uint64_t value = 0;
 
-	for (unsigned int b = 0; b < s->setup.block_count; b++)
+	for (unsigned int b = 0; b < s->layout.block_count; b++)
 		if (s->sums[b].type == c.type &&
 		    (c.type == DRM_PERFCTR_NV50_BLOCK_MP || s->sums[b].index == c.index))
 			value += s->sums[b].value[c.position];
@@ -72,7 +72,7 @@ static void begin_stepped(struct igt_perfctr_session *s, const char *const *name
 		igt_nv50_want(s, names[i]);
 	/* a counter that never waits for a slot */
 	igt_nv50_want(s, "gpu_busy");
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
 }
 
@@ -139,7 +139,7 @@ static void assert_steady_is_scaled(const char *const *names, unsigned int count
 		igt_assert_lte_u64(1, igt_nv50_truth(names[i]));
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "0");
 	igt_assert_eq(igt_vsoc_wait(&igt_nv50.dev, job).status, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void assert_random_is_scaled(const char *const *names, unsigned int count)
@@ -171,7 +171,7 @@ static void assert_random_is_scaled(const char *const *names, unsigned int count
 		igt_info("%s: %+.2f %%\n", names[i], 100 * error);
 		igt_assert_f(error * error <= 36 * variance, "%s is too far off\n", names[i]);
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* seed of the requests, to repeat a failure */
@@ -279,7 +279,7 @@ static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned in
 		names[k] = names[i];
 		igt_nv50_want(&s, slices[i].name);
 	}
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_vsoc_debugfs(&igt_nv50.dev, "stepped", "1");
 	start_stepped(&s);
 	for (unsigned int n = 0; n < REQUEST_SLICES; n++) {
@@ -306,7 +306,7 @@ static unsigned int assert_any_are_scaled(struct igt_chance *chance, unsigned in
 			 igt_nv50_sum(&s, slices[i].name)->time_enabled;
 	}
 	igt_assert_eq(!!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED), turns > 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_info("%u counters, %u multiplexed\n", wanted, turns);
 	return turns;
 }
@@ -375,7 +375,7 @@ static void multiplexed(void)
 		igt_nv50_want(&s, names[i]);
 	/* a counter that never waits for a slot */
 	igt_nv50_want(&s, "gpu_busy");
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_start(&s);
 	/* until each has had enough slots, however long it takes */
 	for (unsigned int n = 0; n < TURNS || least < 2 * IGT_NV50_SLICE_NS; n++) {
@@ -412,7 +412,7 @@ static void multiplexed(void)
 	igt_assert_lte_u64(most - least, 2 * (IGT_NV50_SLICE_NS + longest));
 	igt_assert_eq_u64(igt_nv50_ran(&s, "gpu_busy"), igt_nv50_sum(&s, "gpu_busy")->time_enabled);
 	igt_assert_eq_u64(igt_nv50_value(&s, "gpu_busy"), igt_nv50_truth("gpu_busy"));
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void join_and_leave(void)
@@ -423,8 +423,8 @@ static void join_and_leave(void)
 	igt_nv50_want(&s, "rop_busy");
 	igt_nv50_session_init(&t, 0);
 	igt_nv50_want(&t, "rop_samples_in_count_1");
-	igt_perfctr_session_create(&s);
-	igt_perfctr_session_create(&t);
+	igt_perfctr_session_open(&s);
+	igt_perfctr_session_open(&t);
 	igt_nv50_start(&s);
 	igt_nv50_work(1);
 	igt_assert_eq(igt_perfctr_start(&t, 0), 0);
@@ -441,7 +441,7 @@ static void join_and_leave(void)
 	igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED);
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&t);
 	/* alone once the worker has run: then a span of several turns is exact */
 	for (unsigned int n = 0; s.last.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED; n++) {
 		igt_assert_lt(n, 100);
@@ -460,7 +460,7 @@ static void join_and_leave(void)
 		igt_assert_eq_u64(igt_nv50_value(&s, "rop_busy") - value,
 				  igt_nv50_truth("rop_busy"));
 	}
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void join_loses_nothing(void)
@@ -469,10 +469,10 @@ static void join_loses_nothing(void)
 
 	igt_nv50_session_init(&s, 0);
 	igt_nv50_want(&s, "gpu_idle");
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_session_init(&t, 0);
 	igt_nv50_want(&t, "setup_primitive_count");
-	igt_perfctr_session_create(&t);
+	igt_perfctr_session_open(&t);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_nv50_read_before();
 	for (unsigned int n = 0; n < 500; n++) {
@@ -483,8 +483,8 @@ static void join_loses_nothing(void)
 	igt_perfctr_finish(&s);
 	/* gpu_idle also counts before and after the reads of the truth */
 	igt_assert_lte_u64(igt_nv50_truth("gpu_idle"), igt_nv50_value(&s, "gpu_idle"));
-	igt_perfctr_session_fini(&t);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&t);
+	igt_perfctr_session_close(&s);
 }
 
 static void join_starves_nobody(void)
@@ -495,10 +495,10 @@ static void join_starves_nobody(void)
 	igt_nv50_session_init(&s, 0);
 	igt_nv50_want(&s, names[0]);
 	igt_nv50_want(&s, names[1]);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_session_init(&t, 0);
 	igt_nv50_want(&t, names[2]);
-	igt_perfctr_session_create(&t);
+	igt_perfctr_session_open(&t);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	/* repeat if the machine stalled in one slot; a starved counter gets less each time */
 	do {
@@ -512,8 +512,8 @@ static void join_starves_nobody(void)
 	} while (!has_share(&s, names[0]) || !has_share(&s, names[1]) || !has_share(&t, names[2]));
 	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(t.lost_ns, 0);
-	igt_perfctr_session_fini(&t);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&t);
+	igt_perfctr_session_close(&s);
 }
 
 static void shared_multiplexer(void)
@@ -523,7 +523,7 @@ static void shared_multiplexer(void)
 	igt_nv50_session_init(&s, 0);
 	igt_nv50_want(&s, "shader_busy");
 	igt_nv50_want(&s, "sm_cta_launched");
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_start(&s);
 	do {
 		igt_nv50_work(1);
@@ -535,7 +535,7 @@ static void shared_multiplexer(void)
 	igt_assert_eq_u64(igt_nv50_ran(&s, "shader_busy") + igt_nv50_ran(&s, "sm_cta_launched"),
 			  igt_nv50_sum(&s, "shader_busy")->time_enabled);
 	igt_assert_lte_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void slot_tests(void)

@@ -57,7 +57,7 @@ static void single_exact(void)
 			continue;
 		igt_nv50_session_init(&s, 0);
 		igt_nv50_want(&s, name);
-		igt_perfctr_session_create(&s);
+		igt_perfctr_session_open(&s);
 		igt_nv50_start(&s);
 		igt_nv50_work(i);
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
@@ -67,7 +67,7 @@ static void single_exact(void)
 		igt_nv50_assert_conserved(&s);
 		igt_assert_eq_u64(igt_nv50_ran(&s, name), igt_nv50_sum(&s, name)->time_enabled);
 		compared += igt_nv50_truth(name) != 0;
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	/* no work for points, lines, stream output, triggers, serialisation */
 	igt_assert_lte(40, compared);
@@ -93,7 +93,7 @@ static void together_exact(void)
 	igt_nv50_session_init(&s, 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
 		igt_nv50_want(&s, names[i]);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_start(&s);
 	for (unsigned int n = 0; n < 10; n++) {
 		igt_nv50_work(n);
@@ -102,7 +102,7 @@ static void together_exact(void)
 	igt_nv50_finish(&s);
 	igt_assert_eq_u32(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED, 0);
 	igt_nv50_assert_conserved(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void suspend(void)
@@ -113,7 +113,7 @@ static void suspend(void)
 	igt_nv50_want(&s, "gpu_busy");
 	igt_nv50_want(&s, "setup_primitive_count");
 	igt_nv50_want(&s, "instructions");
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_start(&s);
 	igt_nv50_work(0);
 	igt_suspend(&igt_nv50.dev);
@@ -125,7 +125,7 @@ static void suspend(void)
 	igt_nv50_finish(&s);
 	igt_assert_eq_u64(s.lost_ns, 0);
 	igt_nv50_assert_conserved(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void overflow(void)
@@ -137,7 +137,7 @@ static void overflow(void)
 	igt_nv50_want(&s, "gpu_idle");
 	igt_nv50_want(&s, "setup_primitive_count");
 	igt_nv50_want(&s, "shader_busy");
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_start(&s);
 	igt_nv50_work(0);
 	do {
@@ -171,7 +171,7 @@ static void overflow(void)
 	igt_assert_eq_u64(igt_nv50_value(&s, "setup_primitive_count"),
 			  igt_nv50_truth("setup_primitive_count"));
 	igt_assert_eq_u64(igt_nv50_value(&s, "shader_busy"), igt_nv50_truth("shader_busy"));
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void reset(void)
@@ -189,7 +189,7 @@ static void reset(void)
 	igt_nv50_finish(&s);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 	igt_nv50_assert_conserved(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void exact_tests(void)
@@ -236,12 +236,12 @@ static void context_tests(void)
 		igt_nv50_session_init(&all, 0);
 		igt_nv50_want(&all, "shader_busy");
 		igt_nv50_want(&all, "instructions");
-		igt_perfctr_session_create(&all);
+		igt_perfctr_session_open(&all);
 		for (unsigned int i = 0; i < 2; i++) {
 			igt_nv50_session_init(&s[i], 0);
 			igt_nv50_want(&s[i], "instructions");
 			igt_nv50_want(&s[i], "branch");
-			igt_perfctr_session_create(&s[i]);
+			igt_perfctr_session_open(&s[i]);
 			ctx[i] = igt_vsoc_ctx_create(igt_nv50.dev.fd);
 			memset(c[i], 0, sizeof(c[i]));
 			c[i][0] = igt_vsoc_sample(&s[i], 2);
@@ -273,12 +273,12 @@ static void context_tests(void)
 			instructions += JOBS * each;
 			busy += JOBS * 4 * (warps / TPCS) * shaders[i].instructions;
 			igt_perfctr_finish(&s[i]);
-			igt_perfctr_session_fini(&s[i]);
+			igt_perfctr_session_close(&s[i]);
 		}
 		igt_nv50_assert_conserved(&all);
 		igt_assert_eq_u64(igt_nv50_truth("instructions"), instructions);
 		igt_assert_eq_u64(igt_nv50_value(&all, "shader_busy"), busy);
-		igt_perfctr_session_fini(&all);
+		igt_perfctr_session_close(&all);
 	}
 }
 
@@ -312,7 +312,7 @@ static uint32_t states_of(const struct igt_perfctr_session *s)
 {
 	uint32_t states = 0;
 
-	for (unsigned int b = 0; b < s->setup.block_count; b++)
+	for (unsigned int b = 0; b < s->layout.block_count; b++)
 		states |= s->sums[b].states;
 	return states;
 }
@@ -362,8 +362,8 @@ static void fault(unsigned int i)
 	/* a machine that stood still for too long lost recorded counts, as the samples report */
 	if (faults[i].period_ns && s.flags & ~faults[i].must & DRM_PERFCTR_SAMPLE_OVERFLOW) {
 		igt_assert_lte_u64(1, s.lost_ns);
-		igt_perfctr_session_fini(&t);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&t);
+		igt_perfctr_session_close(&s);
 		return;
 	}
 	igt_assert_eq_u32(s.flags & FAULT_FLAGS, faults[i].must);
@@ -380,8 +380,8 @@ static void fault(unsigned int i)
 		igt_nv50_assert_conserved(&s);
 		igt_nv50_assert_conserved(&t);
 	}
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&t);
 }
 
 /* @newcomer: a counter; @touched: its domain already counts */
@@ -422,8 +422,8 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 		igt_assert_eq_u32(states_of(&s) & LACKS, 0);
 		igt_nv50_assert_conserved(&s);
 	}
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&t);
 }
 
 static void fault_tests(void)

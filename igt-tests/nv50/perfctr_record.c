@@ -73,7 +73,7 @@ static bool fell_behind(const struct igt_perfctr_session *s)
 		return false;
 	igt_info("counters were full for %llu ns\n", (long long)s->lost_ns);
 	igt_assert_lte_u64(1, s->lost_ns);
-	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+	for (unsigned int b = 0; b < s->layout.block_count; b++) {
 		if (!(s->sums[b].states & DRM_PERFCTR_STATE_SATURATED))
 			continue;
 		igt_assert(s->sums[b].states & DRM_PERFCTR_STATE_LOST);
@@ -99,7 +99,7 @@ static void end_exact(struct igt_perfctr_session *s, uint64_t period_ns)
 {
 	assert_exact(s);
 	assert_periods(s, period_ns);
-	igt_perfctr_session_fini(s);
+	igt_perfctr_session_close(s);
 }
 
 /* a block ends at its last packet; returns how many end within a period of the sample's end */
@@ -131,10 +131,10 @@ static bool report_rate(uint64_t period_ns, const char *beside)
 	uint64_t interrupts, span_ns;
 
 	igt_nv50_session_init(&s, period_ns);
-	s.setup.slots = RATE_SLOTS;
+	s.params.slots = RATE_SLOTS;
 	for (unsigned int i = 0; i < 2 && names[i]; i++)
 		igt_nv50_want(&s, names[i]);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_read_before();
 	interrupts = igt_nv50_sampler("timer_interrupts");
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -161,17 +161,17 @@ static bool report_rate(uint64_t period_ns, const char *beside)
 static bool record_exact(void)
 {
 	unsigned int near = 0, blocks = 0;
-	struct drm_perfctr_status status;
+	struct igt_perfctr_status status;
 	struct igt_perfctr_session s;
 	uint64_t interrupts, batches;
 
 	igt_nv50_session_init(&s, IGT_NV50_RECORD_PERIOD_NS);
-	s.setup.slots = IGT_NV50_RECORD_SLOTS;
-	s.setup.eventfd = eventfd(0, EFD_CLOEXEC);
-	igt_assert_lte(0, s.setup.eventfd);
+	s.params.slots = IGT_NV50_RECORD_SLOTS;
+	s.params.eventfd = eventfd(0, EFD_CLOEXEC);
+	igt_assert_lte(0, s.params.eventfd);
 	for (unsigned int i = 0; i < RECORDED; i++)
 		igt_nv50_want(&s, recorded[i]);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_read_before();
 	interrupts = igt_nv50_sampler("timer_interrupts");
 	batches = igt_nv50_sampler("batches");
@@ -191,15 +191,15 @@ static bool record_exact(void)
 	igt_perfctr_drain(&s);
 	igt_nv50_read_after();
 	if (fell_behind(&s)) {
-		close(s.setup.eventfd);
-		igt_perfctr_session_fini(&s);
+		close(s.params.eventfd);
+		igt_perfctr_session_close(&s);
 		return false;
 	}
 	assert_exact(&s);
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
 	/* all blocks, except where packets had no room */
 	igt_assert_lte(blocks, 2 * near);
-	for (unsigned int b = 0; b < s.setup.block_count; b++)
+	for (unsigned int b = 0; b < s.layout.block_count; b++)
 		igt_assert_lte_u64(1, s.sums[b].cycles);
 	igt_info("%llu samples, %llu periods merged, %llu batches, %llu timer interrupts, "
 		 "%llu signals\n",
@@ -210,8 +210,8 @@ static bool record_exact(void)
 	igt_assert_lte_u64(4 * interrupts, s.samples);
 	igt_assert_lte_u64(batches, interrupts + 3);
 	igt_assert_lte_u64(1, status.wakeups);
-	close(s.setup.eventfd);
-	igt_perfctr_session_fini(&s);
+	close(s.params.eventfd);
+	igt_perfctr_session_close(&s);
 	return true;
 }
 
@@ -262,10 +262,10 @@ static void record_full_ring(void)
 
 	/* an emulated CPU keeps up with this period: periods are merged only for lack of slots */
 	igt_nv50_session_init(&s, FULL_RING_PERIOD_NS);
-	s.setup.slots = FULL_RING_SLOTS;
+	s.params.slots = FULL_RING_SLOTS;
 	for (unsigned int i = 0; i < RECORDED; i++)
 		igt_nv50_want(&s, recorded[i]);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_start(&s);
 	igt_nv50_work(1);
 	igt_perfctr_wait_merged(&s);
@@ -286,9 +286,9 @@ static void record_small_ring(void)
 	struct igt_perfctr_session s;
 
 	igt_nv50_session_init(&s, IGT_NV50_RECORD_PERIOD_NS);
-	s.setup.slots = 2;
+	s.params.slots = 2;
 	igt_nv50_want(&s, "gpu_busy");
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_nv50_start(&s);
 	for (unsigned int n = 0; s.periodic < 20; n++) {
 		igt_nv50_work(n);
@@ -339,7 +339,7 @@ static void record_sessions(void)
 							   value);
 		}
 		igt_perfctr_await_batched(&s, true);
-		igt_perfctr_session_fini(&m);
+		igt_perfctr_session_close(&m);
 		igt_perfctr_drain(&s);
 		igt_perfctr_drain(&t);
 	}
@@ -365,8 +365,8 @@ static void record_sessions(void)
 	}
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
 	assert_periods(&t, 330 * US);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&t);
 }
 
 static void record_stop(void)
@@ -389,7 +389,7 @@ static void record_stop(void)
 		igt_nv50_read_after();
 		igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_FINAL);
 		assert_exact(&s);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -433,7 +433,7 @@ static void record_overflow(void)
 	igt_assert_lte_u64(igt_nv50_value(&s, "gpu_idle") + 1,
 			   igt_nv50_sum(&s, "gpu_idle")->cycles);
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void record_stop_silent(void)
@@ -472,8 +472,8 @@ static void record_stop_silent(void)
 		igt_nv50_assert_conserved(&s);
 		igt_nv50_assert_conserved(&t);
 		igt_assert_eq_u64(s.lost_ns + t.lost_ns, 0);
-		igt_perfctr_session_fini(&t);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&t);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -537,7 +537,7 @@ static void record_reset(void)
 	if (!fell_behind(&s))
 		igt_nv50_assert_conserved(&s);
 	assert_periods(&s, IGT_NV50_RECORD_PERIOD_NS);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void record_suspend(void)

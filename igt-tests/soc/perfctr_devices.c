@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_raw.h"
 #include "igt_vsoc.h"
 #include "igt_sys.h"
 
@@ -112,19 +113,11 @@ static void *close_soon(void *round)
 	return NULL;
 }
 
-/* TEST_ONLY with @requests times all shader cores of a device */
+/* a check of @requests times all shader cores of a device */
 static int many_blocks(uint32_t requests)
 {
 	static struct drm_perfctr_block_request request[2048];
-	struct drm_perfctr_setup setup = {
-		.flags = DRM_PERFCTR_SETUP_TEST_ONLY,
-		.slots = 1,
-		.eventfd = -1,
-		.requests = (uintptr_t)request,
-		.request_count = requests,
-		.request_stride = sizeof(request[0]),
-	};
-	uint32_t handle = 0;
+	static struct igt_perfctr_session s;
 
 	igt_assert_lte(requests, ARRAY_SIZE(request));
 	for (uint32_t i = 0; i < requests; i++)
@@ -133,7 +126,11 @@ static int many_blocks(uint32_t requests)
 			.index = DRM_PERFCTR_INDEX_ALL,
 			.mask = 1ull << 4,
 		};
-	return igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
+	igt_perfctr_session_init_empty(&s, &other);
+	s.params.slots = 1;
+	s.params.requests = (uintptr_t)request;
+	s.params.request_count = requests;
+	return igt_perfctr_session_check(&s);
 }
 
 static void core_masks(void)
@@ -151,7 +148,7 @@ static void core_masks(void)
 		for (unsigned int core = 0; core < 64; core++)
 			igt_assert_eq(has_block(&other, DRM_PERFCTR_MALI_BLOCK_SHADER, core),
 				      (int)(mask >> core & 1));
-		igt_perfctr_session_setup(&s, &other, SLOTS, 0);
+		igt_perfctr_session_open_with(&s, &other, SLOTS, 0);
 		igt_vsoc_truth(&other, &other_before);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_vsoc_work(&other, i);
@@ -166,7 +163,7 @@ static void core_masks(void)
 						   igt_vsoc_counter(&other_after,
 								    DRM_PERFCTR_MALI_BLOCK_SHADER,
 								    "CORE_ACTIVE")));
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 		go();
 	}
 }
@@ -197,8 +194,8 @@ static void both_exact(void)
 	struct igt_perfctr_session a, b;
 
 	come();
-	igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
-	igt_perfctr_session_setup(&b, &other, SLOTS, 3 * MS);
+	igt_perfctr_session_open_with(&a, &dev, SLOTS, 2 * MS);
+	igt_perfctr_session_open_with(&b, &other, SLOTS, 3 * MS);
 	igt_vsoc_truth(&dev, &before);
 	igt_vsoc_truth(&other, &other_before);
 	igt_assert_eq(igt_perfctr_start(&a, 0), 0);
@@ -217,8 +214,8 @@ static void both_exact(void)
 	igt_vsoc_truth(&other, &other_after);
 	igt_vsoc_assert_conserved(&a, &before, &after);
 	igt_vsoc_assert_conserved(&b, &other_before, &other_after);
-	igt_perfctr_session_fini(&a);
-	igt_perfctr_session_fini(&b);
+	igt_perfctr_session_close(&a);
+	igt_perfctr_session_close(&b);
 	go();
 }
 
@@ -228,11 +225,11 @@ static void handles_apart(void)
 	struct drm_perfctr_status status = { 0 };
 
 	come();
-	igt_perfctr_session_setup(&s, &dev, SLOTS, 0);
-	igt_assert_eq(igt_perfctr_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
-					  sizeof(status)),
+	igt_perfctr_session_open_with(&s, &dev, SLOTS, 0);
+	igt_assert_eq(igt_raw_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
+				      sizeof(status)),
 		      -ENOENT);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	go();
 }
 
@@ -242,8 +239,8 @@ static void unplug_under_load(void)
 	struct igt_perfctr_session a, b;
 
 	come();
-	igt_perfctr_session_setup(&a, &dev, SLOTS, 2 * MS);
-	igt_perfctr_session_setup(&b, &other, SLOTS, 2 * MS);
+	igt_perfctr_session_open_with(&a, &dev, SLOTS, 2 * MS);
+	igt_perfctr_session_open_with(&b, &other, SLOTS, 2 * MS);
 	igt_vsoc_start(&a, &before);
 	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
 	igt_vsoc_mixed(commands, 1);
@@ -262,7 +259,7 @@ static void unplug_under_load(void)
 	igt_perfctr_finish(&a);
 	igt_vsoc_truth(&dev, &after);
 	igt_vsoc_assert_conserved(&a, &before, &after);
-	igt_perfctr_session_fini(&a);
+	igt_perfctr_session_close(&a);
 	igt_perfctr_close(&other);
 }
 
@@ -295,9 +292,9 @@ static void pmu_gone(void)
 	come();
 	/* the GPU of one device, the fabric of another */
 	igt_perfctr_session_init(&s, &other);
-	s.setup.slots = 64;
+	s.params.slots = 64;
 	igt_assert(igt_perfctr_add_ucf(&s));
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_vsoc_truth(&other, &other_before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	copy_by_cpu(&dev);
@@ -324,7 +321,7 @@ static void pmu_gone(void)
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
 					  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD),
 			  bytes);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_assert_eq(igt_vsoc_driver("bind", "vsoc.0"), 0);
 	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
 	go();
@@ -360,8 +357,8 @@ static void pmu_back(void)
 					  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD),
 			  COPY_BYTES);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&t);
 }
 
 static void add_and_remove(void)
@@ -371,12 +368,14 @@ static void add_and_remove(void)
 
 		come();
 		if (i % 3) {
-			igt_perfctr_begin_setup(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
+			igt_perfctr_begin_with(&s, &other, SLOTS, i % 3 == 1 ? MS : 0);
 		}
 		igt_assert_eq(igt_vsoc_driver("del_device", OTHER), 0);
 		if (i % 3)
 			igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 		igt_perfctr_close(&other);
+		if (i % 3)
+			igt_perfctr_session_drop(&s);
 	}
 	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 }

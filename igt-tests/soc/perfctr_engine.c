@@ -60,7 +60,7 @@ static void attribution(void)
 	}
 
 	igt_perfctr_session_init(&s, &dev);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	for (unsigned int i = 0; i < 5; i += 2)
 		c[i] = igt_vsoc_sample(&s, i);
 	igt_perfctr_reopen(&other, &dev);
@@ -107,7 +107,7 @@ static void attribution(void)
 	}
 	igt_assert_lt(100, compared);
 	igt_perfctr_stop(&s, 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_perfctr_close(&other);
 }
 

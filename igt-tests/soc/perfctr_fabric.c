@@ -57,7 +57,7 @@ static void ucf_events(struct igt_perfctr_session *s, unsigned int count)
 	igt_perfctr_session_init_empty(s, &dev);
 	for (unsigned int i = 0; i < count; i++)
 		igt_perfctr_add_pmu(s, i, type, UCF_SLC_BYTES_RD, DRM_PERFCTR_CPU_ANY);
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 }
 
 static void multiplexed(void)
@@ -101,7 +101,7 @@ static void multiplexed(void)
 	igt_assert_lte(events - UCF_COUNTERS, multiplexed);
 	igt_assert(in_use > UCF_COUNTERS * 0.7 && in_use < UCF_COUNTERS * 1.02);
 	igt_perfctr_drain(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static int try_filters(uint16_t type, const char *pmu, uint64_t config, uint64_t config1,
@@ -125,7 +125,7 @@ static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
 {
 	igt_perfctr_session_init_empty(s, &dev);
 	igt_perfctr_add_ucf_counters(s, counters);
-	return igt_perfctr_session_try(s);
+	return igt_perfctr_session_try_open(s);
 }
 
 static void bounds_tests(void)
@@ -164,12 +164,10 @@ static void bounds_tests(void)
 		igt_assert_eq(try_counters(&s, DRM_PERFCTR_MAX_PMU_COUNTERS), 0);
 		/* one more event of the first block */
 		s.requests[0].mask |= 1ull << 16;
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &s.handle,
-						  &s.setup, sizeof(s.setup)),
-			      -E2BIG);
+		igt_assert_eq(igt_perfctr_session_try_bare(&s), -E2BIG);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 		igt_perfctr_finish(&s);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -194,7 +192,7 @@ static void fabric_tests(void)
 		igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
 						  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_WR),
 				  0);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
 	igt_subtest("multiplexed") multiplexed();
@@ -208,9 +206,9 @@ static void fabric_tests(void)
 		igt_sleep_ms(100);
 		igt_perfctr_finish(&s);
 		igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
-		for (unsigned int b = 0; b < s.setup.block_count; b++)
+		for (unsigned int b = 0; b < s.layout.block_count; b++)
 			igt_assert(!(s.sums[b].states & DRM_PERFCTR_STATE_MULTIPLEXED));
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	/* Covers: setup -EEXIST */
 	igt_subtest("ucf-twice")
@@ -220,7 +218,7 @@ static void fabric_tests(void)
 		igt_perfctr_session_init_empty(&s, &dev);
 		add_ucf(&s, 0, 0);
 		add_ucf(&s, 0, 0);
-		igt_assert_eq(igt_perfctr_session_try(&s), -EEXIST);
+		igt_assert_eq(igt_perfctr_session_try_open(&s), -EEXIST);
 	}
 	igt_subtest("ucf-wrong-socket")
 	{
@@ -228,7 +226,7 @@ static void fabric_tests(void)
 
 		igt_perfctr_session_init_empty(&s, &dev);
 		add_ucf(&s, 1, 0);
-		igt_assert_eq(igt_perfctr_session_try(&s), -ENOENT);
+		igt_assert_eq(igt_perfctr_session_try_open(&s), -ENOENT);
 	}
 }
 

@@ -142,7 +142,7 @@ static void trace_session(struct igt_perfctr_session *s, int cpu)
 {
 	igt_perfctr_session_init_empty(s, &dev);
 	igt_perfctr_add_pmu(s, 7, exact.type, exact.config, cpu);
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 }
 
 static const struct drm_perfctr_block_header *
@@ -186,7 +186,7 @@ static void tracepoint_exact(void)
 	calls(10);
 	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(counted(&s, 7), 1244);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void tracepoint_periodic(void)
@@ -194,8 +194,8 @@ static void tracepoint_periodic(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_init_empty(&s, &dev);
-	s.setup.slots = 4;
-	s.setup.period_ns = MS;
+	s.params.slots = 4;
+	s.params.period_ns = MS;
 	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 	igt_perfctr_begin(&s);
 	for (unsigned int i = 0; i < 20; i++) {
@@ -205,7 +205,7 @@ static void tracepoint_periodic(void)
 	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(counted(&s, 7), 1000);
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_STRETCHED);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void per_cpu(void)
@@ -233,7 +233,7 @@ static void per_cpu(void)
 	igt_perfctr_drain(&s);
 	igt_assert_eq_u64(counted(&s, 0), 30);
 	igt_assert_eq_u64(counted(&s, 1), 400);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void times(void)
@@ -252,7 +252,7 @@ static void times(void)
 	igt_assert_lte_u64(s.sums[0].time_enabled, span * 11 / 10);
 	igt_assert_lte_u64(span * 9 / 10, counted(&s, 0));
 	igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_MULTIPLEXED));
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void measured_zero(void)
@@ -266,7 +266,7 @@ static void measured_zero(void)
 	igt_perfctr_finish(&s);
 	igt_assert_eq_u64(counted(&s, 0), 0);
 	igt_assert_eq_u64(s.sums[0].valid, 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void gpu_and_pmu(void)
@@ -275,7 +275,7 @@ static void gpu_and_pmu(void)
 
 	igt_perfctr_session_init(&s, &dev);
 	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_vsoc_start(&s, &before);
 	for (unsigned int i = 0; i < 4; i++) {
 		igt_vsoc_work(&dev, i);
@@ -284,7 +284,7 @@ static void gpu_and_pmu(void)
 	}
 	igt_vsoc_stop_conserved(&s, &before);
 	igt_assert_eq_u64(counted(&s, 7), 100);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void slow_start(void)
@@ -295,9 +295,9 @@ static void slow_start(void)
 	uint64_t captured_ns;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.request_count = 1;
+	s.params.request_count = 1;
 	igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
 	igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -318,7 +318,7 @@ static void slow_start(void)
 	igt_assert_lte_u64(counted(&s, 0), captured_ns + captured_ns / 100);
 	igt_assert_lte_u64(s.sums[h->block_count - 1].time_enabled,
 			   captured_ns + captured_ns / 100);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void automatic(void)
@@ -327,8 +327,8 @@ static void automatic(void)
 	uint64_t called_ns;
 
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.slots = 64;
-	s.setup.flags = DRM_PERFCTR_SETUP_AUTOMATIC;
+	s.params.slots = 64;
+	s.params.flags = IGT_PERFCTR_AUTOMATIC;
 	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 	igt_perfctr_begin(&s);
 	calls(25);
@@ -342,7 +342,7 @@ static void automatic(void)
 	igt_assert_eq_u64(counted(&s, 7), 25);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void two_sessions(void)
@@ -362,8 +362,8 @@ static void two_sessions(void)
 	igt_perfctr_drain(&b);
 	igt_assert_eq_u64(counted(&a, 7), 110);
 	igt_assert_eq_u64(counted(&b, 7), 1100);
-	igt_perfctr_session_fini(&a);
-	igt_perfctr_session_fini(&b);
+	igt_perfctr_session_close(&a);
+	igt_perfctr_session_close(&b);
 }
 
 static void counting_tests(void)
@@ -400,9 +400,9 @@ static void probe_refused(void)
 		/* a kprobe that perf accepts */
 		s.requests[0].config1 = (uintptr_t) "schedule_timeout";
 		if (i == 1)
-			igt_assert_eq(igt_perfctr_session_try(&s), -EOPNOTSUPP);
+			igt_assert_eq(igt_perfctr_session_try_open(&s), -EOPNOTSUPP);
 		else
-			igt_assert_lt(igt_perfctr_session_try(&s), 0);
+			igt_assert_lt(igt_perfctr_session_try_open(&s), 0);
 	}
 }
 
@@ -435,7 +435,7 @@ static void refusal_tests(void)
 		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(counted(&s, 0), 42);
 		igt_assert_eq_u64(counted(&s, 0xfffe), 42);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -471,7 +471,7 @@ static void hotplug_tests(void)
 		trace_session(&s, GLOBAL);
 		calls_around_hotplug(&s, 120, 123);
 		igt_assert(s.sums[0].states & DRM_PERFCTR_STATE_MIGRATED);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_subtest("hotplug-stopped")
 	{
@@ -488,7 +488,7 @@ static void hotplug_tests(void)
 		pin(-1);
 		igt_perfctr_finish(&s);
 		igt_assert_eq_u64(counted(&s, 7), 120);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_subtest("hotplug-own-cpu")
 	{
@@ -496,24 +496,24 @@ static void hotplug_tests(void)
 
 		trace_session(&s, 1);
 		calls_around_hotplug(&s, 100, 103);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_subtest("hotplug-gpu")
 	{
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_init(&s, &dev);
-		s.setup.period_ns = 2 * MS;
-		s.setup.slots = 256;
+		s.params.period_ns = 2 * MS;
+		s.params.slots = 256;
 		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
-		igt_perfctr_session_create(&s);
+		igt_perfctr_session_open(&s);
 		igt_vsoc_start(&s, &before);
 		cpu_online(1, false);
 		igt_vsoc_work(&dev, 0);
 		cpu_online(1, true);
 		igt_vsoc_work(&dev, 1);
 		igt_vsoc_stop_conserved(&s, &before);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -583,15 +583,15 @@ static void fence_tests(void)
 		igt_assert_eq(igt_perfctr_drain(&s), 3);
 		igt_assert_eq_u64(s.in_stream, 2);
 		igt_assert_eq_u64(counted(&s, 7), 3210);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	igt_subtest("reset-and-perf")
 	{
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_init(&s, &dev);
-		s.setup.period_ns = 2 * MS;
-		s.setup.slots = 256;
+		s.params.period_ns = 2 * MS;
+		s.params.slots = 256;
 		igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 		igt_perfctr_begin(&s);
 		calls(1);
@@ -612,7 +612,7 @@ static void fence_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 321);
 		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_RESET);
 		igt_assert(s.flags & DRM_PERFCTR_SAMPLE_IN_STREAM);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 }
 
@@ -639,7 +639,7 @@ static void test_pmu_session(struct igt_perfctr_session *s)
 {
 	igt_perfctr_session_init_empty(s, &dev);
 	igt_perfctr_add_pmu(s, 7, test_type, 0, GLOBAL);
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 }
 
 static void unprivileged_start(struct igt_perfctr_session *s)
@@ -669,7 +669,7 @@ static void hybrid_cpus(void)
 		igt_perfctr_drain(&s);
 		igt_assert_lte_u64(1, counted(&s, 7));
 		igt_assert_eq_u64(s.sums[0].valid, 1);
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 	}
 	refuse(0, 0);
 }
@@ -714,7 +714,7 @@ static void refused_start(void)
 	span = s.last.end_ns - s.first.start_ns;
 	igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
 	igt_assert_eq_u64(s.sums[0].valid, 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 /* CPU 1 comes back, but must not be counted; CPU 0 counts 20 in each of two samples */
@@ -757,7 +757,7 @@ static void refused_active(void)
 	igt_assert(!(b->states & DRM_PERFCTR_STATE_ERROR));
 	pin(-1);
 	igt_perfctr_drain(&s);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void hotplug_unprivileged_start(void)
@@ -768,7 +768,7 @@ static void hotplug_unprivileged_start(void)
 	igt_perfctr_session_init_empty(&s, &dev);
 	igt_perfctr_add_pmu(&s, 7, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, GLOBAL);
 	cpu_online(1, false);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	cpu_online(1, true);
 	unprivileged_start(&s);
 	igt_sleep_ms(SPAN_MS);
@@ -777,7 +777,7 @@ static void hotplug_unprivileged_start(void)
 	igt_assert_lte_u64(span * 18 / 10, counted(&s, 7));
 	igt_assert_lte_u64(span * 18 / 10, s.sums[0].time_enabled);
 	igt_assert_eq_u64(s.sums[0].valid, 1);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 }
 
 static void refused_cpu_tests(void)

@@ -108,15 +108,14 @@ static int call_query(struct igt_perfctr_session *s)
 
 static int call_setup(struct igt_perfctr_session *s)
 {
-	struct drm_perfctr_setup setup = s->setup;
-	uint32_t handle = 0;
+	static struct igt_perfctr_session another;
 	int ret;
 
-	ret = igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-	if (ret)
-		return ret;
-	close(setup.ring_fd);
-	return igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
+	igt_perfctr_session_init_empty(&another, s->dev);
+	another.params = s->params;
+	memcpy(another.requests, s->requests, sizeof(s->requests));
+	ret = igt_perfctr_session_try_bare(&another);
+	return ret ? ret : igt_perfctr_session_end(&another);
 }
 
 /* a call whose result could not be copied out has taken effect */
@@ -220,11 +219,9 @@ static void sweep_setup_of_user(void)
 		dev = mine;
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_perfctr_session_init(&s, &dev);
-		s.setup.eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		igt_perfctr_session_create(&s);
-		igt_assert_eq(igt_perfctr_control(dev.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL,
-						  0),
-			      0);
+		s.params.eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		igt_perfctr_session_open(&s);
+		igt_assert_eq(igt_perfctr_session_end(&s), 0);
 		igt_assert_lt(0, sweep_with(fd, call_setup, &s));
 	}
 	igt_waitchildren();
@@ -242,17 +239,17 @@ static void soc_session(struct igt_perfctr_session *s)
 	igt_perfctr_session_init(s, &dev);
 	igt_perfctr_add_pmu(s, 0, software, cpu_clock, DRM_PERFCTR_CPU_ANY);
 	igt_assert(igt_perfctr_add_ucf(s));
-	s->setup.eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	igt_assert_lte(0, s->setup.eventfd);
-	s->setup.watermark = 1;
-	igt_perfctr_session_create(s);
+	s->params.eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	igt_assert_lte(0, s->params.eventfd);
+	s->params.watermark = 1;
+	igt_perfctr_session_open(s);
 }
 
 static void soc_session_end(struct igt_perfctr_session *s)
 {
-	const int fd = s->setup.eventfd;
+	const int fd = s->params.eventfd;
 
-	igt_perfctr_session_fini(s);
+	igt_perfctr_session_close(s);
 	close(fd);
 }
 
@@ -271,7 +268,7 @@ static void hotplug_session(struct igt_perfctr_session *s)
 	igt_perfctr_session_init_empty(s, &dev);
 	igt_perfctr_add_pmu(s, 0, software, cpu_clock, DRM_PERFCTR_CPU_ANY);
 	igt_require_f(igt_perfctr_add_ucf(s), "no PMU nvidia_ucf_pmu_0\n");
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 }
 
 /* SAMPLE; returns the states of the software events, valid unless they have ERROR */
@@ -559,14 +556,14 @@ static void pcounter(void)
 		igt_assert_lt(0, sweep(call_setup, &t));
 		sweep(call_start, &t);
 		sweep(call_sample, &t);
-		igt_perfctr_session_fini(&t);
+		igt_perfctr_session_close(&t);
 
 		igt_nv50_session_create(&t, periods_ns[i], names, 2);
 		igt_nv50_start(&t);
 		igt_nv50_work(1);
 		igt_nv50_finish(&t);
 		igt_nv50_assert_conserved(&t);
-		igt_perfctr_session_fini(&t);
+		igt_perfctr_session_close(&t);
 		dev = csf;
 	}
 	igt_nv50_remove();
@@ -596,7 +593,7 @@ static void soc_start_hotplug(void)
 
 	hotplug_session(&t);
 	igt_assert_lt(0, sweep_start_after_hotplug(&t));
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&t);
 }
 
 static void soc_active_hotplug(void)
@@ -605,7 +602,7 @@ static void soc_active_hotplug(void)
 
 	hotplug_session(&t);
 	igt_assert_lt(0, sweep_worker(&t));
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&t);
 }
 
 static void conserve(void)
@@ -614,11 +611,11 @@ static void conserve(void)
 	struct igt_perfctr_session t;
 
 	igt_perfctr_session_init(&t, &dev);
-	igt_perfctr_session_create(&t);
+	igt_perfctr_session_open(&t);
 	igt_vsoc_start(&t, &before);
 	igt_vsoc_work(&dev, 1);
 	igt_vsoc_stop_conserved(&t, &before);
-	igt_perfctr_session_fini(&t);
+	igt_perfctr_session_close(&t);
 }
 
 int igt_main()
@@ -637,7 +634,7 @@ int igt_main()
 			let_fail(kinds[i], "verbose", "0");
 		let_fail("fail_page_alloc", "min-order", "0");
 		igt_perfctr_session_init(&s, &dev);
-		igt_perfctr_session_create(&s);
+		igt_perfctr_session_open(&s);
 	}
 
 	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
@@ -671,7 +668,7 @@ int igt_main()
 	igt_subtest("conserve") conserve();
 
 	igt_fixture() {
-		igt_perfctr_session_fini(&s);
+		igt_perfctr_session_close(&s);
 		igt_perfctr_close(&dev);
 	}
 }

@@ -266,7 +266,7 @@ static unsigned int blocks_of_types(const struct igt_perfctr_session *s, uint32_
 {
 	unsigned int n = 0;
 
-	for (unsigned int b = 0; b < s->setup.block_count; b++)
+	for (unsigned int b = 0; b < s->layout.block_count; b++)
 		n += types >> s->sums[b].type & 1;
 	return n;
 }
@@ -277,7 +277,7 @@ static void assert_unaffected(const struct igt_perfctr_session *s, uint32_t type
 	const uint32_t fault_states = DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_LOST |
 				      DRM_PERFCTR_STATE_SATURATED;
 
-	for (unsigned int b = 0; types != ALL_TYPES && b < s->setup.block_count; b++)
+	for (unsigned int b = 0; types != ALL_TYPES && b < s->layout.block_count; b++)
 		if (!(types >> s->sums[b].type & 1))
 			igt_assert_eq_u32(s->sums[b].states & fault_states, 0);
 }
@@ -305,10 +305,10 @@ static void assert_flagged(struct igt_accounted *a, unsigned int i)
 /* remove sessions of a failed or skipped subtest; mappings keep their file open */
 static void begin_anew(void)
 {
-	igt_perfctr_session_unmap(&first.s);
-	igt_perfctr_session_unmap(&second.s);
-	igt_perfctr_session_unmap(&beside.s);
-	igt_perfctr_session_unmap(&fabric.s);
+	igt_perfctr_session_drop(&first.s);
+	igt_perfctr_session_drop(&second.s);
+	igt_perfctr_session_drop(&beside.s);
+	igt_perfctr_session_drop(&fabric.s);
 	igt_perfctr_close(&dev);
 	igt_vsoc_driver("del_device", "9");
 	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
@@ -416,7 +416,7 @@ static void unplugged(void)
 		igt_assert_eq(igt_perfctr_sample(&a->s, 8), -ENODEV);
 		igt_assert_eq_u64(a->s.lost_ns, 0);
 		igt_assert_eq_u64(igt_account_settle(&a->account, &totals), 0);
-		igt_perfctr_session_unmap(&a->s);
+		igt_perfctr_session_drop(&a->s);
 	}
 	igt_vsoc_work(&dev, 3);
 	igt_perfctr_finish(&beside.s);

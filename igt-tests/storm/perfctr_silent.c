@@ -40,8 +40,8 @@ static struct igt_accounted first, second;
 /* remove sessions of a failed or skipped subtest; mappings keep their file open */
 static void begin_anew(void)
 {
-	igt_perfctr_session_unmap(&first.s);
-	igt_perfctr_session_unmap(&second.s);
+	igt_perfctr_session_drop(&first.s);
+	igt_perfctr_session_drop(&second.s);
 	igt_perfctr_close(&dev);
 	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
 }
@@ -102,7 +102,7 @@ static void silent_firmware(void)
 						   totals.truth.at[i].index,
 						   totals.truth.at[i].counter),
 				   totals.truth.at[i].value - first.account.base.truth.at[i].value);
-	igt_perfctr_session_fini(&first.s);
+	igt_perfctr_session_close(&first.s);
 }
 
 /* the core retries once a second: the first attempt fails, the second one works */
@@ -153,7 +153,7 @@ static void silent_for_seconds(void)
 					  sums[i],
 				  totals.truth.at[i].value - before.truth.at[i].value);
 	igt_assert_eq(igt_perfctr_stop(&first.s, 0), 0);
-	igt_perfctr_session_fini(&first.s);
+	igt_perfctr_session_close(&first.s);
 }
 
 /*
@@ -205,15 +205,15 @@ static void stop_unanswered(void)
 	igt_assert_eq(igt_perfctr_drain(&first.s), 1);
 	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	igt_assert_lte_u64(1, first.s.last.lost_ns);
-	for (unsigned int b = 0; b < first.s.setup.block_count; b++)
+	for (unsigned int b = 0; b < first.s.layout.block_count; b++)
 		igt_assert(first.s.sums[b].states & DRM_PERFCTR_STATE_LOST);
 	igt_account_settle_stopped(&first.account, &before, &totals, true);
 	igt_assert_lt(0, first.account.blocks_missing);
-	igt_perfctr_session_fini(&first.s);
+	igt_perfctr_session_close(&first.s);
 
 	igt_perfctr_finish(&second.s);
 	igt_assert_eq_u64(second.s.lost_ns, 0);
-	for (unsigned int b = 0; b < second.s.setup.block_count; b++)
+	for (unsigned int b = 0; b < second.s.layout.block_count; b++)
 		igt_assert_eq_u32(second.s.sums[b].states & DRM_PERFCTR_STATE_LOST, 0);
 	igt_accounted_close(&second);
 	igt_assert_lte_u64(1, second.account.counts);
@@ -226,7 +226,7 @@ static void stop_unanswered_power(void)
 
 	igt_power(&dev, "auto");
 	igt_perfctr_session_init(&s, &dev);
-	s.setup.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
+	s.params.flags = IGT_PERFCTR_KEEP_AWAKE;
 	igt_perfctr_begin(&s);
 	igt_vsoc_work(&dev, 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
@@ -234,7 +234,7 @@ static void stop_unanswered_power(void)
 	igt_assert_lt(0, igt_fault_disarm(&dev, "no_ack"));
 	igt_perfctr_drain(&s);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	igt_await_suspend(&dev);
 	igt_power(&dev, "on");
 }
@@ -265,7 +265,7 @@ static bool stopped_unanswered(void)
 	igt_assert(first.s.last.flags & DRM_PERFCTR_SAMPLE_ERROR);
 	missing = igt_account_settle_stopped(&first.account, &before, &totals, false);
 	igt_assert_lte_u64(1, first.account.counts);
-	igt_perfctr_session_fini(&first.s);
+	igt_perfctr_session_close(&first.s);
 	return missing;
 }
 

@@ -260,15 +260,15 @@ static bool do_setup(void)
 					  IGT_RANDOM_TURNS);
 	if (!d->number && one_in(3))
 		igt_perfctr_add_ucf(&c->session);
-	c->session.setup.slots = 4u << any(5);
-	c->session.setup.period_ns = periods_ns[any(ARRAY_SIZE(periods_ns))];
+	c->session.params.slots = 4u << any(5);
+	c->session.params.period_ns = periods_ns[any(ARRAY_SIZE(periods_ns))];
 	if (d->nv50 && one_in(2))
-		c->session.setup.period_ns = recorded_ns[any(2)];
+		c->session.params.period_ns = recorded_ns[any(2)];
 	if (one_in(4) && d->dev.info.features & DRM_PERFCTR_FEATURE_AUTOMATIC)
-		c->session.setup.flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
+		c->session.params.flags |= IGT_PERFCTR_AUTOMATIC;
 	if (one_in(6))
-		c->session.setup.flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;
-	ret = igt_perfctr_session_try(&c->session);
+		c->session.params.flags |= IGT_PERFCTR_KEEP_AWAKE;
+	ret = igt_perfctr_session_try_open(&c->session);
 	/* a fault removed a PMU */
 	igt_assert_f(!ret || (d->armed && (ret == -ENODEV || ret == -ENOENT)), "SETUP: %d\n", ret);
 	c->used = true;
@@ -289,8 +289,8 @@ static bool do_start(void)
 	ret = igt_client_start(c, storm.step, !others_count(c));
 	trace("client %d on %u, %s, period %llu us, %u slots, flags %#x: %d", (int)(c - clients),
 	      c->on->number, reader_names[c->reader],
-	      (unsigned long long)c->session.setup.period_ns / 1000, c->session.setup.slots,
-	      c->session.setup.flags, ret);
+	      (unsigned long long)c->session.params.period_ns / 1000, c->session.params.slots,
+	      c->session.params.flags, ret);
 	if (igt_target_is_gone(c->on, ret))
 		return true;
 	/* -EBUSY: another session counts another set */
@@ -377,7 +377,7 @@ static bool do_leave(void)
 	if (!c)
 		return false;
 	if (one_in(2))
-		igt_perfctr_teardown(&c->session);
+		igt_perfctr_session_end(&c->session);
 	igt_client_drop(c, &tally);
 	return true;
 }
@@ -611,7 +611,7 @@ static bool do_doom(void)
 	igt_assert_eq(pipe(ready), 0);
 	restless = one_in(2);
 	igt_perfctr_session_init(&s, &devices[0].dev);
-	s.setup.period_ns = (1 + any(5)) * MS;
+	s.params.period_ns = (1 + any(5)) * MS;
 	doomed[i] = fork();
 	igt_assert_lte(0, doomed[i]);
 	if (!doomed[i]) {
@@ -624,15 +624,15 @@ static bool do_doom(void)
 		if (restless)
 			igt_drop_to(IGT_NOBODY - i, 0);
 		/* errors come from a fault, or from another set in use */
-		if (file.fd >= 0 && !igt_perfctr_session_try(&s))
+		if (file.fd >= 0 && !igt_perfctr_session_try_open(&s))
 			igt_perfctr_start(&s, 0);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
 		/* short sessions of an unprivileged user */
 		while (restless) {
-			igt_perfctr_control(file.fd, DRM_PERFCTR_CMD_TEARDOWN, &s.handle, NULL, 0);
+			igt_perfctr_session_end(&s);
 			usleep(1000);
-			if (!igt_setup_send(&s))
+			if (!igt_perfctr_session_try_bare(&s))
 				igt_perfctr_start(&s, 0);
 		}
 		for (;;)
@@ -739,7 +739,7 @@ static void calm_down(void)
 	igt_vsoc_debugfs_try(&devices[0].dev, "protected", "0");
 	igt_vsoc_debugfs_try(&devices[0].dev, "shader_hz", "500000000");
 	igt_perfctr_session_init(&s, &devices[0].dev);
-	igt_perfctr_session_create(&s);
+	igt_perfctr_session_open(&s);
 	igt_vsoc_truth(&devices[0].dev, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_work(&devices[0].dev, 1);
@@ -747,7 +747,7 @@ static void calm_down(void)
 	igt_assert_eq_u32(s.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_RESET), 0);
 	igt_vsoc_truth(&devices[0].dev, &after);
 	igt_vsoc_assert_conserved(&s, &before, &after);
-	igt_perfctr_session_fini(&s);
+	igt_perfctr_session_close(&s);
 	storm.doing = NULL;
 }
 
@@ -839,11 +839,11 @@ static void suspend_exact(void)
 	igt_assert_eq(igt_write("/sys/module/suspend/parameters/pm_test_delay", "0"), 0);
 	igt_assert_eq(igt_write("/sys/power/pm_test", "devices"), 0);
 	igt_perfctr_session_init(&s, &devices[0].dev);
-	s.setup.period_ns = 2 * MS;
-	s.setup.slots = 64;
-	igt_perfctr_session_create(&s);
+	s.params.period_ns = 2 * MS;
+	s.params.slots = 64;
+	igt_perfctr_session_open(&s);
 	igt_perfctr_session_init(&manual, &devices[0].dev);
-	igt_perfctr_session_create(&manual);
+	igt_perfctr_session_open(&manual);
 	igt_vsoc_truth(&devices[0].dev, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_start(&manual, 0), 0);
@@ -865,8 +865,8 @@ static void suspend_exact(void)
 	igt_assert_eq_u64(s.lost_ns + manual.lost_ns, 0);
 	igt_vsoc_assert_conserved(&s, &before, &after);
 	igt_vsoc_assert_conserved(&manual, &before, &after);
-	igt_perfctr_session_fini(&s);
-	igt_perfctr_session_fini(&manual);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&manual);
 }
 
 int igt_main()

@@ -10,7 +10,7 @@ static void begin(struct igt_account *account)
 {
 	struct igt_perfctr_session *s = account->session;
 
-	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+	for (unsigned int b = 0; b < s->layout.block_count; b++) {
 		struct igt_perfctr_sum *sum = &s->sums[b];
 
 		memset(sum->value, 0, sizeof(sum->value));
@@ -238,7 +238,7 @@ static uint64_t settle(struct igt_account *account, const struct igt_vsoc_totals
 	igt_assert_eq(now->truth.count, account->base.truth.count);
 	/* the first sample names the blocks */
 	igt_assert_lte_u64(1, s->samples);
-	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+	for (unsigned int b = 0; b < s->layout.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 		uint64_t missing;
 
@@ -289,13 +289,13 @@ void igt_accounted_open(struct igt_accounted *a, const struct igt_perfctr_device
 			uint64_t period_ns, bool with_ucf)
 {
 	igt_perfctr_session_init(&a->s, d);
-	for (unsigned int i = 0; i < a->s.setup.request_count; i++)
+	for (unsigned int i = 0; i < a->s.params.request_count; i++)
 		a->s.requests[i].mask &= mask;
 	if (with_ucf)
 		igt_require_f(igt_perfctr_add_ucf(&a->s), "no PMU nvidia_ucf_pmu_0\n");
-	a->s.setup.slots = 64;
-	a->s.setup.period_ns = period_ns;
-	igt_perfctr_session_create(&a->s);
+	a->s.params.slots = 64;
+	a->s.params.period_ns = period_ns;
+	igt_perfctr_session_open(&a->s);
 	igt_account_open(&a->account, &a->s, DRM_PERFCTR_SET_PRIMARY);
 }
 
@@ -306,5 +306,5 @@ void igt_accounted_close(struct igt_accounted *a)
 	igt_vsoc_totals(a->s.dev, DRM_PERFCTR_SET_PRIMARY, &totals);
 	igt_perfctr_drain(&a->s);
 	igt_account_settle(&a->account, &totals);
-	igt_perfctr_session_fini(&a->s);
+	igt_perfctr_session_close(&a->s);
 }

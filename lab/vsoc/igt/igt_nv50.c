@@ -106,8 +106,8 @@ void igt_nv50_session_init(struct igt_perfctr_session *s, uint64_t period_ns)
 	if (period_ns)
 		require_records_in_time();
 	igt_perfctr_session_init_empty(s, &igt_nv50.dev);
-	s->setup.slots = 256;
-	s->setup.period_ns = period_ns;
+	s->params.slots = 256;
+	s->params.period_ns = period_ns;
 }
 
 void igt_nv50_want(struct igt_perfctr_session *s, const char *name)
@@ -117,12 +117,12 @@ void igt_nv50_want(struct igt_perfctr_session *s, const char *name)
 								     c.index;
 	struct drm_perfctr_block_request *r;
 
-	for (unsigned int i = 0; i < s->setup.request_count; i++)
+	for (unsigned int i = 0; i < s->params.request_count; i++)
 		if (s->requests[i].type == c.type && s->requests[i].index == index) {
 			s->requests[i].mask |= 1ull << c.position;
 			return;
 		}
-	r = &s->requests[s->setup.request_count++];
+	r = &s->requests[s->params.request_count++];
 	r->type = c.type;
 	r->index = index;
 	r->mask = 1ull << c.position;
@@ -132,17 +132,17 @@ void igt_nv50_session_create(struct igt_perfctr_session *s, uint64_t period_ns,
 			     const char *const *names, unsigned int count)
 {
 	igt_nv50_session_init(s, period_ns);
-	s->setup.slots = IGT_NV50_RECORD_SLOTS;
+	s->params.slots = IGT_NV50_RECORD_SLOTS;
 	for (unsigned int i = 0; i < count; i++)
 		igt_nv50_want(s, names[i]);
-	igt_perfctr_session_create(s);
+	igt_perfctr_session_open(s);
 }
 
 const struct igt_perfctr_sum *igt_nv50_sum(const struct igt_perfctr_session *s, const char *name)
 {
 	const struct igt_nv50_counter c = igt_nv50_counter(name);
 
-	for (unsigned int b = 0; b < s->setup.block_count; b++)
+	for (unsigned int b = 0; b < s->layout.block_count; b++)
 		if (s->sums[b].type == c.type && s->sums[b].index == c.index)
 			return &s->sums[b];
 	igt_assert_f(false, "no block of %s\n", name);

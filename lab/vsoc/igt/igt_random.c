@@ -112,10 +112,10 @@ static struct drm_perfctr_block_request *request_of(struct igt_perfctr_session *
 {
 	struct drm_perfctr_block_request *r = s->requests;
 
-	while (r < s->requests + s->setup.request_count && (r->type != type || r->index != index))
+	while (r < s->requests + s->params.request_count && (r->type != type || r->index != index))
 		r++;
-	if (r == s->requests + s->setup.request_count) {
-		s->setup.request_count++;
+	if (r == s->requests + s->params.request_count) {
+		s->params.request_count++;
 		memset(r, 0, sizeof(*r));
 		r->type = type;
 		r->index = index;
@@ -131,7 +131,7 @@ static void choose_domain(struct igt_chance *chance, struct igt_perfctr_session 
 {
 	const struct drm_perfctr_block_info *b;
 
-	s->setup.request_count = 0;
+	s->params.request_count = 0;
 	do {
 		b = &s->dev->blocks[igt_chance_any(chance, s->dev->block_count)];
 	} while (b->type != DRM_PERFCTR_NV50_BLOCK_PCOUNTER || !b->available[0]);
@@ -143,7 +143,7 @@ static void choose_domain(struct igt_chance *chance, struct igt_perfctr_session 
 /* few of the multiplexed ones: some of them can be counted together */
 static void choose_domains(struct igt_chance *chance, struct igt_perfctr_session *s)
 {
-	s->setup.request_count = 0;
+	s->params.request_count = 0;
 	for (unsigned int n = 1 + igt_chance_any(chance, 3); n; n--) {
 		const struct drm_perfctr_block_info *b =
 			&s->dev->blocks[igt_chance_any(chance, s->dev->block_count)];
@@ -168,7 +168,7 @@ static void choose_counters(struct igt_chance *chance, struct igt_perfctr_sessio
 {
 	unsigned int kept = 0;
 
-	for (unsigned int i = 0; i < s->setup.request_count; i++) {
+	for (unsigned int i = 0; i < s->params.request_count; i++) {
 		struct drm_perfctr_block_request r = s->requests[i];
 
 		if (igt_chance_one_in(chance, 4) && kept)
@@ -181,7 +181,7 @@ static void choose_counters(struct igt_chance *chance, struct igt_perfctr_sessio
 	}
 	if (!kept)
 		kept = 1;
-	s->setup.request_count = kept;
+	s->params.request_count = kept;
 }
 
 void igt_random_counters(struct igt_chance *chance, struct igt_perfctr_session *s,

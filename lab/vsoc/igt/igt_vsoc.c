@@ -308,7 +308,7 @@ void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
 	unsigned int compared = 0, enabled = 0;
 
 	igt_assert_eq(before->count, after->count);
-	for (unsigned int b = 0; b < s->setup.block_count; b++) {
+	for (unsigned int b = 0; b < s->layout.block_count; b++) {
 		const struct igt_perfctr_sum *sum = &s->sums[b];
 
 		if (sum->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
