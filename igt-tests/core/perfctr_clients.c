@@ -2,35 +2,6 @@
 /**
  * TEST: No client of the counters can harm or outlive another
  * Description: Many sessions, processes that start and end, and permissions.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @many-sessions: 64 sessions with different masks and periods each have all counts, in any order
- *   of STOP
- * @many-torn-down: tearing down active sessions disturbs no other session
- * @close-active: closing a file ends all its sessions, active or not
- * @process-killed: a killed process leaves no session, ring or perf event
- * @process-exec: exec ends the sessions of a close-on-exec file
- * @process-exit: a process that exits without clean-up leaves no session, ring or perf event
- * @fork-close: a forked child that closes its copy of the file ends no session
- * @dup-close: a session continues with the duplicate of a closed descriptor
- * @race-commands: commands on one session from several threads fail only as documented
- * @stress-open-close: open, count and close in four processes at once
- * @permission-none: without CAP_PERFMON counters are -EACCES
- * @permission-cap-perfmon: CAP_PERFMON alone is enough for everything
- * @permission-namespace: CAP_PERFMON in a user namespace grants nothing: -EACCES
- * @permission-audit: a missing capability is audited only where it decides about -EACCES
- * @permission-cap-sys-admin: CAP_SYS_ADMIN includes CAP_PERFMON
- * @permission-query: QUERY needs no capability, but does not show others when somebody samples
- * @permission-paranoid: paranoid=0 opens GPU counters to every user, with a limited rate, but no
- *   other PMUs, for which perf has its own policy
- * @permission-soc: SoC blocks also need perf's permission: -EACCES without it
- * @permission-rate-sysctl: root sets the shortest period of unprivileged sessions, and QUERY
- *   reports it
- * @permission-fd-passed: a session works in a process that received its file but could not create
- *   it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +58,8 @@ static void start_many(void)
 
 static void many_tests(void)
 {
+	igt_describe("64 sessions with different masks and periods each have all counts, in any "
+		     "order of STOP");
 	igt_subtest("many-sessions")
 	{
 		start_many();
@@ -105,6 +78,7 @@ static void many_tests(void)
 			igt_perfctr_session_close(s);
 		}
 	}
+	igt_describe("tearing down active sessions disturbs no other session");
 	igt_subtest("many-torn-down")
 	{
 		start_many();
@@ -116,6 +90,7 @@ static void many_tests(void)
 		finish_conserved(&many[0]);
 		igt_perfctr_session_close(&many[0]);
 	}
+	igt_describe("closing a file ends all its sessions, active or not");
 	igt_subtest("close-active")
 	{
 		struct igt_perfctr_device other;
@@ -243,10 +218,14 @@ static void child_ends(enum end end)
 
 static void process_tests(void)
 {
+	igt_describe("a killed process leaves no session, ring or perf event");
 	igt_subtest("process-killed") child_ends(END_KILL);
+	igt_describe("exec ends the sessions of a close-on-exec file");
 	igt_subtest("process-exec") child_ends(END_EXEC);
+	igt_describe("a process that exits without clean-up leaves no session, ring or perf event");
 	igt_subtest("process-exit") child_ends(END_EXIT);
 
+	igt_describe("a forked child that closes its copy of the file ends no session");
 	igt_subtest("fork-close")
 	{
 		struct igt_perfctr_session s;
@@ -259,6 +238,7 @@ static void process_tests(void)
 		finish_conserved(&s);
 		igt_perfctr_session_close(&s);
 	}
+	igt_describe("a session continues with the duplicate of a closed descriptor");
 	igt_subtest("dup-close")
 	{
 		struct igt_perfctr_device mine;
@@ -321,6 +301,7 @@ static void *race(void *arg)
 
 static void race_tests(void)
 {
+	igt_describe("commands on one session from several threads fail only as documented");
 	igt_subtest("race-commands")
 	{
 		raced_bad = 0;
@@ -340,6 +321,7 @@ static void race_tests(void)
 		}
 		igt_assert_eq(raced_bad, 0);
 	}
+	igt_describe("open, count and close in four processes at once");
 	igt_subtest("stress-open-close")
 	{
 		igt_fork(child, 4) {
@@ -587,20 +569,32 @@ static void permission_audit(void)
 static void permission_tests(void)
 {
 	/* Covers: setup -EACCES, Permissions */
+	igt_describe("without CAP_PERFMON counters are -EACCES");
 	igt_subtest("permission-none") permission_with(0, -EACCES);
 	/* Covers: setup -EACCES */
+	igt_describe("CAP_PERFMON alone is enough for everything");
 	igt_subtest("permission-cap-perfmon") permission_with(1ull << CAP_PERFMON, 0);
+	igt_describe("CAP_PERFMON in a user namespace grants nothing: -EACCES");
 	igt_subtest("permission-namespace") permission_namespace();
 	/* Covers: setup -EACCES */
+	igt_describe("a missing capability is audited only where it decides about -EACCES");
 	igt_subtest("permission-audit") permission_audit();
+	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON");
 	igt_subtest("permission-cap-sys-admin") permission_with(1ull << CAP_SYS_ADMIN, 0);
+	igt_describe("QUERY needs no capability, but does not show others when somebody samples");
 	igt_subtest("permission-query") permission_query();
 	/* Covers: setup -EPERM, setup -EOPNOTSUPP */
+	igt_describe("paranoid=0 opens GPU counters to every user, with a limited rate, but no "
+		     "other PMUs, for which perf has its own policy");
 	igt_subtest("permission-paranoid") permission_paranoid();
 	/* Covers: setup -EACCES */
+	igt_describe("SoC blocks also need perf's permission: -EACCES without it");
 	igt_subtest("permission-soc") permission_soc();
 	/* Covers: setup -EPERM */
+	igt_describe("root sets the shortest period of unprivileged sessions, and QUERY reports "
+		     "it");
 	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
+	igt_describe("a session works in a process that received its file but could not create it");
 	igt_subtest("permission-fd-passed") permission_fd_passed();
 }
 

@@ -2,30 +2,6 @@
 /**
  * TEST: Power, reset and lost time: the samples report each and stay correct
  * Description: Power, reset, lost time, and signals during waits.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @power-suspended: an active session lets the GPU suspend, and its samples have SUSPENDED
- * @power-keep-awake: KEEP_AWAKE keeps the GPU awake between START and STOP
- * @power-start-suspended: a session can start while the GPU is suspended, and counts when it wakes
- * @power-protected-suspended: entering protected mode wakes a suspended GPU, and is counted
- * @power-automatic: AUTOMATIC sessions get a sample for each transition of the cores
- * @automatic-overflow: an event that is no transition adds no sample to AUTOMATIC sessions
- * @power-protected: protected mode is reported as a state, and entering it is a transition
- * @partition: shader cores that work for another system are unavailable and not measured; work and
- *   counts are those of the others, before, meanwhile and afterwards
- * @reset-flagged: a reset is flagged in the sample of its span and counted by STATUS; then the
- *   session can be restarted and counts exactly
- * @reset-after-stop: sessions after a STOP and an immediate reset count exactly
- * @start-in-reset: START during a reset waits for its end, then counts
- * @lost-reset: each session loses the duration of a reset once, however many sessions sample during
- *   it
- * @lost-suspend: counts that could not be read before suspend are lost
- * @lost-resume: a GPU that resumes without counting loses everything until it is restarted
- * @lost-unplug: what a device does not count before unplug is lost
- * @lost-unplug-in-reset: a reset that ends in an unplug is reported, and all its time is lost
  */
 #include <errno.h>
 #include <pthread.h>
@@ -261,21 +237,30 @@ static void partition(void)
 static void power_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
+	igt_describe("an active session lets the GPU suspend, and its samples have SUSPENDED");
 	igt_subtest("power-suspended") power_suspended();
 	/* Covers: DRM_PERFCTR_SETUP_KEEP_AWAKE */
+	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
 	igt_subtest("power-keep-awake") power_keep_awake();
+	igt_describe("a session can start while the GPU is suspended, and counts when it wakes");
 	igt_subtest("power-start-suspended") power_start_suspended();
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
+	igt_describe("entering protected mode wakes a suspended GPU, and is counted");
 	igt_subtest("power-protected-suspended") igt_vsoc_only(&dev, power_protected_suspended);
 	/*
 	 * Covers: DRM_PERFCTR_STATE_OFF, DRM_PERFCTR_SAMPLE_AUTOMATIC, DRM_PERFCTR_SETUP_AUTOMATIC
 	 */
+	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
 	igt_subtest("power-automatic") igt_vsoc_only(&dev, power_automatic);
 	/* Covers: DRM_PERFCTR_SAMPLE_AUTOMATIC */
+	igt_describe("an event that is no transition adds no sample to AUTOMATIC sessions");
 	igt_subtest("automatic-overflow") igt_vsoc_only(&dev, automatic_overflow);
 	/* Covers: DRM_PERFCTR_STATE_NORMAL, DRM_PERFCTR_STATE_PROTECTED */
+	igt_describe("protected mode is reported as a state, and entering it is a transition");
 	igt_subtest("power-protected") igt_vsoc_only(&dev, power_protected);
 	/* Covers: DRM_PERFCTR_STATE_AVAILABLE, DRM_PERFCTR_STATE_UNAVAILABLE */
+	igt_describe("shader cores that work for another system are unavailable and not measured; "
+		     "work and counts are those of the others, before, meanwhile and afterwards");
 	igt_subtest("partition") igt_vsoc_only(&dev, partition);
 }
 
@@ -331,6 +316,8 @@ static void reset_after_stop(void)
 static void reset_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_RESET */
+	igt_describe("a reset is flagged in the sample of its span and counted by STATUS; then "
+		     "the session can be restarted and counts exactly");
 	igt_subtest("reset-flagged")
 	{
 		struct igt_perfctr_session s;
@@ -357,7 +344,9 @@ static void reset_tests(void)
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_close(&s);
 	}
+	igt_describe("sessions after a STOP and an immediate reset count exactly");
 	igt_subtest("reset-after-stop") igt_vsoc_only(&dev, reset_after_stop);
+	igt_describe("START during a reset waits for its end, then counts");
 	igt_subtest("start-in-reset") igt_vsoc_only(&dev, start_in_reset);
 }
 
@@ -595,10 +584,16 @@ static void lost_unplug_in_reset(void)
 static void lost_tests(void)
 {
 	/* Covers: drm_perfctr_sample_header */
+	igt_describe("each session loses the duration of a reset once, however many sessions "
+		     "sample during it");
 	igt_subtest("lost-reset") igt_vsoc_only(&dev, lost_reset);
+	igt_describe("counts that could not be read before suspend are lost");
 	igt_subtest("lost-suspend") igt_vsoc_only(&dev, lost_suspend);
+	igt_describe("a GPU that resumes without counting loses everything until it is restarted");
 	igt_subtest("lost-resume") igt_vsoc_only(&dev, lost_resume);
+	igt_describe("what a device does not count before unplug is lost");
 	igt_subtest("lost-unplug") igt_vsoc_only(&dev, lost_unplug);
+	igt_describe("a reset that ends in an unplug is reported, and all its time is lost");
 	igt_subtest("lost-unplug-in-reset") igt_vsoc_only(&dev, lost_unplug_in_reset);
 }
 

@@ -2,20 +2,6 @@
 /**
  * TEST: QUERY, the fields of samples and the totals agree with each other
  * Description: QUERY against samples, and totals against the truth.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @features: FEATURE_PMU where the kernel has perf; the others are those of the virtual SoC
- * @features-enforced: a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature
- * @features-pmu: a PMU block is -EOPNOTSUPP on a kernel without perf events
- * @blocks-and-products: QUERY has the clock and the product of each block
- * @words-of-blocks: set, clock and product of a block in a sample are those of QUERY
- * @frequencies: clocks have their names, and run at full speed when nothing slows them
- * @clock-cycles: clock_cycles of every clock are its frequency times the span
- * @capture: capture_ns is the time at which a block was read; the last one ends the sample
- * @totals: totals of errors, overflows, resets and lost time are those of the samples
  */
 #include <errno.h>
 #include <string.h>
@@ -302,23 +288,34 @@ int igt_main()
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
+	igt_describe("FEATURE_PMU where the kernel has perf; the others are those of the virtual "
+		     "SoC");
 	igt_subtest("features") features();
 	/*
 	 * Covers: DRM_PERFCTR_FEATURE_PERIODIC, DRM_PERFCTR_FEATURE_STATES,
 	 * DRM_PERFCTR_FEATURE_AUTOMATIC, DRM_PERFCTR_FEATURE_PMU, DRM_PERFCTR_FEATURE_IN_STREAM,
 	 * DRM_PERFCTR_FEATURE_KEEP_AWAKE, DRM_PERFCTR_FEATURE_GPU_TIMESTAMP
 	 */
+	igt_describe("a SETUP flag is -EOPNOTSUPP exactly where the device lacks its feature");
 	igt_subtest("features-enforced") features_enforced();
 	/* Covers: setup -EOPNOTSUPP */
+	igt_describe("a PMU block is -EOPNOTSUPP on a kernel without perf events");
 	igt_subtest("features-pmu") pmu_enforced();
+	igt_describe("QUERY has the clock and the product of each block");
 	igt_subtest("blocks-and-products") blocks_and_products();
 	/* Covers: drm_perfctr_block_header, DRM_PERFCTR_PRODUCT_PERF_PMU */
+	igt_describe("set, clock and product of a block in a sample are those of QUERY");
 	igt_subtest("words-of-blocks") words_of_blocks();
+	igt_describe("clocks have their names, and run at full speed when nothing slows them");
 	igt_subtest("frequencies") igt_vsoc_only(&dev, frequencies);
 	/* Covers: DRM_PERFCTR_STATE_ON, DRM_PERFCTR_CLOCK_NONE */
+	igt_describe("clock_cycles of every clock are its frequency times the span");
 	igt_subtest("clock-cycles") igt_vsoc_only(&dev, clock_cycles);
 	/* Covers: drm_perfctr_block_header */
+	igt_describe("capture_ns is the time at which a block was read; the last one ends the "
+		     "sample");
 	igt_subtest("capture") igt_vsoc_only(&dev, capture);
 	/* Covers: drm_perfctr_status */
+	igt_describe("totals of errors, overflows, resets and lost time are those of the samples");
 	igt_subtest("totals") igt_vsoc_only(&dev, totals);
 }

@@ -2,22 +2,6 @@
 /**
  * TEST: An unprivileged user has limited resources, and fills no log
  * Description: Limits of one user on shared resources, and the privacy of sessions.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @user-sessions: sessions of a user over all files are limited: -EDQUOT; each user has an own
- *   limit
- * @device-not-exhausted: root can count while nine users have as many sessions as their limits
- *   allow
- * @user-memory: ring memory of a user is limited: -EDQUOT
- * @user-memory-kept: a ring counts for its user until its last descriptor and mapping are closed
- * @user-pmu-counters: PMU counters of a user over all sessions are limited: -EDQUOT
- * @charged-to-caller: memory of a ring is charged to the memory cgroup of SETUP's caller
- * @fdinfo: fdinfo shows the sessions of a file to those who may inspect the process
- * @hidden-session: debugfs lists a session whose file no process holds
- * @log-silent: 20,000 rejected calls write no line to the kernel log
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -520,18 +504,28 @@ int igt_main()
 		igt_perfctr_default_limits();
 	}
 	/* Covers: setup -EDQUOT */
+	igt_describe("sessions of a user over all files are limited: -EDQUOT; each user has an "
+		     "own limit");
 	igt_subtest("user-sessions") user_sessions();
 	/* Covers: setup -ENFILE */
+	igt_describe("root can count while nine users have as many sessions as their limits allow");
 	igt_subtest("device-not-exhausted") device_not_exhausted();
 	/* Covers: setup -EDQUOT */
+	igt_describe("ring memory of a user is limited: -EDQUOT");
 	igt_subtest("user-memory") user_memory();
 	/* Covers: setup -EDQUOT */
+	igt_describe("a ring counts for its user until its last descriptor and mapping are closed");
 	igt_subtest("user-memory-kept") user_memory_kept();
+	igt_describe("PMU counters of a user over all sessions are limited: -EDQUOT");
 	igt_subtest("user-pmu-counters") user_pmu_counters();
+	igt_describe("memory of a ring is charged to the memory cgroup of SETUP's caller");
 	igt_subtest("charged-to-caller") charged_to_caller();
 	/* Covers: start -EBUSY */
+	igt_describe("fdinfo shows the sessions of a file to those who may inspect the process");
 	igt_subtest("fdinfo") fdinfo_shows();
+	igt_describe("debugfs lists a session whose file no process holds");
 	igt_subtest("hidden-session") hidden_is_listed();
+	igt_describe("20,000 rejected calls write no line to the kernel log");
 	igt_subtest("log-silent") log_is_silent();
 	igt_fixture() {
 		igt_perfctr_sysctl("paranoid", "1");

@@ -2,28 +2,6 @@
 /**
  * TEST: The ring's file is mapped as its rules allow, and outlives its session
  * Description: mmap() of a ring's file: what can be mapped, how, by whom, and how long it lasts.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @map-control: the control area is mapped for reading and writing, each mapping the same
- * @map-slots: slots are mapped for reading only, and mprotect() does not change that
- * @map-slots-forced: /proc/self/mem cannot write to slots either
- * @map-whole: the whole file can be mapped at once for reading
- * @map-private: a private mapping is -EINVAL
- * @map-pinned: no page can be kept beyond its mapping: vmsplice() and process_vm_readv() fail, and
- *   write() from a slot works
- * @map-beyond: no mapping reaches or grows beyond the end of the ring; offsets of 4 GiB and more
- *   never wrap to a valid one
- * @map-part-unmapped: a part of a mapping can be unmapped; the rest stays mapped
- * @map-no-file: ring_fd is close-on-exec and cannot be read, written or truncated
- * @map-zeroed: a new ring shows nothing of an earlier one
- * @map-other-process: a process without privileges that receives ring_fd can read the ring
- * @map-fork: a child inherits its parent's mappings with the same protection
- * @map-outlives-session: samples stay readable after TEARDOWN and close, with ring state DEAD
- * @map-closed-first: a session works on after its ring was unmapped and closed
- * @map-unplugged: a mapping of an unplugged device has the last sample and state DEAD
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -354,19 +332,36 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
 	/* Covers: drm_perfctr_ring_control */
+	igt_describe("the control area is mapped for reading and writing, each mapping the same");
 	igt_subtest("map-control") control_writable();
+	igt_describe("slots are mapped for reading only, and mprotect() does not change that");
 	igt_subtest("map-slots") slots_read_only();
+	igt_describe("/proc/self/mem cannot write to slots either");
 	igt_subtest("map-slots-forced") slots_forced();
+	igt_describe("the whole file can be mapped at once for reading");
 	igt_subtest("map-whole") whole_read_only();
+	igt_describe("a private mapping is -EINVAL");
 	igt_subtest("map-private") private_refused();
+	igt_describe("no page can be kept beyond its mapping: vmsplice() and process_vm_readv() "
+		     "fail, and write() from a slot works");
 	igt_subtest("map-pinned") unpinnable();
+	igt_describe("no mapping reaches or grows beyond the end of the ring; offsets of 4 GiB "
+		     "and more never wrap to a valid one");
 	igt_subtest("map-beyond") beyond_refused();
+	igt_describe("a part of a mapping can be unmapped; the rest stays mapped");
 	igt_subtest("map-part-unmapped") part_unmapped();
+	igt_describe("ring_fd is close-on-exec and cannot be read, written or truncated");
 	igt_subtest("map-no-file") not_a_file_to_read();
+	igt_describe("a new ring shows nothing of an earlier one");
 	igt_subtest("map-zeroed") zeroed();
+	igt_describe("a process without privileges that receives ring_fd can read the ring");
 	igt_subtest("map-other-process") other_process_reads();
+	igt_describe("a child inherits its parent's mappings with the same protection");
 	igt_subtest("map-fork") child_keeps_mapping();
+	igt_describe("samples stay readable after TEARDOWN and close, with ring state DEAD");
 	igt_subtest("map-outlives-session") outlives_session();
+	igt_describe("a session works on after its ring was unmapped and closed");
 	igt_subtest("map-closed-first") session_outlives_file();
+	igt_describe("a mapping of an unplugged device has the last sample and state DEAD");
 	igt_subtest("map-unplugged") unplugged_state();
 }

@@ -2,19 +2,6 @@
 /**
  * TEST: Periodic sessions keep their rate, and no period is forgotten
  * Description: Periods: rate, jitter, cost, and that each one is accounted for.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @merged-arithmetic: every elapsed period is a sample or merged into one
- * @collected-in-time: an unread session is collected before a counter wraps, and no more often than
- *   needed
- * @periodic-rate: at 1 kHz each period has its own sample or is merged into one, and no sample
- *   precedes its period
- * @periodic-hard: the timer of the periods expires in hard interrupt context
- * @periodic-prompt: at 1 kHz, samples come at least half as often as a thread with that period
- *   wakes, half of them within half a period of its delay, for at most 60 % of a CPU
  */
 #include <pthread.h>
 #include <sched.h>
@@ -218,6 +205,7 @@ static void hard_timer(void)
 static void periodic_tests(void)
 {
 	/* Covers: drm_perfctr_sample_header */
+	igt_describe("every elapsed period is a sample or merged into one");
 	igt_subtest("merged-arithmetic")
 	{
 		merged_arithmetic(false, false);
@@ -226,6 +214,8 @@ static void periodic_tests(void)
 			merged_arithmetic(false, true);
 		}
 	}
+	igt_describe("an unread session is collected before a counter wraps, and no more often "
+		     "than needed");
 	igt_subtest("collected-in-time")
 	{
 		uint64_t samples, runs_before, turns, span_ns;
@@ -251,7 +241,12 @@ static void periodic_tests(void)
 		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 		igt_perfctr_session_close(&s);
 	}
+	igt_describe("at 1 kHz each period has its own sample or is merged into one, and no "
+		     "sample precedes its period");
 	igt_subtest("periodic-rate") every_period(MS, 200);
+	igt_describe("at 1 kHz, samples come at least half as often as a thread with that period "
+		     "wakes, half of them within half a period of its delay, for at most 60 % of "
+		     "a CPU");
 	igt_subtest("periodic-prompt")
 	{
 		unsigned int attempts = 0;
@@ -259,6 +254,7 @@ static void periodic_tests(void)
 		while (!is_prompt(MS, 1000))
 			igt_assert_lt(attempts++, 5);
 	}
+	igt_describe("the timer of the periods expires in hard interrupt context");
 	igt_subtest("periodic-hard") hard_timer();
 }
 

@@ -2,20 +2,6 @@
 /**
  * TEST: Unprivileged sessions delay neither privileged ones nor jobs
  * Description: Delays of privileged periods, jobs, calls that need no hardware, and close().
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @beside-ioctls: beside loops of every ioctl at nice 19, 80 % of privileged periods wait for no
- *   more collections than are in progress, and a job takes one collection for each sample longer
- * @beside-events: the same beside 512 perf events of a user
- * @worker-share: the SCHED_FIFO worker reads no perf events of unprivileged sessions
- * @silent-firmware-close: close() of an active session does not wait for firmware that does not
- *   answer
- * @silent-firmware-teardown: TEARDOWN of an active session does not wait for firmware that does not
- *   answer
- * @silent-firmware-events: nor does it if all sessions have perf events
  */
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -530,11 +516,21 @@ int igt_main()
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		igt_assert(shared != MAP_FAILED);
 	}
+	igt_describe("beside loops of every ioctl at nice 19, 80 % of privileged periods wait for "
+		     "no more collections than are in progress, and a job takes one collection "
+		     "for each sample longer");
 	igt_subtest("beside-ioctls") unaffected_by(6, call_everything, compute);
+	igt_describe("the same beside 512 perf events of a user");
 	igt_subtest("beside-events") beside_events();
+	igt_describe("the SCHED_FIFO worker reads no perf events of unprivileged sessions");
 	igt_subtest("worker-share") worker_share();
+	igt_describe("close() of an active session does not wait for firmware that does not "
+		     "answer");
 	igt_subtest("silent-firmware-close") ends_soon(false, false);
+	igt_describe("TEARDOWN of an active session does not wait for firmware that does not "
+		     "answer");
 	igt_subtest("silent-firmware-teardown") ends_soon(true, false);
+	igt_describe("nor does it if all sessions have perf events");
 	igt_subtest("silent-firmware-events")
 	{
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");

@@ -2,39 +2,6 @@
 /**
  * TEST: A ring keeps its contents after any writes of user space
  * Description: Rings: full ones, all sizes, invalid indices, and eventfd wake-ups.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @ring-one-slot: a ring of one slot delivers the final sample and nothing else
- * @ring-two-slots: a ring of two slots delivers one sample and the final one
- * @ring-full-manual: a full ring refuses SAMPLE, keeps every byte, and still accepts the sample of
- *   STOP
- * @ring-full-periodic: periods that find the ring full are merged into the sample of STOP
- * @ring-one-slot-periodic: a periodic session in one slot gives one stretched sample
- * @ring-all-sizes: every power of two up to max_slots is a valid ring size, with all slots usable
- * @ring-largest: a ring of max_slots can be filled to the last slot and read
- * @extract-one-back: an extract_idx one below the accepted one is ignored, counted, and affects
- *   only its session
- * @extract-zero: the same for zero after samples were read
- * @extract-beyond-insert: the same for an extract_idx far above insert_idx
- * @extract-full-circle: the same for an extract_idx that is a whole ring ahead
- * @extract-minus-one: the same for the largest unsigned 64-bit number
- * @extract-sign-bit: the same for a number with only the sign bit set
- * @extract-low-32-right: the same for an index that is right in its low 32 bits only
- * @extract-largest: the same for the largest signed 64-bit number
- * @ring-scribbled: scribbling over the control area affects no other session
- * @insert-index-written: the kernel ignores and overwrites what user space writes to insert_idx
- * @control-reserved: the reserved words of user space stay as written, those of the kernel stay
- *   zero
- * @ring-state: the control area has the state of the session
- * @wake-watermark: samples at or above the watermark signal the eventfd, those below do not
- * @wake-zero: watermark 0 signals every sample
- * @wake-poll: poll() of the eventfd returns when a periodic sample is there
- * @wake-full: a ring with room for only the final sample wakes its reader at any watermark
- * @wake-stop-state: a reader that STOP wakes finds the final sample and an inactive session
- * @wake-closed-eventfd: an eventfd that is never read, or closed, does no harm
  */
 #include <errno.h>
 #include <poll.h>
@@ -301,35 +268,63 @@ static void ring_state(void)
 
 static void ring_tests(void)
 {
-	static const uint64_t hostile[] = {
-		2, 0, 4000, 11, ~0ull, 1ull << 63, 0x100000003, 0x7fffffffffffffff,
-	};
-	static const char *const hostile_tests[] = {
-		"extract-one-back",	"extract-zero",	     "extract-beyond-insert",
-		"extract-full-circle",	"extract-minus-one", "extract-sign-bit",
-		"extract-low-32-right", "extract-largest",
+	static const struct {
+		const char *name, *text;
+		uint64_t extract;
+	} hostile[] = {
+		{ "extract-one-back",
+		  "an extract_idx one below the accepted one is ignored, counted, and affects only "
+		  "its session",
+		  2 },
+		{ "extract-zero", "the same for zero after samples were read", 0 },
+		{ "extract-beyond-insert", "the same for an extract_idx far above insert_idx",
+		  4000 },
+		{ "extract-full-circle", "the same for an extract_idx that is a whole ring ahead",
+		  11 },
+		{ "extract-minus-one", "the same for the largest unsigned 64-bit number", ~0ull },
+		{ "extract-sign-bit", "the same for a number with only the sign bit set",
+		  1ull << 63 },
+		{ "extract-low-32-right",
+		  "the same for an index that is right in its low 32 bits only", 0x100000003 },
+		{ "extract-largest", "the same for the largest signed 64-bit number",
+		  0x7fffffffffffffff },
 	};
 
+	igt_describe("a ring of one slot delivers the final sample and nothing else");
 	igt_subtest("ring-one-slot") full_ring(1, 0);
+	igt_describe("a ring of two slots delivers one sample and the final one");
 	igt_subtest("ring-two-slots") full_ring(2, 0);
 	/* Covers: sample -ENOSPC */
+	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still accepts the sample "
+		     "of STOP");
 	igt_subtest("ring-full-manual") full_ring(16, 0);
 	/* Covers: sample -ENOSPC, DRM_PERFCTR_STATUS_ACTIVE */
+	igt_describe("periods that find the ring full are merged into the sample of STOP");
 	igt_subtest("ring-full-periodic") full_ring(8, MS);
+	igt_describe("a periodic session in one slot gives one stretched sample");
 	igt_subtest("ring-one-slot-periodic") full_ring(1, MS);
 
 	/* Covers: drm_perfctr_ring_control */
+	igt_describe("every power of two up to max_slots is a valid ring size, with all slots "
+		     "usable");
 	igt_subtest("ring-all-sizes") ring_all_sizes();
+	igt_describe("a ring of max_slots can be filled to the last slot and read");
 	igt_subtest("ring-largest") ring_largest();
 	for (unsigned int i = 0; i < ARRAY_SIZE(hostile); i++) {
-		igt_subtest(hostile_tests[i]) hostile_extract(hostile[i]);
+		igt_describe(hostile[i].text);
+		igt_subtest(hostile[i].name) hostile_extract(hostile[i].extract);
 	}
 
+	igt_describe("scribbling over the control area affects no other session");
 	igt_subtest("ring-scribbled") ring_scribbled();
+	igt_describe("the kernel ignores and overwrites what user space writes to insert_idx");
 	igt_subtest("insert-index-written") insert_index_written();
 	/* Covers: drm_perfctr_ring_control */
+	igt_describe("the reserved words of user space stay as written, those of the kernel stay "
+		     "zero");
 	igt_subtest("control-reserved") control_reserved();
 	/* Covers: DRM_PERFCTR_RING_ACTIVE, DRM_PERFCTR_RING_DEAD */
+	igt_describe("the control area has the state of the session");
 	igt_subtest("ring-state") ring_state();
 }
 
@@ -483,11 +478,18 @@ static void wake_closed_eventfd(void)
 
 static void wake_tests(void)
 {
+	igt_describe("samples at or above the watermark signal the eventfd, those below do not");
 	igt_subtest("wake-watermark") wake_watermark();
+	igt_describe("watermark 0 signals every sample");
 	igt_subtest("wake-zero") wake_zero();
+	igt_describe("poll() of the eventfd returns when a periodic sample is there");
 	igt_subtest("wake-poll") wake_poll();
+	igt_describe("a ring with room for only the final sample wakes its reader at any "
+		     "watermark");
 	igt_subtest("wake-full") wake_full();
+	igt_describe("a reader that STOP wakes finds the final sample and an inactive session");
 	igt_subtest("wake-stop-state") wake_stop_state();
+	igt_describe("an eventfd that is never read, or closed, does no harm");
 	igt_subtest("wake-closed-eventfd") wake_closed_eventfd();
 }
 

@@ -2,79 +2,6 @@
 /**
  * TEST: SETUP rejects each invalid request with its own errno
  * Description: What SETUP rejects, one subtest for each rule of the header, and what it returns.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @setup-bad-flags: unknown flags are -EINVAL
- * @setup-bad-reserved: reserved[0] must be zero
- * @setup-bad-reserved2: reserved[1] must be zero
- * @setup-slots-zero: a ring has at least one slot
- * @setup-slots-three: slots are a power of two
- * @setup-slots-beyond: slots are at most max_slots
- * @setup-slots-huge: a huge number of slots does not overflow
- * @setup-ring-beyond: a ring has at most max_ring_bytes
- * @setup-count-zero: there is at least one request
- * @setup-count-beyond: there are at most max_requests requests
- * @setup-stride-short: a stride has at least the size of version 3's request
- * @setup-stride-odd: a stride is a multiple of 8
- * @setup-stride-long: a stride is at most 4096 bytes
- * @setup-requests-pointer: requests must be readable
- * @setup-watermark-beyond: a watermark fits the ring
- * @setup-period-short: no period below min_period_ns
- * @setup-period-long: no period above max_period_ns
- * @setup-eventfd-closed: the eventfd must be open
- * @setup-eventfd-negative: only -1 means no eventfd
- * @setup-eventfd-other: the descriptor must be an eventfd
- * @setup-test-only-eventfd: TEST_ONLY takes no eventfd
- * @setup-nothing-available: with AVAILABLE, at least one counter must remain
- * @setup-request-pad: a request's pad must be zero
- * @setup-request-pad2: a request's second pad must be zero
- * @setup-request-flags: unknown request flags are -EINVAL
- * @setup-mask-zero: a request has at least one counter
- * @setup-mask-absent: a block must have the counters
- * @setup-type-zero: no block has type 0
- * @setup-type-unknown: an unknown GPU type is -ENXIO
- * @setup-type-soc-unknown: an unknown SoC type is -ENXIO
- * @setup-type-huge: a huge type indexes no table
- * @setup-index-absent: an index in a hole of the core mask is no block
- * @setup-section-absent: a block must have the section
- * @setup-section-huge: a huge section indexes no table
- * @setup-set-absent: a set must exist
- * @setup-set-huge: a huge set is not shifted out of a mask
- * @setup-twice: the same block twice is -EEXIST
- * @setup-gpu-cpu: cpu is for SoC blocks
- * @setup-gpu-pmu-type: pmu_type is for SoC blocks
- * @setup-gpu-config: config is for SoC blocks
- * @setup-gpu-config1: config1 is for SoC blocks
- * @setup-gpu-config2: config2 is for SoC blocks
- * @setup-soc-set: SoC blocks have no sets
- * @setup-soc-section: SoC blocks have one section
- * @setup-soc-mask: a generic PMU block has one counter
- * @setup-soc-all: SoC blocks cannot have INDEX_ALL
- * @setup-soc-flags: AVAILABLE is for GPU blocks
- * @setup-pmu-flag-absent: members that name a PMU need REQUEST_PMU
- * @setup-pmu-flag-absent-plain: a PMU's type without REQUEST_PMU is no block
- * @setup-pmu-flag-device-type: no PMU counts a block type of the device
- * @setup-soc-cpu: a CPU is -1 or a number
- * @setup-soc-cpu-absent: the CPU must be online
- * @setup-soc-type: the PMU must exist
- * @setup-soc-kind: the PMU must be of the block's kind
- * @setup-soc-kind-config: events of a kind are in its mask
- * @setup-soc-twice: the same generic block twice is -EEXIST
- * @setup-sets-differ: all GPU blocks of a session have one set
- * @setup-set-in-use: a device counts one set at a time, from START to STOP; SETUP reserves none
- * @setup-set-not-of-block: a block type that does not count in a set is -EOPNOTSUPP
- * @setup-test-only: TEST_ONLY returns the sizes of a later SETUP and creates nothing
- * @setup-available: REQUEST_AVAILABLE drops counters that a block lacks
- * @setup-available-none: REQUEST_AVAILABLE leaves out a block that has none of the counters
- * @setup-period-ends: min_period_ns and max_period_ns are valid periods
- * @setup-count-most: max_requests requests are valid
- * @setup-result-pointer: results that cannot be written are -EFAULT and create no session
- * @setup-sessions-of-file: one session more than max_sessions_per_file is -ENOSPC
- * @setup-emfile: without a free file descriptor SETUP is -EMFILE and creates no session
- * @setup-test-only-enomem: a TEST_ONLY beyond the memory limit is -ENOMEM, and works with memory
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,143 +46,132 @@ static void only_pmu(struct igt_perfctr_session *s)
 	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
 }
 
-/* one rule: what makes the request invalid, and the errno */
-struct rule {
-	const char *name;
-	void (*spoil)(struct igt_perfctr_session *s);
-	int error;
-};
-
-#define SPOIL(name, ...)                                \
-	static void name(struct igt_perfctr_session *s) \
-	{                                               \
-		__VA_ARGS__;                            \
+/* a subtest: @text says which rule the statements break, SETUP fails with @errno_ */
+#define RULE(name, text, errno_, ...)                                   \
+	igt_describe(text);                                             \
+	igt_subtest(name)                                               \
+	{                                                               \
+		static struct igt_perfctr_session spoilt, *s = &spoilt; \
+                                                                        \
+		spoilt = igt_perfctr_two_slots(&dev);                   \
+		__VA_ARGS__;                                            \
+		refused(s, errno_);                                     \
 	}
-
-SPOIL(bad_flags, s->params.flags = 1u << 31)
-SPOIL(bad_reserved, s->params.reserved[0] = 1)
-SPOIL(bad_reserved2, s->params.reserved[1] = 1)
-SPOIL(slots_zero, s->params.slots = 0)
-SPOIL(slots_three, s->params.slots = 3)
-SPOIL(slots_beyond, s->params.slots = 2 * dev.info.max_slots)
-SPOIL(slots_huge, s->params.slots = 1u << 31)
-SPOIL(ring_beyond, s->params.slots = dev.info.max_slots)
-SPOIL(count_zero, s->params.request_count = 0)
-SPOIL(count_beyond, s->params.request_count = dev.info.max_requests + 1)
-SPOIL(stride_short, s->params.request_stride = sizeof(s->requests[0]) - 8)
-SPOIL(stride_odd, s->params.request_stride = 60)
-SPOIL(stride_long, s->params.request_stride = STRUCT_BYTES_MAX + 8)
-SPOIL(pointer_bad, s->params.requests = 8)
-SPOIL(watermark_beyond, s->params.watermark = s->params.slots + 1)
-SPOIL(period_short, s->params.period_ns = dev.info.min_period_ns - 1)
-SPOIL(period_long, s->params.period_ns = dev.info.max_period_ns + 1)
-SPOIL(eventfd_closed, s->params.eventfd = 1000)
-SPOIL(eventfd_negative, s->params.eventfd = -2)
-SPOIL(eventfd_other, s->params.eventfd = dev.fd)
-SPOIL(test_only_eventfd, s->params.flags = IGT_PERFCTR_CHECK; s->params.eventfd = an_eventfd)
-/* bit 0 is a place of the header, no counter */
-SPOIL(nothing_available, s->params.request_count = 1; s->requests[0].mask = 1;
-      s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE)
-SPOIL(request_pad, s->requests[1].pad = 1)
-SPOIL(request_pad2, s->requests[1].pad2 = 1)
-SPOIL(request_flags, s->requests[1].flags = 1u << 31)
-SPOIL(mask_zero, s->requests[1].mask = 0)
-SPOIL(mask_absent, s->requests[1].mask |= 1)
-SPOIL(type_zero, s->requests[0].type = 0)
-SPOIL(type_unknown, s->requests[0].type = 15)
-SPOIL(type_soc_unknown, only_pmu(s); s->requests[0].type = 63)
-SPOIL(type_huge, s->requests[0].type = 0xffff)
-SPOIL(index_absent, s->requests[0].index = 17)
-SPOIL(section_absent, s->requests[0].section = 3)
-SPOIL(section_huge, s->requests[0].section = 0xffff)
-SPOIL(set_absent, s->requests[0].set = DRM_PERFCTR_SET_TERTIARY + 1; s->params.request_count = 1)
-SPOIL(set_huge, s->requests[0].set = 200; s->params.request_count = 1)
-SPOIL(twice, s->requests[1] = s->requests[0])
-SPOIL(gpu_cpu, s->requests[0].cpu = 1)
-SPOIL(gpu_pmu_type, s->requests[0].pmu_type = 1)
-SPOIL(gpu_config, s->requests[0].config = 1)
-SPOIL(gpu_config1, s->requests[0].config1 = 1)
-SPOIL(gpu_config2, s->requests[0].config2 = 1)
-SPOIL(soc_set, only_pmu(s); s->requests[0].set = 1)
-SPOIL(soc_section, only_pmu(s); s->requests[0].section = 1)
-SPOIL(soc_mask, only_pmu(s); s->requests[0].mask = 2)
-SPOIL(soc_all, only_pmu(s); s->requests[0].index = DRM_PERFCTR_INDEX_ALL)
-SPOIL(soc_flags, only_pmu(s); s->requests[0].flags |= DRM_PERFCTR_REQUEST_AVAILABLE)
-SPOIL(pmu_flag_absent, only_pmu(s); s->requests[0].flags = 0)
-SPOIL(pmu_flag_absent_plain, only_pmu(s); s->requests[0].flags = 0; s->requests[0].cpu = 0;
-      s->requests[0].pmu_type = 0)
-SPOIL(pmu_flag_device_type, only_pmu(s); s->requests[0].type = dev.blocks[0].type)
-SPOIL(soc_cpu, only_pmu(s); s->requests[0].cpu = -2)
-SPOIL(soc_cpu_absent, only_pmu(s); s->requests[0].cpu = 4000)
-SPOIL(soc_type, only_pmu(s); s->requests[0].pmu_type = 0x7fff0000)
-SPOIL(soc_kind, only_pmu(s); s->requests[0].type = DRM_PERFCTR_TEGRA410_BLOCK_UCF)
-SPOIL(soc_kind_config, only_pmu(s); s->requests[0].type = DRM_PERFCTR_TEGRA410_BLOCK_UCF;
-      s->requests[0].config = 1)
-SPOIL(soc_twice, only_pmu(s); igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY))
 
 /*
  * Covers: DRM_PERFCTR_REQUEST_PMU, drm_perfctr_block_request, setup -EINVAL, setup -E2BIG,
  * setup -EBADF, setup -EEXIST, DRM_PERFCTR_INDEX_ALL, setup -ENOENT, setup -ENXIO,
  * setup -EOPNOTSUPP, setup -ERANGE, DRM_PERFCTR_SECTION_COUNTERS
  */
-static const struct rule rules[] = {
-	{ "setup-bad-flags", bad_flags, EINVAL },
-	{ "setup-bad-reserved", bad_reserved, EINVAL },
-	{ "setup-bad-reserved2", bad_reserved2, EINVAL },
-	{ "setup-slots-zero", slots_zero, EINVAL },
-	{ "setup-slots-three", slots_three, EINVAL },
-	{ "setup-slots-beyond", slots_beyond, ERANGE },
-	{ "setup-slots-huge", slots_huge, ERANGE },
-	{ "setup-ring-beyond", ring_beyond, ERANGE },
-	{ "setup-count-zero", count_zero, EINVAL },
-	{ "setup-count-beyond", count_beyond, E2BIG },
-	{ "setup-stride-short", stride_short, EINVAL },
-	{ "setup-stride-odd", stride_odd, EINVAL },
-	{ "setup-stride-long", stride_long, EINVAL },
-	{ "setup-requests-pointer", pointer_bad, EFAULT },
-	{ "setup-watermark-beyond", watermark_beyond, EINVAL },
-	{ "setup-period-short", period_short, ERANGE },
-	{ "setup-period-long", period_long, ERANGE },
-	{ "setup-eventfd-closed", eventfd_closed, EBADF },
-	{ "setup-eventfd-negative", eventfd_negative, EBADF },
-	{ "setup-eventfd-other", eventfd_other, EINVAL },
-	{ "setup-test-only-eventfd", test_only_eventfd, EINVAL },
-	{ "setup-nothing-available", nothing_available, EINVAL },
-	{ "setup-request-pad", request_pad, EINVAL },
-	{ "setup-request-pad2", request_pad2, EINVAL },
-	{ "setup-request-flags", request_flags, EINVAL },
-	{ "setup-mask-zero", mask_zero, EINVAL },
-	{ "setup-mask-absent", mask_absent, EINVAL },
-	{ "setup-type-zero", type_zero, ENXIO },
-	{ "setup-type-unknown", type_unknown, ENXIO },
-	{ "setup-type-soc-unknown", type_soc_unknown, ENXIO },
-	{ "setup-type-huge", type_huge, ENXIO },
-	{ "setup-index-absent", index_absent, ENXIO },
-	{ "setup-section-absent", section_absent, ENXIO },
-	{ "setup-section-huge", section_huge, ENXIO },
-	{ "setup-set-absent", set_absent, EOPNOTSUPP },
-	{ "setup-set-huge", set_huge, EOPNOTSUPP },
-	{ "setup-twice", twice, EEXIST },
-	{ "setup-gpu-cpu", gpu_cpu, EINVAL },
-	{ "setup-gpu-pmu-type", gpu_pmu_type, EINVAL },
-	{ "setup-gpu-config", gpu_config, EINVAL },
-	{ "setup-gpu-config1", gpu_config1, EINVAL },
-	{ "setup-gpu-config2", gpu_config2, EINVAL },
-	{ "setup-soc-set", soc_set, EINVAL },
-	{ "setup-soc-section", soc_section, ENXIO },
-	{ "setup-soc-mask", soc_mask, EINVAL },
-	{ "setup-soc-all", soc_all, EINVAL },
-	{ "setup-soc-flags", soc_flags, EINVAL },
-	{ "setup-pmu-flag-absent", pmu_flag_absent, EINVAL },
-	{ "setup-pmu-flag-absent-plain", pmu_flag_absent_plain, ENXIO },
-	{ "setup-pmu-flag-device-type", pmu_flag_device_type, ENXIO },
-	{ "setup-soc-cpu", soc_cpu, EINVAL },
-	{ "setup-soc-cpu-absent", soc_cpu_absent, EINVAL },
-	{ "setup-soc-type", soc_type, ENOENT },
-	{ "setup-soc-kind", soc_kind, ENOENT },
-	{ "setup-soc-kind-config", soc_kind_config, EINVAL },
-	{ "setup-soc-twice", soc_twice, EEXIST },
-};
+static void rule_tests(void)
+{
+	RULE("setup-bad-flags", "unknown flags are -EINVAL", EINVAL, s->params.flags = 1u << 31);
+	RULE("setup-bad-reserved", "reserved[0] must be zero", EINVAL, s->params.reserved[0] = 1);
+	RULE("setup-bad-reserved2", "reserved[1] must be zero", EINVAL, s->params.reserved[1] = 1);
+	RULE("setup-slots-zero", "a ring has at least one slot", EINVAL, s->params.slots = 0);
+	RULE("setup-slots-three", "slots are a power of two", EINVAL, s->params.slots = 3);
+	RULE("setup-slots-beyond", "slots are at most max_slots", ERANGE,
+	     s->params.slots = 2 * dev.info.max_slots);
+	RULE("setup-slots-huge", "a huge number of slots does not overflow", ERANGE,
+	     s->params.slots = 1u << 31);
+	RULE("setup-ring-beyond", "a ring has at most max_ring_bytes", ERANGE,
+	     s->params.slots = dev.info.max_slots);
+	RULE("setup-count-zero", "there is at least one request", EINVAL,
+	     s->params.request_count = 0);
+	RULE("setup-count-beyond", "there are at most max_requests requests", E2BIG,
+	     s->params.request_count = dev.info.max_requests + 1);
+	RULE("setup-stride-short", "a stride has at least the size of version 3's request", EINVAL,
+	     s->params.request_stride = sizeof(s->requests[0]) - 8);
+	RULE("setup-stride-odd", "a stride is a multiple of 8", EINVAL,
+	     s->params.request_stride = 60);
+	RULE("setup-stride-long", "a stride is at most 4096 bytes", EINVAL,
+	     s->params.request_stride = STRUCT_BYTES_MAX + 8);
+	RULE("setup-requests-pointer", "requests must be readable", EFAULT, s->params.requests = 8);
+	RULE("setup-watermark-beyond", "a watermark fits the ring", EINVAL,
+	     s->params.watermark = s->params.slots + 1);
+	RULE("setup-period-short", "no period below min_period_ns", ERANGE,
+	     s->params.period_ns = dev.info.min_period_ns - 1);
+	RULE("setup-period-long", "no period above max_period_ns", ERANGE,
+	     s->params.period_ns = dev.info.max_period_ns + 1);
+	RULE("setup-eventfd-closed", "the eventfd must be open", EBADF, s->params.eventfd = 1000);
+	RULE("setup-eventfd-negative", "only -1 means no eventfd", EBADF, s->params.eventfd = -2);
+	RULE("setup-eventfd-other", "the descriptor must be an eventfd", EINVAL,
+	     s->params.eventfd = dev.fd);
+	RULE("setup-test-only-eventfd", "TEST_ONLY takes no eventfd", EINVAL,
+	     s->params.flags = IGT_PERFCTR_CHECK;
+	     s->params.eventfd = an_eventfd);
+	/* bit 0 is a place of the header, no counter */
+	RULE("setup-nothing-available", "with AVAILABLE, at least one counter must remain", EINVAL,
+	     s->params.request_count = 1;
+	     s->requests[0].mask = 1; s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE);
+	RULE("setup-request-pad", "a request's pad must be zero", EINVAL, s->requests[1].pad = 1);
+	RULE("setup-request-pad2", "a request's second pad must be zero", EINVAL,
+	     s->requests[1].pad2 = 1);
+	RULE("setup-request-flags", "unknown request flags are -EINVAL", EINVAL,
+	     s->requests[1].flags = 1u << 31);
+	RULE("setup-mask-zero", "a request has at least one counter", EINVAL,
+	     s->requests[1].mask = 0);
+	RULE("setup-mask-absent", "a block must have the counters", EINVAL,
+	     s->requests[1].mask |= 1);
+	RULE("setup-type-zero", "no block has type 0", ENXIO, s->requests[0].type = 0);
+	RULE("setup-type-unknown", "an unknown GPU type is -ENXIO", ENXIO,
+	     s->requests[0].type = 15);
+	RULE("setup-type-soc-unknown", "an unknown SoC type is -ENXIO", ENXIO, only_pmu(s);
+	     s->requests[0].type = 63);
+	RULE("setup-type-huge", "a huge type indexes no table", ENXIO,
+	     s->requests[0].type = 0xffff);
+	RULE("setup-index-absent", "an index in a hole of the core mask is no block", ENXIO,
+	     s->requests[0].index = 17);
+	RULE("setup-section-absent", "a block must have the section", ENXIO,
+	     s->requests[0].section = 3);
+	RULE("setup-section-huge", "a huge section indexes no table", ENXIO,
+	     s->requests[0].section = 0xffff);
+	RULE("setup-set-absent", "a set must exist", EOPNOTSUPP,
+	     s->requests[0].set = DRM_PERFCTR_SET_TERTIARY + 1;
+	     s->params.request_count = 1);
+	RULE("setup-set-huge", "a huge set is not shifted out of a mask", EOPNOTSUPP,
+	     s->requests[0].set = 200;
+	     s->params.request_count = 1);
+	RULE("setup-twice", "the same block twice is -EEXIST", EEXIST,
+	     s->requests[1] = s->requests[0]);
+	RULE("setup-gpu-cpu", "cpu is for SoC blocks", EINVAL, s->requests[0].cpu = 1);
+	RULE("setup-gpu-pmu-type", "pmu_type is for SoC blocks", EINVAL,
+	     s->requests[0].pmu_type = 1);
+	RULE("setup-gpu-config", "config is for SoC blocks", EINVAL, s->requests[0].config = 1);
+	RULE("setup-gpu-config1", "config1 is for SoC blocks", EINVAL, s->requests[0].config1 = 1);
+	RULE("setup-gpu-config2", "config2 is for SoC blocks", EINVAL, s->requests[0].config2 = 1);
+	RULE("setup-soc-set", "SoC blocks have no sets", EINVAL, only_pmu(s);
+	     s->requests[0].set = 1);
+	RULE("setup-soc-section", "SoC blocks have one section", ENXIO, only_pmu(s);
+	     s->requests[0].section = 1);
+	RULE("setup-soc-mask", "a generic PMU block has one counter", EINVAL, only_pmu(s);
+	     s->requests[0].mask = 2);
+	RULE("setup-soc-all", "SoC blocks cannot have INDEX_ALL", EINVAL, only_pmu(s);
+	     s->requests[0].index = DRM_PERFCTR_INDEX_ALL);
+	RULE("setup-soc-flags", "AVAILABLE is for GPU blocks", EINVAL, only_pmu(s);
+	     s->requests[0].flags |= DRM_PERFCTR_REQUEST_AVAILABLE);
+	RULE("setup-pmu-flag-absent", "members that name a PMU need REQUEST_PMU", EINVAL,
+	     only_pmu(s);
+	     s->requests[0].flags = 0);
+	RULE("setup-pmu-flag-absent-plain", "a PMU's type without REQUEST_PMU is no block", ENXIO,
+	     only_pmu(s);
+	     s->requests[0].flags = 0; s->requests[0].cpu = 0; s->requests[0].pmu_type = 0);
+	RULE("setup-pmu-flag-device-type", "no PMU counts a block type of the device", ENXIO,
+	     only_pmu(s);
+	     s->requests[0].type = dev.blocks[0].type);
+	RULE("setup-soc-cpu", "a CPU is -1 or a number", EINVAL, only_pmu(s);
+	     s->requests[0].cpu = -2);
+	RULE("setup-soc-cpu-absent", "the CPU must be online", EINVAL, only_pmu(s);
+	     s->requests[0].cpu = 4000);
+	RULE("setup-soc-type", "the PMU must exist", ENOENT, only_pmu(s);
+	     s->requests[0].pmu_type = 0x7fff0000);
+	RULE("setup-soc-kind", "the PMU must be of the block's kind", ENOENT, only_pmu(s);
+	     s->requests[0].type = DRM_PERFCTR_TEGRA410_BLOCK_UCF);
+	RULE("setup-soc-kind-config", "events of a kind are in its mask", EINVAL, only_pmu(s);
+	     s->requests[0].type = DRM_PERFCTR_TEGRA410_BLOCK_UCF; s->requests[0].config = 1);
+	RULE("setup-soc-twice", "the same generic block twice is -EEXIST", EEXIST, only_pmu(s);
+	     igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY));
+}
 
 static int open_cgroup(const char *file)
 {
@@ -570,47 +486,51 @@ static void setup_emfile(void)
 
 static void setup_tests(void)
 {
-	for (unsigned int i = 0; i < ARRAY_SIZE(rules); i++) {
-		igt_subtest(rules[i].name)
-		{
-			struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
-
-			rules[i].spoil(&s);
-			refused(&s, rules[i].error);
-		}
-	}
+	rule_tests();
 
 	/* Covers: setup -EINVAL */
+	igt_describe("all GPU blocks of a session have one set");
 	igt_subtest("setup-sets-differ") setup_sets_differ();
 
 	/* Covers: start -EBUSY */
+	igt_describe("a device counts one set at a time, from START to STOP; SETUP reserves none");
 	igt_subtest("setup-set-in-use") setup_set_in_use();
 
 	/* Covers: setup -EOPNOTSUPP */
+	igt_describe("a block type that does not count in a set is -EOPNOTSUPP");
 	igt_subtest("setup-set-not-of-block") setup_set_not_of_block();
 
 	/* Covers: DRM_PERFCTR_CMD_SETUP, DRM_PERFCTR_SETUP_TEST_ONLY, DRM_PERFCTR_SLOT_ALIGN */
+	igt_describe("TEST_ONLY returns the sizes of a later SETUP and creates nothing");
 	igt_subtest("setup-test-only") setup_test_only();
 
 	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
+	igt_describe("REQUEST_AVAILABLE drops counters that a block lacks");
 	igt_subtest("setup-available") setup_available();
 
 	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
+	igt_describe("REQUEST_AVAILABLE leaves out a block that has none of the counters");
 	igt_subtest("setup-available-none") setup_available_none();
 
+	igt_describe("min_period_ns and max_period_ns are valid periods");
 	igt_subtest("setup-period-ends") setup_period_ends();
 
 	/* Covers: setup -E2BIG */
+	igt_describe("max_requests requests are valid");
 	igt_subtest("setup-count-most") setup_count_most();
 
+	igt_describe("results that cannot be written are -EFAULT and create no session");
 	igt_subtest("setup-result-pointer") setup_result_pointer();
 
 	/* Covers: setup -ENOSPC */
+	igt_describe("one session more than max_sessions_per_file is -ENOSPC");
 	igt_subtest("setup-sessions-of-file") setup_sessions_of_file();
 	/* Covers: setup -EMFILE */
+	igt_describe("without a free file descriptor SETUP is -EMFILE and creates no session");
 	igt_subtest("setup-emfile") setup_emfile();
 
 	/* Covers: setup -ENOMEM */
+	igt_describe("a TEST_ONLY beyond the memory limit is -ENOMEM, and works with memory");
 	igt_subtest("setup-test-only-enomem") setup_enomem();
 }
 

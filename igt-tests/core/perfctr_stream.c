@@ -2,35 +2,6 @@
 /**
  * TEST: The samples of a session add up to what the hardware counted
  * Description: Samples: conservation, tags, times, states, and sampling in jobs.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @conserve-manual: manual samples add up to the truth, also when the ring wraps
- * @conserve-sets: each counter set adds up to its own truth; QUERY has the active set, without
- *   sessions the primary one
- * @conserve-final-only: the final sample alone has all counts
- * @conserve-periodic: periodic samples add up to the truth while jobs run
- * @conserve-periodic-and-manual: periodic and manual samples of one session add up to the truth
- * @conserve-stretched: samples stretch while a reader reads nothing, and lose nothing
- * @conserve-sleeping-consumer: a reader that pauses loses nothing
- * @conserve-start-stop-start: work between STOP and START is in no sample
- * @conserve-two-sessions: two sessions with different masks and periods each have all counts
- * @conserve-joining-and-leaving: sessions that start and stop while jobs run do not affect another
- *   session
- * @idle-is-measured-zero: an idle device reports measured zeroes
- * @conserve-each-sample: a sample has the counts of its own job, not of the jobs before or after
- * @user-data: SAMPLE and STOP tag their own samples, START tags all others; each has one reason
- * @time-spans: spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes
- * @seq-over-restart: sequence numbers continue over STOP and START
- * @stop-visible: a reader that sees the ring stop finds the session stopped, with its last sample
- * @teardown-active: TEARDOWN of an active session ends it
- * @in-stream-attribution: samples between the commands of a job attribute counts to each command
- * @in-stream-full: a sample in a job that finds the ring full is merged, and WAIT reports it
- * @in-stream-bad-handle: a job cannot name a session of another file
- * @in-stream-torn-down: WAIT reports a session that was torn down before its job ran
- * @in-stream-unprivileged: samples in jobs need the rights of SETUP only, once, whatever their rate
  */
 #include <errno.h>
 #include <pthread.h>
@@ -278,23 +249,36 @@ static void conserve_each_sample(void)
 static void conservation_tests(void)
 {
 	/* Covers: DRM_PERFCTR_CMD_SAMPLE, DRM_PERFCTR_CMD_STATUS, DRM_PERFCTR_STATUS_ACTIVE */
+	igt_describe("manual samples add up to the truth, also when the ring wraps");
 	igt_subtest("conserve-manual") conserve_manual();
 	/* Covers: DRM_PERFCTR_SET_PRIMARY, DRM_PERFCTR_SET_SECONDARY, DRM_PERFCTR_SET_TERTIARY */
+	igt_describe("each counter set adds up to its own truth; QUERY has the active set, "
+		     "without sessions the primary one");
 	igt_subtest("conserve-sets") conserve_sets();
 	/* Covers: DRM_PERFCTR_CMD_STOP */
+	igt_describe("the final sample alone has all counts");
 	igt_subtest("conserve-final-only") conserve_final_only();
+	igt_describe("periodic samples add up to the truth while jobs run");
 	igt_subtest("conserve-periodic") conserve_periodic();
+	igt_describe("periodic and manual samples of one session add up to the truth");
 	igt_subtest("conserve-periodic-and-manual") conserve_periodic_and_manual();
 	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
+	igt_describe("samples stretch while a reader reads nothing, and lose nothing");
 	igt_subtest("conserve-stretched") conserve_stretched();
 	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
+	igt_describe("a reader that pauses loses nothing");
 	igt_subtest("conserve-sleeping-consumer") conserve_sleeping_consumer();
 	/* Covers: DRM_PERFCTR_CMD_START, How a session runs */
+	igt_describe("work between STOP and START is in no sample");
 	igt_subtest("conserve-start-stop-start") conserve_start_stop_start();
+	igt_describe("two sessions with different masks and periods each have all counts");
 	igt_subtest("conserve-two-sessions") conserve_two_sessions();
+	igt_describe("sessions that start and stop while jobs run do not affect another session");
 	igt_subtest("conserve-joining-and-leaving") conserve_joining_and_leaving();
 	/* Covers: drm_perfctr_block_header */
+	igt_describe("an idle device reports measured zeroes");
 	igt_subtest("idle-is-measured-zero") idle_is_measured_zero();
+	igt_describe("a sample has the counts of its own job, not of the jobs before or after");
 	igt_subtest("conserve-each-sample") conserve_each_sample();
 }
 
@@ -446,13 +430,20 @@ static void header_tests(void)
 	/*
 	 * Covers: DRM_PERFCTR_SAMPLE_MANUAL, DRM_PERFCTR_SAMPLE_PERIODIC, DRM_PERFCTR_SAMPLE_FINAL
 	 */
+	igt_describe("SAMPLE and STOP tag their own samples, START tags all others; each has one "
+		     "reason");
 	igt_subtest("user-data") user_data();
 	/* Covers: drm_perfctr_sample_header */
+	igt_describe("spans lie on CLOCK_MONOTONIC_RAW between START and STOP, without holes");
 	igt_subtest("time-spans") time_spans();
 	/* Covers: drm_perfctr_sample_header */
+	igt_describe("sequence numbers continue over STOP and START");
 	igt_subtest("seq-over-restart") seq_over_restart();
 	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
+	igt_describe("a reader that sees the ring stop finds the session stopped, with its last "
+		     "sample");
 	igt_subtest("stop-visible") stop_visible();
+	igt_describe("TEARDOWN of an active session ends it");
 	igt_subtest("teardown-active") teardown_active();
 }
 
@@ -584,12 +575,17 @@ static void in_stream_unprivileged(void)
 static void in_stream_tests(void)
 {
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
+	igt_describe("samples between the commands of a job attribute counts to each command");
 	igt_subtest("in-stream-attribution") in_stream_attribution();
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
+	igt_describe("a sample in a job that finds the ring full is merged, and WAIT reports it");
 	igt_subtest("in-stream-full") in_stream_full();
+	igt_describe("a job cannot name a session of another file");
 	igt_subtest("in-stream-bad-handle") in_stream_bad_handle();
+	igt_describe("WAIT reports a session that was torn down before its job ran");
 	igt_subtest("in-stream-torn-down") in_stream_torn_down();
 	/* Covers: Permissions */
+	igt_describe("samples in jobs need the rights of SETUP only, once, whatever their rate");
 	igt_subtest("in-stream-unprivileged") in_stream_unprivileged();
 }
 

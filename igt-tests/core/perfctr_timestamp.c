@@ -3,21 +3,6 @@
  * TEST: Samples carry the GPU's timestamp, which QUERY_CLOCKS relates to the host's time
  * Description: The GPU's clock: timestamps of samples, their epochs, and the pair of times of
  *   QUERY_CLOCKS.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @timestamp-element: QUERY_CLOCKS has the timestamp exactly if the device has the feature, all
- *   zero until the first collection
- * @timestamp-monotonic: within an epoch the timestamps of samples, also in jobs, grow with their
- *   ends
- * @timestamp-matches-end: a sample's timestamp, converted by the pair of QUERY_CLOCKS, is the
- *   sample's end
- * @timestamp-last-pair: the pair of QUERY_CLOCKS is that of the last collection, with its age
- * @timestamp-epoch-reset: a reset begins a new epoch
- * @timestamp-epoch-resume: a resume begins a new epoch
- * @timestamp-query-asleep: QUERY does not resume a suspended device
  */
 #include <string.h>
 
@@ -244,13 +229,23 @@ int igt_main()
 		igt_hold_power(&dev);
 	}
 	/* Covers: DRM_PERFCTR_CLOCK_TIMESTAMP */
+	igt_describe("QUERY_CLOCKS has the timestamp exactly if the device has the feature, all "
+		     "zero until the first collection");
 	igt_subtest("timestamp-element") element();
+	igt_describe("within an epoch the timestamps of samples, also in jobs, grow with their "
+		     "ends");
 	igt_subtest("timestamp-monotonic") monotonic();
 	/* Covers: drm_perfctr_sample_header */
+	igt_describe("a sample's timestamp, converted by the pair of QUERY_CLOCKS, is the "
+		     "sample's end");
 	igt_subtest("timestamp-matches-end") matches_end();
+	igt_describe("the pair of QUERY_CLOCKS is that of the last collection, with its age");
 	igt_subtest("timestamp-last-pair") last_pair();
+	igt_describe("a reset begins a new epoch");
 	igt_subtest("timestamp-epoch-reset") igt_vsoc_only(&dev, epoch_of_reset);
+	igt_describe("a resume begins a new epoch");
 	igt_subtest("timestamp-epoch-resume") epoch_of_resume();
+	igt_describe("QUERY does not resume a suspended device");
 	igt_subtest("timestamp-query-asleep") query_while_asleep();
 	igt_fixture()
 		igt_restore_power(&dev);

@@ -3,45 +3,6 @@
  * TEST: What the counter interface reports and what it rejects
  * Description: QUERY, growth of structures, and what the commands other than SETUP reject: one
  *   subtest for each rule of the header.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @query-sizes: QUERY without a pointer returns count and size of the elements
- * @query-device: the device reports its limits, and they are plausible
- * @query-blocks: every block has counters, and all available ones are among its positions
- * @query-sparse-cores: shader blocks have the physical core numbers of a sparse core mask
- * @query-clocks: clocks have names and run no faster than their maximum
- * @query-stride-device: the device is returned whole, cut, or extended with zeroes
- * @query-stride-blocks: blocks are returned with any stride and count
- * @query-stride-clocks: clocks are returned with any stride and count
- * @query-bad-type: an unknown query is -EINVAL
- * @query-bad-pad: the query's pad must be zero
- * @query-bad-stride: a stride of zero, above 4096 or no multiple of 8 is -EINVAL
- * @query-bad-pointer: a query into unmapped memory is -EFAULT
- * @size-of-setup: SETUP without a pointer returns the size of its structure and creates no session
- * @size-of-start: the same for START, which starts nothing
- * @size-of-stop: the same for STOP, which stops nothing
- * @size-of-sample: the same for SAMPLE, which publishes nothing
- * @size-of-status: the same for STATUS, which changes nothing
- * @growth-zero-tail: a longer structure is accepted if the rest is zero
- * @growth-tail: a longer structure with a nonzero rest is -E2BIG
- * @growth-status: STATUS fills a longer structure with zeroes
- * @growth-requests: longer requests are accepted with zero tails, else -E2BIG
- * @size-too-small: a structure shorter than in version 3 is -EINVAL
- * @size-huge: a size above 4096 bytes is rejected without reading it, zero or not
- * @command-unknown: an unknown command is -EINVAL, with or without a structure
- * @command-bad-handle: a handle without a session is -ENOENT
- * @command-other-file: sessions of another file are -ENOENT
- * @command-bad-pointer: a structure that cannot be read or written is -EFAULT
- * @teardown-structure: TEARDOWN takes no structure
- * @teardown-twice: the second TEARDOWN of a session is -ENOENT
- * @start-active: START of an active session is -EALREADY
- * @stop-stopped: STOP of a session that is not active is -EALREADY
- * @sample-stopped: SAMPLE of a session that is not active is -ENOTCONN
- * @start-full: START is -ENOSPC while no slot is free for the final sample
- * @handles: handles are not zero and belong to the file that created them
  */
 #include <errno.h>
 #include <stddef.h>
@@ -212,49 +173,66 @@ static void query_bad_stride(void)
 
 static void query_tests(void)
 {
+	igt_describe("QUERY without a pointer returns count and size of the elements");
 	igt_subtest("query-sizes") query_sizes();
 
 	/* Covers: DRM_PERFCTR_QUERY_DEVICE, drm_perfctr_device_info */
+	igt_describe("the device reports its limits, and they are plausible");
 	igt_subtest("query-device") query_device();
 
 	/* Covers: DRM_PERFCTR_QUERY_BLOCKS, drm_perfctr_block_info */
+	igt_describe("every block has counters, and all available ones are among its positions");
 	igt_subtest("query-blocks") query_blocks();
 
 	/* Covers: drm_perfctr_block_info */
+	igt_describe("shader blocks have the physical core numbers of a sparse core mask");
 	igt_subtest("query-sparse-cores") query_sparse_cores();
 
 	/* Covers: DRM_PERFCTR_QUERY_CLOCKS, drm_perfctr_clock_info */
+	igt_describe("clocks have names and run no faster than their maximum");
 	igt_subtest("query-clocks") query_clocks();
 
+	igt_describe("the device is returned whole, cut, or extended with zeroes");
 	igt_subtest("query-stride-device")
 		query_array(DRM_PERFCTR_QUERY_DEVICE, sizeof(struct drm_perfctr_device_info));
 	/* Covers: DRM_PERFCTR_BLOCK_INFO_SECTIONS */
+	igt_describe("blocks are returned with any stride and count");
 	igt_subtest("query-stride-blocks")
 		query_array(DRM_PERFCTR_QUERY_BLOCKS, sizeof(struct drm_perfctr_block_info));
+	igt_describe("clocks are returned with any stride and count");
 	igt_subtest("query-stride-clocks")
 		query_array(DRM_PERFCTR_QUERY_CLOCKS, sizeof(struct drm_perfctr_clock_info));
 
 	/* Covers: query -EINVAL */
+	igt_describe("an unknown query is -EINVAL");
 	igt_subtest("query-bad-type")
 		query_refused((struct drm_perfctr_query){ .type = 3 }, -EINVAL);
 	/* Covers: query -EINVAL */
+	igt_describe("the query's pad must be zero");
 	igt_subtest("query-bad-pad") query_refused((struct drm_perfctr_query){ .pad = 1 }, -EINVAL);
+	igt_describe("a stride of zero, above 4096 or no multiple of 8 is -EINVAL");
 	igt_subtest("query-bad-stride") query_bad_stride();
 	/* Covers: query -EFAULT */
+	igt_describe("a query into unmapped memory is -EFAULT");
 	igt_subtest("query-bad-pointer") query_refused(
 		(struct drm_perfctr_query){ .count = 1, .stride = 128, .pointer = 8 }, -EFAULT);
 }
 
 static const struct {
 	uint32_t cmd;
-	const char *name;
 	uint64_t size;
+	const char *name, *text;
 } commands[] = {
-	{ DRM_PERFCTR_CMD_SETUP, "size-of-setup", sizeof(struct drm_perfctr_setup) },
-	{ DRM_PERFCTR_CMD_START, "size-of-start", sizeof(struct drm_perfctr_start) },
-	{ DRM_PERFCTR_CMD_STOP, "size-of-stop", sizeof(struct drm_perfctr_stop) },
-	{ DRM_PERFCTR_CMD_SAMPLE, "size-of-sample", sizeof(struct drm_perfctr_sample) },
-	{ DRM_PERFCTR_CMD_STATUS, "size-of-status", sizeof(struct drm_perfctr_status) },
+	{ DRM_PERFCTR_CMD_SETUP, sizeof(struct drm_perfctr_setup), "size-of-setup",
+	  "SETUP without a pointer returns the size of its structure and creates no session" },
+	{ DRM_PERFCTR_CMD_START, sizeof(struct drm_perfctr_start), "size-of-start",
+	  "the same for START, which starts nothing" },
+	{ DRM_PERFCTR_CMD_STOP, sizeof(struct drm_perfctr_stop), "size-of-stop",
+	  "the same for STOP, which stops nothing" },
+	{ DRM_PERFCTR_CMD_SAMPLE, sizeof(struct drm_perfctr_sample), "size-of-sample",
+	  "the same for SAMPLE, which publishes nothing" },
+	{ DRM_PERFCTR_CMD_STATUS, sizeof(struct drm_perfctr_status), "size-of-status",
+	  "the same for STATUS, which changes nothing" },
 };
 
 /* structures that are longer than ours and end with @tail */
@@ -346,6 +324,7 @@ static void size_huge(void)
 static void growth_tests(void)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
+		igt_describe(commands[i].text);
 		igt_subtest(commands[i].name)
 		{
 			/* with a structure these commands would have an effect */
@@ -372,15 +351,21 @@ static void growth_tests(void)
 		}
 	}
 
+	igt_describe("a longer structure is accepted if the rest is zero");
 	igt_subtest("growth-zero-tail") growth_tail(0, 0);
 	/* Covers: control -E2BIG */
+	igt_describe("a longer structure with a nonzero rest is -E2BIG");
 	igt_subtest("growth-tail") growth_tail(1, -E2BIG);
 	/* Covers: How structures grow */
+	igt_describe("STATUS fills a longer structure with zeroes");
 	igt_subtest("growth-status") growth_status();
 	/* Covers: control -E2BIG */
+	igt_describe("longer requests are accepted with zero tails, else -E2BIG");
 	igt_subtest("growth-requests") growth_requests();
 	/* Covers: control -EINVAL */
+	igt_describe("a structure shorter than in version 3 is -EINVAL");
 	igt_subtest("size-too-small") size_too_small();
+	igt_describe("a size above 4096 bytes is rejected without reading it, zero or not");
 	igt_subtest("size-huge") size_huge();
 }
 
@@ -488,24 +473,35 @@ static void handles(void)
 static void command_tests(void)
 {
 	/* Covers: control -EINVAL */
+	igt_describe("an unknown command is -EINVAL, with or without a structure");
 	igt_subtest("command-unknown") command_unknown();
 	/* Covers: control -ENOENT */
+	igt_describe("a handle without a session is -ENOENT");
 	igt_subtest("command-bad-handle") command_bad_handle();
 	/* Covers: control -ENOENT */
+	igt_describe("sessions of another file are -ENOENT");
 	igt_subtest("command-other-file") command_other_file();
 	/* Covers: control -EFAULT */
+	igt_describe("a structure that cannot be read or written is -EFAULT");
 	igt_subtest("command-bad-pointer") command_bad_pointer();
 	/* Covers: control -EINVAL */
+	igt_describe("TEARDOWN takes no structure");
 	igt_subtest("teardown-structure") teardown_structure();
+	igt_describe("the second TEARDOWN of a session is -ENOENT");
 	igt_subtest("teardown-twice") teardown_twice();
 	/* Covers: start -EALREADY */
+	igt_describe("START of an active session is -EALREADY");
 	igt_subtest("start-active") start_active();
 	/* Covers: stop -EALREADY */
+	igt_describe("STOP of a session that is not active is -EALREADY");
 	igt_subtest("stop-stopped") igt_assert_eq(igt_perfctr_stop(&good, 0), -EALREADY);
 	/* Covers: sample -ENOTCONN */
+	igt_describe("SAMPLE of a session that is not active is -ENOTCONN");
 	igt_subtest("sample-stopped") igt_assert_eq(igt_perfctr_sample(&good, 0), -ENOTCONN);
 	/* Covers: start -ENOSPC */
+	igt_describe("START is -ENOSPC while no slot is free for the final sample");
 	igt_subtest("start-full") start_full();
+	igt_describe("handles are not zero and belong to the file that created them");
 	igt_subtest("handles") handles();
 }
 

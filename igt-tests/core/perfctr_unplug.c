@@ -2,16 +2,6 @@
 /**
  * TEST: Unplug: samples, commands, the ring and QUERY report it
  * Description: Unplug of a device with active sessions, during QUERY, and before close().
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @unplug-active: unplug delivers a final sample, sets the ring to DEAD and wakes its reader; later
- *   commands are -ENODEV and closing is safe
- * @unplug-in-query: QUERY that blocks on user memory during an unplug does not call the driver
- *   again: -ENODEV
- * @unplug-busy: unplug does not wait for callers that queue for firmware that does not answer
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -217,7 +207,13 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
+	igt_describe("unplug delivers a final sample, sets the ring to DEAD and wakes its reader; "
+		     "later commands are -ENODEV and closing is safe");
 	igt_subtest("unplug-active") unplug_active();
+	igt_describe("QUERY that blocks on user memory during an unplug does not call the driver "
+		     "again: -ENODEV");
 	igt_subtest("unplug-in-query") unplug_in_query();
+	igt_describe("unplug does not wait for callers that queue for firmware that does not "
+		     "answer");
 	igt_subtest("unplug-busy") igt_vsoc_only(&dev, unplug_busy);
 }

@@ -2,9 +2,6 @@
 /**
  * TEST: A handle is valid only when its session is complete
  * Description: Handles that are guessed before SETUP returns.
- *
- * SUBTEST: setup-guessed
- * Description: a handle that is guessed while SETUP creates its session is -ENOENT
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -128,5 +125,6 @@ int igt_main()
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
+	igt_describe("a handle that is guessed while SETUP creates its session is -ENOENT");
 	igt_subtest("setup-guessed") setup_guessed();
 }

@@ -38,6 +38,7 @@ int igt_subtest_init_parse_opts(int *argc, char **argv, const char *extra_short_
 bool __igt_fixture(void);
 void __igt_fixture_complete(void);
 bool __igt_run_subtest(const char *subtest_name, const char *file, int line);
+void igt_describe_f(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void igt_success(void);
 _Noreturn void igt_exit(void);
 _Noreturn void igt_skip(const char *f, ...) __attribute__((format(printf, 1, 2)));
@@ -72,6 +73,9 @@ void igt_waitchildren(void);
 	     minigt_cat(once, __LINE__) < 1 && __igt_fixture() && \
 	     sigsetjmp(igt_subtest_jmpbuf, 1) == 0;               \
 	     minigt_cat(once, __LINE__)++, __igt_fixture_complete())
+
+/* of the next subtest; --describe prints it */
+#define igt_describe(text) igt_describe_f("%s", text)
 
 #define igt_subtest(name)                                       \
 	for (; __igt_run_subtest((name), __FILE__, __LINE__) && \

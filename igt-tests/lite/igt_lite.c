@@ -16,7 +16,9 @@ enum { STATUS_SKIP = 77, STATUS_FAILURE = 98, MAX_CHILDREN = 64 };
 
 jmp_buf igt_subtest_jmpbuf;
 
-static bool list_only, in_fixture, in_child;
+static bool list_only, describe, in_fixture, in_child;
+/* of the next subtest */
+static char description[512];
 /* names between commas; NULL: all of them */
 static const char *wanted;
 static const char *current;
@@ -34,11 +36,15 @@ int igt_subtest_init_parse_opts(int *argc, char **argv, const char *extra_short_
 	for (int i = 1; i < *argc; i++) {
 		if (!strcmp(argv[i], "--list-subtests")) {
 			list_only = true;
+		} else if (!strcmp(argv[i], "--describe")) {
+			list_only = true;
+			describe = true;
 		} else if (!strcmp(argv[i], "--run-subtest") && i + 1 < *argc) {
 			wanted = argv[++i];
 		} else {
 			fprintf(stderr,
-				"%s: unknown option %s: --list-subtests, --run-subtest NAMES\n",
+				"%s: unknown option %s: --list-subtests, --describe, "
+				"--run-subtest NAMES\n",
 				argv[0], argv[i]);
 			exit(2);
 		}
@@ -96,8 +102,22 @@ void igt_kmsg(const char *format, ...)
 	fclose(log);
 }
 
+void igt_describe_f(const char *fmt, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, fmt);
+	vsnprintf(description, sizeof(description), fmt, arguments);
+	va_end(arguments);
+}
+
 bool __igt_run_subtest(const char *subtest_name, const char *file, int line)
 {
+	if (describe) {
+		printf("SUB %s %s:%d:\n  %s\n\n", subtest_name, file, line, description);
+		description[0] = '\0';
+		return false;
+	}
 	if (list_only) {
 		puts(subtest_name);
 		return false;

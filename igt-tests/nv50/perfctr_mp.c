@@ -2,26 +2,6 @@
 /**
  * TEST: MP counters that are programmed from the command stream
  * Description: MP counters that jobs program themselves, beside sessions.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @own-counts: two contexts with different shaders program and store their counters while both run
- *   and a session counts: all exact
- * @state-kept: a context keeps its counters for its next job, no other context sees or changes
- *   them, a reset clears them
- * @function-of-slots: a function of another slot's signal does not see the session's events in that
- *   slot
- * @all-slots: a context that uses all slots is not counted, and samples report it; other contexts
- *   are exact, and so is this one after it releases the slots
- * @all-slots-invalid: counters of a sample that covers only a context with all slots are not valid
- * @slot-taken: a job that takes a slot while it runs leaves the others: no count is lost or doubled
- * @slots-shared: four counters share fewer slots of a context, one after the other, as running
- *   times report
- * @hostile-methods: for any methods of a context, each sample is exact or flagged, and samples of
- *   other contexts are exact
- * @start-in-job: a session that starts and stops in the middle of a job has the counts of that time
  */
 #include <errno.h>
 #include <string.h>
@@ -360,8 +340,14 @@ static void function_of_slots(void)
 
 static void own_tests(void)
 {
+	igt_describe("two contexts with different shaders program and store their counters while "
+		     "both run and a session counts: all exact");
 	igt_nv50_subtest("own-counts") own_counts();
+	igt_describe("a context keeps its counters for its next job, no other context sees or "
+		     "changes them, a reset clears them");
 	igt_nv50_subtest("state-kept") state_kept();
+	igt_describe("a function of another slot's signal does not see the session's events in "
+		     "that slot");
 	igt_nv50_subtest("function-of-slots") function_of_slots();
 }
 
@@ -608,11 +594,23 @@ static void start_in_job(void)
 
 static void beside_tests(void)
 {
+	igt_describe("a context that uses all slots is not counted, and samples report it; other "
+		     "contexts are exact, and so is this one after it releases the slots");
 	igt_nv50_subtest("all-slots") check_all_slots();
+	igt_describe("counters of a sample that covers only a context with all slots are not "
+		     "valid");
 	igt_nv50_subtest("all-slots-invalid") all_slots_invalid();
+	igt_describe("a job that takes a slot while it runs leaves the others: no count is lost "
+		     "or doubled");
 	igt_nv50_subtest("slot-taken") slot_taken();
+	igt_describe("four counters share fewer slots of a context, one after the other, as "
+		     "running times report");
 	igt_nv50_subtest("slots-shared") slots_shared();
+	igt_describe("for any methods of a context, each sample is exact or flagged, and samples "
+		     "of other contexts are exact");
 	igt_nv50_subtest("hostile-methods") hostile_methods();
+	igt_describe("a session that starts and stops in the middle of a job has the counts of "
+		     "that time");
 	igt_nv50_subtest("start-in-job") start_in_job();
 }
 

@@ -2,22 +2,6 @@
 /**
  * TEST: Multiplexed PCOUNTER and MP counters
  * Description: Scaled counts of more NVIDIA-style counters than fit.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @multiplexed-steady: scaled counts of steady work are the truth, except for what the ends of
- *   slots cut off
- * @multiplexed-random: scaled counts of work that is independent of the slots are near the truth
- * @multiplexed-random-requests: the same for random requests of PCOUNTER and MP counters
- * @shared-multiplexer-steady: scaled counts of multiplexed PCOUNTER and MP counters are the truth
- * @multiplexed: conflicting counters are multiplexed; running times add up and shares are fair
- * @join-and-leave: a session that joins shares the hardware with another one, and releases it at
- *   its end
- * @join-loses-nothing: no clock is lost while new counters are programmed
- * @join-without-starvation: sessions that start and stop continuously do not starve others
- * @shared-multiplexer: PCOUNTER and MP counters that need the shared multiplexer alternate
  */
 #include <math.h>
 #include <stdlib.h>
@@ -540,19 +524,31 @@ static void shared_multiplexer(void)
 
 static void slot_tests(void)
 {
+	igt_describe("scaled counts of steady work are the truth, except for what the ends of "
+		     "slots cut off");
 	igt_nv50_subtest("multiplexed-steady") multiplexed_steady();
+	igt_describe("scaled counts of work that is independent of the slots are near the truth");
 	igt_nv50_subtest("multiplexed-random")
 	{
 		assert_random_is_scaled(names, STEADY_NAMES);
 	}
+	igt_describe("the same for random requests of PCOUNTER and MP counters");
 	igt_nv50_subtest("multiplexed-random-requests") multiplexed_random_requests();
+	igt_describe("scaled counts of multiplexed PCOUNTER and MP counters are the truth");
 	igt_nv50_subtest("shared-multiplexer-steady") shared_multiplexer_steady();
 
 	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
+	igt_describe("conflicting counters are multiplexed; running times add up and shares are "
+		     "fair");
 	igt_nv50_subtest("multiplexed") multiplexed();
+	igt_describe("a session that joins shares the hardware with another one, and releases it "
+		     "at its end");
 	igt_nv50_subtest("join-and-leave") join_and_leave();
+	igt_describe("no clock is lost while new counters are programmed");
 	igt_nv50_subtest("join-loses-nothing") join_loses_nothing();
+	igt_describe("sessions that start and stop continuously do not starve others");
 	igt_nv50_subtest("join-without-starvation") join_starves_nobody();
+	igt_describe("PCOUNTER and MP counters that need the shared multiplexer alternate");
 	igt_nv50_subtest("shared-multiplexer") shared_multiplexer();
 }
 

@@ -2,25 +2,6 @@
 /**
  * TEST: PCOUNTER and MP counters: exact counts, contexts, hardware that does not answer
  * Description: NVIDIA-style counters that fit in one pass.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @single-exact: each counter alone counts exactly, all the time
- * @together-exact: counters of all domains and of the TPCs count together if nothing conflicts
- * @suspend: nothing counts and nothing is lost during suspend, and samples have SUSPENDED
- * @overflow: saturated 32-bit counters are reported with their block and the time of possible loss
- * @reset: after a reset the counters start again from zero, and the samples report it
- * @contexts: two contexts with different shaders: MP counts are per context, PCOUNTER has the sum
- * @fault-lost: PCOUNTER delivers no packet: both sessions report it and lose no count
- * @fault-late: PCOUNTER delivers packets late: both sessions report it and lose no count
- * @fault-twice: PCOUNTER delivers a packet twice: both sessions report it and exceed no true count
- * @fault-record-lost: the same as fault-lost while PCOUNTER records
- * @fault-record-late: the same as fault-late while PCOUNTER records
- * @fault-start-beside: START of hardware that does not answer is -EIO in bounded time; an active
- *   session has all counts of unaffected domains
- * @fault-start-beside-record: the same while PCOUNTER records
  */
 #include <errno.h>
 #include <stdint.h>
@@ -194,10 +175,17 @@ static void reset(void)
 
 static void exact_tests(void)
 {
+	igt_describe("each counter alone counts exactly, all the time");
 	igt_nv50_subtest("single-exact") single_exact();
+	igt_describe("counters of all domains and of the TPCs count together if nothing conflicts");
 	igt_nv50_subtest("together-exact") together_exact();
+	igt_describe("nothing counts and nothing is lost during suspend, and samples have "
+		     "SUSPENDED");
 	igt_nv50_subtest("suspend") suspend();
+	igt_describe("saturated 32-bit counters are reported with their block and the time of "
+		     "possible loss");
 	igt_nv50_subtest("overflow") overflow();
+	igt_describe("after a reset the counters start again from zero, and the samples report it");
 	igt_nv50_subtest("reset") reset();
 }
 
@@ -226,6 +214,8 @@ static void context_tests(void)
 		uint32_t threads, instructions;
 	} shaders[2] = { { 16000, 64 }, { 4800, 160 } };
 
+	igt_describe("two contexts with different shaders: MP counts are per context, PCOUNTER "
+		     "has the sum");
 	igt_nv50_subtest("contexts")
 	{
 		struct igt_perfctr_session s[2], all;
@@ -290,7 +280,7 @@ static void context_tests(void)
 #define LACKS (DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_SATURATED)
 
 static const struct {
-	const char *test, *fault;
+	const char *test, *text, *fault;
 	/* each of the eight domains is requested in QUAD mode, all at once while it records */
 	unsigned int times;
 	uint64_t period_ns;
@@ -298,13 +288,18 @@ static const struct {
 	/* counts are destroyed rather than late */
 	bool loses;
 } faults[] = {
-	{ "fault-lost", "pcounter_lost", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
-	{ "fault-late", "pcounter_late", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
-	{ "fault-twice", "pcounter_twice", 8, 0, DRM_PERFCTR_SAMPLE_OVERFLOW, true },
-	{ "fault-record-lost", "pcounter_lost", 1, IGT_NV50_RECORD_PERIOD_NS,
-	  DRM_PERFCTR_SAMPLE_ERROR, false },
-	{ "fault-record-late", "pcounter_late", 1, IGT_NV50_RECORD_PERIOD_NS,
-	  DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "fault-lost", "PCOUNTER delivers no packet: both sessions report it and lose no count",
+	  "pcounter_lost", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "fault-late", "PCOUNTER delivers packets late: both sessions report it and lose no count",
+	  "pcounter_late", 8, 0, DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "fault-twice",
+	  "PCOUNTER delivers a packet twice: both sessions report it and exceed no true "
+	  "count",
+	  "pcounter_twice", 8, 0, DRM_PERFCTR_SAMPLE_OVERFLOW, true },
+	{ "fault-record-lost", "the same as fault-lost while PCOUNTER records", "pcounter_lost", 1,
+	  IGT_NV50_RECORD_PERIOD_NS, DRM_PERFCTR_SAMPLE_ERROR, false },
+	{ "fault-record-late", "the same as fault-late while PCOUNTER records", "pcounter_late", 1,
+	  IGT_NV50_RECORD_PERIOD_NS, DRM_PERFCTR_SAMPLE_ERROR, false },
 };
 #define FAULTS ARRAY_SIZE(faults)
 
@@ -429,16 +424,20 @@ static void start_unanswered(uint64_t period_ns, const char *newcomer, bool touc
 static void fault_tests(void)
 {
 	for (unsigned int i = 0; i < FAULTS; i++) {
+		igt_describe(faults[i].text);
 		igt_nv50_subtest(faults[i].test)
 		{
 			fault(i);
 		}
 	}
+	igt_describe("START of hardware that does not answer is -EIO in bounded time; an active "
+		     "session has all counts of unaffected domains");
 	igt_nv50_subtest("fault-start-beside")
 	{
 		start_unanswered(0, "rop_busy", false);
 		start_unanswered(0, "setup_primitive_count", true);
 	}
+	igt_describe("the same while PCOUNTER records");
 	igt_nv50_subtest("fault-start-beside-record")
 	{
 		start_unanswered(IGT_NV50_RECORD_PERIOD_NS, "rop_busy", false);

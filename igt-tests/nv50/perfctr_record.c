@@ -2,28 +2,6 @@
 /**
  * TEST: Recorded PCOUNTER sessions
  * Description: NVIDIA-style counters that the hardware records, for periods too short for a timer.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @record-exact: with a period of 100 us the hardware records: exact, each period accounted for,
- *   far fewer interrupts than samples
- * @record-rate: at each rate that the model can follow: exact, and eight times fewer interrupts
- *   than periods; prints the rate of samples
- * @record-full-ring: a full ring stretches recorded samples and loses nothing
- * @record-small-ring: a small ring gets small batches: a reader that keeps up misses none
- * @record-sessions: sessions with other periods, other counters or no period have all counts beside
- *   a recorded one
- * @record-stop: SAMPLE and STOP have all earlier counts, in a batch or not
- * @record-back-pressure: packets without room in memory are merged: periods are lost, counts are
- *   not
- * @record-overflow: a counter that saturates during recording has LOST, and the time is in lost_ns
- * @record-stop-silent: STOP has all counts after hardware did not answer until its memory was full
- * @record-fallback: a session that cannot be recorded is sampled by the timer, as STATUS reports
- * @record-reset: a reset during recording is reported; counting is exact after it
- * @record-suspend: suspend and resume during recording: nothing is lost
- * @record-unplug: unplug during recording leaves a final sample with all counts
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -595,20 +573,38 @@ static void record_unplug(void)
 
 static void record_tests(void)
 {
+	igt_describe("with a period of 100 us the hardware records: exact, each period accounted "
+		     "for, far fewer interrupts than samples");
 	igt_nv50_subtest("record-exact") check_record_exact();
+	igt_describe("at each rate that the model can follow: exact, and eight times fewer "
+		     "interrupts than periods; prints the rate of samples");
 	igt_nv50_subtest("record-rate") record_rate();
+	igt_describe("a full ring stretches recorded samples and loses nothing");
 	igt_nv50_subtest("record-full-ring") record_full_ring();
+	igt_describe("a small ring gets small batches: a reader that keeps up misses none");
 	igt_nv50_subtest("record-small-ring") record_small_ring();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
+	igt_describe("sessions with other periods, other counters or no period have all counts "
+		     "beside a recorded one");
 	igt_nv50_subtest("record-sessions") record_sessions();
+	igt_describe("SAMPLE and STOP have all earlier counts, in a batch or not");
 	igt_nv50_subtest("record-stop") record_stop();
+	igt_describe("packets without room in memory are merged: periods are lost, counts are not");
 	igt_nv50_subtest("record-back-pressure") record_back_pressure();
+	igt_describe("a counter that saturates during recording has LOST, and the time is in "
+		     "lost_ns");
 	igt_nv50_subtest("record-overflow") record_overflow();
+	igt_describe("STOP has all counts after hardware did not answer until its memory was full");
 	igt_nv50_subtest("record-stop-silent") record_stop_silent();
 	/* Covers: DRM_PERFCTR_STATUS_BATCHED */
+	igt_describe("a session that cannot be recorded is sampled by the timer, as STATUS "
+		     "reports");
 	igt_nv50_subtest("record-fallback") record_fallback();
+	igt_describe("a reset during recording is reported; counting is exact after it");
 	igt_nv50_subtest("record-reset") record_reset();
+	igt_describe("suspend and resume during recording: nothing is lost");
 	igt_nv50_subtest("record-suspend") record_suspend();
+	igt_describe("unplug during recording leaves a final sample with all counts");
 	igt_nv50_subtest("record-unplug") record_unplug();
 }
 

@@ -2,23 +2,6 @@
 /**
  * TEST: Devices of different shapes work side by side without affecting each other
  * Description: Several devices of different shapes, added and removed during other tests.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @core-masks: each core is a block with its number and counts exactly, with or without holes in
- *   firmware's samples
- * @blocks-beyond: requests for more than 65535 blocks are -E2BIG
- * @both-exact: sessions of two devices count only what their own device did
- * @handle-of-other-device: a handle of one device is -ENOENT on another
- * @unplug-under-load: the session of a device that is unplugged under load reports it, another
- *   device is exact
- * @close-under-unplug: a file is closed while its device is unplugged with jobs queued
- * @pmu-gone: removing a PMU affects only its block, which has STATE_ERROR
- * @add-and-remove: devices are added and removed many times, with and without open sessions
- * @pmu-back: a PMU that was absent between two samples is reported; its block has STATE_ERROR until
- *   a new session
  */
 #include <errno.h>
 #include <pthread.h>
@@ -184,8 +167,11 @@ static void blocks_beyond(void)
 
 static void shape_tests(void)
 {
+	igt_describe("each core is a block with its number and counts exactly, with or without "
+		     "holes in firmware's samples");
 	igt_subtest("core-masks") core_masks();
 	/* Covers: setup -E2BIG */
+	igt_describe("requests for more than 65535 blocks are -E2BIG");
 	igt_subtest("blocks-beyond") blocks_beyond();
 }
 
@@ -382,13 +368,22 @@ static void add_and_remove(void)
 
 static void side_by_side_tests(void)
 {
+	igt_describe("sessions of two devices count only what their own device did");
 	igt_subtest("both-exact") both_exact();
+	igt_describe("a handle of one device is -ENOENT on another");
 	igt_subtest("handle-of-other-device") handles_apart();
+	igt_describe("the session of a device that is unplugged under load reports it, another "
+		     "device is exact");
 	igt_subtest("unplug-under-load") unplug_under_load();
+	igt_describe("a file is closed while its device is unplugged with jobs queued");
 	igt_subtest("close-under-unplug") close_under_unplug();
 	/* Covers: DRM_PERFCTR_STATE_ERROR */
+	igt_describe("removing a PMU affects only its block, which has STATE_ERROR");
 	igt_subtest("pmu-gone") pmu_gone();
+	igt_describe("a PMU that was absent between two samples is reported; its block has "
+		     "STATE_ERROR until a new session");
 	igt_subtest("pmu-back") pmu_back();
+	igt_describe("devices are added and removed many times, with and without open sessions");
 	igt_subtest("add-and-remove") add_and_remove();
 }
 

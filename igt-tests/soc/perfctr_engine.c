@@ -2,16 +2,6 @@
 /**
  * TEST: How the virtual SoC's engine executes jobs
  * Description: What commands count between the samples of a job; held contexts.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @attribution-exact: two samples in a job enclose exactly the counts of the commands between them
- * @hold-counts: holds at any time change no count, and keep no other context waiting
- * @hold-ends: held jobs end when their context is destroyed, their file closed, the device reset
- * @hold-process: a process is held with what its children opened, and released when it has ended
- * @hold-rules: who may hold what
  */
 #include <errno.h>
 #include <string.h>
@@ -300,9 +290,17 @@ int igt_main()
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open(&dev, "vsoc"), "no virtual SoC\n");
 	}
+	igt_describe("two samples in a job enclose exactly the counts of the commands between "
+		     "them");
 	igt_subtest("attribution-exact") attribution();
+	igt_describe("holds at any time change no count, and keep no other context waiting");
 	igt_subtest("hold-counts") hold_counts();
+	igt_describe("held jobs end when their context is destroyed, their file closed, the "
+		     "device reset");
 	igt_subtest("hold-ends") hold_ends();
+	igt_describe("a process is held with what its children opened, and released when it has "
+		     "ended");
 	igt_subtest("hold-process") hold_process();
+	igt_describe("who may hold what");
 	igt_subtest("hold-rules") hold_rules();
 }

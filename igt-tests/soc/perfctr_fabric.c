@@ -3,19 +3,6 @@
  * TEST: Blocks of the fabric count its traffic with the requested filters
  * Description: Blocks of the SoC's fabric: what their PMUs count, filters, multiplexing, and
  *   limits.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @ucf-bytes: the fabric's PMU counts the bytes that a CPU reads
- * @multiplexed: more events than the PMU has counters are multiplexed and flagged
- * @not-multiplexed: as many events as counters are not multiplexed
- * @ucf-twice: a second request for a SoC block with the same filters is -EEXIST
- * @ucf-wrong-socket: the PMU of another socket is not this block
- * @filter-bits: bits that are no filter of the PMU are refused: they would alias another block
- * @soc-counters: a session has at most DRM_PERFCTR_MAX_PMU_COUNTERS SoC counters, and can start
- *   with all of them
  */
 #include <errno.h>
 #include <stdio.h>
@@ -131,6 +118,8 @@ static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
 static void bounds_tests(void)
 {
 	/* Covers: setup -EINVAL */
+	igt_describe("bits that are no filter of the PMU are refused: they would alias another "
+		     "block");
 	igt_subtest("filter-bits")
 	{
 		static const char ucf[] = "nvidia_ucf_pmu_0", tgt[] = "nvidia_pcie_tgt_pmu_0_rc_0";
@@ -156,6 +145,8 @@ static void bounds_tests(void)
 			      0);
 	}
 	/* Covers: DRM_PERFCTR_MAX_PMU_COUNTERS */
+	igt_describe("a session has at most DRM_PERFCTR_MAX_PMU_COUNTERS SoC counters, and can "
+		     "start with all of them");
 	igt_subtest("soc-counters")
 	{
 		struct igt_perfctr_session s;
@@ -173,6 +164,7 @@ static void bounds_tests(void)
 
 static void fabric_tests(void)
 {
+	igt_describe("the fabric's PMU counts the bytes that a CPU reads");
 	igt_subtest("ucf-bytes")
 	{
 		struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COPY };
@@ -195,8 +187,10 @@ static void fabric_tests(void)
 		igt_perfctr_session_close(&s);
 	}
 	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
+	igt_describe("more events than the PMU has counters are multiplexed and flagged");
 	igt_subtest("multiplexed") multiplexed();
 	/* Covers: DRM_PERFCTR_STATE_MULTIPLEXED, DRM_PERFCTR_SAMPLE_MULTIPLEXED */
+	igt_describe("as many events as counters are not multiplexed");
 	igt_subtest("not-multiplexed")
 	{
 		struct igt_perfctr_session s;
@@ -211,6 +205,7 @@ static void fabric_tests(void)
 		igt_perfctr_session_close(&s);
 	}
 	/* Covers: setup -EEXIST */
+	igt_describe("a second request for a SoC block with the same filters is -EEXIST");
 	igt_subtest("ucf-twice")
 	{
 		struct igt_perfctr_session s;
@@ -220,6 +215,7 @@ static void fabric_tests(void)
 		add_ucf(&s, 0, 0);
 		igt_assert_eq(igt_perfctr_session_try_open(&s), -EEXIST);
 	}
+	igt_describe("the PMU of another socket is not this block");
 	igt_subtest("ucf-wrong-socket")
 	{
 		struct igt_perfctr_session s;

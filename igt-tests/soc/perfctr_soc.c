@@ -2,37 +2,6 @@
 /**
  * TEST: SoC blocks count what their PMU counts during CPU hotplug
  * Description: Blocks that perf PMUs count, alone and together with the GPU's.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @tracepoint-exact: a tracepoint is counted exactly
- * @tracepoint-periodic: periodic and stretched samples of a PMU add up exactly
- * @per-cpu: a request for a CPU counts that CPU only, and the block has its number
- * @times: enabled and running times are those of the span
- * @measured-zero: a counter that counted nothing while it ran is a measured zero
- * @gpu-and-pmu: one sample carries GPU blocks and PMU blocks, both exact
- * @slow-start: PMU blocks have no counts from before the first span, however long START waits
- * @automatic: an AUTOMATIC sample has the counts of PMU blocks at the transition
- * @two-sessions: two sessions count the same tracepoint independently
- * @no-such-pmu: an unknown PMU type is -ENOENT
- * @offline-cpu: a CPU that is offline is -EINVAL
- * @probe-refused: breakpoints, kprobes and uprobes are refused by the PMU's name
- * @no-such-event: an unknown event returns the PMU's error
- * @same-event-twice: generic blocks with different numbers may count the same event
- * @hotplug-active: CPU hotplug during counting loses no count
- * @hotplug-stopped: after CPU hotplug while stopped, the next START counts that CPU
- * @hotplug-own-cpu: a block of one CPU keeps its counts when that CPU goes offline
- * @hotplug-gpu: CPU hotplug during periodic sampling does not affect GPU blocks
- * @in-stream: jobs sample SoC blocks without waiting for perf; sums stay exact
- * @reset-and-perf: jobs and resets do not wait for perf; for lockdep
- * @hybrid-cpus: CPUs that the PMU lacks are left out, as on big.LITTLE
- * @refused-setup: SETUP fails if a CPU refuses the event for another reason
- * @refused-start: START fails if a new CPU refuses the event, and can be repeated
- * @refused-active: a CPU that refuses the event while counting makes the counter invalid, and a
- *   later sample has the counts of the other CPUs
- * @hotplug-unprivileged-start: a session counts with the permissions of SETUP, not those of START
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -368,17 +337,27 @@ static void two_sessions(void)
 
 static void counting_tests(void)
 {
+	igt_describe("a tracepoint is counted exactly");
 	igt_subtest("tracepoint-exact") tracepoint_exact();
+	igt_describe("periodic and stretched samples of a PMU add up exactly");
 	igt_subtest("tracepoint-periodic") tracepoint_periodic();
 	/* Covers: DRM_PERFCTR_FORMAT_PMU_IDENTITY, drm_perfctr_pmu_identity */
+	igt_describe("a request for a CPU counts that CPU only, and the block has its number");
 	igt_subtest("per-cpu") per_cpu();
 	/* Covers: DRM_PERFCTR_FORMAT_RUNNING_TIMES, drm_perfctr_running_times */
+	igt_describe("enabled and running times are those of the span");
 	igt_subtest("times") times();
+	igt_describe("a counter that counted nothing while it ran is a measured zero");
 	igt_subtest("measured-zero") measured_zero();
 	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
+	igt_describe("one sample carries GPU blocks and PMU blocks, both exact");
 	igt_subtest("gpu-and-pmu") gpu_and_pmu();
+	igt_describe("PMU blocks have no counts from before the first span, however long START "
+		     "waits");
 	igt_subtest("slow-start") slow_start();
+	igt_describe("an AUTOMATIC sample has the counts of PMU blocks at the transition");
 	igt_subtest("automatic") automatic();
+	igt_describe("two sessions count the same tracepoint independently");
 	igt_subtest("two-sessions") two_sessions();
 }
 
@@ -409,8 +388,10 @@ static void probe_refused(void)
 static void refusal_tests(void)
 {
 	/* Covers: setup -ENOENT */
+	igt_describe("an unknown PMU type is -ENOENT");
 	igt_subtest("no-such-pmu") igt_assert_eq(try_pmu(0x7fff0000, 0, GLOBAL), -ENOENT);
 	/* Covers: setup -EINVAL */
+	igt_describe("a CPU that is offline is -EINVAL");
 	igt_subtest("offline-cpu")
 	{
 		cpu_online(1, false);
@@ -419,10 +400,13 @@ static void refusal_tests(void)
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), 0);
 	}
 	/* Covers: setup -EOPNOTSUPP */
+	igt_describe("breakpoints, kprobes and uprobes are refused by the PMU's name");
 	igt_subtest("probe-refused") probe_refused();
+	igt_describe("an unknown event returns the PMU's error");
 	igt_subtest("no-such-event")
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, 12345, GLOBAL), -ENOENT);
 	/* Covers: DRM_PERFCTR_BLOCK_GENERIC_PMU */
+	igt_describe("generic blocks with different numbers may count the same event");
 	igt_subtest("same-event-twice")
 	{
 		struct igt_perfctr_session s;
@@ -464,6 +448,7 @@ static void calls_around_hotplug(struct igt_perfctr_session *s, uint64_t gone, u
 static void hotplug_tests(void)
 {
 	/* Covers: DRM_PERFCTR_STATE_MIGRATED */
+	igt_describe("CPU hotplug during counting loses no count");
 	igt_subtest("hotplug-active")
 	{
 		struct igt_perfctr_session s;
@@ -473,6 +458,7 @@ static void hotplug_tests(void)
 		igt_assert(s.sums[0].states & DRM_PERFCTR_STATE_MIGRATED);
 		igt_perfctr_session_close(&s);
 	}
+	igt_describe("after CPU hotplug while stopped, the next START counts that CPU");
 	igt_subtest("hotplug-stopped")
 	{
 		struct igt_perfctr_session s;
@@ -490,6 +476,7 @@ static void hotplug_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 120);
 		igt_perfctr_session_close(&s);
 	}
+	igt_describe("a block of one CPU keeps its counts when that CPU goes offline");
 	igt_subtest("hotplug-own-cpu")
 	{
 		struct igt_perfctr_session s;
@@ -498,6 +485,7 @@ static void hotplug_tests(void)
 		calls_around_hotplug(&s, 100, 103);
 		igt_perfctr_session_close(&s);
 	}
+	igt_describe("CPU hotplug during periodic sampling does not affect GPU blocks");
 	igt_subtest("hotplug-gpu")
 	{
 		struct igt_perfctr_session s;
@@ -548,6 +536,7 @@ static void fence_tests(void)
 	/*
 	 * Covers: DRM_PERFCTR_SAMPLE_IN_STREAM, DRM_PERFCTR_FORMAT_SPAN, drm_perfctr_block_span
 	 */
+	igt_describe("jobs sample SoC blocks without waiting for perf; sums stay exact");
 	igt_subtest("in-stream")
 	{
 		const struct drm_perfctr_sample_header *h;
@@ -585,6 +574,7 @@ static void fence_tests(void)
 		igt_assert_eq_u64(counted(&s, 7), 3210);
 		igt_perfctr_session_close(&s);
 	}
+	igt_describe("jobs and resets do not wait for perf; for lockdep");
 	igt_subtest("reset-and-perf")
 	{
 		struct igt_perfctr_session s;
@@ -783,10 +773,16 @@ static void hotplug_unprivileged_start(void)
 static void refused_cpu_tests(void)
 {
 	/* Covers: setup -ENODEV, DRM_PERFCTR_CPU_ANY */
+	igt_describe("CPUs that the PMU lacks are left out, as on big.LITTLE");
 	igt_subtest("hybrid-cpus") hybrid_cpus();
+	igt_describe("SETUP fails if a CPU refuses the event for another reason");
 	igt_subtest("refused-setup") refused_setup();
+	igt_describe("START fails if a new CPU refuses the event, and can be repeated");
 	igt_subtest("refused-start") refused_start();
+	igt_describe("a CPU that refuses the event while counting makes the counter invalid, and "
+		     "a later sample has the counts of the other CPUs");
 	igt_subtest("refused-active") refused_active();
+	igt_describe("a session counts with the permissions of SETUP, not those of START");
 	igt_subtest("hotplug-unprivileged-start") hotplug_unprivileged_start();
 }
 

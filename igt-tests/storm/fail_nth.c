@@ -3,28 +3,6 @@
  * TEST: Out of memory at every allocation: -ENOMEM or success, and no leak
  * Description: Each allocation (and user copy) of each call fails once. Needs fault injection
  *   (lab/vm/run --kernel uml-debug or debug); not named perfctr_*, so that other suites skip it.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @open: opening the node is -ENOMEM or works, without a leak
- * @query: the same for QUERY
- * @setup: the same for SETUP
- * @setup-user: the same for SETUP by an unprivileged user, with an eventfd
- * @start: the same for START and STOP
- * @sample: the same for SAMPLE
- * @pcounter: the same for PCOUNTER, manual and recorded, with exact counts
- * @soc-setup: the same for SETUP with SoC blocks, whose allocations include those of perf
- * @soc-start: the same for START and STOP of SoC blocks
- * @soc-start-hotplug: the same for START after CPU hotplug; the next START has all CPUs
- * @soc-active-hotplug: if the worker fails when a CPU comes back, the counter has ERROR until the
- *   next START
- * @probe-core: probe is -ENOMEM if an allocation of the core fails, and the next probe works
- * @probe-csf: the same for the driver of the firmware interface
- * @probe-pcounter: the same for PCOUNTER's driver, its source and its packet memory
- * @probe-pmu: the same for two PMU drivers, with and without an interrupt, and for perf
- * @conserve: counts are exact after all failures
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -637,34 +615,52 @@ int igt_main()
 		igt_perfctr_session_open(&s);
 	}
 
+	igt_describe("opening the node is -ENOMEM or works, without a leak");
 	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
+	igt_describe("the same for QUERY");
 	igt_subtest("query") sweep(call_query, &s);
+	igt_describe("the same for SETUP");
 	igt_subtest("setup") igt_assert_lt(0, sweep(call_setup, &s));
+	igt_describe("the same for SETUP by an unprivileged user, with an eventfd");
 	igt_subtest("setup-user") sweep_setup_of_user();
+	igt_describe("the same for START and STOP");
 	igt_subtest("start") sweep(call_start, &s);
+	igt_describe("the same for SAMPLE");
 	igt_subtest("sample") sweep(call_sample, &s);
 
+	igt_describe("the same for PCOUNTER, manual and recorded, with exact counts");
 	igt_subtest("pcounter") pcounter();
 
+	igt_describe("the same for SETUP with SoC blocks, whose allocations include those of perf");
 	igt_subtest("soc-setup") soc_setup();
+	igt_describe("the same for START and STOP of SoC blocks");
 	igt_subtest("soc-start") soc_start();
 
+	igt_describe("the same for START after CPU hotplug; the next START has all CPUs");
 	igt_subtest("soc-start-hotplug") soc_start_hotplug();
+	igt_describe("if the worker fails when a CPU comes back, the counter has ERROR until the "
+		     "next START");
 	igt_subtest("soc-active-hotplug") soc_active_hotplug();
 
+	igt_describe("probe is -ENOMEM if an allocation of the core fails, and the next probe "
+		     "works");
 	igt_subtest("probe-core") sweep_probe("1", "drm_perfctr");
+	igt_describe("the same for the driver of the firmware interface");
 	igt_subtest("probe-csf") sweep_probe("1", "perfctr_csf");
+	igt_describe("the same for PCOUNTER's driver, its source and its packet memory");
 	igt_subtest("probe-pcounter")
 	{
 		sweep_probe("1 product=nv50", ":vsoc_nv50_init");
 		sweep_probe("1 product=nv50", ":vsoc_nv50_counters_init");
 	}
+	igt_describe("the same for two PMU drivers, with and without an interrupt, and for perf");
 	igt_subtest("probe-pmu")
 	{
 		sweep_pmu_probe("nvidia_pcie_tgt_pmu_1_rc_0");
 		sweep_pmu_probe("nvidia_cmem_latency_pmu_1");
 	}
 
+	igt_describe("counts are exact after all failures");
 	igt_subtest("conserve") conserve();
 
 	igt_fixture() {

@@ -3,26 +3,6 @@
  * TEST: Under every hardware fault, samples are correct and flag what is missing
  * Description: Faults by name, each on a device with two sessions, beside another device without
  *   faults.
- *
- * SUBTEST: fault-%s
- * Description: with the fault %arg[1], samples of two sessions are exact or flagged, the effect
- *   ends soon, and another device is exact
- *
- * arg[1].values: lost-doorbell, slow-doorbell, no-ack, late-ack, double-ack, ack-without-sample
- * arg[1].values: spurious-irq, lost-irq, extra-sample, insert-beyond, insert-backwards
- * arg[1].values: garbage-header, garbage-metadata, torn-write, seq-jump, time-backwards
- * arg[1].values: clock-stop, counter-wrap, saturation, threshold-storm, overflow, status-failed
- * arg[1].values: fw-restart, power-loss, reset-in-request, job-hang, watchdog-late, job-fault
- * arg[1].values: pmu-slow, pmu-gone, pmu-affinity, alloc-job, alloc-fence, alloc-ctx, alloc-file
- * arg[1].values: power-loss-mid-sample, unplug-in-request
- */
-/**
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @fault-every-name: each fault of the device's GPU and PMUs is one of the above
- * @fault-refused: an invalid probability or number of times is refused and changes nothing
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -482,6 +462,8 @@ int igt_main()
 		for (char *c = names[i]; *c; c++)
 			if (*c == '_')
 				*c = '-';
+		igt_describe("with this fault, samples of two sessions are exact or flagged, the "
+			     "effect ends soon, and another device is exact");
 		igt_subtest(names[i])
 		{
 			if (faults[i].instead)
@@ -490,6 +472,8 @@ int igt_main()
 				fault(i);
 		}
 	}
+	igt_describe("each fault of the device's GPU and PMUs is one of the above");
 	igt_subtest("fault-every-name") every_fault();
+	igt_describe("an invalid probability or number of times is refused and changes nothing");
 	igt_subtest("fault-refused") refused();
 }

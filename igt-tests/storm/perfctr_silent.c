@@ -2,23 +2,6 @@
 /**
  * TEST: START, SAMPLE and STOP while firmware does not answer
  * Description: Commands end in bounded time, and samples report the counts that they lack.
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @start-unanswered: START is -ETIMEDOUT in bounded time without an answer, -EIO after an invalid
- *   one, and works afterwards
- * @silent-firmware: hardware that stops answering gives samples with ERROR, no errors, and STOP
- *   still delivers
- * @silent-for-seconds: hardware that does not start after a reset is retried once a second, that
- *   time is lost, and counts are exact once it starts
- * @stop-unanswered: an unanswered final sample has LOST in every block; another session gets all
- *   counts later
- * @stop-unanswered-power: after a STOP without an answer nothing keeps the GPU awake
- * @stop-unanswered-alone: without another session, missing counts of an unanswered final sample are
- *   reported, destroyed, or still in hardware
- * @start-half-answered: START is refused if hardware returns only a part of the earlier counts
  */
 #include <errno.h>
 #include <unistd.h>
@@ -282,6 +265,8 @@ int igt_main()
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 	}
 	/* Covers: start -EIO, start -ETIMEDOUT */
+	igt_describe("START is -ETIMEDOUT in bounded time without an answer, -EIO after an "
+		     "invalid one, and works afterwards");
 	igt_subtest("start-unanswered")
 	{
 		begin_anew();
@@ -291,12 +276,22 @@ int igt_main()
 		start_without_answer("insert_beyond", EIO);
 	}
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
+	igt_describe("hardware that stops answering gives samples with ERROR, no errors, and STOP "
+		     "still delivers");
 	igt_subtest("silent-firmware") silent_firmware();
 	/* Covers: DRM_PERFCTR_SAMPLE_ERROR */
+	igt_describe("hardware that does not start after a reset is retried once a second, that "
+		     "time is lost, and counts are exact once it starts");
 	igt_subtest("silent-for-seconds") silent_for_seconds();
+	igt_describe("an unanswered final sample has LOST in every block; another session gets "
+		     "all counts later");
 	igt_subtest("stop-unanswered") stop_unanswered();
+	igt_describe("after a STOP without an answer nothing keeps the GPU awake");
 	igt_subtest("stop-unanswered-power") stop_unanswered_power();
+	igt_describe("without another session, missing counts of an unanswered final sample are "
+		     "reported, destroyed, or still in hardware");
 	igt_subtest("stop-unanswered-alone") stop_unanswered_alone();
 	/* Covers: start -EIO, start -ETIMEDOUT */
+	igt_describe("START is refused if hardware returns only a part of the earlier counts");
 	igt_subtest("start-half-answered") start_half_answered();
 }

@@ -6,14 +6,6 @@
  *   well-behaved session is exact unless its samples report a loss. Environment:
  *   PERFCTR_STORM_SEED (1), PERFCTR_STORM_SECONDS (10), PERFCTR_STORM_STEPS (to replay up to a
  *   failure), PERFCTR_STORM_SUSPEND=1 (see storm/run), PERFCTR_STORM_TRACE=1 (print each step).
- *
- * SUBTEST: %s
- * Description: %arg[1]
- *
- * arg[1]:
- * @storm: random sessions, jobs, faults, power, hotplug, hostile readers: accounts are exact or
- *   flagged
- * @system-suspend: system suspend during a job loses no count, and samples have SUSPENDED
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -880,7 +872,10 @@ int igt_main()
 		igt_write(IGT_VSOC_DRIVER "/del_device", "9");
 		igt_write(IGT_VSOC_DRIVER "/del_device", "10");
 	}
+	igt_describe("random sessions, jobs, faults, power, hotplug, hostile readers: accounts "
+		     "are exact or flagged");
 	igt_subtest("storm") run_storm();
+	igt_describe("system suspend during a job loses no count, and samples have SUSPENDED");
 	igt_subtest("system-suspend")
 	{
 		igt_require_f(from_environment("PERFCTR_STORM_SUSPEND", 0),
