@@ -16,16 +16,6 @@
 #define FIRST_RENDER_MINOR 128
 #define RENDER_MINORS 64
 
-int igt_perfctr_ioctl(int fd, unsigned long request, void *arg)
-{
-	return ioctl(fd, request, arg) ? -errno : 0;
-}
-
-int igt_perfctr_query(int fd, struct drm_perfctr_query *query)
-{
-	return igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, query);
-}
-
 static bool driver_is(int fd, const char *driver, char name[32])
 {
 	struct drm_version version = { .name = name, .name_len = 31 };
@@ -216,6 +206,16 @@ struct drm_perfctr_block_request *igt_perfctr_add_pmu(struct igt_perfctr_session
 	r->config = config;
 	r->cpu = cpu;
 	return r;
+}
+
+void igt_perfctr_session_open_with(struct igt_perfctr_session *s,
+				   const struct igt_perfctr_device *dev, uint32_t slots,
+				   uint64_t period_ns)
+{
+	igt_perfctr_session_init(s, dev);
+	s->params.slots = slots;
+	s->params.period_ns = period_ns;
+	igt_perfctr_session_open(s);
 }
 
 bool igt_perfctr_is_batched(const struct igt_perfctr_session *s)

@@ -193,12 +193,6 @@ int igt_perfctr_session_end(struct igt_perfctr_session *s);
 void igt_perfctr_session_close(struct igt_perfctr_session *s);
 /* the same if its device is gone, or its file was or will be closed */
 void igt_perfctr_session_drop(struct igt_perfctr_session *s);
-/* pass an open session, and the file of its device, to another process */
-void igt_perfctr_session_send(int socket, const struct igt_perfctr_session *s);
-/* @dev gets the received file; the session is not mapped */
-void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
-				 struct igt_perfctr_device *dev);
-
 /* 0 or -errno */
 int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);

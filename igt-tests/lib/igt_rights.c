@@ -64,6 +64,25 @@ int igt_receive_fd(int socket)
 	return fd;
 }
 
+void igt_perfctr_session_send(int socket, const struct igt_perfctr_session *s)
+{
+	igt_assert_eq(send(socket, s, sizeof(*s), 0), (ssize_t)sizeof(*s));
+	igt_send_fd(socket, s->dev->fd);
+	igt_send_fd(socket, s->fd);
+}
+
+void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
+				 struct igt_perfctr_device *dev)
+{
+	igt_assert_eq(recv(socket, s, sizeof(*s), MSG_WAITALL), (ssize_t)sizeof(*s));
+	*dev = *s->dev;
+	dev->fd = igt_receive_fd(socket);
+	s->dev = dev;
+	s->fd = igt_receive_fd(socket);
+	s->control = NULL;
+	s->ring = NULL;
+}
+
 void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s)
 {
 	igt_assert_eq(setresuid(IGT_NOBODY, IGT_NOBODY, 0), 0);

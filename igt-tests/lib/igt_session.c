@@ -4,13 +4,22 @@
  * than those of the raw commands know sessions by igt_perfctr.h only.
  */
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "minigt.h"
 #include "igt_raw.h"
-#include "igt_sys.h"
+
+int igt_perfctr_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+int igt_perfctr_query(int fd, struct drm_perfctr_query *query)
+{
+	return igt_perfctr_ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, query);
+}
 
 int igt_raw_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size)
 {
@@ -140,16 +149,6 @@ void igt_perfctr_session_open(struct igt_perfctr_session *s)
 	igt_assert_eq(igt_perfctr_session_try_open(s), 0);
 }
 
-void igt_perfctr_session_open_with(struct igt_perfctr_session *s,
-				   const struct igt_perfctr_device *dev, uint32_t slots,
-				   uint64_t period_ns)
-{
-	igt_perfctr_session_init(s, dev);
-	s->params.slots = slots;
-	s->params.period_ns = period_ns;
-	igt_perfctr_session_open(s);
-}
-
 int igt_perfctr_map(int fd, uint64_t offset, size_t bytes, int prot, void **at)
 {
 	*at = mmap(NULL, bytes, prot, MAP_SHARED, fd, offset);
@@ -218,25 +217,6 @@ void igt_perfctr_session_drop(struct igt_perfctr_session *s)
 		close(s->fd);
 	s->fd = -1;
 	igt_perfctr_session_unmap(s);
-}
-
-void igt_perfctr_session_send(int socket, const struct igt_perfctr_session *s)
-{
-	igt_assert_eq(send(socket, s, sizeof(*s), 0), (ssize_t)sizeof(*s));
-	igt_send_fd(socket, s->dev->fd);
-	igt_send_fd(socket, s->fd);
-}
-
-void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
-				 struct igt_perfctr_device *dev)
-{
-	igt_assert_eq(recv(socket, s, sizeof(*s), MSG_WAITALL), (ssize_t)sizeof(*s));
-	*dev = *s->dev;
-	dev->fd = igt_receive_fd(socket);
-	s->dev = dev;
-	s->fd = igt_receive_fd(socket);
-	s->control = NULL;
-	s->ring = NULL;
 }
 
 static int tagged(const struct igt_perfctr_session *s, uint32_t cmd, uint64_t user_data)

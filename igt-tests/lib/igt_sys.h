@@ -96,6 +96,11 @@ void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s);
 /* a descriptor passed to another process, and received there, close-on-exec */
 void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);
+/* pass an open session, and the file of its device, to another process */
+void igt_perfctr_session_send(int socket, const struct igt_perfctr_session *s);
+/* @dev gets the received file; the session is not mapped */
+void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
+				 struct igt_perfctr_device *dev);
 /* set dev.perfctr.@name */
 void igt_perfctr_sysctl(const char *name, const char *value);
 /* reset the limits of unprivileged users to their defaults */
