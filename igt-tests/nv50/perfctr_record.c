@@ -568,6 +568,9 @@ static void record_unplug(void)
 	assert_exact(&s);
 	/* TEARDOWN fails, too: closing the file ends the sessions */
 	igt_perfctr_close(&igt_nv50.dev);
+	igt_perfctr_session_drop(&s);
+	igt_perfctr_session_drop(&t);
+	igt_perfctr_session_drop(&m);
 	igt_nv50_add();
 }
 

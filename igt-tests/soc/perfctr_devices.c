@@ -247,6 +247,7 @@ static void unplug_under_load(void)
 	igt_vsoc_assert_conserved(&a, &before, &after);
 	igt_perfctr_session_close(&a);
 	igt_perfctr_close(&other);
+	igt_perfctr_session_drop(&b);
 }
 
 static void close_under_unplug(void)
