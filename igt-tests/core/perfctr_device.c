@@ -476,6 +476,8 @@ static bool unplug_in_reset(bool sampling)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_drain(&periodic);
+	igt_perfctr_session_drop(&s);
+	igt_perfctr_session_drop(&periodic);
 	/* the following steps need the device */
 	igt_bind_again(&dev);
 	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
@@ -571,6 +573,7 @@ static void lost_unplug(void)
 	igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
 					   DRM_PERFCTR_SAMPLE_ERROR);
 	igt_assert_lte_u64(work_ns, s.lost_ns);
+	igt_perfctr_session_drop(&s);
 	igt_bind_again(&dev);
 }
 
