@@ -35,6 +35,8 @@ TEST_WITH(begin_fake, end, "gives the reason why nothing opens")
 	fake_file(fake, "/dev/dri/renderD128", "node:amdgpu");
 	EQUAL(perfctr_device_open(ctx, NULL, &device), 0);
 	EQUAL_TEXT(perfctr_device_driver(device), PERFCTR_DEVICE_LOCAL);
+	/* it has no version of the kernel's interface */
+	EQUAL(perfctr_device_info(device)->version, 0);
 	device = perfctr_device_unref(device);
 	EQUAL(perfctr_device_open(ctx, "amdgpu", &device), -ENOTTY);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the driver amdgpu offers no performance counters");

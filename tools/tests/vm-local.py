@@ -27,7 +27,8 @@ def a_stock_kernel_is_useful():
     """list, stat, top, record, report, check, info: status 0 on a kernel without our modules"""
     check("counters can be used here" in run("perfctr", "check").stdout, "check")
     check("software/page-faults/" in run("perfctr", "list").stdout, "list")
-    check("this machine" in run("perfctr", "info").stdout, "info")
+    shown = run("perfctr", "info").stdout
+    check("this machine" in shown and "interface version" not in shown, "info")
     shown = run("perfctr", "top", "--snapshot").stdout
     check("context-switches" in shown and "task-clock" not in shown, "top")
     run("perfctr", "record", "-o", "/tmp/local.perfctr", "--", "sleep", "0.3")

@@ -17,7 +17,7 @@
 
 #include "format/pmu_block.h"
 
-enum { MAX_SESSIONS = 64, INTERFACE_VERSION = 3 };
+enum { MAX_SESSIONS = 64 };
 
 struct local {
 	struct perfctr_ctx *ctx;
@@ -31,7 +31,6 @@ struct local {
 
 static const struct drm_perfctr_device_info device_info = {
 	.features = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_PMU,
-	.version = INTERFACE_VERSION,
 	.sample_header_size = sizeof(struct drm_perfctr_sample_header),
 	.block_header_size = sizeof(struct drm_perfctr_block_header),
 	.ring_control_size = sizeof(struct drm_perfctr_ring_control),

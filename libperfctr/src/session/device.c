@@ -15,9 +15,6 @@
 
 enum {
 	MAX_ELEMENTS = 65536, /* more than any device has: the driver misunderstood the query */
-	/* version of the interface in perfctr_drm.h, and its predecessor */
-	LEAST_VERSION = 3,
-	OLD_SAMPLE_HEADER_SIZE = 64,
 };
 
 /* Query an array. @elements is allocated; members that the kernel's elements lack are zero. */
@@ -64,25 +61,6 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 	}
 	*count = room;
 	return 0;
-}
-
-/* Errors of drivers without the ioctl. */
-static bool is_unknown_ioctl(int error)
-{
-	return error == -ENOTTY || error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP ||
-	       error == -EACCES || error == -EPROTO;
-}
-
-/* Return: 0; -EPROTO it is not an answer to the query; -EPROTONOSUPPORT the kernel is too old. */
-static int check_info(const struct drm_perfctr_device_info *info)
-{
-	if (info->version >= LEAST_VERSION &&
-	    info->sample_header_size >= sizeof(struct drm_perfctr_sample_header))
-		return 0;
-	return info->version && info->version < LEAST_VERSION &&
-			       info->sample_header_size == OLD_SAMPLE_HEADER_SIZE ?
-		       -EPROTONOSUPPORT :
-		       -EPROTO;
 }
 
 /* Of panthor's DRM_IOCTL_PANTHOR_DEV_QUERY, see panthor_drm.h of Linux 6.10 and later. */
@@ -154,10 +132,8 @@ static int query_all(struct perfctr_device *device)
 	int error;
 
 	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
-	if (!error)
-		error = info_count == 1 ? check_info(info) : -EPROTO;
-	if (is_unknown_ioctl(error) && device_is(device, LINK_KERNEL))
-		error = -ENOTTY;
+	if (!error && info_count != 1)
+		error = -EPROTO;
 	if (!error)
 		error = query(device, DRM_PERFCTR_QUERY_BLOCKS, sizeof(*device->blocks), &blocks,
 			      &block_count);
@@ -230,11 +206,6 @@ static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link 
 	if (error == -ENOTTY)
 		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
 			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
-	else if (error == -EPROTONOSUPPORT)
-		perfctr_fail(ctx, error,
-			     "%s: the kernel modules are too old: this library needs interface "
-			     "version %d",
-			     path[0] ? path : "this DRM file", LEAST_VERSION);
 	else if (error)
 		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
 			     path[0] ? path : "this DRM file", strerror(-error));
@@ -247,7 +218,7 @@ static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
 {
 	const struct device_link *link;
 	void *data;
-	int error = session_kernel_link(ctx, fd, &link, &data);
+	int error = session_kernel_link(ctx, fd, path, &link, &data);
 
 	if (error) {
 		ctx->sys->close(ctx->sys->data, fd);

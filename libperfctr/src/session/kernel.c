@@ -2,20 +2,61 @@
 /* Devices of the kernel: the operations of a link as the ioctls of interface version 3. */
 #include "link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	/* version of the interface in perfctr_drm.h, and its predecessor */
+	LEAST_VERSION = 3,
+	OLD_SAMPLE_HEADER_SIZE = 64,
+};
 
 struct kernel {
 	struct perfctr_ctx *ctx;
 	int fd;
+	char path[PATH_BYTES]; /* empty if unknown */
 	bool explained;
 };
+
+/* Errors of drivers without the ioctl. */
+static bool is_unknown_ioctl(int error)
+{
+	return error == -ENOTTY || error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP ||
+	       error == -EACCES || error == -EPROTO;
+}
+
+/* Return: 0; -ENOTTY it is another driver's answer; -EPROTONOSUPPORT the kernel is too old. */
+static int check_info(struct kernel *k, const struct drm_perfctr_device_info *info)
+{
+	if (info->version >= LEAST_VERSION &&
+	    info->sample_header_size >= sizeof(struct drm_perfctr_sample_header))
+		return 0;
+	if (!info->version || info->version >= LEAST_VERSION ||
+	    info->sample_header_size != OLD_SAMPLE_HEADER_SIZE)
+		return -ENOTTY;
+	k->explained = true;
+	return perfctr_fail(k->ctx, -EPROTONOSUPPORT,
+			    "%s: the kernel modules are too old: this library needs interface "
+			    "version %d",
+			    k->path[0] ? k->path : "this DRM file", LEAST_VERSION);
+}
 
 static int kernel_query(void *data, struct drm_perfctr_query *query)
 {
 	struct kernel *k = data;
+	const bool has_room = query->pointer && query->count &&
+			      query->stride >= sizeof(struct drm_perfctr_device_info);
+	int error = k->ctx->sys->ioctl(k->ctx->sys->data, k->fd, DRM_IOCTL_PERFCTR_QUERY, query);
 
-	return k->ctx->sys->ioctl(k->ctx->sys->data, k->fd, DRM_IOCTL_PERFCTR_QUERY, query);
+	k->explained = false;
+	if (query->type != DRM_PERFCTR_QUERY_DEVICE)
+		return error;
+	if (is_unknown_ioctl(error) || (!error && query->count != 1))
+		return -ENOTTY;
+	if (error || !has_room)
+		return error;
+	return check_info(k, (const void *)(uintptr_t)query->pointer);
 }
 
 static int kernel_control(void *data, uint32_t cmd, uint32_t *handle, void *argument, size_t bytes)
@@ -129,8 +170,8 @@ static const struct device_link kernel_link = {
 	.free = kernel_free,
 };
 
-int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_link **link,
-			void **data)
+int session_kernel_link(struct perfctr_ctx *ctx, int fd, const char *path,
+			const struct device_link **link, void **data)
 {
 	struct kernel *k = calloc(1, sizeof(*k));
 
@@ -138,6 +179,7 @@ int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_lin
 		return perfctr_no_memory(ctx);
 	k->ctx = ctx;
 	k->fd = fd;
+	snprintf(k->path, sizeof(k->path), "%s", path);
 	*link = &kernel_link;
 	*data = k;
 	return 0;

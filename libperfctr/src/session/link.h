@@ -66,9 +66,12 @@ int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *
  */
 int session_open_node(struct perfctr_ctx *ctx, const char *path, struct perfctr_device **device);
 
-/* kernel.c. Link to the driver of a DRM file, which it owns unless it fails. */
-int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_link **link,
-			void **data);
+/*
+ * kernel.c. Link to the driver of a DRM file, which it owns unless it fails; @path, which may be
+ * empty, is for messages. A query of the device is -ENOTTY if the driver has no counters.
+ */
+int session_kernel_link(struct perfctr_ctx *ctx, int fd, const char *path,
+			const struct device_link **link, void **data);
 /* control.c. To and from version 3 of the interface; the files are -1 at first. */
 struct drm_perfctr_setup setup_of_session(const struct session_setup *s);
 void session_take_setup(struct session_setup *s, const struct drm_perfctr_setup *setup);

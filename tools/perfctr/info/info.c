@@ -164,7 +164,11 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 		product ? product : "");
 	if (info->gpu_id)
 		fprintf(out, ", GPU id 0x%" PRIx64, (uint64_t)info->gpu_id);
-	fprintf(out, "), interface version %u\n blocks:\n", info->version);
+	/* perf events of this machine need no kernel interface of ours */
+	if (info->version)
+		fprintf(out, "), interface version %u\n blocks:\n", info->version);
+	else
+		fputs(")\n blocks:\n", out);
 	for (size_t i = 0; i < perfctr_device_block_count(device);)
 		i = print_blocks(out, device, i);
 
@@ -314,7 +318,7 @@ static struct json_object *json_device(const struct perfctr_device *device,
 	json_add_text(root, "name", info->name);
 	json_add_text(root, "product", perfctr_product_name(info->product));
 	json_add_u64(root, "gpu_id", info->gpu_id);
-	json_add_u64(root, "version", info->version);
+	json_add_known(root, "version", info->version, info->version);
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
 		json_add_bool(flags, features[i].name, info->features & features[i].bit);
 	json_add(root, "features", flags);
