@@ -28,7 +28,7 @@ DEBIAN_SERIES = {
 }
 # the release of Debian whose kernel it is: any release can take it from there
 HOME_SUITE = {"6.12": "trixie", "6.12-rt": "trixie", "6.1": "bookworm"}
-SETUP = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "scripts/setup")
+SETUP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../scripts/setup")
 # depmod and others, which the PATH of users may lack
 os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 
