@@ -28,8 +28,10 @@ export PRINT_BUILD
 MAKEFLAGS += --no-print-directory $(if $(filter 1,$(V)),,-s)
 Q := $(if $(filter 1,$(V)),,@)
 
-# Parts of user space in build order.
-PARTS_ALL := libperfctr tools lab/vsoc lab/bench igt-tests mesa
+# Parts of user space in build order. The kernels under test, their virtual machine and what runs
+# only in it are made on amd64.
+ON_AMD64 := $(filter x86_64,$(shell uname -m))
+PARTS_ALL := libperfctr tools lab/vsoc $(if $(ON_AMD64),lab/bench igt-tests mesa)
 PARTS := $(patsubst %/Makefile,build-%,$(wildcard $(PARTS_ALL:%=%/Makefile)))
 
 # $(call need,FILE,WHAT): fail if FILE does not exist
@@ -46,7 +48,8 @@ export FUZZ_S FUZZ_KERNEL
 	$(PARTS) test unit kunit igt mesa-test panthor-check package-test release-suites \
 	release-test
 
-all: $(PARTS) modules ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
+all: $(if $(ON_AMD64),modules)
+all: $(PARTS) ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
 
 # --- what is installed ---
 
@@ -74,19 +77,19 @@ SETUP_need-unit := demo unit
 SETUP_check := demo build check 6.12 6.1
 SETUP_need-check := $(SETUP_check)
 SETUP_need-package := $(IN_VM) package
-SETUP_all := $(IN_VM) 6.12 6.1
-EVERYTHING := $(IN_VM) check package 6.12 6.12-rt 6.1
+SETUP_all := $(if $(ON_AMD64),$(IN_VM) 6.12 6.1,demo)
+EVERYTHING := $(if $(ON_AMD64),$(IN_VM) check package 6.12 6.12-rt 6.1,demo unit package)
 SETUP_need-all := $(EVERYTHING)
 $(foreach k,6.12 6.12-rt 6.1,$(eval SETUP_need-$k := $(IN_VM) $k))
 $(foreach n,parts kernels mesa mesa-shim arm64 uml newest uml-newest,\
 	$(eval SETUP_need-$n := $(IN_VM)))
 SETUP_FOR := demo $(foreach g,$(filter-out $(TESTS),$(GOALS)) $(NEEDS:%=need-%),\
 	$(or $(SETUP_$g),$(EVERYTHING)))
-ifneq ($(shell uname -m),x86_64)
-ifneq ($(filter demo demo-% vm shell,$(GOALS)),)
-$(error The virtual machine needs an amd64 host. Here work: make, make unit, make deb, and \
-	build/bin/perfctr stat -- sleep 1 for the counters of this machine)
-endif
+ANYWHERE := all setup generated $(PARTS) unit test deb dkms install clean help
+ifneq ($(if $(ON_AMD64),,$(filter-out $(ANYWHERE),$(GOALS))$(filter-out unit,$(NEEDS))),)
+$(error make $(GOALS): the virtual machine and the kernels under test need an amd64 host. Here \
+	work: make, make unit, make deb, make dkms, and build/bin/perfctr stat -- sleep 1 for the \
+	counters of this machine)
 endif
 # the outermost make does it once
 SETUP := $(or $(PERFCTR_SETUP),scripts/setup $(sort $(SETUP_FOR)))
