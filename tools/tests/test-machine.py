@@ -571,6 +571,19 @@ def programs_of_validate_keep_limits():
 
 
 @test
+def perfkit_of_perf_events():
+    """perfkit counts perf events without a GPU, which nothing need keep awake"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, {**CYCLES, "events/instructions": "event=0xc0"})
+        m.perf("4 60 * rate 1000000", "4 192 * rate 2000000")
+        done = m.run("perfkit", "-d", "local", "-j", "-e", "cycles,instructions",
+                     "--", "sleep", "0.2")
+        check(done.returncode == 0, done.stderr)
+        mean = {c["name"]: c["mean"]["number"] for c in json.loads(done.stdout)["counters"]}
+        check(1.9 < mean["instructions"] / mean["cpu-cycles"] < 2.1, mean)
+
+
+@test
 def apart_by_cpu():
     """-A has a line for each CPU that an event is counted on"""
     with Machine(BUILD) as m:

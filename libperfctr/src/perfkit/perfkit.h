@@ -63,6 +63,14 @@ static inline struct perfctr_ctx *kit_ctx(const struct perfctr_perfkit *kit)
 	return kit->device->ctx;
 }
 
+/* Flags of a session: a GPU must not fall asleep. Devices without this feature do not sleep. */
+static inline uint32_t kit_setup_flags(const struct perfctr_perfkit *kit)
+{
+	return kit->device->info.features & DRM_PERFCTR_FEATURE_KEEP_AWAKE ?
+		       DRM_PERFCTR_SETUP_KEEP_AWAKE :
+		       0;
+}
+
 /* Units of GPUs as metrics whose names end in " SOL" or " Bottleneck"; NULL after the last one. */
 const struct perfctr_metric_desc *kit_unit_next(const struct perfctr_metric_desc *prev);
 

@@ -150,7 +150,7 @@ static int try_together(struct trial *t)
 	const struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
 		.slots = PROBE_SLOTS,
-		.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE,
+		.flags = kit_setup_flags(t->kit),
 	};
 	struct perfctr_selection *selection = NULL;
 	struct perfctr_session *session = NULL;

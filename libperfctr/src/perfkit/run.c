@@ -32,7 +32,7 @@ static int open_session(struct perfctr_perfkit *kit, unsigned int pass)
 	const struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
 		.slots = KIT_SLOTS,
-		.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE,
+		.flags = kit_setup_flags(kit),
 	};
 	int error = perfctr_session_new(kit->passes[pass].selection, &opts, &kit->session);
 
