@@ -33,6 +33,7 @@ static struct seam {
 	/* if set, events are simulated: each read of one adds FAKE_STEP */
 	const char *online;
 	const char *mask; /* CPUs of the uncore PMU */
+	const char *paranoid; /* NULL: 2 */
 	bool old; /* Linux 6.1 */
 	struct {
 		int fd, leader, cpu;
@@ -68,10 +69,10 @@ static int seam_perf_event_open(void *data, const void *attr, pid_t pid, int cpu
 
 static int seam_open(void *data, const char *path, int flags)
 {
-	const char *text = !strcmp(path, ONLINE_PATH)	      ? seam.online :
-			   !strcmp(path, PARANOID_PATH)	      ? "2" :
-			   !strcmp(path, UNCORE "/type")      ? "77" :
-			   !strcmp(path, UNCORE "/cpumask")   ? seam.mask :
+	const char *text = !strcmp(path, ONLINE_PATH)	    ? seam.online :
+			   !strcmp(path, PARANOID_PATH)	    ? seam.paranoid ? seam.paranoid : "2" :
+			   !strcmp(path, UNCORE "/type")    ? "77" :
+			   !strcmp(path, UNCORE "/cpumask") ? seam.mask :
 			   !strcmp(path, UNCORE "/events/ev") ? "config=1" :
 								NULL;
 	int fd;
@@ -450,6 +451,8 @@ TEST("each error of perf_event_open() comes with advice")
 		{ 0, -EOPNOTSUPP, "virtual machines have no hardware counters" },
 		{ 0, -ENODEV, "CPU is offline" },
 		{ 0, -EINVAL, "does not take these terms" },
+		{ 0, -ENOSPC, "No space left" },
+		{ 0, -E2BIG, "list too long" },
 	};
 	const struct perfctr_session_opts too_short = { .size = sizeof(too_short),
 							.period_ns = 99000,
@@ -466,6 +469,13 @@ TEST("each error of perf_event_open() comes with advice")
 		HAS_TEXT(perfctr_ctx_error(ctx), cases[n].text);
 		end();
 	}
+	begin("software/page-faults/");
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	seam.error = -EACCES;
+	seam.paranoid = "-1";
+	EQUAL(perfctr_session_new(selection, NULL, &session), -EACCES);
+	HAS_TEXT(perfctr_ctx_error(ctx), "kernel.perf_event_paranoid = -1 allows it");
+	end();
 	begin("software/page-faults/");
 	EQUAL(perfctr_selection_add(selection, "cycles"), -ENOENT);
 	HAS_TEXT(perfctr_ctx_error(ctx), "this machine shows no CPU PMU");

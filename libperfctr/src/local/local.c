@@ -100,8 +100,12 @@ static int local_open(void *data, struct session_setup *setup, uint32_t *session
 	local->explained = false;
 	while (n < MAX_SESSIONS && local->sessions[n])
 		n++;
-	if (n == MAX_SESSIONS)
-		return -ENOSPC;
+	if (n == MAX_SESSIONS) {
+		local->explained = true;
+		return perfctr_fail(local->ctx, -ENOSPC,
+				    "this machine: %d sessions are the most that it may have",
+				    MAX_SESSIONS);
+	}
 	error = local_setup(local->ctx, local->task, local->cgroup, setup, &local->sessions[n],
 			    &local->explained);
 	*session = error || !local->sessions[n] ? 0 : n + 1;

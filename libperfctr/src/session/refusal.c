@@ -221,6 +221,11 @@ static const char *denial_advice(struct perfctr_ctx *ctx, int error, pid_t task,
 		snprintf(text, size,
 			 "a container's seccomp filter may forbid perf_event_open(); else: %s%d",
 			 fix, task ? 2 : 0);
+	else if (paranoid <= (task ? 1 : 0))
+		snprintf(text, size,
+			 "kernel.perf_event_paranoid = %ld allows it, so a security module "
+			 "(SELinux, for example) forbids it: its log has the reason",
+			 paranoid);
 	else if (paranoid > 2)
 		/* Debian: only CAP_SYS_ADMIN counts */
 		snprintf(text, size,
@@ -416,9 +421,9 @@ void refusal_explain(struct perfctr_selection *selection, const struct session_s
 
 	if (perfctr_device_explained(device))
 		return;
-	/* errors that do not concern the ring come from perf */
-	if (!strcmp(device->driver, PERFCTR_DEVICE_LOCAL) && error != -ERANGE && error != -E2BIG &&
-	    error != -ENOSPC) {
+	/* errors that concern neither the ring nor the number of requests come from perf */
+	if (!strcmp(device->driver, PERFCTR_DEVICE_LOCAL) && error != -ERANGE &&
+	    (error != -E2BIG || s->request_count <= info->max_requests)) {
 		if (!explain_period(device, s, error) && !explain_broker(device, error))
 			explain_local(selection, setup, error);
 		return;
