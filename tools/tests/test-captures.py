@@ -295,7 +295,7 @@ def impossible_numbers_are_damage():
     for change in ({"seq": absurd}, {"end": 2**63}, {"merged": 2**32 - 1}, {"lost": absurd},
                    {"start": absurd * 100, "end": absurd * 100 + 1}, {"total": absurd},
                    {"period": absurd * 100}, {"anchor": absurd * 100}, {"realtime": 2**63},
-                   {"total": 1}):
+                   {"total": 1}, {"seq": 2**18}, {"merged": 2**18}):
         name = capture(**change)
         done = run("report", "-j", name, status=1)
         found = json.loads(done.stdout)["capture"]

@@ -40,10 +40,10 @@ static int take_text(struct capture_file *file, const struct perfctr_capture_rec
 
 /*
  * Numbers that no recording has are damage, and are neither shown nor added up. Limits are
- * generous: a sample or a merged period each microsecond, an hour of lost counts, a century since
- * the boot.
+ * generous: a sample or a merged period each microsecond and a thousand more, an hour of lost
+ * counts, a century since the boot.
  */
-enum { LEAST_PERIOD_NS = 1000, MOST_YEARS = 100, MOST_LOST_S = 3600 };
+enum { LEAST_PERIOD_NS = 1000, MOST_AT_ONCE = 1000, MOST_YEARS = 100, MOST_LOST_S = 3600 };
 
 static bool is_time(uint64_t ns)
 {
@@ -81,7 +81,7 @@ static bool is_plausible(const struct perfctr_sample *s, struct capture_position
 {
 	const uint64_t ns = s->end_ns - s->start_ns;
 	bool plausible = is_time(s->start_ns) && is_time(s->end_ns) && s->end_ns >= s->start_ns &&
-			 s->merged_periods <= ns / LEAST_PERIOD_NS + NS_PER_S / LEAST_PERIOD_NS &&
+			 s->merged_periods <= ns / LEAST_PERIOD_NS + MOST_AT_ONCE &&
 			 s->lost_ns <= ns + MOST_LOST_S * NS_PER_S;
 
 	/* a flight recorder begins with any number */
@@ -90,7 +90,7 @@ static bool is_plausible(const struct perfctr_sample *s, struct capture_position
 			    s->seq - at->next_seq <=
 				    (s->end_ns > at->end_ns ? s->end_ns - at->end_ns : 0) /
 						    LEAST_PERIOD_NS +
-					    NS_PER_S / LEAST_PERIOD_NS;
+					    MOST_AT_ONCE;
 	if (plausible)
 		*at = (struct capture_position){ s->seq + 1, s->end_ns, true };
 	return plausible;
