@@ -621,6 +621,28 @@ def long_names():
 
 
 @test
+def equal_names():
+    """events and PMUs that would have the same name are told apart, or refused"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, {"format/event": "config:0-7", "events/instructions": "event=0xc0"})
+        first = "pmu_of_a_very_long_name_on_socket_"
+        for n in 0, 1:
+            m.pmu(f"{first}{n}", 20 + n, {"cpumask": "0", "format/event": "config:0-7",
+                                          "events/rd": "event=1"})
+        m.perf("4 * * rate 1000", "20 * * rate 1000000", "21 * * rate 5000000")
+        c = counters(stat(m, f"{first}*/rd/", "-j", command=("sleep", "0.2")))
+        check([name[-7:] for name in c] == ["~20/rd/", "~21/rd/"], list(c))
+        ratio = c[list(c)[1]]["value"] / c[list(c)[0]]["value"]
+        check(4.9 < ratio < 5.1, f"the second counts five times as fast: {ratio}")
+        for events in ("cpu/event=1,name=foo/,cpu/event=2,name=foo/",
+                       "cpu/event=1,name=instructions/,instructions",
+                       "instructions,cpu/event=1,name=instructions/"):
+            refused(stat(m, events), "another event has this name")
+        events = "cpu/event=1,name=foo/,cpu/event=1,name=bar/,cpu/event=1,name=foo/u"
+        check(len(counters(stat(m, events, "-j"))) == 3, "three names")
+
+
+@test
 def suggestions():
     """an error names an event that can be written that way, and never the text itself"""
     with Machine(BUILD) as m:

@@ -169,6 +169,18 @@ static bool differs_by_choice(const struct selection_label *a, const struct sele
 	return b && (a->is_chosen || b->is_chosen) && strcmp(a->text, b->text) != 0;
 }
 
+/* Whether the user gave an event the name of another one: nothing would tell their counts apart. */
+static bool takes_name_of(const struct perfctr_selection *s, size_t n,
+			  const struct drm_perfctr_block_request *r,
+			  const struct selection_label *label)
+{
+	const struct selection_label *other = &s->labels[n];
+
+	return label && (label->is_chosen || other->is_chosen) &&
+	       s->requests[n].pmu_type == r->pmu_type && !same_event(&s->requests[n], r) &&
+	       !strcmp(label->text, other->text);
+}
+
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
 			  const struct selection_label *label)
 {
@@ -183,6 +195,9 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 			continue;
 		if (same_event(&s->requests[n], r) && !differs_by_choice(&s->labels[n], label))
 			return 0;
+		if (takes_name_of(s, n, r, label))
+			return perfctr_fail(s->device->ctx, -EINVAL,
+					    "name=%s: another event has this name", label->text);
 		if (s->requests[n].index >= index)
 			index = s->requests[n].index + 1u;
 	}

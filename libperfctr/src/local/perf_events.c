@@ -328,6 +328,20 @@ static unsigned int count_of_online(const struct perf_events *c, const struct cp
 	return count == c->online.count ? 0 : count;
 }
 
+/* The PMU's name in samples. Two that are too long would be equal: these end with their type. */
+static void name_pmu(char name[DRM_PERFCTR_PMU_NAME_BYTES], const struct pmu *pmu)
+{
+	char type[16];
+	const int length = snprintf(type, sizeof(type), "~%u", pmu->type);
+	const int room = DRM_PERFCTR_PMU_NAME_BYTES - 1;
+
+	if (strlen(pmu->name) > (size_t)room)
+		snprintf(name, DRM_PERFCTR_PMU_NAME_BYTES, "%.*s%s", room - length, pmu->name,
+			 type);
+	else
+		snprintf(name, DRM_PERFCTR_PMU_NAME_BYTES, "%.*s", room, pmu->name);
+}
+
 /* Find the CPUs that the PMU counts on. Return: 0, or an error if there is no such PMU. */
 static int describe(struct perfctr_ctx *ctx, struct perf_events *c, const struct pmu_list *pmus,
 		    struct local_counter *counter)
@@ -338,8 +352,7 @@ static int describe(struct perfctr_ctx *ctx, struct perf_events *c, const struct
 
 	if (!pmu)
 		return -ENOENT;
-	snprintf(counter->pmu, sizeof(counter->pmu), "%.*s", (int)sizeof(counter->pmu) - 1,
-		 pmu->name);
+	name_pmu(counter->pmu, pmu);
 	for (size_t n = 0; n < ARRAY_SIZE(files) && !*path; n++) {
 		struct cpu_list cpus;
 		int error;
