@@ -643,6 +643,22 @@ def equal_names():
 
 
 @test
+def unreadable_events():
+    """a pattern has the events of the list, without those that sysfs describes wrongly"""
+    with Machine(BUILD) as m:
+        m.pmu("odd", 9, {"format/event": "config:0-7", "events/good": "event=1",
+                         "events/field": "nothing=1", "events/wide": "event=0x100",
+                         "events/scaled": "event=2", "events/scaled.scale": "1,5",
+                         "events/unit": "event=3", "events/unit.unit": "u" * 200})
+        m.perf("9 * * rate 1000")
+        listed = m.run("list", "-d", "local").stdout
+        check([line.strip() for line in listed.splitlines()[1:]] == ["odd/good/"], listed)
+        check(list(counters(stat(m, "odd/*/", "-j"))) == ["odd/good/"], "the pattern")
+        refused(stat(m, "odd/field/"), "odd/field/ is \"nothing=1\" by sysfs")
+        refused(stat(m, "odd/[fw]*/"), "odd has no counter or event")
+
+
+@test
 def suggestions():
     """an error names an event that can be written that way, and never the text itself"""
     with Machine(BUILD) as m:

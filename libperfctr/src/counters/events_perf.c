@@ -271,6 +271,15 @@ static int add_of_client(void *arg, long pid)
 	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }
 
+/* Whether sysfs describes the event in a way that this library cannot read: no list has it. */
+static bool is_unreadable(const struct expansion *e, const char *name)
+{
+	struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY };
+
+	return !is_reading(e->pmu->type) &&
+	       pmu_add_term(e->parser->ctx, e->pmu, name, &event) == -EINVAL;
+}
+
 static int expand_event(void *arg, const char *name)
 {
 	const struct expansion *e = arg;
@@ -283,6 +292,8 @@ static int expand_event(void *arg, const char *name)
 	if (is_reading(e->pmu->type) && !strcmp(e->filters, ",pid=*"))
 		return e->parser->ctx->readings->pids(e->parser->ctx, e->pmu, name, add_of_client,
 						      &each);
+	if (event_is_glob(e->pattern) && is_unreadable(e, name))
+		return 0;
 	snprintf(terms, sizeof(terms), "%s%s", name, e->filters);
 	return add_pmu_event(e->parser, e->pmu, terms, e->single);
 }
