@@ -332,4 +332,24 @@ def nvidia_gpus():
         check("0000:01:00.0, nvidia, asleep" in m.run("check", "-d", "local").stdout, "check")
 
 
+@test
+def switched_off():
+    """a GPU whose driver does not measure its engines leaves the others counted"""
+    panthor = "drm-driver:\tpanthor\ndrm-client-id:\t3\ndrm-engine-panthor:\t10 ns\n"
+    busy = ("drm-driver:\tamdgpu\ndrm-pdev:\t0000:08:00.0\ndrm-client-id:\t7\n"
+            "drm-engine-gfx:\t%d ns\n")
+    with Machine(BUILD) as m:
+        m.put("/sys/bus/platform/drivers/panthor/fb000000.gpu/profiling", "0")
+        m.client(100, 3, panthor)
+        m.client(101, 3, busy % 5)
+        done = m.script(["stat", "-d", "local", "-j", "-e", "drm/*:engine-*/"],
+                        [(0.3, lambda: m.client(101, 3, busy % 1005))])
+        check(done.returncode == 0, done.stderr)
+        rows = {c["event"]: (c["value"], c["state"]) for c in json.loads(done.stdout)["counters"]}
+        check(rows == {"drm/panthor:engine-panthor/": (None, "not supported"),
+                       "drm/amdgpu@0000:08:00.0:engine-gfx/": (1000, "ok")}, rows)
+        done = m.run("stat", "-d", "local", "-e", "drm/panthor:engine-panthor/", "--", "true")
+        check(done.returncode and "echo 3 | sudo tee" in done.stderr, done.stderr)
+
+
 sys.exit(harness.main())

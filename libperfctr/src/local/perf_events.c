@@ -421,8 +421,14 @@ static int open_counter(struct perfctr_ctx *ctx, struct perf_events *c, uint32_t
 	int error;
 
 	*refused = 0;
-	if (is_reading(counter->pmu_type))
-		return readings_open(ctx, c, counter);
+	if (is_reading(counter->pmu_type)) {
+		error = readings_open(ctx, c, counter);
+		if (error != -EOPNOTSUPP || !c->skips_unsupported)
+			return error;
+		counter->unsupported = true;
+		*refused = error;
+		return 0;
+	}
 	error = describe(ctx, c, pmus, counter);
 	if (error)
 		return error;
