@@ -667,6 +667,9 @@ def suggestions():
         m.perf("6 * * rate 1")
         refused(stat(m, "tsc"), "did you mean msr/tsc/;")
         refused(stat(m, "msr/tsx/"), "did you mean tsc;")
+        refused(stat(m, "msr"), "did you mean msr/*/;")
+        refused(stat(m, "mrs"), "did you mean msr/*/;")
+        refused(stat(m, "mrs/tsc/"), "did you mean msr;")
         refused(stat(m, "odd/tsc/"), "odd/tsc/ is \"event=0x00\" by sysfs",
                 "no event or field \"event\"")
 

@@ -74,8 +74,9 @@ bool event_has_block(struct event_parser *p, unsigned int product, unsigned int 
 struct nearest {
 	const char *name;
 	unsigned int distance;
-	char best[NEAR_BYTES + LABEL_BYTES + 2];
+	char best[NEAR_BYTES + LABEL_BYTES + 4];
 	const char *label; /* of the PMU that is considered, if the name alone says too little */
+	const char *suffix; /* what makes the name an event */
 };
 
 static int consider(void *arg, const char *name)
@@ -84,7 +85,7 @@ static int consider(void *arg, const char *name)
 
 	if (near_is_nearer(n->name, name, &n->distance))
 		snprintf(n->best, sizeof(n->best), "%s%s%s%s", n->label ? n->label : "",
-			 n->label ? "/" : "", name, n->label ? "/" : "");
+			 n->label ? "/" : "", name, n->label ? "/" : n->suffix);
 	return 0;
 }
 
@@ -103,7 +104,7 @@ int event_fail_no_metric(struct event_parser *p, const char *pattern)
 
 int event_fail_unknown(struct event_parser *p, const char *head, const char *name, bool is_head)
 {
-	struct nearest n = { .name = name, .distance = near_distance_limit(name) };
+	struct nearest n = { .name = name, .distance = near_distance_limit(name), .suffix = "" };
 	struct nearest other = n; /* that the device lacks */
 	const struct perfctr_counter_desc *c = NULL, *lacking = NULL;
 	const struct perfctr_metric_desc *m = NULL;
@@ -135,8 +136,11 @@ int event_fail_unknown(struct event_parser *p, const char *head, const char *nam
 		return event_fail_no_metric(p, name);
 	for (size_t i = 0; !event_load_pmus(p) && i < p->pmus.count; i++) {
 		n.label = NULL;
+		/* a PMU is no event */
+		n.suffix = is_head ? "" : "/*/";
 		if (!head)
 			consider(&n, p->pmus.pmus[i].name);
+		n.suffix = "";
 		n.label = head ? NULL : p->pmus.pmus[i].label;
 		if (!head || event_pmu_matches(&p->pmus.pmus[i], head))
 			pmu_list_events(p->ctx, &p->pmus.pmus[i], consider, &n);
