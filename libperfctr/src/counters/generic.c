@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MODES_OF_CPU (LOCAL_REQUEST_NO_USER | LOCAL_REQUEST_NO_KERNEL | LOCAL_REQUEST_NO_HV)
 #define MODES_OF_GUEST (LOCAL_REQUEST_NO_GUEST | LOCAL_REQUEST_NO_HOST)
@@ -102,8 +103,8 @@ static bool find_cache_event(const char *name, struct generic_event *event)
 bool generic_event_find(const char *name, struct generic_event *event)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
-		if (strcmp(events[n].name, name) != 0 &&
-		    (!events[n].alias || strcmp(events[n].alias, name) != 0))
+		if (strcasecmp(events[n].name, name) != 0 &&
+		    (!events[n].alias || strcasecmp(events[n].alias, name) != 0))
 			continue;
 		*event = (struct generic_event){
 			.type = PERF_TYPE_HARDWARE,
