@@ -14,7 +14,9 @@ KERNEL ?= 6.12
 JOBS ?= $(shell nproc)
 PYTHON ?= python3
 V ?= 0
-export TOP BUILD PREFIX DESTDIR CFLAGS JOBS V
+# for lab/vm/run and what it runs
+PERFCTR_BUILD ?= $(BUILD)
+export TOP BUILD PERFCTR_BUILD PREFIX DESTDIR CFLAGS JOBS V
 
 ifneq ($(words $(TOP)),1)
 $(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks in it, move it)
