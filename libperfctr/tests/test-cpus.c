@@ -112,7 +112,8 @@ TEST("perf's generic and raw events")
 	EQUAL(event.config, PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_WRITE << 8 |
 				    PERF_COUNT_HW_CACHE_RESULT_MISS << 16);
 	CHECK(!event.names[0]);
-	CHECK(!generic_event_find("CYCLES", &event));
+	CHECK(generic_event_find("CYCLES", &event));
+	EQUAL(event.config, PERF_COUNT_HW_CPU_CYCLES);
 	CHECK(!generic_event_find("L1-dcache-load", &event));
 	CHECK(raw_event_parse("r1C0", &config) && config == 0x1c0);
 	CHECK(raw_event_parse("r0x1c0", &config) && config == 0x1c0);
