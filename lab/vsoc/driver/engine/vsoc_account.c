@@ -92,6 +92,7 @@ struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc, u
 	struct vsoc_account_snapshot *s;
 	struct vsoc_account *account;
 	size_t room = 0, count;
+	struct list_head *node;
 	u64 *to;
 
 	for (;;) {
@@ -100,7 +101,9 @@ struct vsoc_account_snapshot *vsoc_accounts_snapshot(struct vsoc_device *vsoc, u
 		if (!s)
 			return NULL;
 		mutex_lock(&vsoc->hw_lock);
-		count = list_count_nodes(&gpu->accounts);
+		count = 0;
+		list_for_each(node, &gpu->accounts)
+			count++;
 		if (count <= room)
 			break;
 		mutex_unlock(&vsoc->hw_lock);

@@ -72,7 +72,7 @@ struct vsoc_job {
 	u64 device_ns;			/* device time until it was set aside */
 	u32 next;			/* first command not executed */
 	u32 count;			/* elements of @commands */
-	struct vsoc_job_command commands[] __counted_by(count);
+	struct vsoc_job_command commands[];
 };
 
 int vsoc_engine_queue(struct vsoc_device *vsoc, struct vsoc_job *job, u32 max_unfinished);
