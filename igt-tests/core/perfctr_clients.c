@@ -90,14 +90,13 @@ static void many_tests(void)
 		finish_conserved(&many[0]);
 		igt_perfctr_session_close(&many[0]);
 	}
-	igt_describe("closing a file ends all its sessions, active or not");
+	/* Covers: Life of the descriptor */
+	igt_describe("closing the device's file ends no session, active or not");
 	igt_subtest("close-active")
 	{
 		struct igt_perfctr_device other;
-		struct igt_perfctr_session s, theirs[8];
+		struct igt_perfctr_session theirs[8];
 
-		igt_perfctr_session_open_with(&s, &dev, SLOTS, 0);
-		igt_vsoc_start_if_known(&s, &before);
 		igt_perfctr_reopen(&other, &dev);
 		for (unsigned int i = 0; i < 8; i++) {
 			igt_perfctr_session_open_with(&theirs[i], &other, SLOTS, i & 1 ? MS : 0);
@@ -106,11 +105,23 @@ static void many_tests(void)
 		}
 		igt_perfctr_close(&other);
 		for (unsigned int i = 0; i < 8; i++) {
-			igt_assert_eq_u32(theirs[i].control->state, DRM_PERFCTR_RING_DEAD);
-			igt_perfctr_session_drop(&theirs[i]);
+			if (!(i & 2))
+				igt_assert_eq(igt_perfctr_start(&theirs[i], 0), 0);
+			igt_assert_eq_u32(theirs[i].control->state, DRM_PERFCTR_RING_ACTIVE);
 		}
-		finish_conserved(&s);
-		igt_perfctr_session_close(&s);
+		igt_vsoc_truth_if_known(&dev, &before);
+		for (unsigned int i = 0; i < 8; i++) {
+			igt_perfctr_sample_with_room(&theirs[i]);
+			igt_perfctr_clear_sums(&theirs[i]);
+		}
+		igt_vsoc_work_if_known(&dev, 3);
+		igt_vsoc_truth_if_known(&dev, &after);
+		for (unsigned int i = 0; i < 8; i++) {
+			igt_perfctr_drain(&theirs[i]);
+			igt_perfctr_finish(&theirs[i]);
+			igt_vsoc_compare_if_known(&theirs[i], &before, &after);
+			igt_perfctr_session_close(&theirs[i]);
+		}
 	}
 }
 
@@ -157,7 +168,7 @@ static void set_up_and_end(enum end end, int ready_fd)
 		many[0].params.period_ns = i % 2 * 3 * MS;
 		if (i % 16 == 0) {
 			igt_perfctr_add_ucf(&many[0]);
-			many[0].params.flags = IGT_PERFCTR_KEEP_AWAKE;
+			many[0].params.flags = DRM_PERFCTR_OPEN_KEEP_AWAKE;
 			many[0].params.eventfd = eventfd(0, EFD_CLOEXEC);
 		}
 		if (igt_perfctr_session_try_open(&many[0]) || igt_perfctr_start(&many[0], 0))
@@ -220,12 +231,12 @@ static void process_tests(void)
 {
 	igt_describe("a killed process leaves no session, ring or perf event");
 	igt_subtest("process-killed") child_ends(END_KILL);
-	igt_describe("exec ends the sessions of a close-on-exec file");
+	igt_describe("exec ends sessions, which are close-on-exec");
 	igt_subtest("process-exec") child_ends(END_EXEC);
 	igt_describe("a process that exits without clean-up leaves no session, ring or perf event");
 	igt_subtest("process-exit") child_ends(END_EXIT);
 
-	igt_describe("a forked child that closes its copy of the file ends no session");
+	igt_describe("a forked child that closes its copy of the descriptor ends no session");
 	igt_subtest("fork-close")
 	{
 		struct igt_perfctr_session s;
@@ -233,7 +244,7 @@ static void process_tests(void)
 		igt_perfctr_session_open_with(&s, &dev, SLOTS, MS);
 		igt_vsoc_start_if_known(&s, &before);
 		igt_fork(child, 1)
-			close(dev.fd);
+			igt_assert_eq(igt_perfctr_session_end(&s), 0);
 		igt_waitchildren();
 		finish_conserved(&s);
 		igt_perfctr_session_close(&s);
@@ -241,19 +252,18 @@ static void process_tests(void)
 	igt_describe("a session continues with the duplicate of a closed descriptor");
 	igt_subtest("dup-close")
 	{
-		struct igt_perfctr_device mine;
 		struct igt_perfctr_session s;
 		int copy;
 
-		igt_perfctr_reopen(&mine, &dev);
-		igt_perfctr_session_open_with(&s, &mine, SLOTS, 0);
+		igt_perfctr_session_open_with(&s, &dev, SLOTS, 0);
 		igt_vsoc_start_if_known(&s, &before);
-		copy = dup(mine.fd);
-		close(mine.fd);
-		mine.fd = copy;
+		copy = dup(s.fd);
+		igt_assert_eq(igt_perfctr_session_end(&s), 0);
+		s.fd = copy;
 		finish_conserved(&s);
+		igt_assert_eq(igt_perfctr_session_end(&s), 0);
+		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 		igt_perfctr_session_close(&s);
-		igt_perfctr_close(&mine);
 	}
 }
 
@@ -264,7 +274,7 @@ static void *race(void *arg)
 {
 	uint64_t x = (uintptr_t)arg * 2654435761u + 1;
 	struct igt_perfctr_session mine = raced;
-	struct igt_perfctr_status status;
+	struct drm_perfctr_status status;
 
 	for (unsigned int n = 0; n < 400; n++) {
 		int ret;
@@ -335,7 +345,8 @@ static void race_tests(void)
 				if (i % 3)
 					igt_perfctr_session_close(&s);
 				igt_perfctr_close(&mine);
-				igt_perfctr_session_drop(&s);
+				/* or after the device's file */
+				igt_perfctr_session_close(&s);
 			}
 		}
 		igt_waitchildren();
@@ -382,7 +393,7 @@ static int try_ucf(uint32_t pmu_type)
 	return igt_perfctr_session_probe(&s);
 }
 
-/* what SETUP returns to a user with @capabilities */
+/* what OPEN returns to a user with @capabilities */
 static void permission_with(uint64_t capabilities, int expected)
 {
 	igt_fork(child, 1) {
@@ -431,7 +442,7 @@ static void permission_query(void)
 		struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
 
 		igt_drop_to(IGT_NOBODY, 0);
-		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+		igt_assert_eq(igt_perfctr_query(&dev, &q), 0);
 		igt_assert_eq_u32(q.count, dev.block_count);
 		igt_assert(!shows_last_collection());
 	}
@@ -512,9 +523,12 @@ static void permission_fd_passed(void)
 		igt_drop_to(IGT_NOBODY, 0);
 		close(dev.fd);
 		igt_perfctr_session_receive(sockets[1], &s, &mine);
+		/* it needs no file of the device */
+		close(mine.fd);
 		igt_assert_eq(igt_perfctr_start(&s, 1), 0);
 		igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
 		igt_assert_eq(igt_perfctr_stop(&s, 3), 0);
+		igt_perfctr_reopen(&mine, &dev);
 		igt_assert_eq(igt_perfctr_session_try_bare(&s), -EACCES);
 	}
 	{
@@ -536,7 +550,7 @@ static void permission_fd_passed(void)
 
 #define CAPABLE "perfctr/capable"
 
-/* how many capability checks of a SETUP by an unprivileged user write a denial to the audit log */
+/* how many capability checks of a OPEN by an unprivileged user write a denial to the audit log */
 static unsigned int audited(uint64_t period_ns, int result)
 {
 	unsigned int count, hard;
@@ -550,7 +564,7 @@ static unsigned int audited(uint64_t period_ns, int result)
 	igt_assert_eq(try_period(period_ns), result);
 	igt_assert_eq(setresuid(0, 0, 0), 0);
 	count = igt_trace_end(CAPABLE, "security_capable", &hard);
-	igt_info("SETUP returned %d: %u checks\n", result, count);
+	igt_info("OPEN returned %d: %u checks\n", result, count);
 	return count;
 }
 
@@ -568,33 +582,34 @@ static void permission_audit(void)
 
 static void permission_tests(void)
 {
-	/* Covers: setup -EACCES, Permissions */
+	/* Covers: open -EACCES, Permissions */
 	igt_describe("without CAP_PERFMON counters are -EACCES");
 	igt_subtest("permission-none") permission_with(0, -EACCES);
-	/* Covers: setup -EACCES */
+	/* Covers: open -EACCES */
 	igt_describe("CAP_PERFMON alone is enough for everything");
 	igt_subtest("permission-cap-perfmon") permission_with(1ull << CAP_PERFMON, 0);
 	igt_describe("CAP_PERFMON in a user namespace grants nothing: -EACCES");
 	igt_subtest("permission-namespace") permission_namespace();
-	/* Covers: setup -EACCES */
+	/* Covers: open -EACCES */
 	igt_describe("a missing capability is audited only where it decides about -EACCES");
 	igt_subtest("permission-audit") permission_audit();
 	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON");
 	igt_subtest("permission-cap-sys-admin") permission_with(1ull << CAP_SYS_ADMIN, 0);
 	igt_describe("QUERY needs no capability, but does not show others when somebody samples");
 	igt_subtest("permission-query") permission_query();
-	/* Covers: setup -EPERM, setup -EOPNOTSUPP */
+	/* Covers: open -EPERM, open -EOPNOTSUPP */
 	igt_describe("paranoid=0 opens GPU counters to every user, with a limited rate, but no "
 		     "other PMUs, for which perf has its own policy");
 	igt_subtest("permission-paranoid") permission_paranoid();
-	/* Covers: setup -EACCES */
+	/* Covers: open -EACCES */
 	igt_describe("SoC blocks also need perf's permission: -EACCES without it");
 	igt_subtest("permission-soc") permission_soc();
-	/* Covers: setup -EPERM */
+	/* Covers: open -EPERM */
 	igt_describe("root sets the shortest period of unprivileged sessions, and QUERY reports "
 		     "it");
 	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
-	igt_describe("a session works in a process that received its file but could not create it");
+	igt_describe(
+		"a session works in a process that received its descriptor but could not open it");
 	igt_subtest("permission-fd-passed") permission_fd_passed();
 }
 

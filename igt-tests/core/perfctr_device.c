@@ -63,7 +63,7 @@ static void power_keep_awake(void)
 {
 	struct igt_perfctr_session s;
 
-	create(&s, IGT_PERFCTR_KEEP_AWAKE, 0);
+	create(&s, DRM_PERFCTR_OPEN_KEEP_AWAKE, 0);
 	igt_suspend(&dev);
 	/* START wakes the GPU; that transition precedes the session */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
@@ -115,7 +115,7 @@ static void power_automatic(void)
 {
 	struct igt_perfctr_session s, plain;
 
-	create(&s, IGT_PERFCTR_AUTOMATIC, 0);
+	create(&s, DRM_PERFCTR_OPEN_AUTOMATIC, 0);
 	create(&plain, 0, 0);
 	begin(&s);
 	igt_assert_eq(igt_perfctr_start(&plain, 0), 0);
@@ -149,7 +149,7 @@ static void automatic_overflow(void)
 {
 	struct igt_perfctr_session s;
 
-	create(&s, IGT_PERFCTR_AUTOMATIC, 0);
+	create(&s, DRM_PERFCTR_OPEN_AUTOMATIC, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "fail_overflow", "1000 1");
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
@@ -168,7 +168,7 @@ static void power_protected(void)
 	struct igt_perfctr_session s;
 	uint32_t states = 0;
 
-	create(&s, IGT_PERFCTR_AUTOMATIC, 0);
+	create(&s, DRM_PERFCTR_OPEN_AUTOMATIC, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "protected", "1");
 	igt_vsoc_work_if_known(&dev, 0);
@@ -239,7 +239,7 @@ static void power_tests(void)
 	/* Covers: DRM_PERFCTR_SAMPLE_SUSPENDED */
 	igt_describe("an active session lets the GPU suspend, and its samples have SUSPENDED");
 	igt_subtest("power-suspended") power_suspended();
-	/* Covers: DRM_PERFCTR_SETUP_KEEP_AWAKE */
+	/* Covers: DRM_PERFCTR_OPEN_KEEP_AWAKE */
 	igt_describe("KEEP_AWAKE keeps the GPU awake between START and STOP");
 	igt_subtest("power-keep-awake") power_keep_awake();
 	igt_describe("a session can start while the GPU is suspended, and counts when it wakes");
@@ -248,7 +248,7 @@ static void power_tests(void)
 	igt_describe("entering protected mode wakes a suspended GPU, and is counted");
 	igt_subtest("power-protected-suspended") igt_vsoc_only(&dev, power_protected_suspended);
 	/*
-	 * Covers: DRM_PERFCTR_STATE_OFF, DRM_PERFCTR_SAMPLE_AUTOMATIC, DRM_PERFCTR_SETUP_AUTOMATIC
+	 * Covers: DRM_PERFCTR_STATE_OFF, DRM_PERFCTR_SAMPLE_AUTOMATIC, DRM_PERFCTR_OPEN_AUTOMATIC
 	 */
 	igt_describe("AUTOMATIC sessions get a sample for each transition of the cores");
 	igt_subtest("power-automatic") igt_vsoc_only(&dev, power_automatic);
@@ -476,8 +476,8 @@ static bool unplug_in_reset(bool sampling)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_drain(&periodic);
-	igt_perfctr_session_drop(&s);
-	igt_perfctr_session_drop(&periodic);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&periodic);
 	/* the following steps need the device */
 	igt_bind_again(&dev);
 	igt_info("%.1f ms and %.1f ms lost\n", s.lost_ns * 1e-6, periodic.lost_ns * 1e-6);
@@ -573,7 +573,7 @@ static void lost_unplug(void)
 	igt_assert_eq_u32(s.flags, DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED |
 					   DRM_PERFCTR_SAMPLE_ERROR);
 	igt_assert_lte_u64(work_ns, s.lost_ns);
-	igt_perfctr_session_drop(&s);
+	igt_perfctr_session_close(&s);
 	igt_bind_again(&dev);
 }
 

@@ -16,17 +16,17 @@
 
 #include "minigt.h"
 #include "igt_perfctr.h"
+#include "igt_raw.h"
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
 #define PAGE 4096
-/* more sessions than a file may have */
 #define MOST 256
 /* sessions of all unprivileged users on a device */
 #define UNPRIVILEGED_SESSIONS 1024
 
 static struct igt_perfctr_device dev;
-static struct igt_small smalls[MOST];
+static int smalls[MOST];
 
 struct gate {
 	int pipe[2];
@@ -64,28 +64,28 @@ static void gate_close(const struct gate *g)
 static void user_sessions(void)
 {
 	const struct gate taken = gate_create(), tried = gate_create();
-	struct igt_perfctr_device mine;
 	unsigned int count;
 	int error;
 
 	igt_perfctr_sysctl("max_user_sessions", "20");
 	igt_fork(child, 2) {
 		struct igt_perfctr_device a, b;
-		struct igt_small first, other;
+		int first;
 
 		igt_perfctr_reopen(&a, &dev);
 		igt_perfctr_reopen(&b, &dev);
 		igt_drop_to(IGT_NOBODY - child, 0);
 		if (child)
 			gate_pass(&taken, 1);
-		igt_assert_eq(igt_small_open(a.fd, &first), 0);
-		igt_assert_eq(igt_small_fill(a.fd, smalls, MOST, &error), 19);
+		first = igt_small_open(&a);
+		igt_assert_lte(0, first);
+		igt_assert_eq(igt_small_fill(&a, smalls, MOST, &error), 19);
 		igt_assert_eq(error, -EDQUOT);
 		/* on another file, too */
-		igt_assert_eq(igt_small_open(b.fd, &other), -EDQUOT);
-		igt_small_close(&first);
-		igt_assert_eq(igt_small_open(b.fd, &other), 0);
-		igt_assert_eq(igt_small_open(a.fd, &first), -EDQUOT);
+		igt_assert_eq(igt_small_open(&b), -EDQUOT);
+		close(first);
+		igt_assert_lte(0, igt_small_open(&b));
+		igt_assert_eq(igt_small_open(&a), -EDQUOT);
 		/* keep the sessions until the second user has tried */
 		gate_open(child ? &tried : &taken, 1);
 		if (!child)
@@ -95,13 +95,10 @@ static void user_sessions(void)
 	gate_close(&taken);
 	gate_close(&tried);
 	/* root has no limit of users, and the children's sessions have ended */
-	igt_perfctr_reopen(&mine, &dev);
-	count = igt_small_fill(mine.fd, smalls, MOST, &error);
-	igt_assert_eq_u32(count, mine.info.max_sessions_per_file);
-	igt_assert_eq(error, -ENOSPC);
+	count = igt_small_fill(&dev, smalls, MOST, &error);
+	igt_assert_eq_u32(count, MOST);
 	while (count--)
-		igt_small_close(&smalls[count]);
-	igt_perfctr_close(&mine);
+		close(smalls[count]);
 	igt_perfctr_default_limits();
 }
 
@@ -138,11 +135,11 @@ static void device_not_exhausted(void)
 			igt_perfctr_reopen(&files[i], &dev);
 		igt_drop_to(IGT_NOBODY - child, 0);
 		for (unsigned int i = 0; i < FILES; i++)
-			count += igt_small_fill(files[i].fd, smalls, MOST, &error);
+			count += igt_small_fill(&files[i], smalls + count, MOST - count, &error);
 		igt_assert(error == -EDQUOT || error == -ENFILE);
 		/* other users have filled the device: -ENFILE even for a first session */
 		if (!count)
-			igt_assert_eq(igt_small_open(files[0].fd, smalls), -ENFILE);
+			igt_assert_eq(igt_small_open(&files[0]), -ENFILE);
 		__atomic_fetch_add(total, count, __ATOMIC_SEQ_CST);
 		gate_open(&ready, 1);
 		gate_pass(&done, 1);
@@ -258,9 +255,9 @@ static void user_pmu_counters(void)
 		igt_assert_eq(pmu_session(&first, &a, 0, 256), 0);
 		igt_assert_eq(pmu_session(&second, &b, 0, 256), 0);
 		igt_assert_eq(pmu_session(&third, &b, 0, 16), -EDQUOT);
-		igt_assert_eq(pmu_session(&third, &b, IGT_PERFCTR_CHECK, 16), -EDQUOT);
+		igt_assert_eq(pmu_session(&third, &b, DRM_PERFCTR_OPEN_CHECK, 16), -EDQUOT);
 		igt_perfctr_session_close(&first);
-		igt_assert_eq(pmu_session(&third, &b, IGT_PERFCTR_CHECK, 16), 0);
+		igt_assert_eq(pmu_session(&third, &b, DRM_PERFCTR_OPEN_CHECK, 16), 0);
 		igt_assert_eq(pmu_session(&third, &b, 0, 16), 0);
 	}
 	igt_waitchildren();
@@ -292,8 +289,7 @@ static void charged_to_caller(void)
 		before = GROUP_BYTES;
 		igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 		igt_assert_lte(before + bytes, GROUP_BYTES);
-		igt_perfctr_close(&mine);
-		igt_perfctr_session_drop(&s);
+		igt_perfctr_session_close(&s);
 		igt_assert_lte(GROUP_BYTES, before + bytes / 2);
 	}
 	igt_waitchildren();
@@ -325,27 +321,43 @@ static void log_is_silent(void)
 	kernel_log(kmsg);
 	igt_fork(child, 1) {
 		struct igt_perfctr_device mine;
-		uint64_t words[12];
+		const unsigned long query = DRM_PERFCTR_IOCTL_QUERY(dev.ioctl_nr);
+		const unsigned long requests[] = {
+			query,
+			DRM_PERFCTR_IOCTL_OPEN(dev.ioctl_nr),
+			DRM_PERFCTR_IOCTL_START,
+			DRM_PERFCTR_IOCTL_SAMPLE,
+			DRM_PERFCTR_IOCTL_STOP,
+			DRM_PERFCTR_IOCTL_STATUS,
+			DRM_PERFCTR_IOCTL_LAYOUT,
+			DRM_PERFCTR_IOCTL_READER,
+			DRM_IOCTL_VSOC_SUBMIT,
+		};
+		uint64_t words[16];
+		int session;
 
 		igt_perfctr_reopen(&mine, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
+		session = igt_small_open(&mine);
+		igt_assert_lte(0, session);
 		for (unsigned int i = 0; i < 20000; i++) {
-			struct drm_perfctr_control control = {
-				.cmd = i % 7,
-				.handle = i,
-				.size = 8 * (i % 14),
-				.pointer = (uintptr_t)words,
-			};
-			struct drm_perfctr_query query = { .type = i % 5,
-							   .stride = i % 99,
-							   .pointer = (uintptr_t)words };
+			const unsigned int n = i % ARRAY_SIZE(requests);
+			const bool of_device = n < 2 || n == ARRAY_SIZE(requests) - 1;
+			struct drm_perfctr_query q = { .type = i % 5,
+						       .count = i % 2,
+						       .stride = i % 99,
+						       .pointer = (uintptr_t)words };
+			int ret;
 
-			for (unsigned int w = 0; w < 12; w++)
+			for (unsigned int w = 0; w < ARRAY_SIZE(words); w++)
 				words[w] = (i * 2654435761u) >> (w + i % 20);
-			igt_perfctr_ioctl(mine.fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
-			query.count = i % 2;
-			igt_perfctr_ioctl(mine.fd, DRM_IOCTL_PERFCTR_QUERY, &query);
-			igt_perfctr_ioctl(mine.fd, DRM_IOCTL_VSOC_SUBMIT, words);
+			ret = igt_perfctr_ioctl(
+				of_device ? mine.fd : session,
+				i % 2 || n == 7 ? requests[n] : igt_raw_sized(requests[n], i % 128),
+				requests[n] == query ? (void *)&q : words);
+			/* OPEN or READER, by chance */
+			if (ret > 0)
+				close(ret);
 		}
 	}
 	igt_waitchildren();
@@ -355,7 +367,7 @@ static void log_is_silent(void)
 
 /* -1 for a field that is missing */
 struct fdinfo {
-	long long sessions, active, memory_kib, set;
+	long long active, memory_kib, set;
 };
 
 static long long find_key(const char *text, const char *key)
@@ -370,10 +382,7 @@ static struct fdinfo read_fdinfo(int fd)
 	char text[1024];
 
 	igt_read_fdinfo(fd, text);
-	igt_assert_eq(strstr(text, "perfctr-memory:\t0 KiB\n") != NULL,
-		      find_key(text, "perfctr-memory:\t") == 0);
 	return (struct fdinfo){
-		.sessions = find_key(text, "perfctr-sessions:\t"),
 		.active = find_key(text, "perfctr-active:\t"),
 		.memory_kib = find_key(text, "perfctr-memory:\t"),
 		.set = find_key(text, "perfctr-set:\t"),
@@ -384,7 +393,6 @@ static void assert_fdinfo(int fd, struct fdinfo expected)
 {
 	struct fdinfo info = read_fdinfo(fd);
 
-	igt_assert_eq_u64(info.sessions, expected.sessions);
 	igt_assert_eq_u64(info.active, expected.active);
 	igt_assert_eq_u64(info.memory_kib, expected.memory_kib);
 	igt_assert_eq_u64(info.set, expected.set);
@@ -417,13 +425,11 @@ static unsigned int set_or_primary(unsigned int set)
 
 static void fdinfo_shows(void)
 {
-	struct igt_perfctr_device other;
 	struct igt_perfctr_session s, busy;
 	const unsigned int set = set_or_primary(DRM_PERFCTR_SET_SECONDARY);
+	char text[1024], name[80];
 	long long kib;
 
-	igt_perfctr_reopen(&other, &dev);
-	assert_fdinfo(dev.fd, (struct fdinfo){ 0, 0, 0, -1 });
 	if (dev.info.features & DRM_PERFCTR_FEATURE_PMU) {
 		igt_perfctr_session_init_empty(&s, &dev);
 		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
@@ -431,7 +437,7 @@ static void fdinfo_shows(void)
 		igt_perfctr_session_open(&s);
 		kib = s.layout.map_bytes / 1024;
 		/* a session of PMU blocks has no set */
-		assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
+		assert_fdinfo(s.fd, (struct fdinfo){ 0, kib, -1 });
 		igt_assert(is_listed("-", "no"));
 		igt_perfctr_session_close(&s);
 	}
@@ -439,55 +445,57 @@ static void fdinfo_shows(void)
 	igt_perfctr_session_open(&s);
 	kib = s.layout.map_bytes / 1024;
 	igt_assert_lt(0, kib);
-	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
+	assert_fdinfo(s.fd, (struct fdinfo){ 0, kib, -1 });
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 1, kib, set });
+	assert_fdinfo(s.fd, (struct fdinfo){ 1, kib, set });
+	igt_read_fdinfo(s.fd, text);
+	igt_assert_lt(0, find_key(text, "perfctr-session:\t"));
+	snprintf(name, sizeof(name), "perfctr-device:\t%s", dev.is_vsoc ? "vsoc.0\n" : "");
+	igt_assert(strstr(text, name));
 	/* another set cannot be used */
-	igt_perfctr_session_open_with(&busy, &other, 1, 0);
+	igt_perfctr_session_open_with(&busy, &dev, 1, 0);
 	igt_assert_eq(igt_perfctr_start(&busy, 0), set ? -EBUSY : 0);
 	igt_perfctr_session_close(&busy);
-	assert_fdinfo(other.fd, (struct fdinfo){ 0, 0, 0, -1 });
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	assert_fdinfo(dev.fd, (struct fdinfo){ 1, 0, kib, -1 });
+	assert_fdinfo(s.fd, (struct fdinfo){ 0, kib, -1 });
 	igt_fork(child, 1) {
 		char path[64];
 
-		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", getppid(), dev.fd);
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", getppid(), s.fd);
 		igt_assert_eq(access(path, R_OK), 0);
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(open(path, O_RDONLY), -1);
 		igt_assert_eq(errno, EACCES);
 	}
 	igt_waitchildren();
+	/* the device's file shows no session */
+	igt_read_fdinfo(dev.fd, text);
+	igt_assert(!strstr(text, "perfctr-session"));
+	igt_assert(!strstr(text, "perfctr-active"));
 	igt_perfctr_session_close(&s);
-	assert_fdinfo(dev.fd, (struct fdinfo){ 0, 0, 0, -1 });
-	igt_perfctr_close(&other);
 }
 
-/* the file is in a socket's queue; no process has a descriptor of it */
+/* the session is in a socket's queue; no process has a descriptor of it */
 static void hidden_is_listed(void)
 {
-	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s, busy;
 	const unsigned int set = set_or_primary(DRM_PERFCTR_SET_TERTIARY);
 	const char *const text = set ? "2" : "0";
 	int sockets[2];
 
 	igt_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
-	igt_perfctr_reopen(&mine, &dev);
-	igt_perfctr_session_init_set(&s, &mine, set);
+	igt_perfctr_session_init_set(&s, &dev, set);
 	igt_perfctr_session_open(&s);
 	igt_assert(is_listed("-", "no"));
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_send_fd(sockets[0], mine.fd);
-	igt_perfctr_close(&mine);
+	igt_send_fd(sockets[0], s.fd);
+	igt_perfctr_session_close(&s);
 	igt_perfctr_session_open_with(&busy, &dev, 1, 0);
 	igt_assert(is_listed(text, "yes"));
 	if (set)
 		igt_assert_eq(igt_perfctr_start(&busy, 0), -EBUSY);
 	close(sockets[0]);
 	close(sockets[1]);
-	igt_perfctr_session_drop(&s);
 	/* a kworker closes it */
 	for (unsigned int i = 0; i < 1000 && is_listed(text, "yes"); i++)
 		igt_sleep_ms(10);
@@ -503,27 +511,27 @@ int igt_main()
 		igt_perfctr_sysctl("paranoid", "0");
 		igt_perfctr_default_limits();
 	}
-	/* Covers: setup -EDQUOT */
+	/* Covers: open -EDQUOT */
 	igt_describe("sessions of a user over all files are limited: -EDQUOT; each user has an "
 		     "own limit");
 	igt_subtest("user-sessions") user_sessions();
-	/* Covers: setup -ENFILE */
+	/* Covers: open -ENFILE */
 	igt_describe("root can count while nine users have as many sessions as their limits allow");
 	igt_subtest("device-not-exhausted") device_not_exhausted();
-	/* Covers: setup -EDQUOT */
+	/* Covers: open -EDQUOT */
 	igt_describe("ring memory of a user is limited: -EDQUOT");
 	igt_subtest("user-memory") user_memory();
-	/* Covers: setup -EDQUOT */
+	/* Covers: open -EDQUOT */
 	igt_describe("a ring counts for its user until its last descriptor and mapping are closed");
 	igt_subtest("user-memory-kept") user_memory_kept();
 	igt_describe("PMU counters of a user over all sessions are limited: -EDQUOT");
 	igt_subtest("user-pmu-counters") user_pmu_counters();
-	igt_describe("memory of a ring is charged to the memory cgroup of SETUP's caller");
+	igt_describe("memory of a ring is charged to the memory cgroup of OPEN's caller");
 	igt_subtest("charged-to-caller") charged_to_caller();
-	/* Covers: start -EBUSY */
-	igt_describe("fdinfo shows the sessions of a file to those who may inspect the process");
+	/* Covers: command -EBUSY */
+	igt_describe("fdinfo of a session describes it to those who may inspect the process");
 	igt_subtest("fdinfo") fdinfo_shows();
-	igt_describe("debugfs lists a session whose file no process holds");
+	igt_describe("debugfs lists a session whose descriptor no process holds");
 	igt_subtest("hidden-session") hidden_is_listed();
 	igt_describe("20,000 rejected calls write no line to the kernel log");
 	igt_subtest("log-silent") log_is_silent();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: The ring's file is mapped as its rules allow, and outlives its session
- * Description: mmap() of a ring's file: what can be mapped, how, by whom, and how long it lasts.
+ * TEST: The ring is mapped as its rules allow, and outlives its session
+ * Description: mmap() of a session and of a reader: what can be mapped, how, by whom, and how long it lasts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -170,12 +170,22 @@ static void not_a_file_to_read(void)
 static void zeroed(void)
 {
 	static const uint8_t zeroes[PAGE];
+	struct drm_perfctr_ring_control first;
 
 	for (unsigned int i = 0; i < 8; i++) {
 		begin(16);
 		for (uint64_t at = 0; at < slots_bytes(); at += PAGE)
 			igt_assert(!memcmp(s.ring + at, zeroes, PAGE));
-		igt_assert(!memcmp(s.control, zeroes, sizeof(*s.control)));
+		first = (struct drm_perfctr_ring_control){
+			.extract_idx = DRM_PERFCTR_RING_FIRST,
+			.insert_idx = DRM_PERFCTR_RING_FIRST,
+			.slots = s.layout.slots,
+			.slot_stride = s.layout.slot_stride,
+			.ring_offset = s.layout.ring_offset,
+			.sample_size = s.layout.sample_size,
+		};
+		igt_assert(!memcmp(s.control, &first, sizeof(first)));
+		igt_assert(!memcmp(s.control + 1, zeroes, s.layout.ring_offset - sizeof(first)));
 		/* write a pattern that the next ring must not show */
 		memset(s.control, 0xa5, sizeof(*s.control));
 		igt_assert_eq(igt_perfctr_start(&s, ~0ull), 0);
@@ -217,7 +227,7 @@ static void other_process_reads(void)
 	igt_waitchildren();
 	s.extract = 1;
 	igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-	igt_assert_eq_u64(igt_perfctr_status(&s).freed, 1);
+	igt_assert_eq_u64(igt_perfctr_freed(&s), 1);
 	close(sockets[0]);
 	close(sockets[1]);
 	igt_perfctr_session_close(&s);
@@ -235,50 +245,43 @@ static void child_keeps_mapping(void)
 	}
 	igt_waitchildren();
 	igt_assert_eq(igt_perfctr_sample(&s, 7), 0);
-	igt_assert_eq_u64(igt_perfctr_status(&s).freed, 1);
+	igt_assert_eq_u64(igt_perfctr_freed(&s), 1);
 	igt_perfctr_session_close(&s);
 }
 
-/* first only a mapping of the ring remains, then only its descriptor */
+/* first only a mapping of the ring remains, then only a reader */
 static void outlives_session(void)
 {
-	struct igt_perfctr_device mine;
 	uint64_t offset;
 	void *at;
 	int fd;
 
-	for (unsigned int by_close = 0; by_close < 2; by_close++) {
-		igt_perfctr_reopen(&mine, &dev);
-		igt_perfctr_begin_with(&s, &mine, 2, 0);
-		igt_assert_eq(igt_perfctr_stop(&s, 99), 0);
-		fd = igt_perfctr_session_reader(&s);
-		offset = s.layout.ring_offset;
-		if (!by_close)
-			igt_assert_eq(igt_perfctr_session_end(&s), 0);
-		igt_perfctr_close(&mine);
-		igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 99);
-		igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-		igt_perfctr_session_drop(&s);
-		igt_assert_eq(igt_perfctr_map(fd, offset, PAGE, PROT_READ, &at), 0);
-		igt_assert_eq_u64(((struct drm_perfctr_sample_header *)at)->user_data, 99);
-		close(fd);
-		igt_assert_eq_u64(((struct drm_perfctr_sample_header *)at)->user_data, 99);
-		munmap(at, PAGE);
-	}
+	begin(2);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_stop(&s, 99), 0);
+	fd = igt_perfctr_session_reader(&s);
+	offset = s.layout.ring_offset;
+	igt_assert_eq(igt_perfctr_session_end(&s), 0);
+	igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 99);
+	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
+	igt_perfctr_session_close(&s);
+	igt_assert_eq(igt_perfctr_map(fd, offset, PAGE, PROT_READ, &at), 0);
+	igt_assert_eq_u64(((struct drm_perfctr_sample_header *)at)->user_data, 99);
+	close(fd);
+	igt_assert_eq_u64(((struct drm_perfctr_sample_header *)at)->user_data, 99);
+	munmap(at, PAGE);
 }
 
-static void session_outlives_file(void)
+static void session_unmapped(void)
 {
-	struct igt_perfctr_status st;
-
 	begin(2);
 	igt_perfctr_session_unmap(&s);
-	/* what ends the session closes this number later */
-	igt_assert_eq(dup2(dev.fd, s.fd), s.fd);
+	igt_assert_eq_u32(igt_perfctr_status(&s).readers, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 1), 0);
-	st = igt_perfctr_status(&s);
-	igt_assert_eq_u64(st.published, 1);
+	igt_assert_eq_u64(igt_perfctr_status(&s).published, 1);
+	igt_perfctr_session_map(&s);
+	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_session_close(&s);
 }
 
@@ -294,7 +297,7 @@ static void unplugged_state(void)
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	igt_assert_eq(map_only(s.layout.ring_offset, PAGE, PROT_READ), 0);
-	igt_perfctr_session_drop(&s);
+	igt_perfctr_session_close(&s);
 	igt_perfctr_close(&mine);
 }
 
@@ -350,18 +353,19 @@ int igt_main()
 	igt_subtest("map-beyond") beyond_refused();
 	igt_describe("a part of a mapping can be unmapped; the rest stays mapped");
 	igt_subtest("map-part-unmapped") part_unmapped();
-	igt_describe("ring_fd is close-on-exec and cannot be read, written or truncated");
+	igt_describe("a session's descriptor cannot be read, written or truncated");
 	igt_subtest("map-no-file") not_a_file_to_read();
+	/* Covers: DRM_PERFCTR_RING_FIRST */
 	igt_describe("a new ring shows nothing of an earlier one");
 	igt_subtest("map-zeroed") zeroed();
-	igt_describe("a process without privileges that receives ring_fd can read the ring");
+	igt_describe("a process without privileges that receives a reader can read the ring");
 	igt_subtest("map-other-process") other_process_reads();
 	igt_describe("a child inherits its parent's mappings with the same protection");
 	igt_subtest("map-fork") child_keeps_mapping();
-	igt_describe("samples stay readable after TEARDOWN and close, with ring state DEAD");
+	igt_describe("samples stay readable after the session's end, with ring state DEAD");
 	igt_subtest("map-outlives-session") outlives_session();
-	igt_describe("a session works on after its ring was unmapped and closed");
-	igt_subtest("map-closed-first") session_outlives_file();
+	igt_describe("a session works on after its ring was unmapped");
+	igt_subtest("map-closed-first") session_unmapped();
 	igt_describe("a mapping of an unplugged device has the last sample and state DEAD");
 	igt_subtest("map-unplugged") unplugged_state();
 }

@@ -83,7 +83,7 @@ static void every_period(uint64_t period_ns, unsigned int periods)
 	igt_assert_lte_u64(periods, ended);
 	igt_assert_lte_u64(ended, accounted + 1);
 	igt_assert_eq_u64(accounted, s.periodic + s.merged);
-	igt_assert_eq_u64(igt_perfctr_status(&s).merged, s.merged);
+	igt_assert_eq_u64(igt_perfctr_status(&s).merged_periods, s.merged);
 	igt_perfctr_session_close(&s);
 }
 

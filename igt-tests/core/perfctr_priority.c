@@ -99,7 +99,7 @@ static void report_samples(struct igt_perfctr_session *s)
 	igt_perfctr_free_slots(s, s->extract);
 }
 
-static int query(int fd, uint32_t type)
+static int query(const struct igt_perfctr_device *file, uint32_t type)
 {
 	static char elements[64 * sizeof(struct drm_perfctr_block_info)];
 	struct drm_perfctr_query q = {
@@ -109,7 +109,7 @@ static int query(int fd, uint32_t type)
 		.pointer = (uintptr_t)elements,
 	};
 
-	return igt_perfctr_query(fd, &q);
+	return igt_perfctr_query(file, &q);
 }
 
 /* call every ioctl and read fdinfo in a loop, at the lowest priority, until killed */
@@ -130,8 +130,8 @@ static void call_everything(unsigned int number)
 			igt_perfctr_sample(&s, 0);
 			igt_perfctr_status(&s);
 			for (uint32_t type = 0; type <= DRM_PERFCTR_QUERY_CLOCKS; type++)
-				query(mine.fd, type);
-			igt_read_fdinfo(mine.fd, fdinfo);
+				query(&mine, type);
+			igt_read_fdinfo(s.fd, fdinfo);
 			igt_perfctr_stop(&s, 0);
 			report_samples(&s);
 		}
@@ -430,12 +430,9 @@ static void add_clocks(struct igt_perfctr_session *s)
 /* privileged: SAMPLEs of GPU and perf events until killed, beside periods of the same worker */
 static void sample_clocks_until_killed(unsigned int number)
 {
-	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
 
-	igt_perfctr_reopen(&mine, &dev);
 	add_clocks(&s);
-	s.dev = &mine;
 	igt_perfctr_begin(&s);
 	report_ready();
 	for (;;) {
@@ -454,50 +451,42 @@ static unsigned int collections(void)
 }
 
 /* collections during the end of an active session, while others wait for firmware */
-static unsigned int waits_at_end(bool by_teardown, bool events)
+static unsigned int waits_at_end(bool events)
 {
-	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
 	unsigned int waits;
 
 	igt_vsoc_require(&dev);
-	/* fork before the file is opened, so that no attacker inherits it */
+	/* fork before the session is opened, so that no attacker inherits it */
 	if (events)
 		begin_attack(MAX_ATTACKERS, sample_clocks_until_killed);
 	else
 		begin_attack(3, call_everything);
-	igt_perfctr_reopen(&mine, &dev);
 	add_clocks(&s);
-	s.dev = &mine;
 	/* without the events */
 	s.params.request_count -= !events;
 	igt_perfctr_begin(&s);
 	set_firmware_silent(true);
 	usleep(500000);
 	waits = collections();
-	if (by_teardown)
-		igt_assert_eq(igt_perfctr_session_end(&s), 0);
-	else
-		igt_perfctr_close(&mine);
+	igt_assert_eq(igt_perfctr_session_end(&s), 0);
 	waits = collections() - waits;
 	end_attack();
 	set_firmware_silent(false);
-	if (by_teardown)
-		igt_perfctr_close(&mine);
-	igt_perfctr_session_drop(&s);
+	igt_perfctr_session_close(&s);
 	return waits;
 }
 
 /*
- * TEARDOWN and close() access no hardware. They may wait for one caller of each class, for the next
- * one in the queue, and for a worker.
+ * close() accesses no hardware. It may wait for one caller of each class, for the next one in the
+ * queue, and for a worker.
  */
-static void ends_soon(bool by_teardown, bool events)
+static void ends_soon(bool events)
 {
 	struct values waits = { 0 };
 
 	for (unsigned int i = 0; i < ATTEMPTS; i++)
-		add_value(&waits, waits_at_end(by_teardown, events));
+		add_value(&waits, waits_at_end(events));
 	igt_info("waited for %d collections (median)\n", (int)median(&waits));
 	/* with a few for the workers between two readings of the number */
 	igt_assert_lte(median(&waits), 10);
@@ -526,15 +515,12 @@ int igt_main()
 	igt_subtest("worker-share") worker_share();
 	igt_describe("close() of an active session does not wait for firmware that does not "
 		     "answer");
-	igt_subtest("silent-firmware-close") ends_soon(false, false);
-	igt_describe("TEARDOWN of an active session does not wait for firmware that does not "
-		     "answer");
-	igt_subtest("silent-firmware-teardown") ends_soon(true, false);
+	igt_subtest("silent-firmware-close") ends_soon(false);
 	igt_describe("nor does it if all sessions have perf events");
 	igt_subtest("silent-firmware-events")
 	{
 		igt_require_f(dev.info.features & DRM_PERFCTR_FEATURE_PMU, "no perf events\n");
-		ends_soon(true, true);
+		ends_soon(true);
 	}
 	igt_fixture() {
 		end_attack();

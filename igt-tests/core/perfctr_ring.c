@@ -36,7 +36,7 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	/* a GPU without work may be suspended */
 	const uint32_t allowed = DRM_PERFCTR_SAMPLE_STRETCHED | DRM_PERFCTR_SAMPLE_SUSPENDED;
 	struct igt_perfctr_session s;
-	struct igt_perfctr_status st;
+	struct drm_perfctr_status st;
 	uint64_t sum;
 
 	igt_perfctr_session_open_with(&s, &dev, slots, period_ns);
@@ -61,13 +61,13 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	st = igt_perfctr_status(&s);
 	igt_assert_eq_u64(st.ring_full, 3);
 	igt_assert_eq_u64(st.published, slots - 1);
-	igt_assert_eq_u64(st.freed, 0);
-	igt_assert_eq(!!st.pending, !!period_ns);
+	igt_assert_eq_u32(st.extract_idx, DRM_PERFCTR_RING_FIRST);
+	igt_assert_eq(!!st.pending_merged, !!period_ns);
 
 	igt_assert_eq(igt_perfctr_stop(&s, 77), 0);
 	igt_vsoc_truth_if_known(&dev, &after);
 	igt_assert_eq_u64(igt_perfctr_unread(&s), slots);
-	igt_assert_eq_u64(igt_perfctr_status(&s).pending, 0);
+	igt_assert_eq_u64(igt_perfctr_status(&s).pending_merged, 0);
 	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
 	igt_assert_eq_u64(s.last.user_data, 77);
 	igt_assert_eq_u32(s.last.flags & ~allowed, DRM_PERFCTR_SAMPLE_FINAL);
@@ -75,10 +75,10 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	igt_perfctr_session_close(&s);
 }
 
-static void hostile_extract(uint64_t value)
+static void hostile_extract(uint32_t value)
 {
 	struct igt_perfctr_session s, other;
-	struct igt_perfctr_status st;
+	struct drm_perfctr_status st;
 
 	igt_perfctr_session_open_with(&s, &dev, 8, 0);
 	igt_perfctr_session_open_with(&other, &dev, 8, 0);
@@ -89,7 +89,7 @@ static void hostile_extract(uint64_t value)
 	igt_perfctr_drain(&s);
 	/* the kernel reads the index, and accepts 3 */
 	igt_assert_eq(igt_perfctr_sample(&s, 3), 0);
-	igt_assert_eq_u64(igt_perfctr_status(&s).freed, 3);
+	igt_assert_eq_u64(igt_perfctr_freed(&s), 3);
 
 	__atomic_store_n(&s.control->extract_idx, value, __ATOMIC_RELEASE);
 	/* no slot becomes free: 7 of 8 are for samples, one has been used */
@@ -97,7 +97,7 @@ static void hostile_extract(uint64_t value)
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENOSPC);
 	st = igt_perfctr_status(&s);
-	igt_assert_eq_u64(st.freed, 3);
+	igt_assert_eq_u32(st.extract_idx, DRM_PERFCTR_RING_FIRST + 3);
 	igt_assert_lte_u64(1, st.bad_extract);
 
 	/* a valid index works again */
@@ -122,19 +122,19 @@ static volatile bool scribbling;
 static void *scribble(void *arg)
 {
 	struct igt_perfctr_session *s = arg;
-	volatile uint64_t *control = (void *)s->control;
-	const uint32_t control_words = s->layout.ring_offset / 8;
+	volatile uint32_t *control = (void *)s->control;
+	const uint32_t control_words = s->layout.ring_offset / sizeof(*control);
 	struct igt_chance chance = { .seed = 1 };
 
 	igt_chance_begin(&chance, 0);
 	while (scribbling) {
 		for (unsigned int i = 0; i < 512; i++) {
-			uint64_t wild = (uint64_t)igt_chance_any(&chance, UINT32_MAX) << 32;
+			uint32_t wild = igt_chance_any(&chance, UINT32_MAX);
 
-			wild |= igt_chance_any(&chance, UINT32_MAX);
 			/* these indices may be valid by chance */
 			control[igt_chance_any(&chance, control_words)] =
-				igt_chance_one_in(&chance, 2) ? wild : wild % 32;
+				igt_chance_one_in(&chance, 2) ? wild :
+								DRM_PERFCTR_RING_FIRST + wild % 32;
 		}
 		igt_sleep_ms(0);
 	}
@@ -239,14 +239,13 @@ static void control_reserved(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_open_with(&s, &dev, 8, 0);
-	for (unsigned int i = 0; i < 7; i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(s.control->user_reserved); i++)
 		s.control->user_reserved[i] = i + 1;
 	igt_vsoc_conserve_if_known(&s, 2, igt_vsoc_step_sample);
-	for (unsigned int i = 0; i < 7; i++)
-		igt_assert_eq_u64(s.control->user_reserved[i], i + 1);
-	for (unsigned int i = 0; i < 4; i++)
-		igt_assert_eq_u64(s.control->kernel_reserved[i], 0);
-	igt_assert_eq_u32(s.control->pad, 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s.control->user_reserved); i++)
+		igt_assert_eq_u32(s.control->user_reserved[i], i + 1);
+	for (unsigned int i = 0; i < ARRAY_SIZE(s.control->kernel_reserved); i++)
+		igt_assert_eq_u32(s.control->kernel_reserved[i], 0);
 	igt_perfctr_session_close(&s);
 }
 
@@ -270,35 +269,39 @@ static void ring_tests(void)
 {
 	static const struct {
 		const char *name, *text;
-		uint64_t extract;
+		uint32_t extract;
 	} hostile[] = {
 		{ "extract-one-back",
 		  "an extract_idx one below the accepted one is ignored, counted, and affects only "
 		  "its session",
-		  2 },
-		{ "extract-zero", "the same for zero after samples were read", 0 },
+		  DRM_PERFCTR_RING_FIRST + 2 },
+		{ "extract-zero", "the same for zero, which is above insert_idx", 0 },
+		{ "extract-first", "the same for the first index after samples were read",
+		  DRM_PERFCTR_RING_FIRST },
 		{ "extract-beyond-insert", "the same for an extract_idx far above insert_idx",
-		  4000 },
+		  DRM_PERFCTR_RING_FIRST + 4000 },
 		{ "extract-full-circle", "the same for an extract_idx that is a whole ring ahead",
-		  11 },
-		{ "extract-minus-one", "the same for the largest unsigned 64-bit number", ~0ull },
+		  DRM_PERFCTR_RING_FIRST + 11 },
+		{ "extract-minus-one", "the same for the largest unsigned 32-bit number", ~0u },
 		{ "extract-sign-bit", "the same for a number with only the sign bit set",
-		  1ull << 63 },
-		{ "extract-low-32-right",
-		  "the same for an index that is right in its low 32 bits only", 0x100000003 },
-		{ "extract-largest", "the same for the largest signed 64-bit number",
-		  0x7fffffffffffffff },
+		  1u << 31 },
+		{ "extract-low-16-right",
+		  "the same for an index that is right in its low 16 bits only",
+		  (DRM_PERFCTR_RING_FIRST + 3) ^ 0x10000 },
+		{ "extract-largest", "the same for the largest signed 32-bit number", 0x7fffffff },
+		{ "extract-half-circle", "the same for the index 2^31 after the accepted one",
+		  DRM_PERFCTR_RING_FIRST + 3 + (1u << 31) },
 	};
 
 	igt_describe("a ring of one slot delivers the final sample and nothing else");
 	igt_subtest("ring-one-slot") full_ring(1, 0);
 	igt_describe("a ring of two slots delivers one sample and the final one");
 	igt_subtest("ring-two-slots") full_ring(2, 0);
-	/* Covers: sample -ENOSPC */
+	/* Covers: command -ENOSPC */
 	igt_describe("a full ring refuses SAMPLE, keeps every byte, and still accepts the sample "
 		     "of STOP");
 	igt_subtest("ring-full-manual") full_ring(16, 0);
-	/* Covers: sample -ENOSPC, DRM_PERFCTR_STATUS_ACTIVE */
+	/* Covers: command -ENOSPC, DRM_PERFCTR_STATUS_ACTIVE */
 	igt_describe("periods that find the ring full are merged into the sample of STOP");
 	igt_subtest("ring-full-periodic") full_ring(8, MS);
 	igt_describe("a periodic session in one slot gives one stretched sample");

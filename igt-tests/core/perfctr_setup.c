@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: SETUP rejects each invalid request with its own errno
- * Description: What SETUP rejects, one subtest for each rule of the header, and what it returns.
+ * TEST: OPEN rejects each invalid request with its own errno
+ * Description: What OPEN rejects, one subtest for each rule of the header, and what it returns.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,6 @@
 #include "igt_perfctr.h"
 #include "igt_raw.h"
 #include "igt_sys.h"
-
-/* largest size of a structure or request */
-#define STRUCT_BYTES_MAX 4096u
 
 static struct igt_perfctr_device dev;
 static int an_eventfd;
@@ -46,7 +43,7 @@ static void only_pmu(struct igt_perfctr_session *s)
 	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
 }
 
-/* a subtest: @text says which rule the statements break, SETUP fails with @errno_ */
+/* a subtest: @text says which rule the statements break, OPEN fails with @errno_ */
 #define RULE(name, text, errno_, ...)                                   \
 	igt_describe(text);                                             \
 	igt_subtest(name)                                               \
@@ -59,9 +56,9 @@ static void only_pmu(struct igt_perfctr_session *s)
 	}
 
 /*
- * Covers: DRM_PERFCTR_REQUEST_PMU, drm_perfctr_block_request, setup -EINVAL, setup -E2BIG,
- * setup -EBADF, setup -EEXIST, DRM_PERFCTR_INDEX_ALL, setup -ENOENT, setup -ENXIO,
- * setup -EOPNOTSUPP, setup -ERANGE, DRM_PERFCTR_SECTION_COUNTERS
+ * Covers: DRM_PERFCTR_REQUEST_PMU, drm_perfctr_block_request, open -EINVAL, open -E2BIG,
+ * open -EBADF, open -EEXIST, DRM_PERFCTR_INDEX_ALL, open -ENOENT, open -ENXIO,
+ * open -EOPNOTSUPP, open -ERANGE, DRM_PERFCTR_SECTION_COUNTERS
  */
 static void rule_tests(void)
 {
@@ -85,7 +82,7 @@ static void rule_tests(void)
 	RULE("setup-stride-odd", "a stride is a multiple of 8", EINVAL,
 	     s->params.request_stride = 60);
 	RULE("setup-stride-long", "a stride is at most 4096 bytes", EINVAL,
-	     s->params.request_stride = STRUCT_BYTES_MAX + 8);
+	     s->params.request_stride = IGT_RAW_STRUCT_BYTES_MAX + 8);
 	RULE("setup-requests-pointer", "requests must be readable", EFAULT, s->params.requests = 8);
 	RULE("setup-watermark-beyond", "a watermark fits the ring", EINVAL,
 	     s->params.watermark = s->params.slots + 1);
@@ -97,8 +94,8 @@ static void rule_tests(void)
 	RULE("setup-eventfd-negative", "only -1 means no eventfd", EBADF, s->params.eventfd = -2);
 	RULE("setup-eventfd-other", "the descriptor must be an eventfd", EINVAL,
 	     s->params.eventfd = dev.fd);
-	RULE("setup-test-only-eventfd", "TEST_ONLY takes no eventfd", EINVAL,
-	     s->params.flags = IGT_PERFCTR_CHECK;
+	RULE("setup-test-only-eventfd", "CHECK takes no eventfd", EINVAL,
+	     s->params.flags = DRM_PERFCTR_OPEN_CHECK;
 	     s->params.eventfd = an_eventfd);
 	/* bit 0 is a place of the header, no counter */
 	RULE("setup-nothing-available", "with AVAILABLE, at least one counter must remain", EINVAL,
@@ -185,7 +182,7 @@ static int open_cgroup(const char *file)
 }
 
 /*
- * The limit of a memory cgroup grows step by step, so that each allocation of SETUP fails once.
+ * The limit of a memory cgroup grows step by step, so that each allocation of OPEN fails once.
  * This process allocates its own memory first.
  */
 static void setup_enomem(void)
@@ -212,7 +209,7 @@ static void setup_enomem(void)
 	/* three quarters of the memory is for PMU blocks */
 	s.params.requests = (uintptr_t)many;
 	s.params.request_count = 24;
-	s.params.flags = IGT_PERFCTR_CHECK;
+	s.params.flags = DRM_PERFCTR_OPEN_CHECK;
 	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 	igt_assert_eq(mlockall(MCL_CURRENT), 0);
 	/* An odd step gives both sizes of request. On PREEMPT_RT one limit takes two seconds. */
@@ -248,29 +245,57 @@ static void setup_enomem(void)
 	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 }
 
-/* more attempts than a file may have sessions: a failed SETUP must not count */
+/* more attempts than the process may have descriptors */
 static void setup_result_pointer(void)
 {
-	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev),
-				   fine = igt_perfctr_two_slots(&dev);
-	struct drm_perfctr_setup *setup;
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
+	struct drm_perfctr_open open = igt_raw_params(&s);
+	const size_t bytes = sysconf(_SC_PAGESIZE);
+	const unsigned int before = igt_open_files();
+	void *page = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	setup = mmap(NULL, sizeof(*setup), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	igt_assert(setup != MAP_FAILED);
-	*setup = igt_raw_setup(&s);
-	igt_assert_eq(mprotect(setup, sizeof(*setup), PROT_READ), 0);
-	for (unsigned int i = 0; i <= dev.info.max_sessions_per_file; i++) {
-		uint32_t handle = 0;
+	igt_assert(page != MAP_FAILED);
+	open.layout = (uintptr_t)page;
+	open.layout_size = sizeof(s.layout);
+	for (unsigned int i = 0; i < 1100; i++)
+		igt_assert_eq(igt_raw_open(&dev, &open, sizeof(open)), -EFAULT);
+	open.flags = DRM_PERFCTR_OPEN_CHECK;
+	igt_assert_eq(igt_raw_open(&dev, &open, sizeof(open)), -EFAULT);
+	igt_assert_eq(igt_open_files(), before);
+	munmap(page, bytes);
+	refused(&s, 0);
+}
 
-		igt_assert_eq(igt_raw_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &handle, setup,
-					      sizeof(*setup)),
-			      -EFAULT);
-		igt_assert_eq_u32(handle, 0);
-	}
-	munmap(setup, sizeof(*setup));
-	igt_assert_eq(igt_perfctr_session_try_bare(&fine), 0);
-	igt_perfctr_session_close(&fine);
+/* the structure itself is only read */
+static void setup_read_only(void)
+{
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
+	const size_t bytes = sysconf(_SC_PAGESIZE);
+	struct drm_perfctr_open *open;
+
+	open = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	igt_assert(open != MAP_FAILED);
+	*open = igt_raw_params(&s);
+	igt_assert_eq(mprotect(open, bytes, PROT_READ), 0);
+	igt_raw_opened(&s, igt_raw_open(&dev, open, sizeof(*open)));
+	munmap(open, bytes);
+	igt_perfctr_session_close(&s);
+}
+
+static void setup_layout_size(void)
+{
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
+	struct drm_perfctr_open open = igt_raw_params(&s);
+
+	open.layout_size = 8;
+	igt_assert_eq(igt_raw_open(&dev, &open, sizeof(open)), -EINVAL);
+	open.layout = (uintptr_t)&s.layout;
+	open.layout_size = IGT_RAW_STRUCT_BYTES_MAX + 8;
+	igt_assert_eq(igt_raw_open(&dev, &open, sizeof(open)), -EINVAL);
+	open.layout = 8;
+	open.layout_size = 0;
+	igt_raw_opened(&s, igt_raw_open(&dev, &open, sizeof(open)));
+	igt_perfctr_session_close(&s);
 }
 
 static void setup_sets_differ(void)
@@ -296,7 +321,7 @@ static void setup_set_in_use(void)
 	const unsigned int sets = __builtin_popcount(dev.info.sets);
 
 	igt_require_f(dev.info.sets >> DRM_PERFCTR_SET_SECONDARY, "the GPU has one counter set\n");
-	/* sessions that do not count keep nobody from SETUP and START */
+	/* sessions that do not count keep nobody from OPEN and START */
 	for (unsigned int set = 0; set < sets; set++) {
 		igt_perfctr_session_init_set(&s[set], &dev, set);
 		s[set].params.slots = 2;
@@ -307,7 +332,7 @@ static void setup_set_in_use(void)
 		for (unsigned int set = 0; set < sets; set++)
 			igt_assert_eq(igt_perfctr_start(&s[set], 0),
 				      set == used ? -EALREADY : -EBUSY);
-		/* nor does a session that counts keep anybody from SETUP */
+		/* nor does a session that counts keep anybody from OPEN */
 		igt_perfctr_session_init_set(&t, &dev, used ? used - 1 : 1);
 		igt_assert_eq(igt_perfctr_session_try_bare(&t), 0);
 		igt_perfctr_session_close(&t);
@@ -358,7 +383,7 @@ static void setup_test_only(void)
 {
 	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev), t = s;
 
-	for (unsigned int i = 0; i < 2 * dev.info.max_sessions_per_file; i++) {
+	for (unsigned int i = 0; i < 256; i++) {
 		igt_perfctr_session_init(&t, &dev);
 		t.params.slots = 2;
 		igt_assert_eq(igt_perfctr_session_check(&t), 0);
@@ -449,21 +474,14 @@ static void setup_count_most(void)
 	free(requests);
 }
 
+/* version 3 had a limit of 128 */
 static void setup_sessions_of_file(void)
 {
-	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
-	struct igt_small smalls[256];
-	unsigned int count;
-	int error;
+	int fds[256], error;
 
-	count = igt_small_fill(dev.fd, smalls, ARRAY_SIZE(smalls), &error);
-	igt_assert_eq(error, -ENOSPC);
-	igt_assert_eq(igt_perfctr_session_try_bare(&s), -ENOSPC);
-	/* beside the session of the fixture */
-	igt_assert_eq_u32(count + 1, dev.info.max_sessions_per_file);
-	while (count--)
-		igt_small_close(&smalls[count]);
-	refused(&s, 0);
+	igt_assert_eq(igt_small_fill(&dev, fds, ARRAY_SIZE(fds), &error), ARRAY_SIZE(fds));
+	for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
 }
 
 static void setup_emfile(void)
@@ -475,7 +493,7 @@ static void setup_emfile(void)
 	none = old;
 	none.rlim_cur = 0;
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	for (unsigned int i = 0; i <= dev.info.max_sessions_per_file; i++)
+	for (unsigned int i = 0; i < 128; i++)
 		if (igt_perfctr_session_try_bare(&s) != -EMFILE)
 			break;
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
@@ -488,20 +506,20 @@ static void setup_tests(void)
 {
 	rule_tests();
 
-	/* Covers: setup -EINVAL */
+	/* Covers: open -EINVAL */
 	igt_describe("all GPU blocks of a session have one set");
 	igt_subtest("setup-sets-differ") setup_sets_differ();
 
-	/* Covers: start -EBUSY */
-	igt_describe("a device counts one set at a time, from START to STOP; SETUP reserves none");
+	/* Covers: command -EBUSY */
+	igt_describe("a device counts one set at a time, from START to STOP; OPEN reserves none");
 	igt_subtest("setup-set-in-use") setup_set_in_use();
 
-	/* Covers: setup -EOPNOTSUPP */
+	/* Covers: open -EOPNOTSUPP */
 	igt_describe("a block type that does not count in a set is -EOPNOTSUPP");
 	igt_subtest("setup-set-not-of-block") setup_set_not_of_block();
 
-	/* Covers: DRM_PERFCTR_CMD_SETUP, DRM_PERFCTR_SETUP_TEST_ONLY, DRM_PERFCTR_SLOT_ALIGN */
-	igt_describe("TEST_ONLY returns the sizes of a later SETUP and creates nothing");
+	/* Covers: DRM_PERFCTR_IOCTL_OPEN, DRM_PERFCTR_OPEN_CHECK, DRM_PERFCTR_SLOT_ALIGN */
+	igt_describe("CHECK returns the sizes of a later OPEN and creates nothing");
 	igt_subtest("setup-test-only") setup_test_only();
 
 	/* Covers: DRM_PERFCTR_REQUEST_AVAILABLE */
@@ -515,22 +533,27 @@ static void setup_tests(void)
 	igt_describe("min_period_ns and max_period_ns are valid periods");
 	igt_subtest("setup-period-ends") setup_period_ends();
 
-	/* Covers: setup -E2BIG */
+	/* Covers: open -E2BIG */
 	igt_describe("max_requests requests are valid");
 	igt_subtest("setup-count-most") setup_count_most();
 
-	igt_describe("results that cannot be written are -EFAULT and create no session");
+	/* Covers: open -EFAULT */
+	igt_describe("a layout that cannot be written is -EFAULT and creates no session");
 	igt_subtest("setup-result-pointer") setup_result_pointer();
 
-	/* Covers: setup -ENOSPC */
-	igt_describe("one session more than max_sessions_per_file is -ENOSPC");
+	igt_describe("a structure in a read-only page is accepted");
+	igt_subtest("setup-read-only") setup_read_only();
+	/* Covers: open -EINVAL */
+	igt_describe("layout_size is at most 4096, and zero without layout");
+	igt_subtest("setup-layout-size") setup_layout_size();
+	igt_describe("a file may have more sessions than any limit of version 3");
 	igt_subtest("setup-sessions-of-file") setup_sessions_of_file();
-	/* Covers: setup -EMFILE */
-	igt_describe("without a free file descriptor SETUP is -EMFILE and creates no session");
+	/* Covers: open -EMFILE */
+	igt_describe("without a free file descriptor OPEN is -EMFILE and creates no session");
 	igt_subtest("setup-emfile") setup_emfile();
 
-	/* Covers: setup -ENOMEM */
-	igt_describe("a TEST_ONLY beyond the memory limit is -ENOMEM, and works with memory");
+	/* Covers: open -ENOMEM */
+	igt_describe("a CHECK beyond the memory limit is -ENOMEM, and works with memory");
 	igt_subtest("setup-test-only-enomem") setup_enomem();
 }
 

@@ -248,14 +248,14 @@ static void conserve_each_sample(void)
 
 static void conservation_tests(void)
 {
-	/* Covers: DRM_PERFCTR_CMD_SAMPLE, DRM_PERFCTR_CMD_STATUS, DRM_PERFCTR_STATUS_ACTIVE */
+	/* Covers: DRM_PERFCTR_IOCTL_SAMPLE, DRM_PERFCTR_IOCTL_STATUS, DRM_PERFCTR_STATUS_ACTIVE */
 	igt_describe("manual samples add up to the truth, also when the ring wraps");
 	igt_subtest("conserve-manual") conserve_manual();
 	/* Covers: DRM_PERFCTR_SET_PRIMARY, DRM_PERFCTR_SET_SECONDARY, DRM_PERFCTR_SET_TERTIARY */
 	igt_describe("each counter set adds up to its own truth; QUERY has the active set, "
 		     "without sessions the primary one");
 	igt_subtest("conserve-sets") conserve_sets();
-	/* Covers: DRM_PERFCTR_CMD_STOP */
+	/* Covers: DRM_PERFCTR_IOCTL_STOP */
 	igt_describe("the final sample alone has all counts");
 	igt_subtest("conserve-final-only") conserve_final_only();
 	igt_describe("periodic samples add up to the truth while jobs run");
@@ -268,7 +268,7 @@ static void conservation_tests(void)
 	/* Covers: DRM_PERFCTR_SAMPLE_STRETCHED */
 	igt_describe("a reader that pauses loses nothing");
 	igt_subtest("conserve-sleeping-consumer") conserve_sleeping_consumer();
-	/* Covers: DRM_PERFCTR_CMD_START, How a session runs */
+	/* Covers: DRM_PERFCTR_IOCTL_START, How a session runs */
 	igt_describe("work between STOP and START is in no sample");
 	igt_subtest("conserve-start-stop-start") conserve_start_stop_start();
 	igt_describe("two sessions with different masks and periods each have all counts");
@@ -439,11 +439,11 @@ static void header_tests(void)
 	/* Covers: drm_perfctr_sample_header */
 	igt_describe("sequence numbers continue over STOP and START");
 	igt_subtest("seq-over-restart") seq_over_restart();
-	/* Covers: DRM_PERFCTR_RING_DEAD, DRM_PERFCTR_CMD_TEARDOWN */
+	/* Covers: DRM_PERFCTR_RING_DEAD, Life of the descriptor */
 	igt_describe("a reader that sees the ring stop finds the session stopped, with its last "
 		     "sample");
 	igt_subtest("stop-visible") stop_visible();
-	igt_describe("TEARDOWN of an active session ends it");
+	igt_describe("closing an active session ends it");
 	igt_subtest("teardown-active") teardown_active();
 }
 
@@ -501,20 +501,49 @@ static void in_stream_full(void)
 
 static void in_stream_bad_handle(void)
 {
+	struct igt_perfctr_session s;
+	struct drm_vsoc_command c;
+	int reader;
+
+	igt_vsoc_require(&dev);
+	igt_perfctr_session_open_with(&s, &dev, 4, 0);
+	c = igt_vsoc_sample(&s, 0);
+	reader = igt_perfctr_session_reader(&s);
+	/* no session, or no descriptor */
+	for (unsigned int i = 0; i < 4; i++) {
+		c.sample.session = (const int[]){ dev.fd, reader, -1, 1 << 30 }[i];
+		igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), -ENOENT);
+	}
+	close(reader);
+	c = igt_vsoc_sample(&s, 0);
+	igt_perfctr_session_close(&s);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), -ENOENT);
+}
+
+/* SUBMIT on another file of the device, and by a process that got the session by fork() */
+static void in_stream_other_file(void)
+{
 	struct igt_perfctr_device other;
 	struct igt_perfctr_session s;
 	struct drm_vsoc_command c;
 
 	igt_vsoc_require(&dev);
 	igt_perfctr_session_open_with(&s, &dev, 4, 0);
-	c = igt_vsoc_sample(&s, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	c = igt_vsoc_sample(&s, 5);
 	igt_perfctr_reopen(&other, &dev);
-	igt_assert_eq(igt_vsoc_submit_to(other.fd, 0, &c, 1, NULL, NULL), -ENOENT);
+	igt_assert_eq(igt_vsoc_wait(&other, igt_vsoc_submit(&other, &c, 1)).sample_errors, 0);
+	igt_fork(child, 1)
+		igt_assert_eq(igt_vsoc_wait(&other, igt_vsoc_submit(&other, &c, 1)).sample_errors,
+			      0);
+	igt_waitchildren();
 	igt_perfctr_close(&other);
+	igt_perfctr_finish(&s);
+	igt_assert_eq_u64(s.in_stream, 2);
 	igt_perfctr_session_close(&s);
-	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), -ENOENT);
 }
 
+/* the job keeps no file of the session: closing the descriptor ends it before the job runs */
 static void in_stream_torn_down(void)
 {
 	struct drm_vsoc_command c[2] = { 0 };
@@ -528,11 +557,14 @@ static void in_stream_torn_down(void)
 	c[1] = igt_vsoc_sample(&s, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	job = igt_vsoc_submit(&dev, c, 2);
-	igt_perfctr_session_close(&s);
+	igt_assert_eq(igt_perfctr_session_end(&s), 0);
+	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 	wait = igt_vsoc_wait(&dev, job);
 	igt_assert_eq(wait.status, 0);
 	igt_assert_eq(wait.sample_errors, 1);
 	igt_assert_eq(wait.sample_errno, -ENOENT);
+	igt_assert_eq(igt_perfctr_drain(&s), 0);
+	igt_perfctr_session_close(&s);
 }
 
 /* a user's session, created with paranoid=0: jobs sample it also after root has changed that */
@@ -580,12 +612,14 @@ static void in_stream_tests(void)
 	/* Covers: DRM_PERFCTR_SAMPLE_IN_STREAM */
 	igt_describe("a sample in a job that finds the ring full is merged, and WAIT reports it");
 	igt_subtest("in-stream-full") in_stream_full();
-	igt_describe("a job cannot name a session of another file");
+	igt_describe("a job that names no session of the device is -ENOENT");
 	igt_subtest("in-stream-bad-handle") in_stream_bad_handle();
-	igt_describe("WAIT reports a session that was torn down before its job ran");
+	igt_describe("a job names a session by descriptor, whatever file it is submitted to");
+	igt_subtest("in-stream-other-file") in_stream_other_file();
+	igt_describe("WAIT reports a session that was closed before its job ran");
 	igt_subtest("in-stream-torn-down") in_stream_torn_down();
 	/* Covers: Permissions */
-	igt_describe("samples in jobs need the rights of SETUP only, once, whatever their rate");
+	igt_describe("samples in jobs need the rights of OPEN only, once, whatever their rate");
 	igt_subtest("in-stream-unprivileged") in_stream_unprivileged();
 }
 

@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: What the counter interface reports and what it rejects
- * Description: QUERY, growth of structures, and what the commands other than SETUP reject: one
+ * Description: QUERY, growth of structures, and what the ioctls other than OPEN reject: one
  *   subtest for each rule of the header.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "minigt.h"
 #include "igt_raw.h"
-
-/* largest size of a structure */
-#define STRUCT_BYTES_MAX 4096u
+#include "igt_sys.h"
 
 static struct igt_perfctr_device dev;
 static struct igt_perfctr_session good; /* set up and stopped */
 
-static int command(uint32_t cmd, uint32_t handle, void *arg, uint64_t size)
+static const unsigned long commands[] = {
+	DRM_PERFCTR_IOCTL_START,
+	DRM_PERFCTR_IOCTL_SAMPLE,
+	DRM_PERFCTR_IOCTL_STOP,
+};
+
+/* an ioctl of @good with a structure of @bytes */
+static int sized(unsigned long request, void *arg, uint32_t bytes)
 {
-	return igt_raw_control(dev.fd, cmd, &handle, arg, size);
+	return igt_perfctr_ioctl(good.fd, igt_raw_sized(request, bytes), arg);
 }
 
 /* age_ns differs between two queries */
@@ -37,14 +44,14 @@ static void query_array(uint32_t type, uint32_t kernel_size)
 	struct drm_perfctr_query q = { .type = type };
 	uint32_t exist;
 
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+	igt_assert_eq(igt_perfctr_query(&dev, &q), 0);
 	exist = q.count;
 	igt_assert_eq_u32(q.stride, kernel_size);
 	igt_assert_lte(1, exist);
 	igt_assert_lte(exist, 64);
 
 	q.pointer = (uintptr_t)whole;
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+	igt_assert_eq(igt_perfctr_query(&dev, &q), 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(strides); i++) {
 		for (uint32_t count = 0; count <= exist + 1; count++) {
 			uint32_t written = count < exist ? count : exist;
@@ -56,7 +63,7 @@ static void query_array(uint32_t type, uint32_t kernel_size)
 				.stride = strides[i],
 				.pointer = (uintptr_t)got,
 			};
-			igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+			igt_assert_eq(igt_perfctr_query(&dev, &q), 0);
 			igt_assert_eq_u32(q.count, exist);
 			igt_assert_eq_u32(q.stride, kernel_size);
 			for (uint32_t e = 0; e < written; e++) {
@@ -84,7 +91,7 @@ static void query_sizes(void)
 	for (uint32_t type = 0; type < 3; type++) {
 		struct drm_perfctr_query q = { .type = type, .count = 99, .stride = 3 };
 
-		igt_assert_eq(igt_perfctr_query(dev.fd, &q), 0);
+		igt_assert_eq(igt_perfctr_query(&dev, &q), 0);
 		igt_assert_eq_u32(q.stride, sizes[type]);
 		igt_assert(q.count != 99);
 	}
@@ -92,14 +99,14 @@ static void query_sizes(void)
 
 static void query_device(void)
 {
-	igt_assert_lte(3, dev.info.version);
+	igt_assert_lte(4, dev.info.version);
 	igt_assert_eq_u32(dev.info.sample_header_size, sizeof(struct drm_perfctr_sample_header));
 	igt_assert_eq_u32(dev.info.block_header_size, sizeof(struct drm_perfctr_block_header));
 	igt_assert_eq_u32(dev.info.ring_control_size, sizeof(struct drm_perfctr_ring_control));
 	igt_assert_eq_u32(dev.info.block_count, dev.block_count);
 	igt_assert(dev.info.sets & 1);
 	igt_assert(dev.info.max_slots && !(dev.info.max_slots & (dev.info.max_slots - 1)));
-	igt_assert(dev.info.max_sessions_per_file > 0);
+	igt_assert_eq_u32(dev.info.max_sessions_per_file, 0);
 	igt_assert(dev.info.max_requests > 0);
 	igt_assert(dev.info.min_period_ns > 0);
 	igt_assert_lte_u64(dev.info.min_period_ns, dev.info.unprivileged_min_period_ns);
@@ -154,7 +161,7 @@ static void query_clocks(void)
 
 static void query_refused(struct drm_perfctr_query q, int error)
 {
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), error);
+	igt_assert_eq(igt_perfctr_query(&dev, &q), error);
 }
 
 static void query_bad_stride(void)
@@ -162,13 +169,13 @@ static void query_bad_stride(void)
 	char buffer[256];
 	struct drm_perfctr_query q = { .count = 1, .pointer = (uintptr_t)buffer };
 
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+	igt_assert_eq(igt_perfctr_query(&dev, &q), -EINVAL);
 	q.stride = 12;
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
-	q.stride = STRUCT_BYTES_MAX + 8;
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+	igt_assert_eq(igt_perfctr_query(&dev, &q), -EINVAL);
+	q.stride = IGT_RAW_STRUCT_BYTES_MAX + 8;
+	igt_assert_eq(igt_perfctr_query(&dev, &q), -EINVAL);
 	q.stride = -8u;
-	igt_assert_eq(igt_perfctr_query(dev.fd, &q), -EINVAL);
+	igt_assert_eq(igt_perfctr_query(&dev, &q), -EINVAL);
 }
 
 static void query_tests(void)
@@ -218,56 +225,125 @@ static void query_tests(void)
 		(struct drm_perfctr_query){ .count = 1, .stride = 128, .pointer = 8 }, -EFAULT);
 }
 
-static const struct {
-	uint32_t cmd;
-	uint64_t size;
-	const char *name, *text;
-} commands[] = {
-	{ DRM_PERFCTR_CMD_SETUP, sizeof(struct drm_perfctr_setup), "size-of-setup",
-	  "SETUP without a pointer returns the size of its structure and creates no session" },
-	{ DRM_PERFCTR_CMD_START, sizeof(struct drm_perfctr_start), "size-of-start",
-	  "the same for START, which starts nothing" },
-	{ DRM_PERFCTR_CMD_STOP, sizeof(struct drm_perfctr_stop), "size-of-stop",
-	  "the same for STOP, which stops nothing" },
-	{ DRM_PERFCTR_CMD_SAMPLE, sizeof(struct drm_perfctr_sample), "size-of-sample",
-	  "the same for SAMPLE, which publishes nothing" },
-	{ DRM_PERFCTR_CMD_STATUS, sizeof(struct drm_perfctr_status), "size-of-status",
-	  "the same for STATUS, which changes nothing" },
-};
+/* commands of @good with a structure that is longer than ours and ends with @tail */
+static void command_tails(uint64_t tail, bool works)
+{
+	uint64_t words[3] = { 7, 0, tail };
 
-/* structures that are longer than ours and end with @tail */
-static void growth_tail(uint64_t tail, int expected)
+	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++)
+		igt_assert_eq(sized(commands[i], words, sizeof(words)), works ? 0 : -E2BIG);
+}
+
+static void growth_zero_tail(void)
+{
+	const uint64_t published = igt_perfctr_status(&good).published;
+
+	command_tails(0, true);
+	igt_assert_eq_u64(igt_perfctr_status(&good).published, published + 2);
+	igt_perfctr_drain(&good);
+	igt_assert_eq_u64(good.last.user_data, 7);
+}
+
+/* stopped or active, nothing happens */
+static void growth_tail(void)
+{
+	const uint64_t published = igt_perfctr_status(&good).published;
+
+	command_tails(1, false);
+	igt_assert_eq_u32(igt_perfctr_status(&good).flags, 0);
+	igt_assert_eq(igt_perfctr_start(&good, 0), 0);
+	command_tails(1, false);
+	igt_assert_eq_u32(igt_perfctr_status(&good).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	igt_assert_eq_u64(igt_perfctr_status(&good).published, published);
+	igt_perfctr_finish(&good);
+}
+
+/* what is behind struct drm_perfctr_open has no effect; what is missing is zero */
+static void growth_open(void)
 {
 	struct {
-		struct drm_perfctr_setup setup;
+		struct drm_perfctr_open open;
 		uint64_t more[20];
-	} longer = { .more[19] = tail };
+	} longer;
 	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
-	uint64_t tag[3] = { 7, 0, tail };
-	uint32_t handle = 0;
 
-	longer.setup = igt_raw_setup(&s);
-	igt_assert_eq(igt_raw_control(dev.fd, DRM_PERFCTR_CMD_SETUP, &handle, &longer,
-				      sizeof(longer)),
-		      expected);
-	if (expected)
-		handle = good.handle;
-	igt_assert_eq(command(DRM_PERFCTR_CMD_START, handle, tag, sizeof(tag)), expected);
-	if (expected)
-		return;
-	igt_raw_opened(&s, &longer.setup, handle);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, handle, tag, sizeof(tag)), 0);
-	igt_perfctr_session_close(&s);
+	memset(&longer, 0xa5, sizeof(longer));
+	longer.open = igt_raw_params(&s);
+	for (unsigned int bytes = offsetof(struct drm_perfctr_open, layout);
+	     bytes <= sizeof(longer); bytes += 8) {
+		igt_raw_opened(&s, igt_raw_open(&dev, &longer, bytes));
+		igt_perfctr_session_close(&s);
+	}
+	igt_assert_eq(igt_raw_open(&dev, &longer, offsetof(struct drm_perfctr_open, requests)),
+		      -EINVAL);
+}
+
+/* STATUS or LAYOUT in all sizes: @whole cut, or filled with zeroes */
+static void result_sizes(int fd, unsigned long request, const void *whole, uint32_t kernel_bytes)
+{
+	const uint8_t *expected = whole;
+	uint8_t got[256];
+
+	for (uint32_t bytes = 0; bytes < sizeof(got); bytes += 4) {
+		memset(got, 0xa5, sizeof(got));
+		igt_assert_eq(igt_perfctr_ioctl(fd, igt_raw_sized(request, bytes), got), 0);
+		for (uint32_t at = 0; at < sizeof(got); at++)
+			igt_assert_eq(got[at], at >= bytes	 ? 0xa5 :
+					       at < kernel_bytes ? expected[at] :
+								   0);
+	}
 }
 
 static void growth_status(void)
 {
-	uint64_t words[20];
+	struct drm_perfctr_status status;
+	static uint8_t words[16000];
 
+	igt_assert_eq(igt_perfctr_start(&good, 0), 0);
+	status = igt_perfctr_status(&good);
+	result_sizes(good.fd, DRM_PERFCTR_IOCTL_STATUS, &status, sizeof(status));
 	memset(words, 0xa5, sizeof(words));
-	igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, words, sizeof(words)), 0);
-	for (unsigned int i = sizeof(struct drm_perfctr_status) / 8; i < 20; i++)
-		igt_assert_eq_u64(words[i], 0);
+	igt_assert_eq(sized(DRM_PERFCTR_IOCTL_STATUS, words, sizeof(words)), 0);
+	for (unsigned int i = sizeof(status); i < sizeof(words); i++)
+		igt_assert_eq(words[i], 0);
+	igt_perfctr_finish(&good);
+}
+
+static void growth_layout(void)
+{
+	const int reader = igt_perfctr_session_reader(&good);
+
+	result_sizes(good.fd, DRM_PERFCTR_IOCTL_LAYOUT, &good.layout, sizeof(good.layout));
+	result_sizes(reader, DRM_PERFCTR_IOCTL_LAYOUT, &good.layout, sizeof(good.layout));
+	close(reader);
+}
+
+/* the layout that OPEN writes, likewise */
+static void growth_open_layout(void)
+{
+	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
+	struct drm_perfctr_open open = igt_raw_params(&s);
+	uint8_t got[64], expected[64] = { 0 };
+
+	igt_assert_eq(igt_perfctr_session_check(&s), 0);
+	memcpy(expected, &s.layout, sizeof(s.layout));
+	open.layout = (uintptr_t)got;
+	for (uint32_t bytes = 0; bytes < sizeof(got); bytes += 4) {
+		for (uint32_t flags = 0; flags <= DRM_PERFCTR_OPEN_CHECK; flags++) {
+			int fd;
+
+			memset(got, 0xa5, sizeof(got));
+			open.flags = flags;
+			open.layout_size = bytes;
+			fd = igt_raw_open(&dev, &open, sizeof(open));
+			igt_assert_lte(0, fd);
+			igt_assert(!memcmp(got, expected, bytes));
+			for (uint32_t at = bytes; at < sizeof(got); at++)
+				igt_assert_eq(got[at], 0xa5);
+			if (!flags)
+				close(fd);
+		}
+	}
 }
 
 static void growth_requests(void)
@@ -289,149 +365,128 @@ static void growth_requests(void)
 	igt_assert_eq(igt_perfctr_session_try_bare(&s), -E2BIG);
 }
 
-static void size_too_small(void)
+/* missing members are zero */
+static void size_short(void)
 {
-	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
-	uint64_t short_words[sizeof(struct drm_perfctr_setup) / 8];
-	struct drm_perfctr_setup setup;
+	uint64_t user_data = 4711;
 
-	setup = igt_raw_setup(&s);
-	memcpy(short_words, &setup, sizeof(short_words));
-	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++)
-		for (uint64_t size = 0; size < commands[i].size; size++)
-			igt_assert_eq(command(commands[i].cmd, good.handle, short_words, size),
-				      -EINVAL);
-	igt_assert_eq_u64(igt_perfctr_status(&good).published, 0);
+	igt_assert_eq(sized(DRM_PERFCTR_IOCTL_START, NULL, 0), 0);
+	igt_assert_eq(sized(DRM_PERFCTR_IOCTL_SAMPLE, &user_data, sizeof(user_data)), 0);
+	igt_perfctr_drain(&good);
+	igt_assert_eq_u64(good.last.user_data, 4711);
+	/* half of user_data */
+	igt_assert_eq(sized(DRM_PERFCTR_IOCTL_STOP, &user_data, 4), 0);
+	igt_perfctr_drain(&good);
+	igt_assert_eq_u64(good.last.user_data, 4711);
 }
 
 static void size_huge(void)
 {
-	static uint64_t zeroes[STRUCT_BYTES_MAX / 8 + 1];
-	uint64_t tag = 0;
+	static uint64_t zeroes[16000 / 8];
 
-	for (uint32_t cmd = 0; cmd <= DRM_PERFCTR_CMD_STATUS; cmd++) {
-		if (cmd == DRM_PERFCTR_CMD_TEARDOWN)
-			continue;
-		igt_assert_eq(command(cmd, good.handle, &tag, ~0ull), -E2BIG);
-		igt_assert_eq(command(cmd, good.handle, zeroes, STRUCT_BYTES_MAX + 1), -E2BIG);
+	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
+		igt_assert_eq(sized(commands[i], zeroes, sizeof(zeroes)), -E2BIG);
+		igt_assert_eq(sized(commands[i], zeroes, IGT_RAW_STRUCT_BYTES_MAX + 1), -E2BIG);
+		/* without reading it */
+		igt_assert_eq(sized(commands[i], (void *)8, IGT_RAW_STRUCT_BYTES_MAX + 1), -E2BIG);
 	}
 	/* the longest size that is accepted; the session is not active */
-	igt_assert_eq(command(DRM_PERFCTR_CMD_STOP, good.handle, zeroes, STRUCT_BYTES_MAX),
-		      -EALREADY);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_STATUS, good.handle, zeroes, STRUCT_BYTES_MAX), 0);
+	igt_assert_eq(sized(DRM_PERFCTR_IOCTL_STOP, zeroes, IGT_RAW_STRUCT_BYTES_MAX), -EALREADY);
 }
 
 static void growth_tests(void)
 {
-	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
-		igt_describe(commands[i].text);
-		igt_subtest(commands[i].name)
-		{
-			/* with a structure these commands would have an effect */
-			const bool active = commands[i].cmd != DRM_PERFCTR_CMD_START;
-			struct drm_perfctr_control c = { .cmd = commands[i].cmd };
-			struct igt_perfctr_status status;
-			struct igt_perfctr_session s;
-
-			igt_perfctr_session_open_with(&s, &dev, 4, 0);
-			if (active)
-				igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-			c.handle = s.handle;
-			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
-			igt_assert_eq_u64(c.size, commands[i].size);
-			igt_assert_eq_u32(c.handle, s.handle);
-			status = igt_perfctr_status(&s);
-			igt_assert_eq(!!(status.flags & DRM_PERFCTR_STATUS_ACTIVE), active);
-			igt_assert_eq_u64(status.published, 0);
-			igt_perfctr_session_close(&s);
-			/* a query for the size needs no session */
-			c = (struct drm_perfctr_control){ .cmd = commands[i].cmd };
-			igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PERFCTR_CONTROL, &c), 0);
-			igt_assert_eq_u32(c.handle, 0);
-		}
-	}
-
-	igt_describe("a longer structure is accepted if the rest is zero");
-	igt_subtest("growth-zero-tail") growth_tail(0, 0);
-	/* Covers: control -E2BIG */
-	igt_describe("a longer structure with a nonzero rest is -E2BIG");
-	igt_subtest("growth-tail") growth_tail(1, -E2BIG);
 	/* Covers: How structures grow */
-	igt_describe("STATUS fills a longer structure with zeroes");
+	igt_describe("a longer command is accepted if the rest is zero");
+	igt_subtest("growth-zero-tail") growth_zero_tail();
+	/* Covers: command -E2BIG */
+	igt_describe("a longer command with a nonzero rest is -E2BIG and has no effect");
+	igt_subtest("growth-tail") growth_tail();
+	/* Covers: How structures grow */
+	igt_describe("OPEN in any size: what is missing is zero, what is behind has no effect");
+	igt_subtest("growth-open") growth_open();
+	/* Covers: How structures grow, DRM_PERFCTR_IOCTL_STATUS */
+	igt_describe("STATUS cuts its structure, or fills it with zeroes, to the caller's size");
 	igt_subtest("growth-status") growth_status();
-	/* Covers: control -E2BIG */
+	/* Covers: DRM_PERFCTR_IOCTL_LAYOUT, drm_perfctr_layout */
+	igt_describe("the same for LAYOUT, of a session and of a reader");
+	igt_subtest("growth-layout") growth_layout();
+	igt_describe("the same for the layout that OPEN writes, with and without CHECK");
+	igt_subtest("growth-open-layout") growth_open_layout();
+	/* Covers: open -E2BIG */
 	igt_describe("longer requests are accepted with zero tails, else -E2BIG");
 	igt_subtest("growth-requests") growth_requests();
-	/* Covers: control -EINVAL */
-	igt_describe("a structure shorter than in version 3 is -EINVAL");
-	igt_subtest("size-too-small") size_too_small();
+	igt_describe("a shorter command is extended with zeroes");
+	igt_subtest("size-short") size_short();
 	igt_describe("a size above 4096 bytes is rejected without reading it, zero or not");
 	igt_subtest("size-huge") size_huge();
 }
 
-static uint64_t words[16];
-
 static void command_unknown(void)
 {
-	igt_assert_eq(command(6, good.handle, words, 8), -EINVAL);
-	igt_assert_eq(command(6, good.handle, NULL, 0), -EINVAL);
-	igt_assert_eq(command(~0u, good.handle, words, 8), -EINVAL);
+	static const unsigned long unknown[] = {
+		_IO(DRM_IOCTL_BASE, 0xe6),
+		_IO(DRM_IOCTL_BASE, 0xdf),
+		/* the right number, another direction or type */
+		_IOWR(DRM_IOCTL_BASE, 0xe0, struct drm_perfctr_command),
+		_IOW(DRM_IOCTL_BASE, 0xe3, struct drm_perfctr_status),
+		_IOW('e', 0xe0, struct drm_perfctr_command),
+		DRM_IOCTL_VERSION,
+	};
+	uint64_t words[32] = { 0 };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(unknown); i++)
+		igt_assert_eq(igt_perfctr_ioctl(good.fd, unknown[i], words), -ENOTTY);
+	igt_assert_eq(igt_perfctr_ioctl(good.fd, DRM_PERFCTR_IOCTL_QUERY(dev.ioctl_nr), words),
+		      -ENOTTY);
+	igt_assert_eq(igt_perfctr_ioctl(good.fd, DRM_PERFCTR_IOCTL_OPEN(dev.ioctl_nr), words),
+		      -ENOTTY);
+	igt_assert_eq_u32(igt_perfctr_status(&good).flags, 0);
 }
 
-static void command_bad_handle(void)
+/* the device's file has none of the session's ioctls */
+static void command_of_device(void)
 {
-	static const uint32_t handles[] = { 0, 0x7fffffff, ~0u };
+	struct drm_perfctr_command arg = { 0 };
 
-	for (unsigned int h = 0; h < 3; h++) {
-		for (unsigned int i = 1; i < ARRAY_SIZE(commands); i++)
-			igt_assert_eq(command(commands[i].cmd, handles[h], words, commands[i].size),
-				      -ENOENT);
-		igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, handles[h], NULL, 0), -ENOENT);
-	}
-}
-
-static void command_other_file(void)
-{
-	struct igt_perfctr_device other;
-	uint32_t handle = good.handle;
-
-	igt_perfctr_reopen(&other, &dev);
-	for (unsigned int i = 1; i < ARRAY_SIZE(commands); i++)
-		igt_assert_eq(igt_raw_control(other.fd, commands[i].cmd, &handle, words,
-					      commands[i].size),
-			      -ENOENT);
-	igt_assert_eq(igt_raw_control(other.fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0),
-		      -ENOENT);
-	igt_perfctr_close(&other);
-	igt_assert_eq(igt_perfctr_status(&good).slots, good.layout.slots);
+	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++)
+		igt_assert_lt(igt_perfctr_ioctl(dev.fd, commands[i], &arg), 0);
+	igt_assert_lt(igt_perfctr_ioctl(dev.fd, DRM_PERFCTR_IOCTL_READER, NULL), 0);
 }
 
 static void command_bad_pointer(void)
 {
-	for (unsigned int i = 1; i < ARRAY_SIZE(commands); i++)
-		igt_assert_eq(command(commands[i].cmd, good.handle, (void *)8, commands[i].size),
-			      -EFAULT);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_SETUP, 0, (void *)8,
-			      sizeof(struct drm_perfctr_setup)),
-		      -EFAULT);
+	for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++)
+		igt_assert_eq(igt_perfctr_ioctl(good.fd, commands[i], (void *)8), -EFAULT);
+	igt_assert_eq(igt_perfctr_ioctl(good.fd, DRM_PERFCTR_IOCTL_STATUS, (void *)8), -EFAULT);
+	igt_assert_eq(igt_perfctr_ioctl(good.fd, DRM_PERFCTR_IOCTL_LAYOUT, (void *)8), -EFAULT);
+	igt_assert_eq(igt_raw_open(&dev, (void *)8, sizeof(struct drm_perfctr_open)), -EFAULT);
 }
 
-static void teardown_structure(void)
+/* stopped or active, nothing happens */
+static void command_reserved(void)
 {
-	igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, words, 8), -EINVAL);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, NULL, 8), -EINVAL);
-	igt_assert_eq(command(DRM_PERFCTR_CMD_TEARDOWN, good.handle, words, 0), -EINVAL);
-	igt_assert_eq(igt_perfctr_status(&good).slots, good.layout.slots);
+	struct drm_perfctr_command bad[] = { { .flags = 1 }, { .flags = 1u << 31 }, { .pad = 1 } };
+
+	for (unsigned int active = 0; active < 2; active++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(bad) * ARRAY_SIZE(commands); i++)
+			igt_assert_eq(igt_perfctr_ioctl(good.fd, commands[i % ARRAY_SIZE(commands)],
+							&bad[i / ARRAY_SIZE(commands)]),
+				      -EINVAL);
+		igt_assert_eq_u32(igt_perfctr_status(&good).flags,
+				  active ? DRM_PERFCTR_STATUS_ACTIVE : 0);
+		if (!active)
+			igt_assert_eq(igt_perfctr_start(&good, 0), 0);
+	}
+	igt_perfctr_finish(&good);
 }
 
-static void teardown_twice(void)
+static void reader_argument(void)
 {
-	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev), again;
-
-	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
-	again = s;
-	igt_perfctr_session_close(&s);
-	igt_assert_eq(igt_perfctr_session_end(&again), -IGT_PERFCTR_ENDED);
+	for (uintptr_t arg = 1; arg; arg <<= 1)
+		igt_assert_eq(igt_perfctr_ioctl(good.fd, DRM_PERFCTR_IOCTL_READER, (void *)arg),
+			      -EINVAL);
+	igt_assert_eq_u32(igt_perfctr_status(&good).readers, 2);
 }
 
 static void start_active(void)
@@ -459,50 +514,66 @@ static void start_full(void)
 	igt_perfctr_session_close(&s);
 }
 
-static void handles(void)
+static void descriptors(void)
 {
 	struct igt_perfctr_session a = igt_perfctr_two_slots(&dev), b = igt_perfctr_two_slots(&dev);
 
 	igt_assert_eq(igt_perfctr_session_try_bare(&a), 0);
 	igt_assert_eq(igt_perfctr_session_try_bare(&b), 0);
-	igt_assert(a.handle && b.handle && a.handle != b.handle);
+	igt_assert(a.fd > 2 && b.fd > 2 && a.fd != b.fd);
+	igt_assert_eq(fcntl(a.fd, F_GETFD), FD_CLOEXEC);
+	igt_assert_eq(fcntl(a.fd, F_GETFL) & O_ACCMODE, O_RDWR);
 	igt_perfctr_session_close(&a);
+	igt_assert_eq(igt_perfctr_start(&b, 0), 0);
 	igt_perfctr_session_close(&b);
+}
+
+static void ioctl_numbers(void)
+{
+	char text[1024], expected[64];
+
+	igt_read_fdinfo(dev.fd, text);
+	snprintf(expected, sizeof(expected), "\ndrm-perfctr:\t%u ioctls 0x%x\n", dev.info.version,
+		 dev.ioctl_nr);
+	igt_assert_f(strstr(text, expected), "no line \"%s\" in:\n%s", expected, text);
+	/* numbers of drivers are between those of DRM */
+	igt_assert_lte(DRM_COMMAND_BASE, dev.ioctl_nr);
+	igt_assert_lt(dev.ioctl_nr + 1, DRM_COMMAND_END);
 }
 
 static void command_tests(void)
 {
-	/* Covers: control -EINVAL */
-	igt_describe("an unknown command is -EINVAL, with or without a structure");
+	/* Covers: DRM_PERFCTR_IOCTL_QUERY, Numbers of the device's ioctls */
+	igt_describe("fdinfo of the device's file has the version and the numbers of its ioctls");
+	igt_subtest("ioctl-numbers") ioctl_numbers();
+	/* Covers: command -ENOTTY */
+	igt_describe("an unknown ioctl of a session is -ENOTTY");
 	igt_subtest("command-unknown") command_unknown();
-	/* Covers: control -ENOENT */
-	igt_describe("a handle without a session is -ENOENT");
-	igt_subtest("command-bad-handle") command_bad_handle();
-	/* Covers: control -ENOENT */
-	igt_describe("sessions of another file are -ENOENT");
-	igt_subtest("command-other-file") command_other_file();
-	/* Covers: control -EFAULT */
+	igt_describe("the device's file has none of the session's ioctls");
+	igt_subtest("command-of-device") command_of_device();
+	/* Covers: command -EFAULT, status -EFAULT */
 	igt_describe("a structure that cannot be read or written is -EFAULT");
 	igt_subtest("command-bad-pointer") command_bad_pointer();
-	/* Covers: control -EINVAL */
-	igt_describe("TEARDOWN takes no structure");
-	igt_subtest("teardown-structure") teardown_structure();
-	igt_describe("the second TEARDOWN of a session is -ENOENT");
-	igt_subtest("teardown-twice") teardown_twice();
-	/* Covers: start -EALREADY */
+	/* Covers: command -EINVAL */
+	igt_describe("flags and pad of a command must be zero, else it has no effect");
+	igt_subtest("command-reserved") command_reserved();
+	/* Covers: DRM_PERFCTR_IOCTL_READER */
+	igt_describe("the argument of READER must be zero");
+	igt_subtest("reader-argument") reader_argument();
+	/* Covers: command -EALREADY */
 	igt_describe("START of an active session is -EALREADY");
 	igt_subtest("start-active") start_active();
-	/* Covers: stop -EALREADY */
+	/* Covers: command -EALREADY */
 	igt_describe("STOP of a session that is not active is -EALREADY");
 	igt_subtest("stop-stopped") igt_assert_eq(igt_perfctr_stop(&good, 0), -EALREADY);
-	/* Covers: sample -ENOTCONN */
+	/* Covers: command -ENOTCONN */
 	igt_describe("SAMPLE of a session that is not active is -ENOTCONN");
 	igt_subtest("sample-stopped") igt_assert_eq(igt_perfctr_sample(&good, 0), -ENOTCONN);
-	/* Covers: start -ENOSPC */
+	/* Covers: command -ENOSPC */
 	igt_describe("START is -ENOSPC while no slot is free for the final sample");
 	igt_subtest("start-full") start_full();
-	igt_describe("handles are not zero and belong to the file that created them");
-	igt_subtest("handles") handles();
+	igt_describe("descriptors of sessions differ and are close-on-exec");
+	igt_subtest("descriptors") descriptors();
 }
 
 int igt_main()

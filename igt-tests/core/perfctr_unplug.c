@@ -33,7 +33,7 @@ static void *query_clocks(void *data)
 {
 	struct querier *q = data;
 
-	q->ret = igt_perfctr_query(dev.fd, &q->query);
+	q->ret = igt_perfctr_query(&dev, &q->query);
 	return NULL;
 }
 
@@ -102,7 +102,7 @@ static void unplug_active(void)
 {
 	struct drm_perfctr_query query = { .type = DRM_PERFCTR_QUERY_DEVICE };
 	struct igt_perfctr_session s, idle;
-	struct igt_perfctr_status status;
+	struct drm_perfctr_status status;
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
@@ -127,15 +127,20 @@ static void unplug_active(void)
 	igt_assert_eq_u64(s.last.user_data, START_DATA);
 	igt_vsoc_compare_if_known(&s, &before, &after);
 
-	igt_assert_eq(igt_perfctr_query(dev.fd, &query), -ENODEV);
+	igt_assert_eq(igt_perfctr_query(&dev, &query), -ENODEV);
 	igt_assert_eq(igt_perfctr_session_check(&idle), -ENODEV);
 	igt_assert_eq(igt_perfctr_start(&idle, 0), -ENODEV);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), -ENODEV);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
-	igt_assert_eq(igt_perfctr_try_status(&s, &status), -ENODEV);
-	igt_assert_eq(igt_perfctr_session_end(&s), -ENODEV);
+	status = igt_perfctr_status(&s);
+	igt_assert_eq_u32(status.flags, DRM_PERFCTR_STATUS_DEAD);
+	igt_assert_eq_u64(status.published, 1);
+	status = igt_perfctr_status(&idle);
+	igt_assert_eq_u32(status.flags, DRM_PERFCTR_STATUS_DEAD);
+	igt_assert_eq_u64(status.published, 0);
+	igt_assert_eq(igt_perfctr_session_end(&s), 0);
 	igt_perfctr_session_close(&s);
-	igt_perfctr_session_drop(&idle);
+	igt_perfctr_session_close(&idle);
 	close(fd);
 	igt_bind_again(&dev);
 	igt_perfctr_session_open_with(&s, &dev, 64, 0);
@@ -197,7 +202,7 @@ static void unplug_busy(void)
 	 */
 	igt_assert_lte_u64(samples, 12 * SESSIONS / 2);
 	for (unsigned int i = 0; i < SESSIONS; i++)
-		igt_perfctr_session_drop(&s[i]);
+		igt_perfctr_session_close(&s[i]);
 	igt_bind_again(&dev);
 }
 
@@ -206,9 +211,12 @@ int igt_main()
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
-	/* Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, control -ENODEV */
+	/*
+	 * Covers: DRM_PERFCTR_SAMPLE_UNPLUGGED, query -ENODEV, open -ENODEV, command -ENODEV,
+	 * DRM_PERFCTR_STATUS_DEAD
+	 */
 	igt_describe("unplug delivers a final sample, sets the ring to DEAD and wakes its reader; "
-		     "later commands are -ENODEV and closing is safe");
+		     "later commands are -ENODEV, STATUS works and closing is safe");
 	igt_subtest("unplug-active") unplug_active();
 	igt_describe("QUERY that blocks on user memory during an unplug does not call the driver "
 		     "again: -ENODEV");

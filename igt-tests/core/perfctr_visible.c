@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /**
- * TEST: A handle is valid only when its session is complete
- * Description: Handles that are guessed before SETUP returns.
+ * TEST: A descriptor is valid only when its session is complete
+ * Description: Descriptors that are guessed before OPEN returns.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,15 +16,14 @@
 #include "minigt.h"
 #include "igt_raw.h"
 
-/* SETUP gives the lowest handle on a new file */
+/* OPEN returns the lowest free descriptor */
 #define GUESSES 64
 
 static struct igt_perfctr_device dev;
 
 struct maker {
 	struct igt_perfctr_session s;
-	struct drm_perfctr_setup *setup;
-	uint32_t handle;
+	struct drm_perfctr_open open;
 	int ret;
 };
 
@@ -31,8 +31,7 @@ static void *make(void *data)
 {
 	struct maker *m = data;
 
-	m->ret = igt_raw_control(m->s.dev->fd, DRM_PERFCTR_CMD_SETUP, &m->handle, m->setup,
-				 sizeof(*m->setup));
+	m->ret = igt_raw_open(m->s.dev, &m->open, sizeof(m->open));
 	return NULL;
 }
 
@@ -66,58 +65,45 @@ static void let_write(int fd, void *page, size_t bytes)
 	igt_assert_eq(ioctl(fd, UFFDIO_WRITEPROTECT, &protect), 0);
 }
 
-/* SETUP blocks while it writes its results: the session exists, but must not be visible */
+/* OPEN blocks while it writes the layout: the session exists, but must not be visible */
 static void setup_guessed(void)
 {
-	static const uint32_t commands[] = {
-		DRM_PERFCTR_CMD_STATUS, DRM_PERFCTR_CMD_START,	  DRM_PERFCTR_CMD_SAMPLE,
-		DRM_PERFCTR_CMD_STOP,	DRM_PERFCTR_CMD_TEARDOWN,
-	};
 	const size_t bytes = sysconf(_SC_PAGESIZE);
-	struct igt_perfctr_device mine;
+	struct drm_perfctr_status any;
 	struct uffd_msg fault;
 	pthread_t thread;
 	struct maker m;
+	void *layout;
 	int fd;
 
-	igt_perfctr_reopen(&mine, &dev);
-	igt_perfctr_session_init(&m.s, &mine);
+	igt_perfctr_session_init(&m.s, &dev);
 	m.s.params.slots = 4;
-	m.handle = 0;
-	m.setup = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	igt_assert(m.setup != MAP_FAILED);
-	*m.setup = igt_raw_setup(&m.s);
-	fd = protect(m.setup, bytes);
+	layout = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	igt_assert(layout != MAP_FAILED);
+	memset(layout, 0, bytes);
+	m.open = igt_raw_params(&m.s);
+	m.open.layout = (uintptr_t)layout;
+	m.open.layout_size = sizeof(struct drm_perfctr_layout);
+	fd = protect(layout, bytes);
 	igt_assert_eq(pthread_create(&thread, NULL, make, &m), 0);
 	igt_assert_eq(read(fd, &fault, sizeof(fault)), (ssize_t)sizeof(fault));
 	igt_assert_eq(fault.event, UFFD_EVENT_PAGEFAULT);
 
-	for (uint32_t guess = 0; guess < GUESSES; guess++) {
-		for (unsigned int i = 0; i < ARRAY_SIZE(commands); i++) {
-			const bool teardown = commands[i] == DRM_PERFCTR_CMD_TEARDOWN;
-			struct drm_perfctr_status any = { 0 };
-			uint32_t handle = guess;
-
-			igt_assert_eq(igt_raw_control(mine.fd, commands[i], &handle,
-						      teardown ? NULL : &any,
-						      teardown ? 0 : sizeof(any)),
-				      -ENOENT);
-		}
-	}
-	let_write(fd, m.setup, bytes);
+	for (int guess = 0; guess < GUESSES; guess++)
+		igt_assert_lt(igt_perfctr_ioctl(guess, DRM_PERFCTR_IOCTL_STATUS, &any), 0);
+	let_write(fd, layout, bytes);
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	close(fd);
-	igt_assert_eq(m.ret, 0);
-	igt_assert_lt(m.handle, GUESSES);
+	igt_assert_lt(m.ret, GUESSES);
 	/* now the session is visible and complete */
-	igt_raw_opened(&m.s, m.setup, m.handle);
+	igt_raw_opened(&m.s, m.ret);
+	igt_assert(!memcmp(layout, &m.s.layout, sizeof(m.s.layout)));
 	igt_perfctr_session_map(&m.s);
 	igt_assert_eq(igt_perfctr_start(&m.s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&m.s, 0), 0);
 	igt_assert_eq(igt_perfctr_drain(&m.s), 1);
-	munmap(m.setup, bytes);
+	munmap(layout, bytes);
 	igt_perfctr_session_close(&m.s);
-	igt_perfctr_close(&mine);
 }
 
 int igt_main()
@@ -125,6 +111,6 @@ int igt_main()
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_any(&dev), "no GPU with counters\n");
 	}
-	igt_describe("a handle that is guessed while SETUP creates its session is -ENOENT");
+	igt_describe("a descriptor that is guessed while OPEN creates its session is no session");
 	igt_subtest("setup-guessed") setup_guessed();
 }

@@ -21,54 +21,11 @@
 #define IGT_PERFCTR_MAX_REQUESTS 16
 
 /* errno of a command on a session that another thread has ended */
-#define IGT_PERFCTR_ENDED ENOENT
-
-enum igt_perfctr_flags {
-	IGT_PERFCTR_CHECK = DRM_PERFCTR_SETUP_TEST_ONLY, /* create nothing */
-	IGT_PERFCTR_KEEP_AWAKE = DRM_PERFCTR_SETUP_KEEP_AWAKE,
-	IGT_PERFCTR_AUTOMATIC = DRM_PERFCTR_SETUP_AUTOMATIC,
-};
-
-/* what a session is opened with; the members are those of the interface */
-struct igt_perfctr_params {
-	uint32_t flags; /* enum igt_perfctr_flags */
-	uint32_t slots;
-	uint64_t period_ns;
-	int32_t eventfd;
-	uint32_t watermark;
-	uint64_t requests; /* address, 0: the session's requests[] */
-	uint32_t request_count;
-	uint32_t request_stride;
-	uint64_t reserved[2];
-};
-
-/* sizes in bytes */
-struct igt_perfctr_layout {
-	uint32_t slots;
-	uint32_t slot_stride;
-	uint32_t sample_size;
-	uint32_t block_count;
-	uint32_t ring_offset; /* of slot 0; the control area is before it */
-	uint32_t map_bytes; /* control area and slots, whole pages */
-};
-
-/* totals since the session was opened, as of its last sample or command */
-struct igt_perfctr_status {
-	uint32_t flags; /* enum drm_perfctr_status_flags */
-	uint32_t slots;
-	uint64_t published; /* samples */
-	uint64_t freed; /* samples whose slot the kernel knows to be free */
-	uint64_t merged, merged_others; /* in published samples */
-	uint64_t pending; /* due samples that wait for a free slot */
-	uint64_t lost_ns;
-	uint64_t errors, overflows, resets; /* samples with that flag */
-	uint64_t bad_extract;
-	uint64_t ring_full;
-	uint64_t wakeups;
-};
+#define IGT_PERFCTR_ENDED EBADF
 
 struct igt_perfctr_device {
 	int fd;
+	unsigned int ioctl_nr; /* of QUERY */
 	int minor; /* of the render node */
 	char driver[32];
 	bool is_vsoc;
@@ -94,13 +51,12 @@ struct igt_perfctr_sum {
 
 struct igt_perfctr_session {
 	const struct igt_perfctr_device *dev;
-	/* change them between init and open */
-	struct igt_perfctr_params params;
+	/* change them between init and open; requests: 0 means requests[] below */
+	struct drm_perfctr_open params;
 	struct drm_perfctr_block_request requests[IGT_PERFCTR_MAX_REQUESTS];
 	/* of an open session; -1: not open */
 	int fd;
-	uint32_t handle; /* for igt_session.c and tests of the raw commands */
-	struct igt_perfctr_layout layout;
+	struct drm_perfctr_layout layout;
 	/* NULL: not mapped */
 	struct drm_perfctr_ring_control *control;
 	uint8_t *ring; /* slots, read only */
@@ -128,6 +84,8 @@ bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device)
 /* another file on the same device */
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other);
 void igt_perfctr_close(struct igt_perfctr_device *dev);
+/* what fdinfo says about a file of this process */
+void igt_read_fdinfo(int fd, char text[1024]);
 /* query device and blocks again */
 void igt_perfctr_describe(struct igt_perfctr_device *dev);
 
@@ -135,9 +93,10 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev);
 unsigned int igt_perfctr_clocks(const struct igt_perfctr_device *dev,
 				struct drm_perfctr_clock_info clocks[DRM_PERFCTR_MAX_CLOCKS + 1]);
 
-/* all return 0 or -errno */
+/* result of the ioctl, or -errno */
 int igt_perfctr_ioctl(int fd, unsigned long request, void *arg);
-int igt_perfctr_query(int fd, struct drm_perfctr_query *query);
+/* 0 or -errno */
+int igt_perfctr_query(const struct igt_perfctr_device *dev, struct drm_perfctr_query *query);
 
 /* the block after @b in a sample, NULL: the first */
 const struct drm_perfctr_block_header *
@@ -171,7 +130,7 @@ struct igt_perfctr_session igt_perfctr_two_slots(const struct igt_perfctr_device
 
 /* check only, without the eventfd: sets the layout; 0 or -errno */
 int igt_perfctr_session_check(struct igt_perfctr_session *s);
-/* open as the parameters say, or check with IGT_PERFCTR_CHECK, without mapping; 0 or -errno */
+/* open as the parameters say, without mapping; 0 or -errno */
 int igt_perfctr_session_try_bare(struct igt_perfctr_session *s);
 /* check, open, map; 0 or -errno */
 int igt_perfctr_session_try_open(struct igt_perfctr_session *s);
@@ -185,23 +144,23 @@ void igt_perfctr_session_open_with(struct igt_perfctr_session *s,
 /* map control area and slots of an open session; never fails */
 void igt_perfctr_session_map(struct igt_perfctr_session *s);
 void igt_perfctr_session_unmap(struct igt_perfctr_session *s);
-/* a descriptor that can be mapped as the session's, and outlives it; the caller closes it */
+/* READER: a descriptor that the caller closes */
 int igt_perfctr_session_reader(const struct igt_perfctr_session *s);
-/* end the session and keep its mappings; 0 or -errno, after which it is not open either */
+/* close the descriptor and keep the mappings; 0 or -errno, after which it is not open either */
 int igt_perfctr_session_end(struct igt_perfctr_session *s);
-/* end it, unless that has happened, and unmap it */
+/* close it, unless that has happened, and unmap the session */
 void igt_perfctr_session_close(struct igt_perfctr_session *s);
-/* the same if its device is gone, or its file was or will be closed */
-void igt_perfctr_session_drop(struct igt_perfctr_session *s);
 /* 0 or -errno */
 int igt_perfctr_start(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_stop(struct igt_perfctr_session *s, uint64_t user_data);
 int igt_perfctr_sample(struct igt_perfctr_session *s, uint64_t user_data);
-int igt_perfctr_try_status(const struct igt_perfctr_session *s, struct igt_perfctr_status *status);
-struct igt_perfctr_status igt_perfctr_status(const struct igt_perfctr_session *s);
+int igt_perfctr_try_status(const struct igt_perfctr_session *s, struct drm_perfctr_status *status);
+struct drm_perfctr_status igt_perfctr_status(const struct igt_perfctr_session *s);
 
 /* samples published, by the control area */
 uint64_t igt_perfctr_published(const struct igt_perfctr_session *s);
+/* samples whose slot the kernel knows to be free, by STATUS */
+uint64_t igt_perfctr_freed(const struct igt_perfctr_session *s);
 /* tell the kernel that so many samples have been read since the session was opened */
 void igt_perfctr_free_slots(const struct igt_perfctr_session *s, uint64_t samples);
 
@@ -226,6 +185,7 @@ void igt_perfctr_sample_and_drain(struct igt_perfctr_session *s);
 void igt_perfctr_sample_with_room(struct igt_perfctr_session *s);
 /* number of unread samples, without checking or freeing them */
 uint64_t igt_perfctr_unread(const struct igt_perfctr_session *s);
+/* the slot of sample @index, counted from 0 */
 const struct drm_perfctr_sample_header *igt_perfctr_slot(const struct igt_perfctr_session *s,
 							 uint64_t index);
 /* wait until that many samples are unread, or until a period found no slot; bounded */

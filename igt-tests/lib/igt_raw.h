@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The ioctl itself, for igt_session.c and tests of its commands. */
+/* The ioctls themselves, for igt_session.c and tests of their arguments. */
 #ifndef IGT_RAW_H
 #define IGT_RAW_H
 
 #include "igt_perfctr.h"
 
-/* 0 or -errno; @handle, if not NULL, is set on success */
-int igt_raw_control(int fd, uint32_t cmd, uint32_t *handle, void *arg, uint64_t size);
-/* what SETUP is called with for @s; valid while @s is, which has the requests */
-struct drm_perfctr_setup igt_raw_setup(const struct igt_perfctr_session *s);
-/* SETUP returned @setup and @handle: the session is open */
-void igt_raw_opened(struct igt_perfctr_session *s, const struct drm_perfctr_setup *setup,
-		    uint32_t handle);
+/* largest size of a structure */
+#define IGT_RAW_STRUCT_BYTES_MAX 4096u
+
+/* the number of an ioctl with a structure of another size */
+unsigned long igt_raw_sized(unsigned long request, uint32_t bytes);
+/* OPEN with a structure of that size; a descriptor, 0 with CHECK, or -errno */
+int igt_raw_open(const struct igt_perfctr_device *dev, void *open, uint32_t bytes);
+/* what OPEN is called with for @s, without layout; valid while @s is, which has the requests */
+struct drm_perfctr_open igt_raw_params(const struct igt_perfctr_session *s);
+/* OPEN returned @fd: the session is open */
+void igt_raw_opened(struct igt_perfctr_session *s, int fd);
 
 #endif

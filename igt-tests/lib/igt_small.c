@@ -5,7 +5,7 @@
 #include "igt_raw.h"
 #include "igt_sys.h"
 
-int igt_small_open(int file, struct igt_small *small)
+int igt_small_open(const struct igt_perfctr_device *dev)
 {
 	struct drm_perfctr_block_request request = {
 		.type = DRM_PERFCTR_MALI_BLOCK_TILER,
@@ -13,34 +13,28 @@ int igt_small_open(int file, struct igt_small *small)
 		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
 		.mask = ~0ull,
 	};
-	struct drm_perfctr_setup setup = {
+	struct drm_perfctr_open open = {
 		.slots = 1,
 		.eventfd = -1,
 		.requests = (uintptr_t)&request,
 		.request_count = 1,
 		.request_stride = sizeof(request),
 	};
-	uint32_t handle = 0;
-	int ret = igt_raw_control(file, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
 
-	if (!ret)
-		*small = (struct igt_small){ .file = file, .fd = setup.ring_fd, .handle = handle };
-	return ret;
+	return igt_raw_open(dev, &open, sizeof(open));
 }
 
-unsigned int igt_small_fill(int file, struct igt_small *smalls, unsigned int most, int *error)
+unsigned int igt_small_fill(const struct igt_perfctr_device *dev, int *fds, unsigned int most,
+			    int *error)
 {
 	unsigned int count = 0;
 
-	while (count < most && !(*error = igt_small_open(file, &smalls[count])))
-		count++;
-	igt_assert_f(*error, "%u sessions, and no limit\n", count);
+	for (*error = 0; count < most; count++) {
+		fds[count] = igt_small_open(dev);
+		if (fds[count] < 0) {
+			*error = fds[count];
+			break;
+		}
+	}
 	return count;
-}
-
-void igt_small_close(struct igt_small *small)
-{
-	igt_assert_eq(
-		igt_raw_control(small->file, DRM_PERFCTR_CMD_TEARDOWN, &small->handle, NULL, 0), 0);
-	close(small->fd);
 }

@@ -27,8 +27,8 @@ int igt_read_int(const char *path);
 bool igt_debugfs_number(const struct igt_perfctr_device *dev, const char *file, const char *name,
 			uint64_t *value);
 void igt_write_int(const char *path, int value);
-/* what fdinfo says about a file of this process */
-void igt_read_fdinfo(int fd, char text[1024]);
+/* open descriptors of this process */
+unsigned int igt_open_files(void);
 /* add a block for the bytes read from memory behind UCF 0; false: no PMU */
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 /* add @counters of its PMU, in blocks of up to 16 with different filters */
@@ -54,7 +54,7 @@ void igt_suspend(const struct igt_perfctr_device *dev);
 void igt_hold_power(const struct igt_perfctr_device *dev);
 void igt_restore_power(const struct igt_perfctr_device *dev);
 
-/* unplug the device; then bind and open it again, which closes the file and ends its sessions */
+/* unplug the device; then bind and open it again, which closes the file */
 void igt_unbind(const struct igt_perfctr_device *dev);
 void igt_bind_again(struct igt_perfctr_device *dev);
 
@@ -69,17 +69,11 @@ unsigned int igt_trace_end(const char *event, const char *text, unsigned int *ha
  * Sessions of one slot, for tests that create many of them.
  */
 
-struct igt_small {
-	int file; /* of the device */
-	int fd;
-	uint32_t handle; /* for igt_small.c */
-};
-
-/* a session of one slot on the file, not mapped; 0 or -errno */
-int igt_small_open(int file, struct igt_small *small);
-/* as many as that file may have, below @most; *@error is of the one that failed */
-unsigned int igt_small_fill(int file, struct igt_small *smalls, unsigned int most, int *error);
-void igt_small_close(struct igt_small *small);
+/* descriptor of a session of one slot, not mapped, or -errno */
+int igt_small_open(const struct igt_perfctr_device *dev);
+/* as many as possible, at most @most; *@error is of the one that failed, or 0 */
+unsigned int igt_small_fill(const struct igt_perfctr_device *dev, int *fds, unsigned int most,
+			    int *error);
 
 /* Processes with fewer rights, and root's settings. */
 

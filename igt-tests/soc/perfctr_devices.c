@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_raw.h"
 #include "igt_vsoc.h"
 #include "igt_sys.h"
 
@@ -170,7 +169,7 @@ static void shape_tests(void)
 	igt_describe("each core is a block with its number and counts exactly, with or without "
 		     "holes in firmware's samples");
 	igt_subtest("core-masks") core_masks();
-	/* Covers: setup -E2BIG */
+	/* Covers: open -E2BIG */
 	igt_describe("requests for more than 65535 blocks are -E2BIG");
 	igt_subtest("blocks-beyond") blocks_beyond();
 }
@@ -208,13 +207,14 @@ static void both_exact(void)
 static void handles_apart(void)
 {
 	struct igt_perfctr_session s;
-	struct drm_perfctr_status status = { 0 };
+	struct drm_vsoc_command c;
 
 	come();
 	igt_perfctr_session_open_with(&s, &dev, SLOTS, 0);
-	igt_assert_eq(igt_raw_control(other.fd, DRM_PERFCTR_CMD_STATUS, &s.handle, &status,
-				      sizeof(status)),
-		      -ENOENT);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	c = igt_vsoc_sample(&s, 0);
+	igt_assert_eq(igt_vsoc_submit_to(other.fd, 0, &c, 1, NULL, NULL), -ENOENT);
+	igt_assert_eq(igt_vsoc_submit_to(dev.fd, 0, &c, 1, NULL, NULL), 0);
 	igt_perfctr_session_close(&s);
 	go();
 }
@@ -247,7 +247,7 @@ static void unplug_under_load(void)
 	igt_vsoc_assert_conserved(&a, &before, &after);
 	igt_perfctr_session_close(&a);
 	igt_perfctr_close(&other);
-	igt_perfctr_session_drop(&b);
+	igt_perfctr_session_close(&b);
 }
 
 static void close_under_unplug(void)
@@ -362,7 +362,7 @@ static void add_and_remove(void)
 			igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 		igt_perfctr_close(&other);
 		if (i % 3)
-			igt_perfctr_session_drop(&s);
+			igt_perfctr_session_close(&s);
 	}
 	igt_assert(!igt_perfctr_open_device(&other, OTHER_PLATFORM));
 }
@@ -371,7 +371,7 @@ static void side_by_side_tests(void)
 {
 	igt_describe("sessions of two devices count only what their own device did");
 	igt_subtest("both-exact") both_exact();
-	igt_describe("a handle of one device is -ENOENT on another");
+	igt_describe("a session of one device is -ENOENT in jobs of another");
 	igt_subtest("handle-of-other-device") handles_apart();
 	igt_describe("the session of a device that is unplugged under load reports it, another "
 		     "device is exact");

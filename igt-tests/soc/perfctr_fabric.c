@@ -117,7 +117,7 @@ static int try_counters(struct igt_perfctr_session *s, unsigned int counters)
 
 static void bounds_tests(void)
 {
-	/* Covers: setup -EINVAL */
+	/* Covers: open -EINVAL */
 	igt_describe("bits that are no filter of the PMU are refused: they would alias another "
 		     "block");
 	igt_subtest("filter-bits")
@@ -204,7 +204,7 @@ static void fabric_tests(void)
 			igt_assert(!(s.sums[b].states & DRM_PERFCTR_STATE_MULTIPLEXED));
 		igt_perfctr_session_close(&s);
 	}
-	/* Covers: setup -EEXIST */
+	/* Covers: open -EEXIST */
 	igt_describe("a second request for a SoC block with the same filters is -EEXIST");
 	igt_subtest("ucf-twice")
 	{

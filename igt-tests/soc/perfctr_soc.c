@@ -297,7 +297,7 @@ static void automatic(void)
 
 	igt_perfctr_session_init(&s, &dev);
 	s.params.slots = 64;
-	s.params.flags = IGT_PERFCTR_AUTOMATIC;
+	s.params.flags = DRM_PERFCTR_OPEN_AUTOMATIC;
 	igt_perfctr_add_pmu(&s, 7, exact.type, exact.config, GLOBAL);
 	igt_perfctr_begin(&s);
 	calls(25);
@@ -387,10 +387,10 @@ static void probe_refused(void)
 
 static void refusal_tests(void)
 {
-	/* Covers: setup -ENOENT */
+	/* Covers: open -ENOENT */
 	igt_describe("an unknown PMU type is -ENOENT");
 	igt_subtest("no-such-pmu") igt_assert_eq(try_pmu(0x7fff0000, 0, GLOBAL), -ENOENT);
-	/* Covers: setup -EINVAL */
+	/* Covers: open -EINVAL */
 	igt_describe("a CPU that is offline is -EINVAL");
 	igt_subtest("offline-cpu")
 	{
@@ -399,7 +399,7 @@ static void refusal_tests(void)
 		cpu_online(1, true);
 		igt_assert_eq(try_pmu(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1), 0);
 	}
-	/* Covers: setup -EOPNOTSUPP */
+	/* Covers: open -EOPNOTSUPP */
 	igt_describe("breakpoints, kprobes and uprobes are refused by the PMU's name");
 	igt_subtest("probe-refused") probe_refused();
 	igt_describe("an unknown event returns the PMU's error");
@@ -772,17 +772,17 @@ static void hotplug_unprivileged_start(void)
 
 static void refused_cpu_tests(void)
 {
-	/* Covers: setup -ENODEV, DRM_PERFCTR_CPU_ANY */
+	/* Covers: open -ENODEV, DRM_PERFCTR_CPU_ANY */
 	igt_describe("CPUs that the PMU lacks are left out, as on big.LITTLE");
 	igt_subtest("hybrid-cpus") hybrid_cpus();
-	igt_describe("SETUP fails if a CPU refuses the event for another reason");
+	igt_describe("OPEN fails if a CPU refuses the event for another reason");
 	igt_subtest("refused-setup") refused_setup();
 	igt_describe("START fails if a new CPU refuses the event, and can be repeated");
 	igt_subtest("refused-start") refused_start();
 	igt_describe("a CPU that refuses the event while counting makes the counter invalid, and "
 		     "a later sample has the counts of the other CPUs");
 	igt_subtest("refused-active") refused_active();
-	igt_describe("a session counts with the permissions of SETUP, not those of START");
+	igt_describe("a session counts with the permissions of OPEN, not those of START");
 	igt_subtest("hotplug-unprivileged-start") hotplug_unprivileged_start();
 }
 

@@ -81,7 +81,7 @@ static int call_query(struct igt_perfctr_session *s)
 		.pointer = (uintptr_t)blocks,
 	};
 
-	return igt_perfctr_query(dev.fd, &query);
+	return igt_perfctr_query(&dev, &query);
 }
 
 static int call_setup(struct igt_perfctr_session *s)
@@ -96,13 +96,15 @@ static int call_setup(struct igt_perfctr_session *s)
 	return ret ? ret : igt_perfctr_session_end(&another);
 }
 
-/* a call whose result could not be copied out has taken effect */
+/* an error has had no effect */
 static int stop(struct igt_perfctr_session *s, int ret)
 {
 	int stopped = igt_perfctr_stop(s, 0);
 
-	if (s->control->state)
-		igt_perfctr_stop(s, 0);
+	if (stopped) {
+		igt_assert_eq_u32(s->control->state, DRM_PERFCTR_RING_ACTIVE);
+		igt_assert_eq(igt_perfctr_stop(s, 0), 0);
+	}
 	igt_assert_eq_u32(s->control->state, 0);
 	return ret ? ret : stopped;
 }
@@ -111,17 +113,23 @@ static int call_start(struct igt_perfctr_session *s)
 {
 	int ret = igt_perfctr_start(s, 0);
 
-	return ret && ret != -EFAULT ? ret : stop(s, ret);
+	if (!ret)
+		return stop(s, 0);
+	igt_assert_eq_u32(s->control->state, 0);
+	return ret;
 }
 
 static int call_sample(struct igt_perfctr_session *s)
 {
+	uint64_t published;
 	int ret = igt_perfctr_start(s, 0);
 
-	if (ret && ret != -EFAULT)
+	if (ret)
 		return ret;
-	if (!ret)
-		ret = igt_perfctr_sample(s, 0);
+	published = igt_perfctr_published(s);
+	ret = igt_perfctr_sample(s, 0);
+	if (!s->params.period_ns)
+		igt_assert_eq_u64(igt_perfctr_published(s), published + !ret);
 	return stop(s, ret);
 }
 
@@ -183,7 +191,7 @@ static unsigned int sweep(int (*call)(struct igt_perfctr_session *s), struct igt
 	return sweep_with(open_fail_nth(), call, s);
 }
 
-/* each SETUP creates the uid account anew, as no session is left */
+/* each OPEN creates the uid account anew, as no session is left */
 static void sweep_setup_of_user(void)
 {
 	igt_perfctr_sysctl("paranoid", "0");
@@ -284,9 +292,8 @@ static unsigned int sweep_start_after_hotplug(struct igt_perfctr_session *s)
 		igt_assert_f(!ret || (happened && (ret == -ENOMEM || ret == -EFAULT)),
 			     "allocation %u: %d\n", n, ret);
 		failed += ret == -ENOMEM;
-		igt_assert(ret || s->control->state);
-		/* -EFAULT comes before or after the command took effect */
-		if (!s->control->state)
+		igt_assert_eq(!!s->control->state, !ret);
+		if (ret)
 			igt_assert_eq(igt_perfctr_start(s, 0), 0);
 		igt_assert(!(sample_states(s) & DRM_PERFCTR_STATE_ERROR));
 		stop(s, ret);
@@ -619,9 +626,9 @@ int igt_main()
 	igt_subtest("open") igt_assert_lt(0, sweep(call_open, &s));
 	igt_describe("the same for QUERY");
 	igt_subtest("query") sweep(call_query, &s);
-	igt_describe("the same for SETUP");
+	igt_describe("the same for OPEN");
 	igt_subtest("setup") igt_assert_lt(0, sweep(call_setup, &s));
-	igt_describe("the same for SETUP by an unprivileged user, with an eventfd");
+	igt_describe("the same for OPEN by an unprivileged user, with an eventfd");
 	igt_subtest("setup-user") sweep_setup_of_user();
 	igt_describe("the same for START and STOP");
 	igt_subtest("start") sweep(call_start, &s);
@@ -631,7 +638,7 @@ int igt_main()
 	igt_describe("the same for PCOUNTER, manual and recorded, with exact counts");
 	igt_subtest("pcounter") pcounter();
 
-	igt_describe("the same for SETUP with SoC blocks, whose allocations include those of perf");
+	igt_describe("the same for OPEN with SoC blocks, whose allocations include those of perf");
 	igt_subtest("soc-setup") soc_setup();
 	igt_describe("the same for START and STOP of SoC blocks");
 	igt_subtest("soc-start") soc_start();

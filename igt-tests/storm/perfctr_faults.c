@@ -285,10 +285,10 @@ static void assert_flagged(struct igt_accounted *a, unsigned int i)
 /* remove sessions of a failed or skipped subtest; mappings keep their file open */
 static void begin_anew(void)
 {
-	igt_perfctr_session_drop(&first.s);
-	igt_perfctr_session_drop(&second.s);
-	igt_perfctr_session_drop(&beside.s);
-	igt_perfctr_session_drop(&fabric.s);
+	igt_perfctr_session_close(&first.s);
+	igt_perfctr_session_close(&second.s);
+	igt_perfctr_session_close(&beside.s);
+	igt_perfctr_session_close(&fabric.s);
 	igt_perfctr_close(&dev);
 	igt_vsoc_driver("del_device", "9");
 	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
@@ -396,7 +396,7 @@ static void unplugged(void)
 		igt_assert_eq(igt_perfctr_sample(&a->s, 8), -ENODEV);
 		igt_assert_eq_u64(a->s.lost_ns, 0);
 		igt_assert_eq_u64(igt_account_settle(&a->account, &totals), 0);
-		igt_perfctr_session_drop(&a->s);
+		igt_perfctr_session_close(&a->s);
 	}
 	igt_vsoc_work(&dev, 3);
 	igt_perfctr_finish(&beside.s);

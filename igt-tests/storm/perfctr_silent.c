@@ -23,8 +23,8 @@ static struct igt_accounted first, second;
 /* remove sessions of a failed or skipped subtest; mappings keep their file open */
 static void begin_anew(void)
 {
-	igt_perfctr_session_drop(&first.s);
-	igt_perfctr_session_drop(&second.s);
+	igt_perfctr_session_close(&first.s);
+	igt_perfctr_session_close(&second.s);
 	igt_perfctr_close(&dev);
 	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
 }
@@ -209,7 +209,7 @@ static void stop_unanswered_power(void)
 
 	igt_power(&dev, "auto");
 	igt_perfctr_session_init(&s, &dev);
-	s.params.flags = IGT_PERFCTR_KEEP_AWAKE;
+	s.params.flags = DRM_PERFCTR_OPEN_KEEP_AWAKE;
 	igt_perfctr_begin(&s);
 	igt_vsoc_work(&dev, 0);
 	igt_fault_arm(&dev, "no_ack", UINT32_MAX);
@@ -264,7 +264,7 @@ int igt_main()
 	igt_fixture() {
 		igt_require_f(igt_perfctr_open_device(&dev, "vsoc.0"), "no virtual SoC\n");
 	}
-	/* Covers: start -EIO, start -ETIMEDOUT */
+	/* Covers: command -EIO, command -ETIMEDOUT */
 	igt_describe("START is -ETIMEDOUT in bounded time without an answer, -EIO after an "
 		     "invalid one, and works afterwards");
 	igt_subtest("start-unanswered")
@@ -291,7 +291,7 @@ int igt_main()
 	igt_describe("without another session, missing counts of an unanswered final sample are "
 		     "reported, destroyed, or still in hardware");
 	igt_subtest("stop-unanswered-alone") stop_unanswered_alone();
-	/* Covers: start -EIO, start -ETIMEDOUT */
+	/* Covers: command -EIO, command -ETIMEDOUT */
 	igt_describe("START is refused if hardware returns only a part of the earlier counts");
 	igt_subtest("start-half-answered") start_half_answered();
 }

@@ -257,12 +257,12 @@ static bool do_setup(void)
 	if (d->nv50 && one_in(2))
 		c->session.params.period_ns = recorded_ns[any(2)];
 	if (one_in(4) && d->dev.info.features & DRM_PERFCTR_FEATURE_AUTOMATIC)
-		c->session.params.flags |= IGT_PERFCTR_AUTOMATIC;
+		c->session.params.flags |= DRM_PERFCTR_OPEN_AUTOMATIC;
 	if (one_in(6))
-		c->session.params.flags |= IGT_PERFCTR_KEEP_AWAKE;
+		c->session.params.flags |= DRM_PERFCTR_OPEN_KEEP_AWAKE;
 	ret = igt_perfctr_session_try_open(&c->session);
 	/* a fault removed a PMU */
-	igt_assert_f(!ret || (d->armed && (ret == -ENODEV || ret == -ENOENT)), "SETUP: %d\n", ret);
+	igt_assert_f(!ret || (d->armed && (ret == -ENODEV || ret == -ENOENT)), "OPEN: %d\n", ret);
 	c->used = true;
 	igt_target_is_gone(d, ret);
 	if (ret)
@@ -609,6 +609,10 @@ static bool do_doom(void)
 	if (!doomed[i]) {
 		char path[32];
 
+		/* sessions of the parent end when it closes them */
+		for (unsigned int c = 0; c < CLIENTS; c++)
+			if (clients[c].used)
+				igt_perfctr_session_end(&clients[c].session);
 		file = devices[0].dev;
 		s.dev = &file;
 		snprintf(path, sizeof(path), "/dev/dri/renderD%d", file.minor);

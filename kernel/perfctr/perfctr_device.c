@@ -32,9 +32,8 @@
  *
  * 1. probe: drmm_perfctr_create(), then drm_perfctr_add_source() for each kind
  *    of counter hardware, then drm_dev_register().
- * 2. ioctl table: DRM_PERFCTR_IOCTL_HANDLERS() and DRM_PERFCTR_IOCTLS.
- * 3. open, postclose, show_fdinfo, debugfs_init: drm_perfctr_file_open(),
- *    drm_perfctr_file_close(), drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init().
+ * 2. ioctl table: DRM_PERFCTR_IOCTL_HANDLERS() and DRM_PERFCTR_IOCTLS().
+ * 3. show_fdinfo, debugfs_init: drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init().
  * 4. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
  *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
  * 5. remove: drm_perfctr_unplug(), then drm_dev_unplug().
@@ -119,7 +118,8 @@ static void copy_config(struct drm_perfctr *pc, const struct drm_perfctr_config 
  * @drm: the device, not registered yet
  * @config: description
  *
- * Returns: the counters, released with @drm, or an ERR_PTR.
+ * Returns: the counters, released with @drm, or an ERR_PTR; -EINVAL without a number of the ioctls
+ * in the driver's range.
  */
 struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 					const struct drm_perfctr_config *config)
@@ -127,6 +127,8 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 	struct drm_perfctr *pc;
 	int ret;
 
+	if (config->ioctl_nr < DRM_COMMAND_BASE || config->ioctl_nr + 1 >= DRM_COMMAND_END)
+		return ERR_PTR(-EINVAL);
 	pc = kzalloc(sizeof(*pc), GFP_KERNEL);
 	if (!pc)
 		return ERR_PTR(-ENOMEM);
@@ -265,7 +267,7 @@ DEFINE_SHOW_ATTRIBUTE(sampler);
  * @dir: of the device, from the driver's debugfs_init; it removes the files
  *
  * "perfctr_sessions" has a line for each session, with the process that created it. fdinfo does not
- * cover files that are held by a mapping only.
+ * cover sessions whose descriptor is in flight between processes.
  */
 void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir)
 {

@@ -28,8 +28,10 @@
 
 struct eventfd_ctx;
 struct file;
+struct poll_table_struct;
+struct vm_area_struct;
 
-#define PERFCTR_VERSION			3
+#define PERFCTR_VERSION			4
 #define PERFCTR_MAX_SOURCES		8
 #define PERFCTR_MAX_SLOTS		65536u
 #define PERFCTR_MAX_RING_BYTES		(64ull << 20)
@@ -37,7 +39,6 @@ struct file;
 /* above any structure size: bounds the check and the writing of trailing zeroes */
 #define PERFCTR_STRUCT_SIZE_MAX		4096u
 #define PERFCTR_MAX_BLOCKS		65535u
-#define PERFCTR_MAX_SESSIONS_FILE	128u
 /* limit for all users without CAP_PERFMON together */
 #define PERFCTR_MAX_SESSIONS_DEVICE	1024u
 #define PERFCTR_MIN_PERIOD_NS		10000ull
@@ -116,7 +117,7 @@ struct perfctr_class {
 	struct rt_mutex caller_lock;
 	/* sessions between START and STOP, under &drm_perfctr.lock */
 	struct list_head active;
-	/* number with DRM_PERFCTR_SETUP_AUTOMATIC; ticks so far: each visits a session once */
+	/* number with DRM_PERFCTR_OPEN_AUTOMATIC; ticks so far: each visits a session once */
 	unsigned int automatic_sessions;
 	u64 ticks;
 	/* sessions whose perf events must be read; the one whose events the worker reads */
@@ -188,11 +189,12 @@ struct drm_perfctr {
 	} clock;
 };
 
-/* ring memory, accessed by CPUs only: a control area followed by the slots */
+/* a control area followed by the slots */
 #define PERFCTR_CONTROL_BYTES		PAGE_SIZE
 
+/* a ring, whose memory only CPUs access, and who waits for its samples */
 struct perfctr_memory {
-	/* references of the session and of the file */
+	/* references of the session and of files */
 	struct kref refcount;
 	/* charged to this user; INVALID_UID: to nobody */
 	kuid_t charged;
@@ -201,6 +203,18 @@ struct perfctr_memory {
 	unsigned long count;
 	struct page **pages;
 	void *vaddr;
+	/* for userspace; constant */
+	struct drm_perfctr_layout layout;
+	/* under &drm_perfctr.lock of the session's device; poll() reads it without */
+	struct perfctr_ring ring;
+	/* unread samples that cause a signal */
+	u32 watermark;
+	/* files from drm_perfctr_memory_reader() */
+	atomic_t readers;
+	/* who is signalled, eventfd NULL: none; work that does it */
+	wait_queue_head_t wait;
+	struct eventfd_ctx *eventfd;
+	struct work_struct wake_work;
 };
 
 /* position of a session in a source */
@@ -215,7 +229,7 @@ struct perfctr_source_view {
 
 /* a set of requested counters and its ring */
 struct drm_perfctr_session {
-	/* one reference for the file's table, one for each job that samples it */
+	/* one reference for the session's file, one for each job that samples it */
 	struct kref refcount;
 	struct drm_perfctr *pc;
 	struct perfctr_class *class;
@@ -227,10 +241,9 @@ struct drm_perfctr_session {
 	/* serialises START, STOP and SAMPLE; before all other locks of the core */
 	struct mutex command_lock;
 
-	/* as requested by SETUP and START */
+	/* as requested by OPEN and START */
 	struct {
 		u32 flags;
-		u32 watermark;
 		u64 period_ns;
 		u64 user_data;
 	} config;
@@ -268,20 +281,15 @@ struct drm_perfctr_session {
 		u64 unread_ns;
 	} pending;
 
-	/* since SETUP; a copy for STATUS */
+	/* since OPEN; a copy for STATUS */
 	struct drm_perfctr_status totals;
 	struct drm_perfctr_status status;
 	/* protects the copy */
 	spinlock_t status_lock;
 
-	/* the ring and its memory */
-	struct perfctr_ring ring;
+	/* the ring, in its memory */
+	struct perfctr_ring *ring;
 	struct perfctr_memory *memory;
-	u32 sample_size;
-
-	/* NULL: none; work that signals it */
-	struct eventfd_ctx *eventfd;
-	struct work_struct wake_work;
 
 	/* sources; blocks in the order of the sample; storage of the blocks' base values */
 	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];
@@ -305,6 +313,9 @@ struct drm_perfctr_session {
 		int cpu_changes;
 	} pmu;
 };
+
+/* an ioctl's number without the size of its structure, which may be that of another version */
+#define PERFCTR_IOCTL_OF_ANY_SIZE(cmd)	((cmd) & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT))
 
 /* rejections name the field, at debug level only, as userspace can cause any number */
 #define perfctr_reject(pc, errno, fmt, ...) \
@@ -384,30 +395,42 @@ int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_count
 void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes);
 
 /* perfctr_memory.c */
-struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged, u64 ring_bytes);
+struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
+						 const struct drm_perfctr_layout *layout);
 void drm_perfctr_memory_put(struct perfctr_memory *memory);
-struct file *drm_perfctr_memory_file(struct perfctr_memory *memory);
+struct file *drm_perfctr_memory_reader(struct perfctr_memory *memory);
+int drm_perfctr_memory_mmap(struct perfctr_memory *memory, struct vm_area_struct *vma);
+__poll_t drm_perfctr_memory_poll(struct perfctr_memory *memory, struct file *file,
+				 struct poll_table_struct *wait);
+long drm_perfctr_memory_ioctl(struct perfctr_memory *memory, unsigned int cmd, unsigned long arg);
+int drm_perfctr_copy_out(void __user *dst, size_t dst_size, const void *src, size_t size);
 
 /* perfctr_wake.c */
 extern struct workqueue_struct *drm_perfctr_wake_queue;
-int drm_perfctr_wake_init(struct drm_perfctr_session *session, int eventfd);
-void drm_perfctr_wake(struct drm_perfctr_session *session);
-void drm_perfctr_signal(struct drm_perfctr_session *session);
-void drm_perfctr_wake_fini(struct drm_perfctr_session *session);
+void drm_perfctr_wake_init(struct perfctr_memory *memory);
+int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd);
+void drm_perfctr_wake(struct perfctr_memory *memory);
+void drm_perfctr_signal(struct perfctr_memory *memory);
+void drm_perfctr_wake_fini(struct perfctr_memory *memory);
 
 /* perfctr_view.c */
 int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int request_count,
 			    const struct drm_perfctr_block_request *requests);
 
-/* perfctr_setup.c */
-struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
-					      struct drm_perfctr_setup *setup);
+/* perfctr_open.c */
+int drm_perfctr_check_open(struct drm_perfctr *pc, const struct drm_perfctr_open *open);
+struct drm_perfctr_block_request *drm_perfctr_copy_requests(struct drm_perfctr *pc,
+							    const struct drm_perfctr_open *open);
+struct drm_perfctr_session *
+drm_perfctr_session_create(struct drm_perfctr *pc, const struct drm_perfctr_open *open,
+			   const struct drm_perfctr_block_request *requests,
+			   struct drm_perfctr_layout *layout);
 
 /* perfctr_session.c */
 void drm_perfctr_session_release(struct kref *ref);
 void drm_perfctr_session_discard(struct drm_perfctr_session *session);
 void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
-void drm_perfctr_session_teardown(struct drm_perfctr_session *session);
+void drm_perfctr_session_end(struct drm_perfctr_session *session);
 int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data);
 int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data);
 int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_data);

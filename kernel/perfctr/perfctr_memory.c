@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a ring: pages that only CPUs access, and a file for userspace to map.
+ * The memory of a ring: pages that only CPUs access; files by which user space reads it; who waits
+ * for samples.
  *
  * It is not a GEM object: a driver's buffers may be write-combined, in which case a store-release
  * does not order, may move, and have a driver-specific type. These pages are ordinary cached memory
@@ -9,11 +10,13 @@
 #include <linux/anon_inodes.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/sched/signal.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 #include "compat.h"
@@ -28,6 +31,7 @@ static void memory_release(struct kref *ref)
 {
 	struct perfctr_memory *memory = container_of(ref, struct perfctr_memory, refcount);
 
+	drm_perfctr_wake_fini(memory);
 	vunmap(memory->vaddr);
 	while (memory->count)
 		__free_page(memory->pages[--memory->count]);
@@ -36,7 +40,7 @@ static void memory_release(struct kref *ref)
 	kfree(memory);
 }
 
-/* drops the reference of the session or of the file */
+/* drops the reference of the session or of a file */
 void drm_perfctr_memory_put(struct perfctr_memory *memory)
 {
 	if (memory)
@@ -62,13 +66,13 @@ static int allocate(struct perfctr_memory *memory, unsigned long count)
 }
 
 /*
- * Allocates zeroed memory for a control area and slots, charged to a user, or nobody, until it is
- * freed. Returns it with one reference; -EDQUOT, -ENOMEM or -EINTR.
+ * Allocates an empty ring, charged to a user, or nobody, until it is freed. Returns it with one
+ * reference; -EDQUOT, -ENOMEM or -EINTR.
  */
-struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged, u64 ring_bytes)
+struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
+						 const struct drm_perfctr_layout *layout)
 {
-	unsigned long count = CONTROL_PAGES + (PAGE_ALIGN(ring_bytes) >> PAGE_SHIFT);
-	u64 bytes = (u64)count << PAGE_SHIFT;
+	unsigned long count = layout->map_bytes >> PAGE_SHIFT;
 	struct perfctr_memory *memory;
 	int ret;
 
@@ -76,23 +80,26 @@ struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged, u64 ring_bytes)
 	if (!memory)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&memory->refcount);
+	drm_perfctr_wake_init(memory);
+	memory->layout = *layout;
 	memory->charged = INVALID_UID;
-	ret = drm_perfctr_charge(charged, 0, 0, bytes);
+	ret = drm_perfctr_charge(charged, 0, 0, layout->map_bytes);
 	if (!ret) {
 		memory->charged = charged;
-		memory->bytes = bytes;
+		memory->bytes = layout->map_bytes;
 		ret = allocate(memory, count);
 	}
 	if (ret) {
 		drm_perfctr_memory_put(memory);
 		return ERR_PTR(ret);
 	}
+	drm_perfctr_ring_init(&memory->ring, memory->vaddr + PERFCTR_CONTROL_BYTES, memory->vaddr,
+			      layout);
 	return memory;
 }
 
-static int memory_mmap(struct file *file, struct vm_area_struct *vma)
+int drm_perfctr_memory_mmap(struct perfctr_memory *memory, struct vm_area_struct *vma)
 {
-	struct perfctr_memory *memory = file->private_data;
 	unsigned long first = vma->vm_pgoff;
 	unsigned long count = vma_pages(vma);
 	unsigned long i;
@@ -118,34 +125,84 @@ static int memory_mmap(struct file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
-static int memory_file_release(struct inode *inode, struct file *file)
+__poll_t drm_perfctr_memory_poll(struct perfctr_memory *memory, struct file *file,
+				 poll_table *wait)
 {
-	drm_perfctr_memory_put(file->private_data);
+	u32 state, unread;
+	__poll_t events;
+
+	poll_wait(file, &memory->wait, wait);
+	/* before the samples, of which the last one comes before the end */
+	state = smp_load_acquire(&memory->ring.state);
+	unread = drm_perfctr_ring_unread(&memory->ring);
+	events = state & DRM_PERFCTR_RING_DEAD ? EPOLLHUP : 0;
+	if (unread >= memory->watermark || (unread && !(state & DRM_PERFCTR_RING_ACTIVE)))
+		events |= EPOLLIN | EPOLLRDNORM;
+	return events;
+}
+
+/* writes a structure in the size that user space has: cut, or filled with zeroes; 0 or -EFAULT */
+int drm_perfctr_copy_out(void __user *dst, size_t dst_size, const void *src, size_t size)
+{
+	size_t known = min(dst_size, size);
+
+	if (copy_to_user(dst, src, known) || clear_user(dst + known, dst_size - known))
+		return -EFAULT;
 	return 0;
 }
 
-/* lets a broker that passed the file on check whether it is still in use */
-static void memory_show_fdinfo(struct seq_file *m, struct file *file)
+/* the ioctls that sessions and readers have */
+long drm_perfctr_memory_ioctl(struct perfctr_memory *memory, unsigned int cmd, unsigned long arg)
 {
-	/* excludes the reference of procfs itself */
-	seq_printf(m, "users:\t%ld\n", (long)file_count(file) - 1);
+	if (PERFCTR_IOCTL_OF_ANY_SIZE(cmd) != PERFCTR_IOCTL_OF_ANY_SIZE(DRM_PERFCTR_IOCTL_LAYOUT))
+		return -ENOTTY;
+	return drm_perfctr_copy_out((void __user *)arg, _IOC_SIZE(cmd), &memory->layout,
+				    sizeof(memory->layout));
 }
 
-static const struct file_operations memory_fops = {
+static long reader_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return drm_perfctr_memory_ioctl(file->private_data, cmd, arg);
+}
+
+static int reader_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return drm_perfctr_memory_mmap(file->private_data, vma);
+}
+
+static __poll_t reader_poll(struct file *file, poll_table *wait)
+{
+	return drm_perfctr_memory_poll(file->private_data, file, wait);
+}
+
+static int reader_release(struct inode *inode, struct file *file)
+{
+	struct perfctr_memory *memory = file->private_data;
+
+	atomic_dec(&memory->readers);
+	drm_perfctr_memory_put(memory);
+	return 0;
+}
+
+static const struct file_operations reader_fops = {
 	.owner = THIS_MODULE,
-	.show_fdinfo = memory_show_fdinfo,
-	.mmap = memory_mmap,
-	.release = memory_file_release,
+	.unlocked_ioctl = reader_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = reader_mmap,
+	.poll = reader_poll,
+	.release = reader_release,
 	.llseek = noop_llseek,
 };
 
 /* returns a file with its own reference, or an ERR_PTR */
-struct file *drm_perfctr_memory_file(struct perfctr_memory *memory)
+struct file *drm_perfctr_memory_reader(struct perfctr_memory *memory)
 {
 	struct file *file;
 
-	file = anon_inode_getfile("[perfctr-ring]", &memory_fops, memory, O_RDWR);
-	if (!IS_ERR(file))
+	file = anon_inode_getfile("[perfctr-ring]", &reader_fops, memory, O_RDWR);
+	if (!IS_ERR(file)) {
 		kref_get(&memory->refcount);
+		atomic_inc(&memory->readers);
+	}
 	return file;
 }

@@ -101,6 +101,18 @@ void drm_perfctr_resume(struct drm_perfctr *pc)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_resume);
 
+/* once for each session of the device's blocks, though several samples may report it */
+static void count_reset(struct drm_perfctr *pc)
+{
+	struct drm_perfctr_session *session;
+	struct perfctr_class *class;
+
+	perfctr_for_each_active(pc, class, session) {
+		session->totals.resets += !!session->source_count;
+		drm_perfctr_update_status(session);
+	}
+}
+
 /**
  * drm_perfctr_pre_reset() - the hardware is about to be reset
  * @pc: the counters
@@ -113,6 +125,8 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 	unsigned int i;
 
 	drm_perfctr_lock_urgent(pc);
+	if (!pc->resetting && !pc->suspended)
+		count_reset(pc);
 	WRITE_ONCE(pc->resetting, true);
 	for (i = 0; !pc->suspended && i < pc->source_count; i++) {
 		struct drm_perfctr_source *source = pc->sources[i];
@@ -178,8 +192,9 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 	}
 	list_for_each_entry(session, &pc->all, all_node) {
 		WRITE_ONCE(session->dead, true);
-		drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
-		drm_perfctr_wake(session);
+		drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_DEAD);
+		drm_perfctr_update_status(session);
+		drm_perfctr_wake(session->memory);
 	}
 	WRITE_ONCE(pc->unplugged, true);
 	rt_mutex_unlock(&pc->lock);

@@ -93,7 +93,7 @@ void drm_perfctr_baseline(struct drm_perfctr_session *session)
 /* whether a sample other than the final one may be published; one slot is reserved for STOP */
 bool drm_perfctr_has_room(struct drm_perfctr_session *session)
 {
-	return drm_perfctr_ring_free(&session->ring) >= 2;
+	return drm_perfctr_ring_free(session->ring) >= 2;
 }
 
 /* updates the copy that STATUS returns without the sampler lock */
@@ -104,10 +104,13 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session)
 	totals->flags = session->active ? DRM_PERFCTR_STATUS_ACTIVE : 0;
 	if (session->active && perfctr_in_batches(session))
 		totals->flags |= DRM_PERFCTR_STATUS_BATCHED;
-	totals->slots = session->ring.slots;
-	totals->insert_idx = session->ring.insert;
-	totals->extract_idx = session->ring.extract;
-	totals->bad_extract = session->ring.bad_extract;
+	totals->slots = session->ring->slots;
+	if (session->dead)
+		totals->flags |= DRM_PERFCTR_STATUS_DEAD;
+	totals->published = session->ring->published;
+	totals->insert_idx = session->ring->insert;
+	totals->extract_idx = session->ring->extract;
+	totals->bad_extract = session->ring->bad_extract;
 	totals->pending_merged = session->pending.periods + session->pending.others;
 	spin_lock(&session->status_lock);
 	session->status = *totals;
@@ -192,28 +195,26 @@ static void add_totals(struct drm_perfctr_session *session,
 	totals->lost_ns += header->lost_ns;
 	totals->errors += !!(header->flags & DRM_PERFCTR_SAMPLE_ERROR);
 	totals->overflows += !!(header->flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
-	totals->resets += !!(header->flags & DRM_PERFCTR_SAMPLE_RESET);
-	drm_perfctr_ring_set_totals(&session->ring, totals->merged_periods, totals->lost_ns);
 }
 
 /*
  * Publishes the counts since the last sample of a session, just collected, with a free slot; no
  * longer active if this is the final one. @flags: DRM_PERFCTR_SAMPLE_*, its reason. Returns whether
- * the eventfd must be signalled.
+ * readers must be signalled.
  */
 bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
 	struct drm_perfctr_sample_header header = {
-		.size = session->sample_size,
+		.size = session->memory->layout.sample_size,
 		.header_size = sizeof(header),
 		.block_count = session->view_count,
-		.seq = session->ring.insert,
+		.seq = session->ring->published,
 		.start_ns = session->pending.end_ns,
 		.end_ns = max(drm_perfctr_session_time(session), session->pending.end_ns),
 		.user_data = user_data,
 		.flags = flags,
 	};
-	void *slot = drm_perfctr_ring_slot(&session->ring);
+	void *slot = drm_perfctr_ring_slot(session->ring);
 	void *at = slot + sizeof(header);
 	u32 unread, states = 0;
 	unsigned int i;
@@ -231,20 +232,20 @@ bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u6
 	drm_perfctr_layout_header(slot, &header);
 	add_totals(session, &header);
 
-	unread = drm_perfctr_ring_publish(&session->ring);
+	unread = drm_perfctr_ring_publish(session->ring);
 	trace_drm_perfctr_publish(session, &header, unread);
-	wake = unread >= session->config.watermark || flags & DRM_PERFCTR_SAMPLE_FINAL;
+	wake = unread >= session->memory->watermark || flags & DRM_PERFCTR_SAMPLE_FINAL;
 	session->totals.wakeups += wake;
 	/* a reader who is woken, or who sees the session stopped, finds the sample in STATUS */
 	drm_perfctr_update_status(session);
 	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
-		drm_perfctr_ring_set_state(&session->ring, 0);
+		drm_perfctr_ring_set_state(session->ring, 0);
 	return wake;
 }
 
-/* the same, and has the eventfd signalled */
+/* the same, and has readers signalled */
 void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
 	if (drm_perfctr_publish_only(session, flags, user_data))
-		drm_perfctr_wake(session);
+		drm_perfctr_wake(session->memory);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DRM_IOCTL_PERFCTR_QUERY: describes device, blocks, clocks and sets.
+ * DRM_PERFCTR_IOCTL_QUERY: describes device, blocks, clocks and sets.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -44,7 +44,6 @@ static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 		/* not locked, as the lock is held across hardware access: may be outdated */
 		.active_set = perfctr_active_set(pc),
 		.max_slots = PERFCTR_MAX_SLOTS,
-		.max_sessions_per_file = PERFCTR_MAX_SESSIONS_FILE,
 		.max_requests = PERFCTR_MAX_REQUESTS,
 		.product = pc->config.product,
 		.min_period_ns = PERFCTR_MIN_PERIOD_NS,
@@ -165,7 +164,7 @@ out:
 }
 
 /**
- * drm_perfctr_query_ioctl() - DRM_IOCTL_PERFCTR_QUERY
+ * drm_perfctr_query_ioctl() - DRM_PERFCTR_IOCTL_QUERY
  * @pc: the counters
  * @data: struct drm_perfctr_query in kernel memory
  *

@@ -30,7 +30,7 @@
  * take &perfctr_class.caller_lock before it. Therefore at most one task of each class accesses
  * hardware under the sampler lock or waits to do so. A job's SAMPLE or a reset thus waits for at
  * most one command of each, however many tasks issue commands in a loop. A command also holds the
- * caller lock while it reads its perf events: others of its class wait for that. SETUP and TEARDOWN
+ * caller lock while it reads its perf events: others of its class wait for that. OPEN and CLOSE
  * skip the caller lock, as they hold the sampler lock only briefly and without hardware access:
  * closing a file must not wait behind callers that access dead hardware::
  *
@@ -46,7 +46,7 @@
  *
  * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources; a session's
  * command_lock -> caller_lock -> its pmu.lock -> sampler lock; prepare_lock -> sampler lock. The
- * caller lock comes before pmu.lock, so that no session's pmu.lock, for which workers and TEARDOWN
+ * caller lock comes before pmu.lock, so that no session's pmu.lock, for which workers and CLOSE
  * wait, is held by a command that waits behind other callers. A source's interrupt handler never
  * takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they read copies.
  *
@@ -304,7 +304,7 @@ static void add_period(const struct drm_perfctr_session *session,
 		return;
 	source->period_ns = min_not_zero(source->period_ns, session->config.period_ns);
 	/* a batch must fit into half the ring, so that a reader can keep up */
-	ring_ns = session->config.period_ns * max(session->ring.slots / 2, 1u);
+	ring_ns = session->config.period_ns * max(session->ring->slots / 2, 1u);
 	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
 }
 
@@ -345,7 +345,7 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 }
 
 /*
- * The sources have one session less. release_work does the rest, so that TEARDOWN does not wait for
+ * The sources have one session less. release_work does the rest, so that CLOSE does not wait for
  * hardware. STOP drops the session's counters at once, because others would share the hardware with
  * them until the worker runs.
  */
@@ -433,7 +433,7 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 
 	WRITE_ONCE(session->active, true);
 	list_add_tail(&session->node, &class->active);
-	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+	if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
 }
 
@@ -446,7 +446,7 @@ void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 	struct perfctr_class *class = session->class;
 
 	list_del_init(&session->node);
-	if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+	if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
 	release_sources(session, session->source_count);
 }
@@ -455,13 +455,14 @@ void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 void drm_perfctr_sampler_begin(struct drm_perfctr_session *session)
 {
 	u64 period_ns = session->config.period_ns;
-	u64 start_ns;
+	u64 start_ns, into_ns;
 
 	if (!period_ns)
 		return;
 	start_ns = session->pending.end_ns + raw_offset_ns();
 	/* align to multiples of the period: equal periods share one collection */
-	session->pending.due = ns_to_ktime(start_ns - start_ns % period_ns + period_ns);
+	div64_u64_rem(start_ns, period_ns, &into_ns);
+	session->pending.due = ns_to_ktime(start_ns - into_ns + period_ns);
 }
 
 /*

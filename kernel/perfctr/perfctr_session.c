@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions after SETUP: START, SAMPLE, STOP, STATUS, TEARDOWN.
+ * Sessions after OPEN: START, SAMPLE, STOP, STATUS, end.
  */
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -13,29 +13,28 @@
  *
  * ::
  *
- *     SETUP --> stopped --START--> active --STOP--> stopped --> TEARDOWN
+ *     OPEN ---> stopped --START--> active --STOP--> stopped --> CLOSE
  *                  ^                 |                 |
  *                  |                 | unplug          |
  *                  +-----START-------|-----------------+
  *                                    v
  *                                   dead
  *
- * TEARDOWN and closing the file work in every state and do not access the hardware: release_work
- * stops sources that are no longer needed. A session's memory is freed with its last reference: a
- * job that contains a SAMPLE holds one, and finds the session dead.
+ * CLOSE, of the last descriptor, works in every state and does not access the hardware:
+ * release_work stops sources that are no longer needed. A session's memory is freed with its last
+ * reference: a job that contains a SAMPLE holds one, and finds the session dead.
  */
 
 /* maximum time that START waits for the end of a reset */
 #define RESET_TIMEOUT	(5 * HZ)
 
-/* frees a session, also one that SETUP could not complete */
+/* frees a session, also one that OPEN could not complete */
 void drm_perfctr_session_release(struct kref *ref)
 {
 	struct drm_perfctr_session *session =
 		container_of(ref, struct drm_perfctr_session, refcount);
 
 	drm_perfctr_pmu_destroy(session);
-	drm_perfctr_wake_fini(session);
 	drm_perfctr_memory_put(session->memory);
 	kvfree(session->bases);
 	kvfree(session->views);
@@ -51,7 +50,7 @@ static int check_start(struct drm_perfctr_session *session)
 
 	if (pc->unplugged || session->dead)
 		return -ENODEV;
-	if (!drm_perfctr_ring_free(&session->ring))
+	if (!drm_perfctr_ring_free(session->ring))
 		return perfctr_reject(pc, ENOSPC, "START: no slot is free for the final sample");
 	if (session->source_count && pc->set_users && pc->set != session->set)
 		return perfctr_reject(pc, EBUSY, "START: set %u: set %u is in use", session->set,
@@ -72,7 +71,7 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	session->config.user_data = user_data;
 	session->awake = awake;
 	drm_perfctr_sampler_add(session);
-	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_ACTIVE);
+	drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_ACTIVE);
 	drm_perfctr_sampler_arm(session->class);
 	/* arm the timer for the sources' own deadlines */
 	drm_perfctr_sampler_arm(&session->pc->classes[PERFCTR_PRIVILEGED]);
@@ -140,7 +139,7 @@ static int wake_device(struct drm_perfctr *pc)
 /* START; returns 0 or an errno as in the uAPI header */
 int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data)
 {
-	bool wake = session->config.flags & DRM_PERFCTR_SETUP_KEEP_AWAKE;
+	bool wake = session->config.flags & DRM_PERFCTR_OPEN_KEEP_AWAKE;
 	struct drm_perfctr *pc = session->pc;
 	int ret = 0;
 
@@ -159,7 +158,7 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
 	drm_perfctr_sampler_end(session);
-	drm_perfctr_ring_free(&session->ring);
+	drm_perfctr_ring_free(session->ring);
 	WRITE_ONCE(session->active, false);
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
 	/* afterwards, because counts of the next selection are not part of the sample */
@@ -228,7 +227,7 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 	}
 	drm_perfctr_unlock_call(session);
 	if (wake)
-		drm_perfctr_signal(session);
+		drm_perfctr_signal(session->memory);
 	return ret;
 }
 
@@ -273,16 +272,17 @@ int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_dat
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_session_sample);
 
-/* STATUS: as of the last sample or command; does not wait */
+/* STATUS: as of the last sample or command, but for readers; does not wait */
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
 				struct drm_perfctr_status *status)
 {
 	spin_lock(&session->status_lock);
 	*status = session->status;
 	spin_unlock(&session->status_lock);
+	status->readers = atomic_read(&session->memory->readers);
 }
 
-/* undoes SETUP and drops its reference; the session must not be in any list */
+/* undoes OPEN and drops its reference; the session must not be in any list */
 void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -295,80 +295,32 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	drm_perfctr_session_put(session);
 }
 
-/* TEARDOWN with the sampler lock: no command, tick or job uses the session any more */
-static void end(struct drm_perfctr_session *session)
+/*
+ * Ends a session in any state and drops the reference of its creator: no command, tick or job uses
+ * it any more.
+ */
+void drm_perfctr_session_end(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
 
-	lockdep_assert_held(&pc->lock);
+	rt_mutex_lock(&pc->lock);
 	WRITE_ONCE(session->dead, true);
 	if (session->active)
 		drm_perfctr_sampler_detach(session);
-	drm_perfctr_ring_set_state(&session->ring, DRM_PERFCTR_RING_DEAD);
-	drm_perfctr_wake(session);
+	drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_DEAD);
+	drm_perfctr_wake(session->memory);
 	if (!perfctr_is_privileged(session))
 		pc->ordinary_sessions--;
 	list_del_init(&session->all_node);
 	list_del_init(&session->pmu.node);
-}
+	rt_mutex_unlock(&pc->lock);
 
-/* the rest of TEARDOWN */
-static void clean_up(struct drm_perfctr_session *session)
-{
 	drm_perfctr_pmu_close(session);
 	/* also after unplug, which keeps the wake reference */
 	if (session->awake)
-		session->pc->config.ops->relax(session->pc->drm);
+		pc->config.ops->relax(pc->drm);
 	drm_perfctr_session_discard(session);
 }
-
-/* TEARDOWN in any state; consumes the reference of the file's table, which no longer has it */
-void drm_perfctr_session_teardown(struct drm_perfctr_session *session)
-{
-	rt_mutex_lock(&session->pc->lock);
-	end(session);
-	rt_mutex_unlock(&session->pc->lock);
-	clean_up(session);
-}
-
-/**
- * drm_perfctr_file_close() - end all sessions of a file
- * @pf: the file; the driver's postclose calls this
- */
-void drm_perfctr_file_close(struct drm_perfctr_file *pf)
-{
-	struct drm_perfctr_session *session;
-	unsigned long handle;
-
-	rt_mutex_lock(&pf->pc->lock);
-	xa_for_each(&pf->sessions, handle, session)
-		end(session);
-	rt_mutex_unlock(&pf->pc->lock);
-	xa_for_each(&pf->sessions, handle, session)
-		clean_up(session);
-	xa_destroy(&pf->sessions);
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_file_close);
-
-/**
- * drm_perfctr_session_get() - look up a session for a job
- * @pf: the file
- * @handle: userspace's handle
- *
- * Returns: a reference, to be released with drm_perfctr_session_put(), or NULL.
- */
-struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle)
-{
-	struct drm_perfctr_session *session;
-
-	xa_lock(&pf->sessions);
-	session = xa_load(&pf->sessions, handle);
-	if (session)
-		kref_get(&session->refcount);
-	xa_unlock(&pf->sessions);
-	return session;
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_session_get);
 
 /**
  * drm_perfctr_session_put() - release a reference

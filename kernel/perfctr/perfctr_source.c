@@ -13,13 +13,13 @@
  *
  * ::
  *
- *     SETUP              START            STOP               last TEARDOWN + 1 s
+ *     OPEN               START            STOP               last CLOSE + 1 s
  *     prepare            select, start    select or stop     unprepare
  *     |                  |                |                  |
  *     | memory, mappings | counts         |                  |
  *
  * Preparing may sleep, allocate and resume the device. It therefore has its own mutex, which
- * neither reset nor the sampler takes. The last session only schedules unprepare, because TEARDOWN
+ * neither reset nor the sampler takes. The last session only schedules unprepare, because CLOSE
  * may run in any process context, and a tool that is restarted finds the source prepared.
  */
 

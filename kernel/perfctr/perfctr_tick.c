@@ -187,7 +187,7 @@ static bool saw_transition(struct drm_perfctr_session *session)
 	bool saw = false;
 	unsigned int i;
 
-	if (!(session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC))
+	if (!(session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC))
 		return false;
 	for (i = 0; i < session->source_count; i++) {
 		struct perfctr_source_view *sv = &session->sources[i];
@@ -241,7 +241,7 @@ static void serve_event(struct kthread_work *work)
 	pc->serving_events = false;
 	if (class == privileged) {
 		list_for_each_entry(session, &class->active, node)
-			if (session->config.flags & DRM_PERFCTR_SETUP_AUTOMATIC)
+			if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
 				drm_perfctr_pmu_want(session, false);
 		drm_perfctr_pmu_serve(class);
 	}

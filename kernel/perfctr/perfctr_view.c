@@ -152,7 +152,7 @@ static int alloc_bases(struct drm_perfctr_session *session)
 	return 0;
 }
 
-/* builds a new session's views and their bases; 0 or an errno of SETUP */
+/* builds a new session's views and their bases; 0 or an errno of OPEN */
 int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int request_count,
 			    const struct drm_perfctr_block_request *requests)
 {

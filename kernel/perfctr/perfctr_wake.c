@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wake-ups: signals a session's eventfd when there are samples to read.
+ * Wake-ups: signals to readers, by the eventfd of OPEN and by poll(), that there are samples.
  *
- * eventfd_signal() walks every waiter with interrupts off, and userspace controls how many there
- * are. It is therefore never called under the sampler lock or at the sampler's priority: the caller
- * of SAMPLE signals when it holds no lock but its session's, for all other samples publishing
- * queues the session's work item. Several samples may share one signal. The queue has
- * WQ_MEM_RECLAIM, because a job scheduler waits for it when a job drops the last reference to a
- * session.
+ * Both walk every waiter with interrupts off, and userspace controls how many there are. They are
+ * therefore never called under the sampler lock or at the sampler's priority: the caller of SAMPLE
+ * signals when it holds no lock but its session's, for all other samples publishing queues the
+ * ring's work item. Several samples may share one signal. The queue has WQ_MEM_RECLAIM, because a
+ * job scheduler waits for it when a job drops the last reference to a session.
  */
 #include <linux/eventfd.h>
+#include <linux/poll.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"
@@ -17,19 +17,26 @@
 struct workqueue_struct *drm_perfctr_wake_queue;
 
 /* signals at once; call without locks that other sessions wait for, in process context */
-void drm_perfctr_signal(struct drm_perfctr_session *session)
+void drm_perfctr_signal(struct perfctr_memory *memory)
 {
-	if (session->eventfd)
-		perfctr_eventfd_signal(session->eventfd);
+	if (memory->eventfd)
+		perfctr_eventfd_signal(memory->eventfd);
+	wake_up_interruptible_poll(&memory->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
 }
 
-static void signal_eventfd(struct work_struct *work)
+static void signal_readers(struct work_struct *work)
 {
-	drm_perfctr_signal(container_of(work, struct drm_perfctr_session, wake_work));
+	drm_perfctr_signal(container_of(work, struct perfctr_memory, wake_work));
 }
 
-/* sets a session's eventfd, -1: none; returns 0 or the errno of SETUP */
-int drm_perfctr_wake_init(struct drm_perfctr_session *session, int fd)
+void drm_perfctr_wake_init(struct perfctr_memory *memory)
+{
+	init_waitqueue_head(&memory->wait);
+	INIT_WORK(&memory->wake_work, signal_readers);
+}
+
+/* sets the eventfd, -1: none; returns 0 or the errno of OPEN */
+int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd)
 {
 	struct eventfd_ctx *eventfd;
 
@@ -38,23 +45,21 @@ int drm_perfctr_wake_init(struct drm_perfctr_session *session, int fd)
 	eventfd = eventfd_ctx_fdget(fd);
 	if (IS_ERR(eventfd))
 		return perfctr_reject(session->pc, -PTR_ERR(eventfd), "eventfd: %d is none", fd);
-	INIT_WORK(&session->wake_work, signal_eventfd);
-	session->eventfd = eventfd;
+	session->memory->eventfd = eventfd;
 	return 0;
 }
 
 /* queues a signal; whatever is to be read must have been written before; any context */
-void drm_perfctr_wake(struct drm_perfctr_session *session)
+void drm_perfctr_wake(struct perfctr_memory *memory)
 {
-	if (session->eventfd)
-		queue_work(drm_perfctr_wake_queue, &session->wake_work);
+	if (memory->eventfd || wq_has_sleeper(&memory->wait))
+		queue_work(drm_perfctr_wake_queue, &memory->wake_work);
 }
 
 /* undoes drm_perfctr_wake_init(); sends a queued signal first */
-void drm_perfctr_wake_fini(struct drm_perfctr_session *session)
+void drm_perfctr_wake_fini(struct perfctr_memory *memory)
 {
-	if (!session->eventfd)
-		return;
-	flush_work(&session->wake_work);
-	eventfd_ctx_put(session->eventfd);
+	flush_work(&memory->wake_work);
+	if (memory->eventfd)
+		eventfd_ctx_put(memory->eventfd);
 }

@@ -31,30 +31,13 @@ static struct perfctr_soc *to_perfctr_soc(struct drm_device *drm)
 	return container_of(drm, struct perfctr_soc, drm);
 }
 
-static int perfctr_soc_open(struct drm_device *drm, struct drm_file *file)
-{
-	struct drm_perfctr_file *pf;
+/* another number than other drivers have: user space takes it from fdinfo */
+#define IOCTL_NR	0x40
 
-	pf = kzalloc(sizeof(*pf), GFP_KERNEL);
-	if (!pf)
-		return -ENOMEM;
-	drm_perfctr_file_open(to_perfctr_soc(drm)->pc, pf);
-	file->driver_priv = pf;
-	return 0;
-}
-
-static void perfctr_soc_postclose(struct drm_device *drm, struct drm_file *file)
-{
-	struct drm_perfctr_file *pf = file->driver_priv;
-
-	drm_perfctr_file_close(pf);
-	kfree(pf);
-}
-
-DRM_PERFCTR_IOCTL_HANDLERS(to_perfctr_soc(drm)->pc, file->driver_priv)
+DRM_PERFCTR_IOCTL_HANDLERS(to_perfctr_soc(drm)->pc)
 
 static const struct drm_ioctl_desc perfctr_soc_ioctls[] = {
-	DRM_PERFCTR_IOCTLS,
+	DRM_PERFCTR_IOCTLS(IOCTL_NR),
 };
 
 static void show_fdinfo(struct seq_file *m, struct file *filp)
@@ -63,7 +46,7 @@ static void show_fdinfo(struct seq_file *m, struct file *filp)
 	struct drm_file *file = filp->private_data;
 
 	perfctr_drm_show_fdinfo(m, filp, 0);
-	drm_perfctr_show_fdinfo(&p, file->driver_priv);
+	drm_perfctr_show_fdinfo(&p, to_perfctr_soc(file->minor->dev)->pc);
 }
 
 static const struct file_operations perfctr_soc_fops = {
@@ -79,8 +62,6 @@ static void perfctr_soc_debugfs_init(struct drm_minor *minor)
 
 static const struct drm_driver perfctr_soc_drm_driver = {
 	.driver_features = DRIVER_RENDER,
-	.open = perfctr_soc_open,
-	.postclose = perfctr_soc_postclose,
 	.ioctls = perfctr_soc_ioctls,
 	.num_ioctls = ARRAY_SIZE(perfctr_soc_ioctls),
 	.fops = &perfctr_soc_fops,
@@ -109,6 +90,7 @@ static int perfctr_soc_probe(struct platform_device *pdev)
 		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
 		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
 		.features = DRM_PERFCTR_FEATURE_STATES,
+		.ioctl_nr = IOCTL_NR,
 	};
 	struct perfctr_soc *soc;
 	int ret;

@@ -64,12 +64,31 @@ static int index_of(struct fake *f, int fd)
 	return fd - FIRST_FD;
 }
 
+static bool has_counters(const char *driver)
+{
+	return !strcmp(driver, "vsoc") || !strcmp(driver, "panthor");
+}
+
+static int open_fdinfo(struct fake *f, const char *driver)
+{
+	const char *text = f->fdinfo		? f->fdinfo :
+			   has_counters(driver) ? "drm-perfctr:\t4 ioctls 0x77\n" :
+						  "drm-driver:\tother\n";
+	int fd = take_fd(f);
+
+	f->fds[fd - FIRST_FD].content = text;
+	f->fds[fd - FIRST_FD].bytes = strlen(text);
+	return fd;
+}
+
 static int fake_open(void *data, const char *path, int flags)
 {
 	struct fake *f = data;
-	int error, fd;
+	int error, fd, of;
 	size_t n;
 
+	if (sscanf(path, "/proc/self/fdinfo/%d", &of) == 1)
+		return open_fdinfo(f, f->fds[index_of(f, of)].driver);
 	for (n = 0; n < f->file_count; n++)
 		if (!strcmp(f->files[n].path, path) && f->files[n].content)
 			break;
@@ -95,6 +114,12 @@ static int fake_close(void *data, int fd)
 
 	int n = index_of(f, fd);
 
+	if (f->fds[n].session) {
+		f->has_session = false;
+		f->active = false;
+		munmap(f->control, f->ring_file_bytes);
+		f->control = NULL;
+	}
 	if (f->fds[n].memory)
 		close(f->fds[n].memory);
 	f->fds[n].used = false;
@@ -390,7 +415,7 @@ static void make_sample(struct fake *f, uint32_t flags)
 
 bool fake_publish(struct fake *f, uint32_t flags)
 {
-	uint64_t extract = __atomic_load_n(&f->control->extract_idx, __ATOMIC_ACQUIRE);
+	uint32_t extract = __atomic_load_n(&f->control->extract_idx, __ATOMIC_ACQUIRE);
 
 	if (f->insert - extract >= f->setup.slots)
 		return false;
@@ -404,108 +429,137 @@ bool fake_publish(struct fake *f, uint32_t flags)
 }
 
 /* Create a file of control area and slots, and the kernel's mapping of it. */
-static int create_ring(struct fake *f, const struct drm_perfctr_setup *s)
+static int create_ring(struct fake *f, const struct drm_perfctr_layout *l)
 {
 	int fd = take_fd(f), memory = memfd_create("ring", MFD_CLOEXEC);
 
-	f->ring_file_bytes = s->ring_offset + (s->ring_bytes + PAGE - 1) / PAGE * PAGE;
+	f->ring_file_bytes = l->map_bytes;
 	if (memory <= 0 || ftruncate(memory, (off_t)f->ring_file_bytes))
 		abort();
 	f->fds[fd - FIRST_FD].memory = memory;
+	f->fds[fd - FIRST_FD].session = true;
 	f->control = mmap(NULL, f->ring_file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
 	if (f->control == MAP_FAILED)
 		abort();
-	f->ring = (unsigned char *)f->control + s->ring_offset;
+	f->control->extract_idx = f->control->insert_idx = DRM_PERFCTR_RING_FIRST;
+	f->ring = (unsigned char *)f->control + l->ring_offset;
 	return fd;
 }
 
-static int setup_session(struct fake *f, struct drm_perfctr_control *c)
+static int open_session(struct fake *f, const struct drm_perfctr_open *o)
 {
-	struct drm_perfctr_setup *s = (void *)(uintptr_t)c->pointer;
-	bool test_only = s->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	const struct drm_perfctr_block_request *r = (void *)(uintptr_t)o->requests;
+	struct drm_perfctr_layout layout;
+	bool check = o->flags & DRM_PERFCTR_OPEN_CHECK;
+	uint64_t ring_bytes;
 	int error;
 
-	if (fails(f, test_only ? FAKE_TEST_ONLY : FAKE_CONTROL, &error))
+	if (fails(f, check ? FAKE_CHECK : FAKE_SESSION, &error))
 		return error;
-	if (s->request_count > ARRAY_SIZE(f->requests))
+	if (o->request_count > ARRAY_SIZE(f->requests))
 		return -E2BIG;
-	for (uint32_t n = 0; n < s->request_count; n++) {
-		const struct drm_perfctr_block_request *r = (void *)(uintptr_t)s->requests;
-
+	for (uint32_t n = 0; n < o->request_count; n++)
 		if (f->refused_error && r[n].type == f->refused_type)
 			return f->refused_error;
-	}
-	if (s->slots > f->info.max_slots)
+	if (o->slots > f->info.max_slots)
 		return -ERANGE;
-	if ((test_only && s->eventfd != -1) || s->reserved[0] || s->reserved[1])
+	if ((check && o->eventfd != -1) || o->pad || o->reserved[0] || o->reserved[1] ||
+	    o->request_stride != sizeof(*r) || o->layout_size != sizeof(layout))
 		return -EINVAL;
-	f->setup = *s;
-	memcpy(f->requests, (void *)(uintptr_t)s->requests,
-	       s->request_count * sizeof(f->requests[0]));
+	f->setup = *o;
+	memcpy(f->requests, r, o->request_count * sizeof(f->requests[0]));
 	make_sample(f, 0);
-	s->sample_size = (uint32_t)f->writer.size;
-	s->slot_stride = (s->sample_size + FAKE_SLOT_ALIGN - 1) / FAKE_SLOT_ALIGN * FAKE_SLOT_ALIGN;
-	s->ring_offset = PAGE;
-	s->ring_bytes = (uint64_t)s->slot_stride * s->slots;
-	s->block_count = s->request_count;
-	if (s->ring_bytes > f->info.max_ring_bytes)
+	f->stride = (uint32_t)(f->writer.size + FAKE_SLOT_ALIGN - 1) / FAKE_SLOT_ALIGN *
+		    FAKE_SLOT_ALIGN;
+	ring_bytes = (uint64_t)f->stride * o->slots;
+	if (ring_bytes > f->info.max_ring_bytes)
 		return -ERANGE;
-	if (test_only)
+	layout = (struct drm_perfctr_layout){
+		.slots = o->slots,
+		.slot_stride = f->stride,
+		.sample_size = (uint32_t)f->writer.size,
+		.block_count = o->request_count,
+		.ring_offset = PAGE,
+		.map_bytes = (uint32_t)(PAGE + (ring_bytes + PAGE - 1) / PAGE * PAGE),
+	};
+	memcpy((void *)(uintptr_t)o->layout, &layout, sizeof(layout));
+	if (check)
 		return 0;
-	f->stride = s->slot_stride;
-	s->ring_fd = create_ring(f, s);
 	f->has_session = true;
-	f->insert = 0;
+	f->insert = DRM_PERFCTR_RING_FIRST;
 	f->seq = 0;
-	c->handle = 42;
+	return create_ring(f, &layout);
+}
+
+static int start(struct fake *f)
+{
+	if (f->active)
+		return -EALREADY;
+	f->active = true;
 	return 0;
 }
 
-static int run_command(struct fake *f, struct drm_perfctr_control *c)
+static int sample(struct fake *f)
 {
-	struct drm_perfctr_status *status = (void *)(uintptr_t)c->pointer;
+	if (!f->active)
+		return -ENOTCONN;
+	if (f->insert - __atomic_load_n(&f->control->extract_idx, __ATOMIC_ACQUIRE) + 1 >=
+	    f->setup.slots)
+		return -ENOSPC;
+	fake_publish(f, DRM_PERFCTR_SAMPLE_MANUAL);
+	return 0;
+}
+
+static int stop(struct fake *f)
+{
+	if (!f->active)
+		return -EALREADY;
+	f->active = false;
+	return fake_publish(f, DRM_PERFCTR_SAMPLE_FINAL) ? 0 : -EIO;
+}
+
+/* a file that only reads: the same memory */
+static int make_reader(struct fake *f, int n)
+{
+	int fd = take_fd(f);
+
+	f->fds[fd - FIRST_FD].memory = dup(f->fds[n].memory);
+	return fd;
+}
+
+static int session_ioctl(struct fake *f, int n, unsigned long request, void *argument)
+{
+	const struct drm_perfctr_command *command = argument;
+	enum fake_call call = request == DRM_PERFCTR_IOCTL_START  ? FAKE_START :
+			      request == DRM_PERFCTR_IOCTL_SAMPLE ? FAKE_SAMPLE :
+			      request == DRM_PERFCTR_IOCTL_STOP	  ? FAKE_STOP :
+			      request == DRM_PERFCTR_IOCTL_STATUS ? FAKE_STATUS :
+			      request == DRM_PERFCTR_IOCTL_READER ? FAKE_READER :
+								    FAKE_CALLS;
 	int error;
 
-	if (c->cmd == DRM_PERFCTR_CMD_SETUP)
-		return setup_session(f, c);
-	if (fails(f, FAKE_CONTROL + c->cmd, &error))
+	if (call == FAKE_CALLS)
+		return -ENOTTY;
+	if (fails(f, call, &error))
 		return error;
-	if (!f->has_session || c->handle != 42)
-		return -ENOENT;
-	switch (c->cmd) {
-	case DRM_PERFCTR_CMD_TEARDOWN:
-		if (c->size || c->pointer)
-			return -EINVAL;
-		f->has_session = false;
-		f->active = false;
-		munmap(f->control, f->ring_file_bytes);
-		f->control = NULL;
-		return 0;
-	case DRM_PERFCTR_CMD_START:
-		if (f->active)
-			return -EALREADY;
-		f->active = true;
-		return 0;
-	case DRM_PERFCTR_CMD_STOP:
-		if (!f->active)
-			return -EALREADY;
-		f->active = false;
-		return fake_publish(f, DRM_PERFCTR_SAMPLE_FINAL) ? 0 : -EIO;
-	case DRM_PERFCTR_CMD_SAMPLE:
-		if (!f->active)
-			return -ENOTCONN;
-		if (f->insert - __atomic_load_n(&f->control->extract_idx, __ATOMIC_ACQUIRE) + 1 >=
-		    f->setup.slots)
-			return -ENOSPC;
-		fake_publish(f, DRM_PERFCTR_SAMPLE_MANUAL);
-		return 0;
-	case DRM_PERFCTR_CMD_STATUS:
-		memset(status, 0, c->size);
-		status->insert_idx = f->insert;
-		status->slots = f->setup.slots;
-		return 0;
-	default:
+	if (call <= FAKE_STOP && (command->flags || command->pad))
 		return -EINVAL;
+	switch (call) {
+	case FAKE_START:
+		return start(f);
+	case FAKE_SAMPLE:
+		return sample(f);
+	case FAKE_STOP:
+		return stop(f);
+	case FAKE_READER:
+		return argument ? -EINVAL : make_reader(f, n);
+	default:
+		*(struct drm_perfctr_status *)argument = (struct drm_perfctr_status){
+			.slots = f->setup.slots,
+			.published = f->insert - DRM_PERFCTR_RING_FIRST,
+			.insert_idx = f->insert,
+		};
+		return 0;
 	}
 }
 
@@ -515,6 +569,8 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 	int n = index_of(f, fd), error;
 	struct drm_version *version = argument;
 
+	if (f->fds[n].session)
+		return session_ioctl(f, n, request, argument);
 	if (!f->fds[n].device)
 		return -ENOTTY;
 	if (request == DRM_IOCTL_VERSION) {
@@ -531,17 +587,13 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 		((uint32_t **)argument)[1][3] = f->l2_features;
 		return 0;
 	}
-	/* drivers that adopted the core */
-	if (strcmp(f->fds[n].driver, "vsoc") && strcmp(f->fds[n].driver, "panthor"))
+	if (!has_counters(f->fds[n].driver))
 		return -EINVAL;
-	switch (request) {
-	case DRM_IOCTL_PERFCTR_QUERY:
+	if (request == DRM_PERFCTR_IOCTL_QUERY(FAKE_IOCTL_NR))
 		return fails(f, FAKE_QUERY, &error) ? error : answer_query(f, argument);
-	case DRM_IOCTL_PERFCTR_CONTROL:
-		return run_command(f, argument);
-	default:
-		return -EINVAL;
-	}
+	if (request == DRM_PERFCTR_IOCTL_OPEN(FAKE_IOCTL_NR))
+		return open_session(f, argument);
+	return -EINVAL;
 }
 
 /* --- the machine ---------------------------------------------------------------- */
@@ -588,7 +640,7 @@ struct fake *fake_new(void)
 	f->info = (struct drm_perfctr_device_info){
 		.features = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_PMU |
 			    DRM_PERFCTR_FEATURE_GPU_TIMESTAMP,
-		.version = 3,
+		.version = 4,
 		.sample_header_size = sizeof(struct drm_perfctr_sample_header),
 		.block_header_size = sizeof(struct drm_perfctr_block_header),
 		.sets = 1,

@@ -18,14 +18,21 @@ enum fake_call {
 	FAKE_POLL,
 	FAKE_LIST,
 	FAKE_QUERY,
-	/* FAKE_CONTROL + enum drm_perfctr_cmd */
-	FAKE_CONTROL,
-	FAKE_TEST_ONLY = FAKE_CONTROL + 8,
+	/* ioctls of the interface */
+	FAKE_CHECK,
+	FAKE_SESSION,
+	FAKE_START,
+	FAKE_SAMPLE,
+	FAKE_STOP,
+	FAKE_STATUS,
+	FAKE_READER,
 	FAKE_CALLS,
 };
 
 enum {
 	FAKE_SLOT_ALIGN = 64,
+	/* number of QUERY in fdinfo: none that a real driver has */
+	FAKE_IOCTL_NR = 0x77,
 	/* the GPU's timestamp counter: 40 bits, about to wrap */
 	FAKE_GPU_HZ = 1000000,
 	FAKE_GPU_RAW_NS = 5000000,
@@ -51,13 +58,13 @@ struct fake {
 	size_t info_bytes, block_bytes;
 
 	/* the last session */
-	struct drm_perfctr_setup setup;
+	struct drm_perfctr_open setup;
 	struct drm_perfctr_block_request requests[64];
 	bool has_session, active, dead;
 	unsigned char *ring;
 	struct drm_perfctr_ring_control *control;
-	uint64_t insert, seq, merged;
-	uint32_t stride;
+	uint64_t seq, merged;
+	uint32_t insert, stride;
 	/* counter n of a block grows by step * (n + 1) in each sample */
 	uint64_t step;
 	struct sample_writer writer;
@@ -65,6 +72,7 @@ struct fake {
 	uint64_t mux_steps[8], mux_cycles;
 	/* number of counters of all PMUs and NVIDIA blocks that run at once; 0: all */
 	unsigned int slots_at_once;
+	const char *fdinfo; /* of DRM files; NULL: of a driver that has counters or has none */
 	uint32_t l2_features; /* of panthor's DEV_QUERY, 0: it has none */
 	uint32_t sample_flags, block_states; /* flags of every sample, states of every block */
 	/* called by poll() instead of waiting */
@@ -77,8 +85,8 @@ struct fake {
 		bool used;
 		const char *content;
 		size_t at, bytes;
-		bool device, eventfd;
-		/* of a ring: the real file */
+		bool device, eventfd, session;
+		/* of a session or reader: the real file */
 		int memory;
 		const char *driver;
 	} fds[64];

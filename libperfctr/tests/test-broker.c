@@ -57,22 +57,26 @@ static void answer_query(struct perfctr_broker_header *h, unsigned char *content
 	script.size = sizeof(*h) + (size_t)h->count * h->stride;
 }
 
-static void answer_setup(struct perfctr_broker_header *h, unsigned char *content)
+static void answer_session(struct perfctr_broker_header *h, unsigned char *content)
 {
-	struct drm_perfctr_setup setup;
+	struct drm_perfctr_open open;
+	struct drm_perfctr_layout layout;
 
-	memcpy(&setup, content, sizeof(setup));
-	EQUAL(setup.eventfd, -1);
-	EQUAL(setup.requests, 0);
-	setup.slot_stride = 256;
-	setup.sample_size = 200;
-	setup.ring_offset = 4096;
-	setup.ring_bytes = (uint64_t)setup.slots * setup.slot_stride;
-	setup.block_count = h->count;
-	memcpy(content, &setup, sizeof(setup));
+	memcpy(&open, content, sizeof(open));
+	EQUAL(open.eventfd, -1);
+	EQUAL(open.requests, 0);
+	layout = (struct drm_perfctr_layout){
+		.slots = open.slots,
+		.slot_stride = 256,
+		.sample_size = 200,
+		.ring_offset = 4096,
+		.map_bytes = 4096 + open.slots * 256,
+		.block_count = h->count,
+	};
+	memcpy(content, &layout, sizeof(layout));
 	h->handle = 7;
-	script.file_count = setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY ? 0 : PERFCTR_BROKER_FILES;
-	script.size = sizeof(*h) + sizeof(setup);
+	script.file_count = open.flags & DRM_PERFCTR_OPEN_CHECK ? 0 : PERFCTR_BROKER_FILES;
+	script.size = sizeof(*h) + sizeof(layout);
 }
 
 static int script_send(void *data, int fd, const void *bytes, size_t size)
@@ -97,8 +101,13 @@ static int script_send(void *data, int fd, const void *bytes, size_t size)
 	} else if (script.setup_error) {
 		h->error = script.setup_error;
 		script.size = sizeof(*h);
-	} else if (h->code == DRM_PERFCTR_CMD_SETUP) {
-		answer_setup(h, content);
+	} else if (h->type == PERFCTR_BROKER_SESSION) {
+		answer_session(h, content);
+	} else {
+		EQUAL(h->handle, 7);
+		script.size = sizeof(*h);
+		if (h->type == PERFCTR_BROKER_STATUS)
+			script.size += sizeof(struct drm_perfctr_status);
 	}
 	h->size = (uint32_t)script.size;
 	if (++script.answers == script.spoil_at)
@@ -218,7 +227,7 @@ static int use_broker(void)
 		error = perfctr_session_status(session, &status, sizeof(status));
 	if (!error) {
 		EQUAL(perfctr_session_eventfd(session), FIRST_FILE + 1);
-		EQUAL(perfctr_session_handle(session), 7);
+		EQUAL(perfctr_session_fd(session), -1);
 		EQUAL(perfctr_cursor_peek(cursor, 0, &slot), 0);
 		error = perfctr_session_stop(session, 0);
 	}
@@ -235,7 +244,7 @@ static int spoilt(int at, void (*spoil)(struct script *s, struct perfctr_broker_
 
 	begin(at, spoil);
 	error = use_broker();
-	/* the last answer, to TEARDOWN, is irrelevant */
+	/* the last answer, to CLOSE, is irrelevant */
 	if (error && !perfctr_ctx_error(script.ctx)[0])
 		test_fail(__FILE__, __LINE__, "answer %d: error %d without a reason", at, error);
 	end();
@@ -396,11 +405,11 @@ static void short_content(struct script *s, struct perfctr_broker_header *h)
 
 static void sizes_that_lie(struct script *s, struct perfctr_broker_header *h)
 {
-	struct drm_perfctr_setup *setup = (void *)(s->bytes + sizeof(*h));
+	struct drm_perfctr_layout *layout = (void *)(s->bytes + sizeof(*h));
 
-	if (h->type == PERFCTR_BROKER_CONTROL && h->code == DRM_PERFCTR_CMD_SETUP) {
-		setup->ring_bytes = 512;
-		setup->slot_stride = 4096;
+	if (h->type == PERFCTR_BROKER_SESSION) {
+		layout->map_bytes = 4096 + 512;
+		layout->slot_stride = 4096;
 	} else {
 		h->error = -EPROTO;
 	}

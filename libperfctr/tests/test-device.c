@@ -289,18 +289,42 @@ TEST_WITH(begin_fake, end, "a refresh that fails changes nothing")
 	device = perfctr_device_unref(device);
 }
 
-TEST_WITH(begin_fake, end, "a foreign ioctl at the same number is no device")
+TEST_WITH(begin_fake, end, "no number is tried without fdinfo's line")
+{
+	fake->fdinfo = "drm-driver:\tvsoc\n";
+	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -ENOTTY);
+	EQUAL(fake->calls[FAKE_QUERY], 0);
+	fake->fdinfo = "drm-perfctr:\t4 ioctls ten\n";
+	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -ENOTTY);
+	EQUAL(fake->calls[FAKE_QUERY], 0);
+}
+
+TEST_WITH(begin_fake, end, "an impossible answer is no device")
 {
 	fake->info.sample_header_size = 3;
-	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -ENOTTY);
+	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -EPROTO);
 }
 
 TEST_WITH(begin_fake, end, "an older kernel is named")
 {
-	fake->info.version = 2;
-	fake->info.sample_header_size = 64;
-	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -EPROTONOSUPPORT);
-	HAS_TEXT(perfctr_ctx_error(ctx), "needs interface version 3");
+	static const char *const old[] = {
+		"drm-driver:\tvsoc\nperfctr-sessions:\t0\nperfctr-active:\t0\n",
+		"drm-perfctr:\t3 ioctls 0x77\n",
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(old); n++) {
+		fake->fdinfo = old[n];
+		EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), -EPROTONOSUPPORT);
+		HAS_TEXT(perfctr_ctx_error(ctx), "needs interface version 4; update perfctr-dkms");
+		EQUAL(fake->calls[FAKE_QUERY], 0);
+	}
+}
+
+TEST_WITH(begin_fake, end, "a newer kernel is used")
+{
+	fake->fdinfo = "drm-perfctr:\t5 ioctls 0x77 more\n";
+	EQUAL(perfctr_device_open(ctx, "/dev/dri/renderD128", &device), 0);
+	device = perfctr_device_unref(device);
 }
 
 static int messages;

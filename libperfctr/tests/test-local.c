@@ -334,7 +334,7 @@ TEST("faults and switches of a child are counted exactly, though the ring is ful
 	CHECK(seen.merged >= SLEEPS - 3);
 	EQUAL(status.merged_periods, seen.merged);
 	EQUAL(status.pending_merged, 0);
-	EQUAL(status.insert_idx, 4);
+	EQUAL(status.published, 4);
 	end();
 }
 
@@ -575,15 +575,8 @@ TEST("CPUs that come and go lose no counts")
 	EQUAL(seam.file_count, 0);
 }
 
-static int command(uint32_t cmd, void *argument, size_t bytes)
-{
-	static uint32_t handle;
-
-	return perfctr_device_control(device, cmd, &handle, argument, bytes);
-}
-
 /* as the kernel: a later version may give them a meaning */
-TEST("unknown flags, reserved members and structures of a wrong size are refused")
+TEST("unknown flags and reserved members of a raw session are refused")
 {
 	struct drm_perfctr_block_request request = {
 		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
@@ -593,59 +586,55 @@ TEST("unknown flags, reserved members and structures of a wrong size are refused
 		.pmu_type = 1, /* PERF_TYPE_SOFTWARE */
 		.config = 2, /* page faults */
 	};
-	const struct drm_perfctr_setup good = {
-		.flags = DRM_PERFCTR_SETUP_TEST_ONLY,
+	const struct drm_perfctr_open good = {
+		.flags = DRM_PERFCTR_OPEN_CHECK,
 		.slots = 4,
 		.eventfd = -1,
 		.requests = (uintptr_t)&request,
 		.request_count = 1,
 		.request_stride = sizeof(request),
 	};
-	uint64_t tag = 1;
-	struct {
-		struct drm_perfctr_setup setup;
-		uint64_t more;
-	} longer = { 0 };
-	struct drm_perfctr_setup setup;
+	struct perfctr_session *raw;
+	struct drm_perfctr_layout layout;
+	struct drm_perfctr_open open;
+	struct perfctr_cursor *none;
 	struct stat tasks;
-	int files;
+	int files, reader;
 
 	begin("software/page-faults/");
-	setup = good;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), 0);
-	setup = good;
-	setup.flags |= 1u << 31;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
-	setup = good;
-	setup.reserved[1] = 1;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
-	setup = good;
-	setup.request_stride--;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
-	setup = good;
+	open = good;
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), 0);
+	CHECK(!raw && layout.slots == 4 && layout.ring_offset && layout.sample_size);
+	open.flags |= 1u << 31;
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), -EINVAL);
+	open = good;
+	open.reserved[1] = 1;
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), -EINVAL);
+	open = good;
+	open.layout_size = 8;
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), -EINVAL);
+	open = good;
+	open.request_stride--;
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), -EINVAL);
+	open = good;
 	request.flags |= 1u << 31;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EINVAL);
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), -EINVAL);
 	request.flags = DRM_PERFCTR_REQUEST_PMU;
-	longer.setup = good;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &longer, sizeof(longer)), 0);
-	longer.more = 1;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &longer, sizeof(longer)), -E2BIG);
-	setup.flags = 0;
-	setup.period_ns = 1000000;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, 80), -EINVAL);
+	open.flags = 0;
+	open.period_ns = 1000000;
 	seam.sys.memfd = no_memfd;
 	files = open_files();
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), -EMFILE);
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), -EMFILE);
 	EQUAL(open_files(), files);
 	seam.sys.memfd = perfctr_sys_real.memfd;
-	EQUAL(command(DRM_PERFCTR_CMD_SETUP, &setup, sizeof(setup)), 0);
-	EQUAL(command(DRM_PERFCTR_CMD_STATUS, &tag, sizeof(tag)), -EINVAL);
-	/* without a structure the kernel only returns its size */
-	EQUAL(command(DRM_PERFCTR_CMD_START, NULL, 0), 0);
-	EQUAL(command(DRM_PERFCTR_CMD_START, &tag, sizeof(tag)), 0);
-	close(setup.ring_fd);
-	close(setup.eventfd);
-	/* the session ends with its device */
+	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), 0);
+	EQUAL(perfctr_cursor_new(raw, &none), -EINVAL);
+	EQUAL(perfctr_session_start(raw, 0), 0);
+	reader = perfctr_session_reader(raw);
+	CHECK(reader >= 0);
+	perfctr_session_unref(raw);
+	close(reader);
+	EQUAL(open_files(), files);
 	end();
 	EQUAL(stat("/proc/self/task", &tasks), 0);
 	EQUAL(tasks.st_nlink, 3);

@@ -407,8 +407,8 @@ TEST_WITH(begin, end_kit, "one pass samples without a gap")
 		EQUAL(value_of("GPU_ACTIVE", 0).numerator, 1);
 	}
 	/* one session, and one for the plan: none was stopped */
-	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_START], 1);
-	EQUAL(fake->calls[FAKE_CONTROL + DRM_PERFCTR_CMD_STOP], 0);
+	EQUAL(fake->calls[FAKE_START], 1);
+	EQUAL(fake->calls[FAKE_STOP], 0);
 }
 
 /* --- values -------------------------------------------------------------------------------- */
@@ -606,12 +606,7 @@ TEST_WITH(begin, end_kit, "flags describe the quality of a value")
 TEST("every failure leaves nothing behind")
 {
 	static const enum fake_call calls[] = {
-		FAKE_MMAP,
-		FAKE_EVENTFD,
-		FAKE_CONTROL + DRM_PERFCTR_CMD_SETUP,
-		FAKE_CONTROL + DRM_PERFCTR_CMD_START,
-		FAKE_CONTROL + DRM_PERFCTR_CMD_SAMPLE,
-		FAKE_CONTROL + DRM_PERFCTR_CMD_STOP,
+		FAKE_MMAP, FAKE_EVENTFD, FAKE_SESSION, FAKE_START, FAKE_SAMPLE, FAKE_STOP,
 	};
 	unsigned int failed = 0;
 

@@ -115,7 +115,7 @@ static void *read_to_the_end(void *data)
 		while (perfctr_decode_block(&sample, &block) > 0)
 			r->sum += perfctr_block_value(&block, 0);
 		perfctr_cursor_lag(r->cursor);
-		perfctr_cursor_merged(r->cursor);
+		perfctr_cursor_state(r->cursor);
 		perfctr_cursor_advance(r->cursor, 1);
 		if (sample.flags & DRM_PERFCTR_SAMPLE_FINAL)
 			break;

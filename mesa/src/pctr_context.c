@@ -232,7 +232,7 @@ static int session_open(struct pctr_context *c, const struct pctr_query *query, 
 
 	/* while the GPU sleeps, samples do not show whose slot it is */
 	if (query->exact)
-		opts.flags = DRM_PERFCTR_SETUP_KEEP_AWAKE;
+		opts.flags = DRM_PERFCTR_OPEN_KEEP_AWAKE;
 
 	if (s)
 		s->covers = calloc(c->words, sizeof(*s->covers));
@@ -497,7 +497,7 @@ static struct pctr_session *session_exact(struct pctr_context *c, const struct p
 	return s;
 }
 
-unsigned int pctr_context_handles(struct pctr_context *context, uint32_t *handles, unsigned int max)
+unsigned int pctr_context_sessions(struct pctr_context *context, int *sessions, unsigned int max)
 {
 	unsigned int count = 0;
 
@@ -509,7 +509,7 @@ unsigned int pctr_context_handles(struct pctr_context *context, uint32_t *handle
 		if (!q)
 			continue;
 		if (count < max)
-			handles[count] = pctr.session_handle(s->session);
+			sessions[count] = pctr.session_fd(s->session);
 		count++;
 	}
 	return count;

@@ -24,7 +24,7 @@ enum pctr_mark {
 
 /* purpose of a query */
 enum pctr_query_flags {
-	PCTR_QUERY_ATTRIBUTED = 1 << 0, /* jobs take samples for it, see pctr_context_handles() */
+	PCTR_QUERY_ATTRIBUTED = 1 << 0, /* jobs take samples for it, see pctr_context_sessions() */
 	/*
 	 * Begin is refused if its counters, or those of other active exact queries, would have to
 	 * be multiplexed.
@@ -58,11 +58,10 @@ int pctr_context_fd(const struct pctr_context *context);
 
 /*
  * Sessions that jobs must take samples of. Those of attributed queries that are active.
- * @handles: filled with the first @max handles.
+ * @sessions: filled with the first @max descriptors.
  * Return: the number of such sessions, which may be above @max.
  */
-unsigned int pctr_context_handles(struct pctr_context *context, uint32_t *handles,
-				  unsigned int max);
+unsigned int pctr_context_sessions(struct pctr_context *context, int *sessions, unsigned int max);
 
 /*
  * Make room for samples that a job will take.

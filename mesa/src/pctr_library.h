@@ -52,7 +52,7 @@
 	X(selection_request)        \
 	X(selection_unref)          \
 	X(session_check)            \
-	X(session_handle)           \
+	X(session_fd)               \
 	X(session_new)              \
 	X(session_sample)           \
 	X(session_start)            \

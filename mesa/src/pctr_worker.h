@@ -26,7 +26,7 @@ struct pctr_worker_ops {
 
 	/*
 	 * Submit work. Does not wait for it. The job samples the sessions of
-	 * pctr_context_handles() before and after the work.
+	 * pctr_context_sessions() before and after the work.
 	 */
 	void (*submit)(struct pctr_worker *worker, const struct pctr_work *work);
 

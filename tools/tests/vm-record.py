@@ -110,8 +110,8 @@ def flight_recorder_keeps_the_last_seconds():
 def samples_in_the_stream():
     """record --in-stream: samples of a job attribute counts to each command"""
     script = ("vsoc-job -q --fd $PERFCTR_FD draw fragments=1000 "
-              "sample handle=$PERFCTR_SESSION user_data=7"
-              " draw fragments=5 sample handle=$PERFCTR_SESSION user_data=8")
+              "sample session=$PERFCTR_SESSION user_data=7"
+              " draw fragments=5 sample session=$PERFCTR_SESSION user_data=8")
     record("--in-stream", "-e", "FRAGMENTS", "-o", path("s.cap"), "--", "sh", "-c", script)
     lines = run("perfctr", "export", "-f", "json", path("s.cap")).stdout.splitlines()
     samples = [json.loads(line) for line in lines][1:-1]

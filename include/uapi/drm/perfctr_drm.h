@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
 /*
- * The performance counter interface of DRM devices, version 3.
+ * The performance counter interface of DRM devices, version 4.
  *
- * Every driver that adopts the counter core (drm_perfctr.ko) offers the same
- * ioctls at the same numbers, so one library drives all of them:
+ * Every driver that adopts the counter core (drm_perfctr.ko) offers the same two ioctls, so one
+ * library drives all of them:
  *
- *   DRM_IOCTL_PERFCTR_QUERY    what exists: device, blocks, clocks
- *   DRM_IOCTL_PERFCTR_CONTROL  sessions: SETUP, START, SAMPLE, STOP, ...
+ *   DRM_PERFCTR_IOCTL_QUERY    what exists: device, blocks, clocks
+ *   DRM_PERFCTR_IOCTL_OPEN     a session, which is a file descriptor of its own
+ *
+ * and the same ioctls of a session: START, SAMPLE, STOP, STATUS, LAYOUT, READER.
  *
  * Block types, products and events of a hardware family are defined in its own
  * header, drm/perfctr_<family>.h.
@@ -14,39 +16,65 @@
  * All structures are little-endian, have the same layout for 32- and 64-bit
  * userspace and are 8-byte aligned.
  *
+ * Numbers of the device's ioctls
+ * ------------------------------
+ * They differ between drivers. /proc/self/fdinfo/N of an opened DRM file N contains
+ *
+ *   drm-perfctr:	<version> ioctls <number of QUERY>
+ *
+ * e.g. "drm-perfctr: 4 ioctls 0x9a"; OPEN is the next number. Without that line the driver has no
+ * counters: user space tries no number.
+ *
  * How structures grow
  * -------------------
- * New members are added at the end only. A structure must be at least as long
- * as in version 3, else -EINVAL. The kernel extends a shorter structure than
- * its own with zeroes; the part of a longer one that is unknown to the kernel
- * must be zero, else -E2BIG. Members named pad or reserved and unknown
- * flags must be zero, else -EINVAL.
+ * New members are added at the end only. The kernel extends a shorter structure than its own with
+ * zeroes. The part of a longer one that is unknown to the kernel must be zero, else -E2BIG; in
+ * struct drm_perfctr_open it has no effect, so a new member comes with a flag, and unknown flags
+ * are refused. Results are cut to, or filled with zeroes up to, the size that the caller passes.
+ * Members named pad or reserved and unknown flags must be zero, else -EINVAL.
  *
  * How a session runs
  * ------------------
  *  1. QUERY returns which blocks, counters, sets and clocks the device has.
- *  2. SETUP checks the requests, allocates the ring and returns a file
- *     descriptor for it. With DRM_PERFCTR_SETUP_TEST_ONLY it only checks.
- *  3. User space maps the control area and the slots with mmap() of ring_fd.
+ *  2. OPEN checks the requests, allocates the ring and returns the session's descriptor. With
+ *     DRM_PERFCTR_OPEN_CHECK it only checks.
+ *  3. User space maps the control area and the slots with mmap() of the descriptor.
  *  4. START takes the baseline. Periodic sessions then publish samples
  *     automatically, manual ones on SAMPLE.
  *  5. While insert_idx != extract_idx, the slot extract_idx & (slots - 1)
  *     holds a complete sample; userspace reads it and adds 1 to extract_idx.
  *     This needs no system call.
- *  6. STOP publishes the final sample. START may follow again; TEARDOWN or
- *     closing the file ends the session at any point.
+ *  6. STOP publishes the final sample. START may follow again; closing the descriptor ends the
+ *     session at any point.
+ *
+ * No ioctl that returns an error has had an effect, -EFAULT included.
  *
  * Conservation of counts: the values of all samples published between START and STOP add up to
  * exactly what the hardware counted in that time. If the ring is full, no sample is dropped; the
  * next one is stretched. Counts lost in the hardware are reported by flags and by lost_ns.
  *
+ * Life of the descriptor
+ * ----------------------
+ *  - Closing the DRM file does not end its sessions.
+ *  - The session ends when its last descriptor is closed: in every process that got one by fork(),
+ *    dup() or SCM_RIGHTS. Mappings do not keep it. Each holder may use all of its ioctls.
+ *  - The ring outlives the session in its mappings and readers, with DRM_PERFCTR_RING_DEAD.
+ *  - Removal of the device, by unbind or unplug: the ring is dead, an active session's last sample
+ *    has DRM_PERFCTR_SAMPLE_UNPLUGGED, and poll() reports POLLHUP. START, SAMPLE and STOP fail with
+ *    -ENODEV; what is in the ring can be read; STATUS, LAYOUT and READER work.
+ *  - The modules of core and driver cannot be removed while a session exists.
+ *  - O_NONBLOCK has no effect: START, SAMPLE and STOP wait for the hardware, for a bounded time.
+ *  - -EINTR: a signal arrived while one of them waited for another one. Repeat it.
+ *
  * Permissions
  * -----------
  * Counters are system-wide: they reveal the activity of every user, in enough detail to recognise
- * keystrokes and web pages. SETUP therefore needs CAP_PERFMON, or the sysctl dev.perfctr.paranoid
- * set to 0, by which root permits users to observe each other. Without CAP_PERFMON a period is at
- * least unprivileged_min_period_ns: 1 s / dev.perfctr.max_sample_rate_hz. There is no other
- * isolation of users.
+ * keystrokes and web pages. OPEN therefore needs CAP_PERFMON, or the sysctl dev.perfctr.paranoid
+ * set to 0, by which root permits users to observe each other. Where the kernel exports
+ * perf_allow_cpu() (since 7.3) it is asked, and with it kernel.perf_event_paranoid and the security
+ * modules; older kernels do not ask those. Without CAP_PERFMON a period is at least
+ * unprivileged_min_period_ns: 1 s / dev.perfctr.max_sample_rate_hz. There is no other isolation of
+ * users. The permission is that of OPEN: who is given a descriptor may use it.
  */
 #ifndef _UAPI_PERFCTR_DRM_H_
 #define _UAPI_PERFCTR_DRM_H_
@@ -57,17 +85,17 @@
 extern "C" {
 #endif
 
-/*
- * Driver-private ioctl numbers, relative to DRM_COMMAND_BASE, at the upper end
- * of the range to avoid a driver's own numbers.
- */
-#define DRM_PERFCTR_QUERY	0x5d
-#define DRM_PERFCTR_CONTROL	0x5e
+/* @nr: from fdinfo, see "Numbers of the device's ioctls" */
+#define DRM_PERFCTR_IOCTL_QUERY(nr)	_IOWR(DRM_IOCTL_BASE, (nr), struct drm_perfctr_query)
+#define DRM_PERFCTR_IOCTL_OPEN(nr)	_IOW(DRM_IOCTL_BASE, (nr) + 1, struct drm_perfctr_open)
 
-#define DRM_IOCTL_PERFCTR_QUERY \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_PERFCTR_QUERY, struct drm_perfctr_query)
-#define DRM_IOCTL_PERFCTR_CONTROL \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_PERFCTR_CONTROL, struct drm_perfctr_control)
+/* of a session's descriptor; a reader has LAYOUT only */
+#define DRM_PERFCTR_IOCTL_START		_IOW(DRM_IOCTL_BASE, 0xe0, struct drm_perfctr_command)
+#define DRM_PERFCTR_IOCTL_SAMPLE	_IOW(DRM_IOCTL_BASE, 0xe1, struct drm_perfctr_command)
+#define DRM_PERFCTR_IOCTL_STOP		_IOW(DRM_IOCTL_BASE, 0xe2, struct drm_perfctr_command)
+#define DRM_PERFCTR_IOCTL_STATUS	_IOR(DRM_IOCTL_BASE, 0xe3, struct drm_perfctr_status)
+#define DRM_PERFCTR_IOCTL_LAYOUT	_IOR(DRM_IOCTL_BASE, 0xe4, struct drm_perfctr_layout)
+#define DRM_PERFCTR_IOCTL_READER	_IO(DRM_IOCTL_BASE, 0xe5)
 
 /* --- blocks, sets, clocks, products -------------------------------------- */
 
@@ -120,7 +148,7 @@ enum drm_perfctr_block_format {
  *
  * A set selects the meaning of a block's counters. Only one set is in use per
  * device at a time, from START to STOP of its sessions: START with a different
- * one fails with -EBUSY, also with CAP_PERFMON. SETUP reserves nothing.
+ * one fails with -EBUSY, also with CAP_PERFMON. OPEN reserves nothing.
  */
 enum drm_perfctr_set {
 	/** @DRM_PERFCTR_SET_PRIMARY: the set that every device has. */
@@ -205,7 +233,7 @@ enum drm_perfctr_sample_flags {
 	DRM_PERFCTR_SAMPLE_PERIODIC = 1u << 1,
 	/**
 	 * @DRM_PERFCTR_SAMPLE_AUTOMATIC: published on a transition of the hardware
-	 * (power, protected mode); only for DRM_PERFCTR_SETUP_AUTOMATIC.
+	 * (power, protected mode); only for DRM_PERFCTR_OPEN_AUTOMATIC.
 	 */
 	DRM_PERFCTR_SAMPLE_AUTOMATIC = 1u << 2,
 	/** @DRM_PERFCTR_SAMPLE_FINAL: published by STOP, the last one until START. */
@@ -402,56 +430,64 @@ enum drm_perfctr_ring_state {
 	/** @DRM_PERFCTR_RING_ACTIVE: between START and STOP. */
 	DRM_PERFCTR_RING_ACTIVE = 1u << 0,
 	/**
-	 * @DRM_PERFCTR_RING_DEAD: no sample will follow, after TEARDOWN by the owner
+	 * @DRM_PERFCTR_RING_DEAD: no sample will follow, after the end of the session
 	 * or removal of the device.
 	 */
 	DRM_PERFCTR_RING_DEAD = 1u << 1,
 };
 
+/** DRM_PERFCTR_RING_FIRST - both indices of a new ring: they wrap soon, as they must anyway. */
+#define DRM_PERFCTR_RING_FIRST	0xfffffff0u
+
 /**
- * struct drm_perfctr_ring_control - the two indices, shared with the kernel
+ * struct drm_perfctr_ring_control - the indices and the layout, shared with the kernel
  *
- * It is at offset 0 of ring_fd, in an area of ring_offset bytes that may be mapped for reading and
- * writing. The slots after it may be mapped for reading only. Mappings must be MAP_SHARED. Their
- * pages cannot be pinned: O_DIRECT, vmsplice() and ptrace() from them fail, write() works. ring_fd
- * may be passed to another process to read the session; it remains readable after the session has
- * ended. poll() of it is undefined so far: wait for the eventfd of SETUP.
+ * It is at offset 0 of the descriptor, in an area of @ring_offset bytes that may be mapped for
+ * reading and writing. The slots after it may be mapped for reading only. Mappings must be
+ * MAP_SHARED. Their pages cannot be pinned: get_user_pages() fails for them, and with it O_DIRECT,
+ * vmsplice(), ptrace(), process_vm_readv() and io_uring's fixed buffers; write() works.
  *
- * Both indices are free-running, slot = index & (slots - 1), and the number of
- * published, unread samples is insert_idx - extract_idx; all slots are usable.
+ * Both indices are free-running modulo 2^32 from DRM_PERFCTR_RING_FIRST on, slot = index &
+ * (slots - 1), and the number of published, unread samples is insert_idx - extract_idx; all slots
+ * are usable.
  *
  * Memory ordering: the kernel writes a sample, then @insert_idx with store-release; userspace
  * reads @insert_idx with load-acquire, then the sample. User space reads the sample, then writes
  * @extract_idx with store-release; the kernel reads @extract_idx with load-acquire before it writes
  * into the slot again.
  *
- * @extract_idx is the only member that the kernel reads: in START, SAMPLE and STOP and for each
- * sample that is due, possibly several times. Each read is a single load. A value outside [last
- * accepted extract_idx, insert_idx] is ignored and counted in bad_extract of STATUS.
+ * @extract_idx is the only member that the kernel reads: in START, SAMPLE, STOP and poll() and for
+ * each sample that is due, possibly several times. Each read is a single load. A value outside
+ * [last accepted extract_idx, insert_idx] is ignored and counted in bad_extract of STATUS.
+ *
+ * poll(): POLLIN while at least watermark samples are unread, and while any is unread after STOP or
+ * the end of the session or the device; POLLHUP after such an end.
  */
 struct drm_perfctr_ring_control {
 	/** @extract_idx: next sample that userspace will read; userspace writes. */
-	__u64 extract_idx;
-	/** @user_reserved: zeroed by SETUP; the kernel does not access it afterwards. */
-	__u64 user_reserved[7];
+	__u32 extract_idx;
+	/** @user_reserved: zeroed by OPEN; the kernel does not access it afterwards. */
+	__u32 user_reserved[15];
 	/** @insert_idx: next sample that the kernel will publish; the kernel writes. */
-	__u64 insert_idx;
-	/** @merged_periods: total of the published samples' merged_periods. */
-	__u64 merged_periods;
-	/** @lost_ns: total of the published samples' lost_ns. */
-	__u64 lost_ns;
+	__u32 insert_idx;
 	/** @state: enum drm_perfctr_ring_state. */
 	__u32 state;
-	/** @pad: zero. */
-	__u32 pad;
+	/** @slots: as in struct drm_perfctr_layout, like the following. */
+	__u32 slots;
+	/** @slot_stride: bytes between slots. */
+	__u32 slot_stride;
+	/** @ring_offset: offset of slot 0. */
+	__u32 ring_offset;
+	/** @sample_size: bytes of each sample. */
+	__u32 sample_size;
 	/** @kernel_reserved: zero. */
-	__u64 kernel_reserved[4];
+	__u32 kernel_reserved[10];
 };
 
 /* --- QUERY --------------------------------------------------------------- */
 
 /**
- * enum drm_perfctr_query_type - result of DRM_IOCTL_PERFCTR_QUERY
+ * enum drm_perfctr_query_type - result of DRM_PERFCTR_IOCTL_QUERY
  */
 enum drm_perfctr_query_type {
 	/** @DRM_PERFCTR_QUERY_DEVICE: one struct drm_perfctr_device_info. */
@@ -463,7 +499,7 @@ enum drm_perfctr_query_type {
 };
 
 /**
- * struct drm_perfctr_query - argument of DRM_IOCTL_PERFCTR_QUERY
+ * struct drm_perfctr_query - argument of DRM_PERFCTR_IOCTL_QUERY
  *
  * With @pointer zero, only @count and @stride are set, to the kernel's number and size of elements.
  * Otherwise up to @count elements are written, @stride bytes apart: a longer element than the
@@ -502,7 +538,7 @@ enum drm_perfctr_features {
 	DRM_PERFCTR_FEATURE_PMU = 1u << 3,
 	/** @DRM_PERFCTR_FEATURE_IN_STREAM: jobs can contain samples. */
 	DRM_PERFCTR_FEATURE_IN_STREAM = 1u << 4,
-	/** @DRM_PERFCTR_FEATURE_KEEP_AWAKE: DRM_PERFCTR_SETUP_KEEP_AWAKE works. */
+	/** @DRM_PERFCTR_FEATURE_KEEP_AWAKE: DRM_PERFCTR_OPEN_KEEP_AWAKE works. */
 	DRM_PERFCTR_FEATURE_KEEP_AWAKE = 1u << 5,
 	/** @DRM_PERFCTR_FEATURE_GPU_TIMESTAMP: samples have gpu_timestamp. */
 	DRM_PERFCTR_FEATURE_GPU_TIMESTAMP = 1u << 6,
@@ -514,7 +550,7 @@ enum drm_perfctr_features {
 struct drm_perfctr_device_info {
 	/** @features: enum drm_perfctr_features. */
 	__u32 features;
-	/** @version: of this interface; grows with each addition, now 3. */
+	/** @version: of this interface; grows with each addition, now 4. */
 	__u32 version;
 	/** @sample_header_size: bytes of struct drm_perfctr_sample_header. */
 	__u32 sample_header_size;
@@ -532,9 +568,9 @@ struct drm_perfctr_device_info {
 	__u32 active_set;
 	/** @max_slots: largest number of slots of a ring. */
 	__u32 max_slots;
-	/** @max_sessions_per_file: sessions that one open file can hold. */
+	/** @max_sessions_per_file: the kernel: 0, no limit; a broker: sessions of a connection. */
 	__u32 max_sessions_per_file;
-	/** @max_requests: block requests of one SETUP. */
+	/** @max_requests: block requests of one OPEN. */
 	__u32 max_requests;
 	/** @product: of the device's own blocks, see "Products". */
 	__u32 product;
@@ -601,7 +637,7 @@ struct drm_perfctr_block_info {
  * DRM_PERFCTR_FEATURE_GPU_TIMESTAMP. It relates the GPU's time to the host's:
  * @gpu_timestamp and @raw_ns are simultaneous, at the end of the last collection. All members below
  * @name are zero in other elements, before the first collection, and for callers without the
- * permission that SETUP needs: they would show when others sample.
+ * permission that OPEN needs: they would show when others sample.
  */
 struct drm_perfctr_clock_info {
 	/** @clock: number of the domain, or DRM_PERFCTR_CLOCK_TIMESTAMP. */
@@ -626,62 +662,7 @@ struct drm_perfctr_clock_info {
 	__u32 pad;
 };
 
-/* --- CONTROL ------------------------------------------------------------- */
-
-/**
- * enum drm_perfctr_cmd - command of DRM_IOCTL_PERFCTR_CONTROL
- */
-enum drm_perfctr_cmd {
-	/** @DRM_PERFCTR_CMD_SETUP: create a session; struct drm_perfctr_setup. */
-	DRM_PERFCTR_CMD_SETUP = 0,
-	/**
-	 * @DRM_PERFCTR_CMD_TEARDOWN: end a session in any state and release its
-	 * handle; no structure, size and pointer must be zero. Unpublished counts of
-	 * an active session are discarded: STOP first.
-	 */
-	DRM_PERFCTR_CMD_TEARDOWN = 1,
-	/** @DRM_PERFCTR_CMD_START: start counting; struct drm_perfctr_start. */
-	DRM_PERFCTR_CMD_START = 2,
-	/**
-	 * @DRM_PERFCTR_CMD_STOP: publish a final sample and stop; struct
-	 * drm_perfctr_stop. When it returns 0, counters of other sessions no longer
-	 * wait for those of this one. After TEARDOWN alone they may, for a short time.
-	 */
-	DRM_PERFCTR_CMD_STOP = 3,
-	/** @DRM_PERFCTR_CMD_SAMPLE: publish a sample; struct drm_perfctr_sample. */
-	DRM_PERFCTR_CMD_SAMPLE = 4,
-	/** @DRM_PERFCTR_CMD_STATUS: return the totals; struct drm_perfctr_status. */
-	DRM_PERFCTR_CMD_STATUS = 5,
-};
-
-/**
- * struct drm_perfctr_control - argument of DRM_IOCTL_PERFCTR_CONTROL
- *
- * A command that has a structure, called with a zero @pointer, only sets @size to the kernel's size
- * of that structure and succeeds. Success is always 0. START, SAMPLE and STOP wait for the hardware
- * for a bounded time: when SAMPLE or STOP returns 0, the sample is in the ring. If the hardware
- * does not respond, the sample has DRM_PERFCTR_SAMPLE_ERROR. The hardware takes one sample at a
- * time. Callers without CAP_PERFMON are serialised: at most one of them at a time accesses the
- * hardware while periodic sessions, jobs and callers with CAP_PERFMON wait. STATUS, TEARDOWN and
- * closing the file do not access the hardware.
- *
- * Errors of every command: -EINVAL unknown @cmd or a field that must be zero is not (the kernel's
- * debug log, drm.debug=0x2, names it); -EINVAL @size is below version 3's; -E2BIG the structure is
- * longer than the kernel's and not zero there, or longer than 4096 bytes; -EFAULT @pointer; -ENOENT
- * @handle is not a session of this file (all but SETUP); -ENODEV the device was unplugged (the
- * ring's state shows this, too); -EINTR a signal arrived while waiting for another command's sample
- * (SETUP, START, SAMPLE, STOP): the command had no effect, repeat it.
- */
-struct drm_perfctr_control {
-	/** @cmd: enum drm_perfctr_cmd. */
-	__u32 cmd;
-	/** @handle: session of this file; in: all but SETUP, out: SETUP. Never 0. */
-	__u32 handle;
-	/** @size: bytes at @pointer. */
-	__u64 size;
-	/** @pointer: user address of the command's structure. */
-	__u64 pointer;
-};
+/* --- OPEN ---------------------------------------------------------------- */
 
 /**
  * enum drm_perfctr_request_flags - @flags of struct drm_perfctr_block_request
@@ -752,45 +733,67 @@ struct drm_perfctr_block_request {
 };
 
 /**
- * enum drm_perfctr_setup_flags - @flags of struct drm_perfctr_setup
+ * enum drm_perfctr_open_flags - @flags of struct drm_perfctr_open
  */
-enum drm_perfctr_setup_flags {
+enum drm_perfctr_open_flags {
 	/**
-	 * @DRM_PERFCTR_SETUP_TEST_ONLY: check everything except the eventfd, which
-	 * must be -1, fill in the results except ring_fd, which is -1, and create no
-	 * session. Includes the limits of sessions and of PMU counters.
+	 * @DRM_PERFCTR_OPEN_CHECK: check everything except the eventfd, which must be -1, write
+	 * the layout, create no session and return 0. Includes the limits of sessions and of PMU
+	 * counters.
 	 */
-	DRM_PERFCTR_SETUP_TEST_ONLY = 1u << 0,
-	/** @DRM_PERFCTR_SETUP_KEEP_AWAKE: keep the GPU powered while active. */
-	DRM_PERFCTR_SETUP_KEEP_AWAKE = 1u << 1,
+	DRM_PERFCTR_OPEN_CHECK = 1u << 0,
+	/** @DRM_PERFCTR_OPEN_KEEP_AWAKE: keep the GPU powered while active. */
+	DRM_PERFCTR_OPEN_KEEP_AWAKE = 1u << 1,
 	/**
-	 * @DRM_PERFCTR_SETUP_AUTOMATIC: also publish when power or protected mode of
+	 * @DRM_PERFCTR_OPEN_AUTOMATIC: also publish when power or protected mode of
 	 * the hardware has changed; transitions in quick succession may share a sample.
 	 */
-	DRM_PERFCTR_SETUP_AUTOMATIC = 1u << 2,
+	DRM_PERFCTR_OPEN_AUTOMATIC = 1u << 2,
 };
 
 /**
- * struct drm_perfctr_setup - DRM_PERFCTR_CMD_SETUP
+ * struct drm_perfctr_layout - the ring, DRM_PERFCTR_IOCTL_LAYOUT, filled by the kernel
+ */
+struct drm_perfctr_layout {
+	/** @slots: as given to OPEN. */
+	__u32 slots;
+	/** @slot_stride: bytes between slots. */
+	__u32 slot_stride;
+	/** @sample_size: bytes of each sample. */
+	__u32 sample_size;
+	/** @block_count: blocks in each sample. */
+	__u32 block_count;
+	/** @ring_offset: bytes from the descriptor's start to slot 0; multiple of the page size. */
+	__u32 ring_offset;
+	/** @map_bytes: bytes of the control area and all slots, rounded up to pages. */
+	__u32 map_bytes;
+};
+
+/**
+ * struct drm_perfctr_open - argument of DRM_PERFCTR_IOCTL_OPEN
  *
- * Errors besides the common ones:
+ * Returns the session's descriptor, close-on-exec, or 0 with DRM_PERFCTR_OPEN_CHECK. Errors:
  * -EACCES  system-wide counters need CAP_PERFMON, or sysctl
  *          dev.perfctr.paranoid=0 set by root;
  *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, other PMUs
  *          CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 in addition
  * -EPERM   @period_ns is shorter than the caller's minimum
- * -EINVAL  @slots is zero or not a power of two; @request_count is zero;
- *          @request_stride is below version 3's size of a request, above 4096 or
- *          not a multiple of 8; a request with a zero @mask, with counters that
- *          the block lacks, with a set that differs from other requests', with
+ * -EINVAL  a field that must be zero is not, an unknown flag (the kernel's debug
+ *          log, drm.debug=0x2, names it); @slots is zero or not a power of two;
+ *          @request_count is zero; @request_stride is below version 4's size of a
+ *          request, above 4096 or not a multiple of 8; @layout_size is above 4096,
+ *          or not zero without @layout; a request with a zero @mask, with counters
+ *          that the block lacks, with a set that differs from other requests', with
  *          PMU members set without DRM_PERFCTR_REQUEST_PMU, with bits that are
  *          not filters of the block's PMU; no counter remains with
  *          DRM_PERFCTR_REQUEST_AVAILABLE; @watermark above @slots; @eventfd is
  *          not an eventfd
+ * -EFAULT  @requests or @layout
  * -ERANGE  @slots above max_slots; ring above max_ring_bytes; @period_ns
  *          outside min_period_ns..max_period_ns
  * -E2BIG   @request_count above max_requests, more than 65535 blocks, more
- *          than DRM_PERFCTR_MAX_PMU_COUNTERS counters of PMUs
+ *          than DRM_PERFCTR_MAX_PMU_COUNTERS counters of PMUs; a request is longer
+ *          than the kernel's and not zero there
  * -ENXIO   no block of that type and index, no such section, or no catalogue
  *          for that type of PMU block
  * -EOPNOTSUPP the set does not exist, or the device lacks a feature
@@ -801,21 +804,22 @@ enum drm_perfctr_setup_flags {
  *          has no such event
  * -EBADF   @eventfd is not an open file
  * -EMFILE  the process has reached its limit of file descriptors
- * -ENOSPC  max_sessions_per_file reached
  * -EDQUOT  the user has reached its limits, see sysctl dev.perfctr.max_user_sessions
  *          and max_user_ring_kb, and DRM_PERFCTR_MAX_PMU_COUNTERS; not with
  *          CAP_PERFMON
  * -ENFILE  the limit of this device for all users without CAP_PERFMON is
  *          reached; not with CAP_PERFMON
  * -ENOMEM  out of memory
+ * -EINTR   a fatal signal arrived
+ * -ENODEV  the device was removed
  * For PMUs, errors of perf and of the PMU are returned, see its documentation.
  * With DRM_PERFCTR_CPU_ANY an event counts on every CPU on which its PMU counts:
  * -ENOENT, -EINVAL and -ENODEV from a PMU mean that it does not count on that
- * CPU, and are errors only if no CPU is left; SETUP returns any other error of a
+ * CPU, and are errors only if no CPU is left; OPEN returns any other error of a
  * CPU. Permission to count is checked here, not by START.
  */
-struct drm_perfctr_setup {
-	/** @flags: enum drm_perfctr_setup_flags. */
+struct drm_perfctr_open {
+	/** @flags: enum drm_perfctr_open_flags. */
 	__u32 flags;
 	/** @slots: slots of the ring, a power of two, 1..max_slots. */
 	__u32 slots;
@@ -831,7 +835,7 @@ struct drm_perfctr_setup {
 	 */
 	__s32 eventfd;
 	/**
-	 * @watermark: unread samples that cause a signal, 0..slots; 0 means 1, and
+	 * @watermark: unread samples that cause a signal and POLLIN, 0..slots; 0 means 1, and
 	 * slots means slots - 1, as one slot is reserved for the sample of STOP.
 	 */
 	__u32 watermark;
@@ -841,66 +845,58 @@ struct drm_perfctr_setup {
 	__u32 request_count;
 	/** @request_stride: bytes between elements of @requests. */
 	__u32 request_stride;
+	/** @layout: user address of a struct drm_perfctr_layout, which is written, or zero. */
+	__u64 layout;
+	/** @layout_size: bytes at @layout. */
+	__u32 layout_size;
+	/** @pad: must be zero. */
+	__u32 pad;
 	/** @reserved: must be zero; for future wake-ups by a counter's value. */
 	__u64 reserved[2];
-	/** @ring_fd: out: file descriptor of the ring, close-on-exec; the caller closes it. */
-	__s32 ring_fd;
-	/** @slot_stride: out: bytes between slots. */
-	__u32 slot_stride;
-	/** @sample_size: out: bytes of each sample. */
-	__u32 sample_size;
-	/** @block_count: out: blocks in each sample. */
-	__u32 block_count;
-	/** @ring_offset: out: offset of slot 0 in @ring_fd, in bytes; multiple of the page size. */
-	__u64 ring_offset;
-	/** @ring_bytes: out: slots * slot_stride; @ring_fd is rounded up to pages. */
-	__u64 ring_bytes;
 };
 
-/**
- * struct drm_perfctr_start - DRM_PERFCTR_CMD_START
- *
- * No sample contains counts from before START. During a reset of the device, START waits for its
- * end. Errors besides the common ones: -EALREADY the session is active; -EBUSY an active session
- * uses another counter set; -ENOSPC no slot is free for the final sample; -ETIMEDOUT or -EIO the
- * hardware does not power up or could not be started; perf's error if counting fails on a CPU that
- * came online since SETUP. The hardware's blocks count from the first sample's start_ns on, those
- * of perf PMUs from a moment later, for time_enabled.
- */
-struct drm_perfctr_start {
-	/** @user_data: for the periodic and automatic samples. */
-	__u64 user_data;
-};
+/* --- sessions ------------------------------------------------------------ */
 
 /**
- * struct drm_perfctr_stop - DRM_PERFCTR_CMD_STOP
+ * struct drm_perfctr_command - argument of START, SAMPLE and STOP
  *
- * Always publishes a sample: START has reserved a slot. Blocks of perf PMUs count until their
- * capture_ns. Errors besides the common ones: -EALREADY the session is not active.
- */
-struct drm_perfctr_stop {
-	/** @user_data: for the final sample. */
-	__u64 user_data;
-};
-
-/**
- * struct drm_perfctr_sample - DRM_PERFCTR_CMD_SAMPLE
+ * DRM_PERFCTR_IOCTL_START starts counting. No sample contains counts from before. During a reset
+ * of the device it waits for the end of the reset. The hardware's blocks count from the first
+ * sample's start_ns on, those of perf PMUs from a moment later, for time_enabled. Errors: -EALREADY
+ * the session is active; -EBUSY an active session uses another counter set; -ENOSPC no slot is
+ * free for the final sample; -ETIMEDOUT or -EIO the hardware does not power up or could not be
+ * started; perf's error if counting fails on a CPU that came online since OPEN.
  *
- * In periodic sessions, the sample is additional. Errors besides the common ones:
- * -ENOSPC only the slot reserved for STOP is free: no counts are lost, the next
- * sample contains them; -ENOTCONN the session is not active.
+ * DRM_PERFCTR_IOCTL_SAMPLE publishes a sample, in periodic sessions an additional one. Errors:
+ * -ENOSPC only the slot reserved for STOP is free: no counts are lost, the next sample contains
+ * them; -ENOTCONN the session is not active.
+ *
+ * DRM_PERFCTR_IOCTL_STOP publishes a final sample, always, as START has reserved a slot, and stops.
+ * When it returns 0, counters of other sessions no longer wait for those of this one. After
+ * closing the descriptor alone they may, for a short time; unpublished counts are then discarded.
+ * Blocks of perf PMUs count until their capture_ns. Errors: -EALREADY the session is not active.
+ *
+ * They wait for the hardware for a bounded time: when SAMPLE or STOP returns 0, the sample is in
+ * the ring. If the hardware does not respond, the sample has DRM_PERFCTR_SAMPLE_ERROR. The hardware
+ * takes one sample at a time. Callers without CAP_PERFMON are serialised: at most one of them at a
+ * time accesses the hardware while periodic sessions, jobs and callers with CAP_PERFMON wait.
+ * STATUS, LAYOUT, READER and closing the descriptor do not access the hardware.
+ *
+ * Errors of all three: -EINVAL @flags or @pad is not zero; -E2BIG the structure is longer than the
+ * kernel's and not zero there, or longer than 4096 bytes; -EFAULT; -ENODEV the device was removed;
+ * -EINTR. -ENOTTY the descriptor is a reader.
  */
-struct drm_perfctr_sample {
-	/** @user_data: for this sample. */
+struct drm_perfctr_command {
+	/** @user_data: for this sample; with START for the periodic and automatic samples. */
 	__u64 user_data;
+	/** @flags: must be zero. */
+	__u32 flags;
+	/** @pad: must be zero. */
+	__u32 pad;
 };
 
 /**
  * enum drm_perfctr_status_flags - @flags of struct drm_perfctr_status
- *
- * After removal of the device, STATUS fails with -ENODEV, like every ioctl of the
- * file. DRM_PERFCTR_RING_DEAD and, for a session that was active,
- * DRM_PERFCTR_SAMPLE_UNPLUGGED in its last sample report it without an ioctl.
  */
 enum drm_perfctr_status_flags {
 	/** @DRM_PERFCTR_STATUS_ACTIVE: between START and STOP. */
@@ -912,25 +908,28 @@ enum drm_perfctr_status_flags {
 	 * counters of all sessions of the device, and may change whenever one starts or stops.
 	 */
 	DRM_PERFCTR_STATUS_BATCHED = 1u << 1,
+	/** @DRM_PERFCTR_STATUS_DEAD: the device was removed. */
+	DRM_PERFCTR_STATUS_DEAD = 1u << 2,
 };
 
 /**
- * struct drm_perfctr_status - DRM_PERFCTR_CMD_STATUS, filled by the kernel
+ * struct drm_perfctr_status - DRM_PERFCTR_IOCTL_STATUS, filled by the kernel
  *
- * A structure longer than the kernel's is filled with zeroes. All totals are since SETUP, as of the
- * session's last sample or command, whichever is later. Contents passed in are ignored.
+ * The number of the ioctl contains the size of the caller's structure. All totals are since OPEN,
+ * as of the session's last sample or command, whichever is later. Contents passed in are ignored.
+ * Errors: -EFAULT.
  */
 struct drm_perfctr_status {
 	/** @flags: enum drm_perfctr_status_flags. */
 	__u32 flags;
-	/** @slots: as given to SETUP. */
+	/** @slots: as given to OPEN. */
 	__u32 slots;
-	/** @insert_idx: the kernel's index; also the number of published samples. */
-	__u64 insert_idx;
-	/** @extract_idx: last value accepted from the control area. */
-	__u64 extract_idx;
+	/** @published: samples. */
+	__u64 published;
 	/** @merged_periods: total in published samples. */
 	__u64 merged_periods;
+	/** @merged_others: total in published samples. */
+	__u64 merged_others;
 	/** @pending_merged: due samples that wait for a free slot. */
 	__u64 pending_merged;
 	/** @lost_ns: total in published samples. */
@@ -939,7 +938,10 @@ struct drm_perfctr_status {
 	__u64 errors;
 	/** @overflows: published samples with DRM_PERFCTR_SAMPLE_OVERFLOW. */
 	__u64 overflows;
-	/** @resets: published samples with DRM_PERFCTR_SAMPLE_RESET. */
+	/**
+	 * @resets: resets of the device while it had power and the session counted blocks of it.
+	 * Several samples may have DRM_PERFCTR_SAMPLE_RESET because of one.
+	 */
 	__u64 resets;
 	/** @bad_extract: number of invalid values of extract_idx, which were ignored. */
 	__u64 bad_extract;
@@ -947,9 +949,28 @@ struct drm_perfctr_status {
 	__u64 ring_full;
 	/** @wakeups: published samples that reached the watermark or were final. */
 	__u64 wakeups;
-	/** @merged_others: total in published samples. */
-	__u64 merged_others;
+	/** @insert_idx: the kernel's index. */
+	__u32 insert_idx;
+	/** @extract_idx: last value accepted from the control area. */
+	__u32 extract_idx;
+	/**
+	 * @readers: uses of the ring's memory besides the session: descriptors from
+	 * DRM_PERFCTR_IOCTL_READER that are open or mapped, and mappings of the session's.
+	 */
+	__u32 readers;
+	/** @pad: zero. */
+	__u32 pad;
 };
+
+/*
+ * DRM_PERFCTR_IOCTL_LAYOUT writes struct drm_perfctr_layout, in the size that the number contains.
+ *
+ * DRM_PERFCTR_IOCTL_READER returns a descriptor, close-on-exec, for another process to read the
+ * ring. It takes mmap(), poll() and LAYOUT only, and outlives the session. Readers share
+ * extract_idx with the session. Its argument must be zero, else -EINVAL; -EMFILE; -ENOMEM.
+ *
+ * All others are -ENOTTY.
+ */
 
 #if defined(__cplusplus)
 }

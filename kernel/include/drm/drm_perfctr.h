@@ -7,7 +7,6 @@
 
 #include <linux/atomic.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 #include <drm/perfctr_drm.h>
 
 struct dentry;
@@ -78,7 +77,7 @@ struct drm_perfctr_collection {
 	u32 flags;
 	/**
 	 * @transition: power or protected mode changed since the last collection: sessions with
-	 * DRM_PERFCTR_SETUP_AUTOMATIC get a sample. Not for buffers that are filling up or
+	 * DRM_PERFCTR_OPEN_AUTOMATIC get a sample. Not for buffers that are filling up or
 	 * overflowing.
 	 */
 	bool transition;
@@ -107,9 +106,9 @@ struct drm_perfctr_collection {
  */
 struct drm_perfctr_source_ops {
 	/**
-	 * @prepare: allocate and map what counting needs. Called by SETUP of the first session that
+	 * @prepare: allocate and map what counting needs. Called by OPEN of the first session that
 	 * uses the source, under a mutex that neither reset nor the sampler takes: may sleep,
-	 * allocate and resume the device. Returns 0, or the error of SETUP; -EBUSY if the hardware
+	 * allocate and resume the device. Returns 0, or the error of OPEN; -EBUSY if the hardware
 	 * is in use by other means. Optional.
 	 */
 	int (*prepare)(struct drm_perfctr_source *source);
@@ -223,14 +222,14 @@ struct drm_perfctr_driver_ops {
 	u64 (*frequency_hz)(struct drm_device *drm, u8 clock);
 	/**
 	 * @wake: power up the device and keep it powered (pm_runtime_resume_and_get()) for a
-	 * session with DRM_PERFCTR_SETUP_KEEP_AWAKE, which requires this op. Called with no lock
+	 * session with DRM_PERFCTR_OPEN_KEEP_AWAKE, which requires this op. Called with no lock
 	 * but the session's own, between drm_dev_enter() and drm_dev_exit(), so not after
 	 * drm_dev_unplug().
 	 */
 	int (*wake)(struct drm_device *drm);
 	/**
 	 * @relax: undo each successful @wake (pm_runtime_put_autosuspend()). Locks as for @wake.
-	 * Also called after drm_dev_unplug(), when a session that was active ends with its file,
+	 * Also called after drm_dev_unplug(), when a session that was active is closed,
 	 * so that the parent device, which may be bound again, keeps no usage count. It may use
 	 * @drm and its parent, but neither hardware nor what devres has freed.
 	 */
@@ -264,17 +263,8 @@ struct drm_perfctr_config {
 	unsigned int timestamp_bits;
 	/** @ops: optional; must outlive the device. */
 	const struct drm_perfctr_driver_ops *ops;
-};
-
-/**
- * struct drm_perfctr_file - sessions of one open file; embedded in the driver's file
- */
-struct drm_perfctr_file {
-	/* private: */
-	struct drm_perfctr *pc;
-	struct xarray sessions;
-	u32 next_handle;
-	atomic_t session_count;
+	/** @ioctl_nr: that of DRM_PERFCTR_IOCTLS(), as user space calls it. */
+	unsigned int ioctl_nr;
 };
 
 /* set-up, before drm_dev_register(); freed with the drm_device */
@@ -284,37 +274,51 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 /* in the driver's remove, before drm_dev_unplug() and before the hardware is removed */
 void drm_perfctr_unplug(struct drm_perfctr *pc);
 
-/* the driver's open, postclose and show_fdinfo */
-void drm_perfctr_file_open(struct drm_perfctr *pc, struct drm_perfctr_file *pf);
-void drm_perfctr_file_close(struct drm_perfctr_file *pf);
-void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr_file *pf);
+/* the driver's show_fdinfo */
+void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr *pc);
 
 /* the ioctls; DRM_PERFCTR_IOCTL_HANDLERS() calls them */
 int drm_perfctr_query_ioctl(struct drm_perfctr *pc, void *data);
-int drm_perfctr_control_ioctl(struct drm_perfctr_file *pf, void *data);
+int drm_perfctr_open_ioctl(struct drm_perfctr *pc, void *data);
 
 /**
  * DRM_PERFCTR_IOCTL_HANDLERS() - define a driver's handlers of the ioctls
  * @pc_of: expression of type struct drm_perfctr * for the struct drm_device *drm
- * @pf_of: expression of type struct drm_perfctr_file * for the struct drm_file *file
  *
- * Use it once, in the file with the driver's ioctl table, which lists DRM_PERFCTR_IOCTLS.
+ * Use it once, in the file with the driver's ioctl table, which lists DRM_PERFCTR_IOCTLS().
  */
-#define DRM_PERFCTR_IOCTL_HANDLERS(pc_of, pf_of)						\
+#define DRM_PERFCTR_IOCTL_HANDLERS(pc_of)							\
 static int drm_perfctr_query_handler(struct drm_device *drm, void *data, struct drm_file *file)	\
 {												\
 	return drm_perfctr_query_ioctl((pc_of), data);						\
 }												\
-static int drm_perfctr_control_handler(struct drm_device *drm, void *data,			\
-				       struct drm_file *file)					\
+static int drm_perfctr_open_handler(struct drm_device *drm, void *data, struct drm_file *file)	\
 {												\
-	return drm_perfctr_control_ioctl((pf_of), data);					\
+	return drm_perfctr_open_ioctl((pc_of), data);						\
 }
 
-/* entries of the driver's table of struct drm_ioctl_desc */
-#define DRM_PERFCTR_IOCTLS									\
-	DRM_IOCTL_DEF_DRV(PERFCTR_QUERY, drm_perfctr_query_handler, DRM_RENDER_ALLOW),		\
-	DRM_IOCTL_DEF_DRV(PERFCTR_CONTROL, drm_perfctr_control_handler, DRM_RENDER_ALLOW)
+/**
+ * DRM_PERFCTR_IOCTL_NR - number of QUERY for drivers outside of the kernel's tree
+ *
+ * It and the next one are used by no driver of the kernel, and not by Arm's PERF_CONTROL (0x9e).
+ * A driver for which they are taken chooses others from DRM_COMMAND_BASE to DRM_COMMAND_END.
+ */
+#define DRM_PERFCTR_IOCTL_NR	0x9a
+
+/* entries of the driver's table of struct drm_ioctl_desc; @nr: as in struct drm_perfctr_config */
+#define DRM_PERFCTR_IOCTLS(nr)									\
+	[(nr) - DRM_COMMAND_BASE] = {								\
+		.cmd = DRM_PERFCTR_IOCTL_QUERY(nr),						\
+		.func = drm_perfctr_query_handler,						\
+		.flags = DRM_RENDER_ALLOW,							\
+		.name = "PERFCTR_QUERY",							\
+	},											\
+	[(nr) + 1 - DRM_COMMAND_BASE] = {							\
+		.cmd = DRM_PERFCTR_IOCTL_OPEN(nr),						\
+		.func = drm_perfctr_open_handler,						\
+		.flags = DRM_RENDER_ALLOW,							\
+		.name = "PERFCTR_OPEN",								\
+	}
 
 /*
  * power and reset; may sleep; must not be called from source ops. They do not allocate memory and
@@ -346,7 +350,7 @@ void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir);
  * sampling in the command stream; only drm_perfctr_session_sample() may be called in
  * fence-signalling sections
  */
-struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr_file *pf, u32 handle);
+struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr *pc, int fd);
 void drm_perfctr_session_put(struct drm_perfctr_session *session);
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);
 

@@ -6,6 +6,7 @@
  * the core to little-endian machines.
  */
 #include <linux/bitops.h>
+#include <linux/limits.h>
 #include <linux/minmax.h>
 #include <asm/byteorder.h>
 

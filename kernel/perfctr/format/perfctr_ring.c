@@ -28,16 +28,27 @@
  * is accepted. Others are ignored: the slots stay occupied, which harms only the owner of the ring.
  */
 
-/* an empty ring in memory and control area, 8-byte aligned; @slots is a power of two */
+/* an empty ring in memory and control area, 8-byte aligned; the slots are a power of two */
 void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
-			   struct drm_perfctr_ring_control *control, u32 slots, u32 stride)
+			   struct drm_perfctr_ring_control *control,
+			   const struct drm_perfctr_layout *layout)
 {
-	memset(ring, 0, sizeof(*ring));
-	ring->memory = memory;
-	ring->control = control;
-	ring->slots = slots;
-	ring->stride = stride;
-	memset(control, 0, sizeof(*control));
+	*ring = (struct perfctr_ring) {
+		.memory = memory,
+		.control = control,
+		.slots = layout->slots,
+		.stride = layout->slot_stride,
+		.insert = DRM_PERFCTR_RING_FIRST,
+		.extract = DRM_PERFCTR_RING_FIRST,
+	};
+	*control = (struct drm_perfctr_ring_control) {
+		.extract_idx = DRM_PERFCTR_RING_FIRST,
+		.insert_idx = DRM_PERFCTR_RING_FIRST,
+		.slots = layout->slots,
+		.slot_stride = layout->slot_stride,
+		.ring_offset = layout->ring_offset,
+		.sample_size = layout->sample_size,
+	};
 }
 
 /* number of slots that may be written, based on userspace's extract_idx */
@@ -47,14 +58,14 @@ u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
 	 * Pairs with userspace's store-release of extract_idx: its reads of the slot precede the
 	 * kernel's next writes to it. Read only once, as userspace can change it.
 	 */
-	u64 extract = smp_load_acquire(&ring->control->extract_idx);
+	u32 extract = smp_load_acquire(&ring->control->extract_idx);
 
 	if (extract - ring->extract <= ring->insert - ring->extract)
-		ring->extract = extract;
+		WRITE_ONCE(ring->extract, extract);
 	else
 		ring->bad_extract++;
 
-	return ring->slots - (u32)(ring->insert - ring->extract);
+	return ring->slots - (ring->insert - ring->extract);
 }
 
 /* the slot of the next sample, which userspace maps read-only; one must be free */
@@ -66,25 +77,30 @@ void *drm_perfctr_ring_slot(struct perfctr_ring *ring)
 /* makes the sample in drm_perfctr_ring_slot() visible; returns the number of unread ones */
 u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 {
-	ring->insert++;
+	ring->published++;
+	WRITE_ONCE(ring->insert, ring->insert + 1);
 	/*
 	 * Pairs with userspace's load-acquire of insert_idx: a reader that sees the new index sees
 	 * the complete sample.
 	 */
 	smp_store_release(&ring->control->insert_idx, ring->insert);
-	return (u32)(ring->insert - ring->extract);
+	return ring->insert - ring->extract;
 }
 
 /* @state: enum drm_perfctr_ring_state */
 void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
 {
+	WRITE_ONCE(ring->state, state);
 	/* a reader that sees DEAD must also see the last insert_idx */
 	smp_store_release(&ring->control->state, state);
 }
 
-/* totals of the published samples */
-void drm_perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns)
+/* number of unread samples; takes no lock, and userspace may change its index at any time */
+u32 drm_perfctr_ring_unread(const struct perfctr_ring *ring)
 {
-	WRITE_ONCE(ring->control->merged_periods, merged_periods);
-	WRITE_ONCE(ring->control->lost_ns, lost_ns);
+	u32 accepted = READ_ONCE(ring->extract);
+	u32 insert = READ_ONCE(ring->insert);
+	u32 unread = insert - READ_ONCE(ring->control->extract_idx);
+
+	return unread <= insert - accepted ? unread : insert - accepted;
 }

@@ -24,19 +24,24 @@ struct perfctr_ring {
 	/** @stride: bytes between slots. */
 	u32 stride;
 	/** @insert: next sample to publish. */
-	u64 insert;
+	u32 insert;
 	/** @extract: last accepted value of userspace's index. */
-	u64 extract;
+	u32 extract;
+	/** @state: enum drm_perfctr_ring_state. */
+	u32 state;
+	/** @published: number of samples. */
+	u64 published;
 	/** @bad_extract: number of invalid values ignored. */
 	u64 bad_extract;
 };
 
 void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
-			   struct drm_perfctr_ring_control *control, u32 slots, u32 stride);
+			   struct drm_perfctr_ring_control *control,
+			   const struct drm_perfctr_layout *layout);
 u32 drm_perfctr_ring_free(struct perfctr_ring *ring);
 void *drm_perfctr_ring_slot(struct perfctr_ring *ring);
 u32 drm_perfctr_ring_publish(struct perfctr_ring *ring);
 void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state);
-void drm_perfctr_ring_set_totals(struct perfctr_ring *ring, u64 merged_periods, u64 lost_ns);
+u32 drm_perfctr_ring_unread(const struct perfctr_ring *ring);
 
 #endif /* _PERFCTR_RING_H_ */

@@ -30,7 +30,7 @@ struct perfctr_pmu_block {
 	/* description of the PMU's kind, with a reference to its module; NULL: any PMU */
 	const struct drm_perfctr_pmu_kind *kind;
 	struct module *owner;
-	/* of SETUP's caller; events are opened with them */
+	/* of OPEN's caller; events are opened with them */
 	const struct cred *cred;
 	unsigned int count;
 

@@ -18,14 +18,14 @@ void drm_perfctr_pmu_exit(void);
 void drm_perfctr_pmu_add_device(struct drm_perfctr *pc);
 void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc);
 
-/* SETUP: checks a request; creates a view with its events; releases all of them */
+/* OPEN: checks a request; creates a view with its events; releases all of them */
 int drm_perfctr_pmu_check(struct drm_perfctr *pc, const struct drm_perfctr_block_request *request,
 			  unsigned int i);
 int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
 			 const struct drm_perfctr_block_request *request);
 void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session);
 
-/* START and STOP, TEARDOWN when the session is in no list: they take the session's pmu.lock */
+/* START and STOP, CLOSE when the session is in no list: they take the session's pmu.lock */
 int drm_perfctr_pmu_enable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_disable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_close(struct drm_perfctr_session *session);

@@ -29,10 +29,10 @@
  *   which rejects the other CPUs.
  *
  * A PMU that does not count on a CPU returns -ENOENT or -EINVAL, and -ENODEV while it is being
- * removed. Any other error means that a CPU would be missing from the sum: SETUP and START fail.
+ * removed. Any other error means that a CPU would be missing from the sum: OPEN and START fail.
  * Later, when no call can fail, the counter is not valid and the block has DRM_PERFCTR_STATE_ERROR.
  *
- * Any task can open events, with the credentials of SETUP's caller: permission to count was checked
+ * Any task can open events, with the credentials of OPEN's caller: permission to count was checked
  * there and belongs to the session, as permission to write belongs to an open file.
  *
  * When a CPU goes offline, an uncore driver migrates its events. perf detaches other events and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The perf events of a session: created by SETUP, read without the sampler lock, handed over with
+ * The perf events of a session: created by OPEN, read without the sampler lock, handed over with
  * it; CPU hotplug.
  */
 #include <linux/atomic.h>
@@ -41,7 +41,7 @@
  * START enables the events first and reads them once more after its collection: that is their base,
  * so that no block has counts from before the span, and time_enabled begins with them.
  *
- * The worker holds no reference to the session that it serves: TEARDOWN removes the session from
+ * The worker holds no reference to the session that it serves: CLOSE removes the session from
  * the worker's list, or waits until the worker has finished with it.
  */
 
@@ -63,7 +63,7 @@ static struct perfctr_pmu_block *next_pmu(const struct drm_perfctr_session *sess
 #define for_each_pmu(session, i, pmu_) \
 	for ((i) = 0; ((pmu_) = next_pmu(session, &(i))); (i)++)
 
-/* --- SETUP --------------------------------------------------------------- */
+/* --- OPEN ---------------------------------------------------------------- */
 
 void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info)
 {
@@ -252,7 +252,7 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 	/* before opening: hotplug of later CPUs may find the session not active yet */
 	session->pmu.cpu_changes = atomic_read(&session->pc->cpu_changes);
 	for_each_pmu(session, i, pmu) {
-		/* TEARDOWN, which closes the events, sets it before it waits for the lock */
+		/* CLOSE, which closes the events, sets it before it waits for the lock */
 		ret = READ_ONCE(session->dead) ? -ENODEV :
 		      drm_perfctr_pmu_block_enable(session->pc, pmu);
 		if (ret)
@@ -353,7 +353,7 @@ static void look_at_cpus(struct perfctr_class *class)
 		drm_perfctr_pmu_want(session, true);
 }
 
-/* with the sampler lock, released meanwhile; only TEARDOWN of this session waits for it */
+/* with the sampler lock, released meanwhile; only CLOSE of this session waits for it */
 static void serve(struct perfctr_class *class, struct drm_perfctr_session *session)
 {
 	const bool follow = session->pmu.follow, dead = session->dead;
@@ -374,7 +374,7 @@ static void serve(struct perfctr_class *class, struct drm_perfctr_session *sessi
 	rt_mutex_lock(&class->pc->lock);
 	drm_perfctr_pmu_handover(session);
 	rt_mutex_unlock(&session->pmu.lock);
-	/* pairs with TEARDOWN's acquire: the last access to the session */
+	/* pairs with CLOSE's acquire: the last access to the session */
 	smp_store_release(&class->pmu_serving, NULL);
 	wake_up_all(&served);
 }

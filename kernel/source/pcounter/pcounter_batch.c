@@ -2,7 +2,7 @@
 /*
  * PCOUNTER: batches of packets from domains in RECORD mode.
  */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <asm/barrier.h>

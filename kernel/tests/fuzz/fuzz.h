@@ -67,16 +67,15 @@ struct bo {
 };
 
 struct session {
-	int fd;			/* slot of the file that owns it */
-	__u32 handle;
-	int ring_fd;		/* or -1 */
+	int fd;			/* its descriptor, or -1 */
+	int reader;		/* from READER, or -1 */
 	/*
 	 * Address of the control area and the slots behind it; its low bits hold the number of
 	 * pages. One word, so that threads do not mix two mappings.
 	 */
 	uintptr_t map;
-	struct drm_perfctr_setup setup;
-	__u64 extract;
+	struct drm_perfctr_layout layout;
+	__u32 extract;
 };
 
 /* Two threads of a process use one world without a lock: races are input, too. */
@@ -152,8 +151,8 @@ struct bo *any_bo(struct world *w, struct rng *r);
 char *map_of(const struct session *s, __u64 *bytes);
 /* another mapping, or none: 0 */
 void set_map(struct session *s, uintptr_t map);
-/* map control area and slots, as a reader does */
-void map_ring(struct world *w, struct session *s);
+/* map control area and slots of a descriptor of the session, as a reader does */
+void map_ring(struct world *w, struct session *s, int fd);
 /* copy a structure to a place that the kernel can mostly read */
 void *place(struct world *w, struct rng *r, const void *data, size_t bytes);
 
@@ -166,7 +165,9 @@ void op_info(struct world *w, struct rng *r);
 /* fuzz_rings.c */
 void op_scribble_control(struct world *w, struct rng *r);
 void op_remap(struct world *w, struct rng *r);
+void op_reader(struct world *w, struct rng *r);
 void op_close_ring(struct world *w, struct rng *r);
+void op_poll(struct world *w, struct rng *r);
 void op_drain(struct world *w, struct rng *r);
 void op_eventfd(struct world *w, struct rng *r);
 
@@ -174,13 +175,15 @@ void world_init(struct world *w);
 /* close and unmap everything */
 void world_fini(struct world *w);
 void run_op(struct world *w, const struct op *ops, __u64 seed);
-/* ioctl() with its result in the tally: 0 or -errno */
+/* ioctl() with its result in the tally: what it returns, or -errno */
 int call(int fd, unsigned long request, void *arg);
 /* the n-th of our render nodes, or -1 */
 int open_node(unsigned int n);
 int open_any_node(void);
 /* whether the file is of one of our drivers */
 bool is_ours(int fd);
+/* number of the device's QUERY, by fdinfo; 0: none */
+unsigned int query_nr(int fd);
 
 /* devices for all processes, one of them with PCOUNTER; false: it could not be created */
 bool root_init(void);

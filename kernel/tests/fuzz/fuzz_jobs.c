@@ -43,7 +43,7 @@ static void random_command(struct world *w, struct rng *r, struct drm_vsoc_comma
 		c->wait.duration_ns = below(r, 1000000);
 		break;
 	case DRM_VSOC_CMD_SAMPLE:
-		c->sample.handle = any_session(w, r)->handle;
+		c->sample.session = any_session(w, r)->fd;
 		c->sample.user_data = rnd(r);
 		break;
 	case DRM_VSOC_CMD_METHODS:

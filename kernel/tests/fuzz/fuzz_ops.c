@@ -20,9 +20,6 @@ static void forget_file(struct world *w, struct rng *r, int slot)
 {
 	unsigned int i;
 
-	for (i = 0; i < MAX_SESSIONS; i++)
-		if (w->sessions[i].fd == slot && percent(r, 90))
-			w->sessions[i].handle = 0;
 	for (i = 0; i < MAX_BOS; i++)
 		if (w->bos[i].fd == slot && percent(r, 90))
 			w->bos[i].handle = 0;
@@ -84,12 +81,14 @@ static void op_query(struct world *w, struct rng *r)
 		.count = below(r, 40),
 		.stride = strides[type] + 8 * below(r, 3),
 	};
+	int fd;
 
 	if (percent(r, 70))
 		query.pointer = (uintptr_t)(w->arena + 64 * below(r, 128));
 	if (percent(r, 30))
 		mutate(r, &query, sizeof(query));
-	call(any_fd(w, r), DRM_IOCTL_PERFCTR_QUERY, place(w, r, &query, sizeof(query)));
+	fd = any_fd(w, r);
+	call(fd, DRM_PERFCTR_IOCTL_QUERY(query_nr(fd)), place(w, r, &query, sizeof(query)));
 }
 
 static void op_bo_create(struct world *w, struct rng *r)
@@ -117,20 +116,16 @@ static void op_gem_close(struct world *w, struct rng *r)
 		bo->handle = 0;
 }
 
-static int control(struct world *w, struct rng *r, int fd, __u32 cmd, __u32 *handle,
-		   const void *arg, size_t bytes)
+/* an ioctl of a session: its structure anywhere, and of any size */
+static int session_call(struct world *w, struct rng *r, int fd, unsigned int request,
+			const void *arg)
 {
-	struct drm_perfctr_control c = { .cmd = cmd, .handle = *handle, .size = bytes };
-	int ret;
+	unsigned int size = _IOC_SIZE(request);
+	void *at = place(w, r, arg, size);
 
 	if (percent(r, 6))
-		c.size = percent(r, 50) ? bytes + 8 * below(r, 8) : wild(r);
-	c.pointer = arg ? (uintptr_t)place(w, r, arg, bytes) : 0;
-	if (percent(r, 5))
-		mutate(r, &c, sizeof(c));
-	ret = call(fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
-	*handle = c.handle;
-	return ret;
+		size = percent(r, 50) ? size + 8 * below(r, 8) : below(r, _IOC_SIZEMASK);
+	return call(fd, _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), size), at);
 }
 
 /* blocks of the GPU behind a file: a device has those of one family */
@@ -159,7 +154,7 @@ static struct family family_of(int fd)
 		.pointer = (uintptr_t)&info,
 	};
 
-	if (ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query))
+	if (ioctl(fd, DRM_PERFCTR_IOCTL_QUERY(query_nr(fd)), &query))
 		return csf;
 	return info.product == DRM_PERFCTR_NV50_PRODUCT ? nv50 : csf;
 }
@@ -219,155 +214,159 @@ static unsigned int random_requests(struct world *w, struct rng *r, int fd,
 	return count;
 }
 
-static void random_setup(struct world *w, struct rng *r, int fd, struct drm_perfctr_setup *setup)
+static void random_open(struct world *w, struct rng *r, int fd, struct drm_perfctr_open *open)
 {
 	struct drm_perfctr_block_request requests[MAX_REQUESTS];
 
-	memset(setup, 0, sizeof(*setup));
-	setup->slots = 1u << below(r, percent(r, 95) ? 6 : 17);
-	setup->eventfd = -1;
-	setup->request_count = random_requests(w, r, fd, requests);
-	setup->request_stride = sizeof(requests[0]);
-	setup->requests = (uintptr_t)place(w, r, requests, sizeof(requests));
+	memset(open, 0, sizeof(*open));
+	open->slots = 1u << below(r, percent(r, 95) ? 6 : 17);
+	open->eventfd = -1;
+	open->request_count = random_requests(w, r, fd, requests);
+	open->request_stride = sizeof(requests[0]);
+	open->requests = (uintptr_t)place(w, r, requests, sizeof(requests));
 	if (percent(r, 30))
-		setup->period_ns = 100000ull << below(r, 12);
-	setup->watermark = percent(r, 80) ? 0 : below(r, setup->slots + 2);
+		open->period_ns = 100000ull << below(r, 12);
+	open->watermark = percent(r, 80) ? 0 : below(r, open->slots + 2);
 	if (percent(r, 10))
-		setup->flags |= DRM_PERFCTR_SETUP_KEEP_AWAKE;
+		open->flags |= DRM_PERFCTR_OPEN_KEEP_AWAKE;
 	if (percent(r, 15))
-		setup->flags |= DRM_PERFCTR_SETUP_AUTOMATIC;
+		open->flags |= DRM_PERFCTR_OPEN_AUTOMATIC;
 }
 
-/* replace a session; its ring is closed before or after it */
+/* replace a session; its descriptors are closed afterwards, its ring before */
 static void put_session(struct world *w, struct rng *r, struct session *s, struct session made)
 {
-	int old = s->ring_fd;
+	int old = s->fd, reader = s->reader;
 
 	set_map(s, 0);
 	*s = made;
 	if (percent(r, 90))
-		map_ring(w, s);
+		map_ring(w, s, s->fd);
 	if (old >= 0)
 		close(old);
+	if (reader >= 0)
+		close(reader);
 }
 
-static void op_setup(struct world *w, struct rng *r)
+static void op_session(struct world *w, struct rng *r)
 {
-	int fd_slot = any_slot(w, r);
+	int fd = any_fd(w, r);
 	struct session *s = &w->sessions[below(r, MAX_SESSIONS)];
-	struct session made = { .fd = fd_slot };
-	struct drm_perfctr_setup setup;
-	struct drm_perfctr_control c = {
-		.cmd = DRM_PERFCTR_CMD_SETUP,
-		.size = sizeof(setup),
-		.pointer = (uintptr_t)&setup,
-	};
+	struct session made = { .reader = -1, .extract = DRM_PERFCTR_RING_FIRST };
+	struct drm_perfctr_layout layout = { };
+	struct drm_perfctr_open open;
 
-	random_setup(w, r, w->fds[fd_slot], &setup);
+	random_open(w, r, fd, &open);
 	if (percent(r, 20))
-		setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+		open.flags |= DRM_PERFCTR_OPEN_CHECK;
 	else if (percent(r, 40))
-		setup.eventfd = w->eventfds[below(r, MAX_EVENTFDS)];
+		open.eventfd = w->eventfds[below(r, MAX_EVENTFDS)];
+	/* where it can be written, cannot, and vanishes meanwhile */
+	open.layout = (uintptr_t)place(w, r, &layout, sizeof(layout));
+	open.layout_size = percent(r, 90) ? sizeof(layout) : below(r, 200);
 	if (percent(r, 15))
-		mutate(r, &setup, sizeof(setup));
-	if (percent(r, 10)) {
-		/* the structure may change meanwhile; the process keeps the ring until it ends */
-		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_SETUP, &made.handle, &setup,
-			sizeof(setup));
+		mutate(r, &open, sizeof(open));
+	made.fd = call(fd, DRM_PERFCTR_IOCTL_OPEN(query_nr(fd)),
+		       percent(r, 90) ? &open : place(w, r, &open, sizeof(open)));
+	if (made.fd < 0 || open.flags & DRM_PERFCTR_OPEN_CHECK)
 		return;
-	}
-	if (call(w->fds[fd_slot], DRM_IOCTL_PERFCTR_CONTROL, &c) ||
-	    setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY)
-		return;
-	made.setup = setup;
-	made.handle = c.handle;
-	made.ring_fd = setup.ring_fd;
+	ioctl(made.fd, DRM_PERFCTR_IOCTL_LAYOUT, &made.layout);
 	put_session(w, r, s, made);
-	if (family_of(w->fds[fd_slot]).first == DRM_PERFCTR_NV50_BLOCK_PCOUNTER)
+	if (family_of(fd).first == DRM_PERFCTR_NV50_BLOCK_PCOUNTER)
 		__atomic_fetch_add(&tally->nv50_sessions, 1, __ATOMIC_RELAXED);
 	if (percent(r, 70)) {
-		__u64 user_data = rnd(r);
+		struct drm_perfctr_command command = { .user_data = rnd(r) };
 
-		control(w, r, w->fds[fd_slot], DRM_PERFCTR_CMD_START, &made.handle, &user_data,
-			sizeof(user_data));
+		session_call(w, r, made.fd, DRM_PERFCTR_IOCTL_START, &command);
 	}
 }
 
-/* every field of SETUP is invalid at once */
-static void op_setup_wild(struct world *w, struct rng *r)
+/* every field of OPEN is invalid at once */
+static void op_session_wild(struct world *w, struct rng *r)
 {
-	struct drm_perfctr_setup setup;
-	int fd = any_fd(w, r);
-	__u32 handle = 0;
+	struct drm_perfctr_open open;
+	int fd = any_fd(w, r), session;
 
-	random_setup(w, r, fd, &setup);
+	random_open(w, r, fd, &open);
 	if (percent(r, 50))
-		setup.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-	setup.request_stride += percent(r, 50) ? 8 * below(r, 10) : 0;
-	mutate(r, &setup, sizeof(setup));
-	if (!control(w, r, fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup)) &&
-	    handle && !(setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY))
-		control(w, r, fd, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
+		open.flags |= DRM_PERFCTR_OPEN_CHECK;
+	open.request_stride += percent(r, 50) ? 8 * below(r, 10) : 0;
+	mutate(r, &open, sizeof(open));
+	session = session_call(w, r, fd, DRM_PERFCTR_IOCTL_OPEN(query_nr(fd)), &open);
+	if (session > 2)
+		close(session);
 }
 
-static void tagged(struct world *w, struct rng *r, __u32 cmd)
+static void command(struct world *w, struct rng *r, unsigned int request)
 {
 	struct session *s = any_session(w, r);
-	__u32 handle = percent(r, 96) ? s->handle : wild(r);
-	__u64 user_data = rnd(r);
+	struct drm_perfctr_command command = { .user_data = rnd(r) };
 
 	/* without a session most operations do nothing */
-	if (!s->handle && percent(r, 80)) {
-		op_setup(w, r);
+	if (s->fd < 0 && percent(r, 80)) {
+		op_session(w, r);
 		return;
 	}
-
-	control(w, r, percent(r, 97) ? w->fds[s->fd] : any_fd(w, r), cmd, &handle, &user_data,
-		sizeof(user_data));
+	if (percent(r, 3))
+		mutate(r, &command, sizeof(command));
+	session_call(w, r, percent(r, 97) ? s->fd : percent(r, 50) ? s->reader : any_fd(w, r),
+		     request, &command);
 }
 
 static void op_start(struct world *w, struct rng *r)
 {
-	tagged(w, r, DRM_PERFCTR_CMD_START);
+	command(w, r, DRM_PERFCTR_IOCTL_START);
 }
 
 static void op_stop(struct world *w, struct rng *r)
 {
-	tagged(w, r, DRM_PERFCTR_CMD_STOP);
+	command(w, r, DRM_PERFCTR_IOCTL_STOP);
 }
 
 static void op_sample(struct world *w, struct rng *r)
 {
-	tagged(w, r, DRM_PERFCTR_CMD_SAMPLE);
+	command(w, r, DRM_PERFCTR_IOCTL_SAMPLE);
 }
 
 static void op_status(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);
 	struct drm_perfctr_status status = { 0 };
-	__u32 handle = s->handle;
 
-	control(w, r, w->fds[s->fd], DRM_PERFCTR_CMD_STATUS, &handle, &status, sizeof(status));
+	session_call(w, r, s->fd, DRM_PERFCTR_IOCTL_STATUS, &status);
 }
 
-static void op_teardown(struct world *w, struct rng *r)
+static void op_layout(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);
-	__u32 handle = s->handle;
+	struct drm_perfctr_layout layout = { 0 };
 
-	control(w, r, w->fds[s->fd], DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0);
-	if (percent(r, 80))
-		s->handle = 0;
+	session_call(w, r, percent(r, 50) ? s->fd : s->reader, DRM_PERFCTR_IOCTL_LAYOUT, &layout);
+}
+
+static void op_end(struct world *w, struct rng *r)
+{
+	struct session *s = any_session(w, r);
+	/* another thread may be in an ioctl on it */
+	int fd = __atomic_exchange_n(&s->fd, -1, __ATOMIC_RELAXED);
+
+	if (fd >= 0)
+		close(fd);
 }
 
 /* our ioctl numbers and adjacent ones, with structures of any size */
 static void op_raw(struct world *w, struct rng *r)
 {
-	static const unsigned int numbers[] = {
-		0x5d, 0x5e, 0, 1, 2, 3, 4, 5, 6, 0x5c, 0x5f,
+	static const unsigned int of_sessions[] = {
+		0xdf, 0xe0, 0xe1, 0xe2, 0xe3, 0xe4, 0xe5, 0xe6,
 	};
-	unsigned int number = numbers[below(r, ARRAY_SIZE(numbers))];
+	const bool is_session = percent(r, 50);
+	int fd = is_session ? any_session(w, r)->fd : any_fd(w, r), ret;
+	unsigned int nr = is_session ? of_sessions[below(r, ARRAY_SIZE(of_sessions))] :
+			  percent(r, 50) ? query_nr(fd) + below(r, 4) - 1 :
+					   DRM_COMMAND_BASE + below(r, 8);
 	unsigned int size = percent(r, 70) ? 8 * below(r, 20) : below(r, 16384);
+	unsigned long request = _IOC(below(r, 4), DRM_IOCTL_BASE, nr, size);
 	char bytes[256];
 	unsigned int i;
 
@@ -376,9 +375,11 @@ static void op_raw(struct world *w, struct rng *r)
 
 		memcpy(bytes + i, &value, 8);
 	}
-	/* a SETUP whose handle is unknown is closed with the file */
-	call(any_fd(w, r), _IOC(below(r, 4), DRM_IOCTL_BASE, DRM_COMMAND_BASE + number, size),
-	     place(w, r, bytes, sizeof(bytes)));
+	ret = call(fd, request,
+		   request == DRM_PERFCTR_IOCTL_READER ? NULL : place(w, r, bytes, sizeof(bytes)));
+	/* a descriptor; the first ones are the process's own */
+	if (ret > 2)
+		close(ret);
 }
 
 /* a child inherits everything, does some operations and is mostly killed */
@@ -392,8 +393,8 @@ static void op_child(struct world *w, struct rng *r)
 		/* must not fork: nothing waits for grandchildren */
 		static const struct op ops[] = {
 			{ "sample", 1, op_sample }, { "stop", 1, op_stop },
-			{ "start", 1, op_start }, { "teardown", 1, op_teardown },
-			{ "setup", 2, op_setup }, { "submit", 1, op_submit },
+			{ "start", 1, op_start }, { "end", 1, op_end },
+			{ "session", 2, op_session }, { "submit", 1, op_submit },
 			{ "close", 1, op_close }, { NULL, 0, NULL },
 		};
 
@@ -431,14 +432,17 @@ const struct op user_ops[] = {
 	{ "bo_create", 3, op_bo_create },
 	{ "gem_close", 2, op_gem_close },
 	{ "remap", 3, op_remap },
+	{ "reader", 3, op_reader },
 	{ "close_ring", 2, op_close_ring },
-	{ "setup", 16, op_setup },
-	{ "setup_wild", 8, op_setup_wild },
+	{ "session", 16, op_session },
+	{ "session_wild", 8, op_session_wild },
 	{ "start", 10, op_start },
 	{ "stop", 8, op_stop },
 	{ "sample", 14, op_sample },
 	{ "status", 5, op_status },
-	{ "teardown", 5, op_teardown },
+	{ "layout", 2, op_layout },
+	{ "poll", 4, op_poll },
+	{ "end", 5, op_end },
 	{ "scribble_control", 8, op_scribble_control },
 	{ "drain", 12, op_drain },
 	{ "eventfd", 3, op_eventfd },

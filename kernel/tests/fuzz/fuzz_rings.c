@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ void op_scribble_control(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);
 	struct drm_perfctr_ring_control *c = control_area(s);
-	__u64 insert;
+	__u32 insert;
 
 	if (!c)
 		return;
@@ -45,7 +46,7 @@ void op_scribble_control(struct world *w, struct rng *r)
 	}
 }
 
-/* any part of a ring's file with any protection, then mprotect() */
+/* any part of a ring with any protection, then mprotect() */
 void op_remap(struct world *w, struct rng *r)
 {
 	static const int prots[] = {
@@ -57,7 +58,8 @@ void op_remap(struct world *w, struct rng *r)
 
 	bytes = percent(r, 80) ? PAGE_BYTES * (1 + below(r, 8)) : wild(r) % MAX_MAP_BYTES + 1;
 	map = mmap(NULL, bytes, prots[below(r, ARRAY_SIZE(prots))],
-		   percent(r, 90) ? MAP_SHARED : MAP_PRIVATE, s->ring_fd, at);
+		   percent(r, 90) ? MAP_SHARED : MAP_PRIVATE,
+		   percent(r, 50) ? s->fd : s->reader, at);
 	if (map == MAP_FAILED)
 		return;
 	if (at && !mprotect(map, bytes, PROT_READ | PROT_WRITE)) {
@@ -70,17 +72,43 @@ void op_remap(struct world *w, struct rng *r)
 	munmap(map, bytes);
 }
 
-/* close its descriptor, its mapping or both, while the session stays */
+/* a descriptor for another reader, which replaces the last one */
+void op_reader(struct world *w, struct rng *r)
+{
+	struct session *s = any_session(w, r);
+	int fd = ioctl(s->fd, DRM_PERFCTR_IOCTL_READER, percent(r, 95) ? 0 : wild(r));
+
+	if (fd < 0)
+		return;
+	if (percent(r, 30))
+		map_ring(w, s, fd);
+	fd = __atomic_exchange_n(&s->reader, fd, __ATOMIC_RELAXED);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* close the reader, the mapping or both, while the session stays */
 void op_close_ring(struct world *w, struct rng *r)
 {
 	struct session *s = any_session(w, r);
 	unsigned int what = 1 + below(r, 3);
-	int fd = what & 1 ? __atomic_exchange_n(&s->ring_fd, -1, __ATOMIC_RELAXED) : -1;
+	int fd = what & 1 ? __atomic_exchange_n(&s->reader, -1, __ATOMIC_RELAXED) : -1;
 
 	if (fd >= 0)
 		close(fd);
 	if (what & 2)
 		set_map(s, 0);
+}
+
+void op_poll(struct world *w, struct rng *r)
+{
+	struct session *s = any_session(w, r);
+	struct pollfd p[] = {
+		{ .fd = s->fd, .events = POLLIN },
+		{ .fd = s->reader, .events = percent(r, 90) ? POLLIN : rnd(r) },
+	};
+
+	poll(p, ARRAY_SIZE(p), below(r, 3));
 }
 
 /* A reader that follows the rules: samples must be valid unless the ring was overwritten. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,7 +107,8 @@ static unsigned int complaints(struct kernel_state *k, unsigned int *lines)
 	return found;
 }
 
-static int small_setup(int fd, __u8 set)
+/* the descriptor of a session, or -errno */
+static int small_session(int fd, __u8 set)
 {
 	struct drm_perfctr_block_request request = {
 		.type = DRM_PERFCTR_MALI_BLOCK_CSHW,
@@ -115,31 +117,27 @@ static int small_setup(int fd, __u8 set)
 		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
 		.mask = ~0ull,
 	};
-	struct drm_perfctr_setup setup = {
+	struct drm_perfctr_open open = {
 		.slots = 1,
 		.eventfd = -1,
 		.requests = (uintptr_t)&request,
 		.request_count = 1,
 		.request_stride = sizeof(request),
 	};
-	struct drm_perfctr_control control = {
-		.cmd = DRM_PERFCTR_CMD_SETUP,
-		.size = sizeof(setup),
-		.pointer = (uintptr_t)&setup,
-	};
+	int session = ioctl(fd, DRM_PERFCTR_IOCTL_OPEN(query_nr(fd)), &open);
 
-	if (ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control))
-		return -errno;
-	close(setup.ring_fd);
-	return control.handle;
+	return session < 0 ? -errno : session;
 }
 
 /* sessions that USERS users can create on a device, in a child of root */
 static unsigned int fill_device(void)
 {
+	const struct rlimit files = { 2 * USERS * SESSIONS_OF_USER, 2 * USERS * SESSIONS_OF_USER };
 	unsigned int n, count = 0;
 	int ret = 0;
 
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		return 0;
 	for (n = 0; n <= USERS; n++) {
 		int fd;
 
@@ -148,7 +146,7 @@ static unsigned int fill_device(void)
 		fd = open_any_node();
 		if (fd < 0 || setresuid(FIRST_UID + n, FIRST_UID + n, 0))
 			return 0;
-		while ((ret = small_setup(fd, 0)) > 0)
+		while ((ret = small_session(fd, 0)) > 0)
 			count++;
 	}
 	printf("# %u sessions fit, then %d\n", count, ret);
@@ -179,16 +177,13 @@ static void check_sessions(void)
 
 static void check_sets(void)
 {
+	struct drm_perfctr_command start = { };
 	int fd = open_any_node();
-	struct drm_perfctr_start start = { };
-	struct drm_perfctr_control control = {
-		.cmd = DRM_PERFCTR_CMD_START,
-		.handle = fd < 0 ? 0 : small_setup(fd, 1),
-		.size = sizeof(start),
-		.pointer = (uintptr_t)&start,
-	};
+	int session = fd < 0 ? -1 : small_session(fd, 1);
 
-	result(!ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control), "no counter set is in use");
+	result(!ioctl(session, DRM_PERFCTR_IOCTL_START, &start), "no counter set is in use");
+	if (session >= 0)
+		close(session);
 	if (fd >= 0)
 		close(fd);
 }

@@ -61,7 +61,8 @@ void mutate(struct rng *r, void *data, size_t bytes)
 
 int call(int fd, unsigned long request, void *arg)
 {
-	int ret = ioctl(fd, request, arg) ? -errno : 0;
+	int fd_or_0 = ioctl(fd, request, arg);
+	int ret = fd_or_0 < 0 ? -errno : 0;
 
 	if (ret == -ENODEV || ret == -EBADF)
 		fuzz_gone = true;
@@ -73,7 +74,7 @@ int call(int fd, unsigned long request, void *arg)
 		__atomic_fetch_add(&tally->results[fuzz_op][-ret], 1, __ATOMIC_RELAXED);
 	if (fuzz_verbose)
 		fprintf(stderr, "#   ioctl(%d, 0x%lx): %d\n", fd, request, ret);
-	return ret;
+	return ret ?: fd_or_0;
 }
 
 /* mostly a slot with an open file */
@@ -100,7 +101,7 @@ struct session *any_session(struct world *w, struct rng *r)
 
 	/* mostly an existing one */
 	for (i = 0; i < MAX_SESSIONS && percent(r, 99); i++)
-		if (w->sessions[(first + i) % MAX_SESSIONS].handle)
+		if (w->sessions[(first + i) % MAX_SESSIONS].fd >= 0)
 			return &w->sessions[(first + i) % MAX_SESSIONS];
 	return &w->sessions[first];
 }
@@ -139,19 +140,18 @@ void set_map(struct session *s, uintptr_t map)
 }
 
 /* map at the next place; replaces an old ring there, which is input, too */
-void map_ring(struct world *w, struct session *s)
+void map_ring(struct world *w, struct session *s, int fd)
 {
 	unsigned int n = __atomic_fetch_add(&w->next_map, 1, __ATOMIC_RELAXED) % FIELD_MAPS;
 	char *at = w->field + FIELD_FIRST_MAP + n * (MAX_MAP_BYTES + PAGE_BYTES);
-	const __u64 control = s->setup.ring_offset;
-	const __u64 bytes = control + ((s->setup.ring_bytes + PAGE_BYTES - 1) & -PAGE_BYTES);
+	const __u64 control = s->layout.ring_offset, bytes = s->layout.map_bytes;
 
-	if (bytes > MAX_MAP_BYTES)
+	if (bytes > MAX_MAP_BYTES || control >= bytes)
 		return;
-	if (mmap(at, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->ring_fd, 0) !=
+	if (mmap(at, control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
 		    MAP_FAILED &&
-	    mmap(at + control, bytes - control, PROT_READ, MAP_SHARED | MAP_FIXED, s->ring_fd,
-		 control) != MAP_FAILED)
+	    mmap(at + control, bytes - control, PROT_READ, MAP_SHARED | MAP_FIXED, fd, control) !=
+		    MAP_FAILED)
 		set_map(s, (uintptr_t)at | bytes / PAGE_BYTES);
 	else
 		clear_field(at, bytes);
@@ -192,6 +192,22 @@ bool is_ours(int fd)
 
 	return !ioctl(fd, DRM_IOCTL_VERSION, &version) &&
 	       (!strcmp(name, "vsoc") || !strcmp(name, "perfctr_soc"));
+}
+
+unsigned int query_nr(int fd)
+{
+	char path[32], line[128];
+	unsigned int nr = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "drm-perfctr: %*u ioctls %x", &nr) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return nr;
 }
 
 int open_node(unsigned int n)
@@ -280,8 +296,10 @@ void world_init(struct world *w)
 		w->fds[i] = -1;
 	for (i = 0; i < MAX_EVENTFDS; i++)
 		w->eventfds[i] = -1;
-	for (i = 0; i < MAX_SESSIONS; i++)
-		w->sessions[i].ring_fd = -1;
+	for (i = 0; i < MAX_SESSIONS; i++) {
+		w->sessions[i].fd = -1;
+		w->sessions[i].reader = -1;
+	}
 	reserve_field(w);
 	w->arena = w->field + FIELD_ARENA;
 	/* pages after these stay unmapped */
@@ -296,8 +314,10 @@ void world_fini(struct world *w)
 
 	for (i = 0; i < MAX_SESSIONS; i++) {
 		set_map(&w->sessions[i], 0);
-		if (w->sessions[i].ring_fd >= 0)
-			close(w->sessions[i].ring_fd);
+		if (w->sessions[i].fd >= 0)
+			close(w->sessions[i].fd);
+		if (w->sessions[i].reader >= 0)
+			close(w->sessions[i].reader);
 	}
 	for (i = 0; i < MAX_FDS; i++)
 		if (w->fds[i] >= 0)

@@ -172,7 +172,7 @@ static void sources_run_while_their_sessions_do(struct kunit *test)
 		.pointer = (uintptr_t)core->user,
 	};
 	const struct drm_perfctr_sample_header *sample;
-	u32 both, second;
+	int both, second;
 
 	KUNIT_ASSERT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
 	KUNIT_ASSERT_EQ(test, copy_from_user(info, core->user, sizeof(info)), 0ul);
@@ -181,17 +181,17 @@ static void sources_run_while_their_sessions_do(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info[1].type, DRM_PERFCTR_MALI_BLOCK_FW + 1);
 
 	second = session_of(core, 0, BIT(1), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, second, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, second, 0), 0);
 	KUNIT_EXPECT_EQ(test, a->starts, 0);
 	KUNIT_EXPECT_EQ(test, b->starts, 1);
 
 	both = session_of(core, 0, BIT(0) | BIT(1), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, both, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, both, 0), 0);
 	KUNIT_EXPECT_EQ(test, a->starts, 1);
 	KUNIT_EXPECT_EQ(test, b->starts, 1);
 	a->add = 5;
 	b->add = 7;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, both, 42), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, both, 42), 0);
 	sample = sample_at(core, 0);
 	KUNIT_EXPECT_EQ(test, sample->block_count, 2);
 	KUNIT_EXPECT_EQ(test, sample->user_data, 42);
@@ -199,7 +199,7 @@ static void sources_run_while_their_sessions_do(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, value_at(sample, 1), 7);
 	KUNIT_EXPECT_TRUE(test, wait_for(&a->stops, 1));
 	KUNIT_EXPECT_EQ(test, b->stops, 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, second, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, second, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_for(&b->stops, 1));
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
 }
@@ -218,21 +218,21 @@ static void source_counts_for_all_sessions(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 one = session_of(core, 0, BIT(0), BIT(1));
-	u32 other = session_of(core, 0, BIT(0), BIT(2));
+	int one = session_of(core, 0, BIT(0), BIT(1));
+	int other = session_of(core, 0, BIT(0), BIT(2));
 
 	fake->caller = current;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, one, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, one, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(1));
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(1) | BIT(2));
 	KUNIT_EXPECT_EQ(test, fake->caller_wanted, BIT(0) | BIT(1) | BIT(2));
 	/* STOP drops its counters itself */
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, one, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, one, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->caller_wanted, BIT(0) | BIT(2));
 	/* TEARDOWN does not touch the hardware: the worker drops them */
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, one, 0), 0);
-	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &one, NULL, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, one, 0), 0);
+	KUNIT_ASSERT_EQ(test, close_session(core, one), 0);
 	KUNIT_EXPECT_EQ(test, fake->caller_wanted, BIT(0) | BIT(1) | BIT(2));
 	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0) | BIT(2)));
 }
@@ -242,7 +242,7 @@ static void shortest_period_selects_the_batch(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *a = add_source(core, &fake_ops);
-	u32 manual, fast, slow, mixed;
+	int manual, fast, slow, mixed;
 
 	add_source(core, &plain_ops);
 	a->pieces = 1;
@@ -251,21 +251,21 @@ static void shortest_period_selects_the_batch(struct kunit *test)
 	fast = periodic_of(core, NSEC_PER_SEC / 2, BIT(0));
 	mixed = periodic_of(core, NSEC_PER_SEC / 4, BIT(0) | BIT(1));
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, manual, 0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, mixed, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, manual, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, mixed, 0), 0);
 	KUNIT_EXPECT_EQ(test, a->period_ns, 0);
 	KUNIT_EXPECT_EQ(test, status_of(core, mixed).flags, DRM_PERFCTR_STATUS_ACTIVE);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, slow, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, slow, 0), 0);
 	KUNIT_EXPECT_EQ(test, a->period_ns, NSEC_PER_SEC);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, fast, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fast, 0), 0);
 	KUNIT_EXPECT_EQ(test, a->period_ns, NSEC_PER_SEC / 2);
 	KUNIT_EXPECT_EQ(test, status_of(core, slow).flags,
 			DRM_PERFCTR_STATUS_ACTIVE | DRM_PERFCTR_STATUS_BATCHED);
 	KUNIT_EXPECT_EQ(test, status_of(core, manual).flags, DRM_PERFCTR_STATUS_ACTIVE);
 	KUNIT_EXPECT_EQ(test, status_of(core, mixed).flags, DRM_PERFCTR_STATUS_ACTIVE);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, fast, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fast, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_until(&a->period_ns, NSEC_PER_SEC));
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, slow, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, slow, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_until(&a->period_ns, 0));
 }
 
@@ -290,26 +290,26 @@ static void pieces_of_a_batch_become_samples(struct kunit *test)
 	struct drm_perfctr_status status;
 	struct pause pause;
 	u64 value = 0, i;
-	u32 handle;
+	int fd;
 
 	/* five periods of two pieces each, in the past */
 	fake->pieces = 10;
 	fake->step_ns = period_ns / 2;
-	handle = periodic_of(core, period_ns, BIT(0));
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 7), 0);
+	fd = periodic_of(core, period_ns, BIT(0));
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 7), 0);
 	fake->piece_add = 3;
 	fsleep(10 * period_ns / NSEC_PER_USEC);
 	/* the worker that stops the source is late; nothing may be collected meanwhile */
 	init_completion(&pause.over);
 	kthread_init_work(&pause.work, pause_worker);
 	kthread_queue_work(core->pc->classes[PERFCTR_ORDINARY].worker, &pause.work);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 8), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 8), 0);
 	fsleep(3 * period_ns / NSEC_PER_USEC);
 	complete(&pause.over);
 	kthread_flush_work(&pause.work);
 
-	status = status_of(core, handle);
-	KUNIT_ASSERT_EQ(test, status.insert_idx, SLOTS);
+	status = status_of(core, fd);
+	KUNIT_ASSERT_EQ(test, status.published, SLOTS);
 	KUNIT_EXPECT_GT(test, status.merged_periods, 0);
 	for (i = 0; i < SLOTS; i++) {
 		sample = sample_at(core, i);
@@ -335,27 +335,27 @@ static void endless_batch_ends(struct kunit *test)
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
 	unsigned int before;
-	u32 handle;
+	int fd;
 
 	fake->pieces = 1;
-	handle = periodic_of(core, NSEC_PER_SEC, BIT(0));
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fd = periodic_of(core, NSEC_PER_SEC, BIT(0));
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	before = fake->collects;
 	fake->lies = 1000;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	/* what is due, and the rest, of which something is missing */
 	KUNIT_EXPECT_LE(test, fake->collects, before + 2);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	KUNIT_EXPECT_TRUE(test, block_at(sample_at(core, 1), 0)->states & DRM_PERFCTR_STATE_LOST);
 }
 
 /* the shortest pause between collections of an active session */
-static u64 shortest_pause_ns(struct core *core, struct fake_source *fake, u32 handle)
+static u64 shortest_pause_ns(struct core *core, struct fake_source *fake, int fd)
 {
 	unsigned int collects;
 	u64 pause_ns;
 
-	KUNIT_ASSERT_EQ(core->test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(core->test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	/* from now on only the worker collects */
 	WRITE_ONCE(fake->ended_ns, 0);
 	WRITE_ONCE(fake->min_pause_ns, U64_MAX);
@@ -372,13 +372,13 @@ static void slow_batch_is_followed_by_a_pause(struct kunit *test)
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
 	const u64 period_ns = 10 * NSEC_PER_MSEC;
-	u32 handle;
+	int fd;
 
 	fake->pieces = 1;
 	fake->busy_ms = 30;
-	handle = periodic_of(core, period_ns, BIT(0));
+	fd = periodic_of(core, period_ns, BIT(0));
 	/* a batch is half of the ring; the pause is half of a batch */
-	KUNIT_EXPECT_GE(test, shortest_pause_ns(core, fake, handle), SLOTS / 2 * period_ns / 2);
+	KUNIT_EXPECT_GE(test, shortest_pause_ns(core, fake, fd), SLOTS / 2 * period_ns / 2);
 }
 
 /* other callers get the sampler lock even if a collection takes longer than the period */
@@ -386,21 +386,21 @@ static void slow_period_is_followed_by_a_pause(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	struct drm_perfctr_setup setup = setup_of(core, 0);
+	struct drm_perfctr_open open = open_of(core, 0);
 	unsigned int collects;
-	u32 handle, other;
+	int fd, other;
 
 	fake->busy_ms = 10;
-	setup.period_ns = NSEC_PER_MSEC;
-	setup.slots = 128;
-	KUNIT_ASSERT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
-	KUNIT_EXPECT_GE(test, shortest_pause_ns(core, fake, handle), 10 * NSEC_PER_MSEC);
+	open.period_ns = NSEC_PER_MSEC;
+	open.slots = 128;
+	KUNIT_ASSERT_EQ(test, open_with(core, &open, BIT(0), 0, &fd), 0);
+	KUNIT_EXPECT_GE(test, shortest_pause_ns(core, fake, fd), 10 * NSEC_PER_MSEC);
 	collects = READ_ONCE(fake->collects);
 	other = session_of(core, 0, BIT(0), 0);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, other, 0), 0);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, other, 0), 0);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &other, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, close_session(core, other), 0);
 	/* their own four collections, and one or two between two of the five calls */
 	KUNIT_EXPECT_LE(test, READ_ONCE(fake->collects), collects + 16);
 }
@@ -437,19 +437,19 @@ static void failed_start_stops_its_sources(struct kunit *test)
 	struct core *core = test->priv;
 	struct fake_source *a = add_source(core, &fake_ops);
 	struct fake_source *b = add_source(core, &fake_ops);
-	u32 other = session_of(core, 0, BIT(0), 0);
-	u32 handle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0) | BIT(1), BIT(3));
+	int other = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, DRM_PERFCTR_OPEN_KEEP_AWAKE, BIT(0) | BIT(1), BIT(3));
 
 	b->start_error = -ETIMEDOUT;
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, a->starts, 1);
 	KUNIT_EXPECT_TRUE(test, wait_for(&a->stops, 1));
 	KUNIT_EXPECT_EQ(test, core->wakes, 1);
 	KUNIT_EXPECT_EQ(test, core->relaxes, 1);
 
 	/* while another session is active */
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ETIMEDOUT);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, a->starts, 2);
 	KUNIT_EXPECT_TRUE(test, wait_until(&a->wanted, BIT(0)));
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
@@ -457,7 +457,7 @@ static void failed_start_stops_its_sources(struct kunit *test)
 	/* the source starts, but its baseline fails */
 	b->start_error = 0;
 	b->collect_error = -EIO;
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), -EIO);
 	KUNIT_EXPECT_EQ(test, b->starts, 1);
 	KUNIT_EXPECT_TRUE(test, wait_for(&b->stops, 1));
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
@@ -465,14 +465,14 @@ static void failed_start_stops_its_sources(struct kunit *test)
 
 	/* as runtime PM's after a failed resume: no mistake of the caller */
 	core->wake_error = -EINVAL;
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), -EIO);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 	core->wake_error = 0;
 	b->collect_error = 0;
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
 	/* a session that is torn down releases its source */
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, close_session(core, fd), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 }
 
@@ -480,15 +480,15 @@ static void failed_start_leaves_other_sessions(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 other = session_of(core, 0, BIT(0), 0);
-	u32 handle = session_of(core, 0, BIT(0), BIT(3));
+	int other = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, 0, BIT(0), BIT(3));
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
 	drm_perfctr_pre_reset(core->pc);
 	fake->start_error = -EIO;
 	drm_perfctr_post_reset(core->pc);
 	/* START retries the failed source */
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -EIO);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), -EIO);
 	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0)));
 	KUNIT_EXPECT_EQ(test, fake->stops, 0);
 }
@@ -499,16 +499,16 @@ static void failed_collection_affects_its_source(struct kunit *test)
 	struct core *core = test->priv;
 	struct fake_source *a = add_source(core, &fake_ops);
 	struct fake_source *b = add_source(core, &plain_ops);
-	u32 handle = session_of(core, 0, BIT(0) | BIT(1), 0);
+	int fd = session_of(core, 0, BIT(0) | BIT(1), 0);
 	const struct drm_perfctr_sample_header *sample;
 	struct drm_perfctr_status status;
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	a->add = 3;
 	a->collect_error = -ETIMEDOUT;
 	b->add = 4;
 	b->collect_error = -EIO;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	sample = sample_at(core, 0);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_ERROR);
 	KUNIT_EXPECT_EQ(test, block_at(sample, 0)->valid_mask, 0);
@@ -516,7 +516,7 @@ static void failed_collection_affects_its_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 0);
 
 	a->collect_error = 0;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	sample = sample_at(core, 1);
 	KUNIT_EXPECT_EQ(test, value_at(sample, 0), 3);
 	KUNIT_EXPECT_EQ(test, block_at(sample, 0)->valid_mask, 1);
@@ -524,7 +524,7 @@ static void failed_collection_affects_its_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block_at(sample, 1)->valid_mask, 0);
 	KUNIT_EXPECT_TRUE(test, block_at(sample, 1)->states & DRM_PERFCTR_STATE_LOST);
 	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
-	status = status_of(core, handle);
+	status = status_of(core, fd);
 	KUNIT_EXPECT_EQ(test, status.errors, 2);
 	KUNIT_EXPECT_EQ(test, status.lost_ns, sample->lost_ns);
 }
@@ -534,26 +534,26 @@ static void impossible_times_are_limited(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, 0, BIT(0), 0);
 	const struct drm_perfctr_sample_header *sample;
 	u64 end;
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	fake->next.time_ns = U64_MAX;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	sample = sample_at(core, 0);
 	end = sample->end_ns;
 	KUNIT_EXPECT_LE(test, end, ktime_get_raw_ns());
 	fake->next.time_ns = 1;
 	fake->next.lost_ns = U64_MAX;
 	fake->next.flags = DRM_PERFCTR_SAMPLE_OVERFLOW;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	sample = sample_at(core, 1);
 	KUNIT_EXPECT_EQ(test, sample->start_ns, end);
 	KUNIT_EXPECT_GE(test, sample->end_ns, end);
 	KUNIT_EXPECT_LE(test, sample->lost_ns, sample->end_ns - sample->start_ns);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_OVERFLOW);
-	KUNIT_EXPECT_EQ(test, status_of(core, handle).overflows, 1);
+	KUNIT_EXPECT_EQ(test, status_of(core, fd).overflows, 1);
 }
 
 /* --- transitions --- */
@@ -563,20 +563,20 @@ static void repeated_transitions_give_one_sample(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
-	u32 handle = session_of(core, DRM_PERFCTR_SETUP_AUTOMATIC, BIT(0), 0);
+	int fd = session_of(core, DRM_PERFCTR_OPEN_AUTOMATIC, BIT(0), 0);
 	struct drm_perfctr_status status;
 	unsigned int before;
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	fake->next.transition = true;
 	before = fake->collects;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	/* the sample of the command, and one for sessions with AUTOMATIC */
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 2));
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, fake->collects, before + 2);
-	status = status_of(core, handle);
-	KUNIT_EXPECT_EQ(test, status.insert_idx, 2);
+	status = status_of(core, fd);
+	KUNIT_EXPECT_EQ(test, status.published, 2);
 	KUNIT_EXPECT_TRUE(test, sample_at(core, 1)->flags & DRM_PERFCTR_SAMPLE_AUTOMATIC);
 
 	/* only the slot of STOP is free: the next events are merged */
@@ -584,7 +584,7 @@ static void repeated_transitions_give_one_sample(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
 	drm_perfctr_source_event(&fake->base);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 4));
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	KUNIT_EXPECT_EQ(test, sample_at(core, 3)->merged_others, 1);
 	KUNIT_EXPECT_TRUE(test, sample_at(core, 3)->flags & DRM_PERFCTR_SAMPLE_STRETCHED);
 }
@@ -594,12 +594,12 @@ static void unrequested_transitions_are_ignored(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, 0, BIT(0), 0);
 	unsigned int before, i;
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	fake->next.transition = true;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	before = fake->collects;
 	for (i = 0; i < 100; i++)
 		drm_perfctr_source_transition(&fake->base);
@@ -616,7 +616,7 @@ static void repeated_power_changes_are_harmless(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, 0, BIT(0), 0);
 	const struct drm_perfctr_sample_header *sample;
 
 	/* without sessions there are no calls */
@@ -627,7 +627,7 @@ static void repeated_power_changes_are_harmless(struct kunit *test)
 	drm_perfctr_post_reset(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->starts + fake->stops + fake->collects, 0);
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	drm_perfctr_suspend(core->pc);
 	drm_perfctr_suspend(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->stops, 1);
@@ -635,7 +635,7 @@ static void repeated_power_changes_are_harmless(struct kunit *test)
 	drm_perfctr_pre_reset(core->pc);
 	drm_perfctr_post_reset(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->starts, 1);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	sample = sample_at(core, 0);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	KUNIT_EXPECT_EQ(test, sample->lost_ns, 0);
@@ -648,17 +648,17 @@ static void repeated_power_changes_are_harmless(struct kunit *test)
 	drm_perfctr_pre_reset(core->pc);
 	fake->start_error = -EIO;
 	drm_perfctr_post_reset(core->pc);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	sample = sample_at(core, 1);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_RESET);
 	KUNIT_EXPECT_GT(test, sample->lost_ns, 0);
-	KUNIT_EXPECT_EQ(test, status_of(core, handle).resets, 1);
+	KUNIT_EXPECT_EQ(test, status_of(core, fd).resets, 1);
 	/* counts are lost until suspend only */
 	drm_perfctr_suspend(core->pc);
 	fake->start_error = 0;
 	drm_perfctr_resume(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->starts, 3);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	KUNIT_EXPECT_EQ(test, block_at(sample_at(core, 2), 0)->valid_mask, 1);
 }
 
@@ -666,10 +666,10 @@ static void last_collection_before_a_reset(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, 0, BIT(0), 0);
 	unsigned int collects, i;
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	for (i = 0; i < 2; i++) {
 		fake->base.collect_at_reset = i;
 		collects = fake->collects;
@@ -686,24 +686,24 @@ static void unplug_ends_all_sessions(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 stopped = session_of(core, 0, BIT(0), 0);
-	u32 sleepy = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
-	u32 handle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
-	struct drm_perfctr_session *in_job = drm_perfctr_session_get(&core->pf, handle);
+	int stopped = session_of(core, 0, BIT(0), 0);
+	int sleepy = session_of(core, DRM_PERFCTR_OPEN_KEEP_AWAKE, BIT(0), 0);
+	int fd = session_of(core, DRM_PERFCTR_OPEN_KEEP_AWAKE, BIT(0), 0);
+	struct drm_perfctr_session *in_job = drm_perfctr_session_get(core->pc, fd);
 	const struct drm_perfctr_sample_header *sample;
-	struct drm_perfctr_setup setup;
+	struct drm_perfctr_open open;
 	unsigned int collects, wakes;
-	u32 none;
+	int none;
 
 	KUNIT_ASSERT_NOT_NULL(test, in_job);
-	KUNIT_EXPECT_NULL(test, drm_perfctr_session_get(&core->pf, 12345));
+	KUNIT_EXPECT_NULL(test, drm_perfctr_session_get(core->pc, 12345));
 	drm_perfctr_session_put(NULL);
 	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(in_job, 1), -ENOENT);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 9), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 9), 0);
 	fake->add = 11;
 	drm_perfctr_unplug(core->pc);
 	sample = sample_at(core, 0);
-	KUNIT_EXPECT_EQ(test, ring_of(core)->insert_idx, 1);
+	KUNIT_EXPECT_EQ(test, ring_of(core)->insert_idx, DRM_PERFCTR_RING_FIRST + 1);
 	KUNIT_EXPECT_EQ(test, ring_of(core)->state, DRM_PERFCTR_RING_DEAD);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_FINAL);
@@ -719,25 +719,25 @@ static void unplug_ends_all_sessions(struct kunit *test)
 	drm_perfctr_pre_reset(core->pc);
 	drm_perfctr_post_reset(core->pc);
 	drm_perfctr_source_event(&fake->base);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), -ENODEV);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, stopped, 0), -ENODEV);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -ENODEV);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, stopped, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), -ENODEV);
 	KUNIT_EXPECT_EQ(test, drm_perfctr_session_sample(in_job, 1), -ENOENT);
-	setup = setup_of(core, 0);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &none), -ENODEV);
+	open = open_of(core, 0);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &none), -ENODEV);
 	KUNIT_EXPECT_EQ(test, fake->collects, collects);
 	KUNIT_EXPECT_EQ(test, fake->starts, 1);
 
 	/* no wake-up after the driver is gone */
 	drm_dev_unplug(core->drm);
 	wakes = core->wakes;
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, sleepy, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, sleepy, 0), -ENODEV);
 	KUNIT_EXPECT_EQ(test, core->wakes, wakes);
 
 	/* TEARDOWN of a session with KEEP_AWAKE releases the device */
 	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &handle, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, close_session(core, fd), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 	drm_perfctr_session_put(in_job);
 }
@@ -748,13 +748,13 @@ static void periods_during_unplug_are_counted(struct kunit *test)
 	const u64 period_ns = 20 * NSEC_PER_MSEC;
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = periodic_of(core, period_ns, BIT(0));
+	int fd = periodic_of(core, period_ns, BIT(0));
 	const struct drm_perfctr_sample_header *sample;
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	fake->busy_ms = 100;
 	drm_perfctr_unplug(core->pc);
-	KUNIT_ASSERT_GT(test, ring_of(core)->insert_idx, 0);
+	KUNIT_ASSERT_NE(test, ring_of(core)->insert_idx, DRM_PERFCTR_RING_FIRST);
 	sample = sample_at(core, ring_of(core)->insert_idx - 1);
 	KUNIT_EXPECT_TRUE(test, sample->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	/* a period at the start or the end of the span may belong to another sample */

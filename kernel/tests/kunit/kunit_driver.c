@@ -18,6 +18,7 @@
 #include "kunit_driver.h"
 
 #define REQUESTS_AT		2048
+#define LAYOUT_AT		1024
 
 /* for driver functions, whose arguments do not lead to it */
 static struct core *current_core;
@@ -199,6 +200,7 @@ static const struct drm_driver core_driver = {
 
 const struct drm_perfctr_config core_config = {
 	.name = "kunit",
+	.ioctl_nr = DRM_PERFCTR_IOCTL_NR,
 	.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
 	.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_AUTOMATIC |
 		    DRM_PERFCTR_FEATURE_IN_STREAM,
@@ -211,6 +213,7 @@ const struct drm_perfctr_config core_config = {
 
 const struct drm_perfctr_config plain_config = {
 	.name = "plain",
+	.ioctl_nr = DRM_PERFCTR_IOCTL_NR,
 };
 
 struct fake_source *new_source(struct core *core, const struct drm_perfctr_source_ops *ops)
@@ -242,15 +245,32 @@ struct fake_source *add_source(struct core *core, const struct drm_perfctr_sourc
 	return fake;
 }
 
+/* a kernel thread's files are released later, unless it waits */
+static void close_at_once(int fd)
+{
+	close_fd(fd);
+	flush_delayed_fput();
+}
+
+static void close_sessions(struct core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_SESSIONS; i++) {
+		if (core->sessions[i] >= 0)
+			close_at_once(core->sessions[i]);
+		core->sessions[i] = -1;
+	}
+}
+
 void use_config(struct core *core, const struct drm_perfctr_config *config)
 {
 	if (core->pc) {
-		drm_perfctr_file_close(&core->pf);
+		close_sessions(core);
 		drm_perfctr_unplug(core->pc);
 	}
 	core->pc = drmm_perfctr_create(core->drm, config);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(core->test, core->pc);
-	drm_perfctr_file_open(core->pc, &core->pf);
 }
 
 int core_init(struct kunit *test)
@@ -261,6 +281,7 @@ int core_init(struct kunit *test)
 	core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, core);
 	core->test = test;
+	memset(core->sessions, 0xff, sizeof(core->sessions));
 
 	dev = kunit_device_register(test, "perfctr-kunit");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
@@ -285,7 +306,7 @@ void core_exit(struct kunit *test)
 
 	if (!core)
 		return;
-	drm_perfctr_file_close(&core->pf);
+	close_sessions(core);
 	drm_perfctr_unplug(core->pc);
 	for (i = 0; i < core->source_count; i++) {
 		KUNIT_EXPECT_EQ(test, core->sources[i].wrong_calls, 0);
@@ -297,35 +318,35 @@ void core_exit(struct kunit *test)
 
 /* --- commands --- */
 
-int command(struct core *core, u32 cmd, u32 *handle, void *data, size_t size)
+static int call(struct core *core, unsigned int cmd, int fd, void *data)
 {
-	struct drm_perfctr_control c = {
-		.cmd = cmd,
-		.handle = *handle,
-		.size = size,
-		.pointer = size ? (uintptr_t)core->user : 0,
-	};
+	struct file *file = fget(fd);
 	int ret;
 
-	KUNIT_ASSERT_EQ(core->test, copy_to_user(core->user, data, size), 0ul);
-	ret = drm_perfctr_control_ioctl(&core->pf, &c);
-	KUNIT_ASSERT_EQ(core->test, copy_from_user(data, core->user, size), 0ul);
-	*handle = c.handle;
+	KUNIT_ASSERT_NOT_NULL(core->test, file);
+	KUNIT_ASSERT_EQ(core->test, copy_to_user(core->user, data, _IOC_SIZE(cmd)), 0ul);
+	ret = file->f_op->unlocked_ioctl(file, cmd, (__force unsigned long)core->user);
+	KUNIT_ASSERT_EQ(core->test, copy_from_user(data, core->user, _IOC_SIZE(cmd)), 0ul);
+	fput(file);
 	return ret;
 }
 
-int tagged(struct core *core, u32 cmd, u32 handle, u64 user_data)
+int command(struct core *core, unsigned int cmd, int fd, u64 user_data)
 {
-	return command(core, cmd, &handle, &user_data, sizeof(user_data));
+	struct drm_perfctr_command command = { .user_data = user_data };
+
+	return call(core, cmd, fd, &command);
 }
 
-struct drm_perfctr_setup setup_of(struct core *core, u32 flags)
+struct drm_perfctr_open open_of(struct core *core, u32 flags)
 {
-	return (struct drm_perfctr_setup) {
+	return (struct drm_perfctr_open) {
 		.flags = flags,
 		.slots = SLOTS,
 		.eventfd = -1,
 		.request_stride = sizeof(struct drm_perfctr_block_request),
+		.layout = (uintptr_t)core->user + LAYOUT_AT,
+		.layout_size = sizeof(struct drm_perfctr_layout),
 	};
 }
 
@@ -338,29 +359,43 @@ static u8 __user *map_ring(struct core *core, struct file *file, u64 offset, u64
 	return (u8 __user *)at;
 }
 
-/* as user space does: map, then close */
-static void map_rings(struct core *core, const struct drm_perfctr_setup *setup)
+static void map_rings(struct core *core, int fd)
 {
-	struct file *file = fget(setup->ring_fd);
+	struct drm_perfctr_layout layout;
+	struct file *file = fget(fd);
 
 	KUNIT_ASSERT_NOT_NULL(core->test, file);
-	close_fd(setup->ring_fd);
-	core->ring = map_ring(core, file, 0, setup->ring_offset, PROT_READ | PROT_WRITE);
-	core->slots = map_ring(core, file, setup->ring_offset, setup->ring_bytes, PROT_READ);
-	core->stride = setup->slot_stride;
+	KUNIT_ASSERT_EQ(core->test, copy_from_user(&layout, core->user + LAYOUT_AT,
+						   sizeof(layout)), 0ul);
+	core->ring = map_ring(core, file, 0, layout.ring_offset, PROT_READ | PROT_WRITE);
+	core->slots = map_ring(core, file, layout.ring_offset,
+			       layout.map_bytes - layout.ring_offset, PROT_READ);
+	core->stride = layout.slot_stride;
 	fput(file);
 }
 
-int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
-	       u64 mask, u32 *handle)
+static void keep_session(struct core *core, int fd)
+{
+	unsigned int i = 0;
+
+	while (core->sessions[i] >= 0) {
+		i++;
+		KUNIT_ASSERT_LT(core->test, i, (unsigned int)MAX_SESSIONS);
+	}
+	core->sessions[i] = fd;
+	map_rings(core, fd);
+}
+
+int open_with(struct core *core, struct drm_perfctr_open *open, unsigned long sources,
+	      u64 mask, int *fd)
 {
 	u8 __user *to = core->user + REQUESTS_AT;
 	unsigned int i;
 	int ret;
 
-	setup->requests = (uintptr_t)to;
-	setup->request_count = 0;
-	*handle = 0;
+	open->requests = (uintptr_t)to;
+	open->request_count = 0;
+	*fd = -1;
 	for_each_set_bit(i, &sources, MAX_SOURCES) {
 		struct drm_perfctr_block_request request = {
 			.type = DRM_PERFCTR_MALI_BLOCK_FW + i,
@@ -369,40 +404,55 @@ int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long
 
 		KUNIT_ASSERT_EQ(core->test, copy_to_user(to, &request, sizeof(request)), 0ul);
 		to += sizeof(request);
-		setup->request_count++;
+		open->request_count++;
 	}
-	ret = command(core, DRM_PERFCTR_CMD_SETUP, handle, setup, sizeof(*setup));
-	if (!ret && !(setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY))
-		map_rings(core, setup);
-	return ret;
+	ret = drm_perfctr_open_ioctl(core->pc, open);
+	if (ret < 0 || open->flags & DRM_PERFCTR_OPEN_CHECK)
+		return ret;
+	*fd = ret;
+	keep_session(core, ret);
+	return 0;
 }
 
-u32 session_of(struct core *core, u32 flags, unsigned long sources, u64 mask)
+int session_of(struct core *core, u32 flags, unsigned long sources, u64 mask)
 {
-	struct drm_perfctr_setup setup = setup_of(core, flags);
-	u32 handle;
+	struct drm_perfctr_open open = open_of(core, flags);
+	int fd;
 
-	KUNIT_ASSERT_EQ(core->test, setup_with(core, &setup, sources, mask, &handle), 0);
-	return handle;
+	KUNIT_ASSERT_EQ(core->test, open_with(core, &open, sources, mask, &fd), 0);
+	return fd;
 }
 
-u32 periodic_of(struct core *core, u64 period_ns, unsigned long sources)
+int periodic_of(struct core *core, u64 period_ns, unsigned long sources)
 {
-	struct drm_perfctr_setup setup = setup_of(core, 0);
-	u32 handle;
+	struct drm_perfctr_open open = open_of(core, 0);
+	int fd;
 
-	setup.period_ns = period_ns;
-	KUNIT_ASSERT_EQ(core->test, setup_with(core, &setup, sources, 0, &handle), 0);
-	return handle;
+	open.period_ns = period_ns;
+	KUNIT_ASSERT_EQ(core->test, open_with(core, &open, sources, 0, &fd), 0);
+	return fd;
 }
 
-struct drm_perfctr_status status_of(struct core *core, u32 handle)
+struct drm_perfctr_status status_of(struct core *core, int fd)
 {
 	struct drm_perfctr_status status = { };
 
-	KUNIT_ASSERT_EQ(core->test, command(core, DRM_PERFCTR_CMD_STATUS, &handle, &status,
-					    sizeof(status)), 0);
+	KUNIT_ASSERT_EQ(core->test, call(core, DRM_PERFCTR_IOCTL_STATUS, fd, &status), 0);
 	return status;
+}
+
+int close_session(struct core *core, int fd)
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_SESSIONS; i++) {
+		if (core->sessions[i] != fd)
+			continue;
+		close_at_once(fd);
+		core->sessions[i] = -1;
+		return 0;
+	}
+	return -EBADF;
 }
 
 const struct drm_perfctr_sample_header *sample_at(struct core *core, u64 index)

@@ -14,6 +14,7 @@
 #include <kunit/test.h>
 
 #define MAX_SOURCES		8
+#define MAX_SESSIONS		8
 #define SLOTS			4
 #define MAX_STRIDE		1024
 #define TIMEOUT		(20 * HZ)
@@ -69,7 +70,8 @@ struct core {
 	struct kunit *test;
 	struct drm_device *drm;
 	struct drm_perfctr *pc;
-	struct drm_perfctr_file pf;
+	/* descriptors of its sessions, -1: none */
+	int sessions[MAX_SESSIONS];
 	struct fake_source sources[MAX_SOURCES];
 	unsigned int source_count;
 	u8 __user *user;
@@ -105,16 +107,20 @@ struct fake_source *add_source(struct core *core, const struct drm_perfctr_sourc
 /* replaces the device of core_init() */
 void use_config(struct core *core, const struct drm_perfctr_config *config);
 
-/* CONTROL with a structure, or with user_data only; 0 or -errno */
-int command(struct core *core, u32 cmd, u32 *handle, void *data, size_t size);
-int tagged(struct core *core, u32 cmd, u32 handle, u64 user_data);
-struct drm_perfctr_setup setup_of(struct core *core, u32 flags);
-/* one request for each bit of @sources, of counter 0 and those of @mask */
-int setup_with(struct core *core, struct drm_perfctr_setup *setup, unsigned long sources,
-	       u64 mask, u32 *handle);
-u32 session_of(struct core *core, u32 flags, unsigned long sources, u64 mask);
-u32 periodic_of(struct core *core, u64 period_ns, unsigned long sources);
-struct drm_perfctr_status status_of(struct core *core, u32 handle);
+/* START, SAMPLE or STOP of a session's descriptor; 0 or -errno */
+int command(struct core *core, unsigned int cmd, int fd, u64 user_data);
+struct drm_perfctr_open open_of(struct core *core, u32 flags);
+/*
+ * One request for each bit of @sources, of counter 0 and those of @mask. 0 and a descriptor, which
+ * is -1 with CHECK; or -errno.
+ */
+int open_with(struct core *core, struct drm_perfctr_open *open, unsigned long sources,
+	      u64 mask, int *fd);
+int session_of(struct core *core, u32 flags, unsigned long sources, u64 mask);
+int periodic_of(struct core *core, u64 period_ns, unsigned long sources);
+struct drm_perfctr_status status_of(struct core *core, int fd);
+/* closes a session's descriptor; 0 */
+int close_session(struct core *core, int fd);
 
 /* a copy of a sample of the latest session */
 const struct drm_perfctr_sample_header *sample_at(struct core *core, u64 index);

@@ -24,13 +24,13 @@ static void still_clock_keeps_the_poll_interval(struct kunit *test)
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &fake_ops);
 	unsigned int before;
-	u32 handle;
+	int fd;
 
 	fake->base.max_interval_ns = interval_ms * NSEC_PER_MSEC;
 	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
-	handle = session_of(core, 0, BIT(0), 0);
+	fd = session_of(core, 0, BIT(0), 0);
 	fake->next.time_ns = ktime_get_raw_ns();
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	before = READ_ONCE(fake->collects);
 	msleep(test_ms);
 	KUNIT_EXPECT_GT(test, READ_ONCE(fake->collects), before);
@@ -60,61 +60,61 @@ static struct drm_perfctr_clock_info query_timestamp(struct core *core)
 
 /* --- set-up --- */
 
-/* Covers: setup -EBUSY */
+/* Covers: open -EBUSY */
 static void source_is_prepared_while_sessions_exist(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	struct drm_perfctr_setup setup = setup_of(core, DRM_PERFCTR_SETUP_TEST_ONLY);
-	u32 first, second;
+	struct drm_perfctr_open open = open_of(core, DRM_PERFCTR_OPEN_CHECK);
+	int first, second;
 
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &first), 0);
-	KUNIT_EXPECT_EQ(test, setup.ring_fd, -1);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &first), 0);
+	KUNIT_EXPECT_EQ(test, first, -1);
 	KUNIT_EXPECT_EQ(test, fake->prepares, 0);
-	setup = setup_of(core, 0);
+	open = open_of(core, 0);
 	fake->prepare_error = -EBUSY;
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &first), -EBUSY);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &first), -EBUSY);
 	fake->prepare_error = 0;
 
 	first = session_of(core, 0, BIT(0), 0);
 	second = session_of(core, 0, BIT(0), 0);
 	KUNIT_EXPECT_EQ(test, fake->prepares, 1);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, second, 0), 0);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &first, NULL, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, second, 0), 0);
+	KUNIT_EXPECT_EQ(test, close_session(core, first), 0);
 	KUNIT_EXPECT_EQ(test, fake->unprepares, 0);
 	/* the last session ends while it counts; core_exit() checks the order of calls */
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &second, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, close_session(core, second), 0);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->unprepares, 1));
 	KUNIT_EXPECT_EQ(test, fake->stops, 1);
 
 	/* a new session, until unplug */
 	first = session_of(core, 0, BIT(0), 0);
 	KUNIT_EXPECT_EQ(test, fake->prepares, 2);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, first, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, first, 0), 0);
 	drm_perfctr_unplug(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->unprepares, 2);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &first, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, close_session(core, first), 0);
 	KUNIT_EXPECT_EQ(test, fake->unprepares, 2);
 }
 
 static void missing_features_are_refused(struct kunit *test)
 {
 	struct core *core = test->priv;
-	struct drm_perfctr_setup setup;
-	u32 handle;
+	struct drm_perfctr_open open;
+	int fd;
 
 	add_source(core, &plain_ops);
-	setup = setup_of(core, DRM_PERFCTR_SETUP_AUTOMATIC | DRM_PERFCTR_SETUP_KEEP_AWAKE);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+	open = open_of(core, DRM_PERFCTR_OPEN_AUTOMATIC | DRM_PERFCTR_OPEN_KEEP_AWAKE);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &fd), 0);
 
 	use_config(core, &plain_config);
 	add_source(core, &plain_ops);
-	setup = setup_of(core, DRM_PERFCTR_SETUP_AUTOMATIC);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(1), 0, &handle), -EOPNOTSUPP);
-	setup = setup_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(1), 0, &handle), -EOPNOTSUPP);
-	setup = setup_of(core, 0);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(1), 0, &handle), 0);
+	open = open_of(core, DRM_PERFCTR_OPEN_AUTOMATIC);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(1), 0, &fd), -EOPNOTSUPP);
+	open = open_of(core, DRM_PERFCTR_OPEN_KEEP_AWAKE);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(1), 0, &fd), -EOPNOTSUPP);
+	open = open_of(core, 0);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(1), 0, &fd), 0);
 }
 
 static void block_size_follows_its_format(struct kunit *test)
@@ -123,14 +123,14 @@ static void block_size_follows_its_format(struct kunit *test)
 	struct fake_source *fake = new_source(core, &plain_ops);
 	const struct drm_perfctr_block_header *block;
 	const struct drm_perfctr_running_times *times;
-	u32 handle;
+	int fd;
 
 	fake->descs[0].format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
 	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
 	add_source(core, &plain_ops);
-	handle = session_of(core, 0, BIT(0) | BIT(1), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	fd = session_of(core, 0, BIT(0) | BIT(1), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	block = block_at(sample_at(core, 0), 0);
 	KUNIT_EXPECT_EQ(test, block->format, DRM_PERFCTR_FORMAT_RUNNING_TIMES);
 	KUNIT_EXPECT_EQ(test, block->header_size, sizeof(*block) + sizeof(*times));
@@ -165,20 +165,20 @@ static void set_paranoid(struct kunit *test, char value)
 }
 
 /* a session of an unprivileged user */
-static u32 session_as_user(struct core *core)
+static int session_as_user(struct core *core)
 {
-	struct drm_perfctr_setup setup = setup_of(core, 0);
+	struct drm_perfctr_open open = open_of(core, 0);
 	struct cred *cred = prepare_creds();
 	const struct cred *old;
-	u32 handle;
+	int fd;
 
 	KUNIT_ASSERT_NOT_NULL(core->test, cred);
 	cap_clear(cred->cap_effective);
 	old = override_creds(cred);
-	KUNIT_EXPECT_EQ(core->test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
+	KUNIT_EXPECT_EQ(core->test, open_with(core, &open, BIT(0), 0, &fd), 0);
 	revert_creds(old);
 	put_cred(cred);
-	return handle;
+	return fd;
 }
 
 /* reading hardware in time for unprivileged sessions alone is no work for the SCHED_FIFO worker */
@@ -187,22 +187,22 @@ static void unprivileged_deadlines_are_ordinary(struct kunit *test)
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &plain_ops);
 	unsigned int before;
-	u32 handle, other;
+	int fd, other;
 
 	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
 	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
 	set_paranoid(test, '0');
-	handle = session_as_user(core);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fd = session_as_user(core);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	before = fake->collects;
 	drm_perfctr_source_event(&fake->base);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
 	KUNIT_EXPECT_EQ(test, fake->fifo_collects, 0);
 	/* beside a privileged session it is, until that session stops */
 	other = session_of(core, 0, BIT(0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->fifo_collects, 3));
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, other, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, other, 0), 0);
 	fsleep(10 * USEC_PER_MSEC);
 	before = fake->fifo_collects;
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, fake->collects + 3));
@@ -215,16 +215,16 @@ static void unprivileged_deadlines_are_ordinary(struct kunit *test)
 static void resume_during_reset_is_no_error(struct kunit *test)
 {
 	struct core *core = test->priv;
-	u32 handle, flags;
+	int fd, flags;
 
 	add_source(core, &fake_ops);
-	handle = session_of(core, 0, BIT(0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fd = session_of(core, 0, BIT(0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	drm_perfctr_suspend(core->pc);
 	drm_perfctr_pre_reset(core->pc);
 	drm_perfctr_resume(core->pc);
 	drm_perfctr_post_reset(core->pc);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	flags = sample_at(core, 0)->flags;
 	KUNIT_EXPECT_TRUE(test, flags & DRM_PERFCTR_SAMPLE_RESET);
 	KUNIT_EXPECT_FALSE(test, flags & DRM_PERFCTR_SAMPLE_ERROR);
@@ -235,17 +235,17 @@ static void late_restart_sets_the_timer(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &plain_ops);
-	u32 handle;
+	int fd;
 
 	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
 	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
-	handle = session_of(core, 0, BIT(0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	fd = session_of(core, 0, BIT(0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	drm_perfctr_suspend(core->pc);
 	fake->start_error = -EIO;
 	drm_perfctr_resume(core->pc);
 	fake->start_error = 0;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, fake->collects + 3));
 }
 
@@ -254,19 +254,19 @@ static void wrong_timestamp_is_omitted(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, 0, BIT(0), 0);
 
 	fake->next.has_gpu_timestamp = true;
 	fake->next.gpu_timestamp = 5;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	KUNIT_EXPECT_NE(test, sample_at(core, 0)->gpu_epoch, 0);
 	fake->next.gpu_timestamp = 4;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
 	KUNIT_EXPECT_EQ(test, sample_at(core, 1)->gpu_epoch, 0);
 	fake->next.gpu_timestamp = 5;
 	fake->next.incomplete = true;
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	KUNIT_EXPECT_EQ(test, sample_at(core, 2)->gpu_epoch, 0);
 }
 
@@ -275,14 +275,14 @@ static void reset_before_release_ends_counting(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
+	int fd = session_of(core, 0, BIT(0), 0);
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 	drm_perfctr_pre_reset(core->pc);
 	drm_perfctr_post_reset(core->pc);
 	KUNIT_EXPECT_EQ(test, fake->stops + fake->resets, 1);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->starts, 2);
 }
 
@@ -303,13 +303,13 @@ static int hold_lock(void *data)
 	return 0;
 }
 
-/* collections of the active session @handle block from now on; one is in progress */
-static void hang(struct core *core, struct fake_source *fake, u32 handle, struct holder *holder)
+/* collections of the active session @fd block from now on; one is in progress */
+static void hang(struct core *core, struct fake_source *fake, int fd, struct holder *holder)
 {
 	struct task_struct *task;
 
 	init_completion(&holder->done);
-	holder->session = drm_perfctr_session_get(&core->pf, handle);
+	holder->session = drm_perfctr_session_get(core->pc, fd);
 	KUNIT_ASSERT_NOT_NULL(core->test, holder->session);
 	fake->gated = true;
 	task = kthread_run(hold_lock, holder, "perfctr-holder");
@@ -325,34 +325,34 @@ static void end_hang(struct core *core, struct fake_source *fake, struct holder 
 	drm_perfctr_session_put(holder->session);
 }
 
-/* Covers: control -EINTR */
+/* Covers: command -EINTR */
 /* each command waits for a collection of another caller */
 static void signal_ends_each_wait(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &plain_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
-	u32 idle = session_of(core, DRM_PERFCTR_SETUP_KEEP_AWAKE, BIT(0), 0);
-	struct drm_perfctr_setup setup = setup_of(core, 0);
+	int fd = session_of(core, 0, BIT(0), 0);
+	int idle = session_of(core, DRM_PERFCTR_OPEN_KEEP_AWAKE, BIT(0), 0);
+	struct drm_perfctr_open open = open_of(core, 0);
 	struct holder holder;
-	u32 none;
+	int none;
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	hang(core, fake, handle, &holder);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	hang(core, fake, fd, &holder);
 	allow_signal(SIGUSR1);
 	send_sig(SIGUSR1, current, 1);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, idle, 0), -EINTR);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_SAMPLE, handle, 0), -EINTR);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), -EINTR);
-	KUNIT_EXPECT_EQ(test, setup_with(core, &setup, BIT(0), 0, &none), -EINTR);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, idle, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), -EINTR);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &none), -EINTR);
 	flush_signals(current);
 	disallow_signal(SIGUSR1);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
 
 	end_hang(core, fake, &holder);
 	/* an interrupted command can be repeated */
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
-	KUNIT_EXPECT_EQ(test, status_of(core, handle).insert_idx, 2);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
+	KUNIT_EXPECT_EQ(test, status_of(core, fd).published, 2);
 }
 
 /*
@@ -363,18 +363,18 @@ static void reports_do_not_wait_for_hardware(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	u32 handle = session_of(core, 0, BIT(0), 0);
-	u32 other = session_of(core, 0, BIT(0), BIT(1));
+	int fd = session_of(core, 0, BIT(0), 0);
+	int other = session_of(core, 0, BIT(0), BIT(1));
 	struct drm_perfctr_query query = { };
 	struct drm_print_iterator text = { };
 	unsigned long begin = jiffies;
 	struct drm_printer printer;
 	char fdinfo[256];
 
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, other, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
 	fake->gated = true;
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_CMD_TEARDOWN, &other, NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, close_session(core, other), 0);
 	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&fake->entered, TIMEOUT), 0ul);
 
 	for (query.type = 0; query.type <= DRM_PERFCTR_QUERY_CLOCKS; query.type++)
@@ -383,55 +383,16 @@ static void reports_do_not_wait_for_hardware(struct kunit *test)
 	text.data = fdinfo;
 	text.remain = sizeof(fdinfo) - 1;
 	printer = drm_coredump_printer(&text);
-	drm_perfctr_show_fdinfo(&printer, &core->pf);
+	drm_perfctr_show_fdinfo(&printer, core->pc);
 	fdinfo[sizeof(fdinfo) - 1 - text.remain] = '\0';
-	KUNIT_EXPECT_NOT_NULL(test, strstr(fdinfo, "perfctr-sessions:"));
-	KUNIT_EXPECT_EQ(test, status_of(core, handle).flags, DRM_PERFCTR_STATUS_ACTIVE);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(fdinfo, "drm-perfctr:\t4 ioctls 0x9a\n"));
+	KUNIT_EXPECT_EQ(test, status_of(core, fd).flags, DRM_PERFCTR_STATUS_ACTIVE);
 
 	/* the calls did not wait for the source, which is still waiting */
 	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + TIMEOUT));
 	fake->gated = false;
 	complete(&fake->leave);
-	KUNIT_EXPECT_EQ(test, tagged(core, DRM_PERFCTR_CMD_STOP, handle, 0), 0);
-}
-
-static int sample_until_stopped(void *session)
-{
-	while (!kthread_should_stop())
-		drm_perfctr_session_sample(session, 0);
-	return 0;
-}
-
-static void close_of_a_file_takes_the_lock_once(struct kunit *test)
-{
-	struct core *core = test->priv;
-	struct fake_source *fake = add_source(core, &fake_ops);
-	struct core *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
-	struct drm_perfctr_setup setup = setup_of(core, 0);
-	struct drm_perfctr_session *session;
-	struct task_struct *task;
-	unsigned int i, collects;
-	u32 handle;
-
-	KUNIT_ASSERT_NOT_NULL(test, other);
-	other->test = test;
-	other->user = core->user;
-	drm_perfctr_file_open(core->pc, &other->pf);
-	for (i = 0; i < 16; i++)
-		session_of(other, 0, BIT(0), 0);
-	setup.slots = 4096;
-	KUNIT_ASSERT_EQ(test, setup_with(core, &setup, BIT(0), 0, &handle), 0);
-	KUNIT_ASSERT_EQ(test, tagged(core, DRM_PERFCTR_CMD_START, handle, 0), 0);
-	session = drm_perfctr_session_get(&core->pf, handle);
-	fake->busy_ms = 5;
-	task = kthread_run(sample_until_stopped, session, "perfctr-sampling");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, READ_ONCE(fake->collects) + 2));
-	collects = READ_ONCE(fake->collects);
-	drm_perfctr_file_close(&other->pf);
-	KUNIT_EXPECT_LE(test, READ_ONCE(fake->collects), collects + 3);
-	kthread_stop(task);
-	drm_perfctr_session_put(session);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
 }
 
 static struct kunit_case robust_cases[] = {
@@ -446,7 +407,6 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(reset_before_release_ends_counting),
 	KUNIT_CASE(signal_ends_each_wait),
 	KUNIT_CASE(reports_do_not_wait_for_hardware),
-	KUNIT_CASE(close_of_a_file_takes_the_lock_once),
 	{ }
 };
 

@@ -76,13 +76,13 @@ static u32 make_views(struct input *in)
 }
 
 /* the bytes follow the header */
-static void check_sample(const u8 *slot, u32 bytes, u64 insert)
+static void check_sample(const u8 *slot, u32 bytes, u64 seq)
 {
 	const struct drm_perfctr_sample_header *header = (const void *)slot;
 	const u8 *at = slot + header->header_size;
 	unsigned int v, i;
 
-	require(header->size == bytes && header->seq == insert);
+	require(header->size == bytes && header->seq == seq);
 	require(header->block_count == VIEWS);
 	for (v = 0; v < VIEWS; v++) {
 		const struct drm_perfctr_block_header *b = (const void *)at;
@@ -102,11 +102,11 @@ static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *
 {
 	struct drm_perfctr_sample_header header = {
 		.size = bytes, .header_size = sizeof(header), .block_count = VIEWS,
-		.seq = ring->insert, .user_data = input_u64(in),
+		.seq = ring->published, .user_data = input_u64(in),
 	};
 	u8 *slot = drm_perfctr_ring_slot(ring);
 	u8 *at = slot + sizeof(header);
-	u64 before = ring->insert;
+	u64 before = ring->published;
 	unsigned int v;
 	u32 unread;
 
@@ -122,7 +122,7 @@ static void publish(struct perfctr_ring *ring, struct input *in, u32 bytes, u8 *
 	require(at == slot + bytes);
 	drm_perfctr_layout_header(slot, &header);
 	unread = drm_perfctr_ring_publish(ring);
-	require(ring->insert == before + 1 && unread <= ring->slots);
+	require(ring->published == before + 1 && unread <= ring->slots);
 	require(ring->control->insert_idx == ring->insert);
 	check_sample(slot, bytes, before);
 }
@@ -151,6 +151,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 	struct input in = { data, data + size };
 	struct drm_perfctr_ring_control *control;
 	u32 slots = 1u << input_below(&in, 7);
+	struct drm_perfctr_layout layout = { .slots = slots };
 	struct perfctr_ring ring;
 	unsigned int steps = 0, v, i;
 	u32 bytes, stride;
@@ -158,15 +159,16 @@ int fuzz_one_input(const u8 *data, size_t size)
 
 	bytes = make_views(&in);
 	stride = ALIGN(bytes, DRM_PERFCTR_SLOT_ALIGN);
+	layout.slot_stride = stride;
 	/* separate allocations, so that the sanitizer sees the ends */
 	memory = aligned_alloc(64, slots * stride);
 	control = aligned_alloc(64, sizeof(*control));
 	require(memory && control);
 	memset(memory, 0, slots * stride);
-	drm_perfctr_ring_init(&ring, memory, control, slots, stride);
+	drm_perfctr_ring_init(&ring, memory, control, &layout);
 
 	while (input_left(&in) && steps++ < MAX_STEPS) {
-		u64 accepted = ring.extract;
+		u32 accepted = ring.extract;
 		u32 room;
 
 		switch (input_u8(&in) % 8) {
@@ -199,6 +201,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 			require(room <= slots);
 			require(ring.extract - accepted <= ring.insert - accepted);
 			require(ring.insert - ring.extract == slots - room);
+			require(drm_perfctr_ring_unread(&ring) <= slots - room);
 			if (room)
 				publish(&ring, &in, bytes, memory);
 		}
@@ -207,7 +210,7 @@ int fuzz_one_input(const u8 *data, size_t size)
 	control->extract_idx = ring.insert;
 	if (drm_perfctr_ring_free(&ring))
 		publish(&ring, &in, bytes, memory);
-	for (v = 0; v < VIEWS && ring.insert; v++)
+	for (v = 0; v < VIEWS && ring.published; v++)
 		for (i = 0; i < stored(&views[v]); i++)
 			require(sums[v][i] == total_of(&views[v], i) - starts[v][i]);
 	free(control);

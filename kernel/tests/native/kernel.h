@@ -21,7 +21,6 @@
 /* --- types --------------------------------------------------------------- */
 
 typedef __s16 s16;
-typedef __uint128_t u128;
 typedef unsigned int gfp_t;
 
 #define U16_MAX		UINT16_MAX
@@ -41,7 +40,6 @@ typedef unsigned int gfp_t;
 
 /* --- compiler ------------------------------------------------------------ */
 
-#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 /* ThreadSanitizer does not know fences; the checked code uses acquire and release */
 #define native_barrier()	__asm__ __volatile__("" ::: "memory")
 #define mb()			native_barrier()
@@ -97,11 +95,6 @@ static inline u64 div64_u64_rem(u64 a, u64 b, u64 *rest)
 	return a / b;
 }
 
-static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
-{
-	return (u128)a * b / c;
-}
-
 #define max3(a, b, c)		max(max(a, b), c)
 #define swap(a, b)		({ __typeof__(a) _s = (a); (a) = (b); (b) = _s; })
 #define DIV64_U64_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
@@ -117,10 +110,18 @@ static inline u64 div_u64_rem(u64 a, u32 b, u32 *rest)
 	return a / b;
 }
 
+/* a 32-bit compiler has no such type, and builds nothing that needs them */
+#ifdef __SIZEOF_INT128__
+static inline u64 mul_u64_u64_div_u64(u64 a, u64 b, u64 c)
+{
+	return (__uint128_t)a * b / c;
+}
+
 static inline u64 mul_u64_u32_div(u64 a, u32 mul, u32 div)
 {
 	return (u64)((__uint128_t)a * mul / div);
 }
+#endif
 
 /* --- time and waiting ---------------------------------------------------- */
 

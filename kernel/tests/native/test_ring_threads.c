@@ -22,10 +22,11 @@ static u32 slots;
 /* as libperfctr: load-acquire, plain reads, store-release */
 static void *consumer(void *arg)
 {
-	u64 extract = 0, *bad = arg, sum = 0;
+	u32 extract = DRM_PERFCTR_RING_FIRST;
+	u64 *bad = arg, sum = 0;
 
 	for (;;) {
-		u64 insert = __atomic_load_n(&control.insert_idx, __ATOMIC_ACQUIRE);
+		u32 insert = __atomic_load_n(&control.insert_idx, __ATOMIC_ACQUIRE);
 
 		if (insert == extract) {
 			u32 state = __atomic_load_n(&control.state, __ATOMIC_ACQUIRE);
@@ -85,13 +86,14 @@ static void produce(struct perfctr_ring *ring)
 
 static void run(u32 ring_slots)
 {
+	const struct drm_perfctr_layout layout = { .slots = ring_slots, .slot_stride = STRIDE };
 	struct perfctr_ring ring;
 	pthread_t thread;
 	u64 bad = 0;
 
 	slots = ring_slots;
 	samples = test_rounds(30000);
-	drm_perfctr_ring_init(&ring, memory, &control, slots, STRIDE);
+	drm_perfctr_ring_init(&ring, memory, &control, &layout);
 	check(!pthread_create(&thread, NULL, consumer, &bad));
 	produce(&ring);
 	pthread_join(thread, NULL);

@@ -43,10 +43,10 @@ SIZE(running_times, 16); OFFSET(running_times, time_enabled, 0);
 OFFSET(running_times, time_running, 8);
 
 SIZE(ring_control, 128); OFFSET(ring_control, extract_idx, 0);
-OFFSET(ring_control, user_reserved, 8); OFFSET(ring_control, insert_idx, 64);
-OFFSET(ring_control, merged_periods, 72); OFFSET(ring_control, lost_ns, 80);
-OFFSET(ring_control, state, 88); OFFSET(ring_control, pad, 92);
-OFFSET(ring_control, kernel_reserved, 96);
+OFFSET(ring_control, user_reserved, 4); OFFSET(ring_control, insert_idx, 64);
+OFFSET(ring_control, state, 68); OFFSET(ring_control, slots, 72);
+OFFSET(ring_control, slot_stride, 76); OFFSET(ring_control, ring_offset, 80);
+OFFSET(ring_control, sample_size, 84); OFFSET(ring_control, kernel_reserved, 88);
 
 SIZE(query, 24); OFFSET(query, type, 0); OFFSET(query, count, 4); OFFSET(query, stride, 8);
 OFFSET(query, pad, 12); OFFSET(query, pointer, 16);
@@ -73,9 +73,6 @@ OFFSET(clock_info, frequency_hz, 8); OFFSET(clock_info, max_frequency_hz, 16);
 OFFSET(clock_info, name, 24); OFFSET(clock_info, gpu_timestamp, 40); OFFSET(clock_info, raw_ns, 48);
 OFFSET(clock_info, age_ns, 56); OFFSET(clock_info, epoch, 64); OFFSET(clock_info, pad, 68);
 
-SIZE(control, 24); OFFSET(control, cmd, 0); OFFSET(control, handle, 4); OFFSET(control, size, 8);
-OFFSET(control, pointer, 16);
-
 SIZE(block_request, 56); OFFSET(block_request, type, 0); OFFSET(block_request, index, 2);
 OFFSET(block_request, section, 4); OFFSET(block_request, set, 6); OFFSET(block_request, pad, 7);
 OFFSET(block_request, flags, 8); OFFSET(block_request, cpu, 12); OFFSET(block_request, mask, 16);
@@ -83,23 +80,25 @@ OFFSET(block_request, pmu_type, 24); OFFSET(block_request, pad2, 28);
 OFFSET(block_request, config, 32); OFFSET(block_request, config1, 40);
 OFFSET(block_request, config2, 48);
 
-SIZE(setup, 88); OFFSET(setup, flags, 0); OFFSET(setup, slots, 4); OFFSET(setup, period_ns, 8);
-OFFSET(setup, eventfd, 16); OFFSET(setup, watermark, 20); OFFSET(setup, requests, 24);
-OFFSET(setup, request_count, 32); OFFSET(setup, request_stride, 36); OFFSET(setup, reserved, 40);
-OFFSET(setup, ring_fd, 56); OFFSET(setup, slot_stride, 60); OFFSET(setup, sample_size, 64);
-OFFSET(setup, block_count, 68); OFFSET(setup, ring_offset, 72); OFFSET(setup, ring_bytes, 80);
+SIZE(layout, 24); OFFSET(layout, slots, 0); OFFSET(layout, slot_stride, 4);
+OFFSET(layout, sample_size, 8); OFFSET(layout, block_count, 12); OFFSET(layout, ring_offset, 16);
+OFFSET(layout, map_bytes, 20);
 
-SIZE(start, 8); OFFSET(start, user_data, 0);
+SIZE(open, 72); OFFSET(open, flags, 0); OFFSET(open, slots, 4); OFFSET(open, period_ns, 8);
+OFFSET(open, eventfd, 16); OFFSET(open, watermark, 20); OFFSET(open, requests, 24);
+OFFSET(open, request_count, 32); OFFSET(open, request_stride, 36); OFFSET(open, layout, 40);
+OFFSET(open, layout_size, 48); OFFSET(open, pad, 52); OFFSET(open, reserved, 56);
 
-SIZE(stop, 8); OFFSET(stop, user_data, 0);
+SIZE(command, 16); OFFSET(command, user_data, 0); OFFSET(command, flags, 8);
+OFFSET(command, pad, 12);
 
-SIZE(sample, 8); OFFSET(sample, user_data, 0);
-
-SIZE(status, 104); OFFSET(status, flags, 0); OFFSET(status, slots, 4);
-OFFSET(status, insert_idx, 8); OFFSET(status, extract_idx, 16); OFFSET(status, merged_periods, 24);
-OFFSET(status, pending_merged, 32); OFFSET(status, lost_ns, 40); OFFSET(status, errors, 48);
-OFFSET(status, overflows, 56); OFFSET(status, resets, 64); OFFSET(status, bad_extract, 72);
-OFFSET(status, ring_full, 80); OFFSET(status, wakeups, 88); OFFSET(status, merged_others, 96);
+SIZE(status, 112); OFFSET(status, flags, 0); OFFSET(status, slots, 4);
+OFFSET(status, published, 8); OFFSET(status, merged_periods, 16);
+OFFSET(status, merged_others, 24); OFFSET(status, pending_merged, 32); OFFSET(status, lost_ns, 40);
+OFFSET(status, errors, 48); OFFSET(status, overflows, 56); OFFSET(status, resets, 64);
+OFFSET(status, bad_extract, 72); OFFSET(status, ring_full, 80); OFFSET(status, wakeups, 88);
+OFFSET(status, insert_idx, 96); OFFSET(status, extract_idx, 100); OFFSET(status, readers, 104);
+OFFSET(status, pad, 108);
 
 #define VSOC_SIZE(type, bytes)	LAYOUT(sizeof(struct drm_vsoc_##type), bytes)
 #define VSOC_OFFSET(type, member, bytes) \
@@ -150,7 +149,7 @@ VSOC_SIZE(cmd_core, 8); VSOC_OFFSET(cmd_core, elements, 0);
 VSOC_SIZE(cmd_wait, 8); VSOC_OFFSET(cmd_wait, duration_ns, 0);
 
 VSOC_SIZE(cmd_sample, 16); VSOC_OFFSET(cmd_sample, user_data, 0);
-VSOC_OFFSET(cmd_sample, handle, 8); VSOC_OFFSET(cmd_sample, pad, 12);
+VSOC_OFFSET(cmd_sample, session, 8); VSOC_OFFSET(cmd_sample, pad, 12);
 
 VSOC_SIZE(method, 8); VSOC_OFFSET(method, method, 0); VSOC_OFFSET(method, data, 4);
 
@@ -196,7 +195,13 @@ TEST(opcodes_are_frozen)
 
 TEST(ioctl_numbers_are_frozen)
 {
-	check_eq(DRM_IOCTL_PERFCTR_QUERY, 0xc018649d);
-	check_eq(DRM_IOCTL_PERFCTR_CONTROL, 0xc018649e);
+	check_eq(DRM_PERFCTR_IOCTL_QUERY(0x9a), 0xc018649a);
+	check_eq(DRM_PERFCTR_IOCTL_OPEN(0x9a), 0x4048649b);
+	check_eq(DRM_PERFCTR_IOCTL_START, 0x401064e0);
+	check_eq(DRM_PERFCTR_IOCTL_SAMPLE, 0x401064e1);
+	check_eq(DRM_PERFCTR_IOCTL_STOP, 0x401064e2);
+	check_eq(DRM_PERFCTR_IOCTL_STATUS, 0x807064e3);
+	check_eq(DRM_PERFCTR_IOCTL_LAYOUT, 0x801864e4);
+	check_eq(DRM_PERFCTR_IOCTL_READER, 0x64e5);
 	check_eq(DRM_IOCTL_VSOC_BO_CREATE, 0xc0186445);
 }

@@ -58,18 +58,29 @@ static int open_node(void)
 	return -1;
 }
 
-static int command(int fd, __u32 cmd, __u32 *handle, void *data, size_t size)
+/* number of QUERY in the node's fdinfo, 0: none */
+static unsigned int query_nr(int fd)
 {
-	struct drm_perfctr_control control = {
-		.cmd = cmd,
-		.handle = *handle,
-		.size = size,
-		.pointer = (uintptr_t)data,
-	};
-	int ret = ioctl(fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
+	char path[64], line[128];
+	unsigned int nr = 0;
+	FILE *f;
 
-	*handle = control.handle;
-	return ret ? -errno : 0;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "drm-perfctr: %*u ioctls %x", &nr) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/* 0 or -errno */
+static int command(int session, unsigned long request, __u64 user_data)
+{
+	struct drm_perfctr_command command = { .user_data = user_data };
+
+	return ioctl(session, request, &command) ? -errno : 0;
 }
 
 static void fill_requests(struct drm_perfctr_block_request *requests)
@@ -106,8 +117,8 @@ static void fill_requests(struct drm_perfctr_block_request *requests)
 static unsigned int drain(const char *ring, struct drm_perfctr_ring_control *control,
 			  __u32 stride, __u64 totals[BLOCKS][2])
 {
-	__u64 insert = __atomic_load_n(&control->insert_idx, __ATOMIC_ACQUIRE);
-	__u64 index = control->extract_idx;
+	__u32 insert = __atomic_load_n(&control->insert_idx, __ATOMIC_ACQUIRE);
+	__u32 index = control->extract_idx;
 	unsigned int samples = 0;
 
 	for (; index != insert; index++, samples++) {
@@ -133,42 +144,40 @@ static unsigned int drain(const char *ring, struct drm_perfctr_ring_control *con
 	return samples;
 }
 
-static void session(int fd)
+static void session(int fd, unsigned int nr)
 {
 	struct drm_perfctr_block_request requests[BLOCKS];
-	struct drm_perfctr_setup setup = {
+	struct drm_perfctr_layout layout;
+	struct drm_perfctr_open open = {
 		.slots = SLOTS,
 		.eventfd = -1,
 		.requests = (uintptr_t)requests,
 		.request_count = BLOCKS,
 		.request_stride = sizeof(*requests),
+		.layout = (uintptr_t)&layout,
+		.layout_size = sizeof(layout),
 	};
-	struct drm_perfctr_start start = { .user_data = 1 };
-	struct drm_perfctr_sample sample = { .user_data = 2 };
-	struct drm_perfctr_stop stop = { .user_data = 3 };
 	__u64 totals[BLOCKS][2] = {}, truth[BLOCKS];
 	struct drm_perfctr_ring_control *control;
 	struct soc_count together;
-	__u32 handle = 0;
+	int event, ret, s, i;
 	unsigned int samples;
-	int event, ret, i;
 	char *ring;
 
 	fill_requests(requests);
 	for (i = 0; i < 2; i++) {
-		setup.flags = i ? DRM_PERFCTR_SETUP_AUTOMATIC : DRM_PERFCTR_SETUP_KEEP_AWAKE;
-		ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-		tap(ret == -EOPNOTSUPP, "missing features are refused: flag %#x: %d",
-		    setup.flags, ret);
+		open.flags = i ? DRM_PERFCTR_OPEN_AUTOMATIC : DRM_PERFCTR_OPEN_KEEP_AWAKE;
+		s = ioctl(fd, DRM_PERFCTR_IOCTL_OPEN(nr), &open);
+		tap(s < 0 && errno == EOPNOTSUPP, "missing features are refused: flag %#x: %d",
+		    open.flags, s);
 	}
-	setup.flags = 0;
-	ret = command(fd, DRM_PERFCTR_CMD_SETUP, &handle, &setup, sizeof(setup));
-	if (!tap(!ret, "SETUP: %s", strerror(-ret)))
+	open.flags = 0;
+	s = ioctl(fd, DRM_PERFCTR_IOCTL_OPEN(nr), &open);
+	if (!tap(s >= 0, "OPEN: %s", strerror(errno)))
 		return;
-	control = mmap(NULL, setup.ring_offset, PROT_READ | PROT_WRITE, MAP_SHARED, setup.ring_fd,
-		       0);
-	ring = mmap(NULL, setup.ring_bytes, PROT_READ, MAP_SHARED, setup.ring_fd,
-		    setup.ring_offset);
+	control = mmap(NULL, layout.ring_offset, PROT_READ | PROT_WRITE, MAP_SHARED, s, 0);
+	ring = mmap(NULL, layout.map_bytes - layout.ring_offset, PROT_READ, MAP_SHARED, s,
+		    layout.ring_offset);
 	if (!tap(ring != MAP_FAILED && (void *)control != MAP_FAILED, "the ring is mapped"))
 		return;
 
@@ -176,19 +185,19 @@ static void session(int fd)
 	truth[BLOCK_UCF] = soc_truth(UCF, "mem_bytes_rd", "");
 	truth[BLOCK_CMEM] = soc_truth(CMEM, "rd_cum_outs", "");
 	truth[BLOCK_PCIE] = soc_truth(PCIE, "rd_bytes", "bdf=0x0108");
-	ret = command(fd, DRM_PERFCTR_CMD_START, &handle, &start, sizeof(start));
+	ret = command(s, DRM_PERFCTR_IOCTL_START, 1);
 	tap(!ret, "START: %s", strerror(-ret));
 	for (i = 0; i < 3; i++) {
 		soc_job(JOB);
-		ret = command(fd, DRM_PERFCTR_CMD_SAMPLE, &handle, &sample, sizeof(sample));
+		ret = command(s, DRM_PERFCTR_IOCTL_SAMPLE, 2);
 	}
 	tap(!ret, "SAMPLE: %s", strerror(-ret));
-	ret = command(fd, DRM_PERFCTR_CMD_STOP, &handle, &stop, sizeof(stop));
+	ret = command(s, DRM_PERFCTR_IOCTL_STOP, 3);
 	tap(!ret, "STOP: %s", strerror(-ret));
 	together = soc_read(event);
 	close(event);
 
-	samples = drain(ring, control, setup.slot_stride, totals);
+	samples = drain(ring, control, layout.slot_stride, totals);
 	tap(samples == 4, "three samples and the final one: %u", samples);
 	truth[BLOCK_UCF] = soc_truth(UCF, "mem_bytes_rd", "") - truth[BLOCK_UCF];
 	truth[BLOCK_CMEM] = soc_truth(CMEM, "rd_cum_outs", "") - truth[BLOCK_CMEM];
@@ -219,12 +228,14 @@ int main(void)
 		.pointer = (uintptr_t)&info,
 	};
 	int fd = open_node();
+	unsigned int nr;
 
 	if (tap(fd >= 0, "there is a render node of %s", DRIVER)) {
-		tap(!ioctl(fd, DRM_IOCTL_PERFCTR_QUERY, &query), "QUERY");
+		nr = query_nr(fd);
+		tap(!ioctl(fd, DRM_PERFCTR_IOCTL_QUERY(nr), &query), "QUERY is ioctl %#x", nr);
 		tap((info.features & FEATURES) == FEATURES && !(info.features & LACKS),
 		    "it serves PMUs and nothing of a GPU: features %#x", info.features);
-		session(fd);
+		session(fd, nr);
 		close(fd);
 	}
 	return tap_done();

@@ -77,31 +77,14 @@ static const struct drm_perfctr_block_desc block = {
 	.available = { GENMASK_ULL(COUNTERS - 1, 0) },
 };
 
-/* --- 2: files and ioctls ------------------------------------------------- */
-
-static int skeleton_open(struct drm_device *drm, struct drm_file *file)
-{
-	struct drm_perfctr_file *perfctr = kzalloc(sizeof(*perfctr), GFP_KERNEL);
-
-	if (!perfctr)
-		return -ENOMEM;
-	drm_perfctr_file_open(to_skeleton(drm)->pc, perfctr);
-	file->driver_priv = perfctr;
-	return 0;
-}
-
-static void skeleton_postclose(struct drm_device *drm, struct drm_file *file)
-{
-	drm_perfctr_file_close(file->driver_priv);
-	kfree(file->driver_priv);
-}
+/* --- 2: ioctls and fdinfo ------------------------------------------------ */
 
 static void skeleton_show_fdinfo(struct seq_file *m, struct file *filp)
 {
 	struct drm_printer p = drm_seq_file_printer(m);
 	struct drm_file *file = filp->private_data;
 
-	drm_perfctr_show_fdinfo(&p, file->driver_priv);
+	drm_perfctr_show_fdinfo(&p, to_skeleton(file->minor->dev)->pc);
 }
 
 static void skeleton_debugfs_init(struct drm_minor *minor)
@@ -109,10 +92,10 @@ static void skeleton_debugfs_init(struct drm_minor *minor)
 	drm_perfctr_debugfs_init(to_skeleton(minor->dev)->pc, minor->debugfs_root);
 }
 
-DRM_PERFCTR_IOCTL_HANDLERS(to_skeleton(drm)->pc, file->driver_priv)
+DRM_PERFCTR_IOCTL_HANDLERS(to_skeleton(drm)->pc)
 
 static const struct drm_ioctl_desc ioctls[] = {
-	DRM_PERFCTR_IOCTLS,
+	DRM_PERFCTR_IOCTLS(DRM_PERFCTR_IOCTL_NR),
 };
 
 static const struct file_operations fops = {
@@ -123,8 +106,6 @@ static const struct file_operations fops = {
 
 static const struct drm_driver drm_driver = {
 	.driver_features = DRIVER_RENDER,
-	.open = skeleton_open,
-	.postclose = skeleton_postclose,
 	.ioctls = ioctls,
 	.num_ioctls = ARRAY_SIZE(ioctls),
 	.fops = &fops,
@@ -214,6 +195,7 @@ static int skeleton_probe(struct platform_device *pdev)
 {
 	static const struct drm_perfctr_config config = {
 		.name = "skeleton",
+		.ioctl_nr = DRM_PERFCTR_IOCTL_NR,
 		.ops = &driver_ops,
 	};
 	struct device *dev = &pdev->dev;

@@ -76,11 +76,12 @@ static double copy_in(void)
  */
 static double drain_one(void)
 {
-	uint64_t begin, first = *ring_insert_idx() - SLOTS, extract = first;
+	uint32_t first = *ring_insert_idx() - SLOTS, extract = first;
+	uint64_t begin;
 
 	begin = cpu_ns();
 	for (unsigned int i = 0; i < ITERATIONS; i++) {
-		uint64_t insert = __atomic_load_n(ring_insert_idx(), __ATOMIC_ACQUIRE);
+		uint32_t insert = __atomic_load_n(ring_insert_idx(), __ATOMIC_ACQUIRE);
 		const unsigned char *slot = slot_of(extract);
 		uint32_t size;
 

@@ -48,7 +48,8 @@ struct server {
 	int fd; /* the client */
 	struct message message;
 	struct drm_perfctr_block_info blocks[BLOCKS];
-	struct drm_perfctr_setup setup; /* of the session that counts */
+	struct drm_perfctr_open open; /* of the session that counts */
+	struct drm_perfctr_layout layout;
 	int ring_fd, eventfd;
 	unsigned char *ring; /* the control area, then the slots */
 	struct sample_writer sample;
@@ -116,27 +117,30 @@ static int add_request(struct server *s, const struct drm_perfctr_block_request 
 	return 0;
 }
 
-static int lay_out(struct server *s, struct drm_perfctr_setup *setup, const unsigned char *requests)
+static int lay_out(struct server *s, const struct drm_perfctr_open *open,
+		   struct drm_perfctr_layout *layout, const unsigned char *requests)
 {
 	int error = 0;
 
 	sample_begin(&s->sample);
-	for (uint32_t n = 0; !error && n < setup->request_count; n++) {
+	for (uint32_t n = 0; !error && n < open->request_count; n++) {
 		struct drm_perfctr_block_request r;
 
-		memcpy(&r, requests + (size_t)n * setup->request_stride, sizeof(r));
+		memcpy(&r, requests + (size_t)n * open->request_stride, sizeof(r));
 		error = add_request(s, &r);
 	}
 	if (error)
 		return error;
-	setup->block_count = sample_header(&s->sample)->block_count;
-	if (!setup->block_count)
-		return -ENXIO;
-	setup->sample_size = (uint32_t)s->sample.size;
-	setup->slot_stride = (setup->sample_size + 63) / 64 * 64;
-	setup->ring_offset = RING_OFFSET;
-	setup->ring_bytes = (uint64_t)setup->slots * setup->slot_stride;
-	return 0;
+	*layout = (struct drm_perfctr_layout){
+		.slots = open->slots,
+		.slot_stride = ((uint32_t)s->sample.size + 63) / 64 * 64,
+		.sample_size = (uint32_t)s->sample.size,
+		.block_count = sample_header(&s->sample)->block_count,
+		.ring_offset = RING_OFFSET,
+	};
+	layout->map_bytes = RING_OFFSET + (layout->slots * layout->slot_stride + RING_OFFSET - 1) /
+						  RING_OFFSET * RING_OFFSET;
+	return layout->block_count ? 0 : -ENXIO;
 }
 
 static struct drm_perfctr_ring_control *control(const struct server *s)
@@ -144,20 +148,26 @@ static struct drm_perfctr_ring_control *control(const struct server *s)
 	return (struct drm_perfctr_ring_control *)s->ring;
 }
 
+static uint32_t insert_idx(const struct server *s)
+{
+	return DRM_PERFCTR_RING_FIRST + (uint32_t)s->published;
+}
+
 /* As the kernel does, see cursor.c; signals the reader. */
 static int publish(struct server *s)
 {
-	const uint64_t period_ns = s->setup.period_ns ? s->setup.period_ns : 1000000000;
+	const uint64_t period_ns = s->open.period_ns ? s->open.period_ns : 1000000000;
 	struct drm_perfctr_sample_header *header = sample_header(&s->sample);
 	unsigned char *slot = s->ring + RING_OFFSET +
-			      (s->published & (s->setup.slots - 1)) * s->setup.slot_stride;
+			      (insert_idx(s) & (s->layout.slots - 1)) * s->layout.slot_stride;
 
 	header->seq = s->published;
 	header->start_ns = FIRST_NS + s->published * period_ns;
 	header->end_ns = header->start_ns + period_ns;
 	header->flags = DRM_PERFCTR_SAMPLE_PERIODIC;
 	memcpy(slot, s->sample.bytes, s->sample.size);
-	__atomic_store_n(&control(s)->insert_idx, ++s->published, __ATOMIC_RELEASE);
+	++s->published;
+	__atomic_store_n(&control(s)->insert_idx, insert_idx(s), __ATOMIC_RELEASE);
 	return write(s->eventfd, &(uint64_t){ 1 }, 8) == 8 ? 0 : failed("eventfd");
 }
 
@@ -165,30 +175,35 @@ static int publish(struct server *s)
 
 static int make_ring(struct server *s)
 {
-	const size_t bytes = RING_OFFSET + s->setup.ring_bytes;
+	const size_t bytes = s->layout.map_bytes;
 
 	s->ring_fd = memfd_create("ring", MFD_CLOEXEC);
 	s->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (s->ring_fd < 0 || s->eventfd < 0 || ftruncate(s->ring_fd, (off_t)bytes))
 		return -errno;
 	s->ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->ring_fd, 0);
-	return s->ring == MAP_FAILED ? -errno : 0;
+	if (s->ring == MAP_FAILED)
+		return -errno;
+	control(s)->insert_idx = control(s)->extract_idx = DRM_PERFCTR_RING_FIRST;
+	return 0;
 }
 
-static int set_up(struct server *s, bool *files)
+static int open_session(struct server *s, bool *files)
 {
-	struct drm_perfctr_setup setup;
+	struct drm_perfctr_layout layout;
+	struct drm_perfctr_open open;
 	int error;
 
-	memcpy(&setup, s->message.content, sizeof(setup));
-	error = lay_out(s, &setup, s->message.content + sizeof(setup));
-	*files = !error && !(setup.flags & DRM_PERFCTR_SETUP_TEST_ONLY);
+	memcpy(&open, s->message.content, sizeof(open));
+	error = lay_out(s, &open, &layout, s->message.content + sizeof(open));
+	*files = !error && !(open.flags & DRM_PERFCTR_OPEN_CHECK);
 	if (*files) {
-		s->setup = setup;
+		s->open = open;
+		s->layout = layout;
 		error = make_ring(s);
 		s->message.header.handle = HANDLE;
 	}
-	memcpy(s->message.content, &setup, sizeof(setup));
+	memcpy(s->message.content, &layout, sizeof(layout));
 	return error;
 }
 
@@ -196,7 +211,6 @@ static size_t answer_query(struct server *s)
 {
 	const struct drm_perfctr_device_info info = {
 		.features = DRM_PERFCTR_FEATURE_PERIODIC,
-		.version = 3,
 		.sample_header_size = sizeof(struct drm_perfctr_sample_header),
 		.block_header_size = sizeof(struct drm_perfctr_block_header),
 		.ring_control_size = sizeof(struct drm_perfctr_ring_control),
@@ -272,10 +286,11 @@ static int answer(struct server *s)
 		bytes = sizeof(opened);
 	} else if (h->type == PERFCTR_BROKER_QUERY) {
 		bytes = answer_query(s);
-	} else if (h->code == DRM_PERFCTR_CMD_SETUP) {
-		h->error = set_up(s, &files);
-		bytes = h->error ? 0 : sizeof(s->setup);
-	} else if (h->code == DRM_PERFCTR_CMD_STATUS) {
+	} else if (h->type == PERFCTR_BROKER_SESSION) {
+		h->error = open_session(s, &files);
+		bytes = h->error ? 0 : sizeof(s->layout);
+	} else {
+		bytes = h->type == PERFCTR_BROKER_STATUS ? sizeof(struct drm_perfctr_status) : 0;
 		memset(s->message.content, 0, bytes);
 	}
 	return reply(s, bytes, files);
@@ -283,7 +298,7 @@ static int answer(struct server *s)
 
 static bool is_taken(const struct server *s)
 {
-	return __atomic_load_n(&control(s)->extract_idx, __ATOMIC_ACQUIRE) == s->published;
+	return __atomic_load_n(&control(s)->extract_idx, __ATOMIC_ACQUIRE) == insert_idx(s);
 }
 
 static int serve(const char *path)

@@ -59,10 +59,14 @@ int sessions_create(unsigned int count)
 	memset(memory, 0, SLOTS * slot_stride());
 	session_count = count;
 	for (i = 0; i < count; i++) {
+		const struct drm_perfctr_layout layout = {
+			.slots = SLOTS / count,
+			.slot_stride = slot_stride(),
+		};
 		struct bench_session *s = &sessions[i];
 
 		drm_perfctr_ring_init(&s->ring, (char *)memory + i * ring_bytes, &s->control,
-				      SLOTS / count, slot_stride());
+				      &layout);
 		s->view.mask = U64_MAX;
 		s->view.totals = totals;
 		s->view.base = s->base;
@@ -95,7 +99,7 @@ static void publish(struct bench_session *s)
 		.size = sample_bytes(),
 		.header_size = sizeof(header),
 		.block_count = 1,
-		.seq = s->ring.insert,
+		.seq = s->ring.published,
 		.start_ns = s->end_ns,
 		.end_ns = now_ns,
 		.flags = DRM_PERFCTR_SAMPLE_PERIODIC,
@@ -113,7 +117,6 @@ static void publish(struct bench_session *s)
 	drm_perfctr_layout_header(slot, &header);
 	s->base_seq = seq;
 	s->end_ns = now_ns;
-	drm_perfctr_ring_set_totals(&s->ring, 0, 0);
 	drm_perfctr_ring_publish(&s->ring);
 }
 
@@ -134,12 +137,12 @@ unsigned char *ring_memory(void)
 	return memory;
 }
 
-uint64_t *ring_insert_idx(void)
+uint32_t *ring_insert_idx(void)
 {
-	return (uint64_t *)&sessions[0].control.insert_idx;
+	return &sessions[0].control.insert_idx;
 }
 
-uint64_t *ring_extract_idx(void)
+uint32_t *ring_extract_idx(void)
 {
-	return (uint64_t *)&sessions[0].control.extract_idx;
+	return &sessions[0].control.extract_idx;
 }

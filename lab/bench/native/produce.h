@@ -28,5 +28,5 @@ size_t sample_bytes(void);
 size_t slot_stride(void);
 /* ring of session 0 */
 unsigned char *ring_memory(void);
-uint64_t *ring_insert_idx(void);
-uint64_t *ring_extract_idx(void);
+uint32_t *ring_insert_idx(void);
+uint32_t *ring_extract_idx(void);

@@ -47,7 +47,7 @@ static void remember(struct igt_client *c, struct igt_tally *tally)
 void igt_client_drop(struct igt_client *c, struct igt_tally *tally)
 {
 	remember(c, tally);
-	igt_perfctr_session_drop(&c->session);
+	igt_perfctr_session_close(&c->session);
 	igt_perfctr_close(&c->file);
 	c->used = false;
 	c->active = false;

@@ -29,7 +29,7 @@ struct drm_vsoc_command igt_vsoc_sample(const struct igt_perfctr_session *s, uin
 {
 	return (struct drm_vsoc_command){
 		.type = DRM_VSOC_CMD_SAMPLE,
-		.sample = { .handle = s->handle, .user_data = user_data },
+		.sample = { .session = s->fd, .user_data = user_data },
 	};
 }
 

@@ -109,7 +109,7 @@ static const struct field wait_fields[] = {
 };
 
 static const struct field sample_fields[] = {
-	FIELD(FIELD_NUMBER, sample.handle, "handle"),
+	FIELD(FIELD_NUMBER, sample.session, "session"),
 	FIELD(FIELD_NUMBER, sample.user_data, "user_data"),
 };
 

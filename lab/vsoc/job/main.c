@@ -40,7 +40,7 @@ struct options {
 	uint64_t contexts;
 	bool concurrent;
 	/* session that samples each job, 0: none */
-	uint64_t sample_handle;
+	uint64_t sample_session;
 	bool fenced;
 	bool demo;
 	bool info;
@@ -71,7 +71,7 @@ static const char usage_options[] =
 	"parameter of it; format: vsoc-job(1).\n"
 	"\n"
 	"  -d, --device NODE     /dev/dri/renderD128 or renderD128 (default: first vsoc)\n"
-	"      --fd N            use the open DRM file N; sample handles are of that file\n"
+	"      --fd N            use the open DRM file N; samples name sessions of its device\n"
 	"  -f, --file FILE       read jobs from FILE, - for standard input\n"
 	"  -r, --repeat N        all that many times\n"
 	"  -D, --duration TIME   repeat until TIME is over\n"
@@ -97,7 +97,7 @@ static int take_session(const struct app *app, void *options, const char *text)
 	struct options *o = options;
 
 	if (!fd || !session || number_parse_count(fd, &o->fd) || o->fd > INT_MAX ||
-	    number_parse_count(session, &o->sample_handle) || o->sample_handle > UINT32_MAX)
+	    number_parse_count(session, &o->sample_session) || o->sample_session > INT_MAX)
 		return app_usage(app, "--tag-contexts and --fence are for commands of perfctr stat "
 				      "--per-context or perfctr record --in-stream");
 	o->has_fd = true;
@@ -489,7 +489,7 @@ static int run(const struct options *o, const struct job *job)
 	struct report report = { .options = o };
 	struct runner runner = {
 		.fd = -1,
-		.sample_handle = (uint32_t)o->sample_handle,
+		.sample_session = (int)o->sample_session,
 		.fenced = o->fenced,
 		.timeout_ns = o->timeout_ns,
 		.stop = &stop,

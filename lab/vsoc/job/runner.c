@@ -367,7 +367,7 @@ static const char *submit_help(const struct runner *runner, int error, const str
 		return "a field is out of range; vsoc-job --info shows the limits, "
 		       "echo 2 > /sys/module/drm/parameters/debug and dmesg the field";
 	if (error == ENOENT)
-		return "a sample command names a session that this file does not have";
+		return "a sample command names no session of this device";
 	if (error == EOPNOTSUPP)
 		return "methods and store are for devices with product=nv50";
 	return "";
@@ -377,7 +377,7 @@ static int add_sample(struct runner *runner, uint64_t user_data)
 {
 	const struct drm_vsoc_command command = {
 		.type = DRM_VSOC_CMD_SAMPLE,
-		.sample.handle = runner->sample_handle,
+		.sample.session = runner->sample_session,
 		.sample.user_data = user_data,
 	};
 
@@ -405,7 +405,7 @@ static int submit(struct runner *runner, const struct job *job)
 	struct drm_vsoc_submit submit;
 	int ret;
 
-	if (runner->sample_handle && !runner->fenced) {
+	if (runner->sample_session && !runner->fenced) {
 		ret = put_samples_around(runner, job, ctx_id);
 		if (ret)
 			return ret;
@@ -469,15 +469,10 @@ static int submit(struct runner *runner, const struct job *job)
 /* a sample between jobs, in which all blocks end at the same time */
 static void sample_now(struct runner *runner, uint64_t user_data)
 {
-	struct drm_perfctr_sample sample = { .user_data = user_data };
-	struct drm_perfctr_control control = {
-		.cmd = DRM_PERFCTR_CMD_SAMPLE,
-		.handle = runner->sample_handle,
-		.size = sizeof(sample),
-		.pointer = (uintptr_t)&sample,
-	};
+	struct drm_perfctr_command command = { .user_data = user_data };
 
-	runner->sample_errors += !!ioctl(runner->fd, DRM_IOCTL_PERFCTR_CONTROL, &control);
+	runner->sample_errors +=
+		!!ioctl(runner->sample_session, DRM_PERFCTR_IOCTL_SAMPLE, &command);
 }
 
 int runner_submit(struct runner *runner, const struct job *job)

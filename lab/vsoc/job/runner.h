@@ -47,7 +47,7 @@ struct runner {
 	 * session that samples each job, 0: none. The sample before the first command has no tag,
 	 * the one after the last command has 1 + the context's id
 	 */
-	uint32_t sample_handle;
+	int sample_session;
 	bool fenced; /* take these samples before and after the job instead of in it */
 	/* the submitted job, if it differs from the given one */
 	struct job sampled;
@@ -71,7 +71,7 @@ struct runner {
 
 /*
  * Open a virtual SoC.
- * @runner: zeroed but for sample_handle, timeout_ns, stop and on_result; @which: path of a
+ * @runner: zeroed but for sample_session, timeout_ns, stop and on_result; @which: path of a
  * DRM node, last part of it, or NULL for the first one of driver vsoc; @fd: open DRM file to use
  * instead, or -1; @contexts: contexts to spread jobs over, at least 1;
  * @concurrent: their jobs run beside those of the GPU.

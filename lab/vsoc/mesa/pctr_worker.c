@@ -92,24 +92,24 @@ static void wait_for_work(struct pctr_worker *v)
 		pctr_context_fail(v->context, "a job of the virtual GPU was cut short");
 }
 
-static void add_samples(struct drm_vsoc_command *commands, uint32_t *count, const uint32_t *handles,
-			unsigned int handle_count, enum pctr_mark mark)
+static void add_samples(struct drm_vsoc_command *commands, uint32_t *count, const int *sessions,
+			unsigned int session_count, enum pctr_mark mark)
 {
-	for (unsigned int n = 0; n < handle_count; n++)
+	for (unsigned int n = 0; n < session_count; n++)
 		commands[(*count)++] = (struct drm_vsoc_command){
 			.type = DRM_VSOC_CMD_SAMPLE,
-			.sample = { .handle = handles[n], .user_data = mark },
+			.sample = { .session = sessions[n], .user_data = mark },
 		};
 }
 
 /* The job's commands; returns their number. */
 static uint32_t build(struct drm_vsoc_command *commands, const struct pctr_work *work,
-		      const uint32_t *handles, unsigned int handle_count)
+		      const int *sessions, unsigned int session_count)
 {
 	uint32_t count = 0;
 
 	/* this sample ends other contexts' work, the next one ends ours */
-	add_samples(commands, &count, handles, handle_count, PCTR_MARK_OTHER);
+	add_samples(commands, &count, sessions, session_count, PCTR_MARK_OTHER);
 	if (work->vertices | work->primitives | work->fragments)
 		commands[count++] = (struct drm_vsoc_command){
 			.type = DRM_VSOC_CMD_DRAW,
@@ -122,7 +122,7 @@ static uint32_t build(struct drm_vsoc_command *commands, const struct pctr_work 
 			.type = DRM_VSOC_CMD_COMPUTE,
 			.compute = { .threads = work->threads },
 		};
-	add_samples(commands, &count, handles, handle_count, PCTR_MARK_OWN);
+	add_samples(commands, &count, sessions, session_count, PCTR_MARK_OWN);
 	return count;
 }
 
@@ -150,29 +150,29 @@ static void queue(struct pctr_worker *v, struct drm_vsoc_command *commands, uint
 
 static void submit(struct pctr_worker *v, const struct pctr_work *work)
 {
-	unsigned int handle_count = pctr_context_handles(v->context, NULL, 0);
+	unsigned int session_count = pctr_context_sessions(v->context, NULL, 0);
 	struct drm_vsoc_command *commands;
-	uint32_t *handles;
+	int *sessions;
 
 	if (v->stopped || !(work->vertices | work->primitives | work->fragments | work->threads))
 		return;
-	handles = calloc(handle_count + 1, sizeof(*handles));
-	commands = calloc(SAMPLES_OF_A_JOB * handle_count + WORK_COMMANDS, sizeof(*commands));
-	if (!handles || !commands) {
+	sessions = calloc(session_count + 1, sizeof(*sessions));
+	commands = calloc(SAMPLES_OF_A_JOB * session_count + WORK_COMMANDS, sizeof(*commands));
+	if (!sessions || !commands) {
 		stop(v, "a job", ENOMEM);
 		goto out;
 	}
-	if (handle_count && pctr_context_room(v->context) < v->due_samples + SAMPLES_OF_A_JOB) {
+	if (session_count && pctr_context_room(v->context) < v->due_samples + SAMPLES_OF_A_JOB) {
 		wait_for_work(v);
 		pctr_context_room(v->context);
 	}
-	pctr_context_handles(v->context, handles, handle_count);
-	queue(v, commands, build(commands, work, handles, handle_count));
-	if (handle_count)
+	pctr_context_sessions(v->context, sessions, session_count);
+	queue(v, commands, build(commands, work, sessions, session_count));
+	if (session_count)
 		v->due_samples += SAMPLES_OF_A_JOB;
 out:
 	free(commands);
-	free(handles);
+	free(sessions);
 }
 
 static const struct pctr_worker_ops virtual_soc = {

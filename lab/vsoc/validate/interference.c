@@ -278,7 +278,7 @@ static int add_sample(struct run *r, struct perfctr_session *session, uint64_t t
 {
 	const struct drm_vsoc_command sample = {
 		.type = DRM_VSOC_CMD_SAMPLE,
-		.sample = { .user_data = tag, .handle = perfctr_session_handle(session) },
+		.sample = { .user_data = tag, .session = perfctr_session_fd(session) },
 	};
 
 	return job_add(job, &sample) ? fail(&r->failure, "out of memory") : 0;

@@ -16,18 +16,23 @@
  *	          NUL terminated, empty for the first
  *	QUERY     none; code, first, count, stride       count elements of stride bytes;
  *	          select the elements                    first is the total number
- *	CONTROL   the structure of the command in code;  the structure as the kernel filled
- *	          SETUP: then count requests of stride   it; SETUP without TEST_ONLY: ring_fd,
- *	          bytes each                             eventfd
+ *	SESSION   struct drm_perfctr_open, then count    struct drm_perfctr_layout; without
+ *	          requests of stride bytes               CHECK: reader, eventfd
+ *	START     struct drm_perfctr_command             none
+ *	SAMPLE    struct drm_perfctr_command             none
+ *	STOP      struct drm_perfctr_command             none
+ *	STATUS    none                                   struct drm_perfctr_status
+ *	CLOSE     none                                   none
  *
- * The first request is OPEN; it is sent once. The reply to SETUP has the handle of
- * the session, which exists until TEARDOWN or until either side ends the connection.
- * A broker that refuses a request sends error, a negative errno, and the reason as
- * text. It sends the same with type 0 before it ends the connection by itself.
+ * The first request is OPEN; it is sent once. The reply to SESSION has the handle of
+ * the session for the requests after it. The session exists until CLOSE or until either
+ * side ends the connection. A broker that refuses a request sends error, a negative
+ * errno, and the reason as text. It sends the same with type 0 before it ends the
+ * connection by itself.
  *
- * In SETUP the address of the requests must be zero and eventfd -1. The client
- * maps ring_fd as the kernel's header describes, and reads samples there without
- * the broker. The ring file allows only reads of the slots.
+ * In SESSION the addresses of requests and layout must be zero and eventfd -1. The
+ * client maps the reader as the kernel's header describes, and reads samples there
+ * without the broker. The reader allows only reads of the slots.
  */
 #ifndef PERFCTR_BROKER_H
 #define PERFCTR_BROKER_H
@@ -42,20 +47,25 @@ extern "C" {
 #define PERFCTR_BROKER_SOCKET "/run/perfctr/serve"
 
 /** PERFCTR_BROKER_VERSION - version of the protocol. */
-#define PERFCTR_BROKER_VERSION 2
+#define PERFCTR_BROKER_VERSION 3
 
 /** PERFCTR_BROKER_MAX_BYTES - largest message. */
 #define PERFCTR_BROKER_MAX_BYTES 131072
 
-/** PERFCTR_BROKER_FILES - file descriptors with the reply to SETUP. */
+/** PERFCTR_BROKER_FILES - file descriptors with the reply to SESSION. */
 #define PERFCTR_BROKER_FILES 2
 
 /** enum perfctr_broker_type - type of a message */
 enum perfctr_broker_type {
 	PERFCTR_BROKER_END = 0, /* the broker ends the connection; no request */
 	PERFCTR_BROKER_OPEN = 1, /* choose a device */
-	PERFCTR_BROKER_QUERY = 2, /* as DRM_IOCTL_PERFCTR_QUERY */
-	PERFCTR_BROKER_CONTROL = 3, /* as DRM_IOCTL_PERFCTR_CONTROL */
+	PERFCTR_BROKER_QUERY = 2, /* as DRM_PERFCTR_IOCTL_QUERY */
+	PERFCTR_BROKER_SESSION = 3, /* as DRM_PERFCTR_IOCTL_OPEN; then the session's ioctls */
+	PERFCTR_BROKER_START = 4,
+	PERFCTR_BROKER_SAMPLE = 5,
+	PERFCTR_BROKER_STOP = 6,
+	PERFCTR_BROKER_STATUS = 7,
+	PERFCTR_BROKER_CLOSE = 8,
 };
 
 /** struct perfctr_broker_header - first bytes of every message */
@@ -64,8 +74,8 @@ struct perfctr_broker_header {
 	uint16_t version; /* PERFCTR_BROKER_VERSION */
 	uint16_t type; /* enum perfctr_broker_type */
 	int32_t error; /* reply: 0 or a negative errno; request: 0 */
-	uint32_t code; /* QUERY: its type; CONTROL: enum drm_perfctr_cmd */
-	uint32_t handle; /* CONTROL: the session */
+	uint32_t code; /* QUERY: its type */
+	uint32_t handle; /* the session; from the reply to SESSION on */
 	uint32_t first; /* QUERY: first requested element; reply: total number of elements */
 	uint32_t count; /* elements in the message; QUERY: largest number wanted */
 	uint32_t stride; /* bytes per element */

@@ -3,10 +3,11 @@
  * Capture files: copies of samples in the ring, and the data needed to read them.
  *
  * A file is a header of 16 bytes, "perfctr\n" and the version 3 as u64, followed by
- * records. The version is that of the kernel interface whose structures the file
- * contains. Files of version 1 contain structures of the interface's versions 1 and 2;
- * the reader converts them. A record is a header of 8 bytes, u32 size of the whole
- * record and u32 type, and its content, padded with zeroes to a multiple of 8 bytes.
+ * records. The version is that of the format; samples, devices, blocks and requests
+ * are structures of perfctr_drm.h. Files of version 1 contain structures of the kernel
+ * interface's versions 1 and 2; the reader converts them. A record is a header of 8
+ * bytes, u32 size of the whole record and u32 type, and its content, padded with zeroes
+ * to a multiple of 8 bytes.
  * All numbers are little-endian. A reader skips records of unknown types and ignores
  * unknown data at the end of a record.
  *
@@ -51,7 +52,7 @@ enum perfctr_capture_type {
 	 * selected.
 	 */
 	PERFCTR_CAPTURE_METRIC = 10,
-	/* struct drm_perfctr_status at the end. A file without it is incomplete. */
+	/* struct perfctr_capture_totals at the end. A file without it is incomplete. */
 	PERFCTR_CAPTURE_STATUS = 11,
 	/*
 	 * u64 number of a request, then two u64 masks of its counters: those that were named with
@@ -67,12 +68,30 @@ enum perfctr_capture_type {
 /** struct perfctr_capture_session - properties of the session */
 struct perfctr_capture_session {
 	uint64_t period_ns; /* time between samples, 0: manual */
-	uint32_t flags; /* enum drm_perfctr_setup_flags */
+	uint32_t flags; /* enum drm_perfctr_open_flags */
 	uint32_t slots; /* samples that the ring held */
 	uint32_t sample_bytes; /* bytes of each sample */
 	uint32_t block_count; /* blocks of each sample */
 	uint32_t set; /* enum drm_perfctr_set */
 	uint32_t reserved; /* zero */
+};
+
+/** struct perfctr_capture_totals - totals of the session, as in struct drm_perfctr_status */
+struct perfctr_capture_totals {
+	uint32_t flags; /* enum drm_perfctr_status_flags */
+	uint32_t slots;
+	uint64_t published;
+	uint64_t read; /* samples that were returned to the kernel */
+	uint64_t merged_periods;
+	uint64_t pending_merged;
+	uint64_t lost_ns;
+	uint64_t errors;
+	uint64_t overflows;
+	uint64_t resets;
+	uint64_t bad_extract;
+	uint64_t ring_full;
+	uint64_t wakeups;
+	uint64_t merged_others;
 };
 
 /**

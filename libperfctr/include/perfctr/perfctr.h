@@ -234,8 +234,6 @@ int perfctr_device_count_cgroup(struct perfctr_device *device, const char *path)
  * @fd: open DRM file; it is duplicated, so the caller may close it
  * @device: set to the device on success
  *
- * Sessions belong to the open file: the caller's own sessions on it share its limits and handles.
- *
  * Return: 0; -ENOTTY the driver offers no counters; another negative errno.
  */
 int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_device **device);
@@ -261,27 +259,11 @@ int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, cons
 /**
  * perfctr_device_fd() - the device's DRM file
  *
- * For the driver's own ioctls; handles of sessions belong to this file.
+ * For the driver's own ioctls.
  *
  * Return: the file descriptor, owned by the device; -1 if a broker has it.
  */
 int perfctr_device_fd(const struct perfctr_device *device);
-
-/**
- * perfctr_device_control() - run a command of perfctr_drm.h
- * @device: the device, of any kind
- * @cmd: enum drm_perfctr_cmd
- * @handle: the session; SETUP sets it
- * @argument: the command's structure
- * @bytes: its size
- *
- * For programs that keep sessions for others, such as a broker; sessions of this library run their
- * commands themselves.
- *
- * Return: 0 or a negative errno, as the kernel's interface documents them.
- */
-int perfctr_device_control(struct perfctr_device *device, uint32_t cmd, uint32_t *handle,
-			   void *argument, size_t bytes);
 
 /**
  * perfctr_device_path() - path of the device's node
@@ -853,7 +835,7 @@ int perfctr_counter_unit(const struct perfctr_selection *selection,
  *
  * A flag of struct perfctr_session_opts. On the local device an event that the PMU does not have
  * is in the samples with DRM_PERFCTR_STATE_UNAVAILABLE and never measured, as <not supported> of
- * perf stat; SETUP fails only if perf refuses all. Other devices ignore it.
+ * perf stat; OPEN fails only if perf refuses all. Other devices ignore it.
  */
 #define PERFCTR_SESSION_SKIP_UNSUPPORTED (1u << 16)
 
@@ -872,7 +854,7 @@ struct perfctr_session_opts {
 	 */
 	uint32_t watermark;
 	/*
-	 * DRM_PERFCTR_SETUP_KEEP_AWAKE, DRM_PERFCTR_SETUP_AUTOMATIC,
+	 * DRM_PERFCTR_OPEN_KEEP_AWAKE, DRM_PERFCTR_OPEN_AUTOMATIC,
 	 * PERFCTR_SESSION_SKIP_UNSUPPORTED
 	 */
 	uint32_t flags;
@@ -913,11 +895,28 @@ int perfctr_session_check(struct perfctr_selection *selection,
  * Creates an eventfd, sets the session up and maps its ring. Does not count yet.
  *
  * Return: 0; -EACCES or -EPERM this user has no permission for system-wide counters or for this
- * period; -EBUSY the hardware is in use otherwise; -ENOSPC, -EDQUOT, -ENFILE too many sessions of
- * this file, this user, all users; other errors of DRM_PERFCTR_CMD_SETUP, see perfctr_drm.h.
+ * period; -EBUSY the hardware is in use otherwise; -EDQUOT, -ENFILE, -ENOSPC too many sessions of
+ * this user, of all users, of a broker's client; other errors of struct drm_perfctr_open, see
+ * perfctr_drm.h.
  */
 int perfctr_session_new(struct perfctr_selection *selection,
 			const struct perfctr_session_opts *opts, struct perfctr_session **session);
+
+/**
+ * perfctr_session_new_raw() - create a session for another process
+ * @device: the device, of any kind
+ * @open: as for the kernel; requests is an array of this process, eventfd -1, layout zero
+ * @layout: set on success
+ * @session: set on success, to NULL with DRM_PERFCTR_OPEN_CHECK
+ *
+ * For programs that keep sessions for others, such as a broker. The ring is not mapped: a process
+ * that gets a file of perfctr_session_reader() reads it. The session has no cursor, no selection.
+ *
+ * Return: 0 or a negative errno, as the kernel's interface documents them; the context has a text
+ * for some of them only.
+ */
+int perfctr_session_new_raw(struct perfctr_device *device, const struct drm_perfctr_open *open,
+			    struct drm_perfctr_layout *layout, struct perfctr_session **session);
 struct perfctr_session *perfctr_session_ref(struct perfctr_session *session);
 struct perfctr_session *perfctr_session_unref(struct perfctr_session *session);
 
@@ -980,13 +979,13 @@ int perfctr_session_status(struct perfctr_session *session, struct drm_perfctr_s
 const struct perfctr_session_sizes *perfctr_session_sizes(const struct perfctr_session *session);
 
 /**
- * perfctr_session_handle() - the kernel's handle of the session
+ * perfctr_session_fd() - the kernel's descriptor of the session
  *
- * For jobs that carry samples; valid on the file of perfctr_device_fd().
+ * For jobs that carry samples.
  *
- * Return: the handle, never 0.
+ * Return: the file descriptor, owned by the session; -1 a broker or this process counts.
  */
-uint32_t perfctr_session_handle(const struct perfctr_session *session);
+int perfctr_session_fd(const struct perfctr_session *session);
 
 /**
  * perfctr_session_eventfd() - file that becomes readable at the watermark
@@ -999,15 +998,15 @@ uint32_t perfctr_session_handle(const struct perfctr_session *session);
 int perfctr_session_eventfd(const struct perfctr_session *session);
 
 /**
- * perfctr_session_ring_fd() - the ring as a file
+ * perfctr_session_reader() - a file for another process to read the ring
  *
- * For a reader in another process: it maps the file as struct drm_perfctr_ring_control
- * describes, and can only write extract_idx. It needs ring_offset and ring_bytes of
- * perfctr_session_sizes(), and the eventfd. The session must not have a cursor then.
+ * The reader maps it as struct drm_perfctr_ring_control describes, and can only write extract_idx.
+ * It needs the eventfd, too: poll() of the file works only if the session is the kernel's. The
+ * session must not have a cursor then.
  *
- * Return: the file descriptor, owned by the session.
+ * Return: a file descriptor, which the caller closes, close-on-exec; a negative errno.
  */
-int perfctr_session_ring_fd(const struct perfctr_session *session);
+int perfctr_session_reader(const struct perfctr_session *session);
 
 /**
  * perfctr_session_device() - the session's device
@@ -1029,7 +1028,7 @@ struct perfctr_selection *perfctr_session_selection(const struct perfctr_session
 struct perfctr_slot {
 	const void *bytes; /* the sample; valid until perfctr_cursor_advance() passes it */
 	size_t size; /* bytes that may be read; the sample itself may be smaller */
-	uint64_t index; /* free-running index of the slot */
+	uint64_t index; /* samples that the cursor returned to the kernel before it */
 };
 
 /**
@@ -1091,20 +1090,6 @@ int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns);
  * Return: the number, at most the ring's slots.
  */
 uint32_t perfctr_cursor_lag(const struct perfctr_cursor *cursor);
-
-/**
- * perfctr_cursor_merged() - periods that were merged into longer samples so far
- *
- * Return: total of the published samples' merged_periods.
- */
-uint64_t perfctr_cursor_merged(const struct perfctr_cursor *cursor);
-
-/**
- * perfctr_cursor_lost_ns() - time that the hardware did not count so far
- *
- * Return: total of the published samples' lost_ns.
- */
-uint64_t perfctr_cursor_lost_ns(const struct perfctr_cursor *cursor);
 
 /**
  * perfctr_cursor_state() - state of the ring

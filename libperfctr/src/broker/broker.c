@@ -12,8 +12,8 @@
 
 #include <perfctr/broker.h>
 
-/* files that come with the reply to SETUP, in this order */
-enum broker_file { BROKER_RING, BROKER_EVENTFD, BROKER_FILES };
+/* files that come with the reply to SESSION, in this order */
+enum broker_file { BROKER_READER, BROKER_EVENTFD, BROKER_FILES };
 
 _Static_assert((int)BROKER_FILES == PERFCTR_BROKER_FILES, "as documented");
 
@@ -28,7 +28,7 @@ struct broker {
 	struct perfctr_ctx *ctx;
 	int fd;
 	bool explained;
-	/* files of the last SETUP, -1: none */
+	/* files of the last SESSION, -1: none */
 	int files[BROKER_FILES];
 	struct message message;
 };
@@ -178,106 +178,107 @@ static int ask_query(void *data, struct drm_perfctr_query *q)
 	return 0;
 }
 
-static int broker_open(void *data, struct session_setup *s, uint32_t *session)
+static int broker_open(void *data, struct session_setup *s, int *session)
 {
 	struct broker *b = data;
+	const struct drm_perfctr_open open = {
+		.flags = s->flags,
+		.slots = s->slots,
+		.period_ns = s->period_ns,
+		.eventfd = -1,
+		.watermark = s->watermark,
+		.request_count = s->request_count,
+		.request_stride = sizeof(*s->requests),
+	};
+	const bool check = s->flags & DRM_PERFCTR_OPEN_CHECK;
 	size_t request_bytes = (size_t)s->request_count * sizeof(*s->requests);
+	size_t bytes = sizeof(open) + request_bytes;
 	struct message *m = &b->message;
-	struct drm_perfctr_setup reply = { 0 }, sent = setup_of_session(s);
-	bool test = s->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
-	size_t bytes = sizeof(sent) + request_bytes;
 	int error;
 
-	if (request_bytes > CONTENT_BYTES - sizeof(sent)) {
+	if (request_bytes > CONTENT_BYTES - sizeof(open)) {
 		b->explained = true;
 		return perfctr_fail(b->ctx, -E2BIG, "%u requests do not fit a broker's message",
 				    s->request_count);
 	}
-	sent.requests = 0;
 	m->header = (struct perfctr_broker_header){
-		.code = DRM_PERFCTR_CMD_SETUP,
 		.count = s->request_count,
 		.stride = sizeof(*s->requests),
 	};
-	memcpy(m->content, &sent, sizeof(sent));
-	memcpy(m->content + sizeof(sent), s->requests, request_bytes);
-	error = ask(b, PERFCTR_BROKER_CONTROL, &bytes);
+	memcpy(m->content, &open, sizeof(open));
+	memcpy(m->content + sizeof(open), s->requests, request_bytes);
+	error = ask(b, PERFCTR_BROKER_SESSION, &bytes);
 	if (error)
 		return error;
-	if (!test && b->files[BROKER_EVENTFD] < 0)
+	if (bytes < sizeof(s->layout) || (!check && b->files[BROKER_EVENTFD] < 0) ||
+	    m->header.handle > INT32_MAX)
 		return malformed(b);
-	memcpy(&reply, m->content, bytes < sizeof(reply) ? bytes : sizeof(reply));
-	/* they are what was asked for, and the files come with the message */
-	reply.slots = s->slots;
-	reply.ring_fd = reply.eventfd = -1;
-	if (!test) {
-		reply.ring_fd = b->files[BROKER_RING];
-		reply.eventfd = b->files[BROKER_EVENTFD];
-		b->files[BROKER_RING] = b->files[BROKER_EVENTFD] = -1;
-	}
-	session_take_setup(s, &reply);
-	*session = m->header.handle;
+	memcpy(&s->layout, m->content, sizeof(s->layout));
+	s->ring_fd = b->files[BROKER_READER];
+	s->eventfd = b->files[BROKER_EVENTFD];
+	b->files[BROKER_READER] = b->files[BROKER_EVENTFD] = -1;
+	*session = check ? -1 : (int)m->header.handle;
 	return 0;
 }
 
-/* A command with a structure of @size bytes, which the reply fills. */
-static int ask_command(struct broker *b, uint32_t cmd, uint32_t session, void *argument,
-		       size_t size)
+/* A request about a session. @argument: replaced by the reply's content of @reply bytes. */
+static int ask_session(struct broker *b, uint16_t type, int session, void *argument, size_t bytes,
+		       size_t reply)
 {
 	struct message *m = &b->message;
-	size_t bytes = size;
 	int error;
 
-	m->header = (struct perfctr_broker_header){ .code = cmd, .handle = session };
-	if (size)
-		memcpy(m->content, argument, size);
-	error = ask(b, PERFCTR_BROKER_CONTROL, &bytes);
+	m->header = (struct perfctr_broker_header){ .handle = (uint32_t)session };
+	memcpy(m->content, argument, bytes);
+	error = ask(b, type, &bytes);
 	if (error)
 		return error;
-	if (bytes < size)
+	if (bytes < reply)
 		return malformed(b);
-	if (size)
-		memcpy(argument, m->content, size);
+	memcpy(argument, m->content, reply);
 	return 0;
 }
 
-static int broker_start(void *data, uint32_t session, uint64_t user_data)
+static int run_command(void *data, uint16_t type, int session, uint64_t user_data)
 {
-	struct drm_perfctr_start start = { .user_data = user_data };
+	struct drm_perfctr_command command = { .user_data = user_data };
 
-	return ask_command(data, DRM_PERFCTR_CMD_START, session, &start, sizeof(start));
+	return ask_session(data, type, session, &command, sizeof(command), 0);
 }
 
-static int broker_sample(void *data, uint32_t session, uint64_t user_data)
+static int broker_start(void *data, int session, uint64_t user_data)
 {
-	struct drm_perfctr_sample sample = { .user_data = user_data };
-
-	return ask_command(data, DRM_PERFCTR_CMD_SAMPLE, session, &sample, sizeof(sample));
+	return run_command(data, PERFCTR_BROKER_START, session, user_data);
 }
 
-static int broker_stop(void *data, uint32_t session, uint64_t user_data)
+static int broker_sample(void *data, int session, uint64_t user_data)
 {
-	struct drm_perfctr_stop stop = { .user_data = user_data };
-
-	return ask_command(data, DRM_PERFCTR_CMD_STOP, session, &stop, sizeof(stop));
+	return run_command(data, PERFCTR_BROKER_SAMPLE, session, user_data);
 }
 
-static int broker_status(void *data, uint32_t session, struct drm_perfctr_status *status)
+static int broker_stop(void *data, int session, uint64_t user_data)
 {
-	return ask_command(data, DRM_PERFCTR_CMD_STATUS, session, status, sizeof(*status));
+	return run_command(data, PERFCTR_BROKER_STOP, session, user_data);
 }
 
-static int broker_map(void *data, const struct session_setup *setup, struct mapping *control,
-		      struct mapping *ring)
+static int broker_status(void *data, int session, struct drm_perfctr_status *status)
+{
+	return ask_session(data, PERFCTR_BROKER_STATUS, session, status, 0, sizeof(*status));
+}
+
+static int broker_map(void *data, int session, const struct session_setup *setup,
+		      struct mapping *control, struct mapping *ring)
 {
 	struct broker *b = data;
 
-	return session_map_ring(b->ctx, setup, control, ring);
+	return session_map_ring(b->ctx, setup->ring_fd, setup, control, ring);
 }
 
-static int broker_close(void *data, uint32_t session)
+static void broker_close(void *data, int session)
 {
-	return ask_command(data, DRM_PERFCTR_CMD_TEARDOWN, session, NULL, 0);
+	uint64_t none = 0;
+
+	ask_session(data, PERFCTR_BROKER_CLOSE, session, &none, 0, 0);
 }
 
 static bool broker_explained(const void *data)

@@ -161,6 +161,31 @@ static int take_metric(struct perfctr_selection *s, const struct perfctr_capture
 	return metric ? selection_add_metric(s, metric) : error;
 }
 
+static void take_totals(struct capture_meta *meta, const struct perfctr_capture_record *record)
+{
+	struct perfctr_capture_totals t;
+
+	perfctr_capture_copy(record, &t, sizeof(t));
+	meta->status = (struct drm_perfctr_status){
+		.flags = t.flags,
+		.slots = t.slots,
+		.published = t.published,
+		.merged_periods = t.merged_periods,
+		.merged_others = t.merged_others,
+		.pending_merged = t.pending_merged,
+		.lost_ns = t.lost_ns,
+		.errors = t.errors,
+		.overflows = t.overflows,
+		.resets = t.resets,
+		.bad_extract = t.bad_extract,
+		.ring_full = t.ring_full,
+		.wakeups = t.wakeups,
+		.insert_idx = DRM_PERFCTR_RING_FIRST + (uint32_t)t.published,
+		.extract_idx = DRM_PERFCTR_RING_FIRST + (uint32_t)t.read,
+	};
+	meta->has_status = true;
+}
+
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record)
 {
 	struct perfctr_device *d = meta->device;
@@ -195,8 +220,7 @@ int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_re
 	case PERFCTR_CAPTURE_METRIC:
 		return take_metric(meta->selection, record);
 	case PERFCTR_CAPTURE_STATUS:
-		perfctr_capture_copy(record, &meta->status, sizeof(meta->status));
-		meta->has_status = true;
+		take_totals(meta, record);
 		return 0;
 	default:
 		return 0;

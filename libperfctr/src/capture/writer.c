@@ -367,12 +367,29 @@ EXPORT int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
 EXPORT int perfctr_capture_write_status(struct perfctr_capture_writer *writer,
 					struct perfctr_session *session)
 {
+	struct perfctr_capture_totals totals;
 	struct drm_perfctr_status status;
 	int error = perfctr_session_status(session, &status, sizeof(status));
 
 	if (error)
 		return error;
-	return write_record(writer, PERFCTR_CAPTURE_STATUS, &status, sizeof(status), NULL, 0);
+	totals = (struct perfctr_capture_totals){
+		.flags = status.flags,
+		.slots = status.slots,
+		.published = status.published,
+		.read = status.published - (status.insert_idx - status.extract_idx),
+		.merged_periods = status.merged_periods,
+		.pending_merged = status.pending_merged,
+		.lost_ns = status.lost_ns,
+		.errors = status.errors,
+		.overflows = status.overflows,
+		.resets = status.resets,
+		.bad_extract = status.bad_extract,
+		.ring_full = status.ring_full,
+		.wakeups = status.wakeups,
+		.merged_others = status.merged_others,
+	};
+	return write_record(writer, PERFCTR_CAPTURE_STATUS, &totals, sizeof(totals), NULL, 0);
 }
 
 EXPORT int perfctr_capture_write_anchor(struct perfctr_capture_writer *writer)

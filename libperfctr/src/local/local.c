@@ -23,7 +23,7 @@ struct local {
 	struct perfctr_ctx *ctx;
 	pid_t task;
 	int cgroup; /* folder of the counted one, -1: none */
-	struct local_session *sessions[MAX_SESSIONS]; /* index: handle - 1 */
+	struct local_session *sessions[MAX_SESSIONS];
 	bool explained; /* the context has the reason of the last failure */
 };
 
@@ -85,17 +85,16 @@ static int local_query(void *data, struct drm_perfctr_query *q)
 
 /* --- sessions --------------------------------------------------------------------- */
 
-static struct local_session *session_at(struct local *local, uint32_t session)
+static struct local_session *session_at(struct local *local, int session)
 {
 	local->explained = false;
-	return session && session <= MAX_SESSIONS ? local->sessions[session - 1] : NULL;
+	return session >= 0 && session < MAX_SESSIONS ? local->sessions[session] : NULL;
 }
 
-static int local_open(void *data, struct session_setup *setup, uint32_t *session)
+static int local_open(void *data, struct session_setup *setup, int *session)
 {
 	struct local *local = data;
-	uint32_t n = 0;
-	int error;
+	int n = 0, error;
 
 	local->explained = false;
 	while (n < MAX_SESSIONS && local->sessions[n])
@@ -108,32 +107,32 @@ static int local_open(void *data, struct session_setup *setup, uint32_t *session
 	}
 	error = local_setup(local->ctx, local->task, local->cgroup, setup, &local->sessions[n],
 			    &local->explained);
-	*session = error || !local->sessions[n] ? 0 : n + 1;
+	*session = error || !local->sessions[n] ? -1 : n;
 	return error;
 }
 
-static int local_start(void *data, uint32_t session, uint64_t user_data)
+static int local_start(void *data, int session, uint64_t user_data)
 {
 	struct local_session *s = session_at(data, session);
 
 	return s ? local_session_start(s, user_data) : -ENOENT;
 }
 
-static int local_sample(void *data, uint32_t session, uint64_t user_data)
+static int local_sample(void *data, int session, uint64_t user_data)
 {
 	struct local_session *s = session_at(data, session);
 
 	return s ? local_session_sample(s, user_data) : -ENOENT;
 }
 
-static int local_stop(void *data, uint32_t session, uint64_t user_data)
+static int local_stop(void *data, int session, uint64_t user_data)
 {
 	struct local_session *s = session_at(data, session);
 
 	return s ? local_session_stop(s, user_data) : -ENOENT;
 }
 
-static int local_status(void *data, uint32_t session, struct drm_perfctr_status *status)
+static int local_status(void *data, int session, struct drm_perfctr_status *status)
 {
 	struct local_session *s = session_at(data, session);
 
@@ -143,24 +142,20 @@ static int local_status(void *data, uint32_t session, struct drm_perfctr_status 
 	return 0;
 }
 
-static int local_map(void *data, const struct session_setup *setup, struct mapping *control,
-		     struct mapping *ring)
+static int local_map(void *data, int session, const struct session_setup *setup,
+		     struct mapping *control, struct mapping *ring)
 {
 	struct local *local = data;
 
-	return session_map_ring(local->ctx, setup, control, ring);
+	return session_map_ring(local->ctx, setup->ring_fd, setup, control, ring);
 }
 
-static int local_close(void *data, uint32_t session)
+static void local_close(void *data, int session)
 {
 	struct local *local = data;
-	struct local_session *s = session_at(local, session);
 
-	if (!s)
-		return -ENOENT;
-	local_session_free(s);
-	local->sessions[session - 1] = NULL;
-	return 0;
+	local_session_free(session_at(local, session));
+	local->sessions[session] = NULL;
 }
 
 static bool local_explained(const void *data)
@@ -170,14 +165,11 @@ static bool local_explained(const void *data)
 	return local->explained;
 }
 
-/* Sessions of perfctr_device_control() end with the device, as with a DRM file. */
+/* Each session holds a reference to the device, so there is none. */
 static void local_free(void *data)
 {
 	struct local *local = data;
 
-	for (size_t n = 0; n < MAX_SESSIONS; n++)
-		if (local->sessions[n])
-			local_session_free(local->sessions[n]);
 	if (local->cgroup >= 0)
 		local->ctx->sys->close(local->ctx->sys->data, local->cgroup);
 	free(local);

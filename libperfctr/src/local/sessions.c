@@ -95,6 +95,7 @@ static u64 collect(struct local_session *s, bool starts)
 
 static void update_status(struct local_session *s)
 {
+	s->status.published = s->ring.published;
 	s->status.insert_idx = s->ring.insert;
 	s->status.extract_idx = s->ring.extract;
 	s->status.bad_extract = s->ring.bad_extract;
@@ -126,7 +127,7 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 		.size = s->sample_bytes,
 		.header_size = sizeof(header),
 		.block_count = (u16)s->block_count,
-		.seq = s->ring.insert,
+		.seq = s->ring.published,
 		.start_ns = s->end_ns,
 		.end_ns = end_ns,
 		.user_data = user_data,
@@ -165,7 +166,6 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
 	*(struct drm_perfctr_sample_header *)slot = header;
 	s->end_ns = end_ns;
-	drm_perfctr_ring_set_totals(&s->ring, s->status.merged_periods, s->status.lost_ns);
 	unread = drm_perfctr_ring_publish(&s->ring);
 	/* a reader that the final sample wakes must not see an active session */
 	if (flags & DRM_PERFCTR_SAMPLE_FINAL)
@@ -326,7 +326,7 @@ void local_session_status(struct local_session *s, struct drm_perfctr_status *st
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* --- SETUP ------------------------------------------------------------------------ */
+/* --- OPEN ------------------------------------------------------------------------- */
 
 static int check_request(const struct drm_perfctr_block_request *r)
 {
@@ -344,10 +344,9 @@ static int check_request(const struct drm_perfctr_block_request *r)
 static int check(const struct session_setup *setup)
 {
 	const struct drm_perfctr_block_request *r = setup->requests;
-	const u32 absent = DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC;
+	const u32 absent = DRM_PERFCTR_OPEN_KEEP_AWAKE | DRM_PERFCTR_OPEN_AUTOMATIC;
 
-	if (setup->flags &
-	    ~(absent | DRM_PERFCTR_SETUP_TEST_ONLY | PERFCTR_SESSION_SKIP_UNSUPPORTED))
+	if (setup->flags & ~(absent | DRM_PERFCTR_OPEN_CHECK | PERFCTR_SESSION_SKIP_UNSUPPORTED))
 		return -EINVAL;
 	if (setup->flags & absent)
 		return -EOPNOTSUPP;
@@ -472,8 +471,7 @@ static int make_ring(struct local_session *s, struct session_setup *setup)
 	s->eventfd = setup->eventfd = sys->eventfd(sys->data);
 	if (s->eventfd < 0)
 		return s->eventfd;
-	s->memory_bytes =
-		round_up(setup->ring_offset + setup->ring_bytes, (u64)sysconf(_SC_PAGESIZE));
+	s->memory_bytes = setup->layout.map_bytes;
 	setup->ring_fd = sys->memfd(sys->data, "perfctr-ring", s->memory_bytes);
 	error = setup->ring_fd;
 	if (error >= 0)
@@ -486,8 +484,27 @@ static int make_ring(struct local_session *s, struct session_setup *setup)
 		setup->eventfd = setup->ring_fd = -1;
 		return error;
 	}
-	drm_perfctr_ring_init(&s->ring, (char *)s->memory + setup->ring_offset, s->memory,
-			      setup->slots, setup->slot_stride);
+	drm_perfctr_ring_init(&s->ring, (char *)s->memory + setup->layout.ring_offset, s->memory,
+			      &setup->layout);
+	return 0;
+}
+
+static int lay_out(const struct local_session *s, struct session_setup *setup)
+{
+	const u64 page = (u64)sysconf(_SC_PAGESIZE);
+	const u64 stride = round_up(s->sample_bytes, DRM_PERFCTR_SLOT_ALIGN);
+	const u64 bytes = round_up(setup->slots * stride, page);
+
+	if (bytes > LOCAL_MAX_RING_BYTES)
+		return -ERANGE;
+	setup->layout = (struct drm_perfctr_layout){
+		.slots = setup->slots,
+		.slot_stride = (u32)stride,
+		.sample_size = s->sample_bytes,
+		.block_count = (u32)s->block_count,
+		.ring_offset = (u32)page,
+		.map_bytes = (u32)(page + bytes),
+	};
 	return 0;
 }
 
@@ -513,22 +530,17 @@ int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct session_
 	if (!error)
 		error = add_blocks(ctx, s, setup);
 	*explained = error && s->events.explained;
-	setup->sample_size = s->sample_bytes;
-	setup->slot_stride = (u32)round_up(s->sample_bytes, DRM_PERFCTR_SLOT_ALIGN);
-	setup->block_count = (u32)s->block_count;
-	setup->ring_offset = (u64)sysconf(_SC_PAGESIZE);
-	setup->ring_bytes = (u64)setup->slots * setup->slot_stride;
-	if (!error && setup->ring_bytes > LOCAL_MAX_RING_BYTES)
-		error = -ERANGE;
+	if (!error)
+		error = lay_out(s, setup);
 	s->period_ns = setup->period_ns;
 	s->events.slow_ns = s->period_ns / 8;
 	s->watermark = setup->watermark ? setup->watermark : 1;
 	if (s->watermark == setup->slots && setup->slots > 1)
 		s->watermark--;
 	s->status.slots = setup->slots;
-	if (!error && !(setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY))
+	if (!error && !(setup->flags & DRM_PERFCTR_OPEN_CHECK))
 		error = make_ring(s, setup);
-	if (!error && !(setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY))
+	if (!error && !(setup->flags & DRM_PERFCTR_OPEN_CHECK))
 		*session = s;
 	else
 		local_session_free(s);

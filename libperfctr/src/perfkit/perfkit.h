@@ -67,7 +67,7 @@ static inline struct perfctr_ctx *kit_ctx(const struct perfctr_perfkit *kit)
 static inline uint32_t kit_setup_flags(const struct perfctr_perfkit *kit)
 {
 	return kit->device->info.features & DRM_PERFCTR_FEATURE_KEEP_AWAKE ?
-		       DRM_PERFCTR_SETUP_KEEP_AWAKE :
+		       DRM_PERFCTR_OPEN_KEEP_AWAKE :
 		       0;
 }
 

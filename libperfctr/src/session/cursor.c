@@ -2,9 +2,9 @@
 /*
  * Cursors: reading samples in place in the ring.
  *
- * The indices are free-running, slot = index & (slots - 1). The cursor caches the last insert index
- * and reads the shared one only when it has no more unread samples, so reading a burst touches the
- * shared cache line once.
+ * The indices are free-running modulo 2^32, slot = index & (slots - 1). The cursor caches the last
+ * insert index and reads the shared one only when it has no more unread samples, so reading a burst
+ * touches the shared cache line once.
  */
 #include "session.h"
 
@@ -18,7 +18,9 @@ struct perfctr_cursor {
 	const unsigned char *ring;
 	uint32_t slots, slot_stride;
 	/* last written extract index, last read insert index */
-	uint64_t extract, insert;
+	uint32_t extract, insert;
+	/* samples given back */
+	uint64_t done;
 	uint32_t state;
 };
 
@@ -26,7 +28,7 @@ struct perfctr_cursor {
  * All memory ordering between kernel and reader, see struct drm_perfctr_ring_control in
  * perfctr_drm.h.
  */
-static void cursor_sync(struct perfctr_cursor *c, uint64_t extract)
+static void cursor_sync(struct perfctr_cursor *c, uint32_t extract)
 {
 	if (extract != c->extract) {
 		/*
@@ -34,6 +36,7 @@ static void cursor_sync(struct perfctr_cursor *c, uint64_t extract)
 		 * kernel's load-acquire of extract_idx, after which it writes into those slots.
 		 */
 		__atomic_store_n(&c->control->extract_idx, extract, __ATOMIC_RELEASE);
+		c->done += extract - c->extract;
 		c->extract = extract;
 	}
 	/*
@@ -53,6 +56,9 @@ EXPORT int perfctr_cursor_new(struct perfctr_session *session, struct perfctr_cu
 {
 	struct perfctr_cursor *c;
 
+	if (!session->control.address)
+		return perfctr_fail(session_ctx(session), -EINVAL,
+				    "another process reads the session's samples");
 	if (atomic_exchange(&session->has_cursor, true))
 		return perfctr_fail(session_ctx(session), -EBUSY,
 				    "the session has a cursor: samples can be read once");
@@ -85,7 +91,7 @@ DEFINE_REFS(EXPORT, perfctr_cursor, free_cursor)
 EXPORT int perfctr_cursor_peek(struct perfctr_cursor *cursor, uint32_t ahead,
 			       struct perfctr_slot *slot)
 {
-	uint64_t index;
+	uint32_t index;
 
 	if (ahead >= cursor->insert - cursor->extract) {
 		cursor_sync(cursor, cursor->extract);
@@ -97,9 +103,9 @@ EXPORT int perfctr_cursor_peek(struct perfctr_cursor *cursor, uint32_t ahead,
 			return cursor->state & DRM_PERFCTR_RING_DEAD ? -ENODEV : 0;
 	}
 	index = cursor->extract + ahead;
-	slot->bytes = cursor->ring + (index & (cursor->slots - 1)) * cursor->slot_stride;
+	slot->bytes = cursor->ring + (size_t)(index & (cursor->slots - 1)) * cursor->slot_stride;
 	slot->size = cursor->slot_stride;
-	slot->index = index;
+	slot->index = cursor->done + ahead;
 	return 1;
 }
 
@@ -163,20 +169,10 @@ EXPORT int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns
 
 EXPORT uint32_t perfctr_cursor_lag(const struct perfctr_cursor *cursor)
 {
-	uint64_t insert = __atomic_load_n(&cursor->control->insert_idx, __ATOMIC_RELAXED);
-	uint64_t lag = insert - cursor->extract;
+	uint32_t insert = __atomic_load_n(&cursor->control->insert_idx, __ATOMIC_RELAXED);
+	uint32_t lag = insert - cursor->extract;
 
-	return lag < cursor->slots ? (uint32_t)lag : cursor->slots;
-}
-
-EXPORT uint64_t perfctr_cursor_merged(const struct perfctr_cursor *cursor)
-{
-	return __atomic_load_n(&cursor->control->merged_periods, __ATOMIC_RELAXED);
-}
-
-EXPORT uint64_t perfctr_cursor_lost_ns(const struct perfctr_cursor *cursor)
-{
-	return __atomic_load_n(&cursor->control->lost_ns, __ATOMIC_RELAXED);
+	return lag < cursor->slots ? lag : cursor->slots;
 }
 
 EXPORT uint32_t perfctr_cursor_state(const struct perfctr_cursor *cursor)

@@ -63,6 +63,11 @@ static int query(struct perfctr_device *device, uint32_t type, size_t element_by
 	return 0;
 }
 
+static bool is_valid(const struct drm_perfctr_device_info *info, size_t count)
+{
+	return count == 1 && info->sample_header_size >= sizeof(struct drm_perfctr_sample_header);
+}
+
 /* Of panthor's DRM_IOCTL_PANTHOR_DEV_QUERY, see panthor_drm.h of Linux 6.10 and later. */
 struct panthor_query {
 	uint32_t type, size;
@@ -132,7 +137,7 @@ static int query_all(struct perfctr_device *device)
 	int error;
 
 	error = query(device, DRM_PERFCTR_QUERY_DEVICE, sizeof(device->info), &info, &info_count);
-	if (!error && info_count != 1)
+	if (!error && !is_valid(info, info_count))
 		error = -EPROTO;
 	if (!error)
 		error = query(device, DRM_PERFCTR_QUERY_BLOCKS, sizeof(*device->blocks), &blocks,
@@ -218,7 +223,7 @@ static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
 {
 	const struct device_link *link;
 	void *data;
-	int error = session_kernel_link(ctx, fd, path, &link, &data);
+	int error = session_kernel_link(ctx, fd, &link, &data);
 
 	if (error) {
 		ctx->sys->close(ctx->sys->data, fd);

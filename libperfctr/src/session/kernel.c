@@ -1,143 +1,132 @@
 // SPDX-License-Identifier: MIT
-/* Devices of the kernel: the operations of a link as the ioctls of interface version 3. */
+/* Devices of the kernel: the operations of a link as the ioctls of perfctr_drm.h, version 4. */
 #include "link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	/* version of the interface in perfctr_drm.h, and its predecessor */
-	LEAST_VERSION = 3,
-	OLD_SAMPLE_HEADER_SIZE = 64,
-};
+enum { LEAST_VERSION = 4 };
 
 struct kernel {
 	struct perfctr_ctx *ctx;
 	int fd;
-	char path[PATH_BYTES]; /* empty if unknown */
+	/* what fdinfo says: number of QUERY, 0: no counters; version of the interface */
+	unsigned int nr, version;
 	bool explained;
 };
 
-/* Errors of drivers without the ioctl. */
-static bool is_unknown_ioctl(int error)
+static int fail_old(struct kernel *k)
 {
-	return error == -ENOTTY || error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP ||
-	       error == -EACCES || error == -EPROTO;
-}
-
-/* Return: 0; -ENOTTY it is another driver's answer; -EPROTONOSUPPORT the kernel is too old. */
-static int check_info(struct kernel *k, const struct drm_perfctr_device_info *info)
-{
-	if (info->version >= LEAST_VERSION &&
-	    info->sample_header_size >= sizeof(struct drm_perfctr_sample_header))
-		return 0;
-	if (!info->version || info->version >= LEAST_VERSION ||
-	    info->sample_header_size != OLD_SAMPLE_HEADER_SIZE)
-		return -ENOTTY;
 	k->explained = true;
 	return perfctr_fail(k->ctx, -EPROTONOSUPPORT,
-			    "%s: the kernel modules are too old: this library needs interface "
-			    "version %d",
-			    k->path[0] ? k->path : "this DRM file", LEAST_VERSION);
+			    "the kernel modules are too old: this library needs interface "
+			    "version %d; update perfctr-dkms",
+			    LEAST_VERSION);
 }
 
 static int kernel_query(void *data, struct drm_perfctr_query *query)
 {
 	struct kernel *k = data;
-	const bool has_room = query->pointer && query->count &&
-			      query->stride >= sizeof(struct drm_perfctr_device_info);
-	int error = k->ctx->sys->ioctl(k->ctx->sys->data, k->fd, DRM_IOCTL_PERFCTR_QUERY, query);
 
 	k->explained = false;
-	if (query->type != DRM_PERFCTR_QUERY_DEVICE)
-		return error;
-	if (is_unknown_ioctl(error) || (!error && query->count != 1))
+	if (k->version && k->version < LEAST_VERSION)
+		return fail_old(k);
+	if (!k->nr)
 		return -ENOTTY;
-	if (error || !has_room)
-		return error;
-	return check_info(k, (const void *)(uintptr_t)query->pointer);
+	return k->ctx->sys->ioctl(k->ctx->sys->data, k->fd, DRM_PERFCTR_IOCTL_QUERY(k->nr), query);
 }
 
-static int kernel_control(void *data, uint32_t cmd, uint32_t *handle, void *argument, size_t bytes)
-{
-	struct kernel *k = data;
-	struct drm_perfctr_control c = {
-		.cmd = cmd,
-		.handle = *handle,
-		.size = bytes,
-		.pointer = (uintptr_t)argument,
-	};
-	int error = k->ctx->sys->ioctl(k->ctx->sys->data, k->fd, DRM_IOCTL_PERFCTR_CONTROL, &c);
-
-	k->explained = false;
-	if (!error)
-		*handle = c.handle;
-	return error;
-}
-
-static int kernel_open(void *data, struct session_setup *s, uint32_t *session)
+static int kernel_open(void *data, struct session_setup *s, int *session)
 {
 	struct kernel *k = data;
 	const struct perfctr_sys *sys = k->ctx->sys;
-	const bool is_test = s->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
-	struct drm_perfctr_setup setup = setup_of_session(s);
-	int error;
+	struct drm_perfctr_open open = {
+		.flags = s->flags,
+		.slots = s->slots,
+		.period_ns = s->period_ns,
+		.eventfd = -1,
+		.watermark = s->watermark,
+		.requests = (uintptr_t)s->requests,
+		.request_count = s->request_count,
+		.request_stride = sizeof(*s->requests),
+		.layout = (uintptr_t)&s->layout,
+		.layout_size = sizeof(s->layout),
+	};
+	int result;
 
 	k->explained = false;
-	if (!is_test) {
-		setup.eventfd = sys->eventfd(sys->data);
-		if (setup.eventfd < 0) {
+	if (!(s->flags & DRM_PERFCTR_OPEN_CHECK)) {
+		open.eventfd = sys->eventfd(sys->data);
+		if (open.eventfd < 0) {
 			k->explained = true;
-			return perfctr_fail(k->ctx, setup.eventfd, "cannot create an eventfd: %s",
-					    strerror(-setup.eventfd));
+			return perfctr_fail(k->ctx, open.eventfd, "cannot create an eventfd: %s",
+					    strerror(-open.eventfd));
 		}
 	}
-	error = kernel_control(k, DRM_PERFCTR_CMD_SETUP, session, &setup, sizeof(setup));
-	if (!error)
-		session_take_setup(s, &setup);
-	else if (!is_test)
-		sys->close(sys->data, setup.eventfd);
-	return error;
+	result = sys->ioctl(sys->data, k->fd, DRM_PERFCTR_IOCTL_OPEN(k->nr), &open);
+	if (result < 0) {
+		if (open.eventfd >= 0)
+			sys->close(sys->data, open.eventfd);
+		return result;
+	}
+	s->eventfd = open.eventfd;
+	*session = s->flags & DRM_PERFCTR_OPEN_CHECK ? -1 : result;
+	return 0;
 }
 
-static int kernel_start(void *data, uint32_t session, uint64_t user_data)
+static int run_command(struct kernel *k, int session, unsigned long request, uint64_t user_data)
 {
-	struct drm_perfctr_start start = { .user_data = user_data };
+	struct drm_perfctr_command command = { .user_data = user_data };
 
-	return kernel_control(data, DRM_PERFCTR_CMD_START, &session, &start, sizeof(start));
+	k->explained = false;
+	return k->ctx->sys->ioctl(k->ctx->sys->data, session, request, &command);
 }
 
-static int kernel_sample(void *data, uint32_t session, uint64_t user_data)
+static int kernel_start(void *data, int session, uint64_t user_data)
 {
-	struct drm_perfctr_sample sample = { .user_data = user_data };
-
-	return kernel_control(data, DRM_PERFCTR_CMD_SAMPLE, &session, &sample, sizeof(sample));
+	return run_command(data, session, DRM_PERFCTR_IOCTL_START, user_data);
 }
 
-static int kernel_stop(void *data, uint32_t session, uint64_t user_data)
+static int kernel_sample(void *data, int session, uint64_t user_data)
 {
-	struct drm_perfctr_stop stop = { .user_data = user_data };
-
-	return kernel_control(data, DRM_PERFCTR_CMD_STOP, &session, &stop, sizeof(stop));
+	return run_command(data, session, DRM_PERFCTR_IOCTL_SAMPLE, user_data);
 }
 
-static int kernel_status(void *data, uint32_t session, struct drm_perfctr_status *status)
+static int kernel_stop(void *data, int session, uint64_t user_data)
 {
-	return kernel_control(data, DRM_PERFCTR_CMD_STATUS, &session, status, sizeof(*status));
+	return run_command(data, session, DRM_PERFCTR_IOCTL_STOP, user_data);
 }
 
-static int kernel_map(void *data, const struct session_setup *setup, struct mapping *control,
-		      struct mapping *ring)
+static int kernel_status(void *data, int session, struct drm_perfctr_status *status)
 {
 	struct kernel *k = data;
 
-	return session_map_ring(k->ctx, setup, control, ring);
+	k->explained = false;
+	return k->ctx->sys->ioctl(k->ctx->sys->data, session, DRM_PERFCTR_IOCTL_STATUS, status);
 }
 
-static int kernel_close(void *data, uint32_t session)
+static int kernel_map(void *data, int session, const struct session_setup *setup,
+		      struct mapping *control, struct mapping *ring)
 {
-	return kernel_control(data, DRM_PERFCTR_CMD_TEARDOWN, &session, NULL, 0);
+	struct kernel *k = data;
+
+	return session_map_ring(k->ctx, session, setup, control, ring);
+}
+
+static int kernel_reader(void *data, int session)
+{
+	struct kernel *k = data;
+
+	k->explained = false;
+	return k->ctx->sys->ioctl(k->ctx->sys->data, session, DRM_PERFCTR_IOCTL_READER, NULL);
+}
+
+static void kernel_close(void *data, int session)
+{
+	struct kernel *k = data;
+
+	k->ctx->sys->close(k->ctx->sys->data, session);
 }
 
 static bool kernel_explained(const void *data)
@@ -164,22 +153,47 @@ static const struct device_link kernel_link = {
 	.stop = kernel_stop,
 	.status = kernel_status,
 	.map = kernel_map,
+	.reader = kernel_reader,
 	.close = kernel_close,
-	.control = kernel_control,
 	.explained = kernel_explained,
 	.free = kernel_free,
 };
 
-int session_kernel_link(struct perfctr_ctx *ctx, int fd, const char *path,
-			const struct device_link **link, void **data)
+/* fdinfo has the numbers of the driver's ioctls. Modules of version 3 have other lines. */
+static int read_numbers(struct kernel *k)
+{
+	char path[64], *text;
+	const char *line;
+	int length;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", k->fd);
+	length = perfctr_sys_read_all(k->ctx->sys, path, &text);
+	if (length < 0)
+		return perfctr_fail(k->ctx, length,
+				    "%s, which has the numbers of the device's ioctls: %s", path,
+				    strerror(-length));
+	line = strstr(text, "drm-perfctr:");
+	if (!line || sscanf(line, "drm-perfctr: %u ioctls %x", &k->version, &k->nr) != 2)
+		k->version = strstr(text, "perfctr-sessions:") ? LEAST_VERSION - 1 : 0;
+	free(text);
+	return 0;
+}
+
+int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_link **link,
+			void **data)
 {
 	struct kernel *k = calloc(1, sizeof(*k));
+	int error;
 
 	if (!k)
 		return perfctr_no_memory(ctx);
 	k->ctx = ctx;
 	k->fd = fd;
-	snprintf(k->path, sizeof(k->path), "%s", path);
+	error = read_numbers(k);
+	if (error) {
+		free(k);
+		return error;
+	}
 	*link = &kernel_link;
 	*data = k;
 	return 0;

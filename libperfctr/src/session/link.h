@@ -20,32 +20,32 @@ struct session_setup {
 	uint32_t watermark;
 	const struct drm_perfctr_block_request *requests;
 	uint32_t request_count;
-	/* set by open(), the files -1 with TEST_ONLY; the caller owns them */
+	/* set by open(), the files -1 with CHECK; the caller owns them. ring_fd is what other
+	 * processes map, -1: the session itself */
 	int eventfd, ring_fd;
-	uint32_t slot_stride, sample_size, block_count;
-	uint64_t ring_offset, ring_bytes;
+	struct drm_perfctr_layout layout;
 };
 
 /*
  * How a device is reached. All calls get @data of the device; sessions are numbers that open()
- * gives. All but the last two return 0 or a negative errno.
+ * gives, -1: none. Those that return an int return 0 or a negative errno.
  */
 struct device_link {
 	enum link_kind kind;
-	/* elements as DRM_IOCTL_PERFCTR_QUERY gives them */
+	/* elements as DRM_PERFCTR_IOCTL_QUERY gives them */
 	int (*query)(void *data, struct drm_perfctr_query *query);
 	/* -ERANGE: among others if the ring is too large */
-	int (*open)(void *data, struct session_setup *setup, uint32_t *session);
-	int (*start)(void *data, uint32_t session, uint64_t user_data);
-	int (*sample)(void *data, uint32_t session, uint64_t user_data);
-	int (*stop)(void *data, uint32_t session, uint64_t user_data);
-	int (*status)(void *data, uint32_t session, struct drm_perfctr_status *status);
+	int (*open)(void *data, struct session_setup *setup, int *session);
+	int (*start)(void *data, int session, uint64_t user_data);
+	int (*sample)(void *data, int session, uint64_t user_data);
+	int (*stop)(void *data, int session, uint64_t user_data);
+	int (*status)(void *data, int session, struct drm_perfctr_status *status);
 	/* map the control area, writable, and the slots; explains a failure in the context */
-	int (*map)(void *data, const struct session_setup *setup, struct mapping *control,
-		   struct mapping *ring);
-	int (*close)(void *data, uint32_t session);
-	/* a command of version 3 as it came; NULL: perfctr_device_control() uses the others */
-	int (*control)(void *data, uint32_t cmd, uint32_t *handle, void *argument, size_t bytes);
+	int (*map)(void *data, int session, const struct session_setup *setup,
+		   struct mapping *control, struct mapping *ring);
+	/* a file for another process to read the ring; NULL: a copy of ring_fd */
+	int (*reader)(void *data, int session);
+	void (*close)(void *data, int session);
 	/* whether the last failed operation left its reason in the context */
 	bool (*explained)(const void *data);
 	void (*free)(void *data);
@@ -66,15 +66,9 @@ int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *
  */
 int session_open_node(struct perfctr_ctx *ctx, const char *path, struct perfctr_device **device);
 
-/*
- * kernel.c. Link to the driver of a DRM file, which it owns unless it fails; @path, which may be
- * empty, is for messages. A query of the device is -ENOTTY if the driver has no counters.
- */
-int session_kernel_link(struct perfctr_ctx *ctx, int fd, const char *path,
-			const struct device_link **link, void **data);
-/* control.c. To and from version 3 of the interface; the files are -1 at first. */
-struct drm_perfctr_setup setup_of_session(const struct session_setup *s);
-void session_take_setup(struct session_setup *s, const struct drm_perfctr_setup *setup);
-/* map.c. The map() of sessions with a ring_fd. */
-int session_map_ring(struct perfctr_ctx *ctx, const struct session_setup *setup,
+/* kernel.c. Link to the driver of a DRM file, which it owns unless it fails. */
+int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_link **link,
+			void **data);
+/* map.c. Map the ring behind a file. */
+int session_map_ring(struct perfctr_ctx *ctx, int fd, const struct session_setup *setup,
 		     struct mapping *control, struct mapping *ring);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-int session_map_ring(struct perfctr_ctx *ctx, const struct session_setup *setup,
+int session_map_ring(struct perfctr_ctx *ctx, int fd, const struct session_setup *setup,
 		     struct mapping *control, struct mapping *ring)
 {
 	const struct perfctr_sys *sys = ctx->sys;
@@ -14,8 +14,9 @@ int session_map_ring(struct perfctr_ctx *ctx, const struct session_setup *setup,
 		bool writable;
 		struct mapping *mapping;
 	} parts[] = {
-		{ "control area", 0, setup->ring_offset, true, control },
-		{ "ring", setup->ring_offset, setup->ring_bytes, false, ring },
+		{ "control area", 0, setup->layout.ring_offset, true, control },
+		{ "ring", setup->layout.ring_offset,
+		  setup->layout.map_bytes - setup->layout.ring_offset, false, ring },
 	};
 
 	for (size_t n = 0; n < ARRAY_SIZE(parts); n++) {
@@ -23,8 +24,8 @@ int session_map_ring(struct perfctr_ctx *ctx, const struct session_setup *setup,
 		int error;
 
 		m->bytes = (size_t)parts[n].bytes;
-		error = sys->mmap(sys->data, setup->ring_fd, parts[n].offset, m->bytes,
-				  parts[n].writable, &m->address);
+		error = sys->mmap(sys->data, fd, parts[n].offset, m->bytes, parts[n].writable,
+				  &m->address);
 		if (!error)
 			continue;
 		m->address = NULL;

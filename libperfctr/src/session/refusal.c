@@ -38,12 +38,12 @@ refused_request(struct perfctr_selection *s, const struct session_setup *setup, 
 {
 	for (size_t n = 0; n < s->request_count; n++) {
 		struct session_setup one = *setup;
-		uint32_t handle = 0;
+		int none;
 
-		one.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
+		one.flags |= DRM_PERFCTR_OPEN_CHECK;
 		one.requests = &s->requests[n];
 		one.request_count = 1;
-		if (s->device->link->open(s->device->link_data, &one, &handle) == error)
+		if (s->device->link->open(s->device->link_data, &one, &none) == error)
 			return &s->requests[n];
 	}
 	return NULL;

@@ -7,11 +7,12 @@
 
 struct perfctr_session {
 	atomic_uint refs;
-	struct perfctr_selection *selection;
+	struct perfctr_device *device;
+	struct perfctr_selection *selection; /* NULL: of perfctr_session_new_raw() */
 	struct perfctr_session_sizes sizes;
 	uint64_t period_ns;
 	uint32_t flags;
-	uint32_t handle;
+	int number; /* as its link knows it, -1: none */
 	int eventfd, ring_fd;
 	/* the indices, and slot 0; the kernel writes to both */
 	struct mapping control, ring;
@@ -20,7 +21,7 @@ struct perfctr_session {
 
 static inline struct perfctr_ctx *session_ctx(const struct perfctr_session *session)
 {
-	return session->selection->device->ctx;
+	return session->device->ctx;
 }
 
 /* Store the reason for an error of open() as the context's error text. */

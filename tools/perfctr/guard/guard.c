@@ -283,8 +283,7 @@ int guard_run(struct app *app, int argc, char **argv)
 	struct guard g = { .app = app,
 			   .supervisor = -1,
 			   .pid = getpid(),
-			   .command = { .shared_fd = -1,
-					.watched_fd = -1,
+			   .command = { .watched_fd = -1,
 					.child = { .pid = -1, .go_fd = -1, .error_fd = -1 } } };
 	struct signals signals = { .fd = -1 };
 	char *cgroup = NULL;

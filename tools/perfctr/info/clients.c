@@ -14,6 +14,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+/* target of the link of a session's descriptor in /proc */
+#define SESSION_LINK "anon_inode:[perfctr]"
+
 enum { DRM_MAJOR = 226, ACCEL_MAJOR = 261, LINE_BYTES = 256, NAME_BYTES = 64 };
 
 /* Path in sysfs that all nodes of a device share; NULL if @node is no DRM node, or is gone. */
@@ -48,44 +51,56 @@ static void read_command(const char *process, struct client *client)
 			*c = '?';
 }
 
-/* Return: whether it has sessions. */
-static bool read_fdinfo(const char *process, const char *file, struct client *client)
+/* a session, by the fdinfo of its descriptor */
+struct session {
+	char device[NAME_BYTES];
+	uint64_t number, kib;
+	unsigned int active;
+	int set;
+};
+
+static bool read_fdinfo(int folder, const char *process, const char *file, struct session *session)
 {
 	char path[PATH_MAX], line[LINE_BYTES];
+	ssize_t length = readlinkat(folder, file, path, sizeof(path));
 	FILE *f;
 
-	*client = (struct client){ .set = CLIENT_NO_SET };
+	if (length != (ssize_t)strlen(SESSION_LINK) || memcmp(path, SESSION_LINK, (size_t)length))
+		return false;
+	*session = (struct session){ .set = CLIENT_NO_SET };
 	snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", process, file);
 	f = fopen(path, "re");
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
 		/* other lines match none of these */
-		sscanf(line, "drm-client-id: %" SCNu64, &client->id);
-		sscanf(line, "perfctr-sessions: %u", &client->sessions);
-		sscanf(line, "perfctr-active: %u", &client->active);
-		sscanf(line, "perfctr-memory: %" SCNu64, &client->kib);
-		sscanf(line, "perfctr-set: %d", &client->set);
+		sscanf(line, "perfctr-device: %63s", session->device);
+		sscanf(line, "perfctr-session: %" SCNu64, &session->number);
+		sscanf(line, "perfctr-active: %u", &session->active);
+		sscanf(line, "perfctr-memory: %" SCNu64, &session->kib);
+		sscanf(line, "perfctr-set: %d", &session->set);
 	}
 	fclose(f);
-	client->pid = (pid_t)strtol(process, NULL, 10);
-	client->fd = (int)strtol(file, NULL, 10);
-	return client->sessions;
+	return true;
 }
 
-/* The same open file under another descriptor of the same process. */
-static bool is_known(const struct clients *clients, const struct client *client)
+/* Return: 1 it is new; 0; -ENOMEM. */
+static int add_number(uint64_t **numbers, size_t *count, uint64_t number)
 {
-	for (size_t i = clients->count; client->id && i-- > 0;) {
-		if (clients->list[i].pid != client->pid)
-			return false;
-		if (clients->list[i].id == client->id)
-			return true;
-	}
-	return false;
+	uint64_t *list;
+
+	for (size_t n = 0; n < *count; n++)
+		if ((*numbers)[n] == number)
+			return 0;
+	list = reallocarray(*numbers, *count + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	*numbers = list;
+	list[(*count)++] = number;
+	return 1;
 }
 
-static int add(struct clients *clients, const struct client *client)
+static int add_client(struct clients *clients, const struct client *client)
 {
 	struct client *list =
 		reallocarray(clients->list, clients->count + 1, sizeof(*clients->list));
@@ -97,12 +112,16 @@ static int add(struct clients *clients, const struct client *client)
 	return 0;
 }
 
-/* Files of one process; a process that has exited has none. */
+/* Add the sessions of one process; a process that has exited has none. */
 static int look_at(const char *process, const char *device, struct clients *clients)
 {
+	struct client client = { .pid = (pid_t)strtol(process, NULL, 10), .set = CLIENT_NO_SET };
+	uint64_t *own = NULL; /* a session may have several descriptors */
 	char path[PATH_MAX];
 	struct dirent *file;
-	int error = 0;
+	size_t count = 0;
+	struct stat owner;
+	int result = 0;
 	DIR *files;
 
 	snprintf(path, sizeof(path), "/proc/%s/fd", process);
@@ -111,47 +130,35 @@ static int look_at(const char *process, const char *device, struct clients *clie
 		clients->hidden |= errno == EACCES || errno == EPERM;
 		return 0;
 	}
-	while (!error && (file = readdir(files))) {
-		struct client client;
-		struct stat st, owner;
-		char *other;
+	while (result >= 0 && (file = readdir(files))) {
+		struct session s;
 
 		if (!isdigit((unsigned char)*file->d_name) ||
-		    fstatat(dirfd(files), file->d_name, &st, 0))
+		    !read_fdinfo(dirfd(files), process, file->d_name, &s) ||
+		    strcmp(s.device, device))
 			continue;
-		other = device_of(&st);
-		if (other && !strcmp(other, device) &&
-		    read_fdinfo(process, file->d_name, &client) && !is_known(clients, &client)) {
-			read_command(process, &client);
-			client.uid = fstat(dirfd(files), &owner) ? 0 : owner.st_uid;
-			error = add(clients, &client);
-		}
-		free(other);
+		result = add_number(&own, &count, s.number);
+		if (result <= 0)
+			continue;
+		if (!client.sessions++)
+			client.fd = (int)strtol(file->d_name, NULL, 10);
+		client.active += s.active;
+		client.kib += s.kib;
+		client.set = s.set == CLIENT_NO_SET ? client.set : s.set;
+		result = add_number(&clients->sessions, &clients->session_count, s.number);
 	}
+	free(own);
+	client.uid = fstat(dirfd(files), &owner) ? 0 : owner.st_uid;
 	closedir(files);
-	return error;
-}
-
-/* Count a file that several processes have open once, if the kernel identifies files. */
-static unsigned int count_seen(const struct clients *clients)
-{
-	unsigned int seen = 0;
-
-	for (size_t i = 0; i < clients->count; i++) {
-		size_t first = 0;
-
-		while (first < i &&
-		       (!clients->list[i].id || clients->list[first].id != clients->list[i].id))
-			first++;
-		if (first == i)
-			seen += clients->list[i].sessions;
-	}
-	return seen;
+	if (result < 0 || !client.sessions)
+		return result < 0 ? result : 0;
+	read_command(process, &client);
+	return add_client(clients, &client);
 }
 
 static void look_at_kernel_list(const struct stat *node, struct clients *clients)
 {
-	unsigned int all = 0, seen = count_seen(clients);
+	size_t all = 0, seen = clients->session_count;
 	char line[LINE_BYTES];
 	FILE *f;
 
@@ -165,7 +172,7 @@ static void look_at_kernel_list(const struct stat *node, struct clients *clients
 		while (fgets(line, sizeof(line), f))
 			all++;
 	fclose(f);
-	clients->unseen = all > seen ? all - seen : 0;
+	clients->unseen = all > seen ? (unsigned int)(all - seen) : 0;
 }
 
 int clients_find(const char *path, struct clients *clients)
@@ -188,7 +195,7 @@ int clients_find(const char *path, struct clients *clients)
 		error = -errno;
 	while (!error && (process = readdir(all)))
 		if (isdigit((unsigned char)*process->d_name))
-			error = look_at(process->d_name, device, clients);
+			error = look_at(process->d_name, strrchr(device, '/') + 1, clients);
 	if (all)
 		closedir(all);
 	free(device);
@@ -202,5 +209,6 @@ int clients_find(const char *path, struct clients *clients)
 void clients_free(struct clients *clients)
 {
 	free(clients->list);
+	free(clients->sessions);
 	*clients = (struct clients){ 0 };
 }

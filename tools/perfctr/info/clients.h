@@ -9,15 +9,14 @@
 
 enum { CLIENT_COMMAND_BYTES = 32, CLIENT_PATH_BYTES = 64, CLIENT_NO_SET = -1 };
 
-/* an open file with sessions */
+/* a process with descriptors of sessions */
 struct client {
-	/* process that has it open; an inherited or sent file is listed for each process */
+	/* an inherited or sent descriptor is listed for each process */
 	pid_t pid;
-	uid_t uid; /* of the process */
-	int fd; /* its descriptor in the process */
-	uint64_t id; /* the same for all descriptors of a file, 0 on kernels without it (6.1) */
+	uid_t uid;
+	int fd; /* the first descriptor */
 	char command[CLIENT_COMMAND_BYTES]; /* name of the process */
-	unsigned int sessions; /* all; @active of them are between START and STOP */
+	unsigned int sessions; /* different ones; @active of them are between START and STOP */
 	unsigned int active;
 	uint64_t kib; /* KiB of their buffers */
 	int set; /* counter set of the active sessions, enum drm_perfctr_set, or CLIENT_NO_SET */
@@ -27,11 +26,12 @@ struct client {
 struct clients {
 	struct client *list; /* by process; owned */
 	size_t count;
+	uint64_t *sessions; /* different ones, by the kernel's number; owned */
+	size_t session_count;
 	bool hidden; /* this user may not inspect all processes */
 	/*
-	 * Further sessions in the kernel's own list, of files that no process has a descriptor of.
-	 * A mapping of the ring or a socket that the file was sent to keeps such a session alive. 0
-	 * without debugfs.
+	 * Further sessions in the kernel's own list, which no process has a descriptor of: those in
+	 * the queue of a socket. 0 without debugfs.
 	 */
 	unsigned int unseen;
 	char kernel_list[CLIENT_PATH_BYTES]; /* path of that list */

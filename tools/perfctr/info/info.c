@@ -147,8 +147,8 @@ static void print_clients(FILE *out, const struct clients *clients)
 	if (clients->count && clients->hidden)
 		fputs("  and perhaps others', which root sees\n", out);
 	if (clients->unseen)
-		fprintf(out, "  %u of files that no process has a descriptor of: see %s\n",
-			clients->unseen, clients->kernel_list);
+		fprintf(out, "  %u that no process has a descriptor of: see %s\n", clients->unseen,
+			clients->kernel_list);
 }
 
 static void print_device(FILE *out, const struct perfctr_device *device,

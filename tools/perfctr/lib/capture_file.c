@@ -103,8 +103,8 @@ static bool is_plausible_status(const struct capture_file *file,
 	const uint64_t ns = span->samples ? span->end_ns - span->start_ns : 0;
 	const uint64_t most = ns / LEAST_PERIOD_NS + MOST_LOST_S * (NS_PER_S / LEAST_PERIOD_NS);
 
-	return status->insert_idx >= span->samples &&
-	       status->insert_idx - span->samples <= most + file->at.next_seq;
+	return status->published >= span->samples &&
+	       status->published - span->samples <= most + file->at.next_seq;
 }
 
 static int take_record(struct capture_file *file, const struct perfctr_capture_record *record)
@@ -344,9 +344,9 @@ uint64_t capture_file_absent(const struct capture_file *file)
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 
-	if (!file->status || file->status->insert_idx < span->samples)
+	if (!file->status || file->status->published < span->samples)
 		return 0;
-	return file->status->insert_idx - span->samples;
+	return file->status->published - span->samples;
 }
 
 void capture_file_warn(const struct app *app, const struct capture_file *file)

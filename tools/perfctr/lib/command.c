@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,12 +13,22 @@
 
 #include "device.h"
 
-int command_share(const struct app *app, struct command *command, struct perfctr_device *device,
-		  const struct perfctr_session *session)
+/* The workload inherits a descriptor of the library. Return: 0 or a negative errno. */
+static int share(const char *name, int fd)
 {
 	char number[16];
 
-	if (perfctr_device_fd(device) < 0) {
+	snprintf(number, sizeof(number), "%d", fd);
+	return fcntl(fd, F_SETFD, 0) || setenv(name, number, 1) ? -errno : 0;
+}
+
+int command_share(const struct app *app, struct command *command, struct perfctr_device *device,
+		  const struct perfctr_session *session)
+{
+	const int fd = perfctr_session_fd(session);
+	int error;
+
+	if (fd < 0) {
 		if (device_is_local(device)) {
 			app_error(app, "only jobs of a DRM device carry samples, and this is the "
 				       "local device");
@@ -27,17 +38,13 @@ int command_share(const struct app *app, struct command *command, struct perfctr
 			       "broker there is none");
 		return EXIT_DENIED;
 	}
-	/* without FD_CLOEXEC, unlike the library's descriptor */
-	command->shared_fd = dup(perfctr_device_fd(device));
-	if (command->shared_fd < 0) {
-		app_error(app, "sharing the device: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	snprintf(number, sizeof(number), "%d", command->shared_fd);
-	setenv("PERFCTR_FD", number, 1);
-	snprintf(number, sizeof(number), "%u", perfctr_session_handle(session));
-	setenv("PERFCTR_SESSION", number, 1);
-	return 0;
+	error = share("PERFCTR_FD", perfctr_device_fd(device));
+	if (!error)
+		error = share("PERFCTR_SESSION", fd);
+	if (!error)
+		return 0;
+	app_error(app, "sharing the device: %s", strerror(-error));
+	return EXIT_FAILED;
 }
 
 int command_prepare(const struct app *app, struct command *command, int stdout_fd)
@@ -133,9 +140,7 @@ char *command_text(char *const *argv, char *text, size_t size)
 
 void command_close(struct command *command)
 {
-	if (command->shared_fd >= 0)
-		close(command->shared_fd);
 	if (command->watched_fd >= 0)
 		close(command->watched_fd);
-	command->shared_fd = command->watched_fd = -1;
+	command->watched_fd = -1;
 }

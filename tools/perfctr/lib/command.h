@@ -64,13 +64,12 @@ enum { COMMAND_GRACE_MS = 3000 };
 struct command {
 	char **argv; /* NULL: no workload, and all functions do nothing */
 	struct child child;
-	int shared_fd; /* descriptor of the device that the workload inherits, -1: none */
 	int watched_fd; /* without a workload: pidfd of the process that is counted, -1: none */
 };
 
 /*
  * Let the workload's jobs sample a session in-stream. The workload finds PERFCTR_FD, the open
- * device, and PERFCTR_SESSION, the session's handle, in its environment.
+ * device, and PERFCTR_SESSION, the session's descriptor, in its environment.
  * @command: before command_prepare().
  * Return: 0 or an exit status, the message was printed.
  */

@@ -126,7 +126,7 @@ struct json_object *rows_json_status(const struct drm_perfctr_status *status)
 {
 	struct json_object *kernel = json_object_new_object();
 
-	json_add_u64(kernel, "samples", status->insert_idx);
+	json_add_u64(kernel, "samples", status->published);
 	json_add_u64(kernel, "merged_periods", status->merged_periods);
 	json_add_u64(kernel, "lost_ns", status->lost_ns);
 	json_add_u64(kernel, "errors", status->errors);

@@ -56,7 +56,7 @@ static void forward(int number)
 static int run_command(const struct app *app, const char *name, char **argv)
 {
 	bool recorder;
-	struct command command = { .argv = argv, .shared_fd = -1, .watched_fd = -1 };
+	struct command command = { .argv = argv, .watched_fd = -1 };
 	int status = command_prepare(app, &command, -1);
 
 	if (status)

@@ -208,7 +208,7 @@ int perfkit_run(struct app *app, int argc, char **argv)
 	p.report.frames_of_pass = p.options.frames;
 	p.report.frames_skipped = p.options.skip;
 	p.report.command = p.options.command;
-	p.command = (struct command){ p.options.command, .shared_fd = -1, .watched_fd = -1 };
+	p.command = (struct command){ p.options.command, .watched_fd = -1 };
 
 	status = device_open(app, p.options.device, &p.report.device);
 	if (!status)

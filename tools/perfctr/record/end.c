@@ -20,7 +20,7 @@ uint64_t record_lost_samples(const struct record *r)
 	if (r->options.flight_ns)
 		return r->flight.count - r->written.samples;
 	/* after a failed write, more remain in the ring */
-	return (r->has_status ? (uint64_t)r->status.insert_idx : r->taken) - r->written.samples;
+	return (r->has_status ? (uint64_t)r->status.published : r->taken) - r->written.samples;
 }
 
 uint64_t record_lost_marks(const struct record *r)
@@ -72,8 +72,8 @@ void record_print_end(const struct record *r, bool whole)
 	if (r->options.flight_ns)
 		fprintf(err, "; the last %.3f s of %s sample%s",
 			(double)r->options.flight_ns * 1e-9,
-			number_group(st->insert_idx, merged, sizeof(merged)),
-			st->insert_idx == 1 ? "" : "s");
+			number_group(st->published, merged, sizeof(merged)),
+			st->published == 1 ? "" : "s");
 	if (record_lost_samples(r))
 		print_lost_samples(r);
 	if (r->flight_was_cut)

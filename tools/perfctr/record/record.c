@@ -183,6 +183,7 @@ static int write_on_time(struct record *r, uint64_t now_ns)
 static void show_progress(struct record *r, uint64_t now_ns)
 {
 	char samples[32], size[40], text[256];
+	struct drm_perfctr_status status = { 0 };
 	uint64_t bytes, count;
 
 	if (!r->shows_progress || now_ns - r->shown_ns < PROGRESS_MS * NS_PER_MS)
@@ -190,13 +191,14 @@ static void show_progress(struct record *r, uint64_t now_ns)
 	r->shown_ns = now_ns;
 	bytes = r->writer ? perfctr_capture_bytes(r->writer) : r->flight.count * r->flight.stride;
 	count = r->writer ? r->taken : r->flight.count;
+	perfctr_session_status(r->session, &status, sizeof(status));
 	snprintf(text, sizeof(text),
 		 "%s %.1f s, %s sample%s, %s; %" PRIu64 " merged, %.3f s lost; %s",
 		 r->options.flight_ns ? "keeping:" : "recording:",
 		 (double)(now_ns - r->begin_ns) * 1e-9,
 		 number_group(count, samples, sizeof(samples)), plural(count),
-		 record_bytes_text(bytes, size, sizeof(size)), perfctr_cursor_merged(r->cursor),
-		 (double)perfctr_cursor_lost_ns(r->cursor) * 1e-9,
+		 record_bytes_text(bytes, size, sizeof(size)), (uint64_t)status.merged_periods,
+		 (double)status.lost_ns * 1e-9,
 		 r->command.argv ? "until the command ends" : "Ctrl-C ends");
 	/* a line that wraps could not be erased */
 	fprintf(stderr, "\r\033[K%.*s", app_columns(stderr, (int)sizeof(text)) - 1, text);
@@ -403,8 +405,8 @@ static int create_session(void *data)
 		.size = sizeof(opts),
 		.period_ns = o->counting.period_ns,
 		.flags = PERFCTR_SESSION_SKIP_UNSUPPORTED |
-			 (o->counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0) |
-			 (o->automatic ? DRM_PERFCTR_SETUP_AUTOMATIC : 0),
+			 (o->counting.keep_awake ? DRM_PERFCTR_OPEN_KEEP_AWAKE : 0) |
+			 (o->automatic ? DRM_PERFCTR_OPEN_AUTOMATIC : 0),
 	};
 	uint64_t samples = opts.period_ns ? LATENCY_MS * NS_PER_MS / opts.period_ns : 1;
 	const uint64_t most = perfctr_device_info(r->device)->max_slots / 8;
@@ -442,7 +444,7 @@ int record_run(struct app *app, int argc, char **argv)
 		.app = app,
 		.file_fd = -1,
 		.signals.fd = -1,
-		.command = { .shared_fd = -1, .watched_fd = -1 },
+		.command = { .watched_fd = -1 },
 		.marks.fds = { -1, -1 },
 	};
 	/* without SIGPIPE, write() to a closed pipe fails, which is reported at the end */

@@ -348,7 +348,7 @@ static int take_query(struct client *c)
 	return 0;
 }
 
-/* --- CONTROL ---------------------------------------------------------------------- */
+/* --- sessions ---------------------------------------------------------------------- */
 
 static bool pmu_type_is(const char *pmu, uint32_t type)
 {
@@ -391,8 +391,8 @@ static int check_request(struct client *c, const struct drm_perfctr_block_reques
 	return 0;
 }
 
-static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
-		       const struct drm_perfctr_block_request *requests)
+static int check_open(struct client *c, const struct drm_perfctr_open *s,
+		      const struct drm_perfctr_block_request *requests)
 {
 	char period[32], least[32];
 	uint64_t counters = 0;
@@ -415,14 +415,14 @@ static int check_setup(struct client *c, const struct drm_perfctr_setup *s,
 			      number_seconds((double)s->period_ns * 1e-9, period, sizeof(period)),
 			      number_seconds((double)c->rule->min_period_ns * 1e-9, least,
 					     sizeof(least)));
-	if (s->flags & DRM_PERFCTR_SETUP_KEEP_AWAKE && !c->rule->keep_awake)
+	if (s->flags & DRM_PERFCTR_OPEN_KEEP_AWAKE && !c->rule->keep_awake)
 		return forbid(c, "to keep the GPU awake");
 	return 0;
 }
 
-static int check_limits(struct client *c, const struct drm_perfctr_setup *s)
+static int check_limits(struct client *c, const struct drm_perfctr_layout *layout)
 {
-	uint64_t bytes, ring_bytes = s->ring_offset + s->ring_bytes;
+	uint64_t bytes, ring_bytes = layout->map_bytes;
 
 	if (serve_sessions_use(&c->sessions, &bytes) >= c->rule->sessions)
 		return refuse(c, -ENOSPC,
@@ -443,24 +443,26 @@ static bool is_zero(const unsigned char *bytes, size_t size)
 }
 
 /* Return: 0 with a checked copy of the requests, out of the client's reach. */
-static int read_setup(struct client *c, struct drm_perfctr_setup *s,
-		      struct drm_perfctr_block_request **requests)
+static int read_open(struct client *c, struct drm_perfctr_open *s,
+		     struct drm_perfctr_block_request **requests)
 {
 	const struct perfctr_broker_header *h = &c->message.header;
 	const unsigned char *from = c->message.content;
-	size_t setup_bytes;
+	size_t open_bytes;
 
 	if (!h->count || h->stride < sizeof(**requests) || c->bytes / h->stride < h->count ||
 	    c->bytes - (size_t)h->count * h->stride < sizeof(*s))
-		return refuse(c, -EINVAL, "SETUP without its requests");
+		return refuse(c, -EINVAL, "SESSION without its requests");
 	/* the requests follow the structure, which may have grown */
-	setup_bytes = c->bytes - (size_t)h->count * h->stride;
-	if (!is_zero(from + sizeof(*s), setup_bytes - sizeof(*s)))
-		return refuse(c, -E2BIG, "SETUP with members that the broker does not know");
+	open_bytes = c->bytes - (size_t)h->count * h->stride;
+	if (!is_zero(from + sizeof(*s), open_bytes - sizeof(*s)))
+		return refuse(c, -E2BIG, "SESSION with members that the broker does not know");
 	memcpy(s, from, sizeof(*s));
-	from += setup_bytes;
-	if (s->eventfd != -1 || s->requests)
-		return refuse(c, -EINVAL, "SETUP names an eventfd, which is the broker's");
+	from += open_bytes;
+	if (s->eventfd != -1 || s->requests || s->layout || s->layout_size)
+		return refuse(c, -EINVAL,
+			      "SESSION names an eventfd or addresses, which are the "
+			      "broker's");
 	*requests = malloc(h->count * sizeof(**requests));
 	if (!*requests)
 		return refuse(c, -ENOMEM, "the broker is out of memory");
@@ -478,115 +480,145 @@ static int read_setup(struct client *c, struct drm_perfctr_setup *s,
 	return 0;
 }
 
-static void reply_setup(struct client *c, struct drm_perfctr_setup *s)
+/* The files for the client; the caller closes them. */
+static int give_files(struct client *c, const struct serve_session *session, int *files)
 {
-	s->requests = 0;
-	s->eventfd = -1;
-	s->ring_fd = -1;
-	memcpy(c->message.content, s, sizeof(*s));
-	c->bytes = sizeof(*s);
-	c->message.header.count = 0;
-	c->message.header.stride = 0;
+	files[0] = perfctr_session_reader(session->session);
+	if (files[0] < 0)
+		return refuse(c, files[0], "%s", perfctr_ctx_error(c->app->ctx));
+	files[1] = dup(perfctr_session_eventfd(session->session));
+	if (files[1] >= 0)
+		return 0;
+	close(files[0]);
+	return kernel_refused(c, -errno);
 }
 
-static int create_session(struct client *c, struct drm_perfctr_setup *s, const int **files)
+static int create_session(struct client *c, const struct drm_perfctr_open *open,
+			  struct drm_perfctr_layout *layout, int *files)
 {
 	struct serve_session *session;
 	char text[32];
 	int error;
 
-	if (!serve_share_add_period(c->share, s->period_ns, c->rule->min_period_ns))
+	if (!serve_share_add_period(c->share, open->period_ns, c->rule->min_period_ns))
 		return refuse(
 			c, -EDQUOT,
 			"the broker's policy (rule %s) allows all sessions of a user together "
 			"%d samples each %s",
 			c->rule->name, SERVE_USER_SESSIONS,
 			number_seconds((double)c->rule->min_period_ns * 1e-9, text, sizeof(text)));
-	session = serve_sessions_setup(&c->sessions, s, &error);
+	session = serve_sessions_open(&c->sessions, open, layout, &error);
 	if (!session) {
-		serve_share_end_period(c->share, s->period_ns);
+		serve_share_end_period(c->share, open->period_ns);
 		return kernel_refused(c, error);
 	}
+	error = give_files(c, session, files);
+	if (error) {
+		serve_share_end_period(c->share, open->period_ns);
+		serve_sessions_close(&c->sessions, session);
+		return error;
+	}
 	c->message.header.handle = session->handle;
-	*files = session->files;
-	serve_log_line(c->log, "setup", c->peer,
-		       "session %u: %u block%s, period %llu ns, ring of %llu bytes",
-		       session->handle, s->block_count, plural(s->block_count),
-		       (unsigned long long)s->period_ns, (unsigned long long)s->ring_bytes);
+	serve_log_line(c->log, "session", c->peer,
+		       "session %u: %u block%s, period %llu ns, ring of %u bytes", session->handle,
+		       layout->block_count, plural(layout->block_count),
+		       (unsigned long long)open->period_ns, layout->map_bytes);
 	return 0;
 }
 
-static int take_setup(struct client *c, const int **files)
+static int take_session(struct client *c, int *files)
 {
 	struct drm_perfctr_block_request *requests = NULL;
-	struct drm_perfctr_setup s, wanted;
-	uint32_t handle = 0;
-	bool test;
-	int error = read_setup(c, &s, &requests);
+	struct perfctr_session *none;
+	struct drm_perfctr_layout layout;
+	struct drm_perfctr_open open, check;
+	int error = read_open(c, &open, &requests);
 
 	if (error)
 		return error;
-	test = s.flags & DRM_PERFCTR_SETUP_TEST_ONLY;
-	wanted = s;
-	error = check_setup(c, &s, requests);
+	error = check_open(c, &open, requests);
 	if (!error) {
 		/* the kernel reports the size before it creates the session */
-		s.flags |= DRM_PERFCTR_SETUP_TEST_ONLY;
-		error = perfctr_device_control(c->device, DRM_PERFCTR_CMD_SETUP, &handle, &s,
-					       sizeof(s));
+		check = open;
+		check.flags |= DRM_PERFCTR_OPEN_CHECK;
+		error = perfctr_session_new_raw(c->device, &check, &layout, &none);
 		if (error)
 			kernel_refused(c, error);
 		else
-			error = check_limits(c, &s);
+			error = check_limits(c, &layout);
 	}
-	if (!error && !test) {
-		s = wanted;
-		error = create_session(c, &s, files);
-	}
+	if (!error && !(open.flags & DRM_PERFCTR_OPEN_CHECK))
+		error = create_session(c, &open, &layout, files);
 	free(requests);
-	if (!error)
-		reply_setup(c, &s);
-	return error;
+	if (error)
+		return error;
+	memcpy(c->message.content, &layout, sizeof(layout));
+	c->bytes = sizeof(layout);
+	c->message.header.count = 0;
+	c->message.header.stride = 0;
+	return 0;
 }
 
-static int take_control(struct client *c, const int **files)
+static int take_close(struct client *c, struct serve_session *session)
 {
-	const struct perfctr_broker_header *h = &c->message.header;
-	struct serve_session *session;
+	serve_log_line(c->log, "close", c->peer, "session %u ends", session->handle);
+	serve_share_end_period(c->share, session->period_ns);
+	serve_sessions_close(&c->sessions, session);
+	serve_sessions_use(&c->sessions, NULL);
+	c->bytes = 0;
+	return 0;
+}
+
+static int take_status(struct client *c, struct serve_session *session)
+{
+	struct drm_perfctr_status status;
+	int error = perfctr_session_status(session->session, &status, sizeof(status));
+
+	if (error)
+		return kernel_refused(c, error);
+	memcpy(c->message.content, &status, sizeof(status));
+	c->bytes = sizeof(status);
+	return 0;
+}
+
+static int take_command(struct client *c, struct serve_session *session)
+{
+	struct drm_perfctr_command command;
 	int error;
 
-	if (h->code == DRM_PERFCTR_CMD_SETUP)
-		return take_setup(c, files);
-	session = serve_sessions_find(&c->sessions, h->handle);
+	if (c->bytes < sizeof(command))
+		return refuse(c, -EINVAL, "a command without its structure");
+	memcpy(&command, c->message.content, sizeof(command));
+	if (command.flags || command.pad)
+		return refuse(c, -EINVAL, "a command with flags that the broker does not know");
+	if (!is_zero(c->message.content + sizeof(command), c->bytes - sizeof(command)))
+		return refuse(c, -E2BIG, "a command with members that the broker does not know");
+	/* commands to the hardware share the sample rate of all clients of a user */
+	pause_ns(serve_share_wait_ns(c->share, perfctr_time_raw_ns(), c->rule->min_period_ns));
+	if (c->message.header.type == PERFCTR_BROKER_START)
+		error = perfctr_session_start(session->session, command.user_data);
+	else if (c->message.header.type == PERFCTR_BROKER_STOP)
+		error = perfctr_session_stop(session->session, command.user_data);
+	else
+		error = perfctr_session_sample(session->session, command.user_data);
+	c->bytes = 0;
+	return error ? kernel_refused(c, error) : 0;
+}
+
+static int take_session_request(struct client *c)
+{
+	struct serve_session *session = serve_sessions_find(&c->sessions, c->message.header.handle);
+
 	if (!session)
 		return kernel_refused(c, -ENOENT);
-	switch (h->code) {
-	case DRM_PERFCTR_CMD_TEARDOWN:
-		serve_log_line(c->log, "teardown", c->peer, "session %u ends", session->handle);
-		serve_share_end_period(c->share, session->period_ns);
-		serve_sessions_teardown(&c->sessions, session);
-		serve_sessions_use(&c->sessions, NULL);
-		c->bytes = 0;
-		return 0;
-	case DRM_PERFCTR_CMD_STATUS:
-		break;
-	case DRM_PERFCTR_CMD_START:
-	case DRM_PERFCTR_CMD_STOP:
-	case DRM_PERFCTR_CMD_SAMPLE:
-		/* commands to the hardware share the sample rate of all clients of a user */
-		pause_ns(serve_share_wait_ns(c->share, perfctr_time_raw_ns(),
-					     c->rule->min_period_ns));
-		break;
+	switch (c->message.header.type) {
+	case PERFCTR_BROKER_CLOSE:
+		return take_close(c, session);
+	case PERFCTR_BROKER_STATUS:
+		return take_status(c, session);
 	default:
-		return refuse(c, -EINVAL, "unknown command %u", h->code);
+		return take_command(c, session);
 	}
-	/* the kernel checks the structure, even one that has grown; local sessions read all */
-	if (c->bytes < sizeof(struct drm_perfctr_status))
-		memset(c->message.content + c->bytes, 0,
-		       sizeof(struct drm_perfctr_status) - c->bytes);
-	error = perfctr_device_control(c->device, h->code, &c->message.header.handle,
-				       c->message.content, c->bytes);
-	return error ? kernel_refused(c, error) : 0;
 }
 
 /* --- the connection --------------------------------------------------------------- */
@@ -595,7 +627,7 @@ static int take_control(struct client *c, const int **files)
 static int answer(struct client *c)
 {
 	struct perfctr_broker_header *h = &c->message.header;
-	const int *files = NULL;
+	int files[PERFCTR_BROKER_FILES] = { -1, -1 };
 	int error;
 
 	limit_requests(c);
@@ -606,14 +638,17 @@ static int answer(struct client *c)
 		error = refuse(c, -EINVAL, "OPEN must come first");
 	else if (h->type == PERFCTR_BROKER_QUERY)
 		error = take_query(c);
-	else if (h->type == PERFCTR_BROKER_CONTROL)
-		error = take_control(c, &files);
+	else if (h->type == PERFCTR_BROKER_SESSION)
+		error = take_session(c, files);
+	else if (h->type > PERFCTR_BROKER_SESSION && h->type <= PERFCTR_BROKER_CLOSE)
+		error = take_session_request(c);
 	else
 		error = refuse(c, -EINVAL, "unknown request %u", h->type);
 	h->size = (uint32_t)(sizeof(*h) + c->bytes);
-	if (error)
-		files = NULL;
-	error = send_message(c->fd, &c->message, h->size, files);
+	error = send_message(c->fd, &c->message, h->size, files[0] < 0 ? NULL : files);
+	for (size_t n = 0; n < PERFCTR_BROKER_FILES; n++)
+		if (files[n] >= 0)
+			close(files[n]);
 	if (error == -EAGAIN)
 		serve_log_line(c->log, "slow", c->peer, "does not take its replies");
 	return error;
@@ -691,11 +726,10 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 	for (size_t n = 0; n < c->sessions.count; n++)
 		if (c->sessions.list[n].handle) {
 			serve_share_end_period(share, c->sessions.list[n].period_ns);
-			serve_sessions_teardown(&c->sessions, &c->sessions.list[n]);
+			serve_sessions_close(&c->sessions, &c->sessions.list[n]);
 		}
-	/* close the DRM file, and its sessions with it, before waiting */
-	perfctr_device_unref(c->device);
 	wait_for_remains(c);
+	perfctr_device_unref(c->device);
 	serve_log_line(log, "end", peer, "connection ended");
 	free(c->sessions.list);
 	free(c);

@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: MIT
-/* Makes, uses and ends the sessions of a client within the limits of its rule. */
+/* Makes and ends the sessions of a client within the limits of its rule. */
 #include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "lib/device.h"
 
-static void close_files(struct serve_session *session)
+static void forget(struct serve_session *session)
 {
-	for (size_t i = 0; i < SERVE_FILES; i++) {
-		if (session->files[i] >= 0)
-			close(session->files[i]);
-		session->files[i] = -1;
-	}
+	session->session = perfctr_session_unref(session->session);
+	if (session->local_ring >= 0)
+		close(session->local_ring);
+	session->local_ring = -1;
 }
 
-static int create(struct perfctr_device *device, struct drm_perfctr_setup *setup,
-		  struct serve_session *session)
-{
-	int error;
-
-	setup->eventfd = device_is_local(device) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	session->files[SERVE_EVENTFD] = setup->eventfd;
-	if (setup->eventfd < 0 && !device_is_local(device))
-		return -errno;
-	error = perfctr_device_control(device, DRM_PERFCTR_CMD_SETUP, &session->handle, setup,
-				       sizeof(*setup));
-	if (error)
-		return error;
-	session->files[SERVE_RING] = setup->ring_fd;
-	session->files[SERVE_EVENTFD] = setup->eventfd;
-	session->bytes = setup->ring_offset + setup->ring_bytes;
-	session->period_ns = setup->period_ns;
-	return 0;
-}
-
-struct serve_session *serve_sessions_setup(struct serve_sessions *sessions,
-					   struct drm_perfctr_setup *setup, int *error)
+struct serve_session *serve_sessions_open(struct serve_sessions *sessions,
+					  const struct drm_perfctr_open *open,
+					  struct drm_perfctr_layout *layout, int *error)
 {
 	struct serve_session *list = realloc(sessions->list, (sessions->count + 1) * sizeof(*list));
 	struct serve_session *session;
@@ -51,12 +29,20 @@ struct serve_session *serve_sessions_setup(struct serve_sessions *sessions,
 		return NULL;
 	sessions->list = list;
 	session = &list[sessions->count];
-	*session = (struct serve_session){ .files = { -1, -1 } };
-	*error = create(sessions->device, setup, session);
-	if (*error) {
-		close_files(session);
+	*session = (struct serve_session){ .local_ring = -1, .period_ns = open->period_ns };
+	*error = perfctr_session_new_raw(sessions->device, open, layout, &session->session);
+	if (*error)
+		return NULL;
+	session->bytes = layout->map_bytes;
+	/* the memory of a local session is the broker's own */
+	if (device_is_local(sessions->device))
+		session->local_ring = perfctr_session_reader(session->session);
+	if (device_is_local(sessions->device) && session->local_ring < 0) {
+		*error = session->local_ring;
+		forget(session);
 		return NULL;
 	}
+	session->handle = ++sessions->last_handle;
 	sessions->count++;
 	return session;
 }
@@ -69,38 +55,24 @@ struct serve_session *serve_sessions_find(struct serve_sessions *sessions, uint3
 	return NULL;
 }
 
-void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_session *session)
+void serve_sessions_close(struct serve_sessions *sessions, struct serve_session *session)
 {
-	const int ring = session->files[SERVE_RING];
-
-	if (session->handle)
-		perfctr_device_control(sessions->device, DRM_PERFCTR_CMD_TEARDOWN, &session->handle,
-				       NULL, 0);
 	session->handle = 0;
-	close(session->files[SERVE_EVENTFD]);
-	session->files[SERVE_EVENTFD] = -1;
-	if (device_is_local(sessions->device) &&
-	    !fallocate(ring, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)session->bytes))
-		close_files(session);
+	perfctr_session_stop(session->session, 0);
+	if (session->local_ring < 0)
+		return;
+	session->session = perfctr_session_unref(session->session);
+	if (!fallocate(session->local_ring, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+		       (off_t)session->bytes))
+		forget(session);
 }
 
-/* The ring's fdinfo has the number of its descriptors and mappings; one is the broker's. */
-static bool is_shared(int file)
+static bool is_read(const struct serve_session *session)
 {
-	char path[64], line[128];
-	long count = 0;
-	FILE *info;
+	struct drm_perfctr_status status;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", file);
-	info = fopen(path, "re");
-	if (!info)
-		/* if unknown, assume that it is in use */
-		return true;
-	while (fgets(line, sizeof(line), info))
-		if (sscanf(line, "users: %ld", &count) == 1)
-			break;
-	fclose(info);
-	return count != 1;
+	/* if unknown, assume that it is in use */
+	return perfctr_session_status(session->session, &status, sizeof(status)) || status.readers;
 }
 
 size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes)
@@ -111,10 +83,10 @@ size_t serve_sessions_use(struct serve_sessions *sessions, uint64_t *bytes)
 	for (size_t i = 0; i < sessions->count; i++) {
 		struct serve_session *s = &sessions->list[i];
 
-		if (!s->handle && (s->files[SERVE_RING] < 0 || !is_shared(s->files[SERVE_RING]))) {
-			close_files(s);
+		if (!s->handle && s->session && !is_read(s))
+			forget(s);
+		if (!s->handle && !s->session && s->local_ring < 0)
 			continue;
-		}
 		used += s->bytes;
 		sessions->list[kept++] = *s;
 	}

@@ -2,9 +2,10 @@
 /*
  * Sessions that the broker holds for a client.
  *
- * The client gets file descriptors, and keeping them must not cost more than its policy allows. So
- * the memory of a ring counts until its last descriptor and mapping are gone, even after the
- * session's end. A ring of the local device is emptied instead: its memory is the broker's.
+ * The client gets a reader of the ring, and keeping it must not cost more than its policy allows.
+ * So the memory of a ring counts until its last reader and mapping are gone, even after the client
+ * closed the session: the broker stops it, and keeps it until then. A ring of the local device is
+ * emptied instead: its memory is the broker's.
  */
 #pragma once
 
@@ -14,14 +15,13 @@
 
 #include <perfctr/perfctr.h>
 
-enum serve_file { SERVE_RING, SERVE_EVENTFD, SERVE_FILES };
-
 /* a session, or the memory that is left of one */
 struct serve_session {
-	uint32_t handle; /* 0: ended, only its memory is left */
+	uint32_t handle; /* the client's number for it; 0: closed */
+	struct perfctr_session *session; /* NULL: only local memory is left */
+	int local_ring; /* memory of a session of the local device, else -1 */
 	uint64_t bytes; /* size of control area and slots */
 	uint64_t period_ns; /* time between samples */
-	int files[SERVE_FILES]; /* ring and eventfd, -1 if closed */
 };
 
 /* the sessions of a client */
@@ -29,22 +29,24 @@ struct serve_sessions {
 	struct perfctr_device *device; /* whose sessions they are */
 	struct serve_session *list;
 	size_t count;
+	uint32_t last_handle;
 };
 
 /*
  * Create a session.
- * @sessions: sessions; @device set; @setup: from the client, with the requests' address; the kernel
- * fills it in.
+ * @sessions: sessions; @device set; @open: from the client, with the requests' address; @layout:
+ * set.
  * Return: the session, valid until the next one is made; NULL with *@error a negative errno.
  */
-struct serve_session *serve_sessions_setup(struct serve_sessions *sessions,
-					   struct drm_perfctr_setup *setup, int *error);
+struct serve_session *serve_sessions_open(struct serve_sessions *sessions,
+					  const struct drm_perfctr_open *open,
+					  struct drm_perfctr_layout *layout, int *error);
 
-/** serve_sessions_find() - the live session with a handle, or NULL */
+/** serve_sessions_find() - the session with a handle, or NULL */
 struct serve_session *serve_sessions_find(struct serve_sessions *sessions, uint32_t handle);
 
-/** serve_sessions_teardown() - end a session; its memory may be in use for longer */
-void serve_sessions_teardown(struct serve_sessions *sessions, struct serve_session *session);
+/** serve_sessions_close() - stop a session; its memory may be in use for longer */
+void serve_sessions_close(struct serve_sessions *sessions, struct serve_session *session);
 
 /*
  * Drop memory that is no longer in use.

@@ -314,7 +314,7 @@ static int create_session(void *data)
 		.size = sizeof(opts),
 		.period_ns = s->options.counting.period_ns,
 		.flags = PERFCTR_SESSION_SKIP_UNSUPPORTED |
-			 (s->options.counting.keep_awake ? DRM_PERFCTR_SETUP_KEEP_AWAKE : 0),
+			 (s->options.counting.keep_awake ? DRM_PERFCTR_OPEN_KEEP_AWAKE : 0),
 	};
 	uint64_t samples = s->options.interval_ns ? s->options.interval_ns / opts.period_ns : 1;
 	int error;
@@ -367,7 +367,7 @@ static void add_status(struct stat *s)
 
 	if (perfctr_session_status(s->session, &one, sizeof(one)))
 		return;
-	one.insert_idx += sum->insert_idx;
+	one.published += sum->published;
 	one.merged_periods += sum->merged_periods;
 	*sum = one;
 }
@@ -518,9 +518,7 @@ static int select_per_cpu(const struct app *app, const struct stat *s)
 
 int stat_run(struct app *app, int argc, char **argv)
 {
-	struct stat s = { .app = app,
-			  .signals.fd = -1,
-			  .command = { .shared_fd = -1, .watched_fd = -1 } };
+	struct stat s = { .app = app, .signals.fd = -1, .command = { .watched_fd = -1 } };
 	const int more_signals[] = { SIGCHLD, 0 };
 	int status;
 

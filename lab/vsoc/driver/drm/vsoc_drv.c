@@ -90,7 +90,7 @@ static int vsoc_get_info_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	return 0;
 }
 
-DRM_PERFCTR_IOCTL_HANDLERS(to_vsoc(drm)->pc, vsoc_perfctr_file(file))
+DRM_PERFCTR_IOCTL_HANDLERS(to_vsoc(drm)->pc)
 
 static const struct drm_ioctl_desc vsoc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VSOC_GET_INFO, vsoc_get_info_ioctl, DRM_RENDER_ALLOW),
@@ -100,7 +100,7 @@ static const struct drm_ioctl_desc vsoc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VSOC_CTX_DESTROY, vsoc_ctx_destroy_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VSOC_BO_CREATE, vsoc_bo_create_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VSOC_CTX_HOLD, vsoc_ctx_hold_ioctl, DRM_RENDER_ALLOW),
-	DRM_PERFCTR_IOCTLS,
+	DRM_PERFCTR_IOCTLS(DRM_PERFCTR_IOCTL_NR),
 };
 
 /* --- debugfs ------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static void vsoc_show_fdinfo(struct seq_file *m, struct file *filp)
 	perfctr_drm_show_fdinfo(m, filp, vsoc_client_id(file));
 	vsoc_show_usage(&p, file);
 	perfctr_drm_show_memory(&p, file);
-	drm_perfctr_show_fdinfo(&p, vsoc_perfctr_file(file));
+	drm_perfctr_show_fdinfo(&p, to_vsoc(file->minor->dev)->pc);
 }
 
 static const struct file_operations vsoc_fops = {
@@ -247,6 +247,7 @@ static int perfctr_init_nv50(struct vsoc_device *vsoc)
 		.clocks = nv50_clock_descs,
 		.clock_count = ARRAY_SIZE(nv50_clock_descs),
 		.ops = &perfctr_driver_ops,
+		.ioctl_nr = DRM_PERFCTR_IOCTL_NR,
 	};
 
 	vsoc->pc = drmm_perfctr_create(&vsoc->drm, &config);
@@ -268,6 +269,7 @@ static int perfctr_init(struct vsoc_device *vsoc)
 		.timestamp_hz = VSOC_TIMESTAMP_HZ,
 		.timestamp_bits = 64,
 		.ops = &perfctr_driver_ops,
+		.ioctl_nr = DRM_PERFCTR_IOCTL_NR,
 	};
 
 	vsoc->pc = drmm_perfctr_create(&vsoc->drm, &config);

@@ -11,7 +11,6 @@
 struct dentry;
 struct drm_device;
 struct drm_file;
-struct drm_perfctr_file;
 struct drm_printer;
 struct vsoc_device;
 struct vsoc_job;
@@ -24,7 +23,6 @@ void vsoc_unplug_soon(struct vsoc_device *vsoc);
 int vsoc_open(struct drm_device *drm, struct drm_file *file);
 void vsoc_postclose(struct drm_device *drm, struct drm_file *file);
 void vsoc_release(struct drm_device *drm);
-struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file);
 u64 vsoc_client_id(struct drm_file *file);
 void vsoc_show_usage(struct drm_printer *p, struct drm_file *file);
 void vsoc_job_finish(struct vsoc_device *vsoc, struct vsoc_job *job, int status);

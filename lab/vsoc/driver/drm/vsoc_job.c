@@ -48,7 +48,6 @@ struct vsoc_file {
 	struct list_head link;		/* in the device's @open_files */
 	u32 number;			/* number of the file, from 1 */
 	struct vsoc_usage usage;	/* what its jobs took */
-	struct drm_perfctr_file perf;	/* counter sessions */
 	struct xarray ctxs;		/* contexts by id */
 	struct xarray jobs;		/* unfinished jobs by id */
 	struct mutex submit_lock;	/* job ids follow the order of queueing */
@@ -67,11 +66,6 @@ struct vsoc_file {
 static struct vsoc_file *to_vsoc_file(struct drm_file *file)
 {
 	return file->driver_priv;
-}
-
-struct drm_perfctr_file *vsoc_perfctr_file(struct drm_file *file)
-{
-	return &to_vsoc_file(file)->perf;
 }
 
 /* unique among those of all vsoc devices */
@@ -443,7 +437,6 @@ int vsoc_open(struct drm_device *drm, struct drm_file *file)
 	ret = ctx_create(vf, XA_LIMIT(DRM_VSOC_CTX_DEFAULT, DRM_VSOC_CTX_DEFAULT), 0, &id);
 	if (ret)
 		goto err_free;
-	drm_perfctr_file_open(vsoc->pc, &vf->perf);
 	file->driver_priv = vf;
 	return 0;
 
@@ -463,13 +456,11 @@ void vsoc_postclose(struct drm_device *drm, struct drm_file *file)
 	unsigned long id;
 
 	group_leave(vf);
-	/* end the jobs first: they hold references to sessions */
 	xa_for_each(&vf->ctxs, id, ctx) {
 		xa_erase(&vf->ctxs, id);
 		ctx_close(vf, ctx);
 	}
 	flush_work(&vf->free_work);
-	drm_perfctr_file_close(&vf->perf);
 	xa_destroy(&vf->ctxs);
 	xa_destroy(&vf->jobs);
 	mutex_destroy(&vf->submit_lock);
@@ -569,10 +560,10 @@ static int read_commands(struct vsoc_file *vf, struct drm_file *file, struct vso
 		}
 		if (c->cmd.type != DRM_VSOC_CMD_SAMPLE)
 			continue;
-		c->session = drm_perfctr_session_get(&vf->perf, c->cmd.sample.handle);
+		c->session = drm_perfctr_session_get(vf->vsoc->pc, c->cmd.sample.session);
 		if (!c->session) {
-			drm_dbg_driver(drm, "submit: command %u: handle %u is no session\n", i,
-				       c->cmd.sample.handle);
+			drm_dbg_driver(drm, "submit: command %u: %d is no session\n", i,
+				       c->cmd.sample.session);
 			return -ENOENT;
 		}
 		cond_resched();

@@ -33,20 +33,18 @@ extern "C" {
 #endif
 
 /* Driver-private ioctl numbers, relative to DRM_COMMAND_BASE. */
-#define DRM_VSOC_GET_INFO	0x00
-#define DRM_VSOC_SUBMIT		0x01
-#define DRM_VSOC_WAIT		0x02
-#define DRM_VSOC_CTX_CREATE	0x03
-#define DRM_VSOC_CTX_DESTROY	0x04
-#define DRM_VSOC_BO_CREATE	0x05
-#define DRM_VSOC_CTX_HOLD	0x06
+#define DRM_VSOC_GET_INFO 0x00
+#define DRM_VSOC_SUBMIT 0x01
+#define DRM_VSOC_WAIT 0x02
+#define DRM_VSOC_CTX_CREATE 0x03
+#define DRM_VSOC_CTX_DESTROY 0x04
+#define DRM_VSOC_BO_CREATE 0x05
+#define DRM_VSOC_CTX_HOLD 0x06
 
 #define DRM_IOCTL_VSOC_GET_INFO \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_GET_INFO, struct drm_vsoc_get_info)
-#define DRM_IOCTL_VSOC_SUBMIT \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_SUBMIT, struct drm_vsoc_submit)
-#define DRM_IOCTL_VSOC_WAIT \
-	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_WAIT, struct drm_vsoc_wait)
+#define DRM_IOCTL_VSOC_SUBMIT DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_SUBMIT, struct drm_vsoc_submit)
+#define DRM_IOCTL_VSOC_WAIT DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_WAIT, struct drm_vsoc_wait)
 #define DRM_IOCTL_VSOC_CTX_CREATE \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CTX_CREATE, struct drm_vsoc_ctx_create)
 #define DRM_IOCTL_VSOC_CTX_DESTROY \
@@ -56,7 +54,7 @@ extern "C" {
 #define DRM_IOCTL_VSOC_CTX_HOLD \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_VSOC_CTX_HOLD, struct drm_vsoc_ctx_hold)
 
-#define DRM_VSOC_PRODUCT_CSF	0x0100 /* product number of the CSF-style GPU, see perfctr_drm.h */
+#define DRM_VSOC_PRODUCT_CSF 0x0100 /* product number of the CSF-style GPU, see perfctr_drm.h */
 
 /* --- GET_INFO ------------------------------------------------------------ */
 
@@ -106,7 +104,7 @@ enum drm_vsoc_cmd_type {
 	DRM_VSOC_CMD_COPY = 3, /* memory traffic of any initiator; copy */
 	DRM_VSOC_CMD_PCIE = 4, /* traffic of a PCIe root complex; pcie */
 	DRM_VSOC_CMD_WAIT = 5, /* pass time; wait */
-	DRM_VSOC_CMD_SAMPLE = 6, /* sample a session of the submitting file; sample */
+	DRM_VSOC_CMD_SAMPLE = 6, /* sample a session; sample */
 	/* program MP counters; methods. Since version 3, like the next. */
 	DRM_VSOC_CMD_METHODS = 7,
 	DRM_VSOC_CMD_MP_STORE = 8, /* store MP counters; mp_store */
@@ -130,7 +128,7 @@ enum drm_vsoc_home {
 	DRM_VSOC_HOME_REMOTE = 4, /* the other socket */
 };
 
-#define DRM_VSOC_LINE_BYTES	64 /* unit of all memory traffic, a cache line */
+#define DRM_VSOC_LINE_BYTES 64 /* unit of all memory traffic, a cache line */
 
 /*
  * struct drm_vsoc_cmd_draw - render
@@ -345,17 +343,17 @@ struct drm_vsoc_cmd_wait {
  */
 struct drm_vsoc_cmd_sample {
 	__u64 user_data; /* for the sample */
-	__u32 handle; /* session of the submitting file, else -ENOENT */
+	__s32 session; /* descriptor of a session of the device, else -ENOENT */
 	__u32 pad;
 };
 
-#define DRM_VSOC_MP_COUNTERS	4 /* MP counters of a TPC */
+#define DRM_VSOC_MP_COUNTERS 4 /* MP counters of a TPC */
 
 /*
  * DRM_VSOC_MP_PM_SET - method: set the value of a counter
  * @slot: 0..3
  */
-#define DRM_VSOC_MP_PM_SET(slot)	(0x02d0 + 4 * (slot))
+#define DRM_VSOC_MP_PM_SET(slot) (0x02d0 + 4 * (slot))
 
 /*
  * DRM_VSOC_MP_PM_CONTROL - method: program a counter
@@ -367,7 +365,7 @@ struct drm_vsoc_cmd_sample {
  * input of the functions of all slots. Other bits must be zero. A counter with function 0 does not
  * count.
  */
-#define DRM_VSOC_MP_PM_CONTROL(slot)	(0x02e0 + 4 * (slot))
+#define DRM_VSOC_MP_PM_CONTROL(slot) (0x02e0 + 4 * (slot))
 
 /* struct drm_vsoc_method - a method and its value */
 struct drm_vsoc_method {
@@ -401,7 +399,7 @@ struct drm_vsoc_mp_record {
 	__u32 sequence; /* from the command, written last (store-release) */
 };
 
-#define DRM_VSOC_MP_STORE_ALIGN	8 /* unit of @offset of struct drm_vsoc_cmd_mp_store */
+#define DRM_VSOC_MP_STORE_ALIGN 8 /* unit of @offset of struct drm_vsoc_cmd_mp_store */
 
 /*
  * struct drm_vsoc_cmd_mp_store - store the MP counters of the context
@@ -444,7 +442,7 @@ struct drm_vsoc_command {
 
 /* --- SUBMIT -------------------------------------------------------------- */
 
-#define DRM_VSOC_CTX_DEFAULT	0 /* the context that every open file has */
+#define DRM_VSOC_CTX_DEFAULT 0 /* the context that every open file has */
 
 /* enum drm_vsoc_submit_flags - @flags of struct drm_vsoc_submit */
 enum drm_vsoc_submit_flags {
@@ -542,7 +540,7 @@ struct drm_vsoc_ctx_destroy {
 	__u32 pad;
 };
 
-#define DRM_VSOC_CTX_ALL	0xffffffffu /* all contexts of a file, and those created later */
+#define DRM_VSOC_CTX_ALL 0xffffffffu /* all contexts of a file, and those created later */
 
 /*
  * struct drm_vsoc_ctx_hold - argument of DRM_IOCTL_VSOC_CTX_HOLD

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SETUP: validates userspace's request and creates a session.
+ * OPEN: validates a request and creates a session.
  */
 #include <linux/cred.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -13,12 +14,12 @@
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"
 
-#define KNOWN_SETUP_FLAGS \
-	(DRM_PERFCTR_SETUP_TEST_ONLY | DRM_PERFCTR_SETUP_KEEP_AWAKE | DRM_PERFCTR_SETUP_AUTOMATIC)
+#define KNOWN_OPEN_FLAGS \
+	(DRM_PERFCTR_OPEN_CHECK | DRM_PERFCTR_OPEN_KEEP_AWAKE | DRM_PERFCTR_OPEN_AUTOMATIC)
 #define KNOWN_REQUEST_FLAGS \
 	(DRM_PERFCTR_REQUEST_AVAILABLE | DRM_PERFCTR_REQUEST_PMU)
 
-static_assert(sizeof(struct drm_perfctr_setup) == 88);
+static_assert(sizeof(struct drm_perfctr_layout) == 24);
 static_assert(sizeof(struct drm_perfctr_block_request) == 56);
 
 /* --- rules that do not depend on the device's state ---------------------- */
@@ -73,30 +74,6 @@ static int check_requests(struct drm_perfctr_session *session, unsigned int coun
 	return 0;
 }
 
-static struct drm_perfctr_block_request *copy_requests(struct drm_perfctr *pc,
-						       const struct drm_perfctr_setup *setup)
-{
-	u8 __user *from = u64_to_user_ptr(setup->requests);
-	struct drm_perfctr_block_request *requests;
-	unsigned int i;
-	int ret;
-
-	requests = kvcalloc(setup->request_count, sizeof(*requests), PERFCTR_GFP_USER);
-	if (!requests)
-		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < setup->request_count; i++) {
-		ret = copy_struct_from_user(&requests[i], sizeof(requests[i]),
-					    from + (size_t)i * setup->request_stride,
-					    setup->request_stride);
-		if (ret) {
-			drm_dbg(pc->drm, "perfctr: requests[%u]: %d\n", i, ret);
-			kvfree(requests);
-			return ERR_PTR(ret);
-		}
-	}
-	return requests;
-}
-
 static int check_period(struct drm_perfctr *pc, u64 period_ns, bool privileged)
 {
 	u64 min_ns = drm_perfctr_unprivileged_min_period_ns();
@@ -115,51 +92,94 @@ static int check_period(struct drm_perfctr *pc, u64 period_ns, bool privileged)
 
 static int check_flags(struct drm_perfctr *pc, u32 flags)
 {
-	if (flags & ~KNOWN_SETUP_FLAGS)
+	if (flags & ~KNOWN_OPEN_FLAGS)
 		return perfctr_reject(pc, EINVAL, "flags: 0x%x", flags);
-	if (flags & DRM_PERFCTR_SETUP_AUTOMATIC &&
+	if (flags & DRM_PERFCTR_OPEN_AUTOMATIC &&
 	    !(pc->config.features & DRM_PERFCTR_FEATURE_AUTOMATIC))
 		return perfctr_reject(pc, EOPNOTSUPP, "flags: the device has no AUTOMATIC samples");
-	if (flags & DRM_PERFCTR_SETUP_KEEP_AWAKE &&
+	if (flags & DRM_PERFCTR_OPEN_KEEP_AWAKE &&
 	    !(pc->config.features & DRM_PERFCTR_FEATURE_KEEP_AWAKE))
 		return perfctr_reject(pc, EOPNOTSUPP, "flags: the device has no KEEP_AWAKE");
 	return 0;
 }
 
-static int check_setup(struct drm_perfctr *pc, const struct drm_perfctr_setup *setup)
+static int check_members(struct drm_perfctr *pc, const struct drm_perfctr_open *open)
 {
 	int ret;
 
-	ret = check_flags(pc, setup->flags);
+	ret = check_flags(pc, open->flags);
 	if (ret)
 		return ret;
-	if (setup->reserved[0] || setup->reserved[1])
-		return perfctr_reject(pc, EINVAL, "reserved is not zero");
-	if (!is_power_of_2(setup->slots))
-		return perfctr_reject(pc, EINVAL, "slots: %u is no power of two", setup->slots);
-	if (setup->slots > PERFCTR_MAX_SLOTS)
-		return perfctr_reject(pc, ERANGE, "slots: %u is above %u", setup->slots,
+	if (open->pad || open->reserved[0] || open->reserved[1])
+		return perfctr_reject(pc, EINVAL, "pad or reserved is not zero");
+	if (open->layout_size > PERFCTR_STRUCT_SIZE_MAX || (open->layout_size && !open->layout))
+		return perfctr_reject(pc, EINVAL, "layout_size: %u", open->layout_size);
+	if (!is_power_of_2(open->slots))
+		return perfctr_reject(pc, EINVAL, "slots: %u is no power of two", open->slots);
+	if (open->slots > PERFCTR_MAX_SLOTS)
+		return perfctr_reject(pc, ERANGE, "slots: %u is above %u", open->slots,
 				      PERFCTR_MAX_SLOTS);
-	if (setup->eventfd < -1)
-		return perfctr_reject(pc, EBADF, "eventfd: %d", setup->eventfd);
-	if (setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY && setup->eventfd != -1)
-		return perfctr_reject(pc, EINVAL, "eventfd: TEST_ONLY takes none");
-	if (setup->watermark > setup->slots)
-		return perfctr_reject(pc, EINVAL, "watermark: %u is above slots", setup->watermark);
-	if (!setup->request_count)
+	if (open->eventfd < -1)
+		return perfctr_reject(pc, EBADF, "eventfd: %d", open->eventfd);
+	if (open->flags & DRM_PERFCTR_OPEN_CHECK && open->eventfd != -1)
+		return perfctr_reject(pc, EINVAL, "eventfd: CHECK takes none");
+	if (open->watermark > open->slots)
+		return perfctr_reject(pc, EINVAL, "watermark: %u is above slots", open->watermark);
+	if (!open->request_count)
 		return perfctr_reject(pc, EINVAL, "request_count: zero");
-	if (setup->request_count > PERFCTR_MAX_REQUESTS)
+	if (open->request_count > PERFCTR_MAX_REQUESTS)
 		return perfctr_reject(pc, E2BIG, "request_count: %u is above %u",
-				      setup->request_count, PERFCTR_MAX_REQUESTS);
-	if (setup->request_stride < sizeof(struct drm_perfctr_block_request) ||
-	    setup->request_stride % 8 || setup->request_stride > PERFCTR_STRUCT_SIZE_MAX)
-		return perfctr_reject(pc, EINVAL, "request_stride: %u", setup->request_stride);
+				      open->request_count, PERFCTR_MAX_REQUESTS);
+	if (open->request_stride < sizeof(struct drm_perfctr_block_request) ||
+	    open->request_stride % 8 || open->request_stride > PERFCTR_STRUCT_SIZE_MAX)
+		return perfctr_reject(pc, EINVAL, "request_stride: %u", open->request_stride);
 	return 0;
+}
+
+/*
+ * All rules but those of the requests, and whether the calling task may count. 0 or an errno of
+ * OPEN.
+ */
+int drm_perfctr_check_open(struct drm_perfctr *pc, const struct drm_perfctr_open *open)
+{
+	int ret = check_members(pc, open);
+
+	if (!ret && !drm_perfctr_may_observe())
+		ret = perfctr_reject(pc, EACCES, "needs CAP_PERFMON or dev.perfctr.paranoid=0");
+	if (!ret)
+		ret = check_period(pc, open->period_ns, drm_perfctr_has_privilege());
+	return ret;
+}
+
+/* a copy of the requests from userspace, which the caller frees with kvfree(); or an ERR_PTR */
+struct drm_perfctr_block_request *drm_perfctr_copy_requests(struct drm_perfctr *pc,
+							    const struct drm_perfctr_open *open)
+{
+	u8 __user *from = u64_to_user_ptr(open->requests);
+	struct drm_perfctr_block_request *requests;
+	unsigned int i;
+	int ret;
+
+	requests = kvcalloc(open->request_count, sizeof(*requests), PERFCTR_GFP_USER);
+	if (!requests)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < open->request_count; i++) {
+		ret = copy_struct_from_user(&requests[i], sizeof(requests[i]),
+					    from + (size_t)i * open->request_stride,
+					    open->request_stride);
+		if (ret) {
+			drm_dbg(pc->drm, "perfctr: requests[%u]: %d\n", i, ret);
+			kvfree(requests);
+			return ERR_PTR(ret);
+		}
+	}
+	return requests;
 }
 
 /* --- the session --------------------------------------------------------- */
 
-static int size_samples(struct drm_perfctr_session *session, struct drm_perfctr_setup *setup)
+static int lay_out(struct drm_perfctr_session *session, const struct drm_perfctr_open *open,
+		   struct drm_perfctr_layout *layout)
 {
 	u64 size = sizeof(struct drm_perfctr_sample_header);
 	u64 stride, ring_bytes;
@@ -168,40 +188,43 @@ static int size_samples(struct drm_perfctr_session *session, struct drm_perfctr_
 	for (i = 0; i < session->view_count; i++)
 		size += drm_perfctr_view_size(&session->views[i]);
 	stride = ALIGN(size, DRM_PERFCTR_SLOT_ALIGN);
-	ring_bytes = stride * setup->slots;
+	ring_bytes = stride * open->slots;
 	if (ring_bytes > PERFCTR_MAX_RING_BYTES)
 		return perfctr_reject(session->pc, ERANGE,
 				      "slots: %u of %llu bytes are more than %llu bytes",
-				      setup->slots, stride, PERFCTR_MAX_RING_BYTES);
-	session->sample_size = size;
-	setup->sample_size = size;
-	setup->slot_stride = stride;
-	setup->ring_bytes = ring_bytes;
-	setup->ring_offset = PERFCTR_CONTROL_BYTES;
-	setup->block_count = session->view_count;
-	setup->ring_fd = -1;
+				      open->slots, stride, PERFCTR_MAX_RING_BYTES);
+	*layout = (struct drm_perfctr_layout) {
+		.slots = open->slots,
+		.slot_stride = stride,
+		.sample_size = size,
+		.block_count = session->view_count,
+		.ring_offset = PERFCTR_CONTROL_BYTES,
+		.map_bytes = PERFCTR_CONTROL_BYTES + PAGE_ALIGN(ring_bytes),
+	};
 	return 0;
 }
 
-static int make_ring(struct drm_perfctr_session *session, const struct drm_perfctr_setup *setup)
+static int make_ring(struct drm_perfctr_session *session, const struct drm_perfctr_open *open,
+		     const struct drm_perfctr_layout *layout)
 {
 	struct perfctr_memory *memory;
 
-	memory = drm_perfctr_memory_create(session->owner.charged, setup->ring_bytes);
+	memory = drm_perfctr_memory_create(session->owner.charged, layout);
 	if (IS_ERR(memory)) {
 		drm_dbg(session->pc->drm, "perfctr: slots: no memory for the ring: %ld\n",
 			PTR_ERR(memory));
 		return PTR_ERR(memory);
 	}
 	session->memory = memory;
-	drm_perfctr_ring_init(&session->ring, memory->vaddr + PERFCTR_CONTROL_BYTES,
-			      memory->vaddr, setup->slots, setup->slot_stride);
+	session->ring = &memory->ring;
+	/* without the slot reserved for STOP, a watermark of all slots would never be reached */
+	memory->watermark = clamp(open->watermark, 1u, max(open->slots - 1, 1u));
 	drm_perfctr_update_status(session);
-	return drm_perfctr_wake_init(session, setup->eventfd);
+	return drm_perfctr_set_eventfd(session, open->eventfd);
 }
 
 /* last step: makes the session visible to the device */
-static int register_session(struct drm_perfctr_session *session, bool test_only)
+static int register_session(struct drm_perfctr_session *session, bool check)
 {
 	struct drm_perfctr *pc = session->pc;
 	bool privileged = perfctr_is_privileged(session);
@@ -215,7 +238,7 @@ static int register_session(struct drm_perfctr_session *session, bool test_only)
 	else if (!privileged && pc->ordinary_sessions >= PERFCTR_MAX_SESSIONS_DEVICE)
 		ret = perfctr_reject(pc, ENFILE, "%u sessions without CAP_PERFMON",
 				     pc->ordinary_sessions);
-	if (!ret && !test_only) {
+	if (!ret && !check) {
 		if (!privileged)
 			pc->ordinary_sessions++;
 		session->id = ++pc->next_session_id;
@@ -240,7 +263,7 @@ static int prepare_sources(struct drm_perfctr_session *session)
 }
 
 static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
-						 const struct drm_perfctr_setup *setup,
+						 const struct drm_perfctr_open *open,
 						 bool privileged)
 {
 	struct drm_perfctr_session *session;
@@ -262,10 +285,8 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 	session->owner.pid = get_pid(task_tgid(current));
 	session->owner.uid = current_uid();
 	get_task_comm(session->owner.comm, current);
-	session->config.flags = setup->flags;
-	/* without the slot reserved for STOP, a watermark of all slots would never be reached */
-	session->config.watermark = clamp(setup->watermark, 1u, max(setup->slots - 1, 1u));
-	session->config.period_ns = setup->period_ns;
+	session->config.flags = open->flags;
+	session->config.period_ns = open->period_ns;
 	return session;
 }
 
@@ -281,58 +302,48 @@ static int charge(struct drm_perfctr_session *session)
 	return 0;
 }
 
-static int build(struct drm_perfctr_session *session, struct drm_perfctr_setup *setup,
-		 const struct drm_perfctr_block_request *requests)
+static int build(struct drm_perfctr_session *session, const struct drm_perfctr_open *open,
+		 const struct drm_perfctr_block_request *requests,
+		 struct drm_perfctr_layout *layout)
 {
-	bool test_only = setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY;
+	bool check = open->flags & DRM_PERFCTR_OPEN_CHECK;
 	int ret;
 
-	ret = drm_perfctr_build_views(session, setup->request_count, requests);
+	ret = drm_perfctr_build_views(session, open->request_count, requests);
 	if (!ret)
-		ret = size_samples(session, setup);
-	if (!ret && !test_only)
-		ret = make_ring(session, setup);
-	if (!ret && !test_only)
+		ret = lay_out(session, open, layout);
+	if (!ret && !check)
+		ret = make_ring(session, open, layout);
+	if (!ret && !check)
 		ret = prepare_sources(session);
 	if (!ret)
-		ret = register_session(session, test_only);
+		ret = register_session(session, check);
 	return ret;
 }
 
 /*
- * SETUP: fills in the results except ring_fd. Returns the session with one reference, stopped; NULL
- * for TEST_ONLY; or an ERR_PTR.
+ * Creates a session for the calling task, without a file, after drm_perfctr_check_open().
+ * @requests, request_count elements, are used instead of those in @open, and @layout is set.
+ * Returns the session with one reference, stopped, for drm_perfctr_session_end(); NULL for CHECK;
+ * or an ERR_PTR.
  */
-struct drm_perfctr_session *drm_perfctr_setup(struct drm_perfctr *pc,
-					      struct drm_perfctr_setup *setup)
+struct drm_perfctr_session *
+drm_perfctr_session_create(struct drm_perfctr *pc, const struct drm_perfctr_open *open,
+			   const struct drm_perfctr_block_request *requests,
+			   struct drm_perfctr_layout *layout)
 {
-	bool privileged = drm_perfctr_has_privilege();
-	struct drm_perfctr_block_request *requests;
 	struct drm_perfctr_session *session;
 	int ret;
 
-	ret = check_setup(pc, setup);
-	if (!ret && !drm_perfctr_may_observe())
-		ret = perfctr_reject(pc, EACCES, "needs CAP_PERFMON or dev.perfctr.paranoid=0");
-	if (!ret)
-		ret = check_period(pc, setup->period_ns, privileged);
-	if (ret)
-		return ERR_PTR(ret);
-	requests = copy_requests(pc, setup);
-	if (IS_ERR(requests))
-		return ERR_CAST(requests);
-	session = alloc_session(pc, setup, privileged);
-	if (!session) {
-		kvfree(requests);
+	session = alloc_session(pc, open, drm_perfctr_has_privilege());
+	if (!session)
 		return ERR_PTR(-ENOMEM);
-	}
-	ret = check_requests(session, setup->request_count, requests);
+	ret = check_requests(session, open->request_count, requests);
 	if (!ret)
 		ret = charge(session);
 	if (!ret)
-		ret = build(session, setup, requests);
-	kvfree(requests);
-	if (!ret && !(setup->flags & DRM_PERFCTR_SETUP_TEST_ONLY))
+		ret = build(session, open, requests, layout);
+	if (!ret && !(open->flags & DRM_PERFCTR_OPEN_CHECK))
 		return session;
 	drm_perfctr_session_discard(session);
 	return ERR_PTR(ret);
