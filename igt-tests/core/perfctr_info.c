@@ -4,6 +4,7 @@
  * Description: QUERY against samples, and totals against the truth.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -283,6 +284,46 @@ static void totals(void)
 	igt_perfctr_session_close(&s);
 }
 
+static void *reset_gpu(void *unused)
+{
+	igt_vsoc_debugfs(&dev, "reset", "1");
+	return NULL;
+}
+
+/* several samples of a session have the flag because of one reset */
+static void resets_counted_once(void)
+{
+	struct igt_perfctr_session s, idle, manual;
+	unsigned int flagged = 0;
+
+	igt_vsoc_debugfs(&dev, "reset_ms", "100");
+	igt_perfctr_begin_with(&s, &dev, 2048, 2 * MS);
+	igt_perfctr_begin_with(&manual, &dev, 16, 0);
+	igt_perfctr_session_open_with(&idle, &dev, 4, 0);
+	for (unsigned int n = 1; n <= 3; n++) {
+		pthread_t thread;
+
+		igt_assert_eq(pthread_create(&thread, NULL, reset_gpu, NULL), 0);
+		igt_assert_eq(pthread_join(thread, NULL), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+		igt_assert_eq(igt_perfctr_sample(&manual, 0), 0);
+		igt_assert_eq(igt_perfctr_sample(&manual, 0), 0);
+		igt_assert_eq_u64(igt_perfctr_status(&s).resets, n);
+		igt_assert_eq_u64(igt_perfctr_status(&manual).resets, n);
+	}
+	igt_assert_eq_u64(igt_perfctr_status(&idle).resets, 0);
+	igt_vsoc_debugfs(&dev, "reset_ms", "0");
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++)
+		flagged += !!(igt_perfctr_slot(&s, i)->flags & DRM_PERFCTR_SAMPLE_RESET);
+	igt_info("3 resets, %u samples with the flag\n", flagged);
+	igt_assert_lt(3, flagged);
+	igt_assert_eq_u64(igt_perfctr_status(&s).resets, 3);
+	igt_perfctr_session_close(&s);
+	igt_perfctr_session_close(&manual);
+	igt_perfctr_session_close(&idle);
+}
+
 int igt_main()
 {
 	igt_fixture() {
@@ -318,4 +359,7 @@ int igt_main()
 	/* Covers: DRM_PERFCTR_IOCTL_STATUS */
 	igt_describe("totals of errors, overflows, resets and lost time are those of the samples");
 	igt_subtest("totals") igt_vsoc_only(&dev, totals);
+	/* Covers: DRM_PERFCTR_SAMPLE_RESET, DRM_PERFCTR_IOCTL_STATUS */
+	igt_describe("a reset counts once in STATUS, although several samples have its flag");
+	igt_subtest("resets-once") igt_vsoc_only(&dev, resets_counted_once);
 }

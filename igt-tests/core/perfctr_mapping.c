@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: The ring is mapped as its rules allow, and outlives its session
- * Description: mmap() of a session and of a reader: what can be mapped, how, by whom, and how long it lasts.
+ * Description: mmap() of a session and of a reader: what can be mapped, how, by whom, and how long
+ *   it lasts.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -148,7 +151,8 @@ static void part_unmapped(void)
 {
 	begin(64);
 	igt_assert_lte_u64(2 * PAGE, slots_bytes());
-	igt_assert_eq(munmap(s.ring + PAGE, slots_bytes() - PAGE), 0);
+	/* without slot 0; the first sample is in slot 48 */
+	igt_assert_eq(munmap(s.ring, PAGE), 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 5), 0);
 	igt_assert_eq_u64(igt_perfctr_slot(&s, 0)->user_data, 5);
@@ -329,6 +333,32 @@ static void unpinnable(void)
 	igt_perfctr_session_close(&s);
 }
 
+/* io_uring with @at as a fixed buffer; 0 or -errno */
+static int fix_buffer(int ring, void *at)
+{
+	struct iovec buffer = { .iov_base = at, .iov_len = PAGE };
+	const long ret = syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &buffer, 1);
+
+	return ret < 0 ? -errno : 0;
+}
+
+static void fixed_buffers(void)
+{
+	struct io_uring_params params = { 0 };
+	int ring = syscall(SYS_io_uring_setup, 1, &params);
+	void *anonymous = mmap(NULL, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	igt_require_f(ring >= 0, "the kernel has no io_uring: %s\n", strerror(errno));
+	begin(16);
+	igt_assert_eq(fix_buffer(ring, s.control), -EFAULT);
+	igt_assert_eq(fix_buffer(ring, s.ring), -EFAULT);
+	/* other memory works */
+	igt_assert_eq(fix_buffer(ring, anonymous), 0);
+	close(ring);
+	munmap(anonymous, PAGE);
+	igt_perfctr_session_close(&s);
+}
+
 int igt_main()
 {
 	igt_fixture() {
@@ -348,6 +378,8 @@ int igt_main()
 	igt_describe("no page can be kept beyond its mapping: vmsplice() and process_vm_readv() "
 		     "fail, and write() from a slot works");
 	igt_subtest("map-pinned") unpinnable();
+	igt_describe("control area and slots are no fixed buffers of io_uring: -EFAULT");
+	igt_subtest("map-fixed-buffers") fixed_buffers();
 	igt_describe("no mapping reaches or grows beyond the end of the ring; offsets of 4 GiB "
 		     "and more never wrap to a valid one");
 	igt_subtest("map-beyond") beyond_refused();

@@ -249,6 +249,45 @@ static void control_reserved(void)
 	igt_perfctr_session_close(&s);
 }
 
+/* the indices go over 2^32 with @unread samples in the ring */
+static void wrap(uint32_t slots, uint32_t unread)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_open_with(&s, &dev, slots, 0);
+	igt_assert_eq_u32(s.control->insert_idx, DRM_PERFCTR_RING_FIRST);
+	igt_assert_eq_u32(s.control->extract_idx, DRM_PERFCTR_RING_FIRST);
+	igt_vsoc_start_if_known(&s, &before);
+	for (uint32_t i = 0; i < 40; i++) {
+		struct drm_perfctr_status st;
+
+		if (igt_perfctr_unread(&s) > unread) {
+			igt_assert_eq_u64(igt_perfctr_slot(&s, s.extract)->user_data, s.extract);
+			igt_perfctr_drain(&s);
+		}
+		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
+		igt_assert_eq_u32(s.control->insert_idx, DRM_PERFCTR_RING_FIRST + i + 1);
+		st = igt_perfctr_status(&s);
+		igt_assert_eq_u32(st.insert_idx, s.control->insert_idx);
+		igt_assert_eq_u32(st.extract_idx, s.control->extract_idx);
+		igt_assert_eq_u64(st.published, i + 1);
+		igt_assert_eq_u64(st.bad_extract, 0);
+	}
+	igt_assert_eq_u32(s.control->insert_idx, 24);
+	igt_vsoc_work_if_known(&dev, 1);
+	igt_vsoc_stop_if_known(&s, &before);
+	igt_assert_eq_u64(s.samples, 41);
+	igt_perfctr_session_close(&s);
+}
+
+static void ring_wrap(void)
+{
+	for (uint32_t slots = 2; slots <= 64; slots *= 2)
+		for (uint32_t unread = 0; unread + 2 <= slots && unread < 40;
+		     unread = 2 * unread + 1)
+			wrap(slots, unread);
+}
+
 static void ring_state(void)
 {
 	struct igt_perfctr_session s;
@@ -318,6 +357,9 @@ static void ring_tests(void)
 		igt_subtest(hostile[i].name) hostile_extract(hostile[i].extract);
 	}
 
+	/* Covers: DRM_PERFCTR_RING_FIRST */
+	igt_describe("the indices go over 2^32 after 16 samples, whatever is unread");
+	igt_subtest("ring-wrap") ring_wrap();
 	igt_describe("scribbling over the control area affects no other session");
 	igt_subtest("ring-scribbled") ring_scribbled();
 	igt_describe("the kernel ignores and overwrites what user space writes to insert_idx");
