@@ -211,10 +211,11 @@ struct perfctr_memory {
 	u32 watermark;
 	/* files from drm_perfctr_memory_reader() */
 	atomic_t readers;
-	/* who is signalled, eventfd NULL: none; work that does it */
+	/* who is signalled, eventfd NULL: none; work that does it, and not before, in jiffies */
 	wait_queue_head_t wait;
 	struct eventfd_ctx *eventfd;
-	struct work_struct wake_work;
+	struct delayed_work wake_work;
+	unsigned long wake_after;
 };
 
 /* position of a session in a source */

@@ -7,8 +7,13 @@
  * signals when it holds no lock but its session's, for all other samples publishing queues the
  * ring's work item. Several samples may share one signal. The queue has WQ_MEM_RECLAIM, because a
  * job scheduler waits for it when a job drops the last reference to a session.
+ *
+ * 20,000 waiters take milliseconds, with interrupts off each time. So after a long walk the work
+ * item rests, and the walks of a ring take at most a tenth of a CPU.
  */
 #include <linux/eventfd.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/poll.h>
 
 #include "compat.h"
@@ -24,15 +29,32 @@ void drm_perfctr_signal(struct perfctr_memory *memory)
 	wake_up_interruptible_poll(&memory->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
 }
 
+/*
+ * A walk that takes longer is followed by a rest of so many times its length, or the longest rest.
+ * One more walk may have been queued during it.
+ */
+#define LONG_WALK_NS	(200ull * NSEC_PER_USEC)
+#define REST_PER_WALK	19
+#define REST_MAX_NS	(500ull * NSEC_PER_MSEC)
+
 static void signal_readers(struct work_struct *work)
 {
-	drm_perfctr_signal(container_of(work, struct perfctr_memory, wake_work));
+	struct perfctr_memory *memory =
+		container_of(to_delayed_work(work), struct perfctr_memory, wake_work);
+	u64 ns = ktime_get_ns();
+
+	drm_perfctr_signal(memory);
+	ns = ktime_get_ns() - ns;
+	if (ns > LONG_WALK_NS)
+		WRITE_ONCE(memory->wake_after,
+			   jiffies + 1 + nsecs_to_jiffies(min(REST_PER_WALK * ns, REST_MAX_NS)));
 }
 
 void drm_perfctr_wake_init(struct perfctr_memory *memory)
 {
 	init_waitqueue_head(&memory->wait);
-	INIT_WORK(&memory->wake_work, signal_readers);
+	INIT_DELAYED_WORK(&memory->wake_work, signal_readers);
+	memory->wake_after = jiffies;
 }
 
 /* sets the eventfd, -1: none; returns 0 or the errno of OPEN */
@@ -52,14 +74,17 @@ int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd)
 /* queues a signal; whatever is to be read must have been written before; any context */
 void drm_perfctr_wake(struct perfctr_memory *memory)
 {
+	unsigned long after = READ_ONCE(memory->wake_after), now = jiffies;
+
 	if (memory->eventfd || wq_has_sleeper(&memory->wait))
-		queue_work(drm_perfctr_wake_queue, &memory->wake_work);
+		queue_delayed_work(drm_perfctr_wake_queue, &memory->wake_work,
+				   time_after(after, now) ? after - now : 0);
 }
 
 /* undoes drm_perfctr_wake_init(); sends a queued signal first */
 void drm_perfctr_wake_fini(struct perfctr_memory *memory)
 {
-	flush_work(&memory->wake_work);
+	flush_delayed_work(&memory->wake_work);
 	if (memory->eventfd)
 		eventfd_ctx_put(memory->eventfd);
 }
