@@ -35,7 +35,7 @@ void drm_perfctr_signal(struct perfctr_memory *memory)
  */
 #define LONG_WALK_NS	(200ull * NSEC_PER_USEC)
 #define REST_PER_WALK	19
-#define REST_MAX_NS	(500ull * NSEC_PER_MSEC)
+#define REST_MAX	(HZ / 2)
 
 static void signal_readers(struct work_struct *work)
 {
@@ -47,7 +47,8 @@ static void signal_readers(struct work_struct *work)
 	ns = ktime_get_ns() - ns;
 	if (ns > LONG_WALK_NS)
 		WRITE_ONCE(memory->wake_after,
-			   jiffies + 1 + nsecs_to_jiffies(min(REST_PER_WALK * ns, REST_MAX_NS)));
+			   jiffies + min_t(u64, nsecs_to_jiffies64(REST_PER_WALK * ns) + 1,
+					   REST_MAX));
 }
 
 void drm_perfctr_wake_init(struct perfctr_memory *memory)
@@ -75,10 +76,11 @@ int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd)
 void drm_perfctr_wake(struct perfctr_memory *memory)
 {
 	unsigned long after = READ_ONCE(memory->wake_after), now = jiffies;
+	/* jiffies may have wrapped since a walk of long ago */
+	unsigned long rest = time_in_range(after, now, now + REST_MAX) ? after - now : 0;
 
 	if (memory->eventfd || wq_has_sleeper(&memory->wait))
-		queue_delayed_work(drm_perfctr_wake_queue, &memory->wake_work,
-				   time_after(after, now) ? after - now : 0);
+		queue_delayed_work(drm_perfctr_wake_queue, &memory->wake_work, rest);
 }
 
 /* undoes drm_perfctr_wake_init(); sends a queued signal first */
