@@ -6,6 +6,8 @@ import array
 import contextlib
 import ctypes
 import errno
+import fcntl
+import functools
 import glob
 import json
 import mmap
@@ -44,15 +46,23 @@ ring_bytes = 64Ki
 
 # perfctr/broker.h and perfctr_drm.h
 HEADER = struct.Struct("=IHHiIIIII")
-VERSION = 2
-OPEN, QUERY, CONTROL = 1, 2, 3
-SETUP, TEARDOWN, START, STOP, SAMPLE, STATUS = range(6)
-SETUP_STRUCT = struct.Struct("=IIQiIQIIQQiIIIQQ")
+VERSION = 3
+OPEN, QUERY, SESSION, START, SAMPLE, STOP, STATUS, CLOSE = range(1, 9)
+OPEN_STRUCT = struct.Struct("=IIQiIQIIQIIQQ")
+LAYOUT = struct.Struct("=6I")
+COMMAND = struct.Struct("=QII")
 REQUEST = struct.Struct("=HHHBBIiQIIQQQ")
 SHADER, UCF, GENERIC = 5, 33, 32
-TEST_ONLY, KEEP_AWAKE = 1, 2
+CHECK_ONLY, KEEP_AWAKE = 1, 2
 REQUEST_PMU = 2
-RING_DEAD = 2
+SPLICE_F_NONBLOCK = 2
+# the kernel's half of the control area: insert_idx, state, slots, slot_stride, ring_offset,
+# sample_size; what insert_idx begins with
+CONTROL, CONTROL_AT = struct.Struct("=6I"), 64
+RING_FIRST = 0xfffffff0
+RING_ACTIVE = 1
+SAMPLE_HEADER = struct.Struct("=IHHQQQQII")
+SAMPLE_FINAL = 8
 QUERY_BLOCKS, QUERY_CLOCKS = 1, 2
 
 
@@ -142,25 +152,35 @@ class Client:
         check(header[0] == len(data), "size in the header")
         return -header[3], data[HEADER.size:], header, list(files)
 
-    def setup(self, block=SHADER, flags=0, period_ns=0, slots=16, mask=0x10, pmu_type=0, config=0):
-        content = SETUP_STRUCT.pack(flags, slots, period_ns, -1, 1, 0, 1, REQUEST.size, 0, 0, -1, 0,
-                                    0, 0, 0, 0)
+    def ask_session(self, block=SHADER, flags=0, period_ns=0, slots=16, mask=0x10, pmu_type=0,
+                    config=0):
+        """as ask(), for a session of one request"""
+        content = OPEN_STRUCT.pack(flags, slots, period_ns, -1, 1, 0, 1, REQUEST.size, 0, 0, 0, 0,
+                                   0)
         is_pmu = block >= 32
         content += REQUEST.pack(block, 0xffff if block != GENERIC else 0, 0, 0, 0,
                                 REQUEST_PMU if is_pmu else 0,
                                 -1 if is_pmu else 0, mask, pmu_type, 0, config, 0, 0)
-        return self.ask(CONTROL, SETUP, count=1, stride=REQUEST.size, content=content)
+        return self.ask(SESSION, count=1, stride=REQUEST.size, content=content)
 
     def session(self, **options):
-        """(handle, files: ring and eventfd, ring bytes)"""
-        error, content, header, files = self.setup(**options)
-        check(error == 0 and len(files) == 2, f"SETUP: {error} {content} {files}")
-        setup = SETUP_STRUCT.unpack_from(content)
-        check(setup[14] == mmap.PAGESIZE and setup[10] == -1, f"{setup}")
-        return header[5], files, setup[15]
+        """(handle, files: reader and eventfd, bytes to map)"""
+        error, content, header, files = self.ask_session(**options)
+        check(error == 0 and len(files) == 2, f"SESSION: {error} {content} {files}")
+        slots, stride, sample, _, ring_offset, map_bytes = LAYOUT.unpack(content)
+        check(slots == options.get("slots", 16) and stride >= sample > 72 and
+              ring_offset == mmap.PAGESIZE and map_bytes >= ring_offset + slots * stride,
+              f"{LAYOUT.unpack(content)}")
+        return header[5], files, map_bytes
 
-    def command(self, code, handle, content=bytes(8)):
-        return self.ask(CONTROL, code, handle, content=content)
+    def command(self, kind, handle, user_data=0):
+        return self.ask(kind, handle=handle, content=COMMAND.pack(user_data, 0, 0))
+
+    def status(self, handle):
+        return self.ask(STATUS, handle=handle)
+
+    def end_session(self, handle):
+        return self.ask(CLOSE, handle=handle)
 
     def close(self):
         self.socket.close()
@@ -188,15 +208,15 @@ def open_files():
 
 
 def ring_files():
-    """descriptors and mappings of rings in all processes"""
+    """descriptors and mappings of sessions and rings in all processes"""
     count = 0
     for pid in (p for p in os.listdir("/proc") if p.isdigit()):
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as f:
-                count += f.read().count("[perfctr-ring]")
+                count += f.read().count("anon_inode:[perfctr")
             for fd in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):
-                    count += "[perfctr-ring]" in os.readlink(f"/proc/{pid}/fd/{fd}")
+                    count += "anon_inode:[perfctr" in os.readlink(f"/proc/{pid}/fd/{fd}")
     return count
 
 
@@ -206,7 +226,7 @@ def check_all_released(broker=None):
     wait_for(no_session_is_left, "a session is left in the kernel")
     wait_for(lambda: open_files() == 0, lambda: f"{open_files()} DRM files are open")
     wait_for(lambda: ring_files() == 0,
-             lambda: f"{ring_files()} descriptors and mappings of rings remain")
+             lambda: f"{ring_files()} descriptors and mappings of sessions remain")
 
 
 def start_counting(*options, uid=USER):
@@ -230,7 +250,7 @@ def totals_equal_truth():
         process = subprocess.Popen(["perfctr", "stat", "--json", "-A", "--via", SOCKET, "-p", "5ms",
                                     "-e", "fw/*,cshw/*,tiler/*,memsys/*,shader/*", "--timeout",
                                     "3s"], preexec_fn=drop(USER), stdout=subprocess.PIPE, text=True)
-        wait_for(lambda: "setup" in broker.log(), "no session")
+        wait_for(lambda: "session" in broker.log(), "no session")
         time.sleep(0.3)
         run("vsoc-job", "-q", "--random", "100", "--seed", "5")
         result = json.loads(process.communicate(timeout=30)[0])
@@ -295,12 +315,12 @@ def policy_forbids():
         client = Client()
         for options in ({"block": UCF}, {"block": GENERIC, "pmu_type": 1, "mask": 1},
                         {"period_ns": 1999999}, {"flags": KEEP_AWAKE}, {"block": 99}):
-            error, content, _, files = client.setup(**options)
+            error, content, _, files = client.ask_session(**options)
             check(error == errno.EACCES and b"policy" in content and not files,
                   f"{options}: {error} {content}")
-            error, content, _, files = client.setup(**{**options, "flags":
-                                                       options.get("flags", 0) | TEST_ONLY})
-            check(error == errno.EACCES, f"{options}, TEST_ONLY: {error}")
+            error, content, _, files = client.ask_session(**{**options, "flags":
+                                                       options.get("flags", 0) | CHECK_ONLY})
+            check(error == errno.EACCES, f"{options}, CHECK_ONLY: {error}")
         _, files, _ = client.session(period_ns=2000000)
         close_all(files)
         client.close()
@@ -347,19 +367,19 @@ def local_sessions_are_served():
         client = Client(device=b"local\0")
         other = int(open("/sys/bus/event_source/devices/msr/type", encoding="ascii").read())
         for block in GENERIC, UCF:
-            error, content, _, _ = client.setup(block=block, mask=1, pmu_type=other)
+            error, content, _, _ = client.ask_session(block=block, mask=1, pmu_type=other)
             check(error == errno.EACCES and b"policy" in content, f"{block}: {error} {content}")
-        error, content, _, _ = client.setup(block=GENERIC, mask=31, pmu_type=1, config=2)
+        error, content, _, _ = client.ask_session(block=GENERIC, mask=31, pmu_type=1, config=2)
         check(error == errno.E2BIG and b"4 counters" in content, f"{error} {content}")
         for _ in range(5):
             handle, files, _ = client.session(block=GENERIC, mask=1, pmu_type=1, config=2)
             check(client.command(START, handle)[0] == 0, "START")
-            check(client.command(SAMPLE, handle, struct.pack("=Q", 1))[0] == 0, "SAMPLE")
+            check(client.command(SAMPLE, handle, 1)[0] == 0, "SAMPLE")
             with contextlib.suppress(PermissionError):
                 os.ftruncate(files[0], 0)
                 check(False, "the ring could be truncated")
             check(os.fstat(files[0]).st_blocks > 0, "an empty ring")
-            check(client.command(TEARDOWN, handle, b"")[0] == 0, "TEARDOWN")
+            check(client.end_session(handle)[0] == 0, "CLOSE")
             check(os.fstat(files[0]).st_blocks == 0, "the broker's memory stays")
         client.close()
         check_all_released(broker)
@@ -404,9 +424,10 @@ def ring_cannot_be_written():
     """the ring cannot be made writable; only the control page can be written"""
     with Broker() as broker:
         client = Client()
-        handle, files, ring_bytes = client.session()
+        handle, files, map_bytes = client.session()
         ring, _ = files
         page = mmap.PAGESIZE
+        ring_bytes = map_bytes - page
         os.seteuid(USER)
         try:
             for prot in (mmap.PROT_READ | mmap.PROT_WRITE, mmap.PROT_WRITE):
@@ -441,10 +462,10 @@ def ring_cannot_be_written():
         finally:
             os.seteuid(0)
         check(client.command(START, handle)[0] == 0, "START")
-        check(client.command(SAMPLE, handle, struct.pack("=Q", 77))[0] == 0, "SAMPLE")
+        check(client.command(SAMPLE, handle, 77)[0] == 0, "SAMPLE")
         check(client.command(STOP, handle)[0] == 0, "STOP")
-        insert = struct.unpack_from("=Q", indices, 64)[0]
-        check(insert == 2, f"{insert} samples")
+        insert = CONTROL.unpack_from(indices, CONTROL_AT)[0]
+        check(insert == RING_FIRST + 2, f"index {insert:#x}")
         size, _, blocks, sequence = struct.unpack_from("=IHHQ", mapped, 0)
         check(size >= 72 and blocks == 4 and sequence == 0, f"sample {size} {blocks} {sequence}")
         check(struct.unpack_from("=Q", mapped, 32)[0] == 77, "user_data of the sample")
@@ -541,18 +562,18 @@ def limits_hold():
     with Broker() as broker:
         client = Client()
         sessions = [client.session() for _ in range(3)]
-        error, content, _, _ = client.setup()
+        error, content, _, _ = client.ask_session()
         check(error == errno.ENOSPC and b"3 sessions" in content, f"{error} {content}")
         for handle, _, _ in sessions:
-            check(client.command(TEARDOWN, handle, b"")[0] == 0, "TEARDOWN")
-            check(client.command(STATUS, handle, bytes(96))[0] == errno.ENOENT, "still there")
+            check(client.end_session(handle)[0] == 0, "CLOSE")
+            check(client.status(handle)[0] == errno.ENOENT, "still there")
         # memory counts while the client has the files
-        check(client.setup()[0] == errno.ENOSPC, "rings that are kept do not count")
+        check(client.ask_session()[0] == errno.ENOSPC, "rings that are kept do not count")
         for _, files, _ in sessions:
             close_all(files)
         handle, files, _ = client.session()
         close_all(files)
-        error, content, _, _ = client.setup(slots=4096)
+        error, content, _, _ = client.ask_session(slots=4096)
         check(error == errno.ERANGE and b"65536 bytes" in content, f"{error} {content}")
         # a kept ring also occupies the slot of a connection that has ended
         handle, files, _ = client.session()
@@ -573,19 +594,116 @@ def limits_hold():
         check_all_released(broker)
 
 
+def ring_bytes_of_kernel():
+    """bytes of all rings that the kernel has mapped, each with a guard page"""
+    with open("/proc/vmallocinfo", encoding="ascii") as f:
+        return sum(int(line.split()[1]) - mmap.PAGESIZE for line in f
+                   if "[drm_perfctr]" in line and " vmap" in line)
+
+
+def free_bytes():
+    """memory that nobody uses, without what the kernel caches; with the CPUs' lists of free pages"""
+    os.sync()
+    harness.write("/proc/sys/vm/drop_caches", "3")
+    with open("/proc/zoneinfo", encoding="ascii") as f:
+        text = f.read()
+    return mmap.PAGESIZE * sum(map(int, re.findall(r"(?:pages free|count:) +(\d+)", text)))
+
+
+class Mapping:
+    """a ring in the address space, by its address"""
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.vmsplice.restype = ctypes.c_ssize_t
+    libc.vmsplice.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]
+
+    def __init__(self, reader, size):
+        self.size = size
+        self.address = self.libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, reader, 0)
+        check(self.address != ctypes.c_void_p(-1).value, "the ring cannot be mapped")
+
+    def splice_into(self, pipe):
+        """bytes whose pages the pipe took"""
+        vector = (ctypes.c_size_t * 2)(self.address, self.size)
+        return max(0, self.libc.vmsplice(pipe, vector, 1, SPLICE_F_NONBLOCK))
+
+    def close(self):
+        self.libc.munmap(self.address, self.size)
+
+
+@test
+def kept_pages_count():
+    """pages of ended sessions in pipes, readers and mappings: the broker counts what the kernel
+    holds, and no client holds more than its rule allows"""
+    limit, slots, rounds = 4 << 20, 4096, 50
+    policy = POLICY.replace("sessions = 3", "sessions = 64").replace("64Ki", str(limit))
+    with Broker(policy) as broker:
+        client = Client()
+        pipes = []
+        free = spliced = 0
+        for n in range(rounds):
+            # the first round also allocates what later ones use again
+            free = free_bytes() if n == 1 else free
+            handle, files, size = client.session(slots=slots)
+            mapping = Mapping(files[0], size)
+            pipes += os.pipe()
+            fcntl.fcntl(pipes[-1], fcntl.F_SETPIPE_SZ, 1 << 20)
+            spliced += mapping.splice_into(pipes[-1])
+            mapping.close()
+            close_all(files)
+            check(client.end_session(handle)[0] == 0, "CLOSE")
+        used = free - free_bytes()
+        check(rounds * size > 8 * limit, f"{rounds} rings of {size} bytes prove little")
+        check(used < 2 * limit and ring_bytes_of_kernel() == 0,
+              f"pipes have {spliced} bytes of ended rings, {used} bytes of memory are gone, "
+              f"{ring_bytes_of_kernel()} are rings")
+        close_all(pipes)
+
+        for keeps_mapping in False, True:
+            kept = []
+            while (len(kept) + 1) * size <= limit:
+                handle, files, _ = client.session(slots=slots)
+                if keeps_mapping:
+                    kept.append(Mapping(files[0], size).close)
+                    close_all(files)
+                else:
+                    os.close(files[1])
+                    kept.append(functools.partial(os.close, files[0]))
+                check(client.end_session(handle)[0] == 0, "CLOSE")
+                check(ring_bytes_of_kernel() == len(kept) * size,
+                      f"{len(kept)} rings of {size} are {ring_bytes_of_kernel()} in the kernel")
+            error, content, _, _ = client.ask_session(slots=slots)
+            check(error == errno.ERANGE and f"{limit} bytes".encode() in content,
+                  f"{len(kept)} kept, then: {error} {content}")
+            kept.pop()()
+            for release in kept:
+                handle, files, _ = client.session(slots=slots)
+                release()
+                close_all(files)
+                check(client.end_session(handle)[0] == 0, "CLOSE")
+            check(ring_bytes_of_kernel() == 0, f"{ring_bytes_of_kernel()} bytes of rings remain")
+        client.close()
+        check_all_released(broker)
+
+
 def garbage(client, number):
     """Send a request that is wrong in one way. The reply does not matter."""
     good = HEADER.pack(HEADER.size, VERSION, QUERY, 0, 1, 0, 0, 1, 64)
     messages = [b"", b"x", b"\0" * 31, b"\xff" * 32, b"\xff" * 4096, os.urandom(200), good[:-1],
-                good + b"x", HEADER.pack(HEADER.size, 1, QUERY, 0, 0, 0, 0, 0, 0),
+                good + b"x", HEADER.pack(HEADER.size, VERSION - 1, QUERY, 0, 0, 0, 0, 0, 0),
                 HEADER.pack(HEADER.size, VERSION, 99, 0, 0, 0, 0, 0, 0), os.urandom(131072),
-                HEADER.pack(HEADER.size, VERSION, CONTROL, 0, SETUP, 0, 0, 0xffffffff, 0xffffffff),
-                HEADER.pack(HEADER.size + 4, VERSION, CONTROL, 0, SETUP, 0, 0, 1, 0) + bytes(4),
-                HEADER.pack(HEADER.size + 200, VERSION, CONTROL, 0, SETUP, 0, 0, 1,
+                HEADER.pack(HEADER.size, VERSION, SESSION, 0, 0, 0, 0, 0xffffffff, 0xffffffff),
+                HEADER.pack(HEADER.size + 4, VERSION, SESSION, 0, 0, 0, 0, 1, 0) + bytes(4),
+                HEADER.pack(HEADER.size + 200, VERSION, SESSION, 0, 0, 0, 0, 1,
                             64) + os.urandom(200),
                 HEADER.pack(HEADER.size, VERSION, QUERY, 0, 2, 0, 0xffffffff, 0xffffffff,
                             0xffffffff),
-                HEADER.pack(HEADER.size, VERSION, CONTROL, 0, START, 0xffffffff, 0, 0, 0),
+                HEADER.pack(HEADER.size, VERSION, START, 0, 0, 0xffffffff, 0, 0, 0),
+                HEADER.pack(HEADER.size, VERSION, CLOSE, 0, 0, 0xffffffff, 0, 0, 0),
                 HEADER.pack(HEADER.size + 300, VERSION, OPEN, 0, 0, 0, 0, 0, 0) + b"A" * 300]
     with contextlib.suppress(OSError):
         client.socket.settimeout(1)
@@ -655,7 +773,7 @@ def slow_reader():
     reads the ring loses nothing"""
     with Broker() as broker:
         slow = Client()
-        handle, files, _ = slow.session(period_ns=2000000, slots=4)
+        handle, files, map_bytes = slow.session(period_ns=2000000, slots=4)
         check(slow.command(START, handle)[0] == 0, "START")
         slow.socket.setblocking(False)
         sent = 0
@@ -669,10 +787,17 @@ def slow_reader():
         run("perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "true", uid=USER)
         check(time.monotonic() - begin < 9, "others wait for the slow one")
         wait_for(lambda: "slow: does not take its replies" in broker.log(), "not hung up", 60)
-        indices = mmap.mmap(files[0], mmap.PAGESIZE, mmap.MAP_SHARED, mmap.PROT_READ)
-        wait_for(lambda: struct.unpack_from("=I", indices, 88)[0] & RING_DEAD, "the ring lives on")
-        check(struct.unpack_from("=Q", indices, 64)[0] == 3, "all but the slot of STOP are used")
-        indices.close()
+        ring = mmap.mmap(files[0], map_bytes, mmap.MAP_SHARED, mmap.PROT_READ)
+        wait_for(lambda: not CONTROL.unpack_from(ring, CONTROL_AT)[1] & RING_ACTIVE,
+                 "the session counts on")
+        insert, _, slots, stride, offset, _ = CONTROL.unpack_from(ring, CONTROL_AT)
+        check((insert, slots) == (RING_FIRST + 4, 4), f"index {insert:#x} of {slots} slots")
+        samples = [SAMPLE_HEADER.unpack_from(ring, offset + n * stride) for n in range(slots)]
+        flags, merged = samples[-1][7:]
+        check(flags & SAMPLE_FINAL and merged > 100, f"no final sample of all: {samples[-1]}")
+        check([s[3] for s in samples] == [0, 1, 2, 3] and
+              all(a[5] == b[4] for a, b in zip(samples, samples[1:])), f"gaps: {samples}")
+        ring.close()
         close_all(files)
         slow.close()
         check_all_released(broker)
@@ -703,10 +828,10 @@ def one_rate_for_each_user():
         clients = [Client(), Client()]
         opened = [clients[n % 2].session(period_ns=20000000) for n in range(4)]
         for client in clients:
-            error, content, _, files = client.setup(period_ns=20000000)
+            error, content, _, files = client.ask_session(period_ns=20000000)
             check(error == errno.EDQUOT and b"4 samples" in content and not files,
                   f"{error} {content}")
-        check(clients[0].command(TEARDOWN, opened[0][0], b"")[0] == 0, "TEARDOWN")
+        check(clients[0].end_session(opened[0][0])[0] == 0, "CLOSE")
         opened.append(clients[1].session(period_ns=40000000))
         for _, files, _ in opened:
             close_all(files)
@@ -749,7 +874,7 @@ def life_of_the_broker():
         wait_for(lambda: "stays as it was" in broker.log(), "no word of the bad policy")
         run("perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "true", uid=OTHER)
         events = [json.loads(l)["event"] for l in broker.log().splitlines() if l.startswith("{")]
-        check({"listen", "refused", "open", "setup", "end"} <= set(events), f"events {events}")
+        check({"listen", "refused", "open", "session", "end"} <= set(events), f"events {events}")
     broker = Broker(options=("--idle-exit", "1s"))
     check(broker.process.wait(timeout=10) == 0 and not os.path.exists(SOCKET), "idle exit")
     run("perfctr", "serve", "--policy", broker.policy, "--socket", SOCKET, uid=USER, status=3)

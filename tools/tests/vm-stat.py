@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """perfctr against the virtual SoC's truth. Prints TAP. Runs as root in the guest."""
 
+import contextlib
 import csv
 import glob
 import io
@@ -475,18 +476,24 @@ def info_lists_owners_of_sessions():
     check(" sessions: none\n" in run("perfctr", "info").stdout, "no line that there are none")
 
 
+def link_of(path):
+    with contextlib.suppress(FileNotFoundError):
+        return os.readlink(path)
+    return ""
+
+
 @test
 def info_lists_hidden_sessions():
-    """info: counts a session whose file no process holds; the kernel's list names its creator"""
+    """info: counts a session whose descriptor is in a message; the kernel's list names its creator"""
     left, right = socket.socketpair()
     counting = kit.Kit(NODE, "FRAGMENTS")
     counting.begin_experiment()
     counting.begin_pass(0)
-    file = next(int(os.path.basename(n)) for n in glob.glob("/proc/self/fd/*")
-                if os.path.realpath(n) == NODE)
-    # in the message only
-    socket.send_fds(right, [b"x"], [file])
-    os.close(file)
+    session = next(int(fd) for fd in os.listdir("/proc/self/fd")
+                   if "anon_inode:[perfctr]" in link_of(f"/proc/self/fd/{fd}"))
+    # in the message only; the mappings of this process do not keep the session
+    socket.send_fds(right, [b"x"], [session])
+    os.close(session)
     right.close()
     device = next(d for d in json.loads(run("perfctr", "info", "-j").stdout)["devices"]
                   if d["driver"] == "vsoc")
@@ -494,13 +501,16 @@ def info_lists_hidden_sessions():
           f"{device['clients']}, {device['sessions_unseen']}")
     text = run("perfctr", "info").stdout
     file = "/sys/kernel/debug/dri/" + NODE[-3:] + "/perfctr_sessions"
-    check(f"  1 of files that no process has a descriptor of: see {file}" in text, text)
+    check(f"  1 that no process has a descriptor of: see {file}" in text, text)
     with open(file, encoding="ascii") as f:
         lines = f.read().splitlines()
     check(len(lines) == 2 and lines[1].split()[:4] == [str(os.getpid()), "0", "yes", "0"] and
           lines[1].endswith(" python3"), f"{os.getpid()}: {lines}")
     left.close()
-    check(clients_of() == ([], False), f"after the file's end: {clients_of()}")
+    check(clients_of() == ([], False), f"after the message's end: {clients_of()}")
+    with open(file, encoding="ascii") as f:
+        lines = f.read().splitlines()
+    check(len(lines) == 1, f"a session is left: {lines}")
 
 
 if __name__ == "__main__":

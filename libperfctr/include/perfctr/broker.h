@@ -26,7 +26,9 @@
  *
  * The first request is OPEN; it is sent once. The reply to SESSION has the handle of
  * the session for the requests after it. The session exists until CLOSE or until either
- * side ends the connection. A broker that refuses a request sends error, a negative
+ * side ends the connection; it is then stopped, with a final sample. Its ring becomes
+ * dead only after the client's last mapping and reader are gone, because the broker
+ * counts its memory until then. A broker that refuses a request sends error, a negative
  * errno, and the reason as text. It sends the same with type 0 before it ends the
  * connection by itself.
  *
