@@ -21,6 +21,8 @@ static const char help[] =
 	"\n"
 	"      --listen ADDRESS  HOST:PORT, [ADDRESS]:PORT or :PORT (default: 127.0.0.1:9738);\n"
 	"                        who can connect sees what all users of the machine do\n"
+	"      --host-name NAME  answer requests for this name, too (default: addresses,\n"
+	"                        localhost, the machine's own name and HOST); may be repeated\n"
 	"      --textfile PATH   write PATH, a *.prom, at each sample, whole or not at all;\n"
 	"                        it is removed at the end. Its folder must be there\n"
 	"      --once            one reading of a period, to the textfile or stdout; it does not\n"
@@ -126,6 +128,7 @@ static int parse_options(struct exporter *e, int argc, char **argv)
 {
 	const struct option_spec options[] = {
 		OPTION(0, "listen", TEXT, &e->listen),
+		OPTION(0, "host-name", WORDS, &e->host_names),
 		OPTION(0, "textfile", TEXT, &e->textfile),
 		OPTION(0, "once", FLAG, &e->once),
 		OPTION(0, "config", CALL, e, .call = take_config),
@@ -310,6 +313,7 @@ static int exporter_run(struct app *app, int argc, char **argv)
 	if (!status && e.write_failed)
 		status = EXIT_FAILED;
 	http_free(e.http);
+	option_words_free(&e.host_names);
 	signals_release(&e.signals);
 	if (e.null)
 		fclose(e.null);

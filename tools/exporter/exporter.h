@@ -32,6 +32,7 @@ struct exporter {
 	struct app *app;
 	const struct option_spec *options; /* the command line's, for the configuration */
 	const char *listen, *textfile; /* NULL: none */
+	struct option_words host_names; /* by which requests may call this machine */
 	uint64_t period_ns;
 	bool once, json;
 	FILE *null; /* for messages that were printed before */

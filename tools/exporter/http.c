@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* The scrapers: one answer is shared by all until the next sample, and no connection lasts. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/number.h"
 #include "exporter.h"
@@ -16,6 +19,7 @@ enum {
 	KEPT = 32,
 	REQUEST_BYTES = 16384,
 	DEADLINE_MS = 10000,
+	NAME_BYTES = 256, /* a name of DNS, with a final NUL */
 };
 
 static const char plain_type[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -30,6 +34,8 @@ struct connection {
 struct http {
 	struct exporter *exporter;
 	struct MHD_Daemon *daemon;
+	char listen_name[NAME_BYTES]; /* of --listen; empty: none */
+	char machine_name[HOST_NAME_MAX + 1];
 	struct MHD_Response *answers[2]; /* plain and open, of the last sample; NULL: to be made */
 	struct connection connections[MAX_CONNECTIONS];
 };
@@ -116,6 +122,52 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int st
 	return result;
 }
 
+/* Name or address of "HOST", "HOST:PORT", "[ADDRESS]:PORT". Return: whether it is one of these. */
+static bool read_host(const char *text, char *name)
+{
+	const bool bracket = *text == '[';
+	const size_t length = strcspn(text + bracket, bracket ? "]" : ":");
+	const char *end = text + bracket + length;
+	uint64_t port;
+
+	if (bracket && *end++ != ']')
+		return false;
+	if (*end && (*end != ':' || (end[1] && number_parse_count(end + 1, &port))))
+		return false;
+	if (!length || length >= NAME_BYTES)
+		return false;
+	memcpy(name, text + bracket, length);
+	name[length] = '\0';
+	/* the root of DNS may be there or not */
+	if (!bracket && length > 1 && name[length - 1] == '.')
+		name[length - 1] = '\0';
+	return true;
+}
+
+/*
+ * Whether a request is for this machine. A web page can make its own name point here and then read
+ * the answers ("DNS rebinding"): its browser sends that name. Addresses cannot be made to.
+ */
+static bool is_for_us(const struct http *http, const char *host)
+{
+	const struct option_words *more = &http->exporter->host_names;
+	struct in6_addr address;
+	char name[NAME_BYTES];
+
+	/* of HTTP/1.0, which no browser sends */
+	if (!host)
+		return true;
+	if (!read_host(host, name))
+		return false;
+	if (inet_pton(*host == '[' ? AF_INET6 : AF_INET, name, &address) == 1)
+		return true;
+	for (size_t n = 0; n < more->count; n++)
+		if (!strcasecmp(name, more->words[n]))
+			return true;
+	return !strcasecmp(name, "localhost") || !strcasecmp(name, http->listen_name) ||
+	       !strcasecmp(name, http->machine_name);
+}
+
 static enum MHD_Result on_request(void *data, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **request)
@@ -125,6 +177,10 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	bool open = accept && strcasestr(accept, "application/openmetrics-text");
 	struct MHD_Response **answer = &http->answers[open];
 
+	if (!is_for_us(http, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
+		return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+			      "perfctr exporter: the Host of this request is not a name of this "
+			      "machine; --host-name NAME adds one\n");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "use GET\n");
 	if (strcmp(url, "/metrics"))
@@ -144,7 +200,7 @@ int http_open(struct exporter *e)
 	const bool bracket = *address == '[' && colon > address + 2 && colon[-1] == ']';
 	struct http *http = calloc(1, sizeof(*http));
 	uint64_t port;
-	char host[256];
+	char *host;
 	int error;
 
 	if (!colon || number_parse_count(colon + 1, &port) || port > UINT16_MAX ||
@@ -159,8 +215,10 @@ int http_open(struct exporter *e)
 	http->exporter = e;
 	for (size_t n = 0; n < MAX_CONNECTIONS; n++)
 		http->connections[n].fd = -1;
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - address) - 2 * bracket,
+	host = http->listen_name;
+	snprintf(host, sizeof(http->listen_name), "%.*s", (int)(colon - address) - 2 * bracket,
 		 address + bracket);
+	gethostname(http->machine_name, sizeof(http->machine_name) - 1);
 	error = getaddrinfo(*host ? host : NULL, colon + 1, &hints, &info);
 	reason = gai_strerror(error);
 	if (!error) {

@@ -187,7 +187,7 @@ def slow_and_hostile_scrapers():
             s = socket.create_connection(("127.0.0.1", 9738))
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
             s.setblocking(False)
-            s.send((b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")[n % 3])
+            s.send((b"", b"G", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")[n % 3])
             crowd.append(s)
         files = f"/proc/{process.pid}/fd"
         begin = time.monotonic()
@@ -213,6 +213,36 @@ def slow_and_hostile_scrapers():
                 check(error.headers["Allow"] == ("GET, HEAD" if status == 405 else None), path)
             except ConnectionError:
                 check(status != 404, f"/{path}: connection")
+
+
+@test
+def names_of_the_machine():
+    """a web page whose name points here reads nothing: requests for addresses and the machine's
+    names are answered, all others get 421"""
+    def status(host):
+        with socket.create_connection(("127.0.0.1", 9738)) as s:
+            s.settimeout(5)
+            s.send(b"GET /metrics HTTP/1.1\r\nHost: " + host.encode() + b"\r\n\r\n" if host else
+                   b"GET /metrics HTTP/1.0\r\n\r\n")
+            reply = b""
+            with contextlib.suppress(OSError):
+                while chunk := s.recv(65536):
+                    reply += chunk
+            code = int(reply.split()[1])
+            check((b"perfctr_up{" in reply) == (code == 200), f"{host}: {reply}")
+            return code
+
+    socket.sethostname("Machine")
+    with exporter("-p", "100ms", "-e", "FRAGMENTS", "--host-name", "gpu1.example", "--host-name",
+                  "gpu2.example"):
+        for host in ("127.0.0.1", "127.0.0.1:9738", "192.0.2.7:80", "[::1]:9738", "localhost",
+                     "LOCALHOST.:9738", "machine:9738", "gpu1.example", "GPU2.example:9738", None):
+            check(status(host) == 200, f"{host} is refused")
+        for host in ("evil.example", "evil.example:9738", "127.0.0.1.evil.example",
+                     "localhost.evil.example", "machine.evil.example", "gpu1", "1", "::1", "[::1",
+                     "[::1]x", "[evil.example]", "[127.0.0.1]", "localhost:x", ":9738", ".",
+                     "gpu1.example@evil.example", "localhost " + 300 * "a", 300 * "a"):
+            check(status(host) == 421, f"{host} is answered: {status(host)}")
 
 
 @test
