@@ -602,7 +602,7 @@ def ring_bytes_of_kernel():
 
 
 def free_bytes():
-    """memory that nobody uses, without what the kernel caches; with the CPUs' lists of free pages"""
+    """memory that nobody uses, also in the CPUs' lists, after the kernel dropped its caches"""
     os.sync()
     harness.write("/proc/sys/vm/drop_caches", "3")
     with open("/proc/zoneinfo", encoding="ascii") as f:

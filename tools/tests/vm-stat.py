@@ -484,7 +484,7 @@ def link_of(path):
 
 @test
 def info_lists_hidden_sessions():
-    """info: counts a session whose descriptor is in a message; the kernel's list names its creator"""
+    """info: counts a session whose descriptor is in a message; the kernel's list has its creator"""
     left, right = socket.socketpair()
     counting = kit.Kit(NODE, "FRAGMENTS")
     counting.begin_experiment()
