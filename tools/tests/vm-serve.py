@@ -63,7 +63,7 @@ RING_FIRST = 0xfffffff0
 RING_ACTIVE = 1
 SAMPLE_HEADER = struct.Struct("=IHHQQQQII")
 SAMPLE_FINAL = 8
-QUERY_BLOCKS, QUERY_CLOCKS = 1, 2
+QUERY_DEVICE, QUERY_BLOCKS, QUERY_CLOCKS = range(3)
 
 
 class Broker:
@@ -561,6 +561,8 @@ def limits_hold():
     """sessions, memory and connections are limited; a ring that a client keeps counts"""
     with Broker() as broker:
         client = Client()
+        content = client.ask(QUERY, QUERY_DEVICE, count=1, stride=152)[1]
+        check(struct.unpack_from("=I", content, 40)[0] == 3, "QUERY does not tell the limit")
         sessions = [client.session() for _ in range(3)]
         error, content, _, _ = client.ask_session()
         check(error == errno.ENOSPC and b"3 sessions" in content, f"{error} {content}")

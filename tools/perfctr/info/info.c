@@ -202,10 +202,13 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 	print_period(out, "period ", info->min_period_ns);
 	print_period(out, " to ", info->max_period_ns);
 	print_period(out, " (at least ", info->unprivileged_min_period_ns);
-	fprintf(out, " without CAP_PERFMON), %u slots, ring of %sB, %u session%s per file\n",
-		info->max_slots, number_short((double)info->max_ring_bytes, text, sizeof(text)),
-		info->max_sessions_per_file, plural(info->max_sessions_per_file));
-	fprintf(out, " this user: %s\n", permission->text);
+	fprintf(out, " without CAP_PERFMON), %u slots, ring of %sB", info->max_slots,
+		number_short((double)info->max_ring_bytes, text, sizeof(text)));
+	/* a broker's or the local device's; the kernel has none */
+	if (info->max_sessions_per_file)
+		fprintf(out, ", %u session%s", info->max_sessions_per_file,
+			plural(info->max_sessions_per_file));
+	fprintf(out, "\n this user: %s\n", permission->text);
 	if (*permission->fix)
 		fprintf(out, "  to change that: %s\n", permission->fix);
 	print_clients(out, clients);

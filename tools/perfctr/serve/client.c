@@ -271,8 +271,9 @@ static void query_device(struct client *c)
 	struct drm_perfctr_device_info info = *perfctr_device_info(c->device);
 
 	info.block_count = (uint32_t)block_count(c);
-	info.max_sessions_per_file =
-		(uint32_t)smaller(info.max_sessions_per_file, c->rule->sessions);
+	/* the kernel has no limit and says 0, the local device has one */
+	if (!info.max_sessions_per_file || info.max_sessions_per_file > c->rule->sessions)
+		info.max_sessions_per_file = c->rule->sessions;
 	info.max_ring_bytes = smaller(info.max_ring_bytes, c->rule->ring_bytes);
 	info.min_period_ns = larger(info.min_period_ns, c->rule->min_period_ns);
 	info.unprivileged_min_period_ns = info.min_period_ns;
