@@ -50,7 +50,9 @@ def records(name, kind=None):
 
 # --- the virtual SoC -----------------------------------------------------------------------
 
-SAMPLE, COPY, READ, STATUS, CONCURRENT = 6, 3, 1, 5, 1
+SAMPLE, COPY, READ, CONCURRENT = 6, 3, 1, 1
+# DRM_PERFCTR_IOCTL_STATUS
+STATUS, STATUS_BYTES = 0x807064e3, 0x70
 IOCTLS = {"submit": (0x41, 40), "wait": (0x42, 32), "create": (0x43, 8)}
 
 
@@ -104,11 +106,11 @@ class Guard:
     def step(self, ns=STEP_NS):
         """Let virtual time pass, then wait until the guard has dealt with all samples."""
         write(f"{DEBUG}/step_ns", str(ns))
-        status = (ctypes.c_uint64 * 13)()
-        fcntl.ioctl(FD, 0xc018649e, bytearray(struct.pack(
-            "=IIQQ", STATUS, SESSION, ctypes.sizeof(status), ctypes.addressof(status))))
+        status = bytearray(STATUS_BYTES)
+        fcntl.ioctl(SESSION, STATUS, status)
+        published = struct.unpack_from("=Q", status, 8)[0]
         end = time.monotonic() + 20
-        while self.read < status[1]:
+        while self.read < published:
             *lines, self.part = (self.part + self.log.read()).split("\n")
             self.read += sum('"record":"sample"' in line for line in lines)
             check(time.monotonic() < end, "the guard does not read")
