@@ -240,7 +240,7 @@ def names_of_the_machine():
             check(status(host) == 200, f"{host} is refused")
         for host in ("evil.example", "evil.example:9738", "127.0.0.1.evil.example",
                      "localhost.evil.example", "machine.evil.example", "gpu1", "1", "::1", "[::1",
-                     "[::1]x", "[evil.example]", "[127.0.0.1]", "localhost:x", ":9738", ".",
+                     "[::1]x", "[evil.example]", "localhost:x", ":9738", ".",
                      "gpu1.example@evil.example", "localhost " + 300 * "a", 300 * "a"):
             check(status(host) == 421, f"{host} is answered: {status(host)}")
 
