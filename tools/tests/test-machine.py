@@ -584,6 +584,54 @@ def perfkit_of_perf_events():
         check(1.9 < mean["instructions"] / mean["cpu-cycles"] < 2.1, mean)
 
 
+def with_power():
+    """A machine with an energy in counts of 2^-32 J and a sensor below zero."""
+    m = Machine(BUILD)
+    m.pmu("power", 9, {"cpumask": "0", "format/event": "config:0-7",
+                       "events/energy-pkg": "event=2", "events/energy-pkg.unit": "Joules",
+                       "events/energy-pkg.scale": "2.3283064365386962890625e-10"})
+    m.pmu("software", 1, {})
+    m.perf("9 * * rate 42949672960", "1 * * rate 1000")
+    m.put("/sys/class/hwmon/hwmon0/name", "outside")
+    m.put("/sys/class/hwmon/hwmon0/temp1_input", "-5500")
+    return m
+
+
+@test
+def perfkit_has_units():
+    """perfkit prints values in the units of their events, and says that they are the machine's"""
+    events = "power/energy-pkg/,hwmon/*:temp1_input/,task-clock"
+    with with_power() as m:
+        done = m.run("perfkit", "-d", "local", "-j", "-e", events, "--", "sleep", "0.3")
+        check(done.returncode == 0, done.stderr)
+        document = json.loads(done.stdout)
+        check(document["whole_machine"] is True, document)
+        energy, sensor, clock = document["counters"]
+        check(energy["unit"] == "Joules", energy)
+        check(2.9 < energy["mean"]["number"] < 20, energy)
+        check(sensor["unit"] == "degC" and sensor["mean"]["numerator"] == -11 and
+              sensor["mean"]["denominator"] == 2, sensor)
+        check(clock["unit"] == "ns", clock)
+        done = m.run("perfkit", "-d", "local", "-e", events, "--", "sleep", "0.3")
+        check("of the whole machine" in done.stderr and "-5.500" in done.stderr, done.stderr)
+        done = m.run("perfkit", "-d", "local", "-e", "power/energy-x/", "--", "true")
+        check(done.returncode == 2 and 'energy-x' in done.stderr and "power" in done.stderr,
+              done.stderr)
+
+
+@test
+def limits_of_scaled_events():
+    """guard says what the counts of a limit are if they are no whole units"""
+    with with_power() as m:
+        for limit in "1", "1G/s":
+            done = m.run("guard", "-b", f"device=local event=power/energy-pkg/ limit={limit} "
+                         "window=100ms action=report allow_untrusted=yes", "--", "sleep", "0.3")
+            check("2.328306437e-10 J" in done.stderr, done.stdout + done.stderr)
+        done = m.run("guard", "-b", "device=local event=context-switches limit=1G window=100ms "
+                     "action=report allow_untrusted=yes", "--", "sleep", "0.1")
+        check("each of which" not in done.stderr, done.stderr)
+
+
 @test
 def apart_by_cpu():
     """-A has a line for each CPU that an event is counted on"""

@@ -79,7 +79,8 @@ struct perfctr_perfkit_counter {
 	/* name with its block, "shader/FRAGMENTS", "shader16/FRAGMENTS", "SHD SOL" */
 	const char *name;
 	const char *text; /* a few words */
-	const char *unit; /* unit of the value, "fragments", "%" */
+	/* unit of the value, "fragments", "%"; events of perf have that of perfctr list, "J" */
+	const char *unit;
 	/* its description in the database, NULL without one or if it is computed */
 	const struct perfctr_counter_desc *desc;
 	const struct perfctr_metric_desc *metric; /* formula, NULL if it is counted */
@@ -92,7 +93,7 @@ struct perfctr_perfkit_counter {
 /** struct perfctr_perfkit_value - value of a counter */
 struct perfctr_perfkit_value {
 	int64_t numerator; /* the value is @numerator / @denominator, in lowest terms */
-	int64_t denominator; /* at least 1; 1 for counters */
+	int64_t denominator; /* at least 1; 1 for counters without a scale */
 	/* cycles of the blocks' clock in that time, 0 without a clock or if unknown */
 	uint64_t cycles;
 	uint64_t elapsed_ns; /* time in which it was measured */

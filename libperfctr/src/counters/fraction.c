@@ -5,7 +5,7 @@
 
 #define INT128_MOST ((int128)(~(__extension__(unsigned __int128) 0) >> 1))
 
-enum { DOUBLE_BITS = 53, MOST_SHIFT = 126 - DOUBLE_BITS };
+enum { DOUBLE_BITS = 53, MOST_SHIFT = 126 - DOUBLE_BITS, MOST_DECIMALS = 18 };
 
 static int128 absolute(int128 a)
 {
@@ -60,6 +60,20 @@ struct fraction fraction_of_double(double number)
 	if (exponent >= 0)
 		return reduce(integer * ((int128)1 << exponent), 1, 0);
 	return reduce(integer, (int128)1 << -exponent, 0);
+}
+
+struct fraction fraction_of_decimal(double number)
+{
+	int128 power = 1;
+
+	for (int n = 0; n <= MOST_DECIMALS; n++, power *= 10) {
+		double digits = nearbyint(number * (double)power);
+
+		if (fabs(digits) < (double)(INT64_C(1) << DOUBLE_BITS) &&
+		    digits / (double)power == number)
+			return reduce((int128)digits, power, 0);
+	}
+	return fraction_of_double(number);
 }
 
 /* Return: whether both are values; else @none has the state. */

@@ -19,6 +19,8 @@ struct fraction {
 struct fraction fraction_of(uint64_t number);
 /* Exact conversion: every finite double is a fraction. */
 struct fraction fraction_of_double(double number);
+/* The shortest decimal fraction that is read as that double, 1/1000 for 0.001; else as above. */
+struct fraction fraction_of_decimal(double number);
 struct fraction fraction_none(uint32_t state);
 
 struct fraction fraction_add(const struct fraction *a, const struct fraction *b);

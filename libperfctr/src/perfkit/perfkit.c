@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "counters/metric.h"
+#include "counters/pmu.h"
 #include "counters/selection.h"
 
 #define METRIC_PREFIX "metric:"
@@ -134,6 +135,8 @@ static int append(struct perfctr_perfkit *kit, struct kit_entry *entry)
 	kit->entries = entries;
 	entries[kit->entry_count++] = entry;
 	entry->info.name = entry->name;
+	if (!entry->scale.denominator)
+		entry->scale = fraction_of(1);
 	if (!entry->info.unit)
 		entry->info.unit = "";
 	return 0;
@@ -201,6 +204,26 @@ static const struct perfctr_counter_desc *describe(const struct perfctr_selectio
 	return perfctr_counter_at(product, r->type, r->set, position);
 }
 
+/* Unit and scale of a perf event, from sysfs or from the database. */
+static void describe_event(struct perfctr_perfkit *kit, const struct perfctr_selection *selection,
+			   const struct drm_perfctr_block_request *r, struct kit_entry *entry)
+{
+	char pmu[LABEL_BYTES];
+	struct counter_key key = {
+		.type = r->type,
+		.index = r->index,
+		.pmu = pmu,
+		.config = r->config,
+	};
+	double scale;
+
+	pmu_name_of_type(kit_ctx(kit), r->pmu_type, r->config, pmu, sizeof(pmu));
+	selection_unit(selection, &key, counter_key_desc(selection, &key), entry->unit,
+		       sizeof(entry->unit), &scale);
+	entry->info.unit = entry->unit;
+	entry->scale = fraction_of_decimal(scale);
+}
+
 /* Add one bit of a request, as a single counter or as part of the sum over its type. */
 static int add_counter(struct addition *a, const struct perfctr_selection *selection,
 		       size_t request, unsigned int bit, bool summed)
@@ -222,8 +245,9 @@ static int add_counter(struct addition *a, const struct perfctr_selection *selec
 		memcpy(entry->name, name, sizeof(name));
 		entry->info.desc = describe(selection, r, position);
 		entry->info.text = entry->info.desc ? entry->info.desc->short_text : "";
-		/* perf events have raw, unscaled counts here */
-		if (entry->info.desc)
+		if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			describe_event(kit, selection, r, entry);
+		else if (entry->info.desc)
 			entry->info.unit = entry->info.desc->unit;
 		error = append(kit, entry);
 		if (error) {
@@ -458,7 +482,8 @@ static int add_one(struct addition *a, const char *text)
 		found = add_metrics(a, text, perfctr_metric_next, false);
 		if (!found)
 			found = add_metrics(a, text, kit_unit_next, false);
-		if (!found && event_error == -EINVAL)
+		/* what selects events knows best why there is no event of a block or PMU */
+		if (!found && (event_error == -EINVAL || strchr(text, '/')))
 			return event_error;
 	}
 	if (found)

@@ -23,6 +23,8 @@ struct kit_need {
 struct kit_entry {
 	struct perfctr_perfkit_counter info;
 	char name[KIT_NAME_BYTES];
+	char unit[UNIT_BYTES]; /* of a perf event */
+	struct fraction scale; /* from a count to the unit, 1 for most */
 	/* indices of the needs that its value is computed from */
 	size_t *needs;
 	size_t need_count;

@@ -62,15 +62,18 @@ static struct fraction value_in_block(const struct perfctr_totals *totals,
 				      const struct perfctr_totals_block *b,
 				      const struct perfctr_total *t)
 {
+	const bool is_level = t->desc && t->desc->kind == PERFCTR_KIND_LEVEL;
 	struct fraction value = fraction_of(t->sum), enabled, running;
 
+	if (is_level)
+		value.numerator = (int64_t)t->sum;
 	if (!t->measured || (b->info.time_enabled && !t->running_ns))
 		return fraction_none(PERFCTR_VALUE_NOT_MEASURED);
 	if (t->overflow)
 		return fraction_none(PERFCTR_VALUE_OVERFLOW);
 	if (lacks_counts(totals, b))
 		value.flags |= PERFCTR_PERFKIT_OVERFLOW;
-	if (b->info.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
+	if (!is_level && b->info.states & DRM_PERFCTR_STATE_MULTIPLEXED &&
 	    t->running_ns < b->info.time_enabled) {
 		enabled = fraction_of(b->info.time_enabled);
 		running = fraction_of(t->running_ns);
@@ -241,8 +244,12 @@ static struct fraction compute(struct computation *c)
 	struct fraction value;
 	const char *name;
 
-	if (!metric)
-		return sum_of_needs(c, NULL);
+	if (!metric) {
+		value = sum_of_needs(c, NULL);
+		return value.state == PERFCTR_VALUE_OK ?
+			       fraction_multiply(&value, &c->entry->scale) :
+			       value;
+	}
 	if (perfctr_expr_new(kit_ctx(c->kit), metric->formula, &expr))
 		return fraction_none(PERFCTR_VALUE_NOT_MEASURED);
 	/* cycles and time may precede their counter in the formula */

@@ -313,6 +313,16 @@ static const char *add_counter(struct json_object *counters, const struct budget
 	return refuse(b, verdicts, desc);
 }
 
+/* Say what a limit of counts means of an event whose counts are no whole units. */
+static void note_scale(const struct guard *g, const struct budget *b, const char *name,
+		       const char *unit, double scale)
+{
+	if (scale != 1 && !strchr(b->limit_text, '%'))
+		app_error(g->app,
+			  "budget %s: note: limit %s is of counts of %s, each of which is %.10g %s",
+			  b->name, b->limit_text, name, scale, unit);
+}
+
 /* The counters in the first sample: whether they can be trusted; they make the limit a count. */
 static int check_counters(struct guard *g, struct budget *b)
 {
@@ -326,13 +336,16 @@ static int check_counters(struct guard *g, struct budget *b)
 
 		for (size_t i = 0; !status && i < perfctr_totals_counter_count(block); i++) {
 			const struct perfctr_total *c = perfctr_totals_counter(block, i);
-			char name[384], text[512];
+			char name[384], text[512], unit[64];
 			const char *wrong;
+			double scale;
 
 			perfctr_totals_label(b->selection, block, i, name, sizeof(name));
 			snprintf(text, sizeof(text), "%s/%s",
 				 perfctr_totals_block_info(block)->label, name);
 			wrong = add_counter(counters, b, verdicts, c->desc, text);
+			perfctr_totals_unit(b->selection, block, i, unit, sizeof(unit), &scale);
+			note_scale(g, b, text, unit, scale);
 			full_hz += full_rate(b, c->desc);
 			if (!wrong)
 				continue;

@@ -43,6 +43,8 @@ static const char help[] =
 	"to stderr. Passes of different runs are comparable only if COMMAND does the same work\n"
 	"each time: a trace that is replayed, a fixed number of frames.\n"
 	"With --frames, frames of about the same work are enough.\n"
+	"The local device (-d local) counts the whole machine while COMMAND runs; for the\n"
+	"counts of COMMAND itself use perfctr stat.\n"
 	"Exit: the command's own status (128 + signal), 1 error or too few frames, 2 usage,\n"
 	"3 not permitted, 4 no device, 126 and 127 the command cannot be run.\n";
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "lib/device.h"
 #include "lib/json.h"
 
 /*
@@ -173,6 +174,10 @@ void perfkit_print_text(const struct perfkit_report *r)
 		flags |= r->stats[n].flags;
 	}
 	print_software(r, width);
+	if (device_is_local(r->device))
+		fputs(" of the whole machine in that time, not of the command alone; "
+		      "'perfctr stat -- COMMAND' counts a command\n",
+		      r->out);
 	mpq_init(time_ns);
 	bottleneck = find_bottleneck(r, time_ns);
 	if (bottleneck >= 0)
@@ -321,6 +326,7 @@ void perfkit_print_json(const struct perfkit_report *r)
 	json_add_text(device, "driver", perfctr_device_driver(r->device));
 	json_add_text(device, "name", perfctr_device_info(r->device)->name);
 	json_add(root, "device", device);
+	json_add_bool(root, "whole_machine", device_is_local(r->device));
 	json_add_u64(root, "passes", r->passes);
 	add_mode(root, r);
 	for (size_t n = 0; n < perfctr_perfkit_count(r->kit); n++)
