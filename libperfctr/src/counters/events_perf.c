@@ -381,6 +381,26 @@ static int need_pmu_support(struct event_parser *p, const struct pmu *pmu)
 			    p->device->info.name);
 }
 
+/* Why there is no PMU of that name; readings of a kind are absent from many machines. */
+static int event_fail_no_readings(struct event_parser *p, const char *head)
+{
+	static const struct {
+		const char *name, *what;
+	} kinds[] = {
+		{ "drm", "GPU whose driver shows its use" },
+		{ "hwmon", "sensors" },
+		{ "devfreq", "device with a frequency of its own" },
+		{ "amdgpu", "AMD GPU with gpu_metrics" },
+		{ "nvml", "NVIDIA GPU with NVIDIA's driver" },
+	};
+
+	for (size_t n = 0; n < ARRAY_SIZE(kinds); n++)
+		if (!strcmp(head, kinds[n].name))
+			return perfctr_fail(p->ctx, -ENOENT, "this machine has no %s (%s)",
+					    kinds[n].what, head);
+	return event_fail_unknown(p, NULL, head, true);
+}
+
 int event_add_pmu(struct event_parser *p, const char *head, const char *terms)
 {
 	int before = p->found;
@@ -401,12 +421,8 @@ int event_add_pmu(struct event_parser *p, const char *head, const char *terms)
 	}
 	if (error)
 		return error;
-	if (!known && (!strcmp(head, "drm") || !strcmp(head, "hwmon")))
-		return perfctr_fail(p->ctx, -ENOENT, "this machine has no %s",
-				    *head == 'd' ? "GPU whose driver shows its use (drm)" :
-						   "sensors (hwmon)");
 	if (!known)
-		return event_fail_unknown(p, NULL, head, true);
+		return event_fail_no_readings(p, head);
 	if (p->found != before)
 		return 0;
 	error = p->ctx->readings->explain(p->ctx, head);
