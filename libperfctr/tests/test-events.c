@@ -352,12 +352,18 @@ TEST_WITH(begin, end, "bad events are refused with a reason")
 		{ "uncore_imc_0/strange=1/", -EINVAL, "cannot read the format" },
 		{ "uncore_imc_0/cpu=4294967296/", -EINVAL, "is no CPU" },
 		{ "tracepoint/sched:nothing/", -ENOENT, "cannot read its id" },
+		{ "sched:nothing", -ENOENT, "cannot read its id" },
+		{ "sched:secret", -EACCES, "mount -o remount,mode=755 /sys/kernel/tracing" },
+		{ "devfreq/*/", -ENOENT, "this machine has no device with a frequency" },
+		{ "nvml/*/", -ENOENT, "this machine has no NVIDIA GPU" },
+		{ "amdgpu/*/", -ENOENT, "this machine has no AMD GPU" },
 		{ "metric:nothing", -ENOENT, "no metric" },
 		{ "metric:nothing*", -ENOENT, "no metric" },
 		{ "GPU_ACTIVE JOBS", -ENOENT, "" },
 		{ "{GPU_ACTIVE}JOBS", -EINVAL, "a comma is missing" },
 	};
 
+	fake_file(fake, "/sys/kernel/tracing/events/sched/secret/id", "denied");
 	EQUAL(perfctr_selection_add(selection, "fw/MCU_ACTIVE"), 1);
 	for (size_t n = 0; n < ARRAY_SIZE(cases); n++) {
 		if (!EQUAL(perfctr_selection_add(selection, cases[n].text), cases[n].error))

@@ -109,7 +109,7 @@ static bool has_tracepoints(const struct event_parser *p)
 	return false;
 }
 
-/* Events that perf writes in ways of their own. Return: -ENOENT: it is none of them. */
+/* Events that perf writes in ways of their own. Return: 1: it is none of them. */
 static int add_special(struct event_parser *p, const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -126,7 +126,7 @@ static int add_special(struct event_parser *p, const char *name)
 	if (!colon || !colon[1] || colon == name || strchr(colon + 1, ':') ||
 	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || event_load_pmus(p) ||
 	    !has_tracepoints(p))
-		return -ENOENT;
+		return 1;
 	if (event_is_glob(name))
 		return perfctr_fail(p->ctx, -EOPNOTSUPP,
 				    "%s is not supported: name one tracepoint at a time", name);
@@ -147,7 +147,7 @@ static int add_by_name(struct event_parser *p, const char *name)
 		return result ? (result < 0 ? result : 0) : event_fail_no_metric(p, name);
 	}
 	result = add_special(p, name);
-	if (result != -ENOENT)
+	if (result <= 0)
 		return result;
 	/* also where a fabric or a GPU has a counter of that name */
 	if (!p->gpu_first && generic_event_find(name, &generic))

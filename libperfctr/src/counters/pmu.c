@@ -13,7 +13,8 @@
 
 #define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
 #define PMU_PATH "/sys/bus/event_source/devices"
-#define TRACEFS_PATH "/sys/kernel/tracing/events"
+#define TRACEFS "/sys/kernel/tracing"
+#define TRACEFS_PATH TRACEFS "/events"
 #define DRM_CLASS_PATH "/sys/class/drm"
 #define DEBUGFS_TRACE_PATH "/sys/kernel/debug/tracing/events"
 
@@ -691,23 +692,32 @@ static int add_tracepoint(struct perfctr_ctx *ctx, const char *term, struct pmu_
 	static const char *const roots[] = { TRACEFS_PATH, DEBUGFS_TRACE_PATH };
 	const char *colon = strchr(term, ':');
 	char path[PATH_BYTES], text[32] = "";
+	bool refused = false;
 	int error = -ENOENT;
 
 	for (size_t n = 0; n < ARRAY_SIZE(roots) && error < 0; n++) {
 		snprintf(path, sizeof(path), "%s/%.*s/%s/id", roots[n], (int)(colon - term), term,
 			 colon + 1);
 		error = perfctr_sys_read_text(ctx->sys, path, text, sizeof(text));
+		refused |= error == -EACCES || error == -EPERM;
 	}
-	if (error < 0)
+	/* that the second root does not exist says nothing of the first */
+	error = error < 0 && refused ? -EACCES : error;
+	if (error == -EACCES)
 		return perfctr_fail(
 			ctx, error,
-			"tracepoint %s: cannot read its id below " TRACEFS_PATH ": %s%s", term,
-			strerror(-error),
-			error == -EACCES ? "; only root may, or mount tracefs with mode=755" :
-			perfctr_sys_read_text(ctx->sys, TRACEFS_PATH "/enable", text,
-					      sizeof(text)) == -ENOENT ?
-					   "; sudo mount -t tracefs nodev /sys/kernel/tracing" :
-					   "");
+			"tracepoint %s: cannot read its id below " TRACEFS_PATH
+			": %s; only root may, or: sudo mount -o remount,mode=755 " TRACEFS,
+			term, strerror(-error));
+	if (error < 0)
+		return perfctr_fail(ctx, error,
+				    "tracepoint %s: cannot read its id below " TRACEFS_PATH
+				    ": %s%s",
+				    term, strerror(-error),
+				    perfctr_sys_read_text(ctx->sys, TRACEFS_PATH "/enable", text,
+							  sizeof(text)) == -ENOENT ?
+					    "; sudo mount -t tracefs nodev /sys/kernel/tracing" :
+					    "");
 	return parse_number(text, &event->config) ?
 		       perfctr_fail(ctx, -EINVAL, "tracepoint %s: its id \"%s\" is no number", term,
 				    text) :
