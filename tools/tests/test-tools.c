@@ -207,6 +207,27 @@ TEST("lines of top are folded and formatted")
 	CHECK(lines[3].kind == TOP_LINE_ITEM && !strcmp(lines[3].item->counter, "C"));
 	top_format(&lines[3], 60, false, text, sizeof(text));
 	CHECK(!strncmp(text, "! C", 3) && strstr(text, " 0.500 CPUs"));
+	/* in a narrow terminal the name is shortened, never the number */
+	{
+		static const char name[] = "COUNTER_OF_A_LONG_NAME";
+		struct top_item item = { .now = 5360, .is_rate = true, .trust = row[0].trust };
+		struct top_line line = { .kind = TOP_LINE_ITEM, .item = &item };
+
+		snprintf(item.counter, sizeof(item.counter), "%s", name);
+		snprintf(item.unit, sizeof(item.unit), "primitives");
+		for (unsigned int width = 12; width < 80; width++) {
+			top_format(&line, width, false, text, sizeof(text));
+			CHECK(strlen(text) <= width);
+			CHECK(strstr(text, " 5.360 k"));
+		}
+		top_format(&line, 30, false, text, sizeof(text));
+		CHECK(strstr(text, " 5.360 kprimitives/s"));
+		line.kind = TOP_LINE_GROUP;
+		line.items = 3;
+		snprintf(item.group, sizeof(item.group), "%s", name);
+		top_format(&line, 20, false, text, sizeof(text));
+		CHECK(strlen(text) <= 20 && strstr(text, " (3)"));
+	}
 	free(lines);
 	top_screen_free(&screen);
 }

@@ -16,6 +16,7 @@ enum {
 	/* columns of a line besides name, bar and sparkline */
 	VALUE_COLUMNS = 22,
 	MIN_NAME_COLUMNS = 18,
+	SHORTEST_NAME_COLUMNS = 4,
 	MAX_NAME_COLUMNS = 34,
 	BAR_COLUMNS = 20,
 	MIN_BAR_COLUMNS = 6,
@@ -262,15 +263,37 @@ void top_value(const struct top_item *item, char *text, size_t size)
 			 item->is_rate ? "/s" : "");
 }
 
+/*
+ * Columns of a value. In a narrow terminal the name becomes shorter, then the end of the unit is
+ * cut: never the number or the prefix behind it, which would read as another number.
+ */
+static unsigned int fit_value(const char *value, unsigned int name, unsigned int width)
+{
+	const char *prefix = strchr(value, ' ');
+	unsigned int all = (unsigned int)strlen(value), room;
+	unsigned int least = *value == '<' || !prefix ? all : (unsigned int)(prefix - value) + 2;
+
+	if (width >= name + VALUE_COLUMNS + 3)
+		return VALUE_COLUMNS;
+	all = all < VALUE_COLUMNS ? all : VALUE_COLUMNS;
+	least = least < all ? least : all;
+	room = width > SHORTEST_NAME_COLUMNS + 3 ? width - SHORTEST_NAME_COLUMNS - 3 : 0;
+	return room >= all ? all : room > least ? room : least;
+}
+
 void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text, size_t size)
 {
-	unsigned int name = width / 3, bar = BAR_COLUMNS, spark;
+	unsigned int name = width / 3, bar = BAR_COLUMNS, spark, columns;
 	char value[64], bar_text[4 * BAR_COLUMNS + 1], spark_text[4 * MAX_SPARK_COLUMNS + 1];
 	char counter[ROW_EVENT_BYTES];
 
 	if (line->kind == TOP_LINE_GROUP) {
-		snprintf(text, size, "%s %s (%zu)", line->folded ? "+" : "-", line->item->group,
-			 line->items);
+		int items = snprintf(value, sizeof(value), " (%zu)", line->items);
+
+		snprintf(counter, sizeof(counter), "%s", line->item->group);
+		name = width > (unsigned int)items + 2 ? width - (unsigned int)items - 2 : 1;
+		columns_squeeze(counter, name);
+		snprintf(text, size, "%s %s%s", line->folded ? "+" : "-", counter, value);
 		return;
 	}
 	name = name < MIN_NAME_COLUMNS ? MIN_NAME_COLUMNS : name;
@@ -283,13 +306,16 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 		bar = bar > BAR_COLUMNS ? BAR_COLUMNS : bar < MIN_BAR_COLUMNS ? 0 : bar;
 	}
 	top_value(line->item, value, sizeof(value));
+	columns = fit_value(value, name, width);
+	if (width < name + columns + 3)
+		name = width > columns + 3 ? width - columns - 3 : 1;
 	top_bar(top_item_fill(line->item), bar, utf8, bar_text);
 	top_spark(line->item, spark, utf8, spark_text);
 	snprintf(counter, sizeof(counter), "%s", line->item->counter);
 	columns_squeeze(counter, name);
 	snprintf(text, size, "%c %-*.*s %*.*s%s%s%s%s%s", verdicts_mark(line->item->trust),
-		 (int)name, (int)name, counter, VALUE_COLUMNS, VALUE_COLUMNS, value,
-		 bar ? " |" : "", bar_text, bar ? "|" : "", spark ? " " : "", spark_text);
+		 (int)name, (int)name, counter, (int)columns, (int)columns, value, bar ? " |" : "",
+		 bar_text, bar ? "|" : "", spark ? " " : "", spark_text);
 }
 
 void top_status(const struct top_screen *screen, char *text, size_t size)
