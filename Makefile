@@ -27,6 +27,7 @@ ifndef PRINT_BUILD
 PRINT_BUILD := $(if $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS)))),:,echo >&2)
 endif
 export PRINT_BUILD
+include scripts/host.mk
 MAKEFLAGS += --no-print-directory $(if $(filter 1,$(V)),,-s)
 Q := $(if $(filter 1,$(V)),,@)
 
