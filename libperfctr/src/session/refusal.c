@@ -7,6 +7,7 @@
  */
 #include "session.h"
 
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,24 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 			     label, label, event, strerror(-error));
 }
 
+/* Whether this process may count itself. Levels above 2 are those of distributions' kernels. */
+static bool may_count_itself(struct perfctr_ctx *ctx)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = ctx->sys->perf_event_open(ctx->sys->data, &attr, 0, -1, -1, 0);
+
+	if (fd >= 0)
+		ctx->sys->close(ctx->sys->data, fd);
+	return fd >= 0;
+}
+
 /* Advice for an error of permission. @task: the process to be counted, 0: none */
 static const char *denial_advice(struct perfctr_ctx *ctx, int error, pid_t task, char *text,
 				 size_t size)
@@ -226,8 +245,8 @@ static const char *denial_advice(struct perfctr_ctx *ctx, int error, pid_t task,
 			 "kernel.perf_event_paranoid = %ld allows it, so a security module "
 			 "(SELinux, for example) forbids it: its log has the reason",
 			 paranoid);
-	else if (paranoid > 2)
-		/* Debian: only CAP_SYS_ADMIN counts */
+	else if (paranoid > 2 && !may_count_itself(ctx))
+		/* patched kernels, as Debian's and Ubuntu's: only CAP_SYS_ADMIN counts */
 		snprintf(text, size,
 			 "kernel.perf_event_paranoid = %ld lets users count nothing, not even "
 			 "their own processes, nor with CAP_PERFMON: sudo sysctl "
@@ -331,6 +350,18 @@ static void explain_local(struct perfctr_selection *s, const struct session_setu
 	char pmu[LABEL_BYTES] = "*", event[EVENT_BYTES], text[640];
 	const char *advice;
 
+	if (error == -EOPNOTSUPP && setup->flags & DRM_PERFCTR_OPEN_KEEP_AWAKE) {
+		perfctr_fail(ctx, error,
+			     "--keep-awake (KEEP_AWAKE) is of DRM devices with counters, and this "
+			     "machine's own events are counted (local): leave it out");
+		return;
+	}
+	if (error == -EOPNOTSUPP && setup->flags & DRM_PERFCTR_OPEN_AUTOMATIC) {
+		perfctr_fail(ctx, error,
+			     "samples at the ends of jobs (AUTOMATIC) are of DRM devices with "
+			     "counters, and this machine's own events are counted (local)");
+		return;
+	}
 	/* it has left its reason */
 	if (r && is_reading(r->pmu_type))
 		return;
