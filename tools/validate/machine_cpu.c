@@ -563,7 +563,9 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 	for (size_t e = 0; e < events; e++) {
 		cpu->fds[e] = open_event(a, cpu, e);
 		if (cpu->fds[e] < 0) {
-			*error = cpu->fds[e];
+			/* an event that does not exist says less than one that is denied */
+			if (*error != -EACCES && *error != -EPERM)
+				*error = cpu->fds[e];
 			a->unavailable[e] = why_not(a, cpu->fds[e]);
 			cpu->fds[e] = -1;
 		} else {

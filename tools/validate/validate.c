@@ -73,7 +73,8 @@ struct validator {
 	size_t study_count;
 	const char **skipped;
 	size_t skipped_count;
-	int skipped_status; /* exit status of the last campaign that was skipped */
+	size_t shown; /* the one of them whose reason says most, and its exit status */
+	int shown_status;
 };
 
 static int failed(struct validator *v)
@@ -244,7 +245,12 @@ static int evaluate_live(struct validator *v, const char *which, bool by_name)
 		failed(v);
 		return status;
 	}
-	v->skipped_status = status;
+	/* a permission can be given; of devices that are not here the CPU is on every machine */
+	if (!v->skipped_count || (status == EXIT_DENIED && v->shown_status != EXIT_DENIED) ||
+	    (status == v->shown_status && !strcmp(study->analysis.campaign->device, "cpu"))) {
+		v->shown = v->skipped_count;
+		v->shown_status = status;
+	}
 	skip(v, study->analysis.campaign->name);
 	return EXIT_FINE;
 }
@@ -268,8 +274,9 @@ static int evaluate_all(struct validator *v)
 	}
 	if (status || v->study_count)
 		return status;
-	app_error(v->app, "no campaign can be run here; %s: %s", v->skipped[0], v->skipped[1]);
-	return v->skipped_status;
+	app_error(v->app, "no campaign can be run here; %s: %s", v->skipped[2 * v->shown],
+		  v->skipped[2 * v->shown + 1]);
+	return v->shown_status;
 }
 
 static int list_campaigns(struct validator *v)
