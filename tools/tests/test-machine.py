@@ -633,6 +633,31 @@ def limits_of_scaled_events():
 
 
 @test
+def validate_without_permission():
+    """validate names the permission that the machine's own campaign lacks, not another device"""
+    with Machine(BUILD) as m:
+        m.pmu("software", 1, {})
+        m.perf("1 2 * err 2", "1 * * err 13")
+        done = m.run("validate")
+        check(done.returncode == 3, f"{done.returncode}: {done.stderr}")
+        check("cpu: perf events" in done.stderr and "Permission denied" in done.stderr,
+              done.stderr)
+
+
+@test
+def separators_as_perf():
+    """-x '\\t' separates by tabs, -C says how a CPU is chosen here"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, CYCLES)
+        m.perf("4 * * rate 1000000")
+        done = stat(m, "cycles", "-x", "\\t")
+        check("\\t" not in done.stdout + done.stderr and "\t" in done.stdout + done.stderr,
+              done.stdout + done.stderr)
+        done = m.run("stat", "-C", "0", "--", "true")
+        check(done.returncode == 2 and "cpu=0" in done.stderr, done.stderr)
+
+
+@test
 def apart_by_cpu():
     """-A has a line for each CPU that an event is counted on"""
     with Machine(BUILD) as m:
