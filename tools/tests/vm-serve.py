@@ -339,6 +339,20 @@ def policy_forbids():
         check("which the device lacks, or the broker's policy" in done.stderr, done.stderr)
 
 
+def users_of_own_processes_learn_of_it():
+    """stat and check name a broker that counts more than the own processes"""
+    with open(PARANOID, encoding="ascii") as file:
+        before = file.read()
+    harness.write(PARANOID, "2")
+    try:
+        done = run("perfctr", "stat", "-d", "local", "-e", "page-faults", "--", "true", uid=USER)
+        check("the broker (perfctr serve) lets this user count more" in done.stderr, done.stderr)
+        done = run("perfctr", "check", "-d", "local", uid=USER)
+        check("lets this user count on this machine, the whole of it" in done.stdout, done.stdout)
+    finally:
+        harness.write(PARANOID, before)
+
+
 @test
 def local_sessions_are_served():
     """the local device counts perf PMUs of the policy, as a kernel session does; its rings keep
@@ -359,6 +373,7 @@ def local_sessions_are_served():
         check(user.wait(timeout=60) == 0, f"status {user.returncode}")
         values = [{c["event"]: c["value"] for c in r["counters"]} for r in (last, kernel)]
         check(values[0] == values[1] and all(values[0].values()), f"{values}")
+        users_of_own_processes_learn_of_it()
         # a command is not counted alone
         done = run("perfctr", "stat", *via, "-j", "-e", "page-faults", "--", "true", uid=USER)
         check(json.loads(done.stdout)["counters"][0]["value"] > 0, done.stdout)

@@ -42,6 +42,7 @@ struct checker {
 	struct app *app;
 	struct json_object *list;
 	const char *which; /* the device wanted, NULL: any */
+	bool own_only; /* this user may count the own processes only */
 	bool known_kernel; /* the modules are for this kernel */
 	struct perfctr_device *broker; /* what it lets this user count on, NULL: nothing */
 	char refusal[256]; /* why it does not */
@@ -187,6 +188,7 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 	if (p.own_only)
 		perfctr_device_count_task(device, getpid());
 	p.may_count |= p.own_only;
+	k->own_only = p.own_only;
 	say(k, p.may_count ? OUTCOME_NOTE : ask_broker(k), "permission", *p.fix ? p.fix : NULL,
 	    "this user %s", p.text);
 	if (p.may_count)
@@ -300,8 +302,9 @@ static int check_broker(struct checker *k, int status)
 		    "the broker at %s refuses: %s", PERFCTR_BROKER_SOCKET, k->refusal);
 		return status;
 	}
-	say(k, OUTCOME_OK, "broker", NULL, "%s lets this user count on %s", PERFCTR_BROKER_SOCKET,
-	    perfctr_device_info(k->broker)->name);
+	say(k, OUTCOME_OK, "broker", NULL, "%s lets this user count on %s%s", PERFCTR_BROKER_SOCKET,
+	    perfctr_device_info(k->broker)->name,
+	    k->own_only ? ", the whole of it: perfctr stat -a" : "");
 	return check_counting(k, k->broker, true);
 }
 
@@ -345,6 +348,10 @@ static int check_all(struct checker *k)
 		status = check_device(k, k->which ? k->which : path);
 	if (status == EXIT_DENIED)
 		status = check_broker(k, status);
+	else if (k->own_only && !access(PERFCTR_BROKER_SOCKET, F_OK) &&
+		 ask_broker(k) == OUTCOME_NOTE)
+		/* that the own processes can be counted stays true whatever the broker does */
+		check_broker(k, status);
 	perfctr_device_unref(k->broker);
 	perfctr_device_list_unref(list);
 	return status;

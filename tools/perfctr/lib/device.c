@@ -76,6 +76,17 @@ static int open_device(const struct app *app, const char *which, bool counts,
 	return EXIT_DENIED;
 }
 
+bool device_broker_accepts(const struct app *app)
+{
+	struct perfctr_device *device = NULL;
+
+	if (access(PERFCTR_BROKER_SOCKET, F_OK) ||
+	    perfctr_device_open_broker(app->ctx, NULL, NULL, &device))
+		return false;
+	perfctr_device_unref(device);
+	return true;
+}
+
 int device_open(const struct app *app, const char *which, struct perfctr_device **device)
 {
 	return open_device(app, which, true, device);

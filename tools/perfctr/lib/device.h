@@ -18,6 +18,9 @@ static inline bool device_is_local(const struct perfctr_device *device)
  */
 int device_open(const struct app *app, const char *which, struct perfctr_device **device);
 
+/* Whether the system's broker runs and lets this user count something. */
+bool device_broker_accepts(const struct app *app);
+
 /*
  * Where a device is: a pattern of its nodes in sysfs, so that it is found again after it was lost.
  * The caller frees it. Return: NULL if it has no node.

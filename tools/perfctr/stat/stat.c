@@ -540,6 +540,9 @@ int stat_run(struct app *app, int argc, char **argv)
 	s.report.rows.trusted_only = s.options.trusted_only;
 
 	status = counting_open(app, &s.options.counting, &s.report.device, &s.report.selection);
+	if (!status)
+		s.report.has_broker = counting_excludes(&s.options.counting) &&
+				      device_broker_accepts(app);
 	if (!status && s.options.per_block)
 		status = select_per_cpu(app, &s);
 	if (!status)

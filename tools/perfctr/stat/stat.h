@@ -54,6 +54,7 @@ struct stat_report {
 	uint32_t runs;
 	int ended_by; /* signal that ended counting, 0 if none */
 	bool device_gone; /* the device is gone */
+	bool has_broker; /* one runs that lets a user count who may count own processes only */
 	bool has_intervals; /* intervals were written; formats need it for commas */
 };
 

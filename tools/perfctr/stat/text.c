@@ -271,9 +271,13 @@ static void print_scope(struct stat_report *report)
 				report->rows.rows[i].event);
 	if (found)
 		fputc('\n', report->out);
-	if (counting_excludes(&report->options->counting))
-		fputs(" without the kernel, which kernel.perf_event_paranoid keeps for "
-		      "CAP_PERFMON\n",
+	if (!counting_excludes(&report->options->counting))
+		return;
+	fputs(" without the kernel, which kernel.perf_event_paranoid keeps for CAP_PERFMON\n",
+	      report->out);
+	if (report->has_broker)
+		fputs(" the broker (perfctr serve) lets this user count more than the own "
+		      "processes: perfctr stat -a\n",
 		      report->out);
 }
 
