@@ -5,6 +5,7 @@
 import errno
 import json
 import os
+import re
 import resource
 import signal
 import sys
@@ -642,6 +643,17 @@ def validate_without_permission():
         check(done.returncode == 3, f"{done.returncode}: {done.stderr}")
         check("cpu: perf events" in done.stderr and "Permission denied" in done.stderr,
               done.stderr)
+
+
+@test
+def engines_of_i915():
+    """the engine time of i915's PMU is a share, as that of DRM clients"""
+    with Machine(BUILD) as m:
+        m.pmu("i915", 9, {"cpumask": "0", "format/i915_eventid": "config:0-20",
+                          "events/rcs0-busy": "config=0x0", "events/rcs0-busy.unit": "ns"})
+        m.perf("9 * * rate 500000000")
+        done = stat(m, "i915/rcs0-busy/", command=("sleep", "0.3"))
+        check(re.search(r"rcs0-busy/ +(49|50)\.\d* %", done.stderr), done.stdout + done.stderr)
 
 
 @test

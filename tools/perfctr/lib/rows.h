@@ -100,13 +100,15 @@ static inline double row_number(const struct row *row, uint64_t value)
 }
 
 /*
- * The unit of a row's rate without that of its counts: time per second is a share, "CPUs" or "%".
+ * The unit of a row's rate without that of its counts: time per second is a share, "CPUs" or "%",
+ * of engines by DRM clients and by the PMU of i915.
  * @scale: set to the factor from @rate. Return: "/s" for most.
  */
 static inline const char *row_rate_unit(const struct row *row, double *scale)
 {
 	bool is_share = !strcmp(row->unit, "ns") &&
-			(row->is_software || !strcmp(row->label, "drm"));
+			(row->is_software || !strcmp(row->label, "drm") ||
+			 !strncmp(row->label, "i915", strlen("i915")));
 
 	*scale = !is_share ? 1 : row->is_software ? 1e-9 : 1e-7;
 	return !is_share ? "/s" : row->is_software ? "CPUs" : "%";
