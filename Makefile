@@ -4,10 +4,13 @@
 # and DESTDIR. Kernel modules are built by scripts/build-modules.
 
 TOP := $(CURDIR)
-BUILD ?= $(TOP)/build
 PREFIX ?= /usr/local
 DESTDIR ?=
 CFLAGS ?= -O2 -g
+ifneq ($(words $(TOP)),1)
+$(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks in it, move it)
+endif
+include scripts/paths.mk
 # kernels for "make modules", and the kernel that shell, vm and demo boot
 KVER ?= 6.12 6.1
 KERNEL ?= 6.12
@@ -17,10 +20,6 @@ V ?= 0
 # for lab/vm/run and what it runs
 PERFCTR_BUILD ?= $(BUILD)
 export TOP BUILD PERFCTR_BUILD PREFIX DESTDIR CFLAGS JOBS V
-
-ifneq ($(words $(TOP)),1)
-$(error The checkout is in '$(TOP)': kernel build and QEMU cannot handle blanks in it, move it)
-endif
 
 # names of built files go to stderr, because stdout belongs to the command of "make vm"; not with -s
 ifndef PRINT_BUILD
@@ -243,7 +242,10 @@ package-next: | setup ## packages in a fresh Debian 13, counting on its newest k
 	$(Q)packaging/test-deb trixie
 
 clean: ## remove build/; the kernels in the cache stay
-	$(Q)rm -rf $(BUILD)
+	$(Q)for part in '$(BUILD)'/*; do [ ! -e "$$part" ] || [ -e '$(BUILD)/generated' ] || \
+		[ '$(BUILD)' = '$(TOP)/build' ] || { echo >&2 "make $@: BUILD is" \
+		"'$(BUILD)', which has no build: remove it yourself"; exit 1; }; done
+	$(Q)rm -rf '$(BUILD)'
 
 help: ## this list
 	@echo "Targets of perfctr (V=1 shows commands; each target installs what it needs):"
