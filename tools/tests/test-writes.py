@@ -165,14 +165,14 @@ def flight_recordings_are_whole():
         check(said["samples"] == 0 and said["bytes"] == 0 and said["samples_not_in_file"] > 0 and
               not said["whole"], f"{call}: {said}")
         check(not os.listdir(World.folder), f"{call}: {os.listdir(World.folder)}")
-    # the third file finds a folder where it wants to write
-    os.mkdir(path + ".1.part")
+    # the first file finds a folder in its place
+    os.mkdir(path + ".1")
     done = run(*words, "sh", "-c", "kill -USR1 $PPID; sleep 0.3")
     said = json.loads(done.stdout)
     check(done.returncode == 1 and (said["flight_dumps"], said["flight_dumps_failed"]) == (0, 1),
           f"{said}: {done.stderr}")
     check(said["samples"] == samples(path) > 0, f"{said}")
-    os.rmdir(path + ".1.part")
+    os.rmdir(path + ".1")
     os.unlink(path)
 
 
@@ -264,6 +264,82 @@ def limits_of_a_file_are_errors():
     done = run("stat", *COUNT, "-a", "-o", path, "--", "grep", "SigIgn", "/proc/self/status")
     ignored = int(done.stdout.split()[1], 16)
     check(not ignored >> (signal.SIGXFSZ - 1) & 1, f"{ignored:x}")
+
+
+def dump_into(path):
+    with World.machine.start("record", *COUNT, "-a", "-p", "2ms", "-F", "1s", "-o", path, "--",
+                             "sleep", "0.3") as process:
+        error = process.communicate(timeout=60)[1]
+    check(process.returncode == 0, error)
+
+
+@test
+def results_keep_the_mode():
+    """-o FILE onto a file: its mode, owner and group; read-only ones are refused, also for root;
+    hard links keep the old contents, a symbolic link stays"""
+    path = os.path.join(World.folder, "result")
+    link, other = path + ".link", path + ".other"
+    cases = {"export": ("export", "-f", "csv", World.capture, "-o"),
+             "live": ("stat", *COUNT, "-a", "-x", ",", "-I", "100ms", "-o"),
+             "record": ("record", *COUNT, "-a", "-p", "2ms", "-o"),
+             "flight": ("record", *COUNT, "-a", "-p", "2ms", "-F", "1s", "-o")}
+    for name, words in cases.items():
+        command = () if name == "export" else ("--", "sleep", "0.3")
+        for mode in (0o600, 0o640, 0o664):
+            with open(path, "wb") as file:
+                file.write(OLD)
+            os.chmod(path, mode)
+            os.chown(path, 1234, 5678)
+            if name == "export":
+                os.link(path, other)
+            done = run(*words, path, *command)
+            info = os.stat(path)
+            check(done.returncode == 0, f"{name}: {done.stderr}")
+            check((info.st_mode & 0o7777, info.st_uid, info.st_gid) == (mode, 1234, 5678),
+                  f"{name}: {info}")
+            check(info.st_size > len(OLD), f"{name}: {info}")
+            if name == "export":
+                with open(other, "rb") as file:
+                    check(file.read() == OLD, "a hard link")
+                os.unlink(other)
+        os.unlink(path)
+        with open(path, "wb") as file:
+            file.write(OLD)
+        os.chmod(path, 0o444)
+        os.symlink(path, link)
+        for named in (path, link):
+            done = run(*words, named, *command)
+            check(done.returncode == 1 and says(done, named, errno.EACCES),
+                  f"{name}: {done.returncode}: {done.stderr}")
+        with open(path, "rb") as file:
+            check(file.read() == OLD, f"{name}: a read-only file")
+        os.chmod(path, 0o600)
+        if name == "export":
+            check(run(*words, link).returncode == 0 and os.path.islink(link) and
+                  os.path.getsize(path) > len(OLD), "a symbolic link")
+        os.unlink(link)
+        os.unlink(path)
+    check(not os.listdir(World.folder), os.listdir(World.folder))
+
+
+@test
+def dumps_take_no_other_name():
+    """record -F: what is beside FILE stays as it is, links are not followed"""
+    path = os.path.join(World.folder, "dump")
+    victim = os.path.join(World.folder, "victim")
+    for name in (path + ".part", victim):
+        with open(name, "wb") as file:
+            file.write(OLD)
+    # a name that anybody can guess: the next processes' ones
+    for pid in range(os.getpid(), os.getpid() + 40):
+        os.symlink(victim, f"{path}.{pid}.part")
+    dump_into(path)
+    for name in (path + ".part", victim):
+        with open(name, "rb") as file:
+            check(file.read() == OLD, name)
+    check(samples(path) > 0, "no dump")
+    shutil.rmtree(World.folder)
+    os.mkdir(World.folder)
 
 
 @test

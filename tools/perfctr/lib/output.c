@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+enum { MOST_PARTS = 100, ACL_BYTES = 4096, MODE_BITS = 07777, WRITE_BITS = 0222 };
+
+#define ACL "system.posix_acl_access"
 
 static int failed(const struct app *app, const char *path, int error)
 {
@@ -23,7 +26,7 @@ static int failed(const struct app *app, const char *path, int error)
 static int open_nameless(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char folder[PATH_BYTES];
+	char folder[OUTPUT_PATH_BYTES];
 
 	if (!slash)
 		snprintf(folder, sizeof(folder), ".");
@@ -34,36 +37,119 @@ static int open_nameless(const char *path)
 	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
-/* Return: whether the name fits. */
-static bool part_name(const struct output *output, char *part)
+/* The name of a file beside path, one of several. Return: whether it fits. */
+static bool part_name(const char *path, unsigned int n, char *part)
 {
-	return snprintf(part, PATH_BYTES, "%s.%ld.part", output->path, (long)getpid()) < PATH_BYTES;
+	return snprintf(part, OUTPUT_PATH_BYTES, n ? "%s.%ld.%u.part" : "%s.%ld.part", path,
+			(long)getpid(), n) < OUTPUT_PATH_BYTES;
+}
+
+int output_open_part(const char *path, char *part)
+{
+	int fd = -1;
+
+	/* what has the name already is another one's, or a link to anywhere */
+	for (unsigned int n = 0; fd < 0 && n < MOST_PARTS; n++) {
+		if (!part_name(path, n, part))
+			return -ENAMETOOLONG;
+		fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return fd < 0 ? -EEXIST : fd;
+}
+
+int output_is_writable(const char *path)
+{
+	struct stat info;
+
+	if (stat(path, &info) || !S_ISREG(info.st_mode))
+		return 0;
+	/* root may write what its owner protects, but hardly means to */
+	if (!(info.st_mode & WRITE_BITS))
+		return -EACCES;
+	return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ? -errno : 0;
+}
+
+/* Return: 0; a negative errno: the file has another group, or an ACL that the new one cannot have. */
+static int take_access(int fd, const char *path, const struct stat *old)
+{
+	char acl[ACL_BYTES];
+	const ssize_t bytes = getxattr(path, ACL, acl, sizeof(acl));
+	struct stat own;
+
+	if (fstat(fd, &own))
+		return -errno;
+	if (own.st_uid != old->st_uid && fchown(fd, old->st_uid, (gid_t)-1) && errno != EPERM)
+		return -errno;
+	if (own.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid))
+		return -errno;
+	if (bytes < 0)
+		return errno == ENODATA || errno == EOPNOTSUPP ? 0 : -errno;
+	return fsetxattr(fd, ACL, acl, (size_t)bytes, 0) ? -errno : 0;
+}
+
+int output_take_mode(int fd, const char *path)
+{
+	struct stat old;
+	mode_t mode;
+
+	if (stat(path, &old) || !S_ISREG(old.st_mode))
+		return 0;
+	mode = old.st_mode & MODE_BITS & ~(mode_t)(S_ISUID | S_ISGID);
+	/* before anybody else can open it; the bits of the group are of that group only */
+	if (fchmod(fd, mode & ~(mode_t)(S_IRWXG | S_IRWXO)))
+		return -errno;
+	if (take_access(fd, path, &old))
+		mode &= ~(mode_t)S_IRWXG;
+	return fchmod(fd, mode) ? -errno : 0;
 }
 
 int output_check_folder(const struct app *app, const char *path)
 {
-	const struct output output = { .path = path };
-	char part[PATH_BYTES];
-	int fd = open_nameless(path), error = errno;
+	char part[OUTPUT_PATH_BYTES];
+	int fd, error = output_is_writable(path);
 
+	if (error)
+		return failed(app, path, -error);
+	fd = open_nameless(path);
 	/* the file system has no unnamed files */
-	if (fd < 0 && (error == EOPNOTSUPP || error == EISDIR) && part_name(&output, part)) {
-		fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		error = errno;
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		fd = output_open_part(path, part);
 		if (fd >= 0)
 			unlink(part);
+		else
+			errno = -fd;
 	}
 	if (fd < 0)
-		return failed(app, path, error);
+		return failed(app, path, errno);
 	close(fd);
 	return 0;
+}
+
+/* Open the file that replaces path later. Return: -1: none can. */
+static int open_new(struct output *output)
+{
+	int fd = open_nameless(output->path);
+
+	output->is_nameless = fd >= 0;
+	/* the file system has no unnamed files */
+	if (fd < 0)
+		fd = output_open_part(output->path, output->part);
+	output->is_beside = fd >= 0 && !output->is_nameless;
+	if (fd < 0 || !output_take_mode(fd, output->path))
+		return fd < 0 ? -1 : fd;
+	close(fd);
+	if (output->is_beside)
+		unlink(output->part);
+	output->is_nameless = output->is_beside = false;
+	return -1;
 }
 
 int output_open(const struct app *app, const char *path, struct output *output)
 {
 	struct stat info;
-	char part[PATH_BYTES];
-	int fd = -1;
+	int fd = -1, error;
 
 	/* without a stream it is not open: output_close() has nothing to do */
 	*output = (struct output){ .stream = path ? NULL : app->out, .path = path };
@@ -71,15 +157,12 @@ int output_open(const struct app *app, const char *path, struct output *output)
 		return 0;
 	if (!stat(path, &info) && S_ISREG(info.st_mode) && capture_file_is(path))
 		return app_usage(app, "-o %s: a capture is there", path);
+	error = output_is_writable(path);
+	if (error)
+		return failed(app, path, -error);
 	/* a symbolic link stays: write to its target */
-	if (lstat(path, &info) || S_ISREG(info.st_mode)) {
-		fd = open_nameless(path);
-		output->is_nameless = fd >= 0;
-		/* the file system has no unnamed files */
-		if (fd < 0 && part_name(output, part))
-			fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		output->is_beside = fd >= 0 && !output->is_nameless;
-	}
+	if (lstat(path, &info) || S_ISREG(info.st_mode))
+		fd = open_new(output);
 	/* path is a device, a pipe, in no folder or in one that may not change */
 	if (fd < 0)
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -89,31 +172,45 @@ int output_open(const struct app *app, const char *path, struct output *output)
 	if (output->stream)
 		return 0;
 	close(fd);
+	if (output->is_beside)
+		unlink(output->part);
 	return failed(app, path, ENOMEM);
 }
 
-/* Give the file its name, replacing an existing file. Return: 0 or -errno. */
-static int name_file(const struct output *output)
+/* Name an unnamed file, beside its path. Return: 0 or -errno. */
+static int link_part(struct output *output)
 {
-	char from[40], part[PATH_BYTES];
-	int error;
+	char from[40];
 
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", stream_fd(output->stream));
-	if (!part_name(output, part))
-		return -ENAMETOOLONG;
-	if (output->is_nameless && linkat(AT_FDCWD, from, AT_FDCWD, part, AT_SYMLINK_FOLLOW))
-		return -errno;
-	if (!rename(part, output->path))
+	for (unsigned int n = 0; n < MOST_PARTS; n++) {
+		if (!part_name(output->path, n, output->part))
+			return -ENAMETOOLONG;
+		if (!linkat(AT_FDCWD, from, AT_FDCWD, output->part, AT_SYMLINK_FOLLOW))
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* Give the file its name, replacing an existing file. Return: 0 or -errno. */
+static int name_file(struct output *output)
+{
+	int error = output->is_nameless ? link_part(output) : 0;
+
+	if (error)
+		return error;
+	if (!rename(output->part, output->path))
 		return 0;
 	error = -errno;
-	unlink(part);
+	unlink(output->part);
 	return error;
 }
 
 int output_close(const struct app *app, struct output *output, int status)
 {
 	int error;
-	char part[PATH_BYTES];
 
 	if (!output->stream)
 		return status;
@@ -125,8 +222,8 @@ int output_close(const struct app *app, struct output *output, int status)
 			error = -errno;
 		if (!error && !status)
 			error = name_file(output);
-		else if (output->is_beside && part_name(output, part))
-			unlink(part);
+		else if (output->is_beside)
+			unlink(output->part);
 	}
 	if (output->path && fclose(output->stream) && !error)
 		error = -errno;
@@ -136,11 +233,13 @@ int output_close(const struct app *app, struct output *output, int status)
 
 int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream)
 {
-	int fd;
+	int fd, error = path ? output_is_writable(path) : 0;
 
 	*stream = path ? NULL : otherwise;
 	if (!path)
 		return 0;
+	if (error)
+		return failed(app, path, -error);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	*stream = fd < 0 ? NULL : stream_new(fd, true);
 	if (*stream)

@@ -6,21 +6,48 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* of a path with its zero byte */
+enum { OUTPUT_PATH_BYTES = 4096 };
+
 /* a result that is being written */
 struct output {
 	FILE *stream; /* to write to */
 	const char *path; /* NULL for stdout */
 	bool is_nameless; /* the file gets its name when it is complete */
-	bool is_beside; /* the same where files need a name: PATH.PID.part until then */
+	bool is_beside; /* the same where files need a name: that of @part until then */
+	char part[OUTPUT_PATH_BYTES]; /* PATH.PID.part, or PATH.PID.N.part if that exists */
 };
 
 /*
  * Begin a result. An existing file stays until output_close(), even if the process is killed or
- * the machine stops before; a capture is never replaced. Devices and pipes are written directly.
+ * the machine stops before. Then a new file has its name, with its mode and, as far as the user may
+ * give them, its owner, group and ACL: nobody may read the result who could not read the old file.
+ * Other hard links keep the old contents. A symbolic link stays, and what it leads to is written
+ * directly, as are devices, pipes and files in a folder that may not change. A capture is never
+ * replaced. A file that has no permission to write, or gives this user none, is refused.
  * @app: for messages, and for stdout; @path: file, NULL for stdout; must outlive @output.
  * Return: 0 or an exit status, the message was printed.
  */
 int output_open(const struct app *app, const char *path, struct output *output);
+
+/*
+ * Create a file beside @path, which will replace it; never one that exists, nor through a link.
+ * @part: set to its name, OUTPUT_PATH_BYTES. Return: descriptor; a negative errno.
+ */
+int output_open_part(const char *path, char *part);
+
+/*
+ * Whether the user may replace the contents of @path.
+ * Return: 0, also if there is no file; -EACCES it is read-only, also for root; another errno.
+ */
+int output_is_writable(const char *path);
+
+/*
+ * Give a new file the mode, and as far as possible the owner, group and ACL, of the one that it
+ * will replace. Without its group or ACL it has no permissions for a group.
+ * Return: 0, also if @path is no file; a negative errno.
+ */
+int output_take_mode(int fd, const char *path);
 
 /*
  * Check that a new file can replace @path, before there is one.

@@ -13,6 +13,7 @@
 
 #include "app.h"
 #include "json.h"
+#include "output.h"
 #include "stream.h"
 
 enum { PATH_BYTES = 1024, NAME_BYTES = 128 };
@@ -129,7 +130,7 @@ int verdicts_save(const struct verdicts *verdicts, const char *path, char *where
 {
 	const char *chosen = getenv("PERFCTR_VERDICTS");
 	struct json_object *root = json_object_new_object();
-	char temporary[PATH_BYTES + 8];
+	char temporary[OUTPUT_PATH_BYTES];
 	int fd, error;
 	FILE *file;
 
@@ -144,14 +145,17 @@ int verdicts_save(const struct verdicts *verdicts, const char *path, char *where
 	make_folder(where);
 	json_add_text(root, "format", format_name);
 	json_add(root, "verdicts", json_object_get(verdicts->all));
-	snprintf(temporary, sizeof(temporary), "%s.new", where);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	file = fd < 0 ? NULL : stream_new(fd, true);
+	error = output_is_writable(where);
+	fd = error ? error : output_open_part(where, temporary);
+	error = fd < 0 ? fd : output_take_mode(fd, where);
+	file = error ? NULL : stream_new(fd, true);
 	if (!file) {
-		error = -errno;
+		error = error ? error : -ENOMEM;
 		json_object_put(root);
-		if (fd >= 0)
+		if (fd >= 0) {
 			close(fd);
+			unlink(temporary);
+		}
 		return error;
 	}
 	/* readers see either the old file or the new one */

@@ -8,12 +8,10 @@
 #include <unistd.h>
 
 #include "lib/json.h"
+#include "lib/output.h"
 #include "record.h"
 
-enum { PATH_BYTES = 4096 };
-
-/* a file of the flight recorder while it is written */
-#define PART_FORMAT "%.4080s.part"
+enum { PATH_BYTES = OUTPUT_PATH_BYTES };
 
 int record_file_failed(const struct record *r, const char *path, int error)
 {
@@ -104,11 +102,13 @@ int record_dump(struct record *r, const char *path)
 	size_t size;
 	int fd, error;
 
-	snprintf(hidden, sizeof(hidden), PART_FORMAT, path);
-	fd = open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	error = output_is_writable(path);
+	fd = error ? error : output_open_part(path, hidden);
 	if (fd < 0)
-		return record_file_failed(r, hidden, -errno);
-	error = record_begin_file(r, fd, &writer);
+		return record_file_failed(r, path, fd);
+	error = output_take_mode(fd, path);
+	if (!error)
+		error = record_begin_file(r, fd, &writer);
 	for (size_t n = 0; !error && n < r->flight.count; n++) {
 		const void *sample = flight_get(&r->flight, n, &size);
 
@@ -157,15 +157,19 @@ int record_open_output(struct record *r)
 {
 	const char *path = r->options.counting.output;
 	char hidden[PATH_BYTES];
+	int error = strcmp(path, "-") ? output_is_writable(path) : 0;
 
+	if (error)
+		return record_file_failed(r, path, error);
 	if (!strcmp(path, "-")) {
 		r->file_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	} else if (r->options.flight_ns) {
 		/* check now, not at the first dump, that the file can be written */
-		snprintf(hidden, sizeof(hidden), PART_FORMAT, path);
-		r->file_fd = open(hidden, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		r->file_fd = output_open_part(path, hidden);
 		if (r->file_fd >= 0)
 			unlink(hidden);
+		else
+			errno = -r->file_fd;
 	} else {
 		/* it keeps its old contents until the command was executed */
 		r->file_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
