@@ -368,13 +368,22 @@ def textfile_needs_its_folder():
 
 @test
 def evidence_names_its_files():
-    """validate --evidence on a full disk: the file and the error"""
+    """validate --evidence on a full disk: the file and the error, and no folder, so that the same
+    command works once there is room; a folder of the user stays"""
+    folder = os.path.join(World.folder, "evidence")
+    os.mkdir(folder)
+    done = run("validate", "-m", MEASURED, "--evidence", folder)
+    check(done.returncode == 1 and b"give the name of a new folder" in done.stderr and
+          os.path.isdir(folder), f"{done.stderr}")
+    os.rmdir(folder)
     for after in (0, 5000, 60000):
-        folder = os.path.join(World.folder, "evidence")
         done = run("validate", "-m", MEASURED, "--evidence", folder,
                    fault=("write", errno.ENOSPC), after=after)
         check(done.returncode == 1 and says(done, "", errno.ENOSPC), f"{done.stderr}")
-        shutil.rmtree(folder, ignore_errors=True)
+        check(not os.path.exists(folder), f"{after}: a part of the evidence")
+    done = run("validate", "-m", MEASURED, "--evidence", folder)
+    check(os.path.exists(os.path.join(folder, "SHA256SUMS")), done.stderr)
+    shutil.rmtree(folder)
 
 
 # characters that change the direction of others, their lines, or show nothing

@@ -2,6 +2,7 @@
 /* Writes the folder of --evidence: inputs, results, description, hashes. */
 #include "report.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -203,4 +204,17 @@ int evidence_results(const struct report *report, const char *folder, struct fai
 	if (put_text(folder, "README.txt", text, strlen(text), report->arena, failure) < 0)
 		return -1;
 	return put_hashes(folder, failure);
+}
+
+void evidence_discard(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(folder);
 }

@@ -123,6 +123,9 @@ int evidence_inputs(const struct study *study, const char *measured, const char 
  */
 int evidence_results(const struct report *report, const char *folder, struct failure *failure);
 
+/* Remove a folder of evidence_begin() with what is in it, so that it can be made again. */
+void evidence_discard(const char *folder);
+
 /* --- The programs of a campaign's benchmarks, with what a thread executes of them --- */
 
 /*

@@ -75,6 +75,7 @@ struct validator {
 	size_t skipped_count;
 	size_t shown; /* the one of them whose reason says most, and its exit status */
 	int shown_status;
+	bool has_folder; /* that of --evidence was created */
 };
 
 static int failed(struct validator *v)
@@ -100,6 +101,7 @@ static int load(struct validator *v, const char *which, struct study *study)
 		return -1;
 	if (v->options->evidence && evidence_begin(campaign, v->options->evidence, &v->failure) < 0)
 		return -1;
+	v->has_folder = v->options->evidence;
 	if (!v->options->from)
 		return 0;
 	study->carried = arena_array(&v->arena, campaign->event_count, sizeof(*study->carried));
@@ -414,8 +416,10 @@ static int write_evidence(struct validator *v)
 	struct report report;
 	int status;
 
-	if (evidence_inputs(&v->studies[0], v->options->measured, v->options->from, folder) < 0)
+	if (evidence_inputs(&v->studies[0], v->options->measured, v->options->from, folder) < 0) {
+		evidence_discard(folder);
 		return failed(v);
+	}
 	again.studies = arena_array(&again.arena, 1, sizeof(*again.studies));
 	status = evaluate_file(&again);
 	if (!status) {
@@ -426,6 +430,12 @@ static int write_evidence(struct validator *v)
 			status = failed(&again);
 	}
 	arena_free(&again.arena);
+	/* a measurement may have taken hours: it is kept */
+	if (status && v->options->measured)
+		evidence_discard(folder);
+	else if (status)
+		app_error(v->app, "%s keeps the readings: -m %s/readings.json --evidence ANOTHER",
+			  folder, folder);
 	return status;
 }
 
@@ -525,8 +535,8 @@ static int validate_run(struct app *app, int argc, char **argv)
 		if (!status)
 			status = conclude(&v);
 	}
-	/* an empty folder; it is kept if something was measured */
-	if (status && options.evidence)
+	/* only if it is empty */
+	if (status && v.has_folder)
 		rmdir(options.evidence);
 	arena_free(&v.arena);
 	return status;
