@@ -12,7 +12,7 @@
 #include "local/clients.h"
 #include "local/local.h"
 
-enum { MOST_CLIENTS = 64 };
+enum { MOST_CLIENTS = 512 };
 
 static struct {
 	/* a process has one client */

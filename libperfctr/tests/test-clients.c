@@ -6,7 +6,7 @@
 /* of the address sanitizer, whose headers not every compiler brings */
 size_t __sanitizer_get_current_allocated_bytes(void);
 
-enum { ALL = 100000 };
+enum { ALL = 100000, SOME = 64, KEYS = 12 };
 
 static struct drm_clients clients;
 
@@ -71,7 +71,7 @@ TEST_WITH(begin, end_clients, "a client that ends causes no search for others")
 {
 	uint64_t now_ns;
 
-	for (unsigned int n = 0; n < MOST_CLIENTS; n++)
+	for (unsigned int n = 0; n < SOME; n++)
 		proc_add(100 + n, n, 1000);
 	drm_clients_start(&clients);
 	now_ns = clients.next_look_ns - 1000;
@@ -87,7 +87,7 @@ TEST_WITH(begin, end_clients, "a client that ends causes no search for others")
 		clients.lost_ns = 0;
 	}
 	EQUAL(proc.searches, 0);
-	EQUAL(clients.counters[0].value, 5 * MOST_CLIENTS);
+	EQUAL(clients.counters[0].value, 5 * SOME);
 	drm_clients_read(&clients, clients.next_look_ns);
 	EQUAL(proc.searches, 1);
 }
@@ -121,4 +121,45 @@ TEST_WITH(begin, end_clients, "a client that another process takes over counts o
 	proc.clients[0].busy_ns += 30;
 	drm_clients_read(&clients, clients.next_look_ns);
 	EQUAL(clients.counters[0].value, 30);
+}
+
+/* Bytes that counters of each process take, with so many processes of a client each. */
+static size_t bytes_of_processes(unsigned int count)
+{
+	const size_t before = __sanitizer_get_current_allocated_bytes();
+	size_t bytes;
+
+	clients = (struct drm_clients){ .ctx = ctx };
+	proc.count = 0;
+	for (unsigned int n = 0; n < count; n++) {
+		proc_add(100 + n, n, 1000);
+		EQUAL(drm_clients_add(&clients, ENGINE_TIME, DRM_TIME, 100 + n, 0), 0);
+		for (unsigned int key = 1; key < KEYS; key++)
+			EQUAL(drm_clients_add(&clients, key, DRM_MEMORY, 100 + n, 0), 0);
+	}
+	drm_clients_start(&clients);
+	for (unsigned int n = 0; n < count; n++)
+		proc.clients[n].busy_ns += n;
+	drm_clients_read(&clients, clients.next_look_ns - 1);
+	bytes = __sanitizer_get_current_allocated_bytes() - before;
+	for (unsigned int n = 0; n < count; n++) {
+		EQUAL(clients.counters[n * KEYS].value, n);
+		CHECK(clients.counters[n * KEYS].measured);
+	}
+	/* remembered ones are no more */
+	proc.count = 0;
+	drm_clients_read(&clients, clients.next_look_ns);
+	CHECK(__sanitizer_get_current_allocated_bytes() - before <= bytes);
+	drm_clients_free(&clients);
+	return bytes;
+}
+
+TEST_WITH(begin, end_clients, "counters of each process take as much as there are clients")
+{
+	size_t few, many;
+
+	drm_clients_free(&clients);
+	few = bytes_of_processes(MOST_CLIENTS / 4);
+	many = bytes_of_processes(MOST_CLIENTS);
+	CHECK(many < 5 * few);
 }

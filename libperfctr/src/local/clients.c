@@ -8,6 +8,10 @@
  * What a client did moves into the counters at each reading, so one that ended leaves nothing
  * behind. It is remembered for a while, because a search may miss one that is still there: it must
  * not count again what it did before.
+ *
+ * A client has values of the counters of all clients and of its own processes only, so counters of
+ * each process cost as much as there are clients, not the square of that. Its share of such a
+ * counter begins when the process is found to have it.
  */
 #include "clients.h"
 
@@ -30,6 +34,16 @@ enum state {
 	CLIENT_ENDED, /* a search did not find it, either */
 };
 
+/* a client's part of a counter */
+struct value {
+	size_t counter;
+	/* of a level or clock only the last value; the total is not in the counter yet */
+	struct meter meter;
+	uint64_t changed_ns; /* when a count was found to be another value */
+	bool is_here; /* the last reading had it */
+	bool lost; /* something may be missing since the last reading */
+};
+
 /* a DRM client, by all its files */
 struct client {
 	struct client *next; /* of the same bucket */
@@ -42,15 +56,9 @@ struct client {
 	/* in this search: it was found, for the first time */
 	bool seen, is_new;
 	uint64_t read_ns;
-	/* of each counter */
-	struct {
-		/* of a level or clock only the last value; the total is not in the counter yet */
-		struct meter meter;
-		uint64_t changed_ns; /* when a count was found to be another value */
-		bool is_here; /* the last reading had it */
-		bool of_pid; /* the counter's process has a file of the client */
-		bool lost; /* something may be missing since the last reading */
-	} values[];
+	/* of the counters of all clients, then of its processes */
+	struct value *values;
+	size_t value_count;
 };
 
 uint64_t perfctr_hash(const char *text)
@@ -62,20 +70,87 @@ uint64_t perfctr_hash(const char *text)
 	return h;
 }
 
+/* --- counters by their process -------------------------------------------------------- */
+
+/* The first counter of a bucket, from 1; 0: none. */
+static size_t *bucket_of(const struct drm_clients *clients, long pid)
+{
+	return &clients->processes[(size_t)pid & (clients->process_buckets - 1)];
+}
+
+/* The next counter of a process, from 1; 0: none. @n: the one before, 0: the first. */
+static size_t next_of(const struct drm_clients *clients, long pid, size_t n)
+{
+	if (!clients->process_buckets)
+		return 0;
+	n = n ? clients->counters[n - 1].next : *bucket_of(clients, pid);
+	while (n && clients->counters[n - 1].pid != pid)
+		n = clients->counters[n - 1].next;
+	return n;
+}
+
+static void enter(struct drm_clients *clients, size_t n)
+{
+	size_t *bucket = bucket_of(clients, clients->counters[n].pid);
+
+	clients->counters[n].next = *bucket;
+	*bucket = n + 1;
+}
+
+/* Keep at most one counter a bucket on average. Return: 0; -ENOMEM. */
+static int make_buckets(struct drm_clients *clients)
+{
+	const size_t count = clients->process_buckets ? 2 * clients->process_buckets :
+							FIRST_BUCKETS;
+	size_t *processes;
+
+	if (clients->counter_count < clients->process_buckets)
+		return 0;
+	processes = calloc(count, sizeof(*processes));
+	if (!processes)
+		return -ENOMEM;
+	free(clients->processes);
+	clients->processes = processes;
+	clients->process_buckets = count;
+	for (size_t n = 0; n < clients->counter_count; n++)
+		enter(clients, n);
+	return 0;
+}
+
+/* The counter of an engine's clock; the number of counters: there is none. */
+static size_t find_clock(const struct drm_clients *clients, uint64_t name)
+{
+	for (size_t n = next_of(clients, 0, 0); n; n = next_of(clients, 0, n))
+		if (clients->counters[n - 1].name == name &&
+		    clients->counters[n - 1].config == DRM_CLOCK)
+			return n - 1;
+	return clients->counter_count;
+}
+
 int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int config, long pid,
 		    unsigned int assumed)
 {
 	struct drm_counter *counters =
 		realloc(clients->counters, (clients->counter_count + 1) * sizeof(*counters));
+	size_t n = clients->counter_count;
 
-	if (!counters)
+	if (counters)
+		clients->counters = counters;
+	if (!counters || make_buckets(clients))
 		return -ENOMEM;
-	clients->counters = counters;
 	assumed = assumed ? assumed : 1;
-	counters[clients->counter_count++] = (struct drm_counter){
+	counters[n] = (struct drm_counter){
 		.name = name, .config = config, .pid = pid, .assumed = assumed, .engines = assumed
 	};
-	return 0;
+	clients->counter_count++;
+	enter(clients, n);
+	if (config != DRM_CLOCK || !pid)
+		return 0;
+	/* other processes show the engine's clock, too: a counter of all keeps it */
+	counters[n].leader = find_clock(clients, name);
+	return counters[n].leader < clients->counter_count ?
+		       0 :
+		       drm_clients_add(clients, name, config, 0, assumed);
 }
 
 /* --- one client --------------------------------------------------------------------- */
@@ -85,14 +160,11 @@ static bool lacks_clock(const struct drm_clients *clients, const struct drm_valu
 {
 	const char *key = strrchr(value->name, ':') + 1;
 	char clock[DRM_NAME_BYTES + 8];
-	uint64_t name;
+	size_t n;
 
 	snprintf(clock, sizeof(clock), "%.*stotal-%s", (int)(key - value->name), value->name, key);
-	name = perfctr_hash(clock);
-	for (size_t n = 0; n < clients->counter_count; n++)
-		if (clients->counters[n].name == name && !clients->counters[n].clock.read)
-			return true;
-	return false;
+	n = find_clock(clients, perfctr_hash(clock));
+	return n < clients->counter_count && !clients->counters[n].clock.read;
 }
 
 /*
@@ -115,64 +187,59 @@ static bool begin(const struct drm_clients *clients, const struct drm_counter *c
 }
 
 /* Bring a count of a client up to date. @before_ns: the time of its reading before, 0: none. */
-static void count_value(struct drm_clients *clients, size_t n, struct client *client,
+static void count_value(struct drm_clients *clients, struct value *v, struct client *client,
 			const struct drm_value *value, uint64_t before_ns)
 {
+	const struct drm_counter *counter = &clients->counters[v->counter];
 	const unsigned int per_ns = value->config == DRM_CYCLES ? MOST_CYCLES_PER_NS : 1;
-	const unsigned int engines = MOST_ENGINES * clients->counters[n].engines;
-	struct meter *meter = &client->values[n].meter;
-	uint64_t *changed_ns = &client->values[n].changed_ns;
+	const unsigned int engines = MOST_ENGINES * counter->engines;
+	struct meter *meter = &v->meter;
 	uint64_t total;
 	bool lost = false;
 
 	if (!meter->read) {
-		lost = begin(clients, &clients->counters[n], client, meter, value);
-		*changed_ns = client->is_new ? clients->started_ns : before_ns;
+		lost = begin(clients, counter, client, meter, value);
+		v->changed_ns = client->is_new ? clients->started_ns : before_ns;
 		if (meter->last == value->value)
-			*changed_ns = client->read_ns;
+			v->changed_ns = client->read_ns;
 	}
 	if (meter->last == value->value) {
-		client->values[n].lost |= lost;
+		v->lost |= lost;
 		return;
 	}
 	total = meter->total;
 	lost |= meter_step(meter, value->value);
 	if ((meter->total - total) / per_ns / engines >
-	    client->read_ns - *changed_ns + MOST_DELAY_NS) {
+	    client->read_ns - v->changed_ns + MOST_DELAY_NS) {
 		meter->total = total;
 		lost = true;
 	}
-	*changed_ns = client->read_ns;
-	client->values[n].lost |= lost;
+	v->changed_ns = client->read_ns;
+	v->lost |= lost;
 }
 
-static void take_value(struct drm_clients *clients, struct client *client,
+static void take_value(struct drm_clients *clients, struct client *client, struct value *v,
 		       const struct drm_file *file, const char *text, const struct drm_value *value,
 		       uint64_t before_ns)
 {
-	const uint64_t name = perfctr_hash(value->name);
+	struct drm_counter *c = &clients->counters[v->counter];
 
-	for (size_t n = 0; n < clients->counter_count; n++) {
-		struct drm_counter *c = &clients->counters[n];
+	memcpy(c->driver, file->driver, sizeof(c->driver));
+	memcpy(c->place, file->place, sizeof(c->place));
+	v->is_here = true;
+	if (drm_is_count(c->config) && !v->meter.read) {
+		const unsigned int engines = drm_capacity(text, value->name);
 
-		if (c->name != name || c->config != value->config)
-			continue;
-		memcpy(c->driver, file->driver, sizeof(c->driver));
-		memcpy(c->place, file->place, sizeof(c->place));
-		client->values[n].is_here = true;
-		if (drm_is_count(c->config) && !client->values[n].meter.read) {
-			const unsigned int engines = drm_capacity(text, value->name);
-
-			c->engines = engines > c->engines ? engines : c->engines;
-		}
-		if (drm_is_count(c->config))
-			count_value(clients, n, client, value, before_ns);
-		else
-			client->values[n].meter.last = value->value;
+		c->engines = engines > c->engines ? engines : c->engines;
 	}
+	if (drm_is_count(c->config))
+		count_value(clients, v, client, value, before_ns);
+	else
+		v->meter.last = value->value;
 }
 
-static void take_values(struct drm_clients *clients, struct client *client,
+/* Take a text's values, those of the client from number @first on. */
+static void take_values(struct drm_clients *clients, struct client *client, size_t first,
 			const struct drm_file *file, const char *text)
 {
 	const uint64_t before_ns = client->read_ns;
@@ -180,10 +247,19 @@ static void take_values(struct drm_clients *clients, struct client *client,
 	struct drm_value value;
 
 	client->read_ns = perfctr_time_raw_ns();
-	for (size_t n = 0; n < clients->counter_count; n++)
+	for (size_t n = first; n < client->value_count; n++)
 		client->values[n].is_here = false;
-	while (drm_next_value(file, &at, &value))
-		take_value(clients, client, file, text, &value, before_ns);
+	while (drm_next_value(file, &at, &value)) {
+		const uint64_t name = perfctr_hash(value.name);
+
+		for (size_t n = first; n < client->value_count; n++) {
+			const struct drm_counter *c = &clients->counters[client->values[n].counter];
+
+			if (c->name == name && c->config == value.config)
+				take_value(clients, client, &client->values[n], file, text, &value,
+					   before_ns);
+		}
+	}
 }
 
 /* Whether a count of the text is far below the client's: then it is another client's. */
@@ -195,12 +271,41 @@ static bool is_lower(const struct drm_clients *clients, const struct client *cli
 	while (drm_next_value(file, &text, &value)) {
 		const uint64_t name = perfctr_hash(value.name);
 
-		for (size_t n = 0; n < clients->counter_count; n++)
-			if (clients->counters[n].name == name && client->values[n].meter.read &&
-			    value.value < client->values[n].meter.last / 2)
+		for (size_t n = 0; n < client->value_count; n++) {
+			const struct value *v = &client->values[n];
+
+			if (clients->counters[v->counter].name == name && v->meter.read &&
+			    value.value < v->meter.last / 2)
 				return true;
+		}
 	}
 	return false;
+}
+
+/*
+ * Give a client values of the counters of a process, or of those of all clients: @pid 0.
+ * Return: 0, also if it has them; -ENOMEM.
+ */
+static int attach(struct drm_clients *clients, struct client *client, long pid)
+{
+	const size_t first = next_of(clients, pid, 0);
+	struct value *values;
+	size_t count = 0;
+
+	if (!first)
+		return 0;
+	for (size_t n = 0; n < client->value_count; n++)
+		if (client->values[n].counter == first - 1)
+			return 0;
+	for (size_t n = first; n; n = next_of(clients, pid, n))
+		count++;
+	values = realloc(client->values, (client->value_count + count) * sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	client->values = values;
+	for (size_t n = first; n; n = next_of(clients, pid, n))
+		values[client->value_count++] = (struct value){ .counter = n - 1 };
+	return 0;
 }
 
 /* --- the table of clients ------------------------------------------------------------- */
@@ -249,6 +354,7 @@ static int make_room(struct drm_clients *clients)
 
 static void free_client(struct client *c)
 {
+	free(c->values);
 	free(c->key);
 	free(c);
 }
@@ -282,10 +388,10 @@ static struct client *add_client(struct drm_clients *clients, const char *key)
 
 	if (make_room(clients))
 		return NULL;
-	c = calloc(1, sizeof(*c) + clients->counter_count * sizeof(c->values[0]));
+	c = calloc(1, sizeof(*c));
 	if (c)
 		c->key = strdup(key);
-	if (!c || !c->key || list_client(clients, c)) {
+	if (!c || !c->key || attach(clients, c, 0) || list_client(clients, c)) {
 		if (c)
 			free_client(c);
 		return NULL;
@@ -321,25 +427,19 @@ static int revive(struct drm_clients *clients, struct client *c)
 	return 0;
 }
 
-static bool is_wanted(const struct drm_counter *counter, const struct client *client, size_t n)
-{
-	return !counter->pid || client->values[n].of_pid;
-}
-
 /* Move what a client did into the counters. */
 static void settle(struct drm_clients *clients, struct client *client)
 {
-	for (size_t n = 0; n < clients->counter_count; n++) {
-		struct drm_counter *c = &clients->counters[n];
+	for (size_t n = 0; n < client->value_count; n++) {
+		struct value *v = &client->values[n];
+		struct drm_counter *c = &clients->counters[v->counter];
 
-		if (!is_wanted(c, client, n))
-			continue;
-		c->lost |= client->values[n].lost;
-		client->values[n].lost = false;
+		c->lost |= v->lost;
+		v->lost = false;
 		if (!drm_is_count(c->config))
 			continue;
-		c->growth += client->values[n].meter.total;
-		client->values[n].meter.total = 0;
+		c->growth += v->meter.total;
+		v->meter.total = 0;
 	}
 }
 
@@ -349,9 +449,9 @@ static void end_client(struct drm_clients *clients, struct client *client, uint6
 	const uint64_t lost_ns = now_ns - client->read_ns;
 
 	client->state = CLIENT_MISSING;
-	for (size_t n = 0; n < clients->counter_count; n++) {
+	for (size_t n = 0; n < client->value_count; n++) {
 		client->values[n].is_here = false;
-		if (!client->values[n].meter.read || !is_wanted(&clients->counters[n], client, n))
+		if (!client->values[n].meter.read)
 			continue;
 		client->values[n].lost = true;
 		if (lost_ns > clients->lost_ns)
@@ -379,11 +479,14 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 {
 	struct drm_clients *clients = arg;
 	struct client *c = find_client(clients, file->client);
+	size_t first = 0;
 
 	if (c && is_another(clients, c, file, text)) {
 		if (c->state == CLIENT_LIVE)
 			end_client(clients, c, perfctr_time_raw_ns());
-		memset(c->values, 0, clients->counter_count * sizeof(c->values[0]));
+		c->value_count = 0;
+		if (attach(clients, c, 0))
+			return -ENOMEM;
 		c->read_ns = 0;
 		c->is_new = true;
 	}
@@ -392,16 +495,21 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 	if (!c || revive(clients, c))
 		return -ENOMEM;
 	c->state = CLIENT_LIVE;
-	for (size_t n = 0; n < clients->counter_count; n++)
-		c->values[n].of_pid |= clients->counters[n].pid == file->pid;
-	/* its other files have the same values */
+	/* its other files have the same values, which other processes may count */
 	if (c->seen)
+		first = c->value_count;
+	if (attach(clients, c, file->pid))
+		return -ENOMEM;
+	if (c->seen) {
+		if (first < c->value_count)
+			take_values(clients, c, first, file, text);
 		return 0;
+	}
 	c->pid = file->pid;
 	snprintf(c->path, sizeof(c->path), "%s", file->path);
 	memcpy(c->sysfs, file->sysfs, sizeof(c->sysfs));
 	c->seen = true;
-	take_values(clients, c, file, text);
+	take_values(clients, c, first, file, text);
 	return 0;
 }
 
@@ -420,7 +528,7 @@ static bool reread(struct drm_clients *clients, struct client *client)
 		  !strcmp(f.client, client->key);
 
 	if (is_same)
-		take_values(clients, client, &f, text);
+		take_values(clients, client, 0, &f, text);
 	free(text);
 	return is_same;
 }
@@ -460,45 +568,54 @@ static void add_growth(struct drm_counter *c)
 	c->growth = 0;
 }
 
-/* Add up a counter's clients. */
-static void finish(struct drm_clients *clients, struct drm_counter *c, size_t n)
+/* Add up the counters of a client that is there. */
+static void add_client_up(struct drm_clients *clients, const struct client *client)
 {
-	uint64_t sum = 0, largest = 0;
-	bool is_here = false, any_here = false;
+	for (size_t n = 0; n < client->value_count; n++) {
+		const struct value *v = &client->values[n];
+		struct drm_counter *c = &clients->counters[v->counter];
 
-	for (size_t i = 0; i < clients->count; i++) {
-		const struct client *client = clients->list[i];
-		const bool wanted = is_wanted(c, client, n);
-		const struct meter *meter = &client->values[n].meter;
+		if (!v->is_here)
+			continue;
+		c->is_here = true;
+		c->sum += v->meter.last;
+		c->largest = v->meter.last > c->largest ? v->meter.last : c->largest;
+	}
+}
 
-		any_here |= client->values[n].is_here;
-		is_here |= wanted && client->values[n].is_here;
-		/* the clock of a process's engine is that of the others */
-		if (client->values[n].is_here && (wanted || c->config == DRM_CLOCK) &&
-		    meter->last > largest)
-			largest = meter->last;
-		if (wanted && client->values[n].is_here)
-			sum += meter->last;
+/* Step a clock once a reading: that of all clients, for all processes. */
+static void step_clock(const struct drm_clients *clients, struct drm_counter *c)
+{
+	const struct drm_counter *leader = c->pid ? &clients->counters[c->leader] : c;
+
+	if (!leader->is_here)
+		return;
+	if (c->clock.read) {
+		c->lost |= meter_step(&c->clock, leader->largest);
+		return;
 	}
-	c->seen |= is_here;
-	if (c->config == DRM_CLOCK && any_here && !c->clock.read) {
-		meter_begin(&c->clock, largest);
-		c->lost |= clients->started;
-	} else if (c->config == DRM_CLOCK && any_here) {
-		c->lost |= meter_step(&c->clock, largest);
-	}
+	meter_begin(&c->clock, leader->largest);
+	c->lost |= clients->started;
+}
+
+/* The value of a counter whose clients were added up. */
+static void finish(struct drm_clients *clients, struct drm_counter *c)
+{
+	c->seen |= c->is_here;
+	if (c->config == DRM_CLOCK)
+		step_clock(clients, c);
 	if (drm_is_count(c->config))
 		add_growth(c);
 	else
 		c->value = c->config == DRM_CLOCK     ? c->clock.total :
-			   c->config == DRM_FREQUENCY ? largest :
-							sum;
+			   c->config == DRM_FREQUENCY ? c->largest :
+							c->sum;
 	/* of clocks nothing is known without a client; the rest of them is zero then */
 	c->measured = c->seen;
 	if (c->config == DRM_CLOCK)
-		c->measured &= any_here;
+		c->measured &= (c->pid ? &clients->counters[c->leader] : c)->is_here;
 	else if (c->config == DRM_FREQUENCY)
-		c->measured &= is_here;
+		c->measured &= c->is_here;
 	else if (c->seen && drm_is_count(c->config))
 		c->measured = drm_measures(clients->ctx, c->driver, c->place, c->config, NULL, 0);
 }
@@ -512,10 +629,16 @@ void drm_clients_read(struct drm_clients *clients, uint64_t now_ns)
 			if (clients->list[n]->state == CLIENT_LIVE &&
 			    !reread(clients, clients->list[n]))
 				end_client(clients, clients->list[n], now_ns);
-	for (size_t n = 0; n < clients->count; n++)
+	for (size_t n = 0; n < clients->counter_count; n++) {
+		clients->counters[n].is_here = false;
+		clients->counters[n].sum = clients->counters[n].largest = 0;
+	}
+	for (size_t n = 0; n < clients->count; n++) {
 		settle(clients, clients->list[n]);
+		add_client_up(clients, clients->list[n]);
+	}
 	for (size_t n = 0; n < clients->counter_count; n++)
-		finish(clients, &clients->counters[n], n);
+		finish(clients, &clients->counters[n]);
 }
 
 static void forget(struct drm_clients *clients)
@@ -552,5 +675,6 @@ void drm_clients_free(struct drm_clients *clients)
 	forget(clients);
 	free(clients->list);
 	free(clients->counters);
+	free(clients->processes);
 	*clients = (struct drm_clients){ 0 };
 }

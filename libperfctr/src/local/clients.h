@@ -22,6 +22,11 @@ struct drm_counter {
 	 */
 	unsigned int assumed, engines;
 	uint64_t growth, rest; /* since the last reading; what the division left */
+	size_t next; /* of the same bucket of processes, from 1; 0: none */
+	size_t leader; /* of the clock of a process: the counter of the engine's, which has @clock */
+	/* of the clients at the last reading */
+	uint64_t sum, largest;
+	bool is_here;
 	/*
 	 * a client had it, of this driver at this place; the clock of an engine, which all
 	 * clients show
@@ -38,6 +43,9 @@ struct drm_clients {
 	struct perfctr_ctx *ctx;
 	struct drm_counter *counters;
 	size_t counter_count;
+	/* the first counter of a process, from 1, by its number; 0: none */
+	size_t *processes;
+	size_t process_buckets;
 	/* all clients by the hash of their key; @known: their number */
 	struct client **buckets;
 	size_t bucket_count, known;
