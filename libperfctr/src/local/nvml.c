@@ -93,7 +93,6 @@ struct gpu {
 	void *first, *second; /* GPM samples: of the first reading, and of the last */
 	uint64_t gpm_ns; /* of the last one; 0: none */
 	double gpm_cycles; /* SM cycles as of it */
-	bool has_gpm; /* the last reading took a sample, and its clock went on */
 	unsigned long long use_us; /* of the newest utilization of a process that was read */
 };
 
