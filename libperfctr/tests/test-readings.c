@@ -965,3 +965,38 @@ TEST_WITH(begin, end_tree, "one of a driver's GPUs that is off is no reason to r
 	put_panthor(0, 70);
 	EQUAL(take_sample().values[0], 70);
 }
+
+/* Lists of chips' files that a session of so many sensors takes. */
+static unsigned int lists_of_sensors(unsigned int chips)
+{
+	struct perfctr_selection *sensors;
+	struct perfctr_session *readers;
+	char path[PATH_BYTES];
+
+	for (unsigned int n = 0; n < chips; n++) {
+		snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon%u/name", n);
+		put(path, "chip\n");
+		snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon%u/temp1_input", n);
+		put(path, "41000\n");
+	}
+	sensor_lists = 0;
+	EQUAL(perfctr_selection_new(device, &sensors), 0);
+	EQUAL(perfctr_selection_add(sensors, "hwmon/*:temp1_input/"), (int)chips);
+	EQUAL(perfctr_session_new(sensors, NULL, &readers), 0);
+	perfctr_session_unref(readers);
+	perfctr_selection_unref(sensors);
+	return sensor_lists;
+}
+
+TEST_WITH(begin, end_tree, "sensors are searched once, not once for each of them")
+{
+	const unsigned int few = lists_of_sensors(5), many = lists_of_sensors(40);
+
+	CHECK(few > 0 && many <= 8 * few);
+	/* where the last search found them is not where they are for ever */
+	drop("/sys/class/hwmon/hwmon3");
+	put("/sys/class/hwmon/hwmon3/name", "other\n");
+	put("/sys/class/hwmon/hwmon3/temp1_input", "5000\n");
+	start("hwmon/hwmon3-other:temp1_input/", 1);
+	EQUAL(perfctr_selection_add(selection, "hwmon/hwmon3-chip:temp1_input/"), -ENOENT);
+}

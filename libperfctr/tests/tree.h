@@ -55,12 +55,14 @@ static inline int tree_node_number(void *data, const char *path, unsigned int *m
 }
 
 static unsigned int searches; /* of all processes */
+static unsigned int sensor_lists; /* lists of a chip's files */
 
 static inline int tree_list(void *data, const char *path, sys_list_fn fn, void *arg)
 {
 	char text[PATH_BYTES];
 
 	searches += !strcmp(path, "/proc");
+	sensor_lists += !strncmp(path, "/sys/class/hwmon/hwmon", 22);
 	return perfctr_sys_real.list(data, in_tree(path, text), fn, arg);
 }
 

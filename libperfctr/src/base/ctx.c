@@ -36,6 +36,7 @@ int ctx_new(const struct perfctr_sys *sys, const struct reading_ops *readings,
 static void free_ctx(struct perfctr_ctx *ctx)
 {
 	free(ctx->capacities);
+	free(ctx->sensors);
 	free(ctx);
 }
 

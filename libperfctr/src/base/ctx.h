@@ -23,6 +23,7 @@ enum {
 };
 
 struct drm_capacity;
+struct sensor_place;
 struct reading_ops;
 
 struct perfctr_ctx {
@@ -38,6 +39,9 @@ struct perfctr_ctx {
 	/* what the last searches for DRM clients found */
 	struct drm_capacity *capacities;
 	size_t capacity_count;
+	/* where the last search for sensors found each; @next_sensor: where to look first */
+	struct sensor_place *sensors;
+	size_t sensor_count, next_sensor;
 };
 
 /* Return: 0 or -ENOMEM. Programs and tests have perfctr_ctx_new_with() of local/local.h. */

@@ -279,18 +279,6 @@ static int search_gauge(void *arg, const char *name, const struct gauge_kind *ki
 	return 1;
 }
 
-static int search_file(void *arg, const struct sensor_rule *rule, const char *name,
-		       const char *path)
-{
-	struct search *s = arg;
-
-	if (perfctr_hash(name) != s->hash)
-		return 0;
-	s->rule = rule;
-	snprintf(s->path, sizeof(s->path), "%s", path);
-	return 1;
-}
-
 /*
  * An event of a class of several engines has their time: its share of the elapsed time is that of
  * one engine of the class, so the unit's factor divides by their number. That of an event which no
@@ -373,7 +361,7 @@ static int readings_add_term(struct perfctr_ctx *ctx, const struct pmu *pmu, con
 		/* a client of the device may come later */
 		config = drm_event_config(term);
 	}
-	if (config < 0 && sensors_walk(ctx, pmu->name, search_file, &s) != 1)
+	if (config < 0 && sensor_find(ctx, pmu->name, s.hash, &s.rule, s.path) != 1)
 		return perfctr_fail(ctx, -ENOENT, "%s has no event \"%s\"; see \"perfctr list\"",
 				    pmu->name, term);
 	event->config = config >= 0 ? (unsigned int)config : sensor_config(s.rule);
@@ -492,7 +480,7 @@ int readings_open(struct perfctr_ctx *ctx, struct perf_events *events,
 		counter->unsupported = error == -EOPNOTSUPP && events->skips_unsupported;
 		return counter->unsupported ? 0 : error;
 	}
-	error = sensors_walk(ctx, pmus[n].name, search_file, &s);
+	error = sensor_find(ctx, pmus[n].name, s.hash, &s.rule, s.path);
 	if (error == 1) {
 		sensor_open(ctx->sys, &reading->sensor, s.rule, s.path);
 		return 0;

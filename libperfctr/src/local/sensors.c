@@ -2,6 +2,7 @@
 #include "sensors.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,26 +82,37 @@ struct walk {
 	void *arg;
 };
 
-/* "hwmon2-coretemp:temp1_input" of "/sys/class/hwmon/hwmon2/temp1_input" */
+/*
+ * "hwmon2-coretemp:temp1_input" of "/sys/class/hwmon/hwmon2/temp1_input"; @root_length: of
+ * "/sys/class/hwmon/". Return: whether it fits.
+ */
+static bool event_name(const struct perfctr_sys *sys, const struct sensor_rule *rule,
+		       const char *path, size_t root_length, char *name)
+{
+	const char *first = path + root_length, *file = strchr(first, '/');
+	char title_path[PATH_BYTES + 16], *title = NULL;
+	int length;
+
+	if (rule->title) {
+		snprintf(title_path, sizeof(title_path), "%.*s/%s", (int)(file - path), path,
+			 rule->title);
+		perfctr_sys_read_all(sys, title_path, &title);
+	}
+	length = snprintf(name, SENSOR_NAME_BYTES, "%.*s%s%s:%s", (int)(file - first), first,
+			  title && *title ? "-" : "", title ? title : "",
+			  strncmp(file, "/device/", 8) ? file + 1 : file + 8);
+	free(title);
+	event_name_clean(name);
+	return length < SENSOR_NAME_BYTES;
+}
+
 static int visit_file(struct walk *w)
 {
-	const char *first = w->path + w->root_length, *file = strchr(first, '/');
-	char path[PATH_BYTES + 16], name[SENSOR_NAME_BYTES], *title = NULL;
-	int result = 0;
+	char name[SENSOR_NAME_BYTES];
 
-	if (w->rule->title) {
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(file - w->path), w->path,
-			 w->rule->title);
-		perfctr_sys_read_all(w->ctx->sys, path, &title);
-	}
-	if (snprintf(name, sizeof(name), "%.*s%s%s:%s", (int)(file - first), first,
-		     title && *title ? "-" : "", title ? title : "",
-		     strncmp(file, "/device/", 8) ? file + 1 : file + 8) < (int)sizeof(name)) {
-		event_name_clean(name);
-		result = w->fn(w->arg, w->rule, name, w->path);
-	}
-	free(title);
-	return result;
+	if (!event_name(w->ctx->sys, w->rule, w->path, w->root_length, name))
+		return 0;
+	return w->fn(w->arg, w->rule, name, w->path);
 }
 
 static int walk_entry(void *arg, const char *entry)
@@ -146,6 +158,88 @@ int sensors_walk(struct perfctr_ctx *ctx, const char *pmu, sensor_fn fn, void *a
 		error = error == -ENOENT ? 0 : error;
 	}
 	return error;
+}
+
+/* a file, as of the last search */
+struct sensor_place {
+	uint64_t hash;
+	const struct sensor_rule *rule;
+	char path[PATH_BYTES];
+};
+
+static int keep_place(void *arg, const struct sensor_rule *rule, const char *name, const char *path)
+{
+	struct perfctr_ctx *ctx = arg;
+	const size_t n = ctx->sensor_count;
+	struct sensor_place *places = ctx->sensors;
+
+	/* room is doubled */
+	if (!(n & (n - 1)))
+		places = realloc(places, (n ? 2 * n : 1) * sizeof(*places));
+	if (!places)
+		return -ENOMEM;
+	ctx->sensors = places;
+	places[n].hash = perfctr_hash(name);
+	places[n].rule = rule;
+	snprintf(places[n].path, sizeof(places[n].path), "%s", path);
+	ctx->sensor_count++;
+	return 0;
+}
+
+/* Return: the place of an event in the last search, if it still is; else NULL. */
+static const struct sensor_place *find_place(struct perfctr_ctx *ctx, const char *pmu,
+					     uint64_t hash)
+{
+	const struct sensor_place *place = NULL;
+	char name[SENSOR_NAME_BYTES];
+	int fd;
+
+	/* events come in the order of the files */
+	for (size_t n = 0; n < ctx->sensor_count && !place; n++) {
+		const size_t at = (ctx->next_sensor + n) % ctx->sensor_count;
+
+		if (ctx->sensors[at].hash != hash || strcmp(ctx->sensors[at].rule->pmu, pmu) != 0)
+			continue;
+		place = &ctx->sensors[at];
+		ctx->next_sensor = at + 1;
+	}
+	if (!place ||
+	    !event_name(ctx->sys, place->rule, place->path, strlen("/sys/class/") + strlen(pmu) + 1,
+			name) ||
+	    perfctr_hash(name) != hash)
+		return NULL;
+	fd = ctx->sys->open(ctx->sys->data, place->path, O_RDONLY);
+	if (fd >= 0)
+		ctx->sys->close(ctx->sys->data, fd);
+	return fd == -ENOENT || fd == -ENODEV ? NULL : place;
+}
+
+static void forget_places(struct perfctr_ctx *ctx, const char *pmu)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < ctx->sensor_count; n++)
+		if (strcmp(ctx->sensors[n].rule->pmu, pmu) != 0)
+			ctx->sensors[kept++] = ctx->sensors[n];
+	ctx->sensor_count = kept;
+}
+
+int sensor_find(struct perfctr_ctx *ctx, const char *pmu, uint64_t hash,
+		const struct sensor_rule **rule, char *path)
+{
+	const struct sensor_place *place = find_place(ctx, pmu, hash);
+	int error = 0;
+
+	if (!place) {
+		forget_places(ctx, pmu);
+		error = sensors_walk(ctx, pmu, keep_place, ctx);
+		place = error ? NULL : find_place(ctx, pmu, hash);
+	}
+	if (!place)
+		return error;
+	*rule = place->rule;
+	snprintf(path, PATH_BYTES, "%s", place->path);
+	return 1;
 }
 
 unsigned int sensor_config(const struct sensor_rule *rule)

@@ -39,6 +39,14 @@ typedef int (*sensor_fn)(void *arg, const struct sensor_rule *rule, const char *
 /* Call fn for each file of a PMU. */
 int sensors_walk(struct perfctr_ctx *ctx, const char *pmu, sensor_fn fn, void *arg);
 
+/*
+ * Find a file by the hash of its event's name. A file is where the last search found it, or all are
+ * searched again: finding many takes one search.
+ * @path: set to it, PATH_BYTES. Return: 1; 0 there is none; a negative errno.
+ */
+int sensor_find(struct perfctr_ctx *ctx, const char *pmu, uint64_t hash,
+		const struct sensor_rule **rule, char *path);
+
 /* What the file of a rule has, as config of its PMU. */
 unsigned int sensor_config(const struct sensor_rule *rule);
 
