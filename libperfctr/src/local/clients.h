@@ -23,7 +23,7 @@ struct drm_counter {
 	unsigned int assumed, engines;
 	uint64_t growth, rest; /* since the last reading; what the division left */
 	size_t next; /* of the same bucket of processes, from 1; 0: none */
-	size_t leader; /* of the clock of a process: the counter of the engine's, which has @clock */
+	size_t leader; /* of the clock of a process: the counter of that clock for all clients */
 	/* of the clients at the last reading */
 	uint64_t sum, largest;
 	bool is_here;

@@ -71,7 +71,7 @@ int output_is_writable(const char *path)
 	return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ? -errno : 0;
 }
 
-/* Return: 0; a negative errno: the file has another group, or an ACL that the new one cannot have. */
+/* Return: 0; a negative errno: the new file cannot have the old one's group or ACL. */
 static int take_access(int fd, const char *path, const struct stat *old)
 {
 	char acl[ACL_BYTES];
