@@ -30,6 +30,15 @@ struct output {
  */
 int output_open(const struct app *app, const char *path, struct output *output);
 
+/* names to try for a file beside another one */
+enum { OUTPUT_PARTS = 100 };
+
+/*
+ * The name of a file beside path, one of several.
+ * @n: 0..OUTPUT_PARTS - 1; @part: OUTPUT_PATH_BYTES bytes. Return: whether it fits.
+ */
+bool output_part_name(const char *path, unsigned int n, char *part);
+
 /*
  * Create a file beside @path, which will replace it; never one that exists, nor through a link.
  * @part: set to its name, OUTPUT_PATH_BYTES. Return: descriptor; a negative errno.
