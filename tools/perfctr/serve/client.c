@@ -484,14 +484,18 @@ static int read_open(struct client *c, struct drm_perfctr_open *s,
 /* The files for the client; the caller closes them. */
 static int give_files(struct client *c, const struct serve_session *session, int *files)
 {
+	int error;
+
 	files[0] = perfctr_session_reader(session->session);
 	if (files[0] < 0)
 		return refuse(c, files[0], "%s", perfctr_ctx_error(c->app->ctx));
 	files[1] = dup(perfctr_session_eventfd(session->session));
 	if (files[1] >= 0)
 		return 0;
+	error = -errno;
 	close(files[0]);
-	return kernel_refused(c, -errno);
+	files[0] = -1;
+	return kernel_refused(c, error);
 }
 
 static int create_session(struct client *c, const struct drm_perfctr_open *open,
