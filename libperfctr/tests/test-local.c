@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <perfctr/capture.h>
+
 #include "local/sessions.h"
 #include "fixture.h"
 
@@ -619,6 +621,7 @@ TEST("unknown flags and reserved members of a raw session are refused")
 	struct perfctr_session *raw;
 	struct drm_perfctr_layout layout;
 	struct drm_perfctr_open open;
+	struct perfctr_capture_writer *writer;
 	struct perfctr_cursor *none;
 	struct stat tasks;
 	int files, reader;
@@ -651,6 +654,9 @@ TEST("unknown flags and reserved members of a raw session are refused")
 	seam.sys.memfd = perfctr_sys_real.memfd;
 	EQUAL(perfctr_session_new_raw(device, &open, &layout, &raw), 0);
 	EQUAL(perfctr_cursor_new(raw, &none), -EINVAL);
+	EQUAL(perfctr_capture_writer_new(ctx, -1, &writer), 0);
+	EQUAL(perfctr_capture_write_session(writer, raw), -EINVAL);
+	perfctr_capture_writer_unref(writer);
 	EQUAL(perfctr_session_start(raw, 0), 0);
 	reader = perfctr_session_reader(raw);
 	CHECK(reader >= 0);

@@ -184,7 +184,7 @@ struct perfctr_capture_writer *perfctr_capture_writer_unref(struct perfctr_captu
  * unit and meaning of all counters and metrics, so that a reader does not depend on
  * its own counter database.
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINVAL a session of perfctr_session_new_raw(); another negative errno.
  */
 int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
 				  const struct perfctr_session *session);
@@ -377,6 +377,8 @@ perfctr_capture_session(const struct perfctr_capture_reader *reader);
 /**
  * perfctr_capture_status() - the kernel's totals at the end of the session
  * @reader: reader at the end of its file
+ *
+ * Indices and readers, which a file does not have, are 0.
  *
  * Return: valid as long as the reader; NULL if the recording is incomplete.
  */

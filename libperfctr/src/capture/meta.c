@@ -180,8 +180,6 @@ static void take_totals(struct capture_meta *meta, const struct perfctr_capture_
 		.bad_extract = t.bad_extract,
 		.ring_full = t.ring_full,
 		.wakeups = t.wakeups,
-		.insert_idx = DRM_PERFCTR_RING_FIRST + (uint32_t)t.published,
-		.extract_idx = DRM_PERFCTR_RING_FIRST + (uint32_t)t.read,
 	};
 	meta->has_status = true;
 }

@@ -347,7 +347,14 @@ static int write_device(struct perfctr_capture_writer *w, const struct perfctr_d
 EXPORT int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
 					 const struct perfctr_session *session)
 {
-	const struct perfctr_capture_session how = {
+	struct perfctr_capture_session how;
+	int error;
+
+	if (!session->selection)
+		return perfctr_fail(
+			session_ctx(session), -EINVAL,
+			"the session has no selection, and a capture names what it has");
+	how = (struct perfctr_capture_session){
 		.period_ns = session->period_ns,
 		.flags = session->flags,
 		.slots = session->sizes.slots,
@@ -355,8 +362,7 @@ EXPORT int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
 		.block_count = session->sizes.block_count,
 		.set = session->selection->set,
 	};
-	int error = write_device(writer, session->selection->device);
-
+	error = write_device(writer, session->device);
 	if (!error)
 		error = write_record(writer, PERFCTR_CAPTURE_SESSION, &how, sizeof(how), NULL, 0);
 	if (!error)
