@@ -497,10 +497,6 @@ void refusal_explain(struct perfctr_selection *selection, const struct session_s
 		perfctr_fail(ctx, error, "%s: %u requests are too many, at most %u", info->name,
 			     s->request_count, info->max_requests);
 		return;
-	case -ENOSPC:
-		perfctr_fail(ctx, error, "%s: this file has %u sessions already, the most it may",
-			     info->name, info->max_sessions_per_file);
-		return;
 	case -ENFILE:
 		perfctr_fail(ctx, error,
 			     "%s: users without CAP_PERFMON have all the sessions that the device "

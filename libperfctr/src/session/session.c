@@ -177,7 +177,6 @@ static int take_setup(struct perfctr_session *s, const struct session_setup *set
 	s->ring_fd = setup->ring_fd;
 	s->eventfd = setup->eventfd;
 	s->period_ns = setup->period_ns;
-	s->flags = setup->flags;
 	return take_layout(s->device, &setup->layout, &s->sizes);
 }
 
