@@ -100,15 +100,13 @@ static inline double row_number(const struct row *row, uint64_t value)
 }
 
 /*
- * The unit of a row's rate without that of its counts: time per second is a share, "CPUs" or "%",
- * of engines by DRM clients and by the PMU of i915.
+ * The unit of a row's rate without that of its counts: time per second is a share, in CPUs of a
+ * software event, else in percent.
  * @scale: set to the factor from @rate. Return: "/s" for most.
  */
 static inline const char *row_rate_unit(const struct row *row, double *scale)
 {
-	bool is_share = !strcmp(row->unit, "ns") &&
-			(row->is_software || !strcmp(row->label, "drm") ||
-			 !strncmp(row->label, "i915", strlen("i915")));
+	bool is_share = !strcmp(row->unit, "ns");
 
 	*scale = !is_share ? 1 : row->is_software ? 1e-9 : 1e-7;
 	return !is_share ? "/s" : row->is_software ? "CPUs" : "%";
