@@ -19,6 +19,8 @@
 #include <drm/perfctr_tegra410.h>
 #include <drm/vsoc_drm.h>
 
+#include "../query_nr.h"
+
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #endif
@@ -182,8 +184,6 @@ int open_node(unsigned int n);
 int open_any_node(void);
 /* whether the file is of one of our drivers */
 bool is_ours(int fd);
-/* number of the device's QUERY, by fdinfo; 0: none */
-unsigned int query_nr(int fd);
 
 /* devices for all processes, one of them with PCOUNTER; false: it could not be created */
 bool root_init(void);

@@ -61,20 +61,21 @@ void mutate(struct rng *r, void *data, size_t bytes)
 
 int call(int fd, unsigned long request, void *arg)
 {
-	int fd_or_0 = ioctl(fd, request, arg);
-	int ret = fd_or_0 < 0 ? -errno : 0;
+	int ret = ioctl(fd, request, arg);
+	unsigned int error = ret < 0 ? errno : 0;
 
-	if (ret == -ENODEV || ret == -EBADF)
+	if (error == ENODEV || error == EBADF)
 		fuzz_gone = true;
-	if (ret)
+	if (error)
 		__atomic_fetch_add(&tally->failed, 1, __ATOMIC_RELAXED);
 	else
 		__atomic_fetch_add(&tally->ok, 1, __ATOMIC_RELAXED);
-	if (-ret < (int)ARRAY_SIZE(tally->results[0]))
-		__atomic_fetch_add(&tally->results[fuzz_op][-ret], 1, __ATOMIC_RELAXED);
+	if (error < ARRAY_SIZE(tally->results[0]))
+		__atomic_fetch_add(&tally->results[fuzz_op][error], 1, __ATOMIC_RELAXED);
 	if (fuzz_verbose)
-		fprintf(stderr, "#   ioctl(%d, 0x%lx): %d\n", fd, request, ret);
-	return ret ?: fd_or_0;
+		fprintf(stderr, "#   ioctl(%d, 0x%lx): %d\n", fd, request,
+			error ? -(int)error : ret);
+	return error ? -(int)error : ret;
 }
 
 /* mostly a slot with an open file */
@@ -192,22 +193,6 @@ bool is_ours(int fd)
 
 	return !ioctl(fd, DRM_IOCTL_VERSION, &version) &&
 	       (!strcmp(name, "vsoc") || !strcmp(name, "perfctr_soc"));
-}
-
-unsigned int query_nr(int fd)
-{
-	char path[32], line[128];
-	unsigned int nr = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "drm-perfctr: %*u ioctls %x", &nr) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return nr;
 }
 
 int open_node(unsigned int n)

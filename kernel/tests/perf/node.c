@@ -15,6 +15,7 @@
 #include <drm/perfctr_drm.h>
 #include <drm/perfctr_tegra410.h>
 
+#include "../query_nr.h"
 #include "soc.h"
 
 #define DRIVER "perfctr_soc"
@@ -56,23 +57,6 @@ static int open_node(void)
 		close(fd);
 	}
 	return -1;
-}
-
-/* number of QUERY in the node's fdinfo, 0: none */
-static unsigned int query_nr(int fd)
-{
-	char path[64], line[128];
-	unsigned int nr = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "drm-perfctr: %*u ioctls %x", &nr) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return nr;
 }
 
 /* 0 or -errno */
