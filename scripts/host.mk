@@ -19,7 +19,7 @@ ifneq ($(filter-out $(WITHOUT_BUILDING),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell [ ! -d $(BUILD) ] || [ -w $(BUILD) ] || echo no),)
 $(error $(BUILD) belongs to another user, as after "sudo make": sudo chown -R "$$USER" $(BUILD))
 endif
-ifneq ($(NEEDS_LIBRARIES),)
+ifneq ($(if $(filter-out generated,$(or $(MAKECMDGOALS),all)),$(NEEDS_LIBRARIES)),)
 MISSING_LIBRARIES := $(shell for l in $(NEEDS_LIBRARIES); do \
 	pkg-config --exists $$l 2>/dev/null || echo $$l; done)
 ifneq ($(MISSING_LIBRARIES),)
