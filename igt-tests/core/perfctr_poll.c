@@ -190,7 +190,7 @@ static void after_unplug(void)
 	igt_bind_again(&dev);
 }
 
-/* who waits is woken by a sample of SAMPLE, of a period, of STOP, and by the end */
+/* a waiting reader is woken by a sample of SAMPLE, of a period, of STOP, and by the end */
 static void wakes(void)
 {
 	struct igt_perfctr_session s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: A reader sees the ring and nothing else, and outlives the session
- * Description: Descriptors of READER: what they take, who counts them, how long they last.
+ * Description: Descriptors of READER: what they take, how STATUS counts them, how long they last.
  */
 #include <errno.h>
 #include <fcntl.h>

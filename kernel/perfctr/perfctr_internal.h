@@ -192,7 +192,7 @@ struct drm_perfctr {
 /* a control area followed by the slots */
 #define PERFCTR_CONTROL_BYTES		PAGE_SIZE
 
-/* a ring, whose memory only CPUs access, and who waits for its samples */
+/* a ring, whose memory only CPUs access, and the readers that wait for its samples */
 struct perfctr_memory {
 	/* references of the session and of files */
 	struct kref refcount;
@@ -211,7 +211,7 @@ struct perfctr_memory {
 	u32 watermark;
 	/* files from drm_perfctr_memory_reader() */
 	atomic_t readers;
-	/* who is signalled, eventfd NULL: none; work that does it, and not before, in jiffies */
+	/* signalled readers, eventfd NULL: none; the work that signals, and its earliest jiffies */
 	wait_queue_head_t wait;
 	struct eventfd_ctx *eventfd;
 	struct delayed_work wake_work;

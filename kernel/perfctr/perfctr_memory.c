@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory of a ring: pages that only CPUs access; files by which user space reads it; who waits
- * for samples.
+ * The memory of a ring: pages that only CPUs access, and files by which user space reads it and
+ * waits for samples.
  *
  * It is not a GEM object: a driver's buffers may be write-combined, in which case a store-release
  * does not order, may move, and have a driver-specific type. These pages are ordinary cached memory

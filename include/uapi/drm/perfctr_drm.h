@@ -28,10 +28,11 @@
  * How structures grow
  * -------------------
  * New members are added at the end only. The kernel extends a shorter structure than its own with
- * zeroes. The part of a longer one that is unknown to the kernel must be zero, else -E2BIG; in
- * struct drm_perfctr_open it has no effect, so a new member comes with a flag, and unknown flags
- * are refused. Results are cut to, or filled with zeroes up to, the size that the caller passes.
- * Members named pad or reserved and unknown flags must be zero, else -EINVAL.
+ * zeroes. The part of a longer one that is unknown to the kernel must be zero, else -E2BIG; in the
+ * arguments of the device's ioctls, which DRM copies, it has no effect, so a new member comes with
+ * a flag, and unknown flags are refused. Results are cut to, or filled with zeroes up to, the size
+ * that the caller passes. Members named pad or reserved and unknown flags must be zero, else
+ * -EINVAL.
  *
  * How a session runs
  * ------------------
@@ -74,7 +75,7 @@
  * perf_allow_cpu() (since 7.3) it is asked, and with it kernel.perf_event_paranoid and the security
  * modules; older kernels do not ask those. Without CAP_PERFMON a period is at least
  * unprivileged_min_period_ns: 1 s / dev.perfctr.max_sample_rate_hz. There is no other isolation of
- * users. The permission is that of OPEN: who is given a descriptor may use it.
+ * users. OPEN checks the permission; any process that gets the descriptor may then use it.
  */
 #ifndef _UAPI_PERFCTR_DRM_H_
 #define _UAPI_PERFCTR_DRM_H_
