@@ -17,6 +17,20 @@ static bool acknowledge(__le32 *word, u32 ack, const __le32 *mask)
 	return changed & mali_word(mask);
 }
 
+/*
+ * Returns the former acknowledgment. It is written before the requests behind the doorbells are
+ * read: the host, once a request is answered, rings again by toggling what is acknowledged then.
+ */
+u32 mali_doorbells_acknowledge(__le32 *word, u32 req)
+{
+	u32 before = mali_word(word);
+
+	mali_set_word(word, req);
+	/* pairs with the host's locks: it writes a request, then reads the acknowledgment */
+	smp_mb();
+	return before;
+}
+
 /* acknowledges all at once, with one interrupt */
 void mali_global_acknowledge(struct mali_mcu *mcu, u32 ack)
 {

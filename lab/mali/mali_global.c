@@ -44,13 +44,12 @@ void mali_global_boot(struct mali_mcu *mcu)
 static int ring_groups(struct mali_mcu *mcu)
 {
 	u32 req = mali_word(&mcu->in->doorbell_req);
-	u32 rung = req ^ mali_word(&mcu->out->doorbell_ack);
+	u32 rung = req ^ mali_doorbells_acknowledge(&mcu->out->doorbell_ack, req);
 	int err = 0;
 
 	for (u32 i = 0; i < MALI_GROUPS && !err; i++)
 		if (rung & BIT(i))
 			err = mali_group_requests(&mcu->group[i]);
-	mali_set_word(&mcu->out->doorbell_ack, req);
 	return err;
 }
 

@@ -121,12 +121,11 @@ void mali_group_reset(struct mali_group *group)
 static void ring_streams(struct mali_group *group)
 {
 	u32 req = mali_word(&group->in->doorbell_req);
-	u32 rung = req ^ mali_word(&group->out->doorbell_ack);
+	u32 rung = req ^ mali_doorbells_acknowledge(&group->out->doorbell_ack, req);
 
 	for (u32 i = 0; i < MALI_STREAMS; i++)
 		if (rung & BIT(i))
 			mali_stream_requests(&group->streams[i]);
-	mali_set_word(&group->out->doorbell_ack, req);
 }
 
 static int change_state(struct mali_group *group, u32 state)

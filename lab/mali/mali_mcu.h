@@ -177,6 +177,7 @@ bool mali_stream_run(struct mali_stream *stream);
 bool mali_cs_step(struct mali_stream *stream, u64 instruction);
 
 /* mali_event.c */
+u32 mali_doorbells_acknowledge(__le32 *word, u32 req);
 void mali_global_acknowledge(struct mali_mcu *mcu, u32 ack);
 void mali_global_event(struct mali_mcu *mcu, u32 event);
 void mali_group_acknowledge(struct mali_group *group, u32 ack);
