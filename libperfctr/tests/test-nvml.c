@@ -55,24 +55,6 @@ static void end_gpu(void)
 	EQUAL(nvml_stub.samples, 0);
 }
 
-/* as the compiler laid out the vendor's header of 13.3 */
-TEST("structures have the sizes and places of NVML's")
-{
-	EQUAL(sizeof(struct nvml_utilization), 8);
-	EQUAL(sizeof(struct nvml_memory), 24);
-	EQUAL(sizeof(struct nvml_process), 24);
-	EQUAL(sizeof(struct nvml_process_use), 32);
-	EQUAL(sizeof(struct nvml_field), 40);
-	EQUAL(offsetof(struct nvml_field, time_us), 8);
-	EQUAL(offsetof(struct nvml_field, type), 24);
-	EQUAL(offsetof(struct nvml_field, result), 28);
-	EQUAL(offsetof(struct nvml_field, value), 32);
-	EQUAL(sizeof(struct nvml_gpm_metric), 40);
-	EQUAL(offsetof(struct nvml_gpm_metric, value), 8);
-	EQUAL(offsetof(struct nvml_gpm, first), 8);
-	EQUAL(offsetof(struct nvml_gpm, metrics), 24);
-}
-
 TEST_WITH(begin_gpu, end_gpu, "counts and levels have their units")
 {
 	struct seen seen;
