@@ -6,17 +6,23 @@
 
 struct nvml_stub nvml_stub;
 
+/* with the symbols of NVML, for who makes a shared library of this file */
+#define DECLARE(member, name, old, arguments) int stub_##member arguments __asm__(name);
+NVML_FUNCTIONS(DECLARE)
+
 static char the_gpu;
 
 static int called(const void *device)
 {
 	nvml_stub.calls++;
+	if (nvml_stub.at_call)
+		nvml_stub.at_call();
 	if (!nvml_stub.is_open || device != &the_gpu)
 		abort();
 	return nvml_stub.result;
 }
 
-static int init(void)
+int stub_init(void)
 {
 	nvml_stub.calls++;
 	if (nvml_stub.init_result)
@@ -26,7 +32,7 @@ static int init(void)
 	return 0;
 }
 
-static int shut_down(void)
+int stub_shutdown(void)
 {
 	nvml_stub.calls++;
 	if (!nvml_stub.opened)
@@ -35,7 +41,7 @@ static int shut_down(void)
 	return 0;
 }
 
-static int find(const char *place, void **device)
+int stub_handle(const char *place, void **device)
 {
 	called(&the_gpu);
 	strncpy(nvml_stub.place, place, sizeof(nvml_stub.place) - 1);
@@ -43,19 +49,21 @@ static int find(const char *place, void **device)
 	return nvml_stub.handle_result;
 }
 
-static int energy(void *device, unsigned long long *value)
+int stub_energy(void *device, unsigned long long *value)
 {
+	const int result = called(device);
+
 	*value = nvml_stub.energy_mj;
-	return called(device);
+	return result;
 }
 
-static int power(void *device, unsigned int *value)
+int stub_power(void *device, unsigned int *value)
 {
 	*value = nvml_stub.power_mw;
 	return called(device);
 }
 
-static int temperature(void *device, int sensor, unsigned int *value)
+int stub_temperature(void *device, int sensor, unsigned int *value)
 {
 	if (sensor != NVML_TEMPERATURE_GPU)
 		abort();
@@ -63,25 +71,25 @@ static int temperature(void *device, int sensor, unsigned int *value)
 	return called(device);
 }
 
-static int clock_info(void *device, int type, unsigned int *value)
+int stub_clock(void *device, int type, unsigned int *value)
 {
 	*value = nvml_stub.clocks_mhz[type];
 	return called(device);
 }
 
-static int memory(void *device, struct nvml_memory *value)
+int stub_memory(void *device, struct nvml_memory *value)
 {
 	*value = nvml_stub.memory;
 	return called(device);
 }
 
-static int utilization(void *device, struct nvml_utilization *value)
+int stub_utilization(void *device, struct nvml_utilization *value)
 {
 	*value = nvml_stub.utilization;
 	return called(device);
 }
 
-static int fields(void *device, int count, struct nvml_field *list)
+int stub_fields(void *device, int count, struct nvml_field *list)
 {
 	for (int n = 0; n < count; n++) {
 		struct nvml_field *f = &list[n];
@@ -104,8 +112,18 @@ static int processes(void *device, unsigned int *count, struct nvml_process *lis
 	return called(device);
 }
 
-static int process_use(void *device, struct nvml_process_use *list, unsigned int *count,
-		       unsigned long long since_us)
+int stub_compute(void *device, unsigned int *count, struct nvml_process *list)
+{
+	return processes(device, count, list);
+}
+
+int stub_graphics(void *device, unsigned int *count, struct nvml_process *list)
+{
+	return processes(device, count, list);
+}
+
+int stub_process_use(void *device, struct nvml_process_use *list, unsigned int *count,
+		     unsigned long long since_us)
 {
 	unsigned int found = 0;
 	const int result = called(device);
@@ -117,7 +135,7 @@ static int process_use(void *device, struct nvml_process_use *list, unsigned int
 	return result ? result : found ? 0 : NVML_NOT_FOUND;
 }
 
-static int gpm_support(void *device, struct nvml_gpm_support *support)
+int stub_gpm_support(void *device, struct nvml_gpm_support *support)
 {
 	if (support->version != NVML_GPM_VERSION)
 		abort();
@@ -125,27 +143,27 @@ static int gpm_support(void *device, struct nvml_gpm_support *support)
 	return called(device);
 }
 
-static int gpm_alloc(void **sample)
+int stub_gpm_alloc(void **sample)
 {
 	nvml_stub.samples++;
 	*sample = calloc(1, sizeof(nvml_stub.gpm));
 	return 0;
 }
 
-static int gpm_free(void *sample)
+int stub_gpm_free(void *sample)
 {
 	nvml_stub.samples--;
 	free(sample);
 	return 0;
 }
 
-static int gpm_sample(void *device, void *sample)
+int stub_gpm_sample(void *device, void *sample)
 {
 	memcpy(sample, nvml_stub.gpm, sizeof(nvml_stub.gpm));
 	return called(device);
 }
 
-static int gpm_metrics(struct nvml_gpm *gpm)
+int stub_gpm_metrics(struct nvml_gpm *gpm)
 {
 	const double *first = gpm->first, *second = gpm->second;
 
@@ -164,34 +182,17 @@ static int gpm_metrics(struct nvml_gpm *gpm)
 void *nvml_stub_symbol(const char *name)
 {
 	static const struct {
-		const char *name;
+		const char *name, *old;
 		void *function;
 	} all[] = {
-		{ "nvmlInit_v2", init },
-		{ "nvmlShutdown", shut_down },
-		{ "nvmlDeviceGetHandleByPciBusId_v2", find },
-		{ "nvmlDeviceGetTotalEnergyConsumption", energy },
-		{ "nvmlDeviceGetPowerUsage", power },
-		{ "nvmlDeviceGetTemperature", temperature },
-		{ "nvmlDeviceGetClockInfo", clock_info },
-		{ "nvmlDeviceGetMemoryInfo", memory },
-		{ "nvmlDeviceGetUtilizationRates", utilization },
-		{ "nvmlDeviceGetFieldValues", fields },
-		{ "nvmlDeviceGetComputeRunningProcesses_v3", processes },
-		{ "nvmlDeviceGetComputeRunningProcesses_v2", processes },
-		{ "nvmlDeviceGetGraphicsRunningProcesses_v3", processes },
-		{ "nvmlDeviceGetProcessUtilization", process_use },
-		{ "nvmlGpmQueryDeviceSupport", gpm_support },
-		{ "nvmlGpmSampleAlloc", gpm_alloc },
-		{ "nvmlGpmSampleFree", gpm_free },
-		{ "nvmlGpmSampleGet", gpm_sample },
-		{ "nvmlGpmMetricsGet", gpm_metrics },
+#define ENTRY(member, name, old, arguments) { name, old, stub_##member },
+		NVML_FUNCTIONS(ENTRY)
 	};
 
 	if (nvml_stub.missing && !strncmp(name, nvml_stub.missing, strlen(nvml_stub.missing)))
 		return NULL;
 	for (unsigned int n = 0; n < sizeof(all) / sizeof(all[0]); n++)
-		if (!strcmp(all[n].name, name))
+		if (!strcmp(all[n].name, name) || (all[n].old && !strcmp(all[n].old, name)))
 			return all[n].function;
 	return NULL;
 }

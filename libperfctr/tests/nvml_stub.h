@@ -11,6 +11,7 @@ enum { STUB_FIELDS = 256, STUB_PROCESSES = 4 };
 extern struct nvml_stub {
 	/* results: of the library's start, of the search for the GPU, of all calls for it */
 	int init_result, handle_result, result;
+	void (*at_call)(void); /* at each call for the GPU, before its answer; may be NULL */
 	const char *missing; /* functions whose names begin so do not exist; NULL: none */
 	bool is_open;
 	unsigned int calls, opened, samples; /* calls of any kind; GPM samples that exist */

@@ -26,6 +26,7 @@ class Machine:
     def __init__(self, build, perfctr=None):
         self.library = os.path.join(build, "tests/machine.so")
         self.perfctr = perfctr or os.path.join(build, "bin/perfctr")
+        self.libraries = None  # a folder with a vendor's library of the machine
         self.root = tempfile.mkdtemp(prefix="machine-")
         self.put("/sys/devices/system/cpu/online", "0-3")
         self.put("/proc/sys/kernel/perf_event_paranoid", "-1")
@@ -94,8 +95,9 @@ class Machine:
             return []
 
     def environment(self):
+        folders = filter(None, (self.libraries, os.environ.get("LD_LIBRARY_PATH")))
         return dict(os.environ, MACHINE_ROOT=self.root, LD_PRELOAD=self.library,
-                    HOME="/nonexistent")
+                    HOME="/nonexistent", LD_LIBRARY_PATH=":".join(folders))
 
     def run(self, *words, text=True, timeout=60, **options):
         """Run perfctr. Return: its CompletedProcess; text=False: with bytes."""

@@ -333,6 +333,46 @@ def nvidia_gpus():
 
 
 @test
+def nvidia_library():
+    """a library with NVML's symbols is counted by stat, top, captures, exporter and check"""
+    gpu = "nvml/0000:01:00.0:"
+    with Machine(BUILD) as m:
+        m.libraries = os.path.join(BUILD, "tests/nvml")
+        m.put("/sys/bus/pci/drivers/nvidia/0000:01:00.0/power/runtime_status", "active")
+        m.put("/sys/bus/pci/drivers/nvidia/0000:01:00.0/power/control", "on")
+        m.put("/proc/70/comm", "trainer")
+        events = ",".join(gpu + e for e in ("energy/", "pcie-rx/", "power/", "sm-cycles/",
+                                            "sm-cycles-active/", "process-memory,pid=*/"))
+        done = m.run("stat", "-d", "local", "-j", "-e", events, "--", "sleep", "1")
+        found = counters(done)
+        for event, rate in (("energy/", 70.5), ("pcie-rx/", 3e9), ("sm-cycles/", 1980e6),
+                            ("sm-cycles-active/", 495e6)):
+            # the last sample of GPM may be as old as a period
+            low = 0.8 if "cycles" in event else 0.95
+            check(low <= found[event]["rate"] / rate <= 1.05, f"{event}: {found[event]}")
+            check(found[event]["samples_missed"] <= 3, f"{event}: {found[event]}")
+        check(found["power/"]["value"] == 70500, f"{found['power/']}")
+        process, = (c for c in found.values() if "process-memory" in c["event"])
+        check(process["value"] == 512 << 20 and "trainer" in str(process), f"{process}")
+        text = m.run("top", "--snapshot", "-d", "local", "-e", gpu + "power/").stdout
+        check("70.5" in text, text)
+        capture = m.root + "/a.pctr"
+        done = m.run("record", "-d", "local", "-e", gpu + "energy/", "-p", "50ms", "-o", capture,
+                     "--", "sleep", "1")
+        check(done.returncode == 0, done.stderr)
+        energy, = json.loads(m.run("report", "--json", capture).stdout)["counters"]
+        check(65e6 <= energy["value"] <= 90e6, f"{energy}")
+        text = m.run("exporter", "--once", "-p", "1000", "-d", "local", "-e", gpu + "energy/," +
+                     gpu + "temperature/").stdout
+        check(re.search(r'^perfctr_nvml_energy_joules_total\{.*\} \d', text, re.M) and
+              re.search(r'^perfctr_nvml_temperature_celsius\{.*\} 43\.0', text, re.M), text)
+        text = m.run("check", "-d", "local").stdout
+        check("by NVML (libnvidia-ml.so.1)" in text and "counters can be used here" in text, text)
+        text = m.run("stat", "-d", "local", "--", "true").stderr
+        check(all(gpu + e in text for e in ("energy/", "memory-used/", "utilization-gpu/")), text)
+
+
+@test
 def switched_off():
     """a GPU whose driver does not measure its engines leaves the others counted"""
     panthor = "drm-driver:\tpanthor\ndrm-client-id:\t3\ndrm-engine-panthor:\t10 ns\n"

@@ -18,8 +18,11 @@
 
 enum {
 	MOST_PROCESSES = 1024,
-	/* GPM refuses samples that are closer together, and each waits for the GPU */
-	GPM_PAUSE_NS = 100000000,
+	/*
+	 * A sample waits for the GPU. NVML wants 100 ms between two; a sample of a period of 100 ms
+	 * may come a bit early. If NVML refuses it, it is not measured, and the next one has all.
+	 */
+	GPM_PAUSE_NS = 90000000,
 };
 
 /* what a call returns; one serves all events of it */
