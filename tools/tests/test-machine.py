@@ -760,4 +760,53 @@ def suggestions():
                 "no event or field \"event\"")
 
 
+@test
+def metrics_as_text():
+    """a metric has the same value, least, mean and greatest in tables as in JSON"""
+    with Machine(BUILD) as m:
+        m.pmu("nvidia_cmem_latency_pmu_0", 40, {"cpumask": "0", "format/event": "config:0-15"})
+        m.perf("40 0 * rate 1000000000", "40 1 * rate 20", "40 2 * rate 1000")
+        events = "metric:cmem_read_latency,metric:cmem_read_bandwidth,cmem_latency/rd_req/"
+        # two runs, but the machine's rates do not change
+        text = stat(m, events, command=("sleep", "0.6")).stderr
+        found = json.loads(stat(m, events, "-j", command=("sleep", "0.6")).stdout)
+        for metric in found["metrics"]:
+            line, = (words.split() for words in text.splitlines() if metric["metric"] in words)
+            numbers = [float(word.replace(",", "")) for word in line if word[0].isdigit()]
+            truth = [metric[k] for k in ("value", "min", "mean", "max")]
+            check(len(numbers) == 4 and all(abs(a / b - 1) < 0.1 for a, b in zip(numbers, truth)),
+                  f"{line}: {truth}")
+            check(abs(metric["mean"] / metric["value"] - 1) < 0.05, f"{metric}")
+        rate, = (32 * c["mean_rate"] for c in found["counters"] if "rd_req" in c["event"])
+        bandwidth, = (c["mean"] for c in found["metrics"] if "bandwidth" in c["metric"])
+        check(abs(bandwidth / rate - 1) < 1e-9, f"two means of the same: {bandwidth} {rate}")
+        capture = m.root + "/capture"
+        done = m.run("record", "-d", "local", "-p", "100ms", "-o", capture, "-e", events, "--",
+                     "sleep", "0.6")
+        check(done.returncode == 0, done.stderr)
+        for line in m.run("report", capture).stdout.splitlines():
+            if "latency" in line and " ns " in line:
+                numbers = [float(w) for w in line.split() if w[0].isdigit()]
+                check(all(abs(n / numbers[0] - 1) < 0.2 for n in numbers) and len(numbers) == 3,
+                      line)
+                break
+        else:
+            check(False, "report has no latency")
+
+
+@test
+def commands_that_never_ran():
+    """a command that cannot be executed was not counted: no format shows a value"""
+    with Machine(BUILD) as m:
+        m.pmu("cpu", 4, CYCLES)
+        m.perf("4 60 * rate 5000")
+        for command, status in ("nonexistent", 127), ("/etc/passwd", 126):
+            for options in (), ("-x,",), ("-r", "3", "-x,"), ("-j",), ("--jsonl",):
+                done = stat(m, "cpu/cpu-cycles/", *options, command=(command,))
+                check(done.returncode == status and command in done.stderr, done)
+                check("cpu-cycles" not in done.stdout + done.stderr, f"{options}: {done}")
+                if "-j" in options:
+                    check(json.loads(done.stdout)["exit_status"] == status, done.stdout)
+
+
 sys.exit(harness.main())

@@ -148,6 +148,7 @@ static void fill_value(struct row *row, const struct perfctr_total *total)
 	} else if (row->scale == 1) {
 		row->flags |= PERFCTR_VALUE_INTEGER;
 	}
+	row->elapsed_ns = info->elapsed_ns;
 	if (!row_is_level(row) && info->elapsed_ns)
 		row->rate = row->number * 1e9 / (double)info->elapsed_ns;
 }
@@ -284,6 +285,20 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 	return 0;
 }
 
+/* The time that a metric divides by: its blocks' own, which is not that of the whole sample. */
+static uint64_t metric_elapsed_ns(const struct perfctr_totals *totals,
+				  const struct perfctr_metric_desc *metric)
+{
+	for (size_t n = 0; n < perfctr_totals_block_count(totals); n++) {
+		const struct perfctr_totals_block_info *info =
+			perfctr_totals_block_info(perfctr_totals_block(totals, n));
+
+		if (info->type == metric->block_type && info->product == metric->product)
+			return info->elapsed_ns;
+	}
+	return perfctr_totals_span(totals)->elapsed_ns;
+}
+
 static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 		      const struct perfctr_metric_desc *metric,
 		      const struct perfctr_totals_block *block)
@@ -303,6 +318,7 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	row->state = value.state;
 	row->flags = value.flags;
 	row->number = value.number;
+	row->elapsed_ns = row->info ? row->info->elapsed_ns : metric_elapsed_ns(totals, metric);
 	copy_text(row->label, sizeof(row->label), row->info ? row->info->label : type);
 	copy_text(row->counter, sizeof(row->counter), metric->name);
 	snprintf(row->event, sizeof(row->event), "metric:%s.%s", row->label, metric->name);

@@ -41,6 +41,7 @@ struct row {
 	 * their total rate, also for cycles. All subcommands use this rule.
 	 */
 	double rate;
+	uint64_t elapsed_ns; /* time of @value's block, of a metric that of its first block */
 	uint64_t measured; /* samples in which it was measured */
 	uint64_t missed; /* samples in which it was not */
 	unsigned int trust; /* enum perfctr_trust; a metric has that of its least trusted counter */
@@ -106,7 +107,8 @@ static inline double row_number(const struct row *row, uint64_t value)
  */
 static inline const char *row_rate_unit(const struct row *row, double *scale)
 {
-	bool is_share = !strcmp(row->unit, "ns");
+	/* metrics and levels have no rate */
+	bool is_share = !strcmp(row->unit, "ns") && !row->metric && !row_is_level(row);
 
 	*scale = !is_share ? 1 : row->is_software ? 1e-9 : 1e-7;
 	return !is_share ? "/s" : row->is_software ? "CPUs" : "%";

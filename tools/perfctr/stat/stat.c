@@ -160,9 +160,7 @@ static int end_interval(struct stat *s)
 	for (size_t i = 0; wanted_ns && i < s->scratch.count; i++) {
 		const struct row *row = &s->scratch.rows[i];
 
-		row_stat_add_interval(&s->report.stats[i], row,
-				      row->info ? row->info->elapsed_ns : span->elapsed_ns,
-				      long_enough);
+		row_stat_add_interval(&s->report.stats[i], row, row->elapsed_ns, long_enough);
 	}
 	s->report.interval_count++;
 	if (s->options.interval_ns) {
@@ -395,8 +393,8 @@ static int run_once(struct stat *s)
 		s->report.device_gone = true;
 	else if (!error)
 		error = stop_error;
-	/* show what the ring holds even after an error */
-	stop_error = drain(s);
+	/* show what the ring holds even after an error, but nothing of a command that never ran */
+	stop_error = status ? 0 : drain(s);
 	if (!error && stop_error != -ENODEV)
 		error = stop_error;
 	if (!status && !error)
