@@ -85,7 +85,7 @@ static void identify(struct exporter *e, struct exported *d)
 static int open_as(struct exporter *e, struct exported *d, const char *which)
 {
 	const bool is_first = !*d->name;
-	int error, status = device_open(e->app, which, &d->device);
+	int error, status = device_open(e->app, which, false, &d->device);
 
 	if (status)
 		return status;

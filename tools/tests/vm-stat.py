@@ -243,6 +243,31 @@ def command_output_is_apart():
     check("hello" in done.stderr, "output of the command is lost")
 
 
+PARANOID = "/proc/sys/dev/perfctr/paranoid"
+PERF_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+
+
+@test
+def denied_counts_the_rest():
+    """who may not count on the GPU counts own processes, and learns why the GPU is missing"""
+    with open(PERF_PARANOID, encoding="ascii") as f:
+        before = f.read()
+    write(PERF_PARANOID, "2")
+    try:
+        for mode in 0o600, 0o666:
+            os.chmod(NODE, mode)
+            done = run("perfctr", "stat", "-j", "--", "true", uid=NOBODY)
+            check(json.loads(done.stdout)["device"]["driver"] == "local", done.stdout)
+            check("may not count on the GPU" in done.stderr, done.stderr)
+            done = run("perfctr", "stat", "-e", "FRAGMENTS", "--", "true", uid=NOBODY, status=3)
+            check("local" in done.stderr or mode == 0o666, done.stderr)
+            done = run("perfctr", "check", "-j", uid=NOBODY, status=3)
+            note, = (c for c in json.loads(done.stdout)["checks"] if c["check"] == "local")
+            check("own processes" in note["text"], f"{note}")
+    finally:
+        write(PERF_PARANOID, before)
+
+
 @test
 def denied_says_why():
     """without privilege: status 3 and the command that fixes it"""
@@ -254,9 +279,6 @@ def denied_says_why():
     fixes = [c["fix"] for c in result["checks"] if c["verdict"] == "bad"]
     check(not result["usable"] and len(fixes) == 1 and "paranoid=0" in fixes[0], f"fixes {fixes}")
 
-
-PARANOID = "/proc/sys/dev/perfctr/paranoid"
-PERF_PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 
 
 @test

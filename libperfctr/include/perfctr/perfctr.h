@@ -704,9 +704,11 @@ int perfctr_selection_copy(const struct perfctr_selection *from,
  *   tracepoint/sched:sched_switch/
  *                                a tracepoint
  *   cpu-clock, context-switches  events of the software PMU
- *   cycles, instructions, branches, branch-misses, cache-references, cache-misses
- *                                events of each PMU of CPU cores, if nothing else
- *                                has the name
+ *   cycles, instructions, branches, L1-dcache-load-misses, r1c0, ...
+ *                                perf's generic names and raw numbers: always events
+ *                                of each PMU of CPU cores, also where another PMU
+ *                                has such a name
+ *   cpu-clock:u, pmu/event/u     perf's modifiers, of events of any perf PMU
  *   metric:l2_*                  the counters that a metric needs
  *   {a,b}                        braces of a perf group are accepted and ignored
  *

@@ -329,6 +329,22 @@ static int check_device(struct checker *k, const char *which)
 	return status;
 }
 
+/* What stat and top count for who may not count on the GPU. */
+static void check_local(struct checker *k)
+{
+	struct perfctr_device *local;
+	struct permission p;
+
+	if (perfctr_device_open(k->app->ctx, PERFCTR_DEVICE_LOCAL, &local))
+		return;
+	permission_of(k->app, local, &p);
+	perfctr_device_unref(local);
+	if (p.may_count || p.own_only)
+		say(k, OUTCOME_NOTE, "local", NULL,
+		    "stat and top count %s without the GPU (-d local)",
+		    p.own_only ? "own processes" : "this machine");
+}
+
 static int check_all(struct checker *k)
 {
 	struct perfctr_device_list *list;
@@ -346,12 +362,15 @@ static int check_all(struct checker *k)
 	check_gpus(k);
 	if (status == EXIT_FINE || k->which)
 		status = check_device(k, k->which ? k->which : path);
-	if (status == EXIT_DENIED)
+	if (status == EXIT_DENIED) {
 		status = check_broker(k, status);
-	else if (k->own_only && !access(PERFCTR_BROKER_SOCKET, F_OK) &&
-		 ask_broker(k) == OUTCOME_NOTE)
+		if (status == EXIT_DENIED && !k->which)
+			check_local(k);
+	} else if (k->own_only && !access(PERFCTR_BROKER_SOCKET, F_OK) &&
+		   ask_broker(k) == OUTCOME_NOTE) {
 		/* that the own processes can be counted stays true whatever the broker does */
 		check_broker(k, status);
+	}
 	perfctr_device_unref(k->broker);
 	perfctr_device_list_unref(list);
 	return status;

@@ -216,7 +216,7 @@ static int open_session(struct guard *g, struct budget *b)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts),
 					     .period_ns = g->in_stream ? 0 : b->period_ns };
-	int error, status = device_open(g->app, *b->node ? b->node : b->device, &b->counts_on);
+	int error, status = device_open(g->app, *b->node ? b->node : b->device, false, &b->counts_on);
 
 	if (status)
 		return status;
@@ -403,7 +403,7 @@ int watch_find_devices(struct guard *g)
 	for (size_t n = 0; n < g->count && !status; n++) {
 		struct budget *b = &g->budgets[n];
 
-		status = device_open(g->app, b->device, &b->counts_on);
+		status = device_open(g->app, b->device, false, &b->counts_on);
 		if (status)
 			break;
 		if (!b->device && !noted)

@@ -355,7 +355,7 @@ static int show_one(struct app *app, const char *which, struct json_object *arra
 	struct perfctr_device *device;
 	struct permission permission;
 	struct clients clients;
-	int status = device_open_to_look(app, which, &device);
+	int status = device_open_to_look(app, which, false, &device);
 
 	if (status)
 		return status;

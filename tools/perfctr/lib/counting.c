@@ -15,6 +15,7 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 {
 	const bool of_task = !counting->all_cpus && (counting->pid || counting->command);
 	const char *which = counting->device;
+	const bool any = !counting->events.count && !counting->set;
 	int status, error = 0;
 
 	if (counting->pid && counting->all_cpus)
@@ -22,14 +23,16 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 	if (counting->pid && !which)
 		which = PERFCTR_DEVICE_LOCAL;
 	/* counting one's own process needs no permission */
-	status = of_task ? device_open_to_look(app, which, device) :
-			   device_open(app, which, device);
+	status = of_task ? device_open_to_look(app, which, any, device) :
+			   device_open(app, which, any, device);
 	/* a broker counts the whole machine, also one that was found without --via */
 	counting->of_task = !status && of_task && device_is_local(*device) &&
 			    !perfctr_device_count_task(*device, 0);
 	if (!status && of_task && !counting->of_task) {
 		perfctr_device_unref(*device);
-		status = device_open(app, which, device);
+		status = device_open(app, which, any, device);
+		counting->of_task = !status && device_is_local(*device) &&
+				    !perfctr_device_count_task(*device, 0);
 	}
 	if (status)
 		return status;

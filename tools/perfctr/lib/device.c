@@ -45,32 +45,60 @@ static int try_broker(const struct app *app, const char *which, struct perfctr_d
 	return 0;
 }
 
-static int open_device(const struct app *app, const char *which, bool counts,
+/* What this user may count without the GPU. @device: dropped. Return: 0 or an exit status. */
+static int use_local(const struct app *app, struct perfctr_device **device)
+{
+	int error;
+
+	perfctr_device_unref(*device);
+	*device = NULL;
+	error = perfctr_device_open(app->ctx, PERFCTR_DEVICE_LOCAL, device);
+	if (error)
+		return app_failed(app, error);
+	app_error(app, "this user may not count on the GPU, perfctr check has the reason: without "
+		       "it, as -d local");
+	return 0;
+}
+
+enum {
+	OPEN_TO_COUNT = 1,
+	OPEN_ANY = 2, /* no event is wanted that the local device lacks */
+};
+
+static int open_device(const struct app *app, const char *which, unsigned int flags,
 		       struct perfctr_device **device)
 {
+	const bool any = flags & OPEN_ANY && !which && !app->via;
 	char reason[512];
 	int error, denied;
 
 	*device = NULL;
 	error = open_at(app, which, device);
 	denied = is_denied(error) ? error : 0;
-	if (!error && counts && !app->via && !app_has_capability(APP_CAP_PERFMON) &&
-	    !access(PERFCTR_BROKER_SOCKET, F_OK)) {
+	if (!error && flags & OPEN_TO_COUNT && !app->via && !device_is_local(*device) &&
+	    !app_has_capability(APP_CAP_PERFMON) && (any || !access(PERFCTR_BROKER_SOCKET, F_OK))) {
 		denied = permission_to_count(*device);
 		denied = is_denied(denied) ? denied : 0;
 	}
 	if (!denied || app->via)
 		return error ? app_failed(app, error) : 0;
-	/* without a broker, the message of the direct attempt is the most useful one */
-	if (access(PERFCTR_BROKER_SOCKET, F_OK))
-		return app_failed(app, denied);
 	snprintf(reason, sizeof(reason), "%s", perfctr_ctx_error(app->ctx));
-	error = try_broker(app, which, device);
-	if (!error)
-		return 0;
-	app_error(app, "%s", reason);
-	app_error(app, "nor through the broker at %s: %s", PERFCTR_BROKER_SOCKET,
-		  perfctr_ctx_error(app->ctx));
+	if (!access(PERFCTR_BROKER_SOCKET, F_OK)) {
+		if (!try_broker(app, which, device))
+			return 0;
+		if (any)
+			return use_local(app, device);
+		app_error(app, "%s", reason);
+		app_error(app, "nor through the broker at %s: %s", PERFCTR_BROKER_SOCKET,
+			  perfctr_ctx_error(app->ctx));
+	} else if (any) {
+		return use_local(app, device);
+	} else {
+		/* without a broker, the message of the direct attempt is the most useful one */
+		app_error(app, "%s", reason);
+	}
+	if (!which)
+		app_error(app, "events of this machine and of own processes: -d local");
 	perfctr_device_unref(*device);
 	*device = NULL;
 	return EXIT_DENIED;
@@ -87,14 +115,15 @@ bool device_broker_accepts(const struct app *app)
 	return true;
 }
 
-int device_open(const struct app *app, const char *which, struct perfctr_device **device)
+int device_open(const struct app *app, const char *which, bool any, struct perfctr_device **device)
 {
-	return open_device(app, which, true, device);
+	return open_device(app, which, OPEN_TO_COUNT | (any ? OPEN_ANY : 0), device);
 }
 
-int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device)
+int device_open_to_look(const struct app *app, const char *which, bool any,
+			struct perfctr_device **device)
 {
-	return open_device(app, which, false, device);
+	return open_device(app, which, any ? OPEN_ANY : 0, device);
 }
 
 void device_note_sleepers(const struct app *app, const char *which,

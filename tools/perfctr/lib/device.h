@@ -14,9 +14,11 @@ static inline bool device_is_local(const struct perfctr_device *device)
 
 /*
  * Open a device to count on, or print why there is none. Uses the broker if --via names one, or if
- * this user may not count and the system's broker accepts the user. Return: 0 or an exit status.
+ * this user may not count and the system's broker accepts the user.
+ * @any: no event was named, so the local device will do for who may not count on another.
+ * Return: 0 or an exit status.
  */
-int device_open(const struct app *app, const char *which, struct perfctr_device **device);
+int device_open(const struct app *app, const char *which, bool any, struct perfctr_device **device);
 
 /* Whether the system's broker runs and lets this user count something. */
 bool device_broker_accepts(const struct app *app);
@@ -31,7 +33,8 @@ char *device_place(const struct perfctr_device *device);
 bool device_at(const char *place, char *node, size_t size);
 
 /* Open a device for queries only: by the broker if --via names one or the node cannot be opened. */
-int device_open_to_look(const struct app *app, const char *which, struct perfctr_device **device);
+int device_open_to_look(const struct app *app, const char *which, bool any,
+			struct perfctr_device **device);
 
 /* If the local device was chosen because no other is awake: say which devices sleep. */
 void device_note_sleepers(const struct app *app, const char *which,

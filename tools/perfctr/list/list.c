@@ -698,7 +698,7 @@ int list_run(struct app *app, int argc, char **argv)
 	if (!l.products)
 		return app_failed(app, -ENOMEM);
 	if (!l.all) {
-		status = device_open_to_look(app, which, &l.device);
+		status = device_open_to_look(app, which, true, &l.device);
 		if (status)
 			return status;
 		device_note_sleepers(app, which, l.device);

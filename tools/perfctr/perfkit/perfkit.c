@@ -212,7 +212,7 @@ int perfkit_run(struct app *app, int argc, char **argv)
 	p.report.command = p.options.command;
 	p.command = (struct command){ p.options.command, .watched_fd = -1 };
 
-	status = device_open(app, p.options.device, &p.report.device);
+	status = device_open(app, p.options.device, false, &p.report.device);
 	if (!status)
 		device_note_sleepers(app, p.options.device, p.report.device);
 	if (!status)

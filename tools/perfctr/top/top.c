@@ -646,7 +646,7 @@ int top_run(struct app *app, int argc, char **argv)
 	t.rows.ctx = app->ctx;
 	status = signals_catch(app, &t.signals, more_signals);
 	if (!status)
-		status = device_open(app, t.which, &t.device);
+		status = device_open(app, t.which, !t.events.count, &t.device);
 	if (!status && !t.events.count)
 		device_note_sleepers(app, t.which, t.device);
 	if (!status)
