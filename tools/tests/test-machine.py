@@ -795,6 +795,25 @@ def metrics_as_text():
 
 
 @test
+def keys_of_json():
+    """each event of the list has the same keys, and each document a version"""
+    with with_fabric() as m:
+        m.pmu("msr", 6, {"format/event": "config:0-63", "events/tsc": "event=0x00"})
+        m.put("/sys/class/hwmon/hwmon0/name", "acpi")
+        m.put("/sys/class/hwmon/hwmon0/temp1_input", "30000")
+        found = json.loads(m.run("list", "-d", "local", "-j").stdout)
+        kinds = {(e["product"], e["id"] is None) for e in found["events"]}
+        check({("perf_pmu", True), ("tegra410", False)} <= kinds, f"{kinds}")
+        keys = {frozenset(e) for e in found["events"]}
+        check(len(keys) == 1, f"{keys}")
+        for words in ("list", "-d", "local"), ("info", "-d", "local"), ("check", "-d", "local"), \
+                ("stat", "-d", "local", "-a", "-e", "ucf0/cycles/"), \
+                ("top", "-d", "local", "--snapshot", "-e", "ucf0/cycles/"):
+            done = m.run(*words, "-j")
+            check(json.loads(done.stdout)["version"] == 1, f"{words}: {done}")
+
+
+@test
 def commands_that_never_ran():
     """a command that cannot be executed was not counted: no format shows a value"""
     with Machine(BUILD) as m:

@@ -387,6 +387,8 @@ def local_sessions_are_served():
         check(json.loads(done.stdout)["counters"][0]["value"] > 0, done.stdout)
         done = run("perfctr", "stat", *via, "-e", "msr/tsc/", "true", uid=USER, status=3)
         check("perf PMU msr" in done.stderr, done.stderr)
+        shown = run("perfctr", "list", *via, uid=USER).stdout
+        check("page-faults" in shown and "ucf0/mem_bytes_rd" in shown and "msr/" not in shown, shown)
         client = Client(device=b"local\0")
         other = int(open("/sys/bus/event_source/devices/msr/type", encoding="ascii").read())
         for block in GENERIC, UCF:

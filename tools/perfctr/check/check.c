@@ -396,6 +396,7 @@ int check_run(struct app *app, int argc, char **argv)
 	if (json) {
 		struct json_object *root = json_object_new_object();
 
+		json_add_u64(root, "version", 1);
 		json_add_bool(root, "usable", status == EXIT_FINE);
 		json_add(root, "checks", k.list);
 		json_write(app->out, root, true);

@@ -216,7 +216,8 @@ static int open_session(struct guard *g, struct budget *b)
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts),
 					     .period_ns = g->in_stream ? 0 : b->period_ns };
-	int error, status = device_open(g->app, *b->node ? b->node : b->device, false, &b->counts_on);
+	const char *which = *b->node ? b->node : b->device;
+	int error, status = device_open(g->app, which, false, &b->counts_on);
 
 	if (status)
 		return status;

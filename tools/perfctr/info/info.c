@@ -481,6 +481,7 @@ int info_run(struct app *app, int argc, char **argv)
 		root = json_object_new_object();
 		devices = json_object_new_array();
 		others = json_object_new_array();
+		json_add_u64(root, "version", 1);
 		json_add(root, "devices", devices);
 		json_add(root, "without_counters", others);
 	}

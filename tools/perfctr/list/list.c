@@ -64,6 +64,8 @@ struct lister {
 	const struct perfctr_counter_desc **notes;
 	size_t note_count;
 	bool marks;
+	char *tried; /* last PMU of which the broker was asked */
+	bool refused; /* the broker's policy leaves it out */
 	const char *page; /* that is checked */
 	bool is_unknown; /* no page has the product of a block */
 	enum naming *products; /* which patterns are names of products */
@@ -417,12 +419,37 @@ static bool is_of_library(const struct perfctr_pmu_event *event)
 	return access(path, F_OK) != 0;
 }
 
+/* Whether the broker of --via counts no event of that PMU for this user. */
+static bool is_refused(struct lister *l, const struct perfctr_pmu_event *event)
+{
+	struct perfctr_selection *selection;
+	int error;
+
+	if (!l->app->via || !event->event)
+		return false;
+	if (l->tried && !strcmp(l->tried, event->pmu))
+		return l->refused;
+	free(l->tried);
+	l->tried = strdup(event->pmu);
+	error = perfctr_selection_new(l->device, &selection);
+	if (!error) {
+		error = perfctr_selection_add(selection, event->text);
+		if (error > 0)
+			error = perfctr_session_check(selection, NULL, NULL);
+		perfctr_selection_unref(selection);
+	}
+	l->refused = error == -EACCES || error == -EPERM;
+	return l->refused;
+}
+
 static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 {
 	struct lister *l = data;
 	const char *shorter = event->desc ? event->desc->short_text : "";
 	const bool of_library = is_of_library(event);
 
+	if (is_refused(l, event))
+		return 0;
 	l->by = of_library ? PERFCTR_DEVICE_LOCAL : perfctr_device_driver(l->device);
 	snprintf(l->heading, sizeof(l->heading), "%s%s", of_library ? "" : "perf PMU ", event->pmu);
 	if (event->desc) {
@@ -453,12 +480,16 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		json_add_text(e, "block", perfctr_block_type_name(event->block_type));
 		json_add_words(e, "blocks", event->label);
 		json_add_text(e, "product", "perf_pmu");
+		json_add(e, "gpus", NULL);
 		json_add(e, "position", NULL);
+		json_add(e, "sets", NULL);
 		json_add_text(e, "unit", event->unit);
 		json_add_text(e, "kind", "count");
 		json_add_text(e, "trust", verdicts_trust_name(PERFCTR_TRUST_UNVALIDATED));
+		json_add(e, "definition", NULL);
 		json_add_text(e, "short", NULL);
 		json_add_text(e, "long", NULL);
+		json_add(e, "title", NULL);
 	} else {
 		print_entry(l, event->text, event->unit, "", PERFCTR_TRUST_UNVALIDATED);
 	}
@@ -556,6 +587,7 @@ static int list_all(struct lister *l, bool json)
 		root = json_object_new_object();
 		l->events = json_object_new_array();
 		l->metrics = json_object_new_array();
+		json_add_u64(root, "version", 1);
 		json_add(root, "events", l->events);
 		json_add(root, "metrics", l->metrics);
 	}
@@ -566,6 +598,8 @@ static int list_all(struct lister *l, bool json)
 		error = perfctr_device_pmu_events(l->device, show_pmu_event, l);
 	else if (!l->all)
 		error = perfctr_pmu_events(l->app->ctx, show_pmu_event, l);
+	free(l->tried);
+	l->tried = NULL;
 	l->by = "";
 	list_metrics(l);
 	if (json) {
@@ -658,6 +692,7 @@ static int check_pages(struct lister *l, char **pages, bool json)
 		status |= check_page(l, *pages, all);
 	if (json) {
 		root = json_object_new_object();
+		json_add_u64(root, "version", 1);
 		json_add(root, "mistakes", all);
 		json_write(l->app->out, root, true);
 	}

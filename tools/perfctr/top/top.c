@@ -253,6 +253,7 @@ static void print_json(struct top *t)
 	struct json_object *root = json_object_new_object();
 	struct json_object *items = json_object_new_array();
 
+	json_add_u64(root, "version", 1);
 	json_add_text(root, "device", perfctr_device_info(t->device)->name);
 	json_add_u64(root, "elapsed_ns", t->screen.span.elapsed_ns);
 	for (size_t i = 0; i < t->screen.count; i++) {
@@ -397,7 +398,7 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 	attron(A_REVERSE);
 	snprintf(text, sizeof(text),
 		 "q quit  space fold  a all  s sort: %s  c %s  v view: %s  p pause",
-		 sort_names[t->screen.sort], t->per_block ? "sums" : "single blocks",
+		 sort_names[t->screen.sort], t->per_block ? "sums" : "blocks",
 		 top_views[t->view].name);
 	mvaddnstr(height - 1, 0, text, width);
 	attroff(A_REVERSE);
@@ -557,6 +558,22 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 	return 0;
 }
 
+/* Return: whether the terminal is known and can move its cursor. */
+static bool begin_screen(void)
+{
+	SCREEN *screen = newterm(NULL, stdout, stdin);
+	const char *move = screen ? tigetstr("cup") : NULL;
+
+	if (move && move != (char *)-1)
+		return true;
+	if (screen) {
+		endwin();
+		delscreen(screen);
+	}
+	return false;
+}
+
+/* After begin_screen(). */
 static int run_screen(struct top *t)
 {
 	uint64_t begin_ns = perfctr_time_raw_ns(), updates = 0;
@@ -564,7 +581,6 @@ static int run_screen(struct top *t)
 	const char *no_color = getenv("NO_COLOR");
 	int result = 0, status = 0;
 
-	initscr();
 	cbreak();
 	noecho();
 	curs_set(0);
@@ -622,7 +638,12 @@ static int run(struct top *t)
 		return status;
 	if (t->snapshot)
 		return run_snapshot(t);
-	return screen ? run_screen(t) : run_plain(t);
+	if (screen && begin_screen())
+		return run_screen(t);
+	if (screen)
+		app_error(t->app, "this terminal (TERM=%s) cannot move its cursor: as --plain",
+			  getenv("TERM") ? getenv("TERM") : "");
+	return run_plain(t);
 }
 
 int top_run(struct app *app, int argc, char **argv)
