@@ -161,8 +161,8 @@ static void fail_unknown(const struct app *app, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
 		if (near_is_nearer(name, subcommands[i].name, &distance))
 			best = subcommands[i].name;
-	app_error(app, "there is no command '%s'%s%s", name, best ? ": did you mean " : "",
-		  best ? best : "");
+	app_error(app, "there is no command '%s'%s%s%s; perfctr help lists them", name,
+		  best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
 }
 
 static int run_command(struct app *app, int argc, char **argv)
@@ -194,7 +194,8 @@ static int run_command(struct app *app, int argc, char **argv)
 	}
 	if (*name)
 		fail_unknown(app, name);
-	usage(app->err);
+	else
+		usage(app->err);
 	return EXIT_USAGE;
 }
 

@@ -55,8 +55,8 @@ names_nearest() {
 	local pair text
 	for pair in stta:stat exprot:export recrod:record lst:list chekc:check; do
 		text=$("$perfctr" "${pair%:*}" 2>&1)
-		if [ $? != 2 ] || [ "${text%%$'\n'*}" != \
-			"perfctr: there is no command '${pair%:*}': did you mean ${pair#*:}" ]; then
+		if [ $? != 2 ] || [ "$text" != "perfctr: there is no command '${pair%:*}':"\
+" did you mean ${pair#*:}?; perfctr help lists them" ]; then
 			echo "$text"
 			return 1
 		fi

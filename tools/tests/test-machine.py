@@ -221,6 +221,8 @@ def syntax_of_perf():
                 ("instructions:p", "modifier \"p\" is not supported"),
                 ("cpu/instructions/uD", "modifier \"D\" is not supported"),
                 ("{instructions,r1c0}:u", "modifiers of a group are not supported"),
+                ("{instructions,r1c0", "no closing brace"), ("r1c0}", "a brace too many"),
+                ("{r1c0,{r1c1}}", "a brace too many"),
                 ("imc/rd/u", "modifiers have no meaning"),
                 ("cpu/instructions,period=10/", "\"period\" is not supported"),
                 ("cpu/event=0x1g/", "\"0x1g\" is no number"),

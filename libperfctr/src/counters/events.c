@@ -269,6 +269,7 @@ static int add_event(struct event_parser *p, const char **text)
 
 static int add_text(struct event_parser *p, const char *text)
 {
+	const char *open = NULL; /* the brace of a group */
 	bool expect_event = true;
 	int error = 0;
 
@@ -289,6 +290,10 @@ static int add_text(struct event_parser *p, const char *text)
 					"\"%s\": modifiers of a group are not supported: "
 					"write them behind each event",
 					text + 1);
+			if ((*text == '{') == !!open)
+				return perfctr_fail(p->ctx, -EINVAL,
+						    "a brace too many at \"%s\"", text);
+			open = *text == '{' ? text : NULL;
 			text++;
 			break;
 		case ' ':
@@ -310,6 +315,8 @@ static int add_text(struct event_parser *p, const char *text)
 	}
 	if (!error && expect_event)
 		return perfctr_fail(p->ctx, -EINVAL, "an event name is missing at the end");
+	if (!error && open)
+		return perfctr_fail(p->ctx, -EINVAL, "\"%s\" has no closing brace", open);
 	return error;
 }
 
