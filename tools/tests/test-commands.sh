@@ -55,13 +55,14 @@ names_nearest() {
 	local pair text
 	for pair in stta:stat exprot:export recrod:record lst:list chekc:check; do
 		text=$("$perfctr" "${pair%:*}" 2>&1)
-		if [ $? != 2 ] || [ "$text" != "perfctr: there is no command '${pair%:*}':"\
-" did you mean ${pair#*:}?; perfctr help lists them" ]; then
+		if [ $? != 2 ] || [ "$text" != "perfctr: there is no command '${pair%:*}': $(
+			)did you mean ${pair#*:}?; perfctr help lists them" ]; then
 			echo "$text"
 			return 1
 		fi
 	done
-	[ "$("$perfctr" zzz 2>&1 | head -n 1)" = "perfctr: there is no command 'zzz'" ]
+	[ "$("$perfctr" zzz 2>&1 | head -n 1)" = \
+		"perfctr: there is no command 'zzz'; perfctr help lists them" ]
 }
 
 # a vendor's specification becomes pages without a mistake, with their names, units and GPUs

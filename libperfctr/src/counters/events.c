@@ -291,8 +291,8 @@ static int add_text(struct event_parser *p, const char *text)
 					"write them behind each event",
 					text + 1);
 			if ((*text == '{') == !!open)
-				return perfctr_fail(p->ctx, -EINVAL,
-						    "a brace too many at \"%s\"", text);
+				return perfctr_fail(p->ctx, -EINVAL, "a brace too many at \"%s\"",
+						    text);
 			open = *text == '{' ? text : NULL;
 			text++;
 			break;
