@@ -245,6 +245,11 @@ static int evaluate_live(struct validator *v, const char *which, bool by_name)
 	}
 	if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE)) {
 		failed(v);
+		if (status == EXIT_NO_DEVICE)
+			app_error(v->app,
+				  "%s runs on %s; --measured FILE evaluates measurements "
+				  "of it",
+				  which, study->analysis.campaign->device);
 		return status;
 	}
 	/* a permission can be given; of devices that are not here the CPU is on every machine */
