@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -431,31 +432,96 @@ static bool shows_last_collection(void)
 	return shows;
 }
 
-static void permission_query(void)
+/* an active session of the highest set, and what QUERY shows of it */
+static struct igt_perfctr_session seen;
+
+static void begin_seen(void)
+{
+	igt_perfctr_session_init_set(&seen, &dev, 31 - (unsigned int)__builtin_clz(dev.info.sets));
+	igt_perfctr_session_open(&seen);
+	igt_assert_eq(igt_perfctr_start(&seen, 0), 0);
+}
+
+static void end_seen(void)
+{
+	igt_assert_eq(igt_perfctr_stop(&seen, 0), 0);
+	igt_perfctr_session_close(&seen);
+}
+
+/* whether QUERY shows a caller when the last collection was, and the set in use */
+static void assert_shown(bool shown)
 {
 	const bool timestamps = dev.info.features & DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
-	struct igt_perfctr_session s;
 
-	igt_perfctr_begin_with(&s, &dev, SLOTS, 0);
-	igt_assert_eq(shows_last_collection(), timestamps);
+	igt_assert_eq(shows_last_collection(), shown && timestamps);
+	igt_perfctr_describe(&dev);
+	igt_assert_eq_u32(dev.info.active_set,
+			  shown ? seen.requests[0].set : DRM_PERFCTR_SET_PRIMARY);
+}
+
+static void permission_query(void)
+{
+	begin_seen();
+	assert_shown(true);
 	igt_fork(child, 1) {
 		struct drm_perfctr_query q = { .type = DRM_PERFCTR_QUERY_BLOCKS };
 
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(igt_perfctr_query(&dev, &q), 0);
 		igt_assert_eq_u32(q.count, dev.block_count);
-		igt_assert(!shows_last_collection());
+		assert_shown(false);
 	}
 	igt_waitchildren();
 	igt_perfctr_sysctl("paranoid", "0");
 	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
-		igt_assert_eq(shows_last_collection(), timestamps);
+		assert_shown(true);
 	}
 	igt_waitchildren();
 	igt_perfctr_sysctl("paranoid", "1");
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_perfctr_session_close(&s);
+	end_seen();
+}
+
+/* whether the kernel has a symbol of exactly this name that modules can find */
+static bool kernel_has(const char *symbol)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[256], name[128];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*s %127s", name) == 1 && !strcmp(name, symbol);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* what perf allows to every user it allows here too, but only where the kernel lets modules ask */
+static void permission_perf(void)
+{
+	const bool asked = kernel_has("perf_allow_cpu");
+	const int paranoid = igt_read_int(IGT_PERF_PARANOID);
+
+	igt_require_f(!access(IGT_PERF_PARANOID, W_OK), "no perf events\n");
+	begin_seen();
+	for (int level = 2; level >= -1; level--) {
+		const bool allowed = asked && level <= 0;
+
+		igt_write_int(IGT_PERF_PARANOID, level);
+		igt_info("level %d: %s\n", level, allowed ? "allowed" : "-EACCES");
+		igt_fork(child, 1) {
+			igt_drop_to(IGT_NOBODY, 0);
+			igt_assert_eq(try_period(0), allowed ? 0 : -EACCES);
+			igt_assert_eq(try_period(dev.info.min_period_ns),
+				      allowed ? -EPERM : -EACCES);
+			igt_assert_eq(try_generic(), generic_or(-EACCES));
+			assert_shown(allowed);
+		}
+		igt_waitchildren();
+		permission_with(1ull << CAP_PERFMON, 0);
+	}
+	igt_write_int(IGT_PERF_PARANOID, paranoid);
+	end_seen();
 }
 
 static void permission_paranoid(void)
@@ -565,6 +631,24 @@ static unsigned int audited(uint64_t period_ns, int result)
 	return count;
 }
 
+#define ASKED "perfctr/asked"
+
+/* perf's question about a whole machine, PERF_SECURITY_CPU, goes to all security modules */
+static void permission_lsm(void)
+{
+	unsigned int hard;
+	char filter[64];
+
+	igt_require_f(kernel_has("perf_allow_cpu"), "modules cannot call perf_allow_cpu()\n");
+	igt_require_write(IGT_TRACING "kprobe_events",
+			  "p:" ASKED " security_perf_event_open type=$arg1:s32");
+	snprintf(filter, sizeof(filter), "type == 1 && common_pid == %d", getpid());
+	igt_trace_begin(ASKED, filter);
+	igt_assert_eq(try_period(0), 0);
+	igt_assert_lt(0, (int)igt_trace_end(ASKED, "security_perf_event_open", &hard));
+	igt_assert_eq(igt_write(IGT_TRACING "kprobe_events", ""), 0);
+}
+
 static void permission_audit(void)
 {
 	igt_require_write(IGT_TRACING "kprobe_events",
@@ -592,8 +676,17 @@ static void permission_tests(void)
 	igt_subtest("permission-audit") permission_audit();
 	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON");
 	igt_subtest("permission-cap-sys-admin") permission_with(1ull << CAP_SYS_ADMIN, 0);
-	igt_describe("QUERY needs no capability, but does not show others when somebody samples");
+	igt_describe("QUERY needs no capability, but shows neither the set in use nor the last "
+		     "collection to who may not OPEN");
 	igt_subtest("permission-query") permission_query();
+	/* Covers: open -EACCES, Permissions */
+	igt_describe("kernel.perf_event_paranoid permits OPEN and what QUERY shows at 0 and -1, "
+		     "from 7.3 on; before that CAP_PERFMON alone does");
+	igt_subtest("permission-perf") permission_perf();
+	/* Covers: Permissions */
+	igt_describe("security modules are asked about each OPEN, CAP_PERFMON or not, where the "
+		     "kernel exports perf_allow_cpu()");
+	igt_subtest("permission-lsm") permission_lsm();
 	/* Covers: open -EPERM, open -EOPNOTSUPP */
 	igt_describe("paranoid=0 opens GPU counters to every user, with a limited rate, but no "
 		     "other PMUs, for which perf has its own policy");

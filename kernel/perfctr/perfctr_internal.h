@@ -385,7 +385,6 @@ int drm_perfctr_sysctl_init(void);
 void drm_perfctr_sysctl_exit(void);
 bool drm_perfctr_has_privilege(void);
 bool drm_perfctr_may_observe(void);
-bool drm_perfctr_may_see_activity(void);
 u64 drm_perfctr_unprivileged_min_period_ns(void);
 extern int drm_perfctr_max_user_sessions;
 extern int drm_perfctr_max_user_ring_kb;

@@ -41,8 +41,7 @@ static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 		.block_count = block_info_count(pc),
 		.clock_count = clock_info_count(pc),
 		.sets = pc->config.sets,
-		/* not locked, as the lock is held across hardware access: may be outdated */
-		.active_set = perfctr_active_set(pc),
+		.active_set = DRM_PERFCTR_SET_PRIMARY,
 		.max_slots = PERFCTR_MAX_SLOTS,
 		.max_requests = PERFCTR_MAX_REQUESTS,
 		.product = pc->config.product,
@@ -53,6 +52,9 @@ static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 		.gpu_id = pc->config.gpu_id,
 	};
 	strscpy(info->name, pc->config.name, sizeof(info->name));
+	/* not locked, as the lock is held across hardware access: may be outdated */
+	if (drm_perfctr_may_observe())
+		info->active_set = perfctr_active_set(pc);
 	return 0;
 }
 
@@ -91,7 +93,7 @@ static void fill_timestamp(struct drm_perfctr *pc, struct drm_perfctr_clock_info
 		.max_frequency_hz = pc->config.timestamp_hz,
 		.name = "timestamp",
 	};
-	if (!drm_perfctr_may_see_activity())
+	if (!drm_perfctr_may_observe())
 		return;
 	spin_lock(&pc->clock.lock);
 	info->gpu_timestamp = pc->clock.gpu_timestamp;

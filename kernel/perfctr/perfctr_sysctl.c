@@ -10,7 +10,7 @@
 #include "compat.h"
 #include "perfctr_internal.h"
 
-/* 1: counters need CAP_PERFMON; 0: users may observe each other */
+/* 1: counters need what perfctr_allow_cpu() asks for; 0: users may observe each other */
 static int perfctr_paranoid = 1;
 /* samples per second of one unprivileged session */
 static int perfctr_max_sample_rate_hz = 1000;
@@ -60,16 +60,13 @@ bool drm_perfctr_has_privilege(void)
 	       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
 }
 
-/* whether the caller may count, as counters reveal other users' activity; a refusal is audited */
+/*
+ * Whether the caller may count, and see in descriptions what reveals other users' activity. A
+ * refusal is audited: security modules have no other question for it.
+ */
 bool drm_perfctr_may_observe(void)
 {
 	return !READ_ONCE(perfctr_paranoid) || !perfctr_allow_cpu();
-}
-
-/* whether a description may show others' activity; not audited */
-bool drm_perfctr_may_see_activity(void)
-{
-	return !READ_ONCE(perfctr_paranoid) || drm_perfctr_has_privilege();
 }
 
 u64 drm_perfctr_unprivileged_min_period_ns(void)

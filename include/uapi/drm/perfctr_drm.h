@@ -72,8 +72,9 @@
  * Counters are system-wide: they reveal the activity of every user, in enough detail to recognise
  * keystrokes and web pages. OPEN therefore needs CAP_PERFMON, or the sysctl dev.perfctr.paranoid
  * set to 0, by which root permits users to observe each other. Where the kernel exports
- * perf_allow_cpu() (since 7.3) it is asked, and with it kernel.perf_event_paranoid and the security
- * modules; older kernels do not ask those. Without CAP_PERFMON a period is at least
+ * perf_allow_cpu() (since 7.3) it is asked instead, and with it the security modules and
+ * kernel.perf_event_paranoid: 0 or less permits OPEN to every user. Older kernels ask neither.
+ * QUERY hides from others what shows when somebody counts. Without CAP_PERFMON a period is at least
  * unprivileged_min_period_ns: 1 s / dev.perfctr.max_sample_rate_hz. There is no other isolation of
  * users. OPEN checks the permission; any process that gets the descriptor may then use it.
  */
@@ -505,7 +506,8 @@ enum drm_perfctr_query_type {
  * With @pointer zero, only @count and @stride are set, to the kernel's number and size of elements.
  * Otherwise up to @count elements are written, @stride bytes apart: a longer element than the
  * kernel's is filled with zeroes, a shorter one gets the first @stride bytes. @count and @stride
- * are then set as well. No permission is needed. A query neither waits for hardware nor wakes it.
+ * are then set as well. No permission is needed, but for members that show what others do. A query
+ * neither waits for hardware nor wakes it.
  *
  * Errors: -EINVAL unknown @type, @pad not zero, @stride zero, above 4096 or
  * not a multiple of 8; -EFAULT; -ENODEV the device was unplugged.
@@ -565,7 +567,10 @@ struct drm_perfctr_device_info {
 	__u32 clock_count;
 	/** @sets: bit n: set n exists. */
 	__u32 sets;
-	/** @active_set: the set in use, or DRM_PERFCTR_SET_PRIMARY. */
+	/**
+	 * @active_set: the set in use, or DRM_PERFCTR_SET_PRIMARY: if none is, and for callers
+	 * without the permission that OPEN needs, whom it would show when others count.
+	 */
 	__u32 active_set;
 	/** @max_slots: largest number of slots of a ring. */
 	__u32 max_slots;
@@ -774,8 +779,8 @@ struct drm_perfctr_layout {
  * struct drm_perfctr_open - argument of DRM_PERFCTR_IOCTL_OPEN
  *
  * Returns the session's descriptor, close-on-exec, or 0 with DRM_PERFCTR_OPEN_CHECK. Errors:
- * -EACCES  system-wide counters need CAP_PERFMON, or sysctl
- *          dev.perfctr.paranoid=0 set by root;
+ * -EACCES  system-wide counters need what "Permissions" says: CAP_PERFMON, sysctl
+ *          dev.perfctr.paranoid=0 or, since 7.3, what perf_allow_cpu() allows;
  *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, other PMUs
  *          CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 in addition
  * -EPERM   @period_ns is shorter than the caller's minimum

@@ -174,7 +174,8 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 	permission_of(k->app, device, &p);
 	if (!app_read_number(PARANOID_PATH, &paranoid))
 		say(k, OUTCOME_OK, "sysctl", NULL, "dev.perfctr.paranoid = %ld: %s", paranoid,
-		    paranoid ? "counters need CAP_PERFMON" :
+		    paranoid ? "counters need CAP_PERFMON or, from Linux 7.3 on, "
+			       "kernel.perf_event_paranoid of at most 0" :
 			       "all users of this machine may count and so watch each other");
 	if (p.may_count && !p.error) {
 		say(k, OUTCOME_OK, "permission", NULL, "this user %s", p.text);
