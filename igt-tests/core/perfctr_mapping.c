@@ -7,7 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -305,31 +309,88 @@ static void unplugged_state(void)
 	igt_perfctr_close(&mine);
 }
 
-static void not_kept(const void *at, int pipe_fd)
+/* @mem_fd: /proc/self/mem, which reads as ptrace() does */
+static void not_kept(const void *at, int pipe_fd, int mem_fd)
 {
 	struct iovec from = { .iov_base = (void *)(uintptr_t)at, .iov_len = 64 };
 	char copy[64];
 	struct iovec to = { .iov_base = copy, .iov_len = sizeof(copy) };
+	int error;
 
 	igt_assert_eq(vmsplice(pipe_fd, &from, 1, 0) < 0 ? errno : 0, EFAULT);
+	error = process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 ? errno : 0;
 	/* ENOSYS: User-mode Linux without CROSS_MEMORY_ATTACH */
-	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) >= 0 || errno != ENOSYS)
-		igt_assert_eq(errno, EFAULT);
+	if (error != ENOSYS)
+		igt_assert_eq(error, EFAULT);
+	igt_assert_eq(pread(mem_fd, copy, 64, (off_t)(uintptr_t)at) < 0 ? errno : 0, EIO);
 	igt_assert_eq((int)write(pipe_fd, at, 64), 64);
 }
 
 static void unpinnable(void)
 {
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	int fds[2];
 
+	igt_assert_lte(0, mem);
 	begin(16);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	igt_assert_eq(pipe(fds), 0);
-	not_kept(igt_perfctr_slot(&s, 0), fds[1]);
-	not_kept(s.control, fds[1]);
+	not_kept(igt_perfctr_slot(&s, 0), fds[1], mem);
+	not_kept(s.control, fds[1], mem);
 	close(fds[0]);
 	close(fds[1]);
+	close(mem);
+	igt_perfctr_session_close(&s);
+}
+
+/* the unused loop device, with memory as its contents, for O_DIRECT; -1: the kernel has none */
+static int open_loop(void)
+{
+	const int memory = memfd_create("blocks", MFD_CLOEXEC);
+	int control, loop;
+	char path[32];
+
+	igt_assert_eq(ftruncate(memory, 16 * PAGE), 0);
+	if (system("modprobe -q loop"))
+		igt_info("no module loop\n");
+	control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	if (control < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/dev/loop%d", ioctl(control, LOOP_CTL_GET_FREE));
+	close(control);
+	loop = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+	igt_assert_lte(0, loop);
+	igt_assert_eq(ioctl(loop, LOOP_SET_FD, memory), 0);
+	close(memory);
+	return loop;
+}
+
+/* 0 or the errno of a write of a page that the kernel must not copy */
+static int write_page(int loop, const void *at)
+{
+	const ssize_t written = pwrite(loop, at, PAGE, 0);
+
+	igt_assert(written < 0 || written == PAGE);
+	return written < 0 ? errno : 0;
+}
+
+static void direct_io(void)
+{
+	void *anonymous = mmap(NULL, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	int loop = open_loop();
+
+	igt_require_f(loop >= 0, "no loop devices: %s\n", strerror(errno));
+	begin(16);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
+	igt_assert_eq(write_page(loop, s.ring), EFAULT);
+	igt_assert_eq(write_page(loop, s.control), EFAULT);
+	/* other memory works */
+	igt_assert_eq(write_page(loop, anonymous), 0);
+	igt_assert_eq(ioctl(loop, LOOP_CLR_FD), 0);
+	close(loop);
+	munmap(anonymous, PAGE);
 	igt_perfctr_session_close(&s);
 }
 
@@ -375,9 +436,11 @@ int igt_main()
 	igt_subtest("map-whole") whole_read_only();
 	igt_describe("a private mapping is -EINVAL");
 	igt_subtest("map-private") private_refused();
-	igt_describe("no page can be kept beyond its mapping: vmsplice() and process_vm_readv() "
-		     "fail, and write() from a slot works");
+	igt_describe("no page can be kept beyond its mapping: vmsplice(), process_vm_readv() and "
+		     "/proc/PID/mem fail, and write() from a slot works");
 	igt_subtest("map-pinned") unpinnable();
+	igt_describe("O_DIRECT from slots and control area is -EFAULT");
+	igt_subtest("map-direct-io") direct_io();
 	igt_describe("control area and slots are no fixed buffers of io_uring: -EFAULT");
 	igt_subtest("map-fixed-buffers") fixed_buffers();
 	igt_describe("no mapping reaches or grows beyond the end of the ring; offsets of 4 GiB "
