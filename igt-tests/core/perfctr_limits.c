@@ -156,6 +156,17 @@ static void device_not_exhausted(void)
 	root_counts();
 }
 
+/* what CHECK says about a session of one block; 0 or -errno */
+static int ring_check(const struct igt_perfctr_device *file, uint32_t slots)
+{
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init(&s, file);
+	s.params.slots = slots;
+	s.params.request_count = 1;
+	return igt_perfctr_session_check(&s);
+}
+
 /* a session of one block, not mapped; 0 or -errno */
 static int ring_session(struct igt_perfctr_session *s, const struct igt_perfctr_device *file,
 			uint32_t slots)
@@ -187,8 +198,12 @@ static void user_memory(void)
 		igt_perfctr_reopen(&mine, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(ring_session(&refused, &mine, 4 * slots), -EDQUOT);
+		igt_assert_eq(ring_check(&mine, 4 * slots), -EDQUOT);
 		igt_assert_eq(ring_session(&s, &mine, slots), 0);
 		igt_assert_eq(ring_session(&refused, &mine, slots), -EDQUOT);
+		igt_assert_eq(ring_check(&mine, slots), -EDQUOT);
+		/* a check leaves nothing charged */
+		igt_assert_eq(ring_check(&mine, slots / 2), 0);
 		igt_assert_eq(ring_session(&other, &mine, slots / 2), 0);
 		igt_perfctr_session_close(&s);
 		igt_assert_eq(ring_session(&s, &mine, slots), 0);

@@ -223,6 +223,17 @@ static int make_ring(struct drm_perfctr_session *session, const struct drm_perfc
 	return drm_perfctr_set_eventfd(session, open->eventfd);
 }
 
+/* with CHECK: whether make_ring() would exceed the user's limit */
+static int check_quota(struct drm_perfctr_session *session, const struct drm_perfctr_layout *layout)
+{
+	int ret = drm_perfctr_charge(session->owner.charged, 0, 0, layout->map_bytes);
+
+	if (ret)
+		return perfctr_reject(session->pc, -ret, "slots: ring memory of this user");
+	drm_perfctr_uncharge(session->owner.charged, 0, 0, layout->map_bytes);
+	return 0;
+}
+
 /* last step: makes the session visible to the device */
 static int register_session(struct drm_perfctr_session *session, bool check)
 {
@@ -312,8 +323,8 @@ static int build(struct drm_perfctr_session *session, const struct drm_perfctr_o
 	ret = drm_perfctr_build_views(session, open->request_count, requests);
 	if (!ret)
 		ret = lay_out(session, open, layout);
-	if (!ret && !check)
-		ret = make_ring(session, open, layout);
+	if (!ret)
+		ret = check ? check_quota(session, layout) : make_ring(session, open, layout);
 	if (!ret && !check)
 		ret = prepare_sources(session);
 	if (!ret)

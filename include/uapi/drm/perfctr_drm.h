@@ -686,8 +686,7 @@ enum drm_perfctr_request_flags {
 /**
  * DRM_PERFCTR_MAX_PMU_COUNTERS - counters of all perf PMUs of one session
  *
- * Each is a perf event, or one for each CPU; the cost of each grows with their number. The limit of
- * all sessions of a user without CAP_PERFMON is twice this number.
+ * Each is a perf event, or one for each CPU; the cost of each grows with their number.
  */
 #define DRM_PERFCTR_MAX_PMU_COUNTERS	256
 
@@ -743,9 +742,10 @@ struct drm_perfctr_block_request {
  */
 enum drm_perfctr_open_flags {
 	/**
-	 * @DRM_PERFCTR_OPEN_CHECK: check everything except the eventfd, which must be -1, write
-	 * the layout, create no session and return 0. Includes the limits of sessions and of PMU
-	 * counters.
+	 * @DRM_PERFCTR_OPEN_CHECK: check the requests, the permission and all limits, write the
+	 * layout, create no session and return 0. @eventfd must be -1. What only OPEN can find is
+	 * not checked: -EBUSY, as CHECK does not prepare the hardware, -EMFILE, and -ENOMEM for
+	 * the ring.
 	 */
 	DRM_PERFCTR_OPEN_CHECK = 1u << 0,
 	/** @DRM_PERFCTR_OPEN_KEEP_AWAKE: keep the GPU powered while active. */
@@ -810,9 +810,9 @@ struct drm_perfctr_layout {
  *          has no such event
  * -EBADF   @eventfd is not an open file
  * -EMFILE  the process has reached its limit of file descriptors
- * -EDQUOT  the user has reached its limits, see sysctl dev.perfctr.max_user_sessions
- *          and max_user_ring_kb, and DRM_PERFCTR_MAX_PMU_COUNTERS; not with
- *          CAP_PERFMON
+ * -EDQUOT  the user has reached its limits: of sessions and of ring memory, see sysctl
+ *          dev.perfctr.max_user_sessions and max_user_ring_kb, and of PMU counters;
+ *          not with CAP_PERFMON
  * -ENFILE  the limit of this device for all users without CAP_PERFMON is
  *          reached; not with CAP_PERFMON
  * -ENOMEM  out of memory

@@ -33,7 +33,10 @@ static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
 	return !*end;
 }
 
-/* The first request that fails alone with the same error; NULL: they fail only together. */
+/*
+ * The first request that fails alone with the same error. NULL: they fail only together, or for a
+ * reason that CHECK does not look at: the ring's memory, descriptors, hardware in use by others.
+ */
 static const struct drm_perfctr_block_request *
 refused_request(struct perfctr_selection *s, const struct session_setup *setup, int error)
 {
