@@ -316,7 +316,7 @@ static void results(int kind)
 	igt_perfctr_session_close(&s);
 }
 
-/* a descriptor is missing: OPEN after its layout was written, and READER */
+/* a descriptor is missing: OPEN, which then does not write its layout, and READER */
 static void no_descriptor(void)
 {
 	struct drm_perfctr_layout layout = { 0 };
@@ -341,6 +341,7 @@ static void no_descriptor(void)
 	}
 	status = igt_perfctr_status(&s);
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+	igt_assert_eq_u32(layout.slots, 0);
 	/* control area and slots */
 	igt_assert_eq_u32(status.readers, 2);
 	igt_perfctr_session_close(&s);

@@ -144,6 +144,34 @@ static void counted(void)
 	igt_perfctr_session_close(&s);
 }
 
+/* the kernel's open files, which it counts within some hundred */
+static int files(void)
+{
+	return igt_read_int("/proc/sys/fs/file-nr");
+}
+
+static void one_file(void)
+{
+	const unsigned int maps = 10000;
+
+	begin();
+	/* the child's end unmaps them */
+	igt_fork(child, 1) {
+		const int before = files();
+		void *at;
+
+		for (unsigned int i = 0; i < maps; i++)
+			igt_assert_eq(igt_perfctr_map(s.fd, i % 2 * PAGE, PAGE, PROT_READ, &at), 0);
+		igt_info("%d more files\n", files() - before);
+		igt_assert_lt(files() - before, 1000);
+		/* beside the two of the parent and the child's copies of them */
+		igt_assert_eq_u32(readers(), 4 + maps);
+	}
+	igt_waitchildren();
+	igt_assert_eq_u32(readers(), 2);
+	igt_perfctr_session_close(&s);
+}
+
 static void outlives(void)
 {
 	struct igt_perfctr_session r;
@@ -202,6 +230,8 @@ int igt_main()
 	igt_subtest("reader-shares-index") shared_index();
 	igt_describe("STATUS counts readers that are open or mapped, and mappings of the session");
 	igt_subtest("reader-counted") counted();
+	igt_describe("10,000 mappings of a session are one file of the kernel");
+	igt_subtest("reader-one-file") one_file();
 	/* Covers: Life of the descriptor */
 	igt_describe("a reader outlives the session, can be drained and mapped, and is hung up");
 	igt_subtest("reader-outlives") outlives();

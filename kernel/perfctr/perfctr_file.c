@@ -48,6 +48,8 @@ static int write_status(struct drm_perfctr_session *session, unsigned int cmd, u
 	struct drm_perfctr_status status;
 
 	drm_perfctr_session_status(session, &status);
+	/* each mapping has a reference of the file for mappings, which is no reader itself */
+	status.readers += file_count(session->mapped) - 2;
 	return drm_perfctr_copy_out((void __user *)arg, _IOC_SIZE(cmd), &status, sizeof(status));
 }
 
@@ -94,15 +96,10 @@ static long session_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 static int session_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct drm_perfctr_session *session = file->private_data;
-	struct file *reader = drm_perfctr_memory_reader(session->memory);
-	int ret;
+	int ret = drm_perfctr_memory_mmap(session->memory, vma);
 
-	if (IS_ERR(reader))
-		return PTR_ERR(reader);
-	ret = drm_perfctr_memory_mmap(session->memory, vma);
 	if (!ret)
-		vma_set_file(vma, reader);
-	fput(reader);
+		vma_set_file(vma, session->mapped);
 	return ret;
 }
 
@@ -118,6 +115,7 @@ static int session_release(struct inode *inode, struct file *file)
 	struct drm_perfctr_session *session = file->private_data;
 	struct module *owner = session->pc->drm->driver->fops->owner;
 
+	fput(session->mapped);
 	drm_perfctr_session_end(session);
 	module_put(owner);
 	return 0;
@@ -156,37 +154,54 @@ static int write_layout(const struct drm_perfctr_open *open,
 				    sizeof(*layout));
 }
 
+/* the file of a session, which owns it: an error ends it */
+static struct file *make_file(struct drm_perfctr_session *session)
+{
+	struct file *mapped = drm_perfctr_memory_reader(session->memory);
+	struct file *file = mapped;
+
+	if (!IS_ERR(mapped)) {
+		session->mapped = mapped;
+		file = anon_inode_getfile("[perfctr]", &session_fops, session, O_RDWR);
+		if (IS_ERR(file))
+			fput(mapped);
+	}
+	if (IS_ERR(file))
+		drm_perfctr_session_end(session);
+	else
+		/* the driver's file is open during this call; the session may outlive it */
+		__module_get(session->pc->drm->driver->fops->owner);
+	return file;
+}
+
 /*
  * Returns the descriptor of a session, which it owns. User space owns it as soon as it is
  * installed, so nothing may fail after that, and all that user space sees is written before.
  */
 static int hand_out(struct drm_perfctr_session *session, const struct drm_perfctr_open *open)
 {
+	int fd = get_unused_fd_flags(O_CLOEXEC);
 	struct file *file;
-	int fd, ret;
+	int ret;
 
-	/* the driver's file is open during this call; the session may outlive it */
-	__module_get(session->pc->drm->driver->fops->owner);
-	file = anon_inode_getfile("[perfctr]", &session_fops, session, O_RDWR);
-	if (IS_ERR(file)) {
-		module_put(session->pc->drm->driver->fops->owner);
+	if (fd < 0) {
+		ret = perfctr_reject(session->pc, -fd, "no file descriptor for the session");
 		drm_perfctr_session_end(session);
+		return ret;
+	}
+	file = make_file(session);
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
 		return PTR_ERR(file);
 	}
 	ret = write_layout(open, &session->memory->layout);
-	if (ret)
-		goto err;
-	fd = get_unused_fd_flags(O_CLOEXEC);
-	if (fd < 0) {
-		ret = perfctr_reject(session->pc, -fd, "no file descriptor for the session");
-		goto err;
+	if (ret) {
+		fput(file);
+		put_unused_fd(fd);
+		return ret;
 	}
 	fd_install(fd, file);
 	return fd;
-
-err:
-	fput(file);
-	return ret;
 }
 
 /**

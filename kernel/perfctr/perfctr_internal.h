@@ -291,6 +291,8 @@ struct drm_perfctr_session {
 	/* the ring, in its memory */
 	struct perfctr_ring *ring;
 	struct perfctr_memory *memory;
+	/* of a session with a file: the reader that its mappings refer to instead of that file */
+	struct file *mapped;
 
 	/* sources; blocks in the order of the sample; storage of the blocks' base values */
 	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];

@@ -48,7 +48,8 @@
  *  6. STOP publishes the final sample. START may follow again; closing the descriptor ends the
  *     session at any point.
  *
- * No ioctl that returns an error has had an effect, -EFAULT included.
+ * No ioctl that returns an error has had an effect, -EFAULT included, but that SAMPLE counts its
+ * -ENOSPC in ring_full of STATUS, and that -EFAULT may follow a part of what user space receives.
  *
  * Conservation of counts: the values of all samples published between START and STOP add up to
  * exactly what the hardware counted in that time. If the ring is full, no sample is dropped; the
@@ -961,7 +962,8 @@ struct drm_perfctr_status {
 	__u32 extract_idx;
 	/**
 	 * @readers: uses of the ring's memory besides the session: descriptors from
-	 * DRM_PERFCTR_IOCTL_READER that are open or mapped, and mappings of the session's.
+	 * DRM_PERFCTR_IOCTL_READER that are open or mapped, and mappings of the session's, those
+	 * that fork() or munmap() in the middle made included.
 	 */
 	__u32 readers;
 	/** @pad: zero. */
