@@ -132,6 +132,8 @@ __poll_t drm_perfctr_memory_poll(struct perfctr_memory *memory, struct file *fil
 	__poll_t events;
 
 	poll_wait(file, &memory->wait, wait);
+	/* pairs with wq_has_sleeper(): it sees this waiter, or the sample is seen here */
+	smp_mb();
 	/* before the samples, of which the last one comes before the end */
 	state = smp_load_acquire(&memory->ring.state);
 	unread = drm_perfctr_ring_unread(&memory->ring);
