@@ -419,7 +419,11 @@ void drm_perfctr_wake_fini(struct perfctr_memory *memory);
 int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int request_count,
 			    const struct drm_perfctr_block_request *requests);
 
-/* perfctr_open.c */
+/*
+ * perfctr_open.c: sessions without a file. A session keeps its drm_device, but no module. The
+ * caller keeps the driver's module, and with it the core's, until drm_perfctr_session_end()
+ * returns. An open DRM file does that, too.
+ */
 int drm_perfctr_check_open(struct drm_perfctr *pc, const struct drm_perfctr_open *open);
 struct drm_perfctr_block_request *drm_perfctr_copy_requests(struct drm_perfctr *pc,
 							    const struct drm_perfctr_open *open);
