@@ -50,8 +50,9 @@
  * wait, is held by a command that waits behind other callers. A source's interrupt handler never
  * takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they read copies.
  *
- * The session table of a file is an xarray; a lookup takes a reference under its lock. A session
- * enters the table when it is complete.
+ * A session's file owns it, and there is no table of sessions to look it up in: a command's file
+ * keeps it, and a job takes a reference while it holds the file. The file is installed when the
+ * session is complete.
  */
 
 /* readings of two clocks at most this far apart are accepted; number of attempts */

@@ -71,9 +71,9 @@ struct csf_perfctr_driver_ops {
 	/**
 	 * @prepare: allocate the sample ring, at least @bytes long, and map it for the
 	 * GPU; set @ring and @ring_va as in struct csf_perfctr_config.
-	 * Called by SETUP under a mutex that neither reset nor the sampler takes:
+	 * Called by OPEN under a mutex that neither reset nor the sampler takes:
 	 * may sleep, allocate and resume the device. Returns 0, or the error of
-	 * SETUP. Optional: without it the ring is in struct csf_perfctr_config.
+	 * OPEN. Optional: without it the ring is in struct csf_perfctr_config.
 	 */
 	int (*prepare)(void *priv, size_t bytes, void **ring, u64 *ring_va);
 	/**

@@ -230,7 +230,7 @@ static void source_counts_for_all_sessions(struct kunit *test)
 	/* STOP drops its counters itself */
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, one, 0), 0);
 	KUNIT_EXPECT_EQ(test, fake->caller_wanted, BIT(0) | BIT(2));
-	/* TEARDOWN does not touch the hardware: the worker drops them */
+	/* closing does not touch the hardware: the worker drops them */
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, one, 0), 0);
 	KUNIT_ASSERT_EQ(test, close_session(core, one), 0);
 	KUNIT_EXPECT_EQ(test, fake->caller_wanted, BIT(0) | BIT(1) | BIT(2));
@@ -735,7 +735,7 @@ static void unplug_ends_all_sessions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, sleepy, 0), -ENODEV);
 	KUNIT_EXPECT_EQ(test, core->wakes, wakes);
 
-	/* TEARDOWN of a session with KEEP_AWAKE releases the device */
+	/* closing a session with KEEP_AWAKE releases the device */
 	KUNIT_EXPECT_EQ(test, core->relaxes + 1, core->wakes);
 	KUNIT_EXPECT_EQ(test, close_session(core, fd), 0);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);

@@ -356,8 +356,8 @@ static void signal_ends_each_wait(struct kunit *test)
 }
 
 /*
- * TEARDOWN does not access the hardware: the worker drops the counters later. While the worker
- * blocks, commands that only report do not wait for it.
+ * Closing a session does not access the hardware: the worker drops the counters later. While the
+ * worker blocks, commands that only report do not wait for it.
  */
 static void reports_do_not_wait_for_hardware(struct kunit *test)
 {

@@ -17,7 +17,7 @@ struct local_counter {
 	bool grouped;
 	/* a CPU is not counted; since the last collection, or a file could not be read */
 	bool missing, incomplete;
-	bool unsupported; /* perf refused it at SETUP: the PMU has no such event */
+	bool unsupported; /* perf refused it at OPEN: the PMU has no such event */
 	/* open files, and the CPU of the last one */
 	unsigned int open_count;
 	int open_cpu;
@@ -66,7 +66,7 @@ struct perf_events {
 	bool active, ends;
 	bool explained; /* the context has the reason of a failure */
 	unsigned int core_pmus; /* of CPU cores, of how many kinds of them */
-	bool skips_unsupported; /* count the others if perf refuses some events at SETUP */
+	bool skips_unsupported; /* count the others if perf refuses some events at OPEN */
 	/* online CPUs at the last look, and whether perf refused one of them */
 	struct cpu_list online;
 	bool look_again;
@@ -85,7 +85,7 @@ struct perf_events {
  * Return: 0, or perf's error; call perf_events_close() in any case.
  */
 int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c);
-/* Opens the events of CPUs again, so it needs the permission of SETUP. */
+/* Opens the events of CPUs again, so it needs the permission of OPEN. */
 int perf_events_start(struct perf_events *c);
 void perf_events_stop(struct perf_events *c);
 /* Read all counters. Return: CLOCK_MONOTONIC_RAW of the read. */

@@ -14,7 +14,7 @@ struct mapping {
 
 /* what a session shall be, and what it became */
 struct session_setup {
-	uint32_t flags; /* enum drm_perfctr_setup_flags, and PERFCTR_SESSION_SKIP_UNSUPPORTED */
+	uint32_t flags; /* enum drm_perfctr_open_flags, and PERFCTR_SESSION_SKIP_UNSUPPORTED */
 	uint32_t slots; /* a power of two */
 	uint64_t period_ns; /* 0: manual */
 	uint32_t watermark;
