@@ -437,8 +437,17 @@ def close_after_unbind():
 
 @test
 def gives_the_ring_back():
-    """without sessions the GPU suspends, and the kernel complains about nothing"""
+    """without sessions the GPU suspends, and does not wake to give back the last one's ring"""
     wait_for(suspended, "does not suspend")
+    stat = Stat()
+    jobs("-n", "5", *WORK)
+    stat.end()
+    wait_for(suspended, "does not suspend")
+    awake = int(read(f"{POWER}/runtime_active_time"))
+    # the ring is kept for a second after the last session
+    time.sleep(2)
+    check(int(read(f"{POWER}/runtime_active_time")) == awake, "woken to give the ring back")
+    check(suspended(), "not suspended")
 
 
 @test_csf
