@@ -141,6 +141,7 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 	pc->clock.epoch = 1;
 	INIT_LIST_HEAD(&pc->all);
 	INIT_LIST_HEAD(&pc->node);
+	xa_init_flags(&pc->controlled, XA_FLAGS_ALLOC1);
 	copy_config(pc, config);
 
 	ret = drm_perfctr_sampler_init(pc);

@@ -225,7 +225,7 @@ int drm_perfctr_open_ioctl(struct drm_perfctr *pc, void *data)
 	requests = drm_perfctr_copy_requests(pc, open);
 	if (IS_ERR(requests))
 		return PTR_ERR(requests);
-	session = drm_perfctr_session_create(pc, open, requests, &layout);
+	session = drm_perfctr_session_create(pc, open, requests, NULL, &layout);
 	kvfree(requests);
 	if (IS_ERR(session))
 		return PTR_ERR(session);

@@ -17,6 +17,7 @@
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_perfctr.h>
@@ -28,6 +29,7 @@
 
 struct eventfd_ctx;
 struct file;
+struct perfctr_sink;
 struct poll_table_struct;
 struct vm_area_struct;
 
@@ -151,6 +153,8 @@ struct drm_perfctr {
 	struct list_head all;
 	unsigned int ordinary_sessions;
 	u64 next_session_id;
+	/* sessions of PERF_CONTROL by id, under the lock of the array */
+	struct xarray controlled;
 	/* counter set in use, valid while set_users is not 0: sources of all active sessions */
 	u8 set;
 	unsigned int set_users;
@@ -216,6 +220,9 @@ struct perfctr_memory {
 	struct eventfd_ctx *eventfd;
 	struct delayed_work wake_work;
 	unsigned long wake_after;
+	/* the eventfd counts samples, once each; those that it was not signalled for yet */
+	bool counted;
+	atomic_t unsignalled;
 };
 
 /* position of a session in a source */
@@ -293,6 +300,8 @@ struct drm_perfctr_session {
 	struct perfctr_memory *memory;
 	/* of a session with a file: the reader that its mappings refer to instead of that file */
 	struct file *mapped;
+	/* NULL: the samples are of perfctr's own layout */
+	struct perfctr_sink *sink;
 
 	/* sources; blocks in the order of the sample; storage of the blocks' base values */
 	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];
@@ -399,6 +408,8 @@ void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_co
 /* perfctr_memory.c */
 struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
 						 const struct drm_perfctr_layout *layout);
+struct perfctr_memory *drm_perfctr_memory_describe(kuid_t charged,
+						   const struct drm_perfctr_layout *layout);
 void drm_perfctr_memory_put(struct perfctr_memory *memory);
 struct file *drm_perfctr_memory_reader(struct perfctr_memory *memory);
 int drm_perfctr_memory_mmap(struct perfctr_memory *memory, struct vm_area_struct *vma);
@@ -412,6 +423,7 @@ extern struct workqueue_struct *drm_perfctr_wake_queue;
 void drm_perfctr_wake_init(struct perfctr_memory *memory);
 int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd);
 void drm_perfctr_wake(struct perfctr_memory *memory);
+void drm_perfctr_count_signal(struct perfctr_memory *memory);
 void drm_perfctr_signal(struct perfctr_memory *memory);
 void drm_perfctr_wake_fini(struct perfctr_memory *memory);
 
@@ -430,12 +442,13 @@ struct drm_perfctr_block_request *drm_perfctr_copy_requests(struct drm_perfctr *
 struct drm_perfctr_session *
 drm_perfctr_session_create(struct drm_perfctr *pc, const struct drm_perfctr_open *open,
 			   const struct drm_perfctr_block_request *requests,
-			   struct drm_perfctr_layout *layout);
+			   struct perfctr_sink *sink, struct drm_perfctr_layout *layout);
 
 /* perfctr_session.c */
 void drm_perfctr_session_release(struct kref *ref);
 void drm_perfctr_session_discard(struct drm_perfctr_session *session);
 void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
+void drm_perfctr_session_die(struct drm_perfctr_session *session);
 void drm_perfctr_session_end(struct drm_perfctr_session *session);
 int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data);
 int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data);

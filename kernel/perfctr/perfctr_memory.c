@@ -66,13 +66,13 @@ static int allocate(struct perfctr_memory *memory, unsigned long count)
 }
 
 /*
- * Allocates an empty ring, charged to a user, or nobody, until it is freed. Returns it with one
- * reference; -EDQUOT, -ENOMEM or -EINTR.
+ * For a ring without pages of its own: the front end that has the memory initialises it. Its bytes
+ * are charged to a user, or nobody, until this is freed. Returns it with one reference; -EDQUOT or
+ * -ENOMEM.
  */
-struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
-						 const struct drm_perfctr_layout *layout)
+struct perfctr_memory *drm_perfctr_memory_describe(kuid_t charged,
+						   const struct drm_perfctr_layout *layout)
 {
-	unsigned long count = layout->map_bytes >> PAGE_SHIFT;
 	struct perfctr_memory *memory;
 	int ret;
 
@@ -84,11 +84,25 @@ struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
 	memory->layout = *layout;
 	memory->charged = INVALID_UID;
 	ret = drm_perfctr_charge(charged, 0, 0, layout->map_bytes);
-	if (!ret) {
-		memory->charged = charged;
-		memory->bytes = layout->map_bytes;
-		ret = allocate(memory, count);
+	if (ret) {
+		drm_perfctr_memory_put(memory);
+		return ERR_PTR(ret);
 	}
+	memory->charged = charged;
+	memory->bytes = layout->map_bytes;
+	return memory;
+}
+
+/* the same with an empty ring in pages of its own; also -EINTR */
+struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
+						 const struct drm_perfctr_layout *layout)
+{
+	struct perfctr_memory *memory = drm_perfctr_memory_describe(charged, layout);
+	int ret;
+
+	if (IS_ERR(memory))
+		return memory;
+	ret = allocate(memory, layout->map_bytes >> PAGE_SHIFT);
 	if (ret) {
 		drm_perfctr_memory_put(memory);
 		return ERR_PTR(ret);

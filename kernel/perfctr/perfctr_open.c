@@ -12,6 +12,7 @@
 #include <linux/uaccess.h>
 
 #include "perfctr_internal.h"
+#include "perfctr_sink.h"
 #include "pmu/pmu.h"
 
 #define KNOWN_OPEN_FLAGS \
@@ -321,10 +322,14 @@ static int build(struct drm_perfctr_session *session, const struct drm_perfctr_o
 	int ret;
 
 	ret = drm_perfctr_build_views(session, open->request_count, requests);
-	if (!ret)
+	if (!ret && perfctr_sink_ops(session)) {
+		ret = perfctr_sink_ops(session)->attach(session, open);
+	} else if (!ret) {
 		ret = lay_out(session, open, layout);
-	if (!ret)
-		ret = check ? check_quota(session, layout) : make_ring(session, open, layout);
+		if (!ret)
+			ret = check ? check_quota(session, layout) :
+				      make_ring(session, open, layout);
+	}
 	if (!ret && !check)
 		ret = prepare_sources(session);
 	if (!ret)
@@ -334,21 +339,25 @@ static int build(struct drm_perfctr_session *session, const struct drm_perfctr_o
 
 /*
  * Creates a session for the calling task, without a file, after drm_perfctr_check_open().
- * @requests, request_count elements, are used instead of those in @open, and @layout is set.
- * Returns the session with one reference, stopped, for drm_perfctr_session_end(); NULL for CHECK;
- * or an ERR_PTR.
+ * @requests, request_count elements, are used instead of those in @open. @layout is set, but not
+ * with a @sink, which is released with the session or by an error. Returns the session with one
+ * reference, stopped, for drm_perfctr_session_end(); NULL for CHECK; or an ERR_PTR.
  */
 struct drm_perfctr_session *
 drm_perfctr_session_create(struct drm_perfctr *pc, const struct drm_perfctr_open *open,
 			   const struct drm_perfctr_block_request *requests,
-			   struct drm_perfctr_layout *layout)
+			   struct perfctr_sink *sink, struct drm_perfctr_layout *layout)
 {
 	struct drm_perfctr_session *session;
 	int ret;
 
 	session = alloc_session(pc, open, drm_perfctr_has_privilege());
-	if (!session)
+	if (!session) {
+		if (sink)
+			sink->ops->release(sink);
 		return ERR_PTR(-ENOMEM);
+	}
+	session->sink = sink;
 	ret = check_requests(session, open->request_count, requests);
 	if (!ret)
 		ret = charge(session);

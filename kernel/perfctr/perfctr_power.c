@@ -190,12 +190,8 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 						   session->config.user_data);
 		hrtimer_cancel(&class->timer);
 	}
-	list_for_each_entry(session, &pc->all, all_node) {
-		WRITE_ONCE(session->dead, true);
-		drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_DEAD);
-		drm_perfctr_update_status(session);
-		drm_perfctr_wake(session->memory);
-	}
+	list_for_each_entry(session, &pc->all, all_node)
+		drm_perfctr_session_die(session);
 	WRITE_ONCE(pc->unplugged, true);
 	rt_mutex_unlock(&pc->lock);
 

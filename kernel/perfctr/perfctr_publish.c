@@ -6,6 +6,7 @@
 #include <linux/string.h>
 
 #include "perfctr_internal.h"
+#include "perfctr_sink.h"
 #include "perfctr_trace.h"
 #include "pmu/pmu.h"
 
@@ -83,6 +84,8 @@ void drm_perfctr_baseline(struct drm_perfctr_session *session)
 		}
 		view->base_cycles = view_cycles(session->pc, view);
 	}
+	if (perfctr_sink_ops(session))
+		perfctr_sink_ops(session)->begin(session);
 	rebase_sources(session);
 	for (i = 0; i < session->source_count; i++)
 		session->sources[i].transition_seq = session->sources[i].base_seq;
@@ -214,6 +217,7 @@ bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u6
 		.user_data = user_data,
 		.flags = flags,
 	};
+	const struct perfctr_sink_ops *sink = perfctr_sink_ops(session);
 	void *slot = drm_perfctr_ring_slot(session->ring);
 	void *at = slot + sizeof(header);
 	u32 unread, states = 0;
@@ -222,17 +226,25 @@ bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u6
 
 	lockdep_assert_held(&session->pc->lock);
 	fill_from_sources(session, &header);
-	for (i = 0; i < session->view_count; i++)
-		at = publish_view(session, &session->views[i], at, &header, &states);
+	if (unlikely(sink))
+		sink->blocks(session, slot);
+	else
+		for (i = 0; i < session->view_count; i++)
+			at = publish_view(session, &session->views[i], at, &header, &states);
 	rebase_sources(session);
 	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;
 	take_pending(session, &header);
 	session->pending.end_ns = header.end_ns;
-	drm_perfctr_layout_header(slot, &header);
+	if (unlikely(sink))
+		sink->header(session, slot, &header);
+	else
+		drm_perfctr_layout_header(slot, &header);
 	add_totals(session, &header);
 
 	unread = drm_perfctr_ring_publish(session->ring);
+	if (unlikely(sink))
+		drm_perfctr_count_signal(session->memory);
 	trace_drm_perfctr_publish(session, &header, unread);
 	wake = unread >= session->memory->watermark || flags & DRM_PERFCTR_SAMPLE_FINAL;
 	session->totals.wakeups += wake;

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "perfctr_internal.h"
+#include "perfctr_sink.h"
 #include "pmu/pmu.h"
 
 /**
@@ -36,6 +37,8 @@ void drm_perfctr_session_release(struct kref *ref)
 
 	drm_perfctr_pmu_destroy(session);
 	drm_perfctr_memory_put(session->memory);
+	if (perfctr_sink_ops(session))
+		perfctr_sink_ops(session)->release(session->sink);
 	kvfree(session->bases);
 	kvfree(session->views);
 	put_pid(session->owner.pid);
@@ -295,6 +298,17 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	drm_perfctr_session_put(session);
 }
 
+/* the session ends, or its device is gone: readers see that; with the sampler lock held */
+void drm_perfctr_session_die(struct drm_perfctr_session *session)
+{
+	if (session->memory->counted && !session->dead)
+		drm_perfctr_count_signal(session->memory);
+	WRITE_ONCE(session->dead, true);
+	drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_DEAD);
+	drm_perfctr_update_status(session);
+	drm_perfctr_wake(session->memory);
+}
+
 /*
  * Ends a session in any state and drops the reference of its creator: no command, tick or job uses
  * it any more.
@@ -304,11 +318,9 @@ void drm_perfctr_session_end(struct drm_perfctr_session *session)
 	struct drm_perfctr *pc = session->pc;
 
 	rt_mutex_lock(&pc->lock);
-	WRITE_ONCE(session->dead, true);
+	drm_perfctr_session_die(session);
 	if (session->active)
 		drm_perfctr_sampler_detach(session);
-	drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_DEAD);
-	drm_perfctr_wake(session->memory);
 	if (!perfctr_is_privileged(session))
 		pc->ordinary_sessions--;
 	list_del_init(&session->all_node);

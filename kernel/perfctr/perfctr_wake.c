@@ -10,6 +10,9 @@
  *
  * 20,000 waiters take milliseconds, with interrupts off each time. So after a long walk the work
  * item rests, and the walks of a ring take at most a tenth of a CPU.
+ *
+ * The eventfd of PERF_CONTROL counts: one signal for each sample, and one for the end of a session,
+ * as its client waits without a time-out. There are at most as many to come as slots, and one.
  */
 #include <linux/eventfd.h>
 #include <linux/jiffies.h>
@@ -19,16 +22,6 @@
 #include "compat.h"
 #include "perfctr_internal.h"
 
-struct workqueue_struct *drm_perfctr_wake_queue;
-
-/* signals at once; call without locks that other sessions wait for, in process context */
-void drm_perfctr_signal(struct perfctr_memory *memory)
-{
-	if (memory->eventfd)
-		perfctr_eventfd_signal(memory->eventfd);
-	wake_up_interruptible_poll(&memory->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
-}
-
 /*
  * A walk that takes longer is followed by a rest of so many times its length, or the longest rest.
  * One more walk may have been queued during it.
@@ -37,6 +30,48 @@ void drm_perfctr_signal(struct perfctr_memory *memory)
 #define REST_PER_WALK	19
 #define REST_MAX	(HZ / 2)
 
+struct workqueue_struct *drm_perfctr_wake_queue;
+
+/* one signal more to come; the sample was published before; with the sampler lock held */
+void drm_perfctr_count_signal(struct perfctr_memory *memory)
+{
+	/* more than that many samples cannot be unread */
+	if (atomic_read(&memory->unsignalled) <= (int)memory->layout.slots)
+		atomic_inc(&memory->unsignalled);
+}
+
+static void rest_after(struct perfctr_memory *memory, u64 ns)
+{
+	if (ns > LONG_WALK_NS)
+		WRITE_ONCE(memory->wake_after,
+			   jiffies + min_t(u64, nsecs_to_jiffies64(REST_PER_WALK * ns) + 1,
+					   REST_MAX));
+}
+
+/* the signals to come, or until they have taken long: then the work item goes on after a rest */
+static void signal_counted(struct perfctr_memory *memory)
+{
+	u64 begin_ns = ktime_get_ns(), ns = 0;
+
+	while (ns <= LONG_WALK_NS && atomic_dec_if_positive(&memory->unsignalled) >= 0) {
+		perfctr_eventfd_signal(memory->eventfd);
+		ns = ktime_get_ns() - begin_ns;
+	}
+	rest_after(memory, ns);
+	if (atomic_read(&memory->unsignalled))
+		drm_perfctr_wake(memory);
+}
+
+/* signals at once; call without locks that other sessions wait for, in process context */
+void drm_perfctr_signal(struct perfctr_memory *memory)
+{
+	if (memory->counted)
+		signal_counted(memory);
+	else if (memory->eventfd)
+		perfctr_eventfd_signal(memory->eventfd);
+	wake_up_interruptible_poll(&memory->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+}
+
 static void signal_readers(struct work_struct *work)
 {
 	struct perfctr_memory *memory =
@@ -44,11 +79,7 @@ static void signal_readers(struct work_struct *work)
 	u64 ns = ktime_get_ns();
 
 	drm_perfctr_signal(memory);
-	ns = ktime_get_ns() - ns;
-	if (ns > LONG_WALK_NS)
-		WRITE_ONCE(memory->wake_after,
-			   jiffies + min_t(u64, nsecs_to_jiffies64(REST_PER_WALK * ns) + 1,
-					   REST_MAX));
+	rest_after(memory, ktime_get_ns() - ns);
 }
 
 void drm_perfctr_wake_init(struct perfctr_memory *memory)
@@ -87,6 +118,8 @@ void drm_perfctr_wake(struct perfctr_memory *memory)
 void drm_perfctr_wake_fini(struct perfctr_memory *memory)
 {
 	flush_delayed_work(&memory->wake_work);
+	/* it may have queued itself again */
+	cancel_delayed_work_sync(&memory->wake_work);
 	if (memory->eventfd)
 		eventfd_ctx_put(memory->eventfd);
 }

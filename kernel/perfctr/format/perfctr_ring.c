@@ -51,14 +51,45 @@ void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 	};
 }
 
-/* number of slots that may be written, based on userspace's extract_idx */
-u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
+/*
+ * The same with indices of 64 bits, extract before insert, which begin at 0. Memory and indices may
+ * be write-combined, and may be mapped writable by userspace: of these only extract is ever read.
+ */
+void drm_perfctr_ring_init_wide(struct perfctr_ring *ring, void *memory, u64 *wide,
+				const struct drm_perfctr_layout *layout)
 {
+	*ring = (struct perfctr_ring) {
+		.memory = memory,
+		.wide = wide,
+		.slots = layout->slots,
+		.stride = layout->slot_stride,
+	};
+	WRITE_ONCE(wide[0], 0);
+	WRITE_ONCE(wide[1], 0);
+}
+
+/* userspace's extract index, as the kernel counts; before the accepted one if it is impossible */
+static u32 load_extract(const struct perfctr_ring *ring)
+{
+	u64 unread;
+
+	if (!ring->control) {
+		unread = ring->published - READ_ONCE(ring->wide[0]);
+		/* as below, in memory that is write-combined, where an acquire does not order */
+		mb();
+		return unread <= ring->slots ? ring->insert - (u32)unread : ring->extract - 1;
+	}
 	/*
 	 * Pairs with userspace's store-release of extract_idx: its reads of the slot precede the
 	 * kernel's next writes to it. Read only once, as userspace can change it.
 	 */
-	u32 extract = smp_load_acquire(&ring->control->extract_idx);
+	return smp_load_acquire(&ring->control->extract_idx);
+}
+
+/* number of slots that may be written, based on userspace's index */
+u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
+{
+	u32 extract = load_extract(ring);
 
 	if (extract - ring->extract <= ring->insert - ring->extract)
 		WRITE_ONCE(ring->extract, extract);
@@ -79,6 +110,14 @@ u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 {
 	ring->published++;
 	WRITE_ONCE(ring->insert, ring->insert + 1);
+	if (!ring->control) {
+		/* a release does not order what is write-combined: the sample is first */
+		wmb();
+		WRITE_ONCE(ring->wide[1], ring->published);
+		/* a reader who is signalled finds it */
+		wmb();
+		return ring->insert - ring->extract;
+	}
 	/*
 	 * Pairs with userspace's load-acquire of insert_idx: a reader that sees the new index sees
 	 * the complete sample.
@@ -91,6 +130,8 @@ u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
 {
 	WRITE_ONCE(ring->state, state);
+	if (!ring->control)
+		return;
 	/* a reader that sees DEAD must also see the last insert_idx */
 	smp_store_release(&ring->control->state, state);
 }

@@ -17,8 +17,10 @@
 struct perfctr_ring {
 	/** @memory: slot 0; never read, as another process may read it at any time. */
 	void *memory;
-	/** @control: shared indices. */
+	/** @control: shared indices; NULL: they are @wide. */
 	struct drm_perfctr_ring_control *control;
+	/** @wide: userspace's and the kernel's index of 64 bits, from 0; may be write-combined. */
+	u64 *wide;
 	/** @slots: power of two. */
 	u32 slots;
 	/** @stride: bytes between slots. */
@@ -38,6 +40,8 @@ struct perfctr_ring {
 void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 			   struct drm_perfctr_ring_control *control,
 			   const struct drm_perfctr_layout *layout);
+void drm_perfctr_ring_init_wide(struct perfctr_ring *ring, void *memory, u64 *wide,
+				const struct drm_perfctr_layout *layout);
 u32 drm_perfctr_ring_free(struct perfctr_ring *ring);
 void *drm_perfctr_ring_slot(struct perfctr_ring *ring);
 u32 drm_perfctr_ring_publish(struct perfctr_ring *ring);

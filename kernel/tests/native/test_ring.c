@@ -106,6 +106,75 @@ TEST(free_slots_are_exact_at_every_position)
 	}
 }
 
+static u64 wide[2];
+
+static void begin_wide(u32 slots)
+{
+	struct drm_perfctr_layout layout = { .slots = slots, .slot_stride = STRIDE };
+
+	wide[0] = 17;
+	wide[1] = 18;
+	drm_perfctr_ring_init_wide(&ring, memory, wide, &layout);
+	check_eq(wide[0], 0);
+	check_eq(wide[1], 0);
+}
+
+/* also where the kernel's indices of 32 bits wrap */
+TEST(wide_indices_begin_at_zero_and_never_wrap)
+{
+	static const u64 starts[] = { 0, 5, U32_MAX - 3, U32_MAX, 1ull << 40 };
+	unsigned int s, i;
+
+	for (s = 0; s < ARRAY_SIZE(starts); s++) {
+		begin_wide(SLOTS);
+		ring.published = starts[s];
+		wide[0] = starts[s];
+		ring.insert = starts[s];
+		ring.extract = starts[s];
+		for (i = 0; i < SLOTS; i++) {
+			check(drm_perfctr_ring_slot(&ring) ==
+			      memory + (starts[s] + i) % SLOTS * STRIDE);
+			check_eq(drm_perfctr_ring_publish(&ring), i + 1);
+			check_eq(wide[1], starts[s] + i + 1);
+		}
+		check_eq(drm_perfctr_ring_free(&ring), 0);
+		for (i = 1; i <= SLOTS; i++) {
+			wide[0] = starts[s] + i;
+			check_eq(drm_perfctr_ring_free(&ring), i);
+		}
+		check_eq(ring.bad_extract, 0);
+		/* of the kernel's index nothing is read */
+		wide[1] = 99;
+		check_eq(drm_perfctr_ring_publish(&ring), 1);
+		check_eq(wide[1], starts[s] + SLOTS + 1);
+		drm_perfctr_ring_set_state(&ring, DRM_PERFCTR_RING_DEAD);
+	}
+}
+
+TEST(impossible_wide_extract_is_ignored_and_counted)
+{
+	/* 10 published, 7 read: 7..10 are possible */
+	static const u64 hostile[] = { 6, 0, 11, 10 + SLOTS, U64_MAX, 1ull << 63, 1ull << 32,
+				       (1ull << 32) + 8, U64_MAX - 9 };
+	unsigned int i;
+
+	begin_wide(SLOTS);
+	for (i = 0; i < 10; i++) {
+		drm_perfctr_ring_publish(&ring);
+		wide[0] = min(i + 1, 7u);
+		drm_perfctr_ring_free(&ring);
+	}
+	check_eq(drm_perfctr_ring_free(&ring), SLOTS - 3);
+	for (i = 0; i < ARRAY_SIZE(hostile); i++) {
+		wide[0] = hostile[i];
+		check_eq(drm_perfctr_ring_free(&ring), SLOTS - 3);
+		check_eq(ring.bad_extract, i + 1);
+	}
+	wide[0] = 9;
+	check_eq(drm_perfctr_ring_free(&ring), SLOTS - 1);
+	check_eq(ring.bad_extract, ARRAY_SIZE(hostile));
+}
+
 TEST(impossible_extract_is_ignored_and_counted)
 {
 	/* 10 published, 7 read: 7..10 are possible */

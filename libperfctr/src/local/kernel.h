@@ -44,6 +44,9 @@ struct xarray {
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define smp_load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
+/* of rings with wide indices, which the library has none of */
+#define mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define wmb() mb()
 
 #define PICK(a, b, less, x, y)         \
 	({                             \
