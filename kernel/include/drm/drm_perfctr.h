@@ -14,6 +14,7 @@ struct drm_device;
 struct drm_file;
 struct drm_perfctr;
 struct drm_perfctr_block;
+struct drm_perfctr_control_config;
 struct drm_perfctr_session;
 struct drm_perfctr_source;
 struct drm_printer;
@@ -265,6 +266,8 @@ struct drm_perfctr_config {
 	const struct drm_perfctr_driver_ops *ops;
 	/** @ioctl_nr: that of DRM_PERFCTR_IOCTLS(), as user space calls it. */
 	unsigned int ioctl_nr;
+	/** @control: for PERF_CONTROL, NULL: not offered; must outlive the device. */
+	const struct drm_perfctr_control_config *control;
 };
 
 /* set-up, before drm_dev_register(); freed with the drm_device */
