@@ -16,6 +16,7 @@
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_ioctl.h>
 #include <drm/drm_managed.h>
+#include <drm/drm_perfctr_control.h>
 #include <drm/drm_print.h>
 #include <drm/perfctr_mali.h>
 #include <drm/perfctr_nv50.h>
@@ -63,18 +64,18 @@ static void fill_info(const struct vsoc_device *vsoc, struct drm_vsoc_info *info
 	};
 }
 
-static int vsoc_get_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+/* the rules of GET_INFO, for @known bytes at @info */
+static int copy_info(struct drm_device *drm, struct drm_vsoc_get_info *args, const void *info,
+		     u32 known)
 {
-	struct drm_vsoc_get_info *args = data;
 	void __user *to = u64_to_user_ptr(args->pointer);
-	struct drm_vsoc_info info;
 	u32 size = args->size;
 
 	if (args->pad) {
 		drm_dbg_driver(drm, "get_info: pad must be zero\n");
 		return -EINVAL;
 	}
-	args->size = sizeof(info);
+	args->size = known;
 	if (!args->pointer)
 		return 0;
 	if (!size || size % 8 || size > GET_INFO_MAX_BYTES) {
@@ -82,15 +83,37 @@ static int vsoc_get_info_ioctl(struct drm_device *drm, void *data, struct drm_fi
 		return -EINVAL;
 	}
 
-	fill_info(to_vsoc(drm), &info);
-	if (copy_to_user(to, &info, min_t(size_t, size, sizeof(info))))
+	if (copy_to_user(to, info, min(size, known)))
 		return -EFAULT;
-	if (size > sizeof(info) && clear_user(to + sizeof(info), size - sizeof(info)))
+	if (size > known && clear_user(to + known, size - known))
 		return -EFAULT;
 	return 0;
 }
 
+static int vsoc_get_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_vsoc_info info;
+
+	fill_info(to_vsoc(drm), &info);
+	return copy_info(drm, data, &info, sizeof(info));
+}
+
 DRM_PERFCTR_IOCTL_HANDLERS(to_vsoc(drm)->pc)
+
+#ifdef CONFIG_DRM_PERFCTR_CONTROL
+static int vsoc_control_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_perfctr_control_info info;
+	int ret = drm_perfctr_control_describe(to_vsoc(drm)->pc, &info);
+
+	return ret ?: copy_info(drm, data, &info, sizeof(info));
+}
+
+static int vsoc_control_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return drm_perfctr_control_ioctl(to_vsoc(drm)->pc, data, file);
+}
+#endif
 
 static const struct drm_ioctl_desc vsoc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VSOC_GET_INFO, vsoc_get_info_ioctl, DRM_RENDER_ALLOW),
@@ -101,7 +124,19 @@ static const struct drm_ioctl_desc vsoc_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(VSOC_BO_CREATE, vsoc_bo_create_ioctl, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(VSOC_CTX_HOLD, vsoc_ctx_hold_ioctl, DRM_RENDER_ALLOW),
 	DRM_PERFCTR_IOCTLS(DRM_PERFCTR_IOCTL_NR),
+#ifdef CONFIG_DRM_PERFCTR_CONTROL
+	DRM_IOCTL_DEF_DRV(VSOC_CONTROL_INFO, vsoc_control_info_ioctl, DRM_RENDER_ALLOW),
+	DRM_PERFCTR_CONTROL_IOCTL(vsoc_control_ioctl),
+#endif
 };
+
+static void postclose(struct drm_device *drm, struct drm_file *file)
+{
+#ifdef CONFIG_DRM_PERFCTR_CONTROL
+	drm_perfctr_control_close(to_vsoc(drm)->pc, file);
+#endif
+	vsoc_postclose(drm, file);
+}
 
 /* --- debugfs ------------------------------------------------------------- */
 
@@ -178,7 +213,7 @@ static const struct file_operations vsoc_fops = {
 static const struct drm_driver vsoc_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_RENDER,
 	.open = vsoc_open,
-	.postclose = vsoc_postclose,
+	.postclose = postclose,
 	.release = vsoc_release,
 	.ioctls = vsoc_ioctls,
 	.num_ioctls = ARRAY_SIZE(vsoc_ioctls),
@@ -254,6 +289,17 @@ static int perfctr_init_nv50(struct vsoc_device *vsoc)
 	return PTR_ERR_OR_ZERO(vsoc->pc);
 }
 
+/* the GPU counts as one of Arm's, and its samples have the cycles of all clocks */
+static const struct drm_perfctr_control_config control_config = {
+	.types = {
+		DRM_PERFCTR_MALI_BLOCK_FW, DRM_PERFCTR_MALI_BLOCK_CSHW,
+		DRM_PERFCTR_MALI_BLOCK_TILER, DRM_PERFCTR_MALI_BLOCK_MEMSYS,
+		DRM_PERFCTR_MALI_BLOCK_SHADER, DRM_PERFCTR_MALI_BLOCK_NEURAL,
+	},
+	.clocks = BIT(DRM_PERFCTR_MALI_CLOCK_TOP) | BIT(DRM_PERFCTR_MALI_CLOCK_COREGROUP) |
+		  BIT(DRM_PERFCTR_MALI_CLOCK_SHADER),
+};
+
 static int perfctr_init(struct vsoc_device *vsoc)
 {
 	const struct drm_perfctr_config config = {
@@ -270,6 +316,7 @@ static int perfctr_init(struct vsoc_device *vsoc)
 		.timestamp_bits = 64,
 		.ops = &perfctr_driver_ops,
 		.ioctl_nr = DRM_PERFCTR_IOCTL_NR,
+		.control = &control_config,
 	};
 
 	vsoc->pc = drmm_perfctr_create(&vsoc->drm, &config);

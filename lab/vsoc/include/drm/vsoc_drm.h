@@ -12,6 +12,7 @@
  *   DRM_IOCTL_VSOC_CTX_DESTROY  destroy it, cancel its jobs
  *   DRM_IOCTL_VSOC_BO_CREATE    create memory for MP counters
  *   DRM_IOCTL_VSOC_CTX_HOLD     keep a queue from running, or let it run again
+ *   DRM_IOCTL_VSOC_CONTROL_INFO what PERF_CONTROL offers, see below
  *
  * lab/vsoc/README.md lists what each command adds to each counter, as exact integer rules. All
  * counts of a job are complete before WAIT reports it done or its fence signals.
@@ -40,6 +41,7 @@ extern "C" {
 #define DRM_VSOC_CTX_DESTROY 0x04
 #define DRM_VSOC_BO_CREATE 0x05
 #define DRM_VSOC_CTX_HOLD 0x06
+#define DRM_VSOC_CONTROL_INFO 0x07
 
 #define DRM_IOCTL_VSOC_GET_INFO \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_GET_INFO, struct drm_vsoc_get_info)
@@ -53,6 +55,8 @@ extern "C" {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_BO_CREATE, struct drm_vsoc_bo_create)
 #define DRM_IOCTL_VSOC_CTX_HOLD \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_VSOC_CTX_HOLD, struct drm_vsoc_ctx_hold)
+#define DRM_IOCTL_VSOC_CONTROL_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VSOC_CONTROL_INFO, struct drm_vsoc_get_info)
 
 #define DRM_VSOC_PRODUCT_CSF 0x0100 /* product number of the CSF-style GPU, see perfctr_drm.h */
 
@@ -88,6 +92,10 @@ struct drm_vsoc_info {
  * @size bytes are written; those beyond the kernel's size are zero. No permission is needed.
  *
  * Errors besides the common ones: -EINVAL @size is zero, not a multiple of 8, or above 4096.
+ *
+ * CONTROL_INFO has the same argument for struct drm_perfctr_control_info of
+ * drm/drm_perfctr_control.h, which panthor's DEV_QUERY has; the device then has PERF_CONTROL at the
+ * number that it has on panthor. Not with product nv50: -EOPNOTSUPP; not on 32-bit kernels.
  */
 struct drm_vsoc_get_info {
 	__u64 pointer; /* user address of a struct drm_vsoc_info, or zero */
