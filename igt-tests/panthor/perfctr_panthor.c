@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+/**
+ * TEST: PERF_CONTROL on panthor
+ * Description: What panthor has of its own: the query, its buffers, and jobs of a model of its GPU,
+ * which knows what it counted (lab/mali); without the model their tests skip.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "minigt.h"
+#include "igt_control.h"
+#include "igt_sys.h"
+
+#define MODEL "/sys/kernel/debug/mali/"
+#define PERIOD_NS (5 * MS)
+
+static struct igt_perfctr_device dev;
+static struct igt_control c;
+static struct igt_perfctr_session own;
+
+/* --- the model's counts -------------------------------------------------- */
+
+#define MAX_TRUTH 4096
+
+struct truth {
+	unsigned int count;
+	struct {
+		unsigned int type, index, counter;
+		unsigned long long value;
+	} at[MAX_TRUTH];
+};
+
+static struct truth before, after;
+
+/* counts that are zero are left out */
+static void read_truth(struct truth *truth)
+{
+	static const char *const names[] = { "fw", "cshw", "tiler", "memsys", "shader", "neural" };
+	char name[16];
+	FILE *f = fopen(MODEL "truth", "re");
+
+	igt_require_f(f, "%s: no model of a GPU\n", MODEL);
+	truth->count = 0;
+	while (fscanf(f, "%15s %u %u %llu", name, &truth->at[truth->count].index,
+		      &truth->at[truth->count].counter, &truth->at[truth->count].value) == 4)
+		for (unsigned int type = 0; type < ARRAY_SIZE(names); type++)
+			if (!strcmp(name, names[type])) {
+				truth->at[truth->count].type = type + 1;
+				igt_assert_lt(++truth->count, MAX_TRUTH);
+				break;
+			}
+	fclose(f);
+}
+
+static unsigned long long value_of(const struct truth *truth, unsigned int type, unsigned int index,
+				   unsigned int counter)
+{
+	for (unsigned int i = 0; i < truth->count; i++)
+		if (truth->at[i].type == type && truth->at[i].index == index &&
+		    truth->at[i].counter == counter)
+			return truth->at[i].value;
+	return 0;
+}
+
+/* perfctr's own sum of a counter, if it was measured in every sample */
+static bool own_sum(unsigned int type, unsigned int index, unsigned int counter, uint64_t *value)
+{
+	for (unsigned int i = 0; i < own.layout.block_count; i++) {
+		const struct igt_perfctr_sum *sum = &own.sums[i];
+
+		if (sum->type != type || sum->index != index || sum->section != counter / 64)
+			continue;
+		*value = sum->value[counter % 64];
+		return sum->valid >> counter % 64 & 1;
+	}
+	return false;
+}
+
+/*
+ * Each counter of which perfctr's own session has the model's count has it here, too: these are all
+ * but those of time and of the firmware's own work. @complete: else some counts were lost, and no
+ * counter of the tiler has more than the model.
+ */
+static void compare(bool complete)
+{
+	unsigned int counted = 0;
+
+	for (unsigned int type = 0; type < IGT_CONTROL_TYPES; type++)
+		for (unsigned int b = 0; b < c.info.blocks[type]; b++) {
+			uint16_t index = igt_control_physical(&dev, type + 1, b);
+
+			for (unsigned int n = 4; n < c.info.counters; n++) {
+				uint64_t value = c.sums[type][b][n], theirs;
+				uint64_t truth = value_of(&after, type + 1, index, n) -
+						 value_of(&before, type + 1, index, n);
+
+				if (!own_sum(type + 1, index, n, &theirs))
+					continue;
+				if (complete && theirs == truth) {
+					igt_assert_eq_u64(value, truth);
+					counted += !!value;
+				} else if (type + 1 == DRM_PERFCTR_MALI_BLOCK_TILER) {
+					igt_assert(!complete);
+					igt_assert_lte_u64(value, truth);
+					counted += !!value;
+				}
+			}
+		}
+	igt_assert_lt(complete ? 8 : 0, counted);
+}
+
+/* so many jobs of all kinds, so many ms apart */
+static void run_jobs(unsigned int jobs, unsigned int ms)
+{
+	char command[160];
+
+	snprintf(command, sizeof(command),
+		 "mali-job -q -d /dev/dri/renderD%d -n %u -s %u draw=33,2 fragment=70,50 "
+		 "compute=5,3,2 store",
+		 dev.minor, jobs, ms);
+	igt_assert_eq(system(command), 0);
+}
+
+/* both interfaces, of which perfctr's own has the same span */
+static void begin(uint64_t period_ns)
+{
+	igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, period_ns);
+	igt_perfctr_session_open_with(&own, &dev, 64, 0);
+	read_truth(&before);
+	igt_assert_eq(igt_perfctr_start(&own, 0), 0);
+	igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 0), 0);
+}
+
+static void end(void)
+{
+	read_truth(&after);
+	igt_control_stop(&c, 0);
+	igt_perfctr_finish(&own);
+	igt_assert_eq_u64(c.indices[0], c.indices[1]);
+	igt_assert(!igt_control_ready(&c, 0));
+}
+
+static void close_both(void)
+{
+	igt_perfctr_session_close(&own);
+	igt_control_close(&c);
+}
+
+/* --- tests --------------------------------------------------------------- */
+
+static void job_tests(void)
+{
+	igt_describe("40 jobs, each with a SAMPLE after it: every block has the model's counts");
+	igt_subtest("panthor-jobs")
+	{
+		begin(0);
+		for (unsigned int n = 0; n < 40; n++) {
+			run_jobs(1, 0);
+			igt_control_sample(&c, n);
+		}
+		end();
+		igt_assert_eq_u64(c.samples, 41);
+		igt_assert_eq_u64(c.flagged, 0);
+		compare(true);
+		close_both();
+	}
+	igt_describe("periodic samples of jobs that are read as they come: the model's counts");
+	igt_subtest("panthor-periodic")
+	{
+		begin(PERIOD_NS);
+		for (unsigned int n = 0; n < 20; n++) {
+			run_jobs(5, 3);
+			igt_control_drain(&c);
+		}
+		end();
+		igt_assert_lt(10, c.samples);
+		igt_assert_eq_u64(c.flagged, 0);
+		compare(true);
+		close_both();
+	}
+	igt_describe("the GPU suspends between jobs: the model's counts");
+	igt_subtest("panthor-suspend")
+	{
+		begin(0);
+		run_jobs(5, 200);
+		igt_control_sample(&c, 1);
+		igt_await_suspend(&dev);
+		igt_control_sample(&c, 2);
+		run_jobs(1, 0);
+		end();
+		compare(true);
+		close_both();
+	}
+	igt_describe("a reset: samples that miss counts are flagged, later ones count again");
+	igt_subtest("panthor-reset")
+	{
+		begin(PERIOD_NS);
+		run_jobs(5, 0);
+		igt_require_write(MODEL "fail_unrecoverable", "1");
+		igt_assert_neq(system("mali-job -q store >/dev/null"), 0);
+		igt_control_drain(&c);
+		run_jobs(5, 0);
+		igt_sleep_ms(50);
+		igt_control_drain(&c);
+		end();
+		igt_assert_lte_u64(1, c.flagged);
+		compare(false);
+		close_both();
+		begin(0);
+		run_jobs(3, 0);
+		end();
+		compare(true);
+		close_both();
+	}
+}
+
+static void query_tests(void)
+{
+	igt_describe("the query is cut and filled with zeroes as panthor's are; its neighbours are "
+		     "none");
+	igt_subtest("panthor-query")
+	{
+		struct {
+			uint32_t type, size;
+			uint64_t pointer;
+		} query = { .type = (1u << 30) - 2 };
+		const unsigned long number = _IOWR('d', 0x40, query);
+		uint32_t words[20];
+
+		memset(words, 0xee, sizeof(words));
+		query.pointer = (uintptr_t)words;
+		query.size = 64;
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, number, &query), 0);
+		igt_assert_eq_u32(words[1], 64);
+		igt_assert_eq_u32(words[12], 0);
+		igt_assert_eq_u32(words[15], 0);
+		igt_assert_eq_u32(words[16], 0xeeeeeeee);
+		query.size = 0;
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, number, &query), -EINVAL);
+		query.size = 64;
+		query.pointer = 1;
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, number, &query), -EFAULT);
+		query.pointer = (uintptr_t)words;
+		query.type = (1u << 30) - 1;
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, number, &query), -EINVAL);
+		query.type = (1u << 30) - 3;
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, number, &query), -EINVAL);
+	}
+}
+
+/* handle of a buffer that is of a VM only, or cannot be mapped by user space */
+static uint32_t special_buffer(uint64_t bytes, uint32_t flags, uint32_t vm)
+{
+	struct {
+		uint64_t size;
+		uint32_t flags, vm, handle, pad;
+	} bo = { .size = bytes, .flags = flags, .vm = vm };
+
+	igt_assert_eq(igt_perfctr_ioctl(dev.fd, _IOWR('d', 0x45, bo), &bo), 0);
+	return bo.handle;
+}
+
+static void buffer_tests(void)
+{
+	igt_describe(
+		"rings in buffers that user space cannot map, or that are of one VM: they work "
+		"as long as a session has them, also without VM and handle");
+	igt_subtest("panthor-buffers")
+	{
+		struct {
+			uint32_t flags, id;
+			uint64_t range;
+		} vm = { 0 };
+		struct drm_gem_close gem = { 0 };
+		struct {
+			uint32_t id, pad;
+		} destroy = { 0 };
+
+		igt_control_init(&c, &dev, IGT_CONTROL_SLOTS, 0);
+		igt_assert_eq(igt_perfctr_ioctl(dev.fd, _IOWR('d', 0x41, vm), &vm), 0);
+		destroy.id = vm.id;
+		for (unsigned int i = 0; i < 2; i++) {
+			gem.handle = special_buffer(c.ring.bytes, !i, i ? vm.id : 0);
+			c.setup.ring = gem.handle;
+			igt_assert_lt(0, igt_control_setup(&c));
+			igt_assert_eq(ioctl(dev.fd, DRM_IOCTL_GEM_CLOSE, &gem), 0);
+			if (i)
+				igt_assert_eq(igt_perfctr_ioctl(dev.fd, _IOWR('d', 0x42, destroy),
+								&destroy),
+					      0);
+			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 0), 0);
+			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, 0), 0);
+			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 0), 0);
+			igt_assert_eq(igt_control_signals(&c), 2);
+			igt_assert_eq(igt_control_teardown(&c), 0);
+			/* of the session's end */
+			igt_assert_eq(igt_control_signals(&c), 1);
+		}
+		igt_control_close(&c);
+	}
+}
+
+int igt_main()
+{
+	igt_fixture()
+		igt_require(igt_perfctr_open_any(&dev) && !strcmp(dev.driver, "panthor"));
+
+	query_tests();
+	buffer_tests();
+	job_tests();
+
+	igt_fixture()
+		igt_perfctr_close(&dev);
+}
