@@ -52,7 +52,8 @@
  *
  * A session's file owns it, and there is no table of sessions to look it up in: a command's file
  * keeps it, and a job takes a reference while it holds the file. The file is installed when the
- * session is complete.
+ * session is complete. Sessions of PERF_CONTROL have no file: the device has a table of them, an
+ * xarray, and a lookup takes a reference under its lock. They enter it when they are complete.
  */
 
 /* readings of two clocks at most this far apart are accepted; number of attempts */
