@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_control.h"
 #include "igt_nv50.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
@@ -131,6 +132,16 @@ static int call_sample(struct igt_perfctr_session *s)
 	if (!s->params.period_ns)
 		igt_assert_eq_u64(igt_perfctr_published(s), published + !ret);
 	return stop(s, ret);
+}
+
+/* of PERF_CONTROL; TEARDOWN never fails */
+static struct igt_control control;
+
+static int call_control(struct igt_perfctr_session *s)
+{
+	int ret = igt_control_setup(&control);
+
+	return ret < 0 ? ret : igt_control_teardown(&control);
 }
 
 /*
@@ -634,6 +645,14 @@ int igt_main()
 	igt_subtest("start") sweep(call_start, &s);
 	igt_describe("the same for SAMPLE");
 	igt_subtest("sample") sweep(call_sample, &s);
+
+	igt_describe("the same for SETUP of PERF_CONTROL, and no session is left");
+	igt_subtest("control")
+	{
+		igt_control_init(&control, &dev, IGT_CONTROL_SLOTS, 0);
+		igt_assert_lt(0, sweep(call_control, &s));
+		igt_control_close(&control);
+	}
 
 	igt_describe("the same for PCOUNTER, manual and recorded, with exact counts");
 	igt_subtest("pcounter") pcounter();

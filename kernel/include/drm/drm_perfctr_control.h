@@ -140,12 +140,13 @@ void drm_perfctr_control_close(struct drm_perfctr *pc, struct drm_file *file);
 
 /*
  * Entry of a driver's table of struct drm_ioctl_desc; @handler calls drm_perfctr_control_ioctl().
- * The driver also sets &drm_perfctr_config.control, and calls drm_perfctr_control_close().
+ * The driver also sets &drm_perfctr_config.control, and calls drm_perfctr_control_close(). User space
+ * has _IOWR, but nothing is written: so no call fails after it had an effect.
  */
 #define DRM_PERFCTR_CONTROL_IOCTL(handler)							\
 	[DRM_PERFCTR_CONTROL_NR] = {								\
-		.cmd = _IOWR('d', DRM_COMMAND_BASE + DRM_PERFCTR_CONTROL_NR,			\
-			     struct drm_perfctr_control),					\
+		.cmd = _IOW('d', DRM_COMMAND_BASE + DRM_PERFCTR_CONTROL_NR,			\
+			    struct drm_perfctr_control),					\
 		.func = (handler),								\
 		.flags = DRM_RENDER_ALLOW,							\
 		.name = "PERF_CONTROL",								\

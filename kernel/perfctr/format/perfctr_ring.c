@@ -68,17 +68,32 @@ void drm_perfctr_ring_init_wide(struct perfctr_ring *ring, void *memory, u64 *wi
 	WRITE_ONCE(wide[1], 0);
 }
 
-/* userspace's extract index, as the kernel counts; before the accepted one if it is impossible */
+/* the two below of wide indices; not inlined: most rings have none */
+
+static noinline u32 load_wide_extract(const struct perfctr_ring *ring)
+{
+	u64 unread = ring->published - READ_ONCE(ring->wide[0]);
+
+	/* an acquire does not order what is write-combined */
+	mb();
+	/* what is impossible is so, too, as the kernel counts: before the accepted one */
+	return unread <= ring->slots ? ring->insert - (u32)unread : ring->extract - 1;
+}
+
+static noinline void store_wide_insert(const struct perfctr_ring *ring)
+{
+	/* a release does not order what is write-combined: the sample is first */
+	wmb();
+	WRITE_ONCE(ring->wide[1], ring->published);
+	/* a reader who is signalled finds it */
+	wmb();
+}
+
+/* userspace's extract index */
 static u32 load_extract(const struct perfctr_ring *ring)
 {
-	u64 unread;
-
-	if (!ring->control) {
-		unread = ring->published - READ_ONCE(ring->wide[0]);
-		/* as below, in memory that is write-combined, where an acquire does not order */
-		mb();
-		return unread <= ring->slots ? ring->insert - (u32)unread : ring->extract - 1;
-	}
+	if (!ring->control)
+		return load_wide_extract(ring);
 	/*
 	 * Pairs with userspace's store-release of extract_idx: its reads of the slot precede the
 	 * kernel's next writes to it. Read only once, as userspace can change it.
@@ -111,11 +126,7 @@ u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
 	ring->published++;
 	WRITE_ONCE(ring->insert, ring->insert + 1);
 	if (!ring->control) {
-		/* a release does not order what is write-combined: the sample is first */
-		wmb();
-		WRITE_ONCE(ring->wide[1], ring->published);
-		/* a reader who is signalled finds it */
-		wmb();
+		store_wide_insert(ring);
 		return ring->insert - ring->extract;
 	}
 	/*
