@@ -140,8 +140,8 @@ void drm_perfctr_control_close(struct drm_perfctr *pc, struct drm_file *file);
 
 /*
  * Entry of a driver's table of struct drm_ioctl_desc; @handler calls drm_perfctr_control_ioctl().
- * The driver also sets &drm_perfctr_config.control, and calls drm_perfctr_control_close(). User space
- * has _IOWR, but nothing is written: so no call fails after it had an effect.
+ * The driver also sets &drm_perfctr_config.control, and calls drm_perfctr_control_close(). User
+ * space has _IOWR, but nothing is written: so no call fails after it had an effect.
  */
 #define DRM_PERFCTR_CONTROL_IOCTL(handler)							\
 	[DRM_PERFCTR_CONTROL_NR] = {								\
