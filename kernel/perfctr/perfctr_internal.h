@@ -300,8 +300,7 @@ struct drm_perfctr_session {
 	struct perfctr_memory *memory;
 	/* of a session with a file: the reader that its mappings refer to instead of that file */
 	struct file *mapped;
-	/* NULL: the samples are of perfctr's own layout */
-	struct perfctr_sink *sink;
+	struct perfctr_sink *sink; /* NULL: samples of perfctr's own layout */
 
 	/* sources; blocks in the order of the sample; storage of the blocks' base values */
 	struct perfctr_source_view sources[PERFCTR_MAX_SOURCES];
@@ -408,8 +407,6 @@ void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_co
 /* perfctr_memory.c */
 struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
 						 const struct drm_perfctr_layout *layout);
-struct perfctr_memory *drm_perfctr_memory_describe(kuid_t charged,
-						   const struct drm_perfctr_layout *layout);
 void drm_perfctr_memory_put(struct perfctr_memory *memory);
 struct file *drm_perfctr_memory_reader(struct perfctr_memory *memory);
 int drm_perfctr_memory_mmap(struct perfctr_memory *memory, struct vm_area_struct *vma);
@@ -423,7 +420,6 @@ extern struct workqueue_struct *drm_perfctr_wake_queue;
 void drm_perfctr_wake_init(struct perfctr_memory *memory);
 int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd);
 void drm_perfctr_wake(struct perfctr_memory *memory);
-void drm_perfctr_count_signal(struct perfctr_memory *memory);
 void drm_perfctr_signal(struct perfctr_memory *memory);
 void drm_perfctr_wake_fini(struct perfctr_memory *memory);
 

@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "perfctr_internal.h"
+#include "perfctr_sink.h"
 
 /* the control area comes first; it is the only part that userspace may write */
 #define CONTROL_PAGES	(PERFCTR_CONTROL_BYTES / PAGE_SIZE)

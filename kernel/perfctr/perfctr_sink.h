@@ -37,4 +37,9 @@ static inline const struct perfctr_sink_ops *perfctr_sink_ops(const struct drm_p
 	return IS_ENABLED(CONFIG_DRM_PERFCTR_CONTROL) && s->sink ? s->sink->ops : NULL;
 }
 
+/* perfctr_memory.c: memory of a sink's own, without pages; perfctr_wake.c: one signal more */
+struct perfctr_memory *drm_perfctr_memory_describe(kuid_t charged,
+						   const struct drm_perfctr_layout *layout);
+void drm_perfctr_count_signal(struct perfctr_memory *memory);
+
 #endif /* _PERFCTR_SINK_H_ */

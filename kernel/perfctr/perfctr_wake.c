@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "perfctr_internal.h"
+#include "perfctr_sink.h"
 
 /*
  * A walk that takes longer is followed by a rest of so many times its length, or the longest rest.
