@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "local/local.h"
+#include "host/open.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

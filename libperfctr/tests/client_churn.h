@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "local/clients.h"
-#include "local/local.h"
+#include "host/open.h"
 
 enum { MOST_CLIENTS = 512 };
 

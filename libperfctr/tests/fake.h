@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "local/local.h"
+#include "host/open.h"
 
 #include "samples.h"
 

@@ -17,7 +17,7 @@
 
 #include <perfctr/capture.h>
 
-#include "local/sessions.h"
+#include "host/sessions.h"
 #include "fixture.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"

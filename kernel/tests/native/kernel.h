@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 /* the library's sessions build the core's pure files, too */
-#include "../../../libperfctr/src/local/kernel.h"
+#include "../../../libperfctr/src/host/kernel.h"
 
 /* --- types --------------------------------------------------------------- */
 

@@ -44,7 +44,7 @@ struct perfctr_ctx {
 	size_t sensor_count, next_sensor;
 };
 
-/* Return: 0 or -ENOMEM. Programs and tests have perfctr_ctx_new_with() of local/local.h. */
+/* Return: 0 or -ENOMEM. Programs and tests have perfctr_ctx_new_with() of host/open.h. */
 int ctx_new(const struct perfctr_sys *sys, const struct reading_ops *readings,
 	    struct perfctr_ctx **ctx);
 

@@ -35,7 +35,7 @@ static void add_process_name(const struct event_parser *p, long pid, struct sele
 
 static bool is_local(const struct event_parser *p)
 {
-	return device_is(p->device, LINK_LOCAL);
+	return device_is(p->device, LINK_HOST);
 }
 
 /* Whether the device can count an event that way. Return: 0 or a negative errno. */
@@ -365,7 +365,7 @@ static int add_pmu_events(struct event_parser *p, const struct pmu *pmu, const c
 
 static bool counts_pmu(const struct event_parser *p, const struct pmu *pmu)
 {
-	return !is_reading(pmu->type) || device_is(p->device, LINK_LOCAL);
+	return !is_reading(pmu->type) || device_is(p->device, LINK_HOST);
 }
 
 static int need_pmu_support(struct event_parser *p, const struct pmu *pmu)

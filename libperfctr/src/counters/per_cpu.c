@@ -54,7 +54,7 @@ EXPORT int perfctr_selection_per_cpu(struct perfctr_selection *selection)
 	struct pmu_list pmus;
 	int error;
 
-	if (!device_is(device, LINK_LOCAL) || device->task)
+	if (!device_is(device, LINK_HOST) || device->task)
 		return 0;
 	error = perfctr_selection_copy(selection, &to);
 	if (error)

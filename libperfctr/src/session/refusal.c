@@ -428,7 +428,7 @@ static bool explain_period(struct perfctr_device *device, const struct session_s
 /* Return: whether it is an error of the broker that counts this machine's perf events. */
 static bool explain_broker(struct perfctr_device *device, int error)
 {
-	if (device_is(device, LINK_LOCAL))
+	if (device_is(device, LINK_HOST))
 		return false;
 	if (error == -EPERM || error == -EACCES)
 		perfctr_fail(device->ctx, error,

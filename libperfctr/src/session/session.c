@@ -24,7 +24,7 @@ static uint32_t round_up_slots(uint64_t wanted, uint32_t most)
 static void fill_setup(struct perfctr_selection *selection, const struct perfctr_session_opts *opts,
 		       uint32_t flags, struct session_setup *setup)
 {
-	const bool is_local = device_is(selection->device, LINK_LOCAL);
+	const bool is_local = device_is(selection->device, LINK_HOST);
 	uint64_t slots = opts->slots;
 
 	if (!slots) {

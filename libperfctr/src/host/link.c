@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "counters/pmu.h"
-#include "local.h"
+#include "open.h"
 #include "sessions.h"
 #include "kernel.h"
 
@@ -19,11 +19,11 @@
 
 enum { MAX_SESSIONS = 64 };
 
-struct local {
+struct host {
 	struct perfctr_ctx *ctx;
 	pid_t task;
 	int cgroup; /* folder of the counted one, -1: none */
-	struct local_session *sessions[MAX_SESSIONS];
+	struct host_session *sessions[MAX_SESSIONS];
 	bool explained; /* the context has the reason of the last failure */
 };
 
@@ -36,14 +36,14 @@ static const struct drm_perfctr_device_info device_info = {
 	.ring_control_size = sizeof(struct drm_perfctr_ring_control),
 	.block_count = 1,
 	.sets = 1,
-	.max_slots = LOCAL_MAX_SLOTS,
+	.max_slots = HOST_MAX_SLOTS,
 	.max_sessions_per_file = MAX_SESSIONS,
-	.max_requests = LOCAL_MAX_REQUESTS,
+	.max_requests = HOST_MAX_REQUESTS,
 	.product = DRM_PERFCTR_PRODUCT_UNKNOWN,
-	.min_period_ns = LOCAL_MIN_PERIOD_NS,
-	.unprivileged_min_period_ns = LOCAL_MIN_PERIOD_NS,
-	.max_period_ns = LOCAL_MAX_PERIOD_NS,
-	.max_ring_bytes = LOCAL_MAX_RING_BYTES,
+	.min_period_ns = HOST_MIN_PERIOD_NS,
+	.unprivileged_min_period_ns = HOST_MIN_PERIOD_NS,
+	.max_period_ns = HOST_MAX_PERIOD_NS,
+	.max_ring_bytes = HOST_MAX_RING_BYTES,
 	.name = "this machine",
 };
 
@@ -58,7 +58,7 @@ static const struct drm_perfctr_block_info pmu_block = {
 	.available = { 1 },
 };
 
-static int local_query(void *data, struct drm_perfctr_query *q)
+static int host_query(void *data, struct drm_perfctr_query *q)
 {
 	static const struct {
 		const void *element;
@@ -85,116 +85,116 @@ static int local_query(void *data, struct drm_perfctr_query *q)
 
 /* --- sessions --------------------------------------------------------------------- */
 
-static struct local_session *session_at(struct local *local, int session)
+static struct host_session *session_at(struct host *host, int session)
 {
-	local->explained = false;
-	return session >= 0 && session < MAX_SESSIONS ? local->sessions[session] : NULL;
+	host->explained = false;
+	return session >= 0 && session < MAX_SESSIONS ? host->sessions[session] : NULL;
 }
 
-static int local_open(void *data, struct session_setup *setup, int *session)
+static int host_open(void *data, struct session_setup *setup, int *session)
 {
-	struct local *local = data;
+	struct host *host = data;
 	int n = 0, error;
 
-	local->explained = false;
-	while (n < MAX_SESSIONS && local->sessions[n])
+	host->explained = false;
+	while (n < MAX_SESSIONS && host->sessions[n])
 		n++;
 	if (n == MAX_SESSIONS) {
-		local->explained = true;
-		return perfctr_fail(local->ctx, -ENOSPC,
+		host->explained = true;
+		return perfctr_fail(host->ctx, -ENOSPC,
 				    "this machine: %d sessions are the most that it may have",
 				    MAX_SESSIONS);
 	}
-	error = local_setup(local->ctx, local->task, local->cgroup, setup, &local->sessions[n],
-			    &local->explained);
-	*session = error || !local->sessions[n] ? -1 : n;
+	error = host_session_open(host->ctx, host->task, host->cgroup, setup, &host->sessions[n],
+				  &host->explained);
+	*session = error || !host->sessions[n] ? -1 : n;
 	return error;
 }
 
-static int local_start(void *data, int session, uint64_t user_data)
+static int host_start(void *data, int session, uint64_t user_data)
 {
-	struct local_session *s = session_at(data, session);
+	struct host_session *s = session_at(data, session);
 
-	return s ? local_session_start(s, user_data) : -ENOENT;
+	return s ? host_session_start(s, user_data) : -ENOENT;
 }
 
-static int local_sample(void *data, int session, uint64_t user_data)
+static int host_sample(void *data, int session, uint64_t user_data)
 {
-	struct local_session *s = session_at(data, session);
+	struct host_session *s = session_at(data, session);
 
-	return s ? local_session_sample(s, user_data) : -ENOENT;
+	return s ? host_session_sample(s, user_data) : -ENOENT;
 }
 
-static int local_stop(void *data, int session, uint64_t user_data)
+static int host_stop(void *data, int session, uint64_t user_data)
 {
-	struct local_session *s = session_at(data, session);
+	struct host_session *s = session_at(data, session);
 
-	return s ? local_session_stop(s, user_data) : -ENOENT;
+	return s ? host_session_stop(s, user_data) : -ENOENT;
 }
 
-static int local_status(void *data, int session, struct drm_perfctr_status *status)
+static int host_status(void *data, int session, struct drm_perfctr_status *status)
 {
-	struct local_session *s = session_at(data, session);
+	struct host_session *s = session_at(data, session);
 
 	if (!s)
 		return -ENOENT;
-	local_session_status(s, status);
+	host_session_status(s, status);
 	return 0;
 }
 
-static int local_map(void *data, int session, const struct session_setup *setup,
-		     struct mapping *control, struct mapping *ring)
+static int host_map(void *data, int session, const struct session_setup *setup,
+		    struct mapping *control, struct mapping *ring)
 {
-	struct local *local = data;
+	struct host *host = data;
 
-	return session_map_ring(local->ctx, setup->ring_fd, setup, control, ring);
+	return session_map_ring(host->ctx, setup->ring_fd, setup, control, ring);
 }
 
-static void local_close(void *data, int session)
+static void host_close(void *data, int session)
 {
-	struct local *local = data;
+	struct host *host = data;
 
-	local_session_free(session_at(local, session));
-	local->sessions[session] = NULL;
+	host_session_free(session_at(host, session));
+	host->sessions[session] = NULL;
 }
 
-static bool local_explained(const void *data)
+static bool host_explained(const void *data)
 {
-	const struct local *local = data;
+	const struct host *host = data;
 
-	return local->explained;
+	return host->explained;
 }
 
 /* Each session holds a reference to the device, so there is none. */
-static void local_free(void *data)
+static void host_free(void *data)
 {
-	struct local *local = data;
+	struct host *host = data;
 
-	if (local->cgroup >= 0)
-		local->ctx->sys->close(local->ctx->sys->data, local->cgroup);
-	free(local);
+	if (host->cgroup >= 0)
+		host->ctx->sys->close(host->ctx->sys->data, host->cgroup);
+	free(host);
 }
 
-static const struct device_link local_link = {
-	.kind = LINK_LOCAL,
-	.query = local_query,
-	.open = local_open,
-	.start = local_start,
-	.sample = local_sample,
-	.stop = local_stop,
-	.status = local_status,
-	.map = local_map,
-	.close = local_close,
-	.explained = local_explained,
-	.free = local_free,
+static const struct device_link host_link = {
+	.kind = LINK_HOST,
+	.query = host_query,
+	.open = host_open,
+	.start = host_start,
+	.sample = host_sample,
+	.stop = host_stop,
+	.status = host_status,
+	.map = host_map,
+	.close = host_close,
+	.explained = host_explained,
+	.free = host_free,
 };
 
 /* --- life ------------------------------------------------------------------------- */
 
-int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link, void **data)
+int host_link_new(struct perfctr_ctx *ctx, const struct device_link **link, void **data)
 {
 	struct pmu_list pmus;
-	struct local *local;
+	struct host *host;
 	int error = pmu_list_load(ctx, &pmus);
 	size_t count = error ? 0 : pmus.count;
 
@@ -205,30 +205,30 @@ int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link,
 		return perfctr_fail(ctx, -ENODEV,
 				    "this kernel has no perf PMUs: it was built without "
 				    "CONFIG_PERF_EVENTS, or /sys is not mounted");
-	local = calloc(1, sizeof(*local));
-	if (!local)
+	host = calloc(1, sizeof(*host));
+	if (!host)
 		return perfctr_no_memory(ctx);
-	local->ctx = ctx;
-	local->cgroup = -1;
-	*link = &local_link;
-	*data = local;
+	host->ctx = ctx;
+	host->cgroup = -1;
+	*link = &host_link;
+	*data = host;
 	return 0;
 }
 
 /* Return: 0, with the former choice dropped; -EOPNOTSUPP. */
 static int choose(struct perfctr_device *device, const char *name)
 {
-	struct local *local = device->link_data;
+	struct host *host = device->link_data;
 
-	if (!device_is(device, LINK_LOCAL))
+	if (!device_is(device, LINK_HOST))
 		return perfctr_fail(device->ctx, -EOPNOTSUPP,
 				    "%s counts what all processes do; the device \"local\" counts "
 				    "one of them",
 				    device->info.name);
-	if (local->cgroup >= 0)
-		device->ctx->sys->close(device->ctx->sys->data, local->cgroup);
-	local->cgroup = -1;
-	local->task = 0;
+	if (host->cgroup >= 0)
+		device->ctx->sys->close(device->ctx->sys->data, host->cgroup);
+	host->cgroup = -1;
+	host->task = 0;
 	device->task = 0;
 	snprintf(device->info.name, sizeof(device->info.name), "%s", name);
 	return 0;
@@ -240,7 +240,7 @@ EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 
 	if (error)
 		return error;
-	((struct local *)device->link_data)->task = task;
+	((struct host *)device->link_data)->task = task;
 	device->task = task < 0 ? -task : task;
 	return 0;
 }
@@ -254,6 +254,6 @@ EXPORT int perfctr_device_count_cgroup(struct perfctr_device *device, const char
 	fd = device->ctx->sys->open(device->ctx->sys->data, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return perfctr_fail(device->ctx, fd, "cgroup %s: %s", path, strerror(-fd));
-	((struct local *)device->link_data)->cgroup = fd;
+	((struct host *)device->link_data)->cgroup = fd;
 	return 0;
 }

@@ -12,14 +12,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "perf_events.h"
+#include "local/perf_events.h"
 #include "kernel.h"
 
 #include "format/perfctr_ring.h"
 #include "format/pmu_block.h"
 
 /* a block of the samples; its counters are consecutive in events.counters */
-struct local_block {
+struct host_block {
 	struct perfctr_view view;
 	struct perfctr_pmu_block pmu;
 	size_t first;
@@ -27,13 +27,13 @@ struct local_block {
 	u64 *words; /* base, totals, enabled, running, base_enabled, base_running of each counter */
 };
 
-struct local_session {
+struct host_session {
 	const struct perfctr_sys *sys;
 	/* serialises the caller's commands and the thread */
 	pthread_mutex_t lock;
 	pthread_t thread;
 	struct perf_events events;
-	struct local_block *blocks;
+	struct host_block *blocks;
 	size_t block_count;
 	u32 sample_bytes, watermark;
 	struct perfctr_ring ring;
@@ -58,7 +58,7 @@ static u64 round_up(u64 value, u64 to)
  * Read the counters into the blocks. Return: CLOCK_MONOTONIC_RAW of the read.
  * @starts: the next counts begin with what is known, even of a counter that cannot be read now
  */
-static u64 collect(struct local_session *s, bool starts)
+static u64 collect(struct host_session *s, bool starts)
 {
 	u64 now = perf_events_read(&s->events);
 
@@ -93,7 +93,7 @@ static u64 collect(struct local_session *s, bool starts)
 	return now;
 }
 
-static void update_status(struct local_session *s)
+static void update_status(struct host_session *s)
 {
 	s->status.published = s->ring.published;
 	s->status.insert_idx = s->ring.insert;
@@ -102,7 +102,7 @@ static void update_status(struct local_session *s)
 }
 
 /* Add the periods that ended by @now to the pending ones of the next sample. */
-static u64 count_periods(struct local_session *s, u64 now)
+static u64 count_periods(struct host_session *s, u64 now)
 {
 	u64 ended = s->period_ns ? (now - s->start_ns) / s->period_ns - s->periods : 0;
 
@@ -111,7 +111,7 @@ static u64 count_periods(struct local_session *s, u64 now)
 	return ended;
 }
 
-static void signal_program(struct local_session *s)
+static void signal_program(struct host_session *s)
 {
 	const uint64_t one = 1;
 
@@ -121,7 +121,7 @@ static void signal_program(struct local_session *s)
 }
 
 /* Publish the counts since the last sample. There is a free slot, and collect() was just called. */
-static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_data)
+static void publish(struct host_session *s, u64 end_ns, u32 flags, u64 user_data)
 {
 	struct drm_perfctr_sample_header header = {
 		.size = s->sample_bytes,
@@ -175,13 +175,13 @@ static void publish(struct local_session *s, u64 end_ns, u32 flags, u64 user_dat
 	update_status(s);
 }
 
-static bool is_active(const struct local_session *s)
+static bool is_active(const struct host_session *s)
 {
 	return s->status.flags & DRM_PERFCTR_STATUS_ACTIVE;
 }
 
 /* Call with the lock held. Return: ns until the next period ends. */
-static u64 tick(struct local_session *s)
+static u64 tick(struct host_session *s)
 {
 	u64 now = perfctr_time_raw_ns();
 
@@ -201,7 +201,7 @@ static u64 tick(struct local_session *s)
 
 static void *sampler(void *arg)
 {
-	struct local_session *s = arg;
+	struct host_session *s = arg;
 
 	prctl(PR_SET_NAME, "perfctr-local");
 	/* precise sleeps; the default slack is 50 us */
@@ -220,7 +220,7 @@ static void *sampler(void *arg)
 
 /* --- commands --------------------------------------------------------------------- */
 
-static int start_thread(struct local_session *s)
+static int start_thread(struct host_session *s)
 {
 	sigset_t all, before;
 	int error;
@@ -233,7 +233,7 @@ static int start_thread(struct local_session *s)
 	return -error;
 }
 
-static void end_thread(struct local_session *s)
+static void end_thread(struct host_session *s)
 {
 	uint64_t value = 1;
 
@@ -244,7 +244,7 @@ static void end_thread(struct local_session *s)
 	s->sys->read(s->sys->data, s->wake, &value, sizeof(value));
 }
 
-int local_session_start(struct local_session *s, uint64_t user_data)
+int host_session_start(struct host_session *s, uint64_t user_data)
 {
 	int error = 0;
 
@@ -276,7 +276,7 @@ int local_session_start(struct local_session *s, uint64_t user_data)
 	return error;
 }
 
-int local_session_sample(struct local_session *s, uint64_t user_data)
+int host_session_sample(struct host_session *s, uint64_t user_data)
 {
 	int error = 0;
 
@@ -297,7 +297,7 @@ int local_session_sample(struct local_session *s, uint64_t user_data)
 	return error;
 }
 
-int local_session_stop(struct local_session *s, uint64_t user_data)
+int host_session_stop(struct host_session *s, uint64_t user_data)
 {
 	u64 now;
 
@@ -319,7 +319,7 @@ int local_session_stop(struct local_session *s, uint64_t user_data)
 	return 0;
 }
 
-void local_session_status(struct local_session *s, struct drm_perfctr_status *status)
+void host_session_status(struct host_session *s, struct drm_perfctr_status *status)
 {
 	pthread_mutex_lock(&s->lock);
 	*status = s->status;
@@ -353,11 +353,11 @@ static int check(const struct session_setup *setup)
 	if (!setup->request_count || !setup->slots || setup->slots & (setup->slots - 1) ||
 	    setup->watermark > setup->slots)
 		return -EINVAL;
-	if (setup->slots > LOCAL_MAX_SLOTS ||
+	if (setup->slots > HOST_MAX_SLOTS ||
 	    (setup->period_ns &&
-	     (setup->period_ns < LOCAL_MIN_PERIOD_NS || setup->period_ns > LOCAL_MAX_PERIOD_NS)))
+	     (setup->period_ns < HOST_MIN_PERIOD_NS || setup->period_ns > HOST_MAX_PERIOD_NS)))
 		return -ERANGE;
-	if (setup->request_count > LOCAL_MAX_REQUESTS)
+	if (setup->request_count > HOST_MAX_REQUESTS)
 		return -E2BIG;
 	for (u32 n = 0; n < setup->request_count; n++) {
 		int error = check_request(&r[n]);
@@ -369,7 +369,7 @@ static int check(const struct session_setup *setup)
 }
 
 /* Add one counter, bit @bit of the request. Return: 0; -ENXIO the type has no such counter. */
-static int add_counter(struct local_session *s, const struct drm_perfctr_block_request *r,
+static int add_counter(struct host_session *s, const struct drm_perfctr_block_request *r,
 		       unsigned int bit)
 {
 	struct local_counter *c = &s->events.counters[s->events.counter_count];
@@ -395,15 +395,15 @@ static int add_counter(struct local_session *s, const struct drm_perfctr_block_r
 	return 0;
 }
 
-static int add_block(struct local_session *s, const struct drm_perfctr_block_request *r)
+static int add_block(struct host_session *s, const struct drm_perfctr_block_request *r)
 {
-	struct local_block *b = &s->blocks[s->block_count];
+	struct host_block *b = &s->blocks[s->block_count];
 	bool generic = r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	size_t count = hweight64(r->mask);
 	u64 *words = calloc(6 * count, sizeof(*words));
 	int error = words ? 0 : -ENOMEM;
 
-	*b = (struct local_block){
+	*b = (struct host_block){
 		.view = { .mask = r->mask,
 			  .section = r->section,
 			  .format = PERFCTR_PMU_FORMAT,
@@ -435,7 +435,7 @@ static int add_block(struct local_session *s, const struct drm_perfctr_block_req
 	return 0;
 }
 
-static int add_blocks(struct perfctr_ctx *ctx, struct local_session *s,
+static int add_blocks(struct perfctr_ctx *ctx, struct host_session *s,
 		      const struct session_setup *setup)
 {
 	const struct drm_perfctr_block_request *r = setup->requests;
@@ -460,7 +460,7 @@ static int add_blocks(struct perfctr_ctx *ctx, struct local_session *s,
 }
 
 /* File descriptors for the program: the ring and its eventfd. */
-static int make_ring(struct local_session *s, struct session_setup *setup)
+static int make_ring(struct host_session *s, struct session_setup *setup)
 {
 	const struct perfctr_sys *sys = s->sys;
 	int error;
@@ -489,13 +489,13 @@ static int make_ring(struct local_session *s, struct session_setup *setup)
 	return 0;
 }
 
-static int lay_out(const struct local_session *s, struct session_setup *setup)
+static int lay_out(const struct host_session *s, struct session_setup *setup)
 {
 	const u64 page = (u64)sysconf(_SC_PAGESIZE);
 	const u64 stride = round_up(s->sample_bytes, DRM_PERFCTR_SLOT_ALIGN);
 	const u64 bytes = round_up(setup->slots * stride, page);
 
-	if (bytes > LOCAL_MAX_RING_BYTES)
+	if (bytes > HOST_MAX_RING_BYTES)
 		return -ERANGE;
 	setup->layout = (struct drm_perfctr_layout){
 		.slots = setup->slots,
@@ -508,10 +508,10 @@ static int lay_out(const struct local_session *s, struct session_setup *setup)
 	return 0;
 }
 
-int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct session_setup *setup,
-		struct local_session **session, bool *explained)
+int host_session_open(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct session_setup *setup,
+		      struct host_session **session, bool *explained)
 {
-	struct local_session *s;
+	struct host_session *s;
 	int error = check(setup);
 
 	if (error)
@@ -543,11 +543,11 @@ int local_setup(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct session_
 	if (!error && !(setup->flags & DRM_PERFCTR_OPEN_CHECK))
 		*session = s;
 	else
-		local_session_free(s);
+		host_session_free(s);
 	return error;
 }
 
-void local_session_free(struct local_session *s)
+void host_session_free(struct host_session *s)
 {
 	const struct perfctr_sys *sys = s->sys;
 

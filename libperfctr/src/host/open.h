@@ -8,4 +8,4 @@
 int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx);
 
 /* Link to this machine's perf PMUs, without a DRM device. Return: 0; -ENODEV there are none. */
-int perfctr_local_link(struct perfctr_ctx *ctx, const struct device_link **link, void **data);
+int host_link_new(struct perfctr_ctx *ctx, const struct device_link **link, void **data);

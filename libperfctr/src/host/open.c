@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "local.h"
-#include "readings.h"
+#include "open.h"
+#include "local/readings.h"
 
 #define DRM_CLASS_PATH "/sys/class/drm"
 
@@ -216,7 +216,7 @@ static int open_local(struct perfctr_ctx *ctx, struct perfctr_device **device)
 {
 	const struct device_link *link;
 	void *data;
-	int error = perfctr_local_link(ctx, &link, &data);
+	int error = host_link_new(ctx, &link, &data);
 
 	return error ? error :
 		       perfctr_device_from_link(ctx, link, data, PERFCTR_DEVICE_LOCAL,
