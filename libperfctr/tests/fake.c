@@ -173,12 +173,12 @@ static int fake_eventfd(void *data)
 	return fd;
 }
 
-static int fake_poll(void *data, int fd, int64_t timeout_ns)
+static int fake_poll(void *data, const int *fds, size_t count, int64_t timeout_ns)
 {
 	struct fake *f = data;
 	int error;
 
-	if (!f->fds[index_of(f, fd)].eventfd)
+	if (count != 1 || !f->fds[index_of(f, *fds)].eventfd)
 		abort();
 	if (fails(f, FAKE_POLL, &error))
 		return error;

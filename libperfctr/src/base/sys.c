@@ -93,18 +93,24 @@ static int real_eventfd(void *data)
 	return fd < 0 ? -errno : fd;
 }
 
-static int real_poll(void *data, int fd, int64_t timeout_ns)
+static int real_poll(void *data, const int *fds, size_t count, int64_t timeout_ns)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p[SYS_MAX_POLLED];
 	struct timespec limit = {
 		.tv_sec = timeout_ns / NS_PER_S,
 		.tv_nsec = timeout_ns % NS_PER_S,
 	};
-	int result = ppoll(&p, 1, timeout_ns < 0 ? NULL : &limit, NULL);
+	int result;
 
-	if (result > 0 && p.revents & POLLNVAL)
-		return -EBADF;
-	return result < 0 ? -errno : result;
+	if (count > SYS_MAX_POLLED)
+		return -EINVAL;
+	for (size_t n = 0; n < count; n++)
+		p[n] = (struct pollfd){ .fd = fds[n], .events = POLLIN };
+	result = ppoll(p, count, timeout_ns < 0 ? NULL : &limit, NULL);
+	for (size_t n = 0; result > 0 && n < count; n++)
+		if (p[n].revents & POLLNVAL)
+			return -EBADF;
+	return result < 0 ? -errno : result > 0;
 }
 
 static int real_readlink(void *data, const char *path, char *text, size_t size)

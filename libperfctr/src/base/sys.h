@@ -13,6 +13,8 @@
 
 typedef int (*sys_list_fn)(void *arg, const char *name);
 
+enum { SYS_MAX_POLLED = 16 };
+
 struct perfctr_sys {
 	void *data;
 	int (*open)(void *data, const char *path, int flags);
@@ -28,8 +30,11 @@ struct perfctr_sys {
 	int (*munmap)(void *data, void *address, size_t size);
 	/* non-blocking, close-on-exec */
 	int (*eventfd)(void *data);
-	/* 1 readable, 0 timeout; negative timeout: no limit */
-	int (*poll)(void *data, int fd, int64_t timeout_ns);
+	/*
+	 * wait for one of some files, negative ones are left out; negative timeout: no limit
+	 * Return: 1 one is readable, 0 timeout
+	 */
+	int (*poll)(void *data, const int *fds, size_t count, int64_t timeout_ns);
 	/* target of a symbolic link, cut to the size, with a NUL; return: length */
 	int (*readlink)(void *data, const char *path, char *text, size_t size);
 	/* numbers of a device node, also behind links; -ENODEV: the file is none */

@@ -151,7 +151,7 @@ EXPORT int perfctr_cursor_wait(struct perfctr_cursor *cursor, int64_t timeout_ns
 		result = perfctr_cursor_peek(cursor, 0, &slot);
 		if (result || !left)
 			return result;
-		result = sys->poll(sys->data, cursor->session->eventfd, left);
+		result = sys->poll(sys->data, &cursor->session->eventfd, 1, left);
 		if (result < 0)
 			return result;
 		/* the event may belong to samples that were already read: check again */

@@ -335,7 +335,7 @@ EXPORT int perfctr_session_sample_fence(struct perfctr_session *session, int fen
 					int64_t timeout_ns, uint64_t user_data)
 {
 	const struct perfctr_sys *sys = session_ctx(session)->sys;
-	int ready = sys->poll(sys->data, fence_fd, timeout_ns);
+	int ready = sys->poll(sys->data, &fence_fd, 1, timeout_ns);
 
 	if (ready > 0)
 		return perfctr_session_sample(session, user_data);
