@@ -43,7 +43,7 @@ enum link_kind {
 	LINK_NONE, /* a capture: nobody */
 	LINK_KERNEL, /* a driver, through a file of this process */
 	LINK_BROKER,
-	LINK_HOST, /* this process counts perf events itself */
+	LINK_HOST, /* this process counts itself */
 };
 
 struct device_link;

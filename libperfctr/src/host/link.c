@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The local device: the perf PMUs of this machine, without a kernel module.
- *
- * It is a link like that to a driver, so sessions, cursors and all other code are the same as with
- * a DRM device.
+ * The link to a host: what this process counts itself. So sessions, cursors and all other code are
+ * the same as with a driver that has the ioctls of perfctr_drm.h.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,67 +15,130 @@
 
 #include "format/pmu_block.h"
 
-enum { MAX_SESSIONS = 64 };
-
-struct host {
-	struct perfctr_ctx *ctx;
-	pid_t task;
-	int cgroup; /* folder of the counted one, -1: none */
-	struct host_session *sessions[MAX_SESSIONS];
-	bool explained; /* the context has the reason of the last failure */
-};
+#define THIS_MACHINE "this machine"
 
 /* --- QUERY ------------------------------------------------------------------------ */
 
-static const struct drm_perfctr_device_info device_info = {
-	.features = DRM_PERFCTR_FEATURE_PERIODIC | DRM_PERFCTR_FEATURE_PMU,
-	.sample_header_size = sizeof(struct drm_perfctr_sample_header),
-	.block_header_size = sizeof(struct drm_perfctr_block_header),
-	.ring_control_size = sizeof(struct drm_perfctr_ring_control),
-	.block_count = 1,
-	.sets = 1,
-	.max_slots = HOST_MAX_SLOTS,
-	.max_sessions_per_file = MAX_SESSIONS,
-	.max_requests = HOST_MAX_REQUESTS,
-	.product = DRM_PERFCTR_PRODUCT_UNKNOWN,
-	.min_period_ns = HOST_MIN_PERIOD_NS,
-	.unprivileged_min_period_ns = HOST_MIN_PERIOD_NS,
-	.max_period_ns = HOST_MAX_PERIOD_NS,
-	.max_ring_bytes = HOST_MAX_RING_BYTES,
-	.name = "this machine",
-};
+static void query_device(const struct host *host, unsigned int n, void *element)
+{
+	const struct drm_perfctr_config *config = &host->config;
+	struct drm_perfctr_device_info *info = element;
 
-static const struct drm_perfctr_block_info pmu_block = {
-	.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
-	.index = DRM_PERFCTR_INDEX_ALL,
-	.counters = 1,
-	.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
-	.sets = 1,
-	.clock = DRM_PERFCTR_CLOCK_NONE,
-	.format = PERFCTR_PMU_FORMAT,
-	.available = { 1 },
-};
+	*info = (struct drm_perfctr_device_info){
+		.gpu_id = config->gpu_id,
+		.features = DRM_PERFCTR_FEATURE_PERIODIC | config->features |
+			    (host->has_pmus ? DRM_PERFCTR_FEATURE_PMU : 0) |
+			    (config->timestamp_hz ? DRM_PERFCTR_FEATURE_GPU_TIMESTAMP : 0),
+		.sample_header_size = sizeof(struct drm_perfctr_sample_header),
+		.block_header_size = sizeof(struct drm_perfctr_block_header),
+		.ring_control_size = sizeof(struct drm_perfctr_ring_control),
+		.block_count = host->block_count + host->has_pmus,
+		.clock_count = config->clock_count + !!config->timestamp_hz,
+		.sets = config->sets | 1,
+		.max_slots = HOST_MAX_SLOTS,
+		.max_sessions_per_file = HOST_MAX_SESSIONS,
+		.max_requests = HOST_MAX_REQUESTS,
+		.product = config->product,
+		.min_period_ns = HOST_MIN_PERIOD_NS,
+		.unprivileged_min_period_ns = HOST_MIN_PERIOD_NS,
+		.max_period_ns = HOST_MAX_PERIOD_NS,
+		.max_ring_bytes = HOST_MAX_RING_BYTES,
+	};
+	snprintf(info->name, sizeof(info->name), "%s", config->name);
+}
+
+static void query_block(const struct host *host, unsigned int n, void *element)
+{
+	static const struct drm_perfctr_block_info pmu = {
+		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+		.index = DRM_PERFCTR_INDEX_ALL,
+		.counters = 1,
+		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
+		.sets = 1,
+		.clock = DRM_PERFCTR_CLOCK_NONE,
+		.format = PERFCTR_PMU_FORMAT,
+		.available = { 1 },
+	};
+	const struct drm_perfctr_block_desc *desc;
+	struct drm_perfctr_block_info *info = element;
+
+	if (n == host->block_count) {
+		*info = pmu;
+		return;
+	}
+	desc = &host_block(host, n)->desc;
+	*info = (struct drm_perfctr_block_info){
+		.type = desc->type,
+		.index = desc->index,
+		.counters = desc->counters,
+		.product = desc->product,
+		.sets = desc->sets,
+		.clock = desc->clock,
+		.format = desc->format,
+	};
+	memcpy(info->available, desc->available, sizeof(info->available));
+	memcpy(info->set_available, desc->set_available, sizeof(info->set_available));
+}
+
+static void query_clock(const struct host *host, unsigned int n, void *element)
+{
+	const struct drm_perfctr_config *config = &host->config;
+	struct drm_perfctr_clock_info *info = element;
+
+	if (n < config->clock_count) {
+		info->clock = config->clocks[n].clock;
+		info->max_frequency_hz = config->clocks[n].max_frequency_hz;
+		snprintf(info->name, sizeof(info->name), "%s", config->clocks[n].name);
+		return;
+	}
+	info->clock = DRM_PERFCTR_CLOCK_TIMESTAMP;
+	info->valid_bits = config->timestamp_bits;
+	info->frequency_hz = info->max_frequency_hz = config->timestamp_hz;
+	snprintf(info->name, sizeof(info->name), "timestamp");
+	if (!host->gpu_raw_ns)
+		return;
+	info->gpu_timestamp = host->gpu_timestamp;
+	info->raw_ns = host->gpu_raw_ns;
+	info->age_ns = perfctr_time_raw_ns() - host->gpu_raw_ns;
+	info->epoch = host->pair_epoch;
+}
 
 static int host_query(void *data, struct drm_perfctr_query *q)
 {
-	static const struct {
-		const void *element;
+	struct host *host = data;
+	const struct {
+		void (*element)(const struct host *host, unsigned int n, void *element);
 		uint32_t bytes, count;
 	} answers[] = {
-		[DRM_PERFCTR_QUERY_DEVICE] = { &device_info, sizeof(device_info), 1 },
-		[DRM_PERFCTR_QUERY_BLOCKS] = { &pmu_block, sizeof(pmu_block), 1 },
-		[DRM_PERFCTR_QUERY_CLOCKS] = { NULL, sizeof(struct drm_perfctr_clock_info), 0 },
+		[DRM_PERFCTR_QUERY_DEVICE] = { query_device, sizeof(struct drm_perfctr_device_info),
+					       1 },
+		[DRM_PERFCTR_QUERY_BLOCKS] = { query_block, sizeof(struct drm_perfctr_block_info),
+					       host->block_count + host->has_pmus },
+		[DRM_PERFCTR_QUERY_CLOCKS] = { query_clock, sizeof(struct drm_perfctr_clock_info),
+					       host->config.clock_count +
+						       !!host->config.timestamp_hz },
 	};
+	union {
+		struct drm_perfctr_device_info device;
+		struct drm_perfctr_block_info block;
+		struct drm_perfctr_clock_info clock;
+	} element;
+	char *to = (char *)(uintptr_t)q->pointer;
 	uint32_t bytes;
 
+	host->explained = false;
 	if (q->type >= ARRAY_SIZE(answers))
 		return -EINVAL;
 	bytes = answers[q->type].bytes;
-	if (q->pointer && q->count && answers[q->type].count) {
-		memset((void *)(uintptr_t)q->pointer, 0, q->stride);
-		memcpy((void *)(uintptr_t)q->pointer, answers[q->type].element,
-		       bytes < q->stride ? bytes : q->stride);
+	pthread_mutex_lock(&host->lock);
+	for (uint32_t n = 0; to && n < q->count && n < answers[q->type].count; n++) {
+		memset(&element, 0, sizeof(element));
+		answers[q->type].element(host, n, &element);
+		memset(to, 0, q->stride);
+		memcpy(to, &element, bytes < q->stride ? bytes : q->stride);
+		to += q->stride;
 	}
+	pthread_mutex_unlock(&host->lock);
 	q->count = answers[q->type].count;
 	q->stride = bytes;
 	return 0;
@@ -88,34 +149,47 @@ static int host_query(void *data, struct drm_perfctr_query *q)
 static struct host_session *session_at(struct host *host, int session)
 {
 	host->explained = false;
-	return session >= 0 && session < MAX_SESSIONS ? host->sessions[session] : NULL;
+	return session >= 0 && session < HOST_MAX_SESSIONS ? host->sessions[session] : NULL;
 }
 
 static int host_open(void *data, struct session_setup *setup, int *session)
 {
+	struct host_session *s = NULL;
 	struct host *host = data;
 	int n = 0, error;
 
 	host->explained = false;
-	while (n < MAX_SESSIONS && host->sessions[n])
+	*session = -1;
+	while (n < HOST_MAX_SESSIONS && host->sessions[n])
 		n++;
-	if (n == MAX_SESSIONS) {
+	if (n == HOST_MAX_SESSIONS) {
 		host->explained = true;
 		return perfctr_fail(host->ctx, -ENOSPC,
-				    "this machine: %d sessions are the most that it may have",
-				    MAX_SESSIONS);
+				    "%s: %d sessions are the most that it may have",
+				    host->config.name, HOST_MAX_SESSIONS);
 	}
-	error = host_session_open(host->ctx, host->task, host->cgroup, setup, &host->sessions[n],
-				  &host->explained);
-	*session = error || !host->sessions[n] ? -1 : n;
-	return error;
+	error = host_session_open(host, setup, &s);
+	if (error || !s)
+		return error;
+	host->sessions[n] = s;
+	*session = n;
+	return 0;
 }
 
 static int host_start(void *data, int session, uint64_t user_data)
 {
 	struct host_session *s = session_at(data, session);
+	struct host *host = data;
+	int error;
 
-	return s ? host_session_start(s, user_data) : -ENOENT;
+	if (!s)
+		return -ENOENT;
+	host->refusing = NULL;
+	error = host_session_start(s, user_data);
+	if (!error || !host->refusing)
+		return error;
+	host->explained = true;
+	return host_refuse(host->refusing, error);
 }
 
 static int host_sample(void *data, int session, uint64_t user_data)
@@ -153,9 +227,10 @@ static int host_map(void *data, int session, const struct session_setup *setup,
 static void host_close(void *data, int session)
 {
 	struct host *host = data;
+	struct host_session *s = session_at(host, session);
 
-	host_session_free(session_at(host, session));
 	host->sessions[session] = NULL;
+	host_session_free(s);
 }
 
 static bool host_explained(const void *data)
@@ -166,12 +241,19 @@ static bool host_explained(const void *data)
 }
 
 /* Each session holds a reference to the device, so there is none. */
+/* Each session holds a reference to the device, so there is none. */
 static void host_free(void *data)
 {
 	struct host *host = data;
 
+	host_free_sources(host);
+	if (host->driver)
+		host->driver->remove(host);
 	if (host->cgroup >= 0)
 		host->ctx->sys->close(host->ctx->sys->data, host->cgroup);
+	if (host->fd >= 0)
+		host->ctx->sys->close(host->ctx->sys->data, host->fd);
+	pthread_mutex_destroy(&host->lock);
 	free(host);
 }
 
@@ -191,25 +273,82 @@ static const struct device_link host_link = {
 
 /* --- life ------------------------------------------------------------------------- */
 
-int host_link_new(struct perfctr_ctx *ctx, const struct device_link **link, void **data)
+/* ends with NULL */
+static const struct host_driver *const drivers[] = { NULL };
+
+const struct host_driver *host_driver_of(const char *name)
+{
+	const struct host_driver *const *d = drivers;
+
+	while (*d && strcmp((*d)->name, name) != 0)
+		d++;
+	return *d;
+}
+
+static int find_pmus(struct perfctr_ctx *ctx, bool *found)
 {
 	struct pmu_list pmus;
-	struct host *host;
 	int error = pmu_list_load(ctx, &pmus);
-	size_t count = error ? 0 : pmus.count;
 
+	*found = !error && pmus.count;
 	pmu_list_free(&pmus);
+	return error;
+}
+
+static struct host *host_new(struct perfctr_ctx *ctx)
+{
+	struct host *host = calloc(1, sizeof(*host));
+
+	if (!host)
+		return NULL;
+	host->ctx = ctx;
+	host->fd = host->cgroup = -1;
+	host->gpu_epoch = 1;
+	host->config.name = THIS_MACHINE;
+	pthread_mutex_init(&host->lock, NULL);
+	return host;
+}
+
+int host_link_local(struct perfctr_ctx *ctx, const struct device_link **link, void **data)
+{
+	struct host *host;
+	bool has_pmus;
+	int error = find_pmus(ctx, &has_pmus);
+
 	if (error)
 		return error;
-	if (!count)
+	if (!has_pmus)
 		return perfctr_fail(ctx, -ENODEV,
 				    "this kernel has no perf PMUs: it was built without "
 				    "CONFIG_PERF_EVENTS, or /sys is not mounted");
-	host = calloc(1, sizeof(*host));
+	host = host_new(ctx);
 	if (!host)
 		return perfctr_no_memory(ctx);
-	host->ctx = ctx;
-	host->cgroup = -1;
+	host->has_pmus = true;
+	*link = &host_link;
+	*data = host;
+	return 0;
+}
+
+int host_link_gpu(struct perfctr_ctx *ctx, int fd, const char *path,
+		  const struct host_driver *driver, const struct device_link **link, void **data)
+{
+	struct host *host = host_new(ctx);
+	int error;
+
+	if (!host)
+		return perfctr_no_memory(ctx);
+	host->fd = ctx->sys->dup(ctx->sys->data, fd);
+	snprintf(host->path, sizeof(host->path), "%s", path);
+	host->driver = driver;
+	error = host->fd < 0 ? perfctr_fail(ctx, host->fd, "%s: %s", path, strerror(-host->fd)) :
+			       find_pmus(ctx, &host->has_pmus);
+	if (!error)
+		error = driver->probe(host);
+	if (error) {
+		host_free(host);
+		return error;
+	}
 	*link = &host_link;
 	*data = host;
 	return 0;
@@ -220,7 +359,7 @@ static int choose(struct perfctr_device *device, const char *name)
 {
 	struct host *host = device->link_data;
 
-	if (!device_is(device, LINK_HOST))
+	if (!device_is(device, LINK_HOST) || host->source_count)
 		return perfctr_fail(device->ctx, -EOPNOTSUPP,
 				    "%s counts what all processes do; the device \"local\" counts "
 				    "one of them",
@@ -236,7 +375,7 @@ static int choose(struct perfctr_device *device, const char *name)
 
 EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 {
-	int error = choose(device, task ? "a process and its children" : device_info.name);
+	int error = choose(device, task ? "a process and its children" : THIS_MACHINE);
 
 	if (error)
 		return error;

@@ -28,6 +28,59 @@ EXPORT int perfctr_ctx_new(struct perfctr_ctx **ctx)
 	return perfctr_ctx_new_with(&perfctr_sys_real, ctx);
 }
 
+/* --- interfaces ------------------------------------------------------------- */
+
+/*
+ * The first interface that has counters: the core's, then the driver's own. Drops the device of the
+ * first for that of the second. *device is set even for errors if its driver is known.
+ */
+static int try_interfaces(struct perfctr_ctx *ctx, int error, struct perfctr_device **device)
+{
+	struct perfctr_device *of_core = *device, *of_driver = NULL;
+	const struct host_driver *driver;
+	const struct device_link *link;
+	void *data;
+
+	if (error != -ENOTTY || !of_core)
+		return error;
+	driver = host_driver_of(of_core->driver);
+	if (driver)
+		error = host_link_gpu(ctx, of_core->fd, of_core->path, driver, &link, &data);
+	if (!error)
+		error = perfctr_device_from_link(ctx, link, data, of_core->path, of_core->driver,
+						 &of_driver);
+	if (error == -ENOTTY)
+		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
+			     *of_core->path ? of_core->path : "this DRM file",
+			     *of_core->driver ? " " : "", of_core->driver);
+	if (error)
+		return error;
+	perfctr_device_unref(of_core);
+	*device = of_driver;
+	return 0;
+}
+
+static int open_node(struct perfctr_ctx *ctx, const char *path, struct perfctr_device **device)
+{
+	return try_interfaces(ctx, session_open_node(ctx, path, device), device);
+}
+
+EXPORT int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_device **device)
+{
+	struct perfctr_device *d;
+	int copy = ctx->sys->dup(ctx->sys->data, fd);
+	int error;
+
+	if (copy < 0)
+		return perfctr_fail(ctx, copy, "file descriptor %d: %s", fd, strerror(-copy));
+	error = try_interfaces(ctx, session_open_fd(ctx, copy, "", &d), &d);
+	if (error)
+		perfctr_device_unref(d);
+	else
+		*device = d;
+	return error;
+}
+
 /* --- list ------------------------------------------------------------------ */
 
 struct list_entry {
@@ -143,7 +196,7 @@ static int list_add(void *arg, const char *name)
 		e->entry.error = -EHOSTDOWN;
 		return 0;
 	}
-	e->entry.error = session_open_node(list->ctx, e->path, &device);
+	e->entry.error = open_node(list->ctx, e->path, &device);
 	if (device)
 		memcpy(e->driver, device->driver, sizeof(e->driver));
 	if (!e->entry.error)
@@ -216,7 +269,7 @@ static int open_local(struct perfctr_ctx *ctx, struct perfctr_device **device)
 {
 	const struct device_link *link;
 	void *data;
-	int error = host_link_new(ctx, &link, &data);
+	int error = host_link_local(ctx, &link, &data);
 
 	return error ? error :
 		       perfctr_device_from_link(ctx, link, data, PERFCTR_DEVICE_LOCAL,
@@ -234,7 +287,7 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 	if (which && !strcmp(which, PERFCTR_DEVICE_LOCAL))
 		return open_local(ctx, device);
 	if (which && strchr(which, '/')) {
-		error = session_open_node(ctx, which, &d);
+		error = open_node(ctx, which, &d);
 		if (error)
 			perfctr_device_unref(d);
 		else
@@ -253,8 +306,9 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 			continue;
 		/* a device that was named is wanted even if it sleeps */
 		if (!e->error || (e->error == -EHOSTDOWN && which))
-			error = session_open_node(ctx, e->path, &d);
-		else if (e->error == -EACCES || e->error == -EPERM || which)
+			error = open_node(ctx, e->path, &d);
+		/* one whose driver answered is open to this user */
+		else if (((e->error == -EACCES || e->error == -EPERM) && !*e->driver) || which)
 			denied = e;
 	}
 	if (!error) {
@@ -263,7 +317,7 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 		perfctr_device_unref(d);
 	} else if (denied && (which || has_core(ctx))) {
 		/* opening it again puts the reason into the context */
-		error = session_open_node(ctx, denied->path, &d);
+		error = open_node(ctx, denied->path, &d);
 		if (error)
 			perfctr_device_unref(d);
 		else

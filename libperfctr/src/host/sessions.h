@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions of a local device, equivalent to the kernel core's sessions of a DRM device. */
+/* Sessions that this process counts, equivalent to the kernel core's sessions of a DRM device. */
 #pragma once
 
-#include "session/link.h"
-
-struct host_session;
+#include "host.h"
 
 enum {
 	HOST_MAX_SLOTS = 65536,
@@ -16,12 +14,11 @@ enum {
 #define HOST_MAX_RING_BYTES (64ull << 20)
 
 /*
- * Open a session; @task: as of perfctr_device_count_task(); @cgroup: its folder, or -1; @session
- * stays NULL with TEST_ONLY; @explained: set to whether the context has the reason of a failure.
- * All but free return 0 or the command's errno.
+ * Open a session; @session stays as it is with CHECK. All but free return 0 or the command's errno;
+ * host->explained is set to whether the context has the reason for that of open.
  */
-int host_session_open(struct perfctr_ctx *ctx, pid_t task, int cgroup, struct session_setup *setup,
-		      struct host_session **session, bool *explained);
+int host_session_open(struct host *host, struct session_setup *setup,
+		      struct host_session **session);
 int host_session_start(struct host_session *s, uint64_t user_data);
 int host_session_sample(struct host_session *s, uint64_t user_data);
 int host_session_stop(struct host_session *s, uint64_t user_data);

@@ -208,18 +208,15 @@ static int device_new(struct perfctr_ctx *ctx, int fd, const struct device_link 
 	*device = d;
 	if (error && perfctr_device_explained(d))
 		return error;
-	if (error == -ENOTTY)
-		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
-			     path[0] ? path : "this DRM file", d->driver[0] ? " " : "", d->driver);
-	else if (error)
+	/* another interface may have them */
+	if (error && error != -ENOTTY)
 		perfctr_fail(ctx, error, "%s: cannot ask the device for its counters: %s",
 			     path[0] ? path : "this DRM file", strerror(-error));
 	return error;
 }
 
-/* Takes ownership of fd, also on failure. Sets *device as device_new() does. */
-static int device_from_fd(struct perfctr_ctx *ctx, int fd, const char *path,
-			  struct perfctr_device **device)
+int session_open_fd(struct perfctr_ctx *ctx, int fd, const char *path,
+		    struct perfctr_device **device)
 {
 	const struct device_link *link;
 	void *data;
@@ -258,23 +255,7 @@ int session_open_node(struct perfctr_ctx *ctx, const char *path, struct perfctr_
 			path, strerror(-fd));
 	if (fd < 0)
 		return perfctr_fail(ctx, fd, "%s: %s", path, strerror(-fd));
-	return device_from_fd(ctx, fd, path, device);
-}
-
-EXPORT int perfctr_device_open_fd(struct perfctr_ctx *ctx, int fd, struct perfctr_device **device)
-{
-	struct perfctr_device *d;
-	int copy = ctx->sys->dup(ctx->sys->data, fd);
-	int error;
-
-	if (copy < 0)
-		return perfctr_fail(ctx, copy, "file descriptor %d: %s", fd, strerror(-copy));
-	error = device_from_fd(ctx, copy, "", &d);
-	if (error)
-		perfctr_device_unref(d);
-	else
-		*device = d;
-	return error;
+	return session_open_fd(ctx, fd, path, device);
 }
 
 EXPORT int perfctr_device_refresh(struct perfctr_device *device)

@@ -61,10 +61,13 @@ static inline bool perfctr_device_explained(const struct perfctr_device *device)
 int perfctr_device_from_link(struct perfctr_ctx *ctx, const struct device_link *link, void *data,
 			     const char *path, const char *driver, struct perfctr_device **device);
 /*
- * Open a DRM node. *device is set even for -ENOTTY, for its driver is known then; the caller drops
- * it.
+ * Open a DRM node, or take ownership of a DRM file, also on failure, whose counters the ioctls of
+ * perfctr_drm.h give. *device is set even for -ENOTTY, for which no reason is kept: its driver is
+ * known then; the caller drops it.
  */
 int session_open_node(struct perfctr_ctx *ctx, const char *path, struct perfctr_device **device);
+int session_open_fd(struct perfctr_ctx *ctx, int fd, const char *path,
+		    struct perfctr_device **device);
 
 /* kernel.c. Link to the driver of a DRM file, which it owns unless it fails. */
 int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_link **link,

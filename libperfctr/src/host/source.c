@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sources in user space: what the kernel's core does for one, as far as a driver's own interface
+ * needs it. kernel/perfctr/perfctr_collect.c explains how lost time is accounted for.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "host.h"
+#include "block_views.h"
+#include "kernel.h"
+
+/* interval of attempts to start hardware that failed to start */
+#define RESTART_NS NS_PER_S
+/* the clocks that show it are not read at once */
+#define SLEEP_NS 1000000
+
+/* --- blocks ----------------------------------------------------------------------- */
+
+static int copy_block(struct host_source *hs, unsigned int n)
+{
+	const struct drm_perfctr_block_desc *desc = &hs->source.descs[n];
+	struct drm_perfctr_block *b = &hs->source.blocks[n];
+
+	b->desc = *desc;
+	b->source = &hs->source;
+	b->totals = calloc(desc->counters, sizeof(*b->totals));
+	b->valid = calloc(PERFCTR_SECTIONS_MAX, sizeof(*b->valid));
+	if (desc->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+		b->running = calloc(desc->counters, sizeof(*b->running));
+	return b->totals && b->valid &&
+			       (b->running || !(desc->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)) ?
+		       0 :
+		       -ENOMEM;
+}
+
+int host_add_source(struct host *host, struct host_source *hs)
+{
+	struct drm_perfctr_source *s = &hs->source;
+	int error = 0;
+
+	hs->host = host;
+	s->id = host->source_count;
+	s->state = &hs->state;
+	s->blocks = calloc(s->block_count, sizeof(*s->blocks));
+	hs->state.wanted =
+		calloc((size_t)s->block_count * PERFCTR_SECTIONS_MAX, sizeof(*hs->state.wanted));
+	if (!s->blocks || !hs->state.wanted || host->source_count == HOST_MAX_SOURCES)
+		error = -ENOMEM;
+	for (unsigned int n = 0; !error && n < s->block_count; n++)
+		error = copy_block(hs, n);
+	/* also after a failure: host_free_sources() frees it */
+	if (host->source_count < HOST_MAX_SOURCES)
+		host->sources[host->source_count++] = hs;
+	host->block_count += s->block_count;
+	return error;
+}
+
+void host_free_sources(struct host *host)
+{
+	for (unsigned int i = 0; i < host->source_count; i++) {
+		struct drm_perfctr_source *s = &host->sources[i]->source;
+
+		for (unsigned int n = 0; s->blocks && n < s->block_count; n++) {
+			free(s->blocks[n].totals);
+			free(s->blocks[n].running);
+			free(s->blocks[n].valid);
+		}
+		free(s->blocks);
+		free(host->sources[i]->state.wanted);
+	}
+	host->source_count = host->block_count = 0;
+}
+
+struct drm_perfctr_block *host_block(const struct host *host, unsigned int nth)
+{
+	unsigned int i = 0;
+
+	while (nth >= host->sources[i]->source.block_count)
+		nth -= host->sources[i++]->source.block_count;
+	return &host->sources[i]->source.blocks[nth];
+}
+
+u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block)
+{
+	return source->blocks[block].totals;
+}
+
+void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block, u32 states,
+			      const u64 *valid)
+{
+	const struct perfctr_source_state *state = source->state;
+	struct drm_perfctr_block *b = &source->blocks[block];
+	const u64 *available = perfctr_block_available(&b->desc, state->set);
+
+	if (state->lost_flags || state->pending_lost)
+		states |= DRM_PERFCTR_STATE_LOST;
+	b->time_ns = 0;
+	drm_perfctr_sticky_set(&b->states, state->seq, states);
+	for (unsigned int i = 0; i < perfctr_block_sections(&b->desc); i++)
+		drm_perfctr_sticky_set(&b->valid[i], state->seq,
+				       valid ? valid[i] & available[i] : 0);
+}
+
+void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
+			   const u64 *counted)
+{
+	struct drm_perfctr_block *b = &source->blocks[block];
+
+	if (!b->running)
+		return;
+	b->enabled += ns;
+	for (unsigned int i = 0; i < perfctr_block_sections(&b->desc); i++)
+		for (u64 mask = counted[i]; mask; mask &= mask - 1)
+			b->running[i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask)] += ns;
+}
+
+void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block, u64 time_ns)
+{
+	source->blocks[block].time_ns = time_ns;
+}
+
+/* --- the operations --------------------------------------------------------------- */
+
+/* An operation that a signal interrupted might have taken effect: none does. */
+static void block_signals(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static void restore_signals(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+int host_source_prepare(struct host_source *hs)
+{
+	sigset_t before;
+	int error = 0;
+
+	pthread_mutex_lock(&hs->host->lock);
+	block_signals(&before);
+	if (!hs->state.prepared && hs->source.ops->prepare)
+		error = hs->source.ops->prepare(&hs->source);
+	restore_signals(&before);
+	hs->state.prepared += !error;
+	pthread_mutex_unlock(&hs->host->lock);
+	return error;
+}
+
+void host_source_unprepare(struct host_source *hs)
+{
+	sigset_t before;
+
+	pthread_mutex_lock(&hs->host->lock);
+	block_signals(&before);
+	if (!--hs->state.prepared && hs->source.ops->unprepare)
+		hs->source.ops->unprepare(&hs->source);
+	restore_signals(&before);
+	pthread_mutex_unlock(&hs->host->lock);
+}
+
+static int start(struct host_source *hs)
+{
+	int error = hs->source.ops->start(&hs->source, hs->host->set);
+
+	hs->state.running = !error;
+	hs->state.set = hs->host->set;
+	hs->state.read_ns = perfctr_time_raw_ns();
+	if (error == -ENODEV)
+		hs->host->gone = true;
+	return error;
+}
+
+/* Start a source that sleep stopped, or that failed to start: what it missed is lost. */
+static int restart(struct host_source *hs)
+{
+	struct perfctr_source_state *state = &hs->state;
+	u64 now = perfctr_time_raw_ns();
+	int error = now < state->restart_ns || hs->host->gone ? -EIO : start(hs);
+
+	if (error) {
+		state->restart_ns = max(state->restart_ns, now + RESTART_NS);
+		return error;
+	}
+	now = state->read_ns;
+	state->lost_ns += now - min(now, state->good_ns);
+	state->good_ns = max(now, state->good_ns);
+	state->pending_flags |= state->lost_flags;
+	state->pending_lost = true;
+	state->lost_flags = 0;
+	return 0;
+}
+
+static s64 time_slept_ns(void)
+{
+	struct timespec with, without;
+
+	clock_gettime(CLOCK_MONOTONIC, &without);
+	clock_gettime(CLOCK_BOOTTIME, &with);
+	return (with.tv_sec - without.tv_sec) * (s64)NS_PER_S + with.tv_nsec - without.tv_nsec;
+}
+
+/* The machine slept, or was off: the hardware has forgotten what it was to count. */
+static void note_sleep(struct host *host)
+{
+	const s64 slept_ns = time_slept_ns();
+	const bool slept = slept_ns > host->slept_ns + SLEEP_NS;
+
+	host->slept_ns = slept_ns;
+	if (!slept)
+		return;
+	host->gpu_epoch++;
+	for (unsigned int i = 0; i < host->source_count; i++) {
+		struct host_source *hs = host->sources[i];
+
+		if (!hs->state.running)
+			continue;
+		if (hs->source.ops->reset)
+			hs->source.ops->reset(&hs->source);
+		hs->state.running = false;
+		hs->state.lost_flags = DRM_PERFCTR_SAMPLE_SUSPENDED;
+		hs->state.restart_ns = 0;
+	}
+}
+
+static void take_timestamp(struct host_source *hs, const struct drm_perfctr_collection *c, bool has)
+{
+	struct host *host = hs->host;
+
+	hs->state.gpu_epoch = has ? host->gpu_epoch : 0;
+	hs->state.gpu_timestamp = has ? c->gpu_timestamp : 0;
+	if (!has)
+		return;
+	host->gpu_timestamp = c->gpu_timestamp;
+	host->gpu_raw_ns = c->time_ns;
+	host->pair_epoch = host->gpu_epoch;
+}
+
+static void account(struct host_source *hs, struct drm_perfctr_collection *c, int error)
+{
+	struct perfctr_source_state *state = &hs->state;
+	const u64 now = perfctr_time_raw_ns();
+	bool has_timestamp = c->has_gpu_timestamp && !error && hs->host->config.timestamp_hz;
+	u64 not_good_ns;
+
+	state->read_ns = now;
+	if (!c->time_ns || c->time_ns > now || c->time_ns < state->time_ns) {
+		has_timestamp &= !c->time_ns;
+		c->time_ns = max(now, state->time_ns);
+	}
+	if (c->flags & DRM_PERFCTR_SAMPLE_RESET) {
+		hs->host->gpu_epoch++;
+		state->resets++;
+	}
+	take_timestamp(hs, c, has_timestamp);
+	/* a failed collection loses nothing by itself, but may overlap a loss */
+	not_good_ns = c->time_ns - min(c->time_ns, state->good_ns);
+	c->lost_ns = state->lost_flags ? not_good_ns : min(c->lost_ns, not_good_ns);
+	state->lost_ns += c->lost_ns;
+	c->flags |= state->pending_flags | state->lost_flags;
+	drm_perfctr_sticky_set(&state->flags, state->seq, c->flags);
+	state->pending_flags = 0;
+	state->pending_lost = false;
+	state->time_ns = c->time_ns;
+	if (!error || state->lost_flags)
+		state->good_ns = max(state->good_ns, c->time_ns);
+	state->incomplete = error || c->incomplete;
+	for (unsigned int i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
+		hs->host->cycles[i] += c->clock_cycles[i];
+}
+
+static int collect_piece(struct host_source *hs, bool *more)
+{
+	struct drm_perfctr_collection c = { .until_ns = U64_MAX };
+	int error;
+
+	hs->state.seq++;
+	error = hs->state.running ? 0 : restart(hs);
+	if (!error)
+		error = hs->source.ops->collect(&hs->source, &c);
+	if (error == -ENODEV)
+		hs->host->gone = true;
+	for (unsigned int n = 0; error && n < hs->source.block_count; n++)
+		drm_perfctr_block_report(&hs->source, n, DRM_PERFCTR_STATE_ERROR, NULL);
+	if (error)
+		c.flags |= DRM_PERFCTR_SAMPLE_ERROR;
+	account(hs, &c, error);
+	*more = c.more && !error;
+	return error;
+}
+
+int host_source_collect(struct host_source *hs)
+{
+	sigset_t before;
+	bool more;
+	int error;
+
+	block_signals(&before);
+	note_sleep(hs->host);
+	do {
+		error = collect_piece(hs, &more);
+	} while (more);
+	restore_signals(&before);
+	return error;
+}
+
+u64 host_source_left_ns(const struct host_source *hs)
+{
+	/* half of it, as the process may be late */
+	u64 interval_ns = hs->source.max_interval_ns / 2, since_ns;
+
+	if (hs->source.batch_ns && (!interval_ns || hs->source.batch_ns < interval_ns))
+		interval_ns = hs->source.batch_ns;
+	if (!hs->state.users || !interval_ns || hs->host->gone)
+		return U64_MAX;
+	since_ns = perfctr_time_raw_ns() - hs->state.read_ns;
+	return interval_ns - min(since_ns, interval_ns);
+}
+
+static void add_wanted(const struct host_views *views, const struct host_source *hs, u64 *wanted)
+{
+	for (size_t n = 0; n < views->count; n++) {
+		const struct perfctr_view *view = &views->blocks[n].view;
+
+		if (view->block && view->block->source == &hs->source)
+			wanted[(view->block - hs->source.blocks) * PERFCTR_SECTIONS_MAX +
+			       view->section] |= view->mask;
+	}
+}
+
+/* What the counting sessions want has changed. Counts so far belong to the former selection. */
+static void select_counters(struct host_source *hs)
+{
+	u64 *wanted = hs->state.wanted;
+
+	if (!hs->source.ops->select)
+		return;
+	if (hs->state.running)
+		host_source_collect(hs);
+	memset(wanted, 0, hs->source.block_count * PERFCTR_SECTIONS_MAX * sizeof(*wanted));
+	hs->source.period_ns = 0;
+	for (const struct host_views *v = hs->host->counting; v; v = v->next)
+		add_wanted(v, hs, wanted);
+	hs->source.ops->select(&hs->source, wanted);
+	if (hs->state.running)
+		host_source_collect(hs);
+}
+
+int host_source_attach(struct host_source *hs, u8 set)
+{
+	struct perfctr_source_state *state = &hs->state;
+	sigset_t before;
+	int error = 0;
+
+	hs->host->set = set;
+	/* losses that no session saw */
+	if (!state->users) {
+		state->lost_flags = state->pending_flags = 0;
+		state->pending_lost = false;
+	}
+	block_signals(&before);
+	note_sleep(hs->host);
+	select_counters(hs);
+	if (!state->running)
+		error = start(hs);
+	restore_signals(&before);
+	if (error)
+		return error;
+	state->users++;
+	hs->host->set_users++;
+	return 0;
+}
+
+void host_source_detach(struct host_source *hs)
+{
+	sigset_t before;
+
+	block_signals(&before);
+	hs->host->set_users--;
+	if (--hs->state.users) {
+		select_counters(hs);
+	} else if (hs->state.running) {
+		hs->source.ops->stop(&hs->source);
+		hs->state.running = false;
+	}
+	restore_signals(&before);
+}
