@@ -87,7 +87,12 @@ struct host_driver {
 	int (*probe)(struct host *host);
 	/* free what probe left in host->driver_data; sessions have ended */
 	void (*remove)(struct host *host);
+	/* present frequency of a clock, 0: unknown; without waking the device; optional */
+	u64 (*frequency_hz)(const struct host *host, unsigned int clock);
 };
+
+/* the drivers */
+extern const struct host_driver host_panfrost;
 
 struct host {
 	struct perfctr_ctx *ctx;

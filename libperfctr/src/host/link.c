@@ -88,6 +88,8 @@ static void query_clock(const struct host *host, unsigned int n, void *element)
 	if (n < config->clock_count) {
 		info->clock = config->clocks[n].clock;
 		info->max_frequency_hz = config->clocks[n].max_frequency_hz;
+		if (host->driver->frequency_hz)
+			info->frequency_hz = host->driver->frequency_hz(host, info->clock);
 		snprintf(info->name, sizeof(info->name), "%s", config->clocks[n].name);
 		return;
 	}
@@ -274,7 +276,7 @@ static const struct device_link host_link = {
 /* --- life ------------------------------------------------------------------------- */
 
 /* ends with NULL */
-static const struct host_driver *const drivers[] = { NULL };
+static const struct host_driver *const drivers[] = { &host_panfrost, NULL };
 
 const struct host_driver *host_driver_of(const char *name)
 {

@@ -133,7 +133,7 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 	for (size_t i = 0; i < count; i++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
 
-		if (e->error == -EACCES || e->error == -EPERM)
+		if (permission_entry_denied(e))
 			denied = e->path;
 		say(k, OUTCOME_NOTE, "node", NULL, "%s%s%s: %s", e->path,
 		    *e->driver ? ", driver " : "", e->driver, permission_entry_text(e));

@@ -15,20 +15,28 @@
 #define NVIDIA_DRIVER "/sys/bus/pci/drivers/nvidia"
 #define ENGINES "drm/*:engine-*/ by fdinfo: any user, own clients (CAP_SYS_PTRACE: all)"
 
-/* @all: what turns on all that the switch "profiling" of the driver has */
+#define CORE_HOLDERS "/sys/module/drm_perfctr/holders"
+#define PROFILED ENGINES ", while the switch profiling is on, which costs time in each job"
+
+/*
+ * @all: what turns on all that the switch "profiling" of the driver has; @own: its own interface
+ * for counters, if the core has none of it, which @own_switch turns on
+ */
 static const struct driver {
-	const char *name, *text, *all;
+	const char *name, *text, *all, *own, *own_switch;
 } drivers[] = {
-	{ "amdgpu", ENGINES, NULL },
-	{ "i915", ENGINES "; i915/*/: CAP_PERFMON", NULL },
-	{ "xe", ENGINES ", which are not read while it sleeps; xe_*/*/: CAP_PERFMON", NULL },
-	{ "panfrost", ENGINES ", while the switch profiling is on, which costs time in each job",
-	  "1" },
-	{ "panthor", ENGINES ", while the switch profiling is on, which costs time in each job",
-	  "3" },
-	{ "nouveau", "nothing: the driver shows no engine times", NULL },
+	{ "amdgpu", ENGINES, NULL, NULL, NULL },
+	{ "i915", ENGINES "; i915/*/: CAP_PERFMON", NULL, NULL, NULL },
+	{ "xe", ENGINES ", which are not read while it sleeps; xe_*/*/: CAP_PERFMON", NULL, NULL,
+	  NULL },
+	{ "panfrost", PROFILED, "1",
+	  "blocks by unstable ioctls of the driver: any user of its node, one program at a time; "
+	  "the GPU does not sleep while one counts, and a reset loses the last second",
+	  "/sys/module/panfrost/parameters/unstable_ioctls" },
+	{ "panthor", PROFILED, "3", NULL, NULL },
+	{ "nouveau", "nothing: the driver shows no engine times", NULL, NULL, NULL },
 	/* any other */
-	{ "", ENGINES ", if the driver shows them", NULL },
+	{ "", ENGINES ", if the driver shows them", NULL, NULL, NULL },
 };
 
 static bool read_line(const char *path, char *text, size_t size)
@@ -88,10 +96,39 @@ static void add_amdgpu(struct perfctr_ctx *ctx, struct perfctr_device *device, c
 	perfctr_selection_unref(selection);
 }
 
+/* What counts the blocks of a card, with a separator. Return: the command that turns it on. */
+static const char *describe_blocks(const struct driver *d, const char *driver, char *text,
+				   size_t size, char *fix, size_t fix_size)
+{
+	char path[256], value[8];
+
+	*text = '\0';
+	snprintf(path, sizeof(path), CORE_HOLDERS "/%.64s", driver);
+	if (!access(path, F_OK)) {
+		snprintf(text, size,
+			 "blocks by the counter core: CAP_PERFMON, or users that perfctr serve or "
+			 "sysctl dev.perfctr.paranoid=0 permits; it may sleep; ");
+		return NULL;
+	}
+	if (!d->own)
+		return NULL;
+	/* only root may read whether it is on */
+	if (!read_line(d->own_switch, value, sizeof(value)))
+		*value = '?';
+	snprintf(text, size, "%s%s; ", d->own,
+		 *value == 'Y' ? "" :
+		 *value == 'N' ? "; they are off" :
+				 "; root may have turned them off");
+	snprintf(fix, fix_size, "echo 1 | sudo tee %s", d->own_switch);
+	return *value == 'N' ? fix : NULL;
+}
+
 static void visit_card(struct perfctr_ctx *ctx, struct perfctr_device *device, const char *name,
 		       gpus_fn fn, void *arg)
 {
 	char folder[256], path[512], driver[64], place[64], more[512] = "", text[1024], fix[256];
+	char blocks[320], own_fix[128];
+	const char *first_fix;
 	const struct driver *d = drivers;
 
 	snprintf(folder, sizeof(folder), DRM_CLASS "/%.64s/device", name);
@@ -105,11 +142,12 @@ static void visit_card(struct perfctr_ctx *ctx, struct perfctr_device *device, c
 		add_amdgpu(ctx, device, place, more, sizeof(more));
 	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/%s/%s/profiling", driver, place);
 	snprintf(fix, sizeof(fix), "echo %s | sudo tee %.200s", d->all ? d->all : "", path);
-	snprintf(text, sizeof(text), "%s, %s%s: %s%s", place, driver,
-		 is_asleep(folder) ? ", asleep" : "", d->text, more);
-	fn(arg, strncmp(d->text, "nothing", 7) != 0,
-	   d->all && read_line(path, more, sizeof(more)) && strcmp(more, d->all) ? fix : NULL,
-	   text);
+	first_fix = describe_blocks(d, driver, blocks, sizeof(blocks), own_fix, sizeof(own_fix));
+	snprintf(text, sizeof(text), "%s, %s%s: %s%s%s", place, driver,
+		 is_asleep(folder) ? ", asleep" : "", blocks, d->text, more);
+	if (!first_fix && d->all && read_line(path, more, sizeof(more)) && strcmp(more, d->all))
+		first_fix = fix;
+	fn(arg, *blocks || strncmp(d->text, "nothing", 7) != 0, first_fix, text);
 }
 
 static void visit_nvidia(const char *place, gpus_fn fn, void *arg)

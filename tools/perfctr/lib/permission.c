@@ -110,7 +110,8 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 				 "/sys/kernel/tracing");
 		return;
 	}
-	if (permission->may_count && pmu == -EOPNOTSUPP) {
+	/* or sysfs has files to read, but there is no event of perf */
+	if (permission->may_count && (pmu == -EOPNOTSUPP || pmu == -ENOENT)) {
 		permission->error = 0;
 		snprintf(permission->text, sizeof(permission->text),
 			 "may count everything; this kernel or device takes no perf PMUs");
@@ -186,6 +187,11 @@ const char *permission_node_fix(const char *path)
 	return fix;
 }
 
+bool permission_entry_denied(const struct perfctr_device_entry *entry)
+{
+	return (entry->error == -EACCES || entry->error == -EPERM) && !*entry->driver;
+}
+
 const char *permission_entry_text(const struct perfctr_device_entry *entry)
 {
 	static char denied[640];
@@ -194,6 +200,9 @@ const char *permission_entry_text(const struct perfctr_device_entry *entry)
 	switch (entry->error) {
 	case -EACCES:
 	case -EPERM:
+		if (!permission_entry_denied(entry))
+			return "its driver's counters are not for this user, or turned off: "
+			       "perfctr check says what it takes";
 		stat(entry->path, &st);
 		snprintf(denied, sizeof(denied), "this user may not open it, mode %04o: %s",
 			 st.st_mode & 07777, permission_node_fix(entry->path));

@@ -29,5 +29,8 @@ int permission_to_count(struct perfctr_device *device);
 /* Commands that let this user open a node, by its group and mode; valid until the next call. */
 const char *permission_node_fix(const char *path);
 
+/* Whether this user may not open a node; if the driver is known, it is open and refuses. */
+bool permission_entry_denied(const struct perfctr_device_entry *entry);
+
 /* Why a node offers no counters. @entry: with an error. Return: text, valid until the next call. */
 const char *permission_entry_text(const struct perfctr_device_entry *entry);
