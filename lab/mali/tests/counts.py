@@ -7,7 +7,7 @@ import json
 import subprocess
 
 from mali import DEVICE, MODEL, Log, jobs, node, read
-from harness import check, run, wait_for
+from harness import check, drop, run, wait_for
 
 WORK = ("draw=33,2", "fragment=70,50", "compute=5,3,2", "store")
 # What one job of WORK does, and nothing else: jobs of the three kinds, 3 × 2 tasks of 32 pixels or
@@ -63,16 +63,22 @@ PERIOD_NS = 5_000_000
 SESSIONS = "/sys/kernel/debug/dri/*/perfctr_sessions"
 
 
+def counting(pid="[0-9]*"):
+    """Number of sessions that a process counts, or all of them."""
+    done = run("sh", "-c", f"cat /proc/{pid}/task/*/comm", status=(0, 1))
+    return done.stdout.split("\n").count("perfctr-local")
+
+
 def is_started(pid):
     """Whether a session counts, in the kernel or in that process."""
-    return (any(" yes " in read(path) for path in glob.glob(SESSIONS)) or
-            any(read(path) == "perfctr-local" for path in glob.glob(f"/proc/{pid}/task/*/comm")))
+    return any(" yes " in read(path) for path in glob.glob(SESSIONS)) or counting(pid)
 
 
 class Stat:
     """perfctr stat of all blocks, around a command or a with-block."""
 
-    def __init__(self, *options, period=f"{PERIOD_NS}ns"):
+    def __init__(self, *options, period=f"{PERIOD_NS}ns", uid=None, by_others=0):
+        """uid: whose process; by_others: what counting() is when another process counts for it."""
         self.begin = truth()
         self.log = Log()
         events = [option for event in EXPECTED for option in ("-e", event)]
@@ -80,8 +86,9 @@ class Stat:
         self.process = subprocess.Popen(
             ("perfctr", "stat", "-d", node(), "--json", "-A", "-p", period, *events, *options, "--",
              "cat"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True)
-        wait_for(lambda: is_started(self.process.pid), "perfctr stat does not start")
+            text=True, preexec_fn=drop(uid) if uid else None)
+        wait_for(lambda: (counting() == by_others if by_others else is_started(self.process.pid)),
+                 "perfctr stat does not start")
 
     def end(self):
         out, errors = self.process.communicate(timeout=60)

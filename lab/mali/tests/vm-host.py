@@ -15,7 +15,8 @@ import time
 
 import mali
 from mali import POWER, Log, bind, fail, jobs, node, read, run_job, suspended
-from counts import EXPECTED, FRAGMENT_JOBS, PRODUCT, WORK, Stat, count_exactly, device_info, truth
+from counts import (EXPECTED, FRAGMENT_JOBS, PRODUCT, WORK, Stat, count_exactly, counting,
+                    device_info, truth)
 import harness
 from harness import NOBODY, check, run, test, wait_for, write
 
@@ -277,6 +278,51 @@ def unprivileged():
     check(json.loads(stat.stdout)["counters"][0]["value"] == 1, stat.stdout)
     errors = run("perfctr", "stat", "-d", node(), "--", "true", uid=NOBODY, status=3).stderr
     check("render" in errors, errors)
+
+
+POLICY = """
+[rule tester]
+users = nobody
+devices = panfrost
+blocks = jm tiler memsys shader
+min_period = 1ms
+"""
+
+
+@test
+def served():
+    """perfctr serve: several users count what one file has, each exactly, within the policy"""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path = f"{folder}/socket"
+        with open(f"{folder}/policy", "w", encoding="ascii") as f:
+            f.write(POLICY)
+        with subprocess.Popen(("perfctr", "serve", "-s", path, "--policy", f"{folder}/policy"),
+                              stderr=subprocess.DEVNULL) as broker:
+            wait_for(lambda: os.path.exists(path), "the broker does not listen")
+            # the truth is by names, for which a file may not have the counters
+            first = Stat("--via", path, uid=NOBODY, by_others=1)
+            jobs("-n", "5", *WORK)
+            second = Stat("--via", path, uid=NOBODY, by_others=2)
+            jobs("-n", "5", *WORK)
+            totals = first.compare(first.end())
+            check(totals[FRAGMENT_JOBS] == 10, totals)
+            jobs("-n", "5", *WORK)
+            totals = second.compare(second.end())
+            check(totals[FRAGMENT_JOBS] == 10, totals)
+            done = run("perfctr", "stat", "--via", path, "-d", node(), "-e", FRAGMENT_JOBS, "-p",
+                       "100us", "--", "true", uid=NOBODY, status=3)
+            check("a period of" in done.stderr, done.stderr)
+            # nobody counts: the driver gives the counters to others
+            run_job("-c", "0", "store")
+            # a client that is killed
+            third = Stat("--via", path, uid=NOBODY, by_others=1)
+            third.process.kill()
+            third.process.communicate()
+            wait_for(lambda: not counting(), "it counts on")
+            run_job("-c", "0", "store")
+            broker.terminate()
+    wait_for(suspended, "does not suspend")
 
 
 @test

@@ -47,6 +47,9 @@ struct client {
 	struct perfctr_device *device;
 	struct serve_sessions sessions;
 	const struct serve_share *share;
+	const char *broker; /* its socket, NULL: unknown */
+	serve_open_fn open; /* of a hub, whose client it is; NULL: a process of its own */
+	void *open_data;
 	uint64_t allowed_ns; /* time up to which requests are covered: a token bucket */
 	/* the request, then the reply to it */
 	struct message message;
@@ -150,6 +153,8 @@ static void limit_requests(struct client *c)
 {
 	uint64_t now = perfctr_time_raw_ns();
 
+	if (!c->share)
+		return;
 	if (c->allowed_ns + BURST_NS < now)
 		c->allowed_ns = now - BURST_NS;
 	c->allowed_ns += REQUEST_NS;
@@ -172,6 +177,29 @@ static bool may_use(const struct serve_rule *rule, const struct perfctr_device_e
 	       serve_words_match(&rule->devices, e->name);
 }
 
+/* Whether a process counts it, not the kernel's core: this one, or the hub. */
+static bool is_hosted(const struct perfctr_device *device)
+{
+	return perfctr_device_fd(device) < 0;
+}
+
+/* Have the hub count what the driver gives to one file at a time. */
+static int share_device(struct client *c)
+{
+	struct perfctr_device *shared;
+	int error;
+
+	if (!is_hosted(c->device) || device_is_local(c->device) || !c->broker)
+		return 0;
+	error = perfctr_device_open_broker(c->app->ctx, c->broker, perfctr_device_path(c->device),
+					   &shared);
+	if (error)
+		return error;
+	perfctr_device_unref(c->device);
+	c->device = shared;
+	return 0;
+}
+
 /* Only DRM nodes with counters, or perf's PMUs: no other file that the client names. */
 static int open_device(struct client *c, const char *which)
 {
@@ -191,6 +219,8 @@ static int open_device(struct client *c, const char *which)
 		if (!may_use(c->rule, e))
 			continue;
 		error = perfctr_device_open(c->app->ctx, e->path, &c->device);
+		if (!error)
+			error = share_device(c);
 		open = !error;
 	}
 	perfctr_device_list_unref(list);
@@ -222,7 +252,9 @@ static int take_open(struct client *c)
 	if (!c->bytes || c->bytes > sizeof(which) || c->message.content[c->bytes - 1])
 		return refuse(c, -EINVAL, "OPEN without the name of a device");
 	memcpy(which, c->message.content, c->bytes);
-	error = open_device(c, which);
+	error = c->open ? c->open(c->open_data, which, &c->device) : open_device(c, which);
+	if (error && c->open)
+		refuse(c, error, "%s", perfctr_ctx_error(c->app->ctx));
 	if (error)
 		return error;
 	c->sessions.device = c->device;
@@ -384,9 +416,10 @@ static int check_request(struct client *c, const struct drm_perfctr_block_reques
 {
 	const char *name = perfctr_block_type_name(r->type);
 
-	/* the local device takes the PMU's number for any type of block */
-	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU || device_is_local(c->device))
-		return check_pmu(c, r->pmu_type);
+	/* a process that counts takes the PMU's number for any type of block */
+	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ||
+	    (is_hosted(c->device) && r->flags & DRM_PERFCTR_REQUEST_PMU))
+		return c->open ? 0 : check_pmu(c, r->pmu_type);
 	if (!may_count(c->rule, r->type))
 		return forbid(c, "block type %s (%u)", name ? name : "unknown", r->type);
 	return 0;
@@ -403,12 +436,14 @@ static int check_open(struct client *c, const struct drm_perfctr_open *s,
 
 		if (error)
 			return error;
-		counters += (unsigned int)__builtin_popcountll(requests[n].mask);
+		if (requests[n].flags & DRM_PERFCTR_REQUEST_PMU)
+			counters += (unsigned int)__builtin_popcountll(requests[n].mask);
 	}
-	if (device_is_local(c->device) && counters > c->rule->counters)
+	/* each takes files of the process that counts */
+	if (is_hosted(c->device) && counters > c->rule->counters)
 		return refuse(c, -E2BIG,
-			      "the broker's policy (rule %s) allows %u counter%s in a session of "
-			      "the local device, not %llu",
+			      "the broker's policy (rule %s) allows %u counter%s of perf PMUs in a "
+			      "session, not %llu",
 			      c->rule->name, c->rule->counters, plural(c->rule->counters),
 			      (unsigned long long)counters);
 	if (s->period_ns && s->period_ns < c->rule->min_period_ns)
@@ -498,6 +533,12 @@ static int give_files(struct client *c, const struct serve_session *session, int
 	return kernel_refused(c, error);
 }
 
+static void end_period(struct client *c, uint64_t period_ns)
+{
+	if (c->share)
+		serve_share_end_period(c->share, period_ns);
+}
+
 static int create_session(struct client *c, const struct drm_perfctr_open *open,
 			  struct drm_perfctr_layout *layout, int *files)
 {
@@ -505,7 +546,7 @@ static int create_session(struct client *c, const struct drm_perfctr_open *open,
 	char text[32];
 	int error;
 
-	if (!serve_share_add_period(c->share, open->period_ns, c->rule->min_period_ns))
+	if (c->share && !serve_share_add_period(c->share, open->period_ns, c->rule->min_period_ns))
 		return refuse(
 			c, -EDQUOT,
 			"the broker's policy (rule %s) allows all sessions of a user together "
@@ -514,12 +555,12 @@ static int create_session(struct client *c, const struct drm_perfctr_open *open,
 			number_seconds((double)c->rule->min_period_ns * 1e-9, text, sizeof(text)));
 	session = serve_sessions_open(&c->sessions, open, layout, &error);
 	if (!session) {
-		serve_share_end_period(c->share, open->period_ns);
+		end_period(c, open->period_ns);
 		return kernel_refused(c, error);
 	}
 	error = give_files(c, session, files);
 	if (error) {
-		serve_share_end_period(c->share, open->period_ns);
+		end_period(c, open->period_ns);
 		serve_sessions_close(&c->sessions, session);
 		return error;
 	}
@@ -567,7 +608,7 @@ static int take_session(struct client *c, int *files)
 static int take_close(struct client *c, struct serve_session *session)
 {
 	serve_log_line(c->log, "close", c->peer, "session %u ends", session->handle);
-	serve_share_end_period(c->share, session->period_ns);
+	end_period(c, session->period_ns);
 	serve_sessions_close(&c->sessions, session);
 	serve_sessions_use(&c->sessions, NULL);
 	c->bytes = 0;
@@ -599,7 +640,9 @@ static int take_command(struct client *c, struct serve_session *session)
 	if (!is_zero(c->message.content + sizeof(command), c->bytes - sizeof(command)))
 		return refuse(c, -E2BIG, "a command with members that the broker does not know");
 	/* commands to the hardware share the sample rate of all clients of a user */
-	pause_ns(serve_share_wait_ns(c->share, perfctr_time_raw_ns(), c->rule->min_period_ns));
+	if (c->share)
+		pause_ns(serve_share_wait_ns(c->share, perfctr_time_raw_ns(),
+					     c->rule->min_period_ns));
 	if (c->message.header.type == PERFCTR_BROKER_START)
 		error = perfctr_session_start(session->session, command.user_data);
 	else if (c->message.header.type == PERFCTR_BROKER_STOP)
@@ -700,17 +743,15 @@ static void wait_for_remains(struct client *c)
 	}
 }
 
-void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
-		      const struct serve_peer *peer, const struct serve_share *share, int fd)
+struct client *serve_client_new(struct app *app, struct serve_log *log,
+				const struct serve_rule *rule, const struct serve_peer *peer,
+				const struct serve_share *share, int fd)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_S };
 	struct client *c = calloc(1, sizeof(*c));
-	int result;
 
-	if (!c) {
-		serve_client_refuse(fd, -ENOMEM, "the broker is out of memory");
-		return;
-	}
+	if (!c)
+		return NULL;
 	c->app = app;
 	c->log = log;
 	c->rule = rule;
@@ -718,6 +759,56 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 	c->share = share;
 	c->fd = fd;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	return c;
+}
+
+void serve_client_set_open(struct client *client, serve_open_fn open, void *data)
+{
+	client->open = open;
+	client->open_data = data;
+}
+
+bool serve_client_take(struct client *client)
+{
+	return receive_request(client) > 0 && !answer(client);
+}
+
+const struct perfctr_device *serve_client_device(const struct client *client)
+{
+	return client->device;
+}
+
+static void end_sessions(struct client *c)
+{
+	for (size_t n = 0; n < c->sessions.count; n++)
+		if (c->sessions.list[n].handle) {
+			end_period(c, c->sessions.list[n].period_ns);
+			serve_sessions_close(&c->sessions, &c->sessions.list[n]);
+		}
+}
+
+void serve_client_end(struct client *client)
+{
+	close(client->fd);
+	end_sessions(client);
+	serve_sessions_use(&client->sessions, NULL);
+	perfctr_device_unref(client->device);
+	free(client->sessions.list);
+	free(client);
+}
+
+void serve_client_run(struct app *app, struct serve_log *log, const struct serve_rule *rule,
+		      const struct serve_peer *peer, const struct serve_share *share,
+		      const char *broker, int fd)
+{
+	struct client *c = serve_client_new(app, log, rule, peer, share, fd);
+	int result;
+
+	if (!c) {
+		serve_client_refuse(fd, -ENOMEM, "the broker is out of memory");
+		return;
+	}
+	c->broker = broker;
 	do {
 		result = receive_request(c);
 		if (result > 0 && answer(c))
@@ -728,11 +819,7 @@ void serve_client_run(struct app *app, struct serve_log *log, const struct serve
 	else
 		close(fd);
 
-	for (size_t n = 0; n < c->sessions.count; n++)
-		if (c->sessions.list[n].handle) {
-			serve_share_end_period(share, c->sessions.list[n].period_ns);
-			serve_sessions_close(&c->sessions, &c->sessions.list[n]);
-		}
+	end_sessions(c);
 	wait_for_remains(c);
 	perfctr_device_unref(c->device);
 	serve_log_line(log, "end", peer, "connection ended");

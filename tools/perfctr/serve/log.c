@@ -78,6 +78,8 @@ void serve_log_line(struct serve_log *log, const char *event, const struct serve
 	struct timespec now;
 	va_list args;
 
+	if (!log->to)
+		return;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (now.tv_sec != log->second) {
 		log->second = now.tv_sec;

@@ -26,8 +26,8 @@ struct serve_peer {
 };
 
 /*
- * Write a line. At most SERVE_LOG_LINES_PER_S lines, so no client fills a disk. The number left out
- * is logged with the next one.
+ * Write a line, if the log has a file. At most SERVE_LOG_LINES_PER_S lines, so no client fills a
+ * disk. The number left out is logged with the next one.
  * @event: a word for programs that read the log; @peer: client that it concerns, or NULL for the
  * broker itself; @format: the sentence.
  */

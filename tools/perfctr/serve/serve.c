@@ -26,6 +26,7 @@
 #include "lib/json.h"
 #include "lib/option.h"
 #include "client.h"
+#include "hub.h"
 #include "log.h"
 #include "policy.h"
 #include "lib/signals.h"
@@ -81,6 +82,10 @@ struct server {
 	struct child *children;
 	size_t child_count;
 	struct serve_shared *shared;
+	/* the process that counts exclusive devices for all clients, 0: none; its socket */
+	pid_t hub_pid;
+	int hub;
+	struct sockaddr_un address; /* of the listener, for the clients' processes */
 	unsigned long connections;
 	uint64_t idle_since_ns;
 };
@@ -336,10 +341,8 @@ turn_away(struct server *s, const struct serve_peer *peer, int fd, int error, co
 	serve_client_refuse(fd, error, text);
 }
 
-/* In the new process: keeps only the policy of the broker. Does not return. */
-static void serve_in_child(struct server *s, const struct serve_rule *rule,
-			   const struct serve_peer *peer, const struct serve_share *share, int fd,
-			   pid_t parent)
+/* In a new process: what it does not need of the broker. */
+static void leave_broker(struct server *s, pid_t parent)
 {
 	/* if the broker is killed, its clients' sessions end too */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
@@ -347,7 +350,63 @@ static void serve_in_child(struct server *s, const struct serve_rule *rule,
 	sigprocmask(SIG_SETMASK, &s->signals.before, NULL);
 	close(s->listener);
 	close(s->signals.fd);
-	serve_client_run(s->app, &s->log, rule, peer, share, fd);
+	if (s->hub >= 0)
+		close(s->hub);
+}
+
+/* Start the hub. Return: 0 or a negative errno. */
+static int start_hub(struct server *s)
+{
+	const pid_t parent = getpid();
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	fflush(NULL);
+	s->hub_pid = fork();
+	if (!s->hub_pid) {
+		leave_broker(s, parent);
+		close(ends[0]);
+		serve_hub_run(s->app, ends[1]);
+		_exit(EXIT_FINE);
+	}
+	close(ends[1]);
+	if (s->hub_pid > 0) {
+		s->hub = ends[0];
+		return 0;
+	}
+	s->hub_pid = 0;
+	close(ends[0]);
+	return -EAGAIN;
+}
+
+static bool is_child(const struct server *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->child_count; i++)
+		if (s->children[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* A client's process wants a device that the hub has. */
+static void pass_to_hub(struct server *s, int fd)
+{
+	int error = s->hub_pid ? 0 : start_hub(s);
+
+	if (error)
+		serve_client_refuse(fd, error, "the broker has no process for this device");
+	else
+		serve_hub_pass(s->hub, fd);
+}
+
+/* In the new process: keeps only the policy of the broker. Does not return. */
+static void serve_in_child(struct server *s, const struct serve_rule *rule,
+			   const struct serve_peer *peer, const struct serve_share *share, int fd,
+			   pid_t parent)
+{
+	leave_broker(s, parent);
+	serve_client_run(s->app, &s->log, rule, peer, share,
+			 s->address.sun_path[0] ? s->address.sun_path : NULL, fd);
 	fflush(s->log.to);
 	_exit(EXIT_FINE);
 }
@@ -384,7 +443,9 @@ static void admit(struct server *s, int fd)
 	int error = read_peer(fd, &peer);
 
 	rule = error ? NULL : serve_policy_rule(&s->policy, &peer);
-	if (error)
+	if (!error && is_child(s, peer.pid))
+		pass_to_hub(s, fd);
+	else if (error)
 		turn_away(s, &peer, fd, -EACCES, "the kernel does not report who you are: %s",
 			  strerror(-error));
 	else if (!rule)
@@ -420,6 +481,11 @@ static void reap_children(struct server *s)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == s->hub_pid) {
+			close(s->hub);
+			s->hub = -1;
+			s->hub_pid = 0;
+		}
 		for (size_t i = 0; i < s->child_count; i++) {
 			if (s->children[i].pid != pid)
 				continue;
@@ -437,6 +503,8 @@ static void end_children(struct server *s)
 {
 	for (size_t i = 0; i < s->child_count; i++)
 		kill(s->children[i].pid, SIGKILL);
+	if (s->hub_pid)
+		kill(s->hub_pid, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 }
@@ -532,9 +600,11 @@ int serve_run(struct app *app, int argc, char **argv)
 		.socket_path = PERFCTR_BROKER_SOCKET,
 		.mode = 0666,
 		.listener = -1,
+		.hub = -1,
 		.signals.fd = -1,
 	};
 	const int more_signals[] = { SIGCHLD, 0 };
+	socklen_t length = sizeof(s.address);
 	int status = parse_options(&s, argc, argv);
 
 	if (status)
@@ -556,6 +626,9 @@ int serve_run(struct app *app, int argc, char **argv)
 		status = socket_from_systemd(&s);
 	if (!status && s.listener < 0)
 		status = open_socket(&s);
+	/* NULL: a socket of systemd without a path */
+	if (!status && getsockname(s.listener, (struct sockaddr *)&s.address, &length))
+		s.address.sun_path[0] = '\0';
 	if (!status && !(s.shared = serve_shared_new())) {
 		app_error(app, "out of memory");
 		status = EXIT_FAILED;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/device.h"
-
 static void forget(struct serve_session *session)
 {
 	session->session = perfctr_session_unref(session->session);
@@ -23,6 +21,7 @@ struct serve_session *serve_sessions_open(struct serve_sessions *sessions,
 {
 	struct serve_session *list = realloc(sessions->list, (sessions->count + 1) * sizeof(*list));
 	struct serve_session *session;
+	bool is_hosted;
 
 	*error = -ENOMEM;
 	if (!list)
@@ -34,10 +33,11 @@ struct serve_session *serve_sessions_open(struct serve_sessions *sessions,
 	if (*error)
 		return NULL;
 	session->bytes = layout->map_bytes;
-	/* the memory of a local session is the broker's own */
-	if (device_is_local(sessions->device))
+	/* the memory of a session that a process counts is the broker's own */
+	is_hosted = perfctr_device_fd(sessions->device) < 0;
+	if (is_hosted)
 		session->local_ring = perfctr_session_reader(session->session);
-	if (device_is_local(sessions->device) && session->local_ring < 0) {
+	if (is_hosted && session->local_ring < 0) {
 		*error = session->local_ring;
 		forget(session);
 		return NULL;

@@ -4,8 +4,8 @@
  *
  * The client gets a reader of the ring, and keeping it must not cost more than its policy allows.
  * So the memory of a ring counts until its last reader and mapping are gone, even after the client
- * closed the session: the broker stops it, and keeps it until then. A ring of the local device is
- * emptied instead: its memory is the broker's.
+ * closed the session: the broker stops it, and keeps it until then. A ring that a process of the
+ * broker fills is emptied instead: its memory is the broker's.
  */
 #pragma once
 
@@ -18,8 +18,8 @@
 /* a session, or the memory that is left of one */
 struct serve_session {
 	uint32_t handle; /* the client's number for it; 0: closed */
-	struct perfctr_session *session; /* NULL: only local memory is left */
-	int local_ring; /* memory of a session of the local device, else -1 */
+	struct perfctr_session *session; /* NULL: only such memory is left */
+	int local_ring; /* memory of such a session, else -1 */
 	uint64_t bytes; /* size of control area and slots */
 	uint64_t period_ns; /* time between samples */
 };
