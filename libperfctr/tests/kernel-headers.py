@@ -163,6 +163,36 @@ def attributes():
     return with_kernel(compare)
 
 
+@test
+def panfrost():
+    """our declarations of panfrost's ioctls are the kernel's"""
+    done = subprocess.run([os.path.join(TOP, "lab/vm/kernel_cache.py"), "source", *WHICH],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        return f"no source of that kernel: {done.stderr.strip()}"
+    uapi = os.path.join(done.stdout.strip(), "include/uapi/drm")
+    members = {"get_param": ("param", "pad", "value"), "perfcnt_enable": ("enable", "counterset"),
+               "perfcnt_dump": ("buf_ptr",)}
+    params = ("GPU_PROD_ID", "GPU_REVISION", "SHADER_PRESENT", "L2_PRESENT", "MEM_FEATURES")
+    same = [f"PANFROST_{p} == (int)DRM_PANFROST_PARAM_{p}" for p in params]
+    # our numbers are made of our structures, so that sizes are compared
+    same += [f"PANFROST_{name.upper()} == DRM_IOCTL_PANFROST_{name.upper()}" for name in members]
+    same += [f"offsetof(struct panfrost_{name}, {m}) == offsetof(struct drm_panfrost_{name}, {m})"
+             for name, all_members in members.items() for m in all_members]
+    with tempfile.TemporaryDirectory() as work:
+        source = os.path.join(work, "same.c")
+        with open(source, "w", encoding="ascii") as f:
+            f.write("#include <stddef.h>\n#include \"host/panfrost_ioctls.h\"\n"
+                    "#include \"panfrost_drm.h\"\n" +
+                    "".join(f'_Static_assert({text}, "{text}");\n' for text in same))
+        done = subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-fsyntax-only", "-D__user=",
+                               f"-I{TOP}/libperfctr/src", f"-I{uapi}", "-idirafter",
+                               f"{uapi}/..", source], stderr=subprocess.PIPE, text=True,
+                              check=False)
+    check(not done.returncode, done.stderr)
+    return None
+
+
 if WHICH:  # 6.12 has no format that describes itself
     test(attributes)
 if __name__ == "__main__":

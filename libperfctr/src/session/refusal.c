@@ -444,6 +444,32 @@ static bool explain_broker(struct perfctr_device *device, int error)
 	return true;
 }
 
+/* A driver's own interface counts the device's blocks, and perf the rest. */
+static void explain_hosted(struct perfctr_selection *s, const struct session_setup *setup,
+			   int error)
+{
+	const struct drm_perfctr_block_request *r = refused_request(s, setup, error);
+	struct perfctr_device *device = s->device;
+	char label[LABEL_BYTES];
+
+	if (setup->flags & DRM_PERFCTR_OPEN_AUTOMATIC && error == -EOPNOTSUPP) {
+		perfctr_fail(device->ctx, error,
+			     "%s: samples at changes of power (AUTOMATIC) are of the counter core "
+			     "drm_perfctr, and the driver %s has only an interface of its own here",
+			     device->info.name, device->driver);
+	} else if (r ? request_is_pmu(r) : has_pmu(s)) {
+		explain_local(s, setup, error);
+	} else if (r) {
+		perfctr_block_label(r->type, r->index, label, sizeof(label));
+		perfctr_fail(device->ctx, error, "%s: counters 0x%llx of %s, set %u: %s",
+			     device->info.name, (unsigned long long)r->mask, label, r->set,
+			     strerror(-error));
+	} else {
+		perfctr_fail(device->ctx, error, "%s: the session is refused: %s",
+			     device->info.name, strerror(-error));
+	}
+}
+
 void refusal_explain(struct perfctr_selection *selection, const struct session_setup *setup,
 		     int error)
 {
@@ -460,6 +486,12 @@ void refusal_explain(struct perfctr_selection *selection, const struct session_s
 	    (error != -E2BIG || s->request_count <= info->max_requests)) {
 		if (!explain_period(device, s, error) && !explain_broker(device, error))
 			explain_local(selection, setup, error);
+		return;
+	}
+	if (device_is(device, LINK_HOST) && error != -ERANGE && error != -ENODEV &&
+	    (error != -E2BIG || s->request_count <= info->max_requests)) {
+		if (!explain_period(device, s, error))
+			explain_hosted(selection, setup, error);
 		return;
 	}
 	switch (error) {
