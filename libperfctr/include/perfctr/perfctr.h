@@ -146,9 +146,10 @@ struct perfctr_device_entry {
 	const char *driver; /* name of the kernel driver, empty if unknown */
 	const char *name; /* name of the device or product, empty without counters */
 	/*
-	 * 0 if the device offers counters; -EACCES or -EPERM the node may not be opened; -ENOTTY or
-	 * -EINVAL its driver has no counters; -EHOSTDOWN the device sleeps, and was not opened
-	 * because that would wake it, so whether it has counters is unknown; another negative errno
+	 * 0 if the device offers counters; -EACCES or -EPERM the node may not be opened, or, with a
+	 * driver's name, its counters are turned off; -ENOTTY or -EINVAL its driver has none;
+	 * -EHOSTDOWN the device sleeps, and was not opened because that would wake it, so whether
+	 * it has counters is unknown; another negative errno
 	 */
 	int error;
 };
@@ -261,7 +262,8 @@ int perfctr_device_open_broker(struct perfctr_ctx *ctx, const char *socket, cons
  *
  * For the driver's own ioctls.
  *
- * Return: the file descriptor, owned by the device; -1 if a broker has it.
+ * Return: the file descriptor, owned by the device; -1 if a broker has it, or if this process
+ * counts, as on the local device and on a GPU through its driver's own interface.
  */
 int perfctr_device_fd(const struct perfctr_device *device);
 
