@@ -15,7 +15,7 @@ from collections import Counter
 
 import mali
 from mali import DEVICE, MODEL, POWER, bind, fail, jobs, node, read, run_job, suspended
-from counts import (CSG, EXPECTED, FRAGMENT_JOBS, HAS_128, JM, METADATA, PERIOD_NS, PRODUCT, WORK,
+from counts import (CSG, FRAGMENT_JOBS, HAS_128, JM, METADATA, PERIOD_NS, PRODUCT, WORK,
                     Stat, count_exactly, device_info, truth)
 import harness
 from harness import check, run, test, wait_for, write
