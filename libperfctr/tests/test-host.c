@@ -28,12 +28,13 @@ static struct hardware {
 	struct drm_perfctr_block_desc descs[BLOCKS];
 	uint64_t counts[BLOCKS][COUNTERS];
 	bool counts_now; /* between start and stop */
-	/* errors of the operations, 0: none */
-	int prepare_error, start_error, collect_error;
-	unsigned int prepared, started, collected, reset, pieces;
+	/* errors of the operations, 0: none; the sessions' threads call them, too */
+	_Atomic int prepare_error, start_error, collect_error;
+	_Atomic unsigned int prepared, started, collected, reset, pieces;
 	/* added to the next collection; multiplexed: half of its time counts */
 	struct drm_perfctr_collection next;
-	bool multiplexed, signals_blocked;
+	bool multiplexed;
+	_Atomic bool signals_blocked;
 	uint64_t wanted[BLOCKS]; /* of the first section */
 	int wake[2];
 } hw;

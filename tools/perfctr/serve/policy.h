@@ -29,7 +29,7 @@ struct serve_rule {
 	uint64_t min_period_ns; /* shortest time between samples */
 	uint64_t ring_bytes; /* limit for all rings of one connection */
 	uint32_t sessions; /* limit for one connection */
-	uint32_t counters; /* limit for a session of the local device */
+	uint32_t counters; /* of perf PMUs, for a session that a process of the broker counts */
 	bool keep_awake; /* whether a session may keep the GPU powered */
 };
 
