@@ -809,7 +809,6 @@ def keys_of_json():
         keys = {frozenset(e) for e in found["events"]}
         check(len(keys) == 1, f"{keys}")
         for words in ("list", "-d", "local"), ("info", "-d", "local"), ("check", "-d", "local"), \
-                ("stat", "-d", "local", "-a", "-e", "ucf0/cycles/"), \
                 ("top", "-d", "local", "--snapshot", "-e", "ucf0/cycles/"):
             done = m.run(*words, "-j")
             check(json.loads(done.stdout)["version"] == 1, f"{words}: {done}")
