@@ -54,7 +54,8 @@ static unsigned int sessions(void)
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/perfctr_sessions", dev.minor);
 	f = fopen(path, "re");
-	igt_require_f(f, "%s: no debugfs\n", path);
+	if (!f)
+		igt_skip("%s: no debugfs\n", path);
 	while (fgets(line, sizeof(line), f))
 		lines++;
 	fclose(f);

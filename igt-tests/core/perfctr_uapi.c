@@ -539,20 +539,26 @@ static const struct {
 	{ "perfctr_soc", 0x40 },
 };
 
+static unsigned int number_of(const char *driver)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (!strcmp(numbers[i].driver, driver))
+			return numbers[i].nr;
+	return 0;
+}
+
 static void ioctl_numbers(void)
 {
+	const unsigned int nr = number_of(dev.driver);
 	char text[1024], expected[64];
-	unsigned int i = 0;
 
-	while (i < ARRAY_SIZE(numbers) && strcmp(numbers[i].driver, dev.driver))
-		i++;
-	igt_require_f(i < ARRAY_SIZE(numbers), "the test has no number of %s\n", dev.driver);
+	igt_require_f(nr, "the test has no number of %s\n", dev.driver);
 	igt_read_fdinfo(dev.fd, text);
-	snprintf(expected, sizeof(expected), "\ndrm-perfctr:\t4 ioctls 0x%x\n", numbers[i].nr);
+	snprintf(expected, sizeof(expected), "\ndrm-perfctr:\t4 ioctls 0x%x\n", nr);
 	igt_assert_f(strstr(text, expected), "no line \"%s\" in:\n%s", expected, text);
 	/* numbers of drivers are between those of DRM */
-	igt_assert_lte(DRM_COMMAND_BASE, numbers[i].nr);
-	igt_assert_lt(numbers[i].nr + 1, DRM_COMMAND_END);
+	igt_assert_lte(DRM_COMMAND_BASE, nr);
+	igt_assert_lt(nr + 1, DRM_COMMAND_END);
 }
 
 static void command_tests(void)

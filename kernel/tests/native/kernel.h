@@ -42,6 +42,8 @@ typedef unsigned int gfp_t;
 
 /* ThreadSanitizer does not know fences; the checked code uses acquire and release */
 #define native_barrier()	__asm__ __volatile__("" ::: "memory")
+#undef mb
+#undef wmb
 #define mb()			native_barrier()
 #define rmb()			native_barrier()
 #define wmb()			native_barrier()
