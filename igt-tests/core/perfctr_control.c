@@ -151,6 +151,7 @@ static void manual_tests(void)
 	igt_subtest("control-suspend")
 	{
 		manual(6, suspend_now_and_then);
+		igt_power(&dev, "on");
 		igt_control_close(&c);
 	}
 	igt_describe("START again after STOP: the indices go on, and so do counts");
@@ -429,8 +430,11 @@ static void shape_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
+	igt_fixture() {
 		igt_require(igt_perfctr_open_any(&dev));
+		/* a suspend between the truth and START or STOP powers cores down */
+		igt_hold_power(&dev);
+	}
 
 	info_tests();
 	manual_tests();
@@ -439,6 +443,8 @@ int igt_main()
 	beside_tests();
 	shape_tests();
 
-	igt_fixture()
+	igt_fixture() {
+		igt_restore_power(&dev);
 		igt_perfctr_close(&dev);
+	}
 }
