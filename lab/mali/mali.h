@@ -5,8 +5,7 @@
  *
  * Locks, outer to inner: mali_mcu.lock (a mutex: firmware and command streams), mali_gpu.lock (a
  * spinlock, interrupts off: every register, job slots, the address spaces' tables, the counters).
- * A dedicated thread calls the host's interrupt handlers with neither lock held: a driver writes
- * registers with its own locks held.
+ * A thread of the lines calls the host's interrupt handlers with neither lock held.
  */
 #ifndef _MALI_H_
 #define _MALI_H_
@@ -15,7 +14,8 @@
 #include <linux/ioport.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/wait.h>
+
+#include "model/model.h"
 
 struct dentry;
 struct device;
@@ -95,7 +95,6 @@ enum mali_fail {
 struct mali_irq {
 	u32 rawstat;	/* causes */
 	u32 mask;	/* causes that raise the line */
-	int number;	/* host interrupt number */
 };
 
 /* an address space */
@@ -120,7 +119,6 @@ struct mali_gpu {
 
 	spinlock_t lock;	/* protects everything up to @mcu, and the counters */
 	struct mali_irq irq[MALI_IRQS];
-	unsigned long irq_due;	/* lines that were raised, one bit each */
 	struct mali_as as[MALI_ADDRESS_SPACES];
 	u64 powered[MALI_DOMAINS];	/* units that are ready */
 	u32 mcu_control;	/* MALI_MCU_CONTROL_*, as written */
@@ -140,7 +138,7 @@ struct mali_gpu {
 	/* a fault is injected while its value is not zero; debugfs has a file for each */
 	u32 fail[MALI_FAILS];
 	u32 tiler_bytes;	/* tiler heap that a primitive takes; a file in debugfs */
-	wait_queue_head_t irq_wait;
+	struct model_lines lines;	/* enum mali_irq_name */
 	struct dentry *debugfs;
 };
 
@@ -164,7 +162,6 @@ int mali_host_add_window(struct mali_gpu *gpu);
 int mali_host_init(struct mali_gpu *gpu);
 
 /* mali_irq.c */
-int mali_thread(struct mali_gpu *gpu, int (*run)(void *), void *data, const char *name);
 int mali_irq_init(struct mali_gpu *gpu);
 u32 mali_irq_read(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset);
 void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u32 value);

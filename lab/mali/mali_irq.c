@@ -3,23 +3,13 @@
  * Interrupt registers and lines.
  *
  * The line of a block is high while an unmasked cause is set; writing the mask can raise it too.
- * A thread calls the handler when it rises, and again if it is still high afterwards: a driver
- * writes registers with interrupts off and its locks held. It is not irq_work, which User-mode
- * Linux delays until its next tick.
  */
-#include <linux/bitops.h>
-#include <linux/device.h>
-#include <linux/err.h>
-#include <linux/irq.h>
-#include <linux/irqdesc.h>
-#include <linux/kthread.h>
+#include <linux/compiler.h>
+#include <linux/container_of.h>
 
 #include "mali.h"
 #include "mali_counters.h"
 #include "mali_regs.h"
-
-/* User-mode Linux uses the numbers below */
-#define FIRST_NUMBER	16
 
 static void update_line(struct mali_gpu *gpu, enum mali_irq_name name, u32 before)
 {
@@ -27,9 +17,8 @@ static void update_line(struct mali_gpu *gpu, enum mali_irq_name name, u32 befor
 
 	if (before || !(irq->rawstat & irq->mask))
 		return;
-	set_bit(name, &gpu->irq_due);
 	mali_event_locked(gpu, MALI_IRQ_COUNT, 1);
-	wake_up(&gpu->irq_wait);
+	model_line_rose(&gpu->lines, name);
 }
 
 void mali_irq_raise_locked(struct mali_gpu *gpu, enum mali_irq_name name, u32 causes)
@@ -83,51 +72,15 @@ void mali_irq_write(struct mali_gpu *gpu, enum mali_irq_name name, u32 offset, u
 	update_line(gpu, name, before);
 }
 
-static int irq_thread(void *data)
+static bool is_high(const struct model_lines *lines, unsigned int line)
 {
-	struct mali_gpu *gpu = data;
-	unsigned long due;
-	unsigned int name;
+	const struct mali_gpu *gpu = container_of(lines, struct mali_gpu, lines);
+	const struct mali_irq *irq = &gpu->irq[line];
 
-	while (!kthread_should_stop()) {
-		wait_event_idle(gpu->irq_wait, READ_ONCE(gpu->irq_due) || kthread_should_stop());
-		due = xchg(&gpu->irq_due, 0);
-		for_each_set_bit(name, &due, MALI_IRQS) {
-			generic_handle_irq_safe(gpu->irq[name].number);
-			if (READ_ONCE(gpu->irq[name].rawstat) & READ_ONCE(gpu->irq[name].mask))
-				set_bit(name, &gpu->irq_due);
-		}
-		cond_resched();
-	}
-	return 0;
-}
-
-static void stop(void *thread)
-{
-	kthread_stop(thread);
-}
-
-/* a thread that ends with the model */
-int mali_thread(struct mali_gpu *gpu, int (*run)(void *), void *data, const char *name)
-{
-	struct task_struct *thread = kthread_run(run, data, "%s", name);
-
-	if (IS_ERR(thread))
-		return PTR_ERR(thread);
-	return devm_add_action_or_reset(gpu->model, stop, thread);
+	return READ_ONCE(irq->rawstat) & READ_ONCE(irq->mask);
 }
 
 int mali_irq_init(struct mali_gpu *gpu)
 {
-	int first = devm_irq_alloc_descs(gpu->model, -1, FIRST_NUMBER, MALI_IRQS, NUMA_NO_NODE);
-
-	if (first < 0)
-		return first;
-	for (int i = 0; i < MALI_IRQS; i++) {
-		gpu->irq[i].number = first + i;
-		irq_set_chip_and_handler(first + i, &dummy_irq_chip, handle_simple_irq);
-		irq_modify_status(first + i, IRQ_NOREQUEST, IRQ_NOPROBE);
-	}
-	init_waitqueue_head(&gpu->irq_wait);
-	return mali_thread(gpu, irq_thread, gpu, "mali-irq");
+	return model_lines_init(&gpu->lines, gpu->model, MALI_IRQS, is_high);
 }

@@ -401,5 +401,5 @@ int mali_jm_init(struct mali_gpu *gpu)
 	}
 	gpu->jm = jm;
 	debugfs_create_file("state", 0444, gpu->debugfs, gpu, &state_fops);
-	return mali_jm_prfcnt_init(gpu) ?: mali_thread(gpu, jm_thread, jm, "mali-jm");
+	return mali_jm_prfcnt_init(gpu) ?: model_thread(gpu->model, jm_thread, jm, "mali-jm");
 }

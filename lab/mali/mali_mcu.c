@@ -197,5 +197,5 @@ int mali_mcu_init(struct mali_gpu *gpu)
 	mutex_init(&mcu->lock);
 	init_waitqueue_head(&mcu->wait);
 	gpu->mcu = mcu;
-	return mali_thread(gpu, mcu_thread, mcu, "mali-mcu");
+	return model_thread(gpu->model, mcu_thread, mcu, "mali-mcu");
 }

@@ -111,9 +111,9 @@ int mali_platform_add_device(struct mali_gpu *gpu)
 {
 	const struct resource resources[] = {
 		DEFINE_RES_MEM(gpu->window.start, MALI_WINDOW_BYTES),
-		DEFINE_RES_IRQ_NAMED(gpu->irq[MALI_IRQ_JOB].number, "job"),
-		DEFINE_RES_IRQ_NAMED(gpu->irq[MALI_IRQ_MMU].number, "mmu"),
-		DEFINE_RES_IRQ_NAMED(gpu->irq[MALI_IRQ_GPU].number, "gpu"),
+		DEFINE_RES_IRQ_NAMED(gpu->lines.first + MALI_IRQ_JOB, "job"),
+		DEFINE_RES_IRQ_NAMED(gpu->lines.first + MALI_IRQ_MMU, "mmu"),
+		DEFINE_RES_IRQ_NAMED(gpu->lines.first + MALI_IRQ_GPU, "gpu"),
 	};
 	const struct platform_device_info info = {
 		.name = device_name(gpu),
