@@ -776,7 +776,10 @@ def main():
     counts = {"check": (0,), "kernel": (2, 3)}
     if len(options.arguments) not in counts.get(options.what, (1,)):
         parser.error(f"{options.what}: wrong number of arguments")
-    db = Database(options.database or [HERE], Uapi(*options.uapi))
+    databases = options.database or [HERE]
+    # families that the kernel's interface does not have keep their numbers beside their pages
+    own = {header.parent for folder in databases for header in folder.rglob("*.h")}
+    db = Database(databases, Uapi(*options.uapi, *sorted(own)))
     if db.errors.found:
         db.errors.print()
         return 1

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../../counters/v3d/perfctr_v3d.h"
+
 struct name {
 	unsigned int value;
 	const char *text;
@@ -33,6 +35,7 @@ static const struct name block_types[] = {
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, "nvlink_c2c" },
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, "nvclink" },
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, "nvdlink" },
+	{ DRM_PERFCTR_V3D_BLOCK_V3D, "v3d" },
 };
 
 static const struct name sample_flags[] = {
