@@ -152,6 +152,8 @@ struct perfctr_device_entry {
 	 * it has counters is unknown; another negative errno
 	 */
 	int error;
+	/* 1 if counting harms other programs: perfctr_device_open() opens it only by name */
+	int by_name;
 };
 
 /**

@@ -60,6 +60,7 @@ struct host_source {
 	struct drm_perfctr_source source;
 	int wake_fd; /* readable when the source wants to be collected; -1: none */
 	const char *needs; /* what counting takes: "CAP_PERFMON" */
+	const char *why; /* with an error of prepare or start: its reason, NULL: the errno's */
 	/*
 	 * Names that the driver hands out, the same for all blocks of a type; optional. They make a
 	 * product of their own, which replaces that of the blocks.
@@ -81,6 +82,7 @@ static inline struct host_source *host_source_of(struct drm_perfctr_source *sour
 /* a driver whose counters a host can read, by the name of its DRM driver */
 struct host_driver {
 	const char *name;
+	bool by_name; /* counting harms others: never a device that was not named */
 	/*
 	 * Fill in host->config and add the sources, without waking the device.
 	 * Return: 0; -ENOTTY no counters; another errno, the context has the reason.
@@ -93,7 +95,7 @@ struct host_driver {
 };
 
 /* the drivers */
-extern const struct host_driver host_panfrost;
+extern const struct host_driver host_panfrost, host_v3d;
 
 struct host {
 	struct perfctr_ctx *ctx;
@@ -128,7 +130,9 @@ struct host {
 	struct host_source *refusing; /* that did not start, under the lock */
 };
 
-/* source.c; the host's lock is held, but for the first three and prepare */
+/* source.c; the host's lock is held, but for the first four and prepare */
+/* The folder of the node's device file in sysfs, which is there while the device is. */
+int host_find_sysfs(const struct host *host, char *path, size_t size);
 int host_add_source(struct host *host, struct host_source *source);
 void host_free_sources(struct host *host);
 /* The @nth block of all sources. */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "open.h"
+#include "host.h"
 #include "local/readings.h"
 
 #define DRM_CLASS_PATH "/sys/class/drm"
@@ -199,8 +200,11 @@ static int list_add(void *arg, const char *name)
 	e->entry.error = open_node(list->ctx, e->path, &device);
 	if (device)
 		memcpy(e->driver, device->driver, sizeof(e->driver));
-	if (!e->entry.error)
+	if (!e->entry.error) {
 		memcpy(e->name, device->info.name, sizeof(e->name));
+		e->entry.by_name = device_is(device, LINK_HOST) &&
+				   host_driver_of(e->driver)->by_name;
+	}
 	perfctr_device_unref(device);
 	return 0;
 }
@@ -302,7 +306,7 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 	for (size_t n = 0; n < list->count && error == -ENODEV; n++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
 
-		if (!entry_is(e, which))
+		if (!entry_is(e, which) || (!which && e->by_name))
 			continue;
 		/* a device that was named is wanted even if it sleeps */
 		if (!e->error || (e->error == -EHOSTDOWN && which))

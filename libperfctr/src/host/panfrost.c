@@ -364,23 +364,6 @@ static int check_switch(struct host *host)
 	return error == -EINVAL ? 0 : -ENOTTY;
 }
 
-static int find_node(struct panfrost *p)
-{
-	struct host *host = p->hs.host;
-	const struct perfctr_sys *sys = host->ctx->sys;
-	unsigned int major, minor;
-	char path[64];
-	int error;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", host->fd);
-	error = sys->node_number(sys->data, path, &major, &minor);
-	if (error)
-		return perfctr_fail(host->ctx, error, "%s: no number of the node: %s", host->path,
-				    strerror(-error));
-	snprintf(p->sysfs, sizeof(p->sysfs), "/sys/dev/char/%u:%u", major, minor);
-	return 0;
-}
-
 static int allocate(struct panfrost *p, const struct shape *s)
 {
 	const size_t blocks = dump_blocks(s);
@@ -412,7 +395,7 @@ static int panfrost_probe(struct host *host)
 	if (!error)
 		error = read_shape(host, &shape);
 	if (!error)
-		error = find_node(p);
+		error = host_find_sysfs(host, p->sysfs, sizeof(p->sysfs));
 	if (!error)
 		error = allocate(p, &shape);
 	if (error)

@@ -95,6 +95,8 @@ int host_refuse(struct host_source *hs, int error)
 {
 	const struct host *host = hs->host;
 
+	if (hs->why)
+		return perfctr_fail(host->ctx, error, "%s: %s", host->config.name, hs->why);
 	switch (error) {
 	case -EBUSY:
 		return refuse_busy(hs, error);

@@ -4,7 +4,9 @@
  * needs it. kernel/perfctr/perfctr_collect.c explains how lost time is accounted for.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "host.h"
@@ -15,6 +17,22 @@
 #define RESTART_NS NS_PER_S
 /* the clocks that show it are not read at once */
 #define SLEEP_NS 1000000
+
+int host_find_sysfs(const struct host *host, char *path, size_t size)
+{
+	const struct perfctr_sys *sys = host->ctx->sys;
+	unsigned int major, minor;
+	char node[64];
+	int error;
+
+	snprintf(node, sizeof(node), "/proc/self/fd/%d", host->fd);
+	error = sys->node_number(sys->data, node, &major, &minor);
+	if (error)
+		return perfctr_fail(host->ctx, error, "%s: no number of the node: %s", host->path,
+				    strerror(-error));
+	snprintf(path, size, "/sys/dev/char/%u:%u", major, minor);
+	return 0;
+}
 
 /* --- blocks ----------------------------------------------------------------------- */
 
@@ -196,13 +214,25 @@ static int restart(struct host_source *hs)
 	return 0;
 }
 
+static s64 clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * (s64)NS_PER_S + now.tv_nsec;
+}
+
+/* A process that is preempted between the clocks must not take that for sleep of the machine. */
 static s64 time_slept_ns(void)
 {
-	struct timespec with, without;
+	s64 before, with, after;
 
-	clock_gettime(CLOCK_MONOTONIC, &without);
-	clock_gettime(CLOCK_BOOTTIME, &with);
-	return (with.tv_sec - without.tv_sec) * (s64)NS_PER_S + with.tv_nsec - without.tv_nsec;
+	do {
+		before = clock_ns(CLOCK_MONOTONIC);
+		with = clock_ns(CLOCK_BOOTTIME);
+		after = clock_ns(CLOCK_MONOTONIC);
+	} while (after - before > SLEEP_NS / 2);
+	return with - before;
 }
 
 /* The machine slept, or was off: the hardware has forgotten what it was to count. */

@@ -212,8 +212,9 @@ static int open_device(struct client *c, const char *which)
 	for (size_t n = 0; n < perfctr_device_list_count(list) && !open; n++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
 
-		/* one that sleeps is woken only by its name */
-		if ((e->error && (e->error != -EHOSTDOWN || !*which)) || !entry_is(e, which))
+		/* one that sleeps is woken, and one whose use harms others is used, by name only */
+		if ((e->error && (e->error != -EHOSTDOWN || !*which)) || !entry_is(e, which) ||
+		    (e->by_name && !*which))
 			continue;
 		found = true;
 		if (!may_use(c->rule, e))
