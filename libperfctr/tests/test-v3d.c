@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+/* Counters of V3D by the global performance monitor: a driver in memory, of each generation. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host/open.h"
+#include "host/v3d_ioctls.h"
+#include "test.h"
+
+#define NODE "/dev/dri/renderD128"
+#define SYSFS "/sys/dev/char/226:128"
+
+enum { EVENTS = 87, CYCLES = 32, PRIMITIVES = 35 };
+
+enum generation { WITHOUT_GLOBAL, READS_STOP, COUNTS_ON };
+
+/* the driver and its GPU */
+static struct driver {
+	enum generation generation;
+	bool hidden, unbound; /* other programs' files; unbind */
+	uint32_t id, next; /* monitor, 0: none; the next one's number */
+	bool is_global, other; /* is it set; has another program one */
+	unsigned int count, sets;
+	uint8_t slots[V3D_MAX_SLOTS];
+	uint64_t values[V3D_MAX_SLOTS];
+	uint64_t resets, awake_ms;
+	uint64_t pending[EVENTS]; /* that the next read adds */
+	uint64_t late; /* cycles that pass between the first slot's read and the last one's */
+	bool stopped; /* until the next job */
+} driver;
+
+static struct perfctr_sys sys;
+static struct perfctr_ctx *ctx;
+static struct perfctr_device *device;
+static struct perfctr_selection *selection;
+static struct perfctr_session *session;
+static struct perfctr_cursor *cursor;
+
+static int name_event(struct v3d_perfmon_get_counter *c)
+{
+	const char *name = c->counter == CYCLES	    ? "cycle-count" :
+			   c->counter == PRIMITIVES ? "PTB-primitives-binned" :
+			   c->counter == 41	    ? "AXI-read-bytes-seen-watch-0" :
+						      NULL;
+	const struct perfctr_counter_desc *known = perfctr_counter_at(0x0642, 48, 0, c->counter);
+
+	snprintf((char *)c->name, sizeof(c->name), "%s", name ? name : known ? known->name : "?");
+	return c->counter < EVENTS ? 0 : -EINVAL;
+}
+
+static int set_global(const struct v3d_perfmon_set_global *set)
+{
+	if (driver.generation == WITHOUT_GLOBAL || set->flags || set->id != driver.id)
+		return -EINVAL;
+	driver.sets++;
+	if (driver.other || driver.is_global)
+		return -EBUSY;
+	driver.is_global = true;
+	return 0;
+}
+
+static int get_values(const struct v3d_perfmon_get_values *get)
+{
+	for (unsigned int i = 0; i < driver.count && driver.is_global && !driver.stopped; i++) {
+		uint64_t *pending = &driver.pending[driver.slots[i]];
+
+		driver.values[i] += *pending;
+		if (driver.slots[i] == CYCLES)
+			driver.values[i] += 1000 + (i && i == driver.count - 1 ? driver.late : 0);
+	}
+	if (driver.is_global)
+		memset(driver.pending, 0, sizeof(driver.pending));
+	driver.stopped = driver.generation == READS_STOP;
+	memcpy((void *)(uintptr_t)get->values_ptr, driver.values,
+	       driver.count * sizeof(*driver.values));
+	return get->id == driver.id ? 0 : -EINVAL;
+}
+
+static int create(struct v3d_perfmon_create *c)
+{
+	CHECK(!driver.id);
+	driver.id = c->id = ++driver.next;
+	driver.count = c->ncounters;
+	memcpy(driver.slots, c->counters, sizeof(driver.slots));
+	memset(driver.values, 0, sizeof(driver.values));
+	return 0;
+}
+
+static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
+{
+	static const char name[] = "v3d";
+	struct drm_version *version = argument;
+	struct v3d_get_param *param = argument;
+
+	switch (request) {
+	case DRM_IOCTL_VERSION:
+		memcpy(version->name, name, sizeof(name) - 1);
+		version->name_len = sizeof(name) - 1;
+		return 0;
+	case V3D_GET_PARAM:
+		param->value = param->param == V3D_MAX_COUNTERS ? EVENTS : driver.resets;
+		return 0;
+	case V3D_PERFMON_GET_COUNTER:
+		return name_event(argument);
+	case V3D_PERFMON_CREATE:
+		return create(argument);
+	case V3D_PERFMON_SET_GLOBAL:
+		return set_global(argument);
+	case V3D_PERFMON_GET_VALUES:
+		return get_values(argument);
+	case V3D_PERFMON_DESTROY:
+		driver.id = 0;
+		driver.is_global = false;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int fake_open(void *data, const char *path, int flags)
+{
+	char text[32] = "";
+	int fd;
+
+	if (!strcmp(path, SYSFS "/device/power/runtime_active_time"))
+		snprintf(text, sizeof(text), "%llu\n", (unsigned long long)driver.awake_ms);
+	else if (!strcmp(path, SYSFS "/device/power/runtime_suspended_time"))
+		snprintf(text, sizeof(text), "0\n");
+	else if (strcmp(path, NODE) != 0)
+		return perfctr_sys_real.open(data, path, flags);
+	fd = memfd_create("file", MFD_CLOEXEC);
+	if (pwrite(fd, text, strlen(text), 0) < 0)
+		abort();
+	return fd;
+}
+
+static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
+{
+	if (!strcmp(path, "/proc/1/fdinfo"))
+		return driver.hidden ? -EACCES : 0;
+	if (!strcmp(path, "/proc"))
+		return 0;
+	if (!strcmp(path, "/dev/dri"))
+		return fn(arg, "renderD128");
+	return perfctr_sys_real.list(data, path, fn, arg);
+}
+
+static int fake_readlink(void *data, const char *path, char *text, size_t size)
+{
+	if (!strcmp(path, "/proc/self/ns/pid"))
+		return -ENOENT;
+	if (strcmp(path, SYSFS))
+		return perfctr_sys_real.readlink(data, path, text, size);
+	return driver.unbound ? -ENOENT : snprintf(text, size, "x");
+}
+
+static int fake_node_number(void *data, const char *path, unsigned int *major, unsigned int *minor)
+{
+	*major = 226;
+	*minor = 128;
+	return 0;
+}
+
+static void begin(void)
+{
+	driver = (struct driver){ .generation = COUNTS_ON };
+	sys = perfctr_sys_real;
+	sys.ioctl = fake_ioctl;
+	sys.open = fake_open;
+	sys.list = fake_list;
+	sys.readlink = fake_readlink;
+	sys.node_number = fake_node_number;
+	perfctr_ctx_new_with(&sys, &ctx);
+}
+
+static void end(void)
+{
+	cursor = perfctr_cursor_unref(cursor);
+	session = perfctr_session_unref(session);
+	selection = perfctr_selection_unref(selection);
+	device = perfctr_device_unref(device);
+	ctx = perfctr_ctx_unref(ctx);
+	CHECK(!driver.is_global || driver.unbound);
+}
+
+static int open_session(const char *events)
+{
+	EQUAL(perfctr_device_open(ctx, NODE, &device), 0);
+	EQUAL(driver.sets, 0);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	CHECK(perfctr_selection_add(selection, events) > 0);
+	return perfctr_session_new(selection, NULL, &session);
+}
+
+static int start(const char *events)
+{
+	int error = open_session(events);
+
+	CHECK(error || !driver.id);
+	if (error)
+		return error;
+	EQUAL(perfctr_cursor_new(session, &cursor), 0);
+	return perfctr_session_start(session, 0);
+}
+
+/* of the unread samples */
+struct seen {
+	uint64_t sum;
+	unsigned int valid;
+	uint32_t flags, states;
+	uint64_t lost_ns, ns;
+};
+
+static struct seen take(bool stops)
+{
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+	struct seen seen = { 0 };
+
+	EQUAL(stops ? perfctr_session_stop(session, 0) : perfctr_session_sample(session, 0), 0);
+	while (perfctr_cursor_next(cursor, &sample) > 0) {
+		seen.flags |= sample.flags;
+		seen.lost_ns += sample.lost_ns;
+		seen.ns += sample.end_ns - sample.start_ns;
+		while (perfctr_decode_block(&sample, &block) > 0) {
+			seen.states |= block.states;
+			for (unsigned int i = 0; i < block.count; i++)
+				seen.sum += perfctr_block_value(&block, i);
+		}
+		perfctr_cursor_advance(cursor, 1);
+	}
+	return seen;
+}
+
+TEST_WITH(begin, end, "names of events tell the product; cycles are in the first and last slot")
+{
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	EQUAL_TEXT(perfctr_device_info(device)->name, "V3D 4.2");
+	EQUAL(driver.count, 3);
+	EQUAL(driver.slots[0], CYCLES);
+	EQUAL(driver.slots[1], PRIMITIVES);
+	EQUAL(driver.slots[2], CYCLES);
+	driver.pending[PRIMITIVES] = 7;
+	EQUAL(take(false).sum, 7);
+	driver.pending[PRIMITIVES] = UINT64_C(5) << 32;
+	EQUAL(take(true).sum, UINT64_C(5) << 32);
+	CHECK(!driver.id);
+}
+
+TEST_WITH(begin, end, "cycles between the first and the last slot's read are a loss")
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.late = 500;
+	usleep(20000);
+	seen = take(true);
+	/* a third of the cycles, times three slots' accesses for two differences */
+	CHECK(seen.lost_ns > seen.ns / 3 && seen.lost_ns < seen.ns * 2 / 3);
+	CHECK(!(seen.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_RESET)));
+}
+
+TEST_WITH(begin, end, "a kernel without a global monitor is refused with the reason")
+{
+	driver.generation = WITHOUT_GLOBAL;
+	EQUAL(open_session("v3d/cycle_count"), -EOPNOTSUPP);
+	CHECK(strstr(perfctr_ctx_error(ctx), "no counters for all programs"));
+}
+
+TEST_WITH(begin, end, "one whose reads stop counting is refused with the reason")
+{
+	driver.generation = READS_STOP;
+	EQUAL(open_session("v3d/cycle_count"), -EOPNOTSUPP);
+	CHECK(strstr(perfctr_ctx_error(ctx), "stops counting at each read"));
+}
+
+TEST_WITH(begin, end, "who cannot see all programs may not count")
+{
+	driver.hidden = true;
+	EQUAL(open_session("v3d/cycle_count"), -EACCES);
+	HAS_TEXT(perfctr_ctx_error(ctx), "a program with performance monitors of its own hangs");
+	EQUAL(driver.sets, 0);
+}
+
+TEST_WITH(begin, end, "nobody counts it who does not name it")
+{
+	struct perfctr_device_list *list;
+
+	EQUAL(perfctr_device_list_new(ctx, &list), 0);
+	EQUAL(perfctr_device_list_count(list), 1);
+	EQUAL(perfctr_device_list_get(list, 0)->error, 0);
+	EQUAL(perfctr_device_list_get(list, 0)->by_name, 1);
+	perfctr_device_list_unref(list);
+	if (!perfctr_device_open(ctx, NULL, &device))
+		CHECK(strcmp(perfctr_device_info(device)->name, "V3D 4.2") != 0);
+	EQUAL(driver.sets, 0);
+}
+
+TEST_WITH(begin, end, "another program's global monitor: busy, and it stays")
+{
+	driver.other = true;
+	EQUAL(open_session("v3d/cycle_count"), -EBUSY);
+	CHECK(driver.other && !driver.id);
+}
+
+TEST_WITH(begin, end, "a reset loses the interval and is marked")
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.resets++;
+	seen = take(false);
+	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_RESET && seen.lost_ns == seen.ns);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST);
+	seen = take(true);
+	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_RESET) && seen.lost_ns < seen.ns);
+}
+
+TEST_WITH(begin, end, "a monitor that was cleared is set again, and the interval is lost")
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.is_global = false;
+	seen = take(false);
+	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_ERROR && seen.lost_ns == seen.ns);
+	CHECK(driver.is_global);
+	driver.pending[PRIMITIVES] = 4;
+	seen = take(true);
+	EQUAL(seen.sum, 4);
+	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
+}
+
+TEST_WITH(begin, end, "one that was replaced counts no cycles while the GPU is awake: lost")
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.is_global = false;
+	driver.other = true;
+	driver.awake_ms += 100;
+	seen = take(false);
+	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_ERROR && seen.lost_ns == seen.ns);
+	/* asleep, it may count none */
+	seen = take(true);
+	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
+}
+
+TEST_WITH(begin, end, "thirty events at a time")
+{
+	EQUAL(start("v3d/*"), -E2BIG);
+	CHECK(strstr(perfctr_ctx_error(ctx), "at most 30 events"));
+}
+
+TEST_WITH(begin, end, "after an unbind no ioctl is called")
+{
+	struct perfctr_sample sample;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.unbound = true;
+	EQUAL(perfctr_session_sample(session, 0), -ENODEV);
+	while (perfctr_cursor_next(cursor, &sample) > 0)
+		perfctr_cursor_advance(cursor, 1);
+	CHECK(driver.is_global);
+}
