@@ -23,6 +23,13 @@ const char *app_reason(int error)
 	return text;
 }
 
+/* Errors are the callers' to print. */
+static void print_warning(void *data, int level, const char *text)
+{
+	if (level == PERFCTR_LOG_WARNING)
+		app_error(data, "%s", text);
+}
+
 int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 {
 	int status, error;
@@ -46,6 +53,11 @@ int app_main(struct app *app, app_run_fn run, int argc, char **argv)
 	if (error) {
 		app_error(app, "%s", strerror(-error));
 		return EXIT_FAILED;
+	}
+	/* PERFCTR_LOG in the environment has the library print them itself */
+	if (!getenv("PERFCTR_LOG")) {
+		perfctr_ctx_set_log(app->ctx, print_warning, app);
+		perfctr_ctx_set_log_level(app->ctx, PERFCTR_LOG_WARNING);
 	}
 	status = run(app, argc, argv);
 	perfctr_ctx_unref(app->ctx);
