@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr counts a V3D through the kernel's own driver: the model's truth, or a refusal with the
+reason. Prints TAP. Runs as root in the guest, under lab/v3d/start."""
+
+import os
+import subprocess
+import sys
+import time
+
+import v3d
+from v3d import COMPUTE, PRIMITIVES, QUADS, Device, model, truth
+import harness
+from harness import check, run, test
+
+GLOBAL = v3d.MISSING is None and v3d.has_global()
+FRAME = ("draw=30", "tiles=5,6")
+
+
+def events(*names):
+    return [word for name in names for word in ("-e", "v3d/" + name.replace("-", "_"))]
+
+
+def stat(*arguments, **options):
+    return run("perfctr", "stat", "-d", "v3d", *arguments, **options)
+
+
+def counts(names, *command):
+    """Differences of truth, and what stat counted."""
+    before = truth()
+    stat("-x", ",", "-o", "/tmp/counts", *events(*names), "--", *command)
+    now = truth()
+    rows = [line.split(",") for line in v3d.read("/tmp/counts").splitlines()]
+    seen = {row[2].split("/")[1]: int(row[0]) for row in rows}
+    return ({name: now[name] - before[name] for name in names},
+            {name: seen[name.replace("-", "_")] for name in names})
+
+
+def only_global(function):
+    def run_it():
+        return function() if GLOBAL else "this kernel's v3d has no global performance monitor"
+    run_it.__doc__ = function.__doc__
+    return test(run_it)
+
+
+@test
+def refused_by_generation():
+    """6.12: refused with the reason; engines' times are counted"""
+    if GLOBAL:
+        return "this kernel can count"
+    error = stat(*events(PRIMITIVES), "--", "true", status=(1, 3, 4)).stderr
+    check("no counters for all programs (Linux 7.3 has)" in error, error)
+    check('the device "local" has the engines\' times' in error, error)
+    with subprocess.Popen(["v3d-job", "-n", "1000", "-s", "5", *FRAME],
+                          stdout=subprocess.DEVNULL) as busy:
+        time.sleep(0.2)
+        run("perfctr", "stat", "-x", ",", "-o", "/tmp/engines", "-a", "-e",
+            "drm/v3d:engine-render/", "--", "sleep", "1")
+        busy.kill()
+    check(int(v3d.read("/tmp/engines").split(",")[0]) > 0, v3d.read("/tmp/engines"))
+    return None
+
+
+@test
+def never_by_default():
+    """without its name another device is counted; a user without rights is refused"""
+    error = run("perfctr", "stat", "--", "true", status=(0, 1, 2, 3, 4)).stderr
+    check("V3D" not in error, error)
+    os.chmod(v3d.NODE, 0o666)
+    error = stat(*events(PRIMITIVES), "--", "true", uid=harness.NOBODY, status=(1, 3, 4)).stderr
+    check("counting needs the right to see all programs' files" in error, error)
+    os.chmod(v3d.NODE, 0o660)
+    job = v3d.job("-n", "3", "-p", PRIMITIVES, *FRAME)
+    check(v3d.counts_of(job) == {PRIMITIVES: 90}, job)
+
+
+@only_global
+def equals_truth():
+    """counts of jobs are those of the model, over suspends and with a period"""
+    names = (PRIMITIVES, QUADS, COMPUTE)
+    script = f"v3d-job -n 5 -s 70 {' '.join(FRAME)}; sleep 0.3; v3d-job -n 10 -s 10 compute=20"
+    for _ in range(2):
+        real, seen = counts(names, "sh", "-c", script)
+        check(real == seen and real[PRIMITIVES] == 150, f"{seen}, truth {real}")
+    before = truth()
+    stat("-I", "60", *events(*names), "-o", "/tmp/periodic", "--", "sh", "-c", script)
+    with open("/tmp/periodic", encoding="utf-8") as f:
+        rows = [line.split() for line in f if "v3d/PTB_primitives_binned" in line and "#" in line]
+    check(sum(int(row[1].replace(",", "")) for row in rows) ==
+          truth()[PRIMITIVES] - before[PRIMITIVES], rows)
+
+
+@only_global
+def thirty_events():
+    """30 events at a time"""
+    with Device() as device:
+        names = [device.counter(i)[0].replace("-", "_") for i in range(33)]
+    names = [name for name in names if name != "cycle_count"]
+    stat(*events(*names[:30]), "--", *["v3d-job", *FRAME])
+    error = stat(*events(*names[:31]), "--", "true", status=2).stderr
+    check("at most 30 events" in error, error)
+
+
+@only_global
+def hanging_program_is_freed():
+    """a program with a monitor of its own hangs for less than a second, and perfctr says which"""
+    begin = time.monotonic()
+    done = stat(*events(PRIMITIVES), "--", "v3d-job", "-p", PRIMITIVES, *FRAME)
+    took = time.monotonic() - begin
+    check("1 of 1 jobs" in done.stdout, done.stdout)
+    check("counting has ended, as v3d-job (" in done.stderr, done.stderr)
+    print(f"# freed after {took:.2f} s")
+    check(took < 1.5, f"{took} s")
+
+
+@only_global
+def busy_program_is_none():
+    """a program that burns time without jobs does not end the counting"""
+    program = "import sys, time; sys.path.insert(0, sys.argv[1]); import v3d; " \
+        "d = v3d.Device(); end = time.monotonic() + 2\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen([sys.executable, "-B", "-c", program,
+                           os.path.dirname(os.path.realpath(__file__))]) as busy:
+        done = stat(*events(PRIMITIVES), "--", "sleep", "2")
+        busy.wait()
+    check("has ended" not in done.stderr, done.stderr)
+
+
+@only_global
+def reset_and_theft():
+    """a reset and a clear by others are marked, and counting goes on"""
+    with subprocess.Popen(["perfctr", "stat", "-d", "v3d", "-I", "100", *events(PRIMITIVES), "-o",
+                           "/tmp/marked", "--", "sleep", "4"]):
+        time.sleep(0.5)
+        v3d.job("hang")
+        time.sleep(0.3)
+        with Device() as thief:
+            thief.clear_global(thief.create([v3d.CYCLES]))
+        time.sleep(0.5)
+        v3d.job(*FRAME)
+    text = v3d.read("/tmp/marked")
+    check("reset" in text and "error" in text, text)
+    check(" 30  primitives" in text, text)
+
+
+@test
+def others_exclusive():
+    """one program at a time: the second learns who has the node open"""
+    if not GLOBAL:
+        return "nothing to share"
+    with subprocess.Popen(["perfctr", "stat", "-d", "v3d", *events(PRIMITIVES), "--", "sleep",
+                           "2"], stderr=subprocess.DEVNULL) as first:
+        time.sleep(0.7)
+        error = stat(*events(PRIMITIVES), "--", "true", status=(1, 3, 4)).stderr
+        first.wait()
+    check("one program at a time" in error and "perfctr (" in error, error)
+    check(model("unpowered") == 0, "accesses without power")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(v3d.MISSING))
