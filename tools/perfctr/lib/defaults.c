@@ -40,6 +40,15 @@ static const char *const gpu_events[] = {
 	"pcounter/gpu_busy",
 	"pcounter/shader_busy",
 	"pcounter/rop_busy",
+	/* V3D */
+	"PTB_primitives_binned",
+	"TLB_quads_written_to_color_buffer",
+	"metric:bin_busy",
+	"metric:render_busy",
+	"metric:compute_busy",
+	"metric:l2t_hit_rate",
+	"metric:read_bandwidth",
+	"metric:write_bandwidth",
 };
 
 static const char *const soc_events[] = {
