@@ -161,6 +161,7 @@ enum v3d_client {
 	V3D_CLIENT_TLB,
 	V3D_CLIENT_TFU,
 };
+
 bool v3d_mmu_write_locked(struct v3d_gpu *gpu, u32 offset, u32 value);
 bool v3d_mem_read_locked(struct v3d_gpu *gpu, enum v3d_client client, u32 va, void *data,
 			 size_t bytes);

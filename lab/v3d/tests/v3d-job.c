@@ -21,8 +21,7 @@
 
 static const char usage[] =
 	"usage: v3d-job [-d NODE] [-n JOBS] [-s MS] [-f N] [-p EVENT,...] [-w] [-1] COMMAND...\n"
-	"Submit JOBS jobs (1), MS ms apart, and wait for each, or with -f until N (1) are in "
-	"flight.\n"
+	"Submit JOBS jobs (1), MS ms apart, and wait for each, or until -f N (1) are in flight.\n"
 	"  draw=N[,M]     bin N packets of M (1) triangles\n"
 	"  tiles=W,H      render a frame of so many tiles\n"
 	"  compute=N      N batches\n"

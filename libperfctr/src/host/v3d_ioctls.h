@@ -43,7 +43,7 @@ struct v3d_perfmon_set_global {
 };
 
 enum v3d_param {
-	V3D_IDENT1 = 1,	/* reading it wakes the GPU */
+	V3D_IDENT1 = 1, /* reading it wakes the GPU */
 	V3D_MAX_COUNTERS = 13,
 	V3D_RESETS = 15,
 };

@@ -167,8 +167,8 @@ static void judge(struct v3d_watch *w, struct program *p)
 	const struct program *before = before_of(w, p->pid);
 
 	/* only of those who burn time is it worth to look at all files */
-	if (!before || (p->ticks - before->ticks) * 100 * NS_PER_S <
-			       BUSY * w->ticks_per_s * w->elapsed_ns)
+	if (!before ||
+	    (p->ticks - before->ticks) * 100 * NS_PER_S < BUSY * w->ticks_per_s * w->elapsed_ns)
 		return;
 	read_work(w, p);
 	/* at the first look it is not known yet what it had done before */
