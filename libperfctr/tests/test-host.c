@@ -33,7 +33,7 @@ static struct hardware {
 	_Atomic unsigned int prepared, started, collected, reset, pieces;
 	/* added to the next collection; multiplexed: half of its time counts */
 	struct drm_perfctr_collection next;
-	bool multiplexed, describes;
+	bool multiplexed;
 	_Atomic bool signals_blocked;
 	uint64_t wanted[BLOCKS]; /* of the first section */
 	int wake[2];
@@ -131,18 +131,6 @@ static const struct drm_perfctr_source_ops fake_ops = {
 	.select = fake_select,
 };
 
-/* of the tiler's first counters */
-static int fake_describe(const struct host_source *source, unsigned int block,
-			 unsigned int position, struct host_text *text)
-{
-	if (block != TILER || position > 9)
-		return -ENOENT;
-	snprintf(text->name, sizeof(text->name), "bin, cycles/%u", position);
-	snprintf(text->unit, sizeof(text->unit), "cycles");
-	snprintf(text->text, sizeof(text->text), "what\x1b it counts");
-	return 0;
-}
-
 static int fake_probe(struct host *h)
 {
 	static const struct drm_perfctr_clock_desc clock = { 0, "core", 1000 };
@@ -166,8 +154,6 @@ static int fake_probe(struct host *h)
 	hw.hs.source.descs = hw.descs;
 	hw.hs.source.block_count = BLOCKS;
 	hw.hs.needs = "a permit";
-	if (hw.describes)
-		hw.hs.describe = fake_describe;
 	h->config.name = "Fake";
 	h->config.product = DRM_PERFCTR_MALI_PRODUCT_G52;
 	h->config.sets = 3;
@@ -231,8 +217,7 @@ static int fake_open(void *data, const char *path, int flags)
 	return fd;
 }
 
-/* With what a test set in @hw. */
-static void begin_again(uint64_t max_interval_ns)
+static void begin_with(bool multiplexed, uint64_t max_interval_ns)
 {
 	const struct device_link *link;
 	int fd = memfd_create("node", 0);
@@ -242,6 +227,8 @@ static void begin_again(uint64_t max_interval_ns)
 	sys.list = fake_list;
 	sys.readlink = fake_readlink;
 	sys.open = fake_open;
+	memset(&hw, 0, sizeof(hw));
+	hw.multiplexed = multiplexed;
 	hw.hs.wake_fd = -1;
 	hw.hs.source.max_interval_ns = max_interval_ns;
 	perfctr_ctx_new_with(&sys, &ctx);
@@ -249,13 +236,6 @@ static void begin_again(uint64_t max_interval_ns)
 	close(fd);
 	EQUAL(perfctr_device_from_link(ctx, link, data, "/dev/dri/renderD128", "fake", &device), 0);
 	EQUAL(perfctr_selection_new(device, &selection), 0);
-}
-
-static void begin_with(bool multiplexed, uint64_t max_interval_ns)
-{
-	memset(&hw, 0, sizeof(hw));
-	hw.multiplexed = multiplexed;
-	begin_again(max_interval_ns);
 }
 
 static void begin(void)
@@ -528,44 +508,6 @@ TEST_WITH(begin, end, "events of perf are in the same sample")
 			perfctr_block_value(&block, 0) > 0;
 	EQUAL(blocks, 3);
 	EQUAL(pmus, 1);
-}
-
-TEST_WITH(NULL, end, "counters that the driver names have these names, units and texts")
-{
-	const struct perfctr_counter_desc *desc;
-	struct perfctr_sample sample;
-	struct perfctr_block block;
-	unsigned int product;
-	char text[64];
-
-	for (int n = 0; n < 2; n++) {
-		device = perfctr_device_unref(device);
-		selection = perfctr_selection_unref(selection);
-		ctx = perfctr_ctx_unref(ctx);
-		memset(&hw, 0, sizeof(hw));
-		hw.describes = true;
-		begin_again(0);
-		if (n)
-			EQUAL(perfctr_device_info(device)->product, product);
-		product = perfctr_device_info(device)->product;
-	}
-	EQUAL_TEXT(perfctr_product_name(product), "Fake");
-	desc = perfctr_counter_at(product, DRM_PERFCTR_MALI_BLOCK_TILER, 0, 4);
-	CHECK(desc && desc->kind == PERFCTR_KIND_CYCLES);
-	if (desc) {
-		EQUAL_TEXT(desc->name, "bin__cycles_4");
-		EQUAL_TEXT(desc->short_text, "what? it counts");
-	}
-	EQUAL(perfctr_selection_add(selection, "tiler/bin__cycles_*"), 10);
-	EQUAL(perfctr_selection_add(selection, "shader/C3"), 1);
-	EQUAL(try_session(0), 0);
-	EQUAL(perfctr_session_start(session, 0), 0);
-	EQUAL(perfctr_session_stop(session, 0), 0);
-	CHECK(perfctr_cursor_next(cursor, &sample) > 0);
-	CHECK(perfctr_decode_block(&sample, &block) > 0);
-	EQUAL(block.product, product);
-	perfctr_counter_label(selection, &block, 9, text, sizeof(text));
-	EQUAL_TEXT(text, "bin__cycles_9");
 }
 
 /* --- losses ----------------------------------------------------------------------- */

@@ -78,16 +78,6 @@ struct database_rows *rows_store(_Atomic(struct database_rows *) *place,
 /* The rows of the nth product of table_products; none if memory is short. */
 struct database_rows built_in_rows(size_t n);
 
-/* the first product whose counters a driver names; they end where those of pages begin */
-#define DESCRIBED_PRODUCT 0xfe00u
-
-/*
- * Add a product with the counters that a driver names, for the life of the process. @rows: taken
- * over, with all but the product. The same rows again are the same product.
- * Return: its number, 0: no memory, or too many products.
- */
-unsigned int database_describe(const char *name, struct database_rows *rows);
-
 /* A product's number by its name, 0: none; its name; its counter or NULL. */
 unsigned int built_in_product(const char *name);
 const char *built_in_product_name(unsigned int product);

@@ -2,7 +2,6 @@
 /* Lookups in the counter database: the built-in one and the pages of users. */
 #include "catalogue.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,49 +9,23 @@
 #include "pages.h"
 #include "tables.h"
 
-enum { MOST_PRODUCTS = 320, MOST_DESCRIBED = 16 };
+enum { MOST_PRODUCTS = 320 };
 
 static const char *string(uint32_t offset)
 {
 	return table_strings + offset;
 }
 
-/* products whose counters drivers name, filled from the first on */
-struct described {
-	struct database_rows *rows;
-	char name[32];
-};
-
-static _Atomic(struct described *) described[MOST_DESCRIBED];
-
-static const struct described *described_at(size_t n)
-{
-	return n < MOST_DESCRIBED ? atomic_load_explicit(&described[n], memory_order_acquire) :
-				    NULL;
-}
-
-/* The built-in products, then those of pages, then those that drivers describe. */
-static size_t first_described(void)
+/* The built-in products, then those of pages. */
+static size_t product_count(void)
 {
 	return table_products_count + pages_loaded()->product_count;
 }
 
-static size_t product_count(void)
-{
-	size_t n = 0;
-
-	while (described_at(n))
-		n++;
-	return first_described() + n;
-}
-
 static unsigned int product_number(size_t n)
 {
-	if (n < table_products_count)
-		return table_products[n].product;
-	if (n < first_described())
-		return (unsigned int)(PAGES_PRODUCT + n - table_products_count);
-	return (unsigned int)(DESCRIBED_PRODUCT + n - first_described());
+	return n < table_products_count ? table_products[n].product :
+					  (unsigned int)(PAGES_PRODUCT + n - table_products_count);
 }
 
 /* The place of a product, or product_count(). */
@@ -153,10 +126,6 @@ static struct database_rows rows_of(size_t n)
 	const struct pages *pages = pages_loaded();
 	struct database_rows *rows;
 
-	if (n >= first_described())
-		return described_at(n - first_described()) ?
-			       *described_at(n - first_described())->rows :
-			       (struct database_rows){ 0 };
 	if (n >= MOST_PRODUCTS || is_untouched[n])
 		return built_in_rows(n);
 	rows = atomic_load_explicit(&merged[n], memory_order_acquire);
@@ -235,56 +204,7 @@ EXPORT const char *perfctr_product_name(unsigned int product)
 
 	if (product >= PAGES_PRODUCT && product - PAGES_PRODUCT < pages->product_count)
 		return pages->products[product - PAGES_PRODUCT];
-	if (product >= DESCRIBED_PRODUCT && product < PAGES_PRODUCT)
-		return described_at(product - DESCRIBED_PRODUCT) ?
-			       described_at(product - DESCRIBED_PRODUCT)->name :
-			       NULL;
 	return built_in_product_name(product);
-}
-
-/* --- products of drivers -------------------------------------------------------- */
-
-static bool is_same(const struct described *d, const char *name, const struct database_rows *rows)
-{
-	if (strcmp(d->name, name) || d->rows->counter_count != rows->counter_count)
-		return false;
-	for (size_t n = 0; n < rows->counter_count; n++) {
-		const struct perfctr_counter_desc *a = &d->rows->counters[n];
-		const struct perfctr_counter_desc *b = &rows->counters[n];
-
-		if (counter_order(a, b->block_type, b->position) || strcmp(a->name, b->name) ||
-		    strcmp(a->unit, b->unit) || strcmp(a->short_text, b->short_text))
-			return false;
-	}
-	return true;
-}
-
-unsigned int database_describe(const char *name, struct database_rows *rows)
-{
-	struct perfctr_counter_desc *counters = (struct perfctr_counter_desc *)rows->counters;
-	struct described *d = calloc(1, sizeof(*d));
-	unsigned int product = 0;
-
-	if (d) {
-		snprintf(d->name, sizeof(d->name), "%s", name);
-		d->rows = rows;
-		qsort(counters, rows->counter_count, sizeof(*counters), compare_rows);
-	}
-	for (size_t n = 0; d && n < MOST_DESCRIBED; n++) {
-		struct described *before = NULL;
-
-		product = (unsigned int)(DESCRIBED_PRODUCT + n);
-		for (size_t i = 0; i < rows->counter_count; i++)
-			counters[i].product = (uint16_t)product;
-		if (atomic_compare_exchange_strong(&described[n], &before, d))
-			return product;
-		if (is_same(before, d->name, rows))
-			break;
-		product = 0;
-	}
-	free(d);
-	free(rows);
-	return product;
 }
 
 /* --- products by their GPU_ID --------------------------------------------------- */

@@ -18,11 +18,6 @@ struct host;
 struct host_session;
 struct host_views;
 
-/* Of a counter, from the driver or a library of its vendor; each is empty if it has none. */
-struct host_text {
-	char name[64], unit[32], text[256];
-};
-
 /* the host's state of a source, under the host's lock; times are CLOCK_MONOTONIC_RAW */
 struct perfctr_source_state {
 	/* number of the last collection, up to when totals count, when the source was read */
@@ -49,7 +44,7 @@ struct perfctr_source_state {
 
 /*
  * A source in user space. The driver embeds it, fills in @source as a driver in the kernel does,
- * and the members up to @describe, before host_add_source().
+ * and the members up to @needs, before host_add_source().
  *
  * What differs from the kernel: prepare finds a lack of permission (-EACCES, -EPERM) and another
  * owner (-EBUSY), without keeping what others may want. start may return them, too. collect returns
@@ -61,13 +56,6 @@ struct host_source {
 	int wake_fd; /* readable when the source wants to be collected; -1: none */
 	const char *needs; /* what counting takes: "CAP_PERFMON" */
 	const char *why; /* with an error of prepare or start: its reason, NULL: the errno's */
-	/*
-	 * Names that the driver hands out, the same for all blocks of a type; optional. They make a
-	 * product of their own, which replaces that of the blocks.
-	 * Return: 0; -ENOENT there is no such counter.
-	 */
-	int (*describe)(const struct host_source *source, unsigned int block, unsigned int position,
-			struct host_text *text);
 
 	/* the host's */
 	struct host *host;
@@ -145,9 +133,6 @@ void host_source_detach(struct host_source *hs);
 int host_source_collect(struct host_source *hs);
 /* Time until it must be collected, UINT64_MAX: none. */
 u64 host_source_left_ns(const struct host_source *hs);
-
-/* names.c. Take the names that sources have for their counters. Return: 0 or -ENOMEM. */
-int host_take_names(struct host *host);
 
 /* refuse.c. Keep the reason for an error of prepare or start. Return: the error. */
 int host_refuse(struct host_source *hs, int error);

@@ -347,8 +347,6 @@ int host_link_gpu(struct perfctr_ctx *ctx, int fd, const char *path,
 			       find_pmus(ctx, &host->has_pmus);
 	if (!error)
 		error = driver->probe(host);
-	if (!error)
-		error = host_take_names(host);
 	if (error) {
 		host_free(host);
 		return error;

@@ -108,13 +108,11 @@ static void find_product(struct perfctr_device *device)
 	unsigned int cores = 0, product = 0;
 	const char *name;
 
-	/* a broker's pages, and what drivers describe to it, have numbers of their own */
-	const unsigned int least = device_is(device, LINK_HOST) ? PAGES_PRODUCT : DESCRIBED_PRODUCT;
-
-	if (device->info.product >= least)
+	/* a broker's pages have numbers of their own */
+	if (device->info.product >= PAGES_PRODUCT)
 		device->info.product = 0;
 	for (size_t n = 0; n < device->block_count; n++) {
-		if (device->blocks[n].product >= least)
+		if (device->blocks[n].product >= PAGES_PRODUCT)
 			device->blocks[n].product = 0;
 		cores += device->blocks[n].type == DRM_PERFCTR_MALI_BLOCK_SHADER;
 	}
