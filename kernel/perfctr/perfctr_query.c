@@ -8,7 +8,7 @@
 #include <linux/uaccess.h>
 
 #include "perfctr_internal.h"
-#include "pmu/pmu.h"
+#include "format/pmu_block.h"
 
 static_assert(sizeof(struct drm_perfctr_query) == 24);
 static_assert(sizeof(struct drm_perfctr_device_info) == 128);
@@ -60,26 +60,10 @@ static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 
 static int fill_block(struct drm_perfctr *pc, unsigned int nth, void *element)
 {
-	struct drm_perfctr_block_info *info = element;
-	const struct drm_perfctr_block_desc *desc;
-
-	if (nth == pc->block_count) {
-		drm_perfctr_pmu_block_info(info);
-		return 0;
-	}
-
-	desc = &drm_perfctr_block_at(pc, nth)->desc;
-	*info = (struct drm_perfctr_block_info) {
-		.type = desc->type,
-		.index = desc->index,
-		.counters = desc->counters,
-		.product = desc->product,
-		.sets = desc->sets,
-		.clock = desc->clock,
-		.format = desc->format,
-	};
-	memcpy(info->available, desc->available, sizeof(info->available));
-	memcpy(info->set_available, desc->set_available, sizeof(info->set_available));
+	if (nth == pc->block_count)
+		perfctr_pmu_block_info(element);
+	else
+		perfctr_block_info(&drm_perfctr_block_at(pc, nth)->desc, element);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define _PERFCTR_BLOCK_H_
 
 #include <linux/bits.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
 #include <drm/drm_perfctr.h>
@@ -78,6 +79,23 @@ static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block
 {
 	return (desc->counters + DRM_PERFCTR_SECTION_COUNTERS - 1) /
 	       DRM_PERFCTR_SECTION_COUNTERS;
+}
+
+/* what QUERY says of a block */
+static inline void perfctr_block_info(const struct drm_perfctr_block_desc *desc,
+				      struct drm_perfctr_block_info *info)
+{
+	*info = (struct drm_perfctr_block_info) {
+		.type = desc->type,
+		.index = desc->index,
+		.counters = desc->counters,
+		.product = desc->product,
+		.sets = desc->sets,
+		.clock = desc->clock,
+		.format = desc->format,
+	};
+	memcpy(info->available, desc->available, sizeof(info->available));
+	memcpy(info->set_available, desc->set_available, sizeof(info->set_available));
 }
 
 /**

@@ -16,6 +16,21 @@ struct perfctr_pmu_event;
 #define PERFCTR_PMU_FORMAT	(DRM_PERFCTR_FORMAT_RUNNING_TIMES | \
 				 DRM_PERFCTR_FORMAT_PMU_IDENTITY | DRM_PERFCTR_FORMAT_SPAN)
 
+/* what QUERY says of all perf events */
+static inline void perfctr_pmu_block_info(struct drm_perfctr_block_info *info)
+{
+	*info = (struct drm_perfctr_block_info) {
+		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+		.index = DRM_PERFCTR_INDEX_ALL,
+		.counters = 1,
+		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
+		.sets = 1 << DRM_PERFCTR_SET_PRIMARY,
+		.clock = DRM_PERFCTR_CLOCK_NONE,
+		.format = PERFCTR_PMU_FORMAT,
+		.available = { 1 },
+	};
+}
+
 /*
  * counts of perf events
  *

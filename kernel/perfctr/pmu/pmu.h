@@ -45,7 +45,6 @@ bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now);
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc);
 
 /* QUERY */
-void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info);
 
 /* with the sampler lock: publishing */
 u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session);
@@ -89,7 +88,6 @@ static inline void drm_perfctr_pmu_begin(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow) {}
 static inline void drm_perfctr_pmu_serve(struct perfctr_class *class) {}
 static inline void drm_perfctr_pmu_read_all(struct drm_perfctr *pc) {}
-static inline void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info) {}
 
 static inline bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
 {

@@ -65,20 +65,6 @@ static struct perfctr_pmu_block *next_pmu(const struct drm_perfctr_session *sess
 
 /* --- OPEN ---------------------------------------------------------------- */
 
-void drm_perfctr_pmu_block_info(struct drm_perfctr_block_info *info)
-{
-	*info = (struct drm_perfctr_block_info) {
-		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
-		.index = DRM_PERFCTR_INDEX_ALL,
-		.counters = 1,
-		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
-		.sets = BIT(DRM_PERFCTR_SET_PRIMARY),
-		.clock = DRM_PERFCTR_CLOCK_NONE,
-		.format = PERFCTR_PMU_FORMAT,
-		.available = { 1 },
-	};
-}
-
 int drm_perfctr_pmu_check(struct drm_perfctr *pc, const struct drm_perfctr_block_request *r,
 			  unsigned int i)
 {

@@ -49,35 +49,10 @@ static void query_device(const struct host *host, unsigned int n, void *element)
 
 static void query_block(const struct host *host, unsigned int n, void *element)
 {
-	static const struct drm_perfctr_block_info pmu = {
-		.type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
-		.index = DRM_PERFCTR_INDEX_ALL,
-		.counters = 1,
-		.product = DRM_PERFCTR_PRODUCT_PERF_PMU,
-		.sets = 1,
-		.clock = DRM_PERFCTR_CLOCK_NONE,
-		.format = PERFCTR_PMU_FORMAT,
-		.available = { 1 },
-	};
-	const struct drm_perfctr_block_desc *desc;
-	struct drm_perfctr_block_info *info = element;
-
-	if (n == host->block_count) {
-		*info = pmu;
-		return;
-	}
-	desc = &host_block(host, n)->desc;
-	*info = (struct drm_perfctr_block_info){
-		.type = desc->type,
-		.index = desc->index,
-		.counters = desc->counters,
-		.product = desc->product,
-		.sets = desc->sets,
-		.clock = desc->clock,
-		.format = desc->format,
-	};
-	memcpy(info->available, desc->available, sizeof(info->available));
-	memcpy(info->set_available, desc->set_available, sizeof(info->set_available));
+	if (n == host->block_count)
+		perfctr_pmu_block_info(element);
+	else
+		perfctr_block_info(&host_block(host, n)->desc, element);
 }
 
 static void query_clock(const struct host *host, unsigned int n, void *element)
@@ -242,7 +217,6 @@ static bool host_explained(const void *data)
 	return host->explained;
 }
 
-/* Each session holds a reference to the device, so there is none. */
 /* Each session holds a reference to the device, so there is none. */
 static void host_free(void *data)
 {
