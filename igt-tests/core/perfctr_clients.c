@@ -677,7 +677,7 @@ static void permission_tests(void)
 	igt_describe("CAP_SYS_ADMIN includes CAP_PERFMON");
 	igt_subtest("permission-cap-sys-admin") permission_with(1ull << CAP_SYS_ADMIN, 0);
 	igt_describe("QUERY needs no capability, but shows neither the set in use nor the last "
-		     "collection to who may not OPEN");
+		     "collection to callers that may not OPEN");
 	igt_subtest("permission-query") permission_query();
 	/* Covers: open -EACCES, Permissions */
 	igt_describe("kernel.perf_event_paranoid permits OPEN and what QUERY shows at 0 and -1, "

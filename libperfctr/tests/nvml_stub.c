@@ -6,7 +6,7 @@
 
 struct nvml_stub nvml_stub;
 
-/* with the symbols of NVML, for who makes a shared library of this file */
+/* with NVML's symbols, so that a shared library of this file can replace it */
 #define DECLARE(member, name, old, arguments) int stub_##member arguments __asm__(name);
 NVML_FUNCTIONS(DECLARE)
 

@@ -277,7 +277,7 @@ TEST_WITH(begin, end, "one whose reads stop counting is refused with the reason"
 	CHECK(strstr(perfctr_ctx_error(ctx), "stops counting at each read"));
 }
 
-TEST_WITH(begin, end, "who cannot see all programs may not count")
+TEST_WITH(begin, end, "a caller that cannot see all programs may not count")
 {
 	driver.hidden = true;
 	EQUAL(open_session("v3d/cycle_count"), -EACCES);
@@ -285,7 +285,7 @@ TEST_WITH(begin, end, "who cannot see all programs may not count")
 	EQUAL(driver.sets, 0);
 }
 
-TEST_WITH(begin, end, "nobody counts it who does not name it")
+TEST_WITH(begin, end, "only a caller that names the device counts it")
 {
 	struct perfctr_device_list *list;
 

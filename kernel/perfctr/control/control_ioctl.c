@@ -18,8 +18,8 @@
  * all of its sessions out. So there is nothing in a driver's files that could be forgotten, and
  * what is in the table can be compared with any file.
  *
- * TEARDOWN and closing take a session out of the table under its lock: who succeeds ends it, after
- * the command that runs. A command that found it before holds a reference, and finds it dead.
+ * TEARDOWN and closing take a session out of the table under its lock: the one that succeeds ends
+ * it, after the command that runs. A command that found it before holds a reference, and finds it dead.
  */
 
 static struct drm_file *file_of(const struct drm_perfctr_session *session)

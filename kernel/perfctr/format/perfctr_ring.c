@@ -85,7 +85,7 @@ static noinline void store_wide_insert(const struct perfctr_ring *ring)
 	/* a release does not order what is write-combined: the sample is first */
 	wmb();
 	WRITE_ONCE(ring->wide[1], ring->published);
-	/* a reader who is signalled finds it */
+	/* the sample is visible before the signal */
 	wmb();
 }
 

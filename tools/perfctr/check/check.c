@@ -330,7 +330,7 @@ static int check_device(struct checker *k, const char *which)
 	return status;
 }
 
-/* What stat and top count for who may not count on the GPU. */
+/* What stat and top count for a user without permission to count on the GPU. */
 static void check_local(struct checker *k)
 {
 	struct perfctr_device *local;

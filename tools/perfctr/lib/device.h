@@ -15,7 +15,7 @@ static inline bool device_is_local(const struct perfctr_device *device)
 /*
  * Open a device to count on, or print why there is none. Uses the broker if --via names one, or if
  * this user may not count and the system's broker accepts the user.
- * @any: no event was named, so the local device will do for who may not count on another.
+ * @any: no event was named: a user without permission for the GPU gets the local device.
  * Return: 0 or an exit status.
  */
 int device_open(const struct app *app, const char *which, bool any, struct perfctr_device **device);
