@@ -10,7 +10,7 @@
 
 #include "host/open.h"
 #include "host/panfrost_ioctls.h"
-#include "test.h"
+#include "fixture.h"
 
 #define NODE "/dev/dri/renderD128"
 #define SYSFS "/sys/dev/char/226:128"
@@ -28,11 +28,6 @@ static struct driver {
 } driver;
 
 static struct perfctr_sys sys;
-static struct perfctr_ctx *ctx;
-static struct perfctr_device *device;
-static struct perfctr_selection *selection;
-static struct perfctr_session *session;
-static struct perfctr_cursor *cursor;
 
 static int get_param(struct panfrost_get_param *p)
 {
@@ -159,13 +154,9 @@ static void begin(void)
 	perfctr_ctx_new_with(&sys, &ctx);
 }
 
-static void end(void)
+static void end_driver(void)
 {
-	cursor = perfctr_cursor_unref(cursor);
-	session = perfctr_session_unref(session);
-	selection = perfctr_selection_unref(selection);
-	device = perfctr_device_unref(device);
-	ctx = perfctr_ctx_unref(ctx);
+	end();
 	CHECK(!driver.enabled || driver.off || driver.unbound);
 }
 
@@ -216,7 +207,8 @@ static struct seen take(bool stops)
 	return seen;
 }
 
-TEST_WITH(begin, end, "a Bifrost GPU: product, sets, clock, and a block for each core that exists")
+TEST_WITH(begin, end_driver,
+	  "a Bifrost GPU: product, sets, clock, and a block for each core that exists")
 {
 	struct seen seen;
 
@@ -242,7 +234,7 @@ TEST_WITH(begin, end, "a Bifrost GPU: product, sets, clock, and a block for each
 	EQUAL(seen.sum[2], 7);
 }
 
-TEST_WITH(begin, end, "the oldest Midgard has its blocks elsewhere, and no second set")
+TEST_WITH(begin, end_driver, "the oldest Midgard has its blocks elsewhere, and no second set")
 {
 	struct seen seen;
 
@@ -263,7 +255,7 @@ TEST_WITH(begin, end, "the oldest Midgard has its blocks elsewhere, and no secon
 	EQUAL(seen.sum[4], 4);
 }
 
-TEST_WITH(begin, end, "counters of 32 bits add up to more")
+TEST_WITH(begin, end_driver, "counters of 32 bits add up to more")
 {
 	uint64_t sum = 0;
 
@@ -275,7 +267,7 @@ TEST_WITH(begin, end, "counters of 32 bits add up to more")
 	EQUAL(sum, 3 * (uint64_t)UINT32_MAX);
 }
 
-TEST_WITH(begin, end, "a reset forgets the set-up: set up again, and the time is lost")
+TEST_WITH(begin, end_driver, "a reset forgets the set-up: set up again, and the time is lost")
 {
 	struct seen seen;
 
@@ -292,7 +284,7 @@ TEST_WITH(begin, end, "a reset forgets the set-up: set up again, and the time is
 	EQUAL(seen.lost_ns, 0);
 }
 
-TEST_WITH(begin, end, "a block that the GPU did not write is lost, not counted twice")
+TEST_WITH(begin, end_driver, "a block that the GPU did not write is lost, not counted twice")
 {
 	struct seen seen;
 
@@ -310,7 +302,7 @@ TEST_WITH(begin, end, "a block that the GPU did not write is lost, not counted t
 	EQUAL(take(true).sum[1], 2);
 }
 
-TEST_WITH(begin, end, "the switch is turned off while it counts: errors, then all counts")
+TEST_WITH(begin, end_driver, "the switch is turned off while it counts: errors, then all counts")
 {
 	struct seen seen;
 
@@ -325,7 +317,7 @@ TEST_WITH(begin, end, "the switch is turned off while it counts: errors, then al
 	EQUAL(take(true).sum[0], 4);
 }
 
-TEST_WITH(begin, end, "after an unbind no ioctl is called")
+TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")
 {
 	struct perfctr_sample sample;
 	unsigned int dumps;
@@ -339,7 +331,7 @@ TEST_WITH(begin, end, "after an unbind no ioctl is called")
 	CHECK(sample.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 }
 
-TEST_WITH(begin, end, "refusals: turned off, taken, absent, and a GPU that nobody knows")
+TEST_WITH(begin, end_driver, "refusals: turned off, taken, absent, and a GPU that nobody knows")
 {
 	struct perfctr_device *none = NULL;
 

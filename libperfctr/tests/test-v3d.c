@@ -8,7 +8,7 @@
 
 #include "host/open.h"
 #include "host/v3d_ioctls.h"
-#include "test.h"
+#include "fixture.h"
 
 #define NODE "/dev/dri/renderD128"
 #define SYSFS "/sys/dev/char/226:128"
@@ -33,11 +33,6 @@ static struct driver {
 } driver;
 
 static struct perfctr_sys sys;
-static struct perfctr_ctx *ctx;
-static struct perfctr_device *device;
-static struct perfctr_selection *selection;
-static struct perfctr_session *session;
-static struct perfctr_cursor *cursor;
 
 static int name_event(struct v3d_perfmon_get_counter *c)
 {
@@ -176,13 +171,9 @@ static void begin(void)
 	perfctr_ctx_new_with(&sys, &ctx);
 }
 
-static void end(void)
+static void end_driver(void)
 {
-	cursor = perfctr_cursor_unref(cursor);
-	session = perfctr_session_unref(session);
-	selection = perfctr_selection_unref(selection);
-	device = perfctr_device_unref(device);
-	ctx = perfctr_ctx_unref(ctx);
+	end();
 	CHECK(!driver.is_global || driver.unbound);
 }
 
@@ -235,7 +226,8 @@ static struct seen take(bool stops)
 	return seen;
 }
 
-TEST_WITH(begin, end, "names of events tell the product; cycles are in the first and last slot")
+TEST_WITH(begin, end_driver,
+	  "names of events tell the product; cycles are in the first and last slot")
 {
 	EQUAL(start("v3d/PTB_primitives_binned"), 0);
 	EQUAL_TEXT(perfctr_device_info(device)->name, "V3D 4.2");
@@ -250,7 +242,7 @@ TEST_WITH(begin, end, "names of events tell the product; cycles are in the first
 	CHECK(!driver.id);
 }
 
-TEST_WITH(begin, end, "cycles between the first and the last slot's read are a loss")
+TEST_WITH(begin, end_driver, "cycles between the first and the last slot's read are a loss")
 {
 	struct seen seen;
 
@@ -263,21 +255,21 @@ TEST_WITH(begin, end, "cycles between the first and the last slot's read are a l
 	CHECK(!(seen.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_RESET)));
 }
 
-TEST_WITH(begin, end, "a kernel without a global monitor is refused with the reason")
+TEST_WITH(begin, end_driver, "a kernel without a global monitor is refused with the reason")
 {
 	driver.generation = WITHOUT_GLOBAL;
 	EQUAL(open_session("v3d/cycle_count"), -EOPNOTSUPP);
 	CHECK(strstr(perfctr_ctx_error(ctx), "no counters for all programs"));
 }
 
-TEST_WITH(begin, end, "one whose reads stop counting is refused with the reason")
+TEST_WITH(begin, end_driver, "one whose reads stop counting is refused with the reason")
 {
 	driver.generation = READS_STOP;
 	EQUAL(open_session("v3d/cycle_count"), -EOPNOTSUPP);
 	CHECK(strstr(perfctr_ctx_error(ctx), "stops counting at each read"));
 }
 
-TEST_WITH(begin, end, "a caller that cannot see all programs may not count")
+TEST_WITH(begin, end_driver, "a caller that cannot see all programs may not count")
 {
 	driver.hidden = true;
 	EQUAL(open_session("v3d/cycle_count"), -EACCES);
@@ -285,7 +277,7 @@ TEST_WITH(begin, end, "a caller that cannot see all programs may not count")
 	EQUAL(driver.sets, 0);
 }
 
-TEST_WITH(begin, end, "only a caller that names the device counts it")
+TEST_WITH(begin, end_driver, "only a caller that names the device counts it")
 {
 	struct perfctr_device_list *list;
 
@@ -299,14 +291,14 @@ TEST_WITH(begin, end, "only a caller that names the device counts it")
 	EQUAL(driver.sets, 0);
 }
 
-TEST_WITH(begin, end, "another program's global monitor: busy, and it stays")
+TEST_WITH(begin, end_driver, "another program's global monitor: busy, and it stays")
 {
 	driver.other = true;
 	EQUAL(open_session("v3d/cycle_count"), -EBUSY);
 	CHECK(driver.other && !driver.id);
 }
 
-TEST_WITH(begin, end, "a reset loses the interval and is marked")
+TEST_WITH(begin, end_driver, "a reset loses the interval and is marked")
 {
 	struct seen seen;
 
@@ -319,7 +311,7 @@ TEST_WITH(begin, end, "a reset loses the interval and is marked")
 	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_RESET) && seen.lost_ns < seen.ns);
 }
 
-TEST_WITH(begin, end, "a monitor that was cleared is set again, and the interval is lost")
+TEST_WITH(begin, end_driver, "a monitor that was cleared is set again, and the interval is lost")
 {
 	struct seen seen;
 
@@ -334,7 +326,7 @@ TEST_WITH(begin, end, "a monitor that was cleared is set again, and the interval
 	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
 }
 
-TEST_WITH(begin, end, "one that was replaced counts no cycles while the GPU is awake: lost")
+TEST_WITH(begin, end_driver, "one that was replaced counts no cycles while the GPU is awake: lost")
 {
 	struct seen seen;
 
@@ -349,13 +341,13 @@ TEST_WITH(begin, end, "one that was replaced counts no cycles while the GPU is a
 	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
 }
 
-TEST_WITH(begin, end, "thirty events at a time")
+TEST_WITH(begin, end_driver, "thirty events at a time")
 {
 	EQUAL(start("v3d/*"), -E2BIG);
 	CHECK(strstr(perfctr_ctx_error(ctx), "at most 30 events"));
 }
 
-TEST_WITH(begin, end, "after an unbind no ioctl is called")
+TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")
 {
 	struct perfctr_sample sample;
 

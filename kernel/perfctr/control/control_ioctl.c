@@ -19,7 +19,8 @@
  * what is in the table can be compared with any file.
  *
  * TEARDOWN and closing take a session out of the table under its lock: the one that succeeds ends
- * it, after the command that runs. A command that found it before holds a reference, and finds it dead.
+ * it, after the command that runs. A command that found it before holds a reference, and finds it
+ * dead.
  */
 
 static struct drm_file *file_of(const struct drm_perfctr_session *session)
