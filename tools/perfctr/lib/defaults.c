@@ -47,8 +47,8 @@ static const char *const gpu_events[] = {
 	"metric:render_busy",
 	"metric:compute_busy",
 	"metric:l2t_hit_rate",
-	"metric:read_bandwidth",
-	"metric:write_bandwidth",
+	"metric:v3d.read_bandwidth",
+	"metric:v3d.write_bandwidth",
 };
 
 static const char *const soc_events[] = {
