@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User-mode Linux as host: its emulation of I/O memory calls the model for each access to a
- * register, and its device tree, which is empty, gets nodes for the GPU.
+ * User-mode Linux as host: the model's registers, and nodes for the GPU in its device tree, which
+ * is empty.
  */
 #include <linux/device.h>
-#include <linux/logic_iomem.h>
 #include <linux/of.h>
 #include <linux/printk.h>
 
@@ -14,47 +13,29 @@
 
 /* --- registers ----------------------------------------------------------- */
 
-/* the emulation's map callback has no context pointer */
-static struct mali_gpu *the_gpu;
-
-static unsigned long window_read(void *priv, unsigned int offset, int size)
+static u32 window_read(void *priv, u32 offset)
 {
 	struct mali_gpu *gpu = priv;
 
-	if (size != sizeof(u32))
-		return 0;
 	if (offset == MALI_MCU_STATUS && gpu->mcu)
 		mali_mcu_poll(gpu);
 	return mali_register_read(gpu, offset);
 }
 
-static void window_write(void *priv, unsigned int offset, int size, unsigned long value)
+static void window_write(void *gpu, u32 offset, u32 value)
 {
-	if (size == sizeof(u32))
-		mali_register_write(priv, offset, value);
+	mali_register_write(gpu, offset, value);
 }
 
-static const struct logic_iomem_ops window_ops = {
+static struct model_window window = {
 	.read = window_read,
 	.write = window_write,
 };
 
-static long window_map(unsigned long offset, size_t size, const struct logic_iomem_ops **ops,
-		       void **priv)
-{
-	*ops = &window_ops;
-	*priv = the_gpu;
-	return offset;
-}
-
-static const struct logic_iomem_region_ops region_ops = {
-	.map = window_map,
-};
-
 int mali_host_add_window(struct mali_gpu *gpu)
 {
-	the_gpu = gpu;
-	return logic_iomem_add_region(&gpu->window, &region_ops);
+	window.gpu = gpu;
+	return model_add_window(&window, &gpu->window);
 }
 
 /* --- device tree --------------------------------------------------------- */

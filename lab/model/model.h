@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the models of GPUs share: threads, and interrupt lines. Module gpu_model. */
+/* What the models of GPUs share: threads, interrupt lines, registers. Module gpu_model. */
 #ifndef _MODEL_H_
 #define _MODEL_H_
 
@@ -7,6 +7,7 @@
 #include <linux/wait.h>
 
 struct device;
+struct resource;
 
 /*
  * Interrupt lines of a model. A thread calls the handler when a line rises, and again if it is
@@ -33,5 +34,18 @@ int model_lines_init(struct model_lines *lines, struct device *model, unsigned i
 
 /* the line has risen; any context */
 void model_line_rose(struct model_lines *lines, unsigned int line);
+
+/* registers of a model, 32 bits each */
+struct model_window {
+	u32 (*read)(void *gpu, u32 offset);
+	void (*write)(void *gpu, u32 offset, u32 value);
+	void *gpu;
+};
+
+/*
+ * User-mode Linux only: accesses to @place, for the one model of a machine, call @window's
+ * functions. Both must stay.
+ */
+int model_add_window(const struct model_window *window, struct resource *place);
 
 #endif /* _MODEL_H_ */

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User-mode Linux as host: its emulation of I/O memory calls the model for each access to a
- * register, its device tree gets a node, and the platform device is what the driver binds to.
+ * User-mode Linux as host: the model's registers, a node in its device tree, and the platform
+ * device that the driver binds to.
  */
 #include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/err.h>
-#include <linux/logic_iomem.h>
 #include <linux/of.h>
 #include <linux/platform_device.h>
 #include <linux/printk.h>
@@ -16,35 +15,19 @@
 /* free in the guest's resource tree: above its memory and its bus */
 #define WINDOW_START	0x1002000000
 
-/* the emulation's map callback has no context pointer */
-static struct v3d_gpu *the_gpu;
-
-static unsigned long window_read(void *priv, unsigned int offset, int size)
+static u32 window_read(void *gpu, u32 offset)
 {
-	return size == sizeof(u32) ? v3d_register_read(priv, offset) : 0;
+	return v3d_register_read(gpu, offset);
 }
 
-static void window_write(void *priv, unsigned int offset, int size, unsigned long value)
+static void window_write(void *gpu, u32 offset, u32 value)
 {
-	if (size == sizeof(u32))
-		v3d_register_write(priv, offset, value);
+	v3d_register_write(gpu, offset, value);
 }
 
-static const struct logic_iomem_ops window_ops = {
+static struct model_window window = {
 	.read = window_read,
 	.write = window_write,
-};
-
-static long window_map(unsigned long offset, size_t size, const struct logic_iomem_ops **ops,
-		       void **priv)
-{
-	*ops = &window_ops;
-	*priv = the_gpu;
-	return offset;
-}
-
-static const struct logic_iomem_region_ops region_ops = {
-	.map = window_map,
 };
 
 static struct of_changeset changeset;
@@ -79,7 +62,6 @@ static int add_node(struct v3d_gpu *gpu)
 	return devm_add_action_or_reset(gpu->model, tree_fini, NULL);
 }
 
-/* the region can never be removed, so the module cannot be unloaded afterwards */
 int v3d_host_init(struct v3d_gpu *gpu)
 {
 	int err = add_node(gpu);
@@ -88,8 +70,8 @@ int v3d_host_init(struct v3d_gpu *gpu)
 		return err;
 	gpu->window = (struct resource)DEFINE_RES_MEM_NAMED(WINDOW_START, V3D_WINDOW_BYTES,
 							    "v3d-model");
-	the_gpu = gpu;
-	return logic_iomem_add_region(&gpu->window, &region_ops);
+	window.gpu = gpu;
+	return model_add_window(&window, &gpu->window);
 }
 
 /* a driver may bind at once */
