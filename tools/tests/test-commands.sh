@@ -114,22 +114,25 @@ finds_products() {
 		"$perfctr" list -d local G610 2>&1 | grep -q "perfctr list --all G610"
 }
 
-# each default of GPUs is a counter of the database, and each product of GPUs has two at least
+# each default of GPUs is in the database and counts a GPU, not the PMU of a SoC, and each product
+# of GPUs has two at least
 defaults_exist() {
 	"$perfctr" list --all --json | python3 -c '
 import collections, json, re, sys
-text = re.search(r"gpu_events\[\] = \{(.*?)\n\};", open(sys.argv[1]).read(), re.S).group(1)
+source = re.search(r"gpu_events\[\] = \{(.*?)\n\};", open(sys.argv[1]).read(), re.S).group(1)
 database = json.load(sys.stdin)
 known = collections.defaultdict(set)
 for row in database["events"] + database["metrics"]:
-    metric = "metric:" if "metric" in row else ""
-    for name in (metric + row["name"], row["block"] + "/" + row["name"]):
-        known[name].add(row["product"])
-defaults = re.findall(r"\"(.*?)\"", text)
+    name, block = row["name"], row["block"]
+    for text in (["metric:" + name, "metric:" + block + "." + name] if "metric" in row
+                 else [name, block + "/" + name]):
+        known[text].add(row["product"])
+defaults = re.findall(r"\"(.*?)\"", source)
 count = collections.Counter(product for name in defaults for product in known[name])
-wrong = [name for name in defaults if not known[name]]
+not_gpu = {"tegra410", "perf_pmu"}
+wrong = [name for name in defaults if not known[name] or known[name] & not_gpu]
 wrong += [product for product in {p for of in known.values() for p in of}
-          - {"tegra410", "perf_pmu"} if count[product] < 2]
+          - not_gpu if count[product] < 2]
 sys.exit(", ".join(wrong) or 0)' "$top/tools/perfctr/lib/defaults.c"
 }
 
