@@ -114,15 +114,17 @@ static void copy_config(struct drm_perfctr *pc, const struct drm_perfctr_config 
 }
 
 /**
- * drmm_perfctr_create() - give a DRM device counters
+ * __drmm_perfctr_create() - give a DRM device counters; drivers call drmm_perfctr_create()
  * @drm: the device, not registered yet
  * @config: description
+ * @owner: the driver's module
  *
  * Returns: the counters, released with @drm, or an ERR_PTR; -EINVAL without a number of the ioctls
  * in the driver's range.
  */
-struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
-					const struct drm_perfctr_config *config)
+struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
+					  const struct drm_perfctr_config *config,
+					  struct module *owner)
 {
 	struct drm_perfctr *pc;
 	int ret;
@@ -134,6 +136,7 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 		return ERR_PTR(-ENOMEM);
 
 	pc->drm = drm;
+	pc->owner = owner;
 	rt_mutex_init(&pc->lock);
 	prime_lock(pc);
 	init_waitqueue_head(&pc->reset_wait);
@@ -154,7 +157,7 @@ struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
 	ret = drmm_add_action_or_reset(drm, release_device, pc);
 	return ret ? ERR_PTR(ret) : pc;
 }
-EXPORT_SYMBOL_GPL(drmm_perfctr_create);
+EXPORT_SYMBOL_GPL(__drmm_perfctr_create);
 
 static int init_block(struct drm_perfctr_source *source, unsigned int i)
 {

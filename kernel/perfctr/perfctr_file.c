@@ -113,7 +113,7 @@ static __poll_t session_poll(struct file *file, poll_table *wait)
 static int session_release(struct inode *inode, struct file *file)
 {
 	struct drm_perfctr_session *session = file->private_data;
-	struct module *owner = session->pc->drm->driver->fops->owner;
+	struct module *owner = session->pc->owner;
 
 	fput(session->mapped);
 	drm_perfctr_session_end(session);
@@ -157,20 +157,26 @@ static int write_layout(const struct drm_perfctr_open *open,
 /* the file of a session, which owns it: an error ends it */
 static struct file *make_file(struct drm_perfctr_session *session)
 {
-	struct file *mapped = drm_perfctr_memory_reader(session->memory);
-	struct file *file = mapped;
+	struct module *owner = session->pc->owner;
+	struct file *mapped, *file;
 
+	/* the session may outlive the driver's file */
+	if (!try_module_get(owner)) {
+		drm_perfctr_session_end(session);
+		return ERR_PTR(-ENODEV);
+	}
+	mapped = drm_perfctr_memory_reader(session->memory);
+	file = mapped;
 	if (!IS_ERR(mapped)) {
 		session->mapped = mapped;
 		file = anon_inode_getfile("[perfctr]", &session_fops, session, O_RDWR);
 		if (IS_ERR(file))
 			fput(mapped);
 	}
-	if (IS_ERR(file))
+	if (IS_ERR(file)) {
 		drm_perfctr_session_end(session);
-	else
-		/* the driver's file is open during this call; the session may outlive it */
-		__module_get(session->pc->drm->driver->fops->owner);
+		module_put(owner);
+	}
 	return file;
 }
 

@@ -133,12 +133,12 @@ enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
 
 /* the counters of a device */
 struct drm_perfctr {
+	/* constant after set-up: config is extended by the core, its @name a copy */
 	struct drm_device *drm;
-	/* from the driver, extended by the core; @name is a copy */
+	struct module *owner; /* the driver's, which a session holds */
 	struct drm_perfctr_config config;
 	char name[32];
-
-	/* constant after set-up; block_count is the sum over all sources */
+	/* block_count is the sum over all sources */
 	struct drm_perfctr_source *sources[PERFCTR_MAX_SOURCES];
 	unsigned int source_count;
 	unsigned int block_count;

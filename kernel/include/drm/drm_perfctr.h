@@ -270,9 +270,14 @@ struct drm_perfctr_config {
 	const struct drm_perfctr_control_config *control;
 };
 
-/* set-up, before drm_dev_register(); freed with the drm_device */
-struct drm_perfctr *drmm_perfctr_create(struct drm_device *drm,
-					const struct drm_perfctr_config *config);
+/*
+ * set-up, before drm_dev_register(); freed with the drm_device. A session holds the caller's
+ * module, because a driver's file_operations may lack their owner.
+ */
+#define drmm_perfctr_create(drm, config) __drmm_perfctr_create(drm, config, THIS_MODULE)
+struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
+					  const struct drm_perfctr_config *config,
+					  struct module *owner);
 int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *source);
 /* in the driver's remove, before drm_dev_unplug() and before the hardware is removed */
 void drm_perfctr_unplug(struct drm_perfctr *pc);
