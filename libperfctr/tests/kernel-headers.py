@@ -163,27 +163,17 @@ def attributes():
     return with_kernel(compare)
 
 
-@test
-def panfrost():
-    """our declarations of panfrost's ioctls are the kernel's"""
+def same_as_kernel(header, kernel_header, same):
+    """Compile assertions that know our header and the kernel's, or skip."""
     done = subprocess.run([os.path.join(TOP, "lab/vm/kernel_cache.py"), "source", *WHICH],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         return f"no source of that kernel: {done.stderr.strip()}"
     uapi = os.path.join(done.stdout.strip(), "include/uapi/drm")
-    members = {"get_param": ("param", "pad", "value"), "perfcnt_enable": ("enable", "counterset"),
-               "perfcnt_dump": ("buf_ptr",)}
-    params = ("GPU_PROD_ID", "GPU_REVISION", "SHADER_PRESENT", "L2_PRESENT", "MEM_FEATURES")
-    same = [f"PANFROST_{p} == (int)DRM_PANFROST_PARAM_{p}" for p in params]
-    # our numbers are made of our structures, so that sizes are compared
-    same += [f"PANFROST_{name.upper()} == DRM_IOCTL_PANFROST_{name.upper()}" for name in members]
-    same += [f"offsetof(struct panfrost_{name}, {m}) == offsetof(struct drm_panfrost_{name}, {m})"
-             for name, all_members in members.items() for m in all_members]
     with tempfile.TemporaryDirectory() as work:
         source = os.path.join(work, "same.c")
         with open(source, "w", encoding="ascii") as f:
-            f.write("#include <stddef.h>\n#include \"host/panfrost_ioctls.h\"\n"
-                    "#include \"panfrost_drm.h\"\n" +
+            f.write(f"#include <stddef.h>\n#include \"{header}\"\n#include \"{kernel_header}\"\n" +
                     "".join(f'_Static_assert({text}, "{text}");\n' for text in same))
         done = subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-fsyntax-only", "-D__user=",
                                f"-I{TOP}/libperfctr/src", f"-I{uapi}", "-idirafter",
@@ -191,6 +181,42 @@ def panfrost():
                               check=False)
     check(not done.returncode, done.stderr)
     return None
+
+
+def same_members(driver, members):
+    return [f"offsetof(struct {driver}_{name}, {m}) == offsetof(struct drm_{driver}_{name}, {m})"
+            for name, all_members in members.items() for m in all_members]
+
+
+@test
+def panfrost():
+    """our declarations of panfrost's ioctls are the kernel's"""
+    members = {"get_param": ("param", "pad", "value"), "perfcnt_enable": ("enable", "counterset"),
+               "perfcnt_dump": ("buf_ptr",)}
+    params = ("GPU_PROD_ID", "GPU_REVISION", "SHADER_PRESENT", "L2_PRESENT", "MEM_FEATURES")
+    same = [f"PANFROST_{p} == (int)DRM_PANFROST_PARAM_{p}" for p in params]
+    # our numbers are made of our structures, so that sizes are compared
+    same += [f"PANFROST_{name.upper()} == DRM_IOCTL_PANFROST_{name.upper()}" for name in members]
+    return same_as_kernel("host/panfrost_ioctls.h", "panfrost_drm.h",
+                          same + same_members("panfrost", members))
+
+
+@test
+def panthor():
+    """our declarations of panthor's ioctls are the kernel's"""
+    members = {"dev_query": ("type", "size", "pointer"), "bo_create": ("size", "flags", "handle"),
+               "bo_mmap_offset": ("handle", "offset"),
+               "gpu_info": ("gpu_id", "l2_features", "mem_features", "shader_present",
+                            "l2_present", "tiler_present")}
+    calls = ("dev_query", "bo_create", "bo_mmap_offset")
+    same = ["PANTHOR_DEV_QUERY_GPU_INFO == (int)DRM_PANTHOR_DEV_QUERY_GPU_INFO",
+            "sizeof(struct panthor_gpu_info) >= sizeof(struct drm_panthor_gpu_info)"]
+    same += [f"sizeof(struct panthor_{name}) == sizeof(struct drm_panthor_{name})"
+             for name in calls]
+    numbers = [f"(PANTHOR_{name.upper()} & 0xff) == DRM_COMMAND_BASE + DRM_PANTHOR_{name.upper()}"
+               for name in calls]
+    return same_as_kernel("session/panthor_ioctls.h", "panthor_drm.h",
+                          same + numbers + same_members("panthor", members))
 
 
 if WHICH:  # 6.12 has no format that describes itself

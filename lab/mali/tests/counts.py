@@ -4,6 +4,7 @@ the guest, under lab/mali/start."""
 
 import glob
 import json
+import os
 import subprocess
 
 from mali import DEVICE, MODEL, Log, jobs, node, read
@@ -60,6 +61,8 @@ def device_info():
 
 
 PERIOD_NS = 5_000_000
+# perfctr's sessions are in its process, though the kernel has the counter core
+OWN_INTERFACE = False
 SESSIONS = "/sys/kernel/debug/dri/*/perfctr_sessions"
 
 
@@ -69,9 +72,17 @@ def counting(pid="[0-9]*"):
     return done.stdout.split("\n").count("perfctr-local")
 
 
+def kernel_sessions():
+    """Number of sessions that count in the kernel."""
+    # a folder has several names
+    paths = {os.path.realpath(path) for path in glob.glob(SESSIONS)}
+    return sum(read(path).count(" yes ") for path in paths)
+
+
 def is_started(pid):
-    """Whether a session counts, in the kernel or in that process."""
-    return any(" yes " in read(path) for path in glob.glob(SESSIONS)) or counting(pid)
+    """Whether a session counts, in the kernel or, if a driver's own interface does, in a process:
+    then it may have one of the kernel's earlier."""
+    return counting(pid) or (not OWN_INTERFACE and kernel_sessions())
 
 
 class Stat:

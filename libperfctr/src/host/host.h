@@ -44,18 +44,20 @@ struct perfctr_source_state {
 
 /*
  * A source in user space. The driver embeds it, fills in @source as a driver in the kernel does,
- * and the members up to @needs, before host_add_source().
+ * and the members up to @keeps_counts, before host_add_source().
  *
  * What differs from the kernel: prepare finds a lack of permission (-EACCES, -EPERM) and another
  * owner (-EBUSY), without keeping what others may want. start may return them, too. collect returns
  * -ENODEV when the device is gone. Signals are blocked in all operations. reset is called when the
- * machine has slept, and start after it. Levels and driver callbacks of the kernel do not exist.
+ * machine has slept, and start after it, unless the source keeps its counts. Levels and driver
+ * callbacks of the kernel do not exist.
  */
 struct host_source {
 	struct drm_perfctr_source source;
 	int wake_fd; /* readable when the source wants to be collected; -1: none */
 	const char *needs; /* what counting takes: "CAP_PERFMON" */
 	const char *why; /* with an error of prepare or start: its reason, NULL: the errno's */
+	bool keeps_counts; /* while the machine sleeps: the driver has read them before */
 
 	/* the host's */
 	struct host *host;
@@ -83,7 +85,7 @@ struct host_driver {
 };
 
 /* the drivers */
-extern const struct host_driver host_panfrost, host_v3d;
+extern const struct host_driver host_panfrost, host_panthor, host_v3d;
 
 struct host {
 	struct perfctr_ctx *ctx;

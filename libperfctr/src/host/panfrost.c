@@ -17,6 +17,7 @@
 
 #include <drm/perfctr_mali.h>
 
+#include "devfreq.h"
 #include "host.h"
 #include "panfrost_ioctls.h"
 #include "kernel.h"
@@ -49,9 +50,10 @@ enum {
 
 struct panfrost {
 	struct host_source hs;
+	char name[32];
 	struct drm_perfctr_clock_desc clock;
 	char sysfs[64]; /* folder of the node while it exists */
-	char devfreq[128]; /* that of its clock, empty: none */
+	struct host_devfreq devfreq;
 	struct drm_perfctr_block_desc *descs;
 	unsigned int *positions; /* of each block in a dump */
 	u64 *times; /* in each block's header at the last dump */
@@ -300,42 +302,14 @@ static size_t dump_blocks(const struct shape *s)
 	       (s->cores ? MAX_CORES - (size_t)__builtin_clzll(s->cores) : 0);
 }
 
-struct clock_search {
-	struct panfrost *p;
-	const struct perfctr_sys *sys;
-	uint64_t hz;
-};
-
-static int read_devfreq(void *arg, const char *name)
-{
-	struct clock_search *search = arg;
-	char path[PATH_BYTES], text[1024], *at = text, *end;
-	uint64_t hz;
-
-	snprintf(search->p->devfreq, sizeof(search->p->devfreq), "%s/device/devfreq/%.48s",
-		 search->p->sysfs, name);
-	snprintf(path, sizeof(path), "%s/available_frequencies", search->p->devfreq);
-	if (perfctr_sys_read_text(search->sys, path, text, sizeof(text)) <= 0)
-		return 0;
-	while ((hz = strtoull(at, &end, 10)) && end != at) {
-		search->hz = max(search->hz, hz);
-		at = end;
-	}
-	return 0;
-}
-
 static void find_clock(struct panfrost *p)
 {
-	const struct perfctr_sys *sys = p->hs.host->ctx->sys;
-	struct clock_search search = { .p = p, .sys = sys };
-	char path[PATH_BYTES];
 	uint64_t hz;
 
-	snprintf(path, sizeof(path), "%s/device/devfreq", p->sysfs);
-	sys->list(sys->data, path, read_devfreq, &search);
-	hz = search.hz ? search.hz : UNKNOWN_HZ;
+	host_devfreq_find(p->hs.host, p->sysfs, &p->devfreq);
+	hz = p->devfreq.max_hz ? p->devfreq.max_hz : UNKNOWN_HZ;
 	p->clock.name = "core";
-	p->clock.max_frequency_hz = search.hz;
+	p->clock.max_frequency_hz = p->devfreq.max_hz;
 	p->wrap_ns = (u64)((double)UINT32_MAX * NS_PER_S / ((double)hz * MAX_PER_CYCLE));
 	/* a quarter is for a late thread */
 	p->hs.source.max_interval_ns = p->wrap_ns / 4 * 3;
@@ -344,12 +318,8 @@ static void find_clock(struct panfrost *p)
 static u64 panfrost_frequency_hz(const struct host *host, unsigned int clock)
 {
 	const struct panfrost *p = host->driver_data;
-	char path[PATH_BYTES], text[32];
 
-	snprintf(path, sizeof(path), "%s/cur_freq", p->devfreq);
-	if (!*p->devfreq || perfctr_sys_read_text(host->ctx->sys, path, text, sizeof(text)) <= 0)
-		return 0;
-	return strtoull(text, NULL, 10);
+	return host_devfreq_hz(host, &p->devfreq);
 }
 
 /* Neither this nor the calls above wake the GPU. */
@@ -402,7 +372,8 @@ static int panfrost_probe(struct host *host)
 		return error;
 	host->config.gpu_id = shape.id << 16 | shape.revision;
 	name = perfctr_gpu_name(host->config.gpu_id, hweight64(shape.cores), &product);
-	host->config.name = name ? name : "Mali";
+	session_gpu_name(name ? name : "Mali", product, p->name, sizeof(p->name));
+	host->config.name = p->name;
 	host->config.product = (u16)product;
 	host->config.sets = shape.bifrost ? 3 : 1;
 	host->config.features = DRM_PERFCTR_FEATURE_STATES | DRM_PERFCTR_FEATURE_KEEP_AWAKE;

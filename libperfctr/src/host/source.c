@@ -248,7 +248,7 @@ static void note_sleep(struct host *host)
 	for (unsigned int i = 0; i < host->source_count; i++) {
 		struct host_source *hs = host->sources[i];
 
-		if (!hs->state.running)
+		if (!hs->state.running || hs->keeps_counts)
 			continue;
 		if (hs->source.ops->reset)
 			hs->source.ops->reset(&hs->source);

@@ -10,6 +10,7 @@
 
 #include "counters/catalogue.h"
 #include "counters/pages.h"
+#include "panthor_ioctls.h"
 
 #define RENDER_NODE "/dev/dri/renderD"
 
@@ -68,22 +69,15 @@ static bool is_valid(const struct drm_perfctr_device_info *info, size_t count)
 	return count == 1 && info->sample_header_size >= sizeof(struct drm_perfctr_sample_header);
 }
 
-/* Of panthor's DRM_IOCTL_PANTHOR_DEV_QUERY, see panthor_drm.h of Linux 6.10 and later. */
-struct panthor_query {
-	uint32_t type, size;
-	uint64_t pointer;
-};
-
-struct panthor_gpu_info {
-	uint32_t gpu_id, gpu_rev, csf_id, l2_features;
-	uint32_t others[60]; /* panthor refuses less than its first version had */
-};
-
 static void find_bus_bytes(struct perfctr_device *device)
 {
 	const struct perfctr_sys *sys = device->ctx->sys;
 	struct panthor_gpu_info info = { 0 };
-	struct panthor_query q = { .size = sizeof(info), .pointer = (uintptr_t)&info };
+	struct panthor_dev_query q = {
+		.type = PANTHOR_DEV_QUERY_GPU_INFO,
+		.size = sizeof(info),
+		.pointer = (uintptr_t)&info,
+	};
 	int fd = device->fd;
 
 	if (strcmp(device->driver, "panthor"))
@@ -95,11 +89,18 @@ static void find_bus_bytes(struct perfctr_device *device)
 	if (fd < 0)
 		return;
 	/* bits 31:24: log2 of the bus width in bits */
-	if (!sys->ioctl(sys->data, fd, DRM_IOWR(DRM_COMMAND_BASE, struct panthor_query), &q) &&
-	    info.l2_features >> 24 >= 3 && info.l2_features >> 24 < 16)
+	if (!sys->ioctl(sys->data, fd, PANTHOR_DEV_QUERY, &q) && info.l2_features >> 24 >= 3 &&
+	    info.l2_features >> 24 < 16)
 		device->ext_bus_bytes = 1u << ((info.l2_features >> 24) - 3);
 	if (fd != device->fd)
 		sys->close(sys->data, fd);
+}
+
+void session_gpu_name(const char *name, unsigned int product, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s",
+		 built_in_product_name(product) && strncmp(name, "Immortalis", 10) ? "Mali-" : "",
+		 name);
 }
 
 /* By its GPU_ID, if the kernel names no other product: its name, its product. */
@@ -119,9 +120,7 @@ static void find_product(struct perfctr_device *device)
 	name = device->info.gpu_id ? perfctr_gpu_name(device->info.gpu_id, cores, &product) : NULL;
 	if (!name || (device->info.product && device->info.product != product))
 		return;
-	snprintf(device->info.name, sizeof(device->info.name), "%s%s",
-		 built_in_product_name(product) && strncmp(name, "Immortalis", 10) ? "Mali-" : "",
-		 name);
+	session_gpu_name(name, product, device->info.name, sizeof(device->info.name));
 	if (device->info.product)
 		return;
 	device->info.product = product;

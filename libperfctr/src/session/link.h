@@ -69,6 +69,8 @@ int session_open_node(struct perfctr_ctx *ctx, const char *path, struct perfctr_
 int session_open_fd(struct perfctr_ctx *ctx, int fd, const char *path,
 		    struct perfctr_device **device);
 
+/* device.c. The name of a GPU that perfctr_gpu_name() gives, as devices have it. */
+void session_gpu_name(const char *name, unsigned int product, char *text, size_t size);
 /* kernel.c. Link to the driver of a DRM file, which it owns unless it fails. */
 int session_kernel_link(struct perfctr_ctx *ctx, int fd, const struct device_link **link,
 			void **data);

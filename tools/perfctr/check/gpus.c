@@ -20,7 +20,7 @@
 
 /*
  * @all: what turns on all that the switch "profiling" of the driver has; @own: its own interface
- * for counters, if the core has none of it, which @own_switch turns on
+ * for counters, if the core has none of it, which @own_switch turns on, if it has a switch
  */
 static const struct driver {
 	const char *name, *text, *all, *own, *own_switch;
@@ -33,7 +33,10 @@ static const struct driver {
 	  "blocks by unstable ioctls of the driver: any user of its node, one program at a time; "
 	  "the GPU does not sleep while one counts, and a reset loses the last second",
 	  "/sys/module/panfrost/parameters/unstable_ioctls" },
-	{ "panthor", PROFILED, "3", NULL, NULL },
+	{ "panthor", PROFILED, "3",
+	  "blocks by PERF_CONTROL, if the driver has it, as no kernel from kernel.org has: "
+	  "CAP_PERFMON; it may sleep",
+	  NULL },
 	{ "nouveau", "nothing: the driver shows no engine times", NULL, NULL, NULL },
 	/* any other */
 	{ "", ENGINES ", if the driver shows them", NULL, NULL, NULL },
@@ -112,6 +115,10 @@ static const char *describe_blocks(const struct driver *d, const char *driver, c
 	}
 	if (!d->own)
 		return NULL;
+	if (!d->own_switch) {
+		snprintf(text, size, "%s; ", d->own);
+		return NULL;
+	}
 	/* only root may read whether it is on */
 	if (!read_line(d->own_switch, value, sizeof(value)))
 		*value = '?';
