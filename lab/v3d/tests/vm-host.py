@@ -3,6 +3,7 @@
 """perfctr counts a V3D through the kernel's own driver: the model's truth, or a refusal with the
 reason. Prints TAP. Runs as root in the guest, under lab/v3d/start."""
 
+import json
 import os
 import subprocess
 import sys
@@ -59,6 +60,27 @@ def refused_by_generation():
         busy.kill()
     check(int(v3d.read("/tmp/engines").split(",")[0]) > 0, v3d.read("/tmp/engines"))
     return None
+
+
+@test
+def engines_for_all():
+    """gpu_stats: jobs and time of another user's programs, which have ended by then"""
+    command = "perfctr", "stat", "-d", "local", "-j", "-a", "-e", "gpu_stats/*/", "--", "cat"
+    # pylint: disable-next=subprocess-popen-preexec-fn
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          preexec_fn=harness.drop()) as stat_:
+        time.sleep(0.5)
+        begin = time.monotonic_ns()
+        for _ in range(2):
+            v3d.job("-n", "200", *FRAME)
+        elapsed = time.monotonic_ns() - begin
+        out = stat_.communicate()[0]
+    counted = {c["event"].split(":")[1].rstrip("/"): c["value"]
+               for c in json.loads(out)["counters"]}
+    check(counted["jobs-bin"] == counted["jobs-render"] == 400 and not counted["jobs-csd"], counted)
+    # the kernel's clock has steps that are longer than a job
+    times = [counted["engine-bin"], counted["engine-render"]]
+    check(0 < sum(times) and max(times) < elapsed and not counted["engine-csd"], counted)
 
 
 @test

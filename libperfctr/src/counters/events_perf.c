@@ -392,6 +392,7 @@ static int event_fail_no_readings(struct event_parser *p, const char *head)
 		{ "devfreq", "device with a frequency of its own" },
 		{ "amdgpu", "AMD GPU with gpu_metrics" },
 		{ "nvml", "NVIDIA GPU with NVIDIA's driver" },
+		{ "gpu_stats", "GPU whose driver shows its engines in gpu_stats" },
 	};
 
 	for (size_t n = 0; n < ARRAY_SIZE(kinds); n++)

@@ -98,4 +98,4 @@ struct gauge_source {
 
 enum { GAUGE_REASON_BYTES = 320 };
 
-extern const struct gauge_source amdgpu_source, nvml_source;
+extern const struct gauge_source amdgpu_source, nvml_source, gpu_stats_source;

@@ -29,6 +29,7 @@ static const struct {
 	{ "devfreq", "/sys/class/devfreq", NULL },
 	{ "amdgpu", NULL, &amdgpu_source },
 	{ "nvml", NULL, &nvml_source },
+	{ "gpu_stats", NULL, &gpu_stats_source },
 };
 
 /* what a counter of a session reads: @client of the session's clients, a table, or a sensor */

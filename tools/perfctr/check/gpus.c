@@ -37,6 +37,10 @@ static const struct driver {
 	  "blocks by PERF_CONTROL, if the driver has it, as no kernel from kernel.org has: "
 	  "CAP_PERFMON; it may sleep",
 	  NULL },
+	{ "v3d", ENGINES "; gpu_stats/*/: any user, the engines' times for all programs", NULL,
+	  "events by the global performance monitor of Linux 7.3 and -d v3d only: root or perfctr "
+	  "serve, as programs with monitors of their own hang meanwhile",
+	  NULL },
 	{ "nouveau", "nothing: the driver shows no engine times", NULL, NULL, NULL },
 	/* any other */
 	{ "", ENGINES ", if the driver shows them", NULL, NULL, NULL },

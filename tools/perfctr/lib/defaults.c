@@ -98,6 +98,7 @@ static const struct local_event {
 	{ "nvml", "*:energy" },
 	{ "nvml", "*:utilization-gpu" },
 	{ "nvml", "*:memory-used" },
+	{ "gpu_stats", "*:engine-*" },
 	{ "hwmon", "*:power*" },
 };
 
