@@ -11,7 +11,9 @@
 #include <perfctr/broker.h>
 
 #include "commands.h"
+#include "check/facts.h"
 #include "check/gpus.h"
+#include "check/private.h"
 #include "common/number.h"
 #include "lib/device.h"
 #include "lib/defaults.h"
@@ -20,7 +22,7 @@
 #include "lib/permission.h"
 
 static const char help[] =
-	"usage: perfctr check [-j] [-d DEVICE]\n"
+	"usage: perfctr check [-j] [-d DEVICE] [--report]\n"
 	"\n"
 	"Goes from the kernel to a real sample and stops at what is missing: module, node,\n"
 	"permission. Each line that is not ok ends with the command that fixes it. A line for\n"
@@ -28,6 +30,9 @@ static const char help[] =
 	"\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"  -j, --json           as JSON\n"
+	"      --report         for a report of a defect: the checks, kernel, drivers, GPUs, PMUs\n"
+	"                       and sensors, without names of hosts, users and programs, serial\n"
+	"                       numbers, addresses and paths in a home; nothing is sent\n"
 	"\n"
 	"Exit: 0 counters can be used, 1 they do not work, 2 usage, 3 not permitted,\n"
 	"4 no device.\n";
@@ -41,6 +46,7 @@ static const char *const outcome_names[] = { "ok", "note", "bad" };
 struct checker {
 	struct app *app;
 	struct json_object *list;
+	bool is_report; /* no names of programs; commands that fix something have paths */
 	const char *which; /* the device wanted, NULL: any */
 	bool own_only; /* this user may count the own processes only */
 	bool known_kernel; /* the modules are for this kernel */
@@ -64,7 +70,8 @@ say(struct checker *k, enum outcome outcome, const char *name, const char *fix, 
 		json_add_text(o, "check", name);
 		json_add_text(o, "verdict", outcome_names[outcome]);
 		json_add_text(o, "text", text);
-		json_add_text(o, "fix", fix);
+		if (!k->is_report)
+			json_add_text(o, "fix", fix);
 		return;
 	}
 	fprintf(k->app->out, "%-5s %-11s %s\n", outcome_names[outcome], name, text);
@@ -222,7 +229,8 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 	if (error == -EBUSY) {
 		/* not a problem of the setup: another session is active */
 		say(k, OUTCOME_NOTE, "sample", NULL, "not tried: %s",
-		    perfctr_ctx_error(k->app->ctx));
+		    k->is_report ? "another program has the counters" :
+				   perfctr_ctx_error(k->app->ctx));
 		error = 0;
 	} else if (error) {
 		say(k, OUTCOME_BAD, "sample", NULL, "counting failed: %s",
@@ -377,6 +385,31 @@ static int check_all(struct checker *k)
 	return status;
 }
 
+static int write_json(struct checker *k, int status, bool json)
+{
+	struct json_object *root = json_object_new_object();
+	int error = 0;
+
+	json_add_u64(root, "version", 1);
+	json_add_bool(root, "usable", status == EXIT_FINE);
+	json_add(root, "checks", k->list);
+	if (k->is_report) {
+		facts_add(k->app, root);
+		error = private_remove(root);
+	}
+	if (error) {
+		json_object_put(root);
+		return app_failed(k->app, error);
+	}
+	if (json) {
+		json_write(k->app->out, root, true);
+	} else {
+		facts_write(k->app->out, root);
+		json_object_put(root);
+	}
+	return status;
+}
+
 int check_run(struct app *app, int argc, char **argv)
 {
 	struct checker k = { .app = app };
@@ -384,6 +417,7 @@ int check_run(struct app *app, int argc, char **argv)
 	const struct option_spec options[] = {
 		OPTION('d', "device", TEXT, &k.which),
 		OPTION('j', "json", FLAG, &json),
+		OPTION(0, "report", FLAG, &k.is_report),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_NOTHING);
@@ -391,20 +425,13 @@ int check_run(struct app *app, int argc, char **argv)
 	if (status)
 		return status < 0 ? EXIT_FINE : status;
 
-	if (json)
+	if (json || k.is_report)
 		k.list = json_object_new_array();
 	status = check_all(&k);
-	if (json) {
-		struct json_object *root = json_object_new_object();
-
-		json_add_u64(root, "version", 1);
-		json_add_bool(root, "usable", status == EXIT_FINE);
-		json_add(root, "checks", k.list);
-		json_write(app->out, root, true);
-	} else {
-		fputs(status == EXIT_FINE ? "counters can be used here\n" :
-					    "counters cannot be used here yet\n",
-		      app->out);
-	}
+	if (k.list)
+		return write_json(&k, status, json);
+	fputs(status == EXIT_FINE ? "counters can be used here\n" :
+				    "counters cannot be used here yet\n",
+	      app->out);
 	return status;
 }
