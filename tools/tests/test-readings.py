@@ -368,8 +368,13 @@ def nvidia_library():
               re.search(r'^perfctr_nvml_temperature_celsius\{.*\} 43\.0', text, re.M), text)
         text = m.run("check", "-d", "local").stdout
         check("by NVML (libnvidia-ml.so.1)" in text and "counters can be used here" in text, text)
+        # utilisation, bandwidth and energy without -e, the latter also of a GPU's sensors
+        m.put("/sys/class/hwmon/hwmon3/name", "xe")
+        m.put("/sys/class/hwmon/hwmon3/energy1_input", "5")
         text = m.run("stat", "-d", "local", "--", "true").stderr
-        check(all(gpu + e in text for e in ("energy/", "memory-used/", "utilization-gpu/")), text)
+        check(all(gpu + e in text for e in ("energy/", "memory-used/", "utilization-gpu/",
+                                            "pcie-rx/")), text)
+        check("hwmon/hwmon3-xe:energy1_input/" in text, text)
 
 
 @test

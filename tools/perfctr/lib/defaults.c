@@ -98,8 +98,11 @@ static const struct local_event {
 	{ "nvml", "*:energy" },
 	{ "nvml", "*:utilization-gpu" },
 	{ "nvml", "*:memory-used" },
+	{ "nvml", "*:pcie-*" },
 	{ "gpu_stats", "*:engine-*" },
 	{ "hwmon", "*:power*" },
+	/* of Intel's discrete GPUs, among others */
+	{ "hwmon", "*:energy*" },
 };
 
 const char *defaults_software_only(void)

@@ -8,15 +8,13 @@
 #include "lib/app.h"
 
 static const char *const gpu[] = {
-	"metric:cshw.*", "metric:tiler.*",    "metric:shader.*",
-	"metric:mp.*",	 "metric:pcounter.*", NULL,
+	"metric:cshw.*", "metric:jm.*",	      "metric:tiler.*",	   "metric:shader.*",
+	"metric:mp.*",	 "metric:pcounter.*", "metric:v3d.*_busy", NULL,
 };
 
 static const char *const memory[] = {
-	"metric:memsys.*",
-	"metric:ucf.*",
-	"metric:cmem_latency.*",
-	NULL,
+	"metric:memsys.*", "metric:v3d.*_bandwidth", "metric:v3d.l2t_*",
+	"metric:ucf.*",	   "metric:cmem_latency.*",  NULL,
 };
 
 static const char *const pcie[] = { "metric:pcie.*", "metric:pcie_tgt.*", NULL };
