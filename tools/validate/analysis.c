@@ -292,7 +292,7 @@ static int add_points(struct analysis *a, size_t benchmark)
 	}
 }
 
-static bool is_quantity(const struct campaign *c, const struct feature *feature)
+bool analysis_is_quantity(const struct campaign *c, const struct feature *feature)
 {
 	for (size_t b = 0; b < c->benchmark_count; b++)
 		for (size_t q = 0; q < c->benchmarks[b].quantity_count; q++) {
@@ -311,7 +311,7 @@ static int check_feature(const struct analysis *a, const struct campaign_event *
 {
 	char text[96];
 
-	if (*feature->name == '@' || is_quantity(a->campaign, feature))
+	if (*feature->name == '@' || analysis_is_quantity(a->campaign, feature))
 		return 0;
 	return fail(a->failure, "campaign %s: event '%s': no benchmark has '%s'", a->campaign->name,
 		    event->name, feature_text(feature, text, sizeof(text)));
@@ -344,6 +344,12 @@ static int check_names(const struct analysis *a)
 	return 0;
 }
 
+static void intern_named(struct analysis *a, const struct feature *feature)
+{
+	if (strcmp(feature->name, "*") != 0)
+		features_intern(a->arena, &a->features, feature);
+}
+
 int analysis_begin(struct analysis *a)
 {
 	const struct feature kernel = { .name = FEATURE_KERNEL }, unit = { .name = FEATURE_UNIT };
@@ -354,12 +360,15 @@ int analysis_begin(struct analysis *a)
 	/* features 0 and 1, see analysis_count() */
 	features_intern(a->arena, &a->features, &kernel);
 	features_intern(a->arena, &a->features, &unit);
-	/* features that only a hypothesis names count too */
-	for (size_t e = 0; e < a->campaign->event_count; e++)
-		for (size_t i = 0; i < a->campaign->events[e].candidate_count; i++)
-			if (strcmp(a->campaign->events[e].candidates[i].name, "*") != 0)
-				features_intern(a->arena, &a->features,
-						&a->campaign->events[e].candidates[i]);
+	/* features that only a hypothesis or the documentation names count too */
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
+		const struct campaign_event *event = &a->campaign->events[e];
+
+		for (size_t i = 0; i < event->candidate_count; i++)
+			intern_named(a, &event->candidates[i]);
+		for (size_t i = 0; i < event->documented.count; i++)
+			intern_named(a, &event->documented.terms[i].feature);
+	}
 	for (size_t i = 0; i < a->campaign->benchmark_count; i++)
 		if (add_points(a, i) < 0)
 			return -1;
@@ -383,8 +392,10 @@ int analysis_set_cores(struct analysis *a, uint64_t mask)
 long analysis_construct(struct analysis *a, const char *name, const char *listing)
 {
 	const int64_t none[MAX_PARAMETERS] = { 0 };
+	const long number = campaign_construct(a->arena, a->campaign, name, name, listing,
+					       CONSTRUCTED_THREADS, a->failure);
 
-	return analysis_point(a, campaign_construct(a->arena, a->campaign, name, listing), none);
+	return number < 0 ? -1 : analysis_point(a, (size_t)number, none);
 }
 
 int64_t analysis_count(const struct analysis *a, const struct point *point, size_t feature,
@@ -408,22 +419,33 @@ bool analysis_exercises(const struct analysis *a, size_t event, size_t feature)
 	return false;
 }
 
+bool analysis_lacks(const struct analysis *a, size_t event, const struct feature *part)
+{
+	for (size_t f = 0; f < a->features.count; f++)
+		if (feature_covers(part, &a->features.items[f]) && analysis_exercises(a, event, f))
+			return false;
+	return true;
+}
+
+bool analysis_may_exercise(const struct analysis *a, size_t event, size_t feature)
+{
+	for (size_t p = 0; p < a->point_count; p++)
+		if (benchmark_states(&a->campaign->benchmarks[a->points[p].benchmark], event) &&
+		    analysis_count(a, &a->points[p], feature, 1))
+			return true;
+	return false;
+}
+
 const char *analysis_missing(const struct analysis *a, size_t event, const struct rule *rule)
 {
 	const char *text = "";
 	char name[96];
 
-	for (size_t t = 0; t < rule->count; t++) {
-		bool found = false;
-
-		for (size_t f = 0; f < a->features.count && !found; f++)
-			found = feature_covers(&rule->terms[t].feature, &a->features.items[f]) &&
-				analysis_exercises(a, event, f);
-		if (!found)
+	for (size_t t = 0; t < rule->count; t++)
+		if (analysis_lacks(a, event, &rule->terms[t].feature))
 			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
 					    feature_text(&rule->terms[t].feature, name,
 							 sizeof(name)));
-	}
 	return text;
 }
 

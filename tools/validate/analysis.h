@@ -60,10 +60,10 @@ struct analysis {
 	const struct reading *bad_reading;
 	size_t dropped; /* readings that are left out because the anchor of their run was off */
 	/*
-	 * by event, then by feature: bit w if relations allow the weight w; NULL, also for a single
-	 * event: they exclude nothing
+	 * by event, then by feature: weights that relations allow; NULL, also for a single event:
+	 * they exclude nothing
 	 */
-	uint32_t **limits;
+	weight_set **limits;
 };
 
 /*
@@ -108,6 +108,15 @@ int64_t analysis_count(const struct analysis *analysis, const struct point *poin
 
 /* Whether some measurement of an event is of work with a feature. */
 bool analysis_exercises(const struct analysis *analysis, size_t event, size_t feature);
+
+/* Whether no measurement of an event is of work with a part of a rule. */
+bool analysis_lacks(const struct analysis *analysis, size_t event, const struct feature *part);
+
+/* Whether a feature occurs in a benchmark that states its amount of an event, measured or not. */
+bool analysis_may_exercise(const struct analysis *analysis, size_t event, size_t feature);
+
+/* Whether a feature is an amount that some benchmark states, not an instruction. */
+bool analysis_is_quantity(const struct campaign *campaign, const struct feature *feature);
 
 /* The features of a rule that no measurement of an event has: "SHFL:off, I2F". */
 const char *analysis_missing(const struct analysis *analysis, size_t event,
