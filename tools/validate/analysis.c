@@ -128,18 +128,26 @@ static int check_mnemonics(struct analysis *a, const struct benchmark *b,
 	if (!odd)
 		return 0;
 	architecture_of(&of, NULL, 0, &name);
-	return fail(a->failure,
-		    "%s:%zu: '%s' is no instruction of a listing, where only BRA and EXIT end a "
-		    "block%s%s; give what a disassembler prints for x86-64, arm64 or NVIDIA's SASS",
-		    b->listing_name, line, odd, name ? "; this looks like " : "", name ? name : "");
+	return fail(
+		a->failure,
+		"%s:%zu: '%s' is no instruction of a listing, where only BRA and EXIT end a "
+		"block%s%s; give what a disassembler prints for x86-64, arm64, RISC-V or NVIDIA's SASS",
+		b->listing_name, line, odd, name ? "; this looks like " : "", name ? name : "");
 }
 
-int analysis_listing(struct analysis *a, const struct point *point, struct listing *listing)
+size_t benchmark_paths(const struct benchmark *b)
+{
+	return b->path_count ? b->path_count : 1;
+}
+
+int analysis_listing(struct analysis *a, const struct point *point, size_t path,
+		     struct listing *listing)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	const char *text = b->path_count ? b->paths[path].listing : b->listing;
 	struct listing_parameter parameters[MAX_PARAMETERS] = { 0 };
 	char error[384] = "";
-	FILE *file = fmemopen((void *)b->listing, strlen(b->listing), "r");
+	FILE *file = fmemopen((void *)text, strlen(text), "r");
 	int ret;
 
 	if (!file)
@@ -171,15 +179,49 @@ static int too_many(struct analysis *a, const struct point *point)
 	return fail(a->failure, "%s: it does more than 2^63 of something", point->name);
 }
 
-static int count_listing(struct analysis *a, struct point *point)
+int analysis_path_threads(struct analysis *a, const struct point *point, size_t path,
+			  int64_t *threads)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	int64_t all, lanes = 0, own = 0;
+
+	if (analysis_formula(a, b->threads, point, NULL, &all))
+		return -1;
+	if (all < 1)
+		return fail(a->failure, "%s: it has %" PRId64 " threads", point->name, all);
+	*threads = all;
+	for (size_t i = 0; i < b->path_count; i++) {
+		int64_t more;
+
+		if (analysis_formula(a, b->paths[i].lanes, point, NULL, &more))
+			return -1;
+		if (more < 0 || __builtin_add_overflow(lanes, more, &lanes))
+			return fail(a->failure, "%s: a path has %" PRId64 " lanes", point->name,
+				    more);
+		own = i == path ? more : own;
+	}
+	if (!b->path_count)
+		return 0;
+	if (!lanes || all % lanes)
+		return fail(a->failure,
+			    "%s: its paths have %" PRId64 " lanes, of which %" PRId64
+			    " threads are no multiple",
+			    point->name, lanes, all);
+	*threads = all / lanes * own;
+	return 0;
+}
+
+/* Adds the features of the threads that go one path. */
+static int count_path(struct analysis *a, struct point *point, size_t path)
+{
+	const int64_t *before = point->counts;
+	const size_t known = point->known;
 	struct listing listing;
 	int64_t threads, times;
 	int ret;
 
-	if (analysis_formula(a, b->threads, point, NULL, &threads) ||
-	    analysis_listing(a, point, &listing))
+	if (analysis_path_threads(a, point, path, &threads) < 0 ||
+	    analysis_listing(a, point, path, &listing))
 		return -1;
 	ret = listing_features(a->arena, &a->features, &a->campaign->keep, &listing, &point->counts,
 			       a->failure);
@@ -187,13 +229,25 @@ static int count_listing(struct analysis *a, struct point *point)
 	if (ret < 0)
 		return -1;
 	point->known = a->features.count;
-	if (threads < 1)
-		return fail(a->failure, "%s: it has %" PRId64 " threads", point->name, threads);
 	if (__builtin_mul_overflow(threads, point->kernels, &times))
 		return too_many(a, point);
 	for (size_t f = 0; f < point->known; f++)
-		if (__builtin_mul_overflow(point->counts[f], times, &point->counts[f]))
+		if (__builtin_mul_overflow(point->counts[f], times, &point->counts[f]) ||
+		    (f < known &&
+		     __builtin_add_overflow(point->counts[f], before[f], &point->counts[f])))
 			return too_many(a, point);
+	return 0;
+}
+
+static int count_listing(struct analysis *a, struct point *point)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+
+	point->counts = NULL;
+	point->known = 0;
+	for (size_t path = 0; path < benchmark_paths(b); path++)
+		if (count_path(a, point, path) < 0)
+			return -1;
 	return 0;
 }
 

@@ -87,8 +87,20 @@ int analysis_set_cores(struct analysis *analysis, uint64_t mask);
 /* Adds a point if it is new. Returns its number or -1. */
 long analysis_point(struct analysis *analysis, size_t benchmark, const int64_t *parameters);
 
-/* The listing of a point, for listing_free(). Returns 0 or -1. */
-int analysis_listing(struct analysis *analysis, const struct point *point, struct listing *listing);
+/* Paths of the listing of a benchmark: 1 if all threads do the same. */
+size_t benchmark_paths(const struct benchmark *benchmark);
+
+/* The listing of a point on a path, for listing_free(). Returns 0 or -1. */
+int analysis_listing(struct analysis *analysis, const struct point *point, size_t path,
+		     struct listing *listing);
+
+/*
+ * How many of a point's threads go a path: their lanes of each warp, in all warps.
+ * @threads: of the point, of all paths together.
+ * Return: 0 or -1.
+ */
+int analysis_path_threads(struct analysis *analysis, const struct point *point, size_t path,
+			  int64_t *threads);
 
 /* Adds a benchmark that has a listing and no parameters. Returns its point or -1. */
 long analysis_construct(struct analysis *analysis, const char *name, const char *listing);

@@ -400,26 +400,71 @@ static struct taken *parse_taken(struct campaign_reader *r, const struct json_ob
 	return taken;
 }
 
+/* The disassembled program for the numbers of branches in an object. */
+static const char *convert(struct campaign_reader *r, const struct json_object *object,
+			   const struct benchmark *benchmark, const char *symbol)
+{
+	size_t count;
+	struct taken *taken = parse_taken(r, object, &count);
+
+	return failed(r) ? NULL :
+			   convert_disassembly(r->doc.arena, benchmark->listing_name,
+					       benchmark->listing_file, symbol, taken, count,
+					       r->doc.failure);
+}
+
+/* "paths": [{"lanes": FORMULA, "taken": {...}}, ...] */
+static void parse_paths(struct campaign_reader *r, const struct json_object *list,
+			const char *symbol, struct benchmark *benchmark)
+{
+	static const char *const keys[] = { "lanes", "taken", NULL };
+	const size_t count = json_object_array_length(list);
+
+	if (!count)
+		document_fail(&r->doc, list, "'paths' is empty");
+	benchmark->paths = arena_array(r->doc.arena, count, sizeof(*benchmark->paths));
+	for (size_t i = 0; i < count && !failed(r); i++) {
+		const struct json_object *one = json_object_array_get_idx(list, i);
+		struct path *path = &benchmark->paths[benchmark->path_count++];
+
+		if (!json_object_is_type(one, json_type_object)) {
+			document_fail(&r->doc, one ? one : list, "a path is an object");
+			return;
+		}
+		document_only(&r->doc, one, keys);
+		path->lanes = document_text(&r->doc, one, "lanes", NULL);
+		path->listing = failed(r) ? NULL : convert(r, one, benchmark, symbol);
+	}
+	if (!failed(r))
+		benchmark->listing = benchmark->paths[0].listing;
+}
+
 static void parse_listing(struct campaign_reader *r, const struct json_object *object,
 			  const struct json_object *at, struct benchmark *benchmark)
 {
 	const char *symbol = document_get(&r->doc, object, "symbol", json_type_string, false) ?
 				     document_text(&r->doc, object, "symbol", NULL) :
 				     NULL;
-	struct taken *taken;
-	size_t count;
+	const struct json_object *paths =
+		document_get(&r->doc, object, "paths", json_type_array, false);
+	const bool taken = json_object_object_get_ex(object, "taken", NULL);
 
-	taken = parse_taken(r, object, &count);
 	benchmark->listing = find_listing(r, at, benchmark->listing_name);
 	benchmark->listing_file = benchmark->listing;
 	if (failed(r))
 		return;
-	if (is_disassembly(benchmark->listing))
-		benchmark->listing = convert_disassembly(r->doc.arena, benchmark->listing_name,
-							 benchmark->listing, symbol, taken, count,
-							 r->doc.failure);
-	else if (symbol || count)
-		document_fail(&r->doc, at, "'symbol' and 'taken' are for disassembled programs");
+	if (!is_disassembly(benchmark->listing)) {
+		if (symbol || taken || paths)
+			document_fail(&r->doc, at,
+				      "'symbol', 'taken' and 'paths' are for disassembled "
+				      "programs");
+	} else if (paths && taken) {
+		document_fail(&r->doc, paths, "either 'taken' or 'paths', each with its own");
+	} else if (paths) {
+		parse_paths(r, paths, symbol, benchmark);
+	} else {
+		benchmark->listing = convert(r, object, benchmark, symbol);
+	}
 }
 
 static void parse_benchmark(struct campaign_reader *r, const struct json_object *object, void *item)
@@ -428,7 +473,7 @@ static void parse_benchmark(struct campaign_reader *r, const struct json_object 
 	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
 					    "kernels",	  "command", "reserve", "parameters",
 					    "quantities", "events",  "symbol",	"taken",
-					    NULL };
+					    "paths",	  NULL };
 	struct json_object *member;
 
 	document_only(&r->doc, object, keys);

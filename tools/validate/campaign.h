@@ -58,6 +58,12 @@ struct quantity {
 	const char *formula; /* formula over parameters and constants */
 };
 
+/* what some lanes of a warp do, if its threads go different ways */
+struct path {
+	const char *lanes; /* formula */
+	const char *listing; /* with their numbers of branches */
+};
+
 /* work with known amounts */
 struct benchmark {
 	const char *name;
@@ -67,6 +73,8 @@ struct benchmark {
 	const char *listing_name; /* for messages */
 	const char *listing_file; /* what the file has, a disassembly for example */
 	const char *threads; /* formula: threads of the listing */
+	struct path *paths; /* instead of @listing, which is the first of them */
+	size_t path_count; /* 0: all threads do the same */
 	const char *kernels; /* formula: number of times that the work is started */
 	/* words of a device's work with {FORMULA} in them, or a kernel of the CPU; or NULL */
 	const char *command;

@@ -5,8 +5,6 @@ verdicts of older versions. Prints TAP; needs no device."""
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 
