@@ -711,7 +711,10 @@ def set_key(lines, page, index, key, value):
 def trust(db, path):
     """Take verdicts of perfctr validate --save over into the TOML files."""
     verdicts = json.loads(Path(path).read_text(encoding="utf-8"))
-    if verdicts.get("format") != "perfctr verdicts 1":
+    if verdicts.get("format") == "perfctr verdicts 1":
+        raise SystemExit(f"{path}: an older perfctr saved it, which asked less of a trusted "
+                         "counter; validate again")
+    if verdicts.get("format") != "perfctr verdicts 2":
         raise SystemExit(f"{path}: no file of verdicts")
     left = dict(verdicts["verdicts"])
     for page in db.pages:

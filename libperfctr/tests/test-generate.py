@@ -261,7 +261,7 @@ def refuses(folder, page, rows, kind=""):
                f"expected line {line}: {text}\n{errors}")
 
 
-print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 15}")
+print(f"1..{len(MISTAKES) + len(FILTER_MISTAKES) + len(RECIPE_MISTAKES) + 16}")
 with tempfile.TemporaryDirectory() as folder:
     page_of(folder, PAGE)
     status, _, errors = run(folder, "check")
@@ -295,7 +295,7 @@ with tempfile.TemporaryDirectory() as folder:
            "the kernel header has the positions", before)
 
     verdicts = Path(folder).parent / f"{Path(folder).name}.json"
-    verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
+    verdicts.write_text(json.dumps({"format": "perfctr verdicts 2", "verdicts": {
         "vsoc_csf.shader.one": {"trust": "explained", "definition": 'A "B"'},
         "vsoc_csf.shader.two": {"trust": "trusted", "definition": None}}}), encoding="utf-8")
     status, _, errors = run(folder, "trust", verdicts)
@@ -309,7 +309,7 @@ with tempfile.TemporaryDirectory() as folder:
     tables = (Path(folder) / "out.c").read_text(encoding="utf-8")
     report('.definition = "A \\"B\\""' in tables and ".definition = NULL" in tables and
            "PERFCTR_TRUST_EXPLAINED" in tables, "tables have verdict and definition", tables[:500])
-    verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
+    verdicts.write_text(json.dumps({"format": "perfctr verdicts 2", "verdicts": {
         "vsoc_csf.shader.one": {"trust": "trusted"},
         "vsoc_csf.shader.three": {"trust": "trusted"}}}), encoding="utf-8")
     status, _, errors = run(folder, "trust", verdicts)
@@ -317,6 +317,11 @@ with tempfile.TemporaryDirectory() as folder:
            "definition" not in page.read_text(encoding="utf-8"),
            "a verdict that is replaced takes its definition along; an unknown counter is named",
            errors)
+    verdicts.write_text(json.dumps({"format": "perfctr verdicts 1", "verdicts": {
+        "vsoc_csf.shader.one": {"trust": "trusted"}}}), encoding="utf-8")
+    status, _, errors = run(folder, "trust", verdicts)
+    report(status == 1 and "validate again" in errors,
+           "verdicts that an older version saved are refused", errors)
     verdicts.unlink()
 
 # enumerators of the headers have a name in the library, and blocks of PMUs have a PMU

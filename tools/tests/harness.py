@@ -46,6 +46,33 @@ def run(*command, status=0, uid=None, timeout=120, text=True, **options):
     return done
 
 
+def place():
+    """machine, kernel and firmware, found without the program's own reader"""
+    def first(path):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as f:
+                return f.readline().strip(" \t\r\n\0")
+        except OSError:
+            return ""
+    cpu = {}
+    for line in open("/proc/cpuinfo", encoding="utf-8"):
+        key, _, value = line.partition(":")
+        cpu.setdefault(key.strip(), value.strip())
+    dmi = "/sys/class/dmi/id/"
+    machine = " ".join(filter(None, (first(dmi + "sys_vendor"), first(dmi + "product_name"))))
+    machine = machine or first("/proc/device-tree/model")
+    if "model name" in cpu:
+        machine = f"{machine}, model name {cpu['model name']}" if machine else \
+            f"model name {cpu['model name']}"
+    firmware = " ".join(filter(None, (first(dmi + "bios_version"),
+                                      first("/proc/device-tree/chosen/u-boot,version"))))
+    if "microcode" in cpu:
+        firmware = f"{firmware}, microcode {cpu['microcode']}" if firmware else \
+            f"microcode {cpu['microcode']}"
+    return {"machine": machine or os.uname().machine, "kernel": os.uname().release,
+            "firmware": firmware or "not known"}
+
+
 def lines_in_columns(columns, *command):
     """Output of a command on a terminal with that many columns."""
     ours, theirs = os.openpty()

@@ -608,8 +608,9 @@ def counters_must_be_trusted():
     budget = ("-b", "device=vsoc event=FRAGMENTS limit=1 action=report", "--", "true")
     for trust, status in (None, 1), ("trusted", 0), ("explained", 0), ("quarantined", 1), \
             ("untrusted", 1):
-        verdicts = {"vsoc_csf.shader.fragments": {"trust": trust}} if trust else {}
-        write(store, json.dumps({"format": "perfctr verdicts 1", "verdicts": verdicts}))
+        verdicts = {"vsoc_csf.shader.fragments": {"trust": trust, **harness.place()}} \
+            if trust else {}
+        write(store, json.dumps({"format": "perfctr verdicts 2", "verdicts": verdicts}))
         environment = {**os.environ, "PERFCTR_VERDICTS": store}
         error = run("perfctr", "guard", *budget, status=status, env=environment).stderr
         check(not status or ("FRAGMENTS" in error and "--allow-untrusted" in error), error)

@@ -128,18 +128,26 @@ static int check_mnemonics(struct analysis *a, const struct benchmark *b,
 	if (!odd)
 		return 0;
 	architecture_of(&of, NULL, 0, &name);
-	return fail(a->failure,
-		    "%s:%zu: '%s' is no instruction of a listing, where only BRA and EXIT end a "
-		    "block%s%s; give what a disassembler prints for x86-64, arm64 or NVIDIA's SASS",
-		    b->listing_name, line, odd, name ? "; this looks like " : "", name ? name : "");
+	return fail(
+		a->failure,
+		"%s:%zu: '%s' is no instruction of a listing, where only BRA and EXIT end a "
+		"block%s%s; give what a disassembler prints for x86-64, arm64, RISC-V or NVIDIA's SASS",
+		b->listing_name, line, odd, name ? "; this looks like " : "", name ? name : "");
 }
 
-int analysis_listing(struct analysis *a, const struct point *point, struct listing *listing)
+size_t benchmark_paths(const struct benchmark *b)
+{
+	return b->path_count ? b->path_count : 1;
+}
+
+int analysis_listing(struct analysis *a, const struct point *point, size_t path,
+		     struct listing *listing)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	const char *text = b->path_count ? b->paths[path].listing : b->listing;
 	struct listing_parameter parameters[MAX_PARAMETERS] = { 0 };
 	char error[384] = "";
-	FILE *file = fmemopen((void *)b->listing, strlen(b->listing), "r");
+	FILE *file = fmemopen((void *)text, strlen(text), "r");
 	int ret;
 
 	if (!file)
@@ -171,15 +179,49 @@ static int too_many(struct analysis *a, const struct point *point)
 	return fail(a->failure, "%s: it does more than 2^63 of something", point->name);
 }
 
-static int count_listing(struct analysis *a, struct point *point)
+int analysis_path_threads(struct analysis *a, const struct point *point, size_t path,
+			  int64_t *threads)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	int64_t all, lanes = 0, own = 0;
+
+	if (analysis_formula(a, b->threads, point, NULL, &all))
+		return -1;
+	if (all < 1)
+		return fail(a->failure, "%s: it has %" PRId64 " threads", point->name, all);
+	*threads = all;
+	for (size_t i = 0; i < b->path_count; i++) {
+		int64_t more;
+
+		if (analysis_formula(a, b->paths[i].lanes, point, NULL, &more))
+			return -1;
+		if (more < 0 || __builtin_add_overflow(lanes, more, &lanes))
+			return fail(a->failure, "%s: a path has %" PRId64 " lanes", point->name,
+				    more);
+		own = i == path ? more : own;
+	}
+	if (!b->path_count)
+		return 0;
+	if (!lanes || all % lanes)
+		return fail(a->failure,
+			    "%s: its paths have %" PRId64 " lanes, of which %" PRId64
+			    " threads are no multiple",
+			    point->name, lanes, all);
+	*threads = all / lanes * own;
+	return 0;
+}
+
+/* Adds the features of the threads that go one path. */
+static int count_path(struct analysis *a, struct point *point, size_t path)
+{
+	const int64_t *before = point->counts;
+	const size_t known = point->known;
 	struct listing listing;
 	int64_t threads, times;
 	int ret;
 
-	if (analysis_formula(a, b->threads, point, NULL, &threads) ||
-	    analysis_listing(a, point, &listing))
+	if (analysis_path_threads(a, point, path, &threads) < 0 ||
+	    analysis_listing(a, point, path, &listing))
 		return -1;
 	ret = listing_features(a->arena, &a->features, &a->campaign->keep, &listing, &point->counts,
 			       a->failure);
@@ -187,13 +229,25 @@ static int count_listing(struct analysis *a, struct point *point)
 	if (ret < 0)
 		return -1;
 	point->known = a->features.count;
-	if (threads < 1)
-		return fail(a->failure, "%s: it has %" PRId64 " threads", point->name, threads);
 	if (__builtin_mul_overflow(threads, point->kernels, &times))
 		return too_many(a, point);
 	for (size_t f = 0; f < point->known; f++)
-		if (__builtin_mul_overflow(point->counts[f], times, &point->counts[f]))
+		if (__builtin_mul_overflow(point->counts[f], times, &point->counts[f]) ||
+		    (f < known &&
+		     __builtin_add_overflow(point->counts[f], before[f], &point->counts[f])))
 			return too_many(a, point);
+	return 0;
+}
+
+static int count_listing(struct analysis *a, struct point *point)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+
+	point->counts = NULL;
+	point->known = 0;
+	for (size_t path = 0; path < benchmark_paths(b); path++)
+		if (count_path(a, point, path) < 0)
+			return -1;
 	return 0;
 }
 
@@ -292,7 +346,7 @@ static int add_points(struct analysis *a, size_t benchmark)
 	}
 }
 
-static bool is_quantity(const struct campaign *c, const struct feature *feature)
+bool analysis_is_quantity(const struct campaign *c, const struct feature *feature)
 {
 	for (size_t b = 0; b < c->benchmark_count; b++)
 		for (size_t q = 0; q < c->benchmarks[b].quantity_count; q++) {
@@ -311,7 +365,7 @@ static int check_feature(const struct analysis *a, const struct campaign_event *
 {
 	char text[96];
 
-	if (*feature->name == '@' || is_quantity(a->campaign, feature))
+	if (*feature->name == '@' || analysis_is_quantity(a->campaign, feature))
 		return 0;
 	return fail(a->failure, "campaign %s: event '%s': no benchmark has '%s'", a->campaign->name,
 		    event->name, feature_text(feature, text, sizeof(text)));
@@ -344,6 +398,12 @@ static int check_names(const struct analysis *a)
 	return 0;
 }
 
+static void intern_named(struct analysis *a, const struct feature *feature)
+{
+	if (strcmp(feature->name, "*") != 0)
+		features_intern(a->arena, &a->features, feature);
+}
+
 int analysis_begin(struct analysis *a)
 {
 	const struct feature kernel = { .name = FEATURE_KERNEL }, unit = { .name = FEATURE_UNIT };
@@ -354,12 +414,15 @@ int analysis_begin(struct analysis *a)
 	/* features 0 and 1, see analysis_count() */
 	features_intern(a->arena, &a->features, &kernel);
 	features_intern(a->arena, &a->features, &unit);
-	/* features that only a hypothesis names count too */
-	for (size_t e = 0; e < a->campaign->event_count; e++)
-		for (size_t i = 0; i < a->campaign->events[e].candidate_count; i++)
-			if (strcmp(a->campaign->events[e].candidates[i].name, "*") != 0)
-				features_intern(a->arena, &a->features,
-						&a->campaign->events[e].candidates[i]);
+	/* features that only a hypothesis or the documentation names count too */
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
+		const struct campaign_event *event = &a->campaign->events[e];
+
+		for (size_t i = 0; i < event->candidate_count; i++)
+			intern_named(a, &event->candidates[i]);
+		for (size_t i = 0; i < event->documented.count; i++)
+			intern_named(a, &event->documented.terms[i].feature);
+	}
 	for (size_t i = 0; i < a->campaign->benchmark_count; i++)
 		if (add_points(a, i) < 0)
 			return -1;
@@ -383,8 +446,10 @@ int analysis_set_cores(struct analysis *a, uint64_t mask)
 long analysis_construct(struct analysis *a, const char *name, const char *listing)
 {
 	const int64_t none[MAX_PARAMETERS] = { 0 };
+	const long number = campaign_construct(a->arena, a->campaign, name, name, listing,
+					       CONSTRUCTED_THREADS, a->failure);
 
-	return analysis_point(a, campaign_construct(a->arena, a->campaign, name, listing), none);
+	return number < 0 ? -1 : analysis_point(a, (size_t)number, none);
 }
 
 int64_t analysis_count(const struct analysis *a, const struct point *point, size_t feature,
@@ -408,22 +473,33 @@ bool analysis_exercises(const struct analysis *a, size_t event, size_t feature)
 	return false;
 }
 
+bool analysis_lacks(const struct analysis *a, size_t event, const struct feature *part)
+{
+	for (size_t f = 0; f < a->features.count; f++)
+		if (feature_covers(part, &a->features.items[f]) && analysis_exercises(a, event, f))
+			return false;
+	return true;
+}
+
+bool analysis_may_exercise(const struct analysis *a, size_t event, size_t feature)
+{
+	for (size_t p = 0; p < a->point_count; p++)
+		if (benchmark_states(&a->campaign->benchmarks[a->points[p].benchmark], event) &&
+		    analysis_count(a, &a->points[p], feature, 1))
+			return true;
+	return false;
+}
+
 const char *analysis_missing(const struct analysis *a, size_t event, const struct rule *rule)
 {
 	const char *text = "";
 	char name[96];
 
-	for (size_t t = 0; t < rule->count; t++) {
-		bool found = false;
-
-		for (size_t f = 0; f < a->features.count && !found; f++)
-			found = feature_covers(&rule->terms[t].feature, &a->features.items[f]) &&
-				analysis_exercises(a, event, f);
-		if (!found)
+	for (size_t t = 0; t < rule->count; t++)
+		if (analysis_lacks(a, event, &rule->terms[t].feature))
 			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
 					    feature_text(&rule->terms[t].feature, name,
 							 sizeof(name)));
-	}
 	return text;
 }
 

@@ -60,10 +60,10 @@ struct analysis {
 	const struct reading *bad_reading;
 	size_t dropped; /* readings that are left out because the anchor of their run was off */
 	/*
-	 * by event, then by feature: bit w if relations allow the weight w; NULL, also for a single
-	 * event: they exclude nothing
+	 * by event, then by feature: weights that relations allow; NULL, also for a single event:
+	 * they exclude nothing
 	 */
-	uint32_t **limits;
+	weight_set **limits;
 };
 
 /*
@@ -87,8 +87,20 @@ int analysis_set_cores(struct analysis *analysis, uint64_t mask);
 /* Adds a point if it is new. Returns its number or -1. */
 long analysis_point(struct analysis *analysis, size_t benchmark, const int64_t *parameters);
 
-/* The listing of a point, for listing_free(). Returns 0 or -1. */
-int analysis_listing(struct analysis *analysis, const struct point *point, struct listing *listing);
+/* Paths of the listing of a benchmark: 1 if all threads do the same. */
+size_t benchmark_paths(const struct benchmark *benchmark);
+
+/* The listing of a point on a path, for listing_free(). Returns 0 or -1. */
+int analysis_listing(struct analysis *analysis, const struct point *point, size_t path,
+		     struct listing *listing);
+
+/*
+ * How many of a point's threads go a path: their lanes of each warp, in all warps.
+ * @threads: of the point, of all paths together.
+ * Return: 0 or -1.
+ */
+int analysis_path_threads(struct analysis *analysis, const struct point *point, size_t path,
+			  int64_t *threads);
 
 /* Adds a benchmark that has a listing and no parameters. Returns its point or -1. */
 long analysis_construct(struct analysis *analysis, const char *name, const char *listing);
@@ -108,6 +120,15 @@ int64_t analysis_count(const struct analysis *analysis, const struct point *poin
 
 /* Whether some measurement of an event is of work with a feature. */
 bool analysis_exercises(const struct analysis *analysis, size_t event, size_t feature);
+
+/* Whether no measurement of an event is of work with a part of a rule. */
+bool analysis_lacks(const struct analysis *analysis, size_t event, const struct feature *part);
+
+/* Whether a feature occurs in a benchmark that states its amount of an event, measured or not. */
+bool analysis_may_exercise(const struct analysis *analysis, size_t event, size_t feature);
+
+/* Whether a feature is an amount that some benchmark states, not an instruction. */
+bool analysis_is_quantity(const struct campaign *campaign, const struct feature *feature);
 
 /* The features of a rule that no measurement of an event has: "SHFL:off, I2F". */
 const char *analysis_missing(const struct analysis *analysis, size_t event,

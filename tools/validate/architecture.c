@@ -19,9 +19,14 @@ struct pattern {
 	bool is_compiled;
 };
 
+/* the only one of these that is supported */
+static const char riscv_name[] = "RISC-V";
+
+#define RISCV_REGISTER "(x[0-9]+|zero|ra|[sgt]p|a[0-7]|s[0-9]+|t[0-6])"
+
 /*
- * Machines that are not supported: file formats of objdump, and instructions that no other machine
- * prints like this: "MNEMONIC OPERANDS". Registers such as a0 and r1 name none: many have them.
+ * Machines by their names: file formats of objdump, and instructions that no other machine prints
+ * like this: "MNEMONIC OPERANDS". Registers such as a0 and r1 name none: many have them.
  */
 static struct {
 	const char *name;
@@ -34,10 +39,11 @@ static struct {
 	{ "NVIDIA PTX",
 	  { .text = ".*nvptx.*" },
 	  { .text = "(ld|st)\\.(param|global|shared|const)\\.[a-z0-9.]+ .*" } },
-	{ "RISC-V",
+	{ riscv_name,
 	  { .text = ".*riscv.*" },
-	  { .text = "(auipc|addiw|sext\\.w|csrr[wsc]?i?) .*|"
-		    "addi (zero|ra|a0|[st][0-9]+), ?(zero|ra|a0|[st][0-9]+),.*" } },
+	  { .text = "(auipc|addiw|subw|mulw|sext\\.w|csrr[wsc]?i?) .*|"
+		    "mv " RISCV_REGISTER ", ?" RISCV_REGISTER "|"
+		    "addi (x[0-9]+|zero|ra|a0|[st][0-9]+), ?(x[0-9]+|zero|ra|a0|[st][0-9]+),.*" } },
 	{ "LoongArch",
 	  { .text = ".*loongarch.*" },
 	  { .text = "(addi\\.[wd]|lu12i\\.w|jirl|pcaddu12i|pcalau12i|bceqz|bcnez) \\$.*" } },
@@ -56,6 +62,23 @@ static struct {
 	{ "Mali",
 	  { .text = ".*mali.*|.*bifrost.*|.*valhall.*" },
 	  { .text = "(BRANCHZ|CLPER|LD_VAR|LEA_TEX|TEXC|TEXS|NEXPORT)[A-Z_0-9]*(\\.[^ ]*)? .*" } },
+	{ "AVR", { .text = ".*avr.*" }, { .text = "(sbiw|adiw|rjmp|rcall|brne|breq) .*" } },
+	{ "Xtensa",
+	  { .text = ".*xtensa.*" },
+	  { .text = "(entry|l32r|l32i|s32i|retw|movi)(\\.n)? a[0-9]+,.*|addi(\\.n)? a[1-9].*" } },
+	{ "OpenRISC", { .text = ".*or1k.*|.*openrisc.*" }, { .text = "l\\.[a-z]+ .*" } },
+	{ "MicroBlaze",
+	  { .text = ".*microblaze.*" },
+	  { .text = "(addik|rtsd|bneid|beqid|brlid|swi|lwi) .*" } },
+	{ "C-SKY", { .text = ".*csky.*" }, { .text = "(bez|lrw|subi|jmpix) r[0-9]+.*" } },
+	{ "MSP430", { .text = ".*msp430.*" }, { .text = "j(nz|z|mp|c|nc) \\$[-+].*" } },
+	{ "SuperH", { .text = ".*-sh.*" }, { .text = "(bt|bf)(\\.s|/s)? [0-9a-f]+|mov\\.l @.*" } },
+	{ "m68k",
+	  { .text = ".*m68k.*" },
+	  { .text = ".*%[ad][0-7]@.*|(moveq|lea|dbf) .*%[ad][0-7]" } },
+	{ "Hexagon", { .text = ".*hexagon.*" }, { .text = "\\{.*r[0-9]+ = .*" } },
+	{ "ARC", { .text = ".*arc.*" }, { .text = NULL } },
+	{ "Adreno (ir3)", { .text = NULL }, { .text = "\\((sy|ss|jp|rpt[0-9])\\).*" } },
 	{ "Intel EU", { .text = NULL }, { .text = "[a-z.0-9]+\\([0-9]+\\) .*g[0-9]+.*" } },
 };
 
@@ -307,6 +330,8 @@ static enum architecture_support by_format(const char *format, size_t length, co
 		if (!same(&foreign[n].format, word))
 			continue;
 		*name = foreign[n].name;
+		if (*name == riscv_name)
+			return ARCHITECTURE_RISCV;
 		break;
 	}
 	/* these are of any machine */
@@ -323,6 +348,10 @@ enum architecture_support architecture_of(const struct architecture *a, const ch
 		found = by_format(format, length, name);
 	if (found != ARCHITECTURE_UNKNOWN)
 		return found;
+	*name = name_of(a);
+	if (*name == riscv_name)
+		return ARCHITECTURE_RISCV;
+	*name = NULL;
 	if (a->sass && a->sass == a->count)
 		return ARCHITECTURE_SASS;
 	if (a->arm64 && a->arm64 > a->x86 && !a->not_arm64)

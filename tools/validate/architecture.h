@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which machine a program is for. Only x86-64, arm64 and NVIDIA's SASS have known branches; the
- * program of another machine would be read as straight code, so it is refused.
+ * Which machine a program is for. Only x86-64, arm64, RISC-V and NVIDIA's SASS have known branches;
+ * the program of another machine would be read as straight code, so it is refused.
  */
 #pragma once
 
@@ -13,6 +13,7 @@ enum architecture_support {
 	ARCHITECTURE_FOREIGN, /* recognised, and not supported */
 	ARCHITECTURE_X86,
 	ARCHITECTURE_ARM64,
+	ARCHITECTURE_RISCV,
 	ARCHITECTURE_SASS,
 };
 

@@ -10,7 +10,7 @@
 #include "base.h"
 #include "disassembly.h"
 
-enum { MAX_WEIGHT_OF_CAMPAIGN = 15, DEFAULT_MAX_WEIGHT = 2, DEFAULT_RUNS = 3, MAX_GROUPS = 1000 };
+enum { DEFAULT_MAX_WEIGHT = 2, DEFAULT_RUNS = 3, MAX_GROUPS = 1000 };
 
 long campaign_event(const struct campaign *campaign, const char *name)
 {
@@ -201,6 +201,31 @@ static void *parse_objects(struct campaign_reader *r, const struct json_object *
 	return items;
 }
 
+/* "weights": [0, 1, 32], or "max_weight": 2 for all up to it */
+static weight_set parse_weights(struct campaign_reader *r, const struct json_object *object)
+{
+	const struct json_object *list =
+		document_get(&r->doc, object, "weights", json_type_array, false);
+	weight_set set = 0;
+
+	if (!list)
+		return weights_up_to((unsigned int)document_u64(&r->doc, object, "max_weight",
+								MAX_WEIGHT, DEFAULT_MAX_WEIGHT));
+	if (json_object_object_get_ex(object, "max_weight", NULL))
+		document_fail(&r->doc, list, "either 'weights' or 'max_weight'");
+	for (size_t i = 0; i < json_object_array_length(list) && !failed(r); i++) {
+		const struct json_object *one = json_object_array_get_idx(list, i);
+		uint64_t weight = 0;
+
+		document_count(&r->doc, one ? one : list, "weights", MAX_WEIGHT, &weight);
+		set |= weight_bit((unsigned int)weight);
+	}
+	/* a feature that is not counted is always a hypothesis */
+	if (!(set & 1) && !failed(r))
+		document_fail(&r->doc, list, "'weights' has no 0");
+	return set;
+}
+
 static void parse_idea(struct campaign_reader *r, const struct json_object *object, void *item)
 {
 	static const char *const keys[] = { "name", "rule", NULL };
@@ -217,9 +242,10 @@ static void parse_idea(struct campaign_reader *r, const struct json_object *obje
 static void parse_event(struct campaign_reader *r, const struct json_object *object, void *item)
 {
 	struct campaign_event *event = item;
-	static const char *const keys[] = { "name",	  "counter",	"set",	      "group",
-					    "text",	  "documented", "sum",	      "candidates",
-					    "max_weight", "accept",	"hypotheses", NULL };
+	static const char *const keys[] = { "name",	  "counter",	"set",	  "group",
+					    "text",	  "documented", "sum",	  "candidates",
+					    "max_weight", "weights",	"accept", "hypotheses",
+					    NULL };
 	const struct acceptance exact = { 0 };
 	const struct json_object *list;
 
@@ -231,8 +257,7 @@ static void parse_event(struct campaign_reader *r, const struct json_object *obj
 	event->text = document_text(&r->doc, object, "text", "");
 	event->set = parse_set(r, object);
 	event->group = (unsigned int)document_u64(&r->doc, object, "group", MAX_GROUPS, 0);
-	event->max_weight = (unsigned int)document_u64(&r->doc, object, "max_weight",
-						       MAX_WEIGHT_OF_CAMPAIGN, DEFAULT_MAX_WEIGHT);
+	event->weights = parse_weights(r, object);
 	event->accept = parse_accept(r, object, &exact);
 	list = document_get(&r->doc, object, "documented", json_type_array, false);
 	if (list)
@@ -375,26 +400,71 @@ static struct taken *parse_taken(struct campaign_reader *r, const struct json_ob
 	return taken;
 }
 
+/* The disassembled program for the numbers of branches in an object. */
+static const char *convert(struct campaign_reader *r, const struct json_object *object,
+			   const struct benchmark *benchmark, const char *symbol)
+{
+	size_t count;
+	struct taken *taken = parse_taken(r, object, &count);
+
+	return failed(r) ? NULL :
+			   convert_disassembly(r->doc.arena, benchmark->listing_name,
+					       benchmark->listing_file, symbol, taken, count,
+					       r->doc.failure);
+}
+
+/* "paths": [{"lanes": FORMULA, "taken": {...}}, ...] */
+static void parse_paths(struct campaign_reader *r, const struct json_object *list,
+			const char *symbol, struct benchmark *benchmark)
+{
+	static const char *const keys[] = { "lanes", "taken", NULL };
+	const size_t count = json_object_array_length(list);
+
+	if (!count)
+		document_fail(&r->doc, list, "'paths' is empty");
+	benchmark->paths = arena_array(r->doc.arena, count, sizeof(*benchmark->paths));
+	for (size_t i = 0; i < count && !failed(r); i++) {
+		const struct json_object *one = json_object_array_get_idx(list, i);
+		struct path *path = &benchmark->paths[benchmark->path_count++];
+
+		if (!json_object_is_type(one, json_type_object)) {
+			document_fail(&r->doc, one ? one : list, "a path is an object");
+			return;
+		}
+		document_only(&r->doc, one, keys);
+		path->lanes = document_text(&r->doc, one, "lanes", NULL);
+		path->listing = failed(r) ? NULL : convert(r, one, benchmark, symbol);
+	}
+	if (!failed(r))
+		benchmark->listing = benchmark->paths[0].listing;
+}
+
 static void parse_listing(struct campaign_reader *r, const struct json_object *object,
 			  const struct json_object *at, struct benchmark *benchmark)
 {
 	const char *symbol = document_get(&r->doc, object, "symbol", json_type_string, false) ?
 				     document_text(&r->doc, object, "symbol", NULL) :
 				     NULL;
-	struct taken *taken;
-	size_t count;
+	const struct json_object *paths =
+		document_get(&r->doc, object, "paths", json_type_array, false);
+	const bool taken = json_object_object_get_ex(object, "taken", NULL);
 
-	taken = parse_taken(r, object, &count);
 	benchmark->listing = find_listing(r, at, benchmark->listing_name);
 	benchmark->listing_file = benchmark->listing;
 	if (failed(r))
 		return;
-	if (is_disassembly(benchmark->listing))
-		benchmark->listing = convert_disassembly(r->doc.arena, benchmark->listing_name,
-							 benchmark->listing, symbol, taken, count,
-							 r->doc.failure);
-	else if (symbol || count)
-		document_fail(&r->doc, at, "'symbol' and 'taken' are for disassembled programs");
+	if (!is_disassembly(benchmark->listing)) {
+		if (symbol || taken || paths)
+			document_fail(&r->doc, at,
+				      "'symbol', 'taken' and 'paths' are for disassembled "
+				      "programs");
+	} else if (paths && taken) {
+		document_fail(&r->doc, paths, "either 'taken' or 'paths', each with its own");
+	} else if (paths) {
+		parse_paths(r, paths, symbol, benchmark);
+	} else {
+		benchmark->listing = convert(r, object, benchmark, symbol);
+	}
 }
 
 static void parse_benchmark(struct campaign_reader *r, const struct json_object *object, void *item)
@@ -403,7 +473,7 @@ static void parse_benchmark(struct campaign_reader *r, const struct json_object 
 	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
 					    "kernels",	  "command", "reserve", "parameters",
 					    "quantities", "events",  "symbol",	"taken",
-					    NULL };
+					    "paths",	  NULL };
 	struct json_object *member;
 
 	document_only(&r->doc, object, keys);
@@ -538,27 +608,33 @@ int64_t *campaign_constant(struct campaign *campaign, const char *name)
 	return NULL;
 }
 
-size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
-			  const char *listing)
+long campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
+			const char *file, const char *listing, const char *threads,
+			struct failure *failure)
 {
+	const char *text = listing;
 	/* rarely more than a few dozen, so copying is cheap */
 	struct benchmark *more = arena_array(arena, campaign->benchmark_count + 1, sizeof(*more));
 
+	if (is_disassembly(listing))
+		text = convert_disassembly(arena, file, listing, NULL, NULL, 0, failure);
+	if (!text)
+		return -1;
 	if (campaign->benchmark_count)
 		memcpy(more, campaign->benchmarks, campaign->benchmark_count * sizeof(*more));
 	more[campaign->benchmark_count] = (struct benchmark){
 		.name = name,
 		.title = "constructed to separate the remaining rules",
-		.listing = listing,
-		.listing_name = name,
-		/* a multiple of all relevant numbers of warps and cores */
-		.threads = "1024",
+		.listing = text,
+		.listing_name = file,
+		.listing_file = listing,
+		.threads = threads,
 		.kernels = "1",
 		.command = "",
 		.constructed = true,
 	};
 	campaign->benchmarks = more;
-	return campaign->benchmark_count++;
+	return (long)campaign->benchmark_count++;
 }
 
 const char *campaign_builtin(size_t n)

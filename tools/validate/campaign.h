@@ -9,6 +9,7 @@
 
 #include "document.h"
 #include "feature.h"
+#include "solve.h"
 
 #define MAX_PARAMETERS 8
 #define MAX_PARAMETER_VALUES 64
@@ -40,7 +41,7 @@ struct campaign_event {
 	/* features that the search may use; empty: all features of the benchmarks */
 	struct feature *candidates;
 	size_t candidate_count;
-	unsigned int max_weight; /* largest weight of a feature in the search */
+	weight_set weights; /* of a feature in the search */
 	struct acceptance accept; /* acceptance */
 };
 
@@ -57,6 +58,12 @@ struct quantity {
 	const char *formula; /* formula over parameters and constants */
 };
 
+/* what some lanes of a warp do, if its threads go different ways */
+struct path {
+	const char *lanes; /* formula */
+	const char *listing; /* with their numbers of branches */
+};
+
 /* work with known amounts */
 struct benchmark {
 	const char *name;
@@ -66,6 +73,8 @@ struct benchmark {
 	const char *listing_name; /* for messages */
 	const char *listing_file; /* what the file has, a disassembly for example */
 	const char *threads; /* formula: threads of the listing */
+	struct path *paths; /* instead of @listing, which is the first of them */
+	size_t path_count; /* 0: all threads do the same */
 	const char *kernels; /* formula: number of times that the work is started */
 	/* words of a device's work with {FORMULA} in them, or a kernel of the CPU; or NULL */
 	const char *command;
@@ -75,7 +84,7 @@ struct benchmark {
 	size_t quantity_count;
 	bool *events; /* by event: the amount is known; NULL: it is known of all events */
 	bool reserve; /* not measured at first; the engine may choose it */
-	bool constructed; /* constructed by the engine */
+	bool constructed; /* not of the campaign: by the engine, or a file of measurements */
 };
 
 /* two formulas over events that must have the same value */
@@ -125,9 +134,18 @@ struct campaign {
 int campaign_load(struct arena *arena, const char *which, struct campaign *campaign,
 		  struct failure *failure);
 
-/* Adds a constructed benchmark without parameters. Returns its number. */
-size_t campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
-			  const char *listing);
+/* threads of a listing that the engine constructs: many warps on all cores */
+#define CONSTRUCTED_THREADS "1024"
+
+/*
+ * Add a benchmark without parameters that the campaign does not have.
+ * @file: name of its listing, for messages; @listing: text, disassembled or written; @threads: a
+ * formula.
+ * Return: its number; -1 with a failure: a disassembled program is not straight.
+ */
+long campaign_construct(struct arena *arena, struct campaign *campaign, const char *name,
+			const char *file, const char *listing, const char *threads,
+			struct failure *failure);
 
 /* Name of the built-in campaign number @n, NULL at the end. */
 const char *campaign_builtin(size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs as disassemblers print them: cuobjdump -sass, nvdisasm, objdump -d of x86-64 and arm64.
+ * Programs as disassemblers print them: cuobjdump -sass, nvdisasm, objdump -d of x86-64, arm64 and
+ * RISC-V. An instruction that is missing, by its address, is an error.
  * They become listings, line by line, so that line numbers stay. The numbers of their
  * guards are totals. Branches of a CPU are BRA.<mnemonic>, its return is EXIT.
  */

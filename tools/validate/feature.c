@@ -47,7 +47,8 @@ bool feature_covers(const struct feature *part, const struct feature *whole)
 		w++;
 	}
 	if (!strcmp(part->name, "*"))
-		return part->state == whole->state && *whole->name != '@';
+		return *whole->name != '@' && (part->state == whole->state ||
+					       (part->state == STATE_ON && whole->executes));
 	return part->state == whole->state && !*p && (!*w || *w == '.');
 }
 
@@ -65,8 +66,10 @@ size_t features_intern(struct arena *arena, struct features *features,
 {
 	long found = features_find(features, feature);
 
-	if (found >= 0)
+	if (found >= 0) {
+		features->items[found].executes |= feature->executes;
 		return (size_t)found;
+	}
 	features->items = arena_grow(arena, features->items, features->count, sizeof(*feature));
 	features->items[features->count] = *feature;
 	return features->count++;
@@ -254,13 +257,24 @@ static const char *feature_name(struct arena *arena, const struct features *keep
 	const char *name = arena_copy(arena, mnemonic, strcspn(mnemonic, "."));
 
 	for (size_t i = 0; i < keep->count; i++) {
-		const struct feature whole = { mnemonic, keep->items[i].state };
+		const struct feature whole = {
+			.name = mnemonic,
+			.state = keep->items[i].state,
+		};
 
 		if (feature_covers(&keep->items[i], &whole) &&
 		    strlen(keep->items[i].name) > strlen(name))
 			name = keep->items[i].name;
 	}
 	return name;
+}
+
+/* "BRA.jne": it is retired whether it is taken or not */
+static bool is_cpu_branch(const struct listing *listing, size_t at)
+{
+	const char *mnemonic = listing->mnemonics[at];
+
+	return !strncmp(mnemonic, "BRA.", 4) && islower((unsigned char)mnemonic[4]);
 }
 
 int listing_features(struct arena *arena, struct features *features, const struct features *keep,
@@ -289,6 +303,7 @@ int listing_features(struct arena *arena, struct features *features, const struc
 			if (!amounts[state])
 				continue;
 			feature.state = (enum state)state;
+			feature.executes = state == STATE_OFF && is_cpu_branch(listing, i);
 			(*counts)[features_intern(arena, features, &feature)] +=
 				(int64_t)amounts[state];
 		}

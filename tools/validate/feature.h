@@ -24,6 +24,7 @@ extern const char *const state_names[STATES];
 struct feature {
 	const char *name; /* mnemonic or quantity; owned by the arena */
 	enum state state; /* enum state; STATE_ON for quantities */
+	bool executes; /* it is off, and executed: a CPU's branch that is not taken */
 };
 
 /* numbered features */

@@ -81,7 +81,7 @@ static int read_weights(const struct document *doc, const struct json_object *li
 			if (document_count(doc, number ? number : weights, "weights", MAX_WEIGHT,
 					   &weight) < 0)
 				return -1;
-			set->allowed[i] |= UINT32_C(1) << weight;
+			set->allowed[i] |= weight_bit((unsigned int)weight);
 		}
 		set->count++;
 	}
@@ -104,6 +104,59 @@ static int read_facts(const struct document *doc, const struct json_object *list
 		set->fact_count++;
 	}
 	return 0;
+}
+
+/* The readings of an event, so that the same ones confirm nothing. */
+static int read_rows(const struct document *doc, const struct json_object *result,
+		     const char *event, struct carried *c)
+{
+	const struct json_object *rows = document_get(doc, result, "rows", json_type_array, false);
+
+	for (size_t i = 0; rows && i < json_object_array_length(rows); i++) {
+		const struct json_object *row = element(doc, rows, i), *parameters;
+		const char *of = row ? document_text(doc, row, "event", NULL) : NULL;
+		struct from_row *at;
+
+		if (!of)
+			return -1;
+		if (strcmp(of, event) != 0)
+			continue;
+		c->rows = arena_grow(doc->arena, c->rows, c->row_count, sizeof(*c->rows));
+		at = &c->rows[c->row_count++];
+		at->point = document_text(doc, row, "benchmark", NULL);
+		at->run = document_u64(doc, row, "run", INT64_MAX, 0);
+		at->value = document_u64(doc, row, "value", UINT64_MAX, 0);
+		parameters = document_get(doc, row, "parameters", json_type_object, false);
+		if (!parameters)
+			continue;
+		json_object_object_foreach((struct json_object *)parameters, key, value)
+		{
+			at->point = arena_printf(doc->arena, "%s %s=%" PRId64, at->point, key,
+						 json_object_get_int64(value));
+		}
+	}
+	return doc->failure->text[0] ? -1 : 0;
+}
+
+/* The configuration of readings as pairs of name and value, sorted as in the file. */
+static const char **from_configuration(const struct document *doc, const struct json_object *result,
+				       size_t *count)
+{
+	const struct json_object *o =
+		document_get(doc, result, "configuration", json_type_object, false);
+	const char **pairs = NULL;
+
+	*count = 0;
+	if (!o)
+		return NULL;
+	pairs = arena_array(doc->arena, 2 * (size_t)json_object_object_length(o), sizeof(*pairs));
+	json_object_object_foreach((struct json_object *)o, key, value)
+	{
+		pairs[2 * *count] = arena_copy(doc->arena, key, strlen(key));
+		pairs[2 * *count + 1] = document_string(doc, value ? value : o, key);
+		++*count;
+	}
+	return pairs;
 }
 
 /* Neither an untrusted event nor one without a search carries anything over. */
@@ -160,6 +213,10 @@ static int read_result(const struct document *doc, const struct json_object *res
 			continue;
 		if (read_event(doc, event, name, &carried[number]) < 0)
 			return -1;
+		if (carried[number].campaign && read_rows(doc, result, text, &carried[number]) < 0)
+			return -1;
+		carried[number].configuration =
+			from_configuration(doc, result, &carried[number].configuration_count);
 		*count += carried[number].campaign != NULL;
 	}
 	return events ? 0 : -1;
@@ -175,6 +232,14 @@ int from_read(struct analysis *a, const char *path, struct carried *carried)
 	doc.text = read_file(a->arena, path, &doc.length, a->failure);
 	if (!doc.text || document_parse(&doc) < 0)
 		return -1;
+	if (json_object_is_type(doc.root, json_type_object) &&
+	    document_u64(&doc, doc.root, "schema", UINT32_MAX, 1) > RESULT_SCHEMA) {
+		document_fail(&doc, doc.root,
+			      "the file is of a newer perfctr; this one reads up to schema %d",
+			      RESULT_SCHEMA);
+		document_free(&doc);
+		return -1;
+	}
 	if (json_object_is_type(doc.root, json_type_object))
 		list = document_get(&doc, doc.root, "campaigns", json_type_array, false);
 	if (!list)
@@ -198,9 +263,52 @@ int from_read(struct analysis *a, const char *path, struct carried *carried)
 
 /* --- comparing -------------------------------------------------------------------------- */
 
+/* Whether the readings here are of the same place and time as the earlier ones. */
+static bool is_same_place(const struct analysis *a, const struct carried *c)
+{
+	const struct measured *m = &a->measured;
+
+	for (size_t i = 0; i < c->configuration_count; i++) {
+		const char *here = measured_configured(m, c->configuration[2 * i]);
+
+		if (!here || strcmp(here, c->configuration[2 * i + 1]) != 0)
+			return false;
+	}
+	return m->configuration_count == c->configuration_count;
+}
+
+/* Whether each reading at a point is one that the finding was made from. */
+static bool is_old(const struct analysis *a, size_t event, size_t point, const struct carried *c)
+{
+	for (size_t n = a->first[event]; n < a->first[event + 1]; n++) {
+		const size_t i = a->order[n];
+		const struct reading *r = &a->measured.readings[i];
+		bool found = false;
+
+		for (size_t row = 0; row < c->row_count && !found; row++)
+			found = c->rows[row].run == r->run && c->rows[row].value == r->value &&
+				!strcmp(c->rows[row].point, a->points[point].name);
+		if (a->point_of[i] == point && !found)
+			return false;
+	}
+	return true;
+}
+
+/* Points at which other readings than those of the finding were taken. */
+static size_t new_points(const struct analysis *a, size_t event, const struct carried *c)
+{
+	const bool same = is_same_place(a, c);
+	size_t points = 0;
+
+	for (size_t p = 0; p < a->point_count; p++)
+		points += analysis_cell(a, p, event).count && !(same && is_old(a, event, p, c));
+	return points;
+}
+
 static void judge_rule(struct analysis *a, size_t event, struct carried *c)
 {
-	size_t points = 0;
+	const bool same = is_same_place(a, c);
+	size_t points = 0, old = 0;
 	const char *rest;
 
 	for (size_t p = 0; p < a->point_count; p++) {
@@ -218,26 +326,35 @@ static void judge_rule(struct analysis *a, size_t event, struct carried *c)
 					       value, a->points[p].name, cell.value);
 			return;
 		}
-		points += value > 0;
+		if (value && same && is_old(a, event, p, c))
+			old++;
+		else
+			points += value > 0;
 	}
 	rest = analysis_missing(a, event, &c->rule);
 	/* as for any definition, a single point is not enough */
 	c->result = points > 1 ? CARRIED_CONFIRMED : CARRIED_UNTESTED;
 	c->text = arena_printf(a->arena, "it agrees at %zu point%s where it counts%s%s", points,
 			       points == 1 ? "" : "s", *rest ? "; no benchmark had: " : "", rest);
+	if (old)
+		c->text = arena_printf(a->arena,
+				       "%s; the readings of %zu point%s are those that it was made "
+				       "from",
+				       c->text, old, old == 1 ? "" : "s");
 }
 
 static void judge_set(struct analysis *a, size_t event, struct carried *c)
 {
+	const size_t points = analysis_has(a, event) ? new_points(a, event, c) : 0;
 	struct search here, both;
 
 	if (!analysis_has(a, event)) {
 		c->text = "not measured";
 		return;
 	}
-	if (search_rules(a, event, NULL, &here) < 0) {
+	if (search_rules(a, event, false, NULL, &here) < 0) {
 		c->text = arena_printf(a->arena, "not searched: %s", here.failure.text);
-	} else if (search_rules(a, event, &c->set, &both) < 0) {
+	} else if (search_rules(a, event, false, &c->set, &both) < 0) {
 		c->text = arena_printf(a->arena, "not searched: %s", both.failure.text);
 		search_free(&both);
 	} else {
@@ -245,13 +362,14 @@ static void judge_set(struct analysis *a, size_t event, struct carried *c)
 			c->result = CARRIED_REFUTED;
 		else if (here.space.solutions == UINT64_MAX)
 			c->text = "more than 2^64 rules fit here";
-		else if (both.space.solutions == here.space.solutions)
+		else if (both.space.solutions == here.space.solutions && points > 1)
 			c->result = CARRIED_CONFIRMED;
 		if (!c->text)
 			c->text = arena_printf(a->arena,
 					       "of %" PRIu64 " rules that fit here, %" PRIu64
-					       " also fitted there",
-					       here.space.solutions, both.space.solutions);
+					       " also fitted there; other readings at %zu point%s",
+					       here.space.solutions, both.space.solutions, points,
+					       points == 1 ? "" : "s");
 		search_free(&both);
 	}
 	search_free(&here);

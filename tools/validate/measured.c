@@ -102,13 +102,16 @@ enum column_kind {
 	COLUMN_SEQUENCE,
 	COLUMN_UNITS,
 	COLUMN_EXPECTED,
+	COLUMN_LISTING,
+	COLUMN_THREADS,
 	COLUMN_PARAMETER
 };
 
 static const char no_amount[] = "the benchmark does not state how much of this event it does";
 
-static const char *const column_names[] = { "benchmark", "event", "value",   "run",
-					    "sequence",	 "units", "expected" };
+static const char *const column_names[] = { "benchmark", "event",    "value",
+					    "run",	 "sequence", "units",
+					    "expected",	 "listing",  "threads" };
 
 struct column {
 	const char *name;
@@ -165,8 +168,59 @@ static int read_count(const struct csv *csv, size_t n, const char *name, uint64_
 	return csv_fail(csv, cell->column, what, *cell->text ? cell->text : NULL);
 }
 
+/* The cell of a column in a row, or NULL. */
+static const struct csv_cell *cell_of(const struct csv *csv, const struct column *columns,
+				      enum column_kind kind)
+{
+	for (size_t i = 0; i < csv->count; i++)
+		if (columns[i].kind == kind && *csv->cells[i].text)
+			return &csv->cells[i];
+	return NULL;
+}
+
+/*
+ * The benchmark of a row, which may bring it: its listing is a file beside the CSV, or where the
+ * path leads from there. Return: its number or -1.
+ */
+static long read_benchmark(const struct csv *csv, struct campaign *campaign,
+			   const struct column *columns, const struct csv_cell *name)
+{
+	const struct csv_cell *listing = cell_of(csv, columns, COLUMN_LISTING);
+	const struct csv_cell *threads = cell_of(csv, columns, COLUMN_THREADS);
+	const long found = campaign_benchmark(campaign, name->text);
+	const char *slash = strrchr(csv->name, '/'), *path, *text;
+	struct failure reason = { "" };
+	size_t length;
+	long number;
+
+	if (found >= 0 && !campaign->benchmarks[found].constructed && (listing || threads))
+		return csv_fail(csv, (listing ? listing : threads)->column,
+				"the campaign says what this benchmark does; leave it empty",
+				name->text);
+	if (found >= 0)
+		return found;
+	if (!listing)
+		return csv_fail(
+			csv, name->column,
+			"the campaign has no such benchmark; columns 'listing' (a file) and "
+			"'threads' bring one",
+			name->text);
+	if (!threads)
+		return csv_fail(csv, listing->column, "'threads' is missing for", name->text);
+	path = *listing->text == '/' || !slash ?
+		       listing->text :
+		       arena_printf(csv->arena, "%.*s%s", (int)(slash - csv->name) + 1, csv->name,
+				    listing->text);
+	text = read_file(csv->arena, path, &length, &reason);
+	if (!text)
+		return csv_fail(csv, listing->column, reason.text, NULL);
+	number = campaign_construct(csv->arena, campaign, name->text, listing->text, text,
+				    threads->text, &reason);
+	return number < 0 ? csv_fail(csv, listing->column, reason.text, NULL) : number;
+}
+
 /* benchmark and event of a row */
-static int read_names(const struct csv *csv, const struct campaign *campaign,
+static int read_names(const struct csv *csv, struct campaign *campaign,
 		      const struct column *columns, struct reading *reading)
 {
 	for (size_t i = 0; i < csv->count; i++) {
@@ -180,10 +234,9 @@ static int read_names(const struct csv *csv, const struct campaign *campaign,
 						cell->text);
 			reading->event = (size_t)found;
 		} else if (columns[i].kind == COLUMN_BENCHMARK) {
-			found = campaign_benchmark(campaign, cell->text);
+			found = read_benchmark(csv, campaign, columns, cell);
 			if (found < 0)
-				return csv_fail(csv, cell->column,
-						"the campaign has no such benchmark", cell->text);
+				return -1;
 			reading->benchmark = (size_t)found;
 		}
 	}
@@ -208,7 +261,7 @@ static int read_parameter(const struct csv *csv, size_t n, const struct benchmar
 	return 0;
 }
 
-static int read_reading(const struct csv *csv, const struct campaign *campaign,
+static int read_reading(const struct csv *csv, struct campaign *campaign,
 			const struct column *columns, struct reading *reading)
 {
 	const struct benchmark *benchmark;
@@ -216,8 +269,10 @@ static int read_reading(const struct csv *csv, const struct campaign *campaign,
 
 	*reading = (struct reading){ .sequence = NO_SEQUENCE, .line = csv->row_line };
 	ret = read_names(csv, campaign, columns, reading);
+	if (ret)
+		return ret;
 	benchmark = &campaign->benchmarks[reading->benchmark];
-	if (!ret && !benchmark_states(benchmark, reading->event))
+	if (!benchmark_states(benchmark, reading->event))
 		ret = csv_fail(csv, 1, no_amount, campaign->events[reading->event].name);
 	for (size_t i = 0; i < csv->count && !ret; i++) {
 		const char *name = columns[i].name;
@@ -225,16 +280,20 @@ static int read_reading(const struct csv *csv, const struct campaign *campaign,
 
 		switch (columns[i].kind) {
 		case COLUMN_VALUE:
-			ret = read_count(csv, i, name, UINT64_MAX, &reading->value);
+			if (!empty)
+				ret = read_count(csv, i, name, UINT64_MAX, &reading->value);
 			break;
 		case COLUMN_RUN:
-			ret = read_count(csv, i, name, INT64_MAX, &reading->run);
+			if (!empty)
+				ret = read_count(csv, i, name, INT64_MAX, &reading->run);
 			break;
 		case COLUMN_SEQUENCE:
-			ret = read_count(csv, i, name, INT64_MAX, &reading->sequence);
+			if (!empty)
+				ret = read_count(csv, i, name, INT64_MAX, &reading->sequence);
 			break;
 		case COLUMN_UNITS:
-			ret = read_count(csv, i, name, MAX_UNITS, &reading->units);
+			if (!empty)
+				ret = read_count(csv, i, name, MAX_UNITS, &reading->units);
 			break;
 		case COLUMN_EXPECTED:
 			reading->has_published = !empty;
@@ -260,10 +319,32 @@ static int read_reading(const struct csv *csv, const struct campaign *campaign,
 	return ret;
 }
 
-static int parse_csv(struct csv *csv, const struct campaign *campaign, struct measured *measured)
+/* "# configuration: NAME=VALUE" */
+static void read_configuration(const struct csv *csv, struct measured *measured)
+{
+	static const char mark[] = "# configuration: ";
+	const char *line = csv->at;
+
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *name = line + sizeof(mark) - 1;
+		size_t length, rest;
+
+		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
+			continue;
+		length = strcspn(name, "=\r\n");
+		rest = strcspn(name, "\r\n");
+		if (length && length < rest)
+			measured_configure(
+				csv->arena, measured, arena_copy(csv->arena, name, length),
+				arena_copy(csv->arena, name + length + 1, rest - length - 1));
+	}
+}
+
+static int parse_csv(struct csv *csv, struct campaign *campaign, struct measured *measured)
 {
 	struct column columns[CSV_MAX_COLUMNS];
 	struct reading reading;
+	const struct csv begin = *csv;
 	int got = csv_row(csv);
 	size_t width;
 
@@ -273,6 +354,7 @@ static int parse_csv(struct csv *csv, const struct campaign *campaign, struct me
 	if (got < 0 || read_header(csv, campaign, columns) < 0)
 		return -1;
 	width = csv->count;
+	read_configuration(&begin, measured);
 	while ((got = csv_row(csv)) > 0) {
 		if (csv->count != width)
 			return csv_fail(csv, csv->cells[csv->count - 1].column,
@@ -281,6 +363,10 @@ static int parse_csv(struct csv *csv, const struct campaign *campaign, struct me
 					NULL);
 		if (read_reading(csv, campaign, columns, &reading) < 0)
 			return -1;
+		if (!cell_of(csv, columns, COLUMN_VALUE)) {
+			measured->waiting++;
+			continue;
+		}
 		if (measured_add(csv->arena, measured, campaign, &reading) < 0)
 			return csv_fail(csv, 1,
 					"the same benchmark, event, parameters and run again",
@@ -400,24 +486,33 @@ static const struct json_object *find_result(const struct document *doc,
 
 /* listings that the engine constructed before the file was written */
 static int read_constructed(const struct document *doc, const struct json_object *root,
-			    struct campaign *campaign)
+			    uint64_t schema, struct campaign *campaign)
 {
 	const struct json_object *list =
 		document_get(doc, root, "constructed", json_type_array, false);
 
 	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
 		const struct json_object *one = json_object_array_get_idx(list, i);
-		const char *name, *listing;
+		const char *name, *listing, *threads;
+		struct failure reason = { "" };
+		long found;
 
 		if (!json_object_is_type(one, json_type_object))
 			return document_fail(doc, one ? one : list, "a benchmark is an object");
 		name = document_text(doc, one, "benchmark", NULL);
 		listing = document_text(doc, one, "listing", NULL);
-		if (!name || !listing)
+		threads = document_text(doc, one, "threads", CONSTRUCTED_THREADS);
+		if (!name || !listing || !threads)
 			return -1;
-		if (campaign_benchmark(campaign, name) >= 0)
+		found = campaign_benchmark(campaign, name);
+		/* older versions wrote the proposal of a file that had it once more, behind it */
+		if (found >= 0 && schema < 2 && campaign->benchmarks[found].constructed)
+			continue;
+		if (found >= 0)
 			return document_fail(doc, one, "benchmark '%s' stands twice", name);
-		campaign_construct(doc->arena, campaign, name, listing);
+		if (campaign_construct(doc->arena, campaign, name, name, listing, threads,
+				       &reason) < 0)
+			return document_fail(doc, one, "%s", reason.text);
 	}
 	return 0;
 }
@@ -425,16 +520,25 @@ static int read_constructed(const struct document *doc, const struct json_object
 static int parse_root(const struct document *doc, struct campaign *campaign,
 		      struct measured *measured)
 {
-	static const char *const keys[] = { "campaign", "configuration", "constructed", "rows",
-					    NULL };
+	static const char *const keys[] = { "campaign", "configuration", "constructed",
+					    "rows",	"schema",	 NULL };
 	const struct json_object *root, *member;
 	struct reading reading;
+	uint64_t schema;
 
 	if (json_object_get_type(doc->root) != json_type_object)
 		return document_fail(doc, doc->root, "measurements are an object");
+	schema = document_u64(doc, doc->root, "schema", UINT32_MAX, 1);
+	if (doc->failure->text[0])
+		return -1;
+	if (schema > RESULT_SCHEMA)
+		return document_fail(doc, doc->root,
+				     "the file has schema %llu, of a newer perfctr; this one reads "
+				     "up to %d",
+				     (unsigned long long)schema, RESULT_SCHEMA);
 	root = find_result(doc, campaign);
 	if (!root || (root == doc->root && document_only(doc, root, keys) < 0) ||
-	    read_constructed(doc, root, campaign) < 0)
+	    read_constructed(doc, root, schema, campaign) < 0)
 		return -1;
 	member = document_get(doc, root, "configuration", json_type_object, false);
 	if (member) {

@@ -2,17 +2,25 @@
 /*
  * Measurements from a file.
  *
- * CSV: comment lines begin with #, "# campaign: NAME" may come first; then a header with the
- * columns benchmark, event, value, and optionally run, sequence (order in which the work was done),
- * units (how many counted), expected (what the source of the data printed), and one column for each
- * parameter. JSON: {"campaign": NAME, "configuration": {...}, "rows": [{"benchmark", "event",
- * "parameters": {...}, "value", ...}]}. Every error names line and column.
+ * CSV: comment lines begin with #, "# campaign: NAME" may come first, "# configuration: NAME=VALUE"
+ * says of what they are; then a header with the columns benchmark, event, value, and optionally
+ * run, sequence (order in which the work was done), units (how many counted), expected (what the
+ * source of the data printed), listing and threads (of a benchmark that the campaign does not
+ * have), and one column for each parameter. A row without a value is still to be measured. JSON:
+ * {"campaign": NAME, "configuration": {...}, "rows": [{"benchmark", "event", "parameters": {...},
+ * "value", ...}]}. Every error names line and column.
  */
 #pragma once
 
 #include "campaign.h"
 
 #define NO_SEQUENCE UINT64_MAX
+
+/*
+ * Version of the result file, and of the readings in it. 1 had no number: there TRUSTED did not
+ * require that the documented rule is the only one, nor two points.
+ */
+#define RESULT_SCHEMA 2
 
 /* one measured value */
 struct reading {
@@ -36,6 +44,7 @@ struct measured {
 	struct reading *readings;
 	size_t count;
 	struct hash_table table; /* of the readings */
+	size_t waiting; /* rows of the file without a value */
 	const char *source; /* file or device, for the report */
 	const char **configuration; /* pairs of name and value */
 	size_t configuration_count;

@@ -4,41 +4,38 @@
 
 #include <string.h>
 
-#define ALL_WEIGHTS ((UINT32_C(2) << MAX_WEIGHT) - 1)
-
 /* an event of a relation: left - right = sum of factor * event */
 struct part {
 	size_t event;
 	int64_t factor;
-	const uint32_t *masks; /* by feature: weights that its rule may have */
+	const weight_set *masks; /* by feature: weights that its rule may have */
 };
 
 /* --- what is known of an event ---------------------------------------------------------- */
 
 /* Nothing is known of features that no measurement had. NULL: nor of any other. */
-static uint32_t *masks_of(const struct analysis *a, size_t event, const struct search *search,
-			  const struct outcome *o)
+static weight_set *masks_of(const struct analysis *a, size_t event, const struct search *search,
+			    const struct outcome *o)
 {
 	const bool known = o->verdict == VERDICT_TRUSTED || o->verdict == VERDICT_EXPLAINED;
-	uint32_t *masks = arena_array(a->arena, a->features.count, sizeof(*masks));
+	weight_set *masks = arena_array(a->arena, a->features.count, sizeof(*masks));
 
 	if (known ? !o->found.given : !o->searched || o->search_error || !o->remaining)
 		return NULL;
 	for (size_t f = 0; f < a->features.count; f++) {
 		const int64_t weight = known ? rule_weight(&o->found, &a->features.items[f]) : 0;
 
-		masks[f] = weight < 0 || weight > MAX_WEIGHT ||
-					   (known && !analysis_exercises(a, event, f)) ?
+		masks[f] = weight < 0 || weight > MAX_WEIGHT || !analysis_exercises(a, event, f) ?
 				   ALL_WEIGHTS :
-				   UINT32_C(1) << weight;
+				   weight_bit((unsigned int)weight);
 	}
 	for (size_t v = 0; !known && v < search->count; v++) {
 		const size_t f = search->variables[v];
 
 		masks[f] = search->occurs[v] ? search->space.allowed[v] : ALL_WEIGHTS;
-		if (a->limits[event])
-			masks[f] &= a->limits[event][f];
 	}
+	for (size_t f = 0; !known && a->limits[event] && f < a->features.count; f++)
+		masks[f] &= a->limits[event][f];
 	return masks;
 }
 
@@ -109,17 +106,17 @@ static int parts_of(const struct analysis *a, const struct relation *relation, s
 
 static int64_t least(const struct part *part, size_t feature, bool most)
 {
-	const uint32_t mask = part->masks[feature];
+	const weight_set mask = part->masks[feature];
 	const bool high = most == (part->factor > 0);
 
-	return part->factor * (high ? 31 - __builtin_clz(mask) : __builtin_ctz(mask));
+	return part->factor * (int64_t)(high ? weights_most(mask) : weights_least(mask));
 }
 
 /* weights of a part with which the sum can be 0 */
-static uint32_t possible(const struct part *parts, int count, int which, size_t feature)
+static weight_set possible(const struct part *parts, int count, int which, size_t feature)
 {
 	int64_t lo = 0, hi = 0;
-	uint32_t mask = 0;
+	weight_set mask = 0;
 
 	for (int i = 0; i < count; i++) {
 		if (i == which)
@@ -131,22 +128,40 @@ static uint32_t possible(const struct part *parts, int count, int which, size_t 
 		const int64_t own = parts[which].factor * (int64_t)w;
 
 		if (own + lo <= 0 && own + hi >= 0)
-			mask |= UINT32_C(1) << w;
+			mask |= weight_bit(w);
 	}
 	return mask;
 }
 
-static bool narrow(struct analysis *a, const struct part *parts, int count, int which)
+/* Whether a weight is the documented one of an event that counts as documented. */
+static bool is_documented(const struct analysis *a, size_t event, const struct outcome *o,
+			  size_t feature, weight_set mask)
+{
+	const struct rule *rule = &a->campaign->events[event].documented;
+	const int64_t weight = rule_weight(rule, &a->features.items[feature]);
+
+	return rule->given && !verdict_is_discrepant(o) && weight >= 0 && weight <= MAX_WEIGHT &&
+	       mask & weight_bit((unsigned int)weight);
+}
+
+static bool narrow(struct analysis *a, const struct part *parts, int count, int which,
+		   const struct outcome *o)
 {
 	const size_t event = parts[which].event;
+	const bool documented = !verdict_is_discrepant(o);
 	bool changed = false;
 
 	for (size_t f = 0; f < a->features.count; f++) {
-		const uint32_t now = parts[which].masks[f];
-		const uint32_t mask = possible(parts, count, which, f);
+		const weight_set now = parts[which].masks[f];
+		const weight_set mask = possible(parts, count, which, f);
 
-		/* a contradiction excludes nothing: some verdict, or the relation, is wrong */
-		if (!(now & mask) || !(now & ~mask))
+		/*
+		 * A contradiction excludes nothing: some verdict, or the relation, is wrong; or
+		 * features that depend on each other say the same in two ways.
+		 */
+		if (!(now & mask) || !(now & ~mask) ||
+		    (documented && is_documented(a, event, o, f, now) &&
+		     !is_documented(a, event, o, f, mask)))
 			continue;
 		if (!a->limits[event]) {
 			a->limits[event] = arena_array(a->arena, a->features.count, sizeof(mask));
@@ -185,7 +200,7 @@ int prune_by_relations(struct analysis *a, const struct relation_result *results
 			struct outcome *o = &outcomes[parts[i].event];
 
 			if (ignored[parts[i].event] || !verdict_is_open(o) ||
-			    o->verdict != VERDICT_QUARANTINED || !narrow(a, parts, count, i))
+			    o->verdict != VERDICT_QUARANTINED || !narrow(a, parts, count, i, o))
 				continue;
 			changed[parts[i].event] = true;
 			if (!o->pruned_by || !strstr(o->pruned_by, relation->name))

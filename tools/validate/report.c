@@ -108,6 +108,8 @@ static void add_search(struct chain *c, const struct outcome *o)
 	if (!o->searched)
 		return;
 	add(c, arena_printf(c->arena, "searched: %s", o->bounds));
+	if (*o->assumed)
+		add(c, arena_printf(c->arena, "not searched, taken not to count: %s", o->assumed));
 	for (size_t i = 0; i < o->round_count; i++) {
 		const struct round *round = &o->rounds[i];
 
@@ -121,6 +123,8 @@ static void add_search(struct chain *c, const struct outcome *o)
 		add(c, arena_printf(c->arena, "of %s rules the relation %s leaves %s",
 				    count_text(c->arena, o->before), o->pruned_by,
 				    count_text(c->arena, o->remaining)));
+	if (o->together_count)
+		add(c, together_text(c->arena, o->together, o->together_count));
 	if (*o->untested)
 		add(c, arena_printf(c->arena, "searched, but no benchmark had: %s", o->untested));
 	if (!o->remaining)

@@ -39,6 +39,25 @@ void validate_html(const struct report *report, FILE *out);
 /* All readings with the configuration, as --measured takes them. */
 void validate_readings(const struct study *study, FILE *out);
 
+/* --- the next measurement, for somebody who measures elsewhere --- */
+
+/* Whether an event is measured with the next benchmark, which exists. */
+bool propose_has(const struct study *study, size_t event);
+
+/* Print the rows of the next benchmark without a value, as CSV; each begins with @indent. */
+void propose_rows(const struct study *study, struct arena *arena, const char *indent, FILE *out);
+
+struct app;
+
+/*
+ * Write all readings and the rows of the next benchmark as CSV, and listings that the campaign does
+ * not have into files beside it.
+ * @campaign: that the file names; @path: of the CSV.
+ * Return: 0 or an exit status; the message was printed.
+ */
+int propose_write(struct app *app, const struct study *study, const char *campaign,
+		  const char *path, struct arena *arena);
+
 struct json_object;
 
 /* Add the member "configuration"; print it as text, which begins with a comma. */

@@ -120,9 +120,9 @@ static struct json_object *weights_json(const struct rule_group *set)
 		struct json_object *one = json_append(list), *weights = json_object_new_array();
 
 		json_add_text(one, "feature", feature_text(&set->features[i], text, sizeof(text)));
-		for (int w = 0; w <= MAX_WEIGHT; w++)
-			if (set->allowed[i] >> w & 1)
-				json_object_array_add(weights, json_object_new_int(w));
+		for (weight_set left = set->allowed[i]; left; left &= left - 1)
+			json_object_array_add(weights,
+					      json_object_new_int((int)weights_least(left)));
 		json_add(one, "weights", weights);
 	}
 	return list;
@@ -154,6 +154,28 @@ static struct json_object *carried_json(const struct carried *c)
 	return carried;
 }
 
+/* features that the measurements cannot tell apart, with the amounts of their proportion */
+static struct json_object *groups_json(const struct outcome *o)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < o->together_count; i++) {
+		const struct rule *group = &o->together[i];
+		struct json_object *features = json_object_new_array();
+
+		for (size_t t = 0; t < group->count; t++) {
+			struct json_object *one = json_append(features);
+			char text[96];
+
+			json_add_text(one, "feature",
+				      feature_text(&group->terms[t].feature, text, sizeof(text)));
+			json_add(one, "amount", json_object_new_int64(group->terms[t].weight));
+		}
+		json_object_array_add(list, features);
+	}
+	return list;
+}
+
 static struct json_object *search_json(const struct outcome *o)
 {
 	struct json_object *search = json_object_new_object();
@@ -177,6 +199,8 @@ static struct json_object *search_json(const struct outcome *o)
 	json_add_text(search, "excluded", o->excluded);
 	json_add_text(search, "open", o->open);
 	json_add_text(search, "untested", o->untested);
+	json_add(search, "together", groups_json(o));
+	json_add_text(search, "assumed", o->assumed);
 	json_add_text(search, "relations", o->pruned_by);
 	json_add(search, "before_relations",
 		 o->pruned_by ? json_object_new_uint64(o->before) : NULL);
@@ -201,6 +225,13 @@ static struct json_object *event_json(const struct report *report, const struct 
 	for (size_t i = 0; i < o->path_length; i++)
 		json_object_array_add(list, json_object_new_string(verdict_names[o->path[i]]));
 	json_add(e, "path", list);
+	if (earlier_verdict(study, number)) {
+		struct json_object *was = json_object_new_object();
+
+		json_add_text(was, "verdict", earlier_verdict(study, number));
+		json_add_text(was, "tool", study->earlier_tool);
+		json_add(e, "was", was);
+	}
 	json_add_text(e, "reason", o->reason);
 	json_add_text(e, "definition", o->definition);
 	json_add(e, "documented", event->documented.given ? rule_json(&event->documented) : NULL);
@@ -250,13 +281,26 @@ static struct json_object *relations_json(const struct study *study)
 
 static struct json_object *next_json(const struct study *study)
 {
-	struct json_object *next;
+	struct json_object *next, *events;
+	const struct benchmark *b;
+	const struct point *point;
 
 	if (study->next.point < 0)
 		return NULL;
+	events = json_object_new_array();
 	next = json_object_new_object();
-	json_add_text(next, "benchmark", study->next.name);
+	point = &study->analysis.points[study->next.point];
+	b = &study->analysis.campaign->benchmarks[point->benchmark];
+	json_add_text(next, "benchmark", b->name);
+	json_add(next, "parameters", parameters_json(study, point));
 	json_add_text(next, "listing", study->next.listing);
+	json_add_text(next, "threads", b->listing ? b->threads : NULL);
+	for (size_t e = 0; e < study->analysis.campaign->event_count; e++)
+		if (propose_has(study, e))
+			json_object_array_add(
+				events,
+				json_object_new_string(study->analysis.campaign->events[e].name));
+	json_add(next, "events", events);
 	return next;
 }
 
@@ -270,6 +314,16 @@ void report_add_configuration(struct json_object *to, const struct measured *mea
 	json_add(to, "configuration", o);
 }
 
+static bool was_measured(const struct study *study, size_t benchmark)
+{
+	const struct measured *m = &study->analysis.measured;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (m->readings[i].benchmark == benchmark)
+			return true;
+	return false;
+}
+
 /* what --measured reads */
 static void add_inputs(struct json_object *to, const struct study *study)
 {
@@ -280,11 +334,13 @@ static void add_inputs(struct json_object *to, const struct study *study)
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
 		struct json_object *one;
 
-		if (!a->campaign->benchmarks[b].constructed)
+		/* one that is only proposed is no input */
+		if (!a->campaign->benchmarks[b].constructed || !was_measured(study, b))
 			continue;
 		one = json_append(made);
 		json_add_text(one, "benchmark", a->campaign->benchmarks[b].name);
-		json_add_text(one, "listing", a->campaign->benchmarks[b].listing);
+		json_add_text(one, "listing", a->campaign->benchmarks[b].listing_file);
+		json_add_text(one, "threads", a->campaign->benchmarks[b].threads);
 	}
 	json_add(to, "constructed", made);
 	json_add(to, "rows", rows_json(study));
@@ -313,6 +369,7 @@ void validate_readings(const struct study *study, FILE *out)
 {
 	struct json_object *root = json_object_new_object();
 
+	json_add_u64(root, "schema", RESULT_SCHEMA);
 	json_add_text(root, "campaign", study->analysis.campaign->name);
 	add_inputs(root, study);
 	json_write(out, root, true);
@@ -322,6 +379,7 @@ void validate_json(const struct report *report, FILE *out)
 {
 	struct json_object *root = json_object_new_object(), *list = json_object_new_array();
 
+	json_add_u64(root, "schema", RESULT_SCHEMA);
 	json_add_text(root, "tool", "perfctr validate " PERFCTR_VERSION);
 	json_add_text(root, "time", report->time);
 	json_add_text(root, "kernel", report->on.release);

@@ -7,6 +7,9 @@
 #include "common/number.h"
 #include "report.h"
 
+/* constructed benchmarks that are shown like the campaign's own */
+enum { FEW_CONSTRUCTED = 4 };
+
 void report_time(char *text, size_t size)
 {
 	const time_t now = time(NULL);
@@ -79,10 +82,14 @@ static void print_point(const struct study *study, size_t point, FILE *out)
 static void print_tables(const struct study *study, FILE *out)
 {
 	const struct analysis *a = &study->analysis;
-	size_t constructed = 0;
+	size_t constructed = 0, made = 0;
+	bool few;
 
+	for (size_t p = 0; p < a->point_count; p++)
+		made += a->campaign->benchmarks[a->points[p].benchmark].constructed;
+	few = made <= FEW_CONSTRUCTED;
 	for (size_t p = 0; p < a->point_count; p++) {
-		if (a->campaign->benchmarks[a->points[p].benchmark].constructed)
+		if (!few && a->campaign->benchmarks[a->points[p].benchmark].constructed)
 			constructed += !a->points[p].reserve;
 		else
 			print_point(study, p, out);
@@ -107,6 +114,9 @@ static void print_verdicts(const struct report *report, const struct study *stud
 			o->reason);
 		if (o->definition && o->verdict != VERDICT_TRUSTED)
 			fprintf(out, "  %-22s %-12s = %s\n", "", "", o->definition);
+		if (earlier_verdict(study, e))
+			fprintf(out, "  %-22s %-12s was %s (%s)\n", "", "",
+				earlier_verdict(study, e), study->earlier_tool);
 		if (c->events[e].accept.absolute || c->events[e].accept.relative_ppm)
 			fprintf(out,
 				"  %-22s %-12s accepted: differences of %" PRIu64 " or %" PRIu64
@@ -172,16 +182,51 @@ static void print_chains(const struct report *report, const struct study *study,
 	}
 }
 
-static void print_next(const struct study *study, FILE *out)
+/* "EXIT" twice in a row becomes a line, with how often it stands there */
+static void print_listing(const char *line, FILE *out)
 {
-	const struct proposal *next = &study->next;
-	const char *line;
+	while (*line) {
+		const size_t length = strcspn(line, "\n");
+		size_t times = 0;
 
+		for (const char *same = line; !strncmp(same, line, length + 1) && *same;
+		     same += length + 1)
+			times++;
+		fprintf(out, "    %.*s", (int)length, line);
+		fprintf(out, times > 1 ? "\t# %zu times\n" : "\n", times);
+		line += times * (length + 1);
+	}
+}
+
+static bool is_wanting(const struct outcome *o)
+{
+	return verdict_is_unconfirmed(o) ||
+	       (o->verdict == VERDICT_QUARANTINED && verdict_is_open(o));
+}
+
+static void print_next(const struct report *report, const struct study *study, FILE *out)
+{
+	const struct campaign *c = study->analysis.campaign;
+	const struct proposal *next = &study->next;
+	size_t wanting = 0;
+
+	for (size_t e = 0; next->point < 0 && e < c->event_count; e++)
+		if (is_wanting(&study->outcomes[e]))
+			fprintf(out, "%s%s", wanting++ ? ", " : "\n  a benchmark is missing for ",
+				c->events[e].name);
+	if (wanting)
+		fputs(": neither the campaign nor a listing that can be constructed here helps; "
+		      "write\n  one in which what came together comes in other amounts\n",
+		      out);
 	if (next->point < 0)
 		return;
 	fprintf(out, "\n  next benchmark: %s\n", next->name);
-	for (line = next->listing; line && *line; line += strcspn(line, "\n") + 1)
-		fprintf(out, "    %.*s\n", (int)strcspn(line, "\n"), line);
+	if (next->listing)
+		print_listing(next->listing, out);
+	fputs("  its rows to fill in (--propose FILE writes them behind the readings, and the "
+	      "listing):\n",
+	      out);
+	propose_rows(study, report->arena, "    ", out);
 }
 
 void validate_text(const struct report *report, FILE *out)
@@ -192,6 +237,9 @@ void validate_text(const struct report *report, FILE *out)
 
 		fprintf(out, "%s%s: %s\n", i ? "\n" : "", study->analysis.campaign->name,
 			study->analysis.campaign->title);
+		if (m->waiting)
+			fprintf(out, "  %zu row%s without a value yet\n", m->waiting,
+				plural(m->waiting));
 		if (m->source)
 			fprintf(out, "  measured: %s", m->source);
 		report_print_configuration(out, m);
@@ -202,7 +250,7 @@ void validate_text(const struct report *report, FILE *out)
 		print_strangers(study, out);
 		print_relations(study, out);
 		print_chains(report, study, out);
-		print_next(study, out);
+		print_next(report, study, out);
 	}
 	for (size_t i = 0; i < report->skipped_count; i++)
 		fprintf(out, "%s%s: not run: %s\n", i || !report->count ? "" : "\n",

@@ -37,12 +37,12 @@ static void print_note(FILE *out, const struct listing *listing, const struct ta
 		state == STATE_DEAD ? "behind the end" : "skipped");
 }
 
-static void print_point(FILE *out, const struct point *point, const struct listing *listing,
+static void print_point(FILE *out, const char *name, const struct listing *listing,
 			const struct tally *tallies, size_t exit_at)
 {
 	const char *line = listing->source;
 
-	fprintf(out, "\n%s, a thread:\n  %5s %12s %12s\n", point->name, "", "executed", "off");
+	fprintf(out, "\n%s, a thread:\n  %5s %12s %12s\n", name, "", "executed", "off");
 	for (size_t i = 0; i < listing->count; i++) {
 		const char *text = listing->mnemonics[i];
 
@@ -58,12 +58,12 @@ static void print_point(FILE *out, const struct point *point, const struct listi
 	}
 }
 
-static void add_point(struct json_object *list, const struct point *point,
-		      const struct listing *listing, const struct tally *tallies, size_t exit_at)
+static void add_point(struct json_object *list, const char *name, const struct listing *listing,
+		      const struct tally *tallies, size_t exit_at)
 {
 	struct json_object *one = json_append(list), *code = json_object_new_array();
 
-	json_add_text(one, "point", point->name);
+	json_add_text(one, "point", name);
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct listing_instruction *insn = &listing->instructions[i];
 		struct json_object *at = json_append(code);
@@ -78,30 +78,44 @@ static void add_point(struct json_object *list, const struct point *point,
 	json_add(one, "instructions", code);
 }
 
+/* Print what a thread of a path executes. */
+static int review_path(struct analysis *a, const struct point *point, size_t path,
+		       struct json_object *list, FILE *out)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	const char *name = point->name;
+	struct listing listing;
+	struct tally *tallies;
+	size_t exit_at = 0;
+	int64_t threads;
+	int ret;
+
+	if (analysis_path_threads(a, point, path, &threads) < 0 ||
+	    analysis_listing(a, point, path, &listing) < 0)
+		return -1;
+	if (b->path_count)
+		name = arena_printf(a->arena, "%s, path %zu of %" PRId64 " threads", name, path + 1,
+				    threads);
+	tallies = arena_array(a->arena, listing.count, sizeof(*tallies));
+	ret = listing_run(&listing, tallies, &exit_at, a->failure);
+	if (!ret && list)
+		add_point(list, name, &listing, tallies, exit_at);
+	else if (!ret)
+		print_point(out, name, &listing, tallies, exit_at);
+	listing_free(&listing);
+	return ret;
+}
+
 int review_listings(struct analysis *a, bool json, FILE *out)
 {
 	struct json_object *list = json ? json_object_new_array() : NULL;
 	int ret = 0;
 
 	for (size_t p = 0; !ret && p < a->point_count; p++) {
-		const struct point *point = &a->points[p];
-		struct listing listing;
-		struct tally *tallies;
-		size_t exit_at = 0;
+		const struct benchmark *b = &a->campaign->benchmarks[a->points[p].benchmark];
 
-		if (!a->campaign->benchmarks[point->benchmark].listing)
-			continue;
-		if (analysis_listing(a, point, &listing) < 0) {
-			ret = -1;
-			break;
-		}
-		tallies = arena_array(a->arena, listing.count, sizeof(*tallies));
-		ret = listing_run(&listing, tallies, &exit_at, a->failure);
-		if (!ret && json)
-			add_point(list, point, &listing, tallies, exit_at);
-		else if (!ret)
-			print_point(out, point, &listing, tallies, exit_at);
-		listing_free(&listing);
+		for (size_t path = 0; !ret && b->listing && path < benchmark_paths(b); path++)
+			ret = review_path(a, &a->points[p], path, list, out);
 	}
 	if (json && !ret)
 		json_write(out, list, true);

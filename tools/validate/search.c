@@ -8,23 +8,67 @@
 /* open features that are listed one by one */
 enum { MAX_LISTED = 12 };
 
-bool search_may_use(const struct campaign_event *event, const struct feature *feature)
+/* a feature that the documentation names */
+static bool is_documented(const struct analysis *a, size_t number, size_t f, bool whole)
 {
-	for (size_t i = 0; i < event->candidate_count; i++)
-		if (feature_covers(&event->candidates[i], feature))
+	const struct feature *feature = &a->features.items[f];
+	const struct rule *rule = &a->campaign->events[number].documented;
+
+	for (size_t t = 0; t < rule->count; t++) {
+		const struct feature *part = &rule->terms[t].feature;
+
+		if (!feature_covers(part, feature))
+			continue;
+		if (analysis_exercises(a, number, f))
 			return true;
-	/* by default all states of mnemonics except skipped ones */
-	return !event->candidate_count && *feature->name != '@' && feature->state != STATE_SKIPPED;
+		/* a part that no measurement has is one feature, as it is written */
+		if (whole && !strcmp(part->name, feature->name) && analysis_lacks(a, number, part))
+			return true;
+	}
+	return false;
 }
 
-static void choose_variables(const struct analysis *a, const struct campaign_event *event,
-			     struct search *s)
+bool search_may_use(const struct analysis *a, size_t number, size_t f, bool whole)
 {
+	const struct campaign_event *event = &a->campaign->events[number];
+	const struct feature *feature = &a->features.items[f];
+	bool is_candidate = false;
+
+	if (is_documented(a, number, f, whole))
+		return true;
+	/* by default all states of mnemonics except skipped ones */
+	if (!event->candidate_count)
+		return *feature->name != '@' && feature->state != STATE_SKIPPED &&
+		       analysis_may_exercise(a, number, f);
+	for (size_t i = 0; i < event->candidate_count; i++)
+		is_candidate |= feature_covers(&event->candidates[i], feature);
+	/* an instruction can be put into a benchmark, an amount of something else cannot */
+	return is_candidate &&
+	       (!analysis_is_quantity(a->campaign, feature) || analysis_may_exercise(a, number, f));
+}
+
+static void choose_variables(const struct analysis *a, size_t number, bool whole, struct search *s)
+{
+	const struct campaign_event *event = &a->campaign->events[number];
+
 	s->variables = arena_array(&s->arena, a->features.count, sizeof(*s->variables));
 	for (size_t f = 0; f < a->features.count; f++)
-		if (search_may_use(event, &a->features.items[f]))
+		if (search_may_use(a, number, f, whole))
 			s->variables[s->count++] = f;
 	s->occurs = arena_array(&s->arena, s->count, sizeof(*s->occurs));
+	s->choices = arena_array(&s->arena, s->count, sizeof(*s->choices));
+	s->weights = event->weights;
+	s->has_documented = event->documented.given;
+	for (size_t v = 0; v < s->count; v++) {
+		const int64_t weight =
+			rule_weight(&event->documented, &a->features.items[s->variables[v]]);
+
+		s->choices[v] = event->weights;
+		if (weight < 0 || weight > MAX_WEIGHT)
+			s->has_documented = false;
+		else
+			s->choices[v] |= weight_bit((unsigned int)weight);
+	}
 }
 
 static int64_t clip(uint64_t value)
@@ -62,7 +106,7 @@ static long variable_of(const struct analysis *a, const struct search *s,
 
 /* Excludes weights that are not in a set, as far as the event's measurements have its features. */
 static void keep_within(const struct analysis *a, const struct rule_group *set, struct search *s,
-			uint32_t *choices, struct solve_row *rows)
+			weight_set *choices, struct solve_row *rows)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		long v = variable_of(a, s, &set->features[i]);
@@ -86,27 +130,24 @@ static void keep_within(const struct analysis *a, const struct rule_group *set, 
 	}
 }
 
-int search_rules(const struct analysis *a, size_t event_number, const struct rule_group *within,
-		 struct search *s)
+int search_rules(const struct analysis *a, size_t event_number, bool whole,
+		 const struct rule_group *within, struct search *s)
 {
 	const struct campaign_event *event = &a->campaign->events[event_number];
-	const uint32_t *limits = a->limits ? a->limits[event_number] : NULL;
+	const weight_set *limits = a->limits ? a->limits[event_number] : NULL;
 	const size_t more = within ? within->fact_count : 0;
 	struct solve_problem problem;
 	struct solve_row *rows;
-	unsigned int *weights;
-	uint32_t *choices;
+	weight_set *choices;
 	bool impossible = false;
 
-	*s = (struct search){ .max_weight = event->max_weight };
-	choose_variables(a, event, s);
+	*s = (struct search){ 0 };
+	choose_variables(a, event_number, whole, s);
 	rows = arena_array(&s->arena, a->point_count + more, sizeof(*rows));
-	weights = arena_array(&s->arena, s->count, sizeof(*weights));
 	choices = arena_array(&s->arena, s->count, sizeof(*choices));
-	for (size_t v = 0; v < s->count; v++) {
-		weights[v] = event->max_weight;
-		choices[v] = limits ? limits[s->variables[v]] : UINT32_MAX;
-	}
+	for (size_t v = 0; v < s->count; v++)
+		choices[v] = s->choices[v] & (limits ? limits[s->variables[v]] : ALL_WEIGHTS);
+	s->rows = rows;
 	for (size_t p = 0; p < a->point_count; p++) {
 		struct cell cell = analysis_cell(a, p, event_number);
 
@@ -118,12 +159,12 @@ int search_rules(const struct analysis *a, size_t event_number, const struct rul
 		s->points++;
 	}
 	if (impossible) {
-		s->space.allowed = arena_array(&s->arena, s->count, sizeof(uint32_t));
+		s->space.allowed = arena_array(&s->arena, s->count, sizeof(weight_set));
 		return 0;
 	}
 	if (within)
 		keep_within(a, within, s, choices, &rows[s->points]);
-	problem = (struct solve_problem){ weights, rows, s->count, s->points + more, choices };
+	problem = (struct solve_problem){ choices, rows, s->count, s->points + more };
 	return solve(&s->arena, &problem, &s->space, &s->failure);
 }
 
@@ -134,9 +175,9 @@ void search_free(struct search *s)
 
 int search_weight(const struct search *s, size_t variable)
 {
-	uint32_t allowed = s->space.allowed[variable];
+	const weight_set allowed = s->space.allowed[variable];
 
-	return allowed && !(allowed & (allowed - 1)) ? __builtin_ctz(allowed) : -1;
+	return weights_count(allowed) == 1 ? (int)weights_least(allowed) : -1;
 }
 
 struct rule search_rule(const struct analysis *a, const struct search *s, uint64_t number,
@@ -193,13 +234,131 @@ const char *search_untested(const struct analysis *a, const struct search *s, st
 	return names(a, s, arena, true);
 }
 
-static const char *weights_text(struct arena *arena, uint32_t allowed)
+/* "0|1|32", "0..15" */
+static const char *weights_text(struct arena *arena, weight_set allowed)
 {
 	const char *text = "";
 
-	for (unsigned int w = 0; allowed >> w; w++)
-		if (allowed >> w & 1)
-			text = arena_printf(arena, "%s%s%u", text, *text ? "|" : "", w);
+	if (weights_count(allowed) > 4 && allowed == weights_up_to(weights_most(allowed)))
+		return arena_printf(arena, "0..%u", weights_most(allowed));
+	for (; allowed; allowed &= allowed - 1)
+		text = arena_printf(arena, "%s%s%u", text, *text ? "|" : "",
+				    weights_least(allowed));
+	return text;
+}
+
+/* --- what the measurements cannot tell apart ------------------------------------------- */
+
+/* a variable whose weight is not known, of which some measurement has an amount */
+static bool is_open(const struct search *s, size_t v)
+{
+	return s->occurs[v] && s->space.allowed[v] && search_weight(s, v) < 0;
+}
+
+/* Whether all measurements have two variables in the proportion of the first that has @v. */
+static bool proportional(const struct search *s, size_t base, size_t v, size_t u)
+{
+	const int64_t *first = s->rows[base].coefficients;
+
+	for (size_t r = 0; r < s->points; r++) {
+		const int64_t *c = s->rows[r].coefficients;
+
+		if ((wide)c[v] * first[u] != (wide)c[u] * first[v])
+			return false;
+	}
+	return first[u] != 0;
+}
+
+/* The open variables that came in one proportion with @v, which are marked as @done. */
+static struct rule group_of(const struct analysis *a, const struct search *s, size_t v, bool *done,
+			    struct arena *arena)
+{
+	struct rule group = { 0 };
+	int64_t divisor = 0;
+	size_t base = 0;
+
+	while (!s->rows[base].coefficients[v])
+		base++;
+	for (size_t u = v; u < s->count; u++) {
+		const int64_t amount = s->rows[base].coefficients[u];
+
+		if (done[u] || !is_open(s, u) || !proportional(s, base, v, u))
+			continue;
+		done[u] = true;
+		divisor = gcd(divisor, amount);
+		rule_add(arena, &group, &a->features.items[s->variables[u]], amount);
+	}
+	for (size_t i = 0; i < group.count; i++)
+		group.terms[i].weight /= divisor;
+	return group;
+}
+
+struct rule *search_together(const struct analysis *a, const struct search *s, struct arena *arena,
+			     size_t *count)
+{
+	bool *done = arena_array(arena, s->count, sizeof(*done));
+	struct rule *groups = NULL;
+
+	*count = 0;
+	for (size_t v = 0; v < s->count; v++) {
+		struct rule group;
+
+		if (done[v] || !is_open(s, v))
+			continue;
+		group = group_of(a, s, v, done, arena);
+		if (group.count < 2)
+			continue;
+		groups = arena_grow(arena, groups, *count, sizeof(group));
+		groups[(*count)++] = group;
+	}
+	return groups;
+}
+
+/* "LDG, STG and 2 EXIT" */
+static const char *list_text(struct arena *arena, const struct rule *group)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct rule one = { &group->terms[i], 1, true };
+
+		if (i == MAX_LISTED)
+			return arena_printf(arena, "%s and %zu more", text, group->count - i);
+		text = arena_printf(arena, "%s%s%s", text,
+				    !i			  ? "" :
+				    i + 1 == group->count ? " and " :
+							    ", ",
+				    rule_text(arena, &one));
+	}
+	return text;
+}
+
+const char *together_text(struct arena *arena, const struct rule *groups, size_t count)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < count; i++)
+		text = arena_printf(arena, "%s%s%s%s", text, i ? ", as did " : "",
+				    list_text(arena, &groups[i]), i ? "" : " always came together");
+	return text;
+}
+
+const char *search_assumed(const struct analysis *a, size_t event, const struct search *s,
+			   struct arena *arena)
+{
+	const char *text = "";
+	char name[96];
+
+	for (size_t f = 0; f < a->features.count; f++) {
+		bool searched = false;
+
+		for (size_t v = 0; v < s->count; v++)
+			searched |= s->variables[v] == f;
+		if (!searched && *a->features.items[f].name != '@' &&
+		    analysis_exercises(a, event, f))
+			text = append(arena, text,
+				      feature_text(&a->features.items[f], name, sizeof(name)));
+	}
 	return text;
 }
 
@@ -314,16 +473,24 @@ struct rule_group search_set(const struct analysis *a, const struct search *s, s
 	return set;
 }
 
-const char *search_bounds(const struct search *s, struct arena *arena)
+const char *search_size(const struct search *s, struct arena *arena)
 {
 	uint64_t rules = 1;
 	bool more = false;
 
 	for (size_t v = 0; v < s->count && !more; v++)
-		more = __builtin_mul_overflow(rules, s->max_weight + 1, &rules);
+		more = __builtin_mul_overflow(rules, weights_count(s->choices[v]), &rules);
 	if (more)
-		return arena_printf(arena, "%zu features, weights 0..%u: %u^%zu rules", s->count,
-				    s->max_weight, s->max_weight + 1, s->count);
-	return arena_printf(arena, "%zu feature%s, weights 0..%u: %" PRIu64 " rules", s->count,
-			    s->count == 1 ? "" : "s", s->max_weight, rules);
+		return arena_printf(arena, "%u^%zu", weights_count(s->weights), s->count);
+	return arena_printf(arena, "%" PRIu64, rules);
+}
+
+const char *search_bounds(const struct search *s, struct arena *arena)
+{
+	const bool whole = s->weights == weights_up_to(weights_most(s->weights));
+	const char *weights = whole ? arena_printf(arena, "0..%u", weights_most(s->weights)) :
+				      weights_text(arena, s->weights);
+
+	return arena_printf(arena, "%zu feature%s, weights %s: %s rules", s->count,
+			    s->count == 1 ? "" : "s", weights, search_size(s, arena));
 }

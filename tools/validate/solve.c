@@ -16,11 +16,11 @@
 /* nodes before a variable is assigned; the last layer has at most one node */
 struct layer {
 	size_t variable;
-	unsigned int max_weight;
-	uint32_t choices; /* weights that are not excluded from the beginning */
+	uint8_t *weights; /* those that the variable may have, ascending */
+	size_t weight_count;
 	size_t nodes;
 	int64_t *sums; /* partial sums, one for each row of the component */
-	/* node in the next layer for each weight, NO_CHILD if none */
+	/* node in the next layer for each of @weights, NO_CHILD if none */
 	uint32_t *children;
 	uint64_t *solutions;
 };
@@ -106,7 +106,7 @@ static void normalize(struct solve_fact *row, size_t variables)
  * Limits the interval of a row to what its variables can reach. Fails if the sums of a row could
  * overflow, because the result would be wrong.
  */
-static int bound(struct solve_fact *row, const unsigned int *max_weight, size_t variables,
+static int bound(struct solve_fact *row, const weight_set *choices, size_t variables,
 		 struct failure *failure)
 {
 	wide reach = 0;
@@ -114,7 +114,7 @@ static int bound(struct solve_fact *row, const unsigned int *max_weight, size_t 
 	for (size_t v = 0; v < variables; v++) {
 		wide c = row->coefficients[v];
 
-		reach += (c < 0 ? -c : c) * max_weight[v];
+		reach += (c < 0 ? -c : c) * (choices[v] ? weights_most(choices[v]) : 0);
 	}
 	if (reach > MAX_ROW_SUM)
 		return fail(failure,
@@ -215,14 +215,15 @@ static void find_rests(struct builder *b)
 
 		for (size_t r = 0; r < b->row_count; r++) {
 			struct rest *rest = &b->rests[depth * b->row_count + r];
-			int64_t c = b->rows[r]->coefficients[layer->variable];
+			const size_t last = layer->weight_count;
+			const int64_t c = b->rows[r]->coefficients[layer->variable];
+			const int64_t least = last ? c * layer->weights[0] : 0;
+			const int64_t most = last ? c * layer->weights[last - 1] : 0;
 
 			*rest = *rest_at(b, depth + 1, r);
 			rest->divisor = gcd(rest->divisor, c);
-			if (c < 0)
-				rest->min += c * (int64_t)layer->max_weight;
-			else
-				rest->max += c * (int64_t)layer->max_weight;
+			rest->min += c < 0 ? most : least;
+			rest->max += c < 0 ? least : most;
 		}
 	}
 }
@@ -296,24 +297,23 @@ static uint32_t intern_node(struct builder *b, struct layer *layer, const int64_
 static int build_layer(struct builder *b, size_t depth)
 {
 	struct layer *layer = &b->layers[depth], *next = &b->layers[depth + 1];
-	const unsigned int weights = layer->max_weight + 1;
+	const size_t weights = layer->weight_count;
 	int64_t *sums = arena_array(b->arena, b->row_count + 1, sizeof(*sums));
 
 	b->hash = NULL;
 	b->hash_size = 0;
 	layer->children = arena_array(b->arena, layer->nodes * weights, sizeof(*layer->children));
 	for (size_t n = 0; n < layer->nodes; n++) {
-		for (unsigned int w = 0; w < weights; w++) {
+		for (size_t w = 0; w < weights; w++) {
 			for (size_t r = 0; r < b->row_count; r++) {
 				sums[r] = layer->sums[n * b->row_count + r];
 				if (sums[r] != SATISFIED)
-					sums[r] += (int64_t)w *
+					sums[r] += layer->weights[w] *
 						   b->rows[r]->coefficients[layer->variable];
 			}
-			layer->children[n * weights + w] =
-				layer->choices >> w & 1 && promising(b, depth + 1, sums) ?
-					intern_node(b, next, sums) :
-					NO_CHILD;
+			layer->children[n * weights + w] = promising(b, depth + 1, sums) ?
+								   intern_node(b, next, sums) :
+								   NO_CHILD;
 			if (*b->nodes > MAX_SOLVE_NODES ||
 			    *b->nodes * (b->row_count + 1) > MAX_SOLVE_SUMS)
 				return fail(b->failure,
@@ -330,7 +330,7 @@ static void count_solutions(struct builder *b)
 {
 	for (size_t depth = b->count + 1; depth-- > 0;) {
 		struct layer *layer = &b->layers[depth];
-		const unsigned int weights = layer->max_weight + 1;
+		const size_t weights = layer->weight_count;
 
 		layer->solutions = arena_array(b->arena, layer->nodes, sizeof(*layer->solutions));
 		for (size_t n = 0; n < layer->nodes; n++) {
@@ -338,7 +338,7 @@ static void count_solutions(struct builder *b)
 				layer->solutions[n] = 1;
 				continue;
 			}
-			for (unsigned int w = 0; w < weights; w++) {
+			for (size_t w = 0; w < weights; w++) {
 				uint32_t child = layer->children[n * weights + w];
 
 				if (child != NO_CHILD)
@@ -353,20 +353,20 @@ static void count_solutions(struct builder *b)
  * every node is reachable from the first one: a child with solutions proves that its weight is
  * possible
  */
-static void find_allowed(const struct builder *b, uint32_t *allowed)
+static void find_allowed(const struct builder *b, weight_set *allowed)
 {
 	for (size_t depth = 0; depth < b->count; depth++) {
 		const struct layer *layer = &b->layers[depth];
-		const unsigned int weights = layer->max_weight + 1;
+		const size_t weights = layer->weight_count;
 
 		for (size_t i = 0; i < layer->nodes * weights; i++)
 			if (layer->children[i] != NO_CHILD &&
 			    layer[1].solutions[layer->children[i]])
-				allowed[layer->variable] |= 1u << i % weights;
+				allowed[layer->variable] |= weight_bit(layer->weights[i % weights]);
 	}
 }
 
-static int build(struct builder *b, uint32_t *allowed, uint64_t *solutions)
+static int build(struct builder *b, weight_set *allowed, uint64_t *solutions)
 {
 	struct layer *first = &b->layers[0];
 	int64_t *zeros = arena_array(b->arena, b->row_count + 1, sizeof(*zeros));
@@ -415,9 +415,16 @@ static int64_t magnitude(const struct solve_fact *rows, size_t count, size_t var
 	return largest;
 }
 
+static void list_weights(struct arena *arena, weight_set set, struct layer *layer)
+{
+	layer->weights = arena_array(arena, weights_count(set), sizeof(*layer->weights));
+	for (; set; set &= set - 1)
+		layer->weights[layer->weight_count++] = (uint8_t)weights_least(set);
+}
+
 static int solve_component(struct builder *b, const struct solve_problem *problem,
 			   const struct solve_fact *rows, size_t row_count,
-			   struct component *component, uint32_t *allowed)
+			   struct component *component, weight_set *allowed)
 {
 	struct order *order = arena_array(b->arena, component->count, sizeof(*order));
 	size_t *variables = arena_array(b->arena, component->count, sizeof(*variables));
@@ -432,9 +439,7 @@ static int solve_component(struct builder *b, const struct solve_problem *proble
 	for (size_t i = 0; i < component->count; i++) {
 		variables[i] = order[i].variable;
 		b->layers[i].variable = order[i].variable;
-		b->layers[i].max_weight = problem->max_weight[order[i].variable];
-		b->layers[i].choices = problem->choices ? problem->choices[order[i].variable] :
-							  UINT32_MAX;
+		list_weights(b->arena, problem->choices[order[i].variable], &b->layers[i]);
 	}
 	b->rows = arena_array(b->arena, row_count, sizeof(const struct solve_fact *));
 	b->row_count = 0;
@@ -482,7 +487,7 @@ int solve(struct arena *arena, const struct solve_problem *problem, struct space
 	for (size_t r = 0; r < exact; r++)
 		normalize(&rows[r], n);
 	for (size_t r = 0; r < count; r++)
-		if (bound(&rows[r], problem->max_weight, n, failure) < 0)
+		if (bound(&rows[r], problem->choices, n, failure) < 0)
 			return -1;
 	reduce(rows, exact, n, arena_array(arena, n + 1, sizeof(wide)));
 
@@ -522,9 +527,9 @@ void component_solution(const struct component *component, uint64_t number, uint
 
 	for (size_t depth = 0; depth < component->count; depth++) {
 		const struct layer *layer = &component->layers[depth];
-		const unsigned int choices = layer->max_weight + 1;
+		const size_t choices = layer->weight_count;
 
-		for (unsigned int w = 0; w < choices; w++) {
+		for (size_t w = 0; w < choices; w++) {
 			uint32_t child = layer->children[node * choices + w];
 			uint64_t below = child == NO_CHILD ? 0 : layer[1].solutions[child];
 
@@ -532,7 +537,7 @@ void component_solution(const struct component *component, uint64_t number, uint
 				number -= below;
 				continue;
 			}
-			weights[layer->variable] = (uint8_t)w;
+			weights[layer->variable] = layer->weights[w];
 			node = child;
 			break;
 		}

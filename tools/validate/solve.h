@@ -13,7 +13,44 @@
 
 #include "base.h"
 
-#define MAX_WEIGHT 15
+/* weights of a feature; a wavefront of 64 lanes fits */
+#define MAX_WEIGHT 127
+
+/* bit w: the weight w belongs to the set */
+typedef unsigned __int128 weight_set;
+
+#define ALL_WEIGHTS (~(weight_set)0)
+
+static inline weight_set weight_bit(unsigned int weight)
+{
+	return (weight_set)1 << weight;
+}
+
+/* 0..@most */
+static inline weight_set weights_up_to(unsigned int most)
+{
+	return ALL_WEIGHTS >> (MAX_WEIGHT - most);
+}
+
+/* The least and the largest weight of a set that is not empty. */
+static inline unsigned int weights_least(weight_set set)
+{
+	return (uint64_t)set ? (unsigned int)__builtin_ctzll((uint64_t)set) :
+			       64 + (unsigned int)__builtin_ctzll((uint64_t)(set >> 64));
+}
+
+static inline unsigned int weights_most(weight_set set)
+{
+	return set >> 64 ? 127 - (unsigned int)__builtin_clzll((uint64_t)(set >> 64)) :
+			   63 - (unsigned int)__builtin_clzll((uint64_t)set);
+}
+
+static inline unsigned int weights_count(weight_set set)
+{
+	return (unsigned int)(__builtin_popcountll((uint64_t)set) +
+			      __builtin_popcountll((uint64_t)(set >> 64)));
+}
+
 #define MAX_SOLVE_NODES 2000000
 /* limit of the partial sums of all nodes: 64 MiB, and as much again while they grow */
 #define MAX_SOLVE_SUMS ((size_t)8 << 20)
@@ -26,12 +63,10 @@ struct solve_row {
 };
 
 struct solve_problem {
-	const unsigned int *max_weight; /* of each variable, 0..MAX_WEIGHT */
+	const weight_set *choices; /* weights that each variable may have */
 	const struct solve_row *rows; /* measurements */
 	size_t variables; /* number of features */
 	size_t row_count; /* elements of @rows */
-	/* bit w of element v: variable v may have the weight w; NULL: all up to @max_weight */
-	const uint32_t *choices;
 };
 
 /* a row after reduction: lo <= sum <= hi */
@@ -57,8 +92,7 @@ struct space {
 	size_t count; /* elements of @components */
 	size_t variables; /* of the problem */
 	uint64_t solutions; /* product of the components' numbers, UINT64_MAX if more */
-	/* bit w of element v: some solution gives variable v the weight w */
-	uint32_t *allowed;
+	weight_set *allowed; /* of each variable: weights that some solution gives it */
 	size_t nodes; /* size of the graphs, for statistics */
 };
 

@@ -120,9 +120,7 @@ static bool is_open(const struct analysis *a, const struct wish *wish, size_t fe
 	const struct search *s = wish->search;
 
 	if (!s)
-		return search_may_use(&a->campaign->events[wish->event],
-				      &a->features.items[feature]) &&
-		       !was_isolated(a, feature);
+		return search_may_use(a, wish->event, feature, true) && !was_isolated(a, feature);
 	for (size_t v = 0; v < s->count; v++)
 		if (s->variables[v] == feature)
 			return search_weight(s, v) < 0;
@@ -228,8 +226,8 @@ static const char *construct(struct analysis *a, const struct wish *wishes, size
 	bool exit_open = false;
 
 	for (size_t w = 0; w < count; w++)
-		if (a->campaign->events[wishes[w].event].max_weight + 1 > base)
-			base = a->campaign->events[wishes[w].event].max_weight + 1;
+		if (weights_most(a->campaign->events[wishes[w].event].weights) + 1 > base)
+			base = weights_most(a->campaign->events[wishes[w].event].weights) + 1;
 	for (size_t i = 0; i < found; i++) {
 		const struct feature *feature = &a->features.items[open[i].feature];
 
@@ -249,6 +247,98 @@ static const char *construct(struct analysis *a, const struct wish *wishes, size
 	if (!used && !exit_open)
 		return NULL;
 	return write_listing(a->arena, &a->features, open, amounts, used);
+}
+
+/* A name that no benchmark has; a file may have brought some. */
+static const char *new_name(struct analysis *a, unsigned int number)
+{
+	const char *name;
+
+	do
+		name = arena_printf(a->arena, "constructed-%u", number++);
+	while (campaign_benchmark(a->campaign, name) >= 0);
+	return name;
+}
+
+/* Adds a constructed benchmark as a point in reserve. Returns it or -1. */
+static long add_listing(struct analysis *a, const char *listing, unsigned int number,
+			struct proposal *proposal)
+{
+	const char *name = new_name(a, number);
+	const long point = analysis_construct(a, name, listing);
+
+	proposal->point = point;
+	proposal->name = name;
+	proposal->listing = listing;
+	if (point >= 0)
+		a->points[point].reserve = true;
+	return point;
+}
+
+/* --- a second point ------------------------------------------------------------------ */
+
+/* Whether a point has work that a rule counts, if a wish is for a second point for that rule. */
+static bool confirms(const struct analysis *a, const struct point *point, const struct wish *wish)
+{
+	uint64_t value = 0;
+
+	return wish->confirm &&
+	       benchmark_states(&a->campaign->benchmarks[point->benchmark], wish->event) &&
+	       !analysis_expected(a, point, wish->confirm, 1, &value) && value;
+}
+
+static bool has_listing(const struct campaign *c)
+{
+	for (size_t b = 0; b < c->benchmark_count; b++)
+		if (c->benchmarks[b].listing && !c->benchmarks[b].quantity_count)
+			return true;
+	return false;
+}
+
+/* A listing with different amounts of all features that the rules count; NULL: not possible. */
+static const char *second_listing(struct analysis *a, const struct wish *wishes, size_t count)
+{
+	struct open_feature *use = arena_array(a->arena, a->features.count, sizeof(*use));
+	size_t amounts[MAX_FEATURES], used = 0;
+
+	for (size_t f = 0; f < a->features.count && used < MAX_FEATURES; f++) {
+		const struct feature *feature = &a->features.items[f];
+		bool counts = false;
+
+		for (size_t w = 0; w < count; w++)
+			counts |= wishes[w].confirm && rule_weight(wishes[w].confirm, feature) &&
+				  analysis_exercises(a, wishes[w].event, f);
+		if (!counts || !can_build(a, feature) ||
+		    (feature->state == STATE_ON && !strcmp(feature->name, "EXIT")))
+			continue;
+		use[used].feature = f;
+		amounts[used] = 2 + used;
+		used++;
+	}
+	return used && has_listing(a->campaign) ?
+		       write_listing(a->arena, &a->features, use, amounts, used) :
+		       NULL;
+}
+
+/* The unmeasured point that is a second one for most rules, or a constructed one. */
+static int propose_second(struct analysis *a, const struct wish *wishes, size_t count,
+			  unsigned int number, struct proposal *proposal)
+{
+	const char *listing;
+	size_t best = 0;
+
+	for (size_t p = 0; p < a->point_count; p++) {
+		size_t helps = 0;
+
+		for (size_t w = 0; w < count && a->points[p].reserve; w++)
+			helps += confirms(a, &a->points[p], &wishes[w]);
+		if (helps <= best)
+			continue;
+		best = helps;
+		*proposal = (struct proposal){ .point = (long)p, .name = a->points[p].name };
+	}
+	listing = best ? NULL : second_listing(a, wishes, count);
+	return listing && add_listing(a, listing, number, proposal) < 0 ? -1 : 0;
 }
 
 int split_propose(struct analysis *a, const struct wish *wishes, size_t count, unsigned int number,
@@ -273,23 +363,20 @@ int split_propose(struct analysis *a, const struct wish *wishes, size_t count, u
 		}
 	}
 	if (listing) {
-		const char *name = arena_printf(a->arena, "constructed-%u", number);
-		struct proposal with = { 0 };
-		long point = analysis_construct(a, name, listing);
+		struct proposal with = { 0 }, made = { 0 };
+		const long point = add_listing(a, listing, number, &made);
 
 		if (point < 0)
 			return -1;
 		if (split_score(a, &a->points[point], wishes, count, &with) > best) {
-			*proposal = with;
-			proposal->point = point;
-			proposal->name = name;
-			proposal->listing = listing;
-			a->points[point].reserve = true;
+			made.splits = with.splits;
+			made.split_count = with.split_count;
+			*proposal = made;
 		} else {
 			/* will not be measured */
 			a->point_count--;
 			a->campaign->benchmark_count--;
 		}
 	}
-	return 0;
+	return proposal->point < 0 ? propose_second(a, wishes, count, number, proposal) : 0;
 }

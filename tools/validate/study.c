@@ -6,6 +6,7 @@
 
 #include <sys/utsname.h>
 
+#include "report.h"
 #include "verdict.h"
 
 /* each round settles several features; more rounds mean that the search does not converge */
@@ -14,6 +15,7 @@ enum { MAX_ROUNDS = 96 };
 void study_configure(struct arena *arena, struct measured *measured)
 {
 	struct utsname kernel;
+	char now[32];
 
 	if (!uname(&kernel)) {
 		measured_configure(arena, measured, "kernel",
@@ -22,6 +24,8 @@ void study_configure(struct arena *arena, struct measured *measured)
 				   arena_printf(arena, "%s", kernel.machine));
 	}
 	measured_configure(arena, measured, "perfctr", PERFCTR_VERSION);
+	report_time(now, sizeof(now));
+	measured_configure(arena, measured, "begun", arena_copy(arena, now, strlen(now)));
 }
 
 /* Changes the point from reading to reading, so that stale counts show. */
@@ -101,9 +105,11 @@ static int judge(struct study *study, const char *after, struct search *searches
 		if (!ask_all && o->verdict != VERDICT_QUARANTINED)
 			continue;
 		if (o->search_error)
-			wishes[(*wish_count)++] = (struct wish){ e, NULL };
+			wishes[(*wish_count)++] = (struct wish){ e, NULL, NULL };
 		else if (verdict_is_open(o))
-			wishes[(*wish_count)++] = (struct wish){ e, &searches[e] };
+			wishes[(*wish_count)++] = (struct wish){ e, &searches[e], NULL };
+		else if (verdict_is_unconfirmed(o))
+			wishes[(*wish_count)++] = (struct wish){ e, &searches[e], &o->found };
 	}
 	return 0;
 }
@@ -126,6 +132,18 @@ static int propose(struct study *study, const struct wish *wishes, size_t count,
 	return 0;
 }
 
+/* With readings from a file, what it has no readings of can be measured next. */
+static int reserve_fresh(struct analysis *a)
+{
+	if (analysis_merge(a) < 0)
+		return -1;
+	for (size_t p = 0; p < a->point_count; p++)
+		a->points[p].reserve = true;
+	for (size_t i = 0; i < a->cell_count; i++)
+		a->points[a->cells[i].point].reserve = false;
+	return 0;
+}
+
 int study_run(struct study *study, struct machine *machine, FILE *progress)
 {
 	struct analysis *a = &study->analysis;
@@ -139,8 +157,12 @@ int study_run(struct study *study, struct machine *machine, FILE *progress)
 	study->outcomes = arena_array(a->arena, events, sizeof(*study->outcomes));
 	study->relations =
 		arena_array(a->arena, a->campaign->relation_count, sizeof(*study->relations));
-	if (machine && !a->measured.count && measure_all(study, machine, progress) < 0)
+	if (machine && !a->measured.count) {
+		if (measure_all(study, machine, progress) < 0)
+			return -1;
+	} else if (reserve_fresh(a) < 0) {
 		return -1;
+	}
 	for (unsigned int round = 1; !ret; round++) {
 		ret = judge(study, after, searches, wishes, &count, machine != NULL);
 		if (!ret)

@@ -25,6 +25,9 @@ struct study {
 	struct analysis analysis;
 	struct relation_result *relations;
 	struct outcome *outcomes; /* one for each event */
+	/* by event: the verdict of the result file that was read, or NULL; NULL: it is none */
+	const char **earlier;
+	const char *earlier_tool; /* that gave them */
 	struct carried *carried; /* by event: findings of an earlier run; NULL: there is none */
 	/* the best proposal that was not measured; valid if point is not negative */
 	struct proposal next;
@@ -39,6 +42,19 @@ struct study {
  * Return: 0 or -1 with the analysis' failure.
  */
 int study_run(struct study *study, struct machine *machine, FILE *progress);
+
+/*
+ * Take the verdicts of a result file.
+ * @file: that the readings are from.
+ * Return: 0, also if it has no verdicts; -1 with its failure.
+ */
+int earlier_read(const struct document *file, struct study *study);
+
+/* The earlier verdict on an event, if it has changed; else NULL. */
+const char *earlier_verdict(const struct study *study, size_t event);
+
+/* Compare a folder of --evidence with its hashes. Returns 0 or -1. */
+int evidence_check(const char *folder, struct failure *failure);
 
 /* Adds the kernel, its machine and this program's version to the configuration. */
 void study_configure(struct arena *arena, struct measured *measured);

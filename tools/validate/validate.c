@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/command.h"
@@ -24,8 +25,11 @@ static const char help[] =
 	"an argument: all built-in campaigns that this machine can run. A CAMPAIGN is the name\n"
 	"of a built-in one or the path of a file.\n"
 	"\n"
-	"  -m, --measured FILE  evaluate measurements from a CSV or JSON file\n"
+	"  -m, --measured FILE  evaluate measurements from a CSV or JSON file, or the folder that\n"
+	"                       --evidence wrote\n"
 	"  -l, --live           with -m: measure on the device what is proposed next\n"
+	"      --propose FILE   CSV of all readings with rows to fill in for the next benchmark;\n"
+	"                       its listing is written beside it\n"
 	"      --from FILE      test first what another run's result file (--json) says\n"
 	"  -n, --runs N         measure everything N times, whatever the campaign has\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
@@ -39,14 +43,17 @@ static const char help[] =
 	"      --listings       only print the programs, with how often a thread executes what\n"
 	"      --list           built-in campaigns\n"
 	"\n"
-	"Verdicts: TRUSTED as documented; EXPLAINED not as documented, but one definition is\n"
-	"left; QUARANTINED several are; UNTRUSTED none is. docs/validate.md has the formats.\n"
+	"Verdicts: TRUSTED as documented, and no other definition fits, at two points or more;\n"
+	"EXPLAINED not as documented, but one definition is left; QUARANTINED several are, or\n"
+	"a single point says so; UNTRUSTED none is. docs/validate.md has the formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
-	"5 a counter is neither; one that could not be measured here does not matter.\n";
+	"5 a counter is neither; one that could not be measured here does not matter. This is\n"
+	"version 2, as the schema of the JSON.\n";
 
 struct options {
 	const char *measured;
 	const char *from;
+	const char *propose;
 	const char *output;
 	const char *html;
 	const char *evidence;
@@ -182,6 +189,8 @@ static int evaluate(struct validator *v, const struct document *file)
 		return failed(v);
 	if (check_rows(v, &study->analysis, file) < 0)
 		return EXIT_FAILED;
+	if (earlier_read(file, study) < 0)
+		return failed(v);
 	v->study_count = 1;
 	if (!o->live)
 		return study_run(study, NULL, NULL) < 0 ? failed(v) : EXIT_FINE;
@@ -454,6 +463,11 @@ static int conclude(struct validator *v)
 	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
 	if (!status && o->html)
 		status = write_report(v, &report, o->html, validate_html);
+	if (!status && o->propose)
+		status = propose_write(v->app, &v->studies[0],
+				       o->campaign_count ? o->campaigns[0] :
+							   v->studies[0].analysis.campaign->name,
+				       o->propose, &v->arena);
 	if (!status && o->save)
 		status = save_verdicts(v, arena_copy(&v->arena, report.time,
 						     strcspn(report.time, "T")));
@@ -491,6 +505,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION('o', "output", TEXT, &o->output),
 		OPTION('v', "verbose", FLAG, &o->verbose),
 		OPTION(0, "from", TEXT, &o->from),
+		OPTION(0, "propose", TEXT, &o->propose),
 		OPTION(0, "html", TEXT, &o->html),
 		OPTION(0, "evidence", TEXT, &o->evidence),
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
@@ -506,15 +521,41 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 	o->campaign_count = (size_t)(argc - optind);
 	if (o->measured && o->campaign_count > 1)
 		return app_usage(app, "a file of measurements is of one campaign");
-	if ((o->from || o->evidence) && !o->measured && o->campaign_count != 1)
+	if ((o->from || o->evidence || o->propose) && !o->measured && o->campaign_count != 1)
 		return app_usage(app, "%s is for one campaign: give its name, or --measured",
-				 o->from ? "--from" : "--evidence");
+				 o->from     ? "--from" :
+				 o->evidence ? "--evidence" :
+					       "--propose");
 	if (o->listings && o->campaign_count != 1)
 		return app_usage(app, "--listings is for one campaign: give its name or file");
 	if (o->save && o->measured)
 		return app_usage(app, "--save is for this machine's counters: without --measured");
 	if (o->live && !o->measured)
 		return app_usage(app, "--live goes with --measured; without it all is live");
+	return 0;
+}
+
+/* Reads a folder of --evidence: its files, if they are those that it was written with. */
+static int take_folder(struct validator *v, struct options *o)
+{
+	const char *folder = o->measured, *from;
+	struct stat status;
+
+	if (stat(folder, &status) || !S_ISDIR(status.st_mode))
+		return 0;
+	if (o->campaign_count) {
+		app_error(v->app, "%s has its campaign: give no other one", folder);
+		return EXIT_USAGE;
+	}
+	if (evidence_check(folder, &v->failure) < 0)
+		return failed(v);
+	from = arena_printf(&v->arena, "%s/from.json", folder);
+	if (!o->from && !access(from, F_OK))
+		o->from = from;
+	o->measured = arena_printf(&v->arena, "%s/result.json", folder);
+	o->campaigns = arena_alloc(&v->arena, sizeof(*o->campaigns));
+	o->campaigns[0] = arena_printf(&v->arena, "%s/campaign.json", folder);
+	o->campaign_count = 1;
 	return 0;
 }
 
@@ -532,7 +573,9 @@ static int validate_run(struct app *app, int argc, char **argv)
 		status = print_listings(&v);
 	} else if (options.measured) {
 		v.studies = arena_array(&v.arena, 1, sizeof(*v.studies));
-		status = evaluate_file(&v);
+		status = take_folder(&v, &options);
+		if (!status)
+			status = evaluate_file(&v);
 		if (!status)
 			status = conclude(&v);
 	} else {

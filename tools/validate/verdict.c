@@ -203,6 +203,11 @@ static void add_round(const struct analysis *a, struct outcome *o, const char *a
 	o->rounds[o->round_count++] = (struct round){ after, o->points, o->remaining, o->open };
 }
 
+bool verdict_is_discrepant(const struct outcome *o)
+{
+	return o->off || !o->repeatable || *o->violated;
+}
+
 static int search_event(const struct analysis *a, size_t number, const char *after,
 			struct search *search, struct outcome *o)
 {
@@ -211,7 +216,9 @@ static int search_event(const struct analysis *a, size_t number, const char *aft
 	o->searched = event->candidate_count || event->documented.given;
 	if (!o->searched)
 		return 0;
-	if (search_rules(a, number, NULL, search) < 0) {
+	/* a documented feature that no benchmark had is open as long as nothing else is wrong */
+	if (search_rules(a, number, event->documented.given && !verdict_is_discrepant(o), NULL,
+			 search) < 0) {
 		o->search_error =
 			arena_copy(a->arena, search->failure.text, strlen(search->failure.text));
 		search_free(search);
@@ -219,6 +226,9 @@ static int search_event(const struct analysis *a, size_t number, const char *aft
 	}
 	o->search_error = NULL;
 	o->remaining = search->space.solutions;
+	o->size = search_size(search, a->arena);
+	o->together = search_together(a, search, a->arena, &o->together_count);
+	o->assumed = search_assumed(a, number, search, a->arena);
 	o->bounds = search_bounds(search, a->arena);
 	o->proven = search_proven(a, search, a->arena);
 	o->excluded = search_excluded(a, search, a->arena);
@@ -234,6 +244,12 @@ bool verdict_is_open(const struct outcome *o)
 	return o->searched && !o->search_error && o->remaining > 1;
 }
 
+bool verdict_is_unconfirmed(const struct outcome *o)
+{
+	return o->verdict == VERDICT_QUARANTINED && o->searched && !o->search_error &&
+	       o->remaining == 1 && o->found.given;
+}
+
 /* --- judging ---------------------------------------------------------------------------- */
 
 static void define(struct outcome *o, const struct rule *rule, const char *text)
@@ -242,29 +258,45 @@ static void define(struct outcome *o, const struct rule *rule, const char *text)
 	o->found = *rule;
 }
 
-/* several rules fit */
-static void judge_several(const struct analysis *a, struct outcome *o)
+/* "3 rules fit", and what the measurements lack to tell them apart */
+static void judge_several(const struct analysis *a, const char *among, struct outcome *o)
 {
+	const char *text;
+
 	if (o->remaining == UINT64_MAX)
-		o->reason =
-			"more than 2^64 rules fit; it takes further benchmarks to tell them apart";
+		text = "more than 2^64 rules fit";
 	else
-		o->reason = arena_printf(a->arena,
-					 "%" PRIu64
-					 " rules fit; it takes a further benchmark to tell them "
-					 "apart",
-					 o->remaining);
+		text = arena_printf(a->arena, "%" PRIu64 " rules fit", o->remaining);
+	text = arena_printf(a->arena, "%s%s", text, among);
+	if (o->together_count)
+		text = arena_printf(a->arena, "%s; %s", text,
+				    together_text(a->arena, o->together, o->together_count));
+	if (*o->untested)
+		text = arena_printf(a->arena, "%s; no benchmark had: %s", text, o->untested);
+	if (!o->together_count && !*o->untested)
+		text = arena_printf(a->arena, "%s; it takes a further benchmark to tell them apart",
+				    text);
+	o->reason = text;
 	o->definition = arena_printf(a->arena, "%s%s%s%s%s", o->proven, *o->open ? "; open: " : "",
 				     o->open, *o->untested ? "; untested: " : "", o->untested);
 }
 
-/* points that test a rule: they have work that it, or the documentation, counts */
-static size_t tried_at(const struct analysis *a, size_t number, const struct rule *rule)
+/* whether two points do the same work under different names or parameters */
+static bool same_work(const struct analysis *a, size_t p, size_t q)
+{
+	for (size_t f = 0; f < a->features.count; f++)
+		if (analysis_count(a, &a->points[p], f, 0) !=
+		    analysis_count(a, &a->points[q], f, 0))
+			return false;
+	return true;
+}
+
+size_t verdict_tried_at(const struct analysis *a, size_t number, const struct rule *rule)
 {
 	const struct rule *documented = &a->campaign->events[number].documented;
-	size_t points = 0;
+	size_t first = 0, count = 0;
 
-	for (size_t p = 0; p < a->point_count; p++) {
+	for (size_t p = 0; p < a->point_count && count < 2; p++) {
 		const struct cell cell = analysis_cell(a, p, number);
 		uint64_t value = 0, expected = 0;
 
@@ -272,9 +304,11 @@ static size_t tried_at(const struct analysis *a, size_t number, const struct rul
 			continue;
 		analysis_expected(a, &a->points[p], rule, cell.units, &value);
 		analysis_expected(a, &a->points[p], documented, cell.units, &expected);
-		points += value || expected;
+		if ((!value && !expected) || (count && same_work(a, p, first)))
+			continue;
+		first = count++ ? first : p;
 	}
-	return points;
+	return count;
 }
 
 /* A measurement that suggested a rule cannot confirm it. */
@@ -282,7 +316,7 @@ static void explain(const struct analysis *a, size_t number, const struct rule *
 		    const char *reason, struct outcome *o)
 {
 	define(o, rule, rule_text(a->arena, rule));
-	if (tried_at(a, number, rule) < 2) {
+	if (verdict_tried_at(a, number, rule) < 2) {
 		o->reason = arena_printf(
 			a->arena, "%s; a single point says so, it takes a second to confirm it",
 			reason);
@@ -373,7 +407,7 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 	step(o, VERDICT_QUARANTINED);
 	o->fault_count = fault_find(a, number, o->faults, MAX_FAULTS);
 	if (has_search && o->remaining > 1)
-		judge_several(a, o);
+		judge_several(a, "", o);
 	else if (has_search && o->remaining == 1 && o->repeatable && !*o->violated)
 		judge_one(a, number, search, o);
 	else if (has_search && o->remaining == 1 && o->repeatable && o->off)
@@ -382,13 +416,69 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-/* whether any reading of an event is not zero */
-static bool ever_counted(const struct analysis *a, size_t number)
+/* points at which some reading of an event is not zero */
+static size_t counted_at(const struct analysis *a, size_t number)
 {
+	size_t points = 0;
+
 	for (size_t p = 0; p < a->point_count; p++)
-		if (analysis_cell(a, p, number).max > 0 && analysis_cell(a, p, number).count)
-			return true;
-	return false;
+		points += analysis_cell(a, p, number).count && analysis_cell(a, p, number).max;
+	return points;
+}
+
+/* A rule of zero is tested by any work. */
+static size_t tests_of(const struct analysis *a, size_t number, const struct outcome *o)
+{
+	const struct rule *documented = &a->campaign->events[number].documented;
+
+	return documented->count ? verdict_tried_at(a, number, documented) : o->points;
+}
+
+/* All readings are as documented. They are evidence for the rule if no other one gives them. */
+static void judge_documented(const struct analysis *a, size_t number, const struct search *search,
+			     struct outcome *o)
+{
+	const struct rule *rule = &a->campaign->events[number].documented;
+	const size_t tests = tests_of(a, number, o);
+	const char *by =
+		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
+	struct rule left = { 0 };
+
+	if (!o->search_error && o->remaining == 1)
+		left = search_rule(a, search, 0, a->arena);
+	if (o->search_error) {
+		step(o, VERDICT_QUARANTINED);
+		o->reason = arena_printf(a->arena,
+					 "as documented at %zu point%s; whether other rules fit "
+					 "as well is not known: %s",
+					 o->points, plural(o->points), o->search_error);
+	} else if (o->remaining > 1) {
+		step(o, VERDICT_QUARANTINED);
+		judge_several(a,
+			      search->has_documented ? ", the documented one among them" :
+						       " as well as the documented one",
+			      o);
+	} else if (o->remaining && !same_rule(a, search, &left, rule)) {
+		step(o, VERDICT_QUARANTINED);
+		o->reason = arena_printf(a->arena,
+					 "as documented at %zu point%s, and %s fits as well%s",
+					 o->points, plural(o->points), rule_text(a->arena, &left),
+					 by);
+	} else if (tests < 2) {
+		step(o, VERDICT_QUARANTINED);
+		define(o, rule, rule_text(a->arena, rule));
+		o->reason = arena_printf(a->arena,
+					 "as documented, and the only rule of %s that fits%s; it "
+					 "counts at one point, it takes a second",
+					 o->size, by);
+	} else {
+		step(o, VERDICT_TRUSTED);
+		define(o, rule, rule_text(a->arena, rule));
+		o->reason = arena_printf(a->arena,
+					 "as documented at %zu points, and the only rule of %s "
+					 "that fits%s",
+					 o->points, o->size, by);
+	}
 }
 
 static void judge_by_relations(const struct analysis *a, size_t number, const struct held *held,
@@ -398,11 +488,15 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
 		step(o, VERDICT_UNTRUSTED);
-	} else if (held->supporting && ever_counted(a, number)) {
+	} else if (held->supporting && counted_at(a, number) > 1) {
 		step(o, VERDICT_TRUSTED);
 		o->reason = arena_printf(a->arena, "%zu relation%s with other events hold%s",
 					 held->supporting, plural(held->supporting),
 					 held->supporting == 1 ? "s" : "");
+	} else if (held->supporting && counted_at(a, number)) {
+		step(o, VERDICT_QUARANTINED);
+		o->reason = "a relation with other events holds; it counts at one point, it takes "
+			    "a second";
 	} else if (held->supporting) {
 		o->reason = "it never counted; a counter that cannot would look the same";
 	} else if (held->all) {
@@ -424,6 +518,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 			       .round_count = o->round_count,
 			       .pruned_by = o->pruned_by,
 			       .absent = "",
+			       .assumed = "",
 			       .before = o->before };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
@@ -439,7 +534,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		judge_by_relations(a, number, &held, o);
 		return searched;
 	}
-	if (o->off || !o->repeatable || *o->violated) {
+	if (verdict_is_discrepant(o)) {
 		judge_quarantined(a, number, searched, search, o);
 		return searched;
 	}
@@ -448,10 +543,6 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		o->reason = "no benchmark made it count; a counter that cannot would look the same";
 		return searched;
 	}
-	step(o, VERDICT_TRUSTED);
-	o->reason = arena_printf(a->arena, "as documented at %zu point%s%s%s", o->points,
-				 plural(o->points), *o->absent ? "; no benchmark had: " : "",
-				 o->absent);
-	define(o, &event->documented, rule_text(a->arena, &event->documented));
+	judge_documented(a, number, search, o);
 	return searched;
 }

@@ -6,8 +6,9 @@
  * 	                     -> QUARANTINED -> EXPLAINED (one corrected definition is left)
  * 	                                    -> UNTRUSTED (none fits)
  *
- * An event stays MEASURED while no work makes it count, because a dead counter would look the same.
- * It stays QUARANTINED while several definitions fit, or one that a single point suggested.
+ * An event is TRUSTED if the documented rule is the only one that fits, at two points or more. It
+ * stays MEASURED while no work makes it count, because a dead counter would look the same. It stays
+ * QUARANTINED while several rules fit, the documented one too, or one at a single point.
  */
 #pragma once
 
@@ -75,11 +76,14 @@ struct outcome {
 	bool searched; /* the members below are valid */
 	const char *search_error; /* why it could not be searched, or NULL */
 	uint64_t remaining;
-	const char *bounds;
+	const char *bounds, *size;
 	const char *proven;
 	const char *excluded;
 	const char *open;
 	const char *untested;
+	struct rule *together; /* open features that all measurements have in one proportion */
+	size_t together_count;
+	const char *assumed; /* features of the measurements that are not in the space, or "" */
 	struct rule_group left; /* the remaining rules */
 	/* relations that excluded rules, which were @before them; NULL: none did */
 	const char *pruned_by;
@@ -112,6 +116,18 @@ int verdict_event(const struct analysis *analysis, size_t event,
 
 /* Whether another measurement could change the verdict: several rules fit. */
 bool verdict_is_open(const struct outcome *outcome);
+
+/* Whether the measurements contradict the documentation, a relation or each other. */
+bool verdict_is_discrepant(const struct outcome *outcome);
+
+/* Whether one rule fits, and a single point says so. */
+bool verdict_is_unconfirmed(const struct outcome *outcome);
+
+/*
+ * Points that test a rule: their work differs, and it or the documentation counts it.
+ * Return: 0, 1 or, for all more, 2.
+ */
+size_t verdict_tried_at(const struct analysis *analysis, size_t event, const struct rule *rule);
 
 /*
  * What relations between events say of their rules. If a relation holds at all measured points, its

@@ -49,7 +49,7 @@ static int listing_job(struct analysis *a, const struct point *point, struct job
 	if (analysis_formula(a, a->campaign->benchmarks[point->benchmark].threads, point, NULL,
 			     &threads))
 		return -1;
-	if (analysis_listing(a, point, &listing) < 0)
+	if (analysis_listing(a, point, 0, &listing) < 0)
 		return -1;
 	error = job_add_listing(job, &command.compute, &listing, text, sizeof(text));
 	listing_free(&listing);

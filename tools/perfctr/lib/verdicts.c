@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "app.h"
@@ -16,15 +17,27 @@
 #include "output.h"
 #include "stream.h"
 
-enum { PATH_BYTES = 1024, NAME_BYTES = 128 };
+enum { PATH_BYTES = 1024, NAME_BYTES = 128, LAPSED_BYTES = 512 };
 
-static const char format_name[] = "perfctr verdicts 1";
+static const char format_name[] = "perfctr verdicts 2";
+/*
+ * It named no machine, and its TRUSTED did not require that no other rule fits: all its verdicts
+ * have lapsed
+ */
+static const char old_format[] = "perfctr verdicts 1";
 static const char system_path[] = "/var/lib/perfctr/verdicts.json";
+
+/* what a verdict depends on; members of one in the file */
+enum { PLACE_MACHINE, PLACE_KERNEL, PLACE_FIRMWARE, PLACES };
+enum { PLACE_BYTES = 192 };
+
+static const char *const place_names[PLACES] = { "machine", "kernel", "firmware" };
 
 /* maps the id of a counter to an object */
 struct verdicts {
 	struct json_object *all;
 	struct json_object *put; /* ids added since loading */
+	char place[PLACES][PLACE_BYTES];
 };
 
 static const struct {
@@ -49,6 +62,77 @@ char verdicts_mark(unsigned int trust)
 	return trust < ARRAY_SIZE(trusts) ? trusts[trust].mark : ' ';
 }
 
+/* --- this machine ---------------------------------------------------------------------- */
+
+/* Append the first line of a file, without what it ends with. Return: whether there is one. */
+static bool append_file(char *text, size_t size, const char *path)
+{
+	const size_t used = strlen(text);
+	char line[PLACE_BYTES] = "";
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return false;
+	if (!fgets(line, sizeof(line), file))
+		*line = '\0';
+	fclose(file);
+	for (size_t n = strlen(line); n && isspace((unsigned char)line[n - 1]); n--)
+		line[n - 1] = '\0';
+	if (*line)
+		snprintf(text + used, size - used, "%s%s", used ? " " : "", line);
+	return *line;
+}
+
+/* Append the value of a line of /proc/cpuinfo. */
+static void append_cpuinfo(char *text, size_t size, const char *key)
+{
+	const size_t used = strlen(text);
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		const char *value = strchr(line, ':');
+
+		found = value && !strncmp(line, key, strlen(key));
+		if (found)
+			snprintf(text + used, size - used, "%s%s %.*s", used ? ", " : "", key,
+				 (int)strcspn(value + 2, "\n"), value + 2);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* A PC's names are in its DMI tables, a board's in its device tree. */
+static void find_place(char place[PLACES][PLACE_BYTES])
+{
+	static const char dmi[] = "/sys/class/dmi/id/", tree[] = "/proc/device-tree/";
+	char *machine = place[PLACE_MACHINE], *firmware = place[PLACE_FIRMWARE];
+	char path[64];
+	struct utsname uts;
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s%s", dmi, i ? "product_name" : "sys_vendor");
+		append_file(machine, PLACE_BYTES, path);
+	}
+	snprintf(path, sizeof(path), "%smodel", tree);
+	if (!*machine)
+		append_file(machine, PLACE_BYTES, path);
+	append_cpuinfo(machine, PLACE_BYTES, "model name");
+	snprintf(path, sizeof(path), "%sbios_version", dmi);
+	append_file(firmware, PLACE_BYTES, path);
+	snprintf(path, sizeof(path), "%schosen/u-boot,version", tree);
+	append_file(firmware, PLACE_BYTES, path);
+	append_cpuinfo(firmware, PLACE_BYTES, "microcode");
+	if (!uname(&uts)) {
+		snprintf(place[PLACE_KERNEL], PLACE_BYTES, "%s", uts.release);
+		if (!*machine)
+			snprintf(machine, PLACE_BYTES, "%s", uts.machine);
+	}
+	if (!*firmware)
+		snprintf(firmware, PLACE_BYTES, "not known");
+}
+
 /* --- files --------------------------------------------------------------------------- */
 
 static void user_path(char *path, size_t size)
@@ -70,7 +154,8 @@ static void read_verdicts(struct verdicts *verdicts, const char *path, FILE *err
 	root = json_object_from_file(path);
 	if (!json_object_object_get_ex(root, "format", &format) ||
 	    !json_object_object_get_ex(root, "verdicts", &list) ||
-	    strcmp(json_object_get_string(format), format_name) != 0 ||
+	    (strcmp(json_object_get_string(format), format_name) != 0 &&
+	     strcmp(json_object_get_string(format), old_format) != 0) ||
 	    !json_object_is_type(list, json_type_object)) {
 		fprintf(err, "perfctr: %s: no file of verdicts; it is not used\n", path);
 		json_object_put(root);
@@ -94,6 +179,7 @@ struct verdicts *verdicts_load(FILE *err)
 		return NULL;
 	verdicts->all = json_object_new_object();
 	verdicts->put = json_object_new_object();
+	find_place(verdicts->place);
 	if (chosen && *chosen) {
 		read_verdicts(verdicts, chosen, err);
 		return verdicts;
@@ -184,6 +270,49 @@ static const char *member(const struct json_object *object, const char *name)
 		       NULL;
 }
 
+/* The part of the machine that has changed since a verdict, or that it does not name; -1: none. */
+static int changed_part(const struct verdicts *verdicts, const struct json_object *verdict)
+{
+	for (int i = 0; i < PLACES; i++) {
+		const char *was = member(verdict, place_names[i]);
+
+		if (!was || strcmp(was, verdicts->place[i]) != 0)
+			return i;
+	}
+	return -1;
+}
+
+const char *verdicts_lapsed(const struct verdicts *verdicts,
+			    const struct perfctr_counter_desc *desc, char *text, size_t size)
+{
+	struct json_object *verdict;
+	const char *trust, *was, *campaign, *time;
+	size_t used;
+	int part;
+
+	if (!verdicts || !desc || !json_object_object_get_ex(verdicts->all, desc->id, &verdict))
+		return NULL;
+	part = changed_part(verdicts, verdict);
+	if (part < 0)
+		return NULL;
+	was = member(verdict, place_names[part]);
+	trust = member(verdict, "trust");
+	campaign = member(verdict, "campaign");
+	time = member(verdict, "time");
+	snprintf(text, size, "%s by %s%s%s, lapsed: ", trust ? trust : "?",
+		 campaign ? campaign : "an unknown campaign", time ? ", " : "", time ? time : "");
+	used = strlen(text);
+	if (was)
+		snprintf(text + used, size - used, "it is of %s %s, this is %s", place_names[part],
+			 was, verdicts->place[part]);
+	else
+		snprintf(text + used, size - used,
+			 "it names no %s; an older perfctr, which saved no machine, asked less of "
+			 "a trusted counter",
+			 place_names[part]);
+	return text;
+}
+
 const struct verdict_note *verdicts_find(const struct verdicts *verdicts,
 					 const struct perfctr_counter_desc *desc,
 					 struct verdict_note *note)
@@ -192,6 +321,8 @@ const struct verdict_note *verdicts_find(const struct verdicts *verdicts,
 	const char *trust;
 
 	if (!verdicts || !desc || !json_object_object_get_ex(verdicts->all, desc->id, &verdict))
+		return NULL;
+	if (changed_part(verdicts, verdict) >= 0)
 		return NULL;
 	trust = member(verdict, "trust");
 	for (unsigned int i = 0; trust && i < ARRAY_SIZE(trusts); i++) {
@@ -271,9 +402,12 @@ void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char 
 			 const struct perfctr_counter_desc *desc)
 {
 	struct verdict_note note = { 0 };
+	char lapsed[LAPSED_BYTES];
 
 	if (!desc)
 		return;
+	if (verdicts_lapsed(verdicts, desc, lapsed, sizeof(lapsed)))
+		fprintf(out, "   %s: %s\n", name, lapsed);
 	if (!verdicts_find(verdicts, desc, &note))
 		note = (struct verdict_note){ .trust = desc->trust,
 					      .definition = desc->definition };
@@ -353,6 +487,8 @@ void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *
 	json_add_text(verdict, "reason", note->reason);
 	json_add_text(verdict, "campaign", note->campaign);
 	json_add_text(verdict, "time", note->time);
+	for (int i = 0; i < PLACES; i++)
+		json_add_text(verdict, place_names[i], verdicts->place[i]);
 	json_object_object_add(verdicts->all, desc->id, verdict);
 	json_object_object_add(verdicts->put, desc->id, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Verdicts of perfctr validate on this machine's counters, which list, stat and top show beside the
- * counter database.
+ * counter database. A verdict names the machine, kernel and firmware that it was found on; with
+ * others it has lapsed, and counts no more than none.
  *
  * They are in a JSON file: $PERFCTR_VERDICTS if set. Else /var/lib/perfctr/verdicts.json (root's)
  * is read, and perfctr/verdicts.json below $XDG_STATE_HOME or ~/.local/state takes precedence.
@@ -32,10 +33,17 @@ struct verdict_note {
 struct verdicts *verdicts_load(FILE *err);
 void verdicts_free(struct verdicts *verdicts);
 
-/* What is known of a counter beyond the database, NULL if nothing. */
+/* What is known of a counter beyond the database, NULL if nothing, or it has lapsed. */
 const struct verdict_note *verdicts_find(const struct verdicts *verdicts,
 					 const struct perfctr_counter_desc *desc,
 					 struct verdict_note *note);
+
+/*
+ * Why a verdict on a counter is not used: "trusted by cpu, 2026-11-28, lapsed: it is of kernel 6.1,
+ * this is 6.12". Return: @text; NULL: there is none, or it is used.
+ */
+const char *verdicts_lapsed(const struct verdicts *verdicts,
+			    const struct perfctr_counter_desc *desc, char *text, size_t size);
 
 /* enum perfctr_trust of a counter; @desc may be NULL */
 unsigned int verdicts_trust(const struct verdicts *verdicts,
@@ -53,8 +61,8 @@ char verdicts_mark(unsigned int trust);
 #define VERDICTS_LEGEND "+ trusted   = counts something else   ? quarantined   ! not to be trusted"
 
 /*
- * Footnote of a counter that is not as documented. Prints nothing for a counter that is trusted or
- * was not validated.
+ * Footnote of a counter that is not as documented, or whose verdict has lapsed. Prints nothing for
+ * one that is trusted or was not validated.
  * @name: of the counter, for people; @desc: counter, may be NULL.
  */
 void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char *name,
@@ -66,8 +74,8 @@ const struct perfctr_counter_desc *verdicts_counter(const char *event, unsigned 
 /* --- writing ------------------------------------------------------------------------- */
 
 /*
- * Store a verdict for verdicts_save(). Of several verdicts on one counter since loading the worst
- * stays.
+ * Store a verdict for verdicts_save(), as one of this machine. Of several verdicts on one counter
+ * since loading the worst stays.
  * @verdicts: from verdicts_load(); @note: texts are copied.
  */
 void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *desc,

@@ -198,9 +198,8 @@ static void add_note(struct lister *l, const struct perfctr_counter_desc *c)
 
 static void print_notes(struct lister *l)
 {
-	if (!l->marks)
-		return;
-	fputs("\n" VERDICTS_LEGEND "\n", l->app->out);
+	if (l->marks)
+		fputs("\n" VERDICTS_LEGEND "\n", l->app->out);
 	for (size_t i = 0; i < l->note_count; i++)
 		verdicts_print_note(l->verdicts, l->app->out, l->notes[i]->name, l->notes[i]);
 }
@@ -221,6 +220,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 	unsigned int verdict = verdicts_trust(l->verdicts, c);
 	const char *trust = verdicts_trust_name(verdict);
 	struct verdict_note note = { 0 };
+	char lapsed[512];
 
 	snprintf(shorter, sizeof(shorter), "%s%s%.100s%s", c->short_text, *title ? " (" : "", title,
 		 *title ? ")" : "");
@@ -244,6 +244,7 @@ static void show_counter(struct lister *l, const char *text, const struct perfct
 		json_add_text(e, "unit", unit);
 		json_add_text(e, "kind", kind ? kind : "unknown");
 		json_add_text(e, "trust", trust);
+		json_add_text(e, "lapsed", verdicts_lapsed(l->verdicts, c, lapsed, sizeof(lapsed)));
 		json_add_text(e, "definition", note.definition);
 		json_add_text(e, "short", c->short_text);
 		json_add_text(e, "long", c->long_text);

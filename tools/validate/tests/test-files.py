@@ -110,7 +110,8 @@ def remaining_rules():
     # the total's rules allow a MOV and no branch behind EXIT that does not count elsewhere
     pruned = [[event(campaign, name)["search"]["remaining"] for campaign in found[1:]]
               for name in ("inst_misc", "inst_total")]
-    check(pruned == [[3, 3, 1], [4, 4, 2]], f"with the relation {pruned}")
+    # table III alone: FSETP and the SHFL in the loop are one of each
+    check(pruned == [[3, 3, 1], [8, 4, 2]], f"with the relation {pruned}")
     total = event(found[-1], "inst_total")
     check(total["search"]["before_relations"] == 36 and
           total["search"]["relations"] == "'sum of classes = total'", f"{total['search']}")
@@ -184,12 +185,16 @@ def exit_and_branch():
 
 @test
 def table_six():
-    """table VI: eight events within 0.05 %, L2D_CACHE is untrusted, no multiple of refills
-    explains it"""
+    """table VI: eight events within 0.05 % at one point, which takes a second; L2D_CACHE is
+    untrusted, no multiple of refills explains it"""
     campaign = evaluate("a53-copy-table6.csv")
     verdicts = {e["event"]: e["verdict"] for e in campaign["events"]}
     check(verdicts.pop("L2D_CACHE") == "UNTRUSTED", "L2D_CACHE")
-    check(set(verdicts.values()) == {"TRUSTED"} and len(verdicts) == 8, f"{verdicts}")
+    check(set(verdicts.values()) == {"QUARANTINED"} and len(verdicts) == 8, f"{verdicts}")
+    for e in campaign["events"]:
+        check(e["event"] == "L2D_CACHE" or (e["search"]["remaining"] == 1 and e["reason"].endswith(
+            "that fits; it counts at one point, it takes a second")), e["reason"])
+    check(campaign["next"]["parameters"] == {"N": 1048576}, f"{campaign['next']}")
     check(not any(p["published"] != p["expected"] for e in campaign["events"] for p in e["points"]),
           "an expected cell differs")
     check(event(campaign, "L2D_CACHE")["points"][0]["measured"] == 130772, "measured")
@@ -230,8 +235,8 @@ def never_just_trusted_or_not():
     for more, verdict, status in ((0, "TRUSTED", FINE), (1, "EXPLAINED", FINE),
                                   (2, "UNTRUSTED", DOUBT), (-1, "UNTRUSTED", DOUBT)):
         found = verdict_of("benchmark,N,event,value",
-                           [f"matrix-copy,,inst_integer,{5242880 + more}",
-                            f"float-loop,1,inst_integer,{9216 + more}"], "inst_integer", status)
+                           [f"float-loop,{n},inst_bit_convert,{1024 * n + more}" for n in (1, 10)],
+                           "inst_bit_convert", status)
         check(found["verdict"] == verdict, f"{more}: {found['verdict']}")
 
 
@@ -254,6 +259,11 @@ def dead_counter():
           f"{found['reason']}")
     found = verdict_of("benchmark,N,event,value",
                        ["float-loop,0,inst_bit_convert,0", "float-loop,1,inst_bit_convert,1024"],
+                       "inst_bit_convert")
+    check(found["verdict"] == "QUARANTINED" and "it takes a second" in found["reason"],
+          found["reason"])
+    found = verdict_of("benchmark,N,event,value",
+                       ["float-loop,1,inst_bit_convert,1024", "float-loop,2,inst_bit_convert,2048"],
                        "inst_bit_convert", FINE)
     check(found["verdict"] == "TRUSTED", found["reason"])
 
@@ -290,7 +300,12 @@ def own_campaign(rows, anchor=True, accept=0):
         "relations": [{"name": "c = a + b", "left": "c", "right": "a + b"}]}
     if anchor:
         campaign["anchor"] = "a"
-    return judge(campaign, ["benchmark,N,run,event,value"] + [f"work,100,{r}" for r in rows])
+    # a second point, at which all is off by as much
+    more = {"a": 100, "b": 200, "c": 300}
+    again = [(f"{run},{name}", int(value) + more[name])
+             for run, name, value in (row.split(",") for row in rows)]
+    return judge(campaign, ["benchmark,N,run,event,value"] + [f"work,100,{r}" for r in rows] +
+                 [f"work,200,{r},{value}" for r, value in again])
 
 
 def reference_count(path, n):
@@ -349,13 +364,13 @@ def findings_carried_over():
     data = written("\n".join(rows) + "\n")
     first = written(run("--json", "--measured", os.path.join(MEASURED, "xavier-gpu-all.csv"),
                         status=DOUBT).stdout, ".json")
-    # everything is explained, with or without hypotheses
-    plain = json.loads(run("--json", "--measured", data, status=FINE).stdout)["campaigns"][0]
+    # instructions that the documentation names and no listing has stay open
+    plain = json.loads(run("--json", "--measured", data, status=DOUBT).stdout)["campaigns"][0]
     check(all(e["carried"] is None for e in plain["events"]), "carried from nothing")
     # only the first benchmarks: what stays open
     few = written("\n".join(row for row in rows if not row.startswith("executed")) + "\n")
     for file, status, want in (
-            (data, FINE, {"inst_misc": "refuted", "inst_integer": "confirmed",
+            (data, DOUBT, {"inst_misc": "refuted", "inst_integer": "confirmed",
                           "inst_control": "confirmed", "inst_total": "confirmed"}),
             (few, DOUBT, {"inst_misc": "refuted", "inst_fp_32": "confirmed",
                           "inst_control": "confirmed"})):
@@ -373,7 +388,7 @@ def findings_carried_over():
     text = run("--measured", one, "--from", first, status=DOUBT).stdout
     check("MOV + S2R + NOP: untested: it agrees at 1 point" in text, text)
     wrong = json.load(open(first, encoding="utf-8"))
-    event(wrong["campaigns"][0], "inst_total")["search"]["weights"][0]["weights"] = [16]
+    event(wrong["campaigns"][0], "inst_total")["search"]["weights"][0]["weights"] = [128]
     files = [data, few, one, first]
     for content, words in (("#", "unexpected character"), ("{}", "no result file"),
                            ('{"campaigns": [{"campaign": "x", "events": []}]}',
@@ -419,14 +434,15 @@ def program_from_objdump():
         for option in ([], ["--no-show-raw-insn"], ["-Mintel"]):
             with open(os.path.join(folder, "k.lst"), "w", encoding="utf-8") as f:
                 subprocess.run(["objdump", "-d", *option, "k.o"], cwd=folder, stdout=f, check=True)
-            # each refusal names the branch that lacks its number
+            # the refusal names all branches that lack their number
             taken = campaign["benchmarks"][0]["taken"] = {}
-            for formula in ("N - 1", "1"):
-                with open(path, "w", encoding="utf-8") as f:
-                    json.dump(campaign, f)
-                error = run("--listings", path, status=FAILED).stderr
-                check("k.lst:" in error and "how often it is executed" in error, error)
-                taken["0x" + error.split('"0x')[1].split('"')[0]] = formula
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump(campaign, f)
+            error = run("--listings", path, status=FAILED).stderr
+            check("k.lst:" in error and "how often it is executed" in error, error)
+            missing = re.findall('"(0x[0-9a-f]+)": FORMULA', error)
+            check(len(missing) == 2, error)
+            taken.update(zip(missing, ("N - 1", "1")))
             with open(path, "w", encoding="utf-8") as f:
                 json.dump(campaign, f)
             found = json.loads(run("--listings", "--json", path, status=FINE).stdout)
@@ -484,14 +500,14 @@ def charts_have_their_colours():
     return None
 
 
-# OpenRISC, MicroBlaze, AVR, Xtensa, C-SKY, MSP430, RISC-V with numbered registers
-NAMELESS = ("   0:\t9c 63 ff ff \tl.addi\tr3,r3,-1\n   4:\t10 00 00 00 \tl.bf\t0 <f>\n",
-            "   0:\t30a5ffff \taddik\tr5, r5, -1\n   4:\tbea5fffc \tbneid\tr5, -4\n",
-            "   0:\t01 97       \tsbiw\tr24, 0x01\n   2:\tf1 f7       \tbrne\t.-4\n",
-            "   0:\tfcc222   \taddi\ta2, a2, -1\n   3:\tff9256   \tbnez\ta2, 0 <f>\n",
-            "   0:\t2800     \tsubi\tr0, 1\n   2:\te900ffff \tbez\tr0, 0x0\n",
-            "   0:\t3c 53       \tadd\t#-1,\tr12\n   2:\tfe 23       \tjnz\t$-2\n",
-            "   0:\tfff50513 \taddi\tx10,x10,-1\n   4:\tfe051ee3 \tbne\tx10,x0,0 <f>\n")
+# without a file format
+NAMELESS = {
+    "   0:\t9c 63 ff ff \tl.addi\tr3,r3,-1\n   4:\t10 00 00 00 \tl.bf\t0 <f>\n": "OpenRISC",
+    "   0:\t30a5ffff \taddik\tr5, r5, -1\n   4:\tbea5fffc \tbneid\tr5, -4\n": "MicroBlaze",
+    "   0:\t01 97       \tsbiw\tr24, 0x01\n   2:\tf1 f7       \tbrne\t.-4\n": "AVR",
+    "   0:\tfcc222   \taddi\ta2, a2, -1\n   3:\tff9256   \tbnez\ta2, 0 <f>\n": "Xtensa",
+    "   0:\t2800     \tsubi\tr0, 1\n   2:\te900ffff \tbez\tr0, 0x0\n": "C-SKY",
+    "   0:\t3c 53       \tadd\t#-1,\tr12\n   2:\tfe 23       \tjnz\t$-2\n": "MSP430"}
 
 
 @test
@@ -503,10 +519,10 @@ def written_listing_has_known_branches():
                 "IADD.s32 r0, r1, r2\nBRANCHZ.eq r0, 1\n": "Mali", "mov r1\n": "'mov'",
                 "IADD R0\nBSYNC B0\nEXIT\n": "'BSYNC'",
                 "k.o: file format elf64-amdgpu\n\ts_endpgm // 0: BF810000\n": "AMD GCN or RDNA",
-                "k.o: file format elf32-avr\n   0:\t01 97  \tsbiw\tr24, 0x01\n": "of elf32-avr",
-                "   0:\taddi\ta0,a0,-1\n   4:\tbnez\ta0,0 <f>\n": "of RISC-V",
+                "k.o: file format elf32-avr\n   0:\t01 97  \tsbiw\tr24, 0x01\n": "of AVR",
+                "k.o: file format elf32-z80\n   0:\tdec\ta\n": "of elf32-z80",
                 "   0:\taddi.w\t$a0, $a0, -1\n   4:\tjirl\t$zero, $ra, 0\n": "of LoongArch",
-                **dict.fromkeys(NAMELESS, "nothing shows which machine this program is for")}
+                **{text: f"programs of {name} are" for text, name in NAMELESS.items()}}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "campaign.json")
         with open(path, "w", encoding="utf-8") as f:
@@ -555,8 +571,9 @@ def totals():
         with open(data, "w", encoding="utf-8") as f:
             f.write("# campaign: own\nbenchmark,event,value\nk,adds,5\nk,all,38\nk,off,16\n")
         campaign(right)
-        found = json.loads(run("-j", "-m", data, path, status=FINE).stdout)["campaigns"][0]
-        check({e["verdict"] for e in found["events"]} == {"TRUSTED"}, f"{found['events']}")
+        found = json.loads(run("-j", "-m", data, path, status=DOUBT).stdout)["campaigns"][0]
+        check(all(p["expected"] == p["measured"] for e in found["events"] for p in e["points"]),
+              f"{found['events']}")
         check(event(found, "adds")["reason"].endswith("; no benchmark had: FADD.X"), f"{found}")
         text = run("--listings", path, status=FINE).stdout
         check("    5            5  /*0030*/ @P1 FADD.FTZ R2, R2, R3 ;" in text, text)
@@ -594,8 +611,12 @@ def evidence():
                                 "from.json", "./campaign.json"], cwd=folder, text=True,
                                stdout=subprocess.PIPE, check=False)
         check(json.loads(again.stdout)["campaigns"] == result, "another result")
-        check(all(e["carried"]["result"] == "confirmed" for e in result[0]["events"]
+        # readings confirm nothing that was found from them
+        check(all(e["carried"]["result"] == "untested" for e in result[0]["events"]
                   if e["event"] != "DMOV"), "own findings")
+        check("are those that it was made from" in event(result[0], "inst_misc")["carried"]["text"]
+              and event(result[0], "inst_control")["carried"]["text"].endswith(
+                  "other readings at 0 points"), "own findings")
         done = run("-m", table, "--evidence", folder, status=FAILED)
         check("give the name of a new folder" in done.stderr, done.stderr)
         # a campaign's own listing is preferred to the built-in one of the same name
@@ -613,9 +634,11 @@ def sum_of_unknown_events():
     """two events of which only the sum is known are not trusted: they may be exchanged"""
     campaign = {"events": [{"name": "hits"}, {"name": "misses"},
                            {"name": "all", "documented": ["n"]}],
-                "benchmarks": [{"name": "work", "quantities": {"n": "100"}}],
+                "benchmarks": [{"name": "work", "quantities": {"n": "100"}},
+                               {"name": "more", "quantities": {"n": "200", "h": "60"}}],
                 "relations": [{"name": "sum", "left": "hits + misses", "right": "all"}]}
-    rows = ["benchmark,event,value", "work,hits,30", "work,misses,70", "work,all,100"]
+    rows = ["benchmark,event,value", "work,hits,30", "work,misses,70", "work,all,100",
+            "more,hits,60", "more,misses,140", "more,all,200"]
     for name in ("hits", "misses"):
         found = event(judge(campaign, rows), name)
         check(found["verdict"] == "MEASURED" and "as little is known" in found["reason"],
@@ -626,7 +649,9 @@ def sum_of_unknown_events():
     check(event(judge(campaign, rows), "misses")["verdict"] == "TRUSTED",
           "a documented one does not help")
     campaign["benchmarks"][0]["quantities"]["h"] = "100"
-    rows = ["benchmark,event,value", "work,hits,100", "work,misses,0", "work,all,100"]
+    campaign["benchmarks"][1]["quantities"]["h"] = "200"
+    rows = ["benchmark,event,value", "work,hits,100", "work,misses,0", "work,all,100",
+            "more,hits,200", "more,misses,0", "more,all,200"]
     found = event(judge(campaign, rows), "misses")
     check(found["verdict"] == "MEASURED" and "never counted" in found["reason"], found["reason"])
 
@@ -656,7 +681,7 @@ def anchor():
     merged = own_campaign(rows)
     check({e["event"]: e["verdict"] for e in merged["events"]} == dict.fromkeys("abc", "TRUSTED"),
           f"{[(e['event'], e['reason']) for e in merged['events']]}")
-    check(merged["dropped_readings"] == 2 and merged["relations"][0]["points"] == 1, "dropped")
+    check(merged["dropped_readings"] == 4 and merged["relations"][0]["points"] == 2, "dropped")
     apart = own_campaign(rows, anchor=False)
     check(event(apart, "b")["verdict"] == "UNTRUSTED" and "differ" in event(apart, "b")["reason"],
           event(apart, "b")["reason"])

@@ -41,7 +41,7 @@ def loop(documented):
     path = "/tmp/loop.json"
     campaign = {"campaign": "loop", "device": "cpu", "events": [{
         "name": "e", "counter": "cpu/instructions/", "documented": ["said"],
-        "candidates": ["instructions", "said"],
+        "candidates": ["said"] if documented == "2 * N" else ["instructions", "said"],
         "max_weight": 1, "accept": {"relative_ppm": 10000}}],
         "benchmarks": [{"name": "loop", "command": "loop N",
                         "parameters": {"N": [1000000, 4000000]},
@@ -96,7 +96,8 @@ def interrupts():
     print("#", result["configuration"]["interrupts"], point)
     # each of two readings had 19 more attempts, and was corrected or could not be
     check(said[0] == 38 and said[1] + said[-1] == 2, result["configuration"]["interrupts"])
-    check(events["e"]["verdict"] == "TRUSTED", events["e"]["reason"])
+    check(events["e"]["verdict"] == "QUARANTINED" and
+          "counts at one point" in events["e"]["reason"], events["e"]["reason"])
 
 
 @test

@@ -76,8 +76,11 @@ def published_kernels():
     control = event(campaign, "inst_control")
     check(weights(control) == {"BRA": 1, "EXIT": 1}, f"inst_control counts {control['definition']}")
     left = [r["remaining"] for r in control["search"]["rounds"]]
-    check(left == [2, 1] and len(campaign["constructed"]) == 1, f"left {left}")
+    check(left == [2, 1, 1] and len(campaign["constructed"]) == 2, f"left {left}")
     check(control["search"]["rounds"][1]["after"] == "constructed-1", "no constructed benchmark")
+    # documented instructions that no listing of the campaign has
+    left = [r["remaining"] for r in event(campaign, "inst_compute_ld_st")["search"]["rounds"]]
+    check(left == [9, 9, 1], f"LDS and STS: left {left}")
 
 
 @test
@@ -132,7 +135,7 @@ def right_device_is_trusted():
               f"{e['event']}: {e['search']['remaining']} rules left")
     # three counter sets, joined by the anchor
     memory = result["campaigns"][1]
-    check(len({r["run"] for r in memory["rows"] if r["event"] == "L2_ACTIVE"}) == 3 * 2 * 7 and
+    check(len({r["run"] for r in memory["rows"] if r["event"] == "L2_ACTIVE"}) == 3 * 2 * 8 and
           not memory["dropped_readings"], "the anchor is not in every run")
 
 
@@ -248,9 +251,9 @@ def nv50_counters():
     check(len(campaign["relations"]) == 10 and
           all(r["points"] and not r["violated"] for r in campaign["relations"]),
           f"{campaign['relations']}")
-    # ten passes, each of which has the anchor; twice at each of 25 points
+    # ten passes, each of which has the anchor; twice at each of 28 points
     check(len({r["run"] for r in campaign["rows"]
-               if r["event"] == "instructions"}) == 10 * 2 * 25 and
+               if r["event"] == "instructions"}) == 10 * 2 * 28 and
           not campaign["dropped_readings"], "the anchor is not in every run")
     # the result has the number of cores
     path = "/tmp/nv50.json"
@@ -345,6 +348,8 @@ def written_back():
     with open("/tmp/verdicts.json", encoding="utf-8") as f:
         saved = json.load(f)["verdicts"]
     check(len(saved) == 7, f"{len(saved)} verdicts")
+    check(all(v["kernel"] == os.uname().release and v["machine"] and v["firmware"]
+              for v in saved.values()), f"{saved}")
     events = {e["name"]: e
               for e in json.loads(perfctr("list", "--json", "shader/*").stdout)["events"]}
     check(events["THREAD_INST_INTEGER"]["trust"] == "explained" and
@@ -372,6 +377,14 @@ def written_back():
     check("\n= THREAD_INST_INTEGER" in top and "it counts FSETP" in top, f"top: {top}")
     top = perfctr("top", "--snapshot", "-I", "50", "--trusted-only", "-e", counters).stdout
     check("MISC" in top and "INTEGER" not in top, f"top: {top}")
+    # a new kernel ends what was found with the old one
+    with open("/tmp/verdicts.json", "w", encoding="utf-8") as f:
+        json.dump({"format": "perfctr verdicts 2",
+                   "verdicts": {k: {**v, "kernel": "6.0"} for k, v in saved.items()}}, f)
+    events = {e["name"]: e
+              for e in json.loads(perfctr("list", "--json", "shader/*").stdout)["events"]}
+    check(events["THREAD_INST_INTEGER"]["trust"] == "trusted" and
+          "it is of kernel 6.0" in events["THREAD_INST_INTEGER"]["lapsed"], "not lapsed")
     # a correct device replaces the verdict
     perfctr("validate", "--save", "--runs", "1", "vsoc-gpu")
     with open("/tmp/verdicts.json", encoding="utf-8") as f:
