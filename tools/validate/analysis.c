@@ -131,7 +131,8 @@ static int check_mnemonics(struct analysis *a, const struct benchmark *b,
 	return fail(
 		a->failure,
 		"%s:%zu: '%s' is no instruction of a listing, where only BRA and EXIT end a "
-		"block%s%s; give what a disassembler prints for x86-64, arm64, RISC-V or NVIDIA's SASS",
+		"block%s%s; give what a disassembler prints for x86-64, arm64, RISC-V or NVIDIA's "
+		"SASS",
 		b->listing_name, line, odd, name ? "; this looks like " : "", name ? name : "");
 }
 

@@ -487,6 +487,7 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 		json_add_text(e, "unit", event->unit);
 		json_add_text(e, "kind", "count");
 		json_add_text(e, "trust", verdicts_trust_name(PERFCTR_TRUST_UNVALIDATED));
+		json_add(e, "lapsed", NULL);
 		json_add(e, "definition", NULL);
 		json_add_text(e, "short", NULL);
 		json_add_text(e, "long", NULL);
