@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <drm.h>
@@ -24,15 +27,16 @@
 #define OTHER_DEVICE "8"
 
 static struct igt_perfctr_device dev;
-static struct igt_control c, c2;
+static struct igt_control c, c2, c3;
 
-/* the result of SETUP, without the session */
+/* the result of SETUP, without the session: the end of one is a signal, a failure is none */
 static int probe(void)
 {
 	int ret = igt_control_setup(&c);
 
 	if (ret > 0)
 		igt_assert_eq(igt_control_teardown(&c), 0);
+	igt_assert_eq(igt_control_signals(&c), ret > 0);
 	return ret > 0 ? 0 : ret;
 }
 
@@ -210,12 +214,20 @@ static void member_tests(void)
 	{
 		igt_control_init(&c, &dev, IGT_CONTROL_SLOTS, 0);
 		igt_perfctr_sysctl("paranoid", "0");
-		igt_perfctr_sysctl("max_user_ring_kb", "4");
-		igt_fork(child, 1) {
-			igt_drop_to(IGT_NOBODY, 0);
-			igt_assert_eq(probe(), -EDQUOT);
+		for (int less = 0; less < 2; less++) {
+			char kb[16];
+
+			snprintf(kb, sizeof(kb), "%d",
+				 (int)((c.ring.bytes + c.control.bytes) / 1024) - less);
+			igt_perfctr_sysctl("max_user_ring_kb", kb);
+			igt_fork(child, 1) {
+				igt_drop_to(IGT_NOBODY, 0);
+				igt_assert_eq(probe(), less ? -EDQUOT : 0);
+				/* what was given back can be had again */
+				igt_assert_eq(probe(), less ? -EDQUOT : 0);
+			}
+			igt_waitchildren();
 		}
-		igt_waitchildren();
 		igt_perfctr_default_limits();
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_control_close(&c);
@@ -321,6 +333,7 @@ static void buffer_tests(void)
 				if (at - offsets[i].offset >= 16)
 					igt_assert_eq(c.control.at[at], 0xab);
 			igt_assert_eq(igt_control_teardown(&c), 0);
+			igt_assert_eq(igt_control_signals(&c), 1);
 			c.samples = 0;
 		}
 		igt_control_close(&c);
@@ -345,18 +358,36 @@ static void buffer_tests(void)
 		igt_vsoc_remove(&other, atoi(OTHER_DEVICE));
 		igt_control_close(&c);
 	}
-	igt_describe("buffers that are unmapped and closed in the middle of sampling: the session "
-		     "goes on");
+	igt_describe("handles of the buffers that are closed in the middle of sampling: samples "
+		     "and signals go on; buffers that are unmapped, too: the session goes on");
 	igt_subtest("control-buffers-closed")
 	{
+		struct drm_gem_close ring, control;
+		uint64_t insert;
+
 		igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, MS);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 1), 0);
-		igt_assert(igt_control_ready(&c, 10000));
+		ring = (struct drm_gem_close){ .handle = c.ring.handle };
+		control = (struct drm_gem_close){ .handle = c.control.handle };
+		igt_assert_eq(ioctl(c.fd, DRM_IOCTL_GEM_CLOSE, &ring), 0);
+		igt_assert_eq(ioctl(c.fd, DRM_IOCTL_GEM_CLOSE, &control), 0);
+		c.ring.handle = c.control.handle = 0;
+		/* of the time before, and 100 more */
+		igt_control_drain(&c);
+		for (insert = c.indices[1]; c.indices[1] - insert < 100;) {
+			igt_assert(igt_control_ready(&c, 10000));
+			igt_control_drain(&c);
+		}
+		igt_control_stop(&c, 2);
+		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 3), 0);
 		igt_control_buffer_close(c.fd, &c.ring);
 		igt_control_buffer_close(c.fd, &c.control);
-		igt_sleep_ms(50);
-		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 1), 0);
-		igt_assert_lt(0, igt_control_signals(&c));
+		igt_control_signals(&c);
+		for (unsigned int signals = 0; signals < 10;) {
+			igt_assert(igt_control_ready(&c, 10000));
+			signals += igt_control_signals(&c);
+		}
+		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 4), 0);
 		igt_control_close(&c);
 	}
 }
@@ -468,8 +499,57 @@ static void number_tests(void)
 	}
 }
 
+#define KILLED_SESSIONS 5
+
+static void __attribute__((noreturn)) sample_for_ever(void)
+{
+	struct igt_perfctr_device other;
+
+	igt_perfctr_reopen(&other, &dev);
+	igt_perfctr_close(&dev);
+	for (unsigned int i = 0; i < KILLED_SESSIONS; i++) {
+		igt_control_open(&c, &other, IGT_CONTROL_SLOTS, i ? MS : 0);
+		igt_control_command(&c, IGT_CONTROL_START, 0);
+	}
+	for (;;)
+		igt_control_command(&c, IGT_CONTROL_SAMPLE, 0);
+}
+
+/* the eventfd in so many epoll sets, so often each: signals take long */
+static void add_waiters(int fd, int *fds, unsigned int count)
+{
+	struct epoll_event item = { .events = EPOLLIN | EPOLLET };
+
+	for (unsigned int i = 0; i < count; i++) {
+		fds[i] = dup(fd);
+		fds[count + i] = epoll_create1(EPOLL_CLOEXEC);
+		igt_assert_lte(0, fds[count + i]);
+		for (unsigned int n = 0; n <= i; n++)
+			igt_assert_eq(epoll_ctl(fds[count + i], EPOLL_CTL_ADD, fds[n], &item), 0);
+	}
+}
+
 static void end_tests(void)
 {
+	igt_describe("an eventfd with thousands of waiters, and TEARDOWN at once: the signals of "
+		     "two samples and of the end are there");
+	igt_subtest("control-teardown-signals")
+	{
+		int fds[2 * 140];
+
+		for (unsigned int round = 0; round < 10; round++) {
+			igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, 0);
+			add_waiters(c.eventfd, fds, ARRAY_SIZE(fds) / 2);
+			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 0), 0);
+			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, 0), 0);
+			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 0), 0);
+			igt_assert_eq(igt_control_teardown(&c), 0);
+			igt_assert_eq(igt_control_signals(&c), 3);
+			for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++)
+				close(fds[i]);
+			igt_control_close(&c);
+		}
+	}
 	igt_describe(
 		"TEARDOWN of an active session adds one to the eventfd, and its buffers are free");
 	igt_subtest("control-teardown-active")
@@ -505,6 +585,7 @@ static void end_tests(void)
 			igt_assert_eq(sessions(), others + 1);
 			igt_assert(igt_control_ready(&c2, 10000));
 			close(c2.eventfd);
+			close(c2.user_eventfd);
 		}
 		igt_control_sample(&c, 2);
 		igt_control_stop(&c, 3);
@@ -516,19 +597,20 @@ static void end_tests(void)
 	{
 		const unsigned int others = sessions();
 
-		igt_fork(child, 4) {
-			struct igt_perfctr_device other;
+		for (unsigned int round = 0; round < 4; round++) {
+			pid_t pid = fork();
 
-			igt_perfctr_reopen(&other, &dev);
-			igt_perfctr_close(&dev);
-			for (unsigned int i = 0; i < 5; i++) {
-				igt_control_open(&c, &other, IGT_CONTROL_SLOTS, MS);
-				igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 0), 0);
-			}
-			_exit(0);
+			igt_assert_lte(0, pid);
+			if (!pid)
+				sample_for_ever();
+			while (sessions() < others + KILLED_SESSIONS)
+				igt_sleep_ms(1);
+			/* somewhere in a command */
+			usleep(round * 777);
+			kill(pid, SIGKILL);
+			igt_assert_eq(waitpid(pid, NULL, 0), pid);
+			igt_assert_eq(sessions(), others);
 		}
-		igt_waitchildren();
-		igt_assert_eq(sessions(), others);
 	}
 }
 
@@ -547,31 +629,35 @@ static void unplug_tests(void)
 		"the last sample, and one signal more; commands are -ENODEV");
 	igt_subtest("control-unplug")
 	{
-		pthread_t thread;
+		pthread_t threads[2];
 
 		igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, 0);
 		igt_control_open(&c2, &dev, IGT_CONTROL_SLOTS, 0);
+		igt_control_open(&c3, &dev, IGT_CONTROL_SLOTS, 0);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 0x5eed), 0);
 		igt_vsoc_work_if_known(&dev, 0);
-		/* of the one that was not started there is no sample */
-		igt_assert_eq(pthread_create(&thread, NULL, wait_for_ever, &c2), 0);
+		/* of those that were not started there is no sample */
+		igt_assert_eq(pthread_create(&threads[0], NULL, wait_for_ever, &c), 0);
+		igt_assert_eq(pthread_create(&threads[1], NULL, wait_for_ever, &c2), 0);
 		igt_sleep_ms(20);
 		igt_unbind(&dev);
-		igt_assert_eq(pthread_join(thread, NULL), 0);
-		igt_assert(igt_control_ready(&c, 10000));
+		for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
+			igt_assert_eq(pthread_join(threads[i], NULL), 0);
 		igt_control_get(&c);
 		igt_assert_eq_u64(c.last.user_data, 0x5eed);
 		igt_assert(igt_control_ready(&c, 10000));
 		igt_sleep_ms(50);
 		igt_assert_eq(igt_control_signals(&c), 1);
 		igt_assert_eq(igt_control_signals(&c2), 1);
+		igt_assert_eq(igt_control_signals(&c3), 1);
 		igt_assert_eq_u64(c.indices[0], c.indices[1]);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 0), -ENODEV);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, 0), -ENODEV);
 		igt_assert_eq(igt_control_teardown(&c), -ENODEV);
-		c2.id = 0;
+		c2.id = c3.id = 0;
 		igt_control_close(&c);
 		igt_control_close(&c2);
+		igt_control_close(&c3);
 		igt_bind_again(&dev);
 		igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, 0);
 		assert_works(&c);

@@ -151,6 +151,8 @@ void igt_control_init(struct igt_control *c, const struct igt_perfctr_device *de
 	igt_control_info(dev, &c->info);
 	c->eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE | EFD_NONBLOCK);
 	igt_assert_lte(0, c->eventfd);
+	c->user_eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE | EFD_NONBLOCK);
+	igt_assert_lte(0, c->user_eventfd);
 	igt_assert_eq(igt_control_buffer_create(dev, c->fd, (uint64_t)c->info.sample_size * slots,
 						PROT_READ, &c->ring),
 		      0);
@@ -219,19 +221,21 @@ void igt_control_close(struct igt_control *c)
 	igt_control_buffer_close(c->fd, &c->ring);
 	igt_control_buffer_close(c->fd, &c->control);
 	close(c->eventfd);
+	close(c->user_eventfd);
 }
 
 /* --- samples ------------------------------------------------------------- */
 
 bool igt_control_ready(const struct igt_control *c, int ms)
 {
-	struct pollfd p = { .fd = c->eventfd, .events = POLLIN };
+	struct pollfd p[] = { { .fd = c->eventfd, .events = POLLIN },
+			      { .fd = c->user_eventfd, .events = POLLIN } };
 	int ret;
 
 	do {
-		ret = poll(&p, 1, ms);
+		ret = poll(p, ARRAY_SIZE(p), ms);
 	} while (ret < 0 && errno == EINTR);
-	return ret == 1;
+	return ret > 0;
 }
 
 /* a semaphore's read takes one */
@@ -239,7 +243,18 @@ static bool take_signal(const struct igt_control *c)
 {
 	eventfd_t one;
 
-	return !eventfd_read(c->eventfd, &one);
+	return !eventfd_read(c->user_eventfd, &one) || !eventfd_read(c->eventfd, &one);
+}
+
+void igt_control_await(struct igt_control *c)
+{
+	struct pollfd p = { .fd = c->eventfd, .events = POLLIN };
+	eventfd_t one;
+
+	while (poll(&p, 1, -1) < 0)
+		igt_assert_eq(errno, EINTR);
+	igt_assert_eq(eventfd_read(c->eventfd, &one), 0);
+	igt_assert_eq(eventfd_write(c->user_eventfd, 1), 0);
 }
 
 unsigned int igt_control_signals(const struct igt_control *c)
@@ -323,22 +338,28 @@ unsigned int igt_control_drain(struct igt_control *c)
 	return samples;
 }
 
-void igt_control_sample(struct igt_control *c, uint64_t user_data)
+/* all up to the last one, which is of the command that was given */
+static void read_last(struct igt_control *c, uint64_t user_data)
 {
-	igt_assert_eq(igt_control_command(c, IGT_CONTROL_SAMPLE, user_data), 0);
-	igt_assert(igt_control_ready(c, -1));
-	igt_control_get(c);
-	igt_assert_eq_u64(c->last.user_data, user_data);
-}
-
-void igt_control_stop(struct igt_control *c, uint64_t user_data)
-{
-	igt_assert_eq(igt_control_command(c, IGT_CONTROL_STOP, user_data), 0);
+	if (!c->setup.period_ns)
+		igt_control_await(c);
 	do {
 		igt_assert(igt_control_ready(c, -1));
 		igt_control_get(c);
 	} while (c->indices[0] != c->indices[1]);
 	igt_assert_eq_u64(c->last.user_data, user_data);
+}
+
+void igt_control_sample(struct igt_control *c, uint64_t user_data)
+{
+	igt_assert_eq(igt_control_command(c, IGT_CONTROL_SAMPLE, user_data), 0);
+	read_last(c, user_data);
+}
+
+void igt_control_stop(struct igt_control *c, uint64_t user_data)
+{
+	igt_assert_eq(igt_control_command(c, IGT_CONTROL_STOP, user_data), 0);
+	read_last(c, user_data);
 }
 
 uint16_t igt_control_physical(const struct igt_perfctr_device *dev, unsigned int type,

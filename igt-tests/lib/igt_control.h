@@ -68,7 +68,11 @@ struct igt_control {
 	struct igt_control_setup setup;
 	struct igt_control_buffer ring, control;
 	volatile uint64_t *indices; /* extract, insert */
-	int eventfd; /* a semaphore, non-blocking */
+	/*
+	 * Semaphores, non-blocking: the kernel's, and that of the client's user in manual mode, to
+	 * which await() moves what it waited for.
+	 */
+	int eventfd, user_eventfd;
 	int id; /* of the session; 0: not set up */
 
 	/* results of get(), by type - 1, index, counter */
@@ -105,15 +109,17 @@ void igt_control_open(struct igt_control *c, const struct igt_perfctr_device *de
 /* TEARDOWN if it is set up, close and unmap everything */
 void igt_control_close(struct igt_control *c);
 
-/* whether the eventfd can be read within so many ms, -1: waits for ever */
+/* whether one of the eventfds can be read within so many ms, -1: waits for ever */
 bool igt_control_ready(const struct igt_control *c, int ms);
-/* number of signals that can be read at once; reads them */
+/* number of signals that can be read at once, of both eventfds; reads them */
 unsigned int igt_control_signals(const struct igt_control *c);
-/* reads one sample: the eventfd, then the slot, which is freed; fails if there is none */
+/* what the client does after SAMPLE and STOP in manual mode: waits without a time-out */
+void igt_control_await(struct igt_control *c);
+/* reads one sample: the slot, which is freed, and one signal; fails if there is none */
 void igt_control_get(struct igt_control *c);
 /* reads what has been signalled; returns the number of samples */
 unsigned int igt_control_drain(struct igt_control *c);
-/* SAMPLE or STOP in manual mode: waits for its signal without a time-out, reads the sample */
+/* SAMPLE or STOP; waits as the client does, and reads all samples up to that one */
 void igt_control_sample(struct igt_control *c, uint64_t user_data);
 void igt_control_stop(struct igt_control *c, uint64_t user_data);
 /* the physical index of a block of a sample */

@@ -82,9 +82,18 @@ static bool own_sum(unsigned int type, unsigned int index, unsigned int counter,
 }
 
 /*
- * Each counter of which perfctr's own session has the model's count has it here, too, unless it
- * changes without jobs: those count time and the firmware's own work. @complete: else some counts
- * were lost, and no counter of the tiler has more than the model.
+ * Flushes of the MMU and of caches: the driver also makes them while firmware does not run, when
+ * the GPU gets or loses power.
+ */
+static bool is_flush(unsigned int type, unsigned int counter)
+{
+	return type == DRM_PERFCTR_MALI_BLOCK_CSHW && (counter == 7 || counter == 13);
+}
+
+/*
+ * Each counter that was measured has the model's count, here and in perfctr's own session, unless
+ * it changes without jobs: those count time and the firmware's own work. @complete: else some
+ * counts were lost, and no counter of the tiler has more than the model.
  */
 static void compare(bool complete)
 {
@@ -100,13 +109,19 @@ static void compare(bool complete)
 						 value_of(&before, type + 1, index, n);
 
 				if (!own_sum(type + 1, index, n, &theirs) ||
+				    is_flush(type + 1, n) ||
 				    value_of(&started, type + 1, index, n) !=
 					    value_of(&before, type + 1, index, n) ||
 				    value_of(&ended, type + 1, index, n) !=
 					    value_of(&after, type + 1, index, n))
 					continue;
-				if (complete && theirs == truth) {
-					igt_assert_eq_u64(value, truth);
+				if (complete) {
+					igt_assert_f(theirs == truth && value == truth,
+						     "block %u:%u counter %u: %llu and %llu "
+						     "measured, %llu true\n",
+						     type + 1, index, n, (unsigned long long)theirs,
+						     (unsigned long long)value,
+						     (unsigned long long)truth);
 					counted += !!value;
 				} else if (type + 1 == DRM_PERFCTR_MALI_BLOCK_TILER) {
 					igt_assert(!complete);
@@ -115,7 +130,8 @@ static void compare(bool complete)
 				}
 			}
 		}
-	igt_assert_lt(complete ? 8 : 0, counted);
+	/* of blocks of 128 counters firmware measures few that jobs change */
+	igt_assert_lt(!complete ? 0 : c.info.counters > 64 ? 2 : 8, counted);
 }
 
 /* so many jobs of all kinds, so many ms apart */

@@ -41,17 +41,12 @@
 #define RESTART_INTERVAL_NS	NSEC_PER_SEC
 
 /* report for hardware that cannot be read */
-static void report_all(struct drm_perfctr_source *source, u32 states, bool valid)
+static void report_all(struct drm_perfctr_source *source, u32 states)
 {
-	u8 set = perfctr_active_set(source->pc);
 	unsigned int i;
 
-	for (i = 0; i < source->block_count; i++) {
-		const struct drm_perfctr_block_desc *desc = &source->blocks[i].desc;
-
-		drm_perfctr_block_report(source, i, states,
-					 valid ? perfctr_block_available(desc, set) : NULL);
-	}
+	for (i = 0; i < source->block_count; i++)
+		drm_perfctr_block_report(source, i, states, NULL);
 }
 
 /*
@@ -80,13 +75,12 @@ static int read_source(struct drm_perfctr_source *source, struct drm_perfctr_col
 	if (source->state->running) {
 		ret = source->ops->collect(source, c);
 	} else if (pc->suspended || pc->unplugged) {
-		/* without power nothing is counted: zero is valid */
-		report_all(source, DRM_PERFCTR_STATE_OFF, true);
+		report_all(source, DRM_PERFCTR_STATE_OFF);
 		c->flags |= pc->suspended ? DRM_PERFCTR_SAMPLE_SUSPENDED : 0;
 		return 0;
 	}
 	if (ret) {
-		report_all(source, DRM_PERFCTR_STATE_ERROR, false);
+		report_all(source, DRM_PERFCTR_STATE_ERROR);
 		c->flags |= DRM_PERFCTR_SAMPLE_ERROR;
 	}
 	return ret;
@@ -253,7 +247,8 @@ static noinline void report_change(struct drm_perfctr_block *b, u64 seq, u32 sta
  * @source: the source, in its collect
  * @block: index in the source's descs
  * @states: enum drm_perfctr_block_states
- * @valid: counters that were measured, one mask for each 64; NULL: none
+ * @valid: counters that were measured, one mask for each 64; NULL: none. Without effect for a block
+ *	   that was off: all of its counters are zero, which is known.
  *
  * Call it once for every block in every successful collection.
  */
@@ -270,6 +265,8 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	if (state->lost_flags || state->pending_lost)
 		states |= DRM_PERFCTR_STATE_LOST;
 	b->time_ns = 0;
+	if (perfctr_block_was_off(states))
+		valid = NULL;
 	/* usually the same as in the last collection */
 	changed = b->states.now ^ states;
 	for (i = 0; i < sections; i++)

@@ -215,11 +215,12 @@ struct perfctr_memory {
 	u32 watermark;
 	/* files from drm_perfctr_memory_reader() */
 	atomic_t readers;
-	/* signalled readers, eventfd NULL: none; the work that signals, and its earliest jiffies */
+	/* readers, eventfd NULL: none; work that signals, its earliest jiffies; ns of the last */
 	wait_queue_head_t wait;
 	struct eventfd_ctx *eventfd;
 	struct delayed_work wake_work;
 	unsigned long wake_after;
+	u64 walk_ns;
 	/* the eventfd counts samples, once each; those that it was not signalled for yet */
 	bool counted;
 	atomic_t unsignalled;
@@ -428,9 +429,8 @@ int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int re
 			    const struct drm_perfctr_block_request *requests);
 
 /*
- * perfctr_open.c: sessions without a file. A session keeps its drm_device, but no module. The
- * caller keeps the driver's module, and with it the core's, until drm_perfctr_session_end()
- * returns. An open DRM file does that, too.
+ * perfctr_open.c: a session without a file keeps its drm_device, but no module. Its caller keeps
+ * the driver's, and so the core's, until drm_perfctr_session_end() returns, as a DRM file does.
  */
 int drm_perfctr_check_open(struct drm_perfctr *pc, const struct drm_perfctr_open *open);
 struct drm_perfctr_block_request *drm_perfctr_copy_requests(struct drm_perfctr *pc,

@@ -141,7 +141,8 @@ static __always_inline void *publish_view(struct drm_perfctr_session *session,
 	/* not lost for other sessions, whose next collection may read these counts */
 	if (session->pending.unread_ns && state->incomplete)
 		span.states |= DRM_PERFCTR_STATE_LOST;
-	span.valid = drm_perfctr_sticky_since(&block->valid[view->section], sv->base_seq);
+	span.valid = perfctr_block_valid(block, view->section, view->set, sv->base_seq,
+					 span.states);
 	span.clock_cycles = cycles - view->base_cycles;
 	span.capture_ns = (block->time_ns ?: state->time_ns) - sample->end_ns;
 	view->base_cycles = cycles;

@@ -18,18 +18,21 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/poll.h>
+#include <linux/sched.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"
 #include "perfctr_sink.h"
 
 /*
- * A walk that takes longer is followed by a rest of so many times its length, or the longest rest.
- * One more walk may have been queued during it.
+ * Two walks in a row that take longer are followed by a rest of so many times the shorter one, or
+ * the longest rest: one alone may have been interrupted by something else. One more walk may have
+ * been queued during it.
  */
 #define LONG_WALK_NS	(200ull * NSEC_PER_USEC)
 #define REST_PER_WALK	19
 #define REST_MAX	(HZ / 2)
+#define END_MAX_NS	NSEC_PER_SEC
 
 struct workqueue_struct *drm_perfctr_wake_queue;
 
@@ -41,46 +44,43 @@ void drm_perfctr_count_signal(struct perfctr_memory *memory)
 		atomic_inc(&memory->unsignalled);
 }
 
-static void rest_after(struct perfctr_memory *memory, u64 ns)
+static bool take_counted(struct perfctr_memory *memory)
 {
-	if (ns > LONG_WALK_NS)
-		WRITE_ONCE(memory->wake_after,
-			   jiffies + min_t(u64, nsecs_to_jiffies64(REST_PER_WALK * ns) + 1,
-					   REST_MAX));
+	return atomic_dec_if_positive(&memory->unsignalled) >= 0;
 }
 
-/* the signals to come, or until they have taken long: then the work item goes on after a rest */
-static void signal_counted(struct perfctr_memory *memory)
+static void rest_after(struct perfctr_memory *memory, u64 ns)
 {
-	u64 begin_ns = ktime_get_ns(), ns = 0;
+	u64 shorter_ns = min(ns, READ_ONCE(memory->walk_ns));
 
-	while (ns <= LONG_WALK_NS && atomic_dec_if_positive(&memory->unsignalled) >= 0) {
-		perfctr_eventfd_signal(memory->eventfd);
-		ns = ktime_get_ns() - begin_ns;
-	}
-	rest_after(memory, ns);
-	if (atomic_read(&memory->unsignalled))
-		drm_perfctr_wake(memory);
+	WRITE_ONCE(memory->walk_ns, ns);
+	if (shorter_ns > LONG_WALK_NS)
+		WRITE_ONCE(memory->wake_after,
+			   jiffies + min_t(u64,
+					   nsecs_to_jiffies64(REST_PER_WALK * shorter_ns) + 1,
+					   REST_MAX));
 }
 
 /* signals at once; call without locks that other sessions wait for, in process context */
 void drm_perfctr_signal(struct perfctr_memory *memory)
 {
+	u64 begin_ns = ktime_get_ns();
+
+	/* what is still to come when they have taken long comes after a rest */
 	if (memory->counted)
-		signal_counted(memory);
+		while (ktime_get_ns() - begin_ns <= LONG_WALK_NS && take_counted(memory))
+			perfctr_eventfd_signal(memory->eventfd);
 	else if (memory->eventfd)
 		perfctr_eventfd_signal(memory->eventfd);
 	wake_up_interruptible_poll(&memory->wait, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+	rest_after(memory, ktime_get_ns() - begin_ns);
+	if (memory->counted && atomic_read(&memory->unsignalled))
+		drm_perfctr_wake(memory);
 }
 
 static void signal_readers(struct work_struct *work)
 {
-	struct perfctr_memory *memory =
-		container_of(to_delayed_work(work), struct perfctr_memory, wake_work);
-	u64 ns = ktime_get_ns();
-
-	drm_perfctr_signal(memory);
-	rest_after(memory, ktime_get_ns() - ns);
+	drm_perfctr_signal(container_of(to_delayed_work(work), struct perfctr_memory, wake_work));
 }
 
 void drm_perfctr_wake_init(struct perfctr_memory *memory)
@@ -115,12 +115,22 @@ void drm_perfctr_wake(struct perfctr_memory *memory)
 		queue_delayed_work(drm_perfctr_wake_queue, &memory->wake_work, rest);
 }
 
-/* undoes drm_perfctr_wake_init(); sends a queued signal first */
+/*
+ * Undoes drm_perfctr_wake_init(). All signals to come are sent first, for at most END_MAX_NS: only
+ * one with so many waiters that this is too short can lose any. No reader waits by poll().
+ */
 void drm_perfctr_wake_fini(struct perfctr_memory *memory)
 {
-	flush_delayed_work(&memory->wake_work);
-	/* it may have queued itself again */
-	cancel_delayed_work_sync(&memory->wake_work);
-	if (memory->eventfd)
-		eventfd_ctx_put(memory->eventfd);
+	bool queued = cancel_delayed_work_sync(&memory->wake_work);
+	u64 end_ns = ktime_get_ns() + END_MAX_NS;
+
+	if (!memory->eventfd)
+		return;
+	if (!memory->counted && queued)
+		perfctr_eventfd_signal(memory->eventfd);
+	while (memory->counted && ktime_get_ns() < end_ns && take_counted(memory)) {
+		perfctr_eventfd_signal(memory->eventfd);
+		cond_resched();
+	}
+	eventfd_ctx_put(memory->eventfd);
 }

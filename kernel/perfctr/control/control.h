@@ -42,6 +42,7 @@ struct perfctr_control_sink {
 unsigned int drm_perfctr_control_type(struct drm_perfctr *pc, unsigned int block);
 struct perfctr_control_sink *
 drm_perfctr_control_sink_create(struct drm_perfctr *pc, struct drm_file *file,
-				const struct drm_perfctr_control_setup *setup);
+				const struct drm_perfctr_control_setup *setup,
+				const struct drm_perfctr_control_info *info);
 
 #endif /* _PERFCTR_CONTROL_H_ */

@@ -18,9 +18,8 @@
  * all of its sessions out. So there is nothing in a driver's files that could be forgotten, and
  * what is in the table can be compared with any file.
  *
- * TEARDOWN and closing take a session out of the table under its lock: the one that succeeds ends
- * it, after the command that runs. A command that found it before holds a reference, and finds it
- * dead.
+ * TEARDOWN and closing take a session out of the table: the one that succeeds ends it, after the
+ * command that runs. A command that found it before holds a reference, and finds it dead.
  */
 
 static struct drm_file *file_of(const struct drm_perfctr_session *session)
@@ -44,29 +43,17 @@ static struct drm_perfctr_session *get_session(struct drm_perfctr *pc, struct dr
 	return session;
 }
 
-/* takes the file's first session with a number from *@number on out of the table; NULL: none */
-static struct drm_perfctr_session *take_next(struct drm_perfctr *pc, struct drm_file *file,
-					     unsigned long *number, unsigned long last)
+/* takes it out of the table; false: it is not in it any more */
+static bool take(struct drm_perfctr *pc, u32 number, struct drm_perfctr_session *session)
 {
-	struct drm_perfctr_session *session;
+	bool taken;
 
 	xa_lock(&pc->controlled);
-	xa_for_each_range(&pc->controlled, *number, session, *number, last)
-		if (file_of(session) == file) {
-			__xa_erase(&pc->controlled, *number);
-			break;
-		}
+	taken = xa_load(&pc->controlled, number) == session;
+	if (taken)
+		__xa_erase(&pc->controlled, number);
 	xa_unlock(&pc->controlled);
-	return session;
-}
-
-static void end_session(struct drm_perfctr_session *session)
-{
-	kref_get(&session->refcount);
-	mutex_lock(&session->command_lock);
-	drm_perfctr_session_end(session);
-	mutex_unlock(&session->command_lock);
-	drm_perfctr_session_put(session);
+	return taken;
 }
 
 /**
@@ -79,10 +66,21 @@ static void end_session(struct drm_perfctr_session *session)
 void drm_perfctr_control_close(struct drm_perfctr *pc, struct drm_file *file)
 {
 	struct drm_perfctr_session *session;
-	unsigned long number = 0;
+	unsigned long number;
 
-	while (pc && (session = take_next(pc, file, &number, ULONG_MAX)))
-		end_session(session);
+	if (!pc)
+		return;
+	/* locked: those of other files may end */
+	xa_lock(&pc->controlled);
+	xa_for_each(&pc->controlled, number, session) {
+		if (file_of(session) != file)
+			continue;
+		__xa_erase(&pc->controlled, number);
+		xa_unlock(&pc->controlled);
+		drm_perfctr_session_end(session);
+		xa_lock(&pc->controlled);
+	}
+	xa_unlock(&pc->controlled);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_control_close);
 
@@ -99,14 +97,16 @@ static int copy_in(struct drm_perfctr *pc, const struct drm_perfctr_control *con
 
 /* --- SETUP --------------------------------------------------------------- */
 
-static bool has_blocks(struct drm_perfctr *pc, u16 type, u8 set)
+/* whether a block of the type has counters of the section, in the set */
+static bool has_section(struct drm_perfctr *pc, u16 type, unsigned int section, u8 set)
 {
 	unsigned int i;
 
 	for (i = 0; i < pc->block_count; i++) {
 		const struct drm_perfctr_block_desc *desc = &drm_perfctr_block_at(pc, i)->desc;
 
-		if (desc->type == type && set <= DRM_PERFCTR_SET_TERTIARY && desc->sets & BIT(set))
+		if (desc->type == type && section < perfctr_block_sections(desc) &&
+		    set <= DRM_PERFCTR_SET_TERTIARY && desc->sets & BIT(set))
 			return true;
 	}
 	return false;
@@ -115,7 +115,6 @@ static bool has_blocks(struct drm_perfctr *pc, u16 type, u8 set)
 /* requests for what of the masks exists; returns their number */
 static unsigned int make_requests(struct drm_perfctr *pc,
 				  const struct drm_perfctr_control_setup *setup,
-				  const struct drm_perfctr_control_info *info,
 				  struct drm_perfctr_block_request *requests)
 {
 	unsigned int type, section, count = 0;
@@ -123,11 +122,9 @@ static unsigned int make_requests(struct drm_perfctr *pc,
 	for (type = 0; type < DRM_PERFCTR_CONTROL_TYPES; type++) {
 		u16 block_type = pc->config.control->types[type];
 
-		if (!block_type || !has_blocks(pc, block_type, setup->set))
-			continue;
-		for (section = 0; section < info->counters_per_block / DRM_PERFCTR_SECTION_COUNTERS;
-		     section++)
-			if (setup->masks[type][section])
+		for (section = 0; block_type && section < DRM_PERFCTR_CONTROL_SECTIONS; section++)
+			if (setup->masks[type][section] &&
+			    has_section(pc, block_type, section, setup->set))
 				requests[count++] = (struct drm_perfctr_block_request) {
 					.type = block_type,
 					.index = DRM_PERFCTR_INDEX_ALL,
@@ -176,11 +173,11 @@ static struct drm_perfctr_session *create_session(struct drm_perfctr *pc, struct
 	ret = drm_perfctr_control_describe(pc, &info);
 	if (ret)
 		return ERR_PTR(ret);
-	open.request_count = make_requests(pc, setup, &info, requests);
+	open.request_count = make_requests(pc, setup, requests);
 	ret = check_setup(pc, setup, &open);
 	if (ret)
 		return ERR_PTR(ret);
-	sink = drm_perfctr_control_sink_create(pc, file, setup);
+	sink = drm_perfctr_control_sink_create(pc, file, setup, &info);
 	if (IS_ERR(sink))
 		return ERR_CAST(sink);
 	return drm_perfctr_session_create(pc, &open, requests, &sink->base, NULL);
@@ -197,15 +194,17 @@ static int setup(struct drm_perfctr *pc, const struct drm_perfctr_control *contr
 	ret = copy_in(pc, control, &args, sizeof(args));
 	if (ret)
 		return ret;
-	session = create_session(pc, file, &args);
-	if (IS_ERR(session))
-		return PTR_ERR(session);
-	/* from here on the file has it */
-	ret = xa_alloc(&pc->controlled, &number, session, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
-	if (ret) {
-		drm_perfctr_session_end(session);
+	/* reserved: after this nothing fails whose end would be a signal */
+	ret = xa_alloc(&pc->controlled, &number, NULL, XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	if (ret)
 		return ret;
+	session = create_session(pc, file, &args);
+	if (IS_ERR(session)) {
+		xa_erase(&pc->controlled, number);
+		return PTR_ERR(session);
 	}
+	/* from here on the file has it */
+	xa_store(&pc->controlled, number, session, GFP_KERNEL);
 	return number;
 }
 
@@ -214,13 +213,21 @@ static int setup(struct drm_perfctr *pc, const struct drm_perfctr_control *contr
 static int teardown(struct drm_perfctr *pc, const struct drm_perfctr_control *control,
 		    struct drm_file *file)
 {
-	unsigned long number = control->handle;
-	struct drm_perfctr_session *session = take_next(pc, file, &number, number);
+	struct drm_perfctr_session *session = get_session(pc, file, control->handle);
+	int ret;
 
 	if (!session)
 		return perfctr_reject(pc, EINVAL, "TEARDOWN: no session %u", control->handle);
-	end_session(session);
-	return 0;
+	ret = mutex_lock_interruptible(&session->command_lock);
+	if (!ret) {
+		if (take(pc, control->handle, session))
+			drm_perfctr_session_end(session);
+		else
+			ret = -EINVAL;
+		mutex_unlock(&session->command_lock);
+	}
+	drm_perfctr_session_put(session);
+	return ret;
 }
 
 static int run_command(struct drm_perfctr *pc, const struct drm_perfctr_control *control,

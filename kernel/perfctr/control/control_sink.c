@@ -213,8 +213,8 @@ static void write_blocks(struct drm_perfctr_session *session, void *slot)
 				continue;
 			base_seq = session->sources[dense->views[n]->source].base_seq;
 			status.states = drm_perfctr_sticky_since(&dense->block->states, base_seq);
-			status.valid[n] = drm_perfctr_sticky_since(&dense->block->valid[n],
-								   base_seq);
+			status.valid[n] = perfctr_block_valid(dense->block, n, session->set,
+							      base_seq, status.states);
 		}
 		at = drm_perfctr_dense_block(at, dense, &status, sections);
 	}
@@ -277,7 +277,8 @@ static int map_buffers(struct drm_perfctr *pc, struct perfctr_control_sink *sink
 /* for drm_perfctr_session_create(), with buffers that it references and maps; or an ERR_PTR */
 struct perfctr_control_sink *
 drm_perfctr_control_sink_create(struct drm_perfctr *pc, struct drm_file *file,
-				const struct drm_perfctr_control_setup *setup)
+				const struct drm_perfctr_control_setup *setup,
+				const struct drm_perfctr_control_info *info)
 {
 	struct perfctr_control_sink *sink = kzalloc(sizeof(*sink), PERFCTR_GFP_USER);
 	int ret;
@@ -286,9 +287,8 @@ drm_perfctr_control_sink_create(struct drm_perfctr *pc, struct drm_file *file,
 		return ERR_PTR(-ENOMEM);
 	sink->base.ops = &sink_ops;
 	sink->file = file;
-	ret = drm_perfctr_control_describe(pc, &sink->info);
-	if (!ret)
-		ret = map_buffers(pc, sink, setup);
+	sink->info = *info;
+	ret = map_buffers(pc, sink, setup);
 	if (!ret)
 		return sink;
 	release(&sink->base);

@@ -62,7 +62,7 @@ void *drm_perfctr_dense_block(void *dst, const struct perfctr_dense_block *block
 			continue;
 		}
 		emit_section(counters, view, status->valid[i]);
-		header.enable_mask[i] = view->mask;
+		header.enable_mask[i] = view->mask & status->valid[i];
 	}
 	*(struct perfctr_dense_header *)dst = header;
 	return counters;

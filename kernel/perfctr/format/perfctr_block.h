@@ -63,7 +63,7 @@ struct drm_perfctr_block {
 	u64 time_ns;
 	/** @states: enum drm_perfctr_block_states of each collection. */
 	struct perfctr_sticky states;
-	/** @valid: mask of measured counters, one per section. */
+	/** @valid: mask of measured counters, one per section, 0 while off. */
 	struct perfctr_sticky *valid;
 	/** @source: the source that counts it. */
 	struct drm_perfctr_source *source;
@@ -79,6 +79,33 @@ static inline unsigned int perfctr_block_sections(const struct drm_perfctr_block
 {
 	return (desc->counters + DRM_PERFCTR_SECTION_COUNTERS - 1) /
 	       DRM_PERFCTR_SECTION_COUNTERS;
+}
+
+/* whether a block had no power all the time: then each of its counters counted zero */
+static inline bool perfctr_block_was_off(u32 states)
+{
+	const u32 counted = DRM_PERFCTR_STATE_ON | DRM_PERFCTR_STATE_ERROR |
+			    DRM_PERFCTR_STATE_UNAVAILABLE;
+
+	return (states & (counted | DRM_PERFCTR_STATE_OFF)) == DRM_PERFCTR_STATE_OFF;
+}
+
+/**
+ * perfctr_block_valid() - counters of a section that were measured in a span
+ * @block: the block; its @valid has nothing of collections in which it was off
+ * @section: of the block
+ * @set: counter set
+ * @base_seq: the span begins after this collection
+ * @states: of the span
+ *
+ * Time without power says nothing of which counters hardware measures when it has power.
+ */
+static inline u64 perfctr_block_valid(const struct drm_perfctr_block *block, unsigned int section,
+				      u8 set, u64 base_seq, u32 states)
+{
+	if (perfctr_block_was_off(states))
+		return perfctr_block_available(&block->desc, set)[section];
+	return drm_perfctr_sticky_since(&block->valid[section], base_seq);
 }
 
 /* what QUERY says of a block */

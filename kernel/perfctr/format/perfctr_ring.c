@@ -152,7 +152,8 @@ u32 drm_perfctr_ring_unread(const struct perfctr_ring *ring)
 {
 	u32 accepted = READ_ONCE(ring->extract);
 	u32 insert = READ_ONCE(ring->insert);
-	u32 unread = insert - READ_ONCE(ring->control->extract_idx);
+	u32 unread = insert - (ring->control ? READ_ONCE(ring->control->extract_idx) :
+					       load_wide_extract(ring));
 
 	return unread <= insert - accepted ? unread : insert - accepted;
 }

@@ -61,11 +61,19 @@ void mutate(struct rng *r, void *data, size_t bytes);
 #define MAX_EVENTFDS	4
 #define MAX_CONTEXTS	4
 #define MAX_JOBS	8
+#define MAX_CONTROLS	16
 
-/* memory of the virtual SoC, for stores of MP counters */
+/* memory of the virtual SoC, for stores of MP counters, and rings of PERF_CONTROL */
 struct bo {
 	int fd;			/* slot of the file that owns it */
 	__u32 handle;
+	__u64 offset;		/* to map it, or 0 */
+};
+
+/* a session of PERF_CONTROL */
+struct control_session {
+	int fd;			/* slot of the file that owns it */
+	__u32 number;
 };
 
 struct session {
@@ -85,6 +93,7 @@ struct world {
 	int fds[MAX_FDS];
 	struct bo bos[MAX_BOS];
 	struct session sessions[MAX_SESSIONS];
+	struct control_session controls[MAX_CONTROLS];
 	int eventfds[MAX_EVENTFDS];
 	__u32 contexts[MAX_CONTEXTS];
 	__u64 jobs[MAX_JOBS];
@@ -172,6 +181,11 @@ void op_close_ring(struct world *w, struct rng *r);
 void op_poll(struct world *w, struct rng *r);
 void op_drain(struct world *w, struct rng *r);
 void op_eventfd(struct world *w, struct rng *r);
+
+/* fuzz_control.c */
+void op_control_setup(struct world *w, struct rng *r);
+void op_control(struct world *w, struct rng *r);
+void op_control_scribble(struct world *w, struct rng *r);
 
 void world_init(struct world *w);
 /* close and unmap everything */

@@ -101,8 +101,9 @@ static void op_bo_create(struct world *w, struct rng *r)
 		mutate(r, &create, sizeof(create));
 	if (call(w->fds[fd_slot], DRM_IOCTL_VSOC_BO_CREATE, &create))
 		return;
-	bo->fd = fd_slot;
-	bo->handle = create.handle;
+	*bo = (struct bo) {
+		.fd = fd_slot, .handle = create.handle, .offset = create.mmap_offset,
+	};
 }
 
 static void op_gem_close(struct world *w, struct rng *r)
@@ -446,6 +447,9 @@ const struct op user_ops[] = {
 	{ "scribble_control", 8, op_scribble_control },
 	{ "drain", 12, op_drain },
 	{ "eventfd", 3, op_eventfd },
+	{ "control_setup", 8, op_control_setup },
+	{ "control", 16, op_control },
+	{ "control_scribble", 6, op_control_scribble },
 	{ "submit", 8, op_submit },
 	{ "wait", 3, op_wait },
 	{ "context", 2, op_context },

@@ -662,6 +662,27 @@ static void repeated_power_changes_are_harmless(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, block_at(sample_at(core, 2), 0)->valid_mask, 1);
 }
 
+/* time without power does not make a counter valid that hardware did not measure before it */
+static void only_a_span_without_power_is_known_to_be_zero(struct kunit *test)
+{
+	static const u64 valid[] = { BIT(0), BIT(0) | BIT(1), BIT(0), BIT(0) };
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &plain_ops);
+	int fd = session_of(core, 0, BIT(0), BIT(1));
+	unsigned int i;
+
+	fake->unmeasured = BIT(1);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	drm_perfctr_suspend(core->pc);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
+	drm_perfctr_resume(core->pc);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
+	for (i = 0; i < ARRAY_SIZE(valid); i++)
+		KUNIT_EXPECT_EQ(test, block_at(sample_at(core, i), 0)->valid_mask, valid[i]);
+}
+
 static void last_collection_before_a_reset(struct kunit *test)
 {
 	struct core *core = test->priv;
@@ -784,6 +805,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(repeated_transitions_give_one_sample),
 	KUNIT_CASE(unrequested_transitions_are_ignored),
 	KUNIT_CASE(repeated_power_changes_are_harmless),
+	KUNIT_CASE(only_a_span_without_power_is_known_to_be_zero),
 	KUNIT_CASE(last_collection_before_a_reset),
 	KUNIT_CASE(unplug_ends_all_sessions),
 	KUNIT_CASE(periods_during_unplug_are_counted),

@@ -95,7 +95,7 @@ static void fake_piece(struct fake_source *fake, struct drm_perfctr_collection *
 static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct fake_source *fake = to_fake(source);
-	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { U64_MAX, U64_MAX };
+	const u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { ~fake->unmeasured, U64_MAX };
 	unsigned int i;
 
 	if (fake->ended_ns)

@@ -31,6 +31,8 @@ struct fake_source {
 	struct drm_perfctr_collection next;
 	/* added to each counter by each collection */
 	u64 add;
+	/* counters that it does not measure */
+	u64 unmeasured;
 	/* calls of the core */
 	unsigned int prepares;
 	unsigned int unprepares;

@@ -77,7 +77,8 @@ TEST(dense_blocks_have_all_positions)
 		for (i = 0; i < sizeof(out.pad); i++)
 			check_eq(out.pad[i], 0);
 		for (s = 0; s < 2; s++)
-			check_eq(out.enable[s], dense.views[s] ? views[s].mask : 0);
+			check_eq(out.enable[s],
+				 dense.views[s] ? views[s].mask & status.valid[s] : 0);
 		for (i = 0; i < sections * SECTION; i++) {
 			const u64 bit = BIT_ULL(i % SECTION);
 			bool measured = dense.views[i / SECTION] && views[i / SECTION].mask & bit &&

@@ -147,12 +147,13 @@ void *host_views_publish(const struct host_views *views, struct perfctr_view *vi
 	const u64 cycles = view_cycles(views, view);
 	struct perfctr_block_status status = {
 		.states = (u32)drm_perfctr_sticky_since(&block->states, span->seq),
-		.valid = drm_perfctr_sticky_since(&block->valid[view->section], span->seq),
 		.clock_cycles = cycles - view->base_cycles,
 		.capture_ns =
 			(s64)((block->time_ns ? block->time_ns : state->time_ns) - header->end_ns),
 	};
 
+	status.valid =
+		perfctr_block_valid(block, view->section, view->set, span->seq, status.states);
 	if (views->unread_ns && state->incomplete)
 		status.states |= DRM_PERFCTR_STATE_LOST;
 	view->base_cycles = cycles;

@@ -115,6 +115,8 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	if (state->lost_flags || state->pending_lost)
 		states |= DRM_PERFCTR_STATE_LOST;
 	b->time_ns = 0;
+	if (perfctr_block_was_off(states))
+		valid = NULL;
 	drm_perfctr_sticky_set(&b->states, state->seq, states);
 	for (unsigned int i = 0; i < perfctr_block_sections(&b->desc); i++)
 		drm_perfctr_sticky_set(&b->valid[i], state->seq,
