@@ -82,12 +82,12 @@ static bool own_sum(unsigned int type, unsigned int index, unsigned int counter,
 }
 
 /*
- * Flushes of the MMU and of caches: the driver also makes them while firmware does not run, when
- * the GPU gets or loses power.
+ * Cycles, interrupts and flushes: they also happen while firmware does not count, when the GPU gets
+ * or loses power.
  */
-static bool is_flush(unsigned int type, unsigned int counter)
+static bool is_of_power(unsigned int type, unsigned int counter)
 {
-	return type == DRM_PERFCTR_MALI_BLOCK_CSHW && (counter == 7 || counter == 13);
+	return type == DRM_PERFCTR_MALI_BLOCK_CSHW && counter < 16;
 }
 
 /*
@@ -109,7 +109,7 @@ static void compare(bool complete)
 						 value_of(&before, type + 1, index, n);
 
 				if (!own_sum(type + 1, index, n, &theirs) ||
-				    is_flush(type + 1, n) ||
+				    is_of_power(type + 1, n) ||
 				    value_of(&started, type + 1, index, n) !=
 					    value_of(&before, type + 1, index, n) ||
 				    value_of(&ended, type + 1, index, n) !=
