@@ -82,12 +82,13 @@ static bool own_sum(unsigned int type, unsigned int index, unsigned int counter,
 }
 
 /*
- * Cycles, interrupts and flushes: they also happen while firmware does not count, when the GPU gets
- * or loses power.
+ * Cycles, interrupts, flushes and requests of the MMU: they also happen while firmware does not
+ * count, when the GPU gets or loses power.
  */
 static bool is_of_power(unsigned int type, unsigned int counter)
 {
-	return type == DRM_PERFCTR_MALI_BLOCK_CSHW && counter < 16;
+	return type == DRM_PERFCTR_MALI_BLOCK_MEMSYS ||
+	       (type == DRM_PERFCTR_MALI_BLOCK_CSHW && counter < 16);
 }
 
 /*
@@ -181,8 +182,10 @@ static void end_complete(void)
 		igt_assert_eq_u64(c.flagged, 0);
 		compare(true);
 	} else {
-		igt_info("the driver reset the GPU: %llu samples flagged\n",
-			 (unsigned long long)c.flagged);
+		igt_info(
+			"incomplete: %llu resets, %llu errors, %llu ns lost, %llu samples flagged\n",
+			(unsigned long long)status.resets, (unsigned long long)status.errors,
+			(unsigned long long)status.lost_ns, (unsigned long long)c.flagged);
 		igt_assert_lte_u64(1, c.flagged);
 		compare(false);
 	}
