@@ -41,6 +41,10 @@ static const struct driver {
 	  "events by the global performance monitor of Linux 7.3 and -d v3d only: root or perfctr "
 	  "serve, as programs with monitors of their own hang meanwhile",
 	  NULL },
+	{ "msm", ENGINES, NULL,
+	  "blocks by streams of the driver, which it has from Linux 7.3 on: CAP_PERFMON, one "
+	  "program at a time; it may sleep",
+	  NULL },
 	{ "nouveau", "nothing: the driver shows no engine times", NULL, NULL, NULL },
 	/* any other */
 	{ "", ENGINES ", if the driver shows them", NULL, NULL, NULL },
