@@ -71,7 +71,7 @@ static inline struct host_source *host_source_of(struct drm_perfctr_source *sour
 	return (struct host_source *)((char *)source - offsetof(struct host_source, source));
 }
 
-/* a driver whose counters a host can read, by the name of its DRM driver */
+/* a driver whose counters a host can read, by the name of its DRM driver, or "kbase" */
 struct host_driver {
 	const char *name;
 	bool by_name; /* counting harms others: never a device that was not named */
@@ -89,7 +89,7 @@ struct host_driver {
 };
 
 /* the drivers */
-extern const struct host_driver host_msm, host_panfrost, host_panthor, host_v3d;
+extern const struct host_driver host_kbase, host_msm, host_panfrost, host_panthor, host_v3d;
 
 struct host {
 	struct perfctr_ctx *ctx;
