@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 
 import layouts
+import lists
 from formulas import (VARIABLE_UNITS, Text, Units, dimension, names_of, singular, unit_text,
                       walk)
 
@@ -109,7 +110,7 @@ class Page:
     def __init__(self, source, uapi, data=None, lines=None):
         self.source, self.path, self.shown = source, source.path, source.shown
         self.counters, self.metrics, self.filters, self.units = [], [], [], []
-        self.ok = False
+        self.ok, self.own_units = False, data is None
         self.lines, self.shared = lines or source.lines, data is not None
         data = data or source.data
         if not data:
@@ -298,7 +299,7 @@ class Database:
 
     def __init__(self, folders, uapi):
         self.errors = Errors()
-        self.pages, self.layouts, self.chipsets = [], [], {}
+        self.pages, self.layouts, self.lists, self.chipsets = [], [], [], {}
         for folder in folders:
             self.add_pages(folder, uapi)
         self.pages.sort(key=lambda p: (p.product, p.block, p.pmu))
@@ -314,10 +315,12 @@ class Database:
         if not files:
             self.errors.add(folder, 1, "no TOML file here")
         self.layouts += layouts.load(folder, Page, uapi, self.errors)
-        for layout in self.layouts:
-            self.pages += [page for page in layout.pages if page not in self.pages]
+        self.lists += lists.load(folder, Page, uapi, self.errors)
+        for product in self.layouts + self.lists:
+            self.pages += [page for page in product.pages if page not in self.pages]
+        own = layouts.folders(files) | lists.folders(files)
         for path in files:
-            if path.parent in layouts.folders(files):
+            if path.parent in own:
                 continue
             page = Page(layouts.Source(path, self.errors), uapi)
             if page.ok:
@@ -396,9 +399,9 @@ class Database:
                 try:
                     if not [n for n in names_of(m["formula"]) if n not in VARIABLE_UNITS]:
                         wrong("uses no counter")
-                    found = walk(m["formula"], Text(unit_of) if page.shared else Units(unit_of))
+                    found = walk(m["formula"], Units(unit_of) if page.own_units else Text(unit_of))
                     # of layouts: checked with the units of their constants
-                    if not page.shared and found not in (None, dimension(m["unit"])):
+                    if page.own_units and found not in (None, dimension(m["unit"])):
                         wrong(f"the formula is in {unit_text(found)}, not in {m['unit']}")
                     m["formula"] = walk(m["formula"], Text())
                 except ValueError as error:
@@ -522,7 +525,7 @@ def tables(db):
         first[4] += len(page.counters)
         first[6] += len(page.metrics)
         counter, metric = counter + len(page.counters), metric + len(page.metrics)
-    for layout in db.layouts:
+    for layout in db.layouts + db.lists:
         first, first_metric = len(shared), len(shared_metrics)
         shared_rows(layout, texts, strings, shared, shared_metrics)
         product = layout.pages[0].product
@@ -756,7 +759,7 @@ def docs(db):
     for page in db.pages:
         out += [f"## {page.head['product']} {page.head['block']} {page.pmu}".rstrip(), "",
                 page.head["text"], ""]
-        if page.shared:
+        if page.shared and page.gpus:
             out += [f"GPUs: {', '.join(page.gpus)}.", ""]
         out += ["| position | name | unit | meaning |", "|---|---|---|---|"]
         for c in sorted(page.counters, key=lambda c: (c["bit"], c["config"])):

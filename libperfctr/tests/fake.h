@@ -52,7 +52,7 @@ struct fake {
 
 	/* answers of the device; a test may change them */
 	struct drm_perfctr_device_info info;
-	struct drm_perfctr_block_info blocks[24];
+	struct drm_perfctr_block_info blocks[32];
 	size_t block_count;
 	/* sizes of the kernel's structures, to simulate an older or newer kernel */
 	size_t info_bytes, block_bytes;

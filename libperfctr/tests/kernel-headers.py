@@ -219,7 +219,24 @@ def panthor():
                           same + numbers + same_members("panthor", members))
 
 
-if WHICH:  # 6.12 has no format that describes itself
+def msm():
+    """our declarations of msm's ioctls are the kernel's"""
+    params = ("CHIP_ID", "MAX_FREQ", "SUSPENDS", "SYSPROF")
+    numbers = ("GET_PARAM", "SET_PARAM", "PERFCNTR_CONFIG")
+    same = [f"MSM_{p} == (int)MSM_PARAM_{p}" for p in params]
+    same += [f"MSM_{n} == DRM_IOCTL_MSM_{n}" for n in numbers]
+    same += ["MSM_STREAM == MSM_PERFCNTR_STREAM", "MSM_UPDATE == MSM_PERFCNTR_UPDATE",
+             "MSM_PIPE_GPU == MSM_PIPE_3D0", "offsetof(struct msm_param_args, len) == "
+             "offsetof(struct drm_msm_param, len)", "sizeof(struct msm_perfcntr_group) == "
+             "sizeof(struct drm_msm_perfcntr_group)"]
+    members = {"perfcntr_group": ("group_name", "nr_countables", "countables"),
+               "perfcntr_config": ("flags", "nr_groups", "groups", "period", "bufsz_shift",
+                                   "group_stride")}
+    return same_as_kernel("host/msm_ioctls.h", "msm_drm.h", same + same_members("msm", members))
+
+
+if WHICH:  # 6.12 has no format that describes itself, and no streams of msm
     test(attributes)
+    test(msm)
 if __name__ == "__main__":
     sys.exit(main())

@@ -140,9 +140,9 @@ const char *perfctr_ctx_error(const struct perfctr_ctx *ctx);
 
 /* --- devices ------------------------------------------------------------- */
 
-/** struct perfctr_device_entry - a DRM node of the machine */
+/** struct perfctr_device_entry - a DRM node of the machine, or a node of kbase */
 struct perfctr_device_entry {
-	const char *path; /* path of the node, /dev/dri/renderD128 or /dev/accel/accel0 */
+	const char *path; /* of the node, /dev/dri/renderD128, /dev/accel/accel0, /dev/mali0 */
 	const char *driver; /* name of the kernel driver, empty if unknown */
 	const char *name; /* name of the device or product, empty without counters */
 	/*
@@ -157,7 +157,7 @@ struct perfctr_device_entry {
 };
 
 /**
- * perfctr_device_list_new() - list all DRM nodes of the machine
+ * perfctr_device_list_new() - list all DRM nodes of the machine, and those of kbase
  * @list: set to the list on success; GPUs first, both by path
  *
  * Render nodes, primary nodes of devices that have no render node, and nodes of accelerators.

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../../counters/adreno/perfctr_adreno.h"
 #include "../../counters/v3d/perfctr_v3d.h"
 
 struct name {
@@ -36,6 +37,34 @@ static const struct name block_types[] = {
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, "nvclink" },
 	{ DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, "nvdlink" },
 	{ DRM_PERFCTR_V3D_BLOCK_V3D, "v3d" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_CP, "cp" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_RBBM, "rbbm" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_PC, "pc" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_VFD, "vfd" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_HLSQ, "hlsq" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_VPC, "vpc" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_TSE, "tse" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_RAS, "ras" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_UCHE, "uche" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_TP, "tp" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_SP, "sp" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_RB, "rb" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_VSC, "vsc" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_CCU, "ccu" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_LRZ, "lrz" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_CMP, "cmp" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_UFC, "ufc" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_CP, "bv_cp" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_PC, "bv_pc" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_VFD, "bv_vfd" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_VPC, "bv_vpc" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_TP, "bv_tp" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_SP, "bv_sp" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_UFC, "bv_ufc" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_TSE, "bv_tse" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_RAS, "bv_ras" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_LRZ, "bv_lrz" },
+	{ DRM_PERFCTR_ADRENO_BLOCK_BV_HLSQ, "bv_hlsq" },
 };
 
 static const struct name sample_flags[] = {

@@ -75,7 +75,7 @@ static unsigned int product_of(struct page_reader *r, const char *name)
 
 static void set_block(struct page_reader *r, const char *name)
 {
-	char words[256];
+	char words[512];
 
 	r->block_type = page_block(name);
 	if (r->block_type)

@@ -28,6 +28,8 @@ struct host_views {
 	struct host_span spans[HOST_MAX_SOURCES];
 	unsigned int span_count;
 	u8 set;
+	bool keeps_awake;
+	u64 period_ns; /* 0: none */
 	struct host_views *next; /* that counts, see struct host */
 	u64 unread_ns; /* of the final sample: time whose counts stayed in the hardware */
 };

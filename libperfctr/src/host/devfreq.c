@@ -9,7 +9,7 @@
 
 struct search {
 	const struct host *host;
-	const char *sysfs;
+	const char *device;
 	struct host_devfreq *devfreq;
 };
 
@@ -21,7 +21,7 @@ static int take_folder(void *arg, const char *name)
 	char path[PATH_BYTES], text[1024], *at = text, *end;
 	u64 hz;
 
-	snprintf(d->folder, sizeof(d->folder), "%.40s/device/devfreq/%.48s", search->sysfs, name);
+	snprintf(d->folder, sizeof(d->folder), "%.63s/devfreq/%.48s", search->device, name);
 	snprintf(path, sizeof(path), "%s/available_frequencies", d->folder);
 	if (perfctr_sys_read_text(sys, path, text, sizeof(text)) <= 0)
 		return 0;
@@ -32,14 +32,22 @@ static int take_folder(void *arg, const char *name)
 	return 0;
 }
 
-void host_devfreq_find(const struct host *host, const char *sysfs, struct host_devfreq *devfreq)
+void host_devfreq_find_at(const struct host *host, const char *device, struct host_devfreq *devfreq)
 {
-	struct search search = { .host = host, .sysfs = sysfs, .devfreq = devfreq };
+	struct search search = { .host = host, .device = device, .devfreq = devfreq };
 	char path[PATH_BYTES];
 
 	*devfreq = (struct host_devfreq){ .max_hz = 0 };
-	snprintf(path, sizeof(path), "%s/device/devfreq", sysfs);
+	snprintf(path, sizeof(path), "%s/devfreq", device);
 	host->ctx->sys->list(host->ctx->sys->data, path, take_folder, &search);
+}
+
+void host_devfreq_find(const struct host *host, const char *sysfs, struct host_devfreq *devfreq)
+{
+	char device[PATH_BYTES];
+
+	snprintf(device, sizeof(device), "%s/device", sysfs);
+	host_devfreq_find_at(host, device, devfreq);
 }
 
 u64 host_devfreq_hz(const struct host *host, const struct host_devfreq *devfreq)

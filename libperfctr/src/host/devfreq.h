@@ -11,5 +11,8 @@ struct host_devfreq {
 
 /* @sysfs: as host_find_sysfs() gives it. */
 void host_devfreq_find(const struct host *host, const char *sysfs, struct host_devfreq *devfreq);
+/* @device: folder of the GPU's device, if the node has another. */
+void host_devfreq_find_at(const struct host *host, const char *device,
+			  struct host_devfreq *devfreq);
 /* At present; 0: unknown. */
 u64 host_devfreq_hz(const struct host *host, const struct host_devfreq *devfreq);

@@ -56,6 +56,8 @@ struct host_source {
 	struct drm_perfctr_source source;
 	int wake_fd; /* readable when the source wants to be collected; -1: none */
 	const char *needs; /* what counting takes: "CAP_PERFMON" */
+	/* what /proc/PID/fd shows of an open stream, if one holds the counters; NULL: nothing */
+	const char *stream_name;
 	const char *why; /* with an error of prepare or start: its reason, NULL: the errno's */
 	bool keeps_counts; /* while the machine sleeps: the driver has read them before */
 
@@ -69,7 +71,7 @@ static inline struct host_source *host_source_of(struct drm_perfctr_source *sour
 	return (struct host_source *)((char *)source - offsetof(struct host_source, source));
 }
 
-/* a driver whose counters a host can read, by the name of its DRM driver */
+/* a driver whose counters a host can read, by the name of its DRM driver, or "kbase" */
 struct host_driver {
 	const char *name;
 	bool by_name; /* counting harms others: never a device that was not named */
@@ -82,10 +84,12 @@ struct host_driver {
 	void (*remove)(struct host *host);
 	/* present frequency of a clock, 0: unknown; without waking the device; optional */
 	u64 (*frequency_hz)(const struct host *host, unsigned int clock);
+	/* for sessions with DRM_PERFCTR_OPEN_KEEP_AWAKE; NULL: it is awake while a source counts */
+	int (*keep_awake)(struct host *host, bool awake);
 };
 
 /* the drivers */
-extern const struct host_driver host_panfrost, host_panthor, host_v3d;
+extern const struct host_driver host_kbase, host_msm, host_panfrost, host_panthor, host_v3d;
 
 struct host {
 	struct perfctr_ctx *ctx;
@@ -104,7 +108,7 @@ struct host {
 	struct host_views *counting; /* blocks of the sessions that count */
 	/* the counter set in use, and by how many sources of sessions */
 	u8 set;
-	unsigned int set_users;
+	unsigned int set_users, awake_users;
 	u64 cycles[DRM_PERFCTR_MAX_CLOCKS];
 	bool gone;
 	s64 slept_ns; /* time that the machine slept since it booted */

@@ -8,15 +8,17 @@
 #include "open.h"
 #include "host.h"
 #include "local/readings.h"
+#include "session/kbase.h"
 
 #define DRM_CLASS_PATH "/sys/class/drm"
 
-/* folders of nodes, and what sysfs has of them */
+/* folders of nodes, and what sysfs has of them; the last one is kbase's, which sleeps on */
 static const struct node_folder {
 	const char *path, *class;
 } node_folders[] = {
 	{ "/dev/dri", DRM_CLASS_PATH },
 	{ "/dev/accel", "/sys/class/accel" },
+	{ "/dev", NULL },
 };
 
 int perfctr_ctx_new_with(const struct perfctr_sys *sys, struct perfctr_ctx **ctx)
@@ -39,17 +41,18 @@ static int try_interfaces(struct perfctr_ctx *ctx, int error, struct perfctr_dev
 {
 	struct perfctr_device *of_core = *device, *of_driver = NULL;
 	const struct host_driver *driver;
+	const char *name;
 	const struct device_link *link;
 	void *data;
 
 	if (error != -ENOTTY || !of_core)
 		return error;
-	driver = host_driver_of(of_core->driver);
+	name = kbase_is_node(of_core->path) ? KBASE_DRIVER : of_core->driver;
+	driver = host_driver_of(name);
 	if (driver)
 		error = host_link_gpu(ctx, of_core->fd, of_core->path, driver, &link, &data);
 	if (!error)
-		error = perfctr_device_from_link(ctx, link, data, of_core->path, of_core->driver,
-						 &of_driver);
+		error = perfctr_device_from_link(ctx, link, data, of_core->path, name, &of_driver);
 	if (error == -ENOTTY)
 		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
 			     *of_core->path ? of_core->path : "this DRM file",
@@ -130,6 +133,12 @@ static bool has_core(struct perfctr_ctx *ctx)
 
 static bool is_node(struct perfctr_device_list *list, const char *name)
 {
+	char path[PATH_BYTES];
+
+	if (!list->folder->class) {
+		snprintf(path, sizeof(path), "%s/%s", list->folder->path, name);
+		return kbase_is_node(path);
+	}
 	if (list->folder != node_folders)
 		return !strncmp(name, "accel", strlen("accel"));
 	return !strncmp(name, "renderD", strlen("renderD")) ||
@@ -158,6 +167,8 @@ static bool would_wake(const struct perfctr_device_list *list, const char *name)
 {
 	char path[PATH_BYTES], text[32];
 
+	if (!list->folder->class)
+		return false;
 	snprintf(path, sizeof(path), "%s/%.64s/device/power/runtime_status", list->folder->class,
 		 name);
 	if (perfctr_sys_read_text(list->ctx->sys, path, text, sizeof(text)) <= 0 ||

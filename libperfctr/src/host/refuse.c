@@ -8,9 +8,10 @@
 
 #include "host.h"
 
-/* programs that have a node open */
+/* programs that have a node open, or the stream that holds its counters */
 struct holders {
 	const struct host *host;
+	const char *target; /* of the link of such a file */
 	char folder[64]; /* of the files of the process that is being looked at */
 	bool found, hidden, itself;
 	unsigned int more; /* than the text has room for */
@@ -25,7 +26,7 @@ static int look_at_file(void *arg, const char *name)
 
 	snprintf(path, sizeof(path), "%s/%.32s", h->folder, name);
 	if (sys->readlink(sys->data, path, target, sizeof(target)) > 0 &&
-	    !strcmp(target, h->host->path))
+	    !strcmp(target, h->target))
 		h->found = true;
 	return 0;
 }
@@ -68,13 +69,19 @@ static int look_at_process(void *arg, const char *name)
 	return 0;
 }
 
-/* The driver does not tell who counts: it is one of those that have the node open. */
+/* The driver does not tell who counts: who has the stream open, or one of those of the node. */
 static int refuse_busy(struct host_source *hs, int error)
 {
 	const struct host *host = hs->host;
-	struct holders h = { .host = host };
+	struct holders h = { .host = host, .target = hs->stream_name };
+	const struct perfctr_sys *sys = host->ctx->sys;
 
-	host->ctx->sys->list(host->ctx->sys->data, "/proc", look_at_process, &h);
+	if (h.target)
+		sys->list(sys->data, "/proc", look_at_process, &h);
+	if (!*h.text) {
+		h = (struct holders){ .host = host, .target = host->path };
+		sys->list(sys->data, "/proc", look_at_process, &h);
+	}
 	if (!*h.text)
 		return perfctr_fail(host->ctx, error,
 				    "%s: the driver %s gives its counters to one program at a "
@@ -87,8 +94,8 @@ static int refuse_busy(struct host_source *hs, int error)
 		host->ctx, error,
 		"%s: the driver %s gives its counters to one program at a time, and one "
 		"that has %s open has them: %s%s%s; \"perfctr serve\" shares them",
-		host->config.name, host->driver->name, host->path, h.text,
-		h.more ? " and more" : "", h.hidden ? ", or one that this user may not see" : "");
+		host->config.name, host->driver->name, h.target, h.text, h.more ? " and more" : "",
+		h.hidden ? ", or one that this user may not see" : "");
 }
 
 int host_refuse(struct host_source *hs, int error)

@@ -293,6 +293,8 @@ static struct host_session *new_session(struct host *host, const struct session_
 	s->events.cgroup = -1;
 	s->period_ns = setup->period_ns;
 	s->events.slow_ns = s->period_ns / 8;
+	s->views.period_ns = s->period_ns;
+	s->views.keeps_awake = setup->flags & DRM_PERFCTR_OPEN_KEEP_AWAKE;
 	s->watermark = setup->watermark ? setup->watermark : 1;
 	if (s->watermark == setup->slots && setup->slots > 1)
 		s->watermark--;

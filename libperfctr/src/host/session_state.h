@@ -26,7 +26,7 @@ struct host_session {
 	u64 start_ns, end_ns, tick_ns, periods;
 	/* how many of its sources are prepared; count for it, under the host's lock */
 	unsigned int prepared, attached;
-	bool has_thread;
+	bool has_thread, keeps_awake; /* the latter as sources count for it */
 	struct drm_perfctr_status status;
 };
 

@@ -213,6 +213,23 @@ static void detach(struct host_session *s)
 		*v = s->views.next;
 	while (s->attached)
 		host_source_detach(s->views.spans[--s->attached].source);
+	if (s->keeps_awake && !--s->host->awake_users)
+		s->host->driver->keep_awake(s->host, false);
+	s->keeps_awake = false;
+}
+
+static int keep_awake(struct host_session *s)
+{
+	const struct host_driver *driver = s->host->driver;
+	int error = 0;
+
+	if (!s->views.keeps_awake || !driver || !driver->keep_awake)
+		return 0;
+	if (!s->host->awake_users)
+		error = driver->keep_awake(s->host, true);
+	s->keeps_awake = !error;
+	s->host->awake_users += !error;
+	return error;
 }
 
 /* What the last collection of a session left in the hardware is lost for it. */
@@ -384,6 +401,7 @@ static int attach(struct host_session *s)
 	if (s->views.span_count) {
 		s->views.next = s->host->counting;
 		s->host->counting = &s->views;
+		error = keep_awake(s);
 	}
 	while (!error && s->attached < s->views.span_count) {
 		struct host_source *hs = s->views.spans[s->attached].source;

@@ -376,8 +376,11 @@ static void select_counters(struct host_source *hs)
 		host_source_collect(hs);
 	memset(wanted, 0, hs->source.block_count * PERFCTR_SECTIONS_MAX * sizeof(*wanted));
 	hs->source.period_ns = 0;
-	for (const struct host_views *v = hs->host->counting; v; v = v->next)
+	for (const struct host_views *v = hs->host->counting; v; v = v->next) {
 		add_wanted(v, hs, wanted);
+		if (v->period_ns && (!hs->source.period_ns || v->period_ns < hs->source.period_ns))
+			hs->source.period_ns = v->period_ns;
+	}
 	hs->source.ops->select(&hs->source, wanted);
 	if (hs->state.running)
 		host_source_collect(hs);

@@ -10,6 +10,7 @@
 
 #include "counters/catalogue.h"
 #include "counters/pages.h"
+#include "kbase.h"
 #include "panthor_ioctls.h"
 
 #define RENDER_NODE "/dev/dri/renderD"
@@ -69,7 +70,8 @@ static bool is_valid(const struct drm_perfctr_device_info *info, size_t count)
 	return count == 1 && info->sample_header_size >= sizeof(struct drm_perfctr_sample_header);
 }
 
-static void find_bus_bytes(struct perfctr_device *device)
+/* L2_FEATURES, by a file of the GPU's driver; 0: unknown. */
+static uint32_t read_l2_features(const struct perfctr_device *device, int fd)
 {
 	const struct perfctr_sys *sys = device->ctx->sys;
 	struct panthor_gpu_info info = { 0 };
@@ -78,20 +80,36 @@ static void find_bus_bytes(struct perfctr_device *device)
 		.size = sizeof(info),
 		.pointer = (uintptr_t)&info,
 	};
-	int fd = device->fd;
+	struct kbase_gpu gpu;
 
-	if (strcmp(device->driver, "panthor"))
+	if (!strcmp(device->driver, KBASE_DRIVER))
+		return kbase_identify(device->ctx, fd, &gpu) ? 0 : gpu.l2_features;
+	return sys->ioctl(sys->data, fd, PANTHOR_DEV_QUERY, &q) ? 0 : info.l2_features;
+}
+
+static bool is_own_node(const struct perfctr_device *device)
+{
+	return !strncmp(device->path, RENDER_NODE, strlen(RENDER_NODE)) &&
+	       !strchr(device->path + strlen(RENDER_NODE), '/');
+}
+
+static void find_bus_bytes(struct perfctr_device *device)
+{
+	const struct perfctr_sys *sys = device->ctx->sys;
+	int fd = device->fd;
+	uint32_t bits;
+
+	if (strcmp(device->driver, "panthor") != 0 && strcmp(device->driver, KBASE_DRIVER) != 0)
 		return;
 	/* a broker passes no node on, and what it says is checked */
-	if (fd < 0 && !strncmp(device->path, RENDER_NODE, strlen(RENDER_NODE)) &&
-	    !strchr(device->path + strlen(RENDER_NODE), '/'))
+	if (fd < 0 && (is_own_node(device) || kbase_is_node(device->path)))
 		fd = sys->open(sys->data, device->path, O_RDWR);
 	if (fd < 0)
 		return;
 	/* bits 31:24: log2 of the bus width in bits */
-	if (!sys->ioctl(sys->data, fd, PANTHOR_DEV_QUERY, &q) && info.l2_features >> 24 >= 3 &&
-	    info.l2_features >> 24 < 16)
-		device->ext_bus_bytes = 1u << ((info.l2_features >> 24) - 3);
+	bits = read_l2_features(device, fd) >> 24;
+	if (bits >= 3 && bits < 16)
+		device->ext_bus_bytes = 1u << (bits - 3);
 	if (fd != device->fd)
 		sys->close(sys->data, fd);
 }

@@ -41,6 +41,10 @@ static const struct driver {
 	  "events by the global performance monitor of Linux 7.3 and -d v3d only: root or perfctr "
 	  "serve, as programs with monitors of their own hang meanwhile",
 	  NULL },
+	{ "msm", ENGINES, NULL,
+	  "blocks by streams of the driver, which it has from Linux 7.3 on: CAP_PERFMON, one "
+	  "program at a time; it may sleep",
+	  NULL },
 	{ "nouveau", "nothing: the driver shows no engine times", NULL, NULL, NULL },
 	/* any other */
 	{ "", ENGINES ", if the driver shows them", NULL, NULL, NULL },
@@ -180,6 +184,22 @@ static void visit_nvidia(const char *place, gpus_fn fn, void *arg)
 	fn(arg, true, NULL, text);
 }
 
+static void visit_kbase(const char *name, gpus_fn fn, void *arg)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "%s, kbase: blocks by its interface kinstr_prfcnt, -d %s: any user of the node; "
+		 "it may sleep",
+		 name, name);
+	fn(arg, true, NULL, text);
+}
+
+static bool is_mali(const char *name)
+{
+	return !strncmp(name, "mali", 4) && isdigit((unsigned char)name[4]) && !name[5];
+}
+
 static bool is_card(const char *name)
 {
 	return !strncmp(name, "card", 4) && isdigit((unsigned char)name[4]) && !strchr(name, '-');
@@ -195,7 +215,7 @@ void gpus_walk(struct perfctr_ctx *ctx, struct perfctr_device *device, gpus_fn f
 	static const struct {
 		const char *folder;
 		bool (*is_gpu)(const char *name);
-	} places[] = { { DRM_CLASS, is_card }, { NVIDIA_DRIVER, is_pci } };
+	} places[] = { { DRM_CLASS, is_card }, { NVIDIA_DRIVER, is_pci }, { "/dev", is_mali } };
 
 	for (size_t p = 0; p < ARRAY_SIZE(places); p++) {
 		struct dirent **entries;
@@ -203,7 +223,9 @@ void gpus_walk(struct perfctr_ctx *ctx, struct perfctr_device *device, gpus_fn f
 
 		for (int n = 0; n < count; n++) {
 			if (places[p].is_gpu(entries[n]->d_name)) {
-				if (p)
+				if (p == 2)
+					visit_kbase(entries[n]->d_name, fn, arg);
+				else if (p)
 					visit_nvidia(entries[n]->d_name, fn, arg);
 				else
 					visit_card(ctx, device, entries[n]->d_name, fn, arg);

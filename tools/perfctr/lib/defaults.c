@@ -49,6 +49,13 @@ static const char *const gpu_events[] = {
 	"metric:l2t_hit_rate",
 	"metric:v3d.read_bandwidth",
 	"metric:v3d.write_bandwidth",
+	/* Adreno */
+	"sp/BUSY_CYCLES",
+	"tp/BUSY_CYCLES",
+	"uche/BUSY_CYCLES",
+	"rb/BUSY_CYCLES",
+	"metric:gpu_clock",
+	"metric:cp_busy",
 };
 
 static const char *const soc_events[] = {

@@ -8,8 +8,9 @@
 #include "lib/app.h"
 
 static const char *const gpu[] = {
-	"metric:cshw.*", "metric:jm.*",	      "metric:tiler.*",	   "metric:shader.*",
-	"metric:mp.*",	 "metric:pcounter.*", "metric:v3d.*_busy", NULL,
+	"metric:cshw.*",     "metric:jm.*", "metric:tiler.*",
+	"metric:shader.*",   "metric:mp.*", "metric:pcounter.*",
+	"metric:v3d.*_busy", "metric:cp.*", NULL,
 };
 
 static const char *const memory[] = {

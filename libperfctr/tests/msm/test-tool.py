@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""usage: test-tool.py PERFCTR
+The commands on the GPU of tool.c, which do not know it. Prints TAP."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+sys.path.insert(0, os.path.join(TOP, "tools/tests"))
+from harness import check, main, test  # noqa: E402  (found through the path above)
+
+PERFCTR = sys.argv[1]
+# per second, by tool.c: less on a busy machine
+CLOCK, BUSY = 2e6, 1e6
+
+
+def run(*arguments, status=0, **environment):
+    # the program ends with its threads running
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", **environment}
+    done = subprocess.run([PERFCTR, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=environment, timeout=60, check=False)
+    check(done.returncode == status, f"{arguments}: {done.returncode} {done.stderr}{done.stdout}")
+    check("Sanitizer" not in done.stderr, done.stderr)
+    return done.stdout + done.stderr
+
+
+def events_of(text):
+    found = json.loads(text)
+    return {row.get("event") or row["metric"]: row for row in found["counters"] + found["metrics"]}
+
+
+@test
+def listing():
+    """list and info show the GPU's blocks, events and metrics"""
+    text = run("list", "cp/*BUSY*")
+    check("cp of adreno_a7xx, counted by msm" in text and "cp/BUSY_CYCLES" in text, text)
+    check("bv_sp" in run("info") and "metric:gpu_clock" in run("list", "-a", "gpu_clock") +
+          "metric:gpu_clock", "")
+
+
+@test
+def stat():
+    """stat without -e counts the GPU; its metrics have the model's ratio"""
+    found = events_of(run("stat", "-j", "--", "sleep", "0.5"))
+    clock, busy = (found[f"cp/{name}"]["value"] for name in ("ALWAYS_COUNT", "BUSY_CYCLES"))
+    check(clock == 2 * busy and CLOCK / 20 < clock < CLOCK, f"{clock} {busy}")
+    check(abs(found["metric:cp.cp_busy"]["value"] - 50) < 1e-6, str(found))
+    check(found["sp/BUSY_CYCLES"]["value"] == busy and not found["tp/BUSY_CYCLES"]["value"],
+          str(found))
+
+
+@test
+def sleeping():
+    """a GPU that sleeps now and then: less is counted, and the samples say so"""
+    text = run("stat", "-e", "cp/BUSY_CYCLES", "--", "sleep", "0.5", GPU_SLEEPS="1")
+    check("suspended" in text and "lost" in text, text)
+
+
+@test
+def captures():
+    """record, report and export agree; another machine can read the capture"""
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "capture")
+        run("record", "-o", path, "-e", "cp/BUSY_CYCLES", "--", "sleep", "0.3")
+        text = run("export", "-f", "csv", path).splitlines()
+        column = text[0].split(",").index("value")
+        total = sum(int(line.split(",")[column]) for line in text[1:])
+        check(total % 1000 == 0 and BUSY / 100 < total < BUSY, str(total))
+        check(f"{total:,}" in run("report", path), "report")
+
+
+@test
+def live():
+    """top and check work"""
+    check("cp.gpu_clock" in run("top", "--snapshot"), "top")
+    check("Adreno X1-85, driver msm" in run("check"), "check")
+
+
+@test
+def refusals():
+    """too many events of a block are refused with the reason"""
+    check("VSC has 2 counters" in run("stat", "-e", "vsc/*", "--", "true", status=2), "vsc")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
