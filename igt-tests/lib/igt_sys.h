@@ -33,6 +33,10 @@ unsigned int igt_open_files(void);
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 /* add @counters of its PMU, in blocks of up to 16 with different filters */
 void igt_perfctr_add_ucf_counters(struct igt_perfctr_session *s, unsigned int counters);
+/* the type of the test PMU (kernel/tests/pmu), which is loaded; skips without perf events */
+uint32_t igt_test_pmu(void);
+/* write a parameter of it */
+void igt_test_pmu_set(const char *name, const char *value);
 
 /* the first process or kernel thread whose name begins with @prefix; 0: none */
 int igt_find_process(const char *prefix);

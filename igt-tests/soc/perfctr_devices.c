@@ -56,20 +56,11 @@ static bool has_block(const struct igt_perfctr_device *d, uint16_t type, uint16_
 	return false;
 }
 
-#define COPY_BYTES 64000
-
-static void copy_by_cpu(const struct igt_perfctr_device *d)
-{
-	struct drm_vsoc_command c = { .type = DRM_VSOC_CMD_COPY };
-
-	c.copy.bytes = COPY_BYTES;
-	c.copy.flags = DRM_VSOC_COPY_READ;
-	c.copy.initiator = DRM_VSOC_INITIATOR_CPU;
-	igt_assert_eq(igt_vsoc_wait(d, igt_vsoc_submit(d, &c, 1)).status, 0);
-}
+/* the block of the test PMU */
+#define PMU_INDEX 7
 
 /* the block of the PMU in a sample */
-static const struct drm_perfctr_block_header *ucf_block(const struct igt_perfctr_session *s,
+static const struct drm_perfctr_block_header *pmu_block(const struct igt_perfctr_session *s,
 							const struct drm_perfctr_sample_header *h)
 {
 	const uint8_t *at = (const uint8_t *)h + h->header_size;
@@ -77,12 +68,23 @@ static const struct drm_perfctr_block_header *ucf_block(const struct igt_perfctr
 	for (unsigned int i = 0; i < h->block_count; i++) {
 		const struct drm_perfctr_block_header *block = (const void *)at;
 
-		if (block->type == DRM_PERFCTR_TEGRA410_BLOCK_UCF)
+		if (block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			return (const void *)at;
 		at += block->size;
 	}
-	igt_assert_f(false, "the sample has no UCF block\n");
+	igt_assert_f(false, "the sample has no block of a PMU\n");
 	return NULL;
+}
+
+/* the hits of the test PMU, on each CPU */
+static void add_hits(struct igt_perfctr_session *s)
+{
+	igt_perfctr_add_pmu(s, PMU_INDEX, igt_test_pmu(), 1, DRM_PERFCTR_CPU_ANY);
+}
+
+static uint64_t counted_hits(const struct igt_perfctr_session *s)
+{
+	return igt_perfctr_sum(s, DRM_PERFCTR_BLOCK_GENERIC_PMU, PMU_INDEX, 0);
 }
 
 /* later in each round, from before the unplug to after it */
@@ -272,45 +274,37 @@ static void pmu_gone(void)
 {
 	const struct drm_perfctr_block_header *pmu;
 	struct igt_perfctr_session s;
-	uint64_t bytes;
 
-	/* User-mode Linux has none */
-	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 	come();
-	/* the GPU of one device, the fabric of another */
+	/* the GPU of a device, and a PMU that belongs to none */
 	igt_perfctr_session_init(&s, &other);
 	s.params.slots = 64;
-	igt_assert(igt_perfctr_add_ucf(&s));
+	add_hits(&s);
 	igt_perfctr_session_open(&s);
 	igt_vsoc_truth(&other, &other_before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	copy_by_cpu(&dev);
+	igt_test_pmu_set("hit", "5");
 	igt_vsoc_work(&other, 0);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_perfctr_drain(&s);
-	bytes = igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-				DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD);
-	igt_assert_eq_u64(bytes, COPY_BYTES);
+	igt_assert_eq_u64(counted_hits(&s), 5);
 
-	igt_perfctr_close(&dev);
-	igt_assert_eq(igt_vsoc_driver("unbind", "vsoc.0"), 0);
+	igt_test_pmu_set("gone", "Y");
 	for (unsigned int i = 1; i < 4; i++) {
+		igt_test_pmu_set("hit", "3");
 		igt_vsoc_work(&other, i);
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
 	}
-	pmu = ucf_block(&s, igt_perfctr_slot(&s, s.extract + 2));
+	pmu = pmu_block(&s, igt_perfctr_slot(&s, s.extract + 2));
 	igt_assert_eq_u64(pmu->valid_mask, 0);
 	igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 	igt_perfctr_finish(&s);
 	igt_vsoc_truth(&other, &other_after);
 	igt_vsoc_assert_conserved(&s, &other_before, &other_after);
 	/* no counts after it was removed */
-	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-					  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD),
-			  bytes);
+	igt_assert_eq_u64(counted_hits(&s), 5);
 	igt_perfctr_session_close(&s);
-	igt_assert_eq(igt_vsoc_driver("bind", "vsoc.0"), 0);
-	igt_assert(igt_perfctr_open_device(&dev, "vsoc.0"));
+	igt_test_pmu_set("gone", "N");
 	go();
 }
 
@@ -319,30 +313,27 @@ static void pmu_back(void)
 	const struct drm_perfctr_block_header *pmu;
 	struct igt_perfctr_session s, t;
 
-	igt_require_f(!access(IGT_UCF_TYPE, R_OK), "no PMU nvidia_ucf_pmu_0\n");
 	igt_perfctr_session_init(&s, &dev);
-	igt_assert(igt_perfctr_add_ucf(&s));
+	add_hits(&s);
 	igt_perfctr_begin(&s);
-	copy_by_cpu(&dev);
-	igt_vsoc_debugfs(&dev, "pmu_unplug", "nvidia_ucf_pmu_0");
-	copy_by_cpu(&dev);
-	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
+	igt_test_pmu_set("hit", "3");
+	igt_test_pmu_set("gone", "Y");
+	igt_test_pmu_set("hit", "4");
+	igt_test_pmu_set("gone", "N");
 	/* perf reschedules all events of a PMU when one is added */
 	igt_perfctr_session_init(&t, &dev);
-	igt_assert(igt_perfctr_add_ucf(&t));
+	add_hits(&t);
 	igt_perfctr_begin(&t);
-	copy_by_cpu(&dev);
+	igt_test_pmu_set("hit", "2");
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
-	pmu = ucf_block(&s, igt_perfctr_slot(&s, 0));
+	pmu = pmu_block(&s, igt_perfctr_slot(&s, 0));
 	igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 	igt_assert_eq(igt_perfctr_stop(&t, 0), 0);
-	pmu = ucf_block(&t, igt_perfctr_slot(&t, 0));
+	pmu = pmu_block(&t, igt_perfctr_slot(&t, 0));
 	igt_assert_eq_u32(pmu->states & (DRM_PERFCTR_STATE_ERROR | DRM_PERFCTR_STATE_MULTIPLEXED),
 			  0);
 	igt_perfctr_drain(&t);
-	igt_assert_eq_u64(igt_perfctr_sum(&t, DRM_PERFCTR_TEGRA410_BLOCK_UCF, 0,
-					  DRM_PERFCTR_TEGRA410_UCF_SLC_BYTES_RD),
-			  COPY_BYTES);
+	igt_assert_eq_u64(counted_hits(&t), 2);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_perfctr_session_close(&s);
 	igt_perfctr_session_close(&t);

@@ -33,21 +33,12 @@ static struct {
 #define SPAN_MS 250
 
 #define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/"
-#define TEST_PMU_TYPE "/sys/bus/event_source/devices/perfctr_test/type"
 
 static uint32_t test_type;
 
 static void test_pmu_load(void)
 {
-	const char *directory = getenv("PERFCTR_KMOD");
-	char command[256];
-
-	if (igt_read_int(TEST_PMU_TYPE) < 0) {
-		snprintf(command, sizeof(command), "insmod '%s/perfctr_test_pmu.ko'",
-			 directory ?: ".");
-		igt_require_f(!system(command), "no module perfctr_test_pmu\n");
-	}
-	test_type = igt_read_int(TEST_PMU_TYPE);
+	test_type = igt_test_pmu();
 }
 
 /* the tracepoint of a system call, else the test PMU */

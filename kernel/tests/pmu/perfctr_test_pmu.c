@@ -6,13 +6,16 @@
  *
  *     echo 2,0 > /sys/module/perfctr_test_pmu/parameters/refuse	# CPU 0: -ENOENT
  *     echo 1 > /sys/module/perfctr_test_pmu/parameters/hit	# one more on this CPU
+ *     echo Y > /sys/module/perfctr_test_pmu/parameters/gone	# the hardware is removed
  */
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
+#include <linux/spinlock.h>
 
 #define MAX_CPUS	64
+#define MAX_EVENTS	256
 #define CONFIG_HITS	1
 
 static int refuse[MAX_CPUS];
@@ -37,7 +40,47 @@ static const struct kernel_param_ops hit_ops = {
 module_param_cb(hit, &hit_ops, NULL, 0200);
 MODULE_PARM_DESC(hit, "adds a number to what this CPU has counted");
 
+/* scheduled events, and how often their hardware was removed */
+static DEFINE_RAW_SPINLOCK(lock);
+static struct perf_event *scheduled[MAX_EVENTS];
+static unsigned long removals;
+static bool gone;
+
+/* The events stop, and count no more when it comes back: what they missed is unknown. */
+static int gone_set(const char *value, const struct kernel_param *kp)
+{
+	unsigned long irq;
+	bool now;
+	int ret = kstrtobool(value, &now);
+
+	if (ret)
+		return ret;
+	raw_spin_lock_irqsave(&lock, irq);
+	if (now && !gone) {
+		removals++;
+		for (unsigned int i = 0; i < MAX_EVENTS; i++) {
+			if (scheduled[i])
+				scheduled[i]->hw.state |= PERF_HES_STOPPED;
+		}
+	}
+	gone = now;
+	raw_spin_unlock_irqrestore(&lock, irq);
+	return 0;
+}
+
+static const struct kernel_param_ops gone_ops = {
+	.set = gone_set,
+	.get = param_get_bool,
+};
+module_param_cb(gone, &gone_ops, &gone, 0644);
+MODULE_PARM_DESC(gone, "Y: the hardware is removed, N: it is back, for new events");
+
 static struct pmu test_pmu;
+
+static bool is_halted(const struct perf_event *event)
+{
+	return READ_ONCE(gone) || event->hw.config != READ_ONCE(removals);
+}
 
 static int test_event_init(struct perf_event *event)
 {
@@ -45,8 +88,11 @@ static int test_event_init(struct perf_event *event)
 
 	if (event->attr.type != test_pmu.type)
 		return -ENOENT;
+	if (READ_ONCE(gone))
+		return -ENODEV;
 	if (event->cpu < 0 || event->cpu >= MAX_CPUS || event->attr.config > CONFIG_HITS)
 		return -EINVAL;
+	event->hw.config = READ_ONCE(removals);
 	error = READ_ONCE(refuse[event->cpu]);
 	return error > 0 && error <= MAX_ERRNO ? -error : 0;
 }
@@ -60,15 +106,18 @@ static u64 test_now(const struct perf_event *event)
 static void test_read(struct perf_event *event)
 {
 	u64 now = test_now(event);
-	u64 last = local64_xchg(&event->hw.prev_count, now);
+	u64 last;
 
+	if (is_halted(event))
+		return;
+	last = local64_xchg(&event->hw.prev_count, now);
 	local64_add(now - last, &event->count);
 }
 
 static void test_start(struct perf_event *event, int flags)
 {
 	local64_set(&event->hw.prev_count, test_now(event));
-	event->hw.state = 0;
+	event->hw.state = is_halted(event) ? PERF_HES_STOPPED : 0;
 }
 
 static void test_stop(struct perf_event *event, int flags)
@@ -81,15 +130,29 @@ static void test_stop(struct perf_event *event, int flags)
 
 static int test_add(struct perf_event *event, int flags)
 {
+	int ret = -EAGAIN;
+
+	raw_spin_lock(&lock);
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (flags & PERF_EF_START)
+	for (unsigned int i = 0; ret && i < MAX_EVENTS; i++) {
+		if (scheduled[i])
+			continue;
+		scheduled[i] = event;
+		event->hw.idx = i;
+		ret = 0;
+	}
+	if (!ret && flags & PERF_EF_START)
 		test_start(event, 0);
-	return 0;
+	raw_spin_unlock(&lock);
+	return ret;
 }
 
 static void test_del(struct perf_event *event, int flags)
 {
+	raw_spin_lock(&lock);
 	test_stop(event, 0);
+	scheduled[event->hw.idx] = NULL;
+	raw_spin_unlock(&lock);
 }
 
 static struct pmu test_pmu = {
@@ -117,5 +180,5 @@ static void __exit test_pmu_exit(void)
 module_init(test_pmu_init);
 module_exit(test_pmu_exit);
 
-MODULE_DESCRIPTION("A perf PMU for tests of refusals");
+MODULE_DESCRIPTION("A perf PMU for tests of refusals and removal");
 MODULE_LICENSE("GPL");
