@@ -55,7 +55,7 @@ MAX_MUXES = 2
 # beside a page with recipes: what they are in other chipset families
 CHIPSETS = "chipsets.toml"
 CHIPSET_KEYS = {"name", "numbers", "domains", "without", "recipes"}
-FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool}
+FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool, "needs": str, "excludes": str}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
                "scope": str, "trust": str}
 UNIT_KEYS = {"name": str, "busy": str, "waits": list}
@@ -138,6 +138,7 @@ class Page:
             self.counter(index, counter)
         for index, row in enumerate(data.get("filter", [])):
             self.filter(index, row)
+        self.filter_rules()
         for index, metric in enumerate(data.get("metric", [])):
             self.metric(index, metric)
         for index, unit in enumerate(data.get("unit", [])):
@@ -267,6 +268,14 @@ class Page:
                   other["low"] <= high):
                 wrong("bits", f"has bits {data['bits']}, those of '{other['name']}'")
         self.filters.append(data)
+
+    def filter_rules(self):
+        names = {f["name"] for f in self.filters}
+        for index, f in enumerate(self.filters):
+            for key in ("needs", "excludes"):
+                if f.get(key, f["name"]) != f["name"] and f[key] not in names:
+                    self.error("filter", index, key,
+                               f"filter '{f['name']}': the page has no filter '{f[key]}'")
 
     def metric(self, index, data):
         data = dict(data)
@@ -517,6 +526,8 @@ def tables(db):
     filters = [(c_string(f["name"]), c_string(f["short"]), f"{page.product:#06x}", page.block,
                 f["word"], f["low"], f["width"], int(f["hex"]))
                for page in own for f in page.filters]
+    rules = [(page.block, *(c_string(f.get(key, "")) for key in ("name", "needs", "excludes")))
+             for page in own for f in page.filters if "needs" in f or "excludes" in f]
     products = {}
     counter, metric = 0, 0
     for page in own:
@@ -548,6 +559,7 @@ def tables(db):
            "const struct perfctr_metric_desc perfctr_unit_table[] = {", *(units := unit_rows(own)),
            "};", f"const unsigned int perfctr_unit_table_count = {len(units)};", ""]
     out += array("perfctr_filter_desc", "perfctr_filter_table", filters)
+    out += array("table_filter_rule", "table_filter_rules", rules)
     out += array("table_product", "table_products", [products[p] for p in sorted(products)])
     out += array("table_text", "table_texts", list(texts))
     out += array("table_counter", "table_counters", shared)

@@ -39,6 +39,14 @@ struct table_gpu {
 	uint8_t ray_tracing; /* the name of those that have it */
 };
 
+/* what a filter goes with; names of filters of the block's type, "" for none */
+struct table_filter_rule {
+	uint16_t block_type;
+	const char *filter;
+	const char *needs; /* without it the filter selects nothing */
+	const char *excludes;
+};
+
 /* a word of a unit: "bytes", "byte" */
 struct table_unit {
 	const char *plural, *singular;
@@ -52,6 +60,8 @@ extern const struct perfctr_metric_desc perfctr_unit_table[];
 extern const unsigned int perfctr_unit_table_count;
 extern const struct perfctr_filter_desc perfctr_filter_table[];
 extern const unsigned int perfctr_filter_table_count;
+extern const struct table_filter_rule table_filter_rules[];
+extern const unsigned int table_filter_rules_count;
 extern const struct table_product table_products[]; /* ordered by product */
 extern const unsigned int table_products_count;
 extern const struct table_text table_texts[];

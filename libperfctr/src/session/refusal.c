@@ -15,6 +15,7 @@
 
 #include "counters/pmu.h"
 #include "counters/selection.h"
+#include "counters/tables.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 /* files of a process that are no perf events: the standard ones, rings, folders */
@@ -100,32 +101,31 @@ static void explain_denial(struct perfctr_selection *s, const struct session_set
 		name, label, perf);
 }
 
-static uint64_t filter_value(const struct drm_perfctr_block_request *r,
-			     const struct perfctr_filter_desc *f)
+static uint64_t filter_value(const struct drm_perfctr_block_request *r, const char *name)
 {
 	const uint64_t words[] = { r->config, r->config1, r->config2 };
-	uint64_t mask = f->width < 64 ? (UINT64_C(1) << f->width) - 1 : UINT64_MAX;
-
-	return f->word < ARRAY_SIZE(words) ? words[f->word] >> f->low & mask : 0;
-}
-
-/* A filter with a value but without its enable, "src_bdf" without "src_bdf_en"; NULL: none. */
-static const struct perfctr_filter_desc *
-unswitched_filter(const struct drm_perfctr_block_request *r, const struct perfctr_filter_desc **on)
-{
 	const struct perfctr_filter_desc *f = NULL;
 
 	while ((f = perfctr_filter_next(f))) {
-		if (f->block_type != r->type || !filter_value(r, f))
-			continue;
-		for (*on = NULL; (*on = perfctr_filter_next(*on));) {
-			size_t length = strlen((*on)->name);
+		uint64_t mask = f->width < 64 ? (UINT64_C(1) << f->width) - 1 : UINT64_MAX;
 
-			if ((*on)->block_type == r->type && length > 3 &&
-			    !strcmp((*on)->name + length - 3, "_en") &&
-			    !strncmp((*on)->name, f->name, length - 3) && !filter_value(r, *on))
-				return f;
-		}
+		if (f->block_type == r->type && f->word < ARRAY_SIZE(words) &&
+		    !strcmp(f->name, name))
+			return words[f->word] >> f->low & mask;
+	}
+	return 0;
+}
+
+/* The rule of the database that the filters of a request break, or NULL. */
+static const struct table_filter_rule *broken_rule(const struct drm_perfctr_block_request *r)
+{
+	for (unsigned int n = 0; n < table_filter_rules_count; n++) {
+		const struct table_filter_rule *rule = &table_filter_rules[n];
+
+		if (rule->block_type == r->type && filter_value(r, rule->filter) &&
+		    ((*rule->needs && !filter_value(r, rule->needs)) ||
+		     filter_value(r, rule->excludes)))
+			return rule;
 	}
 	return NULL;
 }
@@ -172,7 +172,6 @@ static bool explain_cpu(struct perfctr_ctx *ctx, const struct drm_perfctr_block_
 static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
 			int error)
 {
-	const struct perfctr_filter_desc *filter, *on;
 	struct perfctr_ctx *ctx = s->device->ctx;
 	char label[LABEL_BYTES], event[EVENT_BYTES];
 
@@ -184,20 +183,14 @@ static void explain_pmu(struct perfctr_selection *s, const struct drm_perfctr_bl
 
 	if (explain_cpu(ctx, r, label, event, error))
 		return;
-	filter = r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU ? NULL : unswitched_filter(r, &on);
-	if (filter) {
-		perfctr_fail(ctx, error, "%s/%s/: %s does nothing without %s=1", label, event,
-			     filter->name, on->name);
-		return;
-	}
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		perfctr_fail(ctx, error,
 			     "the PMU %s refuses %s/%s/: %s; perf would be refused as well", label,
 			     label, event, strerror(-error));
 	else
 		perfctr_fail(ctx, error,
-			     "the PMU of %s refuses %s/%s/: %s; \"echo 'module tegra410_pmu +p' > "
-			     "/proc/dynamic_debug/control\" makes it log the reason",
+			     "the PMU of %s refuses %s/%s/: %s; its driver may have logged why: "
+			     "see dmesg",
 			     label, label, event, strerror(-error));
 }
 
@@ -468,6 +461,28 @@ static void explain_hosted(struct perfctr_selection *s, const struct session_set
 		perfctr_fail(device->ctx, error, "%s: the session is refused: %s",
 			     device->info.name, strerror(-error));
 	}
+}
+
+int refusal_of_filters(struct perfctr_selection *selection, const struct session_setup *setup)
+{
+	struct perfctr_ctx *ctx = selection->device->ctx;
+	char label[LABEL_BYTES], event[EVENT_BYTES];
+
+	for (uint32_t n = 0; n < setup->request_count; n++) {
+		const struct drm_perfctr_block_request *r = &setup->requests[n];
+		const struct table_filter_rule *rule = broken_rule(r);
+
+		if (!rule)
+			continue;
+		event_of_request(selection, r, event, sizeof(event));
+		perfctr_block_label(r->type, r->index, label, sizeof(label));
+		if (*rule->needs && !filter_value(r, rule->needs))
+			return perfctr_fail(ctx, -EINVAL, "%s/%s/: %s does nothing without %s=1",
+					    label, event, rule->filter, rule->needs);
+		return perfctr_fail(ctx, -EINVAL, "%s/%s/: %s and %s exclude each other", label,
+				    event, rule->filter, rule->excludes);
+	}
+	return 0;
 }
 
 void refusal_explain(struct perfctr_selection *selection, const struct session_setup *setup,

@@ -59,6 +59,9 @@ static int try_setup(struct perfctr_selection *selection, const struct perfctr_s
 				    device->info.name);
 	if (!selection->request_count)
 		return perfctr_fail(device->ctx, -EINVAL, "nothing is selected");
+	error = refusal_of_filters(selection, setup);
+	if (error)
+		return error;
 
 	do {
 		error = device->link->open(device->link_data, setup, number);

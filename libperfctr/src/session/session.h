@@ -24,6 +24,12 @@ static inline struct perfctr_ctx *session_ctx(const struct perfctr_session *sess
 	return session->device->ctx;
 }
 
+/*
+ * Whether filters of a request contradict each other: drivers of these PMUs accept them and count
+ * nothing. Return: 0, or -EINVAL with the reason as the context's error text.
+ */
+int refusal_of_filters(struct perfctr_selection *selection, const struct session_setup *setup);
+
 /* Store the reason for an error of open() as the context's error text. */
 void refusal_explain(struct perfctr_selection *selection, const struct session_setup *setup,
 		     int error);
