@@ -138,7 +138,7 @@ static int module_users(const char *module)
 }
 
 /* the last one has PMUs only */
-static const char *const modules[] = { dev.driver, "drm_perfctr", "tegra410_pmu" };
+static const char *const modules[] = { dev.driver, "drm_perfctr", "nvidia_cspmu" };
 #define MODULES ARRAY_SIZE(modules)
 
 static void count_users(int users[MODULES])

@@ -89,12 +89,16 @@ static void unplugged(void)
 	igt_perfctr_session_close(&r);
 }
 
+/* References, but those of the modules that call it; negative: it is built in. */
 static int users_of(const char *module)
 {
 	char path[64];
+	int users;
 
 	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", module);
-	return igt_read_int(path);
+	users = igt_read_int(path);
+	snprintf(path, sizeof(path), "/sys/module/%s/holders", module);
+	return users < 0 ? users : users - (int)igt_entries(path);
 }
 
 /* 0 or -errno */
@@ -135,6 +139,7 @@ static void module_stays_unplugged(void)
 	igt_perfctr_begin_with(&s, &dev, 4, 0);
 	igt_unbind(&dev);
 	igt_perfctr_close(&dev);
+	igt_assert_eq(users_of(mine.driver), 1);
 	igt_assert_eq(remove_module(mine.driver), -EWOULDBLOCK);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
 	igt_perfctr_session_close(&s);

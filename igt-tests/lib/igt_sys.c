@@ -90,18 +90,23 @@ void igt_write_int(const char *path, int value)
 	igt_assert_eq(igt_write(path, text), 0);
 }
 
-unsigned int igt_open_files(void)
+unsigned int igt_entries(const char *path)
 {
-	DIR *directory = opendir("/proc/self/fd");
+	DIR *directory = opendir(path);
 	unsigned int count = 0;
 	struct dirent *entry;
 
-	igt_assert(directory);
+	igt_assert_f(directory, "no directory %s\n", path);
 	while ((entry = readdir(directory)))
 		count += entry->d_name[0] != '.';
 	closedir(directory);
+	return count;
+}
+
+unsigned int igt_open_files(void)
+{
 	/* without the directory's */
-	return count - 1;
+	return igt_entries("/proc/self/fd") - 1;
 }
 
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)

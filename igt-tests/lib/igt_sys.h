@@ -27,6 +27,8 @@ int igt_read_int(const char *path);
 bool igt_debugfs_number(const struct igt_perfctr_device *dev, const char *file, const char *name,
 			uint64_t *value);
 void igt_write_int(const char *path, int value);
+/* files and directories in a directory, but hidden ones */
+unsigned int igt_entries(const char *path);
 /* open descriptors of this process */
 unsigned int igt_open_files(void);
 /* add a block for the bytes read from memory behind UCF 0; false: no PMU */

@@ -38,9 +38,8 @@ static void add_ucf(struct igt_perfctr_session *s, uint16_t index, uint64_t conf
 
 static void ucf_events(struct igt_perfctr_session *s, unsigned int count)
 {
-	const int type = igt_read_int(IGT_UCF_TYPE);
+	const uint32_t type = ucf_type();
 
-	igt_assert_lt(0, type);
 	igt_perfctr_session_init_empty(s, &dev);
 	for (unsigned int i = 0; i < count; i++)
 		igt_perfctr_add_pmu(s, i, type, UCF_SLC_BYTES_RD, DRM_PERFCTR_CPU_ANY);

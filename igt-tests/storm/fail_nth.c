@@ -489,54 +489,6 @@ static void sweep_probe(const char *device, const char *module)
 	igt_assert_eq(write_driver_file("del_device", "1"), 0);
 }
 
-/* The same for a PMU driver, whose probe result the writer does not get. */
-static void sweep_pmu_probe(const char *pmu)
-{
-	int fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	unsigned int n, failed = 0, survived = 0;
-	bool happened = true;
-	uint64_t start, end;
-	char path[80];
-
-	/* the driver core's report, see above */
-	igt_emit_ignore_dmesg_regex(
-		"^tegra410-pmu tegra410-pmu\\.[0-9]+\\.auto: probe with driver tegra410-pmu "
-		"failed with error -12$");
-	igt_require_f(fd >= 0, "the kernel has no fault injection\n");
-	igt_require_f(!access("/sys/kernel/debug/failslab/require-start", W_OK),
-		      "fault injection has no filter\n");
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", pmu);
-	igt_require_f(!access(path, F_OK), "no PMU %s\n", pmu);
-	text_of("tegra410_pmu", &start, &end);
-	filter("require", start, end);
-	for (n = 1; n < MOST && happened; n++) {
-		bool there;
-
-		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
-		/* a PMU that had an event stays registered */
-		igt_require_f(access(path, F_OK), "%s was in use before\n", pmu);
-		arm(fd, n);
-		igt_assert_eq(igt_vsoc_debugfs_try(&dev, "pmu_plug", pmu), 0);
-		happened = disarm(fd);
-		there = !access(path, F_OK);
-		igt_assert_f(there || happened, "allocation %u: %s was not added\n", n, pmu);
-		failed += !there;
-		survived += there && happened;
-		if (there)
-			continue;
-		/* the PMU's device exists without a driver */
-		igt_vsoc_debugfs(&dev, "pmu_unplug", pmu);
-		igt_vsoc_debugfs(&dev, "pmu_plug", pmu);
-		igt_assert_f(!access(path, F_OK), "allocation %u: %s is missing\n", n, pmu);
-	}
-	filter("require", 0, UINT64_MAX);
-	close(fd);
-	igt_assert_lt(n, MOST);
-	igt_info("%s: %u allocations, %u times no PMU, %u failures handled\n", pmu, n - 2, failed,
-		 survived);
-	igt_assert_lt(0, failed);
-}
-
 static void pcounter(void)
 {
 	static const uint64_t periods_ns[] = { 0, 100000 };
@@ -678,12 +630,6 @@ int igt_main()
 	{
 		sweep_probe("1 product=nv50", ":vsoc_nv50_init");
 		sweep_probe("1 product=nv50", ":vsoc_nv50_counters_init");
-	}
-	igt_describe("the same for two PMU drivers, with and without an interrupt, and for perf");
-	igt_subtest("probe-pmu")
-	{
-		sweep_pmu_probe("nvidia_pcie_tgt_pmu_1_rc_0");
-		sweep_pmu_probe("nvidia_cmem_latency_pmu_1");
 	}
 
 	igt_describe("counts are exact after all failures");

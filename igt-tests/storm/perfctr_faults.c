@@ -163,12 +163,6 @@ static void pmu_slow(void)
 	count_with_pmu_fault("pmu_slow", read_pmu);
 }
 
-static void pmu_gone(void)
-{
-	count_with_pmu_fault("pmu_gone", read_pmu);
-	igt_vsoc_debugfs(&dev, "pmu_plug", "nvidia_ucf_pmu_0");
-}
-
 static void pmu_affinity(void)
 {
 	count_with_pmu_fault("pmu_affinity", switch_cpu);
@@ -226,7 +220,6 @@ static const struct {
 	{ "watchdog_late", watchdog_late, RESET, ERROR, ALL_TYPES, 0, true, NULL },
 	{ "job_fault", job_fault, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "pmu_slow", pmu_slow, 0, 0, NO_TYPE, 0, false, NULL },
-	{ "pmu_gone", pmu_gone, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "pmu_affinity", pmu_affinity, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "alloc_job", alloc_job, 0, 0, NO_TYPE, 0, false, NULL },
 	{ "alloc_fence", alloc_fence, 0, 0, NO_TYPE, 0, false, NULL },

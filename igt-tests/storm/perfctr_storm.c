@@ -426,7 +426,6 @@ static bool do_fault(void)
 		return false;
 	trace("%s %s on %u", name, much, d->number);
 	d->armed = true;
-	d->pmus_armed |= !strcmp(name, "fail_pmu_gone");
 	if (!igt_target_is_gone(d,
 				igt_vsoc_debugfs_try(&d->dev, name, much) == -ENOENT ? -ENODEV : 0))
 		igt_assert_eq(igt_vsoc_debugfs_try(&d->dev, name, much), 0);

@@ -2,18 +2,13 @@
 /*
  * Registers of the Tegra410 uncore PMUs.
  *
- * The only header shared by the drivers and the register models (lab/vsoc/driver/fabric/). Each PMU
- * has one regmap with 32-bit values for all its registers: window << TEGRA410_WINDOW_SHIFT |
- * offset. A window is one memory resource of the device. 64-bit registers are pairs, low word
- * first.
+ * For the register models (lab/vsoc/driver/fabric/); the drivers have definitions of their own. A
+ * window is one memory resource of a device. 64-bit registers are pairs, low word first.
  */
 #ifndef _TEGRA410_REGS_H_
 #define _TEGRA410_REGS_H_
 
 #include <linux/bits.h>
-
-#define TEGRA410_WINDOW_SHIFT		16
-#define TEGRA410_WINDOW(n)		((unsigned int)(n) << TEGRA410_WINDOW_SHIFT)
 
 /* --- CoreSight PMU architecture (Arm IHI 0091): UCF, PCIE, PCIE-TGT ------- */
 
@@ -33,6 +28,7 @@
 #define CSPMU_PMEVFILT2R(n)		(0x800 + (n) * 4)
 #define CSPMU_PMEVFILTR(n)		(0xa00 + (n) * 4)
 #define CSPMU_PMCNTENSET		0xc00
+#define CSPMU_PMCNTEN			0xc10	/* registers of 64 bits only */
 #define CSPMU_PMCNTENCLR		0xc20
 #define CSPMU_PMINTENSET		0xc40
 #define CSPMU_PMINTENCLR		0xc60
@@ -40,6 +36,7 @@
 #define CSPMU_PMCFGR			0xe00
 #define CSPMU_PMCR			0xe04
 #define CSPMU_PMIIDR			0xe08
+#define CSPMU_PMDEVARCH			0xfbc
 #define CSPMU_PMPIDR4			0xfd0
 #define CSPMU_PMPIDR0			0xfe0
 #define CSPMU_PMPIDR1			0xfe4
@@ -113,7 +110,7 @@
 #define PCIE_TGT_SLOT_MASK(n)		(0xd44 + (n) * PCIE_TGT_SLOT_STRIDE)
 #define PCIE_TGT_SLOT_CTRL_E		BIT(0)
 
-/* event numbers that the driver or the model needs */
+/* event numbers */
 #define UCF_EVENT_BUS_CYCLES		0x1d
 #define UCF_EVENT_SLC_ALLOCATE		0xf0
 #define UCF_EVENT_SLC_WB		0xf3
@@ -177,7 +174,7 @@
 #define C2C_IN_RD_REQ			0x87c
 #define C2C_IN_WR_CUM_OUTS		0x884
 #define C2C_IN_WR_REQ			0x88c
-#define C2C_OUT_STATUS			0x890
+#define C2C_OUT_STATUS			0x890	/* so the driver: in C2C_IN_WR_REQ, 0x88c..0x893 */
 #define C2C_OUT_RD_CUM_OUTS		0x898
 #define C2C_OUT_RD_REQ			0x8a0
 #define C2C_OUT_WR_CUM_OUTS		0x8a8

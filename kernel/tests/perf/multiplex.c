@@ -61,7 +61,7 @@ static void more_events_than_counters(void)
 	/* perf stops at the first event that does not fit, so cycles are multiplexed too */
 	rate = count.running_ns ? (double)count.value / count.running_ns : 0;
 	tap(rate > UCF_GHZ * 0.9 && rate < UCF_GHZ * 1.1,
-	    "cycles in the time that they ran are the clock: %.2f GHz", rate);
+	    "cycles in the time that they ran are the clock: %.4f GHz", rate);
 	for (i = 0; i < EVENTS; i++)
 		close(fd[i]);
 	close(cycles);

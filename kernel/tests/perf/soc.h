@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
 /* dynamic type of a PMU from sysfs; exits if there is none */
 __u32 soc_pmu_type(const char *pmu);
 /* the CPU of a PMU, -1 if it has none now */

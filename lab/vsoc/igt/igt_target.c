@@ -11,15 +11,12 @@
 #include "igt_sys.h"
 
 #define MAX_FAULTS 64
-#define MAX_PMUS 64
 #define FAULT_NAME_BYTES 48
 /* debugfs has no such file */
 #define MISSING (-2)
 
 static char fault_names[MAX_FAULTS][FAULT_NAME_BYTES];
 static unsigned int fault_count;
-static char pmu_names[MAX_PMUS][FAULT_NAME_BYTES];
-static unsigned int pmu_count;
 
 /* the first number in a debugfs file, or @missing */
 static long long debugfs_number(const struct igt_target *d, const char *file, long long missing)
@@ -73,22 +70,6 @@ static void find_faults(const struct igt_target *d)
 	}
 	closedir(dir);
 	qsort(fault_names, fault_count, sizeof(fault_names[0]), by_name);
-}
-
-static void find_pmus(const struct igt_target *d)
-{
-	char path[96], line[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/vsoc/soc", d->dev.minor);
-	pmu_count = 0;
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "[%47[^]]]", pmu_names[pmu_count]) == 1)
-			igt_assert_lt(++pmu_count, MAX_PMUS);
-	fclose(f);
 }
 
 bool igt_target_is_gone(struct igt_target *d, int ret)
@@ -149,10 +130,6 @@ void igt_target_disarm(struct igt_target *d)
 			     !strcmp(fault_names[i], "fail_unplug_in_request");
 	if (unplugged)
 		await_removed(d);
-	/* add removed PMUs again; present ones have a file */
-	for (unsigned int i = 0; d->pmus_armed && i < pmu_count; i++)
-		igt_vsoc_debugfs_try(&d->dev, "pmu_plug", pmu_names[i]);
-	d->pmus_armed = false;
 	d->armed = false;
 }
 
@@ -198,7 +175,6 @@ bool igt_target_quiesce(struct igt_target *d)
 void igt_target_find(const struct igt_target *d)
 {
 	find_faults(d);
-	find_pmus(d);
 }
 
 const char *igt_target_fault(uint32_t n)

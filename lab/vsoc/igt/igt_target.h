@@ -25,7 +25,6 @@ struct igt_target {
 	/* faults may happen */
 	bool armed;
 	/* its PMUs may have been removed */
-	bool pmus_armed;
 	/* fault epoch in which it last worked without a fault */
 	uint64_t fault_free_epoch;
 	/* a fault removed it: open files return -ENODEV */

@@ -462,8 +462,10 @@ static int __init vsoc_init(void)
 	if (ret)
 		return ret;
 	ret = vsoc_devices_init(&vsoc_platform_driver);
-	if (ret)
+	if (ret) {
+		vsoc_fabric_exit();
 		vsoc_core_pmu_exit();
+	}
 	return ret;
 }
 
@@ -472,6 +474,7 @@ static void __exit vsoc_exit(void)
 	/* this also removes new_device and del_device */
 	platform_driver_unregister(&vsoc_platform_driver);
 	vsoc_devices_exit();
+	vsoc_fabric_exit();
 	vsoc_core_pmu_exit();
 }
 

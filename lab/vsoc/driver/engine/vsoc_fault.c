@@ -79,7 +79,6 @@ static const char * const fault_names[VSOC_FAULT_COUNT] = {
 	[VSOC_FAULT_PCOUNTER_LATE] = "fail_pcounter_late",
 	[VSOC_FAULT_PCOUNTER_TWICE] = "fail_pcounter_twice",
 	[VSOC_FAULT_PMU_SLOW] = "fail_pmu_slow",
-	[VSOC_FAULT_PMU_GONE] = "fail_pmu_gone",
 	[VSOC_FAULT_PMU_AFFINITY] = "fail_pmu_affinity",
 	[VSOC_FAULT_ALLOC_JOB] = "fail_alloc_job",
 	[VSOC_FAULT_ALLOC_FENCE] = "fail_alloc_fence",

@@ -39,10 +39,10 @@ static bool cspmu_is_clock(const struct soc_pmu *pmu, unsigned int n)
 {
 	if (n == CSPMU_CYCLE_IDX)
 		return true;
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_UCF:
+	switch (pmu->place.kind) {
+	case SOC_UCF:
 		return pmu->cs.typer[n] == UCF_EVENT_BUS_CYCLES;
-	case TEGRA410_PMU_PCIE_TGT:
+	case SOC_PCIE_TGT:
 		return pmu->cs.typer[n] == PCIE_TGT_EVENT_CYCLES;
 	default:
 		return false;
@@ -51,14 +51,14 @@ static bool cspmu_is_clock(const struct soc_pmu *pmu, unsigned int n)
 
 static u64 cspmu_amount(const struct soc_pmu *pmu, u32 id, const u64 *amounts)
 {
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_UCF:
+	switch (pmu->place.kind) {
+	case SOC_UCF:
 		for (unsigned int i = 0; i < ARRAY_SIZE(ucf_ids); i++) {
 			if (ucf_ids[i] && ucf_ids[i] == id)
 				return amounts[i];
 		}
 		return 0;
-	case TEGRA410_PMU_PCIE:
+	case SOC_PCIE:
 		return id < PCIE_IDS ? amounts[id] : 0;
 	default:
 		return id < PCIE_TGT_IDS ? amounts[id] : 0;
@@ -161,10 +161,10 @@ static u64 cspmu_selected(const struct soc_pmu *pmu, unsigned int n, const struc
 
 	if (!amount)
 		return 0;
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_UCF:
+	switch (pmu->place.kind) {
+	case SOC_UCF:
 		return ucf_selects(cs->filtr[n], tag) ? amount : 0;
-	case TEGRA410_PMU_PCIE:
+	case SOC_PCIE:
 		return pcie_selects(cs->filtr[n], cs->filt2r[n], tag) ? amount : 0;
 	default:
 		/* bytes or requests, with one request per line */
@@ -221,6 +221,14 @@ static void cspmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u6
 
 /* --- registers ------------------------------------------------------------ */
 
+/* a field of an array that the cycle counter does not have: reads as zero, ignores writes */
+static bool cspmu_is_reserved(const struct soc_cspmu *cs, unsigned int offset)
+{
+	return (cs->implemented & BIT(CSPMU_CYCLE_IDX)) &&
+	       (offset == CSPMU_PMEVFILTR(CSPMU_CYCLE_IDX) ||
+		offset == CSPMU_PMEVFILT2R(CSPMU_CYCLE_IDX));
+}
+
 /* index of a register in an array of @count at @first, or -1 */
 static int cspmu_index(const struct soc_cspmu *cs, unsigned int offset, unsigned int first,
 		       unsigned int count)
@@ -268,11 +276,14 @@ static u32 cspmu_page0_read(struct soc_pmu *pmu, unsigned int offset)
 		return cs->cr;
 	case CSPMU_PMIIDR:
 		return cs->pmiidr;
+	case CSPMU_PMDEVARCH:
+		/* optional */
+		return 0;
 	default:
 		reg = cspmu_event_register(cs, offset);
 		if (reg)
 			return *reg;
-		pmu->bad_accesses++;
+		pmu->bad_accesses += !cspmu_is_reserved(cs, offset);
 		return 0;
 	}
 }
@@ -310,12 +321,15 @@ static void cspmu_page0_write(struct soc_pmu *pmu, unsigned int offset, u32 valu
 	case CSPMU_PMCR:
 		cspmu_control(cs, value);
 		break;
+	case CSPMU_PMCNTEN:
+		/* of PMUs with registers of 64 bits: here a drivers' probe is ignored */
+		break;
 	default:
 		reg = cspmu_event_register(cs, offset);
 		if (reg)
 			*reg = value;
 		else
-			pmu->bad_accesses++;
+			pmu->bad_accesses += !cspmu_is_reserved(cs, offset);
 	}
 }
 
@@ -425,7 +439,7 @@ static void cspmu_slot_write(struct soc_pmu *pmu, unsigned int offset, u32 value
 
 static bool cspmu_has_slots(const struct soc_pmu *pmu)
 {
-	return pmu->pdata.kind == TEGRA410_PMU_PCIE_TGT;
+	return pmu->place.kind == SOC_PCIE_TGT;
 }
 
 static u32 cspmu_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
@@ -488,12 +502,12 @@ void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 	struct soc_cspmu *cs = &pmu->cs;
 	u32 model;
 
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_UCF:
+	switch (pmu->place.kind) {
+	case SOC_UCF:
 		model = UCF_PMIIDR_MODEL;
 		pmu->hz = SOC_UCF_HZ;
 		break;
-	case TEGRA410_PMU_PCIE:
+	case SOC_PCIE:
 		model = PCIE_PMIIDR_MODEL;
 		pmu->hz = SOC_PCIE_HZ;
 		break;
@@ -512,8 +526,6 @@ void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 	cs->implemented = GENMASK(config->counters - 1, 0) | BIT(CSPMU_CYCLE_IDX);
 	cs->stride = config->width > 32 ? 8 : 4;
 	soc_irq_init(pmu);
-	pmu->pdata.irq_ops = &soc_irq_ops;
-	pmu->pdata.irq_ctx = pmu;
 
 	perfctr_hrtimer_setup(&cs->timer, cspmu_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	if (config->width < 64)

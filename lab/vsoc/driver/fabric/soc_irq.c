@@ -21,16 +21,18 @@ static bool irq_level(const struct soc_pmu *pmu)
 /* in hard interrupt context, on the chosen CPU */
 static void irq_deliver(struct soc_pmu *pmu)
 {
-	void (*handler)(void *data);
+	irq_handler_t handler;
 	unsigned long irq;
 	void *data;
+	int number;
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	while (irq_level(pmu) && pmu->irq.handler) {
 		handler = pmu->irq.handler;
+		number = pmu->irq.number;
 		data = pmu->irq.data;
 		raw_spin_unlock_irqrestore(&pmu->lock, irq);
-		handler(data);
+		handler(number, data);
 		raw_spin_lock_irqsave(&pmu->lock, irq);
 	}
 	pmu->irq.busy = false;
@@ -76,15 +78,16 @@ void soc_irq_wait(struct soc_pmu *pmu)
 		usleep_range(20, 50);
 }
 
-static int soc_irq_request(void *ctx, void (*handler)(void *data), void *data)
+/* Have @handler called as interrupt @number of the PMU. Returns 0 or -EBUSY. */
+int soc_irq_request(struct soc_pmu *pmu, int number, irq_handler_t handler, void *data)
 {
-	struct soc_pmu *pmu = ctx;
 	unsigned long irq;
 	int ret = -EBUSY;
 
 	/* as with request_irq(), the previous handler must have been freed */
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	if (!pmu->irq.handler) {
+		pmu->irq.number = number;
 		pmu->irq.data = data;
 		pmu->irq.handler = handler;
 		ret = 0;
@@ -93,9 +96,9 @@ static int soc_irq_request(void *ctx, void (*handler)(void *data), void *data)
 	return ret;
 }
 
-static void soc_irq_free(void *ctx)
+/* Afterwards the handler neither runs nor is called again. */
+void soc_irq_free(struct soc_pmu *pmu)
 {
-	struct soc_pmu *pmu = ctx;
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
@@ -108,22 +111,20 @@ static void soc_irq_free(void *ctx)
 		usleep_range(20, 50);
 }
 
-static void soc_irq_set_affinity(void *ctx, unsigned int cpu)
+/* Move the interrupt to another CPU. */
+void soc_irq_set_affinity(struct soc_pmu *pmu, unsigned int cpu)
 {
-	struct soc_pmu *pmu = ctx;
+	const struct soc_trouble *trouble;
 
-	if (pmu->before_affinity)
-		pmu->before_affinity(pmu, pmu->before_data);
+	rcu_read_lock();
+	trouble = rcu_dereference(pmu->trouble);
+	if (trouble)
+		trouble->before_affinity(trouble->data);
+	rcu_read_unlock();
 	/* as the kernel's interrupts warn about a freed one */
 	WARN_ONCE(!READ_ONCE(pmu->irq.handler), "%s: affinity of a free interrupt\n", pmu->name);
 	WRITE_ONCE(pmu->irq.cpu, cpu);
 }
-
-const struct tegra410_pmu_irq_ops soc_irq_ops = {
-	.request = soc_irq_request,
-	.free = soc_irq_free,
-	.set_affinity = soc_irq_set_affinity,
-};
 
 /* Initialise without a handler. */
 void soc_irq_init(struct soc_pmu *pmu)

@@ -2,9 +2,10 @@
 /*
  * Register models of the SoC's uncore PMUs.
  *
- * A model shares only tegra410_regs.h with the drivers, which access it through a regmap and an
- * interrupt. The fabric reports each piece of traffic to a model once, with every attribute that
- * the hardware knows; the model's registers determine which counters count it.
+ * The drivers are the kernel's own (lab/tegra410): a model shares nothing with them, and
+ * soc_host.c takes their accesses and its interrupt there. The fabric reports each piece of traffic
+ * to a model once, with every attribute that the hardware knows; the model's registers determine
+ * which counters count it.
  *
  * Locking: hw_lock of the device (a mutex) protects traffic and truth. soc_pmu.lock protects
  * registers; it is a raw spinlock, because perf reads and programs counters with interrupts off.
@@ -14,6 +15,7 @@
 
 #include <linux/hashtable.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
@@ -24,13 +26,13 @@
 #include <linux/wait.h>
 #include <drm/perfctr_drm.h>
 #include <drm/perfctr_tegra410.h>
-#include "tegra410/tegra410_pmu_platform.h"
 
-struct device;
 struct platform_device;
-struct regmap;
 struct seq_file;
 struct soc_pmu;
+
+/* GPUs behind the NVLink-C2C of a socket */
+#define SOC_MAX_GPUS		2
 
 /* size of a PCIe or C2C request in this model: a line */
 #define SOC_LINE_BYTES		64
@@ -43,6 +45,27 @@ struct soc_pmu;
 #define SOC_PCIE_HZ		1040000000ULL
 #define SOC_CMEM_HZ		2500000000ULL
 #define SOC_LINK_HZ		1870000000ULL
+
+/* enum soc_kind - kinds of PMUs */
+enum soc_kind {
+	SOC_UCF,
+	SOC_PCIE,
+	SOC_PCIE_TGT,
+	SOC_CMEM_LATENCY,
+	SOC_NVLINK_C2C,
+	SOC_NVCLINK,
+	SOC_NVDLINK,
+	SOC_KINDS
+};
+
+/* struct soc_place - which PMU it is, and what its links lead to */
+struct soc_place {
+	enum soc_kind kind;
+	unsigned int socket;
+	unsigned int root_complex;	/* PCIE, PCIE_TGT */
+	u32 cpu_en_mask;		/* links: instances connected to another SoC */
+	u32 gpu_en_mask[SOC_MAX_GPUS];	/* NVLINK_C2C: instances connected to each GPU */
+};
 
 /* enum soc_src - initiator as UCF sees it */
 enum soc_src {
@@ -90,7 +113,8 @@ struct soc_pmu_ops {
 struct soc_irq {
 	struct irq_work work;		/* leaves the model's lock */
 	call_single_data_t csd;		/* IPI to @cpu */
-	void (*handler)(void *data);	/* the driver's, or NULL; under the model's lock */
+	irq_handler_t handler;		/* the driver's, or NULL; under the model's lock */
+	int number;			/* the interrupt's, for @handler */
 	void *data;			/* for @handler */
 	unsigned int cpu;		/* on which the handler runs */
 	bool busy;			/* raised and not yet handled */
@@ -158,16 +182,12 @@ struct soc_truth {
 
 /* the model of one PMU */
 struct soc_pmu {
-	char name[SOC_NAME_BYTES];	/* for debugfs and regmap */
-	struct tegra410_pmu_platform_data pdata;	/* for the driver */
-	struct platform_device *pdev;	/* the device that the driver binds to */
+	char name[SOC_NAME_BYTES];	/* for debugfs */
+	struct soc_place place;
+	struct platform_device *pdev;	/* made by soc_host.c, or NULL */
 	const struct soc_pmu_ops *ops;	/* registers */
-	struct regmap *regmap;		/* the driver's access to them */
 	u64 hz;				/* of the cycle counter */
-	void (*before_read)(struct soc_pmu *pmu, void *data);	/* see struct soc_config */
-	void (*before_affinity)(struct soc_pmu *pmu, void *data);	/* see struct soc_config */
-	void *before_data;		/* for both */
-	bool leaving;			/* its device is about to be removed */
+	const struct soc_trouble __rcu *trouble;	/* of the device whose traffic it counts */
 	struct soc_truth truth;		/* under hw_lock */
 	raw_spinlock_t lock;		/* protects everything below */
 	u64 cycles;	/* of the clock at the last counter update */
@@ -180,15 +200,17 @@ struct soc_pmu {
 	};
 };
 
+/* faults of a device; called with interrupts off */
+struct soc_trouble {
+	void (*before_read)(void *data);	/* before each register read */
+	void (*before_affinity)(void *data);	/* before the interrupt's CPU is set */
+	void *data;				/* for both */
+};
+
 /* shape of the models */
 struct soc_config {
 	unsigned int counters;	/* programmable counters of CoreSight PMUs, 1..31 */
 	unsigned int width;	/* bits of their counters, 8..64 */
-	/* called before each register read, with interrupts off; may inject a fault */
-	void (*before_read)(struct soc_pmu *pmu, void *data);
-	/* called before the interrupt's CPU is set, possibly with interrupts off */
-	void (*before_affinity)(struct soc_pmu *pmu, void *data);
-	void *before_data;	/* for both */
 };
 
 /* cycles of the PMU's clock since boot, as if it had never stopped */
@@ -202,8 +224,11 @@ void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config);
 void soc_cspmu_fini(struct soc_pmu *pmu);
 void soc_windows_init(struct soc_pmu *pmu);
 
-/* soc_irq.c */
-extern const struct tegra410_pmu_irq_ops soc_irq_ops;
+/* soc_irq.c; process context */
+int soc_irq_request(struct soc_pmu *pmu, int number, irq_handler_t handler, void *data);
+void soc_irq_free(struct soc_pmu *pmu);
+/* any context */
+void soc_irq_set_affinity(struct soc_pmu *pmu, unsigned int cpu);
 void soc_irq_init(struct soc_pmu *pmu);
 void soc_irq_raise(struct soc_pmu *pmu);
 void soc_irq_wait(struct soc_pmu *pmu);
@@ -214,12 +239,41 @@ void soc_truth_show(struct soc_pmu *pmu, struct seq_file *m);
 void soc_truth_fini(struct soc_pmu *pmu);
 
 /* soc_pmu.c: one PMU, all kinds */
-struct soc_pmu *soc_pmu_create(struct device *parent,
-			       const struct tegra410_pmu_platform_data *pdata,
-			       const struct soc_config *config);
-int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent);
-void soc_pmu_unplug(struct soc_pmu *pmu);
+struct soc_pmu *soc_pmu_create(const struct soc_place *place, const struct soc_config *config);
 void soc_pmu_destroy(struct soc_pmu *pmu);
 void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts);
+u32 soc_pmu_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset);
+void soc_pmu_write(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u32 value);
+
+/*
+ * soc_host.c: PMUs that drivers bind to. They stay when the device that feeds them is unbound, as
+ * the SoC of a GPU does: an event that is open then counts nothing, and goes on with the next one.
+ */
+#if defined(CONFIG_X86) && defined(CONFIG_ACPI) && defined(CONFIG_NUMA)
+/* the PMU of an earlier device, or NULL */
+struct soc_pmu *soc_host_take(const struct soc_place *place);
+/* make the device of a PMU; 0 or a negative errno */
+int soc_host_plug(struct soc_pmu *pmu);
+/* false: it was not plugged, and belongs to the caller */
+bool soc_host_keep(struct soc_pmu *pmu);
+void soc_host_exit(void);
+#else
+static inline struct soc_pmu *soc_host_take(const struct soc_place *place)
+{
+	return NULL;
+}
+
+static inline int soc_host_plug(struct soc_pmu *pmu)
+{
+	return 0;
+}
+
+static inline bool soc_host_keep(struct soc_pmu *pmu)
+{
+	return false;
+}
+
+static inline void soc_host_exit(void) { }
+#endif
 
 #endif /* _SOC_MODEL_H_ */

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of one PMU: regmap, clock, and the device that the driver binds to.
+ * The model of one PMU: what all kinds have in common.
  */
-#include <linux/platform_device.h>
-#include <linux/regmap.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "soc_model.h"
-#include "tegra410/tegra410_regs.h"
+
+static bool soc_pmu_is_cspmu(const struct soc_pmu *pmu)
+{
+	return pmu->place.kind <= SOC_PCIE_TGT;
+}
 
 /*
  * Count traffic that passes the PMU. Context: process context, under the device's hw_lock.
@@ -23,110 +26,70 @@ void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *am
 	pmu->ops->count(pmu, tag, amounts);
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 
-	if (pmu->pdata.irq_ops)
+	if (soc_pmu_is_cspmu(pmu))
 		soc_irq_wait(pmu);
 }
 
-static int soc_reg_read(void *context, unsigned int reg, unsigned int *value)
+/* Access a 32-bit register. Any context. */
+u32 soc_pmu_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
 {
-	struct soc_pmu *pmu = context;
+	const struct soc_trouble *trouble;
 	unsigned long irq;
+	u32 value;
 
-	pmu->before_read(pmu, pmu->before_data);
+	rcu_read_lock();
+	trouble = rcu_dereference(pmu->trouble);
+	if (trouble)
+		trouble->before_read(trouble->data);
+	rcu_read_unlock();
 	raw_spin_lock_irqsave(&pmu->lock, irq);
-	*value = pmu->ops->read(pmu, reg >> TEGRA410_WINDOW_SHIFT,
-				reg & (BIT(TEGRA410_WINDOW_SHIFT) - 1));
+	value = pmu->ops->read(pmu, window, offset);
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
-	return 0;
+	return value;
 }
 
-static int soc_reg_write(void *context, unsigned int reg, unsigned int value)
+void soc_pmu_write(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u32 value)
 {
-	struct soc_pmu *pmu = context;
 	unsigned long irq;
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
-	pmu->ops->write(pmu, reg >> TEGRA410_WINDOW_SHIFT,
-			reg & (BIT(TEGRA410_WINDOW_SHIFT) - 1), value);
+	pmu->ops->write(pmu, window, offset, value);
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
-	return 0;
-}
-
-static bool soc_pmu_is_cspmu(const struct soc_pmu *pmu)
-{
-	return pmu->pdata.kind <= TEGRA410_PMU_PCIE_TGT;
 }
 
 static void soc_pmu_name(struct soc_pmu *pmu)
 {
-	static const char * const kinds[TEGRA410_PMU_KINDS] = {
-		[TEGRA410_PMU_UCF]		= "ucf",
-		[TEGRA410_PMU_PCIE]		= "pcie",
-		[TEGRA410_PMU_PCIE_TGT]		= "pcie_tgt",
-		[TEGRA410_PMU_CMEM_LATENCY]	= "cmem_latency",
-		[TEGRA410_PMU_NVLINK_C2C]	= "nvlink_c2c",
-		[TEGRA410_PMU_NVCLINK]		= "nvclink",
-		[TEGRA410_PMU_NVDLINK]		= "nvdlink",
+	static const char * const kinds[SOC_KINDS] = {
+		[SOC_UCF]		= "ucf",
+		[SOC_PCIE]		= "pcie",
+		[SOC_PCIE_TGT]		= "pcie_tgt",
+		[SOC_CMEM_LATENCY]	= "cmem_latency",
+		[SOC_NVLINK_C2C]	= "nvlink_c2c",
+		[SOC_NVCLINK]		= "nvclink",
+		[SOC_NVDLINK]		= "nvdlink",
 	};
-	const char *kind = kinds[pmu->pdata.kind];
+	const char *kind = kinds[pmu->place.kind];
 
-	if (pmu->pdata.kind == TEGRA410_PMU_PCIE || pmu->pdata.kind == TEGRA410_PMU_PCIE_TGT)
+	if (pmu->place.kind == SOC_PCIE || pmu->place.kind == SOC_PCIE_TGT)
 		snprintf(pmu->name, sizeof(pmu->name), "nvidia_%s_pmu_%u_rc_%u", kind,
-			 pmu->pdata.socket, pmu->pdata.root_complex);
+			 pmu->place.socket, pmu->place.root_complex);
 	else
 		snprintf(pmu->name, sizeof(pmu->name), "nvidia_%s_pmu_%u", kind,
-			 pmu->pdata.socket);
+			 pmu->place.socket);
 }
 
-static int soc_pmu_map(struct soc_pmu *pmu, struct device *parent)
-{
-	const struct regmap_config config = {
-		.name = pmu->name,
-		.reg_bits = 32,
-		.reg_stride = 4,
-		.val_bits = 32,
-		.reg_read = soc_reg_read,
-		.reg_write = soc_reg_write,
-		/* perf programs and reads counters under raw spinlocks */
-		.fast_io = true,
-		.use_raw_spinlock = true,
-		.cache_type = REGCACHE_NONE,
-	};
-
-	pmu->regmap = regmap_init(parent, NULL, pmu, &config);
-	if (IS_ERR(pmu->regmap))
-		return PTR_ERR(pmu->regmap);
-	pmu->pdata.regmap = pmu->regmap;
-	return 0;
-}
-
-/*
- * Build a model. Returns the model or an error pointer.
- * @parent: of the regmap; @pdata: which PMU, its CPUs and peers; the rest is filled in.
- */
-struct soc_pmu *soc_pmu_create(struct device *parent,
-			       const struct tegra410_pmu_platform_data *pdata,
-			       const struct soc_config *config)
+/* Build a model. Returns the model or an error pointer. */
+struct soc_pmu *soc_pmu_create(const struct soc_place *place, const struct soc_config *config)
 {
 	struct soc_pmu *pmu;
-	int ret;
 
 	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL);
 	if (!pmu)
 		return ERR_PTR(-ENOMEM);
-	pmu->pdata = *pdata;
-	pmu->before_read = config->before_read;
-	pmu->before_affinity = config->before_affinity;
-	pmu->before_data = config->before_data;
+	pmu->place = *place;
 	raw_spin_lock_init(&pmu->lock);
 	hash_init(pmu->truth.rows);
 	soc_pmu_name(pmu);
-
-	ret = soc_pmu_map(pmu, parent);
-	if (ret) {
-		kfree(pmu);
-		return ERR_PTR(ret);
-	}
 
 	if (soc_pmu_is_cspmu(pmu))
 		soc_cspmu_init(pmu, config);
@@ -136,35 +99,11 @@ struct soc_pmu *soc_pmu_create(struct device *parent,
 	return pmu;
 }
 
-/* Create the device for a driver. Returns 0 or a negative errno. */
-int soc_pmu_plug(struct soc_pmu *pmu, struct device *parent)
-{
-	const struct platform_device_info info = {
-		.parent = parent,
-		.name = TEGRA410_PMU_DEVICE,
-		.id = PLATFORM_DEVID_AUTO,
-		.data = &pmu->pdata,
-		.size_data = sizeof(pmu->pdata),
-	};
-
-	pmu->pdev = platform_device_register_full(&info);
-	return PTR_ERR_OR_ZERO(pmu->pdev);
-}
-
-/* Remove the device. The regmap is unused afterwards. @pmu: the PMU; plugged or not. */
-void soc_pmu_unplug(struct soc_pmu *pmu)
-{
-	if (!IS_ERR_OR_NULL(pmu->pdev))
-		platform_device_unregister(pmu->pdev);
-	pmu->pdev = NULL;
-}
-
-/* Free a model. @pmu: the PMU, unplugged. */
+/* Free a model, which has no driver. */
 void soc_pmu_destroy(struct soc_pmu *pmu)
 {
 	if (soc_pmu_is_cspmu(pmu))
 		soc_cspmu_fini(pmu);
-	regmap_exit(pmu->regmap);
 	soc_truth_fini(pmu);
 	kfree(pmu);
 }

@@ -84,17 +84,17 @@ static struct soc_truth_row *truth_row(struct soc_truth *truth, const struct soc
 
 static const char * const *truth_names(const struct soc_pmu *pmu, unsigned int *count)
 {
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_UCF:
+	switch (pmu->place.kind) {
+	case SOC_UCF:
 		*count = ARRAY_SIZE(ucf_names);
 		return ucf_names;
-	case TEGRA410_PMU_PCIE:
+	case SOC_PCIE:
 		*count = ARRAY_SIZE(pcie_names);
 		return pcie_names;
-	case TEGRA410_PMU_PCIE_TGT:
+	case SOC_PCIE_TGT:
 		*count = ARRAY_SIZE(pcie_tgt_names);
 		return pcie_tgt_names;
-	case TEGRA410_PMU_CMEM_LATENCY:
+	case SOC_CMEM_LATENCY:
 		*count = ARRAY_SIZE(cmem_names);
 		return cmem_names;
 	default:
@@ -125,18 +125,18 @@ void soc_truth_add(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *am
 static void truth_show_tag(const struct soc_pmu *pmu, const struct soc_tag *tag,
 			   struct seq_file *m)
 {
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_UCF:
+	switch (pmu->place.kind) {
+	case SOC_UCF:
 		seq_printf(m, "src=%s dst=%s", src_names[tag->src], dst_names[tag->dst]);
 		break;
-	case TEGRA410_PMU_PCIE:
+	case SOC_PCIE:
 		seq_printf(m, "rp=%u bdf=%#06x dst=%s", tag->rp, tag->bdf, dst_names[tag->dst]);
 		break;
-	case TEGRA410_PMU_PCIE_TGT:
+	case SOC_PCIE_TGT:
 		seq_printf(m, "rp=%u dst=%s address=%#llx", tag->rp, dst_names[tag->dst],
 			   tag->address);
 		break;
-	case TEGRA410_PMU_NVLINK_C2C:
+	case SOC_NVLINK_C2C:
 		seq_printf(m, "gpu=%u", tag->gpu);
 		break;
 	default:

@@ -14,7 +14,7 @@
 
 static bool windows_is_cmem(const struct soc_pmu *pmu)
 {
-	return pmu->pdata.kind == TEGRA410_PMU_CMEM_LATENCY;
+	return pmu->place.kind == SOC_CMEM_LATENCY;
 }
 
 static void windows_sync(struct soc_pmu *pmu)
@@ -48,11 +48,11 @@ static void windows_spread(struct soc_windows *win, u32 mask, unsigned int first
 /* instances on the path of this traffic */
 static u32 windows_route(const struct soc_pmu *pmu, const struct soc_tag *tag)
 {
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_NVLINK_C2C:
-		return pmu->pdata.cpu_en_mask ?: pmu->pdata.gpu_en_mask[tag->gpu];
-	case TEGRA410_PMU_NVCLINK:
-		return pmu->pdata.cpu_en_mask;
+	switch (pmu->place.kind) {
+	case SOC_NVLINK_C2C:
+		return pmu->place.cpu_en_mask ?: pmu->place.gpu_en_mask[tag->gpu];
+	case SOC_NVCLINK:
+		return pmu->place.cpu_en_mask;
 	default:
 		return GENMASK(pmu->win.instances - 1, 0);
 	}
@@ -118,6 +118,14 @@ static int c2c_counter(unsigned int offset)
 	return -1;
 }
 
+/* overflows: counters of 64 bits have none */
+static bool windows_is_status(const struct soc_pmu *pmu, unsigned int offset)
+{
+	/* the drivers' C2C_OUT_STATUS is the high word of a counter, see tegra410_regs.h */
+	return windows_is_cmem(pmu) ? offset == CMEM_STATUS || offset == CMEM_STATUS + 4 :
+				      offset == C2C_IN_STATUS;
+}
+
 static u32 windows_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
 {
 	struct soc_windows *win = &pmu->win;
@@ -132,8 +140,12 @@ static u32 windows_read(struct soc_pmu *pmu, unsigned int window, unsigned int o
 		high = true;
 	}
 	/* the broadcast window cannot be read; CMEM cannot be read without its clock */
-	if (n < 0 || window >= win->instances || (windows_is_cmem(pmu) && !win->gate)) {
+	if (window >= win->instances || (windows_is_cmem(pmu) && !win->gate)) {
 		pmu->bad_accesses++;
+		return 0;
+	}
+	if (n < 0) {
+		pmu->bad_accesses += !windows_is_status(pmu, offset);
 		return 0;
 	}
 	return high ? upper_32_bits(win->counter[window][n]) :
@@ -144,8 +156,9 @@ static void cmem_control(struct soc_pmu *pmu, u32 value)
 {
 	struct soc_windows *win = &pmu->win;
 
+	/* without a clock there is nothing to stop or to clear, which drivers ask for */
 	if (!win->gate) {
-		pmu->bad_accesses++;
+		pmu->bad_accesses += value != CMEM_CTRL_DISABLE && value != CMEM_CTRL_CLEAR;
 		return;
 	}
 	switch (value) {
@@ -201,16 +214,16 @@ static const struct soc_pmu_ops windows_ops = {
 void soc_windows_init(struct soc_pmu *pmu)
 {
 	pmu->ops = &windows_ops;
-	switch (pmu->pdata.kind) {
-	case TEGRA410_PMU_CMEM_LATENCY:
+	switch (pmu->place.kind) {
+	case SOC_CMEM_LATENCY:
 		pmu->win.instances = CMEM_INSTANCES;
 		pmu->hz = SOC_CMEM_HZ;
 		break;
-	case TEGRA410_PMU_NVLINK_C2C:
+	case SOC_NVLINK_C2C:
 		pmu->win.instances = NVLINK_C2C_INSTANCES;
 		pmu->hz = SOC_LINK_HZ;
 		break;
-	case TEGRA410_PMU_NVCLINK:
+	case SOC_NVCLINK:
 		pmu->win.instances = NVCLINK_INSTANCES;
 		pmu->hz = SOC_LINK_HZ;
 		break;

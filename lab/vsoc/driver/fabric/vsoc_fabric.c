@@ -3,17 +3,13 @@
  * Everything outside the GPU: the memory system, which takes the workload engine's traffic, and the
  * PMUs on its ways.
  */
-#include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/device.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/platform_device.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
-#include <linux/workqueue.h>
 
 #include "soc_model.h"
 #include "tegra410/tegra410_regs.h"
@@ -38,7 +34,7 @@
 /* a narrower cycle counter would overflow faster than it can be updated */
 #define MIN_WIDTH	32
 #define MAX_WIDTH	64
-#define MAX_GPU_MASK	(BIT(TEGRA410_PMU_MAX_GPUS) - 1)
+#define MAX_GPU_MASK	(BIT(SOC_MAX_GPUS) - 1)
 /* NVLink-C2C instances by GPU, all of them to another SoC, those of NV-CLink */
 #define C2C_GPU0_INSTANCES	GENMASK(6, 0)
 #define C2C_GPU1_INSTANCES	GENMASK(13, 7)
@@ -60,10 +56,6 @@ MODULE_PARM_DESC(soc_width, "bits of the counters of these PMUs, 32..64 (64)");
 static unsigned int soc_gpu_mask = MAX_GPU_MASK;
 module_param(soc_gpu_mask, uint, 0444);
 MODULE_PARM_DESC(soc_gpu_mask, "GPUs on NVLink-C2C, a bit for each of 2; 0: another SoC (3)");
-
-static char *soc_cpus[VSOC_SOCKETS];
-module_param_array(soc_cpus, charp, NULL, 0444);
-MODULE_PARM_DESC(soc_cpus, "CPUs of each socket as ranges, e.g. 0-1,2-3 (split evenly)");
 
 static bool soc_pci;
 module_param(soc_pci, bool, 0444);
@@ -224,112 +216,22 @@ static int soc_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(soc);
 
-/* --- PMU removal and return ------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------- */
 
-static void leave_work(struct work_struct *work)
+static void before_read(void *data)
 {
-	struct vsoc_fabric *fabric = container_of(work, struct vsoc_fabric, leave_work);
-
-	mutex_lock(&fabric->plug_lock);
-	for (unsigned int i = 0; i < fabric->count; i++) {
-		if (!READ_ONCE(fabric->all[i]->leaving))
-			continue;
-		soc_pmu_unplug(fabric->all[i]);
-		WRITE_ONCE(fabric->all[i]->leaving, false);
-	}
-	mutex_unlock(&fabric->plug_lock);
-}
-
-/* called under the raw lock of a regmap */
-static void before_read(struct soc_pmu *pmu, void *data)
-{
-	struct vsoc_device *vsoc = data;
-
-	if (vsoc_fault(vsoc, VSOC_FAULT_PMU_SLOW))
+	if (vsoc_fault(data, VSOC_FAULT_PMU_SLOW))
 		mdelay(SLOW_READ_MS);
-	if (vsoc_fault(vsoc, VSOC_FAULT_PMU_GONE)) {
-		WRITE_ONCE(pmu->leaving, true);
-		schedule_work(&vsoc->fabric->leave_work);
-	}
 }
 
-/* may be called with a raw lock held */
-static void before_affinity(struct soc_pmu *pmu, void *data)
+static void before_affinity(void *data)
 {
 	if (vsoc_fault(data, VSOC_FAULT_PMU_AFFINITY))
 		mdelay(SLOW_READ_MS);
 }
 
-static int plug(struct vsoc_device *vsoc, const char *name, bool in)
-{
-	struct vsoc_fabric *fabric = vsoc->fabric;
-	int ret = -ENODEV;
-
-	/* only the owner's PMUs have devices */
-	if (!fabric->owner)
-		return -EBUSY;
-	/* finish a pending removal first */
-	flush_work(&fabric->leave_work);
-	mutex_lock(&fabric->plug_lock);
-	for (unsigned int i = 0; i < fabric->count && ret == -ENODEV; i++) {
-		struct soc_pmu *pmu = fabric->all[i];
-
-		if (strcmp(pmu->name, name))
-			continue;
-		ret = 0;
-		if (!in)
-			soc_pmu_unplug(pmu);
-		else if (pmu->pdev)
-			ret = -EEXIST;
-		else
-			ret = soc_pmu_plug(pmu, vsoc->drm.dev);
-	}
-	mutex_unlock(&fabric->plug_lock);
-	return ret;
-}
-
-static ssize_t plug_write(struct file *file, const char __user *from, size_t count, bool in)
-{
-	char name[SOC_NAME_BYTES];
-	int ret;
-
-	if (count >= sizeof(name))
-		return -EINVAL;
-	if (copy_from_user(name, from, count))
-		return -EFAULT;
-	name[count] = '\0';
-	ret = plug(file->private_data, strim(name), in);
-	return ret ?: count;
-}
-
-static ssize_t pmu_plug_write(struct file *file, const char __user *from, size_t count,
-			      loff_t *pos)
-{
-	return plug_write(file, from, count, true);
-}
-
-static ssize_t pmu_unplug_write(struct file *file, const char __user *from, size_t count,
-				loff_t *pos)
-{
-	return plug_write(file, from, count, false);
-}
-
-static const struct file_operations pmu_plug_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = pmu_plug_write,
-};
-
-static const struct file_operations pmu_unplug_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = pmu_unplug_write,
-};
-
 void vsoc_fabric_debugfs(struct vsoc_device *vsoc, struct dentry *dir)
 {
-	debugfs_create_file("pmu_plug", 0200, dir, vsoc, &pmu_plug_fops);
-	debugfs_create_file("pmu_unplug", 0200, dir, vsoc, &pmu_unplug_fops);
 	debugfs_create_file("traffic", 0444, dir, vsoc, &traffic_fops);
 	debugfs_create_file("memory", 0444, dir, vsoc, &memory_fops);
 	debugfs_create_file("soc", 0444, dir, vsoc, &soc_fops);
@@ -357,96 +259,66 @@ static int check_params(struct vsoc_device *vsoc)
 	return 0;
 }
 
-/* CPUs of a socket: the parameter, or an even share of all possible CPUs */
-static int socket_cpus(struct vsoc_device *vsoc, unsigned int socket, cpumask_t *cpus)
-{
-	unsigned int per_socket = DIV_ROUND_UP(num_possible_cpus(), VSOC_SOCKETS);
-	unsigned int cpu, n = 0;
-	int ret;
-
-	cpumask_clear(cpus);
-	if (soc_cpus[socket]) {
-		ret = cpulist_parse(soc_cpus[socket], cpus);
-		if (ret || !cpumask_intersects(cpus, cpu_possible_mask)) {
-			dev_err(vsoc->drm.dev, "soc_cpus: %s are no CPUs of this machine\n",
-				soc_cpus[socket]);
-			return ret ?: -EINVAL;
-		}
-		cpumask_and(cpus, cpus, cpu_possible_mask);
-		return 0;
-	}
-	for_each_possible_cpu(cpu) {
-		if (n++ / per_socket == socket)
-			cpumask_set_cpu(cpu, cpus);
-	}
-	/* there are fewer CPUs than sockets */
-	if (cpumask_empty(cpus))
-		cpumask_set_cpu(cpumask_last(cpu_possible_mask), cpus);
-	return 0;
-}
-
-static int create_pmu(struct vsoc_device *vsoc, struct tegra410_pmu_platform_data *pdata,
-		      enum tegra410_pmu_kind_id kind, struct soc_pmu **slot)
+static int create_pmu(struct vsoc_device *vsoc, struct soc_place *place, enum soc_kind kind,
+		      struct soc_pmu **slot)
 {
 	const struct soc_config config = {
 		.counters = soc_counters,
 		.width = soc_width,
-		.before_read = before_read,
-		.before_affinity = before_affinity,
-		.before_data = vsoc,
 	};
 	struct soc_pmu *pmu;
 
-	pdata->kind = kind;
-	pmu = soc_pmu_create(vsoc->drm.dev, pdata, &config);
+	place->kind = kind;
+	pmu = vsoc->fabric->owner ? soc_host_take(place) : NULL;
+	if (!pmu)
+		pmu = soc_pmu_create(place, &config);
 	if (IS_ERR(pmu))
 		return PTR_ERR(pmu);
+	rcu_assign_pointer(pmu->trouble, &vsoc->fabric->trouble);
 	*slot = pmu;
 	vsoc->fabric->all[vsoc->fabric->count++] = pmu;
 	return 0;
 }
 
-static int create_links(struct vsoc_device *vsoc, struct tegra410_pmu_platform_data *pdata)
+static int create_links(struct vsoc_device *vsoc, struct soc_place *place)
 {
 	struct vsoc_fabric *fabric = vsoc->fabric;
-	unsigned int socket = pdata->socket;
+	unsigned int socket = place->socket;
 	int ret;
 
 	if (soc_gpu_mask & BIT(0))
-		pdata->gpu_en_mask[0] = C2C_GPU0_INSTANCES;
+		place->gpu_en_mask[0] = C2C_GPU0_INSTANCES;
 	if (soc_gpu_mask & BIT(1))
-		pdata->gpu_en_mask[1] = C2C_GPU1_INSTANCES;
-	pdata->cpu_en_mask = soc_gpu_mask ? 0 : C2C_CPU_INSTANCES;
-	ret = create_pmu(vsoc, pdata, TEGRA410_PMU_NVLINK_C2C, &fabric->c2c[socket]);
+		place->gpu_en_mask[1] = C2C_GPU1_INSTANCES;
+	place->cpu_en_mask = soc_gpu_mask ? 0 : C2C_CPU_INSTANCES;
+	ret = create_pmu(vsoc, place, SOC_NVLINK_C2C, &fabric->c2c[socket]);
 	if (ret)
 		return ret;
 
-	pdata->cpu_en_mask = CLINK_CPU_INSTANCES;
-	ret = create_pmu(vsoc, pdata, TEGRA410_PMU_NVCLINK, &fabric->clink[socket]);
+	place->cpu_en_mask = CLINK_CPU_INSTANCES;
+	ret = create_pmu(vsoc, place, SOC_NVCLINK, &fabric->clink[socket]);
 	if (ret)
 		return ret;
-	return create_pmu(vsoc, pdata, TEGRA410_PMU_NVDLINK, &fabric->dlink[socket]);
+	return create_pmu(vsoc, place, SOC_NVDLINK, &fabric->dlink[socket]);
 }
 
 static int create_socket(struct vsoc_device *vsoc, unsigned int socket)
 {
-	struct tegra410_pmu_platform_data pdata = { .socket = socket };
+	struct soc_place place = { .socket = socket };
 	struct vsoc_fabric *fabric = vsoc->fabric;
 	int ret;
 
-	ret = socket_cpus(vsoc, socket, &pdata.cpus);
+	ret = create_pmu(vsoc, &place, SOC_UCF, &fabric->ucf[socket]);
 	if (!ret)
-		ret = create_pmu(vsoc, &pdata, TEGRA410_PMU_UCF, &fabric->ucf[socket]);
-	if (!ret)
-		ret = create_pmu(vsoc, &pdata, TEGRA410_PMU_CMEM_LATENCY, &fabric->cmem[socket]);
+		ret = create_pmu(vsoc, &place, SOC_CMEM_LATENCY, &fabric->cmem[socket]);
 	for (unsigned int rc = 0; !ret && rc < VSOC_ROOT_COMPLEXES; rc++) {
-		pdata.root_complex = rc;
-		ret = create_pmu(vsoc, &pdata, TEGRA410_PMU_PCIE, &fabric->pcie[socket][rc]);
+		place.root_complex = rc;
+		ret = create_pmu(vsoc, &place, SOC_PCIE, &fabric->pcie[socket][rc]);
 		if (!ret)
-			ret = create_pmu(vsoc, &pdata, TEGRA410_PMU_PCIE_TGT,
+			ret = create_pmu(vsoc, &place, SOC_PCIE_TGT,
 					 &fabric->pcie_tgt[socket][rc]);
 	}
-	return ret ?: create_links(vsoc, &pdata);
+	return ret ?: create_links(vsoc, &place);
 }
 
 /* creates devices for the drivers; the truth does not depend on them */
@@ -455,11 +327,10 @@ static int plug_all(struct vsoc_device *vsoc)
 	struct vsoc_fabric *fabric = vsoc->fabric;
 	int ret = 0;
 
-	if (!soc_pmus || atomic_cmpxchg(&soc_taken, 0, 1))
+	if (!fabric->owner)
 		return 0;
-	fabric->owner = true;
 	for (unsigned int i = 0; !ret && i < fabric->count; i++)
-		ret = soc_pmu_plug(fabric->all[i], vsoc->drm.dev);
+		ret = soc_host_plug(fabric->all[i]);
 	if (ret || !soc_pci)
 		return ret;
 	fabric->pci = vsoc_pci_add(vsoc->drm.dev);
@@ -483,8 +354,12 @@ int vsoc_fabric_init(struct vsoc_device *vsoc)
 	if (!vsoc->fabric)
 		return -ENOMEM;
 	vsoc->fabric->gpu_mask = soc_gpu_mask;
-	mutex_init(&vsoc->fabric->plug_lock);
-	INIT_WORK(&vsoc->fabric->leave_work, leave_work);
+	vsoc->fabric->owner = soc_pmus && !atomic_cmpxchg(&soc_taken, 0, 1);
+	vsoc->fabric->trouble = (struct soc_trouble) {
+		.before_read = before_read,
+		.before_affinity = before_affinity,
+		.data = vsoc,
+	};
 
 	ret = vsoc_routes_init(vsoc->fabric, vsoc->memory_exact);
 	for (unsigned int socket = 0; !ret && socket < VSOC_SOCKETS; socket++)
@@ -504,17 +379,22 @@ void vsoc_fabric_fini(struct vsoc_device *vsoc)
 		return;
 	if (fabric->pci)
 		vsoc_pci_remove(fabric->pci);
-	/* no register is read afterwards, so leave_work is not scheduled again */
-	mutex_lock(&fabric->plug_lock);
 	for (unsigned int i = 0; i < fabric->count; i++)
-		soc_pmu_unplug(fabric->all[i]);
-	mutex_unlock(&fabric->plug_lock);
-	cancel_work_sync(&fabric->leave_work);
+		RCU_INIT_POINTER(fabric->all[i]->trouble, NULL);
+	/* drivers may be reading registers */
+	synchronize_rcu();
+	for (unsigned int i = 0; i < fabric->count; i++) {
+		if (!soc_host_keep(fabric->all[i]))
+			soc_pmu_destroy(fabric->all[i]);
+	}
 	if (fabric->owner)
 		atomic_set(&soc_taken, 0);
-	for (unsigned int i = 0; i < fabric->count; i++)
-		soc_pmu_destroy(fabric->all[i]);
 	vsoc_routes_fini(fabric);
 	kvfree(fabric);
 	vsoc->fabric = NULL;
+}
+
+void vsoc_fabric_exit(void)
+{
+	soc_host_exit();
 }

@@ -18,6 +18,8 @@ struct vsoc_work;
 /* Process context; vsoc_fabric_init() returns 0 or a negative errno. */
 int vsoc_fabric_init(struct vsoc_device *vsoc);
 void vsoc_fabric_fini(struct vsoc_device *vsoc);
+/* no device is left */
+void vsoc_fabric_exit(void);
 void vsoc_fabric_debugfs(struct vsoc_device *vsoc, struct dentry *dir);
 
 /* Call with hw_lock held, never concurrently. They do not sleep long or call into the GPU model. */

@@ -202,7 +202,7 @@ static u8 link_gpu(const struct vsoc_fabric *fabric, u8 gpu)
 {
 	unsigned int bit;
 
-	for_each_set_bit(bit, &fabric->gpu_mask, TEGRA410_PMU_MAX_GPUS) {
+	for_each_set_bit(bit, &fabric->gpu_mask, SOC_MAX_GPUS) {
 		if (!gpu--)
 			return bit;
 	}
@@ -493,7 +493,7 @@ static void count_link(const struct vsoc_route *route, const struct vsoc_route_h
 
 	if (is_write(route)) {
 		/* links to other SoCs and to memory count reads only */
-		if (hop->pmu->pdata.kind != TEGRA410_PMU_NVLINK_C2C || hop->pmu->pdata.cpu_en_mask)
+		if (hop->pmu->place.kind != SOC_NVLINK_C2C || hop->pmu->place.cpu_en_mask)
 			return;
 		n[in ? DRM_PERFCTR_TEGRA410_C2C_IN_WR_REQ :
 		       DRM_PERFCTR_TEGRA410_C2C_OUT_WR_REQ] = lines;

@@ -60,7 +60,7 @@ struct vsoc_fabric {
 	u64 bytes[VSOC_TRAFFIC_KINDS][VSOC_INITIATORS][VSOC_HOMES][MEMSIM_OPS];
 	struct vsoc_route_total totals[VSOC_TRAFFIC_KINDS][VSOC_INITIATORS][MEMSIM_OPS];
 	unsigned long gpu_mask;			/* GPUs on NVLink-C2C */
-	bool owner;				/* this device registers the PMUs' names */
+	bool owner;				/* its PMUs have drivers, where there are some */
 	struct vsoc_pci *pci;			/* its root ports, or NULL */
 	struct soc_pmu *ucf[VSOC_SOCKETS];	/* models by socket */
 	struct soc_pmu *pcie[VSOC_SOCKETS][VSOC_ROOT_COMPLEXES]; /* by socket and root complex */
@@ -73,8 +73,7 @@ struct vsoc_fabric {
 	/* all models, in the order of creation */
 	struct soc_pmu *all[VSOC_SOCKETS * (5 + 2 * VSOC_ROOT_COMPLEXES)];
 	unsigned int count;		/* elements of @all */
-	struct mutex plug_lock;		/* protects the set of PMUs with a device */
-	struct work_struct leave_work;	/* removes the devices of PMUs that are leaving */
+	struct soc_trouble trouble;	/* of this device's PMUs */
 };
 
 /* 0 or -ENOMEM; @exact: simulate each line */
