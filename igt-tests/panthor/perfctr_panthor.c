@@ -182,10 +182,9 @@ static void end_complete(void)
 		igt_assert_eq_u64(c.flagged, 0);
 		compare(true);
 	} else {
-		igt_info(
-			"incomplete: %llu resets, %llu errors, %llu ns lost, %llu samples flagged\n",
-			(unsigned long long)status.resets, (unsigned long long)status.errors,
-			(unsigned long long)status.lost_ns, (unsigned long long)c.flagged);
+		igt_info("incomplete: %llu resets, %llu errors, %llu ns lost, %llu flagged\n",
+			 (unsigned long long)status.resets, (unsigned long long)status.errors,
+			 (unsigned long long)status.lost_ns, (unsigned long long)c.flagged);
 		igt_assert_lte_u64(1, c.flagged);
 		compare(false);
 	}

@@ -94,7 +94,8 @@ imports_specification() {
 		grep -A3 GPU_IRQ_ACTIVE "$folder/page.toml" | grep -q 'unit = "cycles"' &&
 		PERFCTR_COUNTERS=$folder/page.toml "$perfctr" list --all >"$folder/list" &&
 		grep -q "cshw/NEW  .*A 'new' one \[cycles\]" "$folder/list" &&
-		grep -q "shader of mali_v16" "$folder/list" && ! grep -q cshw/HEADER "$folder/list" &&
+		grep -q "shader of mali_v16" "$folder/list" &&
+		! grep -q cshw/HEADER "$folder/list" &&
 		! "$top/tools/perfctr-import-mali" "$folder/none" 2>"$folder/error" &&
 		grep -q "none" "$folder/error" && rm "$folder"/hardwarelayout/* &&
 		! "$top/tools/perfctr-import-mali" "$folder" 2>"$folder/error" &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ioctl fuzzer: PERF_CONTROL, with buffers of the application that change meanwhile. */
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -22,7 +23,7 @@ struct setup {
 	__u64 masks[6][2];
 };
 
-_Static_assert(sizeof(struct setup) == 136, "setup");
+static_assert(sizeof(struct setup) == 136, "setup");
 
 #define PERF_CONTROL	DRM_IOWR(0x9e, struct control)
 /* of the words of CONTROL_INFO */
