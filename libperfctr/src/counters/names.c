@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "../../counters/adreno/perfctr_adreno.h"
+#include "../../counters/intel/perfctr_intel.h"
 #include "../../counters/v3d/perfctr_v3d.h"
 
 struct name {
@@ -65,6 +66,7 @@ static const struct name block_types[] = {
 	{ DRM_PERFCTR_ADRENO_BLOCK_BV_RAS, "bv_ras" },
 	{ DRM_PERFCTR_ADRENO_BLOCK_BV_LRZ, "bv_lrz" },
 	{ DRM_PERFCTR_ADRENO_BLOCK_BV_HLSQ, "bv_hlsq" },
+	{ DRM_PERFCTR_INTEL_BLOCK_OA, "oa" },
 };
 
 static const struct name sample_flags[] = {
