@@ -45,6 +45,13 @@ static int real_dup(void *data, int fd)
 	return copy < 0 ? -errno : copy;
 }
 
+static int real_nonblock(void *data, int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? -errno : 0;
+}
+
 static ssize_t real_read(void *data, int fd, void *bytes, size_t size)
 {
 	ssize_t done = TEMP_FAILURE_RETRY(read(fd, bytes, size));
@@ -267,6 +274,7 @@ const struct perfctr_sys perfctr_sys_real = {
 	.open = real_open,
 	.close = real_close,
 	.dup = real_dup,
+	.nonblock = real_nonblock,
 	.read = real_read,
 	.write = real_write,
 	.ioctl = real_ioctl,

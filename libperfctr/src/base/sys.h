@@ -21,6 +21,8 @@ struct perfctr_sys {
 	int (*close)(void *data, int fd);
 	/* duplicate, with close-on-exec */
 	int (*dup)(void *data, int fd);
+	/* reads return -EAGAIN rather than wait */
+	int (*nonblock)(void *data, int fd);
 	ssize_t (*read)(void *data, int fd, void *bytes, size_t size);
 	ssize_t (*write)(void *data, int fd, const void *bytes, size_t size);
 	/* restarted when interrupted, as DRM ioctls require */

@@ -89,7 +89,8 @@ struct host_driver {
 };
 
 /* the drivers */
-extern const struct host_driver host_kbase, host_msm, host_panfrost, host_panthor, host_v3d;
+extern const struct host_driver host_i915, host_kbase, host_msm, host_panfrost, host_panthor,
+	host_v3d, host_xe;
 
 struct host {
 	struct perfctr_ctx *ctx;

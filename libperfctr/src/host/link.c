@@ -250,8 +250,9 @@ static const struct device_link host_link = {
 /* --- life ------------------------------------------------------------------------- */
 
 /* ends with NULL */
-static const struct host_driver *const drivers[] = { &host_kbase,   &host_msm, &host_panfrost,
-						     &host_panthor, &host_v3d, NULL };
+static const struct host_driver *const drivers[] = { &host_i915,     &host_kbase,   &host_msm,
+						     &host_panfrost, &host_panthor, &host_v3d,
+						     &host_xe,	     NULL };
 
 const struct host_driver *host_driver_of(const char *name)
 {

@@ -20,6 +20,7 @@
 #include "host.h"
 #include "kernel.h"
 #include "msm_stream.h"
+#include "stream_time.h"
 
 #define NEEDS "CAP_PERFMON, which root and \"perfctr serve\" have"
 #define GPU_DEVICES "/sys/bus/platform/drivers/adreno"
@@ -58,9 +59,7 @@ struct msm {
 	/* CLOCK_MONOTONIC_RAW up to which counts are in the totals, or their time is lost */
 	u64 counted_ns;
 	u64 asleep_ms; /* time that the GPU has slept, at the end of the last collection */
-	/* RAW = time of a record + offset, the smallest that records had, when that was found */
-	u64 offset_ns, offset_at_ns;
-	bool has_offset;
+	struct stream_time time;
 };
 
 /* in one collection */
@@ -170,7 +169,7 @@ static int open_stream(struct msm *m, bool less)
 {
 	int error = msm_get_param(m->hs.host, MSM_SUSPENDS, &m->suspends);
 
-	m->has_last = m->has_offset = false;
+	m->has_last = m->time.has_offset = false;
 	m->stream.period_ns = period_of(m);
 	if (!error)
 		error = msm_stream_open(m->hs.host, &m->stream, m->descs, less);
@@ -263,21 +262,10 @@ static void msm_select(struct drm_perfctr_source *source, const u64 *wanted)
 
 /* --- records -------------------------------------------------------------------------- */
 
-/* RAW of a record: it is at most as late as the one that was delivered fastest. */
+/* RAW of a record */
 static u64 time_of(struct msm *m, u64 timestamp, u64 now)
 {
-	/* clocks that differ by 100 ppm */
-	const u64 drift_ns = (now - min(now, m->offset_at_ns)) / 10000;
-	const u64 ns = timestamp * 625 / 12; /* of TIMESTAMP_HZ */
-	const u64 offset_ns = now - ns;
-
-	if (!m->has_offset || (s64)(offset_ns - m->offset_ns - drift_ns) < 0)
-		m->offset_ns = offset_ns;
-	else
-		m->offset_ns += drift_ns;
-	m->offset_at_ns = now;
-	m->has_offset = true;
-	return ns + m->offset_ns;
+	return stream_time_raw_ns(&m->time, timestamp * 625 / 12, now); /* of TIMESTAMP_HZ */
 }
 
 /*
@@ -331,7 +319,7 @@ static int drain(struct msm *m, struct reading *r)
 		bool continued;
 
 		if (record->timestamp < m->timestamp)
-			m->has_offset = false;
+			m->time.has_offset = false;
 		time_ns = max(time_of(m, record->timestamp, now), m->counted_ns);
 		continued = add_record(m, record, r);
 		if (!continued)
