@@ -235,8 +235,97 @@ def msm():
     return same_as_kernel("host/msm_ioctls.h", "msm_drm.h", same + same_members("msm", members))
 
 
+def i915():
+    """our declarations of i915's ioctls are the kernel's"""
+    members = {"getparam": ("param", "value"),
+               "perf_open_param": ("flags", "num_properties", "properties_ptr"),
+               "perf_oa_config": ("uuid", "n_mux_regs", "n_boolean_regs", "n_flex_regs",
+                                  "mux_regs_ptr", "boolean_regs_ptr", "flex_regs_ptr"),
+               "perf_record_header": ("type", "pad", "size")}
+    same = [f"I915_{p} == I915_PARAM_{p}"
+            for p in ("CHIPSET_ID", "EU_TOTAL", "PERF_REVISION", "OA_TIMESTAMP_FREQUENCY")]
+    same += [f"I915_{p} == (int)DRM_I915_PERF_PROP_{p}"
+             for p in ("SAMPLE_OA", "OA_METRICS_SET", "OA_FORMAT", "OA_EXPONENT",
+                       "POLL_OA_PERIOD")]
+    same += ["I915_CLOEXEC == I915_PERF_FLAG_FD_CLOEXEC",
+             "I915_DISABLED == I915_PERF_FLAG_DISABLED",
+             "I915_NONBLOCK == I915_PERF_FLAG_FD_NONBLOCK",
+             "I915_SAMPLE == (int)DRM_I915_PERF_RECORD_SAMPLE",
+             "I915_REPORT_LOST == (int)DRM_I915_PERF_RECORD_OA_REPORT_LOST",
+             "I915_BUFFER_LOST == (int)DRM_I915_PERF_RECORD_OA_BUFFER_LOST",
+             "INTEL_STREAM_ENABLE == I915_PERF_IOCTL_ENABLE"]
+    same += [f"I915_{n} == DRM_IOCTL_I915_{n}" for n in ("GETPARAM", "PERF_OPEN",
+                                                         "PERF_ADD_CONFIG")]
+    # numbers of the formats in oa_report.c
+    same += ["I915_OA_FORMAT_A32u40_A4u32_B8_C8 == 10", "I915_OA_FORMAT_A24u40_A14u32_B8_C8 == 12"]
+    return same_as_kernel("host/intel_ioctls.h", "i915_drm.h", same + same_members("i915", members))
+
+
+def xe():
+    """our declarations of xe's ioctls are the kernel's"""
+    members = {"device_query": ("query", "size", "data"),
+               "query_topology_mask": ("gt_id", "type", "num_bytes"),
+               "query_oa_units": ("num_oa_units",),
+               "oa_unit": ("oa_unit_id", "oa_unit_type", "oa_timestamp_freq", "gt_id",
+                           "num_engines"),
+               "observation_param": ("observation_type", "observation_op", "param"),
+               "ext_set_property": ("property", "value"),
+               "oa_config": ("uuid", "n_regs", "regs_ptr"),
+               "oa_stream_status": ("oa_status",)}
+    same = [f"sizeof(struct xe_{name}) == sizeof(struct drm_xe_{name})" for name in members]
+    same += [f"XE_QUERY_{n} == DRM_XE_DEVICE_QUERY_{n}"
+             for n in ("CONFIG", "GT_TOPOLOGY", "OA_UNITS")]
+    same += [f"XE_TOPO_{n} == DRM_XE_TOPO_{n}"
+             for n in ("DSS_GEOMETRY", "DSS_COMPUTE", "EU_PER_DSS", "SIMD16_EU_PER_DSS")]
+    same += [f"XE_{n} == (int)DRM_XE_OA_PROPERTY_{n}"
+             for n in ("OA_UNIT_ID", "SAMPLE_OA", "OA_METRIC_SET", "OA_FORMAT",
+                       "OA_PERIOD_EXPONENT", "OA_DISABLED")]
+    same += ["XE_OBSERVATION_TYPE_OA == (int)DRM_XE_OBSERVATION_TYPE_OA",
+             "XE_OBSERVATION_OPEN == (int)DRM_XE_OBSERVATION_OP_STREAM_OPEN",
+             "XE_OBSERVATION_ADD_CONFIG == (int)DRM_XE_OBSERVATION_OP_ADD_CONFIG",
+             "XE_BUFFER_OVERFLOW == DRM_XE_OASTATUS_BUFFER_OVERFLOW",
+             "XE_DEVICE_QUERY == DRM_IOCTL_XE_DEVICE_QUERY",
+             "XE_OBSERVATION == DRM_IOCTL_XE_OBSERVATION",
+             "INTEL_STREAM_ENABLE == (int)DRM_XE_OBSERVATION_IOCTL_ENABLE",
+             "XE_STREAM_STATUS == (int)DRM_XE_OBSERVATION_IOCTL_STATUS",
+             "DRM_XE_OA_UNIT_TYPE_OAG == 0", "DRM_XE_QUERY_CONFIG_REV_AND_DEVICE_ID == 0",
+             "sizeof(struct drm_xe_engine_class_instance) == 8",
+             "DRM_XE_OA_FORMAT_MASK_COUNTER_SEL == 0xff << 8", "DRM_XE_OA_FMT_TYPE_PEC == 5",
+             "DRM_XE_OA_FORMAT_MASK_COUNTER_SIZE == 0xff << 16"]
+    return same_as_kernel("host/intel_ioctls.h", "xe_drm.h", same + same_members("xe", members))
+
+
+# our name: the kernel's lists of device numbers
+INTEL = {"tiger_lake": ("TGL_GT1", "TGL_GT2"), "rocket_lake": ("RKL",), "dg1": ("DG1",),
+         "alder_lake": ("ADLS", "ADLP", "ADLN"), "raptor_lake": ("RPLS", "RPLU", "RPLP"),
+         "meteor_lake": ("MTL_U", "MTL"), "arrow_lake": ("ARL_H", "ARL_U", "ARL_S"),
+         "lunar_lake": ("LNL",), "battlemage": ("BMG_G21", "BMG")}
+
+
+def intel_devices():
+    """our device numbers of Intel's GPUs are the kernel's"""
+    done = subprocess.run([os.path.join(TOP, "lab/vm/kernel_cache.py"), "source", *WHICH],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        return f"no source of that kernel: {done.stderr.strip()}"
+    numbers = lambda text: {int(n, 16) for n in re.findall(r"0x[0-9a-fA-F]{4}", text)}
+    with open(os.path.join(done.stdout.strip(), "include/drm/intel/pciids.h"),
+              encoding="utf-8") as f:
+        lists = dict(re.findall(r"define INTEL_(\w+)_IDS\(.*?\\\n((?:.*\\\n)*.*\n)", f.read()))
+    with open(os.path.join(TOP, "libperfctr/src/host/intel_devices.c"), encoding="utf-8") as f:
+        ours = dict(re.findall(r"uint16_t (\w+)\[\] = {([^}]*)}", f.read()))
+    check(set(ours) == set(INTEL), str(set(ours)))
+    for name, theirs in INTEL.items():
+        wanted = set().union(*(numbers(lists[t]) for t in theirs))
+        check(wanted and numbers(ours[name]) == wanted, f"{name}: {numbers(ours[name]) ^ wanted}")
+    return None
+
+
 if WHICH:  # 6.12 has no format that describes itself, and no streams of msm
     test(attributes)
     test(msm)
+    test(i915)
+    test(xe)
+    test(intel_devices)
 if __name__ == "__main__":
     sys.exit(main())

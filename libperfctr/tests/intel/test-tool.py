@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""usage: test-tool.py PERFCTR
+The commands on the GPU of tool.c, which do not know it. Prints TAP."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+sys.path.insert(0, os.path.join(TOP, "tools/tests"))
+from harness import check, main, test  # noqa: E402  (found through the path above)
+
+PERFCTR = sys.argv[1]
+XE = {"INTEL_XE": "1"}
+
+
+def run(*arguments, status=0, **environment):
+    # the program ends with its threads running
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", **environment}
+    done = subprocess.run([PERFCTR, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=environment, timeout=60, check=False)
+    check(done.returncode == status, f"{arguments}: {done.returncode} {done.stderr}{done.stdout}")
+    check("Sanitizer" not in done.stderr, done.stderr)
+    return done.stdout + done.stderr
+
+
+def events_of(text):
+    found = json.loads(text)
+    return {row.get("event") or row["metric"]: row for row in found["counters"] + found["metrics"]}
+
+
+@test
+def listing():
+    """list and info show the block, events and metrics of the generation"""
+    text = run("list", "-d", "i915", "oa/*")
+    check("oa/PS_THREADS" in text and "i915" in text and "L3_READS" not in text, text)
+    text = run("list", "-d", "xe", "oa/*", **XE)
+    check("oa/L3_READS" in text and "PS_THREADS" not in text, text)
+    check("Intel Tiger Lake" in run("info", "-d", "i915"), "info")
+
+
+def stat(driver, **environment):
+    return events_of(run("stat", "-d", driver, "-j", "-e", "oa/*,metric:*", "--", "sleep", "0.5",
+                         **environment))
+
+
+@test
+def stat_i915():
+    """stat of Gen12: ratios of counters and metrics are the model's"""
+    found = stat("i915")
+    value = lambda name: found[f"oa/{name}"]["value"]
+    check(value("GPU_BUSY_CLOCKS") and value("VS_THREADS") == 2 * value("GPU_BUSY_CLOCKS"),
+          str(found))
+    check(value("EU_ACTIVE_CLOCKS") == 38 * value("GPU_BUSY_CLOCKS"), str(found))
+    check(value("EU_CLOCKS") == 96 * value("GPU_CLOCKS"), str(found))
+    busy = 100 * value("GPU_BUSY_CLOCKS") / value("GPU_CLOCKS")
+    check(abs(found["metric:oa.gpu_busy"]["value"] - busy) < 1e-6, str(found))
+    check(abs(found["metric:oa.gpu_clock"]["value"] / 960e6 - 1) < 0.05, str(found))
+
+
+@test
+def without_events():
+    """stat without -e has threads and shares; of Xe2, those that it has"""
+    text = run("stat", "-d", "i915", "--", "sleep", "0.2")
+    check("oa/PS_THREADS" in text and "metric:oa.eu_active" in text, text)
+    text = run("stat", "-d", "xe", "--", "sleep", "0.2", **XE)
+    check("PS_THREADS" not in text and "metric:oa.eu_active" in text, text)
+
+
+@test
+def stat_xe():
+    """stat of Xe2: the same"""
+    found = stat("xe", **XE)
+    value = lambda name: found[f"oa/{name}"]["value"]
+    check(value("READ_BYTES") and value("READ_BYTES") * 33 == 2 * 58 * value("GPU_BUSY_CLOCKS"),
+          str(found))
+    check("metric:oa.read_bandwidth" in found, str(found))
+
+
+@test
+def captures():
+    """record, report and export agree, without loss"""
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "capture")
+        run("record", "-d", "i915", "-p", "20ms", "-o", path, "-e", "oa/PS_THREADS", "--", "sleep",
+            "0.3")
+        text = run("export", "-f", "csv", path).splitlines()
+        column = text[0].split(",").index("value")
+        total = sum(int(line.split(",")[column]) for line in text[1:])
+        check(total and total % 7000 == 0, str(total))
+        check(f"{total:,}" in run("report", path), "report")
+
+
+@test
+def live():
+    """top and check work"""
+    text = run("top", "-d", "i915", "--snapshot")
+    check("oa.gpu_busy" in text and "oa.eu_stall" in text, text)
+    check("Intel Tiger Lake" in run("check", "-d", "i915"), "check")
+
+
+@test
+def refusals():
+    """without permission stat ends with the sysctl that gives it"""
+    text = run("stat", "-d", "i915", "-e", "oa/*", "--", "true", status=3, INTEL_DENIED="1")
+    check("dev.i915.perf_stream_paranoid=0" in text, text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
