@@ -16,6 +16,9 @@
 #define ENGINES "drm/*:engine-*/ by fdinfo: any user, own clients (CAP_SYS_PTRACE: all)"
 
 #define CORE_HOLDERS "/sys/module/drm_perfctr/holders"
+#define OA(driver, sysctl)                                                                         \
+	"from Tiger Lake to Battlemage the block oa by -d " driver " only: CAP_PERFMON or sysctl " \
+	"dev." sysctl "=0, one program at a time; the GPU does not enter RC6 meanwhile"
 #define PROFILED ENGINES ", while the switch profiling is on, which costs time in each job"
 
 /*
@@ -26,9 +29,10 @@ static const struct driver {
 	const char *name, *text, *all, *own, *own_switch;
 } drivers[] = {
 	{ "amdgpu", ENGINES, NULL, NULL, NULL },
-	{ "i915", ENGINES "; i915/*/: CAP_PERFMON", NULL, NULL, NULL },
-	{ "xe", ENGINES ", which are not read while it sleeps; xe_*/*/: CAP_PERFMON", NULL, NULL,
+	{ "i915", ENGINES "; i915/*/: CAP_PERFMON", NULL, OA("i915", "i915.perf_stream_paranoid"),
 	  NULL },
+	{ "xe", ENGINES ", which are not read while it sleeps; xe_*/*/: CAP_PERFMON", NULL,
+	  OA("xe", "xe.observation_paranoid"), NULL },
 	{ "panfrost", PROFILED, "1",
 	  "blocks by unstable ioctls of the driver: any user of its node, one program at a time; "
 	  "the GPU does not sleep while one counts, and a reset loses the last second",

@@ -56,6 +56,15 @@ static const char *const gpu_events[] = {
 	"rb/BUSY_CYCLES",
 	"metric:gpu_clock",
 	"metric:cp_busy",
+	/* Intel */
+	"oa/VS_THREADS",
+	"oa/PS_THREADS",
+	"oa/CS_THREADS",
+	"metric:gpu_busy",
+	"metric:eu_active",
+	"metric:eu_stall",
+	"metric:oa.read_bandwidth",
+	"metric:oa.write_bandwidth",
 };
 
 static const char *const soc_events[] = {

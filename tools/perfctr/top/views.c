@@ -8,14 +8,19 @@
 #include "lib/app.h"
 
 static const char *const gpu[] = {
-	"metric:cshw.*",     "metric:jm.*", "metric:tiler.*",
-	"metric:shader.*",   "metric:mp.*", "metric:pcounter.*",
-	"metric:v3d.*_busy", "metric:cp.*", NULL,
+	"metric:cshw.*",   "metric:jm.*",	"metric:tiler.*",     "metric:shader.*",
+	"metric:mp.*",	   "metric:pcounter.*", "metric:v3d.*_busy",  "metric:cp.*",
+	"metric:oa.gpu_*", "metric:oa.eu_*",	"metric:oa.thread_*", NULL,
 };
 
 static const char *const memory[] = {
-	"metric:memsys.*", "metric:v3d.*_bandwidth", "metric:v3d.l2t_*",
-	"metric:ucf.*",	   "metric:cmem_latency.*",  NULL,
+	"metric:memsys.*",
+	"metric:v3d.*_bandwidth",
+	"metric:v3d.l2t_*",
+	"metric:ucf.*",
+	"metric:cmem_latency.*",
+	"metric:oa.*_bandwidth",
+	NULL,
 };
 
 static const char *const pcie[] = { "metric:pcie.*", "metric:pcie_tgt.*", NULL };
