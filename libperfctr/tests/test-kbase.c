@@ -13,6 +13,7 @@
 #include <drm/perfctr_mali.h>
 
 #include "fixture.h"
+#include "seen.h"
 
 #define NODE "/dev/mali0"
 #define SYSFS "/sys/dev/char/10:55"
@@ -451,42 +452,6 @@ static int start(const char *events, unsigned int set)
 	EQUAL(driver.sessions, 0);
 	EQUAL(perfctr_cursor_new(session, &cursor), 0);
 	return perfctr_session_start(session, 0);
-}
-
-/* of the unread samples */
-struct seen {
-	uint64_t sum[16], cycles[16], lost_ns;
-	unsigned int blocks, index[16], samples;
-	uint32_t flags, states[16];
-};
-
-static void read_samples(struct seen *seen)
-{
-	struct perfctr_sample s;
-	struct perfctr_block block;
-
-	while (perfctr_cursor_next(cursor, &s) > 0) {
-		seen->samples++;
-		seen->flags |= s.flags;
-		seen->lost_ns += s.lost_ns;
-		for (seen->blocks = 0; perfctr_decode_block(&s, &block) > 0; seen->blocks++) {
-			seen->index[seen->blocks] = block.index;
-			seen->states[seen->blocks] |= block.states;
-			seen->cycles[seen->blocks] += block.clock_cycles;
-			for (unsigned int i = 0; i < block.count; i++)
-				seen->sum[seen->blocks] += perfctr_block_value(&block, i);
-		}
-		perfctr_cursor_advance(cursor, 1);
-	}
-}
-
-static struct seen take(bool stops)
-{
-	struct seen seen = { 0 };
-
-	EQUAL(stops ? perfctr_session_stop(session, 0) : perfctr_session_sample(session, 0), 0);
-	read_samples(&seen);
-	return seen;
 }
 
 TEST_WITH(begin, end_driver, "product, clock, bus, blocks, and cores by their place")

@@ -147,13 +147,15 @@ void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state)
 	smp_store_release(&ring->control->state, state);
 }
 
-/* number of unread samples; takes no lock, and userspace may change its index at any time */
+/*
+ * Number of unread samples, not of wide indices; takes no lock, and userspace may change its index
+ * at any time.
+ */
 u32 drm_perfctr_ring_unread(const struct perfctr_ring *ring)
 {
 	u32 accepted = READ_ONCE(ring->extract);
 	u32 insert = READ_ONCE(ring->insert);
-	u32 unread = insert - (ring->control ? READ_ONCE(ring->control->extract_idx) :
-					       load_wide_extract(ring));
+	u32 unread = insert - READ_ONCE(ring->control->extract_idx);
 
 	return unread <= insert - accepted ? unread : insert - accepted;
 }
