@@ -264,6 +264,11 @@ def limits_of_a_file_are_errors():
     done = run("stat", *COUNT, "-a", "-o", path, "--", "grep", "SigIgn", "/proc/self/status")
     ignored = int(done.stdout.split()[1], 16)
     check(not ignored >> (signal.SIGXFSZ - 1) & 1, f"{ignored:x}")
+    # the session's ring is a file, too, and not perf's
+    done = run("stat", *COUNT, "-a", "--", "true",
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    check(done.returncode == 1 and "the ring" in done.stderr and "ulimit -f" in done.stderr,
+          done.stderr)
 
 
 def dump_into(path):

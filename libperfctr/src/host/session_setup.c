@@ -318,9 +318,19 @@ static int build(struct host_session *s, struct session_setup *setup)
 	if (error || setup->flags & DRM_PERFCTR_OPEN_CHECK)
 		return error;
 	error = prepare_sources(s);
-	if (error)
+	if (error) {
 		host->explained = true;
-	return error ? error : make_ring(s, setup);
+		return error;
+	}
+	error = make_ring(s, setup);
+	/* the advice about open files is the caller's */
+	if (error && error != -EMFILE) {
+		host->explained = true;
+		perfctr_fail(host->ctx, error, "cannot create the ring of %llu bytes: %s%s",
+			     (unsigned long long)setup->layout.map_bytes, strerror(-error),
+			     error == -EFBIG ? "; \"ulimit -f\" is the limit" : "");
+	}
+	return error;
 }
 
 int host_session_open(struct host *host, struct session_setup *setup, struct host_session **session)
