@@ -72,6 +72,25 @@ def counts_of(text):
     return {line.split()[0]: int(line.split()[1]) for line in text.splitlines()[:-1]}
 
 
+def events(*names):
+    return [word for name in names for word in ("-e", "v3d/" + name.replace("-", "_"))]
+
+
+def stat(*arguments, **options):
+    return run("perfctr", "stat", "-d", "v3d", *arguments, **options)
+
+
+def counts(names, *command):
+    """Differences of truth, and what stat counted."""
+    before = truth()
+    stat("-x", ",", "-o", "/tmp/counts", *events(*names), "--", *command)
+    now = truth()
+    rows = [line.split(",") for line in read("/tmp/counts").splitlines()]
+    seen = {row[2].split("/")[1]: int(row[0]) for row in rows}
+    return ({name: now[name] - before[name] for name in names},
+            {name: seen[name.replace("-", "_")] for name in names})
+
+
 class Device:
     """An open render node, with performance monitors."""
 

@@ -10,31 +10,12 @@ import sys
 import time
 
 import v3d
-from v3d import COMPUTE, PRIMITIVES, QUADS, Device, model, truth
+from v3d import COMPUTE, PRIMITIVES, QUADS, Device, counts, events, model, stat, truth
 import harness
 from harness import check, run, test
 
 GLOBAL = v3d.MISSING is None and v3d.has_global()
 FRAME = ("draw=30", "tiles=5,6")
-
-
-def events(*names):
-    return [word for name in names for word in ("-e", "v3d/" + name.replace("-", "_"))]
-
-
-def stat(*arguments, **options):
-    return run("perfctr", "stat", "-d", "v3d", *arguments, **options)
-
-
-def counts(names, *command):
-    """Differences of truth, and what stat counted."""
-    before = truth()
-    stat("-x", ",", "-o", "/tmp/counts", *events(*names), "--", *command)
-    now = truth()
-    rows = [line.split(",") for line in v3d.read("/tmp/counts").splitlines()]
-    seen = {row[2].split("/")[1]: int(row[0]) for row in rows}
-    return ({name: now[name] - before[name] for name in names},
-            {name: seen[name.replace("-", "_")] for name in names})
 
 
 def only_global(function):
