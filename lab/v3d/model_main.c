@@ -2,10 +2,11 @@
 /*
  * Versions, module parameters and set-up.
  *
- * The module cannot be unloaded, as the kernel's emulation of I/O memory cannot remove a region.
+ * The module cannot be unloaded: User-mode Linux's emulation of I/O memory cannot remove a region.
  */
 #include <linux/debugfs.h>
 #include <linux/device.h>
+#include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -78,6 +79,31 @@ static struct v3d_gpu *create(struct device *model)
 	return gpu;
 }
 
+/* a driver may bind at once */
+static int add_device(struct v3d_gpu *gpu)
+{
+	const resource_size_t start = V3D_WINDOW_START;
+	const struct resource resources[] = {
+		DEFINE_RES_MEM_NAMED(start, V3D_HUB_BYTES, "hub"),
+		DEFINE_RES_MEM_NAMED(start + V3D_CORE_OFFSET, V3D_CORE_BYTES, "core0"),
+		DEFINE_RES_MEM_NAMED(start + V3D_BRIDGE_OFFSET, V3D_BRIDGE_BYTES, "bridge"),
+		DEFINE_RES_IRQ(gpu->lines.first + V3D_HUB),
+		/* 71 only */
+		DEFINE_RES_MEM_NAMED(start + V3D_SMS_OFFSET, V3D_SMS_BYTES, "sms"),
+		DEFINE_RES_IRQ(gpu->lines.first + V3D_CORE),
+	};
+	const struct platform_device_info info = {
+		.name = "v3d",
+		.id = PLATFORM_DEVID_NONE,
+		.fwnode = gpu->fwnode,
+		.res = resources,
+		.num_res = gpu->version < 71 ? 4 : ARRAY_SIZE(resources),
+		.dma_mask = DMA_BIT_MASK(36),
+	};
+
+	return PTR_ERR_OR_ZERO(platform_device_register_full(&info));
+}
+
 static int __init model_init(void)
 {
 	struct platform_device *model;
@@ -103,7 +129,7 @@ static int __init model_init(void)
 	}
 	__module_get(THIS_MODULE);
 	create_files(gpu);
-	err = v3d_host_add_device(gpu);
+	err = add_device(gpu);
 	if (err)
 		pr_err("v3d_model: there is a model, but no device: %d\n", err);
 	return 0;

@@ -28,6 +28,8 @@ enum v3d_block {
 	V3D_BLOCKS,
 };
 
+/* free in the guest's resource tree: above its memory and its bus */
+#define V3D_WINDOW_START	0x1002000000
 /* places of the windows of registers, in the one that the model has */
 #define V3D_HUB_BYTES		0x4000
 #define V3D_CORE_OFFSET		0x8000
@@ -187,8 +189,7 @@ void v3d_list_step_locked(struct v3d_gpu *gpu, enum v3d_unit unit);
 /* model_draw.c: the primitives of a packet; 0 if it draws nothing. False: an address faulted */
 bool v3d_draw_locked(struct v3d_gpu *gpu, const u8 *packet, u64 *primitives);
 
-/* model_host.c */
+/* model_uml.c, model_stock.c */
 int v3d_host_init(struct v3d_gpu *gpu);
-int v3d_host_add_device(struct v3d_gpu *gpu);
 
 #endif /* _V3D_MODEL_H_ */

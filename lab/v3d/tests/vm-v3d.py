@@ -16,7 +16,7 @@ from v3d import (BIN, COMPUTE, CYCLES, JOBS, PRIMITIVES, QUADS, QUADS_PER_TILE, 
 import harness
 from harness import check, run, test, wait_for
 
-VERSION = 71 if "2712" in v3d.read(f"{v3d.PLATFORM}/of_node/compatible") else 42
+VERSION = int(v3d.read("/sys/module/v3d_model/parameters/version"))
 GLOBAL = v3d.MISSING is None and v3d.has_global()
 NO_GLOBAL = "this kernel's v3d has no global performance monitor"
 FRAME = ("draw=30", "tiles=5,6")

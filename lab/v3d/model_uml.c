@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User-mode Linux as host: the model's registers, a node in its device tree, and the platform
- * device that the driver binds to.
+ * User-mode Linux as host: its emulation of I/O memory has the model's registers, its device tree a
+ * node.
  */
 #include <linux/device.h>
-#include <linux/dma-mapping.h>
-#include <linux/err.h>
 #include <linux/of.h>
-#include <linux/platform_device.h>
 #include <linux/printk.h>
 
 #include "v3d_model.h"
-
-/* free in the guest's resource tree: above its memory and its bus */
-#define WINDOW_START	0x1002000000
 
 static u32 window_read(void *gpu, u32 offset)
 {
@@ -68,32 +62,8 @@ int v3d_host_init(struct v3d_gpu *gpu)
 
 	if (err)
 		return err;
-	gpu->window = (struct resource)DEFINE_RES_MEM_NAMED(WINDOW_START, V3D_WINDOW_BYTES,
+	gpu->window = (struct resource)DEFINE_RES_MEM_NAMED(V3D_WINDOW_START, V3D_WINDOW_BYTES,
 							    "v3d-model");
 	window.gpu = gpu;
 	return model_add_window(&window, &gpu->window);
-}
-
-/* a driver may bind at once */
-int v3d_host_add_device(struct v3d_gpu *gpu)
-{
-	const struct resource resources[] = {
-		DEFINE_RES_MEM_NAMED(WINDOW_START, V3D_HUB_BYTES, "hub"),
-		DEFINE_RES_MEM_NAMED(WINDOW_START + V3D_CORE_OFFSET, V3D_CORE_BYTES, "core0"),
-		DEFINE_RES_MEM_NAMED(WINDOW_START + V3D_BRIDGE_OFFSET, V3D_BRIDGE_BYTES, "bridge"),
-		DEFINE_RES_IRQ(gpu->lines.first + V3D_HUB),
-		/* 71 only */
-		DEFINE_RES_MEM_NAMED(WINDOW_START + V3D_SMS_OFFSET, V3D_SMS_BYTES, "sms"),
-		DEFINE_RES_IRQ(gpu->lines.first + V3D_CORE),
-	};
-	const struct platform_device_info info = {
-		.name = "v3d",
-		.id = PLATFORM_DEVID_NONE,
-		.fwnode = gpu->fwnode,
-		.res = resources,
-		.num_res = gpu->version < 71 ? 4 : ARRAY_SIZE(resources),
-		.dma_mask = DMA_BIT_MASK(36),
-	};
-
-	return PTR_ERR_OR_ZERO(platform_device_register_full(&info));
 }
