@@ -107,9 +107,10 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 
 static int fake_open(void *data, const char *path, int flags)
 {
-	const char *text = !strcmp(path, NODE) ? "" :
+	const char *text = !strcmp(path, NODE) || !strcmp(path, SYSFS "/dev") ?
+				   "" :
 			   !strcmp(path, SYSFS "/device/devfreq/gpu/available_frequencies") ?
-						 "300000000 800000000 \n" :
+				   "300000000 800000000 \n" :
 			   !strcmp(path, SYSFS "/device/devfreq/gpu/cur_freq") ? "300000000\n" :
 										 NULL;
 	int fd;
@@ -128,11 +129,9 @@ static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
 						       fn(arg, "gpu");
 }
 
-static int fake_readlink(void *data, const char *path, char *text, size_t size)
+static bool fake_is_removed(void *data, int fd)
 {
-	if (strcmp(path, SYSFS))
-		return perfctr_sys_real.readlink(data, path, text, size);
-	return driver.unbound ? -ENOENT : snprintf(text, size, "x");
+	return driver.unbound;
 }
 
 static int fake_node_number(void *data, const char *path, unsigned int *major, unsigned int *minor)
@@ -149,7 +148,7 @@ static void begin(void)
 	sys.ioctl = fake_ioctl;
 	sys.open = fake_open;
 	sys.list = fake_list;
-	sys.readlink = fake_readlink;
+	sys.is_removed = fake_is_removed;
 	sys.node_number = fake_node_number;
 	perfctr_ctx_new_with(&sys, &ctx);
 }

@@ -124,7 +124,7 @@ static int fake_open(void *data, const char *path, int flags)
 		snprintf(text, sizeof(text), "%llu\n", (unsigned long long)driver.awake_ms);
 	else if (!strcmp(path, SYSFS "/device/power/runtime_suspended_time"))
 		snprintf(text, sizeof(text), "0\n");
-	else if (strcmp(path, NODE) != 0)
+	else if (strcmp(path, NODE) != 0 && strcmp(path, SYSFS "/dev") != 0)
 		return perfctr_sys_real.open(data, path, flags);
 	fd = memfd_create("file", MFD_CLOEXEC);
 	if (pwrite(fd, text, strlen(text), 0) < 0)
@@ -145,11 +145,14 @@ static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
 
 static int fake_readlink(void *data, const char *path, char *text, size_t size)
 {
-	if (!strcmp(path, "/proc/self/ns/pid"))
-		return -ENOENT;
-	if (strcmp(path, SYSFS))
-		return perfctr_sys_real.readlink(data, path, text, size);
-	return driver.unbound ? -ENOENT : snprintf(text, size, "x");
+	return strcmp(path, "/proc/self/ns/pid") ?
+		       perfctr_sys_real.readlink(data, path, text, size) :
+		       -ENOENT;
+}
+
+static bool fake_is_removed(void *data, int fd)
+{
+	return driver.unbound;
 }
 
 static int fake_node_number(void *data, const char *path, unsigned int *major, unsigned int *minor)
@@ -167,6 +170,7 @@ static void begin(void)
 	sys.open = fake_open;
 	sys.list = fake_list;
 	sys.readlink = fake_readlink;
+	sys.is_removed = fake_is_removed;
 	sys.node_number = fake_node_number;
 	perfctr_ctx_new_with(&sys, &ctx);
 }

@@ -130,6 +130,14 @@ static int real_readlink(void *data, const char *path, char *text, size_t size)
 	return (int)length;
 }
 
+/* kernfs: a file that nobody notifies of has these events when it is removed */
+static bool real_is_removed(void *data, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLPRI };
+
+	return poll(&p, 1, 0) > 0;
+}
+
 static int real_node_number(void *data, const char *path, unsigned int *major_number,
 			    unsigned int *minor_number)
 {
@@ -283,6 +291,7 @@ const struct perfctr_sys perfctr_sys_real = {
 	.eventfd = real_eventfd,
 	.poll = real_poll,
 	.readlink = real_readlink,
+	.is_removed = real_is_removed,
 	.node_number = real_node_number,
 	.perf_event_open = real_perf_event_open,
 	.memfd = real_memfd,

@@ -39,6 +39,8 @@ struct perfctr_sys {
 	int (*poll)(void *data, const int *fds, size_t count, int64_t timeout_ns);
 	/* target of a symbolic link, cut to the size, with a NUL; return: length */
 	int (*readlink)(void *data, const char *path, char *text, size_t size);
+	/* whether a file of sysfs, open and read once, was removed meanwhile */
+	bool (*is_removed)(void *data, int fd);
 	/* numbers of a device node, also behind links; -ENODEV: the file is none */
 	int (*node_number)(void *data, const char *path, unsigned int *major, unsigned int *minor);
 	/* close-on-exec; @attr: struct perf_event_attr; @flags: PERF_FLAG_PID_CGROUP or 0 */

@@ -60,6 +60,7 @@ struct host_source {
 	const char *stream_name;
 	const char *why; /* with an error of prepare or start: its reason, NULL: the errno's */
 	bool keeps_counts; /* while the machine sleeps: the driver has read them before */
+	bool collects_at_once; /* no call of collect waits: a signal cannot interrupt it */
 
 	/* the host's */
 	struct host *host;
@@ -96,6 +97,7 @@ struct host {
 	struct perfctr_ctx *ctx;
 	/* of a GPU: its DRM file and node; else -1 */
 	int fd;
+	int attribute; /* of the node in sysfs, see host_is_there(), or -1 */
 	char path[PATH_BYTES];
 	const struct host_driver *driver;
 	void *driver_data;
@@ -127,7 +129,12 @@ struct host {
 
 /* source.c; the host's lock is held, but for the first four and prepare */
 /* The folder of the node's device file in sysfs, which is there while the device is. */
-int host_find_sysfs(const struct host *host, char *path, size_t size);
+int host_find_sysfs(struct host *host, char *path, size_t size);
+/*
+ * Whether the device is still bound, after host_find_sysfs(). Ioctls of some drivers do not ask,
+ * and access what has been freed.
+ */
+bool host_is_there(const struct host *host);
 int host_add_source(struct host *host, struct host_source *source);
 void host_free_sources(struct host *host);
 /* The @nth block of all sources. */

@@ -229,6 +229,8 @@ static void host_free(void *data)
 		host->ctx->sys->close(host->ctx->sys->data, host->cgroup);
 	if (host->fd >= 0)
 		host->ctx->sys->close(host->ctx->sys->data, host->fd);
+	if (host->attribute >= 0)
+		host->ctx->sys->close(host->ctx->sys->data, host->attribute);
 	pthread_mutex_destroy(&host->lock);
 	free(host);
 }
@@ -280,7 +282,7 @@ static struct host *host_new(struct perfctr_ctx *ctx)
 	if (!host)
 		return NULL;
 	host->ctx = ctx;
-	host->fd = host->cgroup = -1;
+	host->fd = host->attribute = host->cgroup = -1;
 	host->gpu_epoch = 1;
 	host->config.name = THIS_MACHINE;
 	pthread_mutex_init(&host->lock, NULL);

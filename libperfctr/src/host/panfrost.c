@@ -92,21 +92,12 @@ static int enable(struct panfrost *p, bool on, u8 set)
 
 /* --- the operations --------------------------------------------------------------- */
 
-/* Whether the device is still bound. panfrost's ioctls do not ask, and access what it has freed. */
-static bool is_there(const struct panfrost *p)
-{
-	const struct perfctr_sys *sys = p->hs.host->ctx->sys;
-	char target[PATH_BYTES];
-
-	return sys->readlink(sys->data, p->sysfs, target, sizeof(target)) >= 0;
-}
-
 static int panfrost_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct panfrost *p = panfrost_of(source);
 	int error;
 
-	if (!is_there(p))
+	if (!host_is_there(p->hs.host))
 		return -ENODEV;
 	/* while it has them, the driver takes ENABLE for done */
 	if (p->enabled)
@@ -121,7 +112,7 @@ static void panfrost_stop(struct drm_perfctr_source *source)
 	struct panfrost *p = panfrost_of(source);
 
 	/* after an error the end of the file does it */
-	if (is_there(p))
+	if (host_is_there(p->hs.host))
 		enable(p, false, 0);
 }
 
@@ -186,7 +177,8 @@ static int panfrost_collect(struct drm_perfctr_source *source, struct drm_perfct
 	struct panfrost_perfcnt_dump dump = { .buf_ptr = (uintptr_t)p->words };
 	const u64 now = perfctr_time_raw_ns();
 	u32 states = 0;
-	int error = is_there(p) ? call(p->hs.host, PANFROST_PERFCNT_DUMP, &dump) : -ENODEV;
+	int error = host_is_there(p->hs.host) ? call(p->hs.host, PANFROST_PERFCNT_DUMP, &dump) :
+						-ENODEV;
 
 	/* the last one: another file has the counters, so this one lost them */
 	if (error == -ETIMEDOUT || error == -EINVAL)

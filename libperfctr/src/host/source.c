@@ -3,6 +3,7 @@
  * Sources in user space: what the kernel's core does for one, as far as a driver's own interface
  * needs it. kernel/perfctr/perfctr_collect.c explains how lost time is accounted for.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +19,11 @@
 /* the clocks that show it are not read at once */
 #define SLEEP_NS 1000000
 
-int host_find_sysfs(const struct host *host, char *path, size_t size)
+int host_find_sysfs(struct host *host, char *path, size_t size)
 {
 	const struct perfctr_sys *sys = host->ctx->sys;
 	unsigned int major, minor;
-	char node[64];
+	char node[64], text[16];
 	int error;
 
 	snprintf(node, sizeof(node), "/proc/self/fd/%d", host->fd);
@@ -31,7 +32,18 @@ int host_find_sysfs(const struct host *host, char *path, size_t size)
 		return perfctr_fail(host->ctx, error, "%s: no number of the node: %s", host->path,
 				    strerror(-error));
 	snprintf(path, size, "/sys/dev/char/%u:%u", major, minor);
+	snprintf(node, sizeof(node), "%s/dev", path);
+	host->attribute = sys->open(sys->data, node, O_RDONLY);
+	if (host->attribute >= 0)
+		sys->read(sys->data, host->attribute, text, sizeof(text));
 	return 0;
+}
+
+bool host_is_there(const struct host *host)
+{
+	const struct perfctr_sys *sys = host->ctx->sys;
+
+	return host->attribute >= 0 && !sys->is_removed(sys->data, host->attribute);
 }
 
 /* --- blocks ----------------------------------------------------------------------- */
@@ -224,17 +236,12 @@ static s64 clock_ns(clockid_t clock)
 	return now.tv_sec * (s64)NS_PER_S + now.tv_nsec;
 }
 
-/* A process that is preempted between the clocks must not take that for sleep of the machine. */
+/* At most what it was: less by the time that passes between the clocks. */
 static s64 time_slept_ns(void)
 {
-	s64 before, with, after;
+	const s64 with = clock_ns(CLOCK_BOOTTIME);
 
-	do {
-		before = clock_ns(CLOCK_MONOTONIC);
-		with = clock_ns(CLOCK_BOOTTIME);
-		after = clock_ns(CLOCK_MONOTONIC);
-	} while (after - before > SLEEP_NS / 2);
-	return with - before;
+	return with - clock_ns(CLOCK_MONOTONIC);
 }
 
 /* The machine slept, or was off: the hardware has forgotten what it was to count. */
@@ -243,7 +250,7 @@ static void note_sleep(struct host *host)
 	const s64 slept_ns = time_slept_ns();
 	const bool slept = slept_ns > host->slept_ns + SLEEP_NS;
 
-	host->slept_ns = slept_ns;
+	host->slept_ns = max(slept_ns, host->slept_ns);
 	if (!slept)
 		return;
 	host->gpu_epoch++;
@@ -332,12 +339,14 @@ int host_source_collect(struct host_source *hs)
 	bool more;
 	int error;
 
-	block_signals(&before);
+	if (!hs->collects_at_once)
+		block_signals(&before);
 	note_sleep(hs->host);
 	do {
 		error = collect_piece(hs, &more);
 	} while (more);
-	restore_signals(&before);
+	if (!hs->collects_at_once)
+		restore_signals(&before);
 	return error;
 }
 

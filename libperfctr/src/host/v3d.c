@@ -48,6 +48,8 @@ enum {
 	/* in which a job that was refused starts */
 	RELEASE_MS = 25,
 	NS_PER_MS = 1000000,
+	/* times have milliseconds: while cycles are counted, more looks have no use */
+	LOOK_NS = 10 * NS_PER_MS,
 };
 
 /* a bus of 17 GB/s wraps a counter of bytes in 250 ms; reads below 50 ms keep the GPU awake */
@@ -73,9 +75,12 @@ struct v3d {
 	u32 id;
 	u8 slots[V3D_MAX_SLOTS];
 	unsigned int count;
+	u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS]; /* events of the slots */
 	u64 last[V3D_MAX_SLOTS];
 	u64 resets;
+	/* of the last look at them, and the cycles counted since */
 	struct times times;
+	u64 looked_ns, cycles_since;
 	u64 time_ns; /* up to which counts are in the totals, or reported as lost */
 	u64 gap_ns; /* in which no monitor counted since */
 };
@@ -151,15 +156,6 @@ static int create(struct v3d *v)
 	return error;
 }
 
-/* Whether the device is still bound. */
-static bool is_there(const struct v3d *v)
-{
-	const struct perfctr_sys *sys = v->hs.host->ctx->sys;
-	char target[PATH_BYTES];
-
-	return sys->readlink(sys->data, v->sysfs, target, sizeof(target)) >= 0;
-}
-
 static bool read_ms(const struct v3d *v, const char *name, uint64_t *ms)
 {
 	char path[PATH_BYTES], text[32];
@@ -180,6 +176,13 @@ static struct times read_times(const struct v3d *v)
 	return t;
 }
 
+static void begin_times(struct v3d *v)
+{
+	v->times = read_times(v);
+	v->looked_ns = v->time_ns = perfctr_time_raw_ns();
+	v->cycles_since = 0;
+}
+
 /* --- the operations --------------------------------------------------------------- */
 
 /* Cycles, what is wanted as far as there are slots, cycles. Return: whether there are enough. */
@@ -195,6 +198,10 @@ static bool choose_slots(struct v3d *v)
 				v->slots[v->count++] = event;
 		}
 	v->slots[v->count++] = v->cycles;
+	memset(v->valid, 0, sizeof(v->valid));
+	for (unsigned int i = 1; i < v->count; i++)
+		v->valid[v->slots[i] / DRM_PERFCTR_SECTION_COUNTERS] |=
+			BIT_ULL(v->slots[i] % DRM_PERFCTR_SECTION_COUNTERS);
 	return hweight64(v->wanted[0] & ~BIT_ULL(v->cycles)) + hweight64(v->wanted[1]) <=
 	       MOST_EVENTS;
 }
@@ -204,7 +211,7 @@ static int v3d_start(struct drm_perfctr_source *source, u8 set)
 	struct v3d *v = v3d_of(source);
 	int error;
 
-	if (!is_there(v))
+	if (!host_is_there(v->hs.host))
 		return -ENODEV;
 	destroy(v);
 	if (!choose_slots(v)) {
@@ -215,8 +222,7 @@ static int v3d_start(struct drm_perfctr_source *source, u8 set)
 	if (error)
 		return error;
 	error = get_param(v->hs.host, V3D_RESETS, &v->resets);
-	v->times = read_times(v);
-	v->time_ns = perfctr_time_raw_ns();
+	begin_times(v);
 	v->gap_ns = 0;
 	v->ended = false;
 	v3d_watch_begin(v->watch);
@@ -230,7 +236,7 @@ static void v3d_stop(struct drm_perfctr_source *source)
 	struct v3d *v = v3d_of(source);
 
 	/* after an unbind the end of the file does it */
-	if (is_there(v))
+	if (host_is_there(v->hs.host))
 		destroy(v);
 }
 
@@ -241,7 +247,7 @@ static void v3d_select(struct drm_perfctr_source *source, const u64 *wanted)
 	const bool counted = v->id;
 
 	memcpy(v->wanted, wanted, sizeof(v->wanted));
-	if (!counted || !is_there(v))
+	if (!counted || !host_is_there(v->hs.host))
 		return;
 	destroy(v);
 	choose_slots(v);
@@ -274,7 +280,7 @@ static int v3d_prepare(struct drm_perfctr_source *source)
 	int error;
 
 	v->hs.why = NULL;
-	if (!is_there(v))
+	if (!host_is_there(v->hs.host))
 		return -ENODEV;
 	if (!v3d_watch_allowed(v->hs.host->ctx->sys))
 		return -EACCES;
@@ -306,13 +312,13 @@ static int recover(struct v3d *v)
  * A program that burns time without work for the GPU may hang because of us. It does if it goes on
  * as soon as nothing counts: then count no more, until somebody starts again.
  */
-static void watch(struct v3d *v)
+static void watch(struct v3d *v, u64 now)
 {
 	const struct timespec pause = { .tv_nsec = NS_PER_MS };
 	struct host *host = v->hs.host;
 	char text[64];
 
-	if (!v3d_watch_look(v->watch, perfctr_time_raw_ns(), text, sizeof(text)))
+	if (!v3d_watch_look(v->watch, now, text, sizeof(text)))
 		return;
 	destroy(v);
 	for (int ms = 0; ms < RELEASE_MS && !v->ended; ms++) {
@@ -329,16 +335,13 @@ static void watch(struct v3d *v)
 }
 
 /* Add what was counted. Return: cycles since the last read. */
-static u64 add_counts(struct v3d *v, const u64 *values, u64 *valid)
+static u64 add_counts(struct v3d *v, const u64 *values)
 {
 	u64 *totals = drm_perfctr_block_totals(&v->hs.source, 0);
 
 	/* the last slot has cycles, too, and loses least */
-	for (unsigned int i = 1; i < v->count; i++) {
+	for (unsigned int i = 1; i < v->count; i++)
 		totals[v->slots[i]] += values[i] - v->last[i];
-		valid[v->slots[i] / DRM_PERFCTR_SECTION_COUNTERS] |=
-			BIT_ULL(v->slots[i] % DRM_PERFCTR_SECTION_COUNTERS);
-	}
 	return values[v->count - 1] - v->last[v->count - 1];
 }
 
@@ -356,7 +359,7 @@ static u64 lost_in_read(const struct v3d *v, const u64 *values, u64 interval_ns)
 }
 
 /* Return: whether all counts of the interval may be wrong; sets flags of the collection. */
-static bool is_untrusted(struct v3d *v, u64 cycles, u64 interval_ns, const struct times *t,
+static bool is_untrusted(struct v3d *v, u64 interval_ns, const struct times *t,
 			 struct drm_perfctr_collection *c)
 {
 	const u64 awake_ms = t->awake_ms - v->times.awake_ms;
@@ -370,18 +373,18 @@ static bool is_untrusted(struct v3d *v, u64 cycles, u64 interval_ns, const struc
 	}
 	v->resets = resets;
 	/* it was taken from us, and is ours again; or it is another's, as no cycles are counted */
-	if (!set_global(v) || (!cycles && t->known && awake_ms > AWAKE_MS)) {
+	if (!set_global(v) || (!v->cycles_since && t->known && awake_ms > AWAKE_MS)) {
 		c->flags |= DRM_PERFCTR_SAMPLE_ERROR;
 		is_bad = true;
 	}
 	return is_bad || (interval_ns > WRAP_NS && !slept);
 }
 
-static u32 power_states(const struct v3d *v, const struct times *t)
+static u32 power_states(const struct v3d *v, u64 cycles, const struct times *t)
 {
 	u32 states = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL;
 
-	if (!t->known || t->awake_ms != v->times.awake_ms)
+	if (cycles || !t->known || t->awake_ms != v->times.awake_ms)
 		states |= DRM_PERFCTR_STATE_ON;
 	if (t->known && t->asleep_ms != v->times.asleep_ms)
 		states |= DRM_PERFCTR_STATE_OFF;
@@ -391,31 +394,40 @@ static u32 power_states(const struct v3d *v, const struct times *t)
 static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct v3d *v = v3d_of(source);
-	u64 values[V3D_MAX_SLOTS], valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS] = { 0 };
-	const struct times times = read_times(v);
+	u64 values[V3D_MAX_SLOTS];
+	struct times times = { 0 };
 	u64 now, interval_ns, cycles;
+	bool looks;
 	u32 states;
 
-	if (!is_there(v))
+	if (!host_is_there(v->hs.host))
 		return -ENODEV;
 	if (recover(v) || read_slots(v, values))
 		return -EIO;
 	now = perfctr_time_raw_ns();
 	interval_ns = now - v->time_ns;
-	states = power_states(v, &times);
-	cycles = add_counts(v, values, valid);
+	cycles = add_counts(v, values);
+	v->cycles_since += cycles;
+	looks = !cycles || now - v->looked_ns >= LOOK_NS;
+	if (looks)
+		times = read_times(v);
+	states = power_states(v, cycles, &times);
 	c->lost_ns = v->gap_ns + lost_in_read(v, values, interval_ns - v->gap_ns);
-	if (is_untrusted(v, cycles, interval_ns, &times, c))
+	if (is_untrusted(v, interval_ns, &times, c))
 		c->lost_ns = interval_ns;
 	if (c->lost_ns >= interval_ns)
 		states |= DRM_PERFCTR_STATE_LOST;
 	c->time_ns = now;
 	memcpy(v->last, values, v->count * sizeof(*values));
-	v->times = times;
 	v->time_ns = now;
 	v->gap_ns = 0;
-	drm_perfctr_block_report(source, 0, states, valid);
-	watch(v);
+	if (looks) {
+		v->times = times;
+		v->looked_ns = now;
+		v->cycles_since = 0;
+	}
+	drm_perfctr_block_report(source, 0, states, v->valid);
+	watch(v, now);
 	return 0;
 }
 
@@ -543,6 +555,7 @@ static int v3d_probe(struct host *host)
 	v->hs.source.descs = &v->desc;
 	v->hs.source.block_count = 1;
 	v->hs.source.max_interval_ns = INTERVAL_NS;
+	v->hs.collects_at_once = true;
 	return host_add_source(host, &v->hs) ? perfctr_no_memory(host->ctx) : 0;
 }
 

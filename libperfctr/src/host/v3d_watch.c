@@ -37,6 +37,7 @@ struct v3d_watch {
 	const struct perfctr_sys *sys;
 	char path[PATH_BYTES];
 	uint64_t ticks_per_s, look_ns, elapsed_ns;
+	double idle_s; /* of all processors, at the last look */
 	struct program *programs, *before;
 	size_t count, capacity, before_count;
 	/* of the program that is looked at */
@@ -208,6 +209,22 @@ static int look_at_process(void *arg, const char *name)
 	return 0;
 }
 
+/*
+ * Whether the processors have worked so long since the last look that a program may have burned a
+ * processor's time. A look at all programs costs a hundred times as much.
+ */
+static bool is_busy(struct v3d_watch *w)
+{
+	const double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	const double elapsed_s = (double)w->elapsed_ns / NS_PER_S, before_s = w->idle_s;
+	char text[64];
+
+	if (perfctr_sys_read_text(w->sys, "/proc/uptime", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%*s %lf", &w->idle_s) != 1)
+		return true;
+	return (cpus * elapsed_s - (w->idle_s - before_s)) * 100 >= BUSY * elapsed_s;
+}
+
 /* --- all -------------------------------------------------------------------------- */
 
 bool v3d_watch_look(struct v3d_watch *w, uint64_t now_ns, char *text, size_t size)
@@ -218,6 +235,9 @@ bool v3d_watch_look(struct v3d_watch *w, uint64_t now_ns, char *text, size_t siz
 		return false;
 	w->elapsed_ns = now_ns - w->look_ns;
 	w->look_ns = now_ns;
+	/* what was seen of programs stays: none has burned a processor's time since */
+	if (!is_busy(w) && w->count)
+		return false;
 	free(w->before);
 	w->before = w->programs;
 	w->before_count = w->count;
