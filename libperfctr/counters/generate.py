@@ -50,7 +50,7 @@ RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"),
                  "MP": ("mode", "unit", "signal")}
 RECIPE_MODES = {"PCOUNTER": ("SIMPLE", "EVENT_B4", "EVENT_B6"), "MP": ("LOGOP", "LOGOP_PULSE")}
 # products of PMUs that have filters
-FILTERED = ("TEGRA410",)
+FILTERED = ("TEGRA410", "TEGRA241")
 MAX_MUXES = 2
 # beside a page with recipes: what they are in other chipset families
 CHIPSETS = "chipsets.toml"
