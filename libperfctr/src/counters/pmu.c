@@ -41,8 +41,9 @@ static int is_other(void *arg, const char *name)
 }
 
 /*
- * Find its kind by name and identifier, or name and events. A kernel that is older than the chip can give a
- * PMU the name and the events of another one, as those before 7.1 do on Tegra410 with Tegra241's.
+ * Find its kind by name and identifier, or name and events. A kernel that is older than the chip
+ * can give a PMU the name and the events of another one, as those before 7.1 do on Tegra410 with
+ * Tegra241's.
  */
 static void classify(struct perfctr_ctx *ctx, struct pmu *pmu)
 {

@@ -2,35 +2,29 @@
 /* perf PMUs that have a block type of their own, by their names in sysfs. */
 #include "catalogue.h"
 #include "pmu.h"
+#include "tables.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-/*
- * By the names and identifiers of the kernel's drivers. An identifier is in most cases the PMU's
- * register PMIIDR: product, variant, revision, manufacturer.
- */
 static const struct kind {
-	const char *format, *identifier;
+	const char *format;
 	uint16_t block_type;
 	bool has_root_complex;
 } kinds[] = {
-	{ "nvidia_ucf_pmu_%u%n", "2cf2036b", DRM_PERFCTR_TEGRA410_BLOCK_UCF, false },
-	{ "nvidia_pcie_pmu_%u_rc_%u%n", "1030136b", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, true },
-	{ "nvidia_pcie_tgt_pmu_%u_rc_%u%n", "1070036b", DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, true },
-	{ "nvidia_cmem_latency_pmu_%u%n", "NVDA2021", DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY,
-	  false },
-	{ "nvidia_nvlink_c2c_pmu_%u%n", "NVDA2023", DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, false },
-	{ "nvidia_nvclink_pmu_%u%n", "NVDA2022", DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, false },
-	{ "nvidia_nvdlink_pmu_%u%n", "NVDA2020", DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, false },
-	{ "nvidia_scf_pmu_%u%n", "2cf0036b", DRM_PERFCTR_TEGRA241_BLOCK_SCF, false },
-	{ "nvidia_pcie_pmu_%u%n", "1030036b", DRM_PERFCTR_TEGRA241_BLOCK_GRACE_PCIE, false },
-	{ "nvidia_nvlink_c2c0_pmu_%u%n", "1050036b", DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C0,
-	  false },
-	{ "nvidia_nvlink_c2c1_pmu_%u%n", "1040036b", DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C1,
-	  false },
-	{ "nvidia_cnvlink_pmu_%u%n", "1060036b", DRM_PERFCTR_TEGRA241_BLOCK_CNVLINK, false },
+	{ "nvidia_ucf_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_UCF, false },
+	{ "nvidia_pcie_pmu_%u_rc_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, true },
+	{ "nvidia_pcie_tgt_pmu_%u_rc_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, true },
+	{ "nvidia_cmem_latency_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, false },
+	{ "nvidia_nvlink_c2c_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, false },
+	{ "nvidia_nvclink_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, false },
+	{ "nvidia_nvdlink_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, false },
+	{ "nvidia_scf_pmu_%u%n", DRM_PERFCTR_TEGRA241_BLOCK_SCF, false },
+	{ "nvidia_pcie_pmu_%u%n", DRM_PERFCTR_TEGRA241_BLOCK_GRACE_PCIE, false },
+	{ "nvidia_nvlink_c2c0_pmu_%u%n", DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C0, false },
+	{ "nvidia_nvlink_c2c1_pmu_%u%n", DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C1, false },
+	{ "nvidia_cnvlink_pmu_%u%n", DRM_PERFCTR_TEGRA241_BLOCK_CNVLINK, false },
 };
 
 void pmu_make_generic(struct pmu *pmu)
@@ -55,6 +49,14 @@ static bool has_name(struct pmu *pmu, const struct kind *kind)
 	return true;
 }
 
+static const char *identifier_of(unsigned int block_type)
+{
+	for (unsigned int n = 0; n < table_identifiers_count; n++)
+		if (table_identifiers[n].block_type == block_type)
+			return table_identifiers[n].identifier;
+	return NULL;
+}
+
 const char *pmu_set_kind(struct pmu *pmu)
 {
 	pmu_make_generic(pmu);
@@ -63,7 +65,7 @@ const char *pmu_set_kind(struct pmu *pmu)
 			continue;
 		pmu->block_type = kinds[n].block_type;
 		perfctr_block_label(pmu->block_type, pmu->index, pmu->label, sizeof(pmu->label));
-		return kinds[n].identifier;
+		return identifier_of(pmu->block_type);
 	}
 	return NULL;
 }
