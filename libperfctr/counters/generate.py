@@ -7,6 +7,7 @@
     generate.py --uapi FOLDER kernel PRODUCT FILE.h      positions for kernel code
     generate.py --uapi FOLDER docs FILE.md               one page for people
     generate.py --uapi FOLDER man FOLDER                 man pages, one for each product
+    generate.py --uapi FOLDER perf FOLDER                events and metrics of PMUs for perf
     generate.py --uapi FOLDER trust FILE                 take over what validate --save noted
 
 Each TOML file below the folder of this program (or each --database DIR) is one page:
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import layouts
 import lists
+import perf_json
 from formulas import (VARIABLE_UNITS, Text, Units, dimension, names_of, singular, unit_text,
                       walk)
 
@@ -34,7 +36,8 @@ KINDS = ("count", "cycles", "bytes", "time", "level")
 TRUST = ("unvalidated", "trusted", "quarantined", "explained", "untrusted")
 AVAILABILITY = ("always", "device")
 SCOPES = ("block", "device")
-PAGE_KEYS = {"product": str, "block": str, "clock": str, "text": str, "pmu": str}
+PAGE_KEYS = {"product": str, "block": str, "clock": str, "text": str, "pmu": str,
+             "identifier": str}
 COUNTER_KEYS = {
     "bit": int, "id": str, "name": str, "short": str, "long": str, "unit": str, "kind": str,
     "sets": list, "availability": str, "trust": str, "event": int, "config": int,
@@ -50,7 +53,7 @@ RECIPE_NEEDED = {"PCOUNTER": ("domain", "mode", "event", "event_op"),
                  "MP": ("mode", "unit", "signal")}
 RECIPE_MODES = {"PCOUNTER": ("SIMPLE", "EVENT_B4", "EVENT_B6"), "MP": ("LOGOP", "LOGOP_PULSE")}
 # products of PMUs that have filters
-FILTERED = ("TEGRA410",)
+FILTERED = ("TEGRA410", "TEGRA241")
 MAX_MUXES = 2
 # beside a page with recipes: what they are in other chipset families
 CHIPSETS = "chipsets.toml"
@@ -558,6 +561,9 @@ def tables(db):
            "const struct perfctr_metric_desc perfctr_metric_table[] = {", *metric_rows, "};", "",
            "const struct perfctr_metric_desc perfctr_unit_table[] = {", *(units := unit_rows(own)),
            "};", f"const unsigned int perfctr_unit_table_count = {len(units)};", ""]
+    out += array("table_identifier", "table_identifiers", [
+        (page.block, c_string(page.head["identifier"])) for page in own
+        if "identifier" in page.head])
     out += array("perfctr_filter_desc", "perfctr_filter_table", filters)
     out += array("table_filter_rule", "table_filter_rules", rules)
     out += array("table_product", "table_products", [products[p] for p in sorted(products)])
@@ -788,7 +794,8 @@ def main():
                         help="a folder of headers, the source of all numbers; may be repeated")
     parser.add_argument("--database", type=Path, action="append",
                         help="a folder of TOML files; may be repeated; default: this program's")
-    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "man", "trust"))
+    parser.add_argument("what", choices=("check", "tables", "kernel", "docs", "man", "perf",
+                                         "trust"))
     parser.add_argument("arguments", nargs="*")
     options = parser.parse_args()
     counts = {"check": (0,), "kernel": (2, 3)}
@@ -810,6 +817,9 @@ def main():
         write(options.arguments[0], docs(db))
     elif options.what == "man":
         write_manual(options.arguments[0], manual(db))
+    elif options.what == "perf":
+        for path, text in perf_json.files(db.pages).items():
+            write(Path(options.arguments[0]) / path, text)
     elif options.what == "trust":
         return 0 if trust(db, options.arguments[0]) else 1
     return 0

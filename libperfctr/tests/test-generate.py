@@ -329,7 +329,7 @@ header = "".join(p.read_text(encoding="utf-8")
                  for p in sorted((TOP / "include/uapi/drm").glob("perfctr_*.h")))
 for table, name in (("counters/names.c",
                      r"(?:[A-Z0-9]+_)?BLOCK_\w+|SAMPLE_\w+|STATE_\w+"),
-                    ("counters/pmu.c", r"TEGRA410_BLOCK_\w+")):
+                    ("counters/pmu_kinds.c", r"TEGRA410_BLOCK_\w+")):
     rows = set(re.findall(r"\bDRM_PERFCTR_\w+",
                           (TOP / "libperfctr/src" / table).read_text(encoding="utf-8")))
     known = set(re.findall(rf"^(?:\t|#define )(DRM_PERFCTR_(?:{name}))(?: =|\t)", header, re.M))

@@ -130,7 +130,7 @@ for row in database["events"] + database["metrics"]:
         known[text].add(row["product"])
 defaults = re.findall(r"\"(.*?)\"", source)
 count = collections.Counter(product for name in defaults for product in known[name])
-not_gpu = {"tegra410", "perf_pmu"}
+not_gpu = {"tegra410", "tegra241", "perf_pmu"}
 wrong = [name for name in defaults if not known[name] or known[name] & not_gpu]
 wrong += [product for product in {p for of in known.values() for p in of}
           - not_gpu if count[product] < 2]

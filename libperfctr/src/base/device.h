@@ -4,6 +4,7 @@
 
 #include <drm/perfctr_tegra410.h>
 
+#include "../../counters/tegra241/perfctr_tegra241.h"
 #include "ctx.h"
 
 /* Whether a perf PMU counts a request, a block of the device, or counters of a product. */
@@ -33,9 +34,18 @@ static inline bool block_is_pmu(const struct drm_perfctr_block_info *block)
 	return block->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY;
 }
 
+/* The product of a block of a perf PMU. */
+static inline unsigned int product_of_pmu(unsigned int block_type)
+{
+	return block_type == DRM_PERFCTR_BLOCK_GENERIC_PMU  ? DRM_PERFCTR_PRODUCT_PERF_PMU :
+	       block_type >= DRM_PERFCTR_TEGRA241_BLOCK_SCF ? DRM_PERFCTR_TEGRA241_PRODUCT :
+							      DRM_PERFCTR_TEGRA410_PRODUCT;
+}
+
 static inline bool product_is_pmu(unsigned int product)
 {
-	return product == DRM_PERFCTR_TEGRA410_PRODUCT || product == DRM_PERFCTR_PRODUCT_PERF_PMU;
+	return product == DRM_PERFCTR_TEGRA410_PRODUCT || product == DRM_PERFCTR_TEGRA241_PRODUCT ||
+	       product == DRM_PERFCTR_PRODUCT_PERF_PMU;
 }
 
 /* who answers */

@@ -56,14 +56,14 @@ bool event_has_block(struct event_parser *p, unsigned int product, unsigned int 
 		    (!product || p->device->blocks[n].product == product) &&
 		    !block_is_pmu(&p->device->blocks[n]))
 			return true;
-	if (product != DRM_PERFCTR_TEGRA410_PRODUCT ||
+	if (!product_is_pmu(product) || product == DRM_PERFCTR_PRODUCT_PERF_PMU ||
 	    !(p->device->info.features & DRM_PERFCTR_FEATURE_PMU) || event_load_pmus(p))
 		return false;
 	for (size_t n = 0; n < p->pmus.count; n++) {
 		unsigned int other = p->pmus.pmus[n].block_type;
 
 		if (!p->pmus.pmus[n].is_foreign &&
-		    (type ? other == type : other != DRM_PERFCTR_BLOCK_GENERIC_PMU))
+		    (type ? other == type : product_of_pmu(other) == product))
 			return true;
 	}
 	return false;

@@ -11,6 +11,7 @@
 
 #include "../../counters/adreno/perfctr_adreno.h"
 #include "../../counters/intel/perfctr_intel.h"
+#include "../../counters/tegra241/perfctr_tegra241.h"
 #include "../../counters/v3d/perfctr_v3d.h"
 
 struct name {
@@ -67,6 +68,11 @@ static const struct name block_types[] = {
 	{ DRM_PERFCTR_ADRENO_BLOCK_BV_LRZ, "bv_lrz" },
 	{ DRM_PERFCTR_ADRENO_BLOCK_BV_HLSQ, "bv_hlsq" },
 	{ DRM_PERFCTR_INTEL_BLOCK_OA, "oa" },
+	{ DRM_PERFCTR_TEGRA241_BLOCK_SCF, "scf" },
+	{ DRM_PERFCTR_TEGRA241_BLOCK_GRACE_PCIE, "grace_pcie" },
+	{ DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C0, "nvlink_c2c0" },
+	{ DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C1, "nvlink_c2c1" },
+	{ DRM_PERFCTR_TEGRA241_BLOCK_CNVLINK, "cnvlink" },
 };
 
 static const struct name sample_flags[] = {
@@ -141,6 +147,9 @@ EXPORT int perfctr_block_label(unsigned int type, unsigned int index, char *text
 		return snprintf(text, size, "%s", name);
 	if (type == DRM_PERFCTR_TEGRA410_BLOCK_PCIE || type == DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT)
 		return snprintf(text, size, "%s%u_rc%u", name, index >> 8, index & 0xff);
+	if (type == DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C0 ||
+	    type == DRM_PERFCTR_TEGRA241_BLOCK_NVLINK_C2C1)
+		return snprintf(text, size, "%s_%u", name, index);
 	return snprintf(text, size, "%s%u", name, index);
 }
 

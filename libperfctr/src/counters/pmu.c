@@ -20,39 +20,44 @@
 
 enum { TEXT_BYTES = 256 };
 
-/* kinds with a separate block type, by the names of their drivers */
-static const struct {
-	const char *format;
-	uint16_t block_type;
-	bool has_root_complex;
-} typed_pmus[] = {
-	{ "nvidia_ucf_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_UCF, false },
-	{ "nvidia_pcie_pmu_%u_rc_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_PCIE, true },
-	{ "nvidia_pcie_tgt_pmu_%u_rc_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_PCIE_TGT, true },
-	{ "nvidia_cmem_latency_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_CMEM_LATENCY, false },
-	{ "nvidia_nvlink_c2c_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVLINK_C2C, false },
-	{ "nvidia_nvclink_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVCLINK, false },
-	{ "nvidia_nvdlink_pmu_%u%n", DRM_PERFCTR_TEGRA410_BLOCK_NVDLINK, false },
+/* --- kinds ------------------------------------------------------------------- */
+
+struct kind_check {
+	struct perfctr_ctx *ctx;
+	const struct pmu *pmu;
 };
 
-static void classify(struct pmu *pmu)
+/* Return: 1 if the event has the number of another one in the database. */
+static int is_other(void *arg, const char *name)
 {
-	pmu->block_type = DRM_PERFCTR_BLOCK_GENERIC_PMU;
-	memcpy(pmu->label, pmu->name, sizeof(pmu->label));
-	for (size_t n = 0; n < ARRAY_SIZE(typed_pmus); n++) {
-		unsigned int socket = 0, rc = 0;
-		int end = 0;
+	const struct kind_check *c = arg;
+	struct pmu_event event = { .cpu = DRM_PERFCTR_CPU_ANY };
+	const struct perfctr_counter_desc *desc;
 
-		if (typed_pmus[n].has_root_complex)
-			sscanf(pmu->name, typed_pmus[n].format, &socket, &rc, &end);
-		else
-			sscanf(pmu->name, typed_pmus[n].format, &socket, &end);
-		if (!end || pmu->name[end] || socket > UCHAR_MAX || rc > UCHAR_MAX)
-			continue;
-		pmu->block_type = typed_pmus[n].block_type;
-		pmu->index = (uint16_t)(typed_pmus[n].has_root_complex ? socket << 8 | rc : socket);
-		perfctr_block_label(pmu->block_type, pmu->index, pmu->label, sizeof(pmu->label));
-	}
+	if (pmu_add_term(c->ctx, c->pmu, name, &event))
+		return 0;
+	desc = pmu_typed_event(c->pmu, event.config);
+	return desc && strcmp(desc->name, name);
+}
+
+/*
+ * Find its kind by name and identifier, or name and events. A kernel that is older than the chip
+ * can give a PMU the name and the events of another one, as those before 7.1 do on Tegra410 with
+ * Tegra241's.
+ */
+static void classify(struct perfctr_ctx *ctx, struct pmu *pmu)
+{
+	const char *identifier = pmu_set_kind(pmu);
+	struct kind_check c = { ctx, pmu };
+	char path[PATH_BYTES], text[32];
+
+	if (!identifier)
+		return;
+	snprintf(path, sizeof(path), PMU_PATH "/%s/identifier", pmu->name);
+	if (perfctr_sys_read_text(ctx->sys, path, text, sizeof(text)) >= 0 ?
+		    strcmp(text, identifier) != 0 :
+		    pmu_list_events(ctx, pmu, is_other, &c) == 1)
+		pmu_make_generic(pmu);
 }
 
 /* Length of a file of a PMU; negative: it has none. */
@@ -108,7 +113,7 @@ static int load_readings(void *arg, const char *name, uint32_t type)
 	struct pmu pmu = { .type = type };
 
 	strcpy(pmu.name, name);
-	classify(&pmu);
+	pmu_make_generic(&pmu);
 	return append(arg, &pmu);
 }
 
@@ -128,7 +133,7 @@ static int load_one(void *arg, const char *name)
 	pmu.type = (uint32_t)strtoul(text, &end, 10);
 	if (end == text || *end || !find_scope(load->ctx, &pmu))
 		return 0;
-	classify(&pmu);
+	classify(load->ctx, &pmu);
 	return append(load, &pmu);
 }
 
@@ -232,6 +237,10 @@ void pmu_list_judge(const struct perfctr_device *device, struct pmu_list *list)
 	const char *node = strrchr(device->path, '/');
 	bool has_own = false;
 
+	/* no kernel module has block types of these PMUs */
+	for (size_t n = 0; device_is(device, LINK_KERNEL) && n < list->count; n++)
+		if (product_of_pmu(list->pmus[n].block_type) == DRM_PERFCTR_TEGRA241_PRODUCT)
+			pmu_make_generic(&list->pmus[n]);
 	/* a device for the PMUs of the whole machine has no blocks of its own */
 	for (size_t n = 0; n < device->block_count; n++)
 		has_own |= !block_is_pmu(&device->blocks[n]);

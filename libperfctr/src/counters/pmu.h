@@ -12,7 +12,7 @@ struct pmu {
 	/* "ucf0", "pcie0_rc2"; the name itself if the block type is generic */
 	char label[PMU_NAME_BYTES];
 	uint32_t type;
-	/* block type and index; GENERIC_PMU for all but the Tegra410 kinds */
+	/* block type and index; GENERIC_PMU for all but those of pmu_kinds.c */
 	uint16_t block_type;
 	uint16_t index;
 	/* belongs to another DRM device, see pmu_list_judge() */
@@ -46,8 +46,16 @@ int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
 void pmu_list_free(struct pmu_list *list);
 
 /*
+ * Set the block type, index and label that the name of a PMU means.
+ * Return: the identifier that such a PMU has in sysfs; NULL: its block type is generic.
+ */
+const char *pmu_set_kind(struct pmu *pmu);
+void pmu_make_generic(struct pmu *pmu);
+
+/*
  * Mark the PMUs of other GPUs: their device in sysfs, the parent or the link "device", belongs to
- * another DRM device than @device, or their name has its PCI address.
+ * another DRM device than @device, or their name has its PCI address. PMUs whose block types the
+ * kernel of @device does not have become generic.
  */
 void pmu_list_judge(const struct perfctr_device *device, struct pmu_list *list);
 

@@ -39,6 +39,12 @@ struct table_gpu {
 	uint8_t ray_tracing; /* the name of those that have it */
 };
 
+/* what sysfs shows as identifier of the PMUs of a block type */
+struct table_identifier {
+	uint16_t block_type;
+	const char *identifier;
+};
+
 /* what a filter goes with; names of filters of the block's type, "" for none */
 struct table_filter_rule {
 	uint16_t block_type;
@@ -60,6 +66,8 @@ extern const struct perfctr_metric_desc perfctr_unit_table[];
 extern const unsigned int perfctr_unit_table_count;
 extern const struct perfctr_filter_desc perfctr_filter_table[];
 extern const unsigned int perfctr_filter_table_count;
+extern const struct table_identifier table_identifiers[];
+extern const unsigned int table_identifiers_count;
 extern const struct table_filter_rule table_filter_rules[];
 extern const unsigned int table_filter_rules_count;
 extern const struct table_product table_products[]; /* ordered by product */

@@ -108,7 +108,7 @@ static int add_counter(struct host_session *s, const struct drm_perfctr_block_re
 		.is_level = r->flags & LOCAL_REQUEST_LEVEL,
 	};
 	if (r->type != DRM_PERFCTR_BLOCK_GENERIC_PMU) {
-		desc = perfctr_counter_at(DRM_PERFCTR_TEGRA410_PRODUCT, r->type, 0,
+		desc = perfctr_counter_at(product_of_pmu(r->type), r->type, 0,
 					  r->section * DRM_PERFCTR_SECTION_COUNTERS + bit);
 		if (!desc)
 			return -ENXIO;
@@ -121,7 +121,6 @@ static int add_counter(struct host_session *s, const struct drm_perfctr_block_re
 static int add_pmu_block(struct host_session *s, const struct drm_perfctr_block_request *r)
 {
 	struct host_block *b = &s->views.blocks[s->views.count];
-	bool generic = r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU;
 	size_t count = hweight64(r->mask);
 	u64 *words = calloc(6 * count, sizeof(*words));
 	int error = words ? 0 : -ENOMEM;
@@ -134,8 +133,7 @@ static int add_pmu_block(struct host_session *s, const struct drm_perfctr_block_
 			  .base = words },
 		.pmu = { .type = r->type,
 			 .index = r->index,
-			 .product = generic ? DRM_PERFCTR_PRODUCT_PERF_PMU :
-					      DRM_PERFCTR_TEGRA410_PRODUCT,
+			 .product = product_of_pmu(r->type),
 			 .count = (unsigned int)count,
 			 .identity = { .config = r->config,
 				       .config1 = r->config1,

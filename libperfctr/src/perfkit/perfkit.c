@@ -176,7 +176,7 @@ static int counter_name(const struct perfctr_selection *selection, size_t reques
 
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return snprintf(name, KIT_NAME_BYTES, "%s", label->text);
-	key.product = request_is_pmu(r) ? DRM_PERFCTR_TEGRA410_PRODUCT : device->info.product;
+	key.product = request_is_pmu(r) ? product_of_pmu(r->type) : device->info.product;
 	for (size_t n = 0; n < device->block_count; n++)
 		if (device->blocks[n].type == r->type && device->blocks[n].index == r->index)
 			key.product = device->blocks[n].product;
@@ -194,7 +194,7 @@ static const struct perfctr_counter_desc *describe(const struct perfctr_selectio
 						   unsigned int position)
 {
 	const struct perfctr_device *device = selection->device;
-	unsigned int product = DRM_PERFCTR_TEGRA410_PRODUCT;
+	unsigned int product = product_of_pmu(r->type);
 
 	if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return NULL;

@@ -136,7 +136,7 @@ static void event_of_request(struct perfctr_selection *s, const struct drm_perfc
 	struct counter_key key = {
 		.type = r->type,
 		.index = r->index,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT,
+		.product = product_of_pmu(r->type),
 		.position = r->section * DRM_PERFCTR_SECTION_COUNTERS +
 			    (unsigned int)__builtin_ctzll(r->mask | UINT64_C(1) << 63),
 		.pmu = "",

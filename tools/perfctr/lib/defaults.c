@@ -68,8 +68,11 @@ static const char *const gpu_events[] = {
 };
 
 static const char *const soc_events[] = {
-	"metric:slc_read_bandwidth",  "metric:mem_read_bandwidth",   "metric:mem_write_bandwidth",
-	"metric:pcie.read_bandwidth", "metric:pcie.write_bandwidth", "metric:cmem_read_latency",
+	"metric:slc_read_bandwidth",	 "metric:mem_read_bandwidth",
+	"metric:mem_write_bandwidth",	 "metric:pcie.read_bandwidth",
+	"metric:pcie.write_bandwidth",	 "metric:cmem_read_latency",
+	"metric:gmem_read_bandwidth",	 "metric:gmem_write_bandwidth",
+	"metric:grace_pcie.*_bandwidth",
 };
 
 /* software PMU of every kernel; its events need CAP_PERFMON */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* perfctr list: list what can be counted. */
 #include <ctype.h>
-#include <drm/perfctr_tegra410.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
@@ -501,6 +500,14 @@ static int show_pmu_event(void *data, const struct perfctr_pmu_event *event)
 
 /* --- metrics --------------------------------------------------------------- */
 
+/* Whether a perf PMU counts what a metric needs. Each page of one has a counter at position 0. */
+static bool is_of_pmu(const struct perfctr_metric_desc *m)
+{
+	const struct perfctr_counter_desc *c = perfctr_counter_at(m->product, m->block_type, 0, 0);
+
+	return m->product == DRM_PERFCTR_PRODUCT_PERF_PMU || (c && c->pmu && *c->pmu);
+}
+
 /* Whether everything that a metric needs can be selected here. */
 static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
 {
@@ -511,8 +518,7 @@ static bool can_compute(struct lister *l, const struct perfctr_metric_desc *m)
 	if (l->all || !l->device)
 		return l->all;
 	/* without the block: no need to look for its counters */
-	if (m->product != DRM_PERFCTR_TEGRA410_PRODUCT &&
-	    m->product != DRM_PERFCTR_PRODUCT_PERF_PMU && !has_product(l, m->product))
+	if (!is_of_pmu(m) && !has_product(l, m->product))
 		return false;
 	if (perfctr_selection_new(l->device, &selection))
 		return false;

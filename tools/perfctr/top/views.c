@@ -14,21 +14,20 @@ static const char *const gpu[] = {
 };
 
 static const char *const memory[] = {
-	"metric:memsys.*",
-	"metric:v3d.*_bandwidth",
-	"metric:v3d.l2t_*",
-	"metric:ucf.*",
-	"metric:cmem_latency.*",
-	"metric:oa.*_bandwidth",
-	NULL,
+	"metric:memsys.*",	 "metric:v3d.*_bandwidth", "metric:v3d.l2t_*",	    "metric:ucf.*",
+	"metric:cmem_latency.*", "metric:scf.*",	   "metric:oa.*_bandwidth", NULL,
 };
 
-static const char *const pcie[] = { "metric:pcie.*", "metric:pcie_tgt.*", NULL };
+static const char *const pcie[] = { "metric:pcie.*", "metric:pcie_tgt.*", "metric:grace_pcie.*",
+				    NULL };
 
 static const char *const links[] = {
 	"metric:nvlink_c2c.*",
 	"metric:nvclink.*",
 	"metric:nvdlink.*",
+	"metric:nvlink_c2c0.*",
+	"metric:nvlink_c2c1.*",
+	"metric:cnvlink.*",
 	NULL,
 };
 
