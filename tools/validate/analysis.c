@@ -212,11 +212,40 @@ int analysis_path_threads(struct analysis *a, const struct point *point, size_t 
 	return 0;
 }
 
+/* Sum what the campaign takes together of the mnemonics that a point has. */
+static int take_amounts(struct analysis *a, const struct features *mnemonics, struct point *point)
+{
+	const struct campaign *c = a->campaign;
+	int64_t *counts;
+
+	for (size_t n = 0; n < c->amount_count; n++)
+		features_intern(a->arena, &a->features,
+				&(struct feature){ .name = c->amounts[n].name });
+	counts = arena_array(a->arena, a->features.count, sizeof(*counts));
+	for (size_t n = 0; n < c->amount_count; n++) {
+		const struct feature feature = { .name = c->amounts[n].name };
+		int64_t *sum = &counts[features_find(&a->features, &feature)];
+
+		for (size_t f = 0; f < mnemonics->count; f++) {
+			const int64_t weight =
+				rule_weight(&c->amounts[n].rule, &mnemonics->items[f]);
+			int64_t part;
+
+			if (__builtin_mul_overflow(weight, point->counts[f], &part) ||
+			    __builtin_add_overflow(*sum, part, sum))
+				return too_many(a, point);
+		}
+	}
+	point->counts = counts;
+	return 0;
+}
+
 /* Adds the features of the threads that go one path. */
 static int count_path(struct analysis *a, struct point *point, size_t path)
 {
 	const int64_t *before = point->counts;
 	const size_t known = point->known;
+	struct features mnemonics = { 0 };
 	struct listing listing;
 	int64_t threads, times;
 	int ret;
@@ -224,10 +253,10 @@ static int count_path(struct analysis *a, struct point *point, size_t path)
 	if (analysis_path_threads(a, point, path, &threads) < 0 ||
 	    analysis_listing(a, point, path, &listing))
 		return -1;
-	ret = listing_features(a->arena, &a->features, &a->campaign->keep, &listing, &point->counts,
-			       a->failure);
+	ret = listing_features(a->arena, a->campaign->amounts ? &mnemonics : &a->features,
+			       &a->campaign->keep, &listing, &point->counts, a->failure);
 	listing_free(&listing);
-	if (ret < 0)
+	if (ret < 0 || (a->campaign->amounts && take_amounts(a, &mnemonics, point) < 0))
 		return -1;
 	point->known = a->features.count;
 	if (__builtin_mul_overflow(threads, point->kernels, &times))
@@ -244,8 +273,6 @@ static int count_listing(struct analysis *a, struct point *point)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
 
-	point->counts = NULL;
-	point->known = 0;
 	for (size_t path = 0; path < benchmark_paths(b); path++)
 		if (count_path(a, point, path) < 0)
 			return -1;
@@ -255,14 +282,24 @@ static int count_listing(struct analysis *a, struct point *point)
 static int count_quantities(struct analysis *a, struct point *point)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	/* those of the listing, if it has any */
+	const int64_t *before = point->counts;
+	const size_t known = point->known;
 
 	for (size_t i = 0; i < b->quantity_count; i++) {
 		const struct feature feature = { .name = b->quantities[i].name };
 
+		for (size_t n = 0; n < a->campaign->amount_count; n++)
+			if (!strcmp(a->campaign->amounts[n].name, feature.name))
+				return fail(a->failure,
+					    "%s: quantity '%s' is an amount of listings",
+					    point->name, feature.name);
 		features_intern(a->arena, &a->features, &feature);
 	}
 	point->known = a->features.count;
 	point->counts = arena_array(a->arena, point->known, sizeof(*point->counts));
+	if (before)
+		memcpy(point->counts, before, known * sizeof(*before));
 	for (size_t i = 0; i < b->quantity_count; i++) {
 		const struct feature feature = { .name = b->quantities[i].name };
 		int64_t amount;
@@ -292,7 +329,13 @@ static int count_point(struct analysis *a, struct point *point)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
 
-	return b->quantity_count ? count_quantities(a, point) : count_listing(a, point);
+	point->counts = NULL;
+	point->known = 0;
+	/* amounts stand beside quantities, mnemonics do not */
+	if (b->listing && (!b->quantity_count || a->campaign->amounts) &&
+	    count_listing(a, point) < 0)
+		return -1;
+	return b->quantity_count ? count_quantities(a, point) : 0;
 }
 
 long analysis_point(struct analysis *a, size_t benchmark, const int64_t *parameters)
@@ -358,6 +401,9 @@ bool analysis_is_quantity(const struct campaign *c, const struct feature *featur
 			if (feature_covers(feature, &quantity))
 				return true;
 		}
+	for (size_t n = 0; n < c->amount_count; n++)
+		if (feature_covers(feature, &(struct feature){ .name = c->amounts[n].name }))
+			return true;
 	return false;
 }
 
@@ -379,7 +425,7 @@ static int check_names(const struct analysis *a)
 
 	/* an instruction need not occur: its absence is a result */
 	for (size_t b = 0; b < c->benchmark_count; b++)
-		if (!c->benchmarks[b].quantity_count)
+		if (!c->benchmarks[b].quantity_count && !c->amounts)
 			return 0;
 	for (size_t e = 0; e < c->event_count; e++) {
 		const struct campaign_event *event = &c->events[e];

@@ -65,7 +65,7 @@ size_t hash_next(const struct hash_table *table, uint64_t hash, size_t *at);
 
 /* the first error; text is empty if there was none */
 struct failure {
-	char text[1536]; /* one line: file, line, column, reason and what would be correct */
+	char text[8192]; /* one line: file, line, column, reason and what would be correct */
 };
 
 /* Returns -1; only the first failure is kept. */

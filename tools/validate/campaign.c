@@ -63,6 +63,7 @@ struct campaign_reader {
 	struct class *classes;
 	size_t class_count;
 	const char *folder; /* folder of the file, "" for a built-in one */
+	const char *asked; /* for numbers of branches that benchmarks lack, or NULL */
 	bool own; /* a file, whose listings are preferred to built-in ones */
 };
 
@@ -242,10 +243,10 @@ static void parse_idea(struct campaign_reader *r, const struct json_object *obje
 static void parse_event(struct campaign_reader *r, const struct json_object *object, void *item)
 {
 	struct campaign_event *event = item;
-	static const char *const keys[] = { "name",	  "counter",	"set",	  "group",
-					    "text",	  "documented", "sum",	  "candidates",
-					    "max_weight", "weights",	"accept", "hypotheses",
-					    NULL };
+	static const char *const keys[] = { "name",	    "counter",	  "set",    "group",
+					    "text",	    "documented", "sum",    "candidates",
+					    "max_weight",   "weights",	  "accept", "hypotheses",
+					    "requirements", NULL };
 	const struct acceptance exact = { 0 };
 	const struct json_object *list;
 
@@ -259,6 +260,9 @@ static void parse_event(struct campaign_reader *r, const struct json_object *obj
 	event->group = (unsigned int)document_u64(&r->doc, object, "group", MAX_GROUPS, 0);
 	event->weights = parse_weights(r, object);
 	event->accept = parse_accept(r, object, &exact);
+	list = document_get(&r->doc, object, "requirements", json_type_array, false);
+	if (list)
+		event->requirements = parse_names(r, list);
 	list = document_get(&r->doc, object, "documented", json_type_array, false);
 	if (list)
 		parse_rule(r, list, &event->documented);
@@ -388,34 +392,58 @@ static struct taken *parse_taken(struct campaign_reader *r, const struct json_ob
 	{
 		char *end;
 
+		const bool from_start = *key == '+';
+		const char *digits = key + from_start;
+
 		taken = arena_grow(r->doc.arena, taken, *count, sizeof(*taken));
 		taken[*count] = (struct taken){
-			.address = strtoull(key, &end, 16),
+			.address = strtoull(digits, &end, 16),
+			.from_start = from_start,
 			.formula = document_string(&r->doc, value ? value : list, key),
 		};
-		if (*end || end == key || !isxdigit((unsigned char)*key))
-			document_fail(&r->doc, list, "'%s' is no address, as 0x120", key);
+		if (*end || end == digits || !isxdigit((unsigned char)*digits))
+			document_fail(&r->doc, list, "'%s' is no address, as 0x120 or +0x12", key);
 		++*count;
 	}
 	return taken;
 }
 
+/* function or region of a program */
+struct place {
+	const char *symbol, *until;
+};
+
 /* The disassembled program for the numbers of branches in an object. */
 static const char *convert(struct campaign_reader *r, const struct json_object *object,
-			   const struct benchmark *benchmark, const char *symbol)
+			   struct benchmark *benchmark, const struct place *place)
 {
-	size_t count;
-	struct taken *taken = parse_taken(r, object, &count);
+	struct disassembly d = {
+		.arena = r->doc.arena,
+		.name = benchmark->listing_name,
+		.text = benchmark->listing_file,
+		.symbol = place->symbol,
+		.until = place->until,
+		.failure = r->doc.failure,
+	};
+	const char *listing;
 
-	return failed(r) ? NULL :
-			   convert_disassembly(r->doc.arena, benchmark->listing_name,
-					       benchmark->listing_file, symbol, taken, count,
-					       r->doc.failure);
+	d.taken = parse_taken(r, object, &d.count);
+	if (failed(r))
+		return NULL;
+	listing = convert_disassembly(&d);
+	benchmark->code = d.code;
+	if (!d.lacks_taken)
+		return listing;
+	/* the other benchmarks may lack numbers as well: all are asked for at once */
+	r->asked = arena_printf(r->doc.arena, "%s%s%s: %s", r->asked ? r->asked : "",
+				r->asked ? "; " : "", benchmark->name, r->doc.failure->text);
+	r->doc.failure->text[0] = '\0';
+	return "\tEXIT\n";
 }
 
 /* "paths": [{"lanes": FORMULA, "taken": {...}}, ...] */
 static void parse_paths(struct campaign_reader *r, const struct json_object *list,
-			const char *symbol, struct benchmark *benchmark)
+			const struct place *place, struct benchmark *benchmark)
 {
 	static const char *const keys[] = { "lanes", "taken", NULL };
 	const size_t count = json_object_array_length(list);
@@ -433,18 +461,39 @@ static void parse_paths(struct campaign_reader *r, const struct json_object *lis
 		}
 		document_only(&r->doc, one, keys);
 		path->lanes = document_text(&r->doc, one, "lanes", NULL);
-		path->listing = failed(r) ? NULL : convert(r, one, benchmark, symbol);
+		path->listing = failed(r) ? NULL : convert(r, one, benchmark, place);
 	}
 	if (!failed(r))
 		benchmark->listing = benchmark->paths[0].listing;
 }
 
+/* "symbol": NAME, or "region": [FROM, TO] */
+static struct place parse_place(struct campaign_reader *r, const struct json_object *object)
+{
+	const struct json_object *region =
+		document_get(&r->doc, object, "region", json_type_array, false);
+	const bool symbol = json_object_object_get_ex(object, "symbol", NULL);
+	struct place place = { 0 };
+	const char **names;
+
+	if (!region && symbol)
+		place.symbol = document_text(&r->doc, object, "symbol", NULL);
+	if (!region)
+		return place;
+	names = parse_names(r, region);
+	if (symbol || json_object_array_length(region) != 2)
+		document_fail(&r->doc, region,
+			      "'region' is two labels, where it begins and where it ends, "
+			      "instead of 'symbol'");
+	else
+		place = (struct place){ names[0], names[1] };
+	return place;
+}
+
 static void parse_listing(struct campaign_reader *r, const struct json_object *object,
 			  const struct json_object *at, struct benchmark *benchmark)
 {
-	const char *symbol = document_get(&r->doc, object, "symbol", json_type_string, false) ?
-				     document_text(&r->doc, object, "symbol", NULL) :
-				     NULL;
+	const struct place place = parse_place(r, object);
 	const struct json_object *paths =
 		document_get(&r->doc, object, "paths", json_type_array, false);
 	const bool taken = json_object_object_get_ex(object, "taken", NULL);
@@ -454,16 +503,16 @@ static void parse_listing(struct campaign_reader *r, const struct json_object *o
 	if (failed(r))
 		return;
 	if (!is_disassembly(benchmark->listing)) {
-		if (symbol || taken || paths)
+		if (place.symbol || taken || paths)
 			document_fail(&r->doc, at,
-				      "'symbol', 'taken' and 'paths' are for disassembled "
-				      "programs");
+				      "'symbol', 'region', 'taken' and 'paths' are for "
+				      "disassembled programs");
 	} else if (paths && taken) {
 		document_fail(&r->doc, paths, "either 'taken' or 'paths', each with its own");
 	} else if (paths) {
-		parse_paths(r, paths, symbol, benchmark);
+		parse_paths(r, paths, &place, benchmark);
 	} else {
-		benchmark->listing = convert(r, object, benchmark, symbol);
+		benchmark->listing = convert(r, object, benchmark, &place);
 	}
 }
 
@@ -473,7 +522,7 @@ static void parse_benchmark(struct campaign_reader *r, const struct json_object 
 	static const char *const keys[] = { "name",	  "title",   "listing", "threads",
 					    "kernels",	  "command", "reserve", "parameters",
 					    "quantities", "events",  "symbol",	"taken",
-					    "paths",	  NULL };
+					    "paths",	  "region",  "call",	NULL };
 	struct json_object *member;
 
 	document_only(&r->doc, object, keys);
@@ -484,6 +533,8 @@ static void parse_benchmark(struct campaign_reader *r, const struct json_object 
 	benchmark->threads = document_text(&r->doc, object, "threads", "1");
 	benchmark->kernels = document_text(&r->doc, object, "kernels", "1");
 	benchmark->command = document_text(&r->doc, object, "command", "");
+	if (json_object_object_get_ex(object, "call", NULL))
+		benchmark->call = document_text(&r->doc, object, "call", NULL);
 	member = document_get(&r->doc, object, "reserve", json_type_boolean, false);
 	benchmark->reserve = member && json_object_get_boolean(member);
 	member = document_get(&r->doc, object, "parameters", json_type_object, false);
@@ -556,12 +607,42 @@ static void parse_constants(struct campaign_reader *r, const struct json_object 
 	}
 }
 
+/* "amounts": {"branches": ["BRA", "BRA:off"]} */
+static void parse_amounts(struct campaign_reader *r, const struct json_object *object)
+{
+	struct campaign *campaign = r->campaign;
+
+	campaign->amounts = arena_array(r->doc.arena, (size_t)json_object_object_length(object),
+					sizeof(*campaign->amounts));
+	json_object_object_foreach((struct json_object *)object, key, list)
+	{
+		struct amount *amount = &campaign->amounts[campaign->amount_count++];
+		struct failure reason = { "" };
+		struct feature feature;
+
+		if (!json_object_is_type(list, json_type_array)) {
+			document_fail(&r->doc, list ? list : object, "an amount is a rule");
+			return;
+		}
+		if (feature_parse(r->doc.arena, key, &feature, &reason) < 0) {
+			document_fail(&r->doc, list, "%s", reason.text);
+			return;
+		}
+		amount->name = feature.name;
+		parse_rule(r, list, &amount->rule);
+		for (size_t i = 0; i < amount->rule.count; i++)
+			if (amount->rule.terms[i].weight < 0)
+				document_fail(&r->doc, list, "'%s' is negative", key);
+	}
+}
+
 static void parse_root(struct campaign_reader *r)
 {
 	static const char *const keys[] = { "campaign",	  "database",  "title",	  "text",
 					    "device",	  "profile",   "anchor",  "keep",
 					    "runs",	  "constants", "classes", "events",
-					    "benchmarks", "relations", "product", NULL };
+					    "benchmarks", "relations", "product", "amounts",
+					    NULL };
 	const struct json_object *root = r->doc.root, *member;
 	struct campaign *campaign = r->campaign;
 	struct rule kept = { 0 };
@@ -583,6 +664,9 @@ static void parse_root(struct campaign_reader *r)
 	member = document_get(&r->doc, root, "classes", json_type_object, false);
 	if (member)
 		parse_classes(r, member);
+	member = document_get(&r->doc, root, "amounts", json_type_object, false);
+	if (member)
+		parse_amounts(r, member);
 	member = document_get(&r->doc, root, "constants", json_type_object, false);
 	if (member)
 		parse_constants(r, member);
@@ -612,12 +696,18 @@ long campaign_construct(struct arena *arena, struct campaign *campaign, const ch
 			const char *file, const char *listing, const char *threads,
 			struct failure *failure)
 {
+	struct disassembly d = {
+		.arena = arena,
+		.name = file,
+		.text = listing,
+		.failure = failure,
+	};
 	const char *text = listing;
 	/* rarely more than a few dozen, so copying is cheap */
 	struct benchmark *more = arena_array(arena, campaign->benchmark_count + 1, sizeof(*more));
 
 	if (is_disassembly(listing))
-		text = convert_disassembly(arena, file, listing, NULL, NULL, 0, failure);
+		text = convert_disassembly(&d);
 	if (!text)
 		return -1;
 	if (campaign->benchmark_count)
@@ -631,6 +721,7 @@ long campaign_construct(struct arena *arena, struct campaign *campaign, const ch
 		.threads = threads,
 		.kernels = "1",
 		.command = "",
+		.code = d.code,
 		.constructed = true,
 	};
 	campaign->benchmarks = more;
@@ -685,6 +776,8 @@ int campaign_load(struct arena *arena, const char *which, struct campaign *campa
 		document_fail(&r.doc, r.doc.root, "a campaign is an object");
 	else
 		parse_root(&r);
+	if (r.asked && !failed(&r))
+		fail(failure, "%s", r.asked);
 	document_free(&r.doc);
 	return failed(&r) ? -1 : 0;
 }

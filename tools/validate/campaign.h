@@ -7,6 +7,7 @@
 
 #include <drm/perfctr_drm.h>
 
+#include "disassembly.h"
 #include "document.h"
 #include "feature.h"
 #include "solve.h"
@@ -43,6 +44,7 @@ struct campaign_event {
 	size_t candidate_count;
 	weight_set weights; /* of a feature in the search */
 	struct acceptance accept; /* acceptance */
+	const char **requirements; /* their ids, NULL at the end; or NULL */
 };
 
 /* what a benchmark varies */
@@ -73,6 +75,9 @@ struct benchmark {
 	const char *listing_name; /* for messages */
 	const char *listing_file; /* what the file has, a disassembly for example */
 	const char *threads; /* formula: threads of the listing */
+	struct code code; /* of @listing, if it is a CPU's program */
+	/* formula: the only call of its program's function that is counted; NULL: all are */
+	const char *call;
 	struct path *paths; /* instead of @listing, which is the first of them */
 	size_t path_count; /* 0: all threads do the same */
 	const char *kernels; /* formula: number of times that the work is started */
@@ -93,6 +98,12 @@ struct relation {
 	const char *left;
 	const char *right;
 	struct acceptance accept;
+};
+
+/* a quantity of all listings: instructions that a rule takes together */
+struct amount {
+	const char *name;
+	struct rule rule;
 };
 
 /* a number with a name */
@@ -122,6 +133,8 @@ struct campaign {
 	size_t relation_count;
 	struct constant *constants;
 	size_t constant_count;
+	struct amount *amounts; /* what listings have instead of mnemonics; or NULL */
+	size_t amount_count;
 	unsigned int runs; /* number of runs of each live measurement */
 };
 

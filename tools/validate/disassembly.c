@@ -10,7 +10,7 @@
 #include "disassembly_line.h"
 
 /* a message names fewer functions, or branches */
-enum { MAX_NAMES = 11, MAX_MISSING = 24 };
+enum { MAX_NAMES = 11, MAX_MISSING = 300 };
 
 bool is_disassembly(const char *text)
 {
@@ -28,9 +28,12 @@ struct conversion {
 	struct arena *arena;
 	const char *file;
 	const char *symbol;
+	const char *until;
 	struct taken *taken;
 	size_t count;
 	struct failure *failure;
+	struct line end; /* where the region ends; zeroed: a function */
+	uint64_t start; /* address of the first instruction */
 	struct line *lines; /* instructions and labels of the function */
 	size_t line_count;
 	size_t code; /* number of instructions */
@@ -70,7 +73,11 @@ static int target_of(const struct conversion *c, const struct line *l, size_t *t
 		    !memcmp(there->name, at + 1, there->name_length))
 			return 0;
 	}
-	return refuse(c, l, l->operands, "the branch leaves the function");
+	*target = c->code;
+	if (c->until && !label && address == c->end.address)
+		return 0;
+	return refuse(c, l, l->operands,
+		      c->until ? "the branch leaves the region" : "the branch leaves the function");
 }
 
 /* whether threads go on behind a BSYNC: there they wait, and go where their BSSY says */
@@ -102,7 +109,8 @@ static const char *guard_of(struct conversion *c, const struct line *l, enum flo
 	if (constant && inverted)
 		return "@!PT ";
 	for (size_t i = 0; i < c->count; i++) {
-		if (c->taken[i].address != l->address || (!depends && !back))
+		if (c->taken[i].address + (c->taken[i].from_start ? c->start : 0) != l->address ||
+		    (!depends && !back))
 			continue;
 		c->taken[i].used = true;
 		return arena_printf(c->arena, "@%s{%s} ", depends ? "P0" : "PT",
@@ -114,9 +122,10 @@ static const char *guard_of(struct conversion *c, const struct line *l, enum flo
 	if (!c->missing_count++)
 		c->missing = l;
 	if (c->missing_count <= MAX_MISSING)
-		c->addresses = arena_printf(c->arena, "%s%s\"0x%" PRIx64 "\": FORMULA",
+		c->addresses = arena_printf(c->arena, "%s%s\"%s0x%" PRIx64 "\": FORMULA",
 					    c->addresses ? c->addresses : "",
-					    c->addresses ? ", " : "", l->address);
+					    c->addresses ? ", " : "", c->start ? "+" : "",
+					    l->address - c->start);
 	return "";
 }
 
@@ -157,6 +166,10 @@ static const char *convert_line(struct conversion *c, const struct line *l)
 	}
 	if (branches && target_of(c, l, &target) < 0)
 		return NULL;
+	if (flow == FLOW_END && c->until) {
+		refuse(c, l, l->mnemonic, "the region ends elsewhere, and here it returns");
+		return NULL;
+	}
 	guard = guard_of(c, l, flow, target < l->index);
 	if (!guard || (flow == FLOW_END && !l->is_gpu))
 		return guard ? "EXIT" : NULL;
@@ -233,7 +246,13 @@ static size_t bytes_of(const struct line *l)
 
 	for (size_t i = 0; i < l->bytes_length; i++)
 		digits += !strchr(" \t\r", l->bytes[i]);
-	return digits ? digits / 2 + l->more : 0;
+	return digits / 2;
+}
+
+/* the longest instruction, if its bytes are not printed */
+static size_t longest(enum architecture_support machine)
+{
+	return machine == ARCHITECTURE_X86 ? 15 : 4;
 }
 
 /*
@@ -245,7 +264,8 @@ static bool may_follow(const struct conversion *c, const struct line *l, size_t 
 	const size_t bytes = c->machine == ARCHITECTURE_ARM64 ? 4 : bytes_of(l);
 
 	if (!l->is_gpu)
-		return !bytes || next == l->address + bytes;
+		return bytes ? next == l->address + bytes :
+			       next <= l->address + longest(c->machine);
 	return next == l->address + step ||
 	       (step == 8 && next == l->address + 16 && !((l->address + 8) % 32));
 }
@@ -310,95 +330,213 @@ static int check_addresses(const struct conversion *c)
 	return 0;
 }
 
-/* the lines of the function */
-static int find_function(struct conversion *c, const char *text)
+/* Add what the line has to the bytes of the instruction above. */
+static void add_bytes(struct conversion *c, const struct line *l)
 {
-	bool inside = !c->symbol;
-	struct line l = { 0 }, data = { 0 };
-	size_t found = 0, length;
+	for (size_t i = c->line_count; i > 0;) {
+		struct line *above = &c->lines[--i];
 
-	while (line_next(&l, text)) {
-		if (l.is_function) {
-			inside = !c->symbol || (l.name_length == strlen(c->symbol) &&
-						!memcmp(l.name, c->symbol, l.name_length));
-			found += inside;
-			if (found > 1 && !c->symbol)
-				return fail(c->failure,
-					    "%s: give the benchmark a \"symbol\", one of: %s",
-					    c->file, functions(c->arena, text));
-			if (found > 1 && inside)
-				return refuse(c, &l, l.name, "a second function of this name");
-		} else if (l.name && l.name_length == 8 && !memcmp(l.name, ".section", 8)) {
-			inside = false;
-		}
-		if (inside && l.is_data && !data.start)
-			data = l;
-		for (size_t i = c->line_count; inside && l.more && i > 0;) {
-			struct line *above = &c->lines[--i];
-
-			if (!above->is_code)
-				continue;
-			above->more += l.more;
-			break;
-		}
-		if (!inside || (!l.is_code && !l.name))
+		if (!above->is_code)
 			continue;
-		l.index = c->code;
-		c->code += l.is_code;
-		if (c->code > LISTING_MAX_INSTRUCTIONS)
-			return refuse(c, &l, l.start, "the function is too long");
-		c->lines = arena_grow(c->arena, c->lines, c->line_count, sizeof(l));
-		c->lines[c->line_count++] = l;
+		above->bytes = arena_printf(c->arena, "%.*s %.*s", (int)above->bytes_length,
+					    above->bytes ? above->bytes : "", (int)l->bytes_length,
+					    l->bytes);
+		above->bytes_length = strlen(above->bytes);
+		break;
 	}
-	if (c->code || data.start || (!c->symbol && architecture_format(text, l.end, &length)))
-		return check_architecture(c, text, data.start ? &data : NULL) < 0 ?
+}
+
+static bool is_called(const struct line *l, const char *name)
+{
+	return l->name && l->name_length == strlen(name) && !memcmp(l->name, name, l->name_length);
+}
+
+/* Whether a line is the beginning or the end of what is converted; negative: refused. */
+static int enter(struct conversion *c, const char *text, const struct line *l, bool *inside,
+		 size_t *found)
+{
+	if (c->until && *inside && !c->end.start && is_called(l, c->until)) {
+		c->end = *l;
+		*inside = false;
+	} else if (c->until && l->name && is_called(l, c->symbol)) {
+		if (++*found > 1)
+			return refuse(c, l, l->name, "a second label of this name");
+		*inside = true;
+	} else if (!c->until && l->is_function) {
+		*inside = !c->symbol || is_called(l, c->symbol);
+		*found += *inside;
+		if (*found > 1 && !c->symbol)
+			return fail(c->failure, "%s: give the benchmark a \"symbol\", one of: %s",
+				    c->file, functions(c->arena, text));
+		if (*found > 1 && *inside)
+			return refuse(c, l, l->name, "a second function of this name");
+	} else if (is_called(l, ".section")) {
+		*inside = false;
+	}
+	return 0;
+}
+
+static int check_found(struct conversion *c, const char *text, const struct line *data)
+{
+	size_t length;
+
+	if (c->until && c->code && !c->end.start)
+		return fail(c->failure, "%s: the region begins at %s, but %s does not follow",
+			    c->file, c->symbol, c->until);
+	if (!c->code && !data->start && !c->symbol &&
+	    architecture_format(text, text + strlen(text), &length) &&
+	    check_architecture(c, text, NULL) == 0)
+		return fail(
+			c->failure,
+			"%s: no line is an instruction as a disassembler prints it: an address, "
+			"a colon, a tab; give the file unchanged",
+			c->file);
+	if (*c->failure->text)
+		return -1;
+	if (c->code || data->start)
+		return check_architecture(c, text, data->start ? data : NULL) < 0 ?
 			       -1 :
 			       check_addresses(c);
 	return fail(c->failure, "%s: there is no function %s; there are: %s", c->file,
 		    c->symbol ? c->symbol : "", functions(c->arena, text));
 }
 
-const char *convert_disassembly(struct arena *arena, const char *name, const char *text,
-				const char *symbol, struct taken *taken, size_t count,
-				struct failure *failure)
+/* the lines of the function or region */
+static int find_function(struct conversion *c, const char *text)
 {
-	struct conversion c = {
-		.arena = arena,
-		.file = name,
-		.symbol = symbol,
-		.taken = taken,
-		.count = count,
-		.failure = failure,
-	};
-	bool refused = find_function(&c, text) < 0;
-	const char *result = NULL;
-	char *listing = NULL;
-	size_t size = 0, number = 1;
-	FILE *out = open_memstream(&listing, &size);
+	bool inside = !c->symbol;
+	struct line l = { 0 }, data = { 0 };
+	size_t found = 0;
 
-	for (size_t i = 0; out && !refused && i < c.line_count; i++) {
+	while (line_next(&l, text)) {
+		if (enter(c, text, &l, &inside, &found) < 0)
+			return -1;
+		if (inside && l.is_data && !data.start)
+			data = l;
+		if (inside && l.is_more)
+			add_bytes(c, &l);
+		if (!inside || (!l.is_code && !l.name))
+			continue;
+		l.index = c->code;
+		c->code += l.is_code;
+		if (c->code > LISTING_MAX_INSTRUCTIONS)
+			return refuse(c, &l, l.start, "the function is too long");
+		if (l.is_code && c->code == 1)
+			c->start = l.is_gpu ? 0 : l.address;
+		c->lines = arena_grow(c->arena, c->lines, c->line_count, sizeof(l));
+		c->lines[c->line_count++] = l;
+	}
+	return check_found(c, text, &data);
+}
+
+/* --- code -------------------------------------------------------------------------------- */
+
+/* Write the bytes of an instruction: groups of digits are numbers in little-endian order. */
+static size_t write_bytes(const struct line *l, uint8_t *to)
+{
+	const char *at = l->bytes, *end = l->bytes + l->bytes_length;
+	size_t count = 0;
+
+	while (at < end) {
+		const char *word = at;
+		uint64_t value;
+
+		while (at < end && !strchr(" \t\r", *at))
+			at++;
+		line_read_hex(word, at, "", &value);
+		for (size_t n = (size_t)(at - word) / 2; n > 0; n--, value >>= 8)
+			to[count++] = (uint8_t)value;
+		while (at < end && strchr(" \t\r", *at))
+			at++;
+	}
+	return count;
+}
+
+/* where the instructions of a CPU's program are, and their bytes if all are printed */
+static struct code code_of(const struct conversion *c)
+{
+	struct code code = { .end = c->end.address };
+	bool all = true;
+
+	if (c->machine == ARCHITECTURE_SASS)
+		return code;
+	for (size_t i = 0; i < c->line_count; i++)
+		code.length += c->lines[i].is_code ? bytes_of(&c->lines[i]) : 0;
+	code.addresses = arena_array(c->arena, c->code, sizeof(*code.addresses));
+	code.bytes = arena_array(c->arena, code.length + 1, 1);
+	code.length = 0;
+	for (size_t i = 0; i < c->line_count; i++) {
+		const struct line *l = &c->lines[i];
+
+		if (!l->is_code)
+			continue;
+		code.addresses[code.count++] = l->address;
+		code.length += write_bytes(l, code.bytes + code.length);
+		all &= bytes_of(l) > 0;
+		code.has_exclusive |= line_is_one_of(l, "ldx* ldax* lr.*");
+	}
+	code.length = all ? code.length : 0;
+	return code;
+}
+
+/* Write the listing of the function's lines. */
+static int write_listing(struct conversion *c, FILE *out)
+{
+	size_t number = 1;
+
+	for (size_t i = 0; i < c->line_count; i++) {
 		const char *line;
 
-		if (!c.lines[i].is_code)
+		if (!c->lines[i].is_code)
 			continue;
-		line = convert_line(&c, &c.lines[i]);
-		refused = !line;
-		for (; number < c.lines[i].number; number++)
+		line = convert_line(c, &c->lines[i]);
+		if (!line)
+			return -1;
+		for (; number < c->lines[i].number; number++)
 			fputc('\n', out);
-		fputs(line ? line : "", out);
+		fputs(line, out);
 	}
+	for (; c->until && number < c->end.number; number++)
+		fputc('\n', out);
+	if (c->until)
+		fputs(REGION_END, out);
+	return 0;
+}
+
+const char *convert_disassembly(struct disassembly *d)
+{
+	struct conversion c = {
+		.arena = d->arena,
+		.file = d->name,
+		.symbol = d->symbol,
+		.until = d->until,
+		.taken = d->taken,
+		.count = d->count,
+		.failure = d->failure,
+	};
+	bool refused = find_function(&c, d->text) < 0;
+	const char *result = NULL;
+	char *listing = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&listing, &size);
+
+	if (out && !refused)
+		refused = write_listing(&c, out) < 0;
 	if (!out || fclose(out))
-		refused = fail(failure, "%s: out of memory", name);
-	if (!refused)
-		refused = check_missing(&c) < 0;
-	for (size_t i = 0; !refused && i < count; i++)
-		if (!taken[i].used)
-			refused = fail(failure,
-				       "%s: \"taken\" names 0x%" PRIx64
+		refused = fail(d->failure, "%s: out of memory", d->name);
+	if (!refused) {
+		refused = d->lacks_taken = check_missing(&c) < 0;
+		d->code = code_of(&c);
+	}
+	for (size_t i = 0; !refused && i < d->count; i++)
+		if (!d->taken[i].used)
+			refused = fail(d->failure,
+				       "%s: \"taken\" names %s0x%" PRIx64
 				       ", where there is no branch and no predicate",
-				       name, taken[i].address);
+				       d->name, d->taken[i].from_start ? "+" : "",
+				       d->taken[i].address);
 	if (!refused)
-		result = arena_copy(arena, listing, size);
+		result = arena_copy(d->arena, listing, size);
 	free(listing);
 	return result;
 }

@@ -197,15 +197,11 @@ static void read_cpu(struct line *l, const char *at)
 	start += is_tab;
 	tab = memchr(start, '\t', (size_t)(l->end - start));
 	if (has_bytes(start, tab ? tab : l->end)) {
-		/* bytes of the instruction above */
-		if (!tab) {
-			for (; start < l->end; start++)
-				l->more += isxdigit((unsigned char)*start) != 0;
-			l->more /= 2;
-			return;
-		}
 		l->bytes = skip(start, l->end, " ");
-		l->bytes_length = (size_t)(tab - l->bytes);
+		l->bytes_length = (size_t)((tab ? tab : l->end) - l->bytes);
+		l->is_more = !tab;
+		if (l->is_more)
+			return;
 		start = tab;
 	} else if (!is_tab) {
 		return;
@@ -301,12 +297,12 @@ static void read_line(struct line *l)
 	if (find(at, l->end, "file format "))
 		return;
 	read_text(l, at);
-	if (l->is_code || l->is_data || l->name || l->is_gpu || l->more)
+	if (l->is_code || l->is_data || l->name || l->is_gpu || l->is_more)
 		return;
 	at = behind_number(at, l->end);
 	if (at)
 		read_text(l, at);
-	if (!l->is_code && !l->is_data && !l->name && !l->is_gpu && !l->more)
+	if (!l->is_code && !l->is_data && !l->name && !l->is_gpu && !l->is_more)
 		read_odd(l);
 }
 

@@ -24,7 +24,7 @@ struct line {
 	const char *operands;
 	const char *bytes; /* of the instruction, as printed; NULL: none */
 	size_t bytes_length;
-	size_t more; /* bytes of the instruction above, on a line of their own */
+	bool is_more; /* @bytes are of the instruction above, on a line of their own */
 	const char *end;
 };
 

@@ -10,9 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "build.h"
 #include "lib/app.h"
 #include "lib/command.h"
 #include "lib/stream.h"
+
+enum { HASH_DIGITS = 64 };
 
 static const char description[] =
 	"Evidence of perfctr validate: which counters of a campaign can be trusted, and why\n"
@@ -31,6 +34,7 @@ static const char description[] =
 	"                  and machine are those of the analysis\n"
 	"  report.txt, report.html   the same to read: tables, plots, open questions\n"
 	"  SHA256SUMS      hashes of all files; to check them: sha256sum -c SHA256SUMS\n"
+	"  review.txt      to be filled in by the reviewer; not among the hashes, it names theirs\n"
 	"\n"
 	"Verdicts, for a safety case (ISO 26262, AMC 20-193 / CAST-32A)\n"
 	"  TRUSTED, EXPLAINED    the event monitor may be used for evidence on timing and\n"
@@ -41,6 +45,28 @@ static const char description[] =
 	"perfctr is no qualified tool: check its conclusions by the readings and listings,\n"
 	"which are all here. The same verdicts follow from these files by:\n"
 	"\n";
+
+static const char review_form[] =
+	"Prepared by           name:                       date:\n"
+	"Reviewer              name:                       organisation:\n"
+	"Independence          of the author (ISO 26262-2 I0 to I3; AMC 20-193: as DO-178C):\n"
+	"\n"
+	"To be answered yes or no, with a remark:\n"
+	"  [ ] sha256sum -c SHA256SUMS finds all files, and the command of README.txt gives\n"
+	"      the same verdicts\n"
+	"  [ ] documented rules and acceptance in campaign.json are those of the manual and of\n"
+	"      the requirements\n"
+	"  [ ] the listings are of the released programs, and the numbers of their branches\n"
+	"      (\"taken\") follow from the source\n"
+	"  [ ] the configuration in readings.json is that of the target: board, clock, firmware,\n"
+	"      what else ran\n"
+	"  [ ] mnemonics that \"amounts\" takes together may be taken together\n"
+	"  [ ] each event that is QUARANTINED, UNTRUSTED or not measured is not relied on\n"
+	"\n"
+	"Findings\n"
+	"\n"
+	"Decision              accepted / accepted with restrictions / rejected\n"
+	"Signature             name:                       date:\n";
 
 static FILE *create(const char *folder, const char *name, struct arena *arena,
 		    struct failure *failure)
@@ -104,7 +130,7 @@ int evidence_begin(const struct campaign *c, const char *folder, struct failure 
 {
 	static const char *const own[] = {
 		"campaign.json", "readings.json", "measured",	"from.json",  "result.json",
-		"report.txt",	 "report.html",	  "README.txt", "SHA256SUMS",
+		"report.txt",	 "report.html",	  "README.txt", "SHA256SUMS", "review.txt",
 	};
 
 	for (size_t b = 0; b < c->benchmark_count; b++) {
@@ -175,6 +201,65 @@ static int put_hashes(const char *folder, struct failure *failure)
 	return 0;
 }
 
+/* the hash of the file of hashes, or NULL */
+static const char *hash_of(const char *folder, struct arena *arena)
+{
+	char *text = arena_alloc(arena, HASH_DIGITS + 1);
+	int ends[2], status;
+	size_t got = 0;
+	ssize_t more;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return NULL;
+	pid = fork();
+	if (!pid) {
+		child_restore_files();
+		if (dup2(ends[1], STDOUT_FILENO) >= 0 && !chdir(folder))
+			execlp("sha256sum", "sha256sum", "SHA256SUMS", NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while (got < HASH_DIGITS && (more = read(ends[0], text + got, HASH_DIGITS - got)) > 0)
+		got += (size_t)more;
+	close(ends[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status || got < HASH_DIGITS)
+		return NULL;
+	return text;
+}
+
+/* "a, b": what the campaign's events are required for */
+static const char *requirements(const struct report *report)
+{
+	const char *text = "", *id;
+
+	for (size_t n = 0; (id = report_requirement(&report->studies[0], n)); n++)
+		text = arena_printf(report->arena, "%s%s%s", text, n ? ", " : "", id);
+	return *text ? text : "the campaign names none";
+}
+
+/* A form: what is reviewed, which is fixed by the hash of the hashes, and what a person decides. */
+static int put_review(const struct report *report, const char *folder, struct failure *failure)
+{
+	const struct campaign *c = report->studies[0].analysis.campaign;
+	const char *sum = hash_of(folder, report->arena), *text;
+
+	if (!sum)
+		return fail(failure, "%s/review.txt: sha256sum failed", folder);
+	text = arena_printf(report->arena,
+			    "Review of the evidence in this folder\n"
+			    "\n"
+			    "SHA256SUMS (sha256)   %s\n"
+			    "Campaign              %s %s\n"
+			    "Tool                  perfctr validate %s, build %s\n"
+			    "Written               %s\n"
+			    "Requirements          %s\n"
+			    "\n%s",
+			    sum, c->name, c->title, PERFCTR_VERSION, build_id(report->arena),
+			    report->time, requirements(report), review_form);
+	return put_text(folder, "review.txt", text, strlen(text), report->arena, failure);
+}
+
 int evidence_results(const struct report *report, const char *folder, struct failure *failure)
 {
 	static const struct {
@@ -201,9 +286,10 @@ int evidence_results(const struct report *report, const char *folder, struct fai
 		if (finish(out, folder, files[i].name, failure) < 0)
 			return -1;
 	}
-	if (put_text(folder, "README.txt", text, strlen(text), report->arena, failure) < 0)
+	if (put_text(folder, "README.txt", text, strlen(text), report->arena, failure) < 0 ||
+	    put_hashes(folder, failure) < 0)
 		return -1;
-	return put_hashes(folder, failure);
+	return put_review(report, folder, failure);
 }
 
 void evidence_discard(const char *folder)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Finds the features of listings, and counts each for a thread or a core. */
+#include "disassembly.h"
 #include "feature.h"
 
 #include <ctype.h>
@@ -300,7 +301,8 @@ int listing_features(struct arena *arena, struct features *features, const struc
 		};
 
 		for (int state = 0; state < STATES; state++) {
-			if (!amounts[state])
+			/* the end of a region is no instruction */
+			if (!amounts[state] || !strcmp(listing->mnemonics[i], REGION_END))
 				continue;
 			feature.state = (enum state)state;
 			feature.executes = state == STATE_OFF && is_cpu_branch(listing, i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The CPU that this program runs on: kernels of known length, counted by perf events of the calling
- * thread, only in user space where the event allows it.
+ * thread, only in user space where the event allows it; functions of programs, by theirs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "cpu_kernels.h"
+#include "program.h"
 #include "study.h"
+#include "words.h"
 
 enum { ATTEMPTS = DISTURBED_MAX, INTERRUPTS_BYTES = 1 << 14, MOST_BYTES = 1 << 30 };
 
@@ -104,14 +106,31 @@ static const struct cpu_event {
 	  .config = PERF_COUNT_SW_CONTEXT_SWITCHES },
 };
 
+/* what single steps count, instead of a perf event */
+enum steps { NO_STEPS, STEPS_INSTRUCTIONS, STEPS_JUMPS };
+
+static const char *const step_names[] = {
+	[NO_STEPS] = "",
+	[STEPS_INSTRUCTIONS] = "step/instructions/",
+	[STEPS_JUMPS] = "step/jumps/",
+};
+
+/* what counts an event; zeroed: nothing */
+struct cpu_counter {
+	bool is_usable;
+	enum steps steps;
+	int fd; /* of this thread or CPU */
+	struct perf_event_attr attr; /* it was opened with */
+	bool of_cpu;
+	bool is_software;
+};
+
 struct cpu {
 	struct analysis *analysis;
 	/* where the process could run before, and where it runs */
 	cpu_set_t affinity;
 	int number;
-	/* one for each event of the campaign, -1: not available */
-	int *fds;
-	bool *is_software;
+	struct cpu_counter *counters; /* one for each event of the campaign */
 	size_t count;
 	uint64_t run;
 	/* /proc/interrupts, -1: not known */
@@ -126,10 +145,11 @@ struct cpu {
 
 /*
  * Counts of the thread in user space; of the thread and the kernel in it, if the PMU cannot exclude
- * that; or of this CPU, if it does not count threads. Return: a file or a negative errno.
+ * that; or of this CPU, if it does not count threads. Return: 0 or a negative errno.
  */
-static int open_counter(const struct cpu *cpu, struct perf_event_attr *attr)
+static int open_counter(const struct cpu *cpu, struct cpu_counter *counter)
 {
+	struct perf_event_attr *attr = &counter->attr;
 	static const struct {
 		bool user_only, of_cpu;
 	} ways[] = { { true, false }, { false, false }, { false, true } };
@@ -138,12 +158,15 @@ static int open_counter(const struct cpu *cpu, struct perf_event_attr *attr)
 	/* events of software happen in the kernel */
 	for (size_t i = attr->type == PERF_TYPE_SOFTWARE; fd < 0 && i < ARRAY_SIZE(ways); i++) {
 		attr->exclude_kernel = attr->exclude_hv = ways[i].user_only;
+		counter->of_cpu = ways[i].of_cpu;
 		fd = syscall(SYS_perf_event_open, attr, ways[i].of_cpu ? -1 : 0,
 			     ways[i].of_cpu ? cpu->number : -1, -1, PERF_FLAG_FD_CLOEXEC);
 		if (fd < 0 && errno != EINVAL && errno != EOPNOTSUPP)
 			break;
 	}
-	return fd < 0 ? -errno : (int)fd;
+	counter->fd = (int)fd;
+	counter->is_usable = fd >= 0;
+	return fd < 0 ? -errno : 0;
 }
 
 /* The event of any perf PMU, as perfctr stat has it. Return: 0 or a negative errno. */
@@ -176,23 +199,31 @@ static int resolve(struct analysis *a, const char *name, struct perf_event_attr 
 static int open_event(struct analysis *a, struct cpu *cpu, size_t event)
 {
 	const char *name = a->campaign->events[event].counter;
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.disabled = 1,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-	};
+	struct cpu_counter *counter = &cpu->counters[event];
+	struct perf_event_attr *attr = &counter->attr;
 	int error;
 
+	*counter = (struct cpu_counter){ .fd = -1 };
+	for (enum steps s = STEPS_INSTRUCTIONS; s < ARRAY_SIZE(step_names); s++)
+		if (!strcmp(step_names[s], name))
+			counter->steps = s;
+	if (counter->steps) {
+		counter->is_usable = true;
+		return 0;
+	}
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	for (size_t i = 0; i < ARRAY_SIZE(cpu_events); i++) {
 		if (strcmp(cpu_events[i].name, name))
 			continue;
-		attr.type = cpu_events[i].type;
-		attr.config = cpu_events[i].config;
-		cpu->is_software[event] = attr.type == PERF_TYPE_SOFTWARE;
-		return open_counter(cpu, &attr);
+		attr->type = cpu_events[i].type;
+		attr->config = cpu_events[i].config;
+		counter->is_software = attr->type == PERF_TYPE_SOFTWARE;
+		return open_counter(cpu, counter);
 	}
-	error = resolve(a, name, &attr);
-	return error ? error : open_counter(cpu, &attr);
+	error = resolve(a, name, attr);
+	return error ? error : open_counter(cpu, counter);
 }
 
 /* --- interrupts ------------------------------------------------------------------- */
@@ -249,31 +280,23 @@ static uint64_t interrupts_of(struct cpu *cpu)
 	return sum;
 }
 
-/* the format of read() with PERF_FORMAT_TOTAL_TIME_* */
-struct counted {
-	uint64_t value;
-	uint64_t enabled_ns;
-	uint64_t running_ns;
-};
-
-/* Give up an event that ran only part of the time: its count is useless, and that will recur. */
-static void abandon_event(struct analysis *a, struct cpu *cpu, size_t event,
-			  const struct counted *counted)
+/* Give up an event whose counts are useless, as that will recur. */
+static void abandon_event(struct analysis *a, struct cpu *cpu, size_t event, const char *why)
 {
-	close(cpu->fds[event]);
-	cpu->fds[event] = -1;
+	if (cpu->counters[event].fd >= 0)
+		close(cpu->counters[event].fd);
+	cpu->counters[event] = (struct cpu_counter){ .fd = -1 };
 	measured_forget(a->arena, &a->measured, a->campaign, event);
-	a->unavailable[event] =
-		arena_printf(a->arena,
-			     "not measured: it counted %" PRIu64 " of %" PRIu64
-			     " ns; others use the PMU, or the thread ran on another kind of core",
-			     counted->running_ns, counted->enabled_ns);
+	a->unavailable[event] = why;
 }
 
-/* what is measured: a kernel, NULL: sleeps */
+/* what is measured: a kernel; a program's function; or sleeps */
 struct task {
 	const struct cpu_kernel *kernel;
 	struct cpu_work work;
+	struct program *program;
+	bool is_stepped; /* a run in single steps counts all of them */
+	struct program_count stepped;
 };
 
 /* one reading, and the interrupts of the CPU meanwhile */
@@ -287,17 +310,69 @@ static uint64_t disturbances(struct cpu *cpu, size_t event)
 {
 	struct rusage usage;
 
-	if (!cpu->is_software[event])
+	if (!cpu->counters[event].is_software)
 		return interrupts_of(cpu);
 	return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_nivcsw;
 }
 
-static int attempt(struct cpu *cpu, size_t event, const struct task *task, struct attempt *result)
+/* Note which build of a program is counted; another one is not the same work. */
+static int note_program(struct cpu *cpu, const char *name, const char *build)
 {
-	int fd = cpu->fds[event];
+	struct analysis *a = cpu->analysis;
+	const char *key = arena_printf(a->arena, "program %s", name);
+	const char *known = measured_configured(&a->measured, key);
+
+	build = build ? arena_printf(a->arena, "build %s", build) : "linked without a build id";
+	if (!known)
+		measured_configure(a->arena, &a->measured, key, build);
+	else if (strcmp(known, build) != 0)
+		return fail(a->failure, "%s has changed: %s, now %s", name, known, build);
+	return 0;
+}
+
+/* Run a program, and count its function. */
+static int attempt_program(struct cpu *cpu, size_t event, struct task *task, struct attempt *result)
+{
+	const struct cpu_counter *counter = &cpu->counters[event];
+	struct program program = *task->program;
+	struct counted before = { 0 };
+	struct program_count count = task->stepped;
+	int error = 0;
+
+	program.attr = counter->steps || counter->of_cpu ? NULL : &counter->attr;
+	program.cpu_fd = counter->of_cpu ? counter->fd : -1;
+	if (counter->of_cpu && read(counter->fd, &before, sizeof(before)) != sizeof(before))
+		return -EIO;
+	/* other tasks do not disturb it, and single steps are of the program only */
+	if (!counter->steps && !counter->is_software)
+		result->interrupts = interrupts_of(cpu);
+	if (!counter->steps || !task->is_stepped)
+		error = program_count(&program, &count);
+	if (!error && note_program(cpu, program.argv[0], count.build) < 0)
+		error = -EINVAL;
+	if (counter->steps && !error) {
+		task->is_stepped = true;
+		task->stepped = count;
+	}
+	if (!counter->steps && !counter->is_software)
+		result->interrupts = interrupts_of(cpu) - result->interrupts;
+	result->counted = count.counted;
+	result->counted.value -= before.value;
+	result->counted.enabled_ns -= before.enabled_ns;
+	result->counted.running_ns -= before.running_ns;
+	if (counter->steps == STEPS_JUMPS)
+		result->counted.value = count.jumps;
+	return error;
+}
+
+static int attempt(struct cpu *cpu, size_t event, struct task *task, struct attempt *result)
+{
+	int fd = cpu->counters[event].fd;
 	struct counted before;
 	int error;
 
+	if (task->program)
+		return attempt_program(cpu, event, task, result);
 	/* the times are cumulative: RESET does not clear them */
 	if (read(fd, &before, sizeof(before)) != sizeof(before))
 		return -EIO;
@@ -344,7 +419,7 @@ static void correct(struct cpu *cpu, const struct attempt *attempts, struct read
 
 /* One event at a time, so that events neither disturb each other nor compete for counters. */
 static int measure_event(struct analysis *a, struct cpu *cpu, const struct point *point,
-			 size_t event, const struct task *task)
+			 size_t event, struct task *task)
 {
 	struct reading reading = {
 		.benchmark = point->benchmark,
@@ -353,7 +428,7 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 		.sequence = NO_SEQUENCE,
 		.units = 1,
 	};
-	struct attempt attempts[ATTEMPTS], *best = attempts;
+	struct attempt attempts[ATTEMPTS] = { 0 }, *best = attempts;
 	unsigned int count = 0;
 
 	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
@@ -361,10 +436,21 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 		struct attempt *now = &attempts[count++];
 		int error = attempt(cpu, event, task, now);
 
+		if (error == -ENOTSUP && task->program) {
+			abandon_event(a, cpu, event,
+				      "not measured: this machine has no single steps");
+			return 0;
+		}
 		if (error)
 			return fail(a->failure, "%s: %s", point->name, strerror(-error));
 		if (now->counted.running_ns < now->counted.enabled_ns) {
-			abandon_event(a, cpu, event, &now->counted);
+			abandon_event(
+				a, cpu, event,
+				arena_printf(a->arena,
+					     "not measured: it counted %" PRIu64 " of %" PRIu64
+					     " ns; others use the PMU, or the thread ran on "
+					     "another kind of core",
+					     now->counted.running_ns, now->counted.enabled_ns));
 			return 0;
 		}
 		if (now->interrupts < best->interrupts)
@@ -378,6 +464,45 @@ static int measure_event(struct analysis *a, struct cpu *cpu, const struct point
 	return 0;
 }
 
+/* "run PROGRAM ARGUMENT..." with the listing of a function, of which calls are counted */
+static int parse_program(struct analysis *a, const struct point *point, struct task *task)
+{
+	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+	const char **words = arena_array(a->arena, MAX_WORDS + 1, sizeof(*words));
+	struct program *program = arena_alloc(a->arena, sizeof(*program));
+
+	if (words_split(a, point, b->command + strlen(RUN), words) < 0)
+		return -1;
+	if (!b->code.count)
+		return fail(a->failure,
+			    "%s: give the program's listing, a disassembly, with \"symbol\" or "
+			    "\"region\"; on \"device\": \"local\" whole programs are counted",
+			    point->name);
+	if (!b->code.length)
+		return fail(a->failure,
+			    "%s: %s lacks the bytes of instructions, which show that the program "
+			    "is that of the listing: objdump -d without --no-show-raw-insn",
+			    point->name, b->listing_name);
+	*program = (struct program){
+		.point = point->name,
+		.argv = (char **)(uintptr_t)words,
+		.code = &b->code,
+		.calls = point->kernels,
+		.arena = a->arena,
+		.failure = a->failure,
+	};
+	task->program = program;
+	if (!b->call)
+		return 0;
+	if (analysis_formula(a, b->call, point, NULL, &program->call) < 0)
+		return -1;
+	if (program->call < 1 || point->kernels != 1)
+		return fail(a->failure,
+			    "%s: \"call\" is the number of one call, from 1, without \"kernels\"",
+			    point->name);
+	return 0;
+}
+
 /* The kernel and the amounts of "NAME FORMULA" or "NAME FORMULA, FORMULA". */
 static int parse_task(struct analysis *a, const struct point *point, struct task *task)
 {
@@ -388,11 +513,14 @@ static int parse_task(struct analysis *a, const struct point *point, struct task
 	int64_t rounds, bytes = 0;
 	char usage[512];
 
+	*task = (struct task){ 0 };
+	if (!strncmp(b->command, RUN, strlen(RUN)))
+		return parse_program(a, point, task);
 	task->kernel = cpu_kernel_find(b->command, word);
 	if ((!task->kernel && (word != 5 || memcmp(b->command, "sleep", 5))) || !*text ||
 	    !comma != !(task->kernel && task->kernel->buffers))
-		return fail(a->failure, "%s: work of the CPU is %sor 'sleep TIMES'", point->name,
-			    cpu_kernel_usage(usage, sizeof(usage)));
+		return fail(a->failure, "%s: work of the CPU is %s'sleep TIMES' or 'run PROGRAM'",
+			    point->name, cpu_kernel_usage(usage, sizeof(usage)));
 	if (comma && analysis_formula(a, comma + 1, point, NULL, &bytes))
 		return -1;
 	if (analysis_formula(a, arena_copy(a->arena, text, strcspn(text, ",")), point, NULL,
@@ -408,6 +536,20 @@ static int parse_task(struct analysis *a, const struct point *point, struct task
 			    point->name, most_pages);
 	task->work = (struct cpu_work){ .rounds = (uint64_t)rounds, .bytes = (uint64_t)bytes };
 	return 0;
+}
+
+/* Whether an event can be counted of a task: of programs only there are single steps. */
+static bool measures(struct analysis *a, const struct cpu *cpu, size_t event,
+		     const struct task *task)
+{
+	const struct cpu_counter *counter = &cpu->counters[event];
+
+	if (!counter->is_usable || !counter->steps)
+		return counter->is_usable;
+	if (task->program && task->program->code->has_exclusive && !a->unavailable[event])
+		a->unavailable[event] = "not measured: an exclusive access never succeeds if the "
+					"program is executed in single steps";
+	return task->program && !task->program->code->has_exclusive;
 }
 
 static int measure(struct machine *machine, struct analysis *a, size_t number)
@@ -429,7 +571,7 @@ static int measure(struct machine *machine, struct analysis *a, size_t number)
 			ret = fail(a->failure, "%s: %s", point->name, strerror(-error));
 	}
 	for (size_t e = 0; !ret && e < a->campaign->event_count; e++)
-		if (cpu->fds[e] >= 0 &&
+		if (measures(a, cpu, e, &task) &&
 		    benchmark_states(&a->campaign->benchmarks[point->benchmark], e))
 			ret = measure_event(a, cpu, point, e, &task);
 	cpu_work_end(&task.work);
@@ -461,8 +603,8 @@ static void close_cpu(struct machine *machine)
 	if (cpu->interrupts_fd >= 0)
 		close(cpu->interrupts_fd);
 	for (size_t e = 0; e < cpu->count; e++)
-		if (cpu->fds[e] >= 0)
-			close(cpu->fds[e]);
+		if (cpu->counters[e].fd >= 0)
+			close(cpu->counters[e].fd);
 	close(ends[ASKS][0]);
 	close(ends[ASKS][1]);
 	sched_setaffinity(0, sizeof(cpu->affinity), &cpu->affinity);
@@ -548,12 +690,15 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 		.measure = measure,
 		.close = close_cpu,
 	};
-	cpu->fds = arena_array(a->arena, events, sizeof(*cpu->fds));
-	cpu->is_software = arena_array(a->arena, events, sizeof(*cpu->is_software));
+	cpu->counters = arena_array(a->arena, events, sizeof(*cpu->counters));
 	cpu->interrupts_bytes = INTERRUPTS_BYTES;
 	cpu->interrupts = arena_alloc(a->arena, cpu->interrupts_bytes);
 	cpu->analysis = a;
 	cpu->count = events;
+	if (words_allow(a) < 0) {
+		*error = -EINVAL;
+		return -1;
+	}
 	*error = start_partner(&cpu->affinity);
 	if (*error)
 		return fail(a->failure, "no thread can be pinned to a CPU: %s", strerror(-*error));
@@ -561,16 +706,15 @@ int machine_cpu(struct analysis *a, struct machine *machine, int *error)
 	cpu->interrupts_fd = open("/proc/interrupts", O_RDONLY | O_CLOEXEC);
 	*error = -ENODEV;
 	for (size_t e = 0; e < events; e++) {
-		cpu->fds[e] = open_event(a, cpu, e);
-		if (cpu->fds[e] < 0) {
-			/* an event that does not exist says less than one that is denied */
-			if (*error != -EACCES && *error != -EPERM)
-				*error = cpu->fds[e];
-			a->unavailable[e] = why_not(a, cpu->fds[e]);
-			cpu->fds[e] = -1;
-		} else {
-			usable++;
-		}
+		const int why = open_event(a, cpu, e);
+
+		usable += !why;
+		if (!why)
+			continue;
+		/* an event that does not exist says less than one that is denied */
+		if (*error != -EACCES && *error != -EPERM)
+			*error = why;
+		a->unavailable[e] = why_not(a, why);
 	}
 	a->measured.source = "live on this CPU";
 	if (cpu_model(a))

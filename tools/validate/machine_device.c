@@ -11,20 +11,25 @@
 #include <unistd.h>
 
 #include "lib/command.h"
+#include "lib/device.h"
 #include "lib/rows.h"
 #include "study.h"
+#include "words.h"
 #include "worker.h"
 
-enum { MAX_WORDS = 32, MAX_TRIES = 3 };
-
-/* a command that is a program */
-#define RUN "run "
+enum { MAX_TRIES = 3 };
 
 /* events that are counted together */
 struct group {
 	unsigned int set;
 	unsigned int number;
 	struct perfctr_selection *selection;
+};
+
+/* a program that a benchmark names */
+struct work {
+	const char *program;
+	struct child child;
 };
 
 struct counted_device {
@@ -97,96 +102,66 @@ static int select_events(struct analysis *a, struct counted_device *v)
 
 /* --- work ---------------------------------------------------------------- */
 
-/* "copy bytes={N * 64} read" with its formulas evaluated; in the arena */
-static const char *expand(const struct analysis *a, const struct point *point, const char *text)
+/* "run PROGRAM ARGUMENT...", as a process that waits: its output is not of interest. */
+static int prepare_program(struct analysis *a, const struct point *point, struct work *work)
 {
-	const char *out = "";
-
-	while (*text) {
-		size_t plain = strcspn(text, "{"), length;
-		int64_t value;
-
-		out = arena_printf(a->arena, "%s%.*s", out, (int)plain, text);
-		text += plain;
-		if (!*text)
-			break;
-		length = strcspn(++text, "}");
-		if (analysis_formula(a, arena_copy(a->arena, text, length), point, NULL, &value))
-			return NULL;
-		out = arena_printf(a->arena, "%s%" PRId64, out, value);
-		text += length + (text[length] == '}');
-	}
-	return out;
-}
-
-/* The words of a command with its formulas evaluated. Return: their number or -1. */
-static int split(const struct analysis *a, const struct point *point, const char *command,
-		 const char **words)
-{
-	const char *text = expand(a, point, command);
-	int count = 0;
-
-	if (!text)
-		return -1;
-	while (*text && count < MAX_WORDS) {
-		size_t length = strcspn(text, " ");
-
-		words[count++] = arena_copy(a->arena, text, length);
-		text += length + strspn(text + length, " ");
-	}
-	if (*text || !count)
-		return fail(a->failure, "%s: '%s': a command has 1 to %d words", point->name,
-			    command, MAX_WORDS);
-	return count;
-}
-
-/* "run PROGRAM ARGUMENT...": its output is not of interest, its status is. */
-static int run_program(struct analysis *a, const struct point *point, const char *command)
-{
+	const char *command = a->campaign->benchmarks[point->benchmark].command;
 	const char *words[MAX_WORDS + 1] = { NULL };
-	struct child child;
-	int error, output, status;
+	int error, output;
 
-	if (split(a, point, command + strlen(RUN), words) < 0)
+	if (words_split(a, point, command + strlen(RUN), words) < 0)
 		return -1;
 	output = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (output < 0)
 		return fail(a->failure, "%s: /dev/null: %s", point->name, strerror(errno));
-	error = child_prepare(&child, (char **)(uintptr_t)words, output);
-	if (!error)
-		error = child_go(&child);
+	error = child_prepare(&work->child, (char **)(uintptr_t)words, output);
 	close(output);
+	work->program = words[0];
+	return error ? fail(a->failure, "%s: %s: %s", point->name, words[0], strerror(-error)) : 0;
+}
+
+/* Let the process execute the program, and wait for its end: its status is of interest. */
+static int run_program(struct analysis *a, const struct point *point, struct work *work)
+{
+	const int error = child_go(&work->child);
+	int status;
+
 	if (error)
-		return fail(a->failure, "%s: %s: %s", point->name, words[0], strerror(-error));
-	child_wait(&child);
-	status = child.status;
+		return fail(a->failure, "%s: %s: %s", point->name, work->program, strerror(-error));
+	child_wait(&work->child);
+	status = work->child.status;
 	if (WIFSIGNALED(status))
-		return fail(a->failure, "%s: %s was killed by signal %d", point->name, words[0],
-			    WTERMSIG(status));
+		return fail(a->failure, "%s: %s was killed by signal %d", point->name,
+			    work->program, WTERMSIG(status));
 	if (status)
-		return fail(a->failure, "%s: %s ended with status %d", point->name, words[0],
+		return fail(a->failure, "%s: %s ended with status %d", point->name, work->program,
 			    WEXITSTATUS(status));
 	return 0;
 }
 
-/* Does the point's work once, and waits for its end. */
-static int do_work(struct analysis *a, struct counted_device *v, const struct point *point)
+static bool is_program(const struct analysis *a, const struct point *point)
+{
+	const char *command = a->campaign->benchmarks[point->benchmark].command;
+
+	return command && !strncmp(command, RUN, strlen(RUN));
+}
+
+/* Does the point's work once, and waits for its end. @work: the program, NULL: it is none */
+static int do_work(struct analysis *a, struct counted_device *v, const struct point *point,
+		   struct work *work)
 {
 	const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
 	const char *words[MAX_WORDS];
-	int count = 0, ret = 0;
+	int count = 0;
 
-	if (b->command && !strncmp(b->command, RUN, strlen(RUN))) {
-		for (int64_t k = 0; !ret && k < point->kernels; k++)
-			ret = run_program(a, point, b->command);
-		return ret;
-	}
+	if (work)
+		return run_program(a, point, work);
 	if (!v->worker)
 		return fail(a->failure,
 			    "%s: for work on %s give \"command\": \"run PROGRAM ARGUMENT...\"",
 			    point->name, perfctr_device_driver(v->device));
 	if (!b->listing)
-		count = split(a, point, b->command, words);
+		count = words_split(a, point, b->command, words);
 	return count < 0 ? -1 : v->worker->work(v->worker_state, a, point, words, (size_t)count);
 }
 
@@ -217,20 +192,30 @@ static bool has_losses(const struct perfctr_totals *totals)
 			      DRM_PERFCTR_SAMPLE_RESET);
 }
 
-/* Counts the events of a group while the work is done. */
-static int count_work(struct analysis *a, struct counted_device *v, const struct group *group,
+/* Counts the events of a group while the work is done, or once a program. */
+static int count_once(struct analysis *a, struct counted_device *v, const struct group *group,
 		      const struct point *point, struct perfctr_totals *totals)
 {
 	struct perfctr_session *session = NULL;
 	struct perfctr_cursor *cursor = NULL;
-	int error = perfctr_session_new(group->selection, NULL, &session), ret = 0;
+	struct work program = { 0 }, *work = is_program(a, point) ? &program : NULL;
+	int error = 0, ret = 0;
 
+	if (work && prepare_program(a, point, work) < 0)
+		return -1;
+	/* on the local device: this process only, and its children */
+	if (work && device_is_local(v->device))
+		error = perfctr_device_count_task(v->device, -work->child.pid);
+	if (!error)
+		error = perfctr_session_new(group->selection, NULL, &session);
 	if (!error)
 		error = perfctr_cursor_new(session, &cursor);
 	if (!error)
 		error = perfctr_session_start(session, 0);
+	if (error && work)
+		child_abandon(&work->child);
 	if (!error) {
-		ret = do_work(a, v, point);
+		ret = do_work(a, v, point, work);
 		error = perfctr_session_stop(session, 0);
 	}
 	if (!error)
@@ -239,6 +224,18 @@ static int count_work(struct analysis *a, struct counted_device *v, const struct
 		ret = fail(a->failure, "%s: %s", point->name, perfctr_ctx_error(v->ctx));
 	perfctr_cursor_unref(cursor);
 	perfctr_session_unref(session);
+	return ret;
+}
+
+/* Programs are counted one after the other. */
+static int count_work(struct analysis *a, struct counted_device *v, const struct group *group,
+		      const struct point *point, struct perfctr_totals *totals)
+{
+	int64_t times = is_program(a, point) ? point->kernels : 1;
+	int ret = 0;
+
+	while (!ret && times--)
+		ret = count_once(a, v, group, point, totals);
 	return ret;
 }
 
@@ -432,21 +429,6 @@ static int use_cores(struct analysis *a, const struct counted_device *v)
 	return analysis_set_cores(a, mask);
 }
 
-/* A campaign may come from anybody: its programs are run only on request. */
-static int check_programs(struct analysis *a)
-{
-	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
-		const char *command = a->campaign->benchmarks[b].command;
-
-		if (command && !strncmp(command, RUN, strlen(RUN)) && !a->may_run)
-			return fail(a->failure,
-				    "%s: '%s' is a program: read the campaign, then "
-				    "give --run-programs",
-				    a->campaign->benchmarks[b].name, command);
-	}
-	return 0;
-}
-
 int machine_device(struct analysis *a, const char *which, struct machine *machine, int *error)
 {
 	struct counted_device *v = arena_alloc(a->arena, sizeof(*v));
@@ -464,8 +446,8 @@ int machine_device(struct analysis *a, const char *which, struct machine *machin
 	v->worker = worker_of(perfctr_device_driver(v->device));
 	if (v->worker)
 		*error = v->worker->open(a, v->device, &v->worker_state);
-	if (!*error && (check_programs(a) < 0 || select_events(a, v) < 0 ||
-			(v->worker && use_cores(a, v) < 0)))
+	if (!*error &&
+	    (words_allow(a) < 0 || select_events(a, v) < 0 || (v->worker && use_cores(a, v) < 0)))
 		*error = -EINVAL;
 	if (!*error) {
 		configure(a, v);

@@ -170,3 +170,43 @@ const char **validate_chain(const struct study *study, size_t event, struct aren
 	*count = c.count;
 	return c.steps;
 }
+
+static bool has_requirement(const struct campaign_event *event, const char *id)
+{
+	for (const char **ids = event->requirements; ids && *ids; ids++)
+		if (!strcmp(*ids, id))
+			return true;
+	return false;
+}
+
+const char *report_requirement(const struct study *study, size_t n)
+{
+	const struct campaign *c = study->analysis.campaign;
+
+	for (size_t e = 0; e < c->event_count; e++) {
+		const char **ids = c->events[e].requirements;
+
+		for (size_t i = 0; ids && ids[i]; i++) {
+			bool again = false;
+
+			for (size_t f = 0; f < e && !again; f++)
+				again = has_requirement(&c->events[f], ids[i]);
+			if (!again && !n--)
+				return ids[i];
+		}
+	}
+	return NULL;
+}
+
+const char *report_required(const struct report *report, const struct study *study, const char *id)
+{
+	const struct campaign *c = study->analysis.campaign;
+	const char *text = "";
+
+	for (size_t e = 0; e < c->event_count; e++)
+		if (has_requirement(&c->events[e], id))
+			text = arena_printf(report->arena, "%s%s%s %s", text, *text ? ", " : "",
+					    c->events[e].name,
+					    verdict_names[study->outcomes[e].verdict]);
+	return text;
+}

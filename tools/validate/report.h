@@ -153,3 +153,9 @@ void evidence_discard(const char *folder);
  * Return: 0; -1 with the analysis' failure.
  */
 int review_listings(struct analysis *analysis, bool json, FILE *out);
+
+/* The id of requirement number @n of a campaign's events; NULL: there are no more. */
+const char *report_requirement(const struct study *study, size_t n);
+
+/* "instructions TRUSTED, branches QUARANTINED": the events of a requirement */
+const char *report_required(const struct report *report, const struct study *study, const char *id);

@@ -8,6 +8,7 @@
 #include "lib/embed.h"
 #include "lib/output.h"
 #include "lib/page.h"
+#include "build.h"
 #include "report.h"
 
 EMBED(validate_css, "tools/validate/page.css");
@@ -309,6 +310,20 @@ static void print_made(const struct study *study, FILE *out)
 	}
 }
 
+static void print_requirements(const struct report *report, const struct study *study, FILE *out)
+{
+	const char *id;
+
+	for (size_t n = 0; (id = report_requirement(study, n)); n++) {
+		fputs(n ? "<tr>" : "<h3>Requirements</h3>\n<table><tr>", out);
+		page_element(out, "td", id);
+		page_element(out, "td", report_required(report, study, id));
+		fputs("</tr>\n", out);
+		if (!report_requirement(study, n + 1))
+			fputs("</table>\n", out);
+	}
+}
+
 /* --- the page --------------------------------------------------------------------------- */
 
 static void print_study(const struct report *report, const struct study *study, FILE *out)
@@ -330,6 +345,7 @@ static void print_study(const struct report *report, const struct study *study, 
 				       a->dropped, a->campaign->anchor));
 	fputs("</dl>\n", out);
 	print_verdicts(study, out);
+	print_requirements(report, study, out);
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
 		print_table(study, b, out);
 		print_plots(study, b, out);
@@ -348,6 +364,7 @@ static void print_head(const struct report *report, FILE *out)
 	report_page_begin(out, "validate", "perfctr validate");
 	fputs("<h1>Which counters can be trusted</h1>\n<dl>", out);
 	page_fact(out, "tool", "perfctr validate " PERFCTR_VERSION);
+	page_fact(out, "build", build_id(report->arena));
 	page_fact(out, "written", report->time);
 	page_fact(out, "on",
 		  arena_printf(report->arena, "%s, %s", report->on.release, report->on.machine));

@@ -2,6 +2,7 @@
 /* The result file: verdicts with all the evidence. */
 #include <string.h>
 
+#include "build.h"
 #include "lib/json.h"
 #include "report.h"
 
@@ -210,6 +211,15 @@ static struct json_object *search_json(const struct outcome *o)
 	return search;
 }
 
+static struct json_object *names_json(const char **names)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (; names && *names; names++)
+		json_object_array_add(list, json_object_new_string(*names));
+	return list;
+}
+
 static struct json_object *event_json(const struct report *report, const struct study *study,
 				      size_t number)
 {
@@ -221,6 +231,7 @@ static struct json_object *event_json(const struct report *report, const struct 
 
 	json_add_text(e, "event", event->name);
 	json_add_text(e, "counter", *event->counter ? event->counter : NULL);
+	json_add(e, "requirements", names_json(event->requirements));
 	json_add_text(e, "verdict", verdict_names[o->verdict]);
 	for (size_t i = 0; i < o->path_length; i++)
 		json_object_array_add(list, json_object_new_string(verdict_names[o->path[i]]));
@@ -381,6 +392,7 @@ void validate_json(const struct report *report, FILE *out)
 
 	json_add_u64(root, "schema", RESULT_SCHEMA);
 	json_add_text(root, "tool", "perfctr validate " PERFCTR_VERSION);
+	json_add_text(root, "build", build_id(report->arena));
 	json_add_text(root, "time", report->time);
 	json_add_text(root, "kernel", report->on.release);
 	json_add_text(root, "machine", report->on.machine);

@@ -129,6 +129,15 @@ static void print_verdicts(const struct report *report, const struct study *stud
 	}
 }
 
+static void print_requirements(const struct report *report, const struct study *study, FILE *out)
+{
+	const char *id;
+
+	for (size_t n = 0; (id = report_requirement(study, n)); n++)
+		fprintf(out, "%s  %-22s %s\n", n ? "" : "\n  requirements\n", id,
+			report_required(report, study, id));
+}
+
 static void print_strangers(const struct study *study, FILE *out)
 {
 	if (study->analysis.strangers)
@@ -247,6 +256,7 @@ void validate_text(const struct report *report, FILE *out)
 			fputc('\n', out);
 		print_tables(study, out);
 		print_verdicts(report, study, out);
+		print_requirements(report, study, out);
 		print_strangers(study, out);
 		print_relations(study, out);
 		print_chains(report, study, out);

@@ -133,8 +133,12 @@ static bool can_build(const struct analysis *a, const struct feature *feature)
 	size_t length = strcspn(feature->name, ".");
 	const struct worker *worker;
 
-	if (*feature->name == '@')
+	if (*feature->name == '@' || a->campaign->amounts)
 		return false;
+	/* a CPU's program has to be compiled */
+	for (size_t b = 0; b < a->campaign->benchmark_count; b++)
+		if (a->campaign->benchmarks[b].code.count)
+			return false;
 	worker = worker_of(a->campaign->device);
 	return worker ? worker->executes(feature->name, length) :
 			!strpbrk(feature->name, "abcdefghijklmnopqrstuvwxyz");

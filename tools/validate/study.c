@@ -6,6 +6,7 @@
 
 #include <sys/utsname.h>
 
+#include "build.h"
 #include "report.h"
 #include "verdict.h"
 
@@ -24,6 +25,7 @@ void study_configure(struct arena *arena, struct measured *measured)
 				   arena_printf(arena, "%s", kernel.machine));
 	}
 	measured_configure(arena, measured, "perfctr", PERFCTR_VERSION);
+	measured_configure(arena, measured, "perfctr build", build_id(arena));
 	report_time(now, sizeof(now));
 	measured_configure(arena, measured, "begun", arena_copy(arena, now, strlen(now)));
 }

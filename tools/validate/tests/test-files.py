@@ -597,14 +597,15 @@ def evidence():
         table = os.path.join(MEASURED, "xavier-gpu-all.csv")
         run("-j", "-o", first, "-m", table, status=DOUBT)
         run("-o", "/dev/null", "-m", table, "--from", first, "--evidence", folder, status=DOUBT)
-        names = {"README.txt", "SHA256SUMS", "campaign.json", "readings.json", "from.json",
-                 "result.json", "report.txt", "report.html", "matrix-copy.lst", "float-loop.lst",
-                 "executed-nop.lst", "measured"}
+        names = {"README.txt", "SHA256SUMS", "review.txt", "campaign.json", "readings.json",
+                 "from.json", "result.json", "report.txt", "report.html", "matrix-copy.lst",
+                 "float-loop.lst", "executed-nop.lst", "measured"}
         check(set(os.listdir(folder)) == names, f"{os.listdir(folder)}")
         subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=folder,
                        check=True)
         with open(os.path.join(folder, "SHA256SUMS"), encoding="utf-8") as f:
-            check({line.split()[1] for line in f} == names - {"SHA256SUMS"}, "files without hash")
+            check({line.split()[1] for line in f} == names - {"SHA256SUMS", "review.txt"},
+                  "files without hash")
         with open(os.path.join(folder, "result.json"), encoding="utf-8") as f:
             result = json.load(f)["campaigns"]
         again = subprocess.run([PERFCTR, "validate", "-j", "-m", "readings.json", "--from",

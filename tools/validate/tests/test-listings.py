@@ -149,6 +149,26 @@ def paths_of_a_warp():
             check(words in error, error)
 
 
+@test
+def gaps_without_bytes():
+    """objdump --no-show-raw-insn: a gap that no instruction fills, 15 bytes of x86-64 or 4 of
+    RISC-V, is refused; so is a file whose tabs an editor made blanks"""
+    x86 = "k: file format elf64-x86-64\n\n0 <f>:\n   0:\txor    %eax,%eax\n" \
+        "   {gap:x}:\tcmp    %edi,%eax\n  40:\tret\n"
+    riscv = "k: file format elf64-littleriscv\n\n0 <f>:\n   0:\tli\ta0,0\n" \
+        "   4:\taddi\ta0,a0,1\n   {gap:x}:\tret\n"
+    with tempfile.TemporaryDirectory() as folder:
+        for text, fits, gap in ((x86.replace("40", "1d"), 15, 16), (riscv, 8, 10)):
+            own = Folder(folder, text.format(gap=fits))
+            check(len(own.counts()["k"]) == 3, f"{own.counts()}")
+            own.write("k.lst", text.format(gap=gap))
+            error = run("--listings", own.campaign(), status=FAILED).stderr
+            check(f"and {gap:#x} are missing" in error, error)
+        own.write("k.lst", x86.format(gap=2).expandtabs())
+        error = run("--listings", own.campaign(), status=FAILED).stderr
+        check("give the file unchanged" in error, error)
+
+
 SOURCE = """
 	.globl kernel
 kernel:

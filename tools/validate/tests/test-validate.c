@@ -172,11 +172,27 @@ static void check_text(const char *text, const char *wanted)
 		printf("# %s\n", text ? text : "refused");
 }
 
+static const char *converted(struct arena *arena, const char *text, const char *symbol,
+			     struct taken *taken, size_t count, struct failure *failure)
+{
+	struct disassembly d = {
+		.arena = arena,
+		.name = "f",
+		.text = text,
+		.symbol = symbol,
+		.taken = taken,
+		.count = count,
+		.failure = failure,
+	};
+
+	return convert_disassembly(&d);
+}
+
 TEST("disassembled programs become listings, line by line")
 {
-	struct taken gpu[] = { { 0x20, "0", false }, { 0x50, "N - 1", false } };
-	struct taken cpu[] = { { 0x8, "N", false }, { 0x10, "1", false } };
-	struct taken one = { 0x1145, "0", false };
+	struct taken gpu[] = { { 0x20, false, "0", false }, { 0x50, false, "N - 1", false } };
+	struct taken cpu[] = { { 0x8, false, "N", false }, { 0x10, false, "1", false } };
+	struct taken one = { 0x1145, false, "0", false };
 	static const struct {
 		const char *text, *listing;
 		uint64_t jump;
@@ -213,19 +229,19 @@ TEST("disassembled programs become listings, line by line")
 
 	CHECK(is_disassembly(sass) && is_disassembly(arm64) && is_disassembly(x86));
 	CHECK(!is_disassembly("loop:\tMOV R1\n\tEXIT\n") && !is_disassembly(""));
-	check_text(convert_disassembly(&arena, "f", sass, NULL, gpu, 2, &failure),
+	check_text(converted(&arena, sass, NULL, gpu, 2, &failure),
 		   "\n\n\nMOV\n\n@!PT SHFL.IDX\n@P0{0} EXIT\nLDG.E.128.CONSTANT.SYS.\n\nIADD3\n"
 		   "@P0{N - 1} BRA -1\nEXIT\nBRA +0");
-	check_text(convert_disassembly(&arena, "f", arm64, NULL, cpu, 2, &failure),
+	check_text(converted(&arena, arm64, NULL, cpu, 2, &failure),
 		   "\nmov\nadd\n@P0{N} BRA.b.cc -1\nBRA.b +1\n@P0{1} BRA.cbz +1\nEXIT");
-	check_text(convert_disassembly(&arena, "f", x86, "b", &one, 1, &failure),
+	check_text(converted(&arena, x86, "b", &one, 1, &failure),
 		   "\n\n\nmovabs\n\n@P0{0} BRA.je -1\nEXIT");
 	for (size_t i = 0; i < ARRAY_SIZE(printed); i++) {
-		struct taken jump = { printed[i].jump, "N", false };
+		struct taken jump = { printed[i].jump, false, "N", false };
 		struct failure why = { "" };
 
-		check_text(convert_disassembly(&arena, "f", printed[i].text, NULL, &jump,
-					       printed[i].jump != 0, &why),
+		check_text(converted(&arena, printed[i].text, NULL, &jump, printed[i].jump != 0,
+				     &why),
 			   printed[i].listing);
 		if (*why.text)
 			printf("# %zu: %s\n", i, why.text);
@@ -278,12 +294,12 @@ TEST("a program whose flow is not static is refused, with line and column")
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct taken taken = { cases[i].taken, "1", false };
+		struct taken taken = { cases[i].taken, false, "1", false };
 		struct failure failure = { "" };
 		struct arena arena = { 0 };
 
-		CHECK(!convert_disassembly(&arena, "f", cases[i].text, cases[i].symbol, &taken,
-					   cases[i].taken != 0, &failure));
+		CHECK(!converted(&arena, cases[i].text, cases[i].symbol, &taken,
+				 cases[i].taken != 0, &failure));
 		if (!strstr(failure.text, cases[i].message))
 			printf("# %zu: %s\n", i, failure.text);
 		CHECK(strstr(failure.text, cases[i].message));
@@ -343,19 +359,19 @@ TEST("a program of a machine that is not supported is refused")
 		struct arena arena = { 0 };
 
 		CHECK(is_disassembly(cases[i].text));
-		CHECK(!convert_disassembly(&arena, "f", cases[i].text, NULL, NULL, 0, &failure));
+		CHECK(!converted(&arena, cases[i].text, NULL, NULL, 0, &failure));
 		if (!strstr(failure.text, cases[i].message))
 			printf("# %zu: %s\n", i, failure.text);
 		CHECK(strstr(failure.text, cases[i].message));
 		arena_free(&arena);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
-		struct taken taken[] = { { 0xa3, "1", false }, { 0xa4, "1", false } };
+		struct taken taken[] = { { 0xa3, false, "1", false }, { 0xa4, false, "1", false } };
 		struct failure failure = { "" };
 		struct arena arena = { 0 };
 
-		if (!convert_disassembly(&arena, "f", fine[i], NULL, i == 3 ? &taken[1] : taken,
-					 i == 0 || i == 3, &failure))
+		if (!converted(&arena, fine[i], NULL, i == 3 ? &taken[1] : taken, i == 0 || i == 3,
+			       &failure))
 			printf("# %zu: %s\n", i, failure.text);
 		CHECK(!*failure.text);
 		arena_free(&arena);
@@ -369,7 +385,7 @@ TEST("damaged disassembly is converted or refused")
 
 	for (int round = 0; round < 20000; round++) {
 		const char *from = texts[round % 3];
-		struct taken taken = { below(0x100), "1", false };
+		struct taken taken = { below(0x100), false, "1", false };
 		size_t length = strlen(from);
 		struct failure failure = { "" };
 		struct arena arena = { 0 };
@@ -378,7 +394,7 @@ TEST("damaged disassembly is converted or refused")
 		for (uint64_t n = below(8); n-- > 0;)
 			text[below(length)] = some[below(sizeof(some) - 1)];
 		text[length - below(length)] = '\0';
-		if (!convert_disassembly(&arena, "f", text, NULL, &taken, below(2), &failure))
+		if (!converted(&arena, text, NULL, &taken, below(2), &failure))
 			CHECK(*failure.text);
 		arena_free(&arena);
 	}

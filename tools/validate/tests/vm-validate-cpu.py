@@ -120,6 +120,66 @@ def any_pmu():
     check("a power of two" in done.stderr, done.stderr)
 
 
+# counts the odd numbers below x0: what aarch64-linux-gnu-objdump -d prints
+ODD = """
+odd:     file format elf64-littleaarch64
+
+000000000040008c <odd>:
+  40008c:	52800001 	mov	w1, #0x0                   	// #0
+  400090:	36000040 	tbz	w0, #0, 400098 <odd+0xc>
+  400094:	11000421 	add	w1, w1, #0x1
+  400098:	f1000400 	subs	x0, x0, #0x1
+  40009c:	54ffffa1 	b.ne	400090 <odd+0x4>  // b.any
+  4000a0:	d65f03c0 	ret
+"""
+
+
+def write_program(path, n):
+    """an ELF program without libraries that calls odd(n) and exits"""
+    code = [0xd2800000 | n << 5, 0x94000004, 0xd2800000, 0xd2800ba8, 0xd4000001] + \
+        [int(word, 16) for word in re.findall(r":\t([0-9a-f]{8}) ", ODD)]
+    base, start, size = 0x400000, 0x78, 0x78 + 4 * len(code)
+    with open(path, "wb") as f:
+        f.write(b"\x7fELF\2\1\1".ljust(16, b"\0") +
+                struct.pack("<HHIQQQIHHHHHH", 2, 183, 1, base + start, 64, 0, 0, 64, 56, 1, 0, 0,
+                            0) +
+                struct.pack("<IIQQQQQQ", 1, 5, 0, base, base, size, size, 0x10000) +
+                struct.pack(f"<{len(code)}I", *code))
+    os.chmod(path, 0o755)
+
+
+@test
+def own_program():
+    """a function of a program: PMU and single steps count the instructions of its listing"""
+    if platform.machine() != "aarch64":
+        return "the program is of arm64"
+    for n in (1000, 10000):
+        write_program(f"/tmp/odd-{n}", n)
+    with open("/tmp/odd.lst", "w", encoding="ascii") as f:
+        f.write(ODD)
+    path = "/tmp/odd.json"
+    campaign = {
+        "campaign": "odd", "device": "cpu", "runs": 2,
+        "amounts": {"instructions": ["*"], "jumps": ["BRA", "EXIT"]},
+        "events": [{"name": "pmu", "counter": "cpu/instructions/", "documented": ["instructions"],
+                    "accept": {"absolute": 4}},
+                   {"name": "steps", "counter": "step/instructions/",
+                    "documented": ["instructions"]},
+                   {"name": "jumps", "counter": "step/jumps/", "documented": ["jumps"]}],
+        "benchmarks": [{"name": "odd", "command": "run /tmp/odd-{N}", "listing": "odd.lst",
+                        "symbol": "odd", "parameters": {"N": [1000, 10000]},
+                        "taken": {"+0x4": "N / 2", "+0x10": "N - 1"}}]}
+    with open(path, "w", encoding="ascii") as f:
+        json.dump(campaign, f)
+    _, events, _ = validate("--run-programs", path)
+    for event, per in (("pmu", 3.5), ("steps", 3.5), ("jumps", 1.5)):
+        print("#", event, [(p["expected"], p["min"], p["max"]) for p in events[event]["points"]])
+        check([p["expected"] for p in events[event]["points"]] ==
+              [n * per + 2 * (event != "jumps") for n in (1000, 10000)], f"{events[event]}")
+        check(events[event]["verdict"] == "TRUSTED", f"{events[event]['reason']}")
+    return None
+
+
 @test
 def verdicts():
     """trusted where the documentation is right, explained where it is wrong, open where the
