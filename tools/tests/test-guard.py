@@ -29,7 +29,8 @@ def mistakes_have_advice():
             (GOOD + " colour=red", "no such key"), (GOOD + " pid=0", "number of a process"),
             (GOOD + " context=-1", "number of a context"), (GOOD + " action=x", "report, freeze"),
             (GOOD + " action=cpu.max:0%", "report, freeze"), (GOOD + " on_loss=pray", "freeze or"),
-            (GOOD + " allow_untrusted=maybe", "yes or no"), (GOOD + " cgroup=../x", "a path below"),
+            (GOOD + " allow_untrusted=maybe", "yes or no"),
+            (GOOD + " allow_explained=maybe", "yes or no"), (GOOD + " cgroup=../x", "a path below"),
             (GOOD + " cgroup=a pid=1", "another target"), (GOOD + " pid=1 action=freeze", "cgroup"),
             (GOOD + " pid=1", "its cgroup (freeze) or its context (hold)"),
             (GOOD + " cgroup=/tmp/x", "a path below"), (GOOD + " cgroup=" + "x" * 4001, "a path"),
@@ -47,7 +48,9 @@ def mistakes_have_advice():
         file.flush()
         check("give -b first" in guard("-c", file.name, "-b", GOOD), "merged")
     check("one budget" in guard("--in-stream", *many[:4], "--", "true"), "--in-stream")
-    check("at most 16 budgets" in guard(*many), "too many")
+    good = ["-b", GOOD + " pid=1 action=report"] * 40
+    check("budget 41: it has no event" in guard(*good, "-b", "limit=1"), "no room for 41 budgets")
+    check("--stay needs a command" in guard("-b", GOOD, "--stay"), "--stay")
 
 
 @test

@@ -603,18 +603,22 @@ def limits_become_counts():
 
 @test
 def counters_must_be_trusted():
-    """only counters that validate found trusted or explained, without --allow-untrusted"""
+    """only counters that validate found trusted, without --allow-untrusted; what an explained one
+    counts is said, and needs --allow-explained"""
     store = path("verdicts.json")
     budget = ("-b", "device=vsoc event=FRAGMENTS limit=1 action=report", "--", "true")
-    for trust, status in (None, 1), ("trusted", 0), ("explained", 0), ("quarantined", 1), \
+    for trust, status in (None, 1), ("trusted", 0), ("explained", 1), ("quarantined", 1), \
             ("untrusted", 1):
-        verdicts = {"vsoc_csf.shader.fragments": {"trust": trust, **harness.place()}} \
+        verdicts = {"vsoc_csf.shader.fragments": {
+            "trust": trust, "definition": "twice the fragments", **harness.place()}} \
             if trust else {}
         write(store, json.dumps({"format": "perfctr verdicts 2", "verdicts": verdicts}))
         environment = {**os.environ, "PERFCTR_VERDICTS": store}
         error = run("perfctr", "guard", *budget, status=status, env=environment).stderr
-        check(not status or ("FRAGMENTS" in error and "--allow-untrusted" in error), error)
-        run("perfctr", "guard", "--allow-untrusted", *budget, env=environment)
+        allowed = "explained" if trust == "explained" else "untrusted"
+        check(not status or ("FRAGMENTS" in error and f"--allow-{allowed}" in error), error)
+        check((trust == "explained") == ("counts twice the fragments" in error), error)
+        run("perfctr", "guard", f"--allow-{allowed}", *budget, env=environment)
     filtered = "device=vsoc event=ucf0/mem_bytes_rd,src_loc_cpu=1/ limit=1 action=report"
     error = run("perfctr", "guard", "-b", filtered, "--", "true", status=1).stderr
     check("has a filter" in error, error)

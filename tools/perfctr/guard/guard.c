@@ -27,17 +27,22 @@ static const char help[] =
 	"                        event=EVENT      as for perfctr stat; counts of a DRM device are\n"
 	"                                         everybody's, those of local the target's\n"
 	"                        limit=LIMIT      20M (in a window), 2G/s, 30% (of cycles, time)\n"
-	"                        window=TIME      10ms; period=TIME between samples: a tenth\n"
+	"                        window=TIME      10ms; period=TIME between samples: a\n"
+	"                                         hundredth, but 1ms (a tenth of a short one)\n"
 	"                        cgroup=PATH | pid=NUMBER | context=NUMBER|all\n"
 	"                                         the target; the command if there is none\n"
 	"                        action=freeze|cpu.max:PERCENT%|hold|report\n"
 	"                        on_loss=freeze|release   if counts are lost (freeze)\n"
 	"                        device=DEVICE    node, driver or local (first)\n"
-	"                        allow_untrusted=yes\n"
+	"                        allow_explained=yes, allow_untrusted=yes\n"
 	"  -c, --config FILE   budgets in sections [budget NAME], KEY = VALUE\n"
 	"  -g, --cgroup PATH   run the command in that cgroup, made if it does not exist\n"
 	"      --in-stream     no period: the command's jobs sample, as with perfctr record\n"
-	"      --allow-untrusted  also counters that perfctr validate did not find trusted\n"
+	"      --allow-explained  also counters of which perfctr validate found that they count\n"
+	"                      something else than documented, which the guard then says\n"
+	"      --allow-untrusted  all counters\n"
+	"      --stay          go on after the command ended, until no process of it or of a\n"
+	"                      budget's cgroup is left, or a signal comes; then release\n"
 	"  -o, --output FILE   append the log to FILE, as JSON lines\n"
 	"  -j, --json          the same to stdout\n"
 	"  -v, --verbose       log each sample\n"
@@ -53,7 +58,9 @@ static int parse_options(struct guard *g, int argc, char **argv)
 		OPTION('c', "config", CALL, g, .call = policy_read),
 		OPTION('g', "cgroup", TEXT, &g->cgroup),
 		OPTION(0, "in-stream", FLAG, &g->in_stream),
+		OPTION(0, "allow-explained", FLAG, &g->allow_explained),
 		OPTION(0, "allow-untrusted", FLAG, &g->allow_untrusted),
+		OPTION(0, "stay", FLAG, &g->stay),
 		OPTION('o', "output", TEXT, &g->output),
 		OPTION('j', "json", FLAG, &g->json),
 		OPTION('v', "verbose", FLAG, &g->verbose),
@@ -66,8 +73,11 @@ static int parse_options(struct guard *g, int argc, char **argv)
 		return status;
 	if (argv[optind])
 		g->command.argv = argv + optind;
-	if ((g->in_stream || g->cgroup) && !g->command.argv)
-		return app_usage(g->app, "%s needs a command", g->cgroup ? "-g" : "--in-stream");
+	if ((g->in_stream || g->cgroup || g->stay) && !g->command.argv)
+		return app_usage(g->app, "%s needs a command",
+				 g->cgroup    ? "-g" :
+				 g->in_stream ? "--in-stream" :
+						"--stay");
 	if (g->json && g->output)
 		return app_usage(g->app, "-j logs to stdout, -o to a file: give one of them");
 	return 0;
@@ -90,33 +100,35 @@ static int open_log(struct guard *g)
 
 /* --- the command's cgroup ------------------------------------------------------------ */
 
-static int make_cgroup(struct guard *g, char **path, bool *made)
+static int make_cgroup(struct guard *g, struct cgroup *c)
 {
+	char error[512];
+	int result;
+
 	if (!g->cgroup)
 		return 0;
-	*path = policy_cgroup(g->cgroup);
-	if (!*path)
-		return app_usage(g->app, "-g %s: give a path below /sys/fs/cgroup", g->cgroup);
-	*made = !mkdir(*path, 0755);
-	if (*made || errno == EEXIST)
+	if (!cgroup_is_path(g->cgroup))
+		return app_usage(g->app, "-g %s: give a path below a mount of cgroups", g->cgroup);
+	result = cgroup_find(g->cgroup, true, c, error, sizeof(error));
+	if (!result)
 		return 0;
-	app_error(g->app, "cgroup %s: %s", *path, strerror(errno));
-	return errno == EACCES || errno == EPERM ? EXIT_DENIED : EXIT_FAILED;
+	app_error(g->app, "cgroup %s", error);
+	return result == -EACCES || result == -EPERM ? EXIT_DENIED : EXIT_FAILED;
 }
 
-static int join_cgroup(struct guard *g, const char *folder)
+static int join_cgroup(struct guard *g, const struct cgroup *c)
 {
-	char path[4096];
-	FILE *file;
+	const char *const folders[] = { c->hold, c->count };
 
-	if (!folder)
-		return 0;
-	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
-	file = fopen(path, "we");
-	if (file && fprintf(file, "%d\n", g->command.child.pid) > 0 && !fclose(file))
-		return 0;
-	app_error(g->app, "%s: %s", path, strerror(errno));
-	return EXIT_FAILED;
+	for (size_t n = 0; n < ARRAY_SIZE(folders); n++) {
+		int error = folders[n] ? cgroup_join(folders[n], g->command.child.pid) : 0;
+
+		if (!error)
+			continue;
+		app_error(g->app, "%s/cgroup.procs: %s", folders[n], strerror(-error));
+		return EXIT_FAILED;
+	}
+	return 0;
 }
 
 /* --- the watcher's life -------------------------------------------------------------- */
@@ -236,6 +248,31 @@ static int finish(struct guard *g, struct watcher *w, int ended_by)
 	return failed ? EXIT_FAILED : command_status(&g->command, ended_by);
 }
 
+/* Whether the command left processes, or a cgroup of a budget has some. */
+static bool is_something_left(const struct guard *g, const struct watcher *w)
+{
+	char path[64];
+	bool left = false;
+	FILE *file;
+	int pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)g->pid);
+	file = fopen(path, "re");
+	while (file && !left && fscanf(file, "%d", &pid) == 1)
+		left = pid != w->pid && pid != g->command.child.pid;
+	if (file)
+		fclose(file);
+	for (size_t n = 0; n < g->count && !left; n++) {
+		struct members members = { 0 };
+
+		if (g->budgets[n].target.cgroup)
+			members_read(&members, g->budgets[n].target.cgroup);
+		left = members.count;
+		members_free(&members);
+	}
+	return left;
+}
+
 static int supervise(struct guard *g, struct signals *signals)
 {
 	struct watcher w = { .socket = -1 };
@@ -252,7 +289,8 @@ static int supervise(struct guard *g, struct signals *signals)
 		}
 		if (running && perfctr_time_raw_ns() - w.beat_ns > GUARD_HANGS_MS * NS_PER_MS)
 			return take_over(g, &w);
-		if (running && command_has_ended(&g->command))
+		if (running && command_has_ended(&g->command) &&
+		    !(g->stay && is_something_left(g, &w)))
 			break;
 	}
 	if (w.pid <= 0)
@@ -286,8 +324,7 @@ int guard_run(struct app *app, int argc, char **argv)
 			   .command = { .watched_fd = -1,
 					.child = { .pid = -1, .go_fd = -1, .error_fd = -1 } } };
 	struct signals signals = { .fd = -1 };
-	char *cgroup = NULL;
-	bool made = false;
+	struct cgroup cgroup = { 0 };
 	int status = parse_options(&g, argc, argv);
 
 	status = status ?: open_log(&g);
@@ -295,7 +332,7 @@ int guard_run(struct app *app, int argc, char **argv)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!status && g.sequence == MAP_FAILED)
 		status = app_failed(app, -errno);
-	status = status ?: make_cgroup(&g, &cgroup, &made);
+	status = status ?: make_cgroup(&g, &cgroup);
 	status = status ?: policy_check(&g);
 	status = status ?: signals_catch(app, &signals, (const int[]){ SIGCHLD, SIGPIPE, 0 });
 	status = status ?: watch_open(&g);
@@ -306,7 +343,7 @@ int guard_run(struct app *app, int argc, char **argv)
 		for (size_t n = 0; n < g.count; n++)
 			if (!g.budgets[n].target.pid && g.command.argv)
 				status = status ?: set_command(&g, &g.budgets[n]);
-		status = status ?: join_cgroup(&g, cgroup);
+		status = status ?: join_cgroup(&g, &cgroup);
 		status = status ?: supervise(&g, &signals);
 		if (g.command.argv && g.command.child.go_fd >= 0)
 			command_abandon(&g.command);
@@ -314,8 +351,7 @@ int guard_run(struct app *app, int argc, char **argv)
 	watch_close(&g);
 	command_close(&g.command);
 	signals_release(&signals);
-	if (made)
-		rmdir(cgroup);
+	cgroup_remove(&cgroup);
 	if (g.output && g.log && fclose(g.log)) {
 		app_error(app, "%s: %s", g.output, app_reason(errno));
 		g.log_failed = true;
@@ -323,6 +359,5 @@ int guard_run(struct app *app, int argc, char **argv)
 	if (g.log_failed)
 		status = EXIT_FAILED;
 	policy_free(&g);
-	free(cgroup);
 	return status < 0 ? EXIT_FINE : status;
 }

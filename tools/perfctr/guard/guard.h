@@ -5,6 +5,9 @@
  */
 #pragma once
 
+#include <poll.h>
+
+#include "cgroup.h"
 #include "lib/app.h"
 #include "lib/counting.h"
 #include "lib/verdicts.h"
@@ -49,14 +52,17 @@ int window_limit(const char *text, uint64_t length_ns, uint64_t full_hz, uint64_
 enum target_action {
 	TARGET_DEFAULT, /* by what the target is */
 	TARGET_REPORT, /* nothing */
-	TARGET_FREEZE, /* cgroup.freeze */
+	TARGET_FREEZE, /* cgroup.freeze, or freezer.state of version 1 */
 	TARGET_CPU_MAX, /* cpu.max of the cgroup */
 	TARGET_HOLD, /* the GPU's scheduler holds contexts, see holder.h */
 };
 
 struct target {
 	enum target_action action;
-	char *cgroup; /* path, NULL: none */
+	char *cgroup; /* path as given, then its folder; NULL: none */
+	char *counted_in; /* its folder where perf counts, NULL: nowhere */
+	bool version_1; /* it is of the freezer of version 1 */
+	bool is_inside; /* the guard was moved there, and would hold itself */
 	pid_t pid; /* 0: the command, as long as it has no number */
 	pid_t tree; /* the process with whose descendants it is held */
 	char node[80]; /* TARGET_HOLD: path of the GPU's node */
@@ -66,7 +72,7 @@ struct target {
 	bool has_context;
 	uint32_t context; /* HOLDER_ALL_CONTEXTS: all */
 	unsigned int cpu_percent; /* TARGET_CPU_MAX: of one CPU, while held */
-	uint64_t inode; /* of the cgroup */
+	uint64_t inode, counted_inode; /* of the folders */
 };
 
 /* The target for people, in @text, which is returned. */
@@ -95,12 +101,10 @@ int target_set(struct target *target, bool hold);
 /* Whether holding one holds the other, by the same means. */
 bool target_overlaps(const struct target *a, const struct target *b);
 
-/* Whether the cgroup is another one of that name than at the last call. */
+/* Whether the cgroup, or where it is counted, is another one of that name than at the last call. */
 bool target_was_replaced(struct target *target);
 
 /* --- budgets ------------------------------------------------------------------------- */
-
-enum { GUARD_MAX_BUDGETS = 16 };
 
 /* a limit on what a target may count in a window */
 struct budget {
@@ -111,7 +115,7 @@ struct budget {
 	uint32_t given; /* keys, a bit each */
 	uint64_t period_ns; /* between samples */
 	bool freeze_on_loss; /* the target is held while counts are missing; else released */
-	bool allow_untrusted;
+	bool allow_untrusted, allow_explained;
 	struct target target;
 	/* the watcher's */
 	struct window window;
@@ -133,9 +137,12 @@ struct budget {
 	uint64_t wanted_since_ns; /* end of the sample that led to a hold to come, 0: none */
 	uint64_t held_ns; /* of holds since a hold was wanted */
 	uint64_t peak; /* most counts in the window since then */
+	struct members members; /* of the cgroup */
+	bool had_target, has_ended; /* a process was there; none is left */
 	struct {
 		uint64_t samples, counted, violations, losses, failures, held_ns;
 		uint64_t reactions, reaction_ns, max_reaction_ns, max_overshoot;
+		uint64_t worst_reaction_ns; /* from a count to the decision about it */
 	} sums;
 };
 
@@ -145,7 +152,7 @@ struct guard {
 	size_t count;
 	/* options */
 	const char *config, *output, *cgroup;
-	bool json, quiet, verbose, in_stream, allow_untrusted;
+	bool json, quiet, verbose, in_stream, allow_untrusted, allow_explained, stay;
 	struct command command;
 	pid_t pid; /* of the supervisor */
 	FILE *log; /* JSON lines, NULL: none */
@@ -154,7 +161,8 @@ struct guard {
 	uint64_t *sequence; /* of the last record; both processes have it */
 	/* the watcher's */
 	int supervisor; /* socket */
-	uint64_t beat_ns;
+	uint64_t beat_ns, look_ns;
+	struct pollfd *fds; /* signals, supervisor, sessions */
 };
 
 /* --- policy.c ------------------------------------------------------------------------ */
@@ -164,9 +172,6 @@ int policy_take(const struct app *app, void *guard, const char *text);
 
 /* Read the file of -c. Return: as above. */
 int policy_read(const struct app *app, void *guard, const char *path);
-
-/* The folder of a cgroup, below /sys/fs/cgroup if relative; the caller frees it. NULL: invalid. */
-char *policy_cgroup(const char *text);
 
 /* Check all budgets, and fill in what they leave out. Return: as above. */
 int policy_check(struct guard *guard);

@@ -10,12 +10,11 @@
 #include "guard.h"
 #include "holder.h"
 
-enum { DEFAULT_WINDOW_MS = 10, SAMPLES_PER_WINDOW = 10, MAX_PATH = 4000 };
+enum { DEFAULT_WINDOW_MS = 10, SAMPLES_PER_WINDOW = 100, LEAST_SAMPLES = 10, LEAST_PERIOD_MS = 1 };
 
 static const char budget_prefix[] = "budget ";
-static const char cgroup_root[] = "/sys/fs/cgroup/";
 
-/* Return: the budget of that name, a new one if there is none; NULL: no room. */
+/* Return: the budget of that name, a new one if there is none; NULL: no memory. */
 static struct budget *find(struct guard *g, const char *name)
 {
 	struct budget *b;
@@ -23,11 +22,12 @@ static struct budget *find(struct guard *g, const char *name)
 	for (size_t n = 0; n < g->count; n++)
 		if (!strcmp(g->budgets[n].name, name))
 			return &g->budgets[n];
-	if (!g->budgets)
-		g->budgets = calloc(GUARD_MAX_BUDGETS, sizeof(*g->budgets));
-	if (!g->budgets || g->count == GUARD_MAX_BUDGETS)
+	b = realloc(g->budgets, (g->count + 1) * sizeof(*b));
+	if (!b)
 		return NULL;
-	b = &g->budgets[g->count];
+	g->budgets = b;
+	b += g->count;
+	memset(b, 0, sizeof(*b));
 	b->name = strdup(name);
 	b->freeze_on_loss = true;
 	b->target.node_fd = -1;
@@ -39,7 +39,7 @@ static struct budget *find(struct guard *g, const char *name)
 
 static const char *const keys[] = {
 	"device", "event",   "limit",  "window",  "period",	     "cgroup",
-	"pid",	  "context", "action", "on_loss", "allow_untrusted",
+	"pid",	  "context", "action", "on_loss", "allow_explained", "allow_untrusted",
 };
 
 /* Whether a budget has a key already, which it has from now on. */
@@ -73,22 +73,10 @@ static bool take_number(const char *value, uint64_t most, uint64_t *to)
 	return !number_parse_count(value, to) && *to <= most;
 }
 
-char *policy_cgroup(const char *text)
-{
-	const size_t root = strlen(cgroup_root);
-	char *path;
-
-	text += strncmp(text, cgroup_root, root) ? 0 : root;
-	if (!*text || *text == '/' || strstr(text, "..") || strlen(text) > MAX_PATH ||
-	    asprintf(&path, "%s%s", cgroup_root, text) < 0)
-		return NULL;
-	return path;
-}
-
 static bool take_cgroup(const char *value, struct target *t)
 {
 	free(t->cgroup);
-	t->cgroup = policy_cgroup(value);
+	t->cgroup = cgroup_is_path(value) ? strdup(value) : NULL;
 	return t->cgroup;
 }
 
@@ -136,7 +124,7 @@ static const char *take(struct budget *b, const char *key, const char *value)
 	if (!strcmp(key, "period"))
 		return take_time(value, &b->period_ns) ? NULL : "a time such as 1ms";
 	if (!strcmp(key, "cgroup"))
-		return take_cgroup(value, t) ? NULL : "a path below /sys/fs/cgroup";
+		return take_cgroup(value, t) ? NULL : "a path below a mount of cgroups";
 	if (!strcmp(key, "pid"))
 		return take_pid(value, t) ? NULL : "the number of a process";
 	if (!strcmp(key, "context"))
@@ -149,10 +137,12 @@ static const char *take(struct budget *b, const char *key, const char *value)
 		return take_yes(value, "freeze", "release", &b->freeze_on_loss) ?
 			       NULL :
 			       "freeze or release";
+	if (!strcmp(key, "allow_explained"))
+		return take_yes(value, "yes", "no", &b->allow_explained) ? NULL : "yes or no";
 	if (!strcmp(key, "allow_untrusted"))
 		return take_yes(value, "yes", "no", &b->allow_untrusted) ? NULL : "yes or no";
 	return "no such key: device, event, limit, window, period, cgroup, pid, context, action, "
-	       "on_loss, allow_untrusted";
+	       "on_loss, allow_explained, allow_untrusted";
 }
 
 int policy_take(const struct app *app, void *guard, const char *text)
@@ -172,7 +162,7 @@ int policy_take(const struct app *app, void *guard, const char *text)
 	}
 	b = copy ? find(g, name) : NULL;
 	if (!b)
-		status = app_usage(app, "at most %d budgets", GUARD_MAX_BUDGETS);
+		status = app_failed(app, -ENOMEM);
 	for (word = b ? strtok_r(copy, " \t\n", &position) : NULL; word && !status;
 	     word = strtok_r(NULL, " \t\n", &position)) {
 		char *value = strchr(word, '=');
@@ -212,7 +202,7 @@ static int take_line(void *data, const char *section, const char *key, const cha
 		return 0;
 	}
 	b = find(r->guard, section + prefix);
-	wanted = b ? take(b, key, value) : "too many budgets";
+	wanted = b ? take(b, key, value) : "out of memory";
 	if (wanted)
 		snprintf(r->reason, sizeof(r->reason), "%s = %s: %s", key, value, wanted);
 	return !wanted;
@@ -237,6 +227,15 @@ int policy_read(const struct app *app, void *guard, const char *path)
 			 *r.reason ? r.reason : "neither [budget NAME] nor KEY = VALUE");
 }
 
+/* At full speed a task counts in it a hundredth of what it counts in the window. */
+static uint64_t default_period(uint64_t window_ns)
+{
+	const uint64_t least = LEAST_PERIOD_MS * NS_PER_MS, most = window_ns / LEAST_SAMPLES;
+	const uint64_t period = window_ns / SAMPLES_PER_WINDOW;
+
+	return period > least ? period : least < most ? least : most;
+}
+
 /* Return: NULL, or what is wrong. */
 static const char *complete(struct guard *g, struct budget *b)
 {
@@ -255,7 +254,7 @@ static const char *complete(struct guard *g, struct budget *b)
 		return "its limit is no integer, above 100 %, or below 1 in a window: "
 		       "20M (in a window), 2G/s or 30%";
 	if (!b->period_ns)
-		b->period_ns = b->window.length_ns / SAMPLES_PER_WINDOW;
+		b->period_ns = default_period(b->window.length_ns);
 	if (!b->period_ns || b->period_ns > b->window.length_ns)
 		return "its period is longer than its window";
 	if (!g->in_stream && b->window.length_ns / b->period_ns >= WINDOW_SAMPLES)
@@ -275,7 +274,23 @@ static const char *complete(struct guard *g, struct budget *b)
 	if (t->action == TARGET_HOLD && !t->has_context)
 		return "a process is held by its cgroup (freeze) or its context (hold): give one";
 	b->allow_untrusted |= g->allow_untrusted;
+	b->allow_explained |= g->allow_explained;
 	return NULL;
+}
+
+/* The folders of a cgroup. Return: 0 or a negative errno. */
+static int find_cgroup(struct target *t, char *error, size_t size)
+{
+	struct cgroup c;
+	int result = t->cgroup ? cgroup_find(t->cgroup, false, &c, error, size) : 0;
+
+	if (!t->cgroup || result)
+		return result;
+	free(t->cgroup);
+	t->cgroup = c.hold;
+	t->counted_in = c.count;
+	t->version_1 = c.version_1;
+	return 0;
 }
 
 int policy_check(struct guard *g)
@@ -296,7 +311,10 @@ int policy_check(struct guard *g)
 	status = watch_find_devices(g);
 	for (size_t n = 0; n < g->count && !status; n++) {
 		struct target *t = &g->budgets[n].target;
-		int result = target_open(t, error, sizeof(error));
+		int result = find_cgroup(t, error, sizeof(error));
+
+		if (!result)
+			result = target_open(t, error, sizeof(error));
 
 		if (result) {
 			app_error(g->app, "budget %s: %s", g->budgets[n].name, error);
@@ -325,6 +343,8 @@ void policy_free(struct guard *g)
 		free(b->event);
 		free(b->limit_text);
 		free(b->target.cgroup);
+		free(b->target.counted_in);
+		members_free(&b->members);
 	}
 	free(g->budgets);
 }

@@ -71,7 +71,7 @@ static int write_in(const struct target *t, const char *file, const char *text)
  * Tasks stop on their way out of the kernel, so writing the file is only the beginning. A release
  * is not waited for: below a cgroup that is frozen as well, it has no effect yet.
  */
-static int freeze(struct target *t, bool hold)
+static int freeze_unified(struct target *t, bool hold)
 {
 	struct pollfd events = { .fd = open_in(t, "cgroup.events", O_RDONLY), .events = POLLPRI };
 	const uint64_t timeout_ns = t->is_slow ? 0 : TIMEOUT_MS * NS_PER_MS;
@@ -98,6 +98,42 @@ static int freeze(struct target *t, bool hold)
 	t->is_slow = error == -ETIMEDOUT;
 	close(events.fd);
 	return error;
+}
+
+/* Version 1's freezer wakes nobody when all are frozen. */
+static int freeze_v1(struct target *t, bool hold)
+{
+	const uint64_t timeout_ns = t->is_slow ? 0 : TIMEOUT_MS * NS_PER_MS;
+	const uint64_t end_ns = perfctr_time_raw_ns() + timeout_ns;
+	int fd = open_in(t, "freezer.state", O_RDWR), error = 0;
+	const char *state = hold ? "FROZEN" : "THAWED";
+	char text[16];
+
+	if (fd < 0)
+		return fd;
+	if (write(fd, state, strlen(state)) < 0)
+		error = -errno;
+	while (!error && hold) {
+		ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
+
+		text[length > 0 ? length : 0] = '\0';
+		if (!strncmp(text, state, strlen(state)))
+			break;
+		if (perfctr_time_raw_ns() >= end_ns)
+			error = -ETIMEDOUT;
+		else
+			poll(NULL, 0, 1);
+	}
+	t->is_slow = error == -ETIMEDOUT;
+	close(fd);
+	return error;
+}
+
+static int freeze(struct target *t, bool hold)
+{
+	if (hold && t->is_inside)
+		return -EDEADLK;
+	return t->version_1 ? freeze_v1(t, hold) : freeze_unified(t, hold);
 }
 
 /*
@@ -132,15 +168,22 @@ static int limit_cpu(const struct target *t, bool hold)
 	return error;
 }
 
-bool target_was_replaced(struct target *t)
+static bool is_new(const char *path, uint64_t *inode)
 {
-	const uint64_t before = t->inode;
+	const uint64_t before = *inode;
 	struct stat folder;
 
-	if (!t->cgroup || stat(t->cgroup, &folder))
+	if (!path || stat(path, &folder))
 		return false;
-	t->inode = folder.st_ino;
-	return t->inode != before;
+	*inode = folder.st_ino;
+	return *inode != before;
+}
+
+bool target_was_replaced(struct target *t)
+{
+	const bool held = is_new(t->cgroup, &t->inode);
+
+	return is_new(t->counted_in, &t->counted_inode) || held;
 }
 
 /* --- contexts ------------------------------------------------------------------------ */
@@ -219,21 +262,12 @@ const char *target_text(const struct target *t, char *text, size_t size)
 /* Whether this process is in the cgroup or below it: it would freeze itself. */
 static bool is_inside(const struct target *t)
 {
-	char line[4096] = "", ours[4200], *wanted = realpath(t->cgroup, NULL);
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	size_t length = wanted ? strlen(wanted) : 0;
-	bool inside = false;
+	struct members members;
+	bool inside;
 
-	/* the line of version 2 */
-	while (length && file && fgets(line, sizeof(line), file)) {
-		snprintf(ours, sizeof(ours), "/sys/fs/cgroup%.*s/", (int)strcspn(line + 3, "\n"),
-			 line + 3);
-		inside |= !strncmp(line, "0::", 3) && !strncmp(ours, wanted, length) &&
-			  ours[length] == '/';
-	}
-	if (file)
-		fclose(file);
-	free(wanted);
+	members_read(&members, t->cgroup);
+	inside = members_have(&members, getpid());
+	members_free(&members);
 	return inside;
 }
 
@@ -250,12 +284,21 @@ bool target_overlaps(const struct target *a, const struct target *b)
 
 int target_open(struct target *t, char *error, size_t size)
 {
-	const char *file = t->action == TARGET_CPU_MAX ? "cpu.max" : "cgroup.freeze";
+	const char *file = t->action == TARGET_CPU_MAX ? "cpu.max" :
+			   t->version_1		       ? "freezer.state" :
+							 "cgroup.freeze";
 	int result = 0, fd;
 
 	target_was_replaced(t);
 	if (t->action == TARGET_REPORT)
 		return 0;
+	if (t->cgroup && t->version_1 && t->action == TARGET_CPU_MAX) {
+		snprintf(error, size,
+			 "%s is a cgroup of version 1, and cpu.max is of version 2: use "
+			 "action=freeze",
+			 t->cgroup);
+		return -EOPNOTSUPP;
+	}
 	if (t->cgroup) {
 		fd = open_in(t, file, O_RDWR);
 		if (fd < 0) {
@@ -272,9 +315,9 @@ int target_open(struct target *t, char *error, size_t size)
 			return -EINVAL;
 		}
 		/* also what a guard with another action left */
-		if (t->action == TARGET_FREEZE)
+		if (t->action == TARGET_FREEZE && !t->version_1)
 			limit_cpu(t, false);
-		else
+		else if (t->action != TARGET_FREEZE)
 			freeze(t, false);
 	}
 	/* what an earlier guard left; the command begins later */

@@ -198,7 +198,38 @@ static bool find_device(struct budget *b)
 	return true;
 }
 
-/* The local device counts the target; others count everybody. */
+/* perf may count in another hierarchy, where other processes can be. Return: 0 or a status. */
+static int count_cgroup(const struct guard *g, struct budget *b)
+{
+	const struct target *t = &b->target;
+	struct members held, counted;
+	pid_t missing = 0;
+	int error;
+
+	if (!t->counted_in) {
+		app_error(g->app, "budget %s: perf counts no cgroups: its hierarchy is not mounted",
+			  b->name);
+		return EXIT_FAILED;
+	}
+	members_read(&held, t->cgroup);
+	members_read(&counted, t->counted_in);
+	for (size_t n = 0; n < held.count; n++)
+		if (!members_have(&counted, held.list[n].pid) && process_runs(held.list[n].pid))
+			missing = held.list[n].pid;
+	members_free(&held);
+	members_free(&counted);
+	if (missing) {
+		app_error(g->app,
+			  "budget %s: process %d is in %s, and not in %s, where perf counts: move "
+			  "it there, too",
+			  b->name, (int)missing, t->cgroup, t->counted_in);
+		return EXIT_FAILED;
+	}
+	error = perfctr_device_count_cgroup(b->counts_on, t->counted_in);
+	return error ? app_failed(g->app, error) : 0;
+}
+
+/* The local device counts the target; others count everybody. Return: 0, errno or a status. */
 static int choose_target(const struct guard *g, struct budget *b)
 {
 	const struct target *t = &b->target;
@@ -206,7 +237,7 @@ static int choose_target(const struct guard *g, struct budget *b)
 	if (!device_is_local(b->counts_on))
 		return 0;
 	if (t->cgroup)
-		return perfctr_device_count_cgroup(b->counts_on, t->cgroup);
+		return count_cgroup(g, b);
 	if (t->pid && (!g->command.argv || t->pid != g->command.child.pid))
 		return perfctr_device_count_task(b->counts_on, t->pid);
 	return g->command.argv ? perfctr_device_count_task(b->counts_on, -g->command.child.pid) : 0;
@@ -222,6 +253,8 @@ static int open_session(struct guard *g, struct budget *b)
 	if (status)
 		return status;
 	error = choose_target(g, b);
+	if (error > 0)
+		return error;
 	if (!error)
 		error = perfctr_selection_new(b->counts_on, &b->selection);
 	if (!error)
@@ -261,9 +294,12 @@ static const char *refuse(const struct budget *b, const struct verdicts *verdict
 	/* campaigns validate whole events */
 	if (strchr(b->event, ','))
 		return "has a filter, which was not validated; --allow-untrusted uses it";
-	if (trust == PERFCTR_TRUST_TRUSTED || trust == PERFCTR_TRUST_EXPLAINED)
+	if (trust == PERFCTR_TRUST_TRUSTED ||
+	    (trust == PERFCTR_TRUST_EXPLAINED && b->allow_explained))
 		return NULL;
-	return trust == PERFCTR_TRUST_UNVALIDATED ?
+	return trust == PERFCTR_TRUST_EXPLAINED ?
+		       "counts something else than documented; --allow-explained uses it" :
+	       trust == PERFCTR_TRUST_UNVALIDATED ?
 		       "was not validated: perfctr validate --save, or --allow-untrusted" :
 	       trust == PERFCTR_TRUST_QUARANTINED ?
 		       "is quarantined by perfctr validate; --allow-untrusted uses it" :
@@ -285,6 +321,7 @@ static void add_configuration(const struct guard *g, const struct budget *b, str
 	json_add_u64(o, "window_ns", b->window.length_ns);
 	json_add_u64(o, "period_ns", g->in_stream ? 0 : b->period_ns);
 	json_add_text(o, "cgroup", t->cgroup);
+	json_add_text(o, "counted_in", t->counted_in);
 	json_add_known(o, "pid", t->pid, (uint64_t)t->pid);
 	json_add_known(o, "context", t->has_context && t->context != HOLDER_ALL_CONTEXTS,
 		       t->context);
@@ -299,8 +336,8 @@ static void add_configuration(const struct guard *g, const struct budget *b, str
 }
 
 /* A counter as a member of the log. Return: NULL, or why it is refused. */
-static const char *add_counter(struct json_object *counters, const struct budget *b,
-			       const struct verdicts *verdicts,
+static const char *add_counter(const struct guard *g, struct json_object *counters,
+			       const struct budget *b, const struct verdicts *verdicts,
 			       const struct perfctr_counter_desc *desc, const char *name)
 {
 	struct json_object *o = json_append(counters);
@@ -309,8 +346,12 @@ static const char *add_counter(struct json_object *counters, const struct budget
 	json_add_text(o, "counter", name);
 	json_add_text(o, "trust", verdicts_trust_name(verdicts_trust(verdicts, desc)));
 	verdicts_find(verdicts, desc, &note);
+	json_add_text(o, "definition", note.definition);
 	json_add_text(o, "campaign", note.campaign);
 	json_add_text(o, "validated", note.time);
+	if (verdicts_trust(verdicts, desc) == PERFCTR_TRUST_EXPLAINED)
+		app_error(g->app, "budget %s: note: %s counts %s", b->name, name,
+			  note.definition ? note.definition : "what its verdict does not say");
 	return refuse(b, verdicts, desc);
 }
 
@@ -344,7 +385,7 @@ static int check_counters(struct guard *g, struct budget *b)
 			perfctr_totals_label(b->selection, block, i, name, sizeof(name));
 			snprintf(text, sizeof(text), "%s/%s",
 				 perfctr_totals_block_info(block)->label, name);
-			wrong = add_counter(counters, b, verdicts, c->desc, text);
+			wrong = add_counter(g, counters, b, verdicts, c->desc, text);
 			perfctr_totals_unit(b->selection, block, i, unit, sizeof(unit), &scale);
 			note_scale(g, b, text, unit, scale);
 			full_hz += full_rate(b, c->desc);
@@ -551,6 +592,8 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 		target_apply(g, b, hold, s->end_ns);
 	}
 	reaction_ns = perfctr_time_raw_ns() - s->end_ns;
+	if (perfctr_time_raw_ns() - s->start_ns > b->sums.worst_reaction_ns && b->sums.samples > 1)
+		b->sums.worst_reaction_ns = perfctr_time_raw_ns() - s->start_ns;
 	if (loss && !was_lost)
 		loss_log(g, b, loss);
 	if (b->window.counted > b->peak)
@@ -651,6 +694,62 @@ static void take_samples(struct guard *g, struct budget *b)
 						 perfctr_ctx_error(g->app->ctx));
 }
 
+/* --- the targets --------------------------------------------------------------------- */
+
+static void log_left(struct guard *g, struct budget *b, pid_t pid)
+{
+	struct json_object *o = log_record(g, "left", b);
+
+	json_add_u64(o, "pid", (uint64_t)pid);
+	json_add_text(o, "cgroup", b->target.cgroup);
+	log_write(g, b, o, "process %d left %s: it is neither counted nor held any more", (int)pid,
+		  b->target.cgroup);
+}
+
+static void log_ended(struct guard *g, struct budget *b)
+{
+	struct json_object *o = log_record(g, "ended", b);
+	char text[4200];
+
+	json_add_text(o, "cgroup", b->target.cgroup);
+	json_add_known(o, "pid", !b->target.cgroup, (uint64_t)b->target.tree);
+	log_write(g, b, o, "%s has no process any more: nothing is held",
+		  target_text(&b->target, text, sizeof(text)));
+}
+
+/* Whether its processes are still there, and where they were. */
+static void look_at_target(struct guard *g, struct budget *b)
+{
+	struct target *t = &b->target;
+	bool runs;
+	pid_t pid;
+
+	if (t->cgroup) {
+		while ((pid = members_update(&b->members, t->cgroup)))
+			log_left(g, b, pid);
+		t->is_inside = members_have(&b->members, g->pid) ||
+			       members_have(&b->members, getpid());
+		runs = b->members.count;
+	} else if (t->pid && t->pid != g->command.child.pid) {
+		runs = process_runs(t->pid);
+	} else {
+		return;
+	}
+	b->had_target |= runs;
+	if (!runs && b->had_target && !b->has_ended)
+		log_ended(g, b);
+	b->has_ended = !runs;
+}
+
+static void look_at_targets(struct guard *g)
+{
+	if (perfctr_time_raw_ns() - g->look_ns < GUARD_BEAT_MS * NS_PER_MS)
+		return;
+	for (size_t n = 0; n < g->count; n++)
+		look_at_target(g, &g->budgets[n]);
+	g->look_ns = perfctr_time_raw_ns();
+}
+
 /* Release all, and log what was seen. */
 static void end(struct guard *g, const char *reason)
 {
@@ -675,13 +774,15 @@ static void end(struct guard *g, const char *reason)
 		json_add_u64(o, "held_ns", b->sums.held_ns);
 		json_add_u64(o, "max_overshoot", b->sums.max_overshoot);
 		json_add_u64(o, "max_reaction_ns", b->sums.max_reaction_ns);
+		json_add_u64(o, "worst_reaction_ns", b->sums.worst_reaction_ns);
 		json_add_known(o, "mean_reaction_ns", b->sums.reactions,
 			       b->sums.reactions ? b->sums.reaction_ns / b->sums.reactions : 0);
 		log_write(g, b, o,
-			  "%" PRIu64 " violation%s, %" PRIu64 " loss%s in %" PRIu64 " sample%s",
+			  "%" PRIu64 " violation%s, %" PRIu64 " loss%s in %" PRIu64 " sample%s; "
+			  "at most %.1f ms from a count to its decision",
 			  b->sums.violations, plural(b->sums.violations), b->sums.losses,
-			  b->sums.losses == 1 ? "" : "es", b->sums.samples,
-			  plural(b->sums.samples));
+			  b->sums.losses == 1 ? "" : "es", b->sums.samples, plural(b->sums.samples),
+			  (double)b->sums.worst_reaction_ns / 1e6);
 	}
 }
 
@@ -689,11 +790,12 @@ static void end(struct guard *g, const char *reason)
 static bool wait_for_samples(struct guard *g, const struct signals *signals, int supervisor,
 			     const char **reason)
 {
-	struct pollfd fds[2 + GUARD_MAX_BUDGETS] = { { .fd = signals->fd, .events = POLLIN },
-						     { .fd = supervisor, .events = POLLIN } };
+	struct pollfd *fds = g->fds;
 	struct signalfd_siginfo info;
 	uint64_t wakes, timeout_ns = GUARD_BEAT_MS * NS_PER_MS;
 
+	fds[0] = (struct pollfd){ .fd = signals->fd, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = supervisor, .events = POLLIN };
 	for (size_t n = 0; n < g->count; n++) {
 		const struct budget *b = &g->budgets[n];
 
@@ -724,6 +826,9 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 	int status = 0;
 
 	g->supervisor = supervisor;
+	g->fds = calloc(2 + g->count, sizeof(*g->fds));
+	if (!g->fds)
+		return app_failed(g->app, -ENOMEM);
 	/* what it guards against must not delay it; the local device's thread inherits this */
 	sched_setscheduler(0, SCHED_FIFO, &priority);
 	for (size_t n = 0; n < g->count && !status; n++)
@@ -734,10 +839,12 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 	do {
 		for (size_t n = 0; n < g->count; n++)
 			take_samples(g, &g->budgets[n]);
+		look_at_targets(g);
 		beat(g);
 	} while (wait_for_samples(g, signals, supervisor, &reason));
 	end(g, reason);
 	for (size_t n = 0; n < g->count; n++)
 		status |= g->budgets[n].sums.failures ? GUARD_NOT_HELD : 0;
+	free(g->fds);
 	return status | (g->log_failed ? GUARD_NO_LOG : 0);
 }

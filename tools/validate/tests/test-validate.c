@@ -688,7 +688,7 @@ TEST("rank correlation is exact, also with ties")
 			y[n][0] += UINT64_MAX - 99;
 			y[n][1] = 3;
 		}
-		sign = rank_correlation((const uint64_t(*)[2])x, (const uint64_t(*)[2])y, 8,
+		sign = rank_correlation((const uint64_t(*)[2])x, (const uint64_t(*)[2])y, 8, 0, 0,
 					squared);
 		EQUAL(sign, 6 * sum < 504 ? 1 : 6 * sum > 504 ? -1 : 0);
 		EQUAL((504 - 6 * sum) * (504 - 6 * sum) * (int64_t)squared[1],
@@ -701,10 +701,29 @@ TEST("rank correlation is exact, also with ties")
 	const uint64_t constant[4][2] = { { 1, 1 }, { 2, 2 }, { 3, 3 }, { 4, 4 } };
 	uint64_t squared[2];
 
-	EQUAL(rank_correlation(x, y, 4, squared), 1);
+	EQUAL(rank_correlation(x, y, 4, 0, 0, squared), 1);
 	EQUAL(squared[0] * 10, squared[1] * 9);
-	EQUAL(rank_correlation(x, constant, 4, squared), 0);
+	EQUAL(rank_correlation(x, constant, 4, 0, 0, squared), 0);
 	EQUAL(squared[0], 0);
+}
+
+TEST("noise orders no plateau")
+{
+	/* 8.9 times as long, and not by 0.01 % the same at each of the last levels */
+	const uint64_t time[6][2] = { { 100000, 1 }, { 420000, 1 }, { 890060, 1 },
+				      { 890020, 1 }, { 890041, 1 }, { 890000, 1 } };
+	const uint64_t wait[6][2] = { { 54, 1 },      { 210, 1 },     { 44100, 100 },
+				      { 44103, 100 }, { 44101, 100 }, { 44102, 100 } };
+	const uint64_t other[6][2] = { { 3, 1 }, { 1, 1 }, { 5, 1 }, { 2, 1 }, { 4, 1 }, { 1, 1 } };
+	uint64_t squared[2];
+
+	EQUAL(rank_correlation(time, wait, 6, 0, 0, squared), 1);
+	CHECK(100 * squared[0] < 64 * squared[1]);
+	EQUAL(rank_correlation(time, wait, 6, 10, 10, squared), 1);
+	EQUAL(squared[0], squared[1]);
+	/* what is beyond noise is ranked as before */
+	rank_correlation(time, other, 6, 10, 10, squared);
+	CHECK(100 * squared[0] < 64 * squared[1]);
 }
 
 enum { WORK = 2000000 };

@@ -107,6 +107,8 @@ u64 vsoc_fabric_backlog_ns(struct vsoc_device *vsoc, u32 lane, bool all)
 		pending += f->waiting + f->in_flight;
 		if (f->waiting)
 			ps = max(ps, div64_u64(f->waiting * sim->dt_ps, max(f->lines, 1ULL)));
+		else if (f->in_flight && !sim->exact)
+			ps = max(ps, div64_u64(-f->ahead_ps[0], f->window) + 1);
 	}
 	if (sim->exact)
 		ps = waiting > EXACT_LINES ? EXACT_WAIT_PS : all && pending ? LAST_WAIT_PS : 0;

@@ -11,8 +11,6 @@
 
 /* capacity that a server may have left over, or use in advance */
 #define SLACK_PS	1000000LL
-/* highest load for which the wait of M/D/1 is computed, in 1/1024 */
-#define MAX_LOAD	1000
 /* longest wait for a full server: nobody makes progress with it */
 #define MAX_WAIT_PS	1000000000000ULL
 /* shares of the lines of a flow are in 1/ONE */
@@ -94,13 +92,11 @@ static void set_shares(const struct memsim *sim, struct memsim_flow *f, u32 miss
 /*
  * Times of a request at each hop, from its arrival to its answer. A line that is written back waits
  * for a full server, as the line that takes its place does.
- * @base_ps: set to the time at the first hop without the waits for full servers.
- * Return: the time at the first hop.
+ * Return: the time at the first hop, never 0.
  */
-static u64 hop_times(const struct memsim *sim, const struct memsim_flow *f, u64 *times,
-		     u64 *base_ps)
+static u64 hop_times(const struct memsim *sim, const struct memsim_flow *f, u64 *times)
 {
-	u64 ps = 0, base = 0;
+	u64 ps = 0;
 
 	for (u32 i = f->hop_count; i--;) {
 		const struct memsim_hop *hop = &f->hops[i];
@@ -109,49 +105,41 @@ static u64 hop_times(const struct memsim *sim, const struct memsim_flow *f, u64 
 		if (hop->cache != MEMSIM_NONE) {
 			const struct memsim_cache *c = &sim->caches[hop->cache];
 
-			base = part(base, f->missed);
 			ps = part(ps, f->missed) +
 			     part(sim->servers[c->memory].full_ps, f->written) +
 			     part(sim->servers[c->far].full_ps, f->written_far);
 		}
 		for (u32 k = 0; k < 2; k++) {
 			const struct memsim_server *s;
-			u64 own_ps;
 
 			if (servers[k] == MEMSIM_NONE)
 				continue;
 			s = &sim->servers[servers[k]];
-			own_ps = s->flows ? s->unit_ps + s->wait_ps : service_ps(s, 1);
-			base += own_ps;
-			ps += own_ps + s->full_ps;
+			ps += (s->flows ? s->unit_ps + s->wait_ps : service_ps(s, 1)) + s->full_ps;
 		}
-		base += 2 * hop->wire_ps;
 		ps += 2 * hop->wire_ps;
 		times[i] = ps;
 	}
-	*base_ps = base;
-	return ps;
+	return max(ps, 1ULL);
 }
 
 void memsim_open(struct memsim *sim, unsigned int slot, const struct memsim_flow *flow)
 {
 	struct memsim_flow *f = &sim->flows[slot];
 	const struct memsim_count count = f->count;
-	u64 times[MEMSIM_HOPS];
 
 	*f = *flow;
 	f->count = count;
 	f->waiting = 0;
 	f->in_flight = 0;
 	/* a hop's counts are of different paths, but nobody is there now */
-	for (u32 hop = 0; hop < MEMSIM_HOPS; hop++)
+	for (u32 hop = 0; hop < MEMSIM_HOPS; hop++) {
 		f->since_ps[hop] = sim->now_ps;
-	f->stood = 0;
+		f->ahead_ps[hop] = 0;
+	}
 	/* no better guess than that all lines that can go to the memory do */
 	f->use_count = 0;
 	set_shares(sim, f, waits_for_memory(f) ? ONE : 0, 0, 0);
-	hop_times(sim, f, times, &f->base_ps);
-	f->credit = f->window * f->base_ps;
 }
 
 /* chooses the lines that closed loops of the flows' windows pass at the current waiting times */
@@ -162,13 +150,11 @@ static void set_lines(struct memsim *sim)
 	for (u32 i = 0; i < sim->active_count; i++) {
 		struct memsim_flow *f = &sim->flows[sim->active[i]];
 		const struct memsim_use *use, *end = f->uses + f->use_count;
-		u64 ps = f->base_ps, room;
+		u64 times[MEMSIM_HOPS], ps = hop_times(sim, f, times), room;
 
-		for (use = f->uses; use < end; use++)
-			ps += part(sim->servers[use->server].full_ps, use->share);
 		/* of those that stood, no more than the window's pass at once */
-		room = min(f->room, f->window * (sim->dt_ps + ps));
-		f->lines = min(f->waiting, div64_u64(room, max(ps, 1ULL)));
+		room = min_t(u64, max(f->room, 0LL), f->window * (sim->dt_ps + ps));
+		f->lines = min(f->waiting, div64_u64(room, ps));
 		for (use = f->uses; use < end; use++) {
 			struct memsim_server *s = &sim->servers[use->server];
 
@@ -225,16 +211,65 @@ static void solve(struct memsim *sim, struct memsim_server *s)
 	s->last_full_ps = high;
 }
 
-/* the mean wait in M/D/1 with this load, for a server that is not saturated */
-static void set_wait(const struct memsim *sim, struct memsim_server *s)
+/*
+ * The stream that needs most of a server, and how many of its lines pass the server. NULL: lines
+ * are written back, which is known from the run before only.
+ */
+static const struct memsim_flow *busiest(const struct memsim *sim, u8 server, u64 *lines)
 {
-	u64 load;
+	const struct memsim_flow *found = NULL;
+
+	*lines = 0;
+	for (u32 i = 0; i < sim->active_count; i++) {
+		const struct memsim_flow *f = &sim->flows[sim->active[i]];
+		u64 pass = 0;
+
+		if (f->written || f->written_far)
+			return NULL;
+		for (u32 k = 0; k < f->use_count; k++)
+			if (f->uses[k].server == server)
+				pass += part(f->lines, f->uses[k].share);
+		if (!found || pass > *lines) {
+			found = f;
+			*lines = pass;
+		}
+	}
+	return found;
+}
+
+/*
+ * The mean wait for a memory that is not saturated. While two streams have their rows in one bank,
+ * each line of either may need its row opened: then a queue grows, unless the memory serves that,
+ * too, and is served afterwards. That lasts until the faster stream leaves its row. Nobody waits
+ * longer than when the faster stream's window is what bounds it.
+ */
+static void set_wait(struct memsim *sim, u8 server)
+{
+	struct memsim_server *s = &sim->servers[server];
+	const u64 all = div64_u64(s->load_ps, max(s->line_ps, 1ULL));
+	const u64 time_ps = s->units * sim->dt_ps;
+	u64 most, apart, together, row_ps, wait, times[MEMSIM_HOPS], room, bound;
+	const struct memsim_flow *f;
 
 	s->wait_ps = 0;
-	if (s->full_ps || !sim->dt_ps)
+	if (!s->row_ps || s->flows < 2 || !all || is_overloaded(sim, s))
 		return;
-	load = min_t(u64, div64_u64(s->load_ps * 1024, sim->dt_ps), MAX_LOAD);
-	s->wait_ps = div64_u64(load * s->unit_ps, 2 * (1024 - load));
+	f = busiest(sim, server, &most);
+	if (!f || !most)
+		return;
+	/* loads in 1/1024 */
+	apart = div64_u64(all * service_ps(s, 1) * 1024, time_ps);
+	together = apart + div64_u64(2 * (all - most) * s->row_ps * 1024,
+				     time_ps * (s->flows - 1));
+	if (together <= 1024)
+		return;
+	row_ps = div64_u64(MEMSIM_ROW_LINES * time_ps, most);
+	wait = row_ps / 1024 * (together - 1024) / (4 * MEMSIM_BANKS) * s->flows * (s->flows - 1);
+	wait += wait * (together - 1024) / (1024 - min(apart, 1000ULL));
+	/* what is left to the faster stream */
+	room = sim->dt_ps - min(sim->dt_ps - 1, (all - most) * s->line_ps);
+	bound = div64_u64(f->window * sim->dt_ps, max(div64_u64(room, s->line_ps), 1ULL));
+	s->wait_ps = min(wait, bound - min(bound, hop_times(sim, f, times)));
 }
 
 static void count_requests(struct memsim *sim, u8 server, u64 lines)
@@ -272,33 +307,45 @@ static u64 look_up(struct memsim *sim, struct memsim_flow *f, struct memsim_cach
 	return misses;
 }
 
+static s64 signed_part(s64 n, u32 share)
+{
+	const s64 one = ONE;
+
+	return n / one * share + n % one * share / one;
+}
+
 /*
  * Counts the time that requests were in flight in this run: that of the lines that passed, and of
  * those that stand, which had @left requests × ps of the window since. What was counted of these
- * in earlier runs is not counted again when they pass. Each hop has its share of a request's time.
+ * in earlier runs is not counted again when they pass; if lines took more than the window had
+ * (@left is negative), the rest is counted in later runs. Each hop has its share of a request's
+ * time, and no more than the hop before, the first one no more than the window.
  */
-static void count_times(struct memsim_flow *f, const u64 *lines, const u64 *times, u64 left)
+static void count_times(const struct memsim *sim, struct memsim_flow *f, const u64 *lines,
+			const u64 *times, s64 left)
 {
-	const u64 standing = min_t(u64, f->waiting, f->window), stood = f->stood;
-	const u64 stand = div_u64(left, f->window) * standing;
+	const s64 window = f->window, standing = left < 0 ? window : min_t(s64, f->waiting, window);
+	const s64 most = window * max(times[0], 1ULL);
+	const s64 stand = div_s64(left, f->window) * standing;
+	const s64 keep = div_s64(min(left, most), f->window) * standing;
+	s64 room = window * sim->dt_ps;
 	u32 reach = ONE;
 
-	f->stood = div_u64(f->credit, f->window) * standing;
 	for (u32 i = 0; i < f->hop_count; i++) {
-		u64 ps = lines[i] * times[i];
+		const u32 share = div64_u64(part(times[i], reach) * ONE, max(times[0], 1ULL));
+		const s64 ps = lines[i] * times[i] + signed_part(stand, share) - f->ahead_ps[i];
 
-		if (stand != stood) {
-			const u32 share = div64_u64(part(times[i], reach) * ONE,
-						    max(times[0], 1ULL));
-
-			ps += part(stand, share);
-			ps -= min(ps, part(stood, share));
-		}
-		f->count.outstanding_ps[i] += ps;
-		f->count.latency_ps[i] += ps;
+		room = clamp_t(s64, ps, 0, room);
+		f->count.outstanding_ps[i] += room;
+		f->count.latency_ps[i] += room;
+		f->ahead_ps[i] = signed_part(keep, share) + room - ps;
 		if (f->hops[i].cache != MEMSIM_NONE)
 			reach = part(reach, f->missed);
 	}
+	/* lines whose time was not counted yet are in flight */
+	f->in_flight = f->ahead_ps[0] < 0 ?
+		min_t(u64, 1 + div64_u64(-f->ahead_ps[0], max(times[0], 1ULL)), window) : 0;
+	f->count.left[0] = f->count.entered[0] - f->in_flight;
 }
 
 /* the lines of a flow pass: looks them up and counts them; @lines: those at each hop */
@@ -323,14 +370,12 @@ static void pass_lines(struct memsim *sim, struct memsim_flow *f, u64 *lines)
 
 static void pass_flow(struct memsim *sim, struct memsim_flow *f)
 {
-	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS] = { 0 }, ps, left;
+	u64 times[MEMSIM_HOPS], lines[MEMSIM_HOPS] = { 0 }, ps;
 
 	pass_lines(sim, f, lines);
 	/* what really missed may take more time than the window had */
-	ps = hop_times(sim, f, times, &f->base_ps);
-	left = f->room - min(f->room, f->lines * ps);
-	f->credit = min(left, f->window * ps);
-	count_times(f, lines, times, left);
+	ps = hop_times(sim, f, times);
+	count_times(sim, f, lines, times, f->room - (s64)(f->lines * ps));
 }
 
 /* which flows and servers are in use, and how fast they are then */
@@ -345,10 +390,10 @@ static void find_busy(struct memsim *sim)
 	for (u32 i = 0; i < MEMSIM_FLOWS; i++) {
 		struct memsim_flow *f = &sim->flows[i];
 
-		if (!f->waiting)
+		if (!f->waiting && !f->in_flight)
 			continue;
 		sim->active[sim->active_count++] = i;
-		f->room = f->window * sim->dt_ps + f->credit;
+		f->room = (s64)(f->window * sim->dt_ps) + f->ahead_ps[0];
 		for (u32 k = 0; k < f->use_count; k++)
 			if (!sim->servers[f->uses[k].server].flows++)
 				sim->busy[sim->busy_count++] = f->uses[k].server;
@@ -356,6 +401,7 @@ static void find_busy(struct memsim *sim)
 	for (u32 i = 0; i < sim->busy_count; i++) {
 		struct memsim_server *s = &sim->servers[sim->busy[i]];
 
+		s->wait_ps = 0;
 		s->unit_ps = service_ps(s, s->flows);
 		s->line_ps = div_u64(s->unit_ps, s->units);
 		/* it was idle for as long as nobody used it */
@@ -367,8 +413,10 @@ static void run_coarse(struct memsim *sim, u64 ps)
 {
 	sim->dt_ps = ps;
 	find_busy(sim);
-	if (sim->busy_count)
-		set_lines(sim);
+	set_lines(sim);
+	for (u32 i = 0; i < sim->busy_count; i++)
+		set_wait(sim, sim->busy[i]);
+	set_lines(sim);
 	/* twice: the second server that is saturated may relieve the first one */
 	for (u32 i = 0; i < 2 * sim->busy_count; i++)
 		solve(sim, &sim->servers[sim->busy[i % sim->busy_count]]);
@@ -376,7 +424,6 @@ static void run_coarse(struct memsim *sim, u64 ps)
 	for (u32 i = 0; i < sim->busy_count; i++) {
 		struct memsim_server *s = &sim->servers[sim->busy[i]];
 
-		set_wait(sim, s);
 		s->credit_ps += ps;
 		s->used_ps = sim->now_ps;
 	}
@@ -410,6 +457,8 @@ u64 memsim_drain(struct memsim *sim, unsigned int slot)
 		f->waiting = f->lines;
 		dropped -= f->lines;
 		pass_lines(sim, f, lines);
+		f->in_flight = 0;
+		f->count.left[0] = f->count.entered[0];
 	}
 	f->count.offered -= dropped;
 	return dropped;

@@ -10,12 +10,13 @@
  *
  * Exact mode simulates each request as events. Coarse mode, the default, treats what was offered
  * for a run as a fluid: it solves for the waiting time at which closed loops of @window requests
- * just fill a saturated server, adds the mean wait of M/D/1 below saturation, and keeps the cache
- * as at most MEMSIM_EXTENTS ranges of lines, the smallest of which makes room for another. Its cost
- * does not depend on the number of lines. Both count each line once, at each hop.
+ * just fill a saturated server, adds the mean wait of streams that meet in the banks of a memory
+ * below saturation, and keeps the cache as at most MEMSIM_EXTENTS ranges of lines, the smallest of
+ * which makes room for another. Its cost does not depend on the number of lines. Both count each
+ * line once, at each hop. In both, no hop has more requests in flight than @window.
  *
- * Coarse mode takes arrivals for random: below saturation a single regular stream waits twice as
- * long as in exact mode. Beside a writer that fills the memory, a reader waits up to a third less.
+ * Arrivals are regular: other servers than memories have no wait below saturation in coarse mode.
+ * Beside writers that fill the memory, a reader waits up to two fifths less than in exact mode.
  */
 #ifndef _MEMSIM_H_
 #define _MEMSIM_H_
@@ -71,13 +72,13 @@ struct memsim_server {
 	s64 credit_ps;		/* capacity left over, or used in advance */
 	u64 used_ps;		/* end of the last run with flows */
 	u64 last_full_ps;	/* @full_ps when it was last saturated */
-	u64 wait_ps;		/* mean wait in M/D/1, in the last run */
 	/* coarse mode, in this run */
 	u64 line_ps;		/* capacity that a line takes: of the server, not of a unit */
 	u64 load_ps;		/* by the lines that pass */
 	u64 full_ps;		/* wait with which closed loops just fill the server */
 	u32 flows;		/* that use it; 0: none, and the rest is not set */
 	u64 unit_ps;		/* mean service time of a line in a unit */
+	u64 wait_ps;		/* mean wait below saturation */
 };
 
 /* what an access of a cache caused, in lines */
@@ -151,11 +152,13 @@ struct memsim_flow {
 	u64 interval_ps;
 	u64 since_ps[MEMSIM_HOPS];	/* time of the last change of entered or left */
 	/* coarse mode */
-	u64 credit;		/* window that no line used yet, in requests × ps */
-	u64 stood;		/* what of it was counted already: requests in flight had it */
+	/*
+	 * requests × ps at each hop that were counted, and that no line took yet: requests stand;
+	 * below 0: lines took it, and it was not counted yet
+	 */
+	s64 ahead_ps[MEMSIM_HOPS];
 	u64 lines;		/* that pass in this run */
-	u64 room;		/* the window over this run and @credit, in requests × ps */
-	u64 base_ps;		/* of a request, without full servers */
+	s64 room;		/* the window over this run and what was counted ahead */
 	struct memsim_use uses[MEMSIM_USES];
 	u32 use_count;
 	/* of the last run: misses, and lines written back to either server for a line */
