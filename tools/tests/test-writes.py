@@ -267,7 +267,7 @@ def limits_of_a_file_are_errors():
     # the session's ring is a file, too, and not perf's
     done = run("stat", *COUNT, "-a", "--", "true",
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
-    check(done.returncode == 1 and "the ring" in done.stderr and "ulimit -f" in done.stderr,
+    check(done.returncode == 1 and b"the ring" in done.stderr and b"ulimit -f" in done.stderr,
           done.stderr)
 
 

@@ -202,7 +202,7 @@ def nothing_stays_frozen():
                         "device=local event=software/page-faults/ limit=1T window=1s cgroup=left",
                         "--", "true")
                 wait_for(lambda h=host: not h.is_frozen("left"), f"{host.name}, {point}, {who}")
-                # whoever is left ends, too, and freezes nothing
+                # what is left of the guard ends, too, and freezes nothing
                 time.sleep(0.3)
                 check(not host.is_frozen("left"), f"{host.name}, {point}, {who}: frozen again")
         hog.kill()

@@ -78,9 +78,11 @@ struct v3d {
 	u64 valid[DRM_PERFCTR_BLOCK_INFO_SECTIONS]; /* events of the slots */
 	u64 last[V3D_MAX_SLOTS];
 	u64 resets;
-	/* of the last look at them, and the cycles counted since */
-	struct times times;
-	u64 looked_ns, cycles_since;
+	struct times times; /* at the last look, which was at @looked_ns */
+	u64 looked_ns;
+	/* when cycles were counted last; the last look at times up to then, and when that was */
+	u64 counted_ns, awake_ms, awake_ns;
+	bool replaced; /* none were, while the GPU was awake */
 	u64 time_ns; /* up to which counts are in the totals, or reported as lost */
 	u64 gap_ns; /* in which no monitor counted since */
 };
@@ -179,8 +181,9 @@ static struct times read_times(const struct v3d *v)
 static void begin_times(struct v3d *v)
 {
 	v->times = read_times(v);
-	v->looked_ns = v->time_ns = perfctr_time_raw_ns();
-	v->cycles_since = 0;
+	v->looked_ns = v->counted_ns = v->awake_ns = v->time_ns = perfctr_time_raw_ns();
+	v->awake_ms = v->times.awake_ms;
+	v->replaced = false;
 }
 
 /* --- the operations --------------------------------------------------------------- */
@@ -358,12 +361,32 @@ static u64 lost_in_read(const struct v3d *v, const u64 *values, u64 interval_ns)
 		     (v->count - 1));
 }
 
+/* Another's monitor counts instead of ours: no cycles are counted while the GPU is awake. */
+static bool is_replaced(struct v3d *v, u64 cycles, u64 now, const struct times *t)
+{
+	if (cycles) {
+		v->replaced = false;
+		v->counted_ns = now;
+		if (t->known) {
+			v->awake_ms = t->awake_ms;
+			v->awake_ns = now;
+		}
+		return false;
+	}
+	if (!t->known || t->awake_ms == v->times.awake_ms)
+		return false;
+	/* at least so long since */
+	if (t->awake_ms > v->awake_ms + (v->counted_ns - v->awake_ns) / NS_PER_MS + AWAKE_MS)
+		v->replaced = true;
+	return v->replaced;
+}
+
 /* Return: whether all counts of the interval may be wrong; sets flags of the collection. */
-static bool is_untrusted(struct v3d *v, u64 interval_ns, const struct times *t,
+static bool is_untrusted(struct v3d *v, u64 cycles, u64 now, u64 interval_ns, const struct times *t,
 			 struct drm_perfctr_collection *c)
 {
-	const u64 awake_ms = t->awake_ms - v->times.awake_ms;
-	const bool slept = t->known && !awake_ms;
+	const bool slept = t->known && t->awake_ms == v->times.awake_ms;
+	const bool replaced = is_replaced(v, cycles, now, t);
 	u64 resets = v->resets;
 	bool is_bad = false;
 
@@ -373,7 +396,7 @@ static bool is_untrusted(struct v3d *v, u64 interval_ns, const struct times *t,
 	}
 	v->resets = resets;
 	/* it was taken from us, and is ours again; or it is another's, as no cycles are counted */
-	if (!set_global(v) || (!v->cycles_since && t->known && awake_ms > AWAKE_MS)) {
+	if (!set_global(v) || replaced) {
 		c->flags |= DRM_PERFCTR_SAMPLE_ERROR;
 		is_bad = true;
 	}
@@ -407,13 +430,12 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	now = perfctr_time_raw_ns();
 	interval_ns = now - v->time_ns;
 	cycles = add_counts(v, values);
-	v->cycles_since += cycles;
 	looks = !cycles || now - v->looked_ns >= LOOK_NS;
 	if (looks)
 		times = read_times(v);
 	states = power_states(v, cycles, &times);
 	c->lost_ns = v->gap_ns + lost_in_read(v, values, interval_ns - v->gap_ns);
-	if (is_untrusted(v, interval_ns, &times, c))
+	if (is_untrusted(v, cycles, now, interval_ns, &times, c))
 		c->lost_ns = interval_ns;
 	if (c->lost_ns >= interval_ns)
 		states |= DRM_PERFCTR_STATE_LOST;
@@ -424,7 +446,6 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	if (looks) {
 		v->times = times;
 		v->looked_ns = now;
-		v->cycles_since = 0;
 	}
 	drm_perfctr_block_report(source, 0, states, v->valid);
 	watch(v, now);
