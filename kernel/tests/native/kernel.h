@@ -311,4 +311,13 @@ struct seq_file;
 
 #define drmm_add_action_or_reset(drm, action, data) native_add_action(action, data)
 
+/* members of structures that no test uses */
+#define DECLARE_HASHTABLE(name, bits)	void *name
+struct hlist_node { void *next; };
+struct hrtimer { int unused; };
+struct irq_work { int unused; };
+typedef struct { int unused; } call_single_data_t;
+typedef int (*irq_handler_t)(int number, void *data);
+typedef spinlock_t raw_spinlock_t;
+
 #endif /* NATIVE_KERNEL_H */

@@ -9,14 +9,6 @@
 #include "kernel.h"
 #include "test.h"
 
-/* what soc_model.h needs of kernel headers, and these tests do not */
-#define DECLARE_HASHTABLE(name, bits)	void *name
-struct hlist_node { void *next; };
-struct hrtimer { int unused; };
-struct irq_work { int unused; };
-typedef struct { int unused; } call_single_data_t;
-typedef int (*irq_handler_t)(int number, void *data);
-typedef spinlock_t raw_spinlock_t;
 #define ktime_get_raw_fast_ns	ktime_get_raw_ns
 #define __rcu
 #define __ffs(x)		((unsigned int)__builtin_ctzl(x))

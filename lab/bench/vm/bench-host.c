@@ -73,9 +73,9 @@ static void select_counters(struct subject *s, struct perfctr_selection *selecti
 			continue;
 		for (unsigned int i = 0; left && i < most; i++, left &= left - 1)
 			mask |= left & -left;
-		struct drm_perfctr_block_request request = {
-			.type = block->type, .index = block->index, .mask = mask
-		};
+		struct drm_perfctr_block_request request = { .type = block->type,
+							     .index = block->index,
+							     .mask = mask };
 		if (perfctr_selection_add_request(selection, &request) < 0)
 			die("selecting counters", perfctr_ctx_error(s->ctx));
 	}
@@ -84,9 +84,9 @@ static void select_counters(struct subject *s, struct perfctr_selection *selecti
 static void subject_open(struct subject *s, const char *device, unsigned int most)
 {
 	/* nobody waits for a sample, as in the loop */
-	struct perfctr_session_opts opts = {
-		.size = sizeof(opts), .slots = SAMPLES, .watermark = SAMPLES / 2
-	};
+	struct perfctr_session_opts opts = { .size = sizeof(opts),
+					     .slots = SAMPLES,
+					     .watermark = SAMPLES / 2 };
 	struct perfctr_selection *selection;
 
 	if (perfctr_ctx_new(&s->ctx))
@@ -153,7 +153,7 @@ static double time_idle(void)
 /* Values, resets, and whether the monitor is still set: less does not tell what was lost. */
 static double time_loop(int fd, uint32_t id)
 {
-	uint64_t values[V3D_MAX_SLOTS], begin = now_ns(), sum = 0;
+	uint64_t values[V3D_MAX_SLOTS] = { 0 }, begin = now_ns(), sum = 0;
 	struct v3d_perfmon_get_values get = { .id = id, .values_ptr = (uintptr_t)values };
 	struct v3d_get_param resets = { .param = V3D_RESETS };
 	struct v3d_perfmon_set_global set = { .id = id };
