@@ -212,10 +212,10 @@ static void user_memory(void)
 	igt_perfctr_default_limits();
 }
 
-/* a ring that only its descriptor keeps is still charged to its user */
+/* a ring that only a reader or a mapping keeps is still charged to its user */
 static void user_memory_kept(void)
 {
-	struct igt_perfctr_session s;
+	struct igt_perfctr_session s, kept;
 	char kib[24];
 
 	igt_perfctr_session_init(&s, &dev);
@@ -237,6 +237,14 @@ static void user_memory_kept(void)
 		igt_perfctr_session_close(&s);
 		igt_assert_eq(igt_perfctr_session_try_open(&s), -EDQUOT);
 		close(fd);
+		igt_perfctr_session_open(&s);
+		igt_perfctr_session_close(&s);
+
+		igt_perfctr_session_init(&kept, &mine);
+		igt_perfctr_session_open(&kept);
+		igt_assert_eq(igt_perfctr_session_end(&kept), 0);
+		igt_assert_eq(igt_perfctr_session_try_open(&s), -EDQUOT);
+		igt_perfctr_session_unmap(&kept);
 		igt_perfctr_session_open(&s);
 	}
 	igt_waitchildren();

@@ -46,7 +46,7 @@
  *     holds a complete sample; userspace reads it and adds 1 to extract_idx.
  *     This needs no system call.
  *  6. STOP publishes the final sample. START may follow again; closing the descriptor ends the
- *     session at any point.
+ *     session, when no call of it is in progress any more.
  *
  * No ioctl that returns an error has had an effect, -EFAULT included, but that SAMPLE counts its
  * -ENOSPC in ring_full of STATUS, and that -EFAULT may follow a part of what user space receives.
@@ -59,14 +59,19 @@
  * ----------------------
  *  - Closing the DRM file does not end its sessions.
  *  - The session ends when its last descriptor is closed: in every process that got one by fork(),
- *    dup() or SCM_RIGHTS. Mappings do not keep it. Each holder may use all of its ioctls.
+ *    dup() or SCM_RIGHTS, and no call in progress uses it; a poll() in another thread is one, for
+ *    as long as it waits. Mappings do not keep it. Each holder may use all of its ioctls.
  *  - The ring outlives the session in its mappings and readers, with DRM_PERFCTR_RING_DEAD.
  *  - Removal of the device, by unbind or unplug: the ring is dead, an active session's last sample
  *    has DRM_PERFCTR_SAMPLE_UNPLUGGED, and poll() reports POLLHUP. START, SAMPLE and STOP fail with
  *    -ENODEV; what is in the ring can be read; STATUS, LAYOUT and READER work.
- *  - The modules of core and driver cannot be removed while a session exists.
+ *  - mmap(): -EINVAL for a private mapping and for what is no area of the layout, -EACCES for slots
+ *    that are to be written.
+ *  - The module of the driver cannot be removed while a session exists, that of the core while a
+ *    session, a reader or a mapping does.
  *  - O_NONBLOCK has no effect: START, SAMPLE and STOP wait for the hardware, for a bounded time.
- *  - -EINTR: a signal arrived while one of them waited for another one. Repeat it.
+ *  - -EINTR: a signal arrived while one of them, or OPEN, waited for another one or for the end of
+ *    a reset, whatever SA_RESTART says. Repeat it.
  *
  * Permissions
  * -----------
@@ -815,9 +820,9 @@ struct drm_perfctr_layout {
  *          dev.perfctr.max_user_sessions and max_user_ring_kb, and of PMU counters;
  *          not with CAP_PERFMON
  * -ENFILE  the limit of this device for all users without CAP_PERFMON is
- *          reached; not with CAP_PERFMON
+ *          reached; not with CAP_PERFMON. Or the machine's table of open files is full
  * -ENOMEM  out of memory
- * -EINTR   a fatal signal arrived
+ * -EINTR   a signal arrived; repeat it
  * -ENODEV  the device was removed
  * For PMUs, errors of perf and of the PMU are returned, see its documentation.
  * With DRM_PERFCTR_CPU_ANY an event counts on every CPU on which its PMU counts:

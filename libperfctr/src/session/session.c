@@ -304,6 +304,10 @@ static int outcome(struct perfctr_session *s, const char *name, int error)
 	case -ENOSPC:
 		reason = "the ring is full; nothing is lost, read samples and advance the cursor";
 		break;
+	case -EIO:
+		reason = "the hardware did not get power or did not answer; the kernel log may say "
+			 "why";
+		break;
 	case -EBUSY:
 		reason = "another session uses another counter set, and the hardware has one at a "
 			 "time; or a perf counter is in use";
