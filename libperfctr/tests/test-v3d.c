@@ -345,6 +345,22 @@ TEST_WITH(begin, end_driver, "one that was replaced counts no cycles while the G
 	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
 }
 
+TEST_WITH(begin, end_driver, "one that was replaced is found with a sample each millisecond, too")
+{
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	CHECK(!(take(false).flags & DRM_PERFCTR_SAMPLE_ERROR));
+	driver.is_global = false;
+	driver.other = true;
+	for (int ms = 1; ms < 40; ms++) {
+		bool found;
+
+		driver.awake_ms++;
+		found = take(false).flags & DRM_PERFCTR_SAMPLE_ERROR;
+		/* the last look at times may be 10 ms old, and that long awake proves nothing */
+		CHECK(ms > 25 ? found : ms > 10 || !found);
+	}
+}
+
 TEST_WITH(begin, end_driver, "thirty events at a time")
 {
 	EQUAL(start("v3d/*"), -E2BIG);

@@ -97,7 +97,7 @@ struct host {
 	struct perfctr_ctx *ctx;
 	/* of a GPU: its DRM file and node; else -1 */
 	int fd;
-	int attribute; /* of the node in sysfs, see host_is_there(), or -1 */
+	int attribute; /* of the node in sysfs, see host_watch_node(), or -1 */
 	char path[PATH_BYTES];
 	const struct host_driver *driver;
 	void *driver_data;
@@ -129,11 +129,12 @@ struct host {
 
 /* source.c; the host's lock is held, but for the first four and prepare */
 /* The folder of the node's device file in sysfs, which is there while the device is. */
-int host_find_sysfs(struct host *host, char *path, size_t size);
+int host_find_sysfs(const struct host *host, char *path, size_t size);
 /*
- * Whether the device is still bound, after host_find_sysfs(). Ioctls of some drivers do not ask,
- * and access what has been freed.
+ * Whether the device is still bound, for drivers whose ioctls do not ask, and access what has been
+ * freed. Their probe calls the first one, once, with the folder of the node.
  */
+void host_watch_node(struct host *host, const char *sysfs);
 bool host_is_there(const struct host *host);
 int host_add_source(struct host *host, struct host_source *source);
 void host_free_sources(struct host *host);

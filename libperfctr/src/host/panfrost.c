@@ -362,6 +362,7 @@ static int panfrost_probe(struct host *host)
 		error = allocate(p, &shape);
 	if (error)
 		return error;
+	host_watch_node(host, p->sysfs);
 	host->config.gpu_id = shape.id << 16 | shape.revision;
 	name = perfctr_gpu_name(host->config.gpu_id, hweight64(shape.cores), &product);
 	session_gpu_name(name ? name : "Mali", product, p->name, sizeof(p->name));

@@ -19,11 +19,11 @@
 /* the clocks that show it are not read at once */
 #define SLEEP_NS 1000000
 
-int host_find_sysfs(struct host *host, char *path, size_t size)
+int host_find_sysfs(const struct host *host, char *path, size_t size)
 {
 	const struct perfctr_sys *sys = host->ctx->sys;
 	unsigned int major, minor;
-	char node[64], text[16];
+	char node[64];
 	int error;
 
 	snprintf(node, sizeof(node), "/proc/self/fd/%d", host->fd);
@@ -32,11 +32,18 @@ int host_find_sysfs(struct host *host, char *path, size_t size)
 		return perfctr_fail(host->ctx, error, "%s: no number of the node: %s", host->path,
 				    strerror(-error));
 	snprintf(path, size, "/sys/dev/char/%u:%u", major, minor);
-	snprintf(node, sizeof(node), "%s/dev", path);
-	host->attribute = sys->open(sys->data, node, O_RDONLY);
+	return 0;
+}
+
+void host_watch_node(struct host *host, const char *sysfs)
+{
+	const struct perfctr_sys *sys = host->ctx->sys;
+	char path[PATH_BYTES], text[16];
+
+	snprintf(path, sizeof(path), "%s/dev", sysfs);
+	host->attribute = sys->open(sys->data, path, O_RDONLY);
 	if (host->attribute >= 0)
 		sys->read(sys->data, host->attribute, text, sizeof(text));
-	return 0;
 }
 
 bool host_is_there(const struct host *host)

@@ -566,6 +566,7 @@ static int v3d_probe(struct host *host)
 		error = describe_block(v);
 	if (error)
 		return error;
+	host_watch_node(host, v->sysfs);
 	v->watch = v3d_watch_new(host->ctx->sys, host->path);
 	if (!v->watch)
 		return perfctr_no_memory(host->ctx);
