@@ -71,12 +71,12 @@ static int refuse_errno(const struct run *r, const char *text)
 
 /* --- memory and registers ------------------------------------------------------------- */
 
-static int read_memory(const struct run *r, pid_t pid, uint64_t address, void *to, size_t bytes)
+static int read_memory(const struct run *r, uint64_t address, void *to, size_t bytes)
 {
 	const struct iovec local = { to, bytes };
 	const struct iovec remote = { (void *)(uintptr_t)address, bytes };
 
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes ?
+	return process_vm_readv(r->pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes ?
 		       0 :
 		       refuse_errno(r, "reading its memory");
 }
@@ -93,7 +93,7 @@ static int set(const struct run *r, struct spot *spot)
 	uint64_t word;
 	size_t bytes = sizeof(breakpoint);
 
-	if (read_memory(r, r->pid, spot->address, &spot->saved, sizeof(spot->saved)) < 0)
+	if (read_memory(r, spot->address, &spot->saved, sizeof(spot->saved)) < 0)
 		return -EINVAL;
 	word = spot->saved;
 #if defined(__riscv)
@@ -170,7 +170,7 @@ static int compare_code(const struct run *r)
 	uint8_t *there = arena_array(r->p->arena, code->length, 1);
 	size_t at = 0;
 
-	if (read_memory(r, r->pid, code->addresses[0] + r->base, there, code->length) < 0)
+	if (read_memory(r, code->addresses[0] + r->base, there, code->length) < 0)
 		return refuse(r, "the listing has addresses that it does not have");
 	if (!memcmp(there, code->bytes, code->length))
 		return 0;
@@ -303,8 +303,7 @@ static int enter(struct run *r, const uint64_t *registers)
 	if (!error && !r->p->code->end && LINK)
 		r->end.address = registers[LINK];
 	else if (!error && !r->p->code->end)
-		error = read_memory(r, r->pid, registers[STACK], &r->end.address,
-				    sizeof(r->end.address));
+		error = read_memory(r, registers[STACK], &r->end.address, sizeof(r->end.address));
 	if (!error && r->counts && !r->p->attr && r->p->cpu_fd < 0)
 		error = count_steps(r);
 	if (!error)

@@ -32,6 +32,7 @@
 
 #include "../../../libperfctr/src/host/v3d_ioctls.h"
 #include "bench.h"
+#include "subject.h"
 
 #define NODE "/dev/dri/renderD128"
 #define ROUNDS 9
@@ -43,27 +44,17 @@
 
 static volatile uint64_t sink;
 
-static void die(const char *what, const char *why)
-{
-	fprintf(stderr, "perfctr-bench-host: %s: %s\n", what, why);
-	exit(1);
-}
-
 /*
  * --- a session ---------------------------------------------------------------
  */
 
-struct subject {
-	struct perfctr_ctx *ctx;
-	struct perfctr_device *device;
-	struct perfctr_session *session;
-	struct perfctr_cursor *cursor;
-	unsigned int counters; /* of a sample */
-};
+/* nobody waits for a sample, as in the loop */
+static const struct perfctr_session_opts opts = { .size = sizeof(opts),
+						  .slots = SAMPLES,
+						  .watermark = SAMPLES / 2 };
 
 /* at most @most counters of each block */
-static void select_counters(struct subject *s, struct perfctr_selection *selection,
-			    unsigned int most)
+static void select_some(struct subject *s, struct perfctr_selection *selection, unsigned int most)
 {
 	for (size_t n = 0; n < perfctr_device_block_count(s->device); n++) {
 		const struct drm_perfctr_block_info *block = perfctr_device_block(s->device, n);
@@ -81,37 +72,18 @@ static void select_counters(struct subject *s, struct perfctr_selection *selecti
 	}
 }
 
-static void subject_open(struct subject *s, const char *device, unsigned int most)
+static void select_thirty(struct subject *s, struct perfctr_selection *selection)
 {
-	/* nobody waits for a sample, as in the loop */
-	struct perfctr_session_opts opts = { .size = sizeof(opts),
-					     .slots = SAMPLES,
-					     .watermark = SAMPLES / 2 };
-	struct perfctr_selection *selection;
-
-	if (perfctr_ctx_new(&s->ctx))
-		die("context", strerror(ENOMEM));
-	if (perfctr_device_open(s->ctx, device, &s->device))
-		die("device", perfctr_ctx_error(s->ctx));
-	if (perfctr_selection_new(s->device, &selection))
-		die("selection", perfctr_ctx_error(s->ctx));
-	select_counters(s, selection, most);
-	if (perfctr_session_new(selection, &opts, &s->session) ||
-	    perfctr_cursor_new(s->session, &s->cursor) || perfctr_session_start(s->session, 0))
-		die("session", perfctr_ctx_error(s->ctx));
-	perfctr_selection_unref(selection);
+	select_some(s, selection, EVENTS);
 }
 
-static void subject_close(struct subject *s)
+static void select_all(struct subject *s, struct perfctr_selection *selection)
 {
-	perfctr_session_stop(s->session, 0);
-	perfctr_cursor_unref(s->cursor);
-	perfctr_session_unref(s->session);
-	perfctr_device_unref(s->device);
-	perfctr_ctx_unref(s->ctx);
+	select_some(s, selection, 64);
 }
 
-static double time_session(struct subject *s)
+/* @counters: set to those of a sample */
+static double time_session(struct subject *s, unsigned int *counters)
 {
 	uint64_t begin = now_ns(), sum = 0;
 	struct perfctr_sample sample;
@@ -124,11 +96,11 @@ static double time_session(struct subject *s)
 		if (perfctr_cursor_peek(s->cursor, 0, &slot) != 1 ||
 		    perfctr_decode_sample(slot.bytes, slot.size, &sample) <= 0)
 			die("cursor", "no sample where one must be");
-		s->counters = 0;
+		*counters = 0;
 		while (perfctr_decode_block(&sample, &block) > 0) {
 			for (unsigned int n = 0; n < block.count; n++)
 				sum += perfctr_block_value(&block, n);
-			s->counters += block.count;
+			*counters += block.count;
 		}
 		perfctr_cursor_advance(s->cursor, 1);
 	}
@@ -192,6 +164,7 @@ static double loop_round(int fd)
 static int v3d(void)
 {
 	double host[ROUNDS], loop[ROUNDS], idle = 0;
+	unsigned int counters = 0;
 	struct subject s;
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
@@ -199,14 +172,14 @@ static int v3d(void)
 
 		loop[i] = loop_round(fd);
 		close(fd);
-		subject_open(&s, "v3d", EVENTS);
-		host[i] = time_session(&s);
+		subject_open(&s, "v3d", opts, select_thirty);
+		host[i] = time_session(&s, &counters);
 		if (!i)
 			idle = time_idle();
 		subject_close(&s);
 	}
 	printf("{\"host_ns\": %.0f, \"loop_ns\": %.0f, \"idle_ns\": %.0f, \"counters\": %u}\n",
-	       median(host, ROUNDS), median(loop, ROUNDS), idle, s.counters);
+	       median(host, ROUNDS), median(loop, ROUNDS), idle, counters);
 	return 0;
 }
 
@@ -238,19 +211,20 @@ static void panthor_side(bool host)
 {
 	const char *name = host ? "host" : "core";
 	double ns[ROUNDS], idle = 0;
+	unsigned int counters = 0;
 	struct subject s;
 
 	if (host)
 		hide_ioctls();
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		subject_open(&s, NODE, 64);
-		ns[i] = time_session(&s);
+		subject_open(&s, NODE, opts, select_all);
+		ns[i] = time_session(&s, &counters);
 		if (!i)
 			idle = time_idle();
 		subject_close(&s);
 	}
 	printf("\"%s_ns\": %.0f, \"%s_idle_ns\": %.0f, \"%s_counters\": %u", name,
-	       median(ns, ROUNDS), name, idle, name, s.counters);
+	       median(ns, ROUNDS), name, idle, name, counters);
 	fflush(stdout);
 }
 

@@ -25,6 +25,7 @@
 #include <perfctr/perfctr.h>
 
 #include "bench.h"
+#include "subject.h"
 
 #define COUNTERS 64
 #define ROUNDS 15
@@ -36,19 +37,6 @@
 #define MAX_BLOCKS 256
 
 static volatile uint64_t sink;
-
-static void die(const char *what, const char *why)
-{
-	fprintf(stderr, "perfctr-bench-vm: %s: %s\n", what, why);
-	exit(1);
-}
-
-struct subject {
-	struct perfctr_ctx *ctx;
-	struct perfctr_device *device;
-	struct perfctr_session *session;
-	struct perfctr_cursor *cursor;
-};
 
 static uint64_t lowest_bits(uint64_t mask, unsigned int count)
 {
@@ -101,33 +89,6 @@ static void select_counters(struct subject *s, struct perfctr_selection *selecti
 	}
 	if (left)
 		die("selecting counters", "the device has fewer than 64");
-}
-
-static void subject_open(struct subject *s)
-{
-	struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = SLOTS };
-	struct perfctr_selection *selection;
-
-	if (perfctr_ctx_new(&s->ctx))
-		die("context", strerror(ENOMEM));
-	if (perfctr_device_open(s->ctx, NULL, &s->device))
-		die("device", perfctr_ctx_error(s->ctx));
-	if (perfctr_selection_new(s->device, &selection))
-		die("selection", perfctr_ctx_error(s->ctx));
-	select_counters(s, selection);
-	if (perfctr_session_new(selection, &opts, &s->session) ||
-	    perfctr_cursor_new(s->session, &s->cursor) || perfctr_session_start(s->session, 0))
-		die("session", perfctr_ctx_error(s->ctx));
-	perfctr_selection_unref(selection);
-}
-
-static void subject_close(struct subject *s)
-{
-	perfctr_session_stop(s->session, 0);
-	perfctr_cursor_unref(s->cursor);
-	perfctr_session_unref(s->session);
-	perfctr_device_unref(s->device);
-	perfctr_ctx_unref(s->ctx);
 }
 
 /* decode an unread sample, add up all of its counters */
@@ -262,6 +223,7 @@ static double time_ping(const struct ping *ping)
 
 int main(void)
 {
+	const struct perfctr_session_opts opts = { .size = sizeof(opts), .slots = SLOTS };
 	double ring[ROUNDS], group[ROUNDS], request[ROUNDS], ping_ns[ROUNDS];
 	double ring_ns, group_ns, request_ns, round_trip_ns;
 	struct ping ping = { eventfd(0, 0), eventfd(0, 0) };
@@ -270,7 +232,7 @@ int main(void)
 	struct subject subject;
 	pthread_t thread;
 
-	subject_open(&subject);
+	subject_open(&subject, NULL, opts, select_counters);
 	leader = group_open(members);
 	if (ping.request < 0 || ping.answer < 0 ||
 	    pthread_create(&thread, NULL, ping_answer, &ping))

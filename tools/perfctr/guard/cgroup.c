@@ -128,15 +128,15 @@ static bool has_file(const char *folder, const char *file)
 static char *take(const char *mount, const char *path, const char *file, bool *made)
 {
 	char *folder;
-	bool is_new = false;
+	bool is_new;
 
 	if (asprintf(&folder, "%s/%s", mount, path) < 0)
 		return NULL;
-	if (made && mkdir(folder, 0755) && errno != EEXIST) {
+	is_new = made && !mkdir(folder, 0755);
+	if (made && !is_new && errno != EEXIST) {
 		free(folder);
 		return NULL;
 	}
-	is_new = made && errno != EEXIST;
 	if (!file || has_file(folder, file)) {
 		if (made)
 			*made = is_new;
@@ -294,7 +294,7 @@ pid_t members_update(struct members *m, const char *folder)
 	pid_t left = 0;
 
 	members_read(&now, folder);
-	/* who is known keeps its time; a number may be used again */
+	/* a known process keeps its time: the kernel may use its number again */
 	for (size_t n = 0; n < now.count; n++)
 		for (size_t i = 0; i < m->count && !now.list[n].began; i++)
 			if (m->list[i].pid == now.list[n].pid)

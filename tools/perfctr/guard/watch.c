@@ -592,8 +592,9 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 		target_apply(g, b, hold, s->end_ns);
 	}
 	reaction_ns = perfctr_time_raw_ns() - s->end_ns;
-	if (perfctr_time_raw_ns() - s->start_ns > b->sums.worst_reaction_ns && b->sums.samples > 1)
-		b->sums.worst_reaction_ns = perfctr_time_raw_ns() - s->start_ns;
+	if (b->sums.samples > 1 &&
+	    reaction_ns + s->end_ns - s->start_ns > b->sums.worst_reaction_ns)
+		b->sums.worst_reaction_ns = reaction_ns + s->end_ns - s->start_ns;
 	if (loss && !was_lost)
 		loss_log(g, b, loss);
 	if (b->window.counted > b->peak)
