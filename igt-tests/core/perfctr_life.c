@@ -101,6 +101,15 @@ static int users_of(const char *module)
 	return users < 0 ? users : users - (int)igt_entries(path);
 }
 
+/* until nobody but @users uses the core: sessions and their rings have gone */
+static void wait_for_users(int users)
+{
+	for (unsigned int i = 0; users_of("drm_perfctr") != users; i++) {
+		igt_assert_lt(i, 1000);
+		igt_sleep_ms(10);
+	}
+}
+
 /* 0 or -errno */
 static int remove_module(const char *module)
 {
@@ -121,7 +130,6 @@ static void module_stays(void)
 	igt_perfctr_close(&dev);
 	igt_assert_eq(users_of(mine.driver), 1);
 	igt_assert_eq(remove_module(mine.driver), -EWOULDBLOCK);
-	igt_assert_eq(remove_module("drm_perfctr"), -EWOULDBLOCK);
 	count(&s);
 	igt_perfctr_session_close(&s);
 	igt_assert_eq(users_of(mine.driver), 0);
@@ -253,39 +261,53 @@ static void *sample_silent(void *data)
 	return NULL;
 }
 
-/* a signal arrives while a command waits for another one on the same session */
-static void interrupted(void)
+/* what @call returns when a signal arrives while a sample of @s waits for the firmware */
+static int interrupt(int (*call)(struct igt_perfctr_session *of), struct igt_perfctr_session *of)
 {
 	/* without SA_RESTART */
 	const struct sigaction action = { .sa_handler = on_alarm };
 	const struct itimerval soon = { .it_value.tv_usec = 20000 };
-	unsigned int interrupts = 0;
 	struct sigaction before;
+	pthread_t thread;
 	sigset_t alarms;
+	int first, ret;
 
 	sigemptyset(&alarms);
 	sigaddset(&alarms, SIGALRM);
 	igt_assert_eq(sigaction(SIGALRM, &action, &before), 0);
+	igt_fault_arm(&dev, "no_ack", 1);
+	pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+	igt_assert_eq(pthread_create(&thread, NULL, sample_silent, &first), 0);
+	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+	igt_sleep_ms(5);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	ret = call(of);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	igt_assert_eq(first, 0);
+	igt_fault_disarm(&dev, "no_ack");
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	return ret;
+}
+
+static int sample_2(struct igt_perfctr_session *of)
+{
+	return igt_perfctr_sample(of, 2);
+}
+
+/* of 20 attempts, whose timing decides, at least one is interrupted */
+static void interrupted(void)
+{
+	unsigned int interrupts = 0;
+
 	for (unsigned int attempt = 0; attempt < 20; attempt++) {
-		struct drm_perfctr_status status;
-		pthread_t thread;
-		int first, ret;
+		int ret;
 
 		igt_perfctr_begin_with(&s, &dev, 8, 0);
-		igt_fault_arm(&dev, "no_ack", 1);
-		pthread_sigmask(SIG_BLOCK, &alarms, NULL);
-		igt_assert_eq(pthread_create(&thread, NULL, sample_silent, &first), 0);
-		pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-		igt_sleep_ms(5);
-		setitimer(ITIMER_REAL, &soon, NULL);
-		ret = igt_perfctr_sample(&s, 2);
-		igt_assert_eq(pthread_join(thread, NULL), 0);
-		igt_assert_eq(first, 0);
-		igt_fault_disarm(&dev, "no_ack");
-		status = igt_perfctr_status(&s);
+		ret = interrupt(sample_2, &s);
 		igt_assert(!ret || ret == -EINTR);
 		/* no effect, and it can be repeated */
-		igt_assert_eq_u64(status.published, ret ? 1 : 2);
+		igt_assert_eq_u64(igt_perfctr_status(&s).published, ret ? 1 : 2);
 		interrupts += !!ret;
 		if (ret)
 			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
@@ -293,10 +315,36 @@ static void interrupted(void)
 		igt_assert_eq_u64(s.samples, 3);
 		igt_perfctr_session_close(&s);
 	}
-	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
-	sigaction(SIGALRM, &before, NULL);
 	igt_info("%u of 20 were interrupted\n", interrupts);
 	igt_assert_lt(0, interrupts);
+}
+
+static void interrupted_in_open(void)
+{
+	unsigned int interrupts = 0, files;
+	struct igt_perfctr_session other;
+	int users;
+
+	igt_perfctr_begin_with(&s, &dev, 64, 0);
+	files = igt_open_files();
+	users = users_of("drm_perfctr");
+	for (unsigned int attempt = 0; attempt < 20; attempt++) {
+		int ret;
+
+		igt_perfctr_session_init(&other, &dev);
+		ret = interrupt(igt_perfctr_session_try_bare, &other);
+		igt_assert(!ret || ret == -EINTR);
+		interrupts += !!ret;
+		if (!ret)
+			igt_perfctr_session_end(&other);
+		igt_assert_eq(igt_open_files(), files);
+		wait_for_users(users);
+	}
+	igt_info("%u of 20 were interrupted\n", interrupts);
+	igt_assert_lt(0, interrupts);
+	igt_perfctr_finish(&s);
+	igt_assert_eq_u64(s.samples, 21);
+	igt_perfctr_session_close(&s);
 }
 
 /* OPEN of the largest ring until killed, at any point of it: nothing is left */
@@ -333,10 +381,7 @@ static void killed_in_open(void)
 		kill(pid, SIGKILL);
 		igt_assert_eq(waitpid(pid, NULL, 0), pid);
 	}
-	for (unsigned int i = 0; users_of("drm_perfctr") != users; i++) {
-		igt_assert_lt(i, 1000);
-		igt_sleep_ms(10);
-	}
+	wait_for_users(users);
 }
 
 int igt_main()
@@ -352,7 +397,7 @@ int igt_main()
 		     "mmap() work");
 	igt_subtest("life-unplugged") unplugged();
 	/* Covers: Life of the descriptor */
-	igt_describe("the modules of driver and core cannot be removed while a session exists");
+	igt_describe("the driver's module cannot be removed while a session exists");
 	igt_subtest("life-module") module_stays();
 	igt_describe("nor while a session of a removed device exists");
 	igt_subtest("life-module-unplugged") module_stays_unplugged();
@@ -367,6 +412,8 @@ int igt_main()
 	igt_describe("a command that a signal interrupts is -EINTR without effect");
 	igt_subtest("life-interrupted") igt_vsoc_only(&dev, interrupted);
 	/* Covers: open -EINTR */
+	igt_describe("an OPEN that a signal interrupts is -EINTR, and leaves no session");
+	igt_subtest("life-open-interrupted") igt_vsoc_only(&dev, interrupted_in_open);
 	igt_describe("a process that is killed in OPEN ends, and leaves no session and no ring");
 	igt_subtest("life-killed") killed_in_open();
 	igt_fixture()
