@@ -298,6 +298,8 @@ def amd_gpus():
         check([(name, c["value"], c["unit"], c["scale"]) for name, c in sorted(found.items())] ==
               [("average_socket_power/", 33000, "W", 0.001),
                ("curr_socket_power/", 85000, "W", 0.001)], f"{found}")
+        text = m.run("top", "--snapshot", "-d", "local", "--view", "gpu").stdout
+        check("85" in text and "33" in text, text)
         found = m.run("stat", "-d", "local", "-j", "--", "true").stdout
         check("03:00.0:energy_accumulator" in found and "43:00.0:energy" not in found, found)
         amd_card(m, 1, "0000:43:00.0", gpu_metrics(9, 1, 200))
@@ -356,6 +358,11 @@ def nvidia_library():
         check(process["value"] == 512 << 20 and "trainer" in str(process), f"{process}")
         text = m.run("top", "--snapshot", "-d", "local", "-e", gpu + "power/").stdout
         check("70.5" in text, text)
+        views = {view: m.run("top", "--snapshot", "-d", "local", "--view", view).stdout
+                 for view in ("gpu", "memory", "pcie")}
+        check("utilization-gpu" in views["gpu"] and "70.5" in views["gpu"] and
+              "memory-used" in views["memory"] and "utilization-gpu" not in views["memory"] and
+              "pcie-rx" in views["pcie"], f"{views}")
         capture = m.root + "/a.pctr"
         done = m.run("record", "-d", "local", "-e", gpu + "energy/", "-p", "50ms", "-o", capture,
                      "--", "sleep", "1")

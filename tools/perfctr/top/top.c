@@ -33,7 +33,7 @@ static const char help[] =
 	"\n"
 	"  -e, --event EVENTS   what to show, as in perfctr stat (default: the main ones)\n"
 	"  -I, --interval TIME  time between updates; a number without unit is in ms\n"
-	"      --view NAME      overview, gpu, memory, pcie or links: metrics of that part\n"
+	"      --view NAME      overview, gpu, memory, pcie or links: metrics, readings of it\n"
 	"  -A, --per-core       a line for each block (also --per-block)\n"
 	"      --per-client     engine times of each process that uses a GPU, too (local)\n"
 	"  -n, --count N        end after N updates\n"
@@ -127,14 +127,17 @@ static int parse_options(struct top *t, int argc, char **argv)
 
 /* --- samples -------------------------------------------------------------------- */
 
-/* Drop the counters that metrics are computed from: a view shows metrics. */
-static void keep_metrics(struct rows *rows)
+/* Drop the counters that metrics are computed from: a view shows metrics, and readings of PMUs. */
+static void keep_results(struct rows *rows)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->rows[i].metric)
-			rows->rows[kept++] = rows->rows[i];
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+
+		if (row->metric || row->info->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
+			rows->rows[kept++] = *row;
+	}
 	rows->count = kept;
 }
 
@@ -160,7 +163,7 @@ static int take_samples(struct top *t)
 		if (!error)
 			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
 		if (!error && top_views[t->view].events)
-			keep_metrics(&t->rows);
+			keep_results(&t->rows);
 		/* the first period is shorter: periods lie on a grid */
 		if (!error &&
 		    (t->screen.samples || t->snapshot ||
