@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Counters of Intel's GPUs, by the drivers and the OA unit of intel/unit.h. */
 #include "fixture.h"
+#include "idle.h"
 #include "host/intel_devices.h"
 #include "host/oa_report.h"
 #include "intel/unit.h"
@@ -284,6 +285,13 @@ static void lose_reports(void)
 	EQUAL(seen.sum[1], 307);
 	EQUAL(seen.lost_ns, 0);
 	EQUAL(seen.flags & DRM_PERFCTR_SAMPLE_OVERFLOW, 0);
+}
+
+TEST_WITH(begin_gen12, end_machine, "a session without samples makes ten calls a second at most")
+{
+	idle_watch();
+	EQUAL(start("metric:gpu_busy"), 0);
+	CHECK(idle_calls(3000) <= 30);
 }
 
 TEST_WITH(begin_gen12, end_machine, "i915: a lost report loses nothing")

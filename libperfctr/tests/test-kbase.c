@@ -13,6 +13,7 @@
 #include <drm/perfctr_mali.h>
 
 #include "fixture.h"
+#include "idle.h"
 #include "seen.h"
 
 #define NODE "/dev/mali0"
@@ -508,6 +509,13 @@ TEST_WITH(begin, end_driver, "100 samples go through fewer buffers: the sum is r
 		sum += take(false).sum[0];
 	}
 	EQUAL(sum, UINT64_C(4950) << 33);
+}
+
+TEST_WITH(begin, end_driver, "a session without samples does not call the driver")
+{
+	idle_watch();
+	EQUAL(start("tiler/TRIANGLES", 0), 0);
+	EQUAL(idle_calls(300), 0);
 }
 
 TEST_WITH(begin, end_driver, "cycles: of one clock, of two")

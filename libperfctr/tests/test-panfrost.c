@@ -11,6 +11,7 @@
 #include "host/open.h"
 #include "host/panfrost_ioctls.h"
 #include "fixture.h"
+#include "idle.h"
 
 #define NODE "/dev/dri/renderD128"
 #define SYSFS "/sys/dev/char/226:128"
@@ -252,6 +253,13 @@ TEST_WITH(begin, end_driver, "the oldest Midgard has its blocks elsewhere, and n
 	EQUAL(seen.sum[1], 2);
 	EQUAL(seen.sum[2], 3);
 	EQUAL(seen.sum[4], 4);
+}
+
+TEST_WITH(begin, end_driver, "a session without samples makes four calls a second at most")
+{
+	idle_watch();
+	EQUAL(start("tiler/TRIANGLES", 0), 0);
+	CHECK(idle_calls(3000) <= 12);
 }
 
 TEST_WITH(begin, end_driver, "counters of 32 bits add up to more")

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "fixture.h"
+#include "idle.h"
 #include "gpu.h"
 #include "host/open.h"
 
@@ -158,6 +159,13 @@ TEST_WITH(begin_7, end_gpu, "blocks of both pipes, in whatever order the driver 
 	seen = stop();
 	/* by block type */
 	EQUAL(seen.sum[0] + seen.sum[1] + seen.sum[2] + seen.sum[3], 4321);
+}
+
+TEST_WITH(begin_7, end_gpu, "a session without samples makes fifty calls a second at most")
+{
+	idle_watch();
+	EQUAL(start("CP/BUSY_CYCLES"), 0);
+	CHECK(idle_calls(3000) <= 150);
 }
 
 TEST_WITH(begin_7, end_gpu, "a full buffer loses nothing, and records are split over two reads")
