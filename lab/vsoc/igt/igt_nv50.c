@@ -170,6 +170,8 @@ void igt_nv50_work(unsigned int n)
 	struct drm_vsoc_command c[2] = { { .type = DRM_VSOC_CMD_DRAW },
 					 { .type = DRM_VSOC_CMD_COMPUTE } };
 
+	/* points are primitives, however long a test takes */
+	n %= 512;
 	c[0].draw.vertices = 3001 + n;
 	c[0].draw.primitives = 1003;
 	c[0].draw.primitives_culled = 301;

@@ -39,6 +39,13 @@ static unsigned int span_of(struct host_views *views, struct host_source *source
 	return i;
 }
 
+void host_view_add_times(struct perfctr_view *view)
+{
+	view->format |= DRM_PERFCTR_FORMAT_RUNNING_TIMES;
+	view->running = view->block->running + view->section * DRM_PERFCTR_SECTION_COUNTERS;
+	view->base_running = view->base + hweight64(view->mask);
+}
+
 static int add_block(struct host_views *views, struct drm_perfctr_block *block,
 		     const struct drm_perfctr_block_request *r)
 {
@@ -71,10 +78,8 @@ static int add_block(struct host_views *views, struct drm_perfctr_block *block,
 	if (!b->words)
 		return -ENOMEM;
 	b->view.base = b->words;
-	if (block->running) {
-		b->view.running = block->running + r->section * DRM_PERFCTR_SECTION_COUNTERS;
-		b->view.base_running = b->words + count;
-	}
+	if (block->desc.format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+		host_view_add_times(&b->view);
 	return 0;
 }
 

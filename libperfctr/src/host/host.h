@@ -18,6 +18,16 @@ struct host;
 struct host_session;
 struct host_views;
 
+/* masks of a source's counters, one for each section of each block; see turns.h */
+struct host_turns {
+	/* by sessions; by those without turns; what counts now, and did in the last collection */
+	u64 *wanted, *exact, *chosen, *counted;
+	unsigned int *next; /* of each block: where the next turn begins */
+	u64 began_ns; /* this turn, CLOCK_MONOTONIC_RAW */
+	bool active, was_off;
+	char why[192];
+};
+
 /* the host's state of a source, under the host's lock; times are CLOCK_MONOTONIC_RAW */
 struct perfctr_source_state {
 	/* number of the last collection, up to when totals count, when the source was read */
@@ -39,7 +49,7 @@ struct perfctr_source_state {
 	bool running, incomplete;
 	u8 set;
 	u64 restart_ns; /* earliest time of another attempt to start */
-	u64 *wanted; /* for ops->select */
+	struct host_turns turns;
 };
 
 /*
@@ -59,6 +69,12 @@ struct host_source {
 	/* what /proc/PID/fd shows of an open stream, if one holds the counters; NULL: nothing */
 	const char *stream_name;
 	const char *why; /* with an error of prepare or start: its reason, NULL: the errno's */
+	/*
+	 * Counters of each block that count at a time, NULL: all. For sessions that want more,
+	 * ops->select is called with others after @turn_ns.
+	 */
+	const unsigned int *limits;
+	u64 turn_ns;
 	bool keeps_counts; /* while the machine sleeps: the driver has read them before */
 	bool collects_at_once; /* no call of collect waits: a signal cannot interrupt it */
 

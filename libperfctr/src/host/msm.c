@@ -38,6 +38,8 @@ enum {
 /* longest time without a collection: what a suspend after a full buffer costs */
 #define BATCH_NS UINT64_C(250000000)
 #define NS_PER_MS UINT64_C(1000000)
+/* a new stream loses some milliseconds, until its first record */
+#define TURN_NS UINT64_C(200000000)
 
 struct msm {
 	struct host_source hs;
@@ -133,28 +135,14 @@ static void find_power(struct msm *m)
 
 /* --- the stream ----------------------------------------------------------------------- */
 
-/* What is wanted, as far as there are counters. Return: the first block with too few, -1: none. */
-static int choose(struct msm *m)
+static void choose(struct msm *m)
 {
-	int lacking = -1;
-
 	m->stream.count = 0;
-	for (unsigned int b = 0; b < m->hs.source.block_count; b++) {
-		unsigned int left = m->counters[b];
-
+	for (unsigned int b = 0; b < m->hs.source.block_count; b++)
 		for (unsigned int i = 0; i < SECTIONS; i++)
-			for (u64 mask = m->wanted[b][i]; mask; mask &= mask - 1) {
-				if (left) {
-					msm_stream_add(&m->stream, b,
-						       i * DRM_PERFCTR_SECTION_COUNTERS +
-							       __ffs64(mask));
-					left--;
-				} else if (lacking < 0) {
-					lacking = (int)b;
-				}
-			}
-	}
-	return lacking;
+			for (u64 mask = m->wanted[b][i]; mask; mask &= mask - 1)
+				msm_stream_add(&m->stream, b,
+					       i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask));
 }
 
 static u64 period_of(const struct msm *m)
@@ -169,7 +157,7 @@ static int open_stream(struct msm *m, bool less)
 {
 	int error = msm_get_param(m->hs.host, MSM_SUSPENDS, &m->suspends);
 
-	m->has_last = m->time.has_offset = false;
+	m->has_last = false;
 	m->stream.period_ns = period_of(m);
 	if (!error)
 		error = msm_stream_open(m->hs.host, &m->stream, m->descs, less);
@@ -195,19 +183,6 @@ static int msm_prepare(struct drm_perfctr_source *source)
 	return error;
 }
 
-static int refuse_too_many(struct msm *m, unsigned int block)
-{
-	char name[MSM_GROUP_NAME_BYTES];
-
-	msm_group_name(m->descs[block].type, name);
-	snprintf(m->why, sizeof(m->why),
-		 "%s has %u counters, so at most %u of its events are counted at a time: leave "
-		 "some out",
-		 name, m->counters[block], m->counters[block]);
-	m->hs.why = m->why;
-	return -E2BIG;
-}
-
 static int refuse_reserved(struct msm *m)
 {
 	char name[MSM_GROUP_NAME_BYTES];
@@ -224,11 +199,11 @@ static int refuse_reserved(struct msm *m)
 static int msm_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct msm *m = msm_of(source);
-	int lacking = choose(m), error;
+	int error;
 
 	m->hs.why = NULL;
-	if (lacking >= 0)
-		return refuse_too_many(m, (unsigned int)lacking);
+	choose(m);
+	m->time.has_offset = false;
 	m->asleep_ms = read_asleep_ms(m);
 	m->counted_ns = perfctr_time_raw_ns();
 	error = open_stream(m, false);
@@ -618,6 +593,8 @@ static int msm_probe(struct host *host)
 	m->hs.source.name = "msm";
 	m->hs.source.ops = &source_ops;
 	m->hs.source.descs = m->descs;
+	m->hs.limits = m->counters;
+	m->hs.turn_ns = TURN_NS;
 	return host_add_source(host, &m->hs) ? perfctr_no_memory(host->ctx) : 0;
 }
 

@@ -13,6 +13,7 @@
 #include "host.h"
 #include "block_views.h"
 #include "kernel.h"
+#include "turns.h"
 
 /* interval of attempts to start hardware that failed to start */
 #define RESTART_NS NS_PER_S
@@ -58,18 +59,16 @@ bool host_is_there(const struct host *host)
 static int copy_block(struct host_source *hs, unsigned int n)
 {
 	const struct drm_perfctr_block_desc *desc = &hs->source.descs[n];
+	const bool has_times = hs->limits || desc->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES;
 	struct drm_perfctr_block *b = &hs->source.blocks[n];
 
 	b->desc = *desc;
 	b->source = &hs->source;
 	b->totals = calloc(desc->counters, sizeof(*b->totals));
 	b->valid = calloc(PERFCTR_SECTIONS_MAX, sizeof(*b->valid));
-	if (desc->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+	if (has_times)
 		b->running = calloc(desc->counters, sizeof(*b->running));
-	return b->totals && b->valid &&
-			       (b->running || !(desc->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)) ?
-		       0 :
-		       -ENOMEM;
+	return b->totals && b->valid && (b->running || !has_times) ? 0 : -ENOMEM;
 }
 
 int host_add_source(struct host *host, struct host_source *hs)
@@ -81,9 +80,7 @@ int host_add_source(struct host *host, struct host_source *hs)
 	s->id = host->source_count;
 	s->state = &hs->state;
 	s->blocks = calloc(s->block_count, sizeof(*s->blocks));
-	hs->state.wanted =
-		calloc((size_t)s->block_count * PERFCTR_SECTIONS_MAX, sizeof(*hs->state.wanted));
-	if (!s->blocks || !hs->state.wanted || host->source_count == HOST_MAX_SOURCES)
+	if (!s->blocks || host_turns_init(hs) || host->source_count == HOST_MAX_SOURCES)
 		error = -ENOMEM;
 	for (unsigned int n = 0; !error && n < s->block_count; n++)
 		error = copy_block(hs, n);
@@ -105,7 +102,7 @@ void host_free_sources(struct host *host)
 			free(s->blocks[n].valid);
 		}
 		free(s->blocks);
-		free(host->sources[i]->state.wanted);
+		host_turns_free(host->sources[i]);
 	}
 	host->source_count = host->block_count = 0;
 }
@@ -134,6 +131,7 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	if (state->lost_flags || state->pending_lost)
 		states |= DRM_PERFCTR_STATE_LOST;
 	b->time_ns = 0;
+	host_turns_report(host_source_of(source), block, states, valid);
 	if (perfctr_block_was_off(states))
 		valid = NULL;
 	drm_perfctr_sticky_set(&b->states, state->seq, states);
@@ -323,6 +321,7 @@ static void account(struct host_source *hs, struct drm_perfctr_collection *c, in
 static int collect_piece(struct host_source *hs, bool *more)
 {
 	struct drm_perfctr_collection c = { .until_ns = U64_MAX };
+	const u64 from_ns = hs->state.time_ns;
 	int error;
 
 	hs->state.seq++;
@@ -336,11 +335,13 @@ static int collect_piece(struct host_source *hs, bool *more)
 	if (error)
 		c.flags |= DRM_PERFCTR_SAMPLE_ERROR;
 	account(hs, &c, error);
+	if (!error)
+		host_turns_count(hs, c.time_ns - from_ns - min(c.lost_ns, c.time_ns - from_ns));
 	*more = c.more && !error;
 	return error;
 }
 
-int host_source_collect(struct host_source *hs)
+static int collect(struct host_source *hs)
 {
 	sigset_t before;
 	bool more;
@@ -357,56 +358,59 @@ int host_source_collect(struct host_source *hs)
 	return error;
 }
 
+int host_source_collect(struct host_source *hs)
+{
+	int error = collect(hs);
+
+	if (!error && !host_turns_left_ns(hs))
+		hs->source.ops->select(&hs->source, host_turns_choose(hs));
+	return error;
+}
+
 u64 host_source_left_ns(const struct host_source *hs)
 {
 	/* half of it, as the process may be late */
-	u64 interval_ns = hs->source.max_interval_ns / 2, since_ns;
+	u64 interval_ns = hs->source.max_interval_ns / 2, left_ns = U64_MAX, turn_ns;
 
 	if (hs->source.batch_ns && (!interval_ns || hs->source.batch_ns < interval_ns))
 		interval_ns = hs->source.batch_ns;
-	if (!hs->state.users || !interval_ns || hs->host->gone)
+	if (!hs->state.users || hs->host->gone)
 		return U64_MAX;
-	since_ns = perfctr_time_raw_ns() - hs->state.read_ns;
-	return interval_ns - min(since_ns, interval_ns);
-}
+	if (interval_ns) {
+		const u64 since_ns = perfctr_time_raw_ns() - hs->state.read_ns;
 
-static void add_wanted(const struct host_views *views, const struct host_source *hs, u64 *wanted)
-{
-	for (size_t n = 0; n < views->count; n++) {
-		const struct perfctr_view *view = &views->blocks[n].view;
-
-		if (view->block && view->block->source == &hs->source)
-			wanted[(view->block - hs->source.blocks) * PERFCTR_SECTIONS_MAX +
-			       view->section] |= view->mask;
+		left_ns = interval_ns - min(since_ns, interval_ns);
 	}
+	turn_ns = host_turns_left_ns(hs);
+	return min(left_ns, turn_ns);
 }
 
-/* What the counting sessions want has changed. Counts so far belong to the former selection. */
-static void select_counters(struct host_source *hs)
+/*
+ * What the sessions from @first on want has changed. Counts so far belong to the former selection.
+ * Return: 0; -E2BIG, nothing has changed.
+ */
+static int select_counters(struct host_source *hs, const struct host_views *first)
 {
-	u64 *wanted = hs->state.wanted;
+	int error;
 
 	if (!hs->source.ops->select)
-		return;
+		return 0;
+	error = host_turns_gather(hs, first);
+	if (error)
+		return error;
 	if (hs->state.running)
-		host_source_collect(hs);
-	memset(wanted, 0, hs->source.block_count * PERFCTR_SECTIONS_MAX * sizeof(*wanted));
-	hs->source.period_ns = 0;
-	for (const struct host_views *v = hs->host->counting; v; v = v->next) {
-		add_wanted(v, hs, wanted);
-		if (v->period_ns && (!hs->source.period_ns || v->period_ns < hs->source.period_ns))
-			hs->source.period_ns = v->period_ns;
-	}
-	hs->source.ops->select(&hs->source, wanted);
+		collect(hs);
+	hs->source.ops->select(&hs->source, host_turns_choose(hs));
 	if (hs->state.running)
-		host_source_collect(hs);
+		collect(hs);
+	return 0;
 }
 
 int host_source_attach(struct host_source *hs, u8 set)
 {
 	struct perfctr_source_state *state = &hs->state;
 	sigset_t before;
-	int error = 0;
+	int error;
 
 	hs->host->set = set;
 	/* losses that no session saw */
@@ -416,8 +420,11 @@ int host_source_attach(struct host_source *hs, u8 set)
 	}
 	block_signals(&before);
 	note_sleep(hs->host);
-	select_counters(hs);
-	if (!state->running)
+	error = select_counters(hs, hs->host->counting);
+	if (error)
+		/* the new session is the first one */
+		host_turns_gather(hs, hs->host->counting->next);
+	else if (!state->running)
 		error = start(hs);
 	restore_signals(&before);
 	if (error)
@@ -434,7 +441,7 @@ void host_source_detach(struct host_source *hs)
 	block_signals(&before);
 	hs->host->set_users--;
 	if (--hs->state.users) {
-		select_counters(hs);
+		select_counters(hs, hs->host->counting);
 	} else if (hs->state.running) {
 		hs->source.ops->stop(&hs->source);
 		hs->state.running = false;

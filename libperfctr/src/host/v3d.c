@@ -38,7 +38,7 @@
 
 enum {
 	SECTIONS = 2,
-	/* without the two of cycles */
+	/* without the two of cycles, which are counted if they are not wanted, too */
 	MOST_EVENTS = V3D_MAX_SLOTS - 2,
 	/* reads that must all have counted cycles since the one before */
 	PAIRS = 8,
@@ -52,9 +52,12 @@ enum {
 	LOOK_NS = 10 * NS_PER_MS,
 };
 
+static const unsigned int limits[] = { MOST_EVENTS };
+
 /* a bus of 17 GB/s wraps a counter of bytes in 250 ms; reads below 50 ms keep the GPU awake */
 #define WRAP_NS UINT64_C(250000000)
 #define INTERVAL_NS UINT64_C(200000000)
+#define TURN_NS UINT64_C(60000000)
 
 struct times {
 	uint64_t awake_ms, asleep_ms;
@@ -188,13 +191,13 @@ static void begin_times(struct v3d *v)
 
 /* --- the operations --------------------------------------------------------------- */
 
-/* Cycles, what is wanted as far as there are slots, cycles. Return: whether there are enough. */
-static bool choose_slots(struct v3d *v)
+/* Cycles, what is wanted, cycles. */
+static void choose_slots(struct v3d *v)
 {
 	v->count = 0;
 	v->slots[v->count++] = v->cycles;
 	for (unsigned int i = 0; i < SECTIONS; i++)
-		for (u64 mask = v->wanted[i]; mask && v->count <= MOST_EVENTS; mask &= mask - 1) {
+		for (u64 mask = v->wanted[i]; mask; mask &= mask - 1) {
 			u8 event = (u8)(i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask));
 
 			if (event != v->cycles)
@@ -205,8 +208,6 @@ static bool choose_slots(struct v3d *v)
 	for (unsigned int i = 1; i < v->count; i++)
 		v->valid[v->slots[i] / DRM_PERFCTR_SECTION_COUNTERS] |=
 			BIT_ULL(v->slots[i] % DRM_PERFCTR_SECTION_COUNTERS);
-	return hweight64(v->wanted[0] & ~BIT_ULL(v->cycles)) + hweight64(v->wanted[1]) <=
-	       MOST_EVENTS;
 }
 
 static int v3d_start(struct drm_perfctr_source *source, u8 set)
@@ -217,10 +218,7 @@ static int v3d_start(struct drm_perfctr_source *source, u8 set)
 	if (!host_is_there(v->hs.host))
 		return -ENODEV;
 	destroy(v);
-	if (!choose_slots(v)) {
-		v->hs.why = "at most 30 events are counted at a time: leave some out";
-		return -E2BIG;
-	}
+	choose_slots(v);
 	error = create(v);
 	if (error)
 		return error;
@@ -577,6 +575,8 @@ static int v3d_probe(struct host *host)
 	v->hs.source.descs = &v->desc;
 	v->hs.source.block_count = 1;
 	v->hs.source.max_interval_ns = INTERVAL_NS;
+	v->hs.limits = limits;
+	v->hs.turn_ns = TURN_NS;
 	v->hs.collects_at_once = true;
 	return host_add_source(host, &v->hs) ? perfctr_no_memory(host->ctx) : 0;
 }

@@ -382,7 +382,7 @@ TEST_WITH(begin_7, end_gpu, "kept awake while it counts")
 	EQUAL(gpu_state().sysprof, 0);
 }
 
-TEST_WITH(begin_7, end_gpu, "refusals: permission, another stream, reserved and too many counters")
+TEST_WITH(begin_7, end_gpu, "refusals: permission, another stream, reserved counters")
 {
 	gpu_deny(true);
 	EQUAL(open_session("cp/BUSY_CYCLES", NULL), -EPERM);
@@ -406,11 +406,45 @@ TEST_WITH(begin_7, end_gpu, "refusals: permission, another stream, reserved and 
 	EQUAL(gpu_reserve("RB", 8), 0);
 	EQUAL(start("rb/BUSY_CYCLES"), -E2BIG);
 	HAS_TEXT(perfctr_ctx_error(ctx), "0 of the 8 counters of RB are free");
-	end();
-	gpu_end();
-	begin_7();
-	EQUAL(start("vsc/*"), -E2BIG);
-	HAS_TEXT(perfctr_ctx_error(ctx), "VSC has 2 counters");
+}
+
+TEST_WITH(begin_7, end_gpu, "more counters than a group has take turns, those of others do not")
+{
+	uint64_t enabled_ns, least_ns, work = 0;
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+
+	EQUAL(start("vsc/*,cp/BUSY_CYCLES"), 0);
+	for (unsigned int i = 0; i < 120; i++, work += 10) {
+		for (unsigned int n = 0; n < 5; n++)
+			gpu_work("VSC", n, 10);
+		gpu_work("CP", BUSY, 10);
+		wait_ms(10);
+	}
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	/* a new stream's first record comes late */
+	CHECK(sample.lost_ns > 0 && sample.lost_ns < (sample.end_ns - sample.start_ns) / 4);
+	while (perfctr_decode_block(&sample, &block) > 0) {
+		if (block.count == 1) {
+			EQUAL(perfctr_block_read_times(&block, &enabled_ns, &least_ns), 0);
+			CHECK(!(block.states & DRM_PERFCTR_STATE_MULTIPLEXED));
+			CHECK(perfctr_block_value(&block, 0) <= work);
+			CHECK(perfctr_block_value(&block, 0) >= work / 4 * 3);
+			continue;
+		}
+		EQUAL(perfctr_block_read_times(&block, &enabled_ns, &least_ns), 1);
+		CHECK(block.states & DRM_PERFCTR_STATE_MULTIPLEXED && least_ns > 0);
+		EQUAL(block.valid_mask, block.enable_mask);
+		for (unsigned int i = 0; i < block.count; i++) {
+			uint64_t ran = perfctr_block_running(&block, i);
+			double all = (double)perfctr_block_value(&block, i) * (double)enabled_ns /
+				     (double)ran;
+
+			CHECK(ran < enabled_ns && perfctr_block_value(&block, i) < work);
+			CHECK(all > (double)work * 0.5 && all < (double)work * 1.5);
+		}
+	}
 }
 
 TEST_WITH(begin_7, end_gpu, "counters that others reserve later are not valid, others go on")
