@@ -87,8 +87,8 @@ void measured_configure(struct arena *arena, struct measured *measured, const ch
 
 	measured->configuration = arena_grow(arena, measured->configuration, pairs,
 					     2 * sizeof(*measured->configuration));
-	measured->configuration[2 * pairs] = name;
-	measured->configuration[2 * pairs + 1] = value;
+	measured->configuration[2 * pairs] = arena_copy(arena, name, strlen(name));
+	measured->configuration[2 * pairs + 1] = arena_copy(arena, value, strlen(value));
 	measured->configuration_count++;
 }
 
@@ -546,8 +546,7 @@ static int parse_root(const struct document *doc, struct campaign *campaign,
 		{
 			const char *text = document_string(doc, value ? value : member, key);
 
-			measured_configure(doc->arena, measured,
-					   arena_copy(doc->arena, key, strlen(key)), text);
+			measured_configure(doc->arena, measured, key, text);
 		}
 	}
 	member = document_get(doc, root, "rows", json_type_array, true);

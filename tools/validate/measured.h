@@ -88,6 +88,6 @@ void measured_forget(struct arena *arena, struct measured *measured,
 /* A value of the configuration; NULL: none. */
 const char *measured_configured(const struct measured *measured, const char *name);
 
-/* Adds a pair to the configuration; neither string is copied. */
+/* Adds a copy of a pair to the configuration. */
 void measured_configure(struct arena *arena, struct measured *measured, const char *name,
 			const char *value);

@@ -19,15 +19,13 @@ void study_configure(struct arena *arena, struct measured *measured)
 	char now[32];
 
 	if (!uname(&kernel)) {
-		measured_configure(arena, measured, "kernel",
-				   arena_printf(arena, "%s", kernel.release));
-		measured_configure(arena, measured, "machine",
-				   arena_printf(arena, "%s", kernel.machine));
+		measured_configure(arena, measured, "kernel", kernel.release);
+		measured_configure(arena, measured, "machine", kernel.machine);
 	}
 	measured_configure(arena, measured, "perfctr", PERFCTR_VERSION);
 	measured_configure(arena, measured, "perfctr build", build_id(arena));
 	report_time(now, sizeof(now));
-	measured_configure(arena, measured, "begun", arena_copy(arena, now, strlen(now)));
+	measured_configure(arena, measured, "begun", now);
 }
 
 /* Changes the point from reading to reading, so that stale counts show. */

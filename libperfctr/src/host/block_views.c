@@ -39,7 +39,7 @@ static unsigned int span_of(struct host_views *views, struct host_source *source
 	return i;
 }
 
-void host_view_add_times(struct perfctr_view *view)
+static void add_times(struct perfctr_view *view)
 {
 	view->format |= DRM_PERFCTR_FORMAT_RUNNING_TIMES;
 	view->running = view->block->running + view->section * DRM_PERFCTR_SECTION_COUNTERS;
@@ -79,7 +79,7 @@ static int add_block(struct host_views *views, struct drm_perfctr_block *block,
 		return -ENOMEM;
 	b->view.base = b->words;
 	if (block->desc.format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
-		host_view_add_times(&b->view);
+		add_times(&b->view);
 	return 0;
 }
 
@@ -100,6 +100,29 @@ int host_views_add(const struct host *host, struct host_views *views,
 		error = add_block(views, block, r);
 	}
 	return found ? error : -ENXIO;
+}
+
+static unsigned int wanted_of(const struct host_views *views, const struct drm_perfctr_block *block)
+{
+	unsigned int count = 0;
+
+	for (size_t n = 0; n < views->count; n++)
+		if (views->blocks[n].view.block == block)
+			count += hweight64(views->blocks[n].view.mask);
+	return count;
+}
+
+void host_views_add_times(struct host_views *views)
+{
+	for (size_t n = 0; n < views->count; n++) {
+		struct perfctr_view *view = &views->blocks[n].view;
+		struct drm_perfctr_block *block = view->block;
+		const struct host_source *hs = block ? host_source_of(block->source) : NULL;
+
+		if (hs && hs->limits &&
+		    wanted_of(views, block) > hs->limits[block - hs->source.blocks])
+			add_times(view);
+	}
 }
 
 /* --- spans ------------------------------------------------------------------------ */

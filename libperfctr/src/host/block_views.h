@@ -39,8 +39,8 @@ size_t host_views_room(const struct host *host, const struct drm_perfctr_block_r
 /* Add a request's blocks. Return: 0 or an errno of OPEN. */
 int host_views_add(const struct host *host, struct host_views *views,
 		   const struct drm_perfctr_block_request *r);
-/* Have the running times of the block's counters in the session's samples. */
-void host_view_add_times(struct perfctr_view *view);
+/* After all requests: running times for blocks of which more is wanted than counts at a time. */
+void host_views_add_times(struct host_views *views);
 
 /* The following with the host's lock held. */
 

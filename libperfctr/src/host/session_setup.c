@@ -7,7 +7,6 @@
 #include "sessions.h"
 #include "session_state.h"
 #include "kernel.h"
-#include "turns.h"
 
 static u64 round_up(u64 value, u64 to)
 {
@@ -180,7 +179,7 @@ static int add_blocks(struct host_session *s, const struct session_setup *setup)
 		error = -EINVAL;
 	if (!error && counters)
 		error = perf_events_open(s->host->ctx, &s->events);
-	host_turns_add_times(views);
+	host_views_add_times(views);
 	s->sample_bytes = sizeof(struct drm_perfctr_sample_header);
 	for (size_t n = 0; !error && n < views->count; n++) {
 		struct host_block *b = &views->blocks[n];

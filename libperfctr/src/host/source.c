@@ -140,19 +140,6 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 				       valid ? valid[i] & available[i] : 0);
 }
 
-void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
-			   const u64 *counted)
-{
-	struct drm_perfctr_block *b = &source->blocks[block];
-
-	if (!b->running)
-		return;
-	b->enabled += ns;
-	for (unsigned int i = 0; i < perfctr_block_sections(&b->desc); i++)
-		for (u64 mask = counted[i]; mask; mask &= mask - 1)
-			b->running[i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask)] += ns;
-}
-
 void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block, u64 time_ns)
 {
 	source->blocks[block].time_ns = time_ns;

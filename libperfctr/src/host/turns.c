@@ -46,29 +46,6 @@ void host_turns_free(struct host_source *hs)
 
 /* --- sessions ------------------------------------------------------------------------ */
 
-static unsigned int wanted_of(const struct host_views *views, const struct drm_perfctr_block *block)
-{
-	unsigned int count = 0;
-
-	for (size_t n = 0; n < views->count; n++)
-		if (views->blocks[n].view.block == block)
-			count += hweight64(views->blocks[n].view.mask);
-	return count;
-}
-
-void host_turns_add_times(struct host_views *views)
-{
-	for (size_t n = 0; n < views->count; n++) {
-		struct perfctr_view *view = &views->blocks[n].view;
-		struct drm_perfctr_block *block = view->block;
-		const struct host_source *hs = block ? host_source_of(block->source) : NULL;
-
-		if (hs && hs->limits &&
-		    wanted_of(views, block) > hs->limits[block - hs->source.blocks])
-			host_view_add_times(view);
-	}
-}
-
 static void add_wanted(struct host_source *hs, const struct host_views *views)
 {
 	struct host_turns *t = &hs->state.turns;
@@ -180,6 +157,19 @@ u64 host_turns_left_ns(const struct host_source *hs)
 		return U64_MAX;
 	since_ns = perfctr_time_raw_ns() - t->began_ns;
 	return hs->turn_ns - min(since_ns, hs->turn_ns);
+}
+
+void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
+			   const u64 *counted)
+{
+	struct drm_perfctr_block *b = &source->blocks[block];
+
+	if (!b->running)
+		return;
+	b->enabled += ns;
+	for (unsigned int i = 0; i < perfctr_block_sections(&b->desc); i++)
+		for (u64 mask = counted[i]; mask; mask &= mask - 1)
+			b->running[i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask)] += ns;
 }
 
 void host_turns_count(struct host_source *hs, u64 ns)

@@ -6,11 +6,9 @@
 
 /*
  * A session that wants no more of a block than it has at a time is exact: its counters always
- * count. The others' take turns on what is left, and their samples have running times.
+ * count. The others' take turns on what is left; host_views_add_times() gives them running times.
  */
 
-/* Give the blocks running times of which a session wants more than they have, before its layout. */
-void host_turns_add_times(struct host_views *views);
 /* Have the source's arrays for turns. Return: 0 or -ENOMEM. */
 int host_turns_init(struct host_source *hs);
 void host_turns_free(struct host_source *hs);

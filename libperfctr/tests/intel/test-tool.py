@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """usage: test-tool.py PERFCTR
 The commands on the GPU of tool.c, which do not know it. Prints TAP."""
+import json
 import os
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tool import events_of, run  # noqa: E402  (found through the path above)
+from tool import events_of, exported, run, served  # noqa: E402  (found through the path above)
 from harness import check, main, test  # noqa: E402
 
 XE = {"INTEL_XE": "1"}
@@ -81,6 +82,17 @@ def live():
     text = run("top", "-d", "i915", "--snapshot")
     check("oa.gpu_busy" in text and "oa.eu_stall" in text, text)
     check("Intel Tiger Lake" in run("check", "-d", "i915"), "check")
+
+
+@test
+def shared():
+    """who may not count does through "perfctr serve", and the exporter has totals and metrics"""
+    row, = json.loads(served("i915", "stat", "-j", "-e", "oa/GPU_CLOCKS", "--", "sleep",
+                             "0.5"))["counters"]
+    check(row["state"] == "ok" and row["value"] > 1e8, f"{row}")
+    series = exported("-d", "i915", "-e", "metric:oa.gpu_busy,oa/GPU_CLOCKS")
+    check(0 < series["perfctr_oa_gpu_busy_ratio"] < 1 and
+          series["perfctr_oa_gpu_clocks_cycles_total"] > 1e7, f"{series}")
 
 
 @test

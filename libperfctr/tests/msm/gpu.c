@@ -490,6 +490,17 @@ struct perfctr_sys *gpu_begin(const struct gpu_options *options)
 	return &g.sys;
 }
 
+static void go_on(void)
+{
+	unlock();
+	pthread_create(&g.thread, NULL, run, NULL);
+}
+
+void gpu_follow_forks(void)
+{
+	pthread_atfork(lock, unlock, go_on);
+}
+
 void gpu_end(void)
 {
 	lock();

@@ -25,6 +25,9 @@ struct perfctr_sys *gpu_begin(const struct gpu_options *options);
 /* Check that nothing is left, and free. */
 void gpu_end(void);
 
+/* Also in processes that fork from now on: each has a GPU of its own. */
+void gpu_follow_forks(void);
+
 /* Count in all counters that are set to a countable of a group. */
 void gpu_work(const char *group, unsigned int countable, uint64_t count);
 /* The sum of all work of that kind since gpu_begin(). */

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """usage: test-tool.py PERFCTR
 The commands on the GPU of tool.c, which do not know it. Prints TAP."""
+import json
 import os
 import re
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tool import events_of, run  # noqa: E402  (found through the path above)
+from tool import events_of, exported, run, served  # noqa: E402  (found through the path above)
 from harness import check, main, test  # noqa: E402
 
 # per second, by tool.c: less on a busy machine
@@ -60,6 +61,17 @@ def live():
     """top and check work"""
     check("cp.gpu_clock" in run("top", "--snapshot"), "top")
     check("Adreno X1-85, driver msm" in run("check"), "check")
+
+
+@test
+def shared():
+    """who may not count does through "perfctr serve", and the exporter has totals and metrics"""
+    row, = json.loads(served("msm", "stat", "-j", "-e", "cp/BUSY_CYCLES", "--", "sleep",
+                             "0.5"))["counters"]
+    check(row["state"] == "ok" and BUSY / 20 < row["value"] < BUSY, f"{row}")
+    series = exported("-d", "msm", "-e", "metric:cp.cp_busy,cp/BUSY_CYCLES")
+    check(abs(series["perfctr_cp_cp_busy_ratio"] - 0.5) < 0.1 and
+          series["perfctr_cp_busy_cycles_total"] > BUSY / 100, f"{series}")
 
 
 @test

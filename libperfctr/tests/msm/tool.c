@@ -39,15 +39,24 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static void start_work(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, work, NULL);
+}
+
 int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx)
 {
 	static const struct gpu_options options = { .generation = 7, .chip = 0x43050c01 };
 	static struct perfctr_sys *sys;
-	pthread_t thread;
 
 	if (!sys) {
 		sys = gpu_begin(&options);
-		pthread_create(&thread, NULL, work, NULL);
+		gpu_follow_forks();
+		/* "perfctr serve" counts in a child */
+		pthread_atfork(NULL, NULL, start_work);
+		start_work();
 	}
 	return perfctr_ctx_new_with(sys, ctx);
 }
