@@ -478,6 +478,16 @@ TEST_WITH(begin_gen12, end_machine, "the GPU goes away")
 	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 }
 
+TEST_WITH(begin_gen12, end_machine, "a GPU that went away is not one without an OA unit")
+{
+	EQUAL(perfctr_device_open(ctx, NODE, &device), 0);
+	EQUAL(perfctr_selection_new(device, &selection), 0);
+	CHECK(perfctr_selection_add(selection, "oa/PS_THREADS") > 0);
+	m.gone = true;
+	EQUAL(perfctr_session_new(selection, NULL, &session), -ENODEV);
+	HAS_TEXT(perfctr_ctx_error(ctx), "the device is gone");
+}
+
 /* --- refusals ------------------------------------------------------------------------------- */
 
 TEST_WITH(begin_gen12, end_machine, "i915 without permission: what to do about it")

@@ -140,6 +140,14 @@ static void close_stream(struct intel *i)
 	i->stream = -1;
 }
 
+/* A device that was removed refuses all calls so, and i915 a stream that it cannot have, too. */
+static bool is_gone(const struct intel *i)
+{
+	struct drm_version version = { 0 };
+
+	return intel_ioctl(i, i->hs.host->fd, DRM_IOCTL_VERSION, &version) == -ENODEV;
+}
+
 /* Open a stream that does not count yet. */
 static int open_stream(struct intel *i)
 {
@@ -161,7 +169,7 @@ static int open_stream(struct intel *i)
 		i->stream = -1;
 		i->config = 0;
 	}
-	if (error == -NOT_SUPPORTED || error == -ENODEV) {
+	if (error == -NOT_SUPPORTED || (error == -ENODEV && !is_gone(i))) {
 		snprintf(i->why, sizeof(i->why), "%s has no OA unit that it offers on this machine",
 			 i->hs.host->driver->name);
 		i->hs.why = i->why;

@@ -391,11 +391,15 @@ static int observe(const void *argument)
 
 static int call_node(unsigned long request, void *argument)
 {
+	const char *name = m.xe ? "xe" : "i915";
 	struct drm_version *version = argument;
 
+	if (m.gone)
+		return -ENODEV;
 	if (request == DRM_IOCTL_VERSION) {
-		memcpy(version->name, m.xe ? "xe" : "i915", m.xe ? 2 : 4);
-		version->name_len = m.xe ? 2 : 4;
+		if (version->name_len >= strlen(name))
+			memcpy(version->name, name, strlen(name));
+		version->name_len = strlen(name);
 		return 0;
 	}
 	switch ((unsigned int)request) {
