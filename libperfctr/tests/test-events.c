@@ -36,6 +36,7 @@ static void add_others(struct fake *f)
 	fake_file(f, PMUS "uncore_imc_0/format/umask", "config:8-15\n");
 	fake_file(f, PMUS "uncore_imc_0/format/split", "config:16-17,32-33\n");
 	fake_file(f, PMUS "uncore_imc_0/format/strange", "what:3\n");
+	fake_file(f, PMUS "uncore_imc_0/format/later", "config3:0-7\n");
 	fake_file(f, PMUS "uncore_imc_0/events/read", "event=0x04,umask=0x03\n");
 	fake_file(f, PMUS "uncore_imc_0/events/read.unit", "MiB\n");
 	fake_file(f, PMUS "uncore_imc_0/events/read.scale", "6.103515625e-5\n");
@@ -350,6 +351,7 @@ TEST_WITH(begin, end, "bad events are refused with a reason")
 		{ "ucf0/=1/", -EINVAL, "is no term" },
 		{ "ucf0/../type/", -EINVAL, "modifiers" },
 		{ "uncore_imc_0/strange=1/", -EINVAL, "cannot read the format" },
+		{ "uncore_imc_0/later=1/", -EINVAL, "later is in config3 of perf's events" },
 		{ "uncore_imc_0/cpu=4294967296/", -EINVAL, "is no CPU" },
 		{ "tracepoint/sched:nothing/", -ENOENT, "cannot read its id" },
 		{ "sched:nothing", -ENOENT, "cannot read its id" },

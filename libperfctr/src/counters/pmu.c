@@ -391,7 +391,7 @@ static int parse_number(const char *text, uint64_t *value)
 
 /*
  * Distribute value over the bits that a format file names: "config1:0-7,32-35".
- * With value NULL collect the bits in *field instead.
+ * With value NULL collect the bits in *field instead. -EOPNOTSUPP: a later word than config2.
  */
 static int apply_format(const char *format, const uint64_t *value, struct pmu_event *event,
 			uint64_t *mask)
@@ -406,7 +406,7 @@ static int apply_format(const char *format, const uint64_t *value, struct pmu_ev
 		sscanf(format, "config:%n", &used);
 	}
 	if (!used || word > 2)
-		return -EINVAL;
+		return used ? -EOPNOTSUPP : -EINVAL;
 	target = word == 0 ? &event->config : word == 1 ? &event->config1 : &event->config2;
 	if (mask && word)
 		return -EINVAL;
@@ -477,6 +477,11 @@ static int add_field(struct perfctr_ctx *ctx, const struct pmu *pmu, const char 
 	if (error == -ERANGE)
 		perfctr_fail(ctx, -EINVAL, "%s: %s=0x%llx does not fit its field %s", pmu->name,
 			     name, (unsigned long long)value, format);
+	else if (error == -EOPNOTSUPP)
+		perfctr_fail(ctx, -EINVAL,
+			     "%s: %s is in %.*s of perf's events, and perfctr counts events by "
+			     "config, config1 and config2 only: use perf for it",
+			     pmu->name, name, (int)strcspn(format, ":"), format);
 	else if (error)
 		perfctr_fail(ctx, -EINVAL, "%s: cannot read the format \"%s\" of %s", pmu->name,
 			     format, name);
