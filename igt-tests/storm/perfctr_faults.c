@@ -21,6 +21,8 @@
 	"9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 /* covers several waits for firmware that time out */
 #define TIME_LIMIT_NS (60000 * MS)
+/* the core collects at least so often, before a register wraps */
+#define WRAP_NS (500 * MS)
 /* rounds of work and samples after which the fault has no more effect */
 #define ROUNDS 4
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
@@ -255,6 +257,9 @@ static void assert_unaffected(const struct igt_perfctr_session *s, uint32_t type
 			igt_assert_eq_u32(s->sums[b].states & fault_states, 0);
 }
 
+/* how long it took to provoke the fault */
+static uint64_t provoked_ns;
+
 static void assert_flagged(struct igt_accounted *a, unsigned int i)
 {
 	struct igt_perfctr_session *s = &a->s;
@@ -272,6 +277,9 @@ static void assert_flagged(struct igt_accounted *a, unsigned int i)
 		 lost_ns * 1e-6, (unsigned long long)a->account.truth,
 		 (unsigned long long)a->account.dropped, (unsigned long long)a->account.refused);
 	igt_assert_eq_u32(a->account.types_missing & ~faults[i].lacks, 0);
+	/* on a slow machine counts were collected before the fault, as registers might wrap */
+	if (faults[i].provoke && provoked_ns > WRAP_NS && !a->account.blocks_missing)
+		return;
 	igt_assert_eq(a->account.blocks_missing, expected);
 }
 
@@ -306,12 +314,14 @@ static void fault(unsigned int i)
 	igt_vsoc_work(&dev, 5);
 	igt_assert_eq(igt_perfctr_sample(&first.s, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&second.s, 0), 0);
+	provoked_ns = igt_raw_ns();
 	if (faults[i].provoke)
 		/* counts that firmware has not collected yet */
 		igt_vsoc_work(&dev, 7);
 	igt_fault_arm(&dev, name, 1);
 	if (faults[i].provoke)
 		faults[i].provoke();
+	provoked_ns = igt_raw_ns() - provoked_ns;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		igt_vsoc_work(&other, round);
 		igt_vsoc_work(&dev, round);
