@@ -308,7 +308,7 @@ static void account(struct host_source *hs, struct drm_perfctr_collection *c, in
 static int collect_piece(struct host_source *hs, bool *more)
 {
 	struct drm_perfctr_collection c = { .until_ns = U64_MAX };
-	const u64 from_ns = hs->state.time_ns;
+	const u64 from_ns = hs->state.time_ns, lost_ns = hs->state.lost_ns;
 	int error;
 
 	hs->state.seq++;
@@ -323,7 +323,8 @@ static int collect_piece(struct host_source *hs, bool *more)
 		c.flags |= DRM_PERFCTR_SAMPLE_ERROR;
 	account(hs, &c, error);
 	if (!error)
-		host_turns_count(hs, c.time_ns - from_ns - min(c.lost_ns, c.time_ns - from_ns));
+		host_turns_count(hs, c.time_ns - from_ns -
+					     min(hs->state.lost_ns - lost_ns, c.time_ns - from_ns));
 	*more = c.more && !error;
 	return error;
 }
@@ -349,8 +350,12 @@ int host_source_collect(struct host_source *hs)
 {
 	int error = collect(hs);
 
-	if (!error && !host_turns_left_ns(hs))
-		hs->source.ops->select(&hs->source, host_turns_choose(hs));
+	if (!host_turns_left_ns(hs)) {
+		if (error)
+			hs->state.turns.began_ns = perfctr_time_raw_ns();
+		else
+			hs->source.ops->select(&hs->source, host_turns_choose(hs));
+	}
 	return error;
 }
 
@@ -400,6 +405,7 @@ int host_source_attach(struct host_source *hs, u8 set)
 	int error;
 
 	hs->host->set = set;
+	hs->why = NULL;
 	/* losses that no session saw */
 	if (!state->users) {
 		state->lost_flags = state->pending_flags = 0;
@@ -412,7 +418,7 @@ int host_source_attach(struct host_source *hs, u8 set)
 		/* the new session is the first one */
 		host_turns_gather(hs, hs->host->counting->next);
 	else if (!state->running)
-		error = start(hs);
+		error = state->users ? restart(hs) : start(hs);
 	restore_signals(&before);
 	if (error)
 		return error;

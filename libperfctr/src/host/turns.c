@@ -139,13 +139,14 @@ void host_turns_report(struct host_source *hs, unsigned int block, u32 states, c
 {
 	struct host_turns *t = &hs->state.turns;
 	u64 *counted = t->counted + block * PERFCTR_SECTIONS_MAX;
+	const u64 *available = perfctr_block_available(&hs->source.descs[block], hs->state.set);
 
 	if (!t->active)
 		return;
 	/* nothing of a block without power could be counted, in anybody's turn */
 	t->was_off = perfctr_block_was_off(states);
 	for (unsigned int i = 0; i < perfctr_block_sections(&hs->source.descs[block]); i++)
-		counted[i] = valid ? valid[i] : 0;
+		counted[i] = valid ? valid[i] & available[i] : 0;
 }
 
 u64 host_turns_left_ns(const struct host_source *hs)

@@ -303,6 +303,7 @@ static int recover(struct v3d *v)
 {
 	if (v->id)
 		return 0;
+	choose_slots(v);
 	if (v->ended || create(v))
 		return -EIO;
 	v->gap_ns = perfctr_time_raw_ns() - v->time_ns;
