@@ -88,7 +88,8 @@ LINES = {
         [(DLINK, "in_rd_req", ALL), (DLINK, "in_rd_cum_outs", ALL)],
 }
 # requests of the other GPU are not modelled: the virtual GPU is GPU 0
-SHARES = {f"{C2C}/in_rd_cum_outs,gpu_mask=0x1/": "all", f"{C2C}/in_rd_cum_outs,gpu_mask=0x2/": "none"}
+SHARES = {f"{C2C}/in_rd_cum_outs,gpu_mask=0x1/": "all",
+          f"{C2C}/in_rd_cum_outs,gpu_mask=0x2/": "none"}
 # an event of UCF in the place of 0x0
 BYTES = ("event=0x113", "slc_bytes_rd")
 
