@@ -101,7 +101,7 @@ static void associated(const char *pmu)
 static void table(const struct kind *kind)
 {
 	const char *pmu = kind->pmu;
-	int cpu = soc_pmu_cpu(pmu), other = soc_pmu_cpu(SOCKET_1), cgroup;
+	int cpu = soc_pmu_cpu(pmu), other = soc_pmu_cpu(SOCKET_1), cgroup, leader;
 	struct perf_event_attr attr;
 
 	associated(pmu);
@@ -123,6 +123,10 @@ static void table(const struct kind *kind)
 	expect(soc_open(&attr, 0, cpu, -1, 0), kind->task_errno, pmu, "per task on a CPU");
 	expect(soc_open(&attr, -1, -1, -1, 0), EINVAL, pmu, "neither task nor CPU");
 	expect(soc_open(&attr, -1, other, -1, 0), EINVAL, pmu, "a CPU of the other socket");
+
+	leader = soc_event(strcmp(pmu, UCF) ? UCF : PCIE, 1, 0, 0, -1);
+	expect(soc_open(&attr, -1, cpu, leader, 0), EINVAL, pmu, "leader of another PMU");
+	close(leader);
 
 	attr.exclude_kernel = 1;
 	expect(soc_open(&attr, -1, cpu, -1, 0), EINVAL, pmu, "exclude_kernel");
@@ -157,10 +161,6 @@ static void groups(void)
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 	};
 	int leader, i;
-
-	leader = keep(soc_event(UCF, 0x113, 0, 0, -1));
-	expect(soc_event(PCIE, 0, 0, 0, leader), EINVAL, PCIE, "leader of another PMU");
-	close_all();
 
 	leader = keep(soc_open(&software, -1, soc_pmu_cpu(UCF), -1, 0));
 	expect(soc_event(UCF, 0x113, 0, 0, leader), 0, UCF, "software leader");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* perf multiplexes more events than counters: times are exact, other events are unaffected. */
+/* perf multiplexes more events than counters: times are exact; what others cost an event. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -105,8 +105,8 @@ static void filters_in_turns(void)
 	close(device);
 }
 
-/* opening and closing other events does not affect an active event */
-static void undisturbed(void)
+/* the PMU stops while other events are opened and closed, which is long only on a busy host */
+static void beside_others(void)
 {
 	__u64 truth, counted;
 	pid_t load;
@@ -126,8 +126,9 @@ static void undisturbed(void)
 	usleep(300000);
 	counted = soc_read(fd).value - counted;
 	truth = soc_truth(UCF, "slc_bytes_rd", "") - truth;
-	tap(counted == truth && truth, "an event loses no count to 200 others: %lu of %lu",
-	    (unsigned long)counted, (unsigned long)truth);
+	tap(truth && counted <= truth && counted * 100 >= truth * (100 - SLACK_PERCENT),
+	    "beside 200 others an event counts %.3f %% of it, and never more",
+	    100.0 * counted / truth);
 	close(fd);
 }
 
@@ -136,6 +137,6 @@ int main(void)
 	more_events_than_counters();
 	two_cycles();
 	filters_in_turns();
-	undisturbed();
+	beside_others();
 	return tap_done();
 }

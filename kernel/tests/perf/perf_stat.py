@@ -143,7 +143,7 @@ def case(name, events, wanted, jobs=MIXED, options=("-a",)):
     expected = [total(after, pmu, event, **tags) - total(before, pmu, event, **tags)
                 for pmu, event, tags in wanted]
     got = counts(text)
-    report(got == expected and (any(expected) or "nothing" in name), name,
+    report(got == expected and any(expected), name,
            f"perf counted {got}\nreally     {expected}\n{text}")
 
 
@@ -154,9 +154,7 @@ ALL = {}
 
 
 def ucf_forms():
-    case("UCF: an unknown event with filters counts nothing",
-         [f"{UCF0}/event=0x0,src_loc_cpu=0x1,dst_loc_cmem=0x1/"],
-         [(UCF0, "mem_access_rd", {"src": ["none"]})])
+    # lines of the kernel's document are in document.py
     case("UCF: event=0x123, local CPU to CMEM",
          [f"{UCF0}/event=0x123,src_loc_cpu=0x1,dst_loc_cmem=0x1/"],
          [(UCF0, "mem_bytes_rd", {"src": ["loc_cpu"], "dst": ["cmem"]})])
@@ -187,12 +185,7 @@ def ucf_forms():
 
 
 def pcie_forms():
-    pmu = "nvidia_pcie_pmu_0_rc_1"
-    case("PCIE: two root ports to CMEM", [f"{pmu}/event=0x1,src_rp_mask=0x3,dst_loc_cmem=0x1/"],
-         [(pmu, "wr_bytes", {"rp": [0, 1], "dst": ["cmem"]})])
     pmu = "nvidia_pcie_pmu_0_rc_4"
-    case("PCIE: one device, 01:01.0 = 0x0108", [f"{pmu}/event=0x4,src_bdf=0x0108,src_bdf_en=0x1/"],
-         [(pmu, "rd_cum_outs", {"bdf": [0x0108]})])
     case("PCIE: a device to each destination",
          [f"{pmu}/rd_bytes,src_bdf=0x0108,src_bdf_en=1,dst_rem=1/",
           f"{pmu}/rd_bytes,src_bdf=0x0108,src_bdf_en=1,dst_loc_cmem=1/"],
@@ -212,8 +205,6 @@ def pcie_forms():
 
 def pcie_tgt_forms():
     pmu = "nvidia_pcie_tgt_pmu_0_rc_0"
-    case("PCIE-TGT: two root ports, BARs only", [f"{pmu}/event=0x0,dst_rp_mask=0x3/"],
-         [(pmu, "rd_bytes", {"rp": [0, 1], "dst": ["pcie_peer"]})])
     case("PCIE-TGT: CXL memory by address",
          [f"{pmu}/rd_bytes,dst_addr_base=0x30000000,dst_addr_mask=0xFFF00000,dst_addr_en=1/"],
          [(pmu, "rd_bytes", {"dst": ["cxl"]})])
@@ -240,10 +231,6 @@ def masked_address(pmu):
 
 
 def latency_forms():
-    case("CMEM: a group for the latency",
-         [f"{{{CMEM}/rd_req/,{CMEM}/rd_cum_outs/,{CMEM}/cycles/}}"],
-         [(CMEM, "rd_req", ALL), (CMEM, "rd_cum_outs", ALL), (CMEM, "cycles", ALL)])
-    case("C2C: incoming reads", [f"{C2C}/in_rd_req/"], [(C2C, "in_rd_req", ALL)])
     case("C2C: one GPU", [f"{C2C}/in_rd_cum_outs,gpu_mask=0x1/", f"{C2C}/out_rd_req,gpu_mask=0x2/",
                           f"{C2C}/out_rd_req,gpu_mask=0x1/", f"{C2C}/out_rd_req,gpu_mask=0x3/"],
          [(C2C, "in_rd_cum_outs", {"gpu": [0]}), (C2C, "out_rd_req", {"gpu": [1]}),
@@ -254,10 +241,6 @@ def latency_forms():
     # as a group, so that they start together and the cycles are those of the one counter
     case("C2C: named events", ["{" + ",".join(f"{C2C}/{name}/" for name in names) + "}"],
          [(C2C, name, ALL) for name in names])
-    case("CLink: both directions", [f"{CLINK}/in_rd_req/", f"{CLINK}/out_rd_req/"],
-         [(CLINK, "in_rd_req", ALL), (CLINK, "out_rd_req", ALL)])
-    case("DLink: a group for the latency", [f"{{{DLINK}/in_rd_req/,{DLINK}/in_rd_cum_outs/}}"],
-         [(DLINK, "in_rd_req", ALL), (DLINK, "in_rd_cum_outs", ALL)])
 
 
 def output_forms():

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""SoC events in the ring, beside GPU blocks and beside perf: sums, metrics, agreement.
+"""SoC events in the ring, beside GPU blocks and beside perf, and in captures: sums, metrics,
+agreement.
 
-usage, in the guest: ring.py [consistency|metrics|beside|hotplug|traces]...; prints TAP
+usage, in the guest: ring.py [listing|consistency|metrics|beside|captures|hotplug|traces]...; prints
+TAP
 
 perfctr stat counts with one session. The model's truth has the expected counts. The expected
 metrics are computed here, not by the formulas of the database.
@@ -10,7 +12,9 @@ metrics are computed here, not by the formulas of the database.
 
 import glob
 import json
+import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -375,6 +379,51 @@ def beside():
          "and when the work comes in parts")
 
 
+def captures():
+    """a file of the same events: what report and export say of it is the truth"""
+    events = [f"{pmu}/{event}{filters}/" for pmu, event, filters, _ in BESIDE]
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "soc.cap")
+        before = truth()
+        subprocess.run(["perfctr", "record", "-q", "-p", "2ms", "-e", ",".join(events), "-o", file,
+                        "--", *workload(MIXED)], check=True)
+        after = truth()
+        expected = sorted(total(after, pmu, event, **tags) - total(before, pmu, event, **tags)
+                          for pmu, event, _, tags in BESIDE)
+
+        def read(*command):
+            return subprocess.run(["perfctr", *command, file], stdout=subprocess.PIPE, check=True,
+                                  text=True).stdout
+        shown = json.loads(read("report", "-j"))
+        samples = [json.loads(line) for line in read("export", "-f", "json").splitlines()][1:-1]
+    report(sorted(values(shown["counters"]).values()) == expected and all(expected),
+           "report of a capture: eight events of seven PMUs", f"{shown}\nreally {expected}")
+    sums = {}
+    for sample in samples:
+        for name, value in sample["counters"].items():
+            sums[name] = sums.get(name, 0) + (value or 0)
+    report(sorted(sums.values()) == expected and len(samples) > 1,
+           f"export of it: the sums of {len(samples)} samples", f"{sums}\nreally {expected}")
+
+
+def listing():
+    """perfctr list has the events of sysfs, and no others"""
+    devices = "/sys/bus/event_source/devices"
+    wanted = {(pmu, event) for pmu in os.listdir(devices) if pmu.startswith("nvidia_")
+              for event in os.listdir(f"{devices}/{pmu}/events")}
+    listed = set()
+    for event in json.loads(subprocess.run(["perfctr", "list", "--json"], stdout=subprocess.PIPE,
+                                           check=True, text=True).stdout)["events"]:
+        if event["product"] != "tegra410":
+            continue
+        for block in event["blocks"]:
+            kind, socket, rc = re.fullmatch(r"(\w+?)(\d)(?:_rc(\d))?", block).groups()
+            listed.add((f"nvidia_{kind}_pmu_{socket}" + (f"_rc_{rc}" if rc else ""),
+                        event["name"]))
+    report(listed == wanted and len({pmu for pmu, _ in wanted}) == 34,
+           f"perfctr list: the {len(wanted)} events of all 34 PMUs", f"differ: {listed ^ wanted}")
+
+
 def traced(names, *options):
     """Samples of a session, and the core's tracepoints during it, counted by perf."""
     arguments = [word for name in names for word in ("-e", f"drm_perfctr:drm_perfctr_{name}")]
@@ -401,9 +450,10 @@ def traces():
 
 
 def main():
-    for name in sys.argv[1:] or ["consistency", "metrics", "beside", "traces"]:
-        {"consistency": consistency, "metrics": metrics, "beside": beside,
-         "hotplug": hotplug, "traces": traces}[name]()
+    for name in sys.argv[1:] or ["listing", "consistency", "metrics", "beside", "captures",
+                                 "traces"]:
+        {"listing": listing, "consistency": consistency, "metrics": metrics, "beside": beside,
+         "captures": captures, "hotplug": hotplug, "traces": traces}[name]()
     print(f"{RESULTS['ok']} passed, {RESULTS['not ok']} failed, 0 skipped")
     return 1 if RESULTS["not ok"] else 0
 

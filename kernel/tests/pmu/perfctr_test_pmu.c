@@ -7,6 +7,10 @@
  *     echo 2,0 > /sys/module/perfctr_test_pmu/parameters/refuse	# CPU 0: -ENOENT
  *     echo 1 > /sys/module/perfctr_test_pmu/parameters/hit	# one more on this CPU
  *     echo Y > /sys/module/perfctr_test_pmu/parameters/gone	# the hardware is removed
+ *
+ * With ucf=1 a second PMU has the name of Tegra410's first UCF, of which kernel/catalogue makes
+ * blocks of many events: on one CPU, with 8 counters, and each event counts ns. It is for the rules
+ * of such blocks on kernels that have no driver of the virtual SoC's PMUs.
  */
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -17,6 +21,8 @@
 #define MAX_CPUS	64
 #define MAX_EVENTS	256
 #define CONFIG_HITS	1
+#define UCF_CPU		0
+#define UCF_COUNTERS	8
 
 static int refuse[MAX_CPUS];
 module_param_array(refuse, int, NULL, 0644);
@@ -167,13 +173,66 @@ static struct pmu test_pmu = {
 	.read		= test_read,
 };
 
+static bool ucf;
+module_param(ucf, bool, 0444);
+MODULE_PARM_DESC(ucf, "a second PMU, nvidia_ucf_pmu_0");
+
+static struct pmu ucf_pmu;
+/* on one CPU, under perf's lock */
+static unsigned int ucf_scheduled;
+
+static int ucf_event_init(struct perf_event *event)
+{
+	if (event->attr.type != ucf_pmu.type)
+		return -ENOENT;
+	if (event->cpu != UCF_CPU)
+		return -EINVAL;
+	event->hw.config = READ_ONCE(removals);
+	return 0;
+}
+
+static int ucf_add(struct perf_event *event, int flags)
+{
+	int ret = ucf_scheduled < UCF_COUNTERS ? test_add(event, flags) : -EAGAIN;
+
+	ucf_scheduled += !ret;
+	return ret;
+}
+
+static void ucf_del(struct perf_event *event, int flags)
+{
+	test_del(event, flags);
+	ucf_scheduled--;
+}
+
+static struct pmu ucf_pmu = {
+	.module		= THIS_MODULE,
+	.task_ctx_nr	= perf_invalid_context,
+	.capabilities	= PERF_PMU_CAP_NO_EXCLUDE | PERF_PMU_CAP_NO_INTERRUPT,
+	.event_init	= ucf_event_init,
+	.add		= ucf_add,
+	.del		= ucf_del,
+	.start		= test_start,
+	.stop		= test_stop,
+	.read		= test_read,
+};
+
 static int __init test_pmu_init(void)
 {
-	return perf_pmu_register(&test_pmu, "perfctr_test", -1);
+	int ret = perf_pmu_register(&test_pmu, "perfctr_test", -1);
+
+	if (ret || !ucf)
+		return ret;
+	ret = perf_pmu_register(&ucf_pmu, "nvidia_ucf_pmu_0", -1);
+	if (ret)
+		perf_pmu_unregister(&test_pmu);
+	return ret;
 }
 
 static void __exit test_pmu_exit(void)
 {
+	if (ucf)
+		perf_pmu_unregister(&ucf_pmu);
 	perf_pmu_unregister(&test_pmu);
 }
 

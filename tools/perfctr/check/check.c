@@ -251,8 +251,19 @@ static int check_sample(struct checker *k, struct perfctr_selection *selection)
 	return error ? EXIT_FAILED : EXIT_FINE;
 }
 
+static bool has_pmus(const struct perfctr_selection *selection)
+{
+	const size_t count = perfctr_selection_request_count(selection);
+
+	for (size_t n = 0; n < count; n++) {
+		if (perfctr_selection_request(selection, n)->flags & DRM_PERFCTR_REQUEST_PMU)
+			return true;
+	}
+	return false;
+}
+
 static void check_perf(struct checker *k, const struct perfctr_device *device,
-		       const struct left_out *left_out)
+		       const struct perfctr_selection *selection, const struct left_out *left_out)
 {
 	char why[128];
 
@@ -267,10 +278,13 @@ static void check_perf(struct checker *k, const struct perfctr_device *device,
 		say(k, OUTCOME_NOTE, "perf PMUs", fix, "not %s: %s", left_out->blocks, why);
 		return;
 	}
-	say(k, OUTCOME_OK, "perf PMUs", NULL, "%s can be counted in the same sample",
-	    app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN) ?
-		    "all" :
-		    "those of the SoC's blocks");
+	if (app_has_capability(APP_CAP_PERFMON) || app_has_capability(APP_CAP_SYS_ADMIN))
+		say(k, OUTCOME_OK, "perf PMUs", NULL, "all can be counted in the same sample");
+	else if (has_pmus(selection))
+		say(k, OUTCOME_OK, "perf PMUs", NULL,
+		    "those of the SoC's blocks can be counted in the same sample");
+	else
+		say(k, OUTCOME_NOTE, "perf PMUs", NULL, "not tried: there is none of a SoC");
 }
 
 /* Checks what perfctr stat counts by default. */
@@ -287,7 +301,7 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 		say(k, OUTCOME_NOTE, "events", NULL, "%s", defaults_software_only());
 	/* a broker leaves PMUs out by its policy, not by perf's; the local device has only these */
 	if (!by_broker && (!device_is_local(device) || app_has_capability(APP_CAP_PERFMON)))
-		check_perf(k, device, &left_out);
+		check_perf(k, device, selection, &left_out);
 	if (error >= 0)
 		status = check_sample(k, selection);
 	else

@@ -3,7 +3,7 @@
  * What is around the models' PMUs on a machine that has them: devices, windows of registers and
  * interrupts for the kernel's own drivers, which are compiled with tegra410_redirect.h.
  *
- * lab/tegra410/ssdt describes CMEM latency, the links and the root complexes in ACPI, at the
+ * lab/tegra410/ssdt.py describes CMEM latency, the links and the root complexes in ACPI, at the
  * addresses below. The table APMT, which has the CoreSight PMUs, is not known on x86, so their
  * devices are made here, as drivers/acpi/arm64/apmt.c makes them from it.
  */
@@ -20,7 +20,7 @@
 #include "tegra410/tegra410_redirect.h"
 #include "tegra410/tegra410_regs.h"
 
-/* lab/tegra410/ssdt has the same */
+/* lab/tegra410/ssdt.py has the same */
 #define HOST_BASE		0x7000000000ULL
 #define HOST_PMU_SHIFT		21	/* each PMU's windows */
 #define HOST_WINDOW_SHIFT	16
