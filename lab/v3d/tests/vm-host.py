@@ -114,6 +114,11 @@ def hanging_program_is_freed():
     check("counting has ended, as v3d-job (" in done.stderr, done.stderr)
     print(f"# freed after {took:.2f} s")
     check(took < 1.5, f"{took} s")
+    # also if another name of the node was opened
+    os.symlink(v3d.NODE, "/tmp/node")
+    done = run("perfctr", "stat", "-d", "/tmp/node", *events(PRIMITIVES), "--", "v3d-job", "-p",
+               PRIMITIVES, *FRAME)
+    check("counting has ended, as v3d-job (" in done.stderr, done.stderr)
 
 
 @only(GLOBAL)

@@ -310,6 +310,18 @@ int host_link_local(struct perfctr_ctx *ctx, const struct device_link **link, vo
 	return 0;
 }
 
+/* The node's own name, by which other programs' files are known: @path may be a link, or empty. */
+static void name_node(struct host *host, const char *path)
+{
+	const struct perfctr_sys *sys = host->ctx->sys;
+	char file[32];
+
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", host->fd);
+	if (sys->readlink(sys->data, file, host->path, sizeof(host->path)) <= 0 ||
+	    strncmp(host->path, "/dev/", 5) != 0)
+		snprintf(host->path, sizeof(host->path), "%s", path);
+}
+
 int host_link_gpu(struct perfctr_ctx *ctx, int fd, const char *path,
 		  const struct host_driver *driver, const struct device_link **link, void **data)
 {
@@ -319,7 +331,7 @@ int host_link_gpu(struct perfctr_ctx *ctx, int fd, const char *path,
 	if (!host)
 		return perfctr_no_memory(ctx);
 	host->fd = ctx->sys->dup(ctx->sys->data, fd);
-	snprintf(host->path, sizeof(host->path), "%s", path);
+	name_node(host, path);
 	host->driver = driver;
 	error = host->fd < 0 ? perfctr_fail(ctx, host->fd, "%s: %s", path, strerror(-host->fd)) :
 			       find_pmus(ctx, &host->has_pmus);
