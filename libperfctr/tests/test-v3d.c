@@ -10,6 +10,7 @@
 #include "host/open.h"
 #include "host/v3d_ioctls.h"
 #include "fixture.h"
+#include "idle.h"
 
 #define NODE "/dev/dri/renderD128"
 #define SYSFS "/sys/dev/char/226:128"
@@ -115,6 +116,8 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 	case V3D_PERFMON_GET_VALUES:
 		return get_values(argument);
 	case V3D_PERFMON_DESTROY:
+		/* what it counted since the last read is lost */
+		memset(driver.pending, 0, sizeof(driver.pending));
 		driver.id = 0;
 		driver.is_global = false;
 		return 0;
@@ -451,6 +454,60 @@ TEST_WITH(begin, end_driver, "a session that fits is exact beside one that does 
 	perfctr_session_unref(refused);
 	perfctr_selection_unref(all);
 	perfctr_selection_unref(thirty);
+}
+
+/* of each count, by its running time, in what rate gives */
+static void check_estimates(double low, double high)
+{
+	uint64_t enabled_ns, least_ns;
+	struct perfctr_sample sample;
+	struct perfctr_block block;
+
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	EQUAL(perfctr_cursor_next(cursor, &sample), 1);
+	while (perfctr_decode_block(&sample, &block) > 0) {
+		uint64_t mask = block.enable_mask;
+
+		EQUAL(perfctr_block_read_times(&block, &enabled_ns, &least_ns), 1);
+		for (unsigned int i = 0; mask; mask &= mask - 1, i++) {
+			double ran = (double)perfctr_block_running(&block, i);
+			double count = (double)perfctr_block_value(&block, i);
+			double truth =
+				(double)(driver.rate * (sample.end_ns - sample.start_ns)) / 1e6;
+
+			if (!block.section && (mask & -mask) == UINT64_C(1) << CYCLES)
+				continue;
+			CHECK(ran > 0);
+			count *= (double)enabled_ns / ran;
+			CHECK(count >= low * truth && count <= high * truth);
+		}
+	}
+}
+
+TEST_WITH(begin, end_driver, "resets between turns: no estimate is more than the truth")
+{
+	const struct timespec pause = { .tv_nsec = 90000000 };
+
+	driver.rate = 1000;
+	EQUAL(start("v3d/*"), 0);
+	for (unsigned int i = 0; i < 8; i++) {
+		nanosleep(&pause, NULL);
+		driver.resets += i & 1;
+	}
+	check_estimates(0.5, 1.1);
+}
+
+TEST_WITH(begin, end_driver, "turns without a monitor, which another has: nobody asks all the time")
+{
+	idle_watch();
+	EQUAL(start("v3d/*"), 0);
+	driver.is_global = false;
+	driver.other = true;
+	driver.id = 0;
+	driver.awake_ms += 100;
+	CHECK(idle_calls(500) < 300);
+	driver.other = false;
+	take(true);
 }
 
 TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")

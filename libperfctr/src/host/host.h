@@ -143,7 +143,7 @@ struct host {
 	struct host_source *refusing; /* that did not start, under the lock */
 };
 
-/* source.c; the host's lock is held, but for the first four and prepare */
+/* source.c; the host's lock is held, but for the first five and prepare */
 /* The folder of the node's device file in sysfs, which is there while the device is. */
 int host_find_sysfs(const struct host *host, char *path, size_t size);
 /*

@@ -135,14 +135,25 @@ static void find_power(struct msm *m)
 
 /* --- the stream ----------------------------------------------------------------------- */
 
+static void add_counters(struct msm *m, unsigned int block, unsigned int section, u64 mask)
+{
+	for (; mask; mask &= mask - 1)
+		msm_stream_add(&m->stream, block,
+			       section * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask));
+}
+
+/* Of each block the exact counters first: the last ones lack what others have reserved. */
 static void choose(struct msm *m)
 {
 	m->stream.count = 0;
-	for (unsigned int b = 0; b < m->hs.source.block_count; b++)
+	for (unsigned int b = 0; b < m->hs.source.block_count; b++) {
+		const u64 *exact = m->hs.state.turns.exact + b * SECTIONS;
+
 		for (unsigned int i = 0; i < SECTIONS; i++)
-			for (u64 mask = m->wanted[b][i]; mask; mask &= mask - 1)
-				msm_stream_add(&m->stream, b,
-					       i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask));
+			add_counters(m, b, i, m->wanted[b][i] & exact[i]);
+		for (unsigned int i = 0; i < SECTIONS; i++)
+			add_counters(m, b, i, m->wanted[b][i] & ~exact[i]);
+	}
 }
 
 static u64 period_of(const struct msm *m)
@@ -386,8 +397,10 @@ static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	int error = msm_get_param(m->hs.host, MSM_SUSPENDS, &suspends), late = 0;
 	bool slept;
 
-	if (!error && m->stream.fd < 0)
+	if (!error && m->stream.fd < 0) {
+		choose(m);
 		error = open_stream(m, true);
+	}
 	if (error)
 		return error == -ENODEV ? error : -EIO;
 	r.records = drain(m, &r);

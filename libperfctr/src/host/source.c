@@ -308,11 +308,12 @@ static void account(struct host_source *hs, struct drm_perfctr_collection *c, in
 static int collect_piece(struct host_source *hs, bool *more)
 {
 	struct drm_perfctr_collection c = { .until_ns = U64_MAX };
-	const u64 from_ns = hs->state.time_ns, lost_ns = hs->state.lost_ns;
+	u64 from_ns, ns;
 	int error;
 
 	hs->state.seq++;
 	error = hs->state.running ? 0 : restart(hs);
+	from_ns = hs->state.good_ns;
 	if (!error)
 		error = hs->source.ops->collect(&hs->source, &c);
 	if (error == -ENODEV)
@@ -322,9 +323,10 @@ static int collect_piece(struct host_source *hs, bool *more)
 	if (error)
 		c.flags |= DRM_PERFCTR_SAMPLE_ERROR;
 	account(hs, &c, error);
+	ns = c.time_ns - min(from_ns, c.time_ns);
+	/* of an interval that is lost as a whole, some of the counts may be there */
 	if (!error)
-		host_turns_count(hs, c.time_ns - from_ns -
-					     min(hs->state.lost_ns - lost_ns, c.time_ns - from_ns));
+		host_turns_count(hs, c.lost_ns < ns ? ns - c.lost_ns : ns);
 	*more = c.more && !error;
 	return error;
 }
@@ -349,12 +351,15 @@ static int collect(struct host_source *hs)
 int host_source_collect(struct host_source *hs)
 {
 	int error = collect(hs);
+	sigset_t before;
 
 	if (!host_turns_left_ns(hs)) {
+		block_signals(&before);
 		if (error)
 			hs->state.turns.began_ns = perfctr_time_raw_ns();
 		else
 			hs->source.ops->select(&hs->source, host_turns_choose(hs));
+		restore_signals(&before);
 	}
 	return error;
 }
@@ -414,11 +419,14 @@ int host_source_attach(struct host_source *hs, u8 set)
 	block_signals(&before);
 	note_sleep(hs->host);
 	error = select_counters(hs, hs->host->counting);
-	if (error)
-		/* the new session is the first one */
-		host_turns_gather(hs, hs->host->counting->next);
-	else if (!state->running)
+	if (!error && !state->running) {
 		error = state->users ? restart(hs) : start(hs);
+		/* without the new session, which is the first one */
+		if (error)
+			select_counters(hs, hs->host->counting->next);
+	} else if (error) {
+		host_turns_gather(hs, hs->host->counting->next);
+	}
 	restore_signals(&before);
 	if (error)
 		return error;

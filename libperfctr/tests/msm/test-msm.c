@@ -447,6 +447,33 @@ TEST_WITH(begin_7, end_gpu, "more counters than a group has take turns, those of
 	}
 }
 
+TEST_WITH(begin_7, end_gpu, "a session that fits keeps its counter, also if others reserve some")
+{
+	struct perfctr_selection *all = NULL;
+	struct perfctr_session *turns = NULL;
+	uint64_t work = 0, seen = 0, lost_ns = 0;
+
+	EQUAL(gpu_reserve("VSC", 1), 0);
+	EQUAL(start("vsc/INPUT_TILES"), 0);
+	EQUAL(perfctr_selection_new(device, &all), 0);
+	CHECK(perfctr_selection_add(all, "vsc/*") > 2);
+	EQUAL(perfctr_session_new(all, NULL, &turns), 0);
+	EQUAL(perfctr_session_start(turns, 0), 0);
+	for (unsigned int i = 0; i < 60; i++, work += 10) {
+		struct seen now;
+
+		gpu_work("VSC", 4, 10);
+		wait_ms(10);
+		now = take();
+		seen += now.sum[0];
+		lost_ns += now.lost_ns;
+	}
+	CHECK(seen <= work && seen >= work / 4 * 3);
+	CHECK(seen == work || lost_ns);
+	perfctr_session_unref(turns);
+	perfctr_selection_unref(all);
+}
+
 TEST_WITH(begin_7, end_gpu, "counters that others reserve later are not valid, others go on")
 {
 	struct perfctr_selection *other_selection = NULL;
