@@ -33,7 +33,7 @@ static const char help[] =
 	"\n"
 	"  -e, --event EVENTS   what to show, as in perfctr stat (default: the main ones)\n"
 	"  -I, --interval TIME  time between updates; a number without unit is in ms\n"
-	"      --view NAME      overview, gpu, memory, pcie or links: metrics, readings of it\n"
+	"      --view NAME      overview; or metrics and readings of gpu, memory, pcie, links\n"
 	"  -A, --per-core       a line for each block (also --per-block)\n"
 	"      --per-client     engine times of each process that uses a GPU, too (local)\n"
 	"  -n, --count N        end after N updates\n"
