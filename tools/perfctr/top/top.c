@@ -77,7 +77,7 @@ struct top {
 	struct signals signals;
 	/* index into top_views, and the error of the last attempt to switch */
 	size_t view;
-	char note[64];
+	char note[128];
 	bool paused;
 	bool quit;
 	/* first line on the screen, and the selected line */
@@ -451,18 +451,20 @@ static int change_view(struct top *t, size_t view)
 	size_t length = 0;
 	int status;
 
-	/* show its error on the screen */
+	/* its error is a note on the screen */
 	t->app->err = open_memstream(&text, &length);
 	status = t->app->err ? select_view(t, view, &selection) : EXIT_FAILED;
 	if (t->app->err)
 		fclose(t->app->err);
 	t->app->err = err;
-	free(text);
 	if (status) {
 		perfctr_selection_unref(selection);
-		snprintf(t->note, sizeof(t->note), "no counters for %s here", top_views[view].name);
+		snprintf(t->note, sizeof(t->note), "%.*s", (int)strcspn(text ? text : "", "\n"),
+			 text ? text : "");
+		free(text);
 		return 0;
 	}
+	free(text);
 	perfctr_session_stop(t->session, 0);
 	rows_clear(&t->rows);
 	t->totals = perfctr_totals_unref(t->totals);

@@ -84,8 +84,12 @@ int top_view_select(const struct top_view *view, struct perfctr_selection *selec
 	for (const char *const *event = view->events; *event; event++) {
 		int result = perfctr_selection_add(selection, *event);
 
-		/* no device has all kinds of blocks, no policy allows all */
-		if (result == -ENOENT || result == -EINVAL || result == -EACCES)
+		/*
+		 * No device has all kinds of blocks, no policy allows all, and the readings of
+		 * DRM drivers are the device "local"'s only.
+		 */
+		if (result == -ENOENT || result == -EINVAL || result == -EACCES ||
+		    result == -EOPNOTSUPP)
 			continue;
 		if (result < 0)
 			return result;
