@@ -283,6 +283,7 @@ TEST("a refused set-up has a message with the fix")
 		{ -EBUSY, "something other than perfctr uses" },
 		{ -EACCES, "lets all users of this machine watch each other" },
 		{ -EACCES, "\"perfctr serve\" gives single users" },
+		{ -EACCES, "if root is refused, a security module such as SELinux" },
 		{ -ENFILE, "users without CAP_PERFMON have all the sessions" },
 		{ -E2BIG, "at most 64" },
 		{ -ENODEV, "is gone" },

@@ -79,7 +79,8 @@ static void explain_denial(struct perfctr_selection *s, const struct session_set
 			"%s: counters show what all users do, so this needs CAP_PERFMON (run as "
 			"root), or \"sysctl dev.perfctr.paranoid=0\" by root, which lets all "
 			"users of this machine watch each other; \"perfctr serve\" gives single "
-			"users what its policy allows",
+			"users what its policy allows; if root is refused, a security module "
+			"such as SELinux did it, and its log says why",
 			name);
 		return;
 	}
