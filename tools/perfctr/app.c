@@ -45,18 +45,6 @@ static int program_exec(struct app *app, int argc, char **argv)
 	return EXIT_FAILED;
 }
 
-/* It needs a virtual SoC: the installed programs are without it. */
-static int interference_exec(struct app *app, int argc, char **argv)
-{
-	char path[PATH_BYTES];
-
-	if (find_program(*argv, path))
-		return program_exec(app, argc, argv);
-	app_error(app,
-		  "contention is measured on a virtual SoC only: run make shell in a checkout");
-	return EXIT_FAILED;
-}
-
 /* Without it, a page of the user with a mistake would only seem to be ignored. */
 static void warn_of_pages(const struct app *app)
 {
@@ -116,8 +104,8 @@ static const struct subcommand subcommands[] = {
 	  .summary = "which counters can be trusted, and why not",
 	  .run = program_exec },
 	{ .name = "interference",
-	  .summary = "what slows a task down, on a virtual SoC",
-	  .run = interference_exec },
+	  .summary = "how much others slow a task down, and where",
+	  .run = program_exec },
 	{
 		.name = "guard",
 		.summary = "keep tasks to budgets of what they count",
@@ -136,15 +124,11 @@ static const struct subcommand subcommands[] = {
 
 static void usage(FILE *to)
 {
-	char path[PATH_BYTES];
-
 	fputs("usage: perfctr COMMAND [OPTION...]\n\n"
 	      "Performance counters of GPUs and of the SoC around them.\n\n",
 	      to);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
-		if (subcommands[i].run != interference_exec ||
-		    find_program(subcommands[i].name, path))
-			fprintf(to, "  %-8s  %s\n", subcommands[i].name, subcommands[i].summary);
+		fprintf(to, "  %-12s  %s\n", subcommands[i].name, subcommands[i].summary);
 	fputs("\n"
 	      "perfctr COMMAND --help lists the options, man perfctr-COMMAND has the details.\n"
 	      "Begin with: perfctr check; perfctr list; perfctr stat sleep 1\n"

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+/* The result as text and as JSON. */
+#include <inttypes.h>
+
+#include "contention.h"
+#include "lib/json.h"
+#include "lib/verdicts.h"
+#include "validate/report.h"
+
+double contention_shown(const struct channel *channel, const struct load *p, size_t n)
+{
+	return contention_ratio(p->shown[n]) * (channel->kind == HITS	? 100 :
+						channel->kind == OTHERS ? 1 :
+									  channel->ns);
+}
+
+const char *contention_unit(const struct channel *channel)
+{
+	static const char *const units[] = { "ns of a request", "ns of a request",
+					     "% of accesses hit", "cycles of others" };
+
+	return units[channel->kind];
+}
+
+static void write_points(const struct aggressor *a, FILE *out)
+{
+	fputs("  level                 time  slowdown  slowest run\n", out);
+	for (size_t n = 0; n < a->count; n++) {
+		const struct load *p = &a->points[n];
+
+		fprintf(out, "  %-13" PRIu64 "%10.3f us %8.2f %+10.1f %%\n", p->level,
+			(double)p->time_ns / 1e3, contention_slowdown(a, p),
+			100 * ((double)p->max_time_ns / (double)p->time_ns - 1));
+	}
+}
+
+static void write_channel(const struct contention *c, const struct aggressor *a, size_t n,
+			  FILE *out)
+{
+	const struct channel *channel = &c->channels[n];
+	const struct correlation *of = &a->of[n];
+
+	fprintf(out, "  %s (%s): rank correlation %+.2f, adds %.3f us%s; %.1f %s, %.1f alone\n",
+		channel->name, verdicts_trust_name(channel->trust), contention_rho(of),
+		of->added_ns / 1e3, of->explains ? "" : ": too little",
+		contention_shown(channel, a->slowest, n), contention_unit(channel),
+		contention_shown(channel, a->points, n));
+}
+
+static void write_names(const struct contention *c, const struct aggressor *a, FILE *out)
+{
+	fprintf(out, "  interference channel%s: ", a->named_count > 1 ? "s" : "");
+	for (size_t n = 0; n < a->named_count; n++)
+		fprintf(out, "%s%s", n ? ", " : "", c->channels[a->named[n]].name);
+	if (!a->named_count)
+		fputs(contention_slower(a) ? "unknown: no channel explains it" : "none", out);
+	fputc('\n', out);
+}
+
+void contention_text(const struct contention *c, FILE *out)
+{
+	fprintf(out, "%s\ntask: %s, ", c->title, c->task.command);
+	if (c->jobs)
+		fprintf(out, "%" PRIu64 " jobs, ", c->jobs);
+	fprintf(out, "alone %.3f us", (double)c->aggressors[0].points[0].time_ns / 1e3);
+	report_print_configuration(out, &c->measured);
+	fputc('\n', out);
+	for (size_t n = 0; n < c->channel_count; n++)
+		if (c->channels[n].missing)
+			fprintf(out, "%s: not measured: %s\n", c->channels[n].name,
+				c->channels[n].missing);
+	for (size_t i = 0; i < c->aggressor_count; i++) {
+		const struct aggressor *a = &c->aggressors[i];
+
+		fprintf(out, "\nbeside %s: %.2f times as long\n", a->name,
+			contention_slowdown(a, a->slowest));
+		write_points(a, out);
+		for (size_t n = 0; n < c->channel_count && contention_slower(a); n++)
+			if (a->of[n].sign)
+				write_channel(c, a, n, out);
+		write_names(c, a, out);
+	}
+}
+
+static void add_fraction(struct json_object *o, const char *name, const uint64_t value[2])
+{
+	struct json_object *pair = json_object_new_array();
+
+	json_object_array_add(pair, json_object_new_uint64(value[0]));
+	json_object_array_add(pair, json_object_new_uint64(value[1]));
+	json_add(o, name, pair);
+}
+
+static void add_point(const struct contention *c, const struct load *load,
+		      struct json_object *points)
+{
+	struct json_object *p = json_append(points), *shown = json_object_new_object();
+
+	json_add_u64(p, "level", load->level);
+	json_add_u64(p, "time_ns", load->time_ns);
+	json_add_u64(p, "max_time_ns", load->max_time_ns);
+	json_add(p, "shown", shown);
+	for (size_t n = 0; n < c->channel_count; n++)
+		if (!c->channels[n].missing)
+			add_fraction(shown, c->channels[n].name, load->shown[n]);
+}
+
+static void add_channel(const struct channel *channel, const struct correlation *of,
+			struct json_object *channels)
+{
+	struct json_object *o = json_append(channels);
+
+	json_add_text(o, "name", channel->name);
+	json_add_text(o, "missing", channel->missing);
+	json_add_text(o, "trust", verdicts_trust_name(channel->trust));
+	json_add_bool(o, "explains", of->explains);
+	json_add_double(o, "rank_correlation", contention_rho(of));
+	add_fraction(o, "rank_correlation_squared", of->squared);
+	json_add_double(o, "growth", of->growth);
+	json_add_double(o, "added_ns", of->added_ns);
+}
+
+static void add_aggressor(const struct contention *c, const struct aggressor *a,
+			  struct json_object *list)
+{
+	struct json_object *o = json_append(list), *points = json_object_new_array();
+	struct json_object *channels = json_object_new_array();
+	struct json_object *named = json_object_new_array();
+
+	json_add_text(o, "name", a->name);
+	json_add_text(o, "command", a->work.command);
+	json_add_text(o, "channel", a->named_count ? c->channels[*a->named].name : NULL);
+	json_add(o, "named", named);
+	json_add_bool(o, "slower", contention_slower(a));
+	json_add_double(o, "slowdown", contention_slowdown(a, a->slowest));
+	json_add(o, "points", points);
+	json_add(o, "channels", channels);
+	for (size_t n = 0; n < a->named_count; n++)
+		json_object_array_add(named, json_object_new_string(c->channels[a->named[n]].name));
+	for (size_t n = 0; n < a->count; n++)
+		add_point(c, &a->points[n], points);
+	for (size_t n = 0; n < c->channel_count; n++)
+		add_channel(&c->channels[n], &a->of[n], channels);
+}
+
+void contention_json(const struct contention *c, FILE *out)
+{
+	struct json_object *root = json_object_new_object(), *list = json_object_new_array();
+
+	json_add_text(root, "title", c->title);
+	json_add_text(root, "machine", c->machine->name);
+	json_add_text(root, "task", c->task.command);
+	if (c->jobs)
+		json_add_u64(root, "jobs", c->jobs);
+	report_add_configuration(root, &c->measured);
+	json_add(root, "aggressors", list);
+	for (size_t i = 0; i < c->aggressor_count; i++)
+		add_aggressor(c, &c->aggressors[i], list);
+	json_write(out, root, true);
+}
