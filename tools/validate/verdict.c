@@ -20,6 +20,29 @@ static uint64_t apart(int64_t a, int64_t b)
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
+/* The campaign's events at a point, for formulas. */
+static void fill_cells(const struct analysis *a, size_t point, struct cell *cells)
+{
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		cells[e] = analysis_cell(a, point, e);
+}
+
+/* Both sides of a relation. Return: as of analysis_formula(). */
+static int sides_of(const struct analysis *a, const struct relation *relation, size_t point,
+		    const struct cell *cells, int64_t *left, int64_t *right)
+{
+	const int missing = analysis_formula(a, relation->left, &a->points[point], cells, left);
+
+	return missing ? missing :
+			 analysis_formula(a, relation->right, &a->points[point], cells, right);
+}
+
+static bool is_satisfied(const struct relation *relation, int64_t left, int64_t right)
+{
+	return apart(left, right) <=
+	       acceptance_limit(&relation->accept, right < 0 ? 0 : (uint64_t)right);
+}
+
 int verdict_relations(const struct analysis *a, struct relation_result *results)
 {
 	const struct campaign *c = a->campaign;
@@ -27,18 +50,13 @@ int verdict_relations(const struct analysis *a, struct relation_result *results)
 
 	memset(results, 0, c->relation_count * sizeof(*results));
 	for (size_t p = 0; p < a->point_count; p++) {
-		for (size_t e = 0; e < c->event_count; e++)
-			cells[e] = analysis_cell(a, p, e);
+		fill_cells(a, p, cells);
 		for (size_t r = 0; r < c->relation_count; r++) {
 			const struct relation *relation = &c->relations[r];
 			struct relation_result *result = &results[r];
 			int64_t left = 0, right = 0;
-			int missing;
+			const int missing = sides_of(a, relation, p, cells, &left, &right);
 
-			missing = analysis_formula(a, relation->left, &a->points[p], cells, &left);
-			if (!missing)
-				missing = analysis_formula(a, relation->right, &a->points[p], cells,
-							   &right);
 			if (missing < 0)
 				return -1;
 			if (missing)
@@ -49,9 +67,7 @@ int verdict_relations(const struct analysis *a, struct relation_result *results)
 				result->left = left;
 				result->right = right;
 			}
-			result->violated += apart(left, right) >
-					    acceptance_limit(&relation->accept,
-							     right < 0 ? 0 : (uint64_t)right);
+			result->violated += !is_satisfied(relation, left, right);
 		}
 	}
 	return 0;
@@ -76,47 +92,34 @@ static bool is_off(const struct analysis *a, size_t number)
 	return false;
 }
 
-/* whether another event of a relation is off, or, if @rules, has no documented rule */
-static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation,
-			 bool rules)
+static bool relation_has(const struct analysis *a, const struct relation *relation, size_t event)
 {
-	const struct campaign *c = a->campaign;
+	const char *name = a->campaign->events[event].name;
 
-	for (size_t e = 0; e < c->event_count; e++)
-		if (e != event &&
-		    (analysis_formula_has(a, relation->left, c->events[e].name) ||
-		     analysis_formula_has(a, relation->right, c->events[e].name)) &&
-		    ((rules && !c->events[e].documented.given) || is_off(a, e)))
+	return analysis_formula_has(a, relation->left, name) ||
+	       analysis_formula_has(a, relation->right, name);
+}
+
+/* whether another event of a relation is off */
+static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation)
+{
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		if (e != event && relation_has(a, relation, e) && is_off(a, e))
 			return true;
 	return false;
 }
 
-/* relations of an event that hold, and how many of them determine its value */
-struct held {
-	size_t all;
-	size_t supporting;
-};
-
 static const char *violated_relations(const struct analysis *a, size_t event,
-				      const struct relation_result *results, struct held *held)
+				      const struct relation_result *results)
 {
 	const struct campaign *c = a->campaign;
-	const char *name = c->events[event].name, *text = "";
+	const char *text = "";
 
-	*held = (struct held){ 0 };
-	for (size_t r = 0; r < c->relation_count; r++) {
-		if (!results[r].points || (!analysis_formula_has(a, c->relations[r].left, name) &&
-					   !analysis_formula_has(a, c->relations[r].right, name)))
-			continue;
-		if (!results[r].violated) {
-			held->all++;
-			/* two events without rules, of which the sum is known, may be exchanged */
-			held->supporting += !other_is_off(a, event, &c->relations[r], true);
-		}
-		if (results[r].violated && !other_is_off(a, event, &c->relations[r], false))
+	for (size_t r = 0; r < c->relation_count; r++)
+		if (results[r].violated && relation_has(a, &c->relations[r], event) &&
+		    !other_is_off(a, event, &c->relations[r]))
 			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
 					    c->relations[r].name);
-	}
 	return text;
 }
 
@@ -481,6 +484,104 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	}
 }
 
+/*
+ * Whether a relation determines at a point what an event counted: it would be violated if
+ * the event had not counted, or half of it, or twice or three times as much, or, as one that is
+ * stuck, what it counted elsewhere.
+ */
+static bool determines(const struct analysis *a, const struct relation *relation, size_t point,
+		       size_t event, uint64_t elsewhere, struct cell *cells)
+{
+	const uint64_t value = cells[event].value;
+	const uint64_t wrong[] = { 0, value / 2, 2 * value + 1, 3 * value + 2, elsewhere };
+	bool is_safe = true;
+	int64_t left, right;
+
+	if (sides_of(a, relation, point, cells, &left, &right))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong) && is_safe; i++) {
+		cells[event].value = wrong[i];
+		/* a formula without a value does not hold */
+		is_safe = sides_of(a, relation, point, cells, &left, &right) ||
+			  !is_satisfied(relation, left, right);
+		a->failure->text[0] = '\0';
+	}
+	cells[event].value = value;
+	return is_safe;
+}
+
+/* Points with different work at which a relation tests an event: 0, 1 or, for all more, 2. */
+static size_t tested_at(const struct analysis *a, const struct relation *relation, size_t event)
+{
+	struct cell *cells = arena_array(a->arena, a->campaign->event_count, sizeof(*cells));
+	size_t first = 0, count = 0;
+	uint64_t elsewhere = 0;
+
+	for (size_t p = 0; p < a->point_count && count < 2; p++) {
+		fill_cells(a, p, cells);
+		if (!cells[event].count || (count && same_work(a, p, first)) ||
+		    !determines(a, relation, p, event, elsewhere, cells))
+			continue;
+		elsewhere = cells[event].value;
+		first = count++ ? first : p;
+	}
+	return count;
+}
+
+/* Whether all other events of a relation are known to count what it takes them for. */
+static bool others_are_known(const struct analysis *a, size_t event,
+			     const struct relation *relation, const struct outcome *outcomes)
+{
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		if (e != event && relation_has(a, relation, e) &&
+		    outcomes[e].verdict != VERDICT_TRUSTED &&
+		    outcomes[e].verdict != VERDICT_EXPLAINED)
+			return false;
+	return true;
+}
+
+/* relations of an event that hold */
+struct held {
+	size_t all;
+	size_t known; /* of these: the other events are known */
+	size_t tested[3]; /* of these, by number of points that test the event, see tested_at() */
+};
+
+static struct held held_relations(const struct analysis *a, size_t event,
+				  const struct relation_result *results,
+				  const struct outcome *outcomes)
+{
+	struct held held = { 0 };
+
+	for (size_t r = 0; r < a->campaign->relation_count; r++) {
+		const struct relation *relation = &a->campaign->relations[r];
+
+		if (!results[r].points || results[r].violated || !relation_has(a, relation, event))
+			continue;
+		held.all++;
+		if (!others_are_known(a, event, relation, outcomes))
+			continue;
+		held.known++;
+		held.tested[tested_at(a, relation, event)]++;
+	}
+	return held;
+}
+
+/* Trust an event that relations test at two points. Return: whether it is so. */
+static bool trust_by_relations(const struct analysis *a, const struct held *held, struct outcome *o)
+{
+	const size_t count = held->tested[2];
+
+	if (!count || *o->violated)
+		return false;
+	step(o, VERDICT_TRUSTED);
+	o->reason = arena_printf(a->arena,
+				 "%zu relation%s with other events hold%s at two points or more, "
+				 "and would not with another count",
+				 count, plural(count), count == 1 ? "s" : "");
+	return true;
+}
+
 static void judge_by_relations(const struct analysis *a, size_t number, const struct held *held,
 			       struct outcome *o)
 {
@@ -488,17 +589,14 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
 		step(o, VERDICT_UNTRUSTED);
-	} else if (held->supporting && counted_at(a, number) > 1) {
-		step(o, VERDICT_TRUSTED);
-		o->reason = arena_printf(a->arena, "%zu relation%s with other events hold%s",
-					 held->supporting, plural(held->supporting),
-					 held->supporting == 1 ? "s" : "");
-	} else if (held->supporting && counted_at(a, number)) {
+	} else if (held->tested[1]) {
 		step(o, VERDICT_QUARANTINED);
-		o->reason = "a relation with other events holds; it counts at one point, it takes "
-			    "a second";
-	} else if (held->supporting) {
+		o->reason = "a relation with other events holds; it tests this one at one point, "
+			    "it takes a second, with another count";
+	} else if (held->all && !counted_at(a, number)) {
 		o->reason = "it never counted; a counter that cannot would look the same";
+	} else if (held->known) {
+		o->reason = "relations hold, but would hold as well if it counted something else";
 	} else if (held->all) {
 		o->reason = "relations hold, but only with events of which as little is known";
 	} else {
@@ -507,11 +605,40 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 	}
 }
 
+static bool is_undecided(const struct analysis *a, size_t event, const struct outcome *o)
+{
+	return o->verdict == VERDICT_MEASURED && !a->campaign->events[event].documented.given;
+}
+
+void verdict_by_relations(const struct analysis *a, const struct relation_result *results,
+			  struct outcome *outcomes)
+{
+	const size_t events = a->campaign->event_count;
+	struct held held;
+	bool any;
+
+	/* a trusted event can be the last one of another relation that was not known */
+	do {
+		any = false;
+		for (size_t e = 0; e < events; e++) {
+			if (!is_undecided(a, e, &outcomes[e]))
+				continue;
+			held = held_relations(a, e, results, outcomes);
+			any |= trust_by_relations(a, &held, &outcomes[e]);
+		}
+	} while (any);
+	for (size_t e = 0; e < events; e++) {
+		if (!is_undecided(a, e, &outcomes[e]))
+			continue;
+		held = held_relations(a, e, results, outcomes);
+		judge_by_relations(a, e, &held, &outcomes[e]);
+	}
+}
+
 int verdict_event(const struct analysis *a, size_t number, const struct relation_result *relations,
 		  const char *after, struct search *search, struct outcome *o)
 {
 	const struct campaign_event *event = &a->campaign->events[number];
-	struct held held;
 	int searched;
 
 	*o = (struct outcome){ .rounds = o->rounds,
@@ -522,7 +649,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 			       .before = o->before };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
-	o->violated = violated_relations(a, number, relations, &held);
+	o->violated = violated_relations(a, number, relations);
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
@@ -530,10 +657,9 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	compare(a, number, o);
 	try_ideas(a, number, o);
 	searched = search_event(a, number, after, search, o);
-	if (!event->documented.given) {
-		judge_by_relations(a, number, &held, o);
+	/* verdict_by_relations() follows */
+	if (!event->documented.given)
 		return searched;
-	}
 	if (verdict_is_discrepant(o)) {
 		judge_quarantined(a, number, searched, search, o);
 		return searched;
