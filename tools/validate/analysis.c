@@ -574,6 +574,30 @@ bool analysis_accepts(const struct campaign_event *event, uint64_t expected, uin
 	return apart <= acceptance_limit(&event->accept, expected);
 }
 
+/* If the least value that accepts the highest reading does not accept the lowest, none does. */
+bool analysis_constant(const struct analysis *a, size_t number, const uint64_t *more,
+		       uint64_t *constant)
+{
+	const struct campaign_event *event = &a->campaign->events[number];
+	uint64_t least = more ? *more : UINT64_MAX, most = more ? *more : 0, low;
+
+	for (size_t n = a->first[number]; n < a->first[number + 1]; n++) {
+		const uint64_t value = a->measured.readings[a->order[n]].value;
+
+		least = value < least ? value : least;
+		most = value > most ? value : most;
+	}
+	for (low = least, *constant = most; low < *constant;) {
+		const uint64_t middle = low + (*constant - low) / 2;
+
+		if (analysis_accepts(event, middle, most))
+			*constant = middle;
+		else
+			low = middle + 1;
+	}
+	return least <= most && analysis_accepts(event, *constant, least);
+}
+
 /* --- readings ------------------------------------------------------------------------ */
 
 static uint64_t cell_hash(size_t event, size_t point)

@@ -16,6 +16,7 @@
 #define MAX_PARAMETER_VALUES 64
 #define MAX_RUNS 1000
 #define PPM 1000000
+#define MAX_ACCEPTED_PPM (PPM / 10)
 
 /* how far a measurement may be off; the larger limit applies */
 struct acceptance {

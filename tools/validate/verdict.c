@@ -314,15 +314,29 @@ size_t verdict_tried_at(const struct analysis *a, size_t number, const struct ru
 	return count;
 }
 
+static const char *stuck_text(const struct analysis *a, uint64_t constant)
+{
+	return arena_printf(a->arena,
+			    "a counter that always reads %" PRIu64 " fits as well, it takes a "
+			    "point with another count",
+			    constant);
+}
+
 /* A measurement that suggested a rule cannot confirm it. */
 static void explain(const struct analysis *a, size_t number, const struct rule *rule,
 		    const char *reason, struct outcome *o)
 {
+	uint64_t constant;
+
 	define(o, rule, rule_text(a->arena, rule));
 	if (verdict_tried_at(a, number, rule) < 2) {
 		o->reason = arena_printf(
 			a->arena, "%s; a single point says so, it takes a second to confirm it",
 			reason);
+		return;
+	}
+	if (rule->count && analysis_constant(a, number, NULL, &constant)) {
+		o->reason = arena_printf(a->arena, "%s; %s", reason, stuck_text(a, constant));
 		return;
 	}
 	o->reason = reason;
@@ -446,6 +460,7 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	const char *by =
 		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
 	struct rule left = { 0 };
+	uint64_t constant;
 
 	if (!o->search_error && o->remaining == 1)
 		left = search_rule(a, search, 0, a->arena);
@@ -474,6 +489,11 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 					 "as documented, and the only rule of %s that fits%s; it "
 					 "counts at one point, it takes a second",
 					 o->size, by);
+	} else if (rule->count && analysis_constant(a, number, NULL, &constant)) {
+		step(o, VERDICT_QUARANTINED);
+		define(o, rule, rule_text(a->arena, rule));
+		o->reason = arena_printf(a->arena, "as documented at %zu points, but %s", o->points,
+					 stuck_text(a, constant));
 	} else {
 		step(o, VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
@@ -667,6 +687,14 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	/* an event documented as zero is exercised by any work */
 	if (!o->exercised && event->documented.count) {
 		o->reason = "no benchmark made it count; a counter that cannot would look the same";
+		return searched;
+	}
+	if (!counted_at(a, number)) {
+		o->reason = event->documented.count ?
+				    "it never counted, which the acceptance allows; a counter that "
+				    "cannot would look the same" :
+				    "it never counted, as documented; a counter that cannot would "
+				    "look the same";
 		return searched;
 	}
 	judge_documented(a, number, search, o);

@@ -123,5 +123,74 @@ def relations_that_say_nothing():
     check([found[e]["verdict"] for e in "bcd"] == ["TRUSTED"] * 3, f"{found}")
 
 
+@test
+def a_dead_counter():
+    """a counter that never counted is not trusted: not if it is documented so, nor if the
+    acceptance allows it"""
+    for what, one, words in (
+            ("[]", {"documented": []}, "as documented"),
+            ("[] with candidates", {"documented": [], "candidates": ["n"]}, "as documented"),
+            ("k", {"documented": ["k"], "accept": {"absolute": 2000}}, "acceptance allows")):
+        found = judge({"e": [0, 0, 0]}, events=[{"name": "e", **one}])["e"]
+        check_verdict(found, "MEASURED", f"never counted, {words}" if words[0] == "a" and
+                      one["documented"] == [] else words, what)
+    found = judge({"e": [0, 1, 0]}, events=[{"name": "e", "documented": [], "candidates": ["n"],
+                                             "accept": {"absolute": 2}}])["e"]
+    check_verdict(found, "TRUSTED", "as documented", "it counts")
+
+
+@test
+def a_stuck_counter():
+    """a count that is the same at all points, within the acceptance, proves nothing; a point with
+    another count is proposed, and decides"""
+    sizes = [{"name": "work", "parameters": {"N": [100, 110, 120]},
+              "quantities": {"n": "N", "k": "N * N"}},
+             {"name": "large", "parameters": {"N": [120, 400]}, "quantities": {"n": "N"}}]
+    event = {"name": "e", "documented": ["n"], "candidates": ["n"]}
+    for accept, same in (({"absolute": 10}, [110] * 3), ({"relative_ppm": 100000}, [110] * 3),
+                         ({"absolute": 10}, [101, 110, 119])):
+        with tempfile.TemporaryDirectory() as path:
+            own = Folder(path, events=[{**event, "accept": accept}], benchmarks=sizes)
+            data = "benchmark,N,event,value\n" + "".join(
+                f"work,{n},e,{v}\n" for n, v in zip((100, 110, 120), same))
+            for more, verdict in (("", "QUARANTINED"), ("large,400,e,401\n", "TRUSTED"),
+                                  ("large,400,e,110\n", "UNTRUSTED")):
+                done = run("-j", "-m", own.write("d.csv", data + more), own.campaign,
+                           status=(FINE, DOUBT))
+                result = json.loads(done.stdout)["campaigns"][0]
+                check_verdict(result["events"][0], verdict, "a counter that always reads 1"
+                              if not more else "", f"{accept}, {same}{more}")
+                if not more:
+                    check(result["next"]["parameters"] == {"N": 400}, f"{result['next']}")
+    # exactly: another work with the same count; a listing is constructed that has another one
+    programs = {"one": "\tLDG R1\n\tLDG R2\n\tEXIT\n", "two": "\tLDG R1\n\tLDG R2\n\tMOV R3\n"
+                                                           "\tEXIT\n"}
+    with tempfile.TemporaryDirectory() as path:
+        own = Folder(path, events=[{"name": "e", "documented": ["LDG"], "candidates": ["LDG"]}],
+                     benchmarks=[{"name": n, "listing": f"{n}.lst", "threads": "1024"}
+                                 for n in programs])
+        for name, text in programs.items():
+            own.write(f"{name}.lst", text)
+        data = own.write("d.csv", "benchmark,event,value\none,e,2048\ntwo,e,2048\n")
+        result = json.loads(run("-j", "-m", data, own.campaign, status=DOUBT).stdout)
+        result = result["campaigns"][0]
+        check_verdict(result["events"][0], "QUARANTINED", "always reads 2048", "same count")
+        check(result["next"]["listing"].startswith("\t3 * LDG\n"), f"{result['next']}")
+
+
+@test
+def a_wide_acceptance():
+    """an acceptance above 10 % is refused with its place and the bound"""
+    for where in ("events", "relations"):
+        accept = {"accept": {"relative_ppm": 100001}}
+        campaign = {"events": [{"name": "e", "documented": ["n"]}],
+                    "relations": [{"name": "r", "left": "e", "right": "N"}]}
+        campaign[where] = [{**campaign[where][0], **accept}]
+        with tempfile.TemporaryDirectory() as path:
+            own = Folder(path, **campaign)
+            error = run("-m", own.measure({"e": [1, 2, 3]}), own.campaign, status=FAILED).stderr
+            check("campaign.json:1:" in error and "at most 100000 (10 %)" in error, error)
+
+
 if __name__ == "__main__":
     sys.exit(harness.main())
