@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: MIT
 """usage: test-guard.py PERFCTR: mistakes in budgets of perfctr guard. Prints TAP; no device."""
 
+import ctypes
+import json
+import os
 import random
+import subprocess
 import sys
 import tempfile
+import time
 
 import harness
 from harness import check, test
@@ -80,6 +85,63 @@ def configuration_is_robust():
             config(data)
     check("No such file" in guard("-c", "/none/such"), "no file")
     check("Is a directory" in guard("-c", "/"), "a folder")
+
+
+SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+
+
+def ptrace(request, thread):
+    libc = ctypes.CDLL(None, use_errno=True)
+    check(not libc.ptrace(ctypes.c_long(request), ctypes.c_long(thread), None, None),
+          f"ptrace {request}: {os.strerror(ctypes.get_errno())}")
+
+
+def threads(pid):
+    return [int(t) for t in os.listdir(f"/proc/{pid}/task")]
+
+
+def sampler_of(guard_pid):
+    """the thread of the watching process that takes the samples, once it is there"""
+    found = []
+
+    def there():
+        for child in open(f"/proc/{guard_pid}/task/{guard_pid}/children").read().split():
+            with open(f"/proc/{child}/cmdline") as f:
+                if "guard" in f.read():
+                    found[:] = [t for t in threads(child) if t != int(child)]
+        return found
+
+    harness.wait_for(there, "no thread that samples")
+    return found[0]
+
+
+@test
+def a_sampler_that_stands_still():
+    """a sampler that stands still for longer than the window is a loss: the target is held, or let
+    go, as on_loss says, and the guard ends with status 1"""
+    budget = "event=software/page-faults/ limit=5M window=200ms device=local action=report " \
+        "allow_untrusted=yes on_loss="
+    for policy in "freeze", "release":
+        with tempfile.NamedTemporaryFile("r") as log, subprocess.Popen(
+                [PERFCTR, "guard", "-o", log.name, "-b", budget + policy, "--", "sleep", "3"],
+                stderr=subprocess.PIPE, text=True) as process:
+            harness.wait_for(lambda: "begin" in open(log.name, encoding="ascii").read(), "no begin")
+            sampler = sampler_of(process.pid)
+            ptrace(SEIZE, sampler)
+            ptrace(INTERRUPT, sampler)
+            begin = time.monotonic()
+            harness.wait_for(lambda: '"loss"' in open(log.name, encoding="ascii").read() or
+                             time.monotonic() - begin > 1.5, "nothing")
+            ptrace(DETACH, sampler)
+            error = process.communicate(timeout=30)[1]
+            records = [json.loads(line) for line in log]
+        losses = [r for r in records if r["record"] == "loss"]
+        check(len(losses) == 1 and "no sample for" in losses[0]["reason"] and
+              losses[0]["on_loss"] == policy, f"{losses}: {records[-3:]}")
+        check(process.returncode == 1 and "counts are lost: no sample for" in error,
+              f"{process.returncode}: {error}")
+        kinds = [r["record"] for r in records]
+        check(records[-1]["silences"] == 1 and "recovered" in kinds, f"{kinds}")
 
 
 if __name__ == "__main__":

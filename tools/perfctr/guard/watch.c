@@ -433,6 +433,7 @@ static int begin_session(struct guard *g, struct budget *b)
 		error = perfctr_totals_add(b->totals, &sample);
 	if (error)
 		return app_failed(g->app, error);
+	b->end_ns = perfctr_time_raw_ns();
 	/* the sample is read again, as the first one of the window */
 	return check_counters(g, b);
 }
@@ -660,6 +661,37 @@ static void hold_again(struct guard *g, struct budget *b)
 	log_write(g, b, o, "now it is held");
 }
 
+/* A sample takes its period, and is read within the next one; longer than that is too long. */
+static uint64_t longest_silence(const struct budget *b)
+{
+	return b->window.length_ns + 2 * b->period_ns;
+}
+
+/* Nobody knows what a target counts while no sample comes: the sampler stands still or starves. */
+static void note_silence(struct guard *g, struct budget *b)
+{
+	const uint64_t now_ns = perfctr_time_raw_ns();
+	char text[128];
+
+	/* it was this process that slept: samples may have to be read yet */
+	if (g->overslept_ns > longest_silence(b))
+		b->end_ns = now_ns;
+	if (now_ns - b->end_ns <= longest_silence(b))
+		return;
+	b->lost_ns = now_ns;
+	if (b->wanted != b->freeze_on_loss) {
+		b->wanted_since_ns = b->freeze_on_loss ? now_ns : 0;
+		target_apply(g, b, b->freeze_on_loss, now_ns);
+	}
+	if (b->is_silent)
+		return;
+	b->is_silent = true;
+	b->sums.silences++;
+	snprintf(text, sizeof(text), "no sample for %" PRIu64 " ms, the sampler stands still",
+		 (uint64_t)((now_ns - b->end_ns) / NS_PER_MS));
+	loss_log(g, b, text);
+}
+
 static void take_samples(struct guard *g, struct budget *b)
 {
 	struct perfctr_sample sample;
@@ -681,6 +713,8 @@ static void take_samples(struct guard *g, struct budget *b)
 		perfctr_totals_reset(b->totals);
 		result = perfctr_totals_add(b->totals, &sample);
 		b->seen_ns = perfctr_time_raw_ns();
+		b->end_ns = sample.end_ns;
+		b->is_silent = false;
 		if (!result)
 			take_sample(g, b, &sample);
 		/* after the decision: whose slot is free again is dealt with */
@@ -693,6 +727,8 @@ static void take_samples(struct guard *g, struct budget *b)
 		lose_session(g, b,
 			     result == -ENODEV ? "the device or the session is gone" :
 						 perfctr_ctx_error(g->app->ctx));
+	else if (!g->in_stream)
+		note_silence(g, b);
 }
 
 /* --- the targets --------------------------------------------------------------------- */
@@ -771,6 +807,7 @@ static void end(struct guard *g, const char *reason)
 		json_add_u64(o, "counted", b->sums.counted);
 		json_add_u64(o, "violations", b->sums.violations);
 		json_add_u64(o, "losses", b->sums.losses);
+		json_add_u64(o, "silences", b->sums.silences);
 		json_add_u64(o, "failures", b->sums.failures);
 		json_add_u64(o, "held_ns", b->sums.held_ns);
 		json_add_u64(o, "max_overshoot", b->sums.max_overshoot);
@@ -787,13 +824,22 @@ static void end(struct guard *g, const char *reason)
 	}
 }
 
+/* Until when to wait for a budget's samples at most. */
+static uint64_t wait_until(const struct guard *g, const struct budget *b)
+{
+	if (g->in_stream && b->wanted)
+		return perfctr_time_raw_ns() + b->window.length_ns;
+	return g->in_stream || !b->session || b->is_silent ? UINT64_MAX :
+							     b->end_ns + longest_silence(b);
+}
+
 /* Return: false when the watcher shall end; @reason: set if the supervisor is gone. */
 static bool wait_for_samples(struct guard *g, const struct signals *signals, int supervisor,
 			     const char **reason)
 {
 	struct pollfd *fds = g->fds;
 	struct signalfd_siginfo info;
-	uint64_t wakes, timeout_ns = GUARD_BEAT_MS * NS_PER_MS;
+	uint64_t wakes, now_ns, until_ns = perfctr_time_raw_ns() + GUARD_BEAT_MS * NS_PER_MS;
 
 	fds[0] = (struct pollfd){ .fd = signals->fd, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = supervisor, .events = POLLIN };
@@ -804,10 +850,13 @@ static bool wait_for_samples(struct guard *g, const struct signals *signals, int
 			.fd = b->session ? perfctr_session_eventfd(b->session) : -1,
 			.events = POLLIN,
 		};
-		if (g->in_stream && b->wanted && b->window.length_ns < timeout_ns)
-			timeout_ns = b->window.length_ns;
+		if (wait_until(g, b) < until_ns)
+			until_ns = wait_until(g, b);
 	}
-	poll(fds, 2 + g->count, (int)((timeout_ns + NS_PER_MS - 1) / NS_PER_MS));
+	now_ns = perfctr_time_raw_ns();
+	poll(fds, 2 + g->count, until_ns > now_ns ? (int)((until_ns - now_ns) / NS_PER_MS + 1) : 0);
+	now_ns = perfctr_time_raw_ns();
+	g->overslept_ns = now_ns > until_ns ? now_ns - until_ns : 0;
 	for (size_t n = 2; n < 2 + g->count; n++)
 		if (fds[n].revents & POLLIN && read(fds[n].fd, &wakes, sizeof(wakes)) < 0)
 			continue;
@@ -844,8 +893,10 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 		beat(g);
 	} while (wait_for_samples(g, signals, supervisor, &reason));
 	end(g, reason);
-	for (size_t n = 0; n < g->count; n++)
+	for (size_t n = 0; n < g->count; n++) {
 		status |= g->budgets[n].sums.failures ? GUARD_NOT_HELD : 0;
+		status |= g->budgets[n].sums.silences ? GUARD_SILENT : 0;
+	}
 	free(g->fds);
 	return status | (g->log_failed ? GUARD_NO_LOG : 0);
 }
