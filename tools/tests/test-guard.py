@@ -75,6 +75,24 @@ def configuration_is_robust():
             wrong = lines[:at] + ["wrong line"] + lines[at:]
             check(f"{file.name}:{at + 1}: " in config("\n".join(wrong).encode()), f"line {at}")
         check("in no section [budget NAME]" in config(b"limit = 1\n"), "no section")
+        # what would be cut, joined or dropped without a word
+        whole = "\n".join(lines)
+        long_ = "cgroup = " + "x/" * 100
+        for wrong, line, words in (
+                (whole.replace("pid = 1", long_), 7, "longer than"),
+                (whole.replace("pid = 1", "event" + " " * 200 + "= a"), 7, "longer than"),
+                (whole.replace("hog", "h" * 43), 2, "at most 42 bytes"),
+                (whole.replace("hog]", "hog] limit = 1"), 2, "in one line"),
+                (whole.replace("[budget", "[bugdet"), 2, "is no section: write [budget NAME]"),
+                (whole.replace("hog]", "hog"), 2, "a section is [budget NAME]"),
+                (whole + "\n[limits]\n", 10, "is no section"),
+                (whole.replace("pid = 1", "pid = 1\0 2"), 7, "a byte in it is 0"),
+                # of two mistakes the first one
+                (whole.replace("window = 10ms", "wrong line\nwindow = x"), 6, "neither")):
+            error = config(wrong.encode())
+            check(f"{file.name}:{line}: " in error and words in error, f"{words}: {error}")
+        check("budget empty: it has no event" in config(("[budget empty]\n" + whole).encode()),
+              "an empty section")
         rng = random.Random(25)
         for _ in range(60):
             data = bytearray("\n".join(lines).encode())
