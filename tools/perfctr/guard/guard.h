@@ -132,10 +132,11 @@ struct budget {
 	uint64_t lost_ns;
 	uint64_t retry_ns; /* when to open a lost session again */
 	uint64_t seen_ns; /* when the last sample was read */
-	uint64_t end_ns; /* of the last sample, or when to wait for one was begun */
+	uint64_t silent_ns; /* how long it was waited since then */
 	uint64_t carried; /* counts of the guard's own samples between those in jobs */
 	uint64_t held_since_ns; /* sample that led to the hold */
 	uint64_t wanted_since_ns; /* end of the sample that led to a hold to come, 0: none */
+	uint64_t wanted_from_ns; /* its beginning */
 	uint64_t held_ns; /* of holds since a hold was wanted */
 	uint64_t peak; /* most counts in the window since then */
 	struct members members; /* of the cgroup */
@@ -164,7 +165,6 @@ struct guard {
 	/* the watcher's */
 	int supervisor; /* socket */
 	uint64_t beat_ns, look_ns;
-	uint64_t overslept_ns; /* how much longer than wanted it last waited */
 	struct pollfd *fds; /* signals, supervisor, sessions */
 };
 

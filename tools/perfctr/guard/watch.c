@@ -433,7 +433,8 @@ static int begin_session(struct guard *g, struct budget *b)
 		error = perfctr_totals_add(b->totals, &sample);
 	if (error)
 		return app_failed(g->app, error);
-	b->end_ns = perfctr_time_raw_ns();
+	b->silent_ns = 0;
+	b->is_silent = false;
 	/* the sample is read again, as the first one of the window */
 	return check_counters(g, b);
 }
@@ -569,6 +570,15 @@ static uint64_t counts_of(const struct guard *g, struct budget *b, const struct 
 	return sum;
 }
 
+/* What was decided about counts from @start_ns on is done now. */
+static void note_reaction(struct budget *b, uint64_t start_ns)
+{
+	const uint64_t ns = perfctr_time_raw_ns() - start_ns;
+
+	if (ns > b->sums.worst_reaction_ns)
+		b->sums.worst_reaction_ns = ns;
+}
+
 static void take_sample(struct guard *g, struct budget *b, const struct perfctr_sample *s)
 {
 	const uint64_t counts = counts_of(g, b, s);
@@ -590,12 +600,12 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 	hold = over || (b->lost_ns && b->freeze_on_loss);
 	if (hold != b->wanted) {
 		b->wanted_since_ns = hold ? s->end_ns : 0;
+		b->wanted_from_ns = s->start_ns;
 		target_apply(g, b, hold, s->end_ns);
 	}
 	reaction_ns = perfctr_time_raw_ns() - s->end_ns;
-	if (b->sums.samples > 1 &&
-	    reaction_ns + s->end_ns - s->start_ns > b->sums.worst_reaction_ns)
-		b->sums.worst_reaction_ns = reaction_ns + s->end_ns - s->start_ns;
+	if (b->sums.samples > 1)
+		note_reaction(b, s->start_ns);
 	if (loss && !was_lost)
 		loss_log(g, b, loss);
 	if (b->window.counted > b->peak)
@@ -651,9 +661,13 @@ static void retry(struct guard *g, struct budget *b)
 static void hold_again(struct guard *g, struct budget *b)
 {
 	const uint64_t since_ns = b->wanted_since_ns;
+	const bool had_failed = b->error;
 	struct json_object *o;
 
 	target_apply(g, b, b->wanted, perfctr_time_raw_ns());
+	/* meanwhile the target counted on, unless there was none */
+	if (since_ns && had_failed && b->wanted)
+		note_reaction(b, b->wanted_from_ns);
 	if (!since_ns || !b->held)
 		return;
 	o = log_record(g, "held", b);
@@ -667,20 +681,20 @@ static uint64_t longest_silence(const struct budget *b)
 	return b->window.length_ns + 2 * b->period_ns;
 }
 
-/* Nobody knows what a target counts while no sample comes: the sampler stands still or starves. */
+/*
+ * Nobody knows what a target counts while no sample comes: the sampler stands still or starves. The
+ * time for which this process waited is what counts: when it was busy, samples may be unread.
+ */
 static void note_silence(struct guard *g, struct budget *b)
 {
 	const uint64_t now_ns = perfctr_time_raw_ns();
 	char text[128];
 
-	/* it was this process that slept: samples may have to be read yet */
-	if (g->overslept_ns > longest_silence(b))
-		b->end_ns = now_ns;
-	if (now_ns - b->end_ns <= longest_silence(b))
+	if (b->silent_ns <= longest_silence(b))
 		return;
 	b->lost_ns = now_ns;
 	if (b->wanted != b->freeze_on_loss) {
-		b->wanted_since_ns = b->freeze_on_loss ? now_ns : 0;
+		b->wanted_since_ns = b->wanted_from_ns = b->freeze_on_loss ? now_ns : 0;
 		target_apply(g, b, b->freeze_on_loss, now_ns);
 	}
 	if (b->is_silent)
@@ -688,7 +702,7 @@ static void note_silence(struct guard *g, struct budget *b)
 	b->is_silent = true;
 	b->sums.silences++;
 	snprintf(text, sizeof(text), "no sample for %" PRIu64 " ms, the sampler stands still",
-		 (uint64_t)((now_ns - b->end_ns) / NS_PER_MS));
+		 (uint64_t)(b->silent_ns / NS_PER_MS));
 	loss_log(g, b, text);
 }
 
@@ -713,7 +727,7 @@ static void take_samples(struct guard *g, struct budget *b)
 		perfctr_totals_reset(b->totals);
 		result = perfctr_totals_add(b->totals, &sample);
 		b->seen_ns = perfctr_time_raw_ns();
-		b->end_ns = sample.end_ns;
+		b->silent_ns = 0;
 		b->is_silent = false;
 		if (!result)
 			take_sample(g, b, &sample);
@@ -824,13 +838,12 @@ static void end(struct guard *g, const char *reason)
 	}
 }
 
-/* Until when to wait for a budget's samples at most. */
-static uint64_t wait_until(const struct guard *g, const struct budget *b)
+/* How long to wait for a budget's samples at most. */
+static uint64_t longest_wait(const struct guard *g, const struct budget *b)
 {
-	if (g->in_stream && b->wanted)
-		return perfctr_time_raw_ns() + b->window.length_ns;
-	return g->in_stream || !b->session || b->is_silent ? UINT64_MAX :
-							     b->end_ns + longest_silence(b);
+	if (g->in_stream)
+		return b->wanted ? b->window.length_ns : UINT64_MAX;
+	return !b->session || b->is_silent ? UINT64_MAX : longest_silence(b) - b->silent_ns;
 }
 
 /* Return: false when the watcher shall end; @reason: set if the supervisor is gone. */
@@ -839,7 +852,7 @@ static bool wait_for_samples(struct guard *g, const struct signals *signals, int
 {
 	struct pollfd *fds = g->fds;
 	struct signalfd_siginfo info;
-	uint64_t wakes, now_ns, until_ns = perfctr_time_raw_ns() + GUARD_BEAT_MS * NS_PER_MS;
+	uint64_t wakes, begin_ns, waited_ns, timeout_ms, timeout_ns = GUARD_BEAT_MS * NS_PER_MS;
 
 	fds[0] = (struct pollfd){ .fd = signals->fd, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = supervisor, .events = POLLIN };
@@ -850,13 +863,18 @@ static bool wait_for_samples(struct guard *g, const struct signals *signals, int
 			.fd = b->session ? perfctr_session_eventfd(b->session) : -1,
 			.events = POLLIN,
 		};
-		if (wait_until(g, b) < until_ns)
-			until_ns = wait_until(g, b);
+		if (longest_wait(g, b) < timeout_ns)
+			timeout_ns = longest_wait(g, b);
 	}
-	now_ns = perfctr_time_raw_ns();
-	poll(fds, 2 + g->count, until_ns > now_ns ? (int)((until_ns - now_ns) / NS_PER_MS + 1) : 0);
-	now_ns = perfctr_time_raw_ns();
-	g->overslept_ns = now_ns > until_ns ? now_ns - until_ns : 0;
+	timeout_ms = timeout_ns / NS_PER_MS + 1;
+	begin_ns = perfctr_time_raw_ns();
+	poll(fds, 2 + g->count, (int)timeout_ms);
+	waited_ns = perfctr_time_raw_ns() - begin_ns;
+	/* if it was stopped meanwhile, it did not wait */
+	if (waited_ns > timeout_ms * NS_PER_MS)
+		waited_ns = timeout_ms * NS_PER_MS;
+	for (size_t n = 0; n < g->count; n++)
+		g->budgets[n].silent_ns += waited_ns;
 	for (size_t n = 2; n < 2 + g->count; n++)
 		if (fds[n].revents & POLLIN && read(fds[n].fd, &wakes, sizeof(wakes)) < 0)
 			continue;
