@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_NAMED = 4 }; /* points that a sentence names */
+
 /* --- formulas ---------------------------------------------------------------------- */
 
 struct names {
@@ -572,6 +574,27 @@ bool analysis_accepts(const struct campaign_event *event, uint64_t expected, uin
 	uint64_t apart = expected > value ? expected - value : value - expected;
 
 	return apart <= acceptance_limit(&event->accept, expected);
+}
+
+const char *analysis_left_out(const struct analysis *a, size_t event, size_t *count)
+{
+	const char *text = "";
+
+	*count = 0;
+	for (size_t p = 0; p < a->point_count; p++) {
+		const struct point *point = &a->points[p];
+		const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+
+		if (b->reserve || b->constructed || !benchmark_states(b, event) ||
+		    analysis_cell(a, p, event).count)
+			continue;
+		if (++*count <= MAX_NAMED)
+			text = arena_printf(a->arena, "%s%s%s", text,
+					    *text ? ", " : "not measured: ", point->name);
+	}
+	return *count > MAX_NAMED ?
+		       arena_printf(a->arena, "%s and %zu more", text, *count - MAX_NAMED) :
+		       text;
 }
 
 /* If the least value that accepts the highest reading does not accept the lowest, none does. */

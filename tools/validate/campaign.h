@@ -12,6 +12,7 @@
 #include "feature.h"
 #include "solve.h"
 
+#define STEP_PMU "step/" /* a counter of it: single steps, which count the listing's work */
 #define MAX_PARAMETERS 8
 #define MAX_PARAMETER_VALUES 64
 #define MAX_RUNS 1000

@@ -361,6 +361,16 @@ static bool same_rule(const struct analysis *a, const struct search *search, con
 	return true;
 }
 
+/* "doubled: 2 LDG; swapped with the event b" */
+static const char *faults_text(const struct analysis *a, const struct outcome *o)
+{
+	const char *text = o->faults[0].text;
+
+	for (size_t i = 1; i < o->fault_count; i++)
+		text = arena_printf(a->arena, "%s; %s", text, o->faults[i].text);
+	return text;
+}
+
 static void judge_none(const struct analysis *a, size_t number, struct outcome *o)
 {
 	const struct fault_found *fault = o->fault_count == 1 ? &o->faults[0] : NULL;
@@ -372,8 +382,8 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 		explain(a, number, &fault->correct, fault->text, o);
 		return;
 	} else if (o->fault_count > 1) {
-		o->reason = arena_printf(a->arena, "%zu known faults fit, the first: %s",
-					 o->fault_count, o->faults[0].text);
+		o->reason = arena_printf(a->arena, "%zu known faults fit: %s", o->fault_count,
+					 faults_text(a, o));
 		return;
 	} else if (fault) {
 		o->reason = arena_printf(a->arena, "%s: counts are lost", fault->text);
@@ -451,12 +461,25 @@ static size_t tests_of(const struct analysis *a, size_t number, const struct out
 	return documented->count ? verdict_tried_at(a, number, documented) : o->points;
 }
 
+/* "2 points", "2 of 5 points (not measured: a, b, c)" */
+static const char *points_text(const struct analysis *a, size_t number, const struct outcome *o)
+{
+	size_t count;
+	const char *left_out = analysis_left_out(a, number, &count);
+
+	if (!count)
+		return arena_printf(a->arena, "%zu point%s", o->points, plural(o->points));
+	return arena_printf(a->arena, "%zu of %zu points (%s)", o->points, o->points + count,
+			    left_out);
+}
+
 /* All readings are as documented. They are evidence for the rule if no other one gives them. */
 static void judge_documented(const struct analysis *a, size_t number, const struct search *search,
 			     struct outcome *o)
 {
 	const struct rule *rule = &a->campaign->events[number].documented;
 	const size_t tests = tests_of(a, number, o);
+	const char *points = points_text(a, number, o);
 	const char *by =
 		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
 	struct rule left = { 0 };
@@ -467,9 +490,9 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	if (o->search_error) {
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena,
-					 "as documented at %zu point%s; whether other rules fit "
-					 "as well is not known: %s",
-					 o->points, plural(o->points), o->search_error);
+					 "as documented at %s; whether other rules fit as well is "
+					 "not known: %s",
+					 points, o->search_error);
 	} else if (o->remaining > 1) {
 		step(o, VERDICT_QUARANTINED);
 		judge_several(a,
@@ -478,10 +501,8 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 			      o);
 	} else if (o->remaining && !same_rule(a, search, &left, rule)) {
 		step(o, VERDICT_QUARANTINED);
-		o->reason = arena_printf(a->arena,
-					 "as documented at %zu point%s, and %s fits as well%s",
-					 o->points, plural(o->points), rule_text(a->arena, &left),
-					 by);
+		o->reason = arena_printf(a->arena, "as documented at %s, and %s fits as well%s",
+					 points, rule_text(a->arena, &left), by);
 	} else if (tests < 2) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));
@@ -492,15 +513,14 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	} else if (rule->count && analysis_constant(a, number, NULL, &constant)) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena, "as documented at %zu points, but %s", o->points,
+		o->reason = arena_printf(a->arena, "as documented at %s, but %s", points,
 					 stuck_text(a, constant));
 	} else {
 		step(o, VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
 		o->reason = arena_printf(a->arena,
-					 "as documented at %zu points, and the only rule of %s "
-					 "that fits%s",
-					 o->points, o->size, by);
+					 "as documented at %s, and the only rule of %s that fits%s",
+					 points, o->size, by);
 	}
 }
 
@@ -655,6 +675,37 @@ void verdict_by_relations(const struct analysis *a, const struct relation_result
 	}
 }
 
+static bool is_stepped(const struct campaign_event *event)
+{
+	return !strncmp(event->counter, STEP_PMU, strlen(STEP_PMU));
+}
+
+/*
+ * Single steps are no counter that can be wrong: if they differ from the expected values, these are
+ * wrong, for all events.
+ */
+static void blame_listing(const struct analysis *a, size_t number, struct outcome *o)
+{
+	const struct campaign *c = a->campaign;
+
+	if (!o->off)
+		return;
+	if (is_stepped(&c->events[number]))
+		o->reason =
+			arena_printf(a->arena,
+				     "%s; single steps are exact, so what the campaign expects "
+				     "is wrong: the listing, \"taken\", \"kernels\" or the rule",
+				     o->reason);
+	for (size_t e = 0; e < c->event_count && !is_stepped(&c->events[number]); e++)
+		if (is_stepped(&c->events[e]) && is_off(a, e)) {
+			o->reason = arena_printf(a->arena,
+						 "%s; the single steps of %s differ from what is "
+						 "expected, too: mend that first",
+						 o->reason, c->events[e].name);
+			return;
+		}
+}
+
 int verdict_event(const struct analysis *a, size_t number, const struct relation_result *relations,
 		  const char *after, struct search *search, struct outcome *o)
 {
@@ -682,6 +733,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		return searched;
 	if (verdict_is_discrepant(o)) {
 		judge_quarantined(a, number, searched, search, o);
+		blame_listing(a, number, o);
 		return searched;
 	}
 	/* an event documented as zero is exercised by any work */

@@ -192,5 +192,33 @@ def a_wide_acceptance():
             check("campaign.json:1:" in error and "at most 100000 (10 %)" in error, error)
 
 
+@test
+def points_left_out():
+    """a verdict names the points of the campaign at which the event was not measured"""
+    events = [{"name": "e", "documented": ["n"]}]
+    found = judge({"e": [100, 200, None]}, events=events)["e"]
+    check_verdict(found, "TRUSTED", "documented at 2 of 3 points (not measured: work N=400), and")
+    check("not measured: work N=400" in found["reasoning"], f"{found['reasoning']}")
+    many = [{**WORK[0], "parameters": {"N": [100, 200, 400, *range(500, 900, 50)]}}]
+    found = judge({"e": [100, 200, None]}, events=events, benchmarks=many)["e"]
+    check("2 of 11 points (not measured: work N=400, work N=500, work N=550, work N=600 and 5 more"
+          in found["reason"], found["reason"])
+    # what the campaign does not measure by itself is not left out
+    found = judge({"e": [100, 200, 400]}, events=events,
+                  benchmarks=[*WORK, {**WORK[0], "name": "more", "reserve": True}])["e"]
+    check("as documented at 3 points, and" in found["reason"], found["reason"])
+
+
+@test
+def all_that_fits():
+    """if several known faults fit, the verdict names each"""
+    found = judge({"a": [200, 400, 800], "b": [200, 400, 800]}, events=[
+        {"name": "a", "documented": ["n"], "candidates": ["n"], "max_weight": 1},
+        {"name": "b", "documented": ["2 n"], "candidates": ["n"], "max_weight": 1}])["a"]
+    check_verdict(found, "QUARANTINED", "known faults fit: ")
+    check(len(found["faults"]) > 1 and all(f["text"] in found["reason"] for f in found["faults"]),
+          f"{found['faults']}: {found['reason']}")
+
+
 if __name__ == "__main__":
     sys.exit(harness.main())

@@ -192,6 +192,9 @@ def a_function():
             own.odd["taken"][first] = "N / 2 - 3"
             result = own.result(own.odd, status=DOUBT)
             check(result["events"][0]["verdict"] == "UNTRUSTED", f"{result['events'][0]}")
+            # it is not the steps that are wrong
+            check("single steps are exact, so what the campaign expects is wrong" in
+                  result["events"][0]["reason"], result["events"][0]["reason"])
 
 
 @test
