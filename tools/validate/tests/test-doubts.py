@@ -3,8 +3,10 @@
 """perfctr validate: evidence that looks like one for a counter and is none. Prints TAP; needs no
 device."""
 
+import hashlib
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -192,6 +194,21 @@ def a_wide_acceptance():
             check("campaign.json:1:" in error and "at most 100000 (10 %)" in error, error)
 
 
+LISTED = {"benchmarks": [{"name": n, "listing": f"{n}.lst", "threads": "8"} for n in ("a", "b")],
+          "events": [{"name": "e", "documented": ["LDG"], "candidates": ["LDG"]}]}
+
+
+def listed(path, name="a", **campaign):
+    """a campaign of two listings, one of which may have another name"""
+    own = Folder(path, **{**LISTED, **campaign})
+    with open(own.campaign, encoding="utf-8") as f:
+        text = f.read().replace("a.lst", name)
+    own.write("campaign.json", text)
+    own.write(name, "\tLDG R1\n\tEXIT\n")
+    own.write("b.lst", "\tLDG R1\n\tLDG R2\n\tEXIT\n")
+    return own, own.write("d.csv", "benchmark,event,value\na,e,8\nb,e,16\n")
+
+
 @test
 def points_left_out():
     """a verdict names the points of the campaign at which the event was not measured"""
@@ -207,6 +224,108 @@ def points_left_out():
     found = judge({"e": [100, 200, 400]}, events=events,
                   benchmarks=[*WORK, {**WORK[0], "name": "more", "reserve": True}])["e"]
     check("as documented at 3 points, and" in found["reason"], found["reason"])
+
+
+@test
+def a_requirement_that_was_not_measured():
+    """the status is 5 if a required event was not measured, and 0 if it is not required"""
+    events = [{"name": "e", "documented": ["n"]}, {"name": "f", "documented": ["n"]}]
+    for requirements, status in ([], FINE), (["TIM-1"], DOUBT):
+        if requirements:
+            events[1]["requirements"] = requirements
+        with tempfile.TemporaryDirectory() as path:
+            found = Folder(path, events=events).judge({"e": [100, 200, 400]}, status=status)
+            check(found["f"]["verdict"] == "SELECTED", f"{found['f']}")
+
+
+@test
+def names_in_a_pack():
+    """listings that sha256sum or the pack itself would take for something else are refused"""
+    for name in (".a.lst", "-", "-c", "SHA256SUMS.new", "review.txt"):
+        with tempfile.TemporaryDirectory() as path:
+            own, data = listed(path, name)
+            error = run("-o", "/dev/null", "-m", data, "--evidence", os.path.join(path, "pack"),
+                        own.campaign, status=FAILED).stderr
+            check("rename it" in error and not os.path.exists(os.path.join(path, "pack")), error)
+
+
+@test
+def files_of_a_pack():
+    """-m PACK refuses a file that has no hash, and hashes that are not those of the review; a pack
+    of a CSV does not say that a program was compared"""
+    with tempfile.TemporaryDirectory() as path:
+        own, data = listed(path, "a.lst")
+        pack = os.path.join(path, "pack")
+        run("-o", "/dev/null", "-m", data, "--evidence", pack, own.campaign, status=FINE)
+        with open(os.path.join(pack, "README.txt"), encoding="utf-8") as f:
+            check("Nothing was compared with the listings" in f.read(), "compared")
+        run("-o", "/dev/null", "-m", pack, status=FINE)
+        sums = os.path.join(pack, "SHA256SUMS")
+        with open(sums, encoding="utf-8") as f:
+            lines = f.readlines()
+        with open(os.path.join(pack, "review.txt"), encoding="utf-8") as f:
+            review = f.read()
+        for name in ("a.lst", "result.json", "campaign.json"):
+            own.write("pack/SHA256SUMS", "".join(x for x in lines if x.split()[1] != name))
+            error = run("-m", pack, status=FAILED).stderr
+            check("review of another SHA256SUMS" in error, error)
+            with open(sums, "rb") as f:
+                digest = hashlib.sha256(f.read()).hexdigest()
+            own.write("pack/review.txt", re.sub("[0-9a-f]{64}", digest, review))
+            error = run("-m", pack, status=FAILED).stderr
+            check(f"{name}: it has no hash in SHA256SUMS" in error, error)
+            own.write("pack/review.txt", review)
+
+
+@test
+def a_proposal_keeps_what_is_there():
+    """--propose names the campaign by its path, and overwrites no listing that is another one"""
+    with tempfile.TemporaryDirectory() as path:
+        own, data = listed(path, "a.lst")
+        own.write("d.csv", f"# campaign: {own.campaign}\nbenchmark,event,value\na,e,8\n")
+        table = os.path.join(path, "next.csv")
+        for arguments in ((data,), (data, own.campaign)):
+            run("-o", "/dev/null", "-m", *arguments, "--propose", table, status=DOUBT)
+            with open(table, encoding="utf-8") as f:
+                check(f.readline() == f"# campaign: {own.campaign}\n", "the path is lost")
+            run("-o", "/dev/null", "-m", table, status=DOUBT)
+        # of one benchmark only a listing helps
+        own, data = listed(path, "a.lst", benchmarks=LISTED["benchmarks"][:1])
+        own.write("d.csv", "benchmark,event,value\na,e,8\n")
+        for text, status in ((None, DOUBT), (None, DOUBT), ("\tEXIT\n", FAILED)):
+            if text:
+                own.write("constructed-1.lst", text)
+            error = run("-o", "/dev/null", "-m", data, "--propose", table, own.campaign,
+                        status=status).stderr
+            check(not text or "constructed-1.lst: there is another file" in error, error)
+        with open(os.path.join(path, "constructed-1.lst"), encoding="utf-8") as f:
+            check(f.read() == "\tEXIT\n", "overwritten")
+
+
+@test
+def measurements_of_something_else():
+    """measurements of another campaign, results and configurations that stand twice are refused"""
+    with tempfile.TemporaryDirectory() as path:
+        own, data = listed(path, "a.lst")
+        rows = "benchmark,event,value\na,e,8\nb,e,16\n"
+        for head, words in (("# campaign: another\n", "are of campaign another, not of"),
+                            ("# campaign: x/other.json\n", "are of campaign x/other.json"),
+                            ("# campaign: own\n", ""), ("# campaign: x/campaign.json\n", ""),
+                            ("# configuration: board=A\n# configuration: board=B\n",
+                             ":2:18: the configuration has 'board' twice")):
+            own.write("d.csv", head + rows)
+            done = run("-m", data, own.campaign, status=FAILED if words else FINE)
+            check(words in done.stderr, done.stderr)
+        own.write("d.csv", rows)
+        result = json.loads(run("-j", "-m", data, own.campaign, status=FINE).stdout)
+        result["campaigns"] *= 2
+        error = run("-m", own.write("r.json", json.dumps(result)), own.campaign,
+                    status=FAILED).stderr
+        check("campaign own stands twice" in error, error)
+        one = own.write("r.json", json.dumps({"campaign": "another", "rows": [
+            {"benchmark": "a", "event": "e", "value": 8}]}))
+        error = run("-m", one, own.campaign, status=FAILED).stderr
+        check("are of campaign another" in error, error)
 
 
 @test

@@ -343,6 +343,8 @@ def what_an_assessor_asks_for():
         with open(os.path.join(pack, "review.txt"), "a", encoding="utf-8") as f:
             f.write("Decision: accepted\n")
         own.run("-o", "/dev/null", "-m", "pack", status=FINE)
+        check("the program was compared with its listing: ./p." in read["README.txt"],
+              read["README.txt"])
 
 
 if __name__ == "__main__":
