@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: MIT
 """usage: test-guard.py PERFCTR: mistakes in budgets of perfctr guard. Prints TAP; no device."""
 
+import ctypes
+import json
+import os
 import random
+import subprocess
 import sys
 import tempfile
+import time
 
 import harness
 from harness import check, test
@@ -70,6 +75,24 @@ def configuration_is_robust():
             wrong = lines[:at] + ["wrong line"] + lines[at:]
             check(f"{file.name}:{at + 1}: " in config("\n".join(wrong).encode()), f"line {at}")
         check("in no section [budget NAME]" in config(b"limit = 1\n"), "no section")
+        # what would be cut, joined or dropped without a word
+        whole = "\n".join(lines)
+        long_ = "cgroup = " + "x/" * 100
+        for wrong, line, words in (
+                (whole.replace("pid = 1", long_), 7, "longer than"),
+                (whole.replace("pid = 1", "event" + " " * 200 + "= a"), 7, "longer than"),
+                (whole.replace("hog", "h" * 43), 2, "at most 42 bytes"),
+                (whole.replace("hog]", "hog] limit = 1"), 2, "in one line"),
+                (whole.replace("[budget", "[bugdet"), 2, "is no section: write [budget NAME]"),
+                (whole.replace("hog]", "hog"), 2, "a section is [budget NAME]"),
+                (whole + "\n[limits]\n", 10, "is no section"),
+                (whole.replace("pid = 1", "pid = 1\0 2"), 7, "a byte in it is 0"),
+                # of two mistakes the first one
+                (whole.replace("window = 10ms", "wrong line\nwindow = x"), 6, "neither")):
+            error = config(wrong.encode())
+            check(f"{file.name}:{line}: " in error and words in error, f"{words}: {error}")
+        check("budget empty: it has no event" in config(("[budget empty]\n" + whole).encode()),
+              "an empty section")
         rng = random.Random(25)
         for _ in range(60):
             data = bytearray("\n".join(lines).encode())
@@ -80,6 +103,63 @@ def configuration_is_robust():
             config(data)
     check("No such file" in guard("-c", "/none/such"), "no file")
     check("Is a directory" in guard("-c", "/"), "a folder")
+
+
+SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+
+
+def ptrace(request, thread):
+    libc = ctypes.CDLL(None, use_errno=True)
+    check(not libc.ptrace(ctypes.c_long(request), ctypes.c_long(thread), None, None),
+          f"ptrace {request}: {os.strerror(ctypes.get_errno())}")
+
+
+def threads(pid):
+    return [int(t) for t in os.listdir(f"/proc/{pid}/task")]
+
+
+def sampler_of(guard_pid):
+    """the thread of the watching process that takes the samples, once it is there"""
+    found = []
+
+    def there():
+        for child in open(f"/proc/{guard_pid}/task/{guard_pid}/children").read().split():
+            with open(f"/proc/{child}/cmdline") as f:
+                if "guard" in f.read():
+                    found[:] = [t for t in threads(child) if t != int(child)]
+        return found
+
+    harness.wait_for(there, "no thread that samples")
+    return found[0]
+
+
+@test
+def a_sampler_that_stands_still():
+    """a sampler that stands still for longer than the window is a loss: the target is held, or let
+    go, as on_loss says, and the guard ends with status 1"""
+    budget = "event=software/page-faults/ limit=5M window=200ms device=local action=report " \
+        "allow_untrusted=yes on_loss="
+    for policy in "freeze", "release":
+        with tempfile.NamedTemporaryFile("r") as log, subprocess.Popen(
+                [PERFCTR, "guard", "-o", log.name, "-b", budget + policy, "--", "sleep", "3"],
+                stderr=subprocess.PIPE, text=True) as process:
+            harness.wait_for(lambda: "begin" in open(log.name, encoding="ascii").read(), "no begin")
+            sampler = sampler_of(process.pid)
+            ptrace(SEIZE, sampler)
+            ptrace(INTERRUPT, sampler)
+            begin = time.monotonic()
+            harness.wait_for(lambda: '"loss"' in open(log.name, encoding="ascii").read() or
+                             time.monotonic() - begin > 1.5, "nothing")
+            ptrace(DETACH, sampler)
+            error = process.communicate(timeout=30)[1]
+            records = [json.loads(line) for line in log]
+        losses = [r for r in records if r["record"] == "loss"]
+        check(len(losses) == 1 and "no sample for" in losses[0]["reason"] and
+              losses[0]["on_loss"] == policy, f"{losses}: {records[-3:]}")
+        check(process.returncode == 1 and "counts are lost: no sample for" in error,
+              f"{process.returncode}: {error}")
+        kinds = [r["record"] for r in records]
+        check(records[-1]["silences"] == 1 and "recovered" in kinds, f"{kinds}")
 
 
 if __name__ == "__main__":

@@ -393,6 +393,30 @@ def cgroup_below_a_frozen_one():
 
 
 @test
+def a_hold_that_is_tried_again():
+    """a hold that fails for a second is in the worst reaction with that second"""
+    folder = cgroup("retried")
+    # what the guard opens by its path cannot be written
+    hog = spawn(folder, "sh", "-c", f"while [ ! -e {path('go')} ]; do sleep 0.1; done; "
+                f"exec {sys.executable} -c '{FAULTS}' -50")
+    guard = Running("device=local event=software/page-faults/ limit=500 window=1s period=10ms "
+                    "cgroup=retried")
+    run("mount", "--bind", folder, folder)
+    run("mount", "-o", "remount,bind,ro", folder)
+    try:
+        write(path("go"), "")
+        guard.wait_for("failure")
+        time.sleep(1)
+    finally:
+        run("umount", folder)
+    guard.wait_for("held")
+    guard.process.terminate()
+    end = guard.end(1)[-1]
+    check(end["failures"] == 1 and end["worst_reaction_ns"] > 1e9, f"{end}")
+    finish(hog, folder)
+
+
+@test
 def killed_guard_leaves_what_is_configured():
     """kill -9 of either process: the cgroup is frozen or released, as on_loss says; a new guard
     begins with a release"""
@@ -593,9 +617,11 @@ def limits_become_counts():
                          ("limit=0", "below 1"), ("limit=1 window=100s period=10ms", "4095")):
         done = run("perfctr", "guard", "-b", f"device=vsoc event=FRAGMENTS {budget}", status=2)
         check(text in done.stderr, done.stderr)
-    for event, limit, counts in (("GPU_ACTIVE", "30%", 3_000_000), ("L2_ACTIVE", "1%", 2 * 80_000),
-                                 ("ucf0/mem_bytes_rd,src_loc_cpu=1/", "2G/s", 20_000_000)):
-        budget = f"device=vsoc event={event} limit={limit} window=10ms action=report"
+    # a busy host can keep the sampler from a window of 10 ms, which is a loss, and status 1
+    for event, limit, counts in (("GPU_ACTIVE", "30%", 300_000_000),
+                                 ("L2_ACTIVE", "1%", 2 * 8_000_000),
+                                 ("ucf0/mem_bytes_rd,src_loc_cpu=1/", "2G/s", 2_000_000_000)):
+        budget = f"device=vsoc event={event} limit={limit} window=1s action=report"
         done_ = run("perfctr", "guard", "-q", "-j", "--allow-untrusted", "-b", budget, "--", "true")
         begin = json.loads(done_.stdout.splitlines()[0])
         check(begin["record"] == "begin" and begin["limit"] == counts, f"{begin}")
@@ -606,7 +632,7 @@ def counters_must_be_trusted():
     """only counters that validate found trusted, without --allow-untrusted; what an explained one
     counts is said, and needs --allow-explained"""
     store = path("verdicts.json")
-    budget = ("-b", "device=vsoc event=FRAGMENTS limit=1 action=report", "--", "true")
+    budget = ("-b", "device=vsoc event=FRAGMENTS limit=1 window=1s action=report", "--", "true")
     for trust, status in (None, 1), ("trusted", 0), ("explained", 1), ("quarantined", 1), \
             ("untrusted", 1):
         verdicts = {"vsoc_csf.shader.fragments": {
@@ -619,7 +645,7 @@ def counters_must_be_trusted():
         check(not status or ("FRAGMENTS" in error and f"--allow-{allowed}" in error), error)
         check((trust == "explained") == ("counts twice the fragments" in error), error)
         run("perfctr", "guard", f"--allow-{allowed}", *budget, env=environment)
-    filtered = "device=vsoc event=ucf0/mem_bytes_rd,src_loc_cpu=1/ limit=1 action=report"
+    filtered = "device=vsoc event=ucf0/mem_bytes_rd,src_loc_cpu=1/ limit=1 window=1s action=report"
     error = run("perfctr", "guard", "-b", filtered, "--", "true", status=1).stderr
     check("has a filter" in error, error)
 

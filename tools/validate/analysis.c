@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_NAMED = 4 }; /* points that a sentence names */
+
 /* --- formulas ---------------------------------------------------------------------- */
 
 struct names {
@@ -572,6 +574,51 @@ bool analysis_accepts(const struct campaign_event *event, uint64_t expected, uin
 	uint64_t apart = expected > value ? expected - value : value - expected;
 
 	return apart <= acceptance_limit(&event->accept, expected);
+}
+
+const char *analysis_left_out(const struct analysis *a, size_t event, size_t *count)
+{
+	const char *text = "";
+
+	*count = 0;
+	for (size_t p = 0; p < a->point_count; p++) {
+		const struct point *point = &a->points[p];
+		const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+
+		if (b->reserve || b->constructed || !benchmark_states(b, event) ||
+		    analysis_cell(a, p, event).count)
+			continue;
+		if (++*count <= MAX_NAMED)
+			text = arena_printf(a->arena, "%s%s%s", text,
+					    *text ? ", " : "not measured: ", point->name);
+	}
+	return *count > MAX_NAMED ?
+		       arena_printf(a->arena, "%s and %zu more", text, *count - MAX_NAMED) :
+		       text;
+}
+
+/* If the least value that accepts the highest reading does not accept the lowest, none does. */
+bool analysis_constant(const struct analysis *a, size_t number, const uint64_t *more,
+		       uint64_t *constant)
+{
+	const struct campaign_event *event = &a->campaign->events[number];
+	uint64_t least = more ? *more : UINT64_MAX, most = more ? *more : 0, low;
+
+	for (size_t n = a->first[number]; n < a->first[number + 1]; n++) {
+		const uint64_t value = a->measured.readings[a->order[n]].value;
+
+		least = value < least ? value : least;
+		most = value > most ? value : most;
+	}
+	for (low = least, *constant = most; low < *constant;) {
+		const uint64_t middle = low + (*constant - low) / 2;
+
+		if (analysis_accepts(event, middle, most))
+			*constant = middle;
+		else
+			low = middle + 1;
+	}
+	return least <= most && analysis_accepts(event, *constant, least);
 }
 
 /* --- readings ------------------------------------------------------------------------ */

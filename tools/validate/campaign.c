@@ -94,7 +94,13 @@ static struct acceptance parse_accept(struct campaign_reader *r, const struct js
 		return result;
 	document_only(&r->doc, accept, keys);
 	result.absolute = document_u64(&r->doc, accept, "absolute", INT64_MAX, 0);
-	result.relative_ppm = document_u64(&r->doc, accept, "relative_ppm", PPM - 1, 0);
+	result.relative_ppm = document_u64(&r->doc, accept, "relative_ppm", INT64_MAX, 0);
+	if (result.relative_ppm > MAX_ACCEPTED_PPM)
+		document_fail(
+			&r->doc, accept,
+			"'relative_ppm' is millionths, at most %d (10 %%): a wider acceptance "
+			"does not tell a right count from a wrong one",
+			MAX_ACCEPTED_PPM);
 	return result;
 }
 

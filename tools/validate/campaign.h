@@ -12,10 +12,12 @@
 #include "feature.h"
 #include "solve.h"
 
+#define STEP_PMU "step/" /* a counter of it: single steps, which count the listing's work */
 #define MAX_PARAMETERS 8
 #define MAX_PARAMETER_VALUES 64
 #define MAX_RUNS 1000
 #define PPM 1000000
+#define MAX_ACCEPTED_PPM (PPM / 10)
 
 /* how far a measurement may be off; the larger limit applies */
 struct acceptance {

@@ -3,11 +3,8 @@
 #include "study.h"
 
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "document.h"
-#include "lib/command.h"
 
 /* the campaign's part of a result file; NULL: the file has readings only */
 static const struct json_object *result_of(const struct document *file, const char *campaign)
@@ -62,25 +59,4 @@ const char *earlier_verdict(const struct study *study, size_t event)
 	const char *was = study->earlier ? study->earlier[event] : NULL;
 
 	return was && strcmp(was, verdict_names[study->outcomes[event].verdict]) ? was : NULL;
-}
-
-int evidence_check(const char *folder, struct failure *failure)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (!pid) {
-		child_restore_files();
-		/* messages of sha256sum name the files; its output is not the report */
-		if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && !chdir(folder))
-			execlp("sha256sum", "sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS",
-			       NULL);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
-		return fail(failure,
-			    "%s: its files are not those that its SHA256SUMS names, so nothing is "
-			    "concluded from them",
-			    folder);
-	return 0;
 }

@@ -43,8 +43,8 @@ static const char description[] =
 	"  UNTRUSTED             anomaly: the event monitor must not be used\n"
 	"  MEASURED, SELECTED    no evidence for or against the event monitor\n"
 	"perfctr is no qualified tool: check its conclusions by the readings and listings,\n"
-	"which are all here. The same verdicts follow from these files by:\n"
-	"\n";
+	"which are all here. Its authors had no copy of ISO 26262 and AMC 20-193: look up what is\n"
+	"said of them.\n";
 
 static const char review_form[] =
 	"Prepared by           name:                       date:\n"
@@ -126,25 +126,30 @@ static int put_listings(const struct analysis *a, const char *folder)
 	return 0;
 }
 
-int evidence_begin(const struct campaign *c, const char *folder, struct failure *failure)
+/* Whether a pack has its own file of that name, or sha256sum would not take the name as it is. */
+static bool is_reserved(const char *name)
 {
 	static const char *const own[] = {
-		"campaign.json", "readings.json", "measured",	"from.json",  "result.json",
-		"report.txt",	 "report.html",	  "README.txt", "SHA256SUMS", "review.txt",
+		"campaign.json", "readings.json", "measured",	    "from.json",
+		"result.json",	 "report.txt",	  "report.html",    "README.txt",
+		"SHA256SUMS",	 "review.txt",	  "SHA256SUMS.new",
 	};
 
-	for (size_t b = 0; b < c->benchmark_count; b++) {
-		const char *name = c->benchmarks[b].listing_name;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strcmp(name, own[i]))
+			return true;
+	return *name == '.' || *name == '-' || strpbrk(name, "/\\\n\r");
+}
 
-		if (!c->benchmarks[b].listing)
-			continue;
-		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-			if (strchr(name, '/') || !strcmp(name, own[i]))
-				return fail(failure,
-					    "listing %s: evidence needs listings in the campaign's "
-					    "folder, not named as files of its own",
-					    name);
-	}
+int evidence_begin(const struct campaign *c, const char *folder, struct failure *failure)
+{
+	for (size_t b = 0; b < c->benchmark_count; b++)
+		if (c->benchmarks[b].listing && is_reserved(c->benchmarks[b].listing_name))
+			return fail(failure,
+				    "listing %s: evidence needs listings in the campaign's folder, "
+				    "not named as files of its own (SHA256SUMS), nor with . or - "
+				    "at the beginning, or with a backslash: rename it",
+				    c->benchmarks[b].listing_name);
 	if (mkdir(folder, 0777) < 0)
 		return fail(failure, "%s: %s; give the name of a new folder", folder,
 			    strerror(errno));
@@ -260,6 +265,26 @@ static int put_review(const struct report *report, const char *folder, struct fa
 	return put_text(folder, "review.txt", text, strlen(text), report->arena, failure);
 }
 
+/* What was compared with the listings before it was counted. */
+static const char *compared(const struct report *report)
+{
+	static const char mark[] = "program ";
+	const struct measured *m = &report->studies[0].analysis.measured;
+	const char *text = "";
+
+	for (size_t i = 0; i < m->configuration_count; i++)
+		if (!strncmp(m->configuration[2 * i], mark, sizeof(mark) - 1))
+			text = arena_printf(report->arena, "%s%s%s", text, *text ? ", " : "",
+					    m->configuration[2 * i] + sizeof(mark) - 1);
+	if (!*text)
+		return "Nothing was compared with the listings: that they are of the program that "
+		       "ran is\nfor the reviewer to show.\n";
+	return arena_printf(report->arena,
+			    "Before it was counted, the program was compared with its listing: "
+			    "%s.\n",
+			    text);
+}
+
 int evidence_results(const struct report *report, const char *folder, struct failure *failure)
 {
 	static const struct {
@@ -273,9 +298,11 @@ int evidence_results(const struct report *report, const char *folder, struct fai
 	const char *from = report->studies[0].carried ? " --from from.json" : "";
 	const char *text = arena_printf(
 		report->arena,
-		"%s  perfctr validate -j -m readings.json%s ./campaign.json >again.json\n"
+		"%s%sThe same verdicts follow from these files by:\n"
+		"\n"
+		"  perfctr validate -j -m readings.json%s ./campaign.json >again.json\n"
 		"  diff <(jq .campaigns result.json) <(jq .campaigns again.json)\n",
-		description, from);
+		description, compared(report), from);
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		FILE *out = create(folder, files[i].name, report->arena, failure);
@@ -290,6 +317,67 @@ int evidence_results(const struct report *report, const char *folder, struct fai
 	    put_hashes(folder, failure) < 0)
 		return -1;
 	return put_review(report, folder, failure);
+}
+
+/* The text of a file of the folder, or NULL. */
+static const char *text_of(const char *folder, const char *name, struct arena *arena)
+{
+	struct failure ignored = { "" };
+	size_t length;
+
+	return read_file(arena, arena_printf(arena, "%s/%s", folder, name), &length, &ignored);
+}
+
+int evidence_check(const char *folder, struct arena *arena, struct failure *failure)
+{
+	static const char mark[] = "SHA256SUMS (sha256)";
+	const char *sum, *review, *named;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		child_restore_files();
+		/* messages of sha256sum name the files; its output is not the report */
+		if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && !chdir(folder))
+			execlp("sha256sum", "sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS",
+			       NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+		return fail(failure,
+			    "%s: its files are not those that its SHA256SUMS names, so nothing is "
+			    "concluded from them",
+			    folder);
+	/* packs of version 0.1 have no review.txt */
+	review = text_of(folder, "review.txt", arena);
+	if (!review)
+		return 0;
+	named = strstr(review, mark);
+	named += named ? sizeof(mark) - 1 : 0;
+	sum = hash_of(folder, arena);
+	if (!named || !sum || strncmp(named + strspn(named, " \t"), sum, HASH_DIGITS) != 0)
+		return fail(failure,
+			    "%s/review.txt: it is a review of another SHA256SUMS; the one here has "
+			    "the hash %s",
+			    folder, sum ? sum : "that sha256sum could not compute");
+	return 0;
+}
+
+int evidence_has(const char *folder, const char *name, struct arena *arena, struct failure *failure)
+{
+	const char *line = text_of(folder, "SHA256SUMS", arena);
+	const size_t length = strlen(name);
+
+	for (; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const size_t end = strcspn(line, "\r\n");
+
+		/* the hash, a blank, and a blank or * before the name */
+		if (end == HASH_DIGITS + 2 + length &&
+		    !strncmp(line + HASH_DIGITS + 2, name, length))
+			return 0;
+	}
+	return fail(failure, "%s/%s: it has no hash in SHA256SUMS, so nothing is concluded from it",
+		    folder, name);
 }
 
 void evidence_discard(const char *folder)

@@ -320,24 +320,33 @@ static int read_reading(const struct csv *csv, struct campaign *campaign,
 }
 
 /* "# configuration: NAME=VALUE" */
-static void read_configuration(const struct csv *csv, struct measured *measured)
+static int read_configuration(const struct csv *csv, struct measured *measured)
 {
 	static const char mark[] = "# configuration: ";
-	const char *line = csv->at;
+	const char *line = csv->at, *key;
+	unsigned int number = 0;
 
 	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		const char *name = line + sizeof(mark) - 1;
 		size_t length, rest;
 
+		number++;
+
 		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
 			continue;
 		length = strcspn(name, "=\r\n");
 		rest = strcspn(name, "\r\n");
-		if (length && length < rest)
-			measured_configure(
-				csv->arena, measured, arena_copy(csv->arena, name, length),
-				arena_copy(csv->arena, name + length + 1, rest - length - 1));
+		if (!length || length >= rest)
+			continue;
+		key = arena_copy(csv->arena, name, length);
+		if (measured_configured(measured, key))
+			return fail(csv->failure,
+				    "%s:%u:%zu: the configuration has '%s' twice: give one value",
+				    csv->name, number, sizeof(mark), key);
+		measured_configure(csv->arena, measured, key,
+				   arena_copy(csv->arena, name + length + 1, rest - length - 1));
 	}
+	return 0;
 }
 
 static int parse_csv(struct csv *csv, struct campaign *campaign, struct measured *measured)
@@ -354,7 +363,8 @@ static int parse_csv(struct csv *csv, struct campaign *campaign, struct measured
 	if (got < 0 || read_header(csv, campaign, columns) < 0)
 		return -1;
 	width = csv->count;
-	read_configuration(&begin, measured);
+	if (read_configuration(&begin, measured) < 0)
+		return -1;
 	while ((got = csv_row(csv)) > 0) {
 		if (csv->count != width)
 			return csv_fail(csv, csv->cells[csv->count - 1].column,
@@ -476,8 +486,13 @@ static const struct json_object *find_result(const struct document *doc,
 					   document_text(doc, one, "campaign", "") :
 					   NULL;
 
-		if (name && !strcmp(name, campaign->name))
-			result = one;
+		if (!name || strcmp(name, campaign->name))
+			continue;
+		if (result) {
+			document_fail(doc, one, "campaign %s stands twice in the file", name);
+			return NULL;
+		}
+		result = one;
 	}
 	if (!result)
 		document_fail(doc, list, "no result of campaign %s", campaign->name);
@@ -598,6 +613,26 @@ const char *measured_campaign(const struct document *file)
 			       json_object_object_get_ex(root, "campaign", &member) ?
 		       document_string(file, member, "campaign") :
 		       NULL;
+}
+
+/* the name behind the last slash */
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int measured_is_of(const struct document *file, const char *which, const struct campaign *campaign)
+{
+	const char *name = measured_campaign(file);
+
+	/* by its own name, or by the file's, which may have moved with the measurements */
+	if (!name || !strcmp(name, campaign->name) || !strcmp(base_of(name), base_of(which)))
+		return file->failure->text[0] ? -1 : 0;
+	return fail(file->failure,
+		    "%s: the measurements are of campaign %s, not of %s (%s): give that one",
+		    file->name, name, which, campaign->name);
 }
 
 int measured_parse(const struct document *file, struct campaign *campaign,

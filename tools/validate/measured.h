@@ -61,6 +61,13 @@ int measured_open(struct document *file);
 const char *measured_campaign(const struct document *file);
 
 /*
+ * Whether a file that names its campaign names this one.
+ * @which: how the campaign was named when it was loaded.
+ * Return: 0; -1 with the file's failure.
+ */
+int measured_is_of(const struct document *file, const char *which, const struct campaign *campaign);
+
+/*
  * Read measurements.
  * @file: that was opened; @campaign: of the measurements; constructed benchmarks of a result file
  * are added; @measured: filled.

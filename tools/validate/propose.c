@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/output.h"
 
@@ -179,16 +180,33 @@ static void print_file(const struct study *study, const char *campaign, struct a
 		print_waiting(study, &columns, arena, "", out);
 }
 
-/* Write a text into a file in the folder of @beside. Returns an exit status. */
+/*
+ * Write a text into a file in the folder of @beside, unless it is there. Another one that is there
+ * may be what a board's compiler made of a proposal. Returns an exit status.
+ */
 static int put(struct app *app, const char *beside, const char *name, const char *text,
 	       struct arena *arena)
 {
 	const char *slash = strrchr(beside, '/');
 	const char *path =
 		arena_printf(arena, "%.*s%s", slash ? (int)(slash - beside) + 1 : 0, beside, name);
+	struct failure reason = { "" };
 	struct output output;
-	const int status = output_open(app, path, &output);
+	const char *there;
+	size_t length;
+	int status;
 
+	if (!access(path, F_OK)) {
+		there = read_file(arena, path, &length, &reason);
+		if (there && length == strlen(text) && !memcmp(there, text, length))
+			return EXIT_FINE;
+		app_error(app,
+			  "%s: there is another file of that name, which is not overwritten: move "
+			  "it, or propose into another folder",
+			  path);
+		return EXIT_FAILED;
+	}
+	status = output_open(app, path, &output);
 	if (status)
 		return status;
 	fputs(text, output.stream);

@@ -184,7 +184,8 @@ int prune_by_relations(struct analysis *a, const struct relation_result *results
 		const struct relation *relation = &c->relations[r];
 		int count, known = 0;
 
-		if (!results[r].points || results[r].violated || relation->accept.absolute ||
+		/* at a single point two sides can be equal by chance */
+		if (results[r].points < 2 || results[r].violated || relation->accept.absolute ||
 		    relation->accept.relative_ppm)
 			continue;
 		count = parts_of(a, relation, parts);

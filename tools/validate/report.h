@@ -142,6 +142,16 @@ int evidence_inputs(const struct study *study, const char *measured, const char 
  */
 int evidence_results(const struct report *report, const char *folder, struct failure *failure);
 
+/*
+ * Compare the files of a folder with its hashes, and these with the one that the review names.
+ * Return: 0; -1 with @failure.
+ */
+int evidence_check(const char *folder, struct arena *arena, struct failure *failure);
+
+/* Whether a file of a folder has a hash there: 0; -1 with @failure. */
+int evidence_has(const char *folder, const char *name, struct arena *arena,
+		 struct failure *failure);
+
 /* Remove a folder of evidence_begin() with what is in it, so that it can be made again. */
 void evidence_discard(const char *folder);
 

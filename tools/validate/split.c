@@ -11,6 +11,7 @@ enum {
 	/* keeps a thread far below the limit of devices */
 	MAX_INSTRUCTIONS = 3000,
 	MAX_FEATURES = 16,
+	LEAST_AMOUNT = 2, /* of a feature in a listing that is a second point */
 };
 
 static int by_value(const void *a, const void *b)
@@ -281,14 +282,15 @@ static long add_listing(struct analysis *a, const char *listing, unsigned int nu
 
 /* --- a second point ------------------------------------------------------------------ */
 
-/* Whether a point has work that a rule counts, if a wish is for a second point for that rule. */
+/* Whether a point is a second one for a wish's rule, which gives another count there. */
 static bool confirms(const struct analysis *a, const struct point *point, const struct wish *wish)
 {
-	uint64_t value = 0;
+	uint64_t value = 0, constant;
 
 	return wish->confirm &&
 	       benchmark_states(&a->campaign->benchmarks[point->benchmark], wish->event) &&
-	       !analysis_expected(a, point, wish->confirm, 1, &value) && value;
+	       !analysis_expected(a, point, wish->confirm, 1, &value) && value &&
+	       !analysis_constant(a, wish->event, &value, &constant);
 }
 
 static bool has_listing(const struct campaign *c)
@@ -299,8 +301,9 @@ static bool has_listing(const struct campaign *c)
 	return false;
 }
 
-/* A listing with different amounts of all features that the rules count; NULL: not possible. */
-static const char *second_listing(struct analysis *a, const struct wish *wishes, size_t count)
+/* A listing with @first and more of all features that the rules count; NULL: not possible. */
+static const char *second_listing(struct analysis *a, const struct wish *wishes, size_t count,
+				  size_t first)
 {
 	struct open_feature *use = arena_array(a->arena, a->features.count, sizeof(*use));
 	size_t amounts[MAX_FEATURES], used = 0;
@@ -316,7 +319,7 @@ static const char *second_listing(struct analysis *a, const struct wish *wishes,
 		    (feature->state == STATE_ON && !strcmp(feature->name, "EXIT")))
 			continue;
 		use[used].feature = f;
-		amounts[used] = 2 + used;
+		amounts[used] = first + used;
 		used++;
 	}
 	return used && has_listing(a->campaign) ?
@@ -324,25 +327,46 @@ static const char *second_listing(struct analysis *a, const struct wish *wishes,
 		       NULL;
 }
 
+/* Rules for which a point is a second one. */
+static size_t confirmed(const struct analysis *a, const struct point *point,
+			const struct wish *wishes, size_t count)
+{
+	size_t rules = 0;
+
+	for (size_t w = 0; w < count; w++)
+		rules += confirms(a, point, &wishes[w]);
+	return rules;
+}
+
 /* The unmeasured point that is a second one for most rules, or a constructed one. */
 static int propose_second(struct analysis *a, const struct wish *wishes, size_t count,
 			  unsigned int number, struct proposal *proposal)
 {
-	const char *listing;
 	size_t best = 0;
 
 	for (size_t p = 0; p < a->point_count; p++) {
-		size_t helps = 0;
+		const size_t helps =
+			a->points[p].reserve ? confirmed(a, &a->points[p], wishes, count) : 0;
 
-		for (size_t w = 0; w < count && a->points[p].reserve; w++)
-			helps += confirms(a, &a->points[p], &wishes[w]);
 		if (helps <= best)
 			continue;
 		best = helps;
 		*proposal = (struct proposal){ .point = (long)p, .name = a->points[p].name };
 	}
-	listing = best ? NULL : second_listing(a, wishes, count);
-	return listing && add_listing(a, listing, number, proposal) < 0 ? -1 : 0;
+	/* the first amounts may be those that were measured */
+	for (size_t first = LEAST_AMOUNT; !best && first < LEAST_AMOUNT + 3; first++) {
+		const char *listing = second_listing(a, wishes, count, first);
+		const long point = listing ? add_listing(a, listing, number, proposal) : 0;
+
+		if (point < 0)
+			return -1;
+		if (!listing || confirmed(a, &a->points[point], wishes, count))
+			return 0;
+		a->point_count--;
+		a->campaign->benchmark_count--;
+		*proposal = (struct proposal){ .point = -1 };
+	}
+	return 0;
 }
 
 int split_propose(struct analysis *a, const struct wish *wishes, size_t count, unsigned int number,

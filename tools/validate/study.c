@@ -99,6 +99,7 @@ static int judge(struct study *study, const char *after, struct search *searches
 	}
 	if (prune(study, after, searches) < 0)
 		return -1;
+	verdict_by_relations(a, study->relations, study->outcomes);
 	for (size_t e = 0; e < a->campaign->event_count; e++) {
 		const struct outcome *o = &study->outcomes[e];
 

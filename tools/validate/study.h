@@ -53,9 +53,6 @@ int earlier_read(const struct document *file, struct study *study);
 /* The earlier verdict on an event, if it has changed; else NULL. */
 const char *earlier_verdict(const struct study *study, size_t event);
 
-/* Compare a folder of --evidence with its hashes. Returns 0 or -1. */
-int evidence_check(const char *folder, struct failure *failure);
-
 /* Adds the kernel, its machine and this program's version to the configuration. */
 void study_configure(struct arena *arena, struct measured *measured);
 

@@ -47,11 +47,12 @@ static const char help[] =
 	"EXPLAINED not as documented, but one definition is left; QUARANTINED several are, or\n"
 	"a single point says so; UNTRUSTED none is. docs/validate.md has the formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
-	"5 a counter is neither; one that could not be measured here does not matter. This is\n"
-	"version 2, as the schema of the JSON.\n";
+	"5 a counter is neither; one that could not be measured here matters only if it is\n"
+	"required. This is version 2, as the schema of the JSON.\n";
 
 struct options {
 	const char *measured;
+	const char *folder; /* of --evidence, that --measured named; or NULL */
 	const char *from;
 	const char *propose;
 	const char *output;
@@ -82,6 +83,7 @@ struct validator {
 	size_t skipped_count;
 	size_t shown; /* the one of them whose reason says most, and its exit status */
 	int shown_status;
+	const char *which; /* how the only campaign was named, or NULL */
 	bool has_folder; /* that of --evidence was created */
 };
 
@@ -168,6 +170,22 @@ static int use_cores(struct analysis *a)
 	return analysis_set_cores(a, mask);
 }
 
+/* Files of an evidence folder without a hash could be anybody's. Returns 0 or -1. */
+static int check_pack(struct validator *v, const struct study *study)
+{
+	const struct campaign *c = study->analysis.campaign;
+	const char *folder = v->options->folder;
+	int error = 0;
+
+	if (!folder)
+		return 0;
+	for (size_t b = 0; b < c->benchmark_count && !error; b++)
+		if (c->benchmarks[b].listing)
+			error = evidence_has(folder, c->benchmarks[b].listing_name, &v->arena,
+					     &v->failure);
+	return error;
+}
+
 static int evaluate(struct validator *v, const struct document *file)
 {
 	const struct options *o = v->options;
@@ -183,7 +201,9 @@ static int evaluate(struct validator *v, const struct document *file)
 			  o->measured);
 		return EXIT_FAILED;
 	}
-	if (load(v, name, study) < 0 ||
+	v->which = name;
+	if (load(v, name, study) < 0 || check_pack(v, study) < 0 ||
+	    measured_is_of(file, name, study->analysis.campaign) < 0 ||
 	    measured_parse(file, study->analysis.campaign, &study->analysis.measured) < 0 ||
 	    use_cores(&study->analysis) < 0)
 		return failed(v);
@@ -286,6 +306,7 @@ static int evaluate_all(struct validator *v)
 		file = o->campaign_count ? o->campaigns[n] : campaign_builtin(n);
 		if (!o->campaign_count)
 			file = arena_copy(&v->arena, file, strcspn(file, "."));
+		v->which = file;
 		status = evaluate_live(v, file, o->campaign_count > 0);
 	}
 	if (status || v->study_count)
@@ -465,8 +486,7 @@ static int conclude(struct validator *v)
 		status = write_report(v, &report, o->html, validate_html);
 	if (!status && o->propose)
 		status = propose_write(v->app, &v->studies[0],
-				       o->campaign_count ? o->campaigns[0] :
-							   v->studies[0].analysis.campaign->name,
+				       v->which ? v->which : v->studies[0].analysis.campaign->name,
 				       o->propose, &v->arena);
 	if (!status && o->save)
 		status = save_verdicts(v, arena_copy(&v->arena, report.time,
@@ -477,9 +497,12 @@ static int conclude(struct validator *v)
 		return status;
 	for (size_t i = 0; i < v->study_count; i++)
 		for (size_t e = 0; e < v->studies[i].analysis.campaign->event_count; e++) {
+			const struct campaign *c = v->studies[i].analysis.campaign;
 			const struct outcome *of = &v->studies[i].outcomes[e];
 
-			doubt |= of->verdict != VERDICT_SELECTED && !validate_usable(of);
+			/* a requirement is not met by a counter that was not measured */
+			doubt |= !validate_usable(of) &&
+				 (of->verdict != VERDICT_SELECTED || c->events[e].requirements);
 		}
 	return doubt ? EXIT_DOUBT : EXIT_FINE;
 }
@@ -547,11 +570,15 @@ static int take_folder(struct validator *v, struct options *o)
 		app_error(v->app, "%s has its campaign: give no other one", folder);
 		return EXIT_USAGE;
 	}
-	if (evidence_check(folder, &v->failure) < 0)
-		return failed(v);
 	from = arena_printf(&v->arena, "%s/from.json", folder);
-	if (!o->from && !access(from, F_OK))
-		o->from = from;
+	from = o->from || access(from, F_OK) ? NULL : from;
+	if (evidence_check(folder, &v->arena, &v->failure) < 0 ||
+	    evidence_has(folder, "campaign.json", &v->arena, &v->failure) < 0 ||
+	    evidence_has(folder, "result.json", &v->arena, &v->failure) < 0 ||
+	    (from && evidence_has(folder, "from.json", &v->arena, &v->failure) < 0))
+		return failed(v);
+	o->folder = folder;
+	o->from = from ? from : o->from;
 	o->measured = arena_printf(&v->arena, "%s/result.json", folder);
 	o->campaigns = arena_alloc(&v->arena, sizeof(*o->campaigns));
 	o->campaigns[0] = arena_printf(&v->arena, "%s/campaign.json", folder);

@@ -20,6 +20,29 @@ static uint64_t apart(int64_t a, int64_t b)
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
+/* The campaign's events at a point, for formulas. */
+static void fill_cells(const struct analysis *a, size_t point, struct cell *cells)
+{
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		cells[e] = analysis_cell(a, point, e);
+}
+
+/* Both sides of a relation. Return: as of analysis_formula(). */
+static int sides_of(const struct analysis *a, const struct relation *relation, size_t point,
+		    const struct cell *cells, int64_t *left, int64_t *right)
+{
+	const int missing = analysis_formula(a, relation->left, &a->points[point], cells, left);
+
+	return missing ? missing :
+			 analysis_formula(a, relation->right, &a->points[point], cells, right);
+}
+
+static bool is_satisfied(const struct relation *relation, int64_t left, int64_t right)
+{
+	return apart(left, right) <=
+	       acceptance_limit(&relation->accept, right < 0 ? 0 : (uint64_t)right);
+}
+
 int verdict_relations(const struct analysis *a, struct relation_result *results)
 {
 	const struct campaign *c = a->campaign;
@@ -27,18 +50,13 @@ int verdict_relations(const struct analysis *a, struct relation_result *results)
 
 	memset(results, 0, c->relation_count * sizeof(*results));
 	for (size_t p = 0; p < a->point_count; p++) {
-		for (size_t e = 0; e < c->event_count; e++)
-			cells[e] = analysis_cell(a, p, e);
+		fill_cells(a, p, cells);
 		for (size_t r = 0; r < c->relation_count; r++) {
 			const struct relation *relation = &c->relations[r];
 			struct relation_result *result = &results[r];
 			int64_t left = 0, right = 0;
-			int missing;
+			const int missing = sides_of(a, relation, p, cells, &left, &right);
 
-			missing = analysis_formula(a, relation->left, &a->points[p], cells, &left);
-			if (!missing)
-				missing = analysis_formula(a, relation->right, &a->points[p], cells,
-							   &right);
 			if (missing < 0)
 				return -1;
 			if (missing)
@@ -49,9 +67,7 @@ int verdict_relations(const struct analysis *a, struct relation_result *results)
 				result->left = left;
 				result->right = right;
 			}
-			result->violated += apart(left, right) >
-					    acceptance_limit(&relation->accept,
-							     right < 0 ? 0 : (uint64_t)right);
+			result->violated += !is_satisfied(relation, left, right);
 		}
 	}
 	return 0;
@@ -76,47 +92,34 @@ static bool is_off(const struct analysis *a, size_t number)
 	return false;
 }
 
-/* whether another event of a relation is off, or, if @rules, has no documented rule */
-static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation,
-			 bool rules)
+static bool relation_has(const struct analysis *a, const struct relation *relation, size_t event)
 {
-	const struct campaign *c = a->campaign;
+	const char *name = a->campaign->events[event].name;
 
-	for (size_t e = 0; e < c->event_count; e++)
-		if (e != event &&
-		    (analysis_formula_has(a, relation->left, c->events[e].name) ||
-		     analysis_formula_has(a, relation->right, c->events[e].name)) &&
-		    ((rules && !c->events[e].documented.given) || is_off(a, e)))
+	return analysis_formula_has(a, relation->left, name) ||
+	       analysis_formula_has(a, relation->right, name);
+}
+
+/* whether another event of a relation is off */
+static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation)
+{
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		if (e != event && relation_has(a, relation, e) && is_off(a, e))
 			return true;
 	return false;
 }
 
-/* relations of an event that hold, and how many of them determine its value */
-struct held {
-	size_t all;
-	size_t supporting;
-};
-
 static const char *violated_relations(const struct analysis *a, size_t event,
-				      const struct relation_result *results, struct held *held)
+				      const struct relation_result *results)
 {
 	const struct campaign *c = a->campaign;
-	const char *name = c->events[event].name, *text = "";
+	const char *text = "";
 
-	*held = (struct held){ 0 };
-	for (size_t r = 0; r < c->relation_count; r++) {
-		if (!results[r].points || (!analysis_formula_has(a, c->relations[r].left, name) &&
-					   !analysis_formula_has(a, c->relations[r].right, name)))
-			continue;
-		if (!results[r].violated) {
-			held->all++;
-			/* two events without rules, of which the sum is known, may be exchanged */
-			held->supporting += !other_is_off(a, event, &c->relations[r], true);
-		}
-		if (results[r].violated && !other_is_off(a, event, &c->relations[r], false))
+	for (size_t r = 0; r < c->relation_count; r++)
+		if (results[r].violated && relation_has(a, &c->relations[r], event) &&
+		    !other_is_off(a, event, &c->relations[r]))
 			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
 					    c->relations[r].name);
-	}
 	return text;
 }
 
@@ -311,15 +314,29 @@ size_t verdict_tried_at(const struct analysis *a, size_t number, const struct ru
 	return count;
 }
 
+static const char *stuck_text(const struct analysis *a, uint64_t constant)
+{
+	return arena_printf(a->arena,
+			    "a counter that always reads %" PRIu64 " fits as well, it takes a "
+			    "point with another count",
+			    constant);
+}
+
 /* A measurement that suggested a rule cannot confirm it. */
 static void explain(const struct analysis *a, size_t number, const struct rule *rule,
 		    const char *reason, struct outcome *o)
 {
+	uint64_t constant;
+
 	define(o, rule, rule_text(a->arena, rule));
 	if (verdict_tried_at(a, number, rule) < 2) {
 		o->reason = arena_printf(
 			a->arena, "%s; a single point says so, it takes a second to confirm it",
 			reason);
+		return;
+	}
+	if (rule->count && analysis_constant(a, number, NULL, &constant)) {
+		o->reason = arena_printf(a->arena, "%s; %s", reason, stuck_text(a, constant));
 		return;
 	}
 	o->reason = reason;
@@ -344,6 +361,16 @@ static bool same_rule(const struct analysis *a, const struct search *search, con
 	return true;
 }
 
+/* "doubled: 2 LDG; swapped with the event b" */
+static const char *faults_text(const struct analysis *a, const struct outcome *o)
+{
+	const char *text = o->faults[0].text;
+
+	for (size_t i = 1; i < o->fault_count; i++)
+		text = arena_printf(a->arena, "%s; %s", text, o->faults[i].text);
+	return text;
+}
+
 static void judge_none(const struct analysis *a, size_t number, struct outcome *o)
 {
 	const struct fault_found *fault = o->fault_count == 1 ? &o->faults[0] : NULL;
@@ -355,8 +382,8 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 		explain(a, number, &fault->correct, fault->text, o);
 		return;
 	} else if (o->fault_count > 1) {
-		o->reason = arena_printf(a->arena, "%zu known faults fit, the first: %s",
-					 o->fault_count, o->faults[0].text);
+		o->reason = arena_printf(a->arena, "%zu known faults fit: %s", o->fault_count,
+					 faults_text(a, o));
 		return;
 	} else if (fault) {
 		o->reason = arena_printf(a->arena, "%s: counts are lost", fault->text);
@@ -434,24 +461,38 @@ static size_t tests_of(const struct analysis *a, size_t number, const struct out
 	return documented->count ? verdict_tried_at(a, number, documented) : o->points;
 }
 
+/* "2 points", "2 of 5 points (not measured: a, b, c)" */
+static const char *points_text(const struct analysis *a, size_t number, const struct outcome *o)
+{
+	size_t count;
+	const char *left_out = analysis_left_out(a, number, &count);
+
+	if (!count)
+		return arena_printf(a->arena, "%zu point%s", o->points, plural(o->points));
+	return arena_printf(a->arena, "%zu of %zu points (%s)", o->points, o->points + count,
+			    left_out);
+}
+
 /* All readings are as documented. They are evidence for the rule if no other one gives them. */
 static void judge_documented(const struct analysis *a, size_t number, const struct search *search,
 			     struct outcome *o)
 {
 	const struct rule *rule = &a->campaign->events[number].documented;
 	const size_t tests = tests_of(a, number, o);
+	const char *points = points_text(a, number, o);
 	const char *by =
 		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
 	struct rule left = { 0 };
+	uint64_t constant;
 
 	if (!o->search_error && o->remaining == 1)
 		left = search_rule(a, search, 0, a->arena);
 	if (o->search_error) {
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena,
-					 "as documented at %zu point%s; whether other rules fit "
-					 "as well is not known: %s",
-					 o->points, plural(o->points), o->search_error);
+					 "as documented at %s; whether other rules fit as well is "
+					 "not known: %s",
+					 points, o->search_error);
 	} else if (o->remaining > 1) {
 		step(o, VERDICT_QUARANTINED);
 		judge_several(a,
@@ -460,10 +501,8 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 			      o);
 	} else if (o->remaining && !same_rule(a, search, &left, rule)) {
 		step(o, VERDICT_QUARANTINED);
-		o->reason = arena_printf(a->arena,
-					 "as documented at %zu point%s, and %s fits as well%s",
-					 o->points, plural(o->points), rule_text(a->arena, &left),
-					 by);
+		o->reason = arena_printf(a->arena, "as documented at %s, and %s fits as well%s",
+					 points, rule_text(a->arena, &left), by);
 	} else if (tests < 2) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));
@@ -471,14 +510,116 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 					 "as documented, and the only rule of %s that fits%s; it "
 					 "counts at one point, it takes a second",
 					 o->size, by);
+	} else if (rule->count && analysis_constant(a, number, NULL, &constant)) {
+		step(o, VERDICT_QUARANTINED);
+		define(o, rule, rule_text(a->arena, rule));
+		o->reason = arena_printf(a->arena, "as documented at %s, but %s", points,
+					 stuck_text(a, constant));
 	} else {
 		step(o, VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
 		o->reason = arena_printf(a->arena,
-					 "as documented at %zu points, and the only rule of %s "
-					 "that fits%s",
-					 o->points, o->size, by);
+					 "as documented at %s, and the only rule of %s that fits%s",
+					 points, o->size, by);
 	}
+}
+
+/*
+ * Whether a relation determines at a point what an event counted: it would be violated if
+ * the event had not counted, or half of it, or twice or three times as much, or, as one that is
+ * stuck, what it counted elsewhere.
+ */
+static bool determines(const struct analysis *a, const struct relation *relation, size_t point,
+		       size_t event, uint64_t elsewhere, struct cell *cells)
+{
+	const uint64_t value = cells[event].value;
+	const uint64_t wrong[] = { 0, value / 2, 2 * value + 1, 3 * value + 2, elsewhere };
+	bool is_safe = true;
+	int64_t left, right;
+
+	if (sides_of(a, relation, point, cells, &left, &right))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong) && is_safe; i++) {
+		cells[event].value = wrong[i];
+		/* a formula without a value does not hold */
+		is_safe = sides_of(a, relation, point, cells, &left, &right) ||
+			  !is_satisfied(relation, left, right);
+		a->failure->text[0] = '\0';
+	}
+	cells[event].value = value;
+	return is_safe;
+}
+
+/* Points with different work at which a relation tests an event: 0, 1 or, for all more, 2. */
+static size_t tested_at(const struct analysis *a, const struct relation *relation, size_t event)
+{
+	struct cell *cells = arena_array(a->arena, a->campaign->event_count, sizeof(*cells));
+	size_t first = 0, count = 0;
+	uint64_t elsewhere = 0;
+
+	for (size_t p = 0; p < a->point_count && count < 2; p++) {
+		fill_cells(a, p, cells);
+		if (!cells[event].count || (count && same_work(a, p, first)) ||
+		    !determines(a, relation, p, event, elsewhere, cells))
+			continue;
+		elsewhere = cells[event].value;
+		first = count++ ? first : p;
+	}
+	return count;
+}
+
+/* Whether all other events of a relation are known to count what it takes them for. */
+static bool others_are_known(const struct analysis *a, size_t event,
+			     const struct relation *relation, const struct outcome *outcomes)
+{
+	for (size_t e = 0; e < a->campaign->event_count; e++)
+		if (e != event && relation_has(a, relation, e) &&
+		    outcomes[e].verdict != VERDICT_TRUSTED &&
+		    outcomes[e].verdict != VERDICT_EXPLAINED)
+			return false;
+	return true;
+}
+
+/* relations of an event that hold */
+struct held {
+	size_t all;
+	size_t known; /* of these: the other events are known */
+	size_t tested[3]; /* of these, by number of points that test the event, see tested_at() */
+};
+
+static struct held held_relations(const struct analysis *a, size_t event,
+				  const struct relation_result *results,
+				  const struct outcome *outcomes)
+{
+	struct held held = { 0 };
+
+	for (size_t r = 0; r < a->campaign->relation_count; r++) {
+		const struct relation *relation = &a->campaign->relations[r];
+
+		if (!results[r].points || results[r].violated || !relation_has(a, relation, event))
+			continue;
+		held.all++;
+		if (!others_are_known(a, event, relation, outcomes))
+			continue;
+		held.known++;
+		held.tested[tested_at(a, relation, event)]++;
+	}
+	return held;
+}
+
+/* Trust an event that relations test at two points. Return: whether it is so. */
+static bool trust_by_relations(const struct analysis *a, const struct held *held, struct outcome *o)
+{
+	const size_t count = held->tested[2];
+
+	if (!count || *o->violated)
+		return false;
+	step(o, VERDICT_TRUSTED);
+	o->reason = arena_printf(a->arena,
+				 "%zu relation%s with other events hold%s at two points or more, "
+				 "and would not with another count",
+				 count, plural(count), count == 1 ? "s" : "");
+	return true;
 }
 
 static void judge_by_relations(const struct analysis *a, size_t number, const struct held *held,
@@ -488,17 +629,14 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
 		step(o, VERDICT_UNTRUSTED);
-	} else if (held->supporting && counted_at(a, number) > 1) {
-		step(o, VERDICT_TRUSTED);
-		o->reason = arena_printf(a->arena, "%zu relation%s with other events hold%s",
-					 held->supporting, plural(held->supporting),
-					 held->supporting == 1 ? "s" : "");
-	} else if (held->supporting && counted_at(a, number)) {
+	} else if (held->tested[1]) {
 		step(o, VERDICT_QUARANTINED);
-		o->reason = "a relation with other events holds; it counts at one point, it takes "
-			    "a second";
-	} else if (held->supporting) {
+		o->reason = "a relation with other events holds; it tests this one at one point, "
+			    "it takes a second, with another count";
+	} else if (held->all && !counted_at(a, number)) {
 		o->reason = "it never counted; a counter that cannot would look the same";
+	} else if (held->known) {
+		o->reason = "relations hold, but would hold as well if it counted something else";
 	} else if (held->all) {
 		o->reason = "relations hold, but only with events of which as little is known";
 	} else {
@@ -507,11 +645,71 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 	}
 }
 
+static bool is_undecided(const struct analysis *a, size_t event, const struct outcome *o)
+{
+	return o->verdict == VERDICT_MEASURED && !a->campaign->events[event].documented.given;
+}
+
+void verdict_by_relations(const struct analysis *a, const struct relation_result *results,
+			  struct outcome *outcomes)
+{
+	const size_t events = a->campaign->event_count;
+	struct held held;
+	bool any;
+
+	/* a trusted event can be the last one of another relation that was not known */
+	do {
+		any = false;
+		for (size_t e = 0; e < events; e++) {
+			if (!is_undecided(a, e, &outcomes[e]))
+				continue;
+			held = held_relations(a, e, results, outcomes);
+			any |= trust_by_relations(a, &held, &outcomes[e]);
+		}
+	} while (any);
+	for (size_t e = 0; e < events; e++) {
+		if (!is_undecided(a, e, &outcomes[e]))
+			continue;
+		held = held_relations(a, e, results, outcomes);
+		judge_by_relations(a, e, &held, &outcomes[e]);
+	}
+}
+
+static bool is_stepped(const struct campaign_event *event)
+{
+	return !strncmp(event->counter, STEP_PMU, strlen(STEP_PMU));
+}
+
+/*
+ * Single steps are no counter that can be wrong: if they differ from the expected values, these are
+ * wrong, for all events.
+ */
+static void blame_listing(const struct analysis *a, size_t number, struct outcome *o)
+{
+	const struct campaign *c = a->campaign;
+
+	if (!o->off)
+		return;
+	if (is_stepped(&c->events[number]))
+		o->reason =
+			arena_printf(a->arena,
+				     "%s; single steps are exact, so what the campaign expects "
+				     "is wrong: the listing, \"taken\", \"kernels\" or the rule",
+				     o->reason);
+	for (size_t e = 0; e < c->event_count && !is_stepped(&c->events[number]); e++)
+		if (is_stepped(&c->events[e]) && is_off(a, e)) {
+			o->reason = arena_printf(a->arena,
+						 "%s; the single steps of %s differ from what is "
+						 "expected, too: mend that first",
+						 o->reason, c->events[e].name);
+			return;
+		}
+}
+
 int verdict_event(const struct analysis *a, size_t number, const struct relation_result *relations,
 		  const char *after, struct search *search, struct outcome *o)
 {
 	const struct campaign_event *event = &a->campaign->events[number];
-	struct held held;
 	int searched;
 
 	*o = (struct outcome){ .rounds = o->rounds,
@@ -522,7 +720,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 			       .before = o->before };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
-	o->violated = violated_relations(a, number, relations, &held);
+	o->violated = violated_relations(a, number, relations);
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
@@ -530,17 +728,25 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	compare(a, number, o);
 	try_ideas(a, number, o);
 	searched = search_event(a, number, after, search, o);
-	if (!event->documented.given) {
-		judge_by_relations(a, number, &held, o);
+	/* verdict_by_relations() follows */
+	if (!event->documented.given)
 		return searched;
-	}
 	if (verdict_is_discrepant(o)) {
 		judge_quarantined(a, number, searched, search, o);
+		blame_listing(a, number, o);
 		return searched;
 	}
 	/* an event documented as zero is exercised by any work */
 	if (!o->exercised && event->documented.count) {
 		o->reason = "no benchmark made it count; a counter that cannot would look the same";
+		return searched;
+	}
+	if (!counted_at(a, number)) {
+		o->reason = event->documented.count ?
+				    "it never counted, which the acceptance allows; a counter that "
+				    "cannot would look the same" :
+				    "it never counted, as documented; a counter that cannot would "
+				    "look the same";
 		return searched;
 	}
 	judge_documented(a, number, search, o);

@@ -104,7 +104,7 @@ extern const char *const verdict_names[VERDICTS];
 int verdict_relations(const struct analysis *analysis, struct relation_result *results);
 
 /*
- * Judge an event by the measurements so far.
+ * Judge an event by the measurements so far; one without a documented rule stays MEASURED.
  * @analysis: merged; @relations: from verdict_relations(); @after: description of the measurements
  * since the last call; @search: room for the event's search, to be freed if the result is 1;
  * @outcome: kept between calls.
@@ -113,6 +113,14 @@ int verdict_relations(const struct analysis *analysis, struct relation_result *r
 int verdict_event(const struct analysis *analysis, size_t event,
 		  const struct relation_result *relations, const char *after, struct search *search,
 		  struct outcome *outcome);
+
+/*
+ * Judge events without a documented rule by their relations.
+ * @outcomes: of all events, after verdict_event(); a relation is evidence about an event if those
+ * on the others in it are TRUSTED or EXPLAINED.
+ */
+void verdict_by_relations(const struct analysis *analysis, const struct relation_result *relations,
+			  struct outcome *outcomes);
 
 /* Whether another measurement could change the verdict: several rules fit. */
 bool verdict_is_open(const struct outcome *outcome);

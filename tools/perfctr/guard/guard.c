@@ -48,8 +48,8 @@ static const char help[] =
 	"  -v, --verbose       log each sample\n"
 	"  -q, --quiet         no lines about violations on stderr\n"
 	"\n"
-	"Exit: the command's own, 0 ended by a signal, 1 error, or a hold failed, 2 usage,\n"
-	"3 not permitted, 4 no device.\n";
+	"Exit: the command's own, 0 ended by a signal, 1 error, a hold failed, or samples did\n"
+	"not come, 2 usage, 3 not permitted, 4 no device.\n";
 
 static int parse_options(struct guard *g, int argc, char **argv)
 {
@@ -239,7 +239,7 @@ static int finish(struct guard *g, struct watcher *w, int ended_by)
 	for (; !w->ended && perfctr_time_raw_ns() < end_ns; poll(NULL, 0, 10))
 		reap(w, false);
 	if (!w->ended || !WIFEXITED(w->status) ||
-	    WEXITSTATUS(w->status) & ~(GUARD_NO_LOG | GUARD_NOT_HELD))
+	    WEXITSTATUS(w->status) & ~(GUARD_NO_LOG | GUARD_NOT_HELD | GUARD_SILENT))
 		return take_over(g, w);
 	failed = WEXITSTATUS(w->status);
 	end_ns = perfctr_time_raw_ns() + COMMAND_GRACE_MS * NS_PER_MS;

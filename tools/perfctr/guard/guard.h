@@ -132,15 +132,18 @@ struct budget {
 	uint64_t lost_ns;
 	uint64_t retry_ns; /* when to open a lost session again */
 	uint64_t seen_ns; /* when the last sample was read */
+	uint64_t silent_ns; /* how long it was waited since then */
 	uint64_t carried; /* counts of the guard's own samples between those in jobs */
 	uint64_t held_since_ns; /* sample that led to the hold */
 	uint64_t wanted_since_ns; /* end of the sample that led to a hold to come, 0: none */
+	uint64_t wanted_from_ns; /* its beginning */
 	uint64_t held_ns; /* of holds since a hold was wanted */
 	uint64_t peak; /* most counts in the window since then */
 	struct members members; /* of the cgroup */
+	bool is_silent; /* no sample came in time, which was said */
 	bool had_target, has_ended; /* a process was there; none is left */
 	struct {
-		uint64_t samples, counted, violations, losses, failures, held_ns;
+		uint64_t samples, counted, violations, losses, silences, failures, held_ns;
 		uint64_t reactions, reaction_ns, max_reaction_ns, max_overshoot;
 		uint64_t worst_reaction_ns; /* from a count to the decision about it */
 	} sums;
@@ -184,7 +187,7 @@ void policy_free(struct guard *guard);
  * The watcher: count and enforce until SIGTERM, or until the supervisor dies.
  * @supervisor: socket: gets 'R' once counting has begun, then 'H' at least each GUARD_BEAT_MS.
  * Return: exit status; GUARD_NO_LOG if the log is incomplete, GUARD_NOT_HELD if a hold or a release
- * failed, or both.
+ * failed, GUARD_SILENT if samples did not come, or several of them.
  */
 int watch_run(struct guard *guard, const struct signals *signals, int supervisor);
 
@@ -195,7 +198,13 @@ int watch_find_devices(struct guard *guard);
 int watch_open(struct guard *guard);
 void watch_close(struct guard *guard);
 
-enum { GUARD_BEAT_MS = 250, GUARD_HANGS_MS = 3000, GUARD_NO_LOG = 64, GUARD_NOT_HELD = 32 };
+enum {
+	GUARD_BEAT_MS = 250,
+	GUARD_HANGS_MS = 3000,
+	GUARD_SILENT = 16,
+	GUARD_NOT_HELD = 32,
+	GUARD_NO_LOG = 64
+};
 
 /* --- the log, in watch.c ------------------------------------------------------------ */
 

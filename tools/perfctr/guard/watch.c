@@ -433,6 +433,8 @@ static int begin_session(struct guard *g, struct budget *b)
 		error = perfctr_totals_add(b->totals, &sample);
 	if (error)
 		return app_failed(g->app, error);
+	b->silent_ns = 0;
+	b->is_silent = false;
 	/* the sample is read again, as the first one of the window */
 	return check_counters(g, b);
 }
@@ -568,6 +570,15 @@ static uint64_t counts_of(const struct guard *g, struct budget *b, const struct 
 	return sum;
 }
 
+/* What was decided about counts from @start_ns on is done now. */
+static void note_reaction(struct budget *b, uint64_t start_ns)
+{
+	const uint64_t ns = perfctr_time_raw_ns() - start_ns;
+
+	if (ns > b->sums.worst_reaction_ns)
+		b->sums.worst_reaction_ns = ns;
+}
+
 static void take_sample(struct guard *g, struct budget *b, const struct perfctr_sample *s)
 {
 	const uint64_t counts = counts_of(g, b, s);
@@ -589,12 +600,12 @@ static void take_sample(struct guard *g, struct budget *b, const struct perfctr_
 	hold = over || (b->lost_ns && b->freeze_on_loss);
 	if (hold != b->wanted) {
 		b->wanted_since_ns = hold ? s->end_ns : 0;
+		b->wanted_from_ns = s->start_ns;
 		target_apply(g, b, hold, s->end_ns);
 	}
 	reaction_ns = perfctr_time_raw_ns() - s->end_ns;
-	if (b->sums.samples > 1 &&
-	    reaction_ns + s->end_ns - s->start_ns > b->sums.worst_reaction_ns)
-		b->sums.worst_reaction_ns = reaction_ns + s->end_ns - s->start_ns;
+	if (b->sums.samples > 1)
+		note_reaction(b, s->start_ns);
 	if (loss && !was_lost)
 		loss_log(g, b, loss);
 	if (b->window.counted > b->peak)
@@ -650,14 +661,49 @@ static void retry(struct guard *g, struct budget *b)
 static void hold_again(struct guard *g, struct budget *b)
 {
 	const uint64_t since_ns = b->wanted_since_ns;
+	const bool had_failed = b->error;
 	struct json_object *o;
 
 	target_apply(g, b, b->wanted, perfctr_time_raw_ns());
+	/* meanwhile the target counted on, unless there was none */
+	if (since_ns && had_failed && b->wanted)
+		note_reaction(b, b->wanted_from_ns);
 	if (!since_ns || !b->held)
 		return;
 	o = log_record(g, "held", b);
 	json_add_u64(o, "reaction_ns", perfctr_time_raw_ns() - since_ns);
 	log_write(g, b, o, "now it is held");
+}
+
+/* A sample takes its period, and is read within the next one; longer than that is too long. */
+static uint64_t longest_silence(const struct budget *b)
+{
+	return b->window.length_ns + 2 * b->period_ns;
+}
+
+/*
+ * Nobody knows what a target counts while no sample comes: the sampler stands still or starves. The
+ * time for which this process waited is what counts: when it was busy, samples may be unread.
+ */
+static void note_silence(struct guard *g, struct budget *b)
+{
+	const uint64_t now_ns = perfctr_time_raw_ns();
+	char text[128];
+
+	if (b->silent_ns <= longest_silence(b))
+		return;
+	b->lost_ns = now_ns;
+	if (b->wanted != b->freeze_on_loss) {
+		b->wanted_since_ns = b->wanted_from_ns = b->freeze_on_loss ? now_ns : 0;
+		target_apply(g, b, b->freeze_on_loss, now_ns);
+	}
+	if (b->is_silent)
+		return;
+	b->is_silent = true;
+	b->sums.silences++;
+	snprintf(text, sizeof(text), "no sample for %" PRIu64 " ms, the sampler stands still",
+		 (uint64_t)(b->silent_ns / NS_PER_MS));
+	loss_log(g, b, text);
 }
 
 static void take_samples(struct guard *g, struct budget *b)
@@ -681,6 +727,8 @@ static void take_samples(struct guard *g, struct budget *b)
 		perfctr_totals_reset(b->totals);
 		result = perfctr_totals_add(b->totals, &sample);
 		b->seen_ns = perfctr_time_raw_ns();
+		b->silent_ns = 0;
+		b->is_silent = false;
 		if (!result)
 			take_sample(g, b, &sample);
 		/* after the decision: whose slot is free again is dealt with */
@@ -693,6 +741,8 @@ static void take_samples(struct guard *g, struct budget *b)
 		lose_session(g, b,
 			     result == -ENODEV ? "the device or the session is gone" :
 						 perfctr_ctx_error(g->app->ctx));
+	else if (!g->in_stream)
+		note_silence(g, b);
 }
 
 /* --- the targets --------------------------------------------------------------------- */
@@ -771,6 +821,7 @@ static void end(struct guard *g, const char *reason)
 		json_add_u64(o, "counted", b->sums.counted);
 		json_add_u64(o, "violations", b->sums.violations);
 		json_add_u64(o, "losses", b->sums.losses);
+		json_add_u64(o, "silences", b->sums.silences);
 		json_add_u64(o, "failures", b->sums.failures);
 		json_add_u64(o, "held_ns", b->sums.held_ns);
 		json_add_u64(o, "max_overshoot", b->sums.max_overshoot);
@@ -787,13 +838,21 @@ static void end(struct guard *g, const char *reason)
 	}
 }
 
+/* How long to wait for a budget's samples at most. */
+static uint64_t longest_wait(const struct guard *g, const struct budget *b)
+{
+	if (g->in_stream)
+		return b->wanted ? b->window.length_ns : UINT64_MAX;
+	return !b->session || b->is_silent ? UINT64_MAX : longest_silence(b) - b->silent_ns;
+}
+
 /* Return: false when the watcher shall end; @reason: set if the supervisor is gone. */
 static bool wait_for_samples(struct guard *g, const struct signals *signals, int supervisor,
 			     const char **reason)
 {
 	struct pollfd *fds = g->fds;
 	struct signalfd_siginfo info;
-	uint64_t wakes, timeout_ns = GUARD_BEAT_MS * NS_PER_MS;
+	uint64_t wakes, begin_ns, waited_ns, timeout_ms, timeout_ns = GUARD_BEAT_MS * NS_PER_MS;
 
 	fds[0] = (struct pollfd){ .fd = signals->fd, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = supervisor, .events = POLLIN };
@@ -804,10 +863,18 @@ static bool wait_for_samples(struct guard *g, const struct signals *signals, int
 			.fd = b->session ? perfctr_session_eventfd(b->session) : -1,
 			.events = POLLIN,
 		};
-		if (g->in_stream && b->wanted && b->window.length_ns < timeout_ns)
-			timeout_ns = b->window.length_ns;
+		if (longest_wait(g, b) < timeout_ns)
+			timeout_ns = longest_wait(g, b);
 	}
-	poll(fds, 2 + g->count, (int)((timeout_ns + NS_PER_MS - 1) / NS_PER_MS));
+	timeout_ms = timeout_ns / NS_PER_MS + 1;
+	begin_ns = perfctr_time_raw_ns();
+	poll(fds, 2 + g->count, (int)timeout_ms);
+	waited_ns = perfctr_time_raw_ns() - begin_ns;
+	/* if it was stopped meanwhile, it did not wait */
+	if (waited_ns > timeout_ms * NS_PER_MS)
+		waited_ns = timeout_ms * NS_PER_MS;
+	for (size_t n = 0; n < g->count; n++)
+		g->budgets[n].silent_ns += waited_ns;
 	for (size_t n = 2; n < 2 + g->count; n++)
 		if (fds[n].revents & POLLIN && read(fds[n].fd, &wakes, sizeof(wakes)) < 0)
 			continue;
@@ -844,8 +911,10 @@ int watch_run(struct guard *g, const struct signals *signals, int supervisor)
 		beat(g);
 	} while (wait_for_samples(g, signals, supervisor, &reason));
 	end(g, reason);
-	for (size_t n = 0; n < g->count; n++)
+	for (size_t n = 0; n < g->count; n++) {
 		status |= g->budgets[n].sums.failures ? GUARD_NOT_HELD : 0;
+		status |= g->budgets[n].sums.silences ? GUARD_SILENT : 0;
+	}
 	free(g->fds);
 	return status | (g->log_failed ? GUARD_NO_LOG : 0);
 }

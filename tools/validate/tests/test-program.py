@@ -192,6 +192,9 @@ def a_function():
             own.odd["taken"][first] = "N / 2 - 3"
             result = own.result(own.odd, status=DOUBT)
             check(result["events"][0]["verdict"] == "UNTRUSTED", f"{result['events'][0]}")
+            # it is not the steps that are wrong
+            check("single steps are exact, so what the campaign expects is wrong" in
+                  result["events"][0]["reason"], result["events"][0]["reason"])
 
 
 @test
@@ -340,6 +343,8 @@ def what_an_assessor_asks_for():
         with open(os.path.join(pack, "review.txt"), "a", encoding="utf-8") as f:
             f.write("Decision: accepted\n")
         own.run("-o", "/dev/null", "-m", "pack", status=FINE)
+        check("the program was compared with its listing: ./p." in read["README.txt"],
+              read["README.txt"])
 
 
 if __name__ == "__main__":

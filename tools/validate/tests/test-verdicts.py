@@ -122,8 +122,8 @@ def one_point_is_not_enough():
             check(more == "" or result["campaigns"][0]["next"]["benchmark"] == point,
                   f"{result['campaigns'][0]['next']}")
         result, _ = own.evaluate(text + "two,ldg,2048\n", FINE)
-        check(event(result, "ldg")["reason"] == "as documented at 2 points, and the only rule of 3 "
-              "that fits", event(result, "ldg")["reason"])
+        check(event(result, "ldg")["reason"] == "as documented at 2 of 3 points (not measured: "
+              "again), and the only rule of 3 that fits", event(result, "ldg")["reason"])
         # no other benchmark: a listing is constructed
         own = Folder(parent, events, one=PROGRAM)
         result, _ = own.evaluate(text, DOUBT)

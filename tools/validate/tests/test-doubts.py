@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""perfctr validate: evidence that looks like one for a counter and is none. Prints TAP; needs no
+device."""
+
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests"))
+import harness
+from harness import check, test
+
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
+BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
+PERFCTR = os.path.join(BUILD, "lab/bin/perfctr")
+FINE, FAILED, DOUBT = 0, 1, 5
+
+# work of which n is counted; n, k and m are in no fixed proportion
+WORK = [{"name": "work", "parameters": {"N": [100, 200, 400]},
+         "quantities": {"n": "N", "k": "N * N / 100", "m": "1000 - N"}}]
+
+
+def run(*arguments, status, **options):
+    return harness.run(PERFCTR, "validate", *arguments, status=status, **options)
+
+
+class Folder:
+    """A campaign with a file of measurements, in a folder of its own."""
+
+    def __init__(self, path, **campaign):
+        self.path = path
+        self.campaign = self.write("campaign.json", json.dumps(
+            {"campaign": "own", "benchmarks": WORK, **campaign}))
+
+    def write(self, name, text):
+        path = os.path.join(self.path, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def measure(self, readings):
+        """@readings: {event: [value at each N, None: not measured]}"""
+        sizes = WORK[0]["parameters"]["N"]
+        return self.write("data.csv", "benchmark,N,event,value\n" + "".join(
+            f"work,{n},{name},{value}\n" for name, values in readings.items()
+            for n, value in zip(sizes, values) if value is not None))
+
+    def judge(self, readings, *options, status=(FINE, DOUBT)):
+        """{event: its result}"""
+        done = run("-j", "-m", self.measure(readings), *options, self.campaign, status=status)
+        return {e["event"]: e for e in json.loads(done.stdout)["campaigns"][0]["events"]}
+
+
+def judge(readings, **campaign):
+    with tempfile.TemporaryDirectory() as path:
+        return Folder(path, **campaign).judge(readings)
+
+
+def check_verdict(found, verdict, words, what=""):
+    check(found["verdict"] == verdict and words in found["reason"],
+          f"{what}: {found['verdict']}: {found['reason']}")
+
+
+# what a relation says of c: another event has the rule, and counts by it
+BY_B = {"events": [{"name": "b", "documented": ["n"]}, {"name": "c"}]}
+
+
+def related(left, right, readings, **campaign):
+    """the result of c, which a relation alone judges"""
+    relation = {"name": "r", "left": left, "right": right}
+    return judge(readings, **{**BY_B, **campaign, "relations": [relation]})["c"]
+
+
+@test
+def a_relation_at_one_point():
+    """a relation that is tested at one point trusts no counter, whatever it counts elsewhere; nor
+    does it exclude rules of one"""
+    b, c = [100, 200, 400], [100, 250, 400]
+    check_verdict(related("c", "b", {"b": [100, 200, None], "c": [100, None, 250]}),
+                  "QUARANTINED", "tests this one at one point", "elsewhere")
+    check_verdict(related("c", "b", {"b": b, "c": b}), "TRUSTED", "hold", "all points")
+    check_verdict(related("c", "b", {"b": b, "c": c}), "UNTRUSTED", "violated", "violated")
+    # the same reading at all points can be that of a counter that is stuck
+    check_verdict(related("c", "min(b, 100)", {"b": b, "c": [100] * 3}), "QUARANTINED",
+                  "at one point", "stuck")
+    found = judge({"a": [100, 200, None], "b": [100, None, None], "t": [200, 400, None]},
+                  events=[{"name": "a", "documented": ["n"], "candidates": ["n"]},
+                          {"name": "b", "documented": ["n"], "candidates": ["n", "k", "m"]},
+                          {"name": "t", "documented": ["2 n"], "candidates": ["n"]}],
+                  relations=[{"name": "sum", "left": "a + b", "right": "t"}])["b"]
+    check(found["search"]["relations"] is None and found["verdict"] == "QUARANTINED",
+          f"{found['search']}")
+
+
+@test
+def relations_that_say_nothing():
+    """a relation that would hold with other counts, or with events that are not known to count
+    right, trusts nothing"""
+    b = [100, 200, 400]
+    for left, right, c in (("c", "c", b), ("c - c", "0", b), ("c + b", "b + c", b),
+                           ("min(c, 50)", "50", b), ("max(c, 1000)", "1000", b),
+ ("max(c, b)", "b", b), ("c * (b - b)", "0", b),
+                           ("min(c, b)", "b", [300, 900, 500])):
+        check_verdict(related(left, right, {"b": b, "c": c}), "MEASURED", "would hold as well",
+                      f"{left} = {right}")
+    # the partner is dead, its rule is open, it was not compared, it is itself judged by c
+    dead = [{"name": "b", "documented": ["k"]}, {"name": "c"}]
+    events = [{"name": "b", "documented": ["n"], "candidates": ["n", "k", "m"]}, {"name": "c"}]
+    for what, found in (
+            ("dead", related("c + b", "N", {"b": [0] * 3, "c": b}, events=dead,
+                             benchmarks=[{**WORK[0], "quantities": {"n": "N", "k": "0"}}])),
+            ("open", related("c", "b", {"b": [100, None, None], "c": b}, events=events)),
+            ("no rule", related("c", "b", {"b": b, "c": b},
+                                events=[{"name": "b"}, {"name": "c"}]))):
+        check_verdict(found, "MEASURED", "as little is known", what)
+    # a chain, whatever the order of events and relations is
+    events = [{"name": "d"}, {"name": "c"}, {"name": "b", "documented": ["n"]}]
+    found = judge({"b": b, "c": [200, 400, 800], "d": [300, 600, 1200]}, events=events,
+                  relations=[{"name": "2", "left": "d", "right": "c + b"},
+                             {"name": "1", "left": "c", "right": "2 * b"}])
+    check([found[e]["verdict"] for e in "bcd"] == ["TRUSTED"] * 3, f"{found}")
+
+
+@test
+def a_dead_counter():
+    """a counter that never counted is not trusted: not if it is documented so, nor if the
+    acceptance allows it"""
+    for what, one, words in (
+            ("[]", {"documented": []}, "as documented"),
+            ("[] with candidates", {"documented": [], "candidates": ["n"]}, "as documented"),
+            ("k", {"documented": ["k"], "accept": {"absolute": 2000}}, "acceptance allows")):
+        found = judge({"e": [0, 0, 0]}, events=[{"name": "e", **one}])["e"]
+        check_verdict(found, "MEASURED", f"never counted, {words}" if words[0] == "a" and
+                      one["documented"] == [] else words, what)
+    found = judge({"e": [0, 1, 0]}, events=[{"name": "e", "documented": [], "candidates": ["n"],
+                                             "accept": {"absolute": 2}}])["e"]
+    check_verdict(found, "TRUSTED", "as documented", "it counts")
+
+
+@test
+def a_stuck_counter():
+    """a count that is the same at all points, within the acceptance, proves nothing; a point with
+    another count is proposed, and decides"""
+    sizes = [{"name": "work", "parameters": {"N": [100, 110, 120]},
+              "quantities": {"n": "N", "k": "N * N"}},
+             {"name": "large", "parameters": {"N": [120, 400]}, "quantities": {"n": "N"}}]
+    event = {"name": "e", "documented": ["n"], "candidates": ["n"]}
+    for accept, same in (({"absolute": 10}, [110] * 3), ({"relative_ppm": 100000}, [110] * 3),
+                         ({"absolute": 10}, [101, 110, 119])):
+        with tempfile.TemporaryDirectory() as path:
+            own = Folder(path, events=[{**event, "accept": accept}], benchmarks=sizes)
+            data = "benchmark,N,event,value\n" + "".join(
+                f"work,{n},e,{v}\n" for n, v in zip((100, 110, 120), same))
+            for more, verdict in (("", "QUARANTINED"), ("large,400,e,401\n", "TRUSTED"),
+                                  ("large,400,e,110\n", "UNTRUSTED")):
+                done = run("-j", "-m", own.write("d.csv", data + more), own.campaign,
+                           status=(FINE, DOUBT))
+                result = json.loads(done.stdout)["campaigns"][0]
+                check_verdict(result["events"][0], verdict, "a counter that always reads 1"
+                              if not more else "", f"{accept}, {same}{more}")
+                if not more:
+                    check(result["next"]["parameters"] == {"N": 400}, f"{result['next']}")
+    # exactly: another work with the same count; a listing is constructed that has another one
+    programs = {"one": "\tLDG R1\n\tLDG R2\n\tEXIT\n", "two": "\tLDG R1\n\tLDG R2\n\tMOV R3\n"
+                                                           "\tEXIT\n"}
+    with tempfile.TemporaryDirectory() as path:
+        own = Folder(path, events=[{"name": "e", "documented": ["LDG"], "candidates": ["LDG"]}],
+                     benchmarks=[{"name": n, "listing": f"{n}.lst", "threads": "1024"}
+                                 for n in programs])
+        for name, text in programs.items():
+            own.write(f"{name}.lst", text)
+        data = own.write("d.csv", "benchmark,event,value\none,e,2048\ntwo,e,2048\n")
+        result = json.loads(run("-j", "-m", data, own.campaign, status=DOUBT).stdout)
+        result = result["campaigns"][0]
+        check_verdict(result["events"][0], "QUARANTINED", "always reads 2048", "same count")
+        check(result["next"]["listing"].startswith("\t3 * LDG\n"), f"{result['next']}")
+
+
+@test
+def a_wide_acceptance():
+    """an acceptance above 10 % is refused with its place and the bound"""
+    for where in ("events", "relations"):
+        accept = {"accept": {"relative_ppm": 100001}}
+        campaign = {"events": [{"name": "e", "documented": ["n"]}],
+                    "relations": [{"name": "r", "left": "e", "right": "N"}]}
+        campaign[where] = [{**campaign[where][0], **accept}]
+        with tempfile.TemporaryDirectory() as path:
+            own = Folder(path, **campaign)
+            error = run("-m", own.measure({"e": [1, 2, 3]}), own.campaign, status=FAILED).stderr
+            check("campaign.json:1:" in error and "at most 100000 (10 %)" in error, error)
+
+
+LISTED = {"benchmarks": [{"name": n, "listing": f"{n}.lst", "threads": "8"} for n in ("a", "b")],
+          "events": [{"name": "e", "documented": ["LDG"], "candidates": ["LDG"]}]}
+
+
+def listed(path, name="a", **campaign):
+    """a campaign of two listings, one of which may have another name"""
+    own = Folder(path, **{**LISTED, **campaign})
+    with open(own.campaign, encoding="utf-8") as f:
+        text = f.read().replace("a.lst", name)
+    own.write("campaign.json", text)
+    own.write(name, "\tLDG R1\n\tEXIT\n")
+    own.write("b.lst", "\tLDG R1\n\tLDG R2\n\tEXIT\n")
+    return own, own.write("d.csv", "benchmark,event,value\na,e,8\nb,e,16\n")
+
+
+@test
+def points_left_out():
+    """a verdict names the points of the campaign at which the event was not measured"""
+    events = [{"name": "e", "documented": ["n"]}]
+    found = judge({"e": [100, 200, None]}, events=events)["e"]
+    check_verdict(found, "TRUSTED", "documented at 2 of 3 points (not measured: work N=400), and")
+    check("not measured: work N=400" in found["reasoning"], f"{found['reasoning']}")
+    many = [{**WORK[0], "parameters": {"N": [100, 200, 400, *range(500, 900, 50)]}}]
+    found = judge({"e": [100, 200, None]}, events=events, benchmarks=many)["e"]
+    check("2 of 11 points (not measured: work N=400, work N=500, work N=550, work N=600 and 5 more"
+          in found["reason"], found["reason"])
+    # what the campaign does not measure by itself is not left out
+    found = judge({"e": [100, 200, 400]}, events=events,
+                  benchmarks=[*WORK, {**WORK[0], "name": "more", "reserve": True}])["e"]
+    check("as documented at 3 points, and" in found["reason"], found["reason"])
+
+
+@test
+def a_requirement_that_was_not_measured():
+    """the status is 5 if a required event was not measured, and 0 if it is not required"""
+    events = [{"name": "e", "documented": ["n"]}, {"name": "f", "documented": ["n"]}]
+    for requirements, status in ([], FINE), (["TIM-1"], DOUBT):
+        if requirements:
+            events[1]["requirements"] = requirements
+        with tempfile.TemporaryDirectory() as path:
+            found = Folder(path, events=events).judge({"e": [100, 200, 400]}, status=status)
+            check(found["f"]["verdict"] == "SELECTED", f"{found['f']}")
+
+
+@test
+def names_in_a_pack():
+    """listings that sha256sum or the pack itself would take for something else are refused"""
+    for name in (".a.lst", "-", "-c", "SHA256SUMS.new", "review.txt"):
+        with tempfile.TemporaryDirectory() as path:
+            own, data = listed(path, name)
+            error = run("-o", "/dev/null", "-m", data, "--evidence", os.path.join(path, "pack"),
+                        own.campaign, status=FAILED).stderr
+            check("rename it" in error and not os.path.exists(os.path.join(path, "pack")), error)
+
+
+@test
+def files_of_a_pack():
+    """-m PACK refuses a file that has no hash, and hashes that are not those of the review; a pack
+    of a CSV does not say that a program was compared"""
+    with tempfile.TemporaryDirectory() as path:
+        own, data = listed(path, "a.lst")
+        pack = os.path.join(path, "pack")
+        run("-o", "/dev/null", "-m", data, "--evidence", pack, own.campaign, status=FINE)
+        with open(os.path.join(pack, "README.txt"), encoding="utf-8") as f:
+            check("Nothing was compared with the listings" in f.read(), "compared")
+        run("-o", "/dev/null", "-m", pack, status=FINE)
+        sums = os.path.join(pack, "SHA256SUMS")
+        with open(sums, encoding="utf-8") as f:
+            lines = f.readlines()
+        with open(os.path.join(pack, "review.txt"), encoding="utf-8") as f:
+            review = f.read()
+        for name in ("a.lst", "result.json", "campaign.json"):
+            own.write("pack/SHA256SUMS", "".join(x for x in lines if x.split()[1] != name))
+            error = run("-m", pack, status=FAILED).stderr
+            check("review of another SHA256SUMS" in error, error)
+            with open(sums, "rb") as f:
+                digest = hashlib.sha256(f.read()).hexdigest()
+            own.write("pack/review.txt", re.sub("[0-9a-f]{64}", digest, review))
+            error = run("-m", pack, status=FAILED).stderr
+            check(f"{name}: it has no hash in SHA256SUMS" in error, error)
+            own.write("pack/review.txt", review)
+
+
+@test
+def a_proposal_keeps_what_is_there():
+    """--propose names the campaign by its path, and overwrites no listing that is another one"""
+    with tempfile.TemporaryDirectory() as path:
+        own, data = listed(path, "a.lst")
+        own.write("d.csv", f"# campaign: {own.campaign}\nbenchmark,event,value\na,e,8\n")
+        table = os.path.join(path, "next.csv")
+        for arguments in ((data,), (data, own.campaign)):
+            run("-o", "/dev/null", "-m", *arguments, "--propose", table, status=DOUBT)
+            with open(table, encoding="utf-8") as f:
+                check(f.readline() == f"# campaign: {own.campaign}\n", "the path is lost")
+            run("-o", "/dev/null", "-m", table, status=DOUBT)
+        # of one benchmark only a listing helps
+        own, data = listed(path, "a.lst", benchmarks=LISTED["benchmarks"][:1])
+        own.write("d.csv", "benchmark,event,value\na,e,8\n")
+        for text, status in ((None, DOUBT), (None, DOUBT), ("\tEXIT\n", FAILED)):
+            if text:
+                own.write("constructed-1.lst", text)
+            error = run("-o", "/dev/null", "-m", data, "--propose", table, own.campaign,
+                        status=status).stderr
+            check(not text or "constructed-1.lst: there is another file" in error, error)
+        with open(os.path.join(path, "constructed-1.lst"), encoding="utf-8") as f:
+            check(f.read() == "\tEXIT\n", "overwritten")
+
+
+@test
+def measurements_of_something_else():
+    """measurements of another campaign, results and configurations that stand twice are refused"""
+    with tempfile.TemporaryDirectory() as path:
+        own, data = listed(path, "a.lst")
+        rows = "benchmark,event,value\na,e,8\nb,e,16\n"
+        for head, words in (("# campaign: another\n", "are of campaign another, not of"),
+                            ("# campaign: x/other.json\n", "are of campaign x/other.json"),
+                            ("# campaign: own\n", ""), ("# campaign: x/campaign.json\n", ""),
+                            ("# configuration: board=A\n# configuration: board=B\n",
+                             ":2:18: the configuration has 'board' twice")):
+            own.write("d.csv", head + rows)
+            done = run("-m", data, own.campaign, status=FAILED if words else FINE)
+            check(words in done.stderr, done.stderr)
+        own.write("d.csv", rows)
+        result = json.loads(run("-j", "-m", data, own.campaign, status=FINE).stdout)
+        result["campaigns"] *= 2
+        error = run("-m", own.write("r.json", json.dumps(result)), own.campaign,
+                    status=FAILED).stderr
+        check("campaign own stands twice" in error, error)
+        one = own.write("r.json", json.dumps({"campaign": "another", "rows": [
+            {"benchmark": "a", "event": "e", "value": 8}]}))
+        error = run("-m", one, own.campaign, status=FAILED).stderr
+        check("are of campaign another" in error, error)
+
+
+@test
+def all_that_fits():
+    """if several known faults fit, the verdict names each"""
+    found = judge({"a": [200, 400, 800], "b": [200, 400, 800]}, events=[
+        {"name": "a", "documented": ["n"], "candidates": ["n"], "max_weight": 1},
+        {"name": "b", "documented": ["2 n"], "candidates": ["n"], "max_weight": 1}])["a"]
+    check_verdict(found, "QUARANTINED", "known faults fit: ")
+    check(len(found["faults"]) > 1 and all(f["text"] in found["reason"] for f in found["faults"]),
+          f"{found['faults']}: {found['reason']}")
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())
