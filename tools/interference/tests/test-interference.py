@@ -223,7 +223,7 @@ def what_a_file_may_say():
 
 @test
 def loads():
-    """perfctr-load does the amount that it is told, at the rate that it is told"""
+    """perfctr-load does the amount of --amount, at most at --rate"""
     for kind, unit in (("read", "bytes"), ("write", "bytes"), ("copy", "bytes"),
                        ("chase", "loads"), ("spin", "rounds")):
         out = run(LOAD, "--size", "1Mi", "--amount", "4Mi", kind).stdout
