@@ -180,16 +180,16 @@ def programs_that_fail():
     """what cannot run, fails or ends early is an error with its name"""
     long = "perfctr-load --amount 300000000 spin"
     for specification, error in (
-            (programs("/nowhere/task", "sleep 1"), "the task: '/nowhere/task' cannot be run: No su"),
+            (programs("/nowhere/task", "sleep 1"), "task: '/nowhere/task' cannot be run: No"),
             (programs("true", "/nowhere/aggressor"), "somebody: '/nowhere/aggressor' cannot be run"),
             (programs("false", "sleep 1"), "the task 'false' ended with status 1"),
-            (programs(long, "sleep 0.{LEVEL}1"), "level 1: it ended before the task, with status 0"),
+            (programs(long, "sleep 0.{LEVEL}1"), "it ended before the task, with status 0"),
             (programs("true", "sleep 1", (1, 2, 3, 4, 5000)), "no {LEVEL}"),
             (programs("true", " "), "somebody: the command is empty"),
             (programs({"command": "true", "cpus": "x"}, "sleep 9"), "cpus 'x': give a list"),
             (programs({"command": "true", "cpus": "1-"}, "sleep 9"), "cpus '1-': give a list"),
             (programs({"command": "true", "cpus": "1023"}, "sleep 9"), "none of them is online"),
-            (programs({"command": "true", "cgroup": "/none"}, "sleep 9"), "cgroup '/none': No such"),
+            (programs({"command": "true", "cgroup": "/none"}, "sleep 9"), "cgroup '/none': No"),
             (programs("true", "sleep 9", jobs=4), "jobs are of a device")):
         done = interference(specification, status=1)
         check(error in done.stderr, f"{error}: {done.stderr}")
