@@ -75,6 +75,11 @@ struct host_source {
 	 */
 	const unsigned int *limits;
 	u64 turn_ns;
+	/*
+	 * After ops->select, for a START that joins: whether all that was selected of @block
+	 * counts. Return: 0; an errno with its reason in @why. NULL: it always does.
+	 */
+	int (*check)(struct host_source *hs, unsigned int block);
 	bool keeps_counts; /* while the machine sleeps: the driver has read them before */
 	bool collects_at_once; /* no call of collect waits: a signal cannot interrupt it */
 

@@ -403,6 +403,20 @@ static int select_counters(struct host_source *hs, const struct host_views *firs
 	return 0;
 }
 
+/* Whether a source that counts already counts all of the blocks of another session, too. */
+static int check_joined(struct host_source *hs, const struct host_views *views)
+{
+	int error = 0;
+
+	for (size_t n = 0; hs->check && !error && n < views->count; n++) {
+		const struct drm_perfctr_block *block = views->blocks[n].view.block;
+
+		if (block && block->source == &hs->source)
+			error = hs->check(hs, (unsigned int)(block - hs->source.blocks));
+	}
+	return error;
+}
+
 int host_source_attach(struct host_source *hs, u8 set)
 {
 	struct perfctr_source_state *state = &hs->state;
@@ -419,13 +433,15 @@ int host_source_attach(struct host_source *hs, u8 set)
 	block_signals(&before);
 	note_sleep(hs->host);
 	error = select_counters(hs, hs->host->counting);
-	if (!error && !state->running) {
-		error = state->users ? restart(hs) : start(hs);
+	if (error) {
+		host_turns_gather(hs, hs->host->counting->next);
+	} else {
+		error = state->running ? check_joined(hs, hs->host->counting) :
+			state->users   ? restart(hs) :
+					 start(hs);
 		/* without the new session, which is the first one */
 		if (error)
 			select_counters(hs, hs->host->counting->next);
-	} else if (error) {
-		host_turns_gather(hs, hs->host->counting->next);
 	}
 	restore_signals(&before);
 	if (error)
