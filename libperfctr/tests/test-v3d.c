@@ -14,6 +14,7 @@
 
 #define NODE "/dev/dri/renderD128"
 #define SYSFS "/sys/dev/char/226:128"
+#define PROGRAM "4711"
 
 enum { EVENTS = 87, CYCLES = 32, PRIMITIVES = 35 };
 
@@ -34,6 +35,9 @@ static struct driver {
 	uint64_t counted_ns; /* up to which the monitor has them */
 	uint64_t late; /* cycles that pass between the first slot's read and the last one's */
 	bool stopped; /* until the next job */
+	/* the node that another program has open, which hangs; NULL: there is none */
+	const char *program;
+	unsigned int jobs, seconds;
 } driver;
 
 static struct perfctr_sys sys;
@@ -128,10 +132,19 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 
 static int fake_open(void *data, const char *path, int flags)
 {
-	char text[32] = "";
+	char text[64] = "";
 	int fd;
 
-	if (!strcmp(path, SYSFS "/device/power/runtime_active_time"))
+	if (driver.program && !strcmp(path, "/proc/" PROGRAM "/stat"))
+		snprintf(text, sizeof(text), PROGRAM " (a b) R 1 1 1 0 0 0 0 0 0 0 %u 0",
+			 100 * ++driver.seconds);
+	else if (!strcmp(path, "/proc/" PROGRAM "/comm"))
+		strcpy(text, "triangles\n");
+	else if (!strcmp(path, "/proc/" PROGRAM "/fdinfo/5"))
+		/* it goes on when there is no global monitor */
+		snprintf(text, sizeof(text), "drm-driver:\tv3d\nv3d-jobs-render: %u jobs\n",
+			 driver.jobs += !driver.is_global);
+	else if (!strcmp(path, SYSFS "/device/power/runtime_active_time"))
 		snprintf(text, sizeof(text), "%llu\n", (unsigned long long)driver.awake_ms);
 	else if (!strcmp(path, SYSFS "/device/power/runtime_suspended_time"))
 		snprintf(text, sizeof(text), "0\n");
@@ -143,12 +156,15 @@ static int fake_open(void *data, const char *path, int flags)
 	return fd;
 }
 
+/* Each look finds a second of time that the program has burned since the last one. */
 static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
 {
 	if (!strcmp(path, "/proc/1/fdinfo"))
 		return driver.hidden ? -EACCES : 0;
 	if (!strcmp(path, "/proc"))
-		return 0;
+		return driver.program ? fn(arg, PROGRAM) : 0;
+	if (!strcmp(path, "/proc/" PROGRAM "/fd"))
+		return fn(arg, "5");
 	if (!strcmp(path, "/dev/dri"))
 		return fn(arg, "renderD128");
 	return perfctr_sys_real.list(data, path, fn, arg);
@@ -156,6 +172,8 @@ static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
 
 static int fake_readlink(void *data, const char *path, char *text, size_t size)
 {
+	if (!strcmp(path, "/proc/" PROGRAM "/fd/5"))
+		return snprintf(text, size, "%s", driver.program);
 	return strcmp(path, "/proc/self/ns/pid") ?
 		       perfctr_sys_real.readlink(data, path, text, size) :
 		       -ENOENT;
@@ -339,6 +357,57 @@ TEST_WITH(begin, end_driver, "a monitor that was cleared is set again, and the i
 	seen = take(true);
 	EQUAL(seen.sum, 4);
 	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
+}
+
+/* START of a second session, with other events */
+static int join(void)
+{
+	struct perfctr_selection *more;
+	struct perfctr_session *second;
+	int error;
+
+	EQUAL(perfctr_selection_new(device, &more), 0);
+	CHECK(perfctr_selection_add(more, "v3d/cycle_count") > 0);
+	EQUAL(perfctr_session_new(more, NULL, &second), 0);
+	error = perfctr_session_start(second, 0);
+	perfctr_session_unref(second);
+	perfctr_selection_unref(more);
+	return error;
+}
+
+TEST_WITH(begin, end_driver, "START beside a session whose monitor another program replaced")
+{
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.is_global = false;
+	driver.other = true;
+	driver.program = NODE;
+	EQUAL(join(), -EBUSY);
+	HAS_TEXT(perfctr_ctx_error(ctx), "to one program at a time");
+	HAS_TEXT(perfctr_ctx_error(ctx), "has them: triangles (" PROGRAM ")");
+	driver.program = NULL;
+	driver.other = false;
+	EQUAL(join(), 0);
+	take(false);
+	driver.pending[PRIMITIVES] = 4;
+	EQUAL(take(true).sum, 4);
+}
+
+TEST_WITH(begin, end_driver, "START beside a session that ended for a program that hung")
+{
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.program = NODE;
+	for (int looks = 0; looks < 20 && driver.is_global; looks++) {
+		usleep(100000);
+		take(false);
+	}
+	CHECK(!driver.is_global);
+	EQUAL(join(), -EIO);
+	HAS_TEXT(perfctr_ctx_error(ctx), "counting has ended, as triangles (" PROGRAM ") hung");
+	take(true);
+	/* with nobody else, it is tried again */
+	driver.program = NULL;
+	EQUAL(perfctr_session_start(session, 0), 0);
+	take(true);
 }
 
 TEST_WITH(begin, end_driver, "one that was replaced counts no cycles while the GPU is awake: lost")

@@ -47,6 +47,7 @@ struct perfctr_source_state {
 	/* sessions that are open, and that count */
 	unsigned int prepared, users;
 	bool running, incomplete;
+	int error; /* of the last collection */
 	u8 set;
 	u64 restart_ns; /* earliest time of another attempt to start */
 	struct host_turns turns;

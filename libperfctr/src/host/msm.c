@@ -384,6 +384,8 @@ static void note_silence(struct msm *m, struct reading *r, u64 suspends)
 	r->asleep |= !*m->power || suspends != m->suspends;
 	if (!r->asleep) {
 		r->c->incomplete = true;
+		m->hs.why = "the GPU has given no record of its counters for a second: jobs before "
+			    "them may take longer";
 		return;
 	}
 	m->has_last = false;
@@ -447,14 +449,14 @@ static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		error = open_stream(m, true);
 	}
 	if (error)
-		return error == -ENODEV ? error : -EIO;
+		return error;
 	r.records = drain(m, &r);
 	if (r.records >= 0)
 		late = await_record(m, &r);
 	error = r.error ? r.error : min(r.records, late);
 	if (error < 0) {
 		msm_stream_close(m->hs.host, &m->stream);
-		return error == -ENODEV ? error : -EIO;
+		return error;
 	}
 	slept = suspends != m->suspends;
 	r.records += late;

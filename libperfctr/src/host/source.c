@@ -301,6 +301,7 @@ static void account(struct host_source *hs, struct drm_perfctr_collection *c, in
 	if (!error || state->lost_flags)
 		state->good_ns = max(state->good_ns, c->time_ns);
 	state->incomplete = error || c->incomplete;
+	state->error = error;
 	for (unsigned int i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
 		hs->host->cycles[i] += c->clock_cycles[i];
 }
@@ -436,6 +437,7 @@ int host_source_attach(struct host_source *hs, u8 set)
 	if (error) {
 		host_turns_gather(hs, hs->host->counting->next);
 	} else {
+		state->restart_ns = 0;
 		error = state->running ? check_joined(hs, hs->host->counting) :
 			state->users   ? restart(hs) :
 					 start(hs);

@@ -72,6 +72,7 @@ struct v3d {
 	bool counts_on; /* the driver does, after a read */
 	struct v3d_watch *watch;
 	bool ended; /* a program would hang */
+	char why[192];
 
 	u64 wanted[SECTIONS];
 	/* the monitor: events of its slots, 0: none */
@@ -298,16 +299,22 @@ static int v3d_prepare(struct drm_perfctr_source *source)
 	return error;
 }
 
-/* Return: 0 there is a monitor; -EIO there was none, and none can be had. */
+/* Return: 0 there is a monitor; an errno: there was none, and none can be had. */
 static int recover(struct v3d *v)
 {
+	int error;
+
 	if (v->id)
 		return 0;
-	choose_slots(v);
-	if (v->ended || create(v))
+	if (v->ended) {
+		v->hs.why = v->why;
 		return -EIO;
-	v->gap_ns = perfctr_time_raw_ns() - v->time_ns;
-	return 0;
+	}
+	choose_slots(v);
+	error = create(v);
+	if (!error)
+		v->gap_ns = perfctr_time_raw_ns() - v->time_ns;
+	return error;
 }
 
 /*
@@ -327,13 +334,15 @@ static void watch(struct v3d *v, u64 now)
 		nanosleep(&pause, NULL);
 		v->ended = v3d_watch_works(v->watch);
 	}
-	if (v->ended)
-		perfctr_log(host->ctx, PERFCTR_LOG_WARNING,
-			    "%s: counting has ended, as %s hung: it has performance monitors of "
-			    "its own, which v3d refuses while it counts for all",
-			    host->config.name, text);
-	else
+	if (!v->ended) {
 		recover(v);
+		return;
+	}
+	snprintf(v->why, sizeof(v->why),
+		 "counting has ended, as %s hung: it has performance monitors of its own, which "
+		 "v3d refuses while it counts for all",
+		 text);
+	perfctr_log(host->ctx, PERFCTR_LOG_WARNING, "%s: %s", host->config.name, v->why);
 }
 
 /* Add what was counted. Return: cycles since the last read. */
@@ -421,11 +430,14 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	u64 now, interval_ns, cycles;
 	bool looks;
 	u32 states;
+	int error;
 
 	if (!host_is_there(v->hs.host))
 		return -ENODEV;
-	if (recover(v) || read_slots(v, values))
-		return -EIO;
+	error = recover(v);
+	error = error ? error : read_slots(v, values);
+	if (error)
+		return error;
 	now = perfctr_time_raw_ns();
 	interval_ns = now - v->time_ns;
 	cycles = add_counts(v, values);

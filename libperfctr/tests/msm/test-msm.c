@@ -268,6 +268,7 @@ TEST_WITH(begin_7, end_gpu, "work in front of the set-up delays the start")
 	gpu_block_ring(true);
 	EQUAL(open_session("cp/BUSY_CYCLES", NULL), 0);
 	EQUAL(perfctr_session_start(session, 0), -EIO);
+	HAS_TEXT(perfctr_ctx_error(ctx), "has given no record of its counters for a second");
 	CHECK(!gpu_state().has_stream);
 	gpu_block_ring(false);
 	EQUAL(perfctr_session_start(session, 0), 0);
@@ -361,7 +362,8 @@ TEST_WITH(begin_7, end_gpu,
 	CHECK(perfctr_selection_add(other_selection, "uche/BUSY_CYCLES") > 0);
 	EQUAL(perfctr_session_new(other_selection, NULL, &other), 0);
 	gpu_deny(true);
-	CHECK(perfctr_session_start(other, 0) < 0);
+	EQUAL(perfctr_session_start(other, 0), -EPERM);
+	HAS_TEXT(perfctr_ctx_error(ctx), "counting needs CAP_PERFMON");
 	gpu_work("CP", BUSY, 1000);
 	seen = take();
 	EQUAL(seen.sum[0], 0);
