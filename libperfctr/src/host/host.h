@@ -34,6 +34,8 @@ struct perfctr_source_state {
 	u64 seq, time_ns, read_ns;
 	/* up to when all is in the totals or in lost_ns, the total loss */
 	u64 good_ns, lost_ns;
+	/* of each block: loss that is not in lost_ns, as it concerns no other */
+	u64 *block_lost_ns;
 	/* DRM_PERFCTR_SAMPLE_* of collections, of the next one, whether that reports LOST */
 	struct perfctr_sticky flags;
 	u32 pending_flags;
@@ -92,6 +94,12 @@ struct host_source {
 static inline struct host_source *host_source_of(struct drm_perfctr_source *source)
 {
 	return (struct host_source *)((char *)source - offsetof(struct host_source, source));
+}
+
+/* In a collection: @ns of counts of one block are lost, and of no other. */
+static inline void host_lose_block(struct host_source *hs, unsigned int block, u64 ns)
+{
+	hs->state.block_lost_ns[block] += ns;
 }
 
 /* a driver whose counters a host can read, by the name of its DRM driver, or "kbase" */

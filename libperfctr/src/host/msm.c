@@ -416,7 +416,8 @@ static bool lacks_exact(const struct msm *m, const struct masks *has, unsigned i
 	return lacks;
 }
 
-static void report(struct msm *m, const struct reading *r, bool slept)
+/* @ns: of the collection */
+static void report(struct msm *m, const struct reading *r, bool slept, u64 ns)
 {
 	u32 states = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL;
 	const struct masks has = masks_of(m);
@@ -429,7 +430,7 @@ static void report(struct msm *m, const struct reading *r, bool slept)
 		const bool lost = r->records && lacks_exact(m, &has, b);
 
 		if (lost)
-			r->c->lost_ns = U64_MAX; /* the interval */
+			host_lose_block(&m->hs, b, ns);
 		drm_perfctr_block_report(&m->hs.source, b,
 					 states | (lost ? DRM_PERFCTR_STATE_LOST : 0), has.of[b]);
 	}
@@ -438,7 +439,7 @@ static void report(struct msm *m, const struct reading *r, bool slept)
 static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct msm *m = msm_of(source);
-	const u64 asleep_ms = m->asleep_ms;
+	const u64 asleep_ms = m->asleep_ms, from_ns = m->counted_ns;
 	struct reading r = { .c = c };
 	u64 suspends = 0;
 	int error = msm_get_param(m->hs.host, MSM_SUSPENDS, &suspends), late = 0;
@@ -472,7 +473,7 @@ static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	c->time_ns = m->counted_ns;
 	c->gpu_timestamp = m->timestamp;
 	c->has_gpu_timestamp = late;
-	report(m, &r, slept);
+	report(m, &r, slept, m->counted_ns - from_ns);
 	return 0;
 }
 

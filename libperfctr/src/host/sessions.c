@@ -117,7 +117,7 @@ static void write_blocks(struct host_session *s, void *at, struct drm_perfctr_sa
 		struct drm_perfctr_block_header *block = at;
 
 		if (!b->view.pmu) {
-			at = host_views_publish(&s->views, &b->view, at, header, states);
+			at = host_views_publish(&s->views, b, at, header, states);
 			continue;
 		}
 		/* a level is no difference */

@@ -80,7 +80,9 @@ int host_add_source(struct host *host, struct host_source *hs)
 	s->id = host->source_count;
 	s->state = &hs->state;
 	s->blocks = calloc(s->block_count, sizeof(*s->blocks));
-	if (!s->blocks || host_turns_init(hs) || host->source_count == HOST_MAX_SOURCES)
+	hs->state.block_lost_ns = calloc(s->block_count, sizeof(*hs->state.block_lost_ns));
+	if (!s->blocks || !hs->state.block_lost_ns || host_turns_init(hs) ||
+	    host->source_count == HOST_MAX_SOURCES)
 		error = -ENOMEM;
 	for (unsigned int n = 0; !error && n < s->block_count; n++)
 		error = copy_block(hs, n);
@@ -102,6 +104,7 @@ void host_free_sources(struct host *host)
 			free(s->blocks[n].valid);
 		}
 		free(s->blocks);
+		free(host->sources[i]->state.block_lost_ns);
 		host_turns_free(host->sources[i]);
 	}
 	host->source_count = host->block_count = 0;
