@@ -37,6 +37,7 @@ static struct driver {
 	bool stopped; /* until the next job */
 	/* the node that another program has open, which hangs; NULL: there is none */
 	const char *program;
+	bool other_driver; /* has that node */
 	unsigned int jobs, seconds;
 } driver;
 
@@ -142,10 +143,12 @@ static int fake_open(void *data, const char *path, int flags)
 		strcpy(text, "triangles\n");
 	else if (!strcmp(path, "/proc/" PROGRAM "/fdinfo/5"))
 		/* it goes on when there is no global monitor */
-		snprintf(text, sizeof(text), "drm-driver:\tv3d\nv3d-jobs-render: %u jobs\n",
-			 driver.jobs += !driver.is_global);
+		snprintf(text, sizeof(text), "drm-driver:\t%s\nv3d-jobs-render: %u jobs\n",
+			 driver.other_driver ? "vc4" : "v3d", driver.jobs += !driver.is_global);
 	else if (!strcmp(path, SYSFS "/device/power/runtime_active_time"))
 		snprintf(text, sizeof(text), "%llu\n", (unsigned long long)driver.awake_ms);
+	else if (!strcmp(path, SYSFS "/device/drm/card1/dev"))
+		strcpy(text, "226:1\n");
 	else if (!strcmp(path, SYSFS "/device/power/runtime_suspended_time"))
 		snprintf(text, sizeof(text), "0\n");
 	else if (strcmp(path, NODE) != 0 && strcmp(path, SYSFS "/dev") != 0)
@@ -392,15 +395,21 @@ TEST_WITH(begin, end_driver, "START beside a session whose monitor another progr
 	EQUAL(take(true).sum, 4);
 }
 
-TEST_WITH(begin, end_driver, "START beside a session that ended for a program that hung")
+/* Begin to count beside a program that hangs. Return: whether counting ended in two seconds. */
+static bool is_freed(const char *node)
 {
 	EQUAL(start("v3d/PTB_primitives_binned"), 0);
-	driver.program = NODE;
+	driver.program = node;
 	for (int looks = 0; looks < 20 && driver.is_global; looks++) {
 		usleep(100000);
 		take(false);
 	}
-	CHECK(!driver.is_global);
+	return !driver.is_global;
+}
+
+TEST_WITH(begin, end_driver, "START beside a session that ended for a program that hung")
+{
+	CHECK(is_freed(NODE));
 	EQUAL(join(), -EIO);
 	HAS_TEXT(perfctr_ctx_error(ctx), "counting has ended, as triangles (" PROGRAM ") hung");
 	take(true);
@@ -408,6 +417,34 @@ TEST_WITH(begin, end_driver, "START beside a session that ended for a program th
 	driver.program = NULL;
 	EQUAL(perfctr_session_start(session, 0), 0);
 	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a program that hangs with the primary node is seen, too")
+{
+	CHECK(is_freed("/dev/dri/card1"));
+	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a program that burns time with another driver's node is none")
+{
+	driver.other_driver = true;
+	CHECK(!is_freed("/dev/dri/card0"));
+	take(true);
+}
+
+TEST_WITH(begin, end_driver, "another program's monitor: who has the primary node open is named")
+{
+	driver.other = true;
+	driver.program = "/dev/dri/card1";
+	EQUAL(open_session("v3d/cycle_count"), -EBUSY);
+	HAS_TEXT(perfctr_ctx_error(ctx), "has them: triangles (" PROGRAM ")");
+	session = perfctr_session_unref(session);
+	selection = perfctr_selection_unref(selection);
+	device = perfctr_device_unref(device);
+	driver.program = "/dev/dri/card0";
+	driver.sets = 0;
+	EQUAL(open_session("v3d/cycle_count"), -EBUSY);
+	CHECK(!strstr(perfctr_ctx_error(ctx), "triangles"));
 }
 
 TEST_WITH(begin, end_driver, "one that was replaced counts no cycles while the GPU is awake: lost")

@@ -119,6 +119,10 @@ def hanging_program_is_freed():
     done = run("perfctr", "stat", "-d", "/tmp/node", *events(PRIMITIVES), "--", "v3d-job", "-p",
                PRIMITIVES, *FRAME)
     check("counting has ended, as v3d-job (" in done.stderr, done.stderr)
+    # and if it was the primary node, as a display server opens it
+    done = stat(*events(PRIMITIVES), "--", "v3d-job", "-d", "/dev/dri/card0", "-p", PRIMITIVES,
+                *FRAME)
+    check("counting has ended, as v3d-job (" in done.stderr, done.stderr)
 
 
 @only(GLOBAL)

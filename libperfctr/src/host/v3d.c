@@ -578,7 +578,7 @@ static int v3d_probe(struct host *host)
 	if (error)
 		return error;
 	host_watch_node(host, v->sysfs);
-	v->watch = v3d_watch_new(host->ctx->sys, host->path);
+	v->watch = v3d_watch_new(host->ctx->sys);
 	if (!v->watch)
 		return perfctr_no_memory(host->ctx);
 	host->config.sets = 1;
