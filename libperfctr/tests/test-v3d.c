@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* Counters of V3D by the global performance monitor: a driver in memory, of each generation. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@ enum { EVENTS = 87, CYCLES = 32, PRIMITIVES = 35 };
 enum generation { WITHOUT_GLOBAL, READS_STOP, COUNTS_ON };
 
 /* the driver and its GPU */
-static struct driver {
+static struct state {
 	enum generation generation;
 	bool hidden, unbound; /* other programs' files; unbind */
 	uint32_t id, next; /* monitor, 0: none; the next one's number */
@@ -39,7 +41,9 @@ static struct driver {
 	const char *program;
 	bool other_driver; /* has that node */
 	unsigned int jobs, seconds;
-} driver;
+	int broken; /* that reads fail with */
+} * shared; /* with processes that fork */
+#define driver (*shared)
 
 static struct perfctr_sys sys;
 
@@ -71,6 +75,8 @@ static int get_values(const struct v3d_perfmon_get_values *get)
 	const uint64_t now = perfctr_time_raw_ns();
 	const uint64_t worked = driver.rate * (now - driver.counted_ns) / 1000000;
 
+	if (driver.broken || get->id != driver.id)
+		return driver.broken ? driver.broken : -EINVAL;
 	driver.counted_ns = now;
 	for (unsigned int i = 0; i < driver.count && driver.is_global && !driver.stopped; i++) {
 		uint64_t *pending = &driver.pending[driver.slots[i]];
@@ -84,7 +90,7 @@ static int get_values(const struct v3d_perfmon_get_values *get)
 	driver.stopped = driver.generation == READS_STOP;
 	memcpy((void *)(uintptr_t)get->values_ptr, driver.values,
 	       driver.count * sizeof(*driver.values));
-	return get->id == driver.id ? 0 : -EINVAL;
+	return 0;
 }
 
 static int create(struct v3d_perfmon_create *c)
@@ -196,7 +202,10 @@ static int fake_node_number(void *data, const char *path, unsigned int *major, u
 
 static void begin(void)
 {
-	driver = (struct driver){ .generation = COUNTS_ON };
+	if (!shared)
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	driver = (struct state){ .generation = COUNTS_ON };
 	sys = perfctr_sys_real;
 	sys.ioctl = fake_ioctl;
 	sys.open = fake_open;
@@ -211,6 +220,8 @@ static void end_driver(void)
 {
 	end();
 	CHECK(!driver.is_global || driver.unbound);
+	/* no process is left */
+	CHECK(waitpid(-1, NULL, __WALL) < 0);
 }
 
 static int open_session(const char *events)
@@ -614,6 +625,60 @@ TEST_WITH(begin, end_driver, "turns without a monitor, which another has: nobody
 	CHECK(idle_calls(500) < 300);
 	driver.other = false;
 	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a read that fails leaves no monitor that nobody watches")
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.broken = -EIO;
+	seen = take(false);
+	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_ERROR && !driver.is_global && !driver.id);
+	driver.broken = 0;
+	seen = take(false);
+	CHECK(driver.is_global && seen.lost_ns);
+	driver.pending[PRIMITIVES] = 4;
+	seen = take(true);
+	EQUAL(seen.sum, 4);
+	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
+}
+
+/* A program that counts and stands still. Return: its status. */
+static int count_and_stop(void)
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	raise(SIGSTOP);
+	seen = take(false);
+	if (!CHECK(seen.flags & DRM_PERFCTR_SAMPLE_ERROR || seen.lost_ns))
+		return 1;
+	take(false);
+	driver.pending[PRIMITIVES] = 4;
+	return !EQUAL(take(true).sum, 4);
+}
+
+TEST_WITH(begin, end_driver, "a process that is stopped has no monitor a second later")
+{
+	siginfo_t info;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		status = count_and_stop();
+		end();
+		_exit(status);
+	}
+	EQUAL(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
+	CHECK(driver.is_global);
+	for (int ms = 0; ms < 1000 && driver.is_global; ms += 10)
+		usleep(10000);
+	CHECK(!driver.is_global);
+	kill(pid, SIGCONT);
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(status, 0);
+	CHECK(!driver.is_global);
 }
 
 TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")

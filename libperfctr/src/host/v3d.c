@@ -10,7 +10,7 @@
  *
  * All who may open the node may set the monitor, or clear that of others, whose reads succeed
  * nevertheless. DESTROY ends ours and never another's, so nothing here uses CLEAR. While there is a
- * global monitor, a program that submits jobs with one of its own hangs: v3d_watch.h.
+ * global monitor, a program that submits jobs with one of its own hangs: v3d_watch.h, v3d_guard.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include "counters/catalogue.h"
 #include "host.h"
 #include "kernel.h"
+#include "v3d_guard.h"
 #include "v3d_ioctls.h"
 #include "v3d_watch.h"
 
@@ -71,6 +72,7 @@ struct v3d {
 	u8 cycles; /* number of the event */
 	bool counts_on; /* the driver does, after a read */
 	struct v3d_watch *watch;
+	struct v3d_guard guard;
 	bool ended; /* a program would hang */
 	char why[192];
 
@@ -143,6 +145,7 @@ static void destroy(struct v3d *v)
 	if (v->id)
 		call(v->hs.host, V3D_PERFMON_DESTROY, &argument);
 	v->id = 0;
+	v3d_guard_beat(&v->guard, 0);
 }
 
 static int create(struct v3d *v)
@@ -155,6 +158,7 @@ static int create(struct v3d *v)
 	if (error)
 		return error;
 	v->id = argument.id;
+	v3d_guard_beat(&v->guard, v->id);
 	memset(v->last, 0, sizeof(v->last));
 	error = set_global(v);
 	if (error)
@@ -220,6 +224,9 @@ static int v3d_start(struct drm_perfctr_source *source, u8 set)
 		return -ENODEV;
 	destroy(v);
 	choose_slots(v);
+	error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
+	if (error)
+		return error;
 	error = create(v);
 	if (error)
 		return error;
@@ -240,6 +247,7 @@ static void v3d_stop(struct drm_perfctr_source *source)
 	/* after an unbind the end of the file does it */
 	if (host_is_there(v->hs.host))
 		destroy(v);
+	v3d_guard_end(&v->guard);
 }
 
 /* a monitor's events cannot be changed: there is none for a moment */
@@ -435,9 +443,15 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	if (!host_is_there(v->hs.host))
 		return -ENODEV;
 	error = recover(v);
-	error = error ? error : read_slots(v, values);
 	if (error)
 		return error;
+	/* the guard ended ours if this process stood still */
+	error = read_slots(v, values);
+	if (error) {
+		destroy(v);
+		return error;
+	}
+	v3d_guard_beat(&v->guard, v->id);
 	now = perfctr_time_raw_ns();
 	interval_ns = now - v->time_ns;
 	cycles = add_counts(v, values);
@@ -598,8 +612,10 @@ static void v3d_remove(struct host *host)
 {
 	struct v3d *v = host->driver_data;
 
-	if (v)
-		v3d_watch_free(v->watch);
+	if (!v)
+		return;
+	v3d_guard_end(&v->guard);
+	v3d_watch_free(v->watch);
 	free(v);
 }
 
