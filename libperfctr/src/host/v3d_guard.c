@@ -32,8 +32,8 @@ static void close_others(int a, int b)
 }
 
 /*
- * In a copy of a process with threads: system calls only. Its own session keeps it from signals of a
- * terminal and of a group.
+ * In a copy of a process with threads: system calls only. Its own session keeps it from signals of
+ * a terminal and of a group.
  */
 static _Noreturn void stand_guard(struct v3d_guard_state *state, int pipe, int fd,
 				  const struct perfctr_sys *sys)
