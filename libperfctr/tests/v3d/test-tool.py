@@ -9,7 +9,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 # found through the path above
-from tool import check_killed, check_validate, events_of, exported, run, served  # noqa: E402
+from tool import (check_killed, check_validate, events_of, exported, run,  # noqa: E402
+                  served, validate)
 from harness import check, main, test  # noqa: E402
 
 UNITS = 1e6  # per second, by live.h: less on a busy machine
@@ -69,6 +70,11 @@ def validated():
     """validate finds what counts as documented, and what counts another multiple"""
     event = check_validate("v3d", PRIMITIVES, 1, BYTES)
     check(event["definition"] == "3 units", f"{event}")
+    # as each read of the hardware loses a moment
+    error = validate("v3d", {PRIMITIVES: 1}, status=(1,), V3D_LATE="1")
+    check("the hardware lost counts, in each of 3 tries" in error, error)
+    found = validate("v3d", {PRIMITIVES: 1}, accept=5000, V3D_LATE="1")
+    check(found[PRIMITIVES]["verdict"] == "TRUSTED", f"{found}")
 
 
 @test
