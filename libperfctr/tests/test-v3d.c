@@ -478,6 +478,35 @@ TEST_WITH(begin, end_driver, "a process that is stopped has no monitor a second 
 	CHECK(!driver.is_global);
 }
 
+static int find_child(void *arg, const char *name)
+{
+	char path[64], text[1024];
+	pid_t *child = arg;
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", name);
+	if (perfctr_sys_read_text(&perfctr_sys_real, path, text, sizeof(text)) > 0 &&
+	    sscanf(text, "%*d (perfctr-guard) %*c %d", &parent) == 1 && parent == getpid())
+		*child = atoi(name);
+	return 0;
+}
+
+TEST_WITH(begin, end_driver, "STOP does not wait for a guard that is stopped")
+{
+	pid_t guard = 0;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	for (int ms = 0; !guard && ms < 10000; ms += 10) {
+		usleep(10000);
+		perfctr_sys_real.list(NULL, "/proc", find_child, &guard);
+	}
+	if (!CHECK(guard))
+		return;
+	EQUAL(kill(guard, SIGSTOP), 0);
+	take(true);
+	CHECK(kill(guard, 0));
+}
+
 TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")
 {
 	struct perfctr_sample sample;

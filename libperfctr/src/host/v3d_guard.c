@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -95,6 +96,8 @@ void v3d_guard_end(struct v3d_guard *guard)
 	if (!guard->state)
 		return;
 	close(guard->end);
+	/* also if it was stopped */
+	kill(guard->pid, SIGKILL);
 	waitpid(guard->pid, NULL, __WCLONE);
 	munmap(guard->state, sizeof(*guard->state));
 	guard->state = NULL;
