@@ -584,3 +584,44 @@ TEST_WITH(begin_gen12, end_machine,
 	EQUAL(perfctr_device_open(ctx, "renderD128", &device), 0);
 	EQUAL_TEXT(perfctr_device_info(device)->name, "Intel Tiger Lake");
 }
+
+/* Whether one of many samples takes less than that. */
+static bool is_short(uint64_t ns)
+{
+	bool found = false;
+
+	for (int n = 0; n < 500 && !found; n++) {
+		const uint64_t begin_ns = perfctr_time_raw_ns();
+
+		take(false);
+		found = perfctr_time_raw_ns() - begin_ns < ns;
+	}
+	return found;
+}
+
+TEST_WITH(begin_gen12, end_machine, "reports are fast enough for the shortest period of samples")
+{
+	const struct perfctr_session_opts options = { .size = sizeof(options),
+						      .period_ns = 4000000,
+						      .slots = 4096 };
+	struct perfctr_session *fast = NULL;
+	struct seen seen;
+
+	/* for a busy host */
+	m.room = REPORTS;
+	EQUAL(start("oa/VS_THREADS"), 0);
+	EQUAL(m.exponent, 13);
+	/* it joins: the first session has a gap */
+	EQUAL(perfctr_session_new(selection, &options, &fast), 0);
+	EQUAL(perfctr_session_start(fast, 0), 0);
+	EQUAL(m.exponent, 12);
+	seen = take(false);
+	CHECK(seen.lost_ns > 0 && seen.lost_ns < seen.span_ns);
+	work(1, 70000);
+	EQUAL(take(false).sum[7], 70000);
+	/* two reports of the slow ones last 2 ms */
+	CHECK(is_short(2000000));
+	perfctr_session_unref(fast);
+	work(1, 600000);
+	EQUAL(take(true).sum[7], 600000);
+}

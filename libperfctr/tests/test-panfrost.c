@@ -183,7 +183,7 @@ struct seen {
 	uint64_t sum[16]; /* of each block */
 	unsigned int blocks, index[16];
 	uint32_t flags, states[16];
-	uint64_t lost_ns;
+	uint64_t lost_ns, ns;
 };
 
 static struct seen take(bool stops)
@@ -196,6 +196,7 @@ static struct seen take(bool stops)
 	while (perfctr_cursor_next(cursor, &sample) > 0) {
 		seen.flags |= sample.flags;
 		seen.lost_ns += sample.lost_ns;
+		seen.ns += sample.end_ns - sample.start_ns;
 		for (seen.blocks = 0; perfctr_decode_block(&sample, &block) > 0; seen.blocks++) {
 			seen.index[seen.blocks] = block.index;
 			seen.states[seen.blocks] |= block.states;
@@ -304,9 +305,24 @@ TEST_WITH(begin, end_driver, "a block that the GPU did not write is lost, not co
 	EQUAL(seen.sum[1], 0);
 	CHECK(seen.states[1] & DRM_PERFCTR_STATE_LOST &&
 	      !(seen.states[0] & DRM_PERFCTR_STATE_LOST));
+	CHECK(seen.lost_ns && seen.lost_ns == seen.ns);
 	driver.stale = 0;
 	driver.words[1][6] = 2;
-	EQUAL(take(true).sum[1], 2);
+	seen = take(true);
+	EQUAL(seen.sum[1], 2);
+	EQUAL(seen.lost_ns, 0);
+}
+
+TEST_WITH(begin, end_driver, "a block that was not written loses nothing of other blocks' sessions")
+{
+	struct seen seen;
+
+	EQUAL(start("jm/*", 0), 0);
+	driver.words[0][6] = 9;
+	driver.stale = 1;
+	seen = take(true);
+	EQUAL(seen.sum[0], 9);
+	EQUAL(seen.lost_ns, 0);
 }
 
 TEST_WITH(begin, end_driver, "the switch is turned off while it counts: errors, then all counts")

@@ -1,195 +1,24 @@
 // SPDX-License-Identifier: MIT
-/* Counters of V3D by the global performance monitor: a driver in memory, of each generation. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
+/* Counters of V3D by the global performance monitor, by the driver of v3d/unit.h. */
+#include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "host/open.h"
-#include "host/v3d_ioctls.h"
 #include "fixture.h"
 #include "idle.h"
-
-#define NODE "/dev/dri/renderD128"
-#define SYSFS "/sys/dev/char/226:128"
-
-enum { EVENTS = 87, CYCLES = 32, PRIMITIVES = 35 };
-
-enum generation { WITHOUT_GLOBAL, READS_STOP, COUNTS_ON };
-
-/* the driver and its GPU */
-static struct driver {
-	enum generation generation;
-	bool hidden, unbound; /* other programs' files; unbind */
-	uint32_t id, next; /* monitor, 0: none; the next one's number */
-	bool is_global, other; /* is it set; has another program one */
-	unsigned int count, sets;
-	uint8_t slots[V3D_MAX_SLOTS];
-	uint64_t values[V3D_MAX_SLOTS];
-	uint64_t resets, awake_ms;
-	uint64_t pending[EVENTS]; /* that the next read adds */
-	uint64_t rate; /* counts of each event in a ms, while a monitor has it */
-	uint64_t counted_ns; /* up to which the monitor has them */
-	uint64_t late; /* cycles that pass between the first slot's read and the last one's */
-	bool stopped; /* until the next job */
-} driver;
-
-static struct perfctr_sys sys;
-
-static int name_event(struct v3d_perfmon_get_counter *c)
-{
-	const char *name = c->counter == CYCLES	    ? "cycle-count" :
-			   c->counter == PRIMITIVES ? "PTB-primitives-binned" :
-			   c->counter == 41	    ? "AXI-read-bytes-seen-watch-0" :
-						      NULL;
-	const struct perfctr_counter_desc *known = perfctr_counter_at(0x0642, 48, 0, c->counter);
-
-	snprintf((char *)c->name, sizeof(c->name), "%s", name ? name : known ? known->name : "?");
-	return c->counter < EVENTS ? 0 : -EINVAL;
-}
-
-static int set_global(const struct v3d_perfmon_set_global *set)
-{
-	if (driver.generation == WITHOUT_GLOBAL || set->flags || set->id != driver.id)
-		return -EINVAL;
-	driver.sets++;
-	if (driver.other || driver.is_global)
-		return -EBUSY;
-	driver.is_global = true;
-	return 0;
-}
-
-static int get_values(const struct v3d_perfmon_get_values *get)
-{
-	const uint64_t now = perfctr_time_raw_ns();
-	const uint64_t worked = driver.rate * (now - driver.counted_ns) / 1000000;
-
-	driver.counted_ns = now;
-	for (unsigned int i = 0; i < driver.count && driver.is_global && !driver.stopped; i++) {
-		uint64_t *pending = &driver.pending[driver.slots[i]];
-
-		driver.values[i] += *pending + worked;
-		if (driver.slots[i] == CYCLES)
-			driver.values[i] += 1000 + (i && i == driver.count - 1 ? driver.late : 0);
-	}
-	if (driver.is_global)
-		memset(driver.pending, 0, sizeof(driver.pending));
-	driver.stopped = driver.generation == READS_STOP;
-	memcpy((void *)(uintptr_t)get->values_ptr, driver.values,
-	       driver.count * sizeof(*driver.values));
-	return get->id == driver.id ? 0 : -EINVAL;
-}
-
-static int create(struct v3d_perfmon_create *c)
-{
-	CHECK(!driver.id && c->ncounters <= V3D_MAX_SLOTS);
-	driver.counted_ns = perfctr_time_raw_ns();
-	driver.id = c->id = ++driver.next;
-	driver.count = c->ncounters;
-	memcpy(driver.slots, c->counters, sizeof(driver.slots));
-	memset(driver.values, 0, sizeof(driver.values));
-	return 0;
-}
-
-static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
-{
-	static const char name[] = "v3d";
-	struct drm_version *version = argument;
-	struct v3d_get_param *param = argument;
-
-	switch (request) {
-	case DRM_IOCTL_VERSION:
-		memcpy(version->name, name, sizeof(name) - 1);
-		version->name_len = sizeof(name) - 1;
-		return 0;
-	case V3D_GET_PARAM:
-		param->value = param->param == V3D_MAX_COUNTERS ? EVENTS : driver.resets;
-		return 0;
-	case V3D_PERFMON_GET_COUNTER:
-		return name_event(argument);
-	case V3D_PERFMON_CREATE:
-		return create(argument);
-	case V3D_PERFMON_SET_GLOBAL:
-		return set_global(argument);
-	case V3D_PERFMON_GET_VALUES:
-		return get_values(argument);
-	case V3D_PERFMON_DESTROY:
-		/* what it counted since the last read is lost */
-		memset(driver.pending, 0, sizeof(driver.pending));
-		driver.id = 0;
-		driver.is_global = false;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int fake_open(void *data, const char *path, int flags)
-{
-	char text[32] = "";
-	int fd;
-
-	if (!strcmp(path, SYSFS "/device/power/runtime_active_time"))
-		snprintf(text, sizeof(text), "%llu\n", (unsigned long long)driver.awake_ms);
-	else if (!strcmp(path, SYSFS "/device/power/runtime_suspended_time"))
-		snprintf(text, sizeof(text), "0\n");
-	else if (strcmp(path, NODE) != 0 && strcmp(path, SYSFS "/dev") != 0)
-		return perfctr_sys_real.open(data, path, flags);
-	fd = memfd_create("file", MFD_CLOEXEC);
-	if (pwrite(fd, text, strlen(text), 0) < 0)
-		abort();
-	return fd;
-}
-
-static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
-{
-	if (!strcmp(path, "/proc/1/fdinfo"))
-		return driver.hidden ? -EACCES : 0;
-	if (!strcmp(path, "/proc"))
-		return 0;
-	if (!strcmp(path, "/dev/dri"))
-		return fn(arg, "renderD128");
-	return perfctr_sys_real.list(data, path, fn, arg);
-}
-
-static int fake_readlink(void *data, const char *path, char *text, size_t size)
-{
-	return strcmp(path, "/proc/self/ns/pid") ?
-		       perfctr_sys_real.readlink(data, path, text, size) :
-		       -ENOENT;
-}
-
-static bool fake_is_removed(void *data, int fd)
-{
-	return driver.unbound;
-}
-
-static int fake_node_number(void *data, const char *path, unsigned int *major, unsigned int *minor)
-{
-	*major = 226;
-	*minor = 128;
-	return 0;
-}
+#include "v3d/unit.h"
 
 static void begin(void)
 {
-	driver = (struct driver){ .generation = COUNTS_ON };
-	sys = perfctr_sys_real;
-	sys.ioctl = fake_ioctl;
-	sys.open = fake_open;
-	sys.list = fake_list;
-	sys.readlink = fake_readlink;
-	sys.is_removed = fake_is_removed;
-	sys.node_number = fake_node_number;
-	perfctr_ctx_new_with(&sys, &ctx);
+	perfctr_ctx_new_with(make_driver(), &ctx);
 }
 
 static void end_driver(void)
 {
 	end();
 	CHECK(!driver.is_global || driver.unbound);
+	/* no process is left */
+	CHECK(waitpid(-1, NULL, __WALL) < 0);
 }
 
 static int open_session(const char *events)
@@ -339,6 +168,91 @@ TEST_WITH(begin, end_driver, "a monitor that was cleared is set again, and the i
 	seen = take(true);
 	EQUAL(seen.sum, 4);
 	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
+}
+
+/* START of a second session, with other events */
+static int join(void)
+{
+	struct perfctr_selection *more;
+	struct perfctr_session *second;
+	int error;
+
+	EQUAL(perfctr_selection_new(device, &more), 0);
+	CHECK(perfctr_selection_add(more, "v3d/cycle_count") > 0);
+	EQUAL(perfctr_session_new(more, NULL, &second), 0);
+	error = perfctr_session_start(second, 0);
+	perfctr_session_unref(second);
+	perfctr_selection_unref(more);
+	return error;
+}
+
+TEST_WITH(begin, end_driver, "START beside a session whose monitor another program replaced")
+{
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.is_global = false;
+	driver.other = true;
+	driver.program = NODE;
+	EQUAL(join(), -EBUSY);
+	HAS_TEXT(perfctr_ctx_error(ctx), "to one program at a time");
+	HAS_TEXT(perfctr_ctx_error(ctx), "has them: triangles (" PROGRAM ")");
+	driver.program = NULL;
+	driver.other = false;
+	EQUAL(join(), 0);
+	take(false);
+	driver.pending[PRIMITIVES] = 4;
+	EQUAL(take(true).sum, 4);
+}
+
+/* Begin to count beside a program that hangs. Return: whether counting ended in two seconds. */
+static bool is_freed(const char *node)
+{
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.program = node;
+	for (int looks = 0; looks < 20 && driver.is_global; looks++) {
+		usleep(100000);
+		take(false);
+	}
+	return !driver.is_global;
+}
+
+TEST_WITH(begin, end_driver, "START beside a session that ended for a program that hung")
+{
+	CHECK(is_freed(NODE));
+	EQUAL(join(), -EIO);
+	HAS_TEXT(perfctr_ctx_error(ctx), "counting has ended, as triangles (" PROGRAM ") hung");
+	take(true);
+	/* with nobody else, it is tried again */
+	driver.program = NULL;
+	EQUAL(perfctr_session_start(session, 0), 0);
+	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a program that hangs with the primary node is seen, too")
+{
+	CHECK(is_freed("/dev/dri/card1"));
+	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a program that burns time with another driver's node is none")
+{
+	driver.other_driver = true;
+	CHECK(!is_freed("/dev/dri/card0"));
+	take(true);
+}
+
+TEST_WITH(begin, end_driver, "another program's monitor: who has the primary node open is named")
+{
+	driver.other = true;
+	driver.program = "/dev/dri/card1";
+	EQUAL(open_session("v3d/cycle_count"), -EBUSY);
+	HAS_TEXT(perfctr_ctx_error(ctx), "has them: triangles (" PROGRAM ")");
+	session = perfctr_session_unref(session);
+	selection = perfctr_selection_unref(selection);
+	device = perfctr_device_unref(device);
+	driver.program = "/dev/dri/card0";
+	driver.sets = 0;
+	EQUAL(open_session("v3d/cycle_count"), -EBUSY);
+	CHECK(!strstr(perfctr_ctx_error(ctx), "triangles"));
 }
 
 TEST_WITH(begin, end_driver, "one that was replaced counts no cycles while the GPU is awake: lost")
@@ -508,6 +422,89 @@ TEST_WITH(begin, end_driver, "turns without a monitor, which another has: nobody
 	CHECK(idle_calls(500) < 300);
 	driver.other = false;
 	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a read that fails leaves no monitor that nobody watches")
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.broken = -EIO;
+	seen = take(false);
+	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_ERROR && !driver.is_global && !driver.id);
+	driver.broken = 0;
+	seen = take(false);
+	CHECK(driver.is_global && seen.lost_ns);
+	driver.pending[PRIMITIVES] = 4;
+	seen = take(true);
+	EQUAL(seen.sum, 4);
+	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
+}
+
+/* A program that counts and stands still. Return: its status. */
+static int count_and_stop(void)
+{
+	struct seen seen;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	raise(SIGSTOP);
+	seen = take(false);
+	if (!CHECK(seen.flags & DRM_PERFCTR_SAMPLE_ERROR || seen.lost_ns))
+		return 1;
+	take(false);
+	driver.pending[PRIMITIVES] = 4;
+	return !EQUAL(take(true).sum, 4);
+}
+
+TEST_WITH(begin, end_driver, "a process that is stopped has no monitor a second later")
+{
+	siginfo_t info;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		status = count_and_stop();
+		end();
+		_exit(status);
+	}
+	EQUAL(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
+	CHECK(driver.is_global);
+	for (int ms = 0; ms < 1000 && driver.is_global; ms += 10)
+		usleep(10000);
+	CHECK(!driver.is_global);
+	kill(pid, SIGCONT);
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(status, 0);
+	CHECK(!driver.is_global);
+}
+
+static int find_child(void *arg, const char *name)
+{
+	char path[64], text[1024];
+	pid_t *child = arg;
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", name);
+	if (perfctr_sys_read_text(&perfctr_sys_real, path, text, sizeof(text)) > 0 &&
+	    sscanf(text, "%*d (perfctr-guard) %*c %d", &parent) == 1 && parent == getpid())
+		*child = atoi(name);
+	return 0;
+}
+
+TEST_WITH(begin, end_driver, "STOP does not wait for a guard that is stopped")
+{
+	pid_t guard = 0;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	for (int ms = 0; !guard && ms < 10000; ms += 10) {
+		usleep(10000);
+		perfctr_sys_real.list(NULL, "/proc", find_child, &guard);
+	}
+	if (!CHECK(guard))
+		return;
+	EQUAL(kill(guard, SIGSTOP), 0);
+	take(true);
+	CHECK(kill(guard, 0));
 }
 
 TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")

@@ -6,6 +6,7 @@ import pwd
 import subprocess
 import sys
 import tempfile
+import time
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 sys.path.insert(0, os.path.join(TOP, "tools/tests"))
@@ -14,6 +15,12 @@ from harness import check, wait_for  # noqa: E402  (found through the path above
 PERFCTR = sys.argv[1]
 BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
 
+
+UNITS = (1000, 70000)
+JOB = '''#!/bin/sh
+echo "$1" >"$GPU_JOBS"
+read -r done <"$GPU_DONE"
+'''
 
 POLICY = f"""[rule all]
 users = {pwd.getpwuid(os.getuid()).pw_name}
@@ -63,6 +70,101 @@ def exported(*arguments):
     text = run("--once", "-p", "200", *arguments, program="-exporter")
     lines = [line for line in text.splitlines() if line.startswith("perfctr_")]
     return {line.split("{")[0]: float(line.split()[-1]) for line in lines}
+
+
+def validate(device, rules, accept=0, status=(0, 5), **environment):
+    """{counter: its entry of the report}, of programs that ask for work on a GPU of live.h, each
+    for UNITS; a message if it fails. rules: {counter: how often it is documented to count in a
+    unit}; accept: ppm"""
+    with tempfile.TemporaryDirectory() as work:
+        job, campaign = os.path.join(work, "job"), os.path.join(work, "campaign.json")
+        pipes = {name: os.path.join(work, name) for name in ("GPU_JOBS", "GPU_DONE")}
+        for path in pipes.values():
+            os.mkfifo(path)
+        with open(job, "w", encoding="ascii") as f:
+            f.write(JOB)
+        os.chmod(job, 0o755)
+        with open(campaign, "w", encoding="ascii") as f:
+            json.dump({"campaign": "gpu", "device": device, "runs": 2,
+                       "events": [{"name": counter, "counter": counter, "max_weight": 7,
+                                   "accept": {"relative_ppm": accept},
+                                   "documented": [f"{times} units"]}
+                                  for counter, times in rules.items()],
+                       "benchmarks": [{"name": "job", "command": f"run {job} {{N}}",
+                                       "quantities": {"units": "N"},
+                                       "parameters": {"N": UNITS}}]}, f)
+        done = subprocess.run([PERFCTR + "-validate", "--run-programs", "--json", campaign],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=120, check=False,
+                              env=environment_of(**pipes, **environment))
+    check(done.returncode in status and "Sanitizer" not in done.stderr,
+          f"{done.returncode} {done.stderr}{done.stdout}")
+    if done.returncode == 1:
+        return done.stderr
+    report, = json.loads(done.stdout)["campaigns"]
+    return {event["event"]: event for event in report["events"]}
+
+
+def check_validate(device, right, factor, wrong, **environment):
+    """An event that is documented as it counts, factor times a unit, and one that is not."""
+    found = validate(device, {right: factor, wrong: 1}, **environment)
+    event = found[right]
+    measured = [point["measured"] for point in event["points"]]
+    check(event["verdict"] == "TRUSTED" and measured == [factor * n for n in UNITS], f"{event}")
+    event = found[wrong]
+    check(event["verdict"] in ("EXPLAINED", "UNTRUSTED"), f"{event}")
+    return event
+
+
+def processes(program):
+    """Numbers of processes that run a program, but those that have ended."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program):
+                found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def size_of(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def check_killed(device, event):
+    """SIGKILL of whatever counts leaves no process, and a capture up to then."""
+    with tempfile.TemporaryDirectory() as work:
+        policy, path = os.path.join(work, "policy"), os.path.join(work, "capture")
+        socket = os.path.join(work, "socket")
+        client = [os.path.join(BUILD, "bin/perfctr"), "stat", "--via", socket, "-d", device, "-e",
+                  event, "--", "sleep", "1"]
+        with open(policy, "w", encoding="ascii") as f:
+            f.write(POLICY)
+        for program, *arguments in (
+                ("", "stat", "-d", device, "-e", event, "-I", "10"),
+                ("", "top", "-d", device),
+                ("", "record", "-d", device, "-e", event, "-p", "10ms", "-o", path),
+                ("", "serve", "-s", socket, "--policy", policy),
+                ("-exporter", "-d", device, "-e", event, "--listen", "127.0.0.1:0")):
+            command = [PERFCTR + program, *arguments]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  text=True, env=environment_of()) as running:
+                if "serve" in command:
+                    wait_for(lambda: os.path.exists(socket), "perfctr serve does not listen")
+                    # pylint: disable-next=consider-using-with
+                    counting = subprocess.Popen(client, stdout=subprocess.DEVNULL,
+                                                stderr=subprocess.DEVNULL)
+                time.sleep(0.5)
+                while running.poll() is None and "record" in command and not size_of(path):
+                    time.sleep(0.05)
+                ended = running.poll()
+                running.kill()
+                errors = running.communicate(timeout=60)[1]
+            check(ended is None, f"{command}: {ended} {errors}")
+            wait_for(lambda: not processes(command[0]), f"{command} left {processes(command[0])}")
+        check(counting.wait(timeout=60), "the client of a broker that is gone")
+        check(event.split("/")[1] in run("report", path), "report")
 
 
 def events_of(text):

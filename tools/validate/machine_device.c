@@ -182,14 +182,29 @@ static int add_samples(struct perfctr_cursor *cursor, struct perfctr_totals *tot
 	return got;
 }
 
-/* Whether totals are less than what the hardware counted; the samples say so. */
-static bool has_losses(const struct perfctr_totals *totals)
+/*
+ * Whether totals are less than what the hardware counted; the samples say so. Some hardware loses
+ * a moment in each read (V3D): that is no loss if it is a part of the time that events accept.
+ */
+static bool has_losses(const struct perfctr_totals *totals, uint64_t accept_ppm)
 {
 	const struct perfctr_span *span = perfctr_totals_span(totals);
+	const double ns = (double)span->elapsed_ns;
 
-	return span->lost_ns || span->missing_samples ||
+	return (double)span->lost_ns * 1e6 > (double)accept_ppm * ns || span->missing_samples ||
 	       span->flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_OVERFLOW |
 			      DRM_PERFCTR_SAMPLE_RESET);
+}
+
+/* The least that an event of a group accepts. */
+static uint64_t accept_ppm(const struct campaign *c, const struct counted_device *v, size_t group)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t e = 0; e < c->event_count; e++)
+		if (v->group_of[e] == (long)group && c->events[e].accept.relative_ppm < least)
+			least = c->events[e].accept.relative_ppm;
+	return least;
 }
 
 /* Counts the events of a group while the work is done, or once a program. */
@@ -305,13 +320,16 @@ static int measure_group(struct analysis *a, struct counted_device *v, size_t gr
 		if (perfctr_totals_new(v->ctx, &totals))
 			return fail(a->failure, "out of memory");
 		ret = count_work(a, v, &v->groups[group], point, totals);
-		if (!ret && !has_losses(totals))
+		if (!ret && !has_losses(totals, accept_ppm(a->campaign, v, group)))
 			ret = add_readings(a, v, group, point, totals);
 		else if (!ret && tries < MAX_TRIES)
 			ret = 1;
 		else if (!ret)
-			ret = fail(a->failure, "%s: the hardware lost counts, in each of %d tries",
-				   point->name, MAX_TRIES);
+			ret = fail(a->failure,
+				   "%s: the hardware lost counts, in each of %d tries: up to "
+				   "%.3f ms, more than \"accept\" of the events",
+				   point->name, MAX_TRIES,
+				   (double)perfctr_totals_span(totals)->lost_ns / 1e6);
 		perfctr_totals_unref(totals);
 		v->run++;
 		/* number of the last of several kernels */

@@ -6,6 +6,7 @@ reason. Prints TAP. Runs as root in the guest, under lab/v3d/start."""
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -119,6 +120,28 @@ def hanging_program_is_freed():
     done = run("perfctr", "stat", "-d", "/tmp/node", *events(PRIMITIVES), "--", "v3d-job", "-p",
                PRIMITIVES, *FRAME)
     check("counting has ended, as v3d-job (" in done.stderr, done.stderr)
+    # and if it was the primary node, as a display server opens it
+    done = stat(*events(PRIMITIVES), "--", "v3d-job", "-d", "/dev/dri/card0", "-p", PRIMITIVES,
+                *FRAME)
+    check("counting has ended, as v3d-job (" in done.stderr, done.stderr)
+
+
+@only(GLOBAL)
+def stopped():
+    """who counts is stopped, or killed: a program with a monitor goes on within a second"""
+    for number in signal.SIGSTOP, signal.SIGKILL:
+        with subprocess.Popen(["perfctr", "stat", "-d", "v3d", *events(PRIMITIVES), "--", "sleep",
+                               "5"], stderr=subprocess.DEVNULL) as first:
+            time.sleep(0.7)
+            first.send_signal(number)
+            begin = time.monotonic()
+            text = v3d.job("-p", PRIMITIVES, *FRAME)
+            took = time.monotonic() - begin
+            check("1 of 1 jobs" in text and took < 1.5, f"{number}: {took} s, {text}")
+            print(f"# signal {number}: {took:.2f} s")
+            first.kill()
+    text = stat(*events(PRIMITIVES), "--", "v3d-job", *FRAME).stderr
+    check(" 30  primitives" in text, text)
 
 
 @only(GLOBAL)

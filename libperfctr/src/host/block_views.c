@@ -136,6 +136,13 @@ static u64 view_cycles(const struct host_views *views, const struct perfctr_view
 		       0;
 }
 
+static u64 lost_alone_ns(const struct host_block *b)
+{
+	const struct host_source *hs = host_source_of(b->view.block->source);
+
+	return hs->state.block_lost_ns[b->view.block - hs->source.blocks];
+}
+
 static void begin_spans(struct host_views *views)
 {
 	for (unsigned int i = 0; i < views->span_count; i++) {
@@ -159,16 +166,18 @@ void host_views_begin(struct host_views *views)
 			view->base_enabled = view->block->enabled;
 		}
 		view->base_cycles = view_cycles(views, view);
+		views->blocks[n].lost_ns = lost_alone_ns(&views->blocks[n]);
 	}
 	begin_spans(views);
-	views->unread_ns = 0;
+	views->unread_ns = views->block_lost_ns = 0;
 	for (unsigned int i = 0; i < views->span_count; i++)
 		views->spans[i].resets = views->spans[i].source->state.resets;
 }
 
-void *host_views_publish(const struct host_views *views, struct perfctr_view *view, void *at,
+void *host_views_publish(struct host_views *views, struct host_block *b, void *at,
 			 const struct drm_perfctr_sample_header *header, u32 *states)
 {
+	struct perfctr_view *view = &b->view;
 	const struct host_span *span = &views->spans[view->source];
 	const struct perfctr_source_state *state = &span->source->state;
 	const struct drm_perfctr_block *block = view->block;
@@ -185,6 +194,8 @@ void *host_views_publish(const struct host_views *views, struct perfctr_view *vi
 	if (views->unread_ns && state->incomplete)
 		status.states |= DRM_PERFCTR_STATE_LOST;
 	view->base_cycles = cycles;
+	views->block_lost_ns = max(views->block_lost_ns, lost_alone_ns(b) - b->lost_ns);
+	b->lost_ns = lost_alone_ns(b);
 	at = drm_perfctr_layout_block(at, view, &status);
 	*states |= status.states;
 	return at;
@@ -206,8 +217,8 @@ void host_views_finish(struct host_views *views, struct drm_perfctr_sample_heade
 			header->gpu_timestamp = state->gpu_timestamp;
 		}
 	}
-	header->lost_ns = max(header->lost_ns, views->unread_ns);
-	views->unread_ns = 0;
+	header->lost_ns = max(header->lost_ns + views->block_lost_ns, views->unread_ns);
+	views->unread_ns = views->block_lost_ns = 0;
 	begin_spans(views);
 }
 

@@ -12,6 +12,7 @@ struct host_block {
 	struct perfctr_pmu_block pmu;
 	size_t first;
 	u64 asleep_mask; /* counters whose process slept since the last collection */
+	u64 lost_ns; /* of the source's block alone, at the session's last sample */
 	u64 *words; /* of the view's and the PMU's arrays */
 };
 
@@ -32,6 +33,7 @@ struct host_views {
 	u64 period_ns; /* 0: none */
 	struct host_views *next; /* that counts, see struct host */
 	u64 unread_ns; /* of the final sample: time whose counts stayed in the hardware */
+	u64 block_lost_ns; /* of the sample that is published: the most that one block lost alone */
 };
 
 /* More than a request has blocks. */
@@ -47,7 +49,7 @@ void host_views_add_times(struct host_views *views);
 /* Begin a span at what was just collected. */
 void host_views_begin(struct host_views *views);
 /* Write a block of a source; adds to the states of the sample. Return: the address after it. */
-void *host_views_publish(const struct host_views *views, struct perfctr_view *view, void *at,
+void *host_views_publish(struct host_views *views, struct host_block *b, void *at,
 			 const struct drm_perfctr_sample_header *header, u32 *states);
 /* Add what the sources say of the span to the header, and begin the next one. */
 void host_views_finish(struct host_views *views, struct drm_perfctr_sample_header *header);

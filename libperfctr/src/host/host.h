@@ -34,6 +34,8 @@ struct perfctr_source_state {
 	u64 seq, time_ns, read_ns;
 	/* up to when all is in the totals or in lost_ns, the total loss */
 	u64 good_ns, lost_ns;
+	/* of each block: loss that is not in lost_ns, as it concerns no other */
+	u64 *block_lost_ns;
 	/* DRM_PERFCTR_SAMPLE_* of collections, of the next one, whether that reports LOST */
 	struct perfctr_sticky flags;
 	u32 pending_flags;
@@ -47,6 +49,7 @@ struct perfctr_source_state {
 	/* sessions that are open, and that count */
 	unsigned int prepared, users;
 	bool running, incomplete;
+	int error; /* of the last collection */
 	u8 set;
 	u64 restart_ns; /* earliest time of another attempt to start */
 	struct host_turns turns;
@@ -75,6 +78,11 @@ struct host_source {
 	 */
 	const unsigned int *limits;
 	u64 turn_ns;
+	/*
+	 * After ops->select, for a START that joins: whether all that was selected of @block
+	 * counts. Return: 0; an errno with its reason in @why. NULL: it always does.
+	 */
+	int (*check)(struct host_source *hs, unsigned int block);
 	bool keeps_counts; /* while the machine sleeps: the driver has read them before */
 	bool collects_at_once; /* no call of collect waits: a signal cannot interrupt it */
 
@@ -86,6 +94,12 @@ struct host_source {
 static inline struct host_source *host_source_of(struct drm_perfctr_source *source)
 {
 	return (struct host_source *)((char *)source - offsetof(struct host_source, source));
+}
+
+/* In a collection: @ns of counts of one block are lost, and of no other. */
+static inline void host_lose_block(struct host_source *hs, unsigned int block, u64 ns)
+{
+	hs->state.block_lost_ns[block] += ns;
 }
 
 /* a driver whose counters a host can read, by the name of its DRM driver, or "kbase" */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Counters of Intel's GPUs: the OA unit writes a report with cumulative counters into a buffer each
- * millisecond, which a stream of the driver i915 or xe gives. A stream holds the only OA unit of
- * the machine's GPU, and keeps the GPU out of RC6, so that it never sleeps while it is counted.
+ * millisecond, or faster for short samples, which a stream of the driver i915 or xe gives. A stream
+ * holds the only OA unit of the machine's GPU, and keeps the GPU out of RC6, so that it never
+ * sleeps while it is counted.
  *
  * Counts are differences of reports. A lost report costs nothing, as the next one has its counts.
  * If the driver had to start the unit again, or counters may have wrapped between two reports, the
@@ -24,12 +25,13 @@
 #include "../../counters/intel/perfctr_intel.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* longest time between two reports; the buffer has room for 24 s of the largest */
+/* longest and shortest time between two reports; the buffer has room for 2.4 s of the largest */
 #define PERIOD_NS NS_PER_MS
+#define LEAST_NS UINT64_C(100000)
+/* reports in a sample: a collection waits for two or three */
+#define REPORTS 8
 /* in which no counter of 32 bits wraps: bytes of the L3 cache, at most 512 in a clock of 4 GHz */
 #define WRAP_NS (60 * NS_PER_MS)
-/* by which the times of reports may be too late: a period, and until one is read */
-#define LATE_NS (2 * NS_PER_MS)
 /* for a report that is younger than the collection */
 #define WAIT_NS (100 * NS_PER_MS)
 /* no GPU is faster */
@@ -131,6 +133,27 @@ static int take_config(struct intel *i)
 
 /* --- the stream ----------------------------------------------------------------------- */
 
+static u64 ns_of(const struct intel *i, u64 ticks)
+{
+	return ticks / i->hz * NS_PER_S + ticks % i->hz * NS_PER_S / i->hz;
+}
+
+/* of reports, as sessions need it */
+static u64 period_of(const struct intel *i)
+{
+	const u64 period_ns = i->hs.source.period_ns;
+
+	return period_ns ? clamp_t(u64, period_ns / REPORTS, LEAST_NS, PERIOD_NS) : PERIOD_NS;
+}
+
+static void set_period(struct intel *i)
+{
+	i->period_ns = period_of(i);
+	i->exponent = 0;
+	while (i->exponent < MOST_EXPONENT && ns_of(i, UINT64_C(4) << i->exponent) <= i->period_ns)
+		i->exponent++;
+}
+
 static void close_stream(struct intel *i)
 {
 	const struct perfctr_sys *sys = i->hs.host->ctx->sys;
@@ -154,6 +177,7 @@ static int open_stream(struct intel *i)
 	int error;
 
 	i->hs.why = NULL;
+	set_period(i);
 	error = i->config ? 0 : take_config(i);
 	if (!error)
 		i->stream = i->calls->open(i);
@@ -217,12 +241,18 @@ static void intel_stop(struct drm_perfctr_source *source)
 	close_stream(intel_of(source));
 }
 
-/* --- reports -------------------------------------------------------------------------- */
-
-static u64 ns_of(const struct intel *i, u64 ticks)
+/* For shorter samples there are faster reports, and none for a moment. */
+static void intel_select(struct drm_perfctr_source *source, const u64 *wanted)
 {
-	return ticks / i->hz * NS_PER_S + ticks % i->hz * NS_PER_S / i->hz;
+	struct intel *i = intel_of(source);
+
+	if (i->stream < 0 || i->period_ns <= period_of(i))
+		return;
+	close_stream(i);
+	start_stream(i);
 }
+
+/* --- reports -------------------------------------------------------------------------- */
 
 static u64 raw_difference(const struct intel *i, unsigned int raw, const struct oa_values *to)
 {
@@ -347,16 +377,16 @@ static int intel_collect(struct drm_perfctr_source *source, struct drm_perfctr_c
 {
 	struct intel *i = intel_of(source);
 	const struct perfctr_sys *sys = i->hs.host->ctx->sys;
-	const u64 until_ns = perfctr_time_raw_ns() + WAIT_NS;
-	const u64 wanted_ns = perfctr_time_raw_ns() + LATE_NS;
 	int error = i->stream < 0 ? start_stream(i) : 0;
+	/* times of reports may be too late by a period, and by the time until one is read */
+	const u64 wanted_ns = perfctr_time_raw_ns() + 2 * i->period_ns;
 
-	while (!error) {
+	/* this process may be late, too: so many waits, not so much time */
+	for (u64 waits = WAIT_NS / i->period_ns; !error; waits--) {
 		error = drain(i, c);
-		if (error || (i->has_last && i->counted_ns >= wanted_ns) ||
-		    perfctr_time_raw_ns() >= until_ns)
+		if (error || !waits || (i->has_last && i->counted_ns >= wanted_ns))
 			break;
-		error = min(sys->poll(sys->data, &i->stream, 1, PERIOD_NS), 0);
+		error = min(sys->poll(sys->data, &i->stream, 1, (int64_t)i->period_ns), 0);
 	}
 	if (error) {
 		close_stream(i);
@@ -378,6 +408,7 @@ static const struct drm_perfctr_source_ops source_ops = {
 	.start = intel_start,
 	.stop = intel_stop,
 	.collect = intel_collect,
+	.select = intel_select,
 	.reset = intel_stop,
 };
 
@@ -428,8 +459,6 @@ static int identify(struct intel *i)
 		return perfctr_fail(host->ctx, -EOPNOTSUPP,
 				    "%s: this %s has no OA unit for %s that perfctr knows",
 				    host->path, host->driver->name, intel_name_of(i->device_id));
-	while (i->exponent < MOST_EXPONENT && ns_of(i, UINT64_C(4) << i->exponent) <= PERIOD_NS)
-		i->exponent++;
 	snprintf(i->name, sizeof(i->name), "%s", intel_name_of(i->device_id));
 	return 0;
 }

@@ -46,6 +46,7 @@ struct intel {
 	unsigned int eus; /* execution units, 0: unknown */
 	u64 hz; /* of timestamps */
 	u32 exponent; /* a report each 2^(exponent + 1) of them */
+	u64 period_ns; /* longest of reports, as the stream was opened */
 	u32 unit, revision; /* of the OA unit of xe; of i915's interface */
 	u32 config; /* number of the list's configuration, 0: unknown */
 

@@ -163,10 +163,8 @@ static int host_start(void *data, int session, uint64_t user_data)
 		return -ENOENT;
 	host->refusing = NULL;
 	error = host_session_start(s, user_data);
-	if (!error || !host->refusing)
-		return error;
-	host->explained = true;
-	return host_refuse(host->refusing, error);
+	host->explained = error && host->refusing;
+	return error;
 }
 
 static int host_sample(void *data, int session, uint64_t user_data)

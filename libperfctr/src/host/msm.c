@@ -135,6 +135,25 @@ static void find_power(struct msm *m)
 
 /* --- the stream ----------------------------------------------------------------------- */
 
+/* counters of each block */
+struct masks {
+	u64 of[PERFCTR_ADRENO_BLOCKS][SECTIONS];
+};
+
+/* What the stream has. */
+static struct masks masks_of(const struct msm *m)
+{
+	struct masks has = { 0 };
+
+	for (unsigned int i = 0; i < m->stream.count; i++) {
+		const struct msm_slot *slot = &m->stream.slots[i];
+
+		has.of[slot->block][slot->position / DRM_PERFCTR_SECTION_COUNTERS] |=
+			BIT_ULL(slot->position % DRM_PERFCTR_SECTION_COUNTERS);
+	}
+	return has;
+}
+
 static void add_counters(struct msm *m, unsigned int block, unsigned int section, u64 mask)
 {
 	for (; mask; mask &= mask - 1)
@@ -194,15 +213,15 @@ static int msm_prepare(struct drm_perfctr_source *source)
 	return error;
 }
 
-static int refuse_reserved(struct msm *m)
+static int refuse_reserved(struct msm *m, unsigned int block, unsigned int free)
 {
 	char name[MSM_GROUP_NAME_BYTES];
 
-	msm_group_name(m->descs[m->stream.full_block].type, name);
+	msm_group_name(m->descs[block].type, name);
 	snprintf(m->why, sizeof(m->why),
 		 "%u of the %u counters of %s are free: programs with performance monitors of "
 		 "their own have the others",
-		 m->stream.free, m->counters[m->stream.full_block], name);
+		 free, m->counters[block], name);
 	m->hs.why = m->why;
 	return -E2BIG;
 }
@@ -218,7 +237,7 @@ static int msm_start(struct drm_perfctr_source *source, u8 set)
 	m->asleep_ms = read_asleep_ms(m);
 	m->counted_ns = perfctr_time_raw_ns();
 	error = open_stream(m, false);
-	return error == -E2BIG ? refuse_reserved(m) : error;
+	return error == -E2BIG ? refuse_reserved(m, m->stream.full_block, m->stream.free) : error;
 }
 
 static void msm_stop(struct drm_perfctr_source *source)
@@ -233,17 +252,32 @@ static void msm_select(struct drm_perfctr_source *source, const u64 *wanted)
 {
 	struct msm *m = msm_of(source);
 	bool more = m->stream.period_ns > period_of(m);
+	struct masks has = masks_of(m);
 
+	memcpy(m->wanted, wanted, source->block_count * sizeof(*m->wanted));
 	for (unsigned int b = 0; b < source->block_count; b++)
-		for (unsigned int i = 0; i < SECTIONS; i++) {
-			more |= wanted[b * SECTIONS + i] & ~m->wanted[b][i];
-			m->wanted[b][i] = wanted[b * SECTIONS + i];
-		}
+		for (unsigned int i = 0; i < SECTIONS; i++)
+			more |= m->wanted[b][i] & ~has.of[b][i];
 	if (m->stream.fd < 0 || !more)
 		return;
 	msm_stream_close(m->hs.host, &m->stream);
 	choose(m);
 	open_stream(m, true);
+}
+
+/* Others may have reserved counters before the new stream. */
+static int msm_check(struct host_source *hs, unsigned int block)
+{
+	struct msm *m = msm_of(&hs->source);
+	const struct masks has = masks_of(m);
+	unsigned int free = 0;
+	u64 lacks = 0;
+
+	for (unsigned int i = 0; i < SECTIONS; i++) {
+		lacks |= m->wanted[block][i] & ~has.of[block][i];
+		free += hweight64(has.of[block][i]);
+	}
+	return lacks && m->stream.fd >= 0 ? refuse_reserved(m, block, free) : 0;
 }
 
 /* --- records -------------------------------------------------------------------------- */
@@ -350,6 +384,8 @@ static void note_silence(struct msm *m, struct reading *r, u64 suspends)
 	r->asleep |= !*m->power || suspends != m->suspends;
 	if (!r->asleep) {
 		r->c->incomplete = true;
+		m->hs.why = "the GPU has given no record of its counters for a second: jobs before "
+			    "them may take longer";
 		return;
 	}
 	m->has_last = false;
@@ -369,29 +405,41 @@ static u64 lost_of(struct msm *m, const struct reading *r)
 	return r->gap_ns - min(r->gap_ns, asleep_ns);
 }
 
-static void report(struct msm *m, const struct reading *r, bool slept)
+/* A counter that has no turns, and that others reserved between two streams, counts nothing. */
+static bool lacks_exact(const struct msm *m, const struct masks *has, unsigned int block)
 {
-	u64 valid[PERFCTR_ADRENO_BLOCKS][SECTIONS] = { 0 };
+	const u64 *exact = m->hs.state.turns.exact + block * SECTIONS;
+	u64 lacks = 0;
+
+	for (unsigned int i = 0; i < SECTIONS; i++)
+		lacks |= exact[i] & ~has->of[block][i];
+	return lacks;
+}
+
+/* @ns: of the collection */
+static void report(struct msm *m, const struct reading *r, bool slept, u64 ns)
+{
 	u32 states = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL;
+	const struct masks has = masks_of(m);
 
 	if (r->records)
 		states |= DRM_PERFCTR_STATE_ON;
 	if (slept)
 		states |= DRM_PERFCTR_STATE_OFF;
-	for (unsigned int i = 0; i < m->stream.count; i++) {
-		const struct msm_slot *slot = &m->stream.slots[i];
+	for (unsigned int b = 0; b < m->hs.source.block_count; b++) {
+		const bool lost = r->records && lacks_exact(m, &has, b);
 
-		valid[slot->block][slot->position / DRM_PERFCTR_SECTION_COUNTERS] |=
-			BIT_ULL(slot->position % DRM_PERFCTR_SECTION_COUNTERS);
+		if (lost)
+			host_lose_block(&m->hs, b, ns);
+		drm_perfctr_block_report(&m->hs.source, b,
+					 states | (lost ? DRM_PERFCTR_STATE_LOST : 0), has.of[b]);
 	}
-	for (unsigned int b = 0; b < m->hs.source.block_count; b++)
-		drm_perfctr_block_report(&m->hs.source, b, states, valid[b]);
 }
 
 static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct msm *m = msm_of(source);
-	const u64 asleep_ms = m->asleep_ms;
+	const u64 asleep_ms = m->asleep_ms, from_ns = m->counted_ns;
 	struct reading r = { .c = c };
 	u64 suspends = 0;
 	int error = msm_get_param(m->hs.host, MSM_SUSPENDS, &suspends), late = 0;
@@ -402,14 +450,14 @@ static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		error = open_stream(m, true);
 	}
 	if (error)
-		return error == -ENODEV ? error : -EIO;
+		return error;
 	r.records = drain(m, &r);
 	if (r.records >= 0)
 		late = await_record(m, &r);
 	error = r.error ? r.error : min(r.records, late);
 	if (error < 0) {
 		msm_stream_close(m->hs.host, &m->stream);
-		return error == -ENODEV ? error : -EIO;
+		return error;
 	}
 	slept = suspends != m->suspends;
 	r.records += late;
@@ -425,7 +473,7 @@ static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	c->time_ns = m->counted_ns;
 	c->gpu_timestamp = m->timestamp;
 	c->has_gpu_timestamp = late;
-	report(m, &r, slept);
+	report(m, &r, slept, m->counted_ns - from_ns);
 	return 0;
 }
 
@@ -608,6 +656,7 @@ static int msm_probe(struct host *host)
 	m->hs.source.descs = m->descs;
 	m->hs.limits = m->counters;
 	m->hs.turn_ns = TURN_NS;
+	m->hs.check = msm_check;
 	return host_add_source(host, &m->hs) ? perfctr_no_memory(host->ctx) : 0;
 }
 

@@ -126,7 +126,8 @@ static int panfrost_prepare(struct drm_perfctr_source *source)
 	return error;
 }
 
-static void add_block(struct panfrost *p, unsigned int i, u32 states)
+/* @ns: since the last dump */
+static void add_block(struct panfrost *p, unsigned int i, u32 states, u64 ns)
 {
 	const u32 *words = p->words + p->positions[i] * BLOCK_WORDS;
 	const u32 groups = words[HEADER_ENABLE] & GROUPS_MASK;
@@ -136,6 +137,7 @@ static void add_block(struct panfrost *p, unsigned int i, u32 states)
 	memcpy(&time, words + HEADER_TIME, sizeof(time));
 	/* memory that the GPU did not write again; the driver keeps all cores powered */
 	if (!groups || (time && time == p->times[i])) {
+		host_lose_block(&p->hs, i, ns);
 		drm_perfctr_block_report(&p->hs.source, i,
 					 DRM_PERFCTR_STATE_LOST | DRM_PERFCTR_STATE_ERROR, NULL);
 		return;
@@ -190,7 +192,7 @@ static int panfrost_collect(struct drm_perfctr_source *source, struct drm_perfct
 	if (!c->lost_ns) {
 		c->lost_ns = states ? now - p->time_ns : 0;
 		for (unsigned int i = 0; i < source->block_count; i++)
-			add_block(p, i, states);
+			add_block(p, i, states, states ? 0 : now - p->time_ns);
 		p->time_ns = now;
 	}
 	c->time_ns = p->time_ns;

@@ -8,15 +8,31 @@
 
 #include "host.h"
 
-/* programs that have a node open, or the stream that holds its counters */
+#define DRM_NODES "/dev/dri/"
+
+/* programs that have a node of the device open, or the stream that holds its counters */
 struct holders {
 	const struct host *host;
-	const char *target; /* of the link of such a file */
+	const char *stream; /* target of the link of such a file, NULL: a node */
 	char folder[64]; /* of the files of the process that is being looked at */
 	bool found, hidden, itself;
 	unsigned int more; /* than the text has room for */
 	char text[192];
 };
+
+/* Whether a name is that of a node of the device, the primary or the render node. */
+static bool is_node(const struct host *host, const char *name)
+{
+	char sysfs[64], path[160], text[16];
+
+	if (!strcmp(name, host->path))
+		return true;
+	if (strncmp(name, DRM_NODES, strlen(DRM_NODES)) != 0 ||
+	    host_find_sysfs(host, sysfs, sizeof(sysfs)))
+		return false;
+	snprintf(path, sizeof(path), "%s/device/drm/%.64s/dev", sysfs, name + strlen(DRM_NODES));
+	return perfctr_sys_read_text(host->ctx->sys, path, text, sizeof(text)) > 0;
+}
 
 static int look_at_file(void *arg, const char *name)
 {
@@ -26,7 +42,7 @@ static int look_at_file(void *arg, const char *name)
 
 	snprintf(path, sizeof(path), "%s/%.32s", h->folder, name);
 	if (sys->readlink(sys->data, path, target, sizeof(target)) > 0 &&
-	    !strcmp(target, h->target))
+	    (h->stream ? !strcmp(target, h->stream) : is_node(h->host, target)))
 		h->found = true;
 	return 0;
 }
@@ -73,13 +89,13 @@ static int look_at_process(void *arg, const char *name)
 static int refuse_busy(struct host_source *hs, int error)
 {
 	const struct host *host = hs->host;
-	struct holders h = { .host = host, .target = hs->stream_name };
+	struct holders h = { .host = host, .stream = hs->stream_name };
 	const struct perfctr_sys *sys = host->ctx->sys;
 
-	if (h.target)
+	if (h.stream)
 		sys->list(sys->data, "/proc", look_at_process, &h);
 	if (!*h.text) {
-		h = (struct holders){ .host = host, .target = host->path };
+		h = (struct holders){ .host = host };
 		sys->list(sys->data, "/proc", look_at_process, &h);
 	}
 	if (!*h.text)
@@ -94,8 +110,8 @@ static int refuse_busy(struct host_source *hs, int error)
 		host->ctx, error,
 		"%s: the driver %s gives its counters to one program at a time, and one "
 		"that has %s open has them: %s%s%s; \"perfctr serve\" shares them",
-		host->config.name, host->driver->name, h.target, h.text, h.more ? " and more" : "",
-		h.hidden ? ", or one that this user may not see" : "");
+		host->config.name, host->driver->name, h.stream ? h.stream : "its node", h.text,
+		h.more ? " and more" : "", h.hidden ? ", or one that this user may not see" : "");
 }
 
 int host_refuse(struct host_source *hs, int error)

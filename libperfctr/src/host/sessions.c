@@ -117,7 +117,7 @@ static void write_blocks(struct host_session *s, void *at, struct drm_perfctr_sa
 		struct drm_perfctr_block_header *block = at;
 
 		if (!b->view.pmu) {
-			at = host_views_publish(&s->views, &b->view, at, header, states);
+			at = host_views_publish(&s->views, b, at, header, states);
 			continue;
 		}
 		/* a level is no difference */
@@ -419,9 +419,15 @@ static int attach(struct host_session *s)
 static int take_baseline(struct host_session *s)
 {
 	s->start_ns = s->end_ns = s->tick_ns = collect(s, true);
-	for (unsigned int i = 0; i < s->views.span_count; i++)
-		if (s->views.spans[i].source->state.incomplete)
-			return s->host->gone ? -ENODEV : -EIO;
+	for (unsigned int i = 0; i < s->views.span_count; i++) {
+		struct host_source *hs = s->views.spans[i].source;
+
+		if (!hs->state.incomplete)
+			continue;
+		if (hs->state.error || hs->why)
+			s->host->refusing = hs;
+		return s->host->gone ? -ENODEV : hs->state.error ? hs->state.error : -EIO;
+	}
 	host_views_begin(&s->views);
 	for (size_t n = 0; n < s->views.count; n++) {
 		struct host_block *b = &s->views.blocks[n];
@@ -462,6 +468,9 @@ int host_session_start(struct host_session *s, uint64_t user_data)
 	}
 	if (error)
 		detach(s);
+	/* a collection for another session may have another reason */
+	if (error && s->host->refusing)
+		host_refuse(s->host->refusing, error);
 	unlock_sources(s);
 	if (error) {
 		perf_events_stop(&s->events);

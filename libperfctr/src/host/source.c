@@ -80,7 +80,9 @@ int host_add_source(struct host *host, struct host_source *hs)
 	s->id = host->source_count;
 	s->state = &hs->state;
 	s->blocks = calloc(s->block_count, sizeof(*s->blocks));
-	if (!s->blocks || host_turns_init(hs) || host->source_count == HOST_MAX_SOURCES)
+	hs->state.block_lost_ns = calloc(s->block_count, sizeof(*hs->state.block_lost_ns));
+	if (!s->blocks || !hs->state.block_lost_ns || host_turns_init(hs) ||
+	    host->source_count == HOST_MAX_SOURCES)
 		error = -ENOMEM;
 	for (unsigned int n = 0; !error && n < s->block_count; n++)
 		error = copy_block(hs, n);
@@ -102,6 +104,7 @@ void host_free_sources(struct host *host)
 			free(s->blocks[n].valid);
 		}
 		free(s->blocks);
+		free(host->sources[i]->state.block_lost_ns);
 		host_turns_free(host->sources[i]);
 	}
 	host->source_count = host->block_count = 0;
@@ -301,6 +304,7 @@ static void account(struct host_source *hs, struct drm_perfctr_collection *c, in
 	if (!error || state->lost_flags)
 		state->good_ns = max(state->good_ns, c->time_ns);
 	state->incomplete = error || c->incomplete;
+	state->error = error;
 	for (unsigned int i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
 		hs->host->cycles[i] += c->clock_cycles[i];
 }
@@ -403,6 +407,20 @@ static int select_counters(struct host_source *hs, const struct host_views *firs
 	return 0;
 }
 
+/* Whether a source that counts already counts all of the blocks of another session, too. */
+static int check_joined(struct host_source *hs, const struct host_views *views)
+{
+	int error = 0;
+
+	for (size_t n = 0; hs->check && !error && n < views->count; n++) {
+		const struct drm_perfctr_block *block = views->blocks[n].view.block;
+
+		if (block && block->source == &hs->source)
+			error = hs->check(hs, (unsigned int)(block - hs->source.blocks));
+	}
+	return error;
+}
+
 int host_source_attach(struct host_source *hs, u8 set)
 {
 	struct perfctr_source_state *state = &hs->state;
@@ -419,13 +437,16 @@ int host_source_attach(struct host_source *hs, u8 set)
 	block_signals(&before);
 	note_sleep(hs->host);
 	error = select_counters(hs, hs->host->counting);
-	if (!error && !state->running) {
-		error = state->users ? restart(hs) : start(hs);
+	if (error) {
+		host_turns_gather(hs, hs->host->counting->next);
+	} else {
+		state->restart_ns = 0;
+		error = state->running ? check_joined(hs, hs->host->counting) :
+			state->users   ? restart(hs) :
+					 start(hs);
 		/* without the new session, which is the first one */
 		if (error)
 			select_counters(hs, hs->host->counting->next);
-	} else if (error) {
-		host_turns_gather(hs, hs->host->counting->next);
 	}
 	restore_signals(&before);
 	if (error)

@@ -10,7 +10,7 @@
  *
  * All who may open the node may set the monitor, or clear that of others, whose reads succeed
  * nevertheless. DESTROY ends ours and never another's, so nothing here uses CLEAR. While there is a
- * global monitor, a program that submits jobs with one of its own hangs: v3d_watch.h.
+ * global monitor, a program that submits jobs with one of its own hangs: v3d_watch.h, v3d_guard.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include "counters/catalogue.h"
 #include "host.h"
 #include "kernel.h"
+#include "v3d_guard.h"
 #include "v3d_ioctls.h"
 #include "v3d_watch.h"
 
@@ -71,7 +72,9 @@ struct v3d {
 	u8 cycles; /* number of the event */
 	bool counts_on; /* the driver does, after a read */
 	struct v3d_watch *watch;
+	struct v3d_guard guard;
 	bool ended; /* a program would hang */
+	char why[192];
 
 	u64 wanted[SECTIONS];
 	/* the monitor: events of its slots, 0: none */
@@ -142,6 +145,7 @@ static void destroy(struct v3d *v)
 	if (v->id)
 		call(v->hs.host, V3D_PERFMON_DESTROY, &argument);
 	v->id = 0;
+	v3d_guard_beat(&v->guard, 0);
 }
 
 static int create(struct v3d *v)
@@ -154,6 +158,7 @@ static int create(struct v3d *v)
 	if (error)
 		return error;
 	v->id = argument.id;
+	v3d_guard_beat(&v->guard, v->id);
 	memset(v->last, 0, sizeof(v->last));
 	error = set_global(v);
 	if (error)
@@ -219,6 +224,9 @@ static int v3d_start(struct drm_perfctr_source *source, u8 set)
 		return -ENODEV;
 	destroy(v);
 	choose_slots(v);
+	error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
+	if (error)
+		return error;
 	error = create(v);
 	if (error)
 		return error;
@@ -239,6 +247,7 @@ static void v3d_stop(struct drm_perfctr_source *source)
 	/* after an unbind the end of the file does it */
 	if (host_is_there(v->hs.host))
 		destroy(v);
+	v3d_guard_end(&v->guard);
 }
 
 /* a monitor's events cannot be changed: there is none for a moment */
@@ -298,16 +307,22 @@ static int v3d_prepare(struct drm_perfctr_source *source)
 	return error;
 }
 
-/* Return: 0 there is a monitor; -EIO there was none, and none can be had. */
+/* Return: 0 there is a monitor; an errno: there was none, and none can be had. */
 static int recover(struct v3d *v)
 {
+	int error;
+
 	if (v->id)
 		return 0;
-	choose_slots(v);
-	if (v->ended || create(v))
+	if (v->ended) {
+		v->hs.why = v->why;
 		return -EIO;
-	v->gap_ns = perfctr_time_raw_ns() - v->time_ns;
-	return 0;
+	}
+	choose_slots(v);
+	error = create(v);
+	if (!error)
+		v->gap_ns = perfctr_time_raw_ns() - v->time_ns;
+	return error;
 }
 
 /*
@@ -327,13 +342,15 @@ static void watch(struct v3d *v, u64 now)
 		nanosleep(&pause, NULL);
 		v->ended = v3d_watch_works(v->watch);
 	}
-	if (v->ended)
-		perfctr_log(host->ctx, PERFCTR_LOG_WARNING,
-			    "%s: counting has ended, as %s hung: it has performance monitors of "
-			    "its own, which v3d refuses while it counts for all",
-			    host->config.name, text);
-	else
+	if (!v->ended) {
 		recover(v);
+		return;
+	}
+	snprintf(v->why, sizeof(v->why),
+		 "counting has ended, as %s hung: it has performance monitors of its own, which "
+		 "v3d refuses while it counts for all",
+		 text);
+	perfctr_log(host->ctx, PERFCTR_LOG_WARNING, "%s: %s", host->config.name, v->why);
 }
 
 /* Add what was counted. Return: cycles since the last read. */
@@ -421,11 +438,20 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	u64 now, interval_ns, cycles;
 	bool looks;
 	u32 states;
+	int error;
 
 	if (!host_is_there(v->hs.host))
 		return -ENODEV;
-	if (recover(v) || read_slots(v, values))
-		return -EIO;
+	error = recover(v);
+	if (error)
+		return error;
+	/* the guard ended ours if this process stood still */
+	error = read_slots(v, values);
+	if (error) {
+		destroy(v);
+		return error;
+	}
+	v3d_guard_beat(&v->guard, v->id);
 	now = perfctr_time_raw_ns();
 	interval_ns = now - v->time_ns;
 	cycles = add_counts(v, values);
@@ -566,7 +592,7 @@ static int v3d_probe(struct host *host)
 	if (error)
 		return error;
 	host_watch_node(host, v->sysfs);
-	v->watch = v3d_watch_new(host->ctx->sys, host->path);
+	v->watch = v3d_watch_new(host->ctx->sys);
 	if (!v->watch)
 		return perfctr_no_memory(host->ctx);
 	host->config.sets = 1;
@@ -586,8 +612,10 @@ static void v3d_remove(struct host *host)
 {
 	struct v3d *v = host->driver_data;
 
-	if (v)
-		v3d_watch_free(v->watch);
+	if (!v)
+		return;
+	v3d_guard_end(&v->guard);
+	v3d_watch_free(v->watch);
 	free(v);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/ctx.h"
 
+#define DRIVER "drm-driver:\tv3d\n"
 #define PERIOD_NS UINT64_C(200000000)
 /* as the kernel numbers the first PID namespace */
 #define FIRST_NAMESPACE "pid:[4026531836]"
@@ -35,7 +36,6 @@ struct program {
 
 struct v3d_watch {
 	const struct perfctr_sys *sys;
-	char path[PATH_BYTES];
 	uint64_t ticks_per_s, look_ns, elapsed_ns;
 	double idle_s; /* of all processors, at the last look */
 	struct program *programs, *before;
@@ -46,7 +46,7 @@ struct v3d_watch {
 	struct program suspect; /* pid 0: none */
 };
 
-struct v3d_watch *v3d_watch_new(const struct perfctr_sys *sys, const char *path)
+struct v3d_watch *v3d_watch_new(const struct perfctr_sys *sys)
 {
 	struct v3d_watch *w = calloc(1, sizeof(*w));
 	long ticks = sysconf(_SC_CLK_TCK);
@@ -55,7 +55,6 @@ struct v3d_watch *v3d_watch_new(const struct perfctr_sys *sys, const char *path)
 		return NULL;
 	w->sys = sys;
 	w->ticks_per_s = ticks > 0 ? (uint64_t)ticks : 100;
-	snprintf(w->path, sizeof(w->path), "%s", path);
 	return w;
 }
 
@@ -113,10 +112,11 @@ static int look_at_file(void *arg, const char *name)
 
 	snprintf(path, sizeof(path), "%s/fd/%.32s", w->folder, name);
 	if (w->sys->readlink(w->sys->data, path, target, sizeof(target)) <= 0 ||
-	    strcmp(target, w->path) != 0)
+	    strncmp(target, "/dev/", strlen("/dev/")) != 0)
 		return 0;
+	/* of the primary or of the render node, by whatever name */
 	snprintf(path, sizeof(path), "%s/fdinfo/%.32s", w->folder, name);
-	if (perfctr_sys_read_all(w->sys, path, &text) > 0) {
+	if (perfctr_sys_read_all(w->sys, path, &text) > 0 && strstr(text, DRIVER)) {
 		w->at->has_node = true;
 		w->at->work += sum_of(text, "v3d-jobs-") + sum_of(text, "drm-engine-");
 	}

@@ -13,8 +13,8 @@
 
 struct v3d_watch;
 
-/* Programs that have the node @path open. NULL: no memory. */
-struct v3d_watch *v3d_watch_new(const struct perfctr_sys *sys, const char *path);
+/* Of programs that have a node of a V3D open. NULL: no memory. */
+struct v3d_watch *v3d_watch_new(const struct perfctr_sys *sys);
 void v3d_watch_free(struct v3d_watch *watch);
 
 /* Whether this process may see the files of all others: root, in the machine's PID namespace. */

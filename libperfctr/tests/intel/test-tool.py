@@ -8,7 +8,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tool import events_of, exported, run, served  # noqa: E402  (found through the path above)
+# found through the path above
+from tool import check_killed, check_validate, events_of, exported, run, served  # noqa: E402
 from harness import check, main, test  # noqa: E402
 
 XE = {"INTEL_XE": "1"}
@@ -100,6 +101,21 @@ def refusals():
     """without permission stat ends with the sysctl that gives it"""
     text = run("stat", "-d", "i915", "-e", "oa/*", "--", "true", status=3, INTEL_DENIED="1")
     check("dev.i915.perf_stream_paranoid=0" in text, text)
+
+
+@test
+def validated():
+    """validate finds what counts as documented, and what counts another multiple"""
+    event = check_validate("i915", "oa/VS_THREADS", 2, "oa/PS_THREADS")
+    check(event["definition"] == "7 units", f"{event}")
+    event = check_validate("xe", "oa/GPU_BUSY_CLOCKS", 33, "oa/READ_BYTES", **XE)
+    check(event["verdict"] == "UNTRUSTED", f"{event}")
+
+
+@test
+def killed():
+    """SIGKILL leaves nothing behind"""
+    check_killed("i915", "oa/GPU_CLOCKS")
 
 
 if __name__ == "__main__":

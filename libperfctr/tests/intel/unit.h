@@ -32,7 +32,8 @@ enum {
 	STATUS = 0x6903,
 	TICKS_PER_MS = 19200,
 	CLOCKS_PER_TICK = 50, /* 960 MHz */
-	REPORTS = 256, /* that the unit's buffer has room for, so that it overflows early */
+	REPORTS = 8192, /* the most that a unit's buffer has room for */
+	ROOM = 256, /* so that it overflows early */
 	RAWS = 64,
 	OVERFLOW = 2,
 	LOST = 1,
@@ -61,7 +62,7 @@ static struct machine {
 	struct values base, now; /* what the hardware had at first, what was counted since */
 	uint64_t began_ns, last_ticks;
 	struct values reports[REPORTS];
-	unsigned int first, count;
+	unsigned int first, count, room;
 	uint32_t status; /* of xe, or flags of i915's unit */
 	unsigned int skip; /* reports that the unit loses */
 	bool is_node[1024];
@@ -140,7 +141,7 @@ static void write_report(void)
 	v->clocks += m.base.clocks;
 	for (int n = 0; n < RAWS; n++)
 		v->raws[n] += m.base.raws[n];
-	if (m.count < REPORTS) {
+	if (m.count < m.room) {
 		m.count++;
 		return;
 	}
@@ -460,10 +461,12 @@ static ssize_t fake_read(void *data, int fd, void *bytes, size_t size)
 
 static int fake_poll(void *data, const int *fds, size_t count, int64_t timeout_ns)
 {
+	const struct timespec pause = { .tv_nsec = (long)timeout_ns };
+
 	if (count != 1 || fds[0] != m.stream)
 		return perfctr_sys_real.poll(data, fds, count, timeout_ns);
 	CHECK(timeout_ns >= 0 && timeout_ns <= 1000000);
-	rest(1);
+	nanosleep(&pause, NULL);
 	return 0;
 }
 
@@ -550,6 +553,7 @@ static struct perfctr_sys *make_machine(bool xe, uint16_t id)
 	m.eus = 96;
 	m.perf_paranoid = 2;
 	m.stream = -1;
+	m.room = ROOM;
 	/* all counters are about to wrap */
 	for (int n = 0; n < RAWS; n++)
 		m.base.raws[n] = m.pec ? -(uint64_t)(n + 1) : (UINT64_C(1) << 40) - 1 - (uint64_t)n;

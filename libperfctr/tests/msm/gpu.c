@@ -45,6 +45,8 @@ static struct {
 	} files[MAX_FILES];
 	unsigned int open_nodes;
 	struct file *other_stream;
+	const char *next_group; /* that the other reserves when a stream ends, or NULL */
+	unsigned int next_counters;
 	struct hrtimer *timer;
 	uint64_t period_ns;
 	struct work_struct *work;
@@ -331,10 +333,38 @@ static void close_node(void)
 	g.sysprof = 0;
 }
 
+static int configure_other(const char *group, unsigned int counters, unsigned int flags)
+{
+	uint32_t countables[32] = { 0 };
+	struct drm_msm_perfcntr_group request = { .nr_countables = counters };
+	struct drm_msm_perfcntr_config config = {
+		.flags = flags,
+		.nr_groups = 1,
+		.groups = (uintptr_t)&request,
+		.group_stride = sizeof(request),
+	};
+
+	strcpy(request.group_name, group);
+	if (flags & MSM_PERFCNTR_STREAM) {
+		request.countables = (uintptr_t)countables;
+		config.period = 1000000;
+		config.bufsz_shift = 12;
+	}
+	return msm_ioctl_perfcntr_config(&g.drm, &config, &g.other);
+}
+
+static void end_stream(struct file *file)
+{
+	file->ops->release(NULL, file);
+	if (g.next_group && configure_other(g.next_group, g.next_counters, 0))
+		abort();
+	g.next_group = NULL;
+}
+
 static void close_file(int fd)
 {
 	if (g.files[fd].stream) {
-		g.files[fd].stream->ops->release(NULL, g.files[fd].stream);
+		end_stream(g.files[fd].stream);
 		if (g.timer && !g.gpu.perfcntrs->stream)
 			g.timer = NULL;
 		free(g.files[fd].stream);
@@ -631,26 +661,6 @@ void gpu_unplug(void)
 	unlock();
 }
 
-static int configure_other(const char *group, unsigned int counters, unsigned int flags)
-{
-	uint32_t countables[32] = { 0 };
-	struct drm_msm_perfcntr_group request = { .nr_countables = counters };
-	struct drm_msm_perfcntr_config config = {
-		.flags = flags,
-		.nr_groups = 1,
-		.groups = (uintptr_t)&request,
-		.group_stride = sizeof(request),
-	};
-
-	strcpy(request.group_name, group);
-	if (flags & MSM_PERFCNTR_STREAM) {
-		request.countables = (uintptr_t)countables;
-		config.period = 1000000;
-		config.bufsz_shift = 12;
-	}
-	return msm_ioctl_perfcntr_config(&g.drm, &config, &g.other);
-}
-
 int gpu_reserve(const char *group, unsigned int counters)
 {
 	int error;
@@ -659,6 +669,14 @@ int gpu_reserve(const char *group, unsigned int counters)
 	error = configure_other(group, counters, 0);
 	unlock();
 	return error;
+}
+
+void gpu_reserve_next(const char *group, unsigned int counters)
+{
+	lock();
+	g.next_group = group;
+	g.next_counters = counters;
+	unlock();
 }
 
 int gpu_other_stream(const char *group, bool opens)

@@ -46,6 +46,8 @@ void gpu_deny(bool denied);
 void gpu_unplug(void);
 /* Another program: reserves counters for its jobs; opens a stream, 0, or closes it. */
 int gpu_reserve(const char *group, unsigned int counters);
+/* The same at the next end of a stream, before another can begin. */
+void gpu_reserve_next(const char *group, unsigned int counters);
 int gpu_other_stream(const char *group, bool opens);
 /* The program is gone without a word: the kernel closes its files. */
 void gpu_kill(void);

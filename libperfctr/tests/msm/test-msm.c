@@ -61,6 +61,16 @@ static void wait_ms(unsigned int ms)
 	nanosleep(&pause, NULL);
 }
 
+/* Until the stream's counters are set up again. */
+static void resume(void)
+{
+	const uint64_t records = gpu_state().records;
+
+	gpu_resume();
+	for (unsigned int ms = 0; ms < 5000 && gpu_state().records == records; ms++)
+		wait_ms(1);
+}
+
 struct seen {
 	uint64_t sum[4], valid[4], lost_ns, ns;
 	unsigned int samples;
@@ -230,8 +240,7 @@ TEST_WITH(begin_7, end_gpu, "the GPU sleeps: off, and little of that time is los
 	CHECK(seen.states & DRM_PERFCTR_STATE_OFF && seen.ns > 190 * MS);
 	CHECK(seen.lost_ns < 100 * MS);
 	wait_ms(100);
-	gpu_resume();
-	wait_ms(20);
+	resume();
 	gpu_work("CP", BUSY, 9);
 	seen = take();
 	EQUAL(seen.sum[0], 9);
@@ -249,8 +258,7 @@ TEST_WITH(begin_7, end_gpu, "start while the GPU sleeps, which does not wake it"
 	seen = take();
 	EQUAL(seen.sum[0], 0);
 	EQUAL(gpu_state().records, 0);
-	gpu_resume();
-	wait_ms(20);
+	resume();
 	gpu_work("CP", BUSY, 77);
 	EQUAL(take().sum[0], 77);
 }
@@ -260,6 +268,7 @@ TEST_WITH(begin_7, end_gpu, "work in front of the set-up delays the start")
 	gpu_block_ring(true);
 	EQUAL(open_session("cp/BUSY_CYCLES", NULL), 0);
 	EQUAL(perfctr_session_start(session, 0), -EIO);
+	HAS_TEXT(perfctr_ctx_error(ctx), "has given no record of its counters for a second");
 	CHECK(!gpu_state().has_stream);
 	gpu_block_ring(false);
 	EQUAL(perfctr_session_start(session, 0), 0);
@@ -283,8 +292,7 @@ TEST_WITH(begin_blind, end_gpu, "without the GPU in sysfs all time around a slee
 	wait_ms(100);
 	seen = take();
 	CHECK(seen.lost_ns > 90 * MS && seen.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
-	gpu_resume();
-	wait_ms(20);
+	resume();
 	gpu_work("CP", BUSY, 6);
 	EQUAL(take().sum[0], 6);
 }
@@ -354,7 +362,8 @@ TEST_WITH(begin_7, end_gpu,
 	CHECK(perfctr_selection_add(other_selection, "uche/BUSY_CYCLES") > 0);
 	EQUAL(perfctr_session_new(other_selection, NULL, &other), 0);
 	gpu_deny(true);
-	CHECK(perfctr_session_start(other, 0) < 0);
+	EQUAL(perfctr_session_start(other, 0), -EPERM);
+	HAS_TEXT(perfctr_ctx_error(ctx), "counting needs CAP_PERFMON");
 	gpu_work("CP", BUSY, 1000);
 	seen = take();
 	EQUAL(seen.sum[0], 0);
@@ -447,18 +456,37 @@ TEST_WITH(begin_7, end_gpu, "more counters than a group has take turns, those of
 	}
 }
 
+/* another session on the device */
+struct other {
+	struct perfctr_selection *selection;
+	struct perfctr_session *session;
+};
+
+static struct other open_other(const char *events)
+{
+	struct other other = { 0 };
+
+	EQUAL(perfctr_selection_new(device, &other.selection), 0);
+	CHECK(perfctr_selection_add(other.selection, events) > 0);
+	EQUAL(perfctr_session_new(other.selection, NULL, &other.session), 0);
+	return other;
+}
+
+static void close_other(struct other *other)
+{
+	perfctr_session_unref(other->session);
+	perfctr_selection_unref(other->selection);
+}
+
 TEST_WITH(begin_7, end_gpu, "a session that fits keeps its counter, also if others reserve some")
 {
-	struct perfctr_selection *all = NULL;
-	struct perfctr_session *turns = NULL;
 	uint64_t work = 0, seen = 0, lost_ns = 0;
+	struct other turns;
 
-	EQUAL(gpu_reserve("VSC", 1), 0);
 	EQUAL(start("vsc/INPUT_TILES"), 0);
-	EQUAL(perfctr_selection_new(device, &all), 0);
-	CHECK(perfctr_selection_add(all, "vsc/*") > 2);
-	EQUAL(perfctr_session_new(all, NULL, &turns), 0);
-	EQUAL(perfctr_session_start(turns, 0), 0);
+	turns = open_other("vsc/*");
+	EQUAL(perfctr_session_start(turns.session, 0), 0);
+	gpu_reserve_next("VSC", 1);
 	for (unsigned int i = 0; i < 60; i++, work += 10) {
 		struct seen now;
 
@@ -470,25 +498,62 @@ TEST_WITH(begin_7, end_gpu, "a session that fits keeps its counter, also if othe
 	}
 	CHECK(seen <= work && seen >= work / 4 * 3);
 	CHECK(seen == work || lost_ns);
-	perfctr_session_unref(turns);
-	perfctr_selection_unref(all);
+	close_other(&turns);
 }
 
-TEST_WITH(begin_7, end_gpu, "counters that others reserve later are not valid, others go on")
+TEST_WITH(begin_7, end_gpu,
+	  "who joins is refused a counter that others reserved, the first goes on")
 {
-	struct perfctr_selection *other_selection = NULL;
-	struct perfctr_session *other = NULL;
+	struct other other, turns;
+	struct seen seen;
+
+	EQUAL(start("cp/BUSY_CYCLES,vsc/INPUT_TILES"), 0);
+	EQUAL(gpu_reserve("RB", 8), 0);
+	other = open_other("rb/BUSY_CYCLES");
+	EQUAL(perfctr_session_start(other.session, 0), -E2BIG);
+	HAS_TEXT(perfctr_ctx_error(ctx), "0 of the 8 counters of RB are free: programs with");
+	EQUAL(gpu_reserve("RB", 0), 0);
+	EQUAL(gpu_reserve("VSC", 1), 0);
+	turns = open_other("vsc/*");
+	EQUAL(perfctr_session_start(turns.session, 0), -E2BIG);
+	HAS_TEXT(perfctr_ctx_error(ctx), "1 of the 2 counters of VSC are free");
+	take();
+	gpu_work("CP", BUSY, 6);
+	gpu_work("VSC", 4, 70);
+	seen = take();
+	EQUAL(seen.sum[0] + seen.sum[1], 76);
+	EQUAL(seen.lost_ns, 0);
+	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST));
+	EQUAL(perfctr_session_start(other.session, 0), 0);
+	close_other(&other);
+	close_other(&turns);
+}
+
+TEST_WITH(begin_7, end_gpu, "a counter that is reserved while another session joins is lost")
+{
+	struct other other, third;
+	struct seen seen;
 
 	EQUAL(start("cp/BUSY_CYCLES"), 0);
-	EQUAL(gpu_reserve("RB", 8), 0);
-	EQUAL(perfctr_selection_new(device, &other_selection), 0);
-	CHECK(perfctr_selection_add(other_selection, "rb/BUSY_CYCLES") > 0);
-	EQUAL(perfctr_session_new(other_selection, NULL, &other), 0);
-	EQUAL(perfctr_session_start(other, 0), 0);
+	other = open_other("rb/BUSY_CYCLES");
+	third = open_other("uche/BUSY_CYCLES");
+	gpu_reserve_next("CP", 13);
+	EQUAL(perfctr_session_start(other.session, 0), 0);
+	take();
 	gpu_work("CP", BUSY, 6);
-	EQUAL(take().sum[0], 6);
-	perfctr_session_unref(other);
-	perfctr_selection_unref(other_selection);
+	seen = take();
+	EQUAL(seen.sum[0], 0);
+	CHECK(seen.states & DRM_PERFCTR_STATE_LOST && seen.lost_ns == seen.ns);
+	/* when there is another stream, it is asked for again */
+	EQUAL(gpu_reserve("CP", 0), 0);
+	EQUAL(perfctr_session_start(third.session, 0), 0);
+	take();
+	gpu_work("CP", BUSY, 7);
+	seen = take();
+	EQUAL(seen.sum[0], 7);
+	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST) && !seen.lost_ns);
+	close_other(&other);
+	close_other(&third);
 }
 
 TEST_WITH(begin_7, end_gpu, "a program that is killed leaves nothing behind")

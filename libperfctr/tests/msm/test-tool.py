@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tool import events_of, exported, run, served  # noqa: E402  (found through the path above)
+# found through the path above
+from tool import check_killed, check_validate, events_of, exported, run, served  # noqa: E402
 from harness import check, main, test  # noqa: E402
 
 # per second, by tool.c: less on a busy machine
@@ -80,6 +81,19 @@ def turns():
     text = run("stat", "-e", "vsc/*,sp/BUSY_CYCLES", "--", "sleep", "1")
     check(len(re.findall(r"vsc/.*ran [0-9.]+%", text)) == 5, text)
     check(not re.search("sp/.*ran", text), text)
+
+
+@test
+def validated():
+    """validate finds what counts as documented, and that a counter counts three times as much"""
+    event = check_validate("msm", "cp/BUSY_CYCLES", 1, "sp/BUSY_CYCLES")
+    check(event["definition"] == "3 units", f"{event}")
+
+
+@test
+def killed():
+    """SIGKILL leaves nothing behind"""
+    check_killed("msm", "cp/BUSY_CYCLES")
 
 
 if __name__ == "__main__":

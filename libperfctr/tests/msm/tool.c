@@ -10,6 +10,7 @@
 
 #include "gpu.h"
 #include "host/open.h"
+#include "live.h"
 #include "test.h"
 
 int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx);
@@ -18,6 +19,12 @@ int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx);
 bool test_equal(long long a, long long b, const char *file, int line, const char *text)
 {
 	abort();
+}
+
+static void do_job(unsigned int units)
+{
+	gpu_work("CP", 2, units);
+	gpu_work("SP", 0, 3 * (uint64_t)units);
 }
 
 static void *work(void *arg)
@@ -43,7 +50,8 @@ static void start_work(void)
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, work, NULL);
+	if (!live_take_jobs(do_job))
+		pthread_create(&thread, NULL, work, NULL);
 }
 
 int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""usage: test-tool.py PERFCTR
+The commands on the GPU of tool.c, which do not know it. Prints TAP."""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+# found through the path above
+from tool import (check_killed, check_validate, events_of, exported, run,  # noqa: E402
+                  served, validate)
+from harness import check, main, test  # noqa: E402
+
+UNITS = 1e6  # per second, by live.h: less on a busy machine
+PRIMITIVES, BYTES = "v3d/PTB_primitives_binned", "v3d/AXI_read_bytes_seen_watch_0"
+
+
+@test
+def listing():
+    """list and info show the GPU's block, events and metrics"""
+    text = run("list", "-d", "v3d", "v3d/*")
+    check(PRIMITIVES in text and "V3D 4.2" in run("info", "-d", "v3d"), text)
+
+
+@test
+def stat():
+    """stat counts the GPU; without -e, too"""
+    found = events_of(run("stat", "-d", "v3d", "-j", "-e", f"{PRIMITIVES},{BYTES}", "--", "sleep",
+                          "0.5"))
+    count = found[PRIMITIVES]["value"]
+    check(0 < count < UNITS and found[BYTES]["value"] == 3 * count, str(found))
+    check("v3d/" in run("stat", "-d", "v3d", "--", "sleep", "0.2"), "stat without events")
+
+
+@test
+def captures():
+    """record, report and export agree"""
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "capture")
+        run("record", "-d", "v3d", "-p", "20ms", "-o", path, "-e", PRIMITIVES, "--", "sleep", "0.3")
+        text = run("export", "-f", "csv", path).splitlines()
+        column = text[0].split(",").index("value")
+        total = sum(int(line.split(",")[column]) for line in text[1:])
+        check(total and total % 1000 == 0, str(total))
+        check(f"{total:,}" in run("report", path), "report")
+
+
+@test
+def live():
+    """top and check work"""
+    text = run("top", "-d", "v3d", "--snapshot")
+    check("v3d" in text and "lost" not in text, text)
+    check("V3D 4.2, driver v3d" in run("check", "-d", "v3d"), "check")
+
+
+@test
+def shared():
+    """who may not count does through "perfctr serve", and the exporter has totals"""
+    row, = json.loads(served("v3d", "stat", "-j", "-e", PRIMITIVES, "--", "sleep",
+                             "0.5"))["counters"]
+    check(row["state"] == "ok" and 0 < row["value"] < UNITS and row["value"] % 1000 == 0, f"{row}")
+    series = exported("-d", "v3d", "-e", PRIMITIVES)
+    check(max(series.values()) > 0, f"{series}")
+
+
+@test
+def validated():
+    """validate finds what counts as documented, and what counts another multiple"""
+    event = check_validate("v3d", PRIMITIVES, 1, BYTES)
+    check(event["definition"] == "3 units", f"{event}")
+    # as each read of the hardware loses a moment
+    error = validate("v3d", {PRIMITIVES: 1}, status=(1,), V3D_LATE="1")
+    check("the hardware lost counts, in each of 3 tries" in error, error)
+    found = validate("v3d", {PRIMITIVES: 1}, accept=5000, V3D_LATE="1")
+    check(found[PRIMITIVES]["verdict"] == "TRUSTED", f"{found}")
+
+
+@test
+def killed():
+    """SIGKILL leaves nothing behind, no guard either"""
+    check_killed("v3d", PRIMITIVES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The command perfctr on the GPU of unit.h. A unit of its work is a cycle, a primitive, and three
+ * bytes that are read. With $V3D_LATE each read loses some cycles.
+ */
+#include "unit.h"
+#include "live.h"
+
+enum { READ_BYTES = 41 };
+
+int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx);
+
+bool test_equal(long long a, long long b, const char *file, int line, const char *text)
+{
+	if (a != b)
+		abort();
+	return true;
+}
+
+bool test_check(bool good, const char *file, int line, const char *text)
+{
+	if (!good)
+		abort();
+	return true;
+}
+
+static void work(unsigned int units)
+{
+	driver.pending[CYCLES] += units;
+	driver.pending[PRIMITIVES] += units;
+	driver.pending[READ_BYTES] += 3 * (uint64_t)units;
+	driver.awake_ms += units / 1000;
+}
+
+int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx)
+{
+	/* each process that forks has its own */
+	static struct state state;
+	static struct perfctr_sys *calls;
+
+	if (!calls) {
+		shared = &state;
+		calls = live_begin(make_driver(), work);
+		driver.late = getenv("V3D_LATE") ? 1 : 0;
+	}
+	return perfctr_ctx_new_with(calls, ctx);
+}
