@@ -181,7 +181,7 @@ def programs_that_fail():
     long = "perfctr-load --amount 300000000 spin"
     for specification, error in (
             (programs("/nowhere/task", "sleep 1"), "task: '/nowhere/task' cannot be run: No"),
-            (programs("true", "/nowhere/aggressor"), "somebody: '/nowhere/aggressor' cannot be run"),
+            (programs("true", "/nowhere/x"), "somebody: '/nowhere/x' cannot be run"),
             (programs("false", "sleep 1"), "the task 'false' ended with status 1"),
             (programs(long, "sleep 0.{LEVEL}1"), "it ended before the task, with status 0"),
             (programs("true", "sleep 1", (1, 2, 3, 4, 5000)), "no {LEVEL}"),
