@@ -146,11 +146,13 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 # phony, so that the pattern for kernels does not match them
 .PHONY: $(addprefix need-,check unit parts package kernels mesa mesa-shim arm64 all)
 need-check: generated
+# objects that two suites build
 need-unit: build-libperfctr build-tools build-lab/vsoc
+	$(Q)$(MAKE) -s -C libperfctr test-objects
 need-parts need-package need-kernels: $(PARTS)
 need-mesa need-mesa-shim: need-%: $(PARTS) %
 need-arm64: $(PARTS) arm64
-need-all: all modules-uml modules-newest modules-uml-newest arm64 mesa mesa-shim
+need-all: need-unit all modules-uml modules-newest modules-uml-newest arm64 mesa mesa-shim
 # a kernel
 need-%: $(PARTS) modules-%
 	@:
