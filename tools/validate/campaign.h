@@ -74,6 +74,7 @@ struct benchmark {
 	const char *listing;
 	const char *listing_name; /* for messages */
 	const char *listing_file; /* what the file has, a disassembly for example */
+	const char *symbol; /* of the program's function, or NULL */
 	const char *threads; /* formula: threads of the listing */
 	struct code code; /* of @listing, if it is a CPU's program */
 	/* formula: the only call of its program's function that is counted; NULL: all are */

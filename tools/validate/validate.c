@@ -11,6 +11,7 @@
 #include "lib/option.h"
 #include "lib/output.h"
 #include "lib/verdicts.h"
+#include "ncu.h"
 #include "report.h"
 
 /* in addition to those of all subcommands: a measured counter is neither trusted nor explained */
@@ -168,6 +169,11 @@ static int use_cores(struct analysis *a)
 	return analysis_set_cores(a, mask);
 }
 
+static int read_measured(const struct document *file, struct analysis *a)
+{
+	return is_ncu(file) ? ncu_parse(file, a) : measured_parse(file, a->campaign, &a->measured);
+}
+
 static int evaluate(struct validator *v, const struct document *file)
 {
 	const struct options *o = v->options;
@@ -183,8 +189,7 @@ static int evaluate(struct validator *v, const struct document *file)
 			  o->measured);
 		return EXIT_FAILED;
 	}
-	if (load(v, name, study) < 0 ||
-	    measured_parse(file, study->analysis.campaign, &study->analysis.measured) < 0 ||
+	if (load(v, name, study) < 0 || read_measured(file, &study->analysis) < 0 ||
 	    use_cores(&study->analysis) < 0)
 		return failed(v);
 	if (check_rows(v, &study->analysis, file) < 0)
