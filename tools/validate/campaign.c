@@ -760,6 +760,7 @@ int campaign_load(struct arena *arena, const char *which, struct campaign *campa
 		r.own = true;
 		if (slash)
 			r.folder = arena_copy(arena, which, (size_t)(slash - which) + 1);
+		campaign->folder = r.folder;
 		r.doc.text = read_file(arena, which, &r.doc.length, failure);
 		if (!r.doc.text)
 			return -1;

@@ -119,6 +119,7 @@ struct campaign {
 	const char *title;
 	const char *text;
 	const char *source; /* the whole file */
+	const char *folder; /* of the file, with a slash or ""; NULL: it is built in */
 	/* device that runs it: a driver, "cpu", or "" for measurements from a file only */
 	const char *device;
 	const char *profile; /* profile of the virtual SoC that it needs, or "" */

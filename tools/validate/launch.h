@@ -4,8 +4,6 @@
 
 #include "words.h"
 
-#define LAUNCH "launch "
-
 enum { LAUNCH_DIMENSIONS = 3, LAUNCH_ARGUMENTS = 8 };
 
 struct launch_argument {

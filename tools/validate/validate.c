@@ -33,7 +33,8 @@ static const char help[] =
 	"                       its listing is written beside it\n"
 	"      --from FILE      test first what another run's result file (--json) says\n"
 	"  -n, --runs N         measure everything N times, whatever the campaign has\n"
-	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name; on cuda\n"
+	"                       the number of the GPU\n"
 	"      --run-programs   programs that a campaign names may be run\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
 	"  -o, --output FILE    write the report there instead of to stdout\n"
@@ -121,12 +122,16 @@ static int run_live(struct validator *v, struct study *study)
 {
 	struct analysis *a = &study->analysis;
 	FILE *progress = v->options->verbose ? v->app->err : NULL;
-	bool cpu = !strcmp(a->campaign->device, "cpu");
+	const char *device = a->campaign->device;
 	struct machine machine;
 	int error = 0, ret;
 
-	ret = cpu ? machine_cpu(a, &machine, &error) :
-		    machine_device(a, v->options->device, &machine, &error);
+	if (!strcmp(device, "cpu"))
+		ret = machine_cpu(a, &machine, &error);
+	else if (!strcmp(device, "cuda"))
+		ret = machine_cuda(a, v->options->device, &machine, &error);
+	else
+		ret = machine_device(a, v->options->device, &machine, &error);
 	if (ret < 0)
 		return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
 		       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
