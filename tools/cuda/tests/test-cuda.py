@@ -218,6 +218,33 @@ def all_counts_arrive():
 
 
 @test
+def ncu_has_the_same():
+    """what ncu prints of the same launches makes the same readings"""
+    head = ("ID", "Process ID", "Kernel Name", "Block Size", "Grid Size", "Metric Name",
+            "Metric Unit", "Metric Value")
+    for name in NAMES:
+        campaign = load(name)
+        known = dict(line.rsplit(" ", 1) for line in model(name).splitlines())
+        rows, wanted = [head], {}
+        for number, (benchmark, values) in enumerate(points(campaign)):
+            kernel, grid, block = signature(benchmark, values).split()[:3]
+            sizes = [f"({s.replace('x', ', ')})" for s in (block, grid)]
+            for e in campaign["events"]:
+                count = int(known[f"{signature(benchmark, values)}|{e['counter']}"])
+                rows.append((str(number), "7", f"{kernel}(int *)", *sizes, e["counter"] + ".sum",
+                             "inst", f"{count:,}"))
+                if e["name"] in benchmark.get("events", [e["name"]]):
+                    wanted[benchmark["name"], tuple(sorted(values.items())), e["name"]] = count
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
+            f.writelines(",".join(f'"{c}"' for c in row) + "\n" for row in rows)
+            f.flush()
+            done = harness.run(PERFCTR, "validate", "-j", "-m", f.name, name, status=DOUBT)
+        found = {(r["benchmark"], tuple(sorted(r.get("parameters", {}).items())), r["event"]):
+                 r["value"] for r in json.loads(done.stdout)["campaigns"][0]["rows"]}
+        check(found == wanted, f"{name}: {[k for k in wanted if found.get(k) != wanted[k]][:5]}")
+
+
+@test
 def module_is_the_listing():
     """the listing has the bytes of the module's instructions"""
     with open(os.path.join(TOP, "listings/nvidia-sm90.cubin"), "rb") as f:
