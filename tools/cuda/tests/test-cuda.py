@@ -345,7 +345,7 @@ FAULTS = {"no-device": (NO_DEVICE, "start of the driver: error 100"),
           "dropped": (FAILED, "1 ranges instead of 1, and dropped 1"),
           "endless": (FAILED, "more than the 12 passes that it announced"),
           "die": (FAILED, "cuda-counter was killed by signal 11, at: pass 5 of 12"),
-          "hang": (FAILED, "cuda-counter does not answer for 2 s, at: pass 1 of 12")}
+          "hang": (FAILED, "cuda-counter does not answer for 5 s, at: pass 1 of 12")}
 
 
 STRICT = """
@@ -413,9 +413,11 @@ def failing_libraries():
     passes = 1 + (hardware + 3) // 4
     for fault, (status, part) in FAULTS.items():
         begin = time.monotonic()
-        error = validate("nvidia-memory", status=status, fault=fault, seconds=2).stderr
+        # a busy machine is no hang
+        error = validate("nvidia-memory", status=status, fault=fault,
+                         seconds=5 if fault == "hang" else None).stderr
         check(part.replace("12", str(passes)) in error, f"{fault}: {error}")
-        check(time.monotonic() - begin < 30, f"{fault}: too long")
+        check(time.monotonic() - begin < 55, f"{fault}: too long")
     # none of them is left
     left = subprocess.run(["pgrep", "-f", os.path.join(BUILD, "bin/cuda-counter")],
                           stdout=subprocess.PIPE, text=True, check=False)
