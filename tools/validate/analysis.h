@@ -41,6 +41,7 @@ struct analysis {
 	struct perfctr_ctx *ctx;
 	struct campaign *campaign;
 	bool may_run; /* programs of the campaign */
+	bool only_own; /* the machine executes the campaign's benchmarks, and no listings */
 	struct features features;
 	struct point *points;
 	size_t point_count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The campaigns and listings that the installed program has. */
+/* The campaigns, listings and modules that the installed program has. */
 #include "builtin.h"
 
 #include <string.h>
@@ -10,6 +10,12 @@ EMBED(xavier_gpu, "campaigns/xavier-gpu.json");
 EMBED(cpu, "campaigns/cpu.json");
 EMBED(a53_copy, "campaigns/a53-copy.json");
 EMBED(gpu_no_shfl, "campaigns/gpu-no-shfl.json");
+EMBED(nvidia_warp, "campaigns/nvidia-warp.json");
+EMBED(nvidia_thread, "campaigns/nvidia-thread.json");
+EMBED(nvidia_memory, "campaigns/nvidia-memory.json");
+EMBED(nvidia_sm90, "listings/nvidia-sm90.lst");
+EMBED(nvidia_sm90_cubin, "listings/nvidia-sm90.cubin");
+EMBED(nvidia_ptx, "listings/nvidia.ptx");
 EMBED(matrix_copy, "listings/matrix-copy.lst");
 EMBED(float_loop, "listings/float-loop.lst");
 EMBED(executed_nop, "listings/executed-nop.lst");
@@ -22,6 +28,12 @@ static const struct builtin files[] = {
 	BUILTIN(cpu, "cpu.json"),
 	BUILTIN(a53_copy, "a53-copy.json"),
 	BUILTIN(gpu_no_shfl, "gpu-no-shfl.json"),
+	BUILTIN(nvidia_warp, "nvidia-warp.json"),
+	BUILTIN(nvidia_thread, "nvidia-thread.json"),
+	BUILTIN(nvidia_memory, "nvidia-memory.json"),
+	BUILTIN(nvidia_sm90, "nvidia-sm90.lst"),
+	BUILTIN(nvidia_sm90_cubin, "nvidia-sm90.cubin"),
+	BUILTIN(nvidia_ptx, "nvidia.ptx"),
 	BUILTIN(matrix_copy, "matrix-copy.lst"),
 	BUILTIN(float_loop, "float-loop.lst"),
 	BUILTIN(executed_nop, "executed-nop.lst"),

@@ -474,20 +474,18 @@ static void parse_paths(struct campaign_reader *r, const struct json_object *lis
 }
 
 /* "symbol": NAME, or "region": [FROM, TO] */
-static struct place parse_place(struct campaign_reader *r, const struct json_object *object)
+static struct place parse_place(struct campaign_reader *r, const struct json_object *object,
+				const struct benchmark *benchmark)
 {
 	const struct json_object *region =
 		document_get(&r->doc, object, "region", json_type_array, false);
-	const bool symbol = json_object_object_get_ex(object, "symbol", NULL);
-	struct place place = { 0 };
+	struct place place = { benchmark->symbol, NULL };
 	const char **names;
 
-	if (!region && symbol)
-		place.symbol = document_text(&r->doc, object, "symbol", NULL);
 	if (!region)
 		return place;
 	names = parse_names(r, region);
-	if (symbol || json_object_array_length(region) != 2)
+	if (benchmark->symbol || json_object_array_length(region) != 2)
 		document_fail(&r->doc, region,
 			      "'region' is two labels, where it begins and where it ends, "
 			      "instead of 'symbol'");
@@ -499,7 +497,7 @@ static struct place parse_place(struct campaign_reader *r, const struct json_obj
 static void parse_listing(struct campaign_reader *r, const struct json_object *object,
 			  const struct json_object *at, struct benchmark *benchmark)
 {
-	const struct place place = parse_place(r, object);
+	const struct place place = parse_place(r, object, benchmark);
 	const struct json_object *paths =
 		document_get(&r->doc, object, "paths", json_type_array, false);
 	const bool taken = json_object_object_get_ex(object, "taken", NULL);
@@ -539,6 +537,8 @@ static void parse_benchmark(struct campaign_reader *r, const struct json_object 
 	benchmark->threads = document_text(&r->doc, object, "threads", "1");
 	benchmark->kernels = document_text(&r->doc, object, "kernels", "1");
 	benchmark->command = document_text(&r->doc, object, "command", "");
+	if (json_object_object_get_ex(object, "symbol", NULL))
+		benchmark->symbol = document_text(&r->doc, object, "symbol", NULL);
 	if (json_object_object_get_ex(object, "call", NULL))
 		benchmark->call = document_text(&r->doc, object, "call", NULL);
 	member = document_get(&r->doc, object, "reserve", json_type_boolean, false);
@@ -766,6 +766,7 @@ int campaign_load(struct arena *arena, const char *which, struct campaign *campa
 		r.own = true;
 		if (slash)
 			r.folder = arena_copy(arena, which, (size_t)(slash - which) + 1);
+		campaign->folder = r.folder;
 		r.doc.text = read_file(arena, which, &r.doc.length, failure);
 		if (!r.doc.text)
 			return -1;

@@ -76,6 +76,7 @@ struct benchmark {
 	const char *listing;
 	const char *listing_name; /* for messages */
 	const char *listing_file; /* what the file has, a disassembly for example */
+	const char *symbol; /* of the program's function, or NULL */
 	const char *threads; /* formula: threads of the listing */
 	struct code code; /* of @listing, if it is a CPU's program */
 	/* formula: the only call of its program's function that is counted; NULL: all are */
@@ -120,6 +121,7 @@ struct campaign {
 	const char *title;
 	const char *text;
 	const char *source; /* the whole file */
+	const char *folder; /* of the file, with a slash or ""; NULL: it is built in */
 	/* device that runs it: a driver, "cpu", or "" for measurements from a file only */
 	const char *device;
 	const char *profile; /* profile of the virtual SoC that it needs, or "" */

@@ -134,7 +134,7 @@ static bool can_build(const struct analysis *a, const struct feature *feature)
 	size_t length = strcspn(feature->name, ".");
 	const struct worker *worker;
 
-	if (*feature->name == '@' || a->campaign->amounts)
+	if (*feature->name == '@' || a->campaign->amounts || a->only_own)
 		return false;
 	/* a CPU's program has to be compiled */
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++)

@@ -67,5 +67,11 @@ void study_configure(struct arena *arena, struct measured *measured);
 int machine_device(struct analysis *analysis, const char *which, struct machine *machine,
 		   int *error);
 
+/*
+ * machine_cuda() - kernels on an NVIDIA GPU, counted by CUPTI in a process of its own; as
+ * machine_device(). @which: number of the GPU, in the order of PCI
+ */
+int machine_cuda(struct analysis *analysis, const char *which, struct machine *machine, int *error);
+
 /* machine_cpu() - this CPU, counted with perf events of the calling thread; as machine_device() */
 int machine_cpu(struct analysis *analysis, struct machine *machine, int *error);

@@ -11,6 +11,7 @@
 #include "lib/option.h"
 #include "lib/output.h"
 #include "lib/verdicts.h"
+#include "ncu.h"
 #include "report.h"
 
 /* in addition to those of all subcommands: a measured counter is neither trusted nor explained */
@@ -32,7 +33,8 @@ static const char help[] =
 	"                       its listing is written beside it\n"
 	"      --from FILE      test first what another run's result file (--json) says\n"
 	"  -n, --runs N         measure everything N times, whatever the campaign has\n"
-	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name\n"
+	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver or name; on cuda\n"
+	"                       the number of the GPU\n"
 	"      --run-programs   programs that a campaign names may be run\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
 	"  -o, --output FILE    write the report there instead of to stdout\n"
@@ -122,12 +124,16 @@ static int run_live(struct validator *v, struct study *study)
 {
 	struct analysis *a = &study->analysis;
 	FILE *progress = v->options->verbose ? v->app->err : NULL;
-	bool cpu = !strcmp(a->campaign->device, "cpu");
+	const char *device = a->campaign->device;
 	struct machine machine;
 	int error = 0, ret;
 
-	ret = cpu ? machine_cpu(a, &machine, &error) :
-		    machine_device(a, v->options->device, &machine, &error);
+	if (!strcmp(device, "cpu"))
+		ret = machine_cpu(a, &machine, &error);
+	else if (!strcmp(device, "cuda"))
+		ret = machine_cuda(a, v->options->device, &machine, &error);
+	else
+		ret = machine_device(a, v->options->device, &machine, &error);
 	if (ret < 0)
 		return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
 		       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
@@ -186,6 +192,11 @@ static int check_pack(struct validator *v, const struct study *study)
 	return error;
 }
 
+static int read_measured(const struct document *file, struct analysis *a)
+{
+	return is_ncu(file) ? ncu_parse(file, a) : measured_parse(file, a->campaign, &a->measured);
+}
+
 static int evaluate(struct validator *v, const struct document *file)
 {
 	const struct options *o = v->options;
@@ -204,7 +215,7 @@ static int evaluate(struct validator *v, const struct document *file)
 	v->which = name;
 	if (load(v, name, study) < 0 || check_pack(v, study) < 0 ||
 	    measured_is_of(file, name, study->analysis.campaign) < 0 ||
-	    measured_parse(file, study->analysis.campaign, &study->analysis.measured) < 0 ||
+	    read_measured(file, &study->analysis) < 0 ||
 	    use_cores(&study->analysis) < 0)
 		return failed(v);
 	if (check_rows(v, &study->analysis, file) < 0)

@@ -53,7 +53,9 @@ int words_allow(struct analysis *a)
 	for (size_t b = 0; b < a->campaign->benchmark_count; b++) {
 		const char *command = a->campaign->benchmarks[b].command;
 
-		if (command && !strncmp(command, RUN, strlen(RUN)) && !a->may_run)
+		if (command && !a->may_run &&
+		    (!strncmp(command, RUN, strlen(RUN)) ||
+		     (!strncmp(command, LAUNCH, strlen(LAUNCH)) && a->campaign->folder)))
 			return fail(a->failure,
 				    "%s: '%s' is a program: read the campaign, then "
 				    "give --run-programs",

@@ -8,6 +8,8 @@ enum { MAX_WORDS = 32 };
 
 /* a command that is a program */
 #define RUN "run "
+/* one that is a kernel of a GPU */
+#define LAUNCH "launch "
 
 /*
  * The words of a command with its formulas evaluated.
