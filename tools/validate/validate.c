@@ -215,8 +215,7 @@ static int evaluate(struct validator *v, const struct document *file)
 	v->which = name;
 	if (load(v, name, study) < 0 || check_pack(v, study) < 0 ||
 	    measured_is_of(file, name, study->analysis.campaign) < 0 ||
-	    read_measured(file, &study->analysis) < 0 ||
-	    use_cores(&study->analysis) < 0)
+	    read_measured(file, &study->analysis) < 0 || use_cores(&study->analysis) < 0)
 		return failed(v);
 	if (check_rows(v, &study->analysis, file) < 0)
 		return EXIT_FAILED;
