@@ -114,6 +114,8 @@ static void correlate(const struct channel *channel, struct aggressor *a, size_t
 		of->sign = -of->sign;
 		of->growth = -of->growth;
 	}
+	of->has_others = channel->kind != OTHERS && alone[1] &&
+			 (double)a->slowest->shown[n][1] > 1.1 * (double)alone[1];
 	/* the requests of a window wait at the same time */
 	of->added_ns = of->growth * channel->ns * (double)alone[1] / (double)channel->window;
 	if (channel->kind != HITS)
@@ -242,6 +244,8 @@ static void name_channels(const struct contention *c, struct aggressor *a, doubl
 	long channel;
 
 	a->named_count = 0;
+	if (a->quicker)
+		return;
 	while ((channel = next_channel(c, a, added_ns, left_ns)) >= 0) {
 		a->named[a->named_count++] = (size_t)channel;
 		left_ns -= a->of[channel].added_ns - a->of[channel].shared_ns;

@@ -12,6 +12,11 @@ static bool is_time(const char *event)
 	return !strcmp(event, "time");
 }
 
+static bool is_delay(const char *event)
+{
+	return !strcmp(event, "run-delay");
+}
+
 /* Return: how many counters were added; or a negative errno. */
 static int select_event(struct perfctr_selection *selection, struct channel *channel,
 			const struct verdicts *verdicts, const char *event)
@@ -20,7 +25,7 @@ static int select_event(struct perfctr_selection *selection, struct channel *cha
 	unsigned int trust;
 	int result;
 
-	if (!*event || is_time(event))
+	if (!*event || is_time(event) || is_delay(event))
 		return 0;
 	result = perfctr_selection_add(selection, event);
 	if (result <= 0)
@@ -59,6 +64,18 @@ int channels_select(struct contention *c, struct perfctr_selection *selection, b
 	return *c->failure.text ? -1 : events;
 }
 
+void channels_lack(struct contention *c, const char *reason)
+{
+	for (size_t n = 0; n < c->channel_count; n++)
+		for (size_t part = 0; part < CHANNEL_PARTS; part++) {
+			const char *event = c->channels[n].events[part];
+
+			if (*event && !is_time(event) && !is_delay(event) &&
+			    !c->channels[n].missing)
+				c->channels[n].missing = arena_printf(&c->arena, "%s", reason);
+		}
+}
+
 void channel_show(const struct channel *channel, const uint64_t values[CHANNEL_PARTS],
 		  uint64_t shown[2])
 {
@@ -77,6 +94,13 @@ static int take_event(struct contention *c, struct channel *channel, const char 
 		return 0;
 	if (is_time(event)) {
 		*value = run->time_ns;
+		return 0;
+	}
+	if (is_delay(event)) {
+		*value = run->delay_ns;
+		if (run->delay_ns == DELAY_UNKNOWN)
+			channel->missing = "run-delay is of programs, and of a kernel with "
+					   "CONFIG_SCHED_INFO";
 		return 0;
 	}
 	row = rows_find_counter(types, blocks, event);

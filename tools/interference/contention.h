@@ -18,6 +18,8 @@ enum {
 	CONTENTION_NO_RUN = 1, /* of a machine: there are no more runs */
 };
 
+#define DELAY_UNKNOWN UINT64_MAX
+
 /* what slows requests down; a later kind is looked at first, since it brings the earlier ones */
 enum channel_kind {
 	PATH, /* cycles of a request on its whole path: where is not known */
@@ -33,7 +35,10 @@ enum channel_part { COUNTS, MINUS, PER, CHANNEL_PARTS };
 struct channel {
 	const char *name;
 	enum channel_kind kind;
-	/* events, "" for none: (counts - minus) / per; "time" is that of the task in ns */
+	/*
+	 * events, "" for none: (counts - minus) / per; "time" is that of the task in ns, and
+	 * "run-delay" its part in which it waited for a CPU
+	 */
 	const char *events[CHANNEL_PARTS];
 	double ns; /* of a cycle, or of a lost hit */
 	uint64_t window; /* requests in flight */
@@ -46,6 +51,7 @@ struct load {
 	uint64_t level; /* 0: the task alone */
 	uint64_t time_ns;
 	uint64_t max_time_ns; /* of the slowest run */
+	uint64_t delay_ns; /* for which it could have run, and did not, or DELAY_UNKNOWN */
 	/* by channel; the denominator is 0 if the task does not use it */
 	uint64_t shown[MAX_CHANNELS][2];
 	/* the least and the most that a run showed */
@@ -57,6 +63,7 @@ struct correlation {
 	int sign;
 	uint64_t squared[2]; /* of the rank correlation with the task's time */
 	bool explains; /* enough of the time that the task takes longer */
+	bool has_others; /* more requests than alone: others' are counted, too */
 	double growth; /* ns of a request, part of all hits, or ns */
 	double added_ns; /* of the task's time; what two channels add together counts for both */
 	double shared_ns; /* of @added_ns, together with another one */
@@ -76,6 +83,7 @@ struct aggressor {
 	struct load points[LEVELS_MAX + 1]; /* the first one is the task alone */
 	size_t count;
 	const struct load *slowest;
+	const struct load *quicker; /* than alone, which is no baseline then, or NULL */
 	struct correlation of[MAX_CHANNELS];
 	/* the channels that explain its time, the most important one first */
 	size_t named[MAX_CHANNELS], named_count;
@@ -151,6 +159,9 @@ int channels_select(struct contention *c, struct perfctr_selection *selection, b
 int channels_take(struct contention *c, struct perfctr_selection *selection,
 		  struct perfctr_totals *totals, bool (*is_of)(enum channel_kind kind),
 		  struct load *run);
+
+/* Leave out all channels that need an event of the device. */
+void channels_lack(struct contention *c, const char *reason);
 
 /* Set what a channel shows, of the values of its events. */
 void channel_show(const struct channel *channel, const uint64_t values[CHANNEL_PARTS],

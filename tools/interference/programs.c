@@ -4,7 +4,8 @@
  *
  * The command has two processes. One measures and is the parent of all programs; the other waits
  * for it, and ends what is left if it dies. Both are subreapers, so that children of programs
- * become theirs. Only who kills both at once leaves programs behind.
+ * become theirs. They have process groups of their own: only who kills both by their numbers leaves
+ * programs behind.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,13 +37,16 @@ struct programs {
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
 	int null_fd; /* where programs write */
-	int events; /* that are counted; 0: only the time is measured */
+	int events; /* that are counted; 0: only times are measured */
+	bool counted; /* a session was opened */
 };
 
 /* --- no program outlives the command ---------------------------------------------------- */
 
 /* lists the children of the main thread, which alone starts programs */
 static char children_path[64];
+/* a program may not be killed: it is another user's */
+static volatile sig_atomic_t refused;
 
 static void find_children(void)
 {
@@ -65,7 +69,10 @@ static bool kill_children(void)
 		if (text[n] >= '0' && text[n] <= '9') {
 			pid = 10 * pid + (text[n] - '0');
 		} else if (pid) {
-			any |= !kill(pid, SIGKILL);
+			if (!kill(pid, SIGKILL))
+				any = true;
+			else if (errno == EPERM)
+				refused = true;
 			pid = 0;
 		}
 	}
@@ -91,8 +98,13 @@ static void handle_signals(void (*handler)(int number))
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_NODEFER };
 
-	for (size_t n = 0; n < ARRAY_SIZE(numbers); n++)
-		sigaction(numbers[n], &action, NULL);
+	for (size_t n = 0; n < ARRAY_SIZE(numbers); n++) {
+		struct sigaction before;
+
+		/* nohup ignores some */
+		if (!sigaction(numbers[n], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(numbers[n], &action, NULL);
+	}
 }
 
 static pid_t measuring; /* the process that measures */
@@ -135,12 +147,19 @@ static int split(struct contention *c)
 	if (pid)
 		supervise(pid);
 	find_children();
+	/* a signal for the command's group is for the process that waits, which passes it on */
+	setpgid(0, 0);
 	handle_signals(on_end);
 	/* not inherited */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		raise(SIGTERM);
+	if (access(children_path, R_OK))
+		return fail(&c->failure,
+			    "%s: %s: without it programs could be left behind: the kernel needs "
+			    "CONFIG_PROC_CHILDREN, and /proc must be that of this PID namespace",
+			    children_path, strerror(errno));
 	return 0;
 }
 
@@ -216,13 +235,12 @@ static int place(struct contention *c, const char *name, const struct work *work
 static int make_words(struct contention *c, const char *name, const struct work *work,
 		      uint64_t level, char *words[MAX_WORDS + 1])
 {
-	const char *at = strstr(work->command, level_mark);
-	char *position, *text;
+	char *position, *text = arena_printf(&c->arena, "%s", work->command);
 	size_t count = 0;
 
-	text = at ? arena_printf(&c->arena, "%.*s%" PRIu64 "%s", (int)(at - work->command),
-				 work->command, level, at + strlen(level_mark)) :
-		    arena_printf(&c->arena, "%s", work->command);
+	for (const char *at; (at = strstr(text, level_mark));)
+		text = arena_printf(&c->arena, "%.*s%" PRIu64 "%s", (int)(at - text), text, level,
+				    at + strlen(level_mark));
 	for (char *word = strtok_r(text, " ", &position); word;
 	     word = strtok_r(NULL, " ", &position)) {
 		if (count == MAX_WORDS)
@@ -301,14 +319,36 @@ static bool is_any(enum channel_kind kind)
 	return true;
 }
 
+/* Time for which the main thread could have run, and did not. */
+static uint64_t run_delay(pid_t pid)
+{
+	char path[64];
+	uint64_t ran_ns, delay_ns = DELAY_UNKNOWN;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	stat = fopen(path, "re");
+	if (!stat)
+		return DELAY_UNKNOWN;
+	if (fscanf(stat, "%" SCNu64 " %" SCNu64, &ran_ns, &delay_ns) != 2)
+		delay_ns = DELAY_UNKNOWN;
+	fclose(stat);
+	return delay_ns;
+}
+
 static int run_task(struct contention *c, struct child *task, struct load *run)
 {
 	const uint64_t begin_ns = perfctr_time_raw_ns();
+	siginfo_t info;
 
 	if (go(c, "the task", &c->task, task))
 		return -1;
-	child_wait(task);
+	/* it stays, with its times */
+	while (waitid(P_PID, (id_t)task->pid, &info, WEXITED | WNOWAIT) && errno == EINTR)
+		;
 	run->time_ns = perfctr_time_raw_ns() - begin_ns;
+	run->delay_ns = run_delay(task->pid);
+	child_wait(task);
 	if (!task->status)
 		return 0;
 	return fail(&c->failure, "the task '%s' ended with status %d", c->task.command,
@@ -338,6 +378,15 @@ static int count_task(struct contention *c, struct load *run)
 	}
 	perfctr_device_count_task(p->device, -task.pid);
 	error = perfctr_session_new(p->selection, &opts, &session);
+	if (error && !p->counted) {
+		/* as in containers without perf_event_open() */
+		channels_lack(c, perfctr_ctx_error(c->app->ctx));
+		p->events = 0;
+		ret = run_task(c, &task, run);
+		child_abandon(&task);
+		return ret ? ret : channels_take(c, p->selection, NULL, is_any, run);
+	}
+	p->counted = true;
 	if (!error)
 		error = perfctr_cursor_new(session, &cursor);
 	if (!error)
@@ -377,6 +426,11 @@ static int programs_measure(struct contention *c, const struct aggressor *a, uin
 	if (!ret && a)
 		ret = check_aggressor(c, a, run->level, copies, count);
 	end_programs();
+	if (refused && !ret)
+		ret = fail(&c->failure,
+			   "%s: a process of it belongs to another user, and still runs: end it, "
+			   "and run perfctr interference as that user or as root",
+			   a ? a->name : "the task");
 	return ret;
 }
 
@@ -405,7 +459,10 @@ static int programs_open(struct contention *c, const char *device)
 	int error;
 
 	c->of_machine = p;
-	p->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	p->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* each run begins with the same input */
+	if (p->null_fd < 0 || dup2(p->null_fd, STDIN_FILENO) < 0)
+		return fail(&c->failure, "/dev/null: %s", strerror(errno));
 	if (device)
 		return fail(&c->failure, "programs run on this machine: without --device");
 	if (c->jobs)

@@ -142,7 +142,7 @@ static void take_configuration(struct contention *c, const char *text)
 		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
 			continue;
 		line += strspn(line + sizeof(mark) - 1, " ") + sizeof(mark) - 1;
-		length = strcspn(line, "\n");
+		length = strcspn(line, "\r\n");
 		value = memchr(line, '=', length);
 		if (value)
 			measured_configure(&c->arena, &c->measured,

@@ -19,7 +19,8 @@ const char *contention_unit(const struct channel *channel)
 	static const char *const units[] = { "ns of a request", "ns of a request",
 					     "% of accesses hit", "cycles of others" };
 
-	return units[channel->kind];
+	/* cycles of 1 GHz */
+	return channel->kind == OTHERS && channel->ns == 1 ? "ns of others" : units[channel->kind];
 }
 
 static void write_points(const struct aggressor *a, FILE *out)
@@ -40,11 +41,14 @@ static void write_channel(const struct contention *c, const struct aggressor *a,
 	const struct channel *channel = &c->channels[n];
 	const struct correlation *of = &a->of[n];
 
-	fprintf(out, "  %s (%s): rank correlation %+.2f, adds %.3f us%s; %.1f %s, %.1f alone\n",
+	fprintf(out,
+		"  %s (%s): rank correlation %+.2f, adds %.3f of %.3f us%s; %.1f %s, "
+		"%.1f alone%s\n",
 		channel->name, verdicts_trust_name(channel->trust), contention_rho(of),
-		of->added_ns / 1e3, of->explains ? "" : ": too little",
-		contention_shown(channel, a->slowest, n), contention_unit(channel),
-		contention_shown(channel, a->points, n));
+		of->added_ns / 1e3, (double)(a->slowest->time_ns - a->points[0].time_ns) / 1e3,
+		of->explains ? "" : ": too little", contention_shown(channel, a->slowest, n),
+		contention_unit(channel), contention_shown(channel, a->points, n),
+		of->has_others ? "; with others' requests" : "");
 }
 
 static void write_names(const struct contention *c, const struct aggressor *a, FILE *out)
@@ -52,7 +56,9 @@ static void write_names(const struct contention *c, const struct aggressor *a, F
 	fprintf(out, "  interference channel%s: ", a->named_count > 1 ? "s" : "");
 	for (size_t n = 0; n < a->named_count; n++)
 		fprintf(out, "%s%s", n ? ", " : "", c->channels[a->named[n]].name);
-	if (!a->named_count)
+	if (a->quicker)
+		fputs("unknown: at a level the task is quicker than alone", out);
+	else if (!a->named_count)
 		fputs(contention_slower(a) ? "unknown: no channel explains it" : "none", out);
 	fputc('\n', out);
 }
@@ -114,6 +120,7 @@ static void add_channel(const struct channel *channel, const struct correlation 
 	json_add_text(o, "missing", channel->missing);
 	json_add_text(o, "trust", verdicts_trust_name(channel->trust));
 	json_add_bool(o, "explains", of->explains);
+	json_add_bool(o, "has_others", of->has_others);
 	json_add_double(o, "rank_correlation", contention_rho(of));
 	add_fraction(o, "rank_correlation_squared", of->squared);
 	json_add_double(o, "growth", of->growth);
@@ -132,6 +139,7 @@ static void add_aggressor(const struct contention *c, const struct aggressor *a,
 	json_add_text(o, "channel", a->named_count ? c->channels[*a->named].name : NULL);
 	json_add(o, "named", named);
 	json_add_bool(o, "slower", contention_slower(a));
+	json_add_bool(o, "quicker", a->quicker != NULL);
 	json_add_double(o, "slowdown", contention_slowdown(a, a->slowest));
 	json_add(o, "points", points);
 	json_add(o, "channels", channels);

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "load.h"
 
@@ -29,6 +30,7 @@ enum {
 	GL_FRAMEBUFFER_COMPLETE = 0x8cd5,
 	GL_COLOR_ATTACHMENT0 = 0x8ce0,
 	GL_FRAMEBUFFER = 0x8d40,
+	GL_RENDERER = 0x1f01,
 };
 
 /* result, name, arguments; displays, configurations and contexts are pointers */
@@ -62,6 +64,7 @@ enum {
 	X(void, glEnableVertexAttribArray, unsigned int)                                         \
 	X(void, glDrawArrays, unsigned int, int, int)                                            \
 	X(void, glFinish, void)                                                                  \
+	X(const unsigned char *, glGetString, unsigned int)                                      \
 	X(unsigned int, glGetError, void)
 
 #define MEMBER(result, name, ...) result (*name)(__VA_ARGS__);
@@ -100,6 +103,7 @@ static int begin_context(struct load *load)
 	static const int context_wish[] = { EGL_CONTEXT_MAJOR_VERSION, 2, EGL_NONE };
 	void *display = gl.eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
 	void *config = NULL, *context;
+	const char *renderer;
 	int count = 0;
 
 	load->error = "no GPU with OpenGL ES 2 without a window (EGL_MESA_platform_surfaceless)";
@@ -109,6 +113,12 @@ static int begin_context(struct load *load)
 		return -1;
 	context = gl.eglCreateContext(display, config, NULL, context_wish);
 	if (!context || !gl.eglMakeCurrent(display, NULL, NULL, context))
+		return -1;
+	renderer = (const char *)gl.glGetString(GL_RENDERER);
+	load->error = "no GPU: OpenGL ES is rendered by the CPU; /dev/dri/renderD* may be missing, "
+		      "or not for this user";
+	if (!renderer || strstr(renderer, "llvmpipe") || strstr(renderer, "softpipe") ||
+	    strstr(renderer, "SwiftShader"))
 		return -1;
 	load->error = NULL;
 	return 0;

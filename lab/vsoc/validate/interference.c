@@ -47,6 +47,8 @@ static int make_job(struct vsoc *v, const char *command, uint64_t level, struct 
 	for (char *word = strtok_r(text, " ", &position); word && count < MAX_WORDS;
 	     word = strtok_r(NULL, " ", &position))
 		words[count++] = word;
+	if (count == MAX_WORDS)
+		return fail(&v->c->failure, "'%s': at most %d words", command, MAX_WORDS - 1);
 	if (job_parse(job, words, count, error, sizeof(error)))
 		return fail(&v->c->failure, "'%s': %s", command, error);
 	return 0;

@@ -46,8 +46,7 @@ def interference(specification, *options, readings=None, status=0):
 def programs(task, command, levels=(1, 2, 3, 4, 5), **more):
     """a file whose only channel is others' time on the CPU"""
     return {"task": task, "runs": 1,
-            "channels": [{"name": "the CPU", "kind": "others", "counts": "time",
-                          "minus": "task-clock"}],
+            "channels": [{"name": "the CPU", "kind": "others", "counts": "run-delay"}],
             "aggressors": [{"name": "somebody", "command": command, "levels": list(levels)}],
             **more}
 
@@ -120,6 +119,45 @@ def programs_on_one_cpu():
         check(f.read().count("<figure>") == 2, "plots")
 
 
+@test
+def waits_that_are_not_for_the_cpu():
+    """a task that sleeps longer, or waits for a lock, beside programs does not wait for the CPU"""
+    lock = os.path.join(WORK, "lock")
+    write(lock, "")
+    task = os.path.join(WORK, "locks")
+    write(task, f"#!/bin/sh\nexec flock {lock} sleep 0.2\n")
+    holder = os.path.join(WORK, "holds")
+    write(holder, f"#!/bin/sh\nflock {lock} sleep 0.$(($1 + 4))\nexec sleep 1000\n")
+    for path in (task, holder):
+        os.chmod(path, 0o755)
+    found = json.loads(interference(programs(task, holder + " {LEVEL}"), "--json").stdout)
+    a = found["aggressors"][0]
+    check(a["slowdown"] > 1.3 and not a["named"], f"{a}")
+
+
+@test
+def a_level_that_is_quicker():
+    """is no baseline: nothing is named, all is reported, and the status is 1"""
+    specification, readings, _ = scenarios.make("link, quiet", 1)
+    readings = re.sub("^(somebody,2,.,time),.*$", r"\1,1000", readings, flags=re.M)
+    done = interference(specification, readings=readings, status=1)
+    check("interference channel: unknown: at a level the task is quicker" in done.stdout and
+          "somebody, level 2: the task is quicker than alone" in done.stderr, f"{done}")
+
+
+@test
+def requests_of_others_are_marked():
+    """a counter that has more requests than alone says so"""
+    specification, readings, _ = scenarios.make("link, quiet", 1)
+    out = interference(specification, readings=readings).stdout
+    line = next(line for line in out.split("\n") if line.startswith("  link ("))
+    check(line.endswith("; with others' requests") and re.search(r"adds [\d.]+ of [\d.]+ us", line),
+          line)
+    a = json.loads(interference(specification, "--json", readings=readings).stdout)
+    marks = {c["name"]: c["has_others"] for c in a["aggressors"][0]["channels"]}
+    check(marks["link"] and not marks["memory 0"] and not marks["CPU"], f"{marks}")
+
+
 def processes(mark):
     """of programs whose environment has a mark"""
     found = []
@@ -151,7 +189,8 @@ def programs_end_with_the_command():
                   f"[ $(wc -l <{WORK}/count) -le 3 ] || exec sleep 1000\n")
             os.chmod(specification["task"], 0o755)
         write(path, json.dumps(specification))
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, "child"):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGQUIT,
+                       "group", "child"):
             write(os.path.join(WORK, "count"), "")
             mark = f"PERFCTR_MARK={os.getpid()}-{task is None}-{number}"
             environment = dict([mark.split("=")], **os.environ)
@@ -159,7 +198,8 @@ def programs_end_with_the_command():
             wanted = 3 if task else 8
             # not "with": a failure does not wait for it
             command = subprocess.Popen([PERFCTR, "interference", path], env=environment,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       start_new_session=True)
             try:
                 harness.wait_for(lambda m=mark, w=wanted: len(processes(m)) >= w,
                                  lambda m=mark: f"{m}: {processes(m)}")
@@ -167,12 +207,46 @@ def programs_end_with_the_command():
                     with open(f"/proc/{command.pid}/task/{command.pid}/children",
                               encoding="ascii") as f:
                         os.kill(int(f.read().split()[0]), signal.SIGKILL)
+                elif number == "group":
+                    os.killpg(command.pid, signal.SIGKILL)
                 else:
                     command.send_signal(number)
                 command.wait(30)
                 harness.wait_for(lambda m=mark: not processes(m), f"{number}: {mark} left some")
             finally:
                 command.kill()
+
+
+@test
+def programs_that_cannot_be_ended():
+    """a program of another user is an error at once, not a part of the next level"""
+    if os.getuid():
+        return "needs root, to make one"
+    path = os.path.join(WORK, "becomes-root")
+    run("gcc", "-o", path, "-x", "c", "-", input="#include <unistd.h>\n"
+        "int main(void) { return setuid(0) || sleep(8); }\n")
+    os.chmod(WORK, 0o755)
+    os.chmod(path, 0o4755)
+    specification = os.path.join(WORK, "file.json")
+    write(specification, json.dumps(programs("sleep 0.1", path)))
+    done = subprocess.run([PERFCTR, "interference", specification], preexec_fn=harness.drop(),
+                          capture_output=True, text=True, timeout=100, check=False)
+    check(done.returncode == 1 and "somebody: a process of it belongs to another" in done.stderr,
+          f"{done}")
+    check(len(subprocess.run(["pgrep", "-f", path], capture_output=True, check=False,
+                             text=True).stdout.split()) <= 1, "more than that one")
+
+
+@test
+def nohup_is_kept():
+    """a command that shall outlive its terminal does"""
+    path = os.path.join(WORK, "file.json")
+    write(path, json.dumps(programs("sleep 0.1", "sleep 1000")))
+    command = subprocess.Popen(["nohup", PERFCTR, "interference", path], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(1)
+    os.killpg(command.pid, signal.SIGHUP)
+    check(command.wait(100) in (0, 1), "ended by SIGHUP")
 
 
 @test
@@ -194,7 +268,7 @@ def programs_that_fail():
         done = interference(specification, status=1)
         check(error in done.stderr, f"{error}: {done.stderr}")
     # a level is used as it is: no copies
-    done = interference(programs("sleep 0.1", "sleep 1000.{LEVEL}", (1, 2, 3, 4, 5000)))
+    done = interference(programs("sleep 1", "sleep 1000.{LEVEL}{LEVEL}", (1, 2, 3, 4, 5000)))
     check("interference channel" in done.stdout, done.stdout)
     done = interference(programs("true", "sleep 9", machine="vsoc2"), status=2)
     check("machine 'vsoc2' is not known" in done.stderr, done.stderr)
@@ -243,6 +317,7 @@ def loads():
                           check=False)
     check((done.returncode == 0 and "gpu: 4 triangles in" in done.stdout) or
           (done.returncode == 1 and re.search("libegl1|no GPU", done.stderr)), f"{done}")
+    check(done.returncode or os.path.exists("/dev/dri"), "a GPU of nothing")
 
 
 if __name__ == "__main__":
