@@ -195,12 +195,37 @@ def pcie_forms():
          [f"{{{pmu}/rd_req,src_bdf=0x0108,src_bdf_en=1/,{pmu}/rd_cum_outs/,{pmu}/cycles/}}"],
          [(pmu, "rd_req", {"bdf": [0x0108]}), (pmu, "rd_cum_outs", {"bdf": [0x0108]}),
           (pmu, "cycles", ALL)])
+    beside_a_device(pmu)
     case("PCIE: peer to peer and CXL",
          [f"{pmu}/rd_bytes,dst_loc_pcie_p2p=1/", f"{pmu}/rd_bytes,dst_loc_pcie_cxl=1/"],
          [(pmu, "rd_bytes", {"dst": ["pcie_peer"]}), (pmu, "rd_bytes", {"dst": ["cxl"]})])
     names = ["rd_bytes", "wr_bytes", "rd_req", "wr_req", "rd_cum_outs", "cycles"]
     case("PCIE: named events", [f"{pmu}/{name}/" for name in names],
          [(pmu, name, ALL) for name in names])
+
+
+def beside_a_device(pmu):
+    """perfctr: an event without a device counts all of them, though one beside it has a device"""
+    jobs = ["vsoc-job", "-q", "-r", "3000", *(
+        "pcie bytes=16Ki read socket=0 rc=4 rp=1 bdf=0x0108 home=cmem "
+        "pcie bytes=48Ki read socket=0 rc=4 rp=2 bdf=0x0208 home=cmem").split()]
+    before = truth()
+    done = subprocess.run(["perfctr", "stat", "-d", "local", "-a", "-j", "-e",
+                           f"{pmu}/rd_bytes,src_bdf=0x0108,src_bdf_en=1/,{pmu}/rd_bytes/", "--",
+                           *jobs], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          text=True)
+    after = truth()
+    rows = json.loads(done.stdout)["counters"] if not done.returncode else []
+    wrong = [f"exit {done.returncode}: {done.stderr}"] if len(rows) != 2 else []
+    for row, tags in zip(rows, ({"bdf": [0x0108]}, ALL)):
+        really = total(after, pmu, "rd_bytes", **tags) - total(before, pmu, "rd_bytes", **tags)
+        # the events take turns: of steady traffic an estimate is near the truth
+        if row["value"] != really and not (row["running_percent"] < 100 and
+                                           0.5 < row["estimate"] / really < 2):
+            wrong.append(f"{row['event']}: {row['value']} in {row['running_percent']} % of the "
+                         f"time, really {really}")
+    report(not wrong, "perfctr: an event without a device, beside one with a device, counts all",
+           "\n".join(wrong))
 
 
 def pcie_tgt_forms():
