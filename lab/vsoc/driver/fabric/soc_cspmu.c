@@ -83,7 +83,17 @@ static bool ucf_selects(u32 filter, const struct soc_tag *tag)
 	return (filter & src[tag->src]) && (filter & dst[tag->dst]);
 }
 
-static bool pcie_selects(u32 filter, u32 filter2, const struct soc_tag *tag)
+/* the one BDF that is set up for all counters, while a counter enables it */
+static bool pcie_has_bdf(const struct soc_cspmu *cs)
+{
+	for (unsigned int n = 0; n < CSPMU_CYCLE_IDX; n++) {
+		if (cs->filtr[n] & PCIE_SRC_BDF_EN)
+			return true;
+	}
+	return false;
+}
+
+static bool pcie_selects(const struct soc_cspmu *cs, unsigned int n, const struct soc_tag *tag)
 {
 	static const u32 dst[] = {
 		[SOC_DST_CMEM]		= PCIE_DST_LOC_CMEM,
@@ -93,11 +103,11 @@ static bool pcie_selects(u32 filter, u32 filter2, const struct soc_tag *tag)
 		[SOC_DST_REM]		= PCIE_DST_REM,
 	};
 
-	if (!(filter2 & dst[tag->dst]))
+	if (!(cs->filt2r[n] & dst[tag->dst]))
 		return false;
-	if (filter & PCIE_SRC_BDF_EN)
-		return FIELD_GET(PCIE_SRC_BDF, filter) == tag->bdf;
-	return FIELD_GET(PCIE_SRC_RP_MASK, filter) & BIT(tag->rp);
+	if (pcie_has_bdf(cs))
+		return cs->bdf == tag->bdf;
+	return FIELD_GET(PCIE_SRC_RP_MASK, cs->filtr[n]) & BIT(tag->rp);
 }
 
 /* lines of [address, address + bytes) for which (line & mask) == (base & mask) */
@@ -165,7 +175,7 @@ static u64 cspmu_selected(const struct soc_pmu *pmu, unsigned int n, const struc
 	case SOC_UCF:
 		return ucf_selects(cs->filtr[n], tag) ? amount : 0;
 	case SOC_PCIE:
-		return pcie_selects(cs->filtr[n], cs->filt2r[n], tag) ? amount : 0;
+		return pcie_selects(cs, n, tag) ? amount : 0;
 	default:
 		/* bytes or requests, with one request per line */
 		return amount / (tag->bytes / SOC_LINE_BYTES) *
@@ -326,10 +336,15 @@ static void cspmu_page0_write(struct soc_pmu *pmu, unsigned int offset, u32 valu
 		break;
 	default:
 		reg = cspmu_event_register(cs, offset);
-		if (reg)
-			*reg = value;
-		else
+		if (!reg) {
 			pmu->bad_accesses += !cspmu_is_reserved(cs, offset);
+			return;
+		}
+		*reg = value;
+		/* a filter register of a counter sets the BDF of all of them */
+		if (pmu->place.kind == SOC_PCIE && offset >= CSPMU_PMEVFILTR(0) &&
+		    value & PCIE_SRC_BDF_EN)
+			cs->bdf = FIELD_GET(PCIE_SRC_BDF, value);
 	}
 }
 

@@ -129,6 +129,7 @@ struct soc_cspmu {
 	u32 typer[SOC_CSPMU_COUNTERS];
 	u32 filtr[SOC_CSPMU_COUNTERS];
 	u32 filt2r[SOC_CSPMU_COUNTERS];
+	u16 bdf;	/* PCIE: one for all counters, the last that was written */
 	u64 counter[SOC_CSPMU_COUNTERS];
 	u32 ccfiltr;
 	u32 enabled;
