@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Debian's perf on the virtual SoC's PMUs: every count equals the truth.
 
-usage, in the guest: perf_stat.py [forms|wide|pci|cpu-peer]; prints TAP
+usage, in the guest: perf_stat.py [forms|wide|atomic|pci|cpu-peer]; prints TAP
 
 A case is a perf stat command around a workload with all kinds of traffic. Each event must have the
 model's truth (debugfs) for the requested filters.
@@ -268,6 +268,12 @@ def latency_forms():
          [(C2C, name, ALL) for name in names])
 
 
+def counts_of_intervals(text):
+    """of -x, -I"""
+    return [int(line.split(",")[1]) for line in text.splitlines()
+            if line.count(",") > 4 and line.split(",")[1].isdigit()]
+
+
 def output_forms():
     before = truth()
     text = perf_stat(["-a", "-x,", "-I", "100"], [f"{UCF0}/mem_bytes_rd/"],
@@ -275,8 +281,7 @@ def output_forms():
                       + "; done"])
     after = truth()
     expected = total(after, UCF0, "mem_bytes_rd") - total(before, UCF0, "mem_bytes_rd")
-    intervals = [int(line.split(",")[1]) for line in text.splitlines()
-                 if line.count(",") > 4 and line.split(",")[1].isdigit()]
+    intervals = counts_of_intervals(text)
     report(sum(intervals) == expected and len(intervals) > 3, "-I: the intervals add up",
            f"{intervals}, really {expected}\n{text}")
 
@@ -397,6 +402,33 @@ def wide():
     ucf_forms()
 
 
+def wide_accesses():
+    return {pmu: state["wide_accesses"] for pmu, (state, _) in truth().items()
+            if re.match("nvidia_(ucf|pcie)", pmu)}
+
+
+def atomic():
+    """Registers of 64 bits read at once: --param vsoc.soc_atomic=1. Identified by PMPIDR:
+    --param vsoc.soc_pmpidr=1"""
+    forms()
+    wide = wide_accesses()
+    few = [pmu for pmu in (UCF0, UCF1, "nvidia_pcie_pmu_0_rc_4", "nvidia_pcie_tgt_pmu_0_rc_0")
+           if not wide[pmu]]
+    report(not few, "the counters were read at once", f"{few}: {wide}")
+    with open(f"{SYSFS}/{CMEM}/cpumask", encoding="ascii") as f:
+        cpu = f.read().strip()
+    # the low word wraps every 1.7 s, and each access takes 20 ms
+    slow = glob.glob("/sys/kernel/debug/dri/*/vsoc/fail_pmu_slow")[0]
+    for count in (100000, 0):
+        with open(slow, "w", encoding="ascii") as f:
+            f.write(str(count))
+        if count:
+            text = perf_stat(["-C", cpu, "-x,", "-I", "100"], [f"{CMEM}/cycles/"], ["sleep", "15"])
+    got = counts_of_intervals(text)
+    report(len(got) > 20 and max(got) < 1 << 32, "no interval has the cycles of a high word",
+           f"{got}\n{text}")
+
+
 def cpu_peer():
     """--param vsoc.soc_gpu_mask=0"""
     names = ["in_rd_cum_outs", "in_rd_req", "out_rd_cum_outs", "out_rd_req", "cycles"]
@@ -452,7 +484,7 @@ def pci():
 
 
 def main():
-    modes = {"forms": forms, "wide": wide, "pci": pci, "cpu-peer": cpu_peer}
+    modes = {"forms": forms, "wide": wide, "atomic": atomic, "pci": pci, "cpu-peer": cpu_peer}
     modes[sys.argv[1] if len(sys.argv) > 1 else "forms"]()
     healthy()
     print(f"1..{sum(RESULTS.values())}")

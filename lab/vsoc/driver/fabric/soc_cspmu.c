@@ -286,6 +286,13 @@ static u32 cspmu_page0_read(struct soc_pmu *pmu, unsigned int offset)
 		return cs->cr;
 	case CSPMU_PMIIDR:
 		return cs->pmiidr;
+	case CSPMU_PMPIDR4:
+		return cs->pmpidr[4];
+	case CSPMU_PMPIDR0:
+	case CSPMU_PMPIDR1:
+	case CSPMU_PMPIDR2:
+	case CSPMU_PMPIDR3:
+		return cs->pmpidr[(offset - CSPMU_PMPIDR0) / 4];
 	case CSPMU_PMDEVARCH:
 		/* optional */
 		return 0;
@@ -511,6 +518,23 @@ static enum hrtimer_restart cspmu_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+/* the registers from which PMIIDR is derived if it reads as zero */
+static void cspmu_set_peripheral_id(struct soc_cspmu *cs)
+{
+	const u32 id = cs->pmiidr;
+	const u32 product = FIELD_GET(CSPMU_PMIIDR_PRODUCT, id);
+	const u32 designer = FIELD_GET(CSPMU_PMIIDR_IMPLEMENTER, id);
+
+	cs->pmpidr[0] = FIELD_PREP(CSPMU_PMPIDR0_PART_0, product & 0xff);
+	cs->pmpidr[1] = FIELD_PREP(CSPMU_PMPIDR1_PART_1, product >> 8) |
+			FIELD_PREP(CSPMU_PMPIDR1_DES_0, designer & 0xf);
+	cs->pmpidr[2] = FIELD_PREP(CSPMU_PMPIDR2_DES_1, designer >> 4 & 0x7) |
+			FIELD_PREP(CSPMU_PMPIDR2_REVISION, FIELD_GET(CSPMU_PMIIDR_VARIANT, id));
+	cs->pmpidr[3] = FIELD_PREP(CSPMU_PMPIDR3_REVAND, FIELD_GET(CSPMU_PMIIDR_REVISION, id));
+	cs->pmpidr[4] = FIELD_PREP(CSPMU_PMPIDR4_DES_2, designer >> 8);
+	cs->pmiidr = 0;
+}
+
 /* Set registers to their reset values. */
 void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 {
@@ -534,6 +558,8 @@ void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 
 	pmu->ops = &cspmu_ops;
 	cs->pmiidr = model | CSPMU_IMPLEMENTER_NVIDIA;
+	if (config->peripheral_id)
+		cspmu_set_peripheral_id(cs);
 	/* N is the number of counters, cycle counter included, minus one */
 	cs->pmcfgr = FIELD_PREP(CSPMU_PMCFGR_N, config->counters) |
 		     FIELD_PREP(CSPMU_PMCFGR_SIZE, config->width - 1) | CSPMU_PMCFGR_CC;
