@@ -419,7 +419,7 @@ def atomic():
         cpu = f.read().strip()
     # the low word wraps every 1.7 s, and each access takes 20 ms
     slow = glob.glob("/sys/kernel/debug/dri/*/vsoc/fail_pmu_slow")[0]
-    for count in (100000, 0):
+    for count in (1000, 0):
         with open(slow, "w", encoding="ascii") as f:
             f.write(str(count))
         if count:
