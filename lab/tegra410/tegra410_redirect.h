@@ -26,11 +26,13 @@ u32 tegra410_readl(const void __iomem *address);
 void tegra410_writel(u32 value, void __iomem *address);
 u64 tegra410_readq(const void __iomem *address);
 void tegra410_writeq(u64 value, void __iomem *address);
+void tegra410_lo_hi_writeq(u64 value, void __iomem *address);
 void __iomem *tegra410_map(struct device *dev, const struct resource *resource);
 void __iomem *tegra410_platform_map(struct platform_device *device, unsigned int number);
 int tegra410_request_irq(struct device *dev, unsigned int irq, irq_handler_t handler,
 			 unsigned long flags, const char *name, void *data);
 int tegra410_irq_set_affinity(unsigned int irq, const struct cpumask *cpus);
+void tegra410_before_clear_bit(void);
 bool tegra410_is_in_container(struct acpi_device *cpu, const char *hid, u64 container);
 
 #ifdef TEGRA410_DRIVER
@@ -43,11 +45,16 @@ bool tegra410_is_in_container(struct acpi_device *cpu, const char *hid, u64 cont
 #define writel tegra410_writel
 #define readq tegra410_readq
 #define writeq tegra410_writeq
-#define lo_hi_writeq tegra410_writeq
+#define lo_hi_writeq tegra410_lo_hi_writeq
 #define devm_platform_ioremap_resource tegra410_platform_map
 #define devm_ioremap_resource tegra410_map
 #define devm_request_irq tegra410_request_irq
 #define irq_set_affinity tegra410_irq_set_affinity
+#endif
+
+/* only where they give a counter back: what other CPUs do meanwhile */
+#ifdef TEGRA410_CORESIGHT
+#define clear_bit(bit, words) (tegra410_before_clear_bit(), (clear_bit)(bit, words))
 #endif
 
 /* the CoreSight drivers read ACPI's tables on arm64 only */

@@ -20,7 +20,6 @@
 #define CSPMU_ADDRESS_FILTER		2
 
 /* page 1; stride 4 for counters of up to 32 bits, else 8 */
-#define CSPMU_PMEVCNTR(n, stride)	(0x000 + (n) * (stride))
 #define CSPMU_PMOVSCLR			0xc80
 /* page 0 */
 #define CSPMU_PMEVTYPER(n)		(0x400 + (n) * 4)
@@ -56,9 +55,8 @@
 #define CSPMU_PMIIDR_VARIANT		GENMASK(19, 16)
 #define CSPMU_PMIIDR_REVISION		GENMASK(15, 12)
 #define CSPMU_PMIIDR_IMPLEMENTER	GENMASK(11, 0)
-/* product, variant and revision, which identify the kind */
-#define CSPMU_PMIIDR_MODEL		GENMASK(31, 12)
 #define CSPMU_IMPLEMENTER_NVIDIA	0x36b
+/* product, variant and revision, which identify the kind */
 #define UCF_PMIIDR_MODEL		0x2cf20000
 #define PCIE_PMIIDR_MODEL		0x10301000
 #define PCIE_TGT_PMIIDR_MODEL		0x10700000
@@ -78,36 +76,28 @@
 #define UCF_SRC_LOC_NONCPU		BIT(0)
 #define UCF_SRC_LOC_CPU			BIT(1)
 #define UCF_SRC_REM			BIT(2)
-#define UCF_SRC				GENMASK(2, 0)
 #define UCF_DST_LOC_CMEM		BIT(8)
 #define UCF_DST_LOC_GMEM		BIT(9)
 #define UCF_DST_LOC_OTHER		BIT(10)
 #define UCF_DST_REM			BIT(11)
-#define UCF_DST				GENMASK(11, 8)
-#define UCF_FILTER			GENMASK(11, 0)
 
 /* PCIE: PMEVFILTR */
 #define PCIE_SRC_RP_MASK		GENMASK(7, 0)
 #define PCIE_SRC_BDF			GENMASK(23, 8)
 #define PCIE_SRC_BDF_EN			BIT(24)
-#define PCIE_SRC			GENMASK(24, 0)
 /* PCIE: PMEVFILT2R */
 #define PCIE_DST_LOC_CMEM		BIT(0)
 #define PCIE_DST_LOC_GMEM		BIT(1)
 #define PCIE_DST_LOC_PCIE_P2P		BIT(2)
 #define PCIE_DST_LOC_PCIE_CXL		BIT(3)
 #define PCIE_DST_REM			BIT(4)
-#define PCIE_DST			GENMASK(4, 0)
 
 /* PCIE-TGT: PMEVFILT2R */
 #define PCIE_TGT_RP_MASK		GENMASK(7, 0)
 #define PCIE_TGT_SLOT			GENMASK(15, 8)	/* one-hot */
 /* PCIE-TGT: target address filters */
-#define PCIE_TGT_SLOTS			8
 #define PCIE_TGT_SLOT_STRIDE		20
 #define PCIE_TGT_SLOT_CTRL(n)		(0xd38 + (n) * PCIE_TGT_SLOT_STRIDE)
-#define PCIE_TGT_SLOT_BASE(n)		(0xd3c + (n) * PCIE_TGT_SLOT_STRIDE)
-#define PCIE_TGT_SLOT_MASK(n)		(0xd44 + (n) * PCIE_TGT_SLOT_STRIDE)
 #define PCIE_TGT_SLOT_CTRL_E		BIT(0)
 
 /* event numbers */
@@ -130,9 +120,6 @@
 #define UCF_EVENT_EXT_SNP_EVICT		0x182
 #define UCF_EVENT_SLC_ACCESS_DATALESS	0x183
 #define UCF_EVENT_SLC_ACCESS_ATOMIC	0x184
-#define PCIE_EVENT_RD_BYTES		0x0
-#define PCIE_EVENT_WR_BYTES		0x1
-#define PCIE_EVENT_RD_REQ		0x2
 #define PCIE_EVENT_WR_REQ		0x3
 #define PCIE_EVENT_RD_CUM_OUTS		0x4
 #define PCIE_TGT_EVENT_CYCLES		0x4
@@ -149,15 +136,11 @@
 #define CMEM_MC_REQ(mc)			(0x820 + (mc) * 0x18)
 #define CMEM_MC_AOR(mc)			(0x830 + (mc) * 0x18)
 
-#define CMEM_CG_CTRL_DISABLE		0
 #define CMEM_CG_CTRL_ENABLE		1
 #define CMEM_CTRL_DISABLE		0
 #define CMEM_CTRL_ENABLE		1
 #define CMEM_CTRL_CLEAR			2
 
-#define CMEM_EVENT_CYCLES		0x0
-#define CMEM_EVENT_RD_REQ		0x1
-#define CMEM_EVENT_RD_CUM_OUTS		0x2
 /* size of a read request */
 #define CMEM_REQUEST_BYTES		32
 
@@ -180,18 +163,6 @@
 #define C2C_OUT_WR_CUM_OUTS		0x8a8
 #define C2C_OUT_WR_REQ			0x8b0
 
-#define C2C_CTRL_DISABLE		0
 #define C2C_CTRL_ENABLE			1
-
-#define C2C_EVENT_CYCLES		0x0
-#define C2C_EVENT_IN_RD_CUM_OUTS	0x1
-#define C2C_EVENT_IN_RD_REQ		0x2
-#define C2C_EVENT_IN_WR_CUM_OUTS	0x3
-#define C2C_EVENT_IN_WR_REQ		0x4
-#define C2C_EVENT_OUT_RD_CUM_OUTS	0x5
-#define C2C_EVENT_OUT_RD_REQ		0x6
-#define C2C_EVENT_OUT_WR_CUM_OUTS	0x7
-#define C2C_EVENT_OUT_WR_REQ		0x8
-#define C2C_EVENTS			9
 
 #endif /* _TEGRA410_REGS_H_ */

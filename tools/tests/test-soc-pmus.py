@@ -149,6 +149,26 @@ def filters_of_grace():
             check(done.returncode and "does not fit" in done.stderr, done.stderr)
 
 
+@test
+def a_group_has_one_filter():
+    """events with different filters share no group: in one, the driver counts an event of PCIE
+    without a device as those of its leader's"""
+    pmu = "nvidia_pcie_pmu_0_rc_"
+    device = "src_bdf=0x0108,src_bdf_en=1"
+    with with_kinds({pmu: "pcie"}, sockets=(0,)) as m:
+        m.perf("20 * * rate 1000")
+        done = stat(m, f"pcie0_rc0/rd_req,{device}/,pcie0_rc0/rd_bytes/,pcie0_rc0/wr_req/,"
+                       f"pcie0_rc0/rd_cum_outs,{device}/,pcie0_rc0/wr_bytes,{device},dst_rem=1/")
+        check(done.returncode == 0, done.stderr)
+        filters, members = {}, 0
+        for line in m.calls():
+            own, group, fd = re.search(r"(config1.*) pid.* group (\S+).* -> (\d+)", line).groups()
+            check(group == "-1" or filters[group] == own, "\n".join(m.calls()))
+            filters[fd] = own
+            members += group != "-1"
+        check(members, "\n".join(m.calls()))
+
+
 def metric(found, name):
     return next(m["value"] for m in found if m["metric"] == f"metric:{name}")
 

@@ -15,6 +15,8 @@
 #define LOAD_S 2
 /* tolerance for a steady load under emulation */
 #define SLACK_PERCENT 35
+/* what an event may lose to 200 others on a busy host */
+#define LOSS_PERCENT 20
 
 static void more_events_than_counters(void)
 {
@@ -126,7 +128,7 @@ static void beside_others(void)
 	usleep(300000);
 	counted = soc_read(fd).value - counted;
 	truth = soc_truth(UCF, "slc_bytes_rd", "") - truth;
-	tap(truth && counted <= truth && counted * 100 >= truth * (100 - SLACK_PERCENT),
+	tap(truth && counted <= truth && counted * 100 >= truth * (100 - LOSS_PERCENT),
 	    "beside 200 others an event counts %.3f %% of it, and never more",
 	    100.0 * counted / truth);
 	close(fd);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Debian's perf on the virtual SoC's PMUs: every count equals the truth.
 
-usage, in the guest: perf_stat.py [forms|wide|pci|cpu-peer]; prints TAP
+usage, in the guest: perf_stat.py [forms|wide|atomic|pci|cpu-peer]; prints TAP
 
 A case is a perf stat command around a workload with all kinds of traffic. Each event must have the
 model's truth (debugfs) for the requested filters.
@@ -195,12 +195,37 @@ def pcie_forms():
          [f"{{{pmu}/rd_req,src_bdf=0x0108,src_bdf_en=1/,{pmu}/rd_cum_outs/,{pmu}/cycles/}}"],
          [(pmu, "rd_req", {"bdf": [0x0108]}), (pmu, "rd_cum_outs", {"bdf": [0x0108]}),
           (pmu, "cycles", ALL)])
+    beside_a_device(pmu)
     case("PCIE: peer to peer and CXL",
          [f"{pmu}/rd_bytes,dst_loc_pcie_p2p=1/", f"{pmu}/rd_bytes,dst_loc_pcie_cxl=1/"],
          [(pmu, "rd_bytes", {"dst": ["pcie_peer"]}), (pmu, "rd_bytes", {"dst": ["cxl"]})])
     names = ["rd_bytes", "wr_bytes", "rd_req", "wr_req", "rd_cum_outs", "cycles"]
     case("PCIE: named events", [f"{pmu}/{name}/" for name in names],
          [(pmu, name, ALL) for name in names])
+
+
+def beside_a_device(pmu):
+    """perfctr: an event without a device counts all of them, though one beside it has a device"""
+    jobs = ["vsoc-job", "-q", "-r", "3000", *(
+        "pcie bytes=16Ki read socket=0 rc=4 rp=1 bdf=0x0108 home=cmem "
+        "pcie bytes=48Ki read socket=0 rc=4 rp=2 bdf=0x0208 home=cmem").split()]
+    before = truth()
+    done = subprocess.run(["perfctr", "stat", "-d", "local", "-a", "-j", "-e",
+                           f"{pmu}/rd_bytes,src_bdf=0x0108,src_bdf_en=1/,{pmu}/rd_bytes/", "--",
+                           *jobs], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                          text=True)
+    after = truth()
+    rows = json.loads(done.stdout)["counters"] if not done.returncode else []
+    wrong = [f"exit {done.returncode}: {done.stderr}"] if len(rows) != 2 else []
+    for row, tags in zip(rows, ({"bdf": [0x0108]}, ALL)):
+        really = total(after, pmu, "rd_bytes", **tags) - total(before, pmu, "rd_bytes", **tags)
+        # the events take turns: of steady traffic an estimate is near the truth
+        if row["value"] != really and not (row["running_percent"] < 100 and
+                                           0.5 < row["estimate"] / really < 2):
+            wrong.append(f"{row['event']}: {row['value']} in {row['running_percent']} % of the "
+                         f"time, really {really}")
+    report(not wrong, "perfctr: an event without a device, beside one with a device, counts all",
+           "\n".join(wrong))
 
 
 def pcie_tgt_forms():
@@ -243,6 +268,12 @@ def latency_forms():
          [(C2C, name, ALL) for name in names])
 
 
+def counts_of_intervals(text):
+    """of -x, -I"""
+    return [int(line.split(",")[1]) for line in text.splitlines()
+            if line.count(",") > 4 and line.split(",")[1].isdigit()]
+
+
 def output_forms():
     before = truth()
     text = perf_stat(["-a", "-x,", "-I", "100"], [f"{UCF0}/mem_bytes_rd/"],
@@ -250,8 +281,7 @@ def output_forms():
                       + "; done"])
     after = truth()
     expected = total(after, UCF0, "mem_bytes_rd") - total(before, UCF0, "mem_bytes_rd")
-    intervals = [int(line.split(",")[1]) for line in text.splitlines()
-                 if line.count(",") > 4 and line.split(",")[1].isdigit()]
+    intervals = counts_of_intervals(text)
     report(sum(intervals) == expected and len(intervals) > 3, "-I: the intervals add up",
            f"{intervals}, really {expected}\n{text}")
 
@@ -372,6 +402,33 @@ def wide():
     ucf_forms()
 
 
+def wide_accesses():
+    return {pmu: state["wide_accesses"] for pmu, (state, _) in truth().items()
+            if re.match("nvidia_(ucf|pcie)", pmu)}
+
+
+def atomic():
+    """Registers of 64 bits read at once: --param vsoc.soc_atomic=1. Identified by PMPIDR:
+    --param vsoc.soc_pmpidr=1"""
+    forms()
+    wide = wide_accesses()
+    few = [pmu for pmu in (UCF0, UCF1, "nvidia_pcie_pmu_0_rc_4", "nvidia_pcie_tgt_pmu_0_rc_0")
+           if not wide[pmu]]
+    report(not few, "the counters were read at once", f"{few}: {wide}")
+    with open(f"{SYSFS}/{CMEM}/cpumask", encoding="ascii") as f:
+        cpu = f.read().strip()
+    # the low word wraps every 1.7 s, and each access takes 20 ms
+    slow = glob.glob("/sys/kernel/debug/dri/*/vsoc/fail_pmu_slow")[0]
+    for count in (1000, 0):
+        with open(slow, "w", encoding="ascii") as f:
+            f.write(str(count))
+        if count:
+            text = perf_stat(["-C", cpu, "-x,", "-I", "100"], [f"{CMEM}/cycles/"], ["sleep", "15"])
+    got = counts_of_intervals(text)
+    report(len(got) > 20 and max(got) < 1 << 32, "no interval has the cycles of a high word",
+           f"{got}\n{text}")
+
+
 def cpu_peer():
     """--param vsoc.soc_gpu_mask=0"""
     names = ["in_rd_cum_outs", "in_rd_req", "out_rd_cum_outs", "out_rd_req", "cycles"]
@@ -427,7 +484,7 @@ def pci():
 
 
 def main():
-    modes = {"forms": forms, "wide": wide, "pci": pci, "cpu-peer": cpu_peer}
+    modes = {"forms": forms, "wide": wide, "atomic": atomic, "pci": pci, "cpu-peer": cpu_peer}
     modes[sys.argv[1] if len(sys.argv) > 1 else "forms"]()
     healthy()
     print(f"1..{sum(RESULTS.values())}")

@@ -13,6 +13,8 @@
  * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read()
  * returns up to 32 of them. Events of CPU cores have no groups: a group counts completely or not at
  * all, and a counter taken by the kernel (the NMI watchdog) would keep a large group from counting.
+ * Nor do events with different filters share one: a driver may count an event without a filter by
+ * that of its leader, as the one of NVIDIA's PCIE PMUs does.
  */
 #include "perf_events.h"
 
@@ -62,6 +64,11 @@ static bool is_of_cgroup(const struct perf_events *c, const struct local_counter
 
 /* --- files ------------------------------------------------------------------------ */
 
+static bool has_filters_of(const struct local_counter *a, const struct local_counter *b)
+{
+	return a->config1 == b->config1 && a->config2 == b->config2;
+}
+
 /* The leader of a group that an event can join; NO_FILE: none. */
 static uint32_t find_leader(const struct perf_events *c, const struct local_counter *counter,
 			    int cpu)
@@ -70,7 +77,8 @@ static uint32_t find_leader(const struct perf_events *c, const struct local_coun
 		const struct local_file *f = &c->files[n];
 
 		if (f->leads && f->cpu == cpu && f->members < MAX_GROUP &&
-		    c->counters[f->counter].pmu_type == counter->pmu_type)
+		    c->counters[f->counter].pmu_type == counter->pmu_type &&
+		    has_filters_of(&c->counters[f->counter], counter))
 			return (uint32_t)n;
 	}
 	return NO_FILE;
@@ -380,23 +388,28 @@ static bool is_unsupported(int error)
 	       error == -ENOSYS;
 }
 
+/* The file before @file in the list of its group. */
+static uint32_t file_before(const struct perf_events *c, uint32_t file)
+{
+	uint32_t before = 0;
+
+	while (c->files[before].next != file)
+		before++;
+	return before;
+}
+
 /* Remove the last file from the list of its group. */
 static void leave_group(struct perf_events *c)
 {
-	const uint32_t last = (uint32_t)c->file_count - 1;
-	uint32_t before = 0;
+	uint32_t file = (uint32_t)c->file_count - 1;
 
-	if (c->files[last].leads)
+	if (c->files[file].leads)
 		return;
-	while (c->files[before].next != last)
-		before++;
-	c->files[before].next = NO_FILE;
-	/* members of a group are behind their leader, in the order of the list */
-	while (!c->files[before].leads || c->files[before].cpu != c->files[last].cpu ||
-	       c->counters[c->files[before].counter].pmu_type !=
-		       c->counters[c->files[last].counter].pmu_type)
-		before--;
-	c->files[before].members--;
+	file = file_before(c, file);
+	c->files[file].next = NO_FILE;
+	while (!c->files[file].leads)
+		file = file_before(c, file);
+	c->files[file].members--;
 }
 
 /* Close what was opened on some CPUs or threads for the last counter. */

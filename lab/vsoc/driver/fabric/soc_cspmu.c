@@ -83,7 +83,17 @@ static bool ucf_selects(u32 filter, const struct soc_tag *tag)
 	return (filter & src[tag->src]) && (filter & dst[tag->dst]);
 }
 
-static bool pcie_selects(u32 filter, u32 filter2, const struct soc_tag *tag)
+/* the one BDF that is set up for all counters, while a counter enables it */
+static bool pcie_has_bdf(const struct soc_cspmu *cs)
+{
+	for (unsigned int n = 0; n < CSPMU_CYCLE_IDX; n++) {
+		if (cs->filtr[n] & PCIE_SRC_BDF_EN)
+			return true;
+	}
+	return false;
+}
+
+static bool pcie_selects(const struct soc_cspmu *cs, unsigned int n, const struct soc_tag *tag)
 {
 	static const u32 dst[] = {
 		[SOC_DST_CMEM]		= PCIE_DST_LOC_CMEM,
@@ -93,11 +103,11 @@ static bool pcie_selects(u32 filter, u32 filter2, const struct soc_tag *tag)
 		[SOC_DST_REM]		= PCIE_DST_REM,
 	};
 
-	if (!(filter2 & dst[tag->dst]))
+	if (!(cs->filt2r[n] & dst[tag->dst]))
 		return false;
-	if (filter & PCIE_SRC_BDF_EN)
-		return FIELD_GET(PCIE_SRC_BDF, filter) == tag->bdf;
-	return FIELD_GET(PCIE_SRC_RP_MASK, filter) & BIT(tag->rp);
+	if (pcie_has_bdf(cs))
+		return cs->bdf == tag->bdf;
+	return FIELD_GET(PCIE_SRC_RP_MASK, cs->filtr[n]) & BIT(tag->rp);
 }
 
 /* lines of [address, address + bytes) for which (line & mask) == (base & mask) */
@@ -165,7 +175,7 @@ static u64 cspmu_selected(const struct soc_pmu *pmu, unsigned int n, const struc
 	case SOC_UCF:
 		return ucf_selects(cs->filtr[n], tag) ? amount : 0;
 	case SOC_PCIE:
-		return pcie_selects(cs->filtr[n], cs->filt2r[n], tag) ? amount : 0;
+		return pcie_selects(cs, n, tag) ? amount : 0;
 	default:
 		/* bytes or requests, with one request per line */
 		return amount / (tag->bytes / SOC_LINE_BYTES) *
@@ -276,6 +286,13 @@ static u32 cspmu_page0_read(struct soc_pmu *pmu, unsigned int offset)
 		return cs->cr;
 	case CSPMU_PMIIDR:
 		return cs->pmiidr;
+	case CSPMU_PMPIDR4:
+		return cs->pmpidr[4];
+	case CSPMU_PMPIDR0:
+	case CSPMU_PMPIDR1:
+	case CSPMU_PMPIDR2:
+	case CSPMU_PMPIDR3:
+		return cs->pmpidr[(offset - CSPMU_PMPIDR0) / 4];
 	case CSPMU_PMDEVARCH:
 		/* optional */
 		return 0;
@@ -326,10 +343,15 @@ static void cspmu_page0_write(struct soc_pmu *pmu, unsigned int offset, u32 valu
 		break;
 	default:
 		reg = cspmu_event_register(cs, offset);
-		if (reg)
-			*reg = value;
-		else
+		if (!reg) {
 			pmu->bad_accesses += !cspmu_is_reserved(cs, offset);
+			return;
+		}
+		*reg = value;
+		/* a filter register of a counter sets the BDF of all of them */
+		if (pmu->place.kind == SOC_PCIE && offset >= CSPMU_PMEVFILTR(0) &&
+		    value & PCIE_SRC_BDF_EN)
+			cs->bdf = FIELD_GET(PCIE_SRC_BDF, value);
 	}
 }
 
@@ -496,6 +518,23 @@ static enum hrtimer_restart cspmu_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+/* the registers from which PMIIDR is derived if it reads as zero */
+static void cspmu_set_peripheral_id(struct soc_cspmu *cs)
+{
+	const u32 id = cs->pmiidr;
+	const u32 product = FIELD_GET(CSPMU_PMIIDR_PRODUCT, id);
+	const u32 designer = FIELD_GET(CSPMU_PMIIDR_IMPLEMENTER, id);
+
+	cs->pmpidr[0] = FIELD_PREP(CSPMU_PMPIDR0_PART_0, product & 0xff);
+	cs->pmpidr[1] = FIELD_PREP(CSPMU_PMPIDR1_PART_1, product >> 8) |
+			FIELD_PREP(CSPMU_PMPIDR1_DES_0, designer & 0xf);
+	cs->pmpidr[2] = FIELD_PREP(CSPMU_PMPIDR2_DES_1, designer >> 4 & 0x7) |
+			FIELD_PREP(CSPMU_PMPIDR2_REVISION, FIELD_GET(CSPMU_PMIIDR_VARIANT, id));
+	cs->pmpidr[3] = FIELD_PREP(CSPMU_PMPIDR3_REVAND, FIELD_GET(CSPMU_PMIIDR_REVISION, id));
+	cs->pmpidr[4] = FIELD_PREP(CSPMU_PMPIDR4_DES_2, designer >> 8);
+	cs->pmiidr = 0;
+}
+
 /* Set registers to their reset values. */
 void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 {
@@ -519,6 +558,8 @@ void soc_cspmu_init(struct soc_pmu *pmu, const struct soc_config *config)
 
 	pmu->ops = &cspmu_ops;
 	cs->pmiidr = model | CSPMU_IMPLEMENTER_NVIDIA;
+	if (config->peripheral_id)
+		cspmu_set_peripheral_id(cs);
 	/* N is the number of counters, cycle counter included, minus one */
 	cs->pmcfgr = FIELD_PREP(CSPMU_PMCFGR_N, config->counters) |
 		     FIELD_PREP(CSPMU_PMCFGR_SIZE, config->width - 1) | CSPMU_PMCFGR_CC;

@@ -9,6 +9,7 @@
  */
 #include <linux/acpi.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/io.h>
 #include <linux/platform_device.h>
 #include <linux/property.h>
@@ -32,6 +33,18 @@
 #define HOST_PCIE_TGT_HID	"NVDA20F1"
 /* numbers of interrupts that the machine does not have */
 #define HOST_IRQ		0x10000
+
+static unsigned int soc_impl_id;
+module_param(soc_impl_id, uint, 0444);
+MODULE_PARM_DESC(soc_impl_id, "PMIIDR of UCF PMUs by the firmware, 0: their own (0)");
+
+static bool soc_atomic;
+module_param(soc_atomic, bool, 0444);
+MODULE_PARM_DESC(soc_atomic, "the firmware says that CoreSight PMUs have accesses of 64 bits (N)");
+
+static unsigned int soc_pause_us;
+module_param(soc_pause_us, uint, 0644);
+MODULE_PARM_DESC(soc_pause_us, "pause of a driver before it frees a counter, microseconds (0)");
 
 static struct soc_pmu *plugged[HOST_PMUS];
 static struct acpi_apmt_node nodes[HOST_PMUS];
@@ -92,18 +105,26 @@ EXPORT_SYMBOL_GPL(tegra410_writel);
 
 u64 tegra410_readq(const void __iomem *at)
 {
-	const u32 low = tegra410_readl(at);
+	const u64 address = (__force uintptr_t)at;
 
-	return (u64)tegra410_readl(at + 4) << 32 | low;
+	return soc_pmu_read64(pmu_at(address), window_of(address), offset_of(address));
 }
 EXPORT_SYMBOL_GPL(tegra410_readq);
 
 void tegra410_writeq(u64 value, void __iomem *at)
 {
+	const u64 address = (__force uintptr_t)at;
+
+	soc_pmu_write64(pmu_at(address), window_of(address), offset_of(address), value);
+}
+EXPORT_SYMBOL_GPL(tegra410_writeq);
+
+void tegra410_lo_hi_writeq(u64 value, void __iomem *at)
+{
 	tegra410_writel(lower_32_bits(value), at);
 	tegra410_writel(upper_32_bits(value), at + 4);
 }
-EXPORT_SYMBOL_GPL(tegra410_writeq);
+EXPORT_SYMBOL_GPL(tegra410_lo_hi_writeq);
 
 /* The address itself, which no memory access can use by mistake. */
 void __iomem *tegra410_map(struct device *dev, const struct resource *resource)
@@ -146,6 +167,13 @@ int tegra410_irq_set_affinity(unsigned int irq, const struct cpumask *cpus)
 }
 EXPORT_SYMBOL_GPL(tegra410_irq_set_affinity);
 
+void tegra410_before_clear_bit(void)
+{
+	if (soc_pause_us)
+		udelay(soc_pause_us);
+}
+EXPORT_SYMBOL_GPL(tegra410_before_clear_bit);
+
 /* the container of a socket's processors: ACPI describes them on arm64 only */
 bool tegra410_is_in_container(struct acpi_device *cpu, const char *hid, u64 container)
 {
@@ -172,8 +200,11 @@ static struct acpi_apmt_node *describe(const struct soc_place *place)
 		.flags = ACPI_APMT_FLAGS_DUAL_PAGE | ACPI_APMT_FLAGS_AFFINITY_PROC_CONTAINER,
 		.proc_affinity = place->socket,
 	};
+	if (soc_atomic)
+		node->flags |= ACPI_APMT_FLAGS_ATOMIC_SUPP;
 	if (place->kind == SOC_UCF) {
 		node->type = ACPI_APMT_NODE_TYPE_CACHE;
+		node->impl_id = soc_impl_id;
 		return node;
 	}
 	node->type = ACPI_APMT_NODE_TYPE_ACPI;

@@ -129,6 +129,7 @@ struct soc_cspmu {
 	u32 typer[SOC_CSPMU_COUNTERS];
 	u32 filtr[SOC_CSPMU_COUNTERS];
 	u32 filt2r[SOC_CSPMU_COUNTERS];
+	u16 bdf;	/* PCIE: one for all counters, the last that was written */
 	u64 counter[SOC_CSPMU_COUNTERS];
 	u32 ccfiltr;
 	u32 enabled;
@@ -141,7 +142,8 @@ struct soc_cspmu {
 		u64 mask;
 	} slot[SOC_ADDRESS_SLOTS];
 	/* constant */
-	u32 pmiidr;
+	u32 pmiidr;	/* 0: the ID is in @pmpidr */
+	u32 pmpidr[5];
 	u32 pmcfgr;
 	u64 counter_mask;
 	u32 implemented;
@@ -193,6 +195,7 @@ struct soc_pmu {
 	u64 cycles;	/* of the clock at the last counter update */
 	u64 cycles_counted;		/* counted while the cycle counter was enabled */
 	u64 bad_accesses;		/* to nonexistent registers, or without a clock */
+	u64 wide_accesses;		/* of 64 bits */
 	struct soc_irq irq;		/* CoreSight PMUs */
 	union {
 		struct soc_cspmu cs;	/* registers of UCF, PCIE, PCIE-TGT */
@@ -211,6 +214,7 @@ struct soc_trouble {
 struct soc_config {
 	unsigned int counters;	/* programmable counters of CoreSight PMUs, 1..31 */
 	unsigned int width;	/* bits of their counters, 8..64 */
+	bool peripheral_id;	/* they are identified by PMPIDR, and PMIIDR reads as zero */
 };
 
 /* cycles of the PMU's clock since boot, as if it had never stopped */
@@ -244,6 +248,8 @@ void soc_pmu_destroy(struct soc_pmu *pmu);
 void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *amounts);
 u32 soc_pmu_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset);
 void soc_pmu_write(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u32 value);
+u64 soc_pmu_read64(struct soc_pmu *pmu, unsigned int window, unsigned int offset);
+void soc_pmu_write64(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u64 value);
 
 /*
  * soc_host.c: PMUs that drivers bind to. They stay when the device that feeds them is unbound, as

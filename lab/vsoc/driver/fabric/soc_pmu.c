@@ -30,18 +30,24 @@ void soc_pmu_count(struct soc_pmu *pmu, const struct soc_tag *tag, const u64 *am
 		soc_irq_wait(pmu);
 }
 
-/* Access a 32-bit register. Any context. */
-u32 soc_pmu_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
+static void soc_pmu_before_read(struct soc_pmu *pmu)
 {
 	const struct soc_trouble *trouble;
-	unsigned long irq;
-	u32 value;
 
 	rcu_read_lock();
 	trouble = rcu_dereference(pmu->trouble);
 	if (trouble)
 		trouble->before_read(trouble->data);
 	rcu_read_unlock();
+}
+
+/* Access a 32-bit register. Any context. */
+u32 soc_pmu_read(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
+{
+	unsigned long irq;
+	u32 value;
+
+	soc_pmu_before_read(pmu);
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	value = pmu->ops->read(pmu, window, offset);
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
@@ -54,6 +60,35 @@ void soc_pmu_write(struct soc_pmu *pmu, unsigned int window, unsigned int offset
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	pmu->ops->write(pmu, window, offset, value);
+	raw_spin_unlock_irqrestore(&pmu->lock, irq);
+}
+
+/* Access 64 bits, which are a pair of 32-bit registers, at once. Any context. */
+u64 soc_pmu_read64(struct soc_pmu *pmu, unsigned int window, unsigned int offset)
+{
+	unsigned long irq;
+	u32 low, high;
+
+	soc_pmu_before_read(pmu);
+	raw_spin_lock_irqsave(&pmu->lock, irq);
+	/* the cycle counter goes on between two reads */
+	do {
+		high = pmu->ops->read(pmu, window, offset + 4);
+		low = pmu->ops->read(pmu, window, offset);
+	} while (pmu->ops->read(pmu, window, offset + 4) != high);
+	pmu->wide_accesses++;
+	raw_spin_unlock_irqrestore(&pmu->lock, irq);
+	return (u64)high << 32 | low;
+}
+
+void soc_pmu_write64(struct soc_pmu *pmu, unsigned int window, unsigned int offset, u64 value)
+{
+	unsigned long irq;
+
+	raw_spin_lock_irqsave(&pmu->lock, irq);
+	pmu->ops->write(pmu, window, offset, lower_32_bits(value));
+	pmu->ops->write(pmu, window, offset + 4, upper_32_bits(value));
+	pmu->wide_accesses++;
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 }
 

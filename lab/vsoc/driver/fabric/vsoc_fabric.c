@@ -53,6 +53,10 @@ static unsigned int soc_width = 64;
 module_param(soc_width, uint, 0444);
 MODULE_PARM_DESC(soc_width, "bits of the counters of these PMUs, 32..64 (64)");
 
+static bool soc_pmpidr;
+module_param(soc_pmpidr, bool, 0444);
+MODULE_PARM_DESC(soc_pmpidr, "these PMUs are identified by PMPIDR instead of PMIIDR (N)");
+
 static unsigned int soc_gpu_mask = MAX_GPU_MASK;
 module_param(soc_gpu_mask, uint, 0444);
 MODULE_PARM_DESC(soc_gpu_mask, "GPUs on NVLink-C2C, a bit for each of 2; 0: another SoC (3)");
@@ -188,17 +192,19 @@ DEFINE_SHOW_ATTRIBUTE(memory);
 static void show_state(struct soc_pmu *pmu, struct seq_file *m)
 {
 	unsigned long irq;
-	u64 cycles, interrupts, bad;
+	u64 cycles, interrupts, bad, wide;
 
 	raw_spin_lock_irqsave(&pmu->lock, irq);
 	pmu->ops->sync(pmu);
 	cycles = pmu->cycles_counted;
 	interrupts = pmu->irq.count;
 	bad = pmu->bad_accesses;
+	wide = pmu->wide_accesses;
 	raw_spin_unlock_irqrestore(&pmu->lock, irq);
 
-	seq_printf(m, "state cycles=%llu interrupts=%llu bad_accesses=%llu truth_dropped=%llu\n",
-		   cycles, interrupts, bad, pmu->truth.dropped);
+	seq_printf(m, "state cycles=%llu interrupts=%llu bad_accesses=%llu wide_accesses=%llu",
+		   cycles, interrupts, bad, wide);
+	seq_printf(m, " truth_dropped=%llu\n", pmu->truth.dropped);
 }
 
 /* all PMUs in one file, so that one read is consistent */
@@ -267,6 +273,7 @@ static int create_pmu(struct vsoc_device *vsoc, struct soc_place *place, enum so
 	const struct soc_config config = {
 		.counters = soc_counters,
 		.width = soc_width,
+		.peripheral_id = soc_pmpidr,
 	};
 	struct soc_pmu *pmu;
 
