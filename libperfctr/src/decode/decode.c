@@ -12,10 +12,12 @@
 /* smallest header size for the format; unknown bits can only add bytes after that */
 static inline uint32_t header_min(unsigned int format)
 {
-	return (uint32_t)LAYOUT_BLOCK_MIN +
-	       (format & LAYOUT_FORMAT_RUNNING_TIMES ? LAYOUT_TIMES_BYTES : 0) +
-	       (format & LAYOUT_FORMAT_PMU_IDENTITY ? LAYOUT_PMU_BYTES : 0) +
-	       (format & LAYOUT_FORMAT_SPAN ? LAYOUT_SPAN_BYTES : 0);
+	enum { TIMES = LAYOUT_TIMES_BYTES, PMU = LAYOUT_PMU_BYTES, SPAN = LAYOUT_SPAN_BYTES };
+	/* by format: each block of each sample is decoded */
+	static const uint8_t optional[] = { 0,	  TIMES,	PMU,	    TIMES + PMU,
+					    SPAN, SPAN + TIMES, SPAN + PMU, SPAN + TIMES + PMU };
+
+	return (uint32_t)LAYOUT_BLOCK_MIN + optional[format % sizeof(optional)];
 }
 
 static inline uint16_t load16(const unsigned char *p)
