@@ -20,11 +20,17 @@ static uint64_t apart(int64_t a, int64_t b)
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-/* The campaign's events at a point, for formulas. */
-static void fill_cells(const struct analysis *a, size_t point, struct cell *cells)
+enum reading_of { MEDIAN, LEAST, MOST, READINGS_OF };
+
+/* The campaign's events at a point, for formulas, which use the median or an extreme of each. */
+static void fill_cells(const struct analysis *a, size_t point, enum reading_of of,
+		       struct cell *cells)
 {
-	for (size_t e = 0; e < a->campaign->event_count; e++)
+	for (size_t e = 0; e < a->campaign->event_count; e++) {
 		cells[e] = analysis_cell(a, point, e);
+		if (of != MEDIAN)
+			cells[e].value = of == LEAST ? cells[e].min : cells[e].max;
+	}
 }
 
 /* Both sides of a relation. Return: as of analysis_formula(). */
@@ -43,33 +49,46 @@ static bool is_satisfied(const struct relation *relation, int64_t left, int64_t 
 	       acceptance_limit(&relation->accept, right < 0 ? 0 : (uint64_t)right);
 }
 
+/* Check a relation at a point. Return: 0; -1 with a failure. */
+static int check_relation(const struct analysis *a, const struct relation *relation, size_t point,
+			  struct cell *cells, struct relation_result *result)
+{
+	bool violated = false, computed = false;
+
+	for (enum reading_of of = MEDIAN; of < READINGS_OF; of++) {
+		int64_t left = 0, right = 0;
+		int missing;
+
+		fill_cells(a, point, of, cells);
+		missing = sides_of(a, relation, point, cells, &left, &right);
+		if (missing < 0)
+			return -1;
+		if (missing)
+			return 0;
+		if ((!result->points && !computed) ||
+		    apart(left, right) > apart(result->left, result->right)) {
+			result->worst = point;
+			result->left = left;
+			result->right = right;
+		}
+		computed = true;
+		violated |= !is_satisfied(relation, left, right);
+	}
+	result->points++;
+	result->violated += violated;
+	return 0;
+}
+
 int verdict_relations(const struct analysis *a, struct relation_result *results)
 {
 	const struct campaign *c = a->campaign;
 	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
 
 	memset(results, 0, c->relation_count * sizeof(*results));
-	for (size_t p = 0; p < a->point_count; p++) {
-		fill_cells(a, p, cells);
-		for (size_t r = 0; r < c->relation_count; r++) {
-			const struct relation *relation = &c->relations[r];
-			struct relation_result *result = &results[r];
-			int64_t left = 0, right = 0;
-			const int missing = sides_of(a, relation, p, cells, &left, &right);
-
-			if (missing < 0)
+	for (size_t r = 0; r < c->relation_count; r++)
+		for (size_t p = 0; p < a->point_count; p++)
+			if (check_relation(a, &c->relations[r], p, cells, &results[r]) < 0)
 				return -1;
-			if (missing)
-				continue;
-			if (!result->points++ ||
-			    apart(left, right) > apart(result->left, result->right)) {
-				result->worst = p;
-				result->left = left;
-				result->right = right;
-			}
-			result->violated += !is_satisfied(relation, left, right);
-		}
-	}
 	return 0;
 }
 
@@ -558,7 +577,7 @@ static size_t tested_at(const struct analysis *a, const struct relation *relatio
 	uint64_t elsewhere = 0;
 
 	for (size_t p = 0; p < a->point_count && count < 2; p++) {
-		fill_cells(a, p, cells);
+		fill_cells(a, p, MEDIAN, cells);
 		if (!cells[event].count || (count && same_work(a, p, first)) ||
 		    !determines(a, relation, p, event, elsewhere, cells))
 			continue;
@@ -568,14 +587,16 @@ static size_t tested_at(const struct analysis *a, const struct relation *relatio
 	return count;
 }
 
-/* Whether all other events of a relation are known to count what it takes them for. */
+/*
+ * Whether all other events of a relation are known to count what it takes them for, which is what
+ * they are documented to count. An EXPLAINED one counts something else.
+ */
 static bool others_are_known(const struct analysis *a, size_t event,
 			     const struct relation *relation, const struct outcome *outcomes)
 {
 	for (size_t e = 0; e < a->campaign->event_count; e++)
 		if (e != event && relation_has(a, relation, e) &&
-		    outcomes[e].verdict != VERDICT_TRUSTED &&
-		    outcomes[e].verdict != VERDICT_EXPLAINED)
+		    outcomes[e].verdict != VERDICT_TRUSTED)
 			return false;
 	return true;
 }
@@ -612,7 +633,7 @@ static bool trust_by_relations(const struct analysis *a, const struct held *held
 {
 	const size_t count = held->tested[2];
 
-	if (!count || *o->violated)
+	if (!count || *o->violated || !o->repeatable)
 		return false;
 	step(o, VERDICT_TRUSTED);
 	o->reason = arena_printf(a->arena,
@@ -629,6 +650,12 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
 		step(o, VERDICT_UNTRUSTED);
+	} else if (held->tested[2]) {
+		step(o, VERDICT_QUARANTINED);
+		o->reason = arena_printf(a->arena,
+					 "relations with other events hold, but readings of the "
+					 "same work differ by up to %" PRIu64,
+					 o->spread);
 	} else if (held->tested[1]) {
 		step(o, VERDICT_QUARANTINED);
 		o->reason = "a relation with other events holds; it tests this one at one point, "

@@ -43,8 +43,8 @@ struct idea_result {
 
 struct relation_result {
 	size_t points; /* points at which it could be computed */
-	size_t violated; /* points at which it is violated */
-	size_t worst; /* point with the largest difference */
+	size_t violated; /* points at which the medians or the extremes of the runs violate it */
+	size_t worst; /* point with the largest difference, of medians or extremes */
 	int64_t left;
 	int64_t right;
 };
@@ -117,7 +117,7 @@ int verdict_event(const struct analysis *analysis, size_t event,
 /*
  * Judge events without a documented rule by their relations.
  * @outcomes: of all events, after verdict_event(); a relation is evidence about an event if those
- * on the others in it are TRUSTED or EXPLAINED.
+ * on the others in it are TRUSTED.
  */
 void verdict_by_relations(const struct analysis *analysis, const struct relation_result *relations,
 			  struct outcome *outcomes);

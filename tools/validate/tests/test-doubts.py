@@ -43,11 +43,13 @@ class Folder:
         return path
 
     def measure(self, readings):
-        """@readings: {event: [value at each N, None: not measured]}"""
+        """@readings: {event: [value at each N, None: not measured, or a list of runs]}"""
         sizes = WORK[0]["parameters"]["N"]
-        return self.write("data.csv", "benchmark,N,event,value\n" + "".join(
-            f"work,{n},{name},{value}\n" for name, values in readings.items()
-            for n, value in zip(sizes, values) if value is not None))
+        return self.write("data.csv", "benchmark,N,event,run,value\n" + "".join(
+            f"work,{n},{name},{run},{value}\n" for name, values in readings.items()
+            for n, of in zip(sizes, values)
+            for run, value in enumerate(of if isinstance(of, list) else [of])
+            if value is not None))
 
     def judge(self, readings, *options, status=(FINE, DOUBT)):
         """{event: its result}"""
@@ -123,6 +125,34 @@ def relations_that_say_nothing():
                   relations=[{"name": "2", "left": "d", "right": "c + b"},
                              {"name": "1", "left": "c", "right": "2 * b"}])
     check([found[e]["verdict"] for e in "bcd"] == ["TRUSTED"] * 3, f"{found}")
+
+
+@test
+def a_relation_of_medians():
+    """a relation that holds for the medians only trusts no counter: it is violated by readings, or
+    they differ by more than the acceptance of the event"""
+    b = [100, 200, 400]
+    check_verdict(related("c", "b", {"b": b, "c": [[n, 0, n, 987654, n] for n in b]}),
+                  "UNTRUSTED", "relation violated: r", "any count")
+    for i in range(3):
+        c = [[n, n, n - (i == at)] for at, n in enumerate(b)]
+        check_verdict(related("c", "b", {"b": b, "c": c}), "UNTRUSTED", "violated", f"{c}")
+    relation = {"name": "r", "left": "c", "right": "b", "accept": {"relative_ppm": 50000}}
+    for accept, verdict in ({}, "QUARANTINED"), ({"absolute": 5}, "TRUSTED"):
+        found = judge({"b": b, "c": [[n - 4, n, n + 4] for n in b]}, relations=[relation],
+                      events=[BY_B["events"][0], {"name": "c", "accept": accept}])["c"]
+        check_verdict(found, verdict, "differ by up to 8" if not accept else "", f"{accept}")
+
+
+@test
+def a_relation_with_an_explained_event():
+    """what an event counts instead of what it is documented to count tests no other one"""
+    twice = [200, 400, 800]
+    events = [{"name": "b", "documented": ["n"], "candidates": ["n"]}, {"name": "c"}]
+    found = judge({"b": twice, "c": twice}, events=events,
+                  relations=[{"name": "r", "left": "c", "right": "b"}])
+    check(found["b"]["verdict"] == "EXPLAINED", f"{found['b']}")
+    check_verdict(found["c"], "MEASURED", "as little is known")
 
 
 @test
