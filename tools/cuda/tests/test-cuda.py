@@ -199,7 +199,7 @@ def three_campaigns():
 
 @test
 def the_page_as_it_stands():
-    """the line of docs/silicon.md makes a report and a folder of each campaign, which is read again"""
+    """the line of docs/silicon.md makes a report and a folder of each campaign"""
     with open(os.path.join(TOP, "docs/silicon.md"), encoding="utf-8") as f:
         block = re.findall(r"^    (.*)$", f.read(), re.M)
     check(len(block) == 1, f"one command: {block}")
