@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Counters of V3D by the global performance monitor, by the driver of v3d/unit.h. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -476,6 +483,73 @@ TEST_WITH(begin, end_driver, "a process that is stopped has no monitor a second 
 	EQUAL(waitpid(pid, &status, 0), pid);
 	EQUAL(status, 0);
 	CHECK(!driver.is_global);
+}
+
+/* Count for a moment in a process that ends. */
+static _Noreturn void count_and_end(void)
+{
+	int error = start("v3d/PTB_primitives_binned");
+
+	if (!error)
+		take(true);
+	end();
+	_exit(error ? 1 : 0);
+}
+
+/* A debugger follows each new thread, and stops all that it follows. */
+TEST_WITH(begin, end_driver, "a debugger of the program does not get the guard")
+{
+	const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL;
+	unsigned long news;
+	int status = 0;
+	pid_t at, pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		count_and_end();
+	}
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)options), 0);
+	for (at = pid; at > 0; at = waitpid(-1, &status, __WALL)) {
+		if (at == pid && (WIFEXITED(status) || WIFSIGNALED(status)))
+			break;
+		/* a thread of the program, or a process? */
+		if (status >> 16 && CHECK(!ptrace(PTRACE_GETEVENTMSG, at, NULL, &news)))
+			EQUAL(syscall(SYS_tgkill, pid, (pid_t)news, 0), 0);
+		ptrace(PTRACE_CONT, at, NULL, NULL);
+	}
+	EQUAL(at, pid);
+	EQUAL(status, 0);
+}
+
+/* As containers and services with restricted namespaces do. */
+static int refuse_clone3(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST_WITH(begin, end_driver, "V3D counts where clone3 is refused, as in a container")
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (refuse_clone3())
+			_exit(2);
+		count_and_end();
+	}
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(status, 0);
 }
 
 static int find_child(void *arg, const char *name)

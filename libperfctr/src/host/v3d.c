@@ -27,9 +27,9 @@
 #include "../../counters/v3d/perfctr_v3d.h"
 
 #define NEEDS                                                                                      \
-	"the right to see all programs' files, as root and \"perfctr serve\" have it: while v3d "  \
-	"counts for all, a program with performance monitors of its own hangs, and only who sees " \
-	"it can end that"
+	"the right to see all programs' files, as root and \"perfctr serve\" of root have it: "     \
+	"while v3d counts for all, a program with performance monitors of its own hangs, and "     \
+	"only who sees it can end that"
 #define NO_GLOBAL                                                                         \
 	"this kernel's v3d has no counters for all programs (Linux 7.3 has); the device " \
 	"\"local\" has the engines' times"
