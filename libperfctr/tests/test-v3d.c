@@ -556,29 +556,86 @@ static int find_child(void *arg, const char *name)
 {
 	char path[64], text[1024];
 	pid_t *child = arg;
+	char state;
 	int parent;
 
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", name);
 	if (perfctr_sys_read_text(&perfctr_sys_real, path, text, sizeof(text)) > 0 &&
-	    sscanf(text, "%*d (perfctr-guard) %*c %d", &parent) == 1 && parent == getpid())
+	    sscanf(text, "%*d (perfctr-guard) %c %d", &state, &parent) == 2 && state != 'Z' &&
+	    parent == getpid())
 		*child = atoi(name);
 	return 0;
 }
 
-TEST_WITH(begin, end_driver, "STOP does not wait for a guard that is stopped")
+/* The guard of this process, which may have begun just now; 0: there is none. */
+static pid_t find_guard(int wait_ms)
 {
 	pid_t guard = 0;
 
-	EQUAL(start("v3d/PTB_primitives_binned"), 0);
-	for (int ms = 0; !guard && ms < 10000; ms += 10) {
+	for (int ms = 0; !guard && ms <= wait_ms; ms += 10) {
 		usleep(10000);
 		perfctr_sys_real.list(NULL, "/proc", find_child, &guard);
 	}
+	return guard;
+}
+
+TEST_WITH(begin, end_driver, "STOP does not wait for a guard that is stopped")
+{
+	pid_t guard;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	guard = find_guard(10000);
 	if (!CHECK(guard))
 		return;
 	EQUAL(kill(guard, SIGSTOP), 0);
 	take(true);
 	CHECK(kill(guard, 0));
+}
+
+TEST_WITH(begin, end_driver, "a guard that was killed is replaced")
+{
+	pid_t guard, other;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	guard = find_guard(10000);
+	if (!CHECK(guard))
+		return;
+	EQUAL(kill(guard, SIGKILL), 0);
+	usleep(100000);
+	take(false);
+	other = find_guard(2000);
+	CHECK(other && other != guard);
+	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a START that is refused leaves no guard")
+{
+	EQUAL(open_session("v3d/PTB_primitives_binned"), 0);
+	driver.other = true;
+	EQUAL(perfctr_session_start(session, 0), -EBUSY);
+	EQUAL(find_guard(300), 0);
+}
+
+TEST_WITH(begin, end_driver, "a process that stops while a session opens has no monitor, either")
+{
+	siginfo_t info;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		driver.stops = true;
+		open_session("v3d/PTB_primitives_binned");
+		end();
+		_exit(0);
+	}
+	EQUAL(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
+	CHECK(driver.is_global);
+	for (int ms = 0; ms < 1000 && driver.is_global; ms += 10)
+		usleep(10000);
+	CHECK(!driver.is_global);
+	driver.stops = driver.is_global = false;
+	kill(pid, SIGKILL);
+	EQUAL(waitpid(pid, &status, 0), pid);
 }
 
 TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")
