@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* Counters of V3D by the global performance monitor, by the driver of v3d/unit.h. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -478,33 +485,157 @@ TEST_WITH(begin, end_driver, "a process that is stopped has no monitor a second 
 	CHECK(!driver.is_global);
 }
 
+/* Count for a moment in a process that ends. */
+static _Noreturn void count_and_end(void)
+{
+	int error = start("v3d/PTB_primitives_binned");
+
+	if (!error)
+		take(true);
+	end();
+	_exit(error ? 1 : 0);
+}
+
+/* A debugger follows each new thread, and stops all that it follows. */
+TEST_WITH(begin, end_driver, "a debugger of the program does not get the guard")
+{
+	const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL;
+	unsigned long news;
+	int status = 0;
+	pid_t at, pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		count_and_end();
+	}
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)options), 0);
+	for (at = pid; at > 0; at = waitpid(-1, &status, __WALL)) {
+		if (at == pid && (WIFEXITED(status) || WIFSIGNALED(status)))
+			break;
+		/* a thread of the program, or a process? */
+		if (status >> 16 && CHECK(!ptrace(PTRACE_GETEVENTMSG, at, NULL, &news)))
+			EQUAL(syscall(SYS_tgkill, pid, (pid_t)news, 0), 0);
+		ptrace(PTRACE_CONT, at, NULL, NULL);
+	}
+	EQUAL(at, pid);
+	EQUAL(status, 0);
+}
+
+/* As containers and services with restricted namespaces do. */
+static int refuse_clone3(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = 4, .filter = filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST_WITH(begin, end_driver, "V3D counts where clone3 is refused, as in a container")
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (refuse_clone3())
+			_exit(2);
+		count_and_end();
+	}
+	EQUAL(waitpid(pid, &status, 0), pid);
+	EQUAL(status, 0);
+}
+
 static int find_child(void *arg, const char *name)
 {
 	char path[64], text[1024];
 	pid_t *child = arg;
+	char state;
 	int parent;
 
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", name);
 	if (perfctr_sys_read_text(&perfctr_sys_real, path, text, sizeof(text)) > 0 &&
-	    sscanf(text, "%*d (perfctr-guard) %*c %d", &parent) == 1 && parent == getpid())
+	    sscanf(text, "%*d (perfctr-guard) %c %d", &state, &parent) == 2 && state != 'Z' &&
+	    parent == getpid())
 		*child = atoi(name);
 	return 0;
 }
 
-TEST_WITH(begin, end_driver, "STOP does not wait for a guard that is stopped")
+/* The guard of this process, which may have begun just now; 0: there is none. */
+static pid_t find_guard(int wait_ms)
 {
 	pid_t guard = 0;
 
-	EQUAL(start("v3d/PTB_primitives_binned"), 0);
-	for (int ms = 0; !guard && ms < 10000; ms += 10) {
+	for (int ms = 0; !guard && ms <= wait_ms; ms += 10) {
 		usleep(10000);
 		perfctr_sys_real.list(NULL, "/proc", find_child, &guard);
 	}
+	return guard;
+}
+
+TEST_WITH(begin, end_driver, "STOP does not wait for a guard that is stopped")
+{
+	pid_t guard;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	guard = find_guard(10000);
 	if (!CHECK(guard))
 		return;
 	EQUAL(kill(guard, SIGSTOP), 0);
 	take(true);
 	CHECK(kill(guard, 0));
+}
+
+TEST_WITH(begin, end_driver, "a guard that was killed is replaced")
+{
+	pid_t guard, other;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	guard = find_guard(10000);
+	if (!CHECK(guard))
+		return;
+	EQUAL(kill(guard, SIGKILL), 0);
+	usleep(100000);
+	take(false);
+	other = find_guard(2000);
+	CHECK(other && other != guard);
+	take(true);
+}
+
+TEST_WITH(begin, end_driver, "a START that is refused leaves no guard")
+{
+	EQUAL(open_session("v3d/PTB_primitives_binned"), 0);
+	driver.other = true;
+	EQUAL(perfctr_session_start(session, 0), -EBUSY);
+	EQUAL(find_guard(300), 0);
+}
+
+TEST_WITH(begin, end_driver, "a process that stops while a session opens has no monitor, either")
+{
+	siginfo_t info;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		driver.stops = true;
+		open_session("v3d/PTB_primitives_binned");
+		end();
+		_exit(0);
+	}
+	EQUAL(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
+	CHECK(driver.is_global);
+	for (int ms = 0; ms < 1000 && driver.is_global; ms += 10)
+		usleep(10000);
+	CHECK(!driver.is_global);
+	driver.stops = driver.is_global = false;
+	kill(pid, SIGKILL);
+	EQUAL(waitpid(pid, &status, 0), pid);
 }
 
 TEST_WITH(begin, end_driver, "after an unbind no ioctl is called")

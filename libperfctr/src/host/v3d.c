@@ -26,10 +26,10 @@
 
 #include "../../counters/v3d/perfctr_v3d.h"
 
-#define NEEDS                                                                                      \
-	"the right to see all programs' files, as root and \"perfctr serve\" have it: while v3d "  \
-	"counts for all, a program with performance monitors of its own hangs, and only who sees " \
-	"it can end that"
+#define NEEDS                                                                                   \
+	"the right to see all programs' files, as root and \"perfctr serve\" of root have it: " \
+	"while v3d counts for all, a program with performance monitors of its own hangs, and "  \
+	"only who sees it can end that"
 #define NO_GLOBAL                                                                         \
 	"this kernel's v3d has no counters for all programs (Linux 7.3 has); the device " \
 	"\"local\" has the engines' times"
@@ -151,8 +151,10 @@ static void destroy(struct v3d *v)
 static int create(struct v3d *v)
 {
 	struct v3d_perfmon_create argument = { .ncounters = v->count };
-	int error;
+	int error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
 
+	if (error)
+		return error;
 	memcpy(argument.counters, v->slots, v->count);
 	error = call(v->hs.host, V3D_PERFMON_CREATE, &argument);
 	if (error)
@@ -215,6 +217,12 @@ static void choose_slots(struct v3d *v)
 			BIT_ULL(v->slots[i] % DRM_PERFCTR_SECTION_COUNTERS);
 }
 
+static void end_counting(struct v3d *v)
+{
+	destroy(v);
+	v3d_guard_end(&v->guard);
+}
+
 static int v3d_start(struct drm_perfctr_source *source, u8 set)
 {
 	struct v3d *v = v3d_of(source);
@@ -224,19 +232,15 @@ static int v3d_start(struct drm_perfctr_source *source, u8 set)
 		return -ENODEV;
 	destroy(v);
 	choose_slots(v);
-	error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
-	if (error)
-		return error;
 	error = create(v);
-	if (error)
-		return error;
-	error = get_param(v->hs.host, V3D_RESETS, &v->resets);
+	if (!error)
+		error = get_param(v->hs.host, V3D_RESETS, &v->resets);
 	begin_times(v);
 	v->gap_ns = 0;
 	v->ended = false;
 	v3d_watch_begin(v->watch);
 	if (error)
-		destroy(v);
+		end_counting(v);
 	return error;
 }
 
@@ -303,7 +307,7 @@ static int v3d_prepare(struct drm_perfctr_source *source)
 	}
 	if (!error && !v->counts_on)
 		error = check_reads(v);
-	destroy(v);
+	end_counting(v);
 	return error;
 }
 
@@ -447,6 +451,9 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		return error;
 	/* the guard ended ours if this process stood still */
 	error = read_slots(v, values);
+	/* it may have been killed, as when memory ran out */
+	if (!error)
+		error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
 	if (error) {
 		destroy(v);
 		return error;

@@ -61,19 +61,46 @@ static _Noreturn void stand_guard(struct v3d_guard_state *state, int pipe, int f
 	_exit(0);
 }
 
+/*
+ * A fork without a signal at its end, which a debugger does not attach to and stop, too. Not
+ * clone3, which containers and services with restricted namespaces do not have. Return: as fork().
+ */
+static pid_t fork_untraced(void)
+{
+#ifdef __s390__
+	return (pid_t)syscall(SYS_clone, 0, CLONE_UNTRACED, 0, 0, 0);
+#else
+	return (pid_t)syscall(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0);
+#endif
+}
+
+/* The process was killed, or it is another's: this one came from a fork. */
+static bool is_gone(const struct v3d_guard *guard)
+{
+	return getpid() != guard->owner || waitpid(guard->pid, NULL, WNOHANG | __WCLONE);
+}
+
+static void forget(struct v3d_guard *guard)
+{
+	close(guard->end);
+	munmap(guard->state, sizeof(*guard->state));
+	guard->state = NULL;
+}
+
 int v3d_guard_begin(struct v3d_guard *guard, const struct perfctr_sys *sys, int fd)
 {
-	struct clone_args args = { 0 };
 	struct v3d_guard_state *state;
 	int ends[2], error;
 
-	if (guard->state)
+	if (guard->state && !is_gone(guard))
 		return 0;
+	if (guard->state)
+		forget(guard);
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	state = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
-	guard->pid = state == MAP_FAILED ? -1 : (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	guard->pid = state == MAP_FAILED ? -1 : fork_untraced();
 	error = -errno;
 	if (!guard->pid) {
 		close(ends[1]);
@@ -88,6 +115,7 @@ int v3d_guard_begin(struct v3d_guard *guard, const struct perfctr_sys *sys, int 
 	}
 	guard->state = state;
 	guard->end = ends[1];
+	guard->owner = getpid();
 	return 0;
 }
 
@@ -95,10 +123,11 @@ void v3d_guard_end(struct v3d_guard *guard)
 {
 	if (!guard->state)
 		return;
-	close(guard->end);
-	/* also if it was stopped */
-	kill(guard->pid, SIGKILL);
-	waitpid(guard->pid, NULL, __WCLONE);
-	munmap(guard->state, sizeof(*guard->state));
-	guard->state = NULL;
+	if (!is_gone(guard)) {
+		/* also if it was stopped */
+		kill(guard->pid, SIGKILL);
+		while (waitpid(guard->pid, NULL, __WCLONE) < 0 && errno == EINTR)
+			;
+	}
+	forget(guard);
 }

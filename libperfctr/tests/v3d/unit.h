@@ -2,6 +2,7 @@
 /* Counters of V3D by the global performance monitor: a driver in memory, of each generation. */
 #pragma once
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ static struct state {
 	bool other_driver; /* has that node */
 	unsigned int jobs, seconds;
 	int broken; /* that reads fail with */
+	bool stops; /* the process that sets a monitor stops */
 } * shared; /* with processes that fork */
 #define driver (*shared)
 
@@ -66,6 +68,8 @@ static int set_global(const struct v3d_perfmon_set_global *set)
 	if (driver.other || driver.is_global)
 		return -EBUSY;
 	driver.is_global = true;
+	if (driver.stops)
+		raise(SIGSTOP);
 	return 0;
 }
 
