@@ -198,7 +198,7 @@ static void explain(const struct contention *c, struct aggressor *a, double adde
 	for (size_t n = 0; n < c->channel_count; n++) {
 		a->of[n].shared_ns = both[n];
 		a->of[n].added_ns += both[n];
-		a->of[n].explains = contention_slower(a) && rises(c, a, n) &&
+		a->of[n].explains = !c->baseless && contention_slower(a) && rises(c, a, n) &&
 				    a->of[n].added_ns * 4 >= added_ns;
 	}
 }
@@ -244,7 +244,7 @@ static void name_channels(const struct contention *c, struct aggressor *a, doubl
 	long channel;
 
 	a->named_count = 0;
-	if (a->quicker)
+	if (c->baseless)
 		return;
 	while ((channel = next_channel(c, a, added_ns, left_ns)) >= 0) {
 		a->named[a->named_count++] = (size_t)channel;
@@ -252,7 +252,7 @@ static void name_channels(const struct contention *c, struct aggressor *a, doubl
 	}
 }
 
-void contention_analyse(const struct contention *c, struct aggressor *a)
+static void analyse(const struct contention *c, struct aggressor *a)
 {
 	double added_ns;
 
@@ -266,4 +266,12 @@ void contention_analyse(const struct contention *c, struct aggressor *a)
 			correlate(&c->channels[n], a, n);
 	explain(c, a, added_ns);
 	name_channels(c, a, added_ns);
+}
+
+void contention_analyse(struct contention *c)
+{
+	for (size_t i = 0; i < c->aggressor_count; i++)
+		c->baseless |= c->aggressors[i].quicker != NULL;
+	for (size_t i = 0; i < c->aggressor_count; i++)
+		analyse(c, &c->aggressors[i]);
 }

@@ -83,7 +83,7 @@ struct aggressor {
 	struct load points[LEVELS_MAX + 1]; /* the first one is the task alone */
 	size_t count;
 	const struct load *slowest;
-	const struct load *quicker; /* than alone, which is no baseline then, or NULL */
+	const struct load *quicker; /* than alone, or NULL */
 	struct correlation of[MAX_CHANNELS];
 	/* the channels that explain its time, the most important one first */
 	size_t named[MAX_CHANNELS], named_count;
@@ -104,6 +104,7 @@ struct contention {
 	struct aggressor *aggressors;
 	size_t aggressor_count;
 	struct measured measured; /* its configuration */
+	bool baseless; /* beside some aggressor the task is quicker than alone: no baseline */
 	const struct contention_machine *machine;
 	void *of_machine;
 };
@@ -176,8 +177,8 @@ double contention_slowdown(const struct aggressor *a, const struct load *p);
 /* Whether the task takes so much longer that it is not by chance. */
 bool contention_slower(const struct aggressor *a);
 
-/* Find the channels of an aggressor, all of whose points are measured. */
-void contention_analyse(const struct contention *c, struct aggressor *a);
+/* Find the channels of all aggressors, all of whose points are measured. */
+void contention_analyse(struct contention *c);
 
 /* --- reports ------------------------------------------------------------------------- */
 

@@ -76,7 +76,6 @@ static int measure_aggressor(struct contention *c, struct aggressor *a, const st
 		if (contention_slowdown(a, p) < 0.95)
 			a->quicker = p;
 	}
-	contention_analyse(c, a);
 	return 0;
 }
 
@@ -98,6 +97,8 @@ static int measure_all(struct contention *c)
 
 	for (size_t i = 0; i < c->aggressor_count && !ret; i++)
 		ret = measure_aggressor(c, &c->aggressors[i], &alone);
+	if (!ret)
+		contention_analyse(c);
 	return ret;
 }
 
@@ -134,7 +135,7 @@ static int run_interference(struct app *app, int argc, char **argv)
 {
 	struct contention c = { .app = app };
 	const char *device = NULL, *output = NULL, *html = NULL, *readings = NULL;
-	bool json = false, baseless = false;
+	bool json = false;
 	const struct option_spec options[] = {
 		OPTION('d', "device", TEXT, &device),	OPTION('j', "json", FLAG, &json),
 		OPTION('o', "output", TEXT, &output),	OPTION(0, "html", TEXT, &html),
@@ -174,12 +175,11 @@ static int run_interference(struct app *app, int argc, char **argv)
 			  "%s, level %" PRIu64 ": the task is quicker than alone, which is no "
 			  "baseline: measure on a quieter machine, or a longer task",
 			  a->name, a->quicker->level);
-		baseless = true;
 	}
 	if (!ret && !status && html)
 		status = write_to(&c, html, contention_html);
 	arena_free(&c.arena);
-	return !status && baseless ? EXIT_FAILED : status;
+	return !status && c.baseless ? EXIT_FAILED : status;
 }
 
 int main(int argc, char **argv)

@@ -494,7 +494,14 @@ static int programs_open(struct contention *c, const char *device)
 		return fail(&c->failure, "%s", perfctr_ctx_error(c->app->ctx));
 	study_configure(&c->arena, &c->measured);
 	p->events = channels_select(c, p->selection, true);
-	return p->events < 0 ? -1 : 0;
+	if (p->events < 0)
+		return -1;
+	for (size_t n = 0; n < c->channel_count; n++)
+		if (!c->channels[n].missing)
+			return 0;
+	return !c->channel_count ? 0 :
+				   fail(&c->failure, "no channel can be measured here: %s: %s",
+					c->channels[0].name, c->channels[0].missing);
 }
 
 static int programs_close(struct contention *c)

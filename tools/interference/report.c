@@ -51,12 +51,21 @@ static void write_channel(const struct contention *c, const struct aggressor *a,
 		of->has_others ? "; with others' requests" : "");
 }
 
+static void write_work(const struct work *work, FILE *out)
+{
+	fputs(work->command, out);
+	if (*work->cpus)
+		fprintf(out, " on CPUs %s", work->cpus);
+	if (*work->cgroup)
+		fprintf(out, " in %s", work->cgroup);
+}
+
 static void write_names(const struct contention *c, const struct aggressor *a, FILE *out)
 {
 	fprintf(out, "  interference channel%s: ", a->named_count > 1 ? "s" : "");
 	for (size_t n = 0; n < a->named_count; n++)
 		fprintf(out, "%s%s", n ? ", " : "", c->channels[a->named[n]].name);
-	if (a->quicker)
+	if (c->baseless)
 		fputs("unknown: at a level the task is quicker than alone", out);
 	else if (!a->named_count)
 		fputs(contention_slower(a) ? "unknown: no channel explains it" : "none", out);
@@ -65,7 +74,9 @@ static void write_names(const struct contention *c, const struct aggressor *a, F
 
 void contention_text(const struct contention *c, FILE *out)
 {
-	fprintf(out, "%s\ntask: %s, ", c->title, c->task.command);
+	fprintf(out, "%s\ntask: ", c->title);
+	write_work(&c->task, out);
+	fputs(", ", out);
 	if (c->jobs)
 		fprintf(out, "%" PRIu64 " jobs, ", c->jobs);
 	fprintf(out, "alone %.3f us", (double)c->aggressors[0].points[0].time_ns / 1e3);
@@ -78,8 +89,10 @@ void contention_text(const struct contention *c, FILE *out)
 	for (size_t i = 0; i < c->aggressor_count; i++) {
 		const struct aggressor *a = &c->aggressors[i];
 
-		fprintf(out, "\nbeside %s: %.2f times as long\n", a->name,
+		fprintf(out, "\nbeside %s: %.2f times as long\n  ", a->name,
 			contention_slowdown(a, a->slowest));
+		write_work(&a->work, out);
+		fputc('\n', out);
 		write_points(a, out);
 		for (size_t n = 0; n < c->channel_count && contention_slower(a); n++)
 			if (a->of[n].sign)
@@ -127,6 +140,12 @@ static void add_channel(const struct channel *channel, const struct correlation 
 	json_add_double(o, "added_ns", of->added_ns);
 }
 
+static void add_place(const struct work *work, struct json_object *o)
+{
+	json_add_text(o, "cpus", *work->cpus ? work->cpus : NULL);
+	json_add_text(o, "cgroup", *work->cgroup ? work->cgroup : NULL);
+}
+
 static void add_aggressor(const struct contention *c, const struct aggressor *a,
 			  struct json_object *list)
 {
@@ -136,6 +155,7 @@ static void add_aggressor(const struct contention *c, const struct aggressor *a,
 
 	json_add_text(o, "name", a->name);
 	json_add_text(o, "command", a->work.command);
+	add_place(&a->work, o);
 	json_add_text(o, "channel", a->named_count ? c->channels[*a->named].name : NULL);
 	json_add(o, "named", named);
 	json_add_bool(o, "slower", contention_slower(a));
@@ -158,6 +178,7 @@ void contention_json(const struct contention *c, FILE *out)
 	json_add_text(root, "title", c->title);
 	json_add_text(root, "machine", c->machine->name);
 	json_add_text(root, "task", c->task.command);
+	add_place(&c->task, root);
 	if (c->jobs)
 		json_add_u64(root, "jobs", c->jobs);
 	report_add_configuration(root, &c->measured);

@@ -113,6 +113,7 @@ def programs_on_one_cpu():
     found = json.loads(interference(specification, "--json", "--html", page).stdout)
     a = found["aggressors"][0]
     check(found["machine"] == "programs" and "kernel" in found["configuration"], f"{found}")
+    check(found["cpus"] == a["cpus"] == CPU and a["cgroup"] is None, f"{found}")
     # two halves the CPU, others on the machine can only add to that
     check(a["named"] == ["the CPU"] and a["slowdown"] > 1.5, f"{a}")
     with open(page, encoding="utf-8") as f:
@@ -139,9 +140,13 @@ def waits_that_are_not_for_the_cpu():
 def a_level_that_is_quicker():
     """is no baseline: nothing is named, all is reported, and the status is 1"""
     specification, readings, _ = scenarios.make("link, quiet", 1)
-    readings = re.sub("^(somebody,2,.,time),.*$", r"\1,1000", readings, flags=re.M)
+    other = [line.replace("somebody", "other") for line in readings.split("\n") if "some" in line]
+    specification["aggressors"].append({**specification["aggressors"][0], "name": "other"})
+    readings = re.sub("^(somebody,2,.,time),.*$", r"\1,1000", readings + "\n".join(other),
+                      flags=re.M)
     done = interference(specification, readings=readings, status=1)
-    check("interference channel: unknown: at a level the task is quicker" in done.stdout and
+    # the baseline is that of the other aggressor, too
+    check(done.stdout.count("channel: unknown: at a level the task is quicker") == 2 and
           "somebody, level 2: the task is quicker than alone" in done.stderr, f"{done}")
 
 
@@ -264,6 +269,9 @@ def programs_that_fail():
             (programs({"command": "true", "cpus": "1-"}, "sleep 9"), "cpus '1-': give a list"),
             (programs({"command": "true", "cpus": "1023"}, "sleep 9"), "none of them is online"),
             (programs({"command": "true", "cgroup": "/none"}, "sleep 9"), "cgroup '/none': No"),
+            (programs("true", "sleep 9", channels=[{"name": "c", "kind": "others",
+                                                    "counts": "run-dely"}]),
+             "no channel can be measured here: c: no counter"),
             (programs("true", "sleep 9", jobs=4), "jobs are of a device")):
         done = interference(specification, status=1)
         check(error in done.stderr, f"{error}: {done.stderr}")
