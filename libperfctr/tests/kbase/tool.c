@@ -10,20 +10,6 @@ enum { GPU_ACTIVE = 4, TRIANGLES = 6, SHADER = 4 };
 
 int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx);
 
-bool test_equal(long long a, long long b, const char *file, int line, const char *text)
-{
-	if (a != b)
-		abort();
-	return true;
-}
-
-bool test_check(bool good, const char *file, int line, const char *text)
-{
-	if (!good)
-		abort();
-	return true;
-}
-
 static void work(unsigned int units)
 {
 	driver.counts[0][GPU_ACTIVE] += units;
