@@ -129,29 +129,6 @@ static int take_row(struct contention *c, struct readings *r, const struct csv *
 	return 0;
 }
 
-/* "# configuration: NAME=VALUE" in a line of its own */
-static void take_configuration(struct contention *c, const char *text)
-{
-	static const char mark[] = "# configuration:";
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		const char *value;
-		size_t length;
-
-		line += *line == '\n';
-		if (strncmp(line, mark, sizeof(mark) - 1) != 0)
-			continue;
-		line += strspn(line + sizeof(mark) - 1, " ") + sizeof(mark) - 1;
-		length = strcspn(line, "\r\n");
-		value = memchr(line, '=', length);
-		if (value)
-			measured_configure(&c->arena, &c->measured,
-					   arena_copy(&c->arena, line, (size_t)(value - line)),
-					   arena_copy(&c->arena, value + 1,
-						      length - (size_t)(value + 1 - line)));
-	}
-}
-
 /* A channel of which an event was never read is not measured. */
 static void find_missing(struct contention *c, const struct readings *r)
 {
@@ -184,10 +161,11 @@ static int readings_open(struct contention *c, const char *path)
 	r->path = path;
 	if (!text)
 		return -1;
-	take_configuration(c, text);
-	measured_configure(&c->arena, &c->measured, "readings", path);
 	csv.at = text;
 	csv.end = text + length;
+	if (measured_read_configuration(&csv, &c->measured))
+		return -1;
+	measured_configure(&c->arena, &c->measured, "readings", path);
 	ret = csv_row(&csv);
 	for (size_t n = 0; n < COLUMNS && ret > 0; n++)
 		if (csv.count != COLUMNS || strcmp(csv.cells[n].text, header[n]) != 0)

@@ -319,8 +319,7 @@ static int read_reading(const struct csv *csv, struct campaign *campaign,
 	return ret;
 }
 
-/* "# configuration: NAME=VALUE" */
-static int read_configuration(const struct csv *csv, struct measured *measured)
+int measured_read_configuration(const struct csv *csv, struct measured *measured)
 {
 	static const char mark[] = "# configuration: ";
 	const char *line = csv->at, *key;
@@ -363,7 +362,7 @@ static int parse_csv(struct csv *csv, struct campaign *campaign, struct measured
 	if (got < 0 || read_header(csv, campaign, columns) < 0)
 		return -1;
 	width = csv->count;
-	if (read_configuration(&begin, measured) < 0)
+	if (measured_read_configuration(&begin, measured) < 0)
 		return -1;
 	while ((got = csv_row(csv)) > 0) {
 		if (csv->count != width)

@@ -92,6 +92,12 @@ const struct reading *measured_find(const struct measured *measured,
 void measured_forget(struct arena *arena, struct measured *measured,
 		     const struct campaign *campaign, size_t event);
 
+/*
+ * Read the lines "# configuration: NAME=VALUE" of a file of CSV.
+ * @csv: at its beginning, which stays. Return: 0; -1 with the failure: a name stands twice.
+ */
+int measured_read_configuration(const struct csv *csv, struct measured *measured);
+
 /* A value of the configuration; NULL: none. */
 const char *measured_configured(const struct measured *measured, const char *name);
 

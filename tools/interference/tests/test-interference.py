@@ -87,6 +87,7 @@ def readings_are_all_used():
     specification, readings, _ = scenarios.make("link, quiet", 1)
     for text, error in (("", "it is empty"), ("a,b\n", "begin with the line"),
                         (HEADER + ",0,0,time\n", "give aggressor,level"),
+                        ("# configuration: a=1\n# configuration: a=2\n" + readings, "'a' twice"),
                         (HEADER + ",0,0,time,5.5\n", "5.5"),
                         (HEADER + ",0,0,time,5\n,0,0,time,5\n", "in line 2, too"),
                         (HEADER + ",1,0,time,5\n", "level 0"),
