@@ -129,7 +129,7 @@ static const char help[] =
 	"      --html FILE      a page with plots of time and latency against load besides\n"
 	"\n"
 	"Aggressors end with the command, however it ends.\n"
-	"Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
+	"Exit: 0 fine, 1 error, or at a level the task is quicker than alone, 2 usage.\n";
 
 static int run_interference(struct app *app, int argc, char **argv)
 {

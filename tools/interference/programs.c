@@ -367,21 +367,19 @@ static int count_task(struct contention *c, struct load *run)
 	struct perfctr_cursor *cursor = NULL;
 	struct perfctr_sample sample;
 	struct child task;
-	int error, ret = -1;
+	int error = 0, ret = -1;
 
 	if (prepare(c, "the task", &c->task, 0, &task))
 		return -1;
-	if (!p->events) {
-		ret = run_task(c, &task, run);
-		child_abandon(&task);
-		return ret ? ret : channels_take(c, p->selection, NULL, is_any, run);
-	}
 	perfctr_device_count_task(p->device, -task.pid);
-	error = perfctr_session_new(p->selection, &opts, &session);
+	if (p->events)
+		error = perfctr_session_new(p->selection, &opts, &session);
 	if (error && !p->counted) {
 		/* as in containers without perf_event_open() */
 		channels_lack(c, perfctr_ctx_error(c->app->ctx));
 		p->events = 0;
+	}
+	if (!p->events) {
 		ret = run_task(c, &task, run);
 		child_abandon(&task);
 		return ret ? ret : channels_take(c, p->selection, NULL, is_any, run);
