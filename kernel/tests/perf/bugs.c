@@ -150,6 +150,7 @@ static void open_beside(void)
 	int fd[SLOTS + 1];
 	unsigned int i;
 	__u64 before;
+	pid_t job;
 
 	/* it has no turns */
 	attr.pinned = true;
@@ -160,8 +161,10 @@ static void open_beside(void)
 	    event < 0 ? strerror(-event) : "yes");
 	close(running);
 	running = soc_event(PCIE, RD_REQ, BDF(0x108) | BDF_EN, 0, -1);
-	soc_job("-r 100 " READ_16K);
+	/* in each turn there are requests */
+	job = soc_job_start("-D 60s " READ_16K);
 	usleep(500000);
+	soc_job_stop(job);
 	tap(took_turns((int[]){ running, leader }, 2), "open-beside: they take turns");
 	tap(soc_read(running).value && !soc_read(leader).value,
 	    "open-beside: and count their own device only: %lu and %lu requests",
