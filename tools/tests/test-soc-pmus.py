@@ -225,6 +225,28 @@ def commands_on_grace():
         check("- grace_pcie1 (15)" in done.stdout and "Mbytes/s" in done.stdout, done.stdout)
 
 
+@test
+def drivers_of_the_fabric():
+    """check says which devices of the fabric's PMUs have no driver, and what that driver is"""
+    place = "/sys/bus/platform/devices/"
+    with with_kinds(GRACE) as m:
+        check(" fabric " not in m.run("check", "-d", "local").stdout, "a fabric without devices")
+        for name in "arm-cs-arch-pmu.0", "arm-cs-arch-pmu.1", "NVDA2021:00":
+            m.link(f"{place}{name}/driver", "/")
+        for name in "arm-cs-arch-pmu.2", "NVDA2020:00", "NVDA2023:00", "NVDA2024:00", "serial8250":
+            m.put(f"{place}{name}/uevent", "")
+        done = m.run("check", "-d", "local")
+        check(done.returncode == 0, done.stderr)
+        lines = [line.split(None, 2)[2] for line in done.stdout.splitlines()
+                 if line.split()[1:2] == ["fabric"]]
+        for start, count in zip(lines, ("2 CoreSight", "1 CoreSight", "1 CMEM", "2 C2C"),
+                                strict=True):
+            check(start.startswith(count), lines)
+        check(["without" in line for line in lines] == [False, True, False, True], lines)
+        check("sudo modprobe nvidia_t410_c2c_pmu" in done.stdout and
+              "NVIDIA_TEGRA410_C2C_PMU" in lines[3], done.stdout)
+
+
 def is_generic(m, pmu):
     events, metrics = listed(m)
     own = {text: row for text, row in events.items() if text.startswith(f"{pmu}/")}

@@ -11,6 +11,7 @@
 #include <perfctr/broker.h>
 
 #include "commands.h"
+#include "check/fabric.h"
 #include "check/facts.h"
 #include "check/gpus.h"
 #include "check/private.h"
@@ -26,7 +27,8 @@ static const char help[] =
 	"\n"
 	"Goes from the kernel to a real sample and stops at what is missing: module, node,\n"
 	"permission. Each line that is not ok ends with the command that fixes it. A line for\n"
-	"each GPU has the interface that counts it, its cost and the permission it needs.\n"
+	"each GPU has the interface that counts it, its cost and the permission it needs;\n"
+	"others say whether the PMUs of the SoC's fabric have their drivers.\n"
 	"\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"  -j, --json           as JSON\n"
@@ -171,6 +173,17 @@ static void check_gpus(struct checker *k)
 		return;
 	gpus_walk(k->app->ctx, local, say_gpu, k);
 	perfctr_device_unref(local);
+}
+
+static void say_fabric(void *arg, bool is_bound, unsigned int count, const char *what,
+		       const char *option, const char *fix)
+{
+	if (is_bound)
+		say(arg, OUTCOME_OK, "fabric", NULL, "%u %s with a driver", count, what);
+	else
+		say(arg, OUTCOME_NOTE, "fabric", fix,
+		    "%u %s without a driver; it is %s of the kernel's configuration", count, what,
+		    option);
 }
 
 static int check_permission(struct checker *k, struct perfctr_device *device)
@@ -383,6 +396,7 @@ static int check_all(struct checker *k)
 	check_module(k, path);
 	status = check_nodes(k, list, &path);
 	check_gpus(k);
+	fabric_walk(say_fabric, k);
 	if (status == EXIT_FINE || k->which)
 		status = check_device(k, k->which ? k->which : path);
 	if (status == EXIT_DENIED) {
