@@ -77,7 +77,7 @@ def bars_and_lines():
     with Terminal("-e", "FRAGMENTS,GPU_ACTIVE,metric:gpu_utilization") as t:
         screen = t.wait(has("FRAGMENTS"), "no counters")
         check(screen[0].startswith("Virtual SoC: "), f"first line {screen[0]!r}")
-        check(screen[-1].startswith("q quit  space fold"), f"last line {screen[-1]!r}")
+        check(screen[-1].startswith("q quit  h help  space fold"), f"last line {screen[-1]!r}")
         check(item_of(screen, "FRAGMENTS")[0].startswith("0 "), "fragments on an idle GPU")
         work = subprocess.Popen(["vsoc-job", "-q", "--random", "100000", "--seed", "3"])
         try:
@@ -116,6 +116,31 @@ def keys_fold_and_sort():
         t.wait(lambda s: has("shader16")(s) and has("shader0")(s), "no single blocks")
         t.keys("c")
         t.wait(lambda s: not has("shader16")(s) and has("FRAGMENTS")(s), "single blocks stay")
+
+
+@test
+def filter_interval_and_help():
+    """/ shows only names with a text until Escape, + and - change the interval, h lists the keys"""
+    with Terminal("-e", "VERTICES,PRIMITIVES,FRAGMENTS,GPU_ACTIVE") as t:
+        t.wait(lambda s: has("FRAGMENTS")(s) and has("GPU_ACTIVE")(s), "no counters")
+        t.keys("/")
+        t.keys("x", "BSpace", "f", "r", "a", "g")
+        screen = t.wait(lambda s: s[-1].startswith("/frag_"), "no filter")
+        check(has("FRAGMENTS")(screen) and not has("GPU_ACTIVE")(screen), screen)
+        t.keys("Enter")
+        t.wait(lambda s: s[-1].startswith("/frag ") and has("FRAGMENTS")(s), "not kept")
+        t.keys("/", "v", "e")
+        t.wait(lambda s: has("VERTICES")(s) and not has("FRAGMENTS")(s), "rest of the old filter")
+        t.keys("Escape")
+        t.wait(lambda s: has("FRAGMENTS")(s) and has("GPU_ACTIVE")(s), "the filter stays")
+        t.keys("+")
+        t.wait(lambda s: has("every 0.4 s")(s) and item_of(s, "GPU_ACTIVE"), "not slower")
+        t.keys("-", "-", "-")
+        t.wait(lambda s: has("every 0.05 s")(s) and item_of(s, "GPU_ACTIVE"), "not faster")
+        t.keys("h")
+        t.wait(has("longer, shorter interval"), "no help")
+        t.keys("x")
+        t.wait(lambda s: has("GPU_ACTIVE")(s) and not has("shorter interval")(s), "help stays")
 
 
 @test

@@ -17,10 +17,10 @@ enum {
 	VALUE_COLUMNS = 22,
 	MIN_NAME_COLUMNS = 18,
 	SHORTEST_NAME_COLUMNS = 4,
-	MAX_NAME_COLUMNS = 34,
+	MAX_NAME_COLUMNS = 60,
 	BAR_COLUMNS = 20,
 	MIN_BAR_COLUMNS = 6,
-	MAX_SPARK_COLUMNS = 32,
+	MAX_SPARK_COLUMNS = TOP_HISTORY,
 };
 
 static const char *const eighths[] = { " ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█" };
@@ -164,6 +164,12 @@ static int by_value(const void *x, const void *y)
 	return va > vb ? -1 : va < vb ? 1 : a->order < b->order ? -1 : 1;
 }
 
+bool top_screen_shows(const struct top_screen *screen, const struct top_item *item)
+{
+	return strcasestr(item->counter, screen->filter) ||
+	       strcasestr(item->group, screen->filter);
+}
+
 int top_screen_lines(const struct top_screen *screen, struct top_line **lines, size_t *count)
 {
 	static int (*const compare[])(const void *, const void *) = {
@@ -174,6 +180,7 @@ int top_screen_lines(const struct top_screen *screen, struct top_line **lines, s
 	const struct top_item **order = calloc(screen->count + 1, sizeof(*order));
 	struct top_line *out = calloc(2 * screen->count + 1, sizeof(*out));
 	struct top_line *head = NULL;
+	size_t shown = 0;
 
 	*count = 0;
 	*lines = out;
@@ -184,9 +191,10 @@ int top_screen_lines(const struct top_screen *screen, struct top_line **lines, s
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < screen->count; i++)
-		order[i] = &screen->items[i];
-	qsort(order, screen->count, sizeof(*order), compare[screen->sort]);
-	for (size_t i = 0; i < screen->count; i++) {
+		if (top_screen_shows(screen, &screen->items[i]))
+			order[shown++] = &screen->items[i];
+	qsort(order, shown, sizeof(*order), compare[screen->sort]);
+	for (size_t i = 0; i < shown; i++) {
 		if (!head || strcmp(head->item->group, order[i]->group)) {
 			head = &out[(*count)++];
 			*head = (struct top_line){ .kind = TOP_LINE_GROUP, .item = order[i] };

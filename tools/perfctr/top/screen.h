@@ -35,6 +35,7 @@ struct top_screen {
 	struct top_item *items;
 	size_t count;
 	enum top_sort sort;
+	char filter[64]; /* only items with this text in name or group, in any case; "": all */
 	char folded[32][64]; /* groups of which only the heading is shown */
 	size_t folded_count;
 	struct perfctr_span span; /* of the last interval */
@@ -52,6 +53,9 @@ struct top_line {
 	bool folded; /* the group is folded */
 	size_t items; /* number of items in the group */
 };
+
+/* Whether the filter lets an item be seen. */
+bool top_screen_shows(const struct top_screen *screen, const struct top_item *item);
 
 /* Take in an interval. @rows: table of the interval. Return: 0 or -ENOMEM. */
 int top_screen_update(struct top_screen *screen, const struct rows *rows);

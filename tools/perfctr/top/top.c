@@ -19,7 +19,12 @@
 #include "screen.h"
 
 enum {
+	ESCAPE = 27,
+	DELETE = 127,
 	DEFAULT_INTERVAL_MS = 500,
+	/* that keys reach */
+	MIN_INTERVAL_MS = 10,
+	MAX_INTERVAL_MS = 60000,
 	SNAPSHOT_COLUMNS = 100,
 	MAX_COLUMNS = 512,
 	LINE_BYTES = 4 * MAX_COLUMNS + 1,
@@ -49,7 +54,8 @@ static const char help[] =
 	"\n"
 	"Keys: up down PgUp PgDn move, space or Enter folds a block, a folds all, s sorts\n"
 	"(as selected, by value, by name), c single blocks or sums, v next view, 1-5 views,\n"
-	"p pauses, q ends.\n"
+	"/ shows only names with a text, + and - change the interval, p pauses, h lists the\n"
+	"keys, q ends.\n"
 	"Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
 
 struct top {
@@ -79,6 +85,8 @@ struct top {
 	size_t view;
 	char note[128];
 	bool paused;
+	bool typing; /* the filter */
+	bool help;
 	bool quit;
 	/* first line on the screen, and the selected line */
 	size_t first;
@@ -329,6 +337,20 @@ static int run_plain(struct top *t)
 
 static const char *const sort_names[] = { "as selected", "by value", "by name" };
 
+static const char *const key_texts[] = {
+	"up down PgUp PgDn  move",
+	"space, Enter       fold a block",
+	"a                  fold all",
+	"s                  sort: as selected, by value, by name",
+	"c                  single blocks, or sums",
+	"v, 1 to 5          views: overview, gpu, memory, pcie, links",
+	"/                  only names with a text; Enter keeps it, Escape shows all",
+	"+ -                longer, shorter interval",
+	"p                  pause",
+	"h                  this list; any key ends it",
+	"q                  quit",
+};
+
 static short color_of(const struct top_item *item)
 {
 	double fill = top_item_fill(item);
@@ -398,11 +420,20 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 	for (size_t i = 0; i < room && t->first + i < count; i++)
 		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
 	draw_note(t, lines, count, height);
+	for (size_t i = 0; t->help && i < ARRAY_SIZE(key_texts) && i < room; i++) {
+		mvaddnstr((int)i + 1, 0, key_texts[i], width);
+		clrtoeol();
+	}
 	attron(A_REVERSE);
-	snprintf(text, sizeof(text),
-		 "q quit  space fold  a all  s sort: %s  c %s  v view: %s  p pause",
-		 sort_names[t->screen.sort], t->per_block ? "sums" : "blocks",
-		 top_views[t->view].name);
+	if (t->typing || *t->screen.filter)
+		snprintf(text, sizeof(text), "/%s%s", t->screen.filter,
+			 t->typing ? "_  Enter keep  Escape all" : "  q quit  h help  / change");
+	else
+		snprintf(text, sizeof(text),
+			 "q quit  h help  space fold  a all  s sort: %s  c %s  v view: %s  "
+			 "/ filter  +- every %g s  p pause",
+			 sort_names[t->screen.sort], t->per_block ? "sums" : "blocks",
+			 top_views[t->view].name, (double)t->interval_ns * 1e-9);
 	mvaddnstr(height - 1, 0, text, width);
 	attroff(A_REVERSE);
 	refresh();
@@ -410,10 +441,11 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 
 static void begin_anew(struct top *t)
 {
-	enum top_sort sort = t->screen.sort;
+	struct top_screen empty = { .sort = t->screen.sort };
 
+	memcpy(empty.filter, t->screen.filter, sizeof(empty.filter));
 	top_screen_free(&t->screen);
-	t->screen = (struct top_screen){ .sort = sort };
+	t->screen = empty;
 	t->at = 0;
 }
 
@@ -442,40 +474,102 @@ static int select_view(struct top *t, size_t view, struct perfctr_selection **se
 	return EXIT_FAILED;
 }
 
-/* A view is a session of its own, so only what is shown is counted. Return: 0 or an exit status. */
-static int change_view(struct top *t, size_t view)
-{
-	struct perfctr_selection *selection = NULL;
-	FILE *err = t->app->err;
-	char *text = NULL;
-	size_t length = 0;
-	int status;
+/* An error that becomes a note on the screen. */
+struct captured {
+	FILE *err;
+	char *text;
+	size_t length;
+};
 
-	/* its error is a note on the screen */
-	t->app->err = open_memstream(&text, &length);
-	status = t->app->err ? select_view(t, view, &selection) : EXIT_FAILED;
-	if (t->app->err)
-		fclose(t->app->err);
-	t->app->err = err;
-	if (status) {
-		perfctr_selection_unref(selection);
-		snprintf(t->note, sizeof(t->note), "%.*s", (int)strcspn(text ? text : "", "\n"),
-			 text ? text : "");
-		free(text);
-		return 0;
-	}
-	free(text);
-	perfctr_session_stop(t->session, 0);
+/* Return: whether errors are captured until release_errors(). */
+static bool capture_errors(struct top *t, struct captured *c)
+{
+	FILE *to = open_memstream(&c->text, &c->length);
+
+	c->err = t->app->err;
+	if (to)
+		t->app->err = to;
+	return to;
+}
+
+static void release_errors(struct top *t, struct captured *c)
+{
+	fclose(t->app->err);
+	t->app->err = c->err;
+	snprintf(t->note, sizeof(t->note), "%.*s", (int)strcspn(c->text, "\n"), c->text);
+	free(c->text);
+}
+
+static void end_session(struct top *t)
+{
+	if (t->session)
+		perfctr_session_stop(t->session, 0);
 	rows_clear(&t->rows);
 	t->totals = perfctr_totals_unref(t->totals);
 	t->cursor = perfctr_cursor_unref(t->cursor);
 	t->session = perfctr_session_unref(t->session);
+}
+
+/* A view is a session of its own, so only what is shown is counted. Return: 0 or an exit status. */
+static int change_view(struct top *t, size_t view)
+{
+	struct perfctr_selection *selection = NULL;
+	struct captured errors = { 0 };
+	int status = EXIT_FAILED;
+
+	if (capture_errors(t, &errors)) {
+		status = select_view(t, view, &selection);
+		release_errors(t, &errors);
+	}
+	if (status) {
+		perfctr_selection_unref(selection);
+		return 0;
+	}
+	end_session(t);
 	perfctr_selection_unref(t->selection);
 	t->selection = selection;
 	t->view = view;
-	t->note[0] = '\0';
 	begin_anew(t);
 	return start(t);
+}
+
+/* Return: 0 or an exit status. */
+static int change_interval(struct top *t, uint64_t interval_ns)
+{
+	const uint64_t before_ns = t->interval_ns;
+	struct captured errors = { 0 };
+	int status;
+
+	if (interval_ns < MIN_INTERVAL_MS * NS_PER_MS ||
+	    interval_ns > MAX_INTERVAL_MS * NS_PER_MS || !capture_errors(t, &errors))
+		return 0;
+	end_session(t);
+	t->interval_ns = interval_ns;
+	status = start(t);
+	release_errors(t, &errors);
+	if (!status)
+		return 0;
+	/* the device permits no such period to this user */
+	end_session(t);
+	t->interval_ns = before_ns;
+	return start(t);
+}
+
+/* A key while the filter is typed. */
+static void type_filter(struct top *t, int key)
+{
+	char *filter = t->screen.filter;
+	const size_t length = strlen(filter);
+
+	if (key == '\n' || key == KEY_ENTER || key == ESCAPE)
+		t->typing = false;
+	if (key == ESCAPE)
+		*filter = '\0';
+	else if ((key == KEY_BACKSPACE || key == '\b' || key == DELETE) && length)
+		filter[length - 1] = '\0';
+	else if (key >= ' ' && key < DELETE)
+		snprintf(filter + length, sizeof(t->screen.filter) - length, "%c", key);
+	t->at = 0;
 }
 
 /* The next view that has something to show. */
@@ -506,6 +600,14 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 {
 	size_t page = (size_t)(getmaxy(stdscr) > 3 ? getmaxy(stdscr) - 3 : 1);
 
+	if (key != KEY_RESIZE && t->help) {
+		t->help = false;
+		return 0;
+	}
+	if (key != KEY_RESIZE && t->typing) {
+		type_filter(t, key);
+		return 0;
+	}
 	switch (key) {
 	case 'q':
 	case 'Q':
@@ -553,6 +655,18 @@ static int take_key(struct top *t, int key, const struct top_line *lines, size_t
 	case 'p':
 		t->paused = !t->paused;
 		break;
+	case 'h':
+	case '?':
+		t->help = true;
+		break;
+	case '/':
+		t->screen.filter[0] = '\0';
+		t->typing = true;
+		break;
+	case '+':
+		return change_interval(t, 2 * t->interval_ns);
+	case '-':
+		return change_interval(t, t->interval_ns / 2);
 	case KEY_RESIZE:
 		endwin();
 		refresh();
@@ -590,6 +704,8 @@ static int run_screen(struct top *t)
 	noecho();
 	curs_set(0);
 	keypad(stdscr, TRUE);
+	/* Escape is a key here, not only the beginning of one: as long as a slow line takes */
+	set_escdelay(50);
 	nodelay(stdscr, TRUE);
 	if (has_colors() && !(no_color && *no_color)) {
 		start_color();
