@@ -281,7 +281,7 @@ def dump_into(path):
 @test
 def results_keep_the_mode():
     """-o FILE onto a file: its mode, owner and group; read-only ones are refused, also for root;
-    hard links keep the old contents, a symbolic link stays"""
+    hard links keep the old contents, a symbolic link stays; record keeps FILE as FILE.old"""
     path = os.path.join(World.folder, "result")
     link, other = path + ".link", path + ".other"
     cases = {"export": ("export", "-f", "csv", World.capture, "-o"),
@@ -303,6 +303,10 @@ def results_keep_the_mode():
             check((info.st_mode & 0o7777, info.st_uid, info.st_gid) == (mode, 1234, 5678),
                   f"{name}: {info}")
             check(info.st_size > len(OLD), f"{name}: {info}")
+            if words[0] == "record":
+                with open(path + ".old", "rb") as file:
+                    check(file.read() == OLD, f"{name}: the last recording")
+                os.unlink(path + ".old")
             if name == "export":
                 with open(other, "rb") as file:
                     check(file.read() == OLD, "a hard link")

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -57,10 +58,34 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 	return error;
 }
 
+/* Whether an older file can be kept: links stay what they are, nothing is kept of an empty one. */
+static bool can_keep(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_size &&
+	       strlen(path) < PATH_BYTES - sizeof(".old");
+}
+
+/* Give a file that was written beside @path its name; an older one becomes FILE.old. */
+static int take_name(const char *part, const char *path)
+{
+	char old[PATH_BYTES];
+
+	snprintf(old, sizeof(old), "%.4090s.old", path);
+	if (can_keep(path) && rename(path, old))
+		return -errno;
+	return rename(part, path) ? -errno : 0;
+}
+
 int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **writer)
 {
-	int error;
+	int error = r->part[0] ? take_name(r->part, r->options.counting.output) : 0;
 
+	if (error)
+		return error;
+	r->file_is_new |= r->part[0];
+	r->part[0] = '\0';
 	/* not "-", which may be appended to; devices and FIFOs have no length */
 	if (strcmp(r->options.counting.output, "-") && ftruncate(fd, 0) && errno != EINVAL)
 		return -errno;
@@ -127,8 +152,8 @@ int record_dump(struct record *r, const char *path)
 		error = reach_disk(fd);
 	if (close(fd) && !error)
 		error = -errno;
-	if (!error && rename(hidden, path))
-		error = -errno;
+	if (!error)
+		error = take_name(hidden, path);
 	if (!error)
 		return 0;
 	r->written = (struct perfctr_capture_written){ 0 };
@@ -153,6 +178,22 @@ int record_dump_numbered(struct record *r)
 	return status;
 }
 
+static int open_existing(struct record *r, const char *path)
+{
+	int fd = can_keep(path) ? output_open_part(path, r->part) : -EMLINK;
+	int error = fd < 0 ? fd : output_take_mode(fd, path);
+
+	if (!error)
+		return fd;
+	/* in a folder that may not change, too */
+	if (fd >= 0) {
+		close(fd);
+		unlink(r->part);
+	}
+	r->part[0] = '\0';
+	return open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+}
+
 int record_open_output(struct record *r)
 {
 	const char *path = r->options.counting.output;
@@ -175,7 +216,7 @@ int record_open_output(struct record *r)
 		r->file_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		r->file_is_new = r->file_fd >= 0;
 		if (r->file_fd < 0)
-			r->file_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+			r->file_fd = open_existing(r, path);
 	}
 	return r->file_fd < 0 ? record_file_failed(r, path, -errno) : 0;
 }
@@ -193,6 +234,8 @@ int record_close_output(struct record *r)
 
 void record_discard_output(const struct record *r)
 {
-	if (r->file_is_new)
+	if (r->part[0])
+		unlink(r->part);
+	else if (r->file_is_new)
 		unlink(r->options.counting.output);
 }

@@ -7,6 +7,7 @@
 #include "lib/command.h"
 #include "lib/counting.h"
 #include "flight.h"
+#include "lib/output.h"
 #include "lib/signals.h"
 
 enum { RECORD_FLIGHT_LIMIT_MIB = 1024 };
@@ -46,6 +47,7 @@ struct record {
 	struct signals signals;
 	int file_fd;
 	bool file_is_new; /* record_open_output() created it */
+	char part[OUTPUT_PATH_BYTES]; /* name until the first byte, beside an older file; "": none */
 	uint64_t taken; /* samples from the ring */
 	/* what reached the file; of the flight recorder, the last one */
 	struct perfctr_capture_written written;
