@@ -161,9 +161,10 @@ static void open_beside(void)
 	    event < 0 ? strerror(-event) : "yes");
 	close(running);
 	running = soc_event(PCIE, RD_REQ, BDF(0x108) | BDF_EN, 0, -1);
-	/* in each turn there are requests */
+	/* in each turn there are requests, once the job runs */
 	job = soc_job_start("-D 60s " READ_16K);
-	usleep(500000);
+	for (i = 0; i < 20 && !soc_read(running).value; i++)
+		usleep(500000);
 	soc_job_stop(job);
 	tap(took_turns((int[]){ running, leader }, 2), "open-beside: they take turns");
 	tap(soc_read(running).value && !soc_read(leader).value,

@@ -47,7 +47,7 @@ struct record {
 	struct signals signals;
 	int file_fd;
 	bool file_is_new; /* record_open_output() created it */
-	char part[OUTPUT_PATH_BYTES]; /* name until the first byte, beside an older file; "": none */
+	char part[OUTPUT_PATH_BYTES]; /* name until the first byte, if there is an older file */
 	uint64_t taken; /* samples from the ring */
 	/* what reached the file; of the flight recorder, the last one */
 	struct perfctr_capture_written written;
