@@ -45,6 +45,8 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 	char value[64], rate[32];
 	double scale;
 
+	if (report->has_intervals && rows->count > 1)
+		fputc('\n', report->out);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
 
