@@ -98,6 +98,19 @@ def lines_in_columns(columns, *command):
     return text.decode().replace("\r", "").splitlines()
 
 
+def processes(text):
+    """Numbers of other processes with a text in their command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if text.encode() in f.read().replace(b"\0", b" ") and int(pid) != os.getpid():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
 def wait_for(condition, what, seconds=40):
     """Wait until condition(); what: a text, or a function that returns one."""
     end = time.monotonic() + seconds

@@ -444,9 +444,8 @@ def failing_libraries():
         check(part.replace("12", str(passes)) in error, f"{fault}: {error}")
         check(time.monotonic() - begin < 55, f"{fault}: too long")
     # none of them is left
-    left = subprocess.run(["pgrep", "-f", os.path.join(BUILD, "bin/cuda-counter")],
-                          stdout=subprocess.PIPE, text=True, check=False)
-    check(not left.stdout, f"left: {left.stdout}")
+    left = harness.processes(os.path.join(BUILD, "bin/cuda-counter"))
+    check(not left, f"left: {left}")
 
 
 @test

@@ -239,8 +239,7 @@ def programs_that_cannot_be_ended():
                           capture_output=True, text=True, timeout=100, check=False)
     check(done.returncode == 1 and "somebody: a process of it belongs to another" in done.stderr,
           f"{done}")
-    check(len(subprocess.run(["pgrep", "-f", path], capture_output=True, check=False,
-                             text=True).stdout.split()) <= 1, "more than that one")
+    check(len(harness.processes(path)) <= 1, "more than that one")
 
 
 @test
