@@ -11,7 +11,7 @@
 #include <time.h>
 
 enum {
-	/* the minimum length of a multiplexing slot, see docs/pcounter.md; no ioctl reports it */
+	/* the minimum length of a multiplexing slot, kernel/source/pcounter; no ioctl has it */
 	PCTR_SLOT_NS = 2000000,
 	PCTR_LOOK_NS = 3000000, /* between two looks: a slot, and a margin for clocks that differ */
 	/*

@@ -267,7 +267,7 @@ TEST(empty_request_has_no_pass)
 	check_eq(schedule.count, 0);
 }
 
-/* docs/pcounter.md has these numbers */
+/* kernel/source/pcounter/README.md has these numbers */
 TEST(all_counters_take_ten_passes)
 {
 	struct random_state r = { test_seed() };

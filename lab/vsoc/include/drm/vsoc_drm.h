@@ -389,8 +389,8 @@ struct drm_vsoc_method {
  * and persist between jobs. A reset of the GPU clears them.
  *
  * Sessions use the counters that the context leaves free, in jobs and between them, see
- * docs/pcounter.md. Events of unit 1 are visible only while a session counts one of them, because
- * the kernel controls their multiplexer.
+ * kernel/source/pcounter/. Events of unit 1 are visible only while a session counts one of them,
+ * because the kernel controls their multiplexer.
  *
  * Errors of SUBMIT because of this command: -EOPNOTSUPP the device's product is not nv50; -EINVAL
  * @count, an unknown method, an undefined bit of a value, or a non-zero element after @count.
