@@ -4,7 +4,7 @@
  * perfctr_drm.h.
  *
  * All counters come from the core's PMU source; this driver has no hardware of its own.
- * docs/tegra410.md describes its use on real machines.
+ * lab/tegra410/README.md describes its use.
  */
 #include <linux/err.h>
 #include <linux/module.h>

@@ -2,7 +2,8 @@
 /*
  * The ways of traffic through the memory system, and what the PMUs on them count.
  *
- * docs/tegra410.md lists the rules. Nothing is rounded: traffic consists of whole 64-byte lines.
+ * lab/tegra410/README.md lists the rules. Nothing is rounded: traffic consists of whole lines of
+ * 64 bytes.
  */
 #include <linux/bitops.h>
 #include <linux/math64.h>
