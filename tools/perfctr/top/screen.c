@@ -166,8 +166,7 @@ static int by_value(const void *x, const void *y)
 
 bool top_screen_shows(const struct top_screen *screen, const struct top_item *item)
 {
-	return strcasestr(item->counter, screen->filter) ||
-	       strcasestr(item->group, screen->filter);
+	return strcasestr(item->counter, screen->filter) || strcasestr(item->group, screen->filter);
 }
 
 int top_screen_lines(const struct top_screen *screen, struct top_line **lines, size_t *count)
