@@ -177,6 +177,12 @@ def processes(mark):
     return found
 
 
+def default_signals():
+    """For a command: also if the tests run under nohup, which ignores SIGHUP."""
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
+        signal.signal(number, signal.SIG_DFL)
+
+
 @test
 def programs_end_with_the_command():
     """task, aggressors and what these started are gone, however the command ended"""
@@ -205,7 +211,7 @@ def programs_end_with_the_command():
             # not "with": a failure does not wait for it
             command = subprocess.Popen([PERFCTR, "interference", path], env=environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                       start_new_session=True)
+                                       start_new_session=True, preexec_fn=default_signals)
             try:
                 harness.wait_for(lambda m=mark, w=wanted: len(processes(m)) >= w,
                                  lambda m=mark: f"{m}: {processes(m)}")
