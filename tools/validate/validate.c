@@ -14,7 +14,7 @@
 #include "ncu.h"
 #include "report.h"
 
-/* in addition to those of all subcommands: a measured counter is neither trusted nor explained */
+/* in addition to those of all subcommands: a counter is neither trusted nor explained */
 enum { EXIT_DOUBT = 5 };
 
 static const char help[] =
@@ -49,8 +49,8 @@ static const char help[] =
 	"EXPLAINED not as documented, but one definition is left; QUARANTINED several are, or\n"
 	"a single point says so; UNTRUSTED none is. docs/validate.md has the formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
-	"5 a counter is neither; one that could not be measured here matters only if it is\n"
-	"required. This is version 2, as the schema of the JSON.\n";
+	"5 a counter is neither, or a campaign measured none; one that could not be measured\n"
+	"here matters only if it is required. This is version 2, as the schema of the JSON.\n";
 
 struct options {
 	const char *measured;
@@ -484,6 +484,26 @@ static int write_evidence(struct validator *v)
 	return status;
 }
 
+/* Whether a counter is in doubt, or all are because none was measured, which is said. */
+static bool is_doubtful(const struct app *app, const struct study *study)
+{
+	const struct campaign *c = study->analysis.campaign;
+	bool doubt = false, measured = false;
+
+	for (size_t e = 0; e < c->event_count; e++) {
+		const struct outcome *of = &study->outcomes[e];
+
+		measured |= of->verdict != VERDICT_SELECTED;
+		/* a requirement is not met by a counter that was not measured */
+		doubt |= !validate_usable(of) &&
+			 (of->verdict != VERDICT_SELECTED || c->events[e].requirements);
+	}
+	if (!measured)
+		app_error(app, "%s: no counter was measured; the report has the reason of each",
+			  c->name);
+	return doubt || !measured;
+}
+
 static int conclude(struct validator *v)
 {
 	struct report report = report_of(v);
@@ -506,14 +526,7 @@ static int conclude(struct validator *v)
 	if (status)
 		return status;
 	for (size_t i = 0; i < v->study_count; i++)
-		for (size_t e = 0; e < v->studies[i].analysis.campaign->event_count; e++) {
-			const struct campaign *c = v->studies[i].analysis.campaign;
-			const struct outcome *of = &v->studies[i].outcomes[e];
-
-			/* a requirement is not met by a counter that was not measured */
-			doubt |= !validate_usable(of) &&
-				 (of->verdict != VERDICT_SELECTED || c->events[e].requirements);
-		}
+		doubt |= is_doubtful(v->app, &v->studies[i]);
 	return doubt ? EXIT_DOUBT : EXIT_FINE;
 }
 

@@ -472,11 +472,14 @@ def slow_reads():
 
 @test
 def no_counts():
-    """a fraction, or more than a double holds exactly, is no count: the event is given up"""
+    """a fraction, or more than a double holds exactly, is no count: the event is given up; without
+    any other one nothing was measured, which is no success"""
     for fault, part in (("fraction", "512.5"), ("large", "1e+18")):
         with own({}) as folder:
-            found = result("--run-programs", "./own.json", status=FINE, cwd=folder,
-                           fault=fault)["campaigns"][0]
+            done = validate("--json", "--run-programs", "./own.json", status=DOUBT, cwd=folder,
+                            fault=fault)
+        check("own: no counter was measured" in done.stderr, done.stderr)
+        found = json.loads(done.stdout)["campaigns"][0]
         loads = event(found, "loads")
         check(loads["verdict"] == "SELECTED" and part in loads["reason"] and not found["rows"],
               f"{loads}")
