@@ -165,6 +165,20 @@ static void close_host(void *host)
 	check_cupti(cuptiProfilerHostDeinitialize(&close), "metrics of the chip");
 }
 
+/* Why CUPTI refused to add a metric. @text: room for it */
+static void refusal(const char *metric, int result, char *text, size_t size)
+{
+	char unknown[256];
+
+	/* 1: the argument is as for the other metrics, so it is the name */
+	if (result == CUPTI_INVALID_PARAMETER || result == CUPTI_UNKNOWN_METRIC)
+		snprintf(text, size, "%s has no metric %s (result %d of CUPTI)", chip, metric,
+			 result);
+	else
+		snprintf(text, size, "%s: %s", metric,
+			 cupti_text(result, unknown, sizeof(unknown)));
+}
+
 static int add_names(void *host, const char **names, size_t count)
 {
 	struct cupti_add add =
@@ -201,7 +215,7 @@ static void add_group(char *lines)
 {
 	static char answer[CUDA_MESSAGE];
 	struct group *g = &groups[group_count];
-	char *save, text[256];
+	char *save, text[512];
 	size_t at = 32;
 
 	if (group_count == MAX_GROUPS)
@@ -216,8 +230,10 @@ static void add_group(char *lines)
 			end_with_error(FAILED, "more than %d events in a group", CUDA_MAX_EVENTS);
 		sprintf(metric, "%s.sum", name);
 		result = add_names(host, (const char **)&metric, 1);
-		at += (size_t)snprintf(answer + at, sizeof(answer) - at, "%s\n",
-				       result ? cupti_text(result, text, sizeof(text)) : "+");
+		strcpy(text, "+");
+		if (result)
+			refusal(metric, result, text, sizeof(text));
+		at += (size_t)snprintf(answer + at, sizeof(answer) - at, "%s\n", text);
 		if (at >= sizeof(answer))
 			end_with_error(FAILED, "too many events");
 		close_host(host);

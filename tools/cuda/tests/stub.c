@@ -353,8 +353,9 @@ API int stub_cuptiProfilerHostConfigAddMetrics(struct cupti_add *p)
 		if (strcmp(p->names[i] + length, ".sum") != 0 || host->count == METRICS)
 			return CUPTI_INVALID_PARAMETER;
 		snprintf(metric, sizeof(metric), "%.*s ", (int)length, p->names[i]);
+		/* as the real one's, not 17 */
 		if (!look_up("|", metric))
-			return CUPTI_UNKNOWN_METRIC;
+			return CUPTI_INVALID_PARAMETER;
 		host->is_poisoned = false;
 		snprintf(host->names[host->count++], sizeof(host->names[0]), "%s", p->names[i]);
 	}
@@ -561,7 +562,7 @@ API int stub_cuptiProfilerHostEvaluateToGpuValues(struct cupti_evaluate *p)
 		while (at < data->count && strcmp(data->names[at], p->names[i]) != 0)
 			at++;
 		if (at == data->count)
-			return CUPTI_UNKNOWN_METRIC;
+			return CUPTI_INVALID_PARAMETER;
 		p->values[i] = data->values[at];
 	}
 	if (fault("fraction"))
