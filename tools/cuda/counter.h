@@ -13,7 +13,9 @@ CUPTI_FUNCTIONS(DECLARE)
 /* Open the libraries; does not return if that fails. */
 void library_open_driver(void);
 void library_open_cupti(void);
+/* The file of CUPTI that was taken; files that were refused before it, with reasons, or "". */
 const char *library_cupti_path(void);
+const char *library_refused(void);
 
 /* Send a message. */
 void say(const char *text);

@@ -14,6 +14,10 @@
 
 enum { CUDA_NO_DEVICE = 100, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76 };
 
+struct cuda_uuid {
+	uint8_t bytes[16];
+};
+
 #define CUDA_FUNCTIONS(X)                                                                       \
 	X(cuInit, (unsigned int))                                                               \
 	X(cuDriverGetVersion, (int *))                                                          \
@@ -22,6 +26,7 @@ enum { CUDA_NO_DEVICE = 100, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76 };
 	X(cuDeviceGetName, (char *, int, int))                                                  \
 	X(cuDeviceGetAttribute, (int *, int, int))                                              \
 	X(cuDeviceGetPCIBusId, (char *, int, int))                                              \
+	X(cuDeviceGetUuid_v2, (struct cuda_uuid *, int))                                        \
 	X(cuDevicePrimaryCtxRetain, (void **, int))                                             \
 	X(cuDevicePrimaryCtxRelease_v2, (int))                                                  \
 	X(cuCtxSetCurrent, (void *))                                                            \

@@ -80,7 +80,7 @@ static int choose(int wanted, const char *product, int *device)
 		if (!initialized) {
 			library_open_cupti();
 			say_step("initializing CUPTI");
-			check_cupti(cuptiProfilerInitialize(&initialize), "CUPTI");
+			check_cupti(cuptiProfilerInitialize(&initialize), library_cupti_path());
 			initialized = true;
 		}
 		chip = strdup(chip_of(i));
@@ -123,9 +123,12 @@ static void get_availability(void)
 
 static void open_gpu(const char *ordinal, const char *product)
 {
-	char text[2048], name[128] = "", bus[64] = "";
-	int device = 0, version = 0, major = 0, minor = 0, number;
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	struct cuda_uuid uuid = { { 0 } };
+	char text[8192], name[128] = "", bus[64] = "";
+	int device = 0, count = 0, version = 0, major = 0, minor = 0, number;
 	uint32_t cupti = 0;
+	size_t at;
 
 	library_open_driver();
 	say_step("starting the driver");
@@ -136,14 +139,29 @@ static void open_gpu(const char *ordinal, const char *product)
 	get_availability();
 	check_driver(cuDeviceGetName(name, sizeof(name), device), "name of the GPU");
 	check_driver(cuDeviceGetPCIBusId(bus, sizeof(bus), device), "place of the GPU");
+	check_driver(cuDeviceGetUuid_v2(&uuid, device), "UUID of the GPU");
+	check_driver(cuDeviceGetCount(&count), "number of GPUs");
 	check_driver(cuDriverGetVersion(&version), "version of the driver");
 	check_driver(cuDeviceGetAttribute(&major, CUDA_CC_MAJOR, device), "capability");
 	check_driver(cuDeviceGetAttribute(&minor, CUDA_CC_MINOR, device), "capability");
 	check_cupti(cuptiGetVersion(&cupti), "version of CUPTI");
-	snprintf(text, sizeof(text),
-		 "ok\ngpu=%s\nplace=%s\nchip=%s\ncapability=%d.%d\ndriver API=%d\nCUPTI=%u\n"
-		 "CUPTI file=%s\n",
-		 name, bus, chip, major, minor, version, cupti, library_cupti_path());
+	at = (size_t)snprintf(text, sizeof(text), "ok\ngpu=%s\nuuid=GPU", name);
+	for (size_t i = 0; i < sizeof(uuid.bytes); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%02x",
+				       i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-" : "",
+				       uuid.bytes[i]);
+	at += (size_t)snprintf(text + at, sizeof(text) - at,
+			       "\nplace=%s\nGPU number=%d of %d that the driver shows\nchip=%s\n"
+			       "capability=%d.%d\ndriver API=%d\nCUPTI=%u\nCUPTI file=%s\n",
+			       bus, number, count, chip, major, minor, version, cupti,
+			       library_cupti_path());
+	if (*library_refused())
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "CUPTI refused=%s\n",
+				       library_refused());
+	/* the driver numbers only these */
+	if (visible && *visible)
+		snprintf(text + at, sizeof(text) - at, "CUDA_VISIBLE_DEVICES=%.*s\n",
+			 (int)strcspn(visible, "\n"), visible);
 	say(text);
 }
 

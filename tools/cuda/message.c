@@ -28,7 +28,7 @@ void say_step(const char *format, ...)
 
 void end_with_error(const char *kind, const char *format, ...)
 {
-	char text[1024];
+	char text[4096];
 	va_list arguments;
 	int length = snprintf(text, sizeof(text), "error %s ", kind);
 

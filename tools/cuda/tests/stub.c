@@ -148,6 +148,13 @@ API int stub_cuDeviceGetPCIBusId(char *text, int size, int device)
 	return device;
 }
 
+API int stub_cuDeviceGetUuid_v2(struct cuda_uuid *uuid, int device)
+{
+	for (unsigned int i = 0; i < sizeof(uuid->bytes); i++)
+		uuid->bytes[i] = (uint8_t)(0xa0 + i);
+	return device;
+}
+
 API int stub_cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	*context = CONTEXT;

@@ -255,7 +255,12 @@ def all_counts_arrive():
         passes = 1 + (hardware + 3) // 4
         text = campaign["configuration"]["passes of group 0"]
         check(text == f"{passes}, for {len(load(name)['events'])} events", text)
-        check(campaign["configuration"]["chip"] == "GH100", f"{campaign['configuration']}")
+        for key, value in (("chip", "GH100"), ("gpu", "Stub GPU"), ("place", "0000:01:00.0"),
+                           ("uuid", "GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf"),
+                           ("GPU number", "0 of 1 that the driver shows"),
+                           ("CUPTI file", f"{STUBS}/libcuda.so.1")):  # it is both
+            check(campaign["configuration"].get(key) == value, f"{campaign['configuration']}")
+        check("CUDA_VISIBLE_DEVICES" not in campaign["configuration"], "not set")
 
 
 @test
@@ -379,7 +384,7 @@ def own_campaigns():
 # --- libraries that fail -------------------------------------------------------------
 
 FAULTS = {"no-device": (NO_DEVICE, "start of the driver: error 100"),
-          "noperm": (DENIED, "lets only root count"),
+          "noperm": (DENIED, "docker run --cap-add SYS_ADMIN"),
           "mig": (NO_DEVICE, "not on a GPU with MIG"),
           "unsupported": (NO_DEVICE, "the range profiler is disabled"),
           "busy": (FAILED, "another program uses the counters"),
@@ -516,6 +521,24 @@ def without_libraries():
         error = harness.run(PERFCTR, "validate", "nvidia-memory", status=NO_DEVICE,
                             env=environment).stderr
         check("PERFCTR_CUPTI" in error and "none.so" in error, error)
+        # a CUPTI that lacks functions is refused by name, and the next one taken
+        subprocess.run(["cc", "-shared", "-xc", "-o", f"{folder}/libcupti.so.13", "/dev/null"],
+                       check=True)
+        environment["PERFCTR_CUPTI"] = f"{folder}/libcupti.so.13"
+        error = harness.run(PERFCTR, "validate", "nvidia-memory", status=NO_DEVICE,
+                            env=environment).stderr
+        reason = f"{folder}/libcupti.so.13: it is older than CUDA 12.6, or not CUPTI: it has no cu"
+        check("PERFCTR_CUPTI names another file" in error and reason in error, error)
+        os.symlink("libcuda.so.1", f"{folder}/libcupti.so.12")
+        del environment["PERFCTR_CUPTI"]
+        environment["CUDA_VISIBLE_DEVICES"] = "3"
+        f.write(model("nvidia-memory"))
+        f.flush()
+        done = harness.run(PERFCTR, "validate", "-j", "nvidia-memory", status=DOUBT,
+                           env=environment)
+        told = json.loads(done.stdout)["campaigns"][0]["configuration"]
+        check(told["CUPTI file"] == f"{folder}/libcuda.so.1" and
+              reason in told["CUPTI refused"] and told["CUDA_VISIBLE_DEVICES"] == "3", f"{told}")
         # a library that is none of NVIDIA's
         os.remove(f"{folder}/libcuda.so.1")
         open(f"{folder}/libcuda.so.1", "w", encoding="ascii").close()
