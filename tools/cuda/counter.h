@@ -2,6 +2,8 @@
 /* The parts of cuda-counter. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "cuda.h"
 #include "protocol.h"
 
@@ -19,6 +21,9 @@ const char *library_refused(void);
 
 /* Send a message. */
 void say(const char *text);
+
+/* Receive a message. Return: its length, 0 or less at the end */
+ssize_t hear(void *data, size_t size);
 
 /* "at STEP" */
 void say_step(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -280,7 +280,7 @@ static void add_module(size_t bytes)
 	if (module_count == MAX_MODULES)
 		end_with_error(FAILED, "more than %d modules", MAX_MODULES);
 	while (got < bytes) {
-		const ssize_t more = recv(CUDA_SOCKET, data + got, bytes - got, 0);
+		const ssize_t more = hear(data + got, bytes - got);
 
 		if (more <= 0)
 			exit(1);
@@ -442,17 +442,18 @@ static void measure(char **save)
 int main(void)
 {
 	static char request[CUDA_MESSAGE + 1];
-	/* what the libraries print is no message */
-	const int nowhere = open("/dev/null", O_RDWR);
+	/* what the libraries print is no message, and nobody types for them */
+	const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int type = 0;
 	socklen_t length = sizeof(type);
 	ssize_t got;
 
 	if (getsockopt(CUDA_SOCKET, SOL_SOCKET, SO_TYPE, &type, &length) || type != SOCK_SEQPACKET)
 		return fputs("cuda-counter: perfctr validate starts this program\n", stderr), 2;
+	dup2(nowhere, STDIN_FILENO);
 	dup2(nowhere, STDOUT_FILENO);
 	dup2(nowhere, STDERR_FILENO);
-	while ((got = recv(CUDA_SOCKET, request, CUDA_MESSAGE, 0)) > 0) {
+	while ((got = hear(request, CUDA_MESSAGE)) > 0) {
 		char *save, *word;
 
 		request[got] = '\0';

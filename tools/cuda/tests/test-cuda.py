@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -639,6 +640,75 @@ def deaf_helper():
         error = validate("--run-programs", "./own.json", status=NO_DEVICE, cwd=folder,
                          seconds="-1").stderr
         check("PERFCTR_CUDA_WAIT_S" in error, error)
+
+
+@test
+def inherited_descriptors():
+    """the helper has the socket and the standard descriptors, and nothing else"""
+    ours, theirs = os.pipe()
+    with own({}, parameters={"B": [64]}) as folder:
+        shutil.copy(VALIDATE, f"{folder}/perfctr-validate")
+        with open(f"{folder}/cuda-counter", "w", encoding="utf-8") as f:
+            f.write(f"#!{sys.executable}\nimport os, socket\n"
+                    "s = socket.socket(fileno=3)\ns.recv(99)\n"
+                    "kept = [n for n in range(4096) if os.path.exists(f'/proc/self/fd/{n}')]\n"
+                    "s.send(f'error failed kept {kept}'.encode())\n")
+        os.chmod(f"{folder}/cuda-counter", stat.S_IRWXU)
+        error = validate("--run-programs", "./own.json", status=NO_DEVICE, cwd=folder,
+                         program=f"{folder}/perfctr-validate", pass_fds=[ours, theirs]).stderr
+    os.close(ours)
+    os.close(theirs)
+    check("kept [0, 1, 2, 3]" in error, error)
+
+
+@test
+def stopped_and_interrupted():
+    """Ctrl-Z for longer than an answer may take is no hang, nor is a signal with a handler"""
+    handler = ("#include <signal.h>\nstatic void on(int s) { (void)s; }\n"
+               "__attribute__((constructor)) static void begin(void)\n"
+               "{ sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = on }, 0); }\n")
+    with own({}, parameters={"B": [64]}) as folder, \
+            tempfile.NamedTemporaryFile("w", suffix=".model") as f:
+        f.write(model("nvidia-memory"))
+        f.flush()
+        subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-o", f"{folder}/on.so", "-"],
+                       input=handler, text=True, check=True)
+        environment = {**os.environ, "CUDA_STUB": f.name, "CUDA_STUB_FAULT": "slow",
+                       "PERFCTR_CUDA_WAIT_S": "2", "LD_PRELOAD": f"{folder}/on.so",
+                       "LD_LIBRARY_PATH": f"{STUBS}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        for what in ("stopped", "interrupted", "interrupted while it sends"):
+            program = VALIDATE
+            if what.endswith("sends"):
+                program = shutil.copy(VALIDATE, f"{folder}/perfctr-validate")
+                with open(f"{folder}/mine.ptx", "a", encoding="utf-8") as module:
+                    module.write("// more than a socket takes\n" * 50000)
+                with open(f"{folder}/cuda-counter", "w", encoding="utf-8") as helper:
+                    helper.write(HELPER.format(python=sys.executable, answers={
+                        k: v.encode().decode("unicode_escape") for k, v in HONEST.items()}).replace(
+                            "int(request.split()[1])", "int(request.split()[1]); time.sleep(1.5)"))
+                os.chmod(f"{folder}/cuda-counter", stat.S_IRWXU)
+            with subprocess.Popen([program, "-n", "3", "--run-programs", "./own.json"],
+                                  cwd=folder, env=environment, stdout=subprocess.PIPE, text=True,
+                                  stderr=subprocess.PIPE, start_new_session=True) as process:
+                time.sleep(0.5)
+                check(process.poll() is None, f"{what}: it was too quick")
+                if what == "stopped":
+                    os.killpg(process.pid, signal.SIGSTOP)
+                    time.sleep(3)
+                    os.kill(process.pid, signal.SIGCONT)
+                    time.sleep(0.3)
+                    os.killpg(process.pid, signal.SIGCONT)
+                elif what == "interrupted":
+                    # the helper waits for a request
+                    os.kill(process.pid, signal.SIGSTOP)
+                    time.sleep(1)
+                    os.killpg(process.pid, signal.SIGUSR1)
+                    os.kill(process.pid, signal.SIGCONT)
+                for _ in range(0 if what == "stopped" else 20):
+                    os.killpg(process.pid, signal.SIGUSR1)
+                    time.sleep(0.05)
+                out, error = process.communicate(timeout=60)
+            check(process.returncode == DOUBT and "QUARANTINED" in out, f"{what}: {error} {out}")
 
 
 @test
