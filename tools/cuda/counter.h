@@ -33,6 +33,7 @@ _Noreturn void end_with_error(const char *kind, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #define ABSENT "absent"
+#define OTHER "other"
 #define DENIED "denied"
 #define FAILED "failed"
 

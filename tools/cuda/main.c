@@ -92,7 +92,7 @@ static int choose(int wanted, const char *product, int *device)
 	}
 	if (!*others)
 		end_with_error(ABSENT, "no GPU of NVIDIA");
-	end_with_error(ABSENT, "no %s here, only %s", product, others);
+	end_with_error(OTHER, "it is for a %s, and here is only %s", product, others);
 }
 
 static void check_support(int device)

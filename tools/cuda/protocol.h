@@ -15,7 +15,8 @@
  *
  * Before each step the helper says "at STEP", so that its death has a place and slow work is seen
  * to go on. "error KIND TEXT" is the answer to a request that failed: "absent" there is no such
- * GPU, "denied" it is not permitted, "failed" anything else. The helper ends with the socket.
+ * GPU, "other" there are GPUs of other chips only, "denied" it is not permitted, "failed" anything
+ * else. The helper ends with the socket.
  */
 #pragma once
 

@@ -193,7 +193,10 @@ static int report_error(struct helper *h)
 	static const struct {
 		const char *name;
 		int error;
-	} kinds[] = { { "absent ", -ENODEV }, { "denied ", -EACCES }, { "failed ", -EIO } };
+	} kinds[] = { { "absent ", -ENODEV },
+		      { "other ", -ENXIO },
+		      { "denied ", -EACCES },
+		      { "failed ", -EIO } };
 	const char *text = h->answer + strlen("error ");
 
 	helper_end(h);

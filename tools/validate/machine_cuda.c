@@ -368,7 +368,7 @@ static int open_gpu(struct cuda *c, const char *which, struct machine *machine)
 	for (size_t g = 0; !error && g < c->group_count; g++)
 		error = send_group(c, &c->groups[g]);
 	/* a GPU that cannot be counted is like none, unless the user may change that */
-	return error && error != -EACCES && error != -EINVAL ? -ENODEV : error;
+	return error && error != -ENXIO && error != -EACCES && error != -EINVAL ? -ENODEV : error;
 }
 
 int machine_cuda(struct analysis *a, const char *which, struct machine *machine, int *error)

@@ -69,7 +69,8 @@ int machine_device(struct analysis *analysis, const char *which, struct machine 
 
 /*
  * machine_cuda() - kernels on an NVIDIA GPU, counted by CUPTI in a process of its own; as
- * machine_device(). @which: number of the GPU, in the order of PCI
+ * machine_device(). @which: number of the GPU, in the order of PCI; @error: -ENXIO there are GPUs of
+ * other chips only
  */
 int machine_cuda(struct analysis *analysis, const char *which, struct machine *machine, int *error);
 

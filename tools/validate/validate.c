@@ -86,6 +86,7 @@ struct validator {
 	size_t skipped_count;
 	size_t shown; /* the one of them whose reason says most, and its exit status */
 	int shown_status;
+	bool is_other; /* the machine of the last campaign is not the one that it is for */
 	const char *which; /* how the only campaign was named, or NULL */
 	bool has_folder; /* that of --evidence was created */
 };
@@ -135,6 +136,7 @@ static int run_live(struct validator *v, struct study *study)
 		ret = machine_cuda(a, v->options->device, &machine, &error);
 	else
 		ret = machine_device(a, v->options->device, &machine, &error);
+	v->is_other = !strcmp(device, "cuda") && error == -ENXIO;
 	if (ret < 0)
 		return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
 		       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
@@ -261,7 +263,10 @@ static void skip(struct validator *v, const char *name)
 	v->failure.text[0] = '\0';
 }
 
-/* Runs a campaign on its machine. A campaign that was requested by name must not be skipped. */
+/*
+ * Runs a campaign on its machine. A campaign that was requested by name must not be skipped, but if
+ * it is for another chip the other ones are run.
+ */
 static int evaluate_live(struct validator *v, const char *which, bool by_name)
 {
 	struct study *study = &v->studies[v->study_count];
@@ -283,7 +288,9 @@ static int evaluate_live(struct validator *v, const char *which, bool by_name)
 		v->study_count++;
 		return EXIT_FINE;
 	}
-	if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE)) {
+	if (v->is_other && v->options->campaign_count > 1) {
+		app_error(v->app, "%s is not run: %s", which, v->failure.text);
+	} else if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE)) {
 		failed(v);
 		if (status == EXIT_NO_DEVICE)
 			app_error(v->app,

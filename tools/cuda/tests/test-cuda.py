@@ -320,7 +320,7 @@ def hardware_and_patched_differ():
 
 @test
 def other_chips():
-    """metrics that the chip lacks are not measured; a campaign of another chip is refused"""
+    """metrics that the chip lacks are not measured; a campaign of another chip is not run"""
     text = "".join(line + "\n" for line in model("nvidia-memory").splitlines()
                    if "|dram__" not in line)
     campaign = result("nvidia-memory", status=DOUBT, text=text)["campaigns"][0]
@@ -329,7 +329,16 @@ def other_chips():
         "GH100 has no metric dram__bytes_read.sum (result 1 of CUPTI)"), f"{found}")
     with own({"product": "GB202"}) as folder:
         error = validate("--run-programs", "./own.json", status=NO_DEVICE, cwd=folder).stderr
-    check("no GB202 here, only GH100" in error, error)
+    check("it is for a GB202, and here is only GH100" in error, error)
+    # beside others it is left out, and the report has it
+    with own({"product": "GB202"}) as folder:
+        done = validate("--run-programs", "./own.json", "nvidia-memory", status=DOUBT, cwd=folder)
+        check("./own.json is not run: it is for a GB202" in done.stderr and
+              "own: not run: it is for a GB202" in done.stdout and
+              "smsp__warps_launched" in done.stdout, f"{done.stderr} {done.stdout[-500:]}")
+        error = validate("--run-programs", "./own.json", "./own.json", status=NO_DEVICE,
+                         cwd=folder).stderr
+        check("no campaign can be run here; own: it is for a GB202" in error, error)
     error = validate("-d", "1", "nvidia-memory", status=NO_DEVICE).stderr
     check("GPU of that number" in error, error)
     error = validate("-d", "renderD128", "nvidia-memory", status=FAILED).stderr
