@@ -63,6 +63,25 @@ static const char *chip_of(int device)
 	return name.name ? name.name : "";
 }
 
+static void start_driver(void)
+{
+	library_open_driver();
+	say_step("starting the driver");
+	check_driver(cuInit(0), "start of the driver");
+}
+
+/* Opens a GPU, with its context. Return: its handle */
+static int open_number(int number)
+{
+	int device = 0;
+
+	say_step("opening GPU %d", number);
+	check_driver(cuDeviceGet(&device, number), "GPU of that number");
+	check_driver(cuDevicePrimaryCtxRetain(&context, device), "context");
+	check_driver(cuCtxSetCurrent(context), "context");
+	return device;
+}
+
 /* The first GPU with the chip, with its context. Return: its number */
 static int choose(int wanted, const char *product, int *device)
 {
@@ -73,10 +92,7 @@ static int choose(int wanted, const char *product, int *device)
 
 	check_driver(cuDeviceGetCount(&count), "number of GPUs");
 	for (int i = wanted < 0 ? 0 : wanted; i < (wanted < 0 ? count : wanted + 1); i++) {
-		say_step("opening GPU %d", i);
-		check_driver(cuDeviceGet(device, i), "GPU of that number");
-		check_driver(cuDevicePrimaryCtxRetain(&context, *device), "context");
-		check_driver(cuCtxSetCurrent(context), "context");
+		*device = open_number(i);
 		if (!initialized) {
 			library_open_cupti();
 			say_step("initializing CUPTI");
@@ -130,9 +146,7 @@ static void open_gpu(const char *ordinal, const char *product)
 	uint32_t cupti = 0;
 	size_t at;
 
-	library_open_driver();
-	say_step("starting the driver");
-	check_driver(cuInit(0), "start of the driver");
+	start_driver();
 	number = choose(strcmp(ordinal, "-") ? atoi(ordinal) : -1, product, &device);
 	check_support(number);
 	say_step("asking for the counters");
@@ -162,6 +176,18 @@ static void open_gpu(const char *ordinal, const char *product)
 	if (visible && *visible)
 		snprintf(text + at, sizeof(text) - at, "CUDA_VISIBLE_DEVICES=%.*s\n",
 			 (int)strcspn(visible, "\n"), visible);
+	say(text);
+}
+
+static void open_driver(const char *ordinal)
+{
+	char text[256], name[128] = "";
+
+	start_driver();
+	check_driver(cuDeviceGetName(name, sizeof(name),
+				     open_number(strcmp(ordinal, "-") ? atoi(ordinal) : 0)),
+		     "name of the GPU");
+	snprintf(text, sizeof(text), "ok\ngpu=%s\n", name);
 	say(text);
 }
 
@@ -310,10 +336,17 @@ static void fill_buffers(const struct work *w)
 	check_driver(cuCtxSynchronize(), "filling the buffers");
 }
 
-static void read_work(struct work *w, char **save)
+/* MODULE KERNEL GRID*3 BLOCK*3 ARGUMENT..., with buffers until end_work() */
+static void begin_work(struct work *w, char **save)
 {
+	const size_t module = strtoul(next_word(save), NULL, 10);
+	const char *kernel = next_word(save);
 	char *word;
 
+	*w = (struct work){ 0 };
+	if (module >= module_count)
+		end_with_error(FAILED, "a request names an unknown module");
+	check_driver(cuModuleGetFunction(&w->function, modules[module], kernel), kernel);
 	for (int i = 0; i < 2 * DIMENSIONS; i++)
 		(i < DIMENSIONS ? w->grid : w->block)[i % DIMENSIONS] =
 			(unsigned int)strtoul(next_word(save), NULL, 10);
@@ -331,6 +364,13 @@ static void read_work(struct work *w, char **save)
 	}
 	if (strtok_r(NULL, " ", save))
 		end_with_error(FAILED, "more than %d arguments", MAX_ARGUMENTS);
+}
+
+static void end_work(const struct work *w)
+{
+	for (size_t i = 0; i < w->argument_count; i++)
+		if (w->bytes[i])
+			check_driver(cuMemFree_v2(w->numbers[i]), "a buffer");
 }
 
 static void launch(struct work *w)
@@ -418,25 +458,33 @@ static void measure(char **save)
 	static char answer[CUDA_MESSAGE];
 	double values[CUDA_MAX_EVENTS] = { 0 };
 	const size_t group = strtoul(next_word(save), NULL, 10);
-	const size_t module = strtoul(next_word(save), NULL, 10);
-	const char *kernel = next_word(save);
-	struct work work = { 0 };
+	struct work work;
 	size_t launches;
 	int at;
 
-	if (group >= group_count || module >= module_count)
-		end_with_error(FAILED, "a request names an unknown group or module");
-	check_driver(cuModuleGetFunction(&work.function, modules[module], kernel), kernel);
-	read_work(&work, save);
+	if (group >= group_count)
+		end_with_error(FAILED, "a request names an unknown group");
+	begin_work(&work, save);
 	launches = count(&groups[group], &work, values);
-	for (size_t i = 0; i < work.argument_count; i++)
-		if (work.bytes[i])
-			check_driver(cuMemFree_v2(work.numbers[i]), "a buffer");
+	end_work(&work);
 	at = snprintf(answer, sizeof(answer), "ok %zu\n", launches);
 	/* 17 digits give back the same double */
 	for (size_t i = 0; i < groups[group].count; i++)
 		at += snprintf(answer + at, sizeof(answer) - (size_t)at, "%.17g\n", values[i]);
 	say(answer);
+}
+
+/* for another profiler */
+static void only_launch(char **save)
+{
+	struct work work;
+
+	begin_work(&work, save);
+	fill_buffers(&work);
+	say_step("launching a kernel");
+	launch(&work);
+	end_work(&work);
+	say("ok");
 }
 
 int main(void)
@@ -466,6 +514,10 @@ int main(void)
 			char *ordinal = next_word(&save);
 
 			open_gpu(ordinal, next_word(&save));
+		} else if (word && !strcmp(word, "driver")) {
+			open_driver(next_word(&save));
+		} else if (word && !strcmp(word, "launch")) {
+			only_launch(&save);
 		} else if (word && !strcmp(word, "module")) {
 			add_module(strtoul(next_word(&save), NULL, 10));
 		} else if (word && !strcmp(word, "measure")) {

@@ -44,6 +44,8 @@ static const char help[] =
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
 	"      --listings       only print the programs, with how often a thread executes what\n"
 	"      --list           built-in campaigns\n"
+	"      --launch         only launch the kernels of a campaign on cuda, for ncu to count\n"
+	"      --metrics        only print the metrics of a campaign on cuda, as ncu takes them\n"
 	"\n"
 	"Verdicts: TRUSTED as documented, and no other definition fits, at two points or more;\n"
 	"EXPLAINED not as documented, but one definition is left, or a guess; QUARANTINED\n"
@@ -71,6 +73,8 @@ struct options {
 	bool verbose;
 	bool list;
 	bool listings;
+	bool launch;
+	bool metrics;
 	char **campaigns;
 	size_t campaign_count;
 };
@@ -121,6 +125,13 @@ static int load(struct validator *v, const char *which, struct study *study)
 	return from_read(&study->analysis, v->options->from, study->carried);
 }
 
+static int status_of(int error)
+{
+	return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
+	       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
+						      EXIT_NO_DEVICE;
+}
+
 /* Measures on the campaign's machine. On failure the reason is in @v->failure. */
 static int run_live(struct validator *v, struct study *study)
 {
@@ -138,9 +149,7 @@ static int run_live(struct validator *v, struct study *study)
 		ret = machine_device(a, v->options->device, &machine, &error);
 	v->is_other = !strcmp(device, "cuda") && error == -ENXIO;
 	if (ret < 0)
-		return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
-		       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
-							      EXIT_NO_DEVICE;
+		return status_of(error);
 	ret = study_run(study, &machine, progress);
 	machine.close(&machine);
 	return ret < 0 ? EXIT_FAILED : EXIT_FINE;
@@ -362,6 +371,37 @@ static int print_listings(struct validator *v)
 	return status;
 }
 
+/* What ncu needs to measure a campaign: the metrics, or the launches. */
+static int help_ncu(struct validator *v)
+{
+	const struct options *o = v->options;
+	const struct campaign *c;
+	struct study study = { 0 };
+	const char *comma = "";
+	int error;
+
+	if (load(v, o->campaigns[0], &study) < 0)
+		return failed(v);
+	c = study.analysis.campaign;
+	if (strcmp(c->device, "cuda") != 0) {
+		app_error(v->app, "%s is not for cuda, so ncu cannot count it", o->campaigns[0]);
+		return EXIT_FAILED;
+	}
+	if (o->runs)
+		study.analysis.campaign->runs = (unsigned int)o->runs;
+	if (o->launch)
+		return machine_cuda_launch(&study.analysis, o->device, &error) < 0 ?
+			       (failed(v), status_of(error)) :
+			       EXIT_FINE;
+	for (size_t e = 0; e < c->event_count; e++)
+		if (*c->events[e].counter) {
+			fprintf(v->app->out, "%s%s.sum", comma, c->events[e].counter);
+			comma = ",";
+		}
+	fputc('\n', v->app->out);
+	return EXIT_FINE;
+}
+
 /* Writes a report to a file, and checks that it was written. */
 static int write_report(struct validator *v, const struct report *report, const char *path,
 			void (*write)(const struct report *report, FILE *out))
@@ -565,6 +605,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
 		OPTION(0, "list", FLAG, &o->list),
 		OPTION(0, "listings", FLAG, &o->listings),
+		OPTION(0, "launch", FLAG, &o->launch),
+		OPTION(0, "metrics", FLAG, &o->metrics),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
@@ -582,6 +624,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 					       "--propose");
 	if (o->listings && o->campaign_count != 1)
 		return app_usage(app, "--listings is for one campaign: give its name or file");
+	if ((o->launch || o->metrics) && (o->campaign_count != 1 || o->measured))
+		return app_usage(app, "--launch and --metrics are for one campaign: give its name");
 	if (o->save && o->measured)
 		return app_usage(app, "--save is for this machine's counters: without --measured");
 	if (o->live && !o->measured)
@@ -629,6 +673,8 @@ static int validate_run(struct app *app, int argc, char **argv)
 		status = list_campaigns(&v);
 	} else if (options.listings) {
 		status = print_listings(&v);
+	} else if (options.launch || options.metrics) {
+		status = help_ncu(&v);
 	} else if (options.measured) {
 		v.studies = arena_array(&v.arena, 1, sizeof(*v.studies));
 		status = take_folder(&v, &options);

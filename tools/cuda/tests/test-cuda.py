@@ -219,7 +219,7 @@ def the_page_as_it_stands():
     """the line of docs/silicon.md makes a report and a folder of each campaign"""
     with open(os.path.join(TOP, "docs/silicon.md"), encoding="utf-8") as f:
         block = re.findall(r"^    (.*)$", f.read(), re.M)
-    check(len(block) == 1, f"one command: {block}")
+    check(len(block) > 1 and block[0].startswith("for "), f"one command: {block}")
     with tempfile.TemporaryDirectory() as folder:
         shell = os.path.join(folder, "shell")
         with open(shell, "w", encoding="utf-8") as f:
@@ -234,6 +234,67 @@ def the_page_as_it_stands():
             check(os.path.exists(os.path.join(folder, short, "SHA256SUMS")), short)
             check("TRUSTED" in validate("-m", os.path.join(folder, short), status=DOUBT).stdout,
                   f"{short} is not read again")
+
+
+NCU = """#!{python}
+import os, subprocess, sys
+sys.path.insert(0, {folder!r})
+assert sys.argv[1:4] == ["--csv", "--print-units", "base"], sys.argv
+metrics = sys.argv[sys.argv.index("--metrics") + 1]
+program = sys.argv[sys.argv.index("--metrics") + 2:]
+log = {folder!r} + "/launches"
+environment = {{**os.environ, "CUDA_STUB_LAUNCHES": log}}
+assert not subprocess.run(program, env=environment, check=True, capture_output=True).stdout
+known = dict(line.rsplit(" ", 1) for line in open(os.environ["CUDA_STUB"]).read().splitlines())
+print("==PROF== Connected to process 7")
+print('"ID","Process ID","Kernel Name","Block Size","Grid Size","Device","CC","Metric Name",'
+      '"Metric Unit","Metric Value"')
+for number, line in enumerate(open(log).read().splitlines()):
+    kernel, grid, block = line.split()[:3]
+    block, grid = (f"({{s.replace('x', ', ')}})" for s in (block, grid))
+    for m in metrics.split(","):
+        value = f"{{int(known[line + '|' + m.removesuffix('.sum')]):,}}"
+        print(",".join(f'"{{c}}"' for c in (number, 7, kernel, block, grid, 0, "9.0", m, "inst",
+                                            value)))
+"""
+
+
+@test
+def with_ncu():
+    """the commands of docs/silicon.md for ncu, of which a script of ours plays the part: without
+    CUPTI each kernel is launched once, and the readings are those of a run with CUPTI"""
+    with open(os.path.join(TOP, "docs/silicon.md"), encoding="utf-8") as f:
+        block = "\n".join(re.findall(r"^    (.*)$", f.read(), re.M)[1:])
+    for name in NAMES:
+        with tempfile.TemporaryDirectory() as folder:
+            for script, text in (("ncu", NCU.format(python=sys.executable, folder=folder)), (
+                    "shell", f"#!/bin/sh\nset -e\nPATH={folder}:{os.path.dirname(PERFCTR)}:$PATH\n"
+                    f"cd {folder}\nexport PERFCTR_CUPTI=/nowhere\n"
+                    f"{block.replace('nvidia-warp', name)}\n")):
+                with open(os.path.join(folder, script), "w", encoding="utf-8") as f:
+                    f.write(text)
+                os.chmod(os.path.join(folder, script), 0o755)
+            # one file has all: the first line for a launch counts
+            validate(status=DOUBT, program=os.path.join(folder, "shell"), text=model(name))
+            with open(os.path.join(folder, "warp-ncu/result.json"), encoding="utf-8") as f:
+                found = json.load(f)["campaigns"][0]
+        known = result(name, status=DOUBT)["campaigns"][0]
+        check(sorted(map(comparable, found["rows"])) == sorted(map(comparable, known["rows"])) and
+              len(found["rows"]) > 300, name)
+        check([e["verdict"] for e in found["events"]] == [e["verdict"] for e in known["events"]],
+              name)
+    check("is not for cuda" in validate("--launch", "cpu", status=FAILED).stderr, "cpu")
+    check("for one campaign" in validate("--launch", status=2).stderr, "none")
+    check("GPU of that number" in validate("--launch", "-d", "1", NAMES[0],
+                                           status=NO_DEVICE).stderr, "no such GPU")
+    error = validate("--launch", "nvidia-warp", status=FAILED, fault="die").stderr
+    check("killed by signal 11, at: launching a kernel" in error, error)
+
+
+def comparable(row):
+    """A reading without its run: those of ncu are numbered otherwise."""
+    return (row["benchmark"], str(sorted(row.get("parameters", {}).items())), row["event"],
+            row["value"])
 
 
 @test
