@@ -37,7 +37,7 @@ static const char help[] =
 	"                       the number of the GPU\n"
 	"      --run-programs   programs that a campaign names may be run\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
-	"  -o, --output FILE    write the report there instead of to stdout\n"
+	"  -o, --output FILE    write the report there; to stdout goes its last line only\n"
 	"      --html FILE      a page with tables, plots and the reasoning besides\n"
 	"      --evidence DIR   a new folder for an assessor: inputs, results, reasoning, hashes\n"
 	"      --save[=FILE]    note the verdicts for list, stat and top to show\n"
@@ -560,6 +560,8 @@ static int conclude(struct validator *v)
 	int status;
 
 	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
+	if (!status && o->output && !o->json)
+		validate_summary(&report, v->app->out);
 	if (!status && o->html)
 		status = write_report(v, &report, o->html, validate_html);
 	if (!status && o->propose)

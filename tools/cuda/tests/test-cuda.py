@@ -226,11 +226,21 @@ def the_page_as_it_stands():
             f.write(f"#!/bin/sh\nPATH={os.path.dirname(PERFCTR)}:$PATH\n"
                     f"cd {folder}\n{block[0]}\n")
         os.chmod(shell, 0o755)
-        validate(status=DOUBT, program=shell)
+        done = validate(status=DOUBT, program=shell)
+        lines = done.stdout.splitlines()
+        check(len(lines) == len(NAMES) and not done.stderr, f"{done.stdout} {done.stderr}")
         for name in NAMES:
             short = name.replace("nvidia-", "")
+            # each line is the last one of its report, with as many verdicts as this has
             with open(os.path.join(folder, short + ".txt"), encoding="utf-8") as f:
-                check("TRUSTED" in f.read(), short)
+                text = f.read()
+            line = lines[NAMES.index(name)]
+            check(text.endswith(f"\n\n{line}\n"), f"{line}: {text[-300:]}")
+            verdicts = re.findall(r"^  \w+ +([A-Z]{4,}) ", text, re.M)
+            counts = dict((v, int(n)) for n, v in re.findall(r"(\d+) ([A-Z]+)", line))
+            check(line.startswith(f"{name}: {len(verdicts)} counters: ") and counts ==
+                  {v: verdicts.count(v) for v in set(verdicts)} and len(verdicts) > 20 and
+                  re.search(r"; (\d+) of \1 relations? holds?$", line), f"{line} {verdicts}")
             check(os.path.exists(os.path.join(folder, short, "SHA256SUMS")), short)
             check("TRUSTED" in validate("-m", os.path.join(folder, short), status=DOUBT).stdout,
                   f"{short} is not read again")
