@@ -12,7 +12,8 @@
 
 /* --- the driver; a result is 0 or an error ------------------------------------------------ */
 
-enum { CUDA_NO_DEVICE = 100, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76 };
+enum { CUDA_NO_DEVICE = 100, CUDA_NO_BINARY = 209 };
+enum { CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76 };
 
 struct cuda_uuid {
 	uint8_t bytes[16];

@@ -50,7 +50,10 @@ void library_open_driver(void)
 	say_step("loading %s", name);
 	library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		end_with_error(ABSENT, "no driver of an NVIDIA GPU: %s", dlerror());
+		end_with_error(ABSENT,
+			       "no driver of an NVIDIA GPU: %s; install NVIDIA's, and start a "
+			       "container with it (docker run --gpus all)",
+			       dlerror());
 	lacking = fill(library, driver, COUNT(driver));
 	if (lacking)
 		end_with_error(ABSENT, "%s is too old: it has no %s", name, lacking);
@@ -150,8 +153,11 @@ void check_driver(int result, const char *what)
 	if (!result)
 		return;
 	cuGetErrorName(result, &name);
-	end_with_error(result == CUDA_NO_DEVICE ? ABSENT : FAILED, "%s: error %d of the driver, %s",
-		       what, result, name ? name : "unknown");
+	end_with_error(result == CUDA_NO_DEVICE ? ABSENT :
+		       result == CUDA_NO_BINARY ? OTHER :
+						  FAILED,
+		       "%s: error %d of the driver, %s%s", what, result, name ? name : "unknown",
+		       result == CUDA_NO_BINARY ? ": it is for another GPU" : "");
 }
 
 const char *cupti_text(int result, char *text, size_t size)

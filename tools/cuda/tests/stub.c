@@ -181,6 +181,8 @@ API int stub_cuModuleLoadData(void **module, const void *image)
 {
 	const char *text = image;
 
+	if (fault("other-gpu"))
+		return CUDA_NO_BINARY;
 	/* a cubin, or PTX, which begins with comments */
 	if (memcmp(text, "\177ELF", 4) != 0 && !strstr(text, "\n.version"))
 		return 200;

@@ -295,6 +295,8 @@ def with_ncu():
               name)
     check("is not for cuda" in validate("--launch", "cpu", status=FAILED).stderr, "cpu")
     check("for one campaign" in validate("--launch", status=2).stderr, "none")
+    check("module: error 209 of the driver, STUB_ERROR: it is for another GPU" in validate(
+        "--launch", NAMES[0], status=NO_DEVICE, fault="other-gpu").stderr, "another GPU")
     check("GPU of that number" in validate("--launch", "-d", "1", NAMES[0],
                                            status=NO_DEVICE).stderr, "no such GPU")
     error = validate("--launch", "nvidia-warp", status=FAILED, fault="die").stderr
