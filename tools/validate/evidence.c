@@ -22,7 +22,7 @@ static const char description[] =
 	"\n"
 	"Inputs\n"
 	"  campaign.json   documented rule and acceptance of each event (expected results,\n"
-	"                  pass criteria; \"guess\": the rule is in no document), benchmarks (test\n"
+	"                  pass criteria; a \"guess\": in no document), benchmarks (test\n"
 	"                  procedures)\n"
 	"  *.lst           the programs of the benchmarks\n"
 	"  readings.json   all readings with run and order (test results); \"raw\": the value\n"

@@ -420,8 +420,8 @@ int machine_cuda_launch(struct analysis *a, const char *which, int *error)
 	*error = -EINVAL;
 	if (begin(c, a, which) < 0)
 		return -1;
-	*error = error_of_opening(open_helper(
-		c, arena_printf(a->arena, "driver %s", which ? which : "-"), &machine));
+	*error = error_of_opening(
+		open_helper(c, arena_printf(a->arena, "driver %s", which ? which : "-"), &machine));
 	if (!*error && launch_all(c) < 0)
 		*error = -EINVAL;
 	helper_end(&c->helper);

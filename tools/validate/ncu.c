@@ -160,12 +160,9 @@ static int read_value(const struct ncu *n, uint64_t *value)
 static int check_unit(const struct ncu *n)
 {
 	static const char *const base[] = {
-		"",	   "inst",   "instruction", "byte",   "bit",	 "sector",    "l2_sector",
-		"cycle",   "warp",   "thread",	    "lane",   "block",	 "cta",	      "request",
-		"access",  "tag",    "wavefront",   "packet", "query",	 "operation", "op",
-		"event",   "quad",   "group",	    "line",   "bank",	 "conflict",  "transaction",
-		"nsecond", "ns",     "register",    "slot",   "message", "read",      "write",
-		"count",   "counts", "sys_cycle",   "gpc_cycle",
+		"",	   "inst",   "instruction", "byte",    "sector", "cycle",
+		"warp",	   "thread", "block",	    "request", "access", "wavefront",
+		"nsecond", "ns",     "packet",	    "query",   "op",	 "operation",
 	};
 	const char *unit = cell(n, UNIT)->text;
 
@@ -173,7 +170,8 @@ static int check_unit(const struct ncu *n)
 		if (!strcmp(unit, base[i]))
 			return 0;
 	return cell_fail(n, UNIT,
-			 "a scaled unit, or one that is not known: run ncu with --print-units base");
+			 "a scaled unit, or one that is not known: run ncu with --print-units "
+			 "base");
 }
 
 /* "(256, 1, 1)"; the product of the sizes */

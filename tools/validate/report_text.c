@@ -238,7 +238,7 @@ static void print_next(const struct report *report, const struct study *study, F
 	propose_rows(study, report->arena, "    ", out);
 }
 
-/* "vsoc-gpu: 20 counters: 18 TRUSTED, 2 not measured; 3 of 3 relations hold" */
+/* "own: 20 counters: 18 TRUSTED, 2 not measured; 3 of 3 relations hold" */
 static void print_summary(const struct study *study, FILE *out)
 {
 	static const enum verdict order[VERDICTS] = { VERDICT_TRUSTED,	   VERDICT_EXPLAINED,

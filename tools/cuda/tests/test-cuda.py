@@ -619,9 +619,9 @@ def without_libraries():
         f.flush()
         done = harness.run(PERFCTR, "validate", "-j", "nvidia-memory", status=DOUBT,
                            env=environment)
-        told = json.loads(done.stdout)["campaigns"][0]["configuration"]
-        check(told["CUPTI file"] == f"{folder}/libcuda.so.1" and
-              reason in told["CUPTI refused"] and told["CUDA_VISIBLE_DEVICES"] == "3", f"{told}")
+        known = json.loads(done.stdout)["campaigns"][0]["configuration"]
+        check(known["CUPTI file"] == f"{folder}/libcuda.so.1" and
+              reason in known["CUPTI refused"] and known["CUDA_VISIBLE_DEVICES"] == "3", f"{known}")
         # a library that is none of NVIDIA's
         os.remove(f"{folder}/libcuda.so.1")
         open(f"{folder}/libcuda.so.1", "w", encoding="ascii").close()
