@@ -539,8 +539,14 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 			      o);
 	} else if (o->remaining && !same_rule(a, search, &left, rule)) {
 		step(o, VERDICT_QUARANTINED);
-		o->reason = arena_printf(a->arena, "as %s at %s, and %s fits as well%s", word,
-					 points, rule_text(a->arena, &left), by);
+		if (event->is_guess && o->pruned_by)
+			explain(a, number, &left,
+				arena_printf(a->arena, "not as guessed, but one rule is left%s",
+					     by),
+				o);
+		else
+			o->reason = arena_printf(a->arena, "as %s at %s, and %s fits as well%s",
+						 word, points, rule_text(a->arena, &left), by);
 	} else if (tests < 2) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));

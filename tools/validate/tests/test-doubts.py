@@ -179,12 +179,31 @@ def a_guess():
     found = guess([7, 9000, 3], relations=relations)
     for name in "bc":
         check_verdict(found[name], "UNTRUSTED", "relation violated: r", name)
+    check_verdict(guess([200, 400, 800], relations=relations)["c"], "UNTRUSTED",
+                  "relation violated: r", "though a rule is left")
+    # a relation excludes a guess, as nothing protects it
+    work = [{"name": "work", "parameters": {"N": [100, 200, 400]},
+             "quantities": {"n": "N", "k": "min(N, 200)"}}]
+    found = guess([100, 200, None], "k", relations=relations, benchmarks=work)["c"]
+    check_verdict(found, "EXPLAINED", "not as guessed, but one rule is left, by the relation 'r'")
+    check(found["definition"] == "n", found["definition"])
     # what another counter should count is not known by a guess
     found = judge({"b": b, "c": [100, 400, 1600]}, events=[
         {"name": "b", "documented": ["m"], "max_weight": 1},
         {"name": "c", "documented": ["n"], "guess": True}])["b"]
     check_verdict(found, "EXPLAINED", "one rule is left", "no swap with a guess")
     with tempfile.TemporaryDirectory() as path:
+        folder = Folder(path, events=[{"name": "e", "documented": ["FMUL"], "guess": True,
+                                       "candidates": ["FMUL", "FMUL:off"], "max_weight": 1}],
+                        benchmarks=[{"name": n, "listing": f"{n}.lst", "threads": "8"}
+                                    for n in "ab"])
+        folder.write("a.lst", "\tFMUL R1\n\t@P0{0} FMUL R1\n\tEXIT\n")
+        folder.write("b.lst", "\tFMUL R1\n\tFMUL R1\n\t@P0{0} FMUL R1\n\tEXIT\n")
+        data = folder.write("d.csv", "benchmark,event,value\na,e,16\nb,e,24\n")
+        done = run("-j", "-m", data, folder.campaign, status=FINE)
+        found = json.loads(done.stdout)["campaigns"][0]["events"][0]
+        check_verdict(found, "EXPLAINED", "not as guessed, but one rule is left", "false guards")
+        check(not found["faults"] and found["definition"] == "FMUL + FMUL:off", f"{found}")
         folder = Folder(path, events=[{"name": "a", "guess": True}])
         error = run("-m", folder.measure({"a": b}), folder.campaign, status=FAILED).stderr
         check("campaign.json:1:" in error and "'guess' is about 'documented'" in error, error)

@@ -245,6 +245,10 @@ def tables():
     # the tables of two runs of ncu, whose numbers begin again
     found = read(text + "==PROF== Connected\n" + text, of)
     check(len(found) == 12, f"{found}")
+    # which may have counted other metrics
+    parts = [table([r for r in whole() if r[12] == name]) for name in NAMES]
+    found = read("".join(parts), of)
+    check(len(found) == 6 and found["two", "loads", 0] == 3072, f"{found}")
     # an older ncu has no sizes: the order alone decides
     short = [HEAD[:7] + HEAD[11:], *([*r[:7], *r[11:]] for r in whole())]
     check(len(read(table(short[1:], short[0]), of)) == 6, "without sizes")
