@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,13 +60,19 @@ void library_open_driver(void)
 		end_with_error(ABSENT, "%s is too old: it has no %s", name, lacking);
 }
 
-/* Notes that a file is no CUPTI that can be used. */
-static void refuse(const char *path, const char *reason, const char *detail)
+/* Notes that a file is no CUPTI that can be used: "FILE: REASON" */
+static __attribute__((format(printf, 1, 2))) void refuse(const char *format, ...)
 {
-	const size_t at = strlen(refused);
+	size_t at = strlen(refused);
+	va_list arguments;
 
-	snprintf(refused + at, sizeof(refused) - at, "%s%s: %s%s", at ? "; " : "", path, reason,
-		 detail);
+	if (at)
+		at += (size_t)snprintf(refused + at, sizeof(refused) - at, "; ");
+	if (at >= sizeof(refused))
+		return;
+	va_start(arguments, format);
+	vsnprintf(refused + at, sizeof(refused) - at, format, arguments);
+	va_end(arguments);
 }
 
 /* Opens a file, or a name for the linker. Return: whether it is CUPTI, with all functions */
@@ -76,16 +83,17 @@ static bool try_cupti(const char *path)
 	struct link_map *map;
 
 	if (!library) {
-		/* that the linker knows no such name is no news */
-		if (strchr(path, '/') || !strstr(error, "No such file"))
-			refuse(path, error, "");
+		/* it names the file that is missing; that the linker knows no CUPTI is no news */
+		if (strchr(path, '/') || strncmp(error, path, strlen(path)) != 0)
+			refuse("%s%s%s", strstr(error, path) ? "" : path,
+			       strstr(error, path) ? "" : ": ", error);
 		return false;
 	}
 	if (!dlinfo(library, RTLD_DI_LINKMAP, &map))
 		path = map->l_name;
 	lacking = fill(library, cupti, COUNT(cupti));
 	if (lacking) {
-		refuse(path, "it is older than CUDA 12.6, or not CUPTI: it has no ", lacking);
+		refuse("%s: it is older than CUDA 12.6, or not CUPTI: it has no %s", path, lacking);
 		dlclose(library);
 		return false;
 	}

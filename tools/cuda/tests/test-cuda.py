@@ -603,7 +603,7 @@ def without_libraries():
                         "PERFCTR_CUPTI": f"{folder}/none.so"}
         error = harness.run(PERFCTR, "validate", "nvidia-memory", status=NO_DEVICE,
                             env=environment).stderr
-        check("PERFCTR_CUPTI" in error and "none.so" in error, error)
+        check(f"PERFCTR_CUPTI names another file ({folder}/none.so: cannot open" in error, error)
         # a CUPTI that lacks functions is refused by name, and the next one taken
         subprocess.run(["cc", "-shared", "-xc", "-o", f"{folder}/libcupti.so.13", "/dev/null"],
                        check=True)
@@ -612,7 +612,13 @@ def without_libraries():
                             env=environment).stderr
         reason = f"{folder}/libcupti.so.13: it is older than CUDA 12.6, or not CUPTI: it has no cu"
         check("PERFCTR_CUPTI names another file" in error and reason in error, error)
+        # one that is not whole is named, not taken for one that is not there
         os.symlink("libcuda.so.1", f"{folder}/libcupti.so.12")
+        subprocess.run(["cc", "-shared", "-xc", "-o", f"{folder}/libgone.so", "/dev/null"],
+                       check=True)
+        subprocess.run(["cc", "-shared", "-xc", "-o", f"{folder}/libcupti.so.13", "/dev/null",
+                        "-xnone", "-Wl,--no-as-needed", f"-L{folder}", "-lgone"], check=True)
+        os.remove(f"{folder}/libgone.so")
         del environment["PERFCTR_CUPTI"]
         environment["CUDA_VISIBLE_DEVICES"] = "3"
         f.write(model("nvidia-memory"))
@@ -621,7 +627,8 @@ def without_libraries():
                            env=environment)
         known = json.loads(done.stdout)["campaigns"][0]["configuration"]
         check(known["CUPTI file"] == f"{folder}/libcuda.so.1" and
-              reason in known["CUPTI refused"] and known["CUDA_VISIBLE_DEVICES"] == "3", f"{known}")
+              "libcupti.so.13: libgone.so: cannot open" in known["CUPTI refused"] and
+              known["CUDA_VISIBLE_DEVICES"] == "3", f"{known}")
         # a library that is none of NVIDIA's
         os.remove(f"{folder}/libcuda.so.1")
         open(f"{folder}/libcuda.so.1", "w", encoding="ascii").close()
