@@ -2,6 +2,8 @@
 /* The parts of cuda-counter. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "cuda.h"
 #include "protocol.h"
 
@@ -13,10 +15,15 @@ CUPTI_FUNCTIONS(DECLARE)
 /* Open the libraries; does not return if that fails. */
 void library_open_driver(void);
 void library_open_cupti(void);
+/* The file of CUPTI that was taken; files that were refused before it, with reasons, or "". */
 const char *library_cupti_path(void);
+const char *library_refused(void);
 
 /* Send a message. */
 void say(const char *text);
+
+/* Receive a message. Return: its length, 0 or less at the end */
+ssize_t hear(void *data, size_t size);
 
 /* "at STEP" */
 void say_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -26,6 +33,7 @@ _Noreturn void end_with_error(const char *kind, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #define ABSENT "absent"
+#define OTHER "other"
 #define DENIED "denied"
 #define FAILED "failed"
 

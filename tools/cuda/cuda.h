@@ -12,7 +12,12 @@
 
 /* --- the driver; a result is 0 or an error ------------------------------------------------ */
 
-enum { CUDA_NO_DEVICE = 100, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76 };
+enum { CUDA_NO_DEVICE = 100, CUDA_NO_BINARY = 209 };
+enum { CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76 };
+
+struct cuda_uuid {
+	uint8_t bytes[16];
+};
 
 #define CUDA_FUNCTIONS(X)                                                                       \
 	X(cuInit, (unsigned int))                                                               \
@@ -22,6 +27,7 @@ enum { CUDA_NO_DEVICE = 100, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76 };
 	X(cuDeviceGetName, (char *, int, int))                                                  \
 	X(cuDeviceGetAttribute, (int *, int, int))                                              \
 	X(cuDeviceGetPCIBusId, (char *, int, int))                                              \
+	X(cuDeviceGetUuid_v2, (struct cuda_uuid *, int))                                        \
 	X(cuDevicePrimaryCtxRetain, (void **, int))                                             \
 	X(cuDevicePrimaryCtxRelease_v2, (int))                                                  \
 	X(cuCtxSetCurrent, (void *))                                                            \

@@ -63,6 +63,25 @@ static const char *chip_of(int device)
 	return name.name ? name.name : "";
 }
 
+static void start_driver(void)
+{
+	library_open_driver();
+	say_step("starting the driver");
+	check_driver(cuInit(0), "start of the driver");
+}
+
+/* Opens a GPU, with its context. Return: its handle */
+static int open_number(int number)
+{
+	int device = 0;
+
+	say_step("opening GPU %d", number);
+	check_driver(cuDeviceGet(&device, number), "GPU of that number");
+	check_driver(cuDevicePrimaryCtxRetain(&context, device), "context");
+	check_driver(cuCtxSetCurrent(context), "context");
+	return device;
+}
+
 /* The first GPU with the chip, with its context. Return: its number */
 static int choose(int wanted, const char *product, int *device)
 {
@@ -73,14 +92,11 @@ static int choose(int wanted, const char *product, int *device)
 
 	check_driver(cuDeviceGetCount(&count), "number of GPUs");
 	for (int i = wanted < 0 ? 0 : wanted; i < (wanted < 0 ? count : wanted + 1); i++) {
-		say_step("opening GPU %d", i);
-		check_driver(cuDeviceGet(device, i), "GPU of that number");
-		check_driver(cuDevicePrimaryCtxRetain(&context, *device), "context");
-		check_driver(cuCtxSetCurrent(context), "context");
+		*device = open_number(i);
 		if (!initialized) {
 			library_open_cupti();
 			say_step("initializing CUPTI");
-			check_cupti(cuptiProfilerInitialize(&initialize), "CUPTI");
+			check_cupti(cuptiProfilerInitialize(&initialize), library_cupti_path());
 			initialized = true;
 		}
 		chip = strdup(chip_of(i));
@@ -92,7 +108,7 @@ static int choose(int wanted, const char *product, int *device)
 	}
 	if (!*others)
 		end_with_error(ABSENT, "no GPU of NVIDIA");
-	end_with_error(ABSENT, "no %s here, only %s", product, others);
+	end_with_error(OTHER, "it is for a %s, and here is only %s", product, others);
 }
 
 static void check_support(int device)
@@ -123,27 +139,55 @@ static void get_availability(void)
 
 static void open_gpu(const char *ordinal, const char *product)
 {
-	char text[2048], name[128] = "", bus[64] = "";
-	int device = 0, version = 0, major = 0, minor = 0, number;
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	struct cuda_uuid uuid = { { 0 } };
+	char text[8192], name[128] = "", bus[64] = "";
+	int device = 0, count = 0, version = 0, major = 0, minor = 0, number;
 	uint32_t cupti = 0;
+	size_t at;
 
-	library_open_driver();
-	say_step("starting the driver");
-	check_driver(cuInit(0), "start of the driver");
+	start_driver();
 	number = choose(strcmp(ordinal, "-") ? atoi(ordinal) : -1, product, &device);
 	check_support(number);
 	say_step("asking for the counters");
 	get_availability();
 	check_driver(cuDeviceGetName(name, sizeof(name), device), "name of the GPU");
 	check_driver(cuDeviceGetPCIBusId(bus, sizeof(bus), device), "place of the GPU");
+	check_driver(cuDeviceGetUuid_v2(&uuid, device), "UUID of the GPU");
+	check_driver(cuDeviceGetCount(&count), "number of GPUs");
 	check_driver(cuDriverGetVersion(&version), "version of the driver");
 	check_driver(cuDeviceGetAttribute(&major, CUDA_CC_MAJOR, device), "capability");
 	check_driver(cuDeviceGetAttribute(&minor, CUDA_CC_MINOR, device), "capability");
 	check_cupti(cuptiGetVersion(&cupti), "version of CUPTI");
-	snprintf(text, sizeof(text),
-		 "ok\ngpu=%s\nplace=%s\nchip=%s\ncapability=%d.%d\ndriver API=%d\nCUPTI=%u\n"
-		 "CUPTI file=%s\n",
-		 name, bus, chip, major, minor, version, cupti, library_cupti_path());
+	at = (size_t)snprintf(text, sizeof(text), "ok\ngpu=%s\nuuid=GPU", name);
+	for (size_t i = 0; i < sizeof(uuid.bytes); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%02x",
+				       i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-" : "",
+				       uuid.bytes[i]);
+	at += (size_t)snprintf(text + at, sizeof(text) - at,
+			       "\nplace=%s\nGPU number=%d of %d that the driver shows\nchip=%s\n"
+			       "capability=%d.%d\ndriver API=%d\nCUPTI=%u\nCUPTI file=%s\n",
+			       bus, number, count, chip, major, minor, version, cupti,
+			       library_cupti_path());
+	if (*library_refused())
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "CUPTI refused=%s\n",
+				       library_refused());
+	/* the driver numbers only these */
+	if (visible && *visible)
+		snprintf(text + at, sizeof(text) - at, "CUDA_VISIBLE_DEVICES=%.*s\n",
+			 (int)strcspn(visible, "\n"), visible);
+	say(text);
+}
+
+static void open_driver(const char *ordinal)
+{
+	char text[256], name[128] = "";
+
+	start_driver();
+	check_driver(cuDeviceGetName(name, sizeof(name),
+				     open_number(strcmp(ordinal, "-") ? atoi(ordinal) : 0)),
+		     "name of the GPU");
+	snprintf(text, sizeof(text), "ok\ngpu=%s\n", name);
 	say(text);
 }
 
@@ -163,6 +207,20 @@ static void close_host(void *host)
 	struct cupti_host_close close = CUPTI_ARGUMENT(host_close, host, .host = host);
 
 	check_cupti(cuptiProfilerHostDeinitialize(&close), "metrics of the chip");
+}
+
+/* Why CUPTI refused to add a metric. @text: room for it */
+static void refusal(const char *metric, int result, char *text, size_t size)
+{
+	char unknown[256];
+
+	/* 1: the argument is as for the other metrics, so it is the name */
+	if (result == CUPTI_INVALID_PARAMETER || result == CUPTI_UNKNOWN_METRIC)
+		snprintf(text, size, "%s has no metric %s (result %d of CUPTI)", chip, metric,
+			 result);
+	else
+		snprintf(text, size, "%s: %s", metric,
+			 cupti_text(result, unknown, sizeof(unknown)));
 }
 
 static int add_names(void *host, const char **names, size_t count)
@@ -201,7 +259,7 @@ static void add_group(char *lines)
 {
 	static char answer[CUDA_MESSAGE];
 	struct group *g = &groups[group_count];
-	char *save, text[256];
+	char *save, text[512];
 	size_t at = 32;
 
 	if (group_count == MAX_GROUPS)
@@ -216,8 +274,10 @@ static void add_group(char *lines)
 			end_with_error(FAILED, "more than %d events in a group", CUDA_MAX_EVENTS);
 		sprintf(metric, "%s.sum", name);
 		result = add_names(host, (const char **)&metric, 1);
-		at += (size_t)snprintf(answer + at, sizeof(answer) - at, "%s\n",
-				       result ? cupti_text(result, text, sizeof(text)) : "+");
+		strcpy(text, "+");
+		if (result)
+			refusal(metric, result, text, sizeof(text));
+		at += (size_t)snprintf(answer + at, sizeof(answer) - at, "%s\n", text);
 		if (at >= sizeof(answer))
 			end_with_error(FAILED, "too many events");
 		close_host(host);
@@ -246,7 +306,7 @@ static void add_module(size_t bytes)
 	if (module_count == MAX_MODULES)
 		end_with_error(FAILED, "more than %d modules", MAX_MODULES);
 	while (got < bytes) {
-		const ssize_t more = recv(CUDA_SOCKET, data + got, bytes - got, 0);
+		const ssize_t more = hear(data + got, bytes - got);
 
 		if (more <= 0)
 			exit(1);
@@ -276,10 +336,17 @@ static void fill_buffers(const struct work *w)
 	check_driver(cuCtxSynchronize(), "filling the buffers");
 }
 
-static void read_work(struct work *w, char **save)
+/* MODULE KERNEL GRID*3 BLOCK*3 ARGUMENT..., with buffers until end_work() */
+static void begin_work(struct work *w, char **save)
 {
+	const size_t module = strtoul(next_word(save), NULL, 10);
+	const char *kernel = next_word(save);
 	char *word;
 
+	*w = (struct work){ 0 };
+	if (module >= module_count)
+		end_with_error(FAILED, "a request names an unknown module");
+	check_driver(cuModuleGetFunction(&w->function, modules[module], kernel), kernel);
 	for (int i = 0; i < 2 * DIMENSIONS; i++)
 		(i < DIMENSIONS ? w->grid : w->block)[i % DIMENSIONS] =
 			(unsigned int)strtoul(next_word(save), NULL, 10);
@@ -297,6 +364,13 @@ static void read_work(struct work *w, char **save)
 	}
 	if (strtok_r(NULL, " ", save))
 		end_with_error(FAILED, "more than %d arguments", MAX_ARGUMENTS);
+}
+
+static void end_work(const struct work *w)
+{
+	for (size_t i = 0; i < w->argument_count; i++)
+		if (w->bytes[i])
+			check_driver(cuMemFree_v2(w->numbers[i]), "a buffer");
 }
 
 static void launch(struct work *w)
@@ -384,20 +458,15 @@ static void measure(char **save)
 	static char answer[CUDA_MESSAGE];
 	double values[CUDA_MAX_EVENTS] = { 0 };
 	const size_t group = strtoul(next_word(save), NULL, 10);
-	const size_t module = strtoul(next_word(save), NULL, 10);
-	const char *kernel = next_word(save);
-	struct work work = { 0 };
+	struct work work;
 	size_t launches;
 	int at;
 
-	if (group >= group_count || module >= module_count)
-		end_with_error(FAILED, "a request names an unknown group or module");
-	check_driver(cuModuleGetFunction(&work.function, modules[module], kernel), kernel);
-	read_work(&work, save);
+	if (group >= group_count)
+		end_with_error(FAILED, "a request names an unknown group");
+	begin_work(&work, save);
 	launches = count(&groups[group], &work, values);
-	for (size_t i = 0; i < work.argument_count; i++)
-		if (work.bytes[i])
-			check_driver(cuMemFree_v2(work.numbers[i]), "a buffer");
+	end_work(&work);
 	at = snprintf(answer, sizeof(answer), "ok %zu\n", launches);
 	/* 17 digits give back the same double */
 	for (size_t i = 0; i < groups[group].count; i++)
@@ -405,20 +474,34 @@ static void measure(char **save)
 	say(answer);
 }
 
+/* for another profiler */
+static void only_launch(char **save)
+{
+	struct work work;
+
+	begin_work(&work, save);
+	fill_buffers(&work);
+	say_step("launching a kernel");
+	launch(&work);
+	end_work(&work);
+	say("ok");
+}
+
 int main(void)
 {
 	static char request[CUDA_MESSAGE + 1];
-	/* what the libraries print is no message */
-	const int nowhere = open("/dev/null", O_RDWR);
+	/* what the libraries print is no message, and nobody types for them */
+	const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int type = 0;
 	socklen_t length = sizeof(type);
 	ssize_t got;
 
 	if (getsockopt(CUDA_SOCKET, SOL_SOCKET, SO_TYPE, &type, &length) || type != SOCK_SEQPACKET)
 		return fputs("cuda-counter: perfctr validate starts this program\n", stderr), 2;
+	dup2(nowhere, STDIN_FILENO);
 	dup2(nowhere, STDOUT_FILENO);
 	dup2(nowhere, STDERR_FILENO);
-	while ((got = recv(CUDA_SOCKET, request, CUDA_MESSAGE, 0)) > 0) {
+	while ((got = hear(request, CUDA_MESSAGE)) > 0) {
 		char *save, *word;
 
 		request[got] = '\0';
@@ -431,6 +514,10 @@ int main(void)
 			char *ordinal = next_word(&save);
 
 			open_gpu(ordinal, next_word(&save));
+		} else if (word && !strcmp(word, "driver")) {
+			open_driver(next_word(&save));
+		} else if (word && !strcmp(word, "launch")) {
+			only_launch(&save);
 		} else if (word && !strcmp(word, "module")) {
 			add_module(strtoul(next_word(&save), NULL, 10));
 		} else if (word && !strcmp(word, "measure")) {

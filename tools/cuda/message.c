@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Messages to perfctr-validate. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,24 @@
 
 void say(const char *text)
 {
+	ssize_t sent;
+
+	do
+		sent = send(CUDA_SOCKET, text, strlen(text), MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
 	/* without the one who asked there is nothing to do */
-	if (send(CUDA_SOCKET, text, strlen(text), MSG_NOSIGNAL) < 0)
+	if (sent < 0)
 		exit(1);
+}
+
+ssize_t hear(void *data, size_t size)
+{
+	ssize_t got;
+
+	do
+		got = recv(CUDA_SOCKET, data, size, 0);
+	while (got < 0 && errno == EINTR);
+	return got;
 }
 
 void say_step(const char *format, ...)
@@ -28,7 +44,7 @@ void say_step(const char *format, ...)
 
 void end_with_error(const char *kind, const char *format, ...)
 {
-	char text[1024];
+	char text[4096];
 	va_list arguments;
 	int length = snprintf(text, sizeof(text), "error %s ", kind);
 

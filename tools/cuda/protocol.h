@@ -4,6 +4,8 @@
  * (SOCK_SEQPACKET). All is text; words are separated by a blank, and lines by a line feed.
  *
  * "open ORDINAL CHIP"    a GPU; "-": any. Answer: "ok" and lines NAME=VALUE
+ * "driver ORDINAL"       a GPU to launch kernels on, without CUPTI, for another profiler; "-": the
+ *                        first one. Answer: as to "open"
  * "module BYTES"         then its bytes, in messages of up to CUDA_CHUNK. Answer: "ok"
  * "events" and lines NAME
  *                        a group, counted together. Answer: "ok PASSES", and for each name a line,
@@ -12,10 +14,13 @@
  *                        ARGUMENT: "NUMBER", or "bBYTES:WORD" for a buffer that is filled before
  *                        each launch. Answer: "ok LAUNCHES", and a line with the value of each name
  *                        that had "+"
+ * "launch MODULE KERNEL GRID*3 BLOCK*3 ARGUMENT..."
+ *                        as "measure", once and without counting. Answer: "ok"
  *
  * Before each step the helper says "at STEP", so that its death has a place and slow work is seen
  * to go on. "error KIND TEXT" is the answer to a request that failed: "absent" there is no such
- * GPU, "denied" it is not permitted, "failed" anything else. The helper ends with the socket.
+ * GPU, "other" there are GPUs of other chips only, "denied" it is not permitted, "failed" anything
+ * else. The helper ends with the socket.
  */
 #pragma once
 

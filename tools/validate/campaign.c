@@ -252,7 +252,7 @@ static void parse_event(struct campaign_reader *r, const struct json_object *obj
 	static const char *const keys[] = { "name",	    "counter",	  "set",    "group",
 					    "text",	    "documented", "sum",    "candidates",
 					    "max_weight",   "weights",	  "accept", "hypotheses",
-					    "requirements", NULL };
+					    "requirements", "guess",	  NULL };
 	const struct acceptance exact = { 0 };
 	const struct json_object *list;
 
@@ -275,6 +275,10 @@ static void parse_event(struct campaign_reader *r, const struct json_object *obj
 	list = document_get(&r->doc, object, "sum", json_type_array, false);
 	if (list)
 		parse_sum(r, list, &event->documented);
+	list = document_get(&r->doc, object, "guess", json_type_boolean, false);
+	event->is_guess = list && json_object_get_boolean(list);
+	if (event->is_guess && !event->documented.given)
+		document_fail(&r->doc, list, "'guess' is about 'documented', which is missing");
 	list = document_get(&r->doc, object, "candidates", json_type_array, false);
 	if (list) {
 		struct rule rule = { 0 };
@@ -688,6 +692,11 @@ static void parse_root(struct campaign_reader *r)
 		document_fail(&r->doc, root, "the anchor '%s' is no event", campaign->anchor);
 	if (!failed(r) && !campaign->runs)
 		document_fail(&r->doc, root, "'runs' is 0");
+}
+
+const char *campaign_word(const struct campaign_event *event)
+{
+	return event->is_guess ? "guessed" : "documented";
 }
 
 int64_t *campaign_constant(struct campaign *campaign, const char *name)

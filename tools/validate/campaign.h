@@ -39,6 +39,7 @@ struct campaign_event {
 	unsigned int set; /* enum drm_perfctr_set of @counter */
 	unsigned int group; /* events of different groups are counted in different runs */
 	struct rule documented; /* rule in the documentation; if not given, only relations apply */
+	bool is_guess; /* @documented is the author's: no document has it */
 	struct idea *ideas; /* tried and plotted before the search */
 	size_t idea_count;
 	/* features that the search may use; empty: all features of the benchmarks */
@@ -169,6 +170,9 @@ const char *campaign_builtin(size_t n);
 
 /* Pointer to the value of a constant, which may be changed; NULL if there is none. */
 int64_t *campaign_constant(struct campaign *campaign, const char *name);
+
+/* "documented" or "guessed" */
+const char *campaign_word(const struct campaign_event *event);
 
 long campaign_event(const struct campaign *campaign, const char *name);
 long campaign_benchmark(const struct campaign *campaign, const char *name);

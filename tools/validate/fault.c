@@ -180,7 +180,7 @@ static void try_others(struct catalogue *c)
 		const struct campaign_event *other = &campaign->events[o];
 
 		if (o == c->event || !other->documented.given || !other->documented.count ||
-		    !rule_agrees(c->a, c->event, &other->documented))
+		    other->is_guess || !rule_agrees(c->a, c->event, &other->documented))
 			continue;
 		if (rule_agrees(c->a, o, own))
 			report(c, FAULT_SWAP, &other->documented,
@@ -221,7 +221,8 @@ size_t fault_find(const struct analysis *a, size_t event, struct fault_found *fo
 		.fault = FAULT_STALE,
 	};
 
-	if (!own->given)
+	/* what a counter should do is not known by a guess */
+	if (!own->given || a->campaign->events[event].is_guess)
 		return 0;
 	for (int k = 2; k <= MAX_MULTIPLE; k++)
 		try_rule(&c, FAULT_MULTIPLE, copy_rule(a, own, k),
@@ -264,7 +265,7 @@ bool fault_of_rule(const struct analysis *a, size_t event, const struct search *
 		extra &= more > 0 && *feature->name == '@';
 	}
 	*found = (struct fault_found){ .correct = rule };
-	if (!any)
+	if (!any || a->campaign->events[event].is_guess)
 		return false;
 	if (dead) {
 		found->fault = FAULT_DEAD;

@@ -18,6 +18,7 @@
 #include "document.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 64, MS = 1000, END_MS = 2000, NAP_MS = 10 };
+enum { GLANCE_MS = 100 };
 enum { WAIT_S = 60, MAX_WAIT_S = 86400 };
 
 static uint64_t now_ms(void)
@@ -31,12 +32,36 @@ static uint64_t now_ms(void)
 /* Whether it has ended, after some time at most: a process in a driver may not even die. */
 static bool has_ended(pid_t pid, int *status)
 {
-	for (int waited = 0; waited < END_MS; waited += NAP_MS) {
+	for (int waited = 0; waited < END_MS;) {
 		const pid_t ended = waitpid(pid, status, WNOHANG);
 
 		if (ended == pid || (ended < 0 && errno != EINTR))
 			return ended == pid;
-		nanosleep(&(struct timespec){ .tv_nsec = NAP_MS * 1000000L }, NULL);
+		if (!nanosleep(&(struct timespec){ .tv_nsec = NAP_MS * 1000000L }, NULL))
+			waited += NAP_MS;
+	}
+	return false;
+}
+
+/*
+ * Wait for the socket. Time in which this process did not run, as after Ctrl-Z, is no time that the
+ * helper took: it was stopped as well. Return: whether it is ready
+ */
+static bool is_ready(const struct helper *h, short events)
+{
+	struct pollfd poller = { .fd = h->fd, .events = events };
+	uint64_t waited = 0;
+
+	while (waited < (uint64_t)h->wait_s * MS) {
+		const uint64_t begin = now_ms();
+		const int ready = poll(&poller, 1, GLANCE_MS);
+		const uint64_t took = now_ms() - begin;
+
+		if (ready > 0)
+			return true;
+		if (ready < 0 && errno != EINTR)
+			return false;
+		waited += took < GLANCE_MS ? took : GLANCE_MS;
 	}
 	return false;
 }
@@ -74,14 +99,15 @@ int helper_lies(struct helper *h, const char *what)
 	return fail(h->failure, "%s gave a wrong answer: %s", h->name, what);
 }
 
-/* In the child: nothing but the socket is kept. */
+/* In the child: nothing but the socket and the standard descriptors is kept. */
 static _Noreturn void execute(const char *path, int fd)
 {
 	/* it ends with this program, also if it hangs */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* the numbers of GPUs do not depend on their speed */
 	setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
-	if (fd == CUDA_SOCKET ? !fcntl(fd, F_SETFD, 0) : dup2(fd, CUDA_SOCKET) >= 0)
+	if ((fd == CUDA_SOCKET ? !fcntl(fd, F_SETFD, 0) : dup2(fd, CUDA_SOCKET) >= 0) &&
+	    !close_range(CUDA_SOCKET + 1, ~0U, 0))
 		execl(path, path, (char *)NULL);
 	_exit(127);
 }
@@ -122,10 +148,8 @@ int helper_start(struct helper *h)
 
 int helper_send(struct helper *h, const void *data, size_t length)
 {
-	struct pollfd poller = { .fd = h->fd, .events = POLLOUT };
-
 	/* the socket's buffer is full while the helper hangs */
-	if (poll(&poller, 1, (int)h->wait_s * MS) != 1) {
+	if (!is_ready(h, POLLOUT)) {
 		helper_end(h);
 		return fail(h->failure, "%s takes no request for %u s, at: %s", h->name, h->wait_s,
 			    h->step);
@@ -141,17 +165,9 @@ int helper_send(struct helper *h, const void *data, size_t length)
 /* A message. Return: its length, 0 at the end, -1 with a failure */
 static ssize_t receive(struct helper *h)
 {
-	const uint64_t until = now_ms() + (uint64_t)h->wait_s * MS;
-	struct pollfd poller = { .fd = h->fd, .events = POLLIN };
 	ssize_t got;
-	int ready;
 
-	do {
-		const uint64_t now = now_ms();
-
-		ready = poll(&poller, 1, now < until ? (int)(until - now) : 0);
-	} while (ready < 0 && errno == EINTR);
-	if (ready != 1) {
+	if (!is_ready(h, POLLIN)) {
 		helper_end(h);
 		return fail(h->failure,
 			    "%s does not answer for %u s, at: %s (PERFCTR_CUDA_WAIT_S=N waits "
@@ -177,7 +193,10 @@ static int report_error(struct helper *h)
 	static const struct {
 		const char *name;
 		int error;
-	} kinds[] = { { "absent ", -ENODEV }, { "denied ", -EACCES }, { "failed ", -EIO } };
+	} kinds[] = { { "absent ", -ENODEV },
+		      { "other ", -ENXIO },
+		      { "denied ", -EACCES },
+		      { "failed ", -EIO } };
 	const char *text = h->answer + strlen("error ");
 
 	helper_end(h);

@@ -33,7 +33,7 @@ int helper_send(struct helper *helper, const void *data, size_t length);
 /*
  * Wait for the answer to a request.
  * @steps: that the helper may report at most. Return: 0 with @rest; a negative errno with a
- * failure: -ENODEV, -EACCES, -EIO.
+ * failure: -ENODEV, -ENXIO another GPU, -EACCES, -EIO.
  */
 int helper_wait(struct helper *helper, unsigned int steps);
 

@@ -219,10 +219,11 @@ static int send_group(struct cuda *c, struct cuda_group *group)
 
 /* --- counting ---------------------------------------------------------------------------- */
 
-static const char *request_of(const struct cuda *c, size_t group, const struct launch *launch)
+/* @what: "measure GROUP" or "launch" */
+static const char *request_of(const struct cuda *c, const char *what, const struct launch *launch)
 {
 	struct arena *arena = c->a->arena;
-	const char *text = arena_printf(arena, "measure %zu %ld %s %u %u %u %u %u %u", group,
+	const char *text = arena_printf(arena, "%s %ld %s %u %u %u %u %u %u", what,
 					find_module(c, launch->module), launch->kernel,
 					launch->grid[0], launch->grid[1], launch->grid[2],
 					launch->block[0], launch->block[1], launch->block[2]);
@@ -279,7 +280,8 @@ static int measure_group(struct cuda *c, size_t number, const struct point *poin
 			 const struct launch *launch)
 {
 	struct cuda_group *group = &c->groups[number];
-	const char *request = request_of(c, number, launch);
+	const char *request =
+		request_of(c, arena_printf(c->a->arena, "measure %zu", number), launch);
 	uint64_t launches;
 	int error = 0;
 
@@ -348,42 +350,92 @@ static int configure(struct cuda *c, struct machine *machine)
 	return 0;
 }
 
-static int open_gpu(struct cuda *c, const char *which, struct machine *machine)
+/* a GPU that cannot be counted is like none, unless the user may change that */
+static int error_of_opening(int error)
 {
-	const char *product = c->a->campaign->product;
-	const char *request;
+	return error && error != -ENXIO && error != -EACCES && error != -EINVAL ? -ENODEV : error;
+}
+
+/* Starts the helper and sends it the modules. @request: "open" or "driver" with a number */
+static int open_helper(struct cuda *c, const char *request, struct machine *machine)
+{
 	int error;
 
 	if (helper_start(&c->helper) < 0)
 		return -ENODEV;
-	request = arena_printf(c->a->arena, "open %s %s", which ? which : "-",
-			       *product ? product : "-");
 	error = helper_send(&c->helper, request, strlen(request));
 	if (!error)
 		error = helper_wait(&c->helper, CUDA_MAX_STEPS);
 	if (!error)
 		error = configure(c, machine);
-	if (!error)
-		error = send_modules(c);
+	return error ? error : send_modules(c);
+}
+
+static int open_gpu(struct cuda *c, const char *which, struct machine *machine)
+{
+	const char *product = c->a->campaign->product;
+	int error = open_helper(c,
+				arena_printf(c->a->arena, "open %s %s", which ? which : "-",
+					     *product ? product : "-"),
+				machine);
+
 	for (size_t g = 0; !error && g < c->group_count; g++)
 		error = send_group(c, &c->groups[g]);
-	/* a GPU that cannot be counted is like none, unless the user may change that */
-	return error && error != -EACCES && error != -EINVAL ? -ENODEV : error;
+	return error_of_opening(error);
+}
+
+static int begin(struct cuda *c, struct analysis *a, const char *which)
+{
+	uint64_t number;
+
+	c->a = a;
+	c->helper = (struct helper){ .name = "cuda-counter", .fd = -1, .failure = a->failure };
+	if (which && (parse_count(which, &number) || number > INT32_MAX))
+		return fail(a->failure, "'%s' is no number of a GPU, from 0", which);
+	return words_allow(a) < 0 ? -1 : read_launches(c);
+}
+
+/* All points, in the order in which ncu_parse() expects them. */
+static int launch_all(struct cuda *c)
+{
+	struct analysis *a = c->a;
+
+	for (unsigned int run = 0; run < a->campaign->runs; run++)
+		for (size_t p = 0; p < a->point_count; p++) {
+			const char *request = request_of(c, "launch", &c->launches[p]);
+
+			if (!a->points[p].reserve &&
+			    (helper_send(&c->helper, request, strlen(request)) < 0 ||
+			     helper_wait(&c->helper, CUDA_MAX_STEPS) < 0))
+				return -1;
+		}
+	return 0;
+}
+
+int machine_cuda_launch(struct analysis *a, const char *which, int *error)
+{
+	struct cuda *c = arena_alloc(a->arena, sizeof(*c));
+	struct machine machine = { 0 };
+
+	*error = -EINVAL;
+	if (begin(c, a, which) < 0)
+		return -1;
+	*error = error_of_opening(
+		open_helper(c, arena_printf(a->arena, "driver %s", which ? which : "-"), &machine));
+	if (!*error && launch_all(c) < 0)
+		*error = -EINVAL;
+	helper_end(&c->helper);
+	return *error ? -1 : 0;
 }
 
 int machine_cuda(struct analysis *a, const char *which, struct machine *machine, int *error)
 {
 	struct cuda *c = arena_alloc(a->arena, sizeof(*c));
-	uint64_t number;
 
-	c->a = a;
-	c->helper = (struct helper){ .name = "cuda-counter", .fd = -1, .failure = a->failure };
 	*machine = (struct machine){ .data = c, .measure = measure, .close = close_cuda };
 	a->only_own = true;
 	*error = -EINVAL;
-	if (which && (parse_count(which, &number) || number > INT32_MAX))
-		return fail(a->failure, "'%s' is no number of a GPU, from 0", which);
-	if (words_allow(a) < 0 || read_launches(c) < 0 || sort_events(c) < 0)
+	if (begin(c, a, which) < 0 || sort_events(c) < 0)
 		return -1;
 	*error = open_gpu(c, which, machine);
 	if (*error)

@@ -2,7 +2,6 @@
 /* Reads what NVIDIA's command ncu counted, and finds the point of each launch. */
 #include "ncu.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +9,23 @@
 
 enum { WARP_LANES = 32, MAX_REPEATED = 1000 };
 
-enum ncu_column { ID, KERNEL, METRIC, UNIT, VALUE, NEEDED, BLOCK = NEEDED, GRID, COLUMNS };
+/* ncu has doubles; beyond it not every number is one */
+#define EXACT_MOST (1ull << 53)
+
+enum ncu_column {
+	ID,
+	KERNEL,
+	METRIC,
+	UNIT,
+	VALUE,
+	NEEDED,
+	BLOCK = NEEDED,
+	GRID,
+	PROCESS,
+	DEVICE,
+	CAPABILITY,
+	COLUMNS
+};
 
 static const char *const column_names[COLUMNS] = {
 	[ID] = "ID",
@@ -20,6 +35,9 @@ static const char *const column_names[COLUMNS] = {
 	[VALUE] = "Metric Value",
 	[BLOCK] = "Block Size",
 	[GRID] = "Grid Size",
+	[PROCESS] = "Process ID",
+	[DEVICE] = "Device",
+	[CAPABILITY] = "CC",
 };
 
 /* a launch of a kernel that the campaign has */
@@ -70,6 +88,9 @@ struct ncu {
 	bool in_launch; /* the row before was of ... */
 	uint64_t id; /* ... this launch */
 	bool is_ours; /* which is of the campaign */
+	const char *only[COLUMNS]; /* what a column has in all rows of the campaign's launches */
+	bool *has; /* by event: the launch has a row of it ... */
+	bool *should_have; /* ... as the first one of the table has; NULL: this is it */
 	uint64_t foreign; /* launches of other kernels */
 	const char *foreign_names;
 	uint64_t absent; /* values that ncu did not get */
@@ -108,7 +129,7 @@ static int cell_fail(const struct ncu *n, enum ncu_column column, const char *wh
 }
 
 /*
- * "1,048,576": digits, in groups of three or without.
+ * "1,048,576": digits, in groups of three or without. "0,123" has a comma for decimals.
  * Return: 0; 1 there is no value; -1 with a failure.
  */
 static int read_value(const struct ncu *n, uint64_t *value)
@@ -119,7 +140,7 @@ static int read_value(const struct ncu *n, uint64_t *value)
 
 	if (!*text || strstr(text, "n/a") || !strcasecmp(text, "nan") || strstr(text, "no data"))
 		return 1;
-	if (comma && (comma == text || comma - text > 3))
+	if (comma && (comma == text || comma - text > 3 || *text == '0'))
 		return cell_fail(n, VALUE, "the commas do not stand between groups of three");
 	for (const char *at = text; *at; at++) {
 		if (*at != ',')
@@ -129,23 +150,28 @@ static int read_value(const struct ncu *n, uint64_t *value)
 					 "the commas do not stand between groups of three");
 	}
 	error = parse_count(digits, value);
-	if (error == NUMBER_OVERFLOW)
-		return cell_fail(n, VALUE, "more than 2^64 - 1");
+	if (error == NUMBER_OVERFLOW || (!error && *value > EXACT_MOST))
+		return cell_fail(n, VALUE,
+				 "more than 2^53, which ncu rounds: use less work in a launch");
 	return error ? cell_fail(n, VALUE, "no count: run ncu with --print-units base") : 0;
 }
 
-/* Base units begin with a small letter: inst, byte, sector. Others are multiples of them. */
+/* A unit that is not known may be a multiple of one, as Kinst and usecond are. */
 static int check_unit(const struct ncu *n)
 {
-	static const char *const scaled[] = { "usecond", "msecond", "second", "us", "ms", "s" };
+	static const char *const base[] = {
+		"",	   "inst",   "instruction", "byte",    "sector", "cycle",
+		"warp",	   "thread", "block",	    "request", "access", "wavefront",
+		"nsecond", "ns",     "packet",	    "query",   "op",	 "operation",
+	};
 	const char *unit = cell(n, UNIT)->text;
 
-	for (size_t i = 0; i < ARRAY_SIZE(scaled); i++)
-		if (!strcmp(unit, scaled[i]))
-			return cell_fail(n, UNIT, "a scaled unit: run ncu with --print-units base");
-	if (*unit && !islower((unsigned char)*unit))
-		return cell_fail(n, UNIT, "a scaled unit: run ncu with --print-units base");
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(base); i++)
+		if (!strcmp(unit, base[i]))
+			return 0;
+	return cell_fail(n, UNIT,
+			 "a scaled unit, or one that is not known: run ncu with --print-units "
+			 "base");
 }
 
 /* "(256, 1, 1)"; the product of the sizes */
@@ -233,6 +259,45 @@ static void note_foreign(struct ncu *n, const char *printed)
 		n->foreign_names = arena_printf(n->csv.arena, "%s, %s", known, name);
 }
 
+/* Launches are told apart by their order only: all must be of one process, on one device. */
+static int check_one(struct ncu *n, enum ncu_column column, const char *what)
+{
+	const char **only = &n->only[column], *text;
+
+	if (n->columns[column] < 0)
+		return 0;
+	text = cell(n, column)->text;
+	if (!*only)
+		*only = text;
+	if (!strcmp(*only, text))
+		return 0;
+	return cell_fail(n, column,
+			 arena_printf(n->csv.arena,
+				      "launches of more than one %s, give each a file of its own: "
+				      "%s above, here",
+				      what, *only));
+}
+
+/* At its last row: a launch has the metrics that the first one of its table has. */
+static int end_launch(struct ncu *n)
+{
+	const struct campaign *c = n->a->campaign;
+	const bool *should = n->should_have;
+
+	if (!n->in_launch || !n->is_ours)
+		return 0;
+	for (size_t e = 0; should && e < c->event_count; e++)
+		if (should[e] != n->has[e])
+			return fail(n->a->failure,
+				    "%s:%u:1: the launch has %s %s, unlike the first one of the "
+				    "table: the file is cut off, or not what ncu printed",
+				    n->csv.name, n->launches[n->launch_count - 1].line,
+				    n->has[e] ? "also" : "no", c->events[e].name);
+	if (!should)
+		n->should_have = n->has;
+	return 0;
+}
+
 /* Notes the launch of a row if it is another one. */
 static int read_launch(struct ncu *n)
 {
@@ -247,6 +312,8 @@ static int read_launch(struct ncu *n)
 	if (n->in_launch && launched.id < n->id)
 		return cell_fail(n, ID,
 				 "the launches are not in the order in which they were made");
+	if (end_launch(n) < 0)
+		return -1;
 	n->in_launch = true;
 	n->id = launched.id;
 	launched.kernel = find_kernel(n, printed);
@@ -255,6 +322,10 @@ static int read_launch(struct ncu *n)
 		note_foreign(n, printed);
 		return 0;
 	}
+	if (check_one(n, PROCESS, "process") < 0 || check_one(n, DEVICE, "device") < 0 ||
+	    check_one(n, CAPABILITY, "compute capability") < 0)
+		return -1;
+	n->has = arena_array(n->csv.arena, n->a->campaign->event_count, sizeof(*n->has));
 	if (n->columns[BLOCK] >= 0 && n->columns[GRID] >= 0 &&
 	    (read_size(n, BLOCK, &size) < 0 || read_size(n, GRID, &blocks) < 0))
 		return -1;
@@ -295,6 +366,7 @@ static int read_row(struct ncu *n)
 	event = find_event(n, cell(n, METRIC)->text);
 	if (event < 0 || !n->is_ours)
 		return 0;
+	n->has[event] = true;
 	if (check_unit(n) < 0)
 		return -1;
 	ret = read_value(n, &value.value);
@@ -311,10 +383,14 @@ static int read_row(struct ncu *n)
 	return 0;
 }
 
-/* A file may have the tables of several runs of ncu. */
+/* A file may have the tables of several runs of ncu, each with a process and metrics of its own. */
 static int read_header(struct ncu *n)
 {
+	if (end_launch(n) < 0)
+		return -1;
 	n->in_launch = false;
+	n->should_have = NULL;
+	n->only[PROCESS] = NULL;
 	n->width = n->csv.count;
 	for (enum ncu_column c = 0; c < COLUMNS; c++) {
 		n->columns[c] = -1;
@@ -355,7 +431,9 @@ static int read_table(struct ncu *n)
 		if (got < 0)
 			return -1;
 	}
-	return csv->end[-1] == '\n' ? 0 : csv_fail(csv, 1, "the last line is cut off", NULL);
+	if (csv->end[-1] != '\n')
+		return csv_fail(csv, 1, "the last line is cut off", NULL);
+	return end_launch(n);
 }
 
 /* --- which point ------------------------------------------------------------------- */
@@ -573,6 +651,10 @@ static void configure(const struct ncu *n)
 			     n->launch_count, n->lanes == 1 ? "a thread" : "a warp", n->foreign,
 			     n->foreign ? ": " : "", n->foreign ? n->foreign_names : "",
 			     n->absent));
+	if (n->only[DEVICE])
+		measured_configure(arena, m, "GPU number", n->only[DEVICE]);
+	if (n->only[CAPABILITY])
+		measured_configure(arena, m, "capability", n->only[CAPABILITY]);
 }
 
 int ncu_parse(const struct document *file, struct analysis *a)

@@ -140,8 +140,8 @@ static bool is_documented(const struct analysis *a, size_t event, const struct o
 	const struct rule *rule = &a->campaign->events[event].documented;
 	const int64_t weight = rule_weight(rule, &a->features.items[feature]);
 
-	return rule->given && !verdict_is_discrepant(o) && weight >= 0 && weight <= MAX_WEIGHT &&
-	       mask & weight_bit((unsigned int)weight);
+	return rule->given && !a->campaign->events[event].is_guess && !verdict_is_discrepant(o) &&
+	       weight >= 0 && weight <= MAX_WEIGHT && mask & weight_bit((unsigned int)weight);
 }
 
 static bool narrow(struct analysis *a, const struct part *parts, int count, int which,

@@ -57,7 +57,7 @@ static void add_comparison(struct chain *c, const struct study *study, const str
 	size_t left_out;
 
 	if (event->documented.given)
-		add(c, arena_printf(c->arena, "documented: %s%s%s",
+		add(c, arena_printf(c->arena, "%s: %s%s%s", campaign_word(event),
 				    rule_text(c->arena, &event->documented),
 				    *o->absent ? "; no benchmark had: " : "", o->absent));
 	if (o->off)
@@ -68,8 +68,8 @@ static void add_comparison(struct chain *c, const struct study *study, const str
 				    count_text(c->arena, o->worst_expected),
 				    count_text(c->arena, o->worst_value)));
 	else if (event->documented.given && o->points)
-		add(c, arena_printf(c->arena, "all %zu point%s are as documented", o->points,
-				    o->points == 1 ? "" : "s"));
+		add(c, arena_printf(c->arena, "all %zu point%s are as %s", o->points,
+				    o->points == 1 ? "" : "s", campaign_word(event)));
 	if (*analysis_left_out(a, number, &left_out))
 		add(c, analysis_left_out(a, number, &left_out));
 	if (o->spread)

@@ -33,6 +33,9 @@ struct table_row {
 };
 
 void validate_text(const struct report *report, FILE *out);
+
+/* Print the last line of each campaign in validate_text(), and campaigns that were not run. */
+void validate_summary(const struct report *report, FILE *out);
 void validate_json(const struct report *report, FILE *out);
 void validate_html(const struct report *report, FILE *out);
 

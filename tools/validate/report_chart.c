@@ -266,7 +266,7 @@ void chart_print(FILE *out, const struct study *study, size_t benchmark, size_t 
 	fputs("</svg><div class=\"legend\">", out);
 	print_key(out, NULL, "measured");
 	if (event->documented.given)
-		print_key(out, "documented", "documented");
+		print_key(out, "documented", campaign_word(event));
 	if (found)
 		print_key(out, "refined", "refined");
 	for (size_t i = 0; i < event->idea_count; i++) {

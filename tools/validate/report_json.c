@@ -246,6 +246,8 @@ static struct json_object *event_json(const struct report *report, const struct 
 	json_add_text(e, "reason", o->reason);
 	json_add_text(e, "definition", o->definition);
 	json_add(e, "documented", event->documented.given ? rule_json(&event->documented) : NULL);
+	if (event->is_guess)
+		json_add(e, "guess", json_object_new_boolean(true));
 	json_add(e, "rule", o->found.given ? rule_json(&o->found) : NULL);
 	list = json_object_new_array();
 	for (size_t i = 0; i < o->fault_count; i++) {

@@ -69,9 +69,16 @@ int machine_device(struct analysis *analysis, const char *which, struct machine 
 
 /*
  * machine_cuda() - kernels on an NVIDIA GPU, counted by CUPTI in a process of its own; as
- * machine_device(). @which: number of the GPU, in the order of PCI
+ * machine_device(). @which: number of the GPU, in the order of PCI; @error: -ENXIO there are only
+ * GPUs of other chips
  */
 int machine_cuda(struct analysis *analysis, const char *which, struct machine *machine, int *error);
+
+/*
+ * machine_cuda_launch() - launch the kernels of all points, in the campaign's order, in each of its
+ * runs, without counting: for another profiler; as machine_cuda()
+ */
+int machine_cuda_launch(struct analysis *analysis, const char *which, int *error);
 
 /* machine_cpu() - this CPU, counted with perf events of the calling thread; as machine_device() */
 int machine_cpu(struct analysis *analysis, struct machine *machine, int *error);

@@ -14,7 +14,7 @@
 #include "ncu.h"
 #include "report.h"
 
-/* in addition to those of all subcommands: a measured counter is neither trusted nor explained */
+/* in addition to those of all subcommands: a counter is neither trusted nor explained */
 enum { EXIT_DOUBT = 5 };
 
 static const char help[] =
@@ -37,20 +37,23 @@ static const char help[] =
 	"                       the number of the GPU\n"
 	"      --run-programs   programs that a campaign names may be run\n"
 	"  -j, --json           the result file: verdicts with all readings, as JSON\n"
-	"  -o, --output FILE    write the report there instead of to stdout\n"
+	"  -o, --output FILE    write the report there; to stdout goes its last line only\n"
 	"      --html FILE      a page with tables, plots and the reasoning besides\n"
 	"      --evidence DIR   a new folder for an assessor: inputs, results, reasoning, hashes\n"
 	"      --save[=FILE]    note the verdicts for list, stat and top to show\n"
 	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
 	"      --listings       only print the programs, with how often a thread executes what\n"
 	"      --list           built-in campaigns\n"
+	"      --launch         only launch the kernels of a campaign on cuda, for ncu to count\n"
+	"      --metrics        only print the metrics of a campaign on cuda, as ncu takes them\n"
 	"\n"
 	"Verdicts: TRUSTED as documented, and no other definition fits, at two points or more;\n"
-	"EXPLAINED not as documented, but one definition is left; QUARANTINED several are, or\n"
-	"a single point says so; UNTRUSTED none is. docs/validate.md has the formats.\n"
+	"EXPLAINED not as documented, but one definition is left, or a guess; QUARANTINED\n"
+	"several are, or a single point says so; UNTRUSTED none is. docs/validate.md has the\n"
+	"formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
-	"5 a counter is neither; one that could not be measured here matters only if it is\n"
-	"required. This is version 2, as the schema of the JSON.\n";
+	"5 a counter is neither, or a campaign measured none; one that could not be measured\n"
+	"here matters only if it is required. This is version 2, as the schema of the JSON.\n";
 
 struct options {
 	const char *measured;
@@ -70,6 +73,8 @@ struct options {
 	bool verbose;
 	bool list;
 	bool listings;
+	bool launch;
+	bool metrics;
 	char **campaigns;
 	size_t campaign_count;
 };
@@ -85,6 +90,7 @@ struct validator {
 	size_t skipped_count;
 	size_t shown; /* the one of them whose reason says most, and its exit status */
 	int shown_status;
+	bool is_other; /* the machine of the last campaign is not the one that it is for */
 	const char *which; /* how the only campaign was named, or NULL */
 	bool has_folder; /* that of --evidence was created */
 };
@@ -119,6 +125,13 @@ static int load(struct validator *v, const char *which, struct study *study)
 	return from_read(&study->analysis, v->options->from, study->carried);
 }
 
+static int status_of(int error)
+{
+	return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
+	       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
+						      EXIT_NO_DEVICE;
+}
+
 /* Measures on the campaign's machine. On failure the reason is in @v->failure. */
 static int run_live(struct validator *v, struct study *study)
 {
@@ -134,10 +147,9 @@ static int run_live(struct validator *v, struct study *study)
 		ret = machine_cuda(a, v->options->device, &machine, &error);
 	else
 		ret = machine_device(a, v->options->device, &machine, &error);
+	v->is_other = !strcmp(device, "cuda") && error == -ENXIO;
 	if (ret < 0)
-		return error == -EACCES || error == -EPERM  ? EXIT_DENIED :
-		       error == -EINVAL || error == -ENOMEM ? EXIT_FAILED :
-							      EXIT_NO_DEVICE;
+		return status_of(error);
 	ret = study_run(study, &machine, progress);
 	machine.close(&machine);
 	return ret < 0 ? EXIT_FAILED : EXIT_FINE;
@@ -260,7 +272,10 @@ static void skip(struct validator *v, const char *name)
 	v->failure.text[0] = '\0';
 }
 
-/* Runs a campaign on its machine. A campaign that was requested by name must not be skipped. */
+/*
+ * Runs a campaign on its machine. A campaign that was requested by name must not be skipped, but if
+ * it is for another chip the other ones are run.
+ */
 static int evaluate_live(struct validator *v, const char *which, bool by_name)
 {
 	struct study *study = &v->studies[v->study_count];
@@ -282,7 +297,9 @@ static int evaluate_live(struct validator *v, const char *which, bool by_name)
 		v->study_count++;
 		return EXIT_FINE;
 	}
-	if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE)) {
+	if (v->is_other && v->options->campaign_count > 1) {
+		app_error(v->app, "%s is not run: %s", which, v->failure.text);
+	} else if (by_name || (status != EXIT_DENIED && status != EXIT_NO_DEVICE)) {
 		failed(v);
 		if (status == EXIT_NO_DEVICE)
 			app_error(v->app,
@@ -352,6 +369,37 @@ static int print_listings(struct validator *v)
 		    review_listings(&study.analysis, v->options->json, v->app->out) < 0)
 			status = failed(v);
 	return status;
+}
+
+/* What ncu needs to measure a campaign: the metrics, or the launches. */
+static int help_ncu(struct validator *v)
+{
+	const struct options *o = v->options;
+	const struct campaign *c;
+	struct study study = { 0 };
+	const char *comma = "";
+	int error;
+
+	if (load(v, o->campaigns[0], &study) < 0)
+		return failed(v);
+	c = study.analysis.campaign;
+	if (strcmp(c->device, "cuda") != 0) {
+		app_error(v->app, "%s is not for cuda, so ncu cannot count it", o->campaigns[0]);
+		return EXIT_FAILED;
+	}
+	if (o->runs)
+		study.analysis.campaign->runs = (unsigned int)o->runs;
+	if (o->launch)
+		return machine_cuda_launch(&study.analysis, o->device, &error) < 0 ?
+			       (failed(v), status_of(error)) :
+			       EXIT_FINE;
+	for (size_t e = 0; e < c->event_count; e++)
+		if (*c->events[e].counter) {
+			fprintf(v->app->out, "%s%s.sum", comma, c->events[e].counter);
+			comma = ",";
+		}
+	fputc('\n', v->app->out);
+	return EXIT_FINE;
 }
 
 /* Writes a report to a file, and checks that it was written. */
@@ -484,6 +532,26 @@ static int write_evidence(struct validator *v)
 	return status;
 }
 
+/* Whether a counter is in doubt, or all are because none was measured, which is said. */
+static bool is_doubtful(const struct app *app, const struct study *study)
+{
+	const struct campaign *c = study->analysis.campaign;
+	bool doubt = false, measured = false;
+
+	for (size_t e = 0; e < c->event_count; e++) {
+		const struct outcome *of = &study->outcomes[e];
+
+		measured |= of->verdict != VERDICT_SELECTED;
+		/* a requirement is not met by a counter that was not measured */
+		doubt |= !validate_usable(of) &&
+			 (of->verdict != VERDICT_SELECTED || c->events[e].requirements);
+	}
+	if (!measured)
+		app_error(app, "%s: no counter was measured; the report has the reason of each",
+			  c->name);
+	return doubt || !measured;
+}
+
 static int conclude(struct validator *v)
 {
 	struct report report = report_of(v);
@@ -492,6 +560,8 @@ static int conclude(struct validator *v)
 	int status;
 
 	status = write_report(v, &report, o->output, o->json ? validate_json : validate_text);
+	if (!status && o->output && !o->json)
+		validate_summary(&report, v->app->out);
 	if (!status && o->html)
 		status = write_report(v, &report, o->html, validate_html);
 	if (!status && o->propose)
@@ -506,14 +576,7 @@ static int conclude(struct validator *v)
 	if (status)
 		return status;
 	for (size_t i = 0; i < v->study_count; i++)
-		for (size_t e = 0; e < v->studies[i].analysis.campaign->event_count; e++) {
-			const struct campaign *c = v->studies[i].analysis.campaign;
-			const struct outcome *of = &v->studies[i].outcomes[e];
-
-			/* a requirement is not met by a counter that was not measured */
-			doubt |= !validate_usable(of) &&
-				 (of->verdict != VERDICT_SELECTED || c->events[e].requirements);
-		}
+		doubt |= is_doubtful(v->app, &v->studies[i]);
 	return doubt ? EXIT_DOUBT : EXIT_FINE;
 }
 
@@ -544,6 +607,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 		OPTION(0, "save", CALL_OPTIONAL, o, .call = take_save),
 		OPTION(0, "list", FLAG, &o->list),
 		OPTION(0, "listings", FLAG, &o->listings),
+		OPTION(0, "launch", FLAG, &o->launch),
+		OPTION(0, "metrics", FLAG, &o->metrics),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
@@ -561,6 +626,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct options 
 					       "--propose");
 	if (o->listings && o->campaign_count != 1)
 		return app_usage(app, "--listings is for one campaign: give its name or file");
+	if ((o->launch || o->metrics) && (o->campaign_count != 1 || o->measured))
+		return app_usage(app, "--launch and --metrics are for one campaign: give its name");
 	if (o->save && o->measured)
 		return app_usage(app, "--save is for this machine's counters: without --measured");
 	if (o->live && !o->measured)
@@ -608,6 +675,8 @@ static int validate_run(struct app *app, int argc, char **argv)
 		status = list_campaigns(&v);
 	} else if (options.listings) {
 		status = print_listings(&v);
+	} else if (options.launch || options.metrics) {
+		status = help_ncu(&v);
 	} else if (options.measured) {
 		v.studies = arena_array(&v.arena, 1, sizeof(*v.studies));
 		status = take_folder(&v, &options);

@@ -92,12 +92,12 @@ int verdict_relations(const struct analysis *a, struct relation_result *results)
 	return 0;
 }
 
-/* whether a measurement of an event differs from the documentation */
+/* whether a measurement of an event differs from the documentation, which a guess is not */
 static bool is_off(const struct analysis *a, size_t number)
 {
 	const struct campaign_event *event = &a->campaign->events[number];
 
-	for (size_t p = 0; p < a->point_count && event->documented.given; p++) {
+	for (size_t p = 0; p < a->point_count && event->documented.given && !event->is_guess; p++) {
 		struct cell cell = analysis_cell(a, p, number);
 		uint64_t expected;
 
@@ -360,7 +360,10 @@ static void explain(const struct analysis *a, size_t number, const struct rule *
 	}
 	o->reason = reason;
 	/* the right definition of a counter that cannot count is of no use */
-	step(o, rule->count ? VERDICT_EXPLAINED : VERDICT_UNTRUSTED);
+	if (rule->count)
+		step(o, VERDICT_EXPLAINED);
+	else if (!a->campaign->events[number].is_guess)
+		step(o, VERDICT_UNTRUSTED);
 }
 
 /* whether two rules are equal at all measured points, by their weights of each feature */
@@ -393,6 +396,7 @@ static const char *faults_text(const struct analysis *a, const struct outcome *o
 static void judge_none(const struct analysis *a, size_t number, struct outcome *o)
 {
 	const struct fault_found *fault = o->fault_count == 1 ? &o->faults[0] : NULL;
+	const bool is_guess = a->campaign->events[number].is_guess;
 
 	if (!o->repeatable) {
 		o->reason = arena_printf(
@@ -410,8 +414,13 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 		/* a search that failed does not prove that no rule fits */
 		o->reason = arena_printf(a->arena, "not searched: %s", o->search_error);
 		return;
-	} else if (*o->violated && !o->off) {
+	} else if (*o->violated && (!o->off || is_guess)) {
 		o->reason = arena_printf(a->arena, "relation violated: %s", o->violated);
+	} else if (is_guess) {
+		/* the space of rules is as much a guess: nothing is said against the counter */
+		o->reason = "not as guessed, and no other rule of the stated space fits; no "
+			    "document says what it counts";
+		return;
 	} else if (o->searched) {
 		o->reason = "no rule of the stated space and no known fault fits";
 	} else {
@@ -423,6 +432,7 @@ static void judge_none(const struct analysis *a, size_t number, struct outcome *
 static void judge_one(const struct analysis *a, size_t number, const struct search *search,
 		      struct outcome *o)
 {
+	const bool is_guess = a->campaign->events[number].is_guess;
 	struct rule rule = search_rule(a, search, 0, a->arena);
 	struct fault_found named;
 
@@ -441,9 +451,10 @@ static void judge_one(const struct analysis *a, size_t number, const struct sear
 		o->faults[o->fault_count++] = named;
 	explain(a, number, &rule,
 		o->fault_count ? o->faults[0].text :
-		o->pruned_by   ? arena_printf(a->arena, "one rule is left, by the relation %s",
-					      o->pruned_by) :
-				 "one rule is left",
+				 arena_printf(a->arena, "%sone rule is left%s%s",
+					      is_guess ? "not as guessed, but " : "",
+					      o->pruned_by ? ", by the relation " : "",
+					      o->pruned_by ? o->pruned_by : ""),
 		o);
 }
 
@@ -456,7 +467,8 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_several(a, "", o);
 	else if (has_search && o->remaining == 1 && o->repeatable && !*o->violated)
 		judge_one(a, number, search, o);
-	else if (has_search && o->remaining == 1 && o->repeatable && o->off)
+	else if (has_search && o->remaining == 1 && o->repeatable && o->off &&
+		 !(*o->violated && a->campaign->events[number].is_guess))
 		judge_one(a, number, search, o);
 	else
 		judge_none(a, number, o);
@@ -492,11 +504,16 @@ static const char *points_text(const struct analysis *a, size_t number, const st
 			    left_out);
 }
 
-/* All readings are as documented. They are evidence for the rule if no other one gives them. */
+/*
+ * All readings are as documented. They are evidence for the rule if no other one gives them; a
+ * guess is then the definition that is left.
+ */
 static void judge_documented(const struct analysis *a, size_t number, const struct search *search,
 			     struct outcome *o)
 {
-	const struct rule *rule = &a->campaign->events[number].documented;
+	const struct campaign_event *event = &a->campaign->events[number];
+	const struct rule *rule = &event->documented;
+	const char *word = campaign_word(event);
 	const size_t tests = tests_of(a, number, o);
 	const char *points = points_text(a, number, o);
 	const char *by =
@@ -509,36 +526,46 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	if (o->search_error) {
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena,
-					 "as documented at %s; whether other rules fit as well is "
-					 "not known: %s",
-					 points, o->search_error);
+					 "as %s at %s; whether other rules fit as well is not "
+					 "known: %s",
+					 word, points, o->search_error);
 	} else if (o->remaining > 1) {
 		step(o, VERDICT_QUARANTINED);
 		judge_several(a,
-			      search->has_documented ? ", the documented one among them" :
-						       " as well as the documented one",
+			      arena_printf(a->arena,
+					   search->has_documented ? ", the %s one among them" :
+								    " as well as the %s one",
+					   word),
 			      o);
 	} else if (o->remaining && !same_rule(a, search, &left, rule)) {
 		step(o, VERDICT_QUARANTINED);
-		o->reason = arena_printf(a->arena, "as documented at %s, and %s fits as well%s",
-					 points, rule_text(a->arena, &left), by);
+		if (event->is_guess && o->pruned_by)
+			explain(a, number, &left,
+				arena_printf(a->arena, "not as guessed, but one rule is left%s",
+					     by),
+				o);
+		else
+			o->reason = arena_printf(a->arena, "as %s at %s, and %s fits as well%s",
+						 word, points, rule_text(a->arena, &left), by);
 	} else if (tests < 2) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));
 		o->reason = arena_printf(a->arena,
-					 "as documented, and the only rule of %s that fits%s; it "
-					 "counts at one point, it takes a second",
-					 o->size, by);
+					 "as %s, and the only rule of %s that fits%s; it counts at "
+					 "one point, it takes a second",
+					 word, o->size, by);
 	} else if (rule->count && analysis_constant(a, number, NULL, &constant)) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena, "as documented at %s, but %s", points,
+		o->reason = arena_printf(a->arena, "as %s at %s, but %s", word, points,
 					 stuck_text(a, constant));
 	} else {
-		step(o, VERDICT_TRUSTED);
+		if (event->is_guess)
+			step(o, VERDICT_QUARANTINED);
+		step(o, event->is_guess ? VERDICT_EXPLAINED : VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
 		o->reason = arena_printf(a->arena,
-					 "as documented at %s, and the only rule of %s that fits%s",
+					 "as %s at %s, and the only rule of %s that fits%s", word,
 					 points, o->size, by);
 	}
 }
@@ -758,6 +785,10 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	/* verdict_by_relations() follows */
 	if (!event->documented.given)
 		return searched;
+	if (event->is_guess && !counted_at(a, number) && !*o->violated) {
+		o->reason = "it never counted; a counter that cannot would look the same";
+		return searched;
+	}
 	if (verdict_is_discrepant(o)) {
 		judge_quarantined(a, number, searched, search, o);
 		blame_listing(a, number, o);

@@ -24,6 +24,7 @@ HEADERS = ("cuda.h", "cupti_result.h", "cupti_version.h", "cupti_target.h",
            "cupti_profiler_target.h", "cupti_profiler_host.h", "cupti_range_profiler.h")
 NUMBERS = {
     "CUDA_NO_DEVICE": "CUDA_ERROR_NO_DEVICE",
+    "CUDA_NO_BINARY": "CUDA_ERROR_NO_BINARY_FOR_GPU",
     "CUDA_CC_MAJOR": "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR",
     "CUDA_CC_MINOR": "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR",
     "CUPTI_INVALID_PARAMETER": "CUPTI_ERROR_INVALID_PARAMETER",

@@ -148,6 +148,13 @@ API int stub_cuDeviceGetPCIBusId(char *text, int size, int device)
 	return device;
 }
 
+API int stub_cuDeviceGetUuid_v2(struct cuda_uuid *uuid, int device)
+{
+	for (unsigned int i = 0; i < sizeof(uuid->bytes); i++)
+		uuid->bytes[i] = (uint8_t)(0xa0 + i);
+	return device;
+}
+
 API int stub_cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	*context = CONTEXT;
@@ -174,6 +181,8 @@ API int stub_cuModuleLoadData(void **module, const void *image)
 {
 	const char *text = image;
 
+	if (fault("other-gpu"))
+		return CUDA_NO_BINARY;
 	/* a cubin, or PTX, which begins with comments */
 	if (memcmp(text, "\177ELF", 4) != 0 && !strstr(text, "\n.version"))
 		return 200;
@@ -233,6 +242,18 @@ API int stub_cuMemsetD32_v2(uint64_t address, unsigned int word, size_t words)
 	return 0;
 }
 
+/* for a test that plays ncu: its own lines in the file CUDA_STUB_LAUNCHES */
+static void note_launch(const char *text)
+{
+	const char *path = getenv("CUDA_STUB_LAUNCHES");
+	FILE *file = path ? fopen(path, "a") : NULL;
+
+	if (!file)
+		return;
+	fprintf(file, "%s\n", text);
+	fclose(file);
+}
+
 API int stub_cuLaunchKernel(void *function, unsigned int gx, unsigned int gy, unsigned int gz,
 			    unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
 			    void *stream, void **arguments, void **extra)
@@ -249,6 +270,7 @@ API int stub_cuLaunchKernel(void *function, unsigned int gx, unsigned int gy, un
 			       buffer < 0 ? " %llu" : " w%llu",
 			       buffer < 0 ? (unsigned long long)value : buffers[buffer].word);
 	}
+	note_launch(text);
 	if (fault("die") && ++launches == DIE_AT)
 		raise(SIGSEGV);
 	profiler.launched += profiler.is_pushed;
@@ -353,8 +375,9 @@ API int stub_cuptiProfilerHostConfigAddMetrics(struct cupti_add *p)
 		if (strcmp(p->names[i] + length, ".sum") != 0 || host->count == METRICS)
 			return CUPTI_INVALID_PARAMETER;
 		snprintf(metric, sizeof(metric), "%.*s ", (int)length, p->names[i]);
+		/* as the real one's, not 17 */
 		if (!look_up("|", metric))
-			return CUPTI_UNKNOWN_METRIC;
+			return CUPTI_INVALID_PARAMETER;
 		host->is_poisoned = false;
 		snprintf(host->names[host->count++], sizeof(host->names[0]), "%s", p->names[i]);
 	}
@@ -561,7 +584,7 @@ API int stub_cuptiProfilerHostEvaluateToGpuValues(struct cupti_evaluate *p)
 		while (at < data->count && strcmp(data->names[at], p->names[i]) != 0)
 			at++;
 		if (at == data->count)
-			return CUPTI_UNKNOWN_METRIC;
+			return CUPTI_INVALID_PARAMETER;
 		p->values[i] = data->values[at];
 	}
 	if (fault("fraction"))

@@ -156,6 +156,60 @@ def a_relation_with_an_explained_event():
 
 
 @test
+def a_guess():
+    """a rule that no document has is called a guess; one that does not fit says nothing against
+    its counter, readings that differ and relations do, and another event is not excused by it"""
+    def guess(c, rule="n", **campaign):
+        return judge({"b": b, "c": c}, **{"events": [{"name": "b", "documented": ["n"]}, {
+            "name": "c", "documented": [rule], "guess": True}], **campaign})
+    b = [100, 200, 400]
+    relations = [{"name": "r", "left": "c", "right": "b"}]
+    for c, rule, verdict, words in (
+            (b, "n", "EXPLAINED", "as guessed at 3 points, and the only rule of 27 that fits"),
+            (b, "m", "EXPLAINED", "not as guessed, but one rule is left"),
+            ([200, 400, 800], "n", "EXPLAINED", "not as guessed, but one rule is left"),
+            ([7, 9000, 3], "n", "QUARANTINED", "not as guessed, and no other rule"),
+            ([0] * 3, "n", "MEASURED", "it never counted"),
+            ([[100, 101], 200, 400], "n", "UNTRUSTED", "readings of the same work differ")):
+        found = guess(c, rule)["c"]
+        check_verdict(found, verdict, words, f"{c} {rule}")
+        check(found["guess"] and not found["faults"] and "documented" not in
+              found["reason"] + "".join(found["reasoning"]), f"{found}")
+    check(guess(b)["c"]["definition"] == "n", "a guess that fits is the definition")
+    found = guess([7, 9000, 3], relations=relations)
+    for name in "bc":
+        check_verdict(found[name], "UNTRUSTED", "relation violated: r", name)
+    check_verdict(guess([200, 400, 800], relations=relations)["c"], "UNTRUSTED",
+                  "relation violated: r", "though a rule is left")
+    # a relation excludes a guess, as nothing protects it
+    work = [{"name": "work", "parameters": {"N": [100, 200, 400]},
+             "quantities": {"n": "N", "k": "min(N, 200)"}}]
+    found = guess([100, 200, None], "k", relations=relations, benchmarks=work)["c"]
+    check_verdict(found, "EXPLAINED", "not as guessed, but one rule is left, by the relation 'r'")
+    check(found["definition"] == "n", found["definition"])
+    # what another counter should count is not known by a guess
+    found = judge({"b": b, "c": [100, 400, 1600]}, events=[
+        {"name": "b", "documented": ["m"], "max_weight": 1},
+        {"name": "c", "documented": ["n"], "guess": True}])["b"]
+    check_verdict(found, "EXPLAINED", "one rule is left", "no swap with a guess")
+    with tempfile.TemporaryDirectory() as path:
+        folder = Folder(path, events=[{"name": "e", "documented": ["FMUL"], "guess": True,
+                                       "candidates": ["FMUL", "FMUL:off"], "max_weight": 1}],
+                        benchmarks=[{"name": n, "listing": f"{n}.lst", "threads": "8"}
+                                    for n in "ab"])
+        folder.write("a.lst", "\tFMUL R1\n\t@P0{0} FMUL R1\n\tEXIT\n")
+        folder.write("b.lst", "\tFMUL R1\n\tFMUL R1\n\t@P0{0} FMUL R1\n\tEXIT\n")
+        data = folder.write("d.csv", "benchmark,event,value\na,e,16\nb,e,24\n")
+        done = run("-j", "-m", data, folder.campaign, status=FINE)
+        found = json.loads(done.stdout)["campaigns"][0]["events"][0]
+        check_verdict(found, "EXPLAINED", "not as guessed, but one rule is left", "false guards")
+        check(not found["faults"] and found["definition"] == "FMUL + FMUL:off", f"{found}")
+        folder = Folder(path, events=[{"name": "a", "guess": True}])
+        error = run("-m", folder.measure({"a": b}), folder.campaign, status=FAILED).stderr
+        check("campaign.json:1:" in error and "'guess' is about 'documented'" in error, error)
+
+
+@test
 def a_dead_counter():
     """a counter that never counted is not trusted: not if it is documented so, nor if the
     acceptance allows it"""

@@ -158,20 +158,56 @@ def values():
     def changed(value, unit="inst"):
         return table([row(0, "work(int *, int)", NAMES[0], value, unit), *rows[1:]])
     of = campaign("1024")
-    for value in ("1" * 40, "18446744073709551616", "18,446,744,073,709,551,616"):
-        refused(changed(value), of, "ncu.csv:2:", "more than 2^64 - 1")
+    for value in ("1" * 40, "18446744073709551616", "18,446,744,073,709,551,616",
+                  "9007199254740993", "9,007,199,254,740,993"):
+        refused(changed(value), of, "ncu.csv:2:", "more than 2^53")
     for value in ("1.5", "1.00", "1e3", "-1", "1 024"):
         refused(changed(value), of, "ncu.csv:2:", "--print-units base")
-    for value in ("10,24", "1,0240", ",024", "1024,", "1,,024", "1024,000"):
+    for value in ("10,24", "1,0240", ",024", "1024,", "1,,024", "1024,000",
+                  "0,123", "012,345"):
         refused(changed(value), of, "ncu.csv:2:", "groups of three")
-    for unit in ("Kinst", "Mbyte", "us"):
+    for unit in ("Kinst", "Mbyte", "us", "kinst", "usecond", "%", "inst/cycle"):
         refused(changed("1", unit), of, "ncu.csv:2:", "--print-units base")
     # a value that ncu could not get is missing, and said to be
     result = evaluate(changed("n/a"), of, (FINE, DOUBT))
     check(len(result["rows"]) == 5 and "1 values not available" in result["configuration"]["ncu"],
           f"{result['configuration']}")
-    found = read(changed("18,446,744,073,709,551,615"), of, DOUBT)
-    check(found["one", "loads", 0] == 2**64 - 1, f"{found}")
+    for unit in ("", "inst", "byte", "sector", "thread"):
+        found = read(changed("9,007,199,254,740,992", unit), of, DOUBT)
+        check(found["one", "loads", 0] == 2**53, f"{found}")
+
+
+@test
+def one_process_and_device():
+    """launches of two processes, devices or capabilities are refused by name, those of other
+    kernels are not; the configuration has the device"""
+    of, rows = campaign("1024"), whole()
+    for column, name, what, was in ((1, "8", "process", "7"), (9, "1", "device", "0"),
+                                    (10, "8.0", "compute capability", "9.0")):
+        changed = [[name if i == column and r[0] == "2" else c for i, c in enumerate(r)]
+                   for r in rows]
+        refused(table(changed), of, "ncu.csv:6:", f"more than one {what},",
+                f"{was} above, here: {name}")
+        other = [[name if i == column else c for i, c in enumerate(r)]
+                 for r in launch(3, "foreign", 1, 2)]
+        check(len(read(table(rows + other), of)) == 6, f"foreign {what}")
+    result = evaluate(table(rows), of, FINE)["configuration"]
+    check(result["GPU number"] == "0" and result["capability"] == "9.0", f"{result}")
+    # two runs of ncu have two processes, but not two devices
+    second = [[r[0], "8", *r[2:]] for r in rows]
+    check(len(read(table(rows) + table(second), of)) == 12, "two runs")
+    refused(table(rows) + table([[*r[:9], "1", *r[10:]] for r in second]), of,
+            "more than one device")
+
+
+@test
+def cut_in_a_launch():
+    """a file that ends within its last launch is refused, and the metric named that is missing"""
+    of, lines = campaign("1024"), table(whole()).splitlines(keepends=True)
+    refused("".join(lines[:-1]), of, "ncu.csv:6:1", "no smsp__inst_op_st", "cut off")
+    refused("".join(lines[:2] + lines[3:]), of, "ncu.csv:3:1", "also smsp__inst_op_st")
+    # before the next table as well
+    refused("".join(lines[:-1] + lines), of, "ncu.csv:6:1", "no smsp__inst_op_st")
 
 
 @test
@@ -209,6 +245,10 @@ def tables():
     # the tables of two runs of ncu, whose numbers begin again
     found = read(text + "==PROF== Connected\n" + text, of)
     check(len(found) == 12, f"{found}")
+    # which may have counted other metrics
+    parts = [table([r for r in whole() if r[12] == name]) for name in NAMES]
+    found = read("".join(parts), of)
+    check(len(found) == 6 and found["two", "loads", 0] == 3072, f"{found}")
     # an older ncu has no sizes: the order alone decides
     short = [HEAD[:7] + HEAD[11:], *([*r[:7], *r[11:]] for r in whole())]
     check(len(read(table(short[1:], short[0]), of)) == 6, "without sizes")
