@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """usage: cupti-headers.py [FOLDER]
 Our declarations of NVIDIA's driver and CUPTI against NVIDIA's own headers, where these are
-installed: sizes of arguments, places and sizes of members, numbers, arguments of functions. Nothing
-of the headers is kept. Prints TAP."""
+installed, else nothing: sizes of arguments, places and sizes of members, numbers, arguments of
+functions. Nothing of the headers is kept. Prints TAP."""
 
 import os
 import re
@@ -156,6 +156,7 @@ def arguments():
 if __name__ == "__main__":
     MISSING = [h for h in HEADERS if not find(h)]
     if MISSING:
-        print("1..0 # SKIP no " + ", ".join(MISSING) + ": the CUDA toolkit is not installed")
+        # nothing that the tests install brings them
+        print("# left out: the CUDA toolkit is not installed: no " + ", ".join(MISSING))
         sys.exit(0)
     sys.exit(harness.main())
