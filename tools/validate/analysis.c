@@ -598,17 +598,19 @@ const char *analysis_left_out(const struct analysis *a, size_t event, size_t *co
 }
 
 /* If the least value that accepts the highest reading does not accept the lowest, none does. */
-bool analysis_constant(const struct analysis *a, size_t number, const uint64_t *more,
-		       uint64_t *constant)
+bool analysis_constant(const struct analysis *a, size_t number, const bool *left_out,
+		       const uint64_t *more, uint64_t *constant)
 {
 	const struct campaign_event *event = &a->campaign->events[number];
 	uint64_t least = more ? *more : UINT64_MAX, most = more ? *more : 0, low;
 
-	for (size_t n = a->first[number]; n < a->first[number + 1]; n++) {
-		const uint64_t value = a->measured.readings[a->order[n]].value;
+	for (size_t p = 0; p < a->point_count; p++) {
+		const struct cell cell = analysis_cell(a, p, number);
 
-		least = value < least ? value : least;
-		most = value > most ? value : most;
+		if (!cell.count || (left_out && left_out[p]))
+			continue;
+		least = cell.min < least ? cell.min : least;
+		most = cell.max > most ? cell.max : most;
 	}
 	for (low = least, *constant = most; low < *constant;) {
 		const uint64_t middle = low + (*constant - low) / 2;

@@ -151,10 +151,11 @@ const char *analysis_left_out(const struct analysis *analysis, size_t event, siz
 
 /*
  * Whether an event that always reads the same would have all its readings within the acceptance.
- * @more: a further reading, or NULL; @constant: set to such a value.
+ * @left_out: by point: its readings do not count; NULL: all do; @more: a further reading, or NULL;
+ * @constant: set to such a value.
  */
-bool analysis_constant(const struct analysis *analysis, size_t event, const uint64_t *more,
-		       uint64_t *constant);
+bool analysis_constant(const struct analysis *analysis, size_t event, const bool *left_out,
+		       const uint64_t *more, uint64_t *constant);
 
 /*
  * Compute a formula over integers.

@@ -177,3 +177,8 @@ bool benchmark_states(const struct benchmark *benchmark, size_t event);
 long benchmark_parameter(const struct benchmark *benchmark, const char *name);
 /* Largest difference that is accepted; rounds down. */
 uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected);
+/*
+ * Whether a count within the acceptance of @expected tells something: what is accepted is at most
+ * MAX_ACCEPTED_PPM of it. Of an expected 0 never.
+ */
+bool acceptance_tells(const struct acceptance *accept, uint64_t expected);

@@ -313,24 +313,55 @@ static bool same_work(const struct analysis *a, size_t p, size_t q)
 	return true;
 }
 
-size_t verdict_tried_at(const struct analysis *a, size_t number, const struct rule *rule)
+/* What a measured point counts by a rule or by the documentation, the larger one. */
+static uint64_t counted_by(const struct analysis *a, size_t point, size_t number,
+			   const struct rule *rule)
 {
 	const struct rule *documented = &a->campaign->events[number].documented;
+	const struct cell cell = analysis_cell(a, point, number);
+	uint64_t value = 0, expected = 0;
+
+	if (!cell.count)
+		return 0;
+	analysis_expected(a, &a->points[point], rule, cell.units, &value);
+	analysis_expected(a, &a->points[point], documented, cell.units, &expected);
+	return value > expected ? value : expected;
+}
+
+size_t verdict_tried_at(const struct analysis *a, size_t number, const struct rule *rule,
+			const bool *left_out)
+{
+	const struct acceptance *accept = &a->campaign->events[number].accept;
 	size_t first = 0, count = 0;
 
 	for (size_t p = 0; p < a->point_count && count < 2; p++) {
-		const struct cell cell = analysis_cell(a, p, number);
-		uint64_t value = 0, expected = 0;
-
-		if (!cell.count)
-			continue;
-		analysis_expected(a, &a->points[p], rule, cell.units, &value);
-		analysis_expected(a, &a->points[p], documented, cell.units, &expected);
-		if ((!value && !expected) || (count && same_work(a, p, first)))
+		if ((left_out && left_out[p]) ||
+		    !acceptance_tells(accept, counted_by(a, p, number, rule)) ||
+		    (count && same_work(a, p, first)))
 			continue;
 		first = count++ ? first : p;
 	}
 	return count;
+}
+
+/* Why points do not test a rule. @one: text for a rule that counts at one point. */
+static const char *untried_text(const struct analysis *a, size_t number, const struct rule *rule,
+				const char *one)
+{
+	const size_t tried = verdict_tried_at(a, number, rule, NULL);
+	size_t loose = 0;
+
+	for (size_t p = 0; p < a->point_count; p++) {
+		const uint64_t count = counted_by(a, p, number, rule);
+
+		loose += count && !acceptance_tells(&a->campaign->events[number].accept, count);
+	}
+	if (!loose)
+		return one;
+	return arena_printf(a->arena,
+			    "at %zu point%s more than 10 %% of the count is accepted, which tells "
+			    "nothing; it takes %s with a larger count",
+			    loose, plural(loose), tried ? "another one" : "two");
 }
 
 static const char *stuck_text(const struct analysis *a, uint64_t constant)
@@ -348,13 +379,14 @@ static void explain(const struct analysis *a, size_t number, const struct rule *
 	uint64_t constant;
 
 	define(o, rule, rule_text(a->arena, rule));
-	if (verdict_tried_at(a, number, rule) < 2) {
+	if (verdict_tried_at(a, number, rule, NULL) < 2) {
 		o->reason = arena_printf(
-			a->arena, "%s; a single point says so, it takes a second to confirm it",
-			reason);
+			a->arena, "%s; %s", reason,
+			untried_text(a, number, rule,
+				     "a single point says so, it takes a second to confirm it"));
 		return;
 	}
-	if (rule->count && analysis_constant(a, number, NULL, &constant)) {
+	if (rule->count && analysis_constant(a, number, NULL, NULL, &constant)) {
 		o->reason = arena_printf(a->arena, "%s; %s", reason, stuck_text(a, constant));
 		return;
 	}
@@ -462,22 +494,31 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-/* points at which some reading of an event is not zero */
-static size_t counted_at(const struct analysis *a, size_t number)
+/* whether some reading of an event is beyond what is accepted of a count of 0 */
+static bool has_counted(const struct analysis *a, size_t number)
 {
-	size_t points = 0;
-
 	for (size_t p = 0; p < a->point_count; p++)
-		points += analysis_cell(a, p, number).count && analysis_cell(a, p, number).max;
-	return points;
+		if (!analysis_accepts(&a->campaign->events[number], 0,
+				      analysis_cell(a, p, number).max))
+			return true;
+	return false;
 }
 
-/* A rule of zero is tested by any work. */
-static size_t tests_of(const struct analysis *a, size_t number, const struct outcome *o)
+/* Readings as documented that a counter which cannot count would have as well. */
+static const char *uncounted_text(const struct analysis *a, size_t number)
 {
-	const struct rule *documented = &a->campaign->events[number].documented;
+	const bool is_none = !a->campaign->events[number].documented.count;
 
-	return documented->count ? verdict_tried_at(a, number, documented) : o->points;
+	for (size_t p = 0; p < a->point_count; p++)
+		if (analysis_cell(a, p, number).max)
+			return arena_printf(a->arena,
+					    "all readings are within the acceptance of 0%s; a "
+					    "counter that is dead or stuck would look the same",
+					    is_none ? ", as documented" : "");
+	return is_none ? "it never counted, as documented; a counter that cannot would look the "
+			 "same" :
+			 "it never counted, which the acceptance allows; a counter that cannot "
+			 "would look the same";
 }
 
 /* "2 points", "2 of 5 points (not measured: a, b, c)" */
@@ -497,7 +538,6 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 			     struct outcome *o)
 {
 	const struct rule *rule = &a->campaign->events[number].documented;
-	const size_t tests = tests_of(a, number, o);
 	const char *points = points_text(a, number, o);
 	const char *by =
 		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
@@ -522,14 +562,15 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "as documented at %s, and %s fits as well%s",
 					 points, rule_text(a->arena, &left), by);
-	} else if (tests < 2) {
+	} else if (verdict_tried_at(a, number, rule, NULL) < 2) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));
 		o->reason = arena_printf(a->arena,
-					 "as documented, and the only rule of %s that fits%s; it "
-					 "counts at one point, it takes a second",
-					 o->size, by);
-	} else if (rule->count && analysis_constant(a, number, NULL, &constant)) {
+					 "as documented, and the only rule of %s that fits%s; %s",
+					 o->size, by,
+					 untried_text(a, number, rule,
+						      "it counts at one point, it takes a second"));
+	} else if (analysis_constant(a, number, NULL, NULL, &constant)) {
 		step(o, VERDICT_QUARANTINED);
 		define(o, rule, rule_text(a->arena, rule));
 		o->reason = arena_printf(a->arena, "as documented at %s, but %s", points,
@@ -545,14 +586,21 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 
 /*
  * Whether a relation determines at a point what an event counted: it would be violated if
- * the event had not counted, or half of it, or twice or three times as much, or, as one that is
- * stuck, what it counted elsewhere.
+ * the event had not counted, or a quarter less or more, half, twice or three times as much, or, as
+ * one that is stuck, what it counted elsewhere.
  */
 static bool determines(const struct analysis *a, const struct relation *relation, size_t point,
 		       size_t event, uint64_t elsewhere, struct cell *cells)
 {
 	const uint64_t value = cells[event].value;
-	const uint64_t wrong[] = { 0, value / 2, 2 * value + 1, 3 * value + 2, elsewhere };
+	const uint64_t quarter = value / 4 + 1;
+	const uint64_t wrong[] = { 0,
+				   value > quarter ? value - quarter : 0,
+				   value + quarter,
+				   value / 2,
+				   2 * value + 1,
+				   3 * value + 2,
+				   elsewhere };
 	bool is_safe = true;
 	int64_t left, right;
 
@@ -660,7 +708,7 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 		step(o, VERDICT_QUARANTINED);
 		o->reason = "a relation with other events holds; it tests this one at one point, "
 			    "it takes a second, with another count";
-	} else if (held->all && !counted_at(a, number)) {
+	} else if (held->all && !has_counted(a, number)) {
 		o->reason = "it never counted; a counter that cannot would look the same";
 	} else if (held->known) {
 		o->reason = "relations hold, but would hold as well if it counted something else";
@@ -768,12 +816,8 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		o->reason = "no benchmark made it count; a counter that cannot would look the same";
 		return searched;
 	}
-	if (!counted_at(a, number)) {
-		o->reason = event->documented.count ?
-				    "it never counted, which the acceptance allows; a counter that "
-				    "cannot would look the same" :
-				    "it never counted, as documented; a counter that cannot would "
-				    "look the same";
+	if (!has_counted(a, number)) {
+		o->reason = uncounted_text(a, number);
 		return searched;
 	}
 	judge_documented(a, number, search, o);

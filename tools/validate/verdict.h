@@ -132,10 +132,13 @@ bool verdict_is_discrepant(const struct outcome *outcome);
 bool verdict_is_unconfirmed(const struct outcome *outcome);
 
 /*
- * Points that test a rule: their work differs, and it or the documentation counts it.
+ * Points that test a rule: their work differs, it or the documentation counts it, and what is
+ * accepted tells something (acceptance_tells()).
+ * @left_out: by point: it is none of them; NULL: no point is left out.
  * Return: 0, 1 or, for all more, 2.
  */
-size_t verdict_tried_at(const struct analysis *analysis, size_t event, const struct rule *rule);
+size_t verdict_tried_at(const struct analysis *analysis, size_t event, const struct rule *rule,
+			const bool *left_out);
 
 /*
  * What relations between events say of their rules. If a relation holds at all measured points, its
