@@ -79,38 +79,6 @@ static int check_relation(const struct analysis *a, const struct relation *relat
 	return 0;
 }
 
-int verdict_relations(const struct analysis *a, struct relation_result *results)
-{
-	const struct campaign *c = a->campaign;
-	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
-
-	memset(results, 0, c->relation_count * sizeof(*results));
-	for (size_t r = 0; r < c->relation_count; r++)
-		for (size_t p = 0; p < a->point_count; p++)
-			if (check_relation(a, &c->relations[r], p, cells, &results[r]) < 0)
-				return -1;
-	return 0;
-}
-
-/* whether a measurement of an event differs from the documentation */
-static bool is_off(const struct analysis *a, size_t number)
-{
-	const struct campaign_event *event = &a->campaign->events[number];
-
-	for (size_t p = 0; p < a->point_count && event->documented.given; p++) {
-		struct cell cell = analysis_cell(a, p, number);
-		uint64_t expected;
-
-		if (cell.count &&
-		    !analysis_expected(a, &a->points[p], &event->documented, cell.units,
-				       &expected) &&
-		    (!analysis_accepts(event, expected, cell.min) ||
-		     !analysis_accepts(event, expected, cell.max)))
-			return true;
-	}
-	return false;
-}
-
 static bool relation_has(const struct analysis *a, const struct relation *relation, size_t event)
 {
 	const char *name = a->campaign->events[event].name;
@@ -119,27 +87,114 @@ static bool relation_has(const struct analysis *a, const struct relation *relati
 	       analysis_formula_has(a, relation->right, name);
 }
 
-/* whether another event of a relation is off */
-static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation)
+/* "2 points", "2 of 5 points (not measured: a, b, c)"; the others are from analysis_left_out() */
+static const char *points_text(const struct analysis *a, size_t points, const char *left_out,
+			       size_t count)
 {
-	for (size_t e = 0; e < a->campaign->event_count; e++)
-		if (e != event && relation_has(a, relation, e) && is_off(a, e))
+	if (!count)
+		return arena_printf(a->arena, "%zu point%s", points, plural(points));
+	return arena_printf(a->arena, "%zu of %zu points (%s)", points, points + count, left_out);
+}
+
+int verdict_relations(const struct analysis *a, struct relation_result *results)
+{
+	const struct campaign *c = a->campaign;
+	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
+	bool *events = arena_array(a->arena, c->event_count, sizeof(*events));
+	const char *left_out;
+	size_t count;
+
+	memset(results, 0, c->relation_count * sizeof(*results));
+	for (size_t r = 0; r < c->relation_count; r++) {
+		for (size_t p = 0; p < a->point_count; p++)
+			if (check_relation(a, &c->relations[r], p, cells, &results[r]) < 0)
+				return -1;
+		for (size_t e = 0; e < c->event_count; e++)
+			events[e] = relation_has(a, &c->relations[r], e);
+		left_out = analysis_left_out(a, events, &count);
+		results[r].measured_at = points_text(a, results[r].points, left_out, count);
+	}
+	return 0;
+}
+
+/* Whether an event differs from the documentation, which gives @expected, at a point. */
+static bool is_off_at(const struct analysis *a, size_t number, size_t point, uint64_t *expected)
+{
+	const struct campaign_event *event = &a->campaign->events[number];
+	const struct cell cell = analysis_cell(a, point, number);
+
+	return event->documented.given && cell.count &&
+	       !analysis_expected(a, &a->points[point], &event->documented, cell.units, expected) &&
+	       (!analysis_accepts(event, *expected, cell.min) ||
+		!analysis_accepts(event, *expected, cell.max));
+}
+
+static bool is_off(const struct analysis *a, size_t number)
+{
+	uint64_t expected;
+
+	for (size_t p = 0; p < a->point_count; p++)
+		if (is_off_at(a, number, p, &expected))
 			return true;
 	return false;
 }
 
-static const char *violated_relations(const struct analysis *a, size_t event,
-				      const struct relation_result *results)
+/*
+ * Whether a relation would be violated at a point even if the other events that are off there had
+ * counted what is documented.
+ */
+static bool is_blamed_at(const struct analysis *a, size_t event, const struct relation *relation,
+			 size_t point, struct cell *cells)
+{
+	for (enum reading_of of = MEDIAN; of < READINGS_OF; of++) {
+		bool is_known = true;
+		int64_t left, right;
+		uint64_t expected;
+		int missing;
+
+		fill_cells(a, point, of, cells);
+		for (size_t e = 0; e < a->campaign->event_count; e++) {
+			is_known &= cells[e].count || !relation_has(a, relation, e);
+			if (e != event && is_off_at(a, e, point, &expected))
+				cells[e].value = expected;
+		}
+		if (!is_known)
+			return false;
+		missing = sides_of(a, relation, point, cells, &left, &right);
+		/* a formula without a value does not hold */
+		a->failure->text[0] = '\0';
+		if (missing || !is_satisfied(relation, left, right))
+			return true;
+	}
+	return false;
+}
+
+static bool is_blamed(const struct analysis *a, size_t event, const struct relation *relation,
+		      struct cell *cells)
+{
+	for (size_t p = 0; p < a->point_count; p++)
+		if (is_blamed_at(a, event, relation, p, cells))
+			return true;
+	return false;
+}
+
+/* The violated relations of an event: those that it may have caused, and those of others. */
+static void violated_relations(const struct analysis *a, size_t event,
+			       const struct relation_result *results, struct outcome *o)
 {
 	const struct campaign *c = a->campaign;
-	const char *text = "";
+	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
 
-	for (size_t r = 0; r < c->relation_count; r++)
-		if (results[r].violated && relation_has(a, &c->relations[r], event) &&
-		    !other_is_off(a, event, &c->relations[r]))
-			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
-					    c->relations[r].name);
-	return text;
+	for (size_t r = 0; r < c->relation_count; r++) {
+		const char **text;
+
+		if (!results[r].violated || !relation_has(a, &c->relations[r], event))
+			continue;
+		text = is_blamed(a, event, &c->relations[r], cells) ? &o->violated :
+								      &o->violated_by_others;
+		*text = arena_printf(a->arena, "%s%s%s", *text, **text ? ", " : "",
+				     c->relations[r].name);
+	}
 }
 
 /* --- comparing ------------------------------------------------------------------------ */
@@ -521,16 +576,13 @@ static const char *uncounted_text(const struct analysis *a, size_t number)
 			 "would look the same";
 }
 
-/* "2 points", "2 of 5 points (not measured: a, b, c)" */
-static const char *points_text(const struct analysis *a, size_t number, const struct outcome *o)
+/* What the reason of a TRUSTED event says of violated relations. */
+static const char *others_text(const struct analysis *a, const struct outcome *o)
 {
-	size_t count;
-	const char *left_out = analysis_left_out(a, number, &count);
-
-	if (!count)
-		return arena_printf(a->arena, "%zu point%s", o->points, plural(o->points));
-	return arena_printf(a->arena, "%zu of %zu points (%s)", o->points, o->points + count,
-			    left_out);
+	if (!*o->violated_by_others)
+		return "";
+	return arena_printf(a->arena, "; relation violated, by other events: %s",
+			    o->violated_by_others);
 }
 
 /* All readings are as documented. They are evidence for the rule if no other one gives them. */
@@ -538,7 +590,7 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 			     struct outcome *o)
 {
 	const struct rule *rule = &a->campaign->events[number].documented;
-	const char *points = points_text(a, number, o);
+	const char *points = points_text(a, o->points, o->left_out, o->left_out_count);
 	const char *by =
 		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
 	struct rule left = { 0 };
@@ -578,9 +630,9 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	} else {
 		step(o, VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena,
-					 "as documented at %s, and the only rule of %s that fits%s",
-					 points, o->size, by);
+		o->reason = arena_printf(
+			a->arena, "as documented at %s, and the only rule of %s that fits%s%s",
+			points, o->size, by, others_text(a, o));
 	}
 }
 
@@ -686,8 +738,8 @@ static bool trust_by_relations(const struct analysis *a, const struct held *held
 	step(o, VERDICT_TRUSTED);
 	o->reason = arena_printf(a->arena,
 				 "%zu relation%s with other events hold%s at two points or more, "
-				 "and would not with another count",
-				 count, plural(count), count == 1 ? "s" : "");
+				 "and would not with another count%s",
+				 count, plural(count), count == 1 ? "s" : "", others_text(a, o));
 	return true;
 }
 
@@ -785,20 +837,26 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		  const char *after, struct search *search, struct outcome *o)
 {
 	const struct campaign_event *event = &a->campaign->events[number];
+	bool *self = arena_array(a->arena, a->campaign->event_count, sizeof(*self));
 	int searched;
 
 	*o = (struct outcome){ .rounds = o->rounds,
 			       .round_count = o->round_count,
 			       .pruned_by = o->pruned_by,
+			       .left_out = "",
+			       .violated = "",
+			       .violated_by_others = "",
 			       .absent = "",
 			       .assumed = "",
 			       .before = o->before };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
-	o->violated = violated_relations(a, number, relations);
+	violated_relations(a, number, relations, o);
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
+	self[number] = true;
+	o->left_out = analysis_left_out(a, self, &o->left_out_count);
 	o->absent = analysis_missing(a, number, &a->campaign->events[number].documented);
 	compare(a, number, o);
 	try_ideas(a, number, o);

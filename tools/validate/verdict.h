@@ -43,6 +43,7 @@ struct idea_result {
 
 struct relation_result {
 	size_t points; /* points at which it could be computed */
+	const char *measured_at; /* "2 of 3 points (not measured: work N=400)" */
 	size_t violated; /* points at which the medians or the extremes of the runs violate it */
 	size_t worst; /* point with the largest difference, of medians or extremes */
 	int64_t left;
@@ -59,6 +60,8 @@ struct outcome {
 	/* @definition as a rule, for predictions; not given if there is none */
 	struct rule found;
 	size_t points; /* points with measurements */
+	const char *left_out; /* "not measured: a, b", or "": points of the campaign, and how many */
+	size_t left_out_count;
 	size_t exercised; /* points of these with a documented value above zero */
 	size_t off; /* points of these beyond the acceptance */
 	size_t worst; /* point with the largest difference of a single reading */
@@ -67,10 +70,11 @@ struct outcome {
 	uint64_t spread; /* largest difference between readings of a point */
 	bool repeatable; /* no spread beyond the acceptance */
 	/*
-	 * names of violated relations that this event may have caused, because no other event of
-	 * them is off; "" if none
+	 * names of violated relations, "" if none: those that this event may have caused, because
+	 * they would be violated even if all others counted as documented, and the rest
 	 */
 	const char *violated;
+	const char *violated_by_others;
 	const char *absent; /* documented features that no measured benchmark had; "" if none */
 	struct idea_result *ideas;
 	bool searched; /* the members below are valid */

@@ -145,6 +145,49 @@ def a_relation_of_medians():
 
 
 @test
+def a_violated_relation():
+    """a violated relation speaks against each event in it, unless it would hold if the others that
+    are off at that point counted as documented; then the verdict says so"""
+    b = [100, 200, 400]
+    events = [{"name": "a", "documented": ["n"]}, {"name": "b", "documented": ["n"]},
+              {"name": "c"}, {"name": "d", "documented": ["n"]}]
+    relations = [{"name": "r", "left": "c", "right": "b"}, {"name": "s", "left": "c", "right": "d"}]
+    for d, c, verdict, words in (
+            # d lost a count: c is what b and d are documented to be
+            ([99, 200, 400], b, "TRUSTED", "; relation violated, by other events: s"),
+            # nothing that d lost explains what c counted, at the same point or another one
+            ([99, 200, 400], [100, 200, 401], "UNTRUSTED", "relation violated: r, s"),
+            ([99, 200, 400], [98, 200, 400], "UNTRUSTED", "relation violated: r, s"),
+            ([99, 200, None], [100, 200, 400], "TRUSTED", "; relation violated, by")):
+        found = judge({"b": b, "c": c, "d": d}, events=events, relations=relations)
+        check_verdict(found["c"], verdict, words, f"c {c}, d {d}")
+    # d is right at 400, where the relation is violated as well
+    found = judge({"a": b, "d": [99, 200, 400]}, events=[events[0], events[3]],
+                  relations=[{"name": "r", "left": "a + d", "right": "min(2 * N, 700)"}])
+    check_verdict(found["a"], "UNTRUSTED", "relation violated: r", "at another point")
+
+
+@test
+def a_relation_that_left_points_out():
+    """a relation's result names the points at which an event of it was not measured"""
+    b = [100, 200, 400]
+    relation = [{"name": "r", "left": "c", "right": "b"}]
+    for c, words in (([100, 200, None], "holds at 2 of 3 points (not measured: work N=400)"),
+                     ([100, 250, None], "violated at 1 point; measured at 2 of 3 points (not measured: work N=400)"),
+                     (b, "holds at 3 points")):
+        with tempfile.TemporaryDirectory() as path:
+            own = Folder(path, **BY_B, relations=relation)
+            data = own.measure({"b": b, "c": c})
+            page = os.path.join(path, "page.html")
+            text = run("-m", data, "--html", page, own.campaign, status=(FINE, DOUBT)).stdout
+            check(words in text, text)
+            result = json.loads(run("-j", "-m", data, own.campaign, status=(FINE, DOUBT)).stdout)
+            at = result["campaigns"][0]["relations"][0]["measured_at"]
+            with open(page, encoding="utf-8") as f:
+                check(at in words and at in f.read(), at)
+
+
+@test
 def a_relation_with_an_explained_event():
     """what an event counts instead of what it is documented to count tests no other one"""
     twice = [200, 400, 800]
