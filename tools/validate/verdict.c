@@ -368,7 +368,7 @@ static bool same_work(const struct analysis *a, size_t p, size_t q)
 	return true;
 }
 
-/* What a measured point counts by a rule or by the documentation, the larger one. */
+/* What a measured point counts by a rule or by the documentation, the larger one; or measured. */
 static uint64_t counted_by(const struct analysis *a, size_t point, size_t number,
 			   const struct rule *rule)
 {
@@ -376,51 +376,42 @@ static uint64_t counted_by(const struct analysis *a, size_t point, size_t number
 	const struct cell cell = analysis_cell(a, point, number);
 	uint64_t value = 0, expected = 0;
 
-	if (!cell.count)
-		return 0;
+	if (!cell.count || !rule)
+		return cell.value;
 	analysis_expected(a, &a->points[point], rule, cell.units, &value);
 	analysis_expected(a, &a->points[point], documented, cell.units, &expected);
 	return value > expected ? value : expected;
 }
 
-size_t verdict_tried_at(const struct analysis *a, size_t number, const struct rule *rule,
-			const bool *left_out)
+const char *verdict_doubt(const struct analysis *a, size_t number, const struct rule *rule,
+			  const bool *left_out)
 {
 	const struct acceptance *accept = &a->campaign->events[number].accept;
-	size_t first = 0, count = 0;
-
-	for (size_t p = 0; p < a->point_count && count < 2; p++) {
-		if ((left_out && left_out[p]) ||
-		    !acceptance_tells(accept, counted_by(a, p, number, rule)) ||
-		    (count && same_work(a, p, first)))
-			continue;
-		first = count++ ? first : p;
-	}
-	return count;
-}
-
-/* Why points do not test a rule. @one: text for a rule that counts at one point. */
-static const char *untried_text(const struct analysis *a, size_t number, const struct rule *rule,
-				const char *one)
-{
-	const size_t tried = verdict_tried_at(a, number, rule, NULL);
-	size_t loose = 0;
+	size_t first = 0, tried = 0, same = 0, wide_at = 0;
+	uint64_t constant;
 
 	for (size_t p = 0; p < a->point_count; p++) {
 		const uint64_t count = counted_by(a, p, number, rule);
 
-		loose += count && !acceptance_tells(&a->campaign->events[number].accept, count);
+		if (!count || (left_out && left_out[p]))
+			continue;
+		if (!acceptance_tells(accept, count))
+			wide_at++;
+		else if (tried && same_work(a, p, first))
+			same++;
+		else
+			first = tried++ ? first : p;
 	}
-	if (!loose)
-		return one;
-	return arena_printf(a->arena,
-			    "at %zu point%s more than 10 %% of the count is accepted, which tells "
-			    "nothing; it takes %s with a larger count",
-			    loose, plural(loose), tried ? "another one" : "two");
-}
-
-static const char *stuck_text(const struct analysis *a, uint64_t constant)
-{
+	if (tried < 2 && wide_at)
+		return arena_printf(a->arena,
+				    "at %zu point%s more than 10 %% of the count is accepted, "
+				    "which tells nothing; it takes %s with a larger count",
+				    wide_at, plural(wide_at), tried ? "another one" : "two");
+	if (tried < 2)
+		return same ? "it counts at points of the same work, it takes a second work" :
+			      "it counts at one point, it takes a second to confirm it";
+	if ((rule && !rule->count) || !analysis_constant(a, number, left_out, NULL, &constant))
+		return NULL;
 	return arena_printf(a->arena,
 			    "a counter that always reads %" PRIu64 " fits as well, it takes a "
 			    "point with another count",
@@ -431,21 +422,12 @@ static const char *stuck_text(const struct analysis *a, uint64_t constant)
 static void explain(const struct analysis *a, size_t number, const struct rule *rule,
 		    const char *reason, struct outcome *o)
 {
-	uint64_t constant;
+	const char *doubt = verdict_doubt(a, number, rule, NULL);
 
 	define(o, rule, rule_text(a->arena, rule));
-	if (verdict_tried_at(a, number, rule, NULL) < 2) {
-		o->reason = arena_printf(
-			a->arena, "%s; %s", reason,
-			untried_text(a, number, rule,
-				     "a single point says so, it takes a second to confirm it"));
+	o->reason = doubt ? arena_printf(a->arena, "%s; %s", reason, doubt) : reason;
+	if (doubt)
 		return;
-	}
-	if (rule->count && analysis_constant(a, number, NULL, NULL, &constant)) {
-		o->reason = arena_printf(a->arena, "%s; %s", reason, stuck_text(a, constant));
-		return;
-	}
-	o->reason = reason;
 	/* the right definition of a counter that cannot count is of no use */
 	step(o, rule->count ? VERDICT_EXPLAINED : VERDICT_UNTRUSTED);
 }
@@ -594,7 +576,6 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	const char *by =
 		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
 	struct rule left = { 0 };
-	uint64_t constant;
 
 	if (!o->search_error && o->remaining == 1)
 		left = search_rule(a, search, 0, a->arena);
@@ -614,25 +595,14 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 		step(o, VERDICT_QUARANTINED);
 		o->reason = arena_printf(a->arena, "as documented at %s, and %s fits as well%s",
 					 points, rule_text(a->arena, &left), by);
-	} else if (verdict_tried_at(a, number, rule, NULL) < 2) {
-		step(o, VERDICT_QUARANTINED);
-		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena,
-					 "as documented, and the only rule of %s that fits%s; %s",
-					 o->size, by,
-					 untried_text(a, number, rule,
-						      "it counts at one point, it takes a second"));
-	} else if (analysis_constant(a, number, NULL, NULL, &constant)) {
-		step(o, VERDICT_QUARANTINED);
-		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena, "as documented at %s, but %s", points,
-					 stuck_text(a, constant));
 	} else {
-		step(o, VERDICT_TRUSTED);
+		const char *doubt = verdict_doubt(a, number, rule, NULL);
+
+		step(o, doubt ? VERDICT_QUARANTINED : VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
 		o->reason = arena_printf(
-			a->arena, "as documented at %s, and the only rule of %s that fits%s%s",
-			points, o->size, by, others_text(a, o));
+			a->arena, "as documented at %s, and the only rule of %s that fits%s%s%s",
+			points, o->size, by, doubt ? "; " : others_text(a, o), doubt ? doubt : "");
 	}
 }
 

@@ -136,13 +136,15 @@ bool verdict_is_discrepant(const struct outcome *outcome);
 bool verdict_is_unconfirmed(const struct outcome *outcome);
 
 /*
- * Points that test a rule: their work differs, it or the documentation counts it, and what is
- * accepted tells something (acceptance_tells()).
- * @left_out: by point: it is none of them; NULL: no point is left out.
- * Return: 0, 1 or, for all more, 2.
+ * Why readings that fit a rule do not show that an event counts by it. A point tests a rule if the
+ * rule or the documentation counts something there, and what is accepted of it tells something
+ * (acceptance_tells()). It takes two points with different work, and readings that a counter which
+ * is stuck would not have.
+ * @rule: NULL: any that gives the readings; @left_out: by point: it does not count; NULL: all do.
+ * Return: a sentence without a full stop; NULL: they show it.
  */
-size_t verdict_tried_at(const struct analysis *analysis, size_t event, const struct rule *rule,
-			const bool *left_out);
+const char *verdict_doubt(const struct analysis *analysis, size_t event, const struct rule *rule,
+			  const bool *left_out);
 
 /*
  * What relations between events say of their rules. If a relation holds at all measured points, its

@@ -354,6 +354,42 @@ def a_requirement_that_was_not_measured():
 
 
 @test
+def a_finding_that_shows_nothing_here():
+    """--from: a finding is confirmed by points that would show it, not by readings that a counter
+    which is stuck has as well, that do the same work, or of which more than 10 % are accepted"""
+    sizes = [100, 110, 120, 400, 600, 900]
+    works = [{"name": "work", "parameters": {"N": sizes}, "quantities": {"n": "N", "k": "N * N"}},
+             {"name": "again", "parameters": {"N": [400]}, "quantities": {"n": "N", "k": "N * N"}}]
+    event = {"name": "e", "documented": ["n"], "candidates": ["n"]}
+    # the finding is the rule, or what is left of the rules
+    both = {"name": "e", "documented": ["n", "k"], "accept": {"absolute": 100}}
+    for there, data in ((event, "work,600,e,600\nwork,900,e,900\n"), (event, "work,900,e,900\n"),
+                        (both, "work,900,e,810900\n")):
+        for accept, rows, result, words in (
+                (10, ((100, 110), (110, 110), (120, 110)), "untested", "always reads 1"),
+                (60, ((100, 100), (400, 400), (110, 110)), "untested", "at 3 points more than 10"),
+                (0, ((400, 400), (-400, 400)), "untested", "points of the same work"),
+                (0, ((100, 100), (400, 400)), "confirmed", "at 2 points")):
+            with tempfile.TemporaryDirectory() as path:
+                own = Folder(path, events=[there], benchmarks=works)
+                first = run("-j", "-m", own.write("a.csv", "benchmark,N,event,value\n" + data),
+                            own.campaign, status=(FINE, DOUBT)).stdout
+                own.write("first.json", first)
+                text = "".join(f"{'work' if n > 0 else 'again'},{abs(n)},e,{value}\n"
+                               for n, value in rows)
+                own = Folder(path, events=[{**event, "accept": {"absolute": accept}}],
+                             benchmarks=works)
+                found = json.loads(run("-j", "-m",
+                                       own.write("b.csv", "benchmark,N,event,value\n" + text),
+                                       "--from", os.path.join(path, "first.json"), own.campaign,
+                                       status=(FINE, DOUBT)).stdout)
+                found = found["campaigns"][0]["events"][0]["carried"]
+                if there == both:
+                    result, words = "untested", "counts k, which no rule here may"
+                check(found["result"] == result and words in found["text"], f"{rows}: {found}")
+
+
+@test
 def names_in_a_pack():
     """listings that sha256sum or the pack itself would take for something else are refused"""
     for name in (".a.lst", "-", "-c", "SHA256SUMS.new", "review.txt"):
