@@ -402,8 +402,8 @@ def names_in_a_pack():
 
 @test
 def files_of_a_pack():
-    """-m PACK refuses a file that has no hash, and hashes that are not those of the review; a pack
-    of a CSV does not say that a program was compared"""
+    """-m PACK refuses a file that has no hash, hashes that are not those of the review, and a pack
+    without its review; a pack of a CSV does not say that a program was compared"""
     with tempfile.TemporaryDirectory() as path:
         own, data = listed(path, "a.lst")
         pack = os.path.join(path, "pack")
@@ -416,7 +416,20 @@ def files_of_a_pack():
             lines = f.readlines()
         with open(os.path.join(pack, "review.txt"), encoding="utf-8") as f:
             review = f.read()
-        for name in ("a.lst", "result.json", "campaign.json"):
+        os.rename(os.path.join(pack, "review.txt"), os.path.join(path, "review.txt"))
+        error = run("-m", pack, status=FAILED).stderr
+        check("review.txt: README.txt names it, and it is not there" in error, error)
+        # as version 0.1 wrote it
+        with open(os.path.join(pack, "README.txt"), encoding="utf-8") as f:
+            readme = f.read()
+        own.write("pack/README.txt", "Evidence\n")
+        digest = hashlib.sha256(b"Evidence\n").hexdigest()
+        own.write("pack/SHA256SUMS", "".join(
+            f"{digest}  README.txt\n" if x.endswith(" README.txt\n") else x for x in lines))
+        run("-o", "/dev/null", "-m", pack, status=FINE)
+        own.write("pack/README.txt", readme)
+        own.write("pack/review.txt", review)
+        for name in ("a.lst", "result.json", "campaign.json", "README.txt"):
             own.write("pack/SHA256SUMS", "".join(x for x in lines if x.split()[1] != name))
             error = run("-m", pack, status=FAILED).stderr
             check("review of another SHA256SUMS" in error, error)
