@@ -73,8 +73,7 @@ static void write_channel(const struct contention *c, const struct aggressor *a,
 		contention_time_unit(of->added_ns > longer_ns ? of->added_ns : longer_ns, false);
 	struct arena arena = { 0 };
 	double scale;
-	const char *unit =
-		contention_unit(channel, shown > alone ? shown : alone, &scale, &arena);
+	const char *unit = contention_unit(channel, shown > alone ? shown : alone, &scale, &arena);
 
 	fprintf(out,
 		"  %s (%s): rank correlation %+.2f, adds %.3f of %.3f %s%s; %.1f %s, "

@@ -22,10 +22,9 @@ struct plotted {
 static double value_of(const struct contention *c, const struct load *p, const struct plotted *of,
 		       bool slowest)
 {
-	const double value =
-		of->channel != TIME ?
-			contention_shown(&c->channels[of->channel], p, (size_t)of->channel) :
-			(double)(slowest ? p->max_time_ns : p->time_ns);
+	const double value = of->channel != TIME ? contention_shown(&c->channels[of->channel], p,
+								    (size_t)of->channel) :
+						   (double)(slowest ? p->max_time_ns : p->time_ns);
 
 	return value / of->scale;
 }

@@ -78,8 +78,8 @@ static void add_comparison(struct chain *c, const struct study *study, const str
 	if (*o->violated)
 		add(c, arena_printf(c->arena, "violated: %s", o->violated));
 	if (*o->violated_by_others)
-		add(c, arena_printf(c->arena, "violated by other events: %s",
-				    o->violated_by_others));
+		add(c,
+		    arena_printf(c->arena, "violated by other events: %s", o->violated_by_others));
 }
 
 static void add_ideas(struct chain *c, const struct study *study, const struct outcome *o,
