@@ -174,7 +174,7 @@ def a_sampler_that_stands_still():
 
 @test
 def the_default_window():
-    """a budget without a window has one with a hundred periods; a sampler that a busy host delays by
+    """a budget without a window has one of a hundred periods; a sampler that a busy host delays by
     40 ms is no loss of it, but one of a window of 10 ms"""
     tries = []
     for _ in range(5):

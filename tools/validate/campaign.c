@@ -48,7 +48,7 @@ uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected)
 	return relative > accept->absolute ? relative : accept->absolute;
 }
 
-bool acceptance_tells(const struct acceptance *accept, uint64_t expected)
+bool acceptance_is_narrow(const struct acceptance *accept, uint64_t expected)
 {
 	return expected &&
 	       acceptance_limit(accept, expected) <= expected / (PPM / MAX_ACCEPTED_PPM);

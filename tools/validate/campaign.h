@@ -178,7 +178,7 @@ long benchmark_parameter(const struct benchmark *benchmark, const char *name);
 /* Largest difference that is accepted; rounds down. */
 uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected);
 /*
- * Whether a count within the acceptance of @expected tells something: what is accepted is at most
- * MAX_ACCEPTED_PPM of it. Of an expected 0 never.
+ * Whether what is accepted is at most MAX_ACCEPTED_PPM of an expected count, so that a count shows
+ * something. Of 0 it never is.
  */
-bool acceptance_tells(const struct acceptance *accept, uint64_t expected);
+bool acceptance_is_narrow(const struct acceptance *accept, uint64_t expected);

@@ -433,7 +433,7 @@ long from_next(const struct analysis *a, const struct carried *carried)
 			    !a->unavailable[e] &&
 			    benchmark_states(&a->campaign->benchmarks[a->points[p].benchmark], e) &&
 			    !analysis_expected(a, &a->points[p], &c->rule, 0, &value) &&
-			    acceptance_tells(&a->campaign->events[e].accept, value))
+			    acceptance_is_narrow(&a->campaign->events[e].accept, value))
 				return (long)p;
 		}
 	return -1;

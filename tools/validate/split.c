@@ -292,7 +292,7 @@ static bool confirms(const struct analysis *a, const struct point *point, const 
 	return wish->confirm &&
 	       benchmark_states(&a->campaign->benchmarks[point->benchmark], wish->event) &&
 	       !analysis_expected(a, point, wish->confirm, 1, &value) &&
-	       acceptance_tells(&a->campaign->events[wish->event].accept, value) &&
+	       acceptance_is_narrow(&a->campaign->events[wish->event].accept, value) &&
 	       !analysis_constant(a, wish->event, NULL, &value, &constant);
 }
 

@@ -395,7 +395,7 @@ const char *verdict_doubt(const struct analysis *a, size_t number, const struct 
 
 		if (!count || (left_out && left_out[p]))
 			continue;
-		if (!acceptance_tells(accept, count))
+		if (!acceptance_is_narrow(accept, count))
 			wide_at++;
 		else if (tried && same_work(a, p, first))
 			same++;
@@ -405,7 +405,7 @@ const char *verdict_doubt(const struct analysis *a, size_t number, const struct 
 	if (tried < 2 && wide_at)
 		return arena_printf(a->arena,
 				    "at %zu point%s more than 10 %% of the count is accepted, "
-				    "which tells nothing; it takes %s with a larger count",
+				    "which tests nothing; it takes %s with a larger count",
 				    wide_at, plural(wide_at), tried ? "another one" : "two");
 	if (tried < 2)
 		return same ? "it counts at points of the same work, it takes a second work" :

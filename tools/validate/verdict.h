@@ -60,8 +60,8 @@ struct outcome {
 	/* @definition as a rule, for predictions; not given if there is none */
 	struct rule found;
 	size_t points; /* points with measurements */
-	const char *left_out; /* "not measured: a, b", or "": points of the campaign, and how many */
-	size_t left_out_count;
+	const char *left_out; /* "not measured: a, b", or "": points of the campaign */
+	size_t left_out_count; /* of these */
 	size_t exercised; /* points of these with a documented value above zero */
 	size_t off; /* points of these beyond the acceptance */
 	size_t worst; /* point with the largest difference of a single reading */
@@ -137,9 +137,8 @@ bool verdict_is_unconfirmed(const struct outcome *outcome);
 
 /*
  * Why readings that fit a rule do not show that an event counts by it. A point tests a rule if the
- * rule or the documentation counts something there, and what is accepted of it tells something
- * (acceptance_tells()). It takes two points with different work, and readings that a counter which
- * is stuck would not have.
+ * rule or the documentation counts something there, of which the acceptance is narrow. It takes two
+ * such points with different work, and readings that a counter which is stuck would not have.
  * @rule: NULL: any that gives the readings; @left_out: by point: it does not count; NULL: all do.
  * Return: a sentence without a full stop; NULL: they show it.
  */

@@ -93,19 +93,20 @@ def numbers_for_people():
         for seconds, unit in ((1e-3, "us"), (1, "ms"), (10, "s")):
             rows = [f"{'somebody' if n else ''},{n},0,{name},{round(1e9 * seconds * value)}\n"
                     for n in range(6) for name, value in (("time", 2 + n), ("run-delay", part * n))]
-            out = interference(specification, "--html", page, readings=HEADER + "".join(rows)).stdout
+            readings = HEADER + "".join(rows)
+            out = interference(specification, "--html", page, readings=readings).stdout
             scale = {"us": 1e3, "ms": 1e3, "s": 10}[unit]
             check(f"alone {2 * scale:.3f} {unit}," in out and words in out and
                   f"{7 * scale:.3f} {unit}  " in out and
                   f"adds {5 * part * scale:.3f} of {5 * scale:.3f} {unit}; " in out and
-                  f" {5 * part * scale:.1f} {unit} of others, 0.0 alone" in out, f"{seconds}: {out}")
+                  f" {5 * part * scale:.1f} {unit} of others, 0.0 alone" in out, f"{unit}: {out}")
             check(out.count("only one run") == 6 and "+0.0 %" not in out, out)
             with open(page, encoding="utf-8") as f:
                 text = f.read()
             check(f"<span>{unit}</span>" in text and '<pre class="whole">' in text and
                   "pre.whole { max-height: none; }" in text and "bars" not in text, text[-3000:])
-    found = json.loads(interference(specification, "--json", readings=HEADER + "".join(rows)).stdout)
-    a = found["aggressors"][0]
+    done = interference(specification, "--json", readings=readings)
+    a = json.loads(done.stdout)["aggressors"][0]
     check(a["explained"] == 1.5 and {p["runs"] for p in a["points"]} == {1}, f"{a}")
 
 

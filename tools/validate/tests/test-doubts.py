@@ -173,7 +173,8 @@ def a_relation_that_left_points_out():
     b = [100, 200, 400]
     relation = [{"name": "r", "left": "c", "right": "b"}]
     for c, words in (([100, 200, None], "holds at 2 of 3 points (not measured: work N=400)"),
-                     ([100, 250, None], "violated at 1 point; measured at 2 of 3 points (not measured: work N=400)"),
+                     ([100, 250, None],
+                      "violated at 1 point; measured at 2 of 3 points (not measured: work N=400)"),
                      (b, "holds at 3 points")):
         with tempfile.TemporaryDirectory() as path:
             own = Folder(path, **BY_B, relations=relation)
@@ -284,7 +285,7 @@ def a_wide_acceptance_of_counts():
         own = Folder(path, benchmarks=works, events=[{**event, "accept": {"absolute": 60}}])
         for rows, verdict, words in (
                 (small, "QUARANTINED", "at 3 points more than 10 % of the count is accepted, which "
-                 "tells nothing; it takes two with a larger count"),
+                 "tests nothing; it takes two with a larger count"),
                 (one, "QUARANTINED", "it takes another one with a larger count"),
                 (two, "TRUSTED", "as documented at 5 points"),
                 ("work,100,e,200\nwork,399,e,798\n", "QUARANTINED", "; at 1 point more than 10")):
