@@ -140,26 +140,25 @@ static bool is_off(const struct analysis *a, size_t number)
 }
 
 /*
- * Whether a relation would be violated at a point even if the other events that are off there had
- * counted what is documented.
+ * Whether a relation is violated at a point, and would be even if the other events that are off
+ * there had counted what is documented.
  */
 static bool is_blamed_at(const struct analysis *a, size_t event, const struct relation *relation,
 			 size_t point, struct cell *cells)
 {
-	for (enum reading_of of = MEDIAN; of < READINGS_OF; of++) {
-		bool is_known = true;
+	struct relation_result measured = { 0 };
+
+	/* a failure was reported by verdict_relations() */
+	check_relation(a, relation, point, cells, &measured);
+	for (enum reading_of of = MEDIAN; measured.violated && of < READINGS_OF; of++) {
 		int64_t left, right;
 		uint64_t expected;
 		int missing;
 
 		fill_cells(a, point, of, cells);
-		for (size_t e = 0; e < a->campaign->event_count; e++) {
-			is_known &= cells[e].count || !relation_has(a, relation, e);
+		for (size_t e = 0; e < a->campaign->event_count; e++)
 			if (e != event && is_off_at(a, e, point, &expected))
 				cells[e].value = expected;
-		}
-		if (!is_known)
-			return false;
 		missing = sides_of(a, relation, point, cells, &left, &right);
 		/* a formula without a value does not hold */
 		a->failure->text[0] = '\0';
@@ -531,31 +530,29 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-/* whether some reading of an event is beyond what is accepted of a count of 0 */
+/* whether some reading of an event is not 0 */
 static bool has_counted(const struct analysis *a, size_t number)
 {
 	for (size_t p = 0; p < a->point_count; p++)
-		if (!analysis_accepts(&a->campaign->events[number], 0,
-				      analysis_cell(a, p, number).max))
+		if (analysis_cell(a, p, number).max)
 			return true;
 	return false;
 }
 
-/* Readings as documented that a counter which cannot count would have as well. */
-static const char *uncounted_text(const struct analysis *a, size_t number)
+/* Why readings that agree are those of a counter which cannot count, too; NULL: they are not. */
+static const char *dead_text(const struct analysis *a, size_t number, const struct outcome *o)
 {
 	const bool is_none = !a->campaign->events[number].documented.count;
 
-	for (size_t p = 0; p < a->point_count; p++)
-		if (analysis_cell(a, p, number).max)
-			return arena_printf(a->arena,
-					    "all readings are within the acceptance of 0%s; a "
-					    "counter that is dead or stuck would look the same",
-					    is_none ? ", as documented" : "");
-	return is_none ? "it never counted, as documented; a counter that cannot would look the "
-			 "same" :
-			 "it never counted, which the acceptance allows; a counter that cannot "
-			 "would look the same";
+	if (!has_counted(a, number))
+		return is_none ? "it never counted, as documented; a counter that cannot would "
+				 "look the same" :
+				 "it never counted, which the acceptance allows; a counter that "
+				 "cannot would look the same";
+	if (is_none && !verdict_is_open(o))
+		return "all readings are within the acceptance of 0, as documented; a counter that "
+		       "is stuck there would look the same";
+	return NULL;
 }
 
 /* What the reason of a TRUSTED event says of violated relations. */
@@ -808,6 +805,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 {
 	const struct campaign_event *event = &a->campaign->events[number];
 	bool *self = arena_array(a->arena, a->campaign->event_count, sizeof(*self));
+	const char *dead;
 	int searched;
 
 	*o = (struct outcome){ .rounds = o->rounds,
@@ -844,8 +842,9 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		o->reason = "no benchmark made it count; a counter that cannot would look the same";
 		return searched;
 	}
-	if (!has_counted(a, number)) {
-		o->reason = uncounted_text(a, number);
+	dead = dead_text(a, number, o);
+	if (dead) {
+		o->reason = dead;
 		return searched;
 	}
 	judge_documented(a, number, search, o);

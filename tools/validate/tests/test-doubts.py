@@ -161,6 +161,13 @@ def a_violated_relation():
             ([99, 200, None], [100, 200, 400], "TRUSTED", "; relation violated, by")):
         found = judge({"b": b, "c": c, "d": d}, events=events, relations=relations)
         check_verdict(found["c"], verdict, words, f"c {c}, d {d}")
+    # d counts twice as much as documented, as c does; once it lost something
+    found = judge({"c": [200, 400, 800], "d": [199, 400, 800]}, events=[events[2], events[3]],
+                  relations=relations[1:])
+    check_verdict(found["c"], "UNTRUSTED", "violated: s", "neither documented nor what d counts")
+    found = judge({"c": [100, 400, 800], "d": [99, 400, 800]}, events=[events[2], events[3]],
+                  relations=relations[1:])
+    check_verdict(found["c"], "MEASURED", "nothing to compare", "where it holds as measured")
     # d is right at 400, where the relation is violated as well
     found = judge({"a": b, "d": [99, 200, 400]}, events=[events[0], events[3]],
                   relations=[{"name": "r", "left": "a + d", "right": "min(2 * N, 700)"}])
@@ -210,12 +217,16 @@ def a_dead_counter():
         found = judge({"e": [0, 0, 0]}, events=[{"name": "e", **one}])["e"]
         check_verdict(found, "MEASURED", f"never counted, {words}" if words[0] == "a" and
                       one["documented"] == [] else words, what)
-    for one, words in (({"documented": [], "candidates": ["n"]}, "of 0, as documented; a counter"),
-                       ({"documented": ["k"]}, "of 0; a counter that is dead or stuck")):
-        for readings in [0, 1, 0], [2, 2, 2]:
-            found = judge({"e": readings}, events=[{"name": "e", "accept": {"absolute": 2000},
-                                                    **one}])["e"]
-            check_verdict(found, "MEASURED", words, f"{one}, {readings}")
+    for documented, accept, readings, verdict, words in (
+            ([], 50, [0, 1, 0], "MEASURED", "of 0, as documented; a counter that is stuck there"),
+            ([], 50, [2, 2, 2], "MEASURED", "a counter that is stuck there"),
+            # another rule fits as well: which one it is can be measured
+            ([], 250, [1, 2, None], "QUARANTINED", "2 rules fit, the documented one among them"),
+            (["n"], 500, [0, 1, 0], "QUARANTINED", "2 rules fit, the documented one among them")):
+        found = judge({"e": readings}, events=[
+            {"name": "e", "documented": documented, "candidates": ["n"], "max_weight": 1,
+             "accept": {"absolute": accept}}])["e"]
+        check_verdict(found, verdict, words, f"{documented}, {readings}")
 
 
 @test
