@@ -206,8 +206,8 @@ const char *contention_unit(const struct channel *channel, double most, double *
 			    struct arena *arena);
 
 /*
- * Part of the time that the task takes longer at its slowest level which the named channels add. A
- * window that is too small makes it larger than 1.
+ * Part of the time that the task takes longer at its slowest level which the named channels add. It
+ * is larger than 1 if a window is too small, or if lost hits and what they wait for overlap.
  */
 double contention_explained(const struct aggressor *a);
 

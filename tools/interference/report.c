@@ -94,11 +94,12 @@ static void write_work(const struct work *work, FILE *out)
 		fprintf(out, " in %s", work->cgroup);
 }
 
-/* More than all, beyond rounding, cannot be. */
+/* Of more than all, beyond noise, some is counted twice. */
 static void write_share(double explained, FILE *out)
 {
 	if (explained > 1.05)
-		fprintf(out, " (would add %.0f %% of the added time: is a window too small?)",
+		fprintf(out,
+			" (%.0f %% of the added time: waits overlap, or a window is too small)",
 			100 * explained);
 	else
 		fprintf(out, " (%.0f %% of the added time, %.0f %% unexplained)",
