@@ -47,7 +47,7 @@ static const char help[] =
 	"\n"
 	"Verdicts: TRUSTED as documented, and no other definition fits, at two points or more;\n"
 	"EXPLAINED not as documented, but one definition is left; QUARANTINED several are, or\n"
-	"a single point says so; UNTRUSTED none is. docs/validate.md has the formats.\n"
+	"too few points show it; UNTRUSTED none is. docs/validate.md has the formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
 	"5 a counter is neither; one that could not be measured here matters only if it is\n"
 	"required. This is version 2, as the schema of the JSON.\n";

@@ -7,8 +7,9 @@
  * 	                                    -> UNTRUSTED (none fits)
  *
  * An event is TRUSTED if the documented rule is the only one that fits, at two points or more. It
- * stays MEASURED while no work makes it count, because a dead counter would look the same. It stays
- * QUARANTINED while several rules fit, the documented one too, or one at a single point.
+ * stays MEASURED while no work makes it count, or if it is documented to count nothing, because a
+ * dead counter would look the same. It stays QUARANTINED while several rules fit, the documented
+ * one too, or one without the points that show it, see verdict_doubt().
  */
 #pragma once
 
@@ -132,7 +133,7 @@ bool verdict_is_open(const struct outcome *outcome);
 /* Whether the measurements contradict the documentation, a relation or each other. */
 bool verdict_is_discrepant(const struct outcome *outcome);
 
-/* Whether one rule fits, and a single point says so. */
+/* Whether one rule fits, and verdict_doubt() says why that is not enough. */
 bool verdict_is_unconfirmed(const struct outcome *outcome);
 
 /*
