@@ -88,8 +88,9 @@ def numbers_for_people():
     the added time its channels explain; the page shows all numbers"""
     page = os.path.join(WORK, "numbers.html")
     specification = programs("task", "load")
-    for part, words in ((0.6, "(60 % of the added time, 40 % unexplained)"),
-                        (1.5, "(150 % of the added time: waits overlap, or a window is too small)")):
+    for part, words in (
+            (0.6, "(60 % of the added time, 40 % unexplained)"),
+            (1.5, "(150 % of the added time: waits overlap, or a window is too small)")):
         for seconds, unit in ((1e-3, "us"), (1, "ms"), (10, "s")):
             rows = [f"{'somebody' if n else ''},{n},0,{name},{round(1e9 * seconds * value)}\n"
                     for n in range(6) for name, value in (("time", 2 + n), ("run-delay", part * n))]
