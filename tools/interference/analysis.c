@@ -28,6 +28,21 @@ bool contention_slower(const struct aggressor *a)
 	return contention_slowdown(a, a->slowest) > 1.05;
 }
 
+double contention_explained(const struct aggressor *a)
+{
+	const double added_ns = (double)(a->slowest->time_ns - a->points[0].time_ns);
+	double sum_ns = 0, shared_ns = 0;
+
+	for (size_t i = 0; i < a->named_count; i++) {
+		const struct correlation *of = &a->of[a->named[i]];
+
+		sum_ns += of->added_ns - of->shared_ns;
+		/* of both channels of a pair, once */
+		shared_ns = fmax(shared_ns, of->shared_ns);
+	}
+	return added_ns > 0 ? (sum_ns + shared_ns) / added_ns : 0;
+}
+
 double contention_rho(const struct correlation *of)
 {
 	return of->sign * sqrt(contention_ratio(of->squared));

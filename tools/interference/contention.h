@@ -51,6 +51,7 @@ struct load {
 	uint64_t level; /* 0: the task alone */
 	uint64_t time_ns;
 	uint64_t max_time_ns; /* of the slowest run */
+	uint64_t runs; /* that were measured; one has no spread */
 	uint64_t delay_ns; /* for which it could have run, and did not, or DELAY_UNKNOWN */
 	/* by channel; the denominator is 0 if the task does not use it */
 	uint64_t shown[MAX_CHANNELS][2];
@@ -185,9 +186,30 @@ void contention_analyse(struct contention *c);
 /* the rank correlation */
 double contention_rho(const struct correlation *of);
 
-/* What a channel shows at a load: of a request, part of all hits, or cycles; and its unit. */
+/* a unit of time in which numbers stay short */
+struct time_unit {
+	const char *name;
+	double ns;
+};
+
+/* The unit for times up to @ns; @is_short: ns are one, else us is the least. */
+struct time_unit contention_time_unit(double ns, bool is_short);
+
+/* What a channel shows at a load: time of a request or of others, part of all hits, or cycles. */
 double contention_shown(const struct channel *channel, const struct load *p, size_t n);
-const char *contention_unit(const struct channel *channel);
+
+/*
+ * The unit of what a channel shows, "ms of a request".
+ * @most: the largest value; @scale: set to what values are to be divided by.
+ */
+const char *contention_unit(const struct channel *channel, double most, double *scale,
+			    struct arena *arena);
+
+/*
+ * Part of the time that the task takes longer at its slowest level which the named channels add. It
+ * is larger than 1 if a window is too small, or if lost hits and what they wait for overlap.
+ */
+double contention_explained(const struct aggressor *a);
 
 void contention_text(const struct contention *c, FILE *out);
 void contention_json(const struct contention *c, FILE *out);

@@ -36,9 +36,9 @@ static int measure_level(struct contention *c, const struct aggressor *a, uint64
 			 struct load *p)
 {
 	double low[MAX_CHANNELS] = { 0 }, high[MAX_CHANNELS] = { 0 };
-	uint64_t max_time_ns = 0;
+	uint64_t max_time_ns = 0, i;
 
-	for (uint64_t i = 0; i < runs; i++) {
+	for (i = 0; i < runs; i++) {
 		struct load run = { .level = p->level, .delay_ns = DELAY_UNKNOWN };
 		int ret;
 
@@ -60,6 +60,7 @@ static int measure_level(struct contention *c, const struct aggressor *a, uint64
 		}
 	}
 	p->max_time_ns = max_time_ns;
+	p->runs = i;
 	memcpy(p->min_shown, low, sizeof(low));
 	memcpy(p->max_shown, high, sizeof(high));
 	return 0;
@@ -79,6 +80,7 @@ static int measure_aggressor(struct contention *c, struct aggressor *a, const st
 	return 0;
 }
 
+/* After the last run: what the machine knows of itself has the time of the first one, begun. */
 static void configure(struct contention *c)
 {
 	char time[32];
@@ -154,10 +156,10 @@ static int run_interference(struct app *app, int argc, char **argv)
 	if (!ret) {
 		status = EXIT_FAILED;
 		ret = c.machine->open(&c, readings ? readings : device);
-		if (!ret && !readings)
-			configure(&c);
 		if (!ret)
 			ret = measure_all(&c);
+		if (!ret && !readings)
+			configure(&c);
 		show_progress(&c, NULL, 0, -1);
 		if (c.machine->close(&c))
 			ret = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The result as text and as JSON. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "contention.h"
 #include "lib/json.h"
@@ -14,24 +15,49 @@ double contention_shown(const struct channel *channel, const struct load *p, siz
 									  channel->ns);
 }
 
-const char *contention_unit(const struct channel *channel)
+struct time_unit contention_time_unit(double ns, bool is_short)
 {
-	static const char *const units[] = { "ns of a request", "ns of a request",
-					     "% of accesses hit", "cycles of others" };
+	static const struct time_unit units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }
+	};
+	size_t n = !is_short;
 
+	while (n + 1 < ARRAY_SIZE(units) && ns >= 1e4 * units[n].ns)
+		n++;
+	return units[n];
+}
+
+const char *contention_unit(const struct channel *channel, double most, double *scale,
+			    struct arena *arena)
+{
+	struct time_unit unit;
+
+	*scale = 1;
+	if (channel->kind == HITS)
+		return "% of accesses hit";
+	if (channel->kind == OTHERS && channel->ns != 1)
+		return "cycles of others";
+	unit = contention_time_unit(most, true);
+	*scale = unit.ns;
 	/* cycles of 1 GHz */
-	return channel->kind == OTHERS && channel->ns == 1 ? "ns of others" : units[channel->kind];
+	return arena_printf(arena, "%s of %s", unit.name,
+			    channel->kind == OTHERS ? "others" : "a request");
 }
 
 static void write_points(const struct aggressor *a, FILE *out)
 {
+	const struct time_unit unit = contention_time_unit((double)a->slowest->time_ns, false);
+
 	fputs("  level                 time  slowdown  slowest run\n", out);
 	for (size_t n = 0; n < a->count; n++) {
 		const struct load *p = &a->points[n];
 
-		fprintf(out, "  %-13" PRIu64 "%10.3f us %8.2f %+10.1f %%\n", p->level,
-			(double)p->time_ns / 1e3, contention_slowdown(a, p),
-			100 * ((double)p->max_time_ns / (double)p->time_ns - 1));
+		fprintf(out, "  %-13" PRIu64 "%10.3f %-2s %8.2f", p->level,
+			(double)p->time_ns / unit.ns, unit.name, contention_slowdown(a, p));
+		if (p->runs > 1)
+			fprintf(out, " %+10.1f %%",
+				100 * ((double)p->max_time_ns / (double)p->time_ns - 1));
+		fputs(p->runs > 1 ? "\n" : "   only one run\n", out);
 	}
 }
 
@@ -40,15 +66,23 @@ static void write_channel(const struct contention *c, const struct aggressor *a,
 {
 	const struct channel *channel = &c->channels[n];
 	const struct correlation *of = &a->of[n];
+	const double longer_ns = (double)(a->slowest->time_ns - a->points[0].time_ns);
+	const double shown = contention_shown(channel, a->slowest, n);
+	const double alone = contention_shown(channel, a->points, n);
+	const struct time_unit time =
+		contention_time_unit(of->added_ns > longer_ns ? of->added_ns : longer_ns, false);
+	struct arena arena = { 0 };
+	double scale;
+	const char *unit = contention_unit(channel, shown > alone ? shown : alone, &scale, &arena);
 
 	fprintf(out,
-		"  %s (%s): rank correlation %+.2f, adds %.3f of %.3f us%s; %.1f %s, "
+		"  %s (%s): rank correlation %+.2f, adds %.3f of %.3f %s%s; %.1f %s, "
 		"%.1f alone%s\n",
 		channel->name, verdicts_trust_name(channel->trust), contention_rho(of),
-		of->added_ns / 1e3, (double)(a->slowest->time_ns - a->points[0].time_ns) / 1e3,
-		of->explains ? "" : ": too little", contention_shown(channel, a->slowest, n),
-		contention_unit(channel), contention_shown(channel, a->points, n),
+		of->added_ns / time.ns, longer_ns / time.ns, time.name,
+		of->explains ? "" : ": too little", shown / scale, unit, alone / scale,
 		of->has_others ? "; with others' requests" : "");
+	arena_free(&arena);
 }
 
 static void write_work(const struct work *work, FILE *out)
@@ -60,6 +94,18 @@ static void write_work(const struct work *work, FILE *out)
 		fprintf(out, " in %s", work->cgroup);
 }
 
+/* Of more than all, beyond noise, some is counted twice. */
+static void write_share(double explained, FILE *out)
+{
+	if (explained > 1.05)
+		fprintf(out,
+			" (%.0f %% of the added time: waits overlap, or a window is too small)",
+			100 * explained);
+	else
+		fprintf(out, " (%.0f %% of the added time, %.0f %% unexplained)",
+			fmin(100 * explained, 100), fmax(100 - 100 * explained, 0));
+}
+
 static void write_names(const struct contention *c, const struct aggressor *a, FILE *out)
 {
 	fprintf(out, "  interference channel%s: ", a->named_count > 1 ? "s" : "");
@@ -69,17 +115,22 @@ static void write_names(const struct contention *c, const struct aggressor *a, F
 		fputs("unknown: at a level the task is quicker than alone", out);
 	else if (!a->named_count)
 		fputs(contention_slower(a) ? "unknown: no channel explains it" : "none", out);
+	else
+		write_share(contention_explained(a), out);
 	fputc('\n', out);
 }
 
 void contention_text(const struct contention *c, FILE *out)
 {
+	const double alone_ns = (double)c->aggressors[0].points[0].time_ns;
+	const struct time_unit unit = contention_time_unit(alone_ns, false);
+
 	fprintf(out, "%s\ntask: ", c->title);
 	write_work(&c->task, out);
 	fputs(", ", out);
 	if (c->jobs)
 		fprintf(out, "%" PRIu64 " jobs, ", c->jobs);
-	fprintf(out, "alone %.3f us", (double)c->aggressors[0].points[0].time_ns / 1e3);
+	fprintf(out, "alone %.3f %s", alone_ns / unit.ns, unit.name);
 	report_print_configuration(out, &c->measured);
 	fputc('\n', out);
 	for (size_t n = 0; n < c->channel_count; n++)
@@ -118,6 +169,7 @@ static void add_point(const struct contention *c, const struct load *load,
 	json_add_u64(p, "level", load->level);
 	json_add_u64(p, "time_ns", load->time_ns);
 	json_add_u64(p, "max_time_ns", load->max_time_ns);
+	json_add_u64(p, "runs", load->runs);
 	json_add(p, "shown", shown);
 	for (size_t n = 0; n < c->channel_count; n++)
 		if (!c->channels[n].missing)
@@ -161,6 +213,8 @@ static void add_aggressor(const struct contention *c, const struct aggressor *a,
 	json_add_bool(o, "slower", contention_slower(a));
 	json_add_bool(o, "quicker", a->quicker != NULL);
 	json_add_double(o, "slowdown", contention_slowdown(a, a->slowest));
+	json_add_double(o, "explained",
+			contention_slower(a) && !c->baseless ? contention_explained(a) : NAN);
 	json_add(o, "points", points);
 	json_add(o, "channels", channels);
 	for (size_t n = 0; n < a->named_count; n++)

@@ -133,33 +133,61 @@ def sampler_of(guard_pid):
     return found[0]
 
 
+def delayed(budget, is_over):
+    """A guard whose sampler stands still until is_over(log): its records, its end, the seconds."""
+    with tempfile.NamedTemporaryFile("r") as log, subprocess.Popen(
+            [PERFCTR, "guard", "-o", log.name, "-b", "event=software/page-faults/ limit=5M "
+             f"device=local action=report allow_untrusted=yes {budget}", "--", "sleep", "3"],
+            stderr=subprocess.PIPE, text=True) as process:
+        harness.wait_for(lambda: "begin" in open(log.name, encoding="ascii").read(), "no begin")
+        sampler = sampler_of(process.pid)
+        ptrace(SEIZE, sampler)
+        begin = time.monotonic()
+        ptrace(INTERRUPT, sampler)
+        while not is_over(open(log.name, encoding="ascii").read(), time.monotonic() - begin):
+            time.sleep(0.005)
+        ptrace(DETACH, sampler)
+        seconds = time.monotonic() - begin
+        process.error = process.communicate(timeout=30)[1]
+        return [json.loads(line) for line in log], process, seconds
+
+
+def losses_in(records):
+    return [r for r in records if r["record"] == "loss"]
+
+
 @test
 def a_sampler_that_stands_still():
     """a sampler that stands still for longer than the window is a loss: the target is held, or let
     go, as on_loss says, and the guard ends with status 1"""
-    budget = "event=software/page-faults/ limit=5M window=200ms device=local action=report " \
-        "allow_untrusted=yes on_loss="
     for policy in "freeze", "release":
-        with tempfile.NamedTemporaryFile("r") as log, subprocess.Popen(
-                [PERFCTR, "guard", "-o", log.name, "-b", budget + policy, "--", "sleep", "3"],
-                stderr=subprocess.PIPE, text=True) as process:
-            harness.wait_for(lambda: "begin" in open(log.name, encoding="ascii").read(), "no begin")
-            sampler = sampler_of(process.pid)
-            ptrace(SEIZE, sampler)
-            ptrace(INTERRUPT, sampler)
-            begin = time.monotonic()
-            harness.wait_for(lambda: '"loss"' in open(log.name, encoding="ascii").read() or
-                             time.monotonic() - begin > 1.5, "nothing")
-            ptrace(DETACH, sampler)
-            error = process.communicate(timeout=30)[1]
-            records = [json.loads(line) for line in log]
-        losses = [r for r in records if r["record"] == "loss"]
+        records, process, _ = delayed(f"window=200ms on_loss={policy}", lambda log, seconds:
+                                      '"loss"' in log or seconds > 1.5)
+        losses = losses_in(records)
         check(len(losses) == 1 and "no sample for" in losses[0]["reason"] and
               losses[0]["on_loss"] == policy, f"{losses}: {records[-3:]}")
-        check(process.returncode == 1 and "counts are lost: no sample for" in error,
-              f"{process.returncode}: {error}")
+        check(process.returncode == 1 and "counts are lost: no sample for" in process.error,
+              f"{process.returncode}: {process.error}")
         kinds = [r["record"] for r in records]
         check(records[-1]["silences"] == 1 and "recovered" in kinds, f"{kinds}")
+
+
+@test
+def the_default_window():
+    """a budget without a window has one of a hundred periods; a sampler that a busy host delays by
+    40 ms is no loss of it, but one of a window of 10 ms"""
+    tries = []
+    for _ in range(5):
+        records, process, seconds = delayed("", lambda log, seconds: seconds > 0.04)
+        check((records[0]["window_ns"], records[0]["period_ns"]) == (100_000_000, 1_000_000),
+              f"{records[0]}")
+        tries.append((seconds, losses_in(records), process.returncode))
+        # this host may be so busy that more than that is lost
+        if not tries[-1][1]:
+            break
+    check(tries[-1][1:] == ([], 0), f"{tries}")
+    records, process, _ = delayed("window=10ms", lambda log, seconds: seconds > 0.04)
+    check(losses_in(records) and records[-1]["silences"] and process.returncode == 1, f"{records}")
 
 
 if __name__ == "__main__":

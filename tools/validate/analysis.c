@@ -576,7 +576,7 @@ bool analysis_accepts(const struct campaign_event *event, uint64_t expected, uin
 	return apart <= acceptance_limit(&event->accept, expected);
 }
 
-const char *analysis_left_out(const struct analysis *a, size_t event, size_t *count)
+const char *analysis_left_out(const struct analysis *a, const bool *events, size_t *count)
 {
 	const char *text = "";
 
@@ -584,9 +584,13 @@ const char *analysis_left_out(const struct analysis *a, size_t event, size_t *co
 	for (size_t p = 0; p < a->point_count; p++) {
 		const struct point *point = &a->points[p];
 		const struct benchmark *b = &a->campaign->benchmarks[point->benchmark];
+		bool is_stated = true, is_measured = true;
 
-		if (b->reserve || b->constructed || !benchmark_states(b, event) ||
-		    analysis_cell(a, p, event).count)
+		for (size_t e = 0; e < a->campaign->event_count; e++) {
+			is_stated &= !events[e] || benchmark_states(b, e);
+			is_measured &= !events[e] || analysis_cell(a, p, e).count;
+		}
+		if (b->reserve || b->constructed || !is_stated || is_measured)
 			continue;
 		if (++*count <= MAX_NAMED)
 			text = arena_printf(a->arena, "%s%s%s", text,
@@ -598,17 +602,19 @@ const char *analysis_left_out(const struct analysis *a, size_t event, size_t *co
 }
 
 /* If the least value that accepts the highest reading does not accept the lowest, none does. */
-bool analysis_constant(const struct analysis *a, size_t number, const uint64_t *more,
-		       uint64_t *constant)
+bool analysis_constant(const struct analysis *a, size_t number, const bool *left_out,
+		       const uint64_t *more, uint64_t *constant)
 {
 	const struct campaign_event *event = &a->campaign->events[number];
 	uint64_t least = more ? *more : UINT64_MAX, most = more ? *more : 0, low;
 
-	for (size_t n = a->first[number]; n < a->first[number + 1]; n++) {
-		const uint64_t value = a->measured.readings[a->order[n]].value;
+	for (size_t p = 0; p < a->point_count; p++) {
+		const struct cell cell = analysis_cell(a, p, number);
 
-		least = value < least ? value : least;
-		most = value > most ? value : most;
+		if (!cell.count || (left_out && left_out[p]))
+			continue;
+		least = cell.min < least ? cell.min : least;
+		most = cell.max > most ? cell.max : most;
 	}
 	for (low = least, *constant = most; low < *constant;) {
 		const uint64_t middle = low + (*constant - low) / 2;

@@ -143,18 +143,20 @@ int analysis_expected(const struct analysis *analysis, const struct point *point
 bool analysis_accepts(const struct campaign_event *event, uint64_t expected, uint64_t value);
 
 /*
- * Points of the campaign at which an event was not measured, without those in reserve.
- * @count: set to their number.
+ * Points of the campaign at which all of some events could be measured and one was not, without
+ * those in reserve.
+ * @events: by event, which ones; @count: set to the number of points.
  * Return: "not measured: a, b, c, d and 3 more", or "".
  */
-const char *analysis_left_out(const struct analysis *analysis, size_t event, size_t *count);
+const char *analysis_left_out(const struct analysis *analysis, const bool *events, size_t *count);
 
 /*
  * Whether an event that always reads the same would have all its readings within the acceptance.
- * @more: a further reading, or NULL; @constant: set to such a value.
+ * @left_out: by point: its readings do not count; NULL: all do; @more: a further reading, or NULL;
+ * @constant: set to such a value.
  */
-bool analysis_constant(const struct analysis *analysis, size_t event, const uint64_t *more,
-		       uint64_t *constant);
+bool analysis_constant(const struct analysis *analysis, size_t event, const bool *left_out,
+		       const uint64_t *more, uint64_t *constant);
 
 /*
  * Compute a formula over integers.

@@ -48,6 +48,12 @@ uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected)
 	return relative > accept->absolute ? relative : accept->absolute;
 }
 
+bool acceptance_is_narrow(const struct acceptance *accept, uint64_t expected)
+{
+	return expected &&
+	       acceptance_limit(accept, expected) <= expected / (PPM / MAX_ACCEPTED_PPM);
+}
+
 /* --- parts -------------------------------------------------------------------------- */
 
 /* classes of mnemonics for rules, used while a file is read */

@@ -181,3 +181,8 @@ bool benchmark_states(const struct benchmark *benchmark, size_t event);
 long benchmark_parameter(const struct benchmark *benchmark, const char *name);
 /* Largest difference that is accepted; rounds down. */
 uint64_t acceptance_limit(const struct acceptance *accept, uint64_t expected);
+/*
+ * Whether what is accepted is at most MAX_ACCEPTED_PPM of an expected count, so that a count shows
+ * something. Of 0 it never is.
+ */
+bool acceptance_is_narrow(const struct acceptance *accept, uint64_t expected);

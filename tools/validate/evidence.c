@@ -332,7 +332,7 @@ static const char *text_of(const char *folder, const char *name, struct arena *a
 int evidence_check(const char *folder, struct arena *arena, struct failure *failure)
 {
 	static const char mark[] = "SHA256SUMS (sha256)";
-	const char *sum, *review, *named;
+	const char *readme, *sum, *review, *named;
 	int status;
 	pid_t pid = fork();
 
@@ -349,19 +349,24 @@ int evidence_check(const char *folder, struct arena *arena, struct failure *fail
 			    "%s: its files are not those that its SHA256SUMS names, so nothing is "
 			    "concluded from them",
 			    folder);
-	/* packs of version 0.1 have no review.txt */
+	readme = text_of(folder, "README.txt", arena);
 	review = text_of(folder, "review.txt", arena);
-	if (!review)
-		return 0;
-	named = strstr(review, mark);
+	/* packs of version 0.1 have no review.txt */
+	if (!review && readme && strstr(readme, "review.txt"))
+		return fail(failure,
+			    "%s/review.txt: README.txt names it, and it is not there or cannot be "
+			    "read: the pack is not complete",
+			    folder);
+	named = review ? strstr(review, mark) : NULL;
 	named += named ? sizeof(mark) - 1 : 0;
 	sum = hash_of(folder, arena);
-	if (!named || !sum || strncmp(named + strspn(named, " \t"), sum, HASH_DIGITS) != 0)
+	if (review &&
+	    (!named || !sum || strncmp(named + strspn(named, " \t"), sum, HASH_DIGITS) != 0))
 		return fail(failure,
 			    "%s/review.txt: it is a review of another SHA256SUMS; the one here has "
 			    "the hash %s",
 			    folder, sum ? sum : "that sha256sum could not compute");
-	return 0;
+	return evidence_has(folder, "README.txt", arena, failure);
 }
 
 int evidence_has(const char *folder, const char *name, struct arena *arena, struct failure *failure)

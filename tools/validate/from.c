@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* --from: reads the findings of an earlier result, and judges them by new readings. */
-#include "search.h"
+#include "verdict.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "document.h"
 
 const char *const carried_names[] = {
@@ -294,21 +295,32 @@ static bool is_old(const struct analysis *a, size_t event, size_t point, const s
 	return true;
 }
 
-/* Points at which other readings than those of the finding were taken. */
-static size_t new_points(const struct analysis *a, size_t event, const struct carried *c)
+/* By point: whether all readings are those that the finding was made from. */
+static bool *old_points(const struct analysis *a, size_t event, const struct carried *c)
 {
+	bool *old = arena_array(a->arena, a->point_count, sizeof(*old));
 	const bool same = is_same_place(a, c);
-	size_t points = 0;
 
 	for (size_t p = 0; p < a->point_count; p++)
-		points += analysis_cell(a, p, event).count && !(same && is_old(a, event, p, c));
-	return points;
+		old[p] = same && is_old(a, event, p, c);
+	return old;
+}
+
+/* Confirm a finding that agrees at a number of new points, if they show it. */
+static void confirm(const struct analysis *a, size_t event, const bool *old, size_t points,
+		    struct carried *c)
+{
+	const char *doubt = verdict_doubt(a, event, c->rule.given ? &c->rule : NULL, old);
+
+	c->result = points > 1 && !doubt ? CARRIED_CONFIRMED : CARRIED_UNTESTED;
+	if (points > 1 && doubt)
+		c->text = arena_printf(a->arena, "%s; %s", c->text, doubt);
 }
 
 static void judge_rule(struct analysis *a, size_t event, struct carried *c)
 {
-	const bool same = is_same_place(a, c);
-	size_t points = 0, old = 0;
+	const bool *old = old_points(a, event, c);
+	size_t points = 0, old_count = 0;
 	const char *rest;
 
 	for (size_t p = 0; p < a->point_count; p++) {
@@ -326,50 +338,75 @@ static void judge_rule(struct analysis *a, size_t event, struct carried *c)
 					       value, a->points[p].name, cell.value);
 			return;
 		}
-		if (value && same && is_old(a, event, p, c))
-			old++;
-		else
-			points += value > 0;
+		old_count += value && old[p];
+		points += value && !old[p];
 	}
 	rest = analysis_missing(a, event, &c->rule);
-	/* as for any definition, a single point is not enough */
-	c->result = points > 1 ? CARRIED_CONFIRMED : CARRIED_UNTESTED;
 	c->text = arena_printf(a->arena, "it agrees at %zu point%s where it counts%s%s", points,
-			       points == 1 ? "" : "s", *rest ? "; no benchmark had: " : "", rest);
-	if (old)
+			       plural(points), *rest ? "; no benchmark had: " : "", rest);
+	if (old_count)
 		c->text = arena_printf(a->arena,
 				       "%s; the readings of %zu point%s are those that it was made "
 				       "from",
-				       c->text, old, old == 1 ? "" : "s");
+				       c->text, old_count, plural(old_count));
+	confirm(a, event, old, points, c);
+}
+
+/* A feature that the measurements have, all rules of a set count and no rule here may; or NULL. */
+static const struct feature *beyond(const struct analysis *a, size_t event,
+				    const struct rule_group *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const long f = features_find(&a->features, &set->features[i]);
+
+		if (f >= 0 && analysis_exercises(a, event, (size_t)f) &&
+		    !search_may_use(a, event, (size_t)f, false) &&
+		    !(set->allowed[i] & weight_bit(0)))
+			return &set->features[i];
+	}
+	return NULL;
 }
 
 static void judge_set(struct analysis *a, size_t event, struct carried *c)
 {
-	const size_t points = analysis_has(a, event) ? new_points(a, event, c) : 0;
+	const struct feature *other = beyond(a, event, &c->set);
+	const bool *old = old_points(a, event, c);
 	struct search here, both;
+	size_t points = 0;
+	char name[96];
 
 	if (!analysis_has(a, event)) {
 		c->text = "not measured";
 		return;
 	}
+	if (other) {
+		c->text = arena_printf(a->arena,
+				       "not compared: it counts %s, which no rule here may; add it "
+				       "to the candidates",
+				       feature_text(other, name, sizeof(name)));
+		return;
+	}
+	for (size_t p = 0; p < a->point_count; p++)
+		points += analysis_cell(a, p, event).count && !old[p];
 	if (search_rules(a, event, false, NULL, &here) < 0) {
 		c->text = arena_printf(a->arena, "not searched: %s", here.failure.text);
 	} else if (search_rules(a, event, false, &c->set, &both) < 0) {
 		c->text = arena_printf(a->arena, "not searched: %s", both.failure.text);
 		search_free(&both);
 	} else {
-		if (!both.space.solutions)
-			c->result = CARRIED_REFUTED;
-		else if (here.space.solutions == UINT64_MAX)
+		if (here.space.solutions == UINT64_MAX)
 			c->text = "more than 2^64 rules fit here";
-		else if (both.space.solutions == here.space.solutions && points > 1)
-			c->result = CARRIED_CONFIRMED;
-		if (!c->text)
+		else
 			c->text = arena_printf(a->arena,
 					       "of %" PRIu64 " rules that fit here, %" PRIu64
 					       " also fitted there; other readings at %zu point%s",
 					       here.space.solutions, both.space.solutions, points,
-					       points == 1 ? "" : "s");
+					       plural(points));
+		if (!both.space.solutions)
+			c->result = CARRIED_REFUTED;
+		else if (both.space.solutions == here.space.solutions &&
+			 here.space.solutions != UINT64_MAX)
+			confirm(a, event, old, points, c);
 		search_free(&both);
 	}
 	search_free(&here);
@@ -395,7 +432,8 @@ long from_next(const struct analysis *a, const struct carried *carried)
 			if (c->campaign && c->rule.given && c->result == CARRIED_UNTESTED &&
 			    !a->unavailable[e] &&
 			    benchmark_states(&a->campaign->benchmarks[a->points[p].benchmark], e) &&
-			    !analysis_expected(a, &a->points[p], &c->rule, 0, &value) && value)
+			    !analysis_expected(a, &a->points[p], &c->rule, 0, &value) &&
+			    acceptance_is_narrow(&a->campaign->events[e].accept, value))
 				return (long)p;
 		}
 	return -1;

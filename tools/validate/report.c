@@ -51,10 +51,9 @@ static const char *count_text(struct arena *arena, uint64_t count)
 }
 
 static void add_comparison(struct chain *c, const struct study *study, const struct outcome *o,
-			   const struct campaign_event *event, size_t number)
+			   const struct campaign_event *event)
 {
 	const struct analysis *a = &study->analysis;
-	size_t left_out;
 
 	if (event->documented.given)
 		add(c, arena_printf(c->arena, "%s: %s%s%s", campaign_word(event),
@@ -70,14 +69,17 @@ static void add_comparison(struct chain *c, const struct study *study, const str
 	else if (event->documented.given && o->points)
 		add(c, arena_printf(c->arena, "all %zu point%s are as %s", o->points,
 				    o->points == 1 ? "" : "s", campaign_word(event)));
-	if (*analysis_left_out(a, number, &left_out))
-		add(c, analysis_left_out(a, number, &left_out));
+	if (*o->left_out)
+		add(c, o->left_out);
 	if (o->spread)
 		add(c, arena_printf(c->arena, "readings of the same work differ by up to %s%s",
 				    count_text(c->arena, o->spread),
 				    o->repeatable ? ", which is accepted" : ""));
 	if (*o->violated)
 		add(c, arena_printf(c->arena, "violated: %s", o->violated));
+	if (*o->violated_by_others)
+		add(c,
+		    arena_printf(c->arena, "violated by other events: %s", o->violated_by_others));
 }
 
 static void add_ideas(struct chain *c, const struct study *study, const struct outcome *o,
@@ -152,7 +154,7 @@ const char **validate_chain(const struct study *study, size_t event, struct aren
 	const struct proposal *next = &study->next;
 	struct chain c = { .arena = arena };
 
-	add_comparison(&c, study, o, of, event);
+	add_comparison(&c, study, o, of);
 	add_ideas(&c, study, o, of, event);
 	if (study->carried && study->carried[event].campaign)
 		add(&c, carried_text(&study->carried[event], arena));

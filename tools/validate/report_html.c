@@ -250,14 +250,15 @@ static void print_relations(const struct study *study, FILE *out)
 		if (!result->points)
 			fputs("<td class=\"quiet\">not measured", out);
 		else if (!result->violated)
-			fprintf(out,
-				"<td><span class=\"verdict TRUSTED\">holds</span> at %zu point%s",
-				result->points, result->points == 1 ? "" : "s");
+			fputs("<td><span class=\"verdict TRUSTED\">holds</span> at ", out);
 		else
 			fprintf(out,
-				"<td><span class=\"verdict UNTRUSTED\">violated</span> "
-				"at %zu of %zu: %" PRId64 " against %" PRId64,
-				result->violated, result->points, result->left, result->right);
+				"<td><span class=\"verdict UNTRUSTED\">violated</span>: %" PRId64
+				" against %" PRId64 ", at %zu point%s; measured at ",
+				result->left, result->right, result->violated,
+				plural(result->violated));
+		if (result->points)
+			text(out, result->measured_at);
 		fputs("</tr>\n", out);
 	}
 	fputs("</table></div>\n", out);

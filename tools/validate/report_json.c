@@ -287,6 +287,7 @@ static struct json_object *relations_json(const struct study *study)
 		json_add_text(relation, "left", c->relations[r].left);
 		json_add_text(relation, "right", c->relations[r].right);
 		json_add_u64(relation, "points", result->points);
+		json_add_text(relation, "measured_at", result->measured_at);
 		json_add_u64(relation, "violated", result->violated);
 	}
 	return list;

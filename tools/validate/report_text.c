@@ -159,13 +159,13 @@ static void print_relations(const struct study *study, FILE *out)
 		if (!result->points)
 			fputs("not measured\n", out);
 		else if (!result->violated)
-			fprintf(out, "holds at %zu point%s\n", result->points,
-				result->points == 1 ? "" : "s");
+			fprintf(out, "holds at %s\n", result->measured_at);
 		else
 			fprintf(out,
-				"violated at %zu of %zu; %s: %" PRId64 " against %" PRId64 "\n",
-				result->violated, result->points, a->points[result->worst].name,
-				result->left, result->right);
+				"violated at %zu point%s; measured at %s; %s: %" PRId64
+				" against %" PRId64 "\n",
+				result->violated, plural(result->violated), result->measured_at,
+				a->points[result->worst].name, result->left, result->right);
 	}
 }
 

@@ -146,7 +146,7 @@ long from_next(const struct analysis *analysis, const struct carried *carried);
 struct wish {
 	size_t event;
 	const struct search *search; /* its rules; NULL: too many to search yet */
-	const struct rule *confirm; /* the only one, which a single point suggested; or NULL */
+	const struct rule *confirm; /* the only one, which too few points show; or NULL */
 };
 
 /* how well a benchmark separates the rules of an event */

@@ -11,7 +11,9 @@ enum {
 	/* keeps a thread far below the limit of devices */
 	MAX_INSTRUCTIONS = 3000,
 	MAX_FEATURES = 16,
-	LEAST_AMOUNT = 2, /* of a feature in a listing that is a second point */
+	/* of the first feature in a listing that is a second point */
+	LEAST_AMOUNT = 2,
+	MOST_AMOUNT = MAX_INSTRUCTIONS / MAX_FEATURES - MAX_FEATURES,
 };
 
 static int by_value(const void *a, const void *b)
@@ -289,8 +291,9 @@ static bool confirms(const struct analysis *a, const struct point *point, const 
 
 	return wish->confirm &&
 	       benchmark_states(&a->campaign->benchmarks[point->benchmark], wish->event) &&
-	       !analysis_expected(a, point, wish->confirm, 1, &value) && value &&
-	       !analysis_constant(a, wish->event, &value, &constant);
+	       !analysis_expected(a, point, wish->confirm, 1, &value) &&
+	       acceptance_is_narrow(&a->campaign->events[wish->event].accept, value) &&
+	       !analysis_constant(a, wish->event, NULL, &value, &constant);
 }
 
 static bool has_listing(const struct campaign *c)
@@ -353,8 +356,8 @@ static int propose_second(struct analysis *a, const struct wish *wishes, size_t 
 		best = helps;
 		*proposal = (struct proposal){ .point = (long)p, .name = a->points[p].name };
 	}
-	/* the first amounts may be those that were measured */
-	for (size_t first = LEAST_AMOUNT; !best && first < LEAST_AMOUNT + 3; first++) {
+	/* the first amounts may be those that were measured, or too few for the acceptance */
+	for (size_t first = LEAST_AMOUNT; !best && first <= MOST_AMOUNT; first += first / 3 + 1) {
 		const char *listing = second_listing(a, wishes, count, first);
 		const long point = listing ? add_listing(a, listing, number, proposal) : 0;
 

@@ -49,7 +49,7 @@ static const char help[] =
 	"\n"
 	"Verdicts: TRUSTED as documented, and no other definition fits, at two points or more;\n"
 	"EXPLAINED not as documented, but one definition is left, or a guess; QUARANTINED\n"
-	"several are, or a single point says so; UNTRUSTED none is. docs/validate.md has the\n"
+	"several are, or too few points show it; UNTRUSTED none is. docs/validate.md has the\n"
 	"formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
 	"5 a counter is neither, or a campaign measured none; one that could not be measured\n"

@@ -79,38 +79,6 @@ static int check_relation(const struct analysis *a, const struct relation *relat
 	return 0;
 }
 
-int verdict_relations(const struct analysis *a, struct relation_result *results)
-{
-	const struct campaign *c = a->campaign;
-	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
-
-	memset(results, 0, c->relation_count * sizeof(*results));
-	for (size_t r = 0; r < c->relation_count; r++)
-		for (size_t p = 0; p < a->point_count; p++)
-			if (check_relation(a, &c->relations[r], p, cells, &results[r]) < 0)
-				return -1;
-	return 0;
-}
-
-/* whether a measurement of an event differs from the documentation, which a guess is not */
-static bool is_off(const struct analysis *a, size_t number)
-{
-	const struct campaign_event *event = &a->campaign->events[number];
-
-	for (size_t p = 0; p < a->point_count && event->documented.given && !event->is_guess; p++) {
-		struct cell cell = analysis_cell(a, p, number);
-		uint64_t expected;
-
-		if (cell.count &&
-		    !analysis_expected(a, &a->points[p], &event->documented, cell.units,
-				       &expected) &&
-		    (!analysis_accepts(event, expected, cell.min) ||
-		     !analysis_accepts(event, expected, cell.max)))
-			return true;
-	}
-	return false;
-}
-
 static bool relation_has(const struct analysis *a, const struct relation *relation, size_t event)
 {
 	const char *name = a->campaign->events[event].name;
@@ -119,27 +87,113 @@ static bool relation_has(const struct analysis *a, const struct relation *relati
 	       analysis_formula_has(a, relation->right, name);
 }
 
-/* whether another event of a relation is off */
-static bool other_is_off(const struct analysis *a, size_t event, const struct relation *relation)
+/* "2 points", "2 of 5 points (not measured: a, b, c)"; the others are from analysis_left_out() */
+static const char *points_text(const struct analysis *a, size_t points, const char *left_out,
+			       size_t count)
 {
-	for (size_t e = 0; e < a->campaign->event_count; e++)
-		if (e != event && relation_has(a, relation, e) && is_off(a, e))
+	if (!count)
+		return arena_printf(a->arena, "%zu point%s", points, plural(points));
+	return arena_printf(a->arena, "%zu of %zu points (%s)", points, points + count, left_out);
+}
+
+int verdict_relations(const struct analysis *a, struct relation_result *results)
+{
+	const struct campaign *c = a->campaign;
+	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
+	bool *events = arena_array(a->arena, c->event_count, sizeof(*events));
+	const char *left_out;
+	size_t count;
+
+	memset(results, 0, c->relation_count * sizeof(*results));
+	for (size_t r = 0; r < c->relation_count; r++) {
+		for (size_t p = 0; p < a->point_count; p++)
+			if (check_relation(a, &c->relations[r], p, cells, &results[r]) < 0)
+				return -1;
+		for (size_t e = 0; e < c->event_count; e++)
+			events[e] = relation_has(a, &c->relations[r], e);
+		left_out = analysis_left_out(a, events, &count);
+		results[r].measured_at = points_text(a, results[r].points, left_out, count);
+	}
+	return 0;
+}
+
+/* Whether an event differs from the documentation, which a guess is not, at a point. */
+static bool is_off_at(const struct analysis *a, size_t number, size_t point, uint64_t *expected)
+{
+	const struct campaign_event *event = &a->campaign->events[number];
+	const struct cell cell = analysis_cell(a, point, number);
+
+	return event->documented.given && !event->is_guess && cell.count &&
+	       !analysis_expected(a, &a->points[point], &event->documented, cell.units, expected) &&
+	       (!analysis_accepts(event, *expected, cell.min) ||
+		!analysis_accepts(event, *expected, cell.max));
+}
+
+static bool is_off(const struct analysis *a, size_t number)
+{
+	uint64_t expected;
+
+	for (size_t p = 0; p < a->point_count; p++)
+		if (is_off_at(a, number, p, &expected))
 			return true;
 	return false;
 }
 
-static const char *violated_relations(const struct analysis *a, size_t event,
-				      const struct relation_result *results)
+/*
+ * Whether a relation is violated at a point, and would be even if the other events that are off
+ * there had counted what is documented.
+ */
+static bool is_blamed_at(const struct analysis *a, size_t event, const struct relation *relation,
+			 size_t point, struct cell *cells)
+{
+	struct relation_result measured = { 0 };
+
+	/* a failure was reported by verdict_relations() */
+	check_relation(a, relation, point, cells, &measured);
+	for (enum reading_of of = MEDIAN; measured.violated && of < READINGS_OF; of++) {
+		int64_t left, right;
+		uint64_t expected;
+		int missing;
+
+		fill_cells(a, point, of, cells);
+		for (size_t e = 0; e < a->campaign->event_count; e++)
+			if (e != event && is_off_at(a, e, point, &expected))
+				cells[e].value = expected;
+		missing = sides_of(a, relation, point, cells, &left, &right);
+		/* a formula without a value does not hold */
+		a->failure->text[0] = '\0';
+		if (missing || !is_satisfied(relation, left, right))
+			return true;
+	}
+	return false;
+}
+
+static bool is_blamed(const struct analysis *a, size_t event, const struct relation *relation,
+		      struct cell *cells)
+{
+	for (size_t p = 0; p < a->point_count; p++)
+		if (is_blamed_at(a, event, relation, p, cells))
+			return true;
+	return false;
+}
+
+/* The violated relations of an event: those that it may have caused, and those of others. */
+static void violated_relations(const struct analysis *a, size_t event,
+			       const struct relation_result *results, struct outcome *o)
 {
 	const struct campaign *c = a->campaign;
-	const char *text = "";
+	struct cell *cells = arena_array(a->arena, c->event_count, sizeof(*cells));
 
-	for (size_t r = 0; r < c->relation_count; r++)
-		if (results[r].violated && relation_has(a, &c->relations[r], event) &&
-		    !other_is_off(a, event, &c->relations[r]))
-			text = arena_printf(a->arena, "%s%s%s", text, *text ? ", " : "",
-					    c->relations[r].name);
-	return text;
+	for (size_t r = 0; r < c->relation_count; r++) {
+		const char **text;
+
+		if (!results[r].violated || !relation_has(a, &c->relations[r], event))
+			continue;
+		text = is_blamed(a, event, &c->relations[r], cells) ? &o->violated :
+								      &o->violated_by_others;
+		*text = arena_printf(a->arena, "%s%s%s", *text, **text ? ", " : "",
+				     c->relations[r].name);
+	}
 }
 
 /* --- comparing ------------------------------------------------------------------------ */
@@ -313,28 +367,50 @@ static bool same_work(const struct analysis *a, size_t p, size_t q)
 	return true;
 }
 
-size_t verdict_tried_at(const struct analysis *a, size_t number, const struct rule *rule)
+/* What a measured point counts by a rule or by the documentation, the larger one; or measured. */
+static uint64_t counted_by(const struct analysis *a, size_t point, size_t number,
+			   const struct rule *rule)
 {
 	const struct rule *documented = &a->campaign->events[number].documented;
-	size_t first = 0, count = 0;
+	const struct cell cell = analysis_cell(a, point, number);
+	uint64_t value = 0, expected = 0;
 
-	for (size_t p = 0; p < a->point_count && count < 2; p++) {
-		const struct cell cell = analysis_cell(a, p, number);
-		uint64_t value = 0, expected = 0;
-
-		if (!cell.count)
-			continue;
-		analysis_expected(a, &a->points[p], rule, cell.units, &value);
-		analysis_expected(a, &a->points[p], documented, cell.units, &expected);
-		if ((!value && !expected) || (count && same_work(a, p, first)))
-			continue;
-		first = count++ ? first : p;
-	}
-	return count;
+	if (!cell.count || !rule)
+		return cell.value;
+	analysis_expected(a, &a->points[point], rule, cell.units, &value);
+	analysis_expected(a, &a->points[point], documented, cell.units, &expected);
+	return value > expected ? value : expected;
 }
 
-static const char *stuck_text(const struct analysis *a, uint64_t constant)
+const char *verdict_doubt(const struct analysis *a, size_t number, const struct rule *rule,
+			  const bool *left_out)
 {
+	const struct acceptance *accept = &a->campaign->events[number].accept;
+	size_t first = 0, tried = 0, same = 0, wide_at = 0;
+	uint64_t constant;
+
+	for (size_t p = 0; p < a->point_count; p++) {
+		const uint64_t count = counted_by(a, p, number, rule);
+
+		if (!count || (left_out && left_out[p]))
+			continue;
+		if (!acceptance_is_narrow(accept, count))
+			wide_at++;
+		else if (tried && same_work(a, p, first))
+			same++;
+		else
+			first = tried++ ? first : p;
+	}
+	if (tried < 2 && wide_at)
+		return arena_printf(a->arena,
+				    "at %zu point%s more than 10 %% of the count is accepted, "
+				    "which tests nothing; it takes %s with a larger count",
+				    wide_at, plural(wide_at), tried ? "another one" : "two");
+	if (tried < 2)
+		return same ? "it counts at points of the same work, it takes a second work" :
+			      "it counts at one point, it takes a second to confirm it";
+	if ((rule && !rule->count) || !analysis_constant(a, number, left_out, NULL, &constant))
+		return NULL;
 	return arena_printf(a->arena,
 			    "a counter that always reads %" PRIu64 " fits as well, it takes a "
 			    "point with another count",
@@ -345,20 +421,12 @@ static const char *stuck_text(const struct analysis *a, uint64_t constant)
 static void explain(const struct analysis *a, size_t number, const struct rule *rule,
 		    const char *reason, struct outcome *o)
 {
-	uint64_t constant;
+	const char *doubt = verdict_doubt(a, number, rule, NULL);
 
 	define(o, rule, rule_text(a->arena, rule));
-	if (verdict_tried_at(a, number, rule) < 2) {
-		o->reason = arena_printf(
-			a->arena, "%s; a single point says so, it takes a second to confirm it",
-			reason);
+	o->reason = doubt ? arena_printf(a->arena, "%s; %s", reason, doubt) : reason;
+	if (doubt)
 		return;
-	}
-	if (rule->count && analysis_constant(a, number, NULL, &constant)) {
-		o->reason = arena_printf(a->arena, "%s; %s", reason, stuck_text(a, constant));
-		return;
-	}
-	o->reason = reason;
 	/* the right definition of a counter that cannot count is of no use */
 	if (rule->count)
 		step(o, VERDICT_EXPLAINED);
@@ -474,34 +542,38 @@ static void judge_quarantined(const struct analysis *a, size_t number, bool has_
 		judge_none(a, number, o);
 }
 
-/* points at which some reading of an event is not zero */
-static size_t counted_at(const struct analysis *a, size_t number)
+/* whether some reading of an event is not 0 */
+static bool has_counted(const struct analysis *a, size_t number)
 {
-	size_t points = 0;
-
 	for (size_t p = 0; p < a->point_count; p++)
-		points += analysis_cell(a, p, number).count && analysis_cell(a, p, number).max;
-	return points;
+		if (analysis_cell(a, p, number).max)
+			return true;
+	return false;
 }
 
-/* A rule of zero is tested by any work. */
-static size_t tests_of(const struct analysis *a, size_t number, const struct outcome *o)
+/* Why readings that agree are those of a counter which cannot count, too; NULL: they are not. */
+static const char *dead_text(const struct analysis *a, size_t number, const struct outcome *o)
 {
-	const struct rule *documented = &a->campaign->events[number].documented;
+	const bool is_none = !a->campaign->events[number].documented.count;
 
-	return documented->count ? verdict_tried_at(a, number, documented) : o->points;
+	if (!has_counted(a, number))
+		return is_none ? "it never counted, as documented; a counter that cannot would "
+				 "look the same" :
+				 "it never counted, which the acceptance allows; a counter that "
+				 "cannot would look the same";
+	if (is_none && !verdict_is_open(o))
+		return "all readings are within the acceptance of 0, as documented; a counter that "
+		       "is stuck there would look the same";
+	return NULL;
 }
 
-/* "2 points", "2 of 5 points (not measured: a, b, c)" */
-static const char *points_text(const struct analysis *a, size_t number, const struct outcome *o)
+/* What the reason of a TRUSTED event says of violated relations. */
+static const char *others_text(const struct analysis *a, const struct outcome *o)
 {
-	size_t count;
-	const char *left_out = analysis_left_out(a, number, &count);
-
-	if (!count)
-		return arena_printf(a->arena, "%zu point%s", o->points, plural(o->points));
-	return arena_printf(a->arena, "%zu of %zu points (%s)", o->points, o->points + count,
-			    left_out);
+	if (!*o->violated_by_others)
+		return "";
+	return arena_printf(a->arena, "; relation violated, by other events: %s",
+			    o->violated_by_others);
 }
 
 /*
@@ -514,12 +586,10 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 	const struct campaign_event *event = &a->campaign->events[number];
 	const struct rule *rule = &event->documented;
 	const char *word = campaign_word(event);
-	const size_t tests = tests_of(a, number, o);
-	const char *points = points_text(a, number, o);
+	const char *points = points_text(a, o->points, o->left_out, o->left_out_count);
 	const char *by =
 		o->pruned_by ? arena_printf(a->arena, ", by the relation %s", o->pruned_by) : "";
 	struct rule left = { 0 };
-	uint64_t constant;
 
 	if (!o->search_error && o->remaining == 1)
 		left = search_rule(a, search, 0, a->arena);
@@ -547,39 +617,37 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 		else
 			o->reason = arena_printf(a->arena, "as %s at %s, and %s fits as well%s",
 						 word, points, rule_text(a->arena, &left), by);
-	} else if (tests < 2) {
-		step(o, VERDICT_QUARANTINED);
-		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena,
-					 "as %s, and the only rule of %s that fits%s; it counts at "
-					 "one point, it takes a second",
-					 word, o->size, by);
-	} else if (rule->count && analysis_constant(a, number, NULL, &constant)) {
-		step(o, VERDICT_QUARANTINED);
-		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena, "as %s at %s, but %s", word, points,
-					 stuck_text(a, constant));
 	} else {
-		if (event->is_guess)
+		const char *doubt = verdict_doubt(a, number, rule, NULL);
+
+		if (doubt || event->is_guess)
 			step(o, VERDICT_QUARANTINED);
-		step(o, event->is_guess ? VERDICT_EXPLAINED : VERDICT_TRUSTED);
+		if (!doubt)
+			step(o, event->is_guess ? VERDICT_EXPLAINED : VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(a->arena,
-					 "as %s at %s, and the only rule of %s that fits%s", word,
-					 points, o->size, by);
+		o->reason = arena_printf(
+			a->arena, "as %s at %s, and the only rule of %s that fits%s%s%s", word,
+			points, o->size, by, doubt ? "; " : others_text(a, o), doubt ? doubt : "");
 	}
 }
 
 /*
  * Whether a relation determines at a point what an event counted: it would be violated if
- * the event had not counted, or half of it, or twice or three times as much, or, as one that is
- * stuck, what it counted elsewhere.
+ * the event had not counted, or a quarter less or more, half, twice or three times as much, or, as
+ * one that is stuck, what it counted elsewhere.
  */
 static bool determines(const struct analysis *a, const struct relation *relation, size_t point,
 		       size_t event, uint64_t elsewhere, struct cell *cells)
 {
 	const uint64_t value = cells[event].value;
-	const uint64_t wrong[] = { 0, value / 2, 2 * value + 1, 3 * value + 2, elsewhere };
+	const uint64_t quarter = value / 4 + 1;
+	const uint64_t wrong[] = { 0,
+				   value > quarter ? value - quarter : 0,
+				   value + quarter,
+				   value / 2,
+				   2 * value + 1,
+				   3 * value + 2,
+				   elsewhere };
 	bool is_safe = true;
 	int64_t left, right;
 
@@ -665,8 +733,8 @@ static bool trust_by_relations(const struct analysis *a, const struct held *held
 	step(o, VERDICT_TRUSTED);
 	o->reason = arena_printf(a->arena,
 				 "%zu relation%s with other events hold%s at two points or more, "
-				 "and would not with another count",
-				 count, plural(count), count == 1 ? "s" : "");
+				 "and would not with another count%s",
+				 count, plural(count), count == 1 ? "s" : "", others_text(a, o));
 	return true;
 }
 
@@ -687,7 +755,7 @@ static void judge_by_relations(const struct analysis *a, size_t number, const st
 		step(o, VERDICT_QUARANTINED);
 		o->reason = "a relation with other events holds; it tests this one at one point, "
 			    "it takes a second, with another count";
-	} else if (held->all && !counted_at(a, number)) {
+	} else if (held->all && !has_counted(a, number)) {
 		o->reason = "it never counted; a counter that cannot would look the same";
 	} else if (held->known) {
 		o->reason = "relations hold, but would hold as well if it counted something else";
@@ -764,20 +832,27 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		  const char *after, struct search *search, struct outcome *o)
 {
 	const struct campaign_event *event = &a->campaign->events[number];
+	bool *self = arena_array(a->arena, a->campaign->event_count, sizeof(*self));
+	const char *dead;
 	int searched;
 
 	*o = (struct outcome){ .rounds = o->rounds,
 			       .round_count = o->round_count,
 			       .pruned_by = o->pruned_by,
+			       .left_out = "",
+			       .violated = "",
+			       .violated_by_others = "",
 			       .absent = "",
 			       .assumed = "",
 			       .before = o->before };
 	step(o, VERDICT_SELECTED);
 	o->reason = a->unavailable[number] ? a->unavailable[number] : "not measured";
-	o->violated = violated_relations(a, number, relations);
+	violated_relations(a, number, relations, o);
 	if (!analysis_has(a, number))
 		return 0;
 	step(o, VERDICT_MEASURED);
+	self[number] = true;
+	o->left_out = analysis_left_out(a, self, &o->left_out_count);
 	o->absent = analysis_missing(a, number, &a->campaign->events[number].documented);
 	compare(a, number, o);
 	try_ideas(a, number, o);
@@ -785,7 +860,7 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 	/* verdict_by_relations() follows */
 	if (!event->documented.given)
 		return searched;
-	if (event->is_guess && !counted_at(a, number) && !*o->violated) {
+	if (event->is_guess && !has_counted(a, number) && !*o->violated) {
 		o->reason = "it never counted; a counter that cannot would look the same";
 		return searched;
 	}
@@ -799,12 +874,9 @@ int verdict_event(const struct analysis *a, size_t number, const struct relation
 		o->reason = "no benchmark made it count; a counter that cannot would look the same";
 		return searched;
 	}
-	if (!counted_at(a, number)) {
-		o->reason = event->documented.count ?
-				    "it never counted, which the acceptance allows; a counter that "
-				    "cannot would look the same" :
-				    "it never counted, as documented; a counter that cannot would "
-				    "look the same";
+	dead = dead_text(a, number, o);
+	if (dead) {
+		o->reason = dead;
 		return searched;
 	}
 	judge_documented(a, number, search, o);

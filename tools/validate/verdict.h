@@ -7,8 +7,9 @@
  * 	                                    -> UNTRUSTED (none fits)
  *
  * An event is TRUSTED if the documented rule is the only one that fits, at two points or more. It
- * stays MEASURED while no work makes it count, because a dead counter would look the same. It stays
- * QUARANTINED while several rules fit, the documented one too, or one at a single point.
+ * stays MEASURED while no work makes it count, or if it is documented to count nothing, because a
+ * dead counter would look the same. It stays QUARANTINED while several rules fit, the documented
+ * one too, or one without the points that show it, see verdict_doubt().
  */
 #pragma once
 
@@ -43,6 +44,7 @@ struct idea_result {
 
 struct relation_result {
 	size_t points; /* points at which it could be computed */
+	const char *measured_at; /* "2 of 3 points (not measured: work N=400)" */
 	size_t violated; /* points at which the medians or the extremes of the runs violate it */
 	size_t worst; /* point with the largest difference, of medians or extremes */
 	int64_t left;
@@ -59,6 +61,8 @@ struct outcome {
 	/* @definition as a rule, for predictions; not given if there is none */
 	struct rule found;
 	size_t points; /* points with measurements */
+	const char *left_out; /* "not measured: a, b", or "": points of the campaign */
+	size_t left_out_count; /* of these */
 	size_t exercised; /* points of these with a documented value above zero */
 	size_t off; /* points of these beyond the acceptance */
 	size_t worst; /* point with the largest difference of a single reading */
@@ -67,10 +71,11 @@ struct outcome {
 	uint64_t spread; /* largest difference between readings of a point */
 	bool repeatable; /* no spread beyond the acceptance */
 	/*
-	 * names of violated relations that this event may have caused, because no other event of
-	 * them is off; "" if none
+	 * names of violated relations, "" if none: those that this event may have caused, because
+	 * they would be violated even if all others counted as documented, and the rest
 	 */
 	const char *violated;
+	const char *violated_by_others;
 	const char *absent; /* documented features that no measured benchmark had; "" if none */
 	struct idea_result *ideas;
 	bool searched; /* the members below are valid */
@@ -128,14 +133,18 @@ bool verdict_is_open(const struct outcome *outcome);
 /* Whether the measurements contradict the documentation, a relation or each other. */
 bool verdict_is_discrepant(const struct outcome *outcome);
 
-/* Whether one rule fits, and a single point says so. */
+/* Whether one rule fits, and verdict_doubt() says why that is not enough. */
 bool verdict_is_unconfirmed(const struct outcome *outcome);
 
 /*
- * Points that test a rule: their work differs, and it or the documentation counts it.
- * Return: 0, 1 or, for all more, 2.
+ * Why readings that fit a rule do not show that an event counts by it. A point tests a rule if the
+ * rule or the documentation counts something there, of which the acceptance is narrow. It takes two
+ * such points with different work, and readings that a counter which is stuck would not have.
+ * @rule: NULL: any that gives the readings; @left_out: by point: it does not count; NULL: all do.
+ * Return: a sentence without a full stop; NULL: they show it.
  */
-size_t verdict_tried_at(const struct analysis *analysis, size_t event, const struct rule *rule);
+const char *verdict_doubt(const struct analysis *analysis, size_t event, const struct rule *rule,
+			  const bool *left_out);
 
 /*
  * What relations between events say of their rules. If a relation holds at all measured points, its

@@ -73,12 +73,42 @@ def missing_readings_are_said():
     readings = "# configuration: board=orin devkit\n" + "\n".join(rows)
     out = interference(specification, readings=readings).stdout
     check(re.search(r"^memory 0: not measured: memory 0 requests is not in ", out, re.M), out)
-    check("interference channel: link\n" in out and "board orin devkit" in out, out)
+    check("interference channel: link (100 % of the added time, 0 % unexplained)\n" in out and
+          "board orin devkit" in out, out)
     check(os.uname().release not in out, f"of this machine: {out}")
     found = json.loads(interference(specification, "--json", readings=readings).stdout)
     missing = {c["name"]: c["missing"] for c in found["aggressors"][0]["channels"]}
     check(missing["memory 0"] and not missing["link"], f"{missing}")
     check("memory 0" not in found["aggressors"][0]["points"][0]["shown"], "a value of nothing")
+
+
+@test
+def numbers_for_people():
+    """times have a unit in which they are short; one run has no spread; a verdict says how much of
+    the added time its channels explain; the page shows all numbers"""
+    page = os.path.join(WORK, "numbers.html")
+    specification = programs("task", "load")
+    for part, words in (
+            (0.6, "(60 % of the added time, 40 % unexplained)"),
+            (1.5, "(150 % of the added time: waits overlap, or a window is too small)")):
+        for seconds, unit in ((1e-3, "us"), (1, "ms"), (10, "s")):
+            rows = [f"{'somebody' if n else ''},{n},0,{name},{round(1e9 * seconds * value)}\n"
+                    for n in range(6) for name, value in (("time", 2 + n), ("run-delay", part * n))]
+            readings = HEADER + "".join(rows)
+            out = interference(specification, "--html", page, readings=readings).stdout
+            scale = {"us": 1e3, "ms": 1e3, "s": 10}[unit]
+            check(f"alone {2 * scale:.3f} {unit}," in out and words in out and
+                  f"{7 * scale:.3f} {unit}  " in out and
+                  f"adds {5 * part * scale:.3f} of {5 * scale:.3f} {unit}; " in out and
+                  f" {5 * part * scale:.1f} {unit} of others, 0.0 alone" in out, f"{unit}: {out}")
+            check(out.count("only one run") == 6 and "+0.0 %" not in out, out)
+            with open(page, encoding="utf-8") as f:
+                text = f.read()
+            check(f"<span>{unit}</span>" in text and '<pre class="whole">' in text and
+                  "pre.whole { max-height: none; }" in text and "bars" not in text, text[-3000:])
+    done = interference(specification, "--json", readings=readings)
+    a = json.loads(done.stdout)["aggressors"][0]
+    check(a["explained"] == 1.5 and {p["runs"] for p in a["points"]} == {1}, f"{a}")
 
 
 @test
@@ -113,7 +143,10 @@ def programs_on_one_cpu():
     page = os.path.join(WORK, "page.html")
     found = json.loads(interference(specification, "--json", "--html", page).stdout)
     a = found["aggressors"][0]
-    check(found["machine"] == "programs" and "kernel" in found["configuration"], f"{found}")
+    configuration = found["configuration"]
+    check(found["machine"] == "programs" and "kernel" in configuration, f"{found}")
+    # the first run and the last one
+    check(configuration["begun"] < configuration["date"], f"{configuration}")
     check(found["cpus"] == a["cpus"] == CPU and a["cgroup"] is None, f"{found}")
     # two halves the CPU, others on the machine can only add to that
     check(a["named"] == ["the CPU"] and a["slowdown"] > 1.5, f"{a}")

@@ -27,7 +27,7 @@ static const char help[] =
 	"                        event=EVENT      as for perfctr stat; counts of a DRM device are\n"
 	"                                         everybody's, those of local the target's\n"
 	"                        limit=LIMIT      20M (in a window), 2G/s, 30% (of cycles, time)\n"
-	"                        window=TIME      10ms; period=TIME between samples: a\n"
+	"                        window=TIME      100ms; period=TIME between samples: a\n"
 	"                                         hundredth, but 1ms (a tenth of a short one)\n"
 	"                        cgroup=PATH | pid=NUMBER | context=NUMBER|all\n"
 	"                                         the target; the command if there is none\n"

@@ -10,7 +10,16 @@
 #include "guard.h"
 #include "holder.h"
 
-enum { DEFAULT_WINDOW_MS = 10, SAMPLES_PER_WINDOW = 100, LEAST_SAMPLES = 10, LEAST_PERIOD_MS = 1 };
+enum {
+	SAMPLES_PER_WINDOW = 100,
+	LEAST_SAMPLES = 10,
+	LEAST_PERIOD_MS = 1,
+	/*
+	 * The shortest one that has all samples. A busy host delays a sampler without real-time
+	 * priority by tens of ms, which is a loss if the window is shorter.
+	 */
+	DEFAULT_WINDOW_MS = SAMPLES_PER_WINDOW * LEAST_PERIOD_MS,
+};
 
 static const char budget_prefix[] = "budget ";
 

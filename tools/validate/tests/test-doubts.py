@@ -145,6 +145,57 @@ def a_relation_of_medians():
 
 
 @test
+def a_violated_relation():
+    """a violated relation speaks against each event in it, unless it would hold if the others that
+    are off at that point counted as documented; then the verdict says so"""
+    b = [100, 200, 400]
+    events = [{"name": "a", "documented": ["n"]}, {"name": "b", "documented": ["n"]},
+              {"name": "c"}, {"name": "d", "documented": ["n"]}]
+    relations = [{"name": "r", "left": "c", "right": "b"}, {"name": "s", "left": "c", "right": "d"}]
+    for d, c, verdict, words in (
+            # d lost a count: c is what b and d are documented to be
+            ([99, 200, 400], b, "TRUSTED", "; relation violated, by other events: s"),
+            # nothing that d lost explains what c counted, at the same point or another one
+            ([99, 200, 400], [100, 200, 401], "UNTRUSTED", "relation violated: r, s"),
+            ([99, 200, 400], [98, 200, 400], "UNTRUSTED", "relation violated: r, s"),
+            ([99, 200, None], [100, 200, 400], "TRUSTED", "; relation violated, by")):
+        found = judge({"b": b, "c": c, "d": d}, events=events, relations=relations)
+        check_verdict(found["c"], verdict, words, f"c {c}, d {d}")
+    # d counts twice as much as documented, as c does; once it lost something
+    found = judge({"c": [200, 400, 800], "d": [199, 400, 800]}, events=[events[2], events[3]],
+                  relations=relations[1:])
+    check_verdict(found["c"], "UNTRUSTED", "violated: s", "neither documented nor what d counts")
+    found = judge({"c": [100, 400, 800], "d": [99, 400, 800]}, events=[events[2], events[3]],
+                  relations=relations[1:])
+    check_verdict(found["c"], "MEASURED", "nothing to compare", "where it holds as measured")
+    # d is right at 400, where the relation is violated as well
+    found = judge({"a": b, "d": [99, 200, 400]}, events=[events[0], events[3]],
+                  relations=[{"name": "r", "left": "a + d", "right": "min(2 * N, 700)"}])
+    check_verdict(found["a"], "UNTRUSTED", "relation violated: r", "at another point")
+
+
+@test
+def a_relation_that_left_points_out():
+    """a relation's result names the points at which an event of it was not measured"""
+    b = [100, 200, 400]
+    relation = [{"name": "r", "left": "c", "right": "b"}]
+    for c, words in (([100, 200, None], "holds at 2 of 3 points (not measured: work N=400)"),
+                     ([100, 250, None],
+                      "violated at 1 point; measured at 2 of 3 points (not measured: work N=400)"),
+                     (b, "holds at 3 points")):
+        with tempfile.TemporaryDirectory() as path:
+            own = Folder(path, **BY_B, relations=relation)
+            data = own.measure({"b": b, "c": c})
+            page = os.path.join(path, "page.html")
+            text = run("-m", data, "--html", page, own.campaign, status=(FINE, DOUBT)).stdout
+            check(words in text, text)
+            result = json.loads(run("-j", "-m", data, own.campaign, status=(FINE, DOUBT)).stdout)
+            at = result["campaigns"][0]["relations"][0]["measured_at"]
+            with open(page, encoding="utf-8") as f:
+                check(at in words and at in f.read(), at)
+
+
+@test
 def a_relation_with_an_explained_event():
     """what an event counts instead of what it is documented to count tests no other one"""
     twice = [200, 400, 800]
@@ -212,7 +263,7 @@ def a_guess():
 @test
 def a_dead_counter():
     """a counter that never counted is not trusted: not if it is documented so, nor if the
-    acceptance allows it"""
+    acceptance allows it, nor if it counted no more than is accepted of 0"""
     for what, one, words in (
             ("[]", {"documented": []}, "as documented"),
             ("[] with candidates", {"documented": [], "candidates": ["n"]}, "as documented"),
@@ -220,9 +271,16 @@ def a_dead_counter():
         found = judge({"e": [0, 0, 0]}, events=[{"name": "e", **one}])["e"]
         check_verdict(found, "MEASURED", f"never counted, {words}" if words[0] == "a" and
                       one["documented"] == [] else words, what)
-    found = judge({"e": [0, 1, 0]}, events=[{"name": "e", "documented": [], "candidates": ["n"],
-                                             "accept": {"absolute": 2}}])["e"]
-    check_verdict(found, "TRUSTED", "as documented", "it counts")
+    for documented, accept, readings, verdict, words in (
+            ([], 50, [0, 1, 0], "MEASURED", "of 0, as documented; a counter that is stuck there"),
+            ([], 50, [2, 2, 2], "MEASURED", "a counter that is stuck there"),
+            # another rule fits as well: which one it is can be measured
+            ([], 250, [1, 2, None], "QUARANTINED", "2 rules fit, the documented one among them"),
+            (["n"], 500, [0, 1, 0], "QUARANTINED", "2 rules fit, the documented one among them")):
+        found = judge({"e": readings}, events=[
+            {"name": "e", "documented": documented, "candidates": ["n"], "max_weight": 1,
+             "accept": {"absolute": accept}}])["e"]
+        check_verdict(found, verdict, words, f"{documented}, {readings}")
 
 
 @test
@@ -278,6 +336,45 @@ def a_wide_acceptance():
             check("campaign.json:1:" in error and "at most 100000 (10 %)" in error, error)
 
 
+@test
+def a_wide_acceptance_of_counts():
+    """a point at which more than 10 % of the count is accepted tests no rule, nor does a relation
+    that would hold with a quarter less; what is proposed instead has larger counts"""
+    works = [{"name": name, "parameters": {"N": sizes}, "quantities": {"n": "N"}, "reserve": wait}
+             for name, sizes, wait in (("work", [100, 399, 599], False),
+                                       ("large", [600, 900], True))]
+    event = {"name": "e", "documented": ["n"], "candidates": ["n"]}
+    small = "work,100,e,100\nwork,399,e,399\nwork,599,e,599\n"
+    one, two = small + "large,600,e,600\n", small + "large,600,e,600\nlarge,900,e,900\n"
+    with tempfile.TemporaryDirectory() as path:
+        own = Folder(path, benchmarks=works, events=[{**event, "accept": {"absolute": 60}}])
+        for rows, verdict, words in (
+                (small, "QUARANTINED", "at 3 points more than 10 % of the count is accepted, which "
+                 "tests nothing; it takes two with a larger count"),
+                (one, "QUARANTINED", "it takes another one with a larger count"),
+                (two, "TRUSTED", "as documented at 5 points"),
+                ("work,100,e,200\nwork,399,e,798\n", "QUARANTINED", "; at 1 point more than 10")):
+            data = own.write("d.csv", "benchmark,N,event,value\n" + rows)
+            result = json.loads(run("-j", "-m", data, own.campaign, status=(FINE, DOUBT)).stdout)
+            result = result["campaigns"][0]
+            check_verdict(result["events"][0], verdict, words, rows)
+            check(rows not in (small, one) or result["next"]["benchmark"] == "large",
+                  f"{result['next']}")
+        # a listing that is constructed has enough of what is counted
+        own, data = listed(path, events=[{**LISTED["events"][0], "accept": {"absolute": 3000}}],
+                           benchmarks=[{**LISTED["benchmarks"][0], "threads": "1024"}])
+        own.write("a", "\t40 * LDG R1\n\tEXIT\n")
+        own.write("d.csv", "benchmark,event,value\na,e,40960\n")
+        result = json.loads(run("-j", "-m", data, own.campaign, status=DOUBT).stdout)
+        amount = int(result["campaigns"][0]["next"]["listing"].split()[0])
+        check(1024 * amount >= 30000, f"{result['campaigns'][0]['next']}")
+    b = [100, 200, 400]
+    for accept, verdict in (60, "QUARANTINED"), (20, "TRUSTED"):
+        relation = {"name": "r", "left": "c", "right": "b", "accept": {"absolute": accept}}
+        found = judge({"b": b, "c": b}, relations=[relation], **BY_B)["c"]
+        check_verdict(found, verdict, "", f"relation, {accept}")
+
+
 LISTED = {"benchmarks": [{"name": n, "listing": f"{n}.lst", "threads": "8"} for n in ("a", "b")],
           "events": [{"name": "e", "documented": ["LDG"], "candidates": ["LDG"]}]}
 
@@ -323,6 +420,42 @@ def a_requirement_that_was_not_measured():
 
 
 @test
+def a_finding_that_shows_nothing_here():
+    """--from: a finding is confirmed by points that would show it, not by readings that a counter
+    which is stuck has as well, that do the same work, or of which more than 10 % are accepted"""
+    sizes = [100, 110, 120, 400, 600, 900]
+    works = [{"name": "work", "parameters": {"N": sizes}, "quantities": {"n": "N", "k": "N * N"}},
+             {"name": "again", "parameters": {"N": [400]}, "quantities": {"n": "N", "k": "N * N"}}]
+    event = {"name": "e", "documented": ["n"], "candidates": ["n"]}
+    # the finding is the rule, or what is left of the rules
+    both = {"name": "e", "documented": ["n", "k"], "accept": {"absolute": 100}}
+    for there, data in ((event, "work,600,e,600\nwork,900,e,900\n"), (event, "work,900,e,900\n"),
+                        (both, "work,900,e,810900\n")):
+        for accept, rows, result, words in (
+                (10, ((100, 110), (110, 110), (120, 110)), "untested", "always reads 1"),
+                (60, ((100, 100), (400, 400), (110, 110)), "untested", "at 3 points more than 10"),
+                (0, ((400, 400), (-400, 400)), "untested", "points of the same work"),
+                (0, ((100, 100), (400, 400)), "confirmed", "at 2 points")):
+            with tempfile.TemporaryDirectory() as path:
+                own = Folder(path, events=[there], benchmarks=works)
+                first = run("-j", "-m", own.write("a.csv", "benchmark,N,event,value\n" + data),
+                            own.campaign, status=(FINE, DOUBT)).stdout
+                own.write("first.json", first)
+                text = "".join(f"{'work' if n > 0 else 'again'},{abs(n)},e,{value}\n"
+                               for n, value in rows)
+                own = Folder(path, events=[{**event, "accept": {"absolute": accept}}],
+                             benchmarks=works)
+                found = json.loads(run("-j", "-m",
+                                       own.write("b.csv", "benchmark,N,event,value\n" + text),
+                                       "--from", os.path.join(path, "first.json"), own.campaign,
+                                       status=(FINE, DOUBT)).stdout)
+                found = found["campaigns"][0]["events"][0]["carried"]
+                if there == both:
+                    result, words = "untested", "counts k, which no rule here may"
+                check(found["result"] == result and words in found["text"], f"{rows}: {found}")
+
+
+@test
 def names_in_a_pack():
     """listings that sha256sum or the pack itself would take for something else are refused"""
     for name in (".a.lst", "-", "-c", "SHA256SUMS.new", "review.txt"):
@@ -335,8 +468,8 @@ def names_in_a_pack():
 
 @test
 def files_of_a_pack():
-    """-m PACK refuses a file that has no hash, and hashes that are not those of the review; a pack
-    of a CSV does not say that a program was compared"""
+    """-m PACK refuses a file that has no hash, hashes that are not those of the review, and a pack
+    without its review; a pack of a CSV does not say that a program was compared"""
     with tempfile.TemporaryDirectory() as path:
         own, data = listed(path, "a.lst")
         pack = os.path.join(path, "pack")
@@ -349,7 +482,20 @@ def files_of_a_pack():
             lines = f.readlines()
         with open(os.path.join(pack, "review.txt"), encoding="utf-8") as f:
             review = f.read()
-        for name in ("a.lst", "result.json", "campaign.json"):
+        os.rename(os.path.join(pack, "review.txt"), os.path.join(path, "review.txt"))
+        error = run("-m", pack, status=FAILED).stderr
+        check("review.txt: README.txt names it, and it is not there" in error, error)
+        # as version 0.1 wrote it
+        with open(os.path.join(pack, "README.txt"), encoding="utf-8") as f:
+            readme = f.read()
+        own.write("pack/README.txt", "Evidence\n")
+        digest = hashlib.sha256(b"Evidence\n").hexdigest()
+        own.write("pack/SHA256SUMS", "".join(
+            f"{digest}  README.txt\n" if x.endswith(" README.txt\n") else x for x in lines))
+        run("-o", "/dev/null", "-m", pack, status=FINE)
+        own.write("pack/README.txt", readme)
+        own.write("pack/review.txt", review)
+        for name in ("a.lst", "result.json", "campaign.json", "README.txt"):
             own.write("pack/SHA256SUMS", "".join(x for x in lines if x.split()[1] != name))
             error = run("-m", pack, status=FAILED).stderr
             check("review of another SHA256SUMS" in error, error)

@@ -193,7 +193,7 @@ def table_six():
     check(set(verdicts.values()) == {"QUARANTINED"} and len(verdicts) == 8, f"{verdicts}")
     for e in campaign["events"]:
         check(e["event"] == "L2D_CACHE" or (e["search"]["remaining"] == 1 and e["reason"].endswith(
-            "that fits; it counts at one point, it takes a second")), e["reason"])
+            "that fits; it counts at one point, it takes a second to confirm it")), e["reason"])
     check(campaign["next"]["parameters"] == {"N": 1048576}, f"{campaign['next']}")
     check(not any(p["published"] != p["expected"] for e in campaign["events"] for p in e["points"]),
           "an expected cell differs")

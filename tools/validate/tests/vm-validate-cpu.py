@@ -108,7 +108,7 @@ def any_pmu():
     campaign = {"campaign": "any", "device": "cpu", "events": [{
         "name": "e", "counter": f"{pmu}/inst_retired/", "documented": ["instructions"],
         "accept": {"absolute": 200}}],
-        "benchmarks": [{"name": "copy", "command": "copy N, 8192", "parameters": {"N": [5000, 90]},
+        "benchmarks": [{"name": "copy", "command": "copy N, 8192", "parameters": {"N": [5000, 400]},
                         "quantities": {"instructions": "6 * N"}}]}
     with open(path, "w", encoding="ascii") as f:
         json.dump(campaign, f)
