@@ -625,9 +625,10 @@ static void judge_documented(const struct analysis *a, size_t number, const stru
 		if (!doubt)
 			step(o, event->is_guess ? VERDICT_EXPLAINED : VERDICT_TRUSTED);
 		define(o, rule, rule_text(a->arena, rule));
-		o->reason = arena_printf(
-			a->arena, "as %s at %s, and the only rule of %s that fits%s%s%s", word,
-			points, o->size, by, doubt ? "; " : others_text(a, o), doubt ? doubt : "");
+		o->reason = arena_printf(a->arena,
+					 "as %s at %s, and the only rule of %s that fits%s%s%s",
+					 word, points, o->size, by,
+					 doubt ? "; " : others_text(a, o), doubt ? doubt : "");
 	}
 }
 
