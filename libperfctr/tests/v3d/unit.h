@@ -36,6 +36,7 @@ static struct state {
 	uint64_t rate; /* counts of each event in a ms, while a monitor has it */
 	uint64_t counted_ns; /* up to which the monitor has them */
 	uint64_t late; /* cycles that pass between the first slot's read and the last one's */
+	unsigned int bursts, cut; /* reads that lose a part of the work, a larger one each time */
 	bool stopped; /* until the next job */
 	/* the node that another program has open, which hangs; NULL: there is none */
 	const char *program;
@@ -81,6 +82,8 @@ static int get_values(const struct v3d_perfmon_get_values *get)
 	if (driver.broken || get->id != driver.id)
 		return driver.broken ? driver.broken : -EINVAL;
 	driver.counted_ns = now;
+	if (driver.is_global && driver.cut < driver.bursts && driver.pending[PRIMITIVES])
+		driver.pending[PRIMITIVES] /= 1 + ++driver.cut;
 	for (unsigned int i = 0; i < driver.count && driver.is_global && !driver.stopped; i++) {
 		uint64_t *pending = &driver.pending[driver.slots[i]];
 
