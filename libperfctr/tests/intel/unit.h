@@ -52,7 +52,7 @@ static struct machine {
 	unsigned int eus; /* of i915's answer */
 
 	pthread_mutex_t lock;
-	unsigned int streams, files, configs, opened;
+	unsigned int streams, files, configs, opened, polls;
 	bool has_config, hide_config;
 	uint32_t registers;
 	char uuid[40];
@@ -466,6 +466,7 @@ static int fake_poll(void *data, const int *fds, size_t count, int64_t timeout_n
 	if (count != 1 || fds[0] != m.stream)
 		return perfctr_sys_real.poll(data, fds, count, timeout_ns);
 	CHECK(timeout_ns >= 0 && timeout_ns <= 1000000);
+	m.polls++;
 	nanosleep(&pause, NULL);
 	return 0;
 }
