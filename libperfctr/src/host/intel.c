@@ -371,7 +371,7 @@ static int drain(struct intel *i, struct drm_perfctr_collection *c)
 	return (int)got;
 }
 
-/* Take over what there is until a report is surely younger than the call. Return: 0, or an errno. */
+/* Take over what there is until a report is surely younger than the call. Return: 0 or an errno. */
 static int await_report(struct intel *i, struct drm_perfctr_collection *c)
 {
 	const struct perfctr_sys *sys = i->hs.host->ctx->sys;

@@ -646,7 +646,7 @@ TEST("each generation has its counters; those of no known one are refused by nam
 	end_gpu();
 }
 
-/* Work, resets, full buffers and sleep, in an order that @random tells. */
+/* Work, resets, full buffers and sleep, in the order of @random. */
 static void do_something(unsigned int random)
 {
 	const unsigned int what = random >> 16 & 15;

@@ -91,8 +91,8 @@ def lost():
 
 @test
 def killed():
-    """SIGKILL leaves nothing behind, no guard either"""
-    check_killed("v3d", PRIMITIVES)
+    """SIGKILL leaves nothing behind, no guard either, which was there"""
+    check_killed("v3d", PRIMITIVES, "perfctr-guard")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ static struct state {
 	unsigned int jobs, seconds;
 	int broken; /* that reads fail with */
 	bool stops; /* the process that sets a monitor stops */
+	pid_t guard; /* that a process left behind */
 } * shared; /* with processes that fork */
 #define driver (*shared)
 
