@@ -52,7 +52,17 @@ def live():
     """top and check work"""
     text = run("top", "-d", "v3d", "--snapshot")
     check("v3d" in text and "lost" not in text, text)
-    check("V3D 4.2, driver v3d" in run("check", "-d", "v3d"), "check")
+    check("ok    sample" in run("check", "-d", "v3d"), "check")
+
+
+@test
+def unnamed():
+    """who does not name the GPU does not count it, and learns its name"""
+    for command in (("check",), ("list",), ("stat", "--", "true"), ("top", "--snapshot")):
+        text = run(*command, V3D_UNTOUCHED="1")
+        check("/dev/dri/renderD128: V3D 4.2, only counted by -d v3d" in text, text)
+    text = run("stat", "-e", "task-clock", "--", "true", V3D_UNTOUCHED="1")
+    check("V3D" not in text, text)
 
 
 @test

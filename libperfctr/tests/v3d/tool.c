@@ -2,7 +2,7 @@
 /*
  * The command perfctr on the GPU of unit.h. A unit of its work is a cycle, a primitive, and three
  * bytes that are read. With $V3D_LATE each read loses some cycles, and as many as it says lose a
- * part of the primitives.
+ * part of the primitives. With $V3D_UNTOUCHED it aborts if it counts.
  */
 #include "unit.h"
 #include "live.h"
@@ -29,6 +29,7 @@ int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx)
 	if (!calls) {
 		shared = &state;
 		calls = live_begin(make_driver(), work);
+		driver.untouched = getenv("V3D_UNTOUCHED");
 		if (late) {
 			driver.late = 1;
 			driver.bursts = (unsigned int)strtoul(late, NULL, 10);

@@ -38,6 +38,7 @@ static struct state {
 	uint64_t late; /* cycles that pass between the first slot's read and the last one's */
 	unsigned int bursts, cut; /* reads that lose a part of the work, a larger one each time */
 	bool stopped; /* until the next job */
+	bool untouched; /* nobody may count */
 	/* the node that another program has open, which hangs; NULL: there is none */
 	const char *program;
 	bool other_driver; /* has that node */
@@ -102,7 +103,7 @@ static int get_values(const struct v3d_perfmon_get_values *get)
 
 static int create(struct v3d_perfmon_create *c)
 {
-	CHECK(!driver.id && c->ncounters <= V3D_MAX_SLOTS);
+	CHECK(!driver.untouched && !driver.id && c->ncounters <= V3D_MAX_SLOTS);
 	driver.counted_ns = perfctr_time_raw_ns();
 	driver.id = c->id = ++driver.next;
 	driver.count = c->ncounters;
