@@ -441,6 +441,9 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 {
 	int result;
 
+	/* of perf */
+	if (fd != m.stream && !m.is_node[fd])
+		return perfctr_sys_real.ioctl(data, fd, request, argument);
 	pthread_mutex_lock(&m.lock);
 	result = fd == m.stream ? call_stream(request, argument) : call_node(request, argument);
 	pthread_mutex_unlock(&m.lock);
