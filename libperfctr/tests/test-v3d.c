@@ -640,9 +640,8 @@ TEST_WITH(begin, end_driver, "a guard has two files and no folder")
 	pid_t guard;
 
 	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	/* it has its name when it is ready */
 	guard = find_guard(10000);
-	/* it has its name before */
-	usleep(100000);
 	snprintf(path, sizeof(path), "/proc/%d/fd", guard);
 	EQUAL(perfctr_sys_real.list(NULL, path, count_file, &files), 0);
 	EQUAL(files, 2);

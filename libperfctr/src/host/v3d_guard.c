@@ -50,8 +50,8 @@ static _Noreturn void stand_guard(struct v3d_guard_state *state, int pipe, int f
 
 	setsid();
 	syscall(SYS_chdir, "/");
-	prctl(PR_SET_NAME, "perfctr-guard");
 	close_others(pipe, fd);
+	prctl(PR_SET_NAME, "perfctr-guard");
 	/* nothing is written: the other end is closed, or who had it has ended */
 	while (!poll(&poll_pipe, 1, LOOK_MS)) {
 		const unsigned int beats = atomic_load(&state->beats);
