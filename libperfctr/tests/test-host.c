@@ -33,6 +33,7 @@ static struct hardware {
 	_Atomic unsigned int prepared, started, collected, reset, pieces;
 	/* added to the next collection; multiplexed: half of its time counts */
 	struct drm_perfctr_collection next;
+	uint64_t lost_alone_ns[BLOCKS];
 	bool multiplexed;
 	_Atomic bool signals_blocked;
 	uint64_t wanted[BLOCKS]; /* of the first section */
@@ -112,6 +113,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 			totals[n] += hw.counts[b][n];
 			hw.counts[b][n] = 0;
 		}
+		host_lose_block(&hw.hs, b, hw.lost_alone_ns[b]);
 		drm_perfctr_block_report(source, b, DRM_PERFCTR_STATE_ON, valid);
 		if (hw.multiplexed && b == SHADER) {
 			drm_perfctr_block_ran(source, b, 10 * MS, all);
@@ -309,7 +311,7 @@ static void pause_ms(unsigned int ms)
 
 /* what the unread samples have */
 struct seen {
-	uint64_t tiler4, tiler5, shader69, lost_ns;
+	uint64_t tiler4, tiler5, shader69, ns, lost_ns;
 	uint32_t flags, states;
 	unsigned int samples, final;
 	uint32_t epoch;
@@ -327,6 +329,7 @@ static struct seen read_samples(void)
 		CHECK(!seen.samples++ || sample.start_ns == end_ns);
 		CHECK(sample.end_ns >= sample.start_ns);
 		end_ns = sample.end_ns;
+		seen.ns += sample.end_ns - sample.start_ns;
 		seen.flags |= sample.flags;
 		seen.lost_ns += sample.lost_ns;
 		seen.final += !!(sample.flags & DRM_PERFCTR_SAMPLE_FINAL);
@@ -541,6 +544,28 @@ TEST_WITH(begin, end, "what a source says of its span is in the sample, once")
 	EQUAL(status.lost_ns, MS);
 	EQUAL(perfctr_device_refresh(device), 0);
 	EQUAL(perfctr_device_clock(device, 1)->gpu_timestamp, 55);
+}
+
+TEST_WITH(begin, end, "blocks lose time beside their source's, all samples no more than was")
+{
+	struct seen first, second;
+
+	start_session(0);
+	pause_ms(20);
+	hw.next.lost_ns = MS;
+	hw.lost_alone_ns[TILER] = 2 * MS;
+	hw.lost_alone_ns[SHADER] = 3 * MS;
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	first = read_samples();
+	/* of the one that lost most */
+	EQUAL(first.lost_ns, 4 * MS);
+	hw.lost_alone_ns[TILER] = 1000 * MS;
+	EQUAL(perfctr_session_sample(session, 0), 0);
+	second = read_samples();
+	/* it may be of the sample before */
+	EQUAL(second.lost_ns, first.ns + second.ns - 4 * MS);
+	second = stop_and_read();
+	EQUAL(second.lost_ns, second.ns);
 }
 
 TEST_WITH(begin, end, "counts that cannot be read come later, or are lost at the end")

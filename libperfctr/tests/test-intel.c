@@ -47,19 +47,34 @@ static void end_machine(void)
 	CHECK(m.configs <= 1);
 }
 
-static int start(const char *events)
+static int open_session(const char *events, const struct perfctr_session_opts *options)
 {
 	int error;
 
 	EQUAL(perfctr_device_open(ctx, NODE, &device), 0);
 	EQUAL(perfctr_selection_new(device, &selection), 0);
 	CHECK(perfctr_selection_add(selection, events) > 0);
-	error = perfctr_session_new(selection, NULL, &session);
+	error = perfctr_session_new(selection, options, &session);
 	if (error)
 		return error;
 	EQUAL(m.streams, 0);
 	EQUAL(perfctr_cursor_new(session, &cursor), 0);
-	return perfctr_session_start(session, 0);
+	return 0;
+}
+
+static int start(const char *events)
+{
+	int error = open_session(events, NULL);
+
+	return error ? error : perfctr_session_start(session, 0);
+}
+
+static void set_silent(bool silent)
+{
+	pthread_mutex_lock(&m.lock);
+	run();
+	m.silent = silent;
+	pthread_mutex_unlock(&m.lock);
 }
 
 /* of the unread samples, by position */
@@ -446,25 +461,45 @@ TEST_WITH(begin_gen12, end, "a list that somebody removed is added again")
 
 TEST_WITH(begin_gen12, end_machine, "a stream without reports: START fails, and nothing is left")
 {
+	const struct perfctr_session_opts options = { .size = sizeof(options),
+						      .period_ns = 500000 };
+
+	EQUAL(open_session("oa/PS_THREADS", &options), 0);
 	m.silent = true;
-	EQUAL(start("oa/PS_THREADS"), -EIO);
+	EQUAL(perfctr_session_start(session, 0), -ETIMEDOUT);
+	HAS_TEXT(perfctr_ctx_error(ctx), "has written no report for a tenth of a second");
 	EQUAL(m.streams, 0);
+	/* also if reports are to come each 100 us */
+	EQUAL(m.polls, 100);
 }
 
-TEST_WITH(begin_gen12, end_machine, "reports that stop: incomplete, then they are lost or found")
+TEST_WITH(begin_gen12, end_machine, "reports that stop: an error, then they are lost or found")
 {
 	struct seen seen;
 
+	/* they come all at once after it */
+	m.room = REPORTS;
 	EQUAL(start("oa/PS_THREADS"), 0);
 	work(6, 8);
 	EQUAL(take(false).sum[11], 8);
-	m.silent = true;
-	EQUAL(take(false).sum[11], 0);
-	m.silent = false;
+	set_silent(true);
+	work(6, 3);
+	/* what was written before */
+	take(false);
+	seen = take(false);
+	EQUAL(seen.sum[11], 0);
+	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_ERROR && seen.states & DRM_PERFCTR_STATE_ERROR);
+	set_silent(false);
 	work(6, 2);
-	seen = take(true);
-	EQUAL(seen.sum[11], 2);
+	seen = take(false);
+	EQUAL(seen.sum[11], 5);
 	EQUAL(seen.lost_ns, 0);
+	CHECK(!(seen.flags & DRM_PERFCTR_SAMPLE_ERROR));
+	set_silent(true);
+	work(6, 4);
+	seen = take(true);
+	EQUAL(seen.sum[11], 0);
+	CHECK(seen.lost_ns && seen.states & DRM_PERFCTR_STATE_LOST);
 }
 
 TEST_WITH(begin_gen12, end_machine, "the GPU goes away")

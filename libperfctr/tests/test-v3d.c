@@ -523,13 +523,12 @@ TEST_WITH(begin, end_driver, "a debugger of the program does not get the guard")
 	EQUAL(status, 0);
 }
 
-/* As containers and services with restricted namespaces do. */
-static int refuse_clone3(void)
+static int refuse_call(unsigned int number, unsigned int error)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { .len = 4, .filter = filter };
@@ -538,18 +537,41 @@ static int refuse_clone3(void)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-TEST_WITH(begin, end_driver, "V3D counts where clone3 is refused, as in a container")
+static int end_of(pid_t pid)
 {
 	int status;
+
+	EQUAL(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+TEST_WITH(begin, end_driver, "V3D counts where clone3 is refused, as in a container")
+{
 	pid_t pid = fork();
 
 	if (!pid) {
-		if (refuse_clone3())
+		/* as containers and services with restricted namespaces do */
+		if (refuse_call(SYS_clone3, ENOSYS))
 			_exit(2);
 		count_and_end();
 	}
-	EQUAL(waitpid(pid, &status, 0), pid);
-	EQUAL(status, 0);
+	EQUAL(end_of(pid), 0);
+}
+
+TEST_WITH(begin, end_driver, "no guard because of a limit of processes: refused with the reason")
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		bool good = !refuse_call(SYS_clone, EAGAIN) &&
+			    EQUAL(open_session("v3d/cycle_count"), -EAGAIN) &&
+			    HAS_TEXT(perfctr_ctx_error(ctx), "a second process, perfctr-guard") &&
+			    HAS_TEXT(perfctr_ctx_error(ctx), "TasksMax=") && !driver.is_global;
+
+		end();
+		_exit(!good);
+	}
+	EQUAL(end_of(pid), 0);
 }
 
 static int find_child(void *arg, const char *name)
@@ -565,6 +587,17 @@ static int find_child(void *arg, const char *name)
 	    parent == getpid())
 		*child = atoi(name);
 	return 0;
+}
+
+static bool has_text_of(pid_t pid, const char *file, const char *part)
+{
+	char path[64], *text;
+	bool found;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	found = perfctr_sys_read_all(&perfctr_sys_real, path, &text) > 0 && strstr(text, part);
+	free(text);
+	return found;
 }
 
 /* The guard of this process, which may have begun just now; 0: there is none. */
@@ -592,20 +625,109 @@ TEST_WITH(begin, end_driver, "STOP does not wait for a guard that is stopped")
 	CHECK(kill(guard, 0));
 }
 
-TEST_WITH(begin, end_driver, "a guard that was killed is replaced")
+static int count_file(void *arg, const char *name)
 {
+	unsigned int *count = arg;
+
+	++*count;
+	return 0;
+}
+
+TEST_WITH(begin, end_driver, "a guard has two files and no folder")
+{
+	unsigned int files = 0;
+	char path[64], folder[64] = "";
+	pid_t guard;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	/* it has its name when it is ready */
+	guard = find_guard(10000);
+	snprintf(path, sizeof(path), "/proc/%d/fd", guard);
+	EQUAL(perfctr_sys_real.list(NULL, path, count_file, &files), 0);
+	EQUAL(files, 2);
+	snprintf(path, sizeof(path), "/proc/%d/cwd", guard);
+	CHECK(readlink(path, folder, sizeof(folder) - 1) > 0);
+	EQUAL_TEXT(folder, "/");
+	take(true);
+}
+
+static void ignore(int signal)
+{
+}
+
+TEST_WITH(begin, end_driver, "a guard that was killed is replaced, and never runs handlers")
+{
+	siginfo_t info;
 	pid_t guard, other;
 
 	EQUAL(start("v3d/PTB_primitives_binned"), 0);
 	guard = find_guard(10000);
 	if (!CHECK(guard))
 		return;
+	signal(SIGUSR1, ignore);
 	EQUAL(kill(guard, SIGKILL), 0);
-	usleep(100000);
+	EQUAL(waitid(P_PID, (id_t)guard, &info, WEXITED | WNOWAIT | __WALL), 0);
+	/* by this thread, before the session's own is due, which has all signals blocked */
 	take(false);
 	other = find_guard(2000);
 	CHECK(other && other != guard);
+	EQUAL(kill(other, SIGUSR1), 0);
+	EQUAL(kill(other, SIGTERM), 0);
+	usleep(50000);
+	/* they wait for ever */
+	CHECK(has_text_of(other, "status", "SigPnd:\t0000000000000000\nShdPnd:\t0000000000004200"));
+	EQUAL(find_guard(0), other);
+	signal(SIGUSR1, SIG_DFL);
 	take(true);
+}
+
+/* A process that counts and gives up root. Return: whether STOP took no longer than that. */
+static bool count_and_change(bool stops, unsigned int most_ms)
+{
+	uint64_t begin_ns;
+
+	EQUAL(start("v3d/PTB_primitives_binned"), 0);
+	driver.guard = find_guard(10000);
+	if (!CHECK(driver.guard) || (stops && !EQUAL(kill(driver.guard, SIGSTOP), 0)))
+		return false;
+	EQUAL(setresuid(1, 1, 1), 0);
+	EQUAL(kill(driver.guard, 0), -1);
+	driver.pending[PRIMITIVES] = 4;
+	begin_ns = perfctr_time_raw_ns();
+	return EQUAL(take(true).sum, 4) &&
+	       CHECK(perfctr_time_raw_ns() - begin_ns < most_ms * UINT64_C(1000000));
+}
+
+static void check_change(bool stops, unsigned int most_ms)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		bool good = count_and_change(stops, most_ms);
+
+		end();
+		_exit(!good);
+	}
+	EQUAL(end_of(pid), 0);
+}
+
+TEST_WITH(begin, end_driver, "a process that changed its user ends its guard")
+{
+	/* who is not root cannot */
+	if (getuid())
+		return;
+	check_change(false, 900);
+	EQUAL(kill(driver.guard, 0), -1);
+	check_change(true, 5000);
+	/* it goes on, and sees that it was left; nobody may wait for it */
+	EQUAL(kill(driver.guard, SIGCONT), 0);
+	for (int ms = 0; ms < 1000 && has_text_of(driver.guard, "status", "Name:\tperfctr-guard\n");
+	     ms += 10) {
+		if (has_text_of(driver.guard, "status", "State:\tZ"))
+			return;
+		usleep(10000);
+	}
+	CHECK(kill(driver.guard, 0));
 }
 
 TEST_WITH(begin, end_driver, "a START that is refused leaves no guard")

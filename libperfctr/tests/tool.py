@@ -128,12 +128,25 @@ def processes(program):
     return found
 
 
+def names(program):
+    """The same processes' own names: a fork may have another."""
+    found = set()
+    for pid in processes(program):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+                found.add(f.read().strip())
+        except OSError:
+            pass
+    return found
+
+
 def size_of(path):
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
-def check_killed(device, event):
-    """SIGKILL of whatever counts leaves no process, and a capture up to then."""
+def check_killed(device, event, beside=None):
+    """SIGKILL of whatever counts leaves no process, and a capture up to then.
+    beside: the name of a process that is there while it counts"""
     with tempfile.TemporaryDirectory() as work:
         policy, path = os.path.join(work, "policy"), os.path.join(work, "capture")
         socket = os.path.join(work, "socket")
@@ -156,12 +169,18 @@ def check_killed(device, event):
                     counting = subprocess.Popen(client, stdout=subprocess.DEVNULL,
                                                 stderr=subprocess.DEVNULL)
                 time.sleep(0.5)
-                while running.poll() is None and "record" in command and not size_of(path):
+                end = time.monotonic() + 40
+                there = names(command[0])
+                while running.poll() is None and time.monotonic() < end and (
+                        ("record" in command and not size_of(path)) or
+                        (beside and beside not in there)):
                     time.sleep(0.05)
+                    there = names(command[0])
                 ended = running.poll()
                 running.kill()
                 errors = running.communicate(timeout=60)[1]
             check(ended is None, f"{command}: {ended} {errors}")
+            check(not beside or beside in there, f"{command} has {there}")
             wait_for(lambda: not processes(command[0]), f"{command} left {processes(command[0])}")
         check(counting.wait(timeout=60), "the client of a broker that is gone")
         check(event.split("/")[1] in run("report", path), "report")

@@ -94,7 +94,7 @@ static int open_as(struct exporter *e, struct exported *d, const char *which)
 			 device_select(e->app, d->device, d->selection, d->events.words,
 				       d->events.count);
 	if (is_first && (status || !d->events.count))
-		device_note_sleepers(e->app, which, d->device);
+		device_note_others(e->app, which, d->device);
 	if (!status && d->per_block)
 		status = device_select_per_cpu(e->app, d->selection);
 	if (!status)

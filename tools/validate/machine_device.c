@@ -254,31 +254,34 @@ static int count_work(struct analysis *a, struct counted_device *v, const struct
 	return ret;
 }
 
-static int add_reading(struct analysis *a, const struct counted_device *v, size_t number,
-		       const struct campaign_event *event, const struct point *point,
-		       const struct row *row)
+static int make_reading(struct analysis *a, const struct counted_device *v,
+			const struct campaign_event *event, const struct point *point,
+			const struct row *row, struct reading *reading)
 {
-	struct reading reading = {
-		.benchmark = point->benchmark,
-		.event = number,
-		.run = v->run,
-		.sequence = v->sequence,
-	};
-
-	memcpy(reading.parameters, point->parameters, sizeof(reading.parameters));
+	if (!row)
+		return fail(a->failure, "%s: '%s' is not one counter of the samples", event->name,
+			    event->counter);
 	if (row->state != PERFCTR_VALUE_OK ||
 	    row->flags & (PERFCTR_VALUE_ESTIMATED | PERFCTR_VALUE_PARTIAL))
 		return fail(a->failure,
 			    "%s: %s was not measured all the time; count fewer events in one group",
 			    point->name, event->name);
-	reading.value = row->value;
-	reading.units = row->info->blocks ? row->info->blocks : 1;
-	measured_add(a->arena, &a->measured, a->campaign, &reading);
+	*reading = (struct reading){
+		.benchmark = point->benchmark,
+		.event = (size_t)(event - a->campaign->events),
+		.run = v->run,
+		.sequence = v->sequence,
+		.value = row->value,
+		.units = row->info->blocks ? row->info->blocks : 1,
+	};
+	memcpy(reading->parameters, point->parameters, sizeof(reading->parameters));
 	return 0;
 }
 
-static int add_readings(struct analysis *a, const struct counted_device *v, size_t group,
-			const struct point *point, struct perfctr_totals *totals)
+/* The readings of a group, by event; units 0: none. */
+static int make_readings(struct analysis *a, const struct counted_device *v, size_t group,
+			 const struct point *point, struct perfctr_totals *totals,
+			 struct reading *readings)
 {
 	struct perfctr_selection *selection = v->groups[group].selection;
 	const struct campaign *c = a->campaign;
@@ -291,27 +294,80 @@ static int add_readings(struct analysis *a, const struct counted_device *v, size
 	for (size_t e = 0; !ret && e < c->event_count; e++) {
 		const struct campaign_event *event = &c->events[e];
 		bool is_anchor = c->anchor && !strcmp(c->anchor, event->name);
-		const struct row *row;
 
-		if (!benchmark_states(&c->benchmarks[point->benchmark], e) ||
+		if (a->unavailable[e] || !benchmark_states(&c->benchmarks[point->benchmark], e) ||
 		    (v->group_of[e] != (long)group && !is_anchor))
 			continue;
-		row = rows_find_counter(&types, &blocks, event->counter);
-		if (row)
-			ret = add_reading(a, v, e, event, point, row);
-		else
-			ret = fail(a->failure, "%s: '%s' is not one counter of the samples",
-				   event->name, event->counter);
+		ret = make_reading(a, v, event, point,
+				   rows_find_counter(&types, &blocks, event->counter),
+				   &readings[e]);
 	}
 	rows_free(&blocks);
 	rows_free(&types);
 	return ret;
 }
 
+/*
+ * Whether a reading may lack counts of a moment that the hardware lost, however short: they may be
+ * a burst. It does not if it is as documented, or if the try before, whose moments were others,
+ * read the same.
+ */
+static bool may_lack(const struct analysis *a, const struct point *point, const struct reading *r,
+		     const struct reading *before)
+{
+	const struct campaign_event *event = &a->campaign->events[r->event];
+	uint64_t expected;
+
+	if (!r->units || !event->documented.given ||
+	    analysis_expected(a, point, &event->documented, r->units, &expected) ||
+	    analysis_accepts(event, expected, r->value))
+		return false;
+	return !before->units || !analysis_accepts(event, before->value, r->value);
+}
+
+/* Give up an event, for a reason that is not the counter's. */
+static void abandon_event(struct analysis *a, size_t event, const struct point *point)
+{
+	measured_forget(a->arena, &a->measured, a->campaign, event);
+	a->unavailable[event] = arena_printf(
+		a->arena, "not measured: at %s the hardware lost counts, in each of %d tries",
+		point->name, MAX_TRIES);
+}
+
+/*
+ * @before: of the try before; @tries: with this one.
+ * Return: 0; 1 measure once more, @before is of this try now; -1 with a failure.
+ */
+static int add_readings(struct analysis *a, const struct counted_device *v, size_t group,
+			const struct point *point, struct perfctr_totals *totals,
+			struct reading *before, unsigned int tries)
+{
+	const size_t count = a->campaign->event_count;
+	struct reading *readings = arena_array(a->arena, count, sizeof(*readings));
+	bool *lacks = arena_array(a->arena, count, sizeof(*lacks)), any = false;
+
+	if (make_readings(a, v, group, point, totals, readings) < 0)
+		return -1;
+	for (size_t e = 0; perfctr_totals_span(totals)->lost_ns && e < count; e++) {
+		lacks[e] = may_lack(a, point, &readings[e], &before[e]);
+		any |= lacks[e];
+	}
+	memcpy(before, readings, count * sizeof(*before));
+	if (any && tries < MAX_TRIES)
+		return 1;
+	for (size_t e = 0; e < count; e++)
+		if (lacks[e])
+			abandon_event(a, e, point);
+		else if (readings[e].units)
+			measured_add(a->arena, &a->measured, a->campaign, &readings[e]);
+	return 0;
+}
+
 /* Counts a group once more if counts were lost: they say nothing of the counter. */
 static int measure_group(struct analysis *a, struct counted_device *v, size_t group,
 			 const struct point *point)
 {
+	struct reading *before = arena_array(a->arena, a->campaign->event_count, sizeof(*before));
 	int ret = 1;
 
 	for (unsigned int tries = 1; ret > 0; tries++) {
@@ -321,7 +377,7 @@ static int measure_group(struct analysis *a, struct counted_device *v, size_t gr
 			return fail(a->failure, "out of memory");
 		ret = count_work(a, v, &v->groups[group], point, totals);
 		if (!ret && !has_losses(totals, accept_ppm(a->campaign, v, group)))
-			ret = add_readings(a, v, group, point, totals);
+			ret = add_readings(a, v, group, point, totals, before, tries);
 		else if (!ret && tries < MAX_TRIES)
 			ret = 1;
 		else if (!ret)

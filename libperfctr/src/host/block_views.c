@@ -169,7 +169,7 @@ void host_views_begin(struct host_views *views)
 		views->blocks[n].lost_ns = lost_alone_ns(&views->blocks[n]);
 	}
 	begin_spans(views);
-	views->unread_ns = views->block_lost_ns = 0;
+	views->unread_ns = views->lost_ns = 0;
 	for (unsigned int i = 0; i < views->span_count; i++)
 		views->spans[i].resets = views->spans[i].source->state.resets;
 }
@@ -188,13 +188,15 @@ void *host_views_publish(struct host_views *views, struct host_block *b, void *a
 		.capture_ns =
 			(s64)((block->time_ns ? block->time_ns : state->time_ns) - header->end_ns),
 	};
+	u64 lost_ns;
 
 	status.valid =
 		perfctr_block_valid(block, view->section, view->set, span->seq, status.states);
 	if (views->unread_ns && state->incomplete)
 		status.states |= DRM_PERFCTR_STATE_LOST;
 	view->base_cycles = cycles;
-	views->block_lost_ns = max(views->block_lost_ns, lost_alone_ns(b) - b->lost_ns);
+	lost_ns = state->lost_ns - span->lost_ns + lost_alone_ns(b) - b->lost_ns;
+	views->lost_ns = max(views->lost_ns, lost_ns);
 	b->lost_ns = lost_alone_ns(b);
 	at = drm_perfctr_layout_block(at, view, &status);
 	*states |= status.states;
@@ -210,15 +212,15 @@ void host_views_finish(struct host_views *views, struct drm_perfctr_sample_heade
 		const struct perfctr_source_state *state = &span->source->state;
 
 		header->flags |= (u32)drm_perfctr_sticky_since(&state->flags, span->seq);
-		header->lost_ns = max(header->lost_ns, state->lost_ns - span->lost_ns);
 		if (state->time_ns >= latest_ns) {
 			latest_ns = state->time_ns;
 			header->gpu_epoch = state->gpu_epoch;
 			header->gpu_timestamp = state->gpu_timestamp;
 		}
 	}
-	header->lost_ns = max(header->lost_ns + views->block_lost_ns, views->unread_ns);
-	views->unread_ns = views->block_lost_ns = 0;
+	header->lost_ns = max(header->lost_ns, views->lost_ns);
+	header->lost_ns = max(header->lost_ns, views->unread_ns);
+	views->unread_ns = views->lost_ns = 0;
 	begin_spans(views);
 }
 

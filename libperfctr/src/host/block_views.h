@@ -33,7 +33,7 @@ struct host_views {
 	u64 period_ns; /* 0: none */
 	struct host_views *next; /* that counts, see struct host */
 	u64 unread_ns; /* of the final sample: time whose counts stayed in the hardware */
-	u64 block_lost_ns; /* of the sample that is published: the most that one block lost alone */
+	u64 lost_ns; /* of the sample that is published: the most that one of its blocks lost */
 };
 
 /* More than a request has blocks. */

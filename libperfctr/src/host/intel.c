@@ -32,14 +32,13 @@
 #define REPORTS 8
 /* in which no counter of 32 bits wraps: bytes of the L3 cache, at most 512 in a clock of 4 GHz */
 #define WRAP_NS (60 * NS_PER_MS)
-/* for a report that is younger than the collection */
-#define WAIT_NS (100 * NS_PER_MS)
 /* no GPU is faster */
 #define CLOCKS_PER_NS 4
 #define CLOCKS_SLACK 100000
 
 enum {
 	COUNTERS = 37,
+	MOST_WAITS = 100, /* for a report, of PERIOD_NS at most */
 	MOST_EXPONENT = 31,
 	NOT_SUPPORTED = 524, /* ENOTSUPP, which the kernel does not translate */
 };
@@ -372,27 +371,43 @@ static int drain(struct intel *i, struct drm_perfctr_collection *c)
 	return (int)got;
 }
 
-/* Wait for a report that is surely younger than the call. */
+/* Take over what there is until a report is surely younger than the call. Return: 0 or an errno. */
+static int await_report(struct intel *i, struct drm_perfctr_collection *c)
+{
+	const struct perfctr_sys *sys = i->hs.host->ctx->sys;
+	/* times of reports may be too late by a period, and by the time until one is read */
+	const u64 wanted_ns = perfctr_time_raw_ns() + 2 * i->period_ns;
+	u64 wait_ns = i->period_ns;
+	int error = drain(i, c);
+
+	/* this process may be late, too: so many waits, not so much time */
+	for (unsigned int waits = 0; !error && waits < MOST_WAITS; waits++) {
+		if (i->has_last && i->counted_ns >= wanted_ns)
+			return 0;
+		error = min(sys->poll(sys->data, &i->stream, 1, (int64_t)wait_ns), 0);
+		error = error ? error : drain(i, c);
+		wait_ns = min(2 * wait_ns, PERIOD_NS);
+	}
+	c->incomplete = !i->has_last || i->counted_ns < wanted_ns;
+	return error;
+}
+
 static int intel_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct intel *i = intel_of(source);
-	const struct perfctr_sys *sys = i->hs.host->ctx->sys;
+	const u64 from_ns = i->counted_ns;
 	int error = i->stream < 0 ? start_stream(i) : 0;
-	/* times of reports may be too late by a period, and by the time until one is read */
-	const u64 wanted_ns = perfctr_time_raw_ns() + 2 * i->period_ns;
 
-	/* this process may be late, too: so many waits, not so much time */
-	for (u64 waits = WAIT_NS / i->period_ns; !error; waits--) {
-		error = drain(i, c);
-		if (error || !waits || (i->has_last && i->counted_ns >= wanted_ns))
-			break;
-		error = min(sys->poll(sys->data, &i->stream, 1, (int64_t)i->period_ns), 0);
-	}
+	error = error ? error : await_report(i, c);
 	if (error) {
 		close_stream(i);
 		return error == -ENODEV ? error : -EIO;
 	}
-	c->incomplete = !i->has_last || i->counted_ns < wanted_ns;
+	/* the next one may have the counts */
+	if (i->counted_ns == from_ns) {
+		i->hs.why = "the OA unit has written no report for a tenth of a second";
+		return -ETIMEDOUT;
+	}
 	c->time_ns = i->counted_ns;
 	c->gpu_timestamp = i->last.timestamp;
 	c->has_gpu_timestamp = i->has_last;

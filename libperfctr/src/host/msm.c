@@ -416,7 +416,7 @@ static bool lacks_exact(const struct msm *m, const struct masks *has, unsigned i
 	return lacks;
 }
 
-/* @ns: of the collection */
+/* @ns: of the collection, but the gaps, which are lost for all blocks */
 static void report(struct msm *m, const struct reading *r, bool slept, u64 ns)
 {
 	u32 states = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_NORMAL;
@@ -473,7 +473,7 @@ static int msm_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	c->time_ns = m->counted_ns;
 	c->gpu_timestamp = m->timestamp;
 	c->has_gpu_timestamp = late;
-	report(m, &r, slept, m->counted_ns - from_ns);
+	report(m, &r, slept, m->counted_ns - from_ns - r.gap_ns);
 	return 0;
 }
 

@@ -22,8 +22,9 @@ struct host_session {
 	/* eventfd of the program, and the eventfd that wakes the thread */
 	int eventfd, wake;
 	u64 period_ns, user_data;
-	/* START, the end of the last sample and of the last periodic one, periods since START */
-	u64 start_ns, end_ns, tick_ns, periods;
+	/* START, the end of the last sample and of the last periodic one */
+	u64 start_ns, end_ns, tick_ns;
+	u64 periods, lost_ns; /* since START */
 	/* how many of its sources are prepared; count for it, under the host's lock */
 	unsigned int prepared, attached;
 	bool has_thread, keeps_awake; /* the latter as sources count for it */

@@ -127,14 +127,18 @@ static void write_blocks(struct host_session *s, void *at, struct drm_perfctr_sa
 		/* the zero of a process that slept is a count, which took no time */
 		block->valid_mask |= b->asleep_mask;
 	}
-	/* not the whole span, which the layout assumes; a loss may be found after its sample */
+	/*
+	 * not the whole span, which the layout assumes; a loss may be found after its sample, but
+	 * all samples together lost no more than their time
+	 */
 	header->lost_ns = s->events.span_lost ?
 				  max(s->events.lost_ns, header->end_ns - header->start_ns) :
 				  s->events.lost_ns;
 	s->events.lost_ns = 0;
 	s->events.span_lost = false;
 	host_views_finish(&s->views, header);
-	header->lost_ns = min(header->lost_ns, header->end_ns - s->start_ns);
+	header->lost_ns = min(header->lost_ns, header->end_ns - s->start_ns - s->lost_ns);
+	s->lost_ns += header->lost_ns;
 }
 
 static void add_to_status(struct host_session *s, const struct drm_perfctr_sample_header *header)
@@ -456,7 +460,7 @@ int host_session_start(struct host_session *s, uint64_t user_data)
 	if (error)
 		return error;
 	s->user_data = user_data;
-	s->periods = s->status.pending_merged = 0;
+	s->periods = s->lost_ns = s->status.pending_merged = 0;
 	lock_sources(s);
 	error = attach(s);
 	if (!error)

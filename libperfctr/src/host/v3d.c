@@ -36,6 +36,9 @@
 #define STOPS                                                                                      \
 	"this kernel's v3d stops counting at each read, until the next job (Linux 7.3 does not); " \
 	"the device \"local\" has the engines' times"
+#define NO_PROCESS                                                                                \
+	"counting needs a second process, perfctr-guard, but there are as many processes as are " \
+	"allowed: raise the limit (\"ulimit -u\", TasksMax= of a service, pids.max of a cgroup)"
 
 enum {
 	SECTIONS = 2,
@@ -148,10 +151,19 @@ static void destroy(struct v3d *v)
 	v3d_guard_beat(&v->guard, 0);
 }
 
+static int begin_guard(struct v3d *v)
+{
+	int error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
+
+	if (error == -EAGAIN)
+		v->hs.why = NO_PROCESS;
+	return error;
+}
+
 static int create(struct v3d *v)
 {
 	struct v3d_perfmon_create argument = { .ncounters = v->count };
-	int error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
+	int error = begin_guard(v);
 
 	if (error)
 		return error;
@@ -453,7 +465,7 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	error = read_slots(v, values);
 	/* it may have been killed, as when memory ran out */
 	if (!error)
-		error = v3d_guard_begin(&v->guard, v->hs.host->ctx->sys, v->hs.host->fd);
+		error = begin_guard(v);
 	if (error) {
 		destroy(v);
 		return error;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -16,8 +17,12 @@
 
 #include "v3d_ioctls.h"
 
-/* two looks without a beat end the monitor; later reads would not be trusted anyway */
-enum { LOOK_MS = 250 };
+enum {
+	/* two looks without a beat end the monitor; later reads would not be trusted anyway */
+	LOOK_MS = 250,
+	/* for the end of one that this process may not kill any more */
+	END_MS = 1000,
+};
 
 /* All files but two. */
 static void close_others(int a, int b)
@@ -33,8 +38,8 @@ static void close_others(int a, int b)
 }
 
 /*
- * In a copy of a process with threads: system calls only. Its own session keeps it from signals of
- * a terminal and of a group.
+ * In a copy of a process with threads: system calls only, and no signal, whose handler would be the
+ * program's. Its own session keeps it from SIGKILL of a group, the root folder no file system busy.
  */
 static _Noreturn void stand_guard(struct v3d_guard_state *state, int pipe, int fd,
 				  const struct perfctr_sys *sys)
@@ -44,8 +49,9 @@ static _Noreturn void stand_guard(struct v3d_guard_state *state, int pipe, int f
 	bool late = false;
 
 	setsid();
-	prctl(PR_SET_NAME, "perfctr-guard");
+	syscall(SYS_chdir, "/");
 	close_others(pipe, fd);
+	prctl(PR_SET_NAME, "perfctr-guard");
 	/* nothing is written: the other end is closed, or who had it has ended */
 	while (!poll(&poll_pipe, 1, LOOK_MS)) {
 		const unsigned int beats = atomic_load(&state->beats);
@@ -63,26 +69,55 @@ static _Noreturn void stand_guard(struct v3d_guard_state *state, int pipe, int f
 
 /*
  * A fork without a signal at its end, which a debugger does not attach to and stop, too. Not
- * clone3, which containers and services with restricted namespaces do not have. Return: as fork().
+ * clone3, which containers and services with restricted namespaces do not have. All signals are
+ * blocked in it. *process: its pidfd. Return: as fork(), or an errno.
  */
-static pid_t fork_untraced(void)
+static pid_t fork_untraced(int *process)
 {
+	const unsigned long flags = CLONE_UNTRACED | CLONE_PIDFD;
+	sigset_t all, before;
+	pid_t pid;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 #ifdef __s390__
-	return (pid_t)syscall(SYS_clone, 0, CLONE_UNTRACED, 0, 0, 0);
+	pid = (pid_t)syscall(SYS_clone, 0, flags, process, 0, 0);
 #else
-	return (pid_t)syscall(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0);
+	pid = (pid_t)syscall(SYS_clone, flags, 0, process, 0, 0);
 #endif
+	if (pid < 0)
+		pid = -errno;
+	if (pid)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return pid;
 }
 
-/* The process was killed, or it is another's: this one came from a fork. */
-static bool is_gone(const struct v3d_guard *guard)
+static bool has_ended(const struct v3d_guard *guard, int wait_ms)
 {
-	return getpid() != guard->owner || waitpid(guard->pid, NULL, WNOHANG | __WCLONE);
+	struct pollfd process = { .fd = guard->process, .events = POLLIN };
+	int ended;
+
+	do {
+		ended = poll(&process, 1, wait_ms);
+	} while (ended < 0 && errno == EINTR);
+	return ended > 0;
 }
 
-static void forget(struct v3d_guard *guard)
+void v3d_guard_end(struct v3d_guard *guard)
 {
+	if (!guard->state)
+		return;
+	/* that ends it, unless it is stopped */
 	close(guard->end);
+	/* of another process: this one came from a fork */
+	if (getpid() == guard->owner) {
+		const bool killed = !syscall(SYS_pidfd_send_signal, guard->process, SIGKILL, 0, 0);
+
+		/* not if this process has another user now */
+		has_ended(guard, killed ? -1 : END_MS);
+		waitid(P_PIDFD, (id_t)guard->process, NULL, WEXITED | WNOHANG | __WCLONE);
+	}
+	close(guard->process);
 	munmap(guard->state, sizeof(*guard->state));
 	guard->state = NULL;
 }
@@ -90,44 +125,30 @@ static void forget(struct v3d_guard *guard)
 int v3d_guard_begin(struct v3d_guard *guard, const struct perfctr_sys *sys, int fd)
 {
 	struct v3d_guard_state *state;
-	int ends[2], error;
+	int ends[2];
+	pid_t pid;
 
-	if (guard->state && !is_gone(guard))
+	if (guard->state && getpid() == guard->owner && !has_ended(guard, 0))
 		return 0;
-	if (guard->state)
-		forget(guard);
+	v3d_guard_end(guard);
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	state = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
-	guard->pid = state == MAP_FAILED ? -1 : fork_untraced();
-	error = -errno;
-	if (!guard->pid) {
+	pid = state == MAP_FAILED ? -ENOMEM : fork_untraced(&guard->process);
+	if (!pid) {
 		close(ends[1]);
 		stand_guard(state, ends[0], fd, sys);
 	}
 	close(ends[0]);
-	if (guard->pid < 0) {
+	if (pid < 0) {
 		close(ends[1]);
 		if (state != MAP_FAILED)
 			munmap(state, sizeof(*state));
-		return error;
+		return pid;
 	}
 	guard->state = state;
 	guard->end = ends[1];
 	guard->owner = getpid();
 	return 0;
-}
-
-void v3d_guard_end(struct v3d_guard *guard)
-{
-	if (!guard->state)
-		return;
-	if (!is_gone(guard)) {
-		/* also if it was stopped */
-		kill(guard->pid, SIGKILL);
-		while (waitpid(guard->pid, NULL, __WCLONE) < 0 && errno == EINTR)
-			;
-	}
-	forget(guard);
 }

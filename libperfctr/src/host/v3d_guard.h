@@ -20,11 +20,14 @@ struct v3d_guard_state {
 
 struct v3d_guard {
 	struct v3d_guard_state *state; /* NULL: there is no process */
-	int end; /* of a pipe: it ends when this is closed */
-	pid_t pid, owner; /* the other process; the one that began it */
+	int process, end; /* its pidfd; of a pipe: it ends when this is closed */
+	pid_t owner; /* the process that began it */
 };
 
-/* Begin to guard @fd, unless a process does that still lives. Return: 0 or an errno. */
+/*
+ * Begin to guard @fd, unless a process does that still lives.
+ * Return: 0; -EAGAIN: there are as many processes as this user, or its cgroup, may have; an errno.
+ */
 int v3d_guard_begin(struct v3d_guard *guard, const struct perfctr_sys *sys, int fd);
 void v3d_guard_end(struct v3d_guard *guard);
 

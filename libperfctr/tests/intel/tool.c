@@ -37,6 +37,7 @@ int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx)
 	if (!calls) {
 		calls = make_machine(getenv("INTEL_XE"), getenv("INTEL_XE") ? 0x64a0 : 0x9a49);
 		m.denied = getenv("INTEL_DENIED");
+		m.room = REPORTS;
 		if (live_take_jobs(do_units))
 			units = 0;
 		pthread_create(&thread, NULL, go_on, &units);

@@ -52,7 +52,7 @@ static struct machine {
 	unsigned int eus; /* of i915's answer */
 
 	pthread_mutex_t lock;
-	unsigned int streams, files, configs, opened;
+	unsigned int streams, files, configs, opened, polls;
 	bool has_config, hide_config;
 	uint32_t registers;
 	char uuid[40];
@@ -441,6 +441,9 @@ static int fake_ioctl(void *data, int fd, unsigned long request, void *argument)
 {
 	int result;
 
+	/* of perf */
+	if (fd != m.stream && !m.is_node[fd])
+		return perfctr_sys_real.ioctl(data, fd, request, argument);
 	pthread_mutex_lock(&m.lock);
 	result = fd == m.stream ? call_stream(request, argument) : call_node(request, argument);
 	pthread_mutex_unlock(&m.lock);
@@ -466,6 +469,7 @@ static int fake_poll(void *data, const int *fds, size_t count, int64_t timeout_n
 	if (count != 1 || fds[0] != m.stream)
 		return perfctr_sys_real.poll(data, fds, count, timeout_ns);
 	CHECK(timeout_ns >= 0 && timeout_ns <= 1000000);
+	m.polls++;
 	nanosleep(&pause, NULL);
 	return 0;
 }

@@ -20,7 +20,9 @@ def listing():
     """list and info show the GPU's blocks, events and metrics"""
     text = run("list", "tiler/*")
     check("tiler/TRIANGLES" in text and "kbase" in text, text)
-    check("Mali-G610" in run("info") and "cshw" in run("info"), "info")
+    text = run("info")
+    check("Mali-G610" in text and "cshw" in text, text)
+    check("300.0 MHz now, at most 900.0 MHz\n  coregroup    frequency unknown\n" in text, text)
 
 
 @test

@@ -16,7 +16,7 @@
 #define MS 1000000ull
 
 /* positions of a7xx */
-enum { BUSY = 2, SP_LAST = 150, UCHE_FIRST = 0 };
+enum { BUSY = 2, RB_BUSY = 0, SP_LAST = 150, UCHE_FIRST = 0 };
 
 static void begin_as(struct gpu_options options)
 {
@@ -532,11 +532,16 @@ TEST_WITH(begin_7, end_gpu,
 TEST_WITH(begin_7, end_gpu, "a counter that is reserved while another session joins is lost")
 {
 	struct other other, third;
-	struct seen seen;
+	struct perfctr_cursor *other_cursor;
+	struct seen seen, other_seen = { 0 };
 
 	EQUAL(start("cp/BUSY_CYCLES"), 0);
 	other = open_other("rb/BUSY_CYCLES");
+	EQUAL(perfctr_cursor_new(other.session, &other_cursor), 0);
 	third = open_other("uche/BUSY_CYCLES");
+	/* so that more could be lost than the next samples are long */
+	wait_ms(300);
+	EQUAL(take().lost_ns, 0);
 	gpu_reserve_next("CP", 13);
 	EQUAL(perfctr_session_start(other.session, 0), 0);
 	take();
@@ -544,6 +549,19 @@ TEST_WITH(begin_7, end_gpu, "a counter that is reserved while another session jo
 	seen = take();
 	EQUAL(seen.sum[0], 0);
 	CHECK(seen.states & DRM_PERFCTR_STATE_LOST && seen.lost_ns == seen.ns);
+	/* a gap that all counters have is a part of that, and all that the other one lost */
+	EQUAL(perfctr_session_sample(other.session, 0), 0);
+	read_samples(other_cursor, &other_seen);
+	wait_ms(50);
+	gpu_run(true, 5, "RB", RB_BUSY, 1000);
+	seen = take();
+	CHECK(seen.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
+	EQUAL(seen.lost_ns, seen.ns);
+	other_seen = (struct seen){ 0 };
+	EQUAL(perfctr_session_sample(other.session, 0), 0);
+	read_samples(other_cursor, &other_seen);
+	EQUAL(other_seen.sum[0], 3000);
+	CHECK(other_seen.lost_ns && other_seen.lost_ns < other_seen.ns / 2);
 	/* when there is another stream, it is asked for again */
 	EQUAL(gpu_reserve("CP", 0), 0);
 	EQUAL(perfctr_session_start(third.session, 0), 0);
@@ -552,6 +570,7 @@ TEST_WITH(begin_7, end_gpu, "a counter that is reserved while another session jo
 	seen = take();
 	EQUAL(seen.sum[0], 7);
 	CHECK(!(seen.states & DRM_PERFCTR_STATE_LOST) && !seen.lost_ns);
+	perfctr_cursor_unref(other_cursor);
 	close_other(&other);
 	close_other(&third);
 }
@@ -627,36 +646,50 @@ TEST("each generation has its counters; those of no known one are refused by nam
 	end_gpu();
 }
 
-TEST_WITH(begin_7, end_gpu, "work, resets, full buffers, sleep in any order: never too much")
+/* Work, resets, full buffers and sleep, in the order of @random. */
+static void do_something(unsigned int random)
 {
-	uint64_t counted = 0, lost = 0;
-	unsigned int random = 1;
+	const unsigned int what = random >> 16 & 15;
+
+	if (what < 8)
+		gpu_work("CP", BUSY, random >> 8);
+	else if (what < 12)
+		gpu_run(false, what == 8 ? 4000 : what, "CP", BUSY, what);
+	else if (what < 14)
+		gpu_run(true, what == 13 ? 3000 : what - 10, "CP", BUSY, random >> 12);
+	else if (what == 15)
+		gpu_suspend();
+	if (what == 15 && random & 1 << 20)
+		wait_ms(random >> 21 & 7);
+	if (what == 15)
+		gpu_resume();
+}
+
+TEST_WITH(begin_7, end_gpu, "whatever happens: a sample has all that was done, or a loss")
+{
+	unsigned int random = 1, whole = 0, less = 0;
+	uint64_t before = 0, lost_ns = 0, ns = 0;
 
 	EQUAL(start("cp/BUSY_CYCLES"), 0);
 	for (unsigned int n = 0; n < 300; n++) {
 		struct seen seen;
-		unsigned int what;
+		uint64_t work;
 
 		random = random * 1103515245 + 12345;
-		what = random >> 16 & 15;
-		if (what < 8)
-			gpu_work("CP", BUSY, random >> 8);
-		else if (what < 12)
-			gpu_run(false, what == 8 ? 4000 : what, "CP", BUSY, what);
-		else if (what < 14)
-			gpu_run(true, what == 13 ? 3000 : what - 10, "CP", BUSY, random >> 12);
-		else if (what == 15)
-			gpu_suspend();
-		if (what == 15 && random & 1 << 20)
-			wait_ms(random >> 21 & 7);
-		if (what == 15)
-			gpu_resume();
+		do_something(random);
 		if (random & 1 << 12)
 			continue;
+		work = gpu_truth("CP", BUSY) - before;
+		before += work;
 		seen = take();
-		counted += seen.sum[0];
-		lost += seen.lost_ns;
-		CHECK(counted <= gpu_truth("CP", BUSY));
+		lost_ns += seen.lost_ns;
+		ns += seen.ns;
+		CHECK(lost_ns <= ns && seen.sum[0] <= work);
+		if (!seen.lost_ns)
+			EQUAL(seen.sum[0], work);
+		whole += !seen.lost_ns && work;
+		less += seen.sum[0] < work;
 	}
-	CHECK(counted && lost && counted < gpu_truth("CP", BUSY));
+	/* both have happened, more than now and then */
+	CHECK(whole > 20 && less > 20);
 }

@@ -36,13 +36,16 @@ static struct state {
 	uint64_t rate; /* counts of each event in a ms, while a monitor has it */
 	uint64_t counted_ns; /* up to which the monitor has them */
 	uint64_t late; /* cycles that pass between the first slot's read and the last one's */
+	unsigned int bursts, cut; /* reads that lose a part of the work, a larger one each time */
 	bool stopped; /* until the next job */
+	bool untouched; /* nobody may count */
 	/* the node that another program has open, which hangs; NULL: there is none */
 	const char *program;
 	bool other_driver; /* has that node */
 	unsigned int jobs, seconds;
 	int broken; /* that reads fail with */
 	bool stops; /* the process that sets a monitor stops */
+	pid_t guard; /* that a process left behind */
 } * shared; /* with processes that fork */
 #define driver (*shared)
 
@@ -81,6 +84,8 @@ static int get_values(const struct v3d_perfmon_get_values *get)
 	if (driver.broken || get->id != driver.id)
 		return driver.broken ? driver.broken : -EINVAL;
 	driver.counted_ns = now;
+	if (driver.is_global && driver.cut < driver.bursts && driver.pending[PRIMITIVES])
+		driver.pending[PRIMITIVES] /= 1 + ++driver.cut;
 	for (unsigned int i = 0; i < driver.count && driver.is_global && !driver.stopped; i++) {
 		uint64_t *pending = &driver.pending[driver.slots[i]];
 
@@ -98,7 +103,7 @@ static int get_values(const struct v3d_perfmon_get_values *get)
 
 static int create(struct v3d_perfmon_create *c)
 {
-	CHECK(!driver.id && c->ncounters <= V3D_MAX_SLOTS);
+	CHECK(!driver.untouched && !driver.id && c->ncounters <= V3D_MAX_SLOTS);
 	driver.counted_ns = perfctr_time_raw_ns();
 	driver.id = c->id = ++driver.next;
 	driver.count = c->ncounters;

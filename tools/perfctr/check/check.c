@@ -118,8 +118,7 @@ static void check_module(struct checker *k, bool has_device)
 		    "the counter core drm_perfctr is not loaded: no counters of GPUs through it");
 }
 
-/* @path: first usable node, or NULL. Return: exit status; *path is what to continue with. */
-static int check_nodes(struct checker *k, const struct perfctr_device_list *list, const char **path)
+static int check_nodes(struct checker *k, const struct perfctr_device_list *list, bool has_device)
 {
 	size_t count = perfctr_device_list_count(list);
 	const char *denied = NULL;
@@ -128,15 +127,18 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 	for (size_t i = 0; i < count; i++) {
 		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
 
-		if (!e->error)
+		if (!e->error && e->by_name)
+			say(k, OUTCOME_OK, "node", NULL, "%s: %s, " DEVICE_BY_NAME, e->path,
+			    e->name, e->driver);
+		else if (!e->error)
 			say(k, OUTCOME_OK, "node", NULL, "%s: %s, driver %s", e->path, e->name,
 			    e->driver);
-		else if (e->error == -EHOSTDOWN && *path)
+		else if (e->error == -EHOSTDOWN && has_device)
 			say(k, OUTCOME_NOTE, "node", NULL, "%s: %s", e->path,
 			    permission_entry_text(e));
 		asleep |= e->error == -EHOSTDOWN;
 	}
-	if (*path)
+	if (has_device)
 		return EXIT_FINE;
 
 	for (size_t i = 0; i < count; i++) {
@@ -156,7 +158,6 @@ static int check_nodes(struct checker *k, const struct perfctr_device_list *list
 	    asleep ? "no driver of a DRM node that is awake has counters" :
 	    count  ? "no driver of a DRM node has counters" :
 		     "there is no DRM node in /dev/dri");
-	*path = PERFCTR_DEVICE_LOCAL;
 	return EXIT_FINE;
 }
 
@@ -384,17 +385,23 @@ static void check_local(struct checker *k)
 static int check_all(struct checker *k)
 {
 	struct perfctr_device_list *list;
-	const char *path = NULL;
+	/* what is counted without -d */
+	const char *path = PERFCTR_DEVICE_LOCAL;
 	int status = perfctr_device_list_new(k->app->ctx, &list);
+	bool has_device = false;
 
 	if (status)
 		return app_failed(k->app, status);
-	for (size_t i = perfctr_device_list_count(list); i--;)
-		if (!perfctr_device_list_get(list, i)->error)
-			path = perfctr_device_list_get(list, i)->path;
+	for (size_t i = perfctr_device_list_count(list); i--;) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, i);
+
+		has_device |= !e->error;
+		if (!e->error && !e->by_name)
+			path = e->path;
+	}
 	check_kernel(k);
-	check_module(k, path);
-	status = check_nodes(k, list, &path);
+	check_module(k, has_device);
+	status = check_nodes(k, list, has_device);
 	check_gpus(k);
 	fabric_walk(say_fabric, k);
 	if (status == EXIT_FINE || k->which)

@@ -451,7 +451,7 @@ int watch_find_devices(struct guard *g)
 		if (status)
 			break;
 		if (!b->device && !noted)
-			device_note_sleepers(g->app, b->device, b->counts_on);
+			device_note_others(g->app, b->device, b->counts_on);
 		noted |= !b->device;
 		b->target.holder = holder_of(perfctr_device_driver(b->counts_on));
 		if (b->target.action == TARGET_HOLD && !b->target.holder)

@@ -183,10 +183,16 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 				c->valid_bits);
 			continue;
 		}
-		fprintf(out, "  %-12s %sHz now", c->name,
-			number_short((double)c->frequency_hz, text, sizeof(text)));
-		fprintf(out, ", at most %sHz\n",
-			number_short((double)c->max_frequency_hz, text, sizeof(text)));
+		fprintf(out, "  %-12s ", c->name);
+		if (c->frequency_hz)
+			fprintf(out, "%sHz now",
+				number_short((double)c->frequency_hz, text, sizeof(text)));
+		else
+			fputs("frequency unknown", out);
+		if (c->max_frequency_hz)
+			fprintf(out, ", at most %sHz",
+				number_short((double)c->max_frequency_hz, text, sizeof(text)));
+		fputc('\n', out);
 	}
 
 	fputs(" can do:\n", out);

@@ -48,7 +48,7 @@ int counting_open(const struct app *app, struct counting *counting, struct perfc
 	status = device_select(app, *device, *selection, counting->events.words,
 			       counting->events.count);
 	if (status || !counting->events.count)
-		device_note_sleepers(app, which, *device);
+		device_note_others(app, which, *device);
 	return status || !counting->per_client ? status : device_select_clients(app, *selection);
 }
 

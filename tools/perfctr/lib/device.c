@@ -126,8 +126,8 @@ int device_open_to_look(const struct app *app, const char *which, bool any,
 	return open_device(app, which, any ? OPEN_ANY : 0, device);
 }
 
-void device_note_sleepers(const struct app *app, const char *which,
-			  const struct perfctr_device *device)
+void device_note_others(const struct app *app, const char *which,
+			const struct perfctr_device *device)
 {
 	struct perfctr_device_list *list;
 
@@ -140,6 +140,10 @@ void device_note_sleepers(const struct app *app, const char *which,
 		if (e->error == -EHOSTDOWN)
 			app_error(app, "%s%s%s: %s", e->path, *e->driver ? ", driver " : "",
 				  e->driver, permission_entry_text(e));
+		else if (!e->error && e->by_name)
+			app_error(app,
+				  "%s: %s, " DEVICE_BY_NAME "; perfctr check says what it costs",
+				  e->path, e->name, e->driver);
 	}
 	perfctr_device_list_unref(list);
 }

@@ -6,6 +6,9 @@
 
 #include "app.h"
 
+/* of one that is never the first choice; the driver's name follows */
+#define DEVICE_BY_NAME "only counted by -d %s"
+
 /* Whether it is the local device: this machine's perf PMUs, without a DRM node. */
 static inline bool device_is_local(const struct perfctr_device *device)
 {
@@ -36,9 +39,9 @@ bool device_at(const char *place, char *node, size_t size);
 int device_open_to_look(const struct app *app, const char *which, bool any,
 			struct perfctr_device **device);
 
-/* If the local device was chosen because no other is awake: say which devices sleep. */
-void device_note_sleepers(const struct app *app, const char *which,
-			  const struct perfctr_device *device);
+/* If the local device was chosen for want of another: say which sleep, or have to be named. */
+void device_note_others(const struct app *app, const char *which,
+			const struct perfctr_device *device);
 
 /*
  * Add the events to the selection, or the defaults if there are none. Return: 0 or an exit status.

@@ -744,7 +744,7 @@ int list_run(struct app *app, int argc, char **argv)
 		status = device_open_to_look(app, which, true, &l.device);
 		if (status)
 			return status;
-		device_note_sleepers(app, which, l.device);
+		device_note_others(app, which, l.device);
 	}
 	for (int i = 0; i < l.pattern_count; i++) {
 		l.products[i] = find_product(&l, l.patterns[i], l.all);

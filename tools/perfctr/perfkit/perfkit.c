@@ -214,7 +214,7 @@ int perfkit_run(struct app *app, int argc, char **argv)
 
 	status = device_open(app, p.options.device, false, &p.report.device);
 	if (!status)
-		device_note_sleepers(app, p.options.device, p.report.device);
+		device_note_others(app, p.options.device, p.report.device);
 	if (!status)
 		status = add_counters(&p);
 	if (!status)

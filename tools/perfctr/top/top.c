@@ -790,7 +790,7 @@ int top_run(struct app *app, int argc, char **argv)
 	if (!status)
 		status = device_open(app, t.which, !t.events.count, &t.device);
 	if (!status && !t.events.count)
-		device_note_sleepers(app, t.which, t.device);
+		device_note_others(app, t.which, t.device);
 	if (!status)
 		status = select_view(&t, t.view, &t.selection);
 	if (!status)
