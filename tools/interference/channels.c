@@ -46,13 +46,16 @@ int channels_select(struct contention *c, struct perfctr_selection *selection, b
 
 	for (size_t n = 0; n < c->channel_count && !*c->failure.text; n++) {
 		struct channel *channel = &c->channels[n];
-		int result = 0;
+		int result = 0, before = events;
 
 		channel->trust = PERFCTR_TRUST_TRUSTED;
 		for (size_t part = 0; part < CHANNEL_PARTS && result >= 0; part++) {
 			result = select_event(selection, channel, verdicts, channel->events[part]);
 			events += result > 0;
 		}
+		/* nobody validated what the scheduler says of the task */
+		if (events == before)
+			channel->trust = PERFCTR_TRUST_UNVALIDATED;
 		if (result < 0 && optional)
 			channel->missing =
 				arena_printf(&c->arena, "%s", perfctr_ctx_error(c->app->ctx));

@@ -109,7 +109,8 @@ static void check_module(struct checker *k, bool has_device)
 	if (!access("/sys/module/drm_perfctr", F_OK))
 		say(k, OUTCOME_OK, "core", NULL, "drm_perfctr is loaded");
 	else if (has_device)
-		say(k, OUTCOME_OK, "core", NULL, "part of the kernel or of its driver");
+		say(k, OUTCOME_OK, "core", NULL,
+		    "not loaded: part of the kernel, or not needed for this device");
 	else if (access("/proc/modules", F_OK))
 		say(k, OUTCOME_NOTE, "core", NULL,
 		    "this kernel takes no modules: no counters of GPUs through drm_perfctr");

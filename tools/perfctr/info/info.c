@@ -127,8 +127,9 @@ static void print_clients(FILE *out, const struct clients *clients)
 {
 	fprintf(out, " sessions:%s\n",
 		clients->count || clients->unseen ? "" :
-		clients->hidden			  ? " none that this user may see; root sees all" :
-						    " none");
+		!clients->hidden		  ? " none" :
+		geteuid()			  ? " none that this user may see; root sees all" :
+						    " not known of this driver");
 	for (size_t i = 0; i < clients->count; i++) {
 		const struct client *c = &clients->list[i];
 		const struct passwd *user = getpwuid(c->uid);
