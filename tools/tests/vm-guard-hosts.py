@@ -127,7 +127,9 @@ def records(kind):
     if not os.path.exists(LOG):
         return []
     with open(LOG, encoding="ascii") as f:
-        lines = [json.loads(line) for line in f if line.endswith("\n")]
+        # no more than is there now: a guard may write faster than lines are read
+        whole = f.read(os.fstat(f.fileno()).st_size).rpartition("\n")[0]
+    lines = [json.loads(line) for line in whole.splitlines()]
     return [r for r in lines if r["record"] == kind]
 
 

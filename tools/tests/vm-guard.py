@@ -44,7 +44,9 @@ def records(name, kind=None):
     if not os.path.exists(path(name)):
         return []
     with open(path(name), encoding="ascii") as f:
-        lines = [json.loads(line) for line in f if line.endswith("\n")]
+        # no more than is there now: a guard may write faster than lines are read
+        whole = f.read(os.fstat(f.fileno()).st_size).rpartition("\n")[0]
+    lines = [json.loads(line) for line in whole.splitlines()]
     return [r for r in lines if kind in (None, r["record"])]
 
 
