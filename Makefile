@@ -204,7 +204,7 @@ fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.
 
 debug-test: modules-uml-debug modules-debug modules-kcsan
 debug-test: all mesa ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak; SUITES=
-	$(Q)scripts/run-suites -f scripts/suites-debug $(SUITES)
+	$(Q)SUITE_LIMIT_S=4500 scripts/run-suites -f scripts/suites-debug $(SUITES)
 
 bench: all ## ratios measured in one run
 	$(call need,lab/bench/Makefile,the benchmarks)

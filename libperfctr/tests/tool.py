@@ -10,7 +10,7 @@ import time
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 sys.path.insert(0, os.path.join(TOP, "tools/tests"))
-from harness import check, wait_for  # noqa: E402  (found through the path above)
+from harness import check, processes, wait_for  # noqa: E402  (found through the path above)
 
 PERFCTR = sys.argv[1]
 BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
@@ -114,18 +114,6 @@ def check_validate(device, right, factor, wrong, **environment):
     event = found[wrong]
     check(event["verdict"] in ("EXPLAINED", "UNTRUSTED"), f"{event}")
     return event
-
-
-def processes(program):
-    """Numbers of processes that run a program, but those that have ended."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program):
-                found.append(int(pid))
-        except OSError:
-            pass
-    return found
 
 
 def names(program):

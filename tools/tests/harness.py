@@ -2,6 +2,7 @@
 """Shared by the tests of the tools: list of tests, checks, running commands, TAP."""
 
 import fcntl
+import json
 import os
 import struct
 import subprocess
@@ -98,17 +99,26 @@ def lines_in_columns(columns, *command):
     return text.decode().replace("\r", "").splitlines()
 
 
-def processes(text):
-    """Numbers of other processes with a text in their command line."""
+def processes(program):
+    """Numbers of processes that run a program, but those that have ended."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if text.encode() in f.read().replace(b"\0", b" ") and int(pid) != os.getpid():
-                    found.append(int(pid))
+            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program):
+                found.append(int(pid))
         except OSError:
             pass
     return found
+
+
+def whole_lines(path):
+    """The whole lines of a log in JSON, if it exists, that are there now: who writes it may be
+    faster than they are read."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="ascii") as f:
+        whole = f.read(os.fstat(f.fileno()).st_size).rpartition("\n")[0]
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def wait_for(condition, what, seconds=40):

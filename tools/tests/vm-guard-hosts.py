@@ -3,7 +3,6 @@
 """perfctr guard on hosts of cgroup version 2, elsewhere, hybrid and version 1. Prints TAP. Runs as
 root in the guest, whose mounts of cgroups it replaces."""
 
-import json
 import os
 import random
 import signal
@@ -124,13 +123,7 @@ def hosts():
 
 
 def records(kind):
-    if not os.path.exists(LOG):
-        return []
-    with open(LOG, encoding="ascii") as f:
-        # no more than is there now: a guard may write faster than lines are read
-        whole = f.read(os.fstat(f.fileno()).st_size).rpartition("\n")[0]
-    lines = [json.loads(line) for line in whole.splitlines()]
-    return [r for r in lines if r["record"] == kind]
+    return [r for r in harness.whole_lines(LOG) if r["record"] == kind]
 
 
 def start(*words, command=()):

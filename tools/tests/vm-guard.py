@@ -41,13 +41,7 @@ def path(name):
 
 def records(name, kind=None):
     """The whole lines of a log."""
-    if not os.path.exists(path(name)):
-        return []
-    with open(path(name), encoding="ascii") as f:
-        # no more than is there now: a guard may write faster than lines are read
-        whole = f.read(os.fstat(f.fileno()).st_size).rpartition("\n")[0]
-    lines = [json.loads(line) for line in whole.splitlines()]
-    return [r for r in lines if kind in (None, r["record"])]
+    return [r for r in harness.whole_lines(path(name)) if kind in (None, r["record"])]
 
 
 # --- the virtual SoC -----------------------------------------------------------------------

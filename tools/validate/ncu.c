@@ -259,7 +259,7 @@ static void note_foreign(struct ncu *n, const char *printed)
 		n->foreign_names = arena_printf(n->csv.arena, "%s, %s", known, name);
 }
 
-/* Launches are told apart by their order only: all must be of one process, on one device. */
+/* Launches are identified by their order only: all must be of one process, on one device. */
 static int check_one(struct ncu *n, enum ncu_column column, const char *what)
 {
 	const char **only = &n->only[column], *text;

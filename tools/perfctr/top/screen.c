@@ -164,7 +164,8 @@ static int by_value(const void *x, const void *y)
 	return va > vb ? -1 : va < vb ? 1 : a->order < b->order ? -1 : 1;
 }
 
-bool top_screen_shows(const struct top_screen *screen, const struct top_item *item)
+/* Whether the filter lets an item be seen. */
+static bool is_shown(const struct top_screen *screen, const struct top_item *item)
 {
 	return strcasestr(item->counter, screen->filter) || strcasestr(item->group, screen->filter);
 }
@@ -190,7 +191,7 @@ int top_screen_lines(const struct top_screen *screen, struct top_line **lines, s
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < screen->count; i++)
-		if (top_screen_shows(screen, &screen->items[i]))
+		if (is_shown(screen, &screen->items[i]))
 			order[shown++] = &screen->items[i];
 	qsort(order, shown, sizeof(*order), compare[screen->sort]);
 	for (size_t i = 0; i < shown; i++) {

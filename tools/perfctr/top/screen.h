@@ -54,9 +54,6 @@ struct top_line {
 	size_t items; /* number of items in the group */
 };
 
-/* Whether the filter lets an item be seen. */
-bool top_screen_shows(const struct top_screen *screen, const struct top_item *item);
-
 /* Take in an interval. @rows: table of the interval. Return: 0 or -ENOMEM. */
 int top_screen_update(struct top_screen *screen, const struct rows *rows);
 void top_screen_free(struct top_screen *screen);
