@@ -36,6 +36,9 @@ ON_AMD64 := $(filter x86_64,$(shell uname -m))
 PARTS_ALL := libperfctr tools lab/vsoc $(if $(ON_AMD64),lab/bench igt-tests mesa)
 PARTS := $(patsubst %/Makefile,build-%,$(wildcard $(PARTS_ALL:%=%/Makefile)))
 
+# a part is built with JOBS, unless make got -j itself
+SUBMAKE = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+
 # $(call need,FILE,WHAT): fail if FILE does not exist
 need = @test -e $(1) || { echo "make $@: $(2) does not exist yet ($(1))" >&2; exit 1; }
 
@@ -104,11 +107,11 @@ setup: ## install Debian packages and fetch the kernels under test (every target
 
 # Tables generated from the counter database, for the library and for the kernel's catalogue.
 generated: | setup
-	$(Q)if [ -e libperfctr/Makefile ]; then $(MAKE) -C libperfctr generated; fi
+	$(Q)if [ -e libperfctr/Makefile ]; then $(SUBMAKE) -C libperfctr generated; fi
 
 $(PARTS): generated | setup
 	$(Q)$(MAKE) -q -C $(@:build-%=%) all >/dev/null 2>&1 || \
-		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; $(MAKE) -C $(@:build-%=%) all; }
+		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; $(SUBMAKE) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 build-lab/vsoc: build-tools
 
@@ -148,7 +151,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 need-check: generated
 # objects that two suites build
 need-unit: build-libperfctr build-tools build-lab/vsoc
-	$(Q)$(MAKE) -s -C libperfctr test-objects
+	$(Q)$(SUBMAKE) -s -C libperfctr test-objects
 need-parts need-package need-kernels: $(PARTS)
 need-mesa need-mesa-shim: need-%: $(PARTS) %
 need-arm64: $(PARTS) arm64
@@ -165,11 +168,12 @@ mesa-test: ## Mesa provider: piglit, HUD and GL client in the VM
 panthor-check: ## apply the series for panthor and panfrost to 6.12 and newest, build them
 package-test: ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
 $(TESTS): $(NEEDS:%=need-%) | setup
-	$(Q)scripts/run-suites $(SUITES_$@)
+	$(Q)scripts/run-suites $(RESUME) $(SUITES_$@)
 
-# each part runs, also after one that failed
+# each part runs, also after one that failed; what passed on the same inputs does not run again
 MAKEFLAGS += $(if $(filter release-test,$(GOALS)),-k)
-release-test: release-suites debug-test test-arm64 package-next ## what "make test" leaves out
+RESUME = $(if $(filter release-test,$(GOALS)),--resume)
+release-test: release-suites debug-test test-arm64 ## what "make test" leaves out; it can be resumed
 
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
 	$(Q)scripts/next $(if $(filter file,$(origin KERNEL)),,$(KERNEL))
@@ -204,7 +208,7 @@ fuzz: all ## fuzzers, free-running; FUZZ_S=seconds for each (60), FUZZ_KERNEL=6.
 
 debug-test: modules-uml-debug modules-debug modules-kcsan
 debug-test: all mesa ## tests on kernels with KASAN, KCSAN, lockdep, UBSAN, kmemleak; SUITES=
-	$(Q)SUITE_LIMIT_S=4500 scripts/run-suites -f scripts/suites-debug $(SUITES)
+	$(Q)SUITE_LIMIT_S=4500 scripts/run-suites -f scripts/suites-debug $(RESUME) $(SUITES)
 
 bench: all ## ratios measured in one run
 	$(call need,lab/bench/Makefile,the benchmarks)
@@ -238,7 +242,7 @@ test-arm64: arm64 ## all tests that run on arm64: Debian's 6.12 and newest kerne
 	$(Q)mkdir -p $(BUILD)/test && sed -n -e ':a; /\\$$/ { N; ba }' -e '/^#/d; p' \
 		-e 's/^[a-z0-9-]*/&-new/; s/--kernel arm64/&-newest/' \
 		-e 's,test/igt-arm64,&-newest,; p' scripts/suites-arm64 >$(BUILD)/test/suites-arm64
-	$(Q)scripts/run-suites -f $(BUILD)/test/suites-arm64 $(SUITES)
+	$(Q)scripts/run-suites -f $(BUILD)/test/suites-arm64 $(RESUME) $(SUITES)
 
 package-next: | setup ## packages in a fresh Debian 13, counting on its newest kernel
 	$(Q)packaging/test-deb trixie
