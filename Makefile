@@ -84,7 +84,6 @@ SETUP_need-check := $(SETUP_check)
 SETUP_need-package := $(IN_VM) package
 SETUP_all := $(if $(ON_AMD64),$(IN_VM) 6.12 6.1,demo)
 EVERYTHING := $(if $(ON_AMD64),$(IN_VM) check package 6.12 6.12-rt 6.1,demo unit package)
-SETUP_need-all := $(EVERYTHING)
 $(foreach k,6.12 6.12-rt 6.1,$(eval SETUP_need-$k := $(IN_VM) $k))
 $(foreach n,parts kernels mesa mesa-shim arm64 uml newest uml-newest,\
 	$(eval SETUP_need-$n := $(IN_VM)))
@@ -147,7 +146,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 # --- tests: the suites are listed in scripts/suites ---
 
 # phony, so that the pattern for kernels does not match them
-.PHONY: $(addprefix need-,check unit parts package kernels mesa mesa-shim arm64 all)
+.PHONY: $(addprefix need-,check unit parts package kernels mesa mesa-shim arm64)
 need-check: generated
 # objects that two suites build
 need-unit: build-libperfctr build-tools build-lab/vsoc
@@ -155,7 +154,6 @@ need-unit: build-libperfctr build-tools build-lab/vsoc
 need-parts need-package need-kernels: $(PARTS)
 need-mesa need-mesa-shim: need-%: $(PARTS) %
 need-arm64: $(PARTS) arm64
-need-all: need-unit all modules-uml modules-newest modules-uml-newest arm64 mesa mesa-shim
 # a kernel
 need-%: $(PARTS) modules-%
 	@:
