@@ -37,7 +37,7 @@ PARTS_ALL := libperfctr tools lab/vsoc $(if $(ON_AMD64),lab/bench igt-tests mesa
 PARTS := $(patsubst %/Makefile,build-%,$(wildcard $(PARTS_ALL:%=%/Makefile)))
 
 # a part is built with JOBS, unless make got -j itself
-SUBMAKE = $(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
 # $(call need,FILE,WHAT): fail if FILE does not exist
 need = @test -e $(1) || { echo "make $@: $(2) does not exist yet ($(1))" >&2; exit 1; }
@@ -106,11 +106,12 @@ setup: ## install Debian packages and fetch the kernels under test (every target
 
 # Tables generated from the counter database, for the library and for the kernel's catalogue.
 generated: | setup
-	$(Q)if [ -e libperfctr/Makefile ]; then $(SUBMAKE) -C libperfctr generated; fi
+	$(Q)if [ -e libperfctr/Makefile ]; then $(MAKE) $(PARALLEL) -C libperfctr generated; fi
 
 $(PARTS): generated | setup
 	$(Q)$(MAKE) -q -C $(@:build-%=%) all >/dev/null 2>&1 || \
-		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; $(SUBMAKE) -C $(@:build-%=%) all; }
+		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; \
+		$(MAKE) $(PARALLEL) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
 build-lab/vsoc: build-tools
 
@@ -150,7 +151,7 @@ demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictur
 need-check: generated
 # objects that two suites build
 need-unit: build-libperfctr build-tools build-lab/vsoc
-	$(Q)$(SUBMAKE) -s -C libperfctr test-objects
+	$(Q)$(MAKE) $(PARALLEL) -s -C libperfctr test-objects
 need-parts need-package need-kernels: $(PARTS)
 need-mesa need-mesa-shim: need-%: $(PARTS) %
 need-arm64: $(PARTS) arm64
