@@ -178,6 +178,15 @@ static bool would_wake(const struct perfctr_device_list *list, const char *name)
 	return !list->has_core || !*text || !strcmp(text, "pci");
 }
 
+/* The DRM driver of a sleeping device: msm's devices have drivers of other names in sysfs. */
+static void read_sleeping_driver(const struct perfctr_device_list *list, const char *name,
+				 char *driver, size_t size)
+{
+	read_link(list, name, "driver", driver, size);
+	if (!strcmp(driver, "adreno") || !strncmp(driver, "msm", strlen("msm")))
+		snprintf(driver, size, "msm");
+}
+
 static int list_add(void *arg, const char *name)
 {
 	struct perfctr_device_list *list = arg;
@@ -204,7 +213,7 @@ static int list_add(void *arg, const char *name)
 		.name = e->name,
 	};
 	if (would_wake(list, name)) {
-		read_link(list, name, "driver", e->driver, sizeof(e->driver));
+		read_sleeping_driver(list, name, e->driver, sizeof(e->driver));
 		e->entry.error = -EHOSTDOWN;
 		return 0;
 	}
