@@ -125,13 +125,21 @@ static double error_ns(const struct drm_perfctr_sample_header *h,
 	       (double)((int64_t)(h->end_ns + capture - pair->raw_ns));
 }
 
+/*
+ * A busy machine may stop the guest between the reads of both clocks: a wrong conversion is wrong
+ * for most samples, not for some.
+ */
 static void matches_end(void)
 {
+	enum { SAMPLES = 20 };
 	struct igt_perfctr_session s;
-	double worst = 0;
+	unsigned int close = 0;
+	double worst = 0, most;
 
 	begin(&s);
-	for (unsigned int i = 0; i < 20; i++) {
+	/* and a tick at either end */
+	most = ERROR_NS + 2 * NS_PER_S / timestamp().frequency_hz;
+	for (unsigned int i = 0; i < SAMPLES; i++) {
 		struct drm_perfctr_clock_info pair = timestamp();
 		int32_t capture;
 		double error;
@@ -141,13 +149,13 @@ static void matches_end(void)
 		capture = igt_perfctr_next_block(igt_perfctr_slot(&s, s.extract), NULL)->capture_ns;
 		igt_perfctr_drain(&s);
 		error = error_ns(&s.last, &pair, capture);
+		error = error < 0 ? -error : error;
 		worst = worst > error ? worst : error;
-		worst = worst > -error ? worst : -error;
+		close += error <= most;
 	}
 	end(&s);
-	igt_info("at most %.0f ns apart\n", worst);
-	/* and a tick at either end */
-	igt_assert(worst <= ERROR_NS + 2 * NS_PER_S / timestamp().frequency_hz);
+	igt_info("%u of %u at most %.0f ns apart, worst %.0f ns\n", close, SAMPLES, most, worst);
+	igt_assert_lte(SAMPLES / 2, close);
 }
 
 static void last_pair(void)
