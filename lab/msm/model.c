@@ -220,12 +220,14 @@ static int do_line(struct model *m, char *line)
 static ssize_t work_write(struct file *file, const char __user *bytes, size_t size, loff_t *at)
 {
 	struct model *m = file_inode(file)->i_private;
-	char *text __free(kfree) = NULL, *rest, *line;
+	char *rest, *line;
 	int err;
 
 	if (size > PAGE_SIZE)
 		return -E2BIG;
-	text = memdup_user_nul(bytes, size);
+
+	char *text __free(kfree) = memdup_user_nul(bytes, size);
+
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	rest = text;
@@ -320,8 +322,10 @@ static int set_param(struct drm_device *drm, void *data, struct drm_file *file)
 
 static int context_open(struct drm_device *drm, struct drm_file *file)
 {
-	file->driver_priv = kzalloc(sizeof(struct msm_context), GFP_KERNEL);
-	return file->driver_priv ? 0 : -ENOMEM;
+	struct msm_context *context = kzalloc(sizeof(*context), GFP_KERNEL);
+
+	file->driver_priv = context;
+	return context ? 0 : -ENOMEM;
 }
 
 static void context_close(struct drm_device *drm, struct drm_file *file)

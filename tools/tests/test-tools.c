@@ -206,13 +206,14 @@ TEST("lines of top are folded and formatted")
 	CHECK(!top_screen_lines(&screen, &lines, &count) && count == 4);
 	CHECK(lines[3].kind == TOP_LINE_ITEM && !strcmp(lines[3].item->counter, "C"));
 	{
-		struct top_line *found;
+		struct top_line *found = NULL;
 
 		/* by a counter's name, and by its group's, in any case */
 		snprintf(screen.filter, sizeof(screen.filter), "c");
 		CHECK(!top_screen_lines(&screen, &found, &count) && count == 2);
 		CHECK(!strcmp(found[1].item->counter, "C"));
 		free(found);
+		found = NULL;
 		snprintf(screen.filter, sizeof(screen.filter), "no such name");
 		CHECK(!top_screen_lines(&screen, &found, &count) && !count);
 		free(found);

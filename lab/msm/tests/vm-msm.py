@@ -6,7 +6,6 @@ lab/msm/start."""
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
