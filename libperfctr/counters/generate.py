@@ -11,7 +11,7 @@
     generate.py --uapi FOLDER trust FILE                 take over what validate --save noted
 
 Each TOML file below the folder of this program (or each --database DIR) is one page:
-the counters of one block type of one product. See docs/pages.md for the keys.
+the counters of one block type of one product. See libperfctr/counters/pages.md for the keys.
 """
 import argparse
 import json

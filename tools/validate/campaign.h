@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A campaign: benchmarks, documentation of events, acceptance of deviations. Data, in JSON;
- * docs/validate.md has the members.
+ * campaigns/format.md has the members.
  */
 #pragma once
 

@@ -16,7 +16,7 @@ struct cpu_work {
 
 enum { CPU_LINE_BYTES = 64 };
 
-/* a kernel; docs/validate.md has what a round does */
+/* a kernel; campaigns/format.md has what a round does */
 struct cpu_kernel {
 	const char *name;
 	const char *usage;

@@ -2,7 +2,7 @@
 /*
  * Measurements that NVIDIA's command ncu printed, with "--csv --print-units base --metrics
  * NAME.sum,...": a row for each metric of each launch. A launch is a point by its kernel, its
- * number of threads, and its place in the order. docs/validate.md has the rules.
+ * number of threads, and its place in the order. campaigns/format.md has the rules.
  */
 #pragma once
 

@@ -49,8 +49,8 @@ static const char help[] =
 	"\n"
 	"Verdicts: TRUSTED as documented, and no other definition fits, at two points or more;\n"
 	"EXPLAINED not as documented, but one definition is left, or a guess; QUARANTINED\n"
-	"several are, or too few points show it; UNTRUSTED none is. docs/validate.md has the\n"
-	"formats.\n"
+	"several are, or too few points show it; UNTRUSTED none is. campaigns/format.md has\n"
+	"the formats.\n"
 	"Exit: 0 all are trusted or explained, 1 error, 2 usage, 3 not permitted, 4 no device,\n"
 	"5 a counter is neither, or a campaign measured none; one that could not be measured\n"
 	"here matters only if it is required. This is version 2, as the schema of the JSON.\n";

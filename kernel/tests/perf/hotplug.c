@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	i = soc_event(UCF, 0x113, 0, 0, -1);
 	soc_job("copy bytes=64Ki read initiator=cpu home=cmem socket=1");
 	tap(i >= 0 && soc_read(i).value == 65536, "events count there");
-	/* docs/tegra410.md */
+	/* kernel/tegra410/README.md */
 	tap(soc_read(fd[0]).value == base[0].value, "one that was open does not count again");
 	soc_cpu_online(first, true);
 	return tap_done();

@@ -313,7 +313,7 @@ def refused(name, pattern, *command):
 
 
 def refusals():
-    # the driver opens these two, and they never count: docs/tegra410.md
+    # the driver opens these two, and they never count: kernel/tegra410/README.md
     refused("perf stat: RP and BDF filters together", "<not counted>",
             "perf", "stat", "-a", "-e",
             "nvidia_pcie_pmu_0_rc_4/rd_req,src_rp_mask=1,src_bdf=0x108,src_bdf_en=1/", "true")

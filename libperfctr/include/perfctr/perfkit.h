@@ -5,8 +5,8 @@
  * Modelled on NVPerfKit: counters are added by name; the device determines the number
  * of passes; the application does the same work once per pass; then every counter has
  * a value for every object. Alternatively the application does its work once, and each
- * sample updates the counters of the next pass. docs/perfkit.md has the calls of
- * NVPerfKit and their equivalents.
+ * sample updates the counters of the next pass. nvperfkit.md has the calls of NVPerfKit
+ * and their equivalents.
  *
  *	counter     of the database or of a perf PMU, a metric, or of a unit of the GPU
  *		    "SHD SOL" (speed of light: busy time) and "SHD Bottleneck"

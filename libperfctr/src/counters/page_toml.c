@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reads the text of a page: the part of TOML that docs/pages.md describes. */
+/* Reads the text of a page: the part of TOML that libperfctr/counters/pages.md describes. */
 #include "page_reader.h"
 
 #include <ctype.h>

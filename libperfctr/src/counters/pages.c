@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads pages: the part of TOML that docs/pages.md describes. The bytes are not trusted. A
- * metric with a mistake is left out; with any other mistake the whole page is.
+ * Reads pages: the part of TOML that libperfctr/counters/pages.md describes. The bytes are not
+ * trusted. A metric with a mistake is left out; with any other mistake the whole page is.
  */
 #include "page_reader.h"
 

@@ -178,11 +178,23 @@ static int ignore_gauge(void *arg, const char *name, const struct gauge_kind *ki
 	return 0;
 }
 
+static int is_client(void *arg, const struct drm_file *file, const char *text)
+{
+	struct drm_value value;
+
+	return drm_next_value(file, &text, &value);
+}
+
 static int readings_explain(struct perfctr_ctx *ctx, const char *pmu)
 {
 	const struct gauge_source *source = source_of(pmu);
 	char reason[GAUGE_REASON_BYTES] = "";
 
+	if (!strcmp(pmu, "drm") && !drm_scan(ctx, is_client, NULL))
+		return perfctr_fail(ctx, -ENOENT,
+				    "drm: no program that this user may see uses a GPU whose "
+				    "driver shows it: begin one first; others' need "
+				    "CAP_SYS_PTRACE");
 	if (source)
 		source->list(ctx, ignore_gauge, NULL, reason);
 	return *reason ? perfctr_fail(ctx, -EOPNOTSUPP, "%s: %s", pmu, reason) : 0;

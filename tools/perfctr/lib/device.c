@@ -158,6 +158,10 @@ int device_select(const struct app *app, const struct perfctr_device *device,
 
 		if (error < 0)
 			return app_failed(app, error);
+		if (!error) {
+			app_error(app, "there is nothing to count here; perfctr check says why");
+			return EXIT_FAILED;
+		}
 		if (left_out.software_only)
 			app_error(app, "%s; perfctr list has all events", defaults_software_only());
 		if (*left_out.blocks) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of frames that a workload reports: the tool's side of the protocol in docs/perfkit.md.
+ * Ends of frames that a workload reports: the tool's side of the protocol in perfctr-perfkit(1).
  *
  * Each process of the workload that draws connects to a socket whose name is in its environment.
  * The frames of one process are counted; after each it waits for an answer while the counters
