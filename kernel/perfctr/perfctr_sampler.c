@@ -316,8 +316,9 @@ static void add_period(const struct drm_perfctr_session *session,
  * @source: the source
  * @session: counted as active; may be NULL
  *
- * Collects before, as counts so far belong to the previous selection, and afterwards, so that the
- * totals have the time of all counts.
+ * Counts so far belong to the previous selection. A source that runs adds them to its totals now,
+ * and their times with the next collection: no span may begin or end in between. A batch must be
+ * collected before, for the samples of its periods.
  */
 void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 				const struct drm_perfctr_session *session)
@@ -328,8 +329,6 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 
 	if (!wanted)
 		return;
-	if (source->state->running)
-		drm_perfctr_sampler_collect_source(source);
 	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
 	source->period_ns = 0;
 	source->state->batch_ns = 0;
@@ -343,16 +342,14 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 	}
 	source->ops->select(source, wanted);
 	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
-	if (source->state->running)
-		drm_perfctr_sampler_collect_source(source);
 }
 
 /*
  * The sources have one session less. release_work does the rest, so that CLOSE does not wait for
- * hardware. STOP drops the session's counters at once, because others would share the hardware with
- * them until the worker runs.
+ * hardware. STOP, which has just @collected, drops the session's counters at once, because others
+ * would share the hardware with them until the worker runs.
  */
-static void release_sources(struct drm_perfctr_session *session, unsigned int count)
+static void release_sources(struct drm_perfctr_session *session, unsigned int count, bool collected)
 {
 	struct drm_perfctr *pc = session->pc;
 
@@ -364,7 +361,7 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		WRITE_ONCE(state->privileged_users,
 			   state->privileged_users - perfctr_is_privileged(session));
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
-		state->release_due = !state->users || !state->running || session->dead;
+		state->release_due = !state->users || !state->running || !collected;
 		if (!state->release_due)
 			drm_perfctr_sampler_select(source, NULL);
 	}
@@ -385,6 +382,8 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 		state->pending_flags = 0;
 		state->pending_lost = false;
 	}
+	if (state->running && source->batch_ns)
+		drm_perfctr_sampler_collect_source(source);
 	drm_perfctr_sampler_select(source, session);
 	ret = drm_perfctr_source_start(source);
 	if (ret) {
@@ -425,7 +424,7 @@ int drm_perfctr_sampler_attach(struct drm_perfctr_session *session)
 	drm_dbg(session->pc->drm, "perfctr: START: no baseline: %d\n", ret);
 	i = session->source_count;
 undo:
-	release_sources(session, i);
+	release_sources(session, i, false);
 	return ret;
 }
 
@@ -451,7 +450,7 @@ void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
 		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
-	release_sources(session, session->source_count);
+	release_sources(session, session->source_count, !session->dead);
 }
 
 /* starts an active session's first period; the session was just baselined */

@@ -39,7 +39,9 @@ void drm_perfctr_sampler_arm(struct perfctr_class *class)
 	if (next == KTIME_MAX)
 		hrtimer_cancel(&class->timer);
 	else
-		hrtimer_start(&class->timer, next, HRTIMER_MODE_ABS_PINNED_HARD);
+		/* on the worker's CPU; not on that of a command, which may be isolated */
+		hrtimer_start(&class->timer, next, current == class->worker->task ?
+			      HRTIMER_MODE_ABS_PINNED_HARD : HRTIMER_MODE_ABS_HARD);
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
@@ -268,10 +270,13 @@ static void release(struct kthread_work *work)
 		if (!state->release_due)
 			continue;
 		state->release_due = false;
-		if (!state->users)
+		if (!state->users) {
 			drm_perfctr_source_stop(source);
-		else
-			drm_perfctr_sampler_select(source, NULL);
+			continue;
+		}
+		if (state->running && state->wanted)
+			drm_perfctr_sampler_collect_source(source);
+		drm_perfctr_sampler_select(source, NULL);
 	}
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_ORDINARY]);
