@@ -124,7 +124,7 @@ static void call_everything(unsigned int number)
 		_exit(1);
 	report_ready();
 	for (;;) {
-		igt_perfctr_session_open_with(&s, &mine, 4, number % 3 ? 0 : MS);
+		igt_perfctr_session_open_with(&s, &mine, 4, number % 3 ? 0 : 10 * MS);
 		for (unsigned int i = 0; i < 4; i++) {
 			igt_perfctr_start(&s, 0);
 			igt_perfctr_sample(&s, 0);
@@ -152,13 +152,13 @@ static void compute(unsigned int number)
 		getppid();
 }
 
-/* two sessions of 256 perf events each, the most that a user may have */
+/* two sessions of 256 perf events each */
 static void set_up_events(struct igt_perfctr_session s[2], const struct igt_perfctr_device *mine)
 {
 	for (unsigned int k = 0; k < 2; k++) {
 		igt_perfctr_session_init_empty(&s[k], mine);
 		igt_perfctr_add_ucf_counters(&s[k], 256);
-		s[k].params.period_ns = MS + k * 300000;
+		s[k].params.period_ns = 10 * MS + k * 300000;
 		igt_perfctr_begin(&s[k]);
 	}
 }
@@ -371,7 +371,7 @@ static void unaffected_by(unsigned int attackers, void (*attack)(unsigned int nu
 		/* both medians are noisy */
 		const uint64_t one_ns = (sanitized ? 10 : 2) * (without.sample_ns + MS / 4);
 
-		/* a busy host: 8 %; without caller locks and a SCHED_FIFO worker: 40 % */
+		/* a busy host: 8 %; without a SCHED_FIFO worker: 40 % */
 		if (beside.late * 5 <= beside.periodic && beside.periodic * 2 > without.periodic &&
 		    beside.job_ns <= without.job_ns + 4 * one_ns)
 			return;
@@ -389,7 +389,7 @@ static void beside_events(void)
 	igt_write_int(IGT_PERF_PARANOID, paranoid);
 }
 
-/* the SCHED_FIFO worker does nothing for unprivileged sessions */
+/* the SCHED_FIFO worker does little for unprivileged sessions, and reads no perf events */
 static void worker_share(void)
 {
 	enum { USERS = 8 };

@@ -164,7 +164,7 @@ static void *sample_until_unplug(void *data)
 	return NULL;
 }
 
-/* half of the sessions have callers, half of them periods, for which the ordinary worker queues */
+/* half of the sessions have callers, half of them periods, which the worker serves */
 static void unplug_busy(void)
 {
 	enum { SESSIONS = 12 };
@@ -175,8 +175,9 @@ static void unplug_busy(void)
 	igt_perfctr_sysctl("paranoid", "0");
 	for (unsigned int i = 0; i < SESSIONS; i++) {
 		igt_perfctr_session_init(&s[i], &dev);
-		s[i].params.period_ns = i % 2 ? 0 : 5 * MS;
-		igt_perfctr_open_as_nobody(&s[i]);
+		s[i].params.period_ns = i % 2 ? 0 : dev.info.unprivileged_min_period_ns;
+		/* as many as a user may have */
+		igt_perfctr_open_as(IGT_NOBODY - i / 4, &s[i]);
 		igt_assert_eq(igt_perfctr_start(&s[i], 0), 0);
 	}
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");

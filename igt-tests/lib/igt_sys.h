@@ -93,6 +93,7 @@ unsigned int igt_small_fill(const struct igt_perfctr_device *dev, int *fds, unsi
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
 /* the session belongs to an unprivileged user; the caller is root again on return */
 void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s);
+void igt_perfctr_open_as(unsigned int uid, struct igt_perfctr_session *s);
 /* a descriptor passed to another process, and received there, close-on-exec */
 void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);

@@ -64,7 +64,7 @@ static void retry_start(struct drm_perfctr_source *source)
 	state->restart_ns = ktime_get_raw_ns() + RESTART_INTERVAL_NS;
 	/* sets the timers: there was no deadline while it did not run */
 	if (state->running)
-		kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
+		kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->release_work);
 }
 
 static int read_source(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
@@ -190,13 +190,13 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
  * drm_perfctr_source_event() - a buffer of the hardware is filling up or full
  * @source: the source
  *
- * Makes the core collect at once, at the priority of the source's sessions. Any context.
+ * Makes the core collect at once. Any context.
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
-	struct perfctr_class *class = perfctr_class_of(source);
+	struct drm_perfctr *pc = source->pc;
 
-	kthread_queue_work(class->worker, &class->event_work);
+	kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->event_work);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
 
@@ -205,17 +205,12 @@ EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
  * @source: the source
  *
  * For changes of power or of protected mode. If a session requested AUTOMATIC samples, the core
- * collects soon, at the priority of these sessions, because the rate of transitions is not under
- * its control. Any context.
+ * collects soon. Any context.
  */
 void drm_perfctr_source_transition(struct drm_perfctr_source *source)
 {
-	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
-
-	if (!READ_ONCE(class->automatic_sessions))
-		class = &source->pc->classes[PERFCTR_ORDINARY];
-	if (READ_ONCE(class->automatic_sessions))
-		kthread_queue_work(class->worker, &class->event_work);
+	if (READ_ONCE(source->pc->automatic_sessions))
+		drm_perfctr_source_event(source);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_transition);
 

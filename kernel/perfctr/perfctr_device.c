@@ -139,11 +139,12 @@ struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
 	pc->owner = owner;
 	rt_mutex_init(&pc->lock);
 	prime_lock(pc);
+	rt_mutex_init(&pc->users_command_lock);
 	init_waitqueue_head(&pc->reset_wait);
 	spin_lock_init(&pc->clock.lock);
 	pc->clock.epoch = 1;
 	INIT_LIST_HEAD(&pc->all);
-	INIT_LIST_HEAD(&pc->node);
+	INIT_LIST_HEAD(&pc->pmu.node);
 	xa_init_flags(&pc->controlled, XA_FLAGS_ALLOC1);
 	copy_config(pc, config);
 

@@ -6,6 +6,7 @@
 #define _PERFCTR_INTERNAL_H_
 
 #include <linux/atomic.h>
+#include <linux/completion.h>
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/kthread.h>
@@ -26,6 +27,7 @@
 #include "format/perfctr_block.h"
 #include "format/perfctr_layout.h"
 #include "format/perfctr_ring.h"
+#include "perfctr_lock.h"
 
 struct eventfd_ctx;
 struct file;
@@ -41,8 +43,13 @@ struct vm_area_struct;
 /* above any structure size: bounds the check and the writing of trailing zeroes */
 #define PERFCTR_STRUCT_SIZE_MAX		4096u
 #define PERFCTR_MAX_BLOCKS		65535u
-/* limit for all users without CAP_PERFMON together */
-#define PERFCTR_MAX_SESSIONS_DEVICE	1024u
+/*
+ * Sessions without CAP_PERFMON are few and slow, so that the SCHED_FIFO worker can serve them, too:
+ * those of a user on all devices, those of all users on a device, and their shortest period.
+ */
+#define PERFCTR_MAX_USER_SESSIONS	4u
+#define PERFCTR_MAX_USERS_SESSIONS	32u
+#define PERFCTR_USER_PERIOD_NS		(10ull * NSEC_PER_MSEC)
 #define PERFCTR_MIN_PERIOD_NS		10000ull
 #define PERFCTR_MAX_PERIOD_NS		(3600ull * NSEC_PER_SEC)
 /* for memory whose size userspace chooses: charged to its cgroup, -ENOMEM without a warning */
@@ -76,7 +83,7 @@ struct perfctr_source_state {
 	u32 gpu_epoch;
 
 	/* number of active sessions; it has decreased, and release_work has not run yet */
-	unsigned int users, privileged_users;
+	unsigned int users;
 	bool release_due;
 	/* between ops->start and ops->stop, in counter set @set */
 	bool running;
@@ -100,37 +107,6 @@ struct perfctr_source_state {
 	struct drm_perfctr_source *source;
 };
 
-/*
- * sessions of one priority
- *
- * Sessions of holders of CAP_PERFMON have a SCHED_FIFO worker, all others an ordinary one.
- */
-struct perfctr_class {
-	struct drm_perfctr *pc;
-	struct kthread_worker *worker;
-	/* something is due; perf events must be read; the hardware reported an event */
-	struct kthread_work tick_work;
-	struct kthread_work pmu_work;
-	struct kthread_work event_work;
-	/* queues tick_work; for periods of sessions not before @rest_until */
-	struct hrtimer timer;
-	ktime_t rest_until;
-	/* taken before &drm_perfctr.lock: limits its contenders to one caller per class */
-	struct rt_mutex caller_lock;
-	/* sessions between START and STOP, under &drm_perfctr.lock */
-	struct list_head active;
-	/* number with DRM_PERFCTR_OPEN_AUTOMATIC; ticks so far: each visits a session once */
-	unsigned int automatic_sessions;
-	u64 ticks;
-	/* sessions whose perf events must be read; the one whose events the worker reads */
-	struct list_head pmu_wanted;
-	struct drm_perfctr_session *pmu_serving;
-	/* &drm_perfctr.cpu_changes already handled */
-	int cpu_changes;
-};
-
-enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
-
 /* the counters of a device */
 struct drm_perfctr {
 	/* constant after set-up: config is extended by the core, its @name a copy */
@@ -148,11 +124,23 @@ struct drm_perfctr {
 	 * totals, and all sessions except for their references and perf events.
 	 */
 	struct rt_mutex lock;
-	struct perfctr_class classes[PERFCTR_CLASSES];
+	struct perfctr_worker workers[PERFCTR_WORKERS];
+	/*
+	 * what jobs, power, reset and CLOSE, and later the second worker, want of the first one
+	 * while others have the lock
+	 */
+	struct {
+		/* protects the lists */
+		raw_spinlock_t lock;
+		struct list_head lists[2];
+		struct kthread_work work;
+	} requests;
 	/* all sessions, in any state; number of those without CAP_PERFMON; id of the next one */
 	struct list_head all;
-	unsigned int ordinary_sessions;
+	unsigned int users_sessions;
 	u64 next_session_id;
+	/* one command at a time of all sessions without CAP_PERFMON */
+	struct rt_mutex users_command_lock;
 	/* sessions of PERF_CONTROL by id, under the lock of the array */
 	struct xarray controlled;
 	/* counter set in use, valid while set_users is not 0: sources of all active sessions */
@@ -174,12 +162,24 @@ struct drm_perfctr {
 	u64 collections;
 	atomic64_t timer_interrupts;
 
-	/* number of CPUs that came online or went offline; atomic */
-	atomic_t cpu_changes;
+	/* the hardware reported an event; number of active sessions with AUTOMATIC samples */
+	struct kthread_work event_work;
+	unsigned int automatic_sessions;
 	/* sources have fewer sessions: stop or reprogram them */
 	struct kthread_work release_work;
-	/* in the list of devices that follow CPU hotplug */
-	struct list_head node;
+
+	struct {
+		/* perf events must be read: sessions; those in progress; the one being read */
+		struct kthread_work work;
+		struct list_head wanted;
+		struct list_head todo;
+		struct drm_perfctr_session *serving;
+		/* number of CPUs that came online or went offline, atomic; those handled */
+		atomic_t cpu_changes;
+		int cpu_changes_seen;
+		/* in the list of devices that follow CPU hotplug */
+		struct list_head node;
+	} pmu;
 
 	/* the last pair of clock readings, for QUERY */
 	struct {
@@ -241,14 +241,19 @@ struct drm_perfctr_session {
 	/* one reference for the session's file, one for each job that samples it */
 	struct kref refcount;
 	struct drm_perfctr *pc;
-	struct perfctr_class *class;
+	/* of a holder of CAP_PERFMON */
+	bool privileged;
 	u64 id;
-	/* in &perfctr_class.active, in &drm_perfctr.all */
+	/* in &perfctr_worker.active, in &drm_perfctr.all */
 	struct list_head node;
 	struct list_head all_node;
 
-	/* serialises START, STOP and SAMPLE; before all other locks of the core */
-	struct mutex command_lock;
+	/*
+	 * Serialises START, STOP and SAMPLE; before all other locks of the core: @own_command_lock,
+	 * or &drm_perfctr.users_command_lock, which is fair.
+	 */
+	struct rt_mutex *command_lock;
+	struct rt_mutex own_command_lock;
 
 	/* as requested by OPEN and START */
 	struct {
@@ -281,9 +286,9 @@ struct drm_perfctr_session {
 		/* periods and other samples that were due and are not published yet */
 		u64 periods;
 		u64 others;
-		/* the current tick publishes a sample; last tick that visited the session */
+		/* the current tick serves the session, for a period */
 		bool in_tick;
-		u64 tick;
+		bool periodic;
 		/* @others include an AUTOMATIC sample that must be published */
 		bool automatic_due;
 		/* lost time of sources that the final collection could not read */
@@ -318,10 +323,10 @@ struct drm_perfctr_session {
 		struct rt_mutex lock;
 		bool present;
 		unsigned int counters;
-		/* in &perfctr_class.pmu_wanted; reading follows CPUs first */
+		/* in &drm_perfctr.pmu.wanted or todo; reading follows CPUs first */
 		struct list_head node;
 		bool follow;
-		/* &drm_perfctr.cpu_changes when START opened the events */
+		/* &drm_perfctr.pmu.cpu_changes when START opened the events */
 		int cpu_changes;
 	} pmu;
 };
@@ -336,16 +341,13 @@ struct drm_perfctr_session {
 		-(errno); \
 	})
 
-#define perfctr_for_each_active(pc, class, session) \
-	for ((class) = (pc)->classes; (class) < (pc)->classes + PERFCTR_CLASSES; (class)++) \
-		list_for_each_entry(session, &(class)->active, node)
+#define perfctr_for_each_active(pc, worker, session) \
+	for ((worker) = (pc)->workers; (worker) < (pc)->workers + PERFCTR_WORKERS; (worker)++) \
+		list_for_each_entry(session, &(worker)->active, node)
 
-/* the class that serves a source's own deadlines and events; SCHED_FIFO for privileged sessions */
-static inline struct perfctr_class *perfctr_class_of(const struct drm_perfctr_source *source)
+static inline struct perfctr_worker *perfctr_worker_of(const struct drm_perfctr_session *session)
 {
-	bool privileged = READ_ONCE(source->state->privileged_users);
-
-	return &source->pc->classes[privileged ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY];
+	return &session->pc->workers[session->pmu.present ? PERFCTR_PMU : PERFCTR_HARDWARE];
 }
 
 /* whether a session keeps others from another counter set */
@@ -360,16 +362,11 @@ static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
 	return READ_ONCE(pc->set_users) ? READ_ONCE(pc->set) : DRM_PERFCTR_SET_PRIMARY;
 }
 
-static inline bool perfctr_is_privileged(const struct drm_perfctr_session *session)
-{
-	return session->class == &session->pc->classes[PERFCTR_PRIVILEGED];
-}
-
 /* whether a source's batches could provide the periodic samples: it must be the only source */
 static inline bool perfctr_is_batchable(const struct drm_perfctr_session *session)
 {
 	return session->config.period_ns && session->source_count == 1 &&
-	       !session->pmu.present && perfctr_is_privileged(session);
+	       !session->pmu.present && session->privileged;
 }
 
 /* whether a source's batches provide the periodic samples of an active session */
@@ -396,14 +393,12 @@ int drm_perfctr_sysctl_init(void);
 void drm_perfctr_sysctl_exit(void);
 bool drm_perfctr_has_privilege(void);
 bool drm_perfctr_may_observe(void);
-u64 drm_perfctr_unprivileged_min_period_ns(void);
-extern int drm_perfctr_max_user_sessions;
 extern int drm_perfctr_max_user_ring_kb;
 
 /* perfctr_account.c */
 kuid_t drm_perfctr_charged_user(void);
-int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes);
-void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes);
+int drm_perfctr_charge(kuid_t uid, unsigned int sessions, u64 bytes);
+void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, u64 bytes);
 
 /* perfctr_memory.c */
 struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
@@ -455,10 +450,9 @@ void drm_perfctr_session_status(struct drm_perfctr_session *session,
 /* perfctr_tick.c; drm_perfctr_sampler_arm() with the sampler lock held */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
-void drm_perfctr_sampler_arm(struct perfctr_class *class);
+void drm_perfctr_sampler_arm(struct perfctr_worker *worker);
 
-/* perfctr_sampler.c; with the sampler lock held, except for the first three */
-void drm_perfctr_lock_urgent(struct drm_perfctr *pc);
+/* perfctr_sampler.c; with the sampler lock held, except for the first two */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sampler: locks, collections of several sources, begin and end of spans.
+ * The sampler: locks of commands, collections of several sources, begin and end of spans.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
@@ -19,61 +19,9 @@
  *                                   -->  publish  -->  layout, ring
  */
 
-/**
- * DOC: locking
- *
- * &drm_perfctr.lock, the sampler lock, serialises collections, START, STOP, SAMPLE, suspend, reset,
- * unplug. It is held while a source waits for its hardware; every source bounds these waits.
- *
- * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of a waiting
- * SCHED_FIFO worker. Commands that access hardware (START, SAMPLE, STOP) and the ordinary worker
- * take &perfctr_class.caller_lock before it. Therefore at most one task of each class accesses
- * hardware under the sampler lock or waits to do so. A job's SAMPLE or a reset thus waits for at
- * most one command of each, however many tasks issue commands in a loop. A command also holds the
- * caller lock while it reads its perf events: others of its class wait for that. OPEN and CLOSE
- * skip the caller lock, as they hold the sampler lock only briefly and without hardware access:
- * closing a file must not wait behind callers that access dead hardware::
- *
- *     ordinary commands, worker --> caller_lock --+
- *     privileged commands --------> caller_lock --+--> sampler lock --> locks of sources
- *     SCHED_FIFO worker, jobs, power -------------+
- *
- * Reset and in-stream SAMPLE take the sampler lock in a driver's fence-signalling sections, or
- * where fences depend on it. Reclaim may wait for fences. Code under the sampler lock, sources
- * included, must therefore not allocate memory with GFP_KERNEL, wait for a fence, or take a lock
- * under which other code does; drmm_perfctr_create() teaches lockdep this rule. perf does all of
- * that, so it is called without the sampler lock, see "perf events and fences".
- *
- * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources; a session's
- * command_lock -> caller_lock -> its pmu.lock -> sampler lock; prepare_lock -> sampler lock. The
- * caller lock comes before pmu.lock, so that no session's pmu.lock, for which workers and CLOSE
- * wait, is held by a command that waits behind other callers. A source's interrupt handler never
- * takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they read copies.
- *
- * A session's file owns it, and there is no table of sessions to look it up in: a command's file
- * keeps it, and a job takes a reference while it holds the file. The file is installed when the
- * session is complete. Sessions of PERF_CONTROL have no file: the device has a table of them, an
- * xarray, and a lookup takes a reference under its lock. They enter it when they are complete.
- */
-
 /* readings of two clocks at most this far apart are accepted; number of attempts */
 #define CLOCKS_APART_NS		2000
 #define CLOCK_READINGS		8
-
-/*
- * Takes the sampler lock where fences depend on it: jobs, power and reset. A preempted holder
- * inherits only the caller's priority, which may be ordinary; make the SCHED_FIFO worker wait as
- * well.
- */
-void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
-{
-	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
-
-	if (rt_mutex_trylock(&pc->lock))
-		return;
-	kthread_queue_work(class->worker, &class->pmu_work);
-	rt_mutex_lock(&pc->lock);
-}
 
 /*
  * Takes the locks of a command and hands over its perf events, just read. -EINTR, or -ENODEV during
@@ -81,27 +29,20 @@ void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
  */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
-	struct rt_mutex *caller_lock = &session->class->caller_lock;
 	struct drm_perfctr *pc = session->pc;
 	int ret;
 
-	ret = rt_mutex_lock_interruptible(caller_lock);
+	if (READ_ONCE(pc->ending))
+		return -ENODEV;
+	ret = rt_mutex_lock_interruptible(&session->pmu.lock);
 	if (ret)
 		return ret;
-	ret = READ_ONCE(pc->ending) ? -ENODEV : rt_mutex_lock_interruptible(&session->pmu.lock);
-	if (ret)
-		goto err_caller;
 	drm_perfctr_pmu_read(session);
 	ret = rt_mutex_lock_interruptible(&pc->lock);
 	if (ret)
-		goto err_pmu;
-	drm_perfctr_pmu_handover(session);
-	return 0;
-
-err_pmu:
-	rt_mutex_unlock(&session->pmu.lock);
-err_caller:
-	rt_mutex_unlock(caller_lock);
+		rt_mutex_unlock(&session->pmu.lock);
+	else
+		drm_perfctr_pmu_handover(session);
 	return ret;
 }
 
@@ -109,7 +50,6 @@ void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
 	rt_mutex_unlock(&session->pc->lock);
 	rt_mutex_unlock(&session->pmu.lock);
-	rt_mutex_unlock(&session->class->caller_lock);
 }
 
 /*
@@ -176,11 +116,11 @@ static bool is_of_batch(const struct drm_perfctr_session *session,
 /* CLOCK_MONOTONIC_RAW of the next sample to make from a source's batch */
 static u64 next_in_batch(const struct drm_perfctr_source *source, s64 offset_ns)
 {
-	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_worker *worker = &source->pc->workers[PERFCTR_HARDWARE];
 	const struct drm_perfctr_session *session;
 	u64 next_ns = U64_MAX;
 
-	list_for_each_entry(session, &class->active, node)
+	list_for_each_entry(session, &worker->active, node)
 		if (is_of_batch(session, source))
 			next_ns = min_t(u64, next_ns,
 					ktime_to_ns(session->pending.due) - offset_ns);
@@ -189,11 +129,11 @@ static u64 next_in_batch(const struct drm_perfctr_source *source, s64 offset_ns)
 
 static void publish_batched(struct drm_perfctr_source *source, s64 offset_ns)
 {
-	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
+	struct perfctr_worker *worker = &source->pc->workers[PERFCTR_HARDWARE];
 	const ktime_t time = ns_to_ktime(source->state->time_ns + offset_ns);
 	struct drm_perfctr_session *session;
 
-	list_for_each_entry(session, &class->active, node)
+	list_for_each_entry(session, &worker->active, node)
 		if (is_of_batch(session, source) && drm_perfctr_sampler_is_due(session, time))
 			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
 					    session->config.user_data);
@@ -324,7 +264,7 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 				const struct drm_perfctr_session *session)
 {
 	const struct drm_perfctr_session *other;
-	struct perfctr_class *class;
+	struct perfctr_worker *worker;
 	u64 *wanted = source->state->wanted;
 
 	if (!wanted)
@@ -332,7 +272,7 @@ void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
 	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
 	source->period_ns = 0;
 	source->state->batch_ns = 0;
-	perfctr_for_each_active(source->pc, class, other) {
+	perfctr_for_each_active(source->pc, worker, other) {
 		add_wanted(other, source, wanted);
 		add_period(other, source);
 	}
@@ -358,14 +298,12 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		struct perfctr_source_state *state = source->state;
 
 		state->users--;
-		WRITE_ONCE(state->privileged_users,
-			   state->privileged_users - perfctr_is_privileged(session));
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = !state->users || !state->running || !collected;
 		if (!state->release_due)
 			drm_perfctr_sampler_select(source, NULL);
 	}
-	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
+	kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->release_work);
 }
 
 static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)
@@ -391,8 +329,6 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 		state->release_due = true;
 	} else {
 		state->users++;
-		WRITE_ONCE(state->privileged_users,
-			   state->privileged_users + perfctr_is_privileged(session));
 	}
 	return ret;
 }
@@ -431,12 +367,12 @@ undo:
 /* makes an attached session active: the workers serve it */
 void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 {
-	struct perfctr_class *class = session->class;
+	struct drm_perfctr *pc = session->pc;
 
 	WRITE_ONCE(session->active, true);
-	list_add_tail(&session->node, &class->active);
+	list_add_tail(&session->node, &perfctr_worker_of(session)->active);
 	if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
-		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
+		WRITE_ONCE(pc->automatic_sessions, pc->automatic_sessions + 1);
 }
 
 /*
@@ -445,11 +381,11 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
  */
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
-	struct perfctr_class *class = session->class;
+	struct drm_perfctr *pc = session->pc;
 
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
-		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
+		WRITE_ONCE(pc->automatic_sessions, pc->automatic_sessions - 1);
 	release_sources(session, session->source_count, !session->dead);
 }
 

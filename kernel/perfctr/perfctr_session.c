@@ -75,9 +75,10 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	session->awake = awake;
 	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_ACTIVE);
-	drm_perfctr_sampler_arm(session->class);
-	/* arm the timer for the sources' own deadlines */
-	drm_perfctr_sampler_arm(&session->pc->classes[PERFCTR_PRIVILEGED]);
+	drm_perfctr_sampler_arm(perfctr_worker_of(session));
+	/* for the sources' own deadlines */
+	if (session->pmu.present)
+		drm_perfctr_sampler_arm(&session->pc->workers[PERFCTR_HARDWARE]);
 	drm_perfctr_update_status(session);
 	drm_perfctr_pmu_begin(session);
 	return 0;
@@ -186,8 +187,6 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
 		drm_perfctr_session_finish(session, 0, user_data);
-		/* privileged sessions do not wait for the ordinary worker */
-		drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 		swap(relax, session->awake);
 	}
 	drm_perfctr_unlock_call(session);
@@ -234,6 +233,30 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 	return ret;
 }
 
+struct sample_request {
+	struct perfctr_request base;
+	struct drm_perfctr_session *session;
+	u64 user_data;
+	int ret;
+};
+
+static void sample(struct drm_perfctr *pc, struct perfctr_request *base)
+{
+	struct sample_request *request = container_of(base, struct sample_request, base);
+	struct drm_perfctr_session *session = request->session;
+
+	if (session->dead || !session->active) {
+		request->ret = -ENOENT;
+	} else if (!collect_with_room(session)) {
+		session->pending.others++;
+		drm_perfctr_update_status(session);
+		request->ret = -ENOSPC;
+	} else {
+		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, request->user_data);
+		drm_perfctr_pmu_want_soon(session, false);
+	}
+}
+
 /**
  * drm_perfctr_session_sample() - SAMPLE in the command stream
  * @session: reference from drm_perfctr_session_get()
@@ -251,27 +274,16 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
  */
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
 {
-	struct drm_perfctr *pc = session->pc;
-	int ret = 0;
+	struct sample_request request = {
+		.base.run = sample,
+		.session = session,
+		.user_data = user_data,
+	};
 
-	if (!(pc->config.features & DRM_PERFCTR_FEATURE_IN_STREAM))
+	if (!(session->pc->config.features & DRM_PERFCTR_FEATURE_IN_STREAM))
 		return -EOPNOTSUPP;
-	drm_perfctr_lock_urgent(pc);
-	if (session->dead || !session->active) {
-		ret = -ENOENT;
-	} else if (!collect_with_room(session)) {
-		session->pending.others++;
-		drm_perfctr_update_status(session);
-		ret = -ENOSPC;
-	} else {
-		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, user_data);
-		if (session->pmu.present) {
-			drm_perfctr_pmu_want(session, false);
-			kthread_queue_work(session->class->worker, &session->class->pmu_work);
-		}
-	}
-	rt_mutex_unlock(&pc->lock);
-	return ret;
+	drm_perfctr_run_urgent(session->pc, &request.base);
+	return request.ret;
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_session_sample);
 
@@ -294,7 +306,7 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	for (i = 0; i < pc->source_count; i++)
 		if (session->prepared & BIT(i))
 			drm_perfctr_source_unprepare(pc->sources[i]);
-	drm_perfctr_uncharge(session->owner.charged, 1, session->pmu.counters, 0);
+	drm_perfctr_uncharge(session->owner.charged, 1, 0);
 	drm_perfctr_session_put(session);
 }
 
@@ -309,24 +321,34 @@ void drm_perfctr_session_die(struct drm_perfctr_session *session)
 	drm_perfctr_wake(session->memory);
 }
 
-/*
- * Ends a session in any state and drops the reference of its creator: no command, tick or job uses
- * it any more.
- */
-void drm_perfctr_session_end(struct drm_perfctr_session *session)
-{
-	struct drm_perfctr *pc = session->pc;
+struct end_request {
+	struct perfctr_request base;
+	struct drm_perfctr_session *session;
+};
 
-	rt_mutex_lock(&pc->lock);
+static void end(struct drm_perfctr *pc, struct perfctr_request *base)
+{
+	struct drm_perfctr_session *session =
+		container_of(base, struct end_request, base)->session;
+
 	drm_perfctr_session_die(session);
 	if (session->active)
 		drm_perfctr_sampler_detach(session);
-	if (!perfctr_is_privileged(session))
-		pc->ordinary_sessions--;
+	pc->users_sessions -= !session->privileged;
 	list_del_init(&session->all_node);
 	list_del_init(&session->pmu.node);
-	rt_mutex_unlock(&pc->lock);
+}
 
+/*
+ * Ends a session in any state and drops the reference of its creator: no command, tick or job uses
+ * it any more. It accesses no hardware, and waits for one access of others: it is urgent.
+ */
+void drm_perfctr_session_end(struct drm_perfctr_session *session)
+{
+	struct end_request request = { .base.run = end, .session = session };
+	struct drm_perfctr *pc = session->pc;
+
+	drm_perfctr_run_urgent(pc, &request.base);
 	drm_perfctr_pmu_close(session);
 	/* also after unplug, which keeps the wake reference */
 	if (session->awake)

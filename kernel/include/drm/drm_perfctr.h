@@ -146,9 +146,9 @@ struct drm_perfctr_source_ops {
 	 * @select: for hardware that cannot count everything at once: @wanted is the union of the
 	 * counters of all active sessions, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block.
 	 * Called before @start, and between two collections whenever it changes: counts since the
-	 * last one are added to the totals now or by the next one, which has their times. May change
-	 * &drm_perfctr_source.max_interval_ns and &drm_perfctr_source.batch_ns; without this op
-	 * there are no batches. Optional.
+	 * last one are added to the totals now or by the next one, which has their times. May
+	 * change &drm_perfctr_source.max_interval_ns and &drm_perfctr_source.batch_ns; without this
+	 * op there are no batches. Optional.
 	 */
 	void (*select)(struct drm_perfctr_source *source, const u64 *wanted);
 };

@@ -31,17 +31,18 @@ void drm_perfctr_pmu_disable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_close(struct drm_perfctr_session *session);
 /* with pmu.lock but not the sampler lock, because it calls perf */
 void drm_perfctr_pmu_read(struct drm_perfctr_session *session);
-/* with both locks: makes values read available to samples */
+/* the same, and with the sampler lock: makes values read available to samples */
 void drm_perfctr_pmu_handover(struct drm_perfctr_session *session);
 /* with both locks, releases the sampler lock meanwhile: an active session's first span begins */
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
 
-/* with the sampler lock: queues reading a session's events; @follow: follow CPUs first */
+/* with the sampler lock: a session's events must be read; @follow: follows CPUs first */
 void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow);
-/* in the worker, with the sampler lock, which they release meanwhile */
-void drm_perfctr_pmu_serve(struct perfctr_class *class);
-bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now);
-/* waits for the workers; without the sampler lock */
+/* the same, and has the second worker do it */
+void drm_perfctr_pmu_want_soon(struct drm_perfctr_session *session, bool follow);
+/* in that worker, without the sampler lock: reads what is wanted */
+void drm_perfctr_pmu_serve(struct drm_perfctr *pc);
+/* waits for that worker; without the sampler lock */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc);
 
 /* QUERY */
@@ -86,13 +87,9 @@ static inline void drm_perfctr_pmu_close(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_handover(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_begin(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow) {}
-static inline void drm_perfctr_pmu_serve(struct perfctr_class *class) {}
+static inline void drm_perfctr_pmu_want_soon(struct drm_perfctr_session *session, bool follow) {}
+static inline void drm_perfctr_pmu_serve(struct drm_perfctr *pc) {}
 static inline void drm_perfctr_pmu_read_all(struct drm_perfctr *pc) {}
-
-static inline bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
-{
-	return false;
-}
 
 static inline u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 {

@@ -26,7 +26,7 @@
  * - values read are handed over with &drm_perfctr.lock held as well, so that publishing a sample
  *   needs only that lock::
  *
- *     START, STOP, SAMPLE        worker (period, event, CPU hotplug)
+ *     START, STOP, SAMPLE        second worker (period, event, CPU hotplug)
  *       pmu.lock                   pmu.lock
  *         perf: read                 perf: open, read
  *         sampler lock               sampler lock, hand over
@@ -236,7 +236,7 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 	if (ret)
 		return ret;
 	/* before opening: hotplug of later CPUs may find the session not active yet */
-	session->pmu.cpu_changes = atomic_read(&session->pc->cpu_changes);
+	session->pmu.cpu_changes = atomic_read(&session->pc->pmu.cpu_changes);
 	for_each_pmu(session, i, pmu) {
 		/* CLOSE, which closes the events, sets it before it waits for the lock */
 		ret = READ_ONCE(session->dead) ? -ENODEV :
@@ -255,7 +255,7 @@ void drm_perfctr_pmu_handover(struct drm_perfctr_session *session)
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
 
-	lockdep_assert_held(&session->pmu.lock);
+	/* pmu.lock is the caller's, for which the first worker may do it */
 	lockdep_assert_held(&session->pc->lock);
 	for_each_pmu(session, i, pmu)
 		drm_perfctr_pmu_block_handover(pmu);
@@ -267,10 +267,8 @@ void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 	unsigned int i;
 
 	/* a CPU changed state after START opened the events */
-	if (session->pmu.present && session->pmu.cpu_changes != atomic_read(&pc->cpu_changes)) {
-		drm_perfctr_pmu_want(session, true);
-		kthread_queue_work(session->class->worker, &session->class->pmu_work);
-	}
+	if (session->pmu.present && session->pmu.cpu_changes != atomic_read(&pc->pmu.cpu_changes))
+		drm_perfctr_pmu_want_soon(session, true);
 	/* without sources the span began with the last read, else with their collection */
 	if (!session->pmu.present || !session->source_count)
 		return;
@@ -291,7 +289,7 @@ void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
 	if (!session->pmu.present)
 		return;
 	/* pairs with the worker's release: it has finished with the session */
-	wait_event(served, smp_load_acquire(&session->class->pmu_serving) != session);
+	wait_event(served, smp_load_acquire(&session->pc->pmu.serving) != session);
 	rt_mutex_lock(&session->pmu.lock);
 	for_each_pmu(session, i, pmu)
 		drm_perfctr_pmu_block_close(pmu);
@@ -311,123 +309,137 @@ u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 	return time_ns;
 }
 
-/* --- the workers --------------------------------------------------------- */
+/* --- the second worker -------------------------------------------------- */
 
 void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
 {
-	struct list_head *wanted = &session->class->pmu_wanted;
+	struct drm_perfctr *pc = session->pc;
 
-	lockdep_assert_held(&session->pc->lock);
+	lockdep_assert_held(&pc->lock);
 	if (!session->pmu.present)
 		return;
 	session->pmu.follow |= follow;
 	/* following opens events: after the sessions that are only read */
 	if (list_empty(&session->pmu.node))
-		list_add(&session->pmu.node, follow ? wanted->prev : wanted);
+		list_add(&session->pmu.node, follow ? pc->pmu.wanted.prev : &pc->pmu.wanted);
+}
+
+void drm_perfctr_pmu_want_soon(struct drm_perfctr_session *session, bool follow)
+{
+	struct drm_perfctr *pc = session->pc;
+
+	drm_perfctr_pmu_want(session, follow);
+	if (session->pmu.present)
+		kthread_queue_work(pc->workers[PERFCTR_PMU].thread, &pc->pmu.work);
 }
 
 /* makes active sessions follow CPUs that changed state */
-static void look_at_cpus(struct perfctr_class *class)
+static void look_at_cpus(struct drm_perfctr *pc)
 {
-	int changes = atomic_read(&class->pc->cpu_changes);
+	int changes = atomic_read(&pc->pmu.cpu_changes);
 	struct drm_perfctr_session *session;
 
-	if (class->cpu_changes == changes)
+	if (pc->pmu.cpu_changes_seen == changes)
 		return;
-	class->cpu_changes = changes;
-	list_for_each_entry(session, &class->active, node)
+	pc->pmu.cpu_changes_seen = changes;
+	list_for_each_entry(session, &pc->workers[PERFCTR_PMU].active, node)
 		drm_perfctr_pmu_want(session, true);
 }
 
-/* with the sampler lock, released meanwhile; only CLOSE of this session waits for it */
-static void serve(struct perfctr_class *class, struct drm_perfctr_session *session)
+struct serve_request {
+	struct perfctr_request base;
+	struct drm_perfctr_session *session;
+	bool follow;
+	bool dead;
+};
+
+/* the next session to read, or NULL; only its CLOSE waits for that */
+static void take_wanted(struct drm_perfctr *pc, struct perfctr_request *base)
 {
-	const bool follow = session->pmu.follow, dead = session->dead;
+	struct serve_request *request = container_of(base, struct serve_request, base);
+	struct drm_perfctr_session *session =
+		list_first_entry_or_null(&pc->pmu.todo, struct drm_perfctr_session, pmu.node);
+
+	request->session = session;
+	if (!session)
+		return;
+	request->follow = session->pmu.follow;
+	request->dead = session->dead;
+	session->pmu.follow = false;
+	list_del_init(&session->pmu.node);
+	WRITE_ONCE(pc->pmu.serving, session);
+}
+
+static void take_first(struct drm_perfctr *pc, struct perfctr_request *base)
+{
+	look_at_cpus(pc);
+	/* not what is added meanwhile */
+	list_splice_tail_init(&pc->pmu.wanted, &pc->pmu.todo);
+	take_wanted(pc, base);
+}
+
+static void hand_over(struct drm_perfctr *pc, struct perfctr_request *base)
+{
+	drm_perfctr_pmu_handover(container_of(base, struct serve_request, base)->session);
+}
+
+static void serve(struct drm_perfctr *pc, struct serve_request *request)
+{
+	struct drm_perfctr_session *session = request->session;
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
 
-	session->pmu.follow = false;
-	WRITE_ONCE(class->pmu_serving, session);
-	rt_mutex_unlock(&class->pc->lock);
 	rt_mutex_lock(&session->pmu.lock);
-	if (follow)
+	if (request->follow)
 		for_each_pmu(session, i, pmu)
-			drm_perfctr_pmu_block_follow(class->pc, pmu);
+			drm_perfctr_pmu_block_follow(pc, pmu);
 	drm_perfctr_pmu_read(session);
 	/* unplugged: no STOP will follow */
-	if (dead)
+	if (request->dead)
 		disable(session);
-	rt_mutex_lock(&class->pc->lock);
-	drm_perfctr_pmu_handover(session);
+	request->base.run = hand_over;
+	drm_perfctr_run_urgent(pc, &request->base);
 	rt_mutex_unlock(&session->pmu.lock);
 	/* pairs with CLOSE's acquire: the last access to the session */
-	smp_store_release(&class->pmu_serving, NULL);
+	smp_store_release(&pc->pmu.serving, NULL);
 	wake_up_all(&served);
 }
 
-void drm_perfctr_pmu_serve(struct perfctr_class *class)
+void drm_perfctr_pmu_serve(struct drm_perfctr *pc)
 {
-	struct drm_perfctr_session *session;
-	LIST_HEAD(todo);
+	struct serve_request request = { .base = { .run = take_first, .later = true } };
 
-	lockdep_assert_held(&class->pc->lock);
-	look_at_cpus(class);
-	/* not what is added meanwhile */
-	list_splice_init(&class->pmu_wanted, &todo);
-	while (!list_empty(&todo)) {
-		session = list_first_entry(&todo, struct drm_perfctr_session, pmu.node);
-		list_del_init(&session->pmu.node);
-		serve(class, session);
+	drm_perfctr_run_urgent(pc, &request.base);
+	while (request.session) {
+		serve(pc, &request);
+		request.base.run = take_wanted;
+		drm_perfctr_run_urgent(pc, &request.base);
 	}
-}
-
-/* with the sampler lock, released meanwhile: reads perf events of due sessions; false: none */
-bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
-{
-	struct drm_perfctr_session *session;
-	bool any = false;
-
-	list_for_each_entry(session, &class->active, node) {
-		if (!session->pmu.present || ktime_before(now, perfctr_next_due(session)))
-			continue;
-		drm_perfctr_pmu_want(session, false);
-		any = true;
-	}
-	/* others are served by pmu_work */
-	if (any)
-		drm_perfctr_pmu_serve(class);
-	return any;
 }
 
 /* for unplug: final read for active sessions; stops events of dead ones */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session;
-	unsigned int i;
 
 	rt_mutex_lock(&pc->lock);
 	list_for_each_entry(session, &pc->all, all_node)
-		drm_perfctr_pmu_want(session, false);
+		drm_perfctr_pmu_want_soon(session, false);
 	rt_mutex_unlock(&pc->lock);
-	for (i = 0; i < PERFCTR_CLASSES; i++) {
-		kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
-		kthread_flush_worker(pc->classes[i].worker);
-	}
+	kthread_flush_worker(pc->workers[PERFCTR_PMU].thread);
 }
 
 /* --- CPU hotplug --------------------------------------------------------- */
 
-/* opening events takes locks that the hotplug code holds: defer to the workers */
+/* opening events takes locks that the hotplug code holds: defer to the worker */
 static int cpu_change(unsigned int cpu)
 {
 	struct drm_perfctr *pc;
-	unsigned int i;
 
 	mutex_lock(&devices_lock);
-	list_for_each_entry(pc, &devices, node) {
-		atomic_inc(&pc->cpu_changes);
-		for (i = 0; i < PERFCTR_CLASSES; i++)
-			kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
+	list_for_each_entry(pc, &devices, pmu.node) {
+		atomic_inc(&pc->pmu.cpu_changes);
+		kthread_queue_work(pc->workers[PERFCTR_PMU].thread, &pc->pmu.work);
 	}
 	mutex_unlock(&devices_lock);
 	return 0;
@@ -436,14 +448,14 @@ static int cpu_change(unsigned int cpu)
 void drm_perfctr_pmu_add_device(struct drm_perfctr *pc)
 {
 	mutex_lock(&devices_lock);
-	list_add_tail(&pc->node, &devices);
+	list_add_tail(&pc->pmu.node, &devices);
 	mutex_unlock(&devices_lock);
 }
 
 void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc)
 {
 	mutex_lock(&devices_lock);
-	list_del_init(&pc->node);
+	list_del_init(&pc->pmu.node);
 	mutex_unlock(&devices_lock);
 }
 

@@ -323,7 +323,7 @@ static void pieces_of_a_batch_become_samples(struct kunit *test)
 	/* the worker that stops the source is late; nothing may be collected meanwhile */
 	init_completion(&pause.over);
 	kthread_init_work(&pause.work, pause_worker);
-	kthread_queue_work(core->pc->classes[PERFCTR_ORDINARY].worker, &pause.work);
+	kthread_queue_work(core->pc->workers[PERFCTR_HARDWARE].thread, &pause.work);
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 8), 0);
 	fsleep(3 * period_ns / NSEC_PER_USEC);
 	complete(&pause.over);

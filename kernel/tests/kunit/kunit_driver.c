@@ -127,6 +127,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 static void fake_reset(struct drm_perfctr_source *source)
 {
 	to_fake(source)->resets++;
+	to_fake(source)->collects_at_reset = to_fake(source)->collects;
 	to_fake(source)->counting = false;
 }
 

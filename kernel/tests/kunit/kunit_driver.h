@@ -41,6 +41,7 @@ struct fake_source {
 	unsigned int collects;
 	unsigned int fifo_collects;
 	unsigned int resets;
+	unsigned int collects_at_reset;
 	u64 wanted;
 	u64 period_ns;
 	/* a task; what it selected last */
