@@ -6,8 +6,6 @@
 #define _PERFCTR_INTERNAL_H_
 
 #include <linux/atomic.h>
-#include <linux/completion.h>
-#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/kthread.h>
 #include <linux/list.h>
@@ -457,16 +455,23 @@ int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
-				const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source);
 void drm_perfctr_sampler_add(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_begin(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_end(struct drm_perfctr_session *session);
 unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask);
-bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now);
+bool drm_perfctr_sampler_collect_with_room(struct drm_perfctr_session *session);
+
+/* perfctr_batch.c; with the sampler lock held */
+int drm_perfctr_batch_collect(struct drm_perfctr_source *source);
+void drm_perfctr_batch_select(struct drm_perfctr_source *source,
+			      const struct drm_perfctr_session *session);
+
+/* perfctr_period.c; with the sampler lock held */
+s64 drm_perfctr_raw_offset_ns(void);
+void drm_perfctr_period_begin(struct drm_perfctr_session *session);
+void drm_perfctr_period_end(struct drm_perfctr_session *session);
+bool drm_perfctr_period_is_due(struct drm_perfctr_session *session, ktime_t now);
 
 /* perfctr_publish.c; with the sampler lock held */
 void drm_perfctr_baseline(struct drm_perfctr_session *session);

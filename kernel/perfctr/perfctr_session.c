@@ -70,7 +70,7 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	if (ret)
 		return ret;
 	drm_perfctr_baseline(session);
-	drm_perfctr_sampler_begin(session);
+	drm_perfctr_period_begin(session);
 	session->config.user_data = user_data;
 	session->awake = awake;
 	drm_perfctr_sampler_add(session);
@@ -161,7 +161,7 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 /* ends an active session, just collected; @flags: DRM_PERFCTR_SAMPLE_UNPLUGGED or 0 */
 void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
-	drm_perfctr_sampler_end(session);
+	drm_perfctr_period_end(session);
 	drm_perfctr_ring_free(session->ring);
 	WRITE_ONCE(session->active, false);
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
@@ -197,15 +197,6 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	return ret;
 }
 
-/* periods of a batch are published first, and may use up the room */
-static bool collect_with_room(struct drm_perfctr_session *session)
-{
-	if (!drm_perfctr_has_room(session))
-		return false;
-	drm_perfctr_sampler_collect(session);
-	return drm_perfctr_has_room(session);
-}
-
 /* SAMPLE, likewise */
 int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_data)
 {
@@ -220,7 +211,7 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		ret = -ENODEV;
 	} else if (!session->active) {
 		ret = perfctr_reject(pc, ENOTCONN, "SAMPLE: session is not active");
-	} else if (!collect_with_room(session)) {
+	} else if (!drm_perfctr_sampler_collect_with_room(session)) {
 		session->totals.ring_full++;
 		drm_perfctr_update_status(session);
 		ret = perfctr_reject(pc, ENOSPC, "SAMPLE: only the slot of STOP is free");
@@ -232,60 +223,6 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		drm_perfctr_signal(session->memory);
 	return ret;
 }
-
-struct sample_request {
-	struct perfctr_request base;
-	struct drm_perfctr_session *session;
-	u64 user_data;
-	int ret;
-};
-
-static void sample(struct drm_perfctr *pc, struct perfctr_request *base)
-{
-	struct sample_request *request = container_of(base, struct sample_request, base);
-	struct drm_perfctr_session *session = request->session;
-
-	if (session->dead || !session->active) {
-		request->ret = -ENOENT;
-	} else if (!collect_with_room(session)) {
-		session->pending.others++;
-		drm_perfctr_update_status(session);
-		request->ret = -ENOSPC;
-	} else {
-		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, request->user_data);
-		drm_perfctr_pmu_want_soon(session, false);
-	}
-}
-
-/**
- * drm_perfctr_session_sample() - SAMPLE in the command stream
- * @session: reference from drm_perfctr_session_get()
- * @user_data: for the sample
- *
- * Called by the driver between two commands of a job, when the earlier one has been counted and the
- * later one has not started. The application does not see errors: a sample without a free slot is
- * merged into the next one.
- *
- * May be called in fence-signalling sections, so it does not call perf: the sample contains the
- * last values read from perf events, as their capture time shows, and the worker reads them soon.
- *
- * Returns: 0; -ENOENT if the session has ended or is not active; -ENOSPC if the sample was merged;
- * -EOPNOTSUPP without DRM_PERFCTR_FEATURE_IN_STREAM.
- */
-int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
-{
-	struct sample_request request = {
-		.base.run = sample,
-		.session = session,
-		.user_data = user_data,
-	};
-
-	if (!(session->pc->config.features & DRM_PERFCTR_FEATURE_IN_STREAM))
-		return -EOPNOTSUPP;
-	drm_perfctr_run_urgent(session->pc, &request.base);
-	return request.ret;
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_session_sample);
 
 /* STATUS: as of the last sample or command, but for readers; does not wait */
 void drm_perfctr_session_status(struct drm_perfctr_session *session,

@@ -91,7 +91,7 @@ static void publish_tick(struct perfctr_worker *worker, ktime_t now, unsigned lo
 	list_for_each_entry(session, &worker->active, node) {
 		if (!session->pending.in_tick)
 			continue;
-		session->pending.periodic = drm_perfctr_sampler_is_due(session, now);
+		session->pending.periodic = drm_perfctr_period_is_due(session, now);
 		session->pending.in_tick = session->pending.periodic ||
 					   session->pending.automatic_due;
 		if (session->pending.in_tick)
@@ -294,7 +294,7 @@ static void release(struct kthread_work *work)
 		}
 		if (state->running && state->wanted)
 			drm_perfctr_sampler_collect_source(source);
-		drm_perfctr_sampler_select(source, NULL);
+		drm_perfctr_batch_select(source, NULL);
 	}
 	drm_perfctr_sampler_arm(&pc->workers[PERFCTR_HARDWARE]);
 	drm_perfctr_sampler_arm(&pc->workers[PERFCTR_PMU]);
