@@ -326,8 +326,8 @@ static void silent_reset(void)
 		igt_vsoc_debugfs(&dev, "reset", "1");
 		ns = igt_raw_ns() - ns;
 		waits = collections() - waits;
-		igt_info("a reset took %llu us and %u collections\n",
-			 (unsigned long long)ns / 1000, waits);
+		igt_info("a reset took %llu us and %u collections\n", (unsigned long long)ns / 1000,
+			 waits);
 		best = waits < best ? waits : best;
 		igt_attack_end();
 		igt_perfctr_session_close(&s);

@@ -515,7 +515,8 @@ void refusal_explain(struct perfctr_selection *selection, const struct session_s
 		explain_denial(selection, setup, error);
 		return;
 	case -EPERM:
-		if (s->period_ns >= info->unprivileged_min_period_ns)
+		if (s->flags & DRM_PERFCTR_OPEN_AUTOMATIC &&
+		    (!s->period_ns || s->period_ns >= info->unprivileged_min_period_ns))
 			perfctr_fail(ctx, error,
 				     "%s: samples at changes of power (AUTOMATIC) need CAP_PERFMON "
 				     "(run as root)",
