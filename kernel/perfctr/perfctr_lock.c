@@ -70,6 +70,9 @@ static struct perfctr_request *take_request(struct drm_perfctr *pc)
 	struct perfctr_request *request;
 	unsigned long flags;
 
+	/* one that is just being added has the worker come again */
+	if (list_empty(&pc->requests.lists[false]) && list_empty(&pc->requests.lists[true]))
+		return NULL;
 	raw_spin_lock_irqsave(&pc->requests.lock, flags);
 	request = list_first_entry_or_null(&pc->requests.lists[false], struct perfctr_request,
 					   node) ?:

@@ -181,7 +181,7 @@ static int open_as_user(struct core *core, struct drm_perfctr_open *open, int *f
 	return ret;
 }
 
-/* Covers: open -EPERM, -EDQUOT */
+/* Covers: open -EPERM, open -EDQUOT */
 /* that is why the SCHED_FIFO worker can serve them */
 static void unprivileged_sessions_are_few_and_slow(struct kunit *test)
 {
@@ -332,16 +332,17 @@ static void end_hang(struct core *core, struct fake_source *fake, struct holder 
 
 struct caller {
 	struct core *core;
+	unsigned int cmd;
 	struct file *file;
 	struct completion done;
 };
 
-static int sample_once(void *data)
+static int call_once(void *data)
 {
 	struct caller *caller = data;
 
 	kthread_use_mm(caller->core->mm);
-	caller->file->f_op->unlocked_ioctl(caller->file, DRM_PERFCTR_IOCTL_SAMPLE,
+	caller->file->f_op->unlocked_ioctl(caller->file, caller->cmd,
 					   (__force unsigned long)caller->core->user);
 	kthread_unuse_mm(caller->core->mm);
 	complete(&caller->done);
@@ -385,6 +386,7 @@ static void reset_waits_for_one_access(struct kunit *test)
 		fd = session_of(core, 0, BIT(0), 0);
 		KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 		callers[i].file = fget(fd);
+		callers[i].cmd = DRM_PERFCTR_IOCTL_SAMPLE;
 	}
 	fd = session_of(core, 0, BIT(0), 0);
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
@@ -392,7 +394,7 @@ static void reset_waits_for_one_access(struct kunit *test)
 					   sizeof(command_of_all)), 0ul);
 	hang(core, fake, fd, &holder);
 	for (i = 0; i < 3; i++)
-		run_caller(core, &callers[i], sample_once, "perfctr-caller");
+		run_caller(core, &callers[i], call_once, "perfctr-caller");
 	run_caller(core, &callers[3], reset_device, "perfctr-reset");
 	KUNIT_EXPECT_EQ(test, fake->resets, 0);
 	i = fake->collects;
@@ -405,6 +407,35 @@ static void reset_waits_for_one_access(struct kunit *test)
 		fput(callers[i].file);
 	}
 	drm_perfctr_post_reset(core->pc);
+}
+
+/* users share a lock of commands; a START that waits for the end of a reset does not hold it */
+static void users_go_on_while_a_start_waits(struct kunit *test)
+{
+	struct core *core = test->priv;
+	const struct drm_perfctr_command zero = { };
+	struct drm_perfctr_open open = open_of(core, 0);
+	struct caller starter = { .cmd = DRM_PERFCTR_IOCTL_START };
+	unsigned long begin;
+	int fd, waiting;
+
+	add_source(core, &fake_ops);
+	set_paranoid(test, '0');
+	KUNIT_ASSERT_EQ(test, open_as_user(core, &open, &waiting), 0);
+	KUNIT_ASSERT_EQ(test, open_as_user(core, &open, &fd), 0);
+	set_paranoid(test, '1');
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	drm_perfctr_pre_reset(core->pc);
+	starter.file = fget(waiting);
+	KUNIT_ASSERT_EQ(test, copy_to_user(core->user, &zero, sizeof(zero)), 0ul);
+	run_caller(core, &starter, call_once, "perfctr-starter");
+	begin = jiffies;
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + 2 * HZ));
+	drm_perfctr_post_reset(core->pc);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&starter.done, TIMEOUT), 0ul);
+	fput(starter.file);
+	KUNIT_EXPECT_EQ(test, status_of(core, waiting).flags, DRM_PERFCTR_STATUS_ACTIVE);
 }
 
 /* Covers: command -EINTR */
@@ -488,6 +519,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(wrong_timestamp_is_omitted),
 	KUNIT_CASE(reset_before_release_ends_counting),
 	KUNIT_CASE(reset_waits_for_one_access),
+	KUNIT_CASE(users_go_on_while_a_start_waits),
 	KUNIT_CASE(signal_ends_each_wait),
 	KUNIT_CASE(reports_do_not_wait_for_hardware),
 	{ }
