@@ -4,8 +4,10 @@
  * Description: The worst delays beside each attack, printed, and bounds of a busy machine.
  */
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -96,6 +98,23 @@ static void call_throttled(unsigned int number)
 	igt_attack_drop(&mine, &dev, number % 2);
 	igt_attack_ready();
 	call_until_killed(&mine, 0);
+}
+
+/* the same with 256 perf events: SAMPLEs of a periodic session */
+static void read_events_throttled(unsigned int number)
+{
+	struct igt_perfctr_device mine;
+	struct igt_perfctr_session s;
+
+	igt_assert_eq(igt_write(GROUP "cgroup.procs", "0"), 0);
+	igt_attack_drop(&mine, &dev, number);
+	igt_perfctr_session_init_empty(&s, &mine);
+	igt_perfctr_add_ucf_counters(&s, 256);
+	s.params.period_ns = 10 * MS;
+	igt_perfctr_begin(&s);
+	igt_attack_ready();
+	for (;; igt_perfctr_sample(&s, 0))
+		igt_perfctr_free_slots(&s, igt_perfctr_published(&s));
 }
 
 /* as many sessions as a user gets, of as many different periods */
@@ -192,7 +211,8 @@ static void measure_fences(struct delays *d)
 	igt_perfctr_session_close(&s);
 }
 
-static void measure_periods(struct delays *d)
+/* of 1 kHz; or of 100 Hz with a perf event, which has its samples from the second worker */
+static void measure_periods(struct delays *d, bool with_events)
 {
 	struct igt_perfctr_session s;
 	struct timespec mono;
@@ -202,6 +222,11 @@ static void measure_periods(struct delays *d)
 	s.params.slots = 4096;
 	s.params.period_ns = MS;
 	s.params.request_count = 1;
+	if (with_events) {
+		s.params.period_ns = 10 * MS;
+		igt_perfctr_add_pmu(&s, 0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+				    DRM_PERFCTR_CPU_ANY);
+	}
 	igt_perfctr_begin(&s);
 	usleep(SPAN_NS / 1000);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
@@ -210,29 +235,30 @@ static void measure_periods(struct delays *d)
 	offset_ns = mono.tv_sec * 1000 * MS + mono.tv_nsec - igt_raw_ns();
 	for (uint64_t i = 0; i < igt_perfctr_unread(&s); i++) {
 		const struct drm_perfctr_sample_header *h = igt_perfctr_slot(&s, s.extract + i);
-		const uint64_t into_ns = (h->start_ns + offset_ns) % MS;
+		const uint64_t into_ns = (h->start_ns + offset_ns) % s.params.period_ns;
 		uint64_t late_ns = h->end_ns - h->start_ns + into_ns;
 
-		if (!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC) || late_ns < MS)
+		if (!(h->flags & DRM_PERFCTR_SAMPLE_PERIODIC) || late_ns < s.params.period_ns)
 			continue;
-		late_ns -= MS;
+		late_ns -= s.params.period_ns;
 		d->period_ns = late_ns > d->period_ns ? late_ns : d->period_ns;
 		d->periods++;
 	}
 	igt_perfctr_drain(&s);
 	/* late or not, each period is accounted for */
-	igt_assert_lte_u64((s.last.end_ns - s.first.start_ns) / MS, s.periodic + s.merged + 2);
+	igt_assert_lte_u64((s.last.end_ns - s.first.start_ns) / s.params.period_ns,
+			   s.periodic + s.merged + 2);
 	igt_perfctr_session_close(&s);
 }
 
 static struct delays measure(const char *name, unsigned int attackers,
-			     void (*attack)(unsigned int number))
+			     void (*attack)(unsigned int number), bool with_events)
 {
 	struct delays d = { 0 };
 
 	igt_attack_begin(attackers, attack);
 	measure_fences(&d);
-	measure_periods(&d);
+	measure_periods(&d, with_events);
 	igt_attack_end();
 	igt_info("%s: worst of %llu fences %llu us, of %llu periods %llu us late\n", name,
 		 (unsigned long long)d.jobs, (unsigned long long)d.fence_ns / 1000,
@@ -241,12 +267,15 @@ static struct delays measure(const char *name, unsigned int attackers,
 }
 
 /* the best of some attempts is bounded, and root has its periods */
-static void withstands(unsigned int attackers, void (*attack)(unsigned int number))
+static void withstands_with(unsigned int attackers, void (*attack)(unsigned int number),
+			    bool with_events)
 {
 	igt_vsoc_require(&dev);
 	for (unsigned int i = 0; i < ATTEMPTS; i++) {
-		const struct delays without = measure("as many that compute", attackers, compute);
-		const struct delays beside = measure("beside the attack", attackers, attack);
+		const struct delays without =
+			measure("as many that compute", attackers, compute, with_events);
+		const struct delays beside =
+			measure("beside the attack", attackers, attack, with_events);
 
 		if (beside.fence_ns <= without.fence_ns + FENCE_MAX_NS &&
 		    beside.period_ns <= without.period_ns + FENCE_MAX_NS &&
@@ -256,13 +285,113 @@ static void withstands(unsigned int attackers, void (*attack)(unsigned int numbe
 	igt_assert_f(false, "delayed in all of %u attempts\n", ATTEMPTS);
 }
 
-static void withstands_throttled(void)
+static void withstands(unsigned int attackers, void (*attack)(unsigned int number))
 {
-	igt_write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu");
+	withstands_with(attackers, attack, false);
+}
+
+static void make_group(const char *controller)
+{
+	igt_write("/sys/fs/cgroup/cgroup.subtree_control", controller);
 	igt_require(!mkdir(GROUP, 0755) || errno == EEXIST);
+}
+
+static void withstands_throttled(void (*attack)(unsigned int number), bool with_events)
+{
+	make_group("+cpu");
 	igt_require_f(!igt_write(GROUP "cpu.max", GROUP_QUOTA), "no CPU controller\n");
-	withstands(3, call_throttled);
+	withstands_with(3, attack, with_events);
 	rmdir(GROUP);
+}
+
+static void withstands_throttled_events(void)
+{
+	const int paranoid = igt_read_int(IGT_PERF_PARANOID);
+
+	igt_require_f(igt_read_int(IGT_UCF_TYPE) > 0, "no PMU nvidia_ucf_pmu_0\n");
+	igt_write_int(IGT_PERF_PARANOID, 0);
+	withstands_throttled(read_events_throttled, true);
+	igt_write_int(IGT_PERF_PARANOID, paranoid);
+}
+
+/* --- isolated CPUs --------------------------------------------------------- */
+
+/* the last CPU is the group's; its tasks START and STOP with a short period */
+static void start_on_isolated(unsigned int number)
+{
+	struct igt_perfctr_session s;
+
+	igt_assert_eq(igt_write(GROUP "cgroup.procs", "0"), 0);
+	igt_attack_ready();
+	for (;;) {
+		igt_perfctr_begin_with(&s, &dev, 64, MS);
+		igt_sleep_ms(5);
+		igt_perfctr_finish(&s);
+		igt_perfctr_session_close(&s);
+	}
+}
+
+/* the CPU that a thread used last */
+static int cpu_of(int pid)
+{
+	char path[64];
+	int cpu = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	igt_assert(f);
+	/* its name has no blank */
+	igt_assert_eq(fscanf(f, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			     "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			     "%*s %*s %*s %*s %*s %d", &cpu), 1);
+	fclose(f);
+	return cpu;
+}
+
+/* number of the core's timers that are set on @cpu, and on all */
+static void count_timers(int cpu, unsigned int *there, unsigned int *all)
+{
+	FILE *f = fopen("/proc/timer_list", "re");
+	char line[256];
+	int on = -1;
+
+	igt_require_f(f, "no /proc/timer_list\n");
+	while (fgets(line, sizeof(line), f)) {
+		sscanf(line, "cpu: %d", &on);
+		if (!strstr(line, "timer_fired [drm_perfctr]"))
+			continue;
+		*all += 1;
+		*there += on == cpu;
+	}
+	fclose(f);
+}
+
+/* neither the workers nor their timers use an isolated CPU, though START and STOP run on it */
+static void spares_isolated(void)
+{
+	const int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	unsigned int there = 0, all = 0, worker = 0, readings = 0;
+	char text[16];
+
+	igt_require_f(last > 0, "one CPU only\n");
+	make_group("+cpuset");
+	snprintf(text, sizeof(text), "%d", last);
+	igt_require_f(!igt_write(GROUP "cpuset.cpus", text) &&
+		      !igt_write(GROUP "cpuset.cpus.partition", "isolated"), "no cpusets\n");
+	igt_attack_begin(1, start_on_isolated);
+	for (const uint64_t end_ns = igt_raw_ns() + SPAN_NS; igt_raw_ns() < end_ns; readings++) {
+		worker += cpu_of(igt_worker(&dev, false)) == last;
+		count_timers(last, &there, &all);
+	}
+	igt_attack_end();
+	igt_write(GROUP "cpuset.cpus.partition", "member");
+	rmdir(GROUP);
+	igt_info("%u readings: a timer was set in %u, on the isolated CPU in %u; a worker in %u\n",
+		 readings, all, there, worker);
+	igt_assert_lt(0, all);
+	igt_assert_eq(there, 0);
+	igt_assert_eq(worker, 0);
 }
 
 static unsigned int collections(void)
@@ -369,7 +498,13 @@ int igt_main()
 	igt_subtest("niced") withstands(6, call_niced);
 	igt_describe("the same in a group that may run for 2 % of the time: a task that holds the "
 		     "sampler lock when the group's time is used up goes on");
-	igt_subtest("throttled") withstands_throttled();
+	igt_subtest("throttled") withstands_throttled(call_throttled, false);
+	igt_describe("the same with 256 perf events, beside root's session with one: a tick does "
+		     "not wait for a user's command");
+	igt_subtest("throttled-events") withstands_throttled_events();
+	igt_describe("START and STOP in a loop on an isolated CPU: workers and timers do not go "
+		     "there");
+	igt_subtest("isolated") spares_isolated();
 	igt_describe("eight users who want 120 sessions of different periods");
 	igt_subtest("sessions") withstands(8, have_sessions);
 	igt_describe("all the sessions that users may have take a small part of the worker's CPU");

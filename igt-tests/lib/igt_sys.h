@@ -42,7 +42,10 @@ void igt_test_pmu_set(const char *name, const char *value);
 
 /* the first process or kernel thread whose name begins with @prefix; 0: none */
 int igt_find_process(const char *prefix);
-/* ns for which the device's sampler thread ran, and how often it was scheduled */
+/* the device's thread for its hardware, or for perf events */
+int igt_worker(const struct igt_perfctr_device *dev, bool events);
+/* ns for which that thread, or the first one, ran, and how often it was scheduled */
+uint64_t igt_worker_ns(const struct igt_perfctr_device *dev, bool events, uint64_t *times);
 uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times);
 
 /*

@@ -163,13 +163,11 @@ struct drm_perfctr {
 	/* the hardware reported an event; number of active sessions with AUTOMATIC samples */
 	struct kthread_work event_work;
 	unsigned int automatic_sessions;
-	/* sources have fewer sessions: stop or reprogram them */
+	/* sources have fewer sessions: stop or reprogram them; sets the timers */
 	struct kthread_work release_work;
 
 	struct {
-		/* perf events must be read: sessions; those in progress; the one being read */
-		struct kthread_work work;
-		struct list_head wanted;
+		/* sessions to read in the second worker's tick, and the one being read */
 		struct list_head todo;
 		struct drm_perfctr_session *serving;
 		/* number of CPUs that came online or went offline, atomic; those handled */
@@ -321,8 +319,9 @@ struct drm_perfctr_session {
 		struct rt_mutex lock;
 		bool present;
 		unsigned int counters;
-		/* in &drm_perfctr.pmu.wanted or todo; reading follows CPUs first */
+		/* in &drm_perfctr.pmu.todo; to be read soon, and to follow CPUs before */
 		struct list_head node;
+		bool wanted;
 		bool follow;
 		/* &drm_perfctr.pmu.cpu_changes when START opened the events */
 		int cpu_changes;
@@ -375,10 +374,10 @@ static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
 	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
 }
 
-/* time of the next periodic sample that the timer must trigger; KTIME_MAX: none */
+/* time at which a worker must serve the session; KTIME_MAX: never */
 static inline ktime_t perfctr_next_due(const struct drm_perfctr_session *session)
 {
-	if (session->pending.automatic_due)
+	if (session->pending.automatic_due || session->pmu.wanted)
 		return 0;
 	/* the source determines when a batch is due */
 	if (!session->config.period_ns || perfctr_in_batches(session))
@@ -445,14 +444,20 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
 				struct drm_perfctr_status *status);
 
-/* perfctr_tick.c; drm_perfctr_sampler_arm() with the sampler lock held */
+/* perfctr_tick.c */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
+/* in a worker, with the sampler lock held */
+ktime_t drm_perfctr_sampler_due(const struct perfctr_worker *worker,
+				const struct drm_perfctr_session *session);
 void drm_perfctr_sampler_arm(struct perfctr_worker *worker);
+void drm_perfctr_sampler_publish(struct perfctr_worker *worker, ktime_t now, unsigned long sources);
+void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin);
 
-/* perfctr_sampler.c; with the sampler lock held, except for the first two */
+/* perfctr_sampler.c; with the sampler lock held, except for the first three */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
+void drm_perfctr_sampler_settle(struct drm_perfctr *pc);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session);

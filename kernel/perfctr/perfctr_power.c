@@ -68,8 +68,7 @@ static void restart_sources(struct drm_perfctr *pc)
 			state->lost_flags |= pc->resetting ? DRM_PERFCTR_SAMPLE_RESET :
 							     DRM_PERFCTR_SAMPLE_ERROR;
 	}
-	drm_perfctr_sampler_arm(&pc->workers[PERFCTR_HARDWARE]);
-	drm_perfctr_sampler_arm(&pc->workers[PERFCTR_PMU]);
+	drm_perfctr_sampler_settle(pc);
 }
 
 /* nothing was counted up to now, so nothing is lost */

@@ -46,6 +46,12 @@ void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 	rt_mutex_unlock(&session->pmu.lock);
 }
 
+/* has the first worker do what does not wait, and set the timers; any context */
+void drm_perfctr_sampler_settle(struct drm_perfctr *pc)
+{
+	kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->release_work);
+}
+
 /**
  * drm_perfctr_sampler_collect_source() - update the totals of a source
  * @source: the source
@@ -123,7 +129,7 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		if (!state->release_due)
 			drm_perfctr_batch_select(source, NULL);
 	}
-	kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->release_work);
+	drm_perfctr_sampler_settle(pc);
 }
 
 static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)

@@ -75,10 +75,6 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	session->awake = awake;
 	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_ACTIVE);
-	drm_perfctr_sampler_arm(perfctr_worker_of(session));
-	/* for the sources' own deadlines */
-	if (session->pmu.present)
-		drm_perfctr_sampler_arm(&session->pc->workers[PERFCTR_HARDWARE]);
 	drm_perfctr_update_status(session);
 	drm_perfctr_pmu_begin(session);
 	return 0;
@@ -104,6 +100,8 @@ static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 	}
 	if (ret)
 		drm_perfctr_pmu_disable(session);
+	else
+		drm_perfctr_sampler_settle(session->pc);
 	return ret;
 }
 

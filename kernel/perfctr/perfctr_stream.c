@@ -25,7 +25,7 @@ static void sample(struct drm_perfctr *pc, struct perfctr_request *base)
 		request->ret = -ENOSPC;
 	} else {
 		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, request->user_data);
-		drm_perfctr_pmu_want_soon(session, false);
+		drm_perfctr_pmu_want(session, false);
 	}
 }
 

@@ -14,10 +14,16 @@ static bool is_hardware(const struct perfctr_worker *worker)
 	return worker == &worker->pc->workers[PERFCTR_HARDWARE];
 }
 
-/**
- * drm_perfctr_sampler_arm() - set the timer of a worker to its next deadline
- * @worker: the worker
- */
+/* when a worker may serve a session; KTIME_MAX: never */
+ktime_t drm_perfctr_sampler_due(const struct perfctr_worker *worker,
+				const struct drm_perfctr_session *session)
+{
+	return max_t(ktime_t, perfctr_next_due(session),
+		     session->privileged || is_hardware(worker) ? worker->rest_until :
+								  worker->users_rest_until);
+}
+
+/* sets the timer of a worker to its next deadline, on the CPU of a worker */
 void drm_perfctr_sampler_arm(struct perfctr_worker *worker)
 {
 	struct drm_perfctr *pc = worker->pc;
@@ -27,9 +33,7 @@ void drm_perfctr_sampler_arm(struct perfctr_worker *worker)
 
 	lockdep_assert_held(&pc->lock);
 	list_for_each_entry(session, &worker->active, node)
-		next = min_t(ktime_t, next, perfctr_next_due(session));
-	if (next != KTIME_MAX)
-		next = max_t(ktime_t, next, worker->rest_until);
+		next = min_t(ktime_t, next, drm_perfctr_sampler_due(worker, session));
 	if (is_hardware(worker) && !pc->suspended && !pc->unplugged)
 		for (i = 0; i < pc->source_count; i++) {
 			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
@@ -41,9 +45,7 @@ void drm_perfctr_sampler_arm(struct perfctr_worker *worker)
 	if (next == KTIME_MAX)
 		hrtimer_cancel(&worker->timer);
 	else
-		/* on the worker's CPU; not on that of a command, which may be isolated */
-		hrtimer_start(&worker->timer, next, current == worker->thread->task ?
-			      HRTIMER_MODE_ABS_PINNED_HARD : HRTIMER_MODE_ABS_HARD);
+		hrtimer_start(&worker->timer, next, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
@@ -84,7 +86,7 @@ static void publish_automatic(struct drm_perfctr_session *session)
  * Publishes the sessions in the tick that are due: one collection, of @sources, too, and one end of
  * span for all.
  */
-static void publish_tick(struct perfctr_worker *worker, ktime_t now, unsigned long sources)
+void drm_perfctr_sampler_publish(struct perfctr_worker *worker, ktime_t now, unsigned long sources)
 {
 	struct drm_perfctr_session *session;
 
@@ -110,15 +112,15 @@ static void publish_tick(struct perfctr_worker *worker, ktime_t now, unsigned lo
 }
 
 /*
- * After a tick that began at @now: rests for as long as it ran, so that others get the lock and the
- * CPU even if collections take longer than the shortest period.
+ * After a tick: rests for as long as it ran, so that others get the lock and the CPU even if
+ * collections take longer than the shortest period.
  */
-static void rest(struct perfctr_worker *worker, ktime_t now)
+void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin)
 {
 	ktime_t end = ktime_get();
 
-	worker->rest_until = max_t(ktime_t, ktime_add(end, ktime_sub(end, now)),
-				   ktime_add_ns(now, PERFCTR_MIN_PERIOD_NS));
+	worker->rest_until = max_t(ktime_t, ktime_add(end, ktime_sub(end, begin)),
+				   ktime_add_ns(begin, PERFCTR_MIN_PERIOD_NS));
 }
 
 static void tick_hardware(struct kthread_work *work)
@@ -136,87 +138,11 @@ static void tick_hardware(struct kthread_work *work)
 	} else {
 		list_for_each_entry(session, &worker->active, node)
 			session->pending.in_tick = !ktime_before(now, perfctr_next_due(session));
-		publish_tick(worker, now, sources_left(pc));
-		rest(worker, now);
+		drm_perfctr_sampler_publish(worker, now, sources_left(pc));
+		drm_perfctr_sampler_rest(worker, now);
 	}
 	drm_perfctr_sampler_arm(worker);
 	rt_mutex_unlock(&pc->lock);
-}
-
-/*
- * Puts due sessions with perf events in the tick: all of holders of CAP_PERFMON, or else one of the
- * others, in turn, because reading their events may take long.
- */
-static bool choose_due(struct perfctr_worker *worker, ktime_t now, bool *privileged)
-{
-	struct drm_perfctr_session *session, *user = NULL;
-
-	*privileged = false;
-	list_for_each_entry(session, &worker->active, node) {
-		bool due = !ktime_before(now, perfctr_next_due(session));
-
-		session->pending.in_tick = due && session->privileged;
-		*privileged |= session->pending.in_tick;
-		if (due && !session->privileged && !user)
-			user = session;
-	}
-	if (!*privileged && user) {
-		user->pending.in_tick = true;
-		list_move_tail(&user->node, &worker->active);
-	}
-	return *privileged || user;
-}
-
-/* the worker's part of a tick of the second one */
-struct tick_request {
-	struct perfctr_request base;
-	ktime_t now;
-	bool due;
-	bool privileged;
-};
-
-static void begin_tick(struct drm_perfctr *pc, struct perfctr_request *base)
-{
-	struct tick_request *tick = container_of(base, struct tick_request, base);
-	struct perfctr_worker *worker = &pc->workers[PERFCTR_PMU];
-	struct drm_perfctr_session *session;
-
-	tick->now = ktime_get();
-	tick->due = !ktime_before(tick->now, worker->rest_until) &&
-		    choose_due(worker, tick->now, &tick->privileged);
-	list_for_each_entry(session, &worker->active, node)
-		if (tick->due && session->pending.in_tick)
-			drm_perfctr_pmu_want(session, false);
-	if (!tick->due)
-		drm_perfctr_sampler_arm(worker);
-}
-
-static void end_tick(struct drm_perfctr *pc, struct perfctr_request *base)
-{
-	struct tick_request *tick = container_of(base, struct tick_request, base);
-	struct perfctr_worker *worker = &pc->workers[PERFCTR_PMU];
-
-	publish_tick(worker, tick->now, 0);
-	rest(worker, tick->now);
-	drm_perfctr_sampler_arm(worker);
-}
-
-/*
- * Reads perf events at the priority of the sessions in the tick; then one collection is enough for
- * all of them. Waiting for the sampler lock behind callers would keep CLOSE waiting.
- */
-static void tick_events(struct kthread_work *work)
-{
-	struct perfctr_worker *worker = container_of(work, struct perfctr_worker, tick_work);
-	struct tick_request tick = { .base = { .run = begin_tick, .later = true } };
-
-	drm_perfctr_run_urgent(worker->pc, &tick.base);
-	if (!tick.due)
-		return;
-	set_user_nice(current, tick.privileged ? MIN_NICE : 0);
-	drm_perfctr_pmu_serve(worker->pc);
-	tick.base.run = end_tick;
-	drm_perfctr_run_urgent(worker->pc, &tick.base);
 }
 
 /* whether the collections found a transition since the session's last AUTOMATIC sample */
@@ -274,7 +200,7 @@ static void serve_event(struct kthread_work *work)
 	rt_mutex_unlock(&pc->lock);
 }
 
-/* sources have fewer sessions than before: stop or reprogram them */
+/* sources have fewer sessions than before: stops or reprograms them; and sets the timers */
 static void release(struct kthread_work *work)
 {
 	struct drm_perfctr *pc = container_of(work, struct drm_perfctr, release_work);
@@ -310,12 +236,6 @@ static void serve_requests(struct kthread_work *work)
 	rt_mutex_unlock(&pc->lock);
 }
 
-/* perf events of a job's session must be read, or a CPU came or went */
-static void serve_events(struct kthread_work *work)
-{
-	drm_perfctr_pmu_serve(container_of(work, struct drm_perfctr, pmu.work));
-}
-
 static void init_worker(struct drm_perfctr *pc, struct perfctr_worker *worker,
 			void (*tick)(struct kthread_work *work))
 {
@@ -335,16 +255,14 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 	struct kthread_worker *thread;
 
 	init_worker(pc, hardware, tick_hardware);
-	init_worker(pc, events, tick_events);
+	init_worker(pc, events, drm_perfctr_pmu_tick);
 	raw_spin_lock_init(&pc->requests.lock);
 	INIT_LIST_HEAD(&pc->requests.lists[false]);
 	INIT_LIST_HEAD(&pc->requests.lists[true]);
-	INIT_LIST_HEAD(&pc->pmu.wanted);
 	INIT_LIST_HEAD(&pc->pmu.todo);
 	kthread_init_work(&pc->requests.work, serve_requests);
 	kthread_init_work(&pc->release_work, release);
 	kthread_init_work(&pc->event_work, serve_event);
-	kthread_init_work(&pc->pmu.work, serve_events);
 
 	thread = perfctr_run_worker(0, "perfctr/%s", device);
 	if (IS_ERR(thread))
@@ -360,6 +278,8 @@ int drm_perfctr_sampler_init(struct drm_perfctr *pc)
 		return PTR_ERR(thread);
 	}
 	events->thread = thread;
+	/* as reading may take long, and ordinary work would make it longer */
+	set_user_nice(thread->task, MIN_NICE);
 	return 0;
 }
 

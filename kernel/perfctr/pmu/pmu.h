@@ -29,23 +29,23 @@ void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session);
 int drm_perfctr_pmu_enable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_disable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_close(struct drm_perfctr_session *session);
-/* with pmu.lock but not the sampler lock, because it calls perf */
+/* with pmu.lock but not the sampler lock, because they call perf */
 void drm_perfctr_pmu_read(struct drm_perfctr_session *session);
-/* the same, and with the sampler lock: makes values read available to samples */
+void drm_perfctr_pmu_follow(struct drm_perfctr_session *session);
+void drm_perfctr_pmu_stop(struct drm_perfctr_session *session);
+/* without: its events are released */
+void drm_perfctr_pmu_end(struct drm_perfctr_session *session);
+/* with pmu.lock and the sampler lock: makes values read available to samples */
 void drm_perfctr_pmu_handover(struct drm_perfctr_session *session);
 /* with both locks, releases the sampler lock meanwhile: an active session's first span begins */
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
 
-/* with the sampler lock: a session's events must be read; @follow: follows CPUs first */
+/* with the sampler lock: the second worker is to read the events; @follow: it follows CPUs first */
 void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow);
-/* the same, and has the second worker do it */
-void drm_perfctr_pmu_want_soon(struct drm_perfctr_session *session, bool follow);
-/* in that worker, without the sampler lock: reads what is wanted */
-void drm_perfctr_pmu_serve(struct drm_perfctr *pc);
-/* waits for that worker; without the sampler lock */
+/* the tick_work of that worker */
+void drm_perfctr_pmu_tick(struct kthread_work *work);
+/* for unplug: has it read all sessions, and waits for it; without the sampler lock */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc);
-
-/* QUERY */
 
 /* with the sampler lock: publishing */
 u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session);
@@ -87,8 +87,7 @@ static inline void drm_perfctr_pmu_close(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_handover(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_begin(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow) {}
-static inline void drm_perfctr_pmu_want_soon(struct drm_perfctr_session *session, bool follow) {}
-static inline void drm_perfctr_pmu_serve(struct drm_perfctr *pc) {}
+static inline void drm_perfctr_pmu_tick(struct kthread_work *work) {}
 static inline void drm_perfctr_pmu_read_all(struct drm_perfctr *pc) {}
 
 static inline u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)

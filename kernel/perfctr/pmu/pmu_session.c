@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The perf events of a session: created by OPEN, read without the sampler lock, handed over with
- * it; CPU hotplug.
+ * it.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
-#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
 
 #include "pmu.h"
 #include "pmu_events.h"
@@ -42,14 +40,9 @@
  * so that no block has counts from before the span, and time_enabled begins with them.
  *
  * The worker holds no reference to the session that it serves: CLOSE removes the session from
- * the worker's list, or waits until the worker has finished with it.
+ * the worker's list, or waits until the worker has finished with it. It does not wait for the
+ * pmu.lock of users, whose commands a scheduler may stop.
  */
-
-static enum cpuhp_state cpuhp_state;
-static DEFINE_MUTEX(devices_lock);
-static LIST_HEAD(devices);
-/* woken when a worker has finished with a session */
-static DECLARE_WAIT_QUEUE_HEAD(served);
 
 static struct perfctr_pmu_block *next_pmu(const struct drm_perfctr_session *session,
 					  unsigned int *i)
@@ -207,7 +200,7 @@ void drm_perfctr_pmu_read(struct drm_perfctr_session *session)
 		drm_perfctr_pmu_block_read(session->pc, pmu);
 }
 
-static void disable(struct drm_perfctr_session *session)
+void drm_perfctr_pmu_stop(struct drm_perfctr_session *session)
 {
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
@@ -221,7 +214,7 @@ static void disable(struct drm_perfctr_session *session)
 void drm_perfctr_pmu_disable(struct drm_perfctr_session *session)
 {
 	rt_mutex_lock(&session->pmu.lock);
-	disable(session);
+	drm_perfctr_pmu_stop(session);
 	rt_mutex_unlock(&session->pmu.lock);
 }
 
@@ -245,7 +238,7 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 			break;
 	}
 	if (ret)
-		disable(session);
+		drm_perfctr_pmu_stop(session);
 	rt_mutex_unlock(&session->pmu.lock);
 	return ret;
 }
@@ -261,6 +254,18 @@ void drm_perfctr_pmu_handover(struct drm_perfctr_session *session)
 		drm_perfctr_pmu_block_handover(pmu);
 }
 
+void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
+{
+	struct perfctr_worker *worker = &session->pc->workers[PERFCTR_PMU];
+
+	lockdep_assert_held(&session->pc->lock);
+	if (!session->pmu.present)
+		return;
+	session->pmu.wanted = true;
+	session->pmu.follow |= follow;
+	kthread_queue_work(worker->thread, &worker->tick_work);
+}
+
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -268,7 +273,7 @@ void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 
 	/* a CPU changed state after START opened the events */
 	if (session->pmu.present && session->pmu.cpu_changes != atomic_read(&pc->pmu.cpu_changes))
-		drm_perfctr_pmu_want_soon(session, true);
+		drm_perfctr_pmu_want(session, true);
 	/* without sources the span began with the last read, else with their collection */
 	if (!session->pmu.present || !session->source_count)
 		return;
@@ -281,15 +286,21 @@ void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 			drm_perfctr_pmu_baseline(&session->views[i]);
 }
 
-void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
+void drm_perfctr_pmu_follow(struct drm_perfctr_session *session)
 {
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
 
-	if (!session->pmu.present)
-		return;
-	/* pairs with the worker's release: it has finished with the session */
-	wait_event(served, smp_load_acquire(&session->pc->pmu.serving) != session);
+	lockdep_assert_held(&session->pmu.lock);
+	for_each_pmu(session, i, pmu)
+		drm_perfctr_pmu_block_follow(session->pc, pmu);
+}
+
+void drm_perfctr_pmu_end(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+
 	rt_mutex_lock(&session->pmu.lock);
 	for_each_pmu(session, i, pmu)
 		drm_perfctr_pmu_block_close(pmu);
@@ -307,171 +318,4 @@ u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 	for_each_pmu(session, i, pmu)
 		time_ns = max(time_ns, pmu->time_ns);
 	return time_ns;
-}
-
-/* --- the second worker -------------------------------------------------- */
-
-void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
-{
-	struct drm_perfctr *pc = session->pc;
-
-	lockdep_assert_held(&pc->lock);
-	if (!session->pmu.present)
-		return;
-	session->pmu.follow |= follow;
-	/* following opens events: after the sessions that are only read */
-	if (list_empty(&session->pmu.node))
-		list_add(&session->pmu.node, follow ? pc->pmu.wanted.prev : &pc->pmu.wanted);
-}
-
-void drm_perfctr_pmu_want_soon(struct drm_perfctr_session *session, bool follow)
-{
-	struct drm_perfctr *pc = session->pc;
-
-	drm_perfctr_pmu_want(session, follow);
-	if (session->pmu.present)
-		kthread_queue_work(pc->workers[PERFCTR_PMU].thread, &pc->pmu.work);
-}
-
-/* makes active sessions follow CPUs that changed state */
-static void look_at_cpus(struct drm_perfctr *pc)
-{
-	int changes = atomic_read(&pc->pmu.cpu_changes);
-	struct drm_perfctr_session *session;
-
-	if (pc->pmu.cpu_changes_seen == changes)
-		return;
-	pc->pmu.cpu_changes_seen = changes;
-	list_for_each_entry(session, &pc->workers[PERFCTR_PMU].active, node)
-		drm_perfctr_pmu_want(session, true);
-}
-
-struct serve_request {
-	struct perfctr_request base;
-	struct drm_perfctr_session *session;
-	bool follow;
-	bool dead;
-};
-
-/* the next session to read, or NULL; only its CLOSE waits for that */
-static void take_wanted(struct drm_perfctr *pc, struct perfctr_request *base)
-{
-	struct serve_request *request = container_of(base, struct serve_request, base);
-	struct drm_perfctr_session *session =
-		list_first_entry_or_null(&pc->pmu.todo, struct drm_perfctr_session, pmu.node);
-
-	request->session = session;
-	if (!session)
-		return;
-	request->follow = session->pmu.follow;
-	request->dead = session->dead;
-	session->pmu.follow = false;
-	list_del_init(&session->pmu.node);
-	WRITE_ONCE(pc->pmu.serving, session);
-}
-
-static void take_first(struct drm_perfctr *pc, struct perfctr_request *base)
-{
-	look_at_cpus(pc);
-	/* not what is added meanwhile */
-	list_splice_tail_init(&pc->pmu.wanted, &pc->pmu.todo);
-	take_wanted(pc, base);
-}
-
-static void hand_over(struct drm_perfctr *pc, struct perfctr_request *base)
-{
-	drm_perfctr_pmu_handover(container_of(base, struct serve_request, base)->session);
-}
-
-static void serve(struct drm_perfctr *pc, struct serve_request *request)
-{
-	struct drm_perfctr_session *session = request->session;
-	struct perfctr_pmu_block *pmu;
-	unsigned int i;
-
-	rt_mutex_lock(&session->pmu.lock);
-	if (request->follow)
-		for_each_pmu(session, i, pmu)
-			drm_perfctr_pmu_block_follow(pc, pmu);
-	drm_perfctr_pmu_read(session);
-	/* unplugged: no STOP will follow */
-	if (request->dead)
-		disable(session);
-	request->base.run = hand_over;
-	drm_perfctr_run_urgent(pc, &request->base);
-	rt_mutex_unlock(&session->pmu.lock);
-	/* pairs with CLOSE's acquire: the last access to the session */
-	smp_store_release(&pc->pmu.serving, NULL);
-	wake_up_all(&served);
-}
-
-void drm_perfctr_pmu_serve(struct drm_perfctr *pc)
-{
-	struct serve_request request = { .base = { .run = take_first, .later = true } };
-
-	drm_perfctr_run_urgent(pc, &request.base);
-	while (request.session) {
-		serve(pc, &request);
-		request.base.run = take_wanted;
-		drm_perfctr_run_urgent(pc, &request.base);
-	}
-}
-
-/* for unplug: final read for active sessions; stops events of dead ones */
-void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
-{
-	struct drm_perfctr_session *session;
-
-	rt_mutex_lock(&pc->lock);
-	list_for_each_entry(session, &pc->all, all_node)
-		drm_perfctr_pmu_want_soon(session, false);
-	rt_mutex_unlock(&pc->lock);
-	kthread_flush_worker(pc->workers[PERFCTR_PMU].thread);
-}
-
-/* --- CPU hotplug --------------------------------------------------------- */
-
-/* opening events takes locks that the hotplug code holds: defer to the worker */
-static int cpu_change(unsigned int cpu)
-{
-	struct drm_perfctr *pc;
-
-	mutex_lock(&devices_lock);
-	list_for_each_entry(pc, &devices, pmu.node) {
-		atomic_inc(&pc->pmu.cpu_changes);
-		kthread_queue_work(pc->workers[PERFCTR_PMU].thread, &pc->pmu.work);
-	}
-	mutex_unlock(&devices_lock);
-	return 0;
-}
-
-void drm_perfctr_pmu_add_device(struct drm_perfctr *pc)
-{
-	mutex_lock(&devices_lock);
-	list_add_tail(&pc->pmu.node, &devices);
-	mutex_unlock(&devices_lock);
-}
-
-void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc)
-{
-	mutex_lock(&devices_lock);
-	list_del_init(&pc->pmu.node);
-	mutex_unlock(&devices_lock);
-}
-
-int drm_perfctr_pmu_init(void)
-{
-	int ret;
-
-	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "drm/perfctr:online", cpu_change,
-					cpu_change);
-	if (ret < 0)
-		return ret;
-	cpuhp_state = ret;
-	return 0;
-}
-
-void drm_perfctr_pmu_exit(void)
-{
-	cpuhp_remove_state_nocalls(cpuhp_state);
 }
