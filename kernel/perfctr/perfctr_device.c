@@ -52,8 +52,6 @@ static void free_source(struct drm_perfctr_source *source)
 		kvfree(source->blocks[i].running);
 	}
 	kvfree(source->blocks);
-	if (source->state)
-		kvfree(source->state->wanted);
 	kfree(source->state);
 	source->blocks = NULL;
 	source->state = NULL;
@@ -208,12 +206,6 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	ret = source->state && source->blocks ? 0 : -ENOMEM;
 	for (i = 0; !ret && i < source->block_count; i++)
 		ret = init_block(source, i);
-	if (!ret && source->ops->select) {
-		source->state->wanted = kvcalloc(source->block_count *
-						 DRM_PERFCTR_BLOCK_INFO_SECTIONS,
-						 sizeof(*source->state->wanted), GFP_KERNEL);
-		ret = source->state->wanted ? 0 : -ENOMEM;
-	}
 	if (ret) {
 		free_source(source);
 		return ret;

@@ -88,11 +88,6 @@ struct perfctr_source_state {
 	u8 set;
 	/* the last collection left counts in the hardware */
 	bool incomplete;
-	/* for ops->select: DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block */
-	u64 *wanted;
-	/* maximum interval of batches, for source and rings; no batch is due before backoff */
-	u64 batch_ns;
-	u64 backoff_until_ns;
 	/* earliest time of the next attempt to start a source that failed to start */
 	u64 restart_ns;
 
@@ -359,32 +354,6 @@ static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
 	return READ_ONCE(pc->set_users) ? READ_ONCE(pc->set) : DRM_PERFCTR_SET_PRIMARY;
 }
 
-/* whether a source's batches could provide the periodic samples: it must be the only source */
-static inline bool perfctr_is_batchable(const struct drm_perfctr_session *session)
-{
-	return session->config.period_ns && session->source_count == 1 &&
-	       !session->pmu.present && session->privileged;
-}
-
-/* whether a source's batches provide the periodic samples of an active session */
-static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
-{
-	const struct drm_perfctr_source *source = session->sources[0].source;
-
-	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
-}
-
-/* time at which a worker must serve the session; KTIME_MAX: never */
-static inline ktime_t perfctr_next_due(const struct drm_perfctr_session *session)
-{
-	if (session->pending.automatic_due || session->pmu.wanted)
-		return 0;
-	/* the source determines when a batch is due */
-	if (!session->config.period_ns || perfctr_in_batches(session))
-		return KTIME_MAX;
-	return session->pending.due;
-}
-
 /* perfctr_sysctl.c */
 int drm_perfctr_sysctl_init(void);
 void drm_perfctr_sysctl_exit(void);
@@ -415,6 +384,9 @@ int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd);
 void drm_perfctr_wake(struct perfctr_memory *memory);
 void drm_perfctr_signal(struct perfctr_memory *memory);
 void drm_perfctr_wake_fini(struct perfctr_memory *memory);
+
+/* perfctr_file.c: the session of such a descriptor; NULL: it is no such file */
+struct drm_perfctr_session *drm_perfctr_session_of(struct file *file);
 
 /* perfctr_view.c */
 int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int request_count,
@@ -447,10 +419,12 @@ void drm_perfctr_session_status(struct drm_perfctr_session *session,
 /* perfctr_tick.c */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
-/* in a worker, with the sampler lock held */
+
+/* perfctr_timer.c; in a worker, with the sampler lock held */
 ktime_t drm_perfctr_sampler_due(const struct perfctr_worker *worker,
 				const struct drm_perfctr_session *session);
 void drm_perfctr_sampler_arm(struct perfctr_worker *worker);
+void drm_perfctr_sampler_publish_automatic(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_publish(struct perfctr_worker *worker, ktime_t now, unsigned long sources);
 void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin);
 
@@ -466,11 +440,6 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session);
 unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask);
 bool drm_perfctr_sampler_collect_with_room(struct drm_perfctr_session *session);
-
-/* perfctr_batch.c; with the sampler lock held */
-int drm_perfctr_batch_collect(struct drm_perfctr_source *source);
-void drm_perfctr_batch_select(struct drm_perfctr_source *source,
-			      const struct drm_perfctr_session *session);
 
 /* perfctr_period.c; with the sampler lock held */
 s64 drm_perfctr_raw_offset_ns(void);
@@ -488,7 +457,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 void drm_perfctr_update_status(struct drm_perfctr_session *session);
 
 /* perfctr_collect.c; with the sampler lock held */
-int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more);
+int drm_perfctr_collect(struct drm_perfctr_source *source);
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source);
 
 /* perfctr_source.c; with the sampler lock held, except for the first five */

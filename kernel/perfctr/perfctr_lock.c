@@ -52,7 +52,7 @@ void drm_perfctr_run_urgent(struct drm_perfctr *pc, struct perfctr_request *requ
 {
 	unsigned long flags;
 
-	/* tells lockdep, for which an attempt is no wait */
+	/* for lockdep, to which an attempt is no wait */
 	might_lock(&pc->lock);
 	if (rt_mutex_trylock(&pc->lock)) {
 		request->run(pc, request);

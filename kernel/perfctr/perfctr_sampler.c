@@ -4,7 +4,7 @@
  */
 #include <linux/bitops.h>
 
-#include "perfctr_internal.h"
+#include "perfctr_extension.h"
 #include "pmu/pmu.h"
 
 /**
@@ -63,11 +63,9 @@ void drm_perfctr_sampler_settle(struct drm_perfctr *pc)
  */
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source)
 {
-	bool more;
-
-	if (source->state->running && source->batch_ns)
-		return drm_perfctr_batch_collect(source);
-	return drm_perfctr_collect(source, U64_MAX, &more);
+	if (source->state->running && perfctr_has_batches(source))
+		return source->extension->ops->collect(source);
+	return drm_perfctr_collect(source);
 }
 
 /* collects each source of @mask; returns 0 or the first error */
@@ -127,7 +125,7 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = !state->users || !state->running || !collected;
 		if (!state->release_due)
-			drm_perfctr_batch_select(source, NULL);
+			perfctr_select(source, NULL);
 	}
 	drm_perfctr_sampler_settle(pc);
 }
@@ -146,9 +144,9 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 		state->pending_flags = 0;
 		state->pending_lost = false;
 	}
-	if (state->running && source->batch_ns)
+	if (state->running && perfctr_has_batches(source))
 		drm_perfctr_sampler_collect_source(source);
-	drm_perfctr_batch_select(source, session);
+	perfctr_select(source, session);
 	ret = drm_perfctr_source_start(source);
 	if (ret) {
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);

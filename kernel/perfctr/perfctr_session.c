@@ -4,6 +4,7 @@
  */
 #include <linux/pid.h>
 #include <linux/slab.h>
+#include <drm/drm_perfctr_extension.h>
 
 #include "perfctr_internal.h"
 #include "perfctr_sink.h"

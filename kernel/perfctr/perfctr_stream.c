@@ -2,8 +2,37 @@
 /*
  * SAMPLE in the command stream of a job.
  */
+#include <linux/export.h>
+#include <linux/file.h>
+#include <drm/drm_perfctr_extension.h>
+
 #include "perfctr_internal.h"
 #include "pmu/pmu.h"
+
+/**
+ * drm_perfctr_session_get() - look up a session for a job
+ * @pc: the counters
+ * @fd: the session's descriptor in the calling process
+ *
+ * Returns: a reference, to be released with drm_perfctr_session_put(); NULL if it is no session of
+ * the device. The reference does not keep the session from ending.
+ */
+struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr *pc, int fd)
+{
+	struct drm_perfctr_session *session;
+	struct file *file = fget(fd);
+
+	if (!file)
+		return NULL;
+	session = drm_perfctr_session_of(file);
+	if (session && session->pc != pc)
+		session = NULL;
+	if (session)
+		kref_get(&session->refcount);
+	fput(file);
+	return session;
+}
+EXPORT_SYMBOL_GPL(drm_perfctr_session_get);
 
 struct sample_request {
 	struct perfctr_request base;

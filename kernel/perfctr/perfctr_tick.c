@@ -1,52 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The workers of a device: timers, due samples, events of the hardware.
+ * The workers of a device: due samples, events of the hardware, what others left to do.
  */
 #include <linux/bitops.h>
 #include <linux/ktime.h>
 
 #include "compat.h"
-#include "perfctr_internal.h"
+#include "perfctr_extension.h"
 #include "pmu/pmu.h"
-
-static bool is_hardware(const struct perfctr_worker *worker)
-{
-	return worker == &worker->pc->workers[PERFCTR_HARDWARE];
-}
-
-/* when a worker may serve a session; KTIME_MAX: never */
-ktime_t drm_perfctr_sampler_due(const struct perfctr_worker *worker,
-				const struct drm_perfctr_session *session)
-{
-	return max_t(ktime_t, perfctr_next_due(session),
-		     session->privileged || is_hardware(worker) ? worker->rest_until :
-								  worker->users_rest_until);
-}
-
-/* sets the timer of a worker to its next deadline, on the CPU of a worker */
-void drm_perfctr_sampler_arm(struct perfctr_worker *worker)
-{
-	struct drm_perfctr *pc = worker->pc;
-	struct drm_perfctr_session *session;
-	ktime_t next = KTIME_MAX;
-	unsigned int i;
-
-	lockdep_assert_held(&pc->lock);
-	list_for_each_entry(session, &worker->active, node)
-		next = min_t(ktime_t, next, drm_perfctr_sampler_due(worker, session));
-	if (is_hardware(worker) && !pc->suspended && !pc->unplugged)
-		for (i = 0; i < pc->source_count; i++) {
-			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
-
-			if (left_ns != U64_MAX)
-				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
-		}
-
-	if (next == KTIME_MAX)
-		hrtimer_cancel(&worker->timer);
-	else
-		hrtimer_start(&worker->timer, next, HRTIMER_MODE_ABS_PINNED_HARD);
-}
 
 static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 {
@@ -69,60 +30,6 @@ static unsigned long sources_left(const struct drm_perfctr *pc)
 	return mask;
 }
 
-/* publishes an AUTOMATIC sample that was counted as pending */
-static void publish_automatic(struct drm_perfctr_session *session)
-{
-	session->pending.automatic_due = false;
-	if (!drm_perfctr_has_room(session)) {
-		drm_perfctr_update_status(session);
-		return;
-	}
-	/* the sample itself is the last one */
-	session->pending.others--;
-	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_AUTOMATIC, session->config.user_data);
-}
-
-/*
- * Publishes the sessions in the tick that are due: one collection, of @sources, too, and one end of
- * span for all.
- */
-void drm_perfctr_sampler_publish(struct perfctr_worker *worker, ktime_t now, unsigned long sources)
-{
-	struct drm_perfctr_session *session;
-
-	list_for_each_entry(session, &worker->active, node) {
-		if (!session->pending.in_tick)
-			continue;
-		session->pending.periodic = drm_perfctr_period_is_due(session, now);
-		session->pending.in_tick = session->pending.periodic ||
-					   session->pending.automatic_due;
-		if (session->pending.in_tick)
-			sources |= drm_perfctr_sampler_sources(session);
-	}
-	drm_perfctr_sampler_collect_mask(worker->pc, sources);
-	list_for_each_entry(session, &worker->active, node) {
-		if (!session->pending.in_tick)
-			continue;
-		if (session->pending.periodic)
-			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
-					    session->config.user_data);
-		else
-			publish_automatic(session);
-	}
-}
-
-/*
- * After a tick: rests for as long as it ran, so that others get the lock and the CPU even if
- * collections take longer than the shortest period.
- */
-void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin)
-{
-	ktime_t end = ktime_get();
-
-	worker->rest_until = max_t(ktime_t, ktime_add(end, ktime_sub(end, begin)),
-				   ktime_add_ns(begin, PERFCTR_MIN_PERIOD_NS));
-}
-
 static void tick_hardware(struct kthread_work *work)
 {
 	struct perfctr_worker *worker = container_of(work, struct perfctr_worker, tick_work);
@@ -137,7 +44,8 @@ static void tick_hardware(struct kthread_work *work)
 		drm_perfctr_sampler_collect_mask(pc, sources_left(pc));
 	} else {
 		list_for_each_entry(session, &worker->active, node)
-			session->pending.in_tick = !ktime_before(now, perfctr_next_due(session));
+			session->pending.in_tick =
+				!ktime_before(now, drm_perfctr_sampler_due(worker, session));
 		drm_perfctr_sampler_publish(worker, now, sources_left(pc));
 		drm_perfctr_sampler_rest(worker, now);
 	}
@@ -176,7 +84,7 @@ static void publish_transitions(struct drm_perfctr *pc)
 		if (session->pmu.present)
 			kthread_queue_work(worker->thread, &worker->tick_work);
 		else
-			publish_automatic(session);
+			drm_perfctr_sampler_publish_automatic(session);
 	}
 }
 
@@ -218,9 +126,9 @@ static void release(struct kthread_work *work)
 			drm_perfctr_source_stop(source);
 			continue;
 		}
-		if (state->running && state->wanted)
+		if (state->running && source->extension)
 			drm_perfctr_sampler_collect_source(source);
-		drm_perfctr_batch_select(source, NULL);
+		perfctr_select(source, NULL);
 	}
 	drm_perfctr_sampler_arm(&pc->workers[PERFCTR_HARDWARE]);
 	drm_perfctr_sampler_arm(&pc->workers[PERFCTR_PMU]);
