@@ -4,6 +4,7 @@
  * Description: The worst delays beside each attack, printed, and bounds of a busy machine.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,13 +106,15 @@ static void read_events_throttled(unsigned int number)
 {
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
+	const int group = open(GROUP "cgroup.procs", O_WRONLY | O_CLOEXEC);
 
-	igt_assert_eq(igt_write(GROUP "cgroup.procs", "0"), 0);
 	igt_attack_drop(&mine, &dev, number);
 	igt_perfctr_session_init_empty(&s, &mine);
 	igt_perfctr_add_ucf_counters(&s, 256);
 	s.params.period_ns = 10 * MS;
 	igt_perfctr_begin(&s);
+	/* only now: opening events takes more time than the group has */
+	igt_assert_eq(write(group, "0", 1), 1);
 	igt_attack_ready();
 	for (;; igt_perfctr_sample(&s, 0))
 		igt_perfctr_free_slots(&s, igt_perfctr_published(&s));
@@ -316,7 +319,7 @@ static void withstands_throttled_events(void)
 
 /* --- isolated CPUs --------------------------------------------------------- */
 
-/* the last CPU is the group's; its tasks START and STOP with a short period */
+/* the last CPU is the group's; its tasks START and STOP with a period in which a timer is seen */
 static void start_on_isolated(unsigned int number)
 {
 	struct igt_perfctr_session s;
@@ -324,8 +327,8 @@ static void start_on_isolated(unsigned int number)
 	igt_assert_eq(igt_write(GROUP "cgroup.procs", "0"), 0);
 	igt_attack_ready();
 	for (;;) {
-		igt_perfctr_begin_with(&s, &dev, 64, MS);
-		igt_sleep_ms(5);
+		igt_perfctr_begin_with(&s, &dev, 64, 50 * MS);
+		igt_sleep_ms(30);
 		igt_perfctr_finish(&s);
 		igt_perfctr_session_close(&s);
 	}

@@ -137,7 +137,7 @@ struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
 	pc->owner = owner;
 	rt_mutex_init(&pc->lock);
 	prime_lock(pc);
-	rt_mutex_init(&pc->users_command_lock);
+	rt_mutex_init(&pc->users_lock);
 	init_waitqueue_head(&pc->reset_wait);
 	spin_lock_init(&pc->clock.lock);
 	pc->clock.epoch = 1;

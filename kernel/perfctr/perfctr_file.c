@@ -35,11 +35,11 @@ static int run_command(struct drm_perfctr_session *session, unsigned int cmd, un
 		return ret;
 	if (command.flags || command.pad)
 		return perfctr_reject(session->pc, EINVAL, "flags or pad is not zero");
-	ret = rt_mutex_lock_interruptible(session->command_lock);
+	ret = mutex_lock_interruptible(&session->command_lock);
 	if (ret)
 		return ret;
 	ret = run(session, command.user_data);
-	rt_mutex_unlock(session->command_lock);
+	mutex_unlock(&session->command_lock);
 	return ret;
 }
 

@@ -132,8 +132,8 @@ struct drm_perfctr {
 	struct list_head all;
 	unsigned int users_sessions;
 	u64 next_session_id;
-	/* one command at a time of all sessions without CAP_PERFMON */
-	struct rt_mutex users_command_lock;
+	/* of commands of sessions without CAP_PERFMON: one at a time, in order, gets further */
+	struct rt_mutex users_lock;
 	/* sessions of PERF_CONTROL by id, under the lock of the array */
 	struct xarray controlled;
 	/* counter set in use, valid while set_users is not 0: sources of all active sessions */
@@ -239,12 +239,8 @@ struct drm_perfctr_session {
 	struct list_head node;
 	struct list_head all_node;
 
-	/*
-	 * Serialises START, STOP and SAMPLE; before all other locks of the core: @own_command_lock,
-	 * or &drm_perfctr.users_command_lock, which is fair.
-	 */
-	struct rt_mutex *command_lock;
-	struct rt_mutex own_command_lock;
+	/* serialises START, STOP and SAMPLE; before all other locks of the core */
+	struct mutex command_lock;
 
 	/* as requested by OPEN and START */
 	struct {

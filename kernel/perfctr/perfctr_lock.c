@@ -15,14 +15,13 @@
  *
  * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of a waiting
  * SCHED_FIFO worker, although the task may be niced or its cgroup have used up its time. START,
- * SAMPLE and STOP run in their caller's time, and commands of users without CAP_PERFMON one at a
- * time: these share one command_lock. Jobs, reset, power and CLOSE have their part run by the
- * worker if others hold the lock, see drm_perfctr_run_urgent(). So they wait for one access to the
- * hardware, however many tasks issue commands in a loop. The second worker does the same after it
- * has read perf events::
+ * SAMPLE and STOP run in their caller's time, and those of users without CAP_PERFMON one at a time:
+ * users_lock. Jobs, reset, power and CLOSE have their part run by the worker if others hold the
+ * lock, see drm_perfctr_run_urgent(). So they wait for one access to the hardware, however many
+ * tasks issue commands in a loop. The second worker does the same after it has read perf events::
  *
- *     users' commands --> one command_lock ----------+
- *     other commands --> own command_lock -----------+--> sampler lock --> locks of sources
+ *     users' commands --> users_lock ----------------+
+ *     other commands --------------------------------+--> sampler lock --> locks of sources
  *     SCHED_FIFO worker (jobs, power, CLOSE, perf) ---+
  *
  * Reset and in-stream SAMPLE take the sampler lock in a driver's fence-signalling sections, or
@@ -32,10 +31,10 @@
  * that, so it is called without the sampler lock, see "perf events and fences".
  *
  * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources; a session's
- * command_lock -> its pmu.lock -> sampler lock; prepare_lock -> sampler lock. The first worker
- * takes no other lock before the sampler lock, because fences wait for it. A source's interrupt
- * handler never takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they
- * read copies.
+ * command_lock -> users_lock -> its pmu.lock -> sampler lock; prepare_lock -> sampler lock. The
+ * first worker takes no other lock before the sampler lock, because fences wait for it. A source's
+ * interrupt handler never takes the sampler lock. QUERY, STATUS and fdinfo take none of these
+ * locks: they read copies.
  *
  * A session's file owns it, and there is no table of sessions to look it up in: a command's file
  * keeps it, and a job takes a reference while it holds the file. The file is installed when the

@@ -293,8 +293,7 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 	INIT_LIST_HEAD(&session->all_node);
 	INIT_LIST_HEAD(&session->pmu.node);
 	rt_mutex_init(&session->pmu.lock);
-	rt_mutex_init(&session->own_command_lock);
-	session->command_lock = privileged ? &session->own_command_lock : &pc->users_command_lock;
+	mutex_init(&session->command_lock);
 	spin_lock_init(&session->status_lock);
 	drm_dev_get(pc->drm);
 	session->pc = pc;

@@ -17,6 +17,12 @@
  *                                   -->  publish  -->  layout, ring
  */
 
+static void unlock_users(struct drm_perfctr_session *session)
+{
+	if (!session->privileged)
+		rt_mutex_unlock(&session->pc->users_lock);
+}
+
 /*
  * Takes the locks of a command and hands over its perf events, just read. -EINTR, or -ENODEV during
  * unplug, with no lock held.
@@ -26,17 +32,29 @@ int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 	struct drm_perfctr *pc = session->pc;
 	int ret;
 
-	if (READ_ONCE(pc->ending))
-		return -ENODEV;
-	ret = rt_mutex_lock_interruptible(&session->pmu.lock);
+	ret = session->privileged ? 0 : rt_mutex_lock_interruptible(&pc->users_lock);
 	if (ret)
 		return ret;
+	ret = READ_ONCE(pc->ending) ? -ENODEV : rt_mutex_lock_interruptible(&session->pmu.lock);
+	if (ret)
+		goto err_users;
 	drm_perfctr_pmu_read(session);
 	ret = rt_mutex_lock_interruptible(&pc->lock);
 	if (ret)
-		rt_mutex_unlock(&session->pmu.lock);
-	else
-		drm_perfctr_pmu_handover(session);
+		goto err_pmu;
+	/* unplug waits behind all that came before it: none of them accesses the hardware now */
+	if (READ_ONCE(pc->ending))
+		goto err_ending;
+	drm_perfctr_pmu_handover(session);
+	return 0;
+
+err_ending:
+	rt_mutex_unlock(&pc->lock);
+	ret = -ENODEV;
+err_pmu:
+	rt_mutex_unlock(&session->pmu.lock);
+err_users:
+	unlock_users(session);
 	return ret;
 }
 
@@ -44,6 +62,7 @@ void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
 	rt_mutex_unlock(&session->pc->lock);
 	rt_mutex_unlock(&session->pmu.lock);
+	unlock_users(session);
 }
 
 /* has the first worker do what does not wait, and set the timers; any context */

@@ -106,25 +106,6 @@ static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 	return ret;
 }
 
-static bool in_reset(struct drm_perfctr *pc)
-{
-	return READ_ONCE(pc->resetting) && !READ_ONCE(pc->unplugged);
-}
-
-/* the end of a reset, if there is one; meanwhile others that share the command_lock go on */
-static long wait_for_reset(struct drm_perfctr_session *session)
-{
-	struct drm_perfctr *pc = session->pc;
-	long left;
-
-	if (!in_reset(pc))
-		return RESET_TIMEOUT;
-	rt_mutex_unlock(session->command_lock);
-	left = wait_event_interruptible_timeout(pc->reset_wait, !in_reset(pc), RESET_TIMEOUT);
-	rt_mutex_lock(session->command_lock);
-	return left;
-}
-
 static int start_outside_reset(struct drm_perfctr_session *session, u64 user_data, bool awake)
 {
 	struct drm_perfctr *pc = session->pc;
@@ -132,7 +113,9 @@ static int start_outside_reset(struct drm_perfctr_session *session, u64 user_dat
 	int ret;
 
 	do {
-		left = wait_for_reset(session);
+		left = wait_event_interruptible_timeout(pc->reset_wait,
+							!READ_ONCE(pc->resetting) ||
+							READ_ONCE(pc->unplugged), RESET_TIMEOUT);
 		if (left < 0)
 			return -EINTR;
 		if (!left)

@@ -219,13 +219,13 @@ static int teardown(struct drm_perfctr *pc, const struct drm_perfctr_control *co
 
 	if (!session)
 		return perfctr_reject(pc, EINVAL, "TEARDOWN: no session %u", control->handle);
-	ret = rt_mutex_lock_interruptible(session->command_lock);
+	ret = mutex_lock_interruptible(&session->command_lock);
 	if (!ret) {
 		if (take(pc, control->handle, session))
 			drm_perfctr_session_end(session);
 		else
 			ret = -EINVAL;
-		rt_mutex_unlock(session->command_lock);
+		mutex_unlock(&session->command_lock);
 	}
 	drm_perfctr_session_put(session);
 	return ret;
@@ -245,10 +245,10 @@ static int run_command(struct drm_perfctr *pc, const struct drm_perfctr_control 
 	session = get_session(pc, file, control->handle);
 	if (!session)
 		return perfctr_reject(pc, EINVAL, "no session %u", control->handle);
-	ret = rt_mutex_lock_interruptible(session->command_lock);
+	ret = mutex_lock_interruptible(&session->command_lock);
 	if (!ret) {
 		ret = run(session, user_data);
-		rt_mutex_unlock(session->command_lock);
+		mutex_unlock(&session->command_lock);
 	}
 	drm_perfctr_session_put(session);
 	return ret;

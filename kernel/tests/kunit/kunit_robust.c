@@ -409,7 +409,7 @@ static void reset_waits_for_one_access(struct kunit *test)
 	drm_perfctr_post_reset(core->pc);
 }
 
-/* users share a lock of commands; a START that waits for the end of a reset does not hold it */
+/* commands of users come one at a time, but do not wait for a START that waits for a reset */
 static void users_go_on_while_a_start_waits(struct kunit *test)
 {
 	struct core *core = test->priv;
