@@ -358,6 +358,15 @@ static int reset_device(void *data)
 	return 0;
 }
 
+static int unplug_device(void *data)
+{
+	struct caller *caller = data;
+
+	drm_perfctr_unplug(caller->core->pc);
+	complete(&caller->done);
+	return 0;
+}
+
 static void run_caller(struct core *core, struct caller *caller, int (*run)(void *data),
 		       const char *name)
 {
@@ -371,18 +380,23 @@ static void run_caller(struct core *core, struct caller *caller, int (*run)(void
 	msleep(100);
 }
 
-/* callers of SAMPLE wait for one that reads hardware; a reset that comes later is served first */
-static void reset_waits_for_one_access(struct kunit *test)
+#define QUEUED		3
+
+/*
+ * One caller of SAMPLE reads hardware, others wait for the sampler lock; @last comes after them.
+ * Returns when it is done; @collects: collections that began before it came.
+ */
+static void run_behind_callers(struct core *core, struct fake_source *fake,
+			       int (*last)(void *data), unsigned int *collects)
 {
-	struct core *core = test->priv;
-	struct fake_source *fake = add_source(core, &fake_ops);
-	const struct drm_perfctr_command command_of_all = { };
-	struct caller callers[4] = { };
+	const struct drm_perfctr_command zero = { };
+	struct caller callers[QUEUED + 1] = { };
+	struct kunit *test = core->test;
 	struct holder holder;
 	unsigned int i;
 	int fd;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < QUEUED; i++) {
 		fd = session_of(core, 0, BIT(0), 0);
 		KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 		callers[i].file = fget(fd);
@@ -390,23 +404,43 @@ static void reset_waits_for_one_access(struct kunit *test)
 	}
 	fd = session_of(core, 0, BIT(0), 0);
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
-	KUNIT_ASSERT_EQ(test, copy_to_user(core->user, &command_of_all,
-					   sizeof(command_of_all)), 0ul);
+	KUNIT_ASSERT_EQ(test, copy_to_user(core->user, &zero, sizeof(zero)), 0ul);
 	hang(core, fake, fd, &holder);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < QUEUED; i++)
 		run_caller(core, &callers[i], call_once, "perfctr-caller");
-	run_caller(core, &callers[3], reset_device, "perfctr-reset");
+	run_caller(core, &callers[QUEUED], last, "perfctr-last");
 	KUNIT_EXPECT_EQ(test, fake->resets, 0);
-	i = fake->collects;
+	*collects = fake->collects;
 	end_hang(core, fake, &holder);
-	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&callers[3].done, TIMEOUT), 0ul);
-	KUNIT_EXPECT_EQ(test, fake->resets, 1);
-	KUNIT_EXPECT_EQ(test, fake->collects_at_reset, i);
-	for (i = 0; i < 3; i++) {
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&callers[QUEUED].done, TIMEOUT), 0ul);
+	for (i = 0; i < QUEUED; i++) {
 		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&callers[i].done, TIMEOUT), 0ul);
 		fput(callers[i].file);
 	}
+}
+
+/* a reset is served before the callers that came earlier */
+static void reset_waits_for_one_access(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	unsigned int collects;
+
+	run_behind_callers(core, fake, reset_device, &collects);
+	KUNIT_EXPECT_EQ(test, fake->resets, 1);
+	KUNIT_EXPECT_EQ(test, fake->collects_at_reset, collects);
 	drm_perfctr_post_reset(core->pc);
+}
+
+/* callers that came earlier than unplug access no hardware any more: it has the last collection */
+static void unplug_waits_for_one_access(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	unsigned int collects;
+
+	run_behind_callers(core, fake, unplug_device, &collects);
+	KUNIT_EXPECT_EQ(test, fake->collects, collects + 1);
 }
 
 /* commands of users come one at a time, but do not wait for a START that waits for a reset */
@@ -519,6 +553,7 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(wrong_timestamp_is_omitted),
 	KUNIT_CASE(reset_before_release_ends_counting),
 	KUNIT_CASE(reset_waits_for_one_access),
+	KUNIT_CASE(unplug_waits_for_one_access),
 	KUNIT_CASE(users_go_on_while_a_start_waits),
 	KUNIT_CASE(signal_ends_each_wait),
 	KUNIT_CASE(reports_do_not_wait_for_hardware),
