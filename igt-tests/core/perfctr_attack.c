@@ -351,9 +351,12 @@ static int cpu_of(int pid)
 	f = fopen(path, "re");
 	igt_assert(f);
 	/* its name has no blank */
-	igt_assert_eq(fscanf(f, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+	igt_assert_eq(fscanf(f,
+			     "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 			     "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			     "%*s %*s %*s %*s %*s %d", &cpu), 1);
+			     "%*s %*s %*s %*s %*s %d",
+			     &cpu),
+		      1);
 	fclose(f);
 	return cpu;
 }
@@ -387,7 +390,8 @@ static void spares_isolated(void)
 	make_group("+cpuset");
 	snprintf(text, sizeof(text), "%d", last);
 	igt_require_f(!igt_write(GROUP "cpuset.cpus", text) &&
-		      !igt_write(GROUP "cpuset.cpus.partition", "isolated"), "no cpusets\n");
+			      !igt_write(GROUP "cpuset.cpus.partition", "isolated"),
+		      "no cpusets\n");
 	igt_attack_begin(1, start_on_isolated);
 	for (const uint64_t end_ns = igt_raw_ns() + SPAN_NS; igt_raw_ns() < end_ns; readings++) {
 		worker += cpu_of(igt_worker(&dev, false)) == last;
@@ -508,8 +512,9 @@ int igt_main()
 	igt_describe("the same in a group that may run for 2 % of the time: a task that holds the "
 		     "sampler lock when the group's time is used up goes on");
 	igt_subtest("throttled") withstands_throttled(call_throttled, false);
-	igt_describe("the same with 256 perf events: fences do not wait for perf, and root's session "
-		     "with an event waits for one second of the group");
+	igt_describe(
+		"the same with 256 perf events: fences do not wait for perf, and root's session "
+		"with an event waits for one second of the group");
 	igt_subtest("throttled-events") withstands_throttled_events();
 	igt_describe("START and STOP in a loop on an isolated CPU: workers and timers do not go "
 		     "there");
