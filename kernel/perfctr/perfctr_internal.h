@@ -422,7 +422,8 @@ ktime_t drm_perfctr_sampler_due(const struct perfctr_worker *worker,
 void drm_perfctr_sampler_arm(struct perfctr_worker *worker);
 void drm_perfctr_sampler_publish_automatic(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_publish(struct perfctr_worker *worker, ktime_t now, unsigned long sources);
-void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin);
+void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin, bool privileged,
+			      unsigned int users);
 
 /* perfctr_sampler.c; with the sampler lock held, except for the first three */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session);

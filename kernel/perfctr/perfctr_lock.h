@@ -25,7 +25,7 @@ struct perfctr_worker {
 	struct kthread_work tick_work;
 	/* queues tick_work; only the workers set it, as the CPU of a caller may be isolated */
 	struct hrtimer timer;
-	/* no session is served before; in the second one, none of a user without CAP_PERFMON */
+	/* none is served before; and none of users without CAP_PERFMON */
 	ktime_t rest_until;
 	ktime_t users_rest_until;
 	/* sessions between START and STOP, under &drm_perfctr.lock */

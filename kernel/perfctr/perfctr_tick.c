@@ -34,21 +34,21 @@ static void tick_hardware(struct kthread_work *work)
 {
 	struct perfctr_worker *worker = container_of(work, struct perfctr_worker, tick_work);
 	struct drm_perfctr *pc = worker->pc;
+	bool privileged = false, users = false;
 	struct drm_perfctr_session *session;
 	ktime_t now;
 
 	drm_perfctr_lock_worker(pc);
 	now = ktime_get();
-	/* for hardware, or START set the timer while this work waited for the lock */
-	if (ktime_before(now, worker->rest_until)) {
-		drm_perfctr_sampler_collect_mask(pc, sources_left(pc));
-	} else {
-		list_for_each_entry(session, &worker->active, node)
-			session->pending.in_tick =
-				!ktime_before(now, drm_perfctr_sampler_due(worker, session));
-		drm_perfctr_sampler_publish(worker, now, sources_left(pc));
-		drm_perfctr_sampler_rest(worker, now);
+	list_for_each_entry(session, &worker->active, node) {
+		bool due = !ktime_before(now, drm_perfctr_sampler_due(worker, session));
+
+		session->pending.in_tick = due;
+		privileged |= due && session->privileged;
+		users |= due && !session->privileged;
 	}
+	drm_perfctr_sampler_publish(worker, now, sources_left(pc));
+	drm_perfctr_sampler_rest(worker, now, privileged, users);
 	drm_perfctr_sampler_arm(worker);
 	rt_mutex_unlock(&pc->lock);
 }

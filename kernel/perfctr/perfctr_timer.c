@@ -3,13 +3,9 @@
  * What the ticks of both workers have in common: when a session is due, timers, rests, samples.
  */
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 
 #include "perfctr_extension.h"
-
-static bool is_hardware(const struct perfctr_worker *worker)
-{
-	return worker == &worker->pc->workers[PERFCTR_HARDWARE];
-}
 
 /* time at which a worker must serve the session; KTIME_MAX: never */
 static ktime_t next_due(const struct drm_perfctr_session *session)
@@ -27,8 +23,7 @@ ktime_t drm_perfctr_sampler_due(const struct perfctr_worker *worker,
 				const struct drm_perfctr_session *session)
 {
 	return max_t(ktime_t, next_due(session),
-		     session->privileged || is_hardware(worker) ? worker->rest_until :
-								  worker->users_rest_until);
+		     session->privileged ? worker->rest_until : worker->users_rest_until);
 }
 
 /* sets the timer of a worker to its next deadline, on the CPU of a worker */
@@ -42,7 +37,7 @@ void drm_perfctr_sampler_arm(struct perfctr_worker *worker)
 	lockdep_assert_held(&pc->lock);
 	list_for_each_entry(session, &worker->active, node)
 		next = min_t(ktime_t, next, drm_perfctr_sampler_due(worker, session));
-	if (is_hardware(worker) && !pc->suspended && !pc->unplugged)
+	if (worker == &pc->workers[PERFCTR_HARDWARE] && !pc->suspended && !pc->unplugged)
 		for (i = 0; i < pc->source_count; i++) {
 			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
 
@@ -99,13 +94,17 @@ void drm_perfctr_sampler_publish(struct perfctr_worker *worker, ktime_t now, uns
 }
 
 /*
- * After a tick: rests for as long as it ran, so that others get the lock and the CPU even if
- * collections take longer than the shortest period.
+ * After a tick of @privileged sessions: they rest for as long as it ran, so that others get the
+ * lock and the CPU even if collections take longer than the shortest period. After one of others,
+ * only these rest, for @users times as long; 0: there were none.
  */
-void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin)
+void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin, bool privileged,
+			      unsigned int users)
 {
-	ktime_t end = ktime_get();
+	const u64 ran_ns = ktime_to_ns(ktime_sub(ktime_get(), begin));
 
-	worker->rest_until = max_t(ktime_t, ktime_add(end, ktime_sub(end, begin)),
-				   ktime_add_ns(begin, PERFCTR_MIN_PERIOD_NS));
+	if (privileged)
+		worker->rest_until = ktime_add_ns(begin, max(2 * ran_ns, PERFCTR_MIN_PERIOD_NS));
+	if (users)
+		worker->users_rest_until = ktime_add_ns(begin, (1 + users) * ran_ns);
 }

@@ -167,14 +167,10 @@ static void end_tick(struct drm_perfctr *pc, struct perfctr_request *base)
 {
 	struct perfctr_worker *worker = &pc->workers[PERFCTR_PMU];
 	struct tick_request *tick = to_tick(base);
-	s64 ran_ns;
 
 	drm_perfctr_sampler_publish(worker, tick->begin, 0);
-	ran_ns = ktime_to_ns(ktime_sub(ktime_get(), tick->begin));
-	if (tick->users)
-		worker->users_rest_until = ktime_add_ns(tick->begin, (1 + USERS_REST) * ran_ns);
-	else if (tick->privileged)
-		drm_perfctr_sampler_rest(worker, tick->begin);
+	drm_perfctr_sampler_rest(worker, tick->begin, tick->privileged,
+				 tick->users ? USERS_REST : 0);
 	drm_perfctr_sampler_arm(worker);
 }
 
