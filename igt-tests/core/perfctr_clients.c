@@ -559,21 +559,30 @@ static void permission_soc(void)
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
-static void permission_rate_sysctl(void)
+static int try_automatic(void)
 {
+	struct igt_perfctr_session s;
+
+	igt_perfctr_session_init(&s, &dev);
+	s.params.flags |= DRM_PERFCTR_OPEN_AUTOMATIC;
+	return igt_perfctr_session_check(&s);
+}
+
+static void permission_rate(void)
+{
+	const bool automatic = dev.info.features & DRM_PERFCTR_FEATURE_AUTOMATIC;
+
 	igt_perfctr_sysctl("paranoid", "0");
-	igt_perfctr_sysctl("max_sample_rate_hz", "100");
-	igt_perfctr_describe(&dev);
 	igt_assert_eq_u64(dev.info.unprivileged_min_period_ns, 10 * MS);
 	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		igt_assert_eq(try_period(9 * MS), -EPERM);
 		igt_assert_eq(try_period(10 * MS), 0);
+		igt_assert_eq(try_automatic(), automatic ? -EPERM : -EOPNOTSUPP);
 	}
 	igt_waitchildren();
 	igt_assert_eq(try_period(9 * MS), 0);
-	igt_perfctr_sysctl("max_sample_rate_hz", "1000");
-	igt_perfctr_describe(&dev);
+	igt_assert_eq(try_automatic(), automatic ? 0 : -EOPNOTSUPP);
 	igt_perfctr_sysctl("paranoid", "1");
 }
 
@@ -695,9 +704,9 @@ static void permission_tests(void)
 	igt_describe("SoC blocks also need perf's permission: -EACCES without it");
 	igt_subtest("permission-soc") permission_soc();
 	/* Covers: open -EPERM */
-	igt_describe("root sets the shortest period of unprivileged sessions, and QUERY reports "
-		     "it");
-	igt_subtest("permission-rate-sysctl") permission_rate_sysctl();
+	igt_describe("unprivileged sessions are slow: a period below 10 ms, which QUERY reports, "
+		     "and AUTOMATIC samples need CAP_PERFMON: -EPERM");
+	igt_subtest("permission-rate") permission_rate();
 	igt_describe(
 		"a session works in a process that received its descriptor but could not open it");
 	igt_subtest("permission-fd-passed") permission_fd_passed();

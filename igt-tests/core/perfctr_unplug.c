@@ -18,6 +18,7 @@
 #include "igt_sys.h"
 #include "igt_vsoc.h"
 
+enum { SESSIONS = 12, ATTEMPTS = 4 };
 /* user_data of automatic samples */
 #define START_DATA 0x5eedu
 
@@ -164,10 +165,12 @@ static void *sample_until_unplug(void *data)
 	return NULL;
 }
 
-/* half of the sessions have callers, half of them periods, for which the ordinary worker queues */
-static void unplug_busy(void)
+/*
+ * Half of the sessions have callers, half of them periods, which the worker serves. Returns the
+ * callers' samples from just before unplug.
+ */
+static uint64_t samples_in_unplug(void)
 {
-	enum { SESSIONS = 12 };
 	static struct igt_perfctr_session s[SESSIONS];
 	uint64_t samples = 0;
 	pthread_t threads[SESSIONS];
@@ -175,8 +178,9 @@ static void unplug_busy(void)
 	igt_perfctr_sysctl("paranoid", "0");
 	for (unsigned int i = 0; i < SESSIONS; i++) {
 		igt_perfctr_session_init(&s[i], &dev);
-		s[i].params.period_ns = i % 2 ? 0 : 5 * MS;
-		igt_perfctr_open_as_nobody(&s[i]);
+		s[i].params.period_ns = i % 2 ? 0 : dev.info.unprivileged_min_period_ns;
+		/* as many as a user may have */
+		igt_perfctr_open_as(IGT_NOBODY - i / 4, &s[i]);
 		igt_assert_eq(igt_perfctr_start(&s[i], 0), 0);
 	}
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
@@ -196,14 +200,27 @@ static void unplug_busy(void)
 	igt_perfctr_sysctl("paranoid", "1");
 	igt_info("%llu samples of %u callers during unplug\n", (unsigned long long)samples,
 		 SESSIONS / 2);
-	/*
-	 * A final one each, and those that ended before unplug began: up to 30 on a busy machine. A
-	 * kernel that lets callers queue during unplug makes 160.
-	 */
-	igt_assert_lte_u64(samples, 12 * SESSIONS / 2);
 	for (unsigned int i = 0; i < SESSIONS; i++)
 		igt_perfctr_session_close(&s[i]);
 	igt_bind_again(&dev);
+	return samples;
+}
+
+/*
+ * A final one each, and those that ended before unplug began: up to 30 on a busy machine, but some
+ * more if the host stops the task in between. A kernel that lets callers queue during unplug makes
+ * 160 each time.
+ */
+static void unplug_busy(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned int i = 0; i < ATTEMPTS && least > 12 * SESSIONS / 2; i++) {
+		const uint64_t samples = samples_in_unplug();
+
+		least = samples < least ? samples : least;
+	}
+	igt_assert_lte_u64(least, 12 * SESSIONS / 2);
 }
 
 int igt_main()

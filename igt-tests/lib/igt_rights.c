@@ -83,11 +83,16 @@ void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
 	s->ring = NULL;
 }
 
-void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s)
+void igt_perfctr_open_as(unsigned int uid, struct igt_perfctr_session *s)
 {
-	igt_assert_eq(setresuid(IGT_NOBODY, IGT_NOBODY, 0), 0);
+	igt_assert_eq(setresuid(uid, uid, 0), 0);
 	igt_perfctr_session_open(s);
 	igt_assert_eq(setresuid(0, 0, 0), 0);
+}
+
+void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s)
+{
+	igt_perfctr_open_as(IGT_NOBODY, s);
 }
 
 void igt_perfctr_sysctl(const char *name, const char *value)
@@ -104,7 +109,5 @@ void igt_perfctr_sysctl(const char *name, const char *value)
 
 void igt_perfctr_default_limits(void)
 {
-	igt_perfctr_sysctl("max_sample_rate_hz", "1000");
-	igt_perfctr_sysctl("max_user_sessions", "128");
 	igt_perfctr_sysctl("max_user_ring_kb", "266240");
 }

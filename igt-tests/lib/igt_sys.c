@@ -197,17 +197,25 @@ static const char *link_of(const struct igt_perfctr_device *dev, const char *fil
 	return strrchr(target, '/') + 1;
 }
 
-uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times)
+int igt_worker(const struct igt_perfctr_device *dev, bool events)
 {
-	unsigned long long ns = 0, turns = 0;
-	char path[64], target[PATH_MAX], name[80];
-	FILE *f;
+	char target[PATH_MAX], name[80];
 	int pid;
 
-	snprintf(name, sizeof(name), "perfctr/%.64s", link_of(dev, "", target));
+	snprintf(name, sizeof(name), "perfctr%s/%.64s", events ? "-pmu" : "",
+		 link_of(dev, "", target));
 	pid = igt_find_process(name);
 	igt_assert_f(pid, "no thread %s\n", name);
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	return pid;
+}
+
+uint64_t igt_worker_ns(const struct igt_perfctr_device *dev, bool events, uint64_t *times)
+{
+	unsigned long long ns = 0, turns = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", igt_worker(dev, events));
 	f = fopen(path, "re");
 	igt_require_f(f, "the kernel has no schedstat\n");
 	if (f) {
@@ -217,6 +225,11 @@ uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times)
 	igt_assert_lte_u64(1, ns);
 	*times = turns;
 	return ns;
+}
+
+uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times)
+{
+	return igt_worker_ns(dev, false, times);
 }
 
 static const char *power_file(const struct igt_perfctr_device *dev, const char *file)

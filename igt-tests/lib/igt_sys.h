@@ -42,7 +42,10 @@ void igt_test_pmu_set(const char *name, const char *value);
 
 /* the first process or kernel thread whose name begins with @prefix; 0: none */
 int igt_find_process(const char *prefix);
-/* ns for which the device's sampler thread ran, and how often it was scheduled */
+/* the device's thread for its hardware, or for perf events */
+int igt_worker(const struct igt_perfctr_device *dev, bool events);
+/* ns for which that thread, or the first one, ran, and how often it was scheduled */
+uint64_t igt_worker_ns(const struct igt_perfctr_device *dev, bool events, uint64_t *times);
 uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times);
 
 /*
@@ -93,6 +96,7 @@ unsigned int igt_small_fill(const struct igt_perfctr_device *dev, int *fds, unsi
 void igt_drop_to(unsigned int uid, uint64_t capabilities);
 /* the session belongs to an unprivileged user; the caller is root again on return */
 void igt_perfctr_open_as_nobody(struct igt_perfctr_session *s);
+void igt_perfctr_open_as(unsigned int uid, struct igt_perfctr_session *s);
 /* a descriptor passed to another process, and received there, close-on-exec */
 void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);

@@ -251,7 +251,7 @@ static void soc_session_end(struct igt_perfctr_session *s)
 }
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
-#define WORKER "perfctr/vsoc.0"
+#define WORKER "perfctr-pmu/vsoc.0"
 /* CPU 1 comes back within milliseconds unless the host is busy */
 #define COME_BACK_S 60
 

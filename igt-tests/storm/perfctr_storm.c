@@ -602,7 +602,8 @@ static bool do_doom(void)
 	igt_assert_eq(pipe(ready), 0);
 	restless = one_in(2);
 	igt_perfctr_session_init(&s, &devices[0].dev);
-	s.params.period_ns = (1 + any(5)) * MS;
+	/* one that every user may have */
+	s.params.period_ns = (10 + any(5)) * MS;
 	doomed[i] = fork();
 	igt_assert_lte(0, doomed[i]);
 	if (!doomed[i]) {

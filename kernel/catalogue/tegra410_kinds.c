@@ -7,7 +7,7 @@
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 #include <drm/perfctr_tegra410.h>
 
 /* the dedicated cycle counter of the CoreSight-style PMUs */

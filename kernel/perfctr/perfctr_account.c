@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Limits of a user without CAP_PERFMON across all devices: sessions, bytes of rings, counters of
- * perf PMUs. Requests above them fail with -EDQUOT, so that no user can take all sessions of a
- * device.
+ * Limits of a user without CAP_PERFMON across all devices: sessions, bytes of rings. Requests above
+ * them fail with -EDQUOT, so that no user can take all sessions of a device.
  */
 #include <linux/cred.h>
 #include <linux/hashtable.h>
@@ -11,14 +10,11 @@
 
 #include "perfctr_internal.h"
 
-#define MAX_PMU_COUNTERS	(2 * DRM_PERFCTR_MAX_PMU_COUNTERS)
-
 struct perfctr_account {
 	struct hlist_node node;
 	kuid_t uid;
 	/* protected by the lock; an account exists while one of them is not 0 */
 	unsigned int sessions;
-	unsigned int pmu_counters;
 	u64 bytes;
 };
 
@@ -51,7 +47,7 @@ static struct perfctr_account *find(kuid_t uid)
 }
 
 /* charges a user, INVALID_UID: nobody; returns 0, -EDQUOT or -ENOMEM */
-int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes)
+int drm_perfctr_charge(kuid_t uid, unsigned int sessions, u64 bytes)
 {
 	struct perfctr_account *account, *fresh;
 	int ret = 0;
@@ -65,13 +61,11 @@ int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_count
 	spin_lock(&accounts_lock);
 	account = find(uid) ?: fresh;
 	/* no sum can overflow: limited amounts plus those of one call */
-	if (account->sessions + sessions > (u32)READ_ONCE(drm_perfctr_max_user_sessions) ||
-	    account->pmu_counters + pmu_counters > MAX_PMU_COUNTERS ||
+	if (account->sessions + sessions > PERFCTR_MAX_USER_SESSIONS ||
 	    account->bytes + bytes > (u64)READ_ONCE(drm_perfctr_max_user_ring_kb) << 10) {
 		ret = -EDQUOT;
 	} else {
 		account->sessions += sessions;
-		account->pmu_counters += pmu_counters;
 		account->bytes += bytes;
 		if (account == fresh) {
 			hash_add(accounts, &fresh->node, __kuid_val(uid));
@@ -84,7 +78,7 @@ int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_count
 }
 
 /* undo drm_perfctr_charge() */
-void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes)
+void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, u64 bytes)
 {
 	struct perfctr_account *account;
 
@@ -93,7 +87,6 @@ void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_co
 	spin_lock(&accounts_lock);
 	account = find(uid);
 	account->sessions -= sessions;
-	account->pmu_counters -= pmu_counters;
 	account->bytes -= bytes;
 	if (account->sessions || account->bytes)
 		account = NULL;

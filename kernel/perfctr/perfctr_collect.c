@@ -6,7 +6,7 @@
 #include <linux/minmax.h>
 #include <linux/ktime.h>
 
-#include "perfctr_internal.h"
+#include "perfctr_extension.h"
 #include "perfctr_trace.h"
 
 /**
@@ -64,7 +64,7 @@ static void retry_start(struct drm_perfctr_source *source)
 	state->restart_ns = ktime_get_raw_ns() + RESTART_INTERVAL_NS;
 	/* sets the timers: there was no deadline while it did not run */
 	if (state->running)
-		kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
+		kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->release_work);
 }
 
 static int read_source(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
@@ -104,14 +104,10 @@ static void take_timestamp(struct drm_perfctr_source *source,
 	spin_unlock(&pc->clock.lock);
 }
 
-/*
- * Has a source add to its totals; if it does not run, that is reported. @until_ns as in struct
- * drm_perfctr_collection; @more is set if the source has more of its batch. Returns 0 or the
- * source's error.
- */
-int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more)
+/* has a source add to its totals; if it does not run, that is reported; 0 or the source's error */
+int drm_perfctr_collect(struct drm_perfctr_source *source)
 {
-	struct drm_perfctr_collection c = { .until_ns = until_ns };
+	struct drm_perfctr_collection c = { };
 	struct perfctr_source_state *state = source->state;
 	struct drm_perfctr *pc = source->pc;
 	bool has_timestamp;
@@ -155,7 +151,6 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 	state->incomplete = state->running && (ret || c.incomplete);
 	for (i = 0; i < DRM_PERFCTR_MAX_CLOCKS; i++)
 		pc->cycles[i] += c.clock_cycles[i];
-	*more = c.more && state->running && !ret;
 	trace_drm_perfctr_collect(source, &c, ret);
 	if (c.flags & DRM_PERFCTR_SAMPLE_ERROR)
 		trace_drm_perfctr_error(source, &c, ret);
@@ -171,18 +166,19 @@ int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *m
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
 {
 	const struct perfctr_source_state *state = source->state;
+	const struct drm_perfctr_extension *ext = source->extension;
 	/* half the interval, to allow for delays of the worker */
 	u64 interval_ns = source->max_interval_ns / 2;
 	u64 now, left_ns;
 
-	if (source->batch_ns)
-		interval_ns = min_not_zero(interval_ns, state->batch_ns);
+	if (perfctr_has_batches(source))
+		interval_ns = min_not_zero(interval_ns, ext->interval_ns);
 	if (!state->running || !state->users || !interval_ns)
 		return U64_MAX;
 	now = ktime_get_raw_ns();
 	left_ns = interval_ns - min(now - state->last_read_ns, interval_ns);
-	if (source->batch_ns && state->backoff_until_ns > now)
-		left_ns = max(left_ns, state->backoff_until_ns - now);
+	if (perfctr_has_batches(source) && ext->backoff_until_ns > now)
+		left_ns = max(left_ns, ext->backoff_until_ns - now);
 	return left_ns;
 }
 
@@ -190,13 +186,13 @@ u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
  * drm_perfctr_source_event() - a buffer of the hardware is filling up or full
  * @source: the source
  *
- * Makes the core collect at once, at the priority of the source's sessions. Any context.
+ * Makes the core collect at once. Any context.
  */
 void drm_perfctr_source_event(struct drm_perfctr_source *source)
 {
-	struct perfctr_class *class = perfctr_class_of(source);
+	struct drm_perfctr *pc = source->pc;
 
-	kthread_queue_work(class->worker, &class->event_work);
+	kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->event_work);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
 
@@ -205,17 +201,12 @@ EXPORT_SYMBOL_GPL(drm_perfctr_source_event);
  * @source: the source
  *
  * For changes of power or of protected mode. If a session requested AUTOMATIC samples, the core
- * collects soon, at the priority of these sessions, because the rate of transitions is not under
- * its control. Any context.
+ * collects soon. Any context.
  */
 void drm_perfctr_source_transition(struct drm_perfctr_source *source)
 {
-	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
-
-	if (!READ_ONCE(class->automatic_sessions))
-		class = &source->pc->classes[PERFCTR_ORDINARY];
-	if (READ_ONCE(class->automatic_sessions))
-		kthread_queue_work(class->worker, &class->event_work);
+	if (READ_ONCE(source->pc->automatic_sessions))
+		drm_perfctr_source_event(source);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_source_transition);
 
@@ -275,31 +266,6 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 		report_change(b, state->seq, states, valid, available);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
-
-/**
- * drm_perfctr_block_ran() - report which counters of a block were counting
- * @source: the source, in its collect
- * @block: index in the source's descs, of a block with DRM_PERFCTR_FORMAT_RUNNING_TIMES
- * @ns: time since the last collection in which the block counted
- * @counted: counters that were counting, one mask for each 64
- */
-void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
-			   const u64 *counted)
-{
-	struct drm_perfctr_block *b = &source->blocks[block];
-	unsigned int i;
-
-	if (!b->running)
-		return;
-	b->enabled += ns;
-	for (i = 0; i < perfctr_block_sections(&b->desc); i++) {
-		u64 mask;
-
-		for (mask = counted[i]; mask; mask &= mask - 1)
-			b->running[i * DRM_PERFCTR_SECTION_COUNTERS + __ffs64(mask)] += ns;
-	}
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_block_ran);
 
 /**
  * drm_perfctr_block_reached() - report a block's own end time

@@ -52,8 +52,6 @@ static void free_source(struct drm_perfctr_source *source)
 		kvfree(source->blocks[i].running);
 	}
 	kvfree(source->blocks);
-	if (source->state)
-		kvfree(source->state->wanted);
 	kfree(source->state);
 	source->blocks = NULL;
 	source->state = NULL;
@@ -139,11 +137,12 @@ struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
 	pc->owner = owner;
 	rt_mutex_init(&pc->lock);
 	prime_lock(pc);
+	rt_mutex_init(&pc->users_lock);
 	init_waitqueue_head(&pc->reset_wait);
 	spin_lock_init(&pc->clock.lock);
 	pc->clock.epoch = 1;
 	INIT_LIST_HEAD(&pc->all);
-	INIT_LIST_HEAD(&pc->node);
+	INIT_LIST_HEAD(&pc->pmu.node);
 	xa_init_flags(&pc->controlled, XA_FLAGS_ALLOC1);
 	copy_config(pc, config);
 
@@ -207,12 +206,6 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	ret = source->state && source->blocks ? 0 : -ENOMEM;
 	for (i = 0; !ret && i < source->block_count; i++)
 		ret = init_block(source, i);
-	if (!ret && source->ops->select) {
-		source->state->wanted = kvcalloc(source->block_count *
-						 DRM_PERFCTR_BLOCK_INFO_SECTIONS,
-						 sizeof(*source->state->wanted), GFP_KERNEL);
-		ret = source->state->wanted ? 0 : -ENOMEM;
-	}
 	if (ret) {
 		free_source(source);
 		return ret;

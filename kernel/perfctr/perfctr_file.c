@@ -239,31 +239,10 @@ int drm_perfctr_open_ioctl(struct drm_perfctr *pc, void *data)
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_open_ioctl);
 
-/**
- * drm_perfctr_session_get() - look up a session for a job
- * @pc: the counters
- * @fd: the session's descriptor in the calling process
- *
- * Returns: a reference, to be released with drm_perfctr_session_put(); NULL if it is no session of
- * the device. The reference does not keep the session from ending.
- */
-struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr *pc, int fd)
+struct drm_perfctr_session *drm_perfctr_session_of(struct file *file)
 {
-	struct drm_perfctr_session *session = NULL;
-	struct file *file = fget(fd);
-
-	if (!file)
-		return NULL;
-	if (file->f_op == &session_fops)
-		session = file->private_data;
-	if (session && session->pc != pc)
-		session = NULL;
-	if (session)
-		kref_get(&session->refcount);
-	fput(file);
-	return session;
+	return file->f_op == &session_fops ? file->private_data : NULL;
 }
-EXPORT_SYMBOL_GPL(drm_perfctr_session_get);
 
 /**
  * drm_perfctr_show_fdinfo() - tell user space the numbers of the ioctls

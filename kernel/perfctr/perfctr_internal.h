@@ -6,7 +6,6 @@
 #define _PERFCTR_INTERNAL_H_
 
 #include <linux/atomic.h>
-#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/kthread.h>
 #include <linux/list.h>
@@ -26,6 +25,7 @@
 #include "format/perfctr_block.h"
 #include "format/perfctr_layout.h"
 #include "format/perfctr_ring.h"
+#include "perfctr_lock.h"
 
 struct eventfd_ctx;
 struct file;
@@ -41,8 +41,13 @@ struct vm_area_struct;
 /* above any structure size: bounds the check and the writing of trailing zeroes */
 #define PERFCTR_STRUCT_SIZE_MAX		4096u
 #define PERFCTR_MAX_BLOCKS		65535u
-/* limit for all users without CAP_PERFMON together */
-#define PERFCTR_MAX_SESSIONS_DEVICE	1024u
+/*
+ * Sessions without CAP_PERFMON are few and slow, so that the SCHED_FIFO worker can serve them, too:
+ * those of a user on all devices, those of all users on a device, and their shortest period.
+ */
+#define PERFCTR_MAX_USER_SESSIONS	4u
+#define PERFCTR_MAX_USERS_SESSIONS	32u
+#define PERFCTR_USER_PERIOD_NS		(10ull * NSEC_PER_MSEC)
 #define PERFCTR_MIN_PERIOD_NS		10000ull
 #define PERFCTR_MAX_PERIOD_NS		(3600ull * NSEC_PER_SEC)
 /* for memory whose size userspace chooses: charged to its cgroup, -ENOMEM without a warning */
@@ -76,18 +81,13 @@ struct perfctr_source_state {
 	u32 gpu_epoch;
 
 	/* number of active sessions; it has decreased, and release_work has not run yet */
-	unsigned int users, privileged_users;
+	unsigned int users;
 	bool release_due;
 	/* between ops->start and ops->stop, in counter set @set */
 	bool running;
 	u8 set;
 	/* the last collection left counts in the hardware */
 	bool incomplete;
-	/* for ops->select: DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block */
-	u64 *wanted;
-	/* maximum interval of batches, for source and rings; no batch is due before backoff */
-	u64 batch_ns;
-	u64 backoff_until_ns;
 	/* earliest time of the next attempt to start a source that failed to start */
 	u64 restart_ns;
 
@@ -99,37 +99,6 @@ struct perfctr_source_state {
 	struct delayed_work unprepare_work;
 	struct drm_perfctr_source *source;
 };
-
-/*
- * sessions of one priority
- *
- * Sessions of holders of CAP_PERFMON have a SCHED_FIFO worker, all others an ordinary one.
- */
-struct perfctr_class {
-	struct drm_perfctr *pc;
-	struct kthread_worker *worker;
-	/* something is due; perf events must be read; the hardware reported an event */
-	struct kthread_work tick_work;
-	struct kthread_work pmu_work;
-	struct kthread_work event_work;
-	/* queues tick_work; for periods of sessions not before @rest_until */
-	struct hrtimer timer;
-	ktime_t rest_until;
-	/* taken before &drm_perfctr.lock: limits its contenders to one caller per class */
-	struct rt_mutex caller_lock;
-	/* sessions between START and STOP, under &drm_perfctr.lock */
-	struct list_head active;
-	/* number with DRM_PERFCTR_OPEN_AUTOMATIC; ticks so far: each visits a session once */
-	unsigned int automatic_sessions;
-	u64 ticks;
-	/* sessions whose perf events must be read; the one whose events the worker reads */
-	struct list_head pmu_wanted;
-	struct drm_perfctr_session *pmu_serving;
-	/* &drm_perfctr.cpu_changes already handled */
-	int cpu_changes;
-};
-
-enum { PERFCTR_ORDINARY, PERFCTR_PRIVILEGED, PERFCTR_CLASSES };
 
 /* the counters of a device */
 struct drm_perfctr {
@@ -148,11 +117,23 @@ struct drm_perfctr {
 	 * totals, and all sessions except for their references and perf events.
 	 */
 	struct rt_mutex lock;
-	struct perfctr_class classes[PERFCTR_CLASSES];
+	struct perfctr_worker workers[PERFCTR_WORKERS];
+	/*
+	 * what jobs, power, reset and CLOSE, and later the second worker, want of the first one
+	 * while others have the lock
+	 */
+	struct {
+		/* protects the lists */
+		raw_spinlock_t lock;
+		struct list_head lists[2];
+		struct kthread_work work;
+	} requests;
 	/* all sessions, in any state; number of those without CAP_PERFMON; id of the next one */
 	struct list_head all;
-	unsigned int ordinary_sessions;
+	unsigned int users_sessions;
 	u64 next_session_id;
+	/* of commands of sessions without CAP_PERFMON: one at a time, in order, gets further */
+	struct rt_mutex users_lock;
 	/* sessions of PERF_CONTROL by id, under the lock of the array */
 	struct xarray controlled;
 	/* counter set in use, valid while set_users is not 0: sources of all active sessions */
@@ -174,12 +155,22 @@ struct drm_perfctr {
 	u64 collections;
 	atomic64_t timer_interrupts;
 
-	/* number of CPUs that came online or went offline; atomic */
-	atomic_t cpu_changes;
-	/* sources have fewer sessions: stop or reprogram them */
+	/* the hardware reported an event; number of active sessions with AUTOMATIC samples */
+	struct kthread_work event_work;
+	unsigned int automatic_sessions;
+	/* sources have fewer sessions: stop or reprogram them; sets the timers */
 	struct kthread_work release_work;
-	/* in the list of devices that follow CPU hotplug */
-	struct list_head node;
+
+	struct {
+		/* sessions to read in the second worker's tick, and the one being read */
+		struct list_head todo;
+		struct drm_perfctr_session *serving;
+		/* number of CPUs that came online or went offline, atomic; those handled */
+		atomic_t cpu_changes;
+		int cpu_changes_seen;
+		/* in the list of devices that follow CPU hotplug */
+		struct list_head node;
+	} pmu;
 
 	/* the last pair of clock readings, for QUERY */
 	struct {
@@ -241,9 +232,10 @@ struct drm_perfctr_session {
 	/* one reference for the session's file, one for each job that samples it */
 	struct kref refcount;
 	struct drm_perfctr *pc;
-	struct perfctr_class *class;
+	/* of a holder of CAP_PERFMON */
+	bool privileged;
 	u64 id;
-	/* in &perfctr_class.active, in &drm_perfctr.all */
+	/* in &perfctr_worker.active, in &drm_perfctr.all */
 	struct list_head node;
 	struct list_head all_node;
 
@@ -281,9 +273,9 @@ struct drm_perfctr_session {
 		/* periods and other samples that were due and are not published yet */
 		u64 periods;
 		u64 others;
-		/* the current tick publishes a sample; last tick that visited the session */
+		/* the current tick serves the session, for a period */
 		bool in_tick;
-		u64 tick;
+		bool periodic;
 		/* @others include an AUTOMATIC sample that must be published */
 		bool automatic_due;
 		/* lost time of sources that the final collection could not read */
@@ -318,10 +310,11 @@ struct drm_perfctr_session {
 		struct rt_mutex lock;
 		bool present;
 		unsigned int counters;
-		/* in &perfctr_class.pmu_wanted; reading follows CPUs first */
+		/* in &drm_perfctr.pmu.todo; to be read soon, and to follow CPUs before */
 		struct list_head node;
+		bool wanted;
 		bool follow;
-		/* &drm_perfctr.cpu_changes when START opened the events */
+		/* &drm_perfctr.pmu.cpu_changes when START opened the events */
 		int cpu_changes;
 	} pmu;
 };
@@ -336,16 +329,13 @@ struct drm_perfctr_session {
 		-(errno); \
 	})
 
-#define perfctr_for_each_active(pc, class, session) \
-	for ((class) = (pc)->classes; (class) < (pc)->classes + PERFCTR_CLASSES; (class)++) \
-		list_for_each_entry(session, &(class)->active, node)
+#define perfctr_for_each_active(pc, worker, session) \
+	for ((worker) = (pc)->workers; (worker) < (pc)->workers + PERFCTR_WORKERS; (worker)++) \
+		list_for_each_entry(session, &(worker)->active, node)
 
-/* the class that serves a source's own deadlines and events; SCHED_FIFO for privileged sessions */
-static inline struct perfctr_class *perfctr_class_of(const struct drm_perfctr_source *source)
+static inline struct perfctr_worker *perfctr_worker_of(const struct drm_perfctr_session *session)
 {
-	bool privileged = READ_ONCE(source->state->privileged_users);
-
-	return &source->pc->classes[privileged ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY];
+	return &session->pc->workers[session->pmu.present ? PERFCTR_PMU : PERFCTR_HARDWARE];
 }
 
 /* whether a session keeps others from another counter set */
@@ -360,50 +350,17 @@ static inline u8 perfctr_active_set(const struct drm_perfctr *pc)
 	return READ_ONCE(pc->set_users) ? READ_ONCE(pc->set) : DRM_PERFCTR_SET_PRIMARY;
 }
 
-static inline bool perfctr_is_privileged(const struct drm_perfctr_session *session)
-{
-	return session->class == &session->pc->classes[PERFCTR_PRIVILEGED];
-}
-
-/* whether a source's batches could provide the periodic samples: it must be the only source */
-static inline bool perfctr_is_batchable(const struct drm_perfctr_session *session)
-{
-	return session->config.period_ns && session->source_count == 1 &&
-	       !session->pmu.present && perfctr_is_privileged(session);
-}
-
-/* whether a source's batches provide the periodic samples of an active session */
-static inline bool perfctr_in_batches(const struct drm_perfctr_session *session)
-{
-	const struct drm_perfctr_source *source = session->sources[0].source;
-
-	return perfctr_is_batchable(session) && source->batch_ns && source->state->running;
-}
-
-/* time of the next periodic sample that the timer must trigger; KTIME_MAX: none */
-static inline ktime_t perfctr_next_due(const struct drm_perfctr_session *session)
-{
-	if (session->pending.automatic_due)
-		return 0;
-	/* the source determines when a batch is due */
-	if (!session->config.period_ns || perfctr_in_batches(session))
-		return KTIME_MAX;
-	return session->pending.due;
-}
-
 /* perfctr_sysctl.c */
 int drm_perfctr_sysctl_init(void);
 void drm_perfctr_sysctl_exit(void);
 bool drm_perfctr_has_privilege(void);
 bool drm_perfctr_may_observe(void);
-u64 drm_perfctr_unprivileged_min_period_ns(void);
-extern int drm_perfctr_max_user_sessions;
 extern int drm_perfctr_max_user_ring_kb;
 
 /* perfctr_account.c */
 kuid_t drm_perfctr_charged_user(void);
-int drm_perfctr_charge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes);
-void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, unsigned int pmu_counters, u64 bytes);
+int drm_perfctr_charge(kuid_t uid, unsigned int sessions, u64 bytes);
+void drm_perfctr_uncharge(kuid_t uid, unsigned int sessions, u64 bytes);
 
 /* perfctr_memory.c */
 struct perfctr_memory *drm_perfctr_memory_create(kuid_t charged,
@@ -423,6 +380,9 @@ int drm_perfctr_set_eventfd(struct drm_perfctr_session *session, int fd);
 void drm_perfctr_wake(struct perfctr_memory *memory);
 void drm_perfctr_signal(struct perfctr_memory *memory);
 void drm_perfctr_wake_fini(struct perfctr_memory *memory);
+
+/* perfctr_file.c: the session of such a descriptor; NULL: it is no such file */
+struct drm_perfctr_session *drm_perfctr_session_of(struct file *file);
 
 /* perfctr_view.c */
 int drm_perfctr_build_views(struct drm_perfctr_session *session, unsigned int request_count,
@@ -452,27 +412,37 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
 				struct drm_perfctr_status *status);
 
-/* perfctr_tick.c; drm_perfctr_sampler_arm() with the sampler lock held */
+/* perfctr_tick.c */
 int drm_perfctr_sampler_init(struct drm_perfctr *pc);
 void drm_perfctr_sampler_fini(struct drm_perfctr *pc);
-void drm_perfctr_sampler_arm(struct perfctr_class *class);
+
+/* perfctr_timer.c; in a worker, with the sampler lock held */
+ktime_t drm_perfctr_sampler_due(const struct perfctr_worker *worker,
+				const struct drm_perfctr_session *session);
+void drm_perfctr_sampler_arm(struct perfctr_worker *worker);
+void drm_perfctr_sampler_publish_automatic(struct drm_perfctr_session *session);
+void drm_perfctr_sampler_publish(struct perfctr_worker *worker, ktime_t now, unsigned long sources);
+void drm_perfctr_sampler_rest(struct perfctr_worker *worker, ktime_t begin, bool privileged,
+			      unsigned int users);
 
 /* perfctr_sampler.c; with the sampler lock held, except for the first three */
-void drm_perfctr_lock_urgent(struct drm_perfctr *pc);
 int drm_perfctr_lock_call(struct drm_perfctr_session *session);
 void drm_perfctr_unlock_call(struct drm_perfctr_session *session);
+void drm_perfctr_sampler_settle(struct drm_perfctr *pc);
 int drm_perfctr_sampler_attach(struct drm_perfctr_session *session);
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
-				const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect(struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source);
 void drm_perfctr_sampler_add(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_begin(struct drm_perfctr_session *session);
-void drm_perfctr_sampler_end(struct drm_perfctr_session *session);
 unsigned long drm_perfctr_sampler_sources(const struct drm_perfctr_session *session);
 int drm_perfctr_sampler_collect_mask(struct drm_perfctr *pc, unsigned long mask);
-bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now);
+bool drm_perfctr_sampler_collect_with_room(struct drm_perfctr_session *session);
+
+/* perfctr_period.c; with the sampler lock held */
+s64 drm_perfctr_raw_offset_ns(void);
+void drm_perfctr_period_begin(struct drm_perfctr_session *session);
+void drm_perfctr_period_end(struct drm_perfctr_session *session);
+bool drm_perfctr_period_is_due(struct drm_perfctr_session *session, ktime_t now);
 
 /* perfctr_publish.c; with the sampler lock held */
 void drm_perfctr_baseline(struct drm_perfctr_session *session);
@@ -484,7 +454,7 @@ void drm_perfctr_publish(struct drm_perfctr_session *session, u32 flags, u64 use
 void drm_perfctr_update_status(struct drm_perfctr_session *session);
 
 /* perfctr_collect.c; with the sampler lock held */
-int drm_perfctr_collect(struct drm_perfctr_source *source, u64 until_ns, bool *more);
+int drm_perfctr_collect(struct drm_perfctr_source *source);
 u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source);
 
 /* perfctr_source.c; with the sampler lock held, except for the first five */

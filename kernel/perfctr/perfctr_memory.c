@@ -37,7 +37,7 @@ static void memory_release(struct kref *ref)
 	while (memory->count)
 		__free_page(memory->pages[--memory->count]);
 	kvfree(memory->pages);
-	drm_perfctr_uncharge(memory->charged, 0, 0, memory->bytes);
+	drm_perfctr_uncharge(memory->charged, 0, memory->bytes);
 	kfree(memory);
 }
 
@@ -84,7 +84,7 @@ struct perfctr_memory *drm_perfctr_memory_describe(kuid_t charged,
 	drm_perfctr_wake_init(memory);
 	memory->layout = *layout;
 	memory->charged = INVALID_UID;
-	ret = drm_perfctr_charge(charged, 0, 0, layout->map_bytes);
+	ret = drm_perfctr_charge(charged, 0, layout->map_bytes);
 	if (ret) {
 		drm_perfctr_memory_put(memory);
 		return ERR_PTR(ret);

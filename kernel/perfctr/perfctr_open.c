@@ -77,18 +77,28 @@ static int check_requests(struct drm_perfctr_session *session, unsigned int coun
 
 static int check_period(struct drm_perfctr *pc, u64 period_ns, bool privileged)
 {
-	u64 min_ns = drm_perfctr_unprivileged_min_period_ns();
-
 	if (!period_ns)
 		return 0;
 	if (period_ns < PERFCTR_MIN_PERIOD_NS || period_ns > PERFCTR_MAX_PERIOD_NS)
 		return perfctr_reject(pc, ERANGE, "period_ns: %llu is not in %llu..%llu", period_ns,
 				      PERFCTR_MIN_PERIOD_NS, PERFCTR_MAX_PERIOD_NS);
-	if (period_ns < min_ns && !privileged)
-		return perfctr_reject(pc, EPERM,
-				      "period_ns: below %llu needs CAP_PERFMON (sysctl %s)",
-				      min_ns, "dev.perfctr.max_sample_rate_hz");
+	if (period_ns < PERFCTR_USER_PERIOD_NS && !privileged)
+		return perfctr_reject(pc, EPERM, "period_ns: below %llu needs CAP_PERFMON",
+				      PERFCTR_USER_PERIOD_NS);
 	return 0;
+}
+
+/* the rate of AUTOMATIC samples has no limit */
+static int check_rights(struct drm_perfctr *pc, const struct drm_perfctr_open *open)
+{
+	bool privileged;
+
+	if (!drm_perfctr_may_observe())
+		return perfctr_reject(pc, EACCES, "needs CAP_PERFMON or dev.perfctr.paranoid=0");
+	privileged = drm_perfctr_has_privilege();
+	if (!privileged && open->flags & DRM_PERFCTR_OPEN_AUTOMATIC)
+		return perfctr_reject(pc, EPERM, "flags: AUTOMATIC needs CAP_PERFMON");
+	return check_period(pc, open->period_ns, privileged);
 }
 
 static int check_flags(struct drm_perfctr *pc, u32 flags)
@@ -145,11 +155,7 @@ int drm_perfctr_check_open(struct drm_perfctr *pc, const struct drm_perfctr_open
 {
 	int ret = check_members(pc, open);
 
-	if (!ret && !drm_perfctr_may_observe())
-		ret = perfctr_reject(pc, EACCES, "needs CAP_PERFMON or dev.perfctr.paranoid=0");
-	if (!ret)
-		ret = check_period(pc, open->period_ns, drm_perfctr_has_privilege());
-	return ret;
+	return ret ?: check_rights(pc, open);
 }
 
 /* a copy of the requests from userspace, which the caller frees with kvfree(); or an ERR_PTR */
@@ -227,11 +233,11 @@ static int make_ring(struct drm_perfctr_session *session, const struct drm_perfc
 /* with CHECK: whether make_ring() would exceed the user's limit */
 static int check_quota(struct drm_perfctr_session *session, const struct drm_perfctr_layout *layout)
 {
-	int ret = drm_perfctr_charge(session->owner.charged, 0, 0, layout->map_bytes);
+	int ret = drm_perfctr_charge(session->owner.charged, 0, layout->map_bytes);
 
 	if (ret)
 		return perfctr_reject(session->pc, -ret, "slots: ring memory of this user");
-	drm_perfctr_uncharge(session->owner.charged, 0, 0, layout->map_bytes);
+	drm_perfctr_uncharge(session->owner.charged, 0, layout->map_bytes);
 	return 0;
 }
 
@@ -239,7 +245,7 @@ static int check_quota(struct drm_perfctr_session *session, const struct drm_per
 static int register_session(struct drm_perfctr_session *session, bool check)
 {
 	struct drm_perfctr *pc = session->pc;
-	bool privileged = perfctr_is_privileged(session);
+	bool limited = !session->privileged;
 	int ret;
 
 	ret = rt_mutex_lock_interruptible(&pc->lock);
@@ -247,12 +253,11 @@ static int register_session(struct drm_perfctr_session *session, bool check)
 		return ret;
 	if (pc->unplugged)
 		ret = -ENODEV;
-	else if (!privileged && pc->ordinary_sessions >= PERFCTR_MAX_SESSIONS_DEVICE)
+	else if (limited && pc->users_sessions >= PERFCTR_MAX_USERS_SESSIONS)
 		ret = perfctr_reject(pc, ENFILE, "%u sessions without CAP_PERFMON",
-				     pc->ordinary_sessions);
+				     pc->users_sessions);
 	if (!ret && !check) {
-		if (!privileged)
-			pc->ordinary_sessions++;
+		pc->users_sessions += limited;
 		session->id = ++pc->next_session_id;
 		list_add_tail(&session->all_node, &pc->all);
 	}
@@ -292,7 +297,7 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 	spin_lock_init(&session->status_lock);
 	drm_dev_get(pc->drm);
 	session->pc = pc;
-	session->class = &pc->classes[privileged ? PERFCTR_PRIVILEGED : PERFCTR_ORDINARY];
+	session->privileged = privileged;
 	session->owner.charged = INVALID_UID;
 	session->owner.pid = get_pid(task_tgid(current));
 	session->owner.uid = current_uid();
@@ -305,11 +310,12 @@ static struct drm_perfctr_session *alloc_session(struct drm_perfctr *pc,
 /* before all other allocations, so that requests that fail later are limited, too */
 static int charge(struct drm_perfctr_session *session)
 {
-	kuid_t uid = perfctr_is_privileged(session) ? INVALID_UID : drm_perfctr_charged_user();
-	int ret = drm_perfctr_charge(uid, 1, session->pmu.counters, 0);
+	kuid_t uid = session->privileged ? INVALID_UID : drm_perfctr_charged_user();
+	int ret = drm_perfctr_charge(uid, 1, 0);
 
 	if (ret)
-		return perfctr_reject(session->pc, -ret, "sessions or PMU counters of this user");
+		return perfctr_reject(session->pc, -ret, "%u sessions of this user",
+				      PERFCTR_MAX_USER_SESSIONS);
 	session->owner.charged = uid;
 	return 0;
 }

@@ -16,6 +16,27 @@ static void new_epoch(struct drm_perfctr *pc)
 	spin_unlock(&pc->clock.lock);
 }
 
+static void suspend(struct drm_perfctr *pc, struct perfctr_request *unused)
+{
+	unsigned int i;
+
+	if (pc->suspended || pc->unplugged)
+		return;
+	for (i = 0; i < pc->source_count; i++) {
+		struct drm_perfctr_source *source = pc->sources[i];
+
+		if (source->state->running) {
+			drm_perfctr_sampler_collect_source(source);
+			/* stopping discards what could not be read */
+			if (source->state->incomplete)
+				source->state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
+			drm_perfctr_source_stop(source);
+		}
+		drm_perfctr_source_account_lost(source);
+	}
+	pc->suspended = true;
+}
+
 /**
  * drm_perfctr_suspend() - the hardware is about to lose power
  * @pc: the counters
@@ -25,25 +46,9 @@ static void new_epoch(struct drm_perfctr *pc)
  */
 void drm_perfctr_suspend(struct drm_perfctr *pc)
 {
-	unsigned int i;
+	struct perfctr_request request = { .run = suspend };
 
-	drm_perfctr_lock_urgent(pc);
-	if (!pc->suspended && !pc->unplugged) {
-		for (i = 0; i < pc->source_count; i++) {
-			struct drm_perfctr_source *source = pc->sources[i];
-
-			if (source->state->running) {
-				drm_perfctr_sampler_collect_source(source);
-				/* stopping discards what could not be read */
-				if (source->state->incomplete)
-					source->state->lost_flags |= DRM_PERFCTR_SAMPLE_ERROR;
-				drm_perfctr_source_stop(source);
-			}
-			drm_perfctr_source_account_lost(source);
-		}
-		pc->suspended = true;
-	}
-	rt_mutex_unlock(&pc->lock);
+	drm_perfctr_run_urgent(pc, &request);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_suspend);
 
@@ -63,8 +68,7 @@ static void restart_sources(struct drm_perfctr *pc)
 			state->lost_flags |= pc->resetting ? DRM_PERFCTR_SAMPLE_RESET :
 							     DRM_PERFCTR_SAMPLE_ERROR;
 	}
-	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
-	drm_perfctr_sampler_arm(&pc->classes[PERFCTR_ORDINARY]);
+	drm_perfctr_sampler_settle(pc);
 }
 
 /* nothing was counted up to now, so nothing is lost */
@@ -83,6 +87,15 @@ static void end_suspension(struct drm_perfctr *pc)
 	}
 }
 
+static void resume(struct drm_perfctr *pc, struct perfctr_request *unused)
+{
+	if (!pc->suspended)
+		return;
+	new_epoch(pc);
+	end_suspension(pc);
+	restart_sources(pc);
+}
+
 /**
  * drm_perfctr_resume() - the hardware has power again
  * @pc: the counters
@@ -91,13 +104,9 @@ static void end_suspension(struct drm_perfctr *pc)
  */
 void drm_perfctr_resume(struct drm_perfctr *pc)
 {
-	drm_perfctr_lock_urgent(pc);
-	if (pc->suspended) {
-		new_epoch(pc);
-		end_suspension(pc);
-		restart_sources(pc);
-	}
-	rt_mutex_unlock(&pc->lock);
+	struct perfctr_request request = { .run = resume };
+
+	drm_perfctr_run_urgent(pc, &request);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_resume);
 
@@ -105,26 +114,18 @@ EXPORT_SYMBOL_GPL(drm_perfctr_resume);
 static void count_reset(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session;
-	struct perfctr_class *class;
+	struct perfctr_worker *worker;
 
-	perfctr_for_each_active(pc, class, session) {
+	perfctr_for_each_active(pc, worker, session) {
 		session->totals.resets += !!session->source_count;
 		drm_perfctr_update_status(session);
 	}
 }
 
-/**
- * drm_perfctr_pre_reset() - the hardware is about to be reset
- * @pc: the counters
- *
- * Counts since the last collection are lost, because the hardware may no longer respond, unless the
- * source says that it does. So are all counts until counting is restarted; the samples report both.
- */
-void drm_perfctr_pre_reset(struct drm_perfctr *pc)
+static void pre_reset(struct drm_perfctr *pc, struct perfctr_request *unused)
 {
 	unsigned int i;
 
-	drm_perfctr_lock_urgent(pc);
 	if (!pc->resetting && !pc->suspended)
 		count_reset(pc);
 	WRITE_ONCE(pc->resetting, true);
@@ -140,9 +141,29 @@ void drm_perfctr_pre_reset(struct drm_perfctr *pc)
 		if (source->state->users)
 			source->state->lost_flags |= DRM_PERFCTR_SAMPLE_RESET;
 	}
-	rt_mutex_unlock(&pc->lock);
+}
+
+/**
+ * drm_perfctr_pre_reset() - the hardware is about to be reset
+ * @pc: the counters
+ *
+ * Counts since the last collection are lost, because the hardware may no longer respond, unless the
+ * source says that it does. So are all counts until counting is restarted; the samples report both.
+ */
+void drm_perfctr_pre_reset(struct drm_perfctr *pc)
+{
+	struct perfctr_request request = { .run = pre_reset };
+
+	drm_perfctr_run_urgent(pc, &request);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
+
+static void post_reset(struct drm_perfctr *pc, struct perfctr_request *unused)
+{
+	WRITE_ONCE(pc->resetting, false);
+	new_epoch(pc);
+	restart_sources(pc);
+}
 
 /**
  * drm_perfctr_post_reset() - the reset has succeeded
@@ -152,11 +173,9 @@ EXPORT_SYMBOL_GPL(drm_perfctr_pre_reset);
  */
 void drm_perfctr_post_reset(struct drm_perfctr *pc)
 {
-	drm_perfctr_lock_urgent(pc);
-	WRITE_ONCE(pc->resetting, false);
-	new_epoch(pc);
-	restart_sources(pc);
-	rt_mutex_unlock(&pc->lock);
+	struct perfctr_request request = { .run = post_reset };
+
+	drm_perfctr_run_urgent(pc, &request);
 	wake_up_all(&pc->reset_wait);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
@@ -172,7 +191,7 @@ EXPORT_SYMBOL_GPL(drm_perfctr_post_reset);
 void drm_perfctr_unplug(struct drm_perfctr *pc)
 {
 	struct drm_perfctr_session *session, *next;
-	struct perfctr_class *class;
+	struct perfctr_worker *worker;
 	unsigned int i;
 
 	WRITE_ONCE(pc->ending, true);
@@ -184,11 +203,11 @@ void drm_perfctr_unplug(struct drm_perfctr *pc)
 			drm_perfctr_sampler_collect_source(pc->sources[i]);
 		drm_perfctr_source_stop(pc->sources[i]);
 	}
-	for (class = pc->classes; class < pc->classes + PERFCTR_CLASSES; class++) {
-		list_for_each_entry_safe(session, next, &class->active, node)
+	for (worker = pc->workers; worker < pc->workers + PERFCTR_WORKERS; worker++) {
+		list_for_each_entry_safe(session, next, &worker->active, node)
 			drm_perfctr_session_finish(session, DRM_PERFCTR_SAMPLE_UNPLUGGED,
 						   session->config.user_data);
-		hrtimer_cancel(&class->timer);
+		hrtimer_cancel(&worker->timer);
 	}
 	list_for_each_entry(session, &pc->all, all_node)
 		drm_perfctr_session_die(session);

@@ -5,7 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "perfctr_internal.h"
+#include "perfctr_extension.h"
 #include "perfctr_sink.h"
 #include "perfctr_trace.h"
 #include "pmu/pmu.h"

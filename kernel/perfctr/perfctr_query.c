@@ -46,7 +46,7 @@ static int fill_device(struct drm_perfctr *pc, unsigned int nth, void *element)
 		.max_requests = PERFCTR_MAX_REQUESTS,
 		.product = pc->config.product,
 		.min_period_ns = PERFCTR_MIN_PERIOD_NS,
-		.unprivileged_min_period_ns = drm_perfctr_unprivileged_min_period_ns(),
+		.unprivileged_min_period_ns = PERFCTR_USER_PERIOD_NS,
 		.max_period_ns = PERFCTR_MAX_PERIOD_NS,
 		.max_ring_bytes = PERFCTR_MAX_RING_BYTES,
 		.gpu_id = pc->config.gpu_id,

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sampler: locks, collections of several sources, begin and end of spans.
+ * The sampler: locks of commands, collections of several sources, their sessions.
  */
 #include <linux/bitops.h>
-#include <linux/ktime.h>
-#include <linux/math64.h>
 
-#include "perfctr_internal.h"
+#include "perfctr_extension.h"
 #include "pmu/pmu.h"
 
 /**
@@ -19,60 +17,10 @@
  *                                   -->  publish  -->  layout, ring
  */
 
-/**
- * DOC: locking
- *
- * &drm_perfctr.lock, the sampler lock, serialises collections, START, STOP, SAMPLE, suspend, reset,
- * unplug. It is held while a source waits for its hardware; every source bounds these waits.
- *
- * It is an rt_mutex, so that an ordinary task which holds it inherits the priority of a waiting
- * SCHED_FIFO worker. Commands that access hardware (START, SAMPLE, STOP) and the ordinary worker
- * take &perfctr_class.caller_lock before it. Therefore at most one task of each class accesses
- * hardware under the sampler lock or waits to do so. A job's SAMPLE or a reset thus waits for at
- * most one command of each, however many tasks issue commands in a loop. A command also holds the
- * caller lock while it reads its perf events: others of its class wait for that. OPEN and CLOSE
- * skip the caller lock, as they hold the sampler lock only briefly and without hardware access:
- * closing a file must not wait behind callers that access dead hardware::
- *
- *     ordinary commands, worker --> caller_lock --+
- *     privileged commands --------> caller_lock --+--> sampler lock --> locks of sources
- *     SCHED_FIFO worker, jobs, power -------------+
- *
- * Reset and in-stream SAMPLE take the sampler lock in a driver's fence-signalling sections, or
- * where fences depend on it. Reclaim may wait for fences. Code under the sampler lock, sources
- * included, must therefore not allocate memory with GFP_KERNEL, wait for a fence, or take a lock
- * under which other code does; drmm_perfctr_create() teaches lockdep this rule. perf does all of
- * that, so it is called without the sampler lock, see "perf events and fences".
- *
- * Order: driver's locks around suspend and reset -> sampler lock -> locks of sources; a session's
- * command_lock -> caller_lock -> its pmu.lock -> sampler lock; prepare_lock -> sampler lock. The
- * caller lock comes before pmu.lock, so that no session's pmu.lock, for which workers and CLOSE
- * wait, is held by a command that waits behind other callers. A source's interrupt handler never
- * takes the sampler lock. QUERY, STATUS and fdinfo take none of these locks: they read copies.
- *
- * A session's file owns it, and there is no table of sessions to look it up in: a command's file
- * keeps it, and a job takes a reference while it holds the file. The file is installed when the
- * session is complete. Sessions of PERF_CONTROL have no file: the device has a table of them, an
- * xarray, and a lookup takes a reference under its lock. They enter it when they are complete.
- */
-
-/* readings of two clocks at most this far apart are accepted; number of attempts */
-#define CLOCKS_APART_NS		2000
-#define CLOCK_READINGS		8
-
-/*
- * Takes the sampler lock where fences depend on it: jobs, power and reset. A preempted holder
- * inherits only the caller's priority, which may be ordinary; make the SCHED_FIFO worker wait as
- * well.
- */
-void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
+static void unlock_users(struct drm_perfctr_session *session)
 {
-	struct perfctr_class *class = &pc->classes[PERFCTR_PRIVILEGED];
-
-	if (rt_mutex_trylock(&pc->lock))
-		return;
-	kthread_queue_work(class->worker, &class->pmu_work);
-	rt_mutex_lock(&pc->lock);
+	if (!session->privileged)
+		rt_mutex_unlock(&session->pc->users_lock);
 }
 
 /*
@@ -81,27 +29,32 @@ void drm_perfctr_lock_urgent(struct drm_perfctr *pc)
  */
 int drm_perfctr_lock_call(struct drm_perfctr_session *session)
 {
-	struct rt_mutex *caller_lock = &session->class->caller_lock;
 	struct drm_perfctr *pc = session->pc;
 	int ret;
 
-	ret = rt_mutex_lock_interruptible(caller_lock);
+	ret = session->privileged ? 0 : rt_mutex_lock_interruptible(&pc->users_lock);
 	if (ret)
 		return ret;
 	ret = READ_ONCE(pc->ending) ? -ENODEV : rt_mutex_lock_interruptible(&session->pmu.lock);
 	if (ret)
-		goto err_caller;
+		goto err_users;
 	drm_perfctr_pmu_read(session);
 	ret = rt_mutex_lock_interruptible(&pc->lock);
 	if (ret)
 		goto err_pmu;
+	/* unplug waits behind all that came before it: none of them accesses the hardware now */
+	if (READ_ONCE(pc->ending))
+		goto err_ending;
 	drm_perfctr_pmu_handover(session);
 	return 0;
 
+err_ending:
+	rt_mutex_unlock(&pc->lock);
+	ret = -ENODEV;
 err_pmu:
 	rt_mutex_unlock(&session->pmu.lock);
-err_caller:
-	rt_mutex_unlock(caller_lock);
+err_users:
+	unlock_users(session);
 	return ret;
 }
 
@@ -109,127 +62,13 @@ void drm_perfctr_unlock_call(struct drm_perfctr_session *session)
 {
 	rt_mutex_unlock(&session->pc->lock);
 	rt_mutex_unlock(&session->pmu.lock);
-	rt_mutex_unlock(&session->class->caller_lock);
+	unlock_users(session);
 }
 
-/*
- * CLOCK_MONOTONIC - CLOCK_MONOTONIC_RAW: converts from the clock of samples to that of timers. The
- * clocks are not read simultaneously. An interrupt between the readings would shift hardware times
- * and count periods that have not ended, so the closest of several readings is used.
- */
-static s64 raw_offset_ns(void)
+/* has the first worker do what does not wait, and set the timers; any context */
+void drm_perfctr_sampler_settle(struct drm_perfctr *pc)
 {
-	u64 best_ns = U64_MAX;
-	s64 offset_ns = 0;
-	unsigned int i;
-
-	for (i = 0; i < CLOCK_READINGS && best_ns > CLOCKS_APART_NS; i++) {
-		u64 before_ns = ktime_get_raw_ns();
-		u64 monotonic_ns = ktime_get_ns();
-		u64 apart_ns = ktime_get_raw_ns() - before_ns;
-
-		if (apart_ns >= best_ns)
-			continue;
-		best_ns = apart_ns;
-		offset_ns = monotonic_ns - (before_ns + apart_ns / 2);
-	}
-	return offset_ns;
-}
-
-/* counts the periods of a session, periodic or not, that ended before @now (CLOCK_MONOTONIC) */
-static void count_periods(struct drm_perfctr_session *session, ktime_t now)
-{
-	u64 ended;
-
-	if (!session->config.period_ns || ktime_before(now, session->pending.due))
-		return;
-	ended = 1 + div64_u64(ktime_to_ns(ktime_sub(now, session->pending.due)),
-			      session->config.period_ns);
-	session->pending.due = ktime_add_ns(session->pending.due,
-					    ended * session->config.period_ns);
-	session->pending.periods += ended;
-}
-
-/* for a periodic session that is due: counts its periods, returns whether there is room */
-bool drm_perfctr_sampler_is_due(struct drm_perfctr_session *session, ktime_t now)
-{
-	if (!session->config.period_ns || ktime_before(now, session->pending.due))
-		return false;
-	count_periods(session, now);
-	if (!drm_perfctr_has_room(session)) {
-		drm_perfctr_update_status(session);
-		return false;
-	}
-	/* the sample itself is the last period */
-	session->pending.periods--;
-	return true;
-}
-
-/* --- batches ------------------------------------------------------------- */
-
-static bool is_of_batch(const struct drm_perfctr_session *session,
-			const struct drm_perfctr_source *source)
-{
-	return session->sources[0].source == source && perfctr_in_batches(session);
-}
-
-/* CLOCK_MONOTONIC_RAW of the next sample to make from a source's batch */
-static u64 next_in_batch(const struct drm_perfctr_source *source, s64 offset_ns)
-{
-	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
-	const struct drm_perfctr_session *session;
-	u64 next_ns = U64_MAX;
-
-	list_for_each_entry(session, &class->active, node)
-		if (is_of_batch(session, source))
-			next_ns = min_t(u64, next_ns,
-					ktime_to_ns(session->pending.due) - offset_ns);
-	return next_ns;
-}
-
-static void publish_batched(struct drm_perfctr_source *source, s64 offset_ns)
-{
-	struct perfctr_class *class = &source->pc->classes[PERFCTR_PRIVILEGED];
-	const ktime_t time = ns_to_ktime(source->state->time_ns + offset_ns);
-	struct drm_perfctr_session *session;
-
-	list_for_each_entry(session, &class->active, node)
-		if (is_of_batch(session, source) && drm_perfctr_sampler_is_due(session, time))
-			drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_PERIODIC,
-					    session->config.user_data);
-}
-
-/*
- * Makes a sample for each period in the batch, by the times of its pieces. If that takes longer
- * than half of the interval of batches, the remaining periods are merged. The worker pauses for as
- * long as it ran, so that it does not monopolise a CPU that is too slow for the rate.
- */
-static int collect_batch(struct drm_perfctr_source *source)
-{
-	struct perfctr_source_state *state = source->state;
-	const s64 offset_ns = raw_offset_ns();
-	/* after what takes longest on a slow CPU: at least the first period gets its sample */
-	const u64 begin_ns = ktime_get_raw_ns();
-	bool more, reached = true;
-	u64 now_ns, until_ns;
-	int ret;
-
-	do {
-		until_ns = U64_MAX;
-		if (reached && ktime_get_raw_ns() - begin_ns <= state->batch_ns / 2)
-			until_ns = next_in_batch(source, offset_ns);
-		ret = drm_perfctr_collect(source, until_ns, &more);
-		/* a source whose pieces end no period must return the rest at once */
-		reached = state->time_ns >= until_ns;
-		/* the last piece ends at no period: the caller may publish a sample of it */
-		if (more || ret)
-			publish_batched(source, offset_ns);
-	} while (more && until_ns != U64_MAX);
-	state->incomplete |= more;
-	now_ns = ktime_get_raw_ns();
-	/* the hardware has room for two batches; half of one is reserved for delays */
-	state->backoff_until_ns = now_ns + min(now_ns - begin_ns, source->batch_ns / 2);
-	return ret;
+	kthread_queue_work(pc->workers[PERFCTR_HARDWARE].thread, &pc->release_work);
 }
 
 /**
@@ -243,11 +82,9 @@ static int collect_batch(struct drm_perfctr_source *source)
  */
 int drm_perfctr_sampler_collect_source(struct drm_perfctr_source *source)
 {
-	bool more;
-
-	if (source->state->running && source->batch_ns)
-		return collect_batch(source);
-	return drm_perfctr_collect(source, U64_MAX, &more);
+	if (source->state->running && perfctr_has_batches(source))
+		return source->extension->ops->collect(source);
+	return drm_perfctr_collect(source);
 }
 
 /* collects each source of @mask; returns 0 or the first error */
@@ -281,78 +118,21 @@ int drm_perfctr_sampler_collect(struct drm_perfctr_session *session)
 	return drm_perfctr_sampler_collect_mask(session->pc, drm_perfctr_sampler_sources(session));
 }
 
-/* --- begin and end of a span --------------------------------------------- */
-
-static void add_wanted(const struct drm_perfctr_session *session,
-		       const struct drm_perfctr_source *source, u64 *wanted)
+/* the same for a sample: periods of a batch are published first, and may use up the room */
+bool drm_perfctr_sampler_collect_with_room(struct drm_perfctr_session *session)
 {
-	unsigned int i;
-
-	for (i = 0; i < session->view_count; i++) {
-		const struct perfctr_view *view = &session->views[i];
-
-		if (view->block && view->block->source == source)
-			wanted[(view->block - source->blocks) * DRM_PERFCTR_BLOCK_INFO_SECTIONS +
-			       view->section] |= view->mask;
-	}
-}
-
-static void add_period(const struct drm_perfctr_session *session,
-		       struct drm_perfctr_source *source)
-{
-	struct perfctr_source_state *state = source->state;
-	u64 ring_ns;
-
-	if (!perfctr_is_batchable(session) || session->sources[0].source != source)
-		return;
-	source->period_ns = min_not_zero(source->period_ns, session->config.period_ns);
-	/* a batch must fit into half the ring, so that a reader can keep up */
-	ring_ns = session->config.period_ns * max(session->ring->slots / 2, 1u);
-	state->batch_ns = min_not_zero(state->batch_ns, ring_ns);
-}
-
-/**
- * drm_perfctr_sampler_select() - pass a source the counters that all active sessions need
- * @source: the source
- * @session: counted as active; may be NULL
- *
- * Collects before, as counts so far belong to the previous selection, and afterwards, so that the
- * totals have the time of all counts.
- */
-void drm_perfctr_sampler_select(struct drm_perfctr_source *source,
-				const struct drm_perfctr_session *session)
-{
-	const struct drm_perfctr_session *other;
-	struct perfctr_class *class;
-	u64 *wanted = source->state->wanted;
-
-	if (!wanted)
-		return;
-	if (source->state->running)
-		drm_perfctr_sampler_collect_source(source);
-	memset(wanted, 0, source->block_count * DRM_PERFCTR_BLOCK_INFO_SECTIONS * sizeof(*wanted));
-	source->period_ns = 0;
-	source->state->batch_ns = 0;
-	perfctr_for_each_active(source->pc, class, other) {
-		add_wanted(other, source, wanted);
-		add_period(other, source);
-	}
-	if (session) {
-		add_wanted(session, source, wanted);
-		add_period(session, source);
-	}
-	source->ops->select(source, wanted);
-	source->state->batch_ns = min_not_zero(source->state->batch_ns, source->batch_ns);
-	if (source->state->running)
-		drm_perfctr_sampler_collect_source(source);
+	if (!drm_perfctr_has_room(session))
+		return false;
+	drm_perfctr_sampler_collect(session);
+	return drm_perfctr_has_room(session);
 }
 
 /*
  * The sources have one session less. release_work does the rest, so that CLOSE does not wait for
- * hardware. STOP drops the session's counters at once, because others would share the hardware with
- * them until the worker runs.
+ * hardware. STOP, which has just @collected, drops the session's counters at once, because others
+ * would share the hardware with them until the worker runs.
  */
-static void release_sources(struct drm_perfctr_session *session, unsigned int count)
+static void release_sources(struct drm_perfctr_session *session, unsigned int count, bool collected)
 {
 	struct drm_perfctr *pc = session->pc;
 
@@ -361,14 +141,12 @@ static void release_sources(struct drm_perfctr_session *session, unsigned int co
 		struct perfctr_source_state *state = source->state;
 
 		state->users--;
-		WRITE_ONCE(state->privileged_users,
-			   state->privileged_users - perfctr_is_privileged(session));
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
-		state->release_due = !state->users || !state->running || session->dead;
+		state->release_due = !state->users || !state->running || !collected;
 		if (!state->release_due)
-			drm_perfctr_sampler_select(source, NULL);
+			perfctr_select(source, NULL);
 	}
-	kthread_queue_work(pc->classes[PERFCTR_ORDINARY].worker, &pc->release_work);
+	drm_perfctr_sampler_settle(pc);
 }
 
 static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_session *session)
@@ -385,15 +163,15 @@ static int attach_source(struct drm_perfctr_source *source, struct drm_perfctr_s
 		state->pending_flags = 0;
 		state->pending_lost = false;
 	}
-	drm_perfctr_sampler_select(source, session);
+	if (state->running && perfctr_has_batches(source))
+		drm_perfctr_sampler_collect_source(source);
+	perfctr_select(source, session);
 	ret = drm_perfctr_source_start(source);
 	if (ret) {
 		WRITE_ONCE(pc->set_users, pc->set_users - 1);
 		state->release_due = true;
 	} else {
 		state->users++;
-		WRITE_ONCE(state->privileged_users,
-			   state->privileged_users + perfctr_is_privileged(session));
 	}
 	return ret;
 }
@@ -425,19 +203,19 @@ int drm_perfctr_sampler_attach(struct drm_perfctr_session *session)
 	drm_dbg(session->pc->drm, "perfctr: START: no baseline: %d\n", ret);
 	i = session->source_count;
 undo:
-	release_sources(session, i);
+	release_sources(session, i, false);
 	return ret;
 }
 
 /* makes an attached session active: the workers serve it */
 void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
 {
-	struct perfctr_class *class = session->class;
+	struct drm_perfctr *pc = session->pc;
 
 	WRITE_ONCE(session->active, true);
-	list_add_tail(&session->node, &class->active);
+	list_add_tail(&session->node, &perfctr_worker_of(session)->active);
 	if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
-		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions + 1);
+		WRITE_ONCE(pc->automatic_sessions, pc->automatic_sessions + 1);
 }
 
 /*
@@ -446,53 +224,10 @@ void drm_perfctr_sampler_add(struct drm_perfctr_session *session)
  */
 void drm_perfctr_sampler_detach(struct drm_perfctr_session *session)
 {
-	struct perfctr_class *class = session->class;
+	struct drm_perfctr *pc = session->pc;
 
 	list_del_init(&session->node);
 	if (session->config.flags & DRM_PERFCTR_OPEN_AUTOMATIC)
-		WRITE_ONCE(class->automatic_sessions, class->automatic_sessions - 1);
-	release_sources(session, session->source_count);
-}
-
-/* starts an active session's first period; the session was just baselined */
-void drm_perfctr_sampler_begin(struct drm_perfctr_session *session)
-{
-	u64 period_ns = session->config.period_ns;
-	u64 start_ns, into_ns;
-
-	if (!period_ns)
-		return;
-	start_ns = session->pending.end_ns + raw_offset_ns();
-	/* align to multiples of the period: equal periods share one collection */
-	div64_u64_rem(start_ns, period_ns, &into_ns);
-	session->pending.due = ns_to_ktime(start_ns - into_ns + period_ns);
-}
-
-/*
- * After the last collection of a session: counts the periods that ended in its span, including the
- * time that the hardware took to respond. What a source did not return is lost for the session.
- */
-void drm_perfctr_sampler_end(struct drm_perfctr_session *session)
-{
-	unsigned int i;
-	u64 end_ns;
-
-	for (i = 0; i < session->source_count; i++) {
-		struct perfctr_source_state *state = session->sources[i].source->state;
-		u64 lost_ns;
-
-		if (!state->incomplete)
-			continue;
-		/* the span ends now nevertheless, without a GPU timestamp */
-		state->time_ns = max(state->time_ns, ktime_get_raw_ns());
-		state->gpu_epoch = 0;
-		state->gpu_timestamp = 0;
-		/* at least 1: something is lost */
-		lost_ns = 1 + state->time_ns - min(state->time_ns, state->good_ns);
-		session->pending.unread_ns = max(session->pending.unread_ns, lost_ns);
-	}
-	if (session->config.period_ns) {
-		end_ns = max(drm_perfctr_session_time(session), session->pending.end_ns);
-		count_periods(session, ns_to_ktime(end_ns + raw_offset_ns()));
-	}
+		WRITE_ONCE(pc->automatic_sessions, pc->automatic_sessions - 1);
+	release_sources(session, session->source_count, !session->dead);
 }

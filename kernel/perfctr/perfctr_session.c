@@ -4,6 +4,7 @@
  */
 #include <linux/pid.h>
 #include <linux/slab.h>
+#include <drm/drm_perfctr_extension.h>
 
 #include "perfctr_internal.h"
 #include "perfctr_sink.h"
@@ -70,14 +71,11 @@ static int activate(struct drm_perfctr_session *session, u64 user_data, bool awa
 	if (ret)
 		return ret;
 	drm_perfctr_baseline(session);
-	drm_perfctr_sampler_begin(session);
+	drm_perfctr_period_begin(session);
 	session->config.user_data = user_data;
 	session->awake = awake;
 	drm_perfctr_sampler_add(session);
 	drm_perfctr_ring_set_state(session->ring, DRM_PERFCTR_RING_ACTIVE);
-	drm_perfctr_sampler_arm(session->class);
-	/* arm the timer for the sources' own deadlines */
-	drm_perfctr_sampler_arm(&session->pc->classes[PERFCTR_PRIVILEGED]);
 	drm_perfctr_update_status(session);
 	drm_perfctr_pmu_begin(session);
 	return 0;
@@ -103,6 +101,8 @@ static int start(struct drm_perfctr_session *session, u64 user_data, bool awake)
 	}
 	if (ret)
 		drm_perfctr_pmu_disable(session);
+	else
+		drm_perfctr_sampler_settle(session->pc);
 	return ret;
 }
 
@@ -160,7 +160,7 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 /* ends an active session, just collected; @flags: DRM_PERFCTR_SAMPLE_UNPLUGGED or 0 */
 void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
-	drm_perfctr_sampler_end(session);
+	drm_perfctr_period_end(session);
 	drm_perfctr_ring_free(session->ring);
 	WRITE_ONCE(session->active, false);
 	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
@@ -186,8 +186,6 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
 		drm_perfctr_session_finish(session, 0, user_data);
-		/* privileged sessions do not wait for the ordinary worker */
-		drm_perfctr_sampler_arm(&pc->classes[PERFCTR_PRIVILEGED]);
 		swap(relax, session->awake);
 	}
 	drm_perfctr_unlock_call(session);
@@ -196,15 +194,6 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	if (relax)
 		pc->config.ops->relax(pc->drm);
 	return ret;
-}
-
-/* periods of a batch are published first, and may use up the room */
-static bool collect_with_room(struct drm_perfctr_session *session)
-{
-	if (!drm_perfctr_has_room(session))
-		return false;
-	drm_perfctr_sampler_collect(session);
-	return drm_perfctr_has_room(session);
 }
 
 /* SAMPLE, likewise */
@@ -221,7 +210,7 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		ret = -ENODEV;
 	} else if (!session->active) {
 		ret = perfctr_reject(pc, ENOTCONN, "SAMPLE: session is not active");
-	} else if (!collect_with_room(session)) {
+	} else if (!drm_perfctr_sampler_collect_with_room(session)) {
 		session->totals.ring_full++;
 		drm_perfctr_update_status(session);
 		ret = perfctr_reject(pc, ENOSPC, "SAMPLE: only the slot of STOP is free");
@@ -233,47 +222,6 @@ int drm_perfctr_session_manual(struct drm_perfctr_session *session, u64 user_dat
 		drm_perfctr_signal(session->memory);
 	return ret;
 }
-
-/**
- * drm_perfctr_session_sample() - SAMPLE in the command stream
- * @session: reference from drm_perfctr_session_get()
- * @user_data: for the sample
- *
- * Called by the driver between two commands of a job, when the earlier one has been counted and the
- * later one has not started. The application does not see errors: a sample without a free slot is
- * merged into the next one.
- *
- * May be called in fence-signalling sections, so it does not call perf: the sample contains the
- * last values read from perf events, as their capture time shows, and the worker reads them soon.
- *
- * Returns: 0; -ENOENT if the session has ended or is not active; -ENOSPC if the sample was merged;
- * -EOPNOTSUPP without DRM_PERFCTR_FEATURE_IN_STREAM.
- */
-int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data)
-{
-	struct drm_perfctr *pc = session->pc;
-	int ret = 0;
-
-	if (!(pc->config.features & DRM_PERFCTR_FEATURE_IN_STREAM))
-		return -EOPNOTSUPP;
-	drm_perfctr_lock_urgent(pc);
-	if (session->dead || !session->active) {
-		ret = -ENOENT;
-	} else if (!collect_with_room(session)) {
-		session->pending.others++;
-		drm_perfctr_update_status(session);
-		ret = -ENOSPC;
-	} else {
-		drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_IN_STREAM, user_data);
-		if (session->pmu.present) {
-			drm_perfctr_pmu_want(session, false);
-			kthread_queue_work(session->class->worker, &session->class->pmu_work);
-		}
-	}
-	rt_mutex_unlock(&pc->lock);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(drm_perfctr_session_sample);
 
 /* STATUS: as of the last sample or command, but for readers; does not wait */
 void drm_perfctr_session_status(struct drm_perfctr_session *session,
@@ -294,7 +242,7 @@ void drm_perfctr_session_discard(struct drm_perfctr_session *session)
 	for (i = 0; i < pc->source_count; i++)
 		if (session->prepared & BIT(i))
 			drm_perfctr_source_unprepare(pc->sources[i]);
-	drm_perfctr_uncharge(session->owner.charged, 1, session->pmu.counters, 0);
+	drm_perfctr_uncharge(session->owner.charged, 1, 0);
 	drm_perfctr_session_put(session);
 }
 
@@ -309,24 +257,34 @@ void drm_perfctr_session_die(struct drm_perfctr_session *session)
 	drm_perfctr_wake(session->memory);
 }
 
-/*
- * Ends a session in any state and drops the reference of its creator: no command, tick or job uses
- * it any more.
- */
-void drm_perfctr_session_end(struct drm_perfctr_session *session)
-{
-	struct drm_perfctr *pc = session->pc;
+struct end_request {
+	struct perfctr_request base;
+	struct drm_perfctr_session *session;
+};
 
-	rt_mutex_lock(&pc->lock);
+static void end(struct drm_perfctr *pc, struct perfctr_request *base)
+{
+	struct drm_perfctr_session *session =
+		container_of(base, struct end_request, base)->session;
+
 	drm_perfctr_session_die(session);
 	if (session->active)
 		drm_perfctr_sampler_detach(session);
-	if (!perfctr_is_privileged(session))
-		pc->ordinary_sessions--;
+	pc->users_sessions -= !session->privileged;
 	list_del_init(&session->all_node);
 	list_del_init(&session->pmu.node);
-	rt_mutex_unlock(&pc->lock);
+}
 
+/*
+ * Ends a session in any state and drops the reference of its creator: no command, tick or job uses
+ * it any more. It accesses no hardware, and waits for one access of others: it is urgent.
+ */
+void drm_perfctr_session_end(struct drm_perfctr_session *session)
+{
+	struct end_request request = { .base.run = end, .session = session };
+	struct drm_perfctr *pc = session->pc;
+
+	drm_perfctr_run_urgent(pc, &request.base);
 	drm_perfctr_pmu_close(session);
 	/* also after unplug, which keeps the wake reference */
 	if (session->awake)

@@ -3,7 +3,6 @@
  * Limits and permissions: sysctl dev.perfctr.*
  */
 #include <linux/capability.h>
-#include <linux/minmax.h>
 #include <linux/sizes.h>
 #include <linux/sysctl.h>
 
@@ -12,15 +11,8 @@
 
 /* 1: counters need what perfctr_allow_cpu() asks for; 0: users may observe each other */
 static int perfctr_paranoid = 1;
-/* samples per second of one unprivileged session */
-static int perfctr_max_sample_rate_hz = 1000;
-/* per unprivileged user, across devices: an eighth of the limit of a device */
-int drm_perfctr_max_user_sessions = PERFCTR_MAX_SESSIONS_DEVICE / 8;
 /* per unprivileged user, all rings: four of the largest, with their control areas */
 int drm_perfctr_max_user_ring_kb = 4 * (int)((PERFCTR_MAX_RING_BYTES + SZ_1M) >> 10);
-
-static int rate_min_hz = 1;
-static int rate_max_hz = (int)(NSEC_PER_SEC / PERFCTR_MIN_PERIOD_NS);
 
 static struct ctl_table_header *perfctr_sysctl_header;
 
@@ -36,8 +28,6 @@ static struct ctl_table_header *perfctr_sysctl_header;
 
 static struct ctl_table perfctr_sysctl_table[] = {
 	ENTRY("paranoid", perfctr_paranoid, SYSCTL_ZERO, SYSCTL_ONE),
-	ENTRY("max_sample_rate_hz", perfctr_max_sample_rate_hz, &rate_min_hz, &rate_max_hz),
-	ENTRY("max_user_sessions", drm_perfctr_max_user_sessions, SYSCTL_ZERO, NULL),
 	ENTRY("max_user_ring_kb", drm_perfctr_max_user_ring_kb, SYSCTL_ZERO, NULL),
 	PERFCTR_SYSCTL_END
 };
@@ -67,10 +57,4 @@ bool drm_perfctr_has_privilege(void)
 bool drm_perfctr_may_observe(void)
 {
 	return !READ_ONCE(perfctr_paranoid) || !perfctr_allow_cpu();
-}
-
-u64 drm_perfctr_unprivileged_min_period_ns(void)
-{
-	return max_t(u64, NSEC_PER_SEC / READ_ONCE(perfctr_max_sample_rate_hz),
-		     PERFCTR_MIN_PERIOD_NS);
 }

@@ -104,7 +104,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 	if (hw.collect_error)
 		return hw.collect_error;
 	*c = hw.next;
-	c->more = hw.pieces && hw.pieces--;
+	hw.hs.extension.more = hw.pieces && hw.pieces--;
 	memset(&hw.next, 0, sizeof(hw.next));
 	for (unsigned int b = 0; b < BLOCKS; b++) {
 		u64 *totals = drm_perfctr_block_totals(source, b);
@@ -130,7 +130,6 @@ static const struct drm_perfctr_source_ops fake_ops = {
 	.stop = fake_stop,
 	.collect = fake_collect,
 	.reset = fake_reset,
-	.select = fake_select,
 };
 
 static int fake_probe(struct host *h)
@@ -153,6 +152,7 @@ static int fake_probe(struct host *h)
 		};
 	hw.hs.source.name = "fake";
 	hw.hs.source.ops = &fake_ops;
+	hw.hs.extension.select = fake_select;
 	hw.hs.source.descs = hw.descs;
 	hw.hs.source.block_count = BLOCKS;
 	hw.hs.needs = "a permit";

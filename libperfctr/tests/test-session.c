@@ -299,6 +299,25 @@ TEST("a refused set-up has a message with the fix")
 	}
 }
 
+TEST("a refused set-up names AUTOMATIC samples, or the period")
+{
+	struct perfctr_session_opts opts = {
+		.size = sizeof(opts),
+		.flags = DRM_PERFCTR_OPEN_AUTOMATIC,
+		.slots = 4,
+	};
+
+	for (int n = 0; n < 3; n++) {
+		opts.period_ns = (uint64_t[]){ 0, 1000000, 999999 }[n];
+		begin();
+		fake_fail(fake, FAKE_SESSION, 1, -EPERM);
+		EQUAL(perfctr_session_new(selection, &opts, &session), -EPERM);
+		HAS_TEXT(perfctr_ctx_error(ctx),
+			 n < 2 ? "(AUTOMATIC) need CAP_PERFMON" : "the shortest is 1 ms");
+		end();
+	}
+}
+
 TEST("a period out of range is named")
 {
 	struct perfctr_session_opts opts = { .size = sizeof(opts), .period_ns = 5, .slots = 4 };

@@ -80,9 +80,10 @@
  * set to 0, by which root permits users to observe each other. Where the kernel exports
  * perf_allow_cpu() (since 7.3) it is asked instead, and with it the security modules and
  * kernel.perf_event_paranoid: 0 or less permits OPEN to every user. Older kernels ask neither.
- * QUERY hides from others what shows when somebody counts. Without CAP_PERFMON a period is at least
- * unprivileged_min_period_ns: 1 s / dev.perfctr.max_sample_rate_hz. There is no other isolation of
- * users. OPEN checks the permission; any process that gets the descriptor may then use it.
+ * QUERY hides from others what shows when somebody counts. Sessions without CAP_PERFMON are few and
+ * slow: 4 of a user, 32 of a device, with periods of at least unprivileged_min_period_ns (10 ms),
+ * without AUTOMATIC samples. There is no other isolation of users. OPEN checks the permission; any
+ * process that gets the descriptor may then use it.
  */
 #ifndef _UAPI_PERFCTR_DRM_H_
 #define _UAPI_PERFCTR_DRM_H_
@@ -759,6 +760,7 @@ enum drm_perfctr_open_flags {
 	/**
 	 * @DRM_PERFCTR_OPEN_AUTOMATIC: also publish when power or protected mode of
 	 * the hardware has changed; transitions in quick succession may share a sample.
+	 * Needs CAP_PERFMON, as the rate of transitions has no limit.
 	 */
 	DRM_PERFCTR_OPEN_AUTOMATIC = 1u << 2,
 };
@@ -789,7 +791,8 @@ struct drm_perfctr_layout {
  *          dev.perfctr.paranoid=0 or, since 7.3, what perf_allow_cpu() allows;
  *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, other PMUs
  *          CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 in addition
- * -EPERM   @period_ns is shorter than the caller's minimum
+ * -EPERM   @period_ns is shorter than the caller's minimum, or it may not have
+ *          AUTOMATIC samples
  * -EINVAL  a field that must be zero is not, an unknown flag (the kernel's debug
  *          log, drm.debug=0x2, names it); @slots is zero or not a power of two;
  *          @request_count is zero; @request_stride is below version 4's size of a
@@ -816,9 +819,8 @@ struct drm_perfctr_layout {
  *          has no such event
  * -EBADF   @eventfd is not an open file
  * -EMFILE  the process has reached its limit of file descriptors
- * -EDQUOT  the user has reached its limits: of sessions and of ring memory, see sysctl
- *          dev.perfctr.max_user_sessions and max_user_ring_kb, and of PMU counters;
- *          not with CAP_PERFMON
+ * -EDQUOT  the user has reached its limits: 4 sessions, or the ring memory of sysctl
+ *          dev.perfctr.max_user_ring_kb; not with CAP_PERFMON
  * -ENFILE  the limit of this device for all users without CAP_PERFMON is
  *          reached; not with CAP_PERFMON. Or the machine's table of open files is full
  * -ENOMEM  out of memory

@@ -15,7 +15,7 @@ struct drm_file;
 struct drm_perfctr;
 struct drm_perfctr_block;
 struct drm_perfctr_control_config;
-struct drm_perfctr_session;
+struct drm_perfctr_extension;
 struct drm_perfctr_source;
 struct drm_printer;
 struct module;
@@ -49,15 +49,9 @@ struct drm_perfctr_block_desc {
 /**
  * struct drm_perfctr_collection - report of a source about one collection
  *
- * Zeroed by the core before the call, except for @until_ns.
+ * Zeroed by the core before the call.
  */
 struct drm_perfctr_collection {
-	/**
-	 * @until_ns: CLOCK_MONOTONIC_RAW at which a sample is due. A source with batches, see
-	 * &drm_perfctr_source.batch_ns, returns its batch up to the first boundary at or after that
-	 * time, but at least one piece, and sets @more if there is more. Other sources ignore it.
-	 */
-	u64 until_ns;
 	/**
 	 * @time_ns: CLOCK_MONOTONIC_RAW up to which counts are included; 0: the core uses the time
 	 * after the call.
@@ -87,11 +81,6 @@ struct drm_perfctr_collection {
 	 * collection includes them; if there is none before @stop, the core reports them as lost.
 	 */
 	bool incomplete;
-	/**
-	 * @more: there is more of the batch, from after @time_ns; the source is called again at
-	 * once. Only if &drm_perfctr_source.batch_ns is not 0.
-	 */
-	bool more;
 };
 
 /**
@@ -142,15 +131,6 @@ struct drm_perfctr_source_ops {
 	 * this case. Optional. See &drm_perfctr_source.collect_at_reset.
 	 */
 	void (*reset)(struct drm_perfctr_source *source);
-	/**
-	 * @select: for hardware that cannot count everything at once: @wanted is the union of the
-	 * counters of all active sessions, DRM_PERFCTR_BLOCK_INFO_SECTIONS masks for each block.
-	 * Called before @start, and between two collections whenever it changes; a collection
-	 * immediately precedes it while the source counts. May change
-	 * &drm_perfctr_source.max_interval_ns and &drm_perfctr_source.batch_ns; without this op
-	 * there are no batches. Optional.
-	 */
-	void (*select)(struct drm_perfctr_source *source, const u64 *wanted);
 };
 
 /**
@@ -171,28 +151,17 @@ struct drm_perfctr_source {
 	/**
 	 * @max_interval_ns: longest time between two collections in which no hardware counter can
 	 * wrap; the core collects at least that often while counting. 0: no limit. Only
-	 * @ops->select may change it.
+	 * &drm_perfctr_extension.select may change it.
 	 */
 	u64 max_interval_ns;
-	/**
-	 * @batch_ns: not 0: the hardware records its counts at short intervals and must be
-	 * collected at least that often. Each collection is a batch, returned in pieces. They
-	 * provide the periodic samples of sessions without other sources, which then need no timer.
-	 * Only @ops->select may change it.
-	 */
-	u64 batch_ns;
 	/**
 	 * @collect_at_reset: the hardware still answers in drm_perfctr_pre_reset(): a last
 	 * collection precedes @ops->reset. Otherwise counts since the last one are lost.
 	 */
 	bool collect_at_reset;
-	/**
-	 * @period_ns: for @ops->select: shortest period of the sessions whose samples could be made
-	 * from batches; 0: none.
-	 */
-	u64 period_ns;
 
-	/* private: the core's */
+	/* private: the core's; @extension: NULL, or see drm_perfctr_extension.h */
+	struct drm_perfctr_extension *extension;
 	struct drm_perfctr *pc;
 	struct drm_perfctr_block *blocks;
 	struct perfctr_source_state *state;
@@ -346,66 +315,10 @@ void drm_perfctr_source_transition(struct drm_perfctr_source *source);
 u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block);
 void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int block,
 			      u32 states, const u64 *valid);
-void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block, u64 ns,
-			   const u64 *counted);
 void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block,
 			       u64 time_ns);
 
 /* for debugfs of the driver */
 void drm_perfctr_debugfs_init(struct drm_perfctr *pc, struct dentry *dir);
-
-/*
- * sampling in the command stream; only drm_perfctr_session_sample() may be called in
- * fence-signalling sections
- */
-struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr *pc, int fd);
-void drm_perfctr_session_put(struct drm_perfctr_session *session);
-int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);
-
-/**
- * struct drm_perfctr_pmu_kind - a block type counted by a kind of perf PMU
- *
- * The bits of a block's mask select @events. The core checks the PMU's name to verify that it is of
- * that kind.
- */
-struct drm_perfctr_pmu_kind {
-	/** @type: block type, see "Block types" in perfctr_drm.h. */
-	u16 type;
-	/** @product: see "Products" in perfctr_drm.h. */
-	u16 product;
-	/** @prefix: the PMU's name up to the number of its socket. */
-	const char *prefix;
-	/** @infix: follows in the name, before the low byte of the index; or NULL. */
-	const char *infix;
-	/** @config_mask: bits of config that select the event; others are filters. */
-	u64 config_mask;
-	/** @filter: filter bits in config, config1 and config2; all other bits are rejected. */
-	u64 filter[3];
-	/** @filter_enable: bit of config that enables config1 and config2. */
-	u64 filter_enable;
-	/** @events: config of each event of the catalogue. */
-	const u64 *events;
-	/** @event_count: elements of @events, 1..64. */
-	unsigned int event_count;
-};
-
-/**
- * struct drm_perfctr_pmu_kinds - the kinds that a module has
- */
-struct drm_perfctr_pmu_kinds {
-	/** @kinds: their block types must not be registered yet. */
-	const struct drm_perfctr_pmu_kind *kinds;
-	/** @count: elements of @kinds. */
-	unsigned int count;
-	/** @owner: the module, pinned while a session uses one of them. */
-	struct module *owner;
-
-	/* private: */
-	struct drm_perfctr_pmu_kinds *next;
-};
-
-/* CONFIG_DRM_PERFCTR_PMU */
-void drm_perfctr_register_pmu_kinds(struct drm_perfctr_pmu_kinds *table);
-void drm_perfctr_unregister_pmu_kinds(struct drm_perfctr_pmu_kinds *table);
 
 #endif /* _DRM_PERFCTR_H_ */

@@ -7,6 +7,7 @@
 #include <linux/uaccess.h>
 #include <linux/xarray.h>
 #include <drm/drm_file.h>
+#include <drm/drm_perfctr_extension.h>
 
 #include "control.h"
 

@@ -29,22 +29,23 @@ void drm_perfctr_pmu_destroy(struct drm_perfctr_session *session);
 int drm_perfctr_pmu_enable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_disable(struct drm_perfctr_session *session);
 void drm_perfctr_pmu_close(struct drm_perfctr_session *session);
-/* with pmu.lock but not the sampler lock, because it calls perf */
+/* with pmu.lock but not the sampler lock, because they call perf */
 void drm_perfctr_pmu_read(struct drm_perfctr_session *session);
-/* with both locks: makes values read available to samples */
+void drm_perfctr_pmu_follow(struct drm_perfctr_session *session);
+void drm_perfctr_pmu_stop(struct drm_perfctr_session *session);
+/* without: its events are released */
+void drm_perfctr_pmu_end(struct drm_perfctr_session *session);
+/* with pmu.lock and the sampler lock: makes values read available to samples */
 void drm_perfctr_pmu_handover(struct drm_perfctr_session *session);
 /* with both locks, releases the sampler lock meanwhile: an active session's first span begins */
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session);
 
-/* with the sampler lock: queues reading a session's events; @follow: follow CPUs first */
+/* with the sampler lock: the second worker is to read the events; @follow: it follows CPUs first */
 void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow);
-/* in the worker, with the sampler lock, which they release meanwhile */
-void drm_perfctr_pmu_serve(struct perfctr_class *class);
-bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now);
-/* waits for the workers; without the sampler lock */
+/* the tick_work of that worker */
+void drm_perfctr_pmu_tick(struct kthread_work *work);
+/* for unplug: has it read all sessions, and waits for it; without the sampler lock */
 void drm_perfctr_pmu_read_all(struct drm_perfctr *pc);
-
-/* QUERY */
 
 /* with the sampler lock: publishing */
 u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session);
@@ -86,13 +87,8 @@ static inline void drm_perfctr_pmu_close(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_handover(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_begin(struct drm_perfctr_session *session) {}
 static inline void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow) {}
-static inline void drm_perfctr_pmu_serve(struct perfctr_class *class) {}
+static inline void drm_perfctr_pmu_tick(struct kthread_work *work) {}
 static inline void drm_perfctr_pmu_read_all(struct drm_perfctr *pc) {}
-
-static inline bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
-{
-	return false;
-}
 
 static inline u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 {

@@ -5,6 +5,8 @@
 #ifndef _PERFCTR_PMU_EVENTS_H_
 #define _PERFCTR_PMU_EVENTS_H_
 
+#include <drm/drm_perfctr_extension.h>
+
 #include "../format/pmu_block.h"
 
 struct drm_perfctr;

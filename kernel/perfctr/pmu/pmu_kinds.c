@@ -6,7 +6,7 @@
 #include <linux/mutex.h>
 #include <linux/string.h>
 
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 #include "pmu_events.h"
 
 static DEFINE_MUTEX(tables_lock);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The perf events of a session: created by OPEN, read without the sampler lock, handed over with
- * it; CPU hotplug.
+ * it.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
-#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/slab.h>
-#include <linux/wait.h>
 
 #include "pmu.h"
 #include "pmu_events.h"
@@ -26,7 +24,7 @@
  * - values read are handed over with &drm_perfctr.lock held as well, so that publishing a sample
  *   needs only that lock::
  *
- *     START, STOP, SAMPLE        worker (period, event, CPU hotplug)
+ *     START, STOP, SAMPLE        second worker (period, event, CPU hotplug)
  *       pmu.lock                   pmu.lock
  *         perf: read                 perf: open, read
  *         sampler lock               sampler lock, hand over
@@ -42,14 +40,9 @@
  * so that no block has counts from before the span, and time_enabled begins with them.
  *
  * The worker holds no reference to the session that it serves: CLOSE removes the session from
- * the worker's list, or waits until the worker has finished with it.
+ * the worker's list, or waits until the worker has finished with it. It does not wait for the
+ * pmu.lock of users, whose commands a scheduler may stop.
  */
-
-static enum cpuhp_state cpuhp_state;
-static DEFINE_MUTEX(devices_lock);
-static LIST_HEAD(devices);
-/* woken when a worker has finished with a session */
-static DECLARE_WAIT_QUEUE_HEAD(served);
 
 static struct perfctr_pmu_block *next_pmu(const struct drm_perfctr_session *session,
 					  unsigned int *i)
@@ -207,7 +200,7 @@ void drm_perfctr_pmu_read(struct drm_perfctr_session *session)
 		drm_perfctr_pmu_block_read(session->pc, pmu);
 }
 
-static void disable(struct drm_perfctr_session *session)
+void drm_perfctr_pmu_stop(struct drm_perfctr_session *session)
 {
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
@@ -221,7 +214,7 @@ static void disable(struct drm_perfctr_session *session)
 void drm_perfctr_pmu_disable(struct drm_perfctr_session *session)
 {
 	rt_mutex_lock(&session->pmu.lock);
-	disable(session);
+	drm_perfctr_pmu_stop(session);
 	rt_mutex_unlock(&session->pmu.lock);
 }
 
@@ -236,7 +229,7 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 	if (ret)
 		return ret;
 	/* before opening: hotplug of later CPUs may find the session not active yet */
-	session->pmu.cpu_changes = atomic_read(&session->pc->cpu_changes);
+	session->pmu.cpu_changes = atomic_read(&session->pc->pmu.cpu_changes);
 	for_each_pmu(session, i, pmu) {
 		/* CLOSE, which closes the events, sets it before it waits for the lock */
 		ret = READ_ONCE(session->dead) ? -ENODEV :
@@ -245,7 +238,7 @@ int drm_perfctr_pmu_enable(struct drm_perfctr_session *session)
 			break;
 	}
 	if (ret)
-		disable(session);
+		drm_perfctr_pmu_stop(session);
 	rt_mutex_unlock(&session->pmu.lock);
 	return ret;
 }
@@ -255,10 +248,22 @@ void drm_perfctr_pmu_handover(struct drm_perfctr_session *session)
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
 
-	lockdep_assert_held(&session->pmu.lock);
+	/* pmu.lock is the caller's, for which the first worker may do it */
 	lockdep_assert_held(&session->pc->lock);
 	for_each_pmu(session, i, pmu)
 		drm_perfctr_pmu_block_handover(pmu);
+}
+
+void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
+{
+	struct perfctr_worker *worker = &session->pc->workers[PERFCTR_PMU];
+
+	lockdep_assert_held(&session->pc->lock);
+	if (!session->pmu.present)
+		return;
+	session->pmu.wanted = true;
+	session->pmu.follow |= follow;
+	kthread_queue_work(worker->thread, &worker->tick_work);
 }
 
 void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
@@ -267,10 +272,8 @@ void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 	unsigned int i;
 
 	/* a CPU changed state after START opened the events */
-	if (session->pmu.present && session->pmu.cpu_changes != atomic_read(&pc->cpu_changes)) {
+	if (session->pmu.present && session->pmu.cpu_changes != atomic_read(&pc->pmu.cpu_changes))
 		drm_perfctr_pmu_want(session, true);
-		kthread_queue_work(session->class->worker, &session->class->pmu_work);
-	}
 	/* without sources the span began with the last read, else with their collection */
 	if (!session->pmu.present || !session->source_count)
 		return;
@@ -283,15 +286,21 @@ void drm_perfctr_pmu_begin(struct drm_perfctr_session *session)
 			drm_perfctr_pmu_baseline(&session->views[i]);
 }
 
-void drm_perfctr_pmu_close(struct drm_perfctr_session *session)
+void drm_perfctr_pmu_follow(struct drm_perfctr_session *session)
 {
 	struct perfctr_pmu_block *pmu;
 	unsigned int i;
 
-	if (!session->pmu.present)
-		return;
-	/* pairs with the worker's release: it has finished with the session */
-	wait_event(served, smp_load_acquire(&session->class->pmu_serving) != session);
+	lockdep_assert_held(&session->pmu.lock);
+	for_each_pmu(session, i, pmu)
+		drm_perfctr_pmu_block_follow(session->pc, pmu);
+}
+
+void drm_perfctr_pmu_end(struct drm_perfctr_session *session)
+{
+	struct perfctr_pmu_block *pmu;
+	unsigned int i;
+
 	rt_mutex_lock(&session->pmu.lock);
 	for_each_pmu(session, i, pmu)
 		drm_perfctr_pmu_block_close(pmu);
@@ -309,157 +318,4 @@ u64 drm_perfctr_pmu_time(const struct drm_perfctr_session *session)
 	for_each_pmu(session, i, pmu)
 		time_ns = max(time_ns, pmu->time_ns);
 	return time_ns;
-}
-
-/* --- the workers --------------------------------------------------------- */
-
-void drm_perfctr_pmu_want(struct drm_perfctr_session *session, bool follow)
-{
-	struct list_head *wanted = &session->class->pmu_wanted;
-
-	lockdep_assert_held(&session->pc->lock);
-	if (!session->pmu.present)
-		return;
-	session->pmu.follow |= follow;
-	/* following opens events: after the sessions that are only read */
-	if (list_empty(&session->pmu.node))
-		list_add(&session->pmu.node, follow ? wanted->prev : wanted);
-}
-
-/* makes active sessions follow CPUs that changed state */
-static void look_at_cpus(struct perfctr_class *class)
-{
-	int changes = atomic_read(&class->pc->cpu_changes);
-	struct drm_perfctr_session *session;
-
-	if (class->cpu_changes == changes)
-		return;
-	class->cpu_changes = changes;
-	list_for_each_entry(session, &class->active, node)
-		drm_perfctr_pmu_want(session, true);
-}
-
-/* with the sampler lock, released meanwhile; only CLOSE of this session waits for it */
-static void serve(struct perfctr_class *class, struct drm_perfctr_session *session)
-{
-	const bool follow = session->pmu.follow, dead = session->dead;
-	struct perfctr_pmu_block *pmu;
-	unsigned int i;
-
-	session->pmu.follow = false;
-	WRITE_ONCE(class->pmu_serving, session);
-	rt_mutex_unlock(&class->pc->lock);
-	rt_mutex_lock(&session->pmu.lock);
-	if (follow)
-		for_each_pmu(session, i, pmu)
-			drm_perfctr_pmu_block_follow(class->pc, pmu);
-	drm_perfctr_pmu_read(session);
-	/* unplugged: no STOP will follow */
-	if (dead)
-		disable(session);
-	rt_mutex_lock(&class->pc->lock);
-	drm_perfctr_pmu_handover(session);
-	rt_mutex_unlock(&session->pmu.lock);
-	/* pairs with CLOSE's acquire: the last access to the session */
-	smp_store_release(&class->pmu_serving, NULL);
-	wake_up_all(&served);
-}
-
-void drm_perfctr_pmu_serve(struct perfctr_class *class)
-{
-	struct drm_perfctr_session *session;
-	LIST_HEAD(todo);
-
-	lockdep_assert_held(&class->pc->lock);
-	look_at_cpus(class);
-	/* not what is added meanwhile */
-	list_splice_init(&class->pmu_wanted, &todo);
-	while (!list_empty(&todo)) {
-		session = list_first_entry(&todo, struct drm_perfctr_session, pmu.node);
-		list_del_init(&session->pmu.node);
-		serve(class, session);
-	}
-}
-
-/* with the sampler lock, released meanwhile: reads perf events of due sessions; false: none */
-bool drm_perfctr_pmu_serve_due(struct perfctr_class *class, ktime_t now)
-{
-	struct drm_perfctr_session *session;
-	bool any = false;
-
-	list_for_each_entry(session, &class->active, node) {
-		if (!session->pmu.present || ktime_before(now, perfctr_next_due(session)))
-			continue;
-		drm_perfctr_pmu_want(session, false);
-		any = true;
-	}
-	/* others are served by pmu_work */
-	if (any)
-		drm_perfctr_pmu_serve(class);
-	return any;
-}
-
-/* for unplug: final read for active sessions; stops events of dead ones */
-void drm_perfctr_pmu_read_all(struct drm_perfctr *pc)
-{
-	struct drm_perfctr_session *session;
-	unsigned int i;
-
-	rt_mutex_lock(&pc->lock);
-	list_for_each_entry(session, &pc->all, all_node)
-		drm_perfctr_pmu_want(session, false);
-	rt_mutex_unlock(&pc->lock);
-	for (i = 0; i < PERFCTR_CLASSES; i++) {
-		kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
-		kthread_flush_worker(pc->classes[i].worker);
-	}
-}
-
-/* --- CPU hotplug --------------------------------------------------------- */
-
-/* opening events takes locks that the hotplug code holds: defer to the workers */
-static int cpu_change(unsigned int cpu)
-{
-	struct drm_perfctr *pc;
-	unsigned int i;
-
-	mutex_lock(&devices_lock);
-	list_for_each_entry(pc, &devices, node) {
-		atomic_inc(&pc->cpu_changes);
-		for (i = 0; i < PERFCTR_CLASSES; i++)
-			kthread_queue_work(pc->classes[i].worker, &pc->classes[i].pmu_work);
-	}
-	mutex_unlock(&devices_lock);
-	return 0;
-}
-
-void drm_perfctr_pmu_add_device(struct drm_perfctr *pc)
-{
-	mutex_lock(&devices_lock);
-	list_add_tail(&pc->node, &devices);
-	mutex_unlock(&devices_lock);
-}
-
-void drm_perfctr_pmu_remove_device(struct drm_perfctr *pc)
-{
-	mutex_lock(&devices_lock);
-	list_del_init(&pc->node);
-	mutex_unlock(&devices_lock);
-}
-
-int drm_perfctr_pmu_init(void)
-{
-	int ret;
-
-	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "drm/perfctr:online", cpu_change,
-					cpu_change);
-	if (ret < 0)
-		return ret;
-	cpuhp_state = ret;
-	return 0;
-}
-
-void drm_perfctr_pmu_exit(void)
-{
-	cpuhp_remove_state_nocalls(cpuhp_state);
 }

@@ -56,7 +56,7 @@ u64 csf_ack_deadline_ms(void);
 bool csf_enable_pending(const struct csf_perfctr *csf);
 int csf_drain(struct csf_perfctr *csf, u64 *const *totals);
 void csf_expect_samples(struct csf_perfctr *csf, bool expect);
-int csf_settle_request(struct csf_perfctr *csf);
+int csf_settle_request(struct csf_perfctr *csf, u64 deadline_ms);
 int csf_request(struct csf_perfctr *csf, u64 *const *totals, u64 deadline_ms);
 void csf_set_live(struct csf_perfctr *csf, bool live);
 int csf_disable(struct csf_perfctr *csf, u64 deadline_ms);

@@ -55,8 +55,8 @@
  * it from scratch (a reset may have zeroed everything) and enables it. Counts since the last
  * sample read are lost; the collection has DRM_PERFCTR_SAMPLE_ERROR and the lost time.
  *
- * Each step has one acknowledgment timeout, with at least CSF_MIN_POLLS polls. A collection takes
- * at most four of them:
+ * All steps of a collection share one acknowledgment timeout, because others wait for the sampler
+ * lock; each has at least CSF_MIN_POLLS polls. Firmware that does not even disable is dead:
  *
  * ============================ ==========================================
  * firmware                     waits
@@ -66,7 +66,7 @@
  * stops answering              request
  * still does not answer        old request, disable, enable and baseline
  * answers too late             old request, request
- * is dead                      none for CSF_RETRY_NS, then disable, enable
+ * is dead                      old request, disable; then none for CSF_RETRY_NS, then disable
  * ============================ ==========================================
  */
 
@@ -206,20 +206,20 @@ static void csf_report_blocks(struct csf_perfctr *csf, u32 states)
  * Returns 0 if everything up to now was read, -ETIMEDOUT if firmware may still answer, -EIO if it
  * does not answer, and -EPROTO if its indices are invalid.
  */
-static int csf_collect_samples(struct csf_perfctr *csf)
+static int csf_collect_samples(struct csf_perfctr *csf, u64 deadline_ms)
 {
 	int ret;
 
 	/* no longer acknowledged: firmware has restarted */
 	if (csf_enable_pending(csf))
 		return -EPROTO;
-	if (csf_settle_request(csf))
+	if (csf_settle_request(csf, deadline_ms))
 		return -EIO;
 	ret = csf_drain(csf, csf->totals);
 	/* without metadata: these samples were not requested */
 	csf->reader.transition |= csf->reader.samples && !csf->reader.has_metadata;
 	if (!ret)
-		ret = csf_request(csf, csf->totals, csf_ack_deadline_ms());
+		ret = csf_request(csf, csf->totals, deadline_ms);
 	if (!ret && (csf_status(csf) & CSF_PRFCNT_STATUS_FAILED))
 		ret = -EPROTO;
 	return ret;
@@ -240,9 +240,13 @@ static void csf_report_timestamp(struct csf_perfctr *csf, struct drm_perfctr_col
 }
 
 /* first half of a recovery: stop counting and read the remaining samples */
-static void csf_shut_down(struct csf_perfctr *csf, bool trust_indices)
+static void csf_shut_down(struct csf_perfctr *csf, bool trust_indices, u64 deadline_ms)
 {
-	if (csf->enabled && !csf_disable(csf, csf_ack_deadline_ms()) && trust_indices) {
+	int ret = csf->enabled ? csf_disable(csf, deadline_ms) : -EIO;
+
+	if (ret == -ETIMEDOUT) {
+		csf->retry_ns = ktime_get_raw_ns() + CSF_RETRY_NS;
+	} else if (!ret && trust_indices) {
 		/* read the acknowledgment before INSERT */
 		rmb();
 		csf_drain(csf, csf->totals);
@@ -253,14 +257,15 @@ static void csf_shut_down(struct csf_perfctr *csf, bool trust_indices)
 }
 
 /* second half: start counting again; all counts so far are lost */
-static void csf_begin_anew(struct csf_perfctr *csf, struct drm_perfctr_collection *c)
+static void csf_begin_anew(struct csf_perfctr *csf, struct drm_perfctr_collection *c,
+			   u64 deadline_ms)
 {
 	u64 now_ns = ktime_get_raw_ns();
 	u64 end_ns;
 
 	if (now_ns >= csf->retry_ns) {
 		csf->retry_ns = 0;
-		if (csf_enable(csf, csf_ack_deadline_ms())) {
+		if (csf_enable(csf, deadline_ms)) {
 			now_ns = ktime_get_raw_ns();
 			csf->retry_ns = now_ns + CSF_RETRY_NS;
 		}
@@ -274,6 +279,7 @@ static void csf_begin_anew(struct csf_perfctr *csf, struct drm_perfctr_collectio
 static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct csf_perfctr *csf = to_csf(source);
+	const u64 deadline_ms = csf_ack_deadline_ms();
 	struct csf_reader *reader = &csf->reader;
 	u64 before_ns = csf->time_ns;
 	bool restart, overflow;
@@ -283,11 +289,11 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 	csf_reader_begin(reader);
 
 	csf_expect_samples(csf, true);
-	ret = csf->enabled ? csf_collect_samples(csf) : -EIO;
+	ret = csf->enabled ? csf_collect_samples(csf, deadline_ms) : -EIO;
 	csf_advance_time(csf);
 	restart = ret && ret != -ETIMEDOUT;
 	if (restart)
-		csf_shut_down(csf, ret == -EIO);
+		csf_shut_down(csf, ret == -EIO, deadline_ms);
 	else if (ret && !reader->samples)
 		goto out;
 
@@ -315,7 +321,7 @@ static int csf_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 
 	/* after the report, which must not include it */
 	if (restart)
-		csf_begin_anew(csf, c);
+		csf_begin_anew(csf, c, deadline_ms);
 	c->time_ns = csf->time_ns;
 	csf_report_timestamp(csf, c);
 	ret = 0;

@@ -218,13 +218,13 @@ void csf_expect_samples(struct csf_perfctr *csf, bool expect)
 }
 
 /* wait for a request whose acknowledgment is late or was duplicated */
-int csf_settle_request(struct csf_perfctr *csf)
+int csf_settle_request(struct csf_perfctr *csf, u64 deadline_ms)
 {
 	if (!csf->outstanding && !(csf_pending(csf) & CSF_GLB_PRFCNT_SAMPLE))
 		return 0;
 
 	csf_ring_doorbell(csf);
-	if (csf_wait_ack(csf, CSF_GLB_PRFCNT_SAMPLE, csf_ack_deadline_ms()))
+	if (csf_wait_ack(csf, CSF_GLB_PRFCNT_SAMPLE, deadline_ms))
 		return -ETIMEDOUT;
 	csf->outstanding = false;
 	return 0;

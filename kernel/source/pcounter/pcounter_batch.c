@@ -196,10 +196,11 @@ int pcounter_collect_packets(struct pcounter *p, struct drm_perfctr_collection *
 			return ret;
 		p->clock_ns = p->held_clock_ns;
 	}
-	taken = pcounter_take_packets(p, batch_is_saturated(p) ? U64_MAX : c->until_ns,
+	taken = pcounter_take_packets(p, batch_is_saturated(p) ? U64_MAX :
+								  p->extension.until_ns,
 				      &reached_ns);
-	c->more = p->in_batch;
-	c->time_ns = c->more ? reached_ns : p->batch_ns;
+	p->extension.more = p->in_batch;
+	c->time_ns = p->in_batch ? reached_ns : p->batch_ns;
 	pcounter_take_pending(p, c, states);
 	for (i = 0; i < PCOUNTER_DOMAINS; i++) {
 		/* one or two clocks may be shorter than 1 ns */

@@ -7,7 +7,7 @@
 #define _PCOUNTER_INTERNAL_H_
 
 #include <linux/types.h>
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 
 #include "nv50_counters.h"
 #include "pcounter_perfctr.h"
@@ -37,6 +37,7 @@ struct pcounter_slice {
 /* the counters of a device */
 struct pcounter {
 	struct drm_perfctr_source source;	/* interface to the core */
+	struct drm_perfctr_extension extension;	/* likewise */
 	struct pcounter_config config;		/* as given by the driver */
 	unsigned int tpc_count;			/* elements of @tpc */
 	u8 tpc[PCOUNTER_MAX_TPCS];		/* physical index of each TPC */

@@ -10,7 +10,7 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <drm/drm_managed.h>
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 #include <drm/perfctr_nv50.h>
 
 #include "pcounter_internal.h"
@@ -213,10 +213,10 @@ static void pcounter_select(struct drm_perfctr_source *source, const u64 *wanted
 	source->max_interval_ns = p->schedule.count > 1 ? ROTATE_INTERVAL_NS : saturation_ns(p);
 	p->period_ns = 0;
 	if (p->config.record_bytes && pcounter_record_fits(&p->schedule) &&
-	    source->period_ns <= PCOUNTER_RECORD_PERIOD_NS_MAX)
-		p->period_ns = source->period_ns;
+	    p->extension.period_ns <= PCOUNTER_RECORD_PERIOD_NS_MAX)
+		p->period_ns = p->extension.period_ns;
 	/* half of it, to allow for delays of the worker */
-	source->batch_ns = p->period_ns ? min_t(u64, BATCH_NS, record_room_ns(p) / 2) : 0;
+	p->extension.batch_ns = p->period_ns ? min_t(u64, BATCH_NS, record_room_ns(p) / 2) : 0;
 	if (p->running)
 		select_now(p, &before);
 }
@@ -266,7 +266,6 @@ static const struct drm_perfctr_source_ops source_ops = {
 	.stop = pcounter_stop,
 	.collect = pcounter_collect,
 	.reset = pcounter_reset,
-	.select = pcounter_select,
 };
 
 /* --- set-up --------------------------------------------------------------------- */
@@ -339,7 +338,10 @@ struct pcounter *drmm_pcounter_create(struct drm_device *drm, struct drm_perfctr
 	p->source.descs = descs;
 	p->source.block_count = PCOUNTER_DOMAINS + p->tpc_count;
 	p->source.max_interval_ns = saturation_ns(p);
+	p->extension.select = pcounter_select;
 	ret = drm_perfctr_add_source(pc, &p->source);
+	if (!ret)
+		ret = drm_perfctr_extend_source(&p->source, &p->extension);
 	return ret ? ERR_PTR(ret) : p;
 }
 EXPORT_SYMBOL_GPL(drmm_pcounter_create);

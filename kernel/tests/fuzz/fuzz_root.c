@@ -14,7 +14,7 @@
 #define DRIVER		"/sys/bus/platform/drivers/vsoc/"
 #define DEVICE		"/sys/bus/platform/devices/vsoc.0/"
 #define PARANOID	"/proc/sys/dev/perfctr/paranoid"
-#define RATE		"/proc/sys/dev/perfctr/max_sample_rate_hz"
+#define RING_KB		"/proc/sys/dev/perfctr/max_user_ring_kb"
 #define CPU1		"/sys/devices/system/cpu/cpu1/online"
 /* a path in debugfs with the longest possible file name */
 #define PATH_BYTES	(64 + 256)
@@ -191,9 +191,9 @@ static void root_rights(struct world *w, struct rng *r)
 	char text[24];
 
 	write_text(PARANOID, percent(r, 50) ? "0" : "1");
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)(percent(r, 50) ? 1000 :
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)(percent(r, 50) ? 266240 :
 		 wild(r)));
-	write_text(RATE, text);
+	write_text(RING_KB, text);
 }
 
 static void root_cpu(struct world *w, struct rng *r)
@@ -250,5 +250,5 @@ void root_restore(void)
 	write_text(DRIVER "bind", "vsoc.0");
 	write_text(DEVICE "power/control", "on");
 	write_text(PARANOID, "1");
-	write_text(RATE, "1000");
+	write_text(RING_KB, "266240");
 }

@@ -22,7 +22,7 @@
 #define PARANOID	"/proc/sys/dev/perfctr/paranoid"
 /* this many users with all their sessions fill a device */
 #define USERS		8
-#define SESSIONS_OF_USER 128
+#define SESSIONS_OF_USER 4
 #define FIRST_UID	20000
 #define CORE_REFERENCES	"/sys/module/drm_perfctr/refcnt"
 #define RUNTIME_STATUS	"/sys/bus/platform/devices/vsoc.0/power/runtime_status"

@@ -237,6 +237,27 @@ static void source_counts_for_all_sessions(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, wait_until(&fake->wanted, BIT(0) | BIT(2)));
 }
 
+/* beside others, START and STOP collect once each, also a source that selects */
+static void start_and_stop_collect_once(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	int other = session_of(core, 0, BIT(0), BIT(2));
+	int one = session_of(core, 0, BIT(0), BIT(1));
+	unsigned int before;
+
+	fake->add = 1;
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
+	before = fake->collects;
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, one, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->collects, before + 1);
+	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(1) | BIT(2));
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, one, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake->collects, before + 2);
+	KUNIT_EXPECT_EQ(test, fake->wanted, BIT(0) | BIT(2));
+	KUNIT_EXPECT_EQ(test, value_at(sample_at(core, 0), 0), 1);
+}
+
 /* only periodic sessions with this source alone get batches */
 static void shortest_period_selects_the_batch(struct kunit *test)
 {
@@ -302,7 +323,7 @@ static void pieces_of_a_batch_become_samples(struct kunit *test)
 	/* the worker that stops the source is late; nothing may be collected meanwhile */
 	init_completion(&pause.over);
 	kthread_init_work(&pause.work, pause_worker);
-	kthread_queue_work(core->pc->classes[PERFCTR_ORDINARY].worker, &pause.work);
+	kthread_queue_work(core->pc->workers[PERFCTR_HARDWARE].thread, &pause.work);
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 8), 0);
 	fsleep(3 * period_ns / NSEC_PER_USEC);
 	complete(&pause.over);
@@ -792,6 +813,7 @@ static struct kunit_case core_cases[] = {
 #endif
 	KUNIT_CASE(sources_run_while_their_sessions_do),
 	KUNIT_CASE(source_counts_for_all_sessions),
+	KUNIT_CASE(start_and_stop_collect_once),
 	KUNIT_CASE(shortest_period_selects_the_batch),
 	KUNIT_CASE(pieces_of_a_batch_become_samples),
 	KUNIT_CASE(endless_batch_ends),

@@ -73,21 +73,23 @@ static void fake_stop(struct drm_perfctr_source *source)
 /* pieces of a batch up to the time that is due; the last one ends now */
 static void fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
 {
+	struct drm_perfctr_extension *ext = &fake->extension;
+
 	if (!fake->left) {
 		fake->left = fake->pieces;
 		fake->time_ns = ktime_get_raw_ns() - fake->pieces * fake->step_ns;
 	}
-	for (; fake->left && (!c->time_ns || c->time_ns < c->until_ns); fake->left--) {
+	for (; fake->left && (!c->time_ns || c->time_ns < ext->until_ns); fake->left--) {
 		fake->time_ns += fake->step_ns;
 		c->time_ns = fake->time_ns;
 		drm_perfctr_block_totals(&fake->base, 0)[0] += fake->piece_add;
 		fake->piece_sum += fake->piece_add;
 	}
 	c->time_ns = fake->time_ns;
-	c->more = fake->left;
+	ext->more = fake->left;
 	if (fake->lies) {
 		fake->lies--;
-		c->more = true;
+		ext->more = true;
 	}
 	drm_perfctr_block_reached(&fake->base, 0, c->time_ns - 1);
 }
@@ -114,7 +116,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 		drm_perfctr_block_ran(source, i, 1000, valid);
 		drm_perfctr_block_report(source, i, DRM_PERFCTR_STATE_ON, valid);
 	}
-	if (fake->base.batch_ns)
+	if (fake->extension.batch_ns)
 		fake_piece(fake, c);
 	else
 		*c = fake->next;
@@ -127,6 +129,7 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 static void fake_reset(struct drm_perfctr_source *source)
 {
 	to_fake(source)->resets++;
+	to_fake(source)->collects_at_reset = to_fake(source)->collects;
 	to_fake(source)->counting = false;
 }
 
@@ -137,8 +140,8 @@ static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
 	fake->wanted = wanted[0];
 	if (current == fake->caller)
 		fake->caller_wanted = wanted[0];
-	fake->period_ns = source->period_ns;
-	source->batch_ns = fake->pieces && source->period_ns ? NSEC_PER_SEC * 3600 : 0;
+	fake->period_ns = fake->extension.period_ns;
+	fake->extension.batch_ns = fake->pieces && fake->period_ns ? NSEC_PER_SEC * 3600 : 0;
 }
 
 const struct drm_perfctr_source_ops fake_ops = {
@@ -148,7 +151,6 @@ const struct drm_perfctr_source_ops fake_ops = {
 	.stop = fake_stop,
 	.collect = fake_collect,
 	.reset = fake_reset,
-	.select = fake_select,
 };
 
 const struct drm_perfctr_source_ops plain_ops = {
@@ -229,6 +231,7 @@ struct fake_source *new_source(struct core *core, const struct drm_perfctr_sourc
 	};
 	fake->base.name = "fake";
 	fake->base.ops = ops;
+	fake->extension.select = ops == &fake_ops ? fake_select : NULL;
 	fake->base.descs = fake->descs;
 	fake->base.block_count = 1;
 	init_completion(&fake->entered);
@@ -242,6 +245,9 @@ struct fake_source *add_source(struct core *core, const struct drm_perfctr_sourc
 	struct fake_source *fake = new_source(core, ops);
 
 	KUNIT_ASSERT_EQ(core->test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+	if (fake->extension.select)
+		KUNIT_ASSERT_EQ(core->test,
+				drm_perfctr_extend_source(&fake->base, &fake->extension), 0);
 	return fake;
 }
 

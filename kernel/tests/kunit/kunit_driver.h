@@ -9,7 +9,7 @@
 #include <linux/completion.h>
 #include <linux/types.h>
 #include <drm/drm_device.h>
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 #include <drm/perfctr_mali.h>
 #include <kunit/test.h>
 
@@ -23,6 +23,7 @@
 
 struct fake_source {
 	struct drm_perfctr_source base;
+	struct drm_perfctr_extension extension;
 	struct drm_perfctr_block_desc descs[2];
 	/* its return values */
 	int prepare_error;
@@ -41,6 +42,7 @@ struct fake_source {
 	unsigned int collects;
 	unsigned int fifo_collects;
 	unsigned int resets;
+	unsigned int collects_at_reset;
 	u64 wanted;
 	u64 period_ns;
 	/* a task; what it selected last */

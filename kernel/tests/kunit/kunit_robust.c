@@ -5,6 +5,7 @@
  */
 #include <linux/cred.h>
 #include <linux/delay.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kthread.h>
 #include <linux/mount.h>
@@ -164,49 +165,53 @@ static void set_paranoid(struct kunit *test, char value)
 	kern_unmount(proc);
 }
 
-/* a session of an unprivileged user */
-static int session_as_user(struct core *core)
+/* OPEN of an unprivileged user */
+static int open_as_user(struct core *core, struct drm_perfctr_open *open, int *fd)
 {
-	struct drm_perfctr_open open = open_of(core, 0);
 	struct cred *cred = prepare_creds();
 	const struct cred *old;
-	int fd;
+	int ret;
 
 	KUNIT_ASSERT_NOT_NULL(core->test, cred);
 	cap_clear(cred->cap_effective);
 	old = override_creds(cred);
-	KUNIT_EXPECT_EQ(core->test, open_with(core, &open, BIT(0), 0, &fd), 0);
+	ret = open_with(core, open, BIT(0), 0, fd);
 	revert_creds(old);
 	put_cred(cred);
-	return fd;
+	return ret;
 }
 
-/* reading hardware in time for unprivileged sessions alone is no work for the SCHED_FIFO worker */
-static void unprivileged_deadlines_are_ordinary(struct kunit *test)
+/* Covers: open -EPERM, open -EDQUOT */
+/* that is why the SCHED_FIFO worker can serve them */
+static void unprivileged_sessions_are_few_and_slow(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = new_source(core, &plain_ops);
-	unsigned int before;
+	struct drm_perfctr_open open = open_of(core, 0);
+	unsigned int i;
 	int fd, other;
 
 	fake->base.max_interval_ns = 20 * NSEC_PER_MSEC;
 	KUNIT_ASSERT_EQ(test, drm_perfctr_add_source(core->pc, &fake->base), 0);
 	set_paranoid(test, '0');
-	fd = session_as_user(core);
+	open.period_ns = 10 * NSEC_PER_MSEC - 1;
+	KUNIT_EXPECT_EQ(test, open_as_user(core, &open, &fd), -EPERM);
+	open = open_of(core, DRM_PERFCTR_OPEN_AUTOMATIC);
+	KUNIT_EXPECT_EQ(test, open_as_user(core, &open, &fd), -EPERM);
+	open = open_of(core, 0);
+	open.period_ns = 10 * NSEC_PER_MSEC;
+	KUNIT_ASSERT_EQ(test, open_as_user(core, &open, &fd), 0);
+	for (i = 0; i < 3; i++) {
+		open = open_of(core, 0);
+		KUNIT_EXPECT_EQ(test, open_as_user(core, &open, &other), 0);
+	}
+	KUNIT_EXPECT_EQ(test, open_as_user(core, &open, &other), -EDQUOT);
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
-	before = fake->collects;
-	drm_perfctr_source_event(&fake->base);
-	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, before + 3));
-	KUNIT_EXPECT_EQ(test, fake->fifo_collects, 0);
-	/* beside a privileged session it is, until that session stops */
-	other = session_of(core, 0, BIT(0), 0);
-	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
 	KUNIT_EXPECT_TRUE(test, wait_for(&fake->fifo_collects, 3));
-	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, other, 0), 0);
-	fsleep(10 * USEC_PER_MSEC);
-	before = fake->fifo_collects;
-	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, fake->collects + 3));
-	KUNIT_EXPECT_EQ(test, fake->fifo_collects, before);
+	/* root has no limit */
+	open = open_of(core, DRM_PERFCTR_OPEN_AUTOMATIC);
+	open.period_ns = NSEC_PER_MSEC;
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &other), 0);
 	set_paranoid(test, '1');
 }
 
@@ -325,6 +330,148 @@ static void end_hang(struct core *core, struct fake_source *fake, struct holder 
 	drm_perfctr_session_put(holder->session);
 }
 
+struct caller {
+	struct core *core;
+	unsigned int cmd;
+	struct file *file;
+	struct completion done;
+};
+
+static int call_once(void *data)
+{
+	struct caller *caller = data;
+
+	kthread_use_mm(caller->core->mm);
+	caller->file->f_op->unlocked_ioctl(caller->file, caller->cmd,
+					   (__force unsigned long)caller->core->user);
+	kthread_unuse_mm(caller->core->mm);
+	complete(&caller->done);
+	return 0;
+}
+
+static int reset_device(void *data)
+{
+	struct caller *caller = data;
+
+	drm_perfctr_pre_reset(caller->core->pc);
+	complete(&caller->done);
+	return 0;
+}
+
+static int unplug_device(void *data)
+{
+	struct caller *caller = data;
+
+	drm_perfctr_unplug(caller->core->pc);
+	complete(&caller->done);
+	return 0;
+}
+
+static void run_caller(struct core *core, struct caller *caller, int (*run)(void *data),
+		       const char *name)
+{
+	struct task_struct *task;
+
+	caller->core = core;
+	init_completion(&caller->done);
+	task = kthread_run(run, caller, "%s", name);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(core->test, task);
+	/* until it waits for the sampler lock */
+	msleep(100);
+}
+
+#define QUEUED		3
+
+/*
+ * One caller of SAMPLE reads hardware, others wait for the sampler lock; @last comes after them.
+ * Returns when it is done; @collects: collections that began before it came.
+ */
+static void run_behind_callers(struct core *core, struct fake_source *fake,
+			       int (*last)(void *data), unsigned int *collects)
+{
+	const struct drm_perfctr_command zero = { };
+	struct caller callers[QUEUED + 1] = { };
+	struct kunit *test = core->test;
+	struct holder holder;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < QUEUED; i++) {
+		fd = session_of(core, 0, BIT(0), 0);
+		KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+		callers[i].file = fget(fd);
+		callers[i].cmd = DRM_PERFCTR_IOCTL_SAMPLE;
+	}
+	fd = session_of(core, 0, BIT(0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, copy_to_user(core->user, &zero, sizeof(zero)), 0ul);
+	hang(core, fake, fd, &holder);
+	for (i = 0; i < QUEUED; i++)
+		run_caller(core, &callers[i], call_once, "perfctr-caller");
+	run_caller(core, &callers[QUEUED], last, "perfctr-last");
+	KUNIT_EXPECT_EQ(test, fake->resets, 0);
+	*collects = fake->collects;
+	end_hang(core, fake, &holder);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&callers[QUEUED].done, TIMEOUT), 0ul);
+	for (i = 0; i < QUEUED; i++) {
+		KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&callers[i].done, TIMEOUT), 0ul);
+		fput(callers[i].file);
+	}
+}
+
+/* a reset is served before the callers that came earlier */
+static void reset_waits_for_one_access(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	unsigned int collects;
+
+	run_behind_callers(core, fake, reset_device, &collects);
+	KUNIT_EXPECT_EQ(test, fake->resets, 1);
+	KUNIT_EXPECT_EQ(test, fake->collects_at_reset, collects);
+	drm_perfctr_post_reset(core->pc);
+}
+
+/* callers that came earlier than unplug access no hardware any more: it has the last collection */
+static void unplug_waits_for_one_access(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	unsigned int collects;
+
+	run_behind_callers(core, fake, unplug_device, &collects);
+	KUNIT_EXPECT_EQ(test, fake->collects, collects + 1);
+}
+
+/* commands of users come one at a time, but do not wait for a START that waits for a reset */
+static void users_go_on_while_a_start_waits(struct kunit *test)
+{
+	struct core *core = test->priv;
+	const struct drm_perfctr_command zero = { };
+	struct drm_perfctr_open open = open_of(core, 0);
+	struct caller starter = { .cmd = DRM_PERFCTR_IOCTL_START };
+	unsigned long begin;
+	int fd, waiting;
+
+	add_source(core, &fake_ops);
+	set_paranoid(test, '0');
+	KUNIT_ASSERT_EQ(test, open_as_user(core, &open, &waiting), 0);
+	KUNIT_ASSERT_EQ(test, open_as_user(core, &open, &fd), 0);
+	set_paranoid(test, '1');
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	drm_perfctr_pre_reset(core->pc);
+	starter.file = fget(waiting);
+	KUNIT_ASSERT_EQ(test, copy_to_user(core->user, &zero, sizeof(zero)), 0ul);
+	run_caller(core, &starter, call_once, "perfctr-starter");
+	begin = jiffies;
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), 0);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, begin + 2 * HZ));
+	drm_perfctr_post_reset(core->pc);
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&starter.done, TIMEOUT), 0ul);
+	fput(starter.file);
+	KUNIT_EXPECT_EQ(test, status_of(core, waiting).flags, DRM_PERFCTR_STATUS_ACTIVE);
+}
+
 /* Covers: command -EINTR */
 /* each command waits for a collection of another caller */
 static void signal_ends_each_wait(struct kunit *test)
@@ -400,11 +547,14 @@ static struct kunit_case robust_cases[] = {
 	KUNIT_CASE(source_is_prepared_while_sessions_exist),
 	KUNIT_CASE(missing_features_are_refused),
 	KUNIT_CASE(block_size_follows_its_format),
-	KUNIT_CASE(unprivileged_deadlines_are_ordinary),
+	KUNIT_CASE(unprivileged_sessions_are_few_and_slow),
 	KUNIT_CASE(resume_during_reset_is_no_error),
 	KUNIT_CASE(late_restart_sets_the_timer),
 	KUNIT_CASE(wrong_timestamp_is_omitted),
 	KUNIT_CASE(reset_before_release_ends_counting),
+	KUNIT_CASE(reset_waits_for_one_access),
+	KUNIT_CASE(unplug_waits_for_one_access),
+	KUNIT_CASE(users_go_on_while_a_start_waits),
 	KUNIT_CASE(signal_ends_each_wait),
 	KUNIT_CASE(reports_do_not_wait_for_hardware),
 	{ }

@@ -17,6 +17,14 @@ int drm_perfctr_add_source(struct drm_perfctr *pc, struct drm_perfctr_source *so
 	return 0;
 }
 
+int drm_perfctr_extend_source(struct drm_perfctr_source *source,
+			      struct drm_perfctr_extension *extension)
+{
+	assert(source == core.source);
+	core.extension = extension;
+	return 0;
+}
+
 u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int block)
 {
 	assert(block < source->block_count);
@@ -166,7 +174,7 @@ struct pcounter *fake_create(const struct pcounter_ops *ops, u64 tpcs, u32 recor
 
 void fake_select(void)
 {
-	core.source->ops->select(core.source, core.wanted[0]);
+	core.extension->select(core.source, core.wanted[0]);
 	assert(!hw.held);
 }
 
@@ -176,7 +184,9 @@ int fake_collect(u64 until_ns)
 	int ret;
 
 	memset(core.reports, 0, sizeof(core.reports));
-	core.last = (struct drm_perfctr_collection){ .until_ns = until_ns };
+	core.last = (struct drm_perfctr_collection){};
+	core.extension->until_ns = until_ns;
+	core.extension->more = false;
 	ret = core.source->ops->collect(core.source, &core.last);
 	assert(!hw.held);
 	for (d = 0; d < PCOUNTER_DOMAINS; d++)

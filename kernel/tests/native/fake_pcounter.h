@@ -7,7 +7,7 @@
 #define NATIVE_FAKE_PCOUNTER_H
 
 #include "kernel.h"
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 #include <drm/perfctr_nv50.h>
 #include "nv50_counters.h"
 #include "pcounter_perfctr.h"
@@ -36,6 +36,7 @@ struct fake_hw {
 
 struct fake_core {
 	struct drm_perfctr_source *source;
+	struct drm_perfctr_extension *extension;
 	u64 totals[MAX_BLOCKS][DRM_PERFCTR_SECTION_COUNTERS];
 	u64 cycles[PCOUNTER_DOMAINS];
 	u64 wanted[MAX_BLOCKS][SECTIONS];

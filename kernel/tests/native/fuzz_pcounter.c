@@ -115,9 +115,9 @@ static bool collect_one(u64 until_ns)
 	c->time_ns = c->time_ns ?: native_now_ns;
 	require(c->time_ns <= native_now_ns && c->time_ns >= last_ns);
 	require(c->lost_ns <= native_now_ns - started_ns);
-	require(!c->more || core.source->batch_ns);
+	require(!core.extension->more || core.extension->batch_ns);
 	last_ns = c->time_ns;
-	return c->more;
+	return core.extension->more;
 }
 
 static void collect(u64 until_ns)
@@ -144,10 +144,10 @@ static void choose(void)
 
 		core.wanted[i][0] = few && i >= PCOUNTER_DOMAINS ? 0 : available & some;
 	}
-	core.source->period_ns = few || input_u8(input) & 1 ? 8 * input_bytes(input, 2) : 0;
+	core.extension->period_ns = few || input_u8(input) & 1 ? 8 * input_bytes(input, 2) : 0;
 	accesses = 0;
 	fake_select();
-	recorded |= core.source->batch_ns != 0;
+	recorded |= core.extension->batch_ns != 0;
 }
 
 static void start(void)
@@ -156,7 +156,7 @@ static void start(void)
 	running = true;
 	started_ns = native_now_ns;
 	last_ns = native_now_ns;
-	recorded = core.source->batch_ns != 0;
+	recorded = core.extension->batch_ns != 0;
 	memset(core.cycles, 0, sizeof(core.cycles));
 }
 

@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "test.h"
 #include "pmu/pmu_events.h"
+#include <drm/drm_perfctr_extension.h>
 #include <drm/perfctr_tegra410.h>
 
 #define MAX_EVENTS	64

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 
 #include "format/perfctr_block.h"
 #include "session/link.h"
@@ -67,6 +67,7 @@ struct perfctr_source_state {
  */
 struct host_source {
 	struct drm_perfctr_source source;
+	struct drm_perfctr_extension extension; /* of a source with @select */
 	int wake_fd; /* readable when the source wants to be collected; -1: none */
 	const char *needs; /* what counting takes: "CAP_PERFMON" */
 	/* what /proc/PID/fd shows of an open stream, if one holds the counters; NULL: nothing */
@@ -74,12 +75,12 @@ struct host_source {
 	const char *why; /* with an error of prepare or start: its reason, NULL: the errno's */
 	/*
 	 * Counters of each block that count at a time, NULL: all. For sessions that want more,
-	 * ops->select is called with others after @turn_ns.
+	 * @select is called with others after @turn_ns.
 	 */
 	const unsigned int *limits;
 	u64 turn_ns;
 	/*
-	 * After ops->select, for a START that joins: whether all that was selected of @block
+	 * After @select, for a START that joins: whether all that was selected of @block
 	 * counts. Return: 0; an errno with its reason in @why. NULL: it always does.
 	 */
 	int (*check)(struct host_source *hs, unsigned int block);

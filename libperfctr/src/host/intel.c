@@ -140,7 +140,7 @@ static u64 ns_of(const struct intel *i, u64 ticks)
 /* of reports, as sessions need it */
 static u64 period_of(const struct intel *i)
 {
-	const u64 period_ns = i->hs.source.period_ns;
+	const u64 period_ns = i->hs.extension.period_ns;
 
 	return period_ns ? clamp_t(u64, period_ns / REPORTS, LEAST_NS, PERIOD_NS) : PERIOD_NS;
 }
@@ -423,7 +423,6 @@ static const struct drm_perfctr_source_ops source_ops = {
 	.start = intel_start,
 	.stop = intel_stop,
 	.collect = intel_collect,
-	.select = intel_select,
 	.reset = intel_stop,
 };
 
@@ -506,6 +505,7 @@ int intel_probe(struct host *host, const struct intel_calls *calls)
 	host->config.timestamp_bits = i->generation->format->is_64 ? 64 : 32;
 	i->hs.source.name = host->driver->name;
 	i->hs.source.ops = &source_ops;
+	i->hs.extension.select = intel_select;
 	i->hs.source.descs = &i->desc;
 	i->hs.source.block_count = 1;
 	/* long before the buffer is full, and 32-bit timestamps wrap */

@@ -178,7 +178,7 @@ static void choose(struct msm *m)
 static u64 period_of(const struct msm *m)
 {
 	enum { RECORDS = 8, SHORTEST_NS = 100000, LONGEST_NS = 5000000, MANUAL_NS = 2000000 };
-	const u64 period_ns = m->hs.source.period_ns;
+	const u64 period_ns = m->hs.extension.period_ns;
 
 	return period_ns ? clamp_t(u64, period_ns / RECORDS, SHORTEST_NS, LONGEST_NS) : MANUAL_NS;
 }
@@ -191,7 +191,7 @@ static int open_stream(struct msm *m, bool less)
 	m->stream.period_ns = period_of(m);
 	if (!error)
 		error = msm_stream_open(m->hs.host, &m->stream, m->descs, less);
-	m->hs.source.batch_ns =
+	m->hs.extension.batch_ns =
 		min(BATCH_NS, msm_stream_room(&m->stream) / 2 * m->stream.period_ns);
 	return error;
 }
@@ -482,7 +482,6 @@ static const struct drm_perfctr_source_ops source_ops = {
 	.start = msm_start,
 	.stop = msm_stop,
 	.collect = msm_collect,
-	.select = msm_select,
 };
 
 /* --- description ------------------------------------------------------------------ */
@@ -653,6 +652,7 @@ static int msm_probe(struct host *host)
 	host->config.timestamp_bits = 64;
 	m->hs.source.name = "msm";
 	m->hs.source.ops = &source_ops;
+	m->hs.extension.select = msm_select;
 	m->hs.source.descs = m->descs;
 	m->hs.limits = m->counters;
 	m->hs.turn_ns = TURN_NS;

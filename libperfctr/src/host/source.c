@@ -311,11 +311,13 @@ static void account(struct host_source *hs, struct drm_perfctr_collection *c, in
 
 static int collect_piece(struct host_source *hs, bool *more)
 {
-	struct drm_perfctr_collection c = { .until_ns = U64_MAX };
+	struct drm_perfctr_collection c = { 0 };
 	u64 from_ns, ns;
 	int error;
 
 	hs->state.seq++;
+	hs->extension.until_ns = U64_MAX;
+	hs->extension.more = false;
 	error = hs->state.running ? 0 : restart(hs);
 	from_ns = hs->state.good_ns;
 	if (!error)
@@ -331,7 +333,7 @@ static int collect_piece(struct host_source *hs, bool *more)
 	/* of an interval that is lost as a whole, some of the counts may be there */
 	if (!error)
 		host_turns_count(hs, c.lost_ns < ns ? ns - c.lost_ns : ns);
-	*more = c.more && !error;
+	*more = hs->extension.more && !error;
 	return error;
 }
 
@@ -362,7 +364,7 @@ int host_source_collect(struct host_source *hs)
 		if (error)
 			hs->state.turns.began_ns = perfctr_time_raw_ns();
 		else
-			hs->source.ops->select(&hs->source, host_turns_choose(hs));
+			hs->extension.select(&hs->source, host_turns_choose(hs));
 		restore_signals(&before);
 	}
 	return error;
@@ -373,8 +375,8 @@ u64 host_source_left_ns(const struct host_source *hs)
 	/* half of it, as the process may be late */
 	u64 interval_ns = hs->source.max_interval_ns / 2, left_ns = U64_MAX, turn_ns;
 
-	if (hs->source.batch_ns && (!interval_ns || hs->source.batch_ns < interval_ns))
-		interval_ns = hs->source.batch_ns;
+	if (hs->extension.batch_ns && (!interval_ns || hs->extension.batch_ns < interval_ns))
+		interval_ns = hs->extension.batch_ns;
 	if (!hs->state.users || hs->host->gone)
 		return U64_MAX;
 	if (interval_ns) {
@@ -394,14 +396,14 @@ static int select_counters(struct host_source *hs, const struct host_views *firs
 {
 	int error;
 
-	if (!hs->source.ops->select)
+	if (!hs->extension.select)
 		return 0;
 	error = host_turns_gather(hs, first);
 	if (error)
 		return error;
 	if (hs->state.running)
 		collect(hs);
-	hs->source.ops->select(&hs->source, host_turns_choose(hs));
+	hs->extension.select(&hs->source, host_turns_choose(hs));
 	if (hs->state.running)
 		collect(hs);
 	return 0;

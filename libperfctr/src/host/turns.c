@@ -82,12 +82,13 @@ int host_turns_gather(struct host_source *hs, const struct host_views *first)
 	struct host_turns *t = &hs->state.turns;
 
 	memset(t->wanted, 0, 2 * words(hs) * sizeof(*t->wanted));
-	hs->source.period_ns = 0;
+	hs->extension.period_ns = 0;
 	t->active = false;
 	for (const struct host_views *v = first; v; v = v->next) {
 		add_wanted(hs, v);
-		if (v->period_ns && (!hs->source.period_ns || v->period_ns < hs->source.period_ns))
-			hs->source.period_ns = v->period_ns;
+		if (v->period_ns &&
+		    (!hs->extension.period_ns || v->period_ns < hs->extension.period_ns))
+			hs->extension.period_ns = v->period_ns;
 	}
 	for (unsigned int b = 0; hs->limits && b < hs->source.block_count; b++) {
 		const unsigned int exact = count_of(t->exact + b * PERFCTR_SECTIONS_MAX);

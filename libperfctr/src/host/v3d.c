@@ -501,7 +501,6 @@ static const struct drm_perfctr_source_ops source_ops = {
 	.start = v3d_start,
 	.stop = v3d_stop,
 	.collect = v3d_collect,
-	.select = v3d_select,
 };
 
 /* --- description ------------------------------------------------------------------ */
@@ -618,6 +617,7 @@ static int v3d_probe(struct host *host)
 	host->config.features = DRM_PERFCTR_FEATURE_STATES;
 	v->hs.source.name = "v3d";
 	v->hs.source.ops = &source_ops;
+	v->hs.extension.select = v3d_select;
 	v->hs.source.descs = &v->desc;
 	v->hs.source.block_count = 1;
 	v->hs.source.max_interval_ns = INTERVAL_NS;

@@ -515,18 +515,25 @@ void refusal_explain(struct perfctr_selection *selection, const struct session_s
 		explain_denial(selection, setup, error);
 		return;
 	case -EPERM:
-		perfctr_fail(ctx, error,
-			     "%s: a period of %s needs CAP_PERFMON (run as root); without it the "
-			     "shortest is %s",
-			     info->name, duration(s->period_ns, period, sizeof(period)),
-			     duration(info->unprivileged_min_period_ns, least, sizeof(least)));
+		if (s->flags & DRM_PERFCTR_OPEN_AUTOMATIC &&
+		    (!s->period_ns || s->period_ns >= info->unprivileged_min_period_ns))
+			perfctr_fail(ctx, error,
+				     "%s: samples at changes of power (AUTOMATIC) need CAP_PERFMON "
+				     "(run as root)",
+				     info->name);
+		else
+			perfctr_fail(ctx, error,
+				     "%s: a period of %s needs CAP_PERFMON (run as root); without "
+				     "it the shortest is %s",
+				     info->name, duration(s->period_ns, period, sizeof(period)),
+				     duration(info->unprivileged_min_period_ns, least,
+					      sizeof(least)));
 		return;
 	case -EDQUOT:
 		perfctr_fail(
 			ctx, error,
-			"%s: this user's sessions, their rings or their PMU counters are at the "
-			"limit: end some, run as root, or raise sysctl "
-			"dev.perfctr.max_user_sessions or max_user_ring_kb",
+			"%s: this user's sessions (4) or their rings are at the limit: end some, "
+			"run as root, or raise sysctl dev.perfctr.max_user_ring_kb",
 			info->name);
 		return;
 	case -EBUSY:

@@ -115,7 +115,6 @@ static void add_kernel(struct json_object *report)
 		"kernel/perf_event_paranoid",
 		"dev/perfctr/paranoid",
 		"dev/perfctr/max_user_ring_kb",
-		"dev/perfctr/max_sample_rate_hz",
 	};
 	struct json_object *all;
 	struct utsname name;

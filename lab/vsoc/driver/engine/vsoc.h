@@ -15,7 +15,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include <drm/drm_device.h>
-#include <drm/drm_perfctr.h>
+#include <drm/drm_perfctr_extension.h>
 #include "vsoc_rules.h"
 
 struct csf_perfctr;
