@@ -14,6 +14,8 @@ from harness import check, processes, wait_for  # noqa: E402  (found through the
 
 PERFCTR = sys.argv[1]
 BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
+sys.path.insert(0, os.path.join(BUILD, "python"))
+import perfctr  # noqa: E402
 
 
 UNITS = (1000, 70000)
@@ -63,6 +65,12 @@ def served(device, *arguments):
     check(done.returncode == 0, f"{done.stderr}{errors}")
     check("Sanitizer" not in errors, errors)
     return done.stdout + done.stderr
+
+
+def recorded(path):
+    """The counters of a capture added up, as the Python package reads it."""
+    columns = perfctr.open(path).table.columns
+    return sum(column.total() for name, column in columns.items() if "/" in name)
 
 
 def exported(*arguments):

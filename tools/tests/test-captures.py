@@ -383,8 +383,7 @@ def decode_trace(*options, capture="a.cap"):
 
 @test
 def perfetto_tracks():
-    """export perfetto: a track with a unit per counter and metric of each block, values at the
-    starts of samples"""
+    """export perfetto: a track with a unit per event of a PMU, values at the starts of samples"""
     trace = decode_trace()
     first = trace.packet[0]
     check(first.sequence_flags == 1 and first.trace_packet_defaults.timestamp_clock_id == 6,
@@ -402,13 +401,9 @@ def perfetto_tracks():
     for track in tracks.values():
         if track.HasField("counter"):
             names[tracks[track.parent_uuid].name, track.name] = track
-    check(names["shader0", "EIGHT"].counter.unit_name == "fragments/s", "unit")
-    check(names["shader16", "LEVEL"].counter.unit_name == "queues", "unit of a level")
-    check({name[1]: track.counter.y_axis_share_key for name, track in names.items()} ==
-          {"EIGHT": "fragments/s", "eights": "fragments/s", "LEVEL": "queues",
-           "my-event": "Joules/s"}, "shared axes")
-    check(("shader16", "eights") in names and ("power", "my-event") in names,
-          f"tracks {list(names)}")
+    check(list(names) == [("power", "my-event")], f"tracks {list(names)}")
+    track = names["power", "my-event"]
+    check(track.counter.unit_name == track.counter.y_axis_share_key == "Joules/s", "unit")
     defined = set()
     for p in trace.packet:
         if p.HasField("track_descriptor"):
@@ -418,10 +413,66 @@ def perfetto_tracks():
         elif p.HasField("track_event"):
             check(p.track_event.track_uuid in defined, "event before its track")
     points = [(p.timestamp - 1000, p.track_event.double_counter_value) for p in trace.packet
-              if p.HasField("track_event") and
-              p.track_event.track_uuid == names["shader0", "EIGHT"].uuid]
-    check(points == [(START, EXACT * 100.0), (START + 10 * MS, 2 / 0.03), (START + 40 * MS, 500.0),
+              if p.HasField("track_event") and p.track_event.track_uuid == track.uuid]
+    check(points == [(START, 200.0), (START + 10 * MS, 2 / 0.03), (START + 40 * MS, 200.0),
                      (START + 50 * MS, 0.0)], f"points {points}")
+
+
+def gpu_events(trace):
+    return [p for p in trace.packet if p.HasField("gpu_counter_event")]
+
+
+def gpu_points(trace, name):
+    """[(time, value)] of a counter of the GPU, its description"""
+    spec, = [spec for p in gpu_events(trace) for spec in
+             p.gpu_counter_event.counter_descriptor.specs if spec.name == name]
+    return [(p.timestamp - START - 1000,
+             c.int_value if c.HasField("int_value") else c.double_value)
+            for p in gpu_events(trace) for c in p.gpu_counter_event.counters
+            if c.counter_id == spec.counter_id], spec
+
+
+@test
+def perfetto_gpu():
+    """export perfetto: counters of a GPU with units, groups and blocks, values at the ends of
+    samples, zeros before the first one and where none was taken"""
+    paused = [head(cb.UNHEARD_OF), cb.record(cb.TEXT, cb.texts("node", "/dev/dri/renderD130"))]
+    for n, start in enumerate((0, 10 * MS, 50 * MS)):
+        paused.append(cb.record(cb.SAMPLE, cb.sample(n, START + start, START + start + 10 * MS,
+                                                     blocks(n + 1, n + 2))))
+    write("paused.cap", b"".join(paused))
+    trace = decode_trace()
+    points, spec = gpu_points(trace, "shader0/EIGHT")
+    check(points == [(0, 0.0), (10 * MS, EXACT * 100.0), (40 * MS, 2 / 0.03), (50 * MS, 500.0)],
+          f"points {points}")
+    # fragments per second; FRAGMENTS; the value is of the time before
+    check((list(spec.numerator_units), list(spec.denominator_units), list(spec.groups),
+           spec.value_direction, spec.select_by_default) == ([39], [22], [3], 1, True), f"{spec}")
+    check(spec.description == "short EIGHT, in fragments/s", spec.description)
+    _, spec = gpu_points(trace, "shader16/LEVEL")
+    check(not spec.numerator_units and not spec.denominator_units and
+          spec.description == "short LEVEL, in queues", f"{spec}")
+    described = [p.gpu_counter_event for p in gpu_events(trace)
+                 if p.gpu_counter_event.HasField("counter_descriptor")]
+    check(len(described) == 1 and described[0] == gpu_events(trace)[0].gpu_counter_event,
+          "descriptors")
+    names = {spec.counter_id: spec.name for spec in described[0].counter_descriptor.specs}
+    expected = {label: [f"{label}/EIGHT", f"{label}/LEVEL", f"metric:{label}.eights"]
+                for label in ("shader0", "shader16")}
+    for part in "blocks", "counter_groups":
+        found = {p.name: [names[n] for n in p.counter_ids]
+                 for p in getattr(described[0].counter_descriptor, part)}
+        check(found == expected, f"{part} {found}")
+    gpus, = [p.gpu_info.gpus for p in trace.packet if p.HasField("gpu_info")]
+    facts = {f.key: f.value for f in gpus[0].extra_info}
+    check(len(gpus) == 1 and facts["driver"] == "testdriver" and facts["host"] == "a,host",
+          f"{gpus}")
+    trace = decode_trace("--counts", capture="paused.cap")
+    points, _ = gpu_points(trace, "shader0/EIGHT")
+    check(points == [(0, 0), (10 * MS, 1), (20 * MS, 2), (50 * MS, 0), (60 * MS, 3)],
+          f"a pause {points}")
+    check({p.gpu_counter_event.gpu_id for p in gpu_events(trace)} == {2}, "number of the GPU")
+    check([len(p.gpu_info.gpus) for p in trace.packet if p.HasField("gpu_info")] == [3], "place")
 
 
 def trace_ids(trace):
@@ -443,8 +494,11 @@ def perfetto_ids():
     sequences = set().union(*(trace_ids(t)[0] for t in traces))
     uuids = [trace_ids(t)[1] for t in traces]
     check(len(sequences) == 4 and min(sequences) >= 2**31, f"sequences {sequences}")
-    check(len(uuids[0]) == 12 and len(set().union(*uuids)) == 48 and
+    check(len(uuids[0]) == 4 and len(set().union(*uuids)) == 16 and
           min(set().union(*uuids)) > 2**32, f"tracks {uuids}")
+    counters = [{c.counter_id for p in gpu_events(t) for c in p.gpu_counter_event.counters}
+                for t in traces]
+    check(len(counters[0]) == 6 and len(set().union(*counters)) == 24, f"counters {counters}")
 
 
 @test
@@ -461,8 +515,8 @@ def perfetto_of_a_suspended_machine():
                                                       REALTIME, 10)))
     parts.append(cb.status(4))
     write("slept.cap", b"".join(parts))
-    times = sorted({p.timestamp - START - 1000 for p in decode_trace(capture="slept.cap").packet
-                    if p.HasField("track_event")})
+    times = [p.timestamp - START - 1000 for p in gpu_events(decode_trace(capture="slept.cap"))
+             if p.gpu_counter_event.counters]
     check(times == [0, 10 * MS + 1000, 20 * MS + 2000, 30 * MS + 2000, 40 * MS + 4000 + slept],
           f"times {times}")
 
@@ -477,7 +531,7 @@ def perfetto_says_what_is_missing():
     check(len(begins) == 1 and sum(e.type == 2 for e in events) == 1, f"slices {begins}")
     check(notes["not_measured"] == "shader16/EIGHT" and notes["merged_periods"] == 2 and
           notes["lost_ns"] == 500, f"notes {notes}")
-    check(EXACT in [e.counter_value for e in events], "exact count")
+    check(gpu_points(trace, "shader0/EIGHT")[0][1][1] == EXACT, "exact count")
 
 
 class Page(html.parser.HTMLParser):

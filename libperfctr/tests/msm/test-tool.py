@@ -10,7 +10,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 # found through the path above
-from tool import check_killed, check_validate, events_of, exported, run, served  # noqa: E402
+from tool import (check_killed, check_validate, events_of, exported,  # noqa: E402
+                  recorded, run, served)
 from harness import check, main, test  # noqa: E402
 
 # per second, by tool.c: less on a busy machine
@@ -50,9 +51,7 @@ def captures():
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "capture")
         run("record", "-o", path, "-e", "cp/BUSY_CYCLES", "--", "sleep", "0.3")
-        text = run("export", "-f", "csv", path).splitlines()
-        column = text[0].split(",").index("value")
-        total = sum(int(line.split(",")[column]) for line in text[1:])
+        total = recorded(path)
         check(total % 1000 == 0 and BUSY / 100 < total < BUSY, str(total))
         check(f"{total:,}" in run("report", path), "report")
 

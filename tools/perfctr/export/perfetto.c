@@ -2,8 +2,9 @@
 /*
  * A capture as a Perfetto trace.
  *
- * A track for the capture, below it one for the samples, and one for each block with a counter
- * track for each of its counters and metrics. Times are in CLOCK_BOOTTIME, the clock of Perfetto's
+ * Counters of a GPU are those of perfetto_gpu.c. For all else there is a track for the capture,
+ * below it one for the samples, and one for each block of another PMU with a counter track for each
+ * of its counters and metrics. Times are in CLOCK_BOOTTIME, the clock of Perfetto's
  * own traces, so that both can be concatenated. The value of a sample is written at the sample's
  * start: a counter track keeps a value until the next one.
  */
@@ -12,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "perfetto.pb-c.h"
+#include "perfetto.h"
 
 enum {
 	CLOCK_ID_REALTIME = 1,
@@ -27,115 +27,10 @@ enum {
 	 */
 	CLOCK_ID_SAMPLES = 64,
 	INCREMENTAL_STATE_CLEARED = 1,
-	NEEDS_INCREMENTAL_STATE = 2,
 	ORDER_EXPLICIT = 3,
-	/* field 1, length-delimited */
-	TAG_PACKET = 1 << 3 | 2,
 };
 
-/* what has an id of its own in the trace */
-enum {
-	ID_SEQUENCE,
-	ID_CAPTURE,
-	ID_SAMPLES,
-	ID_MARKS, /* a track for each lane */
-	ID_FIRST = ID_MARKS + MARKS_LANES /* of blocks; then those of counters */
-};
-
-struct track {
-	uint64_t uuid;
-	/* current value of the track; an unchanged value is not written again */
-	double shown;
-	bool has_shown;
-	double scale; /* from the sample's value */
-};
-
-struct perfetto {
-	uint8_t *bytes;
-	size_t room;
-	struct track *tracks;
-	size_t track_count;
-	uint64_t identity; /* of the capture */
-};
-
-/* --- ids ------------------------------------------------------------------- */
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-	/* FNV-1a */
-	for (size_t n = 0; n < size; n++)
-		hash = (hash ^ ((const uint8_t *)bytes)[n]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-/* Of the host, the command, the device and the time: the same whenever a capture is exported. */
-static uint64_t identify(const struct export *e)
-{
-	const struct capture_file *file = e->file;
-	const char *name = perfctr_device_info(file->device)->name;
-	uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), name, strlen(name) + 1);
-
-	for (size_t n = 0; n < file->text_count; n++) {
-		const struct capture_text *text = &file->texts[n];
-
-		hash = hash_bytes(hash, text->key, strlen(text->key) + 1);
-		hash = hash_bytes(hash, text->value, strlen(text->value) + 1);
-	}
-	if (file->anchor_count)
-		hash = hash_bytes(hash, file->anchors, sizeof(*file->anchors));
-	hash = hash_bytes(hash, &perfctr_totals_span(file->totals)->start_ns, sizeof(uint64_t));
-	/* rates and counts of the same capture are different tracks */
-	return hash_bytes(hash, &e->counts, sizeof(e->counts));
-}
-
-/* The id of a track. Ids of other numbers differ: each step can be undone (as in splitmix64). */
-static uint64_t track_id(const struct export *e, uint64_t number)
-{
-	uint64_t id = ((const struct perfetto *)e->state)->identity + number;
-
-	id = (id ^ id >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	id = (id ^ id >> 27) * UINT64_C(0x94d049bb133111eb);
-	return id ^ id >> 31;
-}
-
-/* Perfetto's service numbers its sequences from 1 on. */
-static uint32_t sequence_id(const struct export *e)
-{
-	return (uint32_t)track_id(e, ID_SEQUENCE) | UINT32_C(1) << 31;
-}
-
-/* --- packets --------------------------------------------------------------- */
-
-static int write_packet(struct export *e, Perfetto__TracePacket *packet)
-{
-	struct perfetto *p = e->state;
-	uint8_t head[11] = { TAG_PACKET };
-	size_t size, left, head_bytes = 1;
-
-	packet->has_trusted_packet_sequence_id = true;
-	packet->trusted_packet_sequence_id = sequence_id(e);
-	if (!packet->has_sequence_flags) {
-		/* the defaults in the first packet are needed to read this one */
-		packet->has_sequence_flags = true;
-		packet->sequence_flags = NEEDS_INCREMENTAL_STATE;
-	}
-	size = perfetto__trace_packet__get_packed_size(packet);
-	if (size > p->room) {
-		uint8_t *bytes = realloc(p->bytes, 2 * size);
-
-		if (!bytes)
-			return -ENOMEM;
-		p->bytes = bytes;
-		p->room = 2 * size;
-	}
-	perfetto__trace_packet__pack(packet, p->bytes);
-	for (left = size; left > 0x7f; left >>= 7)
-		head[head_bytes++] = (uint8_t)(left | 0x80);
-	head[head_bytes++] = (uint8_t)left;
-	fwrite(head, 1, head_bytes, e->out);
-	fwrite(p->bytes, 1, size, e->out);
-	return 0;
-}
+/* --- the capture ------------------------------------------------------------ */
 
 static int write_first(struct export *e)
 {
@@ -148,7 +43,7 @@ static int write_first(struct export *e)
 	packet.trace_packet_defaults = &defaults;
 	packet.has_sequence_flags = true;
 	packet.sequence_flags = INCREMENTAL_STATE_CLEARED;
-	return write_packet(e, &packet);
+	return perfetto_write(e, &packet);
 }
 
 static int write_anchor(struct export *e, const struct perfctr_anchor *anchor)
@@ -179,7 +74,7 @@ static int write_anchor(struct export *e, const struct perfctr_anchor *anchor)
 	snapshot.n_clocks = ARRAY_SIZE(readings);
 	snapshot.clocks = pointers;
 	packet.clock_snapshot = &snapshot;
-	return write_packet(e, &packet);
+	return perfetto_write(e, &packet);
 }
 
 static int write_track(struct export *e, Perfetto__TrackDescriptor *track, uint64_t uuid,
@@ -195,7 +90,7 @@ static int write_track(struct export *e, Perfetto__TrackDescriptor *track, uint6
 	track->has_sibling_order_rank = rank >= 0;
 	track->sibling_order_rank = rank;
 	packet.track_descriptor = track;
-	return write_packet(e, &packet);
+	return perfetto_write(e, &packet);
 }
 
 static int write_group(struct export *e, uint64_t uuid, uint64_t parent, const char *name,
@@ -220,11 +115,11 @@ static int block_track(struct export *e, size_t line, uint64_t *uuid)
 	for (size_t n = 0; n < line; n++) {
 		if (!v->lines[n].is_block || strcmp(v->lines[n].row->label, label))
 			continue;
-		*uuid = track_id(e, ID_FIRST + n);
+		*uuid = perfetto_id(e, ID_FIRST + n);
 		return 0;
 	}
-	*uuid = track_id(e, ID_FIRST + line);
-	return write_group(e, *uuid, track_id(e, ID_CAPTURE), label, NULL, (int32_t)line + 1);
+	*uuid = perfetto_id(e, ID_FIRST + line);
+	return write_group(e, *uuid, perfetto_id(e, ID_CAPTURE), label, NULL, (int32_t)line + 1);
 }
 
 static int write_counter_track(struct export *e, size_t line)
@@ -234,19 +129,14 @@ static int write_counter_track(struct export *e, size_t line)
 	struct perfetto *p = e->state;
 	const struct row *row = e->values.lines[line].row;
 	bool is_rate = e->values.lines[line].is_rate && !e->counts;
-	char unit[ROW_UNIT_BYTES + sizeof("CPUs")];
+	char unit[2 * ROW_UNIT_BYTES];
 	uint64_t parent;
-	double scale;
-	const char *per_second = row_rate_unit(row, &scale);
 	int error = block_track(e, line, &parent);
 
 	if (error)
 		return error;
-	p->tracks[line].uuid = track_id(e, ID_FIRST + e->values.count + line);
-	p->tracks[line].scale = is_rate ? scale : 1;
-	snprintf(unit, sizeof(unit), "%s%s", is_rate && scale != 1 ? "" : row->unit,
-		 is_rate ? per_second : "");
-	counter.unit_name = unit;
+	p->tracks[line].uuid = perfetto_id(e, ID_FIRST + e->values.count + line);
+	counter.unit_name = perfetto_unit(e, line, unit, sizeof(unit), &p->tracks[line].scale);
 	/* counters of a block that have the same unit are drawn to the same scale */
 	if (*row->unit)
 		counter.y_axis_share_key = unit;
@@ -267,17 +157,18 @@ static int write_tracks(struct export *e)
 	const struct perfctr_device *device = e->file->device;
 	int error;
 
-	error = write_group(e, track_id(e, ID_CAPTURE), 0, perfctr_device_info(device)->name,
+	error = write_group(e, perfetto_id(e, ID_CAPTURE), 0, perfctr_device_info(device)->name,
 			    capture_file_text(e->file, "command"), -1);
 	if (!error)
-		error = write_group(e, track_id(e, ID_SAMPLES), track_id(e, ID_CAPTURE), "samples",
-				    "what is to be known about samples", 0);
+		error = write_group(e, perfetto_id(e, ID_SAMPLES), perfetto_id(e, ID_CAPTURE),
+				    "samples", "what is to be known about samples", 0);
 	for (int n = 0; !error && n < e->file->marks.lanes; n++)
-		error = write_group(e, track_id(e, ID_MARKS + (uint64_t)n), track_id(e, ID_CAPTURE),
-				    "marks", "what the recorded program marked", 0);
+		error = write_group(e, perfetto_id(e, ID_MARKS + (uint64_t)n),
+				    perfetto_id(e, ID_CAPTURE), "marks",
+				    "what the recorded program marked", 0);
 	for (size_t n = 0; !error && n < e->values.count; n++)
 		/* a metric of the whole device has no block: use its line of sums */
-		if (e->values.lines[n].is_block)
+		if (e->values.lines[n].is_block && !((struct perfetto *)e->state)->tracks[n].is_gpu)
 			error = write_counter_track(e, n);
 	return error;
 }
@@ -293,12 +184,14 @@ static int perfetto_begin(struct export *e)
 	if (!p)
 		return -ENOMEM;
 	e->state = p;
-	p->identity = identify(e);
+	p->identity = perfetto_identify(e);
 	p->tracks = calloc(e->values.count + 1, sizeof(*p->tracks));
 	p->track_count = e->values.count;
 	error = p->tracks ? write_first(e) : -ENOMEM;
 	for (size_t n = 0; !error && n < e->file->anchor_count; n++)
 		error = write_anchor(e, &e->file->anchors[n]);
+	if (!error)
+		error = gpu_begin(e);
 	if (!error)
 		error = write_tracks(e);
 	if (!error)
@@ -309,14 +202,6 @@ static int perfetto_begin(struct export *e)
 }
 
 /* --- samples ----------------------------------------------------------------- */
-
-/* The time of the trace. A capture without anchors has the clock of samples only. */
-static uint64_t trace_time(const struct export *e, uint64_t raw_ns)
-{
-	uint64_t ns;
-
-	return capture_file_time(e->file, raw_ns, CLOCK_BOOTTIME, &ns) ? ns : raw_ns;
-}
 
 static int write_event(struct export *e, uint64_t time_ns, Perfetto__TrackEvent *event,
 		       Perfetto__TrackEvent__Type type, uint64_t track)
@@ -330,7 +215,7 @@ static int write_event(struct export *e, uint64_t time_ns, Perfetto__TrackEvent 
 	packet.has_timestamp = true;
 	packet.timestamp = time_ns;
 	packet.track_event = event;
-	return write_packet(e, &packet);
+	return perfetto_write(e, &packet);
 }
 
 static int write_marks(struct export *e)
@@ -340,19 +225,19 @@ static int write_marks(struct export *e)
 	for (size_t n = 0; !error && n < e->file->marks.count; n++) {
 		const struct mark *m = &e->file->marks.all[n];
 		const bool is_point = m->kind == PERFCTR_MARK_POINT;
-		const uint64_t track = track_id(e, ID_MARKS + (uint64_t)m->lane);
+		const uint64_t track = perfetto_id(e, ID_MARKS + (uint64_t)m->lane);
 		Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
 
 		if (m->lane < 0)
 			continue;
 		event.name = m->name;
-		error = write_event(e, trace_time(e, m->start_ns), &event,
+		error = write_event(e, perfetto_time(e, m->start_ns), &event,
 				    is_point ? PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT :
 					       PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN,
 				    track);
 		event.name = NULL;
 		if (!error && !is_point)
-			error = write_event(e, trace_time(e, m->end_ns), &event,
+			error = write_event(e, perfetto_time(e, m->end_ns), &event,
 					    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END, track);
 	}
 	return error;
@@ -445,12 +330,13 @@ static int write_slice(struct export *e, const struct perfctr_sample *sample)
 	begin.n_debug_annotations = ARRAY_SIZE(notes);
 	begin.debug_annotations = pointers;
 	begin.name = flags;
-	error = write_event(e, trace_time(e, sample->start_ns), &begin,
-			    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, track_id(e, ID_SAMPLES));
+	error = write_event(e, perfetto_time(e, sample->start_ns), &begin,
+			    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN,
+			    perfetto_id(e, ID_SAMPLES));
 	if (!error)
-		error = write_event(e, trace_time(e, sample->end_ns), &end,
+		error = write_event(e, perfetto_time(e, sample->end_ns), &end,
 				    PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END,
-				    track_id(e, ID_SAMPLES));
+				    perfetto_id(e, ID_SAMPLES));
 	return error;
 }
 
@@ -458,13 +344,16 @@ static int perfetto_sample(struct export *e, const struct perfctr_sample *sample
 {
 	int error = write_slice(e, sample);
 
+	if (!error)
+		gpu_sample(e, sample);
 	for (size_t n = 0; !error && n < e->values.count; n++) {
 		const struct values_item *item = &e->values.items[n];
 
-		if (e->values.lines[n].is_block && item->is_present)
+		if (e->values.lines[n].is_block && item->is_present &&
+		    !((struct perfetto *)e->state)->tracks[n].is_gpu)
 			error = write_value(e, n,
-					    trace_time(e, item->has_span ? item->start_ns :
-									   sample->start_ns));
+					    perfetto_time(e, item->has_span ? item->start_ns :
+									      sample->start_ns));
 	}
 	return error;
 }
@@ -480,7 +369,7 @@ static int write_last(struct export *e)
 		if (!p->tracks[n].has_shown)
 			continue;
 		e->values.items[n] = (struct values_item){ .is_present = true };
-		error = write_value(e, n, trace_time(e, span->end_ns));
+		error = write_value(e, n, perfetto_time(e, span->end_ns));
 	}
 	return error;
 }
@@ -490,6 +379,7 @@ static int perfetto_end(struct export *e)
 	struct perfetto *p = e->state;
 	int error = p->tracks ? write_last(e) : 0;
 
+	gpu_end(e);
 	free(p->bytes);
 	free(p->tracks);
 	free(p);

@@ -23,7 +23,8 @@ enum {
 	/* time that samples stay in the ring: a compromise between loss in a crash and wakeups */
 	LATENCY_MS = 100,
 	FLUSH_MS = 500,
-	ANCHOR_MS = 5000,
+	/* between two anchors times are interpolated; a clock that is slewed changes its rate */
+	ANCHOR_MS = 1000,
 	PROGRESS_MS = 500,
 };
 

@@ -1,0 +1,403 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""usage: PYTHONPATH=BUILD/python test-python.py BUILD: the package perfctr. Prints TAP."""
+
+import ctypes
+import json
+import os
+import pathlib
+import random
+import signal
+import sqlite3
+import struct
+import sys
+import tempfile
+import threading
+import time
+
+import capture_bytes as cb
+import harness
+from harness import check, run, test
+
+import numpy
+import pandas
+import perfctr
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+START, REALTIME, MS = 10**12, 1_700_000_000 * 10**9, 10**6
+HUGE = 2**64 - 1
+SAMPLES = 300
+EVENTS = "page-faults,task-clock"
+
+
+class Work:
+    build = folder = None
+
+
+def path(name):
+    return os.path.join(Work.folder, name)
+
+
+def write(name, data):
+    with open(path(name), "wb") as f:
+        f.write(data)
+    return path(name)
+
+
+def head():
+    parts = [cb.HEADER, cb.record(cb.TEXT, cb.texts("driver", "testdriver")),
+             cb.record(cb.TEXT, cb.texts("command", "a \u2603 job")),
+             cb.record(cb.SESSION, MS.to_bytes(8, "little") + bytes(24)),
+             cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 7)),
+             cb.record(cb.REQUEST, cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3)),
+             cb.record(cb.LABEL, (1).to_bytes(8, "little") + cb.texts("energy", "Joules", "0.25"))]
+    parts += [cb.counter(cb.UNHEARD_OF, cb.SHADER, n, name, unit, level=name == "LEVEL")
+              for n, (name, unit) in enumerate((("FRAGMENTS", "fragments"), ("BYTES", "bytes"),
+                                                ("LEVEL", "queues")))]
+    parts += [cb.metric(cb.UNHEARD_OF, cb.SHADER, "each", "bytes/fragment", "BYTES / FRAGMENTS"),
+              cb.anchor(START, REALTIME)]
+    return b"".join(parts)
+
+
+def sample(seq, chance):
+    values = {0: chance.randrange(2**chance.randrange(1, 60)), 1: chance.randrange(HUGE),
+              2: -seq & HUGE}
+    blocks = [cb.block(cb.SHADER, index, values, product=cb.UNHEARD_OF,
+                       valid=5 if seq % 7 == index % 7 else None) for index in (0, 16)]
+    blocks.append(cb.block(cb.GENERIC_PMU, 0, {0: seq}, product=cb.PERF_PMU,
+                           pmu={"name": "power", "config": 3}))
+    return cb.record(cb.SAMPLE, cb.sample(seq, START + seq * MS, START + (seq + 1) * MS, blocks,
+                                          user_data=seq * 3))
+
+
+def capture(count=SAMPLES):
+    chance = random.Random(5)
+    parts = [head(), *(sample(n, chance) for n in range(count))]
+    parts += [cb.mark(*mark) for mark in (
+        ("begin", "load", START), ("end", "load", START + 10 * MS), ("point", "now", START + MS),
+        ("frame", "f", START + 20 * MS), ("frame", "f", START + 30 * MS),
+        ("begin", "draw", START + 10 * MS))]
+    return b"".join([*parts, cb.anchor(START + count * MS, REALTIME + count * MS + 500),
+                     cb.status(count)])
+
+
+def tool(*words):
+    return run(os.path.join(Work.build, "bin/perfctr"), *words).stdout
+
+
+def raises(kind, text, call):
+    """Whether the call fails so, and says why."""
+    try:
+        call()
+    except kind as error:
+        check(text in str(error), f"{error!r} does not say '{text}'")
+        return
+    raise AssertionError(f"no {kind.__name__}: {text}")
+
+
+@test
+def captures():
+    """open(): each value of each sample as perfctr export has it, holes too, and the totals of
+    perfctr report"""
+    taken = perfctr.open(write("a.cap", capture()))
+    lines = [json.loads(line) for line in tool("export", "-j", path("a.cap")).splitlines()]
+    samples = [line for line in lines if line["record"] == "sample"]
+    check(len(taken.table) == len(samples) == SAMPLES, "rows")
+    for name in samples[0]["counters"]:
+        check(list(taken.table[name]) == [s["counters"][name] for s in samples], name)
+    for name in "seq", "start_ns", "end_ns", "end_realtime_ns", "user_data", "merged_periods":
+        check(list(taken.table[name]) == [s[name] for s in samples], name)
+    check(len(taken.table.columns) == len(samples[0]["counters"]) + 8, f"{taken.table.columns}")
+    for key, per_block in ("counters", False), ("block_counters", True):
+        totals = taken.totals(per_block)
+        rows = json.loads(tool("report", "-j", "-A", path("a.cap")))[key]
+        check({r["event"] for r in rows} == set(totals), f"events {list(totals)}")
+        for row in rows:
+            total = totals[row["event"]]
+            check((total.value, total.unit, total.measured, total.missed) ==
+                  (row["value"], row["unit"] or "", row["samples_measured"],
+                   row["samples_missed"]), f"{total} is not {row}")
+    check(taken.totals().metrics["metric:shader.each"].value ==
+          json.loads(tool("report", "-j", path("a.cap")))["metrics"][0]["value"], "metric")
+    energy = taken.table["power/energy/"]
+    check((energy.unit, energy.scale, energy.total()) ==
+          ("Joules", 0.25, SAMPLES * (SAMPLES - 1) // 2), "scale")
+    check(taken.totals().span.samples == SAMPLES and taken.period_ns == MS and taken.complete and
+          taken.driver == "testdriver" and taken.texts["command"] == "a \u2603 job", "facts")
+
+
+@test
+def exact_sums():
+    """Column.total(): beyond 64 bits; of a level the last value, negative ones too"""
+    table = perfctr.open(path("a.cap")).table
+    values = [v for v in table["shader0/BYTES"] if v is not None]
+    check(table["shader0/BYTES"].total() == sum(values) > 2**64, "sum")
+    check(table["shader0/BYTES"].missing == SAMPLES - len(values) > 0, "holes")
+    check(table["shader0/LEVEL"].total() == 1 - SAMPLES, "level")
+
+
+@test
+def without_a_copy():
+    """numpy, pandas and memoryview have the column's own memory, which stays when all else is gone
+    and cannot be written"""
+    taken = perfctr.open(path("a.cap"))
+    column = taken.table["shader0/FRAGMENTS"]
+    array = numpy.asarray(column)
+    check(array.dtype == numpy.uint64 and array.tolist() == list(column), "values")
+    check(array.ctypes.data == numpy.asarray(column).ctypes.data and not array.flags.writeable and
+          not array.flags.owndata, "a copy")
+    check(numpy.asarray(taken.table["flags"]).dtype == numpy.uint32 and
+          numpy.asarray(taken.table["shader0/LEVEL"]).tolist() == [-n for n in range(SAMPLES)],
+          "types")
+    raises(TypeError, "not writable",
+           lambda: (ctypes.c_uint64 * 3).from_buffer(perfctr.open(path("a.cap")).table["seq"]))
+    series = pandas.Series(array, copy=False)
+    check(numpy.shares_memory(series.to_numpy(), array), "pandas copies")
+    expected = sum(list(column))
+    del column, taken
+    check(int(series.sum()) == expected % 2**64 and memoryview(array)[0] == array[0], "memory")
+    valid = perfctr.open(path("a.cap")).table["shader0/BYTES"]
+    bits = numpy.unpackbits(numpy.frombuffer(valid.valid, numpy.uint8), bitorder="little")
+    check([bool(bit) for bit in bits[:SAMPLES]] == [v is not None for v in valid], "valid")
+
+
+class ArrowArray(ctypes.Structure):
+    """Arrow's C data interface"""
+
+
+ArrowArray._fields_ = [
+    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers",
+                                          "n_children")),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))), ("dictionary", ctypes.c_void_p),
+    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))), ("private", ctypes.c_void_p)]
+
+
+class ArrowSchema(ctypes.Structure):
+    """The same for types."""
+
+    _fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p),
+                ("metadata", ctypes.c_char_p), ("flags", ctypes.c_int64),
+                ("n_children", ctypes.c_int64), ("children", ctypes.c_void_p)]
+
+
+def pointed(capsule, name, kind):
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return ctypes.cast(get(capsule, name), ctypes.POINTER(kind))
+
+
+@test
+def arrow():
+    """Arrow's C data interface: structure, types, values and holes; released by who takes it, and
+    without; pyarrow too, if it is there"""
+    table = perfctr.open(path("a.cap")).table
+    schema, array = table.__arrow_c_array__()
+    s = pointed(schema, b"arrow_schema", ArrowSchema)[0]
+    a = pointed(array, b"arrow_array", ArrowArray)
+    check((s.format, s.n_children, a[0].n_children, a[0].length) ==
+          (b"+s", len(table.columns), len(table.columns), SAMPLES), "structure")
+    for n, (name, column) in enumerate(table.columns.items()):
+        child = a[0].children[n][0]
+        single = column.__arrow_c_array__()
+        kind = pointed(single[0], b"arrow_schema", ArrowSchema)[0]
+        check((child.length, child.null_count, child.n_buffers) == (SAMPLES, column.missing, 2),
+              name)
+        check(kind.format.decode() == {"flags": "I", "merged_periods": "I", "shader0/LEVEL": "l",
+                                       "shader16/LEVEL": "l"}.get(name, "L") and
+              kind.name.decode() == name, f"{kind.format} {kind.name}")
+        check(child.buffers[1] == numpy.asarray(column).ctypes.data, f"{name} was copied")
+        if column.missing:
+            bits = ctypes.string_at(child.buffers[0], (SAMPLES + 7) // 8)
+            check(bits == column.valid, f"{name} holes")
+    release = a[0].release
+    release(a)
+    check(not a[0].release, "released, and not marked so")
+    del schema, array
+    try:
+        import pyarrow  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        print("# no pyarrow")
+        return
+    batch = pyarrow.record_batch(table)
+    check(batch.num_rows == SAMPLES and batch.column("shader0/BYTES").null_count > 0 and
+          batch.column("shader0/BYTES").to_pylist() == list(table["shader0/BYTES"]), "pyarrow")
+    check(batch.column("seq").buffers()[1].address ==
+          numpy.asarray(table["seq"]).ctypes.data, "pyarrow copies")
+
+
+@test
+def marks():
+    """marks as points, frames and phases"""
+    found = [(m.kind, m.name, m.start_ns - START, m.end_ns and m.end_ns - START)
+             for m in perfctr.open(path("a.cap")).marks]
+    check(found == [("phase", "load", 0, 10 * MS), ("point", "now", MS, MS),
+                    ("phase", "draw", 10 * MS, None), ("frame", "f", 20 * MS, 30 * MS)],
+          f"{found}")
+    program = "import perfctr\nwith perfctr.phase('busy'):\n  perfctr.point('in')\n"
+    run(os.path.join(Work.build, "bin/perfctr"), "record", "-q", "-d", "local", "-e", EVENTS, "-o",
+        path("m.cap"), "--", sys.executable, "-c", program,
+        env={**os.environ, "PYTHONPATH": os.path.join(Work.build, "python")})
+    check([(m.kind, m.name) for m in perfctr.open(path("m.cap")).marks] ==
+          [("phase", "busy"), ("point", "in")], "marks of a program")
+    check(not perfctr.point("nobody records"), "recorded")
+
+
+@test
+def damage():
+    """open() of anything: a text that says what is wrong, or what could be read"""
+    whole = capture(20)
+    cut = perfctr.open(write("cut.cap", whole[:-200]))
+    check(0 < len(cut.table) <= 20 and not cut.complete and cut.cut_bytes, "cut")
+    bad = perfctr.open(write("bad.cap", whole + struct.pack("<II", 3, 16)))
+    check("damaged at byte" in bad.damage and len(bad.table) == 20 and not bad.complete,
+          f"{bad.damage}")
+    other = cb.record(cb.SAMPLE, cb.sample(21, START + 21 * MS, START + 22 * MS, [
+        cb.block(cb.SHADER, 1, {0: 1}, product=cb.UNHEARD_OF)]))
+    odd = perfctr.open(write("odd.cap", whole + other + struct.pack(
+        "<II", 16, cb.SAMPLE) + bytes(8)))
+    check(odd.bad_samples == 2 and len(odd.table) == 20, f"{odd.bad_samples}")
+    empty = perfctr.open(write("empty.cap", cb.HEADER))
+    check(len(empty.table) == 0 and not empty.totals(), "empty")
+    chance = random.Random(3)
+    for _ in range(300):
+        wild = bytearray(whole)
+        for _ in range(chance.randrange(1, 9)):
+            wild[chance.randrange(16, len(wild))] = chance.randrange(256)
+        table = perfctr.open(write("wild.cap", bytes(wild))).table
+        check(len(table) <= 20 and all(len(list(c)) == len(table) for c in table.columns.values()),
+              "rows")
+    raises(FileNotFoundError, "nowhere", lambda: perfctr.open(path("nowhere")))
+    raises(OSError, "this is no capture file", lambda: perfctr.open(__file__))
+    raises(KeyError, "columns has the names", lambda: empty.table["nonsense"])
+    raises(IndexError, "row 0 of 0", lambda: empty.table["seq"][0])
+
+
+@test
+def sessions():
+    """Session: totals of this process, samples as columns, errors that say what is wrong"""
+    with perfctr.Session(EVENTS, device="local", pid=os.getpid(), period=0.005) as session:
+        pages = bytearray(40 << 20)
+        pages[::4096] = b"\1" * (len(pages) // 4096)
+        session.run(0.1)
+    totals, table = session.totals(), session.table()
+    check(totals["software/page-faults/"].value >= 1000 and totals["software/page-faults/"].value ==
+          table["software/page-faults/"].total(), f"{totals}")
+    check(totals["software/task-clock/"].unit == "ns" and totals.span.samples == len(table) > 5 and
+          session.status()["published"] == len(table), f"{totals.span}")
+    check(numpy.all(numpy.diff(numpy.asarray(table["seq"])) == 1) and len(session.table()) == 0,
+          "rows")
+    session.close()
+    raises(ValueError, "the session is closed", session.read)
+    few = perfctr.Session([EVENTS], device="local", pid=os.getpid(), columns=False)
+    few.start(7)
+    few.sample(8)
+    few.stop(9)
+    check(few.totals().span.samples == 2, "samples by hand")
+    raises(ValueError, "columns=False", few.table)
+    raises(OSError, "", few.stop)
+    for kind, text, arguments in (
+            (ValueError, "nonsense", {"events": "nonsense", "device": "local"}),
+            (OSError, 'no device "nope"', {"events": EVENTS, "device": "nope"}),
+            (ValueError, "not -1", {"events": EVENTS, "device": "local", "period": -1}),
+            (ValueError, "not nan", {"events": EVENTS, "device": "local", "period": float("nan")}),
+            (FileNotFoundError, "", {"events": EVENTS, "device": "local", "cgroup": "/nope"})):
+        raises(kind, text, lambda a=arguments: perfctr.Session(**a))
+    raises(ValueError, "from 0 on", lambda: few.wait(-1))
+    raises(ValueError, "1 to 127 bytes", lambda: perfctr.point(""))
+    check(all(set(d) == {"path", "driver", "name", "error"} for d in perfctr.devices()), "devices")
+
+
+@test
+def waiting():
+    """wait(): other threads run and stop the session meanwhile; signals end it; one may wait"""
+    session = perfctr.Session(EVENTS, device="local", pid=os.getpid())
+    session.start()
+    results, ticks = [], 0
+    waiter = threading.Thread(target=lambda: results.append(session.wait(20)))
+    waiter.start()
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        ticks += 1
+    check(ticks > 1000 and waiter.is_alive(), f"{ticks} rounds beside a thread that waits")
+    for call in session.read, session.table, session.close, session.wait:
+        raises(RuntimeError, "another thread waits", call)
+    session.stop()
+    waiter.join(20)
+    check(results == [True] and session.read() == 1 and not session.wait(0.1), f"{results}")
+    session = perfctr.Session(EVENTS, device="local", pid=os.getpid())
+    session.start()
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    begin = time.monotonic()
+    raises(KeyboardInterrupt, "", lambda: session.wait(20))
+    signal.signal(signal.SIGALRM, before)
+    check(time.monotonic() - begin < 10 and not session.wait(0), "not interrupted")
+
+
+@test
+def as_fast_as_report():
+    """a capture into columns takes no more CPU time than perfctr report"""
+    body = capture(1000)[len(head()):]
+    one = sample(0, random.Random(1))
+    with open(path("large.cap"), "wb") as f:
+        f.write(head())
+        for seq in range(60000):
+            # sequence number and times of the sample's header
+            f.write(one[:16] + struct.pack("<QQQ", seq, START + seq * MS, START + (seq + 1) * MS) +
+                    one[40:])
+    del body
+
+    def cpu(*command):
+        child = os.posix_spawn(command[0], command, os.environ, file_actions=[
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+        _, status, usage = os.wait4(child, 0)
+        check(os.waitstatus_to_exitcode(status) == 0, f"{command}")
+        return usage.ru_utime + usage.ru_stime
+    report = min(cpu(os.path.join(Work.build, "bin/perfctr"), "report", path("large.cap"))
+                 for _ in range(3))
+    empty = min(cpu(sys.executable, "-c", "import perfctr") for _ in range(3))
+    program = f"import perfctr; assert len(perfctr.open({path('large.cap')!r}).table) == 60000"
+    ours = min(cpu(sys.executable, "-c", program) for _ in range(3)) - empty
+    print(f"# {ours:.3f} s, report {report:.3f} s")
+    check(ours <= report, "slower than report")
+
+
+@test
+def notebook():
+    """docs/python.ipynb runs, and its database has the sums of perfctr report"""
+    with open(TOP / "docs/python.ipynb", encoding="utf-8") as f:
+        cells = json.load(f)["cells"]
+    os.rename(path("a.cap"), path("perfctr.capture"))
+    os.chdir(Work.folder)
+    names, before = {}, sys.stdout
+    with open(path("said"), "w", encoding="utf-8") as sys.stdout:
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)  # pylint: disable=exec-used
+    sys.stdout = before
+    rows = {r["event"]: r for r in json.loads(tool("report", "-j", "-A", "perfctr.capture"))
+            ["block_counters"]}
+    with sqlite3.connect("samples.db") as base:
+        found = base.execute('SELECT sum("shader0/FRAGMENTS"), count(*) FROM samples').fetchone()
+    check(found == (rows["shader0/FRAGMENTS"]["value"], SAMPLES), f"{found}")
+    check(set(names["by_phase"].index) == {"load", "draw"} and
+          names["by_phase"].loc["load", "shader0/FRAGMENTS"] ==
+          names["frame"]["shader0/FRAGMENTS"][:10].sum(), f"{names['by_phase']}")
+    check("shader0/FRAGMENTS" in pathlib.Path("said").read_text(encoding="utf-8"), "output")
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    Work.build = os.path.realpath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as Work.folder:
+        return harness.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
