@@ -369,14 +369,15 @@ static void count_timers(int cpu, unsigned int *there, unsigned int *all)
 	int on = -1;
 
 	igt_require_f(f, "no /proc/timer_list\n");
-	while (fgets(line, sizeof(line), f)) {
+	while (f && fgets(line, sizeof(line), f)) {
 		sscanf(line, "cpu: %d", &on);
 		if (!strstr(line, "timer_fired [drm_perfctr]"))
 			continue;
 		*all += 1;
 		*there += on == cpu;
 	}
-	fclose(f);
+	if (f)
+		fclose(f);
 }
 
 /* neither the workers nor their timers use an isolated CPU, though START and STOP run on it */

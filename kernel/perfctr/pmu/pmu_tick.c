@@ -50,8 +50,10 @@ static void look_at_cpus(struct drm_perfctr *pc)
 	if (pc->pmu.cpu_changes_seen == changes)
 		return;
 	pc->pmu.cpu_changes_seen = changes;
-	list_for_each_entry(session, &pc->workers[PERFCTR_PMU].active, node)
-		session->pmu.wanted = session->pmu.follow = true;
+	list_for_each_entry(session, &pc->workers[PERFCTR_PMU].active, node) {
+		session->pmu.wanted = true;
+		session->pmu.follow = true;
+	}
 }
 
 /* puts a due session in the tick; following opens events: after those that are only read */
