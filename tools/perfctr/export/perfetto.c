@@ -191,7 +191,7 @@ static int perfetto_begin(struct export *e)
 	for (size_t n = 0; !error && n < e->file->anchor_count; n++)
 		error = write_anchor(e, &e->file->anchors[n]);
 	if (!error)
-		error = gpu_begin(e);
+		error = perfetto_gpu_begin(e);
 	if (!error)
 		error = write_tracks(e);
 	if (!error)
@@ -345,7 +345,7 @@ static int perfetto_sample(struct export *e, const struct perfctr_sample *sample
 	int error = write_slice(e, sample);
 
 	if (!error)
-		gpu_sample(e, sample);
+		perfetto_gpu_sample(e, sample);
 	for (size_t n = 0; !error && n < e->values.count; n++) {
 		const struct values_item *item = &e->values.items[n];
 
@@ -379,7 +379,7 @@ static int perfetto_end(struct export *e)
 	struct perfetto *p = e->state;
 	int error = p->tracks ? write_last(e) : 0;
 
-	gpu_end(e);
+	perfetto_gpu_end(e);
 	free(p->bytes);
 	free(p->tracks);
 	free(p);

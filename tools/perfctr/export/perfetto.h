@@ -61,9 +61,10 @@ char *perfetto_unit(const struct export *e, size_t line, char *unit, size_t size
 /* --- perfetto_gpu.c: counters of GPUs, GpuCounterEvent ---------------------------- */
 
 /*
- * Find these lines, and describe the GPU and its counters. gpu_end() frees, also after an error.
+ * Find these lines, and describe the GPU and its counters. perfetto_gpu_end() frees, also after an
+ * error.
  * Return: 0 or a negative errno.
  */
-int gpu_begin(struct export *e);
-void gpu_sample(struct export *e, const struct perfctr_sample *sample);
-void gpu_end(struct export *e);
+int perfetto_gpu_begin(struct export *e);
+void perfetto_gpu_sample(struct export *e, const struct perfctr_sample *sample);
+void perfetto_gpu_end(struct export *e);

@@ -487,7 +487,7 @@ static void write_zeros(struct export *e, uint64_t raw_ns)
 	write_event(e, to, raw_ns);
 }
 
-void gpu_sample(struct export *e, const struct perfctr_sample *sample)
+void perfetto_gpu_sample(struct export *e, const struct perfctr_sample *sample)
 {
 	struct gpu *gpu = ((struct perfetto *)e->state)->gpu;
 	uint8_t *to;
@@ -504,7 +504,7 @@ void gpu_sample(struct export *e, const struct perfctr_sample *sample)
 	gpu->end_ns = sample->end_ns;
 }
 
-int gpu_begin(struct export *e)
+int perfetto_gpu_begin(struct export *e)
 {
 	struct perfetto *p = e->state;
 	struct gpu *gpu = calloc(1, sizeof(*gpu));
@@ -522,7 +522,7 @@ int gpu_begin(struct export *e)
 	if (error)
 		return error;
 	if (!gpu->count) {
-		gpu_end(e);
+		perfetto_gpu_end(e);
 		return 0;
 	}
 	gpu->first_id = COUNTER_IDS | ((uint32_t)perfetto_id(e, ID_COUNTERS) & (COUNTER_IDS - 1));
@@ -531,7 +531,7 @@ int gpu_begin(struct export *e)
 	return error ? error : write_descriptor(e);
 }
 
-void gpu_end(struct export *e)
+void perfetto_gpu_end(struct export *e)
 {
 	struct perfetto *p = e->state;
 
