@@ -14,6 +14,7 @@ from harness import check, test
 from vsoc_truth import FOLDER, MISSING
 
 FINE, FAILED, NO_DEVICE, DOUBT = 0, 1, 4, 5
+BALANCING = "/proc/sys/kernel/numa_balancing"
 GPU_EVENTS = {"integer", "fp32", "ld_st", "control", "bit_convert", "misc", "total"}
 
 
@@ -115,6 +116,9 @@ def lost_counts_are_no_findings():
 @test
 def right_device_is_trusted():
     """vsoc-gpu, vsoc-memory, vsoc-pmus, cpu without a fault: everything measured is trusted"""
+    # pages that the kernel unmaps to see which node uses them are page faults, too
+    if os.path.exists(BALANCING):
+        harness.write(BALANCING, "0")
     done = run("--json", "--runs", "2", "vsoc-gpu", "vsoc-memory", "vsoc-pmus", "cpu",
                status=(FINE, DOUBT))
     result = json.loads(done.stdout)
