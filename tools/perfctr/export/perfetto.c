@@ -84,6 +84,8 @@ static uint64_t identify(const struct export *e)
 	if (file->anchor_count)
 		hash = hash_bytes(hash, file->anchors, sizeof(*file->anchors));
 	hash = hash_bytes(hash, &perfctr_totals_span(file->totals)->start_ns, sizeof(uint64_t));
+	if (file->number)
+		hash = hash_bytes(hash, &file->number, sizeof(file->number));
 	/* rates and counts of the same capture are different tracks */
 	return hash_bytes(hash, &e->counts, sizeof(e->counts));
 }
@@ -272,7 +274,8 @@ static int write_tracks(struct export *e)
 	if (!error)
 		error = write_group(e, track_id(e, ID_SAMPLES), track_id(e, ID_CAPTURE), "samples",
 				    "what is to be known about samples", 0);
-	for (int n = 0; !error && n < e->file->marks.lanes; n++)
+	/* marks are of all sessions */
+	for (int n = 0; !error && !e->file->number && n < e->file->marks.lanes; n++)
 		error = write_group(e, track_id(e, ID_MARKS + (uint64_t)n), track_id(e, ID_CAPTURE),
 				    "marks", "what the recorded program marked", 0);
 	for (size_t n = 0; !error && n < e->values.count; n++)
@@ -337,7 +340,7 @@ static int write_marks(struct export *e)
 {
 	int error = 0;
 
-	for (size_t n = 0; !error && n < e->file->marks.count; n++) {
+	for (size_t n = 0; !error && !e->file->number && n < e->file->marks.count; n++) {
 		const struct mark *m = &e->file->marks.all[n];
 		const bool is_point = m->kind == PERFCTR_MARK_POINT;
 		const uint64_t track = track_id(e, ID_MARKS + (uint64_t)m->lane);
