@@ -30,45 +30,78 @@ static int open_bytes(const void *bytes, size_t size)
 	return fd;
 }
 
-/* A session of the fake machine, or of an unknown GPU, recorded; the file's bytes are in file. */
-static void record_session(const char *events, uint64_t step, uint32_t gpu_id)
-{
-	struct perfctr_capture_writer *writer;
+/* a session of a machine in memory */
+struct recording {
+	struct fake *fake;
+	struct perfctr_ctx *ctx;
+	struct perfctr_device *device;
 	struct perfctr_selection *selection;
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
-	struct perfctr_device *device;
-	struct perfctr_ctx *fake_ctx;
-	struct fake *fake = fake_new();
-	struct perfctr_slot slot;
-	int fd = open_bytes("", 0);
-	uint64_t n;
+	unsigned int number; /* in the file */
+};
+
+/* Of the fake machine, or of an unknown GPU. */
+static void begin_recording(struct recording *r, const char *events, uint64_t step, uint32_t gpu_id)
+{
+	struct fake *fake = r->fake = fake_new();
 
 	fake->step = step;
 	fake->info.gpu_id = gpu_id;
-	for (n = 0; gpu_id && n < fake->block_count; n++)
+	for (size_t n = 0; gpu_id && n < fake->block_count; n++)
 		fake->info.product = fake->blocks[n].product = 0;
-	perfctr_ctx_new_with(&fake->sys, &fake_ctx);
-	EQUAL(perfctr_device_open(fake_ctx, NULL, &device), 0);
-	device->ext_bus_bytes = 16;
-	EQUAL(perfctr_selection_new(device, &selection), 0);
-	CHECK(perfctr_selection_add(selection, events) > 0);
-	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
-	EQUAL(perfctr_cursor_new(session, &cursor), 0);
-	EQUAL(perfctr_session_start(session, 0), 0);
+	perfctr_ctx_new_with(&fake->sys, &r->ctx);
+	EQUAL(perfctr_device_open(r->ctx, NULL, &r->device), 0);
+	r->device->ext_bus_bytes = 16;
+	EQUAL(perfctr_selection_new(r->device, &r->selection), 0);
+	CHECK(perfctr_selection_add(r->selection, events) > 0);
+	EQUAL(perfctr_session_new(r->selection, NULL, &r->session), 0);
+	EQUAL(perfctr_cursor_new(r->session, &r->cursor), 0);
+	EQUAL(perfctr_session_start(r->session, 0), 0);
+}
+
+static void write_one_sample(struct recording *r, struct perfctr_capture_writer *writer, uint64_t n)
+{
+	struct perfctr_slot slot;
+
+	EQUAL(perfctr_capture_writer_select(writer, r->number), 0);
+	EQUAL(perfctr_session_sample(r->session, n), 0);
+	EQUAL(perfctr_cursor_peek(r->cursor, 0, &slot), 1);
+	EQUAL(perfctr_capture_write_sample(writer, slot.bytes, slot.size), 0);
+	perfctr_cursor_advance(r->cursor, 1);
+}
+
+static void end_recording(struct recording *r)
+{
+	perfctr_cursor_unref(r->cursor);
+	perfctr_session_unref(r->session);
+	perfctr_selection_unref(r->selection);
+	perfctr_device_unref(r->device);
+	perfctr_ctx_unref(r->ctx);
+	fake_free(r->fake);
+}
+
+/* Record sessions that were begun; the file's bytes are in file. */
+static void record_sessions(struct recording *r, unsigned int count)
+{
+	struct perfctr_capture_writer *writer;
+	int fd = open_bytes("", 0);
 
 	EQUAL(perfctr_capture_writer_new(ctx, fd, &writer), 0);
-	EQUAL(perfctr_capture_write_session(writer, session), 0);
+	for (unsigned int n = 0; n < count; n++) {
+		r[n].number = n;
+		EQUAL(perfctr_capture_writer_select(writer, n), 0);
+		EQUAL(perfctr_capture_write_session(writer, r[n].session), 0);
+	}
 	EQUAL(perfctr_capture_write_anchor(writer), 0);
 	EQUAL(perfctr_capture_write_text(writer, "command", "sleep 1"), 0);
-	for (n = 0; n < SAMPLES; n++) {
-		EQUAL(perfctr_session_sample(session, n), 0);
-		EQUAL(perfctr_cursor_peek(cursor, 0, &slot), 1);
-		EQUAL(perfctr_capture_write_sample(writer, slot.bytes, slot.size), 0);
-		perfctr_cursor_advance(cursor, 1);
+	for (unsigned int n = 0; n < SAMPLES * count; n++)
+		write_one_sample(&r[n % count], writer, n / count);
+	for (unsigned int n = 0; n < count; n++) {
+		EQUAL(perfctr_session_stop(r[n].session, 0), 0);
+		EQUAL(perfctr_capture_writer_select(writer, n), 0);
+		EQUAL(perfctr_capture_write_status(writer, r[n].session), 0);
 	}
-	EQUAL(perfctr_session_stop(session, 0), 0);
-	EQUAL(perfctr_capture_write_status(writer, session), 0);
 	file_bytes = perfctr_capture_bytes(writer);
 	EQUAL(perfctr_capture_flush(writer), 0);
 	EQUAL(perfctr_capture_bytes(writer), file_bytes);
@@ -77,17 +110,21 @@ static void record_session(const char *events, uint64_t step, uint32_t gpu_id)
 	EQUAL(lseek(fd, 0, SEEK_END), file_bytes);
 	EQUAL(pread(fd, file, sizeof(file), 0), file_bytes);
 	close(fd);
+	for (unsigned int n = 0; n < count; n++)
+		end_recording(&r[n]);
+}
 
-	perfctr_cursor_unref(cursor);
-	perfctr_session_unref(session);
-	perfctr_selection_unref(selection);
-	perfctr_device_unref(device);
-	perfctr_ctx_unref(fake_ctx);
-	fake_free(fake);
+static void record_session(const char *events, uint64_t step, uint32_t gpu_id)
+{
+	struct recording r;
+
+	begin_recording(&r, events, step, gpu_id);
+	record_sessions(&r, 1);
 }
 
 struct seen {
 	int result, records, samples, blocks, requests, labels;
+	unsigned int sessions;
 	uint64_t cut_bytes, last_seq, sum;
 	uint64_t end; /* end of the last whole record */
 };
@@ -105,7 +142,7 @@ static void see_sample(const struct perfctr_capture_record *record, struct seen 
 		seen->sum += perfctr_block_value(&block, 0);
 }
 
-static struct seen read_bytes(const void *bytes, size_t size)
+static struct seen read_session(const void *bytes, size_t size, unsigned int session)
 {
 	struct perfctr_capture_reader *reader = NULL;
 	struct perfctr_capture_record record;
@@ -113,6 +150,8 @@ static struct seen read_bytes(const void *bytes, size_t size)
 	int fd = open_bytes(bytes, size);
 
 	seen.result = perfctr_capture_reader_new(ctx, fd, &reader);
+	if (reader)
+		EQUAL(perfctr_capture_reader_select(reader, session), 0);
 	while (reader && (seen.result = perfctr_capture_next(reader, &record)) > 0) {
 		seen.records++;
 		seen.end = record.offset + record.size + 8;
@@ -122,11 +161,18 @@ static struct seen read_bytes(const void *bytes, size_t size)
 		if (record.type == PERFCTR_CAPTURE_SAMPLE)
 			see_sample(&record, &seen);
 	}
-	if (reader)
+	if (reader) {
 		seen.cut_bytes = perfctr_capture_cut_bytes(reader);
+		seen.sessions = perfctr_capture_session_count(reader);
+	}
 	perfctr_capture_reader_unref(reader);
 	close(fd);
 	return seen;
+}
+
+static struct seen read_bytes(const void *bytes, size_t size)
+{
+	return read_session(bytes, size, 0);
 }
 
 static void begin(void)
@@ -141,9 +187,9 @@ static void end(void)
 	ctx = perfctr_ctx_unref(ctx);
 }
 
-/* Read all of it; the reader stays, its totals are the caller's. */
-static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
-					       struct perfctr_totals **totals)
+/* Read all of a session; the reader stays, its totals are the caller's. */
+static struct perfctr_capture_reader *
+read_all_of(const void *bytes, size_t size, unsigned int session, struct perfctr_totals **totals)
 {
 	struct perfctr_capture_reader *reader = NULL;
 	struct perfctr_capture_record record;
@@ -152,6 +198,7 @@ static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
 
 	EQUAL(perfctr_totals_new(ctx, totals), 0);
 	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	EQUAL(perfctr_capture_reader_select(reader, session), 0);
 	EQUAL(perfctr_totals_describe(*totals, perfctr_capture_selection(reader)), 0);
 	while (perfctr_capture_next(reader, &record) > 0)
 		if (record.type == PERFCTR_CAPTURE_SAMPLE &&
@@ -159,6 +206,12 @@ static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
 			EQUAL(perfctr_totals_add(*totals, &sample), 0);
 	close(fd);
 	return reader;
+}
+
+static struct perfctr_capture_reader *read_all(const void *bytes, size_t size,
+					       struct perfctr_totals **totals)
+{
+	return read_all_of(bytes, size, 0, totals);
 }
 
 /* a new product, and another unit, shift and metric of a built-in one */
@@ -311,6 +364,71 @@ TEST_WITH(begin, end, "a file explains itself")
 	perfctr_capture_reader_unref(reader);
 }
 
+/* Drop the records of a type, as a reader that does not know it. Return: bytes that are left. */
+static size_t drop_records(unsigned char *bytes, size_t size, uint32_t type)
+{
+	size_t to = 16;
+	uint32_t header[2];
+
+	for (size_t at = 16; at < size; at += header[0]) {
+		memcpy(header, bytes + at, sizeof(header));
+		if (header[1] == type)
+			continue;
+		memmove(bytes + to, bytes + at, header[0]);
+		to += header[0];
+	}
+	return to;
+}
+
+TEST("a file has the samples of several sessions, each as if it were alone")
+{
+	enum { STEP = 1000 };
+	struct recording r[2];
+	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_writer *writer;
+	struct perfctr_totals *totals;
+	struct seen first, second;
+
+	perfctr_ctx_new(&ctx);
+	begin_recording(&r[0], "GPU_ACTIVE,software/cpu-clock/,metric:gpu_utilization", STEP, 0);
+	/* a product that no database has */
+	begin_recording(&r[1], "shader0/C5", 3 * STEP, 9);
+	record_sessions(r, 2);
+	first = read_session(file, file_bytes, 0);
+	second = read_session(file, file_bytes, 1);
+	EQUAL(first.sessions, 2);
+	EQUAL(second.sessions, 2);
+	EQUAL(first.samples, SAMPLES);
+	EQUAL(second.samples, SAMPLES);
+	EQUAL(first.requests, 2);
+	EQUAL(second.requests, 1);
+	EQUAL(first.sum, 2 * SAMPLES * STEP);
+	EQUAL(second.sum, 3 * SAMPLES * STEP);
+	EQUAL(read_session(file, file_bytes, 2).samples, 0);
+	/* text and anchor are of both; device, status and totals are not */
+	reader = read_all_of(file, file_bytes, 1, &totals);
+	EQUAL(perfctr_device_info(perfctr_capture_device(reader))->gpu_id, 9);
+	CHECK(*perfctr_device_driver(perfctr_capture_device(reader)));
+	EQUAL(perfctr_device_block_count(perfctr_capture_device(reader)), 9);
+	EQUAL(perfctr_selection_metric_count(perfctr_capture_selection(reader)), 0);
+	if (CHECK(perfctr_capture_session(reader) && perfctr_capture_status(reader))) {
+		EQUAL(perfctr_capture_session(reader)->block_count, 1);
+		/* and that of the stop */
+		EQUAL(perfctr_capture_status(reader)->published, SAMPLES + 1);
+	}
+	EQUAL(perfctr_totals_span(totals)->samples, SAMPLES);
+	perfctr_totals_unref(totals);
+	perfctr_capture_reader_unref(reader);
+	/* a reader of before has the first session, whole */
+	file_bytes = drop_records(file, file_bytes, PERFCTR_CAPTURE_OF_SESSION);
+	EQUAL(read_bytes(file, file_bytes).records, first.records);
+	EQUAL(read_bytes(file, file_bytes).sum, first.sum);
+	EQUAL(perfctr_capture_writer_new(ctx, 1, &writer), 0);
+	EQUAL(perfctr_capture_writer_select(writer, PERFCTR_CAPTURE_MAX_SESSIONS), -ERANGE);
+	perfctr_capture_writer_unref(writer);
+	end();
+}
+
 TEST_WITH(begin, end, "a file cut anywhere reads to its last whole record")
 {
 	struct seen whole;
@@ -425,24 +543,29 @@ static ssize_t write_with_room(void *data, int fd, const void *bytes, size_t siz
 	return (ssize_t)part;
 }
 
+/* Of both sessions. */
 static uint64_t count_samples(void)
 {
-	struct perfctr_capture_reader *reader;
-	struct perfctr_capture_record record;
-	int fd = open_bytes(written, written_bytes);
 	uint64_t count = 0;
 
-	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
-	while (perfctr_capture_next(reader, &record) > 0)
-		count += record.type == PERFCTR_CAPTURE_SAMPLE;
-	perfctr_capture_reader_unref(reader);
-	close(fd);
+	for (unsigned int session = 0; session < 2; session++) {
+		struct perfctr_capture_reader *reader;
+		struct perfctr_capture_record record;
+		int fd = open_bytes(written, written_bytes);
+
+		EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+		EQUAL(perfctr_capture_reader_select(reader, session), 0);
+		while (perfctr_capture_next(reader, &record) > 0)
+			count += record.type == PERFCTR_CAPTURE_SAMPLE;
+		perfctr_capture_reader_unref(reader);
+		close(fd);
+	}
 	return count;
 }
 
 TEST("what a writer counts as written is what a reader finds, wherever the disk was full")
 {
-	enum { WHOLE = 16 + 2 * (8 + 128) + 2 * (8 + 16) };
+	enum { WHOLE = 16 + 2 * (8 + 128) + 8 + 2 * (8 + 16) };
 	struct perfctr_capture_written now, all;
 	struct perfctr_capture_writer *writer;
 	struct perfctr_sys sys = perfctr_sys_real;
@@ -457,7 +580,8 @@ TEST("what a writer counts as written is what a reader finds, wherever the disk 
 		room_bytes = limit;
 		EQUAL(perfctr_capture_writer_new(small, 0, &writer), 0);
 		for (int n = 0; n < 2; n++) {
-			/* a header of 8 bytes each */
+			/* a header of 8 bytes each, and 8 of the other session */
+			EQUAL(perfctr_capture_writer_select(writer, n), 0);
 			EQUAL(perfctr_capture_write_sample(writer, sample, sizeof(sample)), 0);
 			EQUAL(perfctr_capture_write_text(writer, "key", "value"), 0);
 		}

@@ -101,6 +101,15 @@ TEST_WITH(begin, end, "blocks and counters by name")
 	EQUAL(request(0)->type, DRM_PERFCTR_MALI_BLOCK_CSHW);
 }
 
+TEST_WITH(begin, end, "an event of a text ends where the device says")
+{
+	/* of a block of the GPU there are no terms, of a PMU there are */
+	EQUAL(perfctr_event_length(device, "shader/READ,GPU_ACTIVE"), strlen("shader/READ"));
+	EQUAL(perfctr_event_length(device, "pmu/event=1,cpu=2/,b"), strlen("pmu/event=1,cpu=2/"));
+	EQUAL(perfctr_event_length(device, "metric:a,pmu/b/"), strlen("metric:a"));
+	EQUAL(perfctr_event_length(device, "cycles:u"), strlen("cycles:u"));
+}
+
 TEST_WITH(begin, end, "positions work without a name")
 {
 	EQUAL(perfctr_selection_add(selection, "shader0/C9"), 1);

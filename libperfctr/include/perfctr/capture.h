@@ -11,6 +11,11 @@
  * All numbers are little-endian. A reader skips records of unknown types and ignores
  * unknown data at the end of a record.
  *
+ * The samples of one session are of one device. Records of further sessions are inside
+ * records of the type PERFCTR_CAPTURE_OF_SESSION, which older readers skip: they see the
+ * first session, complete. Anchors, marks and texts of the recorder are of all sessions,
+ * whose times are of one clock.
+ *
  * A truncated file is readable up to its last whole record. The records before the
  * samples (device, session, counters by name) are sufficient to read the samples with
  * a library whose counter database does not know the device.
@@ -26,6 +31,9 @@ extern "C" {
 
 /** PERFCTR_CAPTURE_MAX_RECORD - largest size of a record, in bytes. */
 #define PERFCTR_CAPTURE_MAX_RECORD (16u << 20)
+
+/** PERFCTR_CAPTURE_MAX_SESSIONS - most sessions of a file. */
+#define PERFCTR_CAPTURE_MAX_SESSIONS 64
 
 /** enum perfctr_capture_type - type of a record */
 enum perfctr_capture_type {
@@ -63,6 +71,11 @@ enum perfctr_capture_type {
 	/* struct perfctr_capture_mark, then its name, NUL terminated; not in order of time */
 	PERFCTR_CAPTURE_MARK = 13,
 	PERFCTR_CAPTURE_SAMPLE = 16, /* the bytes of a sample in the ring */
+	/*
+	 * A record of a session after the first: u32 number of the session, from 1 on, u32 type of
+	 * the record, then its content. Readers get what is inside.
+	 */
+	PERFCTR_CAPTURE_OF_SESSION = 17,
 };
 
 /** struct perfctr_capture_session - properties of the session */
@@ -176,6 +189,17 @@ struct perfctr_capture_writer *perfctr_capture_writer_ref(struct perfctr_capture
  * Return: NULL.
  */
 struct perfctr_capture_writer *perfctr_capture_writer_unref(struct perfctr_capture_writer *writer);
+
+/**
+ * perfctr_capture_writer_select() - choose the session that is written
+ * @session: number of the session in the file, 0 at first
+ *
+ * perfctr_capture_write_session(), _write_sample() and _write_status() write records of this
+ * session. Describe all sessions before the first sample.
+ *
+ * Return: 0; -ERANGE PERFCTR_CAPTURE_MAX_SESSIONS or more.
+ */
+int perfctr_capture_writer_select(struct perfctr_capture_writer *writer, unsigned int session);
 
 /**
  * perfctr_capture_write_session() - write the description of a session
@@ -295,6 +319,25 @@ struct perfctr_capture_reader *perfctr_capture_reader_ref(struct perfctr_capture
 struct perfctr_capture_reader *perfctr_capture_reader_unref(struct perfctr_capture_reader *reader);
 
 /**
+ * perfctr_capture_reader_select() - choose the session that is read
+ * @reader: of which no record was read
+ * @session: number of the session in the file, 0 at first
+ *
+ * Records of other sessions are left out. To read several sessions, use a reader for each.
+ *
+ * Return: 0; -ERANGE PERFCTR_CAPTURE_MAX_SESSIONS or more.
+ */
+int perfctr_capture_reader_select(struct perfctr_capture_reader *reader, unsigned int session);
+
+/**
+ * perfctr_capture_session_count() - sessions in the file
+ *
+ * Return: one more than the largest number of a session in the records that were read so far; all
+ * sessions are known at the first sample.
+ */
+unsigned int perfctr_capture_session_count(const struct perfctr_capture_reader *reader);
+
+/**
  * perfctr_capture_next() - read the next record
  * @record: filled if the result is 1
  *
@@ -346,7 +389,7 @@ int perfctr_capture_mark(const struct perfctr_capture_record *record,
 			 struct perfctr_capture_mark *mark, const char **name);
 
 /**
- * perfctr_capture_device() - the device that was recorded
+ * perfctr_capture_device() - the device of the session that is read
  *
  * Built from the records that were read so far; complete when the first sample is
  * reached. Queries work as with a present device, but it cannot create sessions;

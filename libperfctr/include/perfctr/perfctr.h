@@ -726,6 +726,15 @@ int perfctr_selection_copy(const struct perfctr_selection *from,
 int perfctr_selection_add(struct perfctr_selection *selection, const char *text);
 
 /**
+ * perfctr_event_length() - where the first event of a text ends
+ * @device: device whose events are named; what its blocks are decides which commas are terms
+ * @text: as for perfctr_selection_add()
+ *
+ * Return: bytes up to the comma after the first event, or up to the end.
+ */
+size_t perfctr_event_length(struct perfctr_device *device, const char *text);
+
+/**
  * perfctr_selection_add_request() - select counters by a request of the kernel interface
  * @request: request; for GENERIC_PMU the index is chosen by the library
  *

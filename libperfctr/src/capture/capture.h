@@ -28,6 +28,13 @@ struct capture_record_header {
 	uint32_t type;
 };
 
+/* what the content of PERFCTR_CAPTURE_OF_SESSION begins with */
+struct capture_of_session {
+	uint32_t session;
+	uint32_t type;
+};
+
+_Static_assert(sizeof(struct capture_of_session) % CAPTURE_ALIGN == 0, "content is aligned");
 _Static_assert(sizeof(struct capture_record_header) == CAPTURE_RECORD_HEADER_BYTES, "record");
 _Static_assert(sizeof(CAPTURE_MAGIC) - 1 == sizeof(uint64_t), "magic");
 
@@ -51,6 +58,9 @@ void capture_meta_free(struct capture_meta *meta);
  * Return: 0 or -ENOMEM.
  */
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record);
+
+/* Whether a record that names no session is about all sessions, not the first one. */
+bool capture_is_common(const struct perfctr_capture_record *record);
 
 /* Check a mark and the name behind it, up to @size bytes. Return: 0 or -EBADMSG. */
 int capture_mark_check(const void *bytes, size_t size, struct perfctr_capture_mark *mark);

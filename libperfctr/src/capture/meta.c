@@ -225,6 +225,23 @@ int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_re
 	}
 }
 
+bool capture_is_common(const struct perfctr_capture_record *record)
+{
+	const char *key, *value;
+
+	switch (record->type) {
+	case PERFCTR_CAPTURE_TEXT:
+		return !perfctr_capture_text(record, &key, &value) &&
+		       strcmp(key, CAPTURE_KEY_DRIVER) != 0 && strcmp(key, CAPTURE_KEY_PATH) != 0 &&
+		       strcmp(key, CAPTURE_KEY_BUS) != 0;
+	case PERFCTR_CAPTURE_ANCHOR:
+	case PERFCTR_CAPTURE_MARK:
+		return true;
+	default:
+		return false;
+	}
+}
+
 EXPORT void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to, size_t size)
 {
 	memset(to, 0, size);

@@ -18,6 +18,7 @@ struct perfctr_capture_reader {
 	/* size of the record returned last; the next call skips it */
 	size_t current;
 	bool at_end, is_old;
+	unsigned int session, session_count; /* the one that is read; those that were seen */
 	struct capture_meta meta;
 };
 
@@ -89,6 +90,7 @@ EXPORT int perfctr_capture_reader_new(struct perfctr_ctx *ctx, int fd,
 	r->ctx = perfctr_ctx_ref(ctx);
 	r->fd = fd;
 	r->room = FIRST_ROOM_BYTES;
+	r->session_count = 1;
 	r->buffer = malloc(r->room);
 	error = r->buffer ? capture_meta_init(&r->meta, ctx) : perfctr_no_memory(ctx);
 	if (!error)
@@ -111,8 +113,27 @@ static void free_capture_reader(struct perfctr_capture_reader *reader)
 
 DEFINE_REFS(EXPORT, perfctr_capture_reader, free_capture_reader)
 
-EXPORT int perfctr_capture_next(struct perfctr_capture_reader *reader,
-				struct perfctr_capture_record *record)
+/* Make a record of the session that is read what it is inside. Return: false for other sessions. */
+static bool unwrap(struct perfctr_capture_reader *r, struct perfctr_capture_record *record)
+{
+	struct capture_of_session of;
+
+	if (record->type != PERFCTR_CAPTURE_OF_SESSION)
+		return !r->session || capture_is_common(record);
+	perfctr_capture_copy(record, &of, sizeof(of));
+	of.session = le32toh(of.session);
+	if (record->size < sizeof(of) || !of.session || of.session >= PERFCTR_CAPTURE_MAX_SESSIONS)
+		return false;
+	if (of.session >= r->session_count)
+		r->session_count = of.session + 1;
+	record->content = (const unsigned char *)record->content + sizeof(of);
+	record->size -= sizeof(of);
+	record->type = le32toh(of.type);
+	return of.session == r->session;
+}
+
+/* Read the next record, of any session. Return: as perfctr_capture_next(). */
+static int read_record(struct perfctr_capture_reader *reader, struct perfctr_capture_record *record)
 {
 	struct capture_record_header header;
 	uint32_t size;
@@ -141,8 +162,36 @@ EXPORT int perfctr_capture_next(struct perfctr_capture_reader *reader,
 	reader->current = size;
 	if (reader->is_old)
 		capture_upgrade(record, reader->buffer + reader->start + sizeof(header));
+	return 1;
+}
+
+EXPORT int perfctr_capture_next(struct perfctr_capture_reader *reader,
+				struct perfctr_capture_record *record)
+{
+	int result;
+
+	do
+		result = read_record(reader, record);
+	while (result > 0 && !unwrap(reader, record));
+	if (result <= 0)
+		return result;
 	result = capture_meta_take(&reader->meta, record);
 	return result < 0 ? result : 1;
+}
+
+EXPORT int perfctr_capture_reader_select(struct perfctr_capture_reader *reader,
+					 unsigned int session)
+{
+	if (session >= PERFCTR_CAPTURE_MAX_SESSIONS)
+		return perfctr_fail(reader->ctx, -ERANGE, "a capture has at most %d sessions",
+				    PERFCTR_CAPTURE_MAX_SESSIONS);
+	reader->session = session;
+	return 0;
+}
+
+EXPORT unsigned int perfctr_capture_session_count(const struct perfctr_capture_reader *reader)
+{
+	return reader->session_count;
 }
 
 EXPORT uint64_t perfctr_capture_cut_bytes(const struct perfctr_capture_reader *reader)

@@ -16,6 +16,7 @@ struct perfctr_capture_writer {
 	int fd;
 	unsigned char *buffer;
 	size_t used, room;
+	unsigned int session; /* that is written */
 	/* bytes of the buffer's beginning that belong to a record which is partly in the file */
 	size_t torn;
 	uint32_t torn_type;
@@ -55,30 +56,45 @@ static void free_capture_writer(struct perfctr_capture_writer *writer)
 
 DEFINE_REFS(EXPORT, perfctr_capture_writer, free_capture_writer)
 
+/* The type of a whole record, of one of another session that of what is inside. */
+static uint32_t type_of(const unsigned char *record)
+{
+	struct capture_record_header header;
+	struct capture_of_session of;
+
+	memcpy(&header, record, sizeof(header));
+	if (le32toh(header.type) != PERFCTR_CAPTURE_OF_SESSION)
+		return le32toh(header.type);
+	memcpy(&of, record + sizeof(header), sizeof(of));
+	return le32toh(of.type);
+}
+
 /* Count the records that end within the first bytes of the buffer, which the file now has. */
 static void count_written(struct perfctr_capture_writer *w, size_t done)
 {
 	struct capture_record_header header;
 	size_t at = 0, size;
+	uint32_t type = 0;
 
 	for (; at < done; at += size) {
 		const bool is_header = !w->written.bytes && !at;
 
 		if (w->torn) {
 			size = w->torn;
-			header.type = htole32(w->torn_type);
+			type = w->torn_type;
 		} else if (is_header) {
 			size = CAPTURE_HEADER_BYTES;
 		} else {
 			memcpy(&header, w->buffer + at, sizeof(header));
 			size = le32toh(header.size);
+			type = type_of(w->buffer + at);
 		}
 		w->torn = at + size > done ? at + size - done : 0;
-		w->torn_type = w->torn && !is_header ? le32toh(header.type) : 0;
+		w->torn_type = w->torn && !is_header ? type : 0;
 		if (w->torn || is_header)
 			continue;
-		w->written.samples += le32toh(header.type) == PERFCTR_CAPTURE_SAMPLE;
-		w->written.marks += le32toh(header.type) == PERFCTR_CAPTURE_MARK;
+		w->written.samples += type == PERFCTR_CAPTURE_SAMPLE;
+		w->written.marks += type == PERFCTR_CAPTURE_MARK;
 	}
 	w->written.bytes += done;
 }
@@ -138,11 +154,14 @@ static int make_room(struct perfctr_capture_writer *w, size_t size)
 	return 0;
 }
 
-/* A record of two parts, the second may be empty. */
-static int write_record(struct perfctr_capture_writer *w, uint32_t type, const void *first,
-			size_t first_bytes, const void *second, size_t second_bytes)
+/* A record of two parts, the second may be empty. @session: 0: the first, or all of them. */
+static int write_parts(struct perfctr_capture_writer *w, unsigned int session, uint32_t type,
+		       const void *first, size_t first_bytes, const void *second,
+		       size_t second_bytes)
 {
-	size_t bytes = first_bytes + second_bytes;
+	const struct capture_of_session of = { htole32(session), htole32(type) };
+	size_t of_bytes = session ? sizeof(of) : 0;
+	size_t bytes = of_bytes + first_bytes + second_bytes;
 	size_t padded = (bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
 	size_t size = CAPTURE_RECORD_HEADER_BYTES + padded;
 	struct capture_record_header header;
@@ -156,14 +175,32 @@ static int write_record(struct perfctr_capture_writer *w, uint32_t type, const v
 		return error;
 	to = w->buffer + w->used;
 	header.size = htole32((uint32_t)size);
-	header.type = htole32(type);
+	header.type = htole32(session ? PERFCTR_CAPTURE_OF_SESSION : type);
 	memcpy(to, &header, sizeof(header));
 	to += sizeof(header);
-	memcpy(to, first, first_bytes);
+	memcpy(to, &of, of_bytes);
+	memcpy(to + of_bytes, first, first_bytes);
 	if (second_bytes)
-		memcpy(to + first_bytes, second, second_bytes);
+		memcpy(to + of_bytes + first_bytes, second, second_bytes);
 	memset(to + bytes, 0, padded - bytes);
 	w->used += size;
+	return 0;
+}
+
+/* A record of the session that is written. */
+static int write_record(struct perfctr_capture_writer *w, uint32_t type, const void *first,
+			size_t first_bytes, const void *second, size_t second_bytes)
+{
+	return write_parts(w, w->session, type, first, first_bytes, second, second_bytes);
+}
+
+EXPORT int perfctr_capture_writer_select(struct perfctr_capture_writer *writer,
+					 unsigned int session)
+{
+	if (session >= PERFCTR_CAPTURE_MAX_SESSIONS)
+		return perfctr_fail(writer->ctx, -ERANGE, "a capture has at most %d sessions",
+				    PERFCTR_CAPTURE_MAX_SESSIONS);
+	writer->session = session;
 	return 0;
 }
 
@@ -322,6 +359,12 @@ static int write_catalogue(struct perfctr_capture_writer *w, const struct perfct
 	return error;
 }
 
+static int write_text(struct perfctr_capture_writer *w, const char *key, const char *value)
+{
+	return write_record(w, PERFCTR_CAPTURE_TEXT, key, strlen(key) + 1, value,
+			    strlen(value) + 1);
+}
+
 static int write_device(struct perfctr_capture_writer *w, const struct perfctr_device *d)
 {
 	char number[16];
@@ -335,12 +378,12 @@ static int write_device(struct perfctr_capture_writer *w, const struct perfctr_d
 		error = write_record(w, PERFCTR_CAPTURE_CLOCK, &d->clocks[n], sizeof(d->clocks[n]),
 				     NULL, 0);
 	if (!error)
-		error = perfctr_capture_write_text(w, CAPTURE_KEY_DRIVER, d->driver);
+		error = write_text(w, CAPTURE_KEY_DRIVER, d->driver);
 	if (!error)
-		error = perfctr_capture_write_text(w, CAPTURE_KEY_PATH, d->path);
+		error = write_text(w, CAPTURE_KEY_PATH, d->path);
 	snprintf(number, sizeof(number), "%u", d->ext_bus_bytes);
 	if (!error && d->ext_bus_bytes)
-		error = perfctr_capture_write_text(w, CAPTURE_KEY_BUS, number);
+		error = write_text(w, CAPTURE_KEY_BUS, number);
 	return error;
 }
 
@@ -405,14 +448,14 @@ EXPORT int perfctr_capture_write_anchor(struct perfctr_capture_writer *writer)
 
 	if (error)
 		return perfctr_fail(writer->ctx, error, "cannot read the clocks");
-	return write_record(writer, PERFCTR_CAPTURE_ANCHOR, &anchor, sizeof(anchor), NULL, 0);
+	return write_parts(writer, 0, PERFCTR_CAPTURE_ANCHOR, &anchor, sizeof(anchor), NULL, 0);
 }
 
 EXPORT int perfctr_capture_write_text(struct perfctr_capture_writer *writer, const char *key,
 				      const char *value)
 {
-	return write_record(writer, PERFCTR_CAPTURE_TEXT, key, strlen(key) + 1, value,
-			    strlen(value) + 1);
+	return write_parts(writer, 0, PERFCTR_CAPTURE_TEXT, key, strlen(key) + 1, value,
+			   strlen(value) + 1);
 }
 
 EXPORT int perfctr_capture_write_sample(struct perfctr_capture_writer *writer, const void *bytes,
@@ -436,5 +479,5 @@ EXPORT int perfctr_capture_write_mark(struct perfctr_capture_writer *writer, con
 
 	if (capture_mark_check(bytes, size, &mark))
 		return perfctr_fail(writer->ctx, -EBADMSG, "bytes that are no mark");
-	return write_record(writer, PERFCTR_CAPTURE_MARK, bytes, mark.bytes, NULL, 0);
+	return write_parts(writer, 0, PERFCTR_CAPTURE_MARK, bytes, mark.bytes, NULL, 0);
 }

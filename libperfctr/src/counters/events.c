@@ -320,7 +320,7 @@ static int add_text(struct event_parser *p, const char *text)
 	return error;
 }
 
-size_t selection_event_length(struct perfctr_device *device, const char *text)
+EXPORT size_t perfctr_event_length(struct perfctr_device *device, const char *text)
 {
 	const struct event_parser p = { .ctx = device->ctx, .device = device };
 	size_t head_length = strcspn(text, "/,{}");

@@ -30,9 +30,6 @@ struct perfctr_selection {
 /* Move the contents of one selection into another; drops @from. */
 void selection_take(struct perfctr_selection *to, struct perfctr_selection *from);
 
-/* Bytes of the first event in a text for perfctr_selection_add(), up to the comma after it. */
-size_t selection_event_length(struct perfctr_device *device, const char *text);
-
 /* As perfctr_selection_add(), but a GPU's counter has priority over a CPU event of its name. */
 int selection_add_of_gpu(struct perfctr_selection *selection, const char *text);
 

@@ -523,7 +523,7 @@ EXPORT int perfctr_perfkit_add(struct perfctr_perfkit *kit, const char *text)
 	if (error)
 		return error;
 	do {
-		size_t length = selection_event_length(kit->device, text);
+		size_t length = perfctr_event_length(kit->device, text);
 		char *event = strndup(text, length);
 
 		error = event ? add_one(&a, event) : perfctr_no_memory(kit_ctx(kit));
