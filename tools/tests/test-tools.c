@@ -248,11 +248,12 @@ TEST("lines of top are folded and formatted")
 
 static uint64_t flight_number(const struct flight *flight, size_t n)
 {
+	unsigned int session;
 	uint64_t number = 0;
 	size_t size;
 
-	memcpy(&number, flight_get(flight, n, &size), sizeof(number));
-	return size == sizeof(number) ? number : UINT64_MAX;
+	memcpy(&number, flight_get(flight, n, &session, &size), sizeof(number));
+	return size == sizeof(number) && session == 7 ? number : UINT64_MAX;
 }
 
 TEST("the flight recorder keeps the newest samples")
@@ -260,9 +261,9 @@ TEST("the flight recorder keeps the newest samples")
 	struct flight f = { .keep_ns = 1000, .limit_bytes = 1 << 20, .stride = 64 };
 	bool in_order = true;
 
-	CHECK(flight_add(&f, &f, 65, 0) == -E2BIG);
+	CHECK(flight_add(&f, 7, &f, 65, 0) == -E2BIG);
 	for (uint64_t n = 0; n < 5000; n++)
-		in_order &= !flight_add(&f, &n, sizeof(n), 10 * n);
+		in_order &= !flight_add(&f, 7, &n, sizeof(n), 10 * n);
 	CHECK(in_order);
 	/* the samples of the last 1000 ns, 10 ns apart, and the one at the limit */
 	CHECK(f.count == 101 && !f.cut_short);
@@ -273,12 +274,12 @@ TEST("the flight recorder keeps the newest samples")
 	flight_free(&f);
 	f = (struct flight){ .keep_ns = 1000, .limit_bytes = 1024, .stride = 64 };
 	for (uint64_t n = 0; n < 100; n++)
-		flight_add(&f, &n, sizeof(n), n);
+		flight_add(&f, 7, &n, sizeof(n), n);
 	CHECK(f.count == 16 && f.cut_short == 84);
 	CHECK(flight_number(&f, 0) == 84 && flight_number(&f, 15) == 99);
 	flight_free(&f);
 	f = (struct flight){ .keep_ns = 1000, .limit_bytes = 32, .stride = 64 };
-	CHECK(flight_add(&f, &f, 8, 0) == -ENOMEM);
+	CHECK(flight_add(&f, 7, &f, 8, 0) == -ENOMEM);
 	flight_free(&f);
 }
 

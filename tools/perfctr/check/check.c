@@ -311,7 +311,7 @@ static int check_counting(struct checker *k, struct perfctr_device *device, bool
 	int error = perfctr_selection_new(device, &selection);
 
 	if (!error)
-		error = defaults_add(k->app, device, selection, &left_out);
+		error = defaults_add(k->app, device, selection, true, &left_out);
 	if (left_out.software_only)
 		say(k, OUTCOME_NOTE, "events", NULL, "%s", defaults_software_only());
 	/* a broker leaves PMUs out by its policy, not by perf's; the local device has only these */

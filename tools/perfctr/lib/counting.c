@@ -1,62 +1,354 @@
 // SPDX-License-Identifier: MIT
-/* The options that stat and record share, and what they select on a device. */
+/* Devices, what is selected on them, and their sessions: one loop, for one device or several. */
 #include "counting.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "device.h"
+#include "permission.h"
 
-/* in-stream samples arrive in bursts */
-enum { IN_STREAM_SLOTS = 1024 };
+enum {
+	IN_STREAM_SLOTS = 1024, /* in-stream samples arrive in bursts */
+	CALLERS_FDS = 4,
+};
 
-int counting_open(const struct app *app, struct counting *counting, struct perfctr_device **device,
-		  struct perfctr_selection **selection)
+/* --- devices ------------------------------------------------------------------- */
+
+static void free_counted(struct counted *d)
 {
-	const bool of_task = !counting->all_cpus && (counting->pid || counting->command);
-	const char *which = counting->device;
-	const bool any = !counting->events.count && !counting->set;
-	int status, error = 0;
+	perfctr_cursor_unref(d->cursor);
+	perfctr_session_unref(d->session);
+	perfctr_selection_unref(d->selection);
+	perfctr_selection_unref(d->next);
+	perfctr_device_unref(d->device);
+}
 
-	if (counting->pid && counting->all_cpus)
-		return app_usage(app, "--pid counts a process, -a the whole machine");
-	if (counting->pid && !which)
+static void drop(struct counting *c, size_t n)
+{
+	free_counted(&c->counted[n]);
+	memmove(&c->counted[n], &c->counted[n + 1], (--c->count - n) * sizeof(*c->counted));
+}
+
+/* Say which of several devices an error is about, before its message. */
+static void say_whose(const struct app *app, const struct counting *c, const struct counted *d)
+{
+	if (c->count > 1)
+		app_error(app,
+			  d->is_optional ? "%s is left out:" : "%s cannot be counted:", d->name);
+}
+
+/* Open a device in the way that counting its process, or the machine, needs. */
+static int open_to_count(const struct app *app, const struct counting *c, const char *which,
+			 struct counted *d)
+{
+	const bool of_task = !c->all_cpus && (c->pid || c->command);
+	const bool any = !c->events.count && !c->set;
+	int status, error;
+
+	if (c->pid && !which)
 		which = PERFCTR_DEVICE_LOCAL;
 	/* counting one's own process needs no permission */
-	status = of_task ? device_open_to_look(app, which, any, device) :
-			   device_open(app, which, any, device);
+	status = of_task ? device_open_to_look(app, which, any, &d->device) :
+			   device_open(app, which, any, &d->device);
 	/* a broker counts the whole machine, also one that was found without --via */
-	counting->of_task = !status && of_task && device_is_local(*device) &&
-			    !perfctr_device_count_task(*device, 0);
-	if (!status && of_task && !counting->of_task) {
-		perfctr_device_unref(*device);
-		status = device_open(app, which, any, device);
-		counting->of_task = !status && device_is_local(*device) &&
-				    !perfctr_device_count_task(*device, 0);
+	d->of_task = !status && of_task && device_is_local(d->device) &&
+		     !perfctr_device_count_task(d->device, 0);
+	if (!status && of_task && !d->of_task) {
+		d->device = perfctr_device_unref(d->device);
+		status = device_open(app, which, any, &d->device);
+		d->of_task = !status && device_is_local(d->device) &&
+			     !perfctr_device_count_task(d->device, 0);
 	}
-	if (status)
+	if (status || (!d->of_task && !c->pid))
 		return status;
-	if (counting->of_task || counting->pid)
-		error = perfctr_device_count_task(*device,
-						  counting->pid ? (pid_t)counting->pid : getpid());
-	if (!error)
-		error = perfctr_selection_new(*device, selection);
-	if (!error && counting->set)
-		error = perfctr_selection_set_counter_set(*selection, (unsigned int)counting->set);
+	error = perfctr_device_count_task(d->device, c->pid ? (pid_t)c->pid : getpid());
+	return error ? app_failed(app, error) : 0;
+}
+
+static int open_one(const struct app *app, struct counting *c, const char *which, bool is_optional)
+{
+	struct counted *d = &c->counted[c->count];
+	int status;
+
+	if (c->count == COUNTING_DEVICES)
+		return app_usage(app, "at most %d devices", COUNTING_DEVICES);
+	*d = (struct counted){ .is_optional = is_optional };
+	status = open_to_count(app, c, which, d);
+	c->count++;
+	if (!status)
+		device_node(d->device, d->name, sizeof(d->name));
+	for (size_t n = 0; !status && n + 1 < c->count; n++)
+		if (device_is_same(c->counted[n].device, d->device))
+			status = is_optional ? EXIT_USAGE :
+					       app_usage(app, "-d %s: device %s is there twice",
+							 which, d->name);
+	if (!status || !is_optional)
+		return status;
+	drop(c, c->count - 1);
+	return 0;
+}
+
+static bool is_open(const struct counting *c, const char *path)
+{
+	for (size_t n = 0; n < c->count; n++)
+		if (!strcmp(perfctr_device_path(c->counted[n].device), path))
+			return true;
+	return false;
+}
+
+/* Why a device cannot be counted was printed: that is no failure, while there are others. */
+static int open_all(const struct app *app, struct counting *c)
+{
+	struct perfctr_device_list *list;
+	int status = 0, error = perfctr_device_list_new(app->ctx, &list);
+
 	if (error)
 		return app_failed(app, error);
-	status = device_select(app, *device, *selection, counting->events.words,
-			       counting->events.count);
-	if (status || !counting->events.count)
-		device_note_others(app, which, *device);
-	return status || !counting->per_client ? status : device_select_clients(app, *selection);
+	for (size_t n = 0; !status && n < perfctr_device_list_count(list); n++) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
+
+		if (e->error == -ENOTTY || e->error == -EINVAL || is_open(c, e->path))
+			continue;
+		if (!device_note_entry(app, e))
+			status = open_one(app, c, e->path, true);
+	}
+	perfctr_device_list_unref(list);
+	return status ? status : open_one(app, c, PERFCTR_DEVICE_LOCAL, true);
+}
+
+int counting_open_devices(const struct app *app, struct counting *c)
+{
+	int status = 0;
+
+	if (c->pid && c->all_cpus)
+		return app_usage(app, "--pid counts a process, -a the whole machine");
+	for (size_t n = 0; !status && n < c->devices.count; n++)
+		status = strcmp(c->devices.words[n], DEVICE_ALL) ?
+				 open_one(app, c, c->devices.words[n], false) :
+				 open_all(app, c);
+	if (!status && !c->devices.count)
+		status = open_one(app, c, NULL, false);
+	/* the reasons were printed */
+	return status || c->count ? status : EXIT_NO_DEVICE;
+}
+
+/* --- events --------------------------------------------------------------------- */
+
+static int new_selection(const struct counting *c, struct perfctr_device *device,
+			 struct perfctr_selection **selection)
+{
+	int error = perfctr_selection_new(device, selection);
+
+	return error || !c->set ?
+		       error :
+		       perfctr_selection_set_counter_set(*selection, (unsigned int)c->set);
+}
+
+/* The device that counts events of the machine: the local one, or the first. */
+static size_t machine_of(const struct counting *c)
+{
+	for (size_t n = 0; n < c->count; n++)
+		if (device_is_local(c->counted[n].device))
+			return n;
+	return 0;
+}
+
+/* Return: counters that were added, 0: another device has this event of the machine; or -errno. */
+static int add_where(const struct counting *c, struct counted *d, const char *event,
+		     bool *has_machine)
+{
+	struct perfctr_selection *one = NULL;
+	int added = new_selection(c, d->device, &one);
+
+	if (!added)
+		added = perfctr_selection_add(one, event);
+	if (added > 0 && device_is_of_machine(one)) {
+		if (*has_machine)
+			added = 0;
+		*has_machine = true;
+	}
+	perfctr_selection_unref(one);
+	return added > 0 ? perfctr_selection_add(d->next, event) : added;
+}
+
+/* The device whose node is before an event, or NULL. */
+static struct counted *named_by(struct counting *c, const char *event)
+{
+	for (struct counted *d = c->counted; d < c->counted + c->count; d++)
+		if (!strncmp(event, d->name, strlen(d->name)) && event[strlen(d->name)] == ':')
+			return d;
+	return NULL;
+}
+
+/* Add an event to each device that has it. @required: one must. Return: 0 or an exit status. */
+static int add_event(const struct app *app, struct counting *c, const char *event, bool required)
+{
+	const size_t machine = machine_of(c);
+	struct counted *only = named_by(c, event), *refused = NULL;
+	bool found = false, has_machine = false;
+
+	event += only ? strlen(only->name) + 1 : 0;
+	for (size_t n = 0; n < c->count; n++) {
+		struct counted *d = &c->counted[(machine + n) % c->count];
+		int added = only && only != d ? 0 : add_where(c, d, event, &has_machine);
+
+		found |= added > 0;
+		/* the first that knows the event, and refuses it, has the best reason */
+		if (added < 0 && (!refused || added != -ENOENT))
+			refused = d;
+	}
+	return found || !required || !refused ?
+		       0 :
+		       device_select(app, refused->device, refused->next, &event, 1);
+}
+
+/* Add events of a text one by one: each may be of another device. */
+static int add_text(const struct app *app, struct counting *c, const char *text)
+{
+	int status = 0;
+
+	for (text += strspn(text, ", {"); !status && *text; text += strspn(text, ", {")) {
+		const struct counted *only = named_by(c, text);
+		const size_t skip = only ? strlen(only->name) + 1 : 0;
+		size_t length = strlen(text), end;
+		char *event;
+
+		/* a device that knows the block of a GPU has the shortest */
+		for (size_t n = 0; n < c->count; n++) {
+			end = skip + perfctr_event_length(c->counted[n].device, text + skip);
+			length = end < length ? end : length;
+		}
+		event = strndup(text, length);
+		for (end = length; event && end && strchr("} ", event[end - 1]);)
+			event[--end] = '\0';
+		status = event ? add_event(app, c, event, true) : app_failed(app, -ENOMEM);
+		free(event);
+		text += length;
+	}
+	return status;
+}
+
+static int select_next(const struct app *app, struct counting *c, const char *const *patterns)
+{
+	const struct option_words *events = &c->events;
+	const size_t machine = machine_of(c);
+	int status = 0;
+
+	for (; patterns && *patterns; patterns++)
+		status = status ? status : add_event(app, c, *patterns, false);
+	if (patterns)
+		return status;
+	/* messages of one device are about the text as it was written */
+	for (size_t n = 0; !status && n < events->count; n++)
+		status = c->count > 1 || named_by(c, events->words[n]) ?
+				 add_text(app, c, events->words[n]) :
+				 device_select(app, c->counted[0].device, c->counted[0].next,
+					       &events->words[n], 1);
+	for (size_t n = 0; !status && !events->count && n < c->count; n++) {
+		struct counted *d = &c->counted[n];
+
+		status = device_select_defaults(app, d->device, d->next, n == machine);
+		if (status && d->is_optional && c->count > 1) {
+			say_whose(app, c, d);
+			status = 0;
+		}
+	}
+	return status || !c->per_client ? status :
+					  device_select_clients(app, c->counted[machine].next);
+}
+
+int counting_select(const struct app *app, struct counting *c, const char *const *patterns)
+{
+	bool any = false;
+	int error = 0, status;
+
+	for (size_t n = 0; !error && n < c->count; n++)
+		error = new_selection(c, c->counted[n].device, &c->counted[n].next);
+	status = error ? app_failed(app, error) : select_next(app, c, patterns);
+	for (size_t n = 0; n < c->count; n++)
+		any |= !status && perfctr_selection_request_count(c->counted[n].next);
+	for (size_t n = 0; n < c->count; n++) {
+		struct counted *d = &c->counted[n];
+
+		if (any) {
+			perfctr_selection_unref(d->selection);
+			d->selection = perfctr_selection_request_count(d->next) ?
+					       perfctr_selection_ref(d->next) :
+					       NULL;
+		}
+		d->next = perfctr_selection_unref(d->next);
+	}
+	if (!status && !any && !patterns)
+		app_error(app, "none of the devices has something to count");
+	return status ? status : any ? 0 : EXIT_FAILED;
+}
+
+int counting_open(const struct app *app, struct counting *c)
+{
+	int status = counting_open_devices(app, c);
+
+	if (status)
+		return status;
+	status = counting_select(app, c, NULL);
+	if (status || !c->events.count)
+		device_note_others(app, c->devices.count || c->pid ? "" : NULL,
+				   c->counted[0].device);
+	for (size_t n = c->count; !status && n--;) {
+		if (c->counted[n].selection)
+			continue;
+		app_error(app, "%s has none of the events, and is left out", c->counted[n].name);
+		drop(c, n);
+	}
+	return status;
+}
+
+int counting_select_per_cpu(const struct app *app, struct counting *c)
+{
+	int status = 0;
+
+	for (size_t n = 0; !status && n < c->count; n++)
+		if (c->counted[n].selection)
+			status = device_select_per_cpu(app, c->counted[n].selection);
+	return status;
+}
+
+const char *counting_name(const struct counting *c, const struct counted *counted)
+{
+	size_t selected = 0;
+
+	for (size_t n = 0; n < c->count; n++)
+		selected += c->counted[n].selection != NULL;
+	return selected > 1 ? counted->name : NULL;
+}
+
+char *counting_text(const struct counting *c, char *text, size_t size)
+{
+	size_t length = 0;
+
+	for (size_t n = 0; n < c->count && length < size; n++)
+		length += (size_t)snprintf(text + length, size - length, "%s%s (%s)", n ? ", " : "",
+					   perfctr_device_info(c->counted[n].device)->name,
+					   perfctr_device_path(c->counted[n].device));
+	return text;
+}
+
+bool counting_of_task(const struct counting *c)
+{
+	for (size_t n = 0; n < c->count; n++)
+		if (c->counted[n].of_task)
+			return true;
+	return false;
 }
 
 const char *counting_excludes(const struct counting *counting)
 {
 	long paranoid;
 
-	return counting->of_task && !app_has_capability(APP_CAP_PERFMON) &&
+	return counting_of_task(counting) && !app_has_capability(APP_CAP_PERFMON) &&
 			       !app_has_capability(APP_CAP_SYS_ADMIN) &&
 			       !app_read_number("/proc/sys/kernel/perf_event_paranoid",
 						&paranoid) &&
@@ -65,22 +357,24 @@ const char *counting_excludes(const struct counting *counting)
 		       NULL;
 }
 
-int counting_prepare(const struct app *app, const struct counting *counting,
-		     struct perfctr_device *device, struct command *command, int stdout_fd,
-		     int (*create)(void *data), void *data)
+/* --- sessions ------------------------------------------------------------------- */
+
+int counting_prepare(const struct app *app, const struct counting *c, struct command *command,
+		     int stdout_fd, int (*create)(void *data), void *data)
 {
 	int status;
 
-	if (!counting->of_task) {
+	if (!counting_of_task(c)) {
 		status = create(data);
 		return status ? status : command_prepare(app, command, stdout_fd);
 	}
-	status = counting->pid && !command->argv ? command_watch(app, command, counting->pid) :
-						   command_prepare(app, command, stdout_fd);
+	status = c->pid && !command->argv ? command_watch(app, command, c->pid) :
+					    command_prepare(app, command, stdout_fd);
 	if (status)
 		return status;
-	if (!counting->pid)
-		perfctr_device_count_task(device, -command->child.pid);
+	for (size_t n = 0; !c->pid && n < c->count; n++)
+		if (c->counted[n].of_task)
+			perfctr_device_count_task(c->counted[n].device, -command->child.pid);
 	status = create(data);
 	if (status)
 		command_abandon(command);
@@ -102,4 +396,240 @@ int counting_in_stream_session(struct perfctr_selection *selection,
 	mine.slots = 0;
 	mine.watermark = 1;
 	return perfctr_session_new(selection, &mine, session);
+}
+
+static int create_session(struct counted *d, const struct perfctr_session_opts *opts,
+			  bool in_stream)
+{
+	const uint32_t most = perfctr_device_info(d->device)->max_slots / 8;
+	struct perfctr_session_opts mine = *opts;
+	int error;
+
+	/* far below what the library's ring of a quarter of a second holds */
+	mine.watermark = mine.watermark > most ? most : mine.watermark;
+	mine.watermark = mine.watermark ? mine.watermark : 1;
+	d->watermark = mine.watermark;
+	d->taken = 0;
+	error = in_stream ? counting_in_stream_session(d->selection, &mine, &d->session) :
+			    perfctr_session_new(d->selection, &mine, &d->session);
+	return error ? error : perfctr_cursor_new(d->session, &d->cursor);
+}
+
+int counting_create(const struct app *app, struct counting *c,
+		    const struct perfctr_session_opts *opts, bool in_stream)
+{
+	counting_end(c);
+	for (size_t n = 0; n < c->count;) {
+		struct counted *d = &c->counted[n];
+		int status, error = d->selection ? create_session(d, opts, in_stream) : 0;
+
+		if (!error) {
+			n++;
+			continue;
+		}
+		say_whose(app, c, d);
+		status = app_failed(app, error);
+		if (!d->is_optional || c->count == 1)
+			return status;
+		drop(c, n);
+	}
+	return 0;
+}
+
+int counting_start(const struct app *app, struct counting *c)
+{
+	for (size_t n = 0; n < c->count; n++) {
+		struct counted *d = &c->counted[n];
+		int error = d->session ? perfctr_session_start(d->session, 0) : 0;
+
+		if (!error)
+			continue;
+		say_whose(app, c, d);
+		return app_failed(app, error);
+	}
+	return 0;
+}
+
+int counting_stop(struct counting *c)
+{
+	int result = 0;
+
+	for (size_t n = 0; n < c->count; n++) {
+		struct counted *d = &c->counted[n];
+		int error = d->session ? perfctr_session_stop(d->session, 0) : 0;
+
+		if (error != -ENODEV)
+			result = result ? result : error;
+	}
+	return result;
+}
+
+void counting_status(struct counting *c)
+{
+	for (size_t n = 0; n < c->count; n++) {
+		struct counted *d = &c->counted[n];
+
+		d->has_status = d->session &&
+				!perfctr_session_status(d->session, &d->status, sizeof(d->status));
+	}
+}
+
+bool counting_has_lost(const struct counting *c)
+{
+	for (size_t n = 0; n < c->count; n++)
+		if (c->counted[n].is_gone)
+			return true;
+	return false;
+}
+
+void counting_end(struct counting *c)
+{
+	for (size_t n = 0; n < c->count; n++) {
+		c->counted[n].cursor = perfctr_cursor_unref(c->counted[n].cursor);
+		c->counted[n].session = perfctr_session_unref(c->counted[n].session);
+		c->counted[n].is_gone = false;
+	}
+}
+
+void counting_close(struct counting *c)
+{
+	while (c->count)
+		drop(c, c->count - 1);
+	option_words_free(&c->devices);
+	option_words_free(&c->events);
+}
+
+/* --- samples -------------------------------------------------------------------- */
+
+static bool is_active(const struct counted *d)
+{
+	return d->session && !d->is_gone;
+}
+
+/* Give the slots back that were taken: one store for many of them. */
+static void give_back(struct counted *d)
+{
+	perfctr_cursor_advance(d->cursor, d->ahead);
+	d->ahead = 0;
+}
+
+static void note_gone(const struct app *app, const struct counting *c, struct counted *gone)
+{
+	size_t others = 0;
+
+	gone->is_gone = true;
+	for (size_t n = 0; n < c->count; n++)
+		others += is_active(&c->counted[n]);
+	if (others)
+		app_error(app, "%s is gone: its counts end here, those of the other%s go on",
+			  gone->name, others == 1 ? "" : "s");
+}
+
+/* Return: 1 and a sample; 0: there is none, or it came too late; a negative errno. */
+static int next_of(const struct app *app, struct counting *c, struct counted *d,
+		   struct perfctr_slot *slot)
+{
+	/* also without samples: an empty ring reports that the device is gone */
+	int result = is_active(d) ? perfctr_cursor_peek(d->cursor, d->ahead, slot) : 0;
+	struct drm_perfctr_status status;
+
+	/* the ring of a local session does not say that a broker was killed */
+	if (!result && is_active(d) && c->timed_out)
+		result = perfctr_session_status(d->session, &status, sizeof(status));
+	if (result == -ENODEV) {
+		give_back(d);
+		note_gone(app, c, d);
+		return 0;
+	}
+	return result > 0 && !d->left ? 0 : result;
+}
+
+static int take_next(const struct app *app, struct counting *c, counting_take_fn take, void *data)
+{
+	struct perfctr_slot slot, first_slot;
+	struct counted *first = NULL;
+	uint64_t end_ns, first_ns = 0;
+	int result;
+
+	for (size_t n = 0; n < c->count; n++) {
+		result = next_of(app, c, &c->counted[n], &slot);
+		if (result < 0)
+			return result;
+		if (!result)
+			continue;
+		memcpy(&end_ns,
+		       (const char *)slot.bytes +
+			       offsetof(struct drm_perfctr_sample_header, end_ns),
+		       sizeof(end_ns));
+		if (first && end_ns >= first_ns)
+			continue;
+		first = &c->counted[n];
+		first_slot = slot;
+		first_ns = end_ns;
+	}
+	if (!first)
+		return 0;
+	result = take(data, first, &first_slot);
+	if (result)
+		return result;
+	first->taken++;
+	first->left--;
+	/* at most half a ring, so that a fast source finds free slots */
+	if (++first->ahead > perfctr_session_sizes(first->session)->slots / 2)
+		give_back(first);
+	return 1;
+}
+
+int counting_take(const struct app *app, struct counting *c, counting_take_fn take, void *data)
+{
+	bool any = false;
+	int result;
+
+	for (size_t n = 0; n < c->count; n++)
+		if (is_active(&c->counted[n]))
+			c->counted[n].left = perfctr_cursor_lag(c->counted[n].cursor);
+	do
+		result = take_next(app, c, take, data);
+	while (result > 0);
+	for (size_t n = 0; n < c->count; n++) {
+		if (is_active(&c->counted[n]))
+			give_back(&c->counted[n]);
+		any |= is_active(&c->counted[n]);
+	}
+	c->timed_out = false;
+	return result ? result : any ? 0 : -ENODEV;
+}
+
+int counting_wait(struct counting *c, struct pollfd *fds, size_t count, int timeout_ms)
+{
+	struct pollfd all[CALLERS_FDS + COUNTING_DEVICES];
+	uint64_t counter;
+	int ready;
+
+	memcpy(all, fds, count * sizeof(*fds));
+	for (size_t n = 0; n < c->count; n++) {
+		const struct counted *d = &c->counted[n];
+		const bool active = is_active(d);
+
+		all[count + n] = (struct pollfd){
+			.fd = active ? perfctr_session_eventfd(d->session) : -1,
+			.events = POLLIN,
+		};
+		/* the eventfd signals new samples, and the end of the ring, only once */
+		if (active && (perfctr_cursor_lag(d->cursor) >= d->watermark ||
+			       perfctr_cursor_state(d->cursor) & DRM_PERFCTR_RING_DEAD))
+			timeout_ms = 0;
+	}
+	ready = poll(all, count + c->count, timeout_ms);
+	c->timed_out = !ready && timeout_ms;
+	if (ready < 0 && errno != EINTR)
+		return -errno;
+	for (size_t n = 0; n < count; n++)
+		fds[n].revents = ready > 0 ? all[n].revents : 0;
+	/* the eventfd's count is not needed */
+	for (size_t n = count; ready > 0 && n < count + c->count; n++)
+		if (all[n].revents & POLLIN && read(all[n].fd, &counter, sizeof(counter)) < 0 &&
+		    errno != EAGAIN)
+			return -errno;
+	return 0;
 }

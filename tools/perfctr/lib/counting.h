@@ -1,13 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that stat and record share: events, period, output, device, and the workload to run. */
+/*
+ * What is counted: options that subcommands share, devices, and a session for each of them. All
+ * sessions have one clock, so their samples have one order.
+ */
 #pragma once
 
+#include <poll.h>
+
 #include "command.h"
+#include "device.h"
 #include "option.h"
 
-/* the options that stat and record share */
+enum { COUNTING_DEVICES = 16 };
+
+/* a device, and its session */
+struct counted {
+	struct perfctr_device *device;
+	char name[64]; /* device_node() */
+	struct perfctr_selection *selection; /* NULL: it has none of the events */
+	struct perfctr_selection *next; /* inside counting_select() */
+	struct perfctr_session *session;
+	struct perfctr_cursor *cursor;
+	uint32_t watermark;
+	bool of_task; /* a process is counted, not the machine */
+	bool is_optional; /* of DEVICE_ALL: left out if it cannot be counted */
+	bool is_gone; /* its samples ended before the others' */
+	uint64_t taken; /* samples of the session that counting_take() gave */
+	uint32_t left, ahead; /* inside counting_take(): samples to take; taken, not given back */
+	struct drm_perfctr_status status; /* counting_status(); valid if @has_status */
+	bool has_status;
+};
+
+/* the options that stat and record share, and what they count */
 struct counting {
-	const char *device; /* node, driver or name; NULL: the first */
+	struct option_words devices; /* nodes, drivers, names, DEVICE_ALL; empty: the first */
 	struct option_words events; /* names; empty: the defaults */
 	uint64_t period_ns; /* time between samples */
 	bool has_period; /* whether a period was given */
@@ -17,10 +43,12 @@ struct counting {
 	bool all_cpus; /* count the whole machine also on the local device */
 	uint64_t pid; /* the process to count on the local device, 0: the workload */
 	bool per_client; /* the engines of each DRM client, too */
-	bool of_task; /* counting_open(): a process is counted */
 	const char *output; /* file, NULL: not given */
 	bool json;
 	char **command; /* the workload to run, NULL: none */
+	struct counted counted[COUNTING_DEVICES]; /* counting_open() */
+	size_t count;
+	bool timed_out; /* the last counting_wait() */
 };
 
 /* Lines of an option table. @period: TIME, or TIME_OR_ZERO if 0 is a value. */
@@ -30,7 +58,7 @@ struct counting {
 	OPTION('p', "period", period, &(c)->period_ns, .given = &(c)->has_period), \
 	OPTION('o', "output", TEXT, &(c)->output), \
 	OPTION('j', "json", FLAG, &(c)->json), \
-	OPTION('d', "device", TEXT, &(c)->device), \
+	OPTION('d', "device", WORDS, &(c)->devices), \
 	OPTION('a', "all-cpus", FLAG, &(c)->all_cpus), \
 	OPTION(0, "per-client", FLAG, &(c)->per_client), \
 	OPTION(0, "pid", NUMBER, &(c)->pid, .min = 1, .max = INT32_MAX), \
@@ -41,23 +69,55 @@ struct counting {
 /* clang-format on */
 
 /*
- * Open the device and select what to count.
- * Return: 0 or an exit status, the message was printed; the caller owns what was set, even on
- * failure.
+ * Open the devices, and select what to count. A device that has none of the events is left out with
+ * a message.
+ * Return: 0 or an exit status, the message was printed; the caller closes, even on failure.
  */
-int counting_open(const struct app *app, struct counting *counting, struct perfctr_device **device,
-		  struct perfctr_selection **selection);
+int counting_open(const struct app *app, struct counting *counting);
+
+/* Only open the devices. Return: as above. */
+int counting_open_devices(const struct app *app, struct counting *counting);
+
+/*
+ * Select what to count instead of what was selected. An event is counted on each device that has
+ * it, an event of the machine, which all have, on the local device, or else on the first. "NODE:"
+ * before an event is that device only.
+ * @patterns: events, NULL at the end, of which one is enough; NULL: those of the options, which all
+ * must exist, or the defaults.
+ * Return: 0 or an exit status, the message was printed and nothing has changed.
+ */
+int counting_select(const struct app *app, struct counting *counting, const char *const *patterns);
+
+/* -A: count events of PMUs apart by CPU. Return: 0 or an exit status. */
+int counting_select_per_cpu(const struct app *app, struct counting *counting);
+
+/* What precedes names of events of a device: its node; NULL: it alone is counted. */
+const char *counting_name(const struct counting *counting, const struct counted *counted);
+
+/* The devices as a list in words. Return: @text. */
+char *counting_text(const struct counting *counting, char *text, size_t size);
+
+/* Whether a process is counted on one of the devices. */
+bool counting_of_task(const struct counting *counting);
 
 /* "kernel" if a process is counted without it, because this user may not; NULL: nothing. */
 const char *counting_excludes(const struct counting *counting);
 
 /*
- * Prepare the workload and create the session. If it counts a process, the workload comes first.
- * @create: creates it. Return: 0 or an exit status, the message was printed.
+ * Prepare the workload and create the sessions. If they count a process, the workload comes first.
+ * @create: calls counting_create(). Return: 0 or an exit status, the message was printed.
  */
 int counting_prepare(const struct app *app, const struct counting *counting,
-		     struct perfctr_device *device, struct command *command, int stdout_fd,
-		     int (*create)(void *data), void *data);
+		     struct command *command, int stdout_fd, int (*create)(void *data), void *data);
+
+/*
+ * Create a session for each device, instead of those before.
+ * @opts: of all; a watermark that is much for a ring becomes less; @in_stream: as
+ * counting_in_stream_session(), of one device.
+ * Return: 0 or an exit status, the message was printed.
+ */
+int counting_create(const struct app *app, struct counting *counting,
+		    const struct perfctr_session_opts *opts, bool in_stream);
 
 /*
  * A session for in-stream samples. Its ring has room for bursts of jobs, if the device allows that
@@ -69,3 +129,48 @@ int counting_prepare(const struct app *app, const struct counting *counting,
 int counting_in_stream_session(struct perfctr_selection *selection,
 			       const struct perfctr_session_opts *opts,
 			       struct perfctr_session **session);
+
+/* Return: 0 or an exit status, the message was printed. */
+int counting_start(const struct app *app, struct counting *counting);
+
+/* Stop all, those that are gone too. Return: 0 or a negative errno. */
+int counting_stop(struct counting *counting);
+
+/* Read the totals of all. */
+void counting_status(struct counting *counting);
+
+/* Whether a device is gone. */
+bool counting_has_lost(const struct counting *counting);
+
+/**
+ * typedef counting_take_fn - receives samples
+ * @data: as given to counting_take()
+ * @counted: the device
+ * @slot: the sample, valid during the call
+ *
+ * Return: 0 or a negative errno, which ends the walk.
+ */
+typedef int (*counting_take_fn)(void *data, struct counted *counted,
+				const struct perfctr_slot *slot);
+
+/*
+ * Take the samples that were published until now, in the order of their ends. What arrives
+ * meanwhile waits, because a source that is faster than the caller would keep it here. That a
+ * device is gone while others go on is printed.
+ * Return: 0; -ENODEV all are gone; another negative errno.
+ */
+int counting_take(const struct app *app, struct counting *counting, counting_take_fn take,
+		  void *data);
+
+/*
+ * Sleep until there are samples, or one of the caller's files is ready.
+ * @fds: of the caller; @count: of these, at most 4.
+ * Return: 0 or a negative errno.
+ */
+int counting_wait(struct counting *counting, struct pollfd *fds, size_t count, int timeout_ms);
+
+/* End the sessions; what is selected stays. */
+void counting_end(struct counting *counting);
+
+/* Free all of it. */
+void counting_close(struct counting *counting);

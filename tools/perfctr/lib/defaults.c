@@ -290,7 +290,7 @@ static int add_local(const struct app *app, const struct perfctr_device *device,
 }
 
 int defaults_add(const struct app *app, const struct perfctr_device *device,
-		 struct perfctr_selection *selection, struct left_out *left_out)
+		 struct perfctr_selection *selection, bool machine, struct left_out *left_out)
 {
 	struct perfctr_selection *all = NULL, *empty = NULL;
 	int error = 0, added = 0, soc = 0, refused = 0;
@@ -308,6 +308,10 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 	added += add_known(selection, gpu_events, ARRAY_SIZE(gpu_events), &error);
 	if (!added)
 		added += add_blocks(selection, device, &error);
+	if (!machine) {
+		perfctr_selection_unref(empty);
+		return added ? added : error;
+	}
 	error = perfctr_selection_copy(selection, &all);
 	if (!error)
 		soc = add_known(all, soc_events, ARRAY_SIZE(soc_events), &error);

@@ -17,12 +17,13 @@ const char *defaults_software_only(void);
 /*
  * Select the events that show most of what a device does. Selects metrics and the most useful
  * counters. What the device lacks or the user may not see is left out.
- * @selection: empty selection; @left_out: filled with the PMUs that the kernel refuses this user;
+ * @selection: empty selection; @machine: with events of the machine, which each device has, or,
+ * of several devices, one; @left_out: filled with the PMUs that the kernel refuses this user;
  * may be NULL.
  * Return: number of counters, or a negative errno if nothing could be selected.
  */
 int defaults_add(const struct app *app, const struct perfctr_device *device,
-		 struct perfctr_selection *selection, struct left_out *left_out);
+		 struct perfctr_selection *selection, bool machine, struct left_out *left_out);
 
 /*
  * Why PMUs were left out, and how to fix it.

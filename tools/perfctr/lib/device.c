@@ -126,6 +126,19 @@ int device_open_to_look(const struct app *app, const char *which, bool any,
 	return open_device(app, which, any ? OPEN_ANY : 0, device);
 }
 
+bool device_note_entry(const struct app *app, const struct perfctr_device_entry *e)
+{
+	const bool is_by_name = !e->error && e->by_name;
+
+	if (e->error == -EHOSTDOWN)
+		app_error(app, "%s%s%s: %s", e->path, *e->driver ? ", driver " : "", e->driver,
+			  permission_entry_text(e));
+	else if (is_by_name)
+		app_error(app, "%s: %s, " DEVICE_BY_NAME "; perfctr check says what it costs",
+			  e->path, e->name, e->driver);
+	return is_by_name || e->error == -EHOSTDOWN;
+}
+
 void device_note_others(const struct app *app, const char *which,
 			const struct perfctr_device *device)
 {
@@ -134,42 +147,38 @@ void device_note_others(const struct app *app, const char *which,
 	if (which || app->via || !device_is_local(device) ||
 	    perfctr_device_list_new(app->ctx, &list))
 		return;
-	for (size_t n = 0; n < perfctr_device_list_count(list); n++) {
-		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
-
-		if (e->error == -EHOSTDOWN)
-			app_error(app, "%s%s%s: %s", e->path, *e->driver ? ", driver " : "",
-				  e->driver, permission_entry_text(e));
-		else if (!e->error && e->by_name)
-			app_error(app,
-				  "%s: %s, " DEVICE_BY_NAME "; perfctr check says what it costs",
-				  e->path, e->name, e->driver);
-	}
+	for (size_t n = 0; n < perfctr_device_list_count(list); n++)
+		device_note_entry(app, perfctr_device_list_get(list, n));
 	perfctr_device_list_unref(list);
+}
+
+int device_select_defaults(const struct app *app, const struct perfctr_device *device,
+			   struct perfctr_selection *selection, bool machine)
+{
+	struct left_out left_out;
+	char why[128];
+	int error = defaults_add(app, device, selection, machine, &left_out);
+
+	if (error < 0)
+		return app_failed(app, error);
+	if (!error && machine) {
+		app_error(app, "there is nothing to count here; perfctr check says why");
+		return EXIT_FAILED;
+	}
+	if (left_out.software_only)
+		app_error(app, "%s; perfctr list has all events", defaults_software_only());
+	if (*left_out.blocks) {
+		defaults_why(&left_out, why, sizeof(why));
+		app_error(app, "without %s: %s", left_out.blocks, why);
+	}
+	return 0;
 }
 
 int device_select(const struct app *app, const struct perfctr_device *device,
 		  struct perfctr_selection *selection, const char *const *events, size_t count)
 {
-	if (!count) {
-		struct left_out left_out;
-		char why[128];
-		int error = defaults_add(app, device, selection, &left_out);
-
-		if (error < 0)
-			return app_failed(app, error);
-		if (!error) {
-			app_error(app, "there is nothing to count here; perfctr check says why");
-			return EXIT_FAILED;
-		}
-		if (left_out.software_only)
-			app_error(app, "%s; perfctr list has all events", defaults_software_only());
-		if (*left_out.blocks) {
-			defaults_why(&left_out, why, sizeof(why));
-			app_error(app, "without %s: %s", left_out.blocks, why);
-		}
-		return 0;
-	}
+	if (!count)
+		return device_select_defaults(app, device, selection, true);
 	for (size_t i = 0; i < count; i++) {
 		int added = perfctr_selection_add(selection, events[i]);
 
@@ -181,6 +190,41 @@ int device_select(const struct app *app, const struct perfctr_device *device,
 			return app_failed(app, added);
 	}
 	return 0;
+}
+
+bool device_is_of_machine(const struct perfctr_selection *selection)
+{
+	for (size_t n = 0; n < perfctr_selection_request_count(selection); n++)
+		if (!(perfctr_selection_request(selection, n)->flags & DRM_PERFCTR_REQUEST_PMU))
+			return false;
+	return true;
+}
+
+int device_select_existing(const struct app *app, struct perfctr_device *device,
+			   struct perfctr_selection *selection, const struct option_words *events,
+			   bool machine)
+{
+	int error = 0;
+
+	for (size_t n = 0; !error && n < events->count; n++) {
+		const char *text = events->words[n];
+
+		for (text += strspn(text, ", {"); !error && *text; text += strspn(text, ", {")) {
+			struct perfctr_selection *one = NULL;
+			const size_t length = perfctr_event_length(device, text);
+			char *event = strndup(text, length);
+
+			error = event ? perfctr_selection_new(device, &one) : -ENOMEM;
+			if (!error && perfctr_selection_add(one, event) > 0 &&
+			    (machine || !device_is_of_machine(one)))
+				error = perfctr_selection_add(selection, event);
+			error = error > 0 ? 0 : error;
+			perfctr_selection_unref(one);
+			free(event);
+			text += length;
+		}
+	}
+	return error ? app_failed(app, error) : 0;
 }
 
 int device_select_clients(const struct app *app, struct perfctr_selection *selection)
@@ -232,6 +276,29 @@ char *device_place(const struct perfctr_device *device)
 		place = NULL;
 	free(node);
 	return place;
+}
+
+char *device_node(const struct perfctr_device *device, char *name, size_t size)
+{
+	char path[PATH_MAX];
+	const char *slash;
+
+	/* the broker's node may be hidden from this process */
+	if (!realpath(perfctr_device_path(device), path))
+		snprintf(path, sizeof(path), "%s", perfctr_device_path(device));
+	slash = device_is_local(device) ? NULL : strrchr(path, '/');
+	snprintf(name, size, "%s", slash ? slash + 1 : PERFCTR_DEVICE_LOCAL);
+	return name;
+}
+
+bool device_is_same(const struct perfctr_device *a, const struct perfctr_device *b)
+{
+	char *x = device_place(a), *y = device_place(b);
+	const bool is_same = x && y ? !strcmp(x, y) : device_is_local(a) && device_is_local(b);
+
+	free(x);
+	free(y);
+	return is_same;
 }
 
 bool device_at(const char *place, char *node, size_t size)

@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "app.h"
+#include "option.h"
+
+/* -d of all devices that may be counted without their names */
+#define DEVICE_ALL "all"
 
 /* of one that is never the first choice; the driver's name follows */
 #define DEVICE_BY_NAME "only counted by -d %s"
@@ -32,6 +36,15 @@ bool device_broker_accepts(const struct app *app);
  */
 char *device_place(const struct perfctr_device *device);
 
+/*
+ * Name of a device for people: "renderD128", whatever link it was opened by, or "local".
+ * Return: @name.
+ */
+char *device_node(const struct perfctr_device *device, char *name, size_t size);
+
+/* Whether two are the same device, whatever they were opened by. */
+bool device_is_same(const struct perfctr_device *a, const struct perfctr_device *b);
+
 /* The name of the node of the device at a place. Return: false if there is none now. */
 bool device_at(const char *place, char *node, size_t size);
 
@@ -39,15 +52,36 @@ bool device_at(const char *place, char *node, size_t size);
 int device_open_to_look(const struct app *app, const char *which, bool any,
 			struct perfctr_device **device);
 
+/* Say that a device sleeps, or has to be named. Return: whether it is so. */
+bool device_note_entry(const struct app *app, const struct perfctr_device_entry *entry);
+
 /* If the local device was chosen for want of another: say which sleep, or have to be named. */
 void device_note_others(const struct app *app, const char *which,
 			const struct perfctr_device *device);
+
+/*
+ * Add the defaults to the selection. @machine: with events of the machine, which each device has.
+ * Return: 0 or an exit status.
+ */
+int device_select_defaults(const struct app *app, const struct perfctr_device *device,
+			   struct perfctr_selection *selection, bool machine);
 
 /*
  * Add the events to the selection, or the defaults if there are none. Return: 0 or an exit status.
  */
 int device_select(const struct app *app, const struct perfctr_device *device,
 		  struct perfctr_selection *selection, const char *const *events, size_t count);
+
+/* Whether all that is selected is events of PMUs, which each device has. */
+bool device_is_of_machine(const struct perfctr_selection *selection);
+
+/*
+ * Add those of the events that a device has. @machine: also events of the machine.
+ * Return: 0 or an exit status, the message was printed.
+ */
+int device_select_existing(const struct app *app, struct perfctr_device *device,
+			   struct perfctr_selection *selection, const struct option_words *events,
+			   bool machine);
 
 /* --per-client: add the engine times of each process that uses a GPU. Return: as device_select() */
 int device_select_clients(const struct app *app, struct perfctr_selection *selection);

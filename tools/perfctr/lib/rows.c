@@ -45,6 +45,9 @@ static struct row *add_row(struct rows *rows)
 	}
 	row = &rows->rows[rows->count++];
 	*row = (struct row){ .scale = 1, .running_ratio = 1, .rate = NAN };
+	if (rows->device)
+		row->prefix =
+			(size_t)snprintf(row->event, sizeof(row->event), "%.64s:", rows->device);
 	return row;
 }
 
@@ -83,13 +86,15 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 {
 	char filters[128];
 	const char *label = row->is_software ? "software" : info->label;
+	char *event = row->event + row->prefix;
+	const size_t size = sizeof(row->event) - row->prefix;
 	size_t length;
 
 	copy_text(row->label, sizeof(row->label), label);
-	length = copy_text(row->event, sizeof(row->event), row->label);
 	if (!info->is_pmu) {
-		row->event[length++] = '/';
-		copy_text(row->event + length, sizeof(row->event) - length, row->counter);
+		length = copy_text(event, size, row->label);
+		event[length++] = '/';
+		copy_text(event + length, size - length, row->counter);
 		return;
 	}
 	/*
@@ -98,8 +103,8 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 	 */
 	perfctr_filter_text(info->type, info->config, info->config1, info->config2, filters,
 			    sizeof(filters));
-	snprintf(row->event, sizeof(row->event), "%s/%s%s%s%s", row->label, row->counter,
-		 filters[0] ? "," : "", filters, strchr(row->counter, '/') ? "" : "/");
+	snprintf(event, size, "%s/%s%s%s%s", row->label, row->counter, filters[0] ? "," : "",
+		 filters, strchr(row->counter, '/') ? "" : "/");
 }
 
 /* The event may not have run because the task was on other CPUs, where it counted zero. */
@@ -321,7 +326,8 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	row->elapsed_ns = row->info ? row->info->elapsed_ns : metric_elapsed_ns(totals, metric);
 	copy_text(row->label, sizeof(row->label), row->info ? row->info->label : type);
 	copy_text(row->counter, sizeof(row->counter), metric->name);
-	snprintf(row->event, sizeof(row->event), "metric:%s.%s", row->label, metric->name);
+	snprintf(row->event + row->prefix, sizeof(row->event) - row->prefix, "metric:%s.%s",
+		 row->label, metric->name);
 	copy_text(row->unit, sizeof(row->unit), metric->unit);
 	clean(row);
 	judge_row(rows);
@@ -454,5 +460,6 @@ const struct row *rows_find_counter(const struct rows *types, const struct rows 
 bool row_matches(const struct row *row, const struct option_words *patterns)
 {
 	return option_words_match(patterns, row->event) ||
+	       option_words_match(patterns, row->event + row->prefix) ||
 	       option_words_match(patterns, row->counter);
 }

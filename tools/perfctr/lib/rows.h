@@ -16,7 +16,9 @@ enum { ROW_EVENT_BYTES = 768, ROW_COUNTER_BYTES = 512, ROW_UNIT_BYTES = 64 };
 
 /* one counter or metric */
 struct row {
-	char event[ROW_EVENT_BYTES]; /* as an event name, for example "shader16/FRAGMENTS" */
+	/* as an event name: "shader16/FRAGMENTS"; of several devices "renderD128:shader/READ" */
+	char event[ROW_EVENT_BYTES];
+	size_t prefix; /* characters of @event that name the device */
 	char unit[ROW_UNIT_BYTES]; /* of the value, of the scaled one if @scale is not 1 */
 	unsigned int position; /* of the counter in its block */
 	char label[64]; /* name of the block, for example "shader16" or "shader" */
@@ -68,6 +70,7 @@ struct rows {
 	} * judged;
 	size_t judged_count;
 	bool trusted_only; /* leave out counters that are not trusted */
+	const char *device; /* before the names of events; NULL: there is only one; not owned */
 	size_t hidden; /* rows that were left out */
 };
 
@@ -128,7 +131,7 @@ void rows_free(struct rows *rows);
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
 
-/* Whether a pattern matches a row's event, or its counter without the block; without any: true. */
+/* Whether a pattern matches a row's event, with or without device and block; without any: true. */
 bool row_matches(const struct row *row, const struct option_words *patterns);
 
 /*

@@ -15,12 +15,36 @@ char *record_bytes_text(uint64_t bytes, char *text, size_t size)
 	return text;
 }
 
+struct drm_perfctr_status record_status(const struct record *r)
+{
+	const struct counting *c = &r->options.counting;
+	struct drm_perfctr_status sum = { 0 };
+
+	for (const struct counted *d = c->counted; d < c->counted + c->count; d++) {
+		sum.merged_periods += d->has_status ? d->status.merged_periods : 0;
+		sum.lost_ns += d->has_status ? d->status.lost_ns : 0;
+		/* of one that is gone, what it gave */
+		sum.published += d->has_status ? d->status.published : d->taken;
+	}
+	return sum;
+}
+
+uint64_t record_taken(const struct record *r)
+{
+	const struct counting *c = &r->options.counting;
+	uint64_t taken = 0;
+
+	for (size_t n = 0; n < c->count; n++)
+		taken += c->counted[n].taken;
+	return taken;
+}
+
 uint64_t record_lost_samples(const struct record *r)
 {
 	if (r->options.flight_ns)
 		return r->flight.count - r->written.samples;
 	/* after a failed write, more remain in the ring */
-	return (r->has_status ? (uint64_t)r->status.published : r->taken) - r->written.samples;
+	return record_status(r).published - r->written.samples;
 }
 
 uint64_t record_lost_marks(const struct record *r)
@@ -36,22 +60,14 @@ static void print_lost_samples(const struct record *r)
 		lost == 1 ? " is" : "s are");
 }
 
-void record_print_end(const struct record *r, bool whole)
+/* What the kernel says of a device's samples. */
+static void print_status(const struct counted *d, FILE *err)
 {
-	const struct drm_perfctr_status *st = &r->status;
-	double seconds = (double)(r->end_ns - r->begin_ns) * 1e-9;
-	char samples[32], merged[32], size[40];
-	FILE *err = r->app->err;
+	const struct drm_perfctr_status *st = &d->status;
+	char merged[32];
 
-	fprintf(err, "perfctr record: %s: %s sample%s, %s, %.3f s; ", r->options.counting.output,
-		number_group(r->written.samples, samples, sizeof(samples)),
-		r->written.samples == 1 ? "" : "s",
-		record_bytes_text(r->written.bytes, size, sizeof(size)), seconds);
-	if (!r->has_status) {
+	if (!d->has_status) {
 		fputs("the device is gone, its totals with it", err);
-		if (record_lost_samples(r))
-			print_lost_samples(r);
-		fputc('\n', err);
 		return;
 	}
 	if (st->merged_periods)
@@ -69,11 +85,34 @@ void record_print_end(const struct record *r, bool whole)
 		fprintf(err,
 			"; samples with errors %" PRIu64 ", overflows %" PRIu64 ", resets %" PRIu64,
 			(uint64_t)st->errors, (uint64_t)st->overflows, (uint64_t)st->resets);
+	/* the last totals may have been read before */
+	if (d->is_gone)
+		fputs("; the device is gone", err);
+}
+
+void record_print_end(const struct record *r, bool whole)
+{
+	const uint64_t published = record_status(r).published;
+	const struct counting *c = &r->options.counting;
+	double seconds = (double)(r->end_ns - r->begin_ns) * 1e-9;
+	char samples[32], size[40];
+	FILE *err = r->app->err;
+
+	fprintf(err, "perfctr record: %s: %s sample%s, %s, %.3f s", c->output,
+		number_group(r->written.samples, samples, sizeof(samples)),
+		r->written.samples == 1 ? "" : "s",
+		record_bytes_text(r->written.bytes, size, sizeof(size)), seconds);
+	for (size_t n = 0; n < c->count; n++) {
+		fputs("; ", err);
+		if (c->count > 1)
+			fprintf(err, "%s: ", c->counted[n].name);
+		print_status(&c->counted[n], err);
+	}
 	if (r->options.flight_ns)
 		fprintf(err, "; the last %.3f s of %s sample%s",
 			(double)r->options.flight_ns * 1e-9,
-			number_group(st->published, merged, sizeof(merged)),
-			st->published == 1 ? "" : "s");
+			number_group(published, samples, sizeof(samples)),
+			published == 1 ? "" : "s");
 	if (record_lost_samples(r))
 		print_lost_samples(r);
 	if (r->flight_was_cut)
@@ -85,12 +124,29 @@ void record_print_end(const struct record *r, bool whole)
 		fprintf(err, ", at least %" PRIu64 " LOST", record_lost_marks(r));
 	if (record_marks_trouble(r))
 		fprintf(err, ", %s", record_marks_trouble(r));
-	/* the last totals may have been read before */
-	if (r->device_is_gone)
-		fputs("; the device is gone", err);
 	if (!whole)
 		fputs("; recording ended early", err);
 	fputc('\n', err);
+}
+
+/* The totals of the device, or of each one. */
+static void add_status(const struct counting *c, struct json_object *root)
+{
+	struct json_object *devices = json_object_new_array();
+
+	for (size_t n = 0; n < c->count; n++) {
+		const struct counted *d = &c->counted[n];
+		struct json_object *o = json_append(devices);
+
+		json_add_text(o, "node", d->name);
+		json_add_bool(o, "gone", d->is_gone);
+		json_add(o, "kernel", d->has_status ? rows_json_status(&d->status) : NULL);
+	}
+	json_add(root, "devices", devices);
+	json_add(root, "kernel",
+		 c->count == 1 && c->counted[0].has_status ?
+			 rows_json_status(&c->counted[0].status) :
+			 NULL);
 }
 
 void record_print_json(const struct record *r, int exit_status, bool whole)
@@ -111,7 +167,7 @@ void record_print_json(const struct record *r, int exit_status, bool whole)
 	json_add_u64(root, "marks", r->written.marks);
 	json_add_u64(root, "marks_lost", record_lost_marks(r));
 	json_add_bool(root, "marks_damaged", record_marks_trouble(r) != NULL);
-	json_add(root, "kernel", r->has_status ? rows_json_status(&r->status) : NULL);
+	add_status(&r->options.counting, root);
 	json_add_text(root, "ended_by", r->ended_by ? sigabbrev_np(r->ended_by) : NULL);
 	json_add(root, "exit_status", json_object_new_int(exit_status));
 	json_write(r->app->out, root, true);

@@ -95,7 +95,12 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 	error = perfctr_capture_writer_new(r->app->ctx, fd, writer);
 	if (error)
 		return error;
-	error = perfctr_capture_write_session(*writer, r->session);
+	for (unsigned int n = 0; !error && n < r->options.counting.count; n++) {
+		error = perfctr_capture_writer_select(*writer, n);
+		if (!error)
+			error = perfctr_capture_write_session(
+				*writer, r->options.counting.counted[n].session);
+	}
 	if (!error)
 		error = write_texts(r, *writer);
 	if (!error)
@@ -111,10 +116,12 @@ int record_end_file(struct record *r, struct perfctr_capture_writer *writer)
 
 	if (!error && trouble)
 		error = perfctr_capture_write_text(writer, "marks_damaged", trouble);
-	if (!error) {
-		error = perfctr_capture_write_status(writer, r->session);
-		if (error == -ENODEV)
-			error = 0;
+	for (unsigned int n = 0; !error && n < r->options.counting.count; n++) {
+		error = perfctr_capture_writer_select(writer, n);
+		if (!error)
+			error = perfctr_capture_write_status(
+				writer, r->options.counting.counted[n].session);
+		error = error == -ENODEV ? 0 : error;
 	}
 	return error ? error : perfctr_capture_flush(writer);
 }
@@ -127,6 +134,7 @@ int record_dump(struct record *r, const char *path)
 {
 	struct perfctr_capture_writer *writer = NULL;
 	char hidden[PATH_BYTES];
+	unsigned int session;
 	size_t size;
 	int fd, error;
 
@@ -138,9 +146,11 @@ int record_dump(struct record *r, const char *path)
 	if (!error)
 		error = record_begin_file(r, fd, &writer);
 	for (size_t n = 0; !error && n < r->flight.count; n++) {
-		const void *sample = flight_get(&r->flight, n, &size);
+		const void *sample = flight_get(&r->flight, n, &session, &size);
 
-		error = perfctr_capture_write_sample(writer, sample, size);
+		error = perfctr_capture_writer_select(writer, session);
+		if (!error)
+			error = perfctr_capture_write_sample(writer, sample, size);
 	}
 	if (!error)
 		error = record_write_marks(r, writer);

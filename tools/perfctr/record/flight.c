@@ -52,7 +52,8 @@ static bool grow(struct flight *f)
 	return true;
 }
 
-int flight_add(struct flight *f, const void *bytes, size_t size, uint64_t now_ns)
+int flight_add(struct flight *f, unsigned int session, const void *bytes, size_t size,
+	       uint64_t now_ns)
 {
 	size_t slot;
 
@@ -69,14 +70,17 @@ int flight_add(struct flight *f, const void *bytes, size_t size, uint64_t now_ns
 		f->cut_short++;
 	}
 	slot = slot_of(f, f->count++);
-	f->entries[slot] = (struct flight_entry){ .taken_ns = now_ns, .bytes = (uint32_t)size };
+	f->entries[slot] = (struct flight_entry){ now_ns, (uint32_t)size, session };
 	memcpy(f->bytes + slot * f->stride, bytes, size);
 	return 0;
 }
 
-const void *flight_get(const struct flight *f, size_t n, size_t *size)
+const void *flight_get(const struct flight *f, size_t n, unsigned int *session, size_t *size)
 {
 	size_t slot = slot_of(f, n);
+
+	if (session)
+		*session = f->entries[slot].session;
 
 	*size = f->entries[slot].bytes;
 	return f->bytes + slot * f->stride;

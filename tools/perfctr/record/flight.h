@@ -10,6 +10,7 @@
 struct flight_entry {
 	uint64_t taken_ns;
 	uint32_t bytes;
+	unsigned int session; /* whose sample it is */
 };
 
 /* samples, oldest first */
@@ -27,17 +28,19 @@ struct flight {
 
 /*
  * Keep a sample, drop those that are too old.
- * @flight: keep_ns, limit_bytes and stride set by the caller, the rest zero at first; @bytes: the
- * sample; @size: its bytes, at most stride; @now_ns: time, never less than at the last call.
+ * @flight: keep_ns, limit_bytes and stride set by the caller, the rest zero at first; @session: its
+ * number; @bytes: the sample; @size: its bytes, at most stride; @now_ns: time, never less than at
+ * the last call.
  * Return: 0; -E2BIG it is longer than stride; -ENOMEM not even one fits.
  */
-int flight_add(struct flight *flight, const void *bytes, size_t size, uint64_t now_ns);
+int flight_add(struct flight *flight, unsigned int session, const void *bytes, size_t size,
+	       uint64_t now_ns);
 
 /*
  * A kept sample.
- * @n: 0..count - 1, oldest first; @size: set to its bytes.
+ * @n: 0..count - 1, oldest first; @session, @size: set to its session and bytes; may be NULL.
  * Return: the sample, valid until the next flight_add().
  */
-const void *flight_get(const struct flight *flight, size_t n, size_t *size);
+const void *flight_get(const struct flight *flight, size_t n, unsigned int *session, size_t *size);
 
 void flight_free(struct flight *flight);

@@ -66,7 +66,7 @@ static int take(struct record *r, uint64_t now_ns)
 			return 0;
 		}
 		error = r->options.flight_ns ?
-				flight_add(&m->flight, m->bytes + at, mark.bytes, now_ns) :
+				flight_add(&m->flight, 0, m->bytes + at, mark.bytes, now_ns) :
 				perfctr_capture_write_mark(r->writer, m->bytes + at, mark.bytes);
 		r->write_failed |= error && !r->options.flight_ns;
 		m->count++;
@@ -101,7 +101,7 @@ int record_write_marks(struct record *r, struct perfctr_capture_writer *writer)
 
 	r->marks.count = r->marks.flight.count;
 	for (size_t n = 0; !error && n < r->marks.flight.count; n++) {
-		const void *mark = flight_get(&r->marks.flight, n, &size);
+		const void *mark = flight_get(&r->marks.flight, n, NULL, &size);
 
 		error = perfctr_capture_write_mark(writer, mark, size);
 	}

@@ -47,7 +47,8 @@ static const char help[] =
 	"  -a, --all-cpus         what all processes do, not only COMMAND and its children\n"
 	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
 	"      --pid PID          a process and its future children (both: local device)\n"
-	"  -d, --device DEVICE    node (renderD128), driver or name\n"
+	"  -d, --device DEVICE    node (renderD128), driver or name; several, or all: each\n"
+	"                         counts the events that it has, renderD128:EVENT\n"
 	"      --via SOCKET       through the broker (perfctr serve) there\n"
 	"      --set N            counter set 0, 1 or 2\n"
 	"      --keep-awake       do not let the GPU power down while counting\n"
@@ -113,56 +114,33 @@ static int wrote(struct record *r, int error)
 	return error;
 }
 
-static int keep(struct record *r, const struct perfctr_slot *slot, uint64_t now_ns)
+static int keep(void *data, struct counted *counted, const struct perfctr_slot *slot)
 {
+	struct record *r = data;
+	const unsigned int session = (unsigned int)(counted - r->options.counting.counted);
 	uint32_t size;
 	int error;
 
-	if (!r->options.flight_ns)
-		return wrote(r, perfctr_capture_write_sample(r->writer, slot->bytes, slot->size));
+	if (!r->options.flight_ns) {
+		error = perfctr_capture_writer_select(r->writer, session);
+		if (!error)
+			error = perfctr_capture_write_sample(r->writer, slot->bytes, slot->size);
+		return wrote(r, error);
+	}
 	/* the first word of a sample is its size; it may be shorter than the slot */
 	memcpy(&size, slot->bytes, sizeof(size));
 	if (size > slot->size)
 		return -EBADMSG;
-	error = flight_add(&r->flight, slot->bytes, size, now_ns);
+	error = flight_add(&r->flight, session, slot->bytes, size, perfctr_time_raw_ns());
 	r->flight_was_cut |= r->flight.cut_short != 0;
 	return error;
 }
 
-/*
- * Take the samples published so far, in bursts: one store frees many slots. Samples that arrive
- * meanwhile wait, because a source that is faster than the file would keep this loop running and
- * delay signals, the end of the workload and flushes.
- */
 static int drain(struct record *r)
 {
-	/* at most half a ring, so that a fast source finds free slots */
-	const uint32_t burst = perfctr_session_sizes(r->session)->slots / 2 + 1;
-	uint32_t left = perfctr_cursor_lag(r->cursor), taken = 0;
-	uint64_t now_ns = perfctr_time_raw_ns();
-	struct perfctr_slot slot;
-	int result;
+	int error = counting_take(r->app, &r->options.counting, keep, r);
 
-	/* peek once more: an empty ring reports that the device is gone */
-	while ((result = perfctr_cursor_peek(r->cursor, taken, &slot)) > 0 && left) {
-		int error = keep(r, &slot, now_ns);
-
-		if (error) {
-			perfctr_cursor_advance(r->cursor, taken);
-			return error;
-		}
-		if (!r->options.flight_ns)
-			r->taken++;
-		left--;
-		if (++taken == burst) {
-			perfctr_cursor_advance(r->cursor, taken);
-			taken = 0;
-		}
-	}
-	perfctr_cursor_advance(r->cursor, taken);
-	if (result >= 0)
-		result = record_take_marks(r, now_ns);
-	return result < 0 ? result : 0;
+	return error ? error : record_take_marks(r, perfctr_time_raw_ns());
 }
 
 static int write_on_time(struct record *r, uint64_t now_ns)
@@ -185,15 +163,16 @@ static int write_on_time(struct record *r, uint64_t now_ns)
 static void show_progress(struct record *r, uint64_t now_ns)
 {
 	char samples[32], size[40], text[256];
-	struct drm_perfctr_status status = { 0 };
+	struct drm_perfctr_status status;
 	uint64_t bytes, count;
 
 	if (!r->shows_progress || now_ns - r->shown_ns < PROGRESS_MS * NS_PER_MS)
 		return;
 	r->shown_ns = now_ns;
 	bytes = r->writer ? perfctr_capture_bytes(r->writer) : r->flight.count * r->flight.stride;
-	count = r->writer ? r->taken : r->flight.count;
-	perfctr_session_status(r->session, &status, sizeof(status));
+	counting_status(&r->options.counting);
+	status = record_status(r);
+	count = r->writer ? record_taken(r) : r->flight.count;
 	snprintf(text, sizeof(text),
 		 "%s %.1f s, %s sample%s, %s; %" PRIu64 " merged, %.3f s lost; %s",
 		 r->options.flight_ns ? "keeping:" : "recording:",
@@ -262,10 +241,9 @@ static int collect(struct record *r)
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = r->signals.fd, .events = POLLIN },
-			{ .fd = perfctr_session_eventfd(r->session), .events = POLLIN },
 			{ .fd = r->command.watched_fd, .events = POLLIN },
 		};
-		uint64_t now_ns, counter;
+		uint64_t now_ns;
 		int error;
 
 		error = drain(r);
@@ -286,13 +264,10 @@ static int collect(struct record *r)
 			told_ns = now_ns;
 			continue;
 		}
-		if (poll(fds, ARRAY_SIZE(fds), patience_ms(r, now_ns, told_ns)) < 0 &&
-		    errno != EINTR)
-			return -errno;
-		/* the eventfd's count is not needed */
-		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
-		    errno != EAGAIN)
-			return -errno;
+		error = counting_wait(&r->options.counting, fds, ARRAY_SIZE(fds),
+				      patience_ms(r, now_ns, told_ns));
+		if (error)
+			return error;
 		if (take_signals(r)) {
 			/* a second signal does not wait for the workload */
 			if (!r->command.argv || told_ns)
@@ -316,18 +291,16 @@ static void report_failure(struct record *r, int error)
 /* Stop, write what is left, close the file. Return: 0 or a negative errno. */
 static int finish(struct record *r, bool write_more)
 {
-	int error = perfctr_session_stop(r->session, 0), result;
+	int error = counting_stop(&r->options.counting), result;
 
 	r->end_ns = perfctr_time_raw_ns();
-	if (error == -ENODEV)
-		error = 0;
 	/* after a failed write nothing more is written */
 	result = write_more ? drain(r) : 0;
 	if (result == -ENODEV && record_take_marks(r, r->end_ns))
 		result = -EIO;
 	if (!error && result != -ENODEV)
 		error = result;
-	r->has_status = !perfctr_session_status(r->session, &r->status, sizeof(r->status));
+	counting_status(&r->options.counting);
 	if (r->writer) {
 		if (write_more) {
 			result = wrote(r, record_end_file(r, r->writer));
@@ -349,10 +322,10 @@ static int run(struct record *r)
 	r->begin_ns = perfctr_time_raw_ns();
 	r->flushed_ns = r->begin_ns;
 	r->anchored_ns = r->begin_ns;
-	error = perfctr_session_start(r->session, 0);
-	if (error) {
+	status = counting_start(r->app, &r->options.counting);
+	if (status) {
 		command_abandon(&r->command);
-		return app_failed(r->app, error);
+		return status;
 	}
 	status = command_go(r->app, &r->command);
 	if (status) {
@@ -389,7 +362,7 @@ static int run(struct record *r)
 	if (r->device_is_gone && r->command.argv)
 		/* for the exit status; Ctrl-C of a terminal reaches the command directly */
 		child_wait(&r->command.child);
-	status = failed || (r->device_is_gone && !r->command.argv) ?
+	status = failed || (counting_has_lost(&r->options.counting) && !r->command.argv) ?
 			 EXIT_FAILED :
 			 command_status(&r->command, r->ended_by);
 	if (r->options.counting.json)
@@ -399,10 +372,11 @@ static int run(struct record *r)
 
 /* --- set-up ---------------------------------------------------------------------------- */
 
-static int create_session(void *data)
+static int create_sessions(void *data)
 {
 	struct record *r = data;
-	const struct record_options *o = &r->options;
+	struct record_options *o = &r->options;
+	struct counting *c = &o->counting;
 	struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
 		.period_ns = o->counting.period_ns,
@@ -411,22 +385,22 @@ static int create_session(void *data)
 			 (o->automatic ? DRM_PERFCTR_OPEN_AUTOMATIC : 0),
 	};
 	uint64_t samples = opts.period_ns ? LATENCY_MS * NS_PER_MS / opts.period_ns : 1;
-	const uint64_t most = perfctr_device_info(r->device)->max_slots / 8;
-	int error;
+	int status;
 
-	/* far below what the library's ring of a quarter of a second holds */
-	samples = samples > most ? most : samples;
-	opts.watermark = samples ? (uint32_t)samples : 1;
-	error = o->in_stream ? counting_in_stream_session(r->selection, &opts, &r->session) :
-			       perfctr_session_new(r->selection, &opts, &r->session);
-	if (!error)
-		error = perfctr_cursor_new(r->session, &r->cursor);
-	if (error)
-		return app_failed(r->app, error);
+	opts.watermark = samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX;
+	status = counting_create(r->app, c, &opts, o->in_stream);
+	if (status)
+		return status;
 	r->flight.keep_ns = o->flight_ns;
-	r->flight.stride = perfctr_session_sizes(r->session)->slot_stride;
 	r->flight.limit_bytes = (size_t)RECORD_FLIGHT_LIMIT_MIB << 20;
-	return o->in_stream ? command_share(r->app, &r->command, r->device, r->session) : 0;
+	for (size_t n = 0; n < c->count; n++) {
+		const size_t stride = perfctr_session_sizes(c->counted[n].session)->slot_stride;
+
+		r->flight.stride = stride > r->flight.stride ? stride : r->flight.stride;
+	}
+	return o->in_stream ? command_share(r->app, &r->command, c->counted[0].device,
+					    c->counted[0].session) :
+			      0;
 }
 
 static int prepare(struct record *r)
@@ -436,8 +410,8 @@ static int prepare(struct record *r)
 	int status = record_open_marks(r);
 
 	return status ? status :
-			counting_prepare(r->app, c, r->device, &r->command,
-					 stdout_is_ours ? STDERR_FILENO : -1, create_session, r);
+			counting_prepare(r->app, c, &r->command,
+					 stdout_is_ours ? STDERR_FILENO : -1, create_sessions, r);
 }
 
 int record_run(struct app *app, int argc, char **argv)
@@ -455,7 +429,7 @@ int record_run(struct app *app, int argc, char **argv)
 
 	status = parse_options(app, argc, argv, &r.options);
 	if (status) {
-		option_words_free(&r.options.counting.events);
+		counting_close(&r.options.counting);
 		return status < 0 ? EXIT_FINE : status;
 	}
 	r.command.argv = r.options.counting.command;
@@ -464,7 +438,9 @@ int record_run(struct app *app, int argc, char **argv)
 	if (r.options.flight_ns)
 		more_signals[2] = SIGUSR1;
 
-	status = counting_open(app, &r.options.counting, &r.device, &r.selection);
+	status = counting_open(app, &r.options.counting);
+	if (!status && r.options.in_stream && r.options.counting.count > 1)
+		status = app_usage(app, "--in-stream records jobs of one device: give one -d");
 	if (!status)
 		status = prepare(&r);
 	if (!status) {
@@ -487,10 +463,6 @@ int record_run(struct app *app, int argc, char **argv)
 	flight_free(&r.marks.flight);
 	flight_free(&r.flight);
 	perfctr_capture_writer_unref(r.writer);
-	perfctr_cursor_unref(r.cursor);
-	perfctr_session_unref(r.session);
-	perfctr_selection_unref(r.selection);
-	perfctr_device_unref(r.device);
-	option_words_free(&r.options.counting.events);
+	counting_close(&r.options.counting);
 	return status;
 }

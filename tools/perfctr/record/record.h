@@ -36,10 +36,6 @@ struct record_marks {
 struct record {
 	struct app *app;
 	struct record_options options;
-	struct perfctr_device *device;
-	struct perfctr_selection *selection;
-	struct perfctr_session *session;
-	struct perfctr_cursor *cursor;
 	struct perfctr_capture_writer *writer; /* NULL in flight mode until something is written */
 	struct flight flight;
 	struct record_marks marks;
@@ -48,7 +44,6 @@ struct record {
 	int file_fd;
 	bool file_is_new; /* record_open_output() created it */
 	char part[OUTPUT_PATH_BYTES]; /* name until the first byte, if there is an older file */
-	uint64_t taken; /* samples from the ring */
 	/* what reached the file; of the flight recorder, the last one */
 	struct perfctr_capture_written written;
 	bool write_failed; /* the error is one of the file */
@@ -59,9 +54,7 @@ struct record {
 	bool shows_progress;
 	bool progress_on_screen;
 	bool flight_was_cut; /* memory was too small for all of flight_ns */
-	bool device_is_gone;
-	struct drm_perfctr_status status; /* the kernel's own totals, if @has_status */
-	bool has_status;
+	bool device_is_gone; /* all of them */
 };
 
 /*
@@ -112,6 +105,10 @@ void record_close_marks(struct record *r);
 /*
  * --- end.c
  */
+
+/* Of all devices: the kernel's totals after counting_status(); samples that were taken. */
+struct drm_perfctr_status record_status(const struct record *r);
+uint64_t record_taken(const struct record *r);
 
 /* Samples and marks that were taken and are not in the file. */
 uint64_t record_lost_samples(const struct record *r);

@@ -28,7 +28,8 @@ static void put_running(FILE *out, const struct row *row, uint32_t runs)
 	fprintf(out, "%.0f", ns * row->running_ratio / runs);
 }
 
-static void put_row(struct stat_report *report, const struct row *row, const struct row_stat *stat)
+static void put_row(struct stat_report *report, const struct stat_device *device,
+		    const struct row *row, const struct row_stat *stat)
 {
 	const char *separator = report->options->separator;
 	const bool repeats = report->options->repeat > 1;
@@ -57,7 +58,7 @@ static void put_row(struct stat_report *report, const struct row *row, const str
 		row->state == PERFCTR_VALUE_NOT_SUPPORTED ? 100 : 100 * row->running_ratio);
 	fputs(separator, out);
 	put_number(out, row->rate);
-	if (row_stat_has_range(report, stat)) {
+	if (row_stat_has_range(device, stat)) {
 		fputs(separator, out);
 		put_number(out, stat->min);
 		fputs(separator, out);
@@ -88,27 +89,30 @@ static void csv_interval(struct stat_report *report, const struct rows *rows)
 		fprintf(report->out, "%.9f%s",
 			(double)(rows->span.end_ns - report->start_ns) * 1e-9,
 			report->options->separator);
-		put_row(report, &rows->rows[i], NULL);
+		put_row(report, NULL, &rows->rows[i], NULL);
 	}
 }
 
 /* What is missing in the values: perf's fields have no place for it. */
-static void say_losses(const struct perfctr_span *span)
+static void say_losses(const struct rows *rows)
 {
+	const struct perfctr_span *span = &rows->span;
+	const char *device = rows->device ? rows->device : "", *colon = rows->device ? ": " : "";
+
 	if (span->lost_ns)
-		fprintf(stderr, "perfctr stat: counts of up to %.6f s were lost\n",
-			(double)span->lost_ns * 1e-9);
+		fprintf(stderr, "perfctr stat: %s%scounts of up to %.6f s were lost\n", device,
+			colon, (double)span->lost_ns * 1e-9);
 	if (span->missing_samples)
-		fprintf(stderr, "perfctr stat: %" PRIu64 " sample%s missing\n",
+		fprintf(stderr, "perfctr stat: %s%s%" PRIu64 " sample%s missing\n", device, colon,
 			span->missing_samples, span->missing_samples == 1 ? " is" : "s are");
 }
 
-static void csv_end(struct stat_report *report)
+static void put_device(struct stat_report *report, const struct stat_device *device)
 {
-	const struct stat_contexts *contexts = &report->contexts;
+	const struct stat_contexts *contexts = &device->contexts;
 	char name[32];
 
-	say_losses(&report->rows.span);
+	say_losses(&device->rows);
 	/* as perf: no summary beside parts, or sums would be counted twice */
 	for (size_t i = 0; i < contexts->count; i++) {
 		const struct rows *rows = &contexts->contexts[i].rows;
@@ -117,13 +121,19 @@ static void csv_end(struct stat_report *report)
 			fprintf(report->out, "%s%s",
 				stat_context_name(&contexts->contexts[i], name, sizeof(name)),
 				report->options->separator);
-			put_row(report, &rows->rows[n], NULL);
+			put_row(report, device, &rows->rows[n], NULL);
 		}
 	}
 	if (report->options->per_context)
 		return;
-	for (size_t i = 0; !report->options->interval_ns && i < report->rows.count; i++)
-		put_row(report, &report->rows.rows[i], stat_of_row(report, i));
+	for (size_t i = 0; !report->options->interval_ns && i < device->rows.count; i++)
+		put_row(report, device, &device->rows.rows[i], stat_of_row(device, i));
+}
+
+static void csv_end(struct stat_report *report)
+{
+	for (size_t n = 0; n < report->count; n++)
+		put_device(report, &report->devices[n]);
 }
 
 const struct stat_format stat_csv = { csv_begin, csv_interval, csv_end };

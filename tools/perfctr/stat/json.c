@@ -11,13 +11,14 @@
 #include "lib/rows.h"
 #include "stat.h"
 
-static void add_statistics(struct json_object *object, const struct stat_report *report, size_t n)
+static void add_statistics(struct json_object *object, const struct stat_report *report,
+			   const struct stat_device *device, size_t n)
 {
-	const struct row_stat *stat = stat_of_row(report, n);
-	const struct row *row = &report->rows.rows[n];
+	const struct row_stat *stat = stat_of_row(device, n);
+	const struct row *row = &device->rows.rows[n];
 
 	json_add_u64(object, "intervals", stat ? stat->intervals : 0);
-	if (row_stat_has_range(report, stat)) {
+	if (row_stat_has_range(device, stat)) {
 		bool is_rate = isfinite(row->rate);
 
 		json_add_double(object, is_rate ? "min_rate" : "min", stat->min);
@@ -34,8 +35,9 @@ static void add_statistics(struct json_object *object, const struct stat_report 
 	}
 }
 
+/* @device: with statistics of the rows, or NULL. */
 static void add_rows(struct json_object *object, const struct rows *rows,
-		     const struct stat_report *report)
+		     const struct stat_report *report, const struct stat_device *device)
 {
 	struct json_object *counters = json_object_new_array();
 	struct json_object *metrics = json_object_new_array();
@@ -45,8 +47,8 @@ static void add_rows(struct json_object *object, const struct rows *rows,
 		struct json_object *o = row->metric ? rows_json_metric(row) :
 						      rows_json_counter(row);
 
-		if (report)
-			add_statistics(o, report, i);
+		if (device)
+			add_statistics(o, report, device, i);
 		json_object_array_add(row->metric ? metrics : counters, o);
 	}
 	json_add(object, "counters", counters);
@@ -54,15 +56,16 @@ static void add_rows(struct json_object *object, const struct rows *rows,
 }
 
 /* The same counts by context, null without --per-context. */
-static struct json_object *contexts(const struct stat_report *report)
+static struct json_object *contexts(const struct stat_report *report,
+				    const struct stat_device *device)
 {
 	struct json_object *array;
 
 	if (!report->options->per_context)
 		return NULL;
 	array = json_object_new_array();
-	for (size_t i = 0; i < report->contexts.count; i++) {
-		const struct stat_context *context = &report->contexts.contexts[i];
+	for (size_t i = 0; i < device->contexts.count; i++) {
+		const struct stat_context *context = &device->contexts.contexts[i];
 		struct json_object *o = json_append(array);
 
 		json_add_text(o, "kind", stat_context_kind_name(context->kind));
@@ -71,21 +74,28 @@ static struct json_object *contexts(const struct stat_report *report)
 		rows_json_add_span(o, &context->rows.span);
 		/* the sequence numbers in between are other contexts' samples */
 		json_object_object_del(o, "missing_samples");
-		add_rows(o, &context->rows, NULL);
+		add_rows(o, &context->rows, report, NULL);
 	}
 	return array;
 }
 
+static struct json_object *identity(const struct stat_device *d)
+{
+	struct json_object *device = json_object_new_object();
+
+	json_add_text(device, "path", perfctr_device_path(d->counted->device));
+	json_add_text(device, "driver", perfctr_device_driver(d->counted->device));
+	json_add_text(device, "name", perfctr_device_info(d->counted->device)->name);
+	return device;
+}
+
+/* "device" is null if there are several, which are in the array "devices" at the end. */
 static void add_head(struct json_object *root, const struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
-	struct json_object *device = json_object_new_object();
 
 	json_add_u64(root, "version", 1);
-	json_add_text(device, "path", perfctr_device_path(report->device));
-	json_add_text(device, "driver", perfctr_device_driver(report->device));
-	json_add_text(device, "name", perfctr_device_info(report->device)->name);
-	json_add(root, "device", device);
+	json_add(root, "device", report->count == 1 ? identity(&report->devices[0]) : NULL);
 	if (o->counting.command) {
 		struct json_object *words = json_object_new_array();
 
@@ -100,12 +110,34 @@ static void add_head(struct json_object *root, const struct stat_report *report)
 	json_add_known(root, "interval_ns", o->interval_ns, o->interval_ns);
 }
 
+static void add_device(struct json_object *object, const struct stat_report *report,
+		       const struct stat_device *device)
+{
+	rows_json_add_span(object, &device->rows.span);
+	add_rows(object, &device->rows, report, device);
+	json_add(object, "contexts", contexts(report, device));
+	json_add(object, "kernel", rows_json_status(&device->status));
+}
+
 static void add_tail(struct json_object *root, const struct stat_report *report)
 {
-	rows_json_add_span(root, &report->rows.span);
-	add_rows(root, &report->rows, report);
-	json_add(root, "contexts", contexts(report));
-	json_add(root, "kernel", rows_json_status(&report->status));
+	struct json_object *devices = NULL;
+
+	if (report->count == 1) {
+		add_device(root, report, &report->devices[0]);
+	} else {
+		devices = json_object_new_array();
+		json_add(root, "devices", devices);
+	}
+	for (size_t n = 0; devices && n < report->count; n++) {
+		const struct stat_device *d = &report->devices[n];
+		struct json_object *o = json_append(devices);
+
+		json_add_text(o, "node", d->counted->name);
+		json_add(o, "device", identity(d));
+		json_add_bool(o, "gone", d->counted->is_gone);
+		add_device(o, report, d);
+	}
 	json_add_u64(root, "runs", report->runs);
 	json_add_text(root, "ended_by",
 		      report->device_gone ? "device" :
@@ -119,8 +151,10 @@ static struct json_object *interval(const struct stat_report *report, const stru
 	struct json_object *i = json_object_new_object();
 
 	json_add_double(i, "time_s", (double)(rows->span.end_ns - report->start_ns) * 1e-9);
+	if (rows->device)
+		json_add_text(i, "node", rows->device);
 	rows_json_add_span(i, &rows->span);
-	add_rows(i, rows, NULL);
+	add_rows(i, rows, report, NULL);
 	return i;
 }
 

@@ -7,21 +7,21 @@
 
 #include "stat.h"
 
-int stat_find_rows(struct stat_report *report, const struct rows *rows)
+int stat_find_rows(struct stat_device *device, const struct rows *rows)
 {
 	struct row_stat *stats;
 
-	if (report->stat_count >= rows->count)
+	if (device->stat_count >= rows->count)
 		return 0;
-	stats = realloc(report->stats, rows->count * sizeof(*stats));
+	stats = realloc(device->stats, rows->count * sizeof(*stats));
 	if (!stats)
 		return -ENOMEM;
-	report->stats = stats;
-	for (size_t i = report->stat_count; i < rows->count; i++) {
+	device->stats = stats;
+	for (size_t i = device->stat_count; i < rows->count; i++) {
 		stats[i] = (struct row_stat){ 0 };
 		memcpy(stats[i].event, rows->rows[i].event, sizeof(stats[i].event));
 	}
-	report->stat_count = rows->count;
+	device->stat_count = rows->count;
 	return 0;
 }
 
@@ -64,9 +64,9 @@ double row_stat_mean(const struct row_stat *stat)
 	return mean_of(&stat->mean);
 }
 
-bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat)
+bool row_stat_has_range(const struct stat_device *device, const struct row_stat *stat)
 {
-	return stat && stat->intervals && stat->mean.ns >= report->rows.span.elapsed_ns / 2;
+	return stat && stat->intervals && stat->mean.ns >= device->rows.span.elapsed_ns / 2;
 }
 
 /* Welford's method: stable for many runs of large counts */
@@ -93,7 +93,7 @@ double row_stat_stddev_percent(const struct row_stat *stat)
 	return 100 * sqrt(variance / (double)stat->runs) / fabs(stat->run_mean);
 }
 
-const struct row_stat *stat_of_row(const struct stat_report *report, size_t n)
+const struct row_stat *stat_of_row(const struct stat_device *device, size_t n)
 {
-	return n < report->stat_count ? &report->stats[n] : NULL;
+	return n < device->stat_count ? &device->stats[n] : NULL;
 }

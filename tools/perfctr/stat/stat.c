@@ -40,7 +40,8 @@ static const char help[] =
 	"                         event, running ns, running %, rate, min, max\n"
 	"  -j, --json             one JSON document; --jsonl: one object per line\n"
 	"  -o, --output FILE      write there\n"
-	"  -d, --device DEVICE    node (renderD128), driver or name\n"
+	"  -d, --device DEVICE    node (renderD128), driver or name; several, or all: each\n"
+	"                         counts the events that it has, renderD128:EVENT\n"
 	"      --via SOCKET       through the broker (perfctr serve) there\n"
 	"      --set N            counter set 0, 1 or 2\n"
 	"      --keep-awake       do not let the GPU power down while counting\n"
@@ -122,12 +123,6 @@ struct stat {
 	struct stat_options options;
 	const struct stat_format *format;
 	struct stat_report report;
-	struct perfctr_session *session;
-	struct perfctr_cursor *cursor;
-	struct perfctr_totals *all;
-	struct perfctr_totals *run;
-	struct perfctr_totals *interval;
-	struct rows scratch;
 	struct signals signals;
 	struct command command;
 	struct output output; /* a file that appears as a whole */
@@ -141,9 +136,9 @@ static uint64_t interval_ns(const struct stat_options *o)
 }
 
 /* Row n of an interval belongs to row n of the run. */
-static int end_interval(struct stat *s)
+static int end_interval(struct stat *s, struct stat_device *d)
 {
-	const struct perfctr_span *span = perfctr_totals_span(s->interval);
+	const struct perfctr_span *span = perfctr_totals_span(d->interval);
 	const uint64_t wanted_ns = interval_ns(&s->options);
 	bool long_enough;
 	int error;
@@ -152,23 +147,23 @@ static int end_interval(struct stat *s)
 		return 0;
 	/* rates of any length are comparable, but the last interval may be almost empty */
 	long_enough = wanted_ns && span->elapsed_ns >= wanted_ns / 2;
-	error = rows_fill(&s->scratch, s->interval, s->report.selection, s->options.per_block);
+	error = rows_fill(&d->scratch, d->interval, d->counted->selection, s->options.per_block);
 	if (!error)
-		error = stat_find_rows(&s->report, &s->scratch);
+		error = stat_find_rows(d, &d->scratch);
 	if (error)
 		return error;
-	for (size_t i = 0; wanted_ns && i < s->scratch.count; i++) {
-		const struct row *row = &s->scratch.rows[i];
+	for (size_t i = 0; wanted_ns && i < d->scratch.count; i++) {
+		const struct row *row = &d->scratch.rows[i];
 
-		row_stat_add_interval(&s->report.stats[i], row, row->elapsed_ns, long_enough);
+		row_stat_add_interval(&d->stats[i], row, row->elapsed_ns, long_enough);
 	}
-	s->report.interval_count++;
+	d->interval_count++;
 	if (s->options.interval_ns) {
-		s->format->interval(&s->report, &s->scratch);
+		s->format->interval(&s->report, &d->scratch);
 		s->report.has_intervals = true;
 		fflush(s->report.out);
 	}
-	perfctr_totals_reset(s->interval);
+	perfctr_totals_reset(d->interval);
 	return 0;
 }
 
@@ -176,56 +171,43 @@ static int end_interval(struct stat *s)
  * Periods are aligned to a grid that all sessions share, so the first one is shorter. If it is much
  * shorter it belongs to the first interval.
  */
-static bool interval_is_over(const struct stat *s)
+static bool interval_is_over(const struct stat *s, const struct stat_device *d)
 {
-	const struct perfctr_span *span = perfctr_totals_span(s->interval);
+	const struct perfctr_span *span = perfctr_totals_span(d->interval);
 	const uint64_t wanted_ns = interval_ns(&s->options);
 
 	if (!wanted_ns ||
 	    span->samples + span->merged_periods < wanted_ns / s->options.counting.period_ns)
 		return false;
-	return s->report.interval_count || span->elapsed_ns >= wanted_ns / 2;
+	return d->interval_count || span->elapsed_ns >= wanted_ns / 2;
 }
 
-static int take_sample(struct stat *s, struct perfctr_sample *sample)
+static int take_sample(void *data, struct counted *counted, const struct perfctr_slot *slot)
 {
-	int error = perfctr_totals_add(s->run, sample);
+	struct stat *s = data;
+	struct stat_device *d = &s->report.devices[counted - s->options.counting.counted];
+	struct perfctr_sample sample;
+	int error = perfctr_decode_sample(slot->bytes, slot->size, &sample);
 
+	if (error <= 0)
+		return error ? error : -EBADMSG;
+	error = perfctr_totals_add(d->run, &sample);
 	if (!error)
-		error = perfctr_totals_add(s->interval, sample);
+		error = perfctr_totals_add(d->interval, &sample);
 	if (!error)
-		error = perfctr_totals_add(s->all, sample);
+		error = perfctr_totals_add(d->all, &sample);
 	if (!error && s->options.per_context)
-		error = stat_contexts_add(&s->report.contexts, s->app->ctx, sample);
+		error = stat_contexts_add(&d->contexts, s->app->ctx, &sample);
 	if (error)
 		return error;
 	if (!s->report.start_ns)
-		s->report.start_ns = sample->start_ns;
-	if (interval_is_over(s))
-		return end_interval(s);
-	return 0;
+		s->report.start_ns = sample.start_ns;
+	return interval_is_over(s, d) ? end_interval(s, d) : 0;
 }
 
-/*
- * Take the samples published so far. Samples that arrive meanwhile wait, because a source that is
- * faster than the output would keep this loop running.
- */
 static int drain(struct stat *s)
 {
-	uint32_t left = perfctr_cursor_lag(s->cursor);
-	struct perfctr_sample sample;
-	int result;
-
-	/* at least once: it also reports that the device is gone */
-	do {
-		result = perfctr_cursor_next(s->cursor, &sample);
-		if (result <= 0)
-			return result;
-		result = take_sample(s, &sample);
-		if (!result)
-			result = perfctr_cursor_advance(s->cursor, 1);
-	} while (!result && left-- > 1);
-	return result;
+	return counting_take(s->app, &s->options.counting, take_sample, s);
 }
 
 /* time left of a duration that began at begin_ns */
@@ -239,25 +221,18 @@ static int count(struct stat *s)
 {
 	const uint64_t begin_ns = perfctr_time_raw_ns();
 	const uint64_t timeout_ns = s->options.counting.timeout_ns;
-	struct drm_perfctr_status status;
 	uint64_t told_ns = 0;
-	int ready = 1;
 
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = s->signals.fd, .events = POLLIN },
-			{ .fd = s->report.device_gone ? -1 : perfctr_session_eventfd(s->session),
-			  .events = POLLIN },
 			{ .fd = s->command.watched_fd, .events = POLLIN },
 		};
-		uint64_t now_ns, counter;
 		int64_t left_ns = -1;
+		uint64_t now_ns;
 		int ends_by, error;
 
 		error = s->report.device_gone ? 0 : drain(s);
-		/* the ring of a local session does not say that a broker was killed */
-		if (!error && !ready && !s->report.device_gone)
-			error = perfctr_session_status(s->session, &status, sizeof(status));
 		if (error == -ENODEV) {
 			/* show what was counted until then; the workload continues */
 			s->report.device_gone = true;
@@ -281,20 +256,12 @@ static int count(struct stat *s)
 			told_ns = now_ns;
 			continue;
 		}
-		/* the eventfd signals new samples, and the end of the ring only once */
-		if (!s->report.device_gone &&
-		    (perfctr_cursor_lag(s->cursor) ||
-		     perfctr_cursor_state(s->cursor) & DRM_PERFCTR_RING_DEAD))
-			left_ns = 0;
 		if (left_ns < 0 || left_ns > (int64_t)NS_PER_S)
 			left_ns = NS_PER_S;
-		ready = poll(fds, ARRAY_SIZE(fds), (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-		/* the eventfd's count is not needed */
-		if (fds[1].revents && read(fds[1].fd, &counter, sizeof(counter)) < 0 &&
-		    errno != EAGAIN)
-			return -errno;
+		error = counting_wait(&s->options.counting, fds, ARRAY_SIZE(fds),
+				      (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
+		if (error)
+			return error;
 		ends_by = command_take_signals(&s->command, &s->signals);
 		if (ends_by) {
 			s->report.ended_by = ends_by;
@@ -306,55 +273,72 @@ static int count(struct stat *s)
 	}
 }
 
-static int create_session(void *data)
+static int new_totals(const struct stat *s, struct stat_device *d)
+{
+	struct perfctr_totals **const totals[] = { &d->all, &d->run, &d->interval };
+	int error = 0;
+
+	for (size_t n = 0; !error && n < ARRAY_SIZE(totals); n++)
+		if (!*totals[n])
+			error = rows_totals(s->app, d->counted->selection, totals[n]);
+	return error;
+}
+
+static int create_sessions(void *data)
 {
 	struct stat *s = data;
+	struct counting *c = &s->options.counting;
 	struct perfctr_session_opts opts = {
 		.size = sizeof(opts),
-		.period_ns = s->options.counting.period_ns,
+		.period_ns = c->period_ns,
 		.flags = PERFCTR_SESSION_SKIP_UNSUPPORTED |
-			 (s->options.counting.keep_awake ? DRM_PERFCTR_OPEN_KEEP_AWAKE : 0),
+			 (c->keep_awake ? DRM_PERFCTR_OPEN_KEEP_AWAKE : 0),
 	};
 	uint64_t samples = s->options.interval_ns ? s->options.interval_ns / opts.period_ns : 1;
-	int error;
+	int error = 0, status;
 
-	s->cursor = perfctr_cursor_unref(s->cursor);
-	s->session = perfctr_session_unref(s->session);
 	/* wake once per interval, and before the ring of 16 slots is full */
 	opts.watermark = samples < 1 ? 1 : samples > 8 ? 8 : (uint32_t)samples;
 	if (!s->options.interval_ns && opts.period_ns < 10 * NS_PER_MS)
 		opts.watermark = 8;
-	error = s->options.per_context ?
-			counting_in_stream_session(s->report.selection, &opts, &s->session) :
-			perfctr_session_new(s->report.selection, &opts, &s->session);
-	if (!error)
-		error = perfctr_cursor_new(s->session, &s->cursor);
-	if (!error && !s->all)
-		error = rows_totals(s->app, s->report.selection, &s->all);
-	if (!error && !s->run)
-		error = rows_totals(s->app, s->report.selection, &s->run);
-	if (!error && !s->interval)
-		error = rows_totals(s->app, s->report.selection, &s->interval);
+	status = counting_create(s->app, c, &opts, s->options.per_context);
+	if (status)
+		return status;
+	s->report.count = c->count;
+	for (size_t n = 0; !error && n < c->count; n++) {
+		struct stat_device *d = &s->report.devices[n];
+
+		d->counted = &c->counted[n];
+		for (size_t i = 0; i < 2; i++) {
+			struct rows *rows = i ? &d->scratch : &d->rows;
+
+			rows->verdicts = s->report.verdicts;
+			rows->ctx = s->app->ctx;
+			rows->trusted_only = s->options.trusted_only;
+			rows->device = counting_name(c, d->counted);
+		}
+		error = new_totals(s, d);
+	}
 	if (error)
 		return app_failed(s->app, error);
-	return s->options.per_context ?
-		       command_share(s->app, &s->command, s->report.device, s->session) :
-		       0;
+	return s->options.per_context ? command_share(s->app, &s->command, c->counted[0].device,
+						      c->counted[0].session) :
+					0;
 }
 
 /* Prepare the next run: the workload, and a session unless the last one can count it, too. */
 static int prepare(struct stat *s)
 {
-	const struct stat_options *o = &s->options;
+	struct stat_options *o = &s->options;
 	bool data_on_stdout = (o->counting.json || o->jsonl || o->separator) && !o->counting.output;
 	int stdout_fd = data_on_stdout ? STDERR_FILENO : -1;
 	int status;
 
-	if (s->session && !o->counting.of_task)
+	if (s->report.count && !counting_of_task(&o->counting))
 		status = command_prepare(s->app, &s->command, stdout_fd);
 	else
-		status = counting_prepare(s->app, &o->counting, s->report.device, &s->command,
-					  stdout_fd, create_session, s);
+		status = counting_prepare(s->app, &o->counting, &s->command, stdout_fd,
+					  create_sessions, s);
 	s->prepared = !status;
 	return status;
 }
@@ -362,13 +346,30 @@ static int prepare(struct stat *s)
 /* Add up what the sessions of the runs did. */
 static void add_status(struct stat *s)
 {
-	struct drm_perfctr_status *sum = &s->report.status, one = { 0 };
+	counting_status(&s->options.counting);
+	for (size_t n = 0; n < s->report.count; n++) {
+		struct drm_perfctr_status *sum = &s->report.devices[n].status;
+		struct drm_perfctr_status one = s->report.devices[n].counted->status;
 
-	if (perfctr_session_status(s->session, &one, sizeof(one)))
-		return;
-	one.published += sum->published;
-	one.merged_periods += sum->merged_periods;
-	*sum = one;
+		if (!s->report.devices[n].counted->has_status)
+			continue;
+		one.published += sum->published;
+		one.merged_periods += sum->merged_periods;
+		*sum = one;
+	}
+}
+
+static int end_run(const struct stat *s, struct stat_device *d)
+{
+	int error = rows_fill(&d->scratch, d->run, d->counted->selection, s->options.per_block);
+
+	if (!error)
+		error = stat_find_rows(d, &d->scratch);
+	for (size_t i = 0; !error && i < d->stat_count; i++)
+		row_stat_end_run(&d->stats[i]);
+	for (size_t i = 0; !error && i < d->scratch.count; i++)
+		row_stat_add_run(&d->stats[i], &d->scratch.rows[i]);
+	return error;
 }
 
 /* Return: 0 or an exit status. */
@@ -379,26 +380,27 @@ static int run_once(struct stat *s)
 	if (status)
 		return status;
 	s->prepared = false;
-	perfctr_totals_reset(s->run);
-	perfctr_totals_reset(s->interval);
-	error = perfctr_session_start(s->session, 0);
-	if (error) {
+	for (size_t n = 0; n < s->report.count; n++) {
+		perfctr_totals_reset(s->report.devices[n].run);
+		perfctr_totals_reset(s->report.devices[n].interval);
+	}
+	status = counting_start(s->app, &s->options.counting);
+	if (status) {
 		command_abandon(&s->command);
-		return app_failed(s->app, error);
+		return status;
 	}
 	status = command_go(s->app, &s->command);
 	error = status ? 0 : count(s);
-	stop_error = perfctr_session_stop(s->session, 0);
+	stop_error = counting_stop(&s->options.counting);
+	error = error ? error : stop_error;
+	/* show what the ring holds even after an error, but nothing of a command that never ran */
+	stop_error = status ? 0 : drain(s);
 	if (stop_error == -ENODEV)
 		s->report.device_gone = true;
 	else if (!error)
 		error = stop_error;
-	/* show what the ring holds even after an error, but nothing of a command that never ran */
-	stop_error = status ? 0 : drain(s);
-	if (!error && stop_error != -ENODEV)
-		error = stop_error;
-	if (!status && !error)
-		error = end_interval(s);
+	for (size_t n = 0; !status && !error && n < s->report.count; n++)
+		error = end_interval(s, &s->report.devices[n]);
 	if (!status)
 		s->report.exit_status = command_status(&s->command, s->report.ended_by);
 	if (status)
@@ -406,15 +408,10 @@ static int run_once(struct stat *s)
 	if (error)
 		return app_failed(s->app, error);
 
-	error = rows_fill(&s->scratch, s->run, s->report.selection, s->options.per_block);
-	if (!error)
-		error = stat_find_rows(&s->report, &s->scratch);
-	for (size_t i = 0; !error && i < s->report.stat_count; i++)
-		row_stat_end_run(&s->report.stats[i]);
-	for (size_t i = 0; !error && i < s->scratch.count; i++)
-		row_stat_add_run(&s->report.stats[i], &s->scratch.rows[i]);
+	for (size_t n = 0; !error && n < s->report.count; n++)
+		error = end_run(s, &s->report.devices[n]);
 	s->report.runs++;
-	if (s->options.counting.of_task)
+	if (counting_of_task(&s->options.counting))
 		add_status(s);
 	return error ? app_failed(s->app, error) : 0;
 }
@@ -423,32 +420,38 @@ static int run_all(struct stat *s)
 {
 	struct stat_report *report = &s->report;
 	uint32_t runs = s->options.repeat ? s->options.repeat : 1;
-	int status = 0, error;
+	int status = 0, error = 0;
 
 	s->format->begin(report);
 	while (!status && runs-- && !report->ended_by && !report->device_gone)
 		status = run_once(s);
 
 	/* show the result so far and complete the document, even after an error */
-	if (!s->options.counting.of_task)
+	if (!counting_of_task(&s->options.counting))
 		add_status(s);
-	error = rows_fill(&report->rows, s->all, report->selection, s->options.per_block);
-	if (!error)
-		error = stat_contexts_fill(&report->contexts, &report->rows, report->selection,
-					   s->options.per_block);
+	for (size_t n = 0; !error && n < report->count; n++) {
+		struct stat_device *d = &report->devices[n];
+
+		error = rows_fill(&d->rows, d->all, d->counted->selection, s->options.per_block);
+		if (!error)
+			error = stat_contexts_fill(&d->contexts, &d->rows, d->counted->selection,
+						   s->options.per_block);
+		if (!error && !status && d->counted->is_gone)
+			app_error(s->app,
+				  "%s is gone: what follows was counted in the %.3f s before",
+				  d->rows.device ? d->rows.device : "the device",
+				  (double)d->rows.span.elapsed_ns * 1e-9);
+	}
 	if (error && !status)
 		status = app_failed(s->app, error);
-	if (!status && report->device_gone) {
-		app_error(s->app,
-			  "the device is gone: what follows was counted in the %.3f s before",
-			  (double)report->rows.span.elapsed_ns * 1e-9);
-	}
 	if (status && !report->exit_status)
 		report->exit_status = status;
 	s->format->end(report);
 	if (status)
 		return status;
-	return report->device_gone && !report->exit_status ? EXIT_NO_DEVICE : report->exit_status;
+	return counting_has_lost(&s->options.counting) && !report->exit_status ?
+		       EXIT_NO_DEVICE :
+		       report->exit_status;
 }
 
 /* --- set-up ------------------------------------------------------------------ */
@@ -501,18 +504,36 @@ static const struct stat_format *choose_format(const struct stat_options *o)
 	return o->separator ? &stat_csv : &stat_text;
 }
 
-static int select_per_cpu(const struct app *app, const struct stat *s)
+static size_t count_requests(const struct counting *c)
 {
-	struct perfctr_selection *selection = s->report.selection;
-	const size_t before = perfctr_selection_request_count(selection);
-	int status = device_select_per_cpu(app, selection);
+	size_t count = 0;
 
-	if (!status && s->options.counting.of_task &&
-	    perfctr_selection_request_count(selection) == before)
+	for (size_t n = 0; n < c->count; n++)
+		count += perfctr_selection_request_count(c->counted[n].selection);
+	return count;
+}
+
+static int select_per_cpu(const struct app *app, struct counting *c)
+{
+	const size_t before = count_requests(c);
+	int status = counting_select_per_cpu(app, c);
+
+	if (!status && counting_of_task(c) && count_requests(c) == before)
 		fputs("perfctr stat: -A changes nothing: events of a process have no CPU; -a "
 		      "counts those of all\n",
 		      stderr);
 	return status;
+}
+
+static void free_device(struct stat_device *d)
+{
+	stat_contexts_free(&d->contexts);
+	rows_free(&d->scratch);
+	rows_free(&d->rows);
+	free(d->stats);
+	perfctr_totals_unref(d->all);
+	perfctr_totals_unref(d->run);
+	perfctr_totals_unref(d->interval);
 }
 
 int stat_run(struct app *app, int argc, char **argv)
@@ -524,25 +545,20 @@ int stat_run(struct app *app, int argc, char **argv)
 	s.report.options = &s.options;
 	status = parse_options(app, argc, argv, &s.options);
 	if (status) {
-		option_words_free(&s.options.counting.events);
+		counting_close(&s.options.counting);
 		return status < 0 ? EXIT_FINE : status;
 	}
 	s.command.argv = s.options.counting.command;
 	s.format = choose_format(&s.options);
 	s.report.verdicts = verdicts_load(app->err);
-	s.scratch.verdicts = s.report.verdicts;
-	s.scratch.ctx = app->ctx;
-	s.scratch.trusted_only = s.options.trusted_only;
-	s.report.rows.verdicts = s.report.verdicts;
-	s.report.rows.ctx = app->ctx;
-	s.report.rows.trusted_only = s.options.trusted_only;
-
-	status = counting_open(app, &s.options.counting, &s.report.device, &s.report.selection);
+	status = counting_open(app, &s.options.counting);
+	if (!status && s.options.per_context && s.options.counting.count > 1)
+		status = app_usage(app, "--per-context counts jobs of one device: give one -d");
 	if (!status)
 		s.report.has_broker = counting_excludes(&s.options.counting) &&
 				      device_broker_accepts(app);
 	if (!status && s.options.per_block)
-		status = select_per_cpu(app, &s);
+		status = select_per_cpu(app, &s.options.counting);
 	if (!status)
 		status = prepare(&s);
 	if (!status)
@@ -557,18 +573,9 @@ int stat_run(struct app *app, int argc, char **argv)
 		command_abandon(&s.command);
 	signals_release(&s.signals);
 	command_close(&s.command);
-	stat_contexts_free(&s.report.contexts);
+	for (size_t n = 0; n < COUNTING_DEVICES; n++)
+		free_device(&s.report.devices[n]);
+	counting_close(&s.options.counting);
 	verdicts_free(s.report.verdicts);
-	rows_free(&s.scratch);
-	rows_free(&s.report.rows);
-	free(s.report.stats);
-	perfctr_totals_unref(s.all);
-	perfctr_totals_unref(s.run);
-	perfctr_totals_unref(s.interval);
-	perfctr_cursor_unref(s.cursor);
-	perfctr_session_unref(s.session);
-	perfctr_selection_unref(s.report.selection);
-	perfctr_device_unref(s.report.device);
-	option_words_free(&s.options.counting.events);
 	return status;
 }

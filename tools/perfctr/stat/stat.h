@@ -35,25 +35,33 @@ struct row_stat {
 	double run_m2;
 };
 
-/* the result so far */
-struct stat_report {
-	struct verdicts *verdicts; /* verdicts on this machine's counters */
-	const struct stat_options *options;
-	FILE *out;
-	struct perfctr_device *device;
-	struct perfctr_selection *selection;
+/* the result of one device so far */
+struct stat_device {
+	const struct counted *counted;
 	struct rows rows; /* rows of the whole run */
 	struct row_stat *stats; /* elements match those of @rows in number and order */
 	size_t stat_count;
 	/* the same counts by context; empty without --per-context */
 	struct stat_contexts contexts;
 	struct drm_perfctr_status status; /* the kernel's own totals */
-	uint64_t start_ns; /* CLOCK_MONOTONIC_RAW of the first count */
 	uint64_t interval_count;
+	/* samples of all runs, of this one, and of the interval, whose rows are in @scratch */
+	struct perfctr_totals *all, *run, *interval;
+	struct rows scratch;
+};
+
+/* the result so far */
+struct stat_report {
+	struct verdicts *verdicts; /* verdicts on this machine's counters */
+	const struct stat_options *options;
+	FILE *out;
+	struct stat_device devices[COUNTING_DEVICES];
+	size_t count;
+	uint64_t start_ns; /* CLOCK_MONOTONIC_RAW of the first count */
 	int exit_status; /* of the workload, 0 without one */
 	uint32_t runs;
 	int ended_by; /* signal that ended counting, 0 if none */
-	bool device_gone; /* the device is gone */
+	bool device_gone; /* all devices are gone */
 	bool has_broker; /* one runs that lets a user count who may count own processes only */
 	bool has_intervals; /* intervals were written; formats need it for commas */
 };
@@ -61,7 +69,7 @@ struct stat_report {
 /* a way to show the result */
 struct stat_format {
 	void (*begin)(struct stat_report *report);
-	/* one interval of -I */
+	/* one interval of -I on a device */
 	void (*interval)(struct stat_report *report, const struct rows *rows);
 	void (*end)(struct stat_report *report);
 };
@@ -72,15 +80,15 @@ extern const struct stat_format stat_json;
 extern const struct stat_format stat_jsonl;
 
 /* Shared by formats. */
-const struct row_stat *stat_of_row(const struct stat_report *report, size_t n);
+const struct row_stat *stat_of_row(const struct stat_device *device, size_t n);
 
 /* Whether min, mean and max of a row are meaningful: they cover most of the time. */
-bool row_stat_has_range(const struct stat_report *report, const struct row_stat *stat);
+bool row_stat_has_range(const struct stat_device *device, const struct row_stat *stat);
 double row_stat_mean(const struct row_stat *stat);
 double row_stat_stddev_percent(const struct row_stat *stat);
 
-/* series.c: elements of report->stats for all rows. Return: 0 or -ENOMEM. */
-int stat_find_rows(struct stat_report *report, const struct rows *rows);
+/* series.c: elements of device->stats for all rows. Return: 0 or -ENOMEM. */
+int stat_find_rows(struct stat_device *device, const struct rows *rows);
 /* @complete: it has its full length, not only the rest of the run. */
 void row_stat_add_interval(struct row_stat *stat, const struct row *row, uint64_t elapsed_ns,
 			   bool complete);

@@ -42,6 +42,7 @@ static void text_begin(struct stat_report *report)
 static void text_interval(struct stat_report *report, const struct rows *rows)
 {
 	double time_s = (double)(rows->span.end_ns - report->start_ns) * 1e-9;
+	const char *device = rows->device ? rows->device : "", *colon = rows->device ? ": " : "";
 	char value[64], rate[32];
 	double scale;
 
@@ -63,17 +64,19 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 		fputc('\n', report->out);
 	}
 	if (rows->span.merged_periods)
-		fprintf(report->out, "%12.6f   (%" PRIu64 " period%s merged into this interval)\n",
-			time_s, rows->span.merged_periods,
+		fprintf(report->out,
+			"%12.6f   (%s%s%" PRIu64 " period%s merged into this interval)\n", time_s,
+			device, colon, rows->span.merged_periods,
 			rows->span.merged_periods == 1 ? "" : "s");
 	if (rows->span.lost_ns)
-		fprintf(report->out, "%12.6f   (hardware lost up to %.6f s of counts)\n", time_s,
-			(double)rows->span.lost_ns * 1e-9);
+		fprintf(report->out, "%12.6f   (%s%shardware lost up to %.6f s of counts)\n",
+			time_s, device, colon, (double)rows->span.lost_ns * 1e-9);
 }
 
 static void print_command(struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
+	char devices[1024];
 
 	fputs("\n Counters of ", report->out);
 	if (o->counting.command) {
@@ -85,23 +88,23 @@ static void print_command(struct stat_report *report)
 	if (o->counting.pid)
 		fprintf(report->out, "%sprocess %" PRIu64, o->counting.command ? " on " : "",
 			o->counting.pid);
-	if (o->counting.of_task)
+	if (counting_of_task(&o->counting))
 		fputs(" and its children", report->out);
-	else
-		fprintf(report->out, "%s%s (%s)", o->counting.command ? " on " : "",
-			perfctr_device_info(report->device)->name,
-			perfctr_device_path(report->device));
+	if (!counting_of_task(&o->counting) || report->count > 1)
+		fprintf(report->out, "%s%s", o->counting.command || o->counting.pid ? " on " : "",
+			counting_text(&o->counting, devices, sizeof(devices)));
 	if (report->runs > 1)
 		fprintf(report->out, ", mean of %u runs%s", report->runs,
 			report->ended_by ? ", the last one cut short" : "");
 	fputs(":\n\n", report->out);
 }
 
-static void print_range(struct stat_report *report, const struct row_stat *stat, double scale)
+static void print_range(struct stat_report *report, const struct stat_device *device,
+			const struct row_stat *stat, double scale)
 {
 	char min[32], mean[32], max[32];
 
-	if (!row_stat_has_range(report, stat)) {
+	if (!row_stat_has_range(device, stat)) {
 		fprintf(report->out, "  %27s", "");
 		return;
 	}
@@ -128,32 +131,41 @@ static void row_value(struct stat_report *report, const struct row *row,
 		value_text(row, runs ? stat->run_mean : row->number, value, size);
 }
 
+static void measure_device(struct stat_report *report, const struct stat_device *device,
+			   struct columns *c)
+{
+	char value[64];
+
+	for (size_t i = 0; i < device->rows.count; i++) {
+		const struct row_stat *stat = stat_of_row(device, i);
+		const struct row *row = &device->rows.rows[i];
+
+		row_value(report, row, stat, value, sizeof(value));
+		c->value = columns_wider(c->value, value);
+		c->unit = columns_wider(c->unit, row->unit);
+		c->event = columns_wider(c->event, row->event);
+		if (!row_stat_has_range(device, stat))
+			continue;
+		c->range = report->runs < 2;
+		if (stat->intervals > c->intervals)
+			c->intervals = stat->intervals;
+	}
+}
+
 static struct columns measure(struct stat_report *report)
 {
 	struct columns c = { .value = 14, .unit = 4, .event = 20 };
-	char value[64];
 
-	for (size_t i = 0; i < report->rows.count; i++) {
-		const struct row_stat *stat = stat_of_row(report, i);
-
-		row_value(report, &report->rows.rows[i], stat, value, sizeof(value));
-		c.value = columns_wider(c.value, value);
-		c.unit = columns_wider(c.unit, report->rows.rows[i].unit);
-		c.event = columns_wider(c.event, report->rows.rows[i].event);
-		if (!row_stat_has_range(report, stat))
-			continue;
-		c.range = report->runs < 2;
-		if (stat->intervals > c.intervals)
-			c.intervals = stat->intervals;
-	}
+	for (size_t n = 0; n < report->count; n++)
+		measure_device(report, &report->devices[n], &c);
 	/* the other columns: five blanks, a rate of 12, a range of 29 */
 	if (c.value + c.unit + c.event + 5 + 12 + 29 > app_columns(report->out, INT_MAX))
 		c.range = false;
 	return c;
 }
 
-static void print_row(struct stat_report *report, const struct row *row,
-		      const struct row_stat *stat, const struct columns *c)
+static void print_row(struct stat_report *report, const struct stat_device *device,
+		      const struct row *row, const struct row_stat *stat, const struct columns *c)
 {
 	char value[64], rate[32] = "";
 	double scale;
@@ -168,13 +180,14 @@ static void print_row(struct stat_report *report, const struct row *row,
 	if (report->runs > 1 && stat && stat->runs)
 		fprintf(report->out, "  ( +- %5.2f%% )", row_stat_stddev_percent(stat));
 	else if (c->range)
-		print_range(report, stat, scale);
+		print_range(report, device, stat, scale);
 	print_notes(report->out, row);
 	fputc('\n', report->out);
 }
 
 /* The same counts by context. */
-static void print_contexts(struct stat_report *report, const struct columns *c)
+static void print_contexts(struct stat_report *report, const struct stat_device *device,
+			   const struct columns *c)
 {
 	static const char *const texts[] = {
 		[STAT_CONTEXT_TAGGED] = "by the tag of its samples",
@@ -185,8 +198,8 @@ static void print_contexts(struct stat_report *report, const struct columns *c)
 
 	bool tagged = false, of_machine = false;
 
-	for (size_t i = 0; i < report->contexts.count; i++) {
-		const struct stat_context *context = &report->contexts.contexts[i];
+	for (size_t i = 0; i < device->contexts.count; i++) {
+		const struct stat_context *context = &device->contexts.contexts[i];
 		const struct perfctr_span *span = &context->rows.span;
 		char name[32];
 
@@ -198,7 +211,7 @@ static void print_contexts(struct stat_report *report, const struct columns *c)
 		for (size_t n = 0; n < context->rows.count; n++) {
 			const struct row *row = &context->rows.rows[n];
 
-			print_row(report, row, NULL, c);
+			print_row(report, device, row, NULL, c);
 			of_machine |= row->info && row->info->is_pmu;
 		}
 		tagged |= context->kind == STAT_CONTEXT_TAGGED;
@@ -206,15 +219,15 @@ static void print_contexts(struct stat_report *report, const struct columns *c)
 	if (tagged && of_machine)
 		fputs("\n PMUs are read a moment later and count the whole machine meanwhile\n",
 		      report->out);
-	if (report->contexts.count && !tagged)
+	if (device->contexts.count && !tagged)
 		fputs("\n no job carried a tagged sample of PERFCTR_SESSION: see perfctr-stat(1)\n",
 		      report->out);
 }
 
-static void print_trouble(struct stat_report *report)
+static void print_trouble(struct stat_report *report, const struct stat_device *device)
 {
-	const struct perfctr_span *span = &report->rows.span;
-	const struct drm_perfctr_status *status = &report->status;
+	const struct perfctr_span *span = &device->rows.span;
+	const struct drm_perfctr_status *status = &device->status;
 	char flags[160];
 
 	if (span->merged_periods)
@@ -252,25 +265,26 @@ static bool counts_machine(const struct row *row)
 }
 
 /* what a process's counts do not say */
-static void print_scope(struct stat_report *report)
+static void print_scope(struct stat_report *report, const struct stat_device *device)
 {
+	const struct rows *rows = &device->rows;
 	bool clients = false;
 	int found = 0;
 
-	for (size_t i = 0; i < report->rows.count; i++)
-		clients |= !strcmp(report->rows.rows[i].label, "drm");
+	for (size_t i = 0; i < rows->count; i++)
+		clients |= !strcmp(rows->rows[i].label, "drm");
 	if (clients && !app_has_capability(APP_CAP_SYS_PTRACE))
 		fputs(" drm: the clients of this user only; root sees those of all users\n",
 		      report->out);
-	if (!report->options->counting.of_task)
+	if (!device->counted->of_task)
 		return;
-	for (size_t i = 0; i < report->rows.count; i++)
-		if (counts_machine(&report->rows.rows[i]))
+	for (size_t i = 0; i < rows->count; i++)
+		if (counts_machine(&rows->rows[i]))
 			fprintf(report->out, "%s%s",
 				found++ ? ", " :
 					  " of the whole machine, as the PMU cannot count a "
 					  "process: ",
-				report->rows.rows[i].event);
+				rows->rows[i].event);
 	if (found)
 		fputc('\n', report->out);
 	if (!counting_excludes(&report->options->counting))
@@ -286,34 +300,75 @@ static void print_scope(struct stat_report *report)
 /* what the marks mean, and what marked counters count */
 static void print_verdicts(struct stat_report *report)
 {
-	const struct rows *rows = &report->rows;
 	bool marks = false;
+	size_t hidden = 0;
 
-	for (size_t i = 0; i < rows->count; i++)
-		marks |= rows->rows[i].trust != PERFCTR_TRUST_UNVALIDATED;
+	for (size_t n = 0; n < report->count; n++)
+		for (size_t i = 0; i < report->devices[n].rows.count; i++)
+			marks |= report->devices[n].rows.rows[i].trust != PERFCTR_TRUST_UNVALIDATED;
 	if (marks)
 		fputs(" " VERDICTS_LEGEND "\n", report->out);
-	for (size_t i = 0; i < rows->count; i++)
-		verdicts_print_note(report->verdicts, report->out, rows->rows[i].event,
-				    rows->rows[i].desc);
-	if (rows->hidden)
-		fprintf(report->out, " %zu left out: not known to be trusted\n", rows->hidden);
+	for (size_t n = 0; n < report->count; n++) {
+		const struct rows *rows = &report->devices[n].rows;
+
+		for (size_t i = 0; i < rows->count; i++)
+			verdicts_print_note(report->verdicts, report->out, rows->rows[i].event,
+					    rows->rows[i].desc);
+		hidden += rows->hidden;
+	}
+	if (hidden)
+		fprintf(report->out, " %zu left out: not known to be trusted\n", hidden);
+}
+
+static void print_intervals(struct stat_report *report, const struct columns *c)
+{
+	const struct stat_options *o = report->options;
+	const uint64_t ns = o->interval_ns ? o->interval_ns : o->counting.period_ns;
+	char text[32];
+
+	if (c->range)
+		fprintf(report->out,
+			" %13" PRIu64 " interval%s of about %s: min, mean and max are of %s\n",
+			c->intervals, plural(c->intervals),
+			number_seconds((double)ns * 1e-9, text, sizeof(text)),
+			c->intervals == 1 ? "it" : "them");
+}
+
+/* What was counted on a device, and what is wrong with it. */
+static void print_device(struct stat_report *report, const struct stat_device *device,
+			 const struct columns *c)
+{
+	const struct perfctr_span *span = &device->rows.span;
+	const double seconds = (double)span->elapsed_ns * 1e-9;
+
+	if (device->rows.device)
+		fprintf(report->out, " %s:\n", device->rows.device);
+	fprintf(report->out, " %13.6f seconds counted, %" PRIu64 " sample%s%s\n", seconds,
+		span->samples, span->samples == 1 ? "" : "s",
+		report->runs > 1 ? " in all runs together" : "");
+	if (report->count == 1)
+		print_intervals(report, c);
+	if (device->counted->is_gone)
+		fprintf(report->out, " %13.6f seconds were the device's last: it is gone\n",
+			seconds);
+	print_trouble(report, device);
+	print_scope(report, device);
 }
 
 static void text_end(struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
-	const struct perfctr_span *span = &report->rows.span;
-	uint64_t interval_ns = o->interval_ns ? o->interval_ns : o->counting.period_ns;
 	const char *name = sigabbrev_np(report->exit_status - EXIT_SIGNAL_BASE);
+	uint64_t samples = 0;
 	struct columns c;
-	char text[32];
 
 	if (!report->runs) {
 		/* the message was printed */
 		return;
 	}
-	if (!span->samples) {
+	for (size_t n = 0; n < report->count; n++)
+		samples += report->devices[n].rows.span.samples;
+	if (!samples) {
 		fputs("nothing was counted\n", report->out);
 		return;
 	}
@@ -324,23 +379,18 @@ static void text_end(struct stat_report *report)
 	if (c.range)
 		fprintf(report->out, "  %9s%9s%9s/s", "min ", "mean ", "max ");
 	fputc('\n', report->out);
-	for (size_t i = 0; i < report->rows.count; i++)
-		print_row(report, &report->rows.rows[i], stat_of_row(report, i), &c);
-	print_contexts(report, &c);
-	fprintf(report->out, "\n %13.6f seconds counted, %" PRIu64 " sample%s%s\n",
-		(double)span->elapsed_ns * 1e-9, span->samples, span->samples == 1 ? "" : "s",
-		report->runs > 1 ? " in all runs together" : "");
-	if (c.range)
-		fprintf(report->out,
-			" %13" PRIu64 " interval%s of about %s: min, mean and max are of %s\n",
-			c.intervals, c.intervals == 1 ? "" : "s",
-			number_seconds((double)interval_ns * 1e-9, text, sizeof(text)),
-			c.intervals == 1 ? "it" : "them");
-	if (report->device_gone)
-		fprintf(report->out, " %13.6f seconds were the device's last: it is gone\n",
-			(double)span->elapsed_ns * 1e-9);
-	print_trouble(report);
-	print_scope(report);
+	for (size_t n = 0; n < report->count; n++) {
+		const struct stat_device *d = &report->devices[n];
+
+		for (size_t i = 0; i < d->rows.count; i++)
+			print_row(report, d, &d->rows.rows[i], stat_of_row(d, i), &c);
+		print_contexts(report, d, &c);
+	}
+	fputc('\n', report->out);
+	for (size_t n = 0; n < report->count; n++)
+		print_device(report, &report->devices[n], &c);
+	if (report->count > 1)
+		print_intervals(report, &c);
 	print_verdicts(report);
 	if (o->counting.command && report->exit_status)
 		fprintf(report->out, " %s ended with status %d%s%s\n", o->counting.command[0],

@@ -30,8 +30,11 @@ static const char ascii_steps[] = "_.,-=+*#";
 static struct top_item *find_item(struct top_screen *screen, const struct row *row, size_t hint)
 {
 	struct top_item *items, *item;
-	const char *group = row->metric ? "metrics" : row->label;
+	char group[sizeof(items->group)];
 
+	/* a group of each device */
+	snprintf(group, sizeof(group), "%.*s%s", (int)(row->prefix < 65 ? row->prefix : 65),
+		 row->event, row->metric ? "metrics" : row->label);
 	if (hint < screen->count && !strcmp(screen->items[hint].event, row->event))
 		return &screen->items[hint];
 	for (size_t i = 0; i < screen->count; i++)
@@ -93,12 +96,15 @@ int top_screen_update(struct top_screen *screen, const struct rows *rows)
 		if (item->history_count < TOP_HISTORY)
 			item->history_count++;
 	}
-	screen->span = rows->span;
-	screen->merged_periods += rows->span.merged_periods;
-	screen->lost_ns += rows->span.lost_ns;
-	screen->samples += rows->span.samples;
-	screen->seconds += (double)rows->span.elapsed_ns * 1e-9;
 	return 0;
+}
+
+void top_time_add(struct top_time *time, const struct perfctr_span *span)
+{
+	time->merged_periods += span->merged_periods;
+	time->lost_ns += span->lost_ns;
+	time->samples += span->samples;
+	time->seconds += (double)span->elapsed_ns * 1e-9;
 }
 
 void top_screen_free(struct top_screen *screen)
@@ -326,15 +332,15 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 		 bar_text, bar ? "|" : "", spark ? " " : "", spark_text);
 }
 
-void top_status(const struct top_screen *screen, char *text, size_t size)
+void top_status(const struct top_time *time, char *text, size_t size)
 {
-	int used = snprintf(text, size, "%.1f s, %" PRIu64 " sample%s", screen->seconds,
-			    screen->samples, screen->samples == 1 ? "" : "s");
+	int used = snprintf(text, size, "%.1f s, %" PRIu64 " sample%s", time->seconds,
+			    time->samples, time->samples == 1 ? "" : "s");
 
-	if (screen->merged_periods && used > 0 && (size_t)used < size)
+	if (time->merged_periods && used > 0 && (size_t)used < size)
 		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " period%s merged",
-				 screen->merged_periods, screen->merged_periods == 1 ? "" : "s");
-	if (screen->lost_ns && used > 0 && (size_t)used < size)
+				 time->merged_periods, time->merged_periods == 1 ? "" : "s");
+	if (time->lost_ns && used > 0 && (size_t)used < size)
 		snprintf(text + used, size - (size_t)used, ", up to %.3f s lost by the hardware",
-			 (double)screen->lost_ns * 1e-9);
+			 (double)time->lost_ns * 1e-9);
 }

@@ -14,7 +14,7 @@ struct top_item {
 	char event[ROW_EVENT_BYTES];
 	char counter[ROW_EVENT_BYTES];
 	char unit[ROW_UNIT_BYTES];
-	char group[64]; /* heading: name of its block, or "metrics" */
+	char group[130]; /* heading: name of its block, with the device's, or "metrics" */
 	size_t order; /* order of appearance */
 	size_t group_order; /* order of appearance of its group */
 	bool is_percent; /* 100 is a full bar, else the largest value seen */
@@ -36,10 +36,13 @@ struct top_screen {
 	size_t count;
 	enum top_sort sort;
 	char filter[64]; /* only items with this text in name or group, in any case; "": all */
-	char folded[32][64]; /* groups of which only the heading is shown */
+	char folded[32][130]; /* groups of which only the heading is shown */
 	size_t folded_count;
-	struct perfctr_span span; /* of the last interval */
-	uint64_t merged_periods; /* since the start */
+};
+
+/* what was counted on a device since the start */
+struct top_time {
+	uint64_t merged_periods;
 	uint64_t lost_ns;
 	uint64_t samples;
 	double seconds;
@@ -96,5 +99,7 @@ void top_value(const struct top_item *item, char *text, size_t size);
 void top_format(const struct top_line *line, unsigned int width, bool utf8, char *text,
 		size_t size);
 
+void top_time_add(struct top_time *time, const struct perfctr_span *span);
+
 /* Time, samples, merged periods, lost time. */
-void top_status(const struct top_screen *screen, char *text, size_t size);
+void top_status(const struct top_time *time, char *text, size_t size);

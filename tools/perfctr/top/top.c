@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "lib/counting.h"
 #include "lib/device.h"
 #include "common/number.h"
 #include "lib/json.h"
@@ -49,7 +50,7 @@ static const char help[] =
 	"      --ascii          no characters beyond ASCII\n"
 	"  -j, --json           with --snapshot: as JSON\n"
 	"      --trusted-only   leave out what perfctr validate did not find trusted\n"
-	"  -d, --device DEVICE  node (renderD128), driver or name\n"
+	"  -d, --device DEVICE  node (renderD128), driver or name; several, or all\n"
 	"      --via SOCKET     through the broker (perfctr serve) there\n"
 	"\n"
 	"Keys: up down PgUp PgDn move, space or Enter folds a block, a folds all, s sorts\n"
@@ -58,26 +59,29 @@ static const char help[] =
 	"keys, q ends.\n"
 	"Exit: 0 fine, 1 error, 2 usage, 3 not permitted, 4 no device.\n";
 
+/* a device on the screen */
+struct top_device {
+	struct perfctr_totals *totals;
+	struct rows rows; /* of the last interval */
+	struct top_time time;
+	uint64_t elapsed_ns; /* of the last interval */
+	bool is_fresh; /* it has a sample that no update counted */
+};
+
 struct top {
 	struct app *app;
-	const char *which;
-	struct option_words events;
+	struct counting counting;
 	uint64_t interval_ns;
-	uint64_t timeout_ns;
 	uint64_t updates;
 	bool per_block;
-	bool per_client;
+	bool trusted_only;
 	bool snapshot;
 	bool plain;
 	bool ascii;
 	bool json;
 	bool utf8;
-	struct perfctr_device *device;
-	struct perfctr_selection *selection;
-	struct perfctr_session *session;
-	struct perfctr_cursor *cursor;
-	struct perfctr_totals *totals;
-	struct rows rows;
+	struct top_device devices[COUNTING_DEVICES];
+	int taken; /* updates by counting_take() */
 	struct verdicts *verdicts;
 	struct top_screen screen;
 	struct signals signals;
@@ -107,18 +111,18 @@ static int take_view(const struct app *app, void *top, const char *text)
 static int parse_options(struct top *t, int argc, char **argv)
 {
 	const struct option_spec options[] = {
-		OPTION('e', "event", WORDS, &t->events),
+		OPTION('e', "event", WORDS, &t->counting.events),
 		OPTION('I', "interval", TIME, &t->interval_ns),
 		OPTION_PER_BLOCK(&t->per_block),
-		OPTION(0, "per-client", FLAG, &t->per_client),
+		OPTION(0, "per-client", FLAG, &t->counting.per_client),
 		OPTION('n', "count", NUMBER, &t->updates, .min = 1, .max = UINT64_MAX),
-		OPTION(0, "timeout", TIME, &t->timeout_ns),
+		OPTION(0, "timeout", TIME, &t->counting.timeout_ns),
 		OPTION(0, "snapshot", FLAG, &t->snapshot),
 		OPTION(0, "plain", FLAG, &t->plain),
 		OPTION(0, "ascii", FLAG, &t->ascii),
-		OPTION(0, "trusted-only", FLAG, &t->rows.trusted_only),
+		OPTION(0, "trusted-only", FLAG, &t->trusted_only),
 		OPTION('j', "json", FLAG, &t->json),
-		OPTION('d', "device", TEXT, &t->which),
+		OPTION('d', "device", WORDS, &t->counting.devices),
 		OPTION(0, "via", TEXT, &t->app->via),
 		OPTION(0, "view", CALL, t, .call = take_view),
 		OPTIONS_END,
@@ -149,41 +153,57 @@ static void keep_results(struct rows *rows)
 	rows->count = kept;
 }
 
-/* Take in the samples of the ring. Return: intervals that ended, or a negative errno. */
+/* Whether an update is complete: each device that goes on has a sample, or this one has two. */
+static bool is_update(struct top *t, struct top_device *d)
+{
+	bool all = true;
+
+	if (!d->is_fresh) {
+		d->is_fresh = true;
+		for (size_t n = 0; n < t->counting.count; n++)
+			all &= t->devices[n].is_fresh || !t->counting.counted[n].session ||
+			       t->counting.counted[n].is_gone;
+	}
+	for (size_t n = 0; all && n < t->counting.count; n++)
+		t->devices[n].is_fresh = false;
+	return all;
+}
+
+static int take_sample(void *data, struct counted *counted, const struct perfctr_slot *slot)
+{
+	struct top *t = data;
+	struct top_device *d = &t->devices[counted - t->counting.counted];
+	struct perfctr_sample sample;
+	int error = perfctr_decode_sample(slot->bytes, slot->size, &sample);
+
+	if (error <= 0)
+		return error ? error : -EBADMSG;
+	perfctr_totals_reset(d->totals);
+	error = perfctr_totals_add(d->totals, &sample);
+	if (!error)
+		error = rows_fill(&d->rows, d->totals, counted->selection, t->per_block);
+	if (error)
+		return error;
+	if (top_views[t->view].events)
+		keep_results(&d->rows);
+	/* the first period is shorter: periods lie on a grid */
+	if (t->paused || (!d->time.samples && !t->snapshot &&
+			  sample.end_ns - sample.start_ns < t->interval_ns / 2))
+		return 0;
+	d->elapsed_ns = d->rows.span.elapsed_ns;
+	top_time_add(&d->time, &d->rows.span);
+	t->taken += is_update(t, d);
+	return top_screen_update(&t->screen, &d->rows);
+}
+
+/* Take in the samples of the rings. Return: updates, or a negative errno. */
 static int take_samples(struct top *t)
 {
-	/* not what arrives meanwhile, so that keys are read even if samples come fast */
-	uint32_t left = perfctr_cursor_lag(t->cursor);
-	struct perfctr_sample sample;
-	int result, updates = 0;
+	int error;
 
-	do {
-		int error;
-
-		/* at least once: it also reports that the device is gone */
-		result = perfctr_cursor_next(t->cursor, &sample);
-		if (result <= 0)
-			break;
-		perfctr_totals_reset(t->totals);
-		error = perfctr_totals_add(t->totals, &sample);
-		if (!error)
-			error = perfctr_cursor_advance(t->cursor, 1);
-		if (!error)
-			error = rows_fill(&t->rows, t->totals, t->selection, t->per_block);
-		if (!error && top_views[t->view].events)
-			keep_results(&t->rows);
-		/* the first period is shorter: periods lie on a grid */
-		if (!error &&
-		    (t->screen.samples || t->snapshot ||
-		     sample.end_ns - sample.start_ns >= t->interval_ns / 2) &&
-		    !t->paused) {
-			error = top_screen_update(&t->screen, &t->rows);
-			updates++;
-		}
-		if (error)
-			return error;
-	} while (left-- > 1);
-	return result < 0 ? result : updates;
+	t->taken = 0;
+	error = counting_take(t->app, &t->counting, take_sample, t);
+	return error ? error : t->taken;
 }
 
 static int start(struct top *t)
@@ -194,15 +214,22 @@ static int start(struct top *t)
 		/* a snapshot takes exactly one interval, not the rest of a period */
 		.period_ns = t->snapshot ? 0 : t->interval_ns,
 	};
-	int error = perfctr_session_new(t->selection, &opts, &t->session);
+	struct counting *c = &t->counting;
+	int status = counting_create(t->app, c, &opts, false), error = 0;
 
-	if (!error)
-		error = perfctr_cursor_new(t->session, &t->cursor);
-	if (!error)
-		error = rows_totals(t->app, t->selection, &t->totals);
-	if (!error)
-		error = perfctr_session_start(t->session, 0);
-	return error ? app_failed(t->app, error) : 0;
+	for (size_t n = 0; !status && !error && n < c->count; n++) {
+		struct rows *rows = &t->devices[n].rows;
+
+		rows->verdicts = t->verdicts;
+		rows->ctx = t->app->ctx;
+		rows->trusted_only = t->trusted_only;
+		rows->device = counting_name(c, &c->counted[n]);
+		if (c->counted[n].selection)
+			error = rows_totals(t->app, c->counted[n].selection, &t->devices[n].totals);
+	}
+	if (error)
+		return app_failed(t->app, error);
+	return status ? status : counting_start(t->app, c);
 }
 
 /* Sleep until a signal, a sample or a key. Return: whether to exit. */
@@ -210,21 +237,11 @@ static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 {
 	struct pollfd fds[] = {
 		{ .fd = t->signals.fd, .events = POLLIN },
-		{ .fd = perfctr_session_eventfd(t->session), .events = POLLIN },
 		{ .fd = keys ? STDIN_FILENO : -1, .events = POLLIN },
 	};
 	struct signalfd_siginfo info;
-	uint64_t counter;
-	bool end = false;
+	bool end = counting_wait(&t->counting, fds, ARRAY_SIZE(fds), timeout_ms);
 
-	/* the eventfd signals new samples, and the end of the ring only once */
-	if (perfctr_cursor_lag(t->cursor) ||
-	    perfctr_cursor_state(t->cursor) & DRM_PERFCTR_RING_DEAD)
-		timeout_ms = 0;
-	if (poll(fds, ARRAY_SIZE(fds), timeout_ms) < 0 && errno != EINTR)
-		return true;
-	if (fds[1].revents & POLLIN && read(fds[1].fd, &counter, sizeof(counter)) < 0)
-		end = errno != EAGAIN;
 	while (signals_next(&t->signals, &info)) {
 		if (info.ssi_signo == SIGWINCH)
 			/* curses reads it there if its own handler cannot run */
@@ -233,10 +250,23 @@ static bool wait_for_events(struct top *t, int timeout_ms, bool keys)
 			end = true;
 	}
 	/* a closed terminal reads as end of file for ever */
-	return end || fds[2].revents & (POLLHUP | POLLERR | POLLNVAL);
+	return end || fds[1].revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
 /* --- without a screen ------------------------------------------------------------- */
+
+/* "renderD128: 12.0 s, 24 samples", or the device's name if it is the only one. Return: @text. */
+static char *device_status(const struct top *t, size_t n, char *text, size_t size)
+{
+	const struct counted *d = &t->counting.counted[n];
+	char status[192];
+
+	top_status(&t->devices[n].time, status, sizeof(status));
+	snprintf(text, size, "%.40s: %s%s",
+		 t->counting.count > 1 ? d->name : perfctr_device_info(d->device)->name, status,
+		 d->is_gone ? ", gone" : "");
+	return text;
+}
 
 static void print_view(struct top *t, unsigned int width)
 {
@@ -246,15 +276,20 @@ static void print_view(struct top *t, unsigned int width)
 
 	if (top_screen_lines(&t->screen, &lines, &count))
 		return;
-	top_status(&t->screen, text, sizeof(text));
-	fprintf(t->app->out, "%s: %s\n", perfctr_device_info(t->device)->name, text);
+	for (size_t n = 0; n < t->counting.count; n++)
+		if (t->counting.counted[n].session)
+			fprintf(t->app->out, "%s\n", device_status(t, n, text, sizeof(text)));
 	for (size_t i = 0; i < count; i++) {
 		top_format(&lines[i], width, t->utf8, text, sizeof(text));
 		fprintf(t->app->out, "%s\n", text);
 	}
-	for (size_t i = 0; i < t->rows.count; i++)
-		verdicts_print_note(t->verdicts, t->app->out, t->rows.rows[i].event,
-				    t->rows.rows[i].desc);
+	for (size_t n = 0; n < t->counting.count; n++) {
+		const struct rows *rows = &t->devices[n].rows;
+
+		for (size_t i = 0; i < rows->count; i++)
+			verdicts_print_note(t->verdicts, t->app->out, rows->rows[i].event,
+					    rows->rows[i].desc);
+	}
 	fflush(t->app->out);
 	free(lines);
 }
@@ -263,10 +298,24 @@ static void print_json(struct top *t)
 {
 	struct json_object *root = json_object_new_object();
 	struct json_object *items = json_object_new_array();
+	struct json_object *devices = json_object_new_array();
+	const struct counting *c = &t->counting;
 
 	json_add_u64(root, "version", 1);
-	json_add_text(root, "device", perfctr_device_info(t->device)->name);
-	json_add_u64(root, "elapsed_ns", t->screen.span.elapsed_ns);
+	/* of several, each event has its device's node before it */
+	json_add_text(root, "device",
+		      c->count == 1 ? perfctr_device_info(c->counted[0].device)->name : NULL);
+	for (size_t n = 0; n < c->count; n++) {
+		struct json_object *o = json_append(devices);
+
+		json_add_text(o, "node", c->counted[n].name);
+		json_add_text(o, "name", perfctr_device_info(c->counted[n].device)->name);
+		json_add_u64(o, "elapsed_ns", t->devices[n].elapsed_ns);
+		json_add_u64(o, "merged_periods", t->devices[n].time.merged_periods);
+		json_add_u64(o, "lost_ns", t->devices[n].time.lost_ns);
+	}
+	json_add(root, "devices", devices);
+	json_add_u64(root, "elapsed_ns", t->devices[0].elapsed_ns);
 	for (size_t i = 0; i < t->screen.count; i++) {
 		const struct top_item *item = &t->screen.items[i];
 		struct json_object *o = json_append(items);
@@ -291,7 +340,7 @@ static int run_snapshot(struct top *t)
 	int error;
 
 	wait_for_events(t, (int)(t->interval_ns / NS_PER_MS), false);
-	error = perfctr_session_stop(t->session, 0);
+	error = counting_stop(&t->counting);
 	if (!error)
 		error = take_samples(t);
 	if (error < 0)
@@ -305,7 +354,9 @@ static int run_snapshot(struct top *t)
 
 static bool time_is_over(const struct top *t, uint64_t begin_ns)
 {
-	return t->timeout_ns && perfctr_time_raw_ns() - begin_ns >= t->timeout_ns;
+	const uint64_t ns = t->counting.timeout_ns;
+
+	return ns && perfctr_time_raw_ns() - begin_ns >= ns;
 }
 
 static int run_plain(struct top *t)
@@ -379,11 +430,13 @@ static void draw_line(const struct top_line *line, int y, int width, bool utf8, 
 static void draw_note(struct top *t, const struct top_line *lines, size_t count, int height)
 {
 	const struct top_item *item = t->at < count ? lines[t->at].item : NULL;
-	const struct row *row = item ? rows_find(&t->rows, item->event, item->order) : NULL;
+	const struct row *row = NULL;
 	char *note = NULL;
 	size_t size;
 	FILE *text;
 
+	for (size_t n = 0; item && !row && n < t->counting.count; n++)
+		row = rows_find(&t->devices[n].rows, item->event, item->order);
 	if (!row || lines[t->at].kind != TOP_LINE_ITEM || height < 4)
 		return;
 	text = open_memstream(&note, &size);
@@ -403,7 +456,8 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 {
 	int height = getmaxy(stdscr), width = getmaxx(stdscr);
 	size_t room = height > 2 ? (size_t)height - 2 : 0;
-	char status[256], text[512];
+	char text[1024];
+	size_t used = 0;
 
 	if (t->at >= count)
 		t->at = count ? count - 1 : 0;
@@ -413,9 +467,12 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 		t->first = t->at - room + 1;
 
 	erase();
-	top_status(&t->screen, status, sizeof(status));
-	snprintf(text, sizeof(text), "%.40s: %.120s%s%s%s", perfctr_device_info(t->device)->name,
-		 status, t->paused ? "  PAUSED" : "", *t->note ? "  " : "", t->note);
+	for (size_t n = 0; n < t->counting.count && used < sizeof(text) / 2; n++) {
+		device_status(t, n, text + used, sizeof(text) - used);
+		used += strlen(text + used);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "  ");
+	}
+	snprintf(text + used, sizeof(text) - used, "%s%s", t->paused ? "PAUSED  " : "", t->note);
 	mvaddnstr(0, 0, text, width);
 	for (size_t i = 0; i < room && t->first + i < count; i++)
 		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
@@ -443,35 +500,24 @@ static void begin_anew(struct top *t)
 {
 	struct top_screen empty = { .sort = t->screen.sort };
 
+	for (size_t n = 0; n < COUNTING_DEVICES; n++)
+		t->devices[n].time = (struct top_time){ 0 };
 	memcpy(empty.filter, t->screen.filter, sizeof(empty.filter));
 	top_screen_free(&t->screen);
 	t->screen = empty;
 	t->at = 0;
 }
 
-static int select_view(struct top *t, size_t view, struct perfctr_selection **selection)
+static int select_view(struct top *t, size_t view)
 {
-	int error = perfctr_selection_new(t->device, selection);
+	const char *const *events = top_views[view].events;
+	int status = counting_select(t->app, &t->counting, events);
 
-	if (error)
-		return app_failed(t->app, error);
-	if (!top_views[view].events) {
-		int status = device_select(t->app, t->device, *selection, t->events.words,
-					   t->events.count);
-
-		if (!status && t->per_client)
-			status = device_select_clients(t->app, *selection);
-		if (!status && t->per_block)
-			status = device_select_per_cpu(t->app, *selection);
-		return status;
-	}
-	error = top_view_select(&top_views[view], *selection);
-	if (error > 0)
-		return 0;
-	if (error < 0)
-		return app_failed(t->app, error);
-	app_error(t->app, "view %s: nothing of it can be counted here", top_views[view].name);
-	return EXIT_FAILED;
+	if (status && events)
+		app_error(t->app, "view %s: nothing of it can be counted here",
+			  top_views[view].name);
+	return status || events || !t->per_block ? status :
+						   counting_select_per_cpu(t->app, &t->counting);
 }
 
 /* An error that becomes a note on the screen. */
@@ -500,34 +546,29 @@ static void release_errors(struct top *t, struct captured *c)
 	free(c->text);
 }
 
-static void end_session(struct top *t)
+static void end_sessions(struct top *t)
 {
-	if (t->session)
-		perfctr_session_stop(t->session, 0);
-	rows_clear(&t->rows);
-	t->totals = perfctr_totals_unref(t->totals);
-	t->cursor = perfctr_cursor_unref(t->cursor);
-	t->session = perfctr_session_unref(t->session);
+	counting_stop(&t->counting);
+	counting_end(&t->counting);
+	for (size_t n = 0; n < COUNTING_DEVICES; n++) {
+		rows_clear(&t->devices[n].rows);
+		t->devices[n].totals = perfctr_totals_unref(t->devices[n].totals);
+	}
 }
 
 /* A view is a session of its own, so only what is shown is counted. Return: 0 or an exit status. */
 static int change_view(struct top *t, size_t view)
 {
-	struct perfctr_selection *selection = NULL;
 	struct captured errors = { 0 };
 	int status = EXIT_FAILED;
 
 	if (capture_errors(t, &errors)) {
-		status = select_view(t, view, &selection);
+		status = select_view(t, view);
 		release_errors(t, &errors);
 	}
-	if (status) {
-		perfctr_selection_unref(selection);
+	if (status)
 		return 0;
-	}
-	end_session(t);
-	perfctr_selection_unref(t->selection);
-	t->selection = selection;
+	end_sessions(t);
 	t->view = view;
 	begin_anew(t);
 	return start(t);
@@ -543,14 +584,14 @@ static int change_interval(struct top *t, uint64_t interval_ns)
 	if (interval_ns < MIN_INTERVAL_MS * NS_PER_MS ||
 	    interval_ns > MAX_INTERVAL_MS * NS_PER_MS || !capture_errors(t, &errors))
 		return 0;
-	end_session(t);
+	end_sessions(t);
 	t->interval_ns = interval_ns;
 	status = start(t);
 	release_errors(t, &errors);
 	if (!status)
 		return 0;
 	/* the device permits no such period to this user */
-	end_session(t);
+	end_sessions(t);
 	t->interval_ns = before_ns;
 	return start(t);
 }
@@ -778,33 +819,32 @@ int top_run(struct app *app, int argc, char **argv)
 	int status = parse_options(&t, argc, argv);
 
 	if (status) {
-		option_words_free(&t.events);
+		counting_close(&t.counting);
 		return status < 0 ? EXIT_FINE : status;
 	}
 	t.utf8 = !t.ascii && !strcmp(nl_langinfo(CODESET), "UTF-8");
 
 	t.verdicts = verdicts_load(app->err);
-	t.rows.verdicts = t.verdicts;
-	t.rows.ctx = app->ctx;
+	/* of clients: the whole machine, not a process */
+	t.counting.all_cpus = true;
 	status = signals_catch(app, &t.signals, more_signals);
 	if (!status)
-		status = device_open(app, t.which, !t.events.count, &t.device);
-	if (!status && !t.events.count)
-		device_note_others(app, t.which, t.device);
+		status = counting_open_devices(app, &t.counting);
+	if (!status && !t.counting.events.count)
+		device_note_others(app, t.counting.devices.count ? "" : NULL,
+				   t.counting.counted[0].device);
 	if (!status)
-		status = select_view(&t, t.view, &t.selection);
+		status = select_view(&t, t.view);
 	if (!status)
 		status = run(&t);
 
 	signals_release(&t.signals);
 	verdicts_free(t.verdicts);
-	rows_free(&t.rows);
 	top_screen_free(&t.screen);
-	perfctr_totals_unref(t.totals);
-	perfctr_cursor_unref(t.cursor);
-	perfctr_session_unref(t.session);
-	perfctr_selection_unref(t.selection);
-	perfctr_device_unref(t.device);
-	option_words_free(&t.events);
+	for (size_t n = 0; n < COUNTING_DEVICES; n++) {
+		rows_free(&t.devices[n].rows);
+		perfctr_totals_unref(t.devices[n].totals);
+	}
+	counting_close(&t.counting);
 	return status;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The table of views, and how one is selected on a device. */
+/* The table of views. */
 #include "views.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "lib/app.h"
@@ -75,25 +74,4 @@ int top_view_find(const char *name)
 		if (!strcmp(top_views[i].name, name))
 			return (int)i;
 	return -1;
-}
-
-int top_view_select(const struct top_view *view, struct perfctr_selection *selection)
-{
-	int added = 0;
-
-	for (const char *const *event = view->events; *event; event++) {
-		int result = perfctr_selection_add(selection, *event);
-
-		/*
-		 * No device has all kinds of blocks, no policy allows all, and the readings of
-		 * DRM drivers are the device "local"'s only.
-		 */
-		if (result == -ENOENT || result == -EINVAL || result == -EACCES ||
-		    result == -EOPNOTSUPP)
-			continue;
-		if (result < 0)
-			return result;
-		added += result;
-	}
-	return added;
 }

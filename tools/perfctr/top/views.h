@@ -17,10 +17,3 @@ extern const size_t top_view_count;
 
 /* The number of a view by its name, or -1. */
 int top_view_find(const char *name);
-
-/*
- * Add what this device has of a view.
- * @view: with events; @selection: empty selection.
- * Return: number of counters, 0 if it has none; a negative errno.
- */
-int top_view_select(const struct top_view *view, struct perfctr_selection *selection);
