@@ -4,7 +4,7 @@
 import struct
 
 REQUEST, LABEL, ANCHOR, TEXT, SESSION, COUNTER, METRIC, STATUS, NAMING, MARK = range(4, 14)
-SAMPLE = 16
+SAMPLE, OF_SESSION = 16, 17
 SHADER, GENERIC_PMU = 5, 32
 VSOC_CSF, PERF_PMU, UNHEARD_OF = 0x0100, 0x0500, 0x7777
 PERIODIC, FINAL, STRETCHED, RESET = 1 << 1, 1 << 3, 1 << 5, 1 << 8
@@ -14,6 +14,11 @@ FRAGMENTS = 8  # position in the shader block of the virtual SoC, see libperfctr
 def record(kind, content):
     content += bytes(-len(content) % 8)
     return struct.pack("<II", 8 + len(content), kind) + content
+
+
+def content_of(whole):
+    """Type and content of a record."""
+    return struct.unpack_from("<I", whole, 4)[0], whole[8:]
 
 
 def texts(*words):

@@ -576,12 +576,13 @@ def page_is_self_contained():
     check(f"{EXACT + 15:,}" in page.text, "exact total in the table")
     data = json.loads(page.data)
     lines = {line["event"]: line for line in data["lines"]}
-    check(data["exact"] and data["from"] == [0, 10 * MS, 40 * MS] and
-          data["to"] == [10 * MS, 40 * MS, 50 * MS], "bins")
+    bins, = data["sessions"]
+    check(data["exact"] and bins["from"] == [0, 10 * MS, 40 * MS] and
+          bins["to"] == [10 * MS, 40 * MS, 50 * MS], "bins")
     check(lines["shader16/EIGHT"]["mean"] == [100, None, 700] and
           lines["shader16/EIGHT"]["count"] == [1, None, 7], f"{lines['shader16/EIGHT']}")
     check(lines["shader/EIGHT"]["count"] == [str(EXACT + 1), 2, 12], "exact counts of samples")
-    check(data["quality"]["1"][:2] == [2, 500], f"{data['quality']}")
+    check(bins["quality"]["1"][:2] == [2, 500], f"{bins['quality']}")
 
 
 def long_capture(count, period=MS):
@@ -598,13 +599,14 @@ def long_captures_hide_no_peak():
     """report --html of a long capture: fewer points than samples, including the largest sample"""
     data = json.loads(read_page(write("long.cap", long_capture(20000)))[0].data)
     line = [line for line in data["lines"] if line["event"].startswith("shader/")][0]
-    check(not data["exact"] and len(data["from"]) < 10000 and data["samples"] == 20000, "points")
+    bins, = data["sessions"]
+    check(not data["exact"] and len(bins["from"]) < 10000 and data["samples"] == 20000, "points")
     check(max(line["max"]) == 10**9 and min(line["min"]) == 0, f"peak {max(line['max'])}")
-    check(len(line["mean"]) == len(data["from"]) == len(data["to"]), "lengths")
+    check(len(line["mean"]) == len(bins["from"]) == len(bins["to"]), "lengths")
     check(sum(line["count"]) == 10**6 + sum(n % 7 for n in range(20000) if n != 20000 // 3),
           "the counts of the points are not the total")
     check(all(abs(m * (b - a) / 1e9 - c) <= c * 1e-6 for m, a, b, c in
-              zip(line["mean"], data["from"], data["to"], line["count"])), "mean over time")
+              zip(line["mean"], bins["from"], bins["to"], line["count"])), "mean over time")
 
 
 @test
@@ -748,7 +750,7 @@ def page_agrees_with_its_tables():
               pinned[9] == f"{count} {unit}", f"{event}: {pinned}, {rows[event]}")
     counts = [[int(c) for c in line["count"]] for line in data["lines"]
               if line["event"] == "shader/EIGHT"][0]
-    ends = data["to"]
+    ends = data["sessions"][0]["to"]
     piece = tables(dump("a.html", f"a={ends[9]}&b={ends[39]}&pin=shader/EIGHT"))[0]["shader/EIGHT"]
     check(piece[9] == f"{sum(counts[10:40]):,} fragments", f"between markers: {piece}")
     return None
@@ -778,6 +780,67 @@ def page_takes_input():
     return None
 
 
+def two_devices(finished=True):
+    """unknown_device(), and a session whose samples end 5 ms later: 1, 2 and 4 of a counter."""
+    def other(kind, content):
+        return cb.record(cb.OF_SESSION, struct.pack("<II", 1, kind) + content)
+
+    parts = [other(cb.TEXT, cb.texts("driver", "otherdriver")),
+             other(cb.TEXT, cb.texts("path", "/dev/dri/renderD129")),
+             other(cb.SESSION, (10 * MS).to_bytes(8, "little") + bytes(24)),
+             other(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 0x100)),
+             other(*cb.content_of(cb.counter(0x7778, cb.SHADER, 8, "OTHER", "threads")))]
+    for n, count in enumerate((1, 2, 4)):
+        start = START + 5 * MS + 10 * MS * n
+        parts.append(other(cb.SAMPLE, cb.sample(n, start, start + 10 * MS,
+                                                [cb.block(cb.SHADER, 0, {8: count},
+                                                          product=0x7778)])))
+    # of sessions that no file has
+    parts += [cb.record(cb.OF_SESSION, struct.pack("<II", number, cb.SAMPLE) + bytes(80))
+              for number in (0, 64, 2**32 - 1)]
+    parts.append(cb.record(cb.OF_SESSION, b""))
+    if finished:
+        parts.append(other(*cb.content_of(cb.status(3))))
+    whole = unknown_device()
+    # before the samples of the first
+    at = whole.index(cb.record(cb.SAMPLE, cb.sample(0, START, START + 10 * MS, blocks(EXACT, 1))))
+    return whole[:at] + b"".join(parts) + whole[at:]
+
+
+@test
+def devices_are_apart():
+    """report and export of two devices: names, losses and damage of each, samples by time"""
+    first, second = json.loads(run("report", "-j", write("two.cap", two_devices())).stdout)
+    check(first["capture"]["device"]["driver"] == "testdriver" and
+          second["capture"]["device"]["driver"] == "otherdriver" and
+          second["capture"]["device"]["node"] == "renderD129", f"{second['capture']}")
+    check(first["capture"]["lost_ns"] == 500 and second["capture"]["lost_ns"] == 0, "losses")
+    check(second["capture"]["texts"]["command"] == first["capture"]["texts"]["command"], "texts")
+    sums = by_event(second["counters"])
+    check(sums["renderD129:shader/OTHER"]["value"] == 7 and len(sums) == 1, f"{sums}")
+    alone = json.loads(run("report", "-j", write("a.cap", unknown_device())).stdout)
+    check([c["value"] for c in alone["counters"]] == [c["value"] for c in first["counters"]],
+          "the first session is not what it is alone")
+    rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv", path("two.cap")).stdout
+                                           .decode())))
+    ends = [int(row["end_ns"]) - START for row in rows]
+    check(ends == sorted(ends) and len({end // MS for end in ends}) == 6, f"{ends}")
+    cut = run("report", write("cut.cap", two_devices(False)))
+    check(b"renderD129: recording was not finished" in cut.stderr and
+          cut.stderr.count(b"not finished") == 1, f"{cut.stderr}")
+    page = json.loads(read_page(path("two.cap"))[0].data)
+    check([s["from"][0] for s in page["sessions"]] == [0, 5 * MS], f"{page['sessions']}")
+    # markers at samples of the first: those of the other by their middle
+    text = dump("a.html", f"a=0&b={40 * MS}&pin=renderD129:shader/OTHER")
+    if not text:
+        return "no Chromium"
+    piece = tables(text)[0]["renderD129:shader/OTHER"]
+    check(piece[9] == "7 threads", f"{piece}")
+    piece = tables(dump("a.html", f"a=0&b={10 * MS}&pin=renderD129:shader/OTHER"))[0]
+    check(piece["renderD129:shader/OTHER"][9] in ("", "1 threads"), f"{piece}")
+    return None
+
+
 @test
 def any_bytes_end_well():
     """report, export and diff of fuzzed and damaged captures: a result or an error, no crash"""
@@ -785,9 +848,9 @@ def any_bytes_end_well():
     with tarfile.open(archive) as tar:
         names = [name for name in tar.getnames() if name.startswith("capture/")]
         inputs = [tar.extractfile(name).read() for name in names[::4] + ["capture/vsoc-in-stream"]]
-    wholes, chance = (unknown_device(), marked_capture(3, 7)), random.Random(7)
-    for n in range(60):
-        data = bytearray(wholes[n // 3 % 2])
+    wholes, chance = (unknown_device(), marked_capture(3, 7), two_devices()), random.Random(7)
+    for n in range(90):
+        data = bytearray(wholes[n // 3 % 3])
         for _ in range(chance.randrange(1, 6)):
             at = chance.randrange(16, len(data) - 8)
             data[at:at +

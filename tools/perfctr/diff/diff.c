@@ -157,15 +157,17 @@ struct change {
 	enum compare_result result;
 };
 
-struct capture {
-	struct capture_file file;
-	struct timeline timeline;
+struct compared {
+	struct capture capture;
+	struct timeline *timelines; /* of its sessions */
+	const struct timeline_line **lines; /* of all of these */
+	size_t line_count;
 };
 
 struct diff {
 	struct app *app;
 	struct diff_options options;
-	struct capture captures[2];
+	struct compared captures[2];
 	struct change *changes;
 	size_t count;
 	FILE *out;
@@ -197,24 +199,21 @@ static void compare(const struct diff *d, struct change *c)
 		return;
 	c->difference = c->sides[1].number - c->sides[0].number;
 	c->percent = compare_percent(c->sides[0].number, c->sides[1].number);
-	for (size_t n = 0; n < 2; n++) {
-		const struct timeline *t = &d->captures[n].timeline;
-
-		means[n] = compare_mean_of(c->sides[n].line->mean, t->bin_count);
-	}
+	for (size_t n = 0; n < 2; n++)
+		means[n] = compare_mean_of(c->sides[n].line->mean, c->sides[n].line->of->bin_count);
 	if (!compare_error(&means[0], &means[1], &error))
 		return;
 	c->error = error;
 	c->result = fabs(c->difference) > error ? COMPARE_CLEAR : COMPARE_NOISE;
 }
 
-static const struct timeline_line *find_line(const struct timeline *t,
+static const struct timeline_line *find_line(const struct compared *c,
 					     const struct timeline_line *like)
 {
-	for (size_t n = 0; n < t->line_count; n++)
-		if (t->lines[n].is_block == like->is_block &&
-		    !strcmp(t->lines[n].row->event, like->row->event))
-			return &t->lines[n];
+	for (size_t n = 0; n < c->line_count; n++)
+		if (c->lines[n]->is_block == like->is_block &&
+		    !strcmp(c->lines[n]->row->event, like->row->event))
+			return c->lines[n];
 	return NULL;
 }
 
@@ -252,15 +251,14 @@ static int by_change(const void *a, const void *b)
 /* Match lines of A and B by name; lines that are only in B are last. */
 static int match(struct diff *d)
 {
-	const struct timeline *a = &d->captures[0].timeline, *b = &d->captures[1].timeline;
+	const struct compared *a = &d->captures[0], *b = &d->captures[1];
 
 	d->changes = calloc(a->line_count + b->line_count + 1, sizeof(*d->changes));
 	if (!d->changes)
 		return -ENOMEM;
 	for (size_t n = 0; n < a->line_count + b->line_count; n++) {
 		bool of_a = n < a->line_count;
-		const struct timeline_line *line = of_a ? &a->lines[n] :
-							  &b->lines[n - a->line_count];
+		const struct timeline_line *line = of_a ? a->lines[n] : b->lines[n - a->line_count];
 		struct change *c = &d->changes[d->count];
 
 		if (is_repeated(line) || (!of_a && find_line(a, line)))
@@ -279,9 +277,8 @@ static int match(struct diff *d)
 
 /* --- text ------------------------------------------------------------------------ */
 
-static void print_capture(const struct diff *d, size_t n)
+static void print_capture(const struct diff *d, size_t n, const struct capture_file *file)
 {
-	const struct capture_file *file = &d->captures[n].file;
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	const char *command = capture_file_text(file, "command");
 	const int columns = app_columns(d->out, INT_MAX);
@@ -459,8 +456,9 @@ static void print_text(const struct diff *d)
 		clear += d->changes[n].result == COMPARE_CLEAR;
 		both += d->changes[n].sides[0].line && d->changes[n].sides[1].line;
 	}
-	print_capture(d, 0);
-	print_capture(d, 1);
+	for (size_t n = 0; n < 2; n++)
+		for (size_t i = 0; i < d->captures[n].capture.count; i++)
+			print_capture(d, n, &d->captures[n].capture.files[i]);
 	fputc('\n', d->out);
 	print_event(d, "event", &l);
 	fprintf(d->out, " %*s %*s", l.count, "count A", l.count, "count B");
@@ -517,14 +515,28 @@ static struct json_object *change_json(const struct change *c)
 	return o;
 }
 
+static struct json_object *compared_json(const struct compared *c)
+{
+	struct json_object *root = capture_file_json(c->capture.files);
+	struct json_object *sessions;
+
+	if (c->capture.count == 1)
+		return root;
+	sessions = json_object_new_array();
+	for (size_t n = 0; n < c->capture.count; n++)
+		json_object_array_add(sessions, capture_file_json(&c->capture.files[n]));
+	json_add(root, "sessions", sessions);
+	return root;
+}
+
 static void print_json(const struct diff *d)
 {
 	struct json_object *root = json_object_new_object();
 	struct json_object *changes = json_object_new_array();
 
 	json_add_u64(root, "version", 1);
-	json_add(root, "a", capture_file_json(&d->captures[0].file));
-	json_add(root, "b", capture_file_json(&d->captures[1].file));
+	json_add(root, "a", compared_json(&d->captures[0]));
+	json_add(root, "b", compared_json(&d->captures[1]));
 	json_add_double(root, "confidence", 0.99);
 	for (size_t n = 0; n < d->count; n++)
 		json_object_array_add(changes, change_json(&d->changes[n]));
@@ -534,23 +546,41 @@ static void print_json(const struct diff *d)
 
 /* --- command ------------------------------------------------------------------------- */
 
+static int take_lines(struct compared *c, const struct timeline *t)
+{
+	const struct timeline_line **more =
+		realloc(c->lines, (c->line_count + t->line_count + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	c->lines = more;
+	for (size_t n = 0; n < t->line_count; n++)
+		more[c->line_count++] = &t->lines[n];
+	return 0;
+}
+
 static int open_capture(struct diff *d, size_t n)
 {
-	struct capture *c = &d->captures[n];
-	int status = capture_file_open(d->app, d->options.sides[n].paths[0], &c->file);
-	uint64_t samples, pieces;
+	struct compared *c = &d->captures[n];
+	int status = capture_open(d->app, d->options.sides[n].paths[0], &c->capture), error = 0;
 
 	if (status)
 		return status;
-	capture_file_warn(d->app, &c->file);
-	samples = perfctr_totals_span(c->file.totals)->samples;
-	pieces = samples / SAMPLES_PER_PIECE;
-	pieces = pieces > PIECES ? PIECES : pieces;
-	status = timeline_fill(d->app, &c->file, pieces ? (size_t)pieces : 1, d->options.per_block,
-			       &c->timeline);
-	if (!status && !d->options.json)
-		timeline_use_shares(&c->timeline);
-	return status;
+	c->timelines = calloc(c->capture.count, sizeof(*c->timelines));
+	for (size_t i = 0; !status && !error && i < c->capture.count; i++) {
+		struct capture_file *file = &c->capture.files[i];
+		uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
+
+		if (!c->timelines)
+			return app_failed(d->app, -ENOMEM);
+		pieces = pieces > PIECES ? PIECES : pieces;
+		status = timeline_fill(d->app, file, pieces ? (size_t)pieces : 1,
+				       d->options.per_block, &c->timelines[i]);
+		if (!status && !d->options.json)
+			timeline_use_shares(&c->timelines[i]);
+		error = status ? 0 : take_lines(c, &c->timelines[i]);
+	}
+	return error ? app_failed(d->app, error) : status;
 }
 
 static int write_diff(struct diff *d)
@@ -573,8 +603,6 @@ static int compare_two(struct app *app, const struct diff_options *options)
 	struct diff d = { .app = app, .options = *options };
 	int status = 0;
 
-	d.captures[0].file.fd = -1;
-	d.captures[1].file.fd = -1;
 	for (size_t n = 0; !status && n < 2; n++)
 		status = open_capture(&d, n);
 	if (!status && match(&d)) {
@@ -587,14 +615,19 @@ static int compare_two(struct app *app, const struct diff_options *options)
 	if (!status)
 		status = write_diff(&d);
 	for (size_t n = 0; !status && n < 2; n++)
-		status = capture_file_exit_status(&d.captures[n].file);
+		status = capture_exit_status(&d.captures[n].capture);
 	for (size_t n = 0; !status && n < d.count; n++)
 		if (diff_exceeds(options, d.changes[n].result, d.changes[n].percent))
 			status = EXIT_DIFFERS;
 	free(d.changes);
 	for (size_t n = 0; n < 2; n++) {
-		timeline_free(&d.captures[n].timeline);
-		capture_file_close(&d.captures[n].file);
+		struct compared *c = &d.captures[n];
+
+		for (size_t i = 0; c->timelines && i < c->capture.count; i++)
+			timeline_free(&c->timelines[i]);
+		free(c->timelines);
+		free(c->lines);
+		capture_close(&c->capture);
 	}
 	return status;
 }

@@ -48,8 +48,8 @@ typedef int (*diff_span_fn)(void *data, const char *name, const struct values *v
 			    const struct mean *means);
 
 /*
- * Evaluate the frames and phases of a capture by name. A sample that is in parts within one counts
- * with the share of its time.
+ * Evaluate the frames and phases of a session of a capture by name. A sample that is in parts
+ * within one counts with the share of its time.
  * Return: 0 or an exit status, the message was printed.
  */
 int diff_spans(const struct app *app, struct capture_file *file, bool per_block, diff_span_fn fn,

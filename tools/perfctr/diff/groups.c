@@ -171,17 +171,14 @@ static void end_capture(struct groups *g, size_t group)
 	g->groups[group].captures++;
 }
 
-static int add_capture(struct groups *g, const struct capture_file *file, size_t side)
+static int add_session(struct groups *g, const struct capture_file *file)
 {
 	const struct diff_options *o = g->options;
-	struct rows sums = { 0 }, blocks = { 0 };
+	struct rows sums = { .device = capture_file_device(file) };
+	struct rows blocks = { .device = capture_file_device(file) };
 	const struct row *per = NULL;
-	int error = 0;
+	int error = rows_fill(&sums, file->totals, file->selection, false);
 
-	if (o->by)
-		error = find_group(g, capture_key(file, o->by), &side);
-	if (!error)
-		error = rows_fill(&sums, file->totals, file->selection, false);
 	if (!error && o->per_block)
 		error = rows_fill(&blocks, file->totals, file->selection, true);
 	if (!error && o->per)
@@ -191,8 +188,6 @@ static int add_capture(struct groups *g, const struct capture_file *file, size_t
 		error = add_rows(g, &sums, per, false);
 	if (!error)
 		error = add_rows(g, &blocks, per, true);
-	if (!error)
-		end_capture(g, side);
 	rows_free(&sums);
 	rows_free(&blocks);
 	return error;
@@ -232,6 +227,39 @@ static int add_span(void *data, const char *name, const struct values *v, const 
 	return error;
 }
 
+/* Add the sessions of a capture. @status: an exit status. Return: 0 or a negative errno. */
+static int add_capture(struct groups *g, struct capture *capture, size_t side, int *status)
+{
+	const struct diff_options *o = g->options;
+	size_t added = 0;
+	int error = 0;
+
+	if (o->by && o->by_mark && capture->count > 1) {
+		*status = app_usage(g->app, "--by-mark compares phases of one device: %s has %zu",
+				    capture->files->path, capture->count);
+		return 0;
+	}
+	for (size_t n = 0; !error && !*status && n < capture->count; n++) {
+		struct capture_file *file = &capture->files[n];
+
+		if (!perfctr_totals_span(file->totals)->samples)
+			continue;
+		if (!added++ && o->by && !o->by_mark)
+			error = find_group(g, capture_key(capture->files, o->by), &side);
+		if (error)
+			return error;
+		if (o->by_mark)
+			*status = diff_spans(g->app, file, o->per_block, add_span, g);
+		else
+			error = add_session(g, file);
+	}
+	if (!added && !error && !*status)
+		app_error(g->app, "%s: no samples, left out", capture->files->path);
+	else if (!error && !*status && (!o->by || !o->by_mark))
+		end_capture(g, side);
+	return error;
+}
+
 /* Read all captures, one after the other. Return: 0 or an exit status. */
 static int read_captures(struct groups *g, int *damage)
 {
@@ -247,24 +275,14 @@ static int read_captures(struct groups *g, int *damage)
 	for (size_t n = 0; !status && !error && n < all; n++) {
 		const size_t side = n >= o->sides[0].count;
 		const char *path = o->sides[side].paths[side ? n - o->sides[0].count : n];
-		struct capture_file file;
+		struct capture capture;
 
-		status = capture_file_open(g->app, path, &file);
-		if (status)
-			break;
-		capture_file_warn(g->app, &file);
-		if (!perfctr_totals_span(file.totals)->samples) {
-			app_error(g->app, "%s: no samples, left out", path);
-		} else if (o->by_mark) {
-			status = diff_spans(g->app, &file, o->per_block, add_span, g);
-			if (!o->by)
-				end_capture(g, side);
-		} else {
-			error = add_capture(g, &file, side);
-		}
-		if (capture_file_exit_status(&file))
+		status = capture_open(g->app, path, &capture);
+		if (!status)
+			error = add_capture(g, &capture, side, &status);
+		if (!status && capture_exit_status(&capture))
 			*damage = EXIT_FAILED;
-		capture_file_close(&file);
+		capture_close(&capture);
 	}
 	if (error) {
 		app_error(g->app, "%s", strerror(-error));

@@ -80,7 +80,7 @@ static void add_sample(struct walk *w, size_t index)
 	}
 }
 
-static int take_sample(void *data, struct perfctr_sample *sample)
+static int take_sample(void *data, struct capture_file *file, struct perfctr_sample *sample)
 {
 	struct walk *w = data;
 	const struct marks *marks = &w->file->marks;

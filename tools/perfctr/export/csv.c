@@ -44,7 +44,7 @@ static int csv_begin(struct export *e)
 			return -ENOMEM;
 	}
 	if (e->is_first)
-		text_put(&e->text,
+		text_put(e->text,
 			 "seq,start_ns,end_ns,user_data,flags,merged_periods,lost_ns,event,unit,"
 			 "scale,value,metric,counts_start_ns,counts_end_ns,end_realtime_ns,file,"
 			 "host,device\n");
@@ -72,21 +72,21 @@ static int csv_sample(struct export *e, const struct perfctr_sample *sample)
 
 		if (!e->values.lines[n].is_block || !item->is_present)
 			continue;
-		text_put(&e->text, before);
-		text_put(&e->text, e->names[n]);
+		text_put(e->text, before);
+		text_put(e->text, e->names[n]);
 		if (item->is_measured && !is_metric)
-			text_value(&e->text, e->values.lines[n].row, item->count);
-		text_put(&e->text, ",");
+			text_value(e->text, e->values.lines[n].row, item->count);
+		text_put(e->text, ",");
 		if (item->is_measured && is_metric && isfinite(item->number))
-			text_double(&e->text, item->number);
-		text_put(&e->text, ",");
+			text_double(e->text, item->number);
+		text_put(e->text, ",");
 		if (item->has_span)
-			text_u64(&e->text, item->start_ns);
-		text_put(&e->text, ",");
+			text_u64(e->text, item->start_ns);
+		text_put(e->text, ",");
 		if (item->has_span)
-			text_u64(&e->text, item->end_ns);
-		text_put(&e->text, after);
-		text_put(&e->text, e->origin);
+			text_u64(e->text, item->end_ns);
+		text_put(e->text, after);
+		text_put(e->text, e->origin);
 	}
 	return 0;
 }

@@ -95,20 +95,21 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 }
 
 struct walk {
-	struct export *e;
+	struct export *e[PERFCTR_CAPTURE_MAX_SESSIONS];
 	const struct export_format *format;
 };
 
-static int take_sample(void *data, struct perfctr_sample *sample)
+static int take_sample(void *data, struct capture_file *file, struct perfctr_sample *sample)
 {
-	struct walk *walk = data;
+	const struct walk *walk = data;
+	struct export *e = walk->e[file->number];
 	int error;
 
 	/* output_close() says why */
-	if (ferror(walk->e->out))
+	if (ferror(e->out))
 		return 0;
-	error = values_take(&walk->e->values, sample);
-	return error ? error : walk->format->sample(walk->e, sample);
+	error = values_take(&e->values, sample);
+	return error ? error : walk->format->sample(e, sample);
 }
 
 static void free_export(struct export *e)
@@ -121,50 +122,71 @@ static void free_export(struct export *e)
 	free(e);
 }
 
-static int write_capture(const struct app *app, const struct export_options *o,
-			 struct capture_file *file, FILE *out, bool is_first)
+static int begin_export(const struct app *app, const struct export_options *o,
+			struct capture_file *file, FILE *out, bool is_first, struct export **export)
 {
-	struct export *e = calloc(1, sizeof(*e));
-	struct walk walk = { .e = e, .format = o->format };
-	int error = e ? values_init(app, file, true, &e->values) : -ENOMEM, status = 0;
+	struct export *e = *export = calloc(1, sizeof(*e));
+	int error = e ? values_init(app, file, true, &e->values) : -ENOMEM;
 
-	if (!error) {
-		e->file = file;
-		e->out = e->text.out = out;
-		e->counts = o->counts;
-		e->values.blocks_only = true;
-		e->is_first = is_first;
-		e->names = calloc(e->values.count + 1, sizeof(*e->names));
-		error = e->names ? o->format->begin(e) : -ENOMEM;
+	if (error)
+		return error;
+	e->file = file;
+	e->out = out;
+	e->counts = o->counts;
+	e->values.blocks_only = true;
+	e->is_first = is_first;
+	e->names = calloc(e->values.count + 1, sizeof(*e->names));
+	return e->names ? 0 : -ENOMEM;
+}
+
+/* Write the sessions of a capture: what precedes samples of each, samples by time, what follows. */
+static int write_capture(const struct app *app, const struct export_options *o,
+			 struct capture *capture, FILE *out, bool is_first)
+{
+	struct walk walk = { .format = o->format };
+	struct text text = { .out = out };
+	size_t begun = 0;
+	int error = 0, status = 0;
+
+	for (size_t n = 0; !error && n < capture->count; n++) {
+		error = begin_export(app, o, &capture->files[n], out, is_first && !n, &walk.e[n]);
+		if (!error) {
+			walk.e[n]->text = &text;
+			error = o->format->begin(walk.e[n]);
+			begun += !error;
+		}
 	}
-	if (!error) {
-		status = capture_file_each(app, file, take_sample, &walk);
-		/* also frees what begin() allocated */
-		error = o->format->end(e);
-		text_flush(&e->text);
+	if (!error)
+		status = capture_each(app, capture, take_sample, &walk);
+	/* also frees what begin() allocated */
+	for (size_t n = 0; n < begun; n++) {
+		int ended = o->format->end(walk.e[n]);
+
+		error = error ? error : ended;
 	}
-	if (e)
-		free_export(e);
+	text_flush(&text);
+	for (size_t n = 0; n < capture->count; n++)
+		if (walk.e[n])
+			free_export(walk.e[n]);
 	if (!error || status)
 		return status;
-	app_error(app, "%s: %s", file->path, strerror(-error));
+	app_error(app, "%s: %s", capture->files->path, strerror(-error));
 	return EXIT_FAILED;
 }
 
 /* Write the captures one after the other. @damage: set if part of one could not be read. */
 static int write_all(const struct app *app, const struct export_options *o, FILE *out, int *damage)
 {
-	struct capture_file file;
+	struct capture capture;
 	int status = 0;
 
 	for (size_t n = 0; !status && n < o->captures.count; n++) {
-		status = capture_file_open(app, o->captures.paths[n], &file);
-		if (status)
-			break;
-		capture_file_warn(app, &file);
-		status = write_capture(app, o, &file, out, !n);
-		*damage |= capture_file_exit_status(&file);
-		capture_file_close(&file);
+		status = capture_open(app, o->captures.paths[n], &capture);
+		if (!status) {
+			status = write_capture(app, o, &capture, out, !n);
+			*damage |= capture_exit_status(&capture);
+		}
+		capture_close(&capture);
 	}
 	return status;
 }

@@ -34,7 +34,7 @@ static inline void text_put(struct text *text, const char *string)
 	text_add(text, string, strlen(string));
 }
 
-/* One export of a capture. */
+/* One export of a session of a capture. */
 struct export
 {
 	struct capture_file *file;
@@ -45,8 +45,8 @@ struct export
 	bool counts;
 	/** @is_first: of the captures that are written to @out. */
 	bool is_first;
-	/** @text: of CSV and JSON, written to @out when it is full and at the end. */
-	struct text text;
+	/** @text: of CSV and JSON, of all sessions, written to @out when full and at the end. */
+	struct text *text;
 	/** @names: CSV, JSON: what precedes the value of each line of @values; freed at the end. */
 	char **names;
 	/** @origin: CSV, JSON: where each row comes from; freed at the end. */

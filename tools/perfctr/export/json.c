@@ -60,6 +60,8 @@ static int json_begin(struct export *e)
 	json_add_text(o, "file", e->file->path);
 	json_add_text(o, "host", capture_file_text(e->file, "host"));
 	json_add_text(o, "device", perfctr_device_info(e->file->device)->name);
+	if (capture_file_device(e->file))
+		json_add_text(o, "node", capture_file_device(e->file));
 	e->origin = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 	if (!e->origin)
@@ -69,9 +71,10 @@ static int json_begin(struct export *e)
 	json_add_u64(o, "version", 1);
 	json_add(o, "capture", capture_file_json(e->file));
 	json_add(o, "columns", columns(&e->values));
-	text_flush(&e->text);
+	text_flush(e->text);
 	json_write(e->out, o, false);
-	for (size_t n = 0; n < e->file->marks.count; n++) {
+	/* they are of all sessions */
+	for (size_t n = 0; !e->file->number && n < e->file->marks.count; n++) {
 		/* the members of each row */
 		o = json_tokener_parse(e->origin);
 		json_add_text(o, "record", "mark");
@@ -92,15 +95,15 @@ static void add_values(struct export *e, bool of_metrics)
 
 		if (!line->is_block || !item->is_present || !line->row->metric == of_metrics)
 			continue;
-		text_put(&e->text, comma);
-		text_put(&e->text, e->names[n]);
+		text_put(e->text, comma);
+		text_put(e->text, e->names[n]);
 		comma = ",";
 		if (!item->is_measured || (of_metrics && !isfinite(item->number)))
-			text_put(&e->text, "null");
+			text_put(e->text, "null");
 		else if (of_metrics)
-			text_double(&e->text, item->number);
+			text_double(e->text, item->number);
 		else
-			text_value(&e->text, line->row, item->count);
+			text_value(e->text, line->row, item->count);
 	}
 }
 
@@ -120,20 +123,20 @@ static void add_spans(struct export *e)
 
 		if (!e->values.lines[n].is_block || !item->has_span)
 			continue;
-		text_put(&e->text, any ? "," : ",\"spans\":{");
-		text_put(&e->text, e->names[n]);
-		add_member(&e->text, "[", item->start_ns);
-		add_member(&e->text, ",", item->end_ns);
-		text_put(&e->text, "]");
+		text_put(e->text, any ? "," : ",\"spans\":{");
+		text_put(e->text, e->names[n]);
+		add_member(e->text, "[", item->start_ns);
+		add_member(e->text, ",", item->end_ns);
+		text_put(e->text, "]");
 		any = true;
 	}
-	text_put(&e->text, any ? "}" : "");
+	text_put(e->text, any ? "}" : "");
 }
 
 /* By hand: json-c takes longer for this than the rest of the sample. */
 static int json_sample(struct export *e, const struct perfctr_sample *sample)
 {
-	struct text *text = &e->text;
+	struct text *text = e->text;
 	char flags[256];
 	uint64_t ns;
 
@@ -174,9 +177,11 @@ static int json_end(struct export *e)
 	struct json_object *o = json_object_new_object();
 
 	json_add_text(o, "record", "end");
+	if (capture_file_device(e->file))
+		json_add_text(o, "node", capture_file_device(e->file));
 	rows_json_add_span(o, perfctr_totals_span(e->file->totals));
 	json_add_bool(o, "finished", e->file->is_finished);
-	text_flush(&e->text);
+	text_flush(e->text);
 	json_write(e->out, o, false);
 	return 0;
 }

@@ -162,7 +162,8 @@ static int write_tracks(struct export *e)
 	if (!error)
 		error = write_group(e, perfetto_id(e, ID_SAMPLES), perfetto_id(e, ID_CAPTURE),
 				    "samples", "what is to be known about samples", 0);
-	for (int n = 0; !error && n < e->file->marks.lanes; n++)
+	/* marks are of all sessions */
+	for (int n = 0; !error && !e->file->number && n < e->file->marks.lanes; n++)
 		error = write_group(e, perfetto_id(e, ID_MARKS + (uint64_t)n),
 				    perfetto_id(e, ID_CAPTURE), "marks",
 				    "what the recorded program marked", 0);
@@ -222,7 +223,7 @@ static int write_marks(struct export *e)
 {
 	int error = 0;
 
-	for (size_t n = 0; !error && n < e->file->marks.count; n++) {
+	for (size_t n = 0; !error && !e->file->number && n < e->file->marks.count; n++) {
 		const struct mark *m = &e->file->marks.all[n];
 		const bool is_point = m->kind == PERFCTR_MARK_POINT;
 		const uint64_t track = perfetto_id(e, ID_MARKS + (uint64_t)m->lane);

@@ -31,6 +31,8 @@ uint64_t perfetto_identify(const struct export *e)
 	if (file->anchor_count)
 		hash = perfetto_hash(hash, file->anchors, sizeof(*file->anchors));
 	hash = perfetto_hash(hash, &perfctr_totals_span(file->totals)->start_ns, sizeof(uint64_t));
+	if (file->number)
+		hash = perfetto_hash(hash, &file->number, sizeof(file->number));
 	/* rates and counts of the same capture are different tracks */
 	return perfetto_hash(hash, &e->counts, sizeof(e->counts));
 }

@@ -2,6 +2,7 @@
 /* Opens a capture, reads all its samples into totals, and notes damage. */
 #include "capture_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -199,6 +200,26 @@ static void take_totals(struct capture_file *file)
 	file->has_bad_numbers |= (session && !file->session) || (status && !file->status);
 }
 
+/* As device_node(), of a device that may be of another machine. */
+static void name_node(struct capture_file *file)
+{
+	const char *path = perfctr_device_path(file->device), *slash = strrchr(path, '/');
+	const bool is_local = !strcmp(perfctr_device_driver(file->device), PERFCTR_DEVICE_LOCAL);
+
+	if (file->session_count < 2)
+		return;
+	snprintf(file->node, sizeof(file->node), "%s",
+		 is_local ? PERFCTR_DEVICE_LOCAL :
+		 slash	  ? slash + 1 :
+			    path);
+	/* a damaged file may have any bytes, or none */
+	for (char *c = file->node; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
+			*c = '?';
+	if (!*file->node)
+		snprintf(file->node, sizeof(file->node), "device%u", file->number);
+}
+
 static int read_file(const struct app *app, struct capture_file *file)
 {
 	struct perfctr_capture_record record;
@@ -207,6 +228,8 @@ static int read_file(const struct app *app, struct capture_file *file)
 	result = perfctr_totals_new(app->ctx, &file->totals);
 	if (!result)
 		result = perfctr_capture_reader_new(app->ctx, file->fd, &file->reader);
+	if (!result)
+		result = perfctr_capture_reader_select(file->reader, file->number);
 	if (result) {
 		app_error(app, "%s: %s", file->path, perfctr_ctx_error(app->ctx));
 		return EXIT_FAILED;
@@ -234,57 +257,13 @@ static int read_file(const struct app *app, struct capture_file *file)
 		return out_of_memory(app);
 	take_totals(file);
 	file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
+	file->session_count = perfctr_capture_session_count(file->reader);
+	name_node(file);
 	file->bytes = (uint64_t)lseek(file->fd, 0, SEEK_END);
 	return 0;
 }
 
-int capture_file_open(const struct app *app, const char *path, struct capture_file *file)
-{
-	int status = open_file(app, path, file);
-
-	if (!status)
-		status = read_file(app, file);
-	if (status)
-		capture_file_close(file);
-	return status;
-}
-
-int capture_file_each(const struct app *app, struct capture_file *file, capture_sample_fn fn,
-		      void *data)
-{
-	struct capture_position at = { .is_known = false };
-	struct perfctr_capture_reader *reader;
-	struct perfctr_capture_record record;
-	struct perfctr_sample sample;
-	int result;
-
-	if (lseek(file->fd, 0, SEEK_SET)) {
-		app_error(app, "%s: %s", file->path, strerror(errno));
-		return EXIT_FAILED;
-	}
-	result = perfctr_capture_reader_new(app->ctx, file->fd, &reader);
-	if (result)
-		return app_failed(app, result);
-	while ((result = perfctr_capture_next(reader, &record)) > 0) {
-		if (record.type != PERFCTR_CAPTURE_SAMPLE ||
-		    perfctr_decode_sample(record.content, record.size, &sample) <= 0 ||
-		    !is_plausible(&sample, &at))
-			continue;
-		result = fn(data, &sample);
-		if (result)
-			break;
-	}
-	perfctr_capture_reader_unref(reader);
-	/* damage ends the samples; it was reported when the file was opened */
-	if (!result || result == -EBADMSG)
-		return 0;
-	if (result == -ENOMEM)
-		return out_of_memory(app);
-	app_error(app, "%s: %s", file->path, strerror(-result));
-	return EXIT_FAILED;
-}
-
-void capture_file_close(struct capture_file *file)
+static void close_file(struct capture_file *file)
 {
 	perfctr_totals_unref(file->totals);
 	perfctr_capture_reader_unref(file->reader);
@@ -298,7 +277,134 @@ void capture_file_close(struct capture_file *file)
 	free(file->damage);
 	if (file->fd >= 0)
 		close(file->fd);
-	*file = (struct capture_file){ .fd = -1 };
+}
+
+/* Open the same file once more: each session is read at a place of its own. */
+static int open_again(const struct app *app, const struct capture_file *first,
+		      struct capture_file *file)
+{
+	char path[64];
+
+	*file = (struct capture_file){ .path = first->path };
+	/* also of standard input, which has no name */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", first->fd);
+	file->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (file->fd >= 0)
+		return 0;
+	app_error(app, "%s: %s", first->path, strerror(errno));
+	return EXIT_FAILED;
+}
+
+static void warn(const struct app *app, const struct capture_file *file);
+
+int capture_open(const struct app *app, const char *path, struct capture *capture)
+{
+	unsigned int count = 1;
+	int status = 0;
+
+	*capture = (struct capture){ 0 };
+	for (unsigned int n = 0; !status && n < count; n++) {
+		struct capture_file *files, *file;
+
+		files = realloc(capture->files, (n + 1) * sizeof(*files));
+		if (!files)
+			return out_of_memory(app);
+		capture->files = files;
+		file = &files[n];
+		status = n ? open_again(app, &files[0], file) : open_file(app, path, file);
+		capture->count++;
+		file->number = n;
+		status = status ? status : read_file(app, file);
+		count = n ? count : file->session_count;
+	}
+	for (size_t n = 0; !status && n < capture->count; n++)
+		warn(app, &capture->files[n]);
+	return status;
+}
+
+void capture_close(struct capture *capture)
+{
+	for (size_t n = 0; n < capture->count; n++)
+		close_file(&capture->files[n]);
+	free(capture->files);
+	*capture = (struct capture){ 0 };
+}
+
+/* a session that is read once more, up to its next sample */
+struct walker {
+	struct perfctr_capture_reader *reader;
+	struct capture_position at;
+	struct perfctr_sample sample;
+	int result; /* 1: there is a sample; 0: it has ended; a negative errno */
+};
+
+static void find_next(struct walker *w)
+{
+	struct perfctr_capture_record record;
+
+	while ((w->result = perfctr_capture_next(w->reader, &record)) > 0)
+		if (record.type == PERFCTR_CAPTURE_SAMPLE &&
+		    perfctr_decode_sample(record.content, record.size, &w->sample) > 0 &&
+		    is_plausible(&w->sample, &w->at))
+			return;
+	/* damage ends the samples; it was reported when the file was opened */
+	w->result = w->result == -EBADMSG ? 0 : w->result;
+}
+
+static int begin_walk(const struct app *app, const struct capture_file *file, struct walker *w)
+{
+	int result = lseek(file->fd, 0, SEEK_SET) ? -errno : 0;
+
+	if (!result)
+		result = perfctr_capture_reader_new(app->ctx, file->fd, &w->reader);
+	if (!result)
+		result = perfctr_capture_reader_select(w->reader, file->number);
+	if (!result)
+		find_next(w);
+	return result ? result : w->result;
+}
+
+static int walk(const struct app *app, struct capture_file *files, size_t count,
+		capture_sample_fn fn, void *data)
+{
+	struct walker *walkers = calloc(count, sizeof(*walkers)), *first;
+	int result = walkers ? 0 : -ENOMEM;
+
+	for (size_t n = 0; result >= 0 && n < count; n++)
+		result = begin_walk(app, &files[n], &walkers[n]);
+	for (first = walkers; result >= 0 && first;) {
+		first = NULL;
+		for (struct walker *w = walkers; w < walkers + count; w++)
+			if (w->result > 0 && (!first || w->sample.end_ns < first->sample.end_ns))
+				first = w;
+		if (!first)
+			break;
+		result = fn(data, &files[first - walkers], &first->sample);
+		if (result < 0)
+			break;
+		find_next(first);
+		result = first->result;
+	}
+	for (size_t n = 0; walkers && n < count; n++)
+		perfctr_capture_reader_unref(walkers[n].reader);
+	free(walkers);
+	if (result >= 0)
+		return 0;
+	if (result == -ENOMEM)
+		return out_of_memory(app);
+	app_error(app, "%s: %s", files->path, strerror(-result));
+	return EXIT_FAILED;
+}
+
+int capture_each(const struct app *app, struct capture *capture, capture_sample_fn fn, void *data)
+{
+	return walk(app, capture->files, capture->count, fn, data);
+}
+
+int capture_file_each(const struct app *app, struct capture_file *file, capture_sample_fn fn,
+		      void *data)
+{
+	return walk(app, file, 1, fn, data);
 }
 
 const char *capture_file_text(const struct capture_file *file, const char *key)
@@ -349,24 +455,32 @@ uint64_t capture_file_absent(const struct capture_file *file)
 	return file->status->published - span->samples;
 }
 
-void capture_file_warn(const struct app *app, const struct capture_file *file)
+/* Print what is wrong with a session; what is wrong with the file only once. */
+static void warn(const struct app *app, const struct capture_file *file)
 {
-	if (file->damage)
+	const bool is_first = !file->number;
+	const char *colon = *file->node ? ": " : "";
+
+	if (file->damage && is_first)
 		app_error(app, "%s: %s; shown is what comes before", file->path, file->damage);
-	if (file->cut_bytes && !file->damage)
+	if (file->cut_bytes && !file->damage && is_first)
 		app_error(app,
 			  "%s: cut off in the middle of a record (%" PRIu64 " byte%s left out)",
 			  file->path, file->cut_bytes, plural(file->cut_bytes));
-	else if (!file->is_finished && !file->damage &&
+	else if (!file->cut_bytes && !file->is_finished && !file->damage &&
 		 !(perfctr_totals_span(file->totals)->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED))
-		app_error(app, "%s: recording was not finished, the end is missing", file->path);
+		app_error(app, "%s%s%s: recording was not finished, the end is missing", file->path,
+			  colon, file->node);
 	if (file->bad_samples)
-		app_error(app, "%s: %" PRIu64 " record%s left out", file->path, file->bad_samples,
+		app_error(app, "%s%s%s: %" PRIu64 " record%s left out", file->path, colon,
+			  file->node, file->bad_samples,
 			  file->bad_samples == 1 ? " is no sample and was" :
 						   "s are no samples and were");
 	if (file->has_bad_numbers)
-		app_error(app, "%s: damaged: numbers that no recording has were left out",
-			  file->path);
+		app_error(app, "%s%s%s: damaged: numbers that no recording has were left out",
+			  file->path, colon, file->node);
+	if (!is_first)
+		return;
 	if (file->marks.lost)
 		app_error(app, "%s: at least %" PRIu64 " mark%s lost or left out", file->path,
 			  file->marks.lost, file->marks.lost == 1 ? " was" : "s were");
@@ -374,9 +488,14 @@ void capture_file_warn(const struct app *app, const struct capture_file *file)
 		app_error(app, "%s: %s", file->path, capture_file_text(file, "marks_damaged"));
 }
 
-int capture_file_exit_status(const struct capture_file *file)
+int capture_exit_status(const struct capture *capture)
 {
-	return file->damage || file->bad_samples || file->has_bad_numbers ? EXIT_FAILED : EXIT_FINE;
+	bool bad = false;
+
+	for (const struct capture_file *file = capture->files;
+	     file < capture->files + capture->count; file++)
+		bad |= file->damage || file->bad_samples || file->has_bad_numbers;
+	return bad ? EXIT_FAILED : EXIT_FINE;
 }
 
 struct json_object *capture_file_json(const struct capture_file *file)
@@ -392,6 +511,7 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	json_add_text(device, "name", perfctr_device_info(file->device)->name);
 	json_add_text(device, "driver", perfctr_device_driver(file->device));
 	json_add_text(device, "path", perfctr_device_path(file->device));
+	json_add_text(device, "node", capture_file_device(file));
 	json_add(o, "device", device);
 	for (size_t n = 0; n < file->text_count; n++)
 		json_add_text(texts, file->texts[n].key, file->texts[n].value);

@@ -28,10 +28,12 @@ struct capture_position {
 	bool is_known; /* there was a sample */
 };
 
-/* an open capture, read once */
+/* a session of an open capture, read once */
 struct capture_file {
 	const char *path; /* as the user wrote it, "stdin" for - */
 	int fd;
+	unsigned int number, session_count; /* of the session, and how many the file has */
+	char node[64]; /* of the device: "renderD128", "local"; empty: the file has one session */
 	struct perfctr_capture_reader *reader; /* owns device and selection */
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
@@ -44,7 +46,7 @@ struct capture_file {
 	size_t text_count;
 	struct perfctr_anchor *anchors;
 	size_t anchor_count;
-	struct marks marks;
+	struct marks marks; /* of all sessions */
 	uint64_t bytes; /* of the file */
 	uint64_t cut_bytes; /* bytes after the last whole record */
 	uint64_t bad_samples; /* records of samples that are invalid, or impossible */
@@ -54,32 +56,51 @@ struct capture_file {
 	char *damage; /* description of the damage, NULL if the file is intact */
 };
 
+/* a capture: its sessions, each of one device; all have the same clock */
+struct capture {
+	struct capture_file *files;
+	size_t count;
+};
+
 /*
- * Open a capture and add up its samples. A truncated or damaged file is opened too; @file records
- * where it ends.
+ * Open a capture and add up its samples. A truncated or damaged file is opened too; each of @files
+ * records where it ends. What is wrong with it is printed.
  * @path: file, - for standard input.
- * Return: 0 or an exit status, the message was printed.
+ * Return: 0 or an exit status, the message was printed; the caller closes in any case.
  */
-int capture_file_open(const struct app *app, const char *path, struct capture_file *file);
+int capture_open(const struct app *app, const char *path, struct capture *capture);
+void capture_close(struct capture *capture);
+
+/* EXIT_FAILED if part of the file could not be read, else 0. */
+int capture_exit_status(const struct capture *capture);
+
+/* What precedes names of events of a session: its node; NULL: the file has one session. */
+static inline const char *capture_file_device(const struct capture_file *file)
+{
+	return *file->node ? file->node : NULL;
+}
 
 /**
  * typedef capture_sample_fn - receives samples
  * @data: as given to capture_file_each()
+ * @file: the session
  * @sample: valid during the call
  *
  * Return: 0 or a negative errno, which ends the walk.
  */
-typedef int (*capture_sample_fn)(void *data, struct perfctr_sample *sample);
+typedef int (*capture_sample_fn)(void *data, struct capture_file *file,
+				 struct perfctr_sample *sample);
 
 /*
- * Walk through the samples of a capture.
- * @file: open capture; @fn: called for each sample, in the order of the file; @data: passed to @fn.
+ * Walk through the samples of a capture, those of all its sessions in the order of their ends.
+ * @fn: called for each sample; @data: passed to @fn.
  * Return: 0 or an exit status, the message was printed.
  */
+int capture_each(const struct app *app, struct capture *capture, capture_sample_fn fn, void *data);
+
+/* The same of one session. */
 int capture_file_each(const struct app *app, struct capture_file *file, capture_sample_fn fn,
 		      void *data);
-
-void capture_file_close(struct capture_file *file);
 
 /* Text that the recorder wrote under @key, or NULL. */
 const char *capture_file_text(const struct capture_file *file, const char *key);
@@ -89,12 +110,6 @@ bool capture_file_time(const struct capture_file *file, uint64_t raw_ns, int clo
 
 /* Samples that the session published and the file lacks; 0 if unknown. */
 uint64_t capture_file_absent(const struct capture_file *file);
-
-/* Print on app->err what is wrong with the file, if anything. */
-void capture_file_warn(const struct app *app, const struct capture_file *file);
-
-/* EXIT_FAILED if part of the file could not be read, else 0. */
-int capture_file_exit_status(const struct capture_file *file);
 
 /* Description of the file, for the JSON of all subcommands. */
 struct json_object *capture_file_json(const struct capture_file *file);

@@ -33,6 +33,7 @@ static int allocate_bins(struct filler *f)
 		struct timeline_line *line = &t->lines[n];
 
 		line->row = t->values.lines[n].row;
+		line->of = t;
 		line->is_block = t->values.lines[n].is_block;
 		line->is_rate = t->values.lines[n].is_rate;
 		line->least = NAN;
@@ -93,7 +94,7 @@ static struct timeline_bin *next_bin(struct filler *f, const struct perfctr_samp
 	return bin;
 }
 
-static int take_sample(void *data, struct perfctr_sample *sample)
+static int take_sample(void *data, struct capture_file *file, struct perfctr_sample *sample)
 {
 	struct filler *f = data;
 	struct timeline *t = f->t;

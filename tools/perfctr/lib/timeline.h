@@ -14,6 +14,7 @@
 /* one counter or metric over time */
 struct timeline_line {
 	const struct row *row; /* its name and unit; in timeline.values */
+	const struct timeline *of; /* whose bins it has */
 	bool is_block; /* of a single block, else the sum over its type */
 	bool is_rate; /* values are per second; levels and metrics are not */
 	double *min; /* one value per bin; NAN: not measured */
@@ -50,9 +51,10 @@ struct timeline {
 };
 
 /*
- * Read a capture again and fill the bins.
+ * Read a session of a capture again and fill the bins.
  * @file: open capture; @max_bins: maximum number of bins, at least 1; @per_block: lines of single
- * blocks too; @timeline: filled on success, to be freed by the caller in any case.
+ * blocks too; @timeline: filled on success, to be freed by the caller in any case;
+ * it stays where it is.
  * Return: 0 or an exit status, the message was printed.
  */
 int timeline_fill(const struct app *app, struct capture_file *file, size_t max_bins, bool per_block,

@@ -42,6 +42,7 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 	int error;
 
 	*values = (struct values){ .file = file };
+	values->sums.device = values->blocks.device = capture_file_device(file);
 	error = rows_fill(&values->sums, file->totals, file->selection, false);
 	if (!error && per_block)
 		error = rows_fill(&values->blocks, file->totals, file->selection, true);

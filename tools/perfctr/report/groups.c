@@ -6,13 +6,19 @@
 
 #include "report.h"
 
-const char *report_group(const struct row *row)
+static const char *group_of(const struct row *row)
 {
 	const char *type = row->info ? perfctr_block_type_name(row->info->type) : NULL;
 
 	if (row->info && row->info->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
 		return row->label;
 	return type ? type : row->label;
+}
+
+char *report_group(const struct row *row, char *text)
+{
+	snprintf(text, REPORT_GROUP_BYTES, "%.*s%s", (int)row->prefix, row->event, group_of(row));
+	return text;
 }
 
 /* Whether a line of a single block is of a counter or metric that several blocks have. */
@@ -33,14 +39,15 @@ static bool is_part(const struct timeline_line *block, const struct timeline_lin
 
 static bool is_in_group(const struct timeline_line *line, const char *group)
 {
-	return !strcmp(report_group(line->row), group);
+	return !strcmp(group_of(line->row), group);
 }
 
 void report_order(const struct timeline *t, const struct timeline_line **plots, size_t *count)
 {
-	*count = 0;
+	const size_t most = *count + t->line_count;
+
 	for (size_t n = 0; n < t->line_count; n++) {
-		const char *group = report_group(t->lines[n].row);
+		const char *group = group_of(t->lines[n].row);
 		bool is_new = !t->lines[n].is_block;
 
 		for (size_t i = 0; is_new && i < n; i++)
@@ -52,7 +59,7 @@ void report_order(const struct timeline *t, const struct timeline_line **plots, 
 			    !is_in_group(sum, group))
 				continue;
 			plots[(*count)++] = sum;
-			for (size_t b = 0; b < t->line_count && *count < t->line_count; b++)
+			for (size_t b = 0; b < t->line_count && *count < most; b++)
 				if (is_part(&t->lines[b], sum))
 					plots[(*count)++] = &t->lines[b];
 		}

@@ -26,9 +26,8 @@ static const char *title_of(const struct report *report)
 	return command ? command : perfctr_device_info(report->file->device)->name;
 }
 
-static void write_facts(const struct report *report)
+static void write_facts(const struct report *report, const struct capture_file *file)
 {
-	const struct capture_file *file = report->file;
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	char text[256], number[32], other[32];
 
@@ -52,15 +51,15 @@ static void write_facts(const struct report *report)
 	fputs("</dl>\n", report->out);
 }
 
-static void write_notes(const struct report *report)
+static void write_notes(const struct report *report, const struct capture_file *file)
 {
-	const struct perfctr_span *span = perfctr_totals_span(report->file->totals);
+	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	char text[512];
 	size_t n;
 
 	fputs("<ul class=\"notes\">\n", report->out);
-	for (n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++) {
-		bool bad = span->lost_ns || span->missing_samples || report->file->damage;
+	for (n = 0; describe_trouble(file, n, text, sizeof(text)); n++) {
+		bool bad = span->lost_ns || span->missing_samples || file->damage;
 
 		fprintf(report->out, "<li%s>", bad ? " class=\"bad\"" : "");
 		markup_text(report->out, text);
@@ -82,8 +81,10 @@ static void write_head(const struct report *report)
 	fputs("<header>\n", out);
 	page_element(out, "h1", title_of(report));
 	fputc('\n', out);
-	write_facts(report);
-	write_notes(report);
+	for (size_t n = 0; n < report->capture->count; n++) {
+		write_facts(report, &report->capture->files[n]);
+		write_notes(report, &report->capture->files[n]);
+	}
 	fputs("</header>\n", out);
 }
 
@@ -165,7 +166,6 @@ static void write_row(const struct report *report, const struct timeline_line *l
 
 static void write_table(const struct report *report, const char *title, bool of_blocks)
 {
-	const struct timeline *t = report->timeline;
 	FILE *out = report->out;
 
 	fprintf(out,
@@ -175,9 +175,14 @@ static void write_table(const struct report *report, const char *title, bool of_
 		"<th scope=\"col\" class=\"n\">min</th><th scope=\"col\" class=\"n\">max</th>"
 		"<th scope=\"col\">unit</th><th scope=\"col\">notes</th></tr></thead>\n<tbody>\n",
 		of_blocks ? "" : " open", title);
-	for (size_t n = 0; n < t->line_count; n++)
-		if (t->lines[n].is_block == of_blocks && (!of_blocks || t->lines[n].row->info))
-			write_row(report, &t->lines[n]);
+	for (size_t i = 0; i < report->capture->count; i++) {
+		const struct timeline *t = &report->timelines[i];
+
+		for (size_t n = 0; n < t->line_count; n++)
+			if (t->lines[n].is_block == of_blocks &&
+			    (!of_blocks || t->lines[n].row->info))
+				write_row(report, &t->lines[n]);
+	}
 	fputs("</tbody></table></div>\n</details>\n", out);
 }
 
@@ -268,7 +273,7 @@ static void describe(const struct timeline_line *line, char *text, size_t size)
 
 static void write_line(const struct report *report, const struct timeline_line *line, bool first)
 {
-	const struct timeline *t = report->timeline;
+	const struct timeline *t = line->of;
 	const struct row *row = line->row;
 	char unit[64], text[512];
 	FILE *out = report->out;
@@ -277,7 +282,7 @@ static void write_line(const struct report *report, const struct timeline_line *
 	write_text(out, "event", row->event);
 	write_text(out, "name", row->counter);
 	write_text(out, "label", row->label);
-	write_text(out, "group", report_group(row));
+	write_text(out, "group", report_group(row, text));
 	write_text(out, "text",
 		   row->metric ? row->metric->short_text :
 		   row->desc   ? row->desc->short_text :
@@ -288,7 +293,8 @@ static void write_line(const struct report *report, const struct timeline_line *
 	write_text(out, "note", describe_notes(row, text, sizeof(text)));
 	describe(line, text, sizeof(text));
 	write_text(out, "say", text);
-	fprintf(out, "\"block\":%d,\"average\":", line->is_block);
+	fprintf(out, "\"session\":%zu,\"block\":%d,\"average\":", (size_t)(t - report->timelines),
+		line->is_block);
 	write_value(out, line->average, 17);
 	fputs(",\"most\":", out);
 	write_value(out, line->most, 17);
@@ -306,17 +312,16 @@ static void write_line(const struct report *report, const struct timeline_line *
 	fputc('}', out);
 }
 
-static void write_quality(const struct report *report)
+static void write_quality(const struct report *report, const struct timeline *t)
 {
 	const uint32_t usual = DRM_PERFCTR_SAMPLE_PERIODIC | DRM_PERFCTR_SAMPLE_MANUAL |
 			       DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_IN_STREAM |
 			       DRM_PERFCTR_SAMPLE_AUTOMATIC | DRM_PERFCTR_SAMPLE_STRETCHED |
 			       DRM_PERFCTR_SAMPLE_MULTIPLEXED;
-	const struct timeline *t = report->timeline;
 	char flags[200], text[320];
 	bool first = true;
 
-	fputs(",\n\"quality\":{", report->out);
+	fputs(",\"quality\":{", report->out);
 	for (size_t n = 0; n < t->bin_count; n++) {
 		const struct timeline_bin *bin = &t->bins[n];
 		uint32_t odd = bin->flags & ~usual;
@@ -338,7 +343,7 @@ static void write_quality(const struct report *report)
 static void write_marks(const struct report *report)
 {
 	const struct marks *marks = &report->file->marks;
-	const uint64_t zero_ns = report->timeline->start_ns;
+	const uint64_t zero_ns = report->start_ns;
 	FILE *out = report->out;
 
 	fputs(",\n\"marks\":[", out);
@@ -356,22 +361,39 @@ static void write_marks(const struct report *report)
 	fputc(']', out);
 }
 
-static void write_data(const struct report *report)
+/* Bins of a session: lines of a session have one value for each. */
+static void write_session(const struct report *report, const struct timeline *t)
 {
-	const struct timeline *t = report->timeline;
 	FILE *out = report->out;
 
-	fprintf(out,
-		"<script type=\"application/json\" id=\"data\">{\"exact\":%s,\"samples\":%" PRIu64
-		",\n\"from\":[",
-		t->is_exact ? "true" : "false", perfctr_totals_span(report->file->totals)->samples);
+	fputs("{\"from\":[", out);
 	for (size_t n = 0; n < t->bin_count; n++)
-		fprintf(out, "%s%" PRIu64, n ? "," : "", t->bins[n].start_ns - t->start_ns);
+		fprintf(out, "%s%" PRIu64, n ? "," : "", t->bins[n].start_ns - report->start_ns);
 	fputs("],\n\"to\":[", out);
 	for (size_t n = 0; n < t->bin_count; n++)
-		fprintf(out, "%s%" PRIu64, n ? "," : "", t->bins[n].end_ns - t->start_ns);
+		fprintf(out, "%s%" PRIu64, n ? "," : "", t->bins[n].end_ns - report->start_ns);
 	fputc(']', out);
-	write_quality(report);
+	write_quality(report, t);
+	fputc('}', out);
+}
+
+static void write_data(const struct report *report)
+{
+	const struct capture *capture = report->capture;
+	uint64_t samples = 0;
+	FILE *out = report->out;
+
+	for (size_t n = 0; n < capture->count; n++)
+		samples += perfctr_totals_span(capture->files[n].totals)->samples;
+	fprintf(out,
+		"<script type=\"application/json\" id=\"data\">{\"exact\":%s,\"samples\":%" PRIu64
+		",\n\"sessions\":[",
+		report->is_exact ? "true" : "false", samples);
+	for (size_t n = 0; n < capture->count; n++) {
+		fputs(n ? "," : "", out);
+		write_session(report, &report->timelines[n]);
+	}
+	fputc(']', out);
 	write_marks(report);
 	fputs(",\n\"lines\":[", out);
 	for (size_t n = 0; n < report->plot_count; n++)
@@ -397,15 +419,17 @@ static const char page_exact[] = "Each step of a line is one sample.";
 
 void report_html(const struct report *report)
 {
-	const struct timeline *t = report->timeline;
 	FILE *out = report->out;
+	size_t bins = 0;
 
+	for (size_t n = 0; n < report->capture->count; n++)
+		bins += report->timelines[n].bin_count;
 	write_head(report);
 	fputs(page_lines, out);
 	write_table(report, "Totals by type of block, and metrics", false);
 	write_table(report, "Totals of each block", true);
 	fputs(page_foot, out);
-	if (t->is_exact)
+	if (report->is_exact)
 		fputs(page_exact, out);
 	else
 		fprintf(out,
@@ -413,7 +437,7 @@ void report_html(const struct report *report)
 			"points is the mean of some samples, and the area around the line reaches "
 			"from the smallest to the largest sample, so no peak is hidden. perfctr "
 			"export has every sample.",
-			t->bin_count);
+			bins);
 	fputs("</p>\n</footer>\n", out);
 	write_data(report);
 	fputs("<script>\n", out);

@@ -42,7 +42,8 @@ void report_json(const struct report *report)
 	for (size_t n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++)
 		json_append_text(notes, text);
 	json_add(root, "notes", notes);
-	for (size_t n = 0; n < report->file->marks.count; n++)
+	/* they are of all sessions */
+	for (size_t n = 0; !report->file->number && n < report->file->marks.count; n++)
 		mark_json(&report->file->marks.all[n], json_append(marks));
 	json_add(root, "marks", marks);
 	add_lines(root, report, false);

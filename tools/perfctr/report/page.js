@@ -8,8 +8,10 @@ const byId = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 // draw at most one piece for each STEP of the COLUMNS
 const COLUMNS = 1200, STEP = 3, HEIGHT = 100, COLORS = 8;
-const from = data.from, to = data.to, bins = from.length;
-const end = bins ? to[bins - 1] : 1;
+// each session has bins of its own; the cursor and the markers are at those of the longest
+data.sessions.forEach((s) => { s.bins = s.from.length; });
+const main = data.sessions.reduce((most, s) => s.bins > most.bins ? s : most);
+const end = Math.max(...data.sessions.map(({ to, bins }) => bins ? to[bins - 1] : 1));
 let left = 0, right = end, cursor = null;
 const markers = { a: null, b: null };
 
@@ -90,12 +92,12 @@ function time(ns, step) {
 
 // --- lines as paths ---
 
-// first bin that ends after t
-function binAt(t) {
-	let low = 0, high = bins;
+// first bin of a session that ends after t
+function binAt(t, session = main) {
+	let low = 0, high = session.bins;
 	while (low < high) {
 		const middle = (low + high) >> 1;
-		if (to[middle] > t)
+		if (session.to[middle] > t)
 			high = middle;
 		else
 			low = middle + 1;
@@ -105,7 +107,8 @@ function binAt(t) {
 
 // pieces [x0, x1, min, max, mean] of the visible range: bins, or columns of pixels if fewer
 function pieces(line) {
-	const first = binAt(left), result = [], scale = COLUMNS / (right - left);
+	const { from, to, bins } = line.session;
+	const first = binAt(left, line.session), result = [], scale = COLUMNS / (right - left);
 	let last = first;
 	while (last < bins && from[last] < right)
 		last++;
@@ -148,7 +151,8 @@ const height = (v, [bottom, top]) =>
 function paths(line, list, scale) {
 	const y = (v) => height(v, scale).toFixed(2);
 	let mean = "", area = "", fill = "", holes = "", run = [];
-	let x = Math.max(0, (from[0] - left) * COLUMNS / (right - left));
+	const { from, bins } = line.session;
+	let x = Math.max(0, ((bins ? from[0] : end) - left) * COLUMNS / (right - left));
 	const hole = (stop) => {
 		const start = Math.max(0, x).toFixed(2);
 		holes += `M${start} 0H${stop.toFixed(2)}V${HEIGHT}H${start}Z`;
@@ -295,18 +299,26 @@ function drawRow(row) {
 
 // --- values of samples ---
 
-// first and last bin that counts are shown of: between the markers, else what is visible
-function range() {
-	const [a, b] = markers.a !== null && markers.b !== null ?
+// first and last bin that counts are shown of: between the markers, else what is visible; a bin of
+// another session than the markers' is where its middle is, so none is counted twice
+function range(session) {
+	const { from, to, bins } = session, isMarked = markers.a !== null && markers.b !== null;
+	const [a, b] = isMarked ?
 		[Math.min(markers.a, markers.b), Math.max(markers.a, markers.b)] : [left, right];
-	let first = binAt(a), last = binAt(b);
-	while (last >= bins || (last >= 0 && from[last] >= b))
+	const isBefore = (n) => isMarked && session !== main && from[n] + to[n] < 2 * a;
+	const isAfter = (n) => isMarked && session !== main ? from[n] + to[n] >= 2 * b :
+		from[n] >= b;
+	let first = binAt(a, session), last = binAt(b, session);
+	while (first < bins && isBefore(first))
+		first++;
+	while (last >= bins || (last >= 0 && isAfter(last)))
 		last--;
 	return { first, last, all: first === 0 && last === bins - 1 };
 }
 
 // count, mean and extremes of some bins as text; of all of them as in the tables
-function sums(line, { first, last, all }) {
+function sums(line) {
+	const { from, to } = line.session, { first, last, all } = range(line.session);
 	let count = null, weight = 0, mean = null, min = null, max = null;
 	for (let n = first; n <= last; n++) {
 		if (line.count && line.count[n] !== null)
@@ -331,16 +343,17 @@ function sums(line, { first, last, all }) {
 
 // value of the bin at an instant
 function valueAt(line, t) {
-	const n = t === null ? bins : binAt(t);
+	const { from, bins } = line.session, n = t === null ? bins : binAt(t, line.session);
 	return n < bins && from[n] <= t ? line.mean[n] : null;
 }
 
 // value of the bin under the cursor, else the sum of the range
 function showValue({ line, value }) {
 	let text, below;
-	const n = cursor === null ? bins : binAt(cursor);
+	const { from, bins } = line.session;
+	const n = cursor === null ? bins : binAt(cursor, line.session);
 	if (cursor === null) {
-		const s = sums(line, range());
+		const s = sums(line);
 		const mean = `${s.mean}${line.unit}`;
 		[text, below] = s.count ? [s.count, `${mean} mean`] : [mean, "mean"];
 	} else if (n < bins && from[n] <= cursor) {
@@ -415,12 +428,12 @@ function drawChart({ svg, grid, axis, second, sides }) {
 }
 
 function drawLegend() {
-	const r = range();
+	const r = range(main);
 	byId("range").textContent = markers.a !== null && markers.b !== null ? "count A to B" :
 		r.all ? "count" : "count, visible";
 	for (const { row: { line }, cells } of byId("legend").tBodies[0].rows) {
 		const [now, a, b] = [cursor, markers.a, markers.b].map((t) => valueAt(line, t));
-		const s = sums(line, r);
+		const s = sums(line);
 		const difference = a === null || b === null ? null : b - a;
 		[now, a, b, difference].map((v) => v === null ? "" : short(v, ""))
 			.concat(s.mean, s.min, s.max, s.count)
@@ -580,6 +593,7 @@ const pan = (share) => look(left + share * (right - left), right + share * (righ
 
 // the border of a sample that is nearest to an instant
 function border(t) {
+	const { from, to, bins } = main;
 	const n = Math.min(binAt(t), bins - 1);
 	return t - from[n] <= to[n] - t ? from[n] : to[n];
 }
@@ -593,7 +607,7 @@ function clearMarkers() {
 }
 
 function readout() {
-	const { a, b } = markers, { first, last } = range();
+	const { a, b } = markers, { first, last } = range(main), { from, to, bins } = main;
 	const number = (n) => `${n} ${data.exact ? "sample" : "point"}${n === 1 ? "" : "s"}`;
 	const shown = number(a !== null && a === b ? 0 : last - first + 1);
 	let text = `${time(end)}, ${data.exact ? shown : `${data.samples} samples in ${shown}`}`;
@@ -601,7 +615,7 @@ function readout() {
 		const n = binAt(cursor), inside = n < bins && from[n] <= cursor;
 		text = `at ${time(cursor)}`;
 		text += inside ? `, ${number(1)} of ${time(to[n] - from[n])}` : ": no sample";
-		text += inside && data.quality[n] ? `: ${data.quality[n][3]}` : "";
+		text += inside && main.quality[n] ? `: ${main.quality[n][3]}` : "";
 	} else if (a !== null && b !== null) {
 		text = `B \u2212 A ${b < a ? "\u2212" : ""}${time(Math.abs(b - a))}, ${shown}`;
 	} else if (right - left < end) {
@@ -623,6 +637,7 @@ function setCursor(t) {
 
 // the cursor to a neighbouring sample, which becomes visible
 function step(by) {
+	const { from, to, bins } = main;
 	const next = cursor === null ? binAt(left) : binAt(cursor) + by;
 	const n = Math.max(0, Math.min(bins - 1, next)), t = (from[n] + to[n]) / 2;
 	if (t < left || t > right)
@@ -805,13 +820,16 @@ function sortable(table) {
 // --- begin ---
 
 document.querySelectorAll("details table").forEach(sortable);
-if (!bins)
+if (!main.bins)
 	return;
-for (const [n, q] of Object.entries(data.quality)) {
-	const mark = node("i", byId("overview"), q[1] || q[2] ? "bad" : "");
-	mark.style.left = `${100 * from[n] / end}%`;
-	mark.style.width = `${100 * (to[n] - from[n]) / end}%`;
+for (const { from, to, quality } of data.sessions) {
+	for (const [n, q] of Object.entries(quality)) {
+		const mark = node("i", byId("overview"), q[1] || q[2] ? "bad" : "");
+		mark.style.left = `${100 * from[n] / end}%`;
+		mark.style.width = `${100 * (to[n] - from[n]) / end}%`;
+	}
 }
+data.lines.forEach((line) => { line.session = data.sessions[line.session]; });
 data.lines.forEach(makeRow);
 listen(document.querySelector("main"));
 const watch = new IntersectionObserver((entries) => {

@@ -33,7 +33,7 @@ static const char help[] =
 	"      --svg          a picture: counters and metrics over time\n"
 	"      --html         a page to look around in: zoom, search, counters in one plot,\n"
 	"                     markers with exact counts between them; needs no network\n"
-	"  -j, --json         one JSON document; of several captures an array of them\n"
+	"  -j, --json         one JSON document; of several captures or devices an array\n"
 	"  -o, --output OUT   write there instead of to stdout\n"
 	"\n"
 	"A count is the exact sum of all samples. Rates are per second; min and max are of\n"
@@ -79,7 +79,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 	return status;
 }
 
-static size_t bins_of(const struct report_options *o, struct capture_file *file)
+static size_t bins_of(const struct report_options *o, const struct capture *capture)
 {
 	size_t lines = 0, bins;
 
@@ -87,29 +87,60 @@ static size_t bins_of(const struct report_options *o, struct capture_file *file)
 		return SVG_BINS;
 	if (o->format != FORMAT_HTML)
 		return 1;
-	for (size_t n = 0; n < perfctr_totals_block_count(file->totals); n++)
-		lines += 2 * perfctr_totals_counter_count(perfctr_totals_block(file->totals, n));
+	for (size_t i = 0; i < capture->count; i++) {
+		const struct perfctr_totals *totals = capture->files[i].totals;
+
+		for (size_t n = 0; n < perfctr_totals_block_count(totals); n++)
+			lines += 2 * perfctr_totals_counter_count(perfctr_totals_block(totals, n));
+	}
 	bins = HTML_NUMBERS / (4 * (lines + 1));
 	bins = bins < HTML_LEAST_BINS ? HTML_LEAST_BINS : bins;
 	return bins > HTML_MOST_BINS ? HTML_MOST_BINS : bins;
 }
 
-/* Keep the requested lines. Return: 0 or an exit status. */
-static int select_lines(const struct app *app, const struct report_options *o, struct timeline *t)
+/* Keep the requested lines. Return: whether there are some, or were none. */
+static bool select_lines(const struct report_options *o, struct timeline *t)
 {
-	size_t kept = 0;
+	const size_t before = t->line_count;
 
-	for (size_t n = 0; n < t->line_count; n++)
+	t->line_count = 0;
+	for (size_t n = 0; n < before; n++)
 		if (row_matches(t->lines[n].row, &o->patterns))
-			t->lines[kept++] = t->lines[n];
-	if (t->line_count && !kept)
-		return app_usage(app, "nothing in the capture matches '%s'", o->patterns.words[0]);
-	t->line_count = kept;
-	return 0;
+			t->lines[t->line_count++] = t->lines[n];
+	return !before || t->line_count;
 }
 
-static int show(struct app *app, const struct report_options *o, struct capture_file *file,
-		FILE *out)
+/* Read the samples of all sessions. Return: 0 or an exit status. */
+static int fill(const struct report_options *o, struct report *r, struct timeline *timelines)
+{
+	const bool is_picture = o->format == FORMAT_SVG || o->format == FORMAT_HTML;
+	const size_t bins = bins_of(o, r->capture);
+	bool any = false;
+	int status = 0;
+
+	r->is_exact = true;
+	for (size_t n = 0; !status && n < r->capture->count; n++) {
+		struct timeline *t = &timelines[n];
+
+		status = timeline_fill(r->app, &r->capture->files[n], bins, r->per_block, t);
+		any |= !status && select_lines(o, t);
+		if (!status && is_picture)
+			timeline_use_shares(t);
+		r->is_exact &= t->is_exact;
+		if (!perfctr_totals_span(r->capture->files[n].totals)->samples)
+			continue;
+		if (!r->end_ns || t->start_ns < r->start_ns)
+			r->start_ns = t->start_ns;
+		r->end_ns = t->end_ns > r->end_ns ? t->end_ns : r->end_ns;
+	}
+	if (!status && !any)
+		return app_usage(r->app, "nothing in the capture matches '%s'",
+				 o->patterns.words[0]);
+	return status;
+}
+
+/* A picture or page has all sessions; else one follows the other. */
+static int write_report(const struct report_options *o, struct report *r)
 {
 	static void (*const formats[])(const struct report *report) = {
 		[FORMAT_TEXT] = report_text,
@@ -117,52 +148,72 @@ static int show(struct app *app, const struct report_options *o, struct capture_
 		[FORMAT_SVG] = report_svg,
 		[FORMAT_HTML] = report_html,
 	};
-	struct timeline timeline = { 0 };
+	const bool is_whole = o->format == FORMAT_SVG || o->format == FORMAT_HTML;
+	size_t lines = 0, written = 0;
+
+	for (size_t n = 0; n < r->capture->count; n++)
+		lines += r->timelines[n].line_count;
+	r->plots = calloc(2 * lines + 1, sizeof(*r->plots));
+	if (!r->plots)
+		return app_failed(r->app, -ENOMEM);
+	for (size_t n = 0; n < r->capture->count; n++)
+		report_order(&r->timelines[n], r->plots, &r->plot_count);
+	for (size_t n = 0; n < (is_whole ? 1 : r->capture->count); n++) {
+		r->file = &r->capture->files[n];
+		r->timeline = &r->timelines[n];
+		/* one that has nothing of what was asked for */
+		if (!is_whole && o->patterns.count && !r->timeline->line_count &&
+		    r->capture->count > 1)
+			continue;
+		if (written++)
+			fputs(o->format == FORMAT_JSON ? "," : "\n", r->out);
+		formats[o->format](r);
+	}
+	free(r->plots);
+	return 0;
+}
+
+static int show(struct app *app, const struct report_options *o, const struct capture *capture,
+		FILE *out)
+{
+	struct timeline *timelines = calloc(capture->count, sizeof(*timelines));
 	struct report report = {
 		.app = app,
-		.file = file,
-		.timeline = &timeline,
+		.capture = capture,
+		.timelines = timelines,
 		.out = out,
 		/* a page can fold lines of blocks */
 		.per_block = o->per_block || o->format == FORMAT_HTML,
 	};
-	int status = timeline_fill(app, file, bins_of(o, file), report.per_block, &timeline);
+	int status = timelines ? fill(o, &report, timelines) : app_failed(app, -ENOMEM);
 
 	if (!status)
-		status = select_lines(app, o, &timeline);
-	if (!status && (o->format == FORMAT_SVG || o->format == FORMAT_HTML))
-		timeline_use_shares(&timeline);
-	report.plots = status ? NULL : calloc(2 * timeline.line_count + 1, sizeof(*report.plots));
-	if (report.plots) {
-		report_order(&timeline, report.plots, &report.plot_count);
-		formats[o->format](&report);
-	} else if (!status) {
-		app_error(app, "%s", strerror(ENOMEM));
-		status = EXIT_FAILED;
-	}
-	free(report.plots);
-	timeline_free(&timeline);
+		status = write_report(o, &report);
+	for (size_t n = 0; timelines && n < capture->count; n++)
+		timeline_free(&timelines[n]);
+	free(timelines);
 	return status;
 }
 
 /* Show the captures one after the other. @damage: set if part of one could not be read. */
 static int show_all(struct app *app, const struct report_options *o, FILE *out, int *damage)
 {
-	const bool is_array = o->format == FORMAT_JSON && o->captures.count > 1;
-	struct capture_file file;
+	const bool is_json = o->format == FORMAT_JSON;
+	bool is_array = is_json && o->captures.count > 1;
+	struct capture capture;
 	int status = 0;
 
 	for (size_t n = 0; !status && n < o->captures.count; n++) {
-		status = capture_file_open(app, o->captures.paths[n], &file);
-		if (status)
-			break;
-		capture_file_warn(app, &file);
-		fputs(is_array ? (n ? "," : "[") : n ? "\n" : "", out);
-		if (o->captures.count > 1 && !is_array)
-			fprintf(out, " file       %s\n", file.path);
-		status = show(app, o, &file, out);
-		*damage |= capture_file_exit_status(&file);
-		capture_file_close(&file);
+		status = capture_open(app, o->captures.paths[n], &capture);
+		if (!status) {
+			is_array |= is_json && capture.count > 1;
+			fputs(is_array ? (n ? "," : "[") : n ? "\n" : "", out);
+			if (o->captures.count > 1 && !is_array)
+				fprintf(out, " file       %s\n", capture.files->path);
+			status = show(app, o, &capture, out);
+			*damage |= capture_exit_status(&capture);
+		}
+		capture_close(&capture);
 	}
 	fputs(is_array ? "]\n" : "", out);
 	return status;

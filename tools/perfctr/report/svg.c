@@ -146,18 +146,12 @@ static bool is_drawn(const struct picture *p, const struct timeline_line *line)
 
 /* --- head and axis ------------------------------------------------------------------ */
 
-static void write_head(struct picture *p)
+static void write_session(struct picture *p, const struct capture_file *file)
 {
-	const struct capture_file *file = p->report->file;
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
-	const char *command = capture_file_text(file, "command");
 	const char *host = capture_file_text(file, "host");
 	char text[600], device[300], date[64], number[32];
 
-	snprintf(text, sizeof(text), "%s",
-		 command ? command : perfctr_device_info(file->device)->name);
-	p->y += 22;
-	write_text(p, MARGIN, p->y, "title", cut(text, 110));
 	snprintf(text, sizeof(text), "%s \xc2\xb7 %s \xc2\xb7 %.3f s \xc2\xb7 %s sample%s%s%s",
 		 describe_device(file, device, sizeof(device)),
 		 describe_date(file, date, sizeof(date)), (double)span->elapsed_ns * 1e-9,
@@ -172,6 +166,20 @@ static void write_head(struct picture *p)
 		fprintf(p->out, " d=\"M%d %.1fl5 -9l5 9z\"/>", MARGIN, p->y);
 		write_text(p, MARGIN + 16, p->y, "", cut(text, 150));
 	}
+}
+
+static void write_head(struct picture *p)
+{
+	const struct capture *capture = p->report->capture;
+	const char *command = capture_file_text(capture->files, "command");
+	char text[600];
+
+	snprintf(text, sizeof(text), "%s",
+		 command ? command : perfctr_device_info(capture->files->device)->name);
+	p->y += 22;
+	write_text(p, MARGIN, p->y, "title", cut(text, 110));
+	for (size_t n = 0; n < capture->count; n++)
+		write_session(p, &capture->files[n]);
 	p->y += 12;
 }
 
@@ -187,8 +195,7 @@ static void time_text(double ns, double span_ns, char *text, size_t size)
 
 static void write_axis(struct picture *p)
 {
-	const struct timeline *t = p->report->timeline;
-	const double span_ns = (double)(t->end_ns - t->start_ns);
+	const double span_ns = (double)(p->report->end_ns - p->report->start_ns);
 	const double step = picture_step(span_ns, TICKS);
 	char text[32];
 
@@ -204,8 +211,7 @@ static void write_axis(struct picture *p)
 
 static void write_grid(const struct picture *p, double top, double bottom)
 {
-	const struct timeline *t = p->report->timeline;
-	const double span_ns = (double)(t->end_ns - t->start_ns);
+	const double span_ns = (double)(p->report->end_ns - p->report->start_ns);
 	const double step = picture_step(span_ns, TICKS);
 
 	fputs("<path", p->out);
@@ -216,26 +222,32 @@ static void write_grid(const struct picture *p, double top, double bottom)
 	fputs("\"/>", p->out);
 }
 
-/* Mark where samples were merged and where counts were lost. */
+/* Mark a bin where samples were merged or counts were lost. Return: whether it is one. */
+static bool write_trouble(const struct picture *p, const struct timeline_bin *bin, bool is_first)
+{
+	bool is_bad = bin->lost_ns || bin->flags & DESCRIBE_ODD_FLAGS;
+	double x = x_of(p, bin->start_ns), width = x_of(p, bin->end_ns) - x;
+
+	if (!is_bad && !bin->merged_periods)
+		return false;
+	if (is_first)
+		write_text(p, MARGIN, p->y + STRIP_HEIGHT, "quiet small", "merged, lost");
+	fputs("<rect", p->out);
+	write_class(p, is_bad ? "bad" : "warn");
+	fprintf(p->out, " x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>", x, p->y,
+		width < 1 ? 1 : width, STRIP_HEIGHT);
+	return true;
+}
+
 static void write_strip(struct picture *p)
 {
-	const struct timeline *t = p->report->timeline;
 	bool any = false;
 
-	for (size_t n = 0; n < t->bin_count; n++) {
-		const struct timeline_bin *bin = &t->bins[n];
-		bool is_bad = bin->lost_ns || bin->flags & DESCRIBE_ODD_FLAGS;
-		double x = x_of(p, bin->start_ns), width = x_of(p, bin->end_ns) - x;
+	for (size_t i = 0; i < p->report->capture->count; i++) {
+		const struct timeline *t = &p->report->timelines[i];
 
-		if (!is_bad && !bin->merged_periods)
-			continue;
-		if (!any)
-			write_text(p, MARGIN, p->y + STRIP_HEIGHT, "quiet small", "merged, lost");
-		any = true;
-		fputs("<rect", p->out);
-		write_class(p, is_bad ? "bad" : "warn");
-		fprintf(p->out, " x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\"/>", x, p->y,
-			width < 1 ? 1 : width, STRIP_HEIGHT);
+		for (size_t n = 0; n < t->bin_count; n++)
+			any |= write_trouble(p, &t->bins[n], !any);
 	}
 	if (any)
 		p->y += STRIP_HEIGHT + 6;
@@ -245,7 +257,7 @@ static void write_strip(struct picture *p)
 static void write_marks(struct picture *p)
 {
 	const struct marks *marks = &p->report->file->marks;
-	const struct timeline *t = p->report->timeline;
+	const struct report *t = p->report;
 	double shown[MARKS_LANES] = { 0 };
 	char name[PERFCTR_MARK_NAME_MAX + 4];
 
@@ -307,11 +319,9 @@ static double y_of(const struct scale *s, double value)
 	return share > 1 ? s->bottom - PLOT_HEIGHT : s->bottom - (PLOT_HEIGHT - 3) * share;
 }
 
-static void write_steps(const struct picture *p, const double *values, size_t first, size_t last,
-			const struct scale *s)
+static void write_steps(const struct picture *p, const struct timeline *t, const double *values,
+			size_t first, size_t last, const struct scale *s)
 {
-	const struct timeline *t = p->report->timeline;
-
 	for (size_t n = first; n < last; n++)
 		fprintf(p->out, "%c%.1f %.1fH%.1f", n == first ? 'M' : 'L',
 			x_of(p, t->bins[n].start_ns), y_of(s, values[n]),
@@ -321,11 +331,11 @@ static void write_steps(const struct picture *p, const double *values, size_t fi
 static void write_area(const struct picture *p, const struct timeline_line *line,
 		       const struct scale *s)
 {
-	const struct timeline *t = p->report->timeline;
+	const struct timeline *t = line->of;
 	size_t first = 0, last = 0;
 
 	while (next_run(t, line->max, &first, &last)) {
-		write_steps(p, t->is_exact ? line->mean : line->max, first, last, s);
+		write_steps(p, t, t->is_exact ? line->mean : line->max, first, last, s);
 		if (t->is_exact)
 			fprintf(p->out, "V%.1fH%.1fZ", y_of(s, 0),
 				x_of(p, t->bins[first].start_ns));
@@ -338,7 +348,7 @@ static void write_area(const struct picture *p, const struct timeline_line *line
 
 static void write_curve(const struct picture *p, const struct timeline_line *line, int color)
 {
-	const struct timeline *t = p->report->timeline;
+	const struct timeline *t = line->of;
 	const struct scale s = { .bottom = p->y + PLOT_HEIGHT,
 				 .low = line->least < 0 ? line->least : 0,
 				 .top = report_top(t, line) };
@@ -353,7 +363,7 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 	write_colored(p, 's', color, "mean");
 	fputs(" d=\"", p->out);
 	while (next_run(t, line->mean, &first, &last))
-		write_steps(p, line->mean, first, last, &s);
+		write_steps(p, t, line->mean, first, last, &s);
 	fputs("\"/>", p->out);
 	describe_rate_unit(line->row, true, unit, sizeof(unit));
 	number_short(s.top, number, sizeof(number));
@@ -418,18 +428,19 @@ static void write_line(struct picture *p, const struct timeline_line *line, int 
 	p->y += ROW_HEIGHT;
 }
 
-static bool is_new_group(const struct picture *p, const struct timeline_line *line,
-			 const char **group)
+/* @group: of the line before; REPORT_GROUP_BYTES, updated */
+static bool is_new_group(const struct timeline_line *line, char *group)
 {
-	if (*group && !strcmp(*group, report_group(line->row)))
-		return false;
-	*group = report_group(line->row);
-	return true;
+	char text[REPORT_GROUP_BYTES];
+	const bool is_new = strcmp(group, report_group(line->row, text));
+
+	strcpy(group, text);
+	return is_new;
 }
 
 static void write_lines(struct picture *p)
 {
-	const char *group = NULL;
+	char group[REPORT_GROUP_BYTES] = "";
 	int color = -1;
 
 	for (size_t n = 0; n < p->report->plot_count; n++) {
@@ -437,7 +448,7 @@ static void write_lines(struct picture *p)
 
 		if (!is_drawn(p, line))
 			continue;
-		if (is_new_group(p, line, &group)) {
+		if (is_new_group(line, group)) {
 			color = (color + 1) % COLORS;
 			p->y += GROUP_HEIGHT - 8;
 			fputs("<g", p->out);
@@ -454,13 +465,12 @@ static void write_lines(struct picture *p)
 /* Counters that were zero or not measured have no line: list them. */
 static void write_list(struct picture *p, const char *title, bool zeros)
 {
-	const struct timeline *t = p->report->timeline;
 	size_t length = strlen(title), found = 0;
 	char text[4096];
 
 	snprintf(text, sizeof(text), "%s", title);
-	for (size_t n = 0; n < t->line_count; n++) {
-		const struct timeline_line *line = &t->lines[n];
+	for (size_t n = 0; n < p->report->plot_count; n++) {
+		const struct timeline_line *line = p->report->plots[n];
 
 		if (line->is_block || is_drawn(p, line) || is_zero(line) != zeros)
 			continue;
@@ -477,31 +487,34 @@ static void write_list(struct picture *p, const char *title, bool zeros)
 
 static double picture_height(const struct picture *p)
 {
-	const char *group = NULL;
+	const struct capture *capture = p->report->capture;
+	char group[REPORT_GROUP_BYTES] = "";
 	double height = 4 * LINE_HEIGHT + AXIS_HEIGHT + STRIP_HEIGHT + 80 +
 			MARK_HEIGHT * p->report->file->marks.lanes;
 	char text[512];
 
-	for (size_t n = 0; describe_trouble(p->report->file, n, text, sizeof(text)); n++)
-		height += LINE_HEIGHT;
+	for (size_t i = 0; i < capture->count; i++) {
+		height += i ? LINE_HEIGHT + 2 : 0;
+		for (size_t n = 0; describe_trouble(&capture->files[i], n, text, sizeof(text)); n++)
+			height += LINE_HEIGHT;
+	}
 	for (size_t n = 0; n < p->report->plot_count; n++) {
 		const struct timeline_line *line = p->report->plots[n];
 
 		if (is_drawn(p, line))
-			height += ROW_HEIGHT + (is_new_group(p, line, &group) ? GROUP_HEIGHT : 0);
+			height += ROW_HEIGHT + (is_new_group(line, group) ? GROUP_HEIGHT : 0);
 	}
 	return height;
 }
 
 void report_svg(const struct report *report)
 {
-	const struct timeline *t = report->timeline;
-	const double span_ns = (double)(t->end_ns - t->start_ns);
+	const double span_ns = (double)(report->end_ns - report->start_ns);
 	struct picture p = {
 		.report = report,
 		.out = report->out,
 		.y = MARGIN - 8,
-		.start_ns = t->start_ns,
+		.start_ns = report->start_ns,
 		.ns_width = span_ns > 0 ? PLOT_WIDTH / span_ns : 0,
 	};
 	double height = picture_height(&p);
@@ -530,7 +543,7 @@ void report_svg(const struct report *report)
 		write_text(&p, MARGIN, p.y + LINE_HEIGHT, "", "the capture has no samples");
 	write_list(&p, "zero throughout:", true);
 	write_list(&p, "not measured:", false);
-	if (!t->is_exact)
+	if (!report->is_exact)
 		write_text(
 			&p, MARGIN, p.y + LINE_HEIGHT, "quiet small",
 			"lines: mean of several samples; areas: from the smallest to the largest "

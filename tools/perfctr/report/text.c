@@ -37,6 +37,16 @@ static void print_session(const struct report *report)
 	print_field(report->out, "samples", line);
 }
 
+static void print_notes(const struct report *report)
+{
+	char text[512];
+
+	for (size_t n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++)
+		print_field(report->out, n ? "" : "note", text);
+	if (!describe_trouble(report->file, 0, text, sizeof(text)))
+		print_field(report->out, "note", "complete: nothing merged, nothing lost");
+}
+
 static void print_head(const struct report *report)
 {
 	const struct capture_file *file = report->file;
@@ -45,6 +55,12 @@ static void print_head(const struct report *report)
 	char text[512];
 
 	print_field(report->out, "device", describe_device(file, text, sizeof(text)));
+	if (file->number) {
+		/* the rest is that of the first session */
+		print_session(report);
+		print_notes(report);
+		return;
+	}
 	print_field(report->out, "command", capture_file_text(file, "command"));
 	print_field(report->out, "excludes", capture_file_text(file, "excludes"));
 	print_field(report->out, "recorded", describe_date(file, text, sizeof(text)));
@@ -52,10 +68,7 @@ static void print_head(const struct report *report)
 		 kernel ? kernel : "");
 	print_field(report->out, "on", text);
 	print_session(report);
-	for (size_t n = 0; describe_trouble(file, n, text, sizeof(text)); n++)
-		print_field(report->out, n ? "" : "note", text);
-	if (!describe_trouble(file, 0, text, sizeof(text)))
-		print_field(report->out, "note", "complete: nothing merged, nothing lost");
+	print_notes(report);
 }
 
 static const char *short_or_blank(double value, char *text, size_t size)
@@ -226,5 +239,7 @@ void report_text(const struct report *report)
 	print_table(report, "count", false);
 	if (report->per_block)
 		print_table(report, "count of each block", true);
-	print_marks(report);
+	/* they are of all sessions */
+	if (!report->file->number)
+		print_marks(report);
 }
