@@ -68,14 +68,7 @@ static void take_name(struct exporter *e, const struct exported *d)
 /* Name and, the first time, identity of a device that was opened. */
 static void identify(struct exporter *e, struct exported *d)
 {
-	char path[PATH_MAX];
-	const char *slash;
-
-	/* the broker's node may be hidden from this process */
-	if (!realpath(perfctr_device_path(d->device), path))
-		snprintf(path, sizeof(path), "%s", perfctr_device_path(d->device));
-	slash = device_is_local(d->device) ? NULL : strrchr(path, '/');
-	snprintf(d->name, sizeof(d->name), "%s", slash ? slash + 1 : PERFCTR_DEVICE_LOCAL);
+	device_node(d->device, d->name, sizeof(d->name));
 	if (!d->place)
 		d->place = device_place(d->device);
 	take_name(e, d);
@@ -90,9 +83,21 @@ static int open_as(struct exporter *e, struct exported *d, const char *which)
 	if (status)
 		return status;
 	error = perfctr_selection_new(d->device, &d->selection);
-	status = error ? app_failed(e->app, error) :
-			 device_select(e->app, d->device, d->selection, d->events.words,
+	if (error)
+		status = app_failed(e->app, error);
+	else if (!d->is_of_all)
+		status = device_select(e->app, d->device, d->selection, d->events.words,
 				       d->events.count);
+	else if (d->events.count)
+		status = device_select_existing(e->app, d->device, d->selection, &d->events,
+						device_is_local(d->device));
+	else
+		status = device_select_defaults(e->app, d->device, d->selection,
+						device_is_local(d->device));
+	if (!status && !perfctr_selection_request_count(d->selection)) {
+		app_error(e->app, "%s has none of the events", perfctr_device_path(d->device));
+		status = EXIT_USAGE;
+	}
 	if (is_first && (status || !d->events.count))
 		device_note_others(e->app, which, d->device);
 	if (!status && d->per_block)

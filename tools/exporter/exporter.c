@@ -10,6 +10,7 @@
 
 #include "exporter.h"
 #include "lib/command.h"
+#include "lib/device.h"
 #include "lib/json.h"
 #include "lib/output.h"
 
@@ -31,8 +32,9 @@ static const char help[] =
 	"  -p, --period TIME     time between samples; a number without unit is in ms (5s)\n"
 	"  -j, --json            with --once: as JSON\n"
 	"      --via SOCKET      through the broker (perfctr serve) there\n"
-	"  -d, --device DEVICE   node (renderD128), driver or name; local: perf PMUs. Each -d\n"
-	"                        begins a device, with the events that follow\n"
+	"  -d, --device DEVICE   node (renderD128), driver or name; local: perf PMUs; all: all\n"
+	"                        that can be counted, those of the events that each has. Each\n"
+	"                        -d begins a device, with the events that follow\n"
 	"  -e, --event EVENTS    what to count, as in perfctr stat (default: the main ones)\n"
 	"  -A, --per-core        a series for each block (also --per-block)\n"
 	"\n"
@@ -158,20 +160,79 @@ static int parse_options(struct exporter *e, int argc, char **argv)
 	return 0;
 }
 
+/* Add a device of -d all, with its events. @path: lives with the process. */
+static int add_device(struct exporter *e, const struct exported *all, const char *path)
+{
+	struct exported *d = &e->devices[e->count];
+	int status = take_device(e->app, e, path);
+
+	d->is_of_all = true;
+	d->per_block = all->per_block;
+	for (size_t n = 0; !status && n < all->events.count; n++)
+		status = option_words_add(e->app, &d->events, all->events.words[n]);
+	return status;
+}
+
+/* Put the machine's devices in the place of -d all. */
+static int expand(struct exporter *e, size_t at)
+{
+	struct exported all = e->devices[at];
+	struct perfctr_device_list *list;
+	int status, error = perfctr_device_list_new(e->app->ctx, &list);
+
+	if (error)
+		return app_failed(e->app, error);
+	e->count--;
+	memmove(&e->devices[at], &e->devices[at + 1], (e->count - at) * sizeof(all));
+	e->devices[e->count] = (struct exported){ 0 };
+	status = add_device(e, &all, PERFCTR_DEVICE_LOCAL);
+	for (size_t n = 0; !status && n < perfctr_device_list_count(list); n++) {
+		const struct perfctr_device_entry *entry = perfctr_device_list_get(list, n);
+
+		if (entry->error != -ENOTTY && entry->error != -EINVAL &&
+		    !device_note_entry(e->app, entry))
+			status = add_device(e, &all, strdup(entry->path));
+	}
+	perfctr_device_list_unref(list);
+	option_words_free(&all.events);
+	return status;
+}
+
+static bool is_there(const struct exporter *e, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (exported_is_same(&e->devices[i], &e->devices[n]))
+			return true;
+	return false;
+}
+
 /* Two words may be of the same device, whose series would be there twice. */
 static int open_devices(struct exporter *e)
 {
-	for (size_t n = 0; n < e->count; n++) {
-		struct exported *d = &e->devices[n];
-		int status = exported_open(e, d);
+	int status = 0;
 
-		if (status)
-			return status;
-		for (size_t i = 0; i < n; i++)
-			if (exported_is_same(&e->devices[i], d))
-				return app_usage(e->app, "device %s is there twice", d->name);
+	for (size_t n = 0; !status && n < e->count; n++)
+		if (e->devices[n].which && !strcmp(e->devices[n].which, DEVICE_ALL))
+			status = expand(e, n--);
+	for (size_t n = 0; !status && n < e->count;) {
+		struct exported *d = &e->devices[n];
+
+		status = exported_open(e, d);
+		if (!status && !is_there(e, n)) {
+			n++;
+		} else if (!d->is_of_all) {
+			status = status ? status :
+					  app_usage(e->app, "device %s is there twice", d->name);
+		} else if (!status || e->count > 1) {
+			/* the reason was printed, if it is not there twice */
+			exported_free(d);
+			e->count--;
+			memmove(d, d + 1, (e->count - n) * sizeof(*d));
+			e->devices[e->count] = (struct exported){ 0 };
+			status = 0;
+		}
 	}
-	return 0;
+	return status;
 }
 
 static int write_json(struct exporter *e, FILE *out)

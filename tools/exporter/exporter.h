@@ -12,6 +12,7 @@ enum { MAX_DEVICES = 16 };
 /* a device: one session, made again when it is lost */
 struct exported {
 	const char *which; /* of the command line: node, driver or name; NULL: the first */
+	bool is_of_all; /* of -d all: it counts those of the events that it has, or is left out */
 	char *place; /* which device it is: device_place(); NULL: the local one, or never open */
 	char name[64]; /* value of the label "device": its node, "local"; a lost one's last node */
 	struct option_words events; /* names; empty: the defaults */
