@@ -1094,6 +1094,41 @@ def diff_compares_marks():
         run("diff", "--by-mark", *words, status=2)
 
 
+def many_phases(name, names):
+    """A capture of 192 counters in which each sample is a phase of one of the names."""
+    parts = [cb.HEADER, cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 2**48 - 1)),
+             *(cb.counter(cb.UNHEARD_OF, cb.SHADER, n, f"C{n}", "events") for n in range(48))]
+    for n in range(400):
+        parts.append(cb.record(cb.SAMPLE, cb.sample(n, START + n * MS, START + (n + 1) * MS, [
+            cb.block(cb.SHADER, index, {c: n + c + 1 for c in range(48)}, product=cb.UNHEARD_OF)
+            for index in range(4)])))
+        parts += [cb.mark(kind, f"phase{n % names}", START + n * MS + at)
+                  for kind, at in (("begin", 0), ("end", MS - 1))]
+    return write(name, b"".join([*parts, cb.status(400)]))
+
+
+@test
+def many_names():
+    """diff -A --by-mark: time is in proportion to the names; --mark chooses among too many"""
+    def seconds(names):
+        capture = many_phases("many.cap", names)
+        before = os.times().children_user
+        done = run("diff", "-A", "-a", "--by-mark", capture, capture)
+        check(f"\n{240 * names} compared" in done.stdout.decode(), f"{done.stdout[-200:]}")
+        return os.times().children_user - before
+    few, many = seconds(24), seconds(192)
+    check(many < 20 * few, f"{few} s of 24 names, {many} s of 192")
+    capture = many_phases("many.cap", 300)
+    done = run("diff", "--by-mark", capture, capture, status=2)
+    check(b"--mark PATTERN chooses" in done.stderr, f"{done.stderr}")
+    changes = json.loads(run("diff", "-j", "-e", "shader/C0", "--by-mark", "--mark", "phase2??",
+                             "--mark", "PHASE7", capture, capture).stdout)["changes"]
+    check({c["mark"] for c in changes} == {f"phase{n}" for n in (7, *range(200, 300))},
+          f"{changes[:2]}")
+    run("diff", "--mark", "phase1", capture, capture, status=2)
+    run("diff", "--by-mark", "--mark", "nonsense", capture, capture, status=2)
+
+
 @test
 def a_thousand_captures():
     """diff --by host of 1,000 captures finds the two hosts that differ; SQLite finds the same"""

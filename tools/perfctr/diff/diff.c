@@ -41,6 +41,7 @@ static const char help[] =
 	"      --by-mark            of one capture: frames and phases by name, each against all\n"
 	"                           others (perfctr mark --help); of two, or with --against:\n"
 	"                           those of a name in A against B, a number in each capture\n"
+	"      --mark PATTERN       only frames and phases of such names; may be repeated\n"
 	"      --per EVENT          divide counts by that counter's, not by the time\n"
 	"  -e, --event PATTERN      only what matches, e.g. 'metric:*'; may be repeated\n"
 	"  -A, --per-core           single blocks and cores too (also --per-block)\n"
@@ -87,6 +88,8 @@ static int take_captures(const struct app *app, char **words, int count, char **
 			return app_usage(app, "%s: options come before --against", others[n]);
 	if (o->by && (others || o->by_mark))
 		return app_usage(app, "--by excludes --against and --by-mark");
+	if (o->marks.count && !o->by_mark)
+		return app_usage(app, "--mark chooses among the names of --by-mark");
 	/* the marks are the groups */
 	if (o->by_mark && !others && count == 1)
 		o->by = "mark";
@@ -115,6 +118,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct di
 	const struct option_spec options[] = {
 		OPTION(0, "by", TEXT, &o->by),
 		OPTION(0, "by-mark", FLAG, &o->by_mark),
+		OPTION(0, "mark", WORDS, &o->marks),
 		OPTION(0, "per", TEXT, &o->per),
 		OPTION('e', "event", WORDS, &o->patterns),
 		OPTION_PER_BLOCK(&o->per_block),
@@ -643,6 +647,7 @@ int diff_run(struct app *app, int argc, char **argv)
 		status = options.is_of_groups ? diff_groups(app, &options) :
 						compare_two(app, &options);
 	option_words_free(&options.patterns);
+	option_words_free(&options.marks);
 	capture_list_free(&options.sides[0]);
 	capture_list_free(&options.sides[1]);
 	return status;

@@ -14,6 +14,7 @@ struct diff_options {
 	struct capture_list sides[2]; /* A and B; all captures are in A with @by */
 	const char *by; /* text whose values are the groups, or NULL */
 	bool by_mark; /* frames and phases instead of whole captures */
+	struct option_words marks; /* patterns of their names */
 	const char *per; /* counter that replaces the time in rates, or NULL */
 	struct option_words patterns;
 	const char *output;
@@ -52,5 +53,5 @@ typedef int (*diff_span_fn)(void *data, const char *name, const struct values *v
  * within one counts with the share of its time.
  * Return: 0 or an exit status, the message was printed.
  */
-int diff_spans(const struct app *app, struct capture_file *file, bool per_block, diff_span_fn fn,
-	       void *data);
+int diff_spans(const struct app *app, struct capture_file *file, const struct diff_options *options,
+	       diff_span_fn fn, void *data);

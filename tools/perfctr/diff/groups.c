@@ -52,6 +52,9 @@ struct groups {
 	size_t room; /* of @group_of and the numbers of events */
 	struct group_event *events;
 	size_t event_count;
+	/* number of an event + 1 by its hash, the next free place if that is taken; 0: none */
+	size_t *places;
+	size_t place_count; /* a power of two, more than twice the events */
 	struct comparison *comparisons;
 	size_t count;
 	bool has_per;
@@ -87,6 +90,53 @@ static bool is_event(const struct group_event *e, const struct row *row, const c
 	return !strcmp(e->name, row->event) && (!mark || !strcmp(e->mark, mark));
 }
 
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	/* FNV-1a */
+	do
+		hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+	while (*text++);
+	return hash;
+}
+
+/* The place of an event: that which has it, or the free one for it. */
+static size_t *find_place(const struct groups *g, const char *name, const char *mark)
+{
+	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), name);
+
+	hash = mark ? hash_text(hash, mark) : hash;
+	for (size_t n = hash ^ hash >> 32;; n++) {
+		size_t *place = &g->places[n & (g->place_count - 1)];
+		const struct group_event *e = *place ? &g->events[*place - 1] : NULL;
+
+		if (!e || (!strcmp(e->name, name) && (!mark || !strcmp(e->mark, mark))))
+			return place;
+	}
+}
+
+/* Make room for another event. Return: 0 or -ENOMEM. */
+static int grow_events(struct groups *g)
+{
+	struct group_event *events;
+	size_t *places;
+
+	if (2 * (g->event_count + 1) < g->place_count)
+		return 0;
+	g->place_count = g->place_count ? 2 * g->place_count : 64;
+	places = calloc(g->place_count, sizeof(*places));
+	events = realloc(g->events, g->place_count / 2 * sizeof(*events));
+	g->events = events ? events : g->events;
+	if (!events || !places) {
+		free(places);
+		return -ENOMEM;
+	}
+	free(g->places);
+	g->places = places;
+	for (size_t n = 0; n < g->event_count; n++)
+		*find_place(g, events[n].name, events[n].mark) = n + 1;
+	return 0;
+}
+
 /*
  * @mark: name of the span, NULL: the event is of all; @hint: likely index, because captures of one
  * kind have the same events in the same order.
@@ -95,18 +145,17 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 				      const struct row *per, const char *mark, size_t hint)
 {
 	struct group_event *e;
+	size_t *place;
 	char unit[64];
 
 	if (hint < g->event_count && is_event(&g->events[hint], row, mark))
 		return &g->events[hint];
-	for (size_t n = 0; n < g->event_count; n++)
-		if (is_event(&g->events[n], row, mark))
-			return &g->events[n];
-	e = realloc(g->events, (g->event_count + 1) * sizeof(*e));
-	if (!e)
+	if (grow_events(g))
 		return NULL;
-	g->events = e;
-	e += g->event_count;
+	place = find_place(g, row->event, mark);
+	if (*place)
+		return &g->events[*place - 1];
+	e = &g->events[g->event_count];
 	*e = (struct group_event){ .scale = 1, .is_metric = row->metric };
 	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
 	e->mark = mark ? strdup(mark) : NULL;
@@ -126,7 +175,7 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 		if (!g->options->json && !isnan(row->rate))
 			row_rate_unit(row, &e->scale);
 	}
-	g->event_count++;
+	*place = ++g->event_count;
 	return e;
 }
 
@@ -249,7 +298,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 		if (error)
 			return error;
 		if (o->by_mark)
-			*status = diff_spans(g->app, file, o->per_block, add_span, g);
+			*status = diff_spans(g->app, file, o, add_span, g);
 		else
 			error = add_session(g, file);
 	}
@@ -294,8 +343,10 @@ static int read_captures(struct groups *g, int *damage)
 		return app_usage(g->app, "nothing in the captures matches '%s'",
 				 o->patterns.words[0]);
 	if (!g->event_count && o->by_mark)
-		return app_usage(g->app, "--by-mark: the captures have no frames and phases; see "
-					 "perfctr mark --help");
+		return app_usage(g->app,
+				 "--by-mark: the captures have no frames and phases%s; see "
+				 "perfctr mark --help",
+				 o->marks.count ? " of these names" : "");
 	if (!g->capture_count)
 		return EXIT_FAILED;
 	if (o->per && !g->has_per)
@@ -589,6 +640,7 @@ int diff_groups(struct app *app, const struct diff_options *options)
 	}
 	free(g.groups);
 	free(g.events);
+	free(g.places);
 	free(g.group_of);
 	free(g.comparisons);
 	return status;

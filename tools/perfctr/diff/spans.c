@@ -12,8 +12,12 @@ struct span_name {
 	struct mean *means; /* of each line */
 };
 
+/* instead of the index of a name: what is left out */
+enum { NO_NAME = DIFF_MOST_NAMES };
+
 struct walk {
 	struct capture_file *file;
+	const struct option_words *patterns; /* of names */
 	struct values values;
 	struct span_name names[DIFF_MOST_NAMES];
 	size_t name_count;
@@ -21,7 +25,7 @@ struct walk {
 	size_t *open;
 	size_t open_count;
 	size_t next; /* mark that begins next */
-	uint8_t *name_of; /* each mark: index of its name */
+	uint16_t *name_of; /* each mark: index of its name, or NO_NAME */
 };
 
 static bool is_span(const struct mark *mark)
@@ -39,6 +43,9 @@ static int find_names(const struct app *app, struct walk *w)
 		const struct mark *m = &marks->all[i];
 		size_t n = 0;
 
+		w->name_of[i] = NO_NAME;
+		if (!option_words_match(w->patterns, m->name))
+			continue;
 		unfinished += m->open;
 		if (!is_span(m))
 			continue;
@@ -48,7 +55,8 @@ static int find_names(const struct app *app, struct walk *w)
 		    (n < w->name_count && w->names[n].first->kind != m->kind))
 			return app_usage(app,
 					 "--by-mark: '%s' of %s: name all frames alike, at most %d "
-					 "names, each only of frames or only of phases",
+					 "names, each only of frames or only of phases; --mark "
+					 "PATTERN chooses some of them",
 					 m->name, w->file->path, DIFF_MOST_NAMES);
 		if (n == w->name_count)
 			w->names[w->name_count++] = (struct span_name){
@@ -56,7 +64,7 @@ static int find_names(const struct app *app, struct walk *w)
 			};
 		if (!w->names[n].means)
 			return app_failed(app, -ENOMEM);
-		w->name_of[i] = (uint8_t)n;
+		w->name_of[i] = (uint16_t)n;
 	}
 	if (unfinished)
 		app_error(app, "%s: %llu unfinished phases are left out", w->file->path,
@@ -96,18 +104,18 @@ static int take_sample(void *data, struct capture_file *file, struct perfctr_sam
 			w->open[kept++] = w->open[n];
 	w->open_count = kept;
 	for (; w->next < marks->count && marks->all[w->next].start_ns < sample->end_ns; w->next++)
-		if (is_span(&marks->all[w->next]))
+		if (w->name_of[w->next] != NO_NAME)
 			w->open[w->open_count++] = w->next;
 	for (size_t n = 0; !error && n < w->open_count; n++)
 		add_sample(w, w->open[n]);
 	return error;
 }
 
-int diff_spans(const struct app *app, struct capture_file *file, bool per_block, diff_span_fn fn,
-	       void *data)
+int diff_spans(const struct app *app, struct capture_file *file, const struct diff_options *options,
+	       diff_span_fn fn, void *data)
 {
-	struct walk w = { .file = file };
-	int error = values_init(app, file, per_block, &w.values), status = 0;
+	struct walk w = { .file = file, .patterns = &options->marks };
+	int error = values_init(app, file, options->per_block, &w.values), status = 0;
 
 	w.open = calloc(file->marks.count + 1, sizeof(*w.open));
 	w.name_of = calloc(file->marks.count + 1, sizeof(*w.name_of));
