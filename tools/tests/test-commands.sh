@@ -44,6 +44,38 @@ completes() {
 	grep -q -e --json <<<"$(tail -n 1 <<<"$words")" || { echo "its options: $words"; return 1; }
 }
 
+# @1: a shell; @2: a command. What zsh's and fish's completions offer.
+completes_in() {
+	local words
+	command -v "$1" >/dev/null || { echo "# no $1"; return 0; }
+	case $1 in
+	zsh) words=$(PATH=$build/bin:$PATH zsh -f -c '
+		_describe() { print -l -- ${(P)@[-1]}; }; words=(perfctr ""); CURRENT=2
+		. "$0"; words=(perfctr '"$2"' --); CURRENT=3; _perfctr
+		fpath=(${0%/*} $fpath); autoload -Uz compinit; compinit -u -D
+		[[ $_comps[perfctr] == _perfctr ]] || print -l "compinit does not find it"' \
+		"$top/tools/completions/_perfctr") ;;
+	fish) words=$(PATH=$build/bin:$PATH HOME=$build/test fish --no-config -c "
+		source $top/tools/completions/perfctr.fish; complete -C 'perfctr $2'
+		complete -C 'perfctr $2 --'") ;;
+	esac 2>&1
+	grep -q "^$2[:	]" <<<"$words" && grep -q '^--json[:	]..' <<<"$words" &&
+		! grep -q 'does not find' <<<"$words" || { echo "$1: $words"; return 1; }
+}
+
+# The events of the machine, after a comma too.
+completes_events() {
+	local words
+	command -v fish >/dev/null || { echo '# no fish'; return 0; }
+	words=$(PATH=$build/bin:$PATH HOME=$build/test fish --no-config -c "
+		source $top/tools/completions/perfctr.fish
+		complete -C 'perfctr stat -e cycles,page-f'; complete -C 'perfctr stat -d lo'
+		complete -C 'perfctr export -f pe'")
+	for wanted in cycles,software/page-faults/ local perfetto; do
+		grep -q "^$wanted" <<<"$words" || { echo "no $wanted: $words"; return 1; }
+	done
+}
+
 rejects_nonsense() {
 	local text wanted="perfctr $1: unknown or incomplete option --no-such-option"
 	text=$("$perfctr" "$1" --no-such-option </dev/null 2>&1)
@@ -186,14 +218,17 @@ finds_programs() {
 
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 5 + 11))"
+echo "1..$((${#commands[@]} * 7 + 12))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
 	check "$command: --json" has_json "$command"
 	check "$command: completion knows it and its options" completes "$command"
+	check "$command: completion in zsh" completes_in zsh "$command"
+	check "$command: completion in fish" completes_in fish "$command"
 	check "$command: an unknown option is status 2" rejects_nonsense "$command"
 done
+check "completion in fish: events, devices, formats" completes_events
 check "the manual pages are well-formed" man_is_well_formed
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
 check "perfctr-import-mali makes pages" imports_specification
