@@ -462,7 +462,7 @@ def gpu_points(trace, name):
 def perfetto_gpu():
     """export perfetto: counters of a GPU with units, groups and blocks, values at the ends of
     samples, zeros before the first one and where none was taken"""
-    paused = [head(cb.UNHEARD_OF), cb.record(cb.TEXT, cb.texts("node", "/dev/dri/renderD130"))]
+    paused = [head(cb.UNHEARD_OF), cb.record(cb.TEXT, cb.texts("path", "/dev/dri/renderD130"))]
     for n, start in enumerate((0, 10 * MS, 50 * MS)):
         paused.append(cb.record(cb.SAMPLE, cb.sample(n, START + start, START + start + 10 * MS,
                                                      blocks(n + 1, n + 2))))

@@ -37,7 +37,7 @@ def capture(name, node, seed):
     not always measured."""
     chance = random.Random(seed)
     parts = [cb.HEADER, cb.record(cb.TEXT, cb.texts("driver", "panthor")),
-             cb.record(cb.TEXT, cb.texts("host", name)), cb.record(cb.TEXT, cb.texts("node", node)),
+             cb.record(cb.TEXT, cb.texts("host", name)), cb.record(cb.TEXT, cb.texts("path", node)),
              cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, (1 << COUNTERS) - 1)),
              cb.record(cb.REQUEST, cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3)),
              cb.record(cb.LABEL, (1).to_bytes(8, "little") + cb.texts("my-event", "Joules", "1"))]

@@ -350,10 +350,10 @@ static char *vendor_of(const char *driver)
 /* The GPU's number in the trace: that of its render node, so those of a machine differ. */
 static uint32_t number_of(const struct capture_file *file)
 {
-	const char *node = capture_file_text(file, "node");
+	const char *node = perfctr_device_path(file->device);
 	unsigned int minor = FIRST_RENDER_NODE;
 
-	if (!node || sscanf(node, "/dev/dri/renderD%u", &minor) != 1 ||
+	if (sscanf(node, "/dev/dri/renderD%u", &minor) != 1 ||
 	    minor - FIRST_RENDER_NODE >= MOST_GPUS)
 		return 0;
 	return minor - FIRST_RENDER_NODE;

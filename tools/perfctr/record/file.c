@@ -30,14 +30,11 @@ static int reach_disk(int fd)
 /* Write what a reader needs besides the session. */
 static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 {
-	const char *node = perfctr_device_path(perfctr_session_device(r->session));
 	struct utsname machine;
 	char text[4096];
 	int error;
 
 	error = perfctr_capture_write_text(writer, "tool", "perfctr " PERFCTR_VERSION);
-	if (!error && *node)
-		error = perfctr_capture_write_text(writer, "node", node);
 	if (!error && r->command.argv) {
 		/* arguments are any bytes, and may be cut */
 		json_clean_field(command_text(r->command.argv, text, sizeof(text)));
