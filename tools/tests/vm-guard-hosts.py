@@ -3,6 +3,7 @@
 """perfctr guard on hosts of cgroup version 2, elsewhere, hybrid and version 1. Prints TAP. Runs as
 root in the guest, whose mounts of cgroups it replaces."""
 
+import errno
 import os
 import random
 import signal
@@ -28,6 +29,7 @@ while True:
 """
 HOG = (sys.executable, "-c", FAULTS)
 BUDGET = "device=local event=software/page-faults/ limit=500 window=1s period=20ms on_loss=release"
+SLOW = os.strerror(errno.ETIMEDOUT)
 # type and options of each mount, and its folder
 UNIFIED, FREEZER, PERF = (("cgroup2", ""), ("cgroup", "freezer"), ("cgroup", "perf_event"))
 HOSTS = {
@@ -154,13 +156,13 @@ def budgets_hold_on_every_host():
     removed in each hierarchy"""
     for host in hosts():
         guard = start("-g", "own", "-b", BUDGET, command=("timeout", "3", *HOG))
-        wait_for(lambda: records("violation") or guard.poll() is not None, said)
-        check(records("violation"), said())
-        held = records("violation")[0]
-        check(held["held"] and not held["error"], f"{held}")
         check(guard.wait(60) == 124, said())
         end, begin = records("end")[0], records("begin")[0]
-        check(end["violations"] > 0 == end["failures"] and end["held_ns"] > 0, f"{end}")
+        # an emulated CPU may not run for 500 ms, and freezes nothing in this time
+        errors = [r["error"] for r in records("violation")]
+        check(None in errors and set(errors) <= {None, SLOW}, f"{errors} {said()}")
+        check(all(r["held"] for r in records("violation") if not r["error"]), said())
+        check(end["failures"] == errors.count(SLOW) and end["held_ns"] > 0, f"{end} {errors}")
         check(0 < end["worst_reaction_ns"], f"{end}")
         check((begin["cgroup"], begin["counted_in"]) == host.folders("own"), f"{begin}")
         for folder in host.folders("own"):

@@ -83,8 +83,9 @@ static int freeze_unified(struct target *t, bool hold)
 		return events.fd;
 	error = write_in(t, "cgroup.freeze", hold ? "1" : "0");
 	while (!error && hold) {
-		ssize_t length = pread(events.fd, text, sizeof(text) - 1, 0);
+		/* before the reading: one that came late, because others ran, counts */
 		uint64_t now_ns = perfctr_time_raw_ns();
+		ssize_t length = pread(events.fd, text, sizeof(text) - 1, 0);
 
 		text[length > 0 ? length : 0] = '\0';
 		if (strstr(text, "frozen 1"))
@@ -114,12 +115,13 @@ static int freeze_v1(struct target *t, bool hold)
 	if (write(fd, state, strlen(state)) < 0)
 		error = -errno;
 	while (!error && hold) {
+		uint64_t now_ns = perfctr_time_raw_ns();
 		ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
 
 		text[length > 0 ? length : 0] = '\0';
 		if (!strncmp(text, state, strlen(state)))
 			break;
-		if (perfctr_time_raw_ns() >= end_ns)
+		if (now_ns >= end_ns)
 			error = -ETIMEDOUT;
 		else
 			poll(NULL, 0, 1);
