@@ -347,7 +347,10 @@ static char *vendor_of(const char *driver)
 	return NULL;
 }
 
-/* The GPU's number in the trace: that of its render node, so those of a machine differ. */
+/*
+ * The GPU's number in the trace: that of its render node, so those of a machine differ. Those of a
+ * capture that have other nodes are counted down from the end, so no two of it are equal.
+ */
 static uint32_t number_of(const struct capture_file *file)
 {
 	const char *node = perfctr_device_path(file->device);
@@ -355,7 +358,7 @@ static uint32_t number_of(const struct capture_file *file)
 
 	if (sscanf(node, "/dev/dri/renderD%u", &minor) != 1 ||
 	    minor - FIRST_RENDER_NODE >= MOST_GPUS)
-		return 0;
+		return capture_file_device(file) ? MOST_GPUS - 1 - file->number : 0;
 	return minor - FIRST_RENDER_NODE;
 }
 
@@ -471,10 +474,10 @@ static void write_event(struct export *e, uint8_t *end, uint64_t raw_ns)
 	p = put_number(p, TAG_SEQUENCE_FLAGS, NEEDS_INCREMENTAL_STATE);
 	p = put_number(p, TAG_COUNTER_EVENT, size);
 	to = put_number(to, TAG_PACKET, (uint64_t)(p - packet) + size);
-	text_add(&e->text, (const char *)head, (size_t)(to - head));
-	text_add(&e->text, (const char *)packet, (size_t)(p - packet));
-	text_add(&e->text, (const char *)inner, inner_size);
-	text_add(&e->text, (const char *)gpu->event, (size_t)(end - gpu->event));
+	text_add(e->text, (const char *)head, (size_t)(to - head));
+	text_add(e->text, (const char *)packet, (size_t)(p - packet));
+	text_add(e->text, (const char *)inner, inner_size);
+	text_add(e->text, (const char *)gpu->event, (size_t)(end - gpu->event));
 }
 
 static void write_zeros(struct export *e, uint64_t raw_ns)

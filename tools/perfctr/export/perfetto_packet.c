@@ -81,8 +81,8 @@ int perfetto_write(struct export *e, Perfetto__TracePacket *packet)
 	for (left = size; left > 0x7f; left >>= 7)
 		head[head_bytes++] = (uint8_t)(left | 0x80);
 	head[head_bytes++] = (uint8_t)left;
-	text_add(&e->text, (const char *)head, head_bytes);
-	text_add(&e->text, (const char *)p->bytes, size);
+	text_add(e->text, (const char *)head, head_bytes);
+	text_add(e->text, (const char *)p->bytes, size);
 	return 0;
 }
 
