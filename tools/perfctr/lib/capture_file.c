@@ -511,7 +511,8 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	json_add_text(device, "name", perfctr_device_info(file->device)->name);
 	json_add_text(device, "driver", perfctr_device_driver(file->device));
 	json_add_text(device, "path", perfctr_device_path(file->device));
-	json_add_text(device, "node", capture_file_device(file));
+	if (capture_file_device(file))
+		json_add_text(device, "node", capture_file_device(file));
 	json_add(o, "device", device);
 	for (size_t n = 0; n < file->text_count; n++)
 		json_add_text(texts, file->texts[n].key, file->texts[n].value);
