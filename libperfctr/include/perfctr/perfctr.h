@@ -221,6 +221,29 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
 
 /**
+ * perfctr_device_count_thread() - count a thread instead of the whole machine
+ * @device: the local device
+ * @thread: the thread, counted with its future children
+ *
+ * As perfctr_device_count_task(), which it replaces.
+ *
+ * Return: 0; -EOPNOTSUPP another device.
+ */
+int perfctr_device_count_thread(struct perfctr_device *device, pid_t thread);
+
+/**
+ * perfctr_device_count_cpus() - count some CPUs instead of the whole machine
+ * @device: the local device
+ * @list: the CPUs, "0-3,8"
+ *
+ * It replaces perfctr_device_count_task(). PMUs with a cpumask in sysfs count the whole machine.
+ *
+ * Return: 0; -EINVAL no list, or a CPU that is not online; -EOPNOTSUPP another device; errors of
+ * reading sysfs.
+ */
+int perfctr_device_count_cpus(struct perfctr_device *device, const char *list);
+
+/**
  * perfctr_device_count_cgroup() - count a cgroup and those below it instead of the whole machine
  * @device: the local device
  * @path: folder of the cgroup, "/sys/fs/cgroup/batch.slice"

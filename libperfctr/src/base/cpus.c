@@ -99,6 +99,33 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+int cpu_list_online(const struct perfctr_sys *sys, struct cpu_list *list)
+{
+	int error = cpu_list_read(sys, CPUS_ONLINE_PATH, list);
+
+	/* a kernel without CPU hotplug has no list */
+	return error == -ENOENT ? cpu_list_parse("0", list) : error;
+}
+
+int cpu_list_copy(const struct cpu_list *from, struct cpu_list *to)
+{
+	*to = (struct cpu_list){ calloc(from->count + 1, sizeof(*to->cpus)), from->count };
+	if (!to->cpus)
+		return -ENOMEM;
+	memcpy(to->cpus, from->cpus, from->count * sizeof(*to->cpus));
+	return 0;
+}
+
+void cpu_list_intersect(struct cpu_list *list, const struct cpu_list *other)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < list->count; n++)
+		if (cpu_list_has(other, list->cpus[n]))
+			list->cpus[kept++] = list->cpus[n];
+	list->count = kept;
+}
+
 bool cpu_list_has(const struct cpu_list *list, int cpu)
 {
 	return list->count && bsearch(&cpu, list->cpus, list->count, sizeof(*list->cpus), compare);

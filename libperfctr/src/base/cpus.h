@@ -20,6 +20,13 @@ struct cpu_list {
 int cpu_list_parse(const char *text, struct cpu_list *list);
 /* Read a file. Return: as above, or the error of reading it. */
 int cpu_list_read(const struct perfctr_sys *sys, const char *path, struct cpu_list *list);
+#define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
+/* Read the CPUs that are online: one without CPU hotplug. Return: as cpu_list_read(). */
+int cpu_list_online(const struct perfctr_sys *sys, struct cpu_list *list);
+/* Return: 0 or -ENOMEM. */
+int cpu_list_copy(const struct cpu_list *from, struct cpu_list *to);
+/* Remove the CPUs that are not in @other. */
+void cpu_list_intersect(struct cpu_list *list, const struct cpu_list *other);
 bool cpu_list_has(const struct cpu_list *list, int cpu);
 bool cpu_list_equal(const struct cpu_list *a, const struct cpu_list *b);
 void cpu_list_free(struct cpu_list *list);

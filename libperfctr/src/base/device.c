@@ -11,6 +11,7 @@ static void free_device(struct perfctr_device *device)
 	perfctr_ctx_unref(device->ctx);
 	free(device->blocks);
 	free(device->clocks);
+	cpu_list_free(&device->cpus);
 	free(device);
 }
 

@@ -5,6 +5,7 @@
 #include <drm/perfctr_tegra410.h>
 
 #include "../../counters/tegra241/perfctr_tegra241.h"
+#include "cpus.h"
 #include "ctx.h"
 
 /* Whether a perf PMU counts a request, a block of the device, or counters of a product. */
@@ -75,6 +76,8 @@ struct perfctr_device {
 	size_t clock_count;
 	/* the process that a local device counts; 0: the whole machine, as a broker does */
 	pid_t task;
+	/* the CPUs whose cores a local device counts; empty: all */
+	struct cpu_list cpus;
 	unsigned int ext_bus_bytes; /* of a beat of a Mali GPU's external bus, 0 if unknown */
 };
 

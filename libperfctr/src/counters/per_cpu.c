@@ -35,9 +35,13 @@ static int append_each(struct perfctr_selection *to, const struct drm_perfctr_bl
 	struct cpu_list cpus;
 	int error = pmu_cpus(to->device->ctx, pmu, &cpus);
 
-	if (!error && cpus.count < 2)
+	const bool is_one = cpus.count < 2;
+
+	if (!error && is_one)
 		error = selection_add_generic(to, r, label);
-	for (size_t n = 0; !error && cpus.count > 1 && n < cpus.count; n++) {
+	else if (!error && !pmu->is_uncore && to->device->cpus.count)
+		cpu_list_intersect(&cpus, &to->device->cpus);
+	for (size_t n = 0; !error && !is_one && n < cpus.count; n++) {
 		request.cpu = cpus.cpus[n];
 		error = name_cpu(to->device->ctx, label, request.cpu, &named);
 		if (!error)

@@ -11,7 +11,6 @@
 
 #include "generic.h"
 
-#define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
 #define PMU_PATH "/sys/bus/event_source/devices"
 #define TRACEFS "/sys/kernel/tracing"
 #define TRACEFS_PATH TRACEFS "/events"
@@ -278,17 +277,6 @@ void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, uint64_t config, c
 	pmu_list_free(&list);
 }
 
-/* Remove the CPUs that are not in @other. */
-static void intersect(struct cpu_list *cpus, const struct cpu_list *other)
-{
-	size_t kept = 0;
-
-	for (size_t n = 0; n < cpus->count; n++)
-		if (cpu_list_has(other, cpus->cpus[n]))
-			cpus->cpus[kept++] = cpus->cpus[n];
-	cpus->count = kept;
-}
-
 int pmu_cpus(struct perfctr_ctx *ctx, const struct pmu *pmu, struct cpu_list *cpus)
 {
 	struct cpu_list own = { 0 }, online = { 0 };
@@ -300,14 +288,12 @@ int pmu_cpus(struct perfctr_ctx *ctx, const struct pmu *pmu, struct cpu_list *cp
 	error = cpu_list_read(ctx->sys, path, &own);
 	error = error == -ENOENT ? 0 : error;
 	if (!error && !pmu->is_uncore)
-		error = cpu_list_read(ctx->sys, CPUS_ONLINE_PATH, &online);
-	if (error == -ENOENT)
-		error = cpu_list_parse("0", &online);
+		error = cpu_list_online(ctx->sys, &online);
 	if (error)
 		perfctr_fail(ctx, error, "cannot read the CPUs of the PMU %s: %s", pmu->name,
 			     strerror(-error));
 	if (own.count && online.count)
-		intersect(&own, &online);
+		cpu_list_intersect(&own, &online);
 	*cpus = own.count || pmu->is_uncore ? own : online;
 	cpu_list_free(own.count || pmu->is_uncore ? &online : &own);
 	return error;

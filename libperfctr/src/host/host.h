@@ -150,9 +150,14 @@ struct host {
 	u64 gpu_timestamp, gpu_raw_ns;
 	u32 gpu_epoch, pair_epoch;
 
-	/* what the device "local" counts instead of the machine: a process; folder of a cgroup */
+	/*
+	 * what the device "local" counts instead of the machine: a process, or only that thread of
+	 * it; folder of a cgroup; the cores of these CPUs, of the device, NULL: all
+	 */
 	pid_t task;
+	bool is_thread;
 	int cgroup;
+	const struct cpu_list *cpus;
 	struct host_session *sessions[HOST_MAX_SESSIONS];
 	bool explained; /* the context has the reason of the last failure */
 	struct host_source *refusing; /* that did not start, under the lock */

@@ -4,6 +4,7 @@
  * the same as with a driver that has the ioctls of perfctr_drm.h.
  */
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -344,8 +345,11 @@ int host_link_gpu(struct perfctr_ctx *ctx, int fd, const char *path,
 	return 0;
 }
 
-/* Return: 0, with the former choice dropped; -EOPNOTSUPP. */
-static int choose(struct perfctr_device *device, const char *name)
+/*
+ * @what, @which: the device's new name, of two words.
+ * Return: 0, with the former choice dropped; -EOPNOTSUPP.
+ */
+static int choose(struct perfctr_device *device, const char *what, const char *which)
 {
 	struct host *host = device->link_data;
 
@@ -358,14 +362,18 @@ static int choose(struct perfctr_device *device, const char *name)
 		device->ctx->sys->close(device->ctx->sys->data, host->cgroup);
 	host->cgroup = -1;
 	host->task = 0;
+	host->is_thread = false;
+	host->cpus = NULL;
 	device->task = 0;
-	snprintf(device->info.name, sizeof(device->info.name), "%s", name);
+	cpu_list_free(&device->cpus);
+	snprintf(device->info.name, sizeof(device->info.name), "%s%s%s", what, *which ? " " : "",
+		 which);
 	return 0;
 }
 
 EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 {
-	int error = choose(device, task ? "a process and its children" : THIS_MACHINE);
+	int error = choose(device, task ? "a process and its children" : THIS_MACHINE, "");
 
 	if (error)
 		return error;
@@ -374,15 +382,75 @@ EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 	return 0;
 }
 
+EXPORT int perfctr_device_count_thread(struct perfctr_device *device, pid_t thread)
+{
+	int error = choose(device, "a thread", "");
+
+	if (error)
+		return error;
+	((struct host *)device->link_data)->task = device->task = thread;
+	((struct host *)device->link_data)->is_thread = true;
+	return 0;
+}
+
+EXPORT int perfctr_device_count_cpus(struct perfctr_device *device, const char *list)
+{
+	struct perfctr_ctx *ctx = device->ctx;
+	struct cpu_list online = { 0 };
+	int error = choose(device, "CPUs", list);
+
+	if (error)
+		return error;
+	error = cpu_list_parse(list, &device->cpus);
+	if (error || !device->cpus.count)
+		return perfctr_fail(ctx, -EINVAL, "CPUs '%s': use a list such as 0-3,8", list);
+	error = cpu_list_online(ctx->sys, &online);
+	for (size_t n = 0; !error && n < device->cpus.count; n++)
+		if (!cpu_list_has(&online, device->cpus.cpus[n]))
+			error = perfctr_fail(ctx, -EINVAL, "CPU %d is not online; %s has the list",
+					     device->cpus.cpus[n], CPUS_ONLINE_PATH);
+	cpu_list_free(&online);
+	if (error)
+		cpu_list_free(&device->cpus);
+	else
+		((struct host *)device->link_data)->cpus = &device->cpus;
+	return error;
+}
+
+/* Version 2 has no cgroups of perf where all controllers are off. */
+static bool perf_counts_in(const struct perfctr_sys *sys, int cgroup)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	int fd = sys->perf_event_open(sys->data, &attr, cgroup, 0, -1, PERF_FLAG_PID_CGROUP);
+
+	if (fd >= 0)
+		sys->close(sys->data, fd);
+	return fd != -ENOENT;
+}
+
 EXPORT int perfctr_device_count_cgroup(struct perfctr_device *device, const char *path)
 {
-	int fd, error = choose(device, "a cgroup");
+	const char *slash = strrchr(path, '/');
+	int fd, error = choose(device, "cgroup", slash ? slash + 1 : path);
 
 	if (error)
 		return error;
 	fd = device->ctx->sys->open(device->ctx->sys->data, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return perfctr_fail(device->ctx, fd, "cgroup %s: %s", path, strerror(-fd));
+	if (!perf_counts_in(device->ctx->sys, fd)) {
+		device->ctx->sys->close(device->ctx->sys->data, fd);
+		return perfctr_fail(
+			device->ctx, -ENOENT,
+			"perf does not count in cgroup %s: its parent has no "
+			"controller on; write +cpu to the parent's cgroup.subtree_control",
+			path);
+	}
 	((struct host *)device->link_data)->cgroup = fd;
 	return 0;
 }

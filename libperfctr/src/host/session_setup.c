@@ -288,6 +288,7 @@ static struct host_session *new_session(struct host *host, const struct session_
 	pthread_mutex_init(&s->lock, NULL);
 	s->events.task = host->task < 0 ? -host->task : host->task;
 	s->events.from_exec = host->task < 0;
+	s->events.is_thread = host->is_thread;
 	s->events.skips_unsupported = setup->flags & PERFCTR_SESSION_SKIP_UNSUPPORTED;
 	s->events.cgroup = -1;
 	s->period_ns = setup->period_ns;
@@ -310,6 +311,10 @@ static int build(struct host_session *s, struct session_setup *setup)
 		s->events.cgroup = s->sys->dup(s->sys->data, host->cgroup);
 	if (host->cgroup >= 0 && s->events.cgroup < 0)
 		return s->events.cgroup;
+	if (host->cpus)
+		error = cpu_list_copy(host->cpus, &s->events.only);
+	if (error)
+		return error;
 	error = host->gone ? -ENODEV : add_blocks(s, setup);
 	host->explained = error && s->events.explained;
 	if (!error)

@@ -3,8 +3,8 @@
  * perf events of a local session.
  *
  * A counter has one event on each CPU that its PMU counts on: the cpumask of an uncore PMU, the
- * CPUs of one kind of cores, or all. The sum over all files that were ever open never decreases,
- * even if CPUs go offline.
+ * CPUs of one kind of cores, or all; those of cores can be restricted to some CPUs. The sum over
+ * all files that were ever open never decreases, even if CPUs go offline.
  *
  * If a process is counted, each of its threads has an event instead, which future threads and
  * children inherit. If a cgroup is counted, the events on the CPUs count while its tasks run.
@@ -27,7 +27,6 @@
 #include "readings.h"
 
 #define PMU_PATH "/sys/bus/event_source/devices"
-#define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX };
 /*
@@ -229,6 +228,8 @@ static int open_on_task(struct perf_events *c, uint32_t which)
 	char path[64];
 	int error;
 
+	if (c->is_thread)
+		return open_on(c, which, c->task, c->counters[which].cpu);
 	snprintf(path, sizeof(path), "/proc/%d/task", c->task);
 	error = c->sys->list(c->sys->data, path, open_on_thread, &t);
 	if (!t.any || (!error && !c->counters[which].open_count))
@@ -258,7 +259,8 @@ static void follow_mask(struct perf_events *c, uint32_t which, const struct cpu_
 static int open_on_cpus(struct perf_events *c, uint32_t which, const struct cpu_list *cpus)
 {
 	struct local_counter *counter = &c->counters[which];
-	int error = -ENODEV;
+	/* a kind of cores that is on none of the CPUs wanted has no such event */
+	int error = c->only.count ? -ENOENT : -ENODEV;
 
 	if (counter->uncore)
 		follow_mask(c, which, cpus);
@@ -266,7 +268,8 @@ static int open_on_cpus(struct perf_events *c, uint32_t which, const struct cpu_
 		int cpu = cpus->cpus[n], result;
 
 		if (is_open_on(c, which, cpu) ||
-		    (!counter->uncore && !cpu_list_has(&c->online, cpu)))
+		    (!counter->uncore && (!cpu_list_has(&c->online, cpu) ||
+					  (c->only.count && !cpu_list_has(&c->only, cpu)))))
 			continue;
 		result = open_on(c, which, -1, cpu);
 		if (result && !is_elsewhere(c, counter, result))
@@ -308,18 +311,15 @@ static int explain(struct perf_events *c, int error, const char *path)
 	return perfctr_fail(c->ctx, error, "%s is no list of CPUs: %s", path, strerror(-error));
 }
 
-/* A kernel without CPU hotplug has no list: one CPU. */
 static int read_online(struct perf_events *c)
 {
 	struct cpu_list online;
-	int error = cpu_list_read(c->sys, ONLINE_PATH, &online);
+	int error = cpu_list_online(c->sys, &online);
 
-	if (error == -ENOENT)
-		error = cpu_list_parse("0", &online);
-	else if (!error && !online.count)
+	if (!error && !online.count)
 		error = -EINVAL;
 	if (error)
-		return explain(c, error, ONLINE_PATH);
+		return explain(c, error, CPUS_ONLINE_PATH);
 	cpu_list_free(&c->online);
 	c->online = online;
 	c->looked_ns = perfctr_time_raw_ns();
@@ -448,7 +448,7 @@ static int open_counter(struct perfctr_ctx *ctx, struct perf_events *c, uint32_t
 	if (counter->cpu != DRM_PERFCTR_CPU_ANY && !cpu_list_has(&c->online, counter->cpu)) {
 		c->explained = true;
 		return perfctr_fail(ctx, -EINVAL,
-				    "%s: CPU %d is not online; " ONLINE_PATH
+				    "%s: CPU %d is not online; " CPUS_ONLINE_PATH
 				    " lists those that are",
 				    counter->pmu, counter->cpu);
 	}
@@ -761,6 +761,7 @@ void perf_events_close(struct perf_events *c)
 		c->sys->close(c->sys->data, c->files[--c->file_count].fd);
 	readings_free(c);
 	cpu_list_free(&c->online);
+	cpu_list_free(&c->only);
 	free(c->files);
 	free(c->counters);
 	if (c->cgroup >= 0)

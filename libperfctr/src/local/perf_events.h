@@ -58,6 +58,8 @@ struct perf_events {
 	size_t file_count, file_room;
 	/* the counted process, with its future children; 0: the whole machine */
 	pid_t task;
+	bool is_thread; /* only that thread, with its future children */
+	struct cpu_list only; /* CPUs whose cores are counted, owned; empty: all */
 	/* folder of the counted cgroup, owned, -1: none */
 	int cgroup;
 	/* perf enables the process's events at its execve(), the first START does not */

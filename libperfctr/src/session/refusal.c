@@ -21,8 +21,6 @@
 /* files of a process that are no perf events: the standard ones, rings, folders */
 enum { FURTHER_FILES = 64 };
 
-#define CPU_ONLINE_PATH "/sys/devices/system/cpu/online"
-
 /* Return: whether the file holds a number. */
 static bool read_number(struct perfctr_ctx *ctx, const char *path, long *value)
 {
@@ -158,7 +156,7 @@ static bool explain_cpu(struct perfctr_ctx *ctx, const struct drm_perfctr_block_
 	char *text;
 
 	if (r->cpu == DRM_PERFCTR_CPU_ANY ||
-	    perfctr_sys_read_all(ctx->sys, CPU_ONLINE_PATH, &text) < 0)
+	    perfctr_sys_read_all(ctx->sys, CPUS_ONLINE_PATH, &text) < 0)
 		return false;
 	is_offline = !cpu_list_parse(text, &online) && online.count &&
 		     !cpu_list_has(&online, r->cpu);

@@ -7,8 +7,8 @@
 
 #include <poll.h>
 
-#include "cgroup.h"
 #include "lib/app.h"
+#include "lib/cgroup.h"
 #include "lib/counting.h"
 #include "lib/verdicts.h"
 

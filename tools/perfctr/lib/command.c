@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -60,8 +61,28 @@ int command_prepare(const struct app *app, struct command *command, int stdout_f
 	return EXIT_CANNOT_RUN;
 }
 
+/* The process of a thread; the number itself if it is a process, or there is none. */
+static uint64_t process_of(uint64_t thread)
+{
+	char path[64], *line = NULL;
+	uint64_t process = thread;
+	size_t size = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)thread);
+	file = fopen(path, "re");
+	while (file && getline(&line, &size, file) > 0)
+		if (!strncmp(line, "Tgid:", strlen("Tgid:")))
+			process = strtoull(line + strlen("Tgid:"), NULL, 10);
+	free(line);
+	if (file)
+		fclose(file);
+	return process;
+}
+
 int command_watch(const struct app *app, struct command *command, uint64_t pid)
 {
+	pid = process_of(pid);
 	command->watched_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	if (command->watched_fd >= 0)
 		return 0;

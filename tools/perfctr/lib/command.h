@@ -83,7 +83,7 @@ int command_share(const struct app *app, struct command *command, struct perfctr
  */
 int command_prepare(const struct app *app, struct command *command, int stdout_fd);
 
-/* Without a workload: counting ends when a process does. Return: as above. */
+/* Without a workload: counting ends when a process does, that of a thread. Return: as above. */
 int command_watch(const struct app *app, struct command *command, uint64_t pid);
 
 /*

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "device.h"
 #include "permission.h"
 
@@ -41,15 +42,47 @@ static void say_whose(const struct app *app, const struct counting *c, const str
 			  d->is_optional ? "%s is left out:" : "%s cannot be counted:", d->name);
 }
 
+static bool names_events(const struct counting *c)
+{
+	return c->events.count || c->metrics.count;
+}
+
+/* Whether the options say whom the local device counts. */
+static bool is_of_some(const struct counting *c)
+{
+	return c->pid || c->tid || c->cpus || c->cgroup || c->cgroups;
+}
+
+/* Have the local device count a cgroup, a thread, or some CPUs. Return: 0 or an exit status. */
+static int count_some(const struct app *app, const struct counting *c, const char *cgroup,
+		      struct counted *d)
+{
+	char *folder = cgroup ? cgroup_find_counted(cgroup) : NULL;
+	int error;
+
+	if (cgroup && !folder)
+		return app_usage(app, "cgroup '%s': %s; name it as below /sys/fs/cgroup", cgroup,
+				 strerror(errno));
+	if (cgroup)
+		error = perfctr_device_count_cgroup(d->device, folder);
+	else if (c->tid)
+		error = perfctr_device_count_thread(d->device, (pid_t)c->tid);
+	else
+		error = perfctr_device_count_cpus(d->device, c->cpus);
+	free(folder);
+	return error ? app_failed(app, error) : 0;
+}
+
 /* Open a device in the way that counting its process, or the machine, needs. */
 static int open_to_count(const struct app *app, const struct counting *c, const char *which,
-			 struct counted *d)
+			 const char *cgroup, struct counted *d)
 {
-	const bool of_task = !c->all_cpus && (c->pid || c->command);
-	const bool any = !c->events.count && !c->set;
+	const bool of_machine = c->all_cpus || c->cpus || cgroup;
+	const bool of_task = !of_machine && (c->pid || c->tid || c->command);
+	const bool any = !names_events(c) && !c->set;
 	int status, error;
 
-	if (c->pid && !which)
+	if (is_of_some(c) && !which)
 		which = PERFCTR_DEVICE_LOCAL;
 	/* counting one's own process needs no permission */
 	status = of_task ? device_open_to_look(app, which, any, &d->device) :
@@ -63,13 +96,16 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 		d->of_task = !status && device_is_local(d->device) &&
 			     !perfctr_device_count_task(d->device, 0);
 	}
+	if (!status && (c->tid || c->cpus || cgroup))
+		return count_some(app, c, cgroup, d);
 	if (status || (!d->of_task && !c->pid))
 		return status;
 	error = perfctr_device_count_task(d->device, c->pid ? (pid_t)c->pid : getpid());
 	return error ? app_failed(app, error) : 0;
 }
 
-static int open_one(const struct app *app, struct counting *c, const char *which, bool is_optional)
+static int open_one(const struct app *app, struct counting *c, const char *which,
+		    const char *cgroup, bool is_optional)
 {
 	struct counted *d = &c->counted[c->count];
 	int status;
@@ -77,15 +113,19 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 	if (c->count == COUNTING_DEVICES)
 		return app_usage(app, "at most %d devices", COUNTING_DEVICES);
 	*d = (struct counted){ .is_optional = is_optional };
-	status = open_to_count(app, c, which, d);
+	status = open_to_count(app, c, which, cgroup, d);
 	c->count++;
-	if (!status)
+	if (!status && c->cgroups)
+		snprintf(d->name, sizeof(d->name), "%s", cgroup);
+	else if (!status)
 		device_node(d->device, d->name, sizeof(d->name));
 	for (size_t n = 0; !status && n + 1 < c->count; n++)
-		if (device_is_same(c->counted[n].device, d->device))
+		if (c->cgroups ? !strcmp(c->counted[n].name, d->name) :
+				 device_is_same(c->counted[n].device, d->device))
 			status = is_optional ? EXIT_USAGE :
-					       app_usage(app, "-d %s: device %s is there twice",
-							 which, d->name);
+					       app_usage(app, "%s: %s is there twice",
+							 c->cgroups ? "--for-each-cgroup" : which,
+							 d->name);
 	if (!status || !is_optional)
 		return status;
 	drop(c, c->count - 1);
@@ -114,24 +154,54 @@ static int open_all(const struct app *app, struct counting *c)
 		if (e->error == -ENOTTY || e->error == -EINVAL || is_open(c, e->path))
 			continue;
 		if (!device_note_entry(app, e))
-			status = open_one(app, c, e->path, true);
+			status = open_one(app, c, e->path, NULL, true);
 	}
 	perfctr_device_list_unref(list);
-	return status ? status : open_one(app, c, PERFCTR_DEVICE_LOCAL, true);
+	return status ? status : open_one(app, c, PERFCTR_DEVICE_LOCAL, NULL, true);
+}
+
+/* A session of the local device for each of several cgroups. */
+static int open_cgroups(const struct app *app, struct counting *c)
+{
+	char *names = strdup(c->cgroups), *rest = names, *name;
+	int status = names ? 0 : app_failed(app, -ENOMEM);
+
+	while (!status && (name = strsep(&rest, ",")))
+		status = open_one(app, c, PERFCTR_DEVICE_LOCAL, name, false);
+	free(names);
+	return status;
 }
 
 int counting_open_devices(const struct app *app, struct counting *c)
 {
 	int status = 0;
 
-	if (c->pid && c->all_cpus)
-		return app_usage(app, "--pid counts a process, -a the whole machine");
+	if ((c->pid || c->tid) && c->all_cpus)
+		return app_usage(app, "--pid and --tid count a process, -a the whole machine");
+	if (!!c->pid + !!c->tid + !!c->cpus + !!c->cgroup + !!c->cgroups > 1)
+		return app_usage(app, "--pid, --tid, --cpu, --cgroup and --for-each-cgroup exclude "
+				      "each other");
+	if (c->cgroups && c->devices.count)
+		return app_usage(app, "--for-each-cgroup is of the local device: leave out -d");
+	if (c->cgroup && strchr(c->cgroup, ','))
+		return app_usage(app,
+				 "-G '%s': give one cgroup for all events; --for-each-cgroup "
+				 "counts several",
+				 c->cgroup);
+	if (c->cgroups)
+		return open_cgroups(app, c);
+	for (size_t n = 0; n < c->devices.count; n++)
+		if (*c->devices.words[n] == '-')
+			return app_usage(app,
+					 "-d %s: -d takes a device; perf's -d is -e with more "
+					 "events",
+					 c->devices.words[n]);
 	for (size_t n = 0; !status && n < c->devices.count; n++)
 		status = strcmp(c->devices.words[n], DEVICE_ALL) ?
-				 open_one(app, c, c->devices.words[n], false) :
+				 open_one(app, c, c->devices.words[n], c->cgroup, false) :
 				 open_all(app, c);
 	if (!status && !c->devices.count)
-		status = open_one(app, c, NULL, false);
+		status = open_one(app, c, NULL, c->cgroup, false);
 	/* the reasons were printed */
 	return status || c->count ? status : EXIT_NO_DEVICE;
 }
@@ -166,7 +236,7 @@ static int add_where(const struct counting *c, struct counted *d, const char *ev
 
 	if (!added)
 		added = perfctr_selection_add(one, event);
-	if (added > 0 && device_is_of_machine(one)) {
+	if (added > 0 && !c->cgroups && device_is_of_machine(one)) {
 		if (*has_machine)
 			added = 0;
 		*has_machine = true;
@@ -232,6 +302,27 @@ static int add_text(const struct app *app, struct counting *c, const char *text)
 	return status;
 }
 
+/* -M a,b is -e metric:a,metric:b */
+static int add_metrics(const struct app *app, struct counting *c)
+{
+	int status = 0;
+
+	for (size_t n = 0; !status && n < c->metrics.count; n++) {
+		char *names = strdup(c->metrics.words[n]), *rest = names, *name, *event;
+
+		if (!names)
+			return app_failed(app, -ENOMEM);
+		while (!status && (name = strsep(&rest, ","))) {
+			if (asprintf(&event, "metric:%s", name) < 0)
+				event = NULL;
+			status = event ? add_event(app, c, event, true) : app_failed(app, -ENOMEM);
+			free(event);
+		}
+		free(names);
+	}
+	return status;
+}
+
 static int select_next(const struct app *app, struct counting *c, const char *const *patterns)
 {
 	const struct option_words *events = &c->events;
@@ -248,10 +339,12 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 				 add_text(app, c, events->words[n]) :
 				 device_select(app, c->counted[0].device, c->counted[0].next,
 					       &events->words[n], 1);
-	for (size_t n = 0; !status && !events->count && n < c->count; n++) {
+	status = status ? status : add_metrics(app, c);
+	for (size_t n = 0; !status && !names_events(c) && n < c->count; n++) {
 		struct counted *d = &c->counted[n];
 
-		status = device_select_defaults(app, d->device, d->next, n == machine);
+		status =
+			device_select_defaults(app, d->device, d->next, n == machine || c->cgroups);
 		if (status && d->is_optional && c->count > 1) {
 			say_whose(app, c, d);
 			status = 0;
@@ -294,8 +387,8 @@ int counting_open(const struct app *app, struct counting *c)
 	if (status)
 		return status;
 	status = counting_select(app, c, NULL);
-	if (status || !c->events.count)
-		device_note_others(app, c->devices.count || c->pid ? "" : NULL,
+	if (status || !names_events(c))
+		device_note_others(app, c->devices.count || is_of_some(c) ? "" : NULL,
 				   c->counted[0].device);
 	for (size_t n = c->count; !status && n--;) {
 		if (c->counted[n].selection)
@@ -368,13 +461,16 @@ int counting_prepare(const struct app *app, const struct counting *c, struct com
 		status = create(data);
 		return status ? status : command_prepare(app, command, stdout_fd);
 	}
-	status = c->pid && !command->argv ? command_watch(app, command, c->pid) :
-					    command_prepare(app, command, stdout_fd);
+	status = (c->pid || c->tid) && !command->argv ?
+			 command_watch(app, command, c->pid ? c->pid : c->tid) :
+			 command_prepare(app, command, stdout_fd);
 	if (status)
 		return status;
-	for (size_t n = 0; !c->pid && n < c->count; n++)
+	for (size_t n = 0; !c->pid && !c->tid && n < c->count; n++)
 		if (c->counted[n].of_task)
-			perfctr_device_count_task(c->counted[n].device, -command->child.pid);
+			perfctr_device_count_task(c->counted[n].device,
+						  c->is_late ? command->child.pid :
+							       -command->child.pid);
 	status = create(data);
 	if (status)
 		command_abandon(command);
@@ -497,6 +593,7 @@ void counting_close(struct counting *c)
 		drop(c, c->count - 1);
 	option_words_free(&c->devices);
 	option_words_free(&c->events);
+	option_words_free(&c->metrics);
 }
 
 /* --- samples -------------------------------------------------------------------- */

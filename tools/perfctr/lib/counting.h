@@ -16,7 +16,7 @@ enum { COUNTING_DEVICES = 16 };
 /* a device, and its session */
 struct counted {
 	struct perfctr_device *device;
-	char name[64]; /* device_node() */
+	char name[64]; /* device_node(); with --for-each-cgroup its cgroup */
 	struct perfctr_selection *selection; /* NULL: it has none of the events */
 	struct perfctr_selection *next; /* inside counting_select() */
 	struct perfctr_session *session;
@@ -34,14 +34,21 @@ struct counted {
 /* the options that stat and record share, and what they count */
 struct counting {
 	struct option_words devices; /* nodes, drivers, names, DEVICE_ALL; empty: the first */
-	struct option_words events; /* names; empty: the defaults */
+	/* names of events and metrics; both empty: the defaults */
+	struct option_words events, metrics;
 	uint64_t period_ns; /* time between samples */
 	bool has_period; /* whether a period was given */
 	uint64_t timeout_ns; /* duration of counting, 0: unlimited */
 	uint64_t set; /* counter set */
 	bool keep_awake;
 	bool all_cpus; /* count the whole machine also on the local device */
-	uint64_t pid; /* the process to count on the local device, 0: the workload */
+	/*
+	 * whom the local device counts, at most one; none: the workload, else the machine: a
+	 * process; a thread; CPUs as a list; a cgroup; several, which are counted apart
+	 */
+	uint64_t pid, tid;
+	const char *cpus, *cgroup, *cgroups;
+	bool is_late; /* counting starts after the workload: not with its execve() */
 	bool per_client; /* the engines of each DRM client, too */
 	const char *output; /* file, NULL: not given */
 	bool json;
@@ -62,6 +69,11 @@ struct counting {
 	OPTION('a', "all-cpus", FLAG, &(c)->all_cpus), \
 	OPTION(0, "per-client", FLAG, &(c)->per_client), \
 	OPTION(0, "pid", NUMBER, &(c)->pid, .min = 1, .max = INT32_MAX), \
+	OPTION('t', "tid", NUMBER, &(c)->tid, .min = 1, .max = INT32_MAX), \
+	OPTION('C', "cpu", TEXT, &(c)->cpus), \
+	OPTION('G', "cgroup", TEXT, &(c)->cgroup), \
+	OPTION(0, "for-each-cgroup", TEXT, &(c)->cgroups), \
+	OPTION('M', "metrics", WORDS, &(c)->metrics), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \
 	OPTION(0, "set", NUMBER, &(c)->set, .max = DRM_PERFCTR_SET_TERTIARY), \
 	OPTION(0, "keep-awake", FLAG, &(c)->keep_awake), \

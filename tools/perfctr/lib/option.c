@@ -9,7 +9,7 @@
 
 #include "common/number.h"
 
-enum { MAX_OPTIONS = 32, LONG_BASE = 256 };
+enum { MAX_OPTIONS = 64, LONG_BASE = 256 };
 
 void option_words_free(struct option_words *words)
 {

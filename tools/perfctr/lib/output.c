@@ -158,7 +158,8 @@ int output_close(const struct app *app, struct output *output, int status)
 	return error ? failed(app, output->path, -error) : status;
 }
 
-int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream)
+int output_open_live(const struct app *app, const char *path, FILE *otherwise, bool append,
+		     FILE **stream)
 {
 	int fd, error = path ? output_is_writable(path) : 0;
 
@@ -167,7 +168,7 @@ int output_open_live(const struct app *app, const char *path, FILE *otherwise, F
 		return 0;
 	if (error)
 		return failed(app, path, -error);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
 	*stream = fd < 0 ? NULL : stream_new(fd, true);
 	if (*stream)
 		return 0;

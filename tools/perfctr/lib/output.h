@@ -73,11 +73,12 @@ int output_close(const struct app *app, struct output *output, int status);
 
 /*
  * Open a stream that a reader may follow while it is written.
- * @path: file, written from its beginning; NULL: none; @otherwise: the stream without a file;
- * @stream: set to the stream on success.
+ * @path: file; NULL: none; @otherwise: the stream without a file; @append: what the file has
+ * stays; @stream: set to the stream on success.
  * Return: 0 or an exit status, the message was printed.
  */
-int output_open_live(const struct app *app, const char *path, FILE *otherwise, FILE **stream);
+int output_open_live(const struct app *app, const char *path, FILE *otherwise, bool append,
+		     FILE **stream);
 
 /*
  * Close the stream.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "common/number.h"
 #include "lib/command.h"
 #include "lib/device.h"
 #include "lib/output.h"
@@ -28,6 +29,7 @@ static const char help[] =
 	"\n"
 	"  -e, --event EVENTS     e.g. shader*/FRAG*,memsys0/L2_READ,metric:l2_*,\n"
 	"                         software/cpu-clock/,ucf0/mem_bytes_rd,src_loc_cpu=1/\n"
+	"  -M, --metrics NAMES    metrics, as -e metric:NAME\n"
 	"  -I, --interval TIME    print each interval; a number without unit is in ms\n"
 	"  -p, --period TIME      sample that often (default: the interval, else 100ms)\n"
 	"  -A, --per-core         a line for each block, and for each CPU that an event is\n"
@@ -36,10 +38,14 @@ static const char help[] =
 	"                         finds PERFCTR_FD and PERFCTR_SESSION in its environment\n"
 	"  -r, --repeat N         run the command N times, show mean and deviation\n"
 	"      --timeout TIME     end after TIME, 500ms or 2s; a number is in ms\n"
+	"  -D, --delay MS         count from MS later than the command starts; -1: from when\n"
+	"                         --control enables it\n"
+	"      --control fd:N[,M] commands enable, disable, ping, stop come from the open file\n"
+	"                         N, answers go to M; or fifo:PATH[,PATH]\n"
 	"  -x, --field-separator SEP   CSV; fields: [time or context,] value, unit,\n"
 	"                         event, running ns, running %, rate, min, max\n"
 	"  -j, --json             one JSON document; --jsonl: one object per line\n"
-	"  -o, --output FILE      write there\n"
+	"  -o, --output FILE      write there; --append: behind what it has\n"
 	"  -d, --device DEVICE    node (renderD128), driver or name; several, or all: each\n"
 	"                         counts the events that it has, renderD128:EVENT\n"
 	"      --via SOCKET       through the broker (perfctr serve) there\n"
@@ -48,7 +54,11 @@ static const char help[] =
 	"      --trusted-only     leave out what perfctr validate did not find trusted\n"
 	"  -a, --all-cpus         what all processes do; other devices count nothing else\n"
 	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
-	"      --pid PID          a process and its future children, on the local device\n"
+	"      --pid PID          on the local device: a process and its future children;\n"
+	"  -t, --tid TID          a thread; -C, --cpu 0-3,8: these CPUs;\n"
+	"  -G, --cgroup NAME      a cgroup; --for-each-cgroup NAME,...: several, apart\n"
+	"  -v, --verbose          what is asked of the kernel, on stderr\n"
+	"  -B, --big-num          as perf's; a table always has its numbers in groups\n"
 	"\n"
 	"A table goes to stderr if there is a COMMAND, as with perf; CSV and JSON go to\n"
 	"stdout, and what the command prints then goes to stderr. Exit: the command's own\n"
@@ -66,6 +76,16 @@ static int take_separator(const struct app *app, void *options, const char *text
 	/* as perf's */
 	o->separator = strcmp(text, "\\t") ? text : "\t";
 	return 0;
+}
+
+static int take_delay(const struct app *app, void *options, const char *text)
+{
+	struct stat_options *o = options;
+
+	o->starts_off = !strcmp(text, "-1");
+	if (o->starts_off || !number_parse_time(text, NS_PER_MS, &o->delay_ns))
+		return 0;
+	return app_usage(app, "-D '%s': give a time such as 500 (ms) or 2s, or -1", text);
 }
 
 static int check_options(const struct app *app, struct stat_options *o)
@@ -87,6 +107,16 @@ static int check_options(const struct app *app, struct stat_options *o)
 	if (o->per_context && (o->interval_ns || c->has_period || o->repeat > 1))
 		return app_usage(app, "--per-context needs the jobs' own samples alone: without "
 				      "-I, -p and -r");
+	if (o->per_context && (o->delay_ns || o->starts_off || o->control.text))
+		return app_usage(app, "--per-context counts from the start: without -D and "
+				      "--control");
+	if (o->repeat > 1 && o->control.text)
+		return app_usage(app, "-r and --control do not go together");
+	if (o->starts_off && !o->control.text)
+		return app_usage(app, "-D -1 needs a --control that enables counting");
+	if (o->append && !c->output)
+		return app_usage(app, "--append is of the file of -o: give one");
+	c->is_late = o->delay_ns || o->starts_off;
 	if (!c->has_period && !o->per_context)
 		c->period_ns = o->interval_ns ? o->interval_ns : DEFAULT_PERIOD_MS * NS_PER_MS;
 	return 0;
@@ -105,6 +135,11 @@ static int parse_options(struct app *app, int argc, char **argv, struct stat_opt
 		OPTION('j', "json-output", FLAG, &o->counting.json),
 		OPTION(0, "jsonl", FLAG, &o->jsonl),
 		OPTION(0, "trusted-only", FLAG, &o->trusted_only),
+		OPTION('D', "delay", CALL, o, .call = take_delay),
+		OPTION(0, "control", TEXT, &o->control.text),
+		OPTION(0, "append", FLAG, &o->append),
+		OPTION('v', "verbose", FLAG, &o->verbose),
+		OPTION('B', "big-num", FLAG, &o->big_numbers),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND);
@@ -127,6 +162,7 @@ struct stat {
 	struct command command;
 	struct output output; /* a file that appears as a whole */
 	bool prepared; /* the next run's workload waits to be executed */
+	bool on; /* it counts */
 };
 
 /* 0: one interval covers the whole time */
@@ -216,17 +252,52 @@ static int64_t left_of(uint64_t duration_ns, uint64_t begin_ns, uint64_t now_ns)
 	return now_ns - begin_ns >= duration_ns ? 0 : (int64_t)(duration_ns - (now_ns - begin_ns));
 }
 
-/* Read samples until the workload ends, the time is over or a signal comes. */
-static int count(struct stat *s)
+/* Begin or end counting; samples that are there are taken. Return: 0 or an exit status. */
+static int turn(struct stat *s, bool on)
+{
+	int status = 0, error = 0;
+
+	if (on == s->on)
+		return 0;
+	if (on)
+		status = counting_start(s->app, &s->options.counting);
+	else
+		error = counting_stop(&s->options.counting);
+	s->on = on && !status;
+	return error ? app_failed(s->app, error) : status;
+}
+
+/* Do what --control says. @stops: set if counting shall end. Return: 0 or an exit status. */
+static int obey(struct stat *s, bool *stops)
+{
+	struct control *control = &s->options.control;
+	const enum control_command command = control_take(s->app, control);
+	int status = 0;
+
+	if (command == CONTROL_ENABLE || command == CONTROL_DISABLE)
+		status = turn(s, command == CONTROL_ENABLE);
+	*stops = command == CONTROL_STOP;
+	if (command != CONTROL_NONE && !status)
+		control_answer(control);
+	return status;
+}
+
+/*
+ * Read samples until the workload ends, the time is over or a signal comes.
+ * @status: an exit status, its message was printed. Return: 0 or a negative errno.
+ */
+static int count(struct stat *s, int *status)
 {
 	const uint64_t begin_ns = perfctr_time_raw_ns();
 	const uint64_t timeout_ns = s->options.counting.timeout_ns;
-	uint64_t told_ns = 0;
+	uint64_t told_ns = 0, delay_ns = s->options.delay_ns;
+	bool stops = false;
 
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = s->signals.fd, .events = POLLIN },
 			{ .fd = s->command.watched_fd, .events = POLLIN },
+			{ .fd = s->options.control.fd, .events = POLLIN },
 		};
 		int64_t left_ns = -1;
 		uint64_t now_ns;
@@ -249,7 +320,13 @@ static int count(struct stat *s)
 			left_ns = left_of(timeout_ns, begin_ns, now_ns);
 		if (command_has_ended(&s->command))
 			return 0;
-		if (!left_ns) {
+		if (delay_ns && !left_of(delay_ns, begin_ns, now_ns)) {
+			delay_ns = 0;
+			*status = turn(s, true);
+			if (*status)
+				return 0;
+		}
+		if (!left_ns || (stops && !told_ns)) {
 			if (!s->command.argv || told_ns)
 				return 0;
 			command_kill(&s->command, SIGTERM);
@@ -258,10 +335,15 @@ static int count(struct stat *s)
 		}
 		if (left_ns < 0 || left_ns > (int64_t)NS_PER_S)
 			left_ns = NS_PER_S;
+		if (delay_ns && left_of(delay_ns, begin_ns, now_ns) < left_ns)
+			left_ns = left_of(delay_ns, begin_ns, now_ns);
 		error = counting_wait(&s->options.counting, fds, ARRAY_SIZE(fds),
 				      (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
 		if (error)
 			return error;
+		*status = fds[2].revents ? obey(s, &stops) : 0;
+		if (*status)
+			return 0;
 		ends_by = command_take_signals(&s->command, &s->signals);
 		if (ends_by) {
 			s->report.ended_by = ends_by;
@@ -384,14 +466,15 @@ static int run_once(struct stat *s)
 		perfctr_totals_reset(s->report.devices[n].run);
 		perfctr_totals_reset(s->report.devices[n].interval);
 	}
-	status = counting_start(s->app, &s->options.counting);
+	status = s->options.counting.is_late ? 0 : turn(s, true);
 	if (status) {
 		command_abandon(&s->command);
 		return status;
 	}
 	status = command_go(s->app, &s->command);
-	error = status ? 0 : count(s);
-	stop_error = counting_stop(&s->options.counting);
+	error = status ? 0 : count(s, &status);
+	stop_error = s->on ? counting_stop(&s->options.counting) : 0;
+	s->on = false;
 	error = error ? error : stop_error;
 	/* show what the ring holds even after an error, but nothing of a command that never ran */
 	stop_error = status ? 0 : drain(s);
@@ -467,7 +550,8 @@ static FILE *usual_output(const struct stat *s)
 /* Only who prints intervals has a reader that follows; another result appears as a whole. */
 static bool is_live(const struct stat *s)
 {
-	return !s->options.counting.output || s->options.interval_ns || s->options.jsonl;
+	return !s->options.counting.output || s->options.interval_ns || s->options.jsonl ||
+	       s->options.append;
 }
 
 static int open_output(struct stat *s)
@@ -476,7 +560,7 @@ static int open_output(struct stat *s)
 
 	if (is_live(s))
 		return output_open_live(s->app, s->options.counting.output, usual_output(s),
-					&s->report.out);
+					s->options.append, &s->report.out);
 	status = output_open(s->app, s->options.counting.output, &s->output);
 	s->report.out = s->output.stream;
 	return status;
@@ -525,6 +609,34 @@ static int select_per_cpu(const struct app *app, struct counting *c)
 	return status;
 }
 
+/* -v: the requests, as they are asked for. */
+static void print_requests(const struct stat *s)
+{
+	const struct counting *c = &s->options.counting;
+
+	for (size_t n = 0; n < c->count; n++) {
+		const struct perfctr_selection *selection = c->counted[n].selection;
+		const size_t count = selection ? perfctr_selection_request_count(selection) : 0;
+
+		for (size_t i = 0; i < count; i++) {
+			const struct drm_perfctr_block_request *r =
+				perfctr_selection_request(selection, i);
+
+			if (r->flags & DRM_PERFCTR_REQUEST_PMU)
+				app_error(s->app,
+					  "%s: perf type %u, config 0x%llx 0x%llx 0x%llx, CPU %d",
+					  c->counted[n].name, r->pmu_type,
+					  (unsigned long long)r->config,
+					  (unsigned long long)r->config1,
+					  (unsigned long long)r->config2, r->cpu);
+			else
+				app_error(s->app, "%s: %s%u, section %u, counters 0x%llx",
+					  c->counted[n].name, perfctr_block_type_name(r->type),
+					  r->index, r->section, (unsigned long long)r->mask);
+		}
+	}
+}
+
 static void free_device(struct stat_device *d)
 {
 	stat_contexts_free(&d->contexts);
@@ -559,6 +671,10 @@ int stat_run(struct app *app, int argc, char **argv)
 				      device_broker_accepts(app);
 	if (!status && s.options.per_block)
 		status = select_per_cpu(app, &s.options.counting);
+	if (!status && s.options.verbose)
+		print_requests(&s);
+	if (!status)
+		status = control_open(app, &s.options.control);
 	if (!status)
 		status = prepare(&s);
 	if (!status)
@@ -573,6 +689,7 @@ int stat_run(struct app *app, int argc, char **argv)
 		command_abandon(&s.command);
 	signals_release(&s.signals);
 	command_close(&s.command);
+	control_close(&s.options.control);
 	for (size_t n = 0; n < COUNTING_DEVICES; n++)
 		free_device(&s.report.devices[n]);
 	counting_close(&s.options.counting);

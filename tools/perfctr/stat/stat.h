@@ -7,6 +7,7 @@
 #include "lib/mean.h"
 #include "lib/rows.h"
 #include "contexts.h"
+#include "control.h"
 
 /* the command line */
 struct stat_options {
@@ -18,6 +19,12 @@ struct stat_options {
 	bool per_block;
 	bool per_context; /* separate counts by the tags of the jobs' samples */
 	bool trusted_only; /* leave out counters that are not known to be trusted */
+	/* counting starts that much later than the command; or off, until --control enables it */
+	uint64_t delay_ns;
+	bool starts_off;
+	struct control control;
+	bool append; /* to the file of -o */
+	bool verbose, big_numbers;
 };
 
 /* one row over intervals and over runs */

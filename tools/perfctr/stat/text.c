@@ -85,13 +85,15 @@ static void print_command(struct stat_report *report)
 			fprintf(report->out, "%s%s", word == o->counting.command ? "" : " ", *word);
 		fputc('\'', report->out);
 	}
-	if (o->counting.pid)
-		fprintf(report->out, "%sprocess %" PRIu64, o->counting.command ? " on " : "",
-			o->counting.pid);
+	if (o->counting.pid || o->counting.tid)
+		fprintf(report->out, "%s%s %" PRIu64, o->counting.command ? " on " : "",
+			o->counting.pid ? "process" : "thread",
+			o->counting.pid ? o->counting.pid : o->counting.tid);
 	if (counting_of_task(&o->counting))
 		fputs(" and its children", report->out);
 	if (!counting_of_task(&o->counting) || report->count > 1)
-		fprintf(report->out, "%s%s", o->counting.command || o->counting.pid ? " on " : "",
+		fprintf(report->out, "%s%s",
+			o->counting.command || o->counting.pid || o->counting.tid ? " on " : "",
 			counting_text(&o->counting, devices, sizeof(devices)));
 	if (report->runs > 1)
 		fprintf(report->out, ", mean of %u runs%s", report->runs,

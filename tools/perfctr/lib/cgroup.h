@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroups of a budget: where they are, and which processes are in them. */
+/* cgroups: where they are, and which processes are in them. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,6 +25,12 @@ bool cgroup_is_path(const char *text);
  * Return: 0 or a negative errno. @c is to be freed with cgroup_remove().
  */
 int cgroup_find(const char *text, bool make, struct cgroup *c, char *error, size_t size);
+
+/*
+ * Find a cgroup where perf counts.
+ * Return: its folder, which the caller frees; NULL: there is none, errno is set.
+ */
+char *cgroup_find_counted(const char *text);
 
 /* Remove the folders that were made, if they are empty, and free @c. */
 void cgroup_remove(struct cgroup *c);

@@ -189,6 +189,22 @@ int cgroup_find(const char *text, bool make, struct cgroup *c, char *error, size
 	return result;
 }
 
+char *cgroup_find_counted(const char *text)
+{
+	struct mounts m;
+	const char *in, *path, *mount;
+	char *folder = NULL;
+
+	find_mounts(&m);
+	path = relative(&m, text, &in);
+	mount = m.perf ? m.perf : m.unified;
+	errno = ENOENT;
+	if (path && mount)
+		folder = take(mount, path, "cgroup.procs", NULL);
+	free_mounts(&m);
+	return folder;
+}
+
 void cgroup_remove(struct cgroup *c)
 {
 	if (c->made_count)

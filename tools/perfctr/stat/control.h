@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* --control: another program switches counting on and off, as perf stat's. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/app.h"
+
+/* what the other program wants */
+enum control_command { CONTROL_NONE, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_PING, CONTROL_STOP };
+
+struct control {
+	const char *text; /* of the command line; NULL: there is none */
+	int fd, ack; /* commands come from @fd; "ack\n" goes to @ack; -1: none */
+	bool owns; /* the files were opened here */
+	char line[64]; /* the first bytes of a command */
+	size_t length;
+};
+
+/*
+ * Open what the text names: "fd:N[,M]", open files of the caller, or "fifo:PATH[,PATH]".
+ * Return: 0 or an exit status, the message was printed; without a text 0, and no files.
+ */
+int control_open(const struct app *app, struct control *control);
+
+/* Read a command, if there is a whole one. An unknown one is printed and answered. */
+enum control_command control_take(const struct app *app, struct control *control);
+
+/* Say that a command was carried out. */
+void control_answer(const struct control *control);
+
+void control_close(struct control *control);
