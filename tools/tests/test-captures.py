@@ -1186,6 +1186,49 @@ def a_thousand_captures():
 
 
 @test
+def directories_of_a_fleet():
+    """report, export, diff: compressed captures are read; what cannot be read is named, the rest
+    is shown, status 1"""
+    folder = path("mixed")
+    os.makedirs(folder)
+    data = unknown_device()
+    plain = write("mixed/a.cap", data)
+    for command in ("gzip", "zstd"):
+        done = subprocess.run([command, "-c", plain], stdout=subprocess.PIPE, check=True)
+        write(f"mixed/{command}.packed", done.stdout)
+    write("mixed/readme", b"no capture\n")
+    write("mixed/log.gz", subprocess.run(["gzip", "-c", path("mixed/readme")], check=True,
+                                         stdout=subprocess.PIPE).stdout)
+    readable = run("report", "-j", folder)
+    check(len(json.loads(readable.stdout)) == 3 and not readable.stderr, readable.stderr.decode())
+    with open(path("mixed/zstd.packed"), "rb") as f:
+        packed = f.read()
+    piped = run("report", "-j", "-", stdin=packed)
+    check(json.loads(piped.stdout)["capture"]["samples"] == 3, "a pipe of compressed bytes")
+    bad = {"empty": b"", "newer": data[:8] + b"\xff" * 8 + data[16:],
+           "cut.zst": packed[:40]}
+    for name, content in bad.items():
+        write(f"mixed/{name}", content)
+    os.symlink("nowhere", path("mixed/dangling"))
+    for words in (("report", "-j"), ("export", "-f", "csv"), ("diff", "--by", "host")):
+        # all captures are of one host
+        done = run(*words, folder, status=2 if words[0] == "diff" else 1)
+        errors = done.stderr.decode()
+        for name in (*bad, "dangling"):
+            check(f"mixed/{name} is left out" in errors, f"{words}: {name}: {errors}")
+        check("readme" not in errors and "log.gz" not in errors, errors)
+        if words[0] == "report":
+            check(len(json.loads(done.stdout)) == 3, "reports")
+        if words[0] == "export":
+            rows = list(csv.DictReader(io.StringIO(done.stdout.decode())))
+            check(len({row["file"] for row in rows}) == 3, "exports")
+    done = run("report", path("mixed/cut.zst"), status=1)
+    check(not done.stdout and b"cannot unpack" in done.stderr, done.stderr.decode())
+    done = run("report", path("mixed/newer"), path("mixed/empty"), status=1)
+    check(not done.stdout and done.stderr.count(b"is left out") == 2, done.stderr.decode())
+
+
+@test
 def captures_of_version_1():
     """captures of the kernel interface's version 2 print as they did then"""
     def stored(name):

@@ -327,6 +327,11 @@ static int read_captures(struct groups *g, int *damage)
 		struct capture capture;
 
 		status = capture_open(g->app, path, &capture);
+		if (status && capture_can_be_left_out(g->app, &o->sides[side], path, damage)) {
+			capture_close(&capture);
+			status = 0;
+			continue;
+		}
 		if (!status)
 			error = add_capture(g, &capture, side, &status);
 		if (!status && capture_exit_status(&capture))
@@ -619,7 +624,9 @@ static int write_result(struct groups *g)
 int diff_groups(struct app *app, const struct diff_options *options)
 {
 	struct groups g = { .app = app, .options = options };
-	int damage = 0, status = read_captures(&g, &damage);
+	int damage =
+		options->sides[0].has_left_out || options->sides[1].has_left_out ? EXIT_FAILED : 0;
+	int status = read_captures(&g, &damage);
 
 	if (!status && compare_all(&g)) {
 		app_error(app, "out of memory");

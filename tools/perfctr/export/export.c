@@ -178,12 +178,16 @@ static int write_capture(const struct app *app, const struct export_options *o,
 static int write_all(const struct app *app, const struct export_options *o, FILE *out, int *damage)
 {
 	struct capture capture;
+	size_t written = 0;
 	int status = 0;
 
 	for (size_t n = 0; !status && n < o->captures.count; n++) {
 		status = capture_open(app, o->captures.paths[n], &capture);
-		if (!status) {
-			status = write_capture(app, o, &capture, out, !n);
+		if (status &&
+		    capture_can_be_left_out(app, &o->captures, o->captures.paths[n], damage)) {
+			status = 0;
+		} else if (!status) {
+			status = write_capture(app, o, &capture, out, !written++);
 			*damage |= capture_exit_status(&capture);
 		}
 		capture_close(&capture);
@@ -195,7 +199,8 @@ int export_run(struct app *app, int argc, char **argv)
 {
 	struct export_options options = { 0 };
 	struct output output;
-	int damage = 0, status = parse_options(app, argc, argv, &options);
+	int status = parse_options(app, argc, argv, &options);
+	int damage = options.captures.has_left_out ? EXIT_FAILED : 0;
 
 	if (!status)
 		status = output_open(app, options.output, &output);

@@ -162,6 +162,18 @@ static int spool(const struct app *app)
 	return fd;
 }
 
+/* Go on with what is in a compressed file. */
+static int unpack(const struct app *app, struct capture_file *file)
+{
+	int status = 0, fd = capture_unpack(app, file->fd, file->path, &status);
+
+	if (fd < 0)
+		return status;
+	close(file->fd);
+	file->fd = fd;
+	return 0;
+}
+
 static int open_file(const struct app *app, const char *path, struct capture_file *file)
 {
 	struct stat stat;
@@ -170,7 +182,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 	if (!strcmp(path, "-")) {
 		file->path = "stdin";
 		file->fd = spool(app);
-		return file->fd < 0 ? EXIT_FAILED : 0;
+		return file->fd < 0 ? EXIT_FAILED : unpack(app, file);
 	}
 	file->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0 || fstat(file->fd, &stat)) {
@@ -181,7 +193,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 		return EXIT_FAILED;
 	}
 	if (S_ISREG(stat.st_mode))
-		return 0;
+		return unpack(app, file);
 	app_error(app, "%s: this is no file; a pipe is read as standard input, with -", path);
 	return EXIT_FAILED;
 }
@@ -320,6 +332,16 @@ int capture_open(const struct app *app, const char *path, struct capture *captur
 	for (size_t n = 0; !status && n < capture->count; n++)
 		warn(app, &capture->files[n]);
 	return status;
+}
+
+bool capture_can_be_left_out(const struct app *app, const struct capture_list *list,
+			     const char *path, int *damage)
+{
+	*damage = EXIT_FAILED;
+	if (list->count < 2)
+		return false;
+	app_error(app, "%s is left out", path);
+	return true;
 }
 
 void capture_close(struct capture *capture)

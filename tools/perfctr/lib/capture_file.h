@@ -63,8 +63,9 @@ struct capture {
 };
 
 /*
- * Open a capture and add up its samples. A truncated or damaged file is opened too; each of @files
- * records where it ends. What is wrong with it is printed.
+ * Open a capture, also one that gzip or zstd compressed, and add up its samples. A truncated or
+ * damaged file is opened too; each of @files records where it ends. What is wrong with it is
+ * printed.
  * @path: file, - for standard input.
  * Return: 0 or an exit status, the message was printed; the caller closes in any case.
  */
@@ -118,16 +119,28 @@ struct json_object *capture_file_json(const struct capture_file *file);
 
 struct capture_list {
 	char **paths;
-	struct stat *stats; /* of the files */
 	size_t count;
+	void *seen; /* files that are there, by device and inode */
+	bool has_left_out; /* something in a directory could not be read, which was printed */
 };
 
 /* Whether a file begins as captures do. */
 bool capture_file_is(const char *path);
 
 /*
+ * Have gzip or zstd write what it compressed into an unnamed file.
+ * @fd: the compressed file, at its beginning; @path: its name for messages.
+ * Return: a descriptor; -1: it is not compressed, or the message was printed: @status is set then.
+ */
+int capture_unpack(const struct app *app, int fd, const char *path, int *status);
+
+/* Whether a file is compressed and has a capture, or too little to tell. */
+bool capture_is_packed(const char *path);
+
+/*
  * Add captures in the order of the words. A directory stands for the captures in it and in those
- * below it, by name; its other files are left out. A file with several names counts once.
+ * below it, by name, compressed or not. Its other files are left out, those that cannot be read or
+ * are empty with a message. A file with several names counts once.
  * @words: files, directories, or - for standard input; @count: of @words, 0: the file that record
  * writes by default; @list: zeroed or filled
  * before; call capture_list_free() also after a failure.
@@ -135,5 +148,11 @@ bool capture_file_is(const char *path);
  */
 int capture_list_add(const struct app *app, char *const *words, int count,
 		     struct capture_list *list);
+
+/*
+ * Whether one of several captures can be left out after capture_open() failed. @damage: set.
+ */
+bool capture_can_be_left_out(const struct app *app, const struct capture_list *list,
+			     const char *path, int *damage);
 
 void capture_list_free(struct capture_list *list);

@@ -2,31 +2,59 @@
 /* The captures that file names and directories stand for, each once. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "capture_file.h"
 
+struct seen {
+	dev_t device;
+	ino_t inode;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	return x->inode != y->inode ? (x->inode > y->inode) - (x->inode < y->inode) :
+				      (x->device > y->device) - (x->device < y->device);
+}
+
+/* Note a file. Return: 1: it is there; 0; -ENOMEM. */
+static int see(struct capture_list *list, const struct stat *stat)
+{
+	struct seen *seen = malloc(sizeof(*seen)), **found;
+
+	if (!seen)
+		return -ENOMEM;
+	*seen = (struct seen){ stat->st_dev, stat->st_ino };
+	found = tsearch(seen, &list->seen, by_place);
+	if (found && *found == seen)
+		return 0;
+	free(seen);
+	return found ? 1 : -ENOMEM;
+}
+
 /* @stat: of the file, which is added once; NULL: always. */
 static int add_path(const struct app *app, struct capture_list *list, const char *path,
 		    const struct stat *stat)
 {
-	char **more = realloc(list->paths, (list->count + 1) * sizeof(*more));
-	struct stat *stats = realloc(list->stats, (list->count + 1) * sizeof(*stats));
+	/* grows at each power of two */
+	const bool is_full = !(list->count & (list->count - 1));
+	const int seen = stat ? see(list, stat) : 0;
+	char **more = list->paths;
 
+	if (seen > 0)
+		return 0;
+	if (!seen && is_full)
+		more = realloc(list->paths, (2 * list->count + 1) * sizeof(*more));
 	list->paths = more ? more : list->paths;
-	list->stats = stats ? stats : list->stats;
-	for (size_t n = 0; stat && n < list->count; n++)
-		if (list->stats[n].st_ino == stat->st_ino && list->stats[n].st_dev == stat->st_dev)
-			return 0;
-	if (more && stats) {
-		stats[list->count] = stat ? *stat : (struct stat){ 0 };
+	if (!seen && more)
 		more[list->count] = strdup(path);
-	}
-	if (!more || !stats || !more[list->count]) {
+	if (seen || !more || !more[list->count]) {
 		app_error(app, "out of memory");
 		return EXIT_FAILED;
 	}
@@ -34,53 +62,61 @@ static int add_path(const struct app *app, struct capture_list *list, const char
 	return 0;
 }
 
-bool capture_file_is(const char *path)
-{
-	static const char magic[] = "perfctr\n";
-	char bytes[sizeof(magic) - 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is;
-
-	if (fd < 0)
-		return false;
-	is = read(fd, bytes, sizeof(bytes)) == sizeof(bytes) &&
-	     !memcmp(bytes, magic, sizeof(bytes));
-	close(fd);
-	return is;
-}
-
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* What a directory has, if it is a capture. Return: 0 or an exit status. */
+static int add_found(const struct app *app, struct capture_list *list, const FTSENT *e)
+{
+	const char *path = e->fts_accpath;
+	int error = 0;
+
+	if (e->fts_info == FTS_DNR || e->fts_info == FTS_NS)
+		error = e->fts_errno;
+	else if (e->fts_info == FTS_SLNONE)
+		error = ENOENT;
+	else if (e->fts_info != FTS_F)
+		return 0;
+	else if (access(path, R_OK))
+		error = errno;
+	else if (e->fts_statp->st_size && !capture_file_is(path) && !capture_is_packed(path))
+		return 0;
+	else if (e->fts_statp->st_size)
+		return add_path(app, list, e->fts_path, e->fts_statp);
+	app_error(app, "%s is left out: %s", e->fts_path, error ? strerror(error) : "it is empty");
+	list->has_left_out = true;
+	return 0;
 }
 
 static int add_word(const struct app *app, struct capture_list *list, char *word)
 {
 	char *const roots[] = { word, NULL };
 	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
-	bool is_directory = false, found = false;
+	const size_t before = list->count;
+	bool is_directory = false;
 	int status = 0;
 	FTSENT *e;
 
 	while (walk && !status && (e = fts_read(walk))) {
-		const bool is_word = e->fts_level == FTS_ROOTLEVEL;
-
-		if (is_word && (e->fts_info == FTS_D || e->fts_info == FTS_DP)) {
-			is_directory = true;
-		} else if (e->fts_info == FTS_DNR || (e->fts_info == FTS_NS && !is_word)) {
-			app_error(app, "%s: %s", e->fts_path, strerror(e->fts_errno));
+		if (e->fts_level != FTS_ROOTLEVEL) {
+			status = add_found(app, list, e);
+		} else if (e->fts_info == FTS_DNR) {
+			app_error(app, "%s: %s", word, strerror(e->fts_errno));
 			status = EXIT_FAILED;
-		} else if (is_word || (e->fts_info == FTS_F && capture_file_is(e->fts_accpath))) {
+		} else if (e->fts_info == FTS_D || e->fts_info == FTS_DP) {
+			is_directory = true;
+		} else {
 			/* what is wrong with a file that was named, its reader says */
 			status = add_path(app, list, e->fts_path,
 					  e->fts_info == FTS_F ? e->fts_statp : NULL);
-			found = true;
 		}
 	}
-	if (!walk || (!status && !found)) {
+	if (!walk || (!status && is_directory && list->count == before)) {
 		app_error(app, "%s: %s", word,
-			  is_directory ? "no capture of perfctr record is in this directory" :
-					 strerror(walk ? ENOENT : errno));
+			  walk ? "no capture of perfctr record is in this directory" :
+				 strerror(errno));
 		status = EXIT_FAILED;
 	}
 	if (walk)
@@ -104,6 +140,6 @@ void capture_list_free(struct capture_list *list)
 	for (size_t n = 0; n < list->count; n++)
 		free(list->paths[n]);
 	free(list->paths);
-	free(list->stats);
+	tdestroy(list->seen, free);
 	*list = (struct capture_list){ 0 };
 }

@@ -201,13 +201,18 @@ static int show_all(struct app *app, const struct report_options *o, FILE *out, 
 	const bool is_json = o->format == FORMAT_JSON;
 	bool is_array = is_json && o->captures.count > 1;
 	struct capture capture;
+	size_t shown = 0;
 	int status = 0;
 
 	for (size_t n = 0; !status && n < o->captures.count; n++) {
 		status = capture_open(app, o->captures.paths[n], &capture);
-		if (!status) {
+		if (status &&
+		    capture_can_be_left_out(app, &o->captures, o->captures.paths[n], damage)) {
+			status = 0;
+		} else if (!status) {
 			is_array |= is_json && capture.count > 1;
-			fputs(is_array ? (n ? "," : "[") : n ? "\n" : "", out);
+			fputs(is_array ? (shown ? "," : "[") : shown ? "\n" : "", out);
+			shown++;
 			if (o->captures.count > 1 && !is_array)
 				fprintf(out, " file       %s\n", capture.files->path);
 			status = show(app, o, &capture, out);
@@ -215,7 +220,7 @@ static int show_all(struct app *app, const struct report_options *o, FILE *out, 
 		}
 		capture_close(&capture);
 	}
-	fputs(is_array ? "]\n" : "", out);
+	fputs(is_array && shown ? "]\n" : "", out);
 	return status;
 }
 
@@ -223,7 +228,8 @@ int report_run(struct app *app, int argc, char **argv)
 {
 	struct report_options options = { 0 };
 	struct output output;
-	int damage = 0, status = parse_options(app, argc, argv, &options);
+	int status = parse_options(app, argc, argv, &options);
+	int damage = options.captures.has_left_out ? EXIT_FAILED : 0;
 
 	if (!status)
 		status = output_open(app, options.output, &output);
