@@ -35,6 +35,7 @@ struct app {
 	FILE *err; /* messages */
 	char **argv; /* arguments of the subcommand, for messages */
 	const char *via; /* socket of the broker to use, or NULL */
+	bool quiet; /* no messages but errors */
 };
 
 /* A subcommand: argv[0] is its name. Return: enum exit_status. */

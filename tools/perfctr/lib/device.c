@@ -165,7 +165,7 @@ int device_select_defaults(const struct app *app, const struct perfctr_device *d
 		app_error(app, "there is nothing to count here; perfctr check says why");
 		return EXIT_FAILED;
 	}
-	if (left_out.software_only)
+	if (left_out.software_only && !app->quiet)
 		app_error(app, "%s; perfctr list has all events", defaults_software_only());
 	if (*left_out.blocks) {
 		defaults_why(&left_out, why, sizeof(why));

@@ -182,7 +182,7 @@ int record_dump_numbered(struct record *r)
 		r->failed_dumps++;
 	else
 		r->dumps++;
-	if (!status && !r->options.quiet)
+	if (!status && !r->app->quiet)
 		app_error(r->app, "%s: the last %.3f s, %" PRIu64 " samples", path,
 			  (double)r->options.flight_ns * 1e-9, r->written.samples);
 	return status;

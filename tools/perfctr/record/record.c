@@ -93,7 +93,7 @@ static int parse_options(struct app *app, int argc, char **argv, struct record_o
 		OPTION(0, "in-stream", FLAG, &o->in_stream),
 		OPTION(0, "automatic", FLAG, &o->automatic),
 		OPTION(0, "progress", FLAG, &o->progress),
-		OPTION('q', "quiet", FLAG, &o->quiet),
+		OPTION('q', "quiet", FLAG, &app->quiet),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND);
@@ -357,7 +357,7 @@ static int run(struct record *r)
 		failed = true;
 	/* the message was printed when it happened */
 	failed |= r->failed_dumps != 0;
-	if (!r->options.quiet)
+	if (!r->app->quiet)
 		record_print_end(r, !failed);
 	if (r->device_is_gone && r->command.argv)
 		/* for the exit status; Ctrl-C of a terminal reaches the command directly */
@@ -433,7 +433,7 @@ int record_run(struct app *app, int argc, char **argv)
 		return status < 0 ? EXIT_FINE : status;
 	}
 	r.command.argv = r.options.counting.command;
-	r.shows_progress = !r.options.quiet && isatty(STDERR_FILENO) &&
+	r.shows_progress = !app->quiet && isatty(STDERR_FILENO) &&
 			   (r.options.progress || !r.command.argv);
 	if (r.options.flight_ns)
 		more_signals[2] = SIGUSR1;

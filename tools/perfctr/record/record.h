@@ -19,7 +19,6 @@ struct record_options {
 	bool in_stream;
 	bool automatic;
 	bool progress;
-	bool quiet;
 };
 
 /* marks of the command: what is in the pipe, and read of it */
