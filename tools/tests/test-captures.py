@@ -1186,6 +1186,25 @@ def a_thousand_captures():
 
 
 @test
+def odd_hosts_of_one_capture_each():
+    """diff --by host of one capture of each of 200 hosts finds both that differ, and no other"""
+    chance = random.Random(51)
+    os.makedirs(path("single"))
+    for number in range(200):
+        write(f"single/{number}", fleet.capture(f"host{number:03}", chance))
+    words = ("diff", "--by", "host", "--per", "shader/FRAMES", "-e", "*/READ")
+    changes = json.loads(run(*words, "-j", path("single")).stdout)["changes"]
+    check({c["group"] for c in changes if c["verdict"] == "clear"} == set(fleet.ODD), "odd hosts")
+    check({c["test"] for c in changes} == {"medians"}, "test")
+    shown = run(*words, path("single")).stdout.decode()
+    check(all(host in shown for host in fleet.ODD) and "host001" not in shown and
+          "their medians" in shown, shown)
+    few = [path(f"single/{number}") for number in range(8)]
+    changes = json.loads(run(*words, "-j", *few).stdout)["changes"]
+    check({c["verdict"] for c in changes} == {"unknown"}, "eight hosts show no spread")
+
+
+@test
 def directories_of_a_fleet():
     """report, export, diff: compressed captures are read; what cannot be read is named, the rest
     is shown, status 1"""

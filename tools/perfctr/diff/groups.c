@@ -8,11 +8,16 @@
 
 #include "common/number.h"
 #include "diff.h"
+#include "distribution.h"
 #include "lib/capture_file.h"
 #include "lib/describe.h"
 #include "lib/output.h"
 
 #define CLEAR_P 0.01
+/* groups that show what their medians vary by */
+#define MEDIANS_LEAST 12
+/* of a normal distribution: standard deviations in a median deviation */
+#define OF_MEDIAN_DEVIATION 1.4826
 #define UNKNOWN "unknown" /* the group of captures without the text */
 
 enum { GROUP_B = 1, EVENT_LEAST = 12, GROUP_MOST = 40 };
@@ -37,7 +42,12 @@ struct comparison {
 	const struct group_event *event;
 	size_t group;
 	struct compare_ranks ranks;
-	double p; /* adjusted for the number of groups */
+	/*
+	 * Adjusted for the number of groups; if the groups are too small for ranks, by how far the
+	 * median is from those of all groups, and adjusted for the events, too.
+	 */
+	double p;
+	bool is_of_medians;
 	double percent;
 	enum compare_result result;
 };
@@ -410,6 +420,53 @@ static int judge(struct comparison *comparisons, size_t count)
 	return 0;
 }
 
+static int by_double(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * A group of one capture is no sample that ranks could compare with all others. But many groups
+ * show what their medians vary by: the median deviation from their median, which odd ones hardly
+ * change. It is taken for larger by what it may be off by itself.
+ */
+static int judge_medians(const struct groups *g, struct comparison *comparisons, size_t count)
+{
+	double *sorted = calloc(count + 1, sizeof(*sorted)), middle, deviation;
+	size_t valid = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t n = 0; n < count; n++)
+		if (isfinite(comparisons[n].ranks.b.median))
+			sorted[valid++] = comparisons[n].ranks.b.median;
+	qsort(sorted, valid, sizeof(*sorted), by_double);
+	middle = valid ? sorted_quantile(sorted, valid, 0.5) : 0;
+	for (size_t n = 0; n < valid; n++)
+		sorted[n] = fabs(sorted[n] - middle);
+	qsort(sorted, valid, sizeof(*sorted), by_double);
+	deviation = valid ? OF_MEDIAN_DEVIATION * sorted_quantile(sorted, valid, 0.5) : 0;
+	deviation *= 1 + 3.5 / sqrt((double)valid);
+	free(sorted);
+	/* more than half are equal: nothing says what the others vary by */
+	if (valid < MEDIANS_LEAST || !(deviation > 0))
+		return 0;
+	for (size_t n = 0; n < count; n++) {
+		struct comparison *c = &comparisons[n];
+		const double tests = (double)valid * (double)g->event_count;
+
+		if (c->result != COMPARE_UNKNOWN || !isfinite(c->ranks.b.median))
+			continue;
+		c->is_of_medians = true;
+		c->p = fmin(1,
+			    tests * 2 * normal_above(fabs(c->ranks.b.median - middle) / deviation));
+		c->result = c->p < CLEAR_P ? COMPARE_CLEAR : COMPARE_NOISE;
+	}
+	return 0;
+}
+
 static int compare_event(struct groups *g, const struct group_event *e,
 			 struct compare_value *values)
 {
@@ -435,7 +492,8 @@ static int compare_event(struct groups *g, const struct group_event *e,
 		error = compare_ranks(values, count, group, &c->ranks);
 	}
 	g->count += found;
-	return error ? error : judge(first, found);
+	error = error ? error : judge(first, found);
+	return error || !o->by ? error : judge_medians(g, first, found);
 }
 
 static int by_change(const void *a, const void *b)
@@ -500,7 +558,7 @@ static void print_text(const struct groups *g)
 	const char *column = g->options->by_mark ? "mark" : by ? g->options->by : "";
 	const int columns = app_columns(g->out, INT_MAX);
 	int event = (int)strlen("event"), group = (int)strlen(column);
-	size_t shown = 0, clear = 0, unknown = 0;
+	size_t shown = 0, clear = 0, unknown = 0, medians = 0;
 	char text[256], number[32];
 
 	for (size_t n = 0; by && n < g->group_count; n++)
@@ -532,6 +590,7 @@ static void print_text(const struct groups *g)
 		"spread", by ? "median " : "median B", "spread", "change ", "p");
 	for (size_t n = 0; n < g->count; n++) {
 		clear += g->comparisons[n].result == COMPARE_CLEAR;
+		medians += g->comparisons[n].is_of_medians;
 		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
 	}
 	for (size_t n = 0; n < g->count; n++) {
@@ -544,8 +603,9 @@ static void print_text(const struct groups *g)
 		shown++;
 	}
 	snprintf(text, sizeof(text),
-		 "%zu compared, %zu differ clearly (p < %.2f)%s; ~: maybe chance, ?: too few%s",
+		 "%zu compared, %zu differ clearly (p < %.2f)%s%s; ~: maybe chance, ?: too few%s",
 		 g->count, clear, CLEAR_P,
+		 medians ? ", by how far their medians are from those of all groups" : "",
 		 shown < g->count ? ", only these are shown (-a: all)" : "",
 		 unknown < g->count ? "" : " captures to know what varies from run to run");
 	fputc('\n', g->out);
@@ -601,6 +661,7 @@ static void print_json(const struct groups *g)
 		json_add_double(o, "change_percent", c->percent);
 		json_add_double(o, "p", c->p);
 		json_add_text(o, "verdict", compare_result_names[c->result]);
+		json_add_text(o, "test", c->is_of_medians ? "medians" : "ranks");
 	}
 	json_add(root, "changes", changes);
 	json_write(g->out, root, true);
