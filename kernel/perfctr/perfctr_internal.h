@@ -403,7 +403,7 @@ drm_perfctr_session_create(struct drm_perfctr *pc, const struct drm_perfctr_open
 /* perfctr_session.c */
 void drm_perfctr_session_release(struct kref *ref);
 void drm_perfctr_session_discard(struct drm_perfctr_session *session);
-void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
+bool drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data);
 void drm_perfctr_session_die(struct drm_perfctr_session *session);
 void drm_perfctr_session_end(struct drm_perfctr_session *session);
 int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data);

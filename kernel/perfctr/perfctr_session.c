@@ -157,15 +157,21 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 	return ret;
 }
 
-/* ends an active session, just collected; @flags: DRM_PERFCTR_SAMPLE_UNPLUGGED or 0 */
-void drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
+/*
+ * Ends an active session, just collected; @flags: DRM_PERFCTR_SAMPLE_UNPLUGGED or 0. Returns whether
+ * readers must be signalled: those of a session that also dies are, when they find both.
+ */
+bool drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
+	bool wake;
+
 	drm_perfctr_period_end(session);
 	drm_perfctr_ring_free(session->ring);
 	WRITE_ONCE(session->active, false);
-	drm_perfctr_publish(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
+	wake = drm_perfctr_publish_only(session, DRM_PERFCTR_SAMPLE_FINAL | flags, user_data);
 	/* afterwards, because counts of the next selection are not part of the sample */
 	drm_perfctr_sampler_detach(session);
+	return wake;
 }
 
 /* STOP, likewise */
@@ -185,7 +191,8 @@ int drm_perfctr_session_stop(struct drm_perfctr_session *session, u64 user_data)
 	} else {
 		/* the sample's flags report an error; it contains what could be read */
 		drm_perfctr_sampler_collect(session);
-		drm_perfctr_session_finish(session, 0, user_data);
+		if (drm_perfctr_session_finish(session, 0, user_data))
+			drm_perfctr_wake(session->memory);
 		swap(relax, session->awake);
 	}
 	drm_perfctr_unlock_call(session);
