@@ -18,7 +18,9 @@
  *
  * Numbers of the device's ioctls
  * ------------------------------
- * They differ between drivers. /proc/self/fdinfo/N of an opened DRM file N contains
+ * Drivers of the kernel's tree have DRM_IOCTL_PERFCTR_QUERY and DRM_IOCTL_PERFCTR_OPEN of drm.h
+ * (0xd3, 0xd4), others have numbers of their own range. /proc/self/fdinfo/N of an opened DRM file N
+ * contains
  *
  *   drm-perfctr:	<version> ioctls <number of QUERY>
  *
