@@ -51,7 +51,7 @@ export FUZZ_S FUZZ_KERNEL
 .PHONY: all setup generated modules vm shell mesa-next fuzz debug-test bench check next install \
 	dkms deb package-next arm64 test-arm64 demo demo-mali mesa mesa-shim demo-hud clean help \
 	$(PARTS) test unit kunit igt mesa-test panthor-check package-test release-suites \
-	release-test
+	release-test series series-check
 
 all: $(if $(ON_AMD64),modules)
 all: $(PARTS) ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
@@ -80,6 +80,8 @@ SETUP_generated := demo
 SETUP_demo := demo $(if $(filter 6.12,$(KERNEL)),6.12,build)
 SETUP_need-unit := demo unit
 SETUP_check := demo build check 6.12 6.1
+SETUP_series := build
+SETUP_series-check := build check series 6.12
 SETUP_need-check := $(SETUP_check)
 SETUP_need-package := $(IN_VM) package
 SETUP_all := $(if $(ON_AMD64),$(IN_VM) 6.12 6.1,demo)
@@ -173,6 +175,12 @@ $(TESTS): $(NEEDS:%=need-%) | setup
 MAKEFLAGS += $(if $(filter release-test,$(GOALS)),-k)
 RESUME = $(if $(filter release-test,$(GOALS)),--resume)
 release-test: release-suites debug-test test-arm64 ## what "make test" leaves out; it can be resumed
+
+series: | setup ## patches for the kernel in build/series, from the tree; EXTERNAL=DIR: a kernel tree
+	$(Q)scripts/series
+
+series-check: | setup ## apply, build and judge them as their readers would (40 min)
+	$(Q)scripts/series-check
 
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
 	$(Q)scripts/next $(if $(filter file,$(origin KERNEL)),,$(KERNEL))
