@@ -166,7 +166,7 @@ unit: ## native unit tests with sanitizers; they need no kernel
 kunit: ## KUnit tests under User-mode Linux
 igt: ## IGT tests in the VM on 6.12 and 6.1; SUITES="igt-6.12"
 mesa-test: ## Mesa provider: piglit, HUD and GL client in the VM
-panthor-check: ## apply the series for panthor and panfrost to 6.12 and newest, build them
+panthor-check: ## apply the series for panthor and panfrost to 6.12, build them
 package-test: ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
 $(TESTS): $(NEEDS:%=need-%) | setup
 	$(Q)scripts/run-suites $(RESUME) $(SUITES_$@)
@@ -174,12 +174,12 @@ $(TESTS): $(NEEDS:%=need-%) | setup
 # each part runs, also after one that failed; what passed on the same inputs does not run again
 MAKEFLAGS += $(if $(filter release-test,$(GOALS)),-k)
 RESUME = $(if $(filter release-test,$(GOALS)),--resume)
-release-test: release-suites debug-test test-arm64 ## what "make test" leaves out; it can be resumed
+release-test: release-suites debug-test test-arm64 series-check ## what "make test" leaves out
 
-series: | setup ## patches for the kernel in build/series, from the tree; EXTERNAL=DIR: a kernel tree
+series: | setup ## write build/series, patches for the kernel; EXTERNAL=DIR: another kernel tree
 	$(Q)scripts/series
 
-series-check: | setup ## apply, build and judge them as their readers would (40 min)
+series-check: | setup ## apply, build and judge these patches (40 min)
 	$(Q)scripts/series-check
 
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)

@@ -204,6 +204,34 @@ static void sources_run_while_their_sessions_do(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->stops, 1);
 }
 
+/* only a session that counts by itself wakes the CPU */
+static void timers_run_for_active_sessions(struct kunit *test)
+{
+	struct core *core = test->priv;
+	struct fake_source *fake = add_source(core, &fake_ops);
+	const struct perfctr_worker *worker = &core->pc->workers[PERFCTR_HARDWARE];
+	int manual = session_of(core, 0, BIT(0), 0);
+	int fd = periodic_of(core, NSEC_PER_MSEC, BIT(0));
+	s64 interrupts;
+
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, manual, 0), 0);
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&worker->timer));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&core->pc->timer_interrupts), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->collects, fake->collects + 3));
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), 0);
+	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, manual, 0), 0);
+	KUNIT_EXPECT_TRUE(test, wait_for(&fake->stops, 1));
+	/* one may have been on its way */
+	msleep(20);
+	interrupts = atomic64_read(&core->pc->timer_interrupts);
+	KUNIT_EXPECT_GT(test, interrupts, 0);
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&core->pc->timer_interrupts), interrupts);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&worker->timer));
+}
+
 #ifndef PERFCTR_IN_TREE
 /* the worker drops counters after a session has ended */
 static bool wait_until(const u64 *value, u64 wanted)
@@ -838,6 +866,7 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(failed_allocation_is_reported),
 #endif
 	KUNIT_CASE(sources_run_while_their_sessions_do),
+	KUNIT_CASE(timers_run_for_active_sessions),
 #ifndef PERFCTR_IN_TREE
 	KUNIT_CASE(source_counts_for_all_sessions),
 	KUNIT_CASE(start_and_stop_collect_once),
