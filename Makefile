@@ -51,7 +51,7 @@ export FUZZ_S FUZZ_KERNEL
 .PHONY: all setup generated modules vm shell mesa-next fuzz debug-test bench check next install \
 	dkms deb package-next arm64 test-arm64 demo demo-mali mesa mesa-shim demo-hud clean help \
 	$(PARTS) test unit kunit igt mesa-test panthor-check package-test release-suites \
-	release-test
+	release-test series series-check
 
 all: $(if $(ON_AMD64),modules)
 all: $(PARTS) ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
@@ -80,6 +80,8 @@ SETUP_generated := demo
 SETUP_demo := demo $(if $(filter 6.12,$(KERNEL)),6.12,build)
 SETUP_need-unit := demo unit
 SETUP_check := demo build check 6.12 6.1
+SETUP_series := build
+SETUP_series-check := build check series 6.12
 SETUP_need-check := $(SETUP_check)
 SETUP_need-package := $(IN_VM) package
 SETUP_all := $(if $(ON_AMD64),$(IN_VM) 6.12 6.1,demo)
@@ -164,7 +166,7 @@ unit: ## native unit tests with sanitizers; they need no kernel
 kunit: ## KUnit tests under User-mode Linux
 igt: ## IGT tests in the VM on 6.12 and 6.1; SUITES="igt-6.12"
 mesa-test: ## Mesa provider: piglit, HUD and GL client in the VM
-panthor-check: ## apply the series for panthor and panfrost to 6.12 and newest, build them
+panthor-check: ## apply the series for panthor and panfrost to 6.12, build them
 package-test: ## dkms on 6.12 and 6.1; packages installed, upgraded and removed in a fresh root
 $(TESTS): $(NEEDS:%=need-%) | setup
 	$(Q)scripts/run-suites $(RESUME) $(SUITES_$@)
@@ -172,7 +174,13 @@ $(TESTS): $(NEEDS:%=need-%) | setup
 # each part runs, also after one that failed; what passed on the same inputs does not run again
 MAKEFLAGS += $(if $(filter release-test,$(GOALS)),-k)
 RESUME = $(if $(filter release-test,$(GOALS)),--resume)
-release-test: release-suites debug-test test-arm64 ## what "make test" leaves out; it can be resumed
+release-test: release-suites debug-test test-arm64 series-check ## what "make test" leaves out
+
+series: | setup ## write build/series, patches for the kernel; EXTERNAL=DIR: another kernel tree
+	$(Q)scripts/series
+
+series-check: | setup ## apply, build and judge these patches (40 min)
+	$(Q)scripts/series-check
 
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
 	$(Q)scripts/next $(if $(filter file,$(origin KERNEL)),,$(KERNEL))

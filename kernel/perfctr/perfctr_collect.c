@@ -33,7 +33,7 @@
  *                                                             collections retry, at
  *                                                             most once a second
  * last collection of STOP, unplug failed  since good_ns       (the session ends)
- * suspended                               none: nothing counts
+ * suspended                               nothing counts
  * ======================================= =================== ==================
  */
 

@@ -32,7 +32,8 @@
  *
  * 1. probe: drmm_perfctr_create(), then drm_perfctr_add_source() for each kind
  *    of counter hardware, then drm_dev_register().
- * 2. ioctl table: DRM_PERFCTR_IOCTL_HANDLERS() and DRM_PERFCTR_IOCTLS().
+ * 2. outside of the kernel's tree, ioctl table: DRM_PERFCTR_IOCTL_HANDLERS() and
+ *    DRM_PERFCTR_IOCTLS(). In it DRM itself dispatches the two generic ioctls.
  * 3. show_fdinfo, debugfs_init: drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init().
  * 4. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
  *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
@@ -87,10 +88,30 @@ static void prime_lock(struct drm_perfctr *pc)
 	fs_reclaim_release(GFP_KERNEL);
 }
 
+#ifdef PERFCTR_IN_TREE
+static struct drm_perfctr *perfctr_of(struct drm_device *drm)
+{
+	return container_of(drm->perfctr, struct drm_perfctr, ioctls);
+}
+
+static int query_handler(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return drm_perfctr_query_ioctl(perfctr_of(drm), data);
+}
+
+static int open_handler(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	return drm_perfctr_open_ioctl(perfctr_of(drm), data);
+}
+#endif
+
 static void release_device(struct drm_device *drm, void *data)
 {
 	struct drm_perfctr *pc = data;
 
+#ifdef PERFCTR_IN_TREE
+	drm->perfctr = NULL;
+#endif
 	drm_perfctr_pmu_remove_device(pc);
 	drm_perfctr_sampler_fini(pc);
 	kfree(pc);
@@ -117,8 +138,8 @@ static void copy_config(struct drm_perfctr *pc, const struct drm_perfctr_config 
  * @config: description
  * @owner: the driver's module
  *
- * Returns: the counters, released with @drm, or an ERR_PTR; -EINVAL without a number of the ioctls
- * in the driver's range.
+ * Returns: the counters, released with @drm, or an ERR_PTR: -ENOMEM; outside of the kernel's tree
+ * -EINVAL without a number of the ioctls in the driver's range.
  */
 struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
 					  const struct drm_perfctr_config *config,
@@ -127,8 +148,10 @@ struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
 	struct drm_perfctr *pc;
 	int ret;
 
+#ifndef PERFCTR_IN_TREE
 	if (config->ioctl_nr < DRM_COMMAND_BASE || config->ioctl_nr + 1 >= DRM_COMMAND_END)
 		return ERR_PTR(-EINVAL);
+#endif
 	pc = kzalloc(sizeof(*pc), GFP_KERNEL);
 	if (!pc)
 		return ERR_PTR(-ENOMEM);
@@ -152,6 +175,10 @@ struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
 		return ERR_PTR(ret);
 	}
 	drm_perfctr_pmu_add_device(pc);
+#ifdef PERFCTR_IN_TREE
+	pc->ioctls = (struct drm_perfctr_ioctls) { .query = query_handler, .open = open_handler };
+	drm->perfctr = &pc->ioctls;
+#endif
 
 	ret = drmm_add_action_or_reset(drm, release_device, pc);
 	return ret ? ERR_PTR(ret) : pc;

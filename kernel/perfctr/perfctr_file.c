@@ -253,6 +253,12 @@ struct drm_perfctr_session *drm_perfctr_session_of(struct file *file)
  */
 void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr *pc)
 {
-	drm_printf(p, "drm-perfctr:\t%u ioctls 0x%x\n", PERFCTR_VERSION, pc->config.ioctl_nr);
+#ifdef PERFCTR_IN_TREE
+	unsigned int nr = DRM_IOCTL_NR(DRM_IOCTL_PERFCTR_QUERY);
+#else
+	unsigned int nr = pc->config.ioctl_nr;
+#endif
+
+	drm_printf(p, "drm-perfctr:\t%u ioctls 0x%x\n", PERFCTR_VERSION, nr);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_show_fdinfo);

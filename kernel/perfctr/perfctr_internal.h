@@ -19,6 +19,7 @@
 #include <linux/xarray.h>
 #include <drm/drm_device.h>
 #include <drm/drm_drv.h>
+#include <drm/drm_ioctl.h>
 #include <drm/drm_perfctr.h>
 #include <drm/drm_print.h>
 
@@ -105,6 +106,9 @@ struct drm_perfctr {
 	/* constant after set-up: config is extended by the core, its @name a copy */
 	struct drm_device *drm;
 	struct module *owner; /* the driver's, which a session holds */
+#ifdef PERFCTR_IN_TREE
+	struct drm_perfctr_ioctls ioctls; /* &drm_device.perfctr refers to it */
+#endif
 	struct drm_perfctr_config config;
 	char name[32];
 	/* block_count is the sum over all sources */

@@ -3,13 +3,14 @@
  * Limits and permissions: sysctl dev.perfctr.*
  */
 #include <linux/capability.h>
+#include <linux/perf_event.h>
 #include <linux/sizes.h>
 #include <linux/sysctl.h>
 
 #include "compat.h"
 #include "perfctr_internal.h"
 
-/* 1: counters need what perfctr_allow_cpu() asks for; 0: users may observe each other */
+/* 1: counters need what perf asks for; 0: users may observe each other */
 static int perfctr_paranoid = 1;
 /* per unprivileged user, all rings: four of the largest, with their control areas */
 int drm_perfctr_max_user_ring_kb = 4 * (int)((PERFCTR_MAX_RING_BYTES + SZ_1M) >> 10);

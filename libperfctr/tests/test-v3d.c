@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -15,9 +16,27 @@
 #include "idle.h"
 #include "v3d/unit.h"
 
-static void begin(void)
+static void begin_driver(void)
 {
 	perfctr_ctx_new_with(make_driver(), &ctx);
+}
+
+/* Skip a test that counts where the call of v3d_guard.c is refused, as qemu-user does. */
+static void begin(void)
+{
+	const unsigned long flags = CLONE_UNTRACED | CLONE_PIDFD;
+	int process = -1;
+	const long pid = syscall(SYS_clone, flags, 0, &process, 0, 0);
+
+	if (!pid)
+		_exit(0);
+	if (pid < 0 && errno == EINVAL)
+		test_skip("clone() of a process without a signal at its end: %s", strerror(errno));
+	else
+		waitpid((pid_t)pid, NULL, __WALL);
+	if (process >= 0)
+		close(process);
+	begin_driver();
 }
 
 static void end_driver(void)
@@ -120,7 +139,7 @@ TEST_WITH(begin, end_driver, "one whose reads stop counting is refused with the 
 	CHECK(strstr(perfctr_ctx_error(ctx), "stops counting at each read"));
 }
 
-TEST_WITH(begin, end_driver, "a caller that cannot see all programs may not count")
+TEST_WITH(begin_driver, end_driver, "a caller that cannot see all programs may not count")
 {
 	driver.hidden = true;
 	EQUAL(open_session("v3d/cycle_count"), -EACCES);
@@ -128,7 +147,7 @@ TEST_WITH(begin, end_driver, "a caller that cannot see all programs may not coun
 	EQUAL(driver.sets, 0);
 }
 
-TEST_WITH(begin, end_driver, "only a caller that names the device counts it")
+TEST_WITH(begin_driver, end_driver, "only a caller that names the device counts it")
 {
 	struct perfctr_device_list *list;
 

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "test.h"
 
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static unsigned int failures, count;
+static char skipped[256]; /* why the test is */
 static struct test *tests, **end_of_tests = &tests;
 
 void test_add(struct test *test)
@@ -25,6 +31,30 @@ void test_fail(const char *file, int line, const char *format, ...)
 	vprintf(format, args);
 	va_end(args);
 	putchar('\n');
+}
+
+void test_skip(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(skipped, sizeof(skipped), format, args);
+	va_end(args);
+}
+
+void test_need_perf(void)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+	};
+	const long fd = syscall(SYS_perf_event_open, &attr, -1, sched_getcpu(), -1, 0);
+
+	if (fd >= 0)
+		close((int)fd);
+	else if (errno == ENOSYS || errno == EACCES || errno == EPERM)
+		test_skip("perf_event_open() of a CPU's page faults: %s", strerror(errno));
 }
 
 bool test_check(bool good, const char *file, int line, const char *text)
@@ -68,13 +98,16 @@ int main(void)
 	printf("1..%u\n", count);
 	for (const struct test *test = tests; test; test = test->next) {
 		failures = 0;
+		*skipped = '\0';
 		if (test->begin)
 			test->begin();
-		test->run();
+		if (!*skipped)
+			test->run();
 		if (test->end)
 			test->end();
 		failed += failures > 0;
-		printf("%s %u - %s\n", failures ? "not ok" : "ok", ++number, test->name);
+		printf("%s %u - %s%s%s\n", failures ? "not ok" : "ok", ++number, test->name,
+		       *skipped ? " # SKIP " : "", skipped);
 		fflush(stdout);
 	}
 	return failed > 0;

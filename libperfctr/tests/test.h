@@ -16,6 +16,10 @@ struct test {
 };
 
 void test_add(struct test *test);
+/* Say why a test cannot run here; called by its "begin", it does not run. */
+void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Skip it if the kernel has no perf events, or does not count for this user. */
+void test_need_perf(void);
 
 /* TEST("the condition gives the result") { ... }: tests run in the order of their file */
 #define TEST(name) TEST_WITH(NULL, NULL, name)

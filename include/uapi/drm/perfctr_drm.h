@@ -18,7 +18,9 @@
  *
  * Numbers of the device's ioctls
  * ------------------------------
- * They differ between drivers. /proc/self/fdinfo/N of an opened DRM file N contains
+ * Drivers of the kernel's tree have DRM_IOCTL_PERFCTR_QUERY and DRM_IOCTL_PERFCTR_OPEN of drm.h
+ * (0xd3, 0xd4), others have numbers of their own range. /proc/self/fdinfo/N of an opened DRM file N
+ * contains
  *
  *   drm-perfctr:	<version> ioctls <number of QUERY>
  *
@@ -628,7 +630,7 @@ struct drm_perfctr_block_info {
 	/** @format: enum drm_perfctr_block_format of the block in samples. */
 	__u8 format;
 	/**
-	 * @first_section: section of @available[0]. A block with more sections than
+	 * @first_section: section of the first mask of @available. A block with more sections than
 	 * fit into an element has several elements; there is none so far.
 	 */
 	__u8 first_section;
@@ -786,46 +788,48 @@ struct drm_perfctr_layout {
 /**
  * struct drm_perfctr_open - argument of DRM_PERFCTR_IOCTL_OPEN
  *
- * Returns the session's descriptor, close-on-exec, or 0 with DRM_PERFCTR_OPEN_CHECK. Errors:
- * -EACCES  system-wide counters need what "Permissions" says: CAP_PERFMON, sysctl
- *          dev.perfctr.paranoid=0 or, since 7.3, what perf_allow_cpu() allows;
- *          DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, other PMUs
- *          CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 in addition
- * -EPERM   @period_ns is shorter than the caller's minimum, or it may not have
- *          AUTOMATIC samples
- * -EINVAL  a field that must be zero is not, an unknown flag (the kernel's debug
- *          log, drm.debug=0x2, names it); @slots is zero or not a power of two;
- *          @request_count is zero; @request_stride is below version 4's size of a
- *          request, above 4096 or not a multiple of 8; @layout_size is above 4096,
- *          or not zero without @layout; a request with a zero @mask, with counters
- *          that the block lacks, with a set that differs from other requests', with
- *          PMU members set without DRM_PERFCTR_REQUEST_PMU, with bits that are
- *          not filters of the block's PMU; no counter remains with
- *          DRM_PERFCTR_REQUEST_AVAILABLE; @watermark above @slots; @eventfd is
- *          not an eventfd
- * -EFAULT  @requests or @layout
- * -ERANGE  @slots above max_slots; ring above max_ring_bytes; @period_ns
- *          outside min_period_ns..max_period_ns
- * -E2BIG   @request_count above max_requests, more than 65535 blocks, more
- *          than DRM_PERFCTR_MAX_PMU_COUNTERS counters of PMUs; a request is longer
- *          than the kernel's and not zero there
- * -ENXIO   no block of that type and index, no such section, or no catalogue
- *          for that type of PMU block
- * -EOPNOTSUPP the set does not exist, or the device lacks a feature
- * -EEXIST  the same block and section is requested twice; PMU blocks may be
- *          requested again with other filters
- * -EBUSY   the hardware is in use by other means
- * -ENOENT  no PMU with that type number, or it is not of the block's kind, or it
- *          has no such event
- * -EBADF   @eventfd is not an open file
- * -EMFILE  the process has reached its limit of file descriptors
- * -EDQUOT  the user has reached its limits: 4 sessions, or the ring memory of sysctl
- *          dev.perfctr.max_user_ring_kb; not with CAP_PERFMON
- * -ENFILE  the limit of this device for all users without CAP_PERFMON is
- *          reached; not with CAP_PERFMON. Or the machine's table of open files is full
- * -ENOMEM  out of memory
- * -EINTR   a signal arrived; repeat it
- * -ENODEV  the device was removed
+ * Returns the session's descriptor, close-on-exec, or 0 with DRM_PERFCTR_OPEN_CHECK. Errors::
+ *
+ *   -EACCES  system-wide counters need what "Permissions" says: CAP_PERFMON, sysctl
+ *            dev.perfctr.paranoid=0 or, since 7.3, what perf_allow_cpu() allows;
+ *            DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, other PMUs
+ *            CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 in addition
+ *   -EPERM   @period_ns is shorter than the caller's minimum, or it may not have
+ *            AUTOMATIC samples
+ *   -EINVAL  a field that must be zero is not, an unknown flag (the kernel's debug
+ *            log, drm.debug=0x2, names it); @slots is zero or not a power of two;
+ *            @request_count is zero; @request_stride is below version 4's size of a
+ *            request, above 4096 or not a multiple of 8; @layout_size is above 4096,
+ *            or not zero without @layout; a request with a zero @mask, with counters
+ *            that the block lacks, with a set that differs from other requests', with
+ *            PMU members set without DRM_PERFCTR_REQUEST_PMU, with bits that are
+ *            not filters of the block's PMU; no counter remains with
+ *            DRM_PERFCTR_REQUEST_AVAILABLE; @watermark above @slots; @eventfd is
+ *            not an eventfd
+ *   -EFAULT  @requests or @layout
+ *   -ERANGE  @slots above max_slots; ring above max_ring_bytes; @period_ns
+ *            outside min_period_ns..max_period_ns
+ *   -E2BIG   @request_count above max_requests, more than 65535 blocks, more
+ *            than DRM_PERFCTR_MAX_PMU_COUNTERS counters of PMUs; a request is longer
+ *            than the kernel's and not zero there
+ *   -ENXIO   no block of that type and index, no such section, or no catalogue
+ *            for that type of PMU block
+ *   -EOPNOTSUPP the set does not exist, or the device lacks a feature
+ *   -EEXIST  the same block and section is requested twice; PMU blocks may be
+ *            requested again with other filters
+ *   -EBUSY   the hardware is in use by other means
+ *   -ENOENT  no PMU with that type number, or it is not of the block's kind, or it
+ *            has no such event
+ *   -EBADF   @eventfd is not an open file
+ *   -EMFILE  the process has reached its limit of file descriptors
+ *   -EDQUOT  the user has reached its limits: 4 sessions, or the ring memory of sysctl
+ *            dev.perfctr.max_user_ring_kb; not with CAP_PERFMON
+ *   -ENFILE  the limit of this device for all users without CAP_PERFMON is
+ *            reached; not with CAP_PERFMON. Or the machine's table of open files is full
+ *   -ENOMEM  out of memory
+ *   -EINTR   a signal arrived; repeat it
+ *   -ENODEV  the device was removed
+ *
  * For PMUs, errors of perf and of the PMU are returned, see its documentation.
  * With DRM_PERFCTR_CPU_ANY an event counts on every CPU on which its PMU counts:
  * -ENOENT, -EINVAL and -ENODEV from a PMU mean that it does not count on that

@@ -233,8 +233,10 @@ struct drm_perfctr_config {
 	unsigned int timestamp_bits;
 	/** @ops: optional; must outlive the device. */
 	const struct drm_perfctr_driver_ops *ops;
+#ifndef PERFCTR_IN_TREE
 	/** @ioctl_nr: that of DRM_PERFCTR_IOCTLS(), as user space calls it. */
 	unsigned int ioctl_nr;
+#endif
 	/** @control: for PERF_CONTROL, NULL: not offered; must outlive the device. */
 	const struct drm_perfctr_control_config *control;
 };
@@ -254,10 +256,11 @@ void drm_perfctr_unplug(struct drm_perfctr *pc);
 /* the driver's show_fdinfo */
 void drm_perfctr_show_fdinfo(struct drm_printer *p, struct drm_perfctr *pc);
 
-/* the ioctls; DRM_PERFCTR_IOCTL_HANDLERS() calls them */
+/* the ioctls of the device */
 int drm_perfctr_query_ioctl(struct drm_perfctr *pc, void *data);
 int drm_perfctr_open_ioctl(struct drm_perfctr *pc, void *data);
 
+#ifndef PERFCTR_IN_TREE
 /**
  * DRM_PERFCTR_IOCTL_HANDLERS() - define a driver's handlers of the ioctls
  * @pc_of: expression of type struct drm_perfctr * for the struct drm_device *drm
@@ -296,6 +299,7 @@ static int drm_perfctr_open_handler(struct drm_device *drm, void *data, struct d
 		.flags = DRM_RENDER_ALLOW,							\
 		.name = "PERFCTR_OPEN",								\
 	}
+#endif
 
 /*
  * power and reset; may sleep; must not be called from source ops. They do not allocate memory and

@@ -5,7 +5,7 @@
  *
  * One ioctl has all commands. SETUP returns a session's number, which is valid for that open file
  * of the device. The application gives it two buffers of its own, for the ring and for the indices,
- * and an eventfd, which is signalled once for each sample. Docs: kernel/panthor/README.md.
+ * and an eventfd, which is signalled once for each sample.
  */
 #ifndef _DRM_PERFCTR_CONTROL_H_
 #define _DRM_PERFCTR_CONTROL_H_

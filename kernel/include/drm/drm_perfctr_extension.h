@@ -56,6 +56,7 @@ struct drm_perfctr_extension {
 	u64 backoff_until_ns;
 };
 
+#ifndef PERFCTR_IN_TREE
 int drm_perfctr_extend_source(struct drm_perfctr_source *source,
 			      struct drm_perfctr_extension *extension);
 
@@ -68,8 +69,9 @@ void drm_perfctr_block_ran(struct drm_perfctr_source *source, unsigned int block
  * fence-signalling sections
  */
 struct drm_perfctr_session *drm_perfctr_session_get(struct drm_perfctr *pc, int fd);
-void drm_perfctr_session_put(struct drm_perfctr_session *session);
 int drm_perfctr_session_sample(struct drm_perfctr_session *session, u64 user_data);
+#endif
+void drm_perfctr_session_put(struct drm_perfctr_session *session);
 
 /**
  * struct drm_perfctr_pmu_kind - a block type counted by a kind of perf PMU

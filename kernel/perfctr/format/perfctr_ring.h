@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The ring of samples that userspace maps. Free of kernel interfaces: kernel/tests/native builds
+ * The ring of samples that userspace maps. Free of kernel interfaces: a test program builds
  * it, too.
  */
 #ifndef _PERFCTR_RING_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The bytes of a block of perf events. Free of kernel interfaces: kernel/tests/native builds it,
+ * The bytes of a block of perf events. Free of kernel interfaces: a test program builds it,
  * too.
  */
 #include <linux/bitops.h>

@@ -2,8 +2,8 @@
 /*
  * Registers and memory of the Mali CSF firmware's counter interface.
  *
- * The only header shared by the driver (csf_protocol.c) and the models of firmware
- * (lab/). Names follow the public interface: PRFCNT_*, GLB_*.
+ * The only header shared by the driver (csf_protocol.c) and models of firmware. Names
+ * follow the public interface: PRFCNT_*, GLB_*.
  */
 #ifndef _CSF_LAYOUT_H_
 #define _CSF_LAYOUT_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver other than vsoc, and a user of its device.
+ * A driver for tests, and a user of its device.
  */
 #include <linux/delay.h>
 #include <linux/fdtable.h>
@@ -70,6 +70,7 @@ static void fake_stop(struct drm_perfctr_source *source)
 	WRITE_ONCE(fake->stops, fake->stops + 1);
 }
 
+#ifndef PERFCTR_IN_TREE
 /* pieces of a batch up to the time that is due; the last one ends now */
 static void fake_piece(struct fake_source *fake, struct drm_perfctr_collection *c)
 {
@@ -94,6 +95,8 @@ static void fake_piece(struct fake_source *fake, struct drm_perfctr_collection *
 	drm_perfctr_block_reached(&fake->base, 0, c->time_ns - 1);
 }
 
+#endif
+
 static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_collection *c)
 {
 	struct fake_source *fake = to_fake(source);
@@ -113,13 +116,16 @@ static int fake_collect(struct drm_perfctr_source *source, struct drm_perfctr_co
 		return fake->collect_error;
 	for (i = 0; i < source->block_count; i++) {
 		drm_perfctr_block_totals(source, i)[0] += fake->add;
+#ifndef PERFCTR_IN_TREE
 		drm_perfctr_block_ran(source, i, 1000, valid);
+#endif
 		drm_perfctr_block_report(source, i, DRM_PERFCTR_STATE_ON, valid);
 	}
+	*c = fake->next;
+#ifndef PERFCTR_IN_TREE
 	if (fake->extension.batch_ns)
 		fake_piece(fake, c);
-	else
-		*c = fake->next;
+#endif
 	if (fake->busy_ms)
 		msleep(fake->busy_ms);
 	WRITE_ONCE(fake->ended_ns, ktime_get_raw_ns());
@@ -133,6 +139,7 @@ static void fake_reset(struct drm_perfctr_source *source)
 	to_fake(source)->counting = false;
 }
 
+#ifndef PERFCTR_IN_TREE
 static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
 {
 	struct fake_source *fake = to_fake(source);
@@ -143,6 +150,8 @@ static void fake_select(struct drm_perfctr_source *source, const u64 *wanted)
 	fake->period_ns = fake->extension.period_ns;
 	fake->extension.batch_ns = fake->pieces && fake->period_ns ? NSEC_PER_SEC * 3600 : 0;
 }
+
+#endif
 
 const struct drm_perfctr_source_ops fake_ops = {
 	.prepare = fake_prepare,
@@ -231,7 +240,9 @@ struct fake_source *new_source(struct core *core, const struct drm_perfctr_sourc
 	};
 	fake->base.name = "fake";
 	fake->base.ops = ops;
+#ifndef PERFCTR_IN_TREE
 	fake->extension.select = ops == &fake_ops ? fake_select : NULL;
+#endif
 	fake->base.descs = fake->descs;
 	fake->base.block_count = 1;
 	init_completion(&fake->entered);
@@ -245,9 +256,11 @@ struct fake_source *add_source(struct core *core, const struct drm_perfctr_sourc
 	struct fake_source *fake = new_source(core, ops);
 
 	KUNIT_ASSERT_EQ(core->test, drm_perfctr_add_source(core->pc, &fake->base), 0);
+#ifndef PERFCTR_IN_TREE
 	if (fake->extension.select)
 		KUNIT_ASSERT_EQ(core->test,
 				drm_perfctr_extend_source(&fake->base, &fake->extension), 0);
+#endif
 	return fake;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A driver other than vsoc, for tests of the core's module: a device without GEM objects, fake
+ * A driver for tests of the core's module: a device without GEM objects, fake
  * sources, and commands of its user. Structures and rings of user space are in user memory.
  */
 #ifndef KUNIT_DRIVER_H
@@ -9,7 +9,11 @@
 #include <linux/completion.h>
 #include <linux/types.h>
 #include <drm/drm_device.h>
+#ifdef PERFCTR_IN_TREE
+#include <drm/drm_perfctr.h>
+#else
 #include <drm/drm_perfctr_extension.h>
+#endif
 #include <drm/perfctr_mali.h>
 #include <kunit/test.h>
 
@@ -23,7 +27,9 @@
 
 struct fake_source {
 	struct drm_perfctr_source base;
+#ifndef PERFCTR_IN_TREE
 	struct drm_perfctr_extension extension;
+#endif
 	struct drm_perfctr_block_desc descs[2];
 	/* its return values */
 	int prepare_error;
@@ -43,14 +49,17 @@ struct fake_source {
 	unsigned int fifo_collects;
 	unsigned int resets;
 	unsigned int collects_at_reset;
+#ifndef PERFCTR_IN_TREE
 	u64 wanted;
 	u64 period_ns;
 	/* a task; what it selected last */
 	struct task_struct *caller;
 	u64 caller_wanted;
+#endif
 	/* whether it counts; calls in the wrong state */
 	bool counting;
 	unsigned int wrong_calls;
+#ifndef PERFCTR_IN_TREE
 	/* pieces of a batch, those left of it; each has @piece_add and takes @step_ns */
 	unsigned int pieces;
 	unsigned int left;
@@ -60,6 +69,7 @@ struct fake_source {
 	unsigned int lies;
 	u64 step_ns;
 	u64 time_ns;
+#endif
 	/* duration of a collection; end of the last one, or 0; shortest pause */
 	unsigned int busy_ms;
 	u64 ended_ns;

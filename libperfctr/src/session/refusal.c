@@ -287,6 +287,9 @@ static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, c
 		return text;
 	case -ESRCH:
 		return "there is no such process";
+	case -ENOSYS:
+		return "this kernel has no perf events (CONFIG_PERF_EVENTS); emulators of another "
+		       "architecture's programs (qemu-user) have none, either";
 	default:
 		return strerror(-error);
 	}
