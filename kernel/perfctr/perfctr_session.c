@@ -158,8 +158,8 @@ int drm_perfctr_session_start(struct drm_perfctr_session *session, u64 user_data
 }
 
 /*
- * Ends an active session, just collected; @flags: DRM_PERFCTR_SAMPLE_UNPLUGGED or 0. Returns whether
- * readers must be signalled: those of a session that also dies are, when they find both.
+ * Ends an active session, just collected; @flags: DRM_PERFCTR_SAMPLE_UNPLUGGED or 0. Returns
+ * whether readers must be signalled: those of a session that also dies are, when they find both.
  */
 bool drm_perfctr_session_finish(struct drm_perfctr_session *session, u32 flags, u64 user_data)
 {
