@@ -2,8 +2,14 @@
 # shellcheck shell=bash
 # For test scripts to source: check TEXT COMMAND... is one TAP test; shows the output of a failure.
 tap_number=0
+# skip TEXT REASON is a test that cannot run.
 # the exit status of the script
 export tap_failed=0
+
+skip() {
+	tap_number=$((tap_number + 1))
+	echo "ok $tap_number - $1 # SKIP $2"
+}
 
 check() {
 	local text=$1 output

@@ -311,6 +311,7 @@ void drm_perfctr_session_put(struct drm_perfctr_session *session)
 	if (session)
 		kref_put(&session->refcount, drm_perfctr_session_release);
 }
+
 #ifndef PERFCTR_IN_TREE
 EXPORT_SYMBOL_GPL(drm_perfctr_session_put);
 #endif

@@ -152,8 +152,8 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 	}
 	if (permission->error == -ENOSYS && device_is_local(device)) {
 		snprintf(permission->text, sizeof(permission->text),
-			 "there is no perf_event_open(): this kernel lacks CONFIG_PERF_EVENTS, or an "
-			 "emulator (qemu-user) or a sandbox hides it");
+			 "there is no perf_event_open(): this kernel lacks CONFIG_PERF_EVENTS, or "
+			 "an emulator (qemu-user) or a sandbox hides it");
 		return;
 	}
 	if (permission->error == -EACCES || permission->error == -EPERM) {
