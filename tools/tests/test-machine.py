@@ -665,15 +665,22 @@ def engines_of_i915():
 
 @test
 def separators_as_perf():
-    """-x '\\t' separates by tabs, -C says how a CPU is chosen here"""
+    """-x '\\t' separates by tabs; -C counts on some CPUs"""
     with Machine(BUILD) as m:
         m.pmu("cpu", 4, CYCLES)
-        m.perf("4 * * rate 1000000")
+        m.pmu("imc", 9, {"cpumask": "0", "format/event": "config:0-7", "events/rd": "event=1"})
+        m.perf(*(f"4 * {cpu} rate {10 ** cpu * 1000000}" for cpu in range(4)),
+               "9 * * rate 1000", "4 * -1 rate 1000")
         done = stat(m, "cycles", "-x", "\\t")
         check("\\t" not in done.stdout + done.stderr and "\t" in done.stdout + done.stderr,
               done.stdout + done.stderr)
-        done = m.run("stat", "-C", "0", "--", "true")
-        check(done.returncode == 2 and "cpu=0" in done.stderr, done.stderr)
+        c = counters(stat(m, "cycles,imc/rd/", "-j", "-C", "1-2", command=("sleep", "0.2")))
+        check(1.09e8 < c["cpu/cpu-cycles/"]["rate"] < 1.11e8, f"{c}")
+        check(900 < c["imc/rd/"]["rate"] < 1100, f"a PMU with a cpumask: {c}")
+        c = counters(stat(m, "cycles", "-j", "-A", "-C", "1-2", command=("sleep", "0.2")))
+        check(list(c) == [f"cpu/cpu-cycles,cpu={cpu}/" for cpu in (1, 2)], list(c))
+        done = m.run("stat", "-C", "9", "--", "true")
+        check(done.returncode == 2 and "CPU 9 is not online" in done.stderr, done.stderr)
 
 
 @test

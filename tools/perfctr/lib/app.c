@@ -117,10 +117,6 @@ int app_usage(const struct app *app, const char *format, ...)
 
 int app_bad_option(const struct app *app)
 {
-	/* perf's list of CPUs */
-	if (optopt == 'C')
-		return app_usage(app, "there is no -C: a CPU is a term of its event, "
-				      "-e cpu/cpu-cycles,cpu=0/");
 	/* one of several letters in a word, or a long option */
 	if (optopt > ' ' && optopt < 0x7f)
 		return app_usage(app, "unknown or incomplete option -%c", optopt);
