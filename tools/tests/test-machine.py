@@ -450,7 +450,7 @@ def names_of_record():
 
 @test
 def check_without_software():
-    """perfctr check: a kernel without the PMU "software" is no problem of permission"""
+    """perfctr check: a kernel without perf events is no problem of permission"""
     with Machine(BUILD) as m:
         done = m.run("check")
         check(done.returncode == 1 and "permission" not in done.stdout and
@@ -459,6 +459,11 @@ def check_without_software():
         m.perf("4 * * rate 1000000")
         done = m.run("check")
         check(done.returncode == 0 and "may count everything" in done.stdout, done.stdout)
+        m.pmu("software", 1, {})
+        m.perf(f"1 * * err {errno.ENOSYS}")
+        done = m.run("check")
+        check(done.returncode == 1 and "permission" not in done.stdout and
+              "there is no perf_event_open()" in done.stdout, done.stdout)
 
 
 @test

@@ -204,7 +204,7 @@ static int check_permission(struct checker *k, struct perfctr_device *device)
 		return EXIT_FINE;
 	}
 	/* nobody may count what is not there */
-	if (p.error == -ENOENT && device_is_local(device)) {
+	if ((p.error == -ENOENT || p.error == -ENOSYS) && device_is_local(device)) {
 		say(k, OUTCOME_BAD, "perf PMUs", NULL, "%s", p.text);
 		return EXIT_FAILED;
 	}

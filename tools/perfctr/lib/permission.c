@@ -111,7 +111,7 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		return;
 	}
 	/* or sysfs has files to read, but there is no event of perf */
-	if (permission->may_count && (pmu == -EOPNOTSUPP || pmu == -ENOENT)) {
+	if (permission->may_count && (pmu == -EOPNOTSUPP || pmu == -ENOENT || pmu == -ENOSYS)) {
 		permission->error = 0;
 		snprintf(permission->text, sizeof(permission->text),
 			 "may count everything; this kernel or device takes no perf PMUs");
@@ -148,6 +148,12 @@ void permission_of(const struct app *app, struct perfctr_device *device,
 		snprintf(permission->text, sizeof(permission->text),
 			 "this kernel names no PMU of perf, not even \"software\": it lacks "
 			 "CONFIG_PERF_EVENTS, or a sandbox hides them");
+		return;
+	}
+	if (permission->error == -ENOSYS && device_is_local(device)) {
+		snprintf(permission->text, sizeof(permission->text),
+			 "there is no perf_event_open(): this kernel lacks CONFIG_PERF_EVENTS, or "
+			 "an emulator (qemu-user) or a sandbox hides it");
 		return;
 	}
 	if (permission->error == -EACCES || permission->error == -EPERM) {
