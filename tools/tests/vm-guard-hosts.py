@@ -155,7 +155,7 @@ def budgets_hold_on_every_host():
     """a cgroup is counted and frozen, wherever it is mounted; the command's own is made and
     removed in each hierarchy"""
     for host in hosts():
-        guard = start("-g", "own", "-b", BUDGET, command=("timeout", "3", *HOG))
+        guard = start("-g", "own", "-b", BUDGET, command=("timeout", "6", *HOG))
         check(guard.wait(60) == 124, said())
         end, begin = records("end")[0], records("begin")[0]
         # an emulated CPU may not run for 500 ms, and freezes nothing in this time
@@ -238,7 +238,7 @@ def guard_stays_after_its_command():
     """--stay: what the command left in the cgroup is still held, and released at the last end"""
     for host in hosts():
         guard = start("--stay", "-g", "stays", "-b", BUDGET,
-                      command=("sh", "-c", "timeout 4 \"$@\" & exit 7", "sh", *HOG))
+                      command=("sh", "-c", "timeout 9 \"$@\" & exit 7", "sh", *HOG))
         time.sleep(1)
         check(guard.poll() is None, f"ended with its command: {contents(ERRORS)}")
         wait_for(lambda: records("violation"), said)
