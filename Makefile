@@ -179,7 +179,7 @@ release-test: release-suites debug-test test-arm64 series-check ## what "make te
 series: | setup ## write build/series, patches for the kernel; EXTERNAL=DIR: another kernel tree
 	$(Q)scripts/series
 
-series-check: | setup ## apply, build and judge these patches (40 min)
+series-check: | setup ## apply, build and judge these patches
 	$(Q)scripts/series-check
 
 next: all ## test another kernel: KERNEL=release, *.deb or source tree (default: Debian's newest)
