@@ -21,8 +21,8 @@
 	"9 shader_present=0x12 l2_slices=1 counters_per_block=128 shader_dense=1 fw_slots=4"
 /* covers several waits for firmware that time out */
 #define TIME_LIMIT_NS (60000 * MS)
-/* the core collects at least so often, before a register wraps */
-#define WRAP_NS (500 * MS)
+/* the core collects at least so often: half the time in which a register may wrap */
+#define WRAP_NS (250 * MS)
 /* rounds of work and samples after which the fault has no more effect */
 #define ROUNDS 4
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
