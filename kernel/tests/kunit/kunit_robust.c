@@ -491,14 +491,14 @@ static void signal_ends_each_wait(struct kunit *test)
 }
 
 /*
- * Closing a session does not access the hardware: the worker drops the counters later. While the
- * worker blocks, commands that only report do not wait for it.
+ * While the worker blocks, closing another session does not wait for it, as it does not access the
+ * hardware, and neither do commands that only report.
  */
 static void reports_do_not_wait_for_hardware(struct kunit *test)
 {
 	struct core *core = test->priv;
 	struct fake_source *fake = add_source(core, &fake_ops);
-	int fd = session_of(core, 0, BIT(0), 0);
+	int fd = periodic_of(core, NSEC_PER_MSEC, BIT(0));
 	int other = session_of(core, 0, BIT(0), BIT(1));
 	struct drm_perfctr_query query = { };
 	struct drm_print_iterator text = { };
@@ -509,9 +509,9 @@ static void reports_do_not_wait_for_hardware(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, fd, 0), 0);
 	KUNIT_ASSERT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, other, 0), 0);
 	fake->gated = true;
-	KUNIT_EXPECT_EQ(test, close_session(core, other), 0);
 	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&fake->entered, TIMEOUT), 0ul);
 
+	KUNIT_EXPECT_EQ(test, close_session(core, other), 0);
 	for (query.type = 0; query.type <= DRM_PERFCTR_QUERY_CLOCKS; query.type++)
 		KUNIT_EXPECT_EQ(test, drm_perfctr_query_ioctl(core->pc, &query), 0);
 	KUNIT_EXPECT_EQ(test, query_timestamp(core).epoch, 0);
