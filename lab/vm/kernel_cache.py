@@ -27,7 +27,9 @@ TIERS = {
     "uml": ("um", ["base", "uml"]),
     "uml-debug": ("um", ["base", "uml", "sanitize"]),
     "kcsan": ("x86_64", ["base", "x86", "kcsan"]),
+    "uml-series": ("um", ["base", "uml", "newest", "series"]),
 }
+SERIES = "uml-series"  # of the patched tree of scripts/series-check, which names its directory
 # Variables for the kernel's make. Only our modules are built with KCSAN, so races inside the kernel
 # are not reported. A race of a module with the kernel shows as a changed value.
 BUILD_ARGS = {"kcsan": ["KCSAN_SANITIZE=n"]}
@@ -106,6 +108,16 @@ def source_tree(of_newest=False):
     return tree
 
 
+def series_dir():
+    if "PERFCTR_SERIES" not in os.environ:
+        raise KernelError(f"kernel '{SERIES}': scripts/series-check builds and runs it")
+    return os.environ["PERFCTR_SERIES"]
+
+
+def tier_source(tier):
+    return os.path.join(series_dir(), "source") if tier == SERIES else source_tree(is_newest(tier))
+
+
 def tier_config(tier):
     parts = []
     for fragment in TIERS[base(tier)][1] + ["newest"] * is_newest(tier):
@@ -116,6 +128,8 @@ def tier_config(tier):
 
 
 def tier_dir(tier):
+    if tier == SERIES:
+        return os.path.join(series_dir(), SERIES)
     key = hashlib.sha256(tier_config(tier).encode())
     key.update("".join(BUILD_ARGS.get(base(tier), [])).encode())
     if TIERS[base(tier)][0] == "um":
@@ -129,7 +143,7 @@ def find_tier(tier):
     if not os.path.exists(os.path.join(tier_dir(tier), ".complete")):
         raise KernelError(
             f"kernel '{tier}' is not built yet: run 'lab/vm/kernel_cache.py build {tier}'")
-    source_tree(is_newest(tier))  # modules are built against both
+    tier_source(tier)  # modules are built against both
     with open(f"{build}/include/config/kernel.release", encoding="ascii") as f:
         kver = f.read().strip()
     arch = TIERS[base(tier)][0]
@@ -163,7 +177,7 @@ def build_tier(tier, jobs=None):
     final = tier_dir(tier)
     if os.path.exists(os.path.join(final, ".complete")):
         return
-    tree = source_tree(is_newest(tier))
+    tree = tier_source(tier)
     with lock("build-" + tier):
         if os.path.exists(os.path.join(final, ".complete")):
             return
