@@ -36,9 +36,15 @@ struct http {
 	struct MHD_Daemon *daemon;
 	char listen_name[NAME_BYTES]; /* of --listen; empty: none */
 	char machine_name[HOST_NAME_MAX + 1];
-	struct MHD_Response *answers[2]; /* plain and open, of the last sample; NULL: to be made */
+	/* plain and open, with and without clients, of the last sample; NULL: to be made */
+	struct MHD_Response *answers[2][2];
 	struct connection connections[MAX_CONNECTIONS];
 };
+
+static int fd_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
 
 /* MHD notices the end and closes the connection. */
 static void end(struct connection *c)
@@ -73,8 +79,7 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 	*mine = unused;
 	if (unused)
 		*unused = (struct connection){
-			.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-				      ->connect_fd,
+			.fd = fd_of(connection),
 			.since_ns = perfctr_time_raw_ns(),
 		};
 }
@@ -95,12 +100,12 @@ static struct MHD_Response *new_response(char *text, const char *type)
 	return r;
 }
 
-static char *metrics(struct exporter *e, bool open)
+static char *metrics(struct exporter *e, bool open, bool clients)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int error = out ? text_write(out, e, open) : -ENOMEM;
+	int error = out ? text_write(out, e, open, clients) : -ENOMEM;
 
 	if (!out || (!fclose(out) && !error))
 		return text;
@@ -175,7 +180,8 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	struct http *http = data;
 	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
 	bool open = accept && strcasestr(accept, "application/openmetrics-text");
-	struct MHD_Response **answer = &http->answers[open];
+	struct MHD_Response **answer;
+	bool clients = false;
 
 	if (!is_for_us(http, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
 		return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST,
@@ -186,9 +192,12 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	if (strcmp(url, "/metrics"))
 		return refuse(connection, MHD_HTTP_NOT_FOUND,
 			      "perfctr exporter: the counters are at /metrics\n");
+	if (http->exporter->per_client)
+		clients = viewers_include(http->exporter, fd_of(connection));
+	answer = &http->answers[open][clients];
 	if (!*answer)
-		*answer =
-			new_response(metrics(http->exporter, open), open ? open_type : plain_type);
+		*answer = new_response(metrics(http->exporter, open, clients),
+				       open ? open_type : plain_type);
 	return *answer ? MHD_queue_response(connection, MHD_HTTP_OK, *answer) : MHD_NO;
 }
 
@@ -263,10 +272,12 @@ int http_run(struct http *http)
 
 void http_refresh(struct http *http)
 {
-	for (size_t n = 0; n < ARRAY_SIZE(http->answers); n++) {
-		if (http->answers[n])
-			MHD_destroy_response(http->answers[n]);
-		http->answers[n] = NULL;
+	for (size_t n = 0; n < 4; n++) {
+		struct MHD_Response **answer = &http->answers[n / 2][n % 2];
+
+		if (*answer)
+			MHD_destroy_response(*answer);
+		*answer = NULL;
 	}
 }
 
