@@ -14,10 +14,15 @@
 #include "exporter.h"
 
 enum {
-	/* for one more than KEPT the oldest ends, so that slow readers keep nobody out */
-	MAX_CONNECTIONS = 64,
-	KEPT = 32,
+	/*
+	 * The answer is shared, so a reader costs its request's memory. For one more than KEPT the
+	 * oldest ends if it had PATIENCE_MS, so that slow readers keep nobody out; if there is no
+	 * such one the new one is refused, with a text.
+	 */
+	MAX_CONNECTIONS = 512,
+	KEPT = 400,
 	REQUEST_BYTES = 16384,
+	PATIENCE_MS = 2000,
 	DEADLINE_MS = 10000,
 	NAME_BYTES = 256, /* a name of DNS, with a final NUL */
 };
@@ -29,6 +34,7 @@ struct connection {
 	int fd; /* -1: unused */
 	uint64_t since_ns;
 	bool ended;
+	bool is_refused;
 };
 
 struct http {
@@ -58,6 +64,8 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 {
 	struct http *http = data;
 	struct connection *oldest = NULL, *unused = NULL, *c = *mine;
+	const uint64_t now_ns = perfctr_time_raw_ns();
+	bool is_refused = false;
 	size_t alive = 0;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -68,19 +76,22 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 	for (c = http->connections; c < http->connections + MAX_CONNECTIONS; c++) {
 		if (c->fd < 0) {
 			unused = c;
-		} else if (!c->ended) {
+		} else if (!c->ended && !c->is_refused) {
 			alive++;
 			if (!oldest || c->since_ns < oldest->since_ns)
 				oldest = c;
 		}
 	}
-	if (alive >= KEPT)
+	if (alive >= KEPT && now_ns - oldest->since_ns >= PATIENCE_MS * NS_PER_MS)
 		end(oldest);
+	else
+		is_refused = alive >= KEPT;
 	*mine = unused;
 	if (unused)
 		*unused = (struct connection){
 			.fd = fd_of(connection),
-			.since_ns = perfctr_time_raw_ns(),
+			.since_ns = now_ns,
+			.is_refused = is_refused,
 		};
 }
 
@@ -119,6 +130,8 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int st
 	struct MHD_Response *r = new_response(strdup(text), plain_type);
 	enum MHD_Result result;
 
+	if (r && status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "2");
 	if (r && status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	result = r ? MHD_queue_response(connection, status, r) : MHD_NO;
@@ -180,9 +193,15 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	struct http *http = data;
 	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
 	bool open = accept && strcasestr(accept, "application/openmetrics-text");
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const struct connection *c = info ? info->socket_context : NULL;
 	struct MHD_Response **answer;
 	bool clients = false;
 
+	if (c && c->is_refused)
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "perfctr exporter: too many scrapers at once, try again later\n");
 	if (!is_for_us(http, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
 		return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST,
 			      "perfctr exporter: the Host of this request is not a name of this "

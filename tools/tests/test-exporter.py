@@ -253,6 +253,43 @@ def churn_and_floods():
 
 
 @test
+def many_readers():
+    """300 readers at once, 900 in all, are answered or refused with a text, and none is cut"""
+    with Gpu() as m:
+        for n in range(100):
+            m.job(1000 + n, 5000, pod(n))
+        with exporter(m) as scrape:
+            wait_for(lambda: len(series(scrape())) == 101, "not all", 60)
+            for _ in range(3):
+                crowd = [socket.create_connection(("127.0.0.1", scrape.port)) for _ in range(300)]
+                for s in crowd:
+                    s.settimeout(30)
+                    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                replies = [read(s) for s in crowd]
+                for s in crowd:
+                    s.close()
+                check({status for status, _ in replies} == {200}, "300 are not too many")
+                check({text.count(f"\n{FAMILY}{{") for _, text in replies} == {101}, "not whole")
+
+
+@test
+def too_many_readers():
+    """readers that keep 400 connections for less than 2 s have others refused, then make room"""
+    with Gpu() as m, exporter(m) as scrape:
+        crowd = [socket.create_connection(("127.0.0.1", scrape.port)) for _ in range(400)]
+        wait_for(lambda: len(os.listdir(f"/proc/{scrape.pid}/fd")) > 400, "not accepted")
+        status, text = request(scrape.port)
+        check((status, "try again" in text) in ((503, True), (200, False)), f"{status} {text}")
+        begin = time.monotonic()
+        while request(scrape.port)[0] != 200:
+            check(time.monotonic() - begin < 5, "idle ones keep others out")
+            time.sleep(0.1)
+        check(status == 503 or time.monotonic() - begin < 1, "it was never refused")
+        for s in crowd:
+            s.close()
+
+
+@test
 def viewers():
     """clients are shown to root, the exporter's user and those of --show-clients-to"""
     if os.geteuid():
