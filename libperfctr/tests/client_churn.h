@@ -69,10 +69,15 @@ static int proc_open(void *data, const char *path, int flags)
 		if (proc.clients[n].pid != pid)
 			continue;
 		proc.at = 0;
-		snprintf(proc.text, sizeof(proc.text),
-			 "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t%u\n"
-			 "drm-engine-render:\t%llu ns\n",
-			 proc.clients[n].id, (unsigned long long)proc.clients[n].busy_ns);
+		if (strstr(path, "/comm"))
+			snprintf(proc.text, sizeof(proc.text), "app%u\n", proc.clients[n].id);
+		else if (strstr(path, "/cgroup"))
+			snprintf(proc.text, sizeof(proc.text), "0::/unit%u\n", proc.clients[n].id);
+		else
+			snprintf(proc.text, sizeof(proc.text),
+				 "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t%u\n"
+				 "drm-engine-render:\t%llu ns\n",
+				 proc.clients[n].id, (unsigned long long)proc.clients[n].busy_ns);
 		return 3;
 	}
 	return -ENOENT;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Clients of GPUs that come and go, by what their number costs. */
 #include <malloc.h>
+#include <time.h>
 
 #include "client_churn.h"
 #include "fixture.h"
@@ -175,4 +176,76 @@ TEST_WITH(begin, end_clients, "counters of each process take as much as there ar
 	few = bytes_of_processes(MOST_CLIENTS / 4);
 	many = bytes_of_processes(MOST_CLIENTS);
 	CHECK(many < 5 * few);
+}
+
+/* what a reading said, of which the uses of one client */
+static struct {
+	uint64_t ns, of_one;
+	unsigned int count, here, lost;
+} said;
+
+static void hear(void *data, const struct perfctr_client_use *use)
+{
+	char command[16], cgroup[24];
+
+	snprintf(command, sizeof(command), "app%d", use->pid - 1000);
+	snprintf(cgroup, sizeof(cgroup), "0::/unit%d", use->pid - 1000);
+	EQUAL_TEXT(use->event, "i915@0000:00:02.0:engine-render");
+	EQUAL_TEXT(use->command, command);
+	EQUAL_TEXT(use->cgroup, cgroup);
+	EQUAL(use->engines, 1);
+	said.ns += use->ns;
+	said.of_one += use->pid == 1007 ? use->ns : 0;
+	said.count++;
+	said.here += use->is_here;
+	said.lost += use->lost;
+}
+
+static void read_uses(struct perfctr_clients *uses)
+{
+	memset(&said, 0, sizeof(said));
+	perfctr_clients_read(uses, hear, NULL);
+}
+
+static void wait_for_search(void)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	const uint64_t end_ns = perfctr_time_raw_ns() + 60000000;
+
+	/* 10 ms between two searches, and 50 times as long as one takes */
+	while (perfctr_time_raw_ns() < end_ns)
+		nanosleep(&pause, NULL);
+}
+
+TEST_WITH(begin, end_clients, "each of 512 clients counts apart, since START, a later one whole")
+{
+	struct perfctr_clients *uses = NULL;
+
+	for (unsigned int n = 0; n < MOST_CLIENTS - 1; n++)
+		proc_add(1000 + n, n, 5000);
+	EQUAL(perfctr_clients_new(ctx, &uses), 0);
+	for (unsigned int n = 0; n < MOST_CLIENTS - 1; n++)
+		proc.clients[n].busy_ns += n;
+	read_uses(uses);
+	EQUAL(said.ns, (MOST_CLIENTS - 1) * (MOST_CLIENTS - 2) / 2);
+	EQUAL(said.of_one, 7);
+	EQUAL(said.here, MOST_CLIENTS - 1);
+	/* nothing twice */
+	read_uses(uses);
+	EQUAL(said.ns, 0);
+	EQUAL(said.count, MOST_CLIENTS - 1);
+	proc_add(1000 + MOST_CLIENTS, MOST_CLIENTS, 300);
+	for (unsigned int n = 0; n < 100 && !said.ns; n++) {
+		wait_for_search();
+		read_uses(uses);
+	}
+	EQUAL(said.ns, 300);
+	EQUAL(said.here, MOST_CLIENTS);
+	EQUAL(said.lost, 0);
+	/* the last that is said of one that ended is that something is missing */
+	proc.clients[7] = proc.clients[--proc.count];
+	read_uses(uses);
+	EQUAL(said.here, MOST_CLIENTS - 1);
+	EQUAL(said.lost, 1);
+	perfctr_clients_unref(uses);
 }

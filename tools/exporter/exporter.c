@@ -37,6 +37,12 @@ static const char help[] =
 	"                        -d begins a device, with the events that follow\n"
 	"  -e, --event EVENTS    what to count, as in perfctr stat (default: the main ones)\n"
 	"  -A, --per-core        a series for each block (also --per-block)\n"
+	"      --per-client      also engine times by pod, container, unit and command, of the\n"
+	"                        processes that this user may inspect (CAP_SYS_PTRACE: all)\n"
+	"      --client-series N at most so many series of these (1000); others are one\n"
+	"      --show-clients-to WHO  who may scrape them: a user of this machine, or an ADDRESS\n"
+	"                        or ADDRESS/BITS of others; may be repeated (default: root and\n"
+	"                        the exporter's own user)\n"
 	"\n"
 	"Exit: 0 ended by a signal, 1 error, also if PATH could not be written at last, 2 usage,\n"
 	"3 not permitted, 4 no device.\n";
@@ -68,6 +74,16 @@ static int take_per_block(const struct app *app, void *exporter, const char *tex
 	if (text && strcmp(text, "yes"))
 		return app_usage(app, "--per-core: yes, or no such line");
 	current(exporter)->per_block = true;
+	return 0;
+}
+
+static int take_per_client(const struct app *app, void *exporter, const char *text)
+{
+	struct exporter *e = exporter;
+
+	if (text && strcmp(text, "yes"))
+		return app_usage(app, "--per-client: yes, or no such line");
+	e->per_client = true;
 	return 0;
 }
 
@@ -141,6 +157,9 @@ static int parse_options(struct exporter *e, int argc, char **argv)
 		OPTION('e', "event", CALL, e, .call = take_event),
 		OPTION('A', "per-core", CALL_PLAIN, e, .call = take_per_block),
 		OPTION('A', "per-block", CALL_PLAIN, e, .call = take_per_block),
+		OPTION(0, "per-client", CALL_PLAIN, e, .call = take_per_client),
+		OPTION(0, "client-series", NUMBER, &e->uses.limit, .min = 1, .max = 100000),
+		OPTION(0, "show-clients-to", WORDS, &e->viewers),
 		OPTIONS_END,
 	};
 	int status;
@@ -151,6 +170,8 @@ static int parse_options(struct exporter *e, int argc, char **argv)
 		return status;
 	if (e->json && !e->once)
 		return app_usage(e->app, "--json needs --once");
+	if (e->json && e->per_client)
+		return app_usage(e->app, "--json has no clients: leave out --per-client");
 	if (e->textfile && fnmatch("*.prom", e->textfile, 0))
 		return app_usage(e->app, "--textfile %s: node_exporter reads only *.prom",
 				 e->textfile);
@@ -274,7 +295,7 @@ static int write_file(struct exporter *e)
 
 	if (status)
 		return status;
-	error = e->json ? write_json(e, output.stream) : text_write(output.stream, e, false);
+	error = e->json ? write_json(e, output.stream) : text_write(output.stream, e, false, true);
 	return output_close(e->app, &output, error ? app_failed(e->app, error) : 0);
 }
 
@@ -301,6 +322,29 @@ static bool wait_for_events(struct exporter *e, int timeout_ms)
 	return signals_next(&e->signals, &info);
 }
 
+/* Read the clients if it is time. Return: whether they were. */
+static bool take_clients(struct exporter *e)
+{
+	const uint64_t now_ns = perfctr_time_raw_ns();
+
+	if (!e->uses.clients || now_ns < e->uses_ns)
+		return false;
+	e->uses_ns = now_ns + e->period_ns;
+	if (uses_read(&e->uses))
+		app_error(e->app, "no memory for all clients");
+	return true;
+}
+
+/* The time until the clients are to be read, at most @wait_ms. */
+static int wait_for_clients(const struct exporter *e, int wait_ms)
+{
+	const uint64_t now_ns = perfctr_time_raw_ns();
+
+	if (!e->uses.clients || e->uses_ns >= now_ns + (uint64_t)wait_ms * NS_PER_MS)
+		return wait_ms;
+	return e->uses_ns > now_ns ? (int)((e->uses_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
 static int run_once(struct exporter *e)
 {
 	if (wait_for_events(e, (int)(e->period_ns / NS_PER_MS)))
@@ -312,6 +356,7 @@ static int run_once(struct exporter *e)
 			return app_failed(e->app, error);
 		exported_take(e, &e->devices[n]);
 	}
+	take_clients(e);
 	return write_file(e);
 }
 
@@ -334,7 +379,7 @@ static void run(struct exporter *e)
 	int timeout_ms = 0;
 
 	while (!wait_for_events(e, timeout_ms)) {
-		bool changed = false;
+		bool changed = take_clients(e);
 
 		for (size_t n = 0; n < e->count; n++)
 			changed |= exported_take(e, &e->devices[n]);
@@ -343,15 +388,30 @@ static void run(struct exporter *e)
 		if (changed && e->http)
 			http_refresh(e->http);
 		/* each second a lost device is tried again, and a silent one asked */
-		timeout_ms = e->http ? http_run(e->http) : 1000;
+		timeout_ms = wait_for_clients(e, e->http ? http_run(e->http) : 1000);
 	}
+}
+
+/* Return: 0 or an exit status, the message was printed. */
+static int open_clients(struct exporter *e)
+{
+	const int error = uses_open(e->app, &e->uses);
+
+	/* --once reads at its end */
+	e->uses_ns = e->once ? 0 : perfctr_time_raw_ns() + e->period_ns;
+	return error ? app_failed(e->app, error) : 0;
 }
 
 static int exporter_run(struct app *app, int argc, char **argv)
 {
-	struct exporter e = { .app = app, .period_ns = 5 * NS_PER_S, .signals.fd = -1 };
+	struct exporter e = { .app = app,
+			      .period_ns = 5 * NS_PER_S,
+			      .uses.limit = DEFAULT_SERIES,
+			      .signals.fd = -1 };
 	int status = parse_options(&e, argc, argv);
 
+	if (!status)
+		status = viewers_check(&e);
 	e.null = fopen("/dev/null", "we");
 	if (!status && !e.null)
 		status = app_failed(app, -errno);
@@ -363,6 +423,8 @@ static int exporter_run(struct app *app, int argc, char **argv)
 		status = http_open(&e);
 	if (!status)
 		status = open_devices(&e);
+	if (!status && e.per_client)
+		status = open_clients(&e);
 	if (!status && e.once)
 		status = run_once(&e);
 	else if (!status)
@@ -375,6 +437,8 @@ static int exporter_run(struct app *app, int argc, char **argv)
 		status = EXIT_FAILED;
 	http_free(e.http);
 	option_words_free(&e.host_names);
+	option_words_free(&e.viewers);
+	uses_free(&e.uses);
 	signals_release(&e.signals);
 	if (e.null)
 		fclose(e.null);

@@ -2,6 +2,7 @@
 /* The parts of perfctr-exporter: devices, their text, the scrapers. */
 #pragma once
 
+#include "clients.h"
 #include "lib/app.h"
 #include "lib/option.h"
 #include "lib/rows.h"
@@ -35,7 +36,11 @@ struct exporter {
 	const char *listen, *textfile; /* NULL: none */
 	struct option_words host_names; /* by which requests may call this machine */
 	uint64_t period_ns;
-	bool once, json;
+	bool once, json, per_client;
+	struct uses uses; /* if @per_client */
+	uint64_t uses_ns; /* when to read them next; clock of samples */
+	/* users of this machine and addresses of others that may see the clients */
+	struct option_words viewers;
 	FILE *null; /* for messages that were printed before */
 	bool write_failed; /* the last write of the textfile */
 	struct exported devices[MAX_DEVICES];
@@ -68,9 +73,19 @@ void exported_free(struct exported *device);
 /*
  * Write all that the devices have; each family is in one piece.
  * @open: as OpenMetrics 1.0.0, else as Prometheus' text 0.0.4.
+ * @clients: with the series of clients, which then are shown.
  * Return: 0, or a negative errno and nothing was written.
  */
-int text_write(FILE *out, struct exporter *exporter, bool open);
+int text_write(FILE *out, struct exporter *exporter, bool open, bool clients);
+
+/*
+ * Check the names and addresses of those who may see the clients.
+ * Return: 0 or an exit status, the message was printed.
+ */
+int viewers_check(const struct exporter *exporter);
+
+/* Whether who is at the other end of a TCP connection may see the clients. */
+bool viewers_include(const struct exporter *exporter, int fd);
 
 /* Listen at @listen. Return: 0 or an exit status, the message was printed. */
 int http_open(struct exporter *exporter);

@@ -14,10 +14,15 @@
 #include "exporter.h"
 
 enum {
-	/* for one more than KEPT the oldest ends, so that slow readers keep nobody out */
-	MAX_CONNECTIONS = 64,
-	KEPT = 32,
+	/*
+	 * The answer is shared, so a reader costs its request's memory. For one more than KEPT the
+	 * oldest ends if it had PATIENCE_MS, so that slow readers keep nobody out; if there is no
+	 * such one the new one is refused, with a text.
+	 */
+	MAX_CONNECTIONS = 512,
+	KEPT = 400,
 	REQUEST_BYTES = 16384,
+	PATIENCE_MS = 2000,
 	DEADLINE_MS = 10000,
 	NAME_BYTES = 256, /* a name of DNS, with a final NUL */
 };
@@ -29,6 +34,7 @@ struct connection {
 	int fd; /* -1: unused */
 	uint64_t since_ns;
 	bool ended;
+	bool is_refused;
 };
 
 struct http {
@@ -36,9 +42,15 @@ struct http {
 	struct MHD_Daemon *daemon;
 	char listen_name[NAME_BYTES]; /* of --listen; empty: none */
 	char machine_name[HOST_NAME_MAX + 1];
-	struct MHD_Response *answers[2]; /* plain and open, of the last sample; NULL: to be made */
+	/* plain and open, with and without clients, of the last sample; NULL: to be made */
+	struct MHD_Response *answers[2][2];
 	struct connection connections[MAX_CONNECTIONS];
 };
+
+static int fd_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
 
 /* MHD notices the end and closes the connection. */
 static void end(struct connection *c)
@@ -52,6 +64,8 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 {
 	struct http *http = data;
 	struct connection *oldest = NULL, *unused = NULL, *c = *mine;
+	const uint64_t now_ns = perfctr_time_raw_ns();
+	bool is_refused = false;
 	size_t alive = 0;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -62,20 +76,22 @@ static void on_connection(void *data, struct MHD_Connection *connection, void **
 	for (c = http->connections; c < http->connections + MAX_CONNECTIONS; c++) {
 		if (c->fd < 0) {
 			unused = c;
-		} else if (!c->ended) {
+		} else if (!c->ended && !c->is_refused) {
 			alive++;
 			if (!oldest || c->since_ns < oldest->since_ns)
 				oldest = c;
 		}
 	}
-	if (alive >= KEPT)
+	if (alive >= KEPT && now_ns - oldest->since_ns >= PATIENCE_MS * NS_PER_MS)
 		end(oldest);
+	else
+		is_refused = alive >= KEPT;
 	*mine = unused;
 	if (unused)
 		*unused = (struct connection){
-			.fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-				      ->connect_fd,
-			.since_ns = perfctr_time_raw_ns(),
+			.fd = fd_of(connection),
+			.since_ns = now_ns,
+			.is_refused = is_refused,
 		};
 }
 
@@ -95,12 +111,12 @@ static struct MHD_Response *new_response(char *text, const char *type)
 	return r;
 }
 
-static char *metrics(struct exporter *e, bool open)
+static char *metrics(struct exporter *e, bool open, bool clients)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	int error = out ? text_write(out, e, open) : -ENOMEM;
+	int error = out ? text_write(out, e, open, clients) : -ENOMEM;
 
 	if (!out || (!fclose(out) && !error))
 		return text;
@@ -114,6 +130,8 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int st
 	struct MHD_Response *r = new_response(strdup(text), plain_type);
 	enum MHD_Result result;
 
+	if (r && status == MHD_HTTP_SERVICE_UNAVAILABLE)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "2");
 	if (r && status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	result = r ? MHD_queue_response(connection, status, r) : MHD_NO;
@@ -175,8 +193,15 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	struct http *http = data;
 	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
 	bool open = accept && strcasestr(accept, "application/openmetrics-text");
-	struct MHD_Response **answer = &http->answers[open];
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const struct connection *c = info ? info->socket_context : NULL;
+	struct MHD_Response **answer;
+	bool clients = false;
 
+	if (c && c->is_refused)
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "perfctr exporter: too many scrapers at once, try again later\n");
 	if (!is_for_us(http, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
 		return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST,
 			      "perfctr exporter: the Host of this request is not a name of this "
@@ -186,9 +211,12 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	if (strcmp(url, "/metrics"))
 		return refuse(connection, MHD_HTTP_NOT_FOUND,
 			      "perfctr exporter: the counters are at /metrics\n");
+	if (http->exporter->per_client)
+		clients = viewers_include(http->exporter, fd_of(connection));
+	answer = &http->answers[open][clients];
 	if (!*answer)
-		*answer =
-			new_response(metrics(http->exporter, open), open ? open_type : plain_type);
+		*answer = new_response(metrics(http->exporter, open, clients),
+				       open ? open_type : plain_type);
 	return *answer ? MHD_queue_response(connection, MHD_HTTP_OK, *answer) : MHD_NO;
 }
 
@@ -263,10 +291,12 @@ int http_run(struct http *http)
 
 void http_refresh(struct http *http)
 {
-	for (size_t n = 0; n < ARRAY_SIZE(http->answers); n++) {
-		if (http->answers[n])
-			MHD_destroy_response(http->answers[n]);
-		http->answers[n] = NULL;
+	for (size_t n = 0; n < 4; n++) {
+		struct MHD_Response **answer = &http->answers[n / 2][n % 2];
+
+		if (*answer)
+			MHD_destroy_response(*answer);
+		*answer = NULL;
 	}
 }
 

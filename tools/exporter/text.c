@@ -10,7 +10,11 @@
 #include "exporter.h"
 #include "lib/output.h"
 
+#define CLIENT_FAMILY "client_engine_seconds"
+
 enum kind { COUNTER, GAUGE, INFO };
+
+static const char client_help[] = "Time for which clients used the engines of a kind";
 
 /* one value */
 struct series {
@@ -143,6 +147,36 @@ static void describe(struct series *s, const struct row *row, bool event, FILE *
 				"An event of a perf PMU";
 }
 
+/* A new series; its labels are written after it. Return: NULL if there is no memory. */
+static struct series *add_empty(struct list *list, enum kind kind)
+{
+	struct series *s = list->series;
+
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity ? 2 * list->capacity : 64;
+		s = realloc(list->series, list->capacity * sizeof(*s));
+	}
+	/* fflush() also updates text_bytes */
+	if (!s || fflush(list->labels)) {
+		list->failed = true;
+		return NULL;
+	}
+	list->series = s;
+	s += list->count++;
+	*s = (struct series){ .kind = kind, .labels = list->text_bytes };
+	return s;
+}
+
+/* A new series with labels as they are written. Return: NULL if there is no memory. */
+static struct series *add_labelled(struct list *list, enum kind kind, const char *text)
+{
+	struct series *s = add_empty(list, kind);
+
+	if (s)
+		fwrite(text, 1, strlen(text) + 1, list->labels);
+	return s;
+}
+
 /*
  * A new series of a device, or of a row of it.
  * @name: of the exporter's own families, NULL: the row's.
@@ -151,21 +185,11 @@ static void describe(struct series *s, const struct row *row, bool event, FILE *
 static struct series *add(struct list *list, const struct exported *device, const struct row *row,
 			  enum kind kind, const char *name)
 {
-	struct series *s = list->series;
+	struct series *s = add_empty(list, kind);
 	FILE *labels = list->labels;
 
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity ? 2 * list->capacity : 64;
-		s = realloc(list->series, list->capacity * sizeof(*s));
-	}
-	/* fflush() also updates text_bytes */
-	if (!s || fflush(labels)) {
-		list->failed = true;
+	if (!s)
 		return NULL;
-	}
-	list->series = s;
-	s += list->count++;
-	*s = (struct series){ .kind = kind, .labels = list->text_bytes };
 	fputs("device=\"", labels);
 	label_text(labels, device->name, true);
 	fputc('"', labels);
@@ -179,6 +203,52 @@ static struct series *add(struct list *list, const struct exported *device, cons
 		snprintf(s->family, sizeof(s->family), "perfctr_%s", name);
 	fputc('\0', labels);
 	return s;
+}
+
+/* A new series of the account of clients, in nanoseconds if @seconds. */
+static void add_use(struct list *list, enum kind kind, const char *family, const char *help,
+		    const char *labels, uint64_t value, bool seconds)
+{
+	struct series *s = add_labelled(list, kind, labels);
+
+	if (!s)
+		return;
+	snprintf(s->family, sizeof(s->family), "perfctr_%s", family);
+	s->help = help;
+	s->unit = seconds ? "seconds" : NULL;
+	number_scaled(value, seconds ? 1e-9 : 1, s->value, sizeof(s->value));
+}
+
+static void add_engine_uses(struct list *list, const struct use_engine *e)
+{
+	char *others = uses_other_labels(e);
+
+	add_use(list, GAUGE, "client_engines", "Engines behind a label", e->labels, e->engines,
+		false);
+	add_use(list, GAUGE, "clients", "Clients that the last reading saw", e->labels, e->clients,
+		false);
+	add_use(list, COUNTER, "client_gaps",
+		"Times that the end of what a client did was not seen", e->labels, e->gaps, false);
+	add_use(list, COUNTER, "ended_client_engine_seconds",
+		"Engine time of series of clients that are not shown any more", e->labels,
+		e->ended_ns, true);
+	if (others)
+		add_use(list, COUNTER, CLIENT_FAMILY, client_help, others, e->other_ns, true);
+	else
+		list->failed = true;
+	free(others);
+}
+
+static int add_uses(struct list *list, const struct uses *uses, bool shown)
+{
+	add_use(list, GAUGE, "clients_shown", "Whether this scraper may see the clients", "", shown,
+		false);
+	for (size_t n = 0; shown && n < uses->engine_count; n++)
+		add_engine_uses(list, &uses->engines[n]);
+	for (size_t n = 0; shown && n < uses->count; n++)
+		add_use(list, COUNTER, CLIENT_FAMILY, client_help, uses->series[n].labels,
+			uses->series[n].ns, true);
+	return list->failed ? -ENOMEM : 0;
 }
 
 /* Return: whether the row has a value. */
@@ -320,7 +390,7 @@ static void write_series(FILE *out, const struct list *list, size_t n, bool open
 	fprintf(out, "%s%s{%s} %s\n", s->family, suffix, list->text + s->labels, s->value);
 }
 
-int text_write(FILE *out, struct exporter *e, bool open)
+int text_write(FILE *out, struct exporter *e, bool open, bool clients)
 {
 	struct list list = { 0 };
 	int error = 0;
@@ -330,6 +400,8 @@ int text_write(FILE *out, struct exporter *e, bool open)
 		return -ENOMEM;
 	for (size_t n = 0; n < e->count && !error; n++)
 		error = add_device(&list, &e->devices[n]);
+	if (!error && e->uses.clients)
+		error = add_uses(&list, &e->uses, clients);
 	if (fclose(list.labels) && !error)
 		error = -ENOMEM;
 	if (!error)
@@ -338,6 +410,8 @@ int text_write(FILE *out, struct exporter *e, bool open)
 		write_series(out, &list, n, open);
 	if (!error && open)
 		fputs("# EOF\n", out);
+	if (!error && clients)
+		uses_shown(&e->uses);
 	free(list.text);
 	free(list.series);
 	return error;

@@ -688,6 +688,59 @@ typedef int (*perfctr_pcie_port_fn)(void *data, const struct perfctr_pcie_port *
  */
 int perfctr_pcie_ports(struct perfctr_ctx *ctx, perfctr_pcie_port_fn fn, void *data);
 
+/* --- who uses GPUs ------------------------------------------------------- */
+
+struct perfctr_clients;
+
+/**
+ * struct perfctr_client_use - what a DRM client did on engines of one kind
+ *
+ * The texts are as the kernel has them: a process chooses its command, and may choose the name of
+ * its cgroup.
+ */
+struct perfctr_client_use {
+	const char *event; /* the engines: "i915@0000:00:02.0:engine-render" */
+	/* text of /proc/PID/cgroup, a line for each hierarchy; empty: it could not be read */
+	const char *cgroup;
+	const char *command; /* name of the process; empty: it could not be read */
+	uint64_t ns; /* since the reading before, of all these engines; 0 for most */
+	uint32_t engines; /* how many engines that may be */
+	int32_t pid; /* of a process that has a file of the client */
+	bool is_here; /* it has the engines; false: it ended, and this is its last use */
+	bool lost; /* something may be missing: what it did since it was seen last */
+};
+
+/**
+ * typedef perfctr_client_use_fn - receives what clients did
+ * @data: as given to perfctr_clients_read()
+ * @use: valid during the call
+ */
+typedef void (*perfctr_client_use_fn)(void *data, const struct perfctr_client_use *use);
+
+/**
+ * perfctr_clients_new() - begin to account for the DRM clients of this machine
+ * @clients: set to the account on success
+ *
+ * Sees the processes that this user may inspect: its own; with CAP_SYS_PTRACE all of them. What
+ * they did before does not count.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_clients_new(struct perfctr_ctx *ctx, struct perfctr_clients **clients);
+
+/**
+ * perfctr_clients_read() - say what each client did since the last reading
+ * @fn: called for each client and kind of engine, also of a client that did nothing
+ * @data: passed to @fn
+ *
+ * A client that has several files or processes is there once. What one did that came since the last
+ * reading counts whole. One that came and ended in between is not seen. Searches all processes, at
+ * most a fiftieth of the time; in between new clients are not seen.
+ */
+void perfctr_clients_read(struct perfctr_clients *clients, perfctr_client_use_fn fn, void *data);
+
+struct perfctr_clients *perfctr_clients_unref(struct perfctr_clients *clients);
+
 /* --- selections ---------------------------------------------------------- */
 
 /**

@@ -59,6 +59,9 @@ struct client {
 	/* of the counters of all clients, then of its processes */
 	struct value *values;
 	size_t value_count;
+	/* of its process, for @used: text of /proc/PID/cgroup, owned, or NULL; its name */
+	char *cgroup;
+	char command[24]; /* longer than a name of the kernel */
 };
 
 uint64_t perfctr_hash(const char *text)
@@ -117,12 +120,12 @@ static int make_buckets(struct drm_clients *clients)
 	return 0;
 }
 
-/* The counter of an engine's clock; the number of counters: there is none. */
-static size_t find_clock(const struct drm_clients *clients, uint64_t name)
+/* The counter of all clients' values of a kind; the number of counters: there is none. */
+static size_t find_counter(const struct drm_clients *clients, uint64_t name, unsigned int config)
 {
 	for (size_t n = next_of(clients, 0, 0); n; n = next_of(clients, 0, n))
 		if (clients->counters[n - 1].name == name &&
-		    clients->counters[n - 1].config == DRM_CLOCK)
+		    clients->counters[n - 1].config == config)
 			return n - 1;
 	return clients->counter_count;
 }
@@ -147,7 +150,7 @@ int drm_clients_add(struct drm_clients *clients, uint64_t name, unsigned int con
 	if (config != DRM_CLOCK || !pid)
 		return 0;
 	/* other processes show the engine's clock, too: a counter of all keeps it */
-	counters[n].leader = find_clock(clients, name);
+	counters[n].leader = find_counter(clients, name, DRM_CLOCK);
 	return counters[n].leader < clients->counter_count ?
 		       0 :
 		       drm_clients_add(clients, name, config, 0, assumed);
@@ -163,7 +166,7 @@ static bool lacks_clock(const struct drm_clients *clients, const struct drm_valu
 	size_t n;
 
 	snprintf(clock, sizeof(clock), "%.*stotal-%s", (int)(key - value->name), value->name, key);
-	n = find_clock(clients, perfctr_hash(clock));
+	n = find_counter(clients, perfctr_hash(clock), DRM_CLOCK);
 	return n < clients->counter_count && !clients->counters[n].clock.read;
 }
 
@@ -308,6 +311,66 @@ static int attach(struct drm_clients *clients, struct client *client, long pid)
 	return 0;
 }
 
+/* Give a client its first values: none if each engine that it shows has a counter. */
+static int attach_first(struct drm_clients *clients, struct client *client)
+{
+	return clients->used ? 0 : attach(clients, client, 0);
+}
+
+/* Give a client a value of an engine, and the engine a counter if there is none yet. */
+static int attach_engine(struct drm_clients *clients, struct client *client, const char *text,
+			 const struct drm_value *value)
+{
+	const uint64_t name = perfctr_hash(value->name);
+	const size_t n = find_counter(clients, name, DRM_TIME);
+	struct value *values;
+
+	if (n == clients->counter_count) {
+		char *event = strdup(value->name);
+
+		if (!event ||
+		    drm_clients_add(clients, name, DRM_TIME, 0, drm_capacity(text, value->name))) {
+			free(event);
+			return -ENOMEM;
+		}
+		clients->counters[n].event = event;
+	}
+	for (size_t i = 0; i < client->value_count; i++)
+		if (client->values[i].counter == n)
+			return 0;
+	values = realloc(client->values, (client->value_count + 1) * sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	client->values = values;
+	values[client->value_count++] = (struct value){ .counter = n };
+	return 0;
+}
+
+/* Prepare to tell of a client: all that it shows, and where its process is. */
+static int get_to_know(struct drm_clients *clients, struct client *client,
+		       const struct drm_file *file, const char *text)
+{
+	const struct perfctr_sys *sys = clients->ctx->sys;
+	const char *at = text;
+	struct drm_value value;
+	char path[32], command[sizeof(client->command)], *cgroup;
+	int error = 0;
+
+	while (!error && drm_next_value(file, &at, &value))
+		if (value.config == DRM_TIME)
+			error = attach_engine(clients, client, text, &value);
+	/* it may have ended meanwhile: what was read before stays */
+	snprintf(path, sizeof(path), "/proc/%ld/comm", file->pid);
+	if (perfctr_sys_read_text(sys, path, command, sizeof(command)) >= 0)
+		memcpy(client->command, command, sizeof(command));
+	snprintf(path, sizeof(path), "/proc/%ld/cgroup", file->pid);
+	if (perfctr_sys_read_all(sys, path, &cgroup) < 0)
+		return error;
+	free(client->cgroup);
+	client->cgroup = cgroup;
+	return error;
+}
+
 /* --- the table of clients ------------------------------------------------------------- */
 
 static struct client *find_client(const struct drm_clients *clients, const char *key)
@@ -355,6 +418,7 @@ static int make_room(struct drm_clients *clients)
 static void free_client(struct client *c)
 {
 	free(c->values);
+	free(c->cgroup);
 	free(c->key);
 	free(c);
 }
@@ -391,7 +455,7 @@ static struct client *add_client(struct drm_clients *clients, const char *key)
 	c = calloc(1, sizeof(*c));
 	if (c)
 		c->key = strdup(key);
-	if (!c || !c->key || attach(clients, c, 0) || list_client(clients, c)) {
+	if (!c || !c->key || attach_first(clients, c) || list_client(clients, c)) {
 		if (c)
 			free_client(c);
 		return NULL;
@@ -412,6 +476,8 @@ static void remember(struct drm_clients *clients, struct client *c)
 		drop_client(clients, *place);
 	*place = c;
 	c->state = CLIENT_ENDED;
+	free(c->cgroup);
+	c->cgroup = NULL;
 }
 
 /* Return: 0; -ENOMEM. */
@@ -427,6 +493,26 @@ static int revive(struct drm_clients *clients, struct client *c)
 	return 0;
 }
 
+static void tell(const struct drm_clients *clients, const struct client *client,
+		 const struct value *v)
+{
+	const struct drm_counter *c = &clients->counters[v->counter];
+	const bool is_here = client->state == CLIENT_LIVE && v->is_here;
+
+	if (is_here || v->meter.total || v->lost)
+		clients->used(clients->used_arg,
+			      &(struct perfctr_client_use){
+				      .event = c->event,
+				      .cgroup = client->cgroup ? client->cgroup : "",
+				      .command = client->command,
+				      .ns = v->meter.total,
+				      .engines = c->engines,
+				      .pid = (int32_t)client->pid,
+				      .is_here = is_here,
+				      .lost = v->lost,
+			      });
+}
+
 /* Move what a client did into the counters. */
 static void settle(struct drm_clients *clients, struct client *client)
 {
@@ -434,6 +520,8 @@ static void settle(struct drm_clients *clients, struct client *client)
 		struct value *v = &client->values[n];
 		struct drm_counter *c = &clients->counters[v->counter];
 
+		if (clients->used)
+			tell(clients, client, v);
 		c->lost |= v->lost;
 		v->lost = false;
 		if (!drm_is_count(c->config))
@@ -485,7 +573,7 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 		if (c->state == CLIENT_LIVE)
 			end_client(clients, c, perfctr_time_raw_ns());
 		c->value_count = 0;
-		if (attach(clients, c, 0))
+		if (attach_first(clients, c))
 			return -ENOMEM;
 		c->read_ns = 0;
 		c->is_new = true;
@@ -495,6 +583,8 @@ static int see_client(void *arg, const struct drm_file *file, const char *text)
 	if (!c || revive(clients, c))
 		return -ENOMEM;
 	c->state = CLIENT_LIVE;
+	if (clients->used && !c->seen && get_to_know(clients, c, file, text))
+		return -ENOMEM;
 	/* its other files have the same values, which other processes may count */
 	if (c->seen)
 		first = c->value_count;
@@ -673,6 +763,8 @@ void drm_clients_start(struct drm_clients *clients)
 void drm_clients_free(struct drm_clients *clients)
 {
 	forget(clients);
+	for (size_t n = 0; n < clients->counter_count; n++)
+		free(clients->counters[n].event);
 	free(clients->list);
 	free(clients->counters);
 	free(clients->processes);

@@ -34,7 +34,11 @@ struct drm_counter {
 	bool seen;
 	char driver[64], place[64];
 	struct meter clock;
+	char *event; /* the event's name, owned; only if @used */
 };
+
+/* Called at each reading for each engine of each client: what perfctr_clients_read() says. */
+typedef void (*drm_use_fn)(void *arg, const struct perfctr_client_use *use);
 
 /* Clients that ended and are remembered: more than end while a search runs. */
 enum { DRM_ENDED_CLIENTS = 1024 };
@@ -60,6 +64,9 @@ struct drm_clients {
 	bool slept; /* at the last search a device did whose clients are not read then */
 	uint64_t next_look_ns;
 	uint64_t lost_ns; /* longest time that ended clients did not show; the user resets it */
+	/* who asks for each client: then each engine that one shows has a counter; NULL: nobody */
+	drm_use_fn used;
+	void *used_arg;
 };
 
 uint64_t perfctr_hash(const char *text);
