@@ -13,6 +13,7 @@
 #include "lib/json.h"
 #include "lib/output.h"
 #include "lib/describe.h"
+#include "lib/table.h"
 #include "lib/timeline.h"
 
 enum {
@@ -166,6 +167,7 @@ struct compared {
 	struct timeline *timelines; /* of its sessions */
 	const struct timeline_line **lines; /* of all of these */
 	size_t line_count;
+	struct table table; /* of the lines */
 };
 
 struct diff {
@@ -211,14 +213,31 @@ static void compare(const struct diff *d, struct change *c)
 	c->result = fabs(c->difference) > error ? COMPARE_CLEAR : COMPARE_NOISE;
 }
 
+/* what is looked for among the lines of a capture */
+struct key {
+	const struct compared *of;
+	const struct timeline_line *like;
+};
+
+static bool is_like(const void *data, size_t number)
+{
+	const struct key *key = data;
+	const struct timeline_line *line = key->of->lines[number];
+
+	return line->is_block == key->like->is_block &&
+	       !strcmp(line->row->event, key->like->row->event);
+}
+
 static const struct timeline_line *find_line(const struct compared *c,
 					     const struct timeline_line *like)
 {
-	for (size_t n = 0; n < c->line_count; n++)
-		if (c->lines[n]->is_block == like->is_block &&
-		    !strcmp(c->lines[n]->row->event, like->row->event))
-			return c->lines[n];
-	return NULL;
+	const struct key key = { c, like };
+	size_t found;
+
+	return table_find(&c->table, table_hash(TABLE_HASH, like->row->event), is_like, &key,
+			  &found) ?
+		       c->lines[found] :
+		       NULL;
 }
 
 static bool is_shown(const struct diff *d, const struct change *c)
@@ -558,8 +577,16 @@ static int take_lines(struct compared *c, const struct timeline *t)
 	if (!more)
 		return -ENOMEM;
 	c->lines = more;
-	for (size_t n = 0; n < t->line_count; n++)
-		more[c->line_count++] = &t->lines[n];
+	for (size_t n = 0; n < t->line_count; n++) {
+		const struct key key = { c, &t->lines[n] };
+		size_t found;
+
+		more[c->line_count] = &t->lines[n];
+		if (table_add(&c->table, table_hash(TABLE_HASH, t->lines[n].row->event), is_like,
+			      &key, c->line_count, &found))
+			return -ENOMEM;
+		c->line_count++;
+	}
 	return 0;
 }
 
@@ -574,12 +601,13 @@ static int open_capture(struct diff *d, size_t n)
 	for (size_t i = 0; !status && !error && i < c->capture.count; i++) {
 		struct capture_file *file = &c->capture.files[i];
 		uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
+		struct timeline_limits limits = { .per_block = d->options.per_block };
 
 		if (!c->timelines)
 			return app_failed(d->app, -ENOMEM);
 		pieces = pieces > PIECES ? PIECES : pieces;
-		status = timeline_fill(d->app, file, pieces ? (size_t)pieces : 1,
-				       d->options.per_block, &c->timelines[i]);
+		limits.bins = pieces ? (size_t)pieces : 1;
+		status = timeline_fill(d->app, file, &limits, &c->timelines[i]);
 		if (!status && !d->options.json)
 			timeline_use_shares(&c->timelines[i]);
 		error = status ? 0 : take_lines(c, &c->timelines[i]);
@@ -631,6 +659,7 @@ static int compare_two(struct app *app, const struct diff_options *options)
 			timeline_free(&c->timelines[i]);
 		free(c->timelines);
 		free(c->lines);
+		table_free(&c->table);
 		capture_close(&c->capture);
 	}
 	return status;

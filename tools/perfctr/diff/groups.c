@@ -12,6 +12,7 @@
 #include "lib/capture_file.h"
 #include "lib/describe.h"
 #include "lib/output.h"
+#include "lib/table.h"
 
 #define CLEAR_P 0.01
 /* groups that show what their medians vary by */
@@ -56,15 +57,13 @@ struct groups {
 	struct app *app;
 	const struct diff_options *options;
 	struct group *groups;
-	size_t group_count;
+	size_t group_count, group_room;
 	size_t *group_of; /* of each capture; if the groups are marks, of each mark of each */
 	size_t capture_count;
 	size_t room; /* of @group_of and the numbers of events */
 	struct group_event *events;
-	size_t event_count;
-	/* number of an event + 1 by its hash, the next free place if that is taken; 0: none */
-	size_t *places;
-	size_t place_count; /* a power of two, more than twice the events */
+	size_t event_count, event_room;
+	struct table group_table, event_table; /* by name, of events with the mark */
 	struct comparison *comparisons;
 	size_t count;
 	bool has_per;
@@ -80,71 +79,46 @@ static const char *capture_key(const struct capture_file *file, const char *key)
 					UNKNOWN;
 }
 
+/* what is looked for in a table */
+struct key {
+	const struct groups *g;
+	const char *name, *mark;
+};
+
+static bool is_group(const void *data, size_t number)
+{
+	const struct key *key = data;
+
+	return !strcmp(key->g->groups[number].name, key->name);
+}
+
 static int find_group(struct groups *g, const char *name, size_t *found)
 {
+	const struct key key = { g, name, NULL };
 	struct group *more;
 
-	for (*found = 0; *found < g->group_count; ++*found)
-		if (!strcmp(g->groups[*found].name, name))
-			return 0;
-	more = realloc(g->groups, (g->group_count + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	g->groups = more;
-	more[g->group_count] = (struct group){ .name = strdup(name) };
-	return more[g->group_count++].name ? 0 : -ENOMEM;
-}
-
-static bool is_event(const struct group_event *e, const struct row *row, const char *mark)
-{
-	return !strcmp(e->name, row->event) && (!mark || !strcmp(e->mark, mark));
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	/* FNV-1a */
-	do
-		hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	while (*text++);
-	return hash;
-}
-
-/* The place of an event: that which has it, or the free one for it. */
-static size_t *find_place(const struct groups *g, const char *name, const char *mark)
-{
-	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), name);
-
-	hash = mark ? hash_text(hash, mark) : hash;
-	for (size_t n = hash ^ hash >> 32;; n++) {
-		size_t *place = &g->places[n & (g->place_count - 1)];
-		const struct group_event *e = *place ? &g->events[*place - 1] : NULL;
-
-		if (!e || (!strcmp(e->name, name) && (!mark || !strcmp(e->mark, mark))))
-			return place;
+	if (g->group_count == g->group_room) {
+		more = realloc(g->groups, (2 * g->group_room + 16) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		g->groups = more;
+		g->group_room = 2 * g->group_room + 16;
 	}
-}
-
-/* Make room for another event. Return: 0 or -ENOMEM. */
-static int grow_events(struct groups *g)
-{
-	struct group_event *events;
-	size_t *places;
-
-	if (2 * (g->event_count + 1) < g->place_count)
+	if (table_add(&g->group_table, table_hash(TABLE_HASH, name), is_group, &key, g->group_count,
+		      found))
+		return -ENOMEM;
+	if (*found < g->group_count)
 		return 0;
-	g->place_count = g->place_count ? 2 * g->place_count : 64;
-	places = calloc(g->place_count, sizeof(*places));
-	events = realloc(g->events, g->place_count / 2 * sizeof(*events));
-	g->events = events ? events : g->events;
-	if (!events || !places) {
-		free(places);
-		return -ENOMEM;
-	}
-	free(g->places);
-	g->places = places;
-	for (size_t n = 0; n < g->event_count; n++)
-		*find_place(g, events[n].name, events[n].mark) = n + 1;
-	return 0;
+	g->groups[g->group_count] = (struct group){ .name = strdup(name) };
+	return g->groups[g->group_count++].name ? 0 : -ENOMEM;
+}
+
+static bool is_event(const void *data, size_t number)
+{
+	const struct key *key = data;
+	const struct group_event *e = &key->g->events[number];
+
+	return !strcmp(e->name, key->name) && (!key->mark || !strcmp(e->mark, key->mark));
 }
 
 /*
@@ -154,17 +128,27 @@ static int grow_events(struct groups *g)
 static struct group_event *find_event(struct groups *g, const struct row *row,
 				      const struct row *per, const char *mark, size_t hint)
 {
+	const struct key key = { g, row->event, mark };
 	struct group_event *e;
-	size_t *place;
 	char unit[64];
+	uint64_t hash;
+	size_t found;
 
-	if (hint < g->event_count && is_event(&g->events[hint], row, mark))
+	if (hint < g->event_count && is_event(&key, hint))
 		return &g->events[hint];
-	if (grow_events(g))
+	if (g->event_count == g->event_room) {
+		e = realloc(g->events, (2 * g->event_room + 16) * sizeof(*e));
+		if (!e)
+			return NULL;
+		g->events = e;
+		g->event_room = 2 * g->event_room + 16;
+	}
+	hash = table_hash(TABLE_HASH, row->event);
+	hash = mark ? table_hash(hash, mark) : hash;
+	if (table_add(&g->event_table, hash, is_event, &key, g->event_count, &found))
 		return NULL;
-	place = find_place(g, row->event, mark);
-	if (*place)
-		return &g->events[*place - 1];
+	if (found < g->event_count)
+		return &g->events[found];
 	e = &g->events[g->event_count];
 	*e = (struct group_event){ .scale = 1, .is_metric = row->metric };
 	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
@@ -185,7 +169,7 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 		if (!g->options->json && !isnan(row->rate))
 			row_rate_unit(row, &e->scale);
 	}
-	*place = ++g->event_count;
+	g->event_count++;
 	return e;
 }
 
@@ -472,6 +456,7 @@ static int compare_event(struct groups *g, const struct group_event *e,
 {
 	const struct diff_options *o = g->options;
 	struct comparison *first = g->comparisons + g->count;
+	struct compare_all all;
 	size_t count = 0, found = 0;
 	bool is_zero = true;
 	int error = 0;
@@ -485,12 +470,14 @@ static int compare_event(struct groups *g, const struct group_event *e,
 	if (is_zero && !o->all)
 		return 0;
 	qsort(values, count, sizeof(*values), by_number);
+	error = compare_ranks_begin(values, count, g->group_count, &all);
 	for (size_t group = o->by ? 0 : GROUP_B; !error && group < g->group_count; group++) {
 		struct comparison *c = &first[found++];
 
 		*c = (struct comparison){ .event = e, .group = group, .p = NAN, .percent = NAN };
-		error = compare_ranks(values, count, group, &c->ranks);
+		error = compare_ranks(&all, group, &c->ranks);
 	}
+	compare_ranks_end(&all);
 	g->count += found;
 	error = error ? error : judge(first, found);
 	return error || !o->by ? error : judge_medians(g, first, found);
@@ -505,7 +492,7 @@ static int by_change(const void *a, const void *b)
 	return (p < q) - (p > q);
 }
 
-static int compare_all(struct groups *g)
+static int compare_events(struct groups *g)
 {
 	struct compare_value *values = calloc(g->capture_count + 1, sizeof(*values));
 	int error = 0;
@@ -689,7 +676,7 @@ int diff_groups(struct app *app, const struct diff_options *options)
 		options->sides[0].has_left_out || options->sides[1].has_left_out ? EXIT_FAILED : 0;
 	int status = read_captures(&g, &damage);
 
-	if (!status && compare_all(&g)) {
+	if (!status && compare_events(&g)) {
 		app_error(app, "out of memory");
 		status = EXIT_FAILED;
 	}
@@ -708,7 +695,8 @@ int diff_groups(struct app *app, const struct diff_options *options)
 	}
 	free(g.groups);
 	free(g.events);
-	free(g.places);
+	table_free(&g.group_table);
+	table_free(&g.event_table);
 	free(g.group_of);
 	free(g.comparisons);
 	return status;
