@@ -1272,6 +1272,52 @@ def time_is_in_proportion_to_hosts():
 
 
 @test
+def times_of_captures():
+    """--from and --to choose by the beginning of captures, in GNU date's forms and time zones"""
+    os.makedirs(path("times"))
+    chance = random.Random(53)
+    # fleet.START, 1 s after the boot, is REALTIME
+    for number in range(4):
+        capture = fleet.capture(f"host{number}", chance)
+        write(f"times/{number}", capture.replace(
+            cb.anchor(fleet.START, REALTIME),
+            cb.anchor(fleet.START, REALTIME + number * 3600 * 10**9)))
+
+    def hosts(*words, zone="UTC", status=0):
+        os.environ["TZ"] = zone
+        try:
+            reports = run("report", "-j", *words, path("times"), status=status).stdout
+        finally:
+            del os.environ["TZ"]
+        return [int(r["capture"]["texts"]["host"][4:]) for r in json.loads(reports)]
+
+    # REALTIME is 2023-11-14 22:13:20 UTC
+    for words, expected, zone in (
+            (("--from", "2023-11-14"), [0, 1, 2, 3], "UTC"),
+            (("--from", "2023-11-15"), [2, 3], "UTC"),
+            (("--to", "2023-11-15"), [0, 1], "UTC"),
+            (("--from", "2023-11-15"), [0, 1, 2, 3], "Asia/Tokyo"),
+            (("--from", "2023-11-14 23:13:20", "--to", "2023-11-15 00:13:20"), [1], "UTC"),
+            (("--from", "2023-11-14T23:13:21Z"), [2, 3], "Asia/Tokyo"),
+            (("--from", "2023-11-15T00:13:20+01:00"), [1, 2, 3], "UTC"),
+            (("--from", "2023-11-14 17:43:21 -0530"), [2, 3], "UTC"),
+            (("--to", "2023-11-15 00:13 +01"), [0], "UTC"),
+            (("--to", f"@{REALTIME // 10**9 + 1}"), [0], "UTC"),
+            (("--to", "2 days ago", "--from", "@0"), [0, 1, 2, 3], "UTC")):
+        check(hosts(*words, zone=zone) == expected, f"{words} {zone}: {hosts(*words, zone=zone)}")
+    for text in "", "tomorrow", "2023-02-30", "2023-11-14 24:61", "2023-11-14 12", "@", "1 ago", "3":
+        error = run("report", "--from", text, path("times"), status=2).stderr
+        check(f"time '{text}': give one as 2026-11-30".encode() in error, error.decode())
+    error = run("export", "-j", "--from", "yesterday", path("times"), status=1).stderr
+    check(b"no capture begins in the time of --from and --to, 4 begin outside" in error,
+          error.decode())
+    groups = json.loads(run("diff", "-j", "--by", "host", "--from", "2023-11-15Z",
+                            path("times")).stdout)["groups"]
+    check([g["name"] for g in groups] == ["host2", "host3"], f"{groups}")
+    run("diff", "--to", "now", path("times/0"), path("times/1"), status=2)
+
+
+@test
 def directories_of_a_fleet():
     """report, export, diff: compressed captures are read; what cannot be read is named, the rest
     is shown, status 1"""

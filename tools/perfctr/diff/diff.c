@@ -43,6 +43,10 @@ static const char help[] =
 	"                           others (perfctr mark --help); of two, or with --against:\n"
 	"                           those of a name in A against B, a number in each capture\n"
 	"      --mark PATTERN       only frames and phases of such names; may be repeated\n"
+	"      --from TIME          only captures that begin then or later: 2026-11-30,\n"
+	"                           '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
+	"                           yesterday, today, @SECONDS since 1970\n"
+	"      --to TIME            only captures that begin before\n"
 	"      --per EVENT          divide counts by that counter's, not by the time\n"
 	"  -e, --event PATTERN      only what matches, e.g. 'metric:*'; may be repeated\n"
 	"  -A, --per-core           single blocks and cores too (also --per-block)\n"
@@ -111,6 +115,10 @@ static int take_captures(const struct app *app, char **words, int count, char **
 	for (size_t n = 0; !status && n < 2 && !o->by; n++)
 		o->is_of_groups |= o->sides[n].count != 1 ||
 				   strcmp(o->sides[n].paths[0], n ? others[0] : words[0]);
+	o->sides[1].times = o->sides[0].times;
+	if (!status && !o->is_of_groups &&
+	    (o->sides[0].times.from.is_given || o->sides[0].times.to.is_given))
+		return app_usage(app, "--from and --to choose among captures: give directories");
 	return status;
 }
 
@@ -128,6 +136,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct di
 		OPTION(0, "threshold", CALL, o, .call = take_threshold),
 		OPTION('j', "json", FLAG, &o->json),
 		OPTION('o', "output", TEXT, &o->output),
+		CAPTURE_OPTIONS_TIMES(&o->sides[0].times),
 		OPTIONS_END,
 	};
 	char **others = NULL;

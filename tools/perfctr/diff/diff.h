@@ -36,7 +36,7 @@ static inline bool diff_exceeds(const struct diff_options *options, enum compare
 }
 
 /* Compare groups of captures. Return: exit status. */
-int diff_groups(struct app *app, const struct diff_options *options);
+int diff_groups(struct app *app, struct diff_options *options);
 
 enum { DIFF_MOST_NAMES = 256 }; /* of frames and phases: each is compared */
 

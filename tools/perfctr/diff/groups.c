@@ -55,7 +55,7 @@ struct comparison {
 
 struct groups {
 	struct app *app;
-	const struct diff_options *options;
+	struct diff_options *options;
 	struct group *groups;
 	size_t group_count, group_room;
 	size_t *group_of; /* of each capture; if the groups are marks, of each mark of each */
@@ -306,7 +306,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 /* Read all captures, one after the other. Return: 0 or an exit status. */
 static int read_captures(struct groups *g, int *damage)
 {
-	const struct diff_options *o = g->options;
+	struct diff_options *o = g->options;
 	size_t all = o->sides[0].count + o->sides[1].count, group;
 	int status = 0, error = 0;
 
@@ -317,20 +317,18 @@ static int read_captures(struct groups *g, int *damage)
 		error = find_group(g, n ? "B" : "A", &group);
 	for (size_t n = 0; !status && !error && n < all; n++) {
 		const size_t side = n >= o->sides[0].count;
-		const char *path = o->sides[side].paths[side ? n - o->sides[0].count : n];
 		struct capture capture;
 
-		status = capture_open(g->app, path, &capture);
-		if (status && capture_can_be_left_out(g->app, &o->sides[side], path, damage)) {
-			capture_close(&capture);
+		status = capture_list_open(g->app, &o->sides[side],
+					   side ? n - o->sides[0].count : n, &capture, damage);
+		if (status == CAPTURE_LEFT_OUT) {
 			status = 0;
-			continue;
-		}
-		if (!status)
+		} else if (!status) {
 			error = add_capture(g, &capture, side, &status);
-		if (!status && capture_exit_status(&capture))
-			*damage = EXIT_FAILED;
-		capture_close(&capture);
+			if (!status && capture_exit_status(&capture))
+				*damage = EXIT_FAILED;
+			capture_close(&capture);
+		}
 	}
 	if (error) {
 		app_error(g->app, "%s", strerror(-error));
@@ -669,7 +667,7 @@ static int write_result(struct groups *g)
 	return output_close(g->app, &output, 0);
 }
 
-int diff_groups(struct app *app, const struct diff_options *options)
+int diff_groups(struct app *app, struct diff_options *options)
 {
 	struct groups g = { .app = app, .options = options };
 	int damage =

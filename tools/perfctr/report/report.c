@@ -30,6 +30,10 @@ static const char help[] =
 	"  -e, --event PATTERN  only what matches, e.g. 'metric:*', 'shader*/FRAG*'; may be\n"
 	"                     given several times\n"
 	"  -A, --per-core     lines of single blocks and cores too (also --per-block)\n"
+	"      --from TIME    only captures that begin then or later: 2026-11-30,\n"
+	"                     '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
+	"                     yesterday, today, @SECONDS since 1970\n"
+	"      --to TIME      only captures that begin before\n"
 	"      --svg          a picture: counters and metrics over time\n"
 	"      --html         a page to look around in: zoom, search, counters in one plot,\n"
 	"                     markers with exact counts between them; needs no network; at\n"
@@ -64,6 +68,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 		OPTION(0, "html", FLAG, &html),
 		OPTION('j', "json", FLAG, &json),
 		OPTION('o', "output", TEXT, &o->output),
+		CAPTURE_OPTIONS_TIMES(&o->captures.times),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
@@ -86,7 +91,9 @@ static int fill(const struct report_options *o, struct report *r, struct timelin
 	const bool is_picture = o->format == FORMAT_SVG || o->format == FORMAT_HTML;
 	const bool is_page = o->format == FORMAT_HTML;
 	const struct timeline_limits limits = {
-		.bins = is_page ? HTML_BINS : is_picture ? SVG_BINS : 1,
+		.bins = is_page	   ? HTML_BINS :
+			is_picture ? SVG_BINS :
+				     1,
 		.numbers = is_page ? HTML_NUMBERS / r->capture->count : 0,
 		.lines = is_page ? HTML_LINES / r->capture->count : 0,
 		.per_block = r->per_block,
@@ -173,7 +180,7 @@ static int show(struct app *app, const struct report_options *o, const struct ca
 }
 
 /* Show the captures one after the other. @damage: set if part of one could not be read. */
-static int show_all(struct app *app, const struct report_options *o, FILE *out, int *damage)
+static int show_all(struct app *app, struct report_options *o, FILE *out, int *damage)
 {
 	const bool is_json = o->format == FORMAT_JSON;
 	bool is_array = is_json && o->captures.count > 1;
@@ -182,9 +189,8 @@ static int show_all(struct app *app, const struct report_options *o, FILE *out, 
 	int status = 0;
 
 	for (size_t n = 0; !status && n < o->captures.count; n++) {
-		status = capture_open(app, o->captures.paths[n], &capture);
-		if (status &&
-		    capture_can_be_left_out(app, &o->captures, o->captures.paths[n], damage)) {
+		status = capture_list_open(app, &o->captures, n, &capture, damage);
+		if (status == CAPTURE_LEFT_OUT) {
 			status = 0;
 		} else if (!status) {
 			is_array |= is_json && capture.count > 1;
@@ -194,8 +200,8 @@ static int show_all(struct app *app, const struct report_options *o, FILE *out, 
 				fprintf(out, " file       %s\n", capture.files->path);
 			status = show(app, o, &capture, out);
 			*damage |= capture_exit_status(&capture);
+			capture_close(&capture);
 		}
-		capture_close(&capture);
 	}
 	fputs(is_array && shown ? "]\n" : "", out);
 	return status;
