@@ -60,8 +60,8 @@ static const char help[] =
 	"within each capture. A change within it is marked ~: chance may have made it. ?: too\n"
 	"few samples. Two captures do not show what varies from run to run. Groups do: shown are\n"
 	"medians, +- half the range of the middle half of the captures, and p, how often chance\n"
-	"alone makes so large a difference (rank test). Below 0.01 it is clear; p of --by allows\n"
-	"for the number of groups.\n"
+	"alone makes so large a difference (rank test), which allows for the number of events\n"
+	"and, with --by, of groups. Below 0.01 it is clear.\n"
 	"\n"
 	"Exit: 0 fine, 1 error or part of a file could not be read, 2 usage, 5 see --threshold.\n";
 
