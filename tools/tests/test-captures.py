@@ -983,6 +983,16 @@ def diff_compares_groups():
                   side["captures"] == len(values) and side["max"] == 4 * max(values), f"{side}")
         check(change["verdict"] == {"two": "within noise", "far": "clear", "few": "unknown"}[b],
               f"{change}")
+    # the method of Benjamini and Hochberg, of events that are not constant
+    result = json.loads(run("diff", "-j", "-a", path("groups/one"), "--against",
+                            path("groups/two")).stdout)["changes"]
+    varying = sorted((c["p"], c["p_adjusted"]) for c in result
+                     if len({c[side][end] for side in "ab" for end in ("min", "max")}) > 1)
+    check(len(varying) > 2 and
+          all(abs(adjusted - min([1, *(len(varying) * q / (k + 1)
+                                       for k, (q, _) in enumerate(varying) if k >= n)])) < 1e-12
+              for n, (_, adjusted) in enumerate(varying)), f"{varying}")
+    check(any(adjusted > p for p, adjusted in varying), f"{varying}")
     # of more captures p is no less than the exact one, also of mostly equal values
     os.mkdir(path("zeros"))
     zeros = [write(f"zeros/{n}.cap", host_capture("zero", [1], 0)[0]) for n in range(40)]
@@ -1119,6 +1129,32 @@ def diff_compares_marks():
     write("both.cap", marked_capture(1, 1) + b"".join(marks))
     for words in ([path("a.cap")], ["--by", "host", a[0]], [path("many.cap")], [path("both.cap")]):
         run("diff", "--by-mark", *words, status=2)
+
+
+@test
+def marks_of_hosts():
+    """diff --by host --by-mark: those of a name, a number in each capture, hosts against others"""
+    os.mkdir(path("hosts"))
+    for n in range(40):
+        data = marked_capture(5, 1000 + n % 7 + (500 if n // 5 == 3 else 0))
+        write(f"hosts/{n}", data.replace(b"host\0a,host", b"host\0host0%d" % (n // 5)))
+    words = ("diff", "--by", "host", "--by-mark", "-e", "shader/EIGHT", path("hosts"))
+    result = json.loads(run(*words, "-j", "-a").stdout)
+    check([g["captures"] for g in result["groups"]] == [5] * 8, f"{result['groups']}")
+    changes = {(c["group"], c["mark"]): c for c in result["changes"]}
+    check(set(changes) == {(f"host0{n}", mark) for n in range(8) for mark in ("half", "f?", "g")},
+          f"{set(changes)}")
+    for mark in "half", "f?", "g":
+        # the middle one of host03
+        one, = json.loads(run("diff", "--by-mark", "-j", "-e", "shader/EIGHT", "--mark",
+                              mark[0] + "*", path("hosts/17"), "--against",
+                              path("hosts/0")).stdout)["changes"]
+        check(one["a"]["median"] == changes["host03", mark]["b"]["median"],
+              f"{mark}: {one} {changes['host03', mark]}")
+    check({group for (group, _), c in changes.items() if c["verdict"] == "clear"} == {"host03"},
+          "odd host")
+    text = run(*words).stdout.decode()
+    check(len(re.findall(r"^shader/EIGHT host03 (?:half|f\?  |g   ) ", text, re.M)) == 3, text)
 
 
 def many_phases(name, names):
@@ -1305,7 +1341,7 @@ def times_of_captures():
             (("--to", f"@{REALTIME // 10**9 + 1}"), [0], "UTC"),
             (("--to", "2 days ago", "--from", "@0"), [0, 1, 2, 3], "UTC")):
         check(hosts(*words, zone=zone) == expected, f"{words} {zone}: {hosts(*words, zone=zone)}")
-    for text in "", "tomorrow", "2023-02-30", "2023-11-14 24:61", "2023-11-14 12", "@", "1 ago", "3":
+    for text in "", "tomorrow", "2023-02-30", "2023-11-14 24:61", "2023-11-14 12", "@", "1 ago":
         error = run("report", "--from", text, path("times"), status=2).stderr
         check(f"time '{text}': give one as 2026-11-30".encode() in error, error.decode())
     error = run("export", "-j", "--from", "yesterday", path("times"), status=1).stderr

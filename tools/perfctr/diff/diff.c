@@ -41,7 +41,8 @@ static const char help[] =
 	"                           or another text of the captures (report --json: texts)\n"
 	"      --by-mark            of one capture: frames and phases by name, each against all\n"
 	"                           others (perfctr mark --help); of two, or with --against:\n"
-	"                           those of a name in A against B, a number in each capture\n"
+	"                           those of a name in A against B, a number in each capture;\n"
+	"                           with --by: those of a name, each group against all others\n"
 	"      --mark PATTERN       only frames and phases of such names; may be repeated\n"
 	"      --from TIME          only captures that begin then or later: 2026-11-30,\n"
 	"                           '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
@@ -91,12 +92,12 @@ static int take_captures(const struct app *app, char **words, int count, char **
 	for (int n = 0; n < other_count; n++)
 		if (others[n][0] == '-' && others[n][1])
 			return app_usage(app, "%s: options come before --against", others[n]);
-	if (o->by && (others || o->by_mark))
-		return app_usage(app, "--by excludes --against and --by-mark");
+	if (o->by && others)
+		return app_usage(app, "--by excludes --against");
 	if (o->marks.count && !o->by_mark)
 		return app_usage(app, "--mark chooses among the names of --by-mark");
-	/* the marks are the groups */
-	if (o->by_mark && !others && count == 1)
+	o->are_marks = o->by_mark && !o->by && !others && count == 1;
+	if (o->are_marks)
 		o->by = "mark";
 	if (others && (!count || !other_count))
 		return app_usage(app, "give captures on both sides of --against");

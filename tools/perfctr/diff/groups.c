@@ -252,7 +252,7 @@ static const struct values_line *find_per(const struct groups *g, const struct v
 static int add_span(void *data, const char *name, const struct values *v, const struct mean *means)
 {
 	struct groups *g = data;
-	const bool by = g->options->by;
+	const bool by = g->options->are_marks;
 	const struct values_line *per = find_per(g, v);
 	const double divisor = per ? mean_of(&means[per - v->lines]) : NAN;
 	size_t hint = 0, group;
@@ -279,7 +279,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 	size_t added = 0;
 	int error = 0;
 
-	if (o->by && o->by_mark && capture->count > 1) {
+	if (o->are_marks && capture->count > 1) {
 		*status = app_usage(g->app, "--by-mark compares phases of one device: %s has %zu",
 				    capture->files->path, capture->count);
 		return 0;
@@ -289,7 +289,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 
 		if (!perfctr_totals_span(file->totals)->samples)
 			continue;
-		if (!added++ && o->by && !o->by_mark)
+		if (!added++ && o->by && !o->are_marks)
 			error = find_group(g, capture_key(capture->files, o->by), &side);
 		if (error)
 			return error;
@@ -300,7 +300,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 	}
 	if (!added && !error && !*status)
 		app_error(g->app, "%s: no samples, left out", capture->files->path);
-	else if (!error && !*status && (!o->by || !o->by_mark))
+	else if (!error && !*status && !o->are_marks)
 		end_capture(g, side);
 	return error;
 }
@@ -312,7 +312,7 @@ static int read_captures(struct groups *g, int *damage)
 	size_t all = o->sides[0].count + o->sides[1].count, group;
 	int status = 0, error = 0;
 
-	g->room = o->by_mark && o->by ? all * DIFF_MOST_NAMES : all;
+	g->room = o->are_marks ? all * DIFF_MOST_NAMES : all;
 	g->group_of = calloc(g->room + 1, sizeof(*g->group_of));
 	error = g->group_of ? 0 : -ENOMEM;
 	for (size_t n = 0; !error && !o->by && n < 2; n++)
@@ -354,7 +354,7 @@ static int read_captures(struct groups *g, int *damage)
 		return app_usage(g->app, "--by %s: the captures have no such text", o->by);
 	if (g->group_count < 2)
 		return app_usage(g->app, "--by%s: all %s have '%s', there is nothing to compare",
-				 o->by_mark ? "-mark" : "", o->by_mark ? "marks" : "captures",
+				 o->are_marks ? "-mark" : "", o->are_marks ? "marks" : "captures",
 				 g->groups[0].name);
 	return 0;
 }
@@ -604,17 +604,27 @@ static void print_side(const struct groups *g, const struct compare_group *side,
 		spread);
 }
 
-static void print_comparison(const struct groups *g, const struct comparison *c, int event,
-			     int group)
+/* widths; 0: there is no such column */
+struct columns {
+	int event, group, mark;
+};
+
+static void print_cell(const struct groups *g, const char *text, int width)
+{
+	if (width)
+		fprintf(g->out, " %-*.*s", width, width, text);
+}
+
+static void print_comparison(const struct groups *g, const struct comparison *c,
+			     const struct columns *columns)
 {
 	char percent[32], p[32] = "-";
 
 	if (!isnan(c->adjusted))
 		snprintf(p, sizeof(p), "%.2g", c->adjusted);
-	columns_cut(g->out, c->event->name, event);
-	if (group)
-		fprintf(g->out, " %-*.*s", group, group,
-			c->event->mark ? c->event->mark : g->groups[c->group].name);
+	columns_cut(g->out, c->event->name, columns->event);
+	print_cell(g, g->groups[c->group].name, columns->group);
+	print_cell(g, c->event->mark, columns->mark);
 	print_side(g, &c->ranks.a, c->event->scale);
 	print_side(g, &c->ranks.b, c->event->scale);
 	fprintf(g->out, " %c%10s %8s  %s\n", compare_mark(c->result),
@@ -625,22 +635,24 @@ static void print_text(const struct groups *g)
 {
 	enum { OTHER_COLUMNS = 73 };
 	const bool by = g->options->by;
-	const char *column = g->options->by_mark ? "mark" : by ? g->options->by : "";
 	const int columns = app_columns(g->out, INT_MAX);
-	int event = (int)strlen("event"), group = (int)strlen(column);
+	struct columns c = { .event = (int)strlen("event") };
 	size_t shown = 0, clear = 0, unknown = 0, medians = 0;
 	char text[256], number[32];
 
 	for (size_t n = 0; by && n < g->group_count; n++)
-		group = columns_wider(group, g->groups[n].name);
-	for (size_t n = 0; n < g->event_count; n++)
-		group = columns_wider(group, g->events[n].mark ? g->events[n].mark : "");
-	group = group > GROUP_MOST ? GROUP_MOST : group;
-	for (size_t n = 0; n < g->event_count; n++)
-		event = columns_wider(event, g->events[n].name);
-	if (event + group + OTHER_COLUMNS > columns)
-		event = columns - group - OTHER_COLUMNS;
-	event = event < EVENT_LEAST ? EVENT_LEAST : event;
+		c.group = columns_wider(c.group, g->groups[n].name);
+	for (size_t n = 0; n < g->event_count; n++) {
+		c.event = columns_wider(c.event, g->events[n].name);
+		c.mark = g->events[n].mark ? columns_wider(c.mark, g->events[n].mark) : c.mark;
+	}
+	c.group = by ? columns_wider(c.group, g->options->by) : 0;
+	c.mark = c.mark ? columns_wider(c.mark, "mark") : 0;
+	c.group = c.group > GROUP_MOST ? GROUP_MOST : c.group;
+	c.mark = c.mark > GROUP_MOST ? GROUP_MOST : c.mark;
+	if (c.event + c.group + c.mark + OTHER_COLUMNS > columns)
+		c.event = columns - c.group - c.mark - OTHER_COLUMNS;
+	c.event = c.event < EVENT_LEAST ? EVENT_LEAST : c.event;
 	for (size_t n = 0; !by && n < 2; n++) {
 		const struct capture_list *side = &g->options->sides[n];
 		const size_t count = g->groups[n].captures;
@@ -648,14 +660,14 @@ static void print_text(const struct groups *g)
 		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> paths[0],
 			side -> count > 1 ? " ..." : "", count, count == 1 ? "" : "s");
 	}
-	if (by && !g->options->by_mark)
+	if (by && !g->options->are_marks)
 		fprintf(g->out, " %s capture%s of %zu group%s by %s\n",
 			number_group(g->capture_count, number, sizeof(number)),
 			plural(g->capture_count), g->group_count, plural(g->group_count),
 			g->options->by);
-	fprintf(g->out, "\n%-*s", event, "event");
-	if (group)
-		fprintf(g->out, " %-*s", group, column);
+	fprintf(g->out, "\n%-*s", c.event, "event");
+	print_cell(g, g->options->by, c.group);
+	print_cell(g, "mark", c.mark);
 	fprintf(g->out, " %9s %-8s %9s %-8s  %10s %8s  unit\n", by ? "others " : "median A",
 		"spread", by ? "median " : "median B", "spread", "change ", "p");
 	for (size_t n = 0; n < g->count; n++) {
@@ -664,12 +676,12 @@ static void print_text(const struct groups *g)
 		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
 	}
 	for (size_t n = 0; n < g->count; n++) {
-		const struct comparison *c = &g->comparisons[n];
+		const struct comparison *one = &g->comparisons[n];
 
 		/* of many groups only those that the question is about */
-		if (by && unknown < g->count && !g->options->all && c->result != COMPARE_CLEAR)
+		if (by && unknown < g->count && !g->options->all && one->result != COMPARE_CLEAR)
 			continue;
-		print_comparison(g, c, event, group);
+		print_comparison(g, one, &c);
 		shown++;
 	}
 	snprintf(text, sizeof(text),

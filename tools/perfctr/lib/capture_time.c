@@ -55,7 +55,7 @@ static bool parse_ago(const char *text, time_t now, long long *seconds)
 	return false;
 }
 
-/* "", "Z", "UTC", "+01:00", "+0100". @offset: seconds east of Greenwich; @is_local: none is given */
+/* "", "Z", "UTC", "+01:00", "+0100". @offset: seconds east of Greenwich; @is_local: it is "" */
 static bool parse_zone(const char *text, long *offset, bool *is_local)
 {
 	int hours, minutes = 0, end = 0;
