@@ -15,6 +15,7 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import statistics
@@ -584,8 +585,8 @@ class Page(html.parser.HTMLParser):
             self.text += data
 
 
-def read_page(capture):
-    run("report", "--html", "-o", path("a.html"), capture)
+def read_page(*words):
+    run("report", "--html", "-o", path("a.html"), *words)
     with open(path("a.html"), encoding="utf-8") as f:
         text = f.read()
     page = Page()
@@ -982,6 +983,16 @@ def diff_compares_groups():
                   side["captures"] == len(values) and side["max"] == 4 * max(values), f"{side}")
         check(change["verdict"] == {"two": "within noise", "far": "clear", "few": "unknown"}[b],
               f"{change}")
+    # the method of Benjamini and Hochberg, of events that are not constant
+    result = json.loads(run("diff", "-j", "-a", path("groups/one"), "--against",
+                            path("groups/two")).stdout)["changes"]
+    varying = sorted((c["p"], c["p_adjusted"]) for c in result
+                     if len({c[side][end] for side in "ab" for end in ("min", "max")}) > 1)
+    check(len(varying) > 2 and
+          all(abs(adjusted - min([1, *(len(varying) * q / (k + 1)
+                                       for k, (q, _) in enumerate(varying) if k >= n)])) < 1e-12
+              for n, (_, adjusted) in enumerate(varying)), f"{varying}")
+    check(any(adjusted > p for p, adjusted in varying), f"{varying}")
     # of more captures p is no less than the exact one, also of mostly equal values
     os.mkdir(path("zeros"))
     zeros = [write(f"zeros/{n}.cap", host_capture("zero", [1], 0)[0]) for n in range(40)]
@@ -1120,6 +1131,32 @@ def diff_compares_marks():
         run("diff", "--by-mark", *words, status=2)
 
 
+@test
+def marks_of_hosts():
+    """diff --by host --by-mark: those of a name, a number in each capture, hosts against others"""
+    os.mkdir(path("hosts"))
+    for n in range(40):
+        data = marked_capture(5, 1000 + n % 7 + (500 if n // 5 == 3 else 0))
+        write(f"hosts/{n}", data.replace(b"host\0a,host", b"host\0host0%d" % (n // 5)))
+    words = ("diff", "--by", "host", "--by-mark", "-e", "shader/EIGHT", path("hosts"))
+    result = json.loads(run(*words, "-j", "-a").stdout)
+    check([g["captures"] for g in result["groups"]] == [5] * 8, f"{result['groups']}")
+    changes = {(c["group"], c["mark"]): c for c in result["changes"]}
+    check(set(changes) == {(f"host0{n}", mark) for n in range(8) for mark in ("half", "f?", "g")},
+          f"{set(changes)}")
+    for mark in "half", "f?", "g":
+        # the middle one of host03
+        one, = json.loads(run("diff", "--by-mark", "-j", "-e", "shader/EIGHT", "--mark",
+                              mark[0] + "*", path("hosts/17"), "--against",
+                              path("hosts/0")).stdout)["changes"]
+        check(one["a"]["median"] == changes["host03", mark]["b"]["median"],
+              f"{mark}: {one} {changes['host03', mark]}")
+    check({group for (group, _), c in changes.items() if c["verdict"] == "clear"} == {"host03"},
+          "odd host")
+    text = run(*words).stdout.decode()
+    check(len(re.findall(r"^shader/EIGHT host03 (?:half|f\?  |g   ) ", text, re.M)) == 3, text)
+
+
 def many_phases(name, names):
     """A capture of 192 counters in which each sample is a phase of one of the names."""
     parts = [cb.HEADER, cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 2**48 - 1)),
@@ -1202,6 +1239,118 @@ def odd_hosts_of_one_capture_each():
     few = [path(f"single/{number}") for number in range(8)]
     changes = json.loads(run(*words, "-j", *few).stdout)["changes"]
     check({c["verdict"] for c in changes} == {"unknown"}, "eight hosts show no spread")
+
+
+def cpu_s(*words):
+    """The least CPU time of three tries of a command."""
+    def once():
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run((Tools.perfctr, *words), check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return min(once() for _ in range(3))
+
+
+def many_blocks(count):
+    """Four samples of so many blocks, with two counters and a metric of each."""
+    parts = [cb.HEADER, cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 3)),
+             cb.counter(cb.UNHEARD_OF, cb.SHADER, 0, "ZERO", "cycles"),
+             cb.counter(cb.UNHEARD_OF, cb.SHADER, 1, "ONE", "cycles"),
+             cb.metric(cb.UNHEARD_OF, cb.SHADER, "ratio", "", "ZERO / ONE"),
+             cb.anchor(START, REALTIME)]
+    for n in range(4):
+        blocks = [cb.block(cb.SHADER, index, {0: index + n, 1: index + 1}, product=cb.UNHEARD_OF)
+                  for index in range(count)]
+        parts.append(cb.record(cb.SAMPLE, cb.sample(n, START + n * MS, START + (n + 1) * MS,
+                                                    blocks)))
+    return b"".join(parts) + cb.status(4)
+
+
+@test
+def time_is_in_proportion_to_blocks():
+    """report, diff, export of 2,048 blocks take at most eight times the CPU time of 512"""
+    captures = [write(f"{count}.blocks", many_blocks(count)) for count in (512, 2048)]
+    for words in (("report", "-A"), ("diff", "-A", captures[1]), ("report", "--html"),
+                  ("export", "-f", "csv"), ("export", "-f", "perfetto")):
+        small, large = (cpu_s(*(capture if word == captures[1] else word for word in words),
+                              capture) for capture in captures)
+        # linear: four times; quadratic: sixteen
+        check(large < 8 * small, f"{words}: {small:.3f} s, {large:.3f} s")
+
+
+@test
+def a_page_has_a_limit():
+    """report --html of 6,147 lines: the first 2,000, sums first, which the page says; -e chooses
+    blocks alone, too"""
+    page, _ = read_page(path("2048.blocks"))
+    lines = json.loads(page.data)["lines"]
+    check(sum(line["block"] for line in lines) <= 2000 - 3 and
+          {"shader/ZERO", "shader/ONE"} < {line["event"] for line in lines}, f"{len(lines)} lines")
+    check("these are the first 2000 of 6147 counters" in page.text, "the page is silent")
+    page, _ = read_page(path("2048.blocks"), "-e", "shader2047/*")
+    check({line["event"] for line in json.loads(page.data)["lines"]} ==
+          {"shader2047/ZERO", "shader2047/ONE"} and "page has a limit" not in page.text, "-e")
+
+
+@test
+def time_is_in_proportion_to_hosts():
+    """diff --by host of 12,000 hosts takes at most seven times the CPU time of 3,000"""
+    chance = random.Random(52)
+    captures = [fleet.capture("host00000", chance) for _ in range(20)]
+    for folder, count in (("few", 3000), ("many", 12000)):
+        os.makedirs(path(folder))
+        for n in range(count):
+            write(f"{folder}/{n}", captures[n % 20].replace(b"host00000", b"host%05d" % n))
+    few, many = (cpu_s("diff", "--by", "host", path(folder)) for folder in ("few", "many"))
+    for folder in "few", "many":
+        shutil.rmtree(path(folder))
+    check(many < 7 * few, f"{few:.3f} s, {many:.3f} s")
+
+
+@test
+def times_of_captures():
+    """--from and --to choose by the beginning of captures, in GNU date's forms and time zones"""
+    os.makedirs(path("times"))
+    chance = random.Random(53)
+    # fleet.START, 1 s after the boot, is REALTIME
+    for number in range(4):
+        capture = fleet.capture(f"host{number}", chance)
+        write(f"times/{number}", capture.replace(
+            cb.anchor(fleet.START, REALTIME),
+            cb.anchor(fleet.START, REALTIME + number * 3600 * 10**9)))
+
+    def hosts(*words, zone="UTC", status=0):
+        os.environ["TZ"] = zone
+        try:
+            reports = run("report", "-j", *words, path("times"), status=status).stdout
+        finally:
+            del os.environ["TZ"]
+        return [int(r["capture"]["texts"]["host"][4:]) for r in json.loads(reports)]
+
+    # REALTIME is 2023-11-14 22:13:20 UTC
+    for words, expected, zone in (
+            (("--from", "2023-11-14"), [0, 1, 2, 3], "UTC"),
+            (("--from", "2023-11-15"), [2, 3], "UTC"),
+            (("--to", "2023-11-15"), [0, 1], "UTC"),
+            (("--from", "2023-11-15"), [0, 1, 2, 3], "Asia/Tokyo"),
+            (("--from", "2023-11-14 23:13:20", "--to", "2023-11-15 00:13:20"), [1], "UTC"),
+            (("--from", "2023-11-14T23:13:21Z"), [2, 3], "Asia/Tokyo"),
+            (("--from", "2023-11-15T00:13:20+01:00"), [1, 2, 3], "UTC"),
+            (("--from", "2023-11-14 17:43:21 -0530"), [2, 3], "UTC"),
+            (("--to", "2023-11-15 00:13 +01"), [0], "UTC"),
+            (("--to", f"@{REALTIME // 10**9 + 1}"), [0], "UTC"),
+            (("--to", "2 days ago", "--from", "@0"), [0, 1, 2, 3], "UTC")):
+        check(hosts(*words, zone=zone) == expected, f"{words} {zone}: {hosts(*words, zone=zone)}")
+    for text in "", "tomorrow", "2023-02-30", "2023-11-14 24:61", "2023-11-14 12", "@", "1 ago":
+        error = run("report", "--from", text, path("times"), status=2).stderr
+        check(f"time '{text}': give one as 2026-11-30".encode() in error, error.decode())
+    error = run("export", "-j", "--from", "yesterday", path("times"), status=1).stderr
+    check(b"no capture begins in the time of --from and --to, 4 begin outside" in error,
+          error.decode())
+    groups = json.loads(run("diff", "-j", "--by", "host", "--from", "2023-11-15Z",
+                            path("times")).stdout)["groups"]
+    check([g["name"] for g in groups] == ["host2", "host3"], f"{groups}")
+    run("diff", "--to", "now", path("times/0"), path("times/1"), status=2)
 
 
 @test

@@ -147,9 +147,11 @@ static struct perfctr_value sum_of_type(const struct scope *scope, const char *n
 static const struct perfctr_totals_block *part_with(const struct scope *scope, const char *name,
 						    const struct perfctr_total **counter)
 {
-	for (size_t n = 0; scope->block && n < scope->totals->block_count; n++) {
-		const struct perfctr_totals_block *b = scope->totals->blocks[n];
+	const struct perfctr_totals_block *b = NULL;
 
+	if (scope->block)
+		b = totals_chain(scope->totals, scope->block->info.type, scope->block->info.index);
+	for (; b; b = b->next) {
 		*counter = same_block(b, scope->block) ? find_counter(b, name) : NULL;
 		if (*counter)
 			return b;

@@ -52,6 +52,7 @@ static void free_totals(struct perfctr_totals *totals)
 	for (size_t n = 0; n < totals->block_count; n++)
 		free(totals->blocks[n]);
 	free(totals->blocks);
+	free(totals->chains);
 	for (size_t n = 0; n < totals->formulas->count; n++) {
 		free(totals->formulas->formulas[n].text);
 		perfctr_expr_unref(totals->formulas->formulas[n].expr);
@@ -157,13 +158,60 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 	}
 }
 
+static struct perfctr_totals_block **chain_of(const struct perfctr_totals *t, uint16_t type,
+					      uint16_t index)
+{
+	/* the indices of a type follow one another */
+	return &t->chains[(type * 31u + index) & (t->chain_count - 1)];
+}
+
+struct perfctr_totals_block *totals_chain(const struct perfctr_totals *totals, uint16_t type,
+					  uint16_t index)
+{
+	return totals->chain_count ? *chain_of(totals, type, index) : NULL;
+}
+
+static void append_to_chain(const struct perfctr_totals *t, struct perfctr_totals_block *b)
+{
+	struct perfctr_totals_block **end = chain_of(t, b->info.type, b->info.index);
+
+	while (*end)
+		end = &(*end)->next;
+	b->next = NULL;
+	*end = b;
+}
+
+/* Add a block, whose description is complete, behind the others. Return: false: no memory. */
+static bool append_block(struct perfctr_totals *t, struct perfctr_totals_block *b)
+{
+	const size_t room = t->chain_count ? 2 * t->chain_count : 16;
+	struct perfctr_totals_block **blocks, **chains;
+
+	if (t->block_count == t->chain_count) {
+		blocks = realloc(t->blocks, room * sizeof(struct perfctr_totals_block *));
+		t->blocks = blocks ? blocks : t->blocks;
+		chains = calloc(room, sizeof(struct perfctr_totals_block *));
+		if (!blocks || !chains) {
+			free(chains);
+			return false;
+		}
+		free(t->chains);
+		t->chains = chains;
+		t->chain_count = room;
+		for (size_t n = 0; n < t->block_count; n++)
+			append_to_chain(t, t->blocks[n]);
+	}
+	t->blocks[t->block_count++] = b;
+	append_to_chain(t, b);
+	return true;
+}
+
 /* Find or create the totals block for a block of a sample. */
 static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 					       const struct perfctr_block *block,
 					       const struct perfctr_block_pmu *pmu, size_t *hint)
 {
-	unsigned int index = block->index;
-	struct perfctr_totals_block **blocks;
+	uint16_t index = block->index;
 	struct perfctr_totals_block *b;
 
 	/* the index of a generic block only distinguishes events */
@@ -171,25 +219,19 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 		index = DRM_PERFCTR_INDEX_ALL;
 
 	/* samples of a session have their blocks in the same order */
-	for (size_t n = 0; n < t->block_count; n++) {
-		size_t at = (*hint + n) % t->block_count;
-
-		b = t->blocks[at];
-		if (is_block(b, block, index, pmu)) {
-			*hint = at + !t->by_type;
+	if (!t->by_type && *hint < t->block_count && is_block(t->blocks[*hint], block, index, pmu))
+		return t->blocks[(*hint)++];
+	for (b = totals_chain(t, block->type, index); b; b = b->next)
+		if (is_block(b, block, index, pmu))
 			return b;
-		}
-	}
-
-	blocks = realloc(t->blocks, (t->block_count + 1) * sizeof(struct perfctr_totals_block *));
-	if (!blocks)
-		return NULL;
-	t->blocks = blocks;
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
 	describe(t, b, block, index, pmu);
-	blocks[t->block_count++] = b;
+	if (!append_block(t, b)) {
+		free(b);
+		return NULL;
+	}
 	*hint = t->block_count;
 	return b;
 }
@@ -439,20 +481,18 @@ EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfct
 	t->selection = perfctr_selection_ref(from->selection);
 	t->has_seq = from->has_seq;
 	t->next_seq = from->next_seq;
-	t->blocks = calloc(from->block_count + 1, sizeof(struct perfctr_totals_block *));
-	for (size_t n = 0; t->blocks && n < from->block_count; n++) {
+	for (size_t n = 0; n < from->block_count; n++) {
 		struct perfctr_totals_block *b = malloc(sizeof(*b));
 
-		if (!b)
-			break;
-		memcpy(b, from->blocks[n], sizeof(*b));
+		if (b)
+			memcpy(b, from->blocks[n], sizeof(*b));
+		if (!b || !append_block(t, b)) {
+			free(b);
+			perfctr_totals_unref(t);
+			return perfctr_no_memory(totals->ctx);
+		}
 		b->info.label = b->label;
 		b->info.pmu = b->pmu;
-		t->blocks[t->block_count++] = b;
-	}
-	if (t->block_count != from->block_count || !t->blocks) {
-		perfctr_totals_unref(t);
-		return perfctr_no_memory(totals->ctx);
 	}
 	*sum = t;
 	return 0;

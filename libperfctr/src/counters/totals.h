@@ -31,6 +31,7 @@ struct perfctr_totals_block {
 	uint64_t mask; /* counters seen so far; bit n belongs to counters[n] */
 	struct totals_pending pending;
 	struct perfctr_totals_block *sum; /* of its type, in @sums of the totals; NULL: not known */
+	struct perfctr_totals_block *next; /* added later, its type and index have the same chain */
 	struct totals_counter counters[DRM_PERFCTR_SECTION_COUNTERS];
 };
 
@@ -51,9 +52,16 @@ struct perfctr_totals {
 	struct perfctr_selection *selection;
 	struct perfctr_totals_block **blocks;
 	size_t block_count;
+	/* the first block of each chain: those of a type and index, in the order of @blocks */
+	struct perfctr_totals_block **chains;
+	size_t chain_count; /* 0 or a power of two, at least the blocks */
 	struct perfctr_span span;
 	bool has_seq;
 	uint64_t next_seq;
 	struct totals_formulas *formulas;
 	struct perfctr_totals *sums; /* the same samples added up by type; NULL if by_type */
 };
+
+/* The chain of blocks of a type and an index, among others; NULL: there are none. */
+struct perfctr_totals_block *totals_chain(const struct perfctr_totals *totals, uint16_t type,
+					  uint16_t index);

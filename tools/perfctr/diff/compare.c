@@ -102,20 +102,6 @@ static double exact_p(const size_t *ranks, size_t count, size_t chosen, double d
 	return far / all;
 }
 
-static struct compare_group describe(const double *sorted, size_t count)
-{
-	if (!count)
-		return (struct compare_group){ 0, NAN, NAN, NAN, NAN, NAN };
-	return (struct compare_group){
-		.count = count,
-		.median = sorted_quantile(sorted, count, 0.5),
-		.low = sorted_quantile(sorted, count, 0.25),
-		.high = sorted_quantile(sorted, count, 0.75),
-		.least = sorted[0],
-		.most = sorted[count - 1],
-	};
-}
-
 /* Fisher: how often chance puts so few or so many (@equal_b) of the equal values into b. */
 static double exact_equal_p(size_t equal, size_t equal_b, size_t count, size_t b)
 {
@@ -125,61 +111,132 @@ static double exact_equal_p(size_t equal, size_t equal_b, size_t count, size_t b
 	return fmin(1, 2 * fmin(fewer, more));
 }
 
-int compare_ranks(const struct compare_value *sorted, size_t count, size_t group,
-		  struct compare_ranks *result)
+/* some of the sorted values: those of a group, or all others */
+struct side {
+	const struct compare_all *all;
+	const size_t *members; /* of the group */
+	size_t member_count, count;
+	bool is_others;
+};
+
+static double value_of(const struct side *s, size_t n)
 {
-	double *sides = calloc(2 * count + 1, sizeof(*sides)), distance, variance, ties = 0;
-	size_t *ranks = malloc((count + 1) * sizeof(*ranks));
-	size_t counts[2] = { 0 }, sum = 0, last = 0, most = 0, most_b = 0;
+	size_t low = 0, high = s->member_count;
 
-	*result = (struct compare_ranks){ .p = NAN, .least_p = 1 };
-	if (!sides || !ranks) {
-		free(sides);
-		free(ranks);
-		return -ENOMEM;
-	}
-	for (size_t n = 0; n < count; n++) {
-		const bool is_b = sorted[n].group == group;
+	if (!s->is_others)
+		return s->all->sorted[s->members[n]].number;
+	/* as many members are before it as leave no more than n others before them */
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
 
-		if (n == last) {
-			size_t equal_b = 0;
-			double equal;
-
-			for (; last < count && sorted[last].number == sorted[n].number; last++)
-				equal_b += sorted[last].group == group;
-			equal = (double)(last - n);
-			ties += equal * equal * equal - equal;
-			most_b = last - n > most ? equal_b : most_b;
-			most = last - n > most ? last - n : most;
-			/* the first and the last rank of equal values */
-			ranks[n] = n + 1 + last;
-		} else {
-			ranks[n] = ranks[n - 1];
-		}
-		sides[is_b * count + counts[is_b]++] = sorted[n].number;
-		sum += is_b ? ranks[n] : 0;
-	}
-	result->a = describe(sides, counts[0]);
-	result->b = describe(sides + count, counts[1]);
-	if (counts[0] && counts[1]) {
-		const double all = (double)count, a = (double)counts[0], b = (double)counts[1];
-
-		distance = fabs((double)sum - b * (all + 1));
-		variance = a * b / 12 * (all + 1 - ties / (all * (all - 1)));
-		result->least_p = 2 * exp(-ln_choices(count, counts[1]));
-		if (count <= EXACT_COUNT)
-			result->p = exact_p(ranks, count, counts[1], distance);
-		else if (variance > 0)
-			result->p =
-				fmin(1, 2 * normal_above((distance / 2 - 0.5) / sqrt(variance)));
+		if (s->members[middle] - middle <= n)
+			low = middle + 1;
 		else
-			result->p = 1;
-		/* ranks of which most are equal are not normal */
-		if (count > EXACT_COUNT && 2 * most > count)
-			result->p = fmax(result->p, exact_equal_p(most, most_b, count, counts[1]));
-		result->p = fmax(result->p, result->least_p);
+			high = middle;
 	}
-	free(sides);
-	free(ranks);
+	return s->all->sorted[n + low].number;
+}
+
+static double quantile(const struct side *s, double share)
+{
+	const double at = share * (double)(s->count - 1);
+	const size_t before = (size_t)at;
+	const double part = at - (double)before;
+
+	return before + 1 < s->count ?
+		       (1 - part) * value_of(s, before) + part * value_of(s, before + 1) :
+		       value_of(s, before);
+}
+
+static struct compare_group describe(const struct side *s)
+{
+	if (!s->count)
+		return (struct compare_group){ 0, NAN, NAN, NAN, NAN, NAN };
+	return (struct compare_group){
+		.count = s->count,
+		.median = quantile(s, 0.5),
+		.low = quantile(s, 0.25),
+		.high = quantile(s, 0.75),
+		.least = value_of(s, 0),
+		.most = value_of(s, s->count - 1),
+	};
+}
+
+int compare_ranks_begin(const struct compare_value *sorted, size_t count, size_t group_count,
+			struct compare_all *all)
+{
+	size_t last = 0;
+
+	*all = (struct compare_all){ .sorted = sorted, .count = count };
+	all->ranks = malloc((count + 1) * sizeof(*all->ranks));
+	all->members = malloc((count + 1) * sizeof(*all->members));
+	all->ends = calloc(group_count + 1, sizeof(*all->ends));
+	if (!all->ranks || !all->members || !all->ends)
+		return -ENOMEM;
+	for (size_t n = 0; n < count; n++) {
+		if (n < last) {
+			all->ranks[n] = all->ranks[n - 1];
+			continue;
+		}
+		while (last < count && sorted[last].number == sorted[n].number)
+			last++;
+		/* the first and the last rank of equal values */
+		all->ranks[n] = n + 1 + last;
+		all->ties += pow((double)(last - n), 3) - (double)(last - n);
+		if (last - n > all->most_end - all->most_begin) {
+			all->most_begin = n;
+			all->most_end = last;
+		}
+	}
+	/* where each group begins, then the members, which move it to the end */
+	for (size_t n = 0; n < count; n++)
+		all->ends[sorted[n].group + 1]++;
+	for (size_t n = 1; n < group_count; n++)
+		all->ends[n] += all->ends[n - 1];
+	for (size_t n = 0; n < count; n++)
+		all->members[all->ends[sorted[n].group]++] = n;
+	return 0;
+}
+
+void compare_ranks_end(struct compare_all *all)
+{
+	free(all->ranks);
+	free(all->members);
+	free(all->ends);
+	*all = (struct compare_all){ 0 };
+}
+
+int compare_ranks(const struct compare_all *all, size_t group, struct compare_ranks *result)
+{
+	const size_t begin = group ? all->ends[group - 1] : 0, count = all->count;
+	const struct side b = { all, all->members + begin, all->ends[group] - begin,
+				all->ends[group] - begin, false };
+	const struct side a = { all, b.members, b.count, count - b.count, true };
+	const size_t most = all->most_end - all->most_begin;
+	double distance, variance, many, few;
+	size_t sum = 0, most_b = 0;
+
+	*result = (struct compare_ranks){ describe(&a), describe(&b), .p = NAN, .least_p = 1 };
+	if (!a.count || !b.count)
+		return 0;
+	for (size_t n = 0; n < b.count; n++) {
+		sum += all->ranks[b.members[n]];
+		most_b += b.members[n] >= all->most_begin && b.members[n] < all->most_end;
+	}
+	many = (double)count;
+	few = (double)b.count;
+	distance = fabs((double)sum - few * (many + 1));
+	variance = (double)a.count * few / 12 * (many + 1 - all->ties / (many * (many - 1)));
+	result->least_p = 2 * exp(-ln_choices(count, b.count));
+	if (count <= EXACT_COUNT)
+		result->p = exact_p(all->ranks, count, b.count, distance);
+	else if (variance > 0)
+		result->p = fmin(1, 2 * normal_above((distance / 2 - 0.5) / sqrt(variance)));
+	else
+		result->p = 1;
+	/* ranks of which most are equal are not normal */
+	if (count > EXACT_COUNT && 2 * most > count)
+		result->p = fmax(result->p, exact_equal_p(most, most_b, count, b.count));
+	result->p = fmax(result->p, result->least_p);
 	return 0;
 }

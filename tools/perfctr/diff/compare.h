@@ -63,12 +63,33 @@ struct compare_ranks {
 	double least_p; /* the smallest possible p for groups of that size */
 };
 
+/* values of all groups, ready to compare each */
+struct compare_all {
+	const struct compare_value *sorted;
+	size_t count;
+	size_t *ranks; /* twice the rank of each value */
+	size_t *members; /* indices of values, ascending, those of a group together */
+	size_t *ends; /* of each group's members; they begin where those of the one before end */
+	size_t most_begin, most_end; /* the longest run of equal values */
+	double ties; /* what equal values take from the variance of ranks */
+};
+
+/*
+ * Rank values.
+ * @sorted: ascending, without NAN, and stays where it is; @group_count: all groups are below it.
+ * Return: 0 or -ENOMEM; the caller ends in any case.
+ */
+int compare_ranks_begin(const struct compare_value *sorted, size_t count, size_t group_count,
+			struct compare_all *all);
+
 /*
  * Compare a group with all other values by their ranks (Wilcoxon, Mann and Whitney): exact up to 30
  * values, else by the normal distribution, with the correction for equal values; p is no less than
- * that of Fisher's exact test where more than half are equal.
- * @sorted: ascending, without NAN; @group: b; all other values are a.
+ * that of Fisher's exact test where more than half are equal. Takes time for the values of the
+ * group, not for those of all.
+ * @group: b; all other values are a.
  * Return: 0 or -ENOMEM.
  */
-int compare_ranks(const struct compare_value *sorted, size_t count, size_t group,
-		  struct compare_ranks *result);
+int compare_ranks(const struct compare_all *all, size_t group, struct compare_ranks *result);
+
+void compare_ranks_end(struct compare_all *all);

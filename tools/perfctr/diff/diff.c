@@ -13,6 +13,7 @@
 #include "lib/json.h"
 #include "lib/output.h"
 #include "lib/describe.h"
+#include "lib/table.h"
 #include "lib/timeline.h"
 
 enum {
@@ -40,8 +41,13 @@ static const char help[] =
 	"                           or another text of the captures (report --json: texts)\n"
 	"      --by-mark            of one capture: frames and phases by name, each against all\n"
 	"                           others (perfctr mark --help); of two, or with --against:\n"
-	"                           those of a name in A against B, a number in each capture\n"
+	"                           those of a name in A against B, a number in each capture;\n"
+	"                           with --by: those of a name, each group against all others\n"
 	"      --mark PATTERN       only frames and phases of such names; may be repeated\n"
+	"      --from TIME          only captures that begin then or later: 2026-11-30,\n"
+	"                           '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
+	"                           yesterday, today, @SECONDS since 1970\n"
+	"      --to TIME            only captures that begin before\n"
 	"      --per EVENT          divide counts by that counter's, not by the time\n"
 	"  -e, --event PATTERN      only what matches, e.g. 'metric:*'; may be repeated\n"
 	"  -A, --per-core           single blocks and cores too (also --per-block)\n"
@@ -55,8 +61,8 @@ static const char help[] =
 	"within each capture. A change within it is marked ~: chance may have made it. ?: too\n"
 	"few samples. Two captures do not show what varies from run to run. Groups do: shown are\n"
 	"medians, +- half the range of the middle half of the captures, and p, how often chance\n"
-	"alone makes so large a difference (rank test). Below 0.01 it is clear; p of --by allows\n"
-	"for the number of groups.\n"
+	"alone makes so large a difference (rank test), which allows for the number of events\n"
+	"and, with --by, of groups. Below 0.01 it is clear.\n"
 	"\n"
 	"Exit: 0 fine, 1 error or part of a file could not be read, 2 usage, 5 see --threshold.\n";
 
@@ -86,12 +92,12 @@ static int take_captures(const struct app *app, char **words, int count, char **
 	for (int n = 0; n < other_count; n++)
 		if (others[n][0] == '-' && others[n][1])
 			return app_usage(app, "%s: options come before --against", others[n]);
-	if (o->by && (others || o->by_mark))
-		return app_usage(app, "--by excludes --against and --by-mark");
+	if (o->by && others)
+		return app_usage(app, "--by excludes --against");
 	if (o->marks.count && !o->by_mark)
 		return app_usage(app, "--mark chooses among the names of --by-mark");
-	/* the marks are the groups */
-	if (o->by_mark && !others && count == 1)
+	o->are_marks = o->by_mark && !o->by && !others && count == 1;
+	if (o->are_marks)
 		o->by = "mark";
 	if (others && (!count || !other_count))
 		return app_usage(app, "give captures on both sides of --against");
@@ -110,6 +116,10 @@ static int take_captures(const struct app *app, char **words, int count, char **
 	for (size_t n = 0; !status && n < 2 && !o->by; n++)
 		o->is_of_groups |= o->sides[n].count != 1 ||
 				   strcmp(o->sides[n].paths[0], n ? others[0] : words[0]);
+	o->sides[1].times = o->sides[0].times;
+	if (!status && !o->is_of_groups &&
+	    (o->sides[0].times.from.is_given || o->sides[0].times.to.is_given))
+		return app_usage(app, "--from and --to choose among captures: give directories");
 	return status;
 }
 
@@ -127,6 +137,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct di
 		OPTION(0, "threshold", CALL, o, .call = take_threshold),
 		OPTION('j', "json", FLAG, &o->json),
 		OPTION('o', "output", TEXT, &o->output),
+		CAPTURE_OPTIONS_TIMES(&o->sides[0].times),
 		OPTIONS_END,
 	};
 	char **others = NULL;
@@ -166,6 +177,7 @@ struct compared {
 	struct timeline *timelines; /* of its sessions */
 	const struct timeline_line **lines; /* of all of these */
 	size_t line_count;
+	struct table table; /* of the lines */
 };
 
 struct diff {
@@ -211,14 +223,31 @@ static void compare(const struct diff *d, struct change *c)
 	c->result = fabs(c->difference) > error ? COMPARE_CLEAR : COMPARE_NOISE;
 }
 
+/* what is looked for among the lines of a capture */
+struct key {
+	const struct compared *of;
+	const struct timeline_line *like;
+};
+
+static bool is_like(const void *data, size_t number)
+{
+	const struct key *key = data;
+	const struct timeline_line *line = key->of->lines[number];
+
+	return line->is_block == key->like->is_block &&
+	       !strcmp(line->row->event, key->like->row->event);
+}
+
 static const struct timeline_line *find_line(const struct compared *c,
 					     const struct timeline_line *like)
 {
-	for (size_t n = 0; n < c->line_count; n++)
-		if (c->lines[n]->is_block == like->is_block &&
-		    !strcmp(c->lines[n]->row->event, like->row->event))
-			return c->lines[n];
-	return NULL;
+	const struct key key = { c, like };
+	size_t found;
+
+	return table_find(&c->table, table_hash(TABLE_HASH, like->row->event), is_like, &key,
+			  &found) ?
+		       c->lines[found] :
+		       NULL;
 }
 
 static bool is_shown(const struct diff *d, const struct change *c)
@@ -558,8 +587,16 @@ static int take_lines(struct compared *c, const struct timeline *t)
 	if (!more)
 		return -ENOMEM;
 	c->lines = more;
-	for (size_t n = 0; n < t->line_count; n++)
-		more[c->line_count++] = &t->lines[n];
+	for (size_t n = 0; n < t->line_count; n++) {
+		const struct key key = { c, &t->lines[n] };
+		size_t found;
+
+		more[c->line_count] = &t->lines[n];
+		if (table_add(&c->table, table_hash(TABLE_HASH, t->lines[n].row->event), is_like,
+			      &key, c->line_count, &found))
+			return -ENOMEM;
+		c->line_count++;
+	}
 	return 0;
 }
 
@@ -574,12 +611,13 @@ static int open_capture(struct diff *d, size_t n)
 	for (size_t i = 0; !status && !error && i < c->capture.count; i++) {
 		struct capture_file *file = &c->capture.files[i];
 		uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
+		struct timeline_limits limits = { .per_block = d->options.per_block };
 
 		if (!c->timelines)
 			return app_failed(d->app, -ENOMEM);
 		pieces = pieces > PIECES ? PIECES : pieces;
-		status = timeline_fill(d->app, file, pieces ? (size_t)pieces : 1,
-				       d->options.per_block, &c->timelines[i]);
+		limits.bins = pieces ? (size_t)pieces : 1;
+		status = timeline_fill(d->app, file, &limits, &c->timelines[i]);
 		if (!status && !d->options.json)
 			timeline_use_shares(&c->timelines[i]);
 		error = status ? 0 : take_lines(c, &c->timelines[i]);
@@ -631,6 +669,7 @@ static int compare_two(struct app *app, const struct diff_options *options)
 			timeline_free(&c->timelines[i]);
 		free(c->timelines);
 		free(c->lines);
+		table_free(&c->table);
 		capture_close(&c->capture);
 	}
 	return status;

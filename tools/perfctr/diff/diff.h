@@ -14,6 +14,7 @@ struct diff_options {
 	struct capture_list sides[2]; /* A and B; all captures are in A with @by */
 	const char *by; /* text whose values are the groups, or NULL */
 	bool by_mark; /* frames and phases instead of whole captures */
+	bool are_marks; /* these are the groups, of one capture */
 	struct option_words marks; /* patterns of their names */
 	const char *per; /* counter that replaces the time in rates, or NULL */
 	struct option_words patterns;
@@ -36,7 +37,7 @@ static inline bool diff_exceeds(const struct diff_options *options, enum compare
 }
 
 /* Compare groups of captures. Return: exit status. */
-int diff_groups(struct app *app, const struct diff_options *options);
+int diff_groups(struct app *app, struct diff_options *options);
 
 enum { DIFF_MOST_NAMES = 256 }; /* of frames and phases: each is compared */
 

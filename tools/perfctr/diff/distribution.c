@@ -6,16 +6,14 @@
 
 enum { STEPS = 512 }; /* of Simpson's rule, even: nine digits up to 100,000 degrees */
 
-static double student_density(double t, double freedom)
+/* @ln_scale: what does not depend on @t */
+static double student_density(double t, double freedom, double ln_scale)
 {
-	const double half = (freedom + 1) / 2;
-
-	return exp(lgamma(half) - lgamma(freedom / 2) - half * log1p(t * t / freedom)) /
-	       sqrt(freedom * M_PI);
+	return exp(ln_scale - (freedom + 1) / 2 * log1p(t * t / freedom));
 }
 
 /* Part of the values from 0 to t. The variable is atan(t / s): tails of few degrees are long. */
-static double student_between(double t, double freedom)
+static double student_between(double t, double freedom, double ln_scale)
 {
 	const double scale = sqrt(freedom), end = atan(t / scale), step = end / STEPS;
 	double sum = 0;
@@ -24,7 +22,7 @@ static double student_between(double t, double freedom)
 		const double x = scale * tan(n * step);
 		const int weight = n == 0 || n == STEPS ? 1 : n % 2 ? 4 : 2;
 
-		sum += weight * student_density(x, freedom) * (scale + x * x / scale);
+		sum += weight * student_density(x, freedom, ln_scale) * (scale + x * x / scale);
 	}
 	return sum * step / 3;
 }
@@ -32,10 +30,13 @@ static double student_between(double t, double freedom)
 double student_t_995(double freedom)
 {
 	/* the normal distribution's; this side of the mode Newton's steps never pass the goal */
+	const double ln_scale =
+		lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * M_PI) / 2;
 	double t = 2.5758293035489, step;
 
 	do {
-		step = (0.495 - student_between(t, freedom)) / student_density(t, freedom);
+		step = (0.495 - student_between(t, freedom, ln_scale)) /
+		       student_density(t, freedom, ln_scale);
 		t += step;
 	} while (fabs(step) > 1e-8 * t);
 	return t;

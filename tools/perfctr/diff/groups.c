@@ -12,6 +12,7 @@
 #include "lib/capture_file.h"
 #include "lib/describe.h"
 #include "lib/output.h"
+#include "lib/table.h"
 
 #define CLEAR_P 0.01
 /* groups that show what their medians vary by */
@@ -47,6 +48,8 @@ struct comparison {
 	 * median is from those of all groups, and adjusted for the events, too.
 	 */
 	double p;
+	double adjusted; /* also for the number of events */
+	double least; /* smallest possible @adjusted, if nothing else differs */
 	bool is_of_medians;
 	double percent;
 	enum compare_result result;
@@ -54,17 +57,15 @@ struct comparison {
 
 struct groups {
 	struct app *app;
-	const struct diff_options *options;
+	struct diff_options *options;
 	struct group *groups;
-	size_t group_count;
+	size_t group_count, group_room;
 	size_t *group_of; /* of each capture; if the groups are marks, of each mark of each */
 	size_t capture_count;
 	size_t room; /* of @group_of and the numbers of events */
 	struct group_event *events;
-	size_t event_count;
-	/* number of an event + 1 by its hash, the next free place if that is taken; 0: none */
-	size_t *places;
-	size_t place_count; /* a power of two, more than twice the events */
+	size_t event_count, event_room;
+	struct table group_table, event_table; /* by name, of events with the mark */
 	struct comparison *comparisons;
 	size_t count;
 	bool has_per;
@@ -80,71 +81,46 @@ static const char *capture_key(const struct capture_file *file, const char *key)
 					UNKNOWN;
 }
 
+/* what is looked for in a table */
+struct key {
+	const struct groups *g;
+	const char *name, *mark;
+};
+
+static bool is_group(const void *data, size_t number)
+{
+	const struct key *key = data;
+
+	return !strcmp(key->g->groups[number].name, key->name);
+}
+
 static int find_group(struct groups *g, const char *name, size_t *found)
 {
+	const struct key key = { g, name, NULL };
 	struct group *more;
 
-	for (*found = 0; *found < g->group_count; ++*found)
-		if (!strcmp(g->groups[*found].name, name))
-			return 0;
-	more = realloc(g->groups, (g->group_count + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	g->groups = more;
-	more[g->group_count] = (struct group){ .name = strdup(name) };
-	return more[g->group_count++].name ? 0 : -ENOMEM;
-}
-
-static bool is_event(const struct group_event *e, const struct row *row, const char *mark)
-{
-	return !strcmp(e->name, row->event) && (!mark || !strcmp(e->mark, mark));
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	/* FNV-1a */
-	do
-		hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	while (*text++);
-	return hash;
-}
-
-/* The place of an event: that which has it, or the free one for it. */
-static size_t *find_place(const struct groups *g, const char *name, const char *mark)
-{
-	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), name);
-
-	hash = mark ? hash_text(hash, mark) : hash;
-	for (size_t n = hash ^ hash >> 32;; n++) {
-		size_t *place = &g->places[n & (g->place_count - 1)];
-		const struct group_event *e = *place ? &g->events[*place - 1] : NULL;
-
-		if (!e || (!strcmp(e->name, name) && (!mark || !strcmp(e->mark, mark))))
-			return place;
+	if (g->group_count == g->group_room) {
+		more = realloc(g->groups, (2 * g->group_room + 16) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		g->groups = more;
+		g->group_room = 2 * g->group_room + 16;
 	}
-}
-
-/* Make room for another event. Return: 0 or -ENOMEM. */
-static int grow_events(struct groups *g)
-{
-	struct group_event *events;
-	size_t *places;
-
-	if (2 * (g->event_count + 1) < g->place_count)
+	if (table_add(&g->group_table, table_hash(TABLE_HASH, name), is_group, &key, g->group_count,
+		      found))
+		return -ENOMEM;
+	if (*found < g->group_count)
 		return 0;
-	g->place_count = g->place_count ? 2 * g->place_count : 64;
-	places = calloc(g->place_count, sizeof(*places));
-	events = realloc(g->events, g->place_count / 2 * sizeof(*events));
-	g->events = events ? events : g->events;
-	if (!events || !places) {
-		free(places);
-		return -ENOMEM;
-	}
-	free(g->places);
-	g->places = places;
-	for (size_t n = 0; n < g->event_count; n++)
-		*find_place(g, events[n].name, events[n].mark) = n + 1;
-	return 0;
+	g->groups[g->group_count] = (struct group){ .name = strdup(name) };
+	return g->groups[g->group_count++].name ? 0 : -ENOMEM;
+}
+
+static bool is_event(const void *data, size_t number)
+{
+	const struct key *key = data;
+	const struct group_event *e = &key->g->events[number];
+
+	return !strcmp(e->name, key->name) && (!key->mark || !strcmp(e->mark, key->mark));
 }
 
 /*
@@ -154,17 +130,27 @@ static int grow_events(struct groups *g)
 static struct group_event *find_event(struct groups *g, const struct row *row,
 				      const struct row *per, const char *mark, size_t hint)
 {
+	const struct key key = { g, row->event, mark };
 	struct group_event *e;
-	size_t *place;
 	char unit[64];
+	uint64_t hash;
+	size_t found;
 
-	if (hint < g->event_count && is_event(&g->events[hint], row, mark))
+	if (hint < g->event_count && is_event(&key, hint))
 		return &g->events[hint];
-	if (grow_events(g))
+	if (g->event_count == g->event_room) {
+		e = realloc(g->events, (2 * g->event_room + 16) * sizeof(*e));
+		if (!e)
+			return NULL;
+		g->events = e;
+		g->event_room = 2 * g->event_room + 16;
+	}
+	hash = table_hash(TABLE_HASH, row->event);
+	hash = mark ? table_hash(hash, mark) : hash;
+	if (table_add(&g->event_table, hash, is_event, &key, g->event_count, &found))
 		return NULL;
-	place = find_place(g, row->event, mark);
-	if (*place)
-		return &g->events[*place - 1];
+	if (found < g->event_count)
+		return &g->events[found];
 	e = &g->events[g->event_count];
 	*e = (struct group_event){ .scale = 1, .is_metric = row->metric };
 	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
@@ -185,7 +171,7 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 		if (!g->options->json && !isnan(row->rate))
 			row_rate_unit(row, &e->scale);
 	}
-	*place = ++g->event_count;
+	g->event_count++;
 	return e;
 }
 
@@ -266,7 +252,7 @@ static const struct values_line *find_per(const struct groups *g, const struct v
 static int add_span(void *data, const char *name, const struct values *v, const struct mean *means)
 {
 	struct groups *g = data;
-	const bool by = g->options->by;
+	const bool by = g->options->are_marks;
 	const struct values_line *per = find_per(g, v);
 	const double divisor = per ? mean_of(&means[per - v->lines]) : NAN;
 	size_t hint = 0, group;
@@ -293,7 +279,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 	size_t added = 0;
 	int error = 0;
 
-	if (o->by && o->by_mark && capture->count > 1) {
+	if (o->are_marks && capture->count > 1) {
 		*status = app_usage(g->app, "--by-mark compares phases of one device: %s has %zu",
 				    capture->files->path, capture->count);
 		return 0;
@@ -303,7 +289,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 
 		if (!perfctr_totals_span(file->totals)->samples)
 			continue;
-		if (!added++ && o->by && !o->by_mark)
+		if (!added++ && o->by && !o->are_marks)
 			error = find_group(g, capture_key(capture->files, o->by), &side);
 		if (error)
 			return error;
@@ -314,7 +300,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 	}
 	if (!added && !error && !*status)
 		app_error(g->app, "%s: no samples, left out", capture->files->path);
-	else if (!error && !*status && (!o->by || !o->by_mark))
+	else if (!error && !*status && !o->are_marks)
 		end_capture(g, side);
 	return error;
 }
@@ -322,31 +308,29 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 /* Read all captures, one after the other. Return: 0 or an exit status. */
 static int read_captures(struct groups *g, int *damage)
 {
-	const struct diff_options *o = g->options;
+	struct diff_options *o = g->options;
 	size_t all = o->sides[0].count + o->sides[1].count, group;
 	int status = 0, error = 0;
 
-	g->room = o->by_mark && o->by ? all * DIFF_MOST_NAMES : all;
+	g->room = o->are_marks ? all * DIFF_MOST_NAMES : all;
 	g->group_of = calloc(g->room + 1, sizeof(*g->group_of));
 	error = g->group_of ? 0 : -ENOMEM;
 	for (size_t n = 0; !error && !o->by && n < 2; n++)
 		error = find_group(g, n ? "B" : "A", &group);
 	for (size_t n = 0; !status && !error && n < all; n++) {
 		const size_t side = n >= o->sides[0].count;
-		const char *path = o->sides[side].paths[side ? n - o->sides[0].count : n];
 		struct capture capture;
 
-		status = capture_open(g->app, path, &capture);
-		if (status && capture_can_be_left_out(g->app, &o->sides[side], path, damage)) {
-			capture_close(&capture);
+		status = capture_list_open(g->app, &o->sides[side],
+					   side ? n - o->sides[0].count : n, &capture, damage);
+		if (status == CAPTURE_LEFT_OUT) {
 			status = 0;
-			continue;
-		}
-		if (!status)
+		} else if (!status) {
 			error = add_capture(g, &capture, side, &status);
-		if (!status && capture_exit_status(&capture))
-			*damage = EXIT_FAILED;
-		capture_close(&capture);
+			if (!status && capture_exit_status(&capture))
+				*damage = EXIT_FAILED;
+			capture_close(&capture);
+		}
 	}
 	if (error) {
 		app_error(g->app, "%s", strerror(-error));
@@ -370,7 +354,7 @@ static int read_captures(struct groups *g, int *damage)
 		return app_usage(g->app, "--by %s: the captures have no such text", o->by);
 	if (g->group_count < 2)
 		return app_usage(g->app, "--by%s: all %s have '%s', there is nothing to compare",
-				 o->by_mark ? "-mark" : "", o->by_mark ? "marks" : "captures",
+				 o->are_marks ? "-mark" : "", o->are_marks ? "marks" : "captures",
 				 g->groups[0].name);
 	return 0;
 }
@@ -391,10 +375,10 @@ static int by_p(const void *a, const void *b)
 }
 
 /*
- * Decide about the groups of an event. Holm's correction: the chance that a result of one or more
- * groups is wrong is CLEAR_P.
+ * Adjust the p of an event for the number of its groups by Holm's method: of the probability that
+ * anything is found in one of them by chance.
  */
-static int judge(struct comparison *comparisons, size_t count)
+static int adjust_for_groups(struct comparison *comparisons, size_t count)
 {
 	struct comparison **order = calloc(count + 1, sizeof(*order));
 	size_t valid = 0;
@@ -411,10 +395,8 @@ static int judge(struct comparison *comparisons, size_t count)
 
 		most = fmax(most, fmin(1, (double)(valid - n) * c->ranks.p));
 		c->p = most;
+		c->least = (double)valid * c->ranks.least_p;
 		c->percent = compare_percent(c->ranks.a.median, c->ranks.b.median);
-		c->result = c->p < CLEAR_P			       ? COMPARE_CLEAR :
-			    (double)valid * c->ranks.least_p < CLEAR_P ? COMPARE_NOISE :
-									 COMPARE_UNKNOWN;
 	}
 	free(order);
 	return 0;
@@ -462,9 +444,92 @@ static int judge_medians(const struct groups *g, struct comparison *comparisons,
 		c->is_of_medians = true;
 		c->p = fmin(1,
 			    tests * 2 * normal_above(fabs(c->ranks.b.median - middle) / deviation));
+		c->adjusted = c->p;
 		c->result = c->p < CLEAR_P ? COMPARE_CLEAR : COMPARE_NOISE;
 	}
 	return 0;
+}
+
+/* The end of the comparisons of an event, which are together. */
+static struct comparison *end_of_event(const struct groups *g, struct comparison *c)
+{
+	const struct group_event *event = c->event;
+
+	while (c < g->comparisons + g->count && c->event == event)
+		c++;
+	return c;
+}
+
+/* What is the same everywhere, such as zero, cannot differ by chance. */
+static bool is_constant(const struct compare_ranks *r)
+{
+	return r->a.least == r->a.most && r->b.least == r->b.most && r->a.least == r->b.least;
+}
+
+/* The smallest p of each event with one, ascending. Return: their number. */
+static size_t find_events(const struct groups *g, double *sorted)
+{
+	struct comparison *c = g->comparisons;
+	size_t count = 0;
+
+	while (c < g->comparisons + g->count) {
+		struct comparison *end = end_of_event(g, c);
+		double least = NAN;
+
+		for (; c < end; c++)
+			least = is_constant(&c->ranks) ? least : fmin(least, c->p);
+		if (!isnan(least))
+			sorted[count++] = least;
+	}
+	qsort(sorted, count, sizeof(*sorted), by_double);
+	return count;
+}
+
+/*
+ * Adjust p for the number of events, and decide. Events are chosen by the method of Benjamini and
+ * Hochberg (1995), so that no more than 1 % of the chosen ones are expected to be wrong, and none
+ * with 99 % probability if nothing differs. Holm's method would find less of a change that moves
+ * many counters. Within an event the level is the chosen ones' share of 1 % (Benjamini and Bogomolov
+ * 2014): p becomes the least level at which it is below that.
+ */
+static int judge(struct groups *g)
+{
+	double *sorted = calloc(g->event_count + 1, sizeof(*sorted));
+	double *levels = calloc(g->event_count + 2, sizeof(*levels));
+	size_t count = sorted && levels ? find_events(g, sorted) : 0;
+	int error = sorted && levels ? 0 : -ENOMEM;
+
+	/* the least level at which that many events or more are chosen */
+	if (!error)
+		levels[count] = INFINITY;
+	for (size_t n = count; n--;)
+		levels[n] = fmin(levels[n + 1], (double)count * sorted[n] / (double)(n + 1));
+	for (struct comparison *c = g->comparisons; !error && c < g->comparisons + g->count; c++) {
+		size_t low = 0, high = count;
+
+		if (isnan(c->p))
+			continue;
+		while (low < high) {
+			const size_t middle = (low + high) / 2;
+
+			if (sorted[middle] <= c->p)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		c->adjusted = fmin(fmin(1, (double)count * c->p / (double)low), levels[low]);
+		c->result = c->adjusted < CLEAR_P	       ? COMPARE_CLEAR :
+			    (double)count * c->least < CLEAR_P ? COMPARE_NOISE :
+								 COMPARE_UNKNOWN;
+	}
+	free(sorted);
+	free(levels);
+	for (struct comparison *c = g->comparisons, *end;
+	     !error && g->options->by && c < g->comparisons + g->count; c = end) {
+		end = end_of_event(g, c);
+		error = judge_medians(g, c, (size_t)(end - c));
+	}
+	return error;
 }
 
 static int compare_event(struct groups *g, const struct group_event *e,
@@ -472,6 +537,7 @@ static int compare_event(struct groups *g, const struct group_event *e,
 {
 	const struct diff_options *o = g->options;
 	struct comparison *first = g->comparisons + g->count;
+	struct compare_all all;
 	size_t count = 0, found = 0;
 	bool is_zero = true;
 	int error = 0;
@@ -485,15 +551,18 @@ static int compare_event(struct groups *g, const struct group_event *e,
 	if (is_zero && !o->all)
 		return 0;
 	qsort(values, count, sizeof(*values), by_number);
+	error = compare_ranks_begin(values, count, g->group_count, &all);
 	for (size_t group = o->by ? 0 : GROUP_B; !error && group < g->group_count; group++) {
 		struct comparison *c = &first[found++];
 
-		*c = (struct comparison){ .event = e, .group = group, .p = NAN, .percent = NAN };
-		error = compare_ranks(values, count, group, &c->ranks);
+		*c = (struct comparison){
+			.event = e, .group = group, .p = NAN, .adjusted = NAN, .percent = NAN
+		};
+		error = compare_ranks(&all, group, &c->ranks);
 	}
+	compare_ranks_end(&all);
 	g->count += found;
-	error = error ? error : judge(first, found);
-	return error || !o->by ? error : judge_medians(g, first, found);
+	return error ? error : adjust_for_groups(first, found);
 }
 
 static int by_change(const void *a, const void *b)
@@ -505,7 +574,7 @@ static int by_change(const void *a, const void *b)
 	return (p < q) - (p > q);
 }
 
-static int compare_all(struct groups *g)
+static int compare_events(struct groups *g)
 {
 	struct compare_value *values = calloc(g->capture_count + 1, sizeof(*values));
 	int error = 0;
@@ -516,6 +585,7 @@ static int compare_all(struct groups *g)
 	for (size_t n = 0; !error && n < g->event_count; n++)
 		error = compare_event(g, &g->events[n], values);
 	free(values);
+	error = error ? error : judge(g);
 	if (!error && g->options->sort)
 		qsort(g->comparisons, g->count, sizeof(*g->comparisons), by_change);
 	return error;
@@ -534,17 +604,27 @@ static void print_side(const struct groups *g, const struct compare_group *side,
 		spread);
 }
 
-static void print_comparison(const struct groups *g, const struct comparison *c, int event,
-			     int group)
+/* widths; 0: there is no such column */
+struct columns {
+	int event, group, mark;
+};
+
+static void print_cell(const struct groups *g, const char *text, int width)
+{
+	if (width)
+		fprintf(g->out, " %-*.*s", width, width, text);
+}
+
+static void print_comparison(const struct groups *g, const struct comparison *c,
+			     const struct columns *columns)
 {
 	char percent[32], p[32] = "-";
 
-	if (!isnan(c->p))
-		snprintf(p, sizeof(p), "%.2g", c->p);
-	columns_cut(g->out, c->event->name, event);
-	if (group)
-		fprintf(g->out, " %-*.*s", group, group,
-			c->event->mark ? c->event->mark : g->groups[c->group].name);
+	if (!isnan(c->adjusted))
+		snprintf(p, sizeof(p), "%.2g", c->adjusted);
+	columns_cut(g->out, c->event->name, columns->event);
+	print_cell(g, g->groups[c->group].name, columns->group);
+	print_cell(g, c->event->mark, columns->mark);
 	print_side(g, &c->ranks.a, c->event->scale);
 	print_side(g, &c->ranks.b, c->event->scale);
 	fprintf(g->out, " %c%10s %8s  %s\n", compare_mark(c->result),
@@ -555,22 +635,24 @@ static void print_text(const struct groups *g)
 {
 	enum { OTHER_COLUMNS = 73 };
 	const bool by = g->options->by;
-	const char *column = g->options->by_mark ? "mark" : by ? g->options->by : "";
 	const int columns = app_columns(g->out, INT_MAX);
-	int event = (int)strlen("event"), group = (int)strlen(column);
+	struct columns c = { .event = (int)strlen("event") };
 	size_t shown = 0, clear = 0, unknown = 0, medians = 0;
 	char text[256], number[32];
 
 	for (size_t n = 0; by && n < g->group_count; n++)
-		group = columns_wider(group, g->groups[n].name);
-	for (size_t n = 0; n < g->event_count; n++)
-		group = columns_wider(group, g->events[n].mark ? g->events[n].mark : "");
-	group = group > GROUP_MOST ? GROUP_MOST : group;
-	for (size_t n = 0; n < g->event_count; n++)
-		event = columns_wider(event, g->events[n].name);
-	if (event + group + OTHER_COLUMNS > columns)
-		event = columns - group - OTHER_COLUMNS;
-	event = event < EVENT_LEAST ? EVENT_LEAST : event;
+		c.group = columns_wider(c.group, g->groups[n].name);
+	for (size_t n = 0; n < g->event_count; n++) {
+		c.event = columns_wider(c.event, g->events[n].name);
+		c.mark = g->events[n].mark ? columns_wider(c.mark, g->events[n].mark) : c.mark;
+	}
+	c.group = by ? columns_wider(c.group, g->options->by) : 0;
+	c.mark = c.mark ? columns_wider(c.mark, "mark") : 0;
+	c.group = c.group > GROUP_MOST ? GROUP_MOST : c.group;
+	c.mark = c.mark > GROUP_MOST ? GROUP_MOST : c.mark;
+	if (c.event + c.group + c.mark + OTHER_COLUMNS > columns)
+		c.event = columns - c.group - c.mark - OTHER_COLUMNS;
+	c.event = c.event < EVENT_LEAST ? EVENT_LEAST : c.event;
 	for (size_t n = 0; !by && n < 2; n++) {
 		const struct capture_list *side = &g->options->sides[n];
 		const size_t count = g->groups[n].captures;
@@ -578,14 +660,14 @@ static void print_text(const struct groups *g)
 		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> paths[0],
 			side -> count > 1 ? " ..." : "", count, count == 1 ? "" : "s");
 	}
-	if (by && !g->options->by_mark)
+	if (by && !g->options->are_marks)
 		fprintf(g->out, " %s capture%s of %zu group%s by %s\n",
 			number_group(g->capture_count, number, sizeof(number)),
 			plural(g->capture_count), g->group_count, plural(g->group_count),
 			g->options->by);
-	fprintf(g->out, "\n%-*s", event, "event");
-	if (group)
-		fprintf(g->out, " %-*s", group, column);
+	fprintf(g->out, "\n%-*s", c.event, "event");
+	print_cell(g, g->options->by, c.group);
+	print_cell(g, "mark", c.mark);
 	fprintf(g->out, " %9s %-8s %9s %-8s  %10s %8s  unit\n", by ? "others " : "median A",
 		"spread", by ? "median " : "median B", "spread", "change ", "p");
 	for (size_t n = 0; n < g->count; n++) {
@@ -594,12 +676,12 @@ static void print_text(const struct groups *g)
 		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
 	}
 	for (size_t n = 0; n < g->count; n++) {
-		const struct comparison *c = &g->comparisons[n];
+		const struct comparison *one = &g->comparisons[n];
 
 		/* of many groups only those that the question is about */
-		if (by && unknown < g->count && !g->options->all && c->result != COMPARE_CLEAR)
+		if (by && unknown < g->count && !g->options->all && one->result != COMPARE_CLEAR)
 			continue;
-		print_comparison(g, c, event, group);
+		print_comparison(g, one, &c);
 		shown++;
 	}
 	snprintf(text, sizeof(text),
@@ -660,6 +742,7 @@ static void print_json(const struct groups *g)
 		json_add_double(o, "change", c->ranks.b.median - c->ranks.a.median);
 		json_add_double(o, "change_percent", c->percent);
 		json_add_double(o, "p", c->p);
+		json_add_double(o, "p_adjusted", c->adjusted);
 		json_add_text(o, "verdict", compare_result_names[c->result]);
 		json_add_text(o, "test", c->is_of_medians ? "medians" : "ranks");
 	}
@@ -682,14 +765,14 @@ static int write_result(struct groups *g)
 	return output_close(g->app, &output, 0);
 }
 
-int diff_groups(struct app *app, const struct diff_options *options)
+int diff_groups(struct app *app, struct diff_options *options)
 {
 	struct groups g = { .app = app, .options = options };
 	int damage =
 		options->sides[0].has_left_out || options->sides[1].has_left_out ? EXIT_FAILED : 0;
 	int status = read_captures(&g, &damage);
 
-	if (!status && compare_all(&g)) {
+	if (!status && compare_events(&g)) {
 		app_error(app, "out of memory");
 		status = EXIT_FAILED;
 	}
@@ -708,7 +791,8 @@ int diff_groups(struct app *app, const struct diff_options *options)
 	}
 	free(g.groups);
 	free(g.events);
-	free(g.places);
+	table_free(&g.group_table);
+	table_free(&g.event_table);
 	free(g.group_of);
 	free(g.comparisons);
 	return status;

@@ -26,6 +26,10 @@ static const char help[] =
 	"               csv        a line for each counter and metric of each block and sample\n"
 	"               json       an object per line: the capture, each sample, the end\n"
 	"  -o, --output OUT        write there instead of to stdout\n"
+	"      --from TIME         only captures that begin then or later: 2026-11-30,\n"
+	"                          '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
+	"                          yesterday, today, @SECONDS since 1970\n"
+	"      --to TIME           only captures that begin before\n"
 	"      --counts            perfetto: exact counts of each sample instead of rates\n"
 	"  -j, --json              the same as --format json\n"
 	"\n"
@@ -73,6 +77,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct ex
 		OPTION('j', "json", CALL_PLAIN, o, .call = take_json),
 		OPTION('o', "output", TEXT, &o->output),
 		OPTION(0, "counts", FLAG, &o->counts),
+		CAPTURE_OPTIONS_TIMES(&o->captures.times),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
@@ -175,22 +180,21 @@ static int write_capture(const struct app *app, const struct export_options *o,
 }
 
 /* Write the captures one after the other. @damage: set if part of one could not be read. */
-static int write_all(const struct app *app, const struct export_options *o, FILE *out, int *damage)
+static int write_all(const struct app *app, struct export_options *o, FILE *out, int *damage)
 {
 	struct capture capture;
 	size_t written = 0;
 	int status = 0;
 
 	for (size_t n = 0; !status && n < o->captures.count; n++) {
-		status = capture_open(app, o->captures.paths[n], &capture);
-		if (status &&
-		    capture_can_be_left_out(app, &o->captures, o->captures.paths[n], damage)) {
+		status = capture_list_open(app, &o->captures, n, &capture, damage);
+		if (status == CAPTURE_LEFT_OUT) {
 			status = 0;
 		} else if (!status) {
 			status = write_capture(app, o, &capture, out, !written++);
 			*damage |= capture_exit_status(&capture);
+			capture_close(&capture);
 		}
-		capture_close(&capture);
 	}
 	return status;
 }

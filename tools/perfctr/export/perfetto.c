@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/table.h"
 #include "perfetto.h"
 
 enum {
@@ -106,20 +107,47 @@ static int write_group(struct export *e, uint64_t uuid, uint64_t parent, const c
 
 /* --- tracks ---------------------------------------------------------------- */
 
+/* what is looked for among the lines of blocks */
+struct key {
+	const struct values *of;
+	const char *label;
+};
+
+static bool is_label(const void *data, size_t number)
+{
+	const struct key *key = data;
+
+	return !strcmp(key->of->lines[number].row->label, key->label);
+}
+
+/* Find the first line of each label. */
+static int find_first_lines(struct export *e)
+{
+	struct track *tracks = ((struct perfetto *)e->state)->tracks;
+	struct table table = { 0 };
+	int error = 0;
+
+	for (size_t n = 0; !error && n < e->values.count; n++) {
+		const struct key key = { &e->values, e->values.lines[n].row->label };
+
+		if (e->values.lines[n].is_block)
+			error = table_add(&table, table_hash(TABLE_HASH, key.label), is_label, &key,
+					  n, &tracks[n].first);
+	}
+	table_free(&table);
+	return error;
+}
+
 /* UUID of the track of a block, made with the first of its counters. */
 static int block_track(struct export *e, size_t line, uint64_t *uuid)
 {
-	const struct values *v = &e->values;
-	const char *label = v->lines[line].row->label;
+	const size_t first = ((struct perfetto *)e->state)->tracks[line].first;
 
-	for (size_t n = 0; n < line; n++) {
-		if (!v->lines[n].is_block || strcmp(v->lines[n].row->label, label))
-			continue;
-		*uuid = perfetto_id(e, ID_FIRST + n);
-		return 0;
-	}
-	*uuid = perfetto_id(e, ID_FIRST + line);
-	return write_group(e, *uuid, perfetto_id(e, ID_CAPTURE), label, NULL, (int32_t)line + 1);
+	*uuid = perfetto_id(e, ID_FIRST + first);
+	return first < line ?
+		       0 :
+		       write_group(e, *uuid, perfetto_id(e, ID_CAPTURE),
+				   e->values.lines[line].row->label, NULL, (int32_t)line + 1);
 }
 
 static int write_counter_track(struct export *e, size_t line)
@@ -191,6 +219,8 @@ static int perfetto_begin(struct export *e)
 	error = p->tracks ? write_first(e) : -ENOMEM;
 	for (size_t n = 0; !error && n < e->file->anchor_count; n++)
 		error = write_anchor(e, &e->file->anchors[n]);
+	if (!error)
+		error = find_first_lines(e);
 	if (!error)
 		error = perfetto_gpu_begin(e);
 	if (!error)

@@ -12,6 +12,7 @@ struct track {
 	bool has_shown;
 	double scale; /* from the sample's value */
 	bool is_gpu; /* shown by a counter of the GPU instead */
+	size_t first; /* the first line of the block's label, which is this one or before */
 };
 
 struct perfetto {

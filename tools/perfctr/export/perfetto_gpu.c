@@ -85,30 +85,27 @@ static bool is_gpu(const struct export *e, const struct row *row)
 	return false;
 }
 
-/* Find the lines, those of a block one after the other. Return: 0 or -ENOMEM. */
-static int find_lines(struct export *e)
+/* Lines of a block are together, blocks in the order of their first lines. */
+static int by_block(const void *a, const void *b, void *data)
+{
+	const struct track *tracks = data;
+	const size_t *x = a, *y = b, p = tracks[*x].first, q = tracks[*y].first;
+
+	return p != q ? (p > q) - (p < q) : (*x > *y) - (*x < *y);
+}
+
+static void find_lines(struct export *e)
 {
 	const struct values_line *lines = e->values.lines;
 	struct track *tracks = ((struct perfetto *)e->state)->tracks;
 	struct gpu *gpu = ((struct perfetto *)e->state)->gpu;
-	bool *taken = calloc(e->values.count + 1, sizeof(*taken));
 
-	if (!taken)
-		return -ENOMEM;
-	for (size_t n = 0; n < e->values.count; n++)
-		tracks[n].is_gpu = lines[n].is_block && is_gpu(e, lines[n].row);
 	for (size_t n = 0; n < e->values.count; n++) {
-		if (!tracks[n].is_gpu || taken[n])
-			continue;
-		for (size_t m = n; m < e->values.count; m++) {
-			if (!tracks[m].is_gpu || strcmp(lines[n].row->label, lines[m].row->label))
-				continue;
-			gpu->lines[gpu->count++] = m;
-			taken[m] = true;
-		}
+		tracks[n].is_gpu = lines[n].is_block && is_gpu(e, lines[n].row);
+		if (tracks[n].is_gpu)
+			gpu->lines[gpu->count++] = n;
 	}
-	free(taken);
-	return 0;
+	qsort_r(gpu->lines, gpu->count, sizeof(*gpu->lines), by_block, tracks);
 }
 
 static gpu_unit find_unit(const char *text, size_t length)
@@ -521,9 +518,7 @@ int perfetto_gpu_begin(struct export *e)
 	gpu->event = malloc((e->values.count + 1) * COUNTER_BYTES);
 	if (!gpu->lines || !gpu->scales || !gpu->event)
 		return -ENOMEM;
-	error = find_lines(e);
-	if (error)
-		return error;
+	find_lines(e);
 	if (!gpu->count) {
 		perfetto_gpu_end(e);
 		return 0;

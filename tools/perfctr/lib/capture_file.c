@@ -334,16 +334,6 @@ int capture_open(const struct app *app, const char *path, struct capture *captur
 	return status;
 }
 
-bool capture_can_be_left_out(const struct app *app, const struct capture_list *list,
-			     const char *path, int *damage)
-{
-	*damage = EXIT_FAILED;
-	if (list->count < 2)
-		return false;
-	app_error(app, "%s is left out", path);
-	return true;
-}
-
 void capture_close(struct capture *capture)
 {
 	for (size_t n = 0; n < capture->count; n++)

@@ -117,11 +117,33 @@ struct json_object *capture_file_json(const struct capture_file *file);
 
 /* Captures that a command line names as files and directories. */
 
+/* a time of --from or --to */
+struct capture_time {
+	bool is_given;
+	uint64_t ns; /* CLOCK_REALTIME */
+};
+
+/* captures that begin from one time on, before another */
+struct capture_times {
+	struct capture_time from, to;
+};
+
+/* clang-format off */
+#define CAPTURE_OPTIONS_TIMES(times) \
+	OPTION(0, "from", CALL, &(times)->from, .call = capture_take_time), \
+	OPTION(0, "to", CALL, &(times)->to, .call = capture_take_time)
+/* clang-format on */
+
+/* Take a time as text into a struct capture_time. Return: 0 or EXIT_USAGE, message printed. */
+int capture_take_time(const struct app *app, void *to, const char *text);
+
 struct capture_list {
 	char **paths;
 	size_t count;
 	void *seen; /* files that are there, by device and inode */
 	bool has_left_out; /* something in a directory could not be read, which was printed */
+	struct capture_times times;
+	size_t opened, others; /* by capture_list_open(), and outside of @times */
 };
 
 /* Whether a file begins as captures do. */
@@ -149,10 +171,16 @@ bool capture_is_packed(const char *path);
 int capture_list_add(const struct app *app, char *const *words, int count,
 		     struct capture_list *list);
 
+/* of capture_list_open(): not to be analysed, and closed */
+enum { CAPTURE_LEFT_OUT = -1 };
+
 /*
- * Whether one of several captures can be left out after capture_open() failed. @damage: set.
+ * Open capture @n of a list, from 0 on. Of several, one that cannot be read is left out with a
+ * message, and @damage is set to EXIT_FAILED.
+ * Return: 0; an exit status, the message was printed; CAPTURE_LEFT_OUT, also outside of the list's
+ * times. The caller closes after 0.
  */
-bool capture_can_be_left_out(const struct app *app, const struct capture_list *list,
-			     const char *path, int *damage);
+int capture_list_open(const struct app *app, struct capture_list *list, size_t n,
+		      struct capture *capture, int *damage);
 
 void capture_list_free(struct capture_list *list);

@@ -334,28 +334,58 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	return 0;
 }
 
-/* Whether block n is the first section of its block. */
-static bool is_first_section(const struct perfctr_totals *totals, size_t n)
+/* a block of the totals, and its number there */
+struct section {
+	const struct perfctr_totals_block_info *info;
+	size_t number;
+};
+
+/* Sections of a block are together, in the order of the totals. */
+static int by_place(const void *a, const void *b)
 {
-	const struct perfctr_totals_block_info *info =
-		perfctr_totals_block_info(perfctr_totals_block(totals, n));
+	const struct section *x = a, *y = b;
+	const struct perfctr_totals_block_info *i = x->info, *j = y->info;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct perfctr_totals_block_info *other =
-			perfctr_totals_block_info(perfctr_totals_block(totals, i));
+	return i->type != j->type	? (i->type > j->type) - (i->type < j->type) :
+	       i->index != j->index	? (i->index > j->index) - (i->index < j->index) :
+	       i->config != j->config	? (i->config > j->config) - (i->config < j->config) :
+	       i->config1 != j->config1 ? (i->config1 > j->config1) - (i->config1 < j->config1) :
+	       i->config2 != j->config2 ? (i->config2 > j->config2) - (i->config2 < j->config2) :
+					  (x->number > y->number) - (x->number < y->number);
+}
 
-		if (other->type == info->type && other->index == info->index &&
-		    other->config == info->config && other->config1 == info->config1 &&
-		    other->config2 == info->config2)
-			return false;
+/* Which blocks of the totals are the first section of theirs; NULL: no memory. */
+static bool *find_first_sections(const struct perfctr_totals *totals)
+{
+	const size_t count = perfctr_totals_block_count(totals);
+	struct section *sections = calloc(count + 1, sizeof(*sections));
+	bool *first = calloc(count + 1, sizeof(*first));
+
+	for (size_t n = 0; sections && n < count; n++)
+		sections[n] = (struct section){
+			perfctr_totals_block_info(perfctr_totals_block(totals, n)), n
+		};
+	if (sections)
+		qsort(sections, count, sizeof(*sections), by_place);
+	for (size_t n = 0; sections && first && n < count; n++) {
+		const struct section before = { n ? sections[n - 1].info : NULL,
+						sections[n].number };
+
+		first[sections[n].number] = !n || by_place(&before, &sections[n]);
 	}
-	return true;
+	if (!sections) {
+		free(first);
+		first = NULL;
+	}
+	free(sections);
+	return first;
 }
 
 static int add_metrics(struct rows *rows, const struct perfctr_totals *single,
 		       const struct perfctr_selection *selection, bool per_block)
 {
-	int error = 0;
+	bool *is_first = per_block ? find_first_sections(single) : NULL;
+	int error = per_block && !is_first ? -ENOMEM : 0;
 
 	for (size_t i = 0; !error && i < perfctr_selection_metric_count(selection); i++) {
 		const struct perfctr_metric_desc *metric = perfctr_selection_metric(selection, i);
@@ -370,11 +400,11 @@ static int add_metrics(struct rows *rows, const struct perfctr_totals *single,
 				perfctr_totals_block_info(block);
 
 			if (info->type == metric->block_type && info->product == metric->product &&
-			    !info->config && !info->config1 && !info->config2 &&
-			    is_first_section(single, n))
+			    !info->config && !info->config1 && !info->config2 && is_first[n])
 				error = add_metric(rows, single, metric, block);
 		}
 	}
+	free(is_first);
 	return error;
 }
 

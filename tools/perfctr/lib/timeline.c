@@ -15,30 +15,51 @@ struct filler {
 	uint64_t left; /* samples that are not in a bin yet */
 };
 
+/* Choose lines. */
+static int find_lines(const struct timeline_limits *limits, struct timeline *t)
+{
+	t->lines = calloc(t->values.count + 1, sizeof(*t->lines));
+	if (!t->lines)
+		return -ENOMEM;
+	for (size_t n = 0; n < t->values.count; n++) {
+		const struct values_line *from = &t->values.lines[n];
+
+		if (limits->patterns && !row_matches(from->row, limits->patterns))
+			continue;
+		if (limits->lines && t->line_count == limits->lines) {
+			t->left_out++;
+			continue;
+		}
+		t->lines[t->line_count++] = (struct timeline_line){
+			.row = from->row,
+			.of = t,
+			.number = n,
+			.is_block = from->is_block,
+			.is_rate = from->is_rate,
+			.least = NAN,
+			.most = NAN,
+			.average = NAN,
+		};
+	}
+	return 0;
+}
+
 static int allocate_bins(struct filler *f)
 {
 	struct timeline *t = f->t;
 	size_t cells = t->line_count * f->capacity;
 
 	t->bins = calloc(f->capacity + 1, sizeof(*t->bins));
-	t->lines = calloc(t->line_count + 1, sizeof(*t->lines));
 	t->memory = malloc((3 * cells + 1) * sizeof(*t->memory));
 	t->counts = calloc(cells + 1, sizeof(*t->counts));
 	f->means = calloc(cells + t->line_count + 1, sizeof(*f->means));
-	if (!t->bins || !t->lines || !t->memory || !t->counts || !f->means)
+	if (!t->bins || !t->memory || !t->counts || !f->means)
 		return -ENOMEM;
 	for (size_t n = 0; n < 3 * cells; n++)
 		t->memory[n] = NAN;
 	for (size_t n = 0; n < t->line_count; n++) {
 		struct timeline_line *line = &t->lines[n];
 
-		line->row = t->values.lines[n].row;
-		line->of = t;
-		line->is_block = t->values.lines[n].is_block;
-		line->is_rate = t->values.lines[n].is_rate;
-		line->least = NAN;
-		line->most = NAN;
-		line->average = NAN;
 		line->min = t->memory + 3 * n * f->capacity;
 		line->max = line->min + f->capacity;
 		line->mean = line->max + f->capacity;
@@ -113,33 +134,34 @@ static int take_sample(void *data, struct capture_file *file, struct perfctr_sam
 	bin->merged_periods += sample->merged_periods;
 	bin->lost_ns += sample->lost_ns;
 	bin->flags |= sample->flags;
-	for (size_t n = 0; n < t->line_count; n++)
-		if (t->values.items[n].is_measured)
-			add_point(f, n, &t->values.items[n]);
+	for (size_t n = 0; n < t->line_count; n++) {
+		const struct values_item *item = &t->values.items[t->lines[n].number];
+
+		if (item->is_measured)
+			add_point(f, n, item);
+	}
 	return 0;
 }
 
-int timeline_fill(const struct app *app, struct capture_file *file, size_t max_bins, bool per_block,
-		  struct timeline *timeline)
+int timeline_fill(const struct app *app, struct capture_file *file,
+		  const struct timeline_limits *limits, struct timeline *timeline)
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
-	const bool is_exact = span->samples <= max_bins;
-	struct filler f = {
-		.t = timeline,
-		.capacity = is_exact ? (size_t)span->samples : max_bins,
-		/* a quarter of the bins is for pauses */
-		.per_bin = is_exact ? 1 : 1 + span->samples / (max_bins - max_bins / 4),
-		.left = span->samples,
-	};
+	struct filler f = { .t = timeline, .left = span->samples };
+	size_t max_bins = limits->bins;
 	int error, status;
 
-	*timeline = (struct timeline){
-		.start_ns = span->start_ns,
-		.end_ns = span->end_ns,
-		.is_exact = is_exact,
-	};
-	error = values_init(app, file, per_block, &timeline->values);
-	timeline->line_count = timeline->values.count;
+	*timeline = (struct timeline){ .start_ns = span->start_ns, .end_ns = span->end_ns };
+	error = values_init(app, file, limits->per_block, &timeline->values);
+	if (!error)
+		error = find_lines(limits, timeline);
+	if (limits->numbers && max_bins * timeline->line_count > limits->numbers)
+		max_bins = limits->numbers / timeline->line_count;
+	max_bins = max_bins ? max_bins : 1;
+	timeline->is_exact = span->samples <= max_bins;
+	f.capacity = timeline->is_exact ? (size_t)span->samples : max_bins;
+	/* a quarter of the bins is for pauses */
+	f.per_bin = timeline->is_exact ? 1 : 1 + span->samples / (max_bins - max_bins / 4);
 	if (!error)
 		error = allocate_bins(&f);
 	if (error) {

@@ -15,6 +15,7 @@
 struct timeline_line {
 	const struct row *row; /* its name and unit; in timeline.values */
 	const struct timeline *of; /* whose bins it has */
+	size_t number; /* in timeline.values */
 	bool is_block; /* of a single block, else the sum over its type */
 	bool is_rate; /* values are per second; levels and metrics are not */
 	double *min; /* one value per bin; NAN: not measured */
@@ -45,20 +46,29 @@ struct timeline {
 	size_t bin_count;
 	struct timeline_line *lines;
 	size_t line_count;
+	size_t left_out; /* lines above the limit */
 	struct values values; /* owns what @row of lines points to */
 	double *memory; /* bins of all lines */
 	uint64_t *counts; /* the same */
 };
 
+/* what a timeline has, at most; 0 and NULL: no limit */
+struct timeline_limits {
+	size_t bins;
+	size_t numbers; /* of all bins of all lines: many lines have fewer bins, but one */
+	size_t lines; /* the first ones, sums before single blocks */
+	bool per_block; /* lines of single blocks too */
+	const struct option_words *patterns; /* only lines that match */
+};
+
 /*
  * Read a session of a capture again and fill the bins.
- * @file: open capture; @max_bins: maximum number of bins, at least 1; @per_block: lines of single
- * blocks too; @timeline: filled on success, to be freed by the caller in any case;
- * it stays where it is.
+ * @file: open capture; @limits: @bins at least 1; @timeline: filled on success, to be freed by the
+ * caller in any case; it stays where it is.
  * Return: 0 or an exit status, the message was printed.
  */
-int timeline_fill(const struct app *app, struct capture_file *file, size_t max_bins, bool per_block,
-		  struct timeline *timeline);
+int timeline_fill(const struct app *app, struct capture_file *file,
+		  const struct timeline_limits *limits, struct timeline *timeline);
 
 /* Make time per second a share, as row_rate_unit() names it, in lines and rows. */
 void timeline_use_shares(struct timeline *timeline);

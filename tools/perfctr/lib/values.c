@@ -35,6 +35,58 @@ static void add_lines(struct values *v, const struct rows *rows, bool is_block)
 	}
 }
 
+/* Number each metric's block; those of a metric come in the order of the totals. */
+static void number_blocks(struct values *v)
+{
+	const struct perfctr_totals *totals = v->file->totals;
+	const size_t count = perfctr_totals_block_count(totals);
+	size_t at = 0;
+
+	for (struct values_line *l = v->lines; l < v->lines + v->count; l++) {
+		size_t tries = l->is_block && l->row->metric && l->row->info ? count : 0;
+
+		l->block = count;
+		for (; tries && l->block == count; at = (at + 1) % count, tries--)
+			if (perfctr_totals_block_info(perfctr_totals_block(totals, at)) ==
+			    l->row->info)
+				l->block = at;
+	}
+}
+
+static uint64_t key_of(unsigned int type, unsigned int index, unsigned int section,
+		       unsigned int set)
+{
+	return (uint64_t)type << 48 | (uint64_t)index << 32 | section << 8 | set;
+}
+
+static uint64_t line_key(const struct values *v, size_t line)
+{
+	const struct perfctr_totals_block_info *i = v->lines[line].row->info;
+
+	return key_of(i->type, i->index, i->section, i->set);
+}
+
+/* The last line of a counter counts, so equal keys are in the order of the lines. */
+static int by_block(const void *a, const void *b, void *data)
+{
+	const size_t *x = a, *y = b;
+	const uint64_t p = line_key(data, *x), q = line_key(data, *y);
+
+	return p != q ? (p > q) - (p < q) : (*x > *y) - (*x < *y);
+}
+
+static int sort_lines(struct values *v)
+{
+	v->by_block = calloc(v->count + 1, sizeof(*v->by_block));
+	if (!v->by_block)
+		return -ENOMEM;
+	for (size_t n = 0; n < v->count; n++)
+		if (!v->lines[n].row->metric)
+			v->by_block[v->by_block_count++] = n;
+	qsort_r(v->by_block, v->by_block_count, sizeof(*v->by_block), by_block, v);
+	return 0;
+}
+
 int values_init(const struct app *app, const struct capture_file *file, bool per_block,
 		struct values *values)
 {
@@ -55,6 +107,10 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 		return -ENOMEM;
 	add_lines(values, &values->sums, false);
 	add_lines(values, &values->blocks, true);
+	number_blocks(values);
+	error = sort_lines(values);
+	if (error)
+		return error;
 	if (!perfctr_selection_metric_count(file->selection))
 		return 0;
 	return rows_totals(app, file->selection, &values->one);
@@ -68,6 +124,7 @@ void values_free(struct values *values)
 	free(values->lines);
 	free(values->items);
 	free(values->sources);
+	free(values->by_block);
 	*values = (struct values){ 0 };
 }
 
@@ -85,13 +142,26 @@ static bool is_of_block(const struct perfctr_totals_block_info *i, const struct 
 		(i->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !strcmp(i->pmu, s->pmu.name)));
 }
 
-static void find_lines(const struct values *v, struct values_source *s)
+/* Find the lines of a source among those of blocks with its type and so on, and an index. */
+static void find_lines_of(const struct values *v, struct values_source *s, unsigned int index)
 {
-	for (size_t n = 0; n < v->count; n++) {
+	const uint64_t key = key_of(s->block.type, index, s->block.section, s->block.set);
+	size_t low = 0, high = v->by_block_count;
+
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
+
+		if (line_key(v, v->by_block[middle]) < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < v->by_block_count && line_key(v, v->by_block[low]) == key; low++) {
+		const size_t n = v->by_block[low];
 		const struct row *row = v->lines[n].row;
 		unsigned int bit = row->position % DRM_PERFCTR_SECTION_COUNTERS;
 
-		if (row->metric || !is_of_block(row->info, s))
+		if (!is_of_block(row->info, s))
 			continue;
 		if (v->lines[n].is_block)
 			s->lines[bit] = (int)n;
@@ -133,7 +203,8 @@ static struct values_source *find_source(struct values *v, size_t n,
 	s->pmu = *pmu;
 	for (size_t bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++)
 		s->lines[bit] = s->sum_lines[bit] = s->named_lines[bit] = NO_LINE;
-	find_lines(v, s);
+	find_lines_of(v, s, DRM_PERFCTR_INDEX_ALL);
+	find_lines_of(v, s, s->block.index);
 	return s;
 }
 
@@ -245,18 +316,6 @@ static void finish_counters(struct values *v)
 	}
 }
 
-/* Index of the block in the capture's totals; the blocks of a sample come in the same order. */
-static size_t block_number(const struct perfctr_totals *totals,
-			   const struct perfctr_totals_block_info *info)
-{
-	size_t n = 0;
-
-	while (n < perfctr_totals_block_count(totals) &&
-	       perfctr_totals_block_info(perfctr_totals_block(totals, n)) != info)
-		n++;
-	return n;
-}
-
 static int take_metrics(struct values *v, struct perfctr_sample *sample)
 {
 	int error;
@@ -277,8 +336,8 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 			continue;
 		v->items[n].is_present = true;
 		if (of_block)
-			block = perfctr_totals_block(v->one,
-						     block_number(v->file->totals, l->row->info));
+			/* the blocks of a sample come in the same order */
+			block = perfctr_totals_block(v->one, l->block);
 		if (of_block && !block)
 			continue;
 		if (!perfctr_totals_metric(block ? v->one : perfctr_totals_by_type(v->one),

@@ -10,6 +10,7 @@ struct values_line {
 	const struct row *row; /* name, unit and total over the capture */
 	bool is_block; /* of a single block; else as named, mostly the sum over a type */
 	bool is_rate; /* numbers are per second; levels and metrics are not */
+	size_t block; /* of a metric of a single block: the block's number in the totals */
 };
 
 /* the value of a line in the current sample */
@@ -37,6 +38,8 @@ struct values {
 	/* see values.c */
 	const struct capture_file *file;
 	struct perfctr_totals *one;
+	size_t *by_block; /* lines of counters, ascending by what is_of_block() wants equal */
+	size_t by_block_count;
 	struct values_source *sources;
 	size_t source_count;
 };

@@ -21,8 +21,8 @@ char *report_group(const struct row *row, char *text)
 	return text;
 }
 
-/* Whether a line of a single block is of a counter or metric that several blocks have. */
-static bool is_part(const struct timeline_line *block, const struct timeline_line *sum)
+/* Whether a line of a single block is of a counter or metric of another line. */
+static bool is_same(const struct timeline_line *block, const struct timeline_line *sum)
 {
 	const struct perfctr_totals_block_info *a = block->row->info, *b = sum->row->info;
 
@@ -31,10 +31,23 @@ static bool is_part(const struct timeline_line *block, const struct timeline_lin
 	/* the sum line of a metric may have no block */
 	if (block->row->metric)
 		return block->row->metric->scope == PERFCTR_SCOPE_BLOCK;
-	return b && b->blocks > 1 && a->type == b->type && a->section == b->section &&
-	       a->set == b->set && a->product == b->product && a->config == b->config &&
-	       a->config1 == b->config1 && a->config2 == b->config2 &&
-	       !strcmp(block->row->counter, sum->row->counter);
+	return b && a->type == b->type && a->section == b->section && a->set == b->set &&
+	       a->product == b->product && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && !strcmp(block->row->counter, sum->row->counter);
+}
+
+/* The same of one that several blocks have. */
+static bool is_part(const struct timeline_line *block, const struct timeline_line *sum)
+{
+	return is_same(block, sum) && (block->row->metric || sum->row->info->blocks > 1);
+}
+
+static bool has_sum(const struct timeline *t, const struct timeline_line *block)
+{
+	for (size_t n = 0; n < t->line_count && !t->lines[n].is_block; n++)
+		if (is_same(block, &t->lines[n]))
+			return true;
+	return false;
 }
 
 static bool is_in_group(const struct timeline_line *line, const char *group)
@@ -63,6 +76,13 @@ void report_order(const struct timeline *t, const struct timeline_line **plots, 
 				if (is_part(&t->lines[b], sum))
 					plots[(*count)++] = &t->lines[b];
 		}
+	}
+	/* blocks that were asked for without their sum */
+	for (size_t n = 0; n < t->line_count && *count < most; n++) {
+		const struct timeline_line *line = &t->lines[n];
+
+		if (line->is_block && line->row->info && !has_sum(t, line))
+			plots[(*count)++] = line;
 	}
 }
 

@@ -51,7 +51,8 @@ static void write_facts(const struct report *report, const struct capture_file *
 	fputs("</dl>\n", report->out);
 }
 
-static void write_notes(const struct report *report, const struct capture_file *file)
+static void write_notes(const struct report *report, const struct timeline *t,
+			const struct capture_file *file)
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	char text[512];
@@ -68,6 +69,12 @@ static void write_notes(const struct report *report, const struct capture_file *
 	if (!n)
 		fputs("<li class=\"good\">complete: nothing merged, nothing lost</li>\n",
 		      report->out);
+	if (t->left_out)
+		fprintf(report->out,
+			"<li>a page has a limit: these are the first %zu of %zu counters and "
+			"metrics, sums before single blocks; report --html -e PATTERN chooses, "
+			"report -A and export have all</li>\n",
+			t->line_count, t->line_count + t->left_out);
 	fputs("</ul>\n", report->out);
 }
 
@@ -83,7 +90,7 @@ static void write_head(const struct report *report)
 	fputc('\n', out);
 	for (size_t n = 0; n < report->capture->count; n++) {
 		write_facts(report, &report->capture->files[n]);
-		write_notes(report, &report->capture->files[n]);
+		write_notes(report, &report->timelines[n], &report->capture->files[n]);
 	}
 	fputs("</header>\n", out);
 }

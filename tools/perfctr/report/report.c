@@ -14,10 +14,10 @@
 
 enum {
 	SVG_BINS = 350, /* one for each two pixels of a line: more are not visible */
-	/* numbers in a page: each takes about seven bytes */
-	HTML_NUMBERS = 1500000,
-	HTML_LEAST_BINS = 400,
-	HTML_MOST_BINS = 8000,
+	/* numbers in a page, four for each bin of a line, take about seven bytes each */
+	HTML_NUMBERS = 1500000 / 4,
+	HTML_BINS = 8000,
+	HTML_LINES = 2000, /* then each has 187 bins */
 };
 
 static const char help[] =
@@ -30,9 +30,14 @@ static const char help[] =
 	"  -e, --event PATTERN  only what matches, e.g. 'metric:*', 'shader*/FRAG*'; may be\n"
 	"                     given several times\n"
 	"  -A, --per-core     lines of single blocks and cores too (also --per-block)\n"
+	"      --from TIME    only captures that begin then or later: 2026-11-30,\n"
+	"                     '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
+	"                     yesterday, today, @SECONDS since 1970\n"
+	"      --to TIME      only captures that begin before\n"
 	"      --svg          a picture: counters and metrics over time\n"
 	"      --html         a page to look around in: zoom, search, counters in one plot,\n"
-	"                     markers with exact counts between them; needs no network\n"
+	"                     markers with exact counts between them; needs no network; at\n"
+	"                     most 2000 lines (-e chooses), and about 15 MB\n"
 	"  -j, --json         one JSON document; of several captures or devices an array\n"
 	"  -o, --output OUT   write there instead of to stdout\n"
 	"\n"
@@ -63,6 +68,7 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 		OPTION(0, "html", FLAG, &html),
 		OPTION('j', "json", FLAG, &json),
 		OPTION('o', "output", TEXT, &o->output),
+		CAPTURE_OPTIONS_TIMES(&o->captures.times),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_WORDS);
@@ -79,42 +85,20 @@ static int parse_options(const struct app *app, int argc, char **argv, struct re
 	return status;
 }
 
-static size_t bins_of(const struct report_options *o, const struct capture *capture)
-{
-	size_t lines = 0, bins;
-
-	if (o->format == FORMAT_SVG)
-		return SVG_BINS;
-	if (o->format != FORMAT_HTML)
-		return 1;
-	for (size_t i = 0; i < capture->count; i++) {
-		const struct perfctr_totals *totals = capture->files[i].totals;
-
-		for (size_t n = 0; n < perfctr_totals_block_count(totals); n++)
-			lines += 2 * perfctr_totals_counter_count(perfctr_totals_block(totals, n));
-	}
-	bins = HTML_NUMBERS / (4 * (lines + 1));
-	bins = bins < HTML_LEAST_BINS ? HTML_LEAST_BINS : bins;
-	return bins > HTML_MOST_BINS ? HTML_MOST_BINS : bins;
-}
-
-/* Keep the requested lines. Return: whether there are some, or were none. */
-static bool select_lines(const struct report_options *o, struct timeline *t)
-{
-	const size_t before = t->line_count;
-
-	t->line_count = 0;
-	for (size_t n = 0; n < before; n++)
-		if (row_matches(t->lines[n].row, &o->patterns))
-			t->lines[t->line_count++] = t->lines[n];
-	return !before || t->line_count;
-}
-
 /* Read the samples of all sessions. Return: 0 or an exit status. */
 static int fill(const struct report_options *o, struct report *r, struct timeline *timelines)
 {
 	const bool is_picture = o->format == FORMAT_SVG || o->format == FORMAT_HTML;
-	const size_t bins = bins_of(o, r->capture);
+	const bool is_page = o->format == FORMAT_HTML;
+	const struct timeline_limits limits = {
+		.bins = is_page	   ? HTML_BINS :
+			is_picture ? SVG_BINS :
+				     1,
+		.numbers = is_page ? HTML_NUMBERS / r->capture->count : 0,
+		.lines = is_page ? HTML_LINES / r->capture->count : 0,
+		.per_block = r->per_block,
+		.patterns = &o->patterns,
+	};
 	bool any = false;
 	int status = 0;
 
@@ -122,8 +106,8 @@ static int fill(const struct report_options *o, struct report *r, struct timelin
 	for (size_t n = 0; !status && n < r->capture->count; n++) {
 		struct timeline *t = &timelines[n];
 
-		status = timeline_fill(r->app, &r->capture->files[n], bins, r->per_block, t);
-		any |= !status && select_lines(o, t);
+		status = timeline_fill(r->app, &r->capture->files[n], &limits, t);
+		any |= !status && (!t->values.count || t->line_count);
 		if (!status && is_picture)
 			timeline_use_shares(t);
 		r->is_exact &= t->is_exact;
@@ -196,7 +180,7 @@ static int show(struct app *app, const struct report_options *o, const struct ca
 }
 
 /* Show the captures one after the other. @damage: set if part of one could not be read. */
-static int show_all(struct app *app, const struct report_options *o, FILE *out, int *damage)
+static int show_all(struct app *app, struct report_options *o, FILE *out, int *damage)
 {
 	const bool is_json = o->format == FORMAT_JSON;
 	bool is_array = is_json && o->captures.count > 1;
@@ -205,9 +189,8 @@ static int show_all(struct app *app, const struct report_options *o, FILE *out, 
 	int status = 0;
 
 	for (size_t n = 0; !status && n < o->captures.count; n++) {
-		status = capture_open(app, o->captures.paths[n], &capture);
-		if (status &&
-		    capture_can_be_left_out(app, &o->captures, o->captures.paths[n], damage)) {
+		status = capture_list_open(app, &o->captures, n, &capture, damage);
+		if (status == CAPTURE_LEFT_OUT) {
 			status = 0;
 		} else if (!status) {
 			is_array |= is_json && capture.count > 1;
@@ -217,8 +200,8 @@ static int show_all(struct app *app, const struct report_options *o, FILE *out, 
 				fprintf(out, " file       %s\n", capture.files->path);
 			status = show(app, o, &capture, out);
 			*damage |= capture_exit_status(&capture);
+			capture_close(&capture);
 		}
-		capture_close(&capture);
 	}
 	fputs(is_array && shown ? "]\n" : "", out);
 	return status;
