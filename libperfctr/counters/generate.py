@@ -61,7 +61,7 @@ CHIPSET_KEYS = {"name", "numbers", "domains", "without", "recipes"}
 FILTER_KEYS = {"name": str, "bits": str, "short": str, "hex": bool, "needs": str, "excludes": str}
 METRIC_KEYS = {"id": str, "name": str, "short": str, "long": str, "formula": str, "unit": str,
                "scope": str, "trust": str}
-UNIT_KEYS = {"name": str, "busy": str, "waits": list}
+UNIT_KEYS = {"name": str, "busy": str, "waits": list, "cycles": str, "advice": str}
 
 
 class Uapi:
@@ -298,12 +298,17 @@ class Page:
         if not self.table("unit", index, data, UNIT_KEYS, ("name", "busy")):
             return
         cycles = {c["name"] for c in self.counters if c["unit"] == "cycles"}
-        for key, names in (("busy", [data["busy"]]), ("waits", data.get("waits", []))):
-            for name in names:
-                if name not in cycles:
-                    self.error("unit", index, key, f"unit '{data['name']}': {key}: "
-                               f"'{name}' is no counter of this page in cycles")
-        self.units.append({"waits": [], **data})
+        wrong = lambda key, text: self.error("unit", index, key,
+                                             f"unit '{data['name']}': {key}: {text}")
+        row = {"waits": [], **data}
+        for key, formulas in (("busy", [row["busy"]]), ("waits", row["waits"]),
+                              ("cycles", [row["cycles"]] if "cycles" in row else [])):
+            try:
+                for name in sorted({n for f in formulas for n in names_of(f)} - cycles):
+                    wrong(key, f"'{name}' is no counter of this page in cycles")
+            except ValueError as error:
+                wrong(key, error)
+        self.units.append(row)
 
 
 class Database:
@@ -471,25 +476,30 @@ def static_rows(pages):
     return rows, metric_rows
 
 
+def factor(formula):
+    """The formula as a part of another one."""
+    return formula if re.fullmatch(r"[\w.]+", formula) else f"({formula})"
+
+
 def unit_rows(pages):
     """SOL (speed of light) of a unit: the share of cycles in which it was busy. Bottleneck: the
     part of it in which it did not wait for another unit. Names as in NVPerfKit."""
     rows = []
     for page in pages:
         for u in page.units:
-            waits = "".join(f" - {name}" for name in u["waits"])
+            waits = "".join(f" - {factor(formula)}" for formula in u["waits"])
+            cycles = u.get("cycles", "block.cycles")
             for name, short, text, share in (
-                    ("SOL", "busy", "had work", u["busy"]),
-                    ("Bottleneck", "busy, waits for no other unit", "waited for no unit",
+                    ("SOL", "busy", "Share of the cycles in which the unit had work.",
+                     factor(u["busy"])),
+                    ("Bottleneck", "busy, waits for no other unit", u.get("advice", ""),
                      f"max(0, {u['busy']}{waits})")):
                 rows.append("\t{\n" + "".join(f"\t\t.{k} = {v},\n" for k, v in (
                     ("name", c_string(f"{u['name']} {name}")),
                     ("short_text", c_string(f"{u['name']} {short}")),
-                    ("long_text", c_string(f"Share of the cycles in which the unit {text}."
-                                           if name == "SOL" else
-                                           f"Share of the cycles in which it {text}.")),
+                    ("long_text", c_string(text)),
                     ("unit", c_string("%")),
-                    ("formula", c_string(f"100 * {share} / block.cycles")),
+                    ("formula", c_string(f"100 * {share} / {factor(cycles)}")),
                     ("product", f"{page.product:#06x}"), ("block_type", page.block))) + "\t},")
     return rows
 
@@ -559,7 +569,8 @@ def tables(db):
            '#include "counters/tables.h"', "",
            "const struct perfctr_counter_desc perfctr_counter_table[] = {", *rows, "};", "",
            "const struct perfctr_metric_desc perfctr_metric_table[] = {", *metric_rows, "};", "",
-           "const struct perfctr_metric_desc perfctr_unit_table[] = {", *(units := unit_rows(own)),
+           "const struct perfctr_metric_desc perfctr_unit_table[] = {",
+           *(units := unit_rows(db.pages)),
            "};", f"const unsigned int perfctr_unit_table_count = {len(units)};", ""]
     out += array("table_identifier", "table_identifiers", [
         (page.block, c_string(page.head["identifier"])) for page in own

@@ -16,6 +16,7 @@ LAYOUT_KEYS = {"product": str, "words": int, "gpus": list, "like": str}
 GPU_KEYS = {"name": str, "id": int, "mask": int, "wide": bool, "cores": list, "ray_tracing": bool}
 COUNTER_KEYS = {"bit": int, "shift": int, "availability": str}
 METRIC_KEYS = {"name": str, "unit": str, "short": str, "long": str, "formula": dict}
+UNIT_KEYS = {"name": str, "advice": str, "busy": dict, "waits": dict}
 BLOCKS = {
     "JM": ("TOP", "Job manager: job slots, interrupts, cache flushes."),
     "CSHW": ("TOP", "Command stream front end: work queues, streams, firmware, cache flushes."),
@@ -28,7 +29,7 @@ BLOCKS = {
 COUNTS = {"core_count": "SHADER", "l2_count": "MEMSYS"}
 
 
-LIMITS = {"name": 48, "unit": 24, "short": 56, "long": 300, "formula": 600}
+LIMITS = {"name": 48, "unit": 24, "short": 56, "long": 300, "formula": 600, "advice": 300}
 
 
 class Lines:
@@ -172,7 +173,7 @@ class Layout:
                     wrong(f"bit {row['bit']} is not in 0..{self.words - 1}")
                 known[name] = row
 
-    def build(self, Page, uapi, metrics):
+    def build(self, Page, uapi, metrics, units):
         """Pages of the database, one for each block."""
         for block, rows in self.blocks.items():
             unit = lambda name: self.names.of(block, name)
@@ -184,13 +185,14 @@ class Layout:
             lines = Lines({("counter", n): self.source.lines.of(block, 0, name)
                            for n, name in enumerate(rows)})
             self.pages.append(Page(self.source, uapi, data, lines))
+            self.pages[-1].units = [u for u in units if u["block"] == block]
         self.pages = [page for page in self.pages if page.ok]
         for page in self.pages:
             page.gpus = sorted({gpu["name"] for gpu in self.gpus})
 
 
 class Metrics:
-    """metrics.toml: each metric resolved for each layout that has it."""
+    """metrics.toml: each metric and unit resolved for each layout that has it."""
 
     def __init__(self, source, layouts):
         self.source, self.layouts = source, layouts
@@ -209,13 +211,27 @@ class Metrics:
                         source.error("metric.formula", key, f"metric '{row['name']}': twice "
                                      f"for {name}", nth)
                     self.formulas[name][row["name"]] = (nth, key, formula)
+        # parts of the units by layout and name: {"busy": (number, range, formula)}
+        self.parts = {name: {} for name in layouts}
+        self.unit_rows = source.data.get("unit", [])
+        for nth, row in enumerate(self.unit_rows):
+            if not source.check("unit", row, UNIT_KEYS, ("name", "advice", "busy"), nth):
+                continue
+            for part in "busy", "waits":
+                for key, formula in row.get(part, {}).items():
+                    for name in self.range(key, order, nth, f"unit.{part}"):
+                        parts = self.parts[name].setdefault(row["name"], {})
+                        if part in parts:
+                            source.error(f"unit.{part}", key, f"unit '{row['name']}': twice for "
+                                         f"{name}", nth)
+                        parts[part] = (nth, key, formula)
 
-    def range(self, key, order, nth):
+    def range(self, key, order, nth, table="metric.formula"):
         found = []
         for part in key.split():
             first, _, last = part.partition("-")
             if first not in order or (last or first) not in order:
-                self.source.error("metric.formula", key, f"no layouts '{part}'", nth)
+                self.source.error(table, key, f"no layouts '{part}'", nth)
                 continue
             found += order[order.index(first):order.index(last or first) + 1]
         return [name for name in found if name in self.layouts]
@@ -229,11 +245,13 @@ class Metrics:
         return blocks[0]
 
     def expand(self, layout, name, parents=()):
-        """A formula with full counter names, its metrics and constants replaced; its unit."""
-        nth, key, formula = self.formulas[layout.name][name]
+        """The formula of a metric, see resolve()."""
         if name in parents:
             raise ValueError("a cycle: " + " -> ".join(parents[parents.index(name):] + (name,)))
+        return self.resolve(layout, self.formulas[layout.name][name][2], parents + (name,))
 
+    def resolve(self, layout, formula, parents=()):
+        """A formula with full counter names, its metrics and constants replaced; its unit."""
         @functools.cache
         def meaning(word):
             if word in VARIABLE_UNITS:
@@ -243,7 +261,7 @@ class Metrics:
             if word in layout.constants:
                 return str(layout.constants[word]), self.units[word]
             if word in self.formulas[layout.name]:
-                return (f"({self.expand(layout, word, parents + (name,))[0]})",
+                return (f"({self.expand(layout, word, parents)[0]})",
                         self.rows[self.formulas[layout.name][word][0]]["unit"])
             block = self.block_of(layout, word)
             return f"{block}.{word}", layout.names.of(block, word)[0]
@@ -282,6 +300,33 @@ class Metrics:
         return found
 
 
+    def units_of(self, layout):
+        """Rows of the units of a layout, each with its block: cycles in which it was busy, and in
+        which it waited for others."""
+        found = []
+        for name, parts in self.parts[layout.name].items():
+            texts, blocks = {}, set()
+            for part, (nth, key, formula) in parts.items():
+                wrong = lambda text: self.source.error(
+                    f"unit.{part}", key, f"unit '{name}' of {layout.name}: {text}", nth)
+                try:
+                    texts[part], unit = self.resolve(layout, formula)
+                    if unit not in (None, dimension("cycles")):
+                        wrong(f"the formula is in {unit_text(unit)}, not in cycles")
+                    blocks.update(n.split(".")[0] for n in names_of(texts[part]))
+                except ValueError as error:
+                    wrong(error)
+            if "busy" not in texts or len(blocks) != 1:
+                wrong("needs counters of one block, and busy")
+                continue
+            home = blocks.pop()
+            plain = {part: re.sub(rf"\b{home}\.(?=\w)", "", text) for part, text in texts.items()}
+            found.append({"block": home, "name": name, "busy": plain["busy"],
+                          "waits": [plain["waits"]] if "waits" in plain else [],
+                          "advice": self.unit_rows[nth]["advice"]})
+        return found
+
+
 def folders(files):
     return {path.parent for path in files if path.name == "names.toml"}
 
@@ -304,6 +349,6 @@ def load(folder, Page, uapi, errors):
         rows = Metrics(metrics, known)
         for layout in known.values():
             layout.metrics = rows.of(layout)
-            layout.build(Page, uapi, layout.metrics)
+            layout.build(Page, uapi, layout.metrics, rows.units_of(layout))
         found += known.values()
     return found

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,10 +89,20 @@ static inline void live_work(unsigned int units)
 	pthread_mutex_unlock(&live.lock);
 }
 
+/* A driver's work is no thread of the command, whose signals would end here. */
+static inline void live_block_signals(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
 static inline void *live_go_on(void *arg)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
+	live_block_signals();
 	for (;;) {
 		nanosleep(&pause, NULL);
 		live_work(1000);

@@ -5,6 +5,7 @@
 #include "pctr_catalogue.h"
 #include "pctr_context.h"
 #include "pctr_frames.h"
+#include "pctr_software.h"
 #include "pctr_worker.h"
 
 #include "pipe/p_context.h"

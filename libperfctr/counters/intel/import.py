@@ -93,6 +93,12 @@ METRICS = [
     ("write_bandwidth", "Bytes that the GPU wrote to memory, per second", "bytes/s",
      "WRITE_BYTES / elapsed_s"),
 ]
+# for perfctr perfkit: name, busy, waits, cycles, advice
+UNITS = [
+    ("EU", "EU_ACTIVE_CLOCKS + EU_STALL_CLOCKS", "EU_STALL_CLOCKS", "EU_CLOCKS",
+     "Shaders limit. Simpler shaders, less overdraw and narrower types help. If EU SOL is much "
+     "more than EU Bottleneck, they wait for memory or textures: fewer and nearer accesses help."),
+]
 # name, product, title, set, files, uuid of our list: a list that changes must get another one
 GENERATIONS = [
     ("gen12", "GEN12", "Gen12 (Tiger, Rocket, Alder, Raptor Lake, DG1)", "ComputeBasic",
@@ -202,6 +208,9 @@ def page(nth):
     for name, short, unit, formula in METRICS:
         out += ["", "[[metric]]", f'name = "{name}"', f'short = "{short}"', f'unit = "{unit}"',
                 f'formula = "{formula}"']
+    for name, busy, waits, cycles, advice in UNITS:
+        out += ["", "[[unit]]", f'name = "{name}"', f'busy = "{busy}"', f'waits = ["{waits}"]',
+                f'cycles = "{cycles}"', f'advice = "{advice}"']
     return "\n".join(out) + "\n"
 
 

@@ -303,6 +303,12 @@ static struct fraction compute_time_ns(struct computation *c)
 
 	if (time_ns.state != PERFCTR_VALUE_OK)
 		return time_ns;
+	/* a share of cycles that the block counts itself is one of its time */
+	if (!c->clock_known) {
+		cycles = fraction_of(c->elapsed_ns);
+		time_ns = fraction_multiply(&time_ns, &cycles);
+		return fraction_divide(&time_ns, &part);
+	}
 	time_ns = fraction_multiply(&time_ns, &cycles);
 	part = fraction_multiply(&part, &blocks);
 	time_ns = fraction_divide(&time_ns, &part);

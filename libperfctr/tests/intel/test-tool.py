@@ -26,6 +26,21 @@ def listing():
     check("Intel Tiger Lake" in run("info", "-d", "i915"), "info")
 
 
+@test
+def units():
+    """perfkit: execution units are busy if they run or stall; the bottleneck is their running"""
+    for driver, environment in ("i915", {}), ("xe", XE):
+        text = run("perfkit", "-d", driver, "-j", "-e", "oa/EU_*,EU SOL,EU Bottleneck", "--",
+                   "sleep", "0.3", **environment)
+        result = json.loads(text)
+        found = {c["name"]: c["mean"]["number"] for c in result["counters"]}
+        clocks, active, stall = (found[f"oa/EU_{name}CLOCKS"]
+                                 for name in ("", "ACTIVE_", "STALL_"))
+        check(result["passes"] == 1 and active and stall, text)
+        check(abs(found["EU SOL"] - 100 * (active + stall) / clocks) < 1e-6, text)
+        check(abs(found["EU Bottleneck"] - 100 * active / clocks) < 1e-6, text)
+
+
 def stat(driver, **environment):
     return events_of(run("stat", "-d", driver, "-j", "-e", "oa/*,metric:*", "--", "sleep", "0.5",
                          **environment))

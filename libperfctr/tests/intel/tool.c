@@ -21,6 +21,7 @@ static void *go_on(void *arg)
 {
 	const unsigned int *units = arg;
 
+	live_block_signals();
 	for (;;) {
 		rest(1);
 		do_units(*units);

@@ -56,6 +56,20 @@ def live():
 
 
 @test
+def units():
+    """perfkit: the tiler works in each other cycle, more than the other units, and what to try"""
+    text = run("perfkit", "-e", "* SOL,* Bottleneck", "--", "sleep", "0.3")
+    found = {line[:line.index("  ")]: float(line.split()[-4]) for line in text.splitlines()
+             if line.endswith(" %")}
+    names = {"CS", "TILER", "ALU", "LS", "TEX", "VARY", "EXTRD", "EXTWR"}
+    check(found.keys() == {f"{unit} {kind}" for unit in names for kind in ("SOL", "Bottleneck")},
+          text)
+    check({name for name, share in found.items() if share} == {"TILER SOL", "TILER Bottleneck"} and
+          found["TILER SOL"] == found["TILER Bottleneck"] == 50, text)
+    check("GPU bottleneck: TILER, busy for" in text and "\n Triangles limit." in text, text)
+
+
+@test
 def shared():
     """who may not count does through "perfctr serve", and the exporter has totals"""
     row, = json.loads(served("kbase", "stat", "-j", "-e", "tiler/TRIANGLES", "--", "sleep",

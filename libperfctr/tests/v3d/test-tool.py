@@ -64,6 +64,20 @@ def unnamed():
 
 
 @test
+def units():
+    """perfkit: the renderer works most of the time, and what to try"""
+    text = run("perfkit", "-d", "v3d", "-e", "* SOL,* Bottleneck", "--", "sleep", "0.5")
+    found = {line[:line.index("  ")]: float(line.split()[-4]) for line in text.splitlines()
+             if line.endswith(" %")}
+    check(found.keys() == {f"{unit} {kind}" for unit in ("BIN", "RENDER", "COMPUTE")
+                           for kind in ("SOL", "Bottleneck")}, text)
+    # the driver in memory adds cycles to each read
+    check(80 < found["RENDER SOL"] < 100 and found["RENDER SOL"] == found["RENDER Bottleneck"] and
+          not found["BIN SOL"] and not found["COMPUTE SOL"], text)
+    check("GPU bottleneck: RENDER, busy for" in text and "\n Rendering limits." in text, text)
+
+
+@test
 def shared():
     """who may not count does through "perfctr serve", and the exporter has totals"""
     row, = json.loads(served("v3d", "stat", "-j", "-e", PRIMITIVES, "--", "sleep",

@@ -13,6 +13,8 @@
 
 /* Mesa's provider reads its device from it; "1": the only one */
 #define MESA_VARIABLE "GALLIUM_PERFCTR"
+/* the loader of Vulkan takes the layer if it is 1 */
+#define LAYER_VARIABLE "PERFCTR_VULKAN"
 
 /* Return: whether a frame ended; false: the workload ended. */
 static bool wait_for_frame(struct perfkit *p, struct frames *frames)
@@ -179,13 +181,20 @@ static int start(struct perfkit *p)
 	return app_failed(p->report.app, error);
 }
 
-/* Mesa selects no device if there are several. Keep the user's choice, even 0 for none. */
-static int name_device(const struct perfkit *p)
+/*
+ * What reports frames: Vulkan's layer, and Mesa, which selects no device if there are several. Keep
+ * the user's choice, even 0 for none.
+ */
+static int name_reporters(const struct perfkit *p)
 {
 	const char *path = perfctr_device_path(p->report.device);
 	const char *node = strrchr(path, '/');
 	const char *chosen = getenv(MESA_VARIABLE);
 
+	if (setenv(LAYER_VARIABLE, "1", 0)) {
+		app_error(p->report.app, "setenv: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
 	/* Mesa does not use a broker */
 	if (!node || p->report.app->via || access(path, R_OK | W_OK) ||
 	    (chosen && strcmp(chosen, "1")))
@@ -207,7 +216,7 @@ int perfkit_frames(struct perfkit *p)
 		return app_failed(p->report.app, error);
 	status = frames_open(p->report.app, &frames);
 	if (!status)
-		status = name_device(p);
+		status = name_reporters(p);
 	if (!status)
 		status = perfkit_prepare_command(p);
 	if (!status) {

@@ -13,7 +13,13 @@
 /*
  * 2: cycles, elapsed_ns are means, integers > 63 bits strings; 3: slices are separate from frames
  */
-enum { JSON_VERSION = 3, NUMBER_BYTES = 48, MOST_BITS = 63, NAME_WIDTH = 36 };
+enum {
+	JSON_VERSION = 3,
+	NUMBER_BYTES = 48,
+	MOST_BITS = 63,
+	NAME_WIDTH = 36,
+	HALF_PERCENT = 50,
+};
 
 uint64_t perfkit_frames_needed(const struct perfkit_report *r)
 {
@@ -90,6 +96,26 @@ static int name_of_unit(const struct perfctr_perfkit_counter *counter)
 	return (int)strcspn(counter->name, " ");
 }
 
+static const char idle_text[] =
+	"No unit limits: the busiest one works for less than half of the cycles. The GPU waits for "
+	"memory or the CPU, or the frame rate is limited.";
+
+/* What to try: the unit's text in the database, if the unit is busy most of the time. */
+static void print_advice(const struct perfkit_report *r, size_t bottleneck)
+{
+	const struct perfctr_perfkit_counter *counter = perfctr_perfkit_counter(r->kit, bottleneck);
+	const char *advice = counter->metric->long_text;
+	mpq_t share;
+
+	mpq_init(share);
+	perfkit_stat_mean(&r->stats[bottleneck], share);
+	if (mpq_cmp_ui(share, HALF_PERCENT, 1) < 0)
+		advice = idle_text;
+	if (*counter->metric->long_text)
+		fprintf(r->out, " %s\n", advice);
+	mpq_clear(share);
+}
+
 /* Print a note on units that were not measured: one of them could be the bottleneck. */
 static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck, mpq_t time_ns)
 {
@@ -112,6 +138,7 @@ static void print_bottleneck(const struct perfkit_report *r, size_t bottleneck, 
 		separator = ", ";
 	}
 	fputs(separator[0] == ',' ? ")\n" : "\n", r->out);
+	print_advice(r, bottleneck);
 }
 
 static void print_mode(const struct perfkit_report *r)
