@@ -396,7 +396,7 @@ static void spares_isolated(void)
 	igt_attack_begin(1, start_on_isolated);
 	for (const uint64_t end_ns = igt_raw_ns() + SPAN_NS; igt_raw_ns() < end_ns; readings++) {
 		count_timers(last, &there, &all);
-		/* a worker that did not run since keeps the CPU that it used before the isolation */
+		/* a worker that did not run since keeps the CPU that it used before */
 		worker += all && cpu_of(igt_worker(&dev, false)) == last;
 	}
 	igt_attack_end();
