@@ -81,6 +81,14 @@ short = "Other"
 long = "The other."
 [metric.formula]
 "a" = "rate * elapsed_s"
+
+[[unit]]
+name = "U"
+advice = "Try."
+[unit.busy]
+"a" = "ONE[cycles]"
+[unit.waits]
+"a" = "TWO[cycles]"
 """
 # file, text, replacement, line, part of the message
 MISTAKES = [
@@ -104,6 +112,10 @@ MISTAKES = [
     ("metrics", '"a" = "rate', '"b" = "rate', 21, "no layouts 'b'"),
     ("metrics", '["a"]', '["a", "b"]', 2, "layout 'b' is not in both"),
     ("metrics", 'short = "Other"\n', "", 15, "missing short"),
+    ("metrics", "ONE[cycles]", "ONE", 27, "unit 'U' of a: the formula is in thing, not in cycles"),
+    ("metrics", "TWO[cycles]", "elapsed_ns[cycles]", 29, "needs counters of one block"),
+    ("metrics", '"a" = "ONE[cycles]"', '"b" = "ONE[cycles]"', 27, "no layouts 'b'"),
+    ("metrics", 'advice = "Try."\n', "", 23, "missing advice"),
 ]
 
 
