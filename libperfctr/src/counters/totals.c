@@ -157,6 +157,19 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 	}
 }
 
+/* Counters that a block may have. A capture may claim that an event of a PMU has several. */
+static unsigned int room_of(const struct perfctr_block *block)
+{
+	return block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && block->enable_mask == 1 ?
+		       1 :
+		       DRM_PERFCTR_SECTION_COUNTERS;
+}
+
+static size_t bytes_of(unsigned int room)
+{
+	return sizeof(struct perfctr_totals_block) + room * sizeof(struct totals_counter);
+}
+
 /* Find or create the totals block for a block of a sample. */
 static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 					       const struct perfctr_block *block,
@@ -175,7 +188,7 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 		size_t at = (*hint + n) % t->block_count;
 
 		b = t->blocks[at];
-		if (is_block(b, block, index, pmu)) {
+		if (is_block(b, block, index, pmu) && b->room >= room_of(block)) {
 			*hint = at + !t->by_type;
 			return b;
 		}
@@ -185,9 +198,10 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 	if (!blocks)
 		return NULL;
 	t->blocks = blocks;
-	b = calloc(1, sizeof(*b));
+	b = calloc(1, bytes_of(room_of(block)));
 	if (!b)
 		return NULL;
+	b->room = room_of(block);
 	describe(t, b, block, index, pmu);
 	blocks[t->block_count++] = b;
 	*hint = t->block_count;
@@ -441,11 +455,12 @@ EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfct
 	t->next_seq = from->next_seq;
 	t->blocks = calloc(from->block_count + 1, sizeof(struct perfctr_totals_block *));
 	for (size_t n = 0; t->blocks && n < from->block_count; n++) {
-		struct perfctr_totals_block *b = malloc(sizeof(*b));
+		const size_t bytes = bytes_of(from->blocks[n]->room);
+		struct perfctr_totals_block *b = malloc(bytes);
 
 		if (!b)
 			break;
-		memcpy(b, from->blocks[n], sizeof(*b));
+		memcpy(b, from->blocks[n], bytes);
 		b->info.label = b->label;
 		b->info.pmu = b->pmu;
 		t->blocks[t->block_count++] = b;
