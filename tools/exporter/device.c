@@ -8,6 +8,8 @@
 #include "exporter.h"
 #include "lib/device.h"
 
+enum { SLOTS = 4 };
+
 /* The selection keeps the device open, too, and its number from being used again. */
 static void close_session(struct exported *d)
 {
@@ -31,7 +33,9 @@ static int describe_totals(struct exporter *e, struct exported *d, struct perfct
 
 static int start(struct exporter *e, struct exported *d)
 {
+	/* each sample is taken at once; with a full ring the periods of the next one are longer */
 	struct perfctr_session_opts opts = { .size = sizeof(opts),
+					     .slots = e->period_ns >= NS_PER_S ? SLOTS : 0,
 					     .period_ns = e->once ? 0 : e->period_ns,
 					     .flags = PERFCTR_SESSION_SKIP_UNSUPPORTED };
 	int error = perfctr_session_new(d->selection, &opts, &d->session);

@@ -290,6 +290,31 @@ def too_many_readers():
 
 
 @test
+def memory_of_events():
+    """an event of a PMU takes less than 16 KiB, ring and tables included"""
+    def kib(count):
+        with Machine(BUILD) as m:
+            m.pmu("imc", 9, {"cpumask": "0", "format/event": "config:0-15",
+                             **{f"events/e{n}": f"event={n}" for n in range(count)}})
+            m.perf("9 * * rate 1000")
+            path, config = m.root + "/a.prom", m.root + "/a.conf"
+            m.put("/a.conf", f"period = 1s\ntextfile = {path}\ndevice = local\n" +
+                  "".join(f"event = imc/e{n}/\n" for n in range(count)))
+            with m.start("exporter", "--config", config) as process:
+                try:
+                    wait_for(lambda: os.path.exists(path), "no sample", 60)
+                    with open(path, encoding="ascii") as f:
+                        check(f.read().count("\nperfctr_imc_e") == count, "not all")
+                    with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+                        return int(re.search(r"VmRSS:\s+(\d+)", f.read())[1])
+                finally:
+                    process.terminate()
+
+    few, many = kib(10), kib(510)
+    check(many - few < 16 * 500, f"{(many - few) / 500} KiB an event")
+
+
+@test
 def viewers():
     """clients are shown to root, the exporter's user and those of --show-clients-to"""
     if os.geteuid():

@@ -109,6 +109,26 @@ def late_capacity():
 
 
 @test
+def many_clients():
+    """stat --per-client has the time of each of 300 clients, and of all"""
+    with Machine(BUILD) as m:
+        def work(times):
+            for pid in range(1000, 1300):
+                m.client(pid, 3, "drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\n"
+                         f"drm-client-id:\t{pid}\ndrm-engine-render:\t{times * pid} ns\n")
+
+        work(1)
+        done = m.script(["stat", "-d", "local", "--per-client", "-j", "-e", "drm/*:engine-*/"],
+                        [(3, lambda: work(2))], settle=3)
+        found = {}
+        for row in json.loads(done.stdout)["counters"]:
+            pid = re.search(r"pid=(\d+)", row["event"])
+            found[int(pid[1]) if pid else 0] = row["value"]
+        check(found == {0: sum(range(1000, 1300)), **{n: n for n in range(1000, 1300)}},
+              f"{len(found)} clients: {found}")
+
+
+@test
 def time_of_readings():
     """the running time of a reading in CSV is that in which it had a value"""
     with Machine(BUILD) as m:

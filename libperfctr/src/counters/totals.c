@@ -206,6 +206,19 @@ static bool append_block(struct perfctr_totals *t, struct perfctr_totals_block *
 	return true;
 }
 
+/* Counters that a block may have. A capture may claim that an event of a PMU has several. */
+static unsigned int room_of(const struct perfctr_block *block)
+{
+	return block->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && block->enable_mask == 1 ?
+		       1 :
+		       DRM_PERFCTR_SECTION_COUNTERS;
+}
+
+static size_t bytes_of(unsigned int room)
+{
+	return sizeof(struct perfctr_totals_block) + room * sizeof(struct totals_counter);
+}
+
 /* Find or create the totals block for a block of a sample. */
 static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 					       const struct perfctr_block *block,
@@ -219,14 +232,16 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 		index = DRM_PERFCTR_INDEX_ALL;
 
 	/* samples of a session have their blocks in the same order */
-	if (!t->by_type && *hint < t->block_count && is_block(t->blocks[*hint], block, index, pmu))
+	if (!t->by_type && *hint < t->block_count && is_block(t->blocks[*hint], block, index, pmu) &&
+	    t->blocks[*hint]->room >= room_of(block))
 		return t->blocks[(*hint)++];
 	for (b = totals_chain(t, block->type, index); b; b = b->next)
-		if (is_block(b, block, index, pmu))
+		if (is_block(b, block, index, pmu) && b->room >= room_of(block))
 			return b;
-	b = calloc(1, sizeof(*b));
+	b = calloc(1, bytes_of(room_of(block)));
 	if (!b)
 		return NULL;
+	b->room = room_of(block);
 	describe(t, b, block, index, pmu);
 	if (!append_block(t, b)) {
 		free(b);
@@ -482,10 +497,11 @@ EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfct
 	t->has_seq = from->has_seq;
 	t->next_seq = from->next_seq;
 	for (size_t n = 0; n < from->block_count; n++) {
-		struct perfctr_totals_block *b = malloc(sizeof(*b));
+		const size_t bytes = bytes_of(from->blocks[n]->room);
+		struct perfctr_totals_block *b = malloc(bytes);
 
 		if (b)
-			memcpy(b, from->blocks[n], sizeof(*b));
+			memcpy(b, from->blocks[n], bytes);
 		if (!b || !append_block(t, b)) {
 			free(b);
 			perfctr_totals_unref(t);

@@ -28,11 +28,12 @@ struct perfctr_totals_block {
 	char label[PATH_BYTES / 8];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	uint32_t pmu_type;
+	unsigned int room; /* of @counters: 1 of an event of a PMU, else all of a section */
 	uint64_t mask; /* counters seen so far; bit n belongs to counters[n] */
 	struct totals_pending pending;
 	struct perfctr_totals_block *sum; /* of its type, in @sums of the totals; NULL: not known */
 	struct perfctr_totals_block *next; /* added later, its type and index have the same chain */
-	struct totals_counter counters[DRM_PERFCTR_SECTION_COUNTERS];
+	struct totals_counter counters[];
 };
 
 /* formulas of metrics that were computed, so that each is parsed once */
