@@ -1217,7 +1217,18 @@ def a_thousand_captures():
         SELECT sum(line ->> '$.counters."shader0/READ"') FROM lines""").stdout
     rows = csv.DictReader(io.StringIO(run("export", "-f", "csv", path("fleet")).stdout.decode()))
     ours = sum(int(r["value"]) for r in rows if r["event"] == "shader0/READ")
-    check(int(total) == ours, f"CSV {ours}, JSON {total}")
+    reports = json.loads(run("report", "-j", "-A", path("fleet")).stdout)
+    reported = sum(c["value"] for r in reports for c in r["block_counters"]
+                   if c["event"] == "shader0/READ")
+    check(int(total) == ours == reported, f"CSV {ours}, JSON {total}, report {reported}")
+    # the command of docs/captures.md
+    run("diff", "-j", "--by", "host", "--per", "shader/FRAMES", "-e", "*/READ", "-o",
+        path("groups.json"), path("fleet"))
+    done = harness.run("sqlite3", "", """
+        SELECT value ->> 'group', value ->> 'event', value ->> 'change_percent'
+        FROM json_each(readfile('groups.json'), '$.changes')
+        WHERE value ->> 'verdict' = 'clear'""", cwd=Tools.work)
+    check({line.split("|")[0] for line in done.stdout.splitlines()} == set(fleet.ODD), done.stdout)
     check(len(medians) == fleet.HOSTS and
           all(abs(medians[host] / theirs[host] - 1) < 1e-12 for host in theirs), f"{theirs}")
 

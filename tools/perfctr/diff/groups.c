@@ -488,9 +488,10 @@ static size_t find_events(const struct groups *g, double *sorted)
 /*
  * Adjust p for the number of events, and decide. Events are chosen by the method of Benjamini and
  * Hochberg (1995), so that no more than 1 % of the chosen ones are expected to be wrong, and none
- * with 99 % probability if nothing differs. Holm's method would find less of a change that moves
- * many counters. Within an event the level is the chosen ones' share of 1 % (Benjamini and
- * Bogomolov 2014): p becomes the least level at which it is below that.
+ * with 99 % probability if nothing differs, unless events move against each other. Holm's method
+ * would find less of a change that moves many counters. Within an event the level is the chosen
+ * ones' share of 1 % (Benjamini and Bogomolov 2014): p becomes the least level at which it is below
+ * that.
  */
 static int judge(struct groups *g)
 {
