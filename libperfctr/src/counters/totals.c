@@ -232,7 +232,8 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 		index = DRM_PERFCTR_INDEX_ALL;
 
 	/* samples of a session have their blocks in the same order */
-	if (!t->by_type && *hint < t->block_count && is_block(t->blocks[*hint], block, index, pmu) &&
+	if (!t->by_type && *hint < t->block_count &&
+	    is_block(t->blocks[*hint], block, index, pmu) &&
 	    t->blocks[*hint]->room >= room_of(block))
 		return t->blocks[(*hint)++];
 	for (b = totals_chain(t, block->type, index); b; b = b->next)
