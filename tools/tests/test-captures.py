@@ -15,7 +15,6 @@ import math
 import os
 import random
 import re
-import resource
 import shutil
 import signal
 import statistics
@@ -1252,16 +1251,6 @@ def odd_hosts_of_one_capture_each():
     check({c["verdict"] for c in changes} == {"unknown"}, "eight hosts show no spread")
 
 
-def cpu_s(*words):
-    """The least CPU time of three tries of a command."""
-    def once():
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run((Tools.perfctr, *words), check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return min(once() for _ in range(3))
-
-
 def many_blocks(count):
     """Four samples of so many blocks, with two counters and a metric of each."""
     parts = [cb.HEADER, cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, 3)),
@@ -1278,21 +1267,10 @@ def many_blocks(count):
 
 
 @test
-def time_is_in_proportion_to_blocks():
-    """report, diff, export of 2,048 blocks take at most eight times the CPU time of 512"""
-    captures = [write(f"{count}.blocks", many_blocks(count)) for count in (512, 2048)]
-    for words in (("report", "-A"), ("diff", "-A", captures[1]), ("report", "--html"),
-                  ("export", "-f", "csv"), ("export", "-f", "perfetto")):
-        small, large = (cpu_s(*(capture if word == captures[1] else word for word in words),
-                              capture) for capture in captures)
-        # linear: four times; quadratic: sixteen
-        check(large < 8 * small, f"{words}: {small:.3f} s, {large:.3f} s")
-
-
-@test
 def a_page_has_a_limit():
     """report --html of 6,147 lines: the first 2,000, sums first, which the page says; -e chooses
     blocks alone, too"""
+    write("2048.blocks", many_blocks(2048))
     page, _ = read_page(path("2048.blocks"))
     lines = json.loads(page.data)["lines"]
     check(sum(line["block"] for line in lines) <= 2000 - 3 and
@@ -1301,21 +1279,6 @@ def a_page_has_a_limit():
     page, _ = read_page(path("2048.blocks"), "-e", "shader2047/*")
     check({line["event"] for line in json.loads(page.data)["lines"]} ==
           {"shader2047/ZERO", "shader2047/ONE"} and "page has a limit" not in page.text, "-e")
-
-
-@test
-def time_is_in_proportion_to_hosts():
-    """diff --by host of 12,000 hosts takes at most seven times the CPU time of 3,000"""
-    chance = random.Random(52)
-    captures = [fleet.capture("host00000", chance) for _ in range(20)]
-    for folder, count in (("few", 3000), ("many", 12000)):
-        os.makedirs(path(folder))
-        for n in range(count):
-            write(f"{folder}/{n}", captures[n % 20].replace(b"host00000", b"host%05d" % n))
-    few, many = (cpu_s("diff", "--by", "host", path(folder)) for folder in ("few", "many"))
-    for folder in "few", "many":
-        shutil.rmtree(path(folder))
-    check(many < 7 * few, f"{few:.3f} s, {many:.3f} s")
 
 
 @test
