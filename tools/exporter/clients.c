@@ -11,6 +11,7 @@
 
 #include "clients.h"
 #include "lib/output.h"
+#include "lib/table.h"
 
 enum {
 	/* Prometheus looks back that far; another server may scrape, too */
@@ -18,15 +19,6 @@ enum {
 	/* part of all series that one owner may have */
 	OWNERS = 8,
 };
-
-static uint64_t hash_of(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	while (*text)
-		h = (h ^ (unsigned char)*text++) * 0x100000001b3;
-	return h;
-}
 
 static void label(FILE *out, const char *name, const char *value)
 {
@@ -143,7 +135,7 @@ static struct use_series *find(struct uses *uses, const struct use_engine *engin
 			       const struct place *place, uint64_t owner)
 {
 	char *labels = labels_of(engine, place);
-	const uint64_t hash = labels ? hash_of(labels) : 0;
+	const uint64_t hash = labels ? table_hash(TABLE_HASH, labels) : 0;
 	struct use_series *s = uses->series;
 
 	for (; labels && s < uses->series + uses->count; s++)
@@ -193,9 +185,11 @@ static void take(void *data, const struct perfctr_client_use *use)
 		*owner.container = '\0';
 	text = labels_of(engine, &owner);
 	/* of all engines */
-	s = text ? find(uses, engine, &place, hash_of(text + strlen(engine->labels))) : NULL;
+	s = text ? find(uses, engine, &place,
+			table_hash(TABLE_HASH, text + strlen(engine->labels))) :
+		   NULL;
 	if (text && !s)
-		s = find(uses, engine, &owner, hash_of(text));
+		s = find(uses, engine, &owner, table_hash(TABLE_HASH, text));
 	free(text);
 	if (s) {
 		s->ns += use->ns;

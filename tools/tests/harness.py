@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import time
+import urllib.request
 
 TESTS = []
 NOBODY = 65534
@@ -53,6 +54,20 @@ def run(*command, status=0, uid=None, timeout=120, text=True, **options):
     check(done.returncode in (status if isinstance(status, tuple) else (status,)),
           f"{' '.join(command)}: status {done.returncode}, expected {status}: {error[-1500:]}")
     return done
+
+
+def fetch(url, **options):
+    """What an HTTP server answers; options: of a Request."""
+    with urllib.request.urlopen(urllib.request.Request(url, **options), timeout=10) as reply:
+        return reply.read().decode()
+
+
+def answers(url):
+    """The same; None: it does not answer."""
+    try:
+        return fetch(url)
+    except OSError:
+        return None
 
 
 def place():

@@ -13,10 +13,9 @@ import sys
 import tempfile
 import time
 import urllib.parse
-import urllib.request
 
 import harness
-from harness import check, test, wait_for
+from harness import answers, check, fetch, test, wait_for
 from machine import Machine
 
 BUILD = sys.argv[1]
@@ -30,18 +29,6 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
-
-
-def get(url):
-    with urllib.request.urlopen(url, timeout=10) as reply:
-        return reply.read().decode()
-
-
-def answers(url):
-    try:
-        return get(url)
-    except OSError:
-        return None
 
 
 def promtool(*words, text=None):
@@ -81,8 +68,8 @@ def prometheus(folder, port, config, *options):
 
 
 def query(port, text):
-    reply = json.loads(get(f"http://127.0.0.1:{port}/api/v1/query?"
-                           f"query={urllib.parse.quote(text)}"))
+    reply = json.loads(fetch(f"http://127.0.0.1:{port}/api/v1/query?"
+                             f"query={urllib.parse.quote(text)}"))
     check(reply["status"] == "success", f"{reply}")
     return reply["data"]["result"]
 
@@ -135,8 +122,8 @@ def churn_of_a_thousand():
                 for pid in pids:
                     job(m, pid, 1 + pid % 7, pid % 40)
                     expected += 1 + pid % 7
-                wait_for(lambda: counted(get(metrics)) == expected,
-                         lambda: f"{counted(get(metrics))}, not {expected}", 60)
+                wait_for(lambda: counted(fetch(metrics)) == expected,
+                         lambda: f"{counted(fetch(metrics))}, not {expected}", 60)
                 for pid in pids:
                     m.drop(f"/proc/{pid}")
             for port in scraper, store:
@@ -151,7 +138,7 @@ def churn_of_a_thousand():
             for name in "perfctr:client_engines_used:rate5m", "hw_gpu_utilization_ratio":
                 wait_for(lambda r=name: query(scraper, r), f"{name} has no result", 30)
             check(not query(scraper, 'ALERTS{alertname!="PerfctrNoExporter"}'), "an alert")
-            check(not promtool("check", "metrics", text=get(metrics)), "promtool finds something")
+            check(not promtool("check", "metrics", text=fetch(metrics)), "promtool finds something")
             check(len(query(scraper, 'up{job="perfctr"} == 1')) == 1, "up")
     for rules in "perfctr.rules.yml", "perfctr.fleet.rules.yml":
         promtool("check", "rules", RULES + rules)

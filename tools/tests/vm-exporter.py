@@ -16,10 +16,9 @@ import sys
 import time
 import urllib.error
 import urllib.parse
-import urllib.request
 
 import harness
-from harness import NOBODY, check, drop, run, test, wait_for, write
+from harness import NOBODY, answers, check, drop, fetch, run, test, wait_for, write
 from vsoc_truth import ALL_GPU, FOLDER, MISSING, MOVED_BY_MEASURING, counted, truth
 
 TOOLS = os.environ.get("PERFCTR_PROMETHEUS", "") + "/usr/bin/"
@@ -32,16 +31,7 @@ DRIVER = "/sys/bus/platform/drivers/vsoc/"
 
 
 def get(url=METRICS, **options):
-    request = urllib.request.Request(url, **options)
-    with urllib.request.urlopen(request, timeout=5) as reply:
-        return reply.read().decode()
-
-
-def answers(url):
-    try:
-        return get(url)
-    except OSError:
-        return None
+    return fetch(url, **options)
 
 
 @contextlib.contextmanager

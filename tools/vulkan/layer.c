@@ -173,20 +173,19 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice ha
 								     const char *name)
 {
 	const struct device *device = device_of(handle);
-	PFN_vkVoidFunction below = device->get(handle, name), own = NULL;
+	const struct own_function *own = own_function(name);
+	PFN_vkVoidFunction below = device->get(handle, name);
 
 	if (!strcmp(name, "vkGetDeviceProcAddr"))
 		return (PFN_vkVoidFunction)get_device_proc_addr;
 	if (!strcmp(name, "vkDestroyDevice"))
 		return (PFN_vkVoidFunction)destroy_device;
-	if (below)
-		own = frame_function(name);
-	/* also for a driver without labels */
-	if (!own && device->has_labels)
-		own = label_function(name);
-	if (!own && device->recordings)
-		own = recording_function(name);
-	return own ? own : below;
+	/* labels also for a driver without them */
+	if (own &&
+	    ((own->kind == OWN_FRAME && below) || (own->kind == OWN_LABEL && device->has_labels) ||
+	     (own->kind == OWN_RECORDING && device->recordings)))
+		return own->function;
+	return below;
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstance handle,
@@ -205,6 +204,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstanc
 		{ "vkDestroyDevice", (PFN_vkVoidFunction)destroy_device, false },
 	};
 	PFN_vkVoidFunction function;
+	const struct own_function *replaced;
 	const struct instance *instance;
 
 	for (size_t n = 0; n < sizeof(own) / sizeof(own[0]); n++)
@@ -216,13 +216,12 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc_addr(VkInstanc
 	function = instance->get(handle, name);
 	if (!function)
 		return NULL;
-	/* these are for any device, and find out what is asked of it */
-	if (frame_function(name))
-		return frame_function(name);
-	if (instance->has_labels && label_function(name))
-		return label_function(name);
-	if (is_set("PERFCTR_VULKAN_RECORDING") && instance->has_labels && recording_function(name))
-		return recording_function(name);
+	/* for any device: these find out what is asked of it */
+	replaced = own_function(name);
+	if (replaced && (replaced->kind == OWN_FRAME ||
+			 (instance->has_labels &&
+			  (replaced->kind == OWN_LABEL || is_set("PERFCTR_VULKAN_RECORDING")))))
+		return replaced->function;
 	return function;
 }
 

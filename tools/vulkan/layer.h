@@ -71,9 +71,14 @@ struct functions {
 #undef MEMBER
 };
 
-struct instance {
-	struct instance *next;
+/* what is found by a handle of the application */
+struct object {
+	struct object *next;
 	const void *key;
+};
+
+struct instance {
+	struct object object; /* first */
 	VkInstance handle;
 	PFN_vkGetInstanceProcAddr get; /* of the layer below */
 	PFN_vkDestroyInstance destroy;
@@ -81,8 +86,7 @@ struct instance {
 };
 
 struct device {
-	struct device *next_device;
-	const void *key;
+	struct object object; /* first */
 	VkDevice handle;
 	PFN_vkGetDeviceProcAddr get;
 	struct functions next; /* of the layer below, NULL: it has none */
@@ -114,9 +118,14 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* End the open phases of a device, and free what is kept for it. Nothing runs on it any more. */
 void device_release(struct device *device);
 
-/*
- * The layer's own function of that name, by the lists above. NULL: it has none.
- */
-PFN_vkVoidFunction frame_function(const char *name);
-PFN_vkVoidFunction label_function(const char *name);
-PFN_vkVoidFunction recording_function(const char *name);
+/* when the layer replaces a function: the lists above */
+enum own_kind { OWN_FRAME, OWN_LABEL, OWN_RECORDING };
+
+struct own_function {
+	const char *name;
+	enum own_kind kind;
+	PFN_vkVoidFunction function;
+};
+
+/* The layer's own function of that name. NULL: it has none. */
+const struct own_function *own_function(const char *name);

@@ -7,8 +7,7 @@
 
 /* there are few of both */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static struct instance *instances;
-static struct device *devices;
+static struct object *instances, *devices;
 
 /* The loader's dispatch table, with which all objects of an instance or device begin. */
 static const void *key_of(const void *handle)
@@ -16,68 +15,64 @@ static const void *key_of(const void *handle)
 	return *(const void *const *)handle;
 }
 
-struct instance *instance_of(const void *handle)
+static struct object *find(struct object *const *list, const void *handle)
 {
 	const void *key = key_of(handle);
-	struct instance *instance;
+	struct object *object;
 
 	pthread_rwlock_rdlock(&lock);
-	for (instance = instances; instance && instance->key != key;)
-		instance = instance->next;
+	for (object = *list; object && object->key != key;)
+		object = object->next;
 	pthread_rwlock_unlock(&lock);
-	return instance;
+	return object;
+}
+
+static void add(struct object **list, struct object *object, const void *handle)
+{
+	object->key = key_of(handle);
+	pthread_rwlock_wrlock(&lock);
+	object->next = *list;
+	*list = object;
+	pthread_rwlock_unlock(&lock);
+}
+
+static void take_out(struct object **list, const struct object *object)
+{
+	pthread_rwlock_wrlock(&lock);
+	while (*list != object)
+		list = &(*list)->next;
+	*list = object->next;
+	pthread_rwlock_unlock(&lock);
+}
+
+struct instance *instance_of(const void *handle)
+{
+	return (struct instance *)find(&instances, handle);
 }
 
 void instance_add(struct instance *instance)
 {
-	instance->key = key_of(instance->handle);
-	pthread_rwlock_wrlock(&lock);
-	instance->next = instances;
-	instances = instance;
-	pthread_rwlock_unlock(&lock);
+	add(&instances, &instance->object, instance->handle);
 }
 
 void instance_remove(struct instance *instance)
 {
-	struct instance **at = &instances;
-
-	pthread_rwlock_wrlock(&lock);
-	while (*at != instance)
-		at = &(*at)->next;
-	*at = instance->next;
-	pthread_rwlock_unlock(&lock);
+	take_out(&instances, &instance->object);
 }
 
 struct device *device_of(const void *handle)
 {
-	const void *key = key_of(handle);
-	struct device *device;
-
-	pthread_rwlock_rdlock(&lock);
-	for (device = devices; device && device->key != key;)
-		device = device->next_device;
-	pthread_rwlock_unlock(&lock);
-	return device;
+	return (struct device *)find(&devices, handle);
 }
 
 void device_add(struct device *device)
 {
-	device->key = key_of(device->handle);
-	pthread_rwlock_wrlock(&lock);
-	device->next_device = devices;
-	devices = device;
-	pthread_rwlock_unlock(&lock);
+	add(&devices, &device->object, device->handle);
 }
 
 void device_remove(struct device *device)
 {
-	struct device **at = &devices;
-
-	pthread_rwlock_wrlock(&lock);
-	while (*at != device)
-		at = &(*at)->next_device;
-	*at = device->next_device;
-	pthread_rwlock_unlock(&lock);
+	take_out(&devices, &device->object);
 }
 
 void say(const char *format, ...)

@@ -101,7 +101,8 @@ static struct queue *queue_of(struct device *device, VkQueue handle)
 
 /*
  * Wait until the queue has done all, and for semaphores of a present, behind which work of other
- * queues may be. The program uses the queue in one thread at a time, as Vulkan demands.
+ * queues may be. Vulkan demands of the program that one thread at a time submits and presents; of
+ * labels its older versions do not say so, hence PERFCTR_VULKAN_WAIT.
  * Return: the number of semaphores that were waited for, which no one can wait for again.
  */
 static uint32_t wait_for(struct device *device, struct queue *queue, const VkSemaphore *semaphores,
@@ -353,56 +354,29 @@ static VKAPI_ATTR void VKAPI_CALL command_insert(VkCommandBuffer handle,
 
 /* --- names of functions ------------------------------------------------------ */
 
-struct named {
-	const char *name;
-	PFN_vkVoidFunction function;
-};
-
-static PFN_vkVoidFunction find(const struct named *functions, size_t count, const char *name)
-{
-	for (size_t n = 0; n < count; n++)
-		if (!strcmp(functions[n].name, name))
-			return functions[n].function;
-	return NULL;
-}
-
-#define FUNCTION(name, function)                                         \
-	{                                                                \
-		"vk" #name, (PFN_vkVoidFunction)(PFN_vk##name)(function) \
+#define OWN(kind, name, function)                                              \
+	{                                                                      \
+		"vk" #name, kind, (PFN_vkVoidFunction)(PFN_vk##name)(function) \
 	}
-#define FIND(functions, name) find(functions, sizeof(functions) / sizeof(*(functions)), name)
 
-PFN_vkVoidFunction frame_function(const char *name)
+const struct own_function *own_function(const char *name)
 {
-	static const struct named functions[] = {
-		FUNCTION(AcquireNextImageKHR, acquire),
-		FUNCTION(AcquireNextImage2KHR, acquire_2),
-		FUNCTION(QueuePresentKHR, present),
+	static const struct own_function functions[] = {
+		OWN(OWN_FRAME, AcquireNextImageKHR, acquire),
+		OWN(OWN_FRAME, AcquireNextImage2KHR, acquire_2),
+		OWN(OWN_FRAME, QueuePresentKHR, present),
+		OWN(OWN_LABEL, QueueBeginDebugUtilsLabelEXT, queue_begin),
+		OWN(OWN_LABEL, QueueEndDebugUtilsLabelEXT, queue_end),
+		OWN(OWN_LABEL, QueueInsertDebugUtilsLabelEXT, queue_insert),
+		OWN(OWN_RECORDING, BeginCommandBuffer, begin_recording),
+		OWN(OWN_RECORDING, EndCommandBuffer, end_recording),
+		OWN(OWN_RECORDING, CmdBeginDebugUtilsLabelEXT, command_begin),
+		OWN(OWN_RECORDING, CmdEndDebugUtilsLabelEXT, command_end),
+		OWN(OWN_RECORDING, CmdInsertDebugUtilsLabelEXT, command_insert),
 	};
 
-	return FIND(functions, name);
-}
-
-PFN_vkVoidFunction label_function(const char *name)
-{
-	static const struct named functions[] = {
-		FUNCTION(QueueBeginDebugUtilsLabelEXT, queue_begin),
-		FUNCTION(QueueEndDebugUtilsLabelEXT, queue_end),
-		FUNCTION(QueueInsertDebugUtilsLabelEXT, queue_insert),
-	};
-
-	return FIND(functions, name);
-}
-
-PFN_vkVoidFunction recording_function(const char *name)
-{
-	static const struct named functions[] = {
-		FUNCTION(BeginCommandBuffer, begin_recording),
-		FUNCTION(EndCommandBuffer, end_recording),
-		FUNCTION(CmdBeginDebugUtilsLabelEXT, command_begin),
-		FUNCTION(CmdEndDebugUtilsLabelEXT, command_end),
-		FUNCTION(CmdInsertDebugUtilsLabelEXT, command_insert),
-	};
-
-	return FIND(functions, name);
+	for (size_t n = 0; n < sizeof(functions) / sizeof(functions[0]); n++)
+		if (!strcmp(functions[n].name, name))
+			return &functions[n];
+	return NULL;
 }
