@@ -76,6 +76,7 @@ struct v3d {
 	bool counts_on; /* the driver does, after a read */
 	struct v3d_watch *watch;
 	struct v3d_guard guard;
+	u64 guarded_ns; /* when the guard was there */
 	bool ended; /* a program would hang */
 	char why[192];
 
@@ -157,6 +158,8 @@ static int begin_guard(struct v3d *v)
 
 	if (error == -EAGAIN)
 		v->hs.why = NO_PROCESS;
+	if (!error)
+		v->guarded_ns = perfctr_time_raw_ns();
 	return error;
 }
 
@@ -463,15 +466,15 @@ static int v3d_collect(struct drm_perfctr_source *source, struct drm_perfctr_col
 		return error;
 	/* the guard ended ours if this process stood still */
 	error = read_slots(v, values);
+	now = perfctr_time_raw_ns();
 	/* it may have been killed, as when memory ran out */
-	if (!error)
+	if (!error && now - v->guarded_ns >= LOOK_NS)
 		error = begin_guard(v);
 	if (error) {
 		destroy(v);
 		return error;
 	}
 	v3d_guard_beat(&v->guard, v->id);
-	now = perfctr_time_raw_ns();
 	interval_ns = now - v->time_ns;
 	cycles = add_counts(v, values);
 	looks = !cycles || now - v->looked_ns >= LOOK_NS;
