@@ -6,6 +6,7 @@ BUILD ?= $(TOP)/build
 EMPTY :=
 BLANK := $(EMPTY) $(EMPTY)
 HASH := \#
+COMMA := ,
 # what make or a shell gives a meaning
 SPECIAL := ' " ` $$ ; & | < > ( ) * ? [ ] { } \ % : $(HASH)
 trouble = $(if $(findstring $(BLANK),$($1))$(filter-out 0 1,$(words $($1))),a blank,$(firstword \
