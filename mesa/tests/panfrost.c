@@ -2,6 +2,7 @@
 /*
  * OpenGL ES through panfrost on a Mali GPU: GL_AMD_performance_monitor counts exactly what was
  * drawn, and so do the HUD's graphs. Only counters that need no running shader. Prints TAP.
+ * --own: panfrost's own queries (mesa/upstream/panfrost) instead of perfctr's.
  */
 #include "common/monitor.h"
 
@@ -27,24 +28,40 @@ static const struct family {
 	/* no product counts lines beside others that need shaders: tasks of 16 pixels instead */
 	bool tasks_for_lines;
 	unsigned int jobs_of_draw;
+	/* vertices and pixels come in requests and tasks of so many */
+	unsigned int vertices_of_request, pixels_of_task;
 } families[] = {
 	/* with command streams */
 	{ { "tiler.TRIANGLES", "tiler.LINES", "tiler.tiler_position_shading_threads",
 	    "shader.FRAG_PTILES", "cshw.gpu_pixels", "cshw.ITER_TILER_JOB_COMPLETED",
 	    "cshw.ITER_FRAG_JOB_COMPLETED" },
 	  false,
+	  1,
+	  1,
 	  1 },
 	/* with a job manager */
 	{ { "tiler.TRIANGLES", "tiler.LINES", "tiler.tiler_position_shading_threads",
 	    "shader.FRAG_PTILES", "jm.gpu_pixels", "jm.JS1_JOBS", "jm.JS0_JOBS" },
 	  false,
+	  1,
+	  1,
 	  1 },
 	/* Midgard: vertices are jobs and tasks of their own */
 	{ { "tiler.TRIANGLES", "jm.JS0_TASKS", "shader.COMPUTE_TASKS", "shader.FRAG_PTILES",
 	    "jm.gpu_pixels", "jm.JS1_JOBS", "jm.JS0_JOBS" },
 	  true,
-	  2 },
+	  2,
+	  1,
+	  1 },
+	/* counters, as panfrost has no metrics */
+	{ { "Tiler.triangles", "Tiler.lines", "Tiler.idvs_pos_shad_req", "Shader Core.frag_ptiles",
+	    "Job Manager.js0_tasks", "Job Manager.js1_jobs", "Job Manager.js0_jobs" },
+	  false,
+	  1,
+	  4,
+	  32 * 32 },
 };
+enum { OWN = sizeof(families) / sizeof(families[0]) - 1 };
 static const char *const *names = families[0].names;
 static unsigned int in_frame[KINDS] = {
 	[TRIANGLES] = 2 * (RECTANGLES + INSTANCES),
@@ -56,16 +73,24 @@ static unsigned int in_frame[KINDS] = {
 	[FRAGMENT_JOBS] = 1,
 };
 
-static void use_family(const char *renderer)
+static void use_family(const char *renderer, bool own)
 {
 	bool midgard = strstr(renderer, "Mali-T");
 	bool streams = strstr(renderer, "0 (Panfrost)");
-	const struct family *family = &families[midgard ? 2 : streams ? 0 : 1];
+	const struct family *family = &families[own ? OWN : midgard ? 2 : streams ? 0 : 1];
 
 	names = family->names;
 	if (family->tasks_for_lines)
 		in_frame[LINES] = TILES;
 	in_frame[DRAWS] *= family->jobs_of_draw;
+	in_frame[VERTICES] /= family->vertices_of_request;
+	in_frame[PIXELS] /= family->pixels_of_task;
+}
+
+/* perfctr's names have their group for the HUD, those of drivers do not */
+static const char *hud_name(enum kind kind)
+{
+	return names == families[OWN].names ? strchr(names[kind], '.') + 1 : names[kind];
 }
 
 static struct groups groups;
@@ -205,7 +230,7 @@ static double graphed(const char *directory, enum kind kind)
 	char path[NAME_BYTES];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", directory, names[kind]);
+	snprintf(path, sizeof(path), "%s/%s", directory, hud_name(kind));
 	f = fopen(path, "r");
 	while (f && fscanf(f, "%lf", &value) == 1)
 		total += value;
@@ -226,8 +251,8 @@ static void test_hud(void)
 
 	if (!mkdtemp(directory))
 		exit(1);
-	snprintf(wanted, sizeof(wanted), "%s,%s,%s", names[TRIANGLES], names[VERTICES],
-		 names[PIXELS]);
+	snprintf(wanted, sizeof(wanted), "%s,%s,%s", hud_name(TRIANGLES), hud_name(VERTICES),
+		 hud_name(PIXELS));
 	setenv("GALLIUM_HUD", wanted, 1);
 	setenv("GALLIUM_HUD_DUMP_DIR", directory, 1);
 	setenv("GALLIUM_HUD_PERIOD", "0", 1);
@@ -254,7 +279,7 @@ static void test_hud(void)
 	surface_free(&surface);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct surface surface;
 	const char *renderer;
@@ -266,7 +291,7 @@ int main(void)
 		renderer = "no renderer";
 	printf("# %s\n", renderer);
 	report(strstr(renderer, "Panfrost") != NULL, "the driver is panfrost");
-	use_family(renderer);
+	use_family(renderer, argc > 1 && !strcmp(argv[1], "--own"));
 	use_shaders();
 	groups_read(&groups);
 	monitor = monitor_of(&groups, names);
