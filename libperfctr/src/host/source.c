@@ -137,10 +137,15 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	host_turns_report(host_source_of(source), block, states, valid);
 	if (perfctr_block_was_off(states))
 		valid = NULL;
-	drm_perfctr_sticky_set(&b->states, state->seq, states);
-	for (unsigned int i = 0; i < perfctr_block_sections(&b->desc); i++)
-		drm_perfctr_sticky_set(&b->valid[i], state->seq,
-				       valid ? valid[i] & available[i] : 0);
+	/* usually the same as in the last collection */
+	if (states != b->states.now)
+		drm_perfctr_sticky_set(&b->states, state->seq, states);
+	for (unsigned int i = 0; i < perfctr_block_sections(&b->desc); i++) {
+		const u64 measured = valid ? valid[i] & available[i] : 0;
+
+		if (measured != b->valid[i].now)
+			drm_perfctr_sticky_set(&b->valid[i], state->seq, measured);
+	}
 }
 
 void drm_perfctr_block_reached(struct drm_perfctr_source *source, unsigned int block, u64 time_ns)

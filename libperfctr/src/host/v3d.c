@@ -375,12 +375,13 @@ static void watch(struct v3d *v, u64 now)
 /* Add what was counted. Return: cycles since the last read. */
 static u64 add_counts(struct v3d *v, const u64 *values)
 {
-	u64 *totals = drm_perfctr_block_totals(&v->hs.source, 0);
+	u64 *restrict totals = drm_perfctr_block_totals(&v->hs.source, 0);
+	const unsigned int count = v->count;
 
 	/* the last slot has cycles, too, and loses least */
-	for (unsigned int i = 1; i < v->count; i++)
+	for (unsigned int i = 1; i < count; i++)
 		totals[v->slots[i]] += values[i] - v->last[i];
-	return values[v->count - 1] - v->last[v->count - 1];
+	return values[count - 1] - v->last[count - 1];
 }
 
 /* The part of @interval_ns in which the read did not count: from the first slot's to the clear. */
