@@ -27,7 +27,7 @@ HEADER_WORDS = 4
 PERIOD_NS = 5_000_000
 # the driver wakes the GPU, and lets it sleep, before and after it can count
 WAKING = ("GPU_ACTIVE", "MCU_ACTIVE", "GPU_IRQ_ACTIVE", "GPU_IRQ_COUNT", "MMU_FLUSH_COUNT",
-          "MMU_REQUESTS", "MMU_TABLE_READS_L3", "MMU_TABLE_READS_L2")
+          "CACHE_FLUSH", "MMU_REQUESTS", "MMU_TABLE_READS_L3", "MMU_TABLE_READS_L2")
 # what the counter that is not measured beside its neighbours has in a dump
 NOT_MEASURED = 0
 
