@@ -49,7 +49,7 @@ export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
 .PHONY: all setup generated modules vm shell mesa-next fuzz debug-test bench check next install \
-	dkms deb package-next arm64 test-arm64 demo demo-mali mesa mesa-shim demo-hud clean help \
+	uninstall dkms deb package-next arm64 test-arm64 demo demo-mali mesa mesa-shim demo-hud clean help \
 	$(PARTS) test unit kunit igt mesa-test panthor-check package-test release-suites \
 	release-test series series-check
 
@@ -225,6 +225,11 @@ install: ## library, tools, headers and man pages below $(DESTDIR)$(PREFIX)
 	$(call need,libperfctr/Makefile,the library)
 	$(call need,tools/Makefile,the tools)
 	$(Q)for part in libperfctr tools; do $(MAKE) -C $$part install || exit; done
+
+uninstall: ## remove what install with the same variables wrote, but no changed configuration
+	$(Q)staged=$$(mktemp -d) && trap 'rm -rf "$$staged"' EXIT && \
+		$(MAKE) -s install DESTDIR="$$staged" >/dev/null && \
+		scripts/uninstall "$$staged" "$(DESTDIR)"
 
 # the sources as installed below /usr/src
 DKMS_TREE := $(BUILD)/dkms/perfctr-$(shell sed -n 's/^PERFCTR_VERSION := //p' version.mk)
