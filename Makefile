@@ -48,10 +48,10 @@ FUZZ_KERNEL ?= 6.12
 export FUZZ_S FUZZ_KERNEL
 
 .DEFAULT_GOAL := all
-.PHONY: all setup generated modules vm shell mesa-next fuzz debug-test bench check next install \
-	uninstall dkms deb package-next arm64 test-arm64 demo demo-mali mesa mesa-shim demo-hud clean help \
-	$(PARTS) test unit kunit igt mesa-test panthor-check package-test release-suites \
-	release-test series series-check
+.PHONY: all setup generated modules vm shell mesa-next fuzz debug-test bench check \
+	next install uninstall dkms deb package-next arm64 test-arm64 demo demo-mali mesa \
+	mesa-shim demo-hud clean help $(PARTS) test unit kunit igt mesa-test panthor-check \
+	package-test release-suites release-test series series-check
 
 all: $(if $(ON_AMD64),modules)
 all: $(PARTS) ## build everything: library, tools, tests, modules for Debian 6.12 and 6.1
