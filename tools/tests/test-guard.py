@@ -152,6 +152,13 @@ def delayed(budget, is_over):
         return [json.loads(line) for line in log], process, seconds
 
 
+def no_events():
+    """Why nothing can be guarded here; None: it can."""
+    done = subprocess.run((PERFCTR, "stat", "-d", "local", "-e", "page-faults", "--", "true"),
+                          capture_output=True, check=False)
+    return "this kernel has no perf events" if done.returncode else None
+
+
 def losses_in(records):
     return [r for r in records if r["record"] == "loss"]
 
@@ -160,6 +167,8 @@ def losses_in(records):
 def a_sampler_that_stands_still():
     """a sampler that stands still for longer than the window is a loss: the target is held, or let
     go, as on_loss says, and the guard ends with status 1"""
+    if no_events():
+        return no_events()
     for policy in "freeze", "release":
         records, process, _ = delayed(f"window=200ms on_loss={policy}", lambda log, seconds:
                                       '"loss"' in log or seconds > 1.5)
@@ -170,12 +179,15 @@ def a_sampler_that_stands_still():
               f"{process.returncode}: {process.error}")
         kinds = [r["record"] for r in records]
         check(records[-1]["silences"] == 1 and "recovered" in kinds, f"{kinds}")
+    return None
 
 
 @test
 def the_default_window():
     """a budget without a window has one of a hundred periods; a sampler that a busy host delays by
     40 ms is no loss of it, but one of a window of 10 ms"""
+    if no_events():
+        return no_events()
     tries = []
     for _ in range(5):
         records, process, seconds = delayed("", lambda log, seconds: seconds > 0.04)
@@ -188,6 +200,7 @@ def the_default_window():
     check(tries[-1][1:] == ([], 0), f"{tries}")
     records, process, _ = delayed("window=10ms", lambda log, seconds: seconds > 0.04)
     check(losses_in(records) and records[-1]["silences"] and process.returncode == 1, f"{records}")
+    return None
 
 
 if __name__ == "__main__":
