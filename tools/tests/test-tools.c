@@ -168,6 +168,7 @@ TEST("lines of top are folded and formatted")
 		{ .event = "tiler/B",
 		  .label = "tiler",
 		  .counter = "B",
+		  .unit = "",
 		  .rate = NAN,
 		  .state = PERFCTR_VALUE_NOT_MEASURED },
 		{ .event = "tiler/C",
@@ -691,7 +692,7 @@ TEST("means of stat are between their extremes, and equal to them if all are equ
 	for (unsigned int round = 0; round < 20000; round++) {
 		struct row_stat stat = { 0 };
 		const long count = 1 + random() % 9;
-		struct row row = { 0 };
+		struct row row = { .unit = "" };
 
 		for (long n = 0; n < count; n++) {
 			uint64_t ns = 1 + (uint64_t)random() * (round % 3 ? 1 : 1000);
