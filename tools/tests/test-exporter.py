@@ -316,6 +316,43 @@ def memory_of_events():
 
 
 @test
+def unprivileged():
+    """a user without CAP_SYS_PTRACE has the clients of processes that it may inspect, and no others
+    through a broker that may inspect all"""
+    if os.geteuid():
+        return
+    with Gpu() as m:
+        os.chmod(m.root, 0o755)
+        for n in range(2):
+            m.job(100 + n, 5, pod(n))
+            os.chmod(m.root + f"/proc/{100 + n}/fd", 0o755 if n else 0o700)
+            os.chmod(m.root + f"/proc/{100 + n}/fdinfo", 0o755 if n else 0o700)
+        m.put("/policy", "[rule all]\nusers = " + pwd.getpwuid(NOBODY).pw_name +
+              "\ndevices = local\npmus = *\n")
+        m.pmu("imc", 9, {"cpumask": "0", "format/event": "config:0-7", "events/x": "event=1"})
+        m.perf("9 * * rate 1000")
+        m.put("/perf.log", b"")
+        os.chmod(m.root + "/perf.log", 0o666)
+
+        def pods(uid, *options):
+            done = m.run("exporter", "--once", "-p", "50ms", "-d", "local", "-e", "imc/x/",
+                         "--per-client", *options, user=uid, extra_groups=[])
+            check(done.returncode == 0 and "Sanitizer" not in done.stderr, done.stderr)
+            check("\nperfctr_imc_x_total{" in done.stdout, done.stdout)
+            return sorted(int(key[0][:8], 16) for key in series(done.stdout) if key[0] != "other")
+
+        check(pods(0) == [0, 1], "root has all")
+        check(pods(NOBODY) == [1], "a user has others' clients")
+        path = m.root + "/serve"
+        with m.start("serve", "--socket", path, "--policy", m.root + "/policy") as broker:
+            try:
+                wait_for(lambda: os.path.exists(path), "no broker")
+                check(pods(NOBODY, "--via", path) == [1], "the broker shows others' clients")
+            finally:
+                broker.terminate()
+
+
+@test
 def viewers():
     """clients are shown to root, the exporter's user and those of --show-clients-to"""
     if os.geteuid():
